@@ -1,0 +1,195 @@
+package session
+
+import "time"
+
+// The runtimes whose stores are known. A runtime name is part of archive
+// paths and of memory records and never changes.
+const (
+	RuntimeOpenClaw = "openclaw"
+	RuntimePi       = "pi"
+)
+
+// State says whether a session may be changed now.
+type State string
+
+// The states of a session.
+const (
+	StateIdle        State = "idle"        // its last turn is answered and nothing has touched it for a while
+	StateBusy        State = "busy"        // somebody may be writing; Ref.Reason says how that was seen
+	StateUnsupported State = "unsupported" // recognised, but never changed by this tool; Ref.Reason says why
+)
+
+// Kind says what a file of a store is.
+type Kind string
+
+// The kinds of session files.
+const (
+	KindLive       Kind = "live"       // the log that the runtime appends to
+	KindTopic      Kind = "topic"      // a live log of one thread of a chat
+	KindOrphan     Kind = "orphan"     // a log that the runtime's index does not name
+	KindReset      Kind = "reset"      // closed by the runtime's reset; nobody writes it any more
+	KindDeleted    Kind = "deleted"    // closed by the runtime's delete
+	KindBackup     Kind = "backup"     // a copy the runtime made before a repair
+	KindCheckpoint Kind = "checkpoint" // a copy the runtime made before a compaction
+	KindDatabase   Kind = "database"   // sessions live in a database of the runtime
+)
+
+// Ref names one session of a store. It is data: holding a Ref keeps nothing open.
+type Ref struct {
+	Runtime string // one of the Runtime constants
+	Agent   string // the agent's id inside its store
+	ID      string // the session's id as the log or its file name gives it
+	Key     string // the runtime's routing key ("agent:coordinator:main"), or ""
+	Store   string // absolute path of the store's root
+	Path    string // absolute path of the log
+	Kind    Kind
+	Primary bool // the session the runtime continues by itself: openclaw's main, pi's newest
+
+	Bytes         int64     // size of the log
+	ModTime       time.Time // of the log
+	Model         string    // as the runtime's index names it, or ""
+	ContextWindow int       // tokens, or 0 if unknown
+	Counter       Counter   // the runtime's own count: shown, never trusted
+
+	State  State
+	Reason string // why the state is not idle, for people
+}
+
+// Counter is what a runtime's index says a session's context holds.
+type Counter struct {
+	Tokens int64 // prompt size of the last model call
+	Fresh  bool  // whether the runtime itself says the number is current
+}
+
+// Notice is something found while listing that a person should know: an
+// entry that was skipped and why, or a store of another era.
+type Notice struct {
+	Path    string
+	Message string
+	Hint    string // what to do, or ""
+}
+
+// Listing is what one store holds.
+type Listing struct {
+	Refs    []Ref
+	Notices []Notice
+}
+
+// Role says who speaks in a message.
+type Role uint8
+
+// The roles of messages, as research/formats.md section 2 maps every runtime's.
+const (
+	RoleUser Role = iota + 1
+	RoleAssistant
+	RoleToolResult
+	RoleSummary  // a compaction or branch summary
+	RoleInjected // put into the context by the runtime or an extension, not typed by a person
+	RoleShell    // a command that the user ran by hand, with its output
+	RoleSystem
+)
+
+// String returns the role's name in JSON and in memory records.
+func (r Role) String() string {
+	switch r {
+	case RoleUser:
+		return "user"
+	case RoleAssistant:
+		return "assistant"
+	case RoleToolResult:
+		return "tool_result"
+	case RoleSummary:
+		return "summary"
+	case RoleInjected:
+		return "injected"
+	case RoleShell:
+		return "shell"
+	case RoleSystem:
+		return "system"
+	}
+	return "unknown"
+}
+
+// Branch says where a message stands in its log's tree.
+type Branch uint8
+
+// The branches of a message.
+const (
+	Active    Branch = iota // on the path from the last entry to the root
+	Abandoned               // on another path
+)
+
+// String returns "active" or "abandoned".
+func (b Branch) String() string {
+	if b == Abandoned {
+		return "abandoned"
+	}
+	return "active"
+}
+
+// PartKind says what a part of a message holds.
+type PartKind uint8
+
+// The kinds of message parts.
+const (
+	PartText     PartKind = iota + 1
+	PartThinking          // never embedded
+	PartToolCall          // Name, CallID and Text = the arguments as raw JSON
+	PartImage             // Text is empty; Size counts the bytes left out
+)
+
+// Part is one block of a message. Its slices are valid until the function
+// that was handed the message returns.
+type Part struct {
+	Kind   PartKind
+	Text   []byte // UTF-8 (bad bytes become U+FFFD), or raw JSON for a tool call's arguments
+	Name   []byte // the tool's name
+	CallID []byte
+	Size   int64 // bytes of the source that Text leaves out (images)
+}
+
+// Usage is what the model call behind an assistant message cost, in tokens.
+type Usage struct {
+	Input, Output, CacheRead, CacheWrite int64
+	Total                                int64 // as recorded, or 0
+}
+
+// Context returns the tokens that the context held after the call: the
+// recorded total, else the sum of all four counts (research/behaviours.md
+// section 2).
+func (u Usage) Context() int64 {
+	if u.Total > 0 {
+		return u.Total
+	}
+	return u.Input + u.Output + u.CacheRead + u.CacheWrite
+}
+
+// Message is one normalised entry of a log. Slices in it and in its parts are
+// valid until the function that was handed the message returns.
+type Message struct {
+	Ordinal int   // 0-based among the messages of the log, abandoned ones included
+	Line    int   // 1-based line of the source
+	Offset  int64 // first byte of the record in the source
+	Length  int64 // bytes of the record
+	ID      []byte
+	Role    Role
+	Branch  Branch
+	Time    int64 // epoch milliseconds, UTC
+	// TimeInferred is true when the record had no usable time and Time is the
+	// previous record's.
+	TimeInferred bool
+
+	Parts      []Part
+	ToolName   []byte // of a tool result
+	CallID     []byte // of a tool result
+	IsError    bool   // a tool result that failed, or an assistant message that ended in an error
+	ExitCode   int    // of a shell message or a tool result, if HasExit
+	HasExit    bool
+	StopReason []byte
+	ErrorText  []byte // the runtime's error message
+	Provider   []byte
+	Model      []byte
+	Usage      Usage
+	HasUsage   bool
+	CutBytes   int64 // bytes of text left out because a string exceeded the reader's limit
+}

@@ -1,0 +1,136 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/jsonl"
+)
+
+// ErrBusy is returned when a session must be left alone for now: an agent is
+// or may be writing it. The caller reports it and tries again later.
+var ErrBusy = errors.New("session is busy")
+
+// ErrUnknownFormat is returned when a file is not a session log that the
+// store can read. Nothing of it is indexed.
+var ErrUnknownFormat = errors.New("not a known session format")
+
+// BusyError says how a writer was noticed. It unwraps to [ErrBusy].
+type BusyError struct {
+	Path   string
+	Reason string
+}
+
+// Error implements error.
+func (e *BusyError) Error() string { return e.Path + ": " + e.Reason }
+
+// Unwrap returns [ErrBusy].
+func (e *BusyError) Unwrap() error { return ErrBusy }
+
+// Store is one root of one runtime. It reads; it changes nothing.
+type Store interface {
+	// Runtime returns the runtime's name.
+	Runtime() string
+	// Root returns the absolute path the store was opened with.
+	Root() string
+	// List finds the sessions of the store by an allow-list of names. Files
+	// that look like sessions but cannot be used are notices, not errors.
+	List(ctx context.Context) (Listing, error)
+	// Tail reads the end of a session's log: its context size and whether
+	// its last turn is answered. It reads backwards and stops early.
+	Tail(ctx context.Context, ref Ref) (Tail, error)
+	// Scan reads a whole log and hands every message to emit, in file order.
+	Scan(ctx context.Context, r io.Reader, o ScanOptions, emit func(*Message) error) (Scan, error)
+}
+
+// ScanOptions bound a scan.
+type ScanOptions struct {
+	// Tree is what an earlier scan of the same bytes returned. Without it
+	// every message is emitted as active, which is right for a log without
+	// forks; a caller that finds Scan.Tree.Forked scans again with the tree.
+	Tree *Tree
+	// Thinking asks for PartThinking parts; they are skipped otherwise.
+	Thinking bool
+}
+
+// Scan is what a scan saw.
+type Scan struct {
+	Counts    jsonl.Counts
+	Tree      *Tree
+	SessionID string         // as the header gives it, or ""
+	Version   int            // of the format, as the header gives it
+	Messages  int            // emitted
+	ByRole    [8]int         // emitted messages by Role
+	Unknown   map[string]int // records of unknown type, by type
+	ToolCalls int
+	CutBytes  int64 // text left out of over-long strings
+	LeftOut   int64 // bytes of images and other binary data left out
+	First     int64 // epoch milliseconds of the first and last message
+	Last      int64
+}
+
+// Tail is what the end of a log says.
+type Tail struct {
+	Tokens        int64  // context size, see TokenSource
+	TokenSource   string // TokensFromUsage or TokensFromEstimate
+	Messages      int    // in the whole log if MessagesExact, else estimated from the tail
+	MessagesExact bool
+	LastRole      Role
+	// Answered is true when the last turn on the active branch is complete:
+	// the last message is an assistant's that ended by itself or in an
+	// error, with no tool call left open.
+	Answered     bool
+	LastActivity time.Time // time of the last record, clamped to the file's
+	Torn         bool      // the last line has no line feed and is not a whole record
+}
+
+// Where a token count comes from (DESIGN.md, Sessions).
+const (
+	TokensFromUsage    = "usage"    // the last model call's own count plus an estimate of what follows
+	TokensFromEstimate = "estimate" // an estimate of everything
+	TokensFromIndex    = "index"    // the runtime's counter: only where the log cannot be read
+)
+
+// Snapshot pins the bytes of a log that a run works on.
+type Snapshot struct {
+	Path    string    `json:"path"`
+	Device  uint64    `json:"device"`
+	Inode   uint64    `json:"inode"`
+	Size    int64     `json:"size_bytes"`
+	ModTime time.Time `json:"mod_time"`
+	Changed time.Time `json:"changed_time"` // ctime where the system has one
+	SHA256  string    `json:"sha256"`       // hex, of exactly Size bytes
+}
+
+// Rotation is the plan of a rotation: plain data that is written to the
+// journal before anything changes, so that a later run can finish it.
+type Rotation struct {
+	Runtime    string    `json:"runtime"`
+	Agent      string    `json:"agent"`
+	Session    string    `json:"session"`
+	Store      string    `json:"store"`
+	Live       string    `json:"live"`                  // path of the log
+	Kept       string    `json:"kept"`                  // where the log's inode goes, same directory
+	Index      string    `json:"index,omitempty"`       // the runtime's index, if it has one
+	Keys       []string  `json:"keys,omitempty"`        // entries of the index that name the session
+	NewSession string    `json:"new_session,omitempty"` // id that the index names from now on
+	At         time.Time `json:"at"`
+	Snapshot   Snapshot  `json:"snapshot"`
+}
+
+// Rotator is a store whose sessions can start fresh while the old log stays
+// in an archive. All methods are safe to repeat after a crash.
+type Rotator interface {
+	// Busy returns a [*BusyError] when somebody may be writing the session:
+	// a live lock, an unanswered last turn, or a change within quiet.
+	Busy(ctx context.Context, ref Ref, now time.Time, quiet time.Duration) error
+	// PlanRotation says what Rotate would do. It changes nothing.
+	PlanRotation(ctx context.Context, ref Ref, snap Snapshot, now time.Time) (Rotation, error)
+	// Rotate carries a rotation out: it checks that the log still is the
+	// snapshot, points the runtime's index at a fresh session and moves the
+	// log's inode to Kept. Steps already done are recognised and skipped. A
+	// log that changed is a [*BusyError] and nothing is changed.
+	Rotate(ctx context.Context, r Rotation) error
+}
