@@ -1,0 +1,48 @@
+package durable
+
+import (
+	"fmt"
+	"os"
+)
+
+// Lease is the kernel's word that nobody else has a file open, kept until
+// another process wants to open it. That process then waits (Linux: 45 s at
+// most, /proc/sys/fs/lease-break-time) until the lease is released, so a lease
+// is held for milliseconds.
+type Lease struct {
+	file     *os.File
+	released bool
+}
+
+// WriteLease takes a write lease on an open file. [ErrHeld] is returned when
+// anybody else has the file open, reading or writing; [ErrUnsupported] where
+// leases do not exist: other systems than Linux, network file systems, files
+// of another user. The lease ends with [Lease.Release] or when f is closed.
+//
+// The signal with which the kernel announces that somebody waits is SIGURG,
+// which ends no program, instead of SIGIO, which by default does.
+func WriteLease(f *os.File) (*Lease, error) {
+	if err := takeLease(f); err != nil {
+		return nil, fmt.Errorf("lease on %s: %w", f.Name(), err)
+	}
+	return &Lease{file: f}, nil
+}
+
+// Held reports whether the lease is still whole: false once another process is
+// waiting to open the file.
+func (l *Lease) Held() bool {
+	return !l.released && leaseHeld(l.file)
+}
+
+// Release gives the lease back and lets a waiting process on. Releasing it
+// twice is no error.
+func (l *Lease) Release() error {
+	if l.released {
+		return nil
+	}
+	if err := dropLease(l.file); err != nil {
+		return fmt.Errorf("release lease on %s: %w", l.file.Name(), err)
+	}
+	l.released = true
+	return nil
+}

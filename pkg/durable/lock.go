@@ -1,0 +1,68 @@
+package durable
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/gofrs/flock"
+)
+
+// FileLock is an exclusive lock that the kernel drops when the process ends,
+// however it ends: it is never stale.
+type FileLock struct {
+	lock *flock.Flock
+}
+
+// Lock takes the exclusive lock of the file at path, which it makes if need
+// be, and does not wait: [ErrLocked] is returned when it is taken. The error's
+// text names the holder's process id where it is known. The file stays when
+// the lock is released; removing it would let two processes hold "the" lock.
+func Lock(path string) (*FileLock, error) {
+	lock := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|openNoFollow), flock.SetPermissions(0o600))
+	ok, err := lock.TryLock()
+	if err != nil {
+		return nil, explain("lock", path, filepath.Dir(path), err)
+	}
+	if !ok {
+		return nil, lockedBy(path)
+	}
+	writeHolder(path, strconv.Itoa(os.Getpid())+"\n")
+	return &FileLock{lock: lock}, nil
+}
+
+// Unlock releases the lock. Releasing it twice is no error.
+func (l *FileLock) Unlock() error {
+	if !l.lock.Locked() {
+		return nil
+	}
+	writeHolder(l.lock.Path(), "")
+	if err := l.lock.Unlock(); err != nil {
+		return fmt.Errorf("unlock %s: %w", l.lock.Path(), bare(err))
+	}
+	return nil
+}
+
+// writeHolder notes who holds the lock, for people and error texts only: it is
+// never asked whether the lock is held, so a failure does not matter. (On
+// Windows the locked file cannot be written; there the holder is unknown.)
+func writeHolder(path, text string) {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC|openNoFollow, 0)
+	if err != nil {
+		return
+	}
+	defer file.Close()
+	file.WriteString(text)
+}
+
+func lockedBy(path string) error {
+	text, err := os.ReadFile(path)
+	pid, convErr := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err := errors.Join(err, convErr); err != nil {
+		return fmt.Errorf("lock %s: %w", path, ErrLocked)
+	}
+	return fmt.Errorf("lock %s: %w (process %d)", path, ErrLocked, pid)
+}

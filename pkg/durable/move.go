@@ -1,0 +1,89 @@
+package durable
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// MoveFile renames a file within one file system and syncs both directories.
+// It never replaces: [ErrExists] is returned when anything is at to. A move
+// that was killed between its two steps (where the file system can only link
+// and unlink) is completed by calling it again.
+func MoveFile(from, to string) error {
+	err := renameNew(from, to)
+	if errors.Is(err, ErrExists) && sameFile(from, to) {
+		err = syscall.Unlink(from) // both names are this file: an earlier move got half way
+	}
+	if err != nil {
+		return explain("move "+from+" to", to, filepath.Dir(to), bareLink(err))
+	}
+	return syncBoth(to, from)
+}
+
+// ExchangeFiles swaps the names of two files in one step: at no time is either
+// path missing. [ErrUnsupported] is returned where the system or the file
+// system cannot; nothing has changed then.
+func ExchangeFiles(a, b string) error {
+	if err := exchange(a, b); err != nil {
+		return explain("exchange "+a+" with", b, filepath.Dir(b), bareLink(err))
+	}
+	return syncBoth(a, b)
+}
+
+// RemoveFile unlinks a file, never a directory, and syncs its directory. A
+// file that is gone already is no error. A symbolic link is removed itself.
+func RemoveFile(path string) error {
+	if fi, err := os.Lstat(path); err == nil && fi.IsDir() {
+		return fmt.Errorf("remove %s: %w", path, ErrNotRegular)
+	}
+	err := syscall.Unlink(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove %s: %w", path, err)
+	}
+	// Synced also when nothing was there: an earlier call may have been
+	// killed between its two steps.
+	err = SyncDir(filepath.Dir(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func syncBoth(first, second string) error {
+	a, b := filepath.Dir(first), filepath.Dir(second)
+	if err := SyncDir(a); err != nil {
+		return err
+	}
+	if a == b {
+		return nil
+	}
+	return SyncDir(b)
+}
+
+func sameFile(a, b string) bool {
+	fa, errA := os.Lstat(a)
+	fb, errB := os.Lstat(b)
+	return errA == nil && errB == nil && os.SameFile(fa, fb)
+}
+
+// renameByLink is a rename that never replaces, for file systems that cannot
+// do it in one step: the file has both names for a moment, never none.
+func renameByLink(from, to string) error {
+	if err := os.Link(from, to); err != nil {
+		return err
+	}
+	return syscall.Unlink(from)
+}
+
+// bareLink is bare for the errors of renames and links.
+func bareLink(err error) error {
+	var link *os.LinkError
+	if errors.As(err, &link) {
+		return link.Err
+	}
+	return err
+}

@@ -1,0 +1,73 @@
+package durable
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// OpenRegular opens a regular file for reading. It never follows a symbolic
+// link, never waits (on a pipe, on a lease) and never opens anything but a
+// regular file: [ErrNotRegular] is returned for those, [ErrHeld] when another
+// process holds a lease on the file.
+func OpenRegular(path string) (*os.File, error) {
+	before, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	return openChecked(path, before, func() (*os.File, error) {
+		return os.OpenFile(path, os.O_RDONLY|openNoFollow|openNonblock, 0)
+	})
+}
+
+// OpenRegularIn is [OpenRegular] for a name below root, which it cannot leave.
+func OpenRegularIn(root *os.Root, name string) (*os.File, error) {
+	before, err := root.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	return openChecked(name, before, func() (*os.File, error) {
+		return root.OpenFile(name, os.O_RDONLY|openNoFollow|openNonblock, 0)
+	})
+}
+
+// openChecked looks before it opens, because opening a device may act on it,
+// and again afterwards, because the name may have changed hands in between.
+func openChecked(path string, before os.FileInfo, open func() (*os.File, error)) (*os.File, error) {
+	if !before.Mode().IsRegular() {
+		return nil, fmt.Errorf("open %s: %w", path, ErrNotRegular)
+	}
+	file, err := open()
+	switch {
+	case isLink(err):
+		return nil, fmt.Errorf("open %s: %w", path, ErrNotRegular)
+	case isLeased(err):
+		return nil, fmt.Errorf("open %s: %w", path, ErrHeld)
+	case err != nil:
+		return nil, err
+	}
+	after, err := file.Stat()
+	if err == nil && !after.Mode().IsRegular() {
+		err = fmt.Errorf("open %s: %w", path, ErrNotRegular)
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
+// Identity tells whether a file is still the one that was looked at. The zero
+// Identity (Windows) tells nothing; use os.SameFile, size and time there.
+type Identity struct {
+	Device, Inode uint64
+	// Links is the number of names the file has.
+	Links uint64
+	// Changed is when content or metadata last changed (ctime): unlike the
+	// modification time no program can set it back.
+	Changed time.Time
+}
+
+// Identify returns the identity behind what os.Lstat, os.Stat or File.Stat
+// returned.
+func Identify(fi os.FileInfo) Identity { return identify(fi) }

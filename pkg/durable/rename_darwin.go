@@ -1,0 +1,37 @@
+package durable
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// renameNew renames and never replaces.
+func renameNew(from, to string) error {
+	err := renamex(from, to, unix.RENAME_EXCL)
+	if isFlagUnknown(err) {
+		return renameByLink(from, to)
+	}
+	return err
+}
+
+func exchange(a, b string) error {
+	err := renamex(a, b, unix.RENAME_SWAP)
+	if isFlagUnknown(err) {
+		return errors.Join(ErrUnsupported, err)
+	}
+	return err
+}
+
+// isFlagUnknown: file systems other than APFS and HFS+ say ENOTSUP or EINVAL.
+func isFlagUnknown(err error) bool {
+	return errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.EINVAL)
+}
+
+func renamex(from, to string, flags uint32) error {
+	if err := unix.RenamexNp(from, to, flags); err != nil {
+		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
+	}
+	return nil
+}

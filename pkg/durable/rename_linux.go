@@ -1,0 +1,43 @@
+package durable
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// renameNew renames and never replaces.
+func renameNew(from, to string) error {
+	err := renameat2(from, to, unix.RENAME_NOREPLACE)
+	if isFlagUnknown(err) {
+		return renameByLink(from, to)
+	}
+	return err
+}
+
+func exchange(a, b string) error {
+	err := renameat2(a, b, unix.RENAME_EXCHANGE)
+	if isFlagUnknown(err) {
+		return errors.Join(ErrUnsupported, err)
+	}
+	return err
+}
+
+// isFlagUnknown: NFS, older FUSE and ZFS say EINVAL, old kernels ENOSYS.
+func isFlagUnknown(err error) bool {
+	return errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP)
+}
+
+func renameat2(from, to string, flags uint) error {
+	for {
+		err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, flags)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, unix.EINTR):
+			continue
+		}
+		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
+	}
+}

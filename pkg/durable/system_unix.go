@@ -1,0 +1,65 @@
+//go:build linux || darwin
+
+package durable
+
+import (
+	"errors"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	openNoFollow = unix.O_NOFOLLOW
+	openNonblock = unix.O_NONBLOCK
+)
+
+// isNoSpace reports a full disk, an exhausted quota, or no inode left.
+func isNoSpace(err error) bool {
+	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT)
+}
+
+// isLink reports that O_NOFOLLOW met a symbolic link.
+func isLink(err error) bool { return errors.Is(err, unix.ELOOP) }
+
+// isLeased reports that O_NONBLOCK met another process's lease.
+func isLeased(err error) bool { return errors.Is(err, unix.EAGAIN) }
+
+func syncDir(dir string) error {
+	file, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	err = file.Sync()
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTSUP) {
+		return nil // the file system cannot sync a directory (some network and FUSE ones)
+	}
+	return err
+}
+
+// keepOwner gives file the owner of like, or at least its group, where the
+// user may. A normal user's own files need neither.
+func keepOwner(file *os.File, like os.FileInfo) {
+	stat, ok := like.Sys().(*syscall.Stat_t)
+	if !ok {
+		return
+	}
+	uid, gid := int(stat.Uid), int(stat.Gid)
+	if file.Chown(uid, gid) != nil {
+		file.Chown(-1, gid) // best effort
+	}
+}
+
+// access asks whether files can be made in dir: write and search permission,
+// on a file system that is not read-only.
+func access(dir string) error { return unix.Access(dir, unix.W_OK|unix.X_OK) }
+
+func freeSpace(dir string) (uint64, error) {
+	var stat unix.Statfs_t
+	if err := unix.Statfs(dir, &stat); err != nil {
+		return 0, err
+	}
+	return stat.Bavail * uint64(stat.Bsize), nil
+}
