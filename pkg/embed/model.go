@@ -1,0 +1,69 @@
+package embed
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+)
+
+// A Model is the identity of vectors: two vectors may be compared only if
+// every field of their models is equal (research/recall.md section 5).
+type Model struct {
+	Provider string // "builtin", "ollama", "openai"; has no slash
+	Name     string // as the provider names it: "lexglove-1024", "nomic-embed-text"
+	Revision string // what may change under the name: a digest, a version; or ""
+	Dim      int    // components of a vector
+	Prefix   string // what is put before texts (for both documents and queries), or ""
+	Chunker  string // size, overlap and version of what cut the texts; set by who stores them
+}
+
+// String is the identity as one line that never changes for the same model
+// and differs for different ones:
+//
+//	provider/name@revision;dim=N;norm=l2;qp=HASH;chunk=CHUNKER
+//
+// HASH is the first 16 hex digits of the SHA-256 of Prefix, or "-" without
+// one; an empty revision or chunker is "-". In the other fields every byte
+// that could be read as syntax (percent, semicolon, at, equals, white space,
+// control; a slash in the provider; a field that is just "-") is written %XX.
+func (m Model) String() string {
+	return fmt.Sprintf("%s/%s@%s;dim=%d;norm=l2;qp=%s;chunk=%s",
+		escapeField(m.Provider, "/"), escapeField(m.Name, ""), escapeField(m.Revision, ""),
+		m.Dim, prefixHash(m.Prefix), escapeField(m.Chunker, ""))
+}
+
+// Fingerprint is the first 16 hex digits of the SHA-256 of [Model.String],
+// for file and collection names.
+func (m Model) Fingerprint() string { return shortHash(m.String()) }
+
+func prefixHash(prefix string) string {
+	if prefix == "" {
+		return "-"
+	}
+	return shortHash(prefix)
+}
+
+func shortHash(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:8])
+}
+
+func escapeField(s, also string) string {
+	switch s {
+	case "":
+		return "-"
+	case "-":
+		return "%2D"
+	}
+	var b strings.Builder
+	for i := range len(s) {
+		c := s[i]
+		if c <= ' ' || c == 0x7f || strings.IndexByte("%;@=", c) >= 0 || strings.IndexByte(also, c) >= 0 {
+			fmt.Fprintf(&b, "%%%02X", c)
+			continue
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
