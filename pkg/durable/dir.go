@@ -44,7 +44,7 @@ func MakeDir(path string, perm os.FileMode) error {
 
 func makeOne(path, parent string, perm os.FileMode) error {
 	err := os.Mkdir(path, perm)
-	if errors.Is(err, fs.ErrExist) {
+	if fi, statErr := os.Stat(path); errors.Is(err, fs.ErrExist) && statErr == nil && fi.IsDir() {
 		return resyncParent(path) // another process was faster
 	}
 	if err == nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 )
 
 // ErrExists is returned when [CreateFile] or [MoveFile] finds something at the
@@ -64,12 +65,14 @@ func explain(op, path, dir string, err error) error {
 	return fmt.Errorf("%s %s: %w", op, path, bare(err))
 }
 
-// bare drops the operation and the (temporary) name that os puts before an
+// bare drops the operation and the (temporary) names that os puts before an
 // error, so that a message names the file the user knows.
 func bare(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err
+	switch e := err.(type) {
+	case *fs.PathError:
+		return e.Err
+	case *os.LinkError:
+		return e.Err
 	}
 	return err
 }

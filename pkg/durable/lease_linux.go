@@ -2,6 +2,7 @@ package durable
 
 import (
 	"errors"
+	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -22,7 +23,7 @@ func takeLease(f *os.File) error {
 			return err
 		}
 		// EINVAL: this file system has none; EACCES: another user's file.
-		return errors.Join(ErrUnsupported, err)
+		return fmt.Errorf("%w: %w", ErrUnsupported, err)
 	})
 }
 

@@ -19,7 +19,7 @@ func MoveFile(from, to string) error {
 		err = syscall.Unlink(from) // both names are this file: an earlier move got half way
 	}
 	if err != nil {
-		return explain("move "+from+" to", to, filepath.Dir(to), bareLink(err))
+		return explain("move "+from+" to", to, filepath.Dir(to), err)
 	}
 	return syncBoth(to, from)
 }
@@ -29,7 +29,7 @@ func MoveFile(from, to string) error {
 // system cannot; nothing has changed then.
 func ExchangeFiles(a, b string) error {
 	if err := exchange(a, b); err != nil {
-		return explain("exchange "+a+" with", b, filepath.Dir(b), bareLink(err))
+		return explain("exchange "+a+" with", b, filepath.Dir(b), err)
 	}
 	return syncBoth(a, b)
 }
@@ -77,13 +77,4 @@ func renameByLink(from, to string) error {
 		return err
 	}
 	return syscall.Unlink(from)
-}
-
-// bareLink is bare for the errors of renames and links.
-func bareLink(err error) error {
-	var link *os.LinkError
-	if errors.As(err, &link) {
-		return link.Err
-	}
-	return err
 }

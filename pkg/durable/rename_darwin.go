@@ -2,6 +2,7 @@ package durable
 
 import (
 	"errors"
+	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -19,7 +20,7 @@ func renameNew(from, to string) error {
 func exchange(a, b string) error {
 	err := renamex(a, b, unix.RENAME_SWAP)
 	if isFlagUnknown(err) {
-		return errors.Join(ErrUnsupported, err)
+		return fmt.Errorf("%w: %w", ErrUnsupported, err)
 	}
 	return err
 }

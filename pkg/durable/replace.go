@@ -20,7 +20,9 @@ import (
 // A full disk is a [*SpaceError].
 func ReplaceFile(path string, perm os.FileMode, write func(io.Writer) error) error {
 	j := jobFor(path, perm)
-	j.owner, _ = os.Lstat(path) // nil: a new file, owned by us
+	if old, err := os.Lstat(path); err == nil && old.Mode().IsRegular() {
+		j.owner = old
+	}
 	j.publish = os.Rename
 	return j.runFor(path, write)
 }
@@ -104,9 +106,9 @@ func (j job) run(write func(io.Writer) (string, error)) (path string, err error)
 	path = filepath.Join(j.dir, base)
 	j.step("rename")
 	if err := j.publish(temp.path, path); err != nil {
-		return "", explain("rename to", path, j.dir, bareLink(err))
+		return "", j.giveUp(temp, "rename to", path, err)
 	}
-	temp.published = true
+	temp.gone = true
 	j.step("syncdir")
 	if err := SyncDir(j.dir); err != nil {
 		return path, explain("sync directory of", path, j.dir, err)
@@ -122,7 +124,7 @@ func (j job) fill(temp *tempFile, write func(io.Writer) (string, error)) (string
 	w := &carefulWriter{to: temp.file}
 	base, err := write(w)
 	if w.err != nil {
-		return "", explain("write", path, j.dir, w.err)
+		return "", j.giveUp(temp, "write", path, w.err)
 	}
 	if err != nil {
 		return "", err
@@ -132,9 +134,16 @@ func (j job) fill(temp *tempFile, write func(io.Writer) (string, error)) (string
 	}
 	j.step("seal")
 	if err := temp.seal(j.perm, j.owner, j.step); err != nil {
-		return "", explain("write", path, j.dir, err)
+		return "", j.giveUp(temp, "write", path, err)
 	}
 	return base, nil
+}
+
+// giveUp removes the temporary file and explains, in this order: the free space
+// in the error is what there is without it.
+func (j job) giveUp(temp *tempFile, op, path string, err error) error {
+	temp.discard()
+	return explain(op, path, j.dir, err)
 }
 
 // carefulWriter remembers the first failed write, so that a caller's callback

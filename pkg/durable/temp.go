@@ -26,9 +26,9 @@ const (
 
 // tempFile is a file that has no name of its own yet.
 type tempFile struct {
-	file      *os.File
-	path      string
-	published bool
+	file *os.File
+	path string
+	gone bool // renamed or removed: nothing is at path any more
 }
 
 // createTemp opens a new hidden file in dir with mode 0600.
@@ -69,9 +69,10 @@ func (t *tempFile) seal(perm os.FileMode, owner os.FileInfo, step func(string)) 
 
 // discard removes the file unless it got its name.
 func (t *tempFile) discard() {
-	if t.published {
+	if t.gone {
 		return
 	}
+	t.gone = true
 	t.file.Close()
 	os.Remove(t.path) // best effort: Sweep takes what stays
 }

@@ -1,0 +1,27 @@
+package durable
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// ReplaceFileStepping is ReplaceFile with step called before each step.
+func ReplaceFileStepping(path string, step func(string), write func(io.Writer) error) error {
+	j := jobFor(path, 0o600)
+	j.publish, j.step = os.Rename, step
+	return j.runFor(path, write)
+}
+
+// CreateNamedStepping is CreateNamed with step called before each step.
+func CreateNamedStepping(dir string, step func(string), write func(io.Writer) (string, error)) (string, error) {
+	j := jobFor(filepath.Join(dir, "label"), 0o600)
+	j.step = step
+	return j.run(write)
+}
+
+// TempName is the name of a temporary file for label.
+func TempName(label string) string { return tempName(label) }
+
+// RenameByLink is what stands in for a rename that never replaces.
+func RenameByLink(from, to string) error { return renameByLink(from, to) }

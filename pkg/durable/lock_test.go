@@ -1,0 +1,78 @@
+package durable_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/durable"
+)
+
+func TestLock(t *testing.T) {
+	path := inDir(t, "lock")
+	lock, err := durable.Lock(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = durable.Lock(path)
+	wantIs(t, err, durable.ErrLocked)
+	if want := fmt.Sprintf("process %d", os.Getpid()); !strings.Contains(err.Error(), want) {
+		t.Errorf("error %q should name %q", err, want)
+	}
+	for range 2 {
+		if err := lock.Unlock(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again, err := durable.Lock(path)
+	if err != nil {
+		t.Fatal("after unlock:", err)
+	}
+	again.Unlock()
+}
+
+func TestLockMissingDirectory(t *testing.T) {
+	_, err := durable.Lock(filepath.Join(t.TempDir(), "gone", "lock"))
+	wantIs(t, err, os.ErrNotExist)
+}
+
+// A lock goes with its process, however that ends, whatever the file says.
+func TestLockOfKilledProcess(t *testing.T) {
+	dir := t.TempDir()
+	cmd := child(t, "lock", dir)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatal(line, err)
+	}
+	_, err = durable.Lock(filepath.Join(dir, "lock"))
+	wantIs(t, err, durable.ErrLocked)
+	if want := fmt.Sprintf("process %d", cmd.Process.Pid); !strings.Contains(err.Error(), want) {
+		t.Errorf("error %q should name %q", err, want)
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	lock, err := durable.Lock(filepath.Join(dir, "lock"))
+	if err != nil {
+		t.Fatal("after the kill:", err)
+	}
+	lock.Unlock()
+}
+
+func lockForever() error {
+	if _, err := durable.Lock("lock"); err != nil {
+		return err
+	}
+	fmt.Println("locked")
+	time.Sleep(time.Minute)
+	return nil
+}
