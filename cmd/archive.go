@@ -1,0 +1,222 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+type archiveOptions struct {
+	Agent   string
+	All     bool
+	Session string
+}
+
+func (o *archiveOptions) addFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&o.Agent, "agent", "", "archive the sessions of this `agent`")
+	fs.BoolVar(&o.All, "all", false, "archive the sessions of every agent that is found")
+	fs.StringVar(&o.Session, "session", "", "archive only this session (`id` or key)")
+}
+
+func newArchiveCommand(a *app) *cobra.Command {
+	var o archiveOptions
+	c := &cobra.Command{
+		Use:   "archive",
+		Short: "Make verified copies of sessions; list, show and verify them",
+		Long: `Copy sessions into the archive, byte for byte, and read every copy back. The
+sessions are not changed. A session whose bytes are in the archive already is
+not copied again.
+` + exitHelp,
+		Example: `  sessctl archive --agent coordinator
+  sessctl archive --all
+  sessctl archive list
+  sessctl archive show 3f9a2c --lines 120-140
+  sessctl archive verify`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if o.Agent == "" && !o.All && o.Session == "" {
+				return usageError("or: archive list, archive show, archive verify", "which sessions? --agent, --all or --session is needed")
+			}
+			return runArchive(c.Context(), a, o)
+		},
+	}
+	o.addFlags(c.Flags())
+	c.AddCommand(newArchiveListCommand(a), newArchiveShowCommand(a), newArchiveVerifyCommand(a))
+	return c
+}
+
+// archiveDocument is `archive --json`.
+type archiveDocument struct {
+	Schema   int          `json:"schema"`
+	Archives []archiveRow `json:"archives"`
+}
+
+// archiveRow is one archive of `archive` and `archive list`.
+type archiveRow struct {
+	ID          string `json:"id"`
+	Runtime     string `json:"runtime"`
+	Agent       string `json:"agent"`
+	Session     string `json:"session"`
+	Key         string `json:"key"`
+	Path        string `json:"path"`
+	SHA256      string `json:"sha256"`
+	Bytes       int64  `json:"bytes"`
+	StoredBytes int64  `json:"stored_bytes"`
+	Compression string `json:"compression"`
+	CreatedAt   string `json:"created_at"`
+	Outcome     string `json:"outcome"` // archived, busy, failed; "" in lists
+	Reason      string `json:"reason"`
+}
+
+func newArchiveRow(e archive.Entry) archiveRow {
+	return archiveRow{
+		ID: e.ID, Runtime: e.Runtime, Agent: e.Agent, Session: e.Session, Key: e.Key, Path: e.Path, SHA256: e.SHA256,
+		Bytes: e.Bytes, StoredBytes: e.StoredBytes, Compression: e.Compression, CreatedAt: e.CreatedAt.UTC().Format(time.RFC3339),
+	}
+}
+
+func runArchive(ctx context.Context, a *app, o archiveOptions) error {
+	sessions, err := a.findSessions(ctx)
+	if err != nil {
+		return err
+	}
+	if sessions, err = ofAgent(sessions, o.Agent); err != nil {
+		return err
+	}
+	if o.Session != "" {
+		if sessions, err = named(sessions, o.Session); err != nil {
+			return err
+		}
+	}
+	lock, err := a.lock()
+	if err != nil {
+		return err
+	}
+	defer lock.Unlock()
+	store, err := a.openArchive()
+	if err != nil {
+		return err
+	}
+	doc := archiveDocument{Schema: 1, Archives: []archiveRow{}}
+	for _, s := range sessions {
+		if s.Kind == session.KindDatabase || s.Bytes == 0 {
+			continue
+		}
+		row := archiveOne(ctx, a, store, s)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		doc.Archives = append(doc.Archives, row)
+	}
+	if err := renderArchives(a, doc); err != nil {
+		return err
+	}
+	return archiveOutcome(doc.Archives)
+}
+
+func archiveOne(ctx context.Context, a *app, store *archive.Store, s found) archiveRow {
+	entry, err := putArchive(ctx, a, store, s)
+	row := newArchiveRow(entry)
+	row.Outcome = "archived"
+	if err != nil {
+		row = archiveRow{Runtime: s.Runtime, Agent: s.Agent, Session: s.ID, Key: s.Key, Path: s.Path, Bytes: s.Bytes, Outcome: "failed", Reason: err.Error()}
+		if exitCode(err) == exitBusy {
+			row.Outcome = "busy"
+		}
+	}
+	return row
+}
+
+func putArchive(ctx context.Context, a *app, store *archive.Store, s found) (archive.Entry, error) {
+	log, err := durable.OpenRegular(s.Path)
+	if err != nil {
+		return archive.Entry{}, err
+	}
+	defer log.Close()
+	snap, err := session.TakeSnapshot(ctx, log, s.Path)
+	if err != nil {
+		return archive.Entry{}, err
+	}
+	return archiver{store: store, now: a.now}.put(ctx, s.Ref, snap, log)
+}
+
+func archiveOutcome(rows []archiveRow) error {
+	results := make([]compact.Result, 0, len(rows))
+	for _, r := range rows {
+		results = append(results, compact.Result{Outcome: compact.Outcome(r.Outcome)})
+	}
+	return outcomeOf(results)
+}
+
+func renderArchives(a *app, doc archiveDocument) error {
+	if a.global.JSON {
+		return a.printJSON(doc)
+	}
+	rows := make([][]string, 0, len(doc.Archives))
+	for _, r := range doc.Archives {
+		last := r.Path
+		if r.Reason != "" {
+			last = r.Outcome + ": " + r.Reason
+		}
+		rows = append(rows, []string{r.ID, visible(r.Agent), visible(r.Session), r.CreatedAt, strconv.FormatInt(r.Bytes, 10), visible(last)})
+	}
+	if len(rows) == 0 {
+		a.notice("no archives")
+	}
+	return a.printRows(rows)
+}
+
+func newArchiveListCommand(a *app) *cobra.Command {
+	var agent string
+	c := &cobra.Command{
+		Use:     "list",
+		Short:   "List the archives",
+		Example: "  sessctl archive list --agent coordinator",
+		Args:    usageArgs(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			store, err := a.openArchive()
+			if err != nil {
+				return err
+			}
+			entries, err := store.List(c.Context(), archive.Filter{Agent: agent, Runtime: a.global.Runtime})
+			if err != nil {
+				return err
+			}
+			doc := archiveDocument{Schema: 1, Archives: []archiveRow{}}
+			for _, e := range entries {
+				doc.Archives = append(doc.Archives, newArchiveRow(e))
+			}
+			return renderArchives(a, doc)
+		},
+	}
+	c.Flags().StringVar(&agent, "agent", "", "only archives of this `agent`")
+	return c
+}
+
+// parseLines reads "120-140" or "120" as a range of 1-based lines; empty is
+// the whole log.
+func parseLines(s string) (first, last int, err error) {
+	if s == "" {
+		return 1, 0, nil
+	}
+	from, to, ranged := strings.Cut(s, "-")
+	if !ranged {
+		to = from
+	}
+	first, err1 := strconv.Atoi(from)
+	last, err2 := strconv.Atoi(to)
+	if err1 != nil || err2 != nil || first < 1 || last < first {
+		return 0, 0, fmt.Errorf("%q is not a range of lines", s)
+	}
+	return first, last, nil
+}

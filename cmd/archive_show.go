@@ -1,0 +1,135 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sessctl/sessctl/pkg/archive"
+)
+
+func newArchiveShowCommand(a *app) *cobra.Command {
+	var lines string
+	c := &cobra.Command{
+		Use:   "show ID",
+		Short: "Print an archived log, or some of its lines",
+		Long: `Print the lines of an archived log as they were. On a terminal, control
+characters in them are made visible; into a file or a pipe the bytes go out
+unchanged. ID is an archive's id, the start of one, or a session id that has one
+archive.`,
+		Example: `  sessctl archive show 3f9a2c --lines 120-140
+  sessctl archive show 3f9a2c > session.jsonl`,
+		Args: usageArgs(cobra.ExactArgs(1)),
+		RunE: func(c *cobra.Command, args []string) error {
+			first, last, err := parseLines(lines)
+			if err != nil {
+				return usageError("write --lines 120-140", "--lines: %w", err)
+			}
+			return runArchiveShow(c.Context(), a, args[0], first, last)
+		},
+	}
+	c.Flags().StringVar(&lines, "lines", "", "only these `lines` (120-140), counted from 1")
+	return c
+}
+
+// showDocument is `archive show --json`.
+type showDocument struct {
+	Schema  int        `json:"schema"`
+	Archive archiveRow `json:"archive"`
+	Lines   []showLine `json:"lines"`
+}
+
+type showLine struct {
+	Line   int             `json:"line"`
+	Record json.RawMessage `json:"record,omitempty"` // the line, if it is JSON
+	Text   string          `json:"text,omitempty"`   // the line, if it is not
+}
+
+func runArchiveShow(ctx context.Context, a *app, id string, first, last int) error {
+	store, err := a.openArchive()
+	if err != nil {
+		return err
+	}
+	entry, err := findArchive(ctx, store, id)
+	if err != nil {
+		return err
+	}
+	if a.global.JSON {
+		return showJSON(ctx, a, store, entry, first, last)
+	}
+	if last == 0 && !a.OutTTY {
+		return copyArchive(ctx, a.Out, store, entry)
+	}
+	return store.Lines(ctx, entry, first, last, func(_ int, line []byte) error {
+		if a.OutTTY {
+			line = []byte(visible(string(line)))
+		}
+		_, err := fmt.Fprintf(a.Out, "%s\n", line)
+		return err
+	})
+}
+
+func copyArchive(ctx context.Context, w io.Writer, store *archive.Store, entry archive.Entry) error {
+	r, err := store.OpenEntry(ctx, entry)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	_, err = io.Copy(w, r)
+	return err
+}
+
+func showJSON(ctx context.Context, a *app, store *archive.Store, entry archive.Entry, first, last int) error {
+	doc := showDocument{Schema: 1, Archive: newArchiveRow(entry), Lines: []showLine{}}
+	err := store.Lines(ctx, entry, first, last, func(n int, line []byte) error {
+		shown := showLine{Line: n}
+		if json.Valid(line) && utf8.Valid(line) {
+			shown.Record = append(json.RawMessage(nil), line...)
+		} else {
+			shown.Text = string(line)
+		}
+		doc.Lines = append(doc.Lines, shown)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return a.printJSON(doc)
+}
+
+// findArchive resolves what a person types: an id, the start of one, or the
+// id of a session with one archive.
+func findArchive(ctx context.Context, store *archive.Store, id string) (archive.Entry, error) {
+	entry, err := store.Get(ctx, id)
+	if err == nil {
+		return entry, nil
+	}
+	if errors.Is(err, archive.ErrAmbiguous) {
+		return entry, &failure{code: "ambiguous", exit: exitUsage, hint: "give more of the id; sessctl archive list shows them", err: err}
+	}
+	if !errors.Is(err, archive.ErrNotFound) {
+		return entry, err
+	}
+	all, err := store.List(ctx, archive.Filter{})
+	if err != nil {
+		return entry, err
+	}
+	var mine []archive.Entry
+	for _, e := range all {
+		if e.Session == id {
+			mine = append(mine, e)
+		}
+	}
+	switch len(mine) {
+	case 1:
+		return mine[0], nil
+	case 0:
+		return entry, &failure{code: "unknown_archive", exit: exitUsage, hint: "sessctl archive list shows the archives there are", err: fmt.Errorf("unknown archive %q", id)}
+	}
+	return entry, &failure{code: "ambiguous", exit: exitUsage, hint: "name one of them by its own id; sessctl archive list shows them", err: fmt.Errorf("session %q has %d archives", id, len(mine))}
+}

@@ -1,0 +1,307 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+type compactOptions struct {
+	Agent            string
+	All              bool
+	Session          string
+	Threshold        int64
+	DryRun           bool
+	Force            bool
+	Strategy         string
+	SkipSummary      bool
+	SkipArchive      bool
+	KeepRecentTokens int64
+	Focus            string
+	Quiet            time.Duration
+}
+
+func (o *compactOptions) addFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&o.Agent, "agent", "", "compact the main session of this `agent`")
+	fs.BoolVar(&o.All, "all", false, "compact the main session of every agent that is found")
+	fs.StringVar(&o.Session, "session", "", "compact this session (`id` or key) instead of the main one")
+	fs.Int64Var(&o.Threshold, "threshold", 0, "compact sessions of at least this many `tokens` (default 150000)")
+	fs.BoolVar(&o.DryRun, "dry-run", false, "print the plan and change nothing")
+	fs.BoolVar(&o.Force, "force", false, "compact below the threshold too")
+	fs.StringVar(&o.Strategy, "strategy", "", "how to make the session small: rotate (default: the runtime's own)")
+	fs.BoolVar(&o.SkipSummary, "skip-summary", false, "store no summary")
+	fs.BoolVar(&o.SkipArchive, "skip-archive", false, "remember only: no archive, and the session is not changed")
+	fs.Int64Var(&o.KeepRecentTokens, "keep-recent-tokens", 0, "keep about this many recent `tokens` in the session (not with rotate)")
+	fs.StringVar(&o.Focus, "focus", "", "what the summary should dwell on, as `text`")
+	fs.DurationVar(&o.Quiet, "quiet-period", 0, "leave sessions alone that changed within this `duration` (default 1m)")
+	fromConfig(fs, "threshold", "compaction.threshold")
+	fromConfig(fs, "strategy", "compaction.strategy")
+	fromConfig(fs, "quiet-period", "compaction.quiet_period")
+}
+
+func (o *compactOptions) validate() error {
+	const see = "see sessctl compact --help"
+	switch {
+	case o.Agent == "" && !o.All && o.Session == "":
+		return usageError("name an agent, or use --all; sessctl sizes shows the agents there are", "which session? --agent, --all or --session is needed")
+	case o.All && (o.Agent != "" || o.Session != ""):
+		return usageError(see, "--all goes with neither --agent nor --session")
+	case o.Threshold <= 0:
+		return usageError(see, "--threshold must be positive, not %d", o.Threshold)
+	case o.Strategy != "" && o.Strategy != string(compact.StrategyRotate):
+		return usageError("strategies: rotate", "unknown strategy %q", o.Strategy)
+	case o.KeepRecentTokens != 0:
+		return usageError("rotate starts a fresh session; its log stays in the archive", "--keep-recent-tokens does not go with the strategy rotate")
+	}
+	return nil
+}
+
+func (o *compactOptions) policy() compact.Policy {
+	return compact.Policy{
+		Threshold: o.Threshold, Force: o.Force, SkipArchive: o.SkipArchive, SkipSummary: o.SkipSummary,
+		Strategy: compact.Strategy(o.Strategy), Quiet: o.Quiet,
+	}
+}
+
+func newCompactCommand(a *app) *cobra.Command {
+	var o compactOptions
+	c := &cobra.Command{
+		Use:   "compact",
+		Short: "Archive a session, remember it, and let its agent start fresh",
+		Long: `Put a verified copy of a session's log in the archive, cut it into searchable
+memory, store a summary, and start the agent on a fresh session. A session that
+somebody may be writing is left alone: exit code 75, try again later.
+
+Sessions below the threshold are left alone too. An agent's main session is
+meant unless --session names another; sessions of cron jobs, groups and threads
+are only compacted by name.
+` + exitHelp,
+		Example: `  sessctl compact --agent coordinator --dry-run
+  sessctl compact --agent coordinator
+  sessctl compact --all --threshold 120000
+  sessctl compact --agent coordinator --skip-archive`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := o.validate(); err != nil {
+				return err
+			}
+			return runCompact(c.Context(), a, o)
+		},
+	}
+	o.addFlags(c.Flags())
+	return c
+}
+
+// compactDocument is `compact --json` (docs/json.md).
+type compactDocument struct {
+	Schema   int              `json:"schema"`
+	DryRun   bool             `json:"dry_run"`
+	Sessions []compact.Result `json:"sessions"`
+}
+
+func runCompact(ctx context.Context, a *app, o compactOptions) error {
+	sessions, err := a.findSessions(ctx)
+	if err != nil {
+		return err
+	}
+	targets, none, err := chooseTargets(sessions, o)
+	if err != nil {
+		return err
+	}
+	doc := compactDocument{Schema: 1, DryRun: o.DryRun, Sessions: none}
+	var results []compact.Result
+	if o.DryRun {
+		results, err = planAll(ctx, a, targets, o.policy())
+	} else {
+		results, err = compactAll(ctx, a, targets, o)
+	}
+	doc.Sessions = append(doc.Sessions, results...)
+	if err != nil {
+		return errors.Join(err, a.renderUnlessEmpty(doc))
+	}
+	if err := renderCompact(a, doc); err != nil {
+		return err
+	}
+	return outcomeOf(doc.Sessions)
+}
+
+func (a *app) renderUnlessEmpty(doc compactDocument) error {
+	if len(doc.Sessions) == 0 {
+		return nil
+	}
+	return renderCompact(a, doc)
+}
+
+// planAll is the dry run: it makes no mutating call.
+func planAll(ctx context.Context, a *app, targets []found, policy compact.Policy) ([]compact.Result, error) {
+	var results []compact.Result
+	for _, t := range targets {
+		plan, err := compact.NewPlan(ctx, t.store, t.Ref, policy, a.now())
+		if err != nil {
+			if ctx.Err() != nil {
+				return results, ctx.Err()
+			}
+			results = append(results, failedResult(t, err))
+			continue
+		}
+		results = append(results, plan.Result())
+	}
+	return results, nil
+}
+
+func compactAll(ctx context.Context, a *app, targets []found, o compactOptions) ([]compact.Result, error) {
+	h, err := a.openHouse(ctx, o.Focus)
+	if err != nil {
+		return nil, err
+	}
+	defer h.close()
+	stores, err := a.openStores()
+	if err != nil {
+		return nil, err
+	}
+	if err := h.compactor.Settle(ctx, storesByRoot(stores), o.policy()); err != nil {
+		return nil, fmt.Errorf("finish an earlier run: %w", err)
+	}
+	var results []compact.Result
+	for _, t := range targets {
+		result, err := compactOne(ctx, a, h, t, o.policy())
+		if ctx.Err() != nil {
+			return results, ctx.Err()
+		}
+		if err != nil {
+			h.progress.clear()
+			reportFailure(a, t, err)
+		}
+		results = append(results, result)
+	}
+	return results, nil
+}
+
+func compactOne(ctx context.Context, a *app, h *house, t found, policy compact.Policy) (compact.Result, error) {
+	plan, err := compact.NewPlan(ctx, t.store, t.Ref, policy, a.now())
+	if err != nil {
+		return failedResult(t, err), err
+	}
+	if plan.Outcome != compact.Planned {
+		return plan.Result(), nil
+	}
+	return h.compactor.Execute(ctx, t.store, plan, policy)
+}
+
+// reportFailure says at once what went wrong with one session; the run goes on.
+func reportFailure(a *app, t found, err error) {
+	if a.global.JSON {
+		return // the document has it
+	}
+	body := explain(err)
+	fmt.Fprintf(a.Err, "sessctl: %s: %s\n", visible(t.Path), visibleText(body.Message))
+	a.hint(body.Hint)
+}
+
+func failedResult(t found, err error) compact.Result {
+	reason := err.Error()
+	if errors.Is(err, session.ErrUnknownFormat) {
+		reason = "not a session log that can be read: " + reason
+	}
+	return compact.NewResult(t.Ref, compact.Failed, reason)
+}
+
+// storesByRoot finds the store that a journal entry is about.
+func storesByRoot(stores []session.Store) compact.Stores {
+	return func(runtime, root string) (session.Store, bool) {
+		for _, s := range stores {
+			if s.Runtime() == runtime && s.Root() == root {
+				return s, true
+			}
+		}
+		return nil, false
+	}
+}
+
+// chooseTargets picks the sessions that the options mean. An agent without a
+// main session is a result, not an error: its next message starts one.
+func chooseTargets(sessions []found, o compactOptions) (targets []found, none []compact.Result, err error) {
+	if sessions, err = ofAgent(sessions, o.Agent); err != nil {
+		return nil, nil, err
+	}
+	if o.Session != "" {
+		targets, err = named(sessions, o.Session)
+		return targets, nil, err
+	}
+	for _, s := range sessions {
+		if s.Primary || s.Kind == session.KindDatabase {
+			targets = append(targets, s)
+		}
+	}
+	for _, s := range sessions {
+		if !slices.ContainsFunc(targets, s.sameAgent) && !slices.ContainsFunc(none, s.sameResultAgent) {
+			ref := session.Ref{Runtime: s.Runtime, Agent: s.Agent}
+			none = append(none, compact.NewResult(ref, compact.NothingToDo, "there is no main session; the next message starts one"))
+		}
+	}
+	return targets, none, nil
+}
+
+func (s found) sameAgent(t found) bool {
+	return s.Agent == t.Agent && s.Runtime == t.Runtime && s.Store == t.Store
+}
+
+func (s found) sameResultAgent(r compact.Result) bool {
+	return s.Agent == r.Agent && s.Runtime == r.Runtime
+}
+
+// named finds sessions by id, by key, or by the start of an id that only one
+// session has.
+func named(sessions []found, name string) ([]found, error) {
+	var exact, prefixed []found
+	for _, s := range sessions {
+		if !shown(s.Kind) {
+			continue
+		}
+		switch {
+		case s.ID == name || strings.EqualFold(s.Key, name):
+			exact = append(exact, s)
+		case strings.HasPrefix(s.ID, name):
+			prefixed = append(prefixed, s)
+		}
+	}
+	if len(exact) > 0 {
+		return exact, nil
+	}
+	if len(prefixed) == 1 {
+		return prefixed, nil
+	}
+	if len(prefixed) > 1 {
+		return nil, usageError("give more of the id", "%d sessions start with %q", len(prefixed), name)
+	}
+	return nil, &failure{code: "unknown_session", exit: exitUsage, hint: "sessctl sizes shows the sessions there are", err: fmt.Errorf("unknown session %q", name)}
+}
+
+// outcomeOf decides the exit code of a run: failures before busy sessions
+// before everything else.
+func outcomeOf(results []compact.Result) error {
+	count := map[compact.Outcome]int{}
+	for _, r := range results {
+		count[r.Outcome]++
+	}
+	switch failed := count[compact.Failed]; {
+	case failed > 0 && failed < len(results):
+		return &outcomeError{exit: exitPartly}
+	case failed > 0:
+		return &outcomeError{exit: exitFailed}
+	case count[compact.Busy] > 0:
+		return &outcomeError{exit: exitBusy}
+	case count[compact.Unsupported] > 0 && count[compact.Unsupported] == len(results):
+		return &outcomeError{exit: exitFailed}
+	}
+	return nil
+}

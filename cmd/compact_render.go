@@ -1,0 +1,77 @@
+package cmd
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/sessctl/sessctl/pkg/compact"
+)
+
+// renderCompact prints the results: the document, or a few lines a session.
+func renderCompact(a *app, doc compactDocument) error {
+	if doc.Sessions == nil {
+		doc.Sessions = []compact.Result{}
+	}
+	if a.global.JSON {
+		return a.printJSON(doc)
+	}
+	for _, r := range doc.Sessions {
+		if _, err := fmt.Fprint(a.Out, describeResult(r)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// describeResult is one session for people.
+func describeResult(r compact.Result) string {
+	var b strings.Builder
+	name := r.Key
+	if name == "" {
+		name = strings.Trim(r.Agent+" "+r.Session, " ")
+	}
+	fmt.Fprintf(&b, "%s: %s", visible(name), strings.ReplaceAll(string(r.Outcome), "-", " "))
+	if r.Reason != "" {
+		fmt.Fprintf(&b, " (%s)", visible(r.Reason))
+	}
+	b.WriteByte('\n')
+	if r.Outcome != compact.Planned && r.Outcome != compact.Compacted && r.Outcome != compact.Partial {
+		return b.String()
+	}
+	for _, line := range details(r) {
+		fmt.Fprintf(&b, "  %-9s %s\n", line[0], line[1])
+	}
+	return b.String()
+}
+
+func details(r compact.Result) [][2]string {
+	lines := [][2]string{
+		{"session", visible(r.Session)},
+		{"log", fmt.Sprintf("%s, %s messages, %s tokens (%s)", formatBytes(r.Bytes), formatCount(int64(r.Messages)), formatCount(r.TokensBefore), r.TokenSource)},
+	}
+	if r.LinesSkipped > 0 {
+		lines = append(lines, [2]string{"unread", fmt.Sprintf("%d lines could not be read; the archive has them as they are", r.LinesSkipped)})
+	}
+	lines = append(lines, [2]string{"memory", memoryLine(r)})
+	if r.Outcome == compact.Planned {
+		return append(lines, [2]string{"then", "archive, remember, and start a fresh session (" + string(r.Strategy) + ")"})
+	}
+	if r.Summary != nil {
+		lines = append(lines, [2]string{"summary", fmt.Sprintf("%s, %s characters", r.Summary.Kind, formatCount(int64(r.Summary.Chars)))})
+	}
+	if r.Archive != nil {
+		lines = append(lines, [2]string{"archive", visible(r.Archive.Path)}, [2]string{"", "sha256 " + r.Archive.SHA256 + ", verified"})
+	}
+	if r.Receipt != "" {
+		lines = append(lines, [2]string{"receipt", visible(r.Receipt)})
+	}
+	return lines
+}
+
+func memoryLine(r compact.Result) string {
+	s := formatCount(int64(r.Chunks)) + " chunks"
+	if r.ChunksPending > 0 {
+		s += fmt.Sprintf(", %s of this agent wait for an embedding (found by text until then)", formatCount(int64(r.ChunksPending)))
+	}
+	return s
+}

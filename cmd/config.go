@@ -1,0 +1,221 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/spf13/viper"
+)
+
+// config is the whole configuration, typed. The keys of the file are the
+// mapstructure names, nested by dots; each is also SESSCTL_<KEY> with dots as
+// underscores. Unknown keys are errors.
+type config struct {
+	DataDir    string           `mapstructure:"data_dir" json:"data_dir"`
+	Stores     []string         `mapstructure:"stores" json:"stores"`
+	Compaction compactionConfig `mapstructure:"compaction" json:"compaction"`
+	Archive    archiveConfig    `mapstructure:"archive" json:"archive"`
+	Embed      embedConfig      `mapstructure:"embed" json:"embed"`
+	Recall     recallConfig     `mapstructure:"recall" json:"recall"`
+}
+
+type compactionConfig struct {
+	Threshold int64         `mapstructure:"threshold" json:"threshold"`       // tokens
+	Quiet     time.Duration `mapstructure:"quiet_period" json:"quiet_period"` // how long a session must be untouched
+	Strategy  string        `mapstructure:"strategy" json:"strategy"`
+}
+
+type archiveConfig struct {
+	Dir         string `mapstructure:"dir" json:"dir"`
+	Compression string `mapstructure:"compression" json:"compression"`
+}
+
+type embedConfig struct {
+	Provider string `mapstructure:"provider" json:"provider"`
+}
+
+type recallConfig struct {
+	Limit int    `mapstructure:"limit" json:"limit"`
+	Rank  string `mapstructure:"rank" json:"rank"`
+}
+
+// defaults is the lowest layer: flags > SESSCTL_* > file > defaults.
+func defaults() map[string]any {
+	return map[string]any{
+		"data_dir":                "",
+		"stores":                  []string{},
+		"compaction.threshold":    150_000,
+		"compaction.quiet_period": "1m",
+		"compaction.strategy":     "",
+		"archive.dir":             "",
+		"archive.compression":     "none",
+		"embed.provider":          "builtin",
+		"recall.limit":            5,
+		"recall.rank":             "hybrid",
+	}
+}
+
+// configAnnotation marks a flag that a configuration key can fill.
+const configAnnotation = "sessctl_config_key"
+
+func fromConfig(fs *pflag.FlagSet, flag, key string) {
+	if err := fs.SetAnnotation(flag, configAnnotation, []string{key}); err != nil {
+		panic(err) // the flag's name is misspelt in the source
+	}
+}
+
+// loadConfig reads the layers once and fills every flag of the command that
+// the user did not type.
+func (a *app) loadConfig(c *cobra.Command) error {
+	v, err := a.readConfig()
+	if err != nil {
+		return err
+	}
+	if err := v.UnmarshalExact(&a.config); err != nil {
+		return usageError("see sessctl config show for the keys that exist", "configuration: %w", err)
+	}
+	var failed error
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if key := f.Annotations[configAnnotation]; len(key) == 1 && !f.Changed && failed == nil {
+			failed = fillFlag(f, v, key[0])
+		}
+	})
+	return failed
+}
+
+func (a *app) readConfig() (*viper.Viper, error) {
+	v := viper.New()
+	for key, value := range defaults() {
+		v.SetDefault(key, value)
+	}
+	if err := readConfigFile(v, a.configFile(), a.global.ConfigFile != ""); err != nil {
+		return nil, err
+	}
+	for key := range defaults() {
+		if value := a.getenv(envName(key)); value != "" {
+			v.Set(key, envValue(key, value))
+		}
+	}
+	return v, nil
+}
+
+func readConfigFile(v *viper.Viper, path string, required bool) error {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) && !required {
+		return nil
+	}
+	if err != nil {
+		return usageError("", "read configuration: %w", err)
+	}
+	defer f.Close()
+	v.SetConfigType("yaml")
+	if err := v.ReadConfig(f); err != nil {
+		return usageError("the file is YAML, see docs/configuration.md", "read configuration %s: %w", path, err)
+	}
+	return nil
+}
+
+func (a *app) configFile() string {
+	if a.global.ConfigFile != "" {
+		return a.global.ConfigFile
+	}
+	if file := a.getenv("SESSCTL_CONFIG"); file != "" {
+		return file
+	}
+	return filepath.Join(a.xdg("XDG_CONFIG_HOME", ".config"), "sessctl", "config.yaml")
+}
+
+// fillFlag sets a flag from a key; a bad value names the key and its variable.
+func fillFlag(f *pflag.Flag, v *viper.Viper, key string) error {
+	var err error
+	if list, ok := f.Value.(pflag.SliceValue); ok {
+		err = list.Replace(v.GetStringSlice(key))
+	} else if value := v.GetString(key); value != "" {
+		err = f.Value.Set(value)
+	}
+	if err != nil {
+		return usageError("", "configuration key %s (%s): %w", key, envName(key), err)
+	}
+	return nil
+}
+
+func envName(key string) string {
+	return "SESSCTL_" + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
+}
+
+// envValue splits lists: paths are separated as in $PATH.
+func envValue(key, value string) any {
+	if key == "stores" {
+		return filepath.SplitList(value)
+	}
+	return value
+}
+
+// xdg returns a base directory: the variable if it is an absolute path, else
+// the given one under the home directory.
+func (a *app) xdg(variable, underHome string) string {
+	if dir := a.getenv(variable); filepath.IsAbs(dir) {
+		return dir
+	}
+	return filepath.Join(a.home(), underHome)
+}
+
+func (a *app) home() string {
+	if home := a.getenv("HOME"); home != "" {
+		return home
+	}
+	home, _ := os.UserHomeDir()
+	return home
+}
+
+// dataDir is where everything of ours lies.
+func (a *app) dataDir() string {
+	if a.global.DataDir != "" {
+		return absolute(a.global.DataDir)
+	}
+	return filepath.Join(a.xdg("XDG_DATA_HOME", filepath.Join(".local", "share")), "sessctl")
+}
+
+func absolute(path string) string {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	return abs
+}
+
+func newConfigCommand(a *app) *cobra.Command {
+	config := &cobra.Command{
+		Use:   "config",
+		Short: "Show the configuration",
+		Args:  usageArgs(cobra.NoArgs),
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	config.AddCommand(&cobra.Command{
+		Use:     "show",
+		Short:   "Show every key, its value and where the value comes from",
+		Example: "  sessctl config show",
+		Args:    usageArgs(cobra.NoArgs),
+		RunE:    func(*cobra.Command, []string) error { return runConfigShow(a) },
+	})
+	return config
+}
+
+func runConfigShow(a *app) error {
+	keys := configKeys(a)
+	if a.global.JSON {
+		return a.printJSON(map[string]any{"schema": 1, "file": a.configFile(), "data_dir": a.dataDir(), "keys": keys})
+	}
+	rows := make([][]string, 0, len(keys))
+	for _, k := range keys {
+		rows = append(rows, []string{k.Key, visible(fmt.Sprint(k.Value)), k.Origin})
+	}
+	return a.printRows(rows)
+}

@@ -1,0 +1,112 @@
+package cmd
+
+// Output rules:
+//   - stdout is data: one document of --json, or what a person asked to see.
+//   - stderr is everything else: progress, notices, "sessctl: error", "hint:".
+//   - Messages start in lower case and have no full stop; hints have a line
+//     of their own.
+//   - Text that came from a session or a file name goes through visible or
+//     visibleText before it reaches either.
+//   - Colour and bars only on a terminal, and never with NO_COLOR or
+//     TERM=dumb. Without a terminal a table is tab-separated, without header.
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/lipgloss"
+	"github.com/dustin/go-humanize"
+	"github.com/muesli/termenv"
+	"golang.org/x/term"
+)
+
+// streams are the three streams of a command and what they are connected to.
+type streams struct {
+	In     io.Reader
+	Out    io.Writer
+	Err    io.Writer
+	OutTTY bool
+	ErrTTY bool
+	Color  bool // on Out
+	Width  int  // columns of Out, 80 if unknown
+}
+
+func newStreams(in io.Reader, out, errOut io.Writer) *streams {
+	s := &streams{In: in, Out: out, Err: errOut, OutTTY: isTerminal(out), ErrTTY: isTerminal(errOut), Width: 80}
+	s.Color = s.OutTTY && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	if f, ok := out.(*os.File); ok && s.OutTTY {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
+			s.Width = w
+		}
+	}
+	return s
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// renderer returns lipgloss bound to Out, so that nothing probes the process's
+// own stdout.
+func (s *streams) renderer() *lipgloss.Renderer {
+	r := lipgloss.NewRenderer(s.Out)
+	if !s.Color {
+		r.SetColorProfile(termenv.Ascii)
+	}
+	return r
+}
+
+func (s *streams) notice(format string, args ...any) {
+	fmt.Fprintln(s.Err, "note: "+visibleText(fmt.Sprintf(format, args...)))
+}
+
+func (s *streams) hint(text string) {
+	if text != "" {
+		fmt.Fprintln(s.Err, "hint: "+visibleText(text))
+	}
+}
+
+// printJSON prints one document and a line feed, with text as it is: <, > and
+// & are not escaped.
+func (s *streams) printJSON(document any) error {
+	enc := json.NewEncoder(s.Out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(document)
+}
+
+// printRows prints tab-separated rows for programs that read no JSON.
+func (s *streams) printRows(rows [][]string) error {
+	for _, row := range rows {
+		if _, err := fmt.Fprintln(s.Out, strings.Join(row, "\t")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func formatBytes(n int64) string {
+	return humanize.IBytes(uint64(max(n, 0)))
+}
+
+func formatCount(n int64) string { return humanize.Comma(n) }
+
+// formatAge says how long ago something was, in one unit.
+func formatAge(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "in the future"
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}

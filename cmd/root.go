@@ -1,0 +1,135 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Main runs the command line and returns the process's exit code. It is the
+// only place that sees signals: the first one cancels the context, so that
+// the step under way ends and everything is left consistent; a second one
+// kills.
+func Main(args []string, in io.Reader, out, errOut io.Writer) int {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	stop := cancelOnSignal(cancel)
+	defer stop()
+
+	st := newStreams(in, out, errOut)
+	app := &app{streams: st, now: time.Now, getenv: os.Getenv}
+	root := newRootCommand(app)
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	err := root.ExecuteContext(ctx)
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	reportError(errOut, err, app.global.JSON)
+	return exitCode(err)
+}
+
+// errTerminated is the cause of a cancellation by SIGTERM.
+var errTerminated = errors.New("terminated")
+
+func cancelOnSignal(cancel context.CancelCauseFunc) (stop func()) {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		switch <-signals {
+		case syscall.SIGTERM:
+			cancel(errTerminated)
+		case os.Interrupt:
+			cancel(context.Canceled)
+		}
+		signal.Stop(signals) // a second signal has its usual effect
+	}()
+	return func() { signal.Stop(signals) }
+}
+
+// app is what every command gets: the streams, the clock, the environment and
+// the options that all commands share.
+type app struct {
+	*streams
+	now    func() time.Time
+	getenv func(string) string
+	global globalOptions
+	config config
+}
+
+// globalOptions are the flags of the root command.
+type globalOptions struct {
+	JSON       bool
+	Quiet      bool
+	ConfigFile string
+	DataDir    string
+	Stores     []string
+	Runtime    string
+}
+
+func (g *globalOptions) addFlags(fs *pflag.FlagSet) {
+	fs.BoolVar(&g.JSON, "json", false, "print one JSON document on stdout, and errors as JSON on stderr")
+	fs.BoolVarP(&g.Quiet, "quiet", "q", false, "no progress and no notes")
+	fs.StringVar(&g.ConfigFile, "config", "", "read the configuration from `file` (default $XDG_CONFIG_HOME/sessctl/config.yaml)")
+	fs.StringVar(&g.DataDir, "data-dir", "", "keep memory, receipts and archives under `dir` (default $XDG_DATA_HOME/sessctl)")
+	fs.StringArrayVar(&g.Stores, "store", nil, "use the store at `runtime=path` instead of those under the home directory (repeatable)")
+	fs.StringVar(&g.Runtime, "runtime", "", "only sessions of this `runtime` (openclaw, pi)")
+	fromConfig(fs, "data-dir", "data_dir")
+	fromConfig(fs, "store", "stores")
+}
+
+func newRootCommand(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "sessctl",
+		Short: "Keep the session logs of LLM agents small without losing a word",
+		Long: `sessctl reads the session logs of LLM agents, puts verified copies of them in
+an archive, cuts them into searchable memory, writes a summary, and starts the
+agent on a fresh session. What it took away can be found again with recall and
+read again with archive show.
+` + exitHelp,
+		Example: `  sessctl sizes
+  sessctl compact --agent coordinator --dry-run
+  sessctl compact --agent coordinator
+  sessctl recall "which port did we choose for the importer"`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          usageArgs(cobra.NoArgs),
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+			return a.loadConfig(c)
+		},
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usageError("see "+c.CommandPath()+" --help", "%w", err)
+	})
+	root.CompletionOptions.HiddenDefaultCmd = true
+	a.global.addFlags(root.PersistentFlags())
+	root.AddCommand(
+		newSizesCommand(a),
+		newCompactCommand(a),
+		newRecallCommand(a),
+		newArchiveCommand(a),
+		newConfigCommand(a),
+		newVersionCommand(a),
+	)
+	return root
+}
+
+// usageArgs makes cobra's complaints about arguments usage errors.
+func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if err := check(c, args); err != nil {
+			return usageError("see "+c.CommandPath()+" --help", "%w", err)
+		}
+		return nil
+	}
+}

@@ -1,0 +1,69 @@
+package cmd
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// visible makes text that is not ours safe to print on one line of a
+// terminal: control characters, escape sequences, bidirectional overrides and
+// invisible runes become visible escapes (research/reliability.md A4 row 31).
+func visible(s string) string { return escape(s, false) }
+
+// visibleText is visible for text of several lines: line feeds and tabs stay.
+func visibleText(s string) string { return escape(s, true) }
+
+func escape(s string, lines bool) string {
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case lines && (r == '\n' || r == '\t'):
+			b.WriteRune(r)
+		case hidden(r):
+			b.WriteString(escaped(r))
+		default:
+			b.WriteString(s[i : i+n])
+		}
+		i += n
+	}
+	return b.String()
+}
+
+// hidden reports a rune that does something to a terminal instead of being
+// seen there.
+func hidden(r rune) bool {
+	if r == 0x200d || r == 0xfe0f { // parts of emoji
+		return false
+	}
+	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == 0x2028 || r == 0x2029 || (r != ' ' && unicode.IsSpace(r) && r != 0xa0 && r != 0x3000)
+}
+
+func escaped(r rune) string {
+	switch r {
+	case '\n':
+		return `\n`
+	case '\t':
+		return `\t`
+	case '\r':
+		return `\r`
+	}
+	if r < 0x80 {
+		return fmt.Sprintf(`\x%02x`, r)
+	}
+	return fmt.Sprintf(`\u%04x`, r)
+}
+
+// firstLine shortens text to one visible line of at most width runes.
+func firstLine(s string, width int) string {
+	line := visible(strings.Join(strings.Fields(s), " "))
+	if utf8.RuneCountInString(line) <= width {
+		return line
+	}
+	runes := []rune(line)
+	return string(runes[:width-1]) + "…"
+}

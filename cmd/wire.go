@@ -1,0 +1,220 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/chunk"
+	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/summarize"
+)
+
+// The wiring of a compaction, drawn once:
+//
+//	session.Store ──> compact.Compactor ──> archiver  ──> archive.Store   <data>/archives, archive dir
+//	                        │           ├──> memoirist ──> memory.Store    <data>/memory
+//	                        │           ├──> embedder  ──> embed.Builtin + memory.Store
+//	                        │           └──> summarizer ─> summarize.Extractive
+//	                        ├──> Journal  <data>/journal
+//	                        └──> Receipts <data>/receipts
+
+// house is everything a state-changing command holds open.
+type house struct {
+	lock      *durable.FileLock
+	memory    *memory.Store
+	compactor *compact.Compactor
+	progress  *progress
+}
+
+// openHouse takes the lock and opens what a compaction needs. Another sessctl
+// on the same data directory is durable.ErrLocked.
+func (a *app) openHouse(ctx context.Context, focus string) (*house, error) {
+	lock, err := a.lock()
+	if err != nil {
+		return nil, err
+	}
+	store, err := memory.Open(ctx, a.memoryDir(), memory.Options{})
+	if err != nil {
+		lock.Unlock()
+		return nil, fmt.Errorf("open memory: %w", err)
+	}
+	h := &house{lock: lock, memory: store, progress: newProgress(a)}
+	if h.compactor, err = a.newCompactor(h, focus); err != nil {
+		h.close()
+		return nil, err
+	}
+	return h, nil
+}
+
+func (a *app) newCompactor(h *house, focus string) (*compact.Compactor, error) {
+	archives, err := a.openArchive()
+	if err != nil {
+		return nil, err
+	}
+	builtin, err := a.openEmbedder()
+	if err != nil {
+		return nil, err
+	}
+	return &compact.Compactor{
+		Archiver:   archiver{store: archives, now: a.now},
+		Rememberer: memoirist{store: h.memory},
+		Embedder:   embedder{store: h.memory, embedder: builtin},
+		Summarizer: func() compact.Summarizer {
+			return &summarizer{summarize.NewExtractive(summarize.Options{Focus: focus})}
+		},
+		Journal:  compact.Journal{Dir: filepath.Join(a.dataDir(), "journal")},
+		Receipts: a.receipts(),
+		Version:  programVersion(),
+		NewID:    func() string { return ulid.Make().String() },
+		Now:      a.now,
+		Progress: h.progress.show,
+	}, nil
+}
+
+func (h *house) close() {
+	h.progress.clear()
+	h.memory.Close()
+	h.lock.Unlock()
+}
+
+// lock makes the data directory and takes its lock.
+func (a *app) lock() (*durable.FileLock, error) {
+	if err := durable.MakeDir(a.dataDir(), 0o700); err != nil {
+		return nil, &failure{code: "permission", exit: exitFailed, path: a.dataDir(), hint: "choose another place with --data-dir", err: fmt.Errorf("make data directory: %w", err)}
+	}
+	return durable.Lock(filepath.Join(a.dataDir(), "lock"))
+}
+
+func (a *app) memoryDir() string { return filepath.Join(a.dataDir(), "memory") }
+
+func (a *app) receipts() compact.Receipts {
+	return compact.Receipts{Dir: filepath.Join(a.dataDir(), "receipts")}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil || !os.IsNotExist(err)
+}
+
+func (a *app) openEmbedder() (*embed.Builtin, error) {
+	if a.config.Embed.Provider != "builtin" {
+		return nil, usageError("providers: builtin", "unknown embedding provider %q (embed.provider)", a.config.Embed.Provider)
+	}
+	return embed.NewBuiltin()
+}
+
+// openArchive opens the archive; nothing is made until something is put in.
+func (a *app) openArchive() (*archive.Store, error) {
+	compression := a.config.Archive.Compression
+	if compression != "none" && compression != "zstd" {
+		return nil, usageError("compressions: none, zstd", "unknown compression %q (archive.compression)", compression)
+	}
+	return archive.Open(filepath.Join(a.dataDir(), "archives"), archive.Options{Dir: a.archiveDir, Compression: compression, Version: programVersion()})
+}
+
+// archiveDir is where a session's copies go: archive.dir if it is set, for
+// openclaw the place of seed 002 under its state directory, else under the
+// data directory.
+func (a *app) archiveDir(m archive.Meta) string {
+	switch {
+	case a.config.Archive.Dir != "":
+		return filepath.Join(absolute(a.config.Archive.Dir), m.Runtime)
+	case m.Runtime == session.RuntimeOpenClaw:
+		return filepath.Join(m.Store, "session_archive")
+	}
+	return filepath.Join(a.dataDir(), "archive", m.Runtime)
+}
+
+// archiver is a compact.Archiver over an archive.Store.
+type archiver struct {
+	store *archive.Store
+	now   func() time.Time
+}
+
+func (r archiver) put(ctx context.Context, ref session.Ref, snap session.Snapshot, src io.Reader) (archive.Entry, error) {
+	meta := archive.Meta{
+		Runtime: ref.Runtime, Store: ref.Store, Agent: ref.Agent, Session: ref.ID, Key: ref.Key,
+		Source: ref.Path, Kind: string(ref.Kind), SourceModTime: snap.ModTime,
+	}
+	return r.store.Put(ctx, meta, src, snap.Size, r.now())
+}
+
+// Put implements compact.Archiver.
+func (r archiver) Put(ctx context.Context, ref session.Ref, snap session.Snapshot, src io.Reader) (compact.Archived, error) {
+	e, err := r.put(ctx, ref, snap, src)
+	return compact.Archived{ID: e.ID, Path: e.Path, SHA256: e.SHA256, Bytes: e.Bytes}, err
+}
+
+// Open implements compact.Archiver.
+func (r archiver) Open(ctx context.Context, a compact.Archived) (io.ReadCloser, error) {
+	e, err := r.store.Get(ctx, a.ID)
+	if err != nil {
+		return nil, err
+	}
+	return r.store.OpenEntry(ctx, e)
+}
+
+// memoirist is a compact.Rememberer over a memory.Store.
+type memoirist struct{ store *memory.Store }
+
+// Remember implements compact.Rememberer.
+func (m memoirist) Remember(ctx context.Context, ref session.Ref, from compact.Archived, records iter.Seq2[compact.Record, error]) (compact.Remembered, error) {
+	path := from.Path
+	if path == "" {
+		path = ref.Path
+	}
+	source := memory.Source{Runtime: ref.Runtime, Agent: ref.Agent, Session: ref.ID, Key: ref.Key, Archive: from.ID, ArchivePath: path}
+	result, err := m.store.Put(ctx, source, memoryRecords(source, records))
+	return compact.Remembered{Stored: result.Stored, Existing: result.Existing}, err
+}
+
+func memoryRecords(s memory.Source, records iter.Seq2[compact.Record, error]) iter.Seq2[memory.Record, error] {
+	return func(yield func(memory.Record, error) bool) {
+		for r, err := range records {
+			if !yield(memoryRecord(s, r), err) {
+				return
+			}
+		}
+	}
+}
+
+// memoryRecord gives a record its identity. A session has one summary: a new
+// one takes the place of the old.
+func memoryRecord(s memory.Source, r compact.Record) memory.Record {
+	id := memory.RecordID(s.Agent, s.Session, r.Position, chunk.Version, r.Text)
+	if r.Category == compact.CategorySummary {
+		id = memory.RecordID(s.Agent, s.Session, r.Position, "summary", "")
+	}
+	branch := session.Active
+	if r.Abandoned {
+		branch = session.Abandoned
+	}
+	return memory.Record{
+		ID: id, Text: r.Text, Category: r.Category, Importance: r.Importance, CreatedAt: r.CreatedAt,
+		Runtime: s.Runtime, Agent: s.Agent, Session: s.Session, Key: s.Key, Archive: s.Archive, ArchivePath: s.ArchivePath,
+		FirstLine: r.FirstLine, LastLine: r.LastLine, FirstByte: r.FirstByte, EndByte: r.EndByte,
+		Branch: branch.String(), Position: r.Position,
+	}
+}
+
+// summarizer is a compact.Summarizer over the extractive summary.
+type summarizer struct{ *summarize.Extractive }
+
+// Summary implements compact.Summarizer.
+func (s *summarizer) Summary(context.Context) (compact.Summary, error) {
+	made := s.Extractive.Summary()
+	return compact.Summary{Kind: made.Kind, Text: made.Text}, nil
+}
+

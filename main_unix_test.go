@@ -1,0 +1,13 @@
+//go:build unix
+
+package main_test
+
+import (
+	"syscall"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func makeFIFO(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(syscall.Mkfifo(ts.MkAbs(args[0]), 0o600))
+}

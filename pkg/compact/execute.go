@@ -1,0 +1,262 @@
+package compact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// Stage is a step of Execute, as progress reports it.
+type Stage string
+
+// The stages of a compaction, in order.
+const (
+	StageArchive  Stage = "archive"
+	StageRemember Stage = "remember"
+	StageEmbed    Stage = "embed"
+	StageRotate   Stage = "rotate"
+)
+
+// Progress is told how far a stage is. total is 0 where it is not known.
+type Progress func(ref session.Ref, stage Stage, done, total int64)
+
+// Compactor carries plans out. Every field but Summarizer and Progress is
+// required.
+type Compactor struct {
+	Archiver   Archiver
+	Rememberer Rememberer
+	Embedder   Embedder
+	Summarizer func() Summarizer // one per session; nil for no summaries
+	Journal    Journal
+	Receipts   Receipts
+	Version    string        // of this program, for receipts
+	NewID      func() string // ULIDs
+	Now        func() time.Time
+	Progress   Progress
+}
+
+// Execute carries out a plan whose outcome is Planned. The result is complete
+// also when an error is returned. A session that changes meanwhile is left as
+// it is and its outcome is Busy; what was archived and remembered by then
+// stays and is found again by the next run.
+func (c *Compactor) Execute(ctx context.Context, store session.Store, plan *Plan, policy Policy) (Result, error) {
+	r := &run{Compactor: c, store: store, plan: plan, policy: policy, result: plan.Result()}
+	r.result.TokensAfter = plan.Tokens
+	err := r.execute(ctx)
+	switch {
+	case errors.Is(err, session.ErrBusy):
+		r.result.Outcome, r.result.Reason = Busy, busyReason(err)
+		return r.result, nil
+	case err != nil:
+		r.result.Outcome, r.result.Reason = Failed, err.Error()
+	}
+	return r.result, err
+}
+
+// run is one session on its way through the steps of Execute.
+type run struct {
+	*Compactor
+	store  session.Store
+	plan   *Plan
+	policy Policy
+	result Result
+
+	snapshot   session.Snapshot
+	archived   Archived
+	survey     Survey
+	remembered Remembered
+	rotation   session.Rotation
+}
+
+func (r *run) execute(ctx context.Context) error {
+	if r.policy.SkipArchive {
+		return r.rememberOnly(ctx)
+	}
+	if err := r.secure(ctx); err != nil {
+		return err
+	}
+	if err := r.remember(ctx, func() (io.ReadCloser, error) { return r.Archiver.Open(ctx, r.archived) }); err != nil {
+		return err
+	}
+	if err := r.embed(ctx); err != nil {
+		return err
+	}
+	return r.rotate(ctx)
+}
+
+// secure pins the log and archives it. The log is closed again: a lease on it
+// is granted only when nobody, not even this process, has it open.
+func (r *run) secure(ctx context.Context) error {
+	log, err := durable.OpenRegular(r.plan.Ref.Path)
+	if err != nil {
+		return fmt.Errorf("open log: %w", err)
+	}
+	defer log.Close()
+	if err := r.pin(ctx, log); err != nil {
+		return err
+	}
+	return r.archive(ctx, log)
+}
+
+// pin hashes the log and checks that it is still what the plan has read.
+func (r *run) pin(ctx context.Context, log *os.File) error {
+	snap, err := session.TakeSnapshot(ctx, log, r.plan.Ref.Path)
+	if err != nil {
+		return fmt.Errorf("take snapshot: %w", err)
+	}
+	if !snap.SameBytes(r.plan.seen) {
+		return &session.BusyError{Path: r.plan.Ref.Path, Reason: "it changed while it was read"}
+	}
+	r.snapshot, r.result.Bytes = snap, snap.Size
+	return nil
+}
+
+func (r *run) archive(ctx context.Context, log *os.File) error {
+	src := &counted{r: io.NewSectionReader(log, 0, r.snapshot.Size), tell: func(done int64) {
+		r.tell(StageArchive, done, r.snapshot.Size)
+	}}
+	archived, err := r.Archiver.Put(ctx, r.plan.Ref, r.snapshot, src)
+	if err != nil {
+		return fmt.Errorf("archive: %w", err)
+	}
+	if archived.SHA256 != r.snapshot.SHA256 {
+		return &session.BusyError{Path: r.plan.Ref.Path, Reason: "it changed while it was archived"}
+	}
+	r.archived = archived
+	r.result.Archive = &ArchiveResult{ID: archived.ID, Path: archived.Path, SHA256: archived.SHA256, Bytes: archived.Bytes}
+	return nil
+}
+
+// remember stores what the archived bytes say: memory never holds a text that
+// the archive does not.
+func (r *run) remember(ctx context.Context, open func() (io.ReadCloser, error)) error {
+	m := &memoir{store: r.store, ref: r.plan.Ref, policy: r.policy, tree: forked(r.plan.Survey.Scan.Tree), open: open}
+	if r.Summarizer != nil && !r.policy.SkipSummary {
+		m.summary = r.Summarizer()
+	}
+	var err error
+	r.remembered, err = r.Rememberer.Remember(ctx, r.plan.Ref, r.archived, told(m.records(ctx), func(done int64) {
+		r.tell(StageRemember, done, int64(r.plan.Survey.Chunks))
+	}))
+	if err != nil {
+		return fmt.Errorf("remember: %w", err)
+	}
+	r.survey = m.survey
+	r.result.Chunks, r.result.Messages, r.result.LinesSkipped = m.survey.Chunks, m.survey.Scan.Messages, m.survey.Skipped()
+	r.result.Summary = m.made
+	return nil
+}
+
+func (r *run) embed(ctx context.Context) error {
+	pending, err := r.Embedder.EmbedPending(ctx, r.plan.Ref, func(done, total int64) { r.tell(StageEmbed, done, total) })
+	if err != nil {
+		return fmt.Errorf("embed: %w", err)
+	}
+	r.result.ChunksPending = pending
+	return nil
+}
+
+// rememberOnly is --skip-archive: without an archive nothing is changed.
+func (r *run) rememberOnly(ctx context.Context) error {
+	log, err := durable.OpenRegular(r.plan.Ref.Path)
+	if err != nil {
+		return fmt.Errorf("open log: %w", err)
+	}
+	defer log.Close()
+	if err := r.pin(ctx, log); err != nil {
+		return err
+	}
+	if err := r.remember(ctx, func() (io.ReadCloser, error) {
+		return io.NopCloser(io.NewSectionReader(log, 0, r.snapshot.Size)), nil
+	}); err != nil {
+		return err
+	}
+	if err := r.embed(ctx); err != nil {
+		return err
+	}
+	r.result.Outcome, r.result.Strategy = Partial, ""
+	r.result.Reason = "remembered only: without an archive the session is not changed"
+	return r.receipt()
+}
+
+// rotate writes the intent, lets the store switch, and proves it.
+func (r *run) rotate(ctx context.Context) error {
+	r.tell(StageRotate, 0, 1)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	rotator := r.store.(session.Rotator)
+	rotation, err := rotator.PlanRotation(ctx, r.plan.Ref, r.snapshot, r.Now())
+	if err != nil {
+		return fmt.Errorf("plan the rotation: %w", err)
+	}
+	r.rotation = rotation
+	r.result.Outcome, r.result.Reason, r.result.TokensAfter = Compacted, "", 0
+	id := r.NewID()
+	r.result.Receipt = r.Receipts.Path(id)
+	in := Intent{Schema: 1, ID: id, Rotation: rotation, Archive: r.archived, Settled: r.snapshot.Size, Receipt: r.newReceipt(id)}
+	if err := r.Journal.Write(in); err != nil {
+		return fmt.Errorf("write the intent: %w", err)
+	}
+	if err := rotator.Rotate(ctx, rotation); err != nil {
+		return r.giveUp(in, err)
+	}
+	if _, err := r.Receipts.Write(in.Receipt); err != nil {
+		return fmt.Errorf("write the receipt: %w", err)
+	}
+	in.Switched = true
+	if err := r.Journal.Write(in); err != nil {
+		return fmt.Errorf("note the rotation as done: %w", err)
+	}
+	r.tell(StageRotate, 1, 1)
+	return nil
+}
+
+// giveUp drops the intent of a rotation that changed nothing. After any other
+// error it stays, and the next run settles it.
+func (r *run) giveUp(in Intent, cause error) error {
+	r.result.Receipt = ""
+	if errors.Is(cause, session.ErrBusy) {
+		return errors.Join(cause, r.Journal.Remove(in.ID))
+	}
+	return fmt.Errorf("rotate: %w", cause)
+}
+
+func (r *run) newReceipt(id string) Receipt {
+	return Receipt{
+		Schema: 1, ID: id, Version: r.Version, At: r.Now().UTC(), Result: r.result,
+		Source: proofOf(r.snapshot), Content: contentOf(r.survey, r.remembered),
+		NewID: r.rotation.NewSession, Kept: r.rotation.Kept,
+	}
+}
+
+func (r *run) receipt() error {
+	id := r.NewID()
+	r.result.Receipt = r.Receipts.Path(id)
+	if _, err := r.Receipts.Write(r.newReceipt(id)); err != nil {
+		r.result.Receipt = ""
+		return fmt.Errorf("write the receipt: %w", err)
+	}
+	return nil
+}
+
+func (r *run) tell(stage Stage, done, total int64) {
+	if r.Progress != nil {
+		r.Progress(r.plan.Ref, stage, done, total)
+	}
+}
+
+// forked returns the tree if the log has forks, else nil: a log without forks
+// is read in one pass.
+func forked(t *session.Tree) *session.Tree {
+	if t != nil && t.Forked() {
+		return t
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+package compact
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// Intent is one rotation as the journal holds it, written before anything of
+// the runtime's changes and kept until nobody can write the old log any more.
+type Intent struct {
+	Schema   int              `json:"schema"` // 1
+	ID       string           `json:"id"`     // a ULID, also the receipt's
+	Rotation session.Rotation `json:"rotation"`
+	Archive  Archived         `json:"archive"`
+	Receipt  Receipt          `json:"receipt"`            // what is written once the switch is done
+	Switched bool             `json:"switched"`           // the receipt was written
+	Settled  int64            `json:"settled_size_bytes"` // bytes of the old log that are archived and remembered
+}
+
+// Journal is the directory of intents. Every change of it is durable before
+// the method returns.
+type Journal struct{ Dir string }
+
+func (j Journal) path(id string) string { return filepath.Join(j.Dir, id+".json") }
+
+// Write makes an intent durable.
+func (j Journal) Write(in Intent) error {
+	if err := durable.MakeDir(j.Dir, 0o700); err != nil {
+		return fmt.Errorf("make journal directory: %w", err)
+	}
+	return writeJSON(j.path(in.ID), in)
+}
+
+// Remove drops an intent that is settled.
+func (j Journal) Remove(id string) error {
+	return durable.RemoveFile(j.path(id))
+}
+
+// List returns all intents, oldest first. An entry that cannot be read is an
+// error: it may be all that remembers a half-done rotation.
+func (j Journal) List() ([]Intent, error) {
+	entries, err := os.ReadDir(j.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list journal: %w", err)
+	}
+	var all []Intent
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".json") || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		in, err := readIntent(filepath.Join(j.Dir, e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, in)
+	}
+	return all, nil
+}
+
+func readIntent(path string) (Intent, error) {
+	var in Intent
+	if err := readJSON(path, &in); err != nil {
+		return in, err
+	}
+	if in.Schema != 1 {
+		return in, fmt.Errorf("journal entry %s has schema %d, this version knows 1", path, in.Schema)
+	}
+	return in, nil
+}
+
+// writeJSON replaces a file by a value, readable by people, for this user only.
+func writeJSON(path string, value any) error {
+	b, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", filepath.Base(path), err)
+	}
+	return durable.ReplaceFile(path, 0o600, func(w io.Writer) error {
+		_, err := w.Write(append(b, '\n'))
+		return err
+	})
+}
+
+func readJSON(path string, value any) error {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", filepath.Base(path), err)
+	}
+	if err := json.Unmarshal(b, value); err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+package compact
+
+import (
+	"context"
+	"io"
+	"iter"
+
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// Archived names a verified copy.
+type Archived struct {
+	ID     string `json:"id"`
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"`
+	Bytes  int64  `json:"size_bytes"` // of the session
+}
+
+// Archiver keeps verified copies of logs.
+type Archiver interface {
+	// Put copies exactly the snapshot's bytes from src, makes them durable
+	// and reads them back. Bytes that are already archived are not copied again.
+	Put(ctx context.Context, ref session.Ref, snap session.Snapshot, src io.Reader) (Archived, error)
+	// Open reads an archived log from its start, as it was.
+	Open(ctx context.Context, a Archived) (io.ReadCloser, error)
+}
+
+// Record is one piece of a session as it goes to memory.
+type Record struct {
+	Category            string
+	Importance          float64
+	Text                string
+	Position            int   // of the chunk in its session; -1 for the summary
+	CreatedAt           int64 // epoch milliseconds of the first message in it
+	FirstLine, LastLine int
+	FirstByte, EndByte  int64
+	Abandoned           bool
+}
+
+// Remembered counts what memory holds after a run.
+type Remembered struct {
+	Stored   int // records that are new
+	Existing int // records that an earlier run had stored
+}
+
+// Rememberer stores the records of one session in one transaction.
+type Rememberer interface {
+	Remember(ctx context.Context, ref session.Ref, from Archived, records iter.Seq2[Record, error]) (Remembered, error)
+}
+
+// Embedder gives vectors to the records of an agent that have none.
+type Embedder interface {
+	// EmbedPending embeds until nothing is pending; what cannot be embedded
+	// stays text and is counted. progress is told of records done and in all.
+	EmbedPending(ctx context.Context, ref session.Ref, progress func(done, total int64)) (pending int, err error)
+}
+
+// Summary is a finished summary of a session.
+type Summary struct {
+	Kind string // "extractive", ...
+	Text string
+}
+
+// Summarizer watches the messages of one session go by and then sums them up.
+type Summarizer interface {
+	Add(m *session.Message) error
+	Summary(ctx context.Context) (Summary, error)
+}

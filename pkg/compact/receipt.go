@@ -1,0 +1,97 @@
+package compact
+
+import (
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// Receipt is the proof of what a run did with one session. `archive verify`
+// holds it against the archive and memory later.
+type Receipt struct {
+	Schema  int       `json:"schema"` // 1
+	ID      string    `json:"id"`     // ULID; the file is <id>.json
+	Version string    `json:"version"`
+	At      time.Time `json:"at"`
+	Result
+	Source    SourceProof `json:"source"`
+	Content   Content     `json:"content"`
+	NewID     string      `json:"new_session,omitempty"`
+	Kept      string      `json:"kept,omitempty"` // where the old log lies now
+	LLMCalls  int         `json:"llm_calls"`
+	LLMTokens int64       `json:"llm_tokens"`
+}
+
+// SourceProof pins the bytes that were worked on.
+type SourceProof struct {
+	Path   string `json:"path"`
+	Bytes  int64  `json:"size_bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+// Content counts what was found in those bytes and what memory took of it.
+type Content struct {
+	Lines          int   `json:"lines"`
+	Records        int   `json:"records"`
+	LinesSkipped   int   `json:"lines_skipped"`
+	LinesSalvaged  int   `json:"lines_salvaged"`
+	TornBytes      int64 `json:"torn_bytes"`
+	NULBytes       int64 `json:"nul_bytes"`
+	Messages       int   `json:"messages"`
+	ToolCalls      int   `json:"tool_calls"`
+	Characters     int64 `json:"characters"`      // code points of message text that memory covers
+	LeftOutBytes   int64 `json:"left_out_bytes"`  // images, base64 and control characters: in the archive only
+	CutBytes       int64 `json:"cut_bytes"`       // of strings too long for memory: in the archive only
+	ChunksStored   int   `json:"chunks_stored"`   // new in memory
+	ChunksExisting int   `json:"chunks_existing"` // stored by an earlier run
+}
+
+func contentOf(s Survey, m Remembered) Content {
+	c := s.Scan.Counts
+	return Content{
+		Lines: c.Lines, Records: c.Records, LinesSkipped: c.Bad, LinesSalvaged: c.Salvaged,
+		TornBytes: c.TornBytes, NULBytes: c.NULBytes, Messages: s.Scan.Messages, ToolCalls: s.Scan.ToolCalls,
+		Characters: s.Runes, LeftOutBytes: s.LeftOut + s.Scan.LeftOut, CutBytes: c.CutBytes,
+		ChunksStored: m.Stored, ChunksExisting: m.Existing,
+	}
+}
+
+// Receipts is the directory of receipts.
+type Receipts struct{ Dir string }
+
+// Write makes a receipt durable and returns its path.
+func (r Receipts) Write(receipt Receipt) (string, error) {
+	if err := durable.MakeDir(r.Dir, 0o700); err != nil {
+		return "", fmt.Errorf("make receipts directory: %w", err)
+	}
+	path := r.Path(receipt.ID)
+	return path, writeJSON(path, receipt)
+}
+
+// List returns all receipts, oldest first. A receipt that cannot be read is an
+// error that names its file.
+func (r Receipts) List() ([]Receipt, error) {
+	names, err := filepath.Glob(filepath.Join(r.Dir, "*.json"))
+	if err != nil {
+		return nil, fmt.Errorf("list receipts: %w", err)
+	}
+	var all []Receipt
+	for _, name := range names {
+		var receipt Receipt
+		if err := readJSON(name, &receipt); err != nil {
+			return nil, err
+		}
+		all = append(all, receipt)
+	}
+	return all, nil
+}
+
+// Path returns where the receipt with this id is or would be.
+func (r Receipts) Path(id string) string { return filepath.Join(r.Dir, id+".json") }
+
+func proofOf(s session.Snapshot) SourceProof {
+	return SourceProof{Path: s.Path, Bytes: s.Size, SHA256: s.SHA256}
+}

@@ -1,0 +1,85 @@
+package compact
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"unicode/utf8"
+
+	"github.com/sessctl/sessctl/pkg/chunk"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// memoir turns the bytes of a log into records for memory: its chunks in
+// order, and then its summary.
+type memoir struct {
+	store   session.Store
+	ref     session.Ref
+	policy  Policy
+	tree    *session.Tree
+	open    func() (io.ReadCloser, error)
+	summary Summarizer // nil for no summary
+
+	survey Survey
+	made   *SummaryResult
+}
+
+// records yields every record once. An error ends the sequence and must undo
+// what was stored.
+func (m *memoir) records(ctx context.Context) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		r := &reader{store: m.store, options: m.policy.Chunk}
+		var observe func(*session.Message) error
+		if m.summary != nil {
+			observe = m.summary.Add
+		}
+		err := r.read(ctx, m.open, m.tree, observe, func(c *chunk.Chunk) error {
+			if !yield(historyRecord(c), nil) {
+				return errStopped
+			}
+			return nil
+		})
+		m.survey = r.survey
+		if err != nil {
+			yield(Record{}, err)
+			return
+		}
+		m.summarize(ctx, yield)
+	}
+}
+
+// errStopped ends a scan whose records are no longer wanted.
+var errStopped = fmt.Errorf("memory stopped taking records")
+
+func historyRecord(c *chunk.Chunk) Record {
+	return Record{
+		Category: CategoryHistory, Importance: HistoryImportance, Text: string(c.Text), Position: c.Position,
+		CreatedAt: c.Time, FirstLine: c.FirstLine, LastLine: c.LastLine,
+		FirstByte: c.FirstByte, EndByte: c.EndByte, Abandoned: c.Abandoned,
+	}
+}
+
+func (m *memoir) summarize(ctx context.Context, yield func(Record, error) bool) {
+	if m.summary == nil {
+		return
+	}
+	s, err := m.summary.Summary(ctx)
+	if err != nil {
+		yield(Record{}, fmt.Errorf("summarize: %w", err))
+		return
+	}
+	if s.Text == "" {
+		return
+	}
+	m.made = &SummaryResult{Kind: s.Kind, Chars: utf8.RuneCountInString(s.Text)}
+	yield(Record{
+		Category: CategorySummary, Importance: SummaryImportance, Text: s.Text, Position: -1,
+		CreatedAt: m.survey.Scan.Last, FirstLine: 1, LastLine: lastLine(m.survey), EndByte: m.survey.Scan.Counts.Bytes,
+	}, nil)
+}
+
+func lastLine(s Survey) int {
+	return min(max(s.Scan.Counts.Lines, 1), math.MaxInt32)
+}

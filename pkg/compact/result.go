@@ -1,0 +1,63 @@
+package compact
+
+import "github.com/sessctl/sessctl/pkg/session"
+
+// Outcome is what became of one session.
+type Outcome string
+
+// The outcomes of the JSON contract (docs/json.md).
+const (
+	Compacted      Outcome = "compacted"
+	Planned        Outcome = "planned"
+	BelowThreshold Outcome = "below-threshold"
+	NothingToDo    Outcome = "nothing-to-do"
+	Busy           Outcome = "busy"
+	Unsupported    Outcome = "unsupported"
+	Partial        Outcome = "partial" // remembered, not changed
+	Failed         Outcome = "failed"
+)
+
+// Result is one session of `compact --json`. Fields are added, never renamed.
+type Result struct {
+	Runtime       string         `json:"runtime"`
+	Agent         string         `json:"agent"`
+	Session       string         `json:"session"`
+	Key           string         `json:"key"`
+	Path          string         `json:"path"`
+	Outcome       Outcome        `json:"outcome"`
+	Reason        string         `json:"reason"`
+	Strategy      Strategy       `json:"strategy"`
+	TokensBefore  int64          `json:"tokens_before"`
+	TokenSource   string         `json:"token_source"`
+	TokensAfter   int64          `json:"tokens_after"`
+	Bytes         int64          `json:"bytes"`
+	Messages      int            `json:"messages"`
+	LinesSkipped  int            `json:"lines_skipped"`
+	Chunks        int            `json:"chunks"`
+	ChunksPending int            `json:"chunks_pending"`
+	Archive       *ArchiveResult `json:"archive"`
+	Summary       *SummaryResult `json:"summary"`
+	Receipt       string         `json:"receipt"`
+}
+
+// ArchiveResult names the verified copy of the session's bytes.
+type ArchiveResult struct {
+	ID     string `json:"id"`
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"`
+	Bytes  int64  `json:"bytes"` // of the session, not of the compressed file
+}
+
+// SummaryResult says which summary was stored.
+type SummaryResult struct {
+	Kind  string `json:"kind"`
+	Chars int    `json:"chars"` // code points
+}
+
+// NewResult starts a result with what the reference alone tells.
+func NewResult(ref session.Ref, outcome Outcome, reason string) Result {
+	return Result{
+		Runtime: ref.Runtime, Agent: ref.Agent, Session: ref.ID, Key: ref.Key, Path: ref.Path,
+		Outcome: outcome, Reason: reason, Bytes: ref.Bytes,
+	}
+}

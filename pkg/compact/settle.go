@@ -1,0 +1,166 @@
+package compact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// Grace is how long an old log is watched for late writers where the system
+// has no file leases (research/reliability.md section A5, step 8).
+const Grace = 24 * time.Hour
+
+// Stores finds the open store of an intent: by runtime and root.
+type Stores func(runtime, root string) (session.Store, bool)
+
+// Settle finishes what earlier runs began. An intent whose switch did not
+// happen and cannot happen any more is dropped (the session is as the agent
+// left it, its archive and memory stay). Bytes that reached an old log after
+// its snapshot are archived and remembered. An intent is done when nobody
+// can write the old log any more.
+func (c *Compactor) Settle(ctx context.Context, stores Stores, policy Policy) error {
+	intents, err := c.Journal.List()
+	if err != nil {
+		return err
+	}
+	for _, in := range intents {
+		store, ok := stores(in.Rotation.Runtime, in.Rotation.Store)
+		if !ok {
+			continue // its store is not part of this run
+		}
+		if err := c.settle(ctx, store, in, policy); err != nil {
+			return fmt.Errorf("settle %s of %s: %w", in.Rotation.Session, in.Rotation.Agent, err)
+		}
+	}
+	return nil
+}
+
+func (c *Compactor) settle(ctx context.Context, store session.Store, in Intent, policy Policy) error {
+	if !in.Switched {
+		dropped, err := c.finishSwitch(ctx, store, in)
+		if err != nil || dropped {
+			return err
+		}
+		in.Switched = true
+		if err := c.Journal.Write(in); err != nil {
+			return err
+		}
+	}
+	kept, err := durable.OpenRegular(in.Rotation.Kept)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c.Journal.Remove(in.ID) // somebody took it away; the archive has its bytes
+	}
+	if err != nil {
+		return err
+	}
+	defer kept.Close()
+	return c.settleKept(ctx, store, in, policy, kept)
+}
+
+// finishSwitch repeats the rotation. It reports true if the intent was
+// dropped because the session went on without it.
+func (c *Compactor) finishSwitch(ctx context.Context, store session.Store, in Intent) (bool, error) {
+	rotator, ok := store.(session.Rotator)
+	if !ok {
+		return false, fmt.Errorf("sessions of %s cannot be rotated", in.Rotation.Runtime)
+	}
+	err := rotator.Rotate(ctx, in.Rotation)
+	if errors.Is(err, session.ErrBusy) {
+		return true, c.Journal.Remove(in.ID)
+	}
+	if err != nil {
+		return false, err
+	}
+	_, err = c.Receipts.Write(in.Receipt)
+	return false, err
+}
+
+// settleKept looks after the inode of a log that was rotated away.
+func (c *Compactor) settleKept(ctx context.Context, store session.Store, in Intent, policy Policy, kept *os.File) error {
+	free, release := c.unheld(kept, in)
+	defer release()
+	info, err := kept.Stat()
+	if err != nil {
+		return fmt.Errorf("look at the old log: %w", err)
+	}
+	if info.Size() != in.Settled {
+		if in, err = c.saveLate(ctx, store, in, policy, kept); err != nil {
+			return err
+		}
+	}
+	if !free {
+		return nil // a writer may still hold it: look again in the next run
+	}
+	if disposer, ok := store.(Disposer); ok {
+		if err := disposer.Dispose(ctx, in.Rotation); err != nil {
+			return err
+		}
+	}
+	return c.Journal.Remove(in.ID)
+}
+
+// Disposer is a store whose rotated logs are this tool's to remove once they
+// are archived and settled (pi). Where the runtime has its own name for old
+// logs (openclaw's .reset files) they stay.
+type Disposer interface {
+	Dispose(ctx context.Context, r session.Rotation) error
+}
+
+// unheld says whether nobody has the old log open: by a lease where there are
+// leases, else by the grace period. The lease is kept until release.
+func (c *Compactor) unheld(kept *os.File, in Intent) (free bool, release func()) {
+	lease, err := durable.WriteLease(kept)
+	if err == nil {
+		return true, func() { lease.Release() }
+	}
+	if errors.Is(err, durable.ErrUnsupported) {
+		return c.Now().Sub(in.Rotation.At) > Grace, func() {}
+	}
+	return false, func() {}
+}
+
+// saveLate archives and remembers an old log that grew after its snapshot.
+func (c *Compactor) saveLate(ctx context.Context, store session.Store, in Intent, policy Policy, kept *os.File) (Intent, error) {
+	ref := session.Ref{
+		Runtime: in.Rotation.Runtime, Agent: in.Rotation.Agent, ID: in.Rotation.Session,
+		Store: in.Rotation.Store, Path: in.Rotation.Kept, Kind: session.KindReset,
+	}
+	if len(in.Rotation.Keys) > 0 {
+		ref.Key = in.Rotation.Keys[0]
+	}
+	snap, err := session.TakeSnapshot(ctx, kept, filepath.Clean(in.Rotation.Kept))
+	if err != nil {
+		return in, fmt.Errorf("take snapshot of the old log: %w", err)
+	}
+	archived, err := c.Archiver.Put(ctx, ref, snap, io.NewSectionReader(kept, 0, snap.Size))
+	if err != nil {
+		return in, fmt.Errorf("archive late lines: %w", err)
+	}
+	if err := c.rememberLate(ctx, store, ref, archived, policy); err != nil {
+		return in, err
+	}
+	in.Settled, in.Archive = snap.Size, archived
+	return in, c.Journal.Write(in)
+}
+
+func (c *Compactor) rememberLate(ctx context.Context, store session.Store, ref session.Ref, a Archived, policy Policy) error {
+	open := func() (io.ReadCloser, error) { return c.Archiver.Open(ctx, a) }
+	survey, err := takeSurvey(ctx, store, policy.Chunk, open)
+	if err != nil {
+		return fmt.Errorf("read late lines: %w", err)
+	}
+	m := &memoir{store: store, ref: ref, policy: policy, tree: forked(survey.Scan.Tree), open: open}
+	if _, err := c.Rememberer.Remember(ctx, ref, a, m.records(ctx)); err != nil {
+		return fmt.Errorf("remember late lines: %w", err)
+	}
+	_, err = c.Embedder.EmbedPending(ctx, ref, func(int64, int64) {})
+	return err
+}

@@ -1,0 +1,92 @@
+package compact
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/sessctl/sessctl/pkg/chunk"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// Survey is what reading a whole log once has shown.
+type Survey struct {
+	Scan   session.Scan
+	Chunks int
+	Runes  int64 // code points of all message texts, as they go to memory
+	// LeftOut counts the bytes of base64 and control characters that memory
+	// does not get. The archive has them.
+	LeftOut int64
+}
+
+// Skipped returns the number of lines that could not be read.
+func (s Survey) Skipped() int { return s.Scan.Counts.Bad }
+
+// reader hands a log's messages to the chunker as pieces.
+type reader struct {
+	store   session.Store
+	options chunk.Options
+	text    []byte
+	clean   []byte
+	survey  Survey
+	lines   int
+}
+
+// read scans the log, twice if it has forks: the first pass finds out which
+// entries are active. observe sees every message and may be nil.
+func (r *reader) read(ctx context.Context, open func() (io.ReadCloser, error), tree *session.Tree, observe func(*session.Message) error, emit func(*chunk.Chunk) error) error {
+	src, err := open()
+	if err != nil {
+		return fmt.Errorf("open log: %w", err)
+	}
+	defer src.Close()
+	r.survey = Survey{}
+	cut := chunk.New(r.options, func(c *chunk.Chunk) error {
+		r.survey.Chunks++
+		return emit(c)
+	})
+	scan, err := r.store.Scan(ctx, src, session.ScanOptions{Tree: tree}, func(m *session.Message) error {
+		if observe != nil {
+			if err := observe(m); err != nil {
+				return err
+			}
+		}
+		return r.add(cut, m)
+	})
+	if err != nil {
+		return err
+	}
+	r.survey.Scan = scan
+	return cut.Flush()
+}
+
+func (r *reader) add(cut *chunk.Chunker, m *session.Message) error {
+	if !m.Embeddable() {
+		return nil
+	}
+	r.text = m.AppendText(r.text[:0])
+	clean, leftOut := session.AppendClean(r.clean[:0], r.text)
+	r.clean = clean
+	r.survey.LeftOut += leftOut
+	r.survey.Runes += chunk.CountRunes(clean)
+	return cut.Add(chunk.Piece{
+		Label: m.Label(), Text: clean, Message: m.Ordinal, Line: m.Line,
+		Offset: m.Offset, End: m.Offset + m.Length, Time: m.Time, Abandoned: m.Branch == session.Abandoned,
+	})
+}
+
+// takeSurvey reads a log and counts what a compaction would store.
+func takeSurvey(ctx context.Context, store session.Store, o chunk.Options, open func() (io.ReadCloser, error)) (Survey, error) {
+	r := &reader{store: store, options: o}
+	ignore := func(*chunk.Chunk) error { return nil }
+	if err := r.read(ctx, open, nil, nil, ignore); err != nil {
+		return Survey{}, err
+	}
+	if tree := r.survey.Scan.Tree; tree != nil && tree.Forked() {
+		if err := r.read(ctx, open, tree, nil, ignore); err != nil {
+			return Survey{}, err
+		}
+		r.survey.Scan.Tree = tree
+	}
+	return r.survey, nil
+}
