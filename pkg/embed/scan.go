@@ -1,0 +1,281 @@
+package embed
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	// maxWord is how many bytes of a run of letters and digits are looked at,
+	// and how long a compound may be to be indexed whole.
+	maxWord = 256
+	// maxHumped is how long a word may be to be cut at its humps: what is
+	// longer is encoded data, not a name.
+	maxHumped = 64
+)
+
+// A scanner finds the words of a text.
+//
+// A word is a run of letters and digits, lower-cased, accents removed, without
+// 's and its like ("Caroline's" is "caroline"). Runs tied by one of _ - . / \ : @
+// are a compound, which is a word too, written without the ties unless they
+// stand between digits ("session_id" and "sessionId" are both "sessionid", and
+// "v1.2" is "v1.2"). The humps of a camelCase run are parts. Scripts written
+// without spaces (Chinese, Japanese, Korean, Thai, ...) give every two
+// neighbouring characters as a word.
+type scanner struct {
+	// emit takes a word, valid during the call. extra is true for compounds
+	// and parts, which repeat what plain words have said.
+	emit func(word []byte, extra bool)
+
+	text  string
+	pos   int    // in text
+	name  []byte // the runs of the compound so far
+	humps []int  // where parts of the last run begin in name
+	pair  []byte
+}
+
+// scan emits the words of text in the order they end.
+func (s *scanner) scan(text string) {
+	s.text, s.pos = text, 0
+	for s.pos < len(s.text) {
+		_, size, k := next(s.text[s.pos:])
+		switch {
+		case k.begins():
+			s.compound()
+		case k == unspaced:
+			s.pairs()
+		default:
+			s.pos += size
+		}
+	}
+	s.text = ""
+}
+
+// compound reads runs and what ties them.
+func (s *scanner) compound() {
+	s.name = s.name[:0]
+	runs := 0
+	for {
+		s.run()
+		runs++
+		tie := s.tie()
+		if tie == 0 {
+			break
+		}
+		if tie == 1 && isDigit(s.name[len(s.name)-1]) && isDigit(s.text[s.pos+1]) {
+			s.name = append(s.name, s.text[s.pos])
+		}
+		s.pos += tie
+	}
+	if runs > 1 && len(s.name) <= maxWord {
+		s.emit(s.name, true)
+	}
+}
+
+// run reads letters and digits onto name and emits them and their parts.
+func (s *scanner) run() {
+	start := len(s.name)
+	s.humps = append(s.humps[:0], start)
+	for last := separator; s.pos < len(s.text); {
+		r, size, k := next(s.text[s.pos:])
+		if k != ignored {
+			if !k.continues() {
+				break
+			}
+			if k == upper && s.humpAt(last, size) {
+				s.humps = append(s.humps, len(s.name))
+			}
+			if len(s.name)-start < maxWord {
+				s.name = utf8.AppendRune(s.name, r)
+			}
+			last = k
+		}
+		s.pos += size
+	}
+	word := s.name[start:]
+	if s.clitic() == 't' && word[len(word)-1] == 'n' {
+		return // don't, isn't: as good as stop words
+	}
+	s.emit(word, false)
+	s.parts(len(word))
+}
+
+// humpAt says whether the upper-case letter at pos begins a part: after a
+// lower-case one, or as the last of several if two lower-case ones follow
+// (HTTPServer, but not URLs).
+func (s *scanner) humpAt(last kind, size int) bool {
+	if last == lower {
+		return true
+	}
+	after := s.text[s.pos+size:]
+	return last != separator && len(after) > 1 && isLower(after[0]) && isLower(after[1])
+}
+
+// parts emits the parts of the last run, if there are several.
+func (s *scanner) parts(size int) {
+	if len(s.humps) < 2 || size > maxHumped {
+		return
+	}
+	for i, from := range s.humps {
+		to := len(s.name)
+		if i+1 < len(s.humps) {
+			to = s.humps[i+1]
+		}
+		if to-from > 1 {
+			s.emit(s.name[from:to], true)
+		}
+	}
+}
+
+// clitic passes over 's, 't, 'd, 'm, 're, 've or 'll at pos and returns its
+// first letter, or 0.
+func (s *scanner) clitic() byte {
+	rest := s.text[s.pos:]
+	quote, size := utf8.DecodeRuneInString(rest)
+	if quote != '\'' && quote != '’' {
+		return 0
+	}
+	for n := 2; n > 0; n-- {
+		if len(rest) < size+n || !isClitic(rest[size:size+n]) {
+			continue
+		}
+		if _, _, k := next(rest[size+n:]); !k.continues() {
+			s.pos += size + n
+			return rest[size] | 0x20
+		}
+	}
+	return 0
+}
+
+func isClitic(s string) bool {
+	switch s {
+	case "s", "t", "d", "m", "re", "ve", "ll", "S", "T", "D", "M", "RE", "VE", "LL":
+		return true
+	}
+	return false
+}
+
+// tie is how many bytes at pos tie the run before to a run after: one mark, or
+// up to three with a slash or a double colon among them. 0 is none.
+func (s *scanner) tie() int {
+	rest := s.text[s.pos:]
+	n, slash := 0, false
+	for n < len(rest) && n < 3 && isTie(rest[n]) {
+		slash = slash || rest[n] == '/' || rest[n] == '\\'
+		n++
+	}
+	if n == 0 || n > 1 && !slash && rest[:n] != "::" {
+		return 0
+	}
+	if _, _, k := next(rest[n:]); !k.begins() {
+		return 0
+	}
+	return n
+}
+
+// pairs reads a run of a script without spaces.
+func (s *scanner) pairs() {
+	count, before := 0, s.pos
+	for at := s.pos; ; count++ {
+		_, size, k := next(s.text[s.pos:])
+		if k != unspaced {
+			if count == 1 {
+				s.pair = append(s.pair[:0], s.text[at:s.pos]...)
+				s.emit(s.pair, false)
+			}
+			return
+		}
+		s.pos += size
+		if count > 0 {
+			s.pair = append(s.pair[:0], s.text[before:s.pos]...)
+			s.emit(s.pair, false)
+		}
+		before = s.pos - size
+	}
+}
+
+// kind is what a character is to the scanner.
+type kind uint8
+
+const (
+	separator kind = iota
+	lower          // a letter, not upper-case
+	upper
+	digit
+	mark     // belongs to the letter before
+	ignored  // as if it were not there
+	unspaced // of a script without spaces between words
+)
+
+func (k kind) begins() bool    { return k == lower || k == upper || k == digit }
+func (k kind) continues() bool { return k.begins() || k == mark }
+
+// next returns the first character of text as it is indexed (lower-cased,
+// without accent), its bytes in text and its kind. At the end of text and for
+// invalid UTF-8 it is a separator.
+func next(text string) (rune, int, kind) {
+	if text == "" {
+		return 0, 0, separator
+	}
+	if c := text[0]; c < utf8.RuneSelf {
+		k := ascii(c)
+		if k == upper {
+			c |= 0x20
+		}
+		return rune(c), 1, k
+	}
+	r, size := utf8.DecodeRuneInString(text)
+	if isWideASCII(r) {
+		narrow, _, k := next(string(r - wideOffset))
+		return narrow, size, k
+	}
+	k := wide(r)
+	switch {
+	case k == upper || k == lower:
+		r = fold(r)
+	case k == separator && isIgnored(r):
+		k = ignored
+	}
+	return r, size, k
+}
+
+func ascii(c byte) kind {
+	switch {
+	case isLower(c):
+		return lower
+	case 'A' <= c && c <= 'Z':
+		return upper
+	case isDigit(c):
+		return digit
+	}
+	return separator
+}
+
+// wide is the kind of a character that is not ASCII.
+func wide(r rune) kind {
+	switch {
+	case isUnspaced(r):
+		return unspaced
+	case unicode.IsUpper(r):
+		return upper
+	case unicode.IsLetter(r):
+		return lower
+	case unicode.IsDigit(r):
+		return digit
+	case unicode.IsMark(r) && !isAccent(r):
+		return mark
+	}
+	return separator
+}
+
+func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+func isTie(c byte) bool {
+	switch c {
+	case '_', '-', '.', '/', '\\', ':', '@':
+		return true
+	}
+	return false
+}
