@@ -1,0 +1,174 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/durable"
+)
+
+// Put archives exactly size bytes of src and returns the entry of the verified
+// archive. The bytes pass once: they are hashed, counted, compressed and
+// written to a temporary file, which is synced and renamed. Then the file is
+// read back and compared, and only then the catalogue gets its entry.
+//
+// When these bytes of this session are archived already, and that archive
+// verifies, its entry is returned and nothing new stays. An archive that a
+// killed run left without an entry is taken over if it verifies.
+//
+// io.ErrUnexpectedEOF is returned when src has fewer bytes, a
+// [*durable.SpaceError] when the disk is full. After an error no partial file
+// is left; the caller may call again at any time.
+func (s *Store) Put(ctx context.Context, m Meta, src io.Reader, size int64, now time.Time) (Entry, error) {
+	e, err := s.put(ctx, m, source{src, size}, now)
+	if err != nil {
+		return Entry{}, fmt.Errorf("archive session %s: %w", m.Session, err)
+	}
+	return e, nil
+}
+
+// source is what is to be archived.
+type source struct {
+	io.Reader
+	size int64
+}
+
+// errKept ends the writing of an archive that turned out to be there already.
+var errKept = errors.New("archived already")
+
+func (s *Store) put(ctx context.Context, m Meta, src source, now time.Time) (Entry, error) {
+	m, err := m.normalise()
+	if err != nil {
+		return Entry{}, err
+	}
+	dir, err := s.dirOf(m)
+	if err != nil {
+		return Entry{}, err
+	}
+	if err := errors.Join(durable.MakeDir(dir, 0o700), durable.MakeDir(s.catalogue, 0o700)); err != nil {
+		return Entry{}, err
+	}
+	e := Entry{
+		Schema: schema, Meta: m, Compression: s.options.Compression,
+		CreatedAt: plainTime(now), ToolVersion: s.options.ToolVersion,
+	}
+	return s.write(ctx, dir, e, src)
+}
+
+// write makes the archive of e in dir and enters it into the catalogue.
+func (s *Store) write(ctx context.Context, dir string, e Entry, src source) (Entry, error) {
+	var kept Entry
+	path, err := durable.CreateNamed(dir, safeName(e.Session), 0o600, func(w io.Writer) (string, error) {
+		if err := e.fill(ctx, w, src); err != nil {
+			return "", err
+		}
+		var err error
+		if kept, err = s.existing(ctx, dir, &e); err != nil {
+			return "", err
+		}
+		if kept.ID != "" {
+			return "", errKept
+		}
+		return freeName(dir, e)
+	})
+	switch {
+	case errors.Is(err, errKept):
+		return kept, nil
+	case errors.Is(err, durable.ErrExists):
+		return s.afterRace(ctx, dir, e)
+	case err != nil:
+		return Entry{}, err
+	}
+	s.step("renamed")
+	e.Path = path
+	if err := verify(ctx, e); err != nil {
+		// What cannot be read back is no archive. The session is untouched.
+		return Entry{}, errors.Join(fmt.Errorf("read back: %w", err), durable.RemoveFile(path))
+	}
+	s.step("verified")
+	entered, err := s.enter(ctx, e)
+	if err == nil && !sameArchive(entered, e) {
+		err = durable.RemoveFile(path) // another Put was faster: nothing names our file
+	}
+	return entered, err
+}
+
+// fill copies the source into the archive's file and completes the entry with
+// what went through.
+func (e *Entry) fill(ctx context.Context, w io.Writer, src source) error {
+	session, stored := newTally(), newTally()
+	if e.Compression == CompressionZstd {
+		if err := compress(ctx, io.MultiWriter(w, stored), io.TeeReader(src, session), src.size); err != nil {
+			return err
+		}
+	} else {
+		if err := copyInto(ctx, w, io.TeeReader(src, session), src.size); err != nil {
+			return err
+		}
+		stored = session
+	}
+	e.SHA256, e.Bytes, e.Lines = session.sha256(), session.bytes, session.lines()
+	e.StoredSHA256, e.StoredBytes = stored.sha256(), stored.bytes
+	e.ID = ID(e.Meta, e.SHA256)
+	return nil
+}
+
+func compress(ctx context.Context, w io.Writer, src io.Reader, size int64) error {
+	c, err := newCompressor(w)
+	if err != nil {
+		return err
+	}
+	if err := copyInto(ctx, c, src, size); err != nil {
+		return errors.Join(err, c.Close())
+	}
+	return c.Close()
+}
+
+// freeName is the first name for e that nothing has.
+func freeName(dir string, e Entry) (string, error) {
+	for _, name := range fileNames(e) {
+		if _, err := os.Lstat(filepath.Join(dir, name)); errors.Is(err, fs.ErrNotExist) {
+			return name, nil
+		}
+	}
+	return "", fmt.Errorf("every name for it is taken in %s", dir)
+}
+
+// afterRace is reached when another Put made a file with our name since we
+// chose it. Of the same bytes that is our archive too.
+func (s *Store) afterRace(ctx context.Context, dir string, e Entry) (Entry, error) {
+	kept, err := s.existing(ctx, dir, &e)
+	if err == nil && kept.ID == "" {
+		err = fmt.Errorf("another archive took its name in %s", dir)
+	}
+	return kept, err
+}
+
+// enter writes the entry of a verified archive and returns the one that is in
+// the catalogue then: that of another Put, if it was faster.
+func (s *Store) enter(ctx context.Context, e Entry) (Entry, error) {
+	path := s.entryPath(e.ID)
+	err := durable.CreateFile(path, 0o600, encodeEntry(e))
+	if err == nil {
+		s.step("entered")
+		return e, nil
+	}
+	if !errors.Is(err, durable.ErrExists) {
+		return Entry{}, err
+	}
+	first, err := s.load(e.ID)
+	if err == nil && verify(ctx, first) == nil {
+		return first, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return Entry{}, err
+	}
+	// That entry is damaged, or what it names is. This archive is good.
+	return e, durable.ReplaceFile(path, 0o600, encodeEntry(e))
+}

@@ -1,0 +1,203 @@
+package archive
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/sessctl/sessctl/pkg/durable"
+)
+
+// Verify reads the whole archive and compares length and hash, of the file and
+// of the session in it, with the entry. [ErrMissing] is returned when the file
+// is not there, [ErrCorrupt] with what differs when it is not the same, and
+// the system's error when it cannot be read.
+func (s *Store) Verify(ctx context.Context, e Entry) error {
+	return verify(ctx, e)
+}
+
+func verify(ctx context.Context, e Entry) error {
+	r, err := openEntry(ctx, e)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if r.stored.size != e.StoredBytes {
+		return corrupt(e, "the file has %d bytes, expected %d", r.stored.size, e.StoredBytes)
+	}
+	if _, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, r, make([]byte, bufferSize)); err != nil {
+		return err
+	}
+	return r.stored.check(e)
+}
+
+// OpenEntry opens the archived session for reading from its start,
+// decompressed. The reader never gives more than the entry's bytes. In place
+// of io.EOF it returns [ErrCorrupt] when length or hash of what it gave is not
+// the entry's, so a caller that reads to the end has read the session.
+func (s *Store) OpenEntry(ctx context.Context, e Entry) (io.ReadCloser, error) {
+	return openEntry(ctx, e)
+}
+
+// entryReader gives the session in an archive and checks it at the end.
+type entryReader struct {
+	ctx     context.Context
+	entry   Entry
+	stored  *storedFile
+	decoder *zstd.Decoder // nil: not compressed
+	content io.Reader
+	given   *tally
+	err     error // sticky
+}
+
+func openEntry(ctx context.Context, e Entry) (*entryReader, error) {
+	stored, err := openStored(e)
+	if err != nil {
+		return nil, err
+	}
+	r := &entryReader{ctx: ctx, entry: e, stored: stored, content: stored, given: newTally()}
+	if e.Compression != CompressionZstd {
+		return r, nil
+	}
+	r.decoder, err = newDecompressor(stored)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open archive %s: %w", e.ID, err), stored.file.Close())
+	}
+	r.content = r.decoder
+	return r, nil
+}
+
+// Read implements io.Reader.
+func (r *entryReader) Read(p []byte) (int, error) {
+	if r.err != nil || len(p) == 0 {
+		return 0, r.err
+	}
+	if r.err = r.ctx.Err(); r.err != nil {
+		return 0, r.err
+	}
+	n, err := r.content.Read(p)
+	if left := r.entry.Bytes - r.given.bytes; int64(n) > left {
+		n, err = int(left), corrupt(r.entry, "it holds more than the expected %d bytes", r.entry.Bytes)
+	}
+	r.given.Write(p[:n])
+	r.err = r.explain(err)
+	return n, r.err
+}
+
+// explain turns the end into a verdict, and a broken stream into ErrCorrupt.
+func (r *entryReader) explain(err error) error {
+	switch {
+	case err == nil || errors.Is(err, ErrCorrupt):
+		return err
+	case r.stored.err != nil:
+		return fmt.Errorf("read archive %s: %w", r.entry.ID, r.stored.err)
+	case err != io.EOF:
+		return corrupt(r.entry, "%v", err)
+	case r.given.bytes != r.entry.Bytes:
+		return corrupt(r.entry, "it holds %d bytes, expected %d", r.given.bytes, r.entry.Bytes)
+	case r.given.sha256() != r.entry.SHA256:
+		return corrupt(r.entry, "it has sha256 %s, expected %s", r.given.sha256(), r.entry.SHA256)
+	}
+	return io.EOF
+}
+
+// Close implements io.Closer.
+func (r *entryReader) Close() error {
+	if r.decoder != nil {
+		r.decoder.Close()
+	}
+	return r.stored.file.Close()
+}
+
+// storedFile is an archive's file as it is stored, hashed as it is read where
+// that is not the session's hash already.
+type storedFile struct {
+	file *os.File
+	size int64
+	read *tally // nil: not compressed
+	err  error  // what the file system said, other than io.EOF
+}
+
+func openStored(e Entry) (*storedFile, error) {
+	file, err := durable.OpenRegular(e.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("archive %s: %w: %s", e.ID, ErrMissing, e.Path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open archive %s: %w", e.ID, err)
+	}
+	fi, err := file.Stat()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open archive %s: %w", e.ID, err), file.Close())
+	}
+	stored := &storedFile{file: file, size: fi.Size()}
+	if e.Compression == CompressionZstd {
+		stored.read = newTally()
+	}
+	return stored, nil
+}
+
+// Read implements io.Reader.
+func (f *storedFile) Read(p []byte) (int, error) {
+	n, err := f.file.Read(p)
+	if f.read != nil {
+		f.read.Write(p[:n])
+	}
+	if err != nil && err != io.EOF {
+		f.err = err
+	}
+	return n, err
+}
+
+// check compares the file with the entry, when all of it has been read.
+func (f *storedFile) check(e Entry) error {
+	if f.read == nil || f.read.sha256() == e.StoredSHA256 {
+		return nil
+	}
+	return corrupt(e, "the file has sha256 %s, expected %s", f.read.sha256(), e.StoredSHA256)
+}
+
+func corrupt(e Entry, format string, values ...any) error {
+	return fmt.Errorf("archive %s: %w: %s: %s", e.ID, ErrCorrupt, e.Path, fmt.Sprintf(format, values...))
+}
+
+// LinePiece is the longest piece of a line, in bytes, that [Store.Lines] gives
+// at once.
+const LinePiece = 1 << 20
+
+// Lines gives the lines first to last of the archived session, counted from 1;
+// last 0 means to the end. Each comes with its line end, so what fn gets is
+// the session's bytes exactly. A line longer than [LinePiece] comes in several
+// pieces with the same number. The slice is valid until fn returns; an error
+// of fn ends the reading and is returned.
+func (s *Store) Lines(ctx context.Context, e Entry, first, last int, fn func(n int, line []byte) error) error {
+	r, err := openEntry(ctx, e)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	lines := bufio.NewReaderSize(r, LinePiece)
+	for n := 1; last <= 0 || n <= last; {
+		line, err := lines.ReadSlice('\n')
+		if n >= first && len(line) > 0 {
+			if err := fn(n, line); err != nil {
+				return err
+			}
+		}
+		switch {
+		case err == nil:
+			n++
+		case err == io.EOF:
+			return nil
+		case err != bufio.ErrBufferFull:
+			return err
+		}
+	}
+	return nil
+}
