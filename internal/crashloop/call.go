@@ -1,0 +1,42 @@
+package crashloop
+
+import (
+	"syscall"
+	"time"
+)
+
+// Call is one call that would change a file below the watched directory.
+type Call struct {
+	N    int    // 1-based among the counted calls of the run
+	Name string // of the system call
+	Path string // as resolved before the call
+}
+
+// Fault is what happens instead of a call. The zero value lets it pass.
+type Fault struct {
+	Kill  bool          // SIGKILL before the call happens
+	Torn  bool          // half of a write happens, then SIGKILL
+	Short bool          // half of a write happens, and the program is told so
+	Errno syscall.Errno // the call fails
+	Hook  func()        // runs while the program is stopped before the call
+}
+
+// Options say what to run and what to watch.
+type Options struct {
+	Args    []string // the program and its arguments
+	Env     []string
+	Dir     string        // working directory
+	Under   string        // only calls on paths below this directory count
+	Reads   bool          // count reading calls too (for Hook at every boundary)
+	Timeout time.Duration // 0 = one minute
+	// Decide is asked before every counted call.
+	Decide func(Call) Fault
+}
+
+// Outcome is what became of a run.
+type Outcome struct {
+	Calls  []Call
+	Exit   int  // exit code, or -1
+	Killed bool // by a signal
+	Output string
+}

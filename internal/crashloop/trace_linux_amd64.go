@@ -1,0 +1,267 @@
+package crashloop
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Run runs the program once. The error is about tracing, not about the
+// program. It must not run twice at the same time in one process.
+func Run(o Options) (Outcome, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	t := &tracer{options: o, table: mutating(), threads: map[int]*thread{}}
+	if o.Reads {
+		for nr, c := range reading() {
+			t.table[nr] = c
+		}
+	}
+	return t.run()
+}
+
+type tracer struct {
+	options Options
+	table   map[uint64]traced
+	threads map[int]*thread
+	group   int
+	outcome Outcome
+	dead    bool // the program was killed by us; only reap
+}
+
+// thread is one thread of the program.
+type thread struct {
+	inside bool          // between the entry and the exit of a system call
+	fail   syscall.Errno // what to return at the exit
+	short  bool
+	torn   bool
+}
+
+func (t *tracer) run() (Outcome, error) {
+	output, err := os.CreateTemp("", "crashloop-*")
+	if err != nil {
+		return t.outcome, err
+	}
+	defer os.Remove(output.Name())
+	defer output.Close()
+	cmd := exec.Command(t.options.Args[0], t.options.Args[1:]...)
+	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = t.options.Env, t.options.Dir, output, output
+	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true, Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		return t.outcome, fmt.Errorf("start %s: %w", t.options.Args[0], err)
+	}
+	t.group = cmd.Process.Pid
+	timer := time.AfterFunc(max(t.options.Timeout, time.Minute), func() { syscall.Kill(-t.group, syscall.SIGKILL) })
+	defer timer.Stop()
+	if err := t.loop(); err != nil {
+		syscall.Kill(-t.group, syscall.SIGKILL)
+		return t.outcome, err
+	}
+	text, err := os.ReadFile(output.Name())
+	t.outcome.Output = string(text)
+	return t.outcome, err
+}
+
+const traceOptions = syscall.PTRACE_O_TRACESYSGOOD | syscall.PTRACE_O_TRACECLONE | syscall.PTRACE_O_TRACEFORK |
+	syscall.PTRACE_O_TRACEVFORK | syscall.PTRACE_O_TRACEEXEC | 0x100000 /* PTRACE_O_EXITKILL */
+
+// loop handles stops until the program and all its children are gone.
+func (t *tracer) loop() error {
+	const waitAll = 0x40000000 // __WALL
+	var status syscall.WaitStatus
+	if _, err := syscall.Wait4(t.group, &status, waitAll, nil); err != nil {
+		return fmt.Errorf("wait for the program to start: %w", err)
+	}
+	if err := syscall.PtraceSetOptions(t.group, traceOptions); err != nil {
+		return fmt.Errorf("set trace options: %w", err)
+	}
+	t.threads[t.group] = &thread{}
+	if err := syscall.PtraceSyscall(t.group, 0); err != nil {
+		return fmt.Errorf("continue the program: %w", err)
+	}
+	for {
+		tid, err := syscall.Wait4(-t.group, &status, waitAll, nil)
+		if err == syscall.EINTR {
+			continue
+		}
+		if err == syscall.ECHILD {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("wait: %w", err)
+		}
+		t.stopped(tid, status)
+	}
+}
+
+func (t *tracer) stopped(tid int, status syscall.WaitStatus) {
+	if status.Exited() || status.Signaled() {
+		t.ended(tid, status)
+		return
+	}
+	th := t.threads[tid]
+	if th == nil {
+		th = &thread{}
+		t.threads[tid] = th
+	}
+	signal := 0
+	switch s := status.StopSignal(); {
+	case s == syscall.SIGTRAP|0x80:
+		t.systemCall(tid, th)
+	case s == syscall.SIGTRAP, s == syscall.SIGSTOP:
+		// a clone, an exec, or a new thread's first stop
+	default:
+		signal = int(s)
+	}
+	_ = syscall.PtraceSyscall(tid, signal) // it may be gone by now: the next wait tells
+}
+
+func (t *tracer) ended(tid int, status syscall.WaitStatus) {
+	delete(t.threads, tid)
+	if tid != t.group {
+		return
+	}
+	t.outcome.Exit = -1
+	if status.Exited() {
+		t.outcome.Exit = status.ExitStatus()
+	}
+	t.outcome.Killed = status.Signaled()
+}
+
+func (t *tracer) systemCall(tid int, th *thread) {
+	var regs syscall.PtraceRegs
+	if syscall.PtraceGetRegs(tid, &regs) != nil {
+		return
+	}
+	if th.inside {
+		th.inside = false
+		t.leave(tid, th, &regs)
+		return
+	}
+	th.inside = true
+	if !t.dead {
+		t.enter(tid, th, &regs)
+	}
+}
+
+// enter asks what should become of a counted call.
+func (t *tracer) enter(tid int, th *thread, regs *syscall.PtraceRegs) {
+	call, ok := t.table[regs.Orig_rax]
+	if !ok {
+		return
+	}
+	path, ok := t.watched(tid, call, regs)
+	if !ok {
+		return
+	}
+	c := Call{N: len(t.outcome.Calls) + 1, Name: call.name, Path: path}
+	t.outcome.Calls = append(t.outcome.Calls, c)
+	if t.options.Decide == nil {
+		return
+	}
+	t.apply(tid, th, call, regs, t.options.Decide(c))
+}
+
+func (t *tracer) apply(tid int, th *thread, call traced, regs *syscall.PtraceRegs, f Fault) {
+	if f.Hook != nil {
+		f.Hook()
+	}
+	switch {
+	case f.Kill:
+		t.kill()
+	case (f.Torn || f.Short) && call.write && regs.Rdx > 1:
+		regs.Rdx /= 2
+		th.torn = f.Torn
+		_ = syscall.PtraceSetRegs(tid, regs)
+	case f.Errno != 0:
+		th.fail = f.Errno
+		regs.Orig_rax = ^uint64(0) // no such call: it does nothing
+		_ = syscall.PtraceSetRegs(tid, regs)
+	}
+}
+
+// leave sets the result of a call that was made to fail.
+func (t *tracer) leave(tid int, th *thread, regs *syscall.PtraceRegs) {
+	if th.torn {
+		t.kill()
+		return
+	}
+	if th.fail != 0 {
+		regs.Rax = uint64(-int64(th.fail))
+		th.fail = 0
+		_ = syscall.PtraceSetRegs(tid, regs)
+	}
+}
+
+func (t *tracer) kill() {
+	t.dead = true
+	syscall.Kill(-t.group, syscall.SIGKILL)
+}
+
+// watched resolves the file of a call and says whether it counts.
+func (t *tracer) watched(tid int, call traced, r *syscall.PtraceRegs) (string, bool) {
+	var path string
+	flags := uint64(0)
+	switch call.kind {
+	case byFD:
+		path = fdPath(tid, r.Rdi)
+	case byPath, byTwoPaths:
+		path = atPath(tid, atCWD, memoryString(tid, r.Rdi))
+	case byDirPath, byTwoDirPath:
+		path = atPath(tid, r.Rdi, memoryString(tid, r.Rsi))
+	case byOpen:
+		path, flags = atPath(tid, atCWD, memoryString(tid, r.Rdi)), r.Rsi
+	case byOpenAt:
+		path, flags = atPath(tid, r.Rdi, memoryString(tid, r.Rsi)), r.Rdx
+	}
+	if (call.kind == byOpen || call.kind == byOpenAt) && flags&(syscall.O_CREAT|syscall.O_TRUNC) == 0 && !t.options.Reads {
+		return path, false
+	}
+	return path, path == t.options.Under || strings.HasPrefix(path, t.options.Under+string(filepath.Separator))
+}
+
+const atCWD = ^uint64(99) // AT_FDCWD
+
+func fdPath(tid int, fd uint64) string {
+	path, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", tid, int32(fd)))
+	return strings.TrimSuffix(path, " (deleted)")
+}
+
+func atPath(tid int, dir uint64, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	base, _ := os.Readlink(fmt.Sprintf("/proc/%d/cwd", tid))
+	if int32(dir) != -100 {
+		base = fdPath(tid, dir)
+	}
+	return filepath.Join(base, path)
+}
+
+// memoryString reads a C string of the program.
+func memoryString(tid int, address uint64) string {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/mem", tid))
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	var text []byte
+	for len(text) < 4096 {
+		piece := make([]byte, 256-(address+uint64(len(text)))%256) // never across a page
+		n, err := f.ReadAt(piece, int64(address)+int64(len(text)))
+		if i := bytes.IndexByte(piece[:n], 0); i >= 0 {
+			return string(append(text, piece[:i]...))
+		}
+		text = append(text, piece[:n]...)
+		if err != nil {
+			break
+		}
+	}
+	return string(text)
+}
