@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -38,7 +37,8 @@ func (s *Store) adopt(ctx context.Context, dir string, e Entry) (Entry, error) {
 			continue
 		}
 		found := e
-		found.Path, found.CreatedAt, found.Compression = filepath.Join(dir, file.Name()), name.createdAt, name.compression
+		found.settleAt(filepath.Join(dir, file.Name()))
+		found.CreatedAt, found.Compression = name.createdAt, name.compression
 		adoptable, err := s.adoptable(ctx, &found)
 		if err != nil {
 			return Entry{}, err
@@ -53,9 +53,6 @@ func (s *Store) adopt(ctx context.Context, dir string, e Entry) (Entry, error) {
 // adoptable reports whether the file of found is a whole archive of its bytes
 // that no other entry names. It completes the entry with what is stored.
 func (s *Store) adoptable(ctx context.Context, found *Entry) (bool, error) {
-	if slices.Contains(found.Superseded, found.Path) {
-		return false, nil
-	}
 	stored, err := measureFile(ctx, found.Path)
 	if err != nil {
 		return false, ctx.Err() // cannot be read: not adopted

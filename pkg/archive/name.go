@@ -79,7 +79,7 @@ var notPlain = regexp.MustCompile(`[^A-Za-z0-9._-]`)
 func safeName(id string) string {
 	plain := notPlain.ReplaceAllString(id, "_")
 	plain = strings.TrimRight(strings.TrimLeft(plain, ".-"), ".")
-	if plain == id && len(id) <= maxName && !isDeviceName(id) {
+	if plain == id && id != "" && len(id) <= maxName && !isDeviceName(id) {
 		return id
 	}
 	hash := sha256.Sum256([]byte(id))

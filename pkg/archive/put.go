@@ -75,7 +75,9 @@ func (s *Store) write(ctx context.Context, dir string, e Entry, src source) (Ent
 		if kept.ID != "" {
 			return "", errKept
 		}
-		return freeName(dir, e)
+		name, err := freeName(dir, e)
+		s.step("named")
+		return name, err
 	})
 	switch {
 	case errors.Is(err, errKept):
@@ -86,7 +88,7 @@ func (s *Store) write(ctx context.Context, dir string, e Entry, src source) (Ent
 		return Entry{}, err
 	}
 	s.step("renamed")
-	e.Path = path
+	e.settleAt(path)
 	if err := verify(ctx, e); err != nil {
 		// What cannot be read back is no archive. The session is untouched.
 		return Entry{}, errors.Join(fmt.Errorf("read back: %w", err), durable.RemoveFile(path))
@@ -97,6 +99,18 @@ func (s *Store) write(ctx context.Context, dir string, e Entry, src source) (Ent
 		err = durable.RemoveFile(path) // another Put was faster: nothing names our file
 	}
 	return entered, err
+}
+
+// settleAt gives the entry its file, which is whole, whatever was there before.
+func (e *Entry) settleAt(path string) {
+	e.Path = path
+	var others []string
+	for _, other := range e.Superseded {
+		if other != path {
+			others = append(others, other)
+		}
+	}
+	e.Superseded = others
 }
 
 // fill copies the source into the archive's file and completes the entry with

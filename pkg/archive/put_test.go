@@ -1,0 +1,415 @@
+package archive_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/sessctl/sessctl/pkg/archive"
+)
+
+func TestPut(t *testing.T) {
+	for compression, suffix := range map[string]string{"none": ".jsonl", "zstd": ".jsonl.zst"} {
+		t.Run(compression, func(t *testing.T) {
+			root := t.TempDir()
+			s := open(t, root, compression)
+			data := sessionText(300_000, 1)
+			e := put(t, s, "s1", data)
+			sum := fmt.Sprintf("%x", sha256.Sum256([]byte(data)))
+			stored, err := os.ReadFile(e.Path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := archive.Entry{
+				Schema: 1, ID: archive.ID(meta("s1"), sum), Meta: meta("s1"),
+				Path:   filepath.Join(root, "archive", "openclaw", "coordinator", "s1."+noonStamp+"."+sum[:8]+suffix),
+				SHA256: sum, Bytes: 300_000, Lines: int64(strings.Count(data, "\n")) + 1, Compression: compression,
+				StoredSHA256: fmt.Sprintf("%x", sha256.Sum256(stored)), StoredBytes: int64(len(stored)),
+				CreatedAt: noon, ToolVersion: "test",
+			}
+			if diff := cmp.Diff(want, e); diff != "" {
+				t.Error("entry (-want +got):\n", diff)
+			}
+			if compression == "zstd" && len(stored) > len(data)/3 {
+				t.Errorf("compressed to %d of %d bytes", len(stored), len(data))
+			}
+			got, err := s.Get(context.Background(), e.ID)
+			if diff := cmp.Diff(e, got); diff != "" || err != nil {
+				t.Error("entry read back (-put +got):\n", diff, err)
+			}
+			if read(t, s, e) != data {
+				t.Error("the archive is not the session")
+			}
+			wantFiles := []string{"archive/openclaw/coordinator/" + filepath.Base(e.Path), "archives/" + e.ID + ".json"}
+			if diff := cmp.Diff(wantFiles, files(t, root)); diff != "" {
+				t.Error("files (-want +got):\n", diff)
+			}
+		})
+	}
+}
+
+// What comes out is what went in, at every size around the buffers, for every
+// way a reader may give it.
+func TestRoundTrip(t *testing.T) {
+	root := t.TempDir()
+	text := sessionText(3*archive.BufferSize, 2)
+	edges := []int{0, 1, 2, archive.BufferSize - 1, archive.BufferSize, archive.BufferSize + 1, 2*archive.BufferSize - 1, 2 * archive.BufferSize, 2*archive.BufferSize + 1}
+	rapid.Check(t, func(t *rapid.T) {
+		compression := rapid.SampledFrom([]string{"none", "zstd"}).Draw(t, "compression")
+		size := rapid.OneOf(rapid.SampledFrom(edges), rapid.IntRange(0, 300)).Draw(t, "size")
+		start := rapid.IntRange(0, 200).Draw(t, "start")
+		reader := rapid.SampledFrom([]func(io.Reader) io.Reader{
+			func(r io.Reader) io.Reader { return r }, iotest.HalfReader, iotest.DataErrReader,
+		}).Draw(t, "reader")
+		data := text[start : start+size]
+		s, err := newStore(root, compression)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := meta(fmt.Sprintf("s-%d-%d-%s", start, size, compression))
+		// The source goes on behind the session: not one byte more is taken.
+		src := strings.NewReader(data + "more")
+		e, err := s.Put(context.Background(), m, reader(io.LimitReader(src, int64(size))), int64(size), noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := s.OpenEntry(context.Background(), e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		got, err := io.ReadAll(r)
+		if err != nil || string(got) != data {
+			t.Fatalf("read %d bytes of %d, %v", len(got), size, err)
+		}
+		if want := int64(len(strings.SplitAfter(data, "\n"))); e.Lines != want && (e.Lines != want-1 || data != "" && !strings.HasSuffix(data, "\n")) {
+			t.Fatalf("%d lines in %q", e.Lines, data)
+		}
+		if err := s.Verify(context.Background(), e); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestPutTakesOnlySize(t *testing.T) {
+	s := open(t, t.TempDir(), "zstd")
+	src := strings.NewReader("0123456789")
+	e, err := s.Put(context.Background(), meta("s1"), src, 4, noon)
+	if err != nil || read(t, s, e) != "0123" || src.Len() != 6 {
+		t.Errorf("error %v, %d bytes left in the source", err, src.Len())
+	}
+}
+
+// A failing source leaves no file at all.
+func TestPutFailing(t *testing.T) {
+	broken := errors.New("broken disk")
+	gone, cancel := context.WithCancel(context.Background())
+	cancel()
+	tests := map[string]struct {
+		ctx  context.Context
+		meta archive.Meta
+		src  io.Reader
+		size int64
+		want error
+	}{
+		"short":            {context.Background(), meta("s"), strings.NewReader("123"), 4, io.ErrUnexpectedEOF},
+		"short by a lot":   {context.Background(), meta("s"), strings.NewReader(sessionText(archive.BufferSize, 1)), archive.BufferSize + 1, io.ErrUnexpectedEOF},
+		"empty":            {context.Background(), meta("s"), strings.NewReader(""), 1, io.ErrUnexpectedEOF},
+		"broken":           {context.Background(), meta("s"), io.MultiReader(strings.NewReader("12"), iotest.ErrReader(broken)), 4, broken},
+		"cancelled":        {gone, meta("s"), strings.NewReader("1234"), 4, context.Canceled},
+		"cancelled midway": {midway(t), meta("s"), strings.NewReader(sessionText(3*archive.BufferSize, 1)), 3 * archive.BufferSize, context.Canceled},
+	}
+	for name, test := range tests {
+		for _, compression := range []string{"none", "zstd"} {
+			t.Run(name+" "+compression, func(t *testing.T) {
+				root := t.TempDir()
+				s := open(t, root, compression)
+				_, err := s.Put(test.ctx, test.meta, test.src, test.size, noon)
+				if !errors.Is(err, test.want) {
+					t.Errorf("error is %v, want %v", err, test.want)
+				}
+				if left := files(t, root); len(left) != 0 {
+					t.Errorf("left %v", left)
+				}
+			})
+		}
+	}
+}
+
+// midway is a context that ends after it has been asked twice.
+func midway(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	return &asked{Context: ctx, cancel: cancel}
+}
+
+type asked struct {
+	context.Context
+	cancel context.CancelFunc
+	times  int
+}
+
+func (a *asked) Err() error {
+	if a.times++; a.times > 2 {
+		a.cancel()
+	}
+	return a.Context.Err()
+}
+
+func TestPutNeedsNames(t *testing.T) {
+	s := open(t, t.TempDir(), "none")
+	for _, m := range []archive.Meta{{}, {Runtime: "r", Agent: "a"}, {Runtime: "r", Session: "s"}, {Agent: "a", Session: "s"}} {
+		if _, err := s.Put(context.Background(), m, strings.NewReader(""), 0, noon); err == nil {
+			t.Errorf("%+v was archived", m)
+		}
+	}
+}
+
+func TestOpenOptions(t *testing.T) {
+	dir := func(archive.Meta) string { return "d" }
+	for _, o := range []archive.Options{{}, {Dir: dir, Compression: "gzip"}, {Compression: "zstd"}} {
+		if _, err := archive.Open("c", o); err == nil {
+			t.Errorf("%+v was accepted", o)
+		}
+	}
+	if _, err := archive.Open("c", archive.Options{Dir: dir}); err != nil {
+		t.Error(err)
+	}
+}
+
+// The same bytes again give the first entry and no second file, later too and
+// in another compression.
+func TestPutAgain(t *testing.T) {
+	root := t.TempDir()
+	s := open(t, root, "none")
+	data := sessionText(1000, 3)
+	first := put(t, s, "s1", data)
+	before := files(t, root)
+	for _, compression := range []string{"none", "zstd"} {
+		again, err := open(t, root, compression).Put(context.Background(), meta("s1"), strings.NewReader(data), 1000, noon.Add(time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(first, again); diff != "" {
+			t.Error("entry (-first +again):\n", diff)
+		}
+	}
+	if diff := cmp.Diff(before, files(t, root)); diff != "" {
+		t.Error("files (-before +after):\n", diff)
+	}
+	grown := put(t, s, "s1", data+"{}\n")
+	other := put(t, s, "s2", data)
+	if grown.ID == first.ID || other.ID == first.ID || len(entries(t, s)) != 3 {
+		t.Error("other bytes or another session should have an archive of their own")
+	}
+}
+
+// Many that archive the same bytes at the same time agree on one archive.
+func TestPutConcurrently(t *testing.T) {
+	for name, step := range map[string]time.Duration{"same second": 0, "different seconds": time.Second} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			data := sessionText(50_000, 4)
+			const writers = 8
+			got := make([]archive.Entry, writers)
+			var running sync.WaitGroup
+			for i := range writers {
+				s := open(t, root, []string{"none", "zstd"}[i%2])
+				running.Go(func() {
+					var err error
+					got[i], err = s.Put(context.Background(), meta("s1"), strings.NewReader(data), 50_000, noon.Add(time.Duration(i)*step))
+					if err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			running.Wait()
+			s := open(t, root, "none")
+			all := entries(t, s)
+			if len(all) != 1 || len(files(t, root)) != 2 {
+				t.Fatalf("%d entries, files %v", len(all), files(t, root))
+			}
+			mustVerify(t, s, all[0])
+			for _, e := range got {
+				if diff := cmp.Diff(all[0], e); diff != "" {
+					t.Error("a writer got another entry (-catalogue +got):\n", diff)
+				}
+			}
+		})
+	}
+}
+
+// Another Put of the same bytes runs from start to end while one stands still
+// at each of its steps: both get the same archive, and no other file stays.
+func TestPutInBetween(t *testing.T) {
+	for _, step := range []string{"named", "renamed", "verified", "entered"} {
+		for name, later := range map[string]time.Duration{"same second": 0, "another second": time.Second} {
+			t.Run(step+", "+name, func(t *testing.T) {
+				root := t.TempDir()
+				data := sessionText(10_000, 14)
+				var other archive.Entry
+				slow := open(t, root, "none")
+				slow.SetStep(func(at string) {
+					if at != step {
+						return
+					}
+					var err error
+					other, err = open(t, root, "none").Put(context.Background(), meta("s1"), strings.NewReader(data), 10_000, noon.Add(later))
+					if err != nil {
+						t.Error(err)
+					}
+				})
+				e := put(t, slow, "s1", data)
+				if diff := cmp.Diff(other, e); diff != "" {
+					t.Error("the two got different entries (-other +slow):\n", diff)
+				}
+				if got := files(t, root); len(got) != 2 {
+					t.Errorf("files: %v", got)
+				}
+				mustVerify(t, slow, e)
+			})
+		}
+	}
+}
+
+func TestModes(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("modes are those of access lists there")
+	}
+	root := filepath.Join(t.TempDir(), "data")
+	put(t, open(t, root, "none"), "s1", "x")
+	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		want := os.FileMode(0o600)
+		if d.IsDir() {
+			want = 0o700
+		}
+		fi, err := d.Info()
+		if err == nil && fi.Mode().Perm() != want {
+			t.Errorf("%s has mode %o, want %o", path, fi.Mode().Perm(), want)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Sessions whose ids become the same name, or differ by case only, keep their
+// own archives even when everything else about them is the same.
+func TestSimilarSessions(t *testing.T) {
+	root := t.TempDir()
+	s := open(t, root, "none")
+	sessions := []string{"s1", "S1", "a/b", "a_b", "a b", "a:b", archive.SafeName("a/b"), "../s1", "..", ".", "-rf", "a\x00b", "é", "ü", "\xff", strings.Repeat("x", 300), strings.Repeat("x", 301), "CON", "nul.txt", "s1."}
+	ids := map[string]string{}
+	for _, session := range sessions {
+		e := put(t, s, session, "same bytes\n")
+		if other, ok := ids[e.Path]; ok {
+			t.Errorf("%q and %q share %s", session, other, e.Path)
+		}
+		ids[e.Path] = session
+		if dir := filepath.Dir(e.Path); dir != filepath.Join(root, "archive", "openclaw", "coordinator") {
+			t.Errorf("%q went to %s", session, dir)
+		}
+		mustVerify(t, s, e)
+	}
+	if got := len(entries(t, s)); got != len(sessions) {
+		t.Errorf("%d entries for %d sessions", got, len(sessions))
+	}
+}
+
+// On a file system that ignores case the name may be taken by another session
+// of the same bytes: then a longer one is chosen.
+func TestNameTaken(t *testing.T) {
+	root := t.TempDir()
+	s := open(t, root, "none")
+	first := put(t, s, "a/b", "same bytes\n")
+	twin := strings.TrimSuffix(filepath.Base(first.Path), filepath.Ext(first.Path))
+	second := put(t, s, strings.SplitN(twin, ".", 2)[0], "same bytes\n")
+	if first.Path == second.Path || len(entries(t, s)) != 2 {
+		t.Errorf("both are in %s", first.Path)
+	}
+	mustVerify(t, s, first)
+	mustVerify(t, s, second)
+}
+
+func TestList(t *testing.T) {
+	s := open(t, t.TempDir(), "none")
+	if got := entries(t, s); len(got) != 0 {
+		t.Errorf("an empty catalogue lists %v", got)
+	}
+	for i, session := range []string{"s2", "s1", "s3"} {
+		m := meta(session)
+		if session == "s3" {
+			m.Agent = "other"
+		}
+		if _, err := s.Put(context.Background(), m, strings.NewReader(session), 2, noon.Add(time.Duration(i)*time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tests := map[string]struct {
+		filter archive.Filter
+		want   []string
+	}{
+		"all, oldest first": {archive.Filter{}, []string{"s2", "s1", "s3"}},
+		"agent":             {archive.Filter{Agent: "coordinator"}, []string{"s2", "s1"}},
+		"session":           {archive.Filter{Session: "s1", Agent: "coordinator"}, []string{"s1"}},
+		"runtime":           {archive.Filter{Runtime: "openclaw"}, []string{"s2", "s1", "s3"}},
+		"nothing":           {archive.Filter{Runtime: "pi"}, nil},
+	}
+	for name, test := range tests {
+		got, err := s.List(context.Background(), test.filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sessions []string
+		for _, e := range got {
+			sessions = append(sessions, e.Session)
+		}
+		if !slices.Equal(sessions, test.want) {
+			t.Errorf("%s: %v, want %v", name, sessions, test.want)
+		}
+	}
+}
+
+func TestGet(t *testing.T) {
+	s := open(t, t.TempDir(), "none")
+	ctx := context.Background()
+	byDigit := map[string][]archive.Entry{}
+	for i := range 17 { // by then two ids start with the same digit
+		e := put(t, s, fmt.Sprint("s", i), "x")
+		byDigit[e.ID[:1]] = append(byDigit[e.ID[:1]], e)
+	}
+	for digit, all := range byDigit {
+		e, err := s.Get(ctx, digit)
+		if len(all) == 1 && (err != nil || e.ID != all[0].ID) {
+			t.Errorf("%s: %v, %v", digit, e.ID, err)
+		}
+		if len(all) > 1 && (!errors.Is(err, archive.ErrAmbiguous) || !strings.Contains(err.Error(), all[1].ID)) {
+			t.Errorf("%s: %v, want ErrAmbiguous naming them", digit, err)
+		}
+		if e, err := s.Get(ctx, all[0].ID); err != nil || e.ID != all[0].ID {
+			t.Errorf("%s: %v", all[0].ID, err)
+		}
+	}
+	for _, id := range []string{"", "zz", "../x", "0123456789abcdef", "0123456789abcdef0", "*"} {
+		if _, err := s.Get(ctx, id); !errors.Is(err, archive.ErrNotFound) {
+			t.Errorf("%q: %v, want ErrNotFound", id, err)
+		}
+	}
+}
