@@ -1,0 +1,199 @@
+package chunk
+
+// Version names the rule that made a chunk. It is part of every chunk's
+// identity in memory: another rule makes other chunks.
+const Version = "seed002/1"
+
+// The rule of seed 002 (its section Tuning).
+const (
+	DefaultSize    = 3500 // code points in a window
+	DefaultOverlap = 200  // code points that neighbouring windows share
+	DefaultBlock   = 4    // messages in a block
+)
+
+// minSize keeps every window longer than the blank line between two messages,
+// so that each window holds text of some message.
+const minSize = 16
+
+// Options set the rule. Zero values are those of seed 002.
+type Options struct {
+	Size    int // code points in a window; less than 16 counts as 16
+	Overlap int // code points shared by neighbours; negative for none, at most half of Size
+	Block   int // messages in a block; negative counts as 1
+}
+
+func (o Options) withDefaults() Options {
+	if o.Size == 0 {
+		o.Size = DefaultSize
+	}
+	if o.Overlap == 0 {
+		o.Overlap = DefaultOverlap
+	}
+	if o.Block == 0 {
+		o.Block = DefaultBlock
+	}
+	o.Size = max(o.Size, minSize)
+	o.Overlap = min(max(o.Overlap, 0), o.Size/2)
+	o.Block = max(o.Block, 1)
+	return o
+}
+
+// Piece is the text of one message.
+type Piece struct {
+	Label     string // who speaks, as it is written: "[Human]", "[Agent]", "[Tool]"
+	Text      []byte // UTF-8; may be reused once Add has returned
+	Message   int    // ordinal of the message in its log
+	Line      int    // 1-based line of the source
+	Offset    int64  // first byte of the record in the source
+	End       int64  // first byte after the record
+	Time      int64  // epoch milliseconds
+	Abandoned bool   // on a branch that the conversation left
+}
+
+// Chunk is one window of a block. The ranges name the messages of which the
+// window holds at least one code point (of their text or their label), and no
+// others; all of them are inclusive except EndByte.
+type Chunk struct {
+	Text  []byte // valid until emit returns
+	Runes int    // code points of Text
+
+	FirstMessage, LastMessage int
+	FirstLine, LastLine       int
+	FirstByte, EndByte        int64
+
+	Time      int64 // epoch milliseconds of the first message in the window
+	Abandoned bool
+	Position  int // 0-based among the chunks of this Chunker
+}
+
+// Chunker cuts the messages it is given into chunks. The zero value is not
+// usable; call [New]. A Chunker is for one goroutine.
+type Chunker struct {
+	options Options
+	emit    func(*Chunk) error
+	err     error // of an earlier emit: the sequence has a hole, so it stays
+
+	window    window
+	spans     []span // messages of the block that reach into the window, in order
+	messages  int    // in the block
+	abandoned bool   // what the block holds
+	head      []byte // scratch for a label
+	chunk     Chunk  // scratch for emit
+}
+
+// span is where a message lies in its block, in code points.
+type span struct {
+	from, to int64
+	piece    Piece // without Label and Text
+}
+
+// New returns a Chunker that hands each chunk to emit as soon as it is
+// complete. The chunk and its text belong to the Chunker again when emit
+// returns. An error of emit ends the work: every later call returns it.
+func New(o Options, emit func(*Chunk) error) *Chunker {
+	o = o.withDefaults()
+	return &Chunker{options: o, emit: emit, window: newWindow(o)}
+}
+
+// Add appends a message. Space around its text is dropped, and a message
+// without text is no message (seed 002). Active and abandoned messages are
+// never in one block. Add returns the error of emit.
+func (c *Chunker) Add(p Piece) error {
+	text := trim(p.Text)
+	if len(text) == 0 || c.err != nil {
+		return c.err
+	}
+	if c.abandoned != p.Abandoned {
+		c.endBlock()
+	}
+	c.begin(p)
+	c.write(text)
+	c.spans[len(c.spans)-1].to = c.window.end()
+	if c.messages == c.options.Block {
+		c.endBlock()
+	}
+	return c.err
+}
+
+// Flush ends the block that has begun. Call it once after the last message;
+// positions go on counting if more messages follow.
+func (c *Chunker) Flush() error {
+	c.endBlock()
+	return c.err
+}
+
+// begin writes what stands before a message's text.
+func (c *Chunker) begin(p Piece) {
+	if c.messages > 0 {
+		c.write(append(c.head[:0], "\n\n"...))
+	}
+	c.abandoned = p.Abandoned
+	c.messages++
+	c.head = append(append(c.head[:0], p.Label...), ": "...)
+	p.Label, p.Text = "", nil
+	c.spans = append(c.spans, span{from: c.window.end(), to: openEnd, piece: p})
+	c.write(c.head)
+}
+
+// openEnd is the end of a message that is still being written.
+const openEnd = 1<<63 - 1
+
+func (c *Chunker) write(text []byte) {
+	prefix := prefixOf(text)
+	for len(text) > 0 && c.err == nil {
+		text = c.window.fill(text, prefix)
+		if c.window.full() {
+			c.send()
+			c.window.slide()
+			c.forget()
+		}
+	}
+}
+
+// endBlock sends what no window has held yet, and starts over.
+func (c *Chunker) endBlock() {
+	if c.window.unsent > 0 && c.err == nil {
+		c.send()
+	}
+	c.window.reset()
+	c.spans = c.spans[:0]
+	c.messages = 0
+}
+
+// send hands the window out.
+func (c *Chunker) send() {
+	first, last := c.covered()
+	c.chunk = Chunk{
+		Text: c.window.text, Runes: c.window.runes,
+		FirstMessage: first.Message, LastMessage: last.Message,
+		FirstLine: first.Line, LastLine: last.Line,
+		FirstByte: first.Offset, EndByte: last.End,
+		Time: first.Time, Abandoned: c.abandoned, Position: c.chunk.Position,
+	}
+	c.err = c.emit(&c.chunk)
+	c.chunk.Position++
+}
+
+// covered returns the first and the last message with text in the window.
+// There always is one: a window is longer than what stands between messages.
+func (c *Chunker) covered() (first, last *Piece) {
+	end := c.window.end()
+	for i := range c.spans {
+		if s := &c.spans[i]; s.to > c.window.start && s.from < end {
+			if first == nil {
+				first = &s.piece
+			}
+			last = &s.piece
+		}
+	}
+	return first, last
+}
+
+// forget drops the messages that the window has left behind.
+func (c *Chunker) forget() {
+	n := 0
+	for n < len(c.spans) && c.spans[n].to <= c.window.start {
+		n++
+	}
+	c.spans = c.spans[:copy(c.spans, c.spans[n:])]
+}
