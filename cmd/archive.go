@@ -147,7 +147,7 @@ func putArchive(ctx context.Context, a *app, store *archive.Store, s found) (arc
 	if err != nil {
 		return archive.Entry{}, err
 	}
-	return archiver{store: store, now: a.now}.put(ctx, s.Ref, snap, log)
+	return archiver{store: store, now: a.now, reason: "archive"}.put(ctx, s.Ref, snap, log)
 }
 
 func archiveOutcome(rows []archiveRow) error {

@@ -68,7 +68,7 @@ func (a *app) newCompactor(h *house, focus string) (*compact.Compactor, error) {
 		return nil, err
 	}
 	return &compact.Compactor{
-		Archiver:   archiver{store: archives, now: a.now},
+		Archiver:   archiver{store: archives, now: a.now, reason: "compact"},
 		Rememberer: memoirist{store: h.memory},
 		Embedder:   embedder{store: h.memory, embedder: builtin},
 		Summarizer: func() compact.Summarizer {
@@ -121,7 +121,7 @@ func (a *app) openArchive() (*archive.Store, error) {
 	if compression != "none" && compression != "zstd" {
 		return nil, usageError("compressions: none, zstd", "unknown compression %q (archive.compression)", compression)
 	}
-	return archive.Open(filepath.Join(a.dataDir(), "archives"), archive.Options{Dir: a.archiveDir, Compression: compression, Version: programVersion()})
+	return archive.Open(filepath.Join(a.dataDir(), "archives"), archive.Options{Dir: a.archiveDir, Compression: compression, ToolVersion: programVersion()})
 }
 
 // archiveDir is where a session's copies go: archive.dir if it is set, for
@@ -132,21 +132,23 @@ func (a *app) archiveDir(m archive.Meta) string {
 	case a.config.Archive.Dir != "":
 		return filepath.Join(absolute(a.config.Archive.Dir), m.Runtime)
 	case m.Runtime == session.RuntimeOpenClaw:
-		return filepath.Join(m.Store, "session_archive")
+		// <state dir>/agents/<agent>/sessions/<log>
+		return filepath.Join(m.Source, "..", "..", "..", "..", "session_archive")
 	}
 	return filepath.Join(a.dataDir(), "archive", m.Runtime)
 }
 
 // archiver is a compact.Archiver over an archive.Store.
 type archiver struct {
-	store *archive.Store
-	now   func() time.Time
+	store  *archive.Store
+	now    func() time.Time
+	reason string // why: "compact" or "archive"
 }
 
 func (r archiver) put(ctx context.Context, ref session.Ref, snap session.Snapshot, src io.Reader) (archive.Entry, error) {
 	meta := archive.Meta{
-		Runtime: ref.Runtime, Store: ref.Store, Agent: ref.Agent, Session: ref.ID, Key: ref.Key,
-		Source: ref.Path, Kind: string(ref.Kind), SourceModTime: snap.ModTime,
+		Runtime: ref.Runtime, Agent: ref.Agent, Session: ref.ID, Key: ref.Key,
+		Source: ref.Path, SourceModTime: snap.ModTime, Kind: string(ref.Kind), Reason: r.reason,
 	}
 	return r.store.Put(ctx, meta, src, snap.Size, r.now())
 }

@@ -1,0 +1,412 @@
+package main_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sessctl/sessctl/internal/crashloop"
+)
+
+// The fault tests run the built program and stop it before every call that
+// changes a file. A short deterministic share runs always; all of it with
+// SESSCTL_LONG=1 (make test-long).
+
+const crashSession = "5f0c1c2e-6d0a-4f57-9d2b-0c8e1f1a2b3c"
+
+// scenario is one prepared home with one session to compact.
+type scenario struct {
+	t       *testing.T
+	program string
+	runtime string
+	dir     string
+	log     string
+	lines   []string
+}
+
+func newScenario(t *testing.T, program, runtime string) *scenario {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &scenario{t: t, program: program, runtime: runtime, dir: dir, lines: crashLines(runtime)}
+	s.log = filepath.Join(dir, "home/.openclaw/agents/a/sessions", crashSession+".jsonl")
+	if runtime == "pi" {
+		s.log = filepath.Join(dir, "home/.pi/agent/sessions/--work-a--", "2026-03-01T10-00-00-000Z_"+crashSession+".jsonl")
+	} else {
+		s.write(filepath.Join(filepath.Dir(s.log), "sessions.json"), crashIndex)
+	}
+	s.write(s.log, strings.Join(s.lines, "\n")+"\n")
+	return s
+}
+
+const crashIndex = `{
+  "agent:a:main": {
+    "sessionId": "` + crashSession + `",
+    "updatedAt": 1772359300000,
+    "label": "desk",
+    "contextTokens": 200000,
+    "totalTokens": 160000,
+    "totalTokensFresh": true
+  },
+  "agent:a:cron:daily": { "sessionId": "00000000-0000-4000-8000-000000000001", "updatedAt": 1 }
+}
+`
+
+func (s *scenario) write(path, text string) {
+	s.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	old := time.Now().Add(-2 * time.Hour)
+	if err := os.Chtimes(path, old, old); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// crashLines is a small session in which every line is different.
+func crashLines(runtime string) []string {
+	lines := []string{fmt.Sprintf(`{"type":"session","version":3,"id":"%s","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/work/a"}`, crashSession)}
+	parent := "null"
+	for i := range 24 {
+		id := fmt.Sprintf("%08x", 0xa0000000+i)
+		at := fmt.Sprintf("2026-03-01T10:%02d:00.000Z", i)
+		body := fmt.Sprintf(`"role":"user","content":[{"type":"text","text":"question %d about the %s importer"}]`, i, runtime)
+		if i%2 == 1 {
+			body = fmt.Sprintf(`"role":"assistant","content":[{"type":"text","text":"answer %d: port %d"}],"usage":{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"totalTokens":%d},"stopReason":"stop"`, i, 7000+i, 100+i)
+		}
+		lines = append(lines, fmt.Sprintf(`{"type":"message","id":"%s","parentId":%s,"timestamp":"%s","message":{%s}}`, id, parent, at, body))
+		parent = `"` + id + `"`
+	}
+	return lines
+}
+
+func (s *scenario) env() []string {
+	return []string{"HOME=" + filepath.Join(s.dir, "home"), "XDG_DATA_HOME=" + filepath.Join(s.dir, "data"), "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.Getenv("TMPDIR")}
+}
+
+func (s *scenario) args() []string {
+	return []string{"compact", "--runtime", s.runtime, "--agent", s.agent(), "--force"}
+}
+
+func (s *scenario) agent() string {
+	if s.runtime == "pi" {
+		return "work-a"
+	}
+	return "a"
+}
+
+func (s *scenario) run(args ...string) (int, string) {
+	s.t.Helper()
+	cmd := exec.Command(s.program, args...)
+	cmd.Env = s.env()
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		return 0, string(out)
+	}
+	if exit, ok := err.(*exec.ExitError); ok {
+		return exit.ExitCode(), string(out)
+	}
+	s.t.Fatal(err)
+	return -1, ""
+}
+
+// trace runs the compaction under the harness.
+func (s *scenario) trace(reads bool, decide func(crashloop.Call) crashloop.Fault) crashloop.Outcome {
+	s.t.Helper()
+	got, err := crashloop.Run(crashloop.Options{
+		Args: append([]string{s.program}, s.args()...), Env: s.env(), Dir: s.dir, Under: s.dir, Reads: reads, Decide: decide,
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return got
+}
+
+// everyLineIsSomewhere is promise 1: each line of the source stands in the
+// live log, in a log that was moved aside, or in an archive.
+func (s *scenario) everyLineIsSomewhere(extra ...string) {
+	s.t.Helper()
+	have := map[string]int{}
+	err := filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.Contains(d.Name(), ".jsonl") || strings.HasPrefix(d.Name(), ".") {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		for _, line := range bytes.Split(data, []byte("\n")) {
+			have[string(line)]++
+		}
+		return err
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, line := range append(s.lines, extra...) {
+		if have[line] == 0 {
+			s.t.Fatalf("lost: %s", line)
+		}
+	}
+}
+
+// indexIsWhole checks that the runtime's index can be read and that the entry
+// of another session is what it was.
+func (s *scenario) indexIsWhole() {
+	s.t.Helper()
+	if s.runtime != "openclaw" {
+		return
+	}
+	data, err := os.ReadFile(filepath.Join(filepath.Dir(s.log), "sessions.json"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var index map[string]map[string]any
+	if err := json.Unmarshal(data, &index); err != nil {
+		s.t.Fatalf("sessions.json: %v", err)
+	}
+	if !bytes.Contains(data, []byte(`"agent:a:cron:daily": { "sessionId": "00000000-0000-4000-8000-000000000001", "updatedAt": 1 }`)) {
+		s.t.Fatalf("another entry was changed: %s", data)
+	}
+	if index["agent:a:main"]["label"] != "desk" {
+		s.t.Fatalf("the session's label is gone: %s", data)
+	}
+}
+
+// settles runs the command again, twice, and checks the end state: rotated,
+// verified, remembered exactly once, nothing temporary left.
+func (s *scenario) settles(chunks int) {
+	s.t.Helper()
+	if code, out := s.run(s.args()...); code != 0 {
+		s.t.Fatalf("the next run: exit %d: %s", code, out)
+	}
+	if code, out := s.run(s.args()...); code != 0 {
+		s.t.Fatalf("the run after it: exit %d: %s", code, out)
+	}
+	s.everyLineIsSomewhere()
+	s.indexIsWhole()
+	if _, err := os.Stat(s.log); !os.IsNotExist(err) {
+		s.t.Fatalf("the log was not rotated: %v", err)
+	}
+	if code, out := s.run("archive", "verify"); code != 0 {
+		s.t.Fatalf("archive verify: exit %d: %s", code, out)
+	}
+	s.remembered(chunks)
+	s.nothingTemporary()
+}
+
+func (s *scenario) remembered(chunks int) {
+	s.t.Helper()
+	cmd := exec.Command(s.program, "recall", "--json", "--rank", "text", "--limit", "100", "importer port")
+	cmd.Env = s.env()
+	out, err := cmd.Output()
+	if err != nil {
+		s.t.Fatalf("recall: %v", err)
+	}
+	var doc struct {
+		Hits []struct{ Category, ID string }
+	}
+	if err := json.Unmarshal(out, &doc); err != nil {
+		s.t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, h := range doc.Hits {
+		if h.Category == "session_history" {
+			seen[h.ID] = true
+		}
+	}
+	if len(seen) != chunks {
+		s.t.Fatalf("memory has %d chunks, want %d", len(seen), chunks)
+	}
+}
+
+func (s *scenario) nothingTemporary() {
+	s.t.Helper()
+	err := filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && (strings.HasSuffix(path, ".tmp") || strings.Contains(path, "/journal/")) {
+			s.t.Fatalf("left behind: %s", path)
+		}
+		return err
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// crashChunks is how many chunks crashLines makes: blocks of four messages.
+const crashChunks = 6
+
+func buildProgram(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "sessctl")
+	cmd := exec.Command("go", "build", "-o", program, ".")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	return program
+}
+
+// stride says which share of all calls a run tries: every one with
+// SESSCTL_LONG, else a fixed few.
+func stride(calls, share int) int {
+	if os.Getenv("SESSCTL_LONG") != "" {
+		return 1
+	}
+	return max(1, calls/share)
+}
+
+var crashRuntimes = []string{"openclaw", "pi"}
+
+func TestCrashKilledAnywhere(t *testing.T) {
+	program := buildProgram(t)
+	for _, runtime := range crashRuntimes {
+		total := len(newScenario(t, program, runtime).trace(false, nil).Calls)
+		if total < 30 {
+			t.Fatalf("%s: only %d calls: the harness sees too little", runtime, total)
+		}
+		for n := 1; n <= total; n += stride(total, 9) {
+			for name, fault := range map[string]crashloop.Fault{"kill": {Kill: true}, "torn": {Torn: true}} {
+				s := newScenario(t, program, runtime)
+				got := s.trace(false, at(n, fault))
+				t.Logf("%s %s before call %d: %v", runtime, name, n, last(got.Calls))
+				s.everyLineIsSomewhere()
+				s.indexIsWhole()
+				s.settles(crashChunks)
+			}
+		}
+	}
+}
+
+// harmless says whether a run may end well although this call failed: what is
+// removed or given an owner as a courtesy.
+func harmless(c crashloop.Call) bool {
+	switch c.Name {
+	case "unlinkat", "unlink", "fchown", "fchownat", "fchmod":
+		return true
+	}
+	return strings.HasSuffix(c.Path, "-shm") || strings.HasSuffix(c.Path, "/lock")
+}
+
+func TestCrashEveryCallFails(t *testing.T) {
+	program := buildProgram(t)
+	for _, runtime := range crashRuntimes {
+		total := len(newScenario(t, program, runtime).trace(false, nil).Calls)
+		for _, errno := range []syscall.Errno{syscall.ENOSPC, syscall.EIO} {
+			for _, onwards := range []bool{false, true} {
+				for n := 1 + int(errno)%3; n <= total; n += stride(total, 6) {
+					s := newScenario(t, program, runtime)
+					got := s.trace(false, func(c crashloop.Call) crashloop.Fault {
+						if c.N == n || onwards && c.N > n {
+							return crashloop.Fault{Errno: errno}
+						}
+						return crashloop.Fault{}
+					})
+					hit := got.Calls[min(n, len(got.Calls))-1]
+					t.Logf("%s %v (onwards %v) at call %d %v: exit %d", runtime, errno, onwards, n, hit, got.Exit)
+					if got.Exit == 0 && !harmless(hit) {
+						t.Fatalf("exit 0 although %v failed:\n%s", hit, got.Output)
+					}
+					s.everyLineIsSomewhere()
+					s.indexIsWhole()
+					s.settles(crashChunks)
+				}
+			}
+		}
+	}
+}
+
+// A line that an agent appends at any moment is in the live log, in the old
+// one or in the archive, and after the next run it is in the archive.
+func TestCrashLineAppendedAnywhere(t *testing.T) {
+	program := buildProgram(t)
+	const late = `{"type":"message","id":"b0000000","parentId":"a0000017","timestamp":"2026-03-01T11:00:00.000Z","message":{"role":"user","content":"one more thing"}}`
+	for _, runtime := range crashRuntimes {
+		total := len(newScenario(t, program, runtime).trace(true, nil).Calls)
+		for n := 1; n <= total; n += stride(total, 20) {
+			s := newScenario(t, program, runtime)
+			hook := crashloop.Fault{Hook: func() { appendLine(t, s.log, late) }}
+			got := s.trace(true, at(n, hook))
+			t.Logf("%s line appended before call %d %v: exit %d", runtime, n, last(got.Calls), got.Exit)
+			s.everyLineIsSomewhere(late)
+			s.indexIsWhole()
+			if code, out := s.run(s.args()...); code != 0 && code != 75 {
+				t.Fatalf("the next run: exit %d: %s", code, out)
+			}
+			s.everyLineIsSomewhere(late)
+		}
+	}
+}
+
+func appendLine(t *testing.T, path, line string) {
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString(line + "\n"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A second run at any moment is refused or has nothing to do.
+func TestCrashSecondRunAnywhere(t *testing.T) {
+	program := buildProgram(t)
+	for _, runtime := range crashRuntimes {
+		total := len(newScenario(t, program, runtime).trace(false, nil).Calls)
+		for n := 1; n <= total; n += stride(total, 8) {
+			s := newScenario(t, program, runtime)
+			code := 0
+			hook := crashloop.Fault{Hook: func() { code, _ = s.run(s.args()...) }}
+			got := s.trace(false, at(n, hook))
+			if code != 0 && code != 75 || got.Exit != 0 && got.Exit != 75 {
+				t.Fatalf("%s second run before call %d: exit %d, first %d\n%s", runtime, n, code, got.Exit, got.Output)
+			}
+			s.everyLineIsSomewhere()
+			s.settles(crashChunks)
+		}
+	}
+}
+
+// A dry run changes nothing: not one mutating call.
+func TestDryRunMakesNoMutatingCall(t *testing.T) {
+	program := buildProgram(t)
+	for _, runtime := range crashRuntimes {
+		s := newScenario(t, program, runtime)
+		got, err := crashloop.Run(crashloop.Options{
+			Args: append([]string{program}, append(s.args(), "--dry-run")...), Env: s.env(), Dir: s.dir, Under: s.dir,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Exit != 0 || len(got.Calls) > 0 {
+			t.Fatalf("%s: exit %d, calls %v\n%s", runtime, got.Exit, got.Calls, got.Output)
+		}
+	}
+}
+
+func at(n int, fault crashloop.Fault) func(crashloop.Call) crashloop.Fault {
+	return func(c crashloop.Call) crashloop.Fault {
+		if c.N == n {
+			return fault
+		}
+		return crashloop.Fault{}
+	}
+}
+
+func last(calls []crashloop.Call) any {
+	if len(calls) == 0 {
+		return "none"
+	}
+	return calls[len(calls)-1]
+}
