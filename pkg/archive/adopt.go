@@ -2,9 +2,12 @@ package archive
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/sessctl/sessctl/pkg/durable"
 )
 
 // existing returns the entry of an archive of e's bytes that verifies, or an
@@ -14,7 +17,7 @@ import (
 func (s *Store) existing(ctx context.Context, dir string, e *Entry) (Entry, error) {
 	if old, err := s.load(e.ID); err == nil {
 		if verify(ctx, old) == nil {
-			return old, nil
+			return old, s.syncNames(old)
 		}
 		e.Superseded = append(old.Superseded, old.Path)
 	}
@@ -43,9 +46,13 @@ func (s *Store) adopt(ctx context.Context, dir string, e Entry) (Entry, error) {
 		if err != nil {
 			return Entry{}, err
 		}
-		if adoptable {
-			return s.enter(ctx, found)
+		if !adoptable {
+			continue
 		}
+		if err := durable.SyncFile(found.Path); err != nil {
+			return Entry{}, err
+		}
+		return s.enter(ctx, found)
 	}
 	return Entry{}, nil
 }
@@ -66,6 +73,12 @@ func (s *Store) adoptable(ctx context.Context, found *Entry) (bool, error) {
 		taken = taken || err == nil && other.ID != found.ID && sameArchive(other, *found)
 	})
 	return err == nil && !taken, err
+}
+
+// syncNames makes an archive durable that another run made: it may have been
+// killed after a file got its name and before that was synced.
+func (s *Store) syncNames(e Entry) error {
+	return errors.Join(durable.SyncDir(filepath.Dir(e.Path)), durable.SyncDir(s.catalogue))
 }
 
 // sameArchive reports whether two entries name one file, however the path is

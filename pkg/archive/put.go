@@ -178,7 +178,7 @@ func (s *Store) enter(ctx context.Context, e Entry) (Entry, error) {
 	}
 	first, err := s.load(e.ID)
 	if err == nil && verify(ctx, first) == nil {
-		return first, nil
+		return first, s.syncNames(first)
 	}
 	if err := ctx.Err(); err != nil {
 		return Entry{}, err

@@ -18,6 +18,23 @@ func SyncDir(dir string) error {
 	return nil
 }
 
+// SyncFile makes the content of a file durable that something else wrote, and
+// its name too. [ErrNotRegular] is returned for anything but a regular file.
+func SyncFile(path string) error {
+	if fi, err := os.Lstat(path); err == nil && !fi.Mode().IsRegular() {
+		return fmt.Errorf("sync %s: %w", path, ErrNotRegular)
+	}
+	// Windows syncs only what is open for writing.
+	file, err := os.OpenFile(path, os.O_RDWR|openNoFollow|openNonblock, 0)
+	if err != nil {
+		return fmt.Errorf("sync %s: %w", path, bare(err))
+	}
+	if err := errors.Join(file.Sync(), file.Close()); err != nil {
+		return fmt.Errorf("sync %s: %w", path, err)
+	}
+	return SyncDir(filepath.Dir(path))
+}
+
 // MakeDir makes a directory and the parents it needs, all with mode perm
 // whatever the umask, and syncs each directory that got a new entry. A
 // directory that is there keeps its mode.

@@ -48,6 +48,16 @@ func TestSyncDir(t *testing.T) {
 	wantIs(t, durable.SyncDir(inDir(t, "gone")), os.ErrNotExist)
 }
 
+func TestSyncFile(t *testing.T) {
+	path := inDir(t, "a")
+	wantIs(t, durable.SyncFile(path), os.ErrNotExist)
+	mustWrite(t, path, "x")
+	if err := durable.SyncFile(path); err != nil {
+		t.Error(err)
+	}
+	wantIs(t, durable.SyncFile(filepath.Dir(path)), durable.ErrNotRegular)
+}
+
 func TestSweep(t *testing.T) {
 	dir := t.TempDir()
 	abandoned, fresh := durable.TempName("a.json"), durable.TempName("b.json")
