@@ -9,9 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -217,74 +215,6 @@ func TestPutAgain(t *testing.T) {
 	}
 }
 
-// Many that archive the same bytes at the same time agree on one archive.
-func TestPutConcurrently(t *testing.T) {
-	for name, step := range map[string]time.Duration{"same second": 0, "different seconds": time.Second} {
-		t.Run(name, func(t *testing.T) {
-			root := t.TempDir()
-			data := sessionText(50_000, 4)
-			const writers = 8
-			got := make([]archive.Entry, writers)
-			var running sync.WaitGroup
-			for i := range writers {
-				s := open(t, root, []string{"none", "zstd"}[i%2])
-				running.Go(func() {
-					var err error
-					got[i], err = s.Put(context.Background(), meta("s1"), strings.NewReader(data), 50_000, noon.Add(time.Duration(i)*step))
-					if err != nil {
-						t.Error(err)
-					}
-				})
-			}
-			running.Wait()
-			s := open(t, root, "none")
-			all := entries(t, s)
-			if len(all) != 1 || len(files(t, root)) != 2 {
-				t.Fatalf("%d entries, files %v", len(all), files(t, root))
-			}
-			mustVerify(t, s, all[0])
-			for _, e := range got {
-				if diff := cmp.Diff(all[0], e); diff != "" {
-					t.Error("a writer got another entry (-catalogue +got):\n", diff)
-				}
-			}
-		})
-	}
-}
-
-// Another Put of the same bytes runs from start to end while one stands still
-// at each of its steps: both get the same archive, and no other file stays.
-func TestPutInBetween(t *testing.T) {
-	for _, step := range []string{"named", "renamed", "verified", "entered"} {
-		for name, later := range map[string]time.Duration{"same second": 0, "another second": time.Second} {
-			t.Run(step+", "+name, func(t *testing.T) {
-				root := t.TempDir()
-				data := sessionText(10_000, 14)
-				var other archive.Entry
-				slow := open(t, root, "none")
-				slow.SetStep(func(at string) {
-					if at != step {
-						return
-					}
-					var err error
-					other, err = open(t, root, "none").Put(context.Background(), meta("s1"), strings.NewReader(data), 10_000, noon.Add(later))
-					if err != nil {
-						t.Error(err)
-					}
-				})
-				e := put(t, slow, "s1", data)
-				if diff := cmp.Diff(other, e); diff != "" {
-					t.Error("the two got different entries (-other +slow):\n", diff)
-				}
-				if got := files(t, root); len(got) != 2 {
-					t.Errorf("files: %v", got)
-				}
-				mustVerify(t, slow, e)
-			})
-		}
-	}
-}
-
 func TestModes(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("modes are those of access lists there")
@@ -346,70 +276,4 @@ func TestNameTaken(t *testing.T) {
 	}
 	mustVerify(t, s, first)
 	mustVerify(t, s, second)
-}
-
-func TestList(t *testing.T) {
-	s := open(t, t.TempDir(), "none")
-	if got := entries(t, s); len(got) != 0 {
-		t.Errorf("an empty catalogue lists %v", got)
-	}
-	for i, session := range []string{"s2", "s1", "s3"} {
-		m := meta(session)
-		if session == "s3" {
-			m.Agent = "other"
-		}
-		if _, err := s.Put(context.Background(), m, strings.NewReader(session), 2, noon.Add(time.Duration(i)*time.Minute)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	tests := map[string]struct {
-		filter archive.Filter
-		want   []string
-	}{
-		"all, oldest first": {archive.Filter{}, []string{"s2", "s1", "s3"}},
-		"agent":             {archive.Filter{Agent: "coordinator"}, []string{"s2", "s1"}},
-		"session":           {archive.Filter{Session: "s1", Agent: "coordinator"}, []string{"s1"}},
-		"runtime":           {archive.Filter{Runtime: "openclaw"}, []string{"s2", "s1", "s3"}},
-		"nothing":           {archive.Filter{Runtime: "pi"}, nil},
-	}
-	for name, test := range tests {
-		got, err := s.List(context.Background(), test.filter)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var sessions []string
-		for _, e := range got {
-			sessions = append(sessions, e.Session)
-		}
-		if !slices.Equal(sessions, test.want) {
-			t.Errorf("%s: %v, want %v", name, sessions, test.want)
-		}
-	}
-}
-
-func TestGet(t *testing.T) {
-	s := open(t, t.TempDir(), "none")
-	ctx := context.Background()
-	byDigit := map[string][]archive.Entry{}
-	for i := range 17 { // by then two ids start with the same digit
-		e := put(t, s, fmt.Sprint("s", i), "x")
-		byDigit[e.ID[:1]] = append(byDigit[e.ID[:1]], e)
-	}
-	for digit, all := range byDigit {
-		e, err := s.Get(ctx, digit)
-		if len(all) == 1 && (err != nil || e.ID != all[0].ID) {
-			t.Errorf("%s: %v, %v", digit, e.ID, err)
-		}
-		if len(all) > 1 && (!errors.Is(err, archive.ErrAmbiguous) || !strings.Contains(err.Error(), all[1].ID)) {
-			t.Errorf("%s: %v, want ErrAmbiguous naming them", digit, err)
-		}
-		if e, err := s.Get(ctx, all[0].ID); err != nil || e.ID != all[0].ID {
-			t.Errorf("%s: %v", all[0].ID, err)
-		}
-	}
-	for _, id := range []string{"", "zz", "../x", "0123456789abcdef", "0123456789abcdef0", "*"} {
-		if _, err := s.Get(ctx, id); !errors.Is(err, archive.ErrNotFound) {
-			t.Errorf("%q: %v, want ErrNotFound", id, err)
-		}
-	}
 }

@@ -23,10 +23,10 @@
 //
 // What differs between systems:
 //
-//	          directory sync   write lease   exchange of two files   identity
-//	Linux     yes              yes           yes                     full
-//	macOS     yes (F_FULLFSYNC) no           yes, on APFS            full
-//	Windows   no               no            no                      none
+//	          directory sync   write lease   exchange      identity
+//	Linux     yes              yes           yes           full
+//	macOS     yes              no            yes (APFS)    full
+//	Windows   no               no            no            none
 //
 // Where a mechanism is missing the function returns [ErrUnsupported], and the
 // caller falls back to what is weaker: the agent's own lock, a quiet period

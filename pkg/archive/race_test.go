@@ -1,0 +1,81 @@
+package archive_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sessctl/sessctl/pkg/archive"
+)
+
+// Many that archive the same bytes at the same time agree on one archive.
+func TestPutConcurrently(t *testing.T) {
+	for name, step := range map[string]time.Duration{"same second": 0, "different seconds": time.Second} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			data := sessionText(50_000, 4)
+			const writers = 8
+			got := make([]archive.Entry, writers)
+			var running sync.WaitGroup
+			for i := range writers {
+				s := open(t, root, []string{"none", "zstd"}[i%2])
+				running.Go(func() {
+					var err error
+					got[i], err = s.Put(context.Background(), meta("s1"), strings.NewReader(data), 50_000, noon.Add(time.Duration(i)*step))
+					if err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			running.Wait()
+			s := open(t, root, "none")
+			all := entries(t, s)
+			if len(all) != 1 || len(files(t, root)) != 2 {
+				t.Fatalf("%d entries, files %v", len(all), files(t, root))
+			}
+			mustVerify(t, s, all[0])
+			for _, e := range got {
+				if diff := cmp.Diff(all[0], e); diff != "" {
+					t.Error("a writer got another entry (-catalogue +got):\n", diff)
+				}
+			}
+		})
+	}
+}
+
+// Another Put of the same bytes runs from start to end while one stands still
+// at each of its steps: both get the same archive, and no other file stays.
+func TestPutInBetween(t *testing.T) {
+	for _, step := range []string{"named", "renamed", "verified", "entered"} {
+		for name, later := range map[string]time.Duration{"same second": 0, "another second": time.Second} {
+			t.Run(step+", "+name, func(t *testing.T) {
+				root := t.TempDir()
+				data := sessionText(10_000, 14)
+				var other archive.Entry
+				slow := open(t, root, "none")
+				slow.SetStep(func(at string) {
+					if at != step {
+						return
+					}
+					var err error
+					other, err = open(t, root, "none").Put(context.Background(), meta("s1"), strings.NewReader(data), 10_000, noon.Add(later))
+					if err != nil {
+						t.Error(err)
+					}
+				})
+				e := put(t, slow, "s1", data)
+				if diff := cmp.Diff(other, e); diff != "" {
+					t.Error("the two got different entries (-other +slow):\n", diff)
+				}
+				if got := files(t, root); len(got) != 2 {
+					t.Errorf("files: %v", got)
+				}
+				mustVerify(t, slow, e)
+			})
+		}
+	}
+}
