@@ -136,6 +136,7 @@ const (
 	PartThinking          // never embedded
 	PartToolCall          // Name, CallID and Text = the arguments as raw JSON
 	PartImage             // Text is empty; Size counts the bytes left out
+	PartCommand           // the command line of a shell message; its output is a PartText
 )
 
 // Part is one block of a message. Its slices are valid until the function
@@ -179,17 +180,23 @@ type Message struct {
 	// previous record's.
 	TimeInferred bool
 
-	Parts      []Part
-	ToolName   []byte // of a tool result
-	CallID     []byte // of a tool result
-	IsError    bool   // a tool result that failed, or an assistant message that ended in an error
-	ExitCode   int    // of a shell message or a tool result, if HasExit
-	HasExit    bool
-	StopReason []byte
-	ErrorText  []byte // the runtime's error message
-	Provider   []byte
-	Model      []byte
-	Usage      Usage
-	HasUsage   bool
-	CutBytes   int64 // bytes of text left out because a string exceeded the reader's limit
+	Parts    []Part
+	ToolName []byte // of a tool result
+	CallID   []byte // of a tool result
+	IsError  bool   // a tool result that failed, or an assistant message that ended in an error
+	ExitCode int    // of a shell message or a tool result, if HasExit
+	HasExit  bool
+	// CustomType is of an injected message: the extension or the part of the
+	// runtime that put it there ("openclaw.runtime-context"), else empty.
+	CustomType []byte
+	// OutOfContext is true when the runtime keeps the message and never sends
+	// it to the model (pi: excludeFromContext).
+	OutOfContext bool
+	StopReason   []byte
+	ErrorText    []byte // the runtime's error message
+	Provider     []byte
+	Model        []byte
+	Usage        Usage
+	HasUsage     bool
+	CutBytes     int64 // bytes of text left out because a string exceeded the reader's limit
 }

@@ -61,7 +61,9 @@ type Scan struct {
 	Tree      *Tree
 	SessionID string         // as the header gives it, or ""
 	Version   int            // of the format, as the header gives it
+	Headers   int            // header records: 0 is a fragment, more than 1 are logs in one file
 	Messages  int            // emitted
+	Repeated  int            // not emitted, because they say again what another message says (see Repeats)
 	ByRole    [8]int         // emitted messages by Role
 	Unknown   map[string]int // records of unknown type, by type
 	ToolCalls int

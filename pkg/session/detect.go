@@ -1,0 +1,237 @@
+package session
+
+import (
+	"bytes"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/sessctl/sessctl/pkg/jsonl"
+)
+
+// How many records of the head are looked at (research/formats.md section 1).
+const (
+	headRecords  = 200 // at all
+	firstRecords = 20  // for what opens a log
+	markRecords  = 50  // for OpenClaw's marks in a log of the pi family
+)
+
+// Detect says what a file is by the first up to [HeadSize] bytes of its
+// decompressed content. The path decides only where content cannot: OpenClaw
+// transcripts without any mark of OpenClaw are told from pi's by their
+// directory, and an index by its name. The rules and their order are those of
+// research/formats.md section 1.
+func Detect(filePath string, head []byte) Format {
+	filePath = strings.ReplaceAll(filePath, `\`, "/")
+	if f := detectBytes(head); f != "" {
+		return f
+	}
+	head = bytes.TrimPrefix(head, []byte("\xEF\xBB\xBF"))
+	if f := detectMarkdown(filePath, head); f != "" {
+		return f
+	}
+	d := detector{path: filePath}
+	if f := d.document(head); f != "" {
+		return f
+	}
+	d.lines(head)
+	for _, rule := range []func(*detector) Format{
+		(*detector).opening, (*detector).claude, (*detector).fragment, (*detector).generic,
+	} {
+		if f := rule(&d); f != "" {
+			return f
+		}
+	}
+	return FormatUnknown
+}
+
+func detectBytes(head []byte) Format {
+	switch {
+	case bytes.HasPrefix(head, []byte("SQLite format 3\x00")):
+		return FormatSQLite
+	case bytes.HasPrefix(head, []byte("\xFF\xFE")), bytes.HasPrefix(head, []byte("\xFE\xFF")):
+		return FormatUTF16
+	case len(trimBlank(bytes.TrimPrefix(head, []byte("\xEF\xBB\xBF")))) == 0:
+		return FormatEmpty
+	}
+	return ""
+}
+
+// trimBlank removes white space and the NULs of a crash from both ends.
+func trimBlank(b []byte) []byte { return bytes.Trim(b, "\x00\t\r\n ") }
+
+var macStatsName = regexp.MustCompile(`^session-memory-.*\.md$`)
+
+func detectMarkdown(filePath string, head []byte) Format {
+	first := trimBlank(head)
+	if bytes.HasPrefix(first, []byte("## User")) || bytes.HasPrefix(first, []byte("## Assistant")) ||
+		macStatsName.MatchString(path.Base(filePath)) {
+		return FormatMacStats
+	}
+	return ""
+}
+
+// detector holds what the first records of a file look like.
+type detector struct {
+	path    string
+	cursor  jsonl.Cursor
+	records []sketch
+}
+
+// document recognises a file that is one JSON object. A head that is cut off
+// counts as far as it goes.
+func (d *detector) document(head []byte) Format {
+	s, whole := d.sketch(head)
+	if !whole && !d.cutDocument(head) {
+		return ""
+	}
+	oneLine := !bytes.Contains(trimBlank(head), []byte("\n"))
+	if oneLine && s.has(hasType) {
+		return ""
+	}
+	switch {
+	case s.has(hasMessages) && (s.has(hasProjectHash) || s.has(hasSessionID)):
+		return FormatGeminiJSON
+	case s.has(hasSession) && s.has(hasItems):
+		return FormatCodexJSON
+	case s.members > 0 && (strings.HasPrefix(path.Base(d.path), "sessions.json") || 2*s.sessions > s.members):
+		return d.indexOrLock(s)
+	case s.has(hasPID) && s.has(hasCreatedAt):
+		return FormatOpenClawLock
+	}
+	return ""
+}
+
+// cutDocument reports whether head is the beginning of one JSON object: a
+// full head whose first line is not a whole record.
+func (d *detector) cutDocument(head []byte) bool {
+	if len(head) < HeadSize {
+		return false
+	}
+	line, _, _ := bytes.Cut(head, []byte("\n"))
+	_, whole := d.sketch(line)
+	return !whole
+}
+
+// indexOrLock keeps "sessions.json.lock" from being an index by its name.
+func (d *detector) indexOrLock(s sketch) Format {
+	if s.has(hasPID) && s.has(hasCreatedAt) && s.sessions == 0 {
+		return FormatOpenClawLock
+	}
+	return FormatOpenClawIndex
+}
+
+// lines reads the first records. A line that is not one JSON object is passed
+// over, except the last one of a head that is cut off.
+func (d *detector) lines(head []byte) {
+	cut := len(head) >= HeadSize
+	for seen := 0; len(head) > 0 && seen < headRecords; {
+		line, rest, ended := bytes.Cut(head, []byte("\n"))
+		head = rest
+		if line = trimBlank(line); len(line) == 0 {
+			continue
+		}
+		seen++
+		if s, whole := d.sketch(line); whole || (cut && !ended && s.members > 0) {
+			d.records = append(d.records, s)
+		}
+	}
+}
+
+func (d *detector) first(n int) []sketch { return d.records[:min(n, len(d.records))] }
+
+// opening recognises a log by a record that stands at its beginning.
+func (d *detector) opening() Format {
+	for _, s := range d.first(firstRecords) {
+		if f := d.openedBy(s); f != "" {
+			return f
+		}
+	}
+	return ""
+}
+
+func (d *detector) openedBy(s sketch) Format {
+	switch {
+	case s.kind == "session" && s.has(hasStringID):
+		return d.piFamily(s)
+	case s.kind == "header" && s.has(hasChatID):
+		return FormatAnnabelle
+	case s.has(hasRecordType | hasSchemaVersion | hasSeq):
+		return FormatAgent
+	case codexTypes[s.kind] && s.has(hasPayload):
+		return FormatCodex
+	case s.has(hasTraceSchema):
+		return FormatTrajectory
+	case s.has(hasSessionID | hasProjectHash), s.has(hasSessionID | hasStartTime | hasLastUpdated):
+		return FormatGemini
+	case s.resetMeta:
+		return FormatMacStatsReset
+	case s.has(hasSnakeSessionID | hasRole | hasSequenceNumber):
+		return FormatYarnnn
+	case s.has(hasID|hasTimestamp|hasInstructions) && !s.has(hasType), s.stateRecord:
+		return FormatCodexBare
+	}
+	return ""
+}
+
+var openClawDirectory = regexp.MustCompile(`(^|/)agents/[^/]+/(sessions|session-sqlite-import-archive)/`)
+
+func (d *detector) piFamily(header sketch) Format {
+	if header.openClaw || openClawDirectory.MatchString(d.path) {
+		return FormatOpenClaw
+	}
+	for _, s := range d.first(markRecords) {
+		if (s.kind == "custom" || s.kind == "custom_message") && s.openClaw {
+			return FormatOpenClaw
+		}
+	}
+	return FormatPi
+}
+
+// claude looks further than opening: the first lines of a Claude Code log may
+// be records that name no session.
+func (d *detector) claude() Format {
+	for _, s := range d.records {
+		if s.has(hasSessionID) && (s.has(hasUUID) || s.has(hasLeafUUID) || claudeTypes[s.kind]) ||
+			s.kind == "summary" && s.has(hasLeafUUID) {
+			return FormatClaude
+		}
+	}
+	return ""
+}
+
+func (d *detector) fragment() Format {
+	for _, s := range d.records {
+		if s.kind == "message" && s.has(hasParentID|hasMessageRole) {
+			return FormatFragment
+		}
+	}
+	return ""
+}
+
+func (d *detector) generic() Format {
+	user, assistant := false, false
+	for _, s := range d.records {
+		user = user || s.has(hasContent) && s.role == "user"
+		assistant = assistant || s.has(hasContent) && s.role == "assistant"
+	}
+	if user && assistant {
+		return FormatGenericChat
+	}
+	return ""
+}
+
+// codexTypes are the record types of Codex (research/formats.md section 1).
+var codexTypes = map[string]bool{
+	"session_meta": true, "response_item": true, "event_msg": true, "turn_context": true, "compacted": true,
+	"world_state": true, "inter_agent_communication": true, "inter_agent_communication_metadata": true,
+}
+
+// claudeTypes are the record types of Claude Code (research/formats.md
+// section 10).
+var claudeTypes = map[string]bool{
+	"user": true, "assistant": true, "system": true, "summary": true, "attachment": true, "progress": true,
+	"queue-operation": true, "file-history-snapshot": true, "permission-mode": true, "mode": true,
+	"agent-name": true, "custom-title": true, "ai-title": true, "last-prompt": true, "frame-link": true,
+	"pr-link": true, "started": true, "result": true, "relocated": true, "worktree-state": true, "bridge-session": true,
+}

@@ -1,0 +1,226 @@
+package piformat
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/sessctl/sessctl/pkg/jsonl"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// maxUnknown is how many different unknown types are counted by name.
+const maxUnknown = 64
+
+// Scan reads a whole log and hands its messages to emit, in file order: the
+// entries of type message, compaction and branch summaries, and the custom
+// messages that the model sees. The memory it takes does not depend on the
+// size of the log.
+//
+// Without o.Tree every message is emitted as active while the tree is built,
+// copies included. With the tree that an earlier scan of the same bytes
+// returned, each message has its branch, and messages that say nothing new
+// are counted instead of emitted (see [session.Repeats]). Ordinals are the
+// same in both.
+//
+// An error of emit ends the scan and is returned as it is. Scan returns an
+// error that wraps [session.ErrUnknownFormat] if the file has text but no
+// record of this format; a file without any text has no messages and is no
+// error.
+func Scan(ctx context.Context, r io.Reader, o session.ScanOptions, emit func(*session.Message) error) (session.Scan, error) {
+	s := newScanner(o, emit)
+	opening := &openingReader{source: r}
+	counts, err := jsonl.Scan(ctx, opening, jsonl.Options{}, s.record)
+	switch {
+	case s.failed != nil:
+		return session.Scan{}, s.failed
+	case errors.Is(err, jsonl.ErrUTF16):
+		return session.Scan{}, fmt.Errorf("%w: %w", session.ErrUnknownFormat, err)
+	case err != nil:
+		return session.Scan{}, fmt.Errorf("scan log: %w", err)
+	}
+	s.result.Counts = counts
+	if err := s.recognised(opening.text); err != nil {
+		return session.Scan{}, err
+	}
+	if s.tree == nil {
+		s.tree = s.builder.Tree()
+	}
+	s.result.Tree = s.tree
+	return s.result, nil
+}
+
+// scanner is the state of one scan.
+type scanner struct {
+	decoder
+	emit    func(*session.Message) error
+	tree    *session.Tree // nil while it is built
+	builder *session.TreeBuilder
+	repeats *session.Repeats
+
+	result   session.Scan
+	entries  int   // with an id, so far
+	ordinal  int   // of the next message
+	known    int   // records of this format
+	previous int64 // time of the record before
+	failed   error // what emit returned
+}
+
+func newScanner(o session.ScanOptions, emit func(*session.Message) error) *scanner {
+	s := &scanner{emit: emit, tree: o.Tree}
+	s.thinking = o.Thinking
+	if o.Tree == nil {
+		s.builder = session.NewTreeBuilder()
+	} else {
+		s.repeats = o.Tree.Repeats()
+	}
+	return s
+}
+
+// record takes one record of the log. It changes nothing unless the record is
+// one JSON object.
+func (s *scanner) record(r *jsonl.Record) error {
+	if err := s.decode(r.Raw); err != nil {
+		return err
+	}
+	s.previous = s.settleTime(s.previous)
+	switch s.entry.kind {
+	case header:
+		s.header()
+		return nil
+	case unknown:
+		s.countUnknown("", s.entry.name)
+	}
+	node := s.link()
+	if s.entry.kind != unknown {
+		s.known++
+	}
+	if !s.entry.kind.says() {
+		return nil
+	}
+	return s.say(r, node)
+}
+
+func (s *scanner) header() {
+	s.known++
+	s.result.Headers++
+	if s.result.Headers == 1 {
+		s.result.SessionID = string(s.entry.id)
+		s.result.Version = s.entry.formatVersion()
+	}
+	if s.builder != nil {
+		s.builder.Header(s.entry.id)
+	}
+}
+
+// formatVersion is 1 for a header that names none.
+func (e *entry) formatVersion() int { return int(max(e.version, 1)) }
+
+// link adds the entry to the tree. It returns its ordinal there, -1 for an
+// entry without an id: that one follows the entry before it and is active.
+func (s *scanner) link() int {
+	if len(s.entry.id) == 0 {
+		return -1
+	}
+	if s.builder != nil {
+		s.builder.Add(session.TreeEntry{ID: s.entry.id, Parent: s.entry.parent, Root: s.entry.root})
+	}
+	s.entries++
+	return s.entries - 1
+}
+
+// say hands out the message of the record.
+func (s *scanner) say(r *jsonl.Record, node int) error {
+	m := &s.message
+	m.Ordinal, m.Line, m.Offset, m.Length, m.CutBytes = s.ordinal, r.Line, r.Offset, r.Length, r.CutBytes
+	s.ordinal++
+	if node >= 0 && s.builder != nil {
+		s.builder.Said(node, m)
+	}
+	if node >= 0 && s.tree != nil {
+		m.Branch = s.tree.Branch(node)
+		if s.repeats.Repeated(node, m, r.Raw) {
+			s.result.Repeated++
+			return nil
+		}
+	}
+	s.count()
+	if err := s.emit(m); err != nil {
+		s.failed = err
+		return errStopped
+	}
+	return nil
+}
+
+// errStopped ends a scan whose emit failed, whatever its error wraps.
+var errStopped = errors.New("stopped")
+
+func (s *scanner) count() {
+	m, result := &s.message, &s.result
+	if result.Messages == 0 {
+		result.First = m.Time
+	}
+	result.Last = m.Time
+	result.Messages++
+	result.ByRole[m.Role]++
+	result.CutBytes += m.CutBytes
+	for i := range m.Parts {
+		switch p := &m.Parts[i]; p.Kind {
+		case session.PartToolCall:
+			result.ToolCalls++
+		case session.PartImage:
+			result.LeftOut += p.Size
+		}
+	}
+	if s.entry.oddRole {
+		s.countUnknown("role ", s.role)
+	}
+	if s.entry.oddBlock != nil {
+		s.countUnknown("block ", s.entry.oddBlock)
+	}
+}
+
+func (s *scanner) countUnknown(what string, name []byte) {
+	if s.result.Unknown == nil {
+		s.result.Unknown = make(map[string]int)
+	}
+	key := what + string(name[:min(len(name), 64)])
+	if _, ok := s.result.Unknown[key]; !ok && len(s.result.Unknown) >= maxUnknown {
+		key = "others"
+	}
+	s.result.Unknown[key]++
+}
+
+// recognised returns an error if the file has text, but none of it is of this
+// format. A record that is still being written may be the only one.
+func (s *scanner) recognised(opening []byte) error {
+	c := &s.result.Counts
+	opening = bytes.TrimLeft(bytes.TrimPrefix(opening, []byte("\xEF\xBB\xBF")), "\x00\t\r\n ")
+	pending := c.Torn && len(opening) > 0 && opening[0] == '{'
+	switch {
+	case s.known > 0, c.Records+c.Bad == 0 && (!c.Torn || pending):
+		return nil
+	case c.Records == 0:
+		return fmt.Errorf("%w: no line is a JSON object (%d lines)", session.ErrUnknownFormat, c.Lines)
+	}
+	return fmt.Errorf("%w: none of %d records is one of pi or OpenClaw", session.ErrUnknownFormat, c.Records)
+}
+
+// openingReader keeps the first bytes of what is read through it.
+type openingReader struct {
+	source io.Reader
+	text   []byte
+}
+
+const openingSize = 64
+
+// Read implements io.Reader.
+func (r *openingReader) Read(p []byte) (int, error) {
+	n, err := r.source.Read(p)
+	if missing := openingSize - len(r.text); missing > 0 {
+		r.text = append(r.text, p[:min(n, missing)]...)
+	}
+	return n, err
+}
