@@ -1,0 +1,229 @@
+package main_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The layers of the program. Each line says which of our packages a package
+// may import; what is not listed may import none of ours. A pattern ending in
+// "/..." stands for everything below it. docs/architecture.md explains why.
+const module = "github.com/sessctl/sessctl"
+
+var layers = map[string][]string{
+	"":                       {"cmd"},
+	"cmd":                    {"pkg/..."},
+	"pkg/compact":            {"pkg/session", "pkg/chunk", "pkg/durable", "pkg/jsonl"},
+	"pkg/summarize":          {"pkg/session"},
+	"pkg/memory":             {"pkg/embed", "pkg/durable"},
+	"pkg/archive":            {"pkg/durable", "pkg/jsonl"},
+	"pkg/session":            {"pkg/jsonl"},
+	"pkg/session/piformat":   {"pkg/session", "pkg/jsonl"},
+	"pkg/session/...":        {"pkg/session", "pkg/session/piformat", "pkg/jsonl", "pkg/durable"},
+	"pkg/embed":              {"pkg/embed/internal/..."},
+	"pkg/embed/gen":          {"pkg/embed/internal/..."},
+	"bench/...":              {"pkg/...", "bench/..."},
+	"internal/crashloop/...": {},
+}
+
+// kept lists modules and standard packages that only some of our packages may
+// import, with the reason that the failure prints.
+var kept = []struct {
+	path   string
+	only   []string
+	reason string
+}{
+	{"github.com/spf13/cobra", []string{"cmd"}, "flags and commands are the business of cmd"},
+	{"github.com/spf13/pflag", []string{"cmd"}, "flags and commands are the business of cmd"},
+	{"github.com/spf13/viper", []string{"cmd"}, "packages take typed options"},
+	{"github.com/charmbracelet/lipgloss", []string{"cmd"}, "packages return data, cmd renders it"},
+	{"github.com/schollz/progressbar/v3", []string{"cmd"}, "packages report progress through a callback"},
+	{"database/sql", []string{"pkg/memory"}, "SQL stays in one package"},
+	{"modernc.org/sqlite", []string{"pkg/memory"}, "SQL stays in one package"},
+	{"github.com/philippgille/chromem-go", []string{"pkg/memory"}, "the query engine is a detail of memory"},
+	{"github.com/gofrs/flock", []string{"pkg/durable"}, "files are locked in one package"},
+	{"net/http", []string{"cmd", "pkg/embed", "pkg/summarize"}, "the rest works without a network"},
+	{"log", []string{}, "errors are returned, notices go through cmd/output.go"},
+	{"testing", []string{}, "test code stays in test files"},
+	{"C", []string{}, "the program builds without a C compiler"},
+}
+
+// listed is what `go list -json` says of a package.
+type listed struct {
+	ImportPath string
+	Imports    []string
+	Deps       []string
+}
+
+// TestImports holds the import directions on every system that is released.
+func TestImports(t *testing.T) {
+	for _, system := range []string{"linux", "darwin", "windows"} {
+		for _, problem := range checkImports(listPackages(t, system)) {
+			t.Errorf("%s: %s", system, problem)
+		}
+	}
+}
+
+// TestRootNeedsNoCgo: what the program is built from contains no C.
+func TestRootNeedsNoCgo(t *testing.T) {
+	for _, p := range listPackages(t, "linux") {
+		if p.ImportPath == module && slices.Contains(p.Deps, "runtime/cgo") {
+			t.Errorf("%s depends on runtime/cgo", module)
+		}
+	}
+}
+
+// listPackages asks the go tool for every package of the module. Packages that
+// do not build yet are listed all the same.
+func listPackages(t *testing.T, system string) []listed {
+	t.Helper()
+	c := exec.Command("go", "list", "-e", "-json=ImportPath,Imports,Deps", "./...")
+	c.Env = append(os.Environ(), "GOOS="+system, "GOARCH=amd64", "CGO_ENABLED=0")
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []listed
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		switch err := dec.Decode(&p); {
+		case errors.Is(err, io.EOF):
+			return all
+		case err != nil:
+			t.Fatalf("go list: %v", err)
+		}
+		all = append(all, p)
+	}
+}
+
+// checkImports returns a sentence for each import that breaks a rule.
+func checkImports(packages []listed) []string {
+	var problems []string
+	for _, p := range packages {
+		from, ours := inModule(p.ImportPath)
+		if !ours {
+			continue
+		}
+		for _, path := range p.Imports {
+			if problem := checkImport(from, path); problem != "" {
+				problems = append(problems, problem)
+			}
+		}
+	}
+	return problems
+}
+
+func checkImport(from, path string) string {
+	if to, ours := inModule(path); ours {
+		if may := layerOf(from); !matchesAny(to, may) {
+			return fmt.Sprintf("%s imports %s; of our packages it may import only [%s] (layers in imports_test.go)", name(from), name(to), strings.Join(may, " "))
+		}
+		return ""
+	}
+	for _, k := range kept {
+		if (path == k.path || strings.HasPrefix(path, k.path+"/")) && !exempt(from, path) && !matchesAny(from, k.only) {
+			return fmt.Sprintf("%s imports %s, which only [%s] may: %s", name(from), path, strings.Join(k.only, " "), k.reason)
+		}
+	}
+	return ""
+}
+
+// exempt says whether a restricted standard package is used under another
+// rule: programs of the repository that are not the product, and packages
+// below a restricted one that have nothing to do with it.
+func exempt(from, path string) bool {
+	return path == "log/slog" || strings.HasPrefix(from, "bench") && path == "testing"
+}
+
+// layerOf returns the row of layers that fits best: the package itself, else
+// the longest pattern.
+func layerOf(from string) []string {
+	if may, ok := layers[from]; ok {
+		return may
+	}
+	best := ""
+	for pattern := range layers {
+		if len(pattern) > len(best) && matches(from, pattern) {
+			best = pattern
+		}
+	}
+	if best == "" {
+		return nil
+	}
+	return layers[best]
+}
+
+func matchesAny(path string, patterns []string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return matches(path, p) })
+}
+
+func matches(path, pattern string) bool {
+	below, tree := strings.CutSuffix(pattern, "/...")
+	return path == pattern || tree && (path == below || strings.HasPrefix(path, below+"/"))
+}
+
+// inModule returns a path relative to the module, and whether it is ours.
+func inModule(path string) (string, bool) {
+	if path == module {
+		return "", true
+	}
+	return strings.CutPrefix(path, module+"/")
+}
+
+func name(path string) string {
+	if path == "" {
+		return "main"
+	}
+	return path
+}
+
+// TestImportsCanFail shows that the check sees what it must not let through.
+func TestImportsCanFail(t *testing.T) {
+	ours := func(path string) string { return strings.TrimSuffix(module+"/"+path, "/") }
+	for _, c := range []struct {
+		from, imports string
+		allowed       bool
+	}{
+		{"", ours("cmd"), true},
+		{"", ours("pkg/archive"), false},
+		{"cmd", ours("pkg/session/pi"), true},
+		{"cmd", "github.com/spf13/cobra", true},
+		{"cmd", "database/sql", false},
+		{"pkg/archive", "github.com/spf13/viper", false},
+		{"pkg/archive", ours("pkg/durable"), true},
+		{"pkg/archive", ours("pkg/memory"), false},
+		{"pkg/compact", ours("pkg/archive"), false},
+		{"pkg/compact", ours("pkg/session/pi"), false},
+		{"pkg/session", ours("pkg/session/pi"), false},
+		{"pkg/session/piformat", ours("pkg/session"), true},
+		{"pkg/session/piformat", ours("pkg/durable"), false},
+		{"pkg/session/pi", ours("pkg/durable"), true},
+		{"pkg/session/pi", ours("pkg/session/openclaw"), false},
+		{"pkg/session/later", ours("pkg/memory"), false},
+		{"pkg/memory", "modernc.org/sqlite", true},
+		{"pkg/memory", "modernc.org/sqlite/lib", true},
+		{"pkg/jsonl", "modernc.org/sqlite", false},
+		{"pkg/jsonl", ours("pkg/session"), false},
+		{"pkg/chunk", ours("pkg/jsonl"), false},
+		{"pkg/durable", ours("cmd"), false},
+		{"pkg/unheard", ours("pkg/durable"), false},
+		{"pkg/jsonl", "testing", false},
+		{"pkg/jsonl", "testing/iotest", false},
+		{"pkg/jsonl", "net/http", false},
+		{"pkg/jsonl", "C", false},
+		{"pkg/jsonl", "bytes", true},
+	} {
+		got := checkImports([]listed{{ImportPath: ours(c.from), Imports: []string{c.imports}}})
+		if (len(got) == 0) != c.allowed {
+			t.Errorf("%s importing %s: allowed is %v, want %v", name(c.from), c.imports, len(got) == 0, c.allowed)
+		}
+	}
+}
