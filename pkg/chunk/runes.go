@@ -21,62 +21,75 @@ const (
 
 // CountRunes returns the number of code points in text.
 func CountRunes(text []byte) int64 {
-	if runes, whole := survey(text); whole {
-		return int64(runes)
-	}
-	_, runes := prefixBroken(text, len(text))
+	_, runes := prefixOf(text)(text, len(text))
 	return int64(runes)
 }
 
-// survey counts the bytes of text that are no continuation bytes, and tells
-// whether all of its sequences are whole, so that the count is that of its
-// code points.
-func survey(text []byte) (runes int, whole bool) {
-	runes = len(text)
-	var due, bad uint64 // continuation bytes due in the next word; where they were wrong
-	for len(text) >= 4*word {
-		if due == 0 && ascii32(text) {
-			text = text[4*word:]
+// whole tells whether text is made of whole sequences only.
+func whole(text []byte) bool {
+	due, wrong := checkWords(text, 0)
+	var rest [2 * word]byte // what is left, and a zero byte at least, before which all must be complete
+	copy(rest[:], text[len(text)/word*word:])
+	_, more := checkWords(rest[:], due)
+	return wrong|more == 0
+}
+
+// checkWords looks at the whole words of text. In due and in the result of
+// the same name, the top bit of each byte of the next word that must be a
+// continuation byte is set; wrong has a bit set if some byte was not what it
+// had to be.
+func checkWords(text []byte, due uint64) (next, wrong uint64) {
+	for len(text) >= word {
+		w := binary.LittleEndian.Uint64(text)
+		text = text[word:]
+		top := w & high
+		if top|due == 0 {
+			text = skipASCII(text)
 			continue
 		}
-		for range 4 {
-			w := binary.LittleEndian.Uint64(text)
-			found, wrong, next := continuation(w, due)
-			runes -= found
-			bad |= wrong
-			due = next
-			text = text[word:]
+		two := top & (w << 1)   // 11xxxxxx: at least one byte follows
+		three := two & (w << 2) // 111xxxxx: at least two
+		four := three & (w << 3)
+		five := four & (w << 4) // 11111xxx begins nothing
+		wrong |= five | ((top &^ two) ^ (due | two<<8 | three<<16 | four<<24))
+		due = two>>56 | three>>48 | four>>40
+		if due == 0 && top>>40 == 0x808080 {
+			text = skipThrees(text)
 		}
 	}
-	var rest [5 * word]byte // what is left and at least one byte more, which nothing may be due in
-	copy(rest[:], text)
-	for i := 0; i < len(rest); i += word {
-		found, wrong, next := continuation(binary.LittleEndian.Uint64(rest[i:]), due)
-		runes -= found
-		bad |= wrong
-		due = next
+	return due, wrong
+}
+
+// skipASCII goes past a run of single bytes.
+func skipASCII(text []byte) []byte {
+	for len(text) >= 4*word {
+		w := binary.LittleEndian.Uint64(text) | binary.LittleEndian.Uint64(text[word:]) |
+			binary.LittleEndian.Uint64(text[2*word:]) | binary.LittleEndian.Uint64(text[3*word:])
+		if w&high != 0 {
+			break
+		}
+		text = text[4*word:]
 	}
-	return runes, bad == 0
+	return text
 }
 
-func ascii32(text []byte) bool {
-	w := binary.LittleEndian.Uint64(text) | binary.LittleEndian.Uint64(text[word:]) |
-		binary.LittleEndian.Uint64(text[2*word:]) | binary.LittleEndian.Uint64(text[3*word:])
-	return w&high == 0
-}
-
-// continuation looks at one word: how many continuation bytes it has, where
-// they differ from those that are due, and where the next word must have some.
-func continuation(w, due uint64) (found int, wrong, next uint64) {
-	top := w & high
-	two := top & (w << 1)   // 11xxxxxx: at least one byte follows
-	three := two & (w << 2) // 111xxxxx: at least two
-	four := three & (w << 3)
-	five := four & (w << 4) // 11111xxx begins nothing
-	cont := top &^ two
-	due |= two<<8 | three<<16 | four<<24
-	next = two>>56 | three>>48 | four>>40
-	return bits.OnesCount64(cont), (cont ^ due) | five, next
+// skipThrees goes past a run of sequences of three bytes (1110xxxx 10xxxxxx
+// 10xxxxxx), which is what Chinese, Japanese and Korean text consists of. It
+// looks at eight sequences at a time.
+func skipThrees(text []byte) []byte {
+	const (
+		mask1, want1 = 0xC0F0C0C0F0C0C0F0, 0x80E08080E08080E0
+		mask2, want2 = 0xF0C0C0F0C0C0F0C0, 0xE08080E08080E080
+		mask3, want3 = 0xC0C0F0C0C0F0C0C0, 0x8080E08080E08080
+	)
+	for len(text) >= 3*word {
+		a, b, c := binary.LittleEndian.Uint64(text), binary.LittleEndian.Uint64(text[word:]), binary.LittleEndian.Uint64(text[2*word:])
+		if (a&mask1) != want1 || (b&mask2) != want2 || (c&mask3) != want3 {
+			break
+		}
+		text = text[3*word:]
+	}
+	return text
 }
 
 // prefixFunc finds the first n code points of a text, or all if it has fewer:
@@ -85,7 +98,7 @@ type prefixFunc func(text []byte, n int) (size, runes int)
 
 // prefixOf returns the way to read a text: fast if its sequences are whole.
 func prefixOf(text []byte) prefixFunc {
-	if _, whole := survey(text); whole {
+	if whole(text) {
 		return prefixWhole
 	}
 	return prefixBroken
