@@ -95,6 +95,8 @@ func regularVerb(w []byte) string {
 		return "deal"
 	case "dug":
 		return "dig"
+	case "died", "dying":
+		return "die"
 	case "drew", "drawn":
 		return "draw"
 	case "dreamt":
@@ -129,7 +131,7 @@ func regularVerb(w []byte) string {
 		return "get"
 	case "gave", "given":
 		return "give"
-	case "went", "gone":
+	case "goes", "going", "went", "gone":
 		return "go"
 	case "grew", "grown":
 		return "grow"
@@ -157,6 +159,8 @@ func regularVerb(w []byte) string {
 		return "leave"
 	case "lent":
 		return "lend"
+	case "lied", "lying":
+		return "lie"
 	case "lost":
 		return "lose"
 	case "made":
@@ -247,6 +251,8 @@ func regularVerb(w []byte) string {
 		return "teach"
 	case "tore", "torn":
 		return "tear"
+	case "tied", "tying":
+		return "tie"
 	case "told":
 		return "tell"
 	case "thought":
@@ -255,6 +261,8 @@ func regularVerb(w []byte) string {
 		return "throw"
 	case "understood":
 		return "understand"
+	case "used", "using":
+		return "use"
 	case "woke", "woken":
 		return "wake"
 	case "wore", "worn":

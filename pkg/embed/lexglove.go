@@ -203,6 +203,9 @@ func sumOfSquares(v []float64) float64 {
 // depends on the platform.
 func naturalLog(n int) float64 {
 	fraction, exponent := math.Frexp(float64(n))
+	if fraction < math.Sqrt2/2 {
+		fraction, exponent = 2*fraction, exponent-1
+	}
 	x := (fraction - 1) / (fraction + 1)
 	square, power, sum := float64(x*x), x, 0.0
 	for k := 1; k < 40; k += 2 {

@@ -57,6 +57,7 @@ func (s *scanner) compound() {
 	s.name = s.name[:0]
 	runs := 0
 	for {
+		s.name = s.name[:min(len(s.name), maxWord+1)] // too long anyway
 		s.run()
 		runs++
 		tie := s.tie()
@@ -157,11 +158,11 @@ func isClitic(s string) bool {
 }
 
 // tie is how many bytes at pos tie the run before to a run after: one mark, or
-// up to three with a slash or a double colon among them. 0 is none.
+// up to four with a slash among them, or a double colon. 0 is none.
 func (s *scanner) tie() int {
 	rest := s.text[s.pos:]
 	n, slash := 0, false
-	for n < len(rest) && n < 3 && isTie(rest[n]) {
+	for n < len(rest) && n < 4 && isTie(rest[n]) {
 		slash = slash || rest[n] == '/' || rest[n] == '\\'
 		n++
 	}

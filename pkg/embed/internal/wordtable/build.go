@@ -9,7 +9,8 @@ import (
 // Build makes a table of words and their rows, both by falling frequency. A
 // row is rounded to int8 in steps of its largest component / 127. The same
 // input gives the same bytes on every platform. It fails on an empty or double
-// word, on rows of different lengths, and on more than 65,534 words.
+// word, on rows of different lengths or not finite, and on more than 65,534
+// words.
 func Build(words []string, rows [][]float64) ([]byte, error) {
 	if len(words) != len(rows) || len(words) == 0 || len(words) > maxWords {
 		return nil, fmt.Errorf("build word table: %d words and %d rows", len(words), len(rows))
@@ -72,6 +73,9 @@ func round(rows [][]float64, dim int) (scales []uint32, components []byte, err e
 			top = max(top, math.Abs(x))
 		}
 		scale := float32(top / math.MaxInt8)
+		if s := float64(scale); math.IsNaN(s) || math.IsInf(s, 0) {
+			return nil, nil, fmt.Errorf("build word table: row %d is not finite", i)
+		}
 		scales = append(scales, math.Float32bits(scale))
 		for _, x := range row {
 			components = append(components, byte(step(x, float64(scale))))
