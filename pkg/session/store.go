@@ -17,10 +17,18 @@ var ErrBusy = errors.New("session is busy")
 // store can read. Nothing of it is indexed.
 var ErrUnknownFormat = errors.New("not a known session format")
 
+// ErrUnsupported is returned when a store never changes this session: a log of
+// a format newer than this tool, a log that the runtime has closed, a database.
+var ErrUnsupported = errors.New("this session cannot be changed")
+
 // BusyError says how a writer was noticed. It unwraps to [ErrBusy].
 type BusyError struct {
 	Path   string
 	Reason string
+	// Begun is true when an earlier run has already pointed the runtime's
+	// index at the fresh session, and only the move of the old log is left:
+	// the rotation must be tried again, not forgotten.
+	Begun bool
 }
 
 // Error implements error.
@@ -109,17 +117,28 @@ type Snapshot struct {
 // Rotation is the plan of a rotation: plain data that is written to the
 // journal before anything changes, so that a later run can finish it.
 type Rotation struct {
-	Runtime    string    `json:"runtime"`
-	Agent      string    `json:"agent"`
-	Session    string    `json:"session"`
-	Store      string    `json:"store"`
-	Live       string    `json:"live"`                  // path of the log
-	Kept       string    `json:"kept"`                  // where the log's inode goes, same directory
-	Index      string    `json:"index,omitempty"`       // the runtime's index, if it has one
-	Keys       []string  `json:"keys,omitempty"`        // entries of the index that name the session
-	NewSession string    `json:"new_session,omitempty"` // id that the index names from now on
-	At         time.Time `json:"at"`
-	Snapshot   Snapshot  `json:"snapshot"`
+	Runtime string   `json:"runtime"`
+	Agent   string   `json:"agent"`
+	Session string   `json:"session"`
+	Store   string   `json:"store"`
+	Live    string   `json:"live"`            // path of the log
+	Kept    string   `json:"kept"`            // where the log's inode goes, same directory
+	Index   string   `json:"index,omitempty"` // the runtime's index, if it has one
+	Keys    []string `json:"keys,omitempty"`  // entries of the index that name the session
+	// Before is what the entries of Keys said when the rotation was planned,
+	// in the same order: an entry that says anything else when it is about to
+	// be changed makes the session busy.
+	Before     []IndexEntry `json:"before,omitempty"`
+	NewSession string       `json:"new_session,omitempty"` // id that the index names from now on
+	At         time.Time    `json:"at"`
+	Snapshot   Snapshot     `json:"snapshot"`
+}
+
+// IndexEntry is what one entry of a runtime's index said.
+type IndexEntry struct {
+	Key       string `json:"key"`
+	Session   string `json:"session"`
+	UpdatedAt string `json:"updated_at"` // as the index writes it, or ""
 }
 
 // Rotator is a store whose sessions can start fresh while the old log stays
@@ -128,7 +147,10 @@ type Rotator interface {
 	// Busy returns a [*BusyError] when somebody may be writing the session:
 	// a live lock, an unanswered last turn, or a change within quiet.
 	Busy(ctx context.Context, ref Ref, now time.Time, quiet time.Duration) error
-	// PlanRotation says what Rotate would do. It changes nothing.
+	// PlanRotation says what Rotate would do. It changes nothing. It returns
+	// an error that wraps [ErrUnsupported] for a session that Rotate would
+	// refuse, and a [*BusyError] when the runtime's index has changed since
+	// the session was listed.
 	PlanRotation(ctx context.Context, ref Ref, snap Snapshot, now time.Time) (Rotation, error)
 	// Rotate carries a rotation out: it checks that the log still is the
 	// snapshot, points the runtime's index at a fresh session and moves the

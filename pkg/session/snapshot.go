@@ -1,0 +1,123 @@
+package session
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// snapshotBuffer is how many bytes are hashed at a time.
+const snapshotBuffer = 256 << 10
+
+// TakeSnapshot pins the bytes that an open log has now: it reads exactly the
+// size that the file had at the start, through one buffer of 256 KiB, and
+// hashes them. The position of f does not matter and does not move.
+//
+// A [*BusyError] is returned when the file changed while it was read, or when
+// path is not this file any more.
+func TakeSnapshot(ctx context.Context, f *os.File, path string) (Snapshot, error) {
+	before, err := f.Stat()
+	if err != nil {
+		return Snapshot{}, fmt.Errorf("look at the log: %w", err)
+	}
+	snap := Observe(path, before)
+	snap.SHA256, err = hashBytes(ctx, f, snap.Size)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return Snapshot{}, &BusyError{Path: path, Reason: "it became shorter while it was read"}
+	}
+	if err != nil {
+		return Snapshot{}, fmt.Errorf("read the log: %w", err)
+	}
+	return snap, snap.still(f)
+}
+
+// still checks that the open file has not changed and is the one at the path.
+func (s Snapshot) still(f *os.File) error {
+	after, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("look at the log again: %w", err)
+	}
+	if err := s.Matches(after); err != nil {
+		return err
+	}
+	named, err := os.Lstat(s.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &BusyError{Path: s.Path, Reason: "it was moved away while it was read"}
+	case err != nil:
+		return fmt.Errorf("look at the log again: %w", err)
+	case !os.SameFile(named, after):
+		return &BusyError{Path: s.Path, Reason: "another file took its place while it was read"}
+	}
+	return nil
+}
+
+func hashBytes(ctx context.Context, r io.ReaderAt, size int64) (string, error) {
+	sum := sha256.New()
+	buffer := make([]byte, snapshotBuffer)
+	for at := int64(0); at < size; {
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
+		n, err := r.ReadAt(buffer[:min(snapshotBuffer, size-at)], at)
+		sum.Write(buffer[:n])
+		at += int64(n)
+		if errors.Is(err, io.EOF) && at < size {
+			return "", io.ErrUnexpectedEOF
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return "", err
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// Observe is a snapshot without a hash: which bytes are at a path, as far as
+// what os.Lstat, os.Stat or File.Stat returned can tell.
+func Observe(path string, info os.FileInfo) Snapshot {
+	device, inode, changed := identity(info)
+	return Snapshot{
+		Path: path, Device: device, Inode: inode,
+		Size: info.Size(), ModTime: info.ModTime().UTC(), Changed: changed.UTC(),
+	}
+}
+
+// SameBytes reports whether two snapshots show the same bytes of the same
+// file: device, inode, size and both times are equal, and the hashes where
+// both have one. The path does not matter. Where the system has no inodes
+// (Windows) size and modification time decide.
+func (s Snapshot) SameBytes(other Snapshot) bool {
+	return s.SameFile(other) && s.Size == other.Size &&
+		s.ModTime.Equal(other.ModTime) && s.Changed.Equal(other.Changed) &&
+		(s.SHA256 == "" || other.SHA256 == "" || s.SHA256 == other.SHA256)
+}
+
+// SameFile reports whether two snapshots are of the same inode, whatever its
+// bytes. It is always true where the system has no inodes.
+func (s Snapshot) SameFile(other Snapshot) bool {
+	return s.Device == other.Device && s.Inode == other.Inode
+}
+
+// Matches returns a [*BusyError] that says what changed unless info shows the
+// bytes of the snapshot.
+func (s Snapshot) Matches(info os.FileInfo) error {
+	now := Observe(s.Path, info)
+	if s.SameBytes(now) {
+		return nil
+	}
+	reason := "it was touched or rewritten"
+	switch {
+	case !s.SameFile(now):
+		reason = "another file has taken its place"
+	case now.Size > s.Size:
+		reason = fmt.Sprintf("%d bytes were added to it", now.Size-s.Size)
+	case now.Size < s.Size:
+		reason = "it became shorter: it may be being rewritten"
+	}
+	return &BusyError{Path: s.Path, Reason: reason}
+}
