@@ -1,70 +1,238 @@
 package jsonl
 
-// Kind is the kind of a JSON value.
-type Kind uint8
+import "math/bits"
 
-// The kinds of JSON values. Invalid is the end of the text or no value.
+// maxDepth is how deep arrays and objects may nest, as in encoding/json.
+const maxDepth = 10000
+
+// place is where a cursor stands.
+type place uint8
+
 const (
-	Invalid Kind = iota
-	Object
-	Array
-	String
-	Number
-	True
-	False
-	Null
+	atNothing place = iota // new, or after an error
+	atValue                // before a value that was not read yet
+	atFirst                // after an opening bracket
+	atNext                 // after a value
 )
 
-// Cursor walks one JSON text forwards.
-type Cursor struct{}
+// Cursor walks one JSON text forwards, once, and decodes only what is asked
+// for. It is made to be used again: Reset it to one text after the other. The
+// zero value is ready for Reset. A Cursor must not be copied.
+//
+// A value that was not read is skipped by the next NextKey, NextElement or
+// End. What is skipped is checked: brackets, commas, colons, numbers and
+// literals are those of JSON. Only the inside of a skipped string may hold
+// what JSON forbids (control characters, unknown escapes, bytes that are not
+// UTF-8): an odd byte in a field that nobody reads costs no message.
+//
+// The first error stays; from then on every method returns its zero value, and
+// Err and End return the error.
+type Cursor struct {
+	raw   []byte
+	index index
+	pos   int
+	where place
+	depth int // open containers
 
-// Reset puts the cursor before the value in raw.
-func (c *Cursor) Reset(raw []byte) {}
+	keyFrom, keyTo int  // the key is raw[keyFrom:keyTo]
+	keyDecoded     bool // the key is scratch[keyFrom:keyTo]
 
-// Kind returns the kind of the value the cursor stands before.
-func (c *Cursor) Kind() Kind { return Invalid }
+	reason string // of the first error, "" without one
+	badAt  int
 
-// EnterObject enters an object; false (and the value skipped) if it is not one.
-func (c *Cursor) EnterObject() bool { return false }
+	scratch []byte                  // strings that cannot be slices of raw
+	objects [maxDepth/64 + 1]uint64 // a bit for each open container: set for an object
+}
 
-// NextKey positions at the next member's value; false at the end of the object.
-func (c *Cursor) NextKey() bool { return false }
+// Reset puts the cursor before the value in raw. Every slice that the cursor
+// handed out before is invalid from here on.
+func (c *Cursor) Reset(raw []byte) {
+	c.raw = raw
+	c.index.build(raw)
+	c.pos, c.where, c.depth = skipSpace(raw, 0), atValue, 0
+	c.keyFrom, c.keyTo, c.keyDecoded = 0, 0, false
+	c.reason = ""
+	c.scratch = c.scratch[:0]
+}
 
-// Key returns the current key, unescaped.
-func (c *Cursor) Key() []byte { return nil }
+// Kind returns the kind of the value the cursor stands before, Invalid if it
+// stands before none. The cursor does not move.
+func (c *Cursor) Kind() Kind {
+	if c.where != atValue || uint(c.pos) >= uint(len(c.raw)) {
+		return Invalid
+	}
+	return kinds[c.raw[c.pos]]
+}
 
-// EnterArray enters an array; false (and the value skipped) if it is not one.
-func (c *Cursor) EnterArray() bool { return false }
+// IsNull tells whether the cursor stands before null. The cursor does not
+// move.
+func (c *Cursor) IsNull() bool { return c.Kind() == Null }
 
-// NextElement positions at the next element; false at the end of the array.
-func (c *Cursor) NextElement() bool { return false }
+// EnterObject goes into the object the cursor stands before. If the value is
+// not an object, it is skipped and EnterObject returns false.
+func (c *Cursor) EnterObject() bool {
+	if c.Kind() != Object {
+		c.Skip()
+		return false
+	}
+	return c.open(true)
+}
 
-// Skip skips the current value.
-func (c *Cursor) Skip() {}
+// EnterArray goes into the array the cursor stands before. If the value is not
+// an array, it is skipped and EnterArray returns false.
+func (c *Cursor) EnterArray() bool {
+	if c.Kind() != Array {
+		c.Skip()
+		return false
+	}
+	return c.open(false)
+}
 
-// Raw returns the current value's text and advances.
-func (c *Cursor) Raw() []byte { return nil }
+// open goes past the opening bracket the cursor stands before.
+func (c *Cursor) open(object bool) bool {
+	if c.depth >= maxDepth {
+		return c.fail(c.pos, "nested deeper than 10000")
+	}
+	c.setObject(c.depth, object)
+	c.depth++
+	c.pos++
+	c.where = atFirst
+	return true
+}
 
-// Bytes returns a string value, valid until Reset; false when not a string.
-func (c *Cursor) Bytes() ([]byte, bool) { return nil, false }
+// NextKey goes to the value of the next member of the object that was entered
+// last. It returns false at the end of the object, which it leaves, and after
+// an error.
+func (c *Cursor) NextKey() bool {
+	if c.where == atValue && !c.skip() {
+		return false
+	}
+	b, i := c.raw, c.pos
+	if c.where == atNext && uint(i+1) < uint(len(b)) && b[i] == ',' && b[i+1] == '"' {
+		i += 2
+	} else if i = c.beforeKey(); i < 0 {
+		return false
+	}
+	// The usual key is short and without escapes, and the colon and the value
+	// follow directly.
+	n := bits.TrailingZeros64(window(c.index.quotes, i))
+	if end := i + n; window(c.index.escaped, i)&(1<<n-1) == 0 && uint(end+2) < uint(len(b)) &&
+		b[end+1] == ':' && b[end+2] > ' ' && n < 64 && !c.index.high && !c.index.control {
+		c.keyFrom, c.keyTo, c.keyDecoded = i, end, false
+		c.pos, c.where = end+2, atValue
+		return true
+	}
+	return c.oddKey(i)
+}
 
-// AppendString appends a string value, unescaped, to dst.
-func (c *Cursor) AppendString(dst []byte) ([]byte, bool) { return dst, false }
+// Key returns the key of the member the cursor is at, unescaped. It is valid
+// until Reset.
+func (c *Cursor) Key() []byte {
+	if c.keyDecoded {
+		return c.scratch[c.keyFrom:c.keyTo:c.keyTo]
+	}
+	return c.raw[c.keyFrom:c.keyTo]
+}
 
-// Int64 returns a number value leniently; false and skipped otherwise.
-func (c *Cursor) Int64() (int64, bool) { return 0, false }
+// beforeKey goes to the first byte of the next key and returns its index; -1
+// at the closing bracket, which it passes, and after an error.
+func (c *Cursor) beforeKey() int {
+	i := c.beforeItem('}')
+	if i < 0 {
+		return -1
+	}
+	if i >= len(c.raw) || c.raw[i] != '"' {
+		c.fail(i, "no key where one must be")
+		return -1
+	}
+	return i + 1
+}
 
-// Float64 returns a number value; false and skipped otherwise.
-func (c *Cursor) Float64() (float64, bool) { return 0, false }
+// oddKey reads the key at i in all its forms and goes to its value.
+func (c *Cursor) oddKey(i int) bool {
+	end := c.index.stringEnd(i)
+	if end < 0 {
+		return c.fail(i-1, "a key that does not end")
+	}
+	c.keyFrom, c.keyTo, c.keyDecoded = i, end-1, false
+	if !c.allowed(i, end-1) {
+		return false
+	}
+	if !c.verbatim(i, end-1) {
+		from := len(c.scratch)
+		if !c.unescape(i, end-1) {
+			return false
+		}
+		c.keyFrom, c.keyTo, c.keyDecoded = from, len(c.scratch), true
+	}
+	if i = skipSpace(c.raw, end); i >= len(c.raw) || c.raw[i] != ':' {
+		return c.fail(i, "no colon after a key")
+	}
+	c.pos, c.where = skipSpace(c.raw, i+1), atValue
+	return true
+}
 
-// Bool returns a boolean value; false and skipped otherwise.
-func (c *Cursor) Bool() (value, ok bool) { return false, false }
+// NextElement goes to the next element of the array that was entered last. It
+// returns false at the end of the array, which it leaves, and after an error.
+func (c *Cursor) NextElement() bool {
+	if c.where == atValue && !c.skip() {
+		return false
+	}
+	i := c.beforeItem(']')
+	if i < 0 {
+		return false
+	}
+	c.pos, c.where = i, atValue
+	return true
+}
 
-// IsNull tells whether the cursor stands before null.
-func (c *Cursor) IsNull() bool { return false }
+// beforeItem goes past the comma, if one is due, and returns the index of the
+// next key or element; -1 at the closing bracket, which it passes, and after
+// an error.
+func (c *Cursor) beforeItem(closing byte) int {
+	if c.where == atNothing {
+		return -1
+	}
+	b := c.raw
+	i := skipSpace(b, c.pos)
+	switch {
+	case i >= len(b):
+		c.fail(i, "the text ends inside a value")
+	case b[i] == closing && c.depth > 0 && c.isObject(c.depth-1) == (closing == '}'):
+		c.depth--
+		c.pos, c.where = i+1, atNext
+	case c.where == atFirst:
+		return i
+	case b[i] == ',':
+		return skipSpace(b, i+1)
+	default:
+		c.fail(i, "no comma or closing bracket after a value")
+	}
+	return -1
+}
 
-// Err returns the first error; it wraps ErrSyntax.
-func (c *Cursor) Err() error { return nil }
+// Leave skips the rest of the container that was entered last and leaves it.
+func (c *Cursor) Leave() {
+	switch {
+	case c.depth == 0:
+	case c.isObject(c.depth - 1):
+		for c.NextKey() {
+		}
+	default:
+		for c.NextElement() {
+		}
+	}
+}
 
-// End returns ErrSyntax unless only white space follows the value.
-func (c *Cursor) End() error { return nil }
+// End skips what was not read, leaves every open container, and returns an
+// error that wraps [ErrSyntax] unless only white space follows.
+func (c *Cursor) End() error {
+	c.Skip()
+	for c.depth > 0 && c.where != atNothing {
+		c.Leave()
+	}
+	if i := skipSpace(c.raw, c.pos); c.where == atNext && i < len(c.raw) {
+		c.fail(i, "text after the value")
+	}
+	return c.Err()
+}

@@ -1,24 +1,165 @@
 package jsonl
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"math"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
 )
 
 // Compression is how a stream is compressed.
 type Compression string
 
-// The compressions that are recognised.
+// The compressions that [Decompress] knows.
 const (
 	CompressionNone Compression = "none"
 	CompressionGzip Compression = "gzip"
 	CompressionZstd Compression = "zstd"
 )
 
-// ErrTooLarge is returned when decompressed output passes the cap.
-var ErrTooLarge = errors.New("decompressed data is too large")
+// ErrTooLarge is returned when a compressed stream yields more than 64 MiB and
+// 256 times its own size. Logs compress 7 to 13 times; more is a bomb.
+var ErrTooLarge = errors.New("the decompressed data is too large")
 
-// Decompress returns the plain bytes of r, whatever its compression.
+const (
+	outputFloor  = 64 << 20 // bytes that every stream may yield
+	outputFactor = 256      // times the compressed size on top of that
+
+	// maxWindow is the largest zstd window that is read, and so the memory
+	// that a stream can ask for. zstd -19 needs 8 MiB; only --ultra and --long
+	// need more.
+	maxWindow = 32 << 20
+)
+
+// Decompress returns the plain bytes of r. What r is, is told by its first
+// bytes and never by a name: sessions lie about as .jsonl that are gzip, and
+// as .gz that are plain. compressedSize is the size of r in bytes; the output
+// may have 256 times that and 64 MiB, then reading fails with [ErrTooLarge].
+//
+// A truncated stream yields what can be read of it, then io.ErrUnexpectedEOF.
+// A damaged one yields what comes before the damage, then an error. Closing
+// the result frees the decoder; it does not close r.
 func Decompress(r io.Reader, compressedSize int64) (io.ReadCloser, Compression, error) {
-	return io.NopCloser(r), CompressionNone, nil
+	head := make([]byte, 4)
+	n, err := io.ReadFull(r, head)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return nil, CompressionNone, fmt.Errorf("read the first bytes: %w", err)
+	}
+	plain := &prefixed{head: head[:n], rest: r}
+	compression := compressionOf(head[:n])
+	if compression == CompressionNone {
+		return io.NopCloser(plain), compression, nil
+	}
+	return &decompressor{source: plain, compression: compression, left: outputLimit(compressedSize)}, compression, nil
+}
+
+// compressionOf tells how a stream that begins with head is compressed.
+func compressionOf(head []byte) Compression {
+	switch {
+	case bytes.HasPrefix(head, []byte("\x1f\x8b\x08")):
+		return CompressionGzip
+	case bytes.HasPrefix(head, []byte("\x28\xb5\x2f\xfd")):
+		return CompressionZstd
+	}
+	return CompressionNone
+}
+
+// outputLimit returns how many bytes a stream of compressedSize may yield.
+func outputLimit(compressedSize int64) int64 {
+	if compressedSize > (math.MaxInt64-outputFloor)/outputFactor {
+		return math.MaxInt64
+	}
+	return outputFloor + outputFactor*max(compressedSize, 0)
+}
+
+// decompressor yields the output of a decoder up to a limit. The decoder is
+// made by the first Read, so that a stream cut inside its header is an error
+// of reading like every other cut.
+type decompressor struct {
+	source      io.Reader
+	compression Compression
+	decoder     io.ReadCloser
+	left        int64 // bytes that may still come
+	err         error // sticky
+}
+
+// Read implements io.Reader.
+func (d *decompressor) Read(p []byte) (int, error) {
+	if d.decoder == nil && d.err == nil {
+		d.err = d.open()
+	}
+	if d.err != nil || len(p) == 0 {
+		return 0, d.err
+	}
+	n, err := d.decoder.Read(p)
+	if d.left -= int64(n); d.left < 0 {
+		n, err = 0, ErrTooLarge
+	}
+	d.err = d.wrap(err)
+	return n, d.err
+}
+
+func (d *decompressor) open() error {
+	open := openZstd
+	if d.compression == CompressionGzip {
+		open = openGzip
+	}
+	decoder, err := open(d.source)
+	if err == nil {
+		d.decoder = decoder
+		return nil
+	}
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return d.wrap(err)
+}
+
+func openGzip(r io.Reader) (io.ReadCloser, error) { return gzip.NewReader(r) }
+
+func openZstd(r io.Reader) (io.ReadCloser, error) {
+	decoder, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1),
+		zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+	if err != nil {
+		return nil, err
+	}
+	return decoder.IOReadCloser(), nil
+}
+
+// wrap says what was being done; io.EOF and io.ErrUnexpectedEOF stay what they
+// are.
+func (d *decompressor) wrap(err error) error {
+	if err == nil || err == io.EOF || err == io.ErrUnexpectedEOF || err == ErrTooLarge {
+		return err
+	}
+	return fmt.Errorf("decompress %s: %w", d.compression, err)
+}
+
+// Close frees the decoder.
+func (d *decompressor) Close() error {
+	d.err = io.ErrClosedPipe
+	if d.decoder == nil {
+		return nil
+	}
+	return d.decoder.Close()
+}
+
+// prefixed yields head and then rest.
+type prefixed struct {
+	head []byte
+	rest io.Reader
+}
+
+// Read implements io.Reader.
+func (p *prefixed) Read(b []byte) (int, error) {
+	if len(p.head) == 0 {
+		return p.rest.Read(b)
+	}
+	n := copy(b, p.head)
+	p.head = p.head[n:]
+	return n, nil
 }

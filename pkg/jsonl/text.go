@@ -1,0 +1,153 @@
+package jsonl
+
+import (
+	"math/bits"
+	"slices"
+	"unicode/utf8"
+)
+
+// Bytes returns the string the cursor stands before, unescaped, and goes past
+// it. The result is a slice of the source if the string has no escape and is
+// valid UTF-8, else of memory of the cursor; either way it stays what it is
+// until Reset, so several strings of one text can be held side by side. If the
+// value is not a string, it is skipped and Bytes returns false.
+//
+// Unescaping is that of encoding/json: a lone surrogate and every byte that is
+// not UTF-8 become U+FFFD; control characters and unknown escapes are errors.
+func (c *Cursor) Bytes() ([]byte, bool) {
+	from, to, ok := c.text()
+	if !ok {
+		return nil, false
+	}
+	if c.verbatim(from, to) {
+		return c.raw[from:to:to], true
+	}
+	start := len(c.scratch)
+	if !c.unescape(from, to) {
+		return nil, false
+	}
+	end := len(c.scratch)
+	return c.scratch[start:end:end], true
+}
+
+// AppendString appends the string the cursor stands before to dst, unescaped
+// as by Bytes, and goes past it. If the value is not a string, it is skipped
+// and AppendString returns dst and false.
+func (c *Cursor) AppendString(dst []byte) ([]byte, bool) {
+	from, to, ok := c.text()
+	if !ok {
+		return dst, false
+	}
+	if c.verbatim(from, to) {
+		return append(dst, c.raw[from:to]...), true
+	}
+	return c.appendUnescaped(slices.Grow(dst, to-from+stride), from, to)
+}
+
+// text goes past a string and returns where its text is; false if the value is
+// not a string or holds a control character.
+func (c *Cursor) text() (from, to int, ok bool) {
+	i := c.pos
+	if c.where != atValue || uint(i) >= uint(len(c.raw)) || c.raw[i] != '"' {
+		c.Skip()
+		return 0, 0, false
+	}
+	end := c.index.stringEnd(i + 1)
+	if end < 0 {
+		return 0, 0, c.fail(i, "a string that does not end")
+	}
+	c.pos, c.where = end, atNext
+	return i + 1, end - 1, c.allowed(i+1, end-1)
+}
+
+// allowed fails if raw[from:to] holds a control character: in strings that are
+// read, JSON allows them only as escapes.
+func (c *Cursor) allowed(from, to int) bool {
+	if c.index.control {
+		for i, b := range c.raw[from:to] {
+			if b < ' ' {
+				return c.fail(from+i, "a control character in a string")
+			}
+		}
+	}
+	return true
+}
+
+// verbatim tells whether raw[from:to] is its own unescaped text.
+func (c *Cursor) verbatim(from, to int) bool {
+	return !c.index.anyEscape(from, to) && (!c.index.high || utf8.Valid(c.raw[from:to]))
+}
+
+// unescape appends raw[from:to] to scratch, unescaped; false after an error.
+// Strings handed out before stay in the memory they are in.
+func (c *Cursor) unescape(from, to int) bool {
+	if need := to - from + stride; cap(c.scratch)-len(c.scratch) < need {
+		c.scratch = make([]byte, 0, max(need+need/2, 4096))
+	}
+	var ok bool
+	c.scratch, ok = c.appendUnescaped(c.scratch, from, to)
+	return ok
+}
+
+// stride is how many bytes are copied in one step between two escapes. Most
+// escapes are nearer to each other than that, and a copy of constant length
+// costs a third of one whose length must be looked at.
+const stride = 32
+
+// appendUnescaped appends raw[from:to], unescaped, to dst, which has room for
+// that and stride bytes more. After an error it returns dst and false.
+func (c *Cursor) appendUnescaped(dst []byte, from, to int) ([]byte, bool) {
+	b, escaped := c.raw, c.index.escaped
+	out, w, i := dst[:cap(dst)], len(dst), from
+	k, last := from>>6, to>>6
+	marks := escaped[k] >> (from & 63) << (from & 63)
+	for {
+		for marks == 0 && k < last {
+			k++
+			marks = escaped[k]
+		}
+		at := k<<6 + bits.TrailingZeros64(marks)
+		if marks == 0 || at >= to {
+			break
+		}
+		marks &= marks - 1
+		if at < i {
+			continue // the second half of a surrogate pair
+		}
+		if n := at - 1 - i; n <= stride && i+stride <= len(b) && w+stride <= len(out) {
+			*(*[stride]byte)(out[w:]) = *(*[stride]byte)(b[i:])
+			w += n
+		} else {
+			w += copy(out[w:], b[i:at-1])
+		}
+		if plain := escapes[b[at]]; plain != 0 {
+			out[w] = plain
+			w++
+			i = at + 1
+			continue
+		}
+		r, size := escapedRune(b[at-1 : to])
+		if size == 0 {
+			return dst, c.fail(at-1, "an unknown escape in a string")
+		}
+		w += utf8.EncodeRune(out[w:], r)
+		i = at - 1 + size
+	}
+	w += copy(out[w:], b[i:to])
+	if c.index.high && !utf8.Valid(out[len(dst):w]) {
+		return appendRepaired(dst, slices.Clone(out[len(dst):w])), true
+	}
+	return out[:w], true
+}
+
+// appendRepaired appends text to dst with U+FFFD for each byte that is not
+// UTF-8. Unescaping before repairing is right: what an escape stands for is
+// whole characters, so it neither completes nor splits a broken one.
+func appendRepaired(dst, text []byte) []byte {
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		dst = utf8.AppendRune(dst, r)
+		text = text[size:]
+	}
+	return dst
+}
