@@ -1,6 +1,7 @@
 package embed
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -79,25 +80,25 @@ func TestStemBounds(t *testing.T) {
 	})
 }
 
-// TestRegular: irregular forms are found exactly, and no base form is itself
-// taken for one of another word.
+// TestRegular: every form in the list is found, no base form is itself a form
+// of another word, and nothing else is found.
 func TestRegular(t *testing.T) {
-	forms := 0
-	letters := "abcdefghijklmnopqrstuvwxyz"
-	for _, w := range strings.Fields(prose + " went gone bought children mice understood withdrawn matrices best") {
-		base := regular([]byte(w))
-		if base == "" {
-			continue
-		}
-		forms++
-		if again := regular([]byte(base)); again != "" {
-			t.Errorf("%s is %s is %s", w, base, again)
-		}
-		if strings.Trim(base, letters) != "" {
-			t.Errorf("%s is %q", w, base)
-		}
+	pairs := strings.Fields(irregularForms)
+	if !slices.IsSorted(pairs) || len(pairs) < 150 {
+		t.Fatalf("%d forms, sorted: %v", len(pairs), slices.IsSorted(pairs))
 	}
-	if forms < 9 {
-		t.Errorf("%d irregular forms found", forms)
+	for _, pair := range pairs {
+		form, base, _ := strings.Cut(pair, "=")
+		if got := regular([]byte(form)); got != base {
+			t.Errorf("regular(%s) = %q, want %q", form, got, base)
+		}
+		if again := regular([]byte(base)); again != "" {
+			t.Errorf("%s is %s is %s", form, base, again)
+		}
+		for _, other := range []string{form + "s", form[1:], "a" + form, strings.ToUpper(form), pair} {
+			if got := regular([]byte(other)); got != "" && !slices.Contains(pairs, other+"="+got) {
+				t.Errorf("regular(%s) = %q", other, got)
+			}
+		}
 	}
 }
