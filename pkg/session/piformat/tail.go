@@ -1,14 +1,202 @@
 package piformat
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"time"
 
+	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
-// Tail reads the end of a log.
+// tailBlock is how much of a log's end is looked at for the number of
+// messages. A log of this size or less is counted exactly.
+const tailBlock = 64 << 10
+
+// Tail says how big the context of a session is and whether its last turn is
+// answered. It reads backwards, follows the parents from the last entry as
+// the runtime does, and stops early; 64 KiB are normal.
+//
+// The context is what the last model call counted (an assistant's usage that
+// is above zero and whose turn did not end in an error and was not aborted)
+// plus an estimate of what follows, if that call lies after the last
+// compaction and the last reset. Else it is an estimate: of the compaction's
+// summary, the messages that it kept and what follows, or of everything.
+//
+// The last activity is the time of the last record that has one, but never
+// later than modTime. A parent is the nearest entry before its child that has
+// the id.
 func Tail(ctx context.Context, r io.ReaderAt, size int64, modTime time.Time) (session.Tail, error) {
-	return session.Tail{}, nil
+	t := &tailReader{log: r, size: size, offset: size}
+	t.thinking = true
+	t.walk.any = true
+	if err := t.read(ctx); err != nil {
+		return session.Tail{}, fmt.Errorf("read the end of the log: %w", err)
+	}
+	if err := t.keptByIndex(ctx); err != nil {
+		return session.Tail{}, fmt.Errorf("read what the compaction kept: %w", err)
+	}
+	return t.finish(modTime), nil
+}
+
+// tailReader is the state of one walk from the end of a log to its root.
+type tailReader struct {
+	decoder
+	counter counter
+	log     io.ReaderAt
+	size    int64
+	offset  int64 // of the line that is read
+
+	walk     walk
+	context  contextSize
+	result   session.Tail
+	turn     bool  // whether the last turn is answered is known
+	lastTime int64 // epoch milliseconds, 0 before it is known
+	messages int   // records of type message seen
+	lines    int   // with text, so far
+}
+
+func (t *tailReader) read(ctx context.Context) error {
+	lines := jsonl.NewBackwardReader(t.log, t.size, jsonl.Options{})
+	for !t.enough() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		line, err := lines.Prev()
+		if errors.Is(err, io.EOF) {
+			t.offset = 0
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		t.offset = line.Offset
+		if err := t.line(ctx, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// enough reports whether nothing further back matters.
+func (t *tailReader) enough() bool {
+	return t.settled() && t.size > tailBlock && t.size-t.offset >= tailBlock
+}
+
+// settled reports whether messages are only counted from here on.
+func (t *tailReader) settled() bool { return t.walk.ended || (t.context.sized && t.turn) }
+
+// line reads one line. Of a line that is not one record, what a scan would
+// save counts.
+func (t *tailReader) line(ctx context.Context, line jsonl.Line) error {
+	if len(bytes.TrimSpace(line.Raw)) == 0 {
+		return nil
+	}
+	t.lines++
+	if t.record(line.Raw) == nil {
+		return nil
+	}
+	var records [][]byte
+	counts, err := jsonl.Scan(ctx, bytes.NewReader(line.Raw), jsonl.Options{}, func(r *jsonl.Record) error {
+		err := t.decode(r.Raw)
+		if err == nil {
+			records = append(records, bytes.Clone(r.Raw))
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, jsonl.ErrUTF16) {
+		return err
+	}
+	t.result.Torn = t.result.Torn || (t.lines == 1 && !line.Complete && counts.Torn)
+	for i := len(records) - 1; i >= 0; i-- {
+		if err := t.record(records[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// record reads one record, and only its type if the walk is over.
+func (t *tailReader) record(raw []byte) error {
+	if t.settled() {
+		is, err := t.counter.isMessage(raw)
+		if is {
+			t.messages++
+		}
+		return err
+	}
+	if err := t.decode(raw); err != nil {
+		return err
+	}
+	if t.entry.kind == message {
+		t.messages++
+	}
+	if t.lastTime == 0 {
+		t.lastTime = t.settleTime(0)
+	}
+	if t.walk.step(&t.entry) {
+		t.visit()
+	}
+	return nil
+}
+
+// visit takes in one entry of the active branch.
+func (t *tailReader) visit() {
+	e, m := &t.entry, &t.message
+	t.context.add(e, m, t.offset)
+	if !e.kind.says() {
+		return
+	}
+	if t.result.LastRole == 0 {
+		t.result.LastRole = m.Role
+	}
+	if t.turn {
+		return
+	}
+	switch m.Role {
+	case session.RoleUser, session.RoleToolResult:
+		t.turn = true
+	case session.RoleAssistant:
+		t.turn, t.result.Answered = true, complete(m)
+	}
+}
+
+// complete reports whether an assistant's message ends its turn. No tool runs
+// for a message that failed or was aborted, so its calls are not open.
+func complete(m *session.Message) bool {
+	switch string(m.StopReason) {
+	case "error", "aborted":
+		return true
+	case "toolUse":
+		return false
+	}
+	for i := range m.Parts {
+		if m.Parts[i].Kind == session.PartToolCall {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *tailReader) finish(modTime time.Time) session.Tail {
+	tail := t.result
+	if !t.turn {
+		tail.Answered = true
+	}
+	tail.Tokens, tail.TokenSource = t.context.sum, session.TokensFromEstimate
+	if t.context.counted {
+		tail.TokenSource = session.TokensFromUsage
+	}
+	tail.Messages, tail.MessagesExact = t.messages, t.offset == 0
+	if seen := t.size - t.offset; !tail.MessagesExact && seen > 0 {
+		tail.Messages = int(float64(t.messages) * float64(t.size) / float64(seen))
+	}
+	tail.LastActivity = modTime
+	if last := time.UnixMilli(t.lastTime).UTC(); t.lastTime != 0 && (modTime.IsZero() || last.Before(modTime)) {
+		tail.LastActivity = last
+	}
+	return tail
 }
