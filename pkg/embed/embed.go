@@ -52,6 +52,7 @@ type TextError struct {
 	Err   error
 }
 
+// Error names the text by its place in the call, not by its content.
 func (e *TextError) Error() string { return fmt.Sprintf("text %d: %v", e.Index, e.Err) }
 
 // Unwrap returns the reason.
