@@ -1,0 +1,45 @@
+.POSIX:
+# Only Go, make and a POSIX shell are needed; `make lint` also fetches a linter
+# and `make bench` compares with the programs that are installed.
+
+GO = go
+MODULE = github.com/sessctl/sessctl
+FUZZTIME = 30s
+
+.PHONY: help build demo test test-long bench bench-quick lint format clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+build: ## build bin/sessctl
+	CGO_ENABLED=0 $(GO) build -trimpath \
+		-ldflags "-s -w -X $(MODULE)/cmd.version=$$(git describe --tags --always --dirty 2>/dev/null || echo dev)" \
+		-o bin/ .
+
+demo: build ## the main job on the bundled sample agent, in a temporary home
+	sh testdata/demo.sh
+
+test: ## run the tests
+	CGO_ENABLED=0 $(GO) test ./...
+
+test-long: ## every fault run, and fuzzing for FUZZTIME (30s) each
+	CGO_ENABLED=0 SESSCTL_LONG=1 $(GO) test -count=1 -timeout 90m ./...
+	GO="$(GO)" sh testdata/fuzz.sh $(FUZZTIME)
+
+bench: ## compare with wc, Python, Node and jq on generated sessions (under 15 minutes)
+	CGO_ENABLED=0 $(GO) run ./bench
+
+bench-quick: ## the same on small sessions (under 2 minutes)
+	CGO_ENABLED=0 $(GO) run ./bench -quick
+
+lint: ## the linter that tools/go.mod pins, with the rules of .golangci.yml
+	cd tools && $(GO) build -o ../bin/ tool
+	bin/golangci-lint config verify
+	bin/golangci-lint run
+
+format: ## gofmt and goimports
+	cd tools && $(GO) build -o ../bin/ tool
+	bin/golangci-lint fmt
+
+clean: ## remove what was built
+	rm -rf bin dist
