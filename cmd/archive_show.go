@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -65,11 +66,11 @@ func runArchiveShow(ctx context.Context, a *app, id string, first, last int) err
 	if last == 0 && !a.OutTTY {
 		return copyArchive(ctx, a.Out, store, entry)
 	}
-	return store.Lines(ctx, entry, first, last, func(_ int, line []byte) error {
+	return store.Lines(ctx, entry, first, last, func(_ int, piece []byte) error {
 		if a.OutTTY {
-			line = []byte(visible(string(line)))
+			piece = []byte(visibleText(string(piece)))
 		}
-		_, err := fmt.Fprintf(a.Out, "%s\n", line)
+		_, err := a.Out.Write(piece)
 		return err
 	})
 }
@@ -86,20 +87,33 @@ func copyArchive(ctx context.Context, w io.Writer, store *archive.Store, entry a
 
 func showJSON(ctx context.Context, a *app, store *archive.Store, entry archive.Entry, first, last int) error {
 	doc := showDocument{Schema: 1, Archive: newArchiveRow(entry), Lines: []showLine{}}
-	err := store.Lines(ctx, entry, first, last, func(n int, line []byte) error {
-		shown := showLine{Line: n}
-		if json.Valid(line) && utf8.Valid(line) {
-			shown.Record = append(json.RawMessage(nil), line...)
-		} else {
-			shown.Text = string(line)
+	number, line := 0, []byte(nil)
+	end := func() {
+		if number > 0 {
+			doc.Lines = append(doc.Lines, newShowLine(number, bytes.TrimRight(line, "\r\n")))
 		}
-		doc.Lines = append(doc.Lines, shown)
+		line = nil
+	}
+	err := store.Lines(ctx, entry, first, last, func(n int, piece []byte) error {
+		if n != number { // a long line comes in several pieces
+			end()
+			number = n
+		}
+		line = append(line, piece...)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
+	end()
 	return a.printJSON(doc)
+}
+
+func newShowLine(n int, line []byte) showLine {
+	if json.Valid(line) && utf8.Valid(line) {
+		return showLine{Line: n, Record: line}
+	}
+	return showLine{Line: n, Text: string(line)}
 }
 
 // findArchive resolves what a person types: an id, the start of one, or the

@@ -64,6 +64,9 @@ func runArchiveVerify(ctx context.Context, a *app, agent string, ids []string) e
 		return err
 	}
 	if len(ids) == 0 && agent == "" {
+		if err := addDamaged(ctx, store, &doc); err != nil {
+			return err
+		}
 		if err := verifyReceipts(ctx, a, entries, &doc); err != nil {
 			return err
 		}
@@ -104,6 +107,18 @@ func verifyEntries(ctx context.Context, store *archive.Store, entries []archive.
 		if err != nil {
 			doc.Problems = append(doc.Problems, problem{ID: e.ID, Path: e.Path, Message: err.Error()})
 		}
+	}
+	return nil
+}
+
+// addDamaged adds the files of the catalogue that cannot be used.
+func addDamaged(ctx context.Context, store *archive.Store, doc *verifyDocument) error {
+	damaged, err := store.Damaged(ctx)
+	if err != nil {
+		return err
+	}
+	for _, d := range damaged {
+		doc.Problems = append(doc.Problems, problem{Path: d.Path, Message: d.Err.Error()})
 	}
 	return nil
 }
@@ -184,5 +199,3 @@ func renderVerify(a *app, doc verifyDocument) error {
 	_, err := fmt.Fprintf(a.Out, "%d archives (%s) and %d receipts checked, %d problems\n", doc.Checked, formatBytes(doc.Bytes), doc.Receipts, len(doc.Problems))
 	return err
 }
-
-

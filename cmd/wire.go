@@ -219,4 +219,3 @@ func (s *summarizer) Summary(context.Context) (compact.Summary, error) {
 	made := s.Extractive.Summary()
 	return compact.Summary{Kind: made.Kind, Text: made.Text}, nil
 }
-

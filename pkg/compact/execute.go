@@ -53,6 +53,9 @@ func (c *Compactor) Execute(ctx context.Context, store session.Store, plan *Plan
 	case errors.Is(err, session.ErrBusy):
 		r.result.Outcome, r.result.Reason = Busy, busyReason(err)
 		return r.result, nil
+	case errors.Is(err, durable.ErrHeld):
+		r.result.Outcome, r.result.Reason = Busy, "another program has it open"
+		return r.result, nil
 	case err != nil:
 		r.result.Outcome, r.result.Reason = Failed, err.Error()
 	}
@@ -222,7 +225,8 @@ func (r *run) rotate(ctx context.Context) error {
 // error it stays, and the next run settles it.
 func (r *run) giveUp(in Intent, cause error) error {
 	r.result.Receipt = ""
-	if errors.Is(cause, session.ErrBusy) {
+	var busy *session.BusyError
+	if errors.As(cause, &busy) && !busy.Begun {
 		return errors.Join(cause, r.Journal.Remove(in.ID))
 	}
 	return fmt.Errorf("rotate: %w", cause)

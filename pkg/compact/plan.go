@@ -70,7 +70,28 @@ func NewPlan(ctx context.Context, store session.Store, ref session.Ref, policy P
 	} else if err != nil {
 		return nil, fmt.Errorf("look for writers: %w", err)
 	}
-	return p, p.survey(ctx, store, policy)
+	if err := p.survey(ctx, store, policy); err != nil || p.Outcome != Planned {
+		return p, err
+	}
+	return p.tryRotation(ctx, rotator, policy, now)
+}
+
+// tryRotation asks whether the store would rotate the session, before
+// anything is done for it.
+func (p *Plan) tryRotation(ctx context.Context, rotator session.Rotator, policy Policy, now time.Time) (*Plan, error) {
+	if policy.SkipArchive {
+		return p, nil
+	}
+	_, err := rotator.PlanRotation(ctx, p.Ref, p.seen, now)
+	switch {
+	case errors.Is(err, session.ErrBusy):
+		return p.stop(Busy, "%s", busyReason(err))
+	case errors.Is(err, session.ErrUnsupported):
+		return p.stop(Unsupported, "%v", err)
+	case err != nil:
+		return nil, fmt.Errorf("plan the rotation: %w", err)
+	}
+	return p, nil
 }
 
 // survey reads the whole log and remembers which bytes it read.

@@ -65,14 +65,19 @@ func (c *Compactor) settle(ctx context.Context, store session.Store, in Intent, 
 	return c.settleKept(ctx, store, in, policy, kept)
 }
 
-// finishSwitch repeats the rotation. It reports true if the intent was
-// dropped because the session went on without it.
+// finishSwitch repeats the rotation. It reports true if there is no more to do
+// in this run: the session went on without the rotation and the intent was
+// dropped, or a writer is in the way and the intent stays.
 func (c *Compactor) finishSwitch(ctx context.Context, store session.Store, in Intent) (bool, error) {
 	rotator, ok := store.(session.Rotator)
 	if !ok {
 		return false, fmt.Errorf("sessions of %s cannot be rotated", in.Rotation.Runtime)
 	}
 	err := rotator.Rotate(ctx, in.Rotation)
+	var busy *session.BusyError
+	if errors.As(err, &busy) && busy.Begun {
+		return true, nil // half done: the next run tries again
+	}
 	if errors.Is(err, session.ErrBusy) {
 		return true, c.Journal.Remove(in.ID)
 	}
