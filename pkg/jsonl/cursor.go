@@ -35,7 +35,8 @@ type Cursor struct {
 	depth int // open containers
 
 	keyFrom, keyTo int  // the key is raw[keyFrom:keyTo]
-	keyDecoded     bool // the key is scratch[keyFrom:keyTo]
+	keyDecoded     bool // the key is decodedKey
+	decodedKey     []byte
 
 	reason string // of the first error, "" without one
 	badAt  int
@@ -129,7 +130,7 @@ func (c *Cursor) NextKey() bool {
 // until Reset.
 func (c *Cursor) Key() []byte {
 	if c.keyDecoded {
-		return c.scratch[c.keyFrom:c.keyTo:c.keyTo]
+		return c.decodedKey
 	}
 	return c.raw[c.keyFrom:c.keyTo]
 }
@@ -159,11 +160,9 @@ func (c *Cursor) oddKey(i int) bool {
 		return false
 	}
 	if !c.verbatim(i, end-1) {
-		from := len(c.scratch)
-		if !c.unescape(i, end-1) {
+		if c.decodedKey, c.keyDecoded = c.unescape(i, end-1); !c.keyDecoded {
 			return false
 		}
-		c.keyFrom, c.keyTo, c.keyDecoded = from, len(c.scratch), true
 	}
 	if i = skipSpace(c.raw, end); i >= len(c.raw) || c.raw[i] != ':' {
 		return c.fail(i, "no colon after a key")
@@ -212,6 +211,8 @@ func (c *Cursor) beforeItem(closing byte) int {
 }
 
 // Leave skips the rest of the container that was entered last and leaves it.
+// It is for a loop that ends early; when NextKey or NextElement has returned
+// false, the container was left already.
 func (c *Cursor) Leave() {
 	switch {
 	case c.depth == 0:

@@ -1,6 +1,7 @@
 package jsonl
 
 import (
+	"bytes"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -18,13 +19,25 @@ func naiveIndex(text []byte) (quotes, escaped []bool) {
 	return quotes, escaped
 }
 
+// indexText draws text that is full of what the index is about, and long
+// enough to have several blocks.
+func indexText(t *rapid.T) []byte {
+	alphabet := rapid.SampledFrom([]byte("\"\"\\\\\\a !#[]\x00\x1f\x7f\x80\xff\xa2\xdc"))
+	n := rapid.IntRange(0, 300).Draw(t, "length")
+	return rapid.SliceOfN(alphabet, n, n).Draw(t, "text")
+}
+
 func TestIndexIsTheNaiveOne(t *testing.T) {
-	alphabet := rapid.SampledFrom([]byte{'"', '\\', 'a', ' ', 0x80, 0x00, 0x1f, 0x7f, '!', '#', '[', ']', 0xff})
 	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.SliceOfN(alphabet, 0, 300).Draw(t, "text")
+		text := indexText(t)
 		var x index
 		x.build([]byte("some longer text before, so that old bits are left over \\\"\\\" in the memory that is used again"))
 		x.build(text)
+		high := bytes.IndexFunc(text, func(r rune) bool { return r > 0x7f }) >= 0
+		control := bytes.IndexFunc(text, func(r rune) bool { return r < ' ' }) >= 0
+		if x.high != high || x.control != control {
+			t.Fatalf("%q: high %v control %v", text, x.high, x.control)
+		}
 		quotes, escaped := naiveIndex(text)
 		for i := range text {
 			if got := x.quotes[i>>6]>>(i&63)&1 == 1; got != quotes[i] {
@@ -39,7 +52,7 @@ func TestIndexIsTheNaiveOne(t *testing.T) {
 
 func TestIndexInAssemblyIsTheOneInGo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.SliceOfN(rapid.SampledFrom([]byte(`"\\\\a!#`+"\x00\x80\xff\x1f ")), 0, 400).Draw(t, "text")
+		text := indexText(t)
 		carry := rapid.Uint64Range(0, 1).Draw(t, "carry")
 		n := len(text) / 64
 		quotes, escaped := make([]uint64, n), make([]uint64, n)

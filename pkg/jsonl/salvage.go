@@ -41,7 +41,7 @@ func (s *scan) salvage(line *Line, why error) error {
 			}
 		}
 		if badAt < 0 {
-			badAt, reason = i, err.Error()
+			badAt, reason = i, reasonOf(err)
 		}
 		next := s.nextRecord(raw, i, max(i+broken, end))
 		if next < 0 && !line.Complete {
@@ -59,6 +59,14 @@ func (s *scan) salvage(line *Line, why error) error {
 		s.bad(line, badAt, reason)
 	}
 	return nil
+}
+
+// reasonOf says why a text was refused.
+func reasonOf(err error) string {
+	if err == ErrSyntax {
+		return "not a JSON object"
+	}
+	return err.Error()
 }
 
 // torn notes that the last line is pending from byte i on.

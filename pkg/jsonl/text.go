@@ -22,12 +22,7 @@ func (c *Cursor) Bytes() ([]byte, bool) {
 	if c.verbatim(from, to) {
 		return c.raw[from:to:to], true
 	}
-	start := len(c.scratch)
-	if !c.unescape(from, to) {
-		return nil, false
-	}
-	end := len(c.scratch)
-	return c.scratch[start:end:end], true
+	return c.unescape(from, to)
 }
 
 // AppendString appends the string the cursor stands before to dst, unescaped
@@ -78,15 +73,20 @@ func (c *Cursor) verbatim(from, to int) bool {
 	return !c.index.anyEscape(from, to) && (!c.index.high || utf8.Valid(c.raw[from:to]))
 }
 
-// unescape appends raw[from:to] to scratch, unescaped; false after an error.
-// Strings handed out before stay in the memory they are in.
-func (c *Cursor) unescape(from, to int) bool {
+// unescape returns raw[from:to] unescaped, in scratch; false after an error.
+// When scratch is full a new one is made, and the strings handed out before
+// stay in the old one.
+func (c *Cursor) unescape(from, to int) ([]byte, bool) {
 	if need := to - from + stride; cap(c.scratch)-len(c.scratch) < need {
 		c.scratch = make([]byte, 0, max(need+need/2, 4096))
 	}
-	var ok bool
-	c.scratch, ok = c.appendUnescaped(c.scratch, from, to)
-	return ok
+	start := len(c.scratch)
+	out, ok := c.appendUnescaped(c.scratch, from, to)
+	if !ok {
+		return nil, false
+	}
+	c.scratch = out
+	return out[start:len(out):len(out)], true
 }
 
 // stride is how many bytes are copied in one step between two escapes. Most
