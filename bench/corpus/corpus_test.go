@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -22,6 +23,9 @@ type shape struct {
 func shapeOf(t *testing.T, log []byte) shape {
 	t.Helper()
 	s := shape{slashes: bytes.Count(log, []byte{'\\'})}
+	if !utf8.Valid(log) {
+		t.Error("the log is not UTF-8")
+	}
 	for line := range bytes.Lines(log) {
 		var record struct {
 			Type    string

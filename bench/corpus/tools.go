@@ -51,10 +51,7 @@ func (w *logWriter) part(file []byte, n int) []byte {
 	from := w.r.IntN(len(file) - n)
 	from += bytes.IndexByte(file[from:], '\n') + 1
 	part := file[from:min(from+n, len(file))]
-	if end := bytes.LastIndexByte(part, '\n'); end > 0 {
-		return part[:end]
-	}
-	return part
+	return part[:max(bytes.LastIndexByte(part, '\n'), 0)]
 }
 
 func (w *logWriter) read(c call) call {
@@ -89,7 +86,8 @@ func (w *logWriter) shell(c call) call {
 func (w *logWriter) edit(c call) call {
 	n := 1 + w.r.IntN(len(w.files)-1)
 	before := w.part(w.files[n], 60+w.skewed(1500))
-	after := append(w.author.code(bytes.Clone(before[:len(before)/2]), 20+w.r.IntN(80)), before[len(before)/2:]...)
+	half := bytes.LastIndexByte(before[:len(before)/2], '\n') + 1
+	after := append(w.author.code(bytes.Clone(before[:half]), 20+w.r.IntN(80)), before[half:]...)
 	path := w.author.path(nil)
 	c.name = "edit"
 	c.arguments = [][2][]byte{{[]byte("path"), path}, {[]byte("oldText"), before}, {[]byte("newText"), after}}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sessctl/sessctl/bench/corpus"
+)
+
+// sample is what one run cost.
+type sample struct {
+	cpu  time.Duration // user and system
+	peak int64         // bytes of memory at most
+	out  []byte
+}
+
+// driver runs operations.
+type driver struct {
+	options options
+	tools   *tools
+	corpora map[string]corpus.Corpus
+}
+
+// corpus returns a corpus by name. It is made in a process of its own: the peak
+// memory of a process is never below that of the one that started it, so this
+// one stays small.
+func (d *driver) corpus(name string) (corpus.Corpus, error) {
+	if c, ok := d.corpora[name]; ok {
+		return c, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return corpus.Corpus{}, err
+	}
+	fmt.Fprintf(os.Stderr, "corpus %s\n", name)
+	child := exec.Command(self, "-dir", d.options.dir, "-make", name)
+	child.Stderr = os.Stderr
+	if err := child.Run(); err != nil {
+		return corpus.Corpus{}, fmt.Errorf("make corpus %s: %w", name, err)
+	}
+	c, err := corpus.Make(d.options.dir, specOf(name))
+	d.corpora[name] = c
+	return c, err
+}
+
+// measure checks the answers of an operation's programs and times them.
+func (d *driver) measure(op operation) (result, error) {
+	c, err := d.corpus(op.corpus)
+	if err != nil {
+		return result{}, err
+	}
+	programs := d.present(op.programs)
+	if len(programs) == 0 || !programs[0].product() {
+		return result{operation: op}, nil
+	}
+	fmt.Fprintf(os.Stderr, "%s: check", op.name)
+	if err := d.check(programs, c); err != nil {
+		return result{}, err
+	}
+	samples := make([][]sample, len(programs))
+	for round := range d.options.rounds {
+		fmt.Fprintf(os.Stderr, " %d", round+1)
+		for i, p := range programs {
+			s, err := d.run(p, c, p.arguments)
+			if err != nil {
+				return result{}, err
+			}
+			s.out = nil
+			samples[i] = append(samples[i], s)
+		}
+	}
+	fmt.Fprintln(os.Stderr)
+	return newResult(op, c, programs, samples), nil
+}
+
+// present returns the programs that are here.
+func (d *driver) present(programs []program) []program {
+	return slices.DeleteFunc(slices.Clone(programs), func(p program) bool { return d.tools.paths[p.tool] == "" })
+}
+
+// check compares every program's answer with what the corpus is known to
+// hold, else with the product's, which comes first.
+func (d *driver) check(programs []program, c corpus.Corpus) error {
+	answers := map[question]string{tokens: fmt.Sprint(c.Tokens()), lines: fmt.Sprint(c.Lines()), size: fmt.Sprint(c.Bytes())}
+	for _, p := range programs {
+		arguments := p.arguments
+		if p.checked != nil {
+			arguments = p.checked
+		}
+		s, err := d.run(p, c, arguments)
+		if err != nil {
+			return err
+		}
+		got, err := p.answer(s.out)
+		if err != nil {
+			return fmt.Errorf("answer of %s: %w", p.name, err)
+		}
+		want, known := answers[p.question]
+		if !known {
+			answers[p.question] = got
+		} else if want = firstWords(want, got); got != want {
+			return fmt.Errorf("%s answers %q, want %q", p.name, got, want)
+		}
+	}
+	return nil
+}
+
+// firstWords returns as many words of an answer as another program gives: not
+// every program can hash.
+func firstWords(answer, other string) string {
+	words := strings.Fields(answer)
+	return strings.Join(words[:min(len(words), len(strings.Fields(other)))], " ")
+}
+
+// run runs a program once.
+func (d *driver) run(p program, c corpus.Corpus, arguments func(*tools, corpus.Corpus) []string) (sample, error) {
+	cmd := exec.Command(d.tools.paths[p.tool], arguments(d.tools, c)...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	cmd.Dir = c.Home
+	cmd.Env = []string{"HOME=" + c.Home, "PATH=" + os.Getenv("PATH"), "LC_ALL=C", "NO_COLOR=1"}
+	if err := cmd.Run(); err != nil {
+		return sample{}, fmt.Errorf("run %s: %w: %s", p.name, err, errs.Bytes())
+	}
+	state := cmd.ProcessState
+	return sample{cpu: state.UserTime() + state.SystemTime(), peak: peakMemory(state), out: out.Bytes()}, nil
+}

@@ -1,0 +1,115 @@
+package main
+
+import "github.com/sessctl/sessctl/bench/corpus"
+
+const (
+	megabyte = 1_000_000
+	// peakTarget bounds the memory of every operation here, whatever the
+	// size of the logs or of their lines.
+	peakTarget = 48 << 20
+)
+
+// operation is something that several programs do; the first is the product.
+type operation struct {
+	name     string
+	corpus   string
+	programs []program
+	peak     int64  // bytes of memory that the product may hold at most; 0 for no target
+	growth   string // an operation on a fifth of the bytes, see maxGrowth
+}
+
+// maxGrowth is how many times the CPU time may grow when the bytes grow
+// fivefold (research/performance.md section 8).
+const maxGrowth = 5.5
+
+// specOf returns what a corpus holds, by its name.
+func specOf(name string) corpus.Spec {
+	specs := map[string]corpus.Spec{
+		"m20":     {Files: 12, Bytes: 20 * megabyte},
+		"m200":    {Files: 116, Bytes: 200 * megabyte},
+		"s20":     {Files: 782, Bytes: 20 * megabyte, Spread: true},
+		"s200":    {Files: 7820, Bytes: 200 * megabyte, Spread: true},
+		"one10":   {Files: 1, Bytes: 10 * megabyte},
+		"one20":   {Files: 1, Bytes: 20 * megabyte},
+		"one200":  {Files: 1, Bytes: 200 * megabyte},
+		"one1000": {Files: 1, Bytes: 1000 * megabyte},
+		"line60":  {Files: 1, Bytes: 60 * megabyte, OneLine: true},
+		"line600": {Files: 1, Bytes: 600 * megabyte, OneLine: true},
+	}
+	spec := specs[name]
+	spec.Name = name
+	return spec
+}
+
+// operations returns what is measured. The targets are those of
+// research/performance.md section 8.
+func operations(quick bool) []operation {
+	if quick {
+		return quickOperations()
+	}
+	return []operation{
+		{
+			name: "sizes, 200 MB in 116 logs", corpus: "m200", peak: peakTarget,
+			programs: []program{
+				sessctlSizes(), wc(target{most: 0.5}), find(target{}),
+				sizesPython(target{least: 50}), sizesNode(target{}), sizesJQ(target{}),
+			},
+		},
+		{
+			name: "sizes, one log of 1 GB", corpus: "one1000", peak: peakTarget,
+			programs: []program{sessctlSizes(), wc(target{most: 0.3})},
+		},
+		{
+			name: "sizes, 200 MB in 7820 logs", corpus: "s200", peak: peakTarget,
+			programs: []program{sessctlSizes(), wc(target{most: 1.3}), find(target{}), sizesPython(target{})},
+		},
+		{
+			name: "read, extract, chunk: 200 MB", corpus: "one200", peak: peakTarget,
+			programs: []program{
+				extract(), wc(target{most: 5}), extractPython(target{least: 6}),
+				extractNode(target{least: 4.5}), extractJQ(target{least: 25}),
+			},
+		},
+		{name: "read, extract, chunk: 10 MB", corpus: "one10", peak: peakTarget, programs: []program{extract(), wc(target{})}},
+		{
+			name: "read, extract, chunk: 1 GB", corpus: "one1000", peak: peakTarget,
+			programs: []program{extract(), wc(target{most: 5})}, growth: "read, extract, chunk: 200 MB",
+		},
+		{name: "read, extract, chunk: a line of 600 MB", corpus: "line600", peak: peakTarget, programs: []program{extractUnchecked(), wc(target{})}},
+		{name: "sizes, a line of 600 MB", corpus: "line600", peak: peakTarget, programs: []program{sessctlSizes(), wc(target{})}},
+	}
+}
+
+// quickOperations are the same on a tenth of the bytes: start-up times weigh
+// more, so the limits that only large files can meet are left out.
+func quickOperations() []operation {
+	return []operation{
+		{
+			name: "sizes, 20 MB in 12 logs", corpus: "m20", peak: peakTarget,
+			programs: []program{
+				sessctlSizes(), wc(target{}), find(target{}),
+				sizesPython(target{least: 5}), sizesNode(target{}), sizesJQ(target{}),
+			},
+		},
+		{
+			name: "sizes, 20 MB in 782 logs", corpus: "s20", peak: peakTarget,
+			programs: []program{sessctlSizes(), wc(target{}), sizesPython(target{})},
+		},
+		{
+			name: "read, extract, chunk: 20 MB", corpus: "one20", peak: peakTarget,
+			programs: []program{
+				extract(), wc(target{}), extractPython(target{least: 6}),
+				extractNode(target{least: 4.5}), extractJQ(target{least: 15}),
+			},
+		},
+		{name: "read, extract, chunk: a line of 60 MB", corpus: "line60", peak: peakTarget, programs: []program{extractUnchecked(), wc(target{})}},
+	}
+}
+
+// extractUnchecked is for logs whose answer no peer gives: text beyond the
+// longest string that is kept is cut.
+func extractUnchecked() program {
+	p := extract()
+	p.checked = nil
+	return p
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/sessctl/sessctl/bench/corpus"
+)
+
+// timing is what the rounds of one program cost.
+type timing struct {
+	program program
+	median  time.Duration // of CPU
+	best    time.Duration
+	peak    int64 // bytes, of all rounds
+}
+
+// result is one operation, measured. Without timings it was left out.
+type result struct {
+	operation operation
+	bytes     int64
+	timings   []timing
+}
+
+func newResult(op operation, c corpus.Corpus, programs []program, samples [][]sample) result {
+	r := result{operation: op, bytes: c.Bytes()}
+	for i, p := range programs {
+		t := timing{program: p}
+		var cpu []time.Duration
+		for _, s := range samples[i] {
+			cpu = append(cpu, s.cpu)
+			t.peak = max(t.peak, s.peak)
+		}
+		slices.Sort(cpu)
+		t.median, t.best = cpu[len(cpu)/2], cpu[0]
+		r.timings = append(r.timings, t)
+	}
+	return r
+}
+
+// row is one line of the table.
+type row struct {
+	operation, program, cpu, rate, peak, ratio, target, verdict string
+}
+
+// report collects results and judges them.
+type report struct {
+	tools   *tools
+	rounds  int
+	results []result
+	misses  []string
+}
+
+func (r *report) add(res result) { r.results = append(r.results, res) }
+
+// missed returns the targets that were not met, once the table is printed.
+func (r *report) missed() []string { return r.misses }
+
+// judge says pass or miss and remembers the misses.
+func (r *report) judge(met bool, what string) string {
+	if met {
+		return "pass"
+	}
+	r.misses = append(r.misses, what)
+	return "MISS"
+}
+
+func (r *report) print(w io.Writer) {
+	fmt.Fprintf(w, "\n%s/%s, %d CPUs, %s; CPU time (user and system), median of %d interleaved rounds\n\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), r.rounds)
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "operation\tprogram\tCPU s\tMB/s\tpeak MB\tratio\ttarget\t")
+	for _, res := range r.results {
+		for _, line := range r.rows(res) {
+			fmt.Fprintln(table, strings.Join([]string{line.operation, line.program, line.cpu, line.rate, line.peak, line.ratio, line.target, line.verdict}, "\t"))
+		}
+	}
+	table.Flush()
+	if floor := r.floor(); floor < math.MaxInt64 {
+		fmt.Fprintf(w, "\nno peak can be below that of the driver, here %d MB\n", floor>>20)
+	}
+	for _, name := range r.tools.missing {
+		fmt.Fprintf(w, "left out: %s is not installed\n", name)
+	}
+	for _, part := range r.tools.broken {
+		fmt.Fprintf(w, "left out: %s\n", part)
+	}
+}
+
+// floor returns the smallest peak that was seen: the driver's own.
+func (r *report) floor() int64 {
+	floor := int64(math.MaxInt64)
+	for _, res := range r.results {
+		for _, t := range res.timings {
+			floor = min(floor, t.peak)
+		}
+	}
+	return floor
+}
+
+// rows makes the lines of one operation: the product, then the others.
+func (r *report) rows(res result) []row {
+	name := res.operation.name
+	if len(res.timings) == 0 {
+		return []row{{operation: name, program: "left out: the product's part does not build"}}
+	}
+	ours := res.timings[0]
+	rows := []row{r.line(name, ours, res.bytes)}
+	if target := res.operation.peak; target > 0 {
+		rows[0].target = fmt.Sprintf("peak <= %d MB", target>>20)
+		rows[0].verdict = r.judge(ours.peak <= target, fmt.Sprintf("%s: peak %d MB", name, ours.peak>>20))
+	}
+	for _, t := range res.timings[1:] {
+		rows = append(rows, r.compare(name, ours, t, res.bytes))
+	}
+	return append(rows, r.growth(res)...)
+}
+
+func (r *report) line(operation string, t timing, bytes int64) row {
+	return row{
+		operation: operation, program: t.program.name, cpu: fmt.Sprintf("%.3f", t.median.Seconds()),
+		rate: fmt.Sprintf("%.0f", float64(bytes)/1e6/max(t.median.Seconds(), 1e-4)), peak: fmt.Sprint(t.peak >> 20),
+	}
+}
+
+// compare makes the line of another program. A limit is shown as what the
+// product costs of it, a peer as how much faster the product is.
+func (r *report) compare(operation string, ours, other timing, bytes int64) row {
+	line := r.line("", other, bytes)
+	a, b := ours.median.Seconds(), max(other.median.Seconds(), 1e-4)
+	goal := other.program.target
+	what := operation + " against " + other.program.name
+	switch {
+	case goal.most > 0:
+		line.ratio, line.target = fmt.Sprintf("%.2f of it", a/b), fmt.Sprintf("<= %.2f", goal.most)
+		line.verdict = r.judge(a/b <= goal.most, what+" "+line.ratio)
+	case goal.least > 0:
+		line.ratio, line.target = fmt.Sprintf("%.1fx faster", b/a), fmt.Sprintf(">= %.1fx", goal.least)
+		line.verdict = r.judge(b/a >= goal.least, what+" "+line.ratio)
+	case b >= a:
+		line.ratio = fmt.Sprintf("%.1fx faster", b/a)
+	default:
+		line.ratio = fmt.Sprintf("%.2f of it", a/b)
+	}
+	return line
+}
+
+// growth compares an operation with the same on a fifth of the bytes.
+func (r *report) growth(res result) []row {
+	for _, smaller := range r.results {
+		if smaller.operation.name != res.operation.growth || len(smaller.timings) == 0 {
+			continue
+		}
+		grown := res.timings[0].median.Seconds() / smaller.timings[0].median.Seconds()
+		return []row{{
+			program: "growth from " + smaller.operation.corpus, ratio: fmt.Sprintf("%.2fx", grown), target: fmt.Sprintf("<= %.1fx", maxGrowth),
+			verdict: r.judge(grown <= maxGrowth, fmt.Sprintf("%s: %.2f times the CPU time of %s", res.operation.name, grown, smaller.operation.corpus)),
+		}}
+	}
+	return nil
+}
