@@ -1,0 +1,120 @@
+package openclaw
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/piformat"
+)
+
+const (
+	agentsName   = "agents"
+	sessionsName = "sessions"
+)
+
+// maxVersion is the newest transcript format that is rotated: the last of the
+// file era (research/real-runtimes.md section 4 has 4, in the database).
+const maxVersion = 3
+
+// Store is one state directory of OpenClaw. It is a [session.Store] and a
+// [session.Rotator]. It holds nothing open and may be used by several
+// goroutines at once.
+type Store struct {
+	root string
+	// step is called after each step of Rotate, with its name; an error ends
+	// the rotation there. Tests stop it so.
+	step func(name string) error
+}
+
+// Open returns the store of a state directory: the one that holds agents/.
+// Nothing is read yet.
+func Open(root string) *Store {
+	if absolute, err := filepath.Abs(root); err == nil {
+		root = absolute
+	}
+	return &Store{root: root, step: func(string) error { return nil }}
+}
+
+// Runtime implements [session.Store].
+func (s *Store) Runtime() string { return session.RuntimeOpenClaw }
+
+// Root implements [session.Store].
+func (s *Store) Root() string { return s.root }
+
+// Tail implements [session.Store]. A log that is shorter than it was when it
+// was listed is waited for, for a second: it is being rewritten.
+func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error) {
+	log, info, err := s.openLog(ctx, ref)
+	if err != nil {
+		return session.Tail{}, err
+	}
+	defer log.Close()
+	return piformat.Tail(ctx, log, info.Size(), info.ModTime())
+}
+
+// Scan implements [session.Store].
+func (s *Store) Scan(ctx context.Context, r io.Reader, o session.ScanOptions, emit func(*session.Message) error) (session.Scan, error) {
+	return piformat.Scan(ctx, r, o, emit)
+}
+
+// CountMessages returns the number of messages in a log, exactly.
+func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error) {
+	log, info, err := s.openLog(ctx, ref)
+	if err != nil {
+		return 0, err
+	}
+	defer log.Close()
+	return piformat.CountMessages(ctx, io.NewSectionReader(log, 0, info.Size()))
+}
+
+// rewriteWait is how often, and how long each time, a log is waited for that
+// is shorter than it was (research/real-runtimes.md section 3: retry after a
+// second).
+const (
+	rewriteTries = 4
+	rewriteWait  = 250 * time.Millisecond
+)
+
+// openLog opens a log that this store has listed.
+func (s *Store) openLog(ctx context.Context, ref session.Ref) (*os.File, os.FileInfo, error) {
+	if ref.Kind == session.KindDatabase {
+		return nil, nil, fmt.Errorf("read %s: a database: %w", ref.Path, session.ErrUnknownFormat)
+	}
+	d, name, err := s.directoryOf(ref.Path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer d.close()
+	log, err := d.open(name)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open log: %w", err)
+	}
+	info, err := log.Stat()
+	for try := 0; err == nil && info.Size() < ref.Bytes && try < rewriteTries; try++ {
+		if err = pause(ctx, rewriteWait); err == nil {
+			info, err = log.Stat()
+		}
+	}
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("look at log: %w", err), log.Close())
+	}
+	return log, info, nil
+}
+
+// pause waits, or returns the error of a context that ends earlier.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

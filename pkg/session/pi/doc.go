@@ -1,0 +1,16 @@
+// Package pi finds, reads and rotates the sessions of the pi coding agent.
+//
+//	~/.pi/agent/sessions/--<working directory, / as ->--/<time>_<uuid>.jsonl
+//
+// There is no index: pi starts a new file unless it is told to continue, and
+// "pi -c" continues the file of the directory that was written last and has a
+// header. An agent here is such a directory. Records: package piformat.
+//
+// pi appends with one open, write and close for each record and takes no lock,
+// so a session is busy by what its log shows ([Store.Busy]). A log that is
+// renamed while pi runs is made again without its header, and a log without a
+// header is overwritten when it is opened by name; so a rotation happens only
+// when nobody has the file open and the last turn is answered, and it leaves
+// nothing that ends in .jsonl behind (research/formats.md section 3,
+// research/real-runtimes.md section 5, pi-1 to pi-5).
+package pi

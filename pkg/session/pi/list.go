@@ -1,0 +1,198 @@
+package pi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/piformat"
+)
+
+// List implements [session.Store]. The sessions of a directory come together,
+// in the order of their file names, which begin with a time; what could not be
+// used is a notice. Of every log the header is read.
+func (s *Store) List(ctx context.Context) (session.Listing, error) {
+	root, err := os.OpenRoot(s.base)
+	if err != nil {
+		return session.Listing{}, fmt.Errorf("open store: %w", err)
+	}
+	defer root.Close()
+	found, err := names(root)
+	if err != nil {
+		return session.Listing{}, fmt.Errorf("list %s: %w", s.base, err)
+	}
+	slices.Sort(found)
+	l := &lister{store: s, root: root, now: time.Now()}
+	for _, name := range append([]string{"."}, found...) {
+		if err := ctx.Err(); err != nil {
+			return session.Listing{}, err
+		}
+		l.directory(name)
+	}
+	return l.listing, nil
+}
+
+// lister collects the sessions of one store.
+type lister struct {
+	store   *Store
+	root    *os.Root
+	now     time.Time
+	listing session.Listing
+}
+
+func (l *lister) notice(path, format string, args ...any) {
+	l.listing.Notices = append(l.listing.Notices, session.Notice{Path: path, Message: fmt.Sprintf(format, args...)})
+}
+
+// directory lists one directory, if that is what the name is.
+func (l *lister) directory(name string) {
+	if strings.HasPrefix(name, ".") && name != "." {
+		return
+	}
+	path := filepath.Join(l.store.base, name)
+	info, err := l.root.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err == nil && !info.IsDir() {
+		return // a file of the sessions directory itself
+	}
+	var d *directory
+	if err == nil {
+		d, err = l.store.openDirectory(l.root, name)
+	}
+	if err != nil {
+		l.notice(path, "skipped: %v", err)
+		return
+	}
+	defer d.close()
+	found, err := names(d.root)
+	if err != nil {
+		l.notice(path, "skipped: %v", err)
+		return
+	}
+	slices.Sort(found)
+	l.logs(d, found)
+}
+
+// logs lists the logs of a directory and marks the one that pi would continue.
+func (l *lister) logs(d *directory, found []string) {
+	primary := -1
+	for _, name := range found {
+		n, ok, odd := parseName(name)
+		if odd {
+			l.notice(d.at(name), "skipped: not a name that is safe in a path")
+		}
+		if !ok {
+			continue
+		}
+		ref, continued, ok := l.log(d, n)
+		if !ok {
+			continue
+		}
+		if i := len(l.listing.Refs); continued && (primary < 0 || !ref.ModTime.Before(l.listing.Refs[primary].ModTime)) {
+			primary = i
+		}
+		l.listing.Refs = append(l.listing.Refs, ref)
+	}
+	if primary >= 0 {
+		l.listing.Refs[primary].Primary = true
+	}
+}
+
+// log makes the ref of one log. continued says whether `pi -c` would take it.
+func (l *lister) log(d *directory, n logName) (ref session.Ref, continued, ok bool) {
+	path := d.at(n.name)
+	info, err := d.stat(n.name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return session.Ref{}, false, false // gone since the directory was read
+	}
+	if err == nil {
+		if reason := unusable(info); reason != "" {
+			err = errors.New(reason)
+		}
+	}
+	var h head
+	if err == nil {
+		h, err = d.readHead(n.name)
+	}
+	if err != nil {
+		l.notice(path, "skipped: %v", err)
+		return session.Ref{}, false, false
+	}
+	ref = session.Ref{
+		Runtime: session.RuntimePi, Agent: d.agent, ID: session.CleanID(n.id()), Store: l.store.root,
+		Path: path, Kind: session.KindLive, Bytes: info.Size(), ModTime: info.ModTime(),
+	}
+	if h.found {
+		ref.ID = session.CleanID(h.ID)
+	}
+	l.judge(&ref, n, h, info)
+	return ref, h.continued && !n.rotated, true
+}
+
+// judge sets kind and state.
+func (l *lister) judge(ref *session.Ref, n logName, h head, info os.FileInfo) {
+	ref.State = session.StateIdle
+	var busy *session.BusyError
+	switch {
+	case n.rotated:
+		ref.Kind = session.KindReset
+		ref.State, ref.Reason = session.StateUnsupported, "a rotated log: it is kept until nobody can write it any more"
+		return
+	case h.found && h.Version > maxVersion:
+		ref.State, ref.Reason = session.StateUnsupported, newer(h.Version)
+	case errors.As(session.CheckQuiet(ref.Path, info, l.now, session.RecentChange), &busy):
+		ref.State, ref.Reason = session.StateBusy, busy.Reason
+	}
+	if h.found {
+		return
+	}
+	ref.Kind = session.KindOrphan
+	if info.Size() > 0 {
+		l.notice(ref.Path, "no session header: a fragment, or no session; pi never continues it and overwrites it when it is opened by name")
+	}
+}
+
+func newer(version int) string {
+	return fmt.Sprintf("its format has version %d, this tool knows up to %d", version, maxVersion)
+}
+
+// head is what the first records of a log say.
+type head struct {
+	piformat.Header
+	found bool
+	// continued says whether `pi -c` takes the log for a session: a header on
+	// the first line, within the first 512 bytes (research/formats.md
+	// section 3).
+	continued bool
+}
+
+func (d *directory) readHead(name string) (head, error) {
+	const looked = 512
+	f, err := d.open(name)
+	if err != nil {
+		return head{}, err
+	}
+	defer f.Close()
+	start := make([]byte, looked)
+	n, err := f.ReadAt(start, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return head{}, err
+	}
+	var h head
+	if h.Header, h.found, err = piformat.ReadHeader(f); err != nil {
+		return head{}, err
+	}
+	h.continued = h.found && h.Line == 1 && (n < looked || bytes.IndexByte(start, '\n') >= 0)
+	return h, nil
+}
