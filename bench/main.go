@@ -74,7 +74,9 @@ func run(o options) error {
 		}
 		results.add(r)
 	}
-	results.print(os.Stdout)
+	if _, err := os.Stdout.Write(results.table()); err != nil {
+		return err
+	}
 	if len(tools.broken) > 0 {
 		return errors.New("a part of the product does not build")
 	}

@@ -1,13 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
-	"io"
 	"math"
 	"runtime"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/sessctl/sessctl/bench/corpus"
@@ -71,24 +70,43 @@ func (r *report) judge(met bool, what string) string {
 	return "MISS"
 }
 
-func (r *report) print(w io.Writer) {
-	fmt.Fprintf(w, "\n%s/%s, %d CPUs, %s; CPU time (user and system), median of %d interleaved rounds\n\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), r.rounds)
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "operation\tprogram\tCPU s\tMB/s\tpeak MB\tratio\ttarget\t")
+// table returns the table, and what was left out of it.
+func (r *report) table() []byte {
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "\n%s/%s, %d CPUs, %s; CPU time (user and system), median of %d interleaved rounds\n\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), r.rounds)
+	rows := [][]string{{"operation", "program", "CPU s", "MB/s", "peak MB", "ratio", "target", ""}}
 	for _, res := range r.results {
 		for _, line := range r.rows(res) {
-			fmt.Fprintln(table, strings.Join([]string{line.operation, line.program, line.cpu, line.rate, line.peak, line.ratio, line.target, line.verdict}, "\t"))
+			rows = append(rows, []string{line.operation, line.program, line.cpu, line.rate, line.peak, line.ratio, line.target, line.verdict})
 		}
 	}
-	table.Flush()
+	appendTable(&out, rows)
 	if floor := r.floor(); floor < math.MaxInt64 {
-		fmt.Fprintf(w, "\nno peak can be below that of the driver, here %d MB\n", floor>>20)
+		fmt.Fprintf(&out, "\nno peak can be below that of the driver, here %d MB\n", floor>>20)
 	}
 	for _, name := range r.tools.missing {
-		fmt.Fprintf(w, "left out: %s is not installed\n", name)
+		fmt.Fprintf(&out, "left out: %s is not installed\n", name)
 	}
 	for _, part := range r.tools.broken {
-		fmt.Fprintf(w, "left out: %s\n", part)
+		fmt.Fprintf(&out, "left out: %s\n", part)
+	}
+	return out.Bytes()
+}
+
+// appendTable appends rows with their columns below each other.
+func appendTable(out *bytes.Buffer, rows [][]string) {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], len(cell))
+		}
+	}
+	for _, row := range rows {
+		line := ""
+		for i, cell := range row {
+			line += fmt.Sprintf("%-*s  ", widths[i], cell)
+		}
+		out.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 }
 
