@@ -144,11 +144,11 @@ func (r *Repeats) Repeated(ordinal int, m *Message, raw []byte) bool {
 	if !r.tree.forked || ordinal >= r.tree.count {
 		return false
 	}
-	return r.copied(int32(ordinal), raw) || r.saidElsewhere(int32(ordinal), m)
+	node := r.tree.node(int32(ordinal))
+	return r.copied(node, raw) || r.saidElsewhere(node, int32(ordinal), m)
 }
 
-func (r *Repeats) copied(ordinal int32, raw []byte) bool {
-	node := r.tree.node(ordinal)
+func (r *Repeats) copied(node int32, raw []byte) bool {
 	if _, ok := r.tree.repeated[node]; !ok {
 		return false
 	}
@@ -158,9 +158,9 @@ func (r *Repeats) copied(ordinal int32, raw []byte) bool {
 	return seen
 }
 
-func (r *Repeats) saidElsewhere(ordinal int32, m *Message) bool {
+func (r *Repeats) saidElsewhere(node, ordinal int32, m *Message) bool {
 	abandoned := m.Branch == Abandoned
-	remember := !abandoned && ordinal > r.tree.parting && ordinal < r.tree.firstFork
+	remember := !abandoned && node > r.tree.parting && ordinal < r.tree.firstFork
 	if !abandoned && !remember {
 		return false
 	}

@@ -154,11 +154,18 @@ func (m *Message) silent() bool {
 		if !p.said() {
 			continue
 		}
-		text := string(bytes.TrimSpace(p.Text))
-		if p.Kind != PartText || (text != "NO_REPLY" && text != "HEARTBEAT_OK" && text != "") {
+		if p.Kind != PartText || !silentText(bytes.TrimSpace(p.Text)) {
 			return false
 		}
 		silent = true
 	}
 	return silent
+}
+
+func silentText(text []byte) bool {
+	switch string(text) {
+	case "NO_REPLY", "HEARTBEAT_OK", "":
+		return true
+	}
+	return false
 }

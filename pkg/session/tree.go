@@ -107,16 +107,16 @@ func (b *TreeBuilder) follows(e TreeEntry) bool {
 
 // start begins a new run and reports whether the entry repeats an earlier one.
 func (b *TreeBuilder) start(e TreeEntry, ordinal int32) bool {
+	if ordinal > 0 {
+		b.tree.firstFork = min(b.tree.firstFork, ordinal)
+	}
 	if same, ok := b.find(e.ID); ok {
 		b.repeat(same, ordinal)
 		return true
 	}
 	parent := b.parent(e, ordinal)
-	if ordinal > 0 {
-		b.tree.firstFork = min(b.tree.firstFork, ordinal)
-		if parent != missingParent {
-			b.tree.parting = min(b.tree.parting, parent)
-		}
+	if ordinal > 0 && parent != missingParent {
+		b.tree.parting = min(b.tree.parting, parent)
 	}
 	b.tree.runs = append(b.tree.runs, run{first: ordinal, count: 1, parent: parent, same: -1})
 	return false
@@ -206,7 +206,7 @@ func (b *TreeBuilder) Tree() *Tree {
 	t.count = b.count
 	t.resolve()
 	for _, s := range b.said {
-		if t.Branch(int(s.ordinal)) == Active {
+		if t.node(s.ordinal) > t.parting && t.Branch(int(s.ordinal)) == Active {
 			t.said = append(t.said, s.hash)
 		}
 	}

@@ -48,6 +48,12 @@ func (k kind) says() bool {
 	return k == message || k == compaction || k == branchSummary || k == customMessage
 }
 
+// ours reports whether the record tells that the file is of this format. Other
+// runtimes, too, have records named "compaction".
+func (e *entry) ours() bool {
+	return e.kind == header || e.kind == message || (e.kind != unknown && len(e.id) > 0)
+}
+
 // entry is one decoded record. Its slices are valid until the next decode.
 type entry struct {
 	kind       kind

@@ -28,22 +28,23 @@ const maxUnknown = 64
 // An error of emit ends the scan and is returned as it is. Scan returns an
 // error that wraps [session.ErrUnknownFormat] if the file has text but no
 // record of this format; a file without any text has no messages and is no
-// error.
+// error. With an error the result says what was seen until then, and has no
+// tree.
 func Scan(ctx context.Context, r io.Reader, o session.ScanOptions, emit func(*session.Message) error) (session.Scan, error) {
 	s := newScanner(o, emit)
 	opening := &openingReader{source: r}
 	counts, err := jsonl.Scan(ctx, opening, jsonl.Options{}, s.record)
+	s.result.Counts = counts
 	switch {
 	case s.failed != nil:
-		return session.Scan{}, s.failed
+		return s.result, s.failed
 	case errors.Is(err, jsonl.ErrUTF16):
-		return session.Scan{}, fmt.Errorf("%w: %w", session.ErrUnknownFormat, err)
+		return s.result, fmt.Errorf("%w: %w", session.ErrUnknownFormat, err)
 	case err != nil:
-		return session.Scan{}, fmt.Errorf("scan log: %w", err)
+		return s.result, fmt.Errorf("scan log: %w", err)
 	}
-	s.result.Counts = counts
 	if err := s.recognised(opening.text); err != nil {
-		return session.Scan{}, err
+		return s.result, err
 	}
 	if s.tree == nil {
 		s.tree = s.builder.Tree()
@@ -93,10 +94,10 @@ func (s *scanner) record(r *jsonl.Record) error {
 	case unknown:
 		s.countUnknown("", s.entry.name)
 	}
-	node := s.link()
-	if s.entry.kind != unknown {
+	if s.entry.ours() {
 		s.known++
 	}
+	node := s.link()
 	if !s.entry.kind.says() {
 		return nil
 	}

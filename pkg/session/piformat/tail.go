@@ -29,12 +29,23 @@ const tailBlock = 64 << 10
 // The last activity is the time of the last record that has one, but never
 // later than modTime. A parent is the nearest entry before its child that has
 // the id.
+//
+// Tail returns an error that wraps [session.ErrUnknownFormat] if there is text
+// but no record of this format, and io.ErrUnexpectedEOF, wrapped, if the log
+// became shorter while it was read.
 func Tail(ctx context.Context, r io.ReaderAt, size int64, modTime time.Time) (session.Tail, error) {
 	t := &tailReader{log: r, size: size, offset: size}
 	t.thinking = true
 	t.walk.any = true
-	if err := t.read(ctx); err != nil {
+	err := t.read(ctx)
+	if errors.Is(err, jsonl.ErrUTF16) {
+		return session.Tail{}, fmt.Errorf("%w: %w", session.ErrUnknownFormat, err)
+	}
+	if err != nil {
 		return session.Tail{}, fmt.Errorf("read the end of the log: %w", err)
+	}
+	if t.strange() {
+		return session.Tail{}, fmt.Errorf("%w: none of the last %d lines is a record of pi or OpenClaw", session.ErrUnknownFormat, t.lines)
 	}
 	if err := t.keptByIndex(ctx); err != nil {
 		return session.Tail{}, fmt.Errorf("read what the compaction kept: %w", err)
@@ -56,7 +67,9 @@ type tailReader struct {
 	turn     bool  // whether the last turn is answered is known
 	lastTime int64 // epoch milliseconds, 0 before it is known
 	messages int   // records of type message seen
+	known    int   // records of this format seen
 	lines    int   // with text, so far
+	pending  bool  // the last line looks like a record that is still being written
 }
 
 func (t *tailReader) read(ctx context.Context) error {
@@ -83,7 +96,22 @@ func (t *tailReader) read(ctx context.Context) error {
 
 // enough reports whether nothing further back matters.
 func (t *tailReader) enough() bool {
-	return t.settled() && t.size > tailBlock && t.size-t.offset >= tailBlock
+	seen := t.size - t.offset
+	return t.settled() && t.size > tailBlock && seen >= tailBlock ||
+		t.known == 0 && t.lines >= strangeLines && seen >= strangeBytes
+}
+
+// A file of which so many lines and bytes at the end are no records of this
+// format is not a session.
+const (
+	strangeLines = 16
+	strangeBytes = 1 << 20
+)
+
+// strange reports whether the file has text but is not of this format.
+func (t *tailReader) strange() bool {
+	onlyPending := t.lines == 1 && t.pending
+	return t.known == 0 && t.lines > 0 && !onlyPending
 }
 
 // settled reports whether messages are only counted from here on.
@@ -110,7 +138,10 @@ func (t *tailReader) line(ctx context.Context, line jsonl.Line) error {
 	if err != nil && !errors.Is(err, jsonl.ErrUTF16) {
 		return err
 	}
-	t.result.Torn = t.result.Torn || (t.lines == 1 && !line.Complete && counts.Torn)
+	if t.lines == 1 && !line.Complete && counts.Torn {
+		t.result.Torn = true
+		t.pending = bytes.HasPrefix(bytes.TrimLeft(line.Raw, "\x00\t\r "), []byte("{"))
+	}
 	for i := len(records) - 1; i >= 0; i-- {
 		if err := t.record(records[i]); err != nil {
 			return err
@@ -130,6 +161,9 @@ func (t *tailReader) record(raw []byte) error {
 	}
 	if err := t.decode(raw); err != nil {
 		return err
+	}
+	if t.entry.ours() {
+		t.known++
 	}
 	if t.entry.kind == message {
 		t.messages++

@@ -1,0 +1,62 @@
+package piformat
+
+import (
+	"bytes"
+	"context"
+	"testing"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+func BenchmarkScan(b *testing.B) {
+	log := readSample(b, "pi/large-session.jsonl")
+	var text []byte
+	run := func(b *testing.B, o session.ScanOptions, use func(*session.Message)) {
+		b.SetBytes(int64(len(log)))
+		b.ReportAllocs()
+		for b.Loop() {
+			_, err := Scan(context.Background(), bytes.NewReader(log), o, func(m *session.Message) error {
+				use(m)
+				return nil
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.Run("only", func(b *testing.B) { run(b, session.ScanOptions{}, func(*session.Message) {}) })
+	b.Run("text", func(b *testing.B) {
+		run(b, session.ScanOptions{}, func(m *session.Message) { text = m.AppendText(text[:0]) })
+	})
+	b.Run("clean text", func(b *testing.B) {
+		var clean []byte
+		run(b, session.ScanOptions{}, func(m *session.Message) {
+			if m.Embeddable() {
+				text = m.AppendText(text[:0])
+				clean, _ = session.AppendClean(clean[:0], text)
+			}
+		})
+	})
+}
+
+func BenchmarkTail(b *testing.B) {
+	log := readSample(b, "pi/large-session.jsonl")
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Tail(context.Background(), bytes.NewReader(log), int64(len(log)), time.Time{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkCountMessages(b *testing.B) {
+	log := readSample(b, "pi/large-session.jsonl")
+	b.SetBytes(int64(len(log)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if n, err := CountMessages(context.Background(), bytes.NewReader(log)); err != nil || n != 914 {
+			b.Fatal(n, err)
+		}
+	}
+}

@@ -1,0 +1,355 @@
+package piformat
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/big"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// The oracle reads a log with encoding/json, maps and copies, and none of the
+// package's code. It is slow and does not salvage broken lines.
+
+// said is a message as plain values.
+type said struct {
+	Ordinal, Line  int
+	Offset, Length int64
+	ID             string
+	Role, Branch   string
+	Time           int64
+	Inferred       bool
+	Parts          []saidPart
+	Text           string
+
+	ToolName, CallID, StopReason, Error string
+	Provider, Model, Custom             string
+	IsError, OutOfContext               bool
+	Exit                                string
+	Usage                               string
+}
+
+type saidPart struct {
+	Kind               session.PartKind
+	Text, Name, CallID string
+	Size               int64
+}
+
+// saidOf copies a message.
+func saidOf(m *session.Message) said {
+	s := said{
+		Ordinal: m.Ordinal, Line: m.Line, Offset: m.Offset, Length: m.Length, ID: string(m.ID),
+		Role: m.Role.String(), Branch: m.Branch.String(), Time: m.Time, Inferred: m.TimeInferred,
+		Text:     string(m.AppendText(nil)),
+		ToolName: string(m.ToolName), CallID: string(m.CallID), StopReason: string(m.StopReason), Error: string(m.ErrorText),
+		Provider: string(m.Provider), Model: string(m.Model), Custom: string(m.CustomType),
+		IsError: m.IsError, OutOfContext: m.OutOfContext,
+	}
+	for _, p := range m.Parts {
+		s.Parts = append(s.Parts, saidPart{p.Kind, string(p.Text), string(p.Name), string(p.CallID), p.Size})
+	}
+	if m.HasExit {
+		s.Exit = strconv.Itoa(m.ExitCode)
+	}
+	if m.HasUsage {
+		s.Usage = usageText(m.Usage.Input, m.Usage.Output, m.Usage.CacheRead, m.Usage.CacheWrite, m.Usage.Total)
+	}
+	return s
+}
+
+func usageText(n ...int64) string {
+	var b strings.Builder
+	for _, v := range n {
+		b.WriteString(strconv.FormatInt(v, 10) + " ")
+	}
+	return b.String()
+}
+
+type object map[string]json.RawMessage
+
+func objectOf(raw []byte) object {
+	var o object
+	if json.Unmarshal(raw, &o) != nil {
+		return nil
+	}
+	return o
+}
+
+func (o object) text(key string) string {
+	var s *string
+	if json.Unmarshal(o[key], &s) != nil || s == nil {
+		return ""
+	}
+	return *s
+}
+
+func (o object) name(key string) string {
+	if n := strings.TrimSpace(string(o[key])); n != "" && strings.ContainsAny(n[:1], "-0123456789") {
+		return n
+	}
+	return o.text(key)
+}
+
+func (o object) integer(key string) (int64, bool) {
+	text := string(o[key])
+	if s := o.text(key); s != "" && json.Valid([]byte(s)) && strings.ContainsAny(s[:1], "-0123456789") &&
+		!strings.ContainsAny(s, " \t\r\n") {
+		text = s
+	}
+	r, ok := new(big.Rat).SetString(text)
+	if !ok || text == "" || !r.IsInt() || !r.Num().IsInt64() {
+		return 0, false
+	}
+	return r.Num().Int64(), true
+}
+
+func (o object) tokens(key string) int64 {
+	n, _ := o.integer(key)
+	return max(n, 0)
+}
+
+func (o object) flag(key string) bool { return string(o[key]) == "true" }
+
+func (o object) null(key string) bool { return string(o[key]) == "null" }
+
+// naiveRecord is one record of a log.
+type naiveRecord struct {
+	object
+	line           int
+	offset, length int64
+	raw            string
+	kind           string // "" for what is not known
+	id             string
+	message        *said
+	node           int // among the records with an id, -1 without
+}
+
+// naiveRead returns the records of a log that has no line to salvage.
+func naiveRead(log []byte, thinking bool) []*naiveRecord {
+	var records []*naiveRecord
+	var offset, previous int64
+	for number, line := range bytes.SplitAfter(log, []byte("\n")) {
+		text, skipped := line, int64(0)
+		if number == 0 {
+			text = bytes.TrimPrefix(text, []byte("\xEF\xBB\xBF"))
+		}
+		skipped = int64(len(line) - len(text))
+		trimmed := bytes.TrimLeft(text, "\x00\t\r\n ")
+		skipped += int64(len(text) - len(trimmed))
+		trimmed = bytes.TrimRight(trimmed, "\x00\t\r\n ")
+		if o := objectOf(trimmed); o != nil && json.Valid(trimmed) {
+			r := &naiveRecord{object: o, line: number + 1, offset: offset + skipped, length: int64(len(trimmed)), raw: string(trimmed), node: -1}
+			r.read(thinking, &previous)
+			records = append(records, r)
+		}
+		offset += int64(len(line))
+	}
+	naiveNumber(records)
+	return records
+}
+
+// naiveNumber numbers messages and entries.
+func naiveNumber(records []*naiveRecord) {
+	messages, entries := 0, 0
+	for _, r := range records {
+		if r.id != "" && r.kind != "session" {
+			r.node = entries
+			entries++
+		}
+		if r.message != nil {
+			r.message.Ordinal = messages
+			messages++
+		}
+	}
+}
+
+var naiveKinds = map[string]bool{
+	"session": true, "message": true, "compaction": true, "branch_summary": true, "custom_message": true, "reset": true,
+	"model_change": true, "thinking_level_change": true, "label": true, "session_info": true, "custom": true,
+}
+
+func (r *naiveRecord) read(thinking bool, previous *int64) {
+	r.id = r.name("id")
+	if t := r.text("type"); naiveKinds[t] {
+		r.kind = t
+	}
+	m := &said{Line: r.line, Offset: r.offset, Length: r.length, ID: r.id, Branch: "active"}
+	var times []json.RawMessage
+	switch r.kind {
+	case "session":
+		if r.id == "" {
+			r.kind = ""
+		}
+	case "message":
+		body := objectOf(r.object["message"])
+		if body == nil {
+			r.kind = ""
+			break
+		}
+		times = append(times, body["timestamp"])
+		m.readBody(body, thinking)
+		if m.Custom == "" {
+			m.Custom = r.text("customType")
+		}
+		r.message = m
+	case "compaction", "branch_summary":
+		m.Role = "summary"
+		m.addText(r.text("summary"))
+		r.message = m
+	case "custom_message":
+		m.Role, m.Custom = "injected", r.text("customType")
+		m.readContent(r.object["content"], thinking)
+		r.message = m
+	}
+	m.Time, m.Inferred = *previous, true
+	for _, raw := range append(times, r.object["timestamp"]) {
+		if ms, naive, ok := naiveTime(raw); ok {
+			m.Time, m.Inferred = ms, naive
+			break
+		}
+	}
+	*previous = m.Time
+	m.Text = m.naiveText()
+}
+
+func (m *said) readBody(o object, thinking bool) {
+	m.CallID, m.ToolName = o.name("toolCallId"), o.text("toolName")
+	m.IsError, m.OutOfContext = o.flag("isError"), o.flag("excludeFromContext")
+	m.StopReason, m.Error = o.text("stopReason"), o.text("errorMessage")
+	m.Provider, m.Model, m.Custom = o.text("provider"), o.text("model"), o.text("customType")
+	if u := objectOf(o["usage"]); u != nil {
+		m.Usage = usageText(u.tokens("input"), u.tokens("output"), u.tokens("cacheRead"), u.tokens("cacheWrite"), u.tokens("totalTokens"))
+	}
+	for _, holder := range []object{o, objectOf(o["details"])} {
+		if code, ok := holder.integer("exitCode"); ok && m.Exit == "" {
+			m.Exit = strconv.FormatInt(code, 10)
+		}
+	}
+	m.readContent(o["content"], thinking)
+	switch role := o.text("role"); role {
+	case "user", "system":
+		m.Role = role
+	case "assistant":
+		m.Role, m.IsError = role, m.StopReason == "error"
+		if m.Provider == "openclaw" && (m.Model == "delivery-mirror" || m.Model == "gateway-injected") {
+			m.Role = "injected"
+		}
+	case "toolResult":
+		m.Role = "tool_result"
+	case "bashExecution":
+		m.Role = "shell"
+		m.Parts = append(m.Parts, saidPart{Kind: session.PartCommand, Text: o.text("command")})
+		m.addText(o.text("output"))
+	case "custom", "hookMessage":
+		m.Role = "injected"
+	case "branchSummary", "compactionSummary":
+		m.Role = "summary"
+		m.addText(o.text("summary"))
+	default:
+		m.Role = "injected"
+		if m.Custom == "" {
+			m.Custom = "role " + role
+		}
+	}
+}
+
+func (m *said) addText(text string) {
+	if text != "" {
+		m.Parts = append(m.Parts, saidPart{Kind: session.PartText, Text: text})
+	}
+}
+
+func (m *said) readContent(raw json.RawMessage, thinking bool) {
+	var elements []json.RawMessage
+	if json.Unmarshal(raw, &elements) != nil {
+		elements = []json.RawMessage{raw}
+	}
+	for _, e := range elements {
+		var s *string
+		if json.Unmarshal(e, &s) == nil && s != nil {
+			m.addText(*s)
+			continue
+		}
+		if o := objectOf(e); o != nil {
+			m.readBlock(o, thinking)
+		}
+	}
+}
+
+func (m *said) readBlock(o object, thinking bool) {
+	switch o.text("type") {
+	case "toolCall":
+		args := string(o["arguments"])
+		if args == "null" {
+			args = ""
+		}
+		m.Parts = append(m.Parts, saidPart{Kind: session.PartToolCall, Name: o.text("name"), CallID: o.name("id"), Text: args})
+	case "image":
+		m.Parts = append(m.Parts, saidPart{Kind: session.PartImage, Size: max(int64(len(o["data"]))-2, 0)})
+	case "thinking":
+		if text := o.text("thinking"); text != "" && thinking {
+			m.Parts = append(m.Parts, saidPart{Kind: session.PartThinking, Text: text})
+		}
+	default:
+		m.addText(o.text("text"))
+	}
+}
+
+func (m *said) naiveText() string {
+	var lines []string
+	oneLine := strings.NewReplacer("\n", `\n`, "\r", `\r`)
+	for _, p := range m.Parts {
+		switch {
+		case p.Kind == session.PartText && p.Text != "":
+			lines = append(lines, p.Text)
+		case p.Kind == session.PartCommand && p.Text != "":
+			lines = append(lines, "$ "+p.Text)
+		case p.Kind == session.PartToolCall && p.Name+p.Text != "":
+			lines = append(lines, "[tool call] "+oneLine.Replace(p.Name)+" "+oneLine.Replace(p.Text))
+		}
+	}
+	text := strings.Join(lines, "\n")
+	if m.Role == "shell" && m.Exit != "" {
+		text += "\n[exit code " + m.Exit + "]"
+	}
+	return strings.TrimSpace(text)
+}
+
+var naiveLayouts = map[bool][]string{
+	false: {time.RFC3339Nano, "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05Z07", "2006-01-02T15:04Z07:00",
+		"2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05Z0700", "2006-01-02 15:04:05Z07", "2006-01-02 15:04Z07:00"},
+	true: {"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04"},
+}
+
+func naiveTime(raw json.RawMessage) (ms int64, naive, ok bool) {
+	text := string(raw)
+	var s *string
+	if json.Unmarshal(raw, &s) == nil && s != nil {
+		text = *s
+		for naive, layouts := range naiveLayouts {
+			for _, layout := range layouts {
+				if t, err := time.Parse(layout, text); err == nil {
+					ms = t.UnixMilli()
+					return ms, naive, ms >= earliest && ms < latest
+				}
+			}
+		}
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || f < 0 {
+		return 0, false, false
+	}
+	switch {
+	case f < 1e11:
+		f *= 1000
+	case f < 1e14:
+	case f < 1e17:
+		f /= 1000
+	default:
+		f /= 1e6
+	}
+	return int64(f), false, int64(f) >= earliest && f < latest
+}
