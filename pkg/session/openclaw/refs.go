@@ -10,6 +10,16 @@ import (
 
 // tell makes notices of what is wrong in a directory.
 func (l *lister) tell(v *view) {
+	if v.fileEra {
+		l.tellIndex(v)
+	}
+	for _, name := range v.all.odd {
+		l.notice(v.at(name), "", "skipped: not a name that the runtime gives a session")
+	}
+}
+
+// tellIndex says what is wrong with the index.
+func (l *lister) tellIndex(v *view) {
 	path := v.at(indexName)
 	switch {
 	case errors.Is(v.indexErr, fs.ErrNotExist):
@@ -21,15 +31,13 @@ func (l *lister) tell(v *view) {
 	case v.index.unchangeable != "":
 		l.notice(path, "its sessions are read, not changed", "%s", v.index.unchangeable)
 	}
-	if v.index != nil {
-		for _, e := range v.index.entries {
-			if e.problem != "" {
-				l.notice(path, "", "entry %q skipped: %s", e.key, e.problem)
-			}
-		}
+	if v.index == nil {
+		return
 	}
-	for _, name := range v.all.odd {
-		l.notice(v.at(name), "", "skipped: not a name that the runtime gives a session")
+	for _, e := range v.index.entries {
+		if e.problem != "" {
+			l.notice(path, "", "entry %q skipped: %s", e.key, e.problem)
+		}
 	}
 }
 

@@ -24,6 +24,9 @@ type view struct {
 	frozen string
 	// indexErr is why there is no index.
 	indexErr error
+	// fileEra is false where a database has taken the place of the files, or
+	// may have.
+	fileEra bool
 }
 
 // look reads names and index. frozen is what is known already about why
@@ -34,7 +37,7 @@ func (d *directory) look(ctx context.Context, frozen string) (*view, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", d.path, err)
 	}
-	v := &view{directory: d, all: sortLogs(names), frozen: frozen}
+	v := &view{directory: d, all: sortLogs(names), frozen: frozen, fileEra: frozen == ""}
 	v.index, v.indexErr = d.readIndex(ctx)
 	switch {
 	case ctx.Err() != nil:
@@ -46,7 +49,7 @@ func (d *directory) look(ctx context.Context, frozen string) (*view, error) {
 	default:
 		v.freeze(v.index.unchangeable)
 		v.owners = ownersOf(v.index, v.all, d.agent)
-		if frozen == "" {
+		if v.fileEra {
 			v.main = v.index.mainOf(d.agent)
 		}
 	}
