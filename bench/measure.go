@@ -2,9 +2,12 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -62,8 +65,12 @@ func (d *driver) measure(op operation) (result, error) {
 	if err := d.check(programs, c); err != nil {
 		return result{}, err
 	}
+	rounds := d.options.rounds
+	if op.rounds > 0 {
+		rounds = min(rounds, op.rounds)
+	}
 	samples := make([][]sample, len(programs))
-	for round := range d.options.rounds {
+	for round := range rounds {
 		fmt.Fprintf(os.Stderr, " %d", round+1)
 		for i, p := range programs {
 			s, err := d.run(p, c, p.arguments)
@@ -119,14 +126,65 @@ func firstWords(answer, other string) string {
 
 // run runs a program once.
 func (d *driver) run(p program, c corpus.Corpus, arguments func(*tools, corpus.Corpus) []string) (sample, error) {
+	home := c.Home
+	if p.fresh {
+		scratch, err := d.copyOf(c)
+		if err != nil {
+			return sample{}, err
+		}
+		defer os.RemoveAll(scratch)
+		home = scratch
+	}
 	cmd := exec.Command(d.tools.paths[p.tool], arguments(d.tools, c)...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	cmd.Dir = c.Home
-	cmd.Env = []string{"HOME=" + c.Home, "PATH=" + os.Getenv("PATH"), "LC_ALL=C", "NO_COLOR=1"}
+	cmd.Dir = home
+	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "LC_ALL=C", "NO_COLOR=1"}
 	if err := cmd.Run(); err != nil {
 		return sample{}, fmt.Errorf("run %s: %w: %s", p.name, err, errs.Bytes())
 	}
 	state := cmd.ProcessState
 	return sample{cpu: state.UserTime() + state.SystemTime(), peak: peakMemory(state), out: out.Bytes()}, nil
+}
+
+// copyOf copies a corpus' logs, times too, to a home that may be changed.
+func (d *driver) copyOf(c corpus.Corpus) (string, error) {
+	home, err := os.MkdirTemp(d.options.dir, "home-")
+	if err != nil {
+		return "", err
+	}
+	for _, l := range c.Logs {
+		inside, err := filepath.Rel(c.Home, l.Path)
+		if err != nil {
+			return "", err
+		}
+		if err := copyFile(l.Path, filepath.Join(home, inside)); err != nil {
+			return "", err
+		}
+	}
+	return home, nil
+}
+
+func copyFile(from, to string) error {
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	source, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	info, err := source.Stat()
+	if err != nil {
+		return err
+	}
+	copied, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(copied, source)
+	if err = errors.Join(err, copied.Close()); err != nil {
+		return err
+	}
+	return os.Chtimes(to, info.ModTime(), info.ModTime())
 }

@@ -16,6 +16,7 @@ type operation struct {
 	programs []program
 	peak     int64  // bytes of memory that the product may hold at most; 0 for no target
 	growth   string // an operation on a fifth of the bytes, see maxGrowth
+	rounds   int    // at most; 0 for no bound
 }
 
 // maxGrowth is how many times the CPU time may grow when the bytes grow
@@ -77,6 +78,8 @@ func operations(quick bool) []operation {
 		},
 		{name: "read, extract, chunk: a line of 600 MB", corpus: "line600", peak: peakTarget, programs: []program{extractUnchecked(), wc(target{})}},
 		{name: "sizes, a line of 600 MB", corpus: "line600", peak: peakTarget, programs: []program{sessctlSizes(), wc(target{})}},
+		{name: "compact, 10 MB", corpus: "one10", programs: []program{sessctlCompact(), extractChunks()}},
+		{name: "compact, 200 MB", corpus: "one200", programs: []program{sessctlCompact(), extractChunks()}, rounds: 1},
 	}
 }
 
@@ -103,6 +106,7 @@ func quickOperations() []operation {
 			},
 		},
 		{name: "read, extract, chunk: a line of 60 MB", corpus: "line60", peak: peakTarget, programs: []program{extractUnchecked(), wc(target{})}},
+		{name: "compact, 20 MB", corpus: "one20", programs: []program{sessctlCompact(), extractChunks()}, rounds: 1},
 	}
 }
 

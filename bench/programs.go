@@ -18,6 +18,7 @@ const (
 	tokens question = "tokens"
 	lines  question = "lines"
 	size   question = "bytes"
+	chunks question = "chunks"
 	cut    question = "messages, chunks, code points, hash"
 )
 
@@ -30,6 +31,7 @@ type program struct {
 	question  question
 	answer    func(out []byte) (string, error)
 	target    target
+	fresh     bool // runs in a copy of the corpus, because it changes it
 }
 
 // product says whether a program is ours.
@@ -66,6 +68,21 @@ func sessctlSizes() program {
 
 func extract() program {
 	return program{name: "sessctl's read, extract, chunk", tool: "extract", arguments: files(), checked: files("--check"), question: cut, answer: trimmed}
+}
+
+// sessctlCompact does all of it: archive, memory, embedding, summary, rotation.
+func sessctlCompact() program {
+	return program{name: "sessctl compact", tool: "sessctl", arguments: func(*tools, corpus.Corpus) []string {
+		return []string{"compact", "--all", "--json"}
+	}, question: chunks, answer: compactChunks, fresh: true}
+}
+
+// extractChunks is the part of a compaction that reads and cuts.
+func extractChunks() program {
+	return program{name: "its read, extract, chunk alone", tool: "extract", arguments: files(), question: chunks, answer: func(out []byte) (string, error) {
+		words := strings.Fields(string(out))
+		return words[1], nil
+	}}
 }
 
 func wc(t target) program {
@@ -123,6 +140,29 @@ func sizesTokens(out []byte) (string, error) {
 		total += s.Tokens
 	}
 	return strconv.FormatInt(total, 10), nil
+}
+
+// compactChunks returns how many chunks a compaction stored.
+func compactChunks(out []byte) (string, error) {
+	var document struct {
+		Sessions []struct {
+			Outcome string `json:"outcome"`
+			Reason  string `json:"reason"`
+			Chunks  int    `json:"chunks"`
+			Pending int    `json:"chunks_pending"`
+		} `json:"sessions"`
+	}
+	if err := json.Unmarshal(out, &document); err != nil {
+		return "", err
+	}
+	total := 0
+	for _, s := range document.Sessions {
+		if s.Outcome != "compacted" || s.Pending > 0 {
+			return "", fmt.Errorf("outcome %q (%s), %d chunks without an embedding", s.Outcome, s.Reason, s.Pending)
+		}
+		total += s.Chunks
+	}
+	return strconv.Itoa(total), nil
 }
 
 // lastTotal returns the number on the last line of wc.

@@ -73,7 +73,7 @@ func (r *report) judge(met bool, what string) string {
 // table returns the table, and what was left out of it.
 func (r *report) table() []byte {
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "\n%s/%s, %d CPUs, %s; CPU time (user and system), median of %d interleaved rounds\n\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), r.rounds)
+	fmt.Fprintf(&out, "\n%s/%s, %d CPUs, %s; CPU time (user and system), median of up to %d interleaved rounds\n\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), r.rounds)
 	rows := [][]string{{"operation", "program", "CPU s", "MB/s", "peak MB", "ratio", "target", ""}}
 	for _, res := range r.results {
 		for _, line := range r.rows(res) {
