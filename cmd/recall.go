@@ -130,7 +130,7 @@ func runRecall(ctx context.Context, a *app, o recallOptions) error {
 	if err != nil {
 		return err
 	}
-	result, err := store.Recall(ctx, query, embedder, embedder.Model())
+	result, err := store.Recall(ctx, query, embedder, embeddingModel(embedder))
 	if err != nil {
 		return fmt.Errorf("recall: %w", err)
 	}

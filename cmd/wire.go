@@ -211,6 +211,25 @@ func memoryRecord(s memory.Source, r compact.Record) memory.Record {
 	}
 }
 
+// embedder is a compact.Embedder over an embed.Embedder and a memory.Store.
+type embedder struct {
+	store    *memory.Store
+	embedder *embed.Builtin
+}
+
+// EmbedPending implements compact.Embedder.
+func (e embedder) EmbedPending(ctx context.Context, ref session.Ref, progress func(done, total int64)) (int, error) {
+	return e.store.EmbedPending(ctx, e.embedder, embeddingModel(e.embedder), ref.Agent, progress)
+}
+
+// embeddingModel is the identity of the vectors that are kept: the embedder's,
+// and the way texts are cut.
+func embeddingModel(b *embed.Builtin) embed.Model {
+	m := b.Model()
+	m.Chunker = chunk.Version
+	return m
+}
+
 // summarizer is a compact.Summarizer over the extractive summary.
 type summarizer struct{ *summarize.Extractive }
 

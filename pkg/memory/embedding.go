@@ -1,0 +1,74 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sessctl/sessctl/pkg/embed"
+)
+
+// embedPage is how many pending texts are held at a time.
+const embedPage = 512
+
+// EmbedPending gives a vector to every record of an agent that has none. What
+// cannot be embedded stays text and is counted in pending; an embedder that
+// cannot serve at all leaves everything pending and is not an error.
+// progress is told how many records are done of how many, and may be nil.
+func (s *Store) EmbedPending(ctx context.Context, e embed.Embedder, m embed.Model, agent string, progress func(done, total int64)) (pending int, err error) {
+	if _, err := s.Reclaim(ctx, m, agent); err != nil {
+		return 0, err
+	}
+	open, refused, err := s.CountPending(ctx, m, agent)
+	if err != nil {
+		return 0, fmt.Errorf("count pending records: %w", err)
+	}
+	total, done := open, 0
+	for done < total {
+		page, err := s.Pending(ctx, m, agent, embedPage)
+		if err != nil || len(page) == 0 {
+			return total - done + refused, err
+		}
+		made, failed, err := s.embedPage(ctx, e, m, agent, page)
+		if err != nil {
+			return total - done + refused, err
+		}
+		done += made
+		if progress != nil {
+			progress(int64(done), int64(total))
+		}
+		if made == 0 || failed > 0 {
+			break // what was refused is offered again by the next run
+		}
+	}
+	open, refused, err = s.CountPending(ctx, m, agent)
+	return open + refused, err
+}
+
+// embedPage embeds one page and stores what came back.
+func (s *Store) embedPage(ctx context.Context, e embed.Embedder, m embed.Model, agent string, page []PendingText) (made, failed int, err error) {
+	texts := make([]string, len(page))
+	for i, p := range page {
+		texts[i] = p.Text
+	}
+	var vectors []Vector
+	var failures []Failure
+	for r := range embed.Batches(ctx, e, texts, embed.BatchOptions{Dim: m.Dim}) {
+		switch {
+		case r.Err == nil:
+			vectors = append(vectors, Vector{ID: page[r.Index].ID, Values: r.Vector})
+		case errors.Is(r.Err, embed.ErrUnavailable):
+			failed++ // not the text's fault: it is not counted against it
+		case errors.Is(r.Err, embed.ErrNoVector):
+			failures = append(failures, Failure{ID: page[r.Index].ID, Reason: r.Err.Error(), Nothing: true})
+			made++
+		default:
+			failed++
+			failures = append(failures, Failure{ID: page[r.Index].ID, Reason: r.Err.Error()})
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return 0, 0, err
+	}
+	return made + len(vectors), failed, s.PutVectors(ctx, m, agent, vectors, failures)
+}
