@@ -114,8 +114,11 @@ func (t *tailReader) strange() bool {
 	return t.known == 0 && t.lines > 0 && !onlyPending
 }
 
-// settled reports whether messages are only counted from here on.
-func (t *tailReader) settled() bool { return t.walk.ended || (t.context.sized && t.turn) }
+// settled reports whether nothing further back changes the context or the
+// turn.
+func (t *tailReader) settled() bool {
+	return t.known > 0 && (t.walk.ended || (t.context.sized && t.turn))
+}
 
 // line reads one line. Of a line that is not one record, what a scan would
 // save counts.
@@ -150,9 +153,9 @@ func (t *tailReader) line(ctx context.Context, line jsonl.Line) error {
 	return nil
 }
 
-// record reads one record, and only its type if the walk is over.
+// record reads one record, and only its type once nothing else matters.
 func (t *tailReader) record(raw []byte) error {
-	if t.settled() {
+	if t.settled() && t.lastTime != 0 {
 		is, err := t.counter.isMessage(raw)
 		if is {
 			t.messages++
@@ -180,7 +183,9 @@ func (t *tailReader) record(raw []byte) error {
 // visit takes in one entry of the active branch.
 func (t *tailReader) visit() {
 	e, m := &t.entry, &t.message
-	t.context.add(e, m, t.offset)
+	if e.kind != reset {
+		t.context.add(e, m, t.offset)
+	}
 	if !e.kind.says() {
 		return
 	}

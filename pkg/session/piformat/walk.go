@@ -27,6 +27,7 @@ func (w *walk) step(e *entry) bool {
 		return false
 	}
 	if len(e.id) == 0 {
+		w.ended = e.kind == reset
 		return true
 	}
 	if !w.any && string(w.want) != string(e.id) {

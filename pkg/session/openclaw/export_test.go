@@ -1,0 +1,39 @@
+package openclaw
+
+import "time"
+
+// SetStep has step called after each step of Rotate.
+func (s *Store) SetStep(step func(name string) error) { s.step = step }
+
+// Edit is what Rotate makes of the text of an index.
+func Edit(text []byte, keys []string, session string, at time.Time) ([]byte, error) {
+	x, err := parseIndex(text)
+	if err != nil {
+		return nil, err
+	}
+	return x.rotated(keys, freshEntry{session: session, at: at})
+}
+
+// Kept reports whether a rotation keeps a field of an entry.
+func Kept(field string) bool { return kept(field) }
+
+// Kind is the kind of file that a name stands for: "" for none, "odd" for one
+// that only looks like a session.
+func Kind(name string) (kind, live, id string) {
+	switch n, v := parseName(name); v {
+	case isLog:
+		return string(n.kind), n.live, n.id
+	case isOdd:
+		return "odd", "", ""
+	}
+	return "", "", ""
+}
+
+// NewSessionID makes an id.
+func NewSessionID() string { return newSessionID() }
+
+// StartTime is when a process was started, as locks record it.
+func StartTime(pid int) (uint64, bool) {
+	start, known, alive := processState(pid)
+	return start, known && alive
+}

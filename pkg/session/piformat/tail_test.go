@@ -1,0 +1,373 @@
+package piformat
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+func tailOf(log []byte, modTime time.Time) (session.Tail, error) {
+	return Tail(context.Background(), bytes.NewReader(log), int64(len(log)), modTime)
+}
+
+// naiveLastTime returns the time of the last record that has one of its own.
+func naiveLastTime(log []byte) time.Time {
+	records := naiveRead(log, false)
+	for i := len(records) - 1; i >= 0; i-- {
+		times := []json.RawMessage{records[i].object["timestamp"]}
+		if body := objectOf(records[i].object["message"]); records[i].kind == "message" {
+			times = append([]json.RawMessage{body["timestamp"]}, times...)
+		}
+		for _, raw := range times {
+			if ms, _, ok := naiveTime(raw); ok {
+				return time.UnixMilli(ms).UTC()
+			}
+		}
+	}
+	return time.Time{}
+}
+
+// short returns a log without its filler, for messages.
+func short(log []byte) []byte { return bytes.ReplaceAll(log, []byte("xxxxxxxx"), nil) }
+
+// compareTail checks Tail against a walk over the whole log.
+func compareTail(t rapid.TB, log []byte) {
+	t.Helper()
+	got, err := tailOf(log, time.Time{})
+	_, _, scanErr := scanAll(log, session.ScanOptions{})
+	if errors.Is(scanErr, session.ErrUnknownFormat) != errors.Is(err, session.ErrUnknownFormat) {
+		t.Fatalf("Tail says %v, Scan says %v\n%s", err, scanErr, short(log))
+	}
+	if err != nil {
+		if !errors.Is(err, session.ErrUnknownFormat) {
+			t.Fatal(err)
+		}
+		return
+	}
+	want := naiveTail(log)
+	want.LastActivity, want.Torn = naiveLastTime(log), got.Torn
+	if len(log) > tailBlock {
+		want.MessagesExact, want.Messages = got.MessagesExact, got.Messages
+		if got.LastActivity.IsZero() {
+			want.LastActivity = got.LastActivity // no time in what was looked at
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("(-oracle +Tail): %s\n%s", diff, short(log))
+	}
+}
+
+func TestTailAgainstOracle(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) { compareTail(t, drawLog(t)) })
+}
+
+// The same for logs that are longer than what Tail looks at.
+func TestTailOfLongLogAgainstOracle(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		log := drawLog(t)
+		filler := fmt.Sprintf(`{"type":"custom","customType":"x","data":%q}`, strings.Repeat("x", 9000))
+		var long bytes.Buffer
+		for line := range bytes.Lines(log) {
+			long.Write(line)
+			if bytes.HasSuffix(line, []byte("\n")) && rapid.IntRange(0, 2).Draw(t, "filler") == 0 {
+				long.WriteString(strings.Repeat(filler+"\n", rapid.IntRange(1, 12).Draw(t, "fillers")))
+			}
+		}
+		compareTail(t, long.Bytes())
+	})
+}
+
+func TestTailSamples(t *testing.T) {
+	files := sessionFiles(t, "pi", "openclaw", "real/pi", "real/openclaw-2026.7.1", "real/openclaw-2026.9.6", "real/openclaw-migrated-9.6")
+	for name, log := range files {
+		t.Run(name, func(t *testing.T) { compareTail(t, log) })
+	}
+}
+
+func TestTailTestdata(t *testing.T) {
+	at := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
+	clock := func(second int) time.Time { return time.Date(2026, 3, 2, 8, 0, second, 0, time.UTC) }
+	for name, want := range map[string]session.Tail{
+		"forks.jsonl": {
+			Tokens: 1800, TokenSource: session.TokensFromUsage, Messages: 15, MessagesExact: true,
+			LastRole: session.RoleAssistant, Answered: true, LastActivity: clock(17),
+		},
+		// The summary (14), what stays from record 3 on (5 + 5), and 11 runes.
+		"version1.jsonl": {
+			Tokens: 14 + 5 + 5 + 11, TokenSource: session.TokensFromEstimate, Messages: 5, MessagesExact: true,
+			LastRole: session.RoleUser, LastActivity: clock(6),
+		},
+		// Nothing before the reset counts.
+		"openclaw.jsonl": {
+			Tokens: 5, TokenSource: session.TokensFromEstimate, Messages: 6, MessagesExact: true,
+			LastRole: session.RoleUser, LastActivity: clock(9),
+		},
+		// The last record is torn; what was before it counts.
+		"damaged.jsonl": {
+			Tokens: 1200 + 2, TokenSource: session.TokensFromUsage, Messages: 6, MessagesExact: true,
+			LastRole: session.RoleUser, Torn: true, LastActivity: clock(8),
+		},
+		"shapes.jsonl": {
+			Tokens: 1000 + 2 + 9, TokenSource: session.TokensFromUsage, Messages: 4, MessagesExact: true,
+			LastRole: session.RoleUser, LastActivity: clock(5).Add(500 * time.Millisecond),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			log := readTestdata(t, name)
+			got, err := tailOf(log, at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got): %s", diff)
+			}
+			if n, err := CountMessages(context.Background(), bytes.NewReader(log)); err != nil || n != got.Messages {
+				t.Errorf("CountMessages says %d (%v), Tail %d", n, err, got.Messages)
+			}
+		})
+	}
+}
+
+const (
+	tailHeader = `{"type":"session","version":3,"id":"s","timestamp":"2026-03-02T08:00:00Z"}` + "\n"
+	tailUser   = `{"type":"message","id":"u1","parentId":null,"timestamp":"2026-03-02T08:00:01Z","message":{"role":"user","content":"hi"}}` + "\n"
+)
+
+func tailAnswer(id, parent, members string) string {
+	return fmt.Sprintf(`{"type":"message","id":%q,"parentId":%q,"timestamp":"2026-03-02T08:00:02Z","message":{"role":"assistant",%s}}`, id, parent, members) + "\n"
+}
+
+func TestTailAnswered(t *testing.T) {
+	call := `{"type":"toolCall","id":"c1","name":"read","arguments":{}}`
+	for name, c := range map[string]struct {
+		log      string
+		answered bool
+		role     session.Role
+	}{
+		"nothing yet":       {"", true, 0},
+		"only a header":     {tailHeader, true, 0},
+		"question":          {tailHeader + tailUser, false, session.RoleUser},
+		"answer":            {tailHeader + tailUser + tailAnswer("a1", "u1", `"content":"x","stopReason":"stop"`), true, session.RoleAssistant},
+		"too long":          {tailHeader + tailUser + tailAnswer("a1", "u1", `"content":"x","stopReason":"length"`), true, session.RoleAssistant},
+		"no stop reason":    {tailHeader + tailUser + tailAnswer("a1", "u1", `"content":"x"`), true, session.RoleAssistant},
+		"call":              {tailHeader + tailUser + tailAnswer("a1", "u1", `"content":[`+call+`],"stopReason":"toolUse"`), false, session.RoleAssistant},
+		"call, no reason":   {tailHeader + tailUser + tailAnswer("a1", "u1", `"content":[`+call+`]`), false, session.RoleAssistant},
+		"failed":            {tailHeader + tailUser + tailAnswer("a1", "u1", `"content":[],"stopReason":"error"`), true, session.RoleAssistant},
+		"aborted in a call": {tailHeader + tailUser + tailAnswer("a1", "u1", `"content":[`+call+`],"stopReason":"aborted"`), true, session.RoleAssistant},
+		"result": {
+			tailHeader + tailUser + tailAnswer("a1", "u1", `"content":[`+call+`],"stopReason":"toolUse"`) +
+				`{"type":"message","id":"r1","parentId":"a1","message":{"role":"toolResult","toolCallId":"c1","content":"ok"}}` + "\n", false, session.RoleToolResult,
+		},
+		"bookkeeping after the answer": {
+			tailHeader + tailUser + tailAnswer("a1", "u1", `"content":"x","stopReason":"stop"`) + `{"type":"label","id":"l1","parentId":"a1"}` + "\n", true, session.RoleAssistant,
+		},
+		"command after the answer": {
+			tailHeader + tailUser + tailAnswer("a1", "u1", `"content":"x","stopReason":"stop"`) +
+				`{"type":"message","id":"b1","parentId":"a1","message":{"role":"bashExecution","command":"ls","output":""}}` + "\n", true, session.RoleShell,
+		},
+		"context block after the question": {
+			tailHeader + tailUser + `{"type":"custom_message","id":"x1","parentId":"u1","customType":"openclaw.runtime-context","content":"x"}` + "\n", false, session.RoleInjected,
+		},
+		"compaction after the answer": {
+			tailHeader + tailUser + tailAnswer("a1", "u1", `"content":"x","stopReason":"stop"`) + `{"type":"compaction","id":"k1","parentId":"a1","summary":"s"}` + "\n", true, session.RoleSummary,
+		},
+		"compaction in a turn": {
+			tailHeader + tailUser + `{"type":"compaction","id":"k1","parentId":"u1","summary":"s"}` + "\n", false, session.RoleSummary,
+		},
+		"answered on another branch": {
+			tailHeader + tailUser + tailAnswer("a1", "u1", `"content":"x","stopReason":"stop"`) +
+				`{"type":"message","id":"u2","parentId":"u1","message":{"role":"user","content":"again"}}` + "\n", false, session.RoleUser,
+		},
+		"torn answer": {tailHeader + tailUser + strings.TrimSpace(tailAnswer("a1", "u1", `"content":"x"`))[:60], false, session.RoleUser},
+		"answer without a line feed": {
+			tailHeader + tailUser + strings.TrimSpace(tailAnswer("a1", "u1", `"content":"x"`)), true, session.RoleAssistant,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tail, err := tailOf([]byte(c.log), time.Time{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tail.Answered != c.answered || tail.LastRole != c.role {
+				t.Errorf("answered %v, last role %s; want %v, %s", tail.Answered, tail.LastRole, c.answered, c.role)
+			}
+		})
+	}
+}
+
+func TestTailTokens(t *testing.T) {
+	usage := func(total int) string {
+		return fmt.Sprintf(`"content":"x","stopReason":"stop","usage":{"totalTokens":%d}`, total)
+	}
+	user := func(id, parent, text string) string {
+		return fmt.Sprintf(`{"type":"message","id":%q,"parentId":%q,"message":{"role":"user","content":%q}}`, id, parent, text) + "\n"
+	}
+	nine := strings.Repeat("abc", 9)
+	for name, c := range map[string]struct {
+		log    string
+		want   int64
+		source string
+	}{
+		"usage":           {tailUser + tailAnswer("a1", "u1", usage(5000)), 5000, session.TokensFromUsage},
+		"usage and more":  {tailUser + tailAnswer("a1", "u1", usage(5000)) + user("u2", "a1", nine), 5009, session.TokensFromUsage},
+		"four counts":     {tailUser + tailAnswer("a1", "u1", `"usage":{"input":1,"output":2,"cacheRead":30,"cacheWrite":400}`), 433, session.TokensFromUsage},
+		"failed call":     {tailUser + tailAnswer("a1", "u1", usage(5000)) + tailAnswer("a2", "a1", `"stopReason":"error","usage":{"totalTokens":9}`), 5000, session.TokensFromUsage},
+		"aborted call":    {tailUser + tailAnswer("a1", "u1", `"stopReason":"aborted","usage":{"totalTokens":9}`), 1, session.TokensFromEstimate},
+		"empty usage":     {tailUser + tailAnswer("a1", "u1", `"content":"x","usage":{"totalTokens":0}`), 2, session.TokensFromEstimate},
+		"another branch":  {tailUser + tailAnswer("a1", "u1", usage(5000)) + tailAnswer("a2", "a1", usage(9000)) + user("u2", "a1", nine), 5009, session.TokensFromUsage},
+		"stale usage":     {tailUser + tailAnswer("a1", "u1", usage(5000)) + `{"type":"compaction","id":"k","parentId":"a1","summary":"` + nine + `"}` + "\n", 9, session.TokensFromEstimate},
+		"kept":            {tailUser + tailAnswer("a1", "u1", usage(5000)) + `{"type":"compaction","id":"k","parentId":"a1","summary":"` + nine + `","firstKeptEntryId":"a1"}` + "\n" + user("u2", "k", "abc"), 9 + 1 + 1, session.TokensFromEstimate},
+		"kept is missing": {tailUser + tailAnswer("a1", "u1", usage(5000)) + `{"type":"compaction","id":"k","parentId":"a1","summary":"` + nine + `","firstKeptEntryId":"gone"}` + "\n", 9, session.TokensFromEstimate},
+		"call after a compaction": {
+			tailUser + `{"type":"compaction","id":"k","parentId":"u1","summary":"x","firstKeptEntryId":"u1"}` + "\n" + tailAnswer("a1", "k", usage(700)), 700, session.TokensFromUsage,
+		},
+		"two compactions": {
+			tailUser + `{"type":"compaction","id":"k","parentId":"u1","summary":"` + nine + nine + `","firstKeptEntryId":"u1"}` + "\n" + user("u2", "k", nine) +
+				`{"type":"compaction","id":"l","parentId":"u2","summary":"abc","firstKeptEntryId":"u1"}` + "\n", 1 + 9 + 1, session.TokensFromEstimate,
+		},
+		"reset":       {tailUser + tailAnswer("a1", "u1", usage(5000)) + `{"type":"reset","id":"r","parentId":"a1"}` + "\n" + user("u2", "r", nine), 9, session.TokensFromEstimate},
+		"lost parent": {tailUser + tailAnswer("a1", "u1", usage(5000)) + user("u2", "gone", nine), 9, session.TokensFromEstimate},
+		"cycle":       {user("a", "b", nine) + user("b", "a", nine), 18, session.TokensFromEstimate},
+		"own parent":  {user("a", "a", nine), 9, session.TokensFromEstimate},
+		"two records on one line": {
+			tailUser + strings.TrimSpace(tailAnswer("a1", "u1", usage(5000))) + user("u2", "a1", nine) + user("u3", "u2", nine), 5018, session.TokensFromUsage,
+		},
+		"fragment before a record": {
+			tailUser + tailAnswer("a1", "u1", usage(5000)) + `{"type":"message","id":"u2","par` + user("u2", "a1", nine), 5009, session.TokensFromUsage,
+		},
+		"images and exclusions": {
+			tailUser + tailAnswer("a1", "u1", usage(10)) +
+				`{"type":"message","id":"r","parentId":"a1","message":{"role":"toolResult","content":[{"type":"image","data":"` + nine + `"},{"type":"text","text":"abc"}]}}` + "\n" +
+				`{"type":"message","id":"b","parentId":"r","message":{"role":"bashExecution","command":"env","output":"` + nine + `","excludeFromContext":true}}` + "\n",
+			10 + 1200 + 1, session.TokensFromUsage,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tail, err := tailOf([]byte(tailHeader+c.log), time.Time{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tail.Tokens != c.want || tail.TokenSource != c.source {
+				t.Errorf("%d tokens by %s, want %d by %s", tail.Tokens, tail.TokenSource, c.want, c.source)
+			}
+		})
+	}
+}
+
+func TestTailLastActivity(t *testing.T) {
+	said := time.Date(2026, 3, 2, 8, 0, 1, 0, time.UTC)
+	for name, c := range map[string]struct {
+		log           string
+		modTime, want time.Time
+	}{
+		"of the last record":     {tailHeader + tailUser, said.Add(time.Hour), said},
+		"not in the future":      {tailHeader + tailUser, said.Add(-time.Hour), said.Add(-time.Hour)},
+		"of the file":            {`{"type":"message","id":"a","message":{"role":"user","content":"x"}}`, said, said},
+		"of the record before":   {tailUser + `{"type":"label","id":"a","timestamp":"yesterday"}`, said.Add(time.Hour), said},
+		"of an empty file":       {"", said, said},
+		"without a file's times": {tailUser, time.Time{}, said},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tail, err := tailOf([]byte(c.log), c.modTime)
+			if err != nil || !tail.LastActivity.Equal(c.want) {
+				t.Errorf("last activity %v, want %v (%v)", tail.LastActivity, c.want, err)
+			}
+		})
+	}
+}
+
+// readerAt counts what is read.
+type readerAt struct {
+	io.ReaderAt
+	bytes int64
+}
+
+func (r *readerAt) ReadAt(p []byte, offset int64) (int, error) {
+	n, err := r.ReaderAt.ReadAt(p, offset)
+	r.bytes += int64(n)
+	return n, err
+}
+
+func TestTailReadsLittle(t *testing.T) {
+	log := longLog(20 << 20)
+	r := &readerAt{ReaderAt: bytes.NewReader(log)}
+	tail, err := Tail(context.Background(), r, int64(len(log)), time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.bytes > 2*tailBlock {
+		t.Errorf("%d bytes were read", r.bytes)
+	}
+	if tail.TokenSource != session.TokensFromUsage || !tail.Answered || tail.MessagesExact {
+		t.Errorf("%+v", tail)
+	}
+	exact, err := CountMessages(context.Background(), bytes.NewReader(log))
+	if err != nil || tail.Messages < exact*9/10 || tail.Messages > exact*11/10 {
+		t.Errorf("%d messages are estimated, there are %d (%v)", tail.Messages, exact, err)
+	}
+}
+
+func TestTailStopsInStrangeFile(t *testing.T) {
+	r := &readerAt{ReaderAt: strings.NewReader(strings.Repeat("2026-03-02 08:00:00 INFO nothing happened\n", 1<<18))}
+	size := int64(len("2026-03-02 08:00:00 INFO nothing happened\n") << 18)
+	_, err := Tail(context.Background(), r, size, time.Time{})
+	if !errors.Is(err, session.ErrUnknownFormat) {
+		t.Errorf("error %v", err)
+	}
+	if r.bytes > 2*strangeBytes {
+		t.Errorf("%d bytes of a file that is no session were read", r.bytes)
+	}
+}
+
+func TestTailErrors(t *testing.T) {
+	log := longLog(1 << 20)
+	if _, err := Tail(context.Background(), bytes.NewReader(log[:1000]), int64(len(log)), time.Time{}); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("error %v of a log that became shorter", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Tail(ctx, bytes.NewReader(log), int64(len(log)), time.Time{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v when cancelled", err)
+	}
+	if _, err := tailOf([]byte("\xFF\xFE{\x00}\x00\n\x00"), time.Time{}); !errors.Is(err, session.ErrUnknownFormat) {
+		t.Errorf("error %v of UTF-16", err)
+	}
+	for _, text := range []string{"hello", "<html>\n</html>\n", `{"foo":1}`, "[1]\n", "{\n\"type\":\"session\"\n}\n"} {
+		if _, err := tailOf([]byte(text), time.Time{}); !errors.Is(err, session.ErrUnknownFormat) {
+			t.Errorf("error %v of %q", err, text)
+		}
+	}
+	if tail, err := tailOf([]byte(`{"type":"session","id":"5`), time.Time{}); err != nil || !tail.Torn {
+		t.Errorf("a first record that is being written: %+v, %v", tail, err)
+	}
+}
+
+func FuzzTail(f *testing.F) {
+	files, _ := filepath.Glob("testdata/*.jsonl")
+	for _, name := range files {
+		log, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(log)
+	}
+	f.Fuzz(func(t *testing.T, log []byte) {
+		if len(log) > tailBlock || salvageable(log) || strange(log) || bytes.HasPrefix(log, []byte("\xFF\xFE")) || bytes.HasPrefix(log, []byte("\xFE\xFF")) {
+			return
+		}
+		compareTail(t, log)
+	})
+}
