@@ -22,7 +22,7 @@ var layers = map[string][]string{
 	"":                       {"cmd"},
 	"cmd":                    {"pkg/..."},
 	"pkg/compact":            {"pkg/session", "pkg/chunk", "pkg/durable", "pkg/jsonl"},
-	"pkg/summarize":          {"pkg/session"},
+	"pkg/summarize":          {"pkg/session", "pkg/jsonl"},
 	"pkg/memory":             {"pkg/embed", "pkg/durable"},
 	"pkg/archive":            {"pkg/durable", "pkg/jsonl"},
 	"pkg/session":            {"pkg/jsonl"},

@@ -128,7 +128,7 @@ func TestTargetsAreJudged(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if len(r.missed()) != 4 {
-		t.Errorf("missed %q, want four", r.missed())
+	if len(r.misses) != 4 {
+		t.Errorf("missed %q, want four", r.misses)
 	}
 }

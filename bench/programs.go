@@ -73,7 +73,7 @@ func extract() program {
 // sessctlCompact does all of it: archive, memory, embedding, summary, rotation.
 func sessctlCompact() program {
 	return program{name: "sessctl compact", tool: "sessctl", arguments: func(*tools, corpus.Corpus) []string {
-		return []string{"compact", "--all", "--json"}
+		return []string{"compact", "--all", "--force", "--json"}
 	}, question: chunks, answer: compactChunks, fresh: true}
 }
 

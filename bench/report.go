@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -25,6 +26,7 @@ type result struct {
 	operation operation
 	bytes     int64
 	timings   []timing
+	failed    error // a program did not run or gave a wrong answer
 }
 
 func newResult(op operation, c corpus.Corpus, programs []program, samples [][]sample) result {
@@ -58,8 +60,19 @@ type report struct {
 
 func (r *report) add(res result) { r.results = append(r.results, res) }
 
-// missed returns the targets that were not met, once the table is printed.
-func (r *report) missed() []string { return r.misses }
+// broken returns an error if the product does not build, or a program failed
+// or gave a wrong answer. A missed target is a finding and no error.
+func (r *report) broken() error {
+	if len(r.tools.broken) > 0 {
+		return errors.New("a part of the product does not build")
+	}
+	for _, res := range r.results {
+		if res.failed != nil {
+			return fmt.Errorf("%s: %w", res.operation.name, res.failed)
+		}
+	}
+	return nil
+}
 
 // judge says pass or miss and remembers the misses.
 func (r *report) judge(met bool, what string) string {
@@ -89,6 +102,9 @@ func (r *report) table() []byte {
 	}
 	for _, part := range r.tools.broken {
 		fmt.Fprintf(&out, "left out: %s\n", part)
+	}
+	for _, miss := range r.misses {
+		fmt.Fprintf(&out, "missed: %s\n", miss)
 	}
 	return out.Bytes()
 }
@@ -124,8 +140,11 @@ func (r *report) floor() int64 {
 // rows makes the lines of one operation: the product, then the others.
 func (r *report) rows(res result) []row {
 	name := res.operation.name
+	if res.failed != nil {
+		return []row{{operation: name, program: res.failed.Error(), verdict: r.judge(false, name+" failed")}}
+	}
 	if len(res.timings) == 0 {
-		return []row{{operation: name, program: "left out: the product's part does not build"}}
+		return []row{{operation: name, program: "left out: not built"}}
 	}
 	ours := res.timings[0]
 	rows := []row{r.line(name, ours, res.bytes)}
