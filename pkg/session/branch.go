@@ -109,9 +109,11 @@ func (t *Tree) sortSaid() {
 	t.said = slices.Clip(slices.Compact(t.said))
 }
 
-func (t *Tree) textHash(m *Message, scratch []byte) (uint64, []byte) {
+// textHash returns the hash of who says what; false for a message without
+// text, which may hold what is not text.
+func (t *Tree) textHash(m *Message, scratch []byte) (uint64, bool, []byte) {
 	scratch = m.AppendText(append(scratch[:0], byte(m.Role)))
-	return maphash.Bytes(t.seed, scratch), scratch
+	return maphash.Bytes(t.seed, scratch), len(scratch) > 1, scratch
 }
 
 // Repeats finds, in a second scan with a tree, the messages that say nothing
@@ -164,15 +166,16 @@ func (r *Repeats) saidElsewhere(node, ordinal int32, m *Message) bool {
 	if !abandoned && !remember {
 		return false
 	}
-	var hash uint64
-	hash, r.scratch = r.tree.textHash(m, r.scratch)
+	hash, text, scratch := r.tree.textHash(m, r.scratch)
+	r.scratch = scratch
+	if !text {
+		return false
+	}
 	if remember {
 		r.said[hash] = struct{}{}
 		return false
 	}
-	if _, ok := r.said[hash]; ok {
-		return true
-	}
-	_, ok := slices.BinarySearch(r.tree.said, hash)
-	return ok
+	_, before := r.said[hash]
+	_, after := slices.BinarySearch(r.tree.said, hash)
+	return before || after
 }

@@ -195,9 +195,11 @@ func (b *TreeBuilder) Said(ordinal int, m *Message) {
 	if b.tree.firstFork > int32(ordinal) {
 		return
 	}
-	var hash uint64
-	hash, b.scratch = b.tree.textHash(m, b.scratch)
-	b.said = append(b.said, said{ordinal: int32(ordinal), hash: hash})
+	hash, text, scratch := b.tree.textHash(m, b.scratch)
+	b.scratch = scratch
+	if text {
+		b.said = append(b.said, said{ordinal: int32(ordinal), hash: hash})
+	}
 }
 
 // Tree returns the finished tree. The builder must not be used after it.

@@ -20,6 +20,7 @@ func TestUnreadableIndex(t *testing.T) {
 		"two documents": `{} {}`, "number": "1", "NUL": "\x00\x00", "not JSON": "sessions",
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := newState(t)
 			s.log("a.jsonl", transcript("a"))
 			s.index(text)
@@ -133,6 +134,7 @@ func TestSampleIndexes(t *testing.T) {
 		"same-id-two-keys.json": {session.StateIdle, "agent:main:cron:x"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			text, err := os.ReadFile(filepath.Join(dir, name))
 			if err != nil {
 				t.Fatal(err)

@@ -45,7 +45,7 @@ func naiveScan(records []*naiveRecord) (emitted []said, repeated int) {
 }
 
 func naiveSaidAgain(records []*naiveRecord, nodes []naiveNode, r *naiveRecord, parting int) bool {
-	if r.message.Branch != "abandoned" {
+	if r.message.Branch != "abandoned" || r.message.Text == "" {
 		return false
 	}
 	for _, other := range records {

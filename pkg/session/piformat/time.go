@@ -96,8 +96,9 @@ func parseISO(b []byte) (ms int64, naive, ok bool) {
 		return 0, false, false
 	}
 	offset, naive, ok := parseZone(rest)
-	days := time.Date(int(year), time.Month(month), int(day), 0, 0, 0, 0, time.UTC).Unix()
-	return days*1000 + (hour*60+minute-offset)*60_000 + seconds, naive, ok
+	date := time.Date(int(year), time.Month(month), int(day), 0, 0, 0, 0, time.UTC)
+	ok = ok && date.Day() == int(day)
+	return date.UnixMilli() + (hour*60+minute-offset)*60_000 + seconds, naive, ok
 }
 
 // parseSeconds reads an optional :SS and fraction, in milliseconds.
