@@ -119,8 +119,8 @@ func tree(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // jsonhas FILE PATH REGEXP checks one value of a JSON document; PATH is
-// dotted, with numbers for list elements ("sessions.0.outcome") and # for the
-// length of a list.
+// dotted, with numbers for list elements ("sessions.0.outcome") and len for
+// the length of a list.
 func jsonHas(ts *testscript.TestScript, neg bool, args []string) {
 	var value any
 	dec := json.NewDecoder(strings.NewReader(ts.ReadFile(args[0])))
@@ -144,7 +144,7 @@ func stepInto(ts *testscript.TestScript, value any, step string) any {
 		}
 		return inner
 	case []any:
-		if step == "#" {
+		if step == "len" {
 			return len(v)
 		}
 		var i int

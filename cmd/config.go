@@ -79,7 +79,7 @@ func (a *app) loadConfig(c *cobra.Command) error {
 		return err
 	}
 	if err := v.UnmarshalExact(&a.config); err != nil {
-		return usageError("see sessctl config show for the keys that exist", "configuration: %w", err)
+		return usageError("docs/configuration.md lists the keys and what they take", "configuration (%s): %w", a.blame(), err)
 	}
 	var failed error
 	c.Flags().VisitAll(func(f *pflag.Flag) {
@@ -88,6 +88,21 @@ func (a *app) loadConfig(c *cobra.Command) error {
 		}
 	})
 	return failed
+}
+
+// blame names the layer whose value cannot be used: the variable that is wrong
+// by itself, else the file.
+func (a *app) blame() string {
+	for key := range defaults() {
+		v := viper.New()
+		if value := a.getenv(envName(key)); value != "" {
+			v.Set(key, envValue(key, value))
+			if v.UnmarshalExact(&config{}) != nil {
+				return envName(key)
+			}
+		}
+	}
+	return a.configFile()
 }
 
 func (a *app) readConfig() (*viper.Viper, error) {

@@ -151,7 +151,7 @@ func (r *run) remember(ctx context.Context, open func() (io.ReadCloser, error)) 
 		return fmt.Errorf("remember: %w", err)
 	}
 	r.survey = m.survey
-	r.result.Chunks, r.result.Messages, r.result.LinesSkipped = m.survey.Chunks, m.survey.Scan.Messages, m.survey.Skipped()
+	r.result.Chunks, r.result.Messages, r.result.LinesSkipped = m.survey.Chunks, m.survey.Scan.Records, m.survey.Skipped()
 	r.result.Summary = m.made
 	return nil
 }

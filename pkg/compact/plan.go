@@ -29,7 +29,7 @@ type Plan struct {
 func (p *Plan) Result() Result {
 	r := NewResult(p.Ref, p.Outcome, p.Reason)
 	r.Strategy, r.TokensBefore, r.TokenSource = p.Strategy, p.Tokens, p.TokenSource
-	r.Messages, r.LinesSkipped, r.Chunks = p.Survey.Scan.Messages, p.Survey.Skipped(), p.Survey.Chunks
+	r.Messages, r.LinesSkipped, r.Chunks = p.Survey.Scan.Records, p.Survey.Skipped(), p.Survey.Chunks
 	r.TokensAfter = p.Tokens
 	if p.Outcome == Planned {
 		r.TokensAfter = 0

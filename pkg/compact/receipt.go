@@ -53,7 +53,7 @@ func contentOf(s Survey, m Remembered) Content {
 	c := s.Scan.Counts
 	return Content{
 		Lines: c.Lines, Records: c.Records, LinesSkipped: c.Bad, LinesSalvaged: c.Salvaged,
-		TornBytes: c.TornBytes, NULBytes: c.NULBytes, Messages: s.Scan.Messages, ToolCalls: s.Scan.ToolCalls,
+		TornBytes: c.TornBytes, NULBytes: c.NULBytes, Messages: s.Scan.Records, ToolCalls: s.Scan.ToolCalls,
 		Characters: s.Runes, LeftOutBytes: s.LeftOut + s.Scan.LeftOut, CutBytes: c.CutBytes,
 		ChunksStored: m.Stored, ChunksExisting: m.Existing,
 	}

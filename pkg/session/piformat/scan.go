@@ -97,6 +97,9 @@ func (s *scanner) record(r *jsonl.Record) error {
 	if s.entry.ours() {
 		s.known++
 	}
+	if s.entry.kind == message {
+		s.result.Records++
+	}
 	node := s.link()
 	if !s.entry.kind.says() {
 		return nil
