@@ -64,7 +64,7 @@ func (b *BackwardReader) deliver(n int) (Line, error) {
 	line := Line{Offset: b.base + int64(n), Length: int64(len(text))}
 	b.hi, b.clear = b.lo+n, 0
 	text, line.Complete = bytes.CutSuffix(text, []byte("\n"))
-	if len(bytes.TrimSuffix(text, []byte("\r"))) > b.options.MaxLine {
+	if text = withoutCR(text); len(text) > b.options.MaxLine {
 		return b.forward(line.Offset, line.Length)
 	}
 	line.trim(text)

@@ -22,13 +22,10 @@ type Line struct {
 // byteOrderMark may begin a UTF-8 stream. JSON does not allow it.
 const byteOrderMark = "\xef\xbb\xbf"
 
-// trim sets Raw to text, which has no LF, without what does not belong to the
-// JSON: a CR, the byte order mark of the stream, and NULs at both ends, which
-// are what a power cut leaves of pages that were never written.
+// trim sets Raw to text, which has no line ending, without what does not
+// belong to the JSON: the byte order mark of the stream, and NULs at both ends,
+// which are what a power cut leaves of pages that were never written.
 func (l *Line) trim(text []byte) {
-	if n := len(text); n > 0 && text[n-1] == '\r' {
-		text = text[:n-1]
-	}
 	if l.Offset == 0 && bytes.HasPrefix(text, []byte(byteOrderMark)) {
 		text = text[len(byteOrderMark):]
 		l.lead += int64(len(byteOrderMark))
@@ -37,6 +34,14 @@ func (l *Line) trim(text []byte) {
 		text = l.trimNULs(text)
 	}
 	l.Raw = text
+}
+
+// withoutCR returns text without the CR that its line ends with, if it does.
+func withoutCR(text []byte) []byte {
+	if n := len(text); n > 0 && text[n-1] == '\r' {
+		return text[:n-1]
+	}
+	return text
 }
 
 func (l *Line) trimNULs(text []byte) []byte {

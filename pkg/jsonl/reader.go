@@ -87,8 +87,8 @@ func (r *Reader) begin() error {
 
 // take delivers the next n bytes and the LF after them if there is one.
 func (r *Reader) take(n int, complete bool) (Line, error) {
-	text := r.buf[r.start : r.start+n]
-	if len(text) > r.options.MaxLine && len(bytes.TrimSuffix(text, []byte("\r"))) > r.options.MaxLine {
+	text := withoutCR(r.buf[r.start : r.start+n])
+	if len(text) > r.options.MaxLine {
 		return r.shrunk()
 	}
 	length := n

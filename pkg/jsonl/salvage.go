@@ -101,7 +101,7 @@ func (s *scan) object(text []byte) (size, broken int) {
 // parts of the fragment. An object that ends exactly at the break may be
 // either; it is a record if it opens like one.
 func (s *scan) nextRecord(raw []byte, from, broken int) int {
-	fragment := raw[from:]
+	fragment, end := raw[from:], nextText(raw, broken)
 	for i := from + 1; s.work > 0; i++ {
 		n := bytes.Index(raw[i:], []byte(`{"`))
 		if n < 0 {
@@ -113,11 +113,11 @@ func (s *scan) nextRecord(raw []byte, from, broken int) int {
 			continue
 		}
 		size, _ := s.object(raw[i:])
-		end := i + size
-		if size == 0 || end < broken || end == broken && !opens {
+		next := nextText(raw, i+size)
+		if size == 0 || next < end || next == end && !opens {
 			continue
 		}
-		if next := nextText(raw, end); next == len(raw) || raw[next] == '{' {
+		if next == len(raw) || raw[next] == '{' {
 			return i
 		}
 	}

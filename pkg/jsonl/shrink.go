@@ -28,6 +28,7 @@ type shrinker struct {
 	nuls int64 // NULs left out at the start
 	held int64 // NULs left out after the last byte kept: trimmed if none follows
 	over bool  // the line is too long even so
+	last byte  // of what was fed
 }
 
 // tooLongHead is how many bytes of a line are kept that does not fit.
@@ -35,6 +36,9 @@ const tooLongHead = 1 << 10
 
 // feed takes the next piece of the line, a part of buf behind what is kept.
 func (s *shrinker) feed(piece []byte) {
+	if len(piece) > 0 {
+		s.last = piece[len(piece)-1]
+	}
 	if s.over {
 		s.cut += int64(len(piece))
 		return
@@ -154,23 +158,29 @@ func (s *shrinker) again() {
 	old := *s
 	s.kept, s.held, s.inString, s.escaped, s.dropping = 0, 0, false, false, false
 	s.feed(s.buf[:old.kept])
-	s.escaped, s.held = old.escaped, old.held
+	s.escaped, s.held, s.last = old.escaped, old.held, old.last
 	s.dropping = s.dropping || old.dropping
 }
 
 // finish fills in what the line is after the last piece.
 func (s *shrinker) finish(line *Line) {
+	text := s.buf[:s.kept]
+	if s.last == '\r' {
+		if text = withoutCR(text); len(text) == s.kept {
+			s.cut-- // it was left out, but as a part of the line ending
+		}
+	}
 	line.lead = s.nuls
 	line.CutBytes, line.NULBytes, line.TooLong = s.cut, s.nuls+s.held, s.over
-	line.trim(s.buf[:s.kept])
+	line.trim(text)
 }
 
 // cutPoint returns the length of the longest prefix of raw string text that
 // does not end inside an escape, a surrogate pair or a UTF-8 sequence.
 func cutPoint(text []byte) int {
 	n := beforeOpenEscape(text)
-	if n >= 6 && isHighSurrogate(text[n-6:n]) {
-		n = beforeOpenEscape(text[:n-5])
+	if n >= 6 && isHighSurrogate(text[n-6:n]) && beforeOpenEscape(text[:n-5]) == n-6 {
+		n -= 6
 	}
 	for i := 1; i < utf8.UTFMax && i <= n; i++ {
 		if utf8.RuneStart(text[n-i]) {
