@@ -120,7 +120,7 @@ func runCompact(ctx context.Context, a *app, o compactOptions) error {
 	if o.DryRun {
 		results, err = planAll(ctx, a, targets, o.policy())
 	} else {
-		results, err = compactAll(ctx, a, targets, o)
+		results, err = compactAll(ctx, a, sessions, targets, o)
 	}
 	doc.Sessions = append(doc.Sessions, results...)
 	if err != nil {
@@ -156,7 +156,7 @@ func planAll(ctx context.Context, a *app, targets []found, policy compact.Policy
 	return results, nil
 }
 
-func compactAll(ctx context.Context, a *app, targets []found, o compactOptions) ([]compact.Result, error) {
+func compactAll(ctx context.Context, a *app, sessions, targets []found, o compactOptions) ([]compact.Result, error) {
 	h, err := a.openHouse(ctx, o.Focus)
 	if err != nil {
 		return nil, err
@@ -168,6 +168,9 @@ func compactAll(ctx context.Context, a *app, targets []found, o compactOptions) 
 	}
 	if err := h.compactor.Settle(ctx, storesByRoot(stores), o.policy()); err != nil {
 		return nil, fmt.Errorf("finish an earlier run: %w", err)
+	}
+	if err := h.sweep(ctx, a, sessions); err != nil {
+		return nil, err
 	}
 	var results []compact.Result
 	for _, t := range targets {

@@ -34,6 +34,7 @@ import (
 type house struct {
 	lock      *durable.FileLock
 	memory    *memory.Store
+	archives  *archive.Store
 	compactor *compact.Compactor
 	progress  *progress
 }
@@ -63,6 +64,7 @@ func (a *app) newCompactor(h *house, focus string) (*compact.Compactor, error) {
 	if err != nil {
 		return nil, err
 	}
+	h.archives = archives
 	builtin, err := a.openEmbedder()
 	if err != nil {
 		return nil, err
@@ -81,6 +83,30 @@ func (a *app) newCompactor(h *house, focus string) (*compact.Compactor, error) {
 		Now:      a.now,
 		Progress: h.progress.show,
 	}, nil
+}
+
+// sweep removes what killed runs left half-written in our own directories and
+// in the archives of these sessions. The lock makes it safe.
+func (h *house) sweep(ctx context.Context, a *app, sessions []found) error {
+	for _, dir := range []string{h.compactor.Journal.Dir, h.compactor.Receipts.Dir, a.memoryDir()} {
+		if !exists(dir) {
+			continue
+		}
+		if err := durable.Sweep(dir, 0); err != nil {
+			return fmt.Errorf("sweep %s: %w", dir, err)
+		}
+	}
+	swept := map[string]bool{}
+	for _, s := range sessions {
+		meta := archiveMeta(s.Ref)
+		if place := filepath.Join(a.archiveDir(meta), s.Agent); !swept[place] {
+			swept[place] = true
+			if err := h.archives.Sweep(ctx, meta, 0); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (h *house) close() {
@@ -146,11 +172,13 @@ type archiver struct {
 }
 
 func (r archiver) put(ctx context.Context, ref session.Ref, snap session.Snapshot, src io.Reader) (archive.Entry, error) {
-	meta := archive.Meta{
-		Runtime: ref.Runtime, Agent: ref.Agent, Session: ref.ID, Key: ref.Key,
-		Source: ref.Path, SourceModTime: snap.ModTime, Kind: string(ref.Kind), Reason: r.reason,
-	}
+	meta := archiveMeta(ref)
+	meta.SourceModTime, meta.Reason = snap.ModTime, r.reason
 	return r.store.Put(ctx, meta, src, snap.Size, r.now())
+}
+
+func archiveMeta(ref session.Ref) archive.Meta {
+	return archive.Meta{Runtime: ref.Runtime, Agent: ref.Agent, Session: ref.ID, Key: ref.Key, Source: ref.Path, Kind: string(ref.Kind)}
 }
 
 // Put implements compact.Archiver.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"time"
 
@@ -56,6 +57,9 @@ func (c *Compactor) Execute(ctx context.Context, store session.Store, plan *Plan
 	case errors.Is(err, durable.ErrHeld):
 		r.result.Outcome, r.result.Reason = Busy, "another program has it open"
 		return r.result, nil
+	case errors.Is(err, errGone):
+		r.result.Outcome, r.result.Reason = Busy, "it was moved away since it was read"
+		return r.result, nil
 	case err != nil:
 		r.result.Outcome, r.result.Reason = Failed, err.Error()
 	}
@@ -96,15 +100,29 @@ func (r *run) execute(ctx context.Context) error {
 // secure pins the log and archives it. The log is closed again: a lease on it
 // is granted only when nobody, not even this process, has it open.
 func (r *run) secure(ctx context.Context) error {
-	log, err := durable.OpenRegular(r.plan.Ref.Path)
+	log, err := openLog(r.plan.Ref.Path)
 	if err != nil {
-		return fmt.Errorf("open log: %w", err)
+		return err
 	}
 	defer log.Close()
 	if err := r.pin(ctx, log); err != nil {
 		return err
 	}
 	return r.archive(ctx, log)
+}
+
+// errGone says that there is no log any more where the plan has read one.
+var errGone = errors.New("the log is gone")
+
+func openLog(path string) (*os.File, error) {
+	log, err := durable.OpenRegular(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errGone
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open log: %w", err)
+	}
+	return log, nil
 }
 
 // pin hashes the log and checks that it is still what the plan has read.
@@ -167,9 +185,9 @@ func (r *run) embed(ctx context.Context) error {
 
 // rememberOnly is --skip-archive: without an archive nothing is changed.
 func (r *run) rememberOnly(ctx context.Context) error {
-	log, err := durable.OpenRegular(r.plan.Ref.Path)
+	log, err := openLog(r.plan.Ref.Path)
 	if err != nil {
-		return fmt.Errorf("open log: %w", err)
+		return err
 	}
 	defer log.Close()
 	if err := r.pin(ctx, log); err != nil {

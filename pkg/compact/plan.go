@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"time"
 
@@ -58,6 +59,9 @@ func NewPlan(ctx context.Context, store session.Store, ref session.Ref, policy P
 		p.Strategy = StrategyRotate
 	}
 	tail, err := store.Tail(ctx, ref)
+	if errors.Is(err, fs.ErrNotExist) {
+		return p.stop(Busy, "it was moved away since it was listed")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read the end of the log: %w", err)
 	}
@@ -70,7 +74,9 @@ func NewPlan(ctx context.Context, store session.Store, ref session.Ref, policy P
 	} else if err != nil {
 		return nil, fmt.Errorf("look for writers: %w", err)
 	}
-	if err := p.survey(ctx, store, policy); err != nil || p.Outcome != Planned {
+	if err := p.survey(ctx, store, policy); errors.Is(err, fs.ErrNotExist) {
+		return p.stop(Busy, "it was moved away while it was read")
+	} else if err != nil || p.Outcome != Planned {
 		return p, err
 	}
 	return p.tryRotation(ctx, rotator, policy, now)

@@ -44,6 +44,11 @@ func (c *Compactor) Settle(ctx context.Context, stores Stores, policy Policy) er
 }
 
 func (c *Compactor) settle(ctx context.Context, store session.Store, in Intent, policy Policy) error {
+	if in.Rotation.Index != "" { // a kill may have left a half-written index
+		if err := durable.Sweep(filepath.Dir(in.Rotation.Index), 0); err != nil {
+			return err
+		}
+	}
 	if !in.Switched {
 		dropped, err := c.finishSwitch(ctx, store, in)
 		if err != nil || dropped {
