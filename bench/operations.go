@@ -61,10 +61,6 @@ func operations(quick bool) []operation {
 			programs: []program{sessctlSizes(), wc(target{most: 0.3})},
 		},
 		{
-			name: "sizes, 200 MB in 7820 logs", corpus: "s200", peak: peakTarget,
-			programs: []program{sessctlSizes(), wc(target{most: 1.3}), find(target{}), sizesPython(target{})},
-		},
-		{
 			name: "read, extract, chunk: 200 MB", corpus: "one200", peak: peakTarget,
 			programs: []program{
 				extract(), wc(target{most: 5}), extractPython(target{least: 6}),
@@ -78,6 +74,12 @@ func operations(quick bool) []operation {
 		},
 		{name: "read, extract, chunk: a line of 600 MB", corpus: "line600", peak: peakTarget, programs: []program{extractUnchecked(), wc(target{})}},
 		{name: "sizes, a line of 600 MB", corpus: "line600", peak: peakTarget, programs: []program{sessctlSizes(), wc(target{})}},
+		// The answer about thousands of logs makes the driver itself larger, and
+		// with it the smallest peak that can be seen: last but for compact.
+		{
+			name: "sizes, 200 MB in 7820 logs", corpus: "s200", peak: peakTarget,
+			programs: []program{sessctlSizes(), wc(target{most: 1.3}), find(target{}), sizesPython(target{})},
+		},
 		{name: "compact, 10 MB", corpus: "one10", programs: []program{sessctlCompact(), extractChunks()}},
 		{name: "compact, 200 MB", corpus: "one200", programs: []program{sessctlCompact(), extractChunks()}, rounds: 1},
 	}
