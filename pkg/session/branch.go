@@ -95,7 +95,7 @@ func (t *Tree) activate(i int) {
 	count := t.runs[i].count
 	for {
 		r := &t.runs[i]
-		r.active = max(r.active, count)
+		r.active = count
 		if r.parent < 0 {
 			return
 		}

@@ -326,6 +326,10 @@ func TestRepeats(t *testing.T) {
 			[]line{{"z^", "go on", 1}, {"a<z", "ok", 2}, {"b<a", "go on", 1}, {"c<a", "stop", 1}},
 			[]string{"go on active", "ok active", "go on abandoned", "stop active"},
 		},
+		"and after a lost line": {
+			[]line{{"z^", "hello", 1}, {"y<lost", "go on", 1}, {"x<y", "ok", 2}, {"b<x", "go on", 1}, {"c<x", "stop", 1}},
+			[]string{"hello active", "go on active", "ok active", "go on abandoned", "stop active"},
+		},
 		"exact copies and another body": {
 			[]line{{"a^", "one", 1}, {"b<a", "two", 2}, {"c<b", "three", 1}, {"b<a", "two", 2}, {"b<a", "other two", 2}, {"b<a", "other two", 2}},
 			[]string{"one active", "two active", "three active", "other two active"},

@@ -172,6 +172,9 @@ func (g *logGenerator) message() string {
 	case "compactionSummary":
 		members = append(members, `"summary":`+g.text())
 	}
+	if g.chance(1, "twice") {
+		members = append(members, `"content":`+g.content())
+	}
 	if g.chance(1, "shuffled message") {
 		members = rapid.Permutation(members).Draw(g.t, "message order")
 	}

@@ -166,7 +166,7 @@ func naiveTail(log []byte) session.Tail {
 	path := naivePath(records)
 	for i, r := range path {
 		if r.kind == "reset" {
-			path = path[:i]
+			path = path[:i+1] // a compaction may keep from there
 			break
 		}
 	}

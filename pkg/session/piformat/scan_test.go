@@ -219,6 +219,15 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
+// The same with logs that are drawn from the fuzzer's bytes.
+func FuzzScanOfDrawnLog(f *testing.F) {
+	f.Fuzz(rapid.MakeFuzz(func(t *rapid.T) {
+		log := drawLog(t)
+		compare(t, log)
+		compareTail(t, log)
+	}))
+}
+
 // checkOffsets checks what holds for every file: a message is where it says.
 func checkOffsets(t *testing.T, log []byte) {
 	all, _, err := scanAll(log, session.ScanOptions{})

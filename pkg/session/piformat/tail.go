@@ -183,9 +183,7 @@ func (t *tailReader) record(raw []byte) error {
 // visit takes in one entry of the active branch.
 func (t *tailReader) visit() {
 	e, m := &t.entry, &t.message
-	if e.kind != reset {
-		t.context.add(e, m, t.offset)
-	}
+	t.context.add(e, m, t.offset)
 	if !e.kind.says() {
 		return
 	}

@@ -345,13 +345,22 @@ func TestTailErrors(t *testing.T) {
 	if _, err := tailOf([]byte("\xFF\xFE{\x00}\x00\n\x00"), time.Time{}); !errors.Is(err, session.ErrUnknownFormat) {
 		t.Errorf("error %v of UTF-16", err)
 	}
-	for _, text := range []string{"hello", "<html>\n</html>\n", `{"foo":1}`, "[1]\n", "{\n\"type\":\"session\"\n}\n"} {
-		if _, err := tailOf([]byte(text), time.Time{}); !errors.Is(err, session.ErrUnknownFormat) {
-			t.Errorf("error %v of %q", err, text)
+}
+
+// What is no session must not look like an empty one; what may become one is
+// no error.
+func TestRefuseOrWait(t *testing.T) {
+	for text, refuse := range map[string]bool{
+		"hello": true, "<html>\n</html>\n": true, `{"foo":1}`: true, "[1]\n": true, "[1": true, "{\n\"type\":\"session\"\n}\n": true,
+		"oops\n" + `{"type":"sess`:  true,
+		`{"type":"session","id":"5`: false, "\xEF\xBB\xBF\x00\n" + `{"type":"session","id":"5`: false, "": false, "\n\n": false, "\x00\x00": false,
+	} {
+		if _, _, err := scanAll([]byte(text), session.ScanOptions{}); errors.Is(err, session.ErrUnknownFormat) != refuse {
+			t.Errorf("Scan of %q: %v", text, err)
 		}
-	}
-	if tail, err := tailOf([]byte(`{"type":"session","id":"5`), time.Time{}); err != nil || !tail.Torn {
-		t.Errorf("a first record that is being written: %+v, %v", tail, err)
+		if _, err := tailOf([]byte(text), time.Time{}); errors.Is(err, session.ErrUnknownFormat) != refuse {
+			t.Errorf("Tail of %q: %v", text, err)
+		}
 	}
 }
 

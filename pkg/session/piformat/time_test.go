@@ -35,6 +35,7 @@ func TestParseTime(t *testing.T) {
 		`"1768035600000"`:                  {nine, false, true},
 		`1768035600000000`:                 {nine, false, true},
 		`1768035600000000000`:              {nine, false, true},
+		`978307200000000`:                  {978307200000, false, true},
 		`1`:                                {},
 		`0`:                                {},
 		`-1`:                               {},
