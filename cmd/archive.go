@@ -86,13 +86,14 @@ func newArchiveRow(e archive.Entry) archiveRow {
 }
 
 func runArchive(ctx context.Context, a *app, o archiveOptions) error {
-	sessions, err := a.findSessions(ctx)
+	all, err := a.findSessions(ctx)
 	if err != nil {
 		return err
 	}
-	if sessions, err = ofAgent(sessions, o.Agent); err != nil {
+	if all, err = all.of(o.Agent); err != nil {
 		return err
 	}
+	sessions := all.sessions
 	if o.Session != "" {
 		if sessions, err = named(sessions, o.Session); err != nil {
 			return err

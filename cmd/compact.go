@@ -107,22 +107,34 @@ type compactDocument struct {
 }
 
 func runCompact(ctx context.Context, a *app, o compactOptions) error {
-	sessions, err := a.findSessions(ctx)
+	all, err := a.findSessions(ctx)
 	if err != nil {
 		return err
 	}
-	targets, none, err := chooseTargets(sessions, o)
+	targets, none, err := chooseTargets(all, o)
 	if err != nil {
 		return err
 	}
-	doc := compactDocument{Schema: 1, DryRun: o.DryRun, Sessions: none}
-	var results []compact.Result
 	if o.DryRun {
-		results, err = planAll(ctx, a, targets, o.policy())
-	} else {
-		results, err = compactAll(ctx, a, sessions, targets, o)
+		doc := compactDocument{Schema: 1, DryRun: true, Sessions: none}
+		planned, err := planAll(ctx, a, targets, o.policy())
+		doc.Sessions = append(doc.Sessions, planned...)
+		return a.finish(doc, err)
 	}
-	doc.Sessions = append(doc.Sessions, results...)
+	h, err := a.openHouse(ctx, o.Focus)
+	if err != nil {
+		return err
+	}
+	defer h.close()
+	if targets, none, err = a.settle(ctx, h, all, o); err != nil {
+		return err
+	}
+	done, err := compactAll(ctx, a, h, targets, o.policy())
+	return a.finish(compactDocument{Schema: 1, Sessions: append(none, done...)}, err)
+}
+
+// finish prints what there is to say and decides the exit code.
+func (a *app) finish(doc compactDocument, err error) error {
 	if err != nil {
 		return errors.Join(err, a.renderUnlessEmpty(doc))
 	}
@@ -130,6 +142,28 @@ func runCompact(ctx context.Context, a *app, o compactOptions) error {
 		return err
 	}
 	return outcomeOf(doc.Sessions)
+}
+
+// settle finishes what earlier runs began and then looks again: a rotation
+// that was half done is done now.
+func (a *app) settle(ctx context.Context, h *house, all inventory, o compactOptions) ([]found, []compact.Result, error) {
+	if err := h.sweep(ctx, a, all.sessions); err != nil {
+		return nil, nil, err
+	}
+	stores, err := a.openStores()
+	if err != nil {
+		return nil, nil, err
+	}
+	settled, err := h.compactor.Settle(ctx, storesByRoot(stores), o.policy())
+	if err != nil {
+		return nil, nil, fmt.Errorf("finish an earlier run: %w", err)
+	}
+	if settled > 0 {
+		if all, err = a.findSessions(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	return chooseTargets(all, o)
 }
 
 func (a *app) renderUnlessEmpty(doc compactDocument) error {
@@ -156,25 +190,10 @@ func planAll(ctx context.Context, a *app, targets []found, policy compact.Policy
 	return results, nil
 }
 
-func compactAll(ctx context.Context, a *app, sessions, targets []found, o compactOptions) ([]compact.Result, error) {
-	h, err := a.openHouse(ctx, o.Focus)
-	if err != nil {
-		return nil, err
-	}
-	defer h.close()
-	stores, err := a.openStores()
-	if err != nil {
-		return nil, err
-	}
-	if err := h.compactor.Settle(ctx, storesByRoot(stores), o.policy()); err != nil {
-		return nil, fmt.Errorf("finish an earlier run: %w", err)
-	}
-	if err := h.sweep(ctx, a, sessions); err != nil {
-		return nil, err
-	}
+func compactAll(ctx context.Context, a *app, h *house, targets []found, policy compact.Policy) ([]compact.Result, error) {
 	var results []compact.Result
 	for _, t := range targets {
-		result, err := compactOne(ctx, a, h, t, o.policy())
+		result, err := compactOne(ctx, a, h, t, policy)
 		if ctx.Err() != nil {
 			return results, ctx.Err()
 		}

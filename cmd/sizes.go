@@ -109,13 +109,14 @@ type sessionRow struct {
 }
 
 func runSizes(ctx context.Context, a *app, o sizesOptions) error {
-	sessions, err := a.findSessions(ctx)
+	all, err := a.findSessions(ctx)
 	if err != nil {
 		return err
 	}
-	if sessions, err = ofAgent(sessions, o.Agent); err != nil {
+	if all, err = all.of(o.Agent); err != nil {
 		return err
 	}
+	sessions := all.sessions
 	if !o.All {
 		sessions = slices.DeleteFunc(sessions, func(s found) bool { return !shown(s.Kind) })
 	}

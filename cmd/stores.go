@@ -84,28 +84,55 @@ type found struct {
 	store session.Store
 }
 
+// owner is an agent of a store.
+type owner struct {
+	runtime, store, agent string
+}
+
+func (s found) owner() owner { return owner{s.Runtime, s.Store, s.Agent} }
+
+// inventory is everything that all stores hold.
+type inventory struct {
+	sessions []found
+	owners   []owner // also those without a session
+}
+
 // findSessions lists all stores. No store at all is an error that says where
 // was looked; notices of the stores are printed.
-func (a *app) findSessions(ctx context.Context) ([]found, error) {
+func (a *app) findSessions(ctx context.Context) (inventory, error) {
+	var all inventory
 	stores, err := a.openStores()
 	if err != nil {
-		return nil, err
+		return all, err
 	}
 	if len(stores) == 0 {
-		return nil, a.noStores()
+		return all, a.noStores()
 	}
-	var all []found
 	for _, store := range stores {
 		listing, err := store.List(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("list sessions of %s: %w", store.Root(), err)
+			return all, fmt.Errorf("list sessions of %s: %w", store.Root(), err)
 		}
-		for _, ref := range listing.Refs {
-			all = append(all, found{Ref: ref, store: store})
-		}
+		all.add(store, listing)
 		a.showNotices(listing.Notices)
 	}
 	return all, nil
+}
+
+func (v *inventory) add(store session.Store, listing session.Listing) {
+	for _, ref := range listing.Refs {
+		v.sessions = append(v.sessions, found{Ref: ref, store: store})
+		v.own(found{Ref: ref}.owner())
+	}
+	for _, agent := range listing.Agents {
+		v.own(owner{store.Runtime(), store.Root(), agent})
+	}
+}
+
+func (v *inventory) own(o owner) {
+	if o.agent != "" && !slices.Contains(v.owners, o) {
+		v.owners = append(v.owners, o)
+	}
 }
 
 func (a *app) showNotices(notices []session.Notice) {
@@ -133,36 +160,38 @@ func (a *app) noStores() error {
 }
 
 // agentNames returns the agents that were found, sorted, each once.
-func agentNames(sessions []found) []string {
+func (v inventory) agentNames() []string {
 	var names []string
-	for _, s := range sessions {
-		if s.Agent != "" {
-			names = append(names, s.Agent)
-		}
+	for _, o := range v.owners {
+		names = append(names, o.agent)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// ofAgent keeps the sessions of one agent. An unknown agent is a usage error
-// that names those there are.
-func ofAgent(sessions []found, agent string) ([]found, error) {
+// of keeps what belongs to one agent. An unknown agent is a usage error that
+// names those there are.
+func (v inventory) of(agent string) (inventory, error) {
 	if agent == "" {
-		return sessions, nil
+		return v, nil
 	}
-	var mine []found
-	for _, s := range sessions {
+	var mine inventory
+	for _, s := range v.sessions {
 		if s.Agent == agent {
-			mine = append(mine, s)
+			mine.sessions = append(mine.sessions, s)
 		}
 	}
-	if len(mine) > 0 {
+	for _, o := range v.owners {
+		if o.agent == agent {
+			mine.owners = append(mine.owners, o)
+		}
+	}
+	if len(mine.owners) > 0 {
 		return mine, nil
 	}
-	names := agentNames(sessions)
 	hint := "no agent has any session yet"
-	if len(names) > 0 {
+	if names := v.agentNames(); len(names) > 0 {
 		hint = "agents found: " + strings.Join(names, ", ")
 	}
-	return nil, &failure{code: "unknown_agent", exit: exitUsage, hint: hint, err: fmt.Errorf("unknown agent %q", agent)}
+	return mine, &failure{code: "unknown_agent", exit: exitUsage, hint: hint, err: fmt.Errorf("unknown agent %q", agent)}
 }

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/sessctl/sessctl/pkg/compact"
@@ -23,34 +22,28 @@ func storesByRoot(stores []session.Store) compact.Stores {
 
 // chooseTargets picks the sessions that the options mean. An agent without a
 // main session is a result, not an error: its next message starts one.
-func chooseTargets(sessions []found, o compactOptions) (targets []found, none []compact.Result, err error) {
-	if sessions, err = ofAgent(sessions, o.Agent); err != nil {
+func chooseTargets(all inventory, o compactOptions) (targets []found, none []compact.Result, err error) {
+	if all, err = all.of(o.Agent); err != nil {
 		return nil, nil, err
 	}
 	if o.Session != "" {
-		targets, err = named(sessions, o.Session)
+		targets, err = named(all.sessions, o.Session)
 		return targets, nil, err
 	}
-	for _, s := range sessions {
+	served := map[owner]bool{}
+	for _, s := range all.sessions {
 		if s.Primary || s.Kind == session.KindDatabase {
 			targets = append(targets, s)
+			served[s.owner()] = true
 		}
 	}
-	for _, s := range sessions {
-		if !slices.ContainsFunc(targets, s.sameAgent) && !slices.ContainsFunc(none, s.sameResultAgent) {
-			ref := session.Ref{Runtime: s.Runtime, Agent: s.Agent}
+	for _, w := range all.owners {
+		if !served[w] {
+			ref := session.Ref{Runtime: w.runtime, Agent: w.agent}
 			none = append(none, compact.NewResult(ref, compact.NothingToDo, "there is no main session; the next message starts one"))
 		}
 	}
 	return targets, none, nil
-}
-
-func (s found) sameAgent(t found) bool {
-	return s.Agent == t.Agent && s.Runtime == t.Runtime && s.Store == t.Store
-}
-
-func (s found) sameResultAgent(r compact.Result) bool {
-	return s.Agent == r.Agent && s.Runtime == r.Runtime
 }
 
 // named finds sessions by id, by key, or by the start of an id that only one

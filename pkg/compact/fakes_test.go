@@ -192,7 +192,8 @@ func (h *house) liveLog() string {
 }
 
 func (h *house) settle() error {
-	return h.Settle(context.Background(), func(runtime, root string) (session.Store, bool) {
+	_, err := h.Settle(context.Background(), func(runtime, root string) (session.Store, bool) {
 		return h.store, runtime == "test" && root == h.store.dir
 	}, h.policy())
+	return err
 }

@@ -25,22 +25,25 @@ type Stores func(runtime, root string) (session.Store, bool)
 // happen and cannot happen any more is dropped (the session is as the agent
 // left it, its archive and memory stay). Bytes that reached an old log after
 // its snapshot are archived and remembered. An intent is done when nobody
-// can write the old log any more.
-func (c *Compactor) Settle(ctx context.Context, stores Stores, policy Policy) error {
+// can write the old log any more. Settle returns how many intents it looked
+// after.
+func (c *Compactor) Settle(ctx context.Context, stores Stores, policy Policy) (int, error) {
 	intents, err := c.Journal.List()
 	if err != nil {
-		return err
+		return 0, err
 	}
+	settled := 0
 	for _, in := range intents {
 		store, ok := stores(in.Rotation.Runtime, in.Rotation.Store)
 		if !ok {
 			continue // its store is not part of this run
 		}
 		if err := c.settle(ctx, store, in, policy); err != nil {
-			return fmt.Errorf("settle %s of %s: %w", in.Rotation.Session, in.Rotation.Agent, err)
+			return settled, fmt.Errorf("settle %s of %s: %w", in.Rotation.Session, in.Rotation.Agent, err)
 		}
+		settled++
 	}
-	return nil
+	return settled, nil
 }
 
 func (c *Compactor) settle(ctx context.Context, store session.Store, in Intent, policy Policy) error {

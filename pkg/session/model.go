@@ -71,6 +71,7 @@ type Notice struct {
 
 // Listing is what one store holds.
 type Listing struct {
+	Agents  []string // that the store knows, also those without a session
 	Refs    []Ref
 	Notices []Notice
 }

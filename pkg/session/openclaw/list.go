@@ -29,6 +29,7 @@ func (s *Store) List(ctx context.Context) (session.Listing, error) {
 	if err != nil {
 		return session.Listing{}, err
 	}
+	l.listing.Agents = agents
 	for _, agent := range agents {
 		if err := l.agent(ctx, agent); err != nil {
 			return session.Listing{}, err

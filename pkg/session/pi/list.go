@@ -81,6 +81,9 @@ func (l *lister) directory(name string) {
 		return
 	}
 	slices.Sort(found)
+	if name != "." {
+		l.listing.Agents = append(l.listing.Agents, d.agent)
+	}
 	l.logs(d, found)
 }
 
