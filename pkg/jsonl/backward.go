@@ -9,13 +9,17 @@ import (
 // with the size of its context, is nearly always in its last block.
 const blockSize = 64 << 10
 
+// holdLimit is how much of one line a BackwardReader holds. Only the start of
+// a longer line is looked for; then it is read forwards.
+const holdLimit = 8 * blockSize
+
 // BackwardReader yields the lines of a file from the last to the first. They
 // are the lines that a [Reader] yields, but for their Number, which is 0: it
-// cannot be known from the end. The memory is bounded by the same Options,
-// about twice as high.
+// cannot be known from the end. Its memory is bounded like that of a Reader.
 type BackwardReader struct {
 	source  countedReaderAt
 	options Options
+	reader  *Reader // of long lines
 
 	buf    []byte
 	lo, hi int   // what was read and not delivered is buf[lo:hi]
@@ -27,7 +31,10 @@ type BackwardReader struct {
 // NewBackwardReader returns a BackwardReader of the first size bytes of r. It
 // does not read yet.
 func NewBackwardReader(r io.ReaderAt, size int64, o Options) *BackwardReader {
-	return &BackwardReader{source: countedReaderAt{source: r}, options: o.withDefaults(), base: size}
+	return &BackwardReader{
+		source: countedReaderAt{source: r}, options: o.withDefaults(), base: size,
+		reader: NewReader(nil, o),
+	}
 }
 
 // BytesRead returns how many bytes were read so far.
@@ -49,7 +56,7 @@ func (b *BackwardReader) Prev() (Line, error) {
 			return b.deliver(0)
 		case b.base == 0:
 			b.err = io.EOF
-		case len(data) > b.options.MaxLine+2:
+		case len(data) > min(holdLimit, b.options.MaxLine+2):
 			return b.long()
 		default:
 			b.err = b.load()
@@ -99,7 +106,7 @@ func (b *BackwardReader) makeRoom(n int) {
 	case buf == nil:
 		buf = make([]byte, need)
 	case len(buf) < need:
-		buf = make([]byte, min(2*need, b.options.MaxLine+2*blockSize))
+		buf = make([]byte, 2*need)
 	}
 	b.lo, b.hi = len(buf)-len(pending), len(buf)
 	copy(buf[b.lo:], pending)
@@ -107,10 +114,10 @@ func (b *BackwardReader) makeRoom(n int) {
 }
 
 // long returns the line at the end of what is pending, which is too long to be
-// held: its start is looked for, and it is read forwards through a shrinker.
+// held: its start is looked for, and it is read forwards.
 func (b *BackwardReader) long() (Line, error) {
 	end := b.base + int64(b.hi-b.lo)
-	b.buf, b.lo, b.hi, b.clear = make([]byte, blockSize), 0, 0, 0
+	b.lo, b.hi, b.clear = 0, 0, 0
 	for b.base > 0 {
 		n := int(min(blockSize, b.base))
 		block := b.buf[:n]
@@ -128,9 +135,8 @@ func (b *BackwardReader) long() (Line, error) {
 
 // forward reads the line of length bytes at offset with a Reader.
 func (b *BackwardReader) forward(offset, length int64) (Line, error) {
-	r := NewReader(io.NewSectionReader(&b.source, offset, length), b.options)
-	r.offset = offset
-	line, err := r.Next()
+	b.reader.reset(io.NewSectionReader(&b.source, offset, length), offset)
+	line, err := b.reader.Next()
 	if err == nil && line.Length != length || err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}

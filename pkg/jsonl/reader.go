@@ -42,6 +42,12 @@ func NewReader(r io.Reader, o Options) *Reader {
 	return &Reader{source: r, options: o.withDefaults()}
 }
 
+// reset makes r read source, which begins at offset of a stream, into the same
+// memory.
+func (r *Reader) reset(source io.Reader, offset int64) {
+	*r = Reader{source: source, options: r.options, buf: r.buf, offset: offset}
+}
+
 // Next returns the next line. At the end of the stream it returns io.EOF; if
 // reading fails, it first delivers what was read, the last line of it as not
 // Complete, and then returns the error of the source. UTF-16 is [ErrUTF16].
