@@ -141,6 +141,22 @@ func TestSameBytesComparesHashes(t *testing.T) {
 	}
 }
 
+// Each of what a system tells about a file is enough to tell two apart.
+func TestSameBytesComparesEverything(t *testing.T) {
+	snap := mustSnapshot(t, tempLog(t, "a\n"))
+	for name, change := range map[string]func(s *session.Snapshot){
+		"device": func(s *session.Snapshot) { s.Device++ }, "inode": func(s *session.Snapshot) { s.Inode++ },
+		"size": func(s *session.Snapshot) { s.Size++ }, "modified": func(s *session.Snapshot) { s.ModTime = s.ModTime.Add(1) },
+		"changed": func(s *session.Snapshot) { s.Changed = s.Changed.Add(1) },
+	} {
+		other := snap
+		change(&other)
+		if snap.SameBytes(other) || other.SameBytes(snap) {
+			t.Errorf("another %s is the same", name)
+		}
+	}
+}
+
 type fataler interface {
 	Helper()
 	Fatal(...any)

@@ -46,6 +46,48 @@ func TestBusy(t *testing.T) {
 
 const errorTurn = question + `{"type":"message","id":"a0000004","parentId":"a0000003","timestamp":"2026-03-01T10:00:04.000Z","message":{"role":"assistant","content":[],"stopReason":"error","errorMessage":"400"}}` + "\n"
 
+// A log that is shorter than it was is being rewritten, so it is waited for.
+func TestTailWaitsForARewrite(t *testing.T) {
+	s := newMain(t)
+	ref := s.ref(mainID + ".jsonl")
+	s.log(mainID+".jsonl", "")
+	waited := 0
+	s.SetPause(func() {
+		if waited++; waited == 2 {
+			s.log(mainID+".jsonl", transcript(mainID))
+		}
+	})
+	tail, err := s.Tail(context.Background(), ref)
+	if err != nil || tail.Messages != 2 || waited != 2 {
+		t.Errorf("%+v after %d waits, %v", tail, waited, err)
+	}
+	if n, err := s.CountMessages(context.Background(), ref); n != 2 || err != nil {
+		t.Errorf("%d messages, %v", n, err)
+	}
+	s.log(mainID+".jsonl", question)
+	waited = 10
+	if tail, err := s.Tail(context.Background(), ref); err != nil || tail.Messages != 1 || waited != 14 {
+		t.Errorf("a log that stays short: %+v after %d waits, %v", tail, waited-10, err)
+	}
+}
+
+// What changes names works on paths, so the path must lead where the open
+// directory is.
+func TestInPlace(t *testing.T) {
+	s := newMain(t)
+	if err := s.InPlace(agent, func() {}); err != nil {
+		t.Error(err)
+	}
+	dir := s.path("")
+	err := s.InPlace(agent, func() {
+		if err := os.Rename(dir, dir+".old"); err != nil {
+			t.Skip("an open directory cannot be renamed:", err)
+		}
+		s.log("x.jsonl", "x")
+	})
+	wantBusy(t, err, "another directory has taken its place")
+}
+
 // Busy asks for a path of this store; anything else is an error, not a file.
 func TestOutsideOfTheStore(t *testing.T) {
 	s := newMain(t)

@@ -1,12 +1,14 @@
 package openclaw
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -18,6 +20,7 @@ type directory struct {
 	root  *os.Root
 	path  string // absolute
 	agent string
+	pause func(ctx context.Context, d time.Duration) error
 }
 
 // openDirectory opens the sessions directory of an agent.
@@ -27,12 +30,17 @@ func (s *Store) openDirectory(agent string) (*directory, error) {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	defer store.Close()
+	return s.directory(store, agent)
+}
+
+// directory opens the sessions directory of an agent of an open store.
+func (s *Store) directory(store *os.Root, agent string) (*directory, error) {
 	name := filepath.Join(agentsName, agent, sessionsName)
 	root, err := openBelow(store, name)
 	if err != nil {
 		return nil, err
 	}
-	return &directory{root: root, path: filepath.Join(s.root, name), agent: agent}, nil
+	return &directory{root: root, path: filepath.Join(s.root, name), agent: agent, pause: s.pause}, nil
 }
 
 // openBelow opens a directory below root. It looks before it opens: opening a

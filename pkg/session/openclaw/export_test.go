@@ -1,9 +1,32 @@
 package openclaw
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // SetStep has step called after each step of Rotate.
 func (s *Store) SetStep(step func(name string) error) { s.step = step }
+
+// SetPause has pause called instead of waiting.
+func (s *Store) SetPause(pause func()) {
+	s.pause = func(ctx context.Context, _ time.Duration) error {
+		pause()
+		return ctx.Err()
+	}
+}
+
+// InPlace checks an agent's directory after a change that was made while it is
+// open.
+func (s *Store) InPlace(agent string, change func()) error {
+	d, err := s.openDirectory(agent)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	change()
+	return d.inPlace()
+}
 
 // Edit is what Rotate makes of the text of an index.
 func Edit(text []byte, keys []string, session string, at time.Time) ([]byte, error) {

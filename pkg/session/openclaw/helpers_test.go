@@ -32,7 +32,9 @@ type state struct {
 func newState(t *testing.T) *state {
 	t.Helper()
 	root := t.TempDir()
-	return &state{t: t, root: root, Store: openclaw.Open(root)}
+	s := &state{t: t, root: root, Store: openclaw.Open(root)}
+	s.SetPause(func() {})
+	return s
 }
 
 // newMain is a state with one main session, quiet and answered.

@@ -49,7 +49,7 @@ func (d *directory) readIndex(ctx context.Context) (*index, error) {
 		if errors.Is(err, fs.ErrNotExist) || try == indexTries {
 			return nil, fmt.Errorf("%w: %w", ErrIndex, err)
 		}
-		if err := pause(ctx, indexWait); err != nil {
+		if err := d.pause(ctx, indexWait); err != nil {
 			return nil, err
 		}
 	}

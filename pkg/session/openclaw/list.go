@@ -100,14 +100,12 @@ func (l *lister) agent(ctx context.Context, agent string) error {
 	if db != nil {
 		l.listing.Refs = append(l.listing.Refs, l.databaseRef(db, agent))
 	}
-	name := filepath.Join(agentsName, agent, sessionsName)
-	dir, err := openBelow(l.root, name)
-	d := &directory{root: dir, path: filepath.Join(l.store.root, name), agent: agent}
+	d, err := l.store.directory(l.root, agent)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return ctx.Err()
 	case err != nil:
-		l.notice(d.path, "", "skipped: %v", err)
+		l.notice(filepath.Join(l.store.root, agentsName, agent, sessionsName), "", "skipped: %v", err)
 		return ctx.Err()
 	}
 	defer d.close()

@@ -30,6 +30,8 @@ type Store struct {
 	// step is called after each step of Rotate, with its name; an error ends
 	// the rotation there. Tests stop it so.
 	step func(name string) error
+	// pause waits for what somebody else is writing. Tests do not.
+	pause func(ctx context.Context, d time.Duration) error
 }
 
 // Open returns the store of a state directory: the one that holds agents/.
@@ -38,7 +40,7 @@ func Open(root string) *Store {
 	if absolute, err := filepath.Abs(root); err == nil {
 		root = absolute
 	}
-	return &Store{root: root, step: func(string) error { return nil }}
+	return &Store{root: root, step: func(string) error { return nil }, pause: pause}
 }
 
 // Runtime implements [session.Store].
@@ -97,7 +99,7 @@ func (s *Store) openLog(ctx context.Context, ref session.Ref) (*os.File, os.File
 	}
 	info, err := log.Stat()
 	for try := 0; err == nil && info.Size() < ref.Bytes && try < rewriteTries; try++ {
-		if err = pause(ctx, rewriteWait); err == nil {
+		if err = s.pause(ctx, rewriteWait); err == nil {
 			info, err = log.Stat()
 		}
 	}

@@ -234,9 +234,14 @@ func TestDispose(t *testing.T) {
 		"grown":           {func(s *state, r session.Rotation) { appendTo(s, r.Kept, question) }, true},
 		"shorter":         {func(s *state, r session.Rotation) { os.Truncate(r.Kept, 10) }, false},
 		"other same size": {func(s *state, r session.Rotation) { overwrite(s, r.Kept) }, false},
-		"linked":          {func(s *state, r session.Rotation) { os.Link(r.Kept, s.path("second.txt")) }, false},
-		"gone already":    {func(s *state, r session.Rotation) { os.Remove(r.Kept) }, true},
-		"live again":      {func(s *state, r session.Rotation) { s.log(name, question) }, true},
+		"another file": {func(s *state, r session.Rotation) {
+			s.log("new", transcript(id, 3))
+			os.Chtimes(s.path("new"), r.Snapshot.ModTime, r.Snapshot.ModTime)
+			os.Rename(s.path("new"), r.Kept)
+		}, false},
+		"linked":       {func(s *state, r session.Rotation) { os.Link(r.Kept, s.path("second.txt")) }, false},
+		"gone already": {func(s *state, r session.Rotation) { os.Remove(r.Kept) }, true},
+		"live again":   {func(s *state, r session.Rotation) { s.log(name, question) }, true},
 	} {
 		t.Run(what, func(t *testing.T) {
 			s := newOne(t)
