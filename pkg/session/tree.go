@@ -43,7 +43,7 @@ type TreeBuilder struct {
 	last    []byte // id of the entry before, empty if nothing may follow it blindly
 	header  []byte
 	session int32
-	ids     []uint64         // keys of the last entries, a ring once it is full
+	ids     [][]uint64       // keys of the last entries, a ring of blocks
 	byID    map[uint64]int32 // the same by key, made at the first entry that does not follow
 	said    []said
 	scratch []byte
@@ -159,25 +159,35 @@ func (b *TreeBuilder) find(id []byte) (int32, bool) {
 
 // index makes the map of ids. Until now every entry followed the one before.
 func (b *TreeBuilder) index() {
-	b.byID = make(map[uint64]int32, len(b.ids))
+	b.byID = make(map[uint64]int32, min(b.count, b.window))
 	for i := max(0, b.count-b.window); i < b.count; i++ {
-		b.byID[b.ids[i%b.window]] = int32(i)
+		b.byID[*b.slot(i)] = int32(i)
 	}
 }
 
 func (b *TreeBuilder) remember(key uint64, ordinal int32, repeated bool) {
-	if len(b.ids) < b.window {
-		b.ids = append(b.ids, key)
-	} else {
-		slot := &b.ids[int(ordinal)%b.window]
-		if b.byID != nil && b.byID[*slot] == ordinal-int32(b.window) {
-			delete(b.byID, *slot)
-		}
-		*slot = key
+	slot := b.slot(int(ordinal))
+	if oldest := ordinal - int32(b.window); oldest >= 0 && b.byID != nil && b.byID[*slot] == oldest {
+		delete(b.byID, *slot)
 	}
+	*slot = key
 	if b.byID != nil && !repeated {
 		b.byID[key] = ordinal
 	}
+}
+
+// idBlock is how many ids are made room for at once, so that a small log takes
+// little and a large one leaves nothing behind for the collector.
+const idBlock = 1024
+
+// slot returns where the key of an entry is kept as long as it is in the
+// window.
+func (b *TreeBuilder) slot(ordinal int) *uint64 {
+	i := ordinal % b.window
+	if i/idBlock == len(b.ids) {
+		b.ids = append(b.ids, make([]uint64, idBlock))
+	}
+	return &b.ids[i/idBlock][i%idBlock]
 }
 
 // key returns the eight bytes of a usual id as they are, and the hash of any

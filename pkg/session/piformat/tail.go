@@ -12,9 +12,14 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
-// tailBlock is how much of a log's end is looked at for the number of
-// messages. A log of this size or less is counted exactly.
-const tailBlock = 64 << 10
+const (
+	// tailBlock is the size up to which a log's messages are counted exactly.
+	tailBlock = 64 << 10
+	// tailSample is how much of the end of a larger log is looked at to
+	// estimate them. It is less than the 64 KiB that are read at once, so that
+	// the line at their edge is not read.
+	tailSample = 48 << 10
+)
 
 // Tail says how big the context of a session is and whether its last turn is
 // answered. It reads backwards, follows the parents from the last entry as
@@ -97,7 +102,7 @@ func (t *tailReader) read(ctx context.Context) error {
 // enough reports whether nothing further back matters.
 func (t *tailReader) enough() bool {
 	seen := t.size - t.offset
-	return t.settled() && t.size > tailBlock && seen >= tailBlock ||
+	return t.settled() && t.size > tailBlock && seen >= tailSample ||
 		t.known == 0 && t.lines >= strangeLines && seen >= strangeBytes
 }
 
