@@ -20,10 +20,10 @@ demo: build ## the main job on the bundled sample agent, in a temporary home
 	sh testdata/demo.sh
 
 test: ## run the tests
-	CGO_ENABLED=0 $(GO) test ./...
+	CGO_ENABLED=0 $(GO) test ./... ./testdata/gen
 
 test-long: ## every fault run, and fuzzing for FUZZTIME (30s) each
-	CGO_ENABLED=0 SESSCTL_LONG=1 $(GO) test -count=1 -timeout 90m ./...
+	CGO_ENABLED=0 SESSCTL_LONG=1 $(GO) test -count=1 -timeout 90m ./... ./testdata/gen
 	GO="$(GO)" sh testdata/fuzz.sh $(FUZZTIME)
 
 bench: ## compare with wc, Python, Node and jq on generated sessions (under 15 minutes)
