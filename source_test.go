@@ -39,7 +39,7 @@ func TestSource(t *testing.T) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (d.Name() == "testdata" || d.Name() == "tools" || len(d.Name()) > 1 && d.Name()[0] == '.'):
+		case d.IsDir() && (d.Name() == "testdata" && file != "testdata" || d.Name() == "tools" || len(d.Name()) > 1 && d.Name()[0] == '.'):
 			return filepath.SkipDir
 		case d.IsDir() || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go"):
 			return nil
