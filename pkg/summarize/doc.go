@@ -1,9 +1,23 @@
-// Package summarize sums a session up.
+// Package summarize turns a conversation into a summary.
 //
-// [Extractive] needs no model: it watches the messages go by once, keeps the
-// sentences, files, commands and errors that matter in bounded lists, and
-// writes them down in fixed sections, each item with the line of the log that
-// it came from. It says nothing that does not stand in the log, the same log
-// gives the same summary every time, and its memory does not grow with the
-// log. Text that looks like a secret is left out.
+// The summary of this file's package that needs nothing is [Extractive]: no
+// model, no network, and the same words for the same log. It writes no
+// sentence of its own about the work. It picks what was said and done, in a
+// fixed order of sections, and says in which line of the log each item
+// stands:
+//
+//	goals         what people asked for: the first task and the later ones
+//	constraints   what people said must, must never, or should be
+//	decisions     "we will use", "instead of", "root cause", by anybody
+//	open          questions that are called open, or that nobody answered
+//	next steps    what is called next, newest first
+//	files         changed and read, from the calls of file tools that worked
+//	commands      with their exit codes
+//	errors        as they were printed
+//	earlier       what a compaction before this one had summed up
+//	last          the last things that were said
+//
+// Messages stream through. What may be an item is scored by cue words and
+// kept in shelves of fixed size, so memory does not grow with the log. Only
+// the active branch counts. What looks like a secret is not repeated.
 package summarize

@@ -1,132 +1,217 @@
 package summarize
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
-// section is one heading and its lines, in the order they are shown.
-type section struct {
-	title string
-	lines []string
-	share int // of the whole, in percent: what the section may use if all are full
+// plan is a section before it is known how much of it fits.
+type plan struct {
+	title  string
+	share  int         // of the space, relative to the others
+	items  []candidate // most important first
+	prose  bool        // items are lines of one text, whose source is in the title
+	whole  bool        // no item is left out between others
+	chosen []candidate
 }
 
-// Summary writes down what was collected. The text is never longer than
-// Options.MaxRunes and never empty if there was a message.
+// Summary returns the summary of what was added. It can be called again after
+// more messages. Text is empty if no message was added, and otherwise never
+// longer than Options.MaxRunes code points.
 func (e *Extractive) Summary() Summary {
-	if e.messages == 0 {
-		return Summary{Kind: "extractive"}
+	if e.seen.messages == 0 {
+		return Summary{Kind: KindExtractive}
 	}
-	head := fmt.Sprintf("# Session summary\n\n%d messages, %d of them from the user. Taken from the log word for word; line numbers are those of the log.\n", e.messages, e.users)
-	text := clip(head, e.options.MaxRunes)
-	room := e.options.MaxRunes - utf8.RuneCountInString(text)
-	for _, s := range fit(e.sections(), room) {
-		text += s
-	}
-	return Summary{Kind: "extractive", Text: text, Chars: utf8.RuneCountInString(text)}
-}
-
-func (e *Extractive) sections() []section {
-	all := []section{
-		{"Goals", lines(e.goals.inOrder()), 18},
-		{"Constraints and preferences", lines(e.rules.inOrder()), 9},
-		{"Decisions", lines(e.decisions.inOrder()), 15},
-		{"Files changed", fileLines(e.files.touched(true)), 8},
-		{"Files read", fileLines(e.files.touched(false)), 5},
-		{"Commands", commandLines(e.commands.list), 11},
-		{"Errors", lines(e.failures.inOrder()), 9},
-		{"Open questions", lines(e.questions.items), 5},
-		{"Next steps", lines(e.next.items), 6},
-		{"Last exchanges", lines(e.exchanges.items), 14},
-	}
-	if e.previous.text != "" {
-		earlier := section{"Earlier summary", []string{fmt.Sprintf("%s (line %d)", e.previous.text, e.previous.line)}, 16}
-		all = append([]section{earlier}, all...)
-	}
-	return all
-}
-
-func lines(items []item) []string {
-	out := make([]string, 0, len(items))
-	for _, it := range items {
-		out = append(out, fmt.Sprintf("- %s (line %d)", it.text, it.line))
-	}
-	return out
-}
-
-func fileLines(list []file) []string {
-	out := make([]string, 0, len(list))
-	for _, f := range list {
-		out = append(out, fmt.Sprintf("- %s (line %d, %d times)", shorten(f.path, 160), f.line, f.touches))
-	}
-	return out
-}
-
-func commandLines(list []command) []string {
-	out := make([]string, 0, len(list))
-	for _, c := range list {
-		end := ""
-		switch {
-		case c.known:
-			end = fmt.Sprintf(", exit code %d", c.code)
-		case c.bad:
-			end = ", failed"
-		}
-		out = append(out, fmt.Sprintf("- `%s`%s (line %d)", strings.ReplaceAll(c.text, "`", "'"), end, c.line))
-	}
-	return out
-}
-
-// fit renders the sections into room code points: each gets what it needs up
-// to its share of the room plus what those before it left over.
-func fit(sections []section, room int) []string {
-	var out []string
-	total, spare := 0, 0
-	for _, s := range sections {
-		total += s.share
-	}
-	for _, s := range sections {
-		budget := room*s.share/total + spare
-		text := s.render(budget)
-		spare = budget - utf8.RuneCountInString(text)
-		if text != "" {
-			out = append(out, text)
+	head := e.head()
+	plans := e.plans()
+	fit(plans, e.options.MaxRunes-utf8.RuneCountInString(head))
+	s := Summary{Kind: KindExtractive}
+	var text strings.Builder
+	text.WriteString(head)
+	for _, p := range plans {
+		if len(p.chosen) > 0 {
+			s.Sections = append(s.Sections, p.write(&text))
 		}
 	}
-	return out
+	whole := strings.ToValidUTF8(strings.TrimRight(text.String(), "\n"), "\uFFFD")
+	s.Text = string(cutRunes([]byte(whole), e.options.MaxRunes))
+	s.Chars = utf8.RuneCountInString(s.Text)
+	return s
 }
 
-// render writes as many whole lines as the budget has room for; a single line
-// that is too long is cut.
-func (s section) render(budget int) string {
-	if len(s.lines) == 0 {
+// head says what the summary is of.
+func (e *Extractive) head() string {
+	x := &e.seen
+	return fmt.Sprintf("# Session summary (extractive)\n\nLines %d to %d of the log, %s from people among %s%s. Picked by rule, not written by a model; (line N) is where it stands.\n",
+		x.firstLine, x.lastLine, count(x.people, "message"), count(x.messages, "message"), x.days())
+}
+
+func (x *extent) days() string {
+	if x.first <= 0 || x.last <= 0 {
 		return ""
 	}
-	text := "\n## " + s.title + "\n"
-	used := utf8.RuneCountInString(text)
-	shown := 0
-	for _, line := range s.lines {
-		n := utf8.RuneCountInString(line) + 1
-		if used+n > budget {
-			break
-		}
-		text, used, shown = text+line+"\n", used+n, shown+1
+	from, to := day(x.first), day(x.last)
+	if from == to {
+		return ", " + from
 	}
-	if shown == 0 {
-		if budget < used+20 {
-			return ""
-		}
-		return text + clip(s.lines[0], budget-used-1) + "\n"
-	}
-	return text
+	return ", " + from + " to " + to
 }
 
-func clip(text string, n int) string {
-	runes := []rune(text)
-	if len(runes) <= n {
-		return text
+func day(ms int64) string { return time.UnixMilli(ms).UTC().Format("2 January 2006") }
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
 	}
-	return string(runes[:max(n-1, 0)]) + "…"
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// plans are the sections in their order. The shares were set so that no
+// section starves in a summary of the default length.
+func (e *Extractive) plans() []*plan {
+	plans := []*plan{
+		{title: "About " + strings.Join(e.focus, ", "), share: 20, items: e.about.ranked()},
+		{title: "Goals", share: 13, items: e.goals.ranked()},
+		{title: "Constraints and preferences", share: 10, items: e.said[constraint].ranked()},
+		{title: "Decisions and findings", share: 16, items: e.said[decision].ranked()},
+		{title: "Open questions", share: 8, items: e.openItems()},
+		{title: "Next steps", share: 7, items: e.late(e.said[next].ranked())},
+		{title: "Files changed", share: 7, items: e.files.candidates(true, e.inFocus)},
+		{title: "Files read", share: 2, items: e.files.candidates(false, e.inFocus)},
+		{title: "Commands", share: 7, items: e.commands.candidates(e.inFocus)},
+		{title: "Errors", share: 9, items: e.commands.failureCandidates(e.inFocus)},
+	}
+	for i, summary := range e.earlier {
+		share := 2
+		if i == len(e.earlier)-1 {
+			share = 10
+		}
+		plans = append(plans, &plan{title: fmt.Sprintf("Earlier summary (line %d)", summary.line), share: share, items: paragraphs(summary), prose: true})
+	}
+	return append(plans, &plan{title: "Last exchanges", share: 14, items: e.lastItems(), whole: true})
+}
+
+// late favours what was said late in the log: what was open or next long ago
+// has often been done since.
+func (e *Extractive) late(items []candidate) []candidate {
+	for i := range items {
+		items[i].score += 5 * items[i].line / max(e.seen.lastLine, 1)
+	}
+	sortByScore(items)
+	return items
+}
+
+// openItems are the questions that are called open, the last one that nobody
+// answered, and the last turn's calls that have no result.
+func (e *Extractive) openItems() []candidate {
+	items := e.late(e.said[open].ranked())
+	for _, c := range e.calls.since(e.lastPerson) {
+		items = append([]candidate{{text: "No result: " + c.title(), line: c.line}}, items...)
+	}
+	if e.question.text != "" {
+		items = append([]candidate{e.question}, items...)
+	}
+	return items
+}
+
+// paragraphs are the lines of an earlier summary. Headings become bold,
+// because they are inside a section here.
+func paragraphs(summary candidate) []candidate {
+	var out []candidate
+	for line := range strings.Lines(summary.text) {
+		line = strings.TrimSpace(line)
+		if heading := strings.TrimLeft(line, "#"); heading != line {
+			line = "**" + strings.TrimSpace(heading) + "**"
+		}
+		if line != "" {
+			out = append(out, candidate{text: line, line: summary.line})
+		}
+	}
+	return out
+}
+
+// lastItems are the last exchanges, newest first.
+func (e *Extractive) lastItems() []candidate {
+	var out []candidate
+	for _, c := range slices.Backward(e.exchanges) {
+		c.text = oneLine(c.text, exchangeRunes)
+		out = append(out, c)
+	}
+	return out
+}
+
+// fit chooses items of each section by its share, then gives what is left
+// over to the sections in turn, most important item first.
+func fit(plans []*plan, space int) {
+	shares := 0
+	for _, p := range plans {
+		if len(p.items) > 0 {
+			shares += p.share
+		}
+	}
+	left := space
+	for _, p := range plans {
+		if len(p.items) > 0 {
+			left -= p.take(min(left, space*p.share/shares))
+		}
+	}
+	for _, p := range plans {
+		left -= p.take(left)
+	}
+	for _, p := range plans {
+		p.order()
+	}
+}
+
+// take chooses items that cost no more than space together, and returns what
+// they cost, in code points.
+func (p *plan) take(space int) (spent int) {
+	rest := p.items[:0:0]
+	for i, c := range p.items {
+		cost := p.cost(c)
+		if len(p.chosen) == 0 {
+			cost += utf8.RuneCountInString(p.title) + len("\n## \n\n")
+		}
+		if spent+cost <= space {
+			p.chosen = append(p.chosen, c)
+			spent += cost
+			continue
+		}
+		if p.prose || p.whole {
+			rest = append(rest, p.items[i:]...)
+			break
+		}
+		rest = append(rest, c)
+	}
+	p.items = rest
+	return spent
+}
+
+func (p *plan) cost(c candidate) int { return utf8.RuneCountInString(p.line(c)) }
+
+func (p *plan) line(c candidate) string {
+	if p.prose {
+		return "> " + c.text + "\n"
+	}
+	return fmt.Sprintf("- %s (line %d)\n", c.text, c.line)
+}
+
+// order puts the chosen items into the order of the log.
+func (p *plan) order() {
+	slices.SortStableFunc(p.chosen, func(a, b candidate) int { return cmp.Compare(a.line, b.line) })
+}
+
+// write appends the section to the text and returns it.
+func (p *plan) write(text *strings.Builder) Section {
+	s := Section{Title: p.title}
+	fmt.Fprintf(text, "\n## %s\n\n", p.title)
+	for _, c := range p.chosen {
+		text.WriteString(p.line(c))
+		s.Items = append(s.Items, Item{Text: c.text, Line: c.line})
+	}
+	return s
 }

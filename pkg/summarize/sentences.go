@@ -1,127 +1,158 @@
 package summarize
 
 import (
+	"bytes"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// sentences splits prose into sentences and list items. Code blocks are left
-// out: they are not said but shown.
-func sentences(text string) []string {
-	var out []string
+// shortSentence is how many bytes a sentence has at least: "Constraints." or
+// "OK." says nothing without what follows.
+const shortSentence = 24
+
+// sentence is one sentence of a text. Its slice is that of the text.
+type sentence struct {
+	text []byte
+	item bool // the line is an item of a list
+	head bool // the line is a heading, or ends in a colon: it speaks for the list below
+}
+
+// eachSentence hands out the sentences of a text without the marks of lists
+// and headings. Fenced code is not prose and is left out.
+func eachSentence(text []byte, yield func(sentence)) {
 	fenced := false
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "```") {
+	for line := range bytes.Lines(text) {
+		line = bytes.TrimSpace(line)
+		if bytes.HasPrefix(line, []byte("```")) {
 			fenced = !fenced
 			continue
 		}
-		if fenced || line == "" {
-			continue
+		if !fenced && len(line) > 0 {
+			eachInLine(line, yield)
 		}
-		out = append(out, splitLine(strings.TrimLeft(line, "-*#> "))...)
 	}
-	return out
 }
 
-// splitLine cuts after . ! ? (also the full-width ones) before a space or the end.
-func splitLine(line string) []string {
-	var out []string
-	start := 0
-	for i, r := range line {
-		end := i + utf8.RuneLen(r)
-		wide := strings.ContainsRune("。！？", r)
-		if !wide && !strings.ContainsRune(".!?", r) {
-			continue
+func eachInLine(line []byte, yield func(sentence)) {
+	bare, item := trimMarks(line)
+	for len(bare) > 0 {
+		n := sentenceEnd(bare)
+		if s := bytes.TrimSpace(bare[:n]); len(s) > 0 {
+			last := s[len(s)-1]
+			head := line[0] == '#' || last == ':' || bytes.HasSuffix(s, []byte(":**"))
+			yield(sentence{text: s, item: item, head: head})
 		}
-		if !wide && end < len(line) && line[end] != ' ' {
-			continue
-		}
-		if s := strings.TrimSpace(line[start:end]); s != "" {
-			out = append(out, s)
-		}
-		start = end
+		bare = bare[n:]
 	}
-	if s := strings.TrimSpace(line[start:]); s != "" {
-		out = append(out, s)
-	}
-	return out
 }
 
-func firstParagraph(text string) string {
-	first, _, _ := strings.Cut(text, "\n\n")
-	return strings.Join(strings.Fields(first), " ")
+// sentenceEnd returns where the first sentence of a line ends: behind a mark
+// that a space follows, or behind a mark of Chinese or Japanese. A short
+// sentence goes with its neighbour.
+func sentenceEnd(line []byte) int {
+	for i := 0; i+shortSentence < len(line); {
+		r, size := utf8.DecodeRune(line[i:])
+		i += size
+		switch r {
+		case '。', '！', '？':
+			return i
+		case '.', '!', '?':
+			if i < len(line) && line[i] == ' ' && i >= shortSentence {
+				return i
+			}
+		}
+	}
+	return len(line)
 }
 
-// shorten makes one line of at most n code points, cut at a word.
-func shorten(text string, n int) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if utf8.RuneCountInString(text) <= n {
-		return text
+// trimMarks removes "## ", "> ", "- ", "1. " and "[x] " from a line's start,
+// and tells whether it is an item of a list.
+func trimMarks(line []byte) (bare []byte, item bool) {
+	line = bytes.TrimLeft(line, "#> \t")
+	bare = line
+	for _, mark := range []string{"- ", "* ", "+ ", "• ", "– "} {
+		bare = bytes.TrimPrefix(bare, []byte(mark))
 	}
-	runes := []rune(text)[:n-1]
-	for i := len(runes) - 1; i > n*3/4; i-- {
-		if unicode.IsSpace(runes[i]) {
-			runes = runes[:i]
+	digits := 0
+	for digits < len(bare) && bare[digits] >= '0' && bare[digits] <= '9' {
+		digits++
+	}
+	if digits > 0 && digits < 3 && digits+1 < len(bare) && (bare[digits] == '.' || bare[digits] == ')') && bare[digits+1] == ' ' {
+		bare = bare[digits+2:]
+	}
+	for _, box := range []string{"[x] ", "[ ] "} {
+		bare = bytes.TrimPrefix(bare, []byte(box))
+	}
+	return bare, len(bare) < len(line)
+}
+
+// appendLower appends s with ASCII letters in lower case. Other letters keep
+// their case: cues with such letters do not begin sentences.
+func appendLower(dst, s []byte) []byte {
+	for _, c := range s {
+		if c >= 'A' && c <= 'Z' {
+			c |= 0x20
+		}
+		dst = append(dst, c)
+	}
+	return dst
+}
+
+// oneLine joins the lines of a text, and cuts it after n code points.
+func oneLine(text string, n int) string {
+	var out strings.Builder
+	runes, space := 0, false
+	for _, r := range text {
+		if unicode.IsSpace(r) {
+			space = out.Len() > 0
+			continue
+		}
+		if runes+2 > n {
+			return out.String() + "…"
+		}
+		if space {
+			out.WriteByte(' ')
+			runes++
+		}
+		out.WriteRune(r)
+		runes++
+		space = false
+	}
+	return out.String()
+}
+
+// code quotes a text as Markdown code, with a fence that it does not contain.
+func code(text string) string {
+	fence := "`"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	if len(fence) > 1 {
+		return fence + " " + text + " " + fence
+	}
+	return fence + text + fence
+}
+
+// unwrap removes what chat gateways put around a person's words
+// (research/formats.md section 4.3): the envelope of the channel, blocks of
+// metadata, and marks for replies.
+func unwrap(text []byte) []byte {
+	for {
+		head, rest, found := bytes.Cut(text, []byte("(untrusted metadata):\n```"))
+		if !found || bytes.IndexByte(head, '\n') >= 0 {
 			break
 		}
+		_, after, closed := bytes.Cut(rest, []byte("\n```"))
+		if !closed {
+			break
+		}
+		text = bytes.TrimSpace(after)
 	}
-	return string(runes) + "…"
-}
-
-// containsAny counts the phrases that stand in a lower-case text as words.
-func containsAny(lower string, phrases ...string) int {
-	n := 0
-	for _, p := range phrases {
-		if i := strings.Index(lower, p); i >= 0 && wordStart(lower, i) && wordEnd(lower, i+len(p)) {
-			n++
+	for _, prefix := range []string{"[Telegram ", "[WhatsApp ", "[Discord ", "[Slack ", "[Signal ", "[iMessage ", "[message_id:", "[[reply_to"} {
+		if end := bytes.IndexByte(text, ']'); end > 0 && bytes.HasPrefix(text, []byte(prefix)) {
+			text = bytes.TrimLeft(text[end:], "] ")
 		}
 	}
-	return n
-}
-
-func wordStart(s string, i int) bool {
-	r, _ := utf8.DecodeLastRuneInString(s[:i])
-	return i == 0 || !unicode.IsLetter(r)
-}
-
-func wordEnd(s string, i int) bool {
-	r, _ := utf8.DecodeRuneInString(s[i:])
-	return i == len(s) || !unicode.IsLetter(r)
-}
-
-// goalScore says how much a user message sets a task: the first ones do, and
-// those that ask for work.
-func goalScore(text string, nth int) float64 {
-	lower := strings.ToLower(text[:min(len(text), 400)])
-	score := 0.0
-	if nth <= 2 {
-		score += 5
-	}
-	score += 2 * float64(containsAny(lower, "please", "can you", "could you", "let's", "we need", "i need", "i want", "goal", "task", "plan"))
-	score += float64(containsAny(lower, "add", "fix", "implement", "write", "build", "create", "change", "move", "remove", "investigate", "find out", "why", "how", "make", "check", "set up", "rename", "migrate"))
-	if words := len(strings.Fields(lower)); words < 4 {
-		score -= 3
-	}
-	return score
-}
-
-// ruleScore finds what a user wants kept to.
-func ruleScore(sentence string) float64 {
-	lower := strings.ToLower(sentence)
-	return float64(2*containsAny(lower, "always", "never", "must not", "must", "do not", "don't", "make sure", "only use", "i prefer", "prefer") +
-		containsAny(lower, "without", "should not", "should", "at most", "at least", "no more than", "keep"))
-}
-
-// decisionScore finds what was decided, by either side.
-func decisionScore(sentence string) float64 {
-	lower := strings.ToLower(sentence)
-	return float64(3*containsAny(lower, "decided", "decision", "we will use", "we'll use", "going with", "agreed", "we chose", "settled on", "final answer") +
-		2*containsAny(lower, "instead of", "switch to", "switched to", "rather than", "let's use", "we use", "moved to", "chosen", "choose"))
-}
-
-// nextStep finds what is still to be done.
-func nextStep(sentence string) bool {
-	return containsAny(strings.ToLower(sentence), "next step", "next steps", "next", "todo", "to do", "remaining", "still need", "still needs", "left to do", "follow-up", "afterwards") > 0
+	return text
 }
