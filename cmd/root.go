@@ -31,6 +31,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	root.SetOut(out)
 	root.SetErr(errOut)
 	err := root.ExecuteContext(ctx)
+	app.stopProfile()
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -64,6 +65,8 @@ type app struct {
 	getenv func(string) string
 	global globalOptions
 	config config
+
+	profile *os.File // of --pprof, while it is written
 }
 
 // globalOptions are the flags of the root command.
@@ -74,6 +77,7 @@ type globalOptions struct {
 	DataDir    string
 	Stores     []string
 	Runtime    string
+	Profile    string
 }
 
 func (g *globalOptions) addFlags(fs *pflag.FlagSet) {
@@ -83,6 +87,7 @@ func (g *globalOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&g.DataDir, "data-dir", "", "keep memory, receipts and archives under `dir` (default $XDG_DATA_HOME/sessctl)")
 	fs.StringArrayVar(&g.Stores, "store", nil, "use the store at `runtime=path` instead of those under the home directory (repeatable)")
 	fs.StringVar(&g.Runtime, "runtime", "", "only sessions of this `runtime` (openclaw, pi)")
+	fs.StringVar(&g.Profile, "pprof", "", "write a CPU profile of this run to `file`")
 	fromConfig(fs, "data-dir", "data_dir")
 	fromConfig(fs, "store", "stores")
 }
@@ -104,7 +109,7 @@ read again with archive show.
 		SilenceUsage:  true,
 		Args:          usageArgs(cobra.NoArgs),
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
-			return a.loadConfig(c)
+			return errors.Join(a.startProfile(), a.loadConfig(c))
 		},
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}

@@ -23,13 +23,17 @@ func (s *Store) EmbedPending(ctx context.Context, e embed.Embedder, m embed.Mode
 	if err != nil {
 		return 0, fmt.Errorf("count pending records: %w", err)
 	}
-	total, done := open, 0
+	total, done, after := open, 0, int64(0)
 	for done < total {
-		page, err := s.Pending(ctx, m, agent, embedPage)
-		if err != nil || len(page) == 0 {
+		page, err := s.Pending(ctx, m, agent, after, embedPage)
+		if err != nil {
 			return total - done + refused, err
 		}
-		made, failed, err := s.embedPage(ctx, e, m, agent, page)
+		if len(page) == 0 {
+			break
+		}
+		after = page[len(page)-1].Row
+		made, down, err := s.embedPage(ctx, e, m, agent, page)
 		if err != nil {
 			return total - done + refused, err
 		}
@@ -37,16 +41,17 @@ func (s *Store) EmbedPending(ctx context.Context, e embed.Embedder, m embed.Mode
 		if progress != nil {
 			progress(int64(done), int64(total))
 		}
-		if made == 0 || failed > 0 {
-			break // what was refused is offered again by the next run
+		if down {
+			break
 		}
 	}
 	open, refused, err = s.CountPending(ctx, m, agent)
 	return open + refused, err
 }
 
-// embedPage embeds one page and stores what came back.
-func (s *Store) embedPage(ctx context.Context, e embed.Embedder, m embed.Model, agent string, page []PendingText) (made, failed int, err error) {
+// embedPage embeds one page and stores what came back. It reports how many
+// records are done, and whether the embedder cannot serve at all.
+func (s *Store) embedPage(ctx context.Context, e embed.Embedder, m embed.Model, agent string, page []PendingText) (made int, down bool, err error) {
 	texts := make([]string, len(page))
 	for i, p := range page {
 		texts[i] = p.Text
@@ -58,17 +63,16 @@ func (s *Store) embedPage(ctx context.Context, e embed.Embedder, m embed.Model, 
 		case r.Err == nil:
 			vectors = append(vectors, Vector{ID: page[r.Index].ID, Values: r.Vector})
 		case errors.Is(r.Err, embed.ErrUnavailable):
-			failed++ // not the text's fault: it is not counted against it
+			down = true // not the text's fault: it is not counted against it
 		case errors.Is(r.Err, embed.ErrNoVector):
 			failures = append(failures, Failure{ID: page[r.Index].ID, Reason: r.Err.Error(), Nothing: true})
 			made++
 		default:
-			failed++
 			failures = append(failures, Failure{ID: page[r.Index].ID, Reason: r.Err.Error()})
 		}
 	}
 	if err := ctx.Err(); err != nil {
-		return 0, 0, err
+		return 0, down, err
 	}
-	return made + len(vectors), failed, s.PutVectors(ctx, m, agent, vectors, failures)
+	return made + len(vectors), down, s.PutVectors(ctx, m, agent, vectors, failures)
 }

@@ -54,11 +54,11 @@ type PutResult struct {
 	Buried   int // not stored: they were forgotten on purpose
 }
 
-const upsert = `
+const insertRecord = `
 INSERT INTO records (id, text, category, importance, created_at, runtime, agent, session, key, archive, archive_path, first_line, last_line, first_byte, end_byte, branch, position)
 VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
 
-const update = `
+const updateRecord = `
 UPDATE records SET text=?, category=?, importance=?, created_at=?, archive=CASE WHEN ?='' THEN archive ELSE ? END, archive_path=CASE WHEN ?='' AND archive<>'' THEN archive_path ELSE ? END,
   first_line=?, last_line=?, first_byte=?, end_byte=?, branch=?, position=? WHERE rowid=?`
 
@@ -68,7 +68,8 @@ UPDATE records SET text=?, category=?, importance=?, created_at=?, archive=CASE 
 func (s *Store) Put(ctx context.Context, source Source, records iter.Seq2[Record, error]) (PutResult, error) {
 	var result PutResult
 	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
-		w := &writer{ctx: ctx, tx: tx, result: &result}
+		w := &writer{ctx: ctx, tx: tx, result: &result, prepared: map[string]*sql.Stmt{}}
+		defer w.close()
 		for r, err := range records {
 			if err != nil {
 				return err
@@ -85,39 +86,69 @@ func (s *Store) Put(ctx context.Context, source Source, records iter.Seq2[Record
 	return result, nil
 }
 
-// writer stores records in a transaction.
+// writer stores records in a transaction. Each statement is prepared once:
+// there are many records.
 type writer struct {
-	ctx    context.Context
-	tx     *sql.Tx
-	result *PutResult
-	terms  []byte
+	ctx      context.Context
+	tx       *sql.Tx
+	result   *PutResult
+	prepared map[string]*sql.Stmt
+	terms    []byte
 }
 
+func (w *writer) statement(text string) (*sql.Stmt, error) {
+	if s, ok := w.prepared[text]; ok {
+		return s, nil
+	}
+	s, err := w.tx.PrepareContext(w.ctx, text)
+	if err == nil {
+		w.prepared[text] = s
+	}
+	return s, err
+}
+
+func (w *writer) exec(text string, args ...any) (sql.Result, error) {
+	s, err := w.statement(text)
+	if err != nil {
+		return nil, err
+	}
+	return s.ExecContext(w.ctx, args...)
+}
+
+func (w *writer) close() {
+	for _, s := range w.prepared {
+		s.Close()
+	}
+}
+
+const known = `SELECT rowid, text, EXISTS (SELECT 1 FROM tombstones t WHERE t.id=?1) FROM
+	(SELECT 1) LEFT JOIN records ON id=?1`
+
 func (w *writer) put(r Record) error {
-	var buried int
-	if err := w.tx.QueryRowContext(w.ctx, "SELECT count(*) FROM tombstones WHERE id=?", r.ID).Scan(&buried); err != nil {
+	s, err := w.statement(known)
+	if err != nil {
 		return err
 	}
-	if buried > 0 {
+	var rowid sql.NullInt64
+	var text sql.NullString
+	var buried bool
+	if err := s.QueryRowContext(w.ctx, r.ID).Scan(&rowid, &text, &buried); err != nil {
+		return err
+	}
+	switch {
+	case buried:
 		w.result.Buried++
 		return nil
-	}
-	var rowid int64
-	var text string
-	err := w.tx.QueryRowContext(w.ctx, "SELECT rowid, text FROM records WHERE id=?", r.ID).Scan(&rowid, &text)
-	switch {
-	case err == sql.ErrNoRows:
+	case !rowid.Valid:
 		w.result.Stored++
 		return w.insert(r)
-	case err != nil:
-		return err
 	}
 	w.result.Existing++
-	return w.refresh(rowid, r, text != r.Text)
+	return w.refresh(rowid.Int64, r, text.String != r.Text)
 }
 
 func (w *writer) insert(r Record) error {
-	res, err := w.tx.ExecContext(w.ctx, upsert, r.ID, r.Text, r.Category, r.Importance, r.CreatedAt, r.Runtime, r.Agent, r.Session, r.Key,
+	res, err := w.exec(insertRecord, r.ID, r.Text, r.Category, r.Importance, r.CreatedAt, r.Runtime, r.Agent, r.Session, r.Key,
 		r.Archive, r.ArchivePath, r.FirstLine, r.LastLine, r.FirstByte, r.EndByte, r.Branch, r.Position)
 	if err != nil {
 		return err
@@ -131,19 +162,19 @@ func (w *writer) insert(r Record) error {
 
 func (w *writer) index(rowid int64, text string) error {
 	w.terms = embed.AppendTerms(w.terms[:0], text)
-	_, err := w.tx.ExecContext(w.ctx, "INSERT INTO words (rowid, terms) VALUES (?, ?)", rowid, string(w.terms))
+	_, err := w.exec("INSERT INTO words (rowid, terms) VALUES (?, ?)", rowid, string(w.terms))
 	return err
 }
 
 // refresh brings a record up to date; a changed text needs a new vector.
 func (w *writer) refresh(rowid int64, r Record, changed bool) error {
-	_, err := w.tx.ExecContext(w.ctx, update, r.Text, r.Category, r.Importance, r.CreatedAt, r.Archive, r.Archive, r.Archive, r.ArchivePath,
+	_, err := w.exec(updateRecord, r.Text, r.Category, r.Importance, r.CreatedAt, r.Archive, r.Archive, r.Archive, r.ArchivePath,
 		r.FirstLine, r.LastLine, r.FirstByte, r.EndByte, r.Branch, r.Position, rowid)
 	if err != nil || !changed {
 		return err
 	}
 	for _, statement := range []string{"DELETE FROM words WHERE rowid=?", "DELETE FROM vectors WHERE record=?", "DELETE FROM failures WHERE record=?"} {
-		if _, err := w.tx.ExecContext(w.ctx, statement, rowid); err != nil {
+		if _, err := w.exec(statement, rowid); err != nil {
 			return err
 		}
 	}

@@ -17,6 +17,7 @@ import (
 
 // PendingText is a record that has no vector yet.
 type PendingText struct {
+	Row  int64 // its place in the order of storing
 	ID   string
 	Text string
 }
@@ -43,12 +44,13 @@ const (
 )
 
 // Pending returns up to limit records of an agent that have no vector of this
-// model, oldest first. Rows that a vector file has lost are pending again.
-func (s *Store) Pending(ctx context.Context, model embed.Model, agent string, limit int) ([]PendingText, error) {
-	rows, err := s.db.QueryContext(ctx, `SELECT r.id, r.text FROM records r
+// model, in the order they were stored, from after the record `after` on (0 is
+// the beginning).
+func (s *Store) Pending(ctx context.Context, model embed.Model, agent string, after int64, limit int) ([]PendingText, error) {
+	rows, err := s.db.QueryContext(ctx, `SELECT r.rowid, r.id, r.text FROM records r
 		LEFT JOIN vectors v ON v.record=r.rowid AND v.model=?1
 		LEFT JOIN failures f ON f.record=r.rowid AND f.model=?1
-		WHERE r.agent=?2 AND v.record IS NULL AND coalesce(f.tries, 0) < ?3 ORDER BY r.rowid LIMIT ?4`, model.Fingerprint(), agent, maxTries, limit)
+		WHERE +r.agent=?2 AND v.record IS NULL AND coalesce(f.tries, 0) < ?3 AND r.rowid > ?4 ORDER BY r.rowid LIMIT ?5`, model.Fingerprint(), agent, maxTries, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list pending records: %w", err)
 	}
@@ -56,7 +58,7 @@ func (s *Store) Pending(ctx context.Context, model embed.Model, agent string, li
 	var pending []PendingText
 	for rows.Next() {
 		var p PendingText
-		if err := rows.Scan(&p.ID, &p.Text); err != nil {
+		if err := rows.Scan(&p.Row, &p.ID, &p.Text); err != nil {
 			return nil, fmt.Errorf("list pending records: %w", err)
 		}
 		pending = append(pending, p)
@@ -108,13 +110,21 @@ func nextSlot(ctx context.Context, tx *sql.Tx, model embed.Model, agent string) 
 }
 
 func nameVectors(ctx context.Context, tx *sql.Tx, model embed.Model, agent string, vectors []Vector, failed []Failure, first int64, crcs []uint32) error {
+	name, err := tx.PrepareContext(ctx, `INSERT OR REPLACE INTO vectors (record, model, agent, slot, crc)
+		SELECT rowid, ?, ?, ?, ? FROM records WHERE id=?`)
+	if err != nil {
+		return err
+	}
+	defer name.Close()
 	for i, v := range vectors {
-		_, err := tx.ExecContext(ctx, `INSERT OR REPLACE INTO vectors (record, model, agent, slot, crc)
-			SELECT rowid, ?, ?, ?, ? FROM records WHERE id=?`, model.Fingerprint(), agent, first+int64(i), crcs[i], v.ID)
-		if err != nil {
+		if _, err := name.ExecContext(ctx, model.Fingerprint(), agent, first+int64(i), crcs[i], v.ID); err != nil {
 			return err
 		}
 	}
+	return noteFailures(ctx, tx, model, failed)
+}
+
+func noteFailures(ctx context.Context, tx *sql.Tx, model embed.Model, failed []Failure) error {
 	for _, f := range failed {
 		tries := 1
 		if f.Nothing {

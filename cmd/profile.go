@@ -1,0 +1,31 @@
+package cmd
+
+import (
+	"fmt"
+	"os"
+	"runtime/pprof"
+)
+
+// startProfile begins the CPU profile that --pprof asks for.
+func (a *app) startProfile() error {
+	if a.global.Profile == "" {
+		return nil
+	}
+	f, err := os.Create(a.global.Profile)
+	if err != nil {
+		return fmt.Errorf("make profile: %w", err)
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		f.Close()
+		return fmt.Errorf("start profile: %w", err)
+	}
+	a.profile = f
+	return nil
+}
+
+func (a *app) stopProfile() {
+	if a.profile != nil {
+		pprof.StopCPUProfile()
+		a.profile.Close()
+	}
+}
