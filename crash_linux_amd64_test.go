@@ -295,6 +295,9 @@ func harmless(c crashloop.Call) bool {
 	case "unlinkat", "unlink", "fchown", "fchownat", "fchmod":
 		return true
 	}
+	if c.Name == "fsync" && strings.HasSuffix(c.Path, "/memory") {
+		return true // SQLite does not insist on the directory entry of its journal; memory can be rebuilt
+	}
 	return strings.HasSuffix(c.Path, "-shm") || strings.HasSuffix(c.Path, "/lock")
 }
 
@@ -315,7 +318,7 @@ func TestCrashEveryCallFails(t *testing.T) {
 					hit := got.Calls[min(n, len(got.Calls))-1]
 					t.Logf("%s %v (onwards %v) at call %d %v: exit %d", runtime, errno, onwards, n, hit, got.Exit)
 					if got.Exit == 0 && !harmless(hit) {
-						t.Fatalf("exit 0 although %v failed:\n%s", hit, got.Output)
+						t.Errorf("exit 0 although %v failed:\n%s", hit, got.Output)
 					}
 					s.everyLineIsSomewhere()
 					s.indexIsWhole()

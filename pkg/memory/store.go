@@ -11,7 +11,8 @@ import (
 	"os"
 	"path/filepath"
 
-	_ "modernc.org/sqlite" // the driver "sqlite"
+	"modernc.org/sqlite" // also the driver "sqlite"
+	sqlitelib "modernc.org/sqlite/lib"
 
 	"github.com/sessctl/sessctl/pkg/durable"
 )
@@ -97,10 +98,10 @@ func address(path string, readOnly bool) string {
 func (s *Store) prepare(ctx context.Context) error {
 	var version, application int
 	if err := s.db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+		return judged(err)
 	}
 	if err := s.db.QueryRowContext(ctx, "PRAGMA application_id").Scan(&application); err != nil {
-		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+		return judged(err)
 	}
 	switch {
 	case version > schemaVersion:
@@ -116,6 +117,16 @@ func (s *Store) prepare(ctx context.Context) error {
 		_, err := tx.ExecContext(ctx, schema+fmt.Sprintf("PRAGMA user_version = %d; PRAGMA application_id = %d;", schemaVersion, applicationID))
 		return err
 	})
+}
+
+// judged marks the errors by which SQLite says that the file itself is bad. A
+// full disk or a missing permission is not that.
+func judged(err error) error {
+	var e *sqlite.Error
+	if errors.As(err, &e) && (e.Code()&0xFF == sqlitelib.SQLITE_CORRUPT || e.Code()&0xFF == sqlitelib.SQLITE_NOTADB) {
+		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return err
 }
 
 // inTransaction runs f in one transaction: all of it or nothing.
