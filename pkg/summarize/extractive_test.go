@@ -113,6 +113,16 @@ func TestListsBelowAHeading(t *testing.T) {
 	}
 }
 
+func TestFencedCodeIsNotProse(t *testing.T) {
+	got := sum(t, summarize.Options{}, user("Please look at this:\n```\n# never do that, we decided to wait\n```\nAlways use tabs in there."))
+	if diff := cmp.Diff([]string{"Always use tabs in there. (2)"}, section(got, "Constraints and preferences")); diff != "" {
+		t.Error(diff)
+	}
+	if got := section(got, "Decisions and findings"); len(got) > 0 {
+		t.Error(got)
+	}
+}
+
 func TestUnanswered(t *testing.T) {
 	pending := agent("", call("c1", "bash", `{"command":"make release"}`))
 	for name, tt := range map[string]struct {

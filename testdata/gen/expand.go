@@ -97,13 +97,24 @@ func (e *expander) appLog(args []string) string {
 	at := e.now.Add(-time.Duration(n*40) * time.Second)
 	return rows(n, func(int) string {
 		at = at.Add(time.Duration(5+e.random.IntN(60)) * time.Second)
-		return fmt.Sprintf("%s %s[%d] %s %s %d %dms %s", at.UTC().Format("2006-01-02T15:04:05"), service, 800+e.random.IntN(3000),
-			e.pick(requestMethods), e.request(), 200+e.random.IntN(2)*4, 3+e.random.IntN(280), e.member())
+		return fmt.Sprintf("%s %s[%d] %s", at.UTC().Format("2006-01-02T15:04:05"), service, 800+e.random.IntN(3000), e.event(service))
 	})
 }
 
-func (e *expander) request() string {
-	return fmt.Sprintf(e.pick(requestPaths), 1+e.random.IntN(411))
+// event is what a service logs.
+func (e *expander) event(service string) string {
+	n, ms := 1+e.random.IntN(411), 3+e.random.IntN(280)
+	switch service {
+	case "photo":
+		return fmt.Sprintf("IMG_%04d.heic 8064x6048 -> 1600x1200 in %d ms", 4400+n, 1000+5*ms)
+	case "deploy":
+		return fmt.Sprintf("step %d: %s (%d ms)", 1+e.random.IntN(9), e.pick(deploySteps), 10*ms)
+	case "pgloader":
+		return fmt.Sprintf("table %s: %d rows read, 0 errors, %d ms", e.pick(shopTables), n, ms)
+	case "orders", "stock":
+		return fmt.Sprintf("%s /v1/orders/%d %d %dms ua=%s", e.pick(requestMethods), 881000+n, []int{200, 201, 409}[e.random.IntN(3)], ms, e.pick(userAgents))
+	}
+	return fmt.Sprintf("%s %s %d %dms %s", e.pick(requestMethods), fmt.Sprintf(e.pick(requestPaths), n), 200+e.random.IntN(2)*4, ms, e.member())
 }
 
 func (e *expander) member() string { return fmt.Sprintf("M-%d", 1001+e.random.IntN(186)) }

@@ -25,8 +25,11 @@ var (
 	commitVerbs    = []string{"Fix", "Add", "Remove", "Simplify", "Test", "Document", "Rename", "Speed up", "Guard"}
 	commitSubjects = []string{"the reservation calendar", "label layout", "deposit tiers", "reminder templates", "Polish plurals", "the kiosk's return page", "photo thumbnails", "door nonce", "migration runner", "search ranking", "import report", "member export", "fee page", "health endpoint", "request log", "rota form"}
 	requestMethods = []string{"GET", "GET", "GET", "POST"}
-	requestPaths   = []string{"/item/TL-%04d", "/loan/TL-%04d", "/search?page=%d", "/photo/TL-%04d.jpg", "/member/me?n=%d", "/kiosk/return/TL-%04d", "/reserve/TL-%04d", "/v1/orders/%d", "/label/TL-%04d"}
+	requestPaths   = []string{"/item/TL-%04d", "/loan/TL-%04d", "/search?page=%d", "/photo/TL-%04d.jpg", "/member/me?n=%d", "/kiosk/return/TL-%04d", "/reserve/TL-%04d", "/label/TL-%04d"}
 	journalLines   = []string{"Starting service", "Loaded configuration", "Client connected from 10.20.4.31", "Saved state to disk", "Listening", "Reload requested", "Keepalive timeout, closing", "Health check ok", "Rotated log", "Watchdog ping"}
+	deploySteps    = []string{"build image", "run migrations", "push layer", "pull manifest", "drain old pods", "start new pods", "probe /health", "switch traffic", "remove old image"}
+	shopTables     = []string{"items", "members", "loans", "reservations", "prints", "photos", "volunteers", "shifts", "signups"}
+	userAgents     = []string{"OrdersAndroid/5.31", "OrdersAndroid/5.31", "OrdersIOS/5.30", "curl/8.5"}
 	planNodes      = []string{"Seq Scan", "Index Scan", "Nested Loop", "Hash Join", "Sort", "Bitmap Heap Scan", "Materialize"}
 	planTables     = []string{"orders_2026_04", "order_lines", "customers", "payments", "warehouses", "stock"}
 )
