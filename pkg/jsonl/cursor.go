@@ -91,11 +91,9 @@ func (c *Cursor) EnterArray() bool {
 
 // open goes past the opening bracket the cursor stands before.
 func (c *Cursor) open(object bool) bool {
-	if c.depth >= maxDepth {
-		return c.fail(c.pos, "nested deeper than 10000")
+	if !c.push(object, c.pos) {
+		return false
 	}
-	c.setObject(c.depth, object)
-	c.depth++
 	c.pos++
 	c.where = atFirst
 	return true
@@ -116,9 +114,10 @@ func (c *Cursor) NextKey() bool {
 	}
 	// The usual key is short and without escapes, and the colon and the value
 	// follow directly.
-	n := bits.TrailingZeros64(window(c.index.quotes, i))
-	if end := i + n; window(c.index.escaped, i)&(1<<n-1) == 0 && uint(end+2) < uint(len(b)) &&
-		b[end+1] == ':' && b[end+2] > ' ' && n < 64 && !c.index.high && !c.index.control {
+	quotes, escaped := c.index.window(i)
+	n := bits.TrailingZeros64(quotes)
+	if end := i + n; escaped&(1<<n-1) == 0 && n < 64 && uint(end+2) < uint(len(b)) &&
+		b[end+1] == ':' && b[end+2] > ' ' && !c.index.odd {
 		c.keyFrom, c.keyTo, c.keyDecoded = i, end, false
 		c.pos, c.where = end+2, atValue
 		return true
@@ -189,7 +188,7 @@ func (c *Cursor) NextElement() bool {
 // next key or element; -1 at the closing bracket, which it passes, and after
 // an error.
 func (c *Cursor) beforeItem(closing byte) int {
-	if c.where == atNothing {
+	if c.where == atNothing || c.depth == 0 {
 		return -1
 	}
 	b := c.raw
@@ -197,7 +196,7 @@ func (c *Cursor) beforeItem(closing byte) int {
 	switch {
 	case i >= len(b):
 		c.fail(i, "the text ends inside a value")
-	case b[i] == closing && c.depth > 0 && c.isObject(c.depth-1) == (closing == '}'):
+	case b[i] == closing && c.inObject() == (closing == '}'):
 		c.depth--
 		c.pos, c.where = i+1, atNext
 	case c.where == atFirst:
@@ -216,7 +215,7 @@ func (c *Cursor) beforeItem(closing byte) int {
 func (c *Cursor) Leave() {
 	switch {
 	case c.depth == 0:
-	case c.isObject(c.depth - 1):
+	case c.inObject():
 		for c.NextKey() {
 		}
 	default:

@@ -13,11 +13,16 @@ import (
 // bytes (research/performance.md section 2). The cursor then gets from quote
 // to quote by looking for set bits.
 type index struct {
-	// A bit for each byte of the text, lowest bit first.
-	quotes  []uint64 // quotes that are not escaped: every other one ends a string
-	escaped []uint64 // bytes that a backslash stands for: the one after it
-	high    bool     // the text holds bytes above 0x7f
-	control bool     // the text holds control characters
+	blocks  []block
+	high    bool // the text holds bytes above 0x7f
+	control bool // the text holds control characters
+	odd     bool // either of them
+}
+
+// block has a bit for each of 64 bytes of the text, lowest bit first.
+type block struct {
+	quotes  uint64 // quotes that are not escaped: every other one ends a string
+	escaped uint64 // bytes that a backslash stands for: the one after it
 }
 
 // What indexBlocks saw besides quotes and backslashes.
@@ -26,64 +31,60 @@ const (
 	sawControl = 1 << 1
 )
 
-// build makes the index of text.
+// build makes the index of text. It ends with a block without marks.
 func (x *index) build(text []byte) {
-	blocks := len(text)/64 + 1
-	x.quotes = slices.Grow(x.quotes[:0], blocks+1)[:blocks+1]
-	x.escaped = slices.Grow(x.escaped[:0], blocks+1)[:blocks+1]
-	whole := blocks - 1
-	carry, flags := indexBlocks(text, x.quotes, x.escaped, 0)
+	whole := len(text) / 64
+	x.blocks = slices.Grow(x.blocks[:0], whole+2)[:whole+2]
+	carry, flags := indexBlocks(text, x.blocks, 0)
 	tail := blank
 	copy(tail[:], text[whole*64:])
-	_, more := indexBlocks(tail[:], x.quotes[whole:], x.escaped[whole:], carry)
-	x.quotes[blocks], x.escaped[blocks] = 0, 0
+	_, more := indexBlocks(tail[:], x.blocks[whole:], carry)
+	x.blocks[whole+1] = block{}
 	flags |= more
-	x.high, x.control = flags&sawHigh != 0, flags&sawControl != 0
+	x.high, x.control, x.odd = flags&sawHigh != 0, flags&sawControl != 0, flags != 0
 }
 
 // blank fills the last block up. It is constant.
 var blank = [64]byte([]byte("                                                                "))
 
-// window returns the 64 marks from the one of byte i on.
-func window(marks []uint64, i int) uint64 {
+// window returns the marks of the 64 bytes from byte i on.
+func (x *index) window(i int) (quotes, escaped uint64) {
 	k := uint(i) >> 6
-	if k+1 >= uint(len(marks)) {
-		return 0
+	if k+1 >= uint(len(x.blocks)) {
+		return 0, 0
 	}
-	return marks[k]>>(i&63) | marks[k+1]<<1<<(^i&63)
+	m, n := &x.blocks[k], &x.blocks[k+1]
+	return m.quotes>>(i&63) | n.quotes<<1<<(^i&63), m.escaped>>(i&63) | n.escaped<<1<<(^i&63)
 }
 
 // stringEnd returns the index after the quote that ends the string whose text
 // begins at i, or -1 if none does.
 func (x *index) stringEnd(i int) int {
-	k := uint(i) >> 6
-	if k < uint(len(x.quotes)) {
-		if w := x.quotes[k] >> (i & 63); w != 0 {
-			return i + bits.TrailingZeros64(w) + 1
-		}
+	if w := x.blocks[i>>6].quotes >> (i & 63); w != 0 {
+		return i + bits.TrailingZeros64(w) + 1
 	}
 	return x.farStringEnd(i)
 }
 
-// farStringEnd is stringEnd for a string of 64 bytes or more.
+// farStringEnd is stringEnd for a string that ends in another block.
 func (x *index) farStringEnd(i int) int {
-	for k := i>>6 + 1; k < len(x.quotes); k++ {
-		if w := x.quotes[k]; w != 0 {
+	for k := i>>6 + 1; k < len(x.blocks); k++ {
+		if w := x.blocks[k].quotes; w != 0 {
 			return k<<6 + bits.TrailingZeros64(w) + 1
 		}
 	}
 	return -1
 }
 
-// anyEscape tells whether text[from:to] holds an escape that begins there.
+// anyEscape tells whether text[from:to] holds an escape.
 func (x *index) anyEscape(from, to int) bool {
 	k, last := from>>6, to>>6
-	w := x.escaped[k] &^ (1<<(from&63) - 1)
+	w := x.blocks[k].escaped &^ (1<<(from&63) - 1)
 	for ; k < last; k++ {
 		if w != 0 {
 			return true
 		}
-		w = x.escaped[k+1]
+		w = x.blocks[k+1].escaped
 	}
 	return w&(1<<(to&63)-1) != 0
 }
@@ -96,23 +97,23 @@ const (
 	high = 0x80 * ones
 )
 
-// indexBlocksGo fills quotes and escaped for the whole blocks of 64 bytes in
-// text. carry is 1 if the byte before text escapes the first one; carryOut is
+// indexBlocksGo fills blocks for the whole blocks of 64 bytes in text. carry is 1 if the byte before text escapes the first one; carryOut is
 // the same for what follows.
-func indexBlocksGo(text []byte, quotes, escaped []uint64, carry uint64) (carryOut, flags uint64) {
+func indexBlocksGo(text []byte, blocks []block, carry uint64) (carryOut, flags uint64) {
 	var or, control uint64
 	for k := 0; len(text) >= 64; k++ {
 		var q, s uint64
-		block := (*[64]byte)(text)
+		bytes := (*[64]byte)(text)
 		for i := 0; i < 64; i += 8 {
-			w := binary.LittleEndian.Uint64(block[i : i+8])
+			w := binary.LittleEndian.Uint64(bytes[i : i+8])
 			or |= w
 			control |= (w - ' '*ones) &^ w
 			q |= zeroBytes(w^'"'*ones) << i
 			s |= zeroBytes(w^'\\'*ones) << i
 		}
-		escaped[k], carry = escapedBits(s, carry)
-		quotes[k] = q &^ escaped[k]
+		m := &blocks[k]
+		m.escaped, carry = escapedBits(s, carry)
+		m.quotes = q &^ m.escaped
 		text = text[64:]
 	}
 	if or&high != 0 {

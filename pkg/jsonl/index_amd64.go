@@ -5,4 +5,4 @@ package jsonl
 // indexBlocks is indexBlocksGo, sixteen bytes at a time.
 //
 //go:noescape
-func indexBlocks(text []byte, quotes, escaped []uint64, carry uint64) (carryOut, flags uint64)
+func indexBlocks(text []byte, blocks []block, carry uint64) (carryOut, flags uint64)

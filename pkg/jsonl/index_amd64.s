@@ -2,19 +2,18 @@
 
 #include "textflag.h"
 
-// func indexBlocks(text []byte, quotes, escaped []uint64, carry uint64) (carryOut, flags uint64)
+// func indexBlocks(text []byte, blocks []block, carry uint64) (carryOut, flags uint64)
 //
 // See indexBlocksGo, which says the same in Go. SSE2 only, which every amd64
 // processor has.
 //
-//	SI text, CX blocks left, DI quotes, R8 escaped, R10 carry, R11 odd bits
+//	SI text, CX blocks left, DI blocks, R10 carry, R11 odd bits
 //	X8 quotes, X9 backslashes, X11 or of all bytes, X12 least of all bytes
-TEXT ·indexBlocks(SB), NOSPLIT, $0-96
+TEXT ·indexBlocks(SB), NOSPLIT, $0-72
 	MOVQ text_base+0(FP), SI
 	MOVQ text_len+8(FP), CX
-	MOVQ quotes_base+24(FP), DI
-	MOVQ escaped_base+48(FP), R8
-	MOVQ carry+72(FP), R10
+	MOVQ blocks_base+24(FP), DI
+	MOVQ carry+48(FP), R10
 	MOVQ $0xaaaaaaaaaaaaaaaa, R11
 	MOVQ $0x2222222222222222, AX
 	MOVQ AX, X8
@@ -74,7 +73,7 @@ block:
 	XORQ R10, R13
 	SHRQ $63, AX
 	MOVQ AX, R10
-	MOVQ R13, (R8)
+	MOVQ R13, 8(DI)
 	NOTQ R13
 
 	// AX = quotes that are not escaped
@@ -96,13 +95,12 @@ block:
 	MOVQ AX, (DI)
 
 	ADDQ $64, SI
-	ADDQ $8, DI
-	ADDQ $8, R8
+	ADDQ $16, DI
 	DECQ CX
 	JNZ block
 
 done:
-	MOVQ R10, carryOut+80(FP)
+	MOVQ R10, carryOut+56(FP)
 
 	// Bit 0: a byte above 0x7f. Bit 1: a byte below 0x20.
 	XORQ BX, BX
@@ -119,5 +117,5 @@ done:
 	TESTQ AX, AX
 	SETNE DL
 	LEAQ (BX)(DX*2), AX
-	MOVQ AX, flags+88(FP)
+	MOVQ AX, flags+64(FP)
 	RET

@@ -2,6 +2,6 @@
 
 package jsonl
 
-func indexBlocks(text []byte, quotes, escaped []uint64, carry uint64) (carryOut, flags uint64) {
-	return indexBlocksGo(text, quotes, escaped, carry)
+func indexBlocks(text []byte, blocks []block, carry uint64) (carryOut, flags uint64) {
+	return indexBlocksGo(text, blocks, carry)
 }

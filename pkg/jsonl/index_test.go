@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
@@ -40,10 +41,10 @@ func TestIndexIsTheNaiveOne(t *testing.T) {
 		}
 		quotes, escaped := naiveIndex(text)
 		for i := range text {
-			if got := x.quotes[i>>6]>>(i&63)&1 == 1; got != quotes[i] {
+			if got := x.blocks[i>>6].quotes>>(i&63)&1 == 1; got != quotes[i] {
 				t.Fatalf("%q: quote at %d is %v", text, i, got)
 			}
-			if got := x.escaped[i>>6]>>(i&63)&1 == 1; got != escaped[i] {
+			if got := x.blocks[i>>6].escaped>>(i&63)&1 == 1; got != escaped[i] {
 				t.Fatalf("%q: escape at %d is %v", text, i, got)
 			}
 		}
@@ -54,18 +55,14 @@ func TestIndexInAssemblyIsTheOneInGo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := indexText(t)
 		carry := rapid.Uint64Range(0, 1).Draw(t, "carry")
-		n := len(text) / 64
-		quotes, escaped := make([]uint64, n), make([]uint64, n)
-		wantQuotes, wantEscaped := make([]uint64, n), make([]uint64, n)
-		gotCarry, gotFlags := indexBlocks(text, quotes, escaped, carry)
-		wantCarry, wantFlags := indexBlocksGo(text, wantQuotes, wantEscaped, carry)
+		got, want := make([]block, len(text)/64), make([]block, len(text)/64)
+		gotCarry, gotFlags := indexBlocks(text, got, carry)
+		wantCarry, wantFlags := indexBlocksGo(text, want, carry)
 		if gotCarry != wantCarry || gotFlags != wantFlags {
 			t.Fatalf("%q: carry %d flags %b, want %d %b", text, gotCarry, gotFlags, wantCarry, wantFlags)
 		}
-		for k := range n {
-			if quotes[k] != wantQuotes[k] || escaped[k] != wantEscaped[k] {
-				t.Fatalf("%q: block %d is %x %x, want %x %x", text, k, quotes[k], escaped[k], wantQuotes[k], wantEscaped[k])
-			}
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(block{})); diff != "" {
+			t.Fatalf("%q: %s", text, diff)
 		}
 	})
 }

@@ -12,8 +12,8 @@ type Record struct {
 	Line   int   // 1-based
 	Offset int64 // of this object's first byte in the stream, in bytes
 	Length int64 // bytes of this object in the stream
-	// Raw is the text of the object, valid until decode returns. White space
-	// may surround it.
+	// Raw is the text of the object, without white space around it, valid
+	// until decode returns.
 	Raw []byte
 	// CutBytes is how many bytes of the object were left out of Raw because
 	// its line is longer than Options.MaxLine.

@@ -17,7 +17,8 @@ func (c *Cursor) Raw() []byte {
 	return c.raw[from:c.pos]
 }
 
-// skip goes past the value at pos; false after an error.
+// skip goes past the value at pos; false after an error. Bit 0x20 is the
+// difference between square brackets and braces.
 func (c *Cursor) skip() bool {
 	i := c.pos
 	if uint(i) < uint(len(c.raw)) && c.raw[i]|0x20 == '{' {
@@ -57,38 +58,30 @@ func (c *Cursor) skipScalar(i int) int {
 }
 
 // skipContainer returns the index after the object or array at i, or -1 after
-// an error. It does not recurse. Each turn takes one value or opening bracket
-// and what may follow it.
+// an error. It does not recurse: each turn takes a scalar or an opening
+// bracket, and what follows it up to the next value.
 func (c *Cursor) skipContainer(i int) int {
 	b, floor := c.raw, c.depth
 	for {
-		var first byte
-		if i < len(b) {
-			first = b[i]
-		}
-		if first == '{' || first == '[' {
-			if c.depth >= maxDepth {
-				c.fail(i, "nested deeper than 10000")
+		if i >= len(b) || b[i]|0x20 != '{' {
+			i = c.skipScalar(i)
+		} else {
+			object := b[i] == '{'
+			if !c.push(object, i) {
 				return -1
 			}
-			c.setObject(c.depth, first == '{')
-			c.depth++
 			i = skipSpace(b, i+1)
-			if i < len(b) && b[i] == '"' && first == '{' {
-				i = c.skipKey(i)
+			if i >= len(b) || b[i]|0x20 != '}' { // not empty
+				if object {
+					i = c.skipKey(i)
+				}
 				if i < 0 {
 					return -1
 				}
 				continue
 			}
-			if i >= len(b) || b[i] != first+2 {
-				if first == '{' {
-					c.fail(i, "no key where one must be")
-					return -1
-				}
-				continue
-			}
-		} else if i = c.skipScalar(i); i < 0 {
+		}
+		if i < 0 {
 			return -1
 		}
 		if i = c.afterValue(i, floor); i < 0 || c.depth == floor {
@@ -108,7 +101,7 @@ func (c *Cursor) afterValue(i, floor int) int {
 			c.fail(i, "the text ends inside a value")
 			return -1
 		}
-		object := c.isObject(c.depth - 1)
+		object := c.inObject()
 		switch {
 		case b[i] == ',' && object:
 			return c.skipKey(skipSpace(b, i+1))
@@ -146,14 +139,23 @@ func (c *Cursor) skipKey(i int) int {
 	return skipSpace(b, i+1)
 }
 
-// setObject notes what the container at depth d is.
-func (c *Cursor) setObject(d int, object bool) {
-	bit := uint64(1) << (d & 63)
-	c.objects[d>>6] &^= bit
-	if object {
-		c.objects[d>>6] |= bit
+// push notes that the container that begins at byte at is open.
+func (c *Cursor) push(object bool, at int) bool {
+	if c.depth >= maxDepth {
+		return c.fail(at, "nested deeper than 10000")
 	}
+	word, bit := &c.objects[c.depth>>6], uint64(1)<<(c.depth&63)
+	*word &^= bit
+	if object {
+		*word |= bit
+	}
+	c.depth++
+	return true
 }
 
-// isObject tells whether the container at depth d is an object.
-func (c *Cursor) isObject(d int) bool { return c.objects[d>>6]>>(d&63)&1 != 0 }
+// inObject tells whether the innermost open container is an object. There must
+// be one.
+func (c *Cursor) inObject() bool {
+	d := c.depth - 1
+	return c.objects[d>>6]>>(d&63)&1 != 0
+}

@@ -97,41 +97,42 @@ const stride = 32
 // appendUnescaped appends raw[from:to], unescaped, to dst, which has room for
 // that and stride bytes more. After an error it returns dst and false.
 func (c *Cursor) appendUnescaped(dst []byte, from, to int) ([]byte, bool) {
-	b, escaped := c.raw, c.index.escaped
-	out, w, i := dst[:cap(dst)], len(dst), from
-	k, last := from>>6, to>>6
-	marks := escaped[k] >> (from & 63) << (from & 63)
-	for {
-		for marks == 0 && k < last {
-			k++
-			marks = escaped[k]
+	b, out := c.raw, dst[:cap(dst)]
+	w, i := len(dst), from // written to out, read from b
+	last, room := to>>6, len(b)-stride
+	marks := c.index.blocks[from>>6].escaped &^ (1<<(from&63) - 1)
+	for k := from >> 6; ; marks = c.index.blocks[k].escaped {
+		if k == last {
+			marks &= 1<<(to&63) - 1
 		}
-		at := k<<6 + bits.TrailingZeros64(marks)
-		if marks == 0 || at >= to {
+		for ; marks != 0; marks &= marks - 1 {
+			at := k<<6 + bits.TrailingZeros64(marks)
+			n := at - 1 - i
+			if n < 0 {
+				continue // the second half of a surrogate pair
+			}
+			if n <= stride && i <= room {
+				*(*[stride]byte)(out[w:]) = *(*[stride]byte)(b[i:])
+			} else {
+				copy(out[w:], b[i:at-1])
+			}
+			w += n
+			i = at + 1
+			if plain := escapes[b[at]]; plain != 0 {
+				out[w] = plain
+				w++
+				continue
+			}
+			r, size := escapedRune(b[at-1 : to])
+			if size == 0 {
+				return dst, c.fail(at-1, "an unknown escape in a string")
+			}
+			w += utf8.EncodeRune(out[w:], r)
+			i = at - 1 + size
+		}
+		if k++; k > last {
 			break
 		}
-		marks &= marks - 1
-		if at < i {
-			continue // the second half of a surrogate pair
-		}
-		if n := at - 1 - i; n <= stride && i+stride <= len(b) && w+stride <= len(out) {
-			*(*[stride]byte)(out[w:]) = *(*[stride]byte)(b[i:])
-			w += n
-		} else {
-			w += copy(out[w:], b[i:at-1])
-		}
-		if plain := escapes[b[at]]; plain != 0 {
-			out[w] = plain
-			w++
-			i = at + 1
-			continue
-		}
-		r, size := escapedRune(b[at-1 : to])
-		if size == 0 {
-			return dst, c.fail(at-1, "an unknown escape in a string")
-		}
-		w += utf8.EncodeRune(out[w:], r)
-		i = at - 1 + size
 	}
 	w += copy(out[w:], b[i:to])
 	if c.index.high && !utf8.Valid(out[len(dst):w]) {
