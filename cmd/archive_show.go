@@ -61,7 +61,7 @@ func runArchiveShow(ctx context.Context, a *app, id string, first, last int) err
 		return err
 	}
 	if a.global.JSON {
-		return showJSON(ctx, a, store, entry, first, last)
+		return a.printArchive(ctx, store, entry, lineRange{first, last})
 	}
 	if last == 0 && !a.OutTTY {
 		return copyArchive(ctx, a.Out, store, entry)
@@ -85,7 +85,11 @@ func copyArchive(ctx context.Context, w io.Writer, store *archive.Store, entry a
 	return err
 }
 
-func showJSON(ctx context.Context, a *app, store *archive.Store, entry archive.Entry, first, last int) error {
+// lineRange is a range of lines, counted from 1, both included; last 0 is the
+// end of the log.
+type lineRange struct{ first, last int }
+
+func (a *app) printArchive(ctx context.Context, store *archive.Store, entry archive.Entry, lines lineRange) error {
 	doc := showDocument{Schema: 1, Archive: newArchiveRow(entry), Lines: []showLine{}}
 	number, line := 0, []byte(nil)
 	end := func() {
@@ -94,7 +98,7 @@ func showJSON(ctx context.Context, a *app, store *archive.Store, entry archive.E
 		}
 		line = nil
 	}
-	err := store.Lines(ctx, entry, first, last, func(n int, piece []byte) error {
+	err := store.Lines(ctx, entry, lines.first, lines.last, func(n int, piece []byte) error {
 		if n != number { // a long line comes in several pieces
 			end()
 			number = n

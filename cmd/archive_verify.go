@@ -161,7 +161,7 @@ func (a *app) memoryCounter(ctx context.Context) (sessionCounter, func(), error)
 	if err != nil {
 		return nil, func() {}, fmt.Errorf("open memory: %w", err)
 	}
-	return store.CountSession, func() { store.Close() }, nil
+	return store.CountSession, func() { _ = store.Close() }, nil
 }
 
 func checkMemory(ctx context.Context, r compact.Receipt, count sessionCounter, doc *verifyDocument) error {
@@ -191,7 +191,7 @@ func renderVerify(a *app, doc verifyDocument) error {
 		return a.printJSON(doc)
 	}
 	for _, p := range doc.Problems {
-		fmt.Fprintf(a.Out, "damaged\t%s\t%s\t%s\n", p.ID, visible(p.Path), visible(p.Message))
+		_, _ = fmt.Fprintf(a.Out, "damaged\t%s\t%s\t%s\n", p.ID, visible(p.Path), visible(p.Message))
 	}
 	if len(doc.Problems) > 0 {
 		a.hint("restore damaged archives from a backup; memory can be rebuilt from the archives that verify")

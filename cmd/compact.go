@@ -223,7 +223,7 @@ func reportFailure(a *app, t found, err error) {
 		return // the document has it
 	}
 	body := explain(err)
-	fmt.Fprintf(a.Err, "sessctl: %s: %s\n", visible(t.Path), visibleText(body.Message))
+	_, _ = fmt.Fprintf(a.Err, "sessctl: %s: %s\n", visible(t.Path), visibleText(body.Message))
 	a.hint(body.Hint)
 }
 

@@ -11,7 +11,7 @@ func (a *app) startProfile() error {
 	if a.global.Profile == "" {
 		return nil
 	}
-	f, err := os.Create(a.global.Profile)
+	f, err := os.OpenFile(a.global.Profile, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("make profile: %w", err)
 	}

@@ -111,7 +111,7 @@ func (h *house) sweep(ctx context.Context, a *app, sessions []found) error {
 
 func (h *house) close() {
 	h.progress.clear()
-	h.memory.Close()
+	_ = h.memory.Close() // every commit was synced
 	h.lock.Unlock()
 }
 

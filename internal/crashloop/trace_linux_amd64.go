@@ -39,7 +39,6 @@ type tracer struct {
 type thread struct {
 	inside bool          // between the entry and the exit of a system call
 	fail   syscall.Errno // what to return at the exit
-	short  bool
 	torn   bool
 }
 

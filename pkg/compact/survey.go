@@ -29,7 +29,6 @@ type reader struct {
 	text    []byte
 	clean   []byte
 	survey  Survey
-	lines   int
 }
 
 // read scans the log, twice if it has forks: the first pass finds out which

@@ -48,7 +48,7 @@ func keepOwner(file *os.File, like os.FileInfo) {
 	}
 	uid, gid := int(stat.Uid), int(stat.Gid)
 	if file.Chown(uid, gid) != nil {
-		file.Chown(-1, gid) // best effort
+		_ = file.Chown(-1, gid) // best effort
 	}
 }
 

@@ -74,7 +74,7 @@ func (t *tempFile) discard() {
 	}
 	t.gone = true
 	t.file.Close()
-	os.Remove(t.path) // best effort: Sweep takes what stays
+	_ = os.Remove(t.path) // best effort: Sweep takes what stays
 }
 
 // Leftovers lists the temporary files that killed runs left in dir and that

@@ -117,7 +117,7 @@ func (w *writer) exec(text string, args ...any) (sql.Result, error) {
 
 func (w *writer) close() {
 	for _, s := range w.prepared {
-		s.Close()
+		_ = s.Close() // the transaction decides
 	}
 }
 

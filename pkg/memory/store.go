@@ -60,7 +60,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	}
 	s := &Store{db: db, dir: dir, readOnly: o.ReadOnly}
 	if err := s.prepare(ctx); err != nil {
-		db.Close()
+		_ = db.Close() // it was only looked at
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	return s, nil

@@ -99,7 +99,10 @@ func (s *Store) PutVectors(ctx context.Context, model embed.Model, agent string,
 		if err := durable.AppendRows(s.vectorFile(model, agent), first*rowBytes(model.Dim), rows, 0o600); err != nil {
 			return fmt.Errorf("write vectors: %w", err)
 		}
-		return nameVectors(ctx, tx, model, agent, vectors, failed, first, crcs)
+		if err := nameVectors(ctx, tx, named{model, agent, first, crcs}, vectors); err != nil {
+			return err
+		}
+		return noteFailures(ctx, tx, model, failed)
 	})
 }
 
@@ -109,19 +112,27 @@ func nextSlot(ctx context.Context, tx *sql.Tx, model embed.Model, agent string) 
 	return slot, err
 }
 
-func nameVectors(ctx context.Context, tx *sql.Tx, model embed.Model, agent string, vectors []Vector, failed []Failure, first int64, crcs []uint32) error {
-	name, err := tx.PrepareContext(ctx, `INSERT OR REPLACE INTO vectors (record, model, agent, slot, crc)
+// named says where rows were written and what they must hold.
+type named struct {
+	model embed.Model
+	agent string
+	first int64    // slot of the first row
+	crcs  []uint32 // of each row
+}
+
+func nameVectors(ctx context.Context, tx *sql.Tx, n named, vectors []Vector) error {
+	insert, err := tx.PrepareContext(ctx, `INSERT OR REPLACE INTO vectors (record, model, agent, slot, crc)
 		SELECT rowid, ?, ?, ?, ? FROM records WHERE id=?`)
 	if err != nil {
 		return err
 	}
-	defer name.Close()
+	defer insert.Close()
 	for i, v := range vectors {
-		if _, err := name.ExecContext(ctx, model.Fingerprint(), agent, first+int64(i), crcs[i], v.ID); err != nil {
+		if _, err := insert.ExecContext(ctx, n.model.Fingerprint(), n.agent, n.first+int64(i), n.crcs[i], v.ID); err != nil {
 			return err
 		}
 	}
-	return noteFailures(ctx, tx, model, failed)
+	return nil
 }
 
 func noteFailures(ctx context.Context, tx *sql.Tx, model embed.Model, failed []Failure) error {

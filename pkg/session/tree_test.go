@@ -108,7 +108,6 @@ type naiveEntry struct {
 	id     string
 	parent int // -1 none, below: the root of session -2-n
 	same   int // the entry it repeats, or itself
-	orphan bool
 }
 
 // naiveTree decides branches with maps and nothing else. It keeps the rules

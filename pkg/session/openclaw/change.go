@@ -61,7 +61,7 @@ func (c *change) belongs() error {
 
 func (c *change) close() {
 	c.unpin()
-	c.directory.close()
+	_ = c.directory.close() // it was only looked at
 }
 
 // unpin ends the lease and closes the log.

@@ -21,19 +21,26 @@ type freshEntry struct {
 // rotated returns the text of the index in which the entries of keys name a
 // fresh session. Every byte outside of those entries' values stays as it is.
 func (x *index) rotated(keys []string, fresh freshEntry) ([]byte, error) {
+	if !x.strict() {
+		return nil, ErrIndex
+	}
+	found, err := members(x.raw)
+	if err != nil {
+		return nil, err
+	}
 	var out bytes.Buffer
 	end := 0
-	for _, e := range x.entries { // in file order
-		if !slices.Contains(keys, e.key) {
+	for i, m := range found {
+		if !slices.Contains(keys, m.key) || repeatedLater(found, i) {
 			continue
 		}
-		value, err := fresh.replace(x.raw[e.from:e.to])
+		value, err := fresh.replace(x.raw[m.from:m.to])
 		if err != nil {
-			return nil, fmt.Errorf("entry %q: %w", e.key, err)
+			return nil, fmt.Errorf("entry %q: %w", m.key, err)
 		}
-		out.Write(x.raw[end:e.from])
+		out.Write(x.raw[end:m.from])
 		out.Write(value)
-		end = e.to
+		end = m.to
 	}
 	out.Write(x.raw[end:])
 	if !json.Valid(out.Bytes()) {

@@ -6,13 +6,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
 // entry is one entry of the index (research/formats.md section 4.2).
 type entry struct {
-	key      string
-	from, to int // its value in the index's text
+	key string
 
 	session   string  // the session id, "" if problem says why there is none
 	file      string  // base name of sessionFile, or ""
@@ -25,36 +25,40 @@ type entry struct {
 	problem string // why the entry names no session that could be read
 }
 
-func newEntry(key string, raw []byte, from, to int) *entry {
-	e := &entry{key: key, from: from, to: to}
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(raw[from:to], &fields) != nil || fields == nil {
+// read takes the entry's value, which the cursor stands before. A field of
+// another type than it should have counts as missing.
+func (e *entry) read(c *jsonl.Cursor) {
+	if !c.EnterObject() {
 		e.problem = "it is not an object"
-		return e
+		return
 	}
-	e.name(fields)
-	e.file = baseName(text(fields["sessionFile"]))
-	e.model = text(fields["model"])
-	e.updatedAt = string(fields["updatedAt"])
-	e.updated = number(fields["updatedAt"])
-	e.window = int(min(count(fields["contextTokens"]), math.MaxInt32))
-	e.counter = session.Counter{
-		Tokens: count(fields["totalTokens"]),
-		Fresh:  string(fields["totalTokensFresh"]) == "true",
+	e.problem = "it names no session"
+	for c.NextKey() {
+		switch string(c.Key()) {
+		case "sessionId":
+			e.name(text(c.Raw()))
+		case "sessionFile":
+			e.file = baseName(text(c.Raw()))
+		case "model":
+			e.model = text(c.Raw())
+		case "updatedAt":
+			raw := c.Raw()
+			e.updatedAt, e.updated = string(raw), number(raw)
+		case "contextTokens":
+			e.window = int(min(count(c.Raw()), math.MaxInt32))
+		case "totalTokens":
+			e.counter.Tokens = count(c.Raw())
+		case "totalTokensFresh":
+			e.counter.Fresh = string(c.Raw()) == "true"
+		}
 	}
-	return e
 }
 
 // name takes the session id. Only a string that can be part of a path is one.
-func (e *entry) name(fields map[string]json.RawMessage) {
-	id := text(fields["sessionId"])
-	switch {
-	case fields["sessionId"] == nil:
-		e.problem = "it names no session"
-	case !session.SafeID(id):
-		e.problem = "its session id is not one that is safe in a path"
-	default:
-		e.session = id
+func (e *entry) name(id string) {
+	e.session, e.problem = "", "its session id is not one that is safe in a path"
+	if session.SafeID(id) {
+		e.session, e.problem = id, ""
 	}
 }
 
@@ -98,7 +102,8 @@ func baseName(path string) string {
 	return path[strings.LastIndexAny(path, `/\`)+1:]
 }
 
-func text(raw json.RawMessage) string {
+// text is the string that raw is, "" for anything else.
+func text(raw []byte) string {
 	var s string
 	if json.Unmarshal(raw, &s) != nil {
 		return ""
@@ -106,7 +111,8 @@ func text(raw json.RawMessage) string {
 	return s
 }
 
-func number(raw json.RawMessage) float64 {
+// number is the number that raw is, 0 for anything else.
+func number(raw []byte) float64 {
 	n, err := strconv.ParseFloat(string(raw), 64)
 	if err != nil {
 		return 0
@@ -116,7 +122,7 @@ func number(raw json.RawMessage) float64 {
 
 // count returns a whole number above 0, or 0 for anything else: null, a
 // string, a fraction, a number that no counter reaches.
-func count(raw json.RawMessage) int64 {
+func count(raw []byte) int64 {
 	n := number(raw)
 	if n < 1 || n > 1<<53 || n != math.Trunc(n) {
 		return 0

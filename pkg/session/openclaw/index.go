@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -31,7 +32,7 @@ const (
 // index is the content of a sessions.json.
 type index struct {
 	raw     []byte
-	entries []*entry // in file order; of entries with the same key the last
+	entries []*entry // of entries with the same key the last
 	info    os.FileInfo
 	// unchangeable says why the index may be read but not changed, "" if it
 	// may be changed.
@@ -83,42 +84,48 @@ func (d *directory) readIndexOnce() (*index, error) {
 	return x, nil
 }
 
-// parseIndex reads the text of an index.
+// parseIndex reads the text of an index. It looks only at what it needs; that
+// the rest is JSON too is checked before anything is changed ([index.strict]).
 func parseIndex(raw []byte) (*index, error) {
 	x := &index{raw: raw}
 	text, marked := bytes.CutPrefix(raw, []byte("\xEF\xBB\xBF"))
 	if marked {
 		x.unchangeable = "sessions.json starts with a byte order mark, so the runtime cannot read it"
 	}
-	switch trimmed := bytes.TrimSpace(text); {
-	case len(trimmed) == 0:
+	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, errors.New("it is empty")
-	case !json.Valid(text):
-		return nil, errors.New("it is not JSON")
-	case trimmed[0] != '{':
+	}
+	var c jsonl.Cursor
+	c.Reset(text)
+	if c.Kind() != jsonl.Object {
 		return nil, errors.New("it is not one JSON object")
 	}
-	found, err := members(text)
-	if err != nil {
-		return nil, err
+	byKey := make(map[string]int)
+	c.EnterObject()
+	for c.NextKey() {
+		e := &entry{key: string(c.Key())}
+		e.read(&c)
+		x.add(e, byKey)
 	}
-	x.add(found, len(raw)-len(text))
+	if err := c.End(); err != nil {
+		return nil, fmt.Errorf("it is not JSON: %w", err)
+	}
 	return x, nil
 }
 
-// add takes the entries in. Of several with the same key the runtime sees only
+// add takes an entry in. Of several with the same key the runtime sees only
 // the last.
-func (x *index) add(found []member, shift int) {
-	last := make(map[string]int, len(found))
-	for i, m := range found {
-		last[m.key] = i
+func (x *index) add(e *entry, byKey map[string]int) {
+	if i, ok := byKey[e.key]; ok {
+		x.entries[i] = e
+		return
 	}
-	for i, m := range found {
-		if last[m.key] == i {
-			x.entries = append(x.entries, newEntry(m.key, x.raw, m.from+shift, m.to+shift))
-		}
-	}
+	byKey[e.key] = len(x.entries)
+	x.entries = append(x.entries, e)
 }
+
+// strict reports whether the whole index is JSON as the runtime reads it.
+func (x *index) strict() bool { return json.Valid(x.raw) }
 
 // entry returns the entry of a key, or nil.
 func (x *index) entry(key string) *entry {

@@ -40,6 +40,23 @@ func TestUnreadableIndex(t *testing.T) {
 	}
 }
 
+// What listing does not look at may be no JSON; then nothing is changed.
+func TestIndexThatOnlyLooksRight(t *testing.T) {
+	s := newState(t)
+	s.log("a.jsonl", transcript("a"))
+	s.index("{\"agent:coordinator:main\":{\"sessionId\":\"a\",\"note\":\"a\nb\"}}")
+	ref := s.ref("a.jsonl")
+	if _, err := s.PlanRotation(context.Background(), ref, s.snapshot(ref), time.Now()); !errors.Is(err, session.ErrUnsupported) {
+		t.Error(err)
+	}
+	s.index(`{"agent:coordinator:main":{"sessionId":"a"}}`)
+	r := s.plan(ref)
+	s.index("{\"agent:coordinator:main\":{\"sessionId\":\"a\",\"note\":\"a\nb\"}}")
+	before := s.tree()
+	wantBusy(t, s.rotate(r), "sessions.json cannot be read")
+	wantTree(t, before, s.tree())
+}
+
 // With a byte order mark the keys can be read, but the runtime sees an empty
 // index: nothing is changed.
 func TestIndexWithByteOrderMark(t *testing.T) {

@@ -45,13 +45,18 @@ func (s *Store) PlanRotation(ctx context.Context, ref session.Ref, snap session.
 	return s.plan(v, n, snap, now)
 }
 
-// lookAgain looks at a directory as List does, its era included.
+// lookAgain looks at a directory as List does, its era included, and reads all
+// of the index.
 func (s *Store) lookAgain(ctx context.Context, d *directory) (*view, error) {
 	frozen, err := s.eraOf(d.agent)
 	if err != nil {
 		return nil, err
 	}
-	return d.look(ctx, frozen)
+	v, err := d.look(ctx, frozen)
+	if err == nil && v.index != nil && !v.index.strict() {
+		v.freeze(ErrIndex.Error())
+	}
+	return v, err
 }
 
 // mayRotate returns an error that wraps [session.ErrUnsupported] unless a log

@@ -25,7 +25,7 @@ type change struct {
 
 func (c *change) close() {
 	c.unpin()
-	c.directory.close()
+	_ = c.directory.close() // it was only looked at
 }
 
 // unpin ends the lease and closes the log.
