@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/openclaw"
 )
 
@@ -215,4 +216,32 @@ func checkEntry(t *rapid.T, old, now json.RawMessage) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatalf("%s became %s:\n%s", old, now, diff)
 	}
+}
+
+// The entries are read as encoding/json reads them.
+func TestEntriesAgainstEncodingJSON(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := drawDocument(t)
+		got, err := openclaw.Entries([]byte(d.text))
+		if err != nil {
+			t.Fatalf("%v\n%s", err, d.text)
+		}
+		var raw map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(d.text), &raw); err != nil {
+			t.Fatal(err)
+		}
+		want := map[string][2]string{}
+		for key, value := range raw {
+			var fields map[string]json.RawMessage
+			json.Unmarshal(value, &fields)
+			var id string
+			if json.Unmarshal(fields["sessionId"], &id) != nil || !session.SafeID(id) {
+				id = ""
+			}
+			want[key] = [2]string{id, string(fields["updatedAt"])}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("%s\n%s", d.text, diff)
+		}
+	})
 }

@@ -60,3 +60,16 @@ func StartTime(pid int) (uint64, bool) {
 	start, known, alive := processState(pid)
 	return start, known && alive
 }
+
+// Entries are the session and the time of update of each entry of an index.
+func Entries(text []byte) (map[string][2]string, error) {
+	x, err := parseIndex(text)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string][2]string{}
+	for _, e := range x.entries {
+		all[e.key] = [2]string{e.session, e.updatedAt}
+	}
+	return all, nil
+}
