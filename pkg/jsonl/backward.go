@@ -7,11 +7,11 @@ import (
 
 // blockSize is how much a BackwardReader reads at once. The end of a session,
 // with the size of its context, is nearly always in its last block.
-const blockSize = 64 << 10
+const blockSize = 16 << 10
 
 // holdLimit is how much of one line a BackwardReader holds. Only the start of
 // a longer line is looked for; then it is read forwards.
-const holdLimit = 8 * blockSize
+const holdLimit = 32 * blockSize
 
 // BackwardReader yields the lines of a file from the last to the first. They
 // are the lines that a [Reader] yields, but for their Number, which is 0: it

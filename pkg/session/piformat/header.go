@@ -1,6 +1,7 @@
 package piformat
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,25 @@ var errFound = errors.New("found")
 // ReadHeader returns the first header of a log; false if there is none in its
 // first 256 KiB.
 func ReadHeader(r io.Reader) (Header, bool, error) {
+	var d decoder
+	start := make([]byte, usualHeader)
+	n, err := io.ReadFull(r, start)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return Header{}, false, fmt.Errorf("read header: %w", err)
+	}
+	if line, _, whole := bytes.Cut(start[:n], []byte("\n")); whole && d.decode(line) == nil && d.entry.kind == header {
+		h := newHeader(&d.entry, 1)
+		return h, h.ID != "", nil
+	}
+	return searchHeader(io.MultiReader(bytes.NewReader(start[:n]), r))
+}
+
+// usualHeader is the room that a header on the first line takes: the reader of
+// lines, with its buffer of 256 KiB, is for all others.
+const usualHeader = 2 << 10
+
+// searchHeader looks for a header anywhere in the first 256 KiB.
+func searchHeader(r io.Reader) (Header, bool, error) {
 	var d decoder
 	var h Header
 	head := io.LimitReader(r, session.HeadSize)

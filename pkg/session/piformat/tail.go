@@ -16,14 +16,14 @@ const (
 	// tailBlock is the size up to which a log's messages are counted exactly.
 	tailBlock = 64 << 10
 	// tailSample is how much of the end of a larger log is looked at to
-	// estimate them. It is less than the 64 KiB that are read at once, so that
-	// the line at their edge is not read.
-	tailSample = 48 << 10
+	// estimate them. It is less than two of the blocks of 16 KiB that are read
+	// at once, so that the line at their edge is not read.
+	tailSample = 28 << 10
 )
 
 // Tail says how big the context of a session is and whether its last turn is
 // answered. It reads backwards, follows the parents from the last entry as
-// the runtime does, and stops early; 64 KiB are normal.
+// the runtime does, and stops early; 32 KiB are normal.
 //
 // The context is what the last model call counted (an assistant's usage that
 // is above zero and whose turn did not end in an error and was not aborted)

@@ -1,0 +1,165 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// Nothing that came from a session can act on the terminal.
+func TestVisible(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain":                 "plain",
+		"naïve 配送 👩‍🚀":          "naïve 配送 👩‍🚀",
+		"\x1b[31mred\x1b[0m":    `\x1b[31mred\x1b[0m`,
+		"a\rb\bc\ad":            `a\rb\x08c\x07d`,
+		"nul\x00":               `nul\x00`,
+		"c1\u009b31m":           `c1\u009b31m`,
+		"bidi\u202eevil":        `bidi\u202eevil`,
+		"zero\u200bwidth\ufeff": `zero\u200bwidth\ufeff`,
+		"line\nfeed\ttab":       `line\nfeed\ttab`,
+		"para\u2028sep":         `para\u2028sep`,
+		"bad\xff\xfeutf8":       `bad\xff\xfeutf8`,
+		"no\u00a0break\u3000ok": "no\u00a0break\u3000ok",
+	} {
+		if got := visible(in); got != want {
+			t.Errorf("visible(%q) = %q, want %q", in, got, want)
+		}
+	}
+	if got := visibleText("two\nlines\tand\x1b"); got != "two\nlines\tand\\x1b" {
+		t.Errorf("visibleText keeps lines: %q", got)
+	}
+}
+
+func FuzzVisible(f *testing.F) {
+	f.Add("\x1b]0;title\x07")
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, r := range visible(s) {
+			if r < 0x20 || r == 0x7f || r >= 0x80 && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+				t.Fatalf("%q leaves %U", s, r)
+			}
+		}
+	})
+}
+
+func TestExitCode(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want int
+	}{
+		{nil, 0},
+		{errors.New("x"), 1},
+		{usageError("", "x"), 2},
+		{fmt.Errorf("wrapped: %w", usageError("", "x")), 2},
+		{&outcomeError{exit: exitPartly}, 3},
+		{fmt.Errorf("x: %w", archive.ErrCorrupt), 4},
+		{fmt.Errorf("x: %w", durable.ErrLocked), 75},
+		{&session.BusyError{}, 75},
+		{context.Canceled, 130},
+		{errTerminated, 143},
+	} {
+		if got := exitCode(c.err); got != c.want {
+			t.Errorf("%v: %d, want %d", c.err, got, c.want)
+		}
+	}
+}
+
+func TestOutcomeOfARun(t *testing.T) {
+	for outcomes, want := range map[string]int{
+		"compacted":               0,
+		"planned below-threshold": 0,
+		"nothing-to-do partial":   0,
+		"failed":                  1,
+		"failed failed":           1,
+		"compacted failed":        3,
+		"busy failed":             3,
+		"busy":                    75,
+		"compacted busy":          75,
+		"unsupported":             1,
+		"unsupported compacted":   0,
+		"unsupported busy":        75,
+		"":                        0,
+	} {
+		var results []compact.Result
+		for _, o := range strings.Fields(outcomes) {
+			results = append(results, compact.Result{Outcome: compact.Outcome(o)})
+		}
+		if got := exitCode(outcomeOf(results)); got != want {
+			t.Errorf("%q: %d, want %d", outcomes, got, want)
+		}
+	}
+}
+
+func TestParseTime(t *testing.T) {
+	now := time.Date(2026, 6, 10, 12, 0, 0, 0, time.UTC)
+	for in, want := range map[string]time.Time{
+		"30d": now.AddDate(0, 0, -30), "2w": now.AddDate(0, 0, -14), "12h": now.Add(-12 * time.Hour), "1.5d": now.Add(-36 * time.Hour),
+		"2026-03-01T12:00:00Z": time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), "2026-03-01": time.Date(2026, 3, 1, 0, 0, 0, 0, time.Local),
+	} {
+		if got, err := parseTime(in, now); err != nil || got != want.UnixMilli() {
+			t.Errorf("%s: %d, %v, want %d", in, got, err, want.UnixMilli())
+		}
+	}
+	for _, bad := range []string{"d", "tomorrow", "30", "xd", "2026-13-01"} {
+		if _, err := parseTime(bad, now); err == nil {
+			t.Errorf("%q is taken for a time", bad)
+		}
+	}
+}
+
+func TestParseLines(t *testing.T) {
+	for in, want := range map[string][2]int{"": {1, 0}, "7": {7, 7}, "120-140": {120, 140}} {
+		if first, last, err := parseLines(in); err != nil || first != want[0] || last != want[1] {
+			t.Errorf("%q: %d-%d, %v", in, first, last, err)
+		}
+	}
+	for _, bad := range []string{"0", "9-3", "a-b", "-5", "5-"} {
+		if _, _, err := parseLines(bad); err == nil {
+			t.Errorf("%q is taken for lines", bad)
+		}
+	}
+}
+
+func TestResolveVersion(t *testing.T) {
+	info := &debug.BuildInfo{Main: debug.Module{Version: "v1.2.3"}, Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "abc"}}}
+	for _, c := range []struct {
+		injected string
+		info     *debug.BuildInfo
+		want     string
+	}{{"v9", info, "v9"}, {"", info, "v1.2.3"}, {"", nil, "dev"}, {"", &debug.BuildInfo{Main: debug.Module{Version: "(devel)"}}, "dev"}} {
+		if got := resolveVersion(c.injected, c.info).Version; got != c.want {
+			t.Errorf("%q: %s, want %s", c.injected, got, c.want)
+		}
+	}
+	if got := resolveVersion("", info).Commit; got != "abc" {
+		t.Errorf("commit %q", got)
+	}
+}
+
+func TestBar(t *testing.T) {
+	for _, c := range []struct {
+		tokens, whole int64
+		want          string
+	}{{0, 100, "░░░░░░░░░░   0%"}, {84, 100, "████████░░  84%"}, {100, 100, "██████████ 100%"}, {250, 100, "██████████ 250%"}, {5, 0, "██████████ 500%"}} {
+		if got := bar(c.tokens, c.whole); got != c.want {
+			t.Errorf("bar(%d, %d) = %q, want %q", c.tokens, c.whole, got, c.want)
+		}
+	}
+}
+
+// An excerpt is cut where the query's words are, not at the beginning.
+func TestExcerpt(t *testing.T) {
+	text := []rune(strings.Repeat("filler words here ", 100) + "the heron stands by the lake " + strings.Repeat("more filler ", 100))
+	if got := excerpt(text, "heron lake"); !strings.Contains(got, "the heron stands by the lake") || len([]rune(got)) > excerptRunes+4 {
+		t.Fatal(got)
+	}
+}
