@@ -1,6 +1,7 @@
 package jsonl
 
 import (
+	"encoding/binary"
 	"math/bits"
 	"slices"
 	"unicode/utf8"
@@ -112,7 +113,7 @@ func (c *Cursor) appendUnescaped(dst []byte, from, to int) ([]byte, bool) {
 				continue // the second half of a surrogate pair
 			}
 			if n <= stride && i <= room {
-				*(*[stride]byte)(out[w:]) = *(*[stride]byte)(b[i:])
+				copyStride((*[stride]byte)(out[w:]), (*[stride]byte)(b[i:]))
 			} else {
 				copy(out[w:], b[i:at-1])
 			}
@@ -139,6 +140,16 @@ func (c *Cursor) appendUnescaped(dst []byte, from, to int) ([]byte, bool) {
 		return appendRepaired(dst, slices.Clone(out[len(dst):w])), true
 	}
 	return out[:w], true
+}
+
+// copyStride copies through registers; assigning the array would be a call.
+func copyStride(dst, src *[stride]byte) {
+	word := binary.LittleEndian
+	w0, w1, w2, w3 := word.Uint64(src[:]), word.Uint64(src[8:]), word.Uint64(src[16:]), word.Uint64(src[24:])
+	word.PutUint64(dst[:], w0)
+	word.PutUint64(dst[8:], w1)
+	word.PutUint64(dst[16:], w2)
+	word.PutUint64(dst[24:], w3)
 }
 
 // appendRepaired appends text to dst with U+FFFD for each byte that is not
