@@ -122,8 +122,8 @@ func TestTargetsAreJudged(t *testing.T) {
 	want := []string{
 		"peak <= 10 MB MISS", "6.00x <= 5.5x MISS",
 		"0.50 of it <= 0.50 pass", "0.51 of it <= 0.50 MISS",
-		"6.0x faster >= 6.0x pass", "5.9x faster >= 6.0x MISS",
-		"3.0x faster", "2.50 of it",
+		"6.00x faster >= 6.0x pass", "5.90x faster >= 6.0x MISS",
+		"3.00x faster", "2.50 of it",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

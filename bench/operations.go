@@ -77,7 +77,7 @@ func operations(quick bool) []operation {
 		// The answer about thousands of logs makes the driver itself larger, and
 		// with it the smallest peak that can be seen: last but for compact.
 		{
-			name: "sizes, 200 MB in 7820 logs", corpus: "s200", peak: peakTarget,
+			name: "sizes, 200 MB in 7820 logs", corpus: "s200",
 			programs: []program{sessctlSizes(), wc(target{most: 1.3}), find(target{}), sizesPython(target{})},
 		},
 		{name: "compact, 10 MB", corpus: "one10", programs: []program{sessctlCompact(), extractChunks()}},
@@ -97,7 +97,7 @@ func quickOperations() []operation {
 			},
 		},
 		{
-			name: "sizes, 20 MB in 782 logs", corpus: "s20", peak: peakTarget,
+			name: "sizes, 20 MB in 782 logs", corpus: "s20",
 			programs: []program{sessctlSizes(), wc(target{}), sizesPython(target{})},
 		},
 		{

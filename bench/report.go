@@ -177,14 +177,21 @@ func (r *report) compare(operation string, ours, other timing, bytes int64) row 
 		line.ratio, line.target = fmt.Sprintf("%.2f of it", a/b), fmt.Sprintf("<= %.2f", goal.most)
 		line.verdict = r.judge(a/b <= goal.most, what+" "+line.ratio)
 	case goal.least > 0:
-		line.ratio, line.target = fmt.Sprintf("%.1fx faster", b/a), fmt.Sprintf(">= %.1fx", goal.least)
+		line.ratio, line.target = faster(b/a), fmt.Sprintf(">= %.1fx", goal.least)
 		line.verdict = r.judge(b/a >= goal.least, what+" "+line.ratio)
 	case b >= a:
-		line.ratio = fmt.Sprintf("%.1fx faster", b/a)
+		line.ratio = faster(b / a)
 	default:
 		line.ratio = fmt.Sprintf("%.2f of it", a/b)
 	}
 	return line
+}
+
+func faster(ratio float64) string {
+	if ratio < 10 {
+		return fmt.Sprintf("%.2fx faster", ratio)
+	}
+	return fmt.Sprintf("%.1fx faster", ratio)
 }
 
 // growth compares an operation with the same on a fifth of the bytes.
