@@ -246,17 +246,6 @@ func (s *scenario) nothingTemporary() {
 // crashChunks is how many chunks crashLines makes: blocks of four messages.
 const crashChunks = 6
 
-func buildProgram(t *testing.T) string {
-	t.Helper()
-	program := filepath.Join(t.TempDir(), "sessctl")
-	cmd := exec.Command("go", "build", "-o", program, ".")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	return program
-}
-
 // stride says which share of all calls a run tries: every one with
 // SESSCTL_LONG, else a fixed few.
 func stride(calls, share int) int {

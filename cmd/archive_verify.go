@@ -196,6 +196,6 @@ func renderVerify(a *app, doc verifyDocument) error {
 	if len(doc.Problems) > 0 {
 		a.hint("restore damaged archives from a backup; memory can be rebuilt from the archives that verify")
 	}
-	_, err := fmt.Fprintf(a.Out, "%d archives (%s) and %d receipts checked, %d problems\n", doc.Checked, formatBytes(doc.Bytes), doc.Receipts, len(doc.Problems))
+	_, err := fmt.Fprintf(a.Out, "%s (%s) and %s checked, %s\n", plural(doc.Checked, "archive"), formatBytes(doc.Bytes), plural(doc.Receipts, "receipt"), plural(len(doc.Problems), "problem"))
 	return err
 }

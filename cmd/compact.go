@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sessctl/sessctl/pkg/compact"
-	"github.com/sessctl/sessctl/pkg/session"
 )
 
 type compactOptions struct {
@@ -228,11 +227,7 @@ func reportFailure(a *app, t found, err error) {
 }
 
 func failedResult(t found, err error) compact.Result {
-	reason := err.Error()
-	if errors.Is(err, session.ErrUnknownFormat) {
-		reason = "not a session log that can be read: " + reason
-	}
-	return compact.NewResult(t.Ref, compact.Failed, reason)
+	return compact.NewResult(t.Ref, compact.Failed, err.Error())
 }
 
 // outcomeOf decides the exit code of a run: failures before busy sessions

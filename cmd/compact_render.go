@@ -50,7 +50,7 @@ func details(r compact.Result) [][2]string {
 		{"log", fmt.Sprintf("%s, %s messages, %s tokens (%s)", formatBytes(r.Bytes), formatCount(int64(r.Messages)), formatCount(r.TokensBefore), r.TokenSource)},
 	}
 	if r.LinesSkipped > 0 {
-		lines = append(lines, [2]string{"unread", fmt.Sprintf("%d lines could not be read; the archive has them as they are", r.LinesSkipped)})
+		lines = append(lines, [2]string{"unread", plural(r.LinesSkipped, "line") + " could not be read; the archive has every byte"})
 	}
 	lines = append(lines, [2]string{"memory", memoryLine(r)})
 	if r.Outcome == compact.Planned {
@@ -68,8 +68,16 @@ func details(r compact.Result) [][2]string {
 	return lines
 }
 
+// plural is a count and its noun.
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return formatCount(int64(n)) + " " + noun + "s"
+}
+
 func memoryLine(r compact.Result) string {
-	s := formatCount(int64(r.Chunks)) + " chunks"
+	s := plural(r.Chunks, "chunk")
 	if r.ChunksPending > 0 {
 		s += fmt.Sprintf(", %s of this agent wait for an embedding (found by text until then)", formatCount(int64(r.ChunksPending)))
 	}

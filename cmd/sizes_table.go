@@ -73,6 +73,9 @@ func (a *app) sizesCells(s sessionRow, threshold int64) []string {
 		whole = threshold
 	}
 	state := s.State
+	if s.Over {
+		state = "over, " + state
+	}
 	if s.Kind != "live" && s.Kind != "database" {
 		state += " (" + s.Kind + ")"
 	}

@@ -39,11 +39,22 @@ func chooseTargets(all inventory, o compactOptions) (targets []found, none []com
 	}
 	for _, w := range all.owners {
 		if !served[w] {
-			ref := session.Ref{Runtime: w.runtime, Agent: w.agent}
-			none = append(none, compact.NewResult(ref, compact.NothingToDo, "there is no main session; the next message starts one"))
+			none = append(none, all.withoutMain(w))
 		}
 	}
 	return targets, none, nil
+}
+
+// withoutMain says why an agent has no main session: its sessions cannot be
+// told apart (an index that cannot be read), or there is none yet.
+func (v inventory) withoutMain(w owner) compact.Result {
+	for _, s := range v.sessions {
+		if s.owner() == w && s.State == session.StateUnsupported && shown(s.Kind) {
+			return compact.NewResult(session.Ref{Runtime: w.runtime, Agent: w.agent, Path: s.Path}, compact.Unsupported, s.Reason)
+		}
+	}
+	ref := session.Ref{Runtime: w.runtime, Agent: w.agent}
+	return compact.NewResult(ref, compact.NothingToDo, "there is no main session; the next message starts one")
 }
 
 // named finds sessions by id, by key, or by the start of an id that only one

@@ -69,6 +69,9 @@ func NewPlan(ctx context.Context, store session.Store, ref session.Ref, policy P
 	if p.Tokens < policy.Threshold && !policy.Force {
 		return p.stop(BelowThreshold, "%d tokens, threshold %d", p.Tokens, policy.Threshold)
 	}
+	if ref.Bytes == 0 {
+		return p.stop(NothingToDo, "the session is empty")
+	}
 	if err := rotator.Busy(ctx, ref, now, policy.Quiet); errors.Is(err, session.ErrBusy) {
 		return p.stop(Busy, "%s", busyReason(err))
 	} else if err != nil {

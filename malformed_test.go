@@ -1,0 +1,122 @@
+package main_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Every malformed log that is known, as the main session of each runtime:
+// nothing panics, hangs or is deleted, and what is rotated is in the archive
+// byte for byte.
+func TestMalformedSessions(t *testing.T) {
+	dir := filepath.Join("..", "shared", "samples", "_malformed")
+	files, err := filepath.Glob(filepath.Join(dir, "*.*"))
+	if err != nil || len(files) == 0 {
+		t.Skip("the malformed samples are not here")
+	}
+	program := buildProgram(t)
+	for _, file := range files {
+		for _, runtime := range []string{"openclaw", "pi"} {
+			t.Run(filepath.Base(file)+" "+runtime, func(t *testing.T) { malformed(t, program, runtime, file) })
+		}
+	}
+}
+
+const malformedID = "33333333-3333-4333-8333-333333333333"
+
+func malformed(t *testing.T, program, runtime, file string) {
+	home := t.TempDir()
+	log := filepath.Join(home, ".openclaw/agents/a/sessions", malformedID+".jsonl")
+	if runtime == "pi" {
+		log = filepath.Join(home, ".pi/agent/sessions/--w--", malformedID+".jsonl")
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plant(t, log, want)
+	if runtime == "openclaw" {
+		plant(t, filepath.Join(filepath.Dir(log), "sessions.json"), []byte(`{"agent:a:main":{"sessionId":"`+malformedID+`","updatedAt":1}}`))
+	}
+	runOn(t, program, home, []int{0}, "sizes", "--json", "--exact")
+	runOn(t, program, home, []int{0, 1, 75}, "compact", "--all", "--force", "--json", "--dry-run")
+	runOn(t, program, home, []int{0, 1, 75}, "compact", "--all", "--force", "--json")
+	runOn(t, program, home, []int{0}, "archive", "verify")
+	if live, err := os.ReadFile(log); err == nil && bytes.Equal(live, want) {
+		return
+	}
+	if !slices.ContainsFunc(filesBelow(t, home), func(data []byte) bool { return bytes.Equal(data, want) }) {
+		t.Fatal("the log is neither where it was nor in an archive")
+	}
+}
+
+// buildProgram builds the program once for a test.
+func buildProgram(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "sessctl")
+	cmd := exec.Command("go", "build", "-o", program, ".")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	return program
+}
+
+func plant(t *testing.T, path string, data []byte) {
+	t.Helper()
+	old := time.Now().Add(-2 * time.Hour)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(path, old, old); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// runOn runs the program and checks its exit code and that stdout is JSON
+// where that was asked for.
+func runOn(t *testing.T, program, home string, codes []int, args ...string) {
+	t.Helper()
+	cmd := exec.Command(program, args...)
+	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	cmd.WaitDelay = time.Minute
+	out, err := cmd.Output()
+	if _, ok := err.(*exec.ExitError); err != nil && !ok {
+		t.Fatal(err)
+	}
+	if code := cmd.ProcessState.ExitCode(); !slices.Contains(codes, code) || strings.Contains(stderr.String(), "panic") {
+		t.Fatalf("%v: exit %d\n%s\n%s", args, code, out, stderr.String())
+	}
+	if slices.Contains(args, "--json") && !json.Valid(out) {
+		t.Fatalf("%v: not JSON:\n%s", args, out)
+	}
+}
+
+func filesBelow(t *testing.T, dir string) (all [][]byte) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.Contains(path, "archive") {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		all = append(all, data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
