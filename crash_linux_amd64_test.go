@@ -3,6 +3,7 @@ package main_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -327,8 +328,12 @@ func TestCrashLineAppendedAnywhere(t *testing.T) {
 		total := len(newScenario(t, program, runtime).trace(true, nil).Calls)
 		for n := 1; n <= total; n += stride(total, 20) {
 			s := newScenario(t, program, runtime)
-			hook := crashloop.Fault{Hook: func() { appendLine(t, s.log, late) }}
+			done := make(chan error, 1)
+			hook := crashloop.Fault{Hook: func() { appendMeanwhile(s.log, late, done) }}
 			got := s.trace(true, at(n, hook))
+			if err := <-done; err != nil {
+				t.Fatal(err)
+			}
 			t.Logf("%s line appended before call %d %v: exit %d", runtime, n, last(got.Calls), got.Exit)
 			s.everyLineIsSomewhere(late)
 			s.indexIsWhole()
@@ -340,15 +345,27 @@ func TestCrashLineAppendedAnywhere(t *testing.T) {
 	}
 }
 
-func appendLine(t *testing.T, path, line string) {
+// appendMeanwhile appends a line as an agent does: open, write, close. While
+// the program holds a lease on the log the open waits for it, so it must not
+// hold up the program: it goes on after a moment and the line comes later.
+func appendMeanwhile(path, line string, done chan<- error) {
+	written := make(chan error, 1)
+	go func() { written <- appendLine(path, line) }()
+	select {
+	case err := <-written:
+		done <- err
+	case <-time.After(50 * time.Millisecond):
+		go func() { done <- <-written }()
+	}
+}
+
+func appendLine(path, line string) error {
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	defer f.Close()
-	if _, err := f.WriteString(line + "\n"); err != nil {
-		t.Fatal(err)
-	}
+	_, err = f.WriteString(line + "\n")
+	return errors.Join(err, f.Close())
 }
 
 // A second run at any moment is refused or has nothing to do.
