@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"hash/crc32"
@@ -10,29 +11,27 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 )
 
-// newRows writes n random unit rows, every tenth equal to the one before, to
-// two files, and returns their places. One row is damaged.
-func newRows(t *testing.T, random *rand.Rand, n, dim int) []place {
+// newRows writes unit rows to two files in turn and returns their places.
+func newRows(t testing.TB, dir string, rows [][]float32) []place {
 	t.Helper()
-	dir := t.TempDir()
 	files := [2][]byte{}
 	var places []place
-	var row []float32
-	for i := range n {
-		if i%10 != 9 {
-			row = unit(random, dim)
-		}
-		k := i % 2
-		raw := make([]byte, 0, 4*dim)
+	for i, row := range rows {
+		var raw []byte
 		for _, x := range row {
 			raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(x))
 		}
-		places = append(places, place{record: int64(i + 1), file: filepath.Join(dir, []string{"a.f32", "b.f32"}[k]), slot: int64(len(files[k]) / (4 * dim)), crc: crc32.Checksum(raw, castagnoli())})
-		files[k] = append(files[k], raw...)
+		places = append(places, place{
+			record: int64(i + 1), file: filepath.Join(dir, []string{"a.f32", "b.f32"}[i%2]),
+			slot: int64(len(files[i%2]) / len(raw)), crc: crc32.Checksum(raw, castagnoli()), importance: float64(i%7) / 7,
+		})
+		files[i%2] = append(files[i%2], raw...)
 	}
-	files[0][4*dim*3] ^= 0xFF // row 3 of the first file is record 7
 	for k, name := range []string{"a.f32", "b.f32"} {
 		if err := os.WriteFile(filepath.Join(dir, name), files[k], 0o600); err != nil {
 			t.Fatal(err)
@@ -46,77 +45,111 @@ func unit(random *rand.Rand, dim int) []float32 {
 	for i := range v {
 		v[i] = float32(random.NormFloat64())
 	}
-	scale := float32(1 / norm(v))
-	for i := range v {
-		v[i] *= scale
-	}
-	return v
+	return toUnit(v)
 }
 
-// Both engines and a plain loop give the same answer.
+// plainly is the answer by a plain loop over what was written.
+func plainly(query []float32, rows [][]float32, n int) []scored {
+	var all []scored
+	for i, row := range rows {
+		c := dot(query, row)
+		all = append(all, scored{int64(i + 1), c, c})
+	}
+	slices.SortFunc(all, func(x, y scored) int { return cmp.Or(cmp.Compare(y.cosine, x.cosine), cmp.Compare(x.record, y.record)) })
+	return all[:min(n, len(all))]
+}
+
+// Property: both engines give exactly the answer of a plain loop, however many
+// rows are equal: same records, same order, same cosines.
 func TestEnginesAgree(t *testing.T) {
-	const dim = 64
-	random := rand.New(rand.NewPCG(3, 4))
-	places := newRows(t, random, 1500, dim)
-	for _, n := range []int{1, 7, 100, 1499, 5000} {
-		query := unit(random, dim)
-		var plain []scored
-		err := eachRow(context.Background(), places, dim, func(p place, row []float32) error {
-			sum := 0.0
-			for i := range row {
-				sum += float64(query[i]) * float64(row[i])
+	dir := t.TempDir()
+	rapid.Check(t, func(rt *rapid.T) {
+		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 1))
+		dim := rapid.SampledFrom([]int{1, 3, 16, 33}).Draw(rt, "dim")
+		count := rapid.IntRange(0, 2600).Draw(rt, "rows")
+		variety := rapid.IntRange(1, 2600).Draw(rt, "variety")
+		n := rapid.SampledFrom([]int{1, 5, 100, 3000}).Draw(rt, "n")
+		rows := make([][]float32, count)
+		for i := range rows {
+			if i < variety {
+				rows[i] = unit(random, dim)
+				continue
 			}
-			plain = append(plain, scored{p.record, sum})
-			return nil
-		})
+			rows[i] = rows[random.IntN(variety)]
+		}
+		places := newRows(t, dir, rows)
+		random.Shuffle(len(places), func(i, j int) { places[i], places[j] = places[j], places[i] })
+		query := unit(random, dim)
+		want := plainly(query, rows, n)
+		for name, e := range map[string]engine{"chromem": chromemEngine{}, "scan": scanEngine{}} {
+			got, err := nearest(context.Background(), e, &rowReader{dim: dim}, question{query, places, n})
+			if err != nil {
+				rt.Fatal(err)
+			}
+			if len(got)+len(want) > 0 && !slices.Equal(got, want) {
+				rt.Fatalf("%s: %s", name, gocmp.Diff(want, got, gocmp.AllowUnexported(scored{})))
+			}
+		}
+	})
+}
+
+// A row that is damaged, beyond the end of its file, or whose file is missing,
+// is passed over and counted; the others are found.
+func TestDamagedRowsArePassedOver(t *testing.T) {
+	dir := t.TempDir()
+	random := rand.New(rand.NewPCG(3, 4))
+	rows := make([][]float32, 40)
+	for i := range rows {
+		rows[i] = unit(random, 8)
+	}
+	places := newRows(t, dir, rows)
+	raw, err := os.ReadFile(places[0].file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw[3*4*8] ^= 1                                                               // slot 3 of the first file is record 7
+	if err := os.WriteFile(places[0].file, raw[:len(raw)-1], 0o600); err != nil { // and the last is record 39
+		t.Fatal(err)
+	}
+	lost := append(slices.Clone(places), place{record: 99, file: filepath.Join(dir, "missing.f32")})
+	for name, e := range map[string]engine{"chromem": chromemEngine{}, "scan": scanEngine{}} {
+		reader := &rowReader{dim: 8}
+		got, err := nearest(context.Background(), e, reader, question{rows[0], lost, 100})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(plain) != 1499 || slices.ContainsFunc(plain, func(x scored) bool { return x.record == 7 }) {
-			t.Fatalf("%d rows: the damaged one must be passed over", len(plain))
+		if len(got) != 38 || reader.damaged != 3 {
+			t.Errorf("%s: %d rows, %d damaged", name, len(got), reader.damaged)
 		}
-		plain = top(plain, n)
-		for name, e := range map[string]engine{"chromem": chromemEngine{}, "scan": scanEngine{}} {
-			got, err := e.nearest(context.Background(), query, places, n)
-			if err != nil {
-				t.Fatal(err)
+		for _, x := range got {
+			if x.record == 7 || x.record == 39 || x.record == 99 {
+				t.Errorf("%s: record %d has no row that verifies", name, x.record)
 			}
-			sameAnswer(t, name, got, plain)
 		}
 	}
 }
 
-// sameAnswer allows what float32 cannot tell apart to stand in either order.
-func sameAnswer(t *testing.T, name string, got, want []scored) {
-	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%s: %d results, want %d", name, len(got), len(want))
+// The seed's formula looks at every row, not only at the nearest.
+func TestHighestIsExact(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	rows := make([][]float32, 3000)
+	for i := range rows {
+		rows[i] = unit(random, 12)
 	}
-	for i := range got {
-		if math.Abs(got[i].cosine-want[i].cosine) > 1e-5 {
-			t.Fatalf("%s: result %d has cosine %v, want %v", name, i, got[i].cosine, want[i].cosine)
-		}
-		if got[i].record != want[i].record && !slices.ContainsFunc(want, func(x scored) bool {
-			return x.record == got[i].record && math.Abs(x.cosine-want[i].cosine) < 1e-5
-		}) && i < len(got)-12 {
-			t.Fatalf("%s: result %d is record %d, want %d", name, i, got[i].record, want[i].record)
-		}
+	places := newRows(t, t.TempDir(), rows)
+	query := unit(random, 12)
+	var want []scored
+	for i, p := range places {
+		c := dot(query, rows[i])
+		want = append(want, scored{p.record, c, 0.7*c + 0.3*p.importance})
 	}
-}
-
-func TestNoRowsIsNoAnswer(t *testing.T) {
-	for _, e := range []engine{chromemEngine{}, scanEngine{}} {
-		if got, err := e.nearest(context.Background(), []float32{1, 0}, nil, 5); len(got) != 0 || err != nil {
-			t.Fatalf("%v, %v", got, err)
-		}
+	slices.SortFunc(want, func(x, y scored) int { return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.record, y.record)) })
+	got, err := highest(context.Background(), &rowReader{dim: 12}, question{query, places, 50})
+	if err != nil {
+		t.Fatal(err)
 	}
-}
-
-func TestIdentifiers(t *testing.T) {
-	got := identifiers(`why did ERR_TOKEN_TOO_LONG (see /etc/app.conf, "E0308") happen at 10.0.0.1:80 in version v1.2.3 for us well-known`)
-	want := []string{"ERR_TOKEN_TOO_LONG", "/etc/app.conf", "E0308", "10.0.0.1:80", "v1.2.3"}
-	if !slices.Equal(got, want) {
-		t.Fatalf("%q, want %q", got, want)
+	if d := gocmp.Diff(want[:50], got, gocmp.AllowUnexported(scored{})); d != "" {
+		t.Fatal(d)
 	}
 }
 

@@ -4,25 +4,36 @@ import (
 	"context"
 	"fmt"
 	"strings"
-
-	"github.com/viterin/vek/vek32"
 )
 
 const columns = "r.id, r.text, r.category, r.importance, r.created_at, r.runtime, r.agent, r.session, r.key, r.archive, r.archive_path, r.first_line, r.last_line, r.first_byte, r.end_byte, r.branch, r.position"
 
-// load reads the records of the pool and gives each the score of the half
-// that did not propose it, so that both count for all.
+// fields are where columns of r are read to.
+func (x *Record) fields() []any {
+	return []any{&x.ID, &x.Text, &x.Category, &x.Importance, &x.CreatedAt, &x.Runtime, &x.Agent, &x.Session, &x.Key,
+		&x.Archive, &x.ArchivePath, &x.FirstLine, &x.LastLine, &x.FirstByte, &x.EndByte, &x.Branch, &x.Position}
+}
+
+// load reads the records of the pool.
 func (r *recall) load(ctx context.Context) error {
 	if len(r.pool) == 0 {
 		return nil
 	}
-	if err := r.loadRecords(ctx); err != nil {
-		return err
+	rows, err := r.store.db.QueryContext(ctx, "SELECT r.rowid, "+columns+" FROM records r WHERE r.rowid IN "+r.poolList())
+	if err != nil {
+		return fmt.Errorf("read records: %w", judged(err))
 	}
-	if err := r.completeText(ctx); err != nil {
-		return err
+	defer rows.Close()
+	for rows.Next() {
+		var rowid int64
+		var x Record
+		if err := rows.Scan(append([]any{&rowid}, x.fields()...)...); err != nil {
+			return fmt.Errorf("read records: %w", judged(err))
+		}
+		c := r.at(rowid)
+		c.Record, c.loaded, c.holds = x, true, holds(x.Text, r.names)
 	}
-	return r.completeCosines(ctx)
+	return judged(rows.Err())
 }
 
 // poolList is the pool as an SQL list. Row ids are numbers: nothing to quote.
@@ -34,56 +45,40 @@ func (r *recall) poolList() string {
 	return "(" + strings.Join(ids, ",") + ")"
 }
 
-func (r *recall) loadRecords(ctx context.Context) error {
-	rows, err := r.store.db.QueryContext(ctx, "SELECT r.rowid, "+columns+" FROM records r WHERE r.rowid IN "+r.poolList())
-	if err != nil {
-		return fmt.Errorf("read records: %w", err)
+// complete gives each record of the pool the score of both halves, whichever
+// proposed it.
+func (r *recall) complete(ctx context.Context) error {
+	if len(r.pool) == 0 {
+		return nil
 	}
-	defer rows.Close()
-	names := identifiers(r.query.Text)
-	for rows.Next() {
-		var rowid int64
-		var x Record
-		err := rows.Scan(&rowid, &x.ID, &x.Text, &x.Category, &x.Importance, &x.CreatedAt, &x.Runtime, &x.Agent, &x.Session, &x.Key,
-			&x.Archive, &x.ArchivePath, &x.FirstLine, &x.LastLine, &x.FirstByte, &x.EndByte, &x.Branch, &x.Position)
-		if err != nil {
-			return fmt.Errorf("read records: %w", err)
-		}
-		c := r.at(rowid)
-		c.record, c.loaded, c.exact = x, true, holdsAny(x.Text, names)
-	}
-	return rows.Err()
-}
-
-func holdsAny(text string, names []string) bool {
-	for _, name := range names {
-		if strings.Contains(text, name) {
-			return true
+	if r.byWords() {
+		if err := r.completeText(ctx); err != nil {
+			return err
 		}
 	}
-	return false
+	return r.completeCosines(ctx)
 }
 
-// completeText gives records that the vectors proposed their BM25 score.
+// completeText gives the records of the pool their BM25 score.
 func (r *recall) completeText(ctx context.Context) error {
-	words := match(r.query.Text)
-	if words == "" || r.query.Rank != RankHybrid {
+	words := matchAny(r.query.Text)
+	if words == "" {
 		return nil
 	}
 	rows, err := r.store.db.QueryContext(ctx, "SELECT rowid, -bm25(words) FROM words WHERE words MATCH ? AND rowid IN "+r.poolList(), words)
 	if err != nil {
-		return fmt.Errorf("score the words: %w", err)
+		return fmt.Errorf("score the words: %w", judged(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var record int64
 		var score float64
 		if err := rows.Scan(&record, &score); err != nil {
-			return fmt.Errorf("score the words: %w", err)
+			return fmt.Errorf("score the words: %w", judged(err))
 		}
 		r.at(record).text = score
 	}
-	return rows.Err()
+	return judged(rows.Err())
 }
 
 // completeCosines gives records that the words proposed their cosine.
@@ -92,13 +87,17 @@ func (r *recall) completeCosines(ctx context.Context) error {
 		return nil
 	}
 	var missing []place
-	for _, p := range r.all {
-		if c := r.pool[p.record]; c != nil && c.cosine == 0 {
+	for _, p := range r.places {
+		if c := r.pool[p.record]; c != nil && !c.hasVector {
 			missing = append(missing, p)
 		}
 	}
-	return eachRow(ctx, missing, len(r.vector), func(p place, row []float32) error {
-		r.pool[p.record].cosine = float64(vek32.Dot(r.vector, row))
+	reader := rowReader{dim: len(r.vector)} // what is damaged was counted
+	return reader.each(ctx, missing, func(b block) error {
+		for i, p := range b.places {
+			c := r.pool[p.record]
+			c.cosine, c.hasVector = dot(r.vector, b.rows[i]), true
+		}
 		return nil
 	})
 }

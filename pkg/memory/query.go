@@ -2,7 +2,6 @@ package memory
 
 import (
 	"strings"
-	"unicode"
 
 	"github.com/sessctl/sessctl/pkg/embed"
 )
@@ -49,10 +48,24 @@ func (q Query) filter() (string, []any) {
 // maxTerms bounds a full-text query: a pasted page is not a question.
 const maxTerms = 64
 
-// match turns any text into a full-text query: its terms, each quoted, any of
-// them. It is empty if the text has no terms. A term holds no quote, so no
-// text can be a syntax error.
-func match(text string) string {
+// matchAny turns any text into a full-text query: its terms, any of them. It
+// is empty if the text has no terms. Each term is quoted, so no text can be a
+// syntax error.
+func matchAny(text string) string { return strings.Join(quotedTerms(text), " OR ") }
+
+// matchName turns an identifier into a full-text query for texts that hold all
+// its parts; those that hold it as one word come first.
+func matchName(name string) string {
+	terms := quotedTerms(name)
+	if len(terms) < 2 {
+		return strings.Join(terms, "")
+	}
+	last := len(terms) - 1 // a compound follows its parts
+	return strings.Join(terms[:last], " AND ") + " AND (" + terms[0] + " OR " + terms[last] + ")"
+}
+
+// quotedTerms returns the different terms of a text as full-text strings.
+func quotedTerms(text string) []string {
 	var quoted []string
 	seen := map[string]bool{}
 	for _, term := range strings.Fields(string(embed.AppendTerms(nil, text))) {
@@ -61,33 +74,5 @@ func match(text string) string {
 			quoted = append(quoted, `"`+strings.ReplaceAll(term, `"`, `""`)+`"`)
 		}
 	}
-	return strings.Join(quoted, " OR ")
-}
-
-// identifiers returns the words of a query that name exactly one thing: ids,
-// paths, error codes, anything with a digit or inner punctuation.
-func identifiers(text string) []string {
-	var names []string
-	for _, word := range strings.Fields(text) {
-		word = strings.Trim(word, "\"'`.,;:!?()[]{}<>")
-		if len(word) >= 4 && len(word) <= 200 && isIdentifier(word) {
-			names = append(names, word)
-		}
-	}
-	return names
-}
-
-func isIdentifier(word string) bool {
-	letters, digits, inner := 0, 0, 0
-	for _, r := range word {
-		switch {
-		case unicode.IsDigit(r):
-			digits++
-		case unicode.IsLetter(r):
-			letters++
-		case strings.ContainsRune("_/\\.:-#@", r):
-			inner++
-		}
-	}
-	return digits > 0 && letters > 0 || digits > 0 && inner > 0 || strings.ContainsAny(word, "_/\\") || digits >= 5
+	return quoted
 }

@@ -6,80 +6,135 @@ import (
 	"strings"
 )
 
-// relevant turns the pool into scored hits.
-func (r *recall) relevant() []Hit {
-	var hits []Hit
-	var exact []bool
-	texts, cosines := span{}, span{}
-	for _, c := range r.pool {
-		if c.loaded {
-			texts.add(c.text)
-			cosines.add(c.cosine)
+// rated is a candidate with its scores.
+type rated struct {
+	*candidate
+	relevance, score float64
+	duplicates       int
+}
+
+func (x *rated) hit() Hit {
+	return Hit{Record: x.Record, Score: x.score, Relevance: x.relevance, Duplicates: x.duplicates}
+}
+
+// ranked turns the pool into hits, best first.
+func (r *recall) ranked() []Hit {
+	list := r.relevant()
+	if r.query.Rank == RankSeed {
+		for _, x := range list {
+			x.score = relevanceShare*x.cosine + importanceShare*x.Importance
 		}
+	} else {
+		list = r.cut(list)
+		blend(list)
 	}
-	type mixed struct {
-		Hit
-		exact bool
-	}
-	var all []mixed
-	for _, c := range r.pool {
-		if c.loaded {
-			all = append(all, mixed{Hit{Record: c.record, Relevance: r.relevance(c, texts, cosines)}, c.exact})
-		}
-	}
-	slices.SortFunc(all, func(x, y mixed) int {
-		return cmp.Or(-compareBool(x.exact, y.exact), cmp.Compare(y.Relevance, x.Relevance), strings.Compare(x.ID, y.ID))
+	slices.SortFunc(list, func(x, y *rated) int {
+		return cmp.Or(cmp.Compare(y.score, x.score), strings.Compare(x.ID, y.ID))
 	})
-	if r.query.Rank != RankSeed {
-		all = all[:min(len(all), poolSize)]
+	list = fold(list, nearlyEqual)
+	list = slices.DeleteFunc(list, func(x *rated) bool { return x.score < r.query.MinScore })
+	list = lift(list, len(r.names))
+	hits := make([]Hit, 0, r.query.Limit)
+	for _, x := range list[:min(len(list), r.query.Limit)] {
+		hits = append(hits, x.hit())
 	}
-	for _, m := range all {
-		hits, exact = append(hits, m.Hit), append(exact, m.exact)
-	}
-	r.score(hits, exact)
 	return hits
 }
 
-func compareBool(x, y bool) int {
-	switch {
-	case x == y:
-		return 0
-	case x:
-		return 1
+// relevant rates the pool by relevance, best first, equal texts folded.
+func (r *recall) relevant() []*rated {
+	texts, cosines := span{}, span{}
+	var list []*rated
+	for _, c := range r.pool {
+		if !c.loaded {
+			continue // it was forgotten a moment ago
+		}
+		list = append(list, &rated{candidate: c})
+		texts.add(c.text)
+		if c.hasVector {
+			cosines.add(c.cosine)
+		}
 	}
-	return -1
+	for _, x := range list {
+		x.relevance = r.relevance(x.candidate, texts, cosines)
+	}
+	slices.SortFunc(list, func(x, y *rated) int {
+		return cmp.Or(cmp.Compare(y.relevance, x.relevance), cmp.Compare(y.Importance, x.Importance), strings.Compare(x.ID, y.ID))
+	})
+	return fold(list, func(x, y Record) bool { return x.Text == y.Text })
 }
 
-// relevance mixes the two halves; seed 002's formula takes the raw cosine.
+// relevance mixes the two halves. A record without a vector goes by its words;
+// seed 002's formula takes the raw cosine.
 func (r *recall) relevance(c *candidate, texts, cosines span) float64 {
-	switch r.query.Rank {
-	case RankText:
-		return texts.share(c.text)
-	case RankVector:
-		return cosines.share(c.cosine)
-	case RankSeed:
+	switch {
+	case r.query.Rank == RankSeed:
 		return c.cosine
+	case r.query.Rank == RankVector:
+		return cosines.share(c.cosine)
+	case r.query.Rank == RankText || !c.hasVector:
+		return texts.share(c.text)
 	}
 	return textShare*texts.share(c.text) + vectorShare*cosines.share(c.cosine)
 }
 
-// score normalises the relevance inside the pool and lets importance have its
-// share.
-func (r *recall) score(hits []Hit, exact []bool) {
+// cut keeps the most relevant records, and of each identifier in the query the
+// most relevant record that holds it.
+func (r *recall) cut(list []*rated) []*rated {
+	keep := max(poolSize, r.query.Limit)
+	for i := range r.names {
+		at := slices.IndexFunc(list, func(x *rated) bool { return x.holds>>i&1 == 1 })
+		if at >= keep {
+			holder := list[at]
+			list = slices.Insert(slices.Delete(list, at, at+1), keep, holder)
+			keep++
+		}
+	}
+	return list[:min(keep, len(list))]
+}
+
+// blend normalises the relevance inside the pool and lets importance have its
+// share (research/recall.md section 3: on raw scores it would have all).
+func blend(list []*rated) {
 	pool := span{}
-	for _, h := range hits {
-		pool.add(h.Relevance)
+	for _, x := range list {
+		pool.add(x.relevance)
 	}
-	for i := range hits {
-		h := &hits[i]
-		if r.query.Rank != RankSeed {
-			h.Relevance = pool.share(h.Relevance)
-		}
-		h.Score = relevanceShare*h.Relevance + importanceShare*h.Importance
-		if exact[i] && r.query.Rank == RankHybrid {
-			h.Score += exactBonus
+	for _, x := range list {
+		x.relevance = pool.share(x.relevance)
+		x.score = relevanceShare*x.relevance + importanceShare*x.Importance
+	}
+}
+
+// lifted is how many places at the top are open to holders of identifiers.
+const lifted = 3
+
+// lift sees to it that the first three hold each identifier of the query that
+// any of the list holds. Otherwise the order stays.
+func lift(list []*rated, names int) []*rated {
+	var first []int
+	for i := range names {
+		at := slices.IndexFunc(list, func(x *rated) bool { return x.holds>>i&1 == 1 })
+		if at >= 0 && len(first) < lifted && !slices.Contains(first, at) {
+			first = append(first, at)
 		}
 	}
+	for at := 0; at < len(list) && len(first) < lifted; at++ {
+		if !slices.Contains(first, at) {
+			first = append(first, at)
+		}
+	}
+	slices.Sort(first)
+	ordered := make([]*rated, 0, len(list))
+	for _, at := range first {
+		ordered = append(ordered, list[at])
+	}
+	for at, x := range list {
+		if !slices.Contains(first, at) {
+			ordered = append(ordered, x)
+		}
+	}
+	return ordered
 }
 
 // span is the range of a score in a pool.

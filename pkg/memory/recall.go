@@ -3,11 +3,8 @@ package memory
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/sessctl/sessctl/pkg/embed"
 )
@@ -22,75 +19,78 @@ const (
 )
 
 const (
-	candidates = 100 // that each half proposes
-	poolSize   = 50  // by relevance, before importance has its say
-	exactBonus = 0.3 // for a text that holds an identifier of the query
+	candidates    = 100  // that each half proposes
+	maxCandidates = 1600 // if most of those have the same text
+	poolSize      = 50   // by relevance, before importance has its say
 )
 
 // Hit is a record that was found.
 type Hit struct {
 	Record
-	Score      float64 // 0.7 * relevance + 0.3 * importance; more for an exact identifier
-	Relevance  float64 // 0 to 1 within the pool
-	Duplicates int     // other records with the same text
+	Score      float64 // 0.7 * relevance + 0.3 * importance
+	Relevance  float64 // 0 to 1 within the pool; the raw cosine under RankSeed
+	Duplicates int     // other records found with the same text, or nearly so beside it
 }
 
 // Result is what Recall found.
 type Result struct {
 	Hits   []Hit
-	Rank   string // how it was ranked
+	Rank   string // how it was ranked: RankText if the vectors could not be asked
 	Notice string // what a person should know about the ranking, or ""
 }
 
-// Recall finds the records that answer a query. Without an embedder, or when
-// memory has vectors of another model only, the words alone decide and Notice
-// says so; RankVector and RankSeed return ErrOtherModel then.
+// Recall finds the records that answer a query, best first. A record that
+// holds an identifier of the query word for word (an id, a path, an error
+// code) is among the first three even if its score is lower, save under
+// RankVector and RankSeed.
+//
+// Without an embedder, or while nothing has a vector, the words alone decide
+// and Notice says so. ErrOtherModel is returned by RankVector and RankSeed
+// when there are vectors, but of another model only; RankHybrid then goes by
+// words, with a notice. An unknown Rank is an error.
 func (s *Store) Recall(ctx context.Context, q Query, e embed.QueryEmbedder, m embed.Model) (Result, error) {
-	q = q.withDefaults()
-	r := &recall{store: s, query: q, pool: map[int64]*candidate{}}
-	result := Result{Rank: q.Rank}
-	if q.Rank != RankText {
-		notice, err := r.askVectors(ctx, e, m)
-		if err != nil {
-			return result, err
-		}
-		result.Notice = notice
+	r := &recall{store: s, query: q.withDefaults(), rows: rowReader{dim: m.Dim}}
+	if !slices.Contains([]string{RankHybrid, RankText, RankVector, RankSeed}, r.query.Rank) {
+		return Result{}, fmt.Errorf("unknown rank %q", r.query.Rank)
 	}
-	if q.Rank == RankHybrid || q.Rank == RankText {
-		if err := r.askWords(ctx); err != nil {
-			return result, err
-		}
+	if err := r.prepareVectors(ctx, e, m); err != nil {
+		return Result{Rank: r.query.Rank}, err
 	}
-	if err := r.load(ctx); err != nil {
-		return result, err
+	if err := r.gather(ctx); err != nil {
+		return Result{Rank: r.query.Rank}, err
 	}
-	result.Hits = r.rank()
-	return result, nil
+	hits := r.ranked()
+	return Result{Hits: hits, Rank: r.query.Rank, Notice: r.notices()}, nil
 }
 
 func (q Query) withDefaults() Query {
-	q.Limit = cmp.Or(q.Limit, 5)
+	q.Limit = cmp.Or(max(q.Limit, 0), 5)
 	q.Rank = cmp.Or(q.Rank, RankHybrid)
 	return q
 }
 
 // recall is one query on its way.
 type recall struct {
-	store *Store
-	query Query
-	pool  map[int64]*candidate
+	store  *Store
+	query  Query
+	notice string
 
-	vector []float32 // of the query, if it has one
-	all    []place   // vectors that pass the filters
+	vector []float32 // of the query, unit length, if the vectors are asked
+	places []place   // vectors that pass the filters
+	rows   rowReader
+
+	names []string             // identifiers in the query
+	pool  map[int64]*candidate // by row id
 }
 
-// candidate is a record that one half proposed.
+// candidate is a record that was proposed.
 type candidate struct {
-	record Record
-	text   float64 // BM25, more is better
-	cosine float64
-	exact  bool
-	loaded bool
+	Record
+	loaded    bool
+	text      float64 // BM25, more is better; 0 if no word matches
+	cosine    float64
+	hasVector bool
+	holds     uint // bit i: holds r.names[i] word for word
 }
 
 func (r *recall) at(record int64) *candidate {
@@ -102,137 +102,109 @@ func (r *recall) at(record int64) *candidate {
 	return c
 }
 
-// askWords adds the records whose words match best.
-func (r *recall) askWords(ctx context.Context) error {
-	words := match(r.query.Text)
-	if words == "" {
-		return nil
+// gather fills the pool. If most of what was proposed has the same text, each
+// half is asked for more, so that copies do not crowd out the rest.
+func (r *recall) gather(ctx context.Context) error {
+	need := max(poolSize, r.query.Limit)
+	if r.byWords() {
+		names := identifiers(r.query.Text)
+		r.names = names[:min(len(names), lifted)]
 	}
-	condition, args := r.query.filter()
-	rows, err := r.store.db.QueryContext(ctx, `SELECT r.rowid, -bm25(words) FROM words JOIN records r ON r.rowid=words.rowid
-		WHERE words MATCH ? AND `+condition+` ORDER BY bm25(words), r.rowid LIMIT ?`, append(append([]any{words}, args...), candidates)...)
-	if err != nil {
-		return fmt.Errorf("search the words: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var record int64
-		var score float64
-		if err := rows.Scan(&record, &score); err != nil {
-			return fmt.Errorf("search the words: %w", err)
+	for n := max(candidates, 2*r.query.Limit); ; n *= 4 {
+		r.pool = map[int64]*candidate{}
+		more, err := r.propose(ctx, n)
+		if err != nil {
+			return err
 		}
-		r.at(record).text = score
+		if err := r.load(ctx); err != nil {
+			return err
+		}
+		if !more || r.distinct() >= need || n >= maxCandidates {
+			return r.complete(ctx)
+		}
 	}
-	return rows.Err()
 }
 
-// askVectors adds the records whose vectors are nearest. It returns a notice
-// when the vectors cannot be asked.
-func (r *recall) askVectors(ctx context.Context, e embed.QueryEmbedder, m embed.Model) (string, error) {
-	places, err := r.places(ctx, m)
+// propose asks each half for n records. It reports whether there are more.
+func (r *recall) propose(ctx context.Context, n int) (more bool, err error) {
+	if r.vector != nil {
+		if more, err = r.askVectors(ctx, n); err != nil {
+			return false, err
+		}
+	}
+	if !r.byWords() {
+		return more, nil
+	}
+	moreWords, err := r.askWords(ctx, matchAny(r.query.Text), n)
 	if err != nil {
-		return "", err
+		return false, err
 	}
-	if e == nil || len(places) == 0 {
-		return r.withoutVectors(ctx, e, m)
+	return more || moreWords, r.askNames(ctx)
+}
+
+func (r *recall) byWords() bool {
+	return r.query.Rank == RankHybrid || r.query.Rank == RankText
+}
+
+// distinct counts the different texts in the pool.
+func (r *recall) distinct() int {
+	texts := map[string]bool{}
+	for _, c := range r.pool {
+		texts[c.Text] = true
 	}
-	vector, err := e.EmbedQuery(ctx, r.query.Text)
-	if errors.Is(err, embed.ErrNoVector) {
-		return "", nil // nothing in it has a meaning to compare: words decide
-	}
-	if err != nil {
-		return "the query could not be embedded (" + err.Error() + "); found by words only", nil
-	}
-	r.vector, r.all = vector, places
-	n := candidates
+	return len(texts)
+}
+
+// askVectors proposes the records whose vectors are nearest.
+func (r *recall) askVectors(ctx context.Context, n int) (more bool, err error) {
+	var found []scored
+	r.rows.damaged = 0
+	q := question{vector: r.vector, places: r.places, n: n}
 	if r.query.Rank == RankSeed {
-		n = len(places)
+		found, err = highest(ctx, &r.rows, q)
+	} else {
+		found, err = nearest(ctx, engineFor(len(r.places)), &r.rows, q)
 	}
-	nearest, err := engineFor(len(places)).nearest(ctx, vector, places, n)
 	if err != nil {
-		return "", fmt.Errorf("search the vectors: %w", err)
+		return false, fmt.Errorf("search the vectors: %w", err)
 	}
-	for _, x := range nearest {
-		r.at(x.record).cosine = x.cosine
+	for _, x := range found {
+		c := r.at(x.record)
+		c.cosine, c.hasVector = x.cosine, true
 	}
-	return "", nil
+	return len(found) == n, nil
 }
 
-// places lists the vectors of the model that pass the filters.
-func (r *recall) places(ctx context.Context, m embed.Model) ([]place, error) {
+// askWords proposes the records that match a full-text query best.
+func (r *recall) askWords(ctx context.Context, words string, n int) (more bool, err error) {
+	if words == "" {
+		return false, nil
+	}
 	condition, args := r.query.filter()
-	rows, err := r.store.db.QueryContext(ctx, `SELECT v.record, v.agent, v.slot, v.crc FROM vectors v JOIN records r ON r.rowid=v.record
-		WHERE v.model=? AND `+condition, append([]any{m.Fingerprint()}, args...)...)
+	rows, err := r.store.db.QueryContext(ctx, `SELECT r.rowid FROM words JOIN records r ON r.rowid=words.rowid
+		WHERE words MATCH ? AND `+condition+` ORDER BY bm25(words), r.rowid LIMIT ?`, append(append([]any{words}, args...), n)...)
 	if err != nil {
-		return nil, fmt.Errorf("list vectors: %w", err)
+		return false, fmt.Errorf("search the words: %w", judged(err))
 	}
 	defer rows.Close()
-	var places []place
-	for rows.Next() {
-		var p place
-		var agent string
-		if err := rows.Scan(&p.record, &agent, &p.slot, &p.crc); err != nil {
-			return nil, fmt.Errorf("list vectors: %w", err)
+	count := 0
+	for ; rows.Next(); count++ {
+		var record int64
+		if err := rows.Scan(&record); err != nil {
+			return false, fmt.Errorf("search the words: %w", judged(err))
 		}
-		p.file = r.store.vectorFile(m, agent)
-		places = append(places, p)
+		r.at(record)
 	}
-	return places, rows.Err()
+	return count == n, judged(rows.Err())
 }
 
-// withoutVectors says why the vectors are silent.
-func (r *recall) withoutVectors(ctx context.Context, e embed.QueryEmbedder, m embed.Model) (string, error) {
-	others, err := r.store.modelNames(ctx, m)
-	if err != nil {
-		return "", err
-	}
-	needed := r.query.Rank == RankVector || r.query.Rank == RankSeed
-	switch {
-	case e == nil:
-		return "there is no embedder; found by words only", nil
-	case len(others) > 0 && needed:
-		return "", fmt.Errorf("%w: %s, and the query would be embedded by %s; sessctl memory reindex makes them the same", ErrOtherModel, strings.Join(others, ", "), m)
-	case len(others) > 0:
-		return fmt.Sprintf("memory has vectors of %s, not of %s; found by words only until sessctl memory reindex", strings.Join(others, ", "), m), nil
-	}
-	return "", nil
-}
-
-// modelNames lists the models that have vectors, without m.
-func (s *Store) modelNames(ctx context.Context, m embed.Model) ([]string, error) {
-	rows, err := s.db.QueryContext(ctx, "SELECT name FROM models WHERE fingerprint<>? AND EXISTS (SELECT 1 FROM vectors WHERE model=fingerprint) ORDER BY name", m.Fingerprint())
-	if err != nil {
-		return nil, fmt.Errorf("list models: %w", err)
-	}
-	defer rows.Close()
-	var names []string
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return nil, fmt.Errorf("list models: %w", err)
+// askNames proposes records that may hold an identifier of the query word for
+// word: one rare word among many common ones must not be outvoted.
+func (r *recall) askNames(ctx context.Context) error {
+	for _, name := range r.names {
+		if _, err := r.askWords(ctx, matchName(name), poolSize); err != nil {
+			return err
 		}
-		names = append(names, name)
 	}
-	return names, rows.Err()
-}
-
-// rank orders the pool and folds records with the same text.
-func (r *recall) rank() []Hit {
-	hits := r.relevant()
-	slices.SortFunc(hits, func(x, y Hit) int { return cmp.Or(cmp.Compare(y.Score, x.Score), strings.Compare(x.ID, y.ID)) })
-	first := map[[32]byte]int{}
-	var folded []Hit
-	for _, h := range hits {
-		sum := sha256.Sum256([]byte(h.Text))
-		if i, ok := first[sum]; ok {
-			folded[i].Duplicates++
-			continue
-		}
-		if h.Score < r.query.MinScore {
-			continue
-		}
-		first[sum] = len(folded)
-		folded = append(folded, h)
-	}
-	return folded[:min(len(folded), r.query.Limit)]
+	return nil
 }

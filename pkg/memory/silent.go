@@ -1,0 +1,138 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/sessctl/sessctl/pkg/embed"
+)
+
+// prepareVectors embeds the query and lists the vectors to compare it with. If
+// that cannot be, the words alone decide and the notice says why.
+func (r *recall) prepareVectors(ctx context.Context, e embed.QueryEmbedder, m embed.Model) error {
+	if r.query.Rank == RankText {
+		return nil
+	}
+	if e == nil {
+		r.goByWords("there is no embedder; found by words only")
+		return nil
+	}
+	places, err := r.listPlaces(ctx, m)
+	if err != nil {
+		return err
+	}
+	if len(places) == 0 {
+		return r.explainNone(ctx, m)
+	}
+	vector, err := e.EmbedQuery(ctx, r.query.Text)
+	if err == nil {
+		err = embed.Check([][]float32{vector}, 1, m.Dim)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, embed.ErrNoVector):
+		r.goByWords("") // there is nothing in it to compare
+	case err != nil:
+		r.goByWords("the query could not be embedded (" + err.Error() + "); found by words only")
+	default:
+		r.vector, r.places = toUnit(vector), places
+	}
+	return nil
+}
+
+func (r *recall) goByWords(notice string) {
+	r.query.Rank, r.notice = RankText, notice
+}
+
+func (r *recall) notices() string {
+	if r.rows.damaged == 0 {
+		return r.notice
+	}
+	damaged := fmt.Sprintf("%d vectors are lost or damaged, those records were found by words only; the next compaction makes them again", r.rows.damaged)
+	return strings.TrimPrefix(r.notice+"; "+damaged, "; ")
+}
+
+// listPlaces lists the vectors of the model that pass the filters.
+func (r *recall) listPlaces(ctx context.Context, m embed.Model) ([]place, error) {
+	condition, args := r.query.filter()
+	rows, err := r.store.db.QueryContext(ctx, `SELECT v.record, v.agent, v.slot, v.crc, r.importance FROM vectors v JOIN records r ON r.rowid=v.record
+		WHERE v.model=? AND `+condition, append([]any{m.Fingerprint()}, args...)...)
+	if err != nil {
+		return nil, fmt.Errorf("list vectors: %w", judged(err))
+	}
+	defer rows.Close()
+	var places []place
+	files := map[string]string{}
+	for rows.Next() {
+		var p place
+		var agent string
+		if err := rows.Scan(&p.record, &agent, &p.slot, &p.crc, &p.importance); err != nil {
+			return nil, fmt.Errorf("list vectors: %w", judged(err))
+		}
+		if files[agent] == "" {
+			files[agent] = r.store.vectorFile(m, agent)
+		}
+		p.file = files[agent]
+		places = append(places, p)
+	}
+	return places, judged(rows.Err())
+}
+
+// explainNone decides what it means that no vector of the model passes the
+// filters: nothing, if the agent has some that do not; or there are none yet;
+// or another model made them.
+func (r *recall) explainNone(ctx context.Context, m embed.Model) error {
+	names, own, err := r.store.modelsOf(ctx, r.query.Agent, m)
+	if err != nil {
+		return err
+	}
+	others := strings.Join(names, ", ")
+	asked := r.query.Rank
+	switch {
+	case own:
+		r.goByWords("")
+	case others == "":
+		r.goByWords("nothing has a vector yet; found by words only")
+	case asked == RankHybrid:
+		r.goByWords(fmt.Sprintf("memory has vectors of %s, not of %s; found by words only until sessctl memory reindex", others, m))
+	default:
+		return fmt.Errorf("%w: %s, and the query would be embedded by %s; sessctl memory reindex makes them the same", ErrOtherModel, others, m)
+	}
+	return nil
+}
+
+// modelsOf lists the models, other than m, that made vectors of an agent ("" is
+// any), and whether m did too.
+func (s *Store) modelsOf(ctx context.Context, agent string, m embed.Model) (others []string, own bool, err error) {
+	rows, err := s.db.QueryContext(ctx, `SELECT fingerprint, name FROM models
+		WHERE EXISTS (SELECT 1 FROM vectors v WHERE v.model=fingerprint AND (?1='' OR v.agent=?1)) ORDER BY name`, agent)
+	if err != nil {
+		return nil, false, fmt.Errorf("list models: %w", judged(err))
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var fingerprint, name string
+		if err := rows.Scan(&fingerprint, &name); err != nil {
+			return nil, false, fmt.Errorf("list models: %w", judged(err))
+		}
+		if fingerprint == m.Fingerprint() {
+			own = true
+			continue
+		}
+		others = append(others, name)
+	}
+	return others, own, judged(rows.Err())
+}
+
+// toUnit returns the vector scaled to unit length.
+func toUnit(v []float32) []float32 {
+	scale := 1 / norm(v)
+	unit := make([]float32, len(v))
+	for i, x := range v {
+		unit[i] = float32(float64(x) * scale)
+	}
+	return unit
+}
