@@ -277,8 +277,9 @@ func TestSalvageIsBounded(t *testing.T) {
 			if err := s.line(line); err != nil {
 				t.Fatal(err)
 			}
-			if s.work < -len(raw) || s.counts.Bad > 1 {
-				t.Errorf("%s: %d bytes too many were looked at, %d bad lines", unit, -s.work, s.counts.Bad)
+			used := salvagePasses*len(raw) + salvageFloor - s.work
+			if used > 20*len(raw) || s.counts.Bad > 1 {
+				t.Errorf("%s: %d bytes were looked at in %d, %d bad lines", unit, used, len(raw), s.counts.Bad)
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
@@ -90,6 +91,51 @@ func TestShrinkKeepsTheStructure(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The limit is halved between two pieces, wherever they end: inside an escape,
+// in a part that is left out, or in a run of NULs.
+func TestShrinkInPieces(t *testing.T) {
+	unit := rapid.SampledFrom([]string{strings.Repeat("x", 50), "y", `\\`, `\"`, `\ud83d\ude00`, "😀"})
+	rapid.Check(t, func(t *rapid.T) {
+		text := func() string {
+			n := rapid.IntRange(1, 40).Draw(t, "units")
+			return `"` + strings.Join(rapid.SliceOfN(unit, n, n).Draw(t, "text"), "") + `"`
+		}
+		line := "[" + text() + "," + text() + "  ," + text() + "]"
+		nuls := strings.Repeat("\x00", rapid.IntRange(0, 20).Draw(t, "nuls"))
+		o := Options{MaxLine: rapid.IntRange(200, 1500).Draw(t, "max line"), MaxString: rapid.IntRange(250, 540).Draw(t, "max string")}
+		sizes := rapid.SliceOfN(rapid.IntRange(1, 400), 1, 6).Draw(t, "sizes")
+		for _, data := range []string{line + nuls, nuls + line + nuls + "\n", line + nuls + " "} {
+			whole, err := NewReader(strings.NewReader(data), o).Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := NewReader(&pieces{r: strings.NewReader(data), sizes: sizes}, o).Next()
+			if diff := cmp.Diff(whole, got, compareLines); diff != "" || err != nil {
+				t.Fatal(err, diff)
+			}
+			checkShape(t, []byte(line), bytes.Trim(got.Raw, "\x00 "), min(o.MaxString, minString))
+		}
+	})
+}
+
+// The limit is halved after 303 bytes, in the part of a string that is left
+// out: before an escaped quote, and where what is kept is below the new limit.
+func TestShrinkHalvesInsideOfWhatIsLeftOut(t *testing.T) {
+	for _, text := range []string{
+		strings.Repeat("x", 300) + `\"` + strings.Repeat("y", 100),
+		strings.Repeat("x", 251) + `\ud83d\ude00` + strings.Repeat("y", 100),
+	} {
+		r := &pieces{r: strings.NewReader(`["` + text + `",1]`), sizes: []int{303, 50}}
+		got, err := NewReader(r, Options{MaxLine: 200, MaxString: 262}).Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rest := strings.ReplaceAll(string(got.Raw), "x", ""); rest != `["",1]` {
+			t.Errorf("%q became %q", text, got.Raw)
+		}
+	}
 }
 
 func TestShrinkCutsTheLongestStringsFirst(t *testing.T) {
