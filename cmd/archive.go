@@ -59,6 +59,7 @@ not copied again.
 type archiveDocument struct {
 	Schema   int          `json:"schema"`
 	Archives []archiveRow `json:"archives"`
+	Notes    []note       `json:"notes"`
 }
 
 // archiveRow is one archive of `archive` and `archive list`.
@@ -160,6 +161,7 @@ func archiveOutcome(rows []archiveRow) error {
 }
 
 func renderArchives(a *app, doc archiveDocument) error {
+	doc.Notes = a.notes
 	if a.global.JSON {
 		return a.printJSON(doc)
 	}
@@ -172,7 +174,7 @@ func renderArchives(a *app, doc archiveDocument) error {
 		rows = append(rows, []string{r.ID, visible(r.Agent), visible(r.Session), r.CreatedAt, strconv.FormatInt(r.Bytes, 10), visible(last)})
 	}
 	if len(rows) == 0 {
-		a.notice("no archives")
+		a.notice(note{Message: "no archives"})
 	}
 	return a.printRows(rows)
 }

@@ -103,6 +103,7 @@ type compactDocument struct {
 	Schema   int              `json:"schema"`
 	DryRun   bool             `json:"dry_run"`
 	Sessions []compact.Result `json:"sessions"`
+	Notes    []note           `json:"notes"`
 }
 
 func runCompact(ctx context.Context, a *app, o compactOptions) error {

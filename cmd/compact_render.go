@@ -12,6 +12,7 @@ func renderCompact(a *app, doc compactDocument) error {
 	if doc.Sessions == nil {
 		doc.Sessions = []compact.Result{}
 	}
+	doc.Notes = a.notes
 	if a.global.JSON {
 		return a.printJSON(doc)
 	}

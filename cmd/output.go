@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,13 +62,34 @@ func (s *streams) renderer() *lipgloss.Renderer {
 	return r
 }
 
-func (s *streams) notice(format string, args ...any) {
-	fmt.Fprintln(s.Err, "note: "+visibleText(fmt.Sprintf(format, args...)))
+// note is something a person should know that is no error.
+type note struct {
+	Path    string `json:"path"`
+	Message string `json:"message"`
+	Hint    string `json:"hint"`
 }
 
-func (s *streams) hint(text string) {
-	if text != "" {
-		fmt.Fprintln(s.Err, "hint: "+visibleText(text))
+// notice tells a note on stderr, or keeps it for the document of --json.
+// What was told once is not told again.
+func (a *app) notice(n note) {
+	if slices.Contains(a.notes, n) {
+		return
+	}
+	a.notes = append(a.notes, n)
+	if a.global.JSON || a.global.Quiet {
+		return
+	}
+	text := n.Message
+	if n.Path != "" {
+		text = n.Path + ": " + text
+	}
+	_, _ = fmt.Fprintln(a.Err, "note: "+visibleText(text))
+	a.hint(n.Hint)
+}
+
+func (a *app) hint(text string) {
+	if text != "" && !a.global.Quiet {
+		_, _ = fmt.Fprintln(a.Err, "hint: "+visibleText(text))
 	}
 }
 

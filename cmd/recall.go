@@ -200,10 +200,10 @@ func renderRecall(a *app, o recallOptions, doc recallDocument) error {
 		return a.printJSON(doc)
 	}
 	if doc.Notice != "" {
-		a.notice("%s", doc.Notice)
+		a.notice(note{Message: doc.Notice})
 	}
 	if len(doc.Hits) == 0 {
-		a.notice("nothing found for %q", doc.Query)
+		a.notice(note{Message: fmt.Sprintf("nothing found for %q", doc.Query)})
 		return nil
 	}
 	for i, h := range doc.Hits {

@@ -24,7 +24,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	defer stop()
 
 	st := newStreams(in, out, errOut)
-	app := &app{streams: st, now: time.Now, getenv: os.Getenv}
+	app := &app{streams: st, notes: []note{}, now: time.Now, getenv: os.Getenv}
 	root := newRootCommand(app)
 	root.SetArgs(args)
 	root.SetIn(in)
@@ -65,6 +65,7 @@ type app struct {
 	getenv func(string) string
 	global globalOptions
 	config config
+	notes  []note // told so far
 
 	profile *os.File // of --pprof, while it is written
 }

@@ -82,6 +82,7 @@ type sizesDocument struct {
 	Schema    int          `json:"schema"`
 	Threshold int64        `json:"threshold"`
 	Sessions  []sessionRow `json:"sessions"`
+	Notes     []note       `json:"notes"`
 }
 
 // sessionRow is one session of `sizes`.
@@ -132,6 +133,7 @@ func runSizes(ctx context.Context, a *app, o sizesOptions) error {
 		}
 	}
 	sortRows(doc.Sessions, o.Sort)
+	doc.Notes = a.notes
 	if a.global.JSON {
 		return a.printJSON(doc)
 	}
@@ -211,7 +213,7 @@ type messageCounter interface {
 func (r *sessionRow) unreadable(a *app, s found, err error) {
 	r.State, r.Reason, r.TokenSource = string(session.StateUnsupported), err.Error(), session.TokensFromEstimate
 	if !errors.Is(err, session.ErrUnknownFormat) {
-		a.notice("%s: %v", s.Path, err)
+		a.notice(note{Path: s.Path, Message: err.Error()})
 	}
 }
 

@@ -137,10 +137,7 @@ func (v *inventory) own(o owner) {
 
 func (a *app) showNotices(notices []session.Notice) {
 	for _, n := range notices {
-		a.notice("%s: %s", n.Path, n.Message)
-		if !a.global.Quiet {
-			a.hint(n.Hint)
-		}
+		a.notice(note(n))
 	}
 }
 

@@ -101,8 +101,8 @@ func (h *house) sweep(ctx context.Context, a *app, sessions []found) error {
 		meta := archiveMeta(s.Ref)
 		if place := filepath.Join(a.archiveDir(meta), s.Agent); !swept[place] {
 			swept[place] = true
-			if err := h.archives.Sweep(ctx, meta, 0); err != nil && !a.global.Quiet {
-				a.notice("%v", err) // a place that cannot be swept cannot be written either: the sessions will say so
+			if err := h.archives.Sweep(ctx, meta, 0); err != nil {
+				a.notice(note{Path: place, Message: err.Error()}) // a place that cannot be swept cannot be written either: the sessions will say so
 			}
 		}
 	}
