@@ -192,6 +192,37 @@ func TestSettleSavesLateLines(t *testing.T) {
 	}
 }
 
+// The old log goes only when its bytes, as they are then, are in an archive
+// that can be read.
+func TestSettleArchivesAgainBeforeTheOldLogGoes(t *testing.T) {
+	for name, harm := range map[string]func(*house){
+		"rewritten in place": func(h *house) {
+			h.log = strings.ReplaceAll(h.log, "message number 3", "message number X")
+			must(h.t, os.WriteFile(h.ref.Path+".kept", []byte(h.log), 0o600))
+		},
+		"archive lost": func(h *house) { clear(h.archive.copies) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t, 6)
+			if _, err := h.Execute(context.Background(), h.store, h.newPlan(h.policy()), h.policy()); err != nil {
+				t.Fatal(err)
+			}
+			harm(h)
+			must(t, h.settle())
+			if _, err := os.Stat(h.ref.Path + ".kept"); !os.IsNotExist(err) {
+				t.Fatalf("the old log was not disposed of: %v", err)
+			}
+			found := false
+			for _, text := range h.archive.copies {
+				found = found || text == h.log
+			}
+			if !found {
+				t.Fatalf("the old log's bytes are nowhere: %v", h.archive.copies)
+			}
+		})
+	}
+}
+
 func TestSettleStopsAtAJournalItCannotRead(t *testing.T) {
 	h := newHouse(t, 6)
 	must(t, os.MkdirAll(h.Journal.Dir, 0o700))

@@ -59,6 +59,12 @@ func (s *store) Rotate(_ context.Context, r session.Rotation) error {
 	return durable.MoveFile(r.Live, r.Kept)
 }
 
+// Dispose implements compact.Disposer.
+func (s *store) Dispose(_ context.Context, r session.Rotation) error {
+	s.calls = append(s.calls, "dispose")
+	return durable.RemoveFile(r.Kept)
+}
+
 // archive keeps copies in memory.
 type archive struct {
 	copies map[string]string
@@ -84,6 +90,9 @@ func (a *archive) Put(_ context.Context, ref session.Ref, snap session.Snapshot,
 }
 
 func (a *archive) Open(_ context.Context, x compact.Archived) (io.ReadCloser, error) {
+	if _, ok := a.copies[x.ID]; !ok {
+		return nil, errDisk
+	}
 	return io.NopCloser(strings.NewReader(a.copies[x.ID])), nil
 }
 

@@ -38,7 +38,9 @@ func (c *Compactor) Settle(ctx context.Context, stores Stores, policy Policy) (i
 		if !ok {
 			continue // its store is not part of this run
 		}
-		if err := c.settle(ctx, store, in, policy); err != nil {
+		if err := c.settle(ctx, store, in, policy); errors.Is(err, session.ErrBusy) {
+			continue // its intent stays: the next run looks again
+		} else if err != nil {
 			return settled, fmt.Errorf("settle %s of %s: %w", in.Rotation.Session, in.Rotation.Agent, err)
 		}
 		settled++
@@ -96,16 +98,20 @@ func (c *Compactor) finishSwitch(ctx context.Context, store session.Store, in In
 	return false, err
 }
 
-// settleKept looks after the inode of a log that was rotated away.
+// settleKept looks after the inode of a log that was rotated away. Its bytes
+// are hashed again: whatever they are now, they are archived before it goes.
 func (c *Compactor) settleKept(ctx context.Context, store session.Store, in Intent, policy Policy, kept *os.File) error {
 	free, release := c.unheld(kept, in)
 	defer release()
-	info, err := kept.Stat()
+	snap, err := session.TakeSnapshot(ctx, kept, filepath.Clean(in.Rotation.Kept))
+	if errors.Is(err, session.ErrBusy) {
+		return nil // it is being written: look again in the next run
+	}
 	if err != nil {
 		return fmt.Errorf("look at the old log: %w", err)
 	}
-	if info.Size() != in.Settled {
-		if in, err = c.saveLate(ctx, store, in, policy, kept); err != nil {
+	if snap.SHA256 != in.Archive.SHA256 || c.readBack(ctx, in.Archive) != nil {
+		if in, err = c.saveLate(ctx, store, in, policy, lateLog{kept, snap}); err != nil {
 			return err
 		}
 	}
@@ -118,6 +124,17 @@ func (c *Compactor) settleKept(ctx context.Context, store session.Store, in Inte
 		}
 	}
 	return c.Journal.Remove(in.ID)
+}
+
+// readBack reads an archive to its end, where its hash is checked.
+func (c *Compactor) readBack(ctx context.Context, a Archived) error {
+	r, err := c.Archiver.Open(ctx, a)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	_, err = io.Copy(io.Discard, r)
+	return err
 }
 
 // Disposer is a store whose rotated logs are this tool's to remove once they
@@ -140,8 +157,15 @@ func (c *Compactor) unheld(kept *os.File, in Intent) (free bool, release func())
 	return false, func() {}
 }
 
-// saveLate archives and remembers an old log that grew after its snapshot.
-func (c *Compactor) saveLate(ctx context.Context, store session.Store, in Intent, policy Policy, kept *os.File) (Intent, error) {
+// lateLog is an old log that is open, and its bytes as they are now.
+type lateLog struct {
+	file *os.File
+	snap session.Snapshot
+}
+
+// saveLate archives and remembers an old log that changed after its snapshot,
+// or whose archive does not verify any more.
+func (c *Compactor) saveLate(ctx context.Context, store session.Store, in Intent, policy Policy, late lateLog) (Intent, error) {
 	ref := session.Ref{
 		Runtime: in.Rotation.Runtime, Agent: in.Rotation.Agent, ID: in.Rotation.Session,
 		Store: in.Rotation.Store, Path: in.Rotation.Kept, Kind: session.KindReset,
@@ -149,18 +173,17 @@ func (c *Compactor) saveLate(ctx context.Context, store session.Store, in Intent
 	if len(in.Rotation.Keys) > 0 {
 		ref.Key = in.Rotation.Keys[0]
 	}
-	snap, err := session.TakeSnapshot(ctx, kept, filepath.Clean(in.Rotation.Kept))
-	if err != nil {
-		return in, fmt.Errorf("take snapshot of the old log: %w", err)
-	}
-	archived, err := c.Archiver.Put(ctx, ref, snap, io.NewSectionReader(kept, 0, snap.Size))
+	archived, err := c.Archiver.Put(ctx, ref, late.snap, io.NewSectionReader(late.file, 0, late.snap.Size))
 	if err != nil {
 		return in, fmt.Errorf("archive late lines: %w", err)
+	}
+	if archived.SHA256 != late.snap.SHA256 {
+		return in, &session.BusyError{Path: in.Rotation.Kept, Reason: "it changed while it was archived"}
 	}
 	if err := c.rememberLate(ctx, store, ref, archived, policy); err != nil {
 		return in, err
 	}
-	in.Settled, in.Archive = snap.Size, archived
+	in.Settled, in.Archive = late.snap.Size, archived
 	return in, c.Journal.Write(in)
 }
 
