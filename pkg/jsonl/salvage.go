@@ -29,10 +29,12 @@ func (s *scan) salvage(line *Line, why error) error {
 	s.work = salvagePasses*len(raw) + salvageFloor
 	badAt, reason := -1, ""
 	for i := 0; i < len(raw); {
+		work := s.work
 		size, broken := s.object(raw[i:])
 		end, err := i+size, why
 		if size > 0 && !continues(raw[end:]) && (i > 0 || end < len(raw)) {
 			if err = s.take(line, i, end); err == nil {
+				s.work = work - size // however many records, that is one pass
 				i = nextText(raw, end)
 				continue
 			}
@@ -78,19 +80,42 @@ func (s *scan) torn(line *Line, i int) {
 	}
 }
 
+// firstWindow is how much of the text is looked at first for an object. The
+// index of what follows it would be made for nothing.
+const firstWindow = 1 << 10
+
 // object returns the length of the JSON object at the start of text, or 0 and
 // the index of the byte where it stops being JSON.
 func (s *scan) object(text []byte) (size, broken int) {
-	s.work -= len(text)
-	if s.work < 0 || len(text) == 0 || text[0] != '{' {
+	if len(text) == 0 || text[0] != '{' {
 		return 0, 0
 	}
-	s.cursor.Reset(text)
-	s.cursor.Skip()
-	if s.cursor.where != atNext {
-		return 0, s.cursor.badAt
+	c := &s.cursor
+	for n := min(firstWindow, len(text)); ; n = min(4*n, len(text)) {
+		if s.work -= n; s.work < 0 {
+			return 0, 0
+		}
+		c.Reset(text[:n])
+		if c.Skip(); c.where == atNext {
+			return c.pos, 0
+		}
+		if n == len(text) || !c.ranOut() {
+			return 0, c.badAt
+		}
 	}
-	return s.cursor.pos, 0
+}
+
+// ranOut tells whether the error may be gone if the text went on: it is in the
+// string, number or literal that the text ends in, or at the very end.
+func (c *Cursor) ranOut() bool {
+	switch rest := c.raw[c.badAt:]; {
+	case len(rest) < len("false"):
+		return true
+	case rest[0] == '"':
+		return c.index.stringEnd(c.badAt+1) < 0
+	default:
+		return len(bytes.Trim(rest, "+-.0123456789eE")) == 0
+	}
 }
 
 // nextRecord returns where a record begins behind the fragment at raw[from:],

@@ -105,6 +105,43 @@ func TestSalvageSeveralRecordsOnALine(t *testing.T) {
 	})
 }
 
+// A log without any line feed is one line, and every record of it is read,
+// whatever the size of the records.
+func TestSalvageThousandsOfRecordsOnALine(t *testing.T) {
+	for _, test := range []struct {
+		record string
+		n      int
+	}{
+		{`{}`, 100_000}, {logRecords[2], 10_000}, {`{"text":"` + strings.Repeat(`line\n`, 170) + `"}`, 2000},
+		{`{"text":"` + strings.Repeat(`line\n`, 20_000) + `","n":[true,null,-1.5e3]}`, 20},
+	} {
+		line := strings.Repeat(test.record, test.n)
+		n := 0
+		counts, err := Scan(context.Background(), strings.NewReader(line), Options{}, func(r *Record) error {
+			if len(r.Raw) > len(test.record) {
+				return ErrSyntax
+			}
+			n++
+			return nil
+		})
+		want := Counts{Lines: 1, Records: test.n, Salvaged: test.n, Bytes: int64(len(line))}
+		if diff := cmp.Diff(want, counts); diff != "" || err != nil || n != test.n {
+			t.Errorf("%d times %.40q: %v %s", test.n, test.record, err, diff)
+		}
+	}
+}
+
+// What is torn or odd around the end of a window is found in the next one.
+func TestSalvageObjectsOfEveryLength(t *testing.T) {
+	for _, end := range []string{`"}`, `","b":true}`, `","b":null}`, `","b":-12.5e+10}`, `","key":[{}]}`, `\\"}`, `\u00e4"}`} {
+		for n := firstWindow - 30; n < firstWindow+5; n++ {
+			record := `{"a":"` + strings.Repeat("x", n-6) + end
+			checkScan(t, record+record+"\n", []string{record, record}, Counts{Salvaged: 2})
+			checkScan(t, record+record+record[:len(record)-1]+"\n", []string{record, record}, Counts{Salvaged: 2, Bad: 1})
+		}
+	}
+}
+
 func TestSalvageOddLines(t *testing.T) {
 	record := logRecords[1]
 	for _, test := range []struct {
