@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -28,14 +26,9 @@ func eachCorpus(b *testing.B, f func(b *testing.B, log []byte)) {
 		})
 	}
 	run("made", madeLog())
-	if path := filepath.Join("..", "..", "..", "shared", "samples", "pi", "large-session.jsonl"); fileExists(path) {
+	if fileExists(samplePath(b, "pi/large-session.jsonl")) {
 		run("pi", sample(b, "pi/large-session.jsonl"))
 	}
-}
-
-func fileExists(path string) bool {
-	_, err := os.Stat(path)
-	return !errors.Is(err, os.ErrNotExist)
 }
 
 // madeLog makes about a megabyte of a log with the proportions of pi's: a third

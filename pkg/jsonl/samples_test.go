@@ -9,24 +9,33 @@ import (
 	"testing"
 )
 
-// sample opens a file of the shared sample set, which lies beside the module.
-// The test is skipped where there is none.
-func sample(tb testing.TB, name string) []byte {
+// samplePath returns where a file of the shared sample set is: beside the
+// module.
+func samplePath(tb testing.TB, name string) string {
 	tb.Helper()
 	dir, err := os.Getwd()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
+	for !fileExists(filepath.Join(dir, "go.mod")) {
 		if filepath.Dir(dir) == dir {
 			tb.Fatal("no go.mod above the working directory")
 		}
 		dir = filepath.Dir(dir)
 	}
-	data, err := os.ReadFile(filepath.Join(dir, "..", "shared", "samples", name))
+	return filepath.Join(dir, "..", "shared", "samples", name)
+}
+
+func fileExists(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, os.ErrNotExist)
+}
+
+// sample returns a file of the shared sample set. The test is skipped where
+// there is none.
+func sample(tb testing.TB, name string) []byte {
+	tb.Helper()
+	data, err := os.ReadFile(samplePath(tb, name))
 	if errors.Is(err, os.ErrNotExist) {
 		tb.Skipf("the shared samples are not here: %v", err)
 	}
