@@ -9,28 +9,32 @@ import (
 
 // AppendRows writes rows at a byte offset of a file that only grows, and
 // syncs it. What stood behind the offset was never named by anybody and is
-// written over. The file is made if it is missing, with its directory.
-// A caller names the rows only after this has returned nil.
+// cut off first. The file is made if it is missing, with its directory.
+// A caller names the rows only after this has returned nil; after an error the
+// rows may be there or not, and the next call cuts them off.
 func AppendRows(path string, offset int64, rows []byte, perm fs.FileMode) error {
-	if err := MakeDir(filepath.Dir(path), 0o700); err != nil {
+	dir := filepath.Dir(path)
+	if err := MakeDir(dir, 0o700); err != nil {
 		return err
 	}
-	_, err := os.Lstat(path)
-	f, openErr := os.OpenFile(path, os.O_RDWR|os.O_CREATE|openNoFollow, perm)
-	if openErr != nil {
-		return fmt.Errorf("open rows: %w", openErr)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|openNoFollow|openNonblock, perm)
+	if err != nil {
+		return fmt.Errorf("open rows %s: %w", path, bare(err))
 	}
 	if err := writeAndSync(f, rows, offset); err != nil {
-		return explain("write rows of", path, filepath.Dir(path), err)
+		return explain("write rows of", path, dir, err)
 	}
-	if os.IsNotExist(err) {
-		return SyncDir(filepath.Dir(path))
+	if offset == 0 {
+		return SyncDir(dir) // also for a run that was killed before it came to this
 	}
 	return nil
 }
 
 func writeAndSync(f *os.File, rows []byte, offset int64) error {
-	_, err := f.WriteAt(rows, offset)
+	err := f.Truncate(offset)
+	if err == nil {
+		_, err = f.WriteAt(rows, offset)
+	}
 	if err == nil {
 		err = f.Sync()
 	}

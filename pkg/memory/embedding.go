@@ -25,15 +25,15 @@ func (s *Store) EmbedPending(ctx context.Context, e embed.Embedder, m embed.Mode
 	}
 	total, done, after := open, 0, int64(0)
 	for done < total {
-		page, err := s.Pending(ctx, m, agent, after, embedPage)
+		texts, err := s.pendingAfter(ctx, m, agent, page{after, embedPage})
 		if err != nil {
 			return total - done + refused, err
 		}
-		if len(page) == 0 {
+		if len(texts) == 0 {
 			break
 		}
-		after = page[len(page)-1].Row
-		made, down, err := s.embedPage(ctx, e, m, agent, page)
+		after = texts[len(texts)-1].row
+		made, down, err := s.embedPage(ctx, e, m, agent, texts)
 		if err != nil {
 			return total - done + refused, err
 		}

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-const columns = "r.id, r.text, r.category, r.importance, r.created_at, r.runtime, r.agent, r.session, r.key, r.archive, r.archive_path, r.first_line, r.last_line, r.first_byte, r.end_byte, r.branch, r.position"
+// columns are read from records r and texts t.
+const columns = "r.id, t.text, r.category, r.importance, r.created_at, r.runtime, r.agent, r.session, r.key, r.archive, r.archive_path, r.first_line, r.last_line, r.first_byte, r.end_byte, r.branch, r.position"
 
 // fields are where columns of r are read to.
 func (x *Record) fields() []any {
@@ -19,7 +20,7 @@ func (r *recall) load(ctx context.Context) error {
 	if len(r.pool) == 0 {
 		return nil
 	}
-	rows, err := r.store.db.QueryContext(ctx, "SELECT r.rowid, "+columns+" FROM records r WHERE r.rowid IN "+r.poolList())
+	rows, err := r.store.db.QueryContext(ctx, "SELECT r.rowid, "+columns+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.rowid IN "+r.poolList())
 	if err != nil {
 		return fmt.Errorf("read records: %w", judged(err))
 	}

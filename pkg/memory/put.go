@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -8,8 +9,6 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
-
-	"github.com/sessctl/sessctl/pkg/embed"
 )
 
 // Record is one piece of a session as memory keeps it.
@@ -54,17 +53,11 @@ type PutResult struct {
 	Buried   int // not stored: they were forgotten on purpose
 }
 
-const insertRecord = `
-INSERT INTO records (id, text, category, importance, created_at, runtime, agent, session, key, archive, archive_path, first_line, last_line, first_byte, end_byte, branch, position)
-VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
-
-const updateRecord = `
-UPDATE records SET text=?, category=?, importance=?, created_at=?, archive=CASE WHEN ?='' THEN archive ELSE ? END, archive_path=CASE WHEN ?='' AND archive<>'' THEN archive_path ELSE ? END,
-  first_line=?, last_line=?, first_byte=?, end_byte=?, branch=?, position=? WHERE rowid=?`
-
 // Put stores the records of one session in one transaction; an error from the
-// sequence undoes all of it. Records that are there already keep their vector
-// unless their text changed.
+// sequence undoes all of it. What a record does not say of its origin (runtime,
+// agent, session, key, archive), the source says. Records that are there
+// already keep their vector unless their text changed; a record that was
+// forgotten is not stored again. Records without a vector are pending.
 func (s *Store) Put(ctx context.Context, source Source, records iter.Seq2[Record, error]) (PutResult, error) {
 	var result PutResult
 	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
@@ -74,7 +67,7 @@ func (s *Store) Put(ctx context.Context, source Source, records iter.Seq2[Record
 			if err != nil {
 				return err
 			}
-			if err := w.put(r); err != nil {
+			if err := w.put(source.complete(r)); err != nil {
 				return fmt.Errorf("store record %s of %s: %w", r.ID, source.Session, err)
 			}
 		}
@@ -86,99 +79,16 @@ func (s *Store) Put(ctx context.Context, source Source, records iter.Seq2[Record
 	return result, nil
 }
 
-// writer stores records in a transaction. Each statement is prepared once:
-// there are many records.
-type writer struct {
-	ctx      context.Context
-	tx       *sql.Tx
-	result   *PutResult
-	prepared map[string]*sql.Stmt
-	terms    []byte
-}
-
-func (w *writer) statement(text string) (*sql.Stmt, error) {
-	if s, ok := w.prepared[text]; ok {
-		return s, nil
+// complete fills in what a record does not say of its origin.
+func (s Source) complete(r Record) Record {
+	r.Runtime = cmp.Or(r.Runtime, s.Runtime)
+	r.Agent = cmp.Or(r.Agent, s.Agent)
+	r.Session = cmp.Or(r.Session, s.Session)
+	r.Key = cmp.Or(r.Key, s.Key)
+	if r.Archive == "" && r.ArchivePath == "" {
+		r.Archive, r.ArchivePath = s.Archive, s.ArchivePath
 	}
-	s, err := w.tx.PrepareContext(w.ctx, text)
-	if err == nil {
-		w.prepared[text] = s
-	}
-	return s, err
-}
-
-func (w *writer) exec(text string, args ...any) (sql.Result, error) {
-	s, err := w.statement(text)
-	if err != nil {
-		return nil, err
-	}
-	return s.ExecContext(w.ctx, args...)
-}
-
-func (w *writer) close() {
-	for _, s := range w.prepared {
-		_ = s.Close() // the transaction decides
-	}
-}
-
-const known = `SELECT rowid, text, EXISTS (SELECT 1 FROM tombstones t WHERE t.id=?1) FROM
-	(SELECT 1) LEFT JOIN records ON id=?1`
-
-func (w *writer) put(r Record) error {
-	s, err := w.statement(known)
-	if err != nil {
-		return err
-	}
-	var rowid sql.NullInt64
-	var text sql.NullString
-	var buried bool
-	if err := s.QueryRowContext(w.ctx, r.ID).Scan(&rowid, &text, &buried); err != nil {
-		return err
-	}
-	switch {
-	case buried:
-		w.result.Buried++
-		return nil
-	case !rowid.Valid:
-		w.result.Stored++
-		return w.insert(r)
-	}
-	w.result.Existing++
-	return w.refresh(rowid.Int64, r, text.String != r.Text)
-}
-
-func (w *writer) insert(r Record) error {
-	res, err := w.exec(insertRecord, r.ID, r.Text, r.Category, r.Importance, r.CreatedAt, r.Runtime, r.Agent, r.Session, r.Key,
-		r.Archive, r.ArchivePath, r.FirstLine, r.LastLine, r.FirstByte, r.EndByte, r.Branch, r.Position)
-	if err != nil {
-		return err
-	}
-	rowid, err := res.LastInsertId()
-	if err != nil {
-		return err
-	}
-	return w.index(rowid, r.Text)
-}
-
-func (w *writer) index(rowid int64, text string) error {
-	w.terms = embed.AppendTerms(w.terms[:0], text)
-	_, err := w.exec("INSERT INTO words (rowid, terms) VALUES (?, ?)", rowid, string(w.terms))
-	return err
-}
-
-// refresh brings a record up to date; a changed text needs a new vector.
-func (w *writer) refresh(rowid int64, r Record, changed bool) error {
-	_, err := w.exec(updateRecord, r.Text, r.Category, r.Importance, r.CreatedAt, r.Archive, r.Archive, r.Archive, r.ArchivePath,
-		r.FirstLine, r.LastLine, r.FirstByte, r.EndByte, r.Branch, r.Position, rowid)
-	if err != nil || !changed {
-		return err
-	}
-	for _, statement := range []string{"DELETE FROM words WHERE rowid=?", "DELETE FROM vectors WHERE record=?", "DELETE FROM failures WHERE record=?"} {
-		if _, err := w.exec(statement, rowid); err != nil {
-			return err
-		}
-	}
-	return w.index(rowid, r.Text)
+	return r
 }
 
 // CountSession returns how many records a session has and how many of them
@@ -186,5 +96,5 @@ func (w *writer) refresh(rowid int64, r Record, changed bool) error {
 func (s *Store) CountSession(ctx context.Context, runtime, agent, session string) (records, pending int, err error) {
 	err = s.db.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.record=r.rowid))
 		FROM records r WHERE runtime=? AND agent=? AND session=?`, runtime, agent, session).Scan(&records, &pending)
-	return records, pending, err
+	return records, pending, judged(err)
 }

@@ -57,9 +57,8 @@ func (r *recall) notices() string {
 
 // listPlaces lists the vectors of the model that pass the filters.
 func (r *recall) listPlaces(ctx context.Context, m embed.Model) ([]place, error) {
-	condition, args := r.query.filter()
-	rows, err := r.store.db.QueryContext(ctx, `SELECT v.record, v.agent, v.slot, v.crc, r.importance FROM vectors v JOIN records r ON r.rowid=v.record
-		WHERE v.model=? AND `+condition, append([]any{m.Fingerprint()}, args...)...)
+	query, args := r.selectPlaces(m)
+	rows, err := r.store.db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list vectors: %w", judged(err))
 	}
@@ -73,12 +72,27 @@ func (r *recall) listPlaces(ctx context.Context, m embed.Model) ([]place, error)
 			return nil, fmt.Errorf("list vectors: %w", judged(err))
 		}
 		if files[agent] == "" {
-			files[agent] = r.store.vectorFile(m, agent)
+			files[agent] = r.store.vectorPath(m.Fingerprint(), agent)
 		}
 		p.file = files[agent]
 		places = append(places, p)
 	}
 	return places, judged(rows.Err())
+}
+
+// selectPlaces is the SQL of listPlaces. Without a filter other than the agent,
+// records need not be looked at.
+func (r *recall) selectPlaces(m embed.Model) (string, []any) {
+	q := r.query
+	if bare := (Query{Text: q.Text, Agent: q.Agent, Limit: q.Limit, MinScore: q.MinScore, Rank: q.Rank}); bare == q && q.Rank != RankSeed {
+		if q.Agent == "" {
+			return "SELECT record, agent, slot, crc, 0.0 FROM vectors WHERE model=?", []any{m.Fingerprint()}
+		}
+		return "SELECT record, agent, slot, crc, 0.0 FROM vectors WHERE model=? AND agent=?", []any{m.Fingerprint(), q.Agent}
+	}
+	condition, args := q.filter()
+	return `SELECT v.record, v.agent, v.slot, v.crc, r.importance FROM records r JOIN vectors v ON v.record=r.rowid AND v.model=?
+		WHERE ` + condition, append([]any{m.Fingerprint()}, args...)
 }
 
 // explainNone decides what it means that no vector of the model passes the

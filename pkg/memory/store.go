@@ -19,10 +19,11 @@ import (
 
 var (
 	// ErrNewerSchema is returned when the database was written by a newer
-	// sessctl. Nothing of it is touched.
+	// sessctl. Nothing of it is touched. What to do: use that sessctl.
 	ErrNewerSchema = errors.New("memory was written by a newer sessctl")
-	// ErrCorrupt is returned when the database is damaged or is not ours. The
-	// archives still have everything: memory can be rebuilt from them.
+	// ErrCorrupt is returned when the database is damaged or is not ours. What
+	// to do: move the directory away; the archives still have everything, and
+	// memory can be rebuilt from them.
 	ErrCorrupt = errors.New("memory is damaged")
 	// ErrOtherModel is returned when only vectors of another model could
 	// answer. Vectors of different models are never compared.
@@ -47,11 +48,12 @@ type Store struct {
 // ErrNewerSchema, ErrCorrupt.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	path := filepath.Join(dir, "memory.db")
-	if o.ReadOnly {
-		if _, err := os.Stat(path); err != nil {
-			return nil, fmt.Errorf("look for %s: %w", path, err)
+	if !o.ReadOnly {
+		if err := makeFile(dir, path); err != nil {
+			return nil, err
 		}
-	} else if err := makeFile(dir, path); err != nil {
+	}
+	if err := checkSize(path); err != nil {
 		return nil, err
 	}
 	db, err := sql.Open("sqlite", address(path, o.ReadOnly))
@@ -78,52 +80,92 @@ func makeFile(dir, path string) error {
 	return nil
 }
 
-// address is the driver's name of the database: write-ahead log, every commit
-// synced, and patience with another process's lock.
+// checkSize refuses what SQLite would take for a new database although it is
+// the beginning of another.
+func checkSize(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("look for %s: %w", path, err)
+	}
+	if size := info.Size(); size > 0 && size < 512 {
+		return fmt.Errorf("open %s: %w: it has only %d bytes", path, ErrCorrupt, size)
+	}
+	return nil
+}
+
+// address is the driver's name of the database: every commit synced, and
+// patience with another process's lock.
 func address(path string, readOnly bool) string {
 	q := url.Values{}
-	for _, pragma := range []string{"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)"} {
+	pragmas := []string{"busy_timeout(10000)", "synchronous(FULL)", "foreign_keys(1)", "journal_size_limit(4194304)"}
+	if readOnly {
+		pragmas = []string{"busy_timeout(10000)", "query_only(1)"}
+	}
+	for _, pragma := range pragmas {
 		q.Add("_pragma", pragma)
 	}
 	q.Set("_txlock", "immediate")
-	if readOnly {
-		q.Del("_pragma")
-		q.Add("_pragma", "busy_timeout(10000)")
-		q.Add("_pragma", "query_only(1)")
+	path = filepath.ToSlash(path)
+	if filepath.VolumeName(path) != "" {
+		path = "/" + path // file:/C:/...
 	}
 	return (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: q.Encode()}).String()
 }
 
 // prepare checks the version and makes the tables of a new database.
 func (s *Store) prepare(ctx context.Context) error {
-	var version, application int
-	if err := s.db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return judged(err)
-	}
-	if err := s.db.QueryRowContext(ctx, "PRAGMA application_id").Scan(&application); err != nil {
-		return judged(err)
-	}
+	isNew, err := judgeVersion(ctx, s.db)
 	switch {
-	case version > schemaVersion:
-		return fmt.Errorf("%w (schema %d, this one knows %d)", ErrNewerSchema, version, schemaVersion)
-	case version == schemaVersion && application == applicationID:
-		return nil
-	case version != 0 || application != 0:
-		return fmt.Errorf("%w: not a memory of sessctl", ErrCorrupt)
+	case err != nil || !isNew:
+		return err
 	case s.readOnly:
 		return fmt.Errorf("%w: it has no tables", ErrCorrupt)
 	}
+	for _, pragma := range []string{fmt.Sprintf("PRAGMA page_size=%d", pageSize), "PRAGMA journal_mode=WAL"} {
+		if _, err := s.db.ExecContext(ctx, pragma); err != nil {
+			return fmt.Errorf("set up: %w", judged(err))
+		}
+	}
 	return s.inTransaction(ctx, func(tx *sql.Tx) error {
+		// Another process may have been faster.
+		if isNew, err := judgeVersion(ctx, tx); err != nil || !isNew {
+			return err
+		}
 		_, err := tx.ExecContext(ctx, schema+fmt.Sprintf("PRAGMA user_version = %d; PRAGMA application_id = %d;", schemaVersion, applicationID))
 		return err
 	})
+}
+
+// querier is a database or a transaction.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// judgeVersion says whether the database is new; if it is not, it is ours and
+// of this version, or the error says what it is.
+func judgeVersion(ctx context.Context, q querier) (isNew bool, err error) {
+	var version, application, tables int
+	err = q.QueryRowContext(ctx, `SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema)
+		FROM pragma_user_version, pragma_application_id`).Scan(&version, &application, &tables)
+	switch {
+	case err != nil:
+		return false, judged(err)
+	case application == applicationID && version > schemaVersion:
+		return false, fmt.Errorf("%w (schema %d, this one knows %d)", ErrNewerSchema, version, schemaVersion)
+	case application == applicationID && version == schemaVersion:
+		return false, nil
+	case application != 0 || version != 0 || tables != 0:
+		return false, fmt.Errorf("%w: not a memory of sessctl", ErrCorrupt)
+	}
+	return true, nil
 }
 
 // judged marks the errors by which SQLite says that the file itself is bad. A
 // full disk or a missing permission is not that.
 func judged(err error) error {
 	var e *sqlite.Error
-	if errors.As(err, &e) && (e.Code()&0xFF == sqlitelib.SQLITE_CORRUPT || e.Code()&0xFF == sqlitelib.SQLITE_NOTADB) {
+	if !errors.Is(err, ErrCorrupt) && errors.As(err, &e) && (e.Code()&0xFF == sqlitelib.SQLITE_CORRUPT || e.Code()&0xFF == sqlitelib.SQLITE_NOTADB) {
 		return fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	return err
@@ -131,15 +173,25 @@ func judged(err error) error {
 
 // inTransaction runs f in one transaction: all of it or nothing.
 func (s *Store) inTransaction(ctx context.Context, f func(*sql.Tx) error) error {
-	tx, err := s.db.BeginTx(ctx, nil)
+	return inTransaction(ctx, s.db, f)
+}
+
+// beginner is a database or one connection to it.
+type beginner interface {
+	BeginTx(ctx context.Context, o *sql.TxOptions) (*sql.Tx, error)
+}
+
+func inTransaction(ctx context.Context, b beginner, f func(*sql.Tx) error) error {
+	tx, err := b.BeginTx(ctx, nil)
 	if err != nil {
-		return fmt.Errorf("begin transaction: %w", err)
+		return fmt.Errorf("begin transaction: %w", judged(err))
 	}
 	if err := f(tx); err != nil {
-		return errors.Join(err, tx.Rollback())
+		_ = tx.Rollback() // the error says more
+		return judged(err)
 	}
 	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("commit: %w", err)
+		return fmt.Errorf("commit: %w", judged(err))
 	}
 	return nil
 }

@@ -164,6 +164,7 @@ func TestChangedTextIsIndexedAgain(t *testing.T) {
 // Whatever happens to a vector file, nothing is lost: the records are pending
 // again, found by words, and the next run makes their vectors.
 func TestLostVectorsArePendingAgain(t *testing.T) {
+	want := map[string]int{"deleted": 3, "truncated": 2, "flipped": 1}
 	for name, harm := range map[string]func(path string) error{
 		"deleted":   os.Remove,
 		"truncated": func(path string) error { return os.Truncate(path, 4096+17) },
@@ -189,16 +190,20 @@ func TestLostVectorsArePendingAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, m := builtin(t)
-			if problems, err := s.Verify(context.Background(), m); err != nil || len(problems) != 1 {
+			if problems, err := s.Verify(context.Background()); err != nil || len(problems) != 1 {
 				t.Fatalf("problems %v, %v", problems, err)
 			}
 			if hits := recall(t, s, memory.Query{Text: "bigger buffer"}).Hits; len(hits) == 0 || hits[0].Position != 1 {
 				t.Fatalf("hits %v", hits)
 			}
+			lost, err := s.Pending(context.Background(), m, "a", 10)
+			if err != nil || len(lost) != want[name] {
+				t.Fatalf("%d pending, want %d, %v", len(lost), want[name], err)
+			}
 			if pending := embedAll(t, s, "a"); pending != 0 {
 				t.Fatalf("%d pending", pending)
 			}
-			if problems, err := s.Verify(context.Background(), m); err != nil || len(problems) != 0 {
+			if problems, err := s.Verify(context.Background()); err != nil || len(problems) != 0 {
 				t.Fatalf("problems %v, %v", problems, err)
 			}
 		})
@@ -221,8 +226,7 @@ func TestUnnamedRowsAreWrittenOver(t *testing.T) {
 	f.Close()
 	put(t, s, record(1, "second"))
 	embedAll(t, s, "a")
-	_, m := builtin(t)
-	if problems, err := s.Verify(context.Background(), m); err != nil || len(problems) > 0 {
+	if problems, err := s.Verify(context.Background()); err != nil || len(problems) > 0 {
 		t.Fatalf("%v %v", problems, err)
 	}
 }
@@ -322,7 +326,7 @@ func TestStats(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, m := builtin(t)
-	want := []memory.AgentStats{{Runtime: "pi", Agent: "a", Sessions: 1, Records: 2, Category: map[string]int{"session_history": 2}, Vectors: map[string]int{m.String(): 2}}}
+	want := []memory.AgentStats{{Runtime: "pi", Agent: "a", Sessions: 1, Records: 2, Category: map[string]int{"session_history": 2}, Vectors: map[string]int{m.String(): 2}, Pending: map[string]int{}}}
 	if d := cmp.Diff(want, got.Agents); d != "" || got.Bytes == 0 {
 		t.Fatal(d, got.Bytes)
 	}

@@ -1,0 +1,62 @@
+user_version 1, application_id 1936028531, page_size 8192, journal_mode wal
+CREATE TABLE files (
+  model   TEXT    NOT NULL REFERENCES models (fingerprint),
+  agent   TEXT    NOT NULL,
+  slots   INTEGER NOT NULL, -- rows of the file that may have a name
+  stamp   TEXT    NOT NULL, -- of the file when it was last written or checked
+  checked INTEGER NOT NULL, -- epoch milliseconds of the last check of every row
+  PRIMARY KEY (model, agent)
+) STRICT, WITHOUT ROWID
+CREATE TABLE models (
+  fingerprint TEXT    PRIMARY KEY,
+  name        TEXT    NOT NULL, -- embed.Model.String
+  dim         INTEGER NOT NULL
+) STRICT
+CREATE TABLE pending (
+  model  TEXT    NOT NULL REFERENCES models (fingerprint),
+  agent  TEXT    NOT NULL,
+  record INTEGER NOT NULL REFERENCES records (rowid) ON DELETE CASCADE,
+  tries  INTEGER NOT NULL,
+  reason TEXT    NOT NULL, -- why the last try failed
+  PRIMARY KEY (model, agent, record)
+) STRICT, WITHOUT ROWID
+CREATE INDEX pending_by_record ON pending (record)
+CREATE TABLE records (
+  rowid        INTEGER PRIMARY KEY,
+  id           TEXT    NOT NULL UNIQUE,
+  category     TEXT    NOT NULL,
+  importance   REAL    NOT NULL,
+  created_at   INTEGER NOT NULL, -- epoch milliseconds of the message
+  runtime      TEXT    NOT NULL,
+  agent        TEXT    NOT NULL,
+  session      TEXT    NOT NULL,
+  key          TEXT    NOT NULL,
+  archive      TEXT    NOT NULL,
+  archive_path TEXT    NOT NULL,
+  first_line   INTEGER NOT NULL,
+  last_line    INTEGER NOT NULL,
+  first_byte   INTEGER NOT NULL,
+  end_byte     INTEGER NOT NULL,
+  branch       TEXT    NOT NULL,
+  position     INTEGER NOT NULL
+) STRICT
+CREATE INDEX records_by_session ON records (agent, runtime, session)
+CREATE INDEX records_by_time ON records (agent, created_at)
+CREATE TABLE texts (
+  record INTEGER PRIMARY KEY REFERENCES records (rowid) ON DELETE CASCADE,
+  text   TEXT    NOT NULL
+) STRICT
+CREATE TABLE tombstones (
+  id TEXT    PRIMARY KEY,
+  at INTEGER NOT NULL -- epoch milliseconds
+) STRICT, WITHOUT ROWID
+CREATE TABLE vectors (
+  model  TEXT    NOT NULL REFERENCES models (fingerprint),
+  agent  TEXT    NOT NULL,
+  slot   INTEGER NOT NULL, -- row of the file
+  record INTEGER NOT NULL REFERENCES records (rowid) ON DELETE CASCADE,
+  crc    INTEGER NOT NULL, -- CRC-32C of the row's bytes
+  PRIMARY KEY (model, agent, slot)
+) STRICT, WITHOUT ROWID
+CREATE UNIQUE INDEX vectors_by_record ON vectors (record, model)
+CREATE VIRTUAL TABLE words USING fts5 (terms, content='', contentless_delete=1, tokenize="ascii tokenchars '_-./\:@'")
