@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -291,6 +292,16 @@ func harmless(c crashloop.Call) bool {
 	return strings.HasSuffix(c.Path, "-shm") || strings.HasSuffix(c.Path, "/lock")
 }
 
+// checkpoint says whether a call belongs to the closing of the memory after
+// everything was done: SQLite then copies its log into the database, and if
+// that fails the log simply stays.
+func checkpoint(c crashloop.Call, calls []crashloop.Call) bool {
+	receipt := slices.IndexFunc(calls, func(x crashloop.Call) bool {
+		return strings.HasPrefix(x.Name, "renameat") && strings.Contains(x.Path, "/receipts/")
+	})
+	return receipt >= 0 && c.N > receipt+1 && strings.Contains(c.Path, "/memory/memory.db")
+}
+
 func TestCrashEveryCallFails(t *testing.T) {
 	program := buildProgram(t)
 	for _, runtime := range crashRuntimes {
@@ -307,7 +318,7 @@ func TestCrashEveryCallFails(t *testing.T) {
 					})
 					hit := got.Calls[min(n, len(got.Calls))-1]
 					t.Logf("%s %v (onwards %v) at call %d %v: exit %d", runtime, errno, onwards, n, hit, got.Exit)
-					if got.Exit == 0 && !harmless(hit) {
+					if got.Exit == 0 && !harmless(hit) && !checkpoint(hit, got.Calls) {
 						t.Errorf("exit 0 although %v failed:\n%s", hit, got.Output)
 					}
 					s.everyLineIsSomewhere()
