@@ -34,7 +34,6 @@ func main() {
 type extractor struct {
 	check    bool
 	text     []byte
-	clean    []byte
 	messages int
 	chunks   int
 	runes    int
@@ -74,9 +73,9 @@ func (e *extractor) add(cut *chunk.Chunker, m *session.Message) error {
 	}
 	e.messages++
 	e.text = m.AppendText(e.text[:0])
-	e.clean, _ = session.AppendClean(e.clean[:0], e.text)
+	clean, _ := session.Clean(e.text)
 	return cut.Add(chunk.Piece{
-		Label: m.Label(), Text: e.clean, Message: m.Ordinal, Line: m.Line,
+		Label: m.Label(), Text: clean, Message: m.Ordinal, Line: m.Line,
 		Offset: m.Offset, End: m.Offset + m.Length, Time: m.Time, Abandoned: m.Branch == session.Abandoned,
 	})
 }

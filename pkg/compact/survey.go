@@ -27,7 +27,6 @@ type reader struct {
 	store   session.Store
 	options chunk.Options
 	text    []byte
-	clean   []byte
 	survey  Survey
 }
 
@@ -64,8 +63,7 @@ func (r *reader) add(cut *chunk.Chunker, m *session.Message) error {
 		return nil
 	}
 	r.text = m.AppendText(r.text[:0])
-	clean, leftOut := session.AppendClean(r.clean[:0], r.text)
-	r.clean = clean
+	clean, leftOut := session.Clean(r.text)
 	r.survey.LeftOut += leftOut
 	r.survey.Runes += chunk.CountRunes(clean)
 	return cut.Add(chunk.Piece{

@@ -34,6 +34,18 @@ func AppendClean(dst, text []byte) (clean []byte, leftOut int64) {
 	return dst, leftOut + binary
 }
 
+// Clean is [AppendClean] within text's own memory, which it changes: what it
+// returns is the beginning of text. Text with nothing to leave out, the usual
+// case, is only read.
+func Clean(text []byte) (clean []byte, leftOut int64) {
+	if n, _ := printable(text); n < len(text) {
+		// what is written never overtakes what is still to be read
+		text, leftOut = appendPrintable(text[:n], text[n:])
+	}
+	text, binary := cutBinary(text, 0)
+	return text, leftOut + binary
+}
+
 func appendPrintable(dst, text []byte) ([]byte, int64) {
 	var leftOut int64
 	for {
