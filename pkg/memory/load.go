@@ -60,13 +60,15 @@ func (r *recall) complete(ctx context.Context) error {
 	return r.completeCosines(ctx)
 }
 
-// completeText gives the records of the pool their BM25 score.
+// completeText gives the records of the pool their BM25 score. The plus makes
+// SQLite go over all matches once: asked for each row by itself it would weigh
+// every word anew each time.
 func (r *recall) completeText(ctx context.Context) error {
 	words := matchAny(r.query.Text)
 	if words == "" {
 		return nil
 	}
-	rows, err := r.store.db.QueryContext(ctx, "SELECT rowid, -bm25(words) FROM words WHERE words MATCH ? AND rowid IN "+r.poolList(), words)
+	rows, err := r.store.db.QueryContext(ctx, "SELECT rowid, -bm25(words) FROM words WHERE words MATCH ? AND +rowid IN "+r.poolList(), words)
 	if err != nil {
 		return fmt.Errorf("score the words: %w", judged(err))
 	}

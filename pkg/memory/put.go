@@ -61,7 +61,10 @@ type PutResult struct {
 func (s *Store) Put(ctx context.Context, source Source, records iter.Seq2[Record, error]) (PutResult, error) {
 	var result PutResult
 	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
-		w := &writer{ctx: ctx, tx: tx, result: &result, prepared: map[string]*sql.Stmt{}}
+		w, err := newWriter(ctx, tx, &result)
+		if err != nil {
+			return err
+		}
 		defer w.close()
 		for r, err := range records {
 			if err != nil {

@@ -22,11 +22,11 @@ func TestSchemaIsGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	lines, err := s.strings(context.Background(), `SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'words\_%' ESCAPE '\' ORDER BY name`)
+	lines, err := readStrings(context.Background(), s.db, `SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'words\_%' ESCAPE '\' ORDER BY name`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	pragmas, err := s.strings(context.Background(), `SELECT 'user_version ' || user_version || ', application_id ' || application_id || ', page_size ' || page_size || ', journal_mode ' || journal_mode
+	pragmas, err := readStrings(context.Background(), s.db, `SELECT 'user_version ' || user_version || ', application_id ' || application_id || ', page_size ' || page_size || ', journal_mode ' || journal_mode
 		FROM pragma_user_version, pragma_application_id, pragma_page_size, pragma_journal_mode`)
 	if err != nil {
 		t.Fatal(err)

@@ -18,13 +18,13 @@ import (
 	"github.com/sessctl/sessctl/pkg/memory"
 )
 
-func newStore(t *testing.T) (*memory.Store, string) {
+func newStore(t testing.TB) (*memory.Store, string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "memory")
 	return open(t, dir), dir
 }
 
-func open(t *testing.T, dir string) *memory.Store {
+func open(t testing.TB, dir string) *memory.Store {
 	t.Helper()
 	s, err := memory.Open(context.Background(), dir, memory.Options{})
 	if err != nil {
@@ -53,7 +53,7 @@ func all(records ...memory.Record) iter.Seq2[memory.Record, error] {
 	}
 }
 
-func put(t *testing.T, s *memory.Store, records ...memory.Record) memory.PutResult {
+func put(t testing.TB, s *memory.Store, records ...memory.Record) memory.PutResult {
 	t.Helper()
 	result, err := s.Put(context.Background(), memory.Source{Runtime: "pi", Agent: "a", Session: "s1"}, all(records...))
 	if err != nil {
@@ -62,7 +62,7 @@ func put(t *testing.T, s *memory.Store, records ...memory.Record) memory.PutResu
 	return result
 }
 
-func builtin(t *testing.T) (*embed.Builtin, embed.Model) {
+func builtin(t testing.TB) (*embed.Builtin, embed.Model) {
 	t.Helper()
 	b, err := embed.NewBuiltin()
 	if err != nil {
@@ -71,7 +71,7 @@ func builtin(t *testing.T) (*embed.Builtin, embed.Model) {
 	return b, b.Model()
 }
 
-func embedAll(t *testing.T, s *memory.Store, agent string) int {
+func embedAll(t testing.TB, s *memory.Store, agent string) int {
 	t.Helper()
 	b, m := builtin(t)
 	pending, err := s.EmbedPending(context.Background(), b, m, agent, nil)
@@ -81,7 +81,7 @@ func embedAll(t *testing.T, s *memory.Store, agent string) int {
 	return pending
 }
 
-func recall(t *testing.T, s *memory.Store, q memory.Query) memory.Result {
+func recall(t testing.TB, s *memory.Store, q memory.Query) memory.Result {
 	t.Helper()
 	b, m := builtin(t)
 	result, err := s.Recall(context.Background(), q, b, m)

@@ -47,7 +47,7 @@ UNION ALL SELECT 'records with neither a vector nor a pending row of ' || name, 
 // verifyDatabase asks SQLite, and then counts.
 func (s *Store) verifyDatabase(ctx context.Context) (problems []Problem, err error) {
 	path := filepath.Join(s.dir, "memory.db")
-	answers, err := s.strings(ctx, "PRAGMA integrity_check(10)")
+	answers, err := readStrings(ctx, s.db, "PRAGMA integrity_check(10)")
 	if err != nil {
 		answers = append(answers, err.Error())
 	}
@@ -59,24 +59,24 @@ func (s *Store) verifyDatabase(ctx context.Context) (problems []Problem, err err
 	if err := ctx.Err(); err != nil || len(problems) > 0 {
 		return problems, err
 	}
-	wrong, err := s.strings(ctx, "SELECT abs(n) || ' ' || what FROM ("+counts+") WHERE n<>0")
+	wrong, err := readStrings(ctx, s.db, "SELECT abs(n) || ' ' || what FROM ("+counts+") WHERE n<>0")
 	for _, message := range wrong {
 		problems = append(problems, Problem{path, message})
 	}
 	return problems, err
 }
 
-// strings returns the rows of a query of one text column.
-func (s *Store) strings(ctx context.Context, query string) (list []string, err error) {
-	rows, err := s.db.QueryContext(ctx, query)
+// readStrings returns the rows of a query of one text column.
+func readStrings(ctx context.Context, q querier, query string) (list []string, err error) {
+	rows, err := q.QueryContext(ctx, query)
 	if err != nil {
-		return nil, fmt.Errorf("verify: %w", judged(err))
+		return nil, judged(err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var text string
 		if err := rows.Scan(&text); err != nil {
-			return list, fmt.Errorf("verify: %w", judged(err))
+			return list, judged(err)
 		}
 		list = append(list, text)
 	}

@@ -8,13 +8,21 @@ import (
 )
 
 // writer stores records in a transaction. Each statement is prepared once:
-// there are many records.
+// there are many records. For a new record each writes one row: before a
+// statement that may write several, SQLite makes the full-text index write
+// down what it has gathered, which doubles the work.
 type writer struct {
 	ctx      context.Context
 	tx       *sql.Tx
 	result   *PutResult
+	models   []string // fingerprints of those that are known
 	prepared map[string]*sql.Stmt
 	terms    []byte
+}
+
+func newWriter(ctx context.Context, tx *sql.Tx, result *PutResult) (*writer, error) {
+	models, err := readStrings(ctx, tx, "SELECT fingerprint FROM models")
+	return &writer{ctx: ctx, tx: tx, result: result, models: models, prepared: map[string]*sql.Stmt{}}, err
 }
 
 func (w *writer) statement(text string) (*sql.Stmt, error) {
@@ -95,8 +103,12 @@ func (w *writer) write(rowid int64, r Record) error {
 	if _, err := w.exec("INSERT INTO words (rowid, terms) VALUES (?, ?)", rowid, string(w.terms)); err != nil {
 		return err
 	}
-	_, err := w.exec("INSERT INTO pending (model, agent, record, tries, reason) SELECT fingerprint, ?, ?, 0, '' FROM models", r.Agent, rowid)
-	return err
+	for _, model := range w.models {
+		if _, err := w.exec("INSERT INTO pending (model, agent, record, tries, reason) VALUES (?, ?, ?, 0, '')", model, r.Agent, rowid); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 const updateRecord = `
