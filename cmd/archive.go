@@ -51,7 +51,8 @@ not copied again.
 		},
 	}
 	o.addFlags(c.Flags())
-	c.AddCommand(newArchiveListCommand(a), newArchiveShowCommand(a), newArchiveVerifyCommand(a))
+	c.AddCommand(newArchiveListCommand(a), newArchiveShowCommand(a), newArchiveVerifyCommand(a),
+		newArchiveRestoreCommand(a), newArchivePruneCommand(a))
 	return c
 }
 

@@ -147,16 +147,9 @@ func (a *app) finish(doc compactDocument, err error) error {
 // settle finishes what earlier runs began and then looks again: a rotation
 // that was half done is done now.
 func (a *app) settle(ctx context.Context, h *house, all inventory, o compactOptions) ([]found, []compact.Result, error) {
-	if err := h.sweep(ctx, a, all.sessions); err != nil {
-		return nil, nil, err
-	}
-	stores, err := a.openStores()
+	settled, err := h.settle(ctx, a, all.sessions, o.policy())
 	if err != nil {
 		return nil, nil, err
-	}
-	settled, err := h.compactor.Settle(ctx, storesByRoot(stores), o.policy())
-	if err != nil {
-		return nil, nil, fmt.Errorf("finish an earlier run: %w", err)
 	}
 	if settled > 0 {
 		if all, err = a.findSessions(ctx); err != nil {

@@ -124,6 +124,10 @@ read again with archive show.
 		newCompactCommand(a),
 		newRecallCommand(a),
 		newArchiveCommand(a),
+		newCleanCommand(a),
+		newMemoryCommand(a),
+		newStoresCommand(a),
+		newDoctorCommand(a),
 		newConfigCommand(a),
 		newVersionCommand(a),
 	)

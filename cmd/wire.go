@@ -85,6 +85,25 @@ func (a *app) newCompactor(h *house, focus string) (*compact.Compactor, error) {
 	}, nil
 }
 
+// settle is the first thing that a state-changing command does under the lock:
+// it removes what killed runs left half-written and finishes the changes that
+// they began. It returns how many changes it looked after; if there were any,
+// what was listed before is out of date.
+func (h *house) settle(ctx context.Context, a *app, sessions []found, policy compact.Policy) (int, error) {
+	if err := h.sweep(ctx, a, sessions); err != nil {
+		return 0, err
+	}
+	stores, err := a.openStores()
+	if err != nil {
+		return 0, err
+	}
+	settled, err := h.compactor.Settle(ctx, storesByRoot(stores), policy)
+	if err != nil {
+		return settled, fmt.Errorf("finish an earlier run: %w", err)
+	}
+	return settled, nil
+}
+
 // sweep removes what killed runs left half-written in our own directories and
 // in the archives of these sessions. The lock makes it safe.
 func (h *house) sweep(ctx context.Context, a *app, sessions []found) error {

@@ -17,14 +17,25 @@ import (
 // Intent is one rotation as the journal holds it, written before anything of
 // the runtime's changes and kept until nobody can write the old log any more.
 type Intent struct {
-	Schema   int              `json:"schema"` // 1
-	ID       string           `json:"id"`     // a ULID, also the receipt's
+	Schema   int              `json:"schema"`         // 1
+	ID       string           `json:"id"`             // a ULID, also the receipt's
+	Kind     Kind             `json:"kind,omitempty"` // what is being done
 	Rotation session.Rotation `json:"rotation"`
 	Archive  Archived         `json:"archive"`
 	Receipt  Receipt          `json:"receipt"`            // what is written once the switch is done
 	Switched bool             `json:"switched"`           // the receipt was written
 	Settled  int64            `json:"settled_size_bytes"` // bytes of the old log that are archived and remembered
 }
+
+// Kind says which change an intent is about.
+type Kind string
+
+// The kinds of intents. A kind that this version does not know is an error: a
+// newer version has left its work half done.
+const (
+	KindRotation Kind = "" // the zero value, as the first version wrote it
+	KindUndo     Kind = "undo"
+)
 
 // Journal is the directory of intents. Every change of it is durable before
 // the method returns.

@@ -49,6 +49,16 @@ func (c *Compactor) Settle(ctx context.Context, stores Stores, policy Policy) (i
 }
 
 func (c *Compactor) settle(ctx context.Context, store session.Store, in Intent, policy Policy) error {
+	switch in.Kind {
+	case KindRotation:
+		return c.settleRotation(ctx, store, in, policy)
+	case KindUndo:
+		return c.settleUndo(ctx, store, in)
+	}
+	return fmt.Errorf("the journal entry %s is of the kind %q, which this version does not know", in.ID, in.Kind)
+}
+
+func (c *Compactor) settleRotation(ctx context.Context, store session.Store, in Intent, policy Policy) error {
 	if in.Rotation.Index != "" { // a kill may have left a half-written index
 		if err := durable.Sweep(filepath.Dir(in.Rotation.Index), 0); err != nil {
 			return err

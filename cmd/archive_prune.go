@@ -1,0 +1,7 @@
+package cmd
+
+import "github.com/spf13/cobra"
+
+func newArchivePruneCommand(a *app) *cobra.Command {
+	return &cobra.Command{Use: "prune", Hidden: true}
+}

@@ -1,0 +1,7 @@
+package cmd
+
+import "github.com/spf13/cobra"
+
+func newCleanCommand(a *app) *cobra.Command {
+	return &cobra.Command{Use: "clean", Hidden: true}
+}
