@@ -100,7 +100,7 @@ func (s *scenario) env() []string {
 }
 
 func (s *scenario) args() []string {
-	return []string{"compact", "--runtime", s.runtime, "--agent", s.agent(), "--force"}
+	return []string{"compact", "--runtime", s.runtime, "--agent", s.agent(), "--force", "--strategy", "rotate"}
 }
 
 func (s *scenario) agent() string {

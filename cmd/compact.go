@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/session"
 )
 
 type compactOptions struct {
@@ -25,6 +28,14 @@ type compactOptions struct {
 	KeepRecentTokens int64
 	Focus            string
 	Quiet            time.Duration
+
+	// Whether they were given as flags: not as defaults or by the configuration.
+	thresholdAsked, keepAsked bool
+}
+
+// strategyNames are the strategies a person can ask for.
+func strategyNames() []string {
+	return []string{string(compact.StrategyRotate), string(compact.StrategyOverlay), string(compact.StrategyRewrite)}
 }
 
 func (o *compactOptions) addFlags(fs *pflag.FlagSet) {
@@ -34,15 +45,16 @@ func (o *compactOptions) addFlags(fs *pflag.FlagSet) {
 	fs.Int64Var(&o.Threshold, "threshold", 0, "compact sessions of at least this many `tokens` (default 150000)")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "print the plan and change nothing")
 	fs.BoolVar(&o.Force, "force", false, "compact below the threshold too")
-	fs.StringVar(&o.Strategy, "strategy", "", "how to make the session small: rotate (default: the runtime's own)")
+	fs.StringVar(&o.Strategy, "strategy", "", "how to make the session small: rotate, overlay, rewrite (default: the runtime's own)")
 	fs.BoolVar(&o.SkipSummary, "skip-summary", false, "store no summary")
 	fs.BoolVar(&o.SkipArchive, "skip-archive", false, "remember only: no archive, and the session is not changed")
-	fs.Int64Var(&o.KeepRecentTokens, "keep-recent-tokens", 0, "keep about this many recent `tokens` in the session (not with rotate)")
+	fs.Int64Var(&o.KeepRecentTokens, "keep-recent-tokens", 0, "keep at least this many recent `tokens` in the session (with overlay and rewrite; default 20000)")
 	fs.StringVar(&o.Focus, "focus", "", "what the summary should dwell on, as `text`")
 	fs.DurationVar(&o.Quiet, "quiet-period", 0, "leave sessions alone that changed within this `duration` (default 1m)")
 	fromConfig(fs, "threshold", "compaction.threshold")
 	fromConfig(fs, "strategy", "compaction.strategy")
 	fromConfig(fs, "quiet-period", "compaction.quiet_period")
+	fromConfig(fs, "keep-recent-tokens", "compaction.keep_recent_tokens")
 }
 
 func (o *compactOptions) validate() error {
@@ -54,10 +66,14 @@ func (o *compactOptions) validate() error {
 		return usageError(see, "--all goes with neither --agent nor --session")
 	case o.Threshold <= 0:
 		return usageError(see, "--threshold must be positive, not %d", o.Threshold)
-	case o.Strategy != "" && o.Strategy != string(compact.StrategyRotate):
-		return usageError("strategies: rotate", "unknown strategy %q", o.Strategy)
-	case o.KeepRecentTokens != 0:
+	case o.Strategy != "" && !slices.Contains(strategyNames(), o.Strategy):
+		return usageError("strategies: "+strings.Join(strategyNames(), ", "), "unknown strategy %q", o.Strategy)
+	case o.KeepRecentTokens < 0:
+		return usageError(see, "--keep-recent-tokens must not be negative")
+	case o.keepAsked && o.Strategy == string(compact.StrategyRotate):
 		return usageError("rotate starts a fresh session; its log stays in the archive", "--keep-recent-tokens does not go with the strategy rotate")
+	case o.SkipSummary && compact.Strategy(o.Strategy) != compact.StrategyRotate && o.Strategy != "":
+		return usageError("the summary takes the place of what is cut away", "--skip-summary does not go with the strategy %s", o.Strategy)
 	}
 	return nil
 }
@@ -65,7 +81,8 @@ func (o *compactOptions) validate() error {
 func (o *compactOptions) policy() compact.Policy {
 	return compact.Policy{
 		Threshold: o.Threshold, Force: o.Force, SkipArchive: o.SkipArchive, SkipSummary: o.SkipSummary,
-		Strategy: compact.Strategy(o.Strategy), Quiet: o.Quiet,
+		Strategy: compact.Strategy(o.Strategy), Quiet: o.Quiet, Asked: o.thresholdAsked,
+		Keep: session.Keep{Tokens: o.KeepRecentTokens},
 	}
 }
 
@@ -75,8 +92,11 @@ func newCompactCommand(a *app) *cobra.Command {
 		Use:   "compact",
 		Short: "Archive a session, remember it, and let its agent start fresh",
 		Long: `Put a verified copy of a session's log in the archive, cut it into searchable
-memory, store a summary, and start the agent on a fresh session. A session that
-somebody may be writing is left alone: exit code 75, try again later.
+memory, write a summary, and make the session small: it starts fresh (rotate),
+or a summary record is appended that stands for all but its recent end
+(overlay), or its older turns are replaced by a summary (rewrite). Each runtime
+has its default. A session that somebody may be writing is left alone: exit
+code 75, try again later.
 
 Sessions below the threshold are left alone too. An agent's main session is
 meant unless --session names another; sessions of cron jobs, groups and threads
@@ -88,6 +108,7 @@ are only compacted by name.
   sessctl compact --agent coordinator --skip-archive`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
+			o.thresholdAsked, o.keepAsked = c.Flags().Changed("threshold"), c.Flags().Changed("keep-recent-tokens")
 			if err := o.validate(); err != nil {
 				return err
 			}

@@ -30,6 +30,7 @@ type compactionConfig struct {
 	Threshold int64         `mapstructure:"threshold" json:"threshold"`       // tokens
 	Quiet     time.Duration `mapstructure:"quiet_period" json:"quiet_period"` // how long a session must be untouched
 	Strategy  string        `mapstructure:"strategy" json:"strategy"`
+	Keep      int64         `mapstructure:"keep_recent_tokens" json:"keep_recent_tokens"` // 0 = the runtime's own
 }
 
 type archiveConfig struct {
@@ -49,16 +50,17 @@ type recallConfig struct {
 // defaults is the lowest layer: flags > SESSCTL_* > file > defaults.
 func defaults() map[string]any {
 	return map[string]any{
-		"data_dir":                "",
-		"stores":                  []string{},
-		"compaction.threshold":    150_000,
-		"compaction.quiet_period": "1m",
-		"compaction.strategy":     "",
-		"archive.dir":             "",
-		"archive.compression":     "none",
-		"embed.provider":          "builtin",
-		"recall.limit":            5,
-		"recall.rank":             "hybrid",
+		"compaction.keep_recent_tokens": 0,
+		"data_dir":                      "",
+		"stores":                        []string{},
+		"compaction.threshold":          150_000,
+		"compaction.quiet_period":       "1m",
+		"compaction.strategy":           "",
+		"archive.dir":                   "",
+		"archive.compression":           "none",
+		"embed.provider":                "builtin",
+		"recall.limit":                  5,
+		"recall.rank":                   "hybrid",
 	}
 }
 

@@ -57,6 +57,9 @@ func (c *Compactor) Execute(ctx context.Context, store session.Store, plan *Plan
 	case errors.Is(err, durable.ErrHeld):
 		r.result.Outcome, r.result.Reason = Busy, "another program has it open"
 		return r.result, nil
+	case errors.Is(err, errNothingToCut):
+		r.result.Outcome, r.result.Reason = NothingToDo, err.Error()
+		return r.result, nil
 	case errors.Is(err, errGone):
 		r.result.Outcome, r.result.Reason = Busy, "it was moved away since it was read"
 		return r.result, nil
@@ -78,6 +81,7 @@ type run struct {
 	archived   Archived
 	survey     Survey
 	remembered Remembered
+	summary    session.Summed // with overlay and rewrite
 	rotation   session.Rotation
 }
 
@@ -93,6 +97,12 @@ func (r *run) execute(ctx context.Context) error {
 	}
 	if err := r.embed(ctx); err != nil {
 		return err
+	}
+	switch {
+	case r.plan.Strategy == StrategyNone:
+		return r.leave()
+	case r.plan.Strategy.shortens():
+		return r.shorten(ctx)
 	}
 	return r.rotate(ctx)
 }
@@ -161,6 +171,9 @@ func (r *run) remember(ctx context.Context, open func() (io.ReadCloser, error)) 
 	if r.Summarizer != nil && !r.policy.SkipSummary {
 		m.summary = r.Summarizer()
 	}
+	if r.shortens() {
+		m.cut = &r.plan.Cut
+	}
 	var err error
 	r.remembered, err = r.Rememberer.Remember(ctx, r.plan.Ref, r.archived, told(m.records(ctx), func(done int64) {
 		r.tell(StageRemember, done, int64(r.plan.Survey.Chunks))
@@ -168,7 +181,7 @@ func (r *run) remember(ctx context.Context, open func() (io.ReadCloser, error)) 
 	if err != nil {
 		return fmt.Errorf("remember: %w", err)
 	}
-	r.survey = m.survey
+	r.survey, r.summary = m.survey, m.files.summed(m.text)
 	r.result.Chunks, r.result.Messages, r.result.LinesSkipped = m.survey.Chunks, m.survey.Scan.Records, m.survey.Skipped()
 	r.result.Summary = m.made
 	return nil
@@ -204,68 +217,6 @@ func (r *run) rememberOnly(ctx context.Context) error {
 	r.result.Outcome, r.result.Strategy = Partial, ""
 	r.result.Reason = "remembered only: without an archive the session is not changed"
 	return r.receipt()
-}
-
-// rotate writes the intent, lets the store switch, and proves it.
-func (r *run) rotate(ctx context.Context) error {
-	r.tell(StageRotate, 0, 1)
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	rotator := r.store.(session.Rotator)
-	rotation, err := rotator.PlanRotation(ctx, r.plan.Ref, r.snapshot, r.Now())
-	if err != nil {
-		return fmt.Errorf("plan the rotation: %w", err)
-	}
-	r.rotation = rotation
-	r.result.Outcome, r.result.Reason, r.result.TokensAfter = Compacted, "", 0
-	id := r.NewID()
-	r.result.Receipt = r.Receipts.Path(id)
-	in := Intent{Schema: 1, ID: id, Rotation: rotation, Archive: r.archived, Settled: r.snapshot.Size, Receipt: r.newReceipt(id)}
-	if err := r.Journal.Write(in); err != nil {
-		return fmt.Errorf("write the intent: %w", err)
-	}
-	if err := rotator.Rotate(ctx, rotation); err != nil {
-		return r.giveUp(in, err)
-	}
-	if _, err := r.Receipts.Write(in.Receipt); err != nil {
-		return fmt.Errorf("write the receipt: %w", err)
-	}
-	in.Switched = true
-	if err := r.Journal.Write(in); err != nil {
-		return fmt.Errorf("note the rotation as done: %w", err)
-	}
-	r.tell(StageRotate, 1, 1)
-	return nil
-}
-
-// giveUp drops the intent of a rotation that changed nothing. After any other
-// error it stays, and the next run settles it.
-func (r *run) giveUp(in Intent, cause error) error {
-	r.result.Receipt = ""
-	var busy *session.BusyError
-	if errors.As(cause, &busy) && !busy.Begun {
-		return errors.Join(cause, r.Journal.Remove(in.ID))
-	}
-	return fmt.Errorf("rotate: %w", cause)
-}
-
-func (r *run) newReceipt(id string) Receipt {
-	return Receipt{
-		Schema: 1, ID: id, Version: r.Version, At: r.Now().UTC(), Result: r.result,
-		Source: proofOf(r.snapshot), Content: contentOf(r.survey, r.remembered),
-		NewID: r.rotation.NewSession, Kept: r.rotation.Kept,
-	}
-}
-
-func (r *run) receipt() error {
-	id := r.NewID()
-	r.result.Receipt = r.Receipts.Path(id)
-	if _, err := r.Receipts.Write(r.newReceipt(id)); err != nil {
-		r.result.Receipt = ""
-		return fmt.Errorf("write the receipt: %w", err)
-	}
-	return nil
 }
 
 func (r *run) tell(stage Stage, done, total int64) {

@@ -21,10 +21,12 @@ type Intent struct {
 	ID       string           `json:"id"`             // a ULID, also the receipt's
 	Kind     Kind             `json:"kind,omitempty"` // what is being done
 	Rotation session.Rotation `json:"rotation"`
-	Archive  Archived         `json:"archive"`
-	Receipt  Receipt          `json:"receipt"`            // what is written once the switch is done
-	Switched bool             `json:"switched"`           // the receipt was written
-	Settled  int64            `json:"settled_size_bytes"` // bytes of the old log that are archived and remembered
+	// Shortening is the whole plan of a KindShortening; Rotation is its part.
+	Shortening *session.Shortening `json:"shortening,omitempty"`
+	Archive    Archived            `json:"archive"`
+	Receipt    Receipt             `json:"receipt"`            // what is written once the switch is done
+	Switched   bool                `json:"switched"`           // the receipt was written
+	Settled    int64               `json:"settled_size_bytes"` // bytes of the old log that are archived and remembered
 }
 
 // Kind says which change an intent is about.
@@ -33,8 +35,9 @@ type Kind string
 // The kinds of intents. A kind that this version does not know is an error: a
 // newer version has left its work half done.
 const (
-	KindRotation Kind = "" // the zero value, as the first version wrote it
-	KindUndo     Kind = "undo"
+	KindRotation   Kind = "" // the zero value, as the first version wrote it
+	KindShortening Kind = "shortening"
+	KindUndo       Kind = "undo"
 )
 
 // Journal is the directory of intents. Every change of it is durable before

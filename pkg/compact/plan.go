@@ -22,6 +22,8 @@ type Plan struct {
 	Strategy    Strategy
 	Tokens      int64
 	TokenSource string
+	Cut         session.Cut      // what is summed up and what stays, with overlay and rewrite
+	Advice      string           // with none: the runtime's own command
 	Survey      Survey           // only of planned sessions
 	seen        session.Snapshot // without a hash: which bytes the survey read
 }
@@ -32,7 +34,11 @@ func (p *Plan) Result() Result {
 	r.Strategy, r.TokensBefore, r.TokenSource = p.Strategy, p.Tokens, p.TokenSource
 	r.Messages, r.LinesSkipped, r.Chunks = p.Survey.Scan.Records, p.Survey.Skipped(), p.Survey.Chunks
 	r.TokensAfter = p.Tokens
-	if p.Outcome == Planned {
+	switch {
+	case p.Outcome != Planned || p.Strategy == StrategyNone:
+	case p.Strategy.shortens():
+		r.TokensAfter, r.Cut = p.Cut.KeptTokens, &p.Cut
+	default:
 		r.TokensAfter = 0
 	}
 	return r
@@ -51,12 +57,8 @@ func NewPlan(ctx context.Context, store session.Store, ref session.Ref, policy P
 	if ref.State == session.StateUnsupported {
 		return p.stop(Unsupported, "%s", ref.Reason)
 	}
-	rotator, ok := store.(session.Rotator)
-	if !ok {
-		return p.stop(Unsupported, "sessions of %s cannot be rotated", ref.Runtime)
-	}
-	if p.Strategy == "" {
-		p.Strategy = StrategyRotate
+	if reason := p.choose(store, policy); reason != "" {
+		return p.stop(Unsupported, "%s", reason)
 	}
 	tail, err := store.Tail(ctx, ref)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -66,41 +68,21 @@ func NewPlan(ctx context.Context, store session.Store, ref session.Ref, policy P
 		return nil, fmt.Errorf("read the end of the log: %w", err)
 	}
 	p.Tokens, p.TokenSource = tail.Tokens, tail.TokenSource
-	if p.Tokens < policy.Threshold && !policy.Force {
-		return p.stop(BelowThreshold, "%d tokens, threshold %d", p.Tokens, policy.Threshold)
+	if due, err := p.due(ctx, store, tail, policy, now); err != nil || !due {
+		return p, err
 	}
 	if ref.Bytes == 0 {
 		return p.stop(NothingToDo, "the session is empty")
 	}
-	if err := rotator.Busy(ctx, ref, now, policy.Quiet); errors.Is(err, session.ErrBusy) {
-		return p.stop(Busy, "%s", busyReason(err))
-	} else if err != nil {
-		return nil, fmt.Errorf("look for writers: %w", err)
+	if idle, err := p.idle(ctx, store, policy, now); err != nil || !idle {
+		return p, err
 	}
 	if err := p.survey(ctx, store, policy); errors.Is(err, fs.ErrNotExist) {
 		return p.stop(Busy, "it was moved away while it was read")
 	} else if err != nil || p.Outcome != Planned {
 		return p, err
 	}
-	return p.tryRotation(ctx, rotator, policy, now)
-}
-
-// tryRotation asks whether the store would rotate the session, before
-// anything is done for it.
-func (p *Plan) tryRotation(ctx context.Context, rotator session.Rotator, policy Policy, now time.Time) (*Plan, error) {
-	if policy.SkipArchive {
-		return p, nil
-	}
-	_, err := rotator.PlanRotation(ctx, p.Ref, p.seen, now)
-	switch {
-	case errors.Is(err, session.ErrBusy):
-		return p.stop(Busy, "%s", busyReason(err))
-	case errors.Is(err, session.ErrUnsupported):
-		return p.stop(Unsupported, "%v", err)
-	case err != nil:
-		return nil, fmt.Errorf("plan the rotation: %w", err)
-	}
-	return p, nil
+	return p.tryChange(ctx, store, policy, now)
 }
 
 // survey reads the whole log and remembers which bytes it read.
@@ -110,7 +92,7 @@ func (p *Plan) survey(ctx context.Context, store session.Store, policy Policy) e
 		return fmt.Errorf("look at the log: %w", err)
 	}
 	p.seen = session.Observe(p.Ref.Path, info)
-	p.Survey, err = takeSurvey(ctx, store, policy.Chunk, func() (io.ReadCloser, error) {
+	p.Survey, err = takeSurvey(ctx, store, p.surveyOptions(store, policy), func() (io.ReadCloser, error) {
 		f, err := durable.OpenRegular(p.Ref.Path)
 		if err != nil {
 			return nil, err

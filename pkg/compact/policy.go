@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/chunk"
+	"github.com/sessctl/sessctl/pkg/session"
 )
 
 // DefaultThreshold is the context size, in tokens, from which a session is
@@ -25,16 +26,25 @@ const (
 // Strategy says how a session is made small.
 type Strategy string
 
-// StrategyRotate starts the session fresh; its whole log is in the archive.
-const StrategyRotate Strategy = "rotate"
+// The strategies. Which of them a session can have depends on its runtime.
+const (
+	StrategyRotate  Strategy = "rotate"  // the session starts fresh; its whole log is in the archive
+	StrategyOverlay Strategy = "overlay" // a summary record is appended; the log keeps every byte
+	StrategyRewrite Strategy = "rewrite" // older turns are replaced by a summary; the old log is in the archive
+	// StrategyNone is for runtimes whose sessions only they may change: the
+	// session is archived and remembered.
+	StrategyNone Strategy = "none"
+)
 
 // Policy is what a run was asked to do.
 type Policy struct {
 	Threshold   int64         // tokens; sessions at or above it are compacted
+	Asked       bool          // the threshold was asked for: it takes the place of a runtime's own trigger
 	Force       bool          // compact below the threshold too
 	SkipArchive bool          // remember only: no archive, hence no change to the session
 	SkipSummary bool          // store no summary
 	Strategy    Strategy      // "" = the runtime's default
+	Keep        session.Keep  // what stays with overlay and rewrite; zero = the runtime's default
 	Quiet       time.Duration // how long a session must have been untouched
 	Chunk       chunk.Options
 }

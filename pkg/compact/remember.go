@@ -20,10 +20,13 @@ type memoir struct {
 	policy  Policy
 	tree    *session.Tree
 	open    func() (io.ReadCloser, error)
-	summary Summarizer // nil for no summary
+	summary Summarizer   // nil for no summary
+	cut     *session.Cut // to sum up only what is cut away; nil for everything
 
 	survey Survey
 	made   *SummaryResult
+	text   Summary
+	files  *fileOperations // of what was summed up
 }
 
 // records yields every record once. An error ends the sequence and must undo
@@ -31,11 +34,8 @@ type memoir struct {
 func (m *memoir) records(ctx context.Context) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		r := &reader{store: m.store, options: m.policy.Chunk}
-		var observe func(*session.Message) error
-		if m.summary != nil {
-			observe = m.summary.Add
-		}
-		err := r.read(ctx, m.open, m.tree, observe, func(c *chunk.Chunk) error {
+		m.files = newFileOperations()
+		err := r.read(ctx, m.open, m.tree, m.observe, func(c *chunk.Chunk) error {
 			if !yield(historyRecord(c), nil) {
 				return errStopped
 			}
@@ -48,6 +48,17 @@ func (m *memoir) records(ctx context.Context) iter.Seq2[Record, error] {
 		}
 		m.summarize(ctx, yield)
 	}
+}
+
+// observe hands the summarizer what it is to sum up.
+func (m *memoir) observe(x *session.Message) error {
+	if m.summary == nil || m.cut != nil && !m.cut.Summarizes(x) {
+		return nil
+	}
+	if m.cut != nil {
+		m.files.add(x)
+	}
+	return m.summary.Add(x)
 }
 
 // errStopped ends a scan whose records are no longer wanted.
@@ -73,6 +84,7 @@ func (m *memoir) summarize(ctx context.Context, yield func(Record, error) bool) 
 	if s.Text == "" {
 		return
 	}
+	m.text = s
 	m.made = &SummaryResult{Kind: s.Kind, Chars: utf8.RuneCountInString(s.Text)}
 	yield(Record{
 		Category: CategorySummary, Importance: SummaryImportance, Text: s.Text, Position: -1,

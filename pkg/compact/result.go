@@ -35,6 +35,7 @@ type Result struct {
 	LinesSkipped  int            `json:"lines_skipped"`
 	Chunks        int            `json:"chunks"`
 	ChunksPending int            `json:"chunks_pending"`
+	Cut           *session.Cut   `json:"cut,omitempty"` // with overlay and rewrite
 	Archive       *ArchiveResult `json:"archive"`
 	Summary       *SummaryResult `json:"summary"`
 	Receipt       string         `json:"receipt"`

@@ -52,6 +52,8 @@ func (c *Compactor) settle(ctx context.Context, store session.Store, in Intent, 
 	switch in.Kind {
 	case KindRotation:
 		return c.settleRotation(ctx, store, in, policy)
+	case KindShortening:
+		return c.settleShortening(ctx, store, in, policy)
 	case KindUndo:
 		return c.settleUndo(ctx, store, in)
 	}
@@ -199,7 +201,7 @@ func (c *Compactor) saveLate(ctx context.Context, store session.Store, in Intent
 
 func (c *Compactor) rememberLate(ctx context.Context, store session.Store, ref session.Ref, a Archived, policy Policy) error {
 	open := func() (io.ReadCloser, error) { return c.Archiver.Open(ctx, a) }
-	survey, err := takeSurvey(ctx, store, policy.Chunk, open)
+	survey, err := takeSurvey(ctx, store, surveyOptions{chunk: policy.Chunk}, open)
 	if err != nil {
 		return fmt.Errorf("read late lines: %w", err)
 	}

@@ -17,6 +17,13 @@ type Survey struct {
 	// LeftOut counts the bytes of base64 and control characters that memory
 	// does not get. The archive has them.
 	LeftOut int64
+	outline *outline // only if it was asked for
+}
+
+// surveyOptions say what a survey counts and looks for.
+type surveyOptions struct {
+	chunk chunk.Options
+	keep  *session.Keep // to outline the context; nil for not
 }
 
 // Skipped returns the number of lines that could not be read.
@@ -73,17 +80,31 @@ func (r *reader) add(cut *chunk.Chunker, m *session.Message) error {
 }
 
 // takeSurvey reads a log and counts what a compaction would store.
-func takeSurvey(ctx context.Context, store session.Store, o chunk.Options, open func() (io.ReadCloser, error)) (Survey, error) {
-	r := &reader{store: store, options: o}
-	ignore := func(*chunk.Chunk) error { return nil }
-	if err := r.read(ctx, open, nil, nil, ignore); err != nil {
+func takeSurvey(ctx context.Context, store session.Store, o surveyOptions, open func() (io.ReadCloser, error)) (Survey, error) {
+	r := &reader{store: store, options: o.chunk}
+	if err := r.pass(ctx, o, nil, open); err != nil {
 		return Survey{}, err
 	}
 	if tree := r.survey.Scan.Tree; tree != nil && tree.Forked() {
-		if err := r.read(ctx, open, tree, nil, ignore); err != nil {
+		if err := r.pass(ctx, o, tree, open); err != nil {
 			return Survey{}, err
 		}
 		r.survey.Scan.Tree = tree
 	}
 	return r.survey, nil
+}
+
+// pass is one pass of a survey.
+func (r *reader) pass(ctx context.Context, o surveyOptions, tree *session.Tree, open func() (io.ReadCloser, error)) error {
+	var out *outline
+	var observe func(*session.Message) error
+	if o.keep != nil {
+		out = newOutline(*o.keep)
+		observe = out.add
+	}
+	if err := r.read(ctx, open, tree, observe, func(*chunk.Chunk) error { return nil }); err != nil {
+		return err
+	}
+	r.survey.outline = out
+	return nil
 }

@@ -34,6 +34,24 @@ func ExchangeFiles(a, b string) error {
 	return syncBoth(a, b)
 }
 
+// LinkFile gives a file a second name in the same directory and syncs it.
+// [ErrExists] is returned when anything is at the second name.
+func LinkFile(path, second string) error {
+	if err := os.Link(path, second); err != nil {
+		return explain("link "+path+" to", second, filepath.Dir(second), err)
+	}
+	return SyncDir(filepath.Dir(second))
+}
+
+// PutInPlace renames a complete, synced file over another and syncs their
+// directories. What was at path must have another name already.
+func PutInPlace(from, path string) error {
+	if err := os.Rename(from, path); err != nil {
+		return explain("rename "+from+" to", path, filepath.Dir(path), err)
+	}
+	return syncBoth(path, from)
+}
+
 // RemoveFile unlinks a file, never a directory, and syncs its directory. A
 // file that is gone already is no error. A symbolic link is removed itself.
 func RemoveFile(path string) error {

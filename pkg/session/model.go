@@ -190,6 +190,11 @@ type Message struct {
 	// CustomType is of an injected message: the extension or the part of the
 	// runtime that put it there ("openclaw.runtime-context"), else empty.
 	CustomType []byte
+	// Compaction is true for the summary of a compaction: it takes the place
+	// of everything before it but the messages from the record FirstKept on,
+	// which is empty if the log itself keeps nothing of before.
+	Compaction bool
+	FirstKept  []byte
 	// OutOfContext is true when the runtime keeps the message and never sends
 	// it to the model (pi: excludeFromContext).
 	OutOfContext bool

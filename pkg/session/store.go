@@ -53,6 +53,20 @@ type Store interface {
 	Scan(ctx context.Context, r io.Reader, o ScanOptions, emit func(*Message) error) (Scan, error)
 }
 
+// Liveness is a store that can tell whether somebody is writing a session.
+type Liveness interface {
+	// Busy returns a [*BusyError] when somebody may be writing the session:
+	// a live lock, an unanswered last turn, or a change within quiet.
+	Busy(ctx context.Context, ref Ref, now time.Time, quiet time.Duration) error
+}
+
+// Adviser is a store whose sessions only their runtime changes.
+type Adviser interface {
+	// OwnCommand returns the command with which a person makes a session
+	// small in the runtime itself ("/compact").
+	OwnCommand(ref Ref) string
+}
+
 // ScanOptions bound a scan.
 type ScanOptions struct {
 	// Tree is what an earlier scan of the same bytes returned. Without it
@@ -145,9 +159,7 @@ type IndexEntry struct {
 // Rotator is a store whose sessions can start fresh while the old log stays
 // in an archive. All methods are safe to repeat after a crash.
 type Rotator interface {
-	// Busy returns a [*BusyError] when somebody may be writing the session:
-	// a live lock, an unanswered last turn, or a change within quiet.
-	Busy(ctx context.Context, ref Ref, now time.Time, quiet time.Duration) error
+	Liveness
 	// PlanRotation says what Rotate would do. It changes nothing. It returns
 	// an error that wraps [ErrUnsupported] for a session that Rotate would
 	// refuse, and a [*BusyError] when the runtime's index has changed since

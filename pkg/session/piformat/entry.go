@@ -182,6 +182,7 @@ func (d *decoder) classify() {
 	case compaction, branchSummary:
 		d.clearMessage()
 		d.message.Role = session.RoleSummary
+		d.message.Compaction, d.message.FirstKept = e.kind == compaction, e.firstKept
 		d.addText(e.summary)
 	case customMessage:
 		d.customMessage()

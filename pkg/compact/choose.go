@@ -1,0 +1,158 @@
+package compact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// shortens reports whether a strategy keeps a tail of the session.
+func (s Strategy) shortens() bool { return s == StrategyOverlay || s == StrategyRewrite }
+
+// Strategies returns the strategies that a store's sessions can have, the
+// default one first. [StrategyNone] stands alone: such a store's sessions are
+// archived and remembered, and never changed.
+func Strategies(store session.Store) []Strategy {
+	var all []Strategy
+	if shaper, ok := store.(session.Shaper); ok {
+		all = append(all, Strategy(shaper.Strategy()))
+	}
+	add := func(can bool, s Strategy) {
+		if can && (len(all) == 0 || all[0] != s) {
+			all = append(all, s)
+		}
+	}
+	_, rotates := store.(session.Rotator)
+	_, rewrites := store.(session.Rewriter)
+	_, overlays := store.(session.Overlayer)
+	add(rotates, StrategyRotate)
+	add(rewrites, StrategyRewrite)
+	add(overlays, StrategyOverlay)
+	if len(all) == 0 {
+		return []Strategy{StrategyNone}
+	}
+	return all
+}
+
+// choose settles the strategy. It returns why the one that was asked for
+// cannot be had, or "".
+func (p *Plan) choose(store session.Store, policy Policy) string {
+	able := Strategies(store)
+	if adviser, ok := store.(session.Adviser); ok && able[0] == StrategyNone {
+		p.Advice = adviser.OwnCommand(p.Ref)
+	}
+	if p.Strategy == "" {
+		p.Strategy = able[0]
+	}
+	switch {
+	case slices.Contains(able, p.Strategy) && policy.SkipSummary && p.Strategy.shortens() && !policy.SkipArchive:
+		return fmt.Sprintf("by %s a summary takes the place of what is cut away: it cannot be left out", p.Strategy)
+	case slices.Contains(able, p.Strategy):
+		return ""
+	}
+	return fmt.Sprintf("sessions of %s cannot be compacted by %s, only by %s", p.Ref.Runtime, p.Strategy, able)
+}
+
+// due decides whether the session is to be compacted now: by the runtime's own
+// trigger, unless a threshold was asked for.
+func (p *Plan) due(ctx context.Context, store session.Store, tail session.Tail, policy Policy, now time.Time) (bool, error) {
+	if policy.Force {
+		return true, nil
+	}
+	if trigger, ok := store.(session.Trigger); ok && !policy.Asked {
+		due, reason, err := trigger.Due(ctx, p.Ref, tail, now)
+		if err == nil && !due {
+			p.Outcome, p.Reason = BelowThreshold, reason
+		}
+		return due, err
+	}
+	if p.Tokens < policy.Threshold {
+		_, _ = p.stop(BelowThreshold, "%d tokens, threshold %d", p.Tokens, policy.Threshold)
+		return false, nil
+	}
+	return true, nil
+}
+
+// idle asks whether somebody is writing the session. Reading is harmless, so a
+// session that will not be changed is never in the way.
+func (p *Plan) idle(ctx context.Context, store session.Store, policy Policy, now time.Time) (bool, error) {
+	liveness, ok := store.(session.Liveness)
+	if !ok || p.Strategy == StrategyNone {
+		return true, nil
+	}
+	err := liveness.Busy(ctx, p.Ref, now, policy.Quiet)
+	if errors.Is(err, session.ErrBusy) {
+		_, err = p.stop(Busy, "%s", busyReason(err))
+		return false, err
+	}
+	if err != nil {
+		return false, fmt.Errorf("look for writers: %w", err)
+	}
+	return true, nil
+}
+
+func (p *Plan) surveyOptions(store session.Store, policy Policy) surveyOptions {
+	o := surveyOptions{chunk: policy.Chunk}
+	if !p.Strategy.shortens() {
+		return o
+	}
+	keep := policy.Keep
+	if shaper, ok := store.(session.Shaper); ok && keep == (session.Keep{}) {
+		keep = shaper.Keep()
+	}
+	o.keep = &keep
+	return o
+}
+
+// tryChange asks whether the store would make the change, before anything is
+// done for it.
+func (p *Plan) tryChange(ctx context.Context, store session.Store, policy Policy, now time.Time) (*Plan, error) {
+	if policy.SkipArchive || p.Strategy == StrategyNone {
+		return p, nil
+	}
+	var err error
+	if p.Strategy.shortens() {
+		err = p.tryShortening(ctx, store, now)
+	} else {
+		_, err = store.(session.Rotator).PlanRotation(ctx, p.Ref, p.seen, now)
+	}
+	switch {
+	case errors.Is(err, session.ErrBusy):
+		return p.stop(Busy, "%s", busyReason(err))
+	case errors.Is(err, session.ErrUnsupported):
+		return p.stop(Unsupported, "%v", err)
+	case errors.Is(err, errNothingToCut):
+		return p.stop(NothingToDo, "%v", err)
+	case err != nil:
+		return nil, fmt.Errorf("plan the change: %w", err)
+	}
+	return p, nil
+}
+
+// tryShortening finds the cut and asks the store for the change with a summary
+// that is still to be written.
+func (p *Plan) tryShortening(ctx context.Context, store session.Store, now time.Time) error {
+	cut, err := p.Survey.outline.cut()
+	if err != nil {
+		return err
+	}
+	p.Cut, p.Survey.outline = cut, nil
+	_, err = planShortening(ctx, store, p.Strategy, session.ShortenRequest{
+		Ref: p.Ref, Snapshot: p.seen, Cut: cut, Tokens: p.Tokens, Now: now,
+	})
+	return err
+}
+
+func planShortening(ctx context.Context, store session.Store, by Strategy, request session.ShortenRequest) (session.Shortening, error) {
+	if rewriter, ok := store.(session.Rewriter); ok && by == StrategyRewrite {
+		return rewriter.PlanRewrite(ctx, request)
+	}
+	if overlayer, ok := store.(session.Overlayer); ok && by == StrategyOverlay {
+		return overlayer.PlanOverlay(ctx, request)
+	}
+	return session.Shortening{}, fmt.Errorf("%w: by %s", session.ErrUnsupported, by)
+}

@@ -1,0 +1,85 @@
+package compact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// shortens reports whether this run is to keep a tail of the session.
+func (r *run) shortens() bool { return r.plan.Strategy.shortens() && !r.policy.SkipArchive }
+
+// errNoSummary is returned when a summary is to take the place of messages and
+// there is none.
+var errNoSummary = errors.New("there is no summary to take the place of what is cut away")
+
+// shorten puts the summary in the place of what is cut away.
+func (r *run) shorten(ctx context.Context) error {
+	r.tell(StageRotate, 0, 1)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	after, err := r.tokensAfter()
+	if err != nil {
+		return err
+	}
+	s, err := planShortening(ctx, r.store, r.plan.Strategy, session.ShortenRequest{
+		Ref: r.plan.Ref, Snapshot: r.snapshot, Cut: r.plan.Cut, Summary: r.summary, Tokens: r.plan.Tokens, Now: r.Now(),
+	})
+	if err != nil {
+		return fmt.Errorf("plan the change: %w", err)
+	}
+	r.result.TokensAfter, r.result.Cut = after, &r.plan.Cut
+	in := r.newIntent(s.Rotation)
+	in.Kind, in.Shortening = KindShortening, &s
+	return r.carryOut(in, func() error { return r.store.(session.Shortener).Shorten(ctx, s) })
+}
+
+// tokensAfter estimates the context after the change. A change after which the
+// session would be as long as before is refused: errNothingToCut.
+func (r *run) tokensAfter() (int64, error) {
+	if r.summary.Text == "" {
+		return 0, errNoSummary
+	}
+	cut := r.plan.Cut
+	summary, replaced := session.EstimateTokens([]byte(r.summary.Text)), cut.SummarizedTokens+cut.PreviousTokens
+	if summary >= replaced {
+		return 0, nothingToCut("a summary of %d tokens would take the place of %d", summary, replaced)
+	}
+	return cut.KeptTokens + summary, nil
+}
+
+// leave is the end of a run whose session only its runtime may change.
+func (r *run) leave() error {
+	r.result.Outcome = Partial
+	r.result.Reason = "archived and remembered; only " + r.plan.Ref.Runtime + " itself changes its sessions"
+	if r.plan.Advice != "" {
+		r.result.Reason += ": " + r.plan.Advice
+	}
+	return r.receipt()
+}
+
+// settleShortening finishes an overlay or a rewrite that an earlier run began.
+func (c *Compactor) settleShortening(ctx context.Context, store session.Store, in Intent, policy Policy) error {
+	if in.Switched {
+		return c.settleRotation(ctx, store, in, policy) // only the old log is left to be looked after
+	}
+	shortener, ok := store.(session.Shortener)
+	if !ok || in.Shortening == nil {
+		return fmt.Errorf("sessions of %s cannot be shortened", in.Rotation.Runtime)
+	}
+	err := shortener.Shorten(ctx, *in.Shortening)
+	var busy *session.BusyError
+	if errors.As(err, &busy) && !busy.Begun {
+		return c.Journal.Remove(in.ID) // the session went on without the change
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := c.Receipts.Write(in.Receipt); err != nil {
+		return err
+	}
+	return c.conclude(in)
+}

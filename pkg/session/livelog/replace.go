@@ -1,0 +1,199 @@
+package livelog
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// nextMark ends the name under which a new log is made complete before it
+// takes its place.
+const nextMark = ".next"
+
+// Replace puts a new log in the place of the one that the plan's snapshot
+// shows, and keeps the old one's inode under the name Kept. write gets the old
+// log and must write exactly the bytes that the plan's After names; anything
+// else is an error and changes nothing. A [*session.BusyError] is returned
+// when somebody has the log open or when it is not the snapshot any more.
+func (c *Change) Replace(ctx context.Context, write func(w io.Writer, old *os.File) error) error {
+	done, err := c.finish(ctx)
+	if done || err != nil {
+		return err
+	}
+	p, err := c.pin(durable.OpenRegularIn)
+	if err != nil {
+		return errors.Join(err, c.dropNext(ctx))
+	}
+	defer p.release()
+	if err := c.check(p); err != nil {
+		return errors.Join(err, c.dropNext(ctx))
+	}
+	if err := c.stage(ctx, p, write); err != nil {
+		return err
+	}
+	// Again: staging took time.
+	if err := c.check(p); err != nil {
+		return errors.Join(err, c.dropNext(ctx))
+	}
+	return c.switchTo(p)
+}
+
+func (c *Change) nextName() string { return filepath.Base(c.Plan.Kept) + nextMark }
+func (c *Change) nextPath() string { return c.Plan.Kept + nextMark }
+
+// finish recognises how far an earlier run came: the new log is in its place
+// once an inode of the snapshot has another name.
+func (c *Change) finish(ctx context.Context) (done bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	next, err := c.stat(c.nextName())
+	if err != nil {
+		return false, err
+	}
+	kept, err := c.stat(filepath.Base(c.Plan.Kept))
+	if err != nil {
+		return false, err
+	}
+	live, err := c.stat(c.name())
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case kept != nil && live != nil && os.SameFile(kept, live):
+		return false, durable.RemoveFile(c.Plan.Kept) // only linked: start over
+	case kept != nil && c.isOld(kept):
+		return true, durable.SyncDir(filepath.Dir(c.Plan.Live))
+	case kept != nil:
+		return false, c.busy("another file is at " + c.Plan.Kept)
+	case next != nil && c.isOld(next):
+		return true, c.moveOld()
+	}
+	return false, nil
+}
+
+// isOld reports whether a file is the log of the snapshot: by its inode, and
+// where the system has none by its length, which never shrinks.
+func (c *Change) isOld(info os.FileInfo) bool {
+	snap := c.Plan.Snapshot
+	return snap.SameFile(session.Observe(c.Plan.Live, info)) && (snap.Inode != 0 || info.Size() >= snap.Size)
+}
+
+// stage makes the new log complete beside the live one.
+func (c *Change) stage(ctx context.Context, p *pinned, write func(io.Writer, *os.File) error) error {
+	if err := c.dropNext(ctx); err != nil {
+		return err
+	}
+	like, err := p.file.Stat()
+	if err != nil {
+		return fmt.Errorf("look at log: %w", err)
+	}
+	err = durable.CreateLike(c.nextPath(), like, func(w io.Writer) error {
+		t := &tally{w: w, sum: sha256.New()}
+		if err := write(t, p.file); err != nil {
+			return err
+		}
+		if got := t.proof(); got != c.Plan.After {
+			return fmt.Errorf("the new log is %d bytes (%.12s), planned were %d (%.12s)", got.Size, got.SHA256, c.Plan.After.Size, c.Plan.After.SHA256)
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		return fmt.Errorf("make the new log: %w", err)
+	}
+	return c.step("stage")
+}
+
+// dropNext removes a new log that has not taken its place.
+func (c *Change) dropNext(context.Context) error {
+	next, err := c.stat(c.nextName())
+	if err != nil || next == nil || c.isOld(next) {
+		return err
+	}
+	return durable.RemoveFile(c.nextPath())
+}
+
+// switchTo exchanges the logs. The path is never without a log, and whatever
+// was there is still reachable: a log that a program put at the name in the
+// last instant, by renaming, goes back.
+func (c *Change) switchTo(p *pinned) error {
+	opened, err := p.file.Stat()
+	if err != nil {
+		return fmt.Errorf("look at log: %w", err)
+	}
+	err = durable.ExchangeFiles(c.nextPath(), c.Plan.Live)
+	if errors.Is(err, durable.ErrUnsupported) {
+		return c.switchByLink()
+	}
+	if err != nil {
+		return err
+	}
+	if err := c.step("exchange"); err != nil {
+		return err
+	}
+	old, err := c.stat(c.nextName())
+	if err != nil {
+		return err
+	}
+	if old == nil || !os.SameFile(old, opened) {
+		err := durable.ExchangeFiles(c.nextPath(), c.Plan.Live)
+		return errors.Join(err, c.busy("another file has taken its place"))
+	}
+	return c.moveOld()
+}
+
+// switchByLink is for file systems that cannot exchange: the old log gets its
+// second name first. A program that replaces the log by renaming between the
+// two steps loses what it wrote from the live log, not from the disk.
+func (c *Change) switchByLink() error {
+	if err := durable.LinkFile(c.Plan.Live, c.Plan.Kept); err != nil {
+		return err
+	}
+	if err := c.step("link"); err != nil {
+		return err
+	}
+	return durable.PutInPlace(c.nextPath(), c.Plan.Live)
+}
+
+// moveOld gives the old log's inode the name under which it is kept.
+func (c *Change) moveOld() error {
+	if err := durable.MoveFile(c.nextPath(), c.Plan.Kept); err != nil {
+		return fmt.Errorf("keep the old log: %w", err)
+	}
+	return c.step("keep")
+}
+
+// Proof measures what write writes, for the After of a plan.
+func Proof(write func(w io.Writer) error) (session.LogProof, error) {
+	t := &tally{w: io.Discard, sum: sha256.New()}
+	err := write(t)
+	return t.proof(), err
+}
+
+// tally counts and hashes what goes through it.
+type tally struct {
+	w    io.Writer
+	sum  hash.Hash
+	size int64
+}
+
+// Write implements io.Writer.
+func (t *tally) Write(p []byte) (int, error) {
+	n, err := t.w.Write(p)
+	t.sum.Write(p[:n])
+	t.size += int64(n)
+	return n, err
+}
+
+func (t *tally) proof() session.LogProof {
+	return session.LogProof{Size: t.size, SHA256: hex.EncodeToString(t.sum.Sum(nil))}
+}
