@@ -21,7 +21,7 @@ func OpenAppendIn(root *os.Root, name string) (*os.File, error) {
 
 // AppendRecord appends bytes to a file from [OpenAppendIn] with one write and
 // syncs it. A write that fails half way is undone: the file gets its old
-// length back. The caller holds a lease or knows otherwise that nobody else
+// length back. Without a record the file is only synced. The caller holds a lease or knows otherwise that nobody else
 // writes. A full disk is a [*SpaceError].
 func AppendRecord(f *os.File, record []byte) error {
 	dir := filepath.Dir(f.Name())
@@ -29,9 +29,11 @@ func AppendRecord(f *os.File, record []byte) error {
 	if err != nil {
 		return fmt.Errorf("append to %s: %w", f.Name(), err)
 	}
-	if _, err := f.Write(record); err != nil {
-		err = explain("append to", f.Name(), dir, err)
-		return errors.Join(err, f.Truncate(before.Size()))
+	if len(record) > 0 {
+		if _, err := f.Write(record); err != nil {
+			err = explain("append to", f.Name(), dir, err)
+			return errors.Join(err, f.Truncate(before.Size()))
+		}
 	}
 	if err := f.Sync(); err != nil {
 		return explain("sync", f.Name(), dir, err)

@@ -32,12 +32,10 @@ func (c *Change) Append() error {
 			return err
 		}
 	}
-	if len(rest) > 0 {
-		if err := durable.AppendRecord(p.file, rest); err != nil {
-			return err
-		}
-	} else if err := durable.SyncFile(c.Plan.Live); err != nil {
-		return err // the run that wrote it may have died before it was durable
+	// With no rest it is still synced: the run that wrote the record may have
+	// died before it was durable.
+	if err := durable.AppendRecord(p.file, rest); err != nil {
+		return err
 	}
 	return c.step("append")
 }

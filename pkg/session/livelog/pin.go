@@ -59,7 +59,7 @@ func (p *pinned) release() {
 	_ = p.file.Close() // what was written is synced
 }
 
-// held reports whether somebody waits for the lease.
+// contested reports whether somebody waits for the lease.
 func (p *pinned) contested() bool { return p.lease != nil && !p.lease.Held() }
 
 const heldElsewhere = "another process has it open"
@@ -85,7 +85,12 @@ func (c *Change) pin(open func(*os.Root, string) (*os.File, error)) (*pinned, er
 	case err != nil && !errors.Is(err, durable.ErrUnsupported):
 		return nil, errors.Join(fmt.Errorf("ask who has the log open: %w", err), file.Close())
 	}
-	return &pinned{file: file, lease: lease}, c.step("lease")
+	p := &pinned{file: file, lease: lease}
+	if err := c.step("lease"); err != nil {
+		p.release()
+		return nil, err
+	}
+	return p, nil
 }
 
 // check compares the log, by its descriptor and by its name, with the

@@ -1,0 +1,271 @@
+package livelog
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+const (
+	oldText = "{\"a\":1}\n{\"b\":2}\n"
+	newText = "{\"summary\":true}\n{\"b\":2}\n"
+	record  = "{\"compaction\":3}\n"
+)
+
+var errStop = errors.New("the run ended here")
+
+// home is a directory with one log and the plan of a change of it.
+type home struct {
+	t    *testing.T
+	dir  string
+	root *os.Root
+	plan session.Shortening
+}
+
+func newHome(t *testing.T) *home {
+	t.Helper()
+	dir := t.TempDir()
+	h := &home{t: t, dir: dir}
+	h.write("log.jsonl", oldText)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { root.Close() })
+	after, err := Proof(func(w io.Writer) error { _, err := io.WriteString(w, newText); return err })
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.root = root
+	h.plan = session.Shortening{
+		Rotation: session.Rotation{Live: h.at("log.jsonl"), Kept: h.at("log.jsonl.kept"), Snapshot: h.snapshot()},
+		Record:   record, After: after,
+	}
+	return h
+}
+
+func (h *home) at(name string) string { return filepath.Join(h.dir, name) }
+
+func (h *home) write(name, text string) {
+	h.t.Helper()
+	if err := os.WriteFile(h.at(name), []byte(text), 0o600); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *home) read(name string) string {
+	b, err := os.ReadFile(h.at(name))
+	if errors.Is(err, os.ErrNotExist) {
+		return "nothing"
+	}
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return string(b)
+}
+
+func (h *home) snapshot() session.Snapshot {
+	h.t.Helper()
+	f, err := os.Open(h.at("log.jsonl"))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer f.Close()
+	snap, err := session.TakeSnapshot(h.t.Context(), f, h.at("log.jsonl"))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return snap
+}
+
+// change stops after the step with this name.
+func (h *home) change(stop string) *Change {
+	return &Change{Root: h.root, Plan: h.plan, Step: func(name string) error {
+		if name == stop {
+			return errStop
+		}
+		return nil
+	}}
+}
+
+func (h *home) replace(stop string) error {
+	return h.change(stop).Replace(h.t.Context(), func(w io.Writer, _ *os.File) error {
+		_, err := io.WriteString(w, newText)
+		return err
+	})
+}
+
+func (h *home) wantBusy(err error) {
+	h.t.Helper()
+	if !errors.Is(err, session.ErrBusy) {
+		h.t.Fatalf("error %v, want busy", err)
+	}
+}
+
+func (h *home) want(name, text string) {
+	h.t.Helper()
+	if got := h.read(name); got != text {
+		h.t.Fatalf("%s holds %q, want %q", name, got, text)
+	}
+}
+
+func TestAppend(t *testing.T) {
+	h := newHome(t)
+	for range 2 { // the second time finds it done
+		if err := h.change("").Append(); err != nil {
+			t.Fatal(err)
+		}
+		h.want("log.jsonl", oldText+record)
+	}
+	h.write("log.jsonl", oldText+record+"{\"next\":1}\n")
+	if err := h.change("").Append(); err != nil {
+		t.Fatal(err)
+	}
+	h.want("log.jsonl", oldText+record+"{\"next\":1}\n")
+}
+
+func TestAppendGoesOnAfterATornWrite(t *testing.T) {
+	for cut := range len(record) {
+		h := newHome(t)
+		h.write("log.jsonl", oldText+record[:cut])
+		if cut == 0 { // the same bytes, but written again
+			h.wantBusy(h.change("").Append())
+			continue
+		}
+		if err := h.change("").Append(); err != nil {
+			t.Fatalf("after %d bytes: %v", cut, err)
+		}
+		h.want("log.jsonl", oldText+record)
+	}
+}
+
+func TestAppendLeavesAChangedLogAlone(t *testing.T) {
+	for name, text := range map[string]string{
+		"grown": oldText + "{\"c\":3}\n", "shorter": "{\"a\":1}\n", "rewritten": strings.ToUpper(oldText),
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHome(t)
+			h.write("log.jsonl", text)
+			h.wantBusy(h.change("").Append())
+			h.want("log.jsonl", text)
+		})
+	}
+	h := newHome(t)
+	h.write("other", oldText)
+	if err := os.Rename(h.at("other"), h.at("log.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	h.wantBusy(h.change("").Append())
+	h.want("log.jsonl", oldText)
+}
+
+func TestReplace(t *testing.T) {
+	for _, stop := range []string{"", "lease", "check", "stage", "exchange", "keep"} {
+		t.Run("stopped after "+stop, func(t *testing.T) {
+			h := newHome(t)
+			if err := h.replace(stop); stop != "" && !errors.Is(err, errStop) || stop == "" && err != nil {
+				t.Fatalf("first run: %v", err)
+			}
+			if got := h.read("log.jsonl"); got != oldText && got != newText {
+				t.Fatalf("after the first run the log holds %q", got)
+			}
+			for range 2 {
+				if err := h.replace(""); err != nil {
+					t.Fatalf("next run: %v", err)
+				}
+				h.want("log.jsonl", newText)
+				h.want("log.jsonl.kept", oldText)
+				h.want("log.jsonl.kept.next", "nothing")
+			}
+		})
+	}
+}
+
+// An agent that wants to append in the middle of it gets the log back: where
+// there are leases its open is noticed, elsewhere what it wrote is.
+func TestReplaceGivesWayToAWriter(t *testing.T) {
+	for _, when := range []string{"lease", "stage"} {
+		h := newHome(t)
+		c := h.change("")
+		written := false
+		c.Step = func(name string) error {
+			if name == when {
+				written = h.appendNow() == nil
+			}
+			return nil
+		}
+		h.wantBusy(c.Replace(t.Context(), func(w io.Writer, _ *os.File) error { _, err := io.WriteString(w, newText); return err }))
+		if !written {
+			if err := h.appendNow(); err != nil {
+				t.Fatalf("after the run the log cannot be opened: %v", err)
+			}
+		}
+		h.want("log.jsonl", oldText+"late\n")
+		h.want("log.jsonl.kept", "nothing")
+		h.want("log.jsonl.kept.next", "nothing")
+	}
+}
+
+// appendNow appends without waiting for a lease.
+func (h *home) appendNow() error {
+	f, err := os.OpenFile(h.at("log.jsonl"), os.O_APPEND|os.O_WRONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = f.WriteString("late\n")
+	return err
+}
+
+// A program that replaces the log by renaming, in the last instant, keeps what
+// it put there.
+func TestReplaceGivesBackALogThatWasPutThere(t *testing.T) {
+	h := newHome(t)
+	c := h.change("")
+	checks := 0
+	c.Step = func(name string) error {
+		if name == "check" {
+			if checks++; checks == 2 {
+				h.write("other", "theirs\n")
+				return os.Rename(h.at("other"), h.at("log.jsonl"))
+			}
+		}
+		return nil
+	}
+	h.wantBusy(c.Replace(t.Context(), func(w io.Writer, _ *os.File) error { _, err := io.WriteString(w, newText); return err }))
+	h.want("log.jsonl", "theirs\n")
+}
+
+func TestReplaceRefusesOtherBytesThanPlanned(t *testing.T) {
+	h := newHome(t)
+	err := h.change("").Replace(t.Context(), func(w io.Writer, _ *os.File) error {
+		_, err := fmt.Fprint(w, "something else\n")
+		return err
+	})
+	if err == nil || errors.Is(err, session.ErrBusy) {
+		t.Fatalf("error %v, want a failure", err)
+	}
+	h.want("log.jsonl", oldText)
+	h.want("log.jsonl.kept.next", "nothing")
+}
+
+func TestHeldLogIsBusy(t *testing.T) {
+	h := newHome(t)
+	f, err := os.OpenFile(h.at("log.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if errors.Is(h.change("").Append(), session.ErrBusy) && errors.Is(h.replace(""), session.ErrBusy) {
+		h.want("log.jsonl", oldText)
+		return
+	}
+	t.Skip("the system has no file leases")
+}
