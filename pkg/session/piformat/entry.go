@@ -196,7 +196,7 @@ func (d *decoder) classify() {
 func (d *decoder) settleTime(previous int64) int64 {
 	m := &d.message
 	for _, raw := range [...][]byte{d.messageTime, d.entry.time} {
-		if ms, naive, ok := parseTime(raw); ok {
+		if ms, naive, ok := session.ParseTime(raw); ok {
 			m.Time, m.TimeInferred = ms, naive
 			return ms
 		}

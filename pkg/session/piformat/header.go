@@ -70,7 +70,7 @@ func newHeader(e *entry, line int) Header {
 		ID: string(e.id), Version: e.formatVersion(), CWD: string(e.cwd),
 		ParentSession: string(e.parentFile), Line: line,
 	}
-	if ms, _, ok := parseTime(e.time); ok {
+	if ms, _, ok := session.ParseTime(e.time); ok {
 		h.Time = time.UnixMilli(ms).UTC()
 	}
 	return h

@@ -118,6 +118,12 @@ var naiveLayouts = map[bool][]string{
 	true: {"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04"},
 }
 
+// What the oracle takes for a plausible time: 2000 to 2200.
+const (
+	earliest = 946_684_800_000
+	latest   = 7_258_118_400_000
+)
+
 func naiveTime(raw json.RawMessage) (ms int64, naive, ok bool) {
 	text := string(raw)
 	var s *string

@@ -11,9 +11,6 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
-// maxUnknown is how many different unknown types are counted by name.
-const maxUnknown = 64
-
 // Scan reads a whole log and hands its messages to emit, in file order: the
 // entries of type message, compaction and branch summaries, and the custom
 // messages that the model sees. The memory it takes does not depend on the
@@ -92,7 +89,7 @@ func (s *scanner) record(r *jsonl.Record) error {
 		s.header()
 		return nil
 	case unknown:
-		s.countUnknown("", s.entry.name)
+		s.result.CountUnknown("", s.entry.name)
 	}
 	if s.entry.ours() {
 		s.known++
@@ -162,39 +159,13 @@ func (s *scanner) say(r *jsonl.Record, node int) error {
 var errStopped = errors.New("stopped")
 
 func (s *scanner) count() {
-	m, result := &s.message, &s.result
-	if result.Messages == 0 {
-		result.First = m.Time
-	}
-	result.Last = m.Time
-	result.Messages++
-	result.ByRole[m.Role]++
-	result.CutBytes += m.CutBytes
-	for i := range m.Parts {
-		switch p := &m.Parts[i]; p.Kind {
-		case session.PartToolCall:
-			result.ToolCalls++
-		case session.PartImage:
-			result.LeftOut += p.Size
-		}
-	}
+	s.result.Count(&s.message)
 	if s.entry.oddRole {
-		s.countUnknown("role ", s.role)
+		s.result.CountUnknown("role ", s.role)
 	}
 	if s.entry.oddBlock != nil {
-		s.countUnknown("block ", s.entry.oddBlock)
+		s.result.CountUnknown("block ", s.entry.oddBlock)
 	}
-}
-
-func (s *scanner) countUnknown(what string, name []byte) {
-	if s.result.Unknown == nil {
-		s.result.Unknown = make(map[string]int)
-	}
-	key := what + string(name[:min(len(name), 64)])
-	if _, ok := s.result.Unknown[key]; !ok && len(s.result.Unknown) >= maxUnknown {
-		key = "others"
-	}
-	s.result.Unknown[key]++
 }
 
 // recognised returns an error if the file has text, but none of it is of this

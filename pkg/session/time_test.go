@@ -1,4 +1,4 @@
-package piformat
+package session
 
 import (
 	"fmt"
@@ -61,7 +61,7 @@ func TestParseTime(t *testing.T) {
 		`"1926-01-10T09:00:00Z"`:           {},
 		`"2\u0030026-01-10T09:00:00Z"`:     {},
 	} {
-		ms, naive, ok := parseTime([]byte(raw))
+		ms, naive, ok := ParseTime([]byte(raw))
 		if ok != want.ok || (ok && (ms != want.ms || naive != want.naive)) {
 			t.Errorf("%s is %d (naive %v, ok %v), want %d (naive %v, ok %v)", raw, ms, naive, ok, want.ms, want.naive, want.ok)
 		}
@@ -82,7 +82,7 @@ func TestParseTimeAgainstTime(t *testing.T) {
 			want = at.Unix() * 1000
 		}
 		text := fmt.Sprintf("%q", at.Format(layout))
-		ms, naive, ok := parseTime([]byte(text))
+		ms, naive, ok := ParseTime([]byte(text))
 		if !ok || naive || ms != want {
 			t.Fatalf("%s is %d (naive %v, ok %v), want %d", text, ms, naive, ok, want)
 		}
@@ -91,7 +91,7 @@ func TestParseTimeAgainstTime(t *testing.T) {
 
 func TestParseTimeDoesNotAllocate(t *testing.T) {
 	iso, ms := []byte(`"2026-01-10T09:00:00.123Z"`), []byte("1768035600000")
-	if n := testing.AllocsPerRun(10, func() { parseTime(iso); parseTime(ms) }); n != 0 {
+	if n := testing.AllocsPerRun(10, func() { ParseTime(iso); ParseTime(ms) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -1,0 +1,166 @@
+package directory
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// Directory is one open directory of a store. Close it.
+type Directory struct {
+	Root *os.Root
+	Path string // absolute
+}
+
+// Open opens a directory by its absolute path.
+func Open(path string) (*Directory, error) {
+	info, err := os.Stat(path) // opening a pipe would wait for ever
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("not a directory")}
+	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	return &Directory{Root: root, Path: path}, nil
+}
+
+// Below opens a directory inside this one. A link out of it is an error.
+func (d *Directory) Below(name string) (*Directory, error) {
+	info, err := d.Root.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, &fs.PathError{Op: "open", Path: d.At(name), Err: errors.New("not a directory")}
+	}
+	root, err := d.Root.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	return &Directory{Root: root, Path: d.At(name)}, nil
+}
+
+// Of opens the directory of a log that lies below base, at most depth
+// directories down, and returns the log's name in it. An error for a path
+// that is anywhere else.
+func Of(base, path string, depth int) (*Directory, string, error) {
+	below, err := filepath.Rel(base, path)
+	if err != nil || !filepath.IsLocal(below) || strings.Count(filepath.ToSlash(below), "/") > depth {
+		return nil, "", fmt.Errorf("%s is not a session of the store %s", path, base)
+	}
+	top, err := Open(base)
+	if err != nil {
+		return nil, "", fmt.Errorf("open store: %w", err)
+	}
+	defer top.Close()
+	d, err := top.Below(filepath.Dir(below))
+	if err != nil {
+		return nil, "", fmt.Errorf("open the directory of %s: %w", path, err)
+	}
+	return d, filepath.Base(below), nil
+}
+
+// Close closes the directory. It was only looked at, so there is nothing that
+// could go wrong with what is in it.
+func (d *Directory) Close() { _ = d.Root.Close() }
+
+// At returns the absolute path of a name.
+func (d *Directory) At(name string) string { return filepath.Join(d.Path, name) }
+
+// OpenLog opens a regular file. It never follows a link and never waits.
+func (d *Directory) OpenLog(name string) (*os.File, os.FileInfo, error) {
+	log, err := durable.OpenRegularIn(d.Root, name)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open log: %w", err)
+	}
+	info, err := log.Stat()
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("look at log: %w", err), log.Close())
+	}
+	return log, info, nil
+}
+
+// Stat looks at a file, not through a link; nil for one that is not there.
+func (d *Directory) Stat(name string) (os.FileInfo, error) {
+	info, err := d.Root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look at %s: %w", d.At(name), err)
+	}
+	return info, nil
+}
+
+// Names lists the directory, sorted.
+func (d *Directory) Names() ([]string, error) {
+	f, err := d.Root.Open(".")
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", d.Path, err)
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", d.Path, err)
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// InPlace checks that the path still leads to the directory that is open: what
+// changes names works on paths.
+func (d *Directory) InPlace() error {
+	byPath, err := os.Stat(d.Path)
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", d.Path, err)
+	}
+	opened, err := d.Root.Stat(".")
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", d.Path, err)
+	}
+	if !os.SameFile(byPath, opened) {
+		return &session.BusyError{Path: d.Path, Reason: "another directory has taken its place"}
+	}
+	return nil
+}
+
+// FreeName returns the first name that is not taken of those that make gives
+// for 0, 1, 2 and so on.
+func (d *Directory) FreeName(make func(try int) string) (string, error) {
+	const tries = 1000
+	for try := range tries {
+		name := make(try)
+		if info, err := d.Stat(name); err != nil || info == nil {
+			return name, err
+		}
+	}
+	return "", fmt.Errorf("no free name in %s", d.Path)
+}
+
+// Unusable says, for people, why a file can be no session here; "" if it can.
+func Unusable(info os.FileInfo) string {
+	switch mode := info.Mode(); {
+	case mode&fs.ModeSymlink != 0:
+		return "a symbolic link: sessions are read only where they lie"
+	case mode.IsDir():
+		return "a directory with the name of a session"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a pipe with the name of a session"
+	case !mode.IsRegular():
+		return "a device or socket with the name of a session"
+	case durable.Identify(info).Links > 1:
+		return "a file with several names (hard links): changing it would change something else"
+	}
+	return ""
+}

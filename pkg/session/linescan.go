@@ -1,0 +1,99 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/sessctl/sessctl/pkg/jsonl"
+)
+
+// LineScan reads a log whose messages stand one after the other, without a
+// tree. Make one for each scan.
+type LineScan struct {
+	Result Scan
+	emit   func(*Message) error
+	known  int
+	failed error
+}
+
+// errScanStopped ends a scan whose emit failed, whatever its error wraps.
+var errScanStopped = errors.New("stopped")
+
+// Run reads every record of r. decode reads one: it hands what the record says
+// to [LineScan.Say] and reports whether the record is of its format; an error
+// that wraps [jsonl.ErrSyntax] makes the line a bad one. An error of emit ends
+// the scan and is returned as it is. An error that wraps [ErrUnknownFormat] is
+// returned if there are records and none is of the format.
+func (s *LineScan) Run(ctx context.Context, r io.Reader, emit func(*Message) error, decode func(r *jsonl.Record) (known bool, err error)) (Scan, error) {
+	s.emit = emit
+	counts, err := jsonl.Scan(ctx, r, jsonl.Options{}, func(r *jsonl.Record) error {
+		known, err := decode(r)
+		if known {
+			s.known++
+		}
+		return err
+	})
+	s.Result.Counts = counts
+	switch {
+	case s.failed != nil:
+		return s.Result, s.failed
+	case errors.Is(err, jsonl.ErrUTF16):
+		return s.Result, fmt.Errorf("%w: %w", ErrUnknownFormat, err)
+	case err != nil:
+		return s.Result, fmt.Errorf("scan log: %w", err)
+	case s.known == 0 && counts.Records+counts.Bad > 0:
+		return s.Result, fmt.Errorf("%w: none of %d records is one of this runtime", ErrUnknownFormat, counts.Records+counts.Bad)
+	}
+	return s.Result, nil
+}
+
+// Say hands out a message of a record: it gets its ordinal and its place.
+func (s *LineScan) Say(r *jsonl.Record, m *Message) error {
+	m.Ordinal, m.Line, m.Offset, m.Length = s.Result.Messages, r.Line, r.Offset, r.Length
+	s.Result.Count(m)
+	if err := s.emit(m); err != nil {
+		s.failed = err
+		return errScanStopped
+	}
+	return nil
+}
+
+// Count takes a message into the figures of a scan.
+func (s *Scan) Count(m *Message) {
+	if s.Messages == 0 {
+		s.First = m.Time
+	}
+	s.Last = m.Time
+	s.Messages++
+	s.ByRole[m.Role]++
+	s.CutBytes += m.CutBytes
+	for i := range m.Parts {
+		switch p := &m.Parts[i]; p.Kind {
+		case PartToolCall:
+			s.ToolCalls++
+		case PartImage:
+			s.LeftOut += p.Size
+		}
+	}
+}
+
+// maxUnknown is how many different unknown names are counted, and
+// maxUnknownName how many bytes of each are kept.
+const (
+	maxUnknown     = 64
+	maxUnknownName = 64
+)
+
+// CountUnknown counts a record type, a role or a block that is not known.
+func (s *Scan) CountUnknown(what string, name []byte) {
+	if s.Unknown == nil {
+		s.Unknown = make(map[string]int)
+	}
+	key := what + string(name[:min(len(name), maxUnknownName)])
+	if _, ok := s.Unknown[key]; !ok && len(s.Unknown) >= maxUnknown {
+		key = "others"
+	}
+	s.Unknown[key]++
+}
