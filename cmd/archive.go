@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -88,28 +89,19 @@ func newArchiveRow(e archive.Entry) archiveRow {
 }
 
 func runArchive(ctx context.Context, a *app, o archiveOptions) error {
-	all, err := a.findSessions(ctx)
+	sessions, err := a.sessionsToArchive(ctx, o)
 	if err != nil {
 		return err
 	}
-	if all, err = all.of(o.Agent); err != nil {
-		return err
-	}
-	sessions := all.sessions
-	if o.Session != "" {
-		if sessions, err = named(sessions, o.Session); err != nil {
-			return err
-		}
-	}
-	lock, err := a.lock()
+	h, err := a.openVault("archive")
 	if err != nil {
 		return err
 	}
-	defer lock.Unlock()
-	store, err := a.openArchive()
-	if err != nil {
+	defer h.close()
+	if sessions, err = a.settleBeforeArchiving(ctx, h, sessions, o); err != nil {
 		return err
 	}
+	store := h.archives
 	doc := archiveDocument{Schema: 1, Archives: []archiveRow{}}
 	for _, s := range sessions {
 		if s.Kind == session.KindDatabase || s.Bytes == 0 {
@@ -125,6 +117,36 @@ func runArchive(ctx context.Context, a *app, o archiveOptions) error {
 		return err
 	}
 	return archiveOutcome(doc.Archives)
+}
+
+// sessionsToArchive finds what the options mean.
+func (a *app) sessionsToArchive(ctx context.Context, o archiveOptions) ([]found, error) {
+	all, err := a.findSessions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if all, err = all.of(o.Agent); err != nil {
+		return nil, err
+	}
+	if o.Session != "" {
+		return named(all.sessions, o.Session)
+	}
+	return all.sessions, nil
+}
+
+// settleBeforeArchiving finishes what earlier runs began and looks again if
+// there was anything. A memory that cannot be opened is told and is no reason
+// not to archive: a copy is never worse than none.
+func (a *app) settleBeforeArchiving(ctx context.Context, h *house, sessions []found, o archiveOptions) ([]found, error) {
+	settled, err := h.settleVault(ctx, a, sessions, compact.Policy{})
+	if errors.Is(err, errUnsettled) {
+		a.notice(note{Path: a.memoryDir(), Message: err.Error(), Hint: "sessctl doctor says more"})
+		return sessions, nil
+	}
+	if err != nil || settled == 0 {
+		return sessions, err
+	}
+	return a.sessionsToArchive(ctx, o)
 }
 
 func archiveOne(ctx context.Context, a *app, store *archive.Store, s found) archiveRow {

@@ -130,8 +130,12 @@ func (h *house) sweep(ctx context.Context, a *app, sessions []found) error {
 
 func (h *house) close() {
 	h.progress.clear()
-	_ = h.memory.Close() // every commit was synced
-	h.lock.Unlock()
+	if h.memory != nil {
+		_ = h.memory.Close() // every commit was synced
+	}
+	if h.lock != nil {
+		h.lock.Unlock()
+	}
 }
 
 // lock makes the data directory and takes its lock.
@@ -176,7 +180,7 @@ func (a *app) archiveDir(m archive.Meta) string {
 	switch {
 	case a.config.Archive.Dir != "":
 		return filepath.Join(absolute(a.config.Archive.Dir), m.Runtime)
-	case m.Runtime == session.RuntimeOpenClaw:
+	case m.Runtime == session.RuntimeOpenClaw && filepath.Base(filepath.Join(m.Source, "..", "..", "..")) == "agents":
 		// <state dir>/agents/<agent>/sessions/<log>
 		return filepath.Join(m.Source, "..", "..", "..", "..", "session_archive")
 	}

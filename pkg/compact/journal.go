@@ -27,6 +27,9 @@ type Intent struct {
 	Receipt    Receipt             `json:"receipt"`            // what is written once the switch is done
 	Switched   bool                `json:"switched"`           // the receipt was written
 	Settled    int64               `json:"settled_size_bytes"` // bytes of the old log that are archived and remembered
+	// Restore is of a KindRestore. Rotation then is of the log that was at the
+	// place before, if there was one, and Archive is of that log.
+	Restore *Restoration `json:"restore,omitempty"`
 }
 
 // Kind says which change an intent is about.
@@ -38,6 +41,7 @@ const (
 	KindRotation   Kind = "" // the zero value, as the first version wrote it
 	KindShortening Kind = "shortening"
 	KindUndo       Kind = "undo"
+	KindRestore    Kind = "restore"
 )
 
 // Journal is the directory of intents. Every change of it is durable before

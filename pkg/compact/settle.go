@@ -35,7 +35,7 @@ func (c *Compactor) Settle(ctx context.Context, stores Stores, policy Policy) (i
 	settled := 0
 	for _, in := range intents {
 		store, ok := stores(in.Rotation.Runtime, in.Rotation.Store)
-		if !ok {
+		if !ok && in.Rotation.Store != "" {
 			continue // its store is not part of this run
 		}
 		if err := c.settle(ctx, store, in, policy); errors.Is(err, session.ErrBusy) {
@@ -56,6 +56,8 @@ func (c *Compactor) settle(ctx context.Context, store session.Store, in Intent, 
 		return c.settleShortening(ctx, store, in, policy)
 	case KindUndo:
 		return c.settleUndo(ctx, store, in)
+	case KindRestore:
+		return c.settleRestore(ctx, store, in)
 	}
 	return fmt.Errorf("the journal entry %s is of the kind %q, which this version does not know", in.ID, in.Kind)
 }

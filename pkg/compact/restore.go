@@ -1,0 +1,270 @@
+package compact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// Restoration is a restore as the journal holds it.
+type Restoration struct {
+	Path    string   `json:"path"`    // where the log goes
+	Archive Archived `json:"archive"` // whose bytes
+	// Spare is where the replaced log goes on systems that cannot exchange two
+	// files; on others it is at Rotation.Kept.
+	Spare string `json:"spare,omitempty"`
+}
+
+// RestoreResult says what a restore did.
+type RestoreResult struct {
+	Outcome  Outcome
+	Replaced *Archived // the verified copy of what was there, or nil
+	Kept     string    // where that log lies now, or ""
+}
+
+// Restore carries a plan out. A log that was not there is written to a
+// temporary file, synced, and gets its name, which must still be free. A log
+// that is there is archived first, the restored bytes are written beside it,
+// and the two files are exchanged in one step while a lease proves that nobody
+// has the old one open; its inode is kept and looked after by later runs, as
+// after a rotation.
+//
+// The restored file has the time of the restore as its modification time, not
+// that of the archived log: runtimes delete by age (Claude Code at its start,
+// after 30 days) and continue what was written last (pi), so a log with its
+// old time could be gone, or passed over, before anybody has looked at it.
+//
+// A journal entry is durable before the first change, so that the next run
+// removes what a killed one leaves. A [*session.BusyError] changes nothing.
+func (c *Compactor) Restore(ctx context.Context, p *RestorePlan) (RestoreResult, error) {
+	if p.Outcome != Planned {
+		return RestoreResult{Outcome: p.Outcome}, nil
+	}
+	in := Intent{Schema: 1, ID: c.NewID(), Kind: KindRestore, Restore: &Restoration{Path: p.Place.Path, Archive: p.Archive}}
+	in.Rotation = session.Rotation{
+		Runtime: p.Place.Ref.Runtime, Agent: p.Place.Ref.Agent, Session: p.Place.Ref.ID, Store: p.Place.Ref.Store, Live: p.Place.Path, At: c.Now().UTC(),
+	}
+	if p.There == nil {
+		return c.restoreNew(ctx, p, in)
+	}
+	return c.restoreOver(ctx, p, in)
+}
+
+// restoreNew puts a log where there is none.
+func (c *Compactor) restoreNew(ctx context.Context, p *RestorePlan, in Intent) (RestoreResult, error) {
+	if err := c.Journal.Write(in); err != nil {
+		return RestoreResult{}, fmt.Errorf("write the intent: %w", err)
+	}
+	err := c.makePlace(ctx, p)
+	if err == nil {
+		err = c.writeCopy(ctx, p.Place.Path, p.Place.Like, p.Archive)
+	}
+	if errors.Is(err, durable.ErrExists) {
+		err = &session.BusyError{Path: p.Place.Path, Reason: "somebody has made it just now"}
+	}
+	if err != nil {
+		return RestoreResult{}, errors.Join(err, c.dropRestore(in))
+	}
+	return RestoreResult{Outcome: Restored}, c.Journal.Remove(in.ID)
+}
+
+// makePlace makes the directory, if it is missing, and asks the store again:
+// what is on the way to it may lead elsewhere.
+func (c *Compactor) makePlace(ctx context.Context, p *RestorePlan) error {
+	if err := durable.MakeDir(filepath.Dir(p.Place.Path), 0o700); err != nil || p.Store == nil {
+		return err
+	}
+	place, err := p.Store.Place(ctx, p.Place.Path, c.Now())
+	if err == nil && place.There {
+		err = durable.ErrExists
+	}
+	return err
+}
+
+// dropRestore ends a restore that changed nothing.
+func (c *Compactor) dropRestore(in Intent) error {
+	if err := in.Restore.sweep(in.Rotation.Kept); err != nil {
+		return err
+	}
+	return c.Journal.Remove(in.ID)
+}
+
+// writeCopy makes a file of an archive's bytes and reads it back.
+func (c *Compactor) writeCopy(ctx context.Context, path string, like os.FileInfo, a Archived) error {
+	write := func(w io.Writer) error { return c.copyArchive(ctx, w, a) }
+	var err error
+	if like != nil {
+		err = durable.CreateLike(path, like, write)
+	} else {
+		err = durable.CreateFile(path, 0o600, write)
+	}
+	if err != nil {
+		return err
+	}
+	if err := confirm(ctx, path, a); err != nil {
+		return errors.Join(err, durable.RemoveFile(path)) // not what it should be, and ours
+	}
+	return nil
+}
+
+// copyArchive copies an archived log. The reader checks length and hash at its
+// end, so nothing else is ever given the log's name.
+func (c *Compactor) copyArchive(ctx context.Context, w io.Writer, a Archived) error {
+	r, err := c.Archiver.Open(ctx, a)
+	if err != nil {
+		return fmt.Errorf("open the archive: %w", err)
+	}
+	defer r.Close()
+	n, err := io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{r}, make([]byte, 256<<10))
+	if err != nil {
+		return fmt.Errorf("copy the archive: %w", err)
+	}
+	if n != a.Bytes {
+		return fmt.Errorf("copy the archive: %d bytes, expected %d", n, a.Bytes)
+	}
+	return nil
+}
+
+// confirm reads a file and compares it with an archive's hash.
+func confirm(ctx context.Context, path string, a Archived) error {
+	snap, err := snapshotOf(ctx, path)
+	if err != nil {
+		return fmt.Errorf("read back: %w", err)
+	}
+	if snap.SHA256 != a.SHA256 {
+		return fmt.Errorf("read back %s: it has sha256 %s, expected %s", path, snap.SHA256, a.SHA256)
+	}
+	return nil
+}
+
+func snapshotOf(ctx context.Context, path string) (session.Snapshot, error) {
+	f, err := durable.OpenRegular(path)
+	if err != nil {
+		return session.Snapshot{}, err
+	}
+	defer f.Close()
+	return session.TakeSnapshot(ctx, f, path)
+}
+
+// settleRestore finishes a restore that an earlier run began. A log that was
+// not there before is there whole or not at all; one that was replaced is
+// looked after like a rotated one.
+func (c *Compactor) settleRestore(ctx context.Context, store session.Store, in Intent) error {
+	if err := in.Restore.sweep(in.Rotation.Kept); err != nil {
+		return err
+	}
+	for _, kept := range []string{in.Rotation.Kept, in.Restore.Spare} {
+		if kept == "" {
+			continue
+		}
+		held, err := c.settleAside(ctx, store, in, kept)
+		if err != nil || held {
+			return err
+		}
+	}
+	return c.Journal.Remove(in.ID)
+}
+
+// settleAside deals with one of the files beside a restored log: a copy of the
+// archive that was not needed, or the log that was replaced. held is true when
+// a writer may still have that one open, so that the next run must look again.
+func (c *Compactor) settleAside(ctx context.Context, store session.Store, in Intent, path string) (held bool, err error) {
+	kept, err := durable.OpenRegular(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer kept.Close()
+	in.Rotation.Kept = path
+	free, release := c.unheld(kept, in)
+	defer release()
+	snap, err := session.TakeSnapshot(ctx, kept, path)
+	if errors.Is(err, session.ErrBusy) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look at %s: %w", path, err)
+	}
+	if snap.SHA256 == in.Restore.Archive.SHA256 {
+		return false, c.settleUnused(in, path)
+	}
+	if snap.SHA256 != in.Archive.SHA256 || c.readBack(ctx, in.Archive) != nil {
+		if err := c.archiveReplaced(ctx, in, lateLog{kept, snap}); err != nil {
+			return false, err
+		}
+	}
+	if !free {
+		return true, nil
+	}
+	return false, c.disposeReplaced(ctx, store, in, path)
+}
+
+// settleUnused deals with a copy that did not come to its place: where files
+// cannot be exchanged, the log may be missing for a moment, and a run that was
+// killed in it is finished; else the copy goes.
+func (c *Compactor) settleUnused(in Intent, path string) error {
+	if _, err := os.Lstat(in.Restore.Path); errors.Is(err, fs.ErrNotExist) {
+		return durable.MoveFile(path, in.Restore.Path)
+	}
+	return durable.RemoveFile(path)
+}
+
+func (c *Compactor) archiveReplaced(ctx context.Context, in Intent, late lateLog) error {
+	ref := session.Ref{
+		Runtime: in.Rotation.Runtime, Agent: in.Rotation.Agent, ID: in.Rotation.Session,
+		Store: in.Rotation.Store, Path: in.Rotation.Kept, Kind: session.KindReset,
+	}
+	archived, err := c.Archiver.Put(ctx, ref, late.snap, io.NewSectionReader(late.file, 0, late.snap.Size))
+	if err != nil {
+		return fmt.Errorf("archive late lines: %w", err)
+	}
+	if archived.SHA256 != late.snap.SHA256 {
+		return &session.BusyError{Path: ref.Path, Reason: "it changed while it was archived"}
+	}
+	return nil
+}
+
+// disposeReplaced removes a replaced log where that is this tool's to do, like
+// a rotated one: with pi, and outside of every store.
+func (c *Compactor) disposeReplaced(ctx context.Context, store session.Store, in Intent, path string) error {
+	if in.Rotation.Store == "" {
+		return durable.RemoveFile(path)
+	}
+	if disposer, ok := store.(Disposer); ok {
+		return disposer.Dispose(ctx, in.Rotation)
+	}
+	return nil
+}
+
+// sweep removes the temporary files that a killed run left beside a path for
+// this restore; those of others stay.
+func (r *Restoration) sweep(kept string) error {
+	left, err := durable.Leftovers(filepath.Dir(r.Path), 0)
+	if err != nil {
+		return fmt.Errorf("sweep beside %s: %w", r.Path, err)
+	}
+	for _, temp := range left {
+		ours := slices.ContainsFunc([]string{r.Path, kept}, func(path string) bool {
+			base := filepath.Base(path)
+			return path != "" && strings.HasPrefix(filepath.Base(temp), "."+base[:min(len(base), 200)]) // durable cuts longer ones
+		})
+		if !ours {
+			continue
+		}
+		if err := durable.RemoveFile(temp); err != nil {
+			return err
+		}
+	}
+	return nil
+}

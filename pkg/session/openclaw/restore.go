@@ -1,0 +1,174 @@
+package openclaw
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// Place implements [session.Restorer]. Every name of the runtime's sessions
+// directory that is a log, open or closed, can be put back; an open one that no
+// entry of the index means is an orphan.
+func (s *Store) Place(ctx context.Context, path string, now time.Time) (session.Place, error) {
+	n, agent, err := s.placeName(path)
+	if err != nil {
+		return session.Place{}, err
+	}
+	p := session.Place{Path: path, Orphan: n.open(), Ref: session.Ref{
+		Runtime: session.RuntimeOpenClaw, Agent: agent, ID: n.id, Store: s.root, Path: path, Kind: n.kind,
+	}}
+	d, err := s.openDirectory(agent)
+	if errors.Is(err, fs.ErrNotExist) {
+		p.Note = "the agent has no sessions.json: the runtime does not know this session"
+		p.Aside, p.Spare = asideNames(path, n, now)
+		return p, nil
+	}
+	if err != nil {
+		return p, fmt.Errorf("open the directory of %s: %w", path, err)
+	}
+	defer d.close()
+	if err := d.inPlace(); err != nil {
+		return p, err
+	}
+	v, err := s.lookAgain(ctx, d)
+	if err != nil {
+		return p, err
+	}
+	return p, v.place(&p, n, now)
+}
+
+// placeName reads the path of a log that is to be put back.
+func (s *Store) placeName(path string) (n logName, agent string, err error) {
+	if below, err := filepath.Rel(s.root, path); err != nil || !filepath.IsLocal(below) {
+		return n, "", fmt.Errorf("%s: %w", path, session.ErrElsewhere)
+	}
+	agent, name, err := s.split(path)
+	if err != nil {
+		return n, "", unsupported(path, "no place for a session of openclaw")
+	}
+	n, v := parseName(name)
+	if v != isLog {
+		return n, "", unsupported(path, "not a name that the runtime gives a session")
+	}
+	return n, agent, nil
+}
+
+// asideNames are two names for the log that is at the place now. The second is
+// needed only where the system cannot exchange two files.
+func asideNames(path string, n logName, now time.Time) (aside, spare string) {
+	now = now.UTC().Truncate(time.Millisecond)
+	base := filepath.Join(filepath.Dir(path), n.live) + ".reset."
+	return base + now.Format(stampForm), base + now.Add(time.Second).Format(stampForm)
+}
+
+// place completes what the directory tells.
+func (v *view) place(p *session.Place, n logName, now time.Time) (err error) {
+	now = now.UTC().Truncate(time.Millisecond)
+	live := n
+	live.name = n.live
+	if p.Aside, err = v.freeName(live, now); err != nil {
+		return err
+	}
+	if p.Spare, err = v.freeName(live, now.Add(time.Second)); err != nil {
+		return err
+	}
+	if err := v.whatIsThere(p, n); err != nil {
+		return err
+	}
+	v.placeInIndex(p, n)
+	return nil
+}
+
+// whatIsThere looks at the file at the place and at its neighbours.
+func (v *view) whatIsThere(p *session.Place, n logName) error {
+	info, err := v.stat(n.name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		p.Like = v.neighbour()
+		return nil
+	case err != nil:
+		return fmt.Errorf("look at %s: %w", p.Path, err)
+	}
+	if reason := unusable(info); reason != "" {
+		return unsupported(p.Path, reason)
+	}
+	p.There, p.Like = true, info
+	p.Ref.Bytes, p.Ref.ModTime = info.Size(), info.ModTime()
+	return nil
+}
+
+// neighbour is the log that was changed last, nil if there is none.
+func (v *view) neighbour() (last os.FileInfo) {
+	for name := range v.all.byName {
+		info, err := v.stat(name)
+		if err != nil || unusable(info) != "" {
+			continue
+		}
+		if last == nil || info.ModTime().After(last.ModTime()) || info.ModTime().Equal(last.ModTime()) && info.Name() > last.Name() {
+			last = info
+		}
+	}
+	return last
+}
+
+// placeInIndex finds out whether an entry of the index means the log, or would
+// if it were there.
+func (v *view) placeInIndex(p *session.Place, n logName) {
+	switch {
+	case !v.fileEra:
+		p.Note = v.frozen + ": the runtime does not read this file"
+		return
+	case v.index == nil:
+		p.Note = "sessions.json cannot be read, so it is not known whether the runtime uses this session"
+		return
+	case !n.open():
+		return
+	}
+	owners := v.owners[n.name]
+	if !p.There {
+		names := []string{n.name}
+		for name := range v.all.byName {
+			names = append(names, name)
+		}
+		owners = ownersOf(v.index, sortLogs(names), v.agent)[n.name]
+	}
+	if len(owners) == 0 {
+		p.Ref.Kind = session.KindOrphan
+		p.Note = "the runtime's index (sessions.json) does not name this log: the runtime will not continue it"
+		return
+	}
+	p.Orphan, p.Ref.Key = false, owners[0].key
+	if i := slices.IndexFunc(owners, func(e *entry) bool { return e == v.main }); i >= 0 {
+		p.Ref.Key, p.Ref.Primary = owners[i].key, true
+	}
+}
+
+// Unused implements [session.Restorer].
+func (s *Store) Unused(_ context.Context, path string, now time.Time, quiet time.Duration) error {
+	d, name, err := s.directoryOf(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	if err := d.locked(name, now); err != nil {
+		return err
+	}
+	info, err := d.stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look at log: %w", err)
+	}
+	return session.CheckQuiet(path, info, now, quiet)
+}
