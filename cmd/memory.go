@@ -1,7 +1,64 @@
 package cmd
 
-import "github.com/spf13/cobra"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/memory"
+)
 
 func newMemoryCommand(a *app) *cobra.Command {
-	return &cobra.Command{Use: "memory", Hidden: true}
+	c := &cobra.Command{
+		Use:   "memory",
+		Short: "Look after the memory: count, check, make anew, forget",
+		Long: `The memory is what recall searches: the texts of compacted sessions, their
+words and their vectors. All of it can be made again from the archives.
+` + exitHelp,
+		Example: `  sessctl memory stats
+  sessctl memory verify
+  sessctl memory reindex --pending
+  sessctl memory reindex --from-archives
+  sessctl memory forget --session 4f0c1d2e`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newMemoryStatsCommand(a), newMemoryVerifyCommand(a), newMemoryReindexCommand(a), newMemoryForgetCommand(a))
+	return c
+}
+
+// readMemory opens the memory to look at it. That there is none is an error
+// that says how one comes about.
+func (a *app) readMemory(ctx context.Context) (*memory.Store, error) {
+	if _, err := os.Stat(a.memoryDir()); os.IsNotExist(err) {
+		return nil, &failure{code: "no_memory", exit: exitFailed, path: a.memoryDir(), hint: "compact a session first: sessctl compact --agent NAME", err: fmt.Errorf("there is no memory yet in %s", a.memoryDir())}
+	}
+	store, err := memory.Open(ctx, a.memoryDir(), memory.Options{ReadOnly: true})
+	if err != nil {
+		return nil, fmt.Errorf("open memory: %w", err)
+	}
+	return store, nil
+}
+
+// openSettled opens everything that a state-changing command needs, and
+// finishes what earlier runs began. That no store is found is no error here:
+// the memory and the archives are there without one.
+func (a *app) openSettled(ctx context.Context) (*house, error) {
+	all, err := a.findSessions(ctx)
+	if f := (*failure)(nil); err != nil && !(errors.As(err, &f) && f.code == "no_store" && len(a.global.Stores) == 0) {
+		return nil, err
+	}
+	h, err := a.openHouse(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := h.settle(ctx, a, all.sessions, compact.Policy{}); err != nil {
+		h.close()
+		return nil, err
+	}
+	return h, nil
 }

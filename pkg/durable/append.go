@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -42,4 +43,40 @@ func writeAndSync(f *os.File, rows []byte, offset int64) error {
 		err = closeErr
 	}
 	return err
+}
+
+// ZeroRows overwrites rows of a file, each of size bytes, with zeros and syncs
+// it. Rows that the file does not have, or a file that is not there, have
+// nothing to overwrite. The file keeps its length.
+func ZeroRows(path string, size int64, rows []int64) error {
+	f, err := os.OpenFile(path, os.O_RDWR|openNoFollow|openNonblock, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("open rows %s: %w", path, bare(err))
+	}
+	err = zeroRows(f, size, rows)
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	return explain("overwrite rows of", path, filepath.Dir(path), err)
+}
+
+func zeroRows(f *os.File, size int64, rows []int64) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	zeros := make([]byte, size)
+	for _, row := range rows {
+		left := min(size, info.Size()-row*size)
+		if left <= 0 {
+			continue
+		}
+		if _, err := f.WriteAt(zeros[:left], row*size); err != nil {
+			return err
+		}
+	}
+	return f.Sync()
 }

@@ -23,29 +23,50 @@ type vectorFile struct {
 	fingerprint string // of the model
 	dim         int
 	agent       string
+	base        string // in the agent's directory
 	path        string
 	slots       int64 // rows that may have a name
 	stamp       string
 	checked     int64 // epoch milliseconds
 }
 
-// vectorPath is where an agent's vectors of a model lie.
-func (s *Store) vectorPath(fingerprint, agent string) string {
-	return filepath.Join(s.dir, "vectors", safeName(agent), fingerprint+".f32")
+// vectorPath is where a vector file of an agent lies.
+func (s *Store) vectorPath(agent, name string) string {
+	return filepath.Join(s.dir, "vectors", safeName(agent), name)
 }
 
 func (s *Store) fileOf(ctx context.Context, q querier, model embed.Model, agent string) (*vectorFile, error) {
-	f := &vectorFile{fingerprint: model.Fingerprint(), dim: model.Dim, agent: agent, path: s.vectorPath(model.Fingerprint(), agent)}
-	err := q.QueryRowContext(ctx, "SELECT slots, stamp, checked FROM files WHERE model=? AND agent=?", model.Fingerprint(), agent).Scan(&f.slots, &f.stamp, &f.checked)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+	f := &vectorFile{fingerprint: model.Fingerprint(), dim: model.Dim, agent: agent}
+	err := q.QueryRowContext(ctx, "SELECT name, slots, stamp, checked FROM files WHERE model=? AND agent=?", model.Fingerprint(), agent).Scan(&f.base, &f.slots, &f.stamp, &f.checked)
+	if errors.Is(err, sql.ErrNoRows) {
+		f.base, err = freeName(ctx, q, f.fingerprint, agent)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("look up vector file: %w", judged(err))
 	}
+	f.path = s.vectorPath(agent, f.base)
 	return f, nil
+}
+
+// freeName names a new vector file: after its model, and with a number if a
+// file that is in use has that name. A file that nobody names is overwritten.
+func freeName(ctx context.Context, q querier, fingerprint, agent string) (string, error) {
+	for n := 1; ; n++ {
+		name := fingerprint + ".f32"
+		if n > 1 {
+			name = fmt.Sprintf("%s.%d.f32", fingerprint, n)
+		}
+		var taken bool
+		err := q.QueryRowContext(ctx, "SELECT count(*)>0 FROM files WHERE agent=? AND name=?", agent, name).Scan(&taken)
+		if err != nil || !taken {
+			return name, err
+		}
+	}
 }
 
 func (f *vectorFile) save(ctx context.Context, tx *sql.Tx) error {
 	f.stamp = stampOf(f.path)
-	_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO files (model, agent, slots, stamp, checked) VALUES (?,?,?,?,?)", f.fingerprint, f.agent, f.slots, f.stamp, f.checked)
+	_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO files (model, agent, name, slots, stamp, checked) VALUES (?,?,?,?,?,?)", f.fingerprint, f.agent, f.base, f.slots, f.stamp, f.checked)
 	return err
 }
 

@@ -55,6 +55,7 @@ CREATE TABLE models (
 CREATE TABLE files (
   model   TEXT    NOT NULL REFERENCES models (fingerprint),
   agent   TEXT    NOT NULL,
+  name    TEXT    NOT NULL, -- of the file, in the agent's directory
   slots   INTEGER NOT NULL, -- rows of the file that may have a name
   stamp   TEXT    NOT NULL, -- of the file when it was last written or checked
   checked INTEGER NOT NULL, -- epoch milliseconds of the last check of every row
@@ -79,8 +80,22 @@ CREATE TABLE pending (
   PRIMARY KEY (model, agent, record)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX pending_by_record ON pending (record);
+-- tombstones: what was forgotten; where it stood finds it again however the
+-- source is cut then
 CREATE TABLE tombstones (
-  id TEXT    PRIMARY KEY,
-  at INTEGER NOT NULL -- epoch milliseconds
+  id         TEXT    PRIMARY KEY,
+  at         INTEGER NOT NULL, -- epoch milliseconds
+  archive    TEXT    NOT NULL,
+  first_byte INTEGER NOT NULL, -- both 0 if it was no piece of the log
+  end_byte   INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX tombstones_by_archive ON tombstones (archive);
+-- rebuilt: sessions that a rebuild which has not ended yet is done with
+CREATE TABLE rebuilt (
+  runtime TEXT NOT NULL,
+  agent   TEXT NOT NULL,
+  session TEXT NOT NULL,
+  mark    TEXT NOT NULL, -- what it was made of
+  PRIMARY KEY (runtime, agent, session)
 ) STRICT, WITHOUT ROWID;
 `

@@ -63,21 +63,39 @@ func (r *recall) listPlaces(ctx context.Context, m embed.Model) ([]place, error)
 		return nil, fmt.Errorf("list vectors: %w", judged(err))
 	}
 	defer rows.Close()
+	files, err := r.store.filesOf(ctx, m)
+	if err != nil {
+		return nil, err
+	}
 	var places []place
-	files := map[string]string{}
 	for rows.Next() {
 		var p place
 		var agent string
 		if err := rows.Scan(&p.record, &agent, &p.slot, &p.crc, &p.importance); err != nil {
 			return nil, fmt.Errorf("list vectors: %w", judged(err))
 		}
-		if files[agent] == "" {
-			files[agent] = r.store.vectorPath(m.Fingerprint(), agent)
-		}
 		p.file = files[agent]
 		places = append(places, p)
 	}
 	return places, judged(rows.Err())
+}
+
+// filesOf returns the paths of a model's files, by agent.
+func (s *Store) filesOf(ctx context.Context, m embed.Model) (map[string]string, error) {
+	rows, err := s.db.QueryContext(ctx, "SELECT agent, name FROM files WHERE model=?", m.Fingerprint())
+	if err != nil {
+		return nil, fmt.Errorf("list vector files: %w", judged(err))
+	}
+	defer rows.Close()
+	files := map[string]string{}
+	for rows.Next() {
+		var agent, name string
+		if err := rows.Scan(&agent, &name); err != nil {
+			return nil, fmt.Errorf("list vector files: %w", judged(err))
+		}
+		files[agent] = s.vectorPath(agent, name)
+	}
+	return files, judged(rows.Err())
 }
 
 // selectPlaces is the SQL of listPlaces. Without a filter other than the agent,

@@ -19,15 +19,69 @@ type AgentStats struct {
 	Pending  map[string]int `json:"pending_by_model"` // without a vector, those that cannot be embedded included
 }
 
-// Stats counts what memory has.
-type Stats struct {
-	Agents []AgentStats `json:"agents"`
-	Bytes  int64        `json:"size_bytes"` // of all files
+// ModelStats counts what memory has of one embedding model.
+type ModelStats struct {
+	Name        string `json:"name"` // embed.Model.String
+	Fingerprint string `json:"fingerprint"`
+	Dimensions  int    `json:"dimensions"`
+	Vectors     int    `json:"vectors"`
+	Unnamed     int    `json:"unnamed"` // rows of its files that belong to no record; Reindex takes their room back
+	Bytes       int64  `json:"bytes"`   // of its files
 }
 
-// Stats returns counts per agent, in the order of agents.
+// Stats counts what memory has.
+type Stats struct {
+	Agents    []AgentStats `json:"agents"`
+	Models    []ModelStats `json:"models"`
+	Forgotten int          `json:"forgotten"` // records that must not come back
+	Bytes     int64        `json:"bytes"`     // of all files
+}
+
+// Stats returns counts per agent and model, in their order.
 func (s *Store) Stats(ctx context.Context) (Stats, error) {
-	stats := Stats{Bytes: treeBytes(s.dir)}
+	stats := Stats{Agents: []AgentStats{}, Models: []ModelStats{}, Bytes: treeBytes(s.dir)}
+	var err error
+	if stats.Forgotten, err = s.countGraves(ctx); err != nil {
+		return Stats{}, err
+	}
+	if err := s.countModels(ctx, &stats); err != nil {
+		return Stats{}, err
+	}
+	return stats, s.countAgents(ctx, &stats)
+}
+
+// countModels counts the vectors of each model, and the rows of its files.
+func (s *Store) countModels(ctx context.Context, stats *Stats) error {
+	rows, err := s.db.QueryContext(ctx, `SELECT fingerprint, name, dim, (SELECT count(*) FROM vectors v WHERE v.model=fingerprint),
+		(SELECT coalesce(sum(slots), 0) FROM files f WHERE f.model=fingerprint) FROM models ORDER BY name`)
+	if err != nil {
+		return fmt.Errorf("count vectors: %w", judged(err))
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var m ModelStats
+		var slots int
+		if err := rows.Scan(&m.Fingerprint, &m.Name, &m.Dimensions, &m.Vectors, &slots); err != nil {
+			return fmt.Errorf("count vectors: %w", judged(err))
+		}
+		m.Unnamed = slots - m.Vectors
+		stats.Models = append(stats.Models, m)
+	}
+	if err := rows.Err(); err != nil {
+		return judged(err)
+	}
+	files, err := s.files(ctx)
+	for _, f := range files {
+		for i := range stats.Models {
+			if info, err := os.Lstat(f.path); err == nil && stats.Models[i].Fingerprint == f.fingerprint {
+				stats.Models[i].Bytes += info.Size()
+			}
+		}
+	}
+	return err
+}
+
+func (s *Store) countAgents(ctx context.Context, stats *Stats) error {
 	for _, step := range []struct {
 		query string
 		take  func(a *AgentStats, name string, count, sessions int)
@@ -41,11 +95,11 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 		{"SELECT r.runtime, r.agent, m.name, count(*), 0 FROM pending p JOIN records r ON r.rowid=p.record JOIN models m ON m.fingerprint=p.model WHERE p.tries<" + strconv.Itoa(nothingTries) + " GROUP BY 1, 2, 3",
 			func(a *AgentStats, name string, count, _ int) { a.Pending[name] = count }},
 	} {
-		if err := s.count(ctx, &stats, step.query, step.take); err != nil {
-			return Stats{}, err
+		if err := s.count(ctx, stats, step.query, step.take); err != nil {
+			return err
 		}
 	}
-	return stats, nil
+	return nil
 }
 
 // count hands the rows of a query (runtime, agent, name, two counts) to the

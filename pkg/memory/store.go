@@ -131,7 +131,10 @@ func (s *Store) prepare(ctx context.Context) error {
 		if isNew, err := judgeVersion(ctx, tx); err != nil || !isNew {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, schema+fmt.Sprintf("PRAGMA user_version = %d; PRAGMA application_id = %d;", schemaVersion, applicationID))
+		if _, err := tx.ExecContext(ctx, schema+fmt.Sprintf("PRAGMA user_version = %d; PRAGMA application_id = %d;", schemaVersion, applicationID)); err != nil {
+			return err
+		}
+		_, err := s.buryForgotten(ctx, tx)
 		return err
 	})
 }

@@ -31,7 +31,7 @@ func (s *Store) Verify(ctx context.Context) ([]Problem, error) {
 			return nil, err
 		}
 		if len(lost) > 0 {
-			problems = append(problems, Problem{f.path, fmt.Sprintf("%d vectors are lost or damaged; a later compaction makes them again", len(lost))})
+			problems = append(problems, Problem{f.path, fmt.Sprintf("%d vectors are lost or damaged; sessctl memory reindex --pending makes them again", len(lost))})
 		}
 	}
 	return problems, nil
@@ -42,7 +42,8 @@ const counts = `
 SELECT 'records without a text' AS what, (SELECT count(*) FROM records) - (SELECT count(*) FROM texts) AS n
 UNION ALL SELECT 'records without words', (SELECT count(*) FROM records) - (SELECT count(*) FROM words_docsize)
 UNION ALL SELECT 'records with neither a vector nor a pending row of ' || name, (SELECT count(*) FROM records)
-  - (SELECT count(*) FROM vectors WHERE model=fingerprint) - (SELECT count(*) FROM pending WHERE model=fingerprint) FROM models`
+  - (SELECT count(*) FROM vectors WHERE model=fingerprint) - (SELECT count(*) FROM pending WHERE model=fingerprint) FROM models
+UNION ALL SELECT 'vectors that are in no file', (SELECT count(*) FROM vectors v WHERE NOT EXISTS (SELECT 1 FROM files f WHERE f.model=v.model AND f.agent=v.agent AND v.slot<f.slots))`
 
 // verifyDatabase asks SQLite, and then counts.
 func (s *Store) verifyDatabase(ctx context.Context) (problems []Problem, err error) {
@@ -85,19 +86,19 @@ func readStrings(ctx context.Context, q querier, query string) (list []string, e
 
 // files lists all vector files.
 func (s *Store) files(ctx context.Context) ([]*vectorFile, error) {
-	rows, err := s.db.QueryContext(ctx, "SELECT f.model, m.dim, f.agent FROM files f JOIN models m ON m.fingerprint=f.model ORDER BY f.agent, f.model")
+	rows, err := s.db.QueryContext(ctx, "SELECT f.model, m.dim, f.agent, f.name FROM files f JOIN models m ON m.fingerprint=f.model ORDER BY f.agent, f.model")
 	if err != nil {
 		return nil, fmt.Errorf("list vector files: %w", judged(err))
 	}
 	defer rows.Close()
 	var list []*vectorFile
 	for rows.Next() {
-		var fingerprint, agent string
-		var dim int
-		if err := rows.Scan(&fingerprint, &dim, &agent); err != nil {
+		f := &vectorFile{}
+		if err := rows.Scan(&f.fingerprint, &f.dim, &f.agent, &f.base); err != nil {
 			return nil, fmt.Errorf("list vector files: %w", judged(err))
 		}
-		list = append(list, &vectorFile{fingerprint: fingerprint, dim: dim, agent: agent, path: s.vectorPath(fingerprint, agent)})
+		f.path = s.vectorPath(f.agent, f.base)
+		list = append(list, f)
 	}
 	return list, judged(rows.Err())
 }

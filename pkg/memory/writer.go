@@ -18,6 +18,8 @@ type writer struct {
 	models   []string // fingerprints of those that are known
 	prepared map[string]*sql.Stmt
 	terms    []byte
+	// keepTexts leaves a record alone whose text is another one than is given.
+	keepTexts bool
 }
 
 func newWriter(ctx context.Context, tx *sql.Tx, result *PutResult) (*writer, error) {
@@ -74,6 +76,9 @@ func (w *writer) put(r Record) error {
 		return w.insert(r)
 	}
 	w.result.Existing++
+	if w.keepTexts && text.String != r.Text {
+		return nil
+	}
 	return w.refresh(rowid.Int64, r, text.String != r.Text)
 }
 

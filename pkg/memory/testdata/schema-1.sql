@@ -2,6 +2,7 @@ user_version 1, application_id 1936028531, page_size 8192, journal_mode wal
 CREATE TABLE files (
   model   TEXT    NOT NULL REFERENCES models (fingerprint),
   agent   TEXT    NOT NULL,
+  name    TEXT    NOT NULL, -- of the file, in the agent's directory
   slots   INTEGER NOT NULL, -- rows of the file that may have a name
   stamp   TEXT    NOT NULL, -- of the file when it was last written or checked
   checked INTEGER NOT NULL, -- epoch milliseconds of the last check of every row
@@ -21,6 +22,13 @@ CREATE TABLE pending (
   PRIMARY KEY (model, agent, record)
 ) STRICT, WITHOUT ROWID
 CREATE INDEX pending_by_record ON pending (record)
+CREATE TABLE rebuilt (
+  runtime TEXT NOT NULL,
+  agent   TEXT NOT NULL,
+  session TEXT NOT NULL,
+  mark    TEXT NOT NULL, -- what it was made of
+  PRIMARY KEY (runtime, agent, session)
+) STRICT, WITHOUT ROWID
 CREATE TABLE records (
   rowid        INTEGER PRIMARY KEY,
   id           TEXT    NOT NULL UNIQUE,
@@ -47,9 +55,13 @@ CREATE TABLE texts (
   text   TEXT    NOT NULL
 ) STRICT
 CREATE TABLE tombstones (
-  id TEXT    PRIMARY KEY,
-  at INTEGER NOT NULL -- epoch milliseconds
+  id         TEXT    PRIMARY KEY,
+  at         INTEGER NOT NULL, -- epoch milliseconds
+  archive    TEXT    NOT NULL,
+  first_byte INTEGER NOT NULL, -- both 0 if it was no piece of the log
+  end_byte   INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID
+CREATE INDEX tombstones_by_archive ON tombstones (archive)
 CREATE TABLE vectors (
   model  TEXT    NOT NULL REFERENCES models (fingerprint),
   agent  TEXT    NOT NULL,

@@ -1,0 +1,177 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+type reindexOptions struct {
+	Agent        string
+	Pending      bool
+	FromArchives bool
+}
+
+func (o *reindexOptions) addFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&o.Agent, "agent", "", "only records of this `agent`")
+	fs.BoolVar(&o.Pending, "pending", false, "only make the vectors that are missing")
+	fs.BoolVar(&o.FromArchives, "from-archives", false, "make the records themselves again from the archives")
+}
+
+func newMemoryReindexCommand(a *app) *cobra.Command {
+	var o reindexOptions
+	c := &cobra.Command{
+		Use:   "reindex",
+		Short: "Make the vectors, or the whole memory, anew",
+		Long: `Make every vector anew with the embedding model that is configured, beside
+those in use, and change over when all are done. Until then recall uses the old
+ones. Killed, it goes on where it stopped.
+
+With --pending only what has no vector gets one. With --from-archives the
+records themselves are made again from every archive that verifies; a memory
+that is damaged is set aside first, never deleted. What was forgotten stays
+forgotten.
+` + exitHelp,
+		Example: `  sessctl memory reindex --pending
+  sessctl memory reindex --agent coordinator
+  sessctl memory reindex --from-archives`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if o.Pending && o.FromArchives {
+				return usageError("--from-archives also makes the vectors that are missing", "--pending and --from-archives exclude each other")
+			}
+			return runMemoryReindex(c.Context(), a, o)
+		},
+	}
+	o.addFlags(c.Flags())
+	return c
+}
+
+// reindexDocument is `memory reindex --json`.
+type reindexDocument struct {
+	Schema   int            `json:"schema"`
+	Model    string         `json:"model"`
+	Agents   []string       `json:"agents"`
+	Vectors  int            `json:"vectors"` // of the model, after the run
+	Pending  int            `json:"pending"` // that could not be embedded
+	Waiting  int            `json:"waiting"` // that nobody tried to embed: the embedder is out of service
+	Archives *rebuildReport `json:"from_archives"`
+	SetAside string         `json:"set_aside"` // where the damaged memory is now, or ""
+	Notes    []note         `json:"notes"`
+}
+
+func runMemoryReindex(ctx context.Context, a *app, o reindexOptions) error {
+	doc := reindexDocument{Schema: 1, Agents: []string{}}
+	if o.FromArchives {
+		var err error
+		if doc.SetAside, err = a.setMemoryAside(ctx); err != nil {
+			return err
+		}
+	}
+	h, err := a.openSettled(ctx)
+	if err != nil {
+		return err
+	}
+	defer h.close()
+	if o.FromArchives {
+		if doc.Archives, err = h.rebuild(ctx, a, o.Agent); err != nil {
+			return err
+		}
+	}
+	if err := h.reindex(ctx, a, o, &doc); err != nil {
+		return err
+	}
+	h.progress.clear()
+	return finishReindex(a, doc)
+}
+
+// setMemoryAside moves a memory that is damaged out of the way.
+func (a *app) setMemoryAside(ctx context.Context) (string, error) {
+	lock, err := a.lock()
+	if err != nil {
+		return "", err
+	}
+	defer lock.Unlock()
+	moved, problems, err := memory.SetAsideDamaged(ctx, a.memoryDir(), a.now())
+	if err != nil {
+		return "", fmt.Errorf("set the damaged memory aside: %w", err)
+	}
+	if moved != "" {
+		a.notice(note{Path: moved, Message: "the memory was damaged (" + problems[0].Message + ") and is kept here"})
+	}
+	return moved, nil
+}
+
+// stageReindex is what the progress bar says.
+const stageReindex compact.Stage = "reindex"
+
+func (h *house) reindex(ctx context.Context, a *app, o reindexOptions, doc *reindexDocument) error {
+	builtin, err := a.openEmbedder()
+	if err != nil {
+		return err
+	}
+	model := embeddingModel(builtin)
+	doc.Model = model.String()
+	agents, err := h.memory.Agents(ctx, a.global.Runtime, o.Agent)
+	if err != nil {
+		return err
+	}
+	doc.Agents = append(doc.Agents, agents...)
+	show := func(agent string, done, total int64) {
+		h.progress.show(session.Ref{Agent: agent}, stageReindex, done, total)
+	}
+	var result memory.ReindexResult
+	if o.Pending || o.FromArchives {
+		result, err = h.memory.EmbedMissing(ctx, builtin, model, agents, show)
+	} else {
+		result, err = h.memory.Reindex(ctx, builtin, model, agents, show)
+	}
+	doc.Vectors, doc.Pending, doc.Waiting = result.Vectors, result.Pending, result.Waiting
+	return err
+}
+
+// finishReindex says what was done and what was not.
+func finishReindex(a *app, doc reindexDocument) error {
+	if doc.Waiting > 0 {
+		a.notice(note{Message: fmt.Sprintf("%s wait: the embedder cannot serve; the old vectors stay in use", plural(doc.Waiting, "record")), Hint: "run sessctl memory reindex again; it goes on where it stopped"})
+	}
+	doc.Notes = a.notes
+	var err error
+	if a.global.JSON {
+		err = a.printJSON(doc)
+	} else {
+		_, err = fmt.Fprint(a.Out, describeReindex(doc))
+	}
+	switch {
+	case err != nil:
+		return err
+	case doc.Archives != nil && doc.Archives.damaged():
+		return &outcomeError{exit: exitIntegrity}
+	case doc.Waiting > 0, doc.Archives != nil && len(doc.Archives.Problems) > 0:
+		return &outcomeError{exit: exitPartly}
+	}
+	return nil
+}
+
+func describeReindex(doc reindexDocument) string {
+	var b strings.Builder
+	if r := doc.Archives; r != nil {
+		for _, p := range r.Problems {
+			fmt.Fprintf(&b, "not remembered\t%s\t%s\t%s\n", visible(p.ID), visible(p.Path), visible(p.Message))
+		}
+		fmt.Fprintf(&b, "%s of %s read: %s new, %s there already, %s replaced, %s stay forgotten\n", plural(r.Archives, "archive"), plural(r.Sessions, "session"),
+			plural(r.Stored, "record"), formatCount(int64(r.Existing)), formatCount(int64(r.Removed)), formatCount(int64(r.Buried)))
+	}
+	fmt.Fprintf(&b, "%s of %s (%s)\n", plural(doc.Vectors, "vector"), plural(len(doc.Agents), "agent"), visible(doc.Model))
+	if doc.Pending > 0 {
+		fmt.Fprintf(&b, "%s could not be embedded; they are found by their words\n", plural(doc.Pending, "record"))
+	}
+	return b.String()
+}

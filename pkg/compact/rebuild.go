@@ -1,0 +1,146 @@
+package compact
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// ArchivedLog is an archived log that is to be remembered again.
+type ArchivedLog struct {
+	Ref       session.Ref // whose log it was
+	Archived  Archived
+	CreatedAt time.Time // of the archive
+}
+
+// ArchivedRecord is a record and the archive that it is made from.
+type ArchivedRecord struct {
+	Record
+	From Archived
+}
+
+// Rebuilder stores the records of one session again, in one transaction: those
+// of the same archives that are not among them go.
+type Rebuilder interface {
+	Rebuild(ctx context.Context, ref session.Ref, archives []Archived, records iter.Seq2[ArchivedRecord, error]) (Remembered, error)
+}
+
+// Rebuilt is what Rebuild did with one session.
+type Rebuilt struct {
+	Remembered
+	Archives int // that were read and verified, those that a later one continues included
+	Damaged  []DamagedLog
+}
+
+// DamagedLog is an archive that could not be remembered, and why.
+type DamagedLog struct {
+	Archived Archived
+	Err      error
+}
+
+// Rebuild remembers one session again from its archives, oldest first. An
+// archive whose bytes are the beginning of a longer one is not read twice: the
+// longer one says it all. What an archive that does not verify says is not
+// touched in memory; it is among the damaged. Vectors are not made.
+func (c *Compactor) Rebuild(ctx context.Context, store session.Store, logs []ArchivedLog, policy Policy, keeper Rebuilder) (Rebuilt, error) {
+	b := &rebuild{Compactor: c, store: store, policy: policy}
+	var result Rebuilt
+	logs = slices.SortedFunc(slices.Values(logs), func(x, y ArchivedLog) int { return cmp.Compare(y.Archived.Bytes, x.Archived.Bytes) })
+	for i, log := range logs {
+		if slices.ContainsFunc(b.covered, func(a Archived) bool { return a.ID == log.Archived.ID }) {
+			continue
+		}
+		err := b.take(ctx, log, logs[i+1:])
+		if ctx.Err() != nil {
+			return result, ctx.Err()
+		}
+		if err != nil {
+			result.Damaged = append(result.Damaged, DamagedLog{log.Archived, err})
+		}
+	}
+	result.Archives = len(b.covered)
+	if len(b.readers) == 0 {
+		return result, nil
+	}
+	slices.SortStableFunc(b.readers, func(x, y archiveReader) int { return x.log.CreatedAt.Compare(y.log.CreatedAt) })
+	var err error
+	result.Remembered, err = keeper.Rebuild(ctx, logs[0].Ref, b.covered, b.records(ctx))
+	if err != nil {
+		return result, fmt.Errorf("remember again: %w", err)
+	}
+	return result, nil
+}
+
+// rebuild is one session on its way.
+type rebuild struct {
+	*Compactor
+	store   session.Store
+	policy  Policy
+	covered []Archived
+	readers []archiveReader
+}
+
+// archiveReader is an archive that was read to its end once.
+type archiveReader struct {
+	log  ArchivedLog
+	tree *session.Tree
+}
+
+// take reads an archive to its end, where its hash is checked, and notes which
+// of the shorter ones it begins with.
+func (b *rebuild) take(ctx context.Context, log ArchivedLog, shorter []ArchivedLog) error {
+	starts := &beginnings{}
+	for _, s := range shorter {
+		starts.lengths = append(starts.lengths, s.Archived.Bytes)
+	}
+	slices.Sort(starts.lengths)
+	survey, err := takeSurvey(ctx, b.store, b.policy.Chunk, func() (io.ReadCloser, error) {
+		r, err := b.Archiver.Open(ctx, log.Archived)
+		if err != nil {
+			return nil, err
+		}
+		return starts.watch(r), nil
+	})
+	if err != nil {
+		return err
+	}
+	b.covered = append(b.covered, log.Archived)
+	b.readers = append(b.readers, archiveReader{log, forked(survey.Scan.Tree)})
+	for _, s := range shorter {
+		known := slices.ContainsFunc(b.covered, func(a Archived) bool { return a.ID == s.Archived.ID })
+		if !known && starts.sums[s.Archived.Bytes] == s.Archived.SHA256 {
+			b.covered = append(b.covered, s.Archived)
+		}
+	}
+	return nil
+}
+
+// records yields the records of all archives that were taken.
+func (b *rebuild) records(ctx context.Context) iter.Seq2[ArchivedRecord, error] {
+	return func(yield func(ArchivedRecord, error) bool) {
+		for _, r := range b.readers {
+			m := b.memoir(ctx, r)
+			for record, err := range m.records(ctx) {
+				if !yield(ArchivedRecord{record, r.log.Archived}, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (b *rebuild) memoir(ctx context.Context, r archiveReader) *memoir {
+	m := &memoir{store: b.store, ref: r.log.Ref, policy: b.policy, tree: r.tree, open: func() (io.ReadCloser, error) {
+		return b.Archiver.Open(ctx, r.log.Archived)
+	}}
+	if b.Summarizer != nil && !b.policy.SkipSummary {
+		m.summary = b.Summarizer()
+	}
+	return m
+}

@@ -1,0 +1,152 @@
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/durable"
+)
+
+// Rebuild is one session whose records are made again from its archives.
+type Rebuild struct {
+	Source   Source
+	Archives []string // ids of those whose bytes the records cover
+	Category string   // of pieces of the log: which old ones of those archives the new ones replace
+	Mark     string   // of what, and by which rule, the records are made; see Rebuilt
+}
+
+// RebuildResult counts what Rebuild did.
+type RebuildResult struct {
+	PutResult
+	Removed int // pieces of the same archives as another rule had cut them
+}
+
+// Rebuild stores the records of one session in one transaction, like Put, and
+// then removes the pieces of the same archives that are not among them: a rule
+// that cuts differently leaves no second set. A record that is there with
+// another text under the same id (a summary) keeps its text. What was
+// forgotten stays forgotten, also where the new pieces have other ids. The
+// session is then marked as done, see Rebuilt.
+func (s *Store) Rebuild(ctx context.Context, b Rebuild, records iter.Seq2[Record, error]) (RebuildResult, error) {
+	var result RebuildResult
+	rebuild := func(tx *sql.Tx) error {
+		w, err := newWriter(ctx, tx, &result.PutResult)
+		if err != nil {
+			return err
+		}
+		defer w.close()
+		w.keepTexts = true
+		if err := prepareMade(ctx, tx); err != nil {
+			return err
+		}
+		for r, err := range records {
+			if err != nil {
+				return err
+			}
+			if err := w.put(b.Source.complete(r)); err != nil {
+				return fmt.Errorf("store record %s of %s: %w", r.ID, b.Source.Session, err)
+			}
+			if _, err := w.exec("INSERT OR IGNORE INTO temp.made (id) VALUES (?)", r.ID); err != nil {
+				return err
+			}
+		}
+		return b.finish(ctx, tx, &result)
+	}
+	graves, err := s.countGraves(ctx)
+	if graves > 0 { // what is taken out again must leave no trace
+		err = s.securely(ctx, func(tx *sql.Tx) (bool, error) {
+			err := rebuild(tx)
+			return result.Buried > 0, err
+		})
+	} else if err == nil {
+		err = s.inTransaction(ctx, rebuild)
+	}
+	if err != nil {
+		return RebuildResult{}, err
+	}
+	return result, nil
+}
+
+func (s *Store) countGraves(ctx context.Context) (n int, err error) {
+	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM tombstones").Scan(&n)
+	return n, judged(err)
+}
+
+// prepareMade empties the list of the ids that this transaction has stored.
+func prepareMade(ctx context.Context, tx *sql.Tx) error {
+	for _, statement := range []string{"CREATE TEMP TABLE IF NOT EXISTS made (id TEXT PRIMARY KEY) WITHOUT ROWID", "DELETE FROM temp.made"} {
+		if _, err := tx.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("prepare the list of records: %w", err)
+		}
+	}
+	return nil
+}
+
+// finish removes what should not be there any more, and marks the session.
+func (b Rebuild) finish(ctx context.Context, tx *sql.Tx, result *RebuildResult) error {
+	const mine = "runtime=? AND agent=? AND session=? AND category=? AND archive IN ("
+	args := append([]any{b.Source.Runtime, b.Source.Agent, b.Source.Session, b.Category}, anyOf(b.Archives)...)
+	var err error
+	result.Removed, err = remove(ctx, tx, mine+marks(b.Archives)+") AND id NOT IN (SELECT id FROM temp.made)", args)
+	if err != nil {
+		return err
+	}
+	// A tombstone whose id was made again has done its work. Any other marks
+	// text that another rule had cut: whatever holds a part of it goes.
+	buried, err := remove(ctx, tx, mine+marks(b.Archives)+`) AND EXISTS (SELECT 1 FROM tombstones t
+		WHERE t.archive IN (`+marks(b.Archives)+`) AND t.id NOT IN (SELECT id FROM temp.made) AND records.first_byte<t.end_byte AND records.end_byte>t.first_byte)`,
+		append(args, anyOf(b.Archives)...))
+	if err != nil {
+		return err
+	}
+	result.Buried += buried
+	_, err = tx.ExecContext(ctx, "INSERT OR REPLACE INTO rebuilt (runtime, agent, session, mark) VALUES (?,?,?,?)",
+		b.Source.Runtime, b.Source.Agent, b.Source.Session, b.Mark)
+	return err
+}
+
+// BeginRebuild makes sure that what was forgotten is known, as far as the files
+// beside the memory tell, and gone. It returns how many records it removed.
+func (s *Store) BeginRebuild(ctx context.Context) (removed int, err error) {
+	err = s.securely(ctx, func(tx *sql.Tx) (bool, error) {
+		removed, err = s.buryForgotten(ctx, tx)
+		return removed > 0, err
+	})
+	return removed, err
+}
+
+// Rebuilt returns the mark that Rebuild left on a session since the last
+// EndRebuild: a session that has it need not be done again. It is "" if there
+// is none.
+func (s *Store) Rebuilt(ctx context.Context, source Source) (mark string, err error) {
+	err = s.db.QueryRowContext(ctx, "SELECT mark FROM rebuilt WHERE runtime=? AND agent=? AND session=?", source.Runtime, source.Agent, source.Session).Scan(&mark)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return mark, judged(err)
+}
+
+// EndRebuild removes all marks: the rebuild is complete.
+func (s *Store) EndRebuild(ctx context.Context) error {
+	if _, err := s.db.ExecContext(ctx, "DELETE FROM rebuilt"); err != nil {
+		return fmt.Errorf("end the rebuild: %w", judged(err))
+	}
+	return nil
+}
+
+// SetAsideDamaged moves the directory of a memory that is damaged, or is not
+// ours, to a name beside it and returns that; "" if there is none or it is
+// sound. Nothing is deleted. The vectors go with it: they are made again.
+// ErrNewerSchema is returned for the memory of a newer sessctl, which stays.
+func SetAsideDamaged(ctx context.Context, dir string, now time.Time) (moved string, problems []Problem, err error) {
+	problems, err = examine(ctx, dir)
+	if err != nil || len(problems) == 0 {
+		return "", nil, err
+	}
+	moved = dir + ".damaged-" + now.UTC().Format("20060102T150405.000000000Z")
+	return moved, problems, durable.MoveDir(dir, moved)
+}

@@ -1,0 +1,237 @@
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/embed"
+)
+
+// ReindexResult is what Reindex did.
+type ReindexResult struct {
+	Vectors int  // that the agents have of the model now
+	Pending int  // records that could not be embedded
+	Waiting int  // records that nobody tried to embed: the embedder cannot serve
+	Done    bool // the new vectors are in use; else the old ones still are
+}
+
+// ReindexProgress is told how many records of an agent are done of how many.
+type ReindexProgress func(agent string, done, total int64)
+
+// EmbedMissing gives a vector of the model to every record of these agents
+// that has none. Vectors that are there stay.
+func (s *Store) EmbedMissing(ctx context.Context, e embed.Embedder, m embed.Model, agents []string, progress ReindexProgress) (ReindexResult, error) {
+	result := ReindexResult{Done: true}
+	for _, agent := range agents {
+		if err := s.embedAgent(ctx, e, m, agent, progress, &result); err != nil {
+			return result, err
+		}
+	}
+	vectors, err := countVectors(ctx, s.db, m.Fingerprint(), agents)
+	result.Vectors, result.Done = vectors, result.Waiting == 0
+	return result, err
+}
+
+// embedAgent embeds what an agent has pending and adds to the result.
+func (s *Store) embedAgent(ctx context.Context, e embed.Embedder, m embed.Model, agent string, progress ReindexProgress, result *ReindexResult) error {
+	pending, err := s.EmbedPending(ctx, e, m, agent, func(done, total int64) {
+		if progress != nil {
+			progress(agent, done, total)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	waiting, err := s.untried(ctx, m, agent)
+	result.Waiting += waiting
+	result.Pending += pending - waiting
+	return err
+}
+
+func countVectors(ctx context.Context, q querier, fingerprint string, agents []string) (n int, err error) {
+	err = q.QueryRowContext(ctx, "SELECT count(*) FROM vectors WHERE model=? AND agent IN ("+marks(agents)+")", append([]any{fingerprint}, anyOf(agents)...)...).Scan(&n)
+	return n, judged(err)
+}
+
+// Reindex makes every vector of these agents anew, with this model, in new
+// files beside those in use, and then changes over in one transaction: before
+// it recall sees all of the old vectors, after it all of the new ones. The old
+// files, also those of other models, go, and with them the rows of records
+// that were forgotten or changed. A Reindex that was killed, or found the
+// embedder out of service, is taken up again where it stopped.
+func (s *Store) Reindex(ctx context.Context, e embed.Embedder, m embed.Model, agents []string, progress ReindexProgress) (ReindexResult, error) {
+	var result ReindexResult
+	staged := beside(m)
+	for _, agent := range agents {
+		if err := s.embedAgent(ctx, e, staged, agent, progress, &result); err != nil {
+			return result, err
+		}
+	}
+	if result.Waiting > 0 {
+		return result, nil
+	}
+	vectors, err := s.changeOver(ctx, m, agents)
+	if err != nil {
+		return result, fmt.Errorf("change over to the new vectors: %w", err)
+	}
+	result.Vectors, result.Done = vectors, true
+	return result, s.removeUnnamed(ctx)
+}
+
+// beside is the identity under which the vectors of a model are made while
+// others are in use.
+func beside(m embed.Model) embed.Model {
+	m.Chunker += "+anew"
+	return m
+}
+
+// untried counts the pending records of an agent that no embedder has seen.
+func (s *Store) untried(ctx context.Context, m embed.Model, agent string) (n int, err error) {
+	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM pending WHERE model=? AND agent=? AND tries=0", m.Fingerprint(), agent).Scan(&n)
+	return n, judged(err)
+}
+
+// changeOver makes the vectors that were made beside those of the model.
+func (s *Store) changeOver(ctx context.Context, m embed.Model, agents []string) (vectors int, err error) {
+	staged := beside(m).Fingerprint()
+	err = s.inTransaction(ctx, func(tx *sql.Tx) error {
+		if err := registerIn(ctx, tx, m); err != nil {
+			return err
+		}
+		for _, agent := range agents {
+			if err := replaceVectors(ctx, tx, staged, m.Fingerprint(), agent); err != nil {
+				return err
+			}
+		}
+		if err := dropModel(ctx, tx, staged); err != nil {
+			return err
+		}
+		if err := dropUnused(ctx, tx, m.Fingerprint()); err != nil {
+			return err
+		}
+		vectors, err = countVectors(ctx, tx, m.Fingerprint(), agents)
+		return err
+	})
+	return vectors, err
+}
+
+// replaceVectors drops what an agent has of every model but the staged one,
+// and gives that to the model it is of. Of the models that are left the
+// agent's records are pending.
+func replaceVectors(ctx context.Context, tx *sql.Tx, staged, model, agent string) error {
+	for _, step := range []struct {
+		sql  string
+		args []any
+	}{
+		{"DELETE FROM vectors WHERE agent=? AND model<>?", []any{agent, staged}},
+		{"DELETE FROM files WHERE agent=? AND model<>?", []any{agent, staged}},
+		{"DELETE FROM pending WHERE agent=? AND model=?", []any{agent, model}},
+		{"UPDATE vectors SET model=? WHERE agent=? AND model=?", []any{model, agent, staged}},
+		{"UPDATE files SET model=? WHERE agent=? AND model=?", []any{model, agent, staged}},
+		{"UPDATE pending SET model=? WHERE agent=? AND model=?", []any{model, agent, staged}},
+		{`INSERT OR IGNORE INTO pending (model, agent, record, tries, reason)
+			SELECT fingerprint, agent, rowid, 0, '' FROM models, records WHERE agent=? AND fingerprint NOT IN (?, ?)`, []any{agent, staged, model}},
+	} {
+		if _, err := tx.ExecContext(ctx, step.sql, step.args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropUnused drops the models, other than this one, that no vector is of.
+func dropUnused(ctx context.Context, tx *sql.Tx, model string) error {
+	names, err := readStrings(ctx, tx, "SELECT fingerprint FROM models WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.model=fingerprint)")
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if name == model {
+			continue
+		}
+		if err := dropModel(ctx, tx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func dropModel(ctx context.Context, tx *sql.Tx, fingerprint string) error {
+	for _, table := range []string{"vectors WHERE model", "files WHERE model", "pending WHERE model", "models WHERE fingerprint"} {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+"=?", fingerprint); err != nil {
+			return fmt.Errorf("drop model: %w", err)
+		}
+	}
+	return nil
+}
+
+// marks are the placeholders of an SQL list.
+func marks(list []string) string {
+	return strings.TrimSuffix(strings.Repeat("?,", len(list)), ",")
+}
+
+func anyOf(list []string) []any {
+	args := make([]any, len(list))
+	for i, x := range list {
+		args[i] = x
+	}
+	return args
+}
+
+// removeUnnamed removes the vector files that the database does not name. The
+// caller holds the lock of the data directory.
+func (s *Store) removeUnnamed(ctx context.Context) error {
+	files, err := s.files(ctx)
+	if err != nil {
+		return err
+	}
+	named := map[string]bool{}
+	for _, f := range files {
+		named[f.path] = true
+	}
+	found, err := filepath.Glob(filepath.Join(globEscape(s.dir), "vectors", "*", "*.f32"))
+	if err != nil {
+		return fmt.Errorf("list vector files: %w", err)
+	}
+	for _, path := range found {
+		if info, err := os.Lstat(path); err != nil || named[path] || !info.Mode().IsRegular() {
+			continue
+		}
+		if err := durable.RemoveFile(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// globEscape makes a path a pattern that matches only itself.
+func globEscape(path string) string {
+	if os.PathSeparator == '\\' {
+		return path // no escapes there
+	}
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+// Agents returns the agents that memory has records of, in order, filtered by
+// runtime and agent where those are not empty.
+func (s *Store) Agents(ctx context.Context, runtime, agent string) ([]string, error) {
+	rows, err := s.db.QueryContext(ctx, "SELECT DISTINCT agent FROM records WHERE (?1='' OR runtime=?1) AND (?2='' OR agent=?2) ORDER BY agent", runtime, agent)
+	if err != nil {
+		return nil, fmt.Errorf("list agents: %w", judged(err))
+	}
+	defer rows.Close()
+	var agents []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, fmt.Errorf("list agents: %w", judged(err))
+		}
+		agents = append(agents, name)
+	}
+	return agents, judged(rows.Err())
+}
