@@ -26,31 +26,42 @@ type ReindexProgress func(agent string, done, total int64)
 // EmbedMissing gives a vector of the model to every record of these agents
 // that has none. Vectors that are there stay.
 func (s *Store) EmbedMissing(ctx context.Context, e embed.Embedder, m embed.Model, agents []string, progress ReindexProgress) (ReindexResult, error) {
-	result := ReindexResult{Done: true}
-	for _, agent := range agents {
-		if err := s.embedAgent(ctx, e, m, agent, progress, &result); err != nil {
-			return result, err
-		}
+	result, err := s.embedAgents(ctx, e, m, agents, progress)
+	if err != nil {
+		return result, err
 	}
 	vectors, err := countVectors(ctx, s.db, m.Fingerprint(), agents)
 	result.Vectors, result.Done = vectors, result.Waiting == 0
 	return result, err
 }
 
-// embedAgent embeds what an agent has pending and adds to the result.
-func (s *Store) embedAgent(ctx context.Context, e embed.Embedder, m embed.Model, agent string, progress ReindexProgress, result *ReindexResult) error {
+// embedAgent embeds what an agent has pending. It returns what could not be
+// embedded, and what nobody tried.
+func (s *Store) embedAgent(ctx context.Context, e embed.Embedder, m embed.Model, agent string, progress ReindexProgress) (refused, waiting int, err error) {
 	pending, err := s.EmbedPending(ctx, e, m, agent, func(done, total int64) {
 		if progress != nil {
 			progress(agent, done, total)
 		}
 	})
 	if err != nil {
-		return err
+		return 0, 0, err
 	}
-	waiting, err := s.untried(ctx, m, agent)
-	result.Waiting += waiting
-	result.Pending += pending - waiting
-	return err
+	waiting, err = s.untried(ctx, m, agent)
+	return pending - waiting, waiting, err
+}
+
+// embedAgents embeds what some agents have pending.
+func (s *Store) embedAgents(ctx context.Context, e embed.Embedder, m embed.Model, agents []string, progress ReindexProgress) (ReindexResult, error) {
+	var result ReindexResult
+	for _, agent := range agents {
+		refused, waiting, err := s.embedAgent(ctx, e, m, agent, progress)
+		if err != nil {
+			return result, err
+		}
+		result.Pending += refused
+		result.Waiting += waiting
+	}
+	return result, nil
 }
 
 func countVectors(ctx context.Context, q querier, fingerprint string, agents []string) (n int, err error) {
@@ -65,15 +76,9 @@ func countVectors(ctx context.Context, q querier, fingerprint string, agents []s
 // that were forgotten or changed. A Reindex that was killed, or found the
 // embedder out of service, is taken up again where it stopped.
 func (s *Store) Reindex(ctx context.Context, e embed.Embedder, m embed.Model, agents []string, progress ReindexProgress) (ReindexResult, error) {
-	var result ReindexResult
-	staged := beside(m)
-	for _, agent := range agents {
-		if err := s.embedAgent(ctx, e, staged, agent, progress, &result); err != nil {
-			return result, err
-		}
-	}
-	if result.Waiting > 0 {
-		return result, nil
+	result, err := s.embedAgents(ctx, e, beside(m), agents, progress)
+	if err != nil || result.Waiting > 0 {
+		return result, err
 	}
 	vectors, err := s.changeOver(ctx, m, agents)
 	if err != nil {
@@ -113,6 +118,9 @@ func (s *Store) changeOver(ctx context.Context, m embed.Model, agents []string) 
 		}
 		if err := dropUnused(ctx, tx, m.Fingerprint()); err != nil {
 			return err
+		}
+		if _, err := tx.ExecContext(ctx, "DELETE FROM files WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.model=files.model AND v.agent=files.agent)"); err != nil {
+			return fmt.Errorf("drop empty files: %w", err)
 		}
 		vectors, err = countVectors(ctx, tx, m.Fingerprint(), agents)
 		return err
