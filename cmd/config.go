@@ -31,6 +31,8 @@ type compactionConfig struct {
 	Quiet     time.Duration `mapstructure:"quiet_period" json:"quiet_period"` // how long a session must be untouched
 	Strategy  string        `mapstructure:"strategy" json:"strategy"`
 	Keep      int64         `mapstructure:"keep_recent_tokens" json:"keep_recent_tokens"` // 0 = the runtime's own
+	Reserve   int64         `mapstructure:"reserve_tokens" json:"reserve_tokens"`         // of the window, for the answer
+	Window    int64         `mapstructure:"context_window" json:"context_window"`         // tokens; 0 = the runtime's own
 }
 
 type archiveConfig struct {
@@ -51,6 +53,8 @@ type recallConfig struct {
 func defaults() map[string]any {
 	return map[string]any{
 		"compaction.keep_recent_tokens": 0,
+		"compaction.reserve_tokens":     16_384,
+		"compaction.context_window":     0,
 		"data_dir":                      "",
 		"stores":                        []string{},
 		"compaction.threshold":          150_000,

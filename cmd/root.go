@@ -87,7 +87,7 @@ func (g *globalOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&g.ConfigFile, "config", "", "read the configuration from `file` (default $XDG_CONFIG_HOME/sessctl/config.yaml)")
 	fs.StringVar(&g.DataDir, "data-dir", "", "keep memory, receipts and archives under `dir` (default $XDG_DATA_HOME/sessctl)")
 	fs.StringArrayVar(&g.Stores, "store", nil, "use the store at `runtime=path` instead of those under the home directory (repeatable)")
-	fs.StringVar(&g.Runtime, "runtime", "", "only sessions of this `runtime` (openclaw, pi)")
+	fs.StringVar(&g.Runtime, "runtime", "", "only sessions of this `runtime` ("+runtimeNames()+")")
 	fs.StringVar(&g.Profile, "pprof", "", "write a CPU profile of this run to `file`")
 	fromConfig(fs, "data-dir", "data_dir")
 	fromConfig(fs, "store", "stores")

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/agent"
 	"github.com/sessctl/sessctl/pkg/session/openclaw"
 	"github.com/sessctl/sessctl/pkg/session/pi"
 )
@@ -16,15 +17,22 @@ import (
 type runtimeKind struct {
 	name  string
 	roots func(home string, getenv func(string) string) []string
-	open  func(root string) session.Store
+	open  func(root string, c config) session.Store
 }
 
 // runtimes is the list of runtimes, in the order they are shown.
 func runtimes() []runtimeKind {
 	return []runtimeKind{
-		{session.RuntimeOpenClaw, openclaw.Roots, func(root string) session.Store { return openclaw.Open(root) }},
-		{session.RuntimePi, pi.Roots, func(root string) session.Store { return pi.Open(root) }},
+		{session.RuntimeOpenClaw, openclaw.Roots, func(root string, _ config) session.Store { return openclaw.Open(root) }},
+		{session.RuntimePi, pi.Roots, func(root string, _ config) session.Store { return pi.Open(root) }},
+		{session.RuntimeAgent, agent.Roots, openAgent},
 	}
+}
+
+func openAgent(root string, c config) session.Store {
+	return agent.Open(root, agent.Options{
+		ReserveTokens: c.Compaction.Reserve, KeepRecentTokens: c.Compaction.Keep, ContextWindow: c.Compaction.Window,
+	})
 }
 
 func runtimeNames() string {
@@ -47,7 +55,7 @@ func (a *app) openStores() ([]session.Store, error) {
 	var stores []session.Store
 	for _, kind := range runtimes() {
 		for _, root := range kind.roots(a.home(), a.getenv) {
-			stores = append(stores, kind.open(root))
+			stores = append(stores, kind.open(root, a.config))
 		}
 	}
 	return a.ofRuntime(stores), nil
@@ -67,7 +75,7 @@ func (a *app) namedStores() ([]session.Store, error) {
 		} else if !info.IsDir() {
 			return nil, &failure{code: "no_store", exit: exitFailed, path: path, err: fmt.Errorf("open store %s: not a directory", path)}
 		}
-		stores = append(stores, runtimes()[i].open(path))
+		stores = append(stores, runtimes()[i].open(path, a.config))
 	}
 	return a.ofRuntime(stores), nil
 }
@@ -143,7 +151,7 @@ func (a *app) showNotices(notices []session.Notice) {
 
 // noStores says where was looked.
 func (a *app) noStores() error {
-	looked := []string{"~/.openclaw", "~/.pi/agent/sessions"}
+	looked := []string{"~/.openclaw", "~/.pi/agent/sessions", "~/.agent/sessions"}
 	for _, variable := range []string{"OPENCLAW_STATE_DIR", "PI_CODING_AGENT_DIR"} {
 		if value := a.getenv(variable); value != "" {
 			looked = append(looked, variable+"="+value)

@@ -73,8 +73,11 @@ func (a *app) newCompactor(h *house, focus string) (*compact.Compactor, error) {
 		Archiver:   archiver{store: archives, now: a.now, reason: "compact"},
 		Rememberer: memoirist{store: h.memory},
 		Embedder:   embedder{store: h.memory, embedder: builtin},
-		Summarizer: func() compact.Summarizer {
-			return &summarizer{summarize.NewExtractive(summarize.Options{Focus: focus})}
+		Summarizer: func(maxRunes int) compact.Summarizer {
+			if maxRunes <= 0 || maxRunes > summarize.DefaultMaxRunes {
+				maxRunes = summarize.DefaultMaxRunes
+			}
+			return &summarizer{summarize.NewExtractive(summarize.Options{Focus: focus, MaxRunes: maxRunes})}
 		},
 		Journal:  compact.Journal{Dir: filepath.Join(a.dataDir(), "journal")},
 		Receipts: a.receipts(),

@@ -33,7 +33,9 @@ type Compactor struct {
 	Archiver   Archiver
 	Rememberer Rememberer
 	Embedder   Embedder
-	Summarizer func() Summarizer // one per session; nil for no summaries
+	// Summarizer makes one for a session, whose summary is at most so many
+	// code points long, or as long as it likes for 0; nil for no summaries.
+	Summarizer func(maxRunes int) Summarizer
 	Journal    Journal
 	Receipts   Receipts
 	Version    string        // of this program, for receipts
@@ -169,7 +171,7 @@ func (r *run) archive(ctx context.Context, log *os.File) error {
 func (r *run) remember(ctx context.Context, open func() (io.ReadCloser, error)) error {
 	m := &memoir{store: r.store, ref: r.plan.Ref, policy: r.policy, tree: forked(r.plan.Survey.Scan.Tree), open: open}
 	if r.Summarizer != nil && !r.policy.SkipSummary {
-		m.summary = r.Summarizer()
+		m.summary = r.Summarizer(r.summaryRunes())
 	}
 	if r.shortens() {
 		m.cut = &r.plan.Cut

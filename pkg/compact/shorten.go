@@ -11,6 +11,16 @@ import (
 // shortens reports whether this run is to keep a tail of the session.
 func (r *run) shortens() bool { return r.plan.Strategy.shortens() && !r.policy.SkipArchive }
 
+// summaryRunes bounds the summary that takes the place of messages to about a
+// third of them: three characters are about a token. 0 is no bound.
+func (r *run) summaryRunes() int {
+	const least = 600
+	if !r.shortens() {
+		return 0
+	}
+	return int(max(r.plan.Cut.SummarizedTokens+r.plan.Cut.PreviousTokens, least))
+}
+
 // errNoSummary is returned when a summary is to take the place of messages and
 // there is none.
 var errNoSummary = errors.New("there is no summary to take the place of what is cut away")

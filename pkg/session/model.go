@@ -7,6 +7,7 @@ import "time"
 const (
 	RuntimeOpenClaw = "openclaw"
 	RuntimePi       = "pi"
+	RuntimeAgent    = "agent"
 )
 
 // State says whether a session may be changed now.

@@ -1,0 +1,268 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/agent"
+)
+
+const (
+	first  = "01JKTS6Q2N8R3Z5V7W9XYB4CDE"
+	second = "01JKTS6Q2N8R3Z5V7W9XYB4CDF"
+)
+
+// store is a sessions directory of the test's own.
+type store struct {
+	t   *testing.T
+	dir string
+	*agent.Store
+}
+
+func newStore(t *testing.T) store {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "sessions")
+	return store{t, dir, agent.Open(dir, agent.Options{})}
+}
+
+func (s store) write(id, file, text string) string {
+	s.t.Helper()
+	path := filepath.Join(s.dir, id, file)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	old := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(path, old, old); err != nil {
+		s.t.Fatal(err)
+	}
+	return path
+}
+
+func (s store) list() session.Listing {
+	s.t.Helper()
+	l, err := s.List(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return l
+}
+
+func message(seq int, role, text string) string {
+	return fmt.Sprintf(`{"recordType":"message","schemaVersion":1,"seq":%d,"role":"%s","content":[{"type":"text","text":"%s"}],"timestamp":"2026-03-01T10:00:%02dZ"}`+"\n", seq, role, text, seq%60)
+}
+
+func (s store) snapshot(path string) session.Snapshot {
+	s.t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer f.Close()
+	snap, err := session.TakeSnapshot(s.t.Context(), f, path)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return snap
+}
+
+// S7.1: a new session is a directory with an empty log and its metadata.
+func TestS7_1NewSessionIsEmpty(t *testing.T) {
+	s := newStore(t)
+	s.write(first, "session.jsonl", "")
+	s.write(first, "metadata.json", `{"id":"`+first+`","messageCount":0,"source":"interactive","model":"m"}`)
+	l := s.list()
+	if len(l.Refs) != 1 || l.Refs[0].ID != first || l.Refs[0].Model != "m" || !l.Refs[0].Primary {
+		t.Fatalf("listed %+v", l)
+	}
+	tail, err := s.Tail(t.Context(), l.Refs[0])
+	if err != nil || tail.Messages != 0 || tail.Tokens != 0 {
+		t.Fatalf("tail %+v, %v", tail, err)
+	}
+}
+
+// S7.5: sessions are listed by lastMessageAt, the newest first.
+// S7.7: a session of a cron job says so.
+func TestS7_5ListedByLastMessage(t *testing.T) {
+	s := newStore(t)
+	s.write(first, "session.jsonl", message(1, "user", "a"))
+	s.write(first, "metadata.json", `{"lastMessageAt":"2026-03-01T10:00:00Z","source":"interactive","name":"scale"}`)
+	s.write(second, "session.jsonl", message(1, "user", "b"))
+	s.write(second, "metadata.json", `{"lastMessageAt":"2026-03-02T10:00:00Z","source":"cron","cronJobId":"nightly"}`)
+	refs := s.list().Refs
+	if len(refs) != 2 || refs[0].ID != second || refs[1].ID != first {
+		t.Fatalf("listed %+v", refs)
+	}
+	if refs[0].Key != "cron:nightly" || refs[0].Primary || refs[1].Key != "scale" {
+		t.Fatalf("keys %q (primary %v) and %q", refs[0].Key, refs[0].Primary, refs[1].Key)
+	}
+}
+
+// S7.8: an id that is no ULID is refused.
+func TestS7_8InvalidID(t *testing.T) {
+	s := newStore(t)
+	for _, id := range []string{"01JKTS6Q2N8R3Z5V7W9XYB4CDI", "short", strings.ToLower(first), first + "0"} {
+		s.write(id, "session.jsonl", message(1, "user", "a"))
+	}
+	if l := s.list(); len(l.Refs) != 0 || len(l.Notices) != 4 {
+		t.Fatalf("listed %+v", l)
+	}
+	_, err := s.Tail(t.Context(), session.Ref{Path: filepath.Join(s.dir, "..", "elsewhere", "session.jsonl")})
+	if err == nil {
+		t.Fatal("a path outside the store was read")
+	}
+}
+
+// S7.9: a partial last line, left by a crash, is ignored.
+func TestS7_9PartialLastLine(t *testing.T) {
+	s := newStore(t)
+	whole := message(1, "user", "a") + message(2, "assistant", "b")
+	for cut := range len(whole) {
+		var texts []string
+		scan, err := s.Scan(t.Context(), strings.NewReader(whole[:cut]), session.ScanOptions{}, func(m *session.Message) error {
+			texts = append(texts, string(m.Parts[0].Text))
+			return nil
+		})
+		want := strings.Count(whole[:cut], "\n")
+		if tail := whole[strings.LastIndexByte(whole[:cut], '\n')+1 : cut]; json.Valid([]byte(tail)) {
+			want++ // whole but for its line feed
+		}
+		if err != nil || len(texts) != want || scan.Messages != want {
+			t.Fatalf("cut at %d: %d messages, error %v; want %d", cut, len(texts), err, want)
+		}
+	}
+}
+
+// S7.2 and S7.6: a compaction appends one record; the log is never rewritten.
+func TestS7_6CompactionAppends(t *testing.T) {
+	s := newStore(t)
+	before := message(1, "user", "a") + message(2, "assistant", "b") + message(3, "user", "c") + message(4, "assistant", "d")
+	path := s.write(first, "session.jsonl", before)
+	plan, err := s.PlanOverlay(t.Context(), session.ShortenRequest{
+		Ref: s.list().Refs[0], Snapshot: s.snapshot(path), Now: time.Date(2026, 3, 1, 11, 0, 0, 0, time.UTC),
+		Cut:     session.Cut{FirstKept: 2, KeptID: "3", Kept: 2, SummarizedTokens: 40},
+		Summary: session.Summed{Text: "## Goal\n<b>", ReadFiles: []string{"a.go"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time it is done already
+		if err := s.Shorten(t.Context(), plan); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := before + `{"recordType":"compaction","schemaVersion":1,"seq":5,"firstKeptSeq":3,"summary":"## Goal\n<b>","tokensBefore":40,"readFiles":["a.go"],"modifiedFiles":[],"timestamp":"2026-03-01T11:00:00.000Z"}` + "\n"
+	if string(after) != want {
+		t.Fatalf("the log is\n%s\nwant\n%s", after, want)
+	}
+}
+
+func TestDue(t *testing.T) {
+	s := agent.Open(t.TempDir(), agent.Options{ContextWindow: 100_000, ReserveTokens: 16_384})
+	for tokens, want := range map[int64]bool{83_616: false, 83_617: true, 0: false} {
+		due, reason, err := s.Due(t.Context(), session.Ref{}, session.Tail{Tokens: tokens}, time.Time{})
+		if due != want || err != nil {
+			t.Errorf("%d tokens: due %v (%s), want %v", tokens, due, reason, want)
+		}
+	}
+}
+
+// The context is the union of what the last compaction kept and what follows.
+func TestTailAfterCompaction(t *testing.T) {
+	s := newStore(t)
+	s.write(first, "session.jsonl", message(1, "user", strings.Repeat("x", 3000))+message(2, "assistant", strings.Repeat("y", 300))+
+		`{"recordType":"compaction","schemaVersion":1,"seq":3,"firstKeptSeq":2,"summary":"abc","timestamp":"2026-03-01T10:00:03Z"}`+"\n"+
+		message(4, "user", strings.Repeat("z", 300)))
+	tail, err := s.Tail(t.Context(), s.list().Refs[0])
+	if err != nil || tail.Tokens != 100+1+100 || tail.Answered || tail.LastRole != session.RoleUser || tail.Messages != 3 {
+		t.Fatalf("tail %+v, %v; want 201 tokens", tail, err)
+	}
+}
+
+func TestRotate(t *testing.T) {
+	for _, stop := range []string{"", "lease", "stage", "exchange", "keep"} {
+		s := newStore(t)
+		text := message(1, "user", "a") + message(2, "assistant", "b")
+		path := s.write(first, "session.jsonl", text)
+		s.write(first, "metadata.json", `{"id":"`+first+`","messageCount":2,"name":"kept"}`)
+		plan, err := s.PlanRotation(t.Context(), s.list().Refs[0], s.snapshot(path), time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		agent.StopAfter(s.Store, stop, cancel)
+		_ = s.Rotate(ctx, plan)
+		agent.StopAfter(s.Store, "", nil)
+		if err := s.Rotate(t.Context(), plan); err != nil {
+			t.Fatalf("stopped after %q, then: %v", stop, err)
+		}
+		s.wantFile(path, "")
+		s.wantFile(plan.Kept, text)
+		var m map[string]any
+		raw, err := os.ReadFile(filepath.Join(s.dir, first, "metadata.json"))
+		if err := json.Unmarshal(raw, &m); err != nil || m["messageCount"] != 0.0 || m["name"] != "kept" {
+			t.Fatalf("metadata %s, %v", raw, err)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Dispose(t.Context(), plan); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(plan.Kept); !os.IsNotExist(err) {
+			t.Fatalf("the old log is still there: %v", err)
+		}
+	}
+}
+
+func (s store) wantFile(path, text string) {
+	s.t.Helper()
+	got, err := os.ReadFile(path)
+	if err != nil || string(got) != text {
+		s.t.Fatalf("%s holds %q, %v; want %q", path, got, err, text)
+	}
+}
+
+// Every sample is read with as many messages as it has records that say
+// something, counted by another decoder.
+func TestSamples(t *testing.T) {
+	dir := filepath.Join("..", "..", "..", "..", "shared", "samples", "agent-ulid", "derived")
+	if _, err := os.Stat(dir); err != nil {
+		t.Skip("the samples are not beside the project")
+	}
+	s := agent.Open(dir, agent.Options{})
+	listing, err := s.List(t.Context())
+	if err != nil || len(listing.Refs) != 3 {
+		t.Fatalf("listed %+v, %v", listing, err)
+	}
+	for _, ref := range listing.Refs {
+		raw, err := os.ReadFile(ref.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := 0
+		for line := range strings.Lines(string(raw)) {
+			var r struct{ RecordType string }
+			if json.Unmarshal([]byte(line), &r) == nil && (r.RecordType == "message" || r.RecordType == "compaction") {
+				want++
+			}
+		}
+		scan, err := s.Scan(t.Context(), strings.NewReader(string(raw)), session.ScanOptions{}, func(*session.Message) error { return nil })
+		if err != nil || scan.Messages != want {
+			t.Errorf("%s: %d messages, %v; want %d", ref.ID, scan.Messages, err, want)
+		}
+	}
+}
