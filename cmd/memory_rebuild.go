@@ -145,7 +145,7 @@ func archivedLog(e archive.Entry) compact.ArchivedLog {
 func (a *app) readerOf(e archive.Entry) session.Store {
 	for _, kind := range runtimes() {
 		if kind.name == e.Runtime {
-			return kind.open(a.dataDir())
+			return kind.open(a.dataDir(), a.config)
 		}
 	}
 	return nil
