@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// runtimeName is one of the runtimes that are tried.
+type runtimeName string
+
+const (
+	runtimePi       runtimeName = "pi"
+	runtimeOpenClaw runtimeName = "openclaw"
+)
+
+// npmPackage is a package of one version, in a directory of its own.
+type npmPackage struct{ name, version string }
+
+// The versions that sessctl's adapters were written for. Node is pinned too:
+// openclaw refuses to run on most others.
+func nodePackage() npmPackage {
+	system := map[string]string{"linux": "linux", "darwin": "darwin", "windows": "win"}[runtime.GOOS]
+	machine := map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
+	return npmPackage{"node-" + system + "-" + machine, "24.15.0"}
+}
+
+func packages() map[runtimeName]npmPackage {
+	return map[runtimeName]npmPackage{
+		runtimePi:       {"@mariozechner/pi-coding-agent", "0.60.0"},
+		runtimeOpenClaw: {"openclaw", "2026.7.1"},
+	}
+}
+
+// installed is a runtime that is ready to run, or why it is not.
+type installed struct {
+	bin     string // directory of its programs
+	node    string // directory of the node to run them with
+	problem error
+}
+
+// cacheDir is where runtimes stay installed.
+func cacheDir() (string, error) {
+	if dir := os.Getenv("ACCEPT_DIR"); dir != "" {
+		return filepath.Abs(dir)
+	}
+	if dir := os.Getenv("XDG_CACHE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "sessctl-accept"), nil
+	}
+	home, err := os.UserHomeDir()
+	return filepath.Join(home, ".cache", "sessctl-accept"), err
+}
+
+// install makes sure that every runtime is in the cache.
+func install(ctx context.Context, cache string) map[runtimeName]installed {
+	all := map[runtimeName]installed{}
+	nodeDir, nodeProblem := fetch(ctx, cache, nodePackage())
+	for name, p := range packages() {
+		dir, err := "", nodeProblem
+		if err == nil {
+			dir, err = fetch(ctx, cache, p)
+		}
+		all[name] = installed{
+			bin:  filepath.Join(dir, "node_modules", ".bin"),
+			node: filepath.Join(nodeDir, "node_modules", nodePackage().name, "bin"), problem: err,
+		}
+	}
+	return all
+}
+
+// fetch installs a package unless this version of it is there, and returns
+// its directory.
+func fetch(ctx context.Context, cache string, p npmPackage) (string, error) {
+	dir := filepath.Join(cache, strings.ReplaceAll(strings.TrimPrefix(p.name, "@"), "/", "-")+"-"+p.version)
+	if p.there(dir) {
+		return dir, nil
+	}
+	npm, err := exec.LookPath("npm")
+	if err != nil {
+		return "", fmt.Errorf("%s %s is not in %s, and there is no npm to install it with", p.name, p.version, cache)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	fmt.Printf("installing %s %s into %s\n", p.name, p.version, dir)
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute)
+	defer cancel()
+	c := exec.CommandContext(ctx, npm, "install", "--prefix", dir, "--no-audit", "--no-fund", "--loglevel=error", p.name+"@"+p.version)
+	c.Dir = dir
+	if out, err := c.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("npm install %s@%s: %w: %s", p.name, p.version, err, lastLines(string(out)))
+	}
+	if !p.there(dir) {
+		return "", fmt.Errorf("npm installed another version of %s than %s", p.name, p.version)
+	}
+	return dir, nil
+}
+
+// there reports whether exactly this version is installed. npm writes a
+// package's own description last of its files, so a broken installation has
+// none and is done again.
+func (p npmPackage) there(dir string) bool {
+	data, err := os.ReadFile(filepath.Join(dir, "node_modules", filepath.FromSlash(p.name), "package.json"))
+	if err != nil {
+		return false
+	}
+	var description struct {
+		Version string `json:"version"`
+	}
+	return json.Unmarshal(data, &description) == nil && description.Version == p.version
+}

@@ -1,0 +1,96 @@
+// Command accept tries sessctl on the real runtimes.
+//
+// What sessctl leaves behind is right only if the runtime that owns the
+// session takes it so, and no test with made-up files can say that. This
+// program installs the runtimes from npm (into a cache, once), lets them talk
+// to a model of its own on the loopback interface, lets sessctl change their
+// sessions in between, and checks what the runtimes do next. The model counts
+// the user messages of each request: a fresh session has one, a continued one
+// has more.
+//
+//	go run ./testdata/accept -sessctl bin/sessctl
+//
+// Each check is one line. The exit code is 0 if all passed, 1 if one failed;
+// a runtime that cannot be installed is skipped, which is said.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// patience is how long the whole run may take, installing not counted.
+const patience = 10 * time.Minute
+
+func main() {
+	sessctl := flag.String("sessctl", "bin/sessctl", "the `program` to try")
+	keep := flag.Bool("keep", false, "keep the working directory and say where it is")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	failed, err := run(ctx, *sessctl, *keep)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "accept:", err)
+		os.Exit(2)
+	}
+	if failed > 0 {
+		os.Exit(1)
+	}
+}
+
+// run goes through all scenarios and returns how many checks failed.
+func run(ctx context.Context, sessctl string, keep bool) (failed int, err error) {
+	program, err := filepath.Abs(sessctl)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := os.Stat(program); err != nil {
+		return 0, fmt.Errorf("build sessctl first (make build): %w", err)
+	}
+	work, err := os.MkdirTemp("", "sessctl-accept-")
+	if err != nil {
+		return 0, err
+	}
+	if keep {
+		fmt.Println("working directory:", work)
+	} else {
+		defer os.RemoveAll(work)
+	}
+	cache, err := cacheDir()
+	if err != nil {
+		return 0, err
+	}
+	runtimes := install(ctx, cache)
+	model, err := startModel(filepath.Join(work, "requests.jsonl"))
+	if err != nil {
+		return 0, err
+	}
+	defer model.stop()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	r := &report{began: time.Now()}
+	for _, s := range scenarios() {
+		r.scenario(ctx, s, &bench{sessctl: program, work: work, model: model, runtimes: runtimes})
+	}
+	return r.end(), nil
+}
+
+// scenario is one story with a runtime.
+type scenario struct {
+	name  string
+	needs runtimeName
+	play  func(context.Context, *stage)
+}
+
+func scenarios() []scenario {
+	return []scenario{
+		{"pi", runtimePi, playPi},
+		{"openclaw stopped", runtimeOpenClaw, playStopped},
+	}
+}

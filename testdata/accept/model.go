@@ -1,0 +1,179 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// model is a language model on the loopback interface that knows one sentence.
+// It speaks OpenAI's chat completions, whole and streamed. The word "slow" in
+// the last user message makes it wait, "slow12" for twelve seconds.
+type model struct {
+	port   int
+	server *http.Server
+	log    *os.File
+
+	mutex sync.Mutex
+	seen  []request
+}
+
+// request is what the model saw, one line of the log.
+type request struct {
+	At    time.Time `json:"at"`
+	Users int       `json:"users"` // user messages: 1 is a fresh session
+	Last  string    `json:"last"`  // the last of them
+}
+
+// answer is all that the model has to say, in the pieces it is streamed in.
+var answer = []string{"The van leaves at 06:40, ", "so the rye ", "goes in second."}
+
+// startModel listens on a free port and logs requests to a file.
+func startModel(logFile string) (*model, error) {
+	log, err := os.Create(logFile)
+	if err != nil {
+		return nil, err
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	m := &model{port: listener.Addr().(*net.TCPAddr).Port, log: log}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/chat/completions", m.complete)
+	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, object{"object": "list", "data": []object{{"id": modelName, "object": "model", "owned_by": "accept"}}})
+	})
+	m.server = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = m.server.Serve(listener) }()
+	return m, nil
+}
+
+// modelName is what the runtimes' configurations call the model.
+const modelName = "mock-large"
+
+func (m *model) stop() {
+	_ = m.server.Close()
+	_ = m.log.Close()
+}
+
+// url is what the runtimes' configurations name.
+func (m *model) url() string { return fmt.Sprintf("http://127.0.0.1:%d/v1", m.port) }
+
+// requests returns how many requests there were and the last of them.
+func (m *model) requests() (n int, last request) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	if n = len(m.seen); n > 0 {
+		last = m.seen[n-1]
+	}
+	return n, last
+}
+
+// chat is the part of a request that matters.
+type chat struct {
+	Stream   bool `json:"stream"`
+	Messages []struct {
+		Role    string          `json:"role"`
+		Content json.RawMessage `json:"content"`
+	} `json:"messages"`
+}
+
+func (m *model) complete(w http.ResponseWriter, r *http.Request) {
+	var c chat
+	if err := json.NewDecoder(r.Body).Decode(&c); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	seen := request{At: time.Now().UTC()}
+	for _, message := range c.Messages {
+		if message.Role == "user" {
+			seen.Users++
+			seen.Last = textOf(message.Content)
+		}
+	}
+	m.note(seen)
+	select {
+	case <-r.Context().Done(): // the runtime has given up
+		return
+	case <-time.After(delayOf(seen.Last)):
+	}
+	usage := object{"prompt_tokens": 100 * seen.Users, "completion_tokens": 12, "total_tokens": 100*seen.Users + 12}
+	if c.Stream {
+		stream(w, usage)
+		return
+	}
+	writeJSON(w, object{
+		"id": "chat-1", "object": "chat.completion", "created": time.Now().Unix(), "model": modelName, "usage": usage,
+		"choices": []object{{"index": 0, "finish_reason": "stop", "message": object{"role": "assistant", "content": strings.Join(answer, "")}}},
+	})
+}
+
+func (m *model) note(seen request) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	m.seen = append(m.seen, seen)
+	_ = json.NewEncoder(m.log).Encode(seen) // for people only
+}
+
+// textOf is the text of a message: a string, or a list of parts.
+func textOf(content json.RawMessage) string {
+	var text string
+	if json.Unmarshal(content, &text) == nil {
+		return text
+	}
+	var parts []struct {
+		Text string `json:"text"`
+	}
+	_ = json.Unmarshal(content, &parts) // no parts, no text
+	for _, p := range parts {
+		text += p.Text
+	}
+	return text
+}
+
+// delayOf is how long the model thinks about a message.
+func delayOf(text string) time.Duration {
+	for _, word := range strings.Fields(text) {
+		if number, ok := strings.CutPrefix(word, "slow"); ok {
+			if seconds, err := strconv.Atoi(number); err == nil {
+				return time.Duration(seconds) * time.Second
+			}
+			return 6 * time.Second
+		}
+	}
+	return 0
+}
+
+type object = map[string]any
+
+func writeJSON(w http.ResponseWriter, value object) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(value) // a runtime that has gone needs no answer
+}
+
+// stream sends the answer as server-sent events.
+func stream(w http.ResponseWriter, usage object) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	send := func(choices []object, usage any) {
+		event, _ := json.Marshal(object{
+			"id": "chat-1", "object": "chat.completion.chunk", "created": time.Now().Unix(), "model": modelName,
+			"choices": choices, "usage": usage,
+		})
+		fmt.Fprintf(w, "data: %s\n\n", event)
+		w.(http.Flusher).Flush()
+	}
+	send([]object{{"index": 0, "delta": object{"role": "assistant", "content": ""}, "finish_reason": nil}}, nil)
+	for _, piece := range answer {
+		send([]object{{"index": 0, "delta": object{"content": piece}, "finish_reason": nil}}, nil)
+	}
+	send([]object{{"index": 0, "delta": object{}, "finish_reason": "stop"}}, nil)
+	send([]object{}, usage)
+	fmt.Fprint(w, "data: [DONE]\n\n")
+}
