@@ -6,7 +6,7 @@ GO = go
 MODULE = github.com/sessctl/sessctl
 FUZZTIME = 30s
 
-.PHONY: help build demo test test-long bench bench-quick lint format clean
+.PHONY: help build demo test test-long accept bench bench-quick lint format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -25,6 +25,9 @@ test: ## run the tests
 test-long: ## every fault run, and fuzzing for FUZZTIME (30s) each
 	CGO_ENABLED=0 SESSCTL_LONG=1 $(GO) test -count=1 -timeout 90m ./... ./testdata/gen
 	GO="$(GO)" sh testdata/fuzz.sh $(FUZZTIME)
+
+accept: build ## the real pi and OpenClaw on what sessctl leaves (from npm, 800 MB in ACCEPT_DIR; 3 minutes)
+	$(GO) run ./testdata/accept -sessctl bin/sessctl
 
 bench: ## compare with wc, Python, Node and jq on generated sessions (under 15 minutes)
 	CGO_ENABLED=0 $(GO) run ./bench

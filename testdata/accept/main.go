@@ -21,6 +21,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -30,11 +31,12 @@ const patience = 10 * time.Minute
 
 func main() {
 	sessctl := flag.String("sessctl", "bin/sessctl", "the `program` to try")
+	only := flag.String("only", "", "play only scenarios whose `name` contains this")
 	keep := flag.Bool("keep", false, "keep the working directory and say where it is")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	failed, err := run(ctx, *sessctl, *keep)
+	failed, err := run(ctx, options{*sessctl, *only, *keep})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "accept:", err)
 		os.Exit(2)
@@ -44,9 +46,14 @@ func main() {
 	}
 }
 
-// run goes through all scenarios and returns how many checks failed.
-func run(ctx context.Context, sessctl string, keep bool) (failed int, err error) {
-	program, err := filepath.Abs(sessctl)
+type options struct {
+	sessctl, only string
+	keep          bool
+}
+
+// run goes through the scenarios and returns how many checks failed.
+func run(ctx context.Context, o options) (failed int, err error) {
+	program, err := filepath.Abs(o.sessctl)
 	if err != nil {
 		return 0, err
 	}
@@ -57,7 +64,7 @@ func run(ctx context.Context, sessctl string, keep bool) (failed int, err error)
 	if err != nil {
 		return 0, err
 	}
-	if keep {
+	if o.keep {
 		fmt.Println("working directory:", work)
 	} else {
 		defer os.RemoveAll(work)
@@ -76,6 +83,9 @@ func run(ctx context.Context, sessctl string, keep bool) (failed int, err error)
 	defer cancel()
 	r := &report{began: time.Now()}
 	for _, s := range scenarios() {
+		if !strings.Contains(s.name, o.only) {
+			continue
+		}
 		r.scenario(ctx, s, &bench{sessctl: program, work: work, model: model, runtimes: runtimes})
 	}
 	return r.end(), nil
@@ -90,7 +100,8 @@ type scenario struct {
 
 func scenarios() []scenario {
 	return []scenario{
-		{"pi", runtimePi, playPi},
+		{"pi rotate", runtimePi, playPi},
+		{"pi overlay", runtimePi, playPiOverlay},
 		{"openclaw stopped", runtimeOpenClaw, playStopped},
 	}
 }

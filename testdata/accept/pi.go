@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -20,12 +22,13 @@ func playPi(ctx context.Context, s *stage) {
 	before, err := os.ReadFile(log)
 	s.must("read the log", err)
 
-	same(s, "a log that was just written is busy: exit 75", s.compact(ctx, "--all").exit, 75)
-	same(s, "and is not touched", contains(log, before), true)
+	same(s, "a log that was just written is busy: exit 75", s.compact(ctx, "--all", "--strategy", "rotate").exit, 75)
+	now, err := os.ReadFile(log)
+	same(s, "and is not touched", err == nil && bytes.Equal(now, before), true)
 
 	time.Sleep(shortQuiet)
-	done := s.compact(ctx, "--all", "--quiet-period", shortQuiet.String())
-	same(s, "an idle session is compacted", done.first(), "compacted")
+	done := s.compact(ctx, "--all", "--strategy", "rotate", "--quiet-period", shortQuiet.String())
+	s.became("an idle session is rotated", done, "compacted")
 	same(s, "every line is in the archive", contains(done.archive(), before), true)
 	same(s, "no log is left", len(p.logs()), 0)
 
@@ -38,16 +41,28 @@ func playPi(ctx context.Context, s *stage) {
 	same(s, "which pi continues", p.users(), 2)
 }
 
+// playPiOverlay tries a summary that is appended to a session of pi.
+func playPiOverlay(ctx context.Context, s *stage) {
+	p := newPi(s)
+	p.turn(ctx, "Plan the bakery week. "+strings.Repeat("The mill sends spelt on Monday and rye on Thursday. ", 100))
+	for _, say := range []string{"Which supplier has the best rye?", "Who opens on Saturday?"} {
+		p.turn(ctx, say, "-c")
+	}
+	log := p.logs()[0]
+	before, err := os.ReadFile(log)
+	s.must("read the log", err)
+	time.Sleep(shortQuiet)
+	done := s.compact(ctx, "--all", "--strategy", "overlay", "--keep-recent-tokens", "25", "--quiet-period", shortQuiet.String())
+	s.became("older turns are summed up", done, "compacted")
+	p.turn(ctx, "Who closes?", "-c")
+	// the summary, one kept turn and the new one
+	same(s, "the next turn sees the summary for what was said", p.users(), 3)
+	after, err := os.ReadFile(log)
+	same(s, "the same log goes on", err == nil && bytes.HasPrefix(after, before) && len(p.logs()) == 1, true)
+}
+
 // shortQuiet is a quiet period that a test can wait for.
 const shortQuiet = 500 * time.Millisecond
-
-// archive is the archive of the only session, "" if there is none.
-func (o outcome) archive() string {
-	if len(o.Sessions) != 1 {
-		return ""
-	}
-	return o.Sessions[0].Archive.Path
-}
 
 // pi is a working directory with the real pi.
 type pi struct {

@@ -76,12 +76,24 @@ type outcome struct {
 	} `json:"sessions"`
 }
 
-// first is the outcome of the only session.
-func (o outcome) first() string {
+// archive is the archive of the only session, "" if there is none.
+func (o outcome) archive() string {
 	if len(o.Sessions) != 1 {
-		return fmt.Sprintf("%d sessions", len(o.Sessions))
+		return ""
 	}
-	return o.Sessions[0].Outcome
+	return o.Sessions[0].Archive.Path
+}
+
+// became checks the outcome of the only session.
+func (s *stage) became(what string, o outcome, want string) {
+	switch {
+	case len(o.Sessions) != 1:
+		s.fail(what, fmt.Sprintf("%d sessions", len(o.Sessions)))
+	case o.Sessions[0].Outcome != want:
+		s.fail(what, fmt.Sprintf("it is %s (%s), want %s", o.Sessions[0].Outcome, o.Sessions[0].Reason, want))
+	default:
+		s.pass(what)
+	}
 }
 
 // compact runs sessctl compact on what is in the home.
