@@ -22,6 +22,7 @@ type compactOptions struct {
 	Threshold        int64
 	DryRun           bool
 	Force            bool
+	Clear            bool
 	Strategy         string
 	SkipSummary      bool
 	SkipArchive      bool
@@ -45,6 +46,7 @@ func (o *compactOptions) addFlags(fs *pflag.FlagSet) {
 	fs.Int64Var(&o.Threshold, "threshold", 0, "compact sessions of at least this many `tokens` (default 150000)")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "print the plan and change nothing")
 	fs.BoolVar(&o.Force, "force", false, "compact below the threshold too")
+	fs.BoolVar(&o.Clear, "clear", false, "clear the session: archive it and start fresh (the same as --force --strategy rotate)")
 	fs.StringVar(&o.Strategy, "strategy", "", "how to make the session small: rotate, overlay, rewrite (default: the runtime's own)")
 	fs.BoolVar(&o.SkipSummary, "skip-summary", false, "store no summary")
 	fs.BoolVar(&o.SkipArchive, "skip-archive", false, "remember only: no archive, and the session is not changed")
@@ -66,6 +68,8 @@ func (o *compactOptions) validate() error {
 		return usageError(see, "--all goes with neither --agent nor --session")
 	case o.Threshold <= 0:
 		return usageError(see, "--threshold must be positive, not %d", o.Threshold)
+	case o.Clear && o.Strategy != string(compact.StrategyRotate):
+		return usageError(see, "--clear goes with no other strategy")
 	case o.Strategy != "" && !slices.Contains(strategyNames(), o.Strategy):
 		return usageError("strategies: "+strings.Join(strategyNames(), ", "), "unknown strategy %q", o.Strategy)
 	case o.KeepRecentTokens < 0:
@@ -109,6 +113,9 @@ are only compacted by name.
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.thresholdAsked, o.keepAsked = c.Flags().Changed("threshold"), c.Flags().Changed("keep-recent-tokens")
+			if o.Clear && !c.Flags().Changed("strategy") {
+				o.Strategy, o.Force = string(compact.StrategyRotate), true
+			}
 			if err := o.validate(); err != nil {
 				return err
 			}

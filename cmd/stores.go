@@ -9,6 +9,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/agent"
+	"github.com/sessctl/sessctl/pkg/session/annabelle"
 	"github.com/sessctl/sessctl/pkg/session/openclaw"
 	"github.com/sessctl/sessctl/pkg/session/pi"
 )
@@ -26,6 +27,7 @@ func runtimes() []runtimeKind {
 		{session.RuntimeOpenClaw, openclaw.Roots, func(root string, _ config) session.Store { return openclaw.Open(root) }},
 		{session.RuntimePi, pi.Roots, func(root string, _ config) session.Store { return pi.Open(root) }},
 		{session.RuntimeAgent, agent.Roots, openAgent},
+		{session.RuntimeAnnabelle, annabelle.Roots, func(root string, _ config) session.Store { return annabelle.Open(root, annabelle.Options{}) }},
 	}
 }
 
@@ -151,7 +153,7 @@ func (a *app) showNotices(notices []session.Notice) {
 
 // noStores says where was looked.
 func (a *app) noStores() error {
-	looked := []string{"~/.openclaw", "~/.pi/agent/sessions", "~/.agent/sessions"}
+	looked := []string{"~/.openclaw", "~/.pi/agent/sessions", "~/.agent/sessions", "~/.annabelle/sessions", "~/.hexa-puffs/sessions"}
 	for _, variable := range []string{"OPENCLAW_STATE_DIR", "PI_CODING_AGENT_DIR"} {
 		if value := a.getenv(variable); value != "" {
 			looked = append(looked, variable+"="+value)

@@ -75,13 +75,16 @@ func (o *outline) target() (int, bool) {
 		return len(o.messages), true
 	}
 	var tokens int64
-	turns := 0
+	turns, records := 0, 0
 	for at, m := range slices.Backward(o.messages) {
 		tokens += m.tokens
 		if m.role == session.RoleUser {
 			turns++
 		}
-		if o.keep.Tokens > 0 && tokens >= o.keep.Tokens || o.keep.Turns > 0 && turns >= o.keep.Turns {
+		if at == 0 || o.messages[at-1].line != m.line {
+			records++ // all of it
+		}
+		if o.keep.Tokens > 0 && tokens >= o.keep.Tokens || o.keep.Turns > 0 && turns >= o.keep.Turns || o.keep.Records > 0 && records >= o.keep.Records {
 			return at, true
 		}
 	}

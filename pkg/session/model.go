@@ -5,9 +5,10 @@ import "time"
 // The runtimes whose stores are known. A runtime name is part of archive
 // paths and of memory records and never changes.
 const (
-	RuntimeOpenClaw = "openclaw"
-	RuntimePi       = "pi"
-	RuntimeAgent    = "agent"
+	RuntimeOpenClaw  = "openclaw"
+	RuntimePi        = "pi"
+	RuntimeAgent     = "agent"
+	RuntimeAnnabelle = "annabelle"
 )
 
 // State says whether a session may be changed now.

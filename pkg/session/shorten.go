@@ -6,10 +6,11 @@ import (
 )
 
 // Keep says how much of a session's end stays when it is made shorter. Zero in
-// both means that nothing stays but the summary.
+// all means that nothing stays but the summary.
 type Keep struct {
-	Tokens int64 // at least this many, estimated
-	Turns  int   // this many last turns, each of which begins with a person's message
+	Tokens  int64 // at least this many, estimated
+	Turns   int   // this many last turns, each of which begins with a person's message
+	Records int   // this many last records, where a record is a turn
 }
 
 // Cut says which messages of a session a summary takes the place of, and which

@@ -1,0 +1,14 @@
+package annabelle
+
+import "errors"
+
+// StopAfter lets every change end after a step, as if the program had died
+// there; "" for not any more.
+func StopAfter(s *Store, step string) {
+	s.step = func(name string) error {
+		if name == step && step != "" {
+			return errors.New("stopped")
+		}
+		return nil
+	}
+}
