@@ -25,6 +25,10 @@ var (
 	// to do: move the directory away; the archives still have everything, and
 	// memory can be rebuilt from them.
 	ErrCorrupt = errors.New("memory is damaged")
+	// ErrInUse is returned when a memory is to be looked at without a trace
+	// and its log has not been written into the database: somebody is at work
+	// in it, or was killed. What to do: look at it in the usual way.
+	ErrInUse = errors.New("the memory has a log of changes that are not in it yet")
 	// ErrOtherModel is returned when only vectors of another model could
 	// answer. Vectors of different models are never compared.
 	ErrOtherModel = errors.New("memory has vectors of another model")
@@ -33,6 +37,10 @@ var (
 // Options say how a store is opened.
 type Options struct {
 	ReadOnly bool // never write, not even a missing database
+	// NoTrace is ReadOnly, and not even SQLite's files beside the database are
+	// made or changed. It is for a memory that nobody writes meanwhile: what
+	// is read while somebody does may look damaged. See ErrInUse.
+	NoTrace bool
 }
 
 // Store is an open memory. It may be used by several goroutines; of several
@@ -48,6 +56,7 @@ type Store struct {
 // ErrNewerSchema, ErrCorrupt.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	path := filepath.Join(dir, "memory.db")
+	o.ReadOnly = o.ReadOnly || o.NoTrace
 	if !o.ReadOnly {
 		if err := makeFile(dir, path); err != nil {
 			return nil, err
@@ -56,7 +65,14 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err := checkSize(path); err != nil {
 		return nil, err
 	}
-	db, err := sql.Open("sqlite", address(path, o.ReadOnly))
+	name := address(path, o.ReadOnly)
+	if o.NoTrace {
+		var err error
+		if name, err = traceless(path); err != nil {
+			return nil, fmt.Errorf("open %s: %w", path, err)
+		}
+	}
+	db, err := sql.Open("sqlite", name)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
@@ -91,6 +107,22 @@ func checkSize(path string) error {
 		return fmt.Errorf("open %s: %w: it has only %d bytes", path, ErrCorrupt, size)
 	}
 	return nil
+}
+
+// traceless is the driver's name of a database that is looked at without a
+// trace. One without a log is read as if it lay on a disk that cannot change;
+// with a log that has an index (another process, or a killed one, left both)
+// SQLite is asked to open all three for reading only. A log without its index
+// could only be read by making one (research/real-runtimes.md section 4).
+func traceless(path string) (string, error) {
+	options := "immutable=1"
+	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
+		if _, err := os.Stat(path + "-shm"); err != nil {
+			return "", ErrInUse
+		}
+		options = "readonly_shm=1"
+	}
+	return address(path, true) + "&mode=ro&" + options, nil
 }
 
 // address is the driver's name of the database: every commit synced, and

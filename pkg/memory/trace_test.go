@@ -1,0 +1,86 @@
+package memory_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sessctl/sessctl/pkg/memory"
+)
+
+// contents are the files below dir with times and hashes.
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil || d.IsDir() {
+			files[path] = info.ModTime().String()
+			return err
+		}
+		data, err := os.ReadFile(path)
+		files[path] = fmt.Sprint(info.ModTime(), sha256.Sum256(data))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// Looking at a memory without a trace leaves none, and sees everything:
+// closed, or left with its log by a process that was killed.
+func TestNoTrace(t *testing.T) {
+	ctx := context.Background()
+	look := func(dir string) (int, error) {
+		s, err := memory.Open(ctx, dir, memory.Options{NoTrace: true})
+		if err != nil {
+			return 0, err
+		}
+		defer s.Close()
+		verify(t, s)
+		n, _, err := s.CountSession(ctx, "pi", "a", "s0")
+		return n, err
+	}
+	killed := filepath.Join(t.TempDir(), "memory")
+	runAndKill(t, killed, 50*time.Millisecond)
+	if info, err := os.Stat(filepath.Join(killed, "memory.db-wal")); err != nil || info.Size() == 0 {
+		t.Fatal("the killed process left no log", err)
+	}
+	closed := filepath.Join(t.TempDir(), "memory")
+	s := open(t, closed)
+	if _, err := s.Put(ctx, memory.Source{}, all(sessionOf(0)...)); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	for name, dir := range map[string]string{"killed": killed, "closed": closed} {
+		before := contents(t, dir)
+		if n, err := look(dir); n != sessionRecords || err != nil {
+			t.Fatalf("%s: %d records, %v", name, n, err)
+		}
+		if d := cmp.Diff(before, contents(t, dir)); d != "" {
+			t.Fatalf("%s: %s", name, d)
+		}
+	}
+	if err := os.Remove(filepath.Join(killed, "memory.db-shm")); err != nil {
+		t.Fatal(err)
+	}
+	before := contents(t, killed)
+	if _, err := look(killed); !errors.Is(err, memory.ErrInUse) {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(before, contents(t, killed)); d != "" {
+		t.Fatal(d)
+	}
+}
