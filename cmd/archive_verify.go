@@ -2,7 +2,9 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/spf13/cobra"
 
@@ -154,10 +156,10 @@ func verifyReceipts(ctx context.Context, a *app, entries []archive.Entry, doc *v
 type sessionCounter func(ctx context.Context, runtime, agent, session string) (records, pending int, err error)
 
 func (a *app) memoryCounter(ctx context.Context) (sessionCounter, func(), error) {
-	if !exists(a.memoryDir()) {
+	store, err := memory.Open(ctx, a.memoryDir(), memory.Options{ReadOnly: true})
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, func() {}, nil
 	}
-	store, err := memory.Open(ctx, a.memoryDir(), memory.Options{ReadOnly: true})
 	if err != nil {
 		return nil, func() {}, fmt.Errorf("open memory: %w", err)
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"io/fs"
 
 	"github.com/spf13/cobra"
 
@@ -34,10 +34,10 @@ words and their vectors. All of it can be made again from the archives.
 // readMemory opens the memory to look at it. That there is none is an error
 // that says how one comes about.
 func (a *app) readMemory(ctx context.Context) (*memory.Store, error) {
-	if _, err := os.Stat(a.memoryDir()); os.IsNotExist(err) {
+	store, err := memory.Open(ctx, a.memoryDir(), memory.Options{ReadOnly: true})
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &failure{code: "no_memory", exit: exitFailed, path: a.memoryDir(), hint: "compact a session first: sessctl compact --agent NAME", err: fmt.Errorf("there is no memory yet in %s", a.memoryDir())}
 	}
-	store, err := memory.Open(ctx, a.memoryDir(), memory.Options{ReadOnly: true})
 	if err != nil {
 		return nil, fmt.Errorf("open memory: %w", err)
 	}

@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -118,12 +117,9 @@ func runRecall(ctx context.Context, a *app, o recallOptions) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(a.memoryDir()); os.IsNotExist(err) {
-		return &failure{code: "no_memory", exit: exitFailed, path: a.memoryDir(), hint: "compact a session first: sessctl compact --agent NAME", err: fmt.Errorf("there is no memory yet in %s", a.memoryDir())}
-	}
-	store, err := memory.Open(ctx, a.memoryDir(), memory.Options{ReadOnly: true})
+	store, err := a.readMemory(ctx)
 	if err != nil {
-		return fmt.Errorf("open memory: %w", err)
+		return err
 	}
 	defer store.Close()
 	embedder, err := a.openEmbedder()

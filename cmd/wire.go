@@ -79,7 +79,7 @@ func (a *app) newCompactor(h *house, focus string) (*compact.Compactor, error) {
 			}
 			return &summarizer{summarize.NewExtractive(summarize.Options{Focus: focus, MaxRunes: maxRunes})}
 		},
-		Journal:  compact.Journal{Dir: filepath.Join(a.dataDir(), "journal")},
+		Journal:  compact.Journal{Dir: a.journalDir()},
 		Receipts: a.receipts(),
 		Version:  programVersion(),
 		NewID:    func() string { return ulid.Make().String() },
@@ -148,6 +148,8 @@ func (a *app) lock() (*durable.FileLock, error) {
 	}
 	return durable.Lock(filepath.Join(a.dataDir(), "lock"))
 }
+
+func (a *app) journalDir() string { return filepath.Join(a.dataDir(), "journal") }
 
 func (a *app) memoryDir() string { return filepath.Join(a.dataDir(), "memory") }
 

@@ -48,19 +48,20 @@ const (
 // the method returns.
 type Journal struct{ Dir string }
 
-func (j Journal) path(id string) string { return filepath.Join(j.Dir, id+".json") }
+// Path returns where the entry with this id is or would be.
+func (j Journal) Path(id string) string { return filepath.Join(j.Dir, id+".json") }
 
 // Write makes an intent durable.
 func (j Journal) Write(in Intent) error {
 	if err := durable.MakeDir(j.Dir, 0o700); err != nil {
 		return fmt.Errorf("make journal directory: %w", err)
 	}
-	return writeJSON(j.path(in.ID), in)
+	return writeJSON(j.Path(in.ID), in)
 }
 
 // Remove drops an intent that is settled.
 func (j Journal) Remove(id string) error {
-	return durable.RemoveFile(j.path(id))
+	return durable.RemoveFile(j.Path(id))
 }
 
 // List returns all intents, oldest first. An entry that cannot be read is an

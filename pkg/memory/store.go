@@ -25,6 +25,10 @@ var (
 	// to do: move the directory away; the archives still have everything, and
 	// memory can be rebuilt from them.
 	ErrCorrupt = errors.New("memory is damaged")
+	// ErrEmpty is returned when a memory is only to be read and nothing was
+	// ever stored in it: the run that made the file was cut off. It is
+	// fs.ErrNotExist.
+	ErrEmpty = fmt.Errorf("nothing was stored in it yet: %w", fs.ErrNotExist)
 	// ErrInUse is returned when a memory is to be looked at without a trace
 	// and its log has not been written into the database: somebody is at work
 	// in it, or was killed. What to do: look at it in the usual way.
@@ -110,19 +114,14 @@ func checkSize(path string) error {
 }
 
 // traceless is the driver's name of a database that is looked at without a
-// trace. One without a log is read as if it lay on a disk that cannot change;
-// with a log that has an index (another process, or a killed one, left both)
-// SQLite is asked to open all three for reading only. A log without its index
-// could only be read by making one (research/real-runtimes.md section 4).
+// trace: as if it lay on a disk that cannot change. With a log beside it that
+// would be wrong, and to read the log SQLite touches it and its index
+// (research/real-runtimes.md section 4).
 func traceless(path string) (string, error) {
-	options := "immutable=1"
 	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
-		if _, err := os.Stat(path + "-shm"); err != nil {
-			return "", ErrInUse
-		}
-		options = "readonly_shm=1"
+		return "", ErrInUse
 	}
-	return address(path, true) + "&mode=ro&" + options, nil
+	return address(path, true) + "&mode=ro&immutable=1", nil
 }
 
 // address is the driver's name of the database: every commit synced, and
@@ -151,7 +150,7 @@ func (s *Store) prepare(ctx context.Context) error {
 	case err != nil || !isNew:
 		return err
 	case s.readOnly:
-		return fmt.Errorf("%w: it has no tables", ErrCorrupt)
+		return ErrEmpty
 	}
 	for _, pragma := range []string{fmt.Sprintf("PRAGMA page_size=%d", pageSize), "PRAGMA journal_mode=WAL"} {
 		if _, err := s.db.ExecContext(ctx, pragma); err != nil {
