@@ -55,7 +55,7 @@ func details(r compact.Result) [][2]string {
 	}
 	lines = append(lines, [2]string{"memory", memoryLine(r)})
 	if r.Outcome == compact.Planned {
-		return append(lines, [2]string{"then", "archive, remember, and start a fresh session (" + string(r.Strategy) + ")"})
+		return append(lines, [2]string{"then", thenLine(r.Strategy)})
 	}
 	if r.Summary != nil {
 		lines = append(lines, [2]string{"summary", fmt.Sprintf("%s, %s characters", r.Summary.Kind, formatCount(int64(r.Summary.Chars)))})
@@ -67,6 +67,13 @@ func details(r compact.Result) [][2]string {
 		lines = append(lines, [2]string{"receipt", visible(r.Receipt)})
 	}
 	return lines
+}
+
+func thenLine(s compact.Strategy) string {
+	if s == compact.StrategyNone {
+		return "archive and remember; the session is not changed"
+	}
+	return "archive, remember, and start a fresh session (" + string(s) + ")"
 }
 
 // plural is a count and its noun.

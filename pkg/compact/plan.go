@@ -35,7 +35,9 @@ func (p *Plan) Result() Result {
 	r.Messages, r.LinesSkipped, r.Chunks = p.Survey.Scan.Records, p.Survey.Skipped(), p.Survey.Chunks
 	r.TokensAfter = p.Tokens
 	switch {
-	case p.Outcome != Planned || p.Strategy == StrategyNone:
+	case p.Outcome != Planned:
+	case p.Strategy == StrategyNone:
+		r.Reason = p.left()
 	case p.Strategy.shortens():
 		r.TokensAfter, r.Cut = p.Cut.KeptTokens, &p.Cut
 	default:

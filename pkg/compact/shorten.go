@@ -63,12 +63,17 @@ func (r *run) tokensAfter() (int64, error) {
 
 // leave is the end of a run whose session only its runtime may change.
 func (r *run) leave() error {
-	r.result.Outcome = Partial
-	r.result.Reason = "archived and remembered; only " + r.plan.Ref.Runtime + " itself changes its sessions"
-	if r.plan.Advice != "" {
-		r.result.Reason += ": " + r.plan.Advice
-	}
+	r.result.Outcome, r.result.Reason = Partial, "archived and remembered; "+r.plan.left()
 	return r.receipt()
+}
+
+// left says why a session stays as it is, and what a person can do.
+func (p *Plan) left() string {
+	why := "only " + p.Ref.Runtime + " itself changes its sessions"
+	if p.Advice != "" {
+		why += ": " + p.Advice
+	}
+	return why
 }
 
 // settleShortening finishes an overlay or a rewrite that an earlier run began.
