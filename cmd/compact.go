@@ -85,7 +85,7 @@ func (o *compactOptions) validate() error {
 func (o *compactOptions) policy() compact.Policy {
 	return compact.Policy{
 		Threshold: o.Threshold, Force: o.Force, SkipArchive: o.SkipArchive, SkipSummary: o.SkipSummary,
-		Strategy: compact.Strategy(o.Strategy), Quiet: o.Quiet, Asked: o.thresholdAsked,
+		Strategy: compact.Strategy(o.Strategy), Quiet: o.Quiet, Asked: o.thresholdAsked, Requested: !o.All,
 		Keep: session.Keep{Tokens: o.KeepRecentTokens},
 	}
 }

@@ -24,6 +24,7 @@ type config struct {
 	Archive    archiveConfig    `mapstructure:"archive" json:"archive"`
 	Embed      embedConfig      `mapstructure:"embed" json:"embed"`
 	Recall     recallConfig     `mapstructure:"recall" json:"recall"`
+	MacStats   macStatsConfig   `mapstructure:"macstats" json:"macstats"`
 }
 
 type compactionConfig struct {
@@ -49,6 +50,10 @@ type recallConfig struct {
 	Rank  string `mapstructure:"rank" json:"rank"`
 }
 
+type macStatsConfig struct {
+	LessonsAgent string `mapstructure:"lessons_agent" json:"lessons_agent"` // "" for every agent
+}
+
 // defaults is the lowest layer: flags > SESSCTL_* > file > defaults.
 func defaults() map[string]any {
 	return map[string]any{
@@ -63,6 +68,7 @@ func defaults() map[string]any {
 		"archive.dir":                   "",
 		"archive.compression":           "none",
 		"embed.provider":                "builtin",
+		"macstats.lessons_agent":        "",
 		"recall.limit":                  5,
 		"recall.rank":                   "hybrid",
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/agent"
 	"github.com/sessctl/sessctl/pkg/session/annabelle"
+	"github.com/sessctl/sessctl/pkg/session/macstats"
 	"github.com/sessctl/sessctl/pkg/session/openclaw"
 	"github.com/sessctl/sessctl/pkg/session/pi"
 )
@@ -28,6 +29,9 @@ func runtimes() []runtimeKind {
 		{session.RuntimePi, pi.Roots, func(root string, _ config) session.Store { return pi.Open(root) }},
 		{session.RuntimeAgent, agent.Roots, openAgent},
 		{session.RuntimeAnnabelle, annabelle.Roots, func(root string, _ config) session.Store { return annabelle.Open(root, annabelle.Options{}) }},
+		{session.RuntimeMacStats, macstats.Roots, func(root string, c config) session.Store {
+			return macstats.Open(root, macstats.Options{LessonsAgent: c.MacStats.LessonsAgent})
+		}},
 	}
 }
 
@@ -153,7 +157,7 @@ func (a *app) showNotices(notices []session.Notice) {
 
 // noStores says where was looked.
 func (a *app) noStores() error {
-	looked := []string{"~/.openclaw", "~/.pi/agent/sessions", "~/.agent/sessions", "~/.annabelle/sessions", "~/.hexa-puffs/sessions"}
+	looked := []string{"~/.openclaw", "~/.pi/agent/sessions", "~/.agent/sessions", "~/.annabelle/sessions", "~/.hexa-puffs/sessions", "~/.mac-stats"}
 	for _, variable := range []string{"OPENCLAW_STATE_DIR", "PI_CODING_AGENT_DIR"} {
 		if value := a.getenv(variable); value != "" {
 			looked = append(looked, variable+"="+value)

@@ -289,8 +289,9 @@ func embeddingModel(b *embed.Builtin) embed.Model {
 // summarizer is a compact.Summarizer over the extractive summary.
 type summarizer struct{ *summarize.Extractive }
 
-// Summary implements compact.Summarizer.
+// Summary implements compact.Summarizer. Without a model the lessons are what
+// people said must, must never or should be.
 func (s *summarizer) Summary(context.Context) (compact.Summary, error) {
 	made := s.Extractive.Summary()
-	return compact.Summary{Kind: made.Kind, Text: made.Text}, nil
+	return compact.Summary{Kind: made.Kind, Text: made.Text, Lessons: made.Lessons()}, nil
 }

@@ -64,7 +64,7 @@ func (p *Plan) due(ctx context.Context, store session.Store, tail session.Tail, 
 		return true, nil
 	}
 	if trigger, ok := store.(session.Trigger); ok && !policy.Asked {
-		due, reason, err := trigger.Due(ctx, p.Ref, tail, now)
+		due, reason, err := trigger.Due(ctx, session.DueQuestion{Ref: p.Ref, Tail: tail, Now: now, Requested: policy.Requested})
 		if err == nil && !due {
 			p.Outcome, p.Reason = BelowThreshold, reason
 		}

@@ -15,20 +15,32 @@ import (
 // (seed 001, 7.5.3 step 3).
 type fileOperations struct {
 	read, modified map[string]bool
+	calls          map[string]fileCall // by id, until they are answered
 	cursor         jsonl.Cursor
 }
 
+// fileCall is a call of a file tool.
+type fileCall struct {
+	path string
+	to   map[string]bool
+	new  bool // the path was not listed before
+}
+
 func newFileOperations() *fileOperations {
-	return &fileOperations{read: map[string]bool{}, modified: map[string]bool{}}
+	return &fileOperations{read: map[string]bool{}, modified: map[string]bool{}, calls: map[string]fileCall{}}
 }
 
 // add takes in a message: the calls of an agent, or the summary of an earlier
 // compaction with its lists.
 func (f *fileOperations) add(m *session.Message) {
+	if m.Role == session.RoleToolResult {
+		f.answered(m)
+		return
+	}
 	for i := range m.Parts {
 		switch p := &m.Parts[i]; {
 		case p.Kind == session.PartToolCall:
-			f.call(string(p.Name), p.Text)
+			f.call(p)
 		case m.Compaction && p.Kind == session.PartText:
 			f.merge(string(p.Text))
 		}
@@ -37,19 +49,30 @@ func (f *fileOperations) add(m *session.Message) {
 
 // call notes the file of one call. The names are those of seed 001 with its
 // aliases, and the same in Claude Code's spelling.
-func (f *fileOperations) call(name string, arguments []byte) {
-	var to map[string]bool
-	switch strings.ToLower(name) {
+func (f *fileOperations) call(p *session.Part) {
+	c := fileCall{}
+	switch strings.ToLower(string(p.Name)) {
 	case "read", "read_file":
-		to = f.read
+		c.to = f.read
 	case "write", "write_file", "edit", "edit_file", "multiedit":
-		to = f.modified
+		c.to = f.modified
 	default:
 		return
 	}
-	if path := f.path(arguments); path != "" {
-		to[path] = true
+	if c.path = f.path(p.Text); c.path == "" {
+		return
 	}
+	c.new = !c.to[c.path]
+	c.to[c.path] = true
+	f.calls[string(p.CallID)] = c
+}
+
+// answered takes a file off the lists again whose only call failed.
+func (f *fileOperations) answered(m *session.Message) {
+	if c, ok := f.calls[string(m.CallID)]; ok && m.IsError && c.new {
+		delete(c.to, c.path)
+	}
+	delete(f.calls, string(m.CallID))
 }
 
 // path returns the argument "path" or "file_path" of a call, if it is a string
@@ -108,7 +131,7 @@ func (f *fileOperations) summed(s Summary) session.Summed {
 	text := strings.TrimSpace(fileTags.ReplaceAllString(s.Text, ""))
 	return session.Summed{
 		Text: text + tagged(readTag, read) + tagged(modifiedTag, modified), Kind: s.Kind,
-		ReadFiles: append([]string{}, read...), ModifiedFiles: append([]string{}, modified...),
+		ReadFiles: append([]string{}, read...), ModifiedFiles: append([]string{}, modified...), Lessons: s.Lessons,
 	}
 }
 

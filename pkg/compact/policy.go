@@ -19,8 +19,10 @@ const DefaultQuiet = time.Minute
 const (
 	CategoryHistory   = "session_history"
 	CategorySummary   = "session_summary"
+	CategoryLesson    = "lesson"
 	HistoryImportance = 0.25
 	SummaryImportance = 0.70
+	LessonImportance  = 0.70
 )
 
 // Strategy says how a session is made small.
@@ -40,6 +42,7 @@ const (
 type Policy struct {
 	Threshold   int64         // tokens; sessions at or above it are compacted
 	Asked       bool          // the threshold was asked for: it takes the place of a runtime's own trigger
+	Requested   bool          // the session or its agent was named
 	Force       bool          // compact below the threshold too
 	SkipArchive bool          // remember only: no archive, hence no change to the session
 	SkipSummary bool          // store no summary

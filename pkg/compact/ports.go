@@ -57,8 +57,9 @@ type Embedder interface {
 
 // Summary is a finished summary of a session.
 type Summary struct {
-	Kind string // "extractive", ...
-	Text string
+	Kind    string // "extractive", ...
+	Text    string
+	Lessons []string // what should be done, or never again; one line each
 }
 
 // Summarizer watches the messages of one session go by and then sums them up.

@@ -36,7 +36,7 @@ func (m *memoir) records(ctx context.Context) iter.Seq2[Record, error] {
 		r := &reader{store: m.store, options: m.policy.Chunk}
 		m.files = newFileOperations()
 		err := r.read(ctx, m.open, m.tree, m.observe, func(c *chunk.Chunk) error {
-			if !yield(historyRecord(c), nil) {
+			if !yield(m.historyRecord(c), nil) {
 				return errStopped
 			}
 			return nil
@@ -64,12 +64,21 @@ func (m *memoir) observe(x *session.Message) error {
 // errStopped ends a scan whose records are no longer wanted.
 var errStopped = fmt.Errorf("memory stopped taking records")
 
-func historyRecord(c *chunk.Chunk) Record {
+// historyRecord is a chunk as it goes to memory. A log without times has that
+// of its file.
+func (m *memoir) historyRecord(c *chunk.Chunk) Record {
 	return Record{
 		Category: CategoryHistory, Importance: HistoryImportance, Text: string(c.Text), Position: c.Position,
-		CreatedAt: c.Time, FirstLine: c.FirstLine, LastLine: c.LastLine,
+		CreatedAt: m.timeOf(c.Time), FirstLine: c.FirstLine, LastLine: c.LastLine,
 		FirstByte: c.FirstByte, EndByte: c.EndByte, Abandoned: c.Abandoned,
 	}
+}
+
+func (m *memoir) timeOf(ms int64) int64 {
+	if ms == 0 && !m.ref.ModTime.IsZero() {
+		return m.ref.ModTime.UnixMilli()
+	}
+	return ms
 }
 
 func (m *memoir) summarize(ctx context.Context, yield func(Record, error) bool) {
@@ -86,10 +95,22 @@ func (m *memoir) summarize(ctx context.Context, yield func(Record, error) bool) 
 	}
 	m.text = s
 	m.made = &SummaryResult{Kind: s.Kind, Chars: utf8.RuneCountInString(s.Text)}
-	yield(Record{
+	whole := Record{
 		Category: CategorySummary, Importance: SummaryImportance, Text: s.Text, Position: -1,
-		CreatedAt: m.survey.Scan.Last, FirstLine: 1, LastLine: lastLine(m.survey), EndByte: m.survey.Scan.Counts.Bytes,
-	}, nil)
+		CreatedAt: m.timeOf(m.survey.Scan.Last), FirstLine: 1, LastLine: lastLine(m.survey), EndByte: m.survey.Scan.Counts.Bytes,
+	}
+	if !yield(whole, nil) {
+		return
+	}
+	if _, learns := m.store.(session.Learner); !learns {
+		return
+	}
+	whole.Category, whole.Importance, whole.Position = CategoryLesson, LessonImportance, -2
+	for _, lesson := range s.Lessons {
+		if whole.Text = lesson; !yield(whole, nil) {
+			return
+		}
+	}
 }
 
 func lastLine(s Survey) int {

@@ -31,15 +31,18 @@ func (r *run) shorten(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	after, err := r.tokensAfter()
-	if err != nil {
-		return err
+	if r.summary.Text == "" {
+		return errNoSummary
 	}
 	s, err := planShortening(ctx, r.store, r.plan.Strategy, session.ShortenRequest{
 		Ref: r.plan.Ref, Snapshot: r.snapshot, Cut: r.plan.Cut, Summary: r.summary, Tokens: r.plan.Tokens, Now: r.Now(),
 	})
 	if err != nil {
 		return fmt.Errorf("plan the change: %w", err)
+	}
+	after, err := tokensAfter(s)
+	if err != nil {
+		return err
 	}
 	r.result.TokensAfter, r.result.Cut = after, &r.plan.Cut
 	in := r.newIntent(s.Rotation)
@@ -49,16 +52,15 @@ func (r *run) shorten(ctx context.Context) error {
 
 // tokensAfter estimates the context after the change. A change after which the
 // session would be as long as before is refused: errNothingToCut.
-func (r *run) tokensAfter() (int64, error) {
-	if r.summary.Text == "" {
-		return 0, errNoSummary
+func tokensAfter(s session.Shortening) (int64, error) {
+	if s.Cleared {
+		return 0, nil
 	}
-	cut := r.plan.Cut
-	summary, replaced := session.EstimateTokens([]byte(r.summary.Text)), cut.SummarizedTokens+cut.PreviousTokens
+	summary, replaced := session.EstimateTokens([]byte(s.Summary.Text)), s.Cut.SummarizedTokens+s.Cut.PreviousTokens
 	if summary >= replaced {
 		return 0, nothingToCut("a summary of %d tokens would take the place of %d", summary, replaced)
 	}
-	return cut.KeptTokens + summary, nil
+	return s.Cut.KeptTokens + summary, nil
 }
 
 // leave is the end of a run whose session only its runtime may change.

@@ -9,6 +9,7 @@ const (
 	RuntimePi        = "pi"
 	RuntimeAgent     = "agent"
 	RuntimeAnnabelle = "annabelle"
+	RuntimeMacStats  = "macstats"
 )
 
 // State says whether a session may be changed now.

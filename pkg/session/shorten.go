@@ -55,8 +55,9 @@ func (c Cut) Summarizes(m *Message) bool {
 type Summed struct {
 	Text          string   `json:"text"`
 	Kind          string   `json:"kind"`
-	ReadFiles     []string `json:"read_files"`     // of all compactions so far, sorted
-	ModifiedFiles []string `json:"modified_files"` // the same; never also in ReadFiles
+	ReadFiles     []string `json:"read_files"`        // of all compactions so far, sorted
+	ModifiedFiles []string `json:"modified_files"`    // the same; never also in ReadFiles
+	Lessons       []string `json:"lessons,omitempty"` // what should be done, or never again; one line each
 }
 
 // ShortenRequest is what a store needs to plan a change.
@@ -81,6 +82,9 @@ type Shortening struct {
 	Record string `json:"record,omitempty"`
 	// After is the log as it is when a rewrite is done.
 	After LogProof `json:"after,omitzero"`
+	// Cleared is true for a rewrite after which there is no log any more, and
+	// so no summary in it.
+	Cleared bool `json:"cleared,omitempty"`
 }
 
 // LogProof pins the bytes of a log.
@@ -128,10 +132,25 @@ type Shaper interface {
 	Keep() Keep
 }
 
+// Learner is a store whose runtime keeps what was learned apart from its
+// sessions, for every later one.
+type Learner interface {
+	// LessonsFile returns the path of the list that a session's lessons go to.
+	LessonsFile(ref Ref) string
+}
+
 // Trigger is a store whose runtime does not go by the size of the context
 // alone, or by another size.
 type Trigger interface {
-	// Due reports whether a session is due for a compaction now, and why or
-	// why not, for people. scan is of the whole log.
-	Due(ctx context.Context, ref Ref, tail Tail, now time.Time) (due bool, reason string, err error)
+	// Due reports whether a session is due for a compaction now, and why not,
+	// for people.
+	Due(ctx context.Context, q DueQuestion) (due bool, reason string, err error)
+}
+
+// DueQuestion is what a Trigger is asked.
+type DueQuestion struct {
+	Ref       Ref
+	Tail      Tail
+	Now       time.Time
+	Requested bool // the session or its agent was named: it is not a run over everything
 }

@@ -76,7 +76,7 @@ func (e *Extractive) plans() []*plan {
 	plans := []*plan{
 		{title: "About " + strings.Join(e.focus, ", "), share: 20, items: e.about.ranked()},
 		{title: "Goals", share: 13, items: e.goals.ranked()},
-		{title: "Constraints and preferences", share: 10, items: e.said[constraint].ranked()},
+		{title: constraintsTitle, share: 10, items: e.said[constraint].ranked()},
 		{title: "Decisions and findings", share: 16, items: e.said[decision].ranked()},
 		{title: "Open questions", share: 8, items: e.openItems()},
 		{title: "Next steps", share: 7, items: e.late(e.said[next].ranked())},
@@ -215,3 +215,5 @@ func (p *plan) write(text *strings.Builder) Section {
 	}
 	return s
 }
+
+const constraintsTitle = "Constraints and preferences"

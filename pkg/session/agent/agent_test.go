@@ -173,7 +173,7 @@ func TestS7_6CompactionAppends(t *testing.T) {
 func TestDue(t *testing.T) {
 	s := agent.Open(t.TempDir(), agent.Options{ContextWindow: 100_000, ReserveTokens: 16_384})
 	for tokens, want := range map[int64]bool{83_616: false, 83_617: true, 0: false} {
-		due, reason, err := s.Due(t.Context(), session.Ref{}, session.Tail{Tokens: tokens}, time.Time{})
+		due, reason, err := s.Due(t.Context(), session.DueQuestion{Tail: session.Tail{Tokens: tokens}})
 		if due != want || err != nil {
 			t.Errorf("%d tokens: due %v (%s), want %v", tokens, due, reason, want)
 		}

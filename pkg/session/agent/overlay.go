@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"time"
 
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/directory"
@@ -24,9 +23,9 @@ func (s *Store) Keep() session.Keep { return session.Keep{Tokens: s.options.Keep
 // Due implements [session.Trigger]: a session is due when its context is
 // larger than the window less what is reserved for the answer (seed 001,
 // section 7.5.2).
-func (s *Store) Due(_ context.Context, _ session.Ref, tail session.Tail, _ time.Time) (bool, string, error) {
+func (s *Store) Due(_ context.Context, q session.DueQuestion) (bool, string, error) {
 	limit := s.options.ContextWindow - s.options.ReserveTokens
-	return tail.Tokens > limit, fmt.Sprintf("%d tokens, due above %d (window %d less %d reserved)", tail.Tokens, limit, s.options.ContextWindow, s.options.ReserveTokens), nil
+	return q.Tail.Tokens > limit, fmt.Sprintf("%d tokens, due above %d (window %d less %d reserved)", q.Tail.Tokens, limit, s.options.ContextWindow, s.options.ReserveTokens), nil
 }
 
 // compactionRecord is a compaction as seed 001, section 7.2, has it.

@@ -148,7 +148,7 @@ func TestDue(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStore(t)
 			s.write("annabelle", "1", header+c.log)
-			due, reason, err := s.Due(t.Context(), s.ref(), session.Tail{}, now)
+			due, reason, err := s.Due(t.Context(), session.DueQuestion{Ref: s.ref(), Now: now})
 			if due != c.want || err != nil || due != (reason == "") {
 				t.Fatalf("due %v (%s), %v; want %v", due, reason, err, c.want)
 			}

@@ -23,8 +23,8 @@ type measured struct {
 // Due implements [session.Trigger] with the conditions of seed 000: all must
 // be true. The time of the last compaction is taken from its record, because
 // the runtime keeps it only in memory.
-func (s *Store) Due(ctx context.Context, ref session.Ref, _ session.Tail, now time.Time) (bool, string, error) {
-	d, name, err := directory.Of(s.base, ref.Path, 1)
+func (s *Store) Due(ctx context.Context, q session.DueQuestion) (bool, string, error) {
+	d, name, err := directory.Of(s.base, q.Ref.Path, 1)
 	if err != nil {
 		return false, "", err
 	}
@@ -38,7 +38,7 @@ func (s *Store) Due(ctx context.Context, ref session.Ref, _ session.Tail, now ti
 	if err != nil {
 		return false, "", err
 	}
-	due, reason := s.due(m, now)
+	due, reason := s.due(m, q.Now)
 	return due, reason, nil
 }
 

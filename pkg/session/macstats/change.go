@@ -1,0 +1,153 @@
+package macstats
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/directory"
+	"github.com/sessctl/sessctl/pkg/session/livelog"
+)
+
+// maxContext bounds the summary that takes a session's place, in bytes
+// (research/behaviours.md section 4).
+const maxContext = 12_000
+
+// PlanRewrite implements [session.Rewriter]: a session that nobody has used
+// for half an hour is cleared, another one is replaced by its summary, which
+// the program reads as an answer of its own (seed 003).
+func (s *Store) PlanRewrite(_ context.Context, request session.ShortenRequest) (session.Shortening, error) {
+	d, name, err := directory.Of(s.base, request.Ref.Path, 0)
+	if err != nil {
+		return session.Shortening{}, err
+	}
+	defer d.Close()
+	plan := session.Shortening{Cut: request.Cut, Summary: request.Summary}
+	if plan.Rotation, err = s.rotation(d, name, request); err != nil {
+		return session.Shortening{}, err
+	}
+	plan.Cleared = request.Now.Sub(request.Snapshot.ModTime) > inactive
+	if !plan.Cleared {
+		plan.Record = "## Assistant\n\n" + bounded(request.Summary.Text) + "\n\n"
+		plan.After, err = livelog.Proof(func(w io.Writer) error { return rewrite(w, plan) })
+	}
+	return plan, err
+}
+
+// bounded cuts a text at the end of its last line that fits.
+func bounded(text string) string {
+	if len(text) <= maxContext {
+		return text
+	}
+	const marker = "\n[summary truncated]"
+	end := maxContext - len(marker)
+	for end > 0 && text[end] != '\n' {
+		end--
+	}
+	return text[:end] + marker
+}
+
+func rewrite(w io.Writer, plan session.Shortening) error {
+	_, err := io.WriteString(w, plan.Record)
+	return err
+}
+
+func (s *Store) rotation(d *directory.Directory, name string, request session.ShortenRequest) (session.Rotation, error) {
+	if _, ok := parseName(name); !ok {
+		return session.Rotation{}, directory.Unsupported(request.Ref.Path, "not a session of mac-stats")
+	}
+	now := request.Now.UTC().Truncate(time.Millisecond)
+	kept, err := d.FreeName(func(try int) string {
+		return name + rotatedMark + now.Add(time.Duration(try)*time.Millisecond).Format(stampForm)
+	})
+	return session.Rotation{
+		Runtime: session.RuntimeMacStats, Agent: agentName, Session: request.Ref.ID, Store: s.root,
+		Live: request.Ref.Path, Kept: d.At(kept), At: now, Snapshot: request.Snapshot,
+	}, err
+}
+
+// Shorten implements [session.Shortener]. The lessons are safe before the
+// session goes.
+func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
+	d, err := s.openPlan(plan.Rotation)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := s.learn(plan); err != nil {
+		return err
+	}
+	if err := s.step("lessons"); err != nil {
+		return err
+	}
+	change := &livelog.Change{Root: d.Root, Plan: plan, Step: s.step}
+	if plan.Cleared {
+		return change.MoveAside(ctx)
+	}
+	return change.Replace(ctx, func(w io.Writer, _ *os.File) error { return rewrite(w, plan) })
+}
+
+// PlanRotation implements [session.Rotator].
+func (s *Store) PlanRotation(_ context.Context, ref session.Ref, snap session.Snapshot, now time.Time) (session.Rotation, error) {
+	d, name, err := directory.Of(s.base, ref.Path, 0)
+	if err != nil {
+		return session.Rotation{}, err
+	}
+	defer d.Close()
+	return s.rotation(d, name, session.ShortenRequest{Ref: ref, Snapshot: snap, Now: now})
+}
+
+// Rotate implements [session.Rotator]: the session is cleared.
+func (s *Store) Rotate(ctx context.Context, r session.Rotation) error {
+	d, err := s.openPlan(r)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	change := &livelog.Change{Root: d.Root, Plan: session.Shortening{Rotation: r}, Step: s.step}
+	return change.MoveAside(ctx)
+}
+
+// Dispose removes an old session for good, once it is archived and settled.
+func (s *Store) Dispose(ctx context.Context, r session.Rotation) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	d, err := s.openPlan(r)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	change := &livelog.Change{Root: d.Root, Plan: session.Shortening{Rotation: r}, Step: s.step}
+	return change.Dispose()
+}
+
+// openPlan checks that a plan, which may come from a journal, stays in the
+// directory of sessions.
+func (s *Store) openPlan(r session.Rotation) (*directory.Directory, error) {
+	d, name, err := directory.Of(s.base, r.Live, 0)
+	if err != nil {
+		return nil, err
+	}
+	_, ok := parseName(name)
+	kept := rotatedName.FindStringSubmatch(filepath.Base(r.Kept))
+	if !ok || kept == nil || kept[1] != name || r.Kept != d.At(filepath.Base(r.Kept)) {
+		err = fmt.Errorf("change %s: the plan names files that do not belong together", r.Live)
+	} else {
+		err = d.InPlace()
+	}
+	if err != nil {
+		d.Close()
+		return nil, err
+	}
+	return d, nil
+}

@@ -1,0 +1,20 @@
+package macstats
+
+import "errors"
+
+// StopAfter lets every change end after a step, as if the program had died
+// there; "" for not any more.
+func StopAfter(s *Store, step string) {
+	s.step = func(name string) error {
+		if name == step && step != "" {
+			return errors.New("stopped")
+		}
+		return nil
+	}
+}
+
+// NewLessons is newLessons.
+func NewLessons(known string, lessons []string) string { return newLessons(known, lessons) }
+
+// ParseName is parseName.
+func ParseName(name string) (string, bool) { return parseName(name) }
