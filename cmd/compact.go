@@ -92,6 +92,7 @@ func (o *compactOptions) policy() compact.Policy {
 
 func newCompactCommand(a *app) *cobra.Command {
 	var o compactOptions
+	var undo undoOptions
 	c := &cobra.Command{
 		Use:   "compact",
 		Short: "Archive a session, remember it, and let its agent start fresh",
@@ -105,6 +106,9 @@ code 75, try again later.
 Sessions below the threshold are left alone too. An agent's main session is
 meant unless --session names another; sessions of cron jobs, groups and threads
 are only compacted by name.
+
+--undo reverses a compaction: the session is as it was, and what had been stored
+of it is taken out of memory.
 ` + exitHelp,
 		Example: `  sessctl compact --agent coordinator --dry-run
   sessctl compact --agent coordinator
@@ -113,6 +117,9 @@ are only compacted by name.
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.thresholdAsked, o.keepAsked = c.Flags().Changed("threshold"), c.Flags().Changed("keep-recent-tokens")
+			if undo.asked(c) {
+				return runUndo(c.Context(), a, undo, c.Flags())
+			}
 			if o.Clear && !c.Flags().Changed("strategy") {
 				o.Strategy, o.Force = string(compact.StrategyRotate), true
 			}
@@ -123,6 +130,7 @@ are only compacted by name.
 		},
 	}
 	o.addFlags(c.Flags())
+	undo.addFlags(c.Flags())
 	return c
 }
 

@@ -73,6 +73,7 @@ func (a *app) newCompactor(h *house, focus string) (*compact.Compactor, error) {
 		Archiver:   archiver{store: archives, now: a.now, reason: "compact"},
 		Rememberer: memoirist{store: h.memory},
 		Embedder:   embedder{store: h.memory, embedder: builtin},
+		Withdrawer: memoirist{store: h.memory},
 		Summarizer: func(maxRunes int) compact.Summarizer {
 			if maxRunes <= 0 || maxRunes > summarize.DefaultMaxRunes {
 				maxRunes = summarize.DefaultMaxRunes

@@ -77,11 +77,15 @@ func (r *run) giveUp(in Intent, cause error) error {
 }
 
 func (r *run) newReceipt(id string) Receipt {
-	return Receipt{
+	receipt := Receipt{
 		Schema: 1, ID: id, Version: r.Version, At: r.Now().UTC(), Result: r.result,
 		Source: proofOf(r.snapshot), Content: contentOf(r.survey, r.remembered),
 		NewID: r.rotation.NewSession, Kept: r.rotation.Kept,
 	}
+	if r.rotation.Live != "" {
+		receipt.Rotation = &r.rotation
+	}
+	return receipt
 }
 
 func (r *run) receipt() error {

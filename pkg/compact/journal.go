@@ -30,6 +30,9 @@ type Intent struct {
 	// Restore is of a KindRestore. Rotation then is of the log that was at the
 	// place before, if there was one, and Archive is of that log.
 	Restore *Restoration `json:"restore,omitempty"`
+	// Undo is of a KindUndo that reverses a rotation. One that reverses
+	// another change has Restore.
+	Undo *session.Unrotation `json:"undo,omitempty"`
 }
 
 // Kind says which change an intent is about.

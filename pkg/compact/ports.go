@@ -48,6 +48,14 @@ type Rememberer interface {
 	Remember(ctx context.Context, ref session.Ref, from Archived, records iter.Seq2[Record, error]) (Remembered, error)
 }
 
+// Withdrawer takes out of memory what compactions of a session have stored,
+// so that a later one stores it again.
+type Withdrawer interface {
+	// Withdraw leaves what came from the archives in keep, and all that no
+	// compaction stores. It returns how many records it took out.
+	Withdraw(ctx context.Context, ref session.Ref, keep []string) (int, error)
+}
+
 // Embedder gives vectors to the records of an agent that have none.
 type Embedder interface {
 	// EmbedPending embeds until nothing is pending; what cannot be embedded

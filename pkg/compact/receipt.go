@@ -23,6 +23,18 @@ type Receipt struct {
 	Kept      string      `json:"kept,omitempty"` // where the old log lies now
 	LLMCalls  int         `json:"llm_calls"`
 	LLMTokens int64       `json:"llm_tokens"`
+	// Rotation is what was done with the log, and After what it was then where
+	// it was made shorter: what an undo needs. nil if it was not changed.
+	Rotation *session.Rotation `json:"rotation,omitempty"`
+	After    *session.LogProof `json:"after,omitempty"`
+	Undo     *UndoProof        `json:"undo,omitempty"` // of an undo only
+}
+
+// UndoProof says what an undo has reversed.
+type UndoProof struct {
+	Receipt    string `json:"receipt"`     // id of the compaction's
+	MemoryKept bool   `json:"memory_kept"` // what it had stored was left in memory
+	Withdrawn  int    `json:"withdrawn"`   // records taken out of memory
 }
 
 // SourceProof pins the bytes that were worked on.
@@ -87,6 +99,16 @@ func (r Receipts) List() ([]Receipt, error) {
 		all = append(all, receipt)
 	}
 	return all, nil
+}
+
+// Read returns the receipt in a file.
+func (r Receipts) Read(path string) (Receipt, error) {
+	var receipt Receipt
+	err := readJSON(path, &receipt)
+	if err == nil && (receipt.Schema != 1 || receipt.ID == "") {
+		err = fmt.Errorf("read %s: it is no receipt that this version knows", path)
+	}
+	return receipt, err
 }
 
 // Path returns where the receipt with this id is or would be.

@@ -34,6 +34,9 @@ func (c *Compactor) Settle(ctx context.Context, stores Stores, policy Policy) (i
 	}
 	settled := 0
 	for _, in := range intents {
+		if in.ID == c.Undoing && in.Switched {
+			continue // its old log is left to the undo
+		}
 		store, ok := stores(in.Rotation.Runtime, in.Rotation.Store)
 		if !ok && in.Rotation.Store != "" {
 			continue // its store is not part of this run
@@ -55,7 +58,7 @@ func (c *Compactor) settle(ctx context.Context, store session.Store, in Intent, 
 	case KindShortening:
 		return c.settleShortening(ctx, store, in, policy)
 	case KindUndo:
-		return c.settleUndo(ctx, store, in)
+		return c.settleUndo(ctx, store, in, policy)
 	case KindRestore:
 		return c.settleRestore(ctx, store, in)
 	}

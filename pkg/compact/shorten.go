@@ -46,8 +46,17 @@ func (r *run) shorten(ctx context.Context) error {
 	}
 	r.result.TokensAfter, r.result.Cut = after, &r.plan.Cut
 	in := r.newIntent(s.Rotation)
-	in.Kind, in.Shortening = KindShortening, &s
+	in.Kind, in.Shortening, in.Receipt.After = KindShortening, &s, proofAfter(s)
 	return r.carryOut(in, func() error { return r.store.(session.Shortener).Shorten(ctx, s) })
+}
+
+// proofAfter is the log as the change leaves it; without a hash where the change
+// only appends.
+func proofAfter(s session.Shortening) *session.LogProof {
+	if s.Record != "" {
+		return &session.LogProof{Size: s.Snapshot.Size + int64(len(s.Record))}
+	}
+	return &s.After
 }
 
 // tokensAfter estimates the context after the change. A change after which the

@@ -3,11 +3,145 @@ package compact
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
 
+	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
+// Undone is the outcome of an undo.
+const Undone Outcome = "undone"
+
+// Undo carries a plan out. A journal entry is durable before the first change.
+// Then the log comes back, as it was, and the runtime continues it; then what
+// the compaction had stored is taken out of memory, so that at no time the
+// session is neither in its runtime nor in memory; and then the receipt of the
+// undo is written. Each step is recognised as done when it is repeated.
+//
+// A [*session.BusyError] without Begun changes nothing.
+func (c *Compactor) Undo(ctx context.Context, store session.Store, p *UndoPlan) (Receipt, error) {
+	if p.Outcome != Planned {
+		return Receipt{Result: p.result()}, nil
+	}
+	if p.Restore != nil {
+		return c.undoShortening(ctx, store, p)
+	}
+	in := c.newUndo(p)
+	in.Undo = p.Unrotation
+	if err := c.Journal.Write(in); err != nil {
+		return Receipt{}, fmt.Errorf("write the intent: %w", err)
+	}
+	if err := c.unrotate(ctx, store, in); err != nil {
+		return Receipt{}, err
+	}
+	receipt, err := c.proveUndo(ctx, in)
+	if err != nil {
+		return receipt, err
+	}
+	return receipt, c.Journal.Remove(in.ID)
+}
+
+// newUndo says what is about to be done.
+func (c *Compactor) newUndo(p *UndoPlan) Intent {
+	in := Intent{Schema: 1, ID: c.NewID(), Kind: KindUndo, Rotation: *p.Receipt.Rotation, Archive: p.Archive}
+	result := p.result()
+	result.Outcome, result.Receipt = Undone, c.Receipts.Path(in.ID)
+	in.Receipt = Receipt{
+		Schema: 1, ID: in.ID, Version: c.Version, At: c.Now().UTC(), Result: result, Source: p.Receipt.Source,
+		Undo: &UndoProof{Receipt: p.Receipt.ID, MemoryKept: p.KeepMemory},
+	}
+	return in
+}
+
+// unrotate lets the store reverse the rotation. An undo that changed nothing is
+// dropped.
+func (c *Compactor) unrotate(ctx context.Context, store session.Store, in Intent) error {
+	unrotator, ok := store.(session.Unrotator)
+	if !ok || in.Undo == nil {
+		return fmt.Errorf("a rotation of %s cannot be reversed", in.Rotation.Runtime)
+	}
+	err := unrotator.Unrotate(ctx, *in.Undo, func(w io.Writer) error { return c.copyArchive(ctx, w, in.Archive) })
+	var busy *session.BusyError
+	if errors.As(err, &busy) && !busy.Begun {
+		return errors.Join(err, c.Journal.Remove(in.ID))
+	}
+	if err != nil {
+		return fmt.Errorf("reverse the rotation: %w", err)
+	}
+	return nil
+}
+
+// proveUndo comes after the log is back: memory, and the receipt.
+func (c *Compactor) proveUndo(ctx context.Context, in Intent) (Receipt, error) {
+	receipt := in.Receipt
+	if !receipt.Undo.MemoryKept {
+		keep, err := c.otherArchives(receipt)
+		if err != nil {
+			return receipt, err
+		}
+		ref := session.Ref{Runtime: receipt.Runtime, Agent: receipt.Agent, ID: receipt.Session}
+		if receipt.Undo.Withdrawn, err = c.Withdrawer.Withdraw(ctx, ref, keep); err != nil {
+			return receipt, fmt.Errorf("take it out of memory: %w", err)
+		}
+	}
+	if _, err := c.Receipts.Write(receipt); err != nil {
+		return receipt, fmt.Errorf("write the receipt: %w", err)
+	}
+	return receipt, nil
+}
+
+// otherArchives are the archives of the session's other compactions: what they
+// stored may be nowhere else by now.
+func (c *Compactor) otherArchives(undo Receipt) ([]string, error) {
+	receipts, err := c.Receipts.List()
+	if err != nil {
+		return nil, err
+	}
+	undone := UndoneBy(receipts)
+	undone[undo.Undo.Receipt] = undo
+	var keep []string
+	for _, r := range receipts {
+		_, gone := undone[r.ID]
+		if r.Runtime == undo.Runtime && r.Agent == undo.Agent && r.Session == undo.Session && r.Archive != nil && r.Outcome == Compacted && !gone {
+			keep = append(keep, r.Archive.ID)
+		}
+	}
+	return keep, nil
+}
+
+// UndoneBy returns, by the id of a compaction's receipt, the receipt of the
+// undo that has reversed it.
+func UndoneBy(receipts []Receipt) map[string]Receipt {
+	undone := map[string]Receipt{}
+	for _, r := range receipts {
+		if r.Undo != nil && r.Outcome == Undone {
+			undone[r.Undo.Receipt] = r
+		}
+	}
+	return undone
+}
+
 // settleUndo finishes an undo that an earlier run began.
-func (c *Compactor) settleUndo(context.Context, session.Store, Intent) error {
-	return errors.New("undo is not built yet")
+func (c *Compactor) settleUndo(ctx context.Context, store session.Store, in Intent, policy Policy) error {
+	if in.Receipt.Undo == nil {
+		return fmt.Errorf("the journal entry %s is not whole", in.ID)
+	}
+	if in.Restore != nil {
+		return c.settleUndoneShortening(ctx, store, in, policy)
+	}
+	if err := durable.Sweep(filepath.Dir(in.Rotation.Live), 0); err != nil { // a kill may have left half a file
+		return err
+	}
+	var busy *session.BusyError
+	if err := c.unrotate(ctx, store, in); errors.As(err, &busy) && !busy.Begun {
+		return nil // the runtime has gone on: the session stays put away
+	} else if err != nil {
+		return err
+	}
+	if _, err := c.proveUndo(ctx, in); err != nil {
+		return err
+	}
+	return c.Journal.Remove(in.ID)
 }

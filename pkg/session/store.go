@@ -154,6 +154,16 @@ type IndexEntry struct {
 	Key       string `json:"key"`
 	Session   string `json:"session"`
 	UpdatedAt string `json:"updated_at"` // as the index writes it, or ""
+	// Reset is a JSON object of the fields that the rotation resets or drops
+	// and that describe the old session (its counters, its file), as they
+	// were: a rotation that is reversed brings them back. "" for none.
+	Reset string `json:"reset,omitempty"`
+}
+
+// Known is the entry without Reset: what tells whether it has changed.
+func (e IndexEntry) Known() IndexEntry {
+	e.Reset = ""
+	return e
 }
 
 // Rotator is a store whose sessions can start fresh while the old log stays

@@ -112,7 +112,7 @@ func (c *change) indexState(v *view) (switched bool, err error) {
 		case e == nil:
 		case e.session == c.rotation.NewSession:
 			fresh++
-		case e.before() == c.rotation.Before[i]:
+		case e.before() == c.rotation.Before[i].Known():
 			old++
 		}
 	}

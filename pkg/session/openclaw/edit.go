@@ -21,6 +21,12 @@ type freshEntry struct {
 // rotated returns the text of the index in which the entries of keys name a
 // fresh session. Every byte outside of those entries' values stays as it is.
 func (x *index) rotated(keys []string, fresh freshEntry) ([]byte, error) {
+	return x.edited(keys, func(_ string, old []byte) ([]byte, error) { return fresh.replace(old) })
+}
+
+// edited returns the text of the index with new values for the entries of
+// keys. Every byte outside of those values stays as it is.
+func (x *index) edited(keys []string, replace func(key string, old []byte) ([]byte, error)) ([]byte, error) {
 	if !x.strict() {
 		return nil, ErrIndex
 	}
@@ -34,7 +40,7 @@ func (x *index) rotated(keys []string, fresh freshEntry) ([]byte, error) {
 		if !slices.Contains(keys, m.key) || repeatedLater(found, i) {
 			continue
 		}
-		value, err := fresh.replace(x.raw[m.from:m.to])
+		value, err := replace(m.key, x.raw[m.from:m.to])
 		if err != nil {
 			return nil, fmt.Errorf("entry %q: %w", m.key, err)
 		}

@@ -94,7 +94,7 @@ func (s *Store) plan(v *view, n logName, snap session.Snapshot, now time.Time) (
 	}
 	for _, e := range v.owners[n.name] {
 		r.Keys = append(r.Keys, e.key)
-		r.Before = append(r.Before, e.before())
+		r.Before = append(r.Before, v.index.beforeRotation(e))
 	}
 	if len(r.Keys) > 0 {
 		r.NewSession = newSessionID()

@@ -1,0 +1,244 @@
+package openclaw
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// Unrotate implements [session.Unrotator]. The order is what makes it safe to
+// die anywhere: the old log is put at its place first, where nobody looks for
+// it yet; then the index is replaced, and from then on the runtime continues
+// it; then the log of the session that had taken its place, which has nothing
+// but a header, is closed like one that was rotated. At no time does the index
+// name a log that is not there.
+//
+// Until the index is replaced every doubt is a [*session.BusyError], and the
+// old log goes back to where it lay.
+func (s *Store) Unrotate(ctx context.Context, u session.Unrotation, archived func(io.Writer) error) error {
+	c, err := s.openChange(u.Rotation)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	b := &back{change: c, plan: u, archived: archived}
+	if err := b.belongs(); err != nil {
+		return err
+	}
+	for _, step := range []func(context.Context) error{b.read, b.put, b.switchBack} {
+		if err := step(ctx); err != nil {
+			return b.giveUp(ctx, err)
+		}
+	}
+	return b.closeFresh()
+}
+
+// back is one rotation on its way back.
+type back struct {
+	*change
+	plan     session.Unrotation
+	archived func(io.Writer) error
+
+	there    bool // the old log is at its place
+	switched bool // the index names it
+}
+
+// belongs checks that the parts of a plan, which may come from a journal, fit
+// together.
+func (b *back) belongs() error {
+	u := b.plan
+	fresh, v := parseName(filepath.Base(u.Fresh))
+	closed, w := parseName(filepath.Base(u.FreshKept))
+	switch {
+	case u.From != "" && u.From != u.Rotation.Live && u.From != u.Rotation.Kept,
+		(u.Fresh == "") != (u.FreshKept == ""):
+		return fmt.Errorf("put %s back: the plan is not whole", u.Rotation.Live)
+	case u.Fresh == "":
+		return nil
+	case v != isLog || w != isLog || !fresh.open() || closed.kind != session.KindReset || closed.live != fresh.name,
+		u.Fresh != b.at(fresh.name), u.FreshKept != b.at(closed.name), u.Fresh == u.Rotation.Live:
+		return fmt.Errorf("put %s back: the plan names files that do not belong together", u.Rotation.Live)
+	}
+	return nil
+}
+
+// read finds out which steps are done.
+func (b *back) read(ctx context.Context) (err error) {
+	if b.there, err = b.begins(ctx, b.name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	_, err = b.look(ctx)
+	return err
+}
+
+// look reads the index.
+func (b *back) look(ctx context.Context) (*view, error) {
+	v, err := b.store.lookAgain(ctx, b.directory)
+	if err != nil {
+		return nil, err
+	}
+	if v.frozen != "" {
+		return nil, b.refuse(v.frozen)
+	}
+	b.index = v.index
+	b.switched, err = b.entriesSwitched()
+	return v, err
+}
+
+// entriesSwitched reports whether all entries name the old session. It is busy
+// when one says neither what it said when this was planned nor that.
+func (b *back) entriesSwitched() (bool, error) {
+	old, before := 0, 0
+	for _, planned := range b.plan.Before {
+		switch e := b.index.entry(planned.Key); {
+		case e == nil:
+			return false, b.refuse("an entry of sessions.json is gone")
+		case e.session == oldSession(b.rotation, planned.Key):
+			old++
+		case e.before() == planned:
+			before++
+		}
+	}
+	switch n := len(b.plan.Before); {
+	case old == n:
+		return n > 0 || b.there, nil
+	case old+before == n:
+		return false, nil
+	}
+	return false, b.refuse("its entry in sessions.json has changed since this was planned")
+}
+
+// holdFresh checks that the fresh session is what it was when this was planned,
+// and takes the lease on its log, if it has one.
+func (b *back) holdFresh(v *view) error {
+	name := freshLog(v, &b.plan)
+	if name == b.name {
+		name = ""
+	}
+	if (name == "") != (b.plan.Fresh == "") || name != "" && b.at(name) != b.plan.Fresh {
+		return b.refuse("the fresh session has got a log meanwhile")
+	}
+	if name == "" {
+		return b.locked(b.name, b.plan.At)
+	}
+	return b.pinFresh(name)
+}
+
+// pinFresh takes the lease on the fresh log. Once the index is switched it may
+// have changed: its inode is kept, whatever is in it.
+func (b *back) pinFresh(name string) error {
+	rotation, kept := b.rotation, b.name
+	defer func() { b.rotation, b.name = rotation, kept }()
+	b.rotation.Live, b.rotation.Snapshot, b.name = b.plan.Fresh, b.plan.FreshSnapshot, name
+	b.change.switched = b.switched
+	return b.pin()
+}
+
+// put puts the old log at its place: its inode, or its bytes.
+func (b *back) put(ctx context.Context) error {
+	if b.there {
+		return durable.SyncDir(b.path)
+	}
+	if b.plan.From == b.rotation.Live {
+		return b.refuse("it has been moved or removed since this was planned")
+	}
+	err := fs.ErrNotExist
+	if b.plan.From != "" {
+		err = durable.MoveFile(b.plan.From, b.rotation.Live)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = b.make()
+	}
+	switch {
+	case errors.Is(err, durable.ErrExists):
+		return b.refuse("somebody has made a log at its place just now")
+	case err != nil:
+		return fmt.Errorf("put the log back: %w", err)
+	}
+	if same, err := b.begins(ctx, b.name); err != nil || !same {
+		return errors.Join(fmt.Errorf("read back %s: it is not the log that was rotated", b.rotation.Live), err)
+	}
+	b.there = true
+	return b.store.step("back")
+}
+
+// make makes the log of the archived bytes, with the index's mode and owner.
+func (b *back) make() error {
+	return durable.CreateLike(b.rotation.Live, b.index.info, b.archived)
+}
+
+// switchBack points the entries at the old session, if they are what they were
+// when this was planned, and while nobody has the fresh session's log open.
+func (b *back) switchBack(ctx context.Context) error {
+	if b.switched {
+		return nil
+	}
+	v, err := b.look(ctx)
+	if err != nil || b.switched {
+		return err
+	}
+	if err := b.holdFresh(v); err != nil {
+		return err
+	}
+	text, err := b.index.edited(b.keys(), b.entry)
+	if err != nil {
+		return fmt.Errorf("edit sessions.json: %w", err)
+	}
+	if b.lease != nil && !b.lease.Held() {
+		return b.refuse(heldElsewhere)
+	}
+	if err := b.replaceIndex(text); err != nil {
+		return err
+	}
+	if err := b.store.step("index back"); err != nil {
+		return err
+	}
+	return b.confirmBack(ctx)
+}
+
+// keys are the keys of the entries that are to name the old session.
+func (b *back) keys() []string {
+	var keys []string
+	for _, e := range b.plan.Before {
+		keys = append(keys, e.Key)
+	}
+	return keys
+}
+
+// entry makes the new text of an entry.
+func (b *back) entry(key string, old []byte) ([]byte, error) {
+	e := oldEntry{session: oldSession(b.rotation, key), at: b.plan.At, log: b.rotation.Live}
+	if i := slices.Index(b.rotation.Keys, key); i >= 0 {
+		e.reset = b.rotation.Before[i].Reset
+	}
+	return e.replace(old)
+}
+
+// oldSession is the session that an entry named before the rotation: of a
+// thread's log it is not the log's own id.
+func oldSession(r session.Rotation, key string) string {
+	if i := slices.Index(r.Keys, key); i >= 0 && i < len(r.Before) {
+		return r.Before[i].Session
+	}
+	return r.Session
+}
+
+// confirmBack reads the index again, as [change.confirm] does.
+func (b *back) confirmBack(ctx context.Context) error {
+	x, err := b.readIndex(ctx)
+	if err != nil {
+		return fmt.Errorf("read sessions.json again: %w", err)
+	}
+	b.index = x
+	if b.switched, err = b.entriesSwitched(); err == nil && !b.switched {
+		err = b.refuse("the runtime has written its own sessions.json over the change")
+	}
+	return err
+}
