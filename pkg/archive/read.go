@@ -34,7 +34,27 @@ func verify(ctx context.Context, e Entry) error {
 	if _, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, r, make([]byte, bufferSize)); err != nil {
 		return err
 	}
+	if lines := r.given.lines(); lines != e.Lines {
+		return corrupt(e, "it has %d lines, expected %d", lines, e.Lines)
+	}
 	return r.stored.check(e)
+}
+
+// Look checks what can be checked without reading the archive: that its file is
+// there, is a regular file and has the length it was stored with. The errors
+// are those of [Store.Verify].
+func (s *Store) Look(e Entry) error {
+	stored, err := openStored(e)
+	if err != nil {
+		return err
+	}
+	if err := stored.file.Close(); err != nil {
+		return fmt.Errorf("look at archive %s: %w", e.ID, err)
+	}
+	if stored.size != e.StoredBytes {
+		return corrupt(e, "the file has %d bytes, expected %d", stored.size, e.StoredBytes)
+	}
+	return nil
 }
 
 // OpenEntry opens the archived session for reading from its start,

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/sessctl/sessctl/pkg/chunk"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
 )
@@ -35,6 +36,9 @@ type UndoProof struct {
 	Receipt    string `json:"receipt"`     // id of the compaction's
 	MemoryKept bool   `json:"memory_kept"` // what it had stored was left in memory
 	Withdrawn  int    `json:"withdrawn"`   // records taken out of memory
+	// Newer is the log that the old one took the place of, if something had
+	// been said in it since the compaction: that stays in memory.
+	Newer *Archived `json:"newer,omitempty"`
 }
 
 // SourceProof pins the bytes that were worked on.
@@ -46,19 +50,21 @@ type SourceProof struct {
 
 // Content counts what was found in those bytes and what memory took of it.
 type Content struct {
-	Lines          int   `json:"lines"`
-	Records        int   `json:"records"`
-	LinesSkipped   int   `json:"lines_skipped"`
-	LinesSalvaged  int   `json:"lines_salvaged"`
-	TornBytes      int64 `json:"torn_bytes"`
-	NULBytes       int64 `json:"nul_bytes"`
-	Messages       int   `json:"messages"`
-	ToolCalls      int   `json:"tool_calls"`
-	Characters     int64 `json:"characters"`      // code points of message text that memory covers
-	LeftOutBytes   int64 `json:"left_out_bytes"`  // images, base64 and control characters: in the archive only
-	CutBytes       int64 `json:"cut_bytes"`       // of strings too long for memory: in the archive only
-	ChunksStored   int   `json:"chunks_stored"`   // new in memory
-	ChunksExisting int   `json:"chunks_existing"` // stored by an earlier run
+	Lines          int    `json:"lines"`
+	Records        int    `json:"records"`
+	LinesSkipped   int    `json:"lines_skipped"`
+	LinesSalvaged  int    `json:"lines_salvaged"`
+	TornBytes      int64  `json:"torn_bytes"`
+	NULBytes       int64  `json:"nul_bytes"`
+	Messages       int    `json:"messages"`
+	ToolCalls      int    `json:"tool_calls"`
+	Characters     int64  `json:"characters"`      // code points of message text that memory covers
+	CoveredBytes   int64  `json:"covered_bytes"`   // of the log, that some chunk was made from
+	LeftOutBytes   int64  `json:"left_out_bytes"`  // images, base64 and control characters: in the archive only
+	CutBytes       int64  `json:"cut_bytes"`       // of strings too long for memory: in the archive only
+	Chunker        string `json:"chunker"`         // rule by which the text was cut
+	ChunksStored   int    `json:"chunks_stored"`   // new in memory
+	ChunksExisting int    `json:"chunks_existing"` // stored by an earlier run
 }
 
 func contentOf(s Survey, m Remembered) Content {
@@ -66,8 +72,8 @@ func contentOf(s Survey, m Remembered) Content {
 	return Content{
 		Lines: c.Lines, Records: c.Records, LinesSkipped: c.Bad, LinesSalvaged: c.Salvaged,
 		TornBytes: c.TornBytes, NULBytes: c.NULBytes, Messages: s.Scan.Records, ToolCalls: s.Scan.ToolCalls,
-		Characters: s.Runes, LeftOutBytes: s.LeftOut + s.Scan.LeftOut, CutBytes: c.CutBytes,
-		ChunksStored: m.Stored, ChunksExisting: m.Existing,
+		Characters: s.Runes, CoveredBytes: s.Covered, LeftOutBytes: s.LeftOut + s.Scan.LeftOut, CutBytes: c.CutBytes,
+		Chunker: chunk.Version, ChunksStored: m.Stored, ChunksExisting: m.Existing,
 	}
 }
 

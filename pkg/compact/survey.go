@@ -14,6 +14,9 @@ type Survey struct {
 	Scan   session.Scan
 	Chunks int
 	Runes  int64 // code points of all message texts, as they go to memory
+	// Covered counts the bytes of the log that some chunk was made from.
+	Covered    int64
+	coveredEnd int64
 	// LeftOut counts the bytes of base64 and control characters that memory
 	// does not get. The archive has them.
 	LeftOut int64
@@ -48,6 +51,7 @@ func (r *reader) read(ctx context.Context, open func() (io.ReadCloser, error), t
 	r.survey = Survey{}
 	cut := chunk.New(r.options, func(c *chunk.Chunk) error {
 		r.survey.Chunks++
+		r.survey.cover(c)
 		return emit(c)
 	})
 	scan, err := r.store.Scan(ctx, src, session.ScanOptions{Tree: tree}, func(m *session.Message) error {
@@ -63,6 +67,13 @@ func (r *reader) read(ctx context.Context, open func() (io.ReadCloser, error), t
 	}
 	r.survey.Scan = scan
 	return cut.Flush()
+}
+
+// cover counts the bytes that a chunk is the first to be made from. Chunks come
+// in the order of the log, and overlap.
+func (s *Survey) cover(c *chunk.Chunk) {
+	s.Covered += max(0, c.EndByte-max(c.FirstByte, s.coveredEnd))
+	s.coveredEnd = max(s.coveredEnd, c.EndByte)
 }
 
 func (r *reader) add(cut *chunk.Chunker, m *session.Message) error {

@@ -36,7 +36,7 @@ func (c *Compactor) Undo(ctx context.Context, store session.Store, p *UndoPlan) 
 	if err := c.unrotate(ctx, store, in); err != nil {
 		return Receipt{}, err
 	}
-	receipt, err := c.proveUndo(ctx, in)
+	receipt, err := c.proveUndo(ctx, store, in, p.Policy)
 	if err != nil {
 		return receipt, err
 	}
@@ -74,15 +74,11 @@ func (c *Compactor) unrotate(ctx context.Context, store session.Store, in Intent
 }
 
 // proveUndo comes after the log is back: memory, and the receipt.
-func (c *Compactor) proveUndo(ctx context.Context, in Intent) (Receipt, error) {
+func (c *Compactor) proveUndo(ctx context.Context, store session.Store, in Intent, policy Policy) (Receipt, error) {
 	receipt := in.Receipt
 	if !receipt.Undo.MemoryKept {
-		keep, err := c.otherArchives(receipt)
-		if err != nil {
-			return receipt, err
-		}
-		ref := session.Ref{Runtime: receipt.Runtime, Agent: receipt.Agent, ID: receipt.Session}
-		if receipt.Undo.Withdrawn, err = c.Withdrawer.Withdraw(ctx, ref, keep); err != nil {
+		var err error
+		if receipt.Undo.Withdrawn, err = c.withdraw(ctx, store, receipt, policy); err != nil {
 			return receipt, fmt.Errorf("take it out of memory: %w", err)
 		}
 	}
@@ -92,23 +88,52 @@ func (c *Compactor) proveUndo(ctx context.Context, in Intent) (Receipt, error) {
 	return receipt, nil
 }
 
-// otherArchives are the archives of the session's other compactions: what they
-// stored may be nowhere else by now.
-func (c *Compactor) otherArchives(undo Receipt) ([]string, error) {
+// withdraw takes what the compaction stored out of memory. What the session's
+// other compactions stored may be nowhere else by now: it stays, and where it
+// was stored again by the one that is undone, it is remembered again from their
+// own archives.
+func (c *Compactor) withdraw(ctx context.Context, store session.Store, undo Receipt, policy Policy) (int, error) {
+	others, err := c.otherArchives(undo)
+	if err != nil {
+		return 0, err
+	}
+	var keep []string
+	for _, a := range others {
+		keep = append(keep, a.ID)
+	}
+	ref := session.Ref{Runtime: undo.Runtime, Agent: undo.Agent, ID: undo.Session, Key: undo.Key, Path: undo.Path}
+	taken, err := c.Withdrawer.Withdraw(ctx, ref, keep)
+	if err != nil {
+		return 0, err
+	}
+	for _, a := range others {
+		if err := c.rememberLate(ctx, store, ref, a, policy); err != nil {
+			return taken, err
+		}
+	}
+	return taken, nil
+}
+
+// otherArchives are the archives of the session's other compactions, oldest
+// first, and of what was said after the one that is undone.
+func (c *Compactor) otherArchives(undo Receipt) ([]Archived, error) {
 	receipts, err := c.Receipts.List()
 	if err != nil {
 		return nil, err
 	}
 	undone := UndoneBy(receipts)
 	undone[undo.Undo.Receipt] = undo
-	var keep []string
+	var others []Archived
 	for _, r := range receipts {
 		_, gone := undone[r.ID]
 		if r.Runtime == undo.Runtime && r.Agent == undo.Agent && r.Session == undo.Session && r.Archive != nil && r.Outcome == Compacted && !gone {
-			keep = append(keep, r.Archive.ID)
+			others = append(others, Archived{ID: r.Archive.ID, Path: r.Archive.Path, SHA256: r.Archive.SHA256, Bytes: r.Archive.Bytes})
 		}
 	}
-	return keep, nil
+	if undo.Undo.Newer != nil {
+		others = append(others, *undo.Undo.Newer)
+	}
+	return others, nil
 }
 
 // UndoneBy returns, by the id of a compaction's receipt, the receipt of the
@@ -140,7 +165,7 @@ func (c *Compactor) settleUndo(ctx context.Context, store session.Store, in Inte
 	} else if err != nil {
 		return err
 	}
-	if _, err := c.proveUndo(ctx, in); err != nil {
+	if _, err := c.proveUndo(ctx, store, in, policy); err != nil {
 		return err
 	}
 	return c.Journal.Remove(in.ID)

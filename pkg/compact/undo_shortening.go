@@ -73,40 +73,40 @@ func (c *Compactor) undoShortening(ctx context.Context, store session.Store, p *
 	in := c.newUndo(p)
 	in.Restore = &Restoration{Path: p.Restore.Place.Path, Archive: p.Archive}
 	if p.Restore.Outcome == NothingToDo { // it is back already
-		return c.proveUndo(ctx, in)
+		return c.proveUndo(ctx, store, in, p.Policy)
 	}
 	var err error
 	if p.Restore.There == nil {
 		_, err = c.restoreNew(ctx, p.Restore, in)
-	} else if err = c.rememberReplaced(ctx, store, p); err == nil {
+	} else if in.Receipt.Undo.Newer, err = c.rememberReplaced(ctx, store, p); err == nil {
 		_, err = c.restoreOver(ctx, p.Restore, in)
 	}
 	if err != nil {
 		return Receipt{}, err
 	}
-	return c.concludeUnshortening(ctx, in)
+	return c.concludeUnshortening(ctx, store, in, p.Policy)
 }
 
 // rememberReplaced stores what was said since the compaction, with an archive
-// of its own.
-func (c *Compactor) rememberReplaced(ctx context.Context, store session.Store, p *UndoPlan) error {
+// of its own, which it returns; nil if nothing was said.
+func (c *Compactor) rememberReplaced(ctx context.Context, store session.Store, p *UndoPlan) (*Archived, error) {
 	newer := (*session.NewerError)(nil)
 	if err := c.asItWasLeft(ctx, p); !errors.As(err, &newer) {
-		return err
+		return nil, err
 	}
 	archived, err := c.secureReplaced(ctx, p.Restore)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ref := p.Restore.Place.Ref
 	ref.ID = p.Receipt.Session
-	return c.rememberLate(ctx, store, ref, archived, p.Policy)
+	return &archived, c.rememberLate(ctx, store, ref, archived, p.Policy)
 }
 
 // concludeUnshortening proves the undo. What is left of its journal entry is a
 // restore, whose replaced log is to be looked after by later runs.
-func (c *Compactor) concludeUnshortening(ctx context.Context, in Intent) (Receipt, error) {
-	receipt, err := c.proveUndo(ctx, in)
+func (c *Compactor) concludeUnshortening(ctx context.Context, store session.Store, in Intent, policy Policy) (Receipt, error) {
+	receipt, err := c.proveUndo(ctx, store, in, policy)
 	if err != nil {
 		return receipt, err
 	}
@@ -129,13 +129,13 @@ func (c *Compactor) journalled(id string) (*Intent, error) {
 
 // settleUndoneShortening finishes the undo of a compaction that made a log
 // shorter: the log is back if what was there lies beside it.
-func (c *Compactor) settleUndoneShortening(ctx context.Context, store session.Store, in Intent, _ Policy) error {
+func (c *Compactor) settleUndoneShortening(ctx context.Context, store session.Store, in Intent, policy Policy) error {
 	back, err := c.isBack(ctx, in)
 	if err != nil {
 		return err
 	}
 	if back {
-		if _, err := c.concludeUnshortening(ctx, in); err != nil {
+		if _, err := c.concludeUnshortening(ctx, store, in, policy); err != nil {
 			return err
 		}
 		in.Kind = KindRestore
