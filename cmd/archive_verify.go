@@ -53,7 +53,7 @@ type verifyDocument struct {
 	Schema   int         `json:"schema"`
 	ReadData bool        `json:"read_data"` // false: the copies were only looked at
 	Checked  int         `json:"checked"`   // archives
-	Bytes    int64       `json:"bytes"`   // of sessions
+	Bytes    int64       `json:"bytes"`     // of sessions
 	Receipts int         `json:"receipts"`
 	Problems []problem   `json:"problems"`
 	Verified []verifyRow `json:"verified"`

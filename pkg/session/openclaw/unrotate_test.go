@@ -239,10 +239,12 @@ func TestUnrotateGivesWay(t *testing.T) {
 // Plans that a journal could hold after damage are refused, not followed.
 func TestUnrotateRefusesOddPlans(t *testing.T) {
 	for what, change := range map[string]func(u *session.Unrotation){
-		"from elsewhere":  func(u *session.Unrotation) { u.From = "/etc/passwd" },
-		"half a fresh":    func(u *session.Unrotation) { u.Fresh = u.Rotation.Live },
-		"fresh elsewhere": func(u *session.Unrotation) { u.Fresh, u.FreshKept = "/x/a.jsonl", "/x/a.jsonl.reset.2026-03-01T10-00-00.000Z" },
-		"kept elsewhere":  func(u *session.Unrotation) { u.Rotation.Kept = "/x/a.jsonl" },
+		"from elsewhere": func(u *session.Unrotation) { u.From = "/etc/passwd" },
+		"half a fresh":   func(u *session.Unrotation) { u.Fresh = u.Rotation.Live },
+		"fresh elsewhere": func(u *session.Unrotation) {
+			u.Fresh, u.FreshKept = "/x/a.jsonl", "/x/a.jsonl.reset.2026-03-01T10-00-00.000Z"
+		},
+		"kept elsewhere": func(u *session.Unrotation) { u.Rotation.Kept = "/x/a.jsonl" },
 	} {
 		s, r := rotated(t)
 		u := s.mustPlanBack(r)
