@@ -29,6 +29,9 @@ type BusyError struct {
 	// index at the fresh session, and only the move of the old log is left:
 	// the rotation must be tried again, not forgotten.
 	Begun bool
+	// Served is true when nothing is in the way but that the runtime itself
+	// runs: it can be asked instead (see [Resetter]).
+	Served bool
 }
 
 // Error implements error.

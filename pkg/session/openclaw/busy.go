@@ -15,7 +15,8 @@ import (
 // quiet, when it is empty, shorter than it was when it was listed, or gone,
 // and when its last line is torn or its last turn unanswered. No lock does not
 // mean idle: the runtime gives it back while the model answers
-// (research/real-runtimes.md section 3).
+// (research/real-runtimes.md section 3). So a session that nobody seems to write
+// is busy all the same, with Served set, while a gateway runs for the store.
 func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
 	d, name, err := s.directoryOf(ref.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -48,7 +49,10 @@ func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet 
 	if err != nil {
 		return err
 	}
-	return session.CheckAnswered(ref.Path, tail)
+	if err := session.CheckAnswered(ref.Path, tail); err != nil {
+		return err
+	}
+	return s.unserved(ref.Path)
 }
 
 // locked returns a [*session.BusyError] if the lock of a log or of the index

@@ -75,6 +75,9 @@ func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
 	if err := d.locked(name, time.Now()); err != nil {
 		return err
 	}
+	if err := s.unserved(plan.Live); err != nil {
+		return err
+	}
 	change := &livelog.Change{Root: d.root, Plan: plan, Step: s.step}
 	return change.Append()
 }

@@ -163,6 +163,9 @@ func (s *Store) Unused(_ context.Context, path string, now time.Time, quiet time
 	if err := d.locked(name, now); err != nil {
 		return err
 	}
+	if err := s.unserved(path); err != nil {
+		return err
+	}
 	info, err := d.stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -77,6 +77,9 @@ func (c *change) pin() error {
 	if err := c.locked(c.name, time.Now()); err != nil {
 		return err
 	}
+	if err := c.store.unserved(c.rotation.Live); err != nil {
+		return err
+	}
 	if err := c.openLog(); err != nil {
 		return err
 	}

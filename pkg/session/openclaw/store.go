@@ -22,8 +22,8 @@ const (
 // file era (research/real-runtimes.md section 4 has 4, in the database).
 const maxVersion = 3
 
-// Store is one state directory of OpenClaw. It is a [session.Store] and a
-// [session.Rotator]. It holds nothing open and may be used by several
+// Store is one state directory of OpenClaw. It is a [session.Store], a
+// [session.Rotator] and a [session.Resetter]. It holds nothing open and may be used by several
 // goroutines at once.
 type Store struct {
 	root string
@@ -32,15 +32,20 @@ type Store struct {
 	step func(name string) error
 	// pause waits for what somebody else is writing. Tests do not.
 	pause func(ctx context.Context, d time.Duration) error
+	// options say how a running gateway is found and asked.
+	options Options
 }
 
 // Open returns the store of a state directory: the one that holds agents/.
 // Nothing is read yet.
-func Open(root string) *Store {
+func Open(root string) *Store { return OpenWith(root, Options{}) }
+
+// OpenWith is Open with another way to find and to ask a running gateway.
+func OpenWith(root string, o Options) *Store {
 	if absolute, err := filepath.Abs(root); err == nil {
 		root = absolute
 	}
-	return &Store{root: root, step: func(string) error { return nil }, pause: pause}
+	return &Store{root: root, step: func(string) error { return nil }, pause: pause, options: o}
 }
 
 // Runtime implements [session.Store].
