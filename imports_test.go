@@ -34,6 +34,7 @@ var layers = map[string][]string{
 	"pkg/embed/gen":          {"pkg/embed/internal/..."},
 	"bench/...":              {"pkg/...", "bench/..."},
 	"internal/crashloop/...": {},
+	"internal/fakegateway":   {},
 }
 
 // kept lists modules and standard packages that only some of our packages may

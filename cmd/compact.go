@@ -29,6 +29,7 @@ type compactOptions struct {
 	KeepRecentTokens int64
 	Focus            string
 	Quiet            time.Duration
+	Gateway          string
 
 	// Whether they were given as flags: not as defaults or by the configuration.
 	thresholdAsked, keepAsked bool
@@ -53,6 +54,8 @@ func (o *compactOptions) addFlags(fs *pflag.FlagSet) {
 	fs.Int64Var(&o.KeepRecentTokens, "keep-recent-tokens", 0, "keep at least this many recent `tokens` in the session (with overlay and rewrite; default 20000)")
 	fs.StringVar(&o.Focus, "focus", "", "what the summary should dwell on, as `text`")
 	fs.DurationVar(&o.Quiet, "quiet-period", 0, "leave sessions alone that changed within this `duration` (default 1m)")
+	fs.StringVar(&o.Gateway, "gateway", "", "whether a running OpenClaw gateway is asked to start the session fresh: `auto`, never or require")
+	fromConfig(fs, "gateway", "compaction.gateway")
 	fromConfig(fs, "threshold", "compaction.threshold")
 	fromConfig(fs, "strategy", "compaction.strategy")
 	fromConfig(fs, "quiet-period", "compaction.quiet_period")
@@ -72,6 +75,8 @@ func (o *compactOptions) validate() error {
 		return usageError(see, "--clear goes with no other strategy")
 	case o.Strategy != "" && !slices.Contains(strategyNames(), o.Strategy):
 		return usageError("strategies: "+strings.Join(strategyNames(), ", "), "unknown strategy %q", o.Strategy)
+	case !slices.Contains([]compact.GatewayUse{compact.GatewayAuto, compact.GatewayNever, compact.GatewayRequire}, compact.GatewayUse(o.Gateway)):
+		return usageError("auto asks a running gateway, never leaves its sessions alone, require changes nothing without one", "unknown use of the gateway %q", o.Gateway)
 	case o.KeepRecentTokens < 0:
 		return usageError(see, "--keep-recent-tokens must not be negative")
 	case o.keepAsked && o.Strategy == string(compact.StrategyRotate):
@@ -86,7 +91,8 @@ func (o *compactOptions) policy() compact.Policy {
 	return compact.Policy{
 		Threshold: o.Threshold, Force: o.Force, SkipArchive: o.SkipArchive, SkipSummary: o.SkipSummary,
 		Strategy: compact.Strategy(o.Strategy), Quiet: o.Quiet, Asked: o.thresholdAsked, Requested: !o.All,
-		Keep: session.Keep{Tokens: o.KeepRecentTokens},
+		Gateway: compact.GatewayUse(o.Gateway),
+		Keep:    session.Keep{Tokens: o.KeepRecentTokens},
 	}
 }
 

@@ -21,6 +21,7 @@ type config struct {
 	DataDir    string           `mapstructure:"data_dir" json:"data_dir"`
 	Stores     []string         `mapstructure:"stores" json:"stores"`
 	Compaction compactionConfig `mapstructure:"compaction" json:"compaction"`
+	OpenClaw   openClawConfig   `mapstructure:"openclaw" json:"openclaw"`
 	Archive    archiveConfig    `mapstructure:"archive" json:"archive"`
 	Embed      embedConfig      `mapstructure:"embed" json:"embed"`
 	Recall     recallConfig     `mapstructure:"recall" json:"recall"`
@@ -31,9 +32,14 @@ type compactionConfig struct {
 	Threshold int64         `mapstructure:"threshold" json:"threshold"`       // tokens
 	Quiet     time.Duration `mapstructure:"quiet_period" json:"quiet_period"` // how long a session must be untouched
 	Strategy  string        `mapstructure:"strategy" json:"strategy"`
+	Gateway   string        `mapstructure:"gateway" json:"gateway"`                       // auto, never or require
 	Keep      int64         `mapstructure:"keep_recent_tokens" json:"keep_recent_tokens"` // 0 = the runtime's own
 	Reserve   int64         `mapstructure:"reserve_tokens" json:"reserve_tokens"`         // of the window, for the answer
 	Window    int64         `mapstructure:"context_window" json:"context_window"`         // tokens; 0 = the runtime's own
+}
+
+type openClawConfig struct {
+	Command string `mapstructure:"command" json:"command"` // the runtime's program, to ask its gateway
 }
 
 type archiveConfig struct {
@@ -65,6 +71,8 @@ func defaults() map[string]any {
 		"compaction.threshold":          150_000,
 		"compaction.quiet_period":       "1m",
 		"compaction.strategy":           "",
+		"compaction.gateway":            "auto",
+		"openclaw.command":              "openclaw",
 		"archive.dir":                   "",
 		"archive.compression":           "none",
 		"embed.provider":                "builtin",

@@ -106,6 +106,7 @@ func explain(err error) errorBody {
 		return body
 	}
 	var space *durable.SpaceError
+	var gateway *session.GatewayError
 	var path *os.PathError
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -113,6 +114,8 @@ func explain(err error) errorBody {
 		body.Hint = "nothing was lost; run the same command again to go on"
 	case errors.Is(err, durable.ErrLocked):
 		body.Code, body.Hint = "locked", "another sessctl is working on this data directory; try again when it is done"
+	case errors.As(err, &gateway):
+		body.Code, body.Hint, body.Path = "gateway", gateway.Hint, gateway.Store
 	case errors.As(err, &space):
 		body.Code, body.Path = "no_space", space.Dir
 		body.Hint = fmt.Sprintf("%s free in %s; make room or point archive.dir elsewhere; the session was not changed", formatBytes(int64(space.Free)), space.Dir)

@@ -25,7 +25,7 @@ type runtimeKind struct {
 // runtimes is the list of runtimes, in the order they are shown.
 func runtimes() []runtimeKind {
 	return []runtimeKind{
-		{session.RuntimeOpenClaw, openclaw.Roots, func(root string, _ config) session.Store { return openclaw.Open(root) }},
+		{session.RuntimeOpenClaw, openclaw.Roots, openOpenClaw},
 		{session.RuntimePi, pi.Roots, func(root string, _ config) session.Store { return pi.Open(root) }},
 		{session.RuntimeAgent, agent.Roots, openAgent},
 		{session.RuntimeAnnabelle, annabelle.Roots, func(root string, _ config) session.Store { return annabelle.Open(root, annabelle.Options{}) }},
@@ -33,6 +33,10 @@ func runtimes() []runtimeKind {
 			return macstats.Open(root, macstats.Options{LessonsAgent: c.MacStats.LessonsAgent})
 		}},
 	}
+}
+
+func openOpenClaw(root string, c config) session.Store {
+	return openclaw.OpenWith(root, openclaw.Options{Command: c.OpenClaw.Command})
 }
 
 func openAgent(root string, c config) session.Store {

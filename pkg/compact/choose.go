@@ -85,14 +85,10 @@ func (p *Plan) idle(ctx context.Context, store session.Store, policy Policy, now
 		return true, nil
 	}
 	err := liveness.Busy(ctx, p.Ref, now, policy.Quiet)
-	if errors.Is(err, session.ErrBusy) {
-		_, err = p.stop(Busy, "%s", busyReason(err))
-		return false, err
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, session.ErrBusy) {
 		return false, fmt.Errorf("look for writers: %w", err)
 	}
-	return true, nil
+	return p.route(store, policy, err), nil
 }
 
 func (p *Plan) surveyOptions(store session.Store, policy Policy) surveyOptions {
@@ -117,6 +113,8 @@ func (p *Plan) tryChange(ctx context.Context, store session.Store, policy Policy
 	var err error
 	if p.Strategy.shortens() {
 		err = p.tryShortening(ctx, store, now)
+	} else if p.Via == session.ViaGateway {
+		_, err = store.(session.Resetter).PlanReset(ctx, p.Ref, p.seen, now)
 	} else {
 		_, err = store.(session.Rotator).PlanRotation(ctx, p.Ref, p.seen, now)
 	}

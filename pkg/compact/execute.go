@@ -107,6 +107,8 @@ func (r *run) execute(ctx context.Context) error {
 		return r.leave()
 	case r.plan.Strategy.shortens():
 		return r.shorten(ctx)
+	case r.plan.Via == session.ViaGateway:
+		return r.reset(ctx)
 	}
 	return r.rotate(ctx)
 }

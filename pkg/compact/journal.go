@@ -45,6 +45,7 @@ const (
 	KindShortening Kind = "shortening"
 	KindUndo       Kind = "undo"
 	KindRestore    Kind = "restore"
+	KindReset      Kind = "reset" // a rotation that the running runtime carries out
 )
 
 // Journal is the directory of intents. Every change of it is durable before

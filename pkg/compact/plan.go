@@ -23,6 +23,7 @@ type Plan struct {
 	Tokens      int64
 	TokenSource string
 	Cut         session.Cut      // what is summed up and what stays, with overlay and rewrite
+	Via         string           // session.ViaGateway or ViaFiles where a gateway may run, else ""
 	Advice      string           // with none: the runtime's own command
 	Survey      Survey           // only of planned sessions
 	seen        session.Snapshot // without a hash: which bytes the survey read
@@ -31,6 +32,7 @@ type Plan struct {
 // Result is the plan as `compact --dry-run --json` shows it.
 func (p *Plan) Result() Result {
 	r := NewResult(p.Ref, p.Outcome, p.Reason)
+	r.Via = p.Via
 	r.Strategy, r.TokensBefore, r.TokenSource = p.Strategy, p.Tokens, p.TokenSource
 	r.Messages, r.LinesSkipped, r.Chunks = p.Survey.Scan.Records, p.Survey.Skipped(), p.Survey.Chunks
 	r.TokensAfter = p.Tokens

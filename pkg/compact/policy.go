@@ -49,5 +49,6 @@ type Policy struct {
 	Strategy    Strategy      // "" = the runtime's default
 	Keep        session.Keep  // what stays with overlay and rewrite; zero = the runtime's default
 	Quiet       time.Duration // how long a session must have been untouched
+	Gateway     GatewayUse    // whether a running runtime is asked
 	Chunk       chunk.Options
 }

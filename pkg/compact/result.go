@@ -27,6 +27,7 @@ type Result struct {
 	Outcome       Outcome        `json:"outcome"`
 	Reason        string         `json:"reason"`
 	Strategy      Strategy       `json:"strategy"`
+	Via           string         `json:"via,omitempty"` // gateway or files, where a gateway may run
 	TokensBefore  int64          `json:"tokens_before"`
 	TokenSource   string         `json:"token_source"`
 	TokensAfter   int64          `json:"tokens_after"`

@@ -57,6 +57,8 @@ func (c *Compactor) settle(ctx context.Context, store session.Store, in Intent, 
 		return c.settleRotation(ctx, store, in, policy)
 	case KindShortening:
 		return c.settleShortening(ctx, store, in, policy)
+	case KindReset:
+		return c.settleReset(ctx, store, in, policy)
 	case KindUndo:
 		return c.settleUndo(ctx, store, in, policy)
 	case KindRestore:

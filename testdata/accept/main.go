@@ -103,5 +103,6 @@ func scenarios() []scenario {
 		{"pi rotate", runtimePi, playPi},
 		{"pi overlay", runtimePi, playPiOverlay},
 		{"openclaw stopped", runtimeOpenClaw, playStopped},
+		{"openclaw gateway", runtimeOpenClaw, playGateway},
 	}
 }
