@@ -163,6 +163,9 @@ func archiveOne(ctx context.Context, a *app, store *archive.Store, s found) arch
 }
 
 func putArchive(ctx context.Context, a *app, store *archive.Store, s found) (archive.Entry, error) {
+	if source, ok := s.store.(session.LogSource); ok {
+		return putStored(ctx, a, store, s, source)
+	}
 	log, err := durable.OpenRegular(s.Path)
 	if err != nil {
 		return archive.Entry{}, err
@@ -173,6 +176,25 @@ func putArchive(ctx context.Context, a *app, store *archive.Store, s found) (arc
 		return archive.Entry{}, err
 	}
 	return archiver{store: store, now: a.now, reason: "archive"}.put(ctx, s.Ref, snap, log)
+}
+
+// putStored archives a session that is not a file: what it was when it was
+// hashed, or nothing.
+func putStored(ctx context.Context, a *app, store *archive.Store, s found, source session.LogSource) (archive.Entry, error) {
+	snap, err := compact.SnapshotSource(ctx, source, s.Ref)
+	if err != nil {
+		return archive.Entry{}, err
+	}
+	log, err := source.OpenLog(ctx, s.Ref)
+	if err != nil {
+		return archive.Entry{}, err
+	}
+	defer log.Close()
+	entry, err := archiver{store: store, now: a.now, reason: "archive"}.put(ctx, s.Ref, snap, log)
+	if err == nil && entry.SHA256 != snap.SHA256 {
+		err = &session.BusyError{Path: s.Path, Reason: "it changed while it was archived"}
+	}
+	return entry, err
 }
 
 func archiveOutcome(rows []archiveRow) error {

@@ -294,5 +294,5 @@ type summarizer struct{ *summarize.Extractive }
 // people said must, must never or should be.
 func (s *summarizer) Summary(context.Context) (compact.Summary, error) {
 	made := s.Extractive.Summary()
-	return compact.Summary{Kind: made.Kind, Text: made.Text, Lessons: made.Lessons()}, nil
+	return compact.Summary{Kind: made.Kind, Text: made.Text, Prose: made.Prose(), Lessons: made.Lessons()}, nil
 }

@@ -13,6 +13,9 @@ import (
 // shortens reports whether a strategy keeps a tail of the session.
 func (s Strategy) shortens() bool { return s == StrategyOverlay || s == StrategyRewrite }
 
+// summarizes reports whether a strategy cannot do without a summary.
+func (s Strategy) summarizes() bool { return s.shortens() || s == StrategyAnnotate }
+
 // Strategies returns the strategies that a store's sessions can have, the
 // default one first. [StrategyNone] stands alone: such a store's sessions are
 // archived and remembered, and never changed.
@@ -32,6 +35,8 @@ func Strategies(store session.Store) []Strategy {
 	add(rotates, StrategyRotate)
 	add(rewrites, StrategyRewrite)
 	add(overlays, StrategyOverlay)
+	_, annotates := store.(session.Annotator)
+	add(annotates, StrategyAnnotate)
 	if len(all) == 0 {
 		return []Strategy{StrategyNone}
 	}
@@ -49,7 +54,7 @@ func (p *Plan) choose(store session.Store, policy Policy) string {
 		p.Strategy = able[0]
 	}
 	switch {
-	case slices.Contains(able, p.Strategy) && policy.SkipSummary && p.Strategy.shortens() && !policy.SkipArchive:
+	case slices.Contains(able, p.Strategy) && policy.SkipSummary && p.Strategy.summarizes() && !policy.SkipArchive:
 		return fmt.Sprintf("by %s a summary takes the place of what is cut away: it cannot be left out", p.Strategy)
 	case slices.Contains(able, p.Strategy):
 		return ""
@@ -107,7 +112,7 @@ func (p *Plan) surveyOptions(store session.Store, policy Policy) surveyOptions {
 // tryChange asks whether the store would make the change, before anything is
 // done for it.
 func (p *Plan) tryChange(ctx context.Context, store session.Store, policy Policy, now time.Time) (*Plan, error) {
-	if policy.SkipArchive || p.Strategy == StrategyNone {
+	if policy.SkipArchive || p.Strategy == StrategyNone || p.Strategy == StrategyAnnotate {
 		return p, nil
 	}
 	var err error

@@ -86,6 +86,7 @@ type run struct {
 	survey     Survey
 	remembered Remembered
 	summary    session.Summed // with overlay and rewrite
+	prose      string         // with annotate
 	rotation   session.Rotation
 }
 
@@ -105,6 +106,8 @@ func (r *run) execute(ctx context.Context) error {
 	switch {
 	case r.plan.Strategy == StrategyNone:
 		return r.leave()
+	case r.plan.Strategy == StrategyAnnotate:
+		return r.annotate(ctx)
 	case r.plan.Strategy.shortens():
 		return r.shorten(ctx)
 	case r.plan.Via == session.ViaGateway:
@@ -116,6 +119,9 @@ func (r *run) execute(ctx context.Context) error {
 // secure pins the log and archives it. The log is closed again: a lease on it
 // is granted only when nobody, not even this process, has it open.
 func (r *run) secure(ctx context.Context) error {
+	if source, ok := r.store.(session.LogSource); ok {
+		return r.secureSource(ctx, source)
+	}
 	log, err := openLog(r.plan.Ref.Path)
 	if err != nil {
 		return err
@@ -124,7 +130,7 @@ func (r *run) secure(ctx context.Context) error {
 	if err := r.pin(ctx, log); err != nil {
 		return err
 	}
-	return r.archive(ctx, log)
+	return r.archive(ctx, io.NewSectionReader(log, 0, r.snapshot.Size))
 }
 
 // errGone says that there is no log any more where the plan has read one.
@@ -154,8 +160,8 @@ func (r *run) pin(ctx context.Context, log *os.File) error {
 	return nil
 }
 
-func (r *run) archive(ctx context.Context, log *os.File) error {
-	src := &counted{r: io.NewSectionReader(log, 0, r.snapshot.Size), tell: func(done int64) {
+func (r *run) archive(ctx context.Context, log io.Reader) error {
+	src := &counted{r: io.LimitReader(log, r.snapshot.Size), tell: func(done int64) {
 		r.tell(StageArchive, done, r.snapshot.Size)
 	}}
 	archived, err := r.Archiver.Put(ctx, r.plan.Ref, r.snapshot, src)
@@ -187,7 +193,7 @@ func (r *run) remember(ctx context.Context, open func() (io.ReadCloser, error)) 
 	if err != nil {
 		return fmt.Errorf("remember: %w", err)
 	}
-	r.survey, r.summary = m.survey, m.files.summed(m.text)
+	r.survey, r.summary, r.prose = m.survey, m.files.summed(m.text), m.text.Prose
 	r.result.Chunks, r.result.Messages, r.result.LinesSkipped = m.survey.Chunks, m.survey.Scan.Records, m.survey.Skipped()
 	r.result.Summary = m.made
 	return nil
@@ -204,17 +210,7 @@ func (r *run) embed(ctx context.Context) error {
 
 // rememberOnly is --skip-archive: without an archive nothing is changed.
 func (r *run) rememberOnly(ctx context.Context) error {
-	log, err := openLog(r.plan.Ref.Path)
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	if err := r.pin(ctx, log); err != nil {
-		return err
-	}
-	if err := r.remember(ctx, func() (io.ReadCloser, error) {
-		return io.NopCloser(io.NewSectionReader(log, 0, r.snapshot.Size)), nil
-	}); err != nil {
+	if err := r.rememberLive(ctx); err != nil {
 		return err
 	}
 	if err := r.embed(ctx); err != nil {

@@ -23,6 +23,7 @@ type Intent struct {
 	Rotation session.Rotation `json:"rotation"`
 	// Shortening is the whole plan of a KindShortening; Rotation is its part.
 	Shortening *session.Shortening `json:"shortening,omitempty"`
+	Annotation *session.Annotation `json:"annotation,omitempty"` // of a KindAnnotation
 	Archive    Archived            `json:"archive"`
 	Receipt    Receipt             `json:"receipt"`            // what is written once the switch is done
 	Switched   bool                `json:"switched"`           // the receipt was written
@@ -43,6 +44,7 @@ type Kind string
 const (
 	KindRotation   Kind = "" // the zero value, as the first version wrote it
 	KindShortening Kind = "shortening"
+	KindAnnotation Kind = "annotation"
 	KindUndo       Kind = "undo"
 	KindRestore    Kind = "restore"
 	KindReset      Kind = "reset" // a rotation that the running runtime carries out

@@ -9,7 +9,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -91,18 +90,12 @@ func NewPlan(ctx context.Context, store session.Store, ref session.Ref, policy P
 
 // survey reads the whole log and remembers which bytes it read.
 func (p *Plan) survey(ctx context.Context, store session.Store, policy Policy) error {
-	info, err := os.Lstat(p.Ref.Path)
+	seen, open, err := look(ctx, store, p.Ref)
 	if err != nil {
-		return fmt.Errorf("look at the log: %w", err)
+		return err
 	}
-	p.seen = session.Observe(p.Ref.Path, info)
-	p.Survey, err = takeSurvey(ctx, store, p.surveyOptions(store, policy), func() (io.ReadCloser, error) {
-		f, err := durable.OpenRegular(p.Ref.Path)
-		if err != nil {
-			return nil, err
-		}
-		return section(f, p.seen.Size), nil
-	})
+	p.seen = seen
+	p.Survey, err = takeSurvey(ctx, store, p.surveyOptions(store, policy), open)
 	if err != nil {
 		return fmt.Errorf("read the log: %w", err)
 	}

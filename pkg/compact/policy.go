@@ -33,6 +33,8 @@ const (
 	StrategyRotate  Strategy = "rotate"  // the session starts fresh; its whole log is in the archive
 	StrategyOverlay Strategy = "overlay" // a summary record is appended; the log keeps every byte
 	StrategyRewrite Strategy = "rewrite" // older turns are replaced by a summary; the old log is in the archive
+	// StrategyAnnotate writes a summary beside the messages and deletes nothing.
+	StrategyAnnotate Strategy = "annotate"
 	// StrategyNone is for runtimes whose sessions only they may change: the
 	// session is archived and remembered.
 	StrategyNone Strategy = "none"

@@ -67,6 +67,7 @@ type Embedder interface {
 type Summary struct {
 	Kind    string // "extractive", ...
 	Text    string
+	Prose   string   // two to five sentences in a row, for a summary beside the messages
 	Lessons []string // what should be done, or never again; one line each
 }
 

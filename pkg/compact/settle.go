@@ -59,6 +59,8 @@ func (c *Compactor) settle(ctx context.Context, store session.Store, in Intent, 
 		return c.settleShortening(ctx, store, in, policy)
 	case KindReset:
 		return c.settleReset(ctx, store, in, policy)
+	case KindAnnotation:
+		return c.settleAnnotation(ctx, store, in)
 	case KindUndo:
 		return c.settleUndo(ctx, store, in, policy)
 	case KindRestore:

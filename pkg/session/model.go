@@ -35,6 +35,7 @@ const (
 	KindBackup     Kind = "backup"     // a copy the runtime made before a repair
 	KindCheckpoint Kind = "checkpoint" // a copy the runtime made before a compaction
 	KindDatabase   Kind = "database"   // sessions live in a database of the runtime
+	KindStored     Kind = "stored"     // one session in such a database; its path names it and is no file
 )
 
 // Ref names one session of a store. It is data: holding a Ref keeps nothing open.
