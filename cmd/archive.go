@@ -166,7 +166,7 @@ func putArchive(ctx context.Context, a *app, store *archive.Store, s found) (arc
 	if source, ok := s.store.(session.LogSource); ok {
 		return putStored(ctx, a, store, s, source)
 	}
-	log, err := durable.OpenRegular(s.Path)
+	log, err := durable.OpenSingle(s.Store, s.Path)
 	if err != nil {
 		return archive.Entry{}, err
 	}

@@ -153,7 +153,7 @@ func renderVerify(a *app, doc verifyDocument) error {
 		return a.printJSON(doc)
 	}
 	for _, p := range doc.Problems {
-		_, _ = fmt.Fprintf(a.Out, "damaged\t%s\t%s\t%s\n", p.ID, visible(p.Path), visible(p.Message))
+		_, _ = fmt.Fprintf(a.Out, "damaged\t%s\t%s\t%s\n", visible(p.ID), visible(p.Path), visible(p.Message))
 	}
 	if len(doc.Problems) > 0 {
 		a.hint("restore damaged archives from a backup; memory can be rebuilt from the archives that verify")

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -139,13 +138,11 @@ func reportError(w io.Writer, err error, asJSON bool) {
 	}
 	body := explain(err)
 	if asJSON {
-		enc := json.NewEncoder(w)
-		enc.SetEscapeHTML(false)
-		enc.Encode(errorDocument{Schema: 1, Error: body})
+		_ = writeJSON(w, "", errorDocument{Schema: 1, Error: body}) // there is nobody left to tell
 		return
 	}
 	fmt.Fprintf(w, "sessctl: %s\n", visibleText(strings.TrimSpace(body.Message)))
 	if body.Hint != "" {
-		fmt.Fprintf(w, "hint: %s\n", visibleText(body.Hint))
+		fmt.Fprintf(w, "hint: %s\n", visible(body.Hint))
 	}
 }

@@ -11,6 +11,7 @@ package cmd
 //     TERM=dumb. Without a terminal a table is tab-separated, without header.
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -83,23 +84,33 @@ func (a *app) notice(n note) {
 	if n.Path != "" {
 		text = n.Path + ": " + text
 	}
-	_, _ = fmt.Fprintln(a.Err, "note: "+visibleText(text))
+	_, _ = fmt.Fprintln(a.Err, "note: "+visible(text))
 	a.hint(n.Hint)
 }
 
 func (a *app) hint(text string) {
 	if text != "" && !a.global.Quiet {
-		_, _ = fmt.Fprintln(a.Err, "hint: "+visibleText(text))
+		_, _ = fmt.Fprintln(a.Err, "hint: "+visible(text))
 	}
 }
 
-// printJSON prints one document and a line feed, with text as it is: <, > and
-// & are not escaped.
+// printJSON prints one document and a line feed.
 func (s *streams) printJSON(document any) error {
-	enc := json.NewEncoder(s.Out)
+	return writeJSON(s.Out, "  ", document)
+}
+
+// writeJSON writes one value and a line feed. <, > and & are as they are; what
+// does something to a terminal instead of being seen there is escaped.
+func writeJSON(w io.Writer, indent string, value any) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(document)
+	enc.SetIndent("", indent)
+	if err := enc.Encode(value); err != nil {
+		return err
+	}
+	_, err := w.Write(visibleJSON(b.Bytes()))
+	return err
 }
 
 // printRows prints tab-separated rows for programs that read no JSON.

@@ -207,7 +207,7 @@ func renderRecall(a *app, o recallOptions, doc recallDocument) error {
 		if runes := []rune(text); !o.Full && len(runes) > excerptRunes {
 			text = excerpt(runes, doc.Query)
 		}
-		_, err := fmt.Fprintf(a.Out, "%d. %s  %s  %s  score %.2f\n   %s\n%s\n\n", i+1, visible(h.Agent), h.CreatedAt[:10], h.Category, h.Score,
+		_, err := fmt.Fprintf(a.Out, "%d. %s  %s  %s  score %.2f\n   %s\n%s\n\n", i+1, visible(h.Agent), h.CreatedAt[:10], visible(h.Category), h.Score,
 			source(h.Source), indent(visibleText(text)))
 		if err != nil {
 			return err

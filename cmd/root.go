@@ -66,6 +66,8 @@ type app struct {
 	global globalOptions
 	config config
 	notes  []note // told so far
+	// foreign is a session of another user, if root has listed any.
+	foreign foreignFile
 
 	profile *os.File // of --pprof, while it is written
 }
@@ -79,6 +81,7 @@ type globalOptions struct {
 	Stores     []string
 	Runtime    string
 	Profile    string
+	AllowRoot  bool
 }
 
 func (g *globalOptions) addFlags(fs *pflag.FlagSet) {
@@ -88,6 +91,7 @@ func (g *globalOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&g.DataDir, "data-dir", "", "keep memory, receipts and archives under `dir` (default $XDG_DATA_HOME/sessctl)")
 	fs.StringArrayVar(&g.Stores, "store", nil, "use the store at `runtime=path` instead of those under the home directory (repeatable)")
 	fs.StringVar(&g.Runtime, "runtime", "", "only sessions of this `runtime` ("+runtimeNames()+")")
+	fs.BoolVar(&g.AllowRoot, "allow-root", false, "as root, change sessions and data of other users too")
 	fs.StringVar(&g.Profile, "pprof", "", "write a CPU profile of this run to `file`")
 	fromConfig(fs, "data-dir", "data_dir")
 	fromConfig(fs, "store", "stores")

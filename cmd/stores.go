@@ -134,6 +134,7 @@ func (a *app) findSessions(ctx context.Context) (inventory, error) {
 		all.add(store, listing)
 		a.showNotices(listing.Notices)
 	}
+	a.foreign = findForeign(all)
 	return all, nil
 }
 

@@ -1,9 +1,11 @@
 package cmd
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -66,4 +68,32 @@ func firstLine(s string, width int) string {
 	}
 	runes := []rune(line)
 	return string(runes[:width-1]) + "…"
+}
+
+// visibleJSON escapes what visible makes visible, in a document of JSON: the
+// encoder escapes only what is below the space. Outside of strings a document
+// has nothing else than ASCII, so every such rune stands in one.
+func visibleJSON(document []byte) []byte {
+	clean := !bytes.ContainsRune(document, 0x7f)
+	for i := 0; clean && i < len(document); i++ {
+		clean = document[i] < utf8.RuneSelf
+	}
+	if clean {
+		return document
+	}
+	out := make([]byte, 0, len(document)+len(document)/16)
+	for len(document) > 0 {
+		r, n := utf8.DecodeRune(document)
+		switch {
+		case r < ' ' || !hidden(r) && (r != utf8.RuneError || n > 1):
+			out = append(out, document[:n]...)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+		document = document[n:]
+	}
+	return out
 }

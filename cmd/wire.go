@@ -144,6 +144,9 @@ func (h *house) close() {
 
 // lock makes the data directory and takes its lock.
 func (a *app) lock() (*durable.FileLock, error) {
+	if err := a.guard(); err != nil {
+		return nil, err
+	}
 	if err := durable.MakeDir(a.dataDir(), 0o700); err != nil {
 		return nil, &failure{code: "permission", exit: exitFailed, path: a.dataDir(), hint: "choose another place with --data-dir", err: fmt.Errorf("make data directory: %w", err)}
 	}

@@ -117,8 +117,17 @@ func writeJSON(path string, value any) error {
 	})
 }
 
+// maxRecord bounds, in bytes, what is read of a file of the journal or of the
+// receipts; they have a few thousand.
+const maxRecord = 64 << 20
+
 func readJSON(path string, value any) error {
-	b, err := os.ReadFile(path)
+	f, err := durable.OpenRegular(path)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", filepath.Base(path), err)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxRecord))
 	if err != nil {
 		return fmt.Errorf("read %s: %w", filepath.Base(path), err)
 	}

@@ -32,7 +32,7 @@ func (c *Compactor) restoreOver(ctx context.Context, p *RestorePlan, in Intent) 
 
 // secureReplaced archives what is at the place, as the plan has read it.
 func (c *Compactor) secureReplaced(ctx context.Context, p *RestorePlan) (Archived, error) {
-	log, err := openLog(p.Place.Path)
+	log, err := openLog(p.Place.Ref.Store, p.Place.Path)
 	if err != nil {
 		return Archived{}, err
 	}
@@ -71,7 +71,7 @@ func (c *Compactor) exchange(ctx context.Context, in Intent, like os.FileInfo) (
 	if err := c.writeCopy(ctx, in.Rotation.Kept, like, in.Restore.Archive); err != nil {
 		return "", err
 	}
-	log, err := openLog(in.Restore.Path)
+	log, err := openLog(in.Rotation.Store, in.Restore.Path)
 	if err != nil {
 		return "", asBusy(in.Restore.Path, err)
 	}

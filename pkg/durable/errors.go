@@ -19,6 +19,10 @@ var ErrUnsupported = errors.ErrUnsupported
 // pipe, a socket or a device where a regular file is wanted.
 var ErrNotRegular = errors.New("not a regular file")
 
+// ErrManyNames is returned when a file has several names (hard links) and one
+// is wanted that has only this.
+var ErrManyNames = errors.New("a file with several names (hard links)")
+
 // ErrHeld is returned when another process has the file open: by [WriteLease],
 // and by [OpenRegular] when that process holds a lease on it.
 var ErrHeld = errors.New("open in another process")

@@ -19,9 +19,14 @@ type FileLock struct {
 
 // Lock takes the exclusive lock of the file at path, which it makes if need
 // be, and does not wait: [ErrLocked] is returned when it is taken. The error's
-// text names the holder's process id where it is known. The file stays when
-// the lock is released; removing it would let two processes hold "the" lock.
+// text names the holder's process id where it is known. [ErrNotRegular] is
+// returned when something else than a regular file is in the way. The file
+// stays when the lock is released; removing it would let two processes hold
+// "the" lock.
 func Lock(path string) (*FileLock, error) {
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("lock %s: %w", path, ErrNotRegular) // opening a pipe may wait
+	}
 	lock := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|openNoFollow), flock.SetPermissions(0o600))
 	ok, err := lock.TryLock()
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -30,6 +31,38 @@ func OpenRegularIn(root *os.Root, name string) (*os.File, error) {
 	return openChecked(name, before, func() (*os.File, error) {
 		return root.OpenFile(name, os.O_RDONLY|openNoFollow|openNonblock, 0)
 	})
+}
+
+// OpenSingle is [OpenRegular] for a log by its absolute path below base: no
+// link in between leads out of base, and a file with several names is
+// [ErrManyNames], since changing it would change something else. A path that
+// is not below base, or an empty base, is opened as OpenRegular does.
+func OpenSingle(base, path string) (*os.File, error) {
+	file, err := openBelow(base, path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && Identify(info).Links > 1 {
+		err = fmt.Errorf("open %s: %w", path, ErrManyNames)
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
+func openBelow(base, path string) (*os.File, error) {
+	below, err := filepath.Rel(base, path)
+	if base == "" || err != nil || !filepath.IsLocal(below) || below == "." {
+		return OpenRegular(path)
+	}
+	root, err := os.OpenRoot(base)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	return OpenRegularIn(root, below)
 }
 
 // openChecked looks before it opens, because opening a device may act on it,
