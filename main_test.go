@@ -178,6 +178,9 @@ func exitStatus(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func scriptCondition(cond string) (bool, error) {
+	if cond == "root" {
+		return os.Geteuid() == 0, nil
+	}
 	if name, ok := strings.CutPrefix(cond, "shared:"); ok {
 		_, err := os.Stat(filepath.Join("..", "shared", name))
 		return err == nil, nil

@@ -33,8 +33,15 @@ func (d *checkup) examineArchives(ctx context.Context) error {
 	for _, b := range broken {
 		d.damaged(b.Path, b.Err.Error(), "archive that session again: the entry is written anew; the archive itself is still there")
 	}
+	dirs := map[string]bool{}
 	for _, e := range entries {
 		d.examineArchive(e)
+		if dir := filepath.Dir(e.Path); !dirs[dir] {
+			dirs[dir] = true
+			if info, err := os.Stat(dir); err == nil && writableByOthers(info) {
+				d.warn(dir, "others can change what is in it", "chmod go-w it")
+			}
+		}
 	}
 	if err := d.examineReceipts(entries); err != nil {
 		return err

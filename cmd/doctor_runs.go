@@ -110,6 +110,8 @@ func (d *checkup) examineRuntimeLock(l session.RuntimeLock) {
 	age := formatAge(d.now().Sub(l.Since))
 	const remove = "the runtime removes it by itself; sessctl never does"
 	switch {
+	case !l.Stale && l.Process == 0:
+		d.note(l.Path, fmt.Sprintf("a lock that does not say whose it is, %s old: the session is taken for busy", age), "")
 	case !l.Stale:
 		d.note(l.Path, fmt.Sprintf("process %d holds it since %s: the session is busy", l.Process, age), "")
 	case l.Process == 0:

@@ -119,14 +119,10 @@ func (r *run) execute(ctx context.Context) error {
 // secure pins the log and archives it. The log is closed again: a lease on it
 // is granted only when nobody, not even this process, has it open.
 func (r *run) secure(ctx context.Context) error {
-<<<<<<< HEAD
 	if source, ok := r.store.(session.LogSource); ok {
 		return r.secureSource(ctx, source)
 	}
-	log, err := openLog(r.plan.Ref.Path)
-=======
 	log, err := openLog(r.plan.Ref.Store, r.plan.Ref.Path)
->>>>>>> 812f465 (Nothing that comes from a session reaches a terminal as it is, in JSON neither; root and open data directories are refused)
 	if err != nil {
 		return err
 	}
@@ -214,21 +210,7 @@ func (r *run) embed(ctx context.Context) error {
 
 // rememberOnly is --skip-archive: without an archive nothing is changed.
 func (r *run) rememberOnly(ctx context.Context) error {
-<<<<<<< HEAD
 	if err := r.rememberLive(ctx); err != nil {
-=======
-	log, err := openLog(r.plan.Ref.Store, r.plan.Ref.Path)
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	if err := r.pin(ctx, log); err != nil {
-		return err
-	}
-	if err := r.remember(ctx, func() (io.ReadCloser, error) {
-		return io.NopCloser(io.NewSectionReader(log, 0, r.snapshot.Size)), nil
-	}); err != nil {
->>>>>>> 812f465 (Nothing that comes from a session reaches a terminal as it is, in JSON neither; root and open data directories are refused)
 		return err
 	}
 	if err := r.embed(ctx); err != nil {

@@ -94,19 +94,8 @@ func (p *Plan) survey(ctx context.Context, store session.Store, policy Policy) e
 	if err != nil {
 		return err
 	}
-<<<<<<< HEAD
 	p.seen = seen
 	p.Survey, err = takeSurvey(ctx, store, p.surveyOptions(store, policy), open)
-=======
-	p.seen = session.Observe(p.Ref.Path, info)
-	p.Survey, err = takeSurvey(ctx, store, p.surveyOptions(store, policy), func() (io.ReadCloser, error) {
-		f, err := durable.OpenSingle(p.Ref.Store, p.Ref.Path)
-		if err != nil {
-			return nil, err
-		}
-		return section(f, p.seen.Size), nil
-	})
->>>>>>> 812f465 (Nothing that comes from a session reaches a terminal as it is, in JSON neither; root and open data directories are refused)
 	if err != nil {
 		return fmt.Errorf("read the log: %w", err)
 	}

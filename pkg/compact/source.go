@@ -27,7 +27,7 @@ func look(ctx context.Context, store session.Store, ref session.Ref) (session.Sn
 	}
 	snap := session.Observe(ref.Path, info)
 	return snap, func() (io.ReadCloser, error) {
-		f, err := durable.OpenRegular(ref.Path)
+		f, err := durable.OpenSingle(ref.Store, ref.Path)
 		if err != nil {
 			return nil, err
 		}
@@ -87,7 +87,7 @@ func (r *run) rememberLive(ctx context.Context) error {
 		}
 		return r.remember(ctx, func() (io.ReadCloser, error) { return source.OpenLog(ctx, r.plan.Ref) })
 	}
-	log, err := openLog(r.plan.Ref.Path)
+	log, err := openLog(r.plan.Ref.Store, r.plan.Ref.Path)
 	if err != nil {
 		return err
 	}

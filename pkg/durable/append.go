@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 )
 
 // AppendRows writes rows at a byte offset of a file that only grows, and
@@ -22,6 +23,9 @@ func AppendRows(path string, offset int64, rows []byte, perm fs.FileMode) error 
 	if err != nil {
 		return fmt.Errorf("open rows %s: %w", path, bare(err))
 	}
+	if err := fixMode(f, perm); err != nil {
+		return errors.Join(explain("set the mode of", path, dir, err), f.Close())
+	}
 	if err := writeAndSync(f, rows, offset); err != nil {
 		return explain("write rows of", path, dir, err)
 	}
@@ -29,6 +33,16 @@ func AppendRows(path string, offset int64, rows []byte, perm fs.FileMode) error 
 		return SyncDir(dir) // also for a run that was killed before it came to this
 	}
 	return nil
+}
+
+// fixMode gives a file the mode that the umask may have kept from it, or that
+// somebody has widened since.
+func fixMode(f *os.File, perm fs.FileMode) error {
+	info, err := f.Stat()
+	if err != nil || info.Mode().Perm() == perm || runtime.GOOS == "windows" {
+		return err
+	}
+	return f.Chmod(perm)
 }
 
 func writeAndSync(f *os.File, rows []byte, offset int64) error {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -34,6 +35,9 @@ func Lock(path string) (*FileLock, error) {
 	}
 	if !ok {
 		return nil, lockedBy(path)
+	}
+	if info, err := os.Lstat(path); err == nil && info.Mode().Perm() != 0o600 && runtime.GOOS != "windows" {
+		_ = os.Chmod(path, 0o600) // a umask that forbids everything would keep the next run out
 	}
 	writeHolder(path, strconv.Itoa(os.Getpid())+"\n")
 	return &FileLock{lock: lock}, nil
