@@ -11,6 +11,17 @@ import (
 	"github.com/sessctl/sessctl/pkg/durable"
 )
 
+// lock makes the data directory and takes its lock.
+func (a *app) lock() (*durable.FileLock, error) {
+	if err := a.guard(); err != nil {
+		return nil, err
+	}
+	if err := durable.MakeDir(a.dataDir(), 0o700); err != nil {
+		return nil, &failure{code: "permission", exit: exitFailed, path: a.dataDir(), hint: "choose another place with --data-dir", err: fmt.Errorf("make data directory: %w", err)}
+	}
+	return durable.Lock(filepath.Join(a.dataDir(), "lock"))
+}
+
 // guard refuses to change anything where it would harm the user: as root in
 // another user's files, whose new files would then be root's, and in a data
 // directory that everybody can change. Reading is not guarded.

@@ -142,17 +142,6 @@ func (h *house) close() {
 	}
 }
 
-// lock makes the data directory and takes its lock.
-func (a *app) lock() (*durable.FileLock, error) {
-	if err := a.guard(); err != nil {
-		return nil, err
-	}
-	if err := durable.MakeDir(a.dataDir(), 0o700); err != nil {
-		return nil, &failure{code: "permission", exit: exitFailed, path: a.dataDir(), hint: "choose another place with --data-dir", err: fmt.Errorf("make data directory: %w", err)}
-	}
-	return durable.Lock(filepath.Join(a.dataDir(), "lock"))
-}
-
 func (a *app) journalDir() string { return filepath.Join(a.dataDir(), "journal") }
 
 func (a *app) memoryDir() string { return filepath.Join(a.dataDir(), "memory") }
