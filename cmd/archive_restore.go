@@ -149,7 +149,7 @@ func (a *app) restoreRequest(ctx context.Context, entry archive.Entry, o restore
 	for _, s := range stores {
 		restorer, ok := s.(session.Restorer)
 		if !ok {
-			continue
+			continue // of a runtime whose logs are put back by hand, with --to
 		}
 		r.Place, err = restorer.Place(ctx, path, a.now())
 		if errors.Is(err, session.ErrElsewhere) {
@@ -169,7 +169,7 @@ func elsewhere(entry archive.Entry) error {
 	return &failure{
 		code: "no_store", exit: exitFailed, path: entry.Source,
 		hint: "name the store with --store " + entry.Runtime + "=path, or a file with --to",
-		err:  fmt.Errorf("the session came from %s, which is in no store that was found", entry.Source),
+		err:  fmt.Errorf("the session came from %s, which is in no store that was found and into which a log can be put", entry.Source),
 	}
 }
 

@@ -83,7 +83,8 @@ func (r *run) newReceipt(id string) Receipt {
 		NewID: r.rotation.NewSession, Kept: r.rotation.Kept,
 	}
 	if r.rotation.Live != "" {
-		receipt.Rotation = &r.rotation
+		rotation := r.rotation
+		receipt.Rotation = &rotation
 	}
 	return receipt
 }

@@ -29,7 +29,7 @@ func (s *Store) PlanUnrotation(ctx context.Context, r session.Rotation, o sessio
 	if v.frozen != "" {
 		return u, unsupported(r.Live, v.frozen)
 	}
-	if err := c.locked(c.name, o.Now); err != nil {
+	if err := errors.Join(c.locked(c.name, o.Now), s.unserved(r.Live)); err != nil {
 		return u, err
 	}
 	if u.From, err = c.oldLog(ctx); err != nil {

@@ -126,7 +126,7 @@ func (b *back) holdFresh(v *view) error {
 		return b.refuse("the fresh session has got a log meanwhile")
 	}
 	if name == "" {
-		return b.locked(b.name, b.plan.At)
+		return errors.Join(b.locked(b.name, b.plan.At), b.store.unserved(b.rotation.Live))
 	}
 	return b.pinFresh(name)
 }
