@@ -104,7 +104,8 @@ func hostileCommands() [][]string {
 	return [][]string{
 		{"sizes"}, {"sizes", "--all"}, {"sizes", "--by-type"}, {"stores"}, {"doctor"}, {"config", "show"},
 		{"compact", "--all", "--force", "--dry-run"}, {"compact", "--all", "--force"}, {"compact", "--agent", "plain", "--force"},
-		{"compact", "--session", hostile}, {"compact", "--agent", hostile}, {"compact", "--strategy", hostile, "--all"}, {"compact", "--" + hostileName},
+		{"compact", "--session", hostile}, {"compact", "--session", "6f0c1c2e", "--force"}, {"compact", "--undo", hostile}, {"archive", "verify", hostile}, {"doctor", "--fix"}, {"doctor", hostile},
+		{"compact", "--agent", hostile}, {"compact", "--strategy", hostile, "--all"}, {"compact", "--" + hostileName},
 		{"archive", "--all"}, {"archive", "list"}, {"archive", "verify"}, {"archive", "show", hostile}, {"archive", "restore", hostile},
 		{"archive", "restore", "5f0c1c2e-6d0a-4f57-9d2b-0c8e1f1a2b3c", "--dry-run"}, {"archive", "prune", "--max-age", hostile},
 		{"recall", "importer"}, {"recall", "--full", "importer"}, {"recall", hostile}, {"recall", "--agent", hostile, "x"}, {"recall", "--since", hostile, "x"},

@@ -298,25 +298,6 @@ func TestOpenRefusesWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
-func TestFilesAreForThisUserOnly(t *testing.T) {
-	s, dir := newStore(t)
-	put(t, s, record(0, "one"))
-	embedAll(t, s, "a")
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		if err == nil && info.Mode().Perm()&0o077 != 0 {
-			t.Errorf("%s is %v", path, info.Mode())
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestStats(t *testing.T) {
 	s, _ := newStore(t)
 	put(t, s, record(0, "one"), record(1, "two"))
