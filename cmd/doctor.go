@@ -117,7 +117,7 @@ func fixUp(ctx context.Context, a *app) error {
 	if !exists(a.dataDir()) {
 		return nil // no run ever began
 	}
-	all, err := a.findSessions(ctx)
+	all, _, err := a.listStores(ctx)
 	if f := (*failure)(nil); err != nil && !(errors.As(err, &f) && f.code == "no_store") {
 		return err
 	}

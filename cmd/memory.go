@@ -48,7 +48,7 @@ func (a *app) readMemory(ctx context.Context) (*memory.Store, error) {
 // finishes what earlier runs began. That no store is found is no error here:
 // the memory and the archives are there without one.
 func (a *app) openSettled(ctx context.Context) (*house, error) {
-	all, err := a.findSessions(ctx)
+	all, _, err := a.listStores(ctx)
 	if f := (*failure)(nil); err != nil && !(errors.As(err, &f) && f.code == "no_store" && len(a.global.Stores) == 0) {
 		return nil, err
 	}

@@ -118,24 +118,33 @@ type inventory struct {
 // findSessions lists all stores. No store at all is an error that says where
 // was looked; notices of the stores are printed.
 func (a *app) findSessions(ctx context.Context) (inventory, error) {
+	all, notices, err := a.listStores(ctx)
+	a.showNotices(notices)
+	return all, err
+}
+
+// listStores is findSessions for commands that are not about sessions: what is
+// odd in the stores is not their business.
+func (a *app) listStores(ctx context.Context) (inventory, []session.Notice, error) {
 	var all inventory
+	var notices []session.Notice
 	stores, err := a.openStores()
 	if err != nil {
-		return all, err
+		return all, nil, err
 	}
 	if len(stores) == 0 {
-		return all, a.noStores()
+		return all, nil, a.noStores()
 	}
 	for _, store := range stores {
 		listing, err := store.List(ctx)
 		if err != nil {
-			return all, fmt.Errorf("list sessions of %s: %w", store.Root(), err)
+			return all, notices, fmt.Errorf("list sessions of %s: %w", store.Root(), err)
 		}
 		all.add(store, listing)
-		a.showNotices(listing.Notices)
+		notices = append(notices, listing.Notices...)
 	}
 	a.foreign = findForeign(all)
-	return all, nil
+	return all, notices, nil
 }
 
 func (v *inventory) add(store session.Store, listing session.Listing) {
