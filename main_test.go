@@ -39,7 +39,7 @@ func TestScript(t *testing.T) {
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
 			e.Setenv("SOURCE", root)
 			e.Setenv("NO_COLOR", "1")
-			for _, name := range []string{"XDG_DATA_HOME", "XDG_CONFIG_HOME", "OPENCLAW_STATE_DIR", "PI_CODING_AGENT_DIR"} {
+			for _, name := range []string{"XDG_DATA_HOME", "XDG_CONFIG_HOME", "OPENCLAW_STATE_DIR", "PI_CODING_AGENT_DIR", "CODEX_HOME"} {
 				e.Setenv(name, "")
 			}
 			return os.MkdirAll(filepath.Join(e.WorkDir, "home"), 0o755)

@@ -143,7 +143,7 @@ func runSizes(ctx context.Context, a *app, o sizesOptions) error {
 // shown says whether a log is one that an agent may still be using.
 func shown(k session.Kind) bool {
 	switch k {
-	case session.KindLive, session.KindTopic, session.KindOrphan, session.KindDatabase, session.KindStored:
+	case session.KindLive, session.KindTopic, session.KindOrphan, session.KindArchived, session.KindDatabase, session.KindStored:
 		return true
 	}
 	return false

@@ -10,6 +10,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/agent"
 	"github.com/sessctl/sessctl/pkg/session/annabelle"
+	"github.com/sessctl/sessctl/pkg/session/codex"
 	"github.com/sessctl/sessctl/pkg/session/macstats"
 	"github.com/sessctl/sessctl/pkg/session/openclaw"
 	"github.com/sessctl/sessctl/pkg/session/pi"
@@ -32,6 +33,7 @@ func runtimes() []runtimeKind {
 		{session.RuntimeMacStats, macstats.Roots, func(root string, c config) session.Store {
 			return macstats.Open(root, macstats.Options{LessonsAgent: c.MacStats.LessonsAgent})
 		}},
+		{session.RuntimeCodex, codex.Roots, func(root string, _ config) session.Store { return codex.Open(root) }},
 	}
 }
 
@@ -171,8 +173,8 @@ func (a *app) showNotices(notices []session.Notice) {
 
 // noStores says where was looked.
 func (a *app) noStores() error {
-	looked := []string{"~/.openclaw", "~/.pi/agent/sessions", "~/.agent/sessions", "~/.annabelle/sessions", "~/.hexa-puffs/sessions", "~/.mac-stats"}
-	for _, variable := range []string{"OPENCLAW_STATE_DIR", "PI_CODING_AGENT_DIR"} {
+	looked := []string{"~/.openclaw", "~/.pi/agent/sessions", "~/.agent/sessions", "~/.annabelle/sessions", "~/.hexa-puffs/sessions", "~/.mac-stats", "~/.codex"}
+	for _, variable := range []string{"OPENCLAW_STATE_DIR", "PI_CODING_AGENT_DIR", "CODEX_HOME"} {
 		if value := a.getenv(variable); value != "" {
 			looked = append(looked, variable+"="+value)
 		}

@@ -10,6 +10,7 @@ const (
 	RuntimeAgent     = "agent"
 	RuntimeAnnabelle = "annabelle"
 	RuntimeMacStats  = "macstats"
+	RuntimeCodex     = "codex"
 )
 
 // State says whether a session may be changed now.
@@ -34,6 +35,7 @@ const (
 	KindDeleted    Kind = "deleted"    // closed by the runtime's delete
 	KindBackup     Kind = "backup"     // a copy the runtime made before a repair
 	KindCheckpoint Kind = "checkpoint" // a copy the runtime made before a compaction
+	KindArchived   Kind = "archived"   // put away by the runtime, which can take it back; nobody writes it
 	KindDatabase   Kind = "database"   // sessions live in a database of the runtime
 	KindStored     Kind = "stored"     // one session in such a database; its path names it and is no file
 )

@@ -115,9 +115,9 @@ func (m *Message) injectedLabel() string {
 
 // Embeddable reports whether the message says something worth finding again.
 // It is false for a message without text and for the runtime's own
-// bookkeeping: OpenClaw's per-turn context blocks, and answers that are only
-// its marks for silence (research/formats.md sections 4.3 and 13). What a
-// person, a model, a tool, a summary or an extension said is true.
+// bookkeeping: OpenClaw's per-turn context blocks, Codex' instructions, and
+// answers that are only marks for silence (research/formats.md sections 4.3 and
+// 13). What a person, a model, a tool, a summary or an extension said is true.
 func (m *Message) Embeddable() bool {
 	if !m.hasText() || m.bookkeeping() {
 		return false
@@ -142,7 +142,7 @@ func (m *Message) bookkeeping() bool {
 	if m.Role != RoleInjected {
 		return false
 	}
-	return hasAnyPrefix(m.CustomType, "openclaw.", "openclaw:", "clawdbot.", "clawdbot:")
+	return hasAnyPrefix(m.CustomType, "openclaw.", "openclaw:", "clawdbot.", "clawdbot:", "codex.")
 }
 
 // silent reports whether the message is one of OpenClaw's marks for "nothing

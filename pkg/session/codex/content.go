@@ -1,0 +1,198 @@
+package codex
+
+import (
+	"bytes"
+
+	"github.com/sessctl/sessctl/pkg/jsonl"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// content reads content in all its shapes: a string, a block, or a list of
+// both. Anything else says nothing.
+func (d *decoder) content(raw []byte) {
+	c := &d.inner
+	c.Reset(raw)
+	if c.Kind() != jsonl.Array {
+		d.block(c)
+		return
+	}
+	c.EnterArray()
+	for c.NextElement() {
+		d.block(c)
+	}
+}
+
+// block reads one part of content. A block of an unknown type that has text is
+// text.
+func (d *decoder) block(c *jsonl.Cursor) {
+	if c.Kind() == jsonl.String {
+		text, _ := c.Bytes()
+		d.addText(text)
+		return
+	}
+	if !c.EnterObject() {
+		return
+	}
+	var kind, text []byte
+	var image int
+	for c.NextKey() {
+		switch string(c.Key()) {
+		case "type":
+			kind, _ = c.Bytes()
+		case "text", "refusal":
+			text, _ = c.Bytes()
+		case "image_url":
+			if c.Kind() == jsonl.String {
+				image = len(c.Raw()) - 2
+			}
+		}
+	}
+	switch string(kind) {
+	case "input_image":
+		if image > 0 {
+			d.message.Parts = append(d.message.Parts, session.Part{Kind: session.PartImage, Size: int64(image)})
+		}
+		return
+	case "input_text", "output_text", "text", "Text", "summary_text", "reasoning_text", "refusal", "encrypted_content", "":
+	default:
+		d.record.unknown, d.record.unknownName = "block ", kind
+	}
+	d.addText(text)
+}
+
+func (d *decoder) addText(text []byte) {
+	if len(text) > 0 {
+		d.message.Parts = append(d.message.Parts, session.Part{Kind: session.PartText, Text: text})
+	}
+}
+
+// thinking reads the texts of one list of a reasoning item.
+func (d *decoder) thinking(c *jsonl.Cursor, raw []byte) {
+	c.Reset(raw)
+	if !c.EnterArray() {
+		return
+	}
+	for c.NextElement() {
+		for ok := c.EnterObject(); ok && c.NextKey(); {
+			if string(c.Key()) != "text" {
+				continue
+			}
+			if text, _ := c.Bytes(); len(text) > 0 {
+				d.message.Parts = append(d.message.Parts, session.Part{Kind: session.PartThinking, Text: text})
+			}
+		}
+	}
+}
+
+// output reads what a tool returned: a string, blocks, an object with content,
+// or, in older rollouts, a string that holds {"output","metadata":{"exit_code"}}.
+func (d *decoder) output(raw []byte) {
+	c := &d.inner
+	c.Reset(raw)
+	if c.Kind() != jsonl.String {
+		d.structured(raw)
+		return
+	}
+	text, _ := c.Bytes()
+	if bytes.HasPrefix(text, []byte("{")) && d.wrappedOutput(text) {
+		return
+	}
+	d.message.ExitCode, d.message.HasExit = exitOf(text)
+	d.addText(text)
+}
+
+// structured reads an output that is not text: blocks, or an object with
+// content. Any other object is kept as it is.
+func (d *decoder) structured(raw []byte) {
+	var content []byte
+	c := &d.inner
+	c.Reset(raw)
+	object := c.Kind() == jsonl.Object
+	for ok := c.EnterObject(); ok && c.NextKey(); {
+		switch string(c.Key()) {
+		case "content", "text":
+			content = c.Raw()
+		case "exitCode", "exit_code":
+			d.exit(c)
+		}
+	}
+	switch {
+	case !object:
+		d.content(raw)
+	case content != nil:
+		d.content(content)
+	default:
+		d.addText(raw)
+	}
+}
+
+func (d *decoder) exit(c *jsonl.Cursor) {
+	if code, ok := c.Int64(); ok {
+		d.message.ExitCode, d.message.HasExit = int(code), true
+	}
+}
+
+// wrappedOutput reads {"output":"...","metadata":{"exit_code":1}}; false if
+// text is anything else.
+func (d *decoder) wrappedOutput(text []byte) bool {
+	c := &d.deep
+	c.Reset(text)
+	var output []byte
+	var is bool
+	c.EnterObject()
+	for c.NextKey() {
+		switch string(c.Key()) {
+		case "output":
+			output, is = c.Bytes()
+		case "metadata":
+			for ok := c.EnterObject(); ok && c.NextKey(); {
+				if string(c.Key()) == "exit_code" {
+					d.exit(c)
+				}
+			}
+		}
+	}
+	if c.End() != nil || !is {
+		d.message.HasExit, d.message.ExitCode = false, 0
+		return false
+	}
+	d.addText(output)
+	return true
+}
+
+// exitHead is how far into an output its exit code is looked for, in lines.
+const exitHead = 6
+
+// exitOf reads the exit code from the lines that Codex writes above "Output:".
+func exitOf(text []byte) (code int, ok bool) {
+	for range exitHead {
+		line, rest, more := bytes.Cut(text, []byte("\n"))
+		for _, label := range []string{"Exit code: ", "Process exited with code "} {
+			if digits, is := bytes.CutPrefix(line, []byte(label)); is {
+				return number(bytes.TrimSpace(digits))
+			}
+		}
+		if !more || bytes.HasPrefix(line, []byte("Output:")) {
+			return 0, false
+		}
+		text = rest
+	}
+	return 0, false
+}
+
+func number(digits []byte) (n int, ok bool) {
+	digits, minus := bytes.CutPrefix(digits, []byte("-"))
+	if len(digits) == 0 || len(digits) > 9 {
+		return 0, false
+	}
+	for _, b := range digits {
+		if b < '0' || b > '9' {
+			return 0, false
+		}
+		n = 10*n + int(b-'0')
+	}
+	if minus {
+		n = -n
+	}
+	return n, true
+}

@@ -1,0 +1,193 @@
+package codex
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/sessctl/sessctl/pkg/jsonl"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// largestCompressed is the size, in bytes, that a compressed rollout is taken
+// to have at most: what may come out of it is bounded by 256 times that. The
+// largest rollout known has 9.4 GB (research/formats.md section 11).
+const largestCompressed = 256 << 20
+
+// Scan implements [session.Store]: what is said in a rollout, in file order. A
+// compressed rollout is read as what it holds, so places are those in the
+// plain text; one that was cut off is read as far as it goes, and is torn.
+//
+// Thinking has an ordinal of its own and is only emitted if it was asked for.
+// Without o.Tree every message is active; with it, the turns that were rolled
+// back are abandoned, and what they say and an active turn says again is
+// counted instead of emitted.
+func (s *Store) Scan(ctx context.Context, r io.Reader, o session.ScanOptions, emit func(*session.Message) error) (session.Scan, error) {
+	plain, compression, err := jsonl.Decompress(r, largestCompressed)
+	if err != nil {
+		return session.Scan{}, fmt.Errorf("scan log: %w", err)
+	}
+	defer plain.Close()
+	scan := newScanner(o, emit)
+	_, err = scan.lines.Run(ctx, plain, nil, scan.read)
+	result := &scan.lines.Result
+	if compression != jsonl.CompressionNone && errors.Is(err, io.ErrUnexpectedEOF) {
+		result.Counts.Torn, err = true, nil
+	}
+	if err == nil {
+		err = scan.decide()
+	}
+	if scan.failed != nil {
+		err = scan.failed
+	}
+	if err == nil {
+		result.Tree = scan.finishTree()
+	}
+	return *result, err
+}
+
+// scanner is the state of one scan.
+type scanner struct {
+	decoder
+	lines   session.LineScan
+	emit    func(*session.Message) error
+	failed  error // what emit returned
+	want    bool  // thinking
+	source  kind  // of what is said: said, shown or completed; 0 before it is known
+	waiting waiting
+
+	tree    *session.Tree // nil while it is built
+	builder *session.TreeBuilder
+	repeats *session.Repeats
+	nodes   int     // of the tree, so far
+	id      [8]byte // of the node that is added
+	turns   []int   // nodes at which the active turns begin
+
+	ordinal  int   // of the next message
+	previous int64 // time of the record before
+}
+
+func newScanner(o session.ScanOptions, emit func(*session.Message) error) *scanner {
+	s := &scanner{emit: emit, tree: o.Tree, want: o.Thinking}
+	if o.Tree == nil {
+		s.builder = session.NewTreeBuilder()
+	} else {
+		s.repeats = o.Tree.Repeats()
+	}
+	return s
+}
+
+func (s *scanner) finishTree() *session.Tree {
+	if s.tree != nil {
+		return s.tree
+	}
+	return s.builder.Tree()
+}
+
+// read takes one record.
+func (s *scanner) read(r *jsonl.Record) (known bool, err error) {
+	if err := s.decode(r.Raw); err != nil {
+		return false, err
+	}
+	s.previous = s.settleTime(s.previous)
+	m, result := &s.message, &s.lines.Result
+	m.Line, m.Offset, m.Length, m.CutBytes = r.Line, r.Offset, r.Length, r.CutBytes
+	if s.record.unknown != "" {
+		result.CountUnknown(s.record.unknown, s.record.unknownName)
+	}
+	switch s.record.kind {
+	case foreign:
+		return false, nil
+	case meta:
+		s.header()
+	case said, reasoning, shown, completed, compaction:
+		err = s.offer(s.record.kind)
+	case repeated:
+		result.Repeated++
+	case rollback:
+		s.offerRollback(s.record.item.turns)
+	}
+	return true, err
+}
+
+// header takes the thread's id from the first record that names one: a fork
+// begins with a copy of its parent, whose own record comes after.
+func (s *scanner) header() {
+	result := &s.lines.Result
+	if result.Headers++; result.Headers == 1 {
+		result.SessionID = string(s.record.item.id)
+	}
+}
+
+// errStopped ends a scan whose emit failed, whatever its error wraps.
+var errStopped = errors.New("stopped")
+
+// say hands out a message.
+func (s *scanner) say(m *session.Message, of kind) error {
+	m.Ordinal = s.ordinal
+	s.ordinal++
+	node := s.link(m)
+	if of != compaction && of != reasoning {
+		s.lines.Result.Records++
+	}
+	if s.tree != nil {
+		m.Branch = s.tree.Branch(node)
+	}
+	switch {
+	case of == reasoning && !s.want:
+		return nil
+	case s.tree != nil && s.repeats.Repeated(node, m, nil):
+		s.lines.Result.Repeated++
+		return nil
+	}
+	s.lines.Result.Count(m)
+	if s.failed = s.emit(m); s.failed != nil {
+		return errStopped
+	}
+	return nil
+}
+
+// link adds a message to the tree and returns its node.
+func (s *scanner) link(m *session.Message) int {
+	node := s.node(session.TreeEntry{})
+	if s.builder != nil {
+		s.builder.Said(node, m)
+	}
+	if m.Role == session.RoleUser {
+		s.turns = append(s.turns, node)
+	}
+	return node
+}
+
+// node adds an entry to the tree. Entries have no ids in a rollout, so they
+// are numbered.
+func (s *scanner) node(e session.TreeEntry) int {
+	n := s.nodes
+	s.nodes++
+	if s.builder != nil {
+		binary.LittleEndian.PutUint64(s.id[:], uint64(n))
+		e.ID = s.id[:]
+		s.builder.Add(e)
+	}
+	return n
+}
+
+func nodeID(n int) []byte { return binary.LittleEndian.AppendUint64(nil, uint64(n)) }
+
+// rollBack leaves the last turns: what comes next follows what was before
+// them.
+func (s *scanner) rollBack(turns int64) {
+	n := int(min(turns, int64(len(s.turns))))
+	if n <= 0 {
+		return
+	}
+	start := s.turns[len(s.turns)-n]
+	s.turns = s.turns[:len(s.turns)-n]
+	if start == 0 {
+		s.node(session.TreeEntry{Root: true})
+		return
+	}
+	s.node(session.TreeEntry{Parent: nodeID(start - 1)})
+}

@@ -1,0 +1,140 @@
+package codex
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/directory"
+)
+
+// Store is one home directory of Codex. It is a [session.Store], a
+// [session.Liveness] and a [session.Adviser]: sessions are read, never changed.
+// It holds nothing open and may be used by several goroutines at once.
+type Store struct{ root string }
+
+// Open returns the store of a Codex home, or of a directory of rollouts.
+func Open(root string) *Store {
+	if absolute, err := filepath.Abs(root); err == nil {
+		root = absolute
+	}
+	return &Store{root: root}
+}
+
+// Roots returns the Codex homes of a user that hold rollouts, each once: that
+// of CODEX_HOME, else ~/.codex.
+func Roots(home string, getenv func(string) string) []string {
+	root := getenv("CODEX_HOME")
+	if root == "" && home != "" {
+		root = filepath.Join(home, ".codex")
+	}
+	if root == "" {
+		return nil
+	}
+	for _, name := range []string{sessionsName, archivedName} {
+		if info, err := os.Stat(filepath.Join(root, name)); err == nil && info.IsDir() {
+			return []string{root}
+		}
+	}
+	return nil
+}
+
+// Runtime implements [session.Store].
+func (s *Store) Runtime() string { return session.RuntimeCodex }
+
+// Root implements [session.Store].
+func (s *Store) Root() string { return s.root }
+
+// OwnCommand implements [session.Adviser].
+func (s *Store) OwnCommand(ref session.Ref) string {
+	if ref.Kind == session.KindArchived {
+		return "codex unarchive " + ref.ID + " takes it back"
+	}
+	return "/compact in the session makes its context small, codex archive " + ref.ID + " puts it away"
+}
+
+// deepest is how many directories a rollout lies below the root:
+// sessions/YYYY/MM/DD.
+const deepest = 4
+
+// Tail implements [session.Store]. The end of a compressed rollout can only be
+// read by decompressing all of it.
+func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error) {
+	d, name, err := directory.Of(s.root, ref.Path, deepest)
+	if err != nil {
+		return session.Tail{}, err
+	}
+	defer d.Close()
+	log, info, err := d.OpenLog(name)
+	if err != nil {
+		return session.Tail{}, err
+	}
+	defer log.Close()
+	compressed, err := isCompressed(log)
+	if err != nil {
+		return session.Tail{}, fmt.Errorf("read the log: %w", err)
+	}
+	if !compressed {
+		return tail(ctx, log, info.Size(), 0, info.ModTime())
+	}
+	end, err := readEnd(ctx, log, info.Size())
+	if err != nil {
+		return session.Tail{}, err
+	}
+	return tail(ctx, end.text, end.text.Size(), end.base, info.ModTime())
+}
+
+// CountMessages returns the number of messages in a rollout, exactly.
+func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error) {
+	d, name, err := directory.Of(s.root, ref.Path, deepest)
+	if err != nil {
+		return 0, err
+	}
+	defer d.Close()
+	log, _, err := d.OpenLog(name)
+	if err != nil {
+		return 0, err
+	}
+	defer log.Close()
+	scan, err := s.Scan(ctx, log, session.ScanOptions{}, func(*session.Message) error { return nil })
+	return scan.Records, err
+}
+
+// Busy implements [session.Liveness]. A session is busy while the lock that
+// Codex holds on a thread it writes is there, shortly after a change, and while
+// its last turn is not answered.
+func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
+	if lock := s.lockOf(ref.ID); lock != "" {
+		return &session.BusyError{Path: ref.Path, Reason: heldBy(lock)}
+	}
+	d, name, err := directory.Of(s.root, ref.Path, deepest)
+	if errors.Is(err, fs.ErrNotExist) {
+		return directory.Gone(ref.Path)
+	}
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Busy(ctx, name, directory.Question{Ref: ref, Now: now, Quiet: quiet, Tail: s.Tail})
+}
+
+// lockOf returns the path of the lock that Codex has put on a thread, "" if
+// there is none. It is there from the first record to the end of the program
+// (research/real-runtimes.md section 3); .coordination.lock beside it stays and
+// says nothing.
+func (s *Store) lockOf(thread string) string {
+	path := filepath.Join(s.root, "thread-writer-locks", thread+".lock")
+	if _, err := os.Lstat(path); err != nil {
+		return ""
+	}
+	return path
+}
+
+func heldBy(lock string) string {
+	return fmt.Sprintf("Codex has it open (%s is there)", lock)
+}

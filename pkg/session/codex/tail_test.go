@@ -1,0 +1,162 @@
+package codex
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+var changed = time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func tailOf(t reporter, log []byte) session.Tail {
+	t.Helper()
+	got, err := tail(context.Background(), bytes.NewReader(log), int64(len(log)), 0, changed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func TestTailOfSamples(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		tokens   int64
+		source   string
+		messages int
+		answered bool
+	}{
+		{"real/codex/01-three-turns-tool.jsonl", 10_243, "usage", 11, true},
+		{"real/codex/02-auto-compact.jsonl", 190_734, "usage", 19, true},
+		{"codex/derived/archived_sessions/rollout-2026-07-01T10-00-00-019f8a11-7b21-7c3d-9e10-aabbccddee00.jsonl.zst", 26, "estimate", 7, true},
+		{"codex/jazzyalex/large.jsonl", 12_350, "usage", 16, true},
+		{"codex/deja-vu/rollout-2026-07-17T09-00-00-registry-codex.jsonl", 15, "estimate", 2, true},
+		{"_malformed/codex-fork-copy.jsonl", 8, "estimate", 1, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := tailOf(t, readLog(t, filepath.Join(samplesDir(t), filepath.FromSlash(c.name))))
+			if got.Tokens != c.tokens || got.TokenSource != c.source || got.Messages != c.messages || got.Answered != c.answered {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+// After a compaction the turn failed: the context is what Codex counted then,
+// 6,166 tokens, and the message that got no answer.
+func TestTailAfterACompaction(t *testing.T) {
+	log := readLog(t, filepath.Join(samplesDir(t), "real", "codex", "rollout-2026-11-21T03-42-22-01a1fc32-ae0f-7cc0-b105-9609e89100ec.jsonl"))
+	lines := bytes.SplitAfter(log, []byte("\n"))
+	got := tailOf(t, bytes.Join(lines[:98], nil))
+	if got.Tokens != 6_171 || got.TokenSource != session.TokensFromUsage || !got.Answered {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Of a small rollout the tail counts what a scan counts.
+func TestTailCountsLikeTheScan(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		lines := rapid.SliceOfN(rapid.SampledFrom(vocabulary), 0, 30).Draw(r, "lines")
+		log := []byte(strings.Join(append([]string{vocabulary[0]}, lines...), "\n") + "\n")
+		r.Logf("log:\n%s", log)
+		scan, _ := scanned(r, log)
+		got := tailOf(r, log)
+		if got.Messages != scan.Records || !got.MessagesExact {
+			r.Fatalf("%d messages (exact %v), scan %d", got.Messages, got.MessagesExact, scan.Records)
+		}
+	})
+}
+
+func user(text string) string {
+	return entry("response_item", `{"type":"message","role":"user","content":[{"type":"input_text","text":"`+text+`"}]}`)
+}
+
+func agent(text string) string {
+	return entry("response_item", `{"type":"message","role":"assistant","content":[{"type":"output_text","text":"`+text+`"}]}`)
+}
+
+func counted(total int) string {
+	return entry("event_msg", fmt.Sprintf(`{"type":"token_count","info":{"last_token_usage":{"total_tokens":%d},"total_token_usage":{"total_tokens":%d}}}`, total, 7*total))
+}
+
+const (
+	call   = `{"timestamp":"2026-07-20T09:00:00Z","type":"response_item","payload":{"type":"function_call","name":"shell","arguments":"{}","call_id":"c"}}`
+	output = `{"timestamp":"2026-07-20T09:00:00Z","type":"response_item","payload":{"type":"function_call_output","call_id":"c","output":"123456789012345678901234567890"}}`
+	begun  = `{"timestamp":"2026-07-20T09:00:00Z","type":"event_msg","payload":{"type":"task_started"}}`
+	ended  = `{"timestamp":"2026-07-20T09:00:00Z","type":"event_msg","payload":{"type":"task_complete"}}`
+	noInfo = `{"timestamp":"2026-07-20T09:00:00Z","type":"event_msg","payload":{"type":"token_count","info":null}}`
+	undone = `{"timestamp":"2026-07-20T09:00:00Z","type":"event_msg","payload":{"type":"thread_rolled_back","num_turns":1}}`
+	summed = `{"timestamp":"2026-07-20T09:00:00Z","type":"compacted","payload":{"message":"123456","replacement_history":[{"type":"message","role":"user","content":[{"type":"input_text","text":"123456789"}]}]}}`
+)
+
+// Texts have three characters a token.
+func TestTailTokensAndTurn(t *testing.T) {
+	for name, c := range map[string]struct {
+		lines    []string
+		tokens   int64
+		answered bool
+	}{
+		"the count covers the answer before it":      {[]string{user("a"), agent("b"), counted(100), ended}, 100, true},
+		"what follows is estimated":                  {[]string{user("a"), agent("b"), counted(100), user("123456")}, 102, false},
+		"a result before its count is not in it":     {[]string{user("a"), call, output, counted(100)}, 110, false},
+		"a result after it is not in it either":      {[]string{user("a"), call, counted(100), output}, 110, false},
+		"a count of nothing says nothing":            {[]string{user("a"), agent("b"), counted(100), noInfo}, 100, true},
+		"a repeated count before the next answer":    {[]string{agent("b"), counted(100), user("123456"), counted(100)}, 102, false},
+		"a compaction counts anew":                   {[]string{user("a"), agent("b"), counted(100), summed, user("123456")}, 5, false},
+		"a count after the compaction":               {[]string{user("a"), agent("b"), counted(100), summed, counted(40), user("123456")}, 42, false},
+		"no count":                                   {[]string{user("123456"), agent("123")}, 3, true},
+		"a turn that was rolled back":                {[]string{user("123456"), agent("123"), counted(50), user("x"), agent("y"), counted(100), undone}, 50, true},
+		"two turns rolled back, one after the other": {[]string{user("123456"), agent("123"), user("x"), undone, user("y"), undone}, 3, true},
+		"a turn that has begun":                      {[]string{agent("b"), counted(9), begun}, 9, false},
+		"a turn that failed":                         {[]string{user("123"), ended}, 1, true},
+		"a comment on the way":                       {[]string{user("123"), strings.Replace(agent("123"), `"role"`, `"phase":"commentary","role"`, 1)}, 2, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			log := strings.Join(append([]string{vocabulary[0]}, c.lines...), "\n") + "\n"
+			got := tailOf(t, []byte(log))
+			if got.Tokens != c.tokens || got.Answered != c.answered {
+				t.Errorf("%d tokens, answered %v; want %d, %v", got.Tokens, got.Answered, c.tokens, c.answered)
+			}
+		})
+	}
+}
+
+// The end of a large rollout is enough.
+func TestTailReadsTheEnd(t *testing.T) {
+	var log bytes.Buffer
+	log.WriteString(vocabulary[0] + "\n")
+	messages := 0
+	for log.Len() < 2<<20 {
+		log.WriteString(user(strings.Repeat("long ", 40)) + "\n" + agent("answer") + "\n" + counted(1000+messages) + "\n")
+		messages += 2
+	}
+	r := &countingReader{r: bytes.NewReader(log.Bytes())}
+	got, err := tail(context.Background(), r, int64(log.Len()), 0, changed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.bytes > 64<<10 {
+		t.Errorf("%d bytes were read", r.bytes)
+	}
+	if got.Tokens != int64(998+messages) || got.MessagesExact || got.Messages < messages*9/10 || got.Messages > messages*11/10 {
+		t.Errorf("of %d messages: %+v", messages, got)
+	}
+}
+
+type countingReader struct {
+	r     *bytes.Reader
+	bytes int
+}
+
+func (c *countingReader) ReadAt(p []byte, off int64) (int, error) {
+	n, err := c.r.ReadAt(p, off)
+	c.bytes += n
+	return n, err
+}
