@@ -26,6 +26,7 @@ type config struct {
 	Embed      embedConfig      `mapstructure:"embed" json:"embed"`
 	Recall     recallConfig     `mapstructure:"recall" json:"recall"`
 	MacStats   macStatsConfig   `mapstructure:"macstats" json:"macstats"`
+	Yarnnn     yarnnnConfig     `mapstructure:"yarnnn" json:"yarnnn"`
 }
 
 type compactionConfig struct {
@@ -60,6 +61,10 @@ type macStatsConfig struct {
 	LessonsAgent string `mapstructure:"lessons_agent" json:"lessons_agent"` // "" for every agent
 }
 
+type yarnnnConfig struct {
+	DSN string `mapstructure:"dsn" json:"-"` // may hold a password
+}
+
 // defaults is the lowest layer: flags > SESSCTL_* > file > defaults.
 func defaults() map[string]any {
 	return map[string]any{
@@ -77,6 +82,7 @@ func defaults() map[string]any {
 		"archive.compression":           "none",
 		"embed.provider":                "builtin",
 		"macstats.lessons_agent":        "",
+		"yarnnn.dsn":                    "",
 		"recall.limit":                  5,
 		"recall.rank":                   "hybrid",
 	}

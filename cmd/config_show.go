@@ -35,7 +35,7 @@ func configKeys(a *app) []configKey {
 		if a.getenv(envName(key)) != "" {
 			origin = envName(key)
 		}
-		keys = append(keys, configKey{Key: key, Value: merged.Get(key), Origin: origin})
+		keys = append(keys, configKey{Key: key, Value: shownValue(key, merged.Get(key)), Origin: origin})
 	}
 	slices.SortFunc(keys, func(x, y configKey) int {
 		if x.Key < y.Key {
@@ -44,4 +44,12 @@ func configKeys(a *app) []configKey {
 		return 1
 	})
 	return keys
+}
+
+// shownValue keeps to itself what may hold a password.
+func shownValue(key string, value any) any {
+	if key == "yarnnn.dsn" && value != "" {
+		return "(set)"
+	}
+	return value
 }

@@ -36,7 +36,10 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 		err = context.Cause(ctx)
 	}
 	reportError(errOut, err, app.global.JSON)
-	return exitCode(err)
+	if code := exitCode(err); code != exitOK || app.unlisted == 0 {
+		return code
+	}
+	return exitPartly // a store could not be listed
 }
 
 // errTerminated is the cause of a cancellation by SIGTERM.
@@ -66,6 +69,8 @@ type app struct {
 	global globalOptions
 	config config
 	notes  []note // told so far
+
+	unlisted int // stores that could not be listed
 	// foreign is a session of another user, if root has listed any.
 	foreign foreignFile
 
@@ -131,6 +136,7 @@ read again with archive show.
 		newCleanCommand(a),
 		newMemoryCommand(a),
 		newStoresCommand(a),
+		newReplayContextCommand(a),
 		newDoctorCommand(a),
 		newConfigCommand(a),
 		newVersionCommand(a),

@@ -8,52 +8,7 @@ import (
 	"strings"
 
 	"github.com/sessctl/sessctl/pkg/session"
-	"github.com/sessctl/sessctl/pkg/session/agent"
-	"github.com/sessctl/sessctl/pkg/session/annabelle"
-	"github.com/sessctl/sessctl/pkg/session/codex"
-	"github.com/sessctl/sessctl/pkg/session/macstats"
-	"github.com/sessctl/sessctl/pkg/session/openclaw"
-	"github.com/sessctl/sessctl/pkg/session/pi"
 )
-
-// runtimeKind is one runtime that this program can open stores of.
-type runtimeKind struct {
-	name  string
-	roots func(home string, getenv func(string) string) []string
-	open  func(root string, c config) session.Store
-}
-
-// runtimes is the list of runtimes, in the order they are shown.
-func runtimes() []runtimeKind {
-	return []runtimeKind{
-		{session.RuntimeOpenClaw, openclaw.Roots, openOpenClaw},
-		{session.RuntimePi, pi.Roots, func(root string, _ config) session.Store { return pi.Open(root) }},
-		{session.RuntimeAgent, agent.Roots, openAgent},
-		{session.RuntimeAnnabelle, annabelle.Roots, func(root string, _ config) session.Store { return annabelle.Open(root, annabelle.Options{}) }},
-		{session.RuntimeMacStats, macstats.Roots, func(root string, c config) session.Store {
-			return macstats.Open(root, macstats.Options{LessonsAgent: c.MacStats.LessonsAgent})
-		}},
-		{session.RuntimeCodex, codex.Roots, func(root string, _ config) session.Store { return codex.Open(root) }},
-	}
-}
-
-func openOpenClaw(root string, c config) session.Store {
-	return openclaw.OpenWith(root, openclaw.Options{Command: c.OpenClaw.Command})
-}
-
-func openAgent(root string, c config) session.Store {
-	return agent.Open(root, agent.Options{
-		ReserveTokens: c.Compaction.Reserve, KeepRecentTokens: c.Compaction.Keep, ContextWindow: c.Compaction.Window,
-	})
-}
-
-func runtimeNames() string {
-	var names []string
-	for _, k := range runtimes() {
-		names = append(names, k.name)
-	}
-	return strings.Join(names, ", ")
-}
 
 // openStores returns the stores of this run: those named by --store, else all
 // that are found under the home directory.
@@ -66,7 +21,7 @@ func (a *app) openStores() ([]session.Store, error) {
 	}
 	var stores []session.Store
 	for _, kind := range runtimes() {
-		for _, root := range kind.roots(a.home(), a.getenv) {
+		for _, root := range kind.roots(a.home(), a.getenv, a.config) {
 			stores = append(stores, kind.open(root, a.config))
 		}
 	}
@@ -80,6 +35,10 @@ func (a *app) namedStores() ([]session.Store, error) {
 		i := slices.IndexFunc(runtimes(), func(k runtimeKind) bool { return k.name == name })
 		if !ok || i < 0 {
 			return nil, usageError("write --store runtime=path; known runtimes: "+runtimeNames(), "store %q", named)
+		}
+		if runtimes()[i].remote {
+			stores = append(stores, runtimes()[i].open(path, a.config))
+			continue
 		}
 		path = absolute(path)
 		if info, err := os.Stat(path); err != nil {
@@ -140,7 +99,15 @@ func (a *app) listStores(ctx context.Context) (inventory, []session.Notice, erro
 	for _, store := range stores {
 		listing, err := store.List(ctx)
 		if err != nil {
-			return all, notices, fmt.Errorf("list sessions of %s: %w", store.Root(), err)
+			err = fmt.Errorf("list sessions of %s: %w", store.Root(), err)
+		}
+		if err != nil && (len(stores) == 1 || ctx.Err() != nil) {
+			return all, notices, err
+		}
+		if err != nil { // the other stores are not to suffer for it
+			a.unlisted++
+			notices = append(notices, session.Notice{Path: store.Root(), Message: err.Error()})
+			continue
 		}
 		all.add(store, listing)
 		notices = append(notices, listing.Notices...)

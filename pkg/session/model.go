@@ -11,6 +11,7 @@ const (
 	RuntimeAnnabelle = "annabelle"
 	RuntimeMacStats  = "macstats"
 	RuntimeCodex     = "codex"
+	RuntimeYarnnn    = "yarnnn"
 )
 
 // State says whether a session may be changed now.

@@ -11,8 +11,8 @@ import (
 // same session. The Path of its references names a session for people and is
 // not opened.
 type LogSource interface {
-	// OpenLog starts to read the log of a session. An error that wraps
-	// fs.ErrNotExist is returned for one that is not there any more.
+	// OpenLog starts to read the log of a session. A [*BusyError] or an error
+	// that wraps fs.ErrNotExist is returned for one that is not there any more.
 	OpenLog(ctx context.Context, ref Ref) (io.ReadCloser, error)
 }
 

@@ -1,0 +1,104 @@
+package yarnnn
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/sessctl/sessctl/pkg/jsonl"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// Scan implements [session.Store]: one message for each row of
+// session_messages, exported by this package or as NDJSON by others. Roles
+// that YARNNN has added since are messages that were injected.
+func (s *Store) Scan(ctx context.Context, r io.Reader, _ session.ScanOptions, emit func(*session.Message) error) (session.Scan, error) {
+	scan := &scanner{}
+	return scan.lines.Run(ctx, r, emit, scan.read)
+}
+
+type scanner struct {
+	cursor   jsonl.Cursor
+	lines    session.LineScan
+	message  session.Message
+	previous int64 // time of the record before
+}
+
+// stored is one row. Its slices are valid until the next one is read.
+type stored struct {
+	id, role, content, time []byte
+	kind                    []byte // session_type: the row of a session
+}
+
+func (s *scanner) read(r *jsonl.Record) (bool, error) {
+	c := &s.cursor
+	c.Reset(r.Raw)
+	if !c.EnterObject() {
+		if err := c.End(); err != nil {
+			return false, err
+		}
+		return false, fmt.Errorf("%w: not an object", jsonl.ErrSyntax)
+	}
+	var x stored
+	for c.NextKey() {
+		switch string(c.Key()) {
+		case "id":
+			x.id, _ = c.Bytes()
+		case "role":
+			x.role, _ = c.Bytes()
+		case "content":
+			x.content, _ = c.Bytes()
+		case "created_at":
+			x.time = c.Raw()
+		case "session_type":
+			x.kind, _ = c.Bytes()
+		default:
+			c.Skip()
+		}
+	}
+	if err := c.End(); err != nil {
+		return false, err
+	}
+	switch {
+	case len(x.kind) > 0 && len(x.role) == 0:
+		s.header(x)
+		return true, nil
+	case len(x.role) == 0:
+		return false, nil
+	}
+	return true, s.say(r, x)
+}
+
+func (s *scanner) header(x stored) {
+	result := &s.lines.Result
+	if result.Headers++; result.Headers == 1 {
+		result.SessionID = string(x.id)
+	}
+}
+
+func (s *scanner) say(r *jsonl.Record, x stored) error {
+	m := session.Message{Parts: s.message.Parts[:0], ID: x.id, CutBytes: r.CutBytes}
+	var ok bool
+	if m.Time, _, ok = session.ParseTime(x.time); !ok {
+		m.Time, m.TimeInferred = s.previous, true
+	}
+	s.previous = m.Time
+	switch string(x.role) {
+	case "user":
+		m.Role = session.RoleUser
+	case "assistant":
+		m.Role = session.RoleAssistant
+	case "system":
+		m.Role = session.RoleSystem
+	default:
+		m.Role = session.RoleInjected
+		m.CustomType = append([]byte("role "), x.role...)
+		s.lines.Result.CountUnknown("role ", x.role)
+	}
+	if len(x.content) > 0 {
+		m.Parts = append(m.Parts, session.Part{Kind: session.PartText, Text: x.content})
+	}
+	s.lines.Result.Records++
+	s.message = m
+	return s.lines.Say(r, &s.message)
+}

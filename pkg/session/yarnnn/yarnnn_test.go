@@ -1,0 +1,208 @@
+//go:build unix
+
+package yarnnn_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/yarnnn"
+)
+
+var now = time.Date(2026, 2, 20, 12, 0, 0, 0, time.UTC)
+
+func five() []string {
+	return []string{"user", "assistant", "user", "assistant", "user", "assistant", "user", "assistant", "user", "assistant"}
+}
+
+func openLog(t *testing.T, s *yarnnn.Store, ref session.Ref) string {
+	t.Helper()
+	log, err := s.OpenLog(t.Context(), ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	b, err := io.ReadAll(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func find(t *testing.T, s *yarnnn.Store, n int) session.Ref {
+	t.Helper()
+	l, err := s.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(l.Refs, func(r session.Ref) bool { return r.ID == sessionID(n) })
+	if i < 0 {
+		t.Fatalf("session %d is not among %+v", n, l.Refs)
+	}
+	return l.Refs[i]
+}
+
+func annotation(t *testing.T, s *yarnnn.Store, ref session.Ref, text string) session.Annotation {
+	t.Helper()
+	log := openLog(t, s, ref)
+	a, err := s.PlanAnnotation(t.Context(), session.ShortenRequest{
+		Ref: ref, Now: now, Summary: session.Summed{Text: text},
+		Snapshot: session.Snapshot{Size: int64(len(log)), SHA256: yarnnn.Hash(log)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// TestPostgres is one server for all of it: starting one takes seconds.
+func TestPostgres(t *testing.T) {
+	dsn := startPostgres(t)
+	db := newDatabase(t, dsn)
+	s := yarnnn.Open(dsn, yarnnn.Options{})
+	t.Cleanup(func() { _ = s.Close(t.Context()) })
+	long := now.Add(-24 * time.Hour)
+	db.session(1, long)
+	db.say(1, long, five()...)
+	db.session(2, long)
+	db.say(2, long, "user", "assistant", "user", "assistant", "user", "assistant", "user", "reviewer")
+	db.session(3, now.Add(-3*time.Hour))
+	db.say(3, now.Add(-3*time.Hour), five()...)
+	db.session(4, long)
+	db.say(4, long, five()...)
+	db.run("UPDATE chat_sessions SET summary = 'theirs' WHERE id = $1", sessionID(4))
+	db.session(5, long)
+
+	t.Run("list", func(t *testing.T) {
+		l, err := s.List(t.Context())
+		if err != nil || len(l.Refs) != 5 || l.Refs[0].ID != sessionID(3) || l.Refs[4].ID != sessionID(5) || len(l.Agents) != 1 {
+			t.Fatalf("listed %+v, %v", l, err)
+		}
+		if strings.Contains(l.Refs[0].Path+l.Refs[0].Store, "hunter2") {
+			t.Fatalf("the password is shown: %s", l.Refs[0].Path)
+		}
+	})
+	t.Run("due", func(t *testing.T) {
+		for n, want := range map[int]bool{1: true, 2: false, 3: false, 4: false, 5: false} {
+			due, reason, err := s.Due(t.Context(), session.DueQuestion{Ref: find(t, s, n), Now: now})
+			if due != want || err != nil || due != (reason == "") {
+				t.Errorf("session %d: due %v (%s), %v; want %v", n, due, reason, err, want)
+			}
+		}
+	})
+	t.Run("log", func(t *testing.T) { testLog(t, s) })
+	t.Run("annotate", func(t *testing.T) { testAnnotate(t, s, db) })
+	t.Run("recent", func(t *testing.T) { testRecent(t, s, db) })
+}
+
+// Every row is in the log, in order, and the log is the same every time, also
+// after a summary was written.
+func testLog(t *testing.T, s *yarnnn.Store) {
+	ref := find(t, s, 2)
+	log := openLog(t, s, ref)
+	lines := strings.Split(strings.TrimSuffix(log, "\n"), "\n")
+	if len(lines) != 9 || log != openLog(t, s, ref) {
+		t.Fatalf("the log has %d lines:\n%s", len(lines), log)
+	}
+	var roles []string
+	scan, err := s.Scan(t.Context(), strings.NewReader(log), session.ScanOptions{}, func(m *session.Message) error {
+		roles = append(roles, m.Role.String())
+		return nil
+	})
+	want := []string{"user", "assistant", "user", "assistant", "user", "assistant", "user", "injected"}
+	if diff := cmp.Diff(want, roles); err != nil || diff != "" || scan.SessionID != sessionID(2) {
+		t.Fatalf("%v, session %s (-want +got):\n%s", err, scan.SessionID, diff)
+	}
+}
+
+func testAnnotate(t *testing.T, s *yarnnn.Store, db database) {
+	ref := find(t, s, 1)
+	before := openLog(t, s, ref)
+	a := annotation(t, s, ref, "Planned the board update.")
+	yarnnn.FailInside(s, errors.New("the run ended here"))
+	if err := s.Annotate(t.Context(), a); err == nil {
+		t.Fatal("no error although the transaction failed")
+	}
+	if summary, _ := db.summary(1); summary != "" {
+		t.Fatalf("the summary %q was written although the transaction failed", summary)
+	}
+	yarnnn.FailInside(s, nil)
+	for range 2 {
+		if err := s.Annotate(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	summary, metadata := db.summary(1)
+	if summary != "[2026-02-19] Planned the board update." || !strings.Contains(metadata, `"summary_through": 10`) || !strings.Contains(metadata, `"model": "m"`) {
+		t.Fatalf("summary %q, metadata %s", summary, metadata)
+	}
+	if after := openLog(t, s, ref); after != before {
+		t.Fatalf("the log changed:\n%s", cmp.Diff(before, after))
+	}
+	due := func() bool {
+		due, _, err := s.Due(t.Context(), session.DueQuestion{Ref: ref, Now: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return due
+	}
+	if due() {
+		t.Fatal("a session with a summary is due again")
+	}
+	db.say(1, now.Add(-10*time.Hour), "user")
+	if !due() {
+		t.Fatal("a session that went on is not due")
+	}
+	if err := s.Annotate(t.Context(), a); !errors.Is(err, session.ErrBusy) {
+		t.Fatalf("error %v for a session that went on, want busy", err)
+	}
+}
+
+func testRecent(t *testing.T, s *yarnnn.Store, db database) {
+	for n, days := range map[int]int{11: 1, 12: 3, 13: 5, 14: 2, 15: 15} {
+		db.session(n, now.AddDate(0, 0, -days))
+		db.run("UPDATE chat_sessions SET summary = $2 WHERE id = $1", sessionID(n), sessionID(n))
+	}
+	db.run("UPDATE chat_sessions SET summary = NULL WHERE id IN ($1, $2)", sessionID(1), sessionID(4))
+	got, err := s.Recent(t.Context(), now)
+	if diff := cmp.Diff([]string{sessionID(11), sessionID(14), sessionID(12)}, got); err != nil || diff != "" {
+		t.Fatalf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestUnreachable(t *testing.T) {
+	s := yarnnn.Open("postgres://me:hunter2@127.0.0.1:1/db?connect_timeout=2", yarnnn.Options{})
+	_, err := s.List(t.Context())
+	if err == nil || strings.Contains(err.Error(), "hunter2") || s.Root() != "postgresql://127.0.0.1:1/db" {
+		t.Fatalf("root %s, error %v", s.Root(), err)
+	}
+}
+
+// An export of the messages is read with as many messages as it has lines.
+func TestSamples(t *testing.T) {
+	raw, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "shared", "samples", "yarnnn", "derived", "session_messages.ndjson"))
+	if err != nil {
+		t.Skip("the samples are not beside the project")
+	}
+	want := 0
+	for line := range strings.Lines(string(raw)) {
+		var m struct{ Role string }
+		if json.Unmarshal([]byte(line), &m) == nil && m.Role != "" {
+			want++
+		}
+	}
+	scan, err := yarnnn.Open("", yarnnn.Options{}).Scan(t.Context(), strings.NewReader(string(raw)), session.ScanOptions{}, func(*session.Message) error { return nil })
+	if err != nil || scan.Messages != want || want == 0 {
+		t.Fatalf("%d messages, %v; want %d", scan.Messages, err, want)
+	}
+}
