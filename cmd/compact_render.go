@@ -70,8 +70,15 @@ func details(r compact.Result) [][2]string {
 }
 
 func thenLine(s compact.Strategy) string {
-	if s == compact.StrategyNone {
+	switch s {
+	case compact.StrategyNone:
 		return "archive and remember; the session is not changed"
+	case compact.StrategyOverlay:
+		return "archive, remember, and append a summary that stands for the older messages (overlay)"
+	case compact.StrategyRewrite:
+		return "archive, remember, and put a summary in the place of the older messages (rewrite)"
+	case compact.StrategyAnnotate:
+		return "archive, remember, and write a summary beside the messages (annotate)"
 	}
 	return "archive, remember, and start a fresh session (" + string(s) + ")"
 }
