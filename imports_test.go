@@ -25,6 +25,7 @@ var layers = map[string][]string{
 	"pkg/summarize":          {"pkg/session", "pkg/jsonl"},
 	"pkg/memory":             {"pkg/embed", "pkg/durable"},
 	"pkg/archive":            {"pkg/durable", "pkg/jsonl"},
+	"pkg/retention":          {"pkg/durable"},
 	"pkg/session":            {"pkg/jsonl"},
 	"pkg/session/piformat":   {"pkg/session", "pkg/jsonl"},
 	"pkg/session/livelog":    {"pkg/session", "pkg/durable"},

@@ -17,6 +17,7 @@ import (
 type auditor struct {
 	archives map[string]archive.Entry
 	sessions map[memory.Source][]string // ids of the archives of each session
+	pruned   map[string]bool            // ids of archives that were deleted on purpose
 	undone   map[string]compact.Receipt
 	receipts []compact.Receipt
 	memory   *memory.Store // nil if there is none
@@ -32,6 +33,9 @@ func verifyReceipts(ctx context.Context, a *app, entries []archive.Entry, doc *v
 	v := &auditor{
 		archives: map[string]archive.Entry{}, sessions: map[memory.Source][]string{},
 		undone: compact.UndoneBy(receipts), receipts: receipts, doc: doc,
+	}
+	if v.pruned, err = a.prunedArchives(); err != nil {
+		return err
 	}
 	for _, e := range entries {
 		v.archives[e.ID] = e
@@ -72,6 +76,7 @@ func (v *auditor) againstArchive(r compact.Receipt) {
 	}
 	e, known := v.archives[r.Archive.ID]
 	switch {
+	case !known && v.pruned[r.Archive.ID]:
 	case !known:
 		v.problem(r, "the receipt's archive is not in the catalogue")
 	case e.SHA256 != r.Archive.SHA256 || e.Bytes != r.Archive.Bytes:

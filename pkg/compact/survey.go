@@ -119,3 +119,8 @@ func (r *reader) pass(ctx context.Context, o surveyOptions, tree *session.Tree, 
 	r.survey.outline = out
 	return nil
 }
+
+// Survey reads an archived log and counts what a compaction would store of it.
+func (c *Compactor) Survey(ctx context.Context, store session.Store, a Archived) (Survey, error) {
+	return takeSurvey(ctx, store, surveyOptions{}, func() (io.ReadCloser, error) { return c.Archiver.Open(ctx, a) })
+}

@@ -1,0 +1,91 @@
+package retention
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/durable"
+)
+
+// The actions of an audit line.
+const (
+	ActionTrash    = "trash"    // moved into the trash
+	ActionUndelete = "undelete" // brought back from it
+	ActionPurge    = "purge"    // removed for good
+)
+
+// Line is one line of the audit log.
+type Line struct {
+	Time    time.Time `json:"time"`
+	Action  string    `json:"action"`
+	Kind    string    `json:"kind"` // of what went: "archive", "session"
+	Path    string    `json:"path"` // where it was
+	SHA256  string    `json:"sha256"`
+	Bytes   int64     `json:"size_bytes"`
+	Archive string    `json:"archive"` // id of the archive that it is, or that has its bytes
+	Rule    string    `json:"rule"`    // why it went
+}
+
+// Audit is the log of what went and came back.
+type Audit struct{ Path string }
+
+// Append adds a line and makes it durable.
+func (a Audit) Append(l Line) error {
+	text, err := json.Marshal(l)
+	if err != nil {
+		return fmt.Errorf("write the audit log: %w", err)
+	}
+	if err := durable.AppendLine(a.Path, text, 0o600); err != nil {
+		return fmt.Errorf("write the audit log: %w", err)
+	}
+	return nil
+}
+
+// Lines returns the log, oldest first. A line that cannot be read, which a
+// killed run left, is passed over. A log that is not there is empty.
+func (a Audit) Lines() ([]Line, error) {
+	f, err := durable.OpenRegular(a.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the audit log: %w", err)
+	}
+	defer f.Close()
+	var all []Line
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var l Line
+		if json.Unmarshal(lines.Bytes(), &l) == nil {
+			all = append(all, l)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("read the audit log: %w", err)
+	}
+	return all, nil
+}
+
+// ErrClock is returned when the clock says that it is earlier than when
+// something last went: ages cannot be told then.
+var ErrClock = errors.New("the clock runs behind the audit log")
+
+// CheckClock returns an error that wraps [ErrClock] when now is before the last
+// line, by more than a minute.
+func (a Audit) CheckClock(now time.Time) error {
+	lines, err := a.Lines()
+	if err != nil {
+		return err
+	}
+	for _, l := range lines {
+		if l.Time.After(now.Add(time.Minute)) {
+			return fmt.Errorf("%w: it is %s, and the log has a line of %s", ErrClock, now.UTC().Format(time.RFC3339), l.Time.UTC().Format(time.RFC3339))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package retention
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Policy says what may go.
+type Policy struct {
+	MaxAge time.Duration // only what is older
+	Keep   int           // never the newest so many of an owner
+}
+
+// Candidate is something that could go.
+type Candidate struct {
+	ID    string
+	Owner string    // whose: the newest are kept, and the half is counted, by owner
+	Time  time.Time // when it was last of use
+}
+
+// Verdict says what becomes of a candidate.
+type Verdict struct {
+	Candidate
+	Goes   bool
+	Reason string // why it stays; "" if it goes
+}
+
+// Choose applies the rules that need no look at the thing itself: age, where a
+// time in the future is not old, and the newest of each owner. The verdicts
+// come in the order of the candidates.
+func Choose(all []Candidate, p Policy, now time.Time) []Verdict {
+	rank := map[string]int{}
+	order := slices.Clone(all)
+	slices.SortStableFunc(order, func(a, b Candidate) int { return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.ID, a.ID)) })
+	newest := map[string]bool{}
+	for _, c := range order {
+		if rank[c.Owner]++; rank[c.Owner] <= p.Keep {
+			newest[c.ID] = true
+		}
+	}
+	verdicts := make([]Verdict, 0, len(all))
+	for _, c := range all {
+		v := Verdict{Candidate: c}
+		switch age := now.Sub(c.Time); {
+		case newest[c.ID]:
+			v.Reason = "among the newest of its agent"
+		case age < 0:
+			v.Reason = "its time is in the future"
+		case age <= p.MaxAge:
+			v.Reason = "not old enough"
+		default:
+			v.Goes = true
+		}
+		verdicts = append(verdicts, v)
+	}
+	return verdicts
+}
+
+// MoreThanHalf returns the owners of whose candidates more than half would go,
+// sorted.
+func MoreThanHalf(verdicts []Verdict) []string {
+	all, going := map[string]int{}, map[string]int{}
+	for _, v := range verdicts {
+		all[v.Owner]++
+		if v.Goes {
+			going[v.Owner]++
+		}
+	}
+	var owners []string
+	for owner, n := range going {
+		if 2*n > all[owner] {
+			owners = append(owners, owner)
+		}
+	}
+	slices.Sort(owners)
+	return owners
+}

@@ -1,0 +1,13 @@
+// Package retention is about letting go of files without losing them.
+//
+// A file that is to go is first moved into a trash beside it, where it stays for
+// a grace period (seven days unless told otherwise) and from where it can be
+// brought back; only then it is removed. Of each file in the trash there is a
+// record, one small JSON file, which is durable before the file is moved, so
+// that a run that is killed anywhere leaves nothing that nobody knows of:
+// [Trash.Settle] tells by what is on disk how far it came.
+//
+// Everything that is moved, brought back or removed gets a line in the audit
+// log, which is only ever appended to: when, what, why, and where its bytes
+// still are. The rules are those of research/reliability.md section A6.
+package retention

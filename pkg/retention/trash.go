@@ -1,0 +1,172 @@
+package retention
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/durable"
+)
+
+// Grace is how long what was deleted can be brought back.
+const Grace = 7 * 24 * time.Hour
+
+// DirName is the directory, beside what was deleted, in which it waits. Being
+// on the same file system, a file gets there in one step.
+const DirName = ".sessctl-trash"
+
+// ErrNotInTrash is returned when there is no record with an id.
+var ErrNotInTrash = errors.New("not in the trash")
+
+// Item is the record of one file in the trash.
+type Item struct {
+	Schema int       `json:"schema"` // 1
+	ID     string    `json:"id"`     // safe in a file name
+	Kind   string    `json:"kind"`
+	From   string    `json:"from"` // where the file was
+	To     string    `json:"to"`   // where it waits
+	SHA256 string    `json:"sha256"`
+	Bytes  int64     `json:"size_bytes"`
+	At     time.Time `json:"at"`    // when it was moved
+	Until  time.Time `json:"until"` // when it may be removed
+	Rule   string    `json:"rule"`
+	// Detail is what the owner needs to bring it back.
+	Detail json.RawMessage `json:"detail,omitempty"`
+}
+
+// Place is where the file at a path waits, under an id that makes it unique.
+func Place(path, id string) string {
+	return filepath.Join(filepath.Dir(path), DirName, id+"."+filepath.Base(path))
+}
+
+// Trash is the directory of records.
+type Trash struct{ Dir string }
+
+func (t Trash) path(id string) string { return filepath.Join(t.Dir, id+".json") }
+
+// Put makes the record durable and moves the file. It may be repeated.
+func (t Trash) Put(item Item) error {
+	item.Schema = 1
+	text, err := json.MarshalIndent(item, "", "  ")
+	if err != nil {
+		return fmt.Errorf("record what is deleted: %w", err)
+	}
+	if err := errors.Join(durable.MakeDir(t.Dir, 0o700), durable.MakeDir(filepath.Dir(item.To), 0o700)); err != nil {
+		return err
+	}
+	if err := durable.ReplaceFile(t.path(item.ID), 0o600, func(w io.Writer) error {
+		_, err := w.Write(append(text, '\n'))
+		return err
+	}); err != nil {
+		return fmt.Errorf("record what is deleted: %w", err)
+	}
+	return move(item.From, item.To)
+}
+
+// move moves a file; one that has been moved already is there.
+func move(from, to string) error {
+	err := durable.MoveFile(from, to)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, there := os.Lstat(to); there == nil {
+			return durable.SyncDir(filepath.Dir(to))
+		}
+	}
+	return err
+}
+
+// List returns the records, oldest first. One that cannot be read is an error:
+// nobody else knows where its file is.
+func (t Trash) List() ([]Item, error) {
+	entries, err := os.ReadDir(t.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list the trash: %w", err)
+	}
+	var items []Item
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".json") || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		item, err := readItem(filepath.Join(t.Dir, e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, item)
+	}
+	slices.SortStableFunc(items, func(a, b Item) int { return a.At.Compare(b.At) })
+	return items, nil
+}
+
+func readItem(path string) (item Item, err error) {
+	f, err := durable.OpenRegular(path)
+	if err != nil {
+		return item, fmt.Errorf("read the trash: %w", err)
+	}
+	defer f.Close()
+	const maxItem = 4 << 20 // far above what an owner's detail can fill
+	text, err := io.ReadAll(io.LimitReader(f, maxItem))
+	if err == nil {
+		err = json.Unmarshal(text, &item)
+	}
+	if err == nil && (item.Schema != 1 || item.ID+".json" != filepath.Base(path) || item.To != Place(item.From, item.ID)) {
+		err = errors.New("it is no record that this version knows")
+	}
+	if err != nil {
+		return item, fmt.Errorf("read the trash, %s: %w", path, err)
+	}
+	return item, nil
+}
+
+// Get returns the record with an id, or with the only id that starts so.
+// [ErrNotInTrash] is returned when there is none, or are several.
+func (t Trash) Get(idOrPrefix string) (Item, error) {
+	items, err := t.List()
+	if err != nil {
+		return Item{}, err
+	}
+	items = slices.DeleteFunc(items, func(i Item) bool { return !strings.HasPrefix(i.ID, idOrPrefix) })
+	if len(items) != 1 || idOrPrefix == "" {
+		return Item{}, fmt.Errorf("%q: %w (%d match)", idOrPrefix, ErrNotInTrash, len(items))
+	}
+	return items[0], nil
+}
+
+// TakeBack moves a file back to where it was. fs.ErrExist is returned when
+// something else is there by now. The record stays until [Trash.Drop].
+func (t Trash) TakeBack(item Item) error {
+	if err := durable.MakeDir(filepath.Dir(item.From), 0o700); err != nil {
+		return err
+	}
+	return move(item.To, item.From)
+}
+
+// Remove removes a file from the trash for good, and then its record.
+func (t Trash) Remove(item Item) error {
+	if err := durable.RemoveFile(item.To); err != nil {
+		return err
+	}
+	return t.Drop(item.ID)
+}
+
+// Drop removes a record whose file is not in the trash.
+func (t Trash) Drop(id string) error { return durable.RemoveFile(t.path(id)) }
+
+// Settle says how far the run that made a record came: moved is true when the
+// file is in the trash. It moves nothing.
+func (t Trash) Settle(item Item) (moved bool, err error) {
+	if _, err := os.Lstat(item.To); err == nil {
+		return true, nil
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("look into the trash: %w", err)
+	}
+	return false, nil
+}
