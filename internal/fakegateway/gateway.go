@@ -84,6 +84,9 @@ func (g *Gateway) Stop() error {
 	return errors.Join(g.listener.Close(), os.Remove(g.lock))
 }
 
+// Lock is the path of the gateway's lock file.
+func (g *Gateway) Lock() string { return g.lock }
+
 // Behave changes how the gateway behaves from now on.
 func (g *Gateway) Behave(b Behaviour) {
 	g.mutex.Lock()
@@ -105,8 +108,8 @@ type request struct {
 	State      string          `json:"state"` // OPENCLAW_STATE_DIR of whoever asks
 }
 
-// response is what the program prints, and its exit code.
-type response struct {
+// Answer is what the program prints, and its exit code.
+type Answer struct {
 	Output string `json:"output"`
 	Exit   int    `json:"exit"`
 	hang   bool
@@ -135,7 +138,7 @@ func (g *Gateway) serve() {
 }
 
 // answer does what was asked; it is false if there is no answer.
-func (g *Gateway) answer(r request) (response, bool) {
+func (g *Gateway) answer(r request) (Answer, bool) {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
 	g.asked = append(g.asked, r.Method)
@@ -155,8 +158,8 @@ func (g *Gateway) answer(r request) (response, bool) {
 	return refusal("unknown method " + r.Method), true
 }
 
-func refusal(message string) response {
-	return response{Exit: 1, Output: encode(map[string]any{"ok": false, "error": map[string]any{"code": "INVALID_REQUEST", "message": message}})}
+func refusal(message string) Answer {
+	return Answer{Exit: 1, Output: encode(map[string]any{"ok": false, "error": map[string]any{"code": "INVALID_REQUEST", "message": message}})}
 }
 
 func encode(value any) string {

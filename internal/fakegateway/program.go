@@ -23,8 +23,8 @@ func Program(args []string, out, complaints io.Writer) int {
 }
 
 // Call passes one call on.
-func Call(args []string, getenv func(string) string) (response, error) {
-	var answer response
+func Call(args []string, getenv func(string) string) (Answer, error) {
+	var answer Answer
 	if len(args) != 6 || !slices.Equal(args[:2], []string{"gateway", "call"}) || args[3] != "--params" || args[5] != "--json" {
 		return answer, fmt.Errorf("unknown arguments %q", args)
 	}

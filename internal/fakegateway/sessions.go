@@ -12,7 +12,7 @@ import (
 )
 
 // list is sessions.list with a search for one key.
-func (g *Gateway) list(key string) response {
+func (g *Gateway) list(key string) Answer {
 	index, path, err := g.index(agentOf(key))
 	if err != nil {
 		return refusal(err.Error())
@@ -31,7 +31,7 @@ func (g *Gateway) list(key string) response {
 			row["sessionId"] = newID()
 		}
 	}
-	return response{Output: encode(map[string]any{"path": path, "count": len(rows), "sessions": rows})}
+	return Answer{Output: encode(map[string]any{"path": path, "count": len(rows), "sessions": rows})}
 }
 
 // index reads the index of an agent.
@@ -46,14 +46,14 @@ func (g *Gateway) index(agent string) (map[string]map[string]any, string, error)
 }
 
 // reset is sessions.reset.
-func (g *Gateway) reset(key string) (response, bool) {
+func (g *Gateway) reset(key string) (Answer, bool) {
 	switch g.behaviour {
 	case Refuses:
 		return refusal("the gateway is busy with something else"), true
 	case Junk:
-		return response{Output: "Update available! Run openclaw update.\n"}, true
+		return Answer{Output: "Update available! Run openclaw update.\n"}, true
 	case Hangs:
-		return response{hang: true}, false
+		return Answer{hang: true}, false
 	case OtherKey:
 		key = "agent:" + agentOf(key) + ":other"
 	}
@@ -62,11 +62,11 @@ func (g *Gateway) reset(key string) (response, bool) {
 	case err != nil:
 		return refusal(err.Error()), true
 	case g.behaviour == Dies:
-		return response{}, false
+		return Answer{}, false
 	case g.behaviour == JunkDone:
-		return response{Output: "Update available! Run openclaw update.\n"}, true
+		return Answer{Output: "Update available! Run openclaw update.\n"}, true
 	}
-	return response{Output: encode(map[string]any{"ok": true, "key": key, "entry": entry})}, true
+	return Answer{Output: encode(map[string]any{"ok": true, "key": key, "entry": entry})}, true
 }
 
 // change points an entry at a new session, closes the old log and makes the

@@ -73,3 +73,6 @@ func Entries(text []byte) (map[string][2]string, error) {
 	}
 	return all, nil
 }
+
+// SetDeadline sets how long one call of the runtime's program may take.
+func (s *Store) SetDeadline(d time.Duration) { s.options.Deadline = d }
