@@ -22,7 +22,8 @@ import (
 // scenario a file, against the program's own main.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"sessctl": func() { os.Exit(cmd.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"sessctl":  func() { os.Exit(cmd.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"openclaw": runOpenClaw,
 	})
 }
 
@@ -39,6 +40,7 @@ func TestScript(t *testing.T) {
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
 			e.Setenv("SOURCE", root)
 			e.Setenv("NO_COLOR", "1")
+			e.Values[gatewayKey{}] = &scriptGateway{}
 			for _, name := range []string{"XDG_DATA_HOME", "XDG_CONFIG_HOME", "OPENCLAW_STATE_DIR", "PI_CODING_AGENT_DIR", "CODEX_HOME"} {
 				e.Setenv(name, "")
 			}
@@ -53,6 +55,7 @@ func TestScript(t *testing.T) {
 			"mkfifo":   makeFIFO,
 			"sameas":   sameAs,
 			"exit":     exitStatus,
+			"gateway":  gateway,
 		},
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/session"
 )
 
 // renderCompact prints the results: the document, or a few lines a session.
@@ -55,7 +56,7 @@ func details(r compact.Result) [][2]string {
 	}
 	lines = append(lines, [2]string{"memory", memoryLine(r)})
 	if r.Outcome == compact.Planned {
-		return append(lines, [2]string{"then", thenLine(r.Strategy)})
+		return append(lines, [2]string{"then", thenLine(r)})
 	}
 	if r.Summary != nil {
 		lines = append(lines, [2]string{"summary", fmt.Sprintf("%s, %s characters", r.Summary.Kind, formatCount(int64(r.Summary.Chars)))})
@@ -69,8 +70,11 @@ func details(r compact.Result) [][2]string {
 	return lines
 }
 
-func thenLine(s compact.Strategy) string {
-	switch s {
+func thenLine(r compact.Result) string {
+	if r.Via == session.ViaGateway {
+		return "archive, remember, and ask the running gateway for a fresh session (" + string(r.Strategy) + ")"
+	}
+	switch r.Strategy {
 	case compact.StrategyNone:
 		return "archive and remember; the session is not changed"
 	case compact.StrategyOverlay:
@@ -80,7 +84,7 @@ func thenLine(s compact.Strategy) string {
 	case compact.StrategyAnnotate:
 		return "archive, remember, and write a summary beside the messages (annotate)"
 	}
-	return "archive, remember, and start a fresh session (" + string(s) + ")"
+	return "archive, remember, and start a fresh session (" + string(r.Strategy) + ")"
 }
 
 // plural is a count and its noun.

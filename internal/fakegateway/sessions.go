@@ -86,6 +86,7 @@ func (g *Gateway) change(key string) (entry map[string]any, err error) {
 	entry["sessionId"], entry["updatedAt"] = id, at.UnixMilli()
 	entry["inputTokens"], entry["outputTokens"], entry["totalTokens"], entry["totalTokensFresh"] = 0, 0, 0, true
 	dir := filepath.Dir(path)
+	entry["sessionFile"] = filepath.Join(dir, id+".jsonl")
 	log := filepath.Join(dir, old+".jsonl")
 	if g.behaviour == Appends {
 		err = appendLine(log, LateLine)
