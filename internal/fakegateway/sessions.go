@@ -34,6 +34,14 @@ func (g *Gateway) list(key string) Answer {
 	return Answer{Output: encode(map[string]any{"path": path, "count": len(rows), "sessions": rows})}
 }
 
+// Reset resets a session as if a client had asked for it.
+func (g *Gateway) Reset(key string) error {
+	g.mutex.Lock()
+	defer g.mutex.Unlock()
+	_, err := g.change(key)
+	return err
+}
+
 // index reads the index of an agent.
 func (g *Gateway) index(agent string) (map[string]map[string]any, string, error) {
 	path := filepath.Join(g.Root, "agents", agent, "sessions", "sessions.json")
