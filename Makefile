@@ -20,10 +20,10 @@ demo: build ## the main job on the bundled sample agent, in a temporary home
 	sh testdata/demo.sh
 
 test: ## run the tests
-	CGO_ENABLED=0 $(GO) test ./... ./testdata/gen
+	CGO_ENABLED=0 $(GO) test ./... ./testdata/gen ./testdata/accept
 
 test-long: ## every fault run, and fuzzing for FUZZTIME (30s) each
-	CGO_ENABLED=0 SESSCTL_LONG=1 $(GO) test -count=1 -timeout 90m ./... ./testdata/gen
+	CGO_ENABLED=0 SESSCTL_LONG=1 $(GO) test -count=1 -timeout 90m ./... ./testdata/gen ./testdata/accept
 	GO="$(GO)" sh testdata/fuzz.sh $(FUZZTIME)
 
 accept: build ## the real pi and OpenClaw on what sessctl leaves (from npm, 800 MB in ACCEPT_DIR; 3 minutes)
