@@ -32,9 +32,6 @@ func (s *Store) PlanUnrotation(ctx context.Context, r session.Rotation, o sessio
 	if err := errors.Join(c.locked(c.name, o.Now), s.unserved(r.Live)); err != nil {
 		return u, err
 	}
-	if err := s.unserved(r.Live); err != nil {
-		return u, err
-	}
 	if u.From, err = c.oldLog(ctx); err != nil {
 		return u, err
 	}
