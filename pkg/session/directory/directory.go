@@ -135,12 +135,12 @@ func (d *Directory) InPlace() error {
 	return nil
 }
 
-// FreeName returns the first name that is not taken of those that make gives
+// FreeName returns the first name that is not taken of those that nameOf gives
 // for 0, 1, 2 and so on.
-func (d *Directory) FreeName(make func(try int) string) (string, error) {
+func (d *Directory) FreeName(nameOf func(try int) string) (string, error) {
 	const tries = 1000
 	for try := range tries {
-		name := make(try)
+		name := nameOf(try)
 		if info, err := d.Stat(name); err != nil || info == nil {
 			return name, err
 		}
