@@ -28,6 +28,7 @@ type sizesOptions struct {
 	Sort      string
 	Exact     bool
 	All       bool
+	ByType    bool
 }
 
 func (o *sizesOptions) addFlags(fs *pflag.FlagSet) {
@@ -37,6 +38,7 @@ func (o *sizesOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Sort, "sort", "tokens", "sort by `key`: tokens, bytes, age or agent")
 	fs.BoolVar(&o.Exact, "exact", false, "count messages exactly, reading every log in full")
 	fs.BoolVar(&o.All, "all", false, "also closed logs, backups and checkpoints that the runtime keeps")
+	fs.BoolVar(&o.ByType, "by-type", false, "show what fills the logs: bytes by type of record, base64, repeated text")
 	fromConfig(fs, "threshold", "compaction.threshold")
 }
 
@@ -64,6 +66,7 @@ log is read.
 ` + exitHelp,
 		Example: `  sessctl sizes
   sessctl sizes --over
+  sessctl sizes --by-type --all
   sessctl sizes --agent coordinator --json`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -120,6 +123,9 @@ func runSizes(ctx context.Context, a *app, o sizesOptions) error {
 	sessions := all.sessions
 	if !o.All {
 		sessions = slices.DeleteFunc(sessions, func(s found) bool { return !shown(s.Kind) })
+	}
+	if o.ByType {
+		return runTypes(ctx, a, sessions)
 	}
 	doc := sizesDocument{Schema: 1, Threshold: o.Threshold, Sessions: []sessionRow{}}
 	exact := o.Exact || totalBytes(sessions) <= exactCountBytes

@@ -1,0 +1,182 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+
+	"github.com/sessctl/sessctl/pkg/jsonl"
+)
+
+// Breakdown says what fills logs. It may take in one log after the other.
+type Breakdown struct {
+	Types     map[string]*TypeShare // by the type of the record, "message user" for one with a role
+	Bytes     int64                 // of all logs
+	Base64    int64                 // bytes of images and other binary data written as base64
+	Duplicate int64                 // bytes of long strings that stand in an earlier record too
+
+	seen map[uint64]struct{}
+	seed maphash.Seed
+	sum  jsonl.Cursor
+}
+
+// TypeShare is what the records of one type take up.
+type TypeShare struct {
+	Records int
+	Bytes   int64
+}
+
+// longString is the length, in bytes as written, from which a string is looked
+// at for binary data and repetition.
+const longString = 256
+
+// NewBreakdown returns a Breakdown of nothing. It holds 8 bytes for every
+// long string that it has seen.
+func NewBreakdown() *Breakdown {
+	return &Breakdown{Types: map[string]*TypeShare{}, seen: map[uint64]struct{}{}, seed: maphash.MakeSeed()}
+}
+
+// Add reads a whole log. Lines that are no JSON object count as "not JSON";
+// text that is not UTF-8 at all counts as such as a whole.
+func (b *Breakdown) Add(ctx context.Context, r io.Reader) error {
+	lines := jsonl.NewReader(r, jsonl.Options{})
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		line, err := lines.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("read the log: %w", err)
+		}
+		b.line(line)
+	}
+}
+
+func (b *Breakdown) line(l jsonl.Line) {
+	b.Bytes += l.Length
+	name := b.record(l.Raw)
+	share := b.Types[name]
+	if share == nil {
+		share = &TypeShare{}
+		b.Types[name] = share
+	}
+	share.Records++
+	share.Bytes += l.Length
+}
+
+// record walks one record and returns the name of its type.
+func (b *Breakdown) record(raw []byte) string {
+	c := &b.sum
+	c.Reset(raw)
+	if c.Kind() != jsonl.Object {
+		return "not JSON"
+	}
+	var w recordWalk
+	b.object(c, &w, 0)
+	if c.End() != nil {
+		return "not JSON"
+	}
+	return w.name()
+}
+
+// recordWalk collects what names a record's type.
+type recordWalk struct{ kind, inner, role string }
+
+func (w *recordWalk) name() string {
+	name := w.kind
+	for _, part := range []string{w.inner, w.role} {
+		if part != "" && part != name {
+			if name != "" {
+				name += " "
+			}
+			name += part
+		}
+	}
+	if name == "" {
+		return "without a type"
+	}
+	return name
+}
+
+// maxTypeName bounds the part of a name that comes from a log, in bytes.
+const maxTypeName = 48
+
+// object walks the members of an object. The types of the record stand at its
+// top and, in an envelope, one level down.
+func (b *Breakdown) object(c *jsonl.Cursor, w *recordWalk, depth int) {
+	if !c.EnterObject() {
+		return
+	}
+	for c.NextKey() {
+		if depth < 2 && c.Kind() == jsonl.String && b.names(c, w, depth) {
+			continue
+		}
+		inner := depth + 1
+		if depth == 0 && string(c.Key()) != "message" && string(c.Key()) != "payload" {
+			inner = 2
+		}
+		b.value(c, w, inner)
+	}
+}
+
+// names takes a member that names the type; false for any other.
+func (b *Breakdown) names(c *jsonl.Cursor, w *recordWalk, depth int) bool {
+	var to *string
+	switch key := string(c.Key()); {
+	case key == "role":
+		to = &w.role
+	case depth == 0 && (key == "type" || key == "recordType"):
+		to = &w.kind
+	case depth == 1 && key == "type":
+		to = &w.inner
+	default:
+		return false
+	}
+	text, _ := c.Bytes()
+	*to = string(text[:min(len(text), maxTypeName)])
+	return true
+}
+
+func (b *Breakdown) value(c *jsonl.Cursor, w *recordWalk, depth int) {
+	switch c.Kind() {
+	case jsonl.Object:
+		b.object(c, w, depth)
+	case jsonl.Array:
+		c.EnterArray()
+		for c.NextElement() {
+			b.value(c, w, 2)
+		}
+	case jsonl.String:
+		b.text(c.Raw())
+	default:
+		c.Skip()
+	}
+}
+
+// text looks at one string as it is written, quotes included.
+func (b *Breakdown) text(raw []byte) {
+	if len(raw) < longString {
+		return
+	}
+	b.Base64 += countBinary(raw)
+	key := maphash.Bytes(b.seed, raw)
+	if _, ok := b.seen[key]; ok {
+		b.Duplicate += int64(len(raw))
+		return
+	}
+	b.seen[key] = struct{}{}
+}
+
+// countBinary counts the bytes of binary data in text.
+func countBinary(text []byte) (n int64) {
+	finder := binaryFinder{text: text, url: -1, runFrom: -1}
+	for from, to := finder.next(0); from < to; from, to = finder.next(to) {
+		n += int64(to - from)
+	}
+	return n
+}
