@@ -37,12 +37,10 @@ func runUndelete(ctx context.Context, a *app, id string) error {
 		Time: a.now().UTC(), Action: retention.ActionUndelete, Kind: item.Kind, Path: item.From,
 		SHA256: item.SHA256, Bytes: item.Bytes, Archive: e.ID, Rule: "archive prune --undelete",
 	}
-	if err := p.audit.Append(line); err != nil {
-		return err
-	}
 	for _, step := range []func() error{
 		func() error { return p.trash.TakeBack(item) },
 		func() error { return p.archives.Readmit(ctx, e) },
+		func() error { return p.audit.Append(line) },
 		func() error { return p.trash.Drop(item.ID) },
 	} {
 		if err := step(); err != nil {
