@@ -12,7 +12,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
-// The outcomes of a restore, beside Planned and NothingToDo.
+// Restored is the outcome of a restore, beside Planned and NothingToDo.
 const Restored Outcome = "restored"
 
 // RestoreRequest says what to put back and where.
