@@ -6,6 +6,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/agent"
 	"github.com/sessctl/sessctl/pkg/session/annabelle"
+	"github.com/sessctl/sessctl/pkg/session/claude"
 	"github.com/sessctl/sessctl/pkg/session/codex"
 	"github.com/sessctl/sessctl/pkg/session/macstats"
 	"github.com/sessctl/sessctl/pkg/session/openclaw"
@@ -35,6 +36,7 @@ func runtimes() []runtimeKind {
 			return macstats.Open(root, macstats.Options{LessonsAgent: c.MacStats.LessonsAgent})
 		}},
 		{name: session.RuntimeCodex, roots: onDisk(codex.Roots), open: func(root string, _ config) session.Store { return codex.Open(root) }},
+		{name: session.RuntimeClaude, roots: onDisk(claude.Roots), open: func(root string, _ config) session.Store { return claude.Open(root) }},
 		{name: session.RuntimeYarnnn, roots: databases, remote: true, open: func(dsn string, _ config) session.Store {
 			return yarnnn.Open(dsn, yarnnn.Options{})
 		}},

@@ -9,13 +9,14 @@ import (
 	"github.com/sessctl/sessctl/pkg/jsonl"
 )
 
-// LineScan reads a log whose messages stand one after the other, without a
-// tree. Make one for each scan.
+// LineScan reads a log whose messages stand one after the other. Make one for
+// each scan.
 type LineScan struct {
-	Result Scan
-	emit   func(*Message) error
-	known  int
-	failed error
+	Result  Scan
+	emit    func(*Message) error
+	ordinal int // of the next message
+	known   int
+	failed  error
 }
 
 // errScanStopped ends a scan whose emit failed, whatever its error wraps.
@@ -51,13 +52,21 @@ func (s *LineScan) Run(ctx context.Context, r io.Reader, emit func(*Message) err
 
 // Say hands out a message of a record: it gets its ordinal and its place.
 func (s *LineScan) Say(r *jsonl.Record, m *Message) error {
-	m.Ordinal, m.Line, m.Offset, m.Length = s.Result.Messages, r.Line, r.Offset, r.Length
+	m.Ordinal, m.Line, m.Offset, m.Length = s.ordinal, r.Line, r.Offset, r.Length
+	s.ordinal++
 	s.Result.Count(m)
 	if err := s.emit(m); err != nil {
 		s.failed = err
 		return errScanStopped
 	}
 	return nil
+}
+
+// Repeat passes over a message that says nothing new (see [Repeats]): the
+// ordinals of those after it stay what they are without a tree.
+func (s *LineScan) Repeat() {
+	s.ordinal++
+	s.Result.Repeated++
 }
 
 // Count takes a message into the figures of a scan.

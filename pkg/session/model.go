@@ -12,6 +12,7 @@ const (
 	RuntimeMacStats  = "macstats"
 	RuntimeCodex     = "codex"
 	RuntimeYarnnn    = "yarnnn"
+	RuntimeClaude    = "claude"
 )
 
 // State says whether a session may be changed now.
@@ -37,6 +38,8 @@ const (
 	KindBackup     Kind = "backup"     // a copy the runtime made before a repair
 	KindCheckpoint Kind = "checkpoint" // a copy the runtime made before a compaction
 	KindArchived   Kind = "archived"   // put away by the runtime, which can take it back; nobody writes it
+	KindSubagent   Kind = "subagent"   // what an agent did that a session's agent called
+	KindOutput     Kind = "output"     // a tool's output that was too long for its session's log
 	KindDatabase   Kind = "database"   // sessions live in a database of the runtime
 	KindStored     Kind = "stored"     // one session in such a database; its path names it and is no file
 )
@@ -57,6 +60,13 @@ type Ref struct {
 	Model         string    // as the runtime's index names it, or ""
 	ContextWindow int       // tokens, or 0 if unknown
 	Counter       Counter   // the runtime's own count: shown, never trusted
+
+	// Parent is the id of the session that a subagent's log or an output
+	// belongs to, or "". They are kept and removed together.
+	Parent string
+	// Expires is when the runtime deletes the log by itself unless it changes
+	// before; zero for never.
+	Expires time.Time
 
 	State  State
 	Reason string // why the state is not idle, for people

@@ -1,0 +1,144 @@
+package claude
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/directory"
+)
+
+// process is what a running Claude Code says of itself in
+// sessions/<pid>.json. The file exists as long as it runs
+// (research/real-runtimes.md section 3).
+type process struct {
+	PID     int    `json:"pid"`
+	Session string `json:"sessionId"`
+	CWD     string `json:"cwd"`
+}
+
+func (p process) reason() string {
+	return fmt.Sprintf("a running Claude Code has it open (process %d)", p.PID)
+}
+
+var processName = regexp.MustCompile(`^[1-9][0-9]{0,9}\.json$`)
+
+// maxSmall bounds what is read of a small file of the runtime's, in bytes.
+const maxSmall = 1 << 20
+
+// running returns the runtime's processes that are alive. A file that a killed
+// one left behind names no process, or one that was started after it.
+func (s *Store) running() ([]process, error) {
+	d, err := directory.Open(filepath.Join(s.config, sessionsName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // versions before 2.1 keep no such files
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	names, err := d.Names()
+	if err != nil {
+		return nil, err
+	}
+	var all []process
+	for _, name := range names {
+		if !processName.MatchString(name) {
+			continue
+		}
+		if p, ok := s.process(d, name); ok {
+			all = append(all, p)
+		}
+	}
+	return all, nil
+}
+
+// process reads one of the files. What cannot be read may be being written:
+// its process counts by the name of the file, and may have any session open.
+func (s *Store) process(d *directory.Directory, name string) (p process, alive bool) {
+	info, err := d.Root.Lstat(name)
+	if err != nil {
+		return p, false
+	}
+	if raw, err := readSmall(d, name); err == nil {
+		_ = json.Unmarshal(raw, &p) // the number in the name is enough
+	}
+	if _, err := fmt.Sscanf(name, "%d.json", &p.PID); err != nil {
+		return p, false
+	}
+	return p, s.runs(p.PID, info.ModTime())
+}
+
+func readSmall(d *directory.Directory, name string) ([]byte, error) {
+	f, err := durable.OpenRegularIn(d.Root, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxSmall))
+}
+
+// openIn returns the process that has a session open: the one that names it,
+// or one that names only a working directory, or nothing.
+func openIn(running []process, ref session.Ref, project string) (process, bool) {
+	for _, p := range running {
+		switch {
+		case p.Session != "" && (p.Session == ref.ID || p.Session == ref.Parent),
+			p.Session == "" && p.CWD != "" && projectOf(p.CWD) == project,
+			p.Session == "" && p.CWD == "":
+			return p, true
+		}
+	}
+	return process{}, false
+}
+
+// longestTurn is how long after its last change a session may still wait for
+// an answer. A turn that is older was killed.
+const longestTurn = 24 * time.Hour
+
+// Busy implements [session.Liveness]. A session is busy when a running Claude
+// Code has it open, when its log changed within quiet, when it is empty,
+// shorter than it was when it was listed, or gone, and when its last line is
+// torn or its last turn unanswered and not older than a day.
+func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
+	running, err := s.running()
+	if err != nil {
+		return fmt.Errorf("look for running processes: %w", err)
+	}
+	if p, ok := openIn(running, ref, s.projectOf(ref)); ok {
+		return &session.BusyError{Path: ref.Path, Reason: p.reason()}
+	}
+	d, name, err := directory.Of(s.projects, ref.Path, depth)
+	if errors.Is(err, fs.ErrNotExist) {
+		return directory.Gone(ref.Path)
+	}
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	question := directory.Question{Ref: ref, Now: now, Quiet: quiet, Tail: s.Tail}
+	if ref.Kind == session.KindOutput || now.Sub(ref.ModTime) > longestTurn {
+		question.Tail = nil
+	}
+	return d.Busy(ctx, name, question)
+}
+
+// projectOf is the name of the project that a log is in.
+func (s *Store) projectOf(ref session.Ref) string {
+	below, err := filepath.Rel(s.projects, ref.Path)
+	if err != nil {
+		return ""
+	}
+	for dir := filepath.Dir(below); dir != "."; dir = filepath.Dir(dir) {
+		below = dir
+	}
+	return below
+}

@@ -1,0 +1,203 @@
+package claude
+
+import (
+	"bytes"
+
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// place says where a record stands while a log is read backwards.
+type place uint8
+
+const (
+	elsewhere place = iota // on another branch, or of no branch
+	onPath                 // on the path from the last message to the root
+	beside                 // a tool's result on no path: that of a parallel call
+)
+
+// walk follows the active branch from the last message of a log to its root.
+type walk struct {
+	side  bool   // the log is a sub-agent's own
+	any   bool   // the next message is on the path, whatever its id
+	want  []byte // else the record with this id
+	ended bool
+}
+
+func (w *walk) step(r *record, m *session.Message) place {
+	named := r.kind.says() || r.kind == boundary || r.kind == link
+	if w.ended || !named || r.sidechain != w.side {
+		return elsewhere
+	}
+	if len(r.id) == 0 {
+		return onlyIf(r.kind.says(), onPath)
+	}
+	if w.any && r.kind == link {
+		return elsewhere // a note at the end leads nowhere
+	}
+	if !w.any && string(w.want) != string(r.id) {
+		return onlyIf(m.Role == session.RoleToolResult, beside)
+	}
+	parent := r.parent
+	if len(parent) == 0 {
+		parent = r.logical
+	}
+	w.any = len(parent) == 0 && (!r.root || r.kind == boundary)
+	w.want = append(w.want[:0], parent...)
+	w.ended = len(parent) == 0 && !w.any
+	return onPath
+}
+
+func onlyIf(yes bool, p place) place {
+	if yes {
+		return p
+	}
+	return elsewhere
+}
+
+// maxAside is how many results of parallel calls are kept in mind.
+const maxAside = 64
+
+// contextSize adds up the tokens of a context from its end.
+type contextSize struct {
+	sum     int64
+	counted bool   // the sum begins with a model call's own count
+	sized   bool   // nothing further back belongs to it
+	reply   []byte // of the call that was counted, while its other records follow
+
+	results []result // of parallel calls, until their call is found
+
+	summary bool   // a compaction's summary was read: its boundary follows
+	kept    []byte // the first message that the compaction kept, while it is looked for
+	from    []byte // the last of them, while that is looked for
+	pending int64  // of the messages since, not yet in sum
+}
+
+type result struct {
+	call   string // uuid of the record that called
+	tokens int64
+}
+
+// aside keeps a result in mind. It counts if its call is on the path.
+func (c *contextSize) aside(r *record, m *session.Message) {
+	if !c.sized && len(c.results) < maxAside {
+		c.results = append(c.results, result{string(r.parent), m.EstimateTokens()})
+	}
+}
+
+// add takes in one record of the active branch.
+func (c *contextSize) add(r *record, m *session.Message) {
+	switch {
+	case c.sized:
+	case c.counted:
+		c.sized = r.kind != link && !bytes.Equal(r.reply, c.reply)
+		if !c.sized {
+			c.collect(r)
+		}
+	case len(c.kept) > 0:
+		c.addKept(r, m)
+	case r.kind == boundary:
+		c.addBoundary(r)
+	case c.summary && r.kind.says():
+		c.sized = true // a summary without a boundary stands for everything
+	case !r.kind.says():
+	case m.Compaction:
+		c.sum += m.EstimateTokens()
+		c.summary = true
+	case r.kind == assistant && m.HasUsage && !m.IsError:
+		c.sum += m.Usage.Context()
+		c.counted, c.sized = true, len(r.reply) == 0
+		c.reply = append(c.reply[:0], r.reply...)
+		c.collect(r)
+	default:
+		c.sum += m.EstimateTokens()
+		c.collect(r)
+	}
+}
+
+// collect adds the results of the calls of a record.
+func (c *contextSize) collect(r *record) {
+	for _, x := range c.results {
+		if x.call == string(r.id) {
+			c.sum += x.tokens
+		}
+	}
+}
+
+func (c *contextSize) addBoundary(r *record) {
+	if len(r.head) == 0 {
+		c.sized = true
+		return
+	}
+	c.kept = append(c.kept, r.head...)
+	c.from = append(c.from, r.tail...)
+}
+
+// addKept takes in a record before the boundary. An older compaction's summary
+// is not part of the context any more.
+func (c *contextSize) addKept(r *record, m *session.Message) {
+	if len(c.from) > 0 && string(r.id) != string(c.from) {
+		return
+	}
+	c.from = c.from[:0]
+	if r.kind.says() && !m.Compaction {
+		c.pending += m.EstimateTokens()
+	}
+	if string(r.id) == string(c.kept) {
+		c.sum += c.pending
+		c.sized = true
+	}
+}
+
+// turn finds out whether the last turn is answered, from its end.
+type turn struct {
+	decided, answered bool
+	printed           bool // what a command printed was read: its echo follows
+}
+
+func (t *turn) add(r *record, m *session.Message) {
+	switch {
+	case t.decided:
+	case r.kind == boundary:
+		t.decided, t.answered = true, !r.auto
+	case !r.kind.says(), m.Compaction:
+	case r.kind == assistant:
+		t.decided, t.answered = true, complete(m)
+	case m.Role == session.RoleToolResult:
+		t.decided = true
+	case r.text == interrupted:
+		t.decided, t.answered = true, true
+	case r.text == output:
+		t.printed = true
+	case r.text == command && t.printed:
+		t.printed = false
+	case r.text == injected && !t.taken(m):
+	default:
+		t.decided = true
+	}
+}
+
+// taken reports whether the model answers a message that the runtime put in.
+func (t *turn) taken(m *session.Message) bool { return bytes.Equal(m.CustomType, customTask) }
+
+// complete reports whether an assistant's record ends its turn: it is neither
+// a call, nor a thought, nor a text before a call.
+func complete(m *session.Message) bool {
+	if m.IsError {
+		return true
+	}
+	switch string(m.StopReason) {
+	case "tool_use", "pause_turn":
+		return false
+	}
+	said := len(m.Parts) == 0
+	for i := range m.Parts {
+		switch m.Parts[i].Kind {
+		case session.PartToolCall:
+			return false
+		case session.PartThinking:
+		default:
+			said = true
+		}
+	}
+	return said
+}
