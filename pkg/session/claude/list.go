@@ -94,19 +94,11 @@ func (l *lister) project(top *directory.Directory, name string) {
 	}
 	l.agent, l.dirName = agentOf(name), name
 	l.listing.Agents = append(l.listing.Agents, l.agent)
-	primary := -1
 	for _, file := range names {
-		i := len(l.listing.Refs)
-		if l.log(d, file, "") && l.listing.Refs[i].Kind == session.KindLive &&
-			(primary < 0 || !l.listing.Refs[i].ModTime.Before(l.listing.Refs[primary].ModTime)) {
-			primary = i
-		}
+		l.log(d, file, "")
 		if session.SafeID(file) {
 			l.family(d, file)
 		}
-	}
-	if primary >= 0 {
-		l.listing.Refs[primary].Primary = true
 	}
 }
 
@@ -137,22 +129,23 @@ func (l *lister) each(d *directory.Directory, name string, list func(*directory.
 }
 
 // log adds the ref of one log, of a sub-agent if it is in a session's own
-// directory. It reports whether there is one.
-func (l *lister) log(d *directory.Directory, name, parent string) bool {
+// directory. Every session is a main one: none is ever changed, and the runtime
+// deletes them all.
+func (l *lister) log(d *directory.Directory, name, parent string) {
 	n, ok, odd := parseName(name)
 	if odd {
 		l.notice(d.At(name), "skipped: not a name that is safe in a path")
 	}
 	if !ok || parent != "" && !n.subagent {
-		return false
+		return
 	}
 	ref, ok := l.file(d, name)
 	if !ok {
-		return false
+		return
 	}
-	ref.ID, ref.Kind, ref.Parent = n.stem, session.KindLive, parent
+	ref.ID, ref.Kind, ref.Primary, ref.Parent = n.stem, session.KindLive, true, parent
 	if n.subagent {
-		ref.Kind = session.KindSubagent
+		ref.Kind, ref.Primary = session.KindSubagent, false
 		if parent == "" {
 			ref.Parent = readSession(d, name)
 		}
@@ -165,7 +158,6 @@ func (l *lister) log(d *directory.Directory, name, parent string) bool {
 	}
 	l.judge(&ref)
 	l.listing.Refs = append(l.listing.Refs, ref)
-	return true
 }
 
 // output adds the ref of a tool's output that was too long for the log.
