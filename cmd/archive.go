@@ -129,7 +129,8 @@ func (a *app) sessionsToArchive(ctx context.Context, o archiveOptions) ([]found,
 		return nil, err
 	}
 	if o.Session != "" {
-		return named(all.sessions, o.Session)
+		chosen, err := named(all.sessions, o.Session)
+		return all.withFamilies(chosen), err
 	}
 	return all.sessions, nil
 }

@@ -161,6 +161,7 @@ func runCompact(ctx context.Context, a *app, o compactOptions) error {
 		doc := compactDocument{Schema: 1, DryRun: true, Sessions: none}
 		planned, err := planAll(ctx, a, targets, o.policy())
 		doc.Sessions = append(doc.Sessions, planned...)
+		a.warnOfPurge(ctx, all.sessions)
 		return a.finish(doc, err)
 	}
 	h, err := a.openHouse(ctx, o.Focus)
@@ -172,6 +173,7 @@ func runCompact(ctx context.Context, a *app, o compactOptions) error {
 		return err
 	}
 	done, err := compactAll(ctx, a, h, targets, o.policy())
+	a.warnOfPurge(ctx, all.sessions)
 	return a.finish(compactDocument{Schema: 1, Sessions: append(none, done...)}, err)
 }
 
@@ -237,8 +239,11 @@ func compactAll(ctx context.Context, a *app, h *house, targets []found, policy c
 			reportFailure(a, t, err)
 		}
 		results = append(results, result)
+		if result.Outcome == compact.Partial {
+			results = append(results, compactFamily(ctx, a, h, t, policy)...)
+		}
 	}
-	return results, nil
+	return results, ctx.Err()
 }
 
 func compactOne(ctx context.Context, a *app, h *house, t found, policy compact.Policy) (compact.Result, error) {

@@ -87,6 +87,9 @@ func (h *house) archivedSessions(ctx context.Context, a *app, agent string) ([]a
 	var sessions []archivedSession
 	at := map[memory.Source]int{}
 	for _, e := range entries {
+		if session.Kind(e.Kind) == session.KindOutput {
+			continue // kept as it is, never read
+		}
 		source := memory.Source{Runtime: e.Runtime, Agent: e.Agent, Session: e.Session}
 		i, known := at[source]
 		if !known {

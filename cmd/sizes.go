@@ -106,6 +106,7 @@ type sessionRow struct {
 	Percent        *float64 `json:"percent"` // of the context window, null if that is unknown
 	Over           bool     `json:"over"`
 	LastActivity   string   `json:"last_activity"` // RFC 3339, UTC
+	Expires        *string  `json:"expires"`       // when the runtime deletes the log by itself, null for never
 	State          string   `json:"state"`
 	Reason         string   `json:"reason"`
 
@@ -121,6 +122,7 @@ func runSizes(ctx context.Context, a *app, o sizesOptions) error {
 		return err
 	}
 	sessions := all.sessions
+	a.warnOfPurge(ctx, sessions)
 	if !o.All {
 		sessions = slices.DeleteFunc(sessions, func(s found) bool { return !shown(s.Kind) })
 	}
@@ -171,6 +173,10 @@ func measure(ctx context.Context, a *app, s found, threshold int64, exact bool) 
 	}
 	if s.Counter.Tokens > 0 {
 		row.IndexTokens = &s.Counter.Tokens
+	}
+	if !s.Expires.IsZero() {
+		expires := s.Expires.UTC().Format(time.RFC3339)
+		row.Expires = &expires
 	}
 	if s.Kind == session.KindDatabase {
 		row.Tokens, row.TokenSource = s.Counter.Tokens, session.TokensFromIndex

@@ -60,7 +60,8 @@ func (a *app) ofRuntime(stores []session.Store) []session.Store {
 // found is a session together with the store that it was found in.
 type found struct {
 	session.Ref
-	store session.Store
+	store  session.Store
+	family []found // what belongs to it, of a session that is to be compacted
 }
 
 // owner is an agent of a store.

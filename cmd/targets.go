@@ -26,6 +26,11 @@ func chooseTargets(all inventory, o compactOptions) (targets []found, none []com
 	if all, err = all.of(o.Agent); err != nil {
 		return nil, nil, err
 	}
+	defer func() {
+		for i, t := range targets {
+			targets[i].family = all.family(t)
+		}
+	}()
 	if o.Session != "" {
 		targets, err = named(all.sessions, o.Session)
 		return targets, nil, err
@@ -62,7 +67,7 @@ func (v inventory) withoutMain(w owner) compact.Result {
 func named(sessions []found, name string) ([]found, error) {
 	var exact, prefixed []found
 	for _, s := range sessions {
-		if !shown(s.Kind) {
+		if !shown(s.Kind) && s.Kind != session.KindSubagent {
 			continue
 		}
 		switch {

@@ -1,0 +1,85 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/archive"
+)
+
+// purgeWarning is how long before a runtime deletes a session a person is told.
+const purgeWarning = 7 * 24 * time.Hour
+
+// warnOfPurge says which sessions their runtime is about to delete of which
+// there is no archive as they are now.
+func (a *app) warnOfPurge(ctx context.Context, sessions []found) {
+	soon := slices.DeleteFunc(slices.Clone(sessions), func(s found) bool {
+		return s.Expires.IsZero() || s.Bytes == 0 || s.Expires.Sub(a.now()) > purgeWarning
+	})
+	if len(soon) == 0 {
+		return
+	}
+	archived, err := a.archivedNow(ctx)
+	if err != nil {
+		a.notice(note{Path: a.dataDir(), Message: "which sessions have an archive is not known: " + err.Error()})
+	}
+	var owners []owner
+	losing := map[owner][]found{}
+	for _, s := range soon {
+		if archived[stateOf(s.Path, s.Bytes, s.ModTime)] {
+			continue
+		}
+		if _, known := losing[s.owner()]; !known {
+			owners = append(owners, s.owner())
+		}
+		losing[s.owner()] = append(losing[s.owner()], s)
+	}
+	for _, o := range owners {
+		a.notice(a.purgeNote(o, losing[o]))
+	}
+}
+
+// purgeNote is about one agent.
+func (a *app) purgeNote(o owner, sessions []found) note {
+	first := slices.MinFunc(sessions, func(x, y found) int { return x.Expires.Compare(y.Expires) })
+	when := "at its next start"
+	if first.Expires.After(a.now()) {
+		when = "at its next start from " + first.Expires.UTC().Format(time.DateOnly) + " on"
+	}
+	what := plural(len(sessions), "log") + " of " + o.agent + ", the first of them " + first.ID
+	if len(sessions) == 1 {
+		what = first.ID + " of " + o.agent
+	}
+	return note{
+		Path:    o.store,
+		Message: fmt.Sprintf("%s deletes %s, %s; there is no archive", o.runtime, what, when),
+		Hint:    "sessctl archive --runtime " + o.runtime + " --agent " + o.agent,
+	}
+}
+
+// archivedNow says of which files, as they are, there is an archive.
+func (a *app) archivedNow(ctx context.Context) (map[fileState]bool, error) {
+	store, err := a.openArchive()
+	if err != nil {
+		return nil, err
+	}
+	entries, err := store.List(ctx, archive.Filter{Runtime: a.global.Runtime})
+	archived := make(map[fileState]bool, len(entries))
+	for _, e := range entries {
+		archived[stateOf(e.Source, e.Bytes, e.SourceModTime)] = true
+	}
+	return archived, err
+}
+
+// fileState is what can be seen of a file without reading it.
+type fileState struct {
+	path  string
+	bytes int64
+	mod   int64 // nanoseconds
+}
+
+func stateOf(path string, bytes int64, mod time.Time) fileState {
+	return fileState{path, bytes, mod.UnixNano()}
+}
