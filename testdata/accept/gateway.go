@@ -32,6 +32,11 @@ func playGateway(ctx context.Context, s *stage) {
 	s.became("a dry run plans", plan, "planned")
 	same(s, "to go through the gateway", plan.via(), "gateway")
 	same(s, "the index is as it was", o.entry(), old)
+	copied := filepath.Join(s.home, "copy")
+	s.must("copy the state", os.CopyFS(filepath.Join(copied, "agents"), os.DirFS(filepath.Join(s.home, ".openclaw", "agents"))))
+	time.Sleep(shortQuiet)
+	other := s.compact(ctx, with("--dry-run", "--store", "openclaw="+copied)...)
+	same(s, "another state directory has no gateway", other.via(), "files")
 
 	done := s.compact(ctx, quiet...)
 	s.became("an idle session is rotated", done, "compacted")

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 )
@@ -57,11 +58,15 @@ func cacheDir() (string, error) {
 	return filepath.Join(home, ".cache", "sessctl-accept"), err
 }
 
-// install makes sure that every runtime is in the cache.
-func install(ctx context.Context, cache string) map[runtimeName]installed {
+// install makes sure that the runtimes which the scenarios need are in the
+// cache.
+func install(ctx context.Context, cache string, wanted []scenario) map[runtimeName]installed {
 	all := map[runtimeName]installed{}
 	nodeDir, nodeProblem := fetch(ctx, cache, nodePackage())
 	for name, p := range packages() {
+		if !slices.ContainsFunc(wanted, func(s scenario) bool { return s.needs == name }) {
+			continue
+		}
 		dir, err := "", nodeProblem
 		if err == nil {
 			dir, err = fetch(ctx, cache, p)

@@ -21,6 +21,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -73,7 +74,8 @@ func run(ctx context.Context, o options) (failed int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	runtimes := install(ctx, cache)
+	wanted := slices.DeleteFunc(scenarios(), func(s scenario) bool { return !strings.Contains(s.name, o.only) })
+	runtimes := install(ctx, cache, wanted)
 	model, err := startModel(filepath.Join(work, "requests.jsonl"))
 	if err != nil {
 		return 0, err
@@ -82,10 +84,7 @@ func run(ctx context.Context, o options) (failed int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	r := &report{began: time.Now()}
-	for _, s := range scenarios() {
-		if !strings.Contains(s.name, o.only) {
-			continue
-		}
+	for _, s := range wanted {
 		r.scenario(ctx, s, &bench{sessctl: program, work: work, model: model, runtimes: runtimes})
 	}
 	return r.end(), nil
@@ -103,6 +102,7 @@ func scenarios() []scenario {
 		{"pi rotate", runtimePi, playPi},
 		{"pi overlay", runtimePi, playPiOverlay},
 		{"openclaw stopped", runtimeOpenClaw, playStopped},
+		{"openclaw undo", runtimeOpenClaw, playUndo},
 		{"openclaw gateway", runtimeOpenClaw, playGateway},
 	}
 }

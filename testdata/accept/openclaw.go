@@ -42,6 +42,22 @@ func playStopped(ctx context.Context, s *stage) {
 	same(s, "which the runtime continues", s.users(), 2)
 }
 
+// playUndo takes a rotation back: the runtime must go on with the old session.
+func playUndo(ctx context.Context, s *stage) {
+	o := newOpenClaw(s)
+	o.local(ctx, "Plan the bakery week")
+	old := o.entry().SessionID
+	time.Sleep(shortQuiet)
+	done := s.compact(ctx, "--agent", o.agent, "--quiet-period", shortQuiet.String())
+	s.became("an idle session is rotated", done, "compacted")
+	receipt := strings.TrimSuffix(filepath.Base(done.receipt()), ".json")
+	_, err := s.output(ctx, s.home, s.sessctl, "compact", "--undo", receipt, "--quiet-period", "1ms")
+	s.must("take it back", err)
+	o.local(ctx, "Which supplier has the best rye?")
+	same(s, "after --undo the runtime goes on with the old session", s.users(), 2)
+	same(s, "under its old id", o.entry().SessionID, old)
+}
+
 // openClaw is a state directory with the real OpenClaw.
 type openClaw struct {
 	*stage

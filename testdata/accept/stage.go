@@ -70,6 +70,7 @@ type outcome struct {
 		Reason  string `json:"reason"`
 		Path    string `json:"path"`
 		Via     string `json:"via"`
+		Receipt string `json:"receipt"`
 		Archive struct {
 			Path string `json:"path"`
 		} `json:"archive"`
@@ -82,6 +83,14 @@ func (o outcome) archive() string {
 		return ""
 	}
 	return o.Sessions[0].Archive.Path
+}
+
+// receipt is the path of the receipt of the only session.
+func (o outcome) receipt() string {
+	if len(o.Sessions) != 1 {
+		return ""
+	}
+	return o.Sessions[0].Receipt
 }
 
 // became checks the outcome of the only session.
