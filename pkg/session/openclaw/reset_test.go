@@ -233,6 +233,13 @@ func TestFindResetOfOtherChanges(t *testing.T) {
 			s.index(another)
 			s.log(mainID+".jsonl.reset.2020-01-01T00-00-00.000Z", "old\n")
 		},
+		"an earlier reset, and the log was taken away": func(s *served) {
+			s.index(another)
+			s.log(mainID+".jsonl.reset.2020-01-01T00-00-00.000Z", "old\n")
+			if err := os.Remove(s.path(mainID + ".jsonl")); err != nil {
+				s.t.Fatal(err)
+			}
+		},
 		"another log closed, this one still there": func(s *served) {
 			s.index(another)
 			s.log(mainID+".jsonl.reset."+time.Now().UTC().Add(time.Second).Format("2006-01-02T15-04-05.000Z"), "other\n")
