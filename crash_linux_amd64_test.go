@@ -3,23 +3,21 @@ package main_test
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/sessctl/sessctl/internal/crashloop"
 )
 
-// The fault tests run the built program and stop it before every call that
-// changes a file. A short deterministic share runs always; all of it with
+// A home for fault tests of what needs more than a home: a gateway, or doctor's
+// view of what a killed run left. All commands and all faults are in
+// internal/faults. A short deterministic share runs always; all of it with
 // SESSCTL_LONG=1 (make test-long).
 
 const crashSession = "5f0c1c2e-6d0a-4f57-9d2b-0c8e1f1a2b3c"
@@ -263,164 +261,6 @@ func stride(calls, share int) int {
 		return 1
 	}
 	return max(1, calls/share)
-}
-
-var crashRuntimes = []string{"openclaw", "pi"}
-
-func TestCrashKilledAnywhere(t *testing.T) {
-	program := buildProgram(t)
-	for _, runtime := range crashRuntimes {
-		total := len(newScenario(t, program, runtime).trace(false, nil).Calls)
-		if total < 30 {
-			t.Fatalf("%s: only %d calls: the harness sees too little", runtime, total)
-		}
-		for n := 1; n <= total; n += stride(total, 9) {
-			for name, fault := range map[string]crashloop.Fault{"kill": {Kill: true}, "torn": {Torn: true}} {
-				s := newScenario(t, program, runtime)
-				got := s.trace(false, at(n, fault))
-				t.Logf("%s %s before call %d: %v", runtime, name, n, last(got.Calls))
-				s.everyLineIsSomewhere()
-				s.indexIsWhole()
-				s.settles(crashChunks)
-			}
-		}
-	}
-}
-
-// harmless says whether a run may end well although this call failed: what is
-// removed or given an owner as a courtesy.
-func harmless(c crashloop.Call) bool {
-	switch c.Name {
-	case "unlinkat", "unlink", "fchown", "fchownat", "fchmod":
-		return true
-	}
-	if c.Name == "fsync" && strings.HasSuffix(c.Path, "/memory") {
-		return true // SQLite does not insist on the directory entry of its journal; memory can be rebuilt
-	}
-	return strings.HasSuffix(c.Path, "-shm") || strings.HasSuffix(c.Path, "/lock")
-}
-
-// checkpoint says whether a call belongs to the closing of the memory after
-// everything was done: SQLite then copies its log into the database, and if
-// that fails the log simply stays.
-func checkpoint(c crashloop.Call, calls []crashloop.Call) bool {
-	receipt := slices.IndexFunc(calls, func(x crashloop.Call) bool {
-		return strings.HasPrefix(x.Name, "renameat") && strings.Contains(x.Path, "/receipts/")
-	})
-	return receipt >= 0 && c.N > receipt+1 && strings.Contains(c.Path, "/memory/memory.db")
-}
-
-func TestCrashEveryCallFails(t *testing.T) {
-	program := buildProgram(t)
-	for _, runtime := range crashRuntimes {
-		total := len(newScenario(t, program, runtime).trace(false, nil).Calls)
-		for _, errno := range []syscall.Errno{syscall.ENOSPC, syscall.EIO} {
-			for _, onwards := range []bool{false, true} {
-				for n := 1 + int(errno)%3; n <= total; n += stride(total, 6) {
-					s := newScenario(t, program, runtime)
-					got := s.trace(false, func(c crashloop.Call) crashloop.Fault {
-						if c.N == n || onwards && c.N > n {
-							return crashloop.Fault{Errno: errno}
-						}
-						return crashloop.Fault{}
-					})
-					hit := got.Calls[min(n, len(got.Calls))-1]
-					t.Logf("%s %v (onwards %v) at call %d %v: exit %d", runtime, errno, onwards, n, hit, got.Exit)
-					if got.Exit == 0 && !harmless(hit) && !checkpoint(hit, got.Calls) {
-						t.Errorf("exit 0 although %v failed:\n%s", hit, got.Output)
-					}
-					s.everyLineIsSomewhere()
-					s.indexIsWhole()
-					s.settles(crashChunks)
-				}
-			}
-		}
-	}
-}
-
-// A line that an agent appends at any moment is in the live log, in the old
-// one or in the archive, and after the next run it is in the archive.
-func TestCrashLineAppendedAnywhere(t *testing.T) {
-	program := buildProgram(t)
-	const late = `{"type":"message","id":"b0000000","parentId":"a0000017","timestamp":"2026-03-01T11:00:00.000Z","message":{"role":"user","content":"one more thing"}}`
-	for _, runtime := range crashRuntimes {
-		total := len(newScenario(t, program, runtime).trace(true, nil).Calls)
-		for n := 1; n <= total; n += stride(total, 20) {
-			s := newScenario(t, program, runtime)
-			done := make(chan error, 1)
-			hook := crashloop.Fault{Hook: func() { appendMeanwhile(s.log, late, done) }}
-			got := s.trace(true, at(n, hook))
-			if err := <-done; err != nil {
-				t.Fatal(err)
-			}
-			t.Logf("%s line appended before call %d %v: exit %d", runtime, n, last(got.Calls), got.Exit)
-			s.everyLineIsSomewhere(late)
-			s.indexIsWhole()
-			if code, out := s.run(s.args()...); code != 0 && code != 75 {
-				t.Fatalf("the next run: exit %d: %s", code, out)
-			}
-			s.everyLineIsSomewhere(late)
-		}
-	}
-}
-
-// appendMeanwhile appends a line as an agent does: open, write, close. While
-// the program holds a lease on the log the open waits for it, so it must not
-// hold up the program: it goes on after a moment and the line comes later.
-func appendMeanwhile(path, line string, done chan<- error) {
-	written := make(chan error, 1)
-	go func() { written <- appendLine(path, line) }()
-	select {
-	case err := <-written:
-		done <- err
-	case <-time.After(50 * time.Millisecond):
-		go func() { done <- <-written }()
-	}
-}
-
-func appendLine(path, line string) error {
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(line + "\n")
-	return errors.Join(err, f.Close())
-}
-
-// A second run at any moment is refused or has nothing to do.
-func TestCrashSecondRunAnywhere(t *testing.T) {
-	program := buildProgram(t)
-	for _, runtime := range crashRuntimes {
-		total := len(newScenario(t, program, runtime).trace(false, nil).Calls)
-		for n := 1; n <= total; n += stride(total, 8) {
-			s := newScenario(t, program, runtime)
-			code := 0
-			hook := crashloop.Fault{Hook: func() { code, _ = s.run(s.args()...) }}
-			got := s.trace(false, at(n, hook))
-			if code != 0 && code != 75 || got.Exit != 0 && got.Exit != 75 {
-				t.Fatalf("%s second run before call %d: exit %d, first %d\n%s", runtime, n, code, got.Exit, got.Output)
-			}
-			s.everyLineIsSomewhere()
-			s.settles(crashChunks)
-		}
-	}
-}
-
-// A dry run changes nothing: not one mutating call.
-func TestDryRunMakesNoMutatingCall(t *testing.T) {
-	program := buildProgram(t)
-	for _, runtime := range crashRuntimes {
-		s := newScenario(t, program, runtime)
-		got, err := crashloop.Run(crashloop.Options{
-			Args: append([]string{program}, append(s.args(), "--dry-run")...), Env: s.env(), Dir: s.dir, Under: s.dir,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got.Exit != 0 || len(got.Calls) > 0 {
-			t.Fatalf("%s: exit %d, calls %v\n%s", runtime, got.Exit, got.Calls, got.Output)
-		}
-	}
 }
 
 func at(n int, fault crashloop.Fault) func(crashloop.Call) crashloop.Fault {

@@ -17,6 +17,7 @@ type Fault struct {
 	Kill  bool          // SIGKILL before the call happens
 	Torn  bool          // half of a write happens, then SIGKILL
 	Short bool          // half of a write happens, and the program is told so
+	Lost  bool          // half of a write happens, and the program is told that all did
 	Errno syscall.Errno // the call fails
 	Hook  func()        // runs while the program is stopped before the call
 }
@@ -38,5 +39,6 @@ type Outcome struct {
 	Calls  []Call
 	Exit   int  // exit code, or -1
 	Killed bool // by a signal
+	Hung   bool // it was killed because Options.Timeout was over
 	Output string
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // Run runs the program once. The error is about tracing, not about the
-// program. It must not run twice at the same time in one process.
+// program. Several may run at the same time, each on a directory of its own.
 func Run(o Options) (Outcome, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -40,6 +40,7 @@ type thread struct {
 	inside bool          // between the entry and the exit of a system call
 	fail   syscall.Errno // what to return at the exit
 	torn   bool
+	claim  uint64 // how many bytes to say were written, 0 for the truth
 }
 
 func (t *tracer) run() (Outcome, error) {
@@ -56,9 +57,14 @@ func (t *tracer) run() (Outcome, error) {
 		return t.outcome, fmt.Errorf("start %s: %w", t.options.Args[0], err)
 	}
 	t.group = cmd.Process.Pid
-	timer := time.AfterFunc(max(t.options.Timeout, time.Minute), func() { syscall.Kill(-t.group, syscall.SIGKILL) })
-	defer timer.Stop()
-	if err := t.loop(); err != nil {
+	limit := t.options.Timeout
+	if limit == 0 {
+		limit = time.Minute
+	}
+	timer := time.AfterFunc(limit, func() { syscall.Kill(-t.group, syscall.SIGKILL) })
+	err = t.loop()
+	t.outcome.Hung = !timer.Stop()
+	if err != nil {
 		syscall.Kill(-t.group, syscall.SIGKILL)
 		return t.outcome, err
 	}
@@ -174,7 +180,10 @@ func (t *tracer) apply(tid int, th *thread, call traced, regs *syscall.PtraceReg
 	switch {
 	case f.Kill:
 		t.kill()
-	case (f.Torn || f.Short) && call.write && regs.Rdx > 1:
+	case (f.Torn || f.Short || f.Lost) && call.write && regs.Rdx > 1:
+		if f.Lost {
+			th.claim = regs.Rdx
+		}
 		regs.Rdx /= 2
 		th.torn = f.Torn
 		_ = syscall.PtraceSetRegs(tid, regs)
@@ -185,15 +194,18 @@ func (t *tracer) apply(tid int, th *thread, call traced, regs *syscall.PtraceReg
 	}
 }
 
-// leave sets the result of a call that was made to fail.
+// leave sets the result of a call that was made to fail or to lie.
 func (t *tracer) leave(tid int, th *thread, regs *syscall.PtraceRegs) {
 	if th.torn {
 		t.kill()
 		return
 	}
-	if th.fail != 0 {
+	if th.fail != 0 || th.claim != 0 {
 		regs.Rax = uint64(-int64(th.fail))
-		th.fail = 0
+		if th.claim != 0 {
+			regs.Rax = th.claim
+		}
+		th.fail, th.claim = 0, 0
 		_ = syscall.PtraceSetRegs(tid, regs)
 	}
 }

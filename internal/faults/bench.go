@@ -1,0 +1,157 @@
+//go:build linux && amd64
+
+package faults
+
+import (
+	"fmt"
+	"hash/fnv"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+
+	"github.com/sessctl/sessctl/internal/crashloop"
+)
+
+// Bench tries faults on one command, in one directory, one after the other.
+type Bench struct {
+	home     Home
+	template string // the home as the command finds it
+	seen     map[string][]crashloop.Call
+	// PowerCuts says why there are none, or nil.
+	PowerCuts error
+	disks     *disks
+}
+
+// Result is one cell of the table.
+type Result struct {
+	Command, Fault string
+	Runs           int
+	Violations     []string // each with the call at which the fault happened
+	Skipped        string   // why there were no runs
+}
+
+// NewBench prepares a command's home in dir, which must not exist yet, and
+// sees what calls the undisturbed command makes.
+func NewBench(program, dir string, c Command) (*Bench, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, err
+	}
+	b := &Bench{home: Home{Dir: filepath.Join(dir, "run"), Program: program, Command: c}, template: filepath.Join(dir, "template"), seen: map[string][]crashloop.Call{}}
+	if err := b.home.build(); err != nil {
+		return nil, fmt.Errorf("prepare %s: %w", c.Name, err)
+	}
+	if err := copyTree(b.home.Dir, b.template); err != nil {
+		return nil, err
+	}
+	b.disks, b.PowerCuts = newDisks(dir)
+	_, err = b.calls(nil, false)
+	return b, err
+}
+
+// calls lists the calls of an undisturbed run: those that change files or, with
+// reads, those that look at files too.
+func (b *Bench) calls(env []string, reads bool) ([]crashloop.Call, error) {
+	key := fmt.Sprint(reads, env)
+	if calls, ok := b.seen[key]; ok {
+		return calls, nil
+	}
+	calls, err := b.undisturbed(env, reads)
+	b.seen[key] = calls
+	return calls, err
+}
+
+// undisturbed runs the command without faults. A harness whose checks fail
+// then would prove nothing.
+func (b *Bench) undisturbed(env []string, reads bool) ([]crashloop.Call, error) {
+	h, err := b.fresh()
+	if err != nil {
+		return nil, err
+	}
+	h.Command.Env = append(slices.Clone(env), h.Command.Env...)
+	got, err := h.trace(reads, nil)
+	switch {
+	case err != nil:
+		return nil, err
+	case got.Exit != 0:
+		return nil, fmt.Errorf("%s, undisturbed: exit %d: %s", h.Command.Name, got.Exit, got.Output)
+	case len(got.Calls) < 10:
+		return nil, fmt.Errorf("%s: only %d calls: the harness sees too little", h.Command.Name, len(got.Calls))
+	}
+	if err := h.Command.Done(h); err != nil {
+		return nil, fmt.Errorf("%s, undisturbed: %w", h.Command.Name, err)
+	}
+	if err := h.settles(); err != nil {
+		return nil, fmt.Errorf("%s, undisturbed: %w", h.Command.Name, err)
+	}
+	return got.Calls, nil
+}
+
+// fresh puts the home back into the state in which the command starts.
+func (b *Bench) fresh() (*Home, error) {
+	if err := os.RemoveAll(b.home.Dir); err != nil {
+		return nil, err
+	}
+	h := b.home
+	return &h, copyTree(b.template, h.Dir)
+}
+
+// copyTree copies a directory with its modes and times.
+func copyTree(from, to string) error {
+	if out, err := exec.Command("cp", "-a", from, to).CombinedOutput(); err != nil {
+		return fmt.Errorf("copy %s: %w: %s", from, err, out)
+	}
+	return nil
+}
+
+// Try runs the command once for each call at which the fault can happen, or
+// for about share of them, evenly spread, if share is not 0. The error is
+// about the harness; what the program did wrong is in the result.
+func (b *Bench) Try(f Fault, share int) (Result, error) {
+	r := Result{Command: b.home.Command.Name, Fault: f.Name}
+	if r.Skipped = f.unfit(b); r.Skipped != "" {
+		return r, nil
+	}
+	places, err := f.places(b)
+	if err != nil {
+		return r, err
+	}
+	places = spread(places, share, r.Command+f.Name)
+	if f.exit {
+		places = append(places, crashloop.Call{Name: exitCall})
+	}
+	for _, c := range places {
+		problem, err := f.try(b, c)
+		if err != nil {
+			return r, fmt.Errorf("%s, %s at call %d (%s %s): %w", r.Command, f.Name, c.N, c.Name, c.Path, err)
+		}
+		r.Runs++
+		if problem != nil {
+			r.Violations = append(r.Violations, fmt.Sprintf("call %d, %s %s: %v", c.N, c.Name, c.Path, problem))
+		}
+	}
+	return r, nil
+}
+
+// exitCall stands for the moment right after the end of the program.
+const exitCall = "exit"
+
+// spread picks share of the calls, evenly spread from a place that the seed
+// decides: always the same ones for a command and a fault, others for others.
+func spread(calls []crashloop.Call, share int, seed string) []crashloop.Call {
+	if share == 0 || len(calls) <= share {
+		return calls
+	}
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(seed)) // never fails, by its documentation
+	start := int(hash.Sum32()) % len(calls)
+	some := make([]crashloop.Call, share)
+	for i := range some {
+		some[i] = calls[(start+i*len(calls)/share)%len(calls)]
+	}
+	return some
+}

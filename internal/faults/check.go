@@ -1,0 +1,165 @@
+//go:build linux && amd64
+
+package faults
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// linesKept is promise 1: each line of the source, as often as the source has
+// it, stands in one file that people can find: the live log, an old log that
+// was moved aside or into the trash, or an archive. extra lines count too.
+func (h *Home) linesKept(extra ...string) error {
+	have, err := h.linesIn(func(string) bool { return true })
+	if err != nil {
+		return err
+	}
+	return missing(append(append([]string{}, h.Lines...), extra...), have)
+}
+
+func missing(want []string, have map[string]int) error {
+	count := map[string]int{}
+	for _, line := range want {
+		if count[line]++; have[line] < count[line] {
+			return fmt.Errorf("lost (%d of %d): %s", have[line], count[line], line)
+		}
+	}
+	return nil
+}
+
+// linesIn counts, for each line, how often it is in the one file that has it
+// most often, among the visible logs and archives that choose picks.
+func (h *Home) linesIn(choose func(path string) bool) (map[string]int, error) {
+	most := map[string]int{}
+	err := h.eachFile(func(path string) error {
+		name := filepath.Base(path)
+		if !strings.Contains(name, ".jsonl") || strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".tmp") || !choose(path) {
+			return nil
+		}
+		data, err := readLog(path)
+		if err != nil {
+			return nil // a damaged archive holds no line
+		}
+		count := map[string]int{}
+		for line := range bytes.SplitSeq(data, []byte("\n")) {
+			count[string(line)]++
+			most[string(line)] = max(most[string(line)], count[string(line)])
+		}
+		return nil
+	})
+	return most, err
+}
+
+func readLog(path string) ([]byte, error) {
+	data, err := os.ReadFile(path)
+	if err != nil || !strings.HasSuffix(path, ".zst") {
+		return data, err
+	}
+	decoder, err := zstd.NewReader(nil)
+	if err != nil {
+		return nil, err
+	}
+	defer decoder.Close()
+	return decoder.DecodeAll(data, nil)
+}
+
+// inArchive picks the archives.
+func (h *Home) inArchive(path string) bool {
+	return strings.Contains(path, "/session_archive/") || strings.HasPrefix(path, filepath.Join(h.Data(), "archive")+"/")
+}
+
+// liveIsWhole checks that a log at its place begins with its header and that
+// the runtime's index can be read and has the other session's entry as it was.
+func (h *Home) liveIsWhole() error {
+	data, err := os.ReadFile(h.Log())
+	if err == nil && !strings.HasPrefix(string(data), h.Lines[0]+"\n") {
+		return fmt.Errorf("the live log has no header: %.80q", data)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return h.indexIsWhole()
+}
+
+func (h *Home) indexIsWhole() error {
+	if h.Command.Runtime != "openclaw" {
+		return nil
+	}
+	data, err := os.ReadFile(filepath.Join(h.Sessions(), "sessions.json"))
+	if err != nil {
+		return err
+	}
+	var index map[string]map[string]any
+	if err := json.Unmarshal(data, &index); err != nil {
+		return fmt.Errorf("sessions.json: %w", err)
+	}
+	if !bytes.Contains(data, []byte(otherEntry)) {
+		return fmt.Errorf("the entry of another session was changed: %s", data)
+	}
+	if index["agent:a:main"]["label"] != "desk" {
+		return fmt.Errorf("the session's label is gone: %s", data)
+	}
+	return nil
+}
+
+// settles runs the command again, twice, and checks the end state.
+func (h *Home) settles() error {
+	for range 2 {
+		if err := h.must([]int{0}, h.Command.Args...); err != nil {
+			return fmt.Errorf("the next run: %w", err)
+		}
+	}
+	if err := errors.Join(h.linesKept(), h.liveIsWhole(), h.Command.Done(h)); err != nil {
+		return fmt.Errorf("after the next runs: %w", err)
+	}
+	return errors.Join(h.verifies(), h.remembers(), h.nothingLeft(true))
+}
+
+func (h *Home) verifies() error { return h.must([]int{0}, "archive", "verify") }
+
+// remembers checks that memory has the session's chunks once each.
+func (h *Home) remembers() error {
+	if h.Command.Chunks == 0 {
+		return nil
+	}
+	code, out, err := h.Run("recall", "--json", "--rank", "text", "--limit", "100", "importer port")
+	if err != nil || code != 0 {
+		return fmt.Errorf("recall: exit %d, %v: %s", code, err, out)
+	}
+	var doc struct {
+		Hits []struct{ Category, ID string }
+	}
+	if err := json.Unmarshal([]byte(out), &doc); err != nil {
+		return fmt.Errorf("recall: %w", err)
+	}
+	seen := map[string]bool{}
+	for _, hit := range doc.Hits {
+		if hit.Category == "session_history" {
+			seen[hit.ID] = true
+		}
+	}
+	if len(seen) != h.Command.Chunks {
+		return fmt.Errorf("memory has %d chunks, want %d", len(seen), h.Command.Chunks)
+	}
+	return nil
+}
+
+// nothingLeft checks that no temporary file is left and, if the journal should
+// be empty, no entry of it.
+func (h *Home) nothingLeft(journal bool) error {
+	return h.eachFile(func(path string) error {
+		if strings.HasSuffix(path, ".tmp") || journal && strings.Contains(path, "/journal/") {
+			return fmt.Errorf("left behind: %s", path)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,91 @@
+//go:build linux && amd64
+
+// Command table runs faults on commands and prints what came of it as a
+// Markdown table: one row a command, one column a fault.
+//
+//	go run ./internal/faults/table              # everything, at every call
+//	go run ./internal/faults/table -share 10    # at ten calls each
+//	go run ./internal/faults/table -commands 'compact' -faults 'power'
+//
+// It exits with 1 if anything was violated.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"github.com/sessctl/sessctl/internal/faults"
+)
+
+func main() {
+	commands := flag.String("commands", "", "only commands that match this `pattern`")
+	columns := flag.String("faults", "", "only faults that match this `pattern`")
+	share := flag.Int("share", 0, "at most this many `runs` for each command and fault; 0 is every call")
+	flag.Parse()
+	violations, err := run(*share, regexp.MustCompile(*commands), regexp.MustCompile(*columns))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	if violations > 0 {
+		os.Exit(1)
+	}
+}
+
+func run(share int, commands, columns *regexp.Regexp) (violations int, err error) {
+	dir, err := os.MkdirTemp("", "faults-*")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	program := filepath.Join(dir, "sessctl")
+	build := exec.Command("go", "build", "-o", program, "github.com/sessctl/sessctl")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return 0, fmt.Errorf("build: %w: %s", err, out)
+	}
+	var all []faults.Result
+	for i, c := range faults.Commands() {
+		if !commands.MatchString(c.Name) {
+			continue
+		}
+		bench, err := faults.NewBench(program, filepath.Join(dir, fmt.Sprint(i)), c)
+		if err != nil {
+			return 0, err
+		}
+		results, err := row(os.Stderr, bench, share, columns)
+		if err != nil {
+			return 0, err
+		}
+		all = append(all, results...)
+	}
+	faults.WriteTable(os.Stdout, all)
+	return faults.Violations(all), nil
+}
+
+// row tries every fault on one command and says on the way how it goes.
+func row(progress io.Writer, bench *faults.Bench, share int, columns *regexp.Regexp) ([]faults.Result, error) {
+	var all []faults.Result
+	for _, f := range faults.Faults() {
+		if !columns.MatchString(f.Name) {
+			continue
+		}
+		start := time.Now()
+		r, err := bench.Try(f, share)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(progress, "%-24s %-48s %4d runs, %d violations, %.0f s %s\n", r.Command, r.Fault, r.Runs, len(r.Violations), time.Since(start).Seconds(), r.Skipped)
+		for _, v := range r.Violations {
+			fmt.Fprintf(progress, "\t%s\n", v)
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}

@@ -1,0 +1,236 @@
+//go:build linux && amd64
+
+package faults
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/sessctl/sessctl/internal/crashloop"
+)
+
+// writer is somebody else who changes the session while the program stands
+// still before one of its calls.
+type writer struct {
+	name string
+	// before, if not nil, is what he does before the run.
+	before func(m *meeting) error
+	// strike is what he does at the call.
+	strike func(m *meeting) error
+	// next, if not nil, is what he does at the call after it, or when the
+	// run is over.
+	next func(m *meeting) error
+	// after, if not nil, is what he does when the run is over.
+	after func(m *meeting) error
+	at    func(b *Bench, c crashloop.Call) bool // nil: at calls on the session
+	fits  func(b *Bench) string
+}
+
+// meeting is one run with a writer in it.
+type meeting struct {
+	*Home
+	file *os.File // that the writer holds open
+	// early says that he wrote before the program switched, so that the
+	// program could know.
+	early bool
+	met   bool     // he has begun to write
+	lines []string // that he has written to the session: they must be somewhere
+	other []string // that he has written elsewhere: they must stay
+	gone  bool     // he removed the log before it was archived
+}
+
+func (w writer) fault() Fault {
+	at := w.at
+	if at == nil {
+		at = inSessions
+	}
+	return Fault{Name: w.name, reads: true, at: at, fits: w.fits, try: w.try}
+}
+
+func (w writer) try(b *Bench, c crashloop.Call) (problem, err error) {
+	h, err := b.fresh()
+	if err != nil {
+		return nil, err
+	}
+	m := &meeting{Home: h}
+	if w.before != nil {
+		if err := w.before(m); err != nil {
+			return nil, err
+		}
+	}
+	got, err := w.meet(m, c.N)
+	if err != nil {
+		return nil, err
+	}
+	if err == nil && w.after != nil {
+		err = w.after(m)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return m.check(got), nil
+}
+
+// meet runs the program and lets the writer act at its Nth call.
+func (w writer) meet(m *meeting, n int) (crashloop.Outcome, error) {
+	var acted chan error
+	next := w.next
+	got, err := m.trace(true, func(now crashloop.Call) crashloop.Fault {
+		switch {
+		case now.N == n:
+			return crashloop.Fault{Hook: func() { acted = m.meanwhile(w.strike) }}
+		case now.N == n+1 && next != nil:
+			act := chained(acted, next)
+			next = nil
+			return crashloop.Fault{Hook: func() { acted = m.meanwhile(act) }}
+		}
+		return crashloop.Fault{}
+	})
+	if err != nil || acted == nil {
+		return got, err
+	}
+	err = <-acted
+	if err == nil && next != nil {
+		err = next(m)
+	}
+	return got, err
+}
+
+// chained is an act that waits for the one before it.
+func chained(first chan error, act func(*meeting) error) func(*meeting) error {
+	return func(m *meeting) error {
+		if err := <-first; err != nil {
+			return err
+		}
+		return act(m)
+	}
+}
+
+// meanwhile lets the writer act as a program beside this one. While sessctl
+// holds a lease on the log, opening it waits for the lease, so after a moment
+// the run goes on and the writer comes later.
+func (m *meeting) meanwhile(act func(*meeting) error) chan error {
+	done, result := make(chan error, 1), make(chan error, 1)
+	early := !m.met && !m.switched()
+	m.met = true
+	go func() { done <- act(m) }()
+	select {
+	case err := <-done:
+		m.early = m.early || early
+		result <- err
+	case <-time.After(50 * time.Millisecond):
+		go func() { result <- <-done }()
+	}
+	return result
+}
+
+// switched says whether the program has taken the session away: the index
+// names another one or, where there is no index, the log is gone.
+func (h *Home) switched() bool {
+	if h.Command.Runtime == "openclaw" {
+		index, err := os.ReadFile(filepath.Join(h.Sessions(), "sessions.json"))
+		return err == nil && !strings.Contains(string(index), Session)
+	}
+	_, err := os.Lstat(h.Log())
+	return err != nil
+}
+
+// quietly opens and closes files at moments at which no other program is being
+// started by this one: a child that has not come to its exec yet holds a copy
+// of every descriptor, and a lease would see it.
+func quietly(fn func() error) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	return fn()
+}
+
+// check is what must hold after a run with a writer in it.
+func (m *meeting) check(got crashloop.Outcome) error {
+	if err := orderly(got); err != nil {
+		return err
+	}
+	if got.Exit != 0 && got.Exit != 75 && len(m.other) == 0 {
+		return fmt.Errorf("exit %d: %s", got.Exit, got.Output)
+	}
+	if err := errors.Join(m.kept(), m.indexIsWhole()); err != nil {
+		return fmt.Errorf("exit %d: %w", got.Exit, err)
+	}
+	if m.early && got.Exit == 0 && m.Command.Switches {
+		if err := m.inArchives(m.lines); err != nil {
+			return fmt.Errorf("a session that went on was taken away: %w", err)
+		}
+	}
+	return m.settlesLate()
+}
+
+// kept checks that nothing is lost: neither the source nor what the writer
+// wrote. What he removed before anybody could copy it is his to remove.
+func (m *meeting) kept() error {
+	if m.gone {
+		return nil
+	}
+	return m.linesKept(append(append([]string{}, m.lines...), m.other...)...)
+}
+
+// settlesLate lets the writer finish and runs the command until there is
+// nothing more to do. Old logs that were moved aside are in archives then,
+// with everything that came late.
+func (m *meeting) settlesLate() error {
+	if m.file != nil {
+		if err := m.must([]int{0, 75}, m.Command.Args...); err != nil {
+			return fmt.Errorf("the next run, the log still open: %w", err)
+		}
+		if err := errors.Join(m.kept(), quietly(m.file.Close)); err != nil {
+			return err
+		}
+	}
+	for range 3 {
+		if err := m.ageLogs(); err != nil {
+			return err
+		}
+		if err := m.must(m.acceptable(), m.Command.Args...); err != nil {
+			return fmt.Errorf("the next run: %w", err)
+		}
+	}
+	if err := errors.Join(m.kept(), m.indexIsWhole(), m.nothingLeft(true), m.verifies()); err != nil {
+		return fmt.Errorf("after the next runs: %w", err)
+	}
+	return m.oldLogsArchived()
+}
+
+// acceptable lists the exit codes of later runs. A line that an agent appends
+// after the log was taken away makes a log without a header, which no runtime
+// could go on with and sessctl leaves alone.
+func (m *meeting) acceptable() []int {
+	log, err := os.ReadFile(m.Log())
+	if err == nil && !strings.HasPrefix(string(log), m.Lines[0]) {
+		return []int{0, 1, 75}
+	}
+	return []int{0}
+}
+
+func (m *meeting) oldLogsArchived() error {
+	archives, err := m.linesIn(m.inArchive)
+	if err != nil {
+		return err
+	}
+	old, err := m.linesIn(func(path string) bool {
+		name := filepath.Base(path)
+		return filepath.Dir(path) == m.Sessions() && strings.Contains(name, ".jsonl.")
+	})
+	if err != nil {
+		return err
+	}
+	for line := range old {
+		if line != "" && archives[line] == 0 && !slices.Contains(m.other, line) {
+			return fmt.Errorf("the old log has a line that is in no archive: %s", line)
+		}
+	}
+	return nil
+}
