@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
@@ -81,7 +82,7 @@ func (h *Home) inArchive(path string) bool {
 // the runtime's index can be read and has the other session's entry as it was.
 func (h *Home) liveIsWhole() error {
 	data, err := os.ReadFile(h.Log())
-	if err == nil && !strings.HasPrefix(string(data), h.Lines[0]+"\n") {
+	if err == nil && len(data) > 0 && h.layout().header != "" && !strings.HasPrefix(string(data), h.layout().header+"\n") {
 		return fmt.Errorf("the live log has no header: %.80q", data)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -91,10 +92,10 @@ func (h *Home) liveIsWhole() error {
 }
 
 func (h *Home) indexIsWhole() error {
-	if h.Command.Runtime != "openclaw" {
+	if h.index() == "" {
 		return nil
 	}
-	data, err := os.ReadFile(filepath.Join(h.Sessions(), "sessions.json"))
+	data, err := os.ReadFile(h.index())
 	if err != nil {
 		return err
 	}
@@ -111,53 +112,53 @@ func (h *Home) indexIsWhole() error {
 	return nil
 }
 
+// again runs the command once more. It ends with one of these codes, or says
+// that it has nothing left to do.
+func (h *Home) again(codes ...int) error {
+	code, out, err := h.Run(h.args()...)
+	if err != nil {
+		return err
+	}
+	finished := slices.ContainsFunc(h.Command.Finished, func(said string) bool { return strings.Contains(out, said) })
+	if finished || slices.Contains(codes, code) {
+		return nil
+	}
+	return fmt.Errorf("the next run: exit %d: %s", code, strings.TrimSpace(out))
+}
+
 // settles runs the command again, twice, and checks the end state.
 func (h *Home) settles() error {
 	for range 2 {
-		if err := h.must([]int{0}, h.Command.Args...); err != nil {
-			return fmt.Errorf("the next run: %w", err)
+		if err := h.again(0); err != nil {
+			return err
 		}
 	}
-	if err := errors.Join(h.linesKept(), h.liveIsWhole(), h.Command.Done(h)); err != nil {
-		return fmt.Errorf("after the next runs: %w", err)
+	problem := errors.Join(h.linesKept(), h.liveIsWhole(), h.Command.Done(h), h.verifies())
+	if h.Command.Settled != nil {
+		problem = errors.Join(problem, h.Command.Settled(h))
 	}
-	return errors.Join(h.verifies(), h.remembers(), h.nothingLeft(true))
+	if problem != nil {
+		return fmt.Errorf("after the next runs: %w", problem)
+	}
+	return h.nothingLeft(true)
 }
 
-func (h *Home) verifies() error { return h.must([]int{0}, "archive", "verify") }
-
-// remembers checks that memory has the session's chunks once each.
-func (h *Home) remembers() error {
-	if h.Command.Chunks == 0 {
+// verifies asks the program itself about its archives and its memory.
+func (h *Home) verifies() error {
+	if err := h.must([]int{0}, "archive", "verify"); err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(h.Data(), "memory/memory.db")); err != nil {
 		return nil
 	}
-	code, out, err := h.Run("recall", "--json", "--rank", "text", "--limit", "100", "importer port")
-	if err != nil || code != 0 {
-		return fmt.Errorf("recall: exit %d, %v: %s", code, err, out)
-	}
-	var doc struct {
-		Hits []struct{ Category, ID string }
-	}
-	if err := json.Unmarshal([]byte(out), &doc); err != nil {
-		return fmt.Errorf("recall: %w", err)
-	}
-	seen := map[string]bool{}
-	for _, hit := range doc.Hits {
-		if hit.Category == "session_history" {
-			seen[hit.ID] = true
-		}
-	}
-	if len(seen) != h.Command.Chunks {
-		return fmt.Errorf("memory has %d chunks, want %d", len(seen), h.Command.Chunks)
-	}
-	return nil
+	return h.must([]int{0}, "memory", "verify")
 }
 
 // nothingLeft checks that no temporary file is left and, if the journal should
 // be empty, no entry of it.
 func (h *Home) nothingLeft(journal bool) error {
 	return h.eachFile(func(path string) error {
-		if strings.HasSuffix(path, ".tmp") || journal && strings.Contains(path, "/journal/") {
+		if strings.HasSuffix(path, ".tmp") || strings.HasSuffix(path, ".next") || journal && strings.Contains(path, "/journal/") {
 			return fmt.Errorf("left behind: %s", path)
 		}
 		return nil

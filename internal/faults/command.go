@@ -2,41 +2,144 @@
 
 package faults
 
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
 // Command is one row of the table: something sessctl does to files.
 type Command struct {
 	Name    string   // in the table
-	Runtime string   // of the session
-	Args    []string // of sessctl
+	Runtime string   // of the session: a key of layouts
+	Args    []string // of sessctl; $ARCHIVE is the id of the one archive of a prepared home
 	Env     []string // further variables; $DIR is the home
 	// Prepare brings the home into the state in which the command starts.
 	// The files of the runtime are there already.
 	Prepare func(*Home) error
 	// Done checks what exit 0 has promised. Nothing ran since.
 	Done func(*Home) error
-	// Switches says that the command takes the live log away.
-	Switches bool
-	// Chunks is how many chunks memory has of the session in the end.
-	Chunks int
+	// Settled checks what else must be so after the next runs; nil is nothing.
+	Settled func(*Home) error
+	// Finished is what later runs may say, whatever their exit code, when
+	// there is nothing left to do.
+	Finished []string
+	// Sessions says that the command works on the agent's own files, so that
+	// an agent that writes meets it.
+	Sessions bool
+	// Intends says that it moves the old log aside under a name that it has
+	// written down before.
+	Intends bool
 }
 
 // Commands lists every command that changes files.
 func Commands() []Command {
+	all := append(compactions(), archivings()...)
+	return append(all, memories()...)
+}
+
+func compactions() []Command {
+	const now = " --quiet-period 0s" // the next run is at once, and the log just changed
+	compact := func(name, runtime, args string, done func(*Home) error) Command {
+		return Command{
+			Name: "compact, " + name, Runtime: runtime, Args: strings.Fields("compact --runtime " + runtime + " " + args),
+			Done: done, Settled: remembers(Chunks), Sessions: true,
+		}
+	}
+	all := []Command{
+		compact("rotate, openclaw", "openclaw", "--force --agent a --strategy rotate", rotated),
+		compact("rotate, pi", "pi", "--force --agent work-a --strategy rotate", rotated),
+		compact("rotate, agent", "agent", "--force --agent agent --strategy rotate", rotated),
+		compact("rotate, annabelle", "annabelle", "--force --agent a --clear", rotated),
+		compact("overlay, pi", "pi", "--force --agent work-a --strategy overlay --keep-recent-tokens 10"+now, overlaid),
+		compact("overlay, agent", "agent", "--force --agent agent --strategy overlay --keep-recent-tokens 10"+now, overlaid),
+		compact("rewrite, annabelle", "annabelle", "--agent a --strategy rewrite"+now, rewritten),
+	}
+	for i := range 2 {
+		all[i].Intends = true
+	}
+	return all
+}
+
+func archivings() []Command {
 	return []Command{
 		{
-			Name: "compact, openclaw", Runtime: "openclaw", Args: []string{"compact", "--agent", "a", "--force"},
-			Done: rotated, Switches: true, Chunks: Chunks,
-		},
-		{
-			Name: "compact, pi", Runtime: "pi", Args: []string{"compact", "--runtime", "pi", "--agent", "work-a", "--force"},
-			Done: rotated, Switches: true, Chunks: Chunks,
-		},
-		{
 			Name: "archive, openclaw", Runtime: "openclaw", Args: []string{"archive", "--agent", "a"},
-			Done: archived,
+			Done: archived, Sessions: true,
 		},
 		{
 			Name: "archive, pi, zstd", Runtime: "pi", Args: []string{"archive", "--runtime", "pi", "--agent", "work-a"},
-			Env: []string{"SESSCTL_ARCHIVE_COMPRESSION=zstd"}, Done: archived,
+			Env: []string{"SESSCTL_ARCHIVE_COMPRESSION=zstd"}, Done: archived, Sessions: true,
+		},
+		{
+			Name: "archive restore", Runtime: "openclaw", Args: []string{"archive", "restore", "$ARCHIVE"},
+			Prepare: compacted, Sessions: true, Settled: remembers(Chunks),
+			Done: func(h *Home) error { return h.logIs(h.source()) },
+		},
+		{
+			Name: "archive restore --force", Runtime: "pi", Args: []string{"archive", "restore", "$ARCHIVE", "--force", "--quiet-period", "0s"},
+			Prepare: grown, Sessions: true,
+			Done: func(h *Home) error { return h.logIs(h.layout().header + "\n") },
 		},
 	}
+}
+
+func memories() []Command {
+	command := func(name, args string, prepare func(*Home) error, chunks int) Command {
+		return Command{
+			Name: name, Runtime: "openclaw", Args: strings.Fields(args), Prepare: prepare,
+			Done: func(*Home) error { return nil }, Settled: remembers(chunks),
+			Finished: []string{"no such record", "no memory yet"},
+		}
+	}
+	return []Command{
+		command("memory reindex", "memory reindex", compacted, Chunks),
+		command("memory reindex, memory gone", "memory reindex --from-archives", forgotten, Chunks),
+		command("memory reindex, memory damaged", "memory reindex --from-archives", damaged, Chunks),
+		command("memory forget", "memory forget --agent a --yes", compacted, 0),
+	}
+}
+
+// compacted is a home whose session was compacted and settled.
+func compacted(h *Home) error {
+	for range 2 {
+		if err := h.must([]int{0}, "compact", "--agent", "a", "--force", "--strategy", "rotate"); err != nil {
+			return err
+		}
+	}
+	return h.nothingLeft(true)
+}
+
+// forgotten is such a home without its memory.
+func forgotten(h *Home) error {
+	if err := compacted(h); err != nil {
+		return err
+	}
+	return os.RemoveAll(filepath.Join(h.Data(), "memory"))
+}
+
+// damaged is such a home whose memory is no database.
+func damaged(h *Home) error {
+	if err := compacted(h); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(h.Data(), "memory/memory.db"), []byte(strings.Repeat("no database ", 1000)), 0o600)
+}
+
+// grown is a home whose session was archived when it was only a header.
+func grown(h *Home) error {
+	if err := writeAged(h.Log(), h.layout().header+"\n"); err != nil {
+		return err
+	}
+	if err := h.must([]int{0}, "archive", "--runtime", "pi", "--agent", "work-a"); err != nil {
+		return err
+	}
+	if err := writeAged(h.Log(), h.source()); err != nil {
+		return err
+	}
+	if n, err := count(filepath.Join(h.Data(), "archives")); err != nil || n != 1 {
+		return fmt.Errorf("%d archives, want 1 (%v)", n, err)
+	}
+	return nil
 }

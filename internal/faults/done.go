@@ -3,6 +3,7 @@
 package faults
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -10,36 +11,74 @@ import (
 	"strings"
 )
 
-// rotated is what exit 0 of compact promises: the log is archived, it is not
-// at its place any more, the runtime's index names another session, and one
-// receipt says so.
+// rotated is what exit 0 of compact promises where a session starts fresh: the
+// log is archived, nothing of it is at its place any more, the runtime's index
+// names another session, and one receipt says so.
 func rotated(h *Home) error {
-	if _, err := os.Lstat(h.Log()); !errors.Is(err, os.ErrNotExist) {
+	if log, err := os.ReadFile(h.Log()); err == nil && len(log) > 0 || err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("the log was not moved away: %v", err)
 	}
-	if h.Command.Runtime == "openclaw" {
-		index, err := os.ReadFile(filepath.Join(h.Sessions(), "sessions.json"))
+	if h.index() != "" {
+		index, err := os.ReadFile(h.index())
 		if err != nil || strings.Contains(string(index), Session) {
-			return fmt.Errorf("sessions.json still names the old session (%v): %s", err, index)
+			return fmt.Errorf("the index still names the old session (%v): %s", err, index)
 		}
 	}
-	if n, err := count(filepath.Join(h.Data(), "receipts")); err != nil || n != 1 {
-		return fmt.Errorf("%d receipts, want 1 (%v)", n, err)
-	}
-	return errors.Join(h.inArchives(h.Lines), h.verifies())
+	return errors.Join(h.hasReceipts(1), h.inArchives(h.Lines))
 }
 
-// archived is what exit 0 of archive promises: one verified copy, and the log
-// as it was.
-func archived(h *Home) error {
+// overlaid is what exit 0 of compact promises where a record is appended:
+// every byte that was there is where it was.
+func overlaid(h *Home) error {
 	log, err := os.ReadFile(h.Log())
-	if want := strings.Join(h.Lines, "\n") + "\n"; err != nil || string(log) != want {
-		return fmt.Errorf("the log is not as it was (%v): %.80q", err, log)
+	if err != nil {
+		return err
 	}
+	record, ok := strings.CutPrefix(string(log), h.source())
+	if !ok || strings.Count(record, "\n") != 1 || !strings.Contains(record, `"compaction"`) {
+		return fmt.Errorf("the log does not end in one compaction: %.200q", record)
+	}
+	return errors.Join(h.hasReceipts(1), h.inArchives(h.Lines))
+}
+
+// rewritten is what exit 0 of compact promises where a shorter log takes the
+// place of the old one: header, summary, and the recent end byte for byte.
+func rewritten(h *Home) error {
+	log, err := os.ReadFile(h.Log())
+	if err != nil {
+		return err
+	}
+	tail := strings.Join(h.Lines[len(h.Lines)-h.layout().tail:], "\n") + "\n"
+	rest, ok := strings.CutPrefix(string(log), h.layout().header+"\n")
+	rest, kept := strings.CutSuffix(rest, tail)
+	if !ok || !kept || strings.Count(rest, "\n") != 1 || !strings.Contains(rest, `"compaction"`) {
+		return fmt.Errorf("the log is not header, summary and end: %.300q", log)
+	}
+	return errors.Join(h.hasReceipts(1), h.inArchives(h.Lines))
+}
+
+// archived is what exit 0 of archive promises: one copy, and the log as it was.
+func archived(h *Home) error {
 	if n, err := count(filepath.Join(h.Data(), "archives")); err != nil || n != 1 {
 		return fmt.Errorf("%d archives, want 1 (%v)", n, err)
 	}
-	return errors.Join(h.inArchives(h.Lines), h.verifies())
+	return errors.Join(h.logIs(h.source()), h.inArchives(h.Lines))
+}
+
+// logIs checks the live log byte for byte.
+func (h *Home) logIs(want string) error {
+	log, err := os.ReadFile(h.Log())
+	if err != nil || string(log) != want {
+		return fmt.Errorf("the log is not as it should be (%v): %.80q", err, log)
+	}
+	return nil
+}
+
+func (h *Home) hasReceipts(want int) error {
+	if n, err := count(filepath.Join(h.Data(), "receipts")); err != nil || n != want {
+		return fmt.Errorf("%d receipts, want %d (%v)", n, want, err)
+	}
+	return nil
 }
 
 // inArchives checks that archives alone hold these lines.
@@ -58,4 +97,32 @@ func (h *Home) inArchives(lines []string) error {
 func count(dir string) (int, error) {
 	names, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	return len(names), err
+}
+
+// remembers checks that memory has the session's chunks once each, with one
+// file of vectors.
+func remembers(chunks int) func(*Home) error {
+	return func(h *Home) error {
+		code, out, err := h.Run("recall", "--json", "--rank", "text", "--limit", "100", "importer port")
+		if err != nil || code != 0 {
+			return fmt.Errorf("recall: exit %d, %v: %s", code, err, out)
+		}
+		var doc struct {
+			Hits []struct{ Category, ID string }
+		}
+		if err := json.Unmarshal([]byte(out), &doc); err != nil {
+			return fmt.Errorf("recall: %w", err)
+		}
+		seen := map[string]bool{}
+		for _, hit := range doc.Hits {
+			if hit.Category == "session_history" {
+				seen[hit.ID] = true
+			}
+		}
+		files, err := filepath.Glob(filepath.Join(h.Data(), "memory/vectors/*/*"))
+		if len(seen) != chunks || len(files) != min(chunks, 1) || err != nil {
+			return fmt.Errorf("memory has %d chunks, want %d, and vector files %v", len(seen), chunks, files)
+		}
+		return nil
+	}
 }

@@ -8,14 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/sessctl/sessctl/internal/crashloop"
 )
-
-// Session is the id of the session in every home.
-const Session = "5f0c1c2e-6d0a-4f57-9d2b-0c8e1f1a2b3c"
 
 // Home is a home directory with one session, as a command finds it.
 type Home struct {
@@ -23,22 +21,23 @@ type Home struct {
 	Program string // the built sessctl
 	Command Command
 	Lines   []string // of the session, in order
+	archive string   // id of the archive that was made before
 }
+
+func (h *Home) layout() layout { return layouts()[h.Command.Runtime] }
 
 // Log is the path of the session's log.
-func (h *Home) Log() string {
-	if h.Command.Runtime == "pi" {
-		return filepath.Join(h.Sessions(), "2026-03-01T10-00-00-000Z_"+Session+".jsonl")
-	}
-	return filepath.Join(h.Sessions(), Session+".jsonl")
-}
+func (h *Home) Log() string { return filepath.Join(h.Dir, "home", h.layout().log) }
 
 // Sessions is the directory of the log.
-func (h *Home) Sessions() string {
-	if h.Command.Runtime == "pi" {
-		return filepath.Join(h.Dir, "home/.pi/agent/sessions/--work-a--")
+func (h *Home) Sessions() string { return filepath.Dir(h.Log()) }
+
+// index is the path of the runtime's index, or "".
+func (h *Home) index() string {
+	if h.layout().index == "" {
+		return ""
 	}
-	return filepath.Join(h.Dir, "home/.openclaw/agents/a/sessions")
+	return filepath.Join(h.Sessions(), h.layout().index)
 }
 
 // Data is the program's own directory.
@@ -46,20 +45,39 @@ func (h *Home) Data() string { return filepath.Join(h.Dir, "data/sessctl") }
 
 // build writes the files of the runtime and lets the command prepare the rest.
 func (h *Home) build() error {
-	h.Lines = sessionLines(h.Command.Runtime)
-	if h.Command.Runtime == "openclaw" {
-		if err := writeAged(filepath.Join(h.Sessions(), "sessions.json"), sessionIndex); err != nil {
+	h.Lines = h.layout().lines()
+	if h.index() != "" {
+		if err := writeAged(h.index(), sessionIndex); err != nil {
 			return err
 		}
 	}
-	if err := writeAged(h.Log(), strings.Join(h.Lines, "\n")+"\n"); err != nil {
+	if err := writeAged(h.Log(), h.source()); err != nil {
 		return err
 	}
 	if h.Command.Prepare == nil {
 		return nil
 	}
-	return h.Command.Prepare(h)
+	if err := h.Command.Prepare(h); err != nil {
+		return err
+	}
+	archives, err := filepath.Glob(filepath.Join(h.Data(), "archives", "*.json"))
+	if len(archives) == 1 {
+		h.archive = strings.TrimSuffix(filepath.Base(archives[0]), ".json")
+	}
+	return err
 }
+
+// args are those of the command, for this home.
+func (h *Home) args() []string {
+	args := slices.Clone(h.Command.Args)
+	for i := range args {
+		args[i] = strings.ReplaceAll(args[i], "$ARCHIVE", h.archive)
+	}
+	return args
+}
+
+// source is the log as the agent has written it.
+func (h *Home) source() string { return strings.Join(h.Lines, "\n") + "\n" }
 
 func writeAged(path, text string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -118,7 +136,7 @@ func (h *Home) must(codes []int, args ...string) error {
 // trace runs the command under the harness.
 func (h *Home) trace(reads bool, decide func(crashloop.Call) crashloop.Fault) (crashloop.Outcome, error) {
 	return crashloop.Run(crashloop.Options{
-		Args: append([]string{h.Program}, h.Command.Args...), Env: h.env(), Dir: h.Dir, Under: h.Dir, Reads: reads, Decide: decide,
+		Args: append([]string{h.Program}, h.args()...), Env: h.env(), Dir: h.Dir, Under: h.Dir, Reads: reads, Decide: decide,
 	})
 }
 

@@ -21,7 +21,7 @@ func second(b *Bench, c crashloop.Call) (problem, err error) {
 	var code int
 	var out string
 	var ran error
-	got, err := h.trace(true, once(c.N, crashloop.Fault{Hook: func() { code, out, ran = h.Run(h.Command.Args...) }}))
+	got, err := h.trace(true, once(c.N, crashloop.Fault{Hook: func() { code, out, ran = h.Run(h.args()...) }}))
 	if err = errors.Join(err, ran); err != nil {
 		return nil, err
 	}

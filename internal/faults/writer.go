@@ -29,7 +29,8 @@ type writer struct {
 	// after, if not nil, is what he does when the run is over.
 	after func(m *meeting) error
 	at    func(b *Bench, c crashloop.Call) bool // nil: at calls on the session
-	fits  func(b *Bench) string
+	// intent says that he knows the name that the old log will get.
+	intent bool
 }
 
 // meeting is one run with a writer in it.
@@ -50,7 +51,15 @@ func (w writer) fault() Fault {
 	if at == nil {
 		at = inSessions
 	}
-	return Fault{Name: w.name, reads: true, at: at, fits: w.fits, try: w.try}
+	return Fault{Name: w.name, reads: true, at: at, try: w.try, fits: func(b *Bench) string {
+		switch c := b.home.Command; {
+		case !c.Sessions:
+			return "no session is touched"
+		case w.intent && !c.Intends:
+			return "nothing is moved aside"
+		}
+		return ""
+	}}
 }
 
 func (w writer) try(b *Bench, c crashloop.Call) (problem, err error) {
@@ -130,15 +139,18 @@ func (m *meeting) meanwhile(act func(*meeting) error) chan error {
 	return result
 }
 
-// switched says whether the program has taken the session away: the index
-// names another one or, where there is no index, the log is gone.
+// switched says whether the program has changed the session: the log is not
+// what the agent has written, or the index names another one.
 func (h *Home) switched() bool {
-	if h.Command.Runtime == "openclaw" {
-		index, err := os.ReadFile(filepath.Join(h.Sessions(), "sessions.json"))
-		return err == nil && !strings.Contains(string(index), Session)
+	log, err := os.ReadFile(h.Log())
+	if err != nil || string(log) != h.source() {
+		return true
 	}
-	_, err := os.Lstat(h.Log())
-	return err != nil
+	if h.index() == "" {
+		return false
+	}
+	index, err := os.ReadFile(h.index())
+	return err == nil && !strings.Contains(string(index), Session)
 }
 
 // quietly opens and closes files at moments at which no other program is being
@@ -161,9 +173,9 @@ func (m *meeting) check(got crashloop.Outcome) error {
 	if err := errors.Join(m.kept(), m.indexIsWhole()); err != nil {
 		return fmt.Errorf("exit %d: %w", got.Exit, err)
 	}
-	if m.early && got.Exit == 0 && m.Command.Switches {
-		if err := m.inArchives(m.lines); err != nil {
-			return fmt.Errorf("a session that went on was taken away: %w", err)
+	if m.early && got.Exit == 0 {
+		if err := m.goesOn(); err != nil {
+			return err
 		}
 	}
 	return m.settlesLate()
@@ -178,13 +190,26 @@ func (m *meeting) kept() error {
 	return m.linesKept(append(append([]string{}, m.lines...), m.other...)...)
 }
 
+// goesOn checks that what was written before the switch is where people and
+// agents look: in an archive or in the live log. An old log is not enough.
+func (m *meeting) goesOn() error {
+	have, err := m.linesIn(func(path string) bool { return path == m.Log() || m.inArchive(path) })
+	if err != nil {
+		return err
+	}
+	if err := missing(m.lines, have); err != nil {
+		return fmt.Errorf("a session that went on was taken away: %w", err)
+	}
+	return nil
+}
+
 // settlesLate lets the writer finish and runs the command until there is
 // nothing more to do. Old logs that were moved aside are in archives then,
 // with everything that came late.
 func (m *meeting) settlesLate() error {
 	if m.file != nil {
-		if err := m.must([]int{0, 75}, m.Command.Args...); err != nil {
-			return fmt.Errorf("the next run, the log still open: %w", err)
+		if err := m.again(0, 75); err != nil {
+			return fmt.Errorf("the log still open: %w", err)
 		}
 		if err := errors.Join(m.kept(), quietly(m.file.Close)); err != nil {
 			return err
@@ -194,8 +219,8 @@ func (m *meeting) settlesLate() error {
 		if err := m.ageLogs(); err != nil {
 			return err
 		}
-		if err := m.must(m.acceptable(), m.Command.Args...); err != nil {
-			return fmt.Errorf("the next run: %w", err)
+		if err := m.again(m.acceptable()...); err != nil {
+			return err
 		}
 	}
 	if err := errors.Join(m.kept(), m.indexIsWhole(), m.nothingLeft(true), m.verifies()); err != nil {

@@ -26,13 +26,13 @@ func writers() []writer {
 		{name: "truncated at one call, rewritten at the next", strike: truncates, next: fills},
 		{name: "replaced by rename", strike: replaces},
 		{name: "removed", strike: removes},
-		{name: "a stranger at the old log's new name", strike: squats, at: afterIntent, fits: rotates},
+		{name: "a stranger at the old log's new name", strike: squats, at: afterIntent, intent: true},
 	}
 }
 
 // appends writes a line as pi does: open, one write, close.
 func appends(m *meeting) error {
-	line := lateLine()
+	line := m.layout().late()
 	err := quietly(func() error {
 		f, err := os.OpenFile(m.Log(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 		if err != nil {
@@ -54,7 +54,7 @@ func opens(m *meeting) error {
 }
 
 func writesLate(m *meeting) error {
-	line := lateLine()
+	line := m.layout().late()
 	m.lines = append(m.lines, line)
 	_, err := m.file.WriteString(line + "\n")
 	return err
@@ -65,7 +65,7 @@ func writesLate(m *meeting) error {
 func rewrites(longer bool) func(*meeting) error {
 	return func(m *meeting) error {
 		if longer {
-			m.lines = append(m.lines, lateLine())
+			m.lines = append(m.lines, m.layout().late())
 		}
 		return quietly(func() error { return os.WriteFile(m.Log(), m.transcript(), 0o600) })
 	}
@@ -85,7 +85,7 @@ func truncates(m *meeting) error {
 }
 
 func fills(m *meeting) error {
-	m.lines = append(m.lines, lateLine())
+	m.lines = append(m.lines, m.layout().late())
 	_, err := m.file.Write(m.transcript())
 	err = errors.Join(err, quietly(m.file.Close))
 	m.file = nil
@@ -94,7 +94,7 @@ func fills(m *meeting) error {
 
 // replaces writes a new file and renames it over the log.
 func replaces(m *meeting) error {
-	m.lines = append(m.lines, lateLine())
+	m.lines = append(m.lines, m.layout().late())
 	temp := filepath.Join(m.Sessions(), "agent.part")
 	return quietly(func() error {
 		return errors.Join(os.WriteFile(temp, m.transcript(), 0o600), os.Rename(temp, m.Log()))
@@ -135,13 +135,6 @@ func squats(m *meeting) error {
 	m.other = append(m.other, strangersLine)
 	_, err = f.WriteString(strangersLine + "\n")
 	return errors.Join(err, f.Close())
-}
-
-func rotates(b *Bench) string {
-	if !b.home.Command.Switches {
-		return "nothing is moved aside"
-	}
-	return ""
 }
 
 // afterIntent: the new name is known once the intent is in the journal.
