@@ -35,6 +35,7 @@ var layers = map[string][]string{
 	"pkg/embed/gen":          {"pkg/embed/internal/..."},
 	"bench/...":              {"pkg/...", "bench/..."},
 	"internal/crashloop/...": {},
+	"internal/faults/...":    {"internal/crashloop", "internal/faults"},
 	"internal/fakegateway":   {},
 }
 

@@ -140,6 +140,17 @@ func (b *Bench) Try(f Fault, share int) (Result, error) {
 // exitCall stands for the moment right after the end of the program.
 const exitCall = "exit"
 
+// DryRun runs the command with --dry-run on a fresh home: it may not make one
+// call that changes a file.
+func (b *Bench) DryRun() (crashloop.Outcome, error) {
+	h, err := b.fresh()
+	if err != nil {
+		return crashloop.Outcome{}, err
+	}
+	h.Command.Args = append(slices.Clone(h.Command.Args), "--dry-run")
+	return h.trace(false, nil)
+}
+
 // spread picks share of the calls, evenly spread from a place that the seed
 // decides: always the same ones for a command and a fault, others for others.
 func spread(calls []crashloop.Call, share int, seed string) []crashloop.Call {

@@ -119,11 +119,15 @@ func (h *Home) again(codes ...int) error {
 	if err != nil {
 		return err
 	}
-	finished := slices.ContainsFunc(h.Command.Finished, func(said string) bool { return strings.Contains(out, said) })
-	if finished || slices.Contains(codes, code) {
+	if h.refused(out) || slices.Contains(codes, code) {
 		return nil
 	}
 	return fmt.Errorf("the next run: exit %d: %s", code, strings.TrimSpace(out))
+}
+
+// refused says whether the command says that there is nothing it may do.
+func (h *Home) refused(out string) bool {
+	return slices.ContainsFunc(h.Command.Refusals, func(said string) bool { return strings.Contains(out, said) })
 }
 
 // settles runs the command again, twice, and checks the end state.

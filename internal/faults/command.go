@@ -22,9 +22,9 @@ type Command struct {
 	Done func(*Home) error
 	// Settled checks what else must be so after the next runs; nil is nothing.
 	Settled func(*Home) error
-	// Finished is what later runs may say, whatever their exit code, when
-	// there is nothing left to do.
-	Finished []string
+	// Refusals is what it may say, whatever the exit code, when there is
+	// nothing left that it may do.
+	Refusals []string
 	// Sessions says that the command works on the agent's own files, so that
 	// an agent that writes meets it.
 	Sessions bool
@@ -75,7 +75,8 @@ func archivings() []Command {
 		{
 			Name: "archive restore", Runtime: "openclaw", Args: []string{"archive", "restore", "$ARCHIVE"},
 			Prepare: compacted, Sessions: true, Settled: remembers(Chunks),
-			Done: func(h *Home) error { return h.logIs(h.source()) },
+			Refusals: []string{"is there already: it is newer"},
+			Done:     func(h *Home) error { return h.logIs(h.source()) },
 		},
 		{
 			Name: "archive restore --force", Runtime: "pi", Args: []string{"archive", "restore", "$ARCHIVE", "--force", "--quiet-period", "0s"},
@@ -90,15 +91,26 @@ func memories() []Command {
 		return Command{
 			Name: name, Runtime: "openclaw", Args: strings.Fields(args), Prepare: prepare,
 			Done: func(*Home) error { return nil }, Settled: remembers(chunks),
-			Finished: []string{"no such record", "no memory yet"},
+			Refusals: []string{"no such record", "no memory yet"},
 		}
 	}
-	return []Command{
+	all := []Command{
 		command("memory reindex", "memory reindex", compacted, Chunks),
 		command("memory reindex, memory gone", "memory reindex --from-archives", forgotten, Chunks),
 		command("memory reindex, memory damaged", "memory reindex --from-archives", damaged, Chunks),
 		command("memory forget", "memory forget --agent a --yes", compacted, 0),
 	}
+	all[3].Settled = forgot
+	return all
+}
+
+// forgot checks that nothing is left of what was forgotten, once its vectors
+// were swept too.
+func forgot(h *Home) error {
+	if err := h.must([]int{0}, "memory", "reindex"); err != nil {
+		return err
+	}
+	return remembers(0)(h)
 }
 
 // compacted is a home whose session was compacted and settled.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/sessctl/sessctl/internal/faults"
@@ -13,11 +14,14 @@ import (
 // with SESSCTL_LONG=1 (make test-long).
 
 // share is how many runs a command gets for each fault.
-func share() int {
-	if os.Getenv("SESSCTL_LONG") != "" {
+func share(c faults.Command) int {
+	switch {
+	case os.Getenv("SESSCTL_LONG") != "":
 		return 0
+	case c.Intends:
+		return 3
 	}
-	return 2
+	return 1
 }
 
 // TestFaults is promise 1: no fault at no call loses a line.
@@ -26,12 +30,12 @@ func TestFaults(t *testing.T) {
 	for _, c := range faults.Commands() {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
-			bench, err := faults.NewBench(program, filepath.Join(t.TempDir(), "bench"), c)
+			bench, err := faults.NewBench(program, place(t), c)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, f := range faults.Faults() {
-				r, err := bench.Try(f, share())
+				r, err := bench.Try(f, share(c))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -42,6 +46,45 @@ func TestFaults(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A dry run changes nothing: not one mutating call.
+func TestDryRunMakesNoMutatingCall(t *testing.T) {
+	program := buildProgram(t)
+	for _, c := range faults.Commands() {
+		if !c.Sessions || c.Args[0] == "archive" && c.Args[1] != "restore" {
+			continue // it has no dry run
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			bench, err := faults.NewBench(program, place(t), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := bench.DryRun()
+			if err != nil || got.Exit != 0 || len(got.Calls) > 0 {
+				t.Fatalf("exit %d, %v, calls %v\n%s", got.Exit, err, got.Calls, got.Output)
+			}
+		})
+	}
+}
+
+// place is a new directory in memory, if there is room: thousands of syncs on
+// a disk would take most of the time, and what they do is tried on file systems
+// of our own.
+func place(t *testing.T) string {
+	t.Helper()
+	const memory, room = "/dev/shm", 1 << 30
+	var free syscall.Statfs_t
+	if err := syscall.Statfs(memory, &free); err != nil || free.Bavail*uint64(free.Bsize) < room {
+		return filepath.Join(t.TempDir(), "bench")
+	}
+	dir, err := os.MkdirTemp(memory, "faults-*")
+	if err != nil {
+		return filepath.Join(t.TempDir(), "bench")
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return filepath.Join(dir, "bench")
 }
 
 // buildProgram builds sessctl. It runs before the tests that are parallel.

@@ -103,6 +103,7 @@ func replaces(m *meeting) error {
 
 // removes deletes the log.
 func removes(m *meeting) error {
+	m.obstructs = true
 	archives, err := m.linesIn(m.inArchive)
 	m.gone = missing(m.Lines, archives) != nil && !m.switched()
 	if removed := os.Remove(m.Log()); !errors.Is(removed, os.ErrNotExist) {
@@ -117,6 +118,7 @@ const strangersLine = `{"type":"session","version":3,"id":"5f0c1c2e-0000-4000-80
 // squats puts a file at the name that the intent has for the old log: a reset
 // by the runtime itself in the same millisecond.
 func squats(m *meeting) error {
+	m.obstructs = true
 	intents, err := filepath.Glob(filepath.Join(m.Data(), "journal", "*.json"))
 	if err != nil || len(intents) != 1 {
 		return errors.Join(err, errors.New("no intent is written yet"))
