@@ -99,7 +99,7 @@ func age(path string) error {
 func (h *Home) env() []string {
 	env := []string{
 		"HOME=" + filepath.Join(h.Dir, "home"), "XDG_DATA_HOME=" + filepath.Join(h.Dir, "data"),
-		"PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(),
+		"PATH=" + os.Getenv("PATH"), "TMPDIR=" + filepath.Dir(h.Dir), // where nobody runs a gateway
 	}
 	for _, v := range h.Command.Env {
 		env = append(env, strings.ReplaceAll(v, "$DIR", h.Dir))
