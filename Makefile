@@ -26,7 +26,7 @@ test-long: ## every fault run, and fuzzing for FUZZTIME (30s) each
 	CGO_ENABLED=0 SESSCTL_LONG=1 $(GO) test -count=1 -timeout 90m ./... ./testdata/gen ./testdata/accept
 	GO="$(GO)" sh testdata/fuzz.sh $(FUZZTIME)
 
-accept: build ## the real pi and OpenClaw on what sessctl leaves (from npm, 800 MB in ACCEPT_DIR; 3 minutes)
+accept: build ## the real pi and OpenClaw on what sessctl leaves (from npm, 800 MB in ACCEPT_DIR; 4 minutes)
 	$(GO) run ./testdata/accept -sessctl bin/sessctl
 
 bench: ## compare with wc, Python, Node and jq on generated sessions (under 15 minutes)
