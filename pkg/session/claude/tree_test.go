@@ -36,7 +36,7 @@ func answer(id string) string {
 	return fmt.Sprintf(`,"message":{"content":[{"type":"tool_result","tool_use_id":%q,"content":"result of %s"}]}`, id, id)
 }
 
-const aside = `,"isSidechain":true`
+const inSidechain = `,"isSidechain":true`
 
 // abandoned scans twice, as the program does, and returns the ids that are on
 // another branch.
@@ -86,8 +86,8 @@ func TestBranches(t *testing.T) {
 			rec("attachment", "n1", "u1", `,"attachment":{"type":"hook_success"}`), rec("progress", "n2", "a1", "")), ""},
 		"over notes": {append(talk, rec("progress", "n1", "a1", ""), rec("attachment", "n2", "n1", ""), rec("user", "u2", "n2", text("", "two")), rec("system", "n3", "u2", ""),
 			rec("assistant", "a2", "n3", text("m2", "second"))), ""},
-		"a sub-agent in between": {append(talk, rec("user", "s1", "", text("", "task"), aside), rec("assistant", "s2", "s1", text("m9", "done"), aside),
-			rec("user", "s3", "", text("", "another task"), aside), rec("user", "u2", "a1", text("", "two"))), ""},
+		"a sub-agent in between": {append(talk, rec("user", "s1", "", text("", "task"), inSidechain), rec("assistant", "s2", "s1", text("m9", "done"), inSidechain),
+			rec("user", "s3", "", text("", "another task"), inSidechain), rec("user", "u2", "a1", text("", "two"))), ""},
 		"written twice":    {append(talk, talk...), ""},
 		"no parents":       {[]string{`{"type":"user","uuid":"u1","sessionId":"s","message":{"content":"a"}}`, `{"type":"assistant","uuid":"a1","sessionId":"s","message":{"content":"b"}}`}, ""},
 		"a cycle":          {[]string{rec("user", "u1", "a1", text("", "one")), rec("assistant", "a1", "u1", text("m1", "first"))}, ""},
@@ -178,8 +178,8 @@ func (w *writer) round(parent string) (string, []string) {
 
 func (w *writer) subagent() {
 	task := w.next("s")
-	w.log = append(w.log, rec("user", task, "", text("", "task "+task), aside))
-	w.log = append(w.log, rec("assistant", w.next("s"), task, text("x"+task, "done "+task), aside))
+	w.log = append(w.log, rec("user", task, "", text("", "task "+task), inSidechain))
+	w.log = append(w.log, rec("assistant", w.next("s"), task, text("x"+task, "done "+task), inSidechain))
 }
 
 // Whatever order results, notes and sub-agents are written in, abandoned is

@@ -2,6 +2,7 @@ package claude
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/sessctl/sessctl/pkg/session"
 )
@@ -12,7 +13,7 @@ type place uint8
 const (
 	elsewhere place = iota // on another branch, or of no branch
 	onPath                 // on the path from the last message to the root
-	beside                 // a tool's result on no path: that of a parallel call
+	beside                 // a call or a tool's result on no path: maybe a parallel one
 )
 
 // walk follows the active branch from the last message of a log to its root.
@@ -35,7 +36,7 @@ func (w *walk) step(r *record, m *session.Message) place {
 		return elsewhere // a note at the end leads nowhere
 	}
 	if !w.any && string(w.want) != string(r.id) {
-		return onlyIf(m.Role == session.RoleToolResult, beside)
+		return onlyIf(m.Role == session.RoleToolResult || r.kind == assistant && len(r.reply) > 0, beside)
 	}
 	parent := r.parent
 	if len(parent) == 0 {
@@ -54,8 +55,8 @@ func onlyIf(yes bool, p place) place {
 	return elsewhere
 }
 
-// maxAside is how many results of parallel calls are kept in mind.
-const maxAside = 64
+// maxAside is how many records beside the path are kept in mind.
+const maxAside = 256
 
 // contextSize adds up the tokens of a context from its end.
 type contextSize struct {
@@ -64,7 +65,7 @@ type contextSize struct {
 	sized   bool   // nothing further back belongs to it
 	reply   []byte // of the call that was counted, while its other records follow
 
-	results []result // of parallel calls, until their call is found
+	asides []aside // what may turn out to be part of a reply on the path
 
 	summary bool   // a compaction's summary was read: its boundary follows
 	kept    []byte // the first message that the compaction kept, while it is looked for
@@ -72,15 +73,17 @@ type contextSize struct {
 	pending int64  // of the messages since, not yet in sum
 }
 
-type result struct {
-	call   string // uuid of the record that called
-	tokens int64
+// aside is a record beside the path: a result, or a call of a reply.
+type aside struct {
+	id, parent, reply string
+	tokens            int64
 }
 
-// aside keeps a result in mind. It counts if its call is on the path.
+// aside keeps a record in mind. It counts if its call, or another record of
+// its reply, is on the path.
 func (c *contextSize) aside(r *record, m *session.Message) {
-	if !c.sized && len(c.results) < maxAside {
-		c.results = append(c.results, result{string(r.parent), m.EstimateTokens()})
+	if !c.sized && len(c.asides) < maxAside {
+		c.asides = append(c.asides, aside{string(r.id), string(r.parent), string(r.reply), m.EstimateTokens()})
 	}
 }
 
@@ -114,13 +117,26 @@ func (c *contextSize) add(r *record, m *session.Message) {
 	}
 }
 
-// collect adds the results of the calls of a record.
+// collect adds what belongs to a record on the path: the results of its calls,
+// the other records of its reply and their results. What the model's own count
+// holds is not added again.
 func (c *contextSize) collect(r *record) {
-	for _, x := range c.results {
-		if x.call == string(r.id) {
-			c.sum += x.tokens
+	if len(r.id) == 0 || len(c.asides) == 0 {
+		return
+	}
+	calls := map[string]bool{string(r.id): true}
+	for _, x := range c.asides {
+		if x.reply != "" && x.reply == string(r.reply) {
+			calls[x.id] = true
 		}
 	}
+	c.asides = slices.DeleteFunc(c.asides, func(x aside) bool {
+		call, result := x.reply != "" && calls[x.id], x.reply == "" && calls[x.parent]
+		if result || call && !c.counted {
+			c.sum += x.tokens
+		}
+		return call || result
+	})
 }
 
 func (c *contextSize) addBoundary(r *record) {
