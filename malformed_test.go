@@ -41,6 +41,9 @@ func malformed(t *testing.T, program, runtime, file string) {
 	if runtime == "codex" {
 		log = filepath.Join(home, ".codex/sessions/2026/03/01/rollout-2026-03-01T10-00-00-"+malformedID+".jsonl")
 	}
+	if runtime == "claude" {
+		log = filepath.Join(home, ".claude/projects/-w", malformedID+".jsonl")
+	}
 	want, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
