@@ -24,7 +24,7 @@ func TestMalformedSessions(t *testing.T) {
 	}
 	program := buildProgram(t)
 	for _, file := range files {
-		for _, runtime := range []string{"openclaw", "pi", "codex"} {
+		for _, runtime := range []string{"openclaw", "pi", "codex", "gemini"} {
 			t.Run(filepath.Base(file)+" "+runtime, func(t *testing.T) { malformed(t, program, runtime, file) })
 		}
 	}
@@ -37,6 +37,9 @@ func malformed(t *testing.T, program, runtime, file string) {
 	log := filepath.Join(home, ".openclaw/agents/a/sessions", malformedID+".jsonl")
 	if runtime == "pi" {
 		log = filepath.Join(home, ".pi/agent/sessions/--w--", malformedID+".jsonl")
+	}
+	if runtime == "gemini" {
+		log = filepath.Join(home, ".gemini/tmp/w/chats/session-2026-03-01T10-00-33333333.jsonl")
 	}
 	if runtime == "codex" {
 		log = filepath.Join(home, ".codex/sessions/2026/03/01/rollout-2026-03-01T10-00-00-"+malformedID+".jsonl")

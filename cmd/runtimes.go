@@ -8,6 +8,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/annabelle"
 	"github.com/sessctl/sessctl/pkg/session/claude"
 	"github.com/sessctl/sessctl/pkg/session/codex"
+	"github.com/sessctl/sessctl/pkg/session/gemini"
 	"github.com/sessctl/sessctl/pkg/session/macstats"
 	"github.com/sessctl/sessctl/pkg/session/openclaw"
 	"github.com/sessctl/sessctl/pkg/session/pi"
@@ -37,6 +38,7 @@ func runtimes() []runtimeKind {
 		}},
 		{name: session.RuntimeCodex, roots: onDisk(codex.Roots), open: func(root string, _ config) session.Store { return codex.Open(root) }},
 		{name: session.RuntimeClaude, roots: onDisk(claude.Roots), open: func(root string, _ config) session.Store { return claude.Open(root) }},
+		{name: session.RuntimeGemini, roots: onDisk(gemini.Roots), open: func(root string, _ config) session.Store { return gemini.Open(root) }},
 		{name: session.RuntimeYarnnn, roots: databases, remote: true, open: func(dsn string, _ config) session.Store {
 			return yarnnn.Open(dsn, yarnnn.Options{})
 		}},

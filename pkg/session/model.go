@@ -11,6 +11,7 @@ const (
 	RuntimeAnnabelle = "annabelle"
 	RuntimeMacStats  = "macstats"
 	RuntimeCodex     = "codex"
+	RuntimeGemini    = "gemini"
 	RuntimeYarnnn    = "yarnnn"
 	RuntimeClaude    = "claude"
 )

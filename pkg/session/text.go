@@ -115,10 +115,10 @@ func (m *Message) injectedLabel() string {
 
 // Embeddable reports whether the message says something worth finding again.
 // It is false for a message without text and for the runtime's own
-// bookkeeping: OpenClaw's per-turn context blocks, Codex' instructions,
-// what Claude Code says in a person's name, and answers that are only marks for
-// silence (research/formats.md sections 4.3 and 13). What a person, a model, a
-// tool, a summary or an extension said is true.
+// bookkeeping: OpenClaw's per-turn context blocks, Codex' instructions, what
+// Claude Code and Gemini say in a person's name, and answers that are only
+// marks for silence (research/formats.md sections 4.3 and 13). What a person, a
+// model, a tool, a summary or an extension said is true.
 func (m *Message) Embeddable() bool {
 	if !m.hasText() || m.bookkeeping() {
 		return false
@@ -143,7 +143,7 @@ func (m *Message) bookkeeping() bool {
 	if m.Role != RoleInjected {
 		return false
 	}
-	return hasAnyPrefix(m.CustomType, "openclaw.", "openclaw:", "clawdbot.", "clawdbot:", "codex.", "claude.")
+	return hasAnyPrefix(m.CustomType, "openclaw.", "openclaw:", "clawdbot.", "clawdbot:", "codex.", "claude.", "gemini.")
 }
 
 // silent reports whether the message is one of OpenClaw's marks for "nothing

@@ -78,7 +78,6 @@ func contentOf(raw json.RawMessage) []string {
 type candidate struct {
 	line
 	source string // item, text (an item that an event repeats), shown, completed
-	user   bool
 }
 
 // oracle returns the messages of a rollout that consists of whole lines.
@@ -115,7 +114,6 @@ func oracle(log []byte) []line {
 func oracleBranches(all []candidate, source string) []line {
 	var kept []line
 	var turns [][]int // of each active turn, the messages since it began
-	before := []int{}
 	for _, c := range all {
 		switch {
 		case c.source == "rollback":
@@ -136,8 +134,6 @@ func oracleBranches(all []candidate, source string) []line {
 		kept = append(kept, c.line)
 		if len(turns) > 0 {
 			turns[len(turns)-1] = append(turns[len(turns)-1], len(kept)-1)
-		} else {
-			before = append(before, len(kept)-1)
 		}
 	}
 	return kept

@@ -1,0 +1,283 @@
+package gemini
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+
+	"github.com/sessctl/sessctl/pkg/jsonl"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// Scan implements [session.Store]: what is said in a chat, each thing once, in
+// file order. Without o.Tree every message is active; with it, those that were
+// taken back are abandoned. Memory grows by a few bytes a message, and for a
+// chat that is one JSON document by its longest message.
+func (s *Store) Scan(ctx context.Context, r io.Reader, o session.ScanOptions, emit func(*session.Message) error) (session.Scan, error) {
+	scan := newScanner(o, emit)
+	buffered := bufio.NewReaderSize(r, documentHead)
+	head, err := buffered.Peek(documentHead)
+	switch {
+	case err != nil && !errors.Is(err, io.EOF):
+		return session.Scan{}, err
+	case isDocument(head):
+		err = scan.document(ctx, buffered)
+	default:
+		_, err = scan.lines.Run(ctx, buffered, nil, scan.line)
+	}
+	if err == nil {
+		err = scan.flush()
+	}
+	if scan.failed != nil {
+		err = scan.failed
+	}
+	if err == nil {
+		scan.lines.Result.Tree = scan.finishTree()
+	}
+	return scan.lines.Result, err
+}
+
+// scanner is the state of one scan.
+type scanner struct {
+	decoder
+	lines  session.LineScan
+	emit   func(*session.Message) error
+	failed error // what emit returned
+	want   bool  // thinking
+
+	held group // a model's message that may grow
+	hold bool
+	seen *seen
+
+	tree    *session.Tree // nil while it is built
+	builder *session.TreeBuilder
+	repeats *session.Repeats
+	nodes   int     // of the tree, so far
+	id      [8]byte // of the node that is added
+
+	ordinal  int   // of the next message
+	previous int64 // time of the record before
+}
+
+func newScanner(o session.ScanOptions, emit func(*session.Message) error) *scanner {
+	s := &scanner{emit: emit, tree: o.Tree, want: o.Thinking, seen: newSeen()}
+	if o.Tree == nil {
+		s.builder = session.NewTreeBuilder()
+	} else {
+		s.repeats = o.Tree.Repeats()
+	}
+	return s
+}
+
+func (s *scanner) finishTree() *session.Tree {
+	if s.tree != nil {
+		return s.tree
+	}
+	return s.builder.Tree()
+}
+
+// place is where a record stands in the source.
+type place struct {
+	line           int
+	offset, length int64
+	cut            int64
+}
+
+// line takes one line of a JSON Lines chat.
+func (s *scanner) line(r *jsonl.Record) (known bool, err error) {
+	if err := s.decode(r.Raw); err != nil {
+		return false, err
+	}
+	at := place{r.Line, r.Offset, r.Length, r.CutBytes}
+	switch s.record.kind {
+	case foreign:
+		return false, nil
+	case metadata:
+		err = s.header(r, at)
+	case message:
+		err = s.said(at)
+	case history:
+		err = s.list(r.Raw, s.record.messages, at)
+	case rewind:
+		if err = s.flush(); err == nil {
+			s.rewind(s.record.target)
+		}
+	}
+	return true, err
+}
+
+// header takes the chat's id. A document on one line holds its messages too.
+func (s *scanner) header(r *jsonl.Record, at place) error {
+	result := &s.lines.Result
+	if id := string(s.record.sessionID); result.Headers == 0 || id != result.SessionID {
+		if result.Headers++; result.Headers == 1 {
+			result.SessionID = id
+		}
+	}
+	if s.record.messages == nil {
+		return nil
+	}
+	return s.list(r.Raw, s.record.messages, at)
+}
+
+// list takes a history.
+func (s *scanner) list(whole, raw []byte, at place) error {
+	if err := s.flush(); err != nil {
+		return err
+	}
+	start := cap(whole) - cap(raw)
+	return s.eachMessage(raw, func(from, length int) error {
+		one := at
+		if at.cut == 0 {
+			one.offset, one.length = at.offset+int64(start+from), int64(length)
+		}
+		s.settle(one)
+		return s.say(&s.group, true)
+	})
+}
+
+// settle gives the messages of the record their time and place.
+func (s *scanner) settle(at place) {
+	s.previous = s.settleTime(s.previous)
+	for i := range s.group.messages {
+		m := &s.group.messages[i]
+		m.Line, m.Offset, m.Length = at.line, at.offset, at.length
+		if i == 0 {
+			m.CutBytes = at.cut
+		}
+	}
+	switch string(s.record.name) {
+	case "user", "gemini", "model", "assistant", "info", "warning", "error":
+	default:
+		s.lines.Result.CountUnknown("type ", s.record.name)
+	}
+}
+
+// said takes a message that was appended. A model's message waits: while its
+// tools run it is written again, with the same id and more in it.
+func (s *scanner) said(at place) error {
+	s.settle(at)
+	g := &s.group
+	if s.hold && g.growing && len(g.id) > 0 && string(g.id) == string(s.held.id) {
+		s.lines.Result.Repeated++
+		s.held = g.clone()
+		return nil
+	}
+	if err := s.flush(); err != nil {
+		return err
+	}
+	if g.growing {
+		s.held, s.hold = g.clone(), true
+		return nil
+	}
+	return s.say(g, s.again(g))
+}
+
+// again reports whether the id of a group was seen before.
+func (s *scanner) again(g *group) bool {
+	_, again := s.seen.ids[s.seen.hash(g.id)]
+	return again && len(g.id) > 0
+}
+
+// flush says what waited.
+func (s *scanner) flush() error {
+	if !s.hold {
+		return nil
+	}
+	s.hold = false
+	return s.say(&s.held, s.again(&s.held))
+}
+
+// say hands out what is new in a group.
+func (s *scanner) say(g *group, isCopy bool) error {
+	node := s.seen.strip(g, isCopy)
+	if len(g.messages) == 0 {
+		s.lines.Result.Repeated++
+	} else if node < 0 {
+		node = s.nodes
+	}
+	if hash := s.seen.hash(g.id); len(g.id) > 0 && node >= 0 {
+		if _, ok := s.seen.ids[hash]; !ok {
+			s.seen.ids[hash] = node
+		}
+	}
+	for i := range g.messages {
+		if err := s.message(&g.messages[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errStopped ends a scan whose emit failed, whatever its error wraps.
+var errStopped = errors.New("stopped")
+
+// message hands out one message.
+func (s *scanner) message(m *session.Message) error {
+	m.Ordinal = s.ordinal
+	s.ordinal++
+	node := s.node(session.TreeEntry{})
+	s.seen.add(m, node)
+	if s.builder != nil {
+		s.builder.Said(node, m)
+	}
+	result := &s.lines.Result
+	if !m.Compaction {
+		result.Records++
+	}
+	if s.tree != nil {
+		m.Branch = s.tree.Branch(node)
+		if s.repeats.Repeated(node, m, nil) {
+			result.Repeated++
+			return nil
+		}
+	}
+	if !s.want {
+		withoutThinking(m)
+	}
+	result.Count(m)
+	if s.failed = s.emit(m); s.failed != nil {
+		return errStopped
+	}
+	return nil
+}
+
+func withoutThinking(m *session.Message) {
+	kept := m.Parts[:0]
+	for _, p := range m.Parts {
+		if p.Kind != session.PartThinking {
+			kept = append(kept, p)
+		}
+	}
+	m.Parts = kept
+}
+
+// node adds an entry to the tree. Nodes are numbered: one id may be written
+// many times.
+func (s *scanner) node(e session.TreeEntry) int {
+	n := s.nodes
+	s.nodes++
+	if s.builder != nil {
+		binary.LittleEndian.PutUint64(s.id[:], uint64(n))
+		e.ID = s.id[:]
+		s.builder.Add(e)
+	}
+	return n
+}
+
+// rewind takes a message and all after it back: what comes next follows what
+// was before it. A message that is not known takes everything back, as Gemini
+// does.
+func (s *scanner) rewind(id []byte) {
+	at, ok := s.seen.ids[s.seen.hash(id)]
+	if s.nodes == 0 {
+		return
+	}
+	if !ok || at == 0 {
+		s.node(session.TreeEntry{Root: true})
+		return
+	}
+	s.node(session.TreeEntry{Parent: binary.LittleEndian.AppendUint64(nil, uint64(at-1))})
+}
