@@ -23,6 +23,7 @@ var layers = map[string][]string{
 	"cmd":                    {"pkg/..."},
 	"pkg/compact":            {"pkg/session", "pkg/chunk", "pkg/durable", "pkg/jsonl"},
 	"pkg/summarize":          {"pkg/session", "pkg/jsonl"},
+	"pkg/replay":             {"pkg/session"},
 	"pkg/memory":             {"pkg/embed", "pkg/durable"},
 	"pkg/archive":            {"pkg/durable", "pkg/jsonl"},
 	"pkg/retention":          {"pkg/durable"},

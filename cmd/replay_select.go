@@ -1,0 +1,109 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/replay"
+)
+
+// selectMessages keeps what is about the query. Without an embedder the newest
+// messages are kept, and a note says so.
+func (a *app) selectMessages(ctx context.Context, messages []replay.Message, o replayOptions) ([]replay.Message, error) {
+	embedder, err := a.openEmbedder()
+	if err != nil {
+		return nil, err
+	}
+	kept, err := replay.Select(ctx, messages, replay.Selection{
+		Query: o.Query, Relevance: o.Relevance,
+		Similar: func(ctx context.Context, query string, texts []string) ([]float64, error) {
+			return cosines(ctx, embedder, query, texts)
+		},
+	})
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		a.notice(note{Message: "the newest messages are kept: " + err.Error()})
+	}
+	return kept, nil
+}
+
+// comparer embeds questions and texts.
+type comparer interface {
+	embed.Embedder
+	embed.QueryEmbedder
+}
+
+// cosines compares unit vectors. A text that has nothing to embed is similar
+// to nothing.
+func cosines(ctx context.Context, e comparer, query string, texts []string) ([]float64, error) {
+	q, err := e.EmbedQuery(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	scores := make([]float64, len(texts))
+	for i, text := range texts {
+		v, err := e.EmbedDocuments(ctx, []string{text})
+		var bad *embed.TextError
+		if errors.As(err, &bad) || errors.Is(err, embed.ErrNoVector) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for j := range v[0] {
+			scores[i] += float64(v[0][j]) * float64(q[j])
+		}
+	}
+	return scores, nil
+}
+
+// checkReplay compares a replay with a stored one.
+func checkReplay(a *app, path, got string) error {
+	want, err := os.ReadFile(path)
+	if err != nil {
+		return &failure{code: "no_file", exit: exitFailed, path: path, hint: "make it with: sessctl replay-context ... > " + path, err: fmt.Errorf("read the stored replay: %w", err)}
+	}
+	if string(want) == got {
+		return nil
+	}
+	if _, err := fmt.Fprint(a.Out, visibleText(difference(path, strings.Split(string(want), "\n"), strings.Split(got, "\n")))); err != nil {
+		return err
+	}
+	return &failure{code: "differs", exit: exitFailed, path: path, hint: "if the new replay is right, write it over the stored one", err: fmt.Errorf("the replay is not the one in %s", path)}
+}
+
+// difference shows the lines between the first and the last that are not the
+// same, with two lines around them.
+func difference(path string, want, got []string) string {
+	const around, most = 2, 60
+	head := 0
+	for head < len(want) && head < len(got) && want[head] == got[head] {
+		head++
+	}
+	tail := 0
+	for tail < len(want)-head && tail < len(got)-head && want[len(want)-1-tail] == got[len(got)-1-tail] {
+		tail++
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "--- %s\n+++ now\n@@ line %d @@\n", path, head+1)
+	write := func(mark string, lines []string) {
+		for i, line := range lines {
+			if i == most {
+				fmt.Fprintf(&b, "%s ... %d more lines\n", mark, len(lines)-most)
+				return
+			}
+			b.WriteString(mark + line + "\n")
+		}
+	}
+	write(" ", want[max(0, head-around):head])
+	write("-", want[head:len(want)-tail])
+	write("+", got[head:len(got)-tail])
+	write(" ", want[len(want)-tail:min(len(want), len(want)-tail+around)])
+	return b.String()
+}

@@ -1,0 +1,71 @@
+package replay
+
+// Unavailable is what stands in the place of a tool's result that is missing
+// (seed 000, Rule 2), word for word.
+const Unavailable = `{"error":"Tool result unavailable (recovered from broken history)"}`
+
+// Repair makes calls and results fit (seed 000, History Repair), for each call
+// by itself and over all tool messages that follow each other:
+//
+//   - A result without a call in the assistant's message before it is left
+//     out, and so is a second result of the same call.
+//   - A call without a result before the next message that is not a tool's
+//     gets one that says so.
+//
+// Results come in the order in which they
+// stand, missing ones after them.
+func Repair(messages []Message) []Message {
+	var out []Message
+	var open []ToolCall // of the last assistant message, without a result
+	for _, m := range messages {
+		if m.Role == Tool {
+			i := indexOf(open, m.CallID)
+			if i < 0 {
+				continue
+			}
+			m.ToolName = orElse(m.ToolName, open[i].Name)
+			open = append(open[:i:i], open[i+1:]...)
+			out = append(out, m)
+			continue
+		}
+		out = append(out, unanswered(open)...)
+		m.ToolCalls = distinct(m.ToolCalls)
+		open = append([]ToolCall(nil), m.ToolCalls...)
+		out = append(out, m)
+	}
+	return append(out, unanswered(open)...)
+}
+
+func indexOf(calls []ToolCall, id string) int {
+	for i, c := range calls {
+		if c.ID == id {
+			return i
+		}
+	}
+	return -1
+}
+
+func orElse(value, fallback string) string {
+	if value != "" {
+		return value
+	}
+	return fallback
+}
+
+// distinct keeps the first call of each id. A call without an id cannot be
+// answered.
+func distinct(calls []ToolCall) (kept []ToolCall) {
+	for _, c := range calls {
+		if c.ID != "" && indexOf(kept, c.ID) < 0 {
+			kept = append(kept, c)
+		}
+	}
+	return kept
+}
+
+func unanswered(open []ToolCall) (added []Message) {
+	for _, c := range open {
+		added = append(added, Message{Role: Tool, Text: Unavailable, CallID: c.ID, ToolName: c.Name, IsError: true, Reason: ReasonAdded})
+	}
+	return added
+}

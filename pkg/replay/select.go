@@ -1,0 +1,133 @@
+package replay
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+)
+
+// The defaults of seed 000, Conversation History.
+const (
+	DefaultRecent    = 6    // messages that are always there
+	DefaultTotal     = 20   // messages at most
+	DefaultRelevance = 0.45 // cosine from which an older turn counts
+)
+
+// Selection says what Select keeps; 0 means the default.
+type Selection struct {
+	Query     string
+	Recent    int
+	Total     int
+	Relevance float64
+	// Similar returns the cosine of the query to each text. nil means that
+	// there is no embedder: then the newest messages are taken.
+	Similar func(ctx context.Context, query string, texts []string) ([]float64, error)
+}
+
+func (s Selection) withDefaults() Selection {
+	if s.Recent <= 0 {
+		s.Recent = DefaultRecent
+	}
+	if s.Total <= 0 {
+		s.Total = DefaultTotal
+	}
+	if s.Relevance == 0 {
+		s.Relevance = DefaultRelevance
+	}
+	return s
+}
+
+// Select keeps the newest messages, and of the older turns those whose
+// question is about the query, the most similar first, until there are so many
+// messages. Turns are taken whole, with their tool results, and stay in their
+// order. The summary stays and does not count. Without an embedder the newest
+// messages are kept, and so they are when it fails: the error says why, and the
+// messages are good.
+func Select(ctx context.Context, messages []Message, s Selection) ([]Message, error) {
+	s = s.withDefaults()
+	var summary []Message
+	if len(messages) > 0 && messages[0].Role == Summary {
+		summary, messages = messages[:1], messages[1:]
+	}
+	if s.Similar == nil {
+		return append(slices.Clone(summary), newest(messages, s.Total)...), nil
+	}
+	if len(messages) <= s.Recent {
+		return append(slices.Clone(summary), newest(messages, s.Recent)...), nil
+	}
+	picked, err := s.older(ctx, messages)
+	if err != nil {
+		return append(slices.Clone(summary), newest(messages, s.Total)...), fmt.Errorf("compare with the query: %w", err)
+	}
+	return append(append(slices.Clone(summary), picked...), newest(messages, s.Recent)...), nil
+}
+
+// newest returns the last n messages, marked.
+func newest(messages []Message, n int) []Message {
+	out := slices.Clone(messages[max(0, len(messages)-n):])
+	for i := range out {
+		out[i].Reason = ReasonRecent
+	}
+	return out
+}
+
+// turn is one turn before the newest messages.
+type turn struct {
+	start, end int
+	score      float64
+}
+
+// older returns the turns before the newest messages that are about the query.
+func (s Selection) older(ctx context.Context, messages []Message) ([]Message, error) {
+	limit := len(messages) - s.Recent
+	var candidates []turn
+	var texts []string
+	starts := turns(messages)
+	for i, start := range starts {
+		end := len(messages)
+		if i+1 < len(starts) {
+			end = starts[i+1]
+		}
+		if end = min(end, limit); start < end && messages[start].Role == User && messages[start].Text != "" {
+			candidates = append(candidates, turn{start: start, end: end})
+			texts = append(texts, messages[start].Text)
+		}
+	}
+	if len(candidates) == 0 {
+		return nil, nil
+	}
+	scores, err := s.Similar(ctx, s.Query, texts)
+	if err != nil {
+		return nil, err
+	}
+	if len(scores) != len(texts) {
+		return nil, fmt.Errorf("%d scores for %d texts", len(scores), len(texts))
+	}
+	for i := range candidates {
+		candidates[i].score = scores[i]
+	}
+	return s.fill(messages, candidates), nil
+}
+
+// fill takes turns while there is room for all of a turn.
+func (s Selection) fill(messages []Message, candidates []turn) []Message {
+	slices.SortStableFunc(candidates, func(a, b turn) int { return cmp.Compare(b.score, a.score) })
+	room := s.Total - s.Recent
+	var taken []turn
+	for _, c := range candidates {
+		if c.score >= s.Relevance && c.end-c.start <= room {
+			room -= c.end - c.start
+			taken = append(taken, c)
+		}
+	}
+	slices.SortFunc(taken, func(a, b turn) int { return a.start - b.start })
+	var out []Message
+	for _, c := range taken {
+		for _, m := range messages[c.start:c.end] {
+			m.Reason = fmt.Sprintf("relevant %.2f", c.score)
+			out = append(out, m)
+		}
+	}
+	return out
+}
