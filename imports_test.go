@@ -54,7 +54,7 @@ var kept = []struct {
 	{"github.com/schollz/progressbar/v3", []string{"cmd"}, "packages report progress through a callback"},
 	{"database/sql", []string{"pkg/memory"}, "SQL stays in one package"},
 	{"modernc.org/sqlite", []string{"pkg/memory"}, "SQL stays in one package"},
-	{"github.com/jackc/pgx/v5", []string{"pkg/session/yarnnn"}, "one runtime keeps its sessions in PostgreSQL"},
+	{"github.com/jackc/pgx/v5", []string{"pkg/session/yarnnn", "internal/postgres"}, "one runtime keeps its sessions in PostgreSQL"},
 	{"github.com/philippgille/chromem-go", []string{"pkg/memory"}, "the query engine is a detail of memory"},
 	{"github.com/gofrs/flock", []string{"pkg/durable"}, "files are locked in one package"},
 	{"net/http", []string{"cmd", "pkg/embed", "pkg/summarize"}, "the rest works without a network"},

@@ -3,106 +3,30 @@
 package yarnnn_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"os/user"
-	"path/filepath"
-	"strconv"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/sessctl/sessctl/internal/postgres"
 )
 
-// startPostgres starts a PostgreSQL of the test's own on a socket in a
-// temporary directory and returns how to reach it. Without the server's
-// programs the test is skipped.
+// startPostgres starts a PostgreSQL of the test's own and returns how to reach
+// it. Where that cannot be done the test is skipped.
 func startPostgres(t *testing.T) string {
 	t.Helper()
-	bin := postgresPrograms(t)
-	dir, err := os.MkdirTemp("", "pg") // short: a socket's path has a limit
+	server, err := postgres.Start(t.Context())
+	if errors.Is(err, postgres.ErrUnavailable) {
+		t.Skip(err)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	as := serverUser(t, dir)
-	data := filepath.Join(dir, "data")
-	initdb := exec.Command(filepath.Join(bin, "initdb"), "-D", data, "-U", "postgres", "-A", "trust", "--no-sync")
-	initdb.SysProcAttr = as
-	if out, err := initdb.CombinedOutput(); err != nil {
-		t.Fatalf("initdb: %v\n%s", err, out)
-	}
-	server := exec.Command(filepath.Join(bin, "postgres"), "-D", data, "-k", dir, "-c", "listen_addresses=", "-c", "fsync=off")
-	server.SysProcAttr = as
-	var log bytes.Buffer
-	server.Stdout, server.Stderr = &log, &log
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = server.Process.Signal(syscall.SIGINT)
-		_ = server.Wait()
-	})
-	dsn := fmt.Sprintf("host=%s user=postgres dbname=postgres password=hunter2", dir)
-	waitFor(t, dsn, &log)
-	return dsn
-}
-
-func waitFor(t *testing.T, dsn string, log *bytes.Buffer) {
-	t.Helper()
-	var err error
-	for range 300 {
-		var conn *pgx.Conn
-		if conn, err = pgx.Connect(t.Context(), dsn); err == nil {
-			_ = conn.Close(t.Context())
-			return
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	t.Fatalf("PostgreSQL does not answer: %v\n%s", err, log)
-}
-
-// postgresPrograms finds initdb and postgres.
-func postgresPrograms(t *testing.T) string {
-	t.Helper()
-	candidates, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
-	if path, err := exec.LookPath("initdb"); err == nil {
-		candidates = append(candidates, filepath.Dir(path))
-	}
-	for _, dir := range candidates {
-		if _, err := os.Stat(filepath.Join(dir, "initdb")); err == nil {
-			return dir
-		}
-	}
-	t.Skip("initdb of PostgreSQL is not installed")
-	return ""
-}
-
-// serverUser is who runs the server: it refuses to be root.
-func serverUser(t *testing.T, dir string) *syscall.SysProcAttr {
-	t.Helper()
-	if os.Getuid() != 0 {
-		return nil
-	}
-	for _, name := range []string{"postgres", "nobody"} {
-		u, err := user.Lookup(name)
-		if err != nil {
-			continue
-		}
-		uid, err1 := strconv.Atoi(u.Uid)
-		gid, err2 := strconv.Atoi(u.Gid)
-		if err := errors.Join(err1, err2, os.Chown(dir, uid, gid)); err != nil {
-			t.Skipf("cannot run PostgreSQL as %s: %v", name, err)
-		}
-		return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
-	}
-	t.Skip("PostgreSQL refuses to run as root, and there is no other user")
-	return nil
+	t.Cleanup(server.Stop)
+	return server.DSN
 }
 
 // schema is YARNNN's, as far as it matters, with the trigger that moves
