@@ -1,12 +1,14 @@
 package archive_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
 	"pgregory.net/rapid"
 
 	"github.com/sessctl/sessctl/pkg/archive"
@@ -66,6 +68,31 @@ func TestLinesLong(t *testing.T) {
 		}
 		if longest > archive.LinePiece {
 			t.Errorf("%d bytes: a piece of %d bytes", length, longest)
+		}
+	}
+}
+
+// A log that its runtime had compressed is archived as it was, and its lines
+// are those of the text in it.
+func TestLinesOfACompressedLog(t *testing.T) {
+	for _, compression := range []string{"none", "zstd"} {
+		s := open(t, t.TempDir(), compression)
+		var packed bytes.Buffer
+		w, err := zstd.NewWriter(&packed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprint(w, "one\ntwo\nthree\n")
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		e := put(t, s, "s1", packed.String())
+		text, numbers, _, err := lines(s, e, 2, 3)
+		if err != nil || text != "two\nthree\n" || fmt.Sprint(numbers) != "[2 3]" {
+			t.Errorf("%s: %q, lines %v, %v", compression, text, numbers, err)
+		}
+		if e.Bytes != int64(packed.Len()) {
+			t.Errorf("%s: %d bytes archived of %d", compression, e.Bytes, packed.Len())
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/jsonl"
 )
 
 // Verify reads the whole archive and compares length and hash, of the file and
@@ -193,7 +194,8 @@ const LinePiece = 1 << 20
 
 // Lines gives the lines first to last of the archived session, counted from 1;
 // last 0 means to the end. Each comes with its line end, so what fn gets is
-// the session's bytes exactly. A line longer than [LinePiece] comes in several
+// the session's bytes exactly; of a log that is compressed itself, as the
+// runtime left it, the bytes of the text in it. A line longer than [LinePiece] comes in several
 // pieces with the same number. The slice is valid until fn returns; an error
 // of fn ends the reading and is returned.
 func (s *Store) Lines(ctx context.Context, e Entry, first, last int, fn func(n int, line []byte) error) error {
@@ -202,7 +204,12 @@ func (s *Store) Lines(ctx context.Context, e Entry, first, last int, fn func(n i
 		return err
 	}
 	defer r.Close()
-	lines := bufio.NewReaderSize(r, LinePiece)
+	text, _, err := jsonl.Decompress(r, e.Bytes)
+	if err != nil {
+		return err
+	}
+	defer text.Close()
+	lines := bufio.NewReaderSize(text, LinePiece)
 	for n := 1; last <= 0 || n <= last; {
 		line, err := lines.ReadSlice('\n')
 		if n >= first && len(line) > 0 {

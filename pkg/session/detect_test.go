@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -122,6 +123,30 @@ func TestDetectSamples(t *testing.T) {
 	}
 	if files < 150 {
 		t.Errorf("the table names only %d files", files)
+	}
+	others(t, root, string(table))
+}
+
+// others checks that no file that the table does not name is taken for a log:
+// notes, manifests, what runtimes keep beside their logs.
+func others(t *testing.T, root, table string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		name := filepath.ToSlash(strings.TrimPrefix(path, root+string(filepath.Separator)))
+		if strings.Contains(table, " "+name+"\n") {
+			return nil
+		}
+		head, err := readHead(path)
+		if got := Detect(name, head); err == nil && got != FormatUnknown {
+			t.Errorf("%s is not in the table and taken for %s", name, got)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 

@@ -134,5 +134,19 @@ func (d *decoder) compacted() kind {
 	m := &d.message
 	m.Role, m.Compaction = session.RoleSummary, true
 	d.content(d.record.item.message)
+	for i := range m.Parts {
+		m.Parts[i].Text = withoutPreamble(m.Parts[i].Text)
+	}
 	return compaction
+}
+
+// withoutPreamble leaves out the line that Codex puts before a summary for the
+// model that reads it.
+func withoutPreamble(text []byte) []byte {
+	const preamble = "Another language model started to solve this problem and produced a summary of its thinking process."
+	line, rest, more := bytes.Cut(text, []byte("\n"))
+	if more && bytes.HasPrefix(line, []byte(preamble)) {
+		return rest
+	}
+	return text
 }

@@ -153,6 +153,9 @@ func oracleLine(o object) (c candidate, turns int) {
 	case kind == "compacted":
 		c.source, c.Role = "item", "summary"
 		c.Text = strings.TrimSpace(strings.Join(contentOf(payload["message"]), "\n"))
+		if rest, ok := strings.CutPrefix(c.Text, "Another language model started to solve this problem and produced"); ok {
+			_, c.Text, _ = strings.Cut(rest, "\n")
+		}
 		return c, 0
 	case kind != "event_msg":
 		return c, 0

@@ -50,10 +50,11 @@ func (s *Store) Runtime() string { return session.RuntimeCodex }
 // Root implements [session.Store].
 func (s *Store) Root() string { return s.root }
 
-// OwnCommand implements [session.Adviser].
+// OwnCommand implements [session.Adviser]. A thread that Codex has put away has
+// no context to make small.
 func (s *Store) OwnCommand(ref session.Ref) string {
 	if ref.Kind == session.KindArchived {
-		return "codex unarchive " + ref.ID + " takes it back"
+		return ""
 	}
 	return "/compact in the session makes its context small, codex archive " + ref.ID + " puts it away"
 }

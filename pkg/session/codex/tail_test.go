@@ -114,6 +114,7 @@ func TestTailTokensAndTurn(t *testing.T) {
 		"no count":                                   {[]string{user("123456"), agent("123")}, 3, true},
 		"a turn that was rolled back":                {[]string{user("123456"), agent("123"), counted(50), user("x"), agent("y"), counted(100), undone}, 50, true},
 		"two turns rolled back, one after the other": {[]string{user("123456"), agent("123"), user("x"), undone, user("y"), undone}, 3, true},
+		"two turns rolled back at the end":           {[]string{user("123456"), agent("123"), user("x"), agent("y"), user("z"), undone, undone}, 3, true},
 		"a turn that has begun":                      {[]string{agent("b"), counted(9), begun}, 9, false},
 		"a turn that failed":                         {[]string{user("123"), ended}, 1, true},
 		"a comment on the way":                       {[]string{user("123"), strings.Replace(agent("123"), `"role"`, `"phase":"commentary","role"`, 1)}, 2, false},
