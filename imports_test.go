@@ -21,8 +21,8 @@ const module = "github.com/sessctl/sessctl"
 var layers = map[string][]string{
 	"":                       {"cmd"},
 	"cmd":                    {"pkg/..."},
-	"pkg/compact":            {"pkg/session", "pkg/chunk", "pkg/durable", "pkg/jsonl"},
-	"pkg/summarize":          {"pkg/session", "pkg/jsonl"},
+	"pkg/compact":            {"pkg/session", "pkg/chunk", "pkg/durable", "pkg/jsonl", "pkg/secrets"},
+	"pkg/summarize":          {"pkg/session", "pkg/jsonl", "pkg/secrets"},
 	"pkg/replay":             {"pkg/session"},
 	"pkg/memory":             {"pkg/embed", "pkg/durable"},
 	"pkg/archive":            {"pkg/durable", "pkg/jsonl"},

@@ -97,7 +97,7 @@ func (p *Plan) idle(ctx context.Context, store session.Store, policy Policy, now
 }
 
 func (p *Plan) surveyOptions(store session.Store, policy Policy) surveyOptions {
-	o := surveyOptions{chunk: policy.Chunk}
+	o := policy.survey()
 	if !p.Strategy.shortens() {
 		return o
 	}

@@ -100,7 +100,7 @@ func (b *rebuild) take(ctx context.Context, log ArchivedLog, shorter []ArchivedL
 		starts.lengths = append(starts.lengths, s.Archived.Bytes)
 	}
 	slices.Sort(starts.lengths)
-	survey, err := takeSurvey(ctx, b.store, surveyOptions{chunk: b.policy.Chunk}, func() (io.ReadCloser, error) {
+	survey, err := takeSurvey(ctx, b.store, b.policy.survey(), func() (io.ReadCloser, error) {
 		r, err := b.Archiver.Open(ctx, log.Archived)
 		if err != nil {
 			return nil, err

@@ -62,6 +62,7 @@ type Content struct {
 	CoveredBytes   int64  `json:"covered_bytes"`   // of the log, that some chunk was made from
 	LeftOutBytes   int64  `json:"left_out_bytes"`  // images, base64 and control characters: in the archive only
 	CutBytes       int64  `json:"cut_bytes"`       // of strings too long for memory: in the archive only
+	Redacted       int    `json:"redacted"`        // what looked like a secret: in the archive only
 	Chunker        string `json:"chunker"`         // rule by which the text was cut
 	ChunksStored   int    `json:"chunks_stored"`   // new in memory
 	ChunksExisting int    `json:"chunks_existing"` // stored by an earlier run
@@ -72,7 +73,7 @@ func contentOf(s Survey, m Remembered) Content {
 	return Content{
 		Lines: c.Lines, Records: c.Records, LinesSkipped: c.Bad, LinesSalvaged: c.Salvaged,
 		TornBytes: c.TornBytes, NULBytes: c.NULBytes, Messages: s.Scan.Records, ToolCalls: s.Scan.ToolCalls,
-		Characters: s.Runes, CoveredBytes: s.Covered, LeftOutBytes: s.LeftOut + s.Scan.LeftOut, CutBytes: c.CutBytes,
+		Characters: s.Runes, CoveredBytes: s.Covered, LeftOutBytes: s.LeftOut + s.Scan.LeftOut, Redacted: s.Redacted, CutBytes: c.CutBytes,
 		Chunker: chunk.Version, ChunksStored: m.Stored, ChunksExisting: m.Existing,
 	}
 }

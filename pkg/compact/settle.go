@@ -210,7 +210,7 @@ func (c *Compactor) saveLate(ctx context.Context, store session.Store, in Intent
 
 func (c *Compactor) rememberLate(ctx context.Context, store session.Store, ref session.Ref, a Archived, policy Policy) error {
 	open := func() (io.ReadCloser, error) { return c.Archiver.Open(ctx, a) }
-	survey, err := takeSurvey(ctx, store, surveyOptions{chunk: policy.Chunk}, open)
+	survey, err := takeSurvey(ctx, store, policy.survey(), open)
 	if err != nil {
 		return fmt.Errorf("read late lines: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/sessctl/sessctl/pkg/chunk"
+	"github.com/sessctl/sessctl/pkg/secrets"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -19,8 +20,9 @@ type Survey struct {
 	coveredEnd int64
 	// LeftOut counts the bytes of base64 and control characters that memory
 	// does not get. The archive has them.
-	LeftOut int64
-	outline *outline // only if it was asked for
+	LeftOut  int64
+	Redacted int      // what looked like a secret: in the archive only
+	outline  *outline // only if it was asked for
 }
 
 // surveyOptions say what a survey counts and looks for.
@@ -83,11 +85,18 @@ func (r *reader) add(cut *chunk.Chunker, m *session.Message) error {
 	r.text = m.AppendText(r.text[:0])
 	clean, leftOut := session.Clean(r.text)
 	r.survey.LeftOut += leftOut
+	clean, redacted := secrets.RedactBytes(clean)
+	r.survey.Redacted += redacted
 	r.survey.Runes += chunk.CountRunes(clean)
 	return cut.Add(chunk.Piece{
 		Label: m.Label(), Text: clean, Message: m.Ordinal, Line: m.Line,
 		Offset: m.Offset, End: m.Offset + m.Length, Time: m.Time, Abandoned: m.Branch == session.Abandoned,
 	})
+}
+
+// survey is a survey of what memory would hold under this policy.
+func (p Policy) survey() surveyOptions {
+	return surveyOptions{chunk: p.Chunk}
 }
 
 // takeSurvey reads a log and counts what a compaction would store.

@@ -200,3 +200,12 @@ func (c *commands) failureCandidates(inFocus func([]byte) int) []candidate {
 	sortByScore(out)
 	return out
 }
+
+func containsAny(text []byte, words []string) bool {
+	for _, w := range words {
+		if bytes.Contains(text, []byte(w)) {
+			return true
+		}
+	}
+	return false
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"github.com/sessctl/sessctl/pkg/secrets"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -89,8 +90,8 @@ func (e *Extractive) words(m *session.Message) []byte {
 		text = unwrap(text)
 	}
 	e.lower = appendLower(e.lower[:0], text)
-	if mayHoldSecret(e.lower) {
-		return []byte(redactLower(string(text), e.lower))
+	if clean, n := secrets.RedactBytes(text); n > 0 {
+		return clean
 	}
 	return text
 }

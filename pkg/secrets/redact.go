@@ -1,0 +1,85 @@
+package secrets
+
+import (
+	"bytes"
+	"strings"
+)
+
+// Mark stands where something looked like a secret.
+const Mark = "[redacted]"
+
+// Redact puts [Mark] in the place of what looks like a secret and returns how
+// many there were. Text without any is returned as it is.
+func Redact(text string) (string, int) {
+	if !suspicious([]byte(text)) {
+		return text, 0
+	}
+	return search(text, strings.ToLower(text))
+}
+
+// RedactBytes is [Redact] for bytes. What it returns is text itself, unchanged,
+// if there is no secret, and memory of its own else.
+func RedactBytes(text []byte) ([]byte, int) {
+	if !suspicious(text) {
+		return text, 0
+	}
+	clean, n := search(string(text), string(bytes.ToLower(text)))
+	if n == 0 {
+		return text, 0
+	}
+	return []byte(clean), n
+}
+
+func search(text, lower string) (string, int) {
+	found := 0
+	for _, r := range rules {
+		if !containsAny(lower, r.anchors) {
+			continue
+		}
+		for _, at := range r.pattern.FindAllStringIndex(text, -1) {
+			if !strings.Contains(text[at[0]:at[1]], Mark) {
+				found++
+			}
+		}
+		text = r.pattern.ReplaceAllString(text, r.replace)
+	}
+	if containsAny(lower, assignedAnchors) {
+		text = assigned.ReplaceAllStringFunc(text, func(s string) string {
+			clean := redactValue(s)
+			if clean != s {
+				found++
+			}
+			return clean
+		})
+	}
+	return text, found
+}
+
+func containsAny(text string, words []string) bool {
+	for _, w := range words {
+		if strings.Contains(text, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// redactValue keeps the name and replaces the value, unless it is a path or
+// refers to a variable. After "token" and the like, prose and numbers stand
+// as often as secrets: only a longer value with letters and digits counts.
+func redactValue(found string) string {
+	m := assigned.FindStringSubmatch(found)
+	name, kind, sign, value := m[1], strings.ToLower(m[2]), m[3], m[4]
+	bare := strings.Trim(value, `"'`)
+	if strings.HasPrefix(bare, "/") || strings.HasPrefix(bare, "$") || strings.HasPrefix(bare, Mark) {
+		return found
+	}
+	if !strings.HasPrefix(kind, "pass") && kind != "pwd" && !looksRandom(bare) {
+		return found
+	}
+	return name + sign + Mark
+}
+
+func looksRandom(s string) bool {
+	return len(s) >= 8 && strings.ContainsAny(s, "0123456789") && strings.ContainsAny(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz")
+}

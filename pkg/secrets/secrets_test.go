@@ -1,0 +1,121 @@
+package secrets
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// examples are made up: each has the shape of a secret and is none.
+var examples = []struct{ text, secret string }{
+	{"-----BEGIN RSA PRIVATE KEY-----\nMIIEabcdef\nghijklmn\n-----END RSA PRIVATE KEY-----", "MIIEabcdef"},
+	{"-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1r", "b3BlbnNzaC1r"},
+	{"AGE-SECRET-KEY-1QQQQQQQQQQQQQQQQQQQQQQQQ", "1QQQQ"},
+	{"sk-abcdefghijklmnopqrstuvwx", "abcdefghijkl"},
+	{"sk-ant-api03-AAAABBBBCCCCDDDD", "AAAABBBB"},
+	{"sk_live_" + "0123456789abcdef", "0123456789"},
+	{"whsec_0123456789abcdef", "0123456789"},
+	{"ghp_abcdefghijklmnopqrstuvwxyz0123456789", "klmnopqrst"},
+	{"github_pat_11ABCDEFG0abcdefghij_klmnop", "11ABCDEFG0"},
+	{"glpat-abcdefghij0123456789", "abcdefghij01"},
+	{"AKIAIOSFODNN7EXAMPLE", "IOSFODNN7"},
+	{"xoxb-123456789012-abcdefghijkl", "123456789012"},
+	{"https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXX", "XXXXXXXX"},
+	{"https://discord.com/api/webhooks/123456789/abcdefghijklmnopqrst", "abcdefghij"},
+	{"AIzaSyA0123456789abcdefghijklmnopq", "SyA0123456"},
+	{"ya29.a0AfH6SMBabcdefghijklmnop", "a0AfH6SMB"},
+	{"gsk_abcdefghijklmnopqrstuvwxyz", "abcdefghij"},
+	{"npm_abcdefghijklmnopqrstuvwxyz", "abcdefghij"},
+	{"pypi-AgEIcHlwaS5vcmcCJGFiY2Rl", "AgEIcHlwaS5"},
+	{"dop_v1_0123456789abcdef0123456789", "0123456789"},
+	{"shpat_0123456789abcdef0123", "0123456789"},
+	{"AccountName=x;AccountKey=abcdefghijklmnopqrstuvwxyz0123==;", "abcdefghij"},
+	{"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dBjftJeZ4CVP", "eyJzdWIi"},
+	{"curl -H 'Authorization: Bearer abcdef.123456'", "abcdef.123456"},
+	{"Authorization: token 0123456789abcdef0123", "0123456789abcdef"},
+	{"Set-Cookie: sid=38afes7a8abcdef; Path=/", "38afes7a8"},
+	{`"x-api-key": "abcdefgh12345"`, "abcdefgh12345"},
+	{"postgres://shed:s3cretpw@db.example/shed", "s3cretpw"},
+	{"hf_abcdefghijklmnopqrstuvwx", "abcdefghij"},
+	{"SG.abcdefghijklmnopqrst.uvwxyz0123456789ab", "uvwxyz0123"},
+	{"123456789:AAabcdefghijklmnopqrstuvwxyz0123456", "abcdefghij"},
+	{"password=herbst-laub-2019", "herbst"},
+	{"DB_PASSWORD='two words'", "two words"},
+	{`{"password": "correcthorse"}`, "correcthorse"},
+	{"api_key=0123456789abcdef", "0123456789"},
+	{"aws_secret_access_key = wJalrXUtnFEMI/K7MDENG", "wJalrXUtnFEMI"},
+	{"token=a1b2c3d4e5f6", "a1b2c3d4"},
+}
+
+func TestSecretsAreRedacted(t *testing.T) {
+	for _, e := range examples {
+		for _, text := range []string{e.text, "Use " + e.text + " please.", "a\n" + e.text + "\nb"} {
+			clean, n := Redact(text)
+			if strings.Contains(clean, e.secret) || n == 0 || !strings.Contains(clean, Mark) {
+				t.Errorf("%q became %q, %d found", text, clean, n)
+			}
+		}
+	}
+}
+
+func TestOrdinaryTextIsKept(t *testing.T) {
+	for _, s := range []string{
+		"token too long", "error: token: expected ';'", "max_tokens=4096", "the tokens: 150000", "wrong password or no key found",
+		"SMTP_PASS_FILE=/run/secrets/smtp", "password=$PASSWORD", "PASSWORD_FILE=/run/x", "the secret: never hurry",
+		"risk-averse and task-oriented work-in-progress", "https://example.org/a:b@c", "Asia and Akia", "cookie: a recipe",
+		"http://localhost:8080/path@2", "a 12:AA battery", "npm_config_cache=/tmp", "", "a", "ab", "abc", "sk-", "ratio 1:AAA",
+	} {
+		if clean, n := Redact(s); clean != s || n != 0 {
+			t.Errorf("%q became %q", s, clean)
+		}
+	}
+}
+
+// The filter never hides a text that has an anchor, wherever it stands and in
+// whatever case.
+func TestFilterMissesNoAnchor(t *testing.T) {
+	words := append([]string{}, assignedAnchors...)
+	for _, r := range rules {
+		words = append(words, r.anchors...)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		word := rapid.SampledFrom(words).Draw(t, "anchor")
+		if rapid.Bool().Draw(t, "upper") {
+			word = strings.ToUpper(word)
+		}
+		text := rapid.StringN(0, 20, 40).Draw(t, "before") + word + rapid.StringN(0, 20, 40).Draw(t, "after")
+		if !suspicious([]byte(text)) {
+			t.Fatalf("%q is not suspicious", text)
+		}
+	})
+}
+
+// What was redacted once has nothing to redact, and a text only changes where
+// a mark stands.
+func TestRedactTwice(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var b strings.Builder
+		for range rapid.IntRange(0, 6).Draw(t, "parts") {
+			b.WriteString(rapid.StringN(0, 10, 30).Draw(t, "text"))
+			b.WriteString(rapid.SampledFrom([]string{" ", "\n", "", ", "}).Draw(t, "space"))
+			b.WriteString(examples[rapid.IntRange(0, len(examples)-1).Draw(t, "example")].text)
+		}
+		once, n := Redact(b.String())
+		twice, _ := Redact(once)
+		if again, m := Redact(twice); again != twice || m != 0 {
+			t.Fatalf("%q became %q, then %q, and then %q", b.String(), once, twice, again)
+		}
+		if n == 0 && once != b.String() {
+			t.Fatalf("%q became %q, nothing found", b.String(), once)
+		}
+	})
+}
+
+func BenchmarkRedact(b *testing.B) {
+	text := []byte(strings.Repeat("The importer listens on port 7001, because the old one was taken by the metrics exporter. ", 100))
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		RedactBytes(text)
+	}
+}
