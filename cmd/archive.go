@@ -164,7 +164,7 @@ func archiveOne(ctx context.Context, a *app, store *archive.Store, s found) arch
 }
 
 func putArchive(ctx context.Context, a *app, store *archive.Store, s found) (archive.Entry, error) {
-	if source, ok := s.store.(session.LogSource); ok {
+	if source, ok := session.SourceOf(s.store, s.Ref); ok {
 		return putStored(ctx, a, store, s, source)
 	}
 	log, err := durable.OpenSingle(s.Store, s.Path)

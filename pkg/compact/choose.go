@@ -43,10 +43,23 @@ func Strategies(store session.Store) []Strategy {
 	return all
 }
 
+// StrategiesOf returns the strategies that one session can have. What lies in a
+// runtime's database is not rotated or shortened, whatever its store does with
+// files.
+func StrategiesOf(store session.Store, ref session.Ref) []Strategy {
+	if ref.Kind != session.KindStored && ref.Kind != session.KindDatabase {
+		return Strategies(store)
+	}
+	if _, annotates := store.(session.Annotator); annotates {
+		return []Strategy{StrategyAnnotate}
+	}
+	return []Strategy{StrategyNone}
+}
+
 // choose settles the strategy. It returns why the one that was asked for
 // cannot be had, or "".
 func (p *Plan) choose(store session.Store, policy Policy) string {
-	able := Strategies(store)
+	able := StrategiesOf(store, p.Ref)
 	if adviser, ok := store.(session.Adviser); ok && able[0] == StrategyNone {
 		p.Advice = adviser.OwnCommand(p.Ref)
 	}

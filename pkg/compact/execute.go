@@ -119,7 +119,7 @@ func (r *run) execute(ctx context.Context) error {
 // secure pins the log and archives it. The log is closed again: a lease on it
 // is granted only when nobody, not even this process, has it open.
 func (r *run) secure(ctx context.Context) error {
-	if source, ok := r.store.(session.LogSource); ok {
+	if source, ok := session.SourceOf(r.store, r.plan.Ref); ok {
 		return r.secureSource(ctx, source)
 	}
 	log, err := openLog(r.plan.Ref.Store, r.plan.Ref.Path)

@@ -17,7 +17,7 @@ import (
 // look remembers which bytes a log has now, without a hash for a file, and
 // returns how they are read.
 func look(ctx context.Context, store session.Store, ref session.Ref) (session.Snapshot, func() (io.ReadCloser, error), error) {
-	if source, ok := store.(session.LogSource); ok {
+	if source, ok := session.SourceOf(store, ref); ok {
 		snap, err := SnapshotSource(ctx, source, ref)
 		return snap, func() (io.ReadCloser, error) { return source.OpenLog(ctx, ref) }, err
 	}
@@ -81,7 +81,7 @@ func (r *run) pinSource(ctx context.Context, source session.LogSource) error {
 
 // rememberLive remembers a session without a copy of it.
 func (r *run) rememberLive(ctx context.Context) error {
-	if source, ok := r.store.(session.LogSource); ok {
+	if source, ok := session.SourceOf(r.store, r.plan.Ref); ok {
 		if err := r.pinSource(ctx, source); err != nil {
 			return err
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// LogSource is a store whose sessions are not files: it writes a session's log
+// LogSource is a store with sessions that are not files ([KindStored]): it writes a session's log
 // out when it is asked, one JSON object a line, always the same bytes for the
 // same session. The Path of its references names a session for people and is
 // not opened.
@@ -14,6 +14,16 @@ type LogSource interface {
 	// OpenLog starts to read the log of a session. A [*BusyError] or an error
 	// that wraps fs.ErrNotExist is returned for one that is not there any more.
 	OpenLog(ctx context.Context, ref Ref) (io.ReadCloser, error)
+}
+
+// SourceOf returns the [LogSource] that writes out the log of a reference;
+// false for a log that is a file. A store may have both.
+func SourceOf(store Store, ref Ref) (LogSource, bool) {
+	if ref.Kind != KindStored {
+		return nil, false
+	}
+	source, ok := store.(LogSource)
+	return source, ok
 }
 
 // Annotator is a store in which a summary is written beside the messages, and

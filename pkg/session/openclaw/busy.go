@@ -16,8 +16,12 @@ import (
 // and when its last line is torn or its last turn unanswered. No lock does not
 // mean idle: the runtime gives it back while the model answers
 // (research/real-runtimes.md section 3). So a session that nobody seems to write
-// is busy all the same, with Served set, while a gateway runs for the store.
+// is busy all the same, with Served set, while a gateway runs for the store. A
+// session in a database is [session.ErrUnsupported].
 func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
+	if inDatabase(ref) {
+		return unsupported(ref.Path, onlyGateway)
+	}
 	d, name, err := s.directoryOf(ref.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return gone(ref.Path)

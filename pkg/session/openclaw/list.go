@@ -98,7 +98,7 @@ func (l *lister) agent(ctx context.Context, agent string) error {
 		l.notice(filepath.Join(l.store.root, agentsName, agent, "agent", databaseName), "", "%s: %v", frozen, err)
 	}
 	if db != nil {
-		l.listing.Refs = append(l.listing.Refs, l.databaseRef(db, agent))
+		l.database(ctx, db, agent)
 	}
 	d, err := l.store.directory(l.root, agent)
 	switch {
@@ -110,19 +110,6 @@ func (l *lister) agent(ctx context.Context, agent string) error {
 	}
 	defer d.close()
 	return l.sessions(ctx, d, frozen)
-}
-
-// databaseRef is an agent whose sessions are in a database. One Ref stands for
-// all of them.
-func (l *lister) databaseRef(db *database, agent string) session.Ref {
-	key := mainKey(agent)
-	return session.Ref{
-		Runtime: session.RuntimeOpenClaw, Agent: agent, ID: strings.TrimSuffix(databaseName, ".sqlite"), Key: key,
-		Store: l.store.root, Path: db.path, Kind: session.KindDatabase, Bytes: db.size, ModTime: db.modTime,
-		State: session.StateUnsupported,
-		Reason: "this agent's sessions are in the runtime's database, which only the runtime changes; " +
-			"to start its main session fresh: openclaw gateway call sessions.reset --params '{\"key\":\"" + key + "\"}'",
-	}
 }
 
 // sessions lists one sessions directory. frozen says why none of its sessions

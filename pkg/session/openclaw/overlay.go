@@ -25,6 +25,9 @@ func (s *Store) Keep() session.Keep { return session.Keep{Tokens: keepRecentToke
 // going on, and brings its index up to date at the next turn
 // (research/real-runtimes.md section 5, experiment vi).
 func (s *Store) PlanOverlay(ctx context.Context, request session.ShortenRequest) (session.Shortening, error) {
+	if inDatabase(request.Ref) {
+		return session.Shortening{}, unsupported(request.Ref.Path, onlyGateway)
+	}
 	d, name, err := s.directoryOf(request.Ref.Path)
 	if err != nil {
 		return session.Shortening{}, err

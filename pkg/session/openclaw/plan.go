@@ -20,8 +20,8 @@ const stampForm = "2006-01-02T15-04-05.000Z"
 // and every log beside a database or an index that cannot be read are
 // [session.ErrUnsupported].
 func (s *Store) PlanRotation(ctx context.Context, ref session.Ref, snap session.Snapshot, now time.Time) (session.Rotation, error) {
-	if ref.Kind == session.KindDatabase {
-		return session.Rotation{}, unsupported(ref.Path, "the runtime's database, which only the runtime changes")
+	if inDatabase(ref) {
+		return session.Rotation{}, unsupported(ref.Path, onlyGateway)
 	}
 	d, name, err := s.directoryOf(ref.Path)
 	if err != nil {

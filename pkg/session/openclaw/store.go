@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/openclaw/agentdb"
 	"github.com/sessctl/sessctl/pkg/session/piformat"
 )
 
@@ -23,7 +24,9 @@ const (
 const maxVersion = 3
 
 // Store is one state directory of OpenClaw. It is a [session.Store], a
-// [session.Rotator] and a [session.Resetter]. It holds nothing open and may be used by several
+// [session.Rotator], a [session.Resetter] and, for the sessions of a database,
+// a [session.LogSource] and a [session.Adviser]. It holds nothing open but the
+// databases that it has read, until it is closed, and may be used by several
 // goroutines at once.
 type Store struct {
 	root string
@@ -34,6 +37,8 @@ type Store struct {
 	pause func(ctx context.Context, d time.Duration) error
 	// options say how a running gateway is found and asked.
 	options Options
+	// databases are those of the agents.
+	databases agentdb.Databases
 }
 
 // Open returns the store of a state directory: the one that holds agents/.
@@ -54,9 +59,15 @@ func (s *Store) Runtime() string { return session.RuntimeOpenClaw }
 // Root implements [session.Store].
 func (s *Store) Root() string { return s.root }
 
+// Close gives the databases back that were read.
+func (s *Store) Close() error { return s.databases.Close() }
+
 // Tail implements [session.Store]. A log that is shorter than it was when it
 // was listed is waited for, for a second: it is being rewritten.
 func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error) {
+	if ref.Kind == session.KindStored {
+		return s.storedTail(ctx, ref)
+	}
 	log, info, err := s.openLog(ctx, ref)
 	if err != nil {
 		return session.Tail{}, err
@@ -72,6 +83,9 @@ func (s *Store) Scan(ctx context.Context, r io.Reader, o session.ScanOptions, em
 
 // CountMessages returns the number of messages in a log, exactly.
 func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error) {
+	if ref.Kind == session.KindStored {
+		return s.countStored(ctx, ref)
+	}
 	log, info, err := s.openLog(ctx, ref)
 	if err != nil {
 		return 0, err

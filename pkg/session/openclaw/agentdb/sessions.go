@@ -1,0 +1,132 @@
+package agentdb
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+)
+
+// Session is one session that has records in the database.
+type Session struct {
+	ID      string
+	Key     string // the routing key that it is of, or was; "" if no window of the runtime's names it
+	Model   string // "" if unknown
+	Records int
+	Bytes   int64     // of its log, see [Log]
+	Changed time.Time // when its last record was written
+}
+
+// Node is what the runtime knows of one routing key.
+type Node struct {
+	Key     string
+	Session string // id of its current session
+	Entry   []byte // JSON, as an entry of sessions.json in the file era
+}
+
+// Cold is a session whose records the runtime has moved out of the table of
+// records, into a file or a row of another table.
+type Cold struct {
+	Session string
+	Name    string // of the runtime's archive
+	Records int
+}
+
+// eventBytes is the length of a record's text in bytes; it needs no record to
+// be read. What a damaged row claims is bounded, so that a sum never overflows.
+func (c columns) eventBytes() string {
+	if !c.zstd {
+		return "octet_length(event_json)"
+	}
+	return fmt.Sprintf("CASE WHEN event_json IS NOT NULL THEN octet_length(event_json) ELSE min(max(coalesce(event_utf8_bytes, 0), 0), %d) END", MaxEvent)
+}
+
+// Sessions returns the sessions in the order of their ids.
+func (d *Database) Sessions(ctx context.Context) ([]Session, error) {
+	model := "''"
+	if d.columns.model {
+		model = "coalesce(w.model, '')"
+	}
+	rows, err := d.conn.QueryContext(ctx, `
+SELECT t.session_id, coalesce(w.session_key, ''), `+model+`, t.records, t.bytes,
+       (SELECT e.created_at FROM transcript_events e WHERE e.session_id = t.session_id ORDER BY e.seq DESC LIMIT 1)
+FROM (SELECT session_id, count(*) AS records, coalesce(sum(`+d.columns.eventBytes()+`), 0) + count(*) AS bytes
+      FROM transcript_events GROUP BY session_id) t
+LEFT JOIN session_windows w ON w.session_id = t.session_id
+ORDER BY t.session_id`)
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	return collect(rows, "list sessions", func(rows *sql.Rows) (s Session, err error) {
+		var changed int64
+		err = rows.Scan(&s.ID, &s.Key, &s.Model, &s.Records, &s.Bytes, &changed)
+		s.Changed = time.UnixMilli(changed)
+		return s, err
+	})
+}
+
+// Nodes returns the routing keys in their order.
+func (d *Database) Nodes(ctx context.Context) ([]Node, error) {
+	rows, err := d.conn.QueryContext(ctx, "SELECT session_key, current_session_id, entry_json FROM session_nodes ORDER BY session_key")
+	if err != nil {
+		return nil, fmt.Errorf("list keys: %w", err)
+	}
+	return collect(rows, "list keys", func(rows *sql.Rows) (n Node, err error) {
+		err = rows.Scan(&n.Key, &n.Session, &n.Entry)
+		return n, err
+	})
+}
+
+// Cold returns the sessions in cold storage in the order of their ids.
+func (d *Database) Cold(ctx context.Context) ([]Cold, error) {
+	if !d.columns.cold {
+		return nil, nil
+	}
+	rows, err := d.conn.QueryContext(ctx, "SELECT session_id, archive_name, event_count FROM session_transcript_cold_archives ORDER BY session_id")
+	if err != nil {
+		return nil, fmt.Errorf("list cold storage: %w", err)
+	}
+	return collect(rows, "list cold storage", func(rows *sql.Rows) (c Cold, err error) {
+		err = rows.Scan(&c.Session, &c.Name, &c.Records)
+		return c, err
+	})
+}
+
+// MainKey is the last part of the key of an agent's main session, "main" if
+// the database does not say.
+func (d *Database) MainKey(ctx context.Context) (string, error) {
+	if !d.columns.main {
+		return defaultMain, nil
+	}
+	rows, err := d.conn.QueryContext(ctx, "SELECT main_key FROM session_key_contract WHERE main_key <> '' LIMIT 1")
+	if err != nil {
+		return "", fmt.Errorf("read the main key: %w", err)
+	}
+	keys, err := collect(rows, "read the main key", func(rows *sql.Rows) (key string, err error) {
+		err = rows.Scan(&key)
+		return key, err
+	})
+	if err != nil || len(keys) == 0 {
+		return defaultMain, err
+	}
+	return keys[0], nil
+}
+
+const defaultMain = "main"
+
+// collect reads all rows and closes them.
+func collect[T any](rows *sql.Rows, doing string, scan func(*sql.Rows) (T, error)) ([]T, error) {
+	defer rows.Close()
+	var all []T
+	for rows.Next() {
+		x, err := scan(rows)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", doing, err)
+		}
+		all = append(all, x)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", doing, err)
+	}
+	return all, nil
+}
