@@ -39,6 +39,7 @@ var layers = map[string][]string{
 	"internal/crashloop/...": {},
 	"internal/faults/...":    {"internal/crashloop", "internal/faults"},
 	"internal/fakegateway":   {},
+	"internal/fakeagentdb":   {},
 }
 
 // kept lists modules and standard packages that only some of our packages may
@@ -53,8 +54,8 @@ var kept = []struct {
 	{"github.com/spf13/viper", []string{"cmd"}, "packages take typed options"},
 	{"github.com/charmbracelet/lipgloss", []string{"cmd"}, "packages return data, cmd renders it"},
 	{"github.com/schollz/progressbar/v3", []string{"cmd"}, "packages report progress through a callback"},
-	{"database/sql", []string{"pkg/memory", "pkg/session/openclaw/agentdb"}, "SQL stays in the packages that know a database's tables"},
-	{"modernc.org/sqlite", []string{"pkg/memory", "pkg/session/openclaw/agentdb"}, "SQL stays in the packages that know a database's tables"},
+	{"database/sql", []string{"pkg/memory", "pkg/session/openclaw/agentdb", "internal/fakeagentdb"}, "SQL stays in the packages that know a database's tables"},
+	{"modernc.org/sqlite", []string{"pkg/memory", "pkg/session/openclaw/agentdb", "internal/fakeagentdb"}, "SQL stays in the packages that know a database's tables"},
 	{"github.com/jackc/pgx/v5", []string{"pkg/session/yarnnn", "internal/postgres"}, "one runtime keeps its sessions in PostgreSQL"},
 	{"github.com/philippgille/chromem-go", []string{"pkg/memory"}, "the query engine is a detail of memory"},
 	{"github.com/gofrs/flock", []string{"pkg/durable"}, "files are locked in one package"},

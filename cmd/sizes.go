@@ -256,7 +256,7 @@ func (r sessionRow) thresholdState() string {
 }
 
 func (r sessionRow) name() string {
-	if r.Key != "" {
+	if r.Key != "" && r.Reason != session.ReasonEarlier {
 		return r.Key
 	}
 	return r.Session

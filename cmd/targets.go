@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sessctl/sessctl/pkg/compact"
@@ -63,21 +64,24 @@ func (v inventory) withoutMain(w owner) compact.Result {
 }
 
 // named finds sessions by id, by key, or by the start of an id that only one
-// session has.
+// session has. Of several that had a key one after the other the newest is
+// meant.
 func named(sessions []found, name string) ([]found, error) {
-	var exact, prefixed []found
+	var exact, keyed, prefixed []found
 	for _, s := range sessions {
 		if !shown(s.Kind) && s.Kind != session.KindSubagent {
 			continue
 		}
 		switch {
-		case s.ID == name || strings.EqualFold(s.Key, name):
+		case s.ID == name:
 			exact = append(exact, s)
+		case strings.EqualFold(s.Key, name):
+			keyed = append(keyed, s)
 		case strings.HasPrefix(s.ID, name):
 			prefixed = append(prefixed, s)
 		}
 	}
-	if len(exact) > 0 {
+	if exact = append(exact, newestOf(keyed)...); len(exact) > 0 {
 		return exact, nil
 	}
 	if len(prefixed) == 1 {
@@ -87,4 +91,19 @@ func named(sessions []found, name string) ([]found, error) {
 		return nil, usageError("give more of the id", "%d sessions start with %q", len(prefixed), name)
 	}
 	return nil, &failure{code: "unknown_session", exit: exitUsage, hint: "sessctl sizes shows the sessions there are", err: fmt.Errorf("unknown session %q", name)}
+}
+
+// newestOf keeps of the sessions of each agent the one that was used last.
+func newestOf(sessions []found) []found {
+	var newest []found
+	for _, s := range sessions {
+		i := slices.IndexFunc(newest, func(n found) bool { return n.owner() == s.owner() })
+		switch {
+		case i < 0:
+			newest = append(newest, s)
+		case s.ModTime.After(newest[i].ModTime):
+			newest[i] = s
+		}
+	}
+	return newest
 }

@@ -70,8 +70,12 @@ type Ref struct {
 	Expires time.Time
 
 	State  State
-	Reason string // why the state is not idle, for people
+	Reason string // why the state is not idle, or what else sets the session apart; for people
 }
+
+// ReasonEarlier is the Reason of a session whose key has gone on to another
+// one, where the runtime remembers that. Nobody writes it any more.
+const ReasonEarlier = "an earlier session of its key"
 
 // Counter is what a runtime's index says a session's context holds.
 type Counter struct {

@@ -134,11 +134,14 @@ func TestSampleDatabases(t *testing.T) {
 	kinds := map[session.Kind]int{}
 	for _, ref := range s.list().Refs {
 		kinds[ref.Kind]++
-		if ref.State != session.StateUnsupported || ref.Primary {
+		if wanted := ref.Kind == session.KindStored && ref.ID == "11111111-1111-4111-8111-111111110022"; ref.Primary != wanted {
 			t.Errorf("%+v", ref)
 		}
+		if ref.Kind == session.KindOrphan && ref.State != session.StateUnsupported {
+			t.Errorf("a leftover: %+v", ref)
+		}
 	}
-	if diff := cmp.Diff(map[session.Kind]int{session.KindDatabase: 1, session.KindOrphan: 3}, kinds); diff != "" {
+	if diff := cmp.Diff(map[session.Kind]int{session.KindStored: 2, session.KindOrphan: 3}, kinds); diff != "" {
 		t.Error(diff)
 	}
 	wantTree(t, before, s.tree())

@@ -109,9 +109,9 @@ func (s *Store) countStored(ctx context.Context, ref session.Ref) (int, error) {
 }
 
 // OwnCommand implements [session.Adviser]: what starts a session of a database
-// fresh.
+// fresh, "" for one that is not its key's any more.
 func (s *Store) OwnCommand(ref session.Ref) string {
-	if !inDatabase(ref) || ref.Key == "" {
+	if !inDatabase(ref) || ref.Key == "" || ref.Reason == session.ReasonEarlier {
 		return ""
 	}
 	params, err := json.Marshal(map[string]string{"key": ref.Key})

@@ -71,10 +71,7 @@ func (l *lister) storedRefs(ctx context.Context, db *database, agent string) ([]
 			l.notice(db.path, "", "a session is skipped: its id %q is not one that is safe in a path", s.ID)
 			continue
 		}
-		ref := x.ref(s)
-		ref.Store = l.store.root
-		ref.State, ref.Reason = recentState(s.Changed, l.now)
-		refs = append(refs, ref)
+		refs = append(refs, x.ref(s, l))
 	}
 	return refs, nil
 }
@@ -106,11 +103,12 @@ func readStored(ctx context.Context, db *agentdb.Database, agent string) (*store
 }
 
 // ref is one session. Of several keys that share it the main one counts.
-func (x *stored) ref(s agentdb.Session) session.Ref {
+func (x *stored) ref(s agentdb.Session, l *lister) session.Ref {
 	ref := session.Ref{
-		Runtime: session.RuntimeOpenClaw, Agent: x.agent, ID: s.ID, Key: s.Key, Path: x.path + storedMark + s.ID,
+		Runtime: session.RuntimeOpenClaw, Agent: x.agent, ID: s.ID, Key: s.Key, Store: l.store.root, Path: x.path + storedMark + s.ID,
 		Kind: session.KindStored, Bytes: s.Bytes, ModTime: s.Changed, Model: s.Model,
 	}
+	ref.State, ref.Reason = recentState(s.Changed, l.now)
 	var best *entry
 	for _, e := range x.nodes[s.ID] {
 		if best == nil || strings.EqualFold(e.key, x.mainKey) {
@@ -118,6 +116,7 @@ func (x *stored) ref(s agentdb.Session) session.Ref {
 		}
 	}
 	if best == nil {
+		ref.State, ref.Reason = session.StateIdle, session.ReasonEarlier
 		return ref
 	}
 	ref.Key, ref.Primary = best.key, strings.EqualFold(best.key, x.mainKey)
