@@ -103,6 +103,7 @@ func scenarios() []scenario {
 		{"pi overlay", runtimePi, playPiOverlay},
 		{"openclaw stopped", runtimeOpenClaw, playStopped},
 		{"openclaw undo", runtimeOpenClaw, playUndo},
+		{"openclaw overlay", runtimeOpenClaw, playOverlay},
 		{"openclaw gateway", runtimeOpenClaw, playGateway},
 	}
 }
