@@ -120,6 +120,8 @@ func explain(err error) errorBody {
 		body.Hint = fmt.Sprintf("%s free in %s; make room or point archive.dir elsewhere; the session was not changed", formatBytes(int64(space.Free)), space.Dir)
 	case errors.Is(err, memory.ErrCorrupt):
 		body.Code, body.Hint = "damaged", "sessctl memory reindex --from-archives makes it again from the archives; the damaged one is kept"
+	case errors.Is(err, memory.ErrFull):
+		body.Code, body.Hint = "no_space", "make room, or point data_dir elsewhere; the session was not changed"
 	case errors.Is(err, syscall.EROFS), errors.Is(err, os.ErrPermission):
 		body.Code, body.Hint = "permission", "the session was not changed; check who owns the path"
 	}

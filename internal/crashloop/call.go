@@ -20,6 +20,8 @@ type Fault struct {
 	Lost  bool          // half of a write happens, and the program is told that all did
 	Errno syscall.Errno // the call fails
 	Hook  func()        // runs while the program is stopped before the call
+	// Signal is sent to the program before the call, which then happens.
+	Signal syscall.Signal
 }
 
 // Options say what to run and what to watch.

@@ -177,6 +177,9 @@ func (t *tracer) apply(tid int, th *thread, call traced, regs *syscall.PtraceReg
 	if f.Hook != nil {
 		f.Hook()
 	}
+	if f.Signal != 0 {
+		_ = syscall.Kill(t.group, f.Signal) // it is there: it is stopped
+	}
 	switch {
 	case f.Kill:
 		t.kill()

@@ -108,6 +108,28 @@ func copyTree(from, to string) error {
 	return nil
 }
 
+// Finds tries a fault at every place until something is violated, and returns
+// that, or nothing.
+func (b *Bench) Finds(f Fault) (string, error) {
+	places, err := f.places(b)
+	if err != nil || f.unfit(b) != "" {
+		return "", err
+	}
+	if f.exit {
+		places = append([]crashloop.Call{{Name: exitCall}}, places...)
+	}
+	for _, c := range places {
+		problem, err := f.try(b, c)
+		if err != nil {
+			return "", err
+		}
+		if problem != nil {
+			return fmt.Sprintf("call %d, %s %s: %v", c.N, c.Name, c.Path, problem), nil
+		}
+	}
+	return "", nil
+}
+
 // Try runs the command once for each call at which the fault can happen, or
 // for about share of them, evenly spread, if share is not 0. The error is
 // about the harness; what the program did wrong is in the result.

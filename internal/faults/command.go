@@ -3,9 +3,7 @@
 package faults
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -13,7 +11,7 @@ import (
 type Command struct {
 	Name    string   // in the table
 	Runtime string   // of the session: a key of layouts
-	Args    []string // of sessctl; $ARCHIVE is the id of the one archive of a prepared home
+	Args    []string // of sessctl; $ARCHIVE and $RECEIPT are ids of the prepared home
 	Env     []string // further variables; $DIR is the home
 	// Prepare brings the home into the state in which the command starts.
 	// The files of the runtime are there already.
@@ -35,8 +33,7 @@ type Command struct {
 
 // Commands lists every command that changes files.
 func Commands() []Command {
-	all := append(compactions(), archivings()...)
-	return append(all, memories()...)
+	return slices.Concat(compactions(), undos(), archivings(), prunings(), memories())
 }
 
 func compactions() []Command {
@@ -60,6 +57,37 @@ func compactions() []Command {
 		all[i].Intends = true
 	}
 	return all
+}
+
+func undos() []Command {
+	undo := func(name, runtime string, compact Command) Command {
+		return Command{
+			Name: "undo, " + name, Runtime: runtime, Args: strings.Fields("compact --undo $RECEIPT --quiet-period 0s"),
+			Prepare: func(h *Home) error { return h.must([]int{0}, compact.Args...) },
+			Done:    undone, Settled: forgot, Sessions: true,
+			Refusals: []string{"not undone: session"},
+		}
+	}
+	all := compactions()
+	return []Command{
+		undo("rotate, openclaw", "openclaw", all[0]),
+		undo("rotate, pi", "pi", all[1]),
+		undo("overlay, pi", "pi", all[4]),
+	}
+}
+
+func prunings() []Command {
+	const prune = "archive prune --max-age 90d --keep 1 --force --yes"
+	return []Command{
+		{
+			Name: "archive prune", Runtime: "openclaw", Args: strings.Fields(prune),
+			Prepare: oldArchives, Done: pruned,
+		},
+		{
+			Name: "archive prune, purge", Runtime: "openclaw", Args: strings.Fields(prune + " --grace 0h"),
+			Prepare: oldArchives, Done: pruned,
+		},
+	}
 }
 
 func archivings() []Command {
@@ -111,47 +139,4 @@ func forgot(h *Home) error {
 		return err
 	}
 	return remembers(0)(h)
-}
-
-// compacted is a home whose session was compacted and settled.
-func compacted(h *Home) error {
-	for range 2 {
-		if err := h.must([]int{0}, "compact", "--agent", "a", "--force", "--strategy", "rotate"); err != nil {
-			return err
-		}
-	}
-	return h.nothingLeft(true)
-}
-
-// forgotten is such a home without its memory.
-func forgotten(h *Home) error {
-	if err := compacted(h); err != nil {
-		return err
-	}
-	return os.RemoveAll(filepath.Join(h.Data(), "memory"))
-}
-
-// damaged is such a home whose memory is no database.
-func damaged(h *Home) error {
-	if err := compacted(h); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(h.Data(), "memory/memory.db"), []byte(strings.Repeat("no database ", 1000)), 0o600)
-}
-
-// grown is a home whose session was archived when it was only a header.
-func grown(h *Home) error {
-	if err := writeAged(h.Log(), h.layout().header+"\n"); err != nil {
-		return err
-	}
-	if err := h.must([]int{0}, "archive", "--runtime", "pi", "--agent", "work-a"); err != nil {
-		return err
-	}
-	if err := writeAged(h.Log(), h.source()); err != nil {
-		return err
-	}
-	if n, err := count(filepath.Join(h.Data(), "archives")); err != nil || n != 1 {
-		return fmt.Errorf("%d archives, want 1 (%v)", n, err)
-	}
-	return nil
 }

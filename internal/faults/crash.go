@@ -26,6 +26,28 @@ func killed(fault crashloop.Fault) func(*Bench, crashloop.Call) (problem, err er
 	}
 }
 
+// signalled asks the program to end: it does so by itself, with the exit code
+// that says why, or finishes. Only SIGHUP, which it leaves alone, kills it.
+func signalled(signal syscall.Signal) func(*Bench, crashloop.Call) (problem, err error) {
+	return func(b *Bench, c crashloop.Call) (problem, err error) {
+		h, err := b.fresh()
+		if err != nil {
+			return nil, err
+		}
+		got, err := h.trace(false, once(c.N, crashloop.Fault{Signal: signal}))
+		if err != nil {
+			return nil, err
+		}
+		if signal != syscall.SIGHUP {
+			problem = orderly(got)
+			if got.Exit != 0 && got.Exit != 128+int(signal) {
+				problem = errors.Join(problem, fmt.Errorf("exit %d: %s", got.Exit, got.Output))
+			}
+		}
+		return errors.Join(problem, h.survived()), nil
+	}
+}
+
 // survived checks what is there after a crash and what the next runs make of it.
 func (h *Home) survived() error {
 	if err := errors.Join(h.linesKept(), h.liveIsWhole()); err != nil {

@@ -65,6 +65,27 @@ func archived(h *Home) error {
 	return errors.Join(h.logIs(h.source()), h.inArchives(h.Lines))
 }
 
+// undone is what exit 0 of compact --undo promises: the log is what it was, and
+// the runtime's index names it.
+func undone(h *Home) error {
+	if h.index() != "" {
+		index, err := os.ReadFile(h.index())
+		if err != nil || !strings.Contains(string(index), Session) {
+			return fmt.Errorf("the index does not name the session (%v): %s", err, index)
+		}
+	}
+	return errors.Join(h.logIs(h.source()), h.inArchives(h.Lines))
+}
+
+// pruned is what exit 0 of archive prune promises: the old archive is gone
+// from the catalogue, the one that has its bytes is not.
+func pruned(h *Home) error {
+	if n, err := count(filepath.Join(h.Data(), "archives")); err != nil || n != 1 {
+		return fmt.Errorf("%d archives, want 1 (%v)", n, err)
+	}
+	return errors.Join(h.logIs(h.source()), h.inArchives(h.Lines))
+}
+
 // logIs checks the live log byte for byte.
 func (h *Home) logIs(want string) error {
 	log, err := os.ReadFile(h.Log())

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/sessctl/sessctl/internal/crashloop"
 )
 
@@ -34,6 +36,9 @@ func Faults() []Fault {
 		{Name: "torn write, SIGKILL", at: isWrite, try: killed(crashloop.Fault{Torn: true})},
 		{Name: "short write", at: isWrite, try: shortened},
 		{Name: "write lost by the disk", at: isArchiveWrite, try: lied},
+	}
+	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
+		all = append(all, Fault{Name: unix.SignalName(s), try: signalled(s)})
 	}
 	for _, e := range []struct {
 		name  string

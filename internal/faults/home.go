@@ -21,7 +21,8 @@ type Home struct {
 	Program string // the built sessctl
 	Command Command
 	Lines   []string // of the session, in order
-	archive string   // id of the archive that was made before
+	archive string   // id of the newest archive that was made before
+	receipt string   // id of the newest receipt
 }
 
 func (h *Home) layout() layout { return layouts()[h.Command.Runtime] }
@@ -60,18 +61,24 @@ func (h *Home) build() error {
 	if err := h.Command.Prepare(h); err != nil {
 		return err
 	}
-	archives, err := filepath.Glob(filepath.Join(h.Data(), "archives", "*.json"))
-	if len(archives) == 1 {
-		h.archive = strings.TrimSuffix(filepath.Base(archives[0]), ".json")
+	h.archive, h.receipt = newest(filepath.Join(h.Data(), "archives")), newest(filepath.Join(h.Data(), "receipts"))
+	return nil
+}
+
+// newest is the name, without its ending, of the last document of a directory.
+func newest(dir string) string {
+	names, _ := filepath.Glob(filepath.Join(dir, "*.json")) // the pattern is ours
+	if len(names) == 0 {
+		return ""
 	}
-	return err
+	return strings.TrimSuffix(filepath.Base(names[len(names)-1]), ".json")
 }
 
 // args are those of the command, for this home.
 func (h *Home) args() []string {
 	args := slices.Clone(h.Command.Args)
 	for i := range args {
-		args[i] = strings.ReplaceAll(args[i], "$ARCHIVE", h.archive)
+		args[i] = strings.NewReplacer("$ARCHIVE", h.archive, "$RECEIPT", h.receipt).Replace(args[i])
 	}
 	return args
 }

@@ -25,6 +25,9 @@ var (
 	// to do: move the directory away; the archives still have everything, and
 	// memory can be rebuilt from them.
 	ErrCorrupt = errors.New("memory is damaged")
+	// ErrFull is returned when the file system has no room for what was to be
+	// stored. Nothing of it was stored.
+	ErrFull = errors.New("no room for the memory")
 	// ErrEmpty is returned when a memory is only to be read and nothing was
 	// ever stored in it: the run that made the file was cut off. It is
 	// fs.ErrNotExist.
@@ -195,12 +198,18 @@ func judgeVersion(ctx context.Context, q querier) (isNew bool, err error) {
 	return true, nil
 }
 
-// judged marks the errors by which SQLite says that the file itself is bad. A
-// full disk or a missing permission is not that.
+// judged marks the errors by which SQLite says that the file itself is bad, or
+// that there is no room for it. A missing permission is neither.
 func judged(err error) error {
 	var e *sqlite.Error
-	if !errors.Is(err, ErrCorrupt) && errors.As(err, &e) && (e.Code()&0xFF == sqlitelib.SQLITE_CORRUPT || e.Code()&0xFF == sqlitelib.SQLITE_NOTADB) {
+	if errors.Is(err, ErrCorrupt) || errors.Is(err, ErrFull) || !errors.As(err, &e) {
+		return err
+	}
+	switch e.Code() & 0xFF {
+	case sqlitelib.SQLITE_CORRUPT, sqlitelib.SQLITE_NOTADB:
 		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+	case sqlitelib.SQLITE_FULL:
+		return fmt.Errorf("%w: %w", ErrFull, err)
 	}
 	return err
 }

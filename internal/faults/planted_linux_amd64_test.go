@@ -1,0 +1,176 @@
+package faults_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sessctl/sessctl/internal/faults"
+)
+
+// planted is a mistake that somebody could make, put into a copy of the
+// source. A harness that does not find it proves nothing.
+type planted struct {
+	name     string
+	file     string // below the module
+	old, new string // old stands there exactly once
+	command  string
+	fault    string
+	power    bool // it shows only in a power cut
+	always   bool // tried without SESSCTL_LONG too
+}
+
+func plantedBugs() []planted {
+	const rotate, rewrite = "compact, rotate, openclaw", "compact, rewrite, annabelle"
+	return []planted{
+		{
+			name: "a file is not synced", file: "pkg/durable/temp.go",
+			old: "if err := t.file.Sync(); err != nil {\n\t\treturn err\n\t}\n", new: "",
+			command: rotate, fault: "power cut after a foreign fsync", power: true,
+		},
+		{
+			name: "a directory is not synced", file: "pkg/durable/system_unix.go",
+			old: "err = file.Sync()\n", new: "",
+			command: rotate, fault: "power cut, two file systems", power: true,
+		},
+		{
+			name: "memory is not synced", file: "pkg/memory/store.go",
+			old: "synchronous(FULL)", new: "synchronous(OFF)",
+			command: rotate, fault: "power cut, two file systems", power: true,
+		},
+		{
+			name: "no second look before the index is switched", file: "pkg/session/openclaw/rotate.go",
+			old: "if err := c.check(); err != nil {\n\t\treturn err\n\t}\n", new: "",
+			command: rotate, fault: "a line appended",
+		},
+		{
+			name: "no second look before a log is exchanged", file: "pkg/session/livelog/pin.go",
+			old: "if err := c.Plan.Snapshot.Matches(named); err != nil {\n\t\treturn err\n\t}\n", new: "",
+			command: rewrite, fault: "a line appended",
+		},
+		{
+			name: "a lease is not asked for", file: "pkg/durable/lease_linux.go",
+			old: "_, err := unix.FcntlInt(fd, unix.F_SETLEASE, unix.F_WRLCK)\n", new: "var err error\n",
+			command: rotate, fault: "log opened, written to after the run",
+		},
+		{
+			name: "a rename that overwrites", file: "pkg/durable/rename_linux.go",
+			old: "renameat2(from, to, unix.RENAME_NOREPLACE)", new: "renameat2(from, to, 0)",
+			command: rotate, fault: "a stranger at the old log's new name",
+		},
+		{
+			name: "a rename in place of an exchange", file: "pkg/session/livelog/replace.go",
+			old: "err = durable.ExchangeFiles(c.nextPath(), c.Plan.Live)\n\tif errors", new: "err = durable.ErrUnsupported\n\tif errors",
+			command: rewrite, fault: "replaced by rename",
+		},
+		{
+			name: "an archive is not read back", file: "pkg/archive/put.go",
+			old: "if err := verify(ctx, e); err != nil {", new: "if err := ctx.Err(); err != nil {",
+			command: "archive, openclaw", fault: "write lost by the disk", always: true,
+		},
+		{
+			name: "the intent is not written", file: "pkg/compact/journal.go",
+			old: "return writeJSON(j.Path(in.ID), in)\n", new: "return nil\n",
+			command: rotate, fault: "SIGKILL",
+		},
+		{
+			name: "a failed write is not noticed", file: "pkg/durable/replace.go",
+			old: "n, err := w.to.Write(p)\n\tw.err = err\n\treturn n, err\n", new: "w.to.Write(p)\n\treturn len(p), nil\n",
+			command: rotate, fault: "ENOSPC once",
+		},
+		{
+			name: "the old log is not looked at again", file: "pkg/compact/settle.go",
+			old: "if snap.SHA256 != in.Archive.SHA256 || c.readBack(ctx, in.Archive) != nil {", new: "if c.readBack(ctx, in.Archive) != nil {",
+			command: rotate, fault: "log opened, written to after the run",
+		},
+		{
+			name: "no lock", file: "pkg/durable/lock.go",
+			old: "if !ok {\n", new: "if false {\n",
+			command: rotate, fault: "second sessctl",
+		},
+		{
+			name: "temporary files are not swept", file: "pkg/durable/temp.go",
+			old: "paths, err := Leftovers(dir, age)\n\tif err != nil {\n\t\treturn explain(\"sweep\", dir, dir, err)\n", new: "paths, err := []string(nil), error(nil)\n\tif _ = age; err != nil {\n\t\treturn explain(\"sweep\", dir, dir, err)\n",
+			command: rotate, fault: "SIGKILL",
+		},
+	}
+}
+
+// TestPlantedBugsAreFound builds sessctl with one mistake after the other and
+// wants each of them found.
+func TestPlantedBugsAreFound(t *testing.T) {
+	for _, p := range plantedBugs() {
+		t.Run(p.name, func(t *testing.T) {
+			if !p.always && os.Getenv("SESSCTL_LONG") == "" {
+				t.Skip("only with SESSCTL_LONG=1")
+			}
+			bench, err := faults.NewBench(buildProgram(t, "-overlay", p.overlay(t)), place(t), p.row(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.power && bench.PowerCuts != nil {
+				t.Skip(bench.PowerCuts)
+			}
+			found, err := bench.Finds(p.column(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if found == "" {
+				t.Fatal("nothing was found")
+			}
+			t.Log(found)
+		})
+	}
+}
+
+// overlay writes the patched copy and what tells the compiler of it.
+func (p planted) overlay(t *testing.T) string {
+	t.Helper()
+	source, err := filepath.Abs(filepath.Join("../..", p.file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(text), p.old); n != 1 {
+		t.Fatalf("%s has the text to replace %d times: bring this test up to date", p.file, n)
+	}
+	dir := t.TempDir()
+	patched, overlay := filepath.Join(dir, filepath.Base(p.file)), filepath.Join(dir, "overlay.json")
+	list, err := json.Marshal(map[string]any{"Replace": map[string]string{source: patched}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, content := range map[string]string{patched: strings.Replace(string(text), p.old, p.new, 1), overlay: string(list)} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return overlay
+}
+
+func (p planted) row(t *testing.T) faults.Command {
+	t.Helper()
+	for _, c := range faults.Commands() {
+		if c.Name == p.command {
+			return c
+		}
+	}
+	t.Fatalf("no command %q", p.command)
+	return faults.Command{}
+}
+
+func (p planted) column(t *testing.T) faults.Fault {
+	t.Helper()
+	for _, f := range faults.Faults() {
+		if f.Name == p.fault {
+			return f
+		}
+	}
+	t.Fatalf("no fault %q", p.fault)
+	return faults.Fault{}
+}

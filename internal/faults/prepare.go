@@ -1,0 +1,97 @@
+//go:build linux && amd64
+
+package faults
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// compacted is a home whose session was compacted and settled.
+func compacted(h *Home) error {
+	for range 2 {
+		if err := h.must([]int{0}, "compact", "--agent", "a", "--force", "--strategy", "rotate"); err != nil {
+			return err
+		}
+	}
+	return h.nothingLeft(true)
+}
+
+// forgotten is such a home without its memory.
+func forgotten(h *Home) error {
+	if err := compacted(h); err != nil {
+		return err
+	}
+	return os.RemoveAll(filepath.Join(h.Data(), "memory"))
+}
+
+// damaged is such a home whose memory is no database.
+func damaged(h *Home) error {
+	if err := compacted(h); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(h.Data(), "memory/memory.db"), []byte(strings.Repeat("no database ", 1000)), 0o600)
+}
+
+// grown is a home whose session was archived when it was only a header.
+func grown(h *Home) error {
+	if err := writeAged(h.Log(), h.layout().header+"\n"); err != nil {
+		return err
+	}
+	if err := h.must([]int{0}, "archive", "--runtime", "pi", "--agent", "work-a"); err != nil {
+		return err
+	}
+	if err := writeAged(h.Log(), h.source()); err != nil {
+		return err
+	}
+	if n, err := count(filepath.Join(h.Data(), "archives")); err != nil || n != 1 {
+		return fmt.Errorf("%d archives, want 1 (%v)", n, err)
+	}
+	return nil
+}
+
+// oldArchives is a home with archives of the session as it grew, the older one
+// made years ago.
+func oldArchives(h *Home) error {
+	for _, lines := range []int{len(h.Lines) / 2, len(h.Lines)} {
+		if err := writeAged(h.Log(), strings.Join(h.Lines[:lines], "\n")+"\n"); err != nil {
+			return err
+		}
+		if err := h.must([]int{0}, "archive", "--agent", "a"); err != nil {
+			return err
+		}
+		if lines < len(h.Lines) {
+			if err := h.backdate(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// backdate makes every archive of the catalogue one of the year 2020.
+func (h *Home) backdate() error {
+	names, err := filepath.Glob(filepath.Join(h.Data(), "archives", "*.json"))
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		const made = `"created_at": "`
+		at := bytes.Index(text, []byte(made))
+		if at < 0 {
+			return fmt.Errorf("%s does not say when it was made: %s", name, text)
+		}
+		copy(text[at+len(made):], "2020")
+		if err := os.WriteFile(name, text, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
