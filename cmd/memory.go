@@ -23,11 +23,12 @@ words and their vectors. All of it can be made again from the archives.
   sessctl memory verify
   sessctl memory reindex --pending
   sessctl memory reindex --from-archives
-  sessctl memory forget --session 4f0c1d2e`,
+  sessctl memory forget --session 4f0c1d2e
+  sessctl memory export --output memories.jsonl`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newMemoryStatsCommand(a), newMemoryVerifyCommand(a), newMemoryReindexCommand(a), newMemoryForgetCommand(a))
+	c.AddCommand(newMemoryStatsCommand(a), newMemoryVerifyCommand(a), newMemoryReindexCommand(a), newMemoryForgetCommand(a), newMemoryExportCommand(a))
 	return c
 }
 

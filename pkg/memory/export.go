@@ -1,0 +1,134 @@
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// ExportOptions say what Export hands out.
+type ExportOptions struct {
+	Query          // its filters; Text, Limit and the rest are ignored
+	Vectors bool   // with vectors
+	Model   string // whose: fingerprint or name; the one with the most vectors if empty
+}
+
+// Exported is a record and its vector of unit length, or nil if it has none or
+// its vector is lost or damaged.
+type Exported struct {
+	Record
+	Vector []float32 // valid until the function that got it returns
+}
+
+// exportPage is how many records are held at a time.
+const exportPage = 512
+
+// Export hands out pages of the records that pass the filters, in the order
+// they were stored, as they are at one moment. An error of fn ends it.
+// ErrOtherModel is returned when memory has no vectors of the model asked for.
+func (s *Store) Export(ctx context.Context, o ExportOptions, fn func(page []Exported) error) error {
+	model, err := s.exportModel(ctx, o)
+	if err != nil {
+		return err
+	}
+	condition, args := o.filter()
+	rows, err := s.db.QueryContext(ctx, `SELECT r.rowid, coalesce(v.slot, -1), coalesce(v.crc, 0), coalesce(f.name, ''), `+columns+`
+		FROM records r JOIN texts t ON t.record=r.rowid LEFT JOIN vectors v ON v.record=r.rowid AND v.model=?
+		LEFT JOIN files f ON f.model=v.model AND f.agent=v.agent WHERE `+condition+" ORDER BY r.rowid", append([]any{model.fingerprint}, args...)...)
+	if err != nil {
+		return fmt.Errorf("read records: %w", judged(err))
+	}
+	defer rows.Close()
+	x := &export{store: s, rows: rowReader{dim: model.dim}, fn: fn}
+	for rows.Next() {
+		if err := x.scan(rows); err != nil {
+			return err
+		}
+		if len(x.page) == exportPage {
+			if err := x.flush(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("read records: %w", judged(err))
+	}
+	return x.flush(ctx)
+}
+
+// ExportDimensions is the length of the vectors that Export hands out, 0 if
+// there are none. Errors are those of Export.
+func (s *Store) ExportDimensions(ctx context.Context, o ExportOptions) (int, error) {
+	model, err := s.exportModel(ctx, o)
+	return model.dim, err
+}
+
+type exportedModel struct {
+	fingerprint string
+	dim         int
+}
+
+// exportModel finds the model whose vectors are asked for.
+func (s *Store) exportModel(ctx context.Context, o ExportOptions) (m exportedModel, err error) {
+	if !o.Vectors {
+		return m, nil
+	}
+	err = s.db.QueryRowContext(ctx, `SELECT fingerprint, dim FROM models WHERE ?1='' OR fingerprint=?1 OR name=?1
+		ORDER BY (SELECT count(*) FROM vectors v WHERE v.model=fingerprint) DESC, fingerprint LIMIT 1`, o.Model).Scan(&m.fingerprint, &m.dim)
+	switch {
+	case errors.Is(err, sql.ErrNoRows) && o.Model == "":
+		return m, nil
+	case errors.Is(err, sql.ErrNoRows):
+		return m, fmt.Errorf("%w than %s", ErrOtherModel, o.Model)
+	case err != nil:
+		return m, fmt.Errorf("look for the model: %w", judged(err))
+	}
+	return m, nil
+}
+
+// export gathers pages.
+type export struct {
+	store  *Store
+	rows   rowReader
+	page   []Exported
+	places []place // of the page's vectors; record is the index in the page
+	fn     func(page []Exported) error
+}
+
+func (x *export) scan(rows *sql.Rows) error {
+	var rowid int64
+	var file string
+	var e Exported
+	p := place{record: int64(len(x.page))}
+	if err := rows.Scan(append([]any{&rowid, &p.slot, &p.crc, &file}, e.fields()...)...); err != nil {
+		return fmt.Errorf("read records: %w", judged(err))
+	}
+	if file != "" {
+		p.file = x.store.vectorPath(e.Agent, file)
+		x.places = append(x.places, p)
+	}
+	x.page = append(x.page, e)
+	return nil
+}
+
+// flush reads the vectors of a page and hands it out.
+func (x *export) flush(ctx context.Context) error {
+	if len(x.page) == 0 {
+		return nil
+	}
+	vectors := make([]float32, len(x.page)*x.rows.dim)
+	err := x.rows.each(ctx, x.places, func(b block) error {
+		for i, p := range b.places {
+			vector := vectors[int(p.record)*x.rows.dim:][:x.rows.dim:x.rows.dim]
+			copy(vector, b.rows[i])
+			x.page[p.record].Vector = vector
+		}
+		return nil
+	})
+	if err == nil {
+		err = x.fn(x.page)
+	}
+	x.page, x.places = x.page[:0], x.places[:0]
+	return err
+}
