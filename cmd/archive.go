@@ -167,6 +167,17 @@ func putArchive(ctx context.Context, a *app, store *archive.Store, s found) (arc
 	if source, ok := session.SourceOf(s.store, s.Ref); ok {
 		return putStored(ctx, a, store, s, source)
 	}
+	var entry archive.Entry
+	err := compact.WaitOut(ctx, compact.Policy{}, func() (err error) {
+		entry, err = putLog(ctx, a, store, s)
+		return err
+	})
+	return entry, err
+}
+
+// putLog archives a log as it is. One that is shorter than it was when it was
+// listed, or changes while it is copied, is busy.
+func putLog(ctx context.Context, a *app, store *archive.Store, s found) (archive.Entry, error) {
 	log, err := durable.OpenSingle(s.Store, s.Path)
 	if err != nil {
 		return archive.Entry{}, err
@@ -176,7 +187,14 @@ func putArchive(ctx context.Context, a *app, store *archive.Store, s found) (arc
 	if err != nil {
 		return archive.Entry{}, err
 	}
-	return archiver{store: store, now: a.now, reason: "archive"}.put(ctx, s.Ref, snap, log)
+	if snap.Size < s.Bytes {
+		return archive.Entry{}, &session.BusyError{Path: s.Path, Reason: "it has become shorter: it may be being rewritten", Change: session.ChangeShorter}
+	}
+	entry, err := archiver{store: store, now: a.now, reason: "archive"}.put(ctx, s.Ref, snap, log)
+	if err == nil && entry.SHA256 != snap.SHA256 {
+		err = &session.BusyError{Path: s.Path, Reason: "it changed while it was archived"}
+	}
+	return entry, err
 }
 
 // putStored archives a session that is not a file: what it was when it was

@@ -14,6 +14,9 @@ func (r *run) rotate(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if err := r.stillIdle(ctx); err != nil {
+		return err
+	}
 	rotator := r.store.(session.Rotator)
 	rotation, err := rotator.PlanRotation(ctx, r.plan.Ref, r.snapshot, r.Now())
 	if err != nil {

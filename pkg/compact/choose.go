@@ -89,7 +89,7 @@ func (p *Plan) due(ctx context.Context, store session.Store, tail session.Tail, 
 		return due, err
 	}
 	if p.Tokens < policy.Threshold {
-		_, _ = p.stop(BelowThreshold, "%d tokens, threshold %d", p.Tokens, policy.Threshold)
+		_ = p.stop(BelowThreshold, "%d tokens, threshold %d", p.Tokens, policy.Threshold)
 		return false, nil
 	}
 	return true, nil
@@ -101,6 +101,9 @@ func (p *Plan) idle(ctx context.Context, store session.Store, policy Policy, now
 	liveness, ok := store.(session.Liveness)
 	if !ok || p.Strategy == StrategyNone {
 		return true, nil
+	}
+	if p.followed {
+		return true, nil // it has just been written, and is asked about again before it is changed
 	}
 	err := liveness.Busy(ctx, p.Ref, now, policy.Quiet)
 	if err != nil && !errors.Is(err, session.ErrBusy) {
@@ -124,9 +127,9 @@ func (p *Plan) surveyOptions(store session.Store, policy Policy) surveyOptions {
 
 // tryChange asks whether the store would make the change, before anything is
 // done for it.
-func (p *Plan) tryChange(ctx context.Context, store session.Store, policy Policy, now time.Time) (*Plan, error) {
+func (p *Plan) tryChange(ctx context.Context, store session.Store, policy Policy, now time.Time) error {
 	if policy.SkipArchive || p.Strategy == StrategyNone || p.Strategy == StrategyAnnotate {
-		return p, nil
+		return nil
 	}
 	var err error
 	if p.Strategy.shortens() {
@@ -144,9 +147,9 @@ func (p *Plan) tryChange(ctx context.Context, store session.Store, policy Policy
 	case errors.Is(err, errNothingToCut):
 		return p.stop(NothingToDo, "%v", err)
 	case err != nil:
-		return nil, fmt.Errorf("plan the change: %w", err)
+		return fmt.Errorf("plan the change: %w", err)
 	}
-	return p, nil
+	return nil
 }
 
 // tryShortening finds the cut and asks the store for the change with a summary

@@ -47,9 +47,11 @@ type Compactor struct {
 }
 
 // Execute carries out a plan whose outcome is Planned. The result is complete
-// also when an error is returned. A session that changes meanwhile is left as
-// it is and its outcome is Busy; what was archived and remembered by then
-// stays and is found again by the next run.
+// also when an error is returned, and describes the bytes that were worked on
+// last: a log that only grows meanwhile is followed up to three times. A
+// session that changes otherwise, or once more, is left as it is and its
+// outcome is Busy; what was archived and remembered by then stays and is found
+// again by the next run.
 func (c *Compactor) Execute(ctx context.Context, store session.Store, plan *Plan, policy Policy) (Result, error) {
 	r := &run{Compactor: c, store: store, plan: plan, policy: policy, result: plan.Result()}
 	r.result.TokensAfter = plan.Tokens
@@ -60,6 +62,8 @@ func (c *Compactor) Execute(ctx context.Context, store session.Store, plan *Plan
 		return r.result, nil
 	case errors.Is(err, durable.ErrHeld):
 		r.result.Outcome, r.result.Reason = Busy, "another program has it open"
+		return r.result, nil
+	case errors.Is(err, errOtherPlan):
 		return r.result, nil
 	case errors.Is(err, errNothingToCut):
 		r.result.Outcome, r.result.Reason = NothingToDo, err.Error()
@@ -88,9 +92,11 @@ type run struct {
 	summary    session.Summed // with overlay and rewrite
 	prose      string         // with annotate
 	rotation   session.Rotation
+	followed   int // how often the log has grown and was read again
 }
 
-func (r *run) execute(ctx context.Context) error {
+// once goes through all steps with the log as it is.
+func (r *run) once(ctx context.Context) error {
 	if r.policy.SkipArchive {
 		return r.rememberOnly(ctx)
 	}
@@ -153,8 +159,10 @@ func (r *run) pin(ctx context.Context, log *os.File) error {
 	if err != nil {
 		return fmt.Errorf("take snapshot: %w", err)
 	}
-	if !snap.SameBytes(r.plan.seen) {
-		return &session.BusyError{Path: r.plan.Ref.Path, Reason: "it changed while it was read"}
+	if info, err := log.Stat(); err != nil {
+		return fmt.Errorf("look at the log: %w", err)
+	} else if err := r.plan.seen.Matches(info); err != nil {
+		return err
 	}
 	r.snapshot, r.result.Bytes = snap, snap.Size
 	return nil
@@ -165,11 +173,14 @@ func (r *run) archive(ctx context.Context, log io.Reader) error {
 		r.tell(StageArchive, done, r.snapshot.Size)
 	}}
 	archived, err := r.Archiver.Put(ctx, r.plan.Ref, r.snapshot, src)
+	if errors.Is(err, io.ErrUnexpectedEOF) && src.done < r.snapshot.Size {
+		return &session.BusyError{Path: r.plan.Ref.Path, Reason: "it became shorter while it was archived", Change: session.ChangeShorter}
+	}
 	if err != nil {
 		return fmt.Errorf("archive: %w", err)
 	}
 	if archived.SHA256 != r.snapshot.SHA256 {
-		return &session.BusyError{Path: r.plan.Ref.Path, Reason: "it changed while it was archived"}
+		return &session.BusyError{Path: r.plan.Ref.Path, Reason: "it changed while it was archived", Change: session.ChangeTouched}
 	}
 	r.archived = archived
 	r.result.Archive = &ArchiveResult{ID: archived.ID, Path: archived.Path, SHA256: archived.SHA256, Bytes: archived.Bytes}
@@ -186,12 +197,16 @@ func (r *run) remember(ctx context.Context, open func() (io.ReadCloser, error)) 
 	if r.shortens() {
 		m.cut = &r.plan.Cut
 	}
+	before := r.remembered
 	var err error
 	r.remembered, err = r.Rememberer.Remember(ctx, r.plan.Ref, r.archived, told(m.records(ctx), func(done int64) {
 		r.tell(StageRemember, done, int64(r.plan.Survey.Chunks))
 	}))
 	if err != nil {
 		return fmt.Errorf("remember: %w", err)
+	}
+	if r.followed > 0 {
+		r.remembered = r.remembered.after(before)
 	}
 	r.survey, r.summary, r.prose = m.survey, m.files.summed(m.text), m.text.Prose
 	r.result.Chunks, r.result.Messages, r.result.LinesSkipped = m.survey.Chunks, m.survey.Scan.Records, m.survey.Skipped()

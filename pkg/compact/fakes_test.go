@@ -26,6 +26,7 @@ type store struct {
 	rotate error
 	tokens int64
 	calls  []string
+	before func() // before it reads a log
 }
 
 func (s *store) Runtime() string { return "test" }
@@ -39,6 +40,9 @@ func (s *store) Tail(context.Context, session.Ref) (session.Tail, error) {
 }
 
 func (s *store) Scan(ctx context.Context, r io.Reader, o session.ScanOptions, emit func(*session.Message) error) (session.Scan, error) {
+	if s.before != nil {
+		s.before()
+	}
 	return piformat.Scan(ctx, r, o, emit)
 }
 
@@ -53,8 +57,15 @@ func (s *store) Rotate(_ context.Context, r session.Rotation) error {
 	if s.rotate != nil {
 		return s.rotate
 	}
-	if _, err := os.Lstat(r.Live); os.IsNotExist(err) {
+	info, err := os.Lstat(r.Live)
+	if os.IsNotExist(err) {
 		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := r.Snapshot.Matches(info); err != nil {
+		return err
 	}
 	return durable.MoveFile(r.Live, r.Kept)
 }
@@ -70,13 +81,20 @@ type archive struct {
 	copies map[string]string
 	err    error
 	lie    bool
+	before func() // before it reads a log
 }
 
 func (a *archive) Put(_ context.Context, ref session.Ref, snap session.Snapshot, src io.Reader) (compact.Archived, error) {
 	if a.err != nil {
 		return compact.Archived{}, a.err
 	}
+	if a.before != nil {
+		a.before()
+	}
 	text, err := io.ReadAll(src)
+	if err == nil && int64(len(text)) < snap.Size {
+		err = io.ErrUnexpectedEOF
+	}
 	if err != nil {
 		return compact.Archived{}, err
 	}
@@ -102,6 +120,7 @@ type mind struct {
 	err     error
 	pending int
 	embed   error
+	during  func() // while it embeds
 }
 
 func (m *mind) Remember(_ context.Context, _ session.Ref, _ compact.Archived, records iter.Seq2[compact.Record, error]) (compact.Remembered, error) {
@@ -128,6 +147,9 @@ func (m *mind) Remember(_ context.Context, _ session.Ref, _ compact.Archived, re
 }
 
 func (m *mind) EmbedPending(context.Context, session.Ref, func(done, total int64)) (int, error) {
+	if m.during != nil {
+		m.during()
+	}
 	return m.pending, m.embed
 }
 

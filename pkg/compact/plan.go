@@ -26,6 +26,9 @@ type Plan struct {
 	Advice      string           // with none: the runtime's own command
 	Survey      Survey           // only of planned sessions
 	seen        session.Snapshot // without a hash: which bytes the survey read
+	print       fingerprint      // of those bytes
+	followed    bool             // it is a plan for a log that grew meanwhile
+	rewriting   error            // why it stopped at a log that is shorter than it was
 }
 
 // Result is the plan as `compact --dry-run --json` shows it.
@@ -47,43 +50,86 @@ func (p *Plan) Result() Result {
 	return r
 }
 
-func (p *Plan) stop(outcome Outcome, format string, args ...any) (*Plan, error) {
+// stop is the end of a plan for a reason that is no error.
+func (p *Plan) stop(outcome Outcome, format string, args ...any) error {
 	p.Outcome, p.Reason = outcome, fmt.Sprintf(format, args...)
-	return p, nil
+	return nil
+}
+
+// stopBusy is the end of a plan because of somebody who may be writing.
+func (p *Plan) stopBusy(err error) error {
+	if shorter(err) {
+		p.rewriting = err
+	}
+	return p.stop(Busy, "%s", busyReason(err))
+}
+
+// whole looks for a log that is shorter than it was when it was listed.
+func (p *Plan) whole(store session.Store) error {
+	if _, ok := store.(session.LogSource); ok || p.Ref.Bytes == 0 {
+		return nil
+	}
+	info, err := os.Lstat(p.Ref.Path)
+	if err != nil || !info.Mode().IsRegular() {
+		return nil // what reads it says so
+	}
+	return session.CheckWhole(p.Ref, info)
 }
 
 // NewPlan decides what to do with a session: it reads the log's end for its
 // size, asks the store whether somebody is writing, and only then reads the
 // log once. An error means that the log could not be read.
+//
+// A log that became shorter is being rewritten in place. It is looked at again
+// after a second, and then it is busy.
 func NewPlan(ctx context.Context, store session.Store, ref session.Ref, policy Policy, now time.Time) (*Plan, error) {
-	p := &Plan{Ref: ref, Strategy: policy.Strategy}
-	if ref.State == session.StateUnsupported {
-		return p.stop(Unsupported, "%s", ref.Reason)
+	var p *Plan
+	err := WaitOut(ctx, policy, func() error {
+		p = &Plan{Ref: ref}
+		if err := p.make(ctx, store, policy, now); err != nil {
+			return err
+		}
+		return p.rewriting
+	})
+	if err != nil && !errors.Is(err, session.ErrBusy) {
+		return nil, err
+	}
+	return p, nil
+}
+
+// make makes the plan, by every step of it that nothing stands in the way of.
+func (p *Plan) make(ctx context.Context, store session.Store, policy Policy, now time.Time) error {
+	p.Strategy = policy.Strategy
+	if p.Ref.State == session.StateUnsupported {
+		return p.stop(Unsupported, "%s", p.Ref.Reason)
 	}
 	if reason := p.choose(store, policy); reason != "" {
 		return p.stop(Unsupported, "%s", reason)
 	}
-	tail, err := store.Tail(ctx, ref)
+	if err := p.whole(store); err != nil {
+		return p.stopBusy(err)
+	}
+	tail, err := store.Tail(ctx, p.Ref)
 	if errors.Is(err, fs.ErrNotExist) {
 		return p.stop(Busy, "it was moved away since it was listed")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the end of the log: %w", err)
+		return fmt.Errorf("read the end of the log: %w", err)
 	}
 	p.Tokens, p.TokenSource = tail.Tokens, tail.TokenSource
 	if due, err := p.due(ctx, store, tail, policy, now); err != nil || !due {
-		return p, err
+		return err
 	}
-	if ref.Bytes == 0 {
+	if p.Ref.Bytes == 0 {
 		return p.stop(NothingToDo, "the session is empty")
 	}
 	if idle, err := p.idle(ctx, store, policy, now); err != nil || !idle {
-		return p, err
+		return err
 	}
 	if err := p.survey(ctx, store, policy); errors.Is(err, fs.ErrNotExist) {
 		return p.stop(Busy, "it was moved away while it was read")
 	} else if err != nil || p.Outcome != Planned {
-		return p, err
+		return err
 	}
 	return p.tryChange(ctx, store, policy, now)
 }
@@ -95,7 +141,16 @@ func (p *Plan) survey(ctx context.Context, store session.Store, policy Policy) e
 		return err
 	}
 	p.seen = seen
-	p.Survey, err = takeSurvey(ctx, store, p.surveyOptions(store, policy), open)
+	p.Survey, err = takeSurvey(ctx, store, p.surveyOptions(store, policy), func() (io.ReadCloser, error) {
+		log, err := open()
+		if err != nil {
+			return nil, err
+		}
+		return p.print.watch(log), nil
+	})
+	if p.print.ended && p.print.size < seen.Size {
+		return p.stopBusy(&session.BusyError{Reason: "it became shorter while it was read: it may be being rewritten", Change: session.ChangeShorter})
+	}
 	if err != nil {
 		return fmt.Errorf("read the log: %w", err)
 	}

@@ -71,9 +71,11 @@ func TestPlanCountsWhatTheRunWillStore(t *testing.T) {
 
 func TestPlanOfSomethingElseIsAnError(t *testing.T) {
 	h := newHouse(t, 2)
-	if err := os.WriteFile(h.ref.Path, []byte("<html>not a log</html>\n"), 0o600); err != nil {
+	const other = "<html>not a log</html>\n"
+	if err := os.WriteFile(h.ref.Path, []byte(other), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	h.ref.Bytes = int64(len(other))
 	_, err := compact.NewPlan(context.Background(), h.store, h.ref, h.policy(), time.Now())
 	if err == nil || !strings.Contains(err.Error(), "read the log") {
 		t.Fatalf("error %v", err)

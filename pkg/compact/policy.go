@@ -1,6 +1,7 @@
 package compact
 
 import (
+	"context"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/chunk"
@@ -53,4 +54,7 @@ type Policy struct {
 	Quiet       time.Duration // how long a session must have been untouched
 	Gateway     GatewayUse    // whether a running runtime is asked
 	Chunk       chunk.Options
+	// Wait waits for a log that is being rewritten; nil waits for real. Tests
+	// let the log change instead.
+	Wait func(ctx context.Context, d time.Duration) error
 }

@@ -43,6 +43,13 @@ type Remembered struct {
 	Existing int // records that an earlier run had stored
 }
 
+// after counts for one run that stored twice: what its first pass stored was
+// not there before the run.
+func (r Remembered) after(first Remembered) Remembered {
+	existing := min(r.Existing, first.Existing)
+	return Remembered{Stored: r.Stored + r.Existing - existing, Existing: existing}
+}
+
 // Rememberer stores the records of one session in one transaction.
 type Rememberer interface {
 	Remember(ctx context.Context, ref session.Ref, from Archived, records iter.Seq2[Record, error]) (Remembered, error)

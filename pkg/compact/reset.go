@@ -35,15 +35,15 @@ func (p *Plan) route(store session.Store, policy Policy, cause error) bool {
 	case policy.SkipArchive && served:
 		return true // only read
 	case cause != nil && !served:
-		_, _ = p.stop(Busy, "%s", busyReason(cause))
+		_ = p.stopBusy(cause)
 	case served && policy.Gateway == GatewayNever:
-		_, _ = p.stop(Busy, "%s", busy.Reason)
+		_ = p.stop(Busy, "%s", busy.Reason)
 	case served && (p.Strategy != StrategyRotate || !can):
-		_, _ = p.stop(Busy, "%s; it can be asked for a fresh session (--strategy rotate), not for this", busy.Reason)
+		_ = p.stop(Busy, "%s; it can be asked for a fresh session (--strategy rotate), not for this", busy.Reason)
 	case served:
 		p.Via = session.ViaGateway
 	case can && policy.Gateway == GatewayRequire && !policy.SkipArchive:
-		_, _ = p.stop(Unsupported, "no gateway is running for this store, and only one may change its sessions (--gateway require)")
+		_ = p.stop(Unsupported, "no gateway is running for this store, and only one may change its sessions (--gateway require)")
 	case can:
 		p.Via = session.ViaFiles
 	}
@@ -56,6 +56,9 @@ func (p *Plan) route(store session.Store, policy Policy, cause error) bool {
 func (r *run) reset(ctx context.Context) error {
 	r.tell(StageRotate, 0, 1)
 	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := r.stillIdle(ctx); err != nil {
 		return err
 	}
 	resetter := r.store.(session.Resetter)

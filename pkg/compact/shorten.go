@@ -34,6 +34,9 @@ func (r *run) shorten(ctx context.Context) error {
 	if r.summary.Text == "" {
 		return errNoSummary
 	}
+	if err := r.stillIdle(ctx); err != nil {
+		return err
+	}
 	s, err := planShortening(ctx, r.store, r.plan.Strategy, session.ShortenRequest{
 		Ref: r.plan.Ref, Snapshot: r.snapshot, Cut: r.plan.Cut, Summary: r.summary, Tokens: r.plan.Tokens, Now: r.Now(),
 	})

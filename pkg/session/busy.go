@@ -41,9 +41,9 @@ func inWords(d time.Duration) string {
 func CheckWhole(ref Ref, info os.FileInfo) error {
 	switch {
 	case info.Size() == 0:
-		return &BusyError{Path: ref.Path, Reason: "it is empty: it may be being rewritten"}
+		return &BusyError{Path: ref.Path, Reason: "it is empty: it may be being rewritten", Change: ChangeShorter}
 	case info.Size() < ref.Bytes:
-		return &BusyError{Path: ref.Path, Reason: fmt.Sprintf("it was %d bytes long and is %d now: it may be being rewritten", ref.Bytes, info.Size())}
+		return &BusyError{Path: ref.Path, Reason: fmt.Sprintf("it was %d bytes long and is %d now: it may be being rewritten", ref.Bytes, info.Size()), Change: ChangeShorter}
 	}
 	return nil
 }

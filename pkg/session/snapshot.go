@@ -28,7 +28,7 @@ func TakeSnapshot(ctx context.Context, f *os.File, path string) (Snapshot, error
 	snap := Observe(path, before)
 	snap.SHA256, err = hashBytes(ctx, f, snap.Size)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return Snapshot{}, &BusyError{Path: path, Reason: "it became shorter while it was read"}
+		return Snapshot{}, &BusyError{Path: path, Reason: "it became shorter while it was read", Change: ChangeShorter}
 	}
 	if err != nil {
 		return Snapshot{}, fmt.Errorf("read the log: %w", err)
@@ -110,14 +110,27 @@ func (s Snapshot) Matches(info os.FileInfo) error {
 	if s.SameBytes(now) {
 		return nil
 	}
-	reason := "it was touched or rewritten"
+	busy := &BusyError{Path: s.Path, Reason: "it was touched or rewritten", Change: ChangeTouched}
 	switch {
 	case !s.SameFile(now):
-		reason = "another file has taken its place"
+		busy.Reason, busy.Change = "another file has taken its place", ChangeReplaced
 	case now.Size > s.Size:
-		reason = fmt.Sprintf("%d bytes were added to it", now.Size-s.Size)
+		busy.Reason, busy.Change = fmt.Sprintf("%d bytes were added to it", now.Size-s.Size), ChangeGrew
 	case now.Size < s.Size:
-		reason = "it became shorter: it may be being rewritten"
+		busy.Reason, busy.Change = "it became shorter: it may be being rewritten", ChangeShorter
 	}
-	return &BusyError{Path: s.Path, Reason: reason}
+	return busy
 }
+
+// Change is what has become of a log that was read before, as far as looking
+// at it tells: whether its first bytes are still the same bytes only a hash
+// tells.
+type Change string
+
+// The changes of a log. The zero value is for everything else.
+const (
+	ChangeGrew     Change = "grew"     // the same file, longer
+	ChangeShorter  Change = "shorter"  // the same file, shorter: it may be being rewritten
+	ChangeTouched  Change = "touched"  // the same file, as long as before
+	ChangeReplaced Change = "replaced" // another file is at its path
+)

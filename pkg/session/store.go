@@ -32,6 +32,9 @@ type BusyError struct {
 	// Served is true when nothing is in the way but that the runtime itself
 	// runs: it can be asked instead (see [Resetter]).
 	Served bool
+	// Change says what has become of a log that was read before, where that is
+	// the reason. A log that only grew can be followed.
+	Change Change
 }
 
 // Error implements error.
