@@ -49,7 +49,13 @@ type archiveConfig struct {
 }
 
 type embedConfig struct {
-	Provider string `mapstructure:"provider" json:"provider"`
+	Provider   string        `mapstructure:"provider" json:"provider"`
+	Model      string        `mapstructure:"model" json:"model"`           // "" = the provider's own
+	BaseURL    string        `mapstructure:"base_url" json:"base_url"`     // "" = the provider's own
+	Dimensions int           `mapstructure:"dimensions" json:"dimensions"` // to ask for; 0 = the model's own
+	APIKeyEnv  string        `mapstructure:"api_key_env" json:"api_key_env"`
+	APIKeyFile string        `mapstructure:"api_key_file" json:"api_key_file"`
+	Timeout    time.Duration `mapstructure:"timeout" json:"timeout"` // of one text
 }
 
 type recallConfig struct {
@@ -81,6 +87,12 @@ func defaults() map[string]any {
 		"archive.dir":                   "",
 		"archive.compression":           "none",
 		"embed.provider":                "builtin",
+		"embed.model":                   "",
+		"embed.base_url":                "",
+		"embed.dimensions":              0,
+		"embed.api_key_env":             "",
+		"embed.api_key_file":            "",
+		"embed.timeout":                 "30s",
 		"macstats.lessons_agent":        "",
 		"yarnnn.dsn":                    "",
 		"recall.limit":                  5,

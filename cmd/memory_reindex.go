@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/session"
 )
@@ -113,28 +114,73 @@ func (a *app) setMemoryAside(ctx context.Context) (string, error) {
 const stageReindex compact.Stage = "reindex"
 
 func (h *house) reindex(ctx context.Context, a *app, o reindexOptions, doc *reindexDocument) error {
-	builtin, err := a.openEmbedder()
+	embedding, err := a.openEmbedder()
 	if err != nil {
 		return err
 	}
-	model := embeddingModel(builtin)
+	model, down, err := embedding.model(ctx, h.memory)
+	if err != nil {
+		return err
+	}
 	doc.Model = model.String()
 	agents, err := h.memory.Agents(ctx, a.global.Runtime, o.Agent)
 	if err != nil {
 		return err
 	}
 	doc.Agents = append(doc.Agents, agents...)
+	if down != nil {
+		return h.reindexLater(ctx, a, down, doc)
+	}
 	show := func(agent string, done, total int64) {
 		h.progress.show(session.Ref{Agent: agent}, stageReindex, done, total)
 	}
+	watched := &watched{Embedder: embedding.documents}
 	var result memory.ReindexResult
-	if o.Pending || o.FromArchives {
-		result, err = h.memory.EmbedMissing(ctx, builtin, model, agents, show)
-	} else {
-		result, err = h.memory.Reindex(ctx, builtin, model, agents, show)
+	switch {
+	case o.FromArchives:
+		result, err = h.memory.EmbedMissing(ctx, watched, model, agents, show)
+	case o.Pending:
+		if err := a.refuseOthers(ctx, h.memory, agents, model); err != nil {
+			return err
+		}
+		result, err = h.memory.EmbedMissing(ctx, watched, model, agents, show)
+	default:
+		result, err = h.memory.Reindex(ctx, watched, model, agents, show)
 	}
 	doc.Vectors, doc.Pending, doc.Waiting = result.Vectors, result.Pending, result.Waiting
+	if result.Waiting > 0 && watched.down != nil {
+		a.notice(note{Message: watched.down.Error()})
+	}
 	return err
+}
+
+// reindexLater is a reindex whose embedder cannot serve: everything waits.
+func (h *house) reindexLater(ctx context.Context, a *app, down error, doc *reindexDocument) error {
+	a.notice(note{Message: down.Error()})
+	for _, agent := range doc.Agents {
+		n, err := h.memory.CountRecords(ctx, agent)
+		if err != nil {
+			return err
+		}
+		doc.Waiting += n
+	}
+	return nil
+}
+
+// refuseOthers is an error if the vectors of an agent are of another model: to
+// make all of them anew takes a reindex that is not about what is missing.
+func (a *app) refuseOthers(ctx context.Context, store *memory.Store, agents []string, model embed.Model) error {
+	for _, agent := range agents {
+		others, err := store.OtherModels(ctx, agent, model)
+		if err != nil {
+			return err
+		}
+		if len(others) > 0 {
+			return &failure{code: "other_model", exit: exitFailed, hint: "sessctl memory reindex makes all vectors anew; or set embed.provider and embed.model back",
+				err: fmt.Errorf("the vectors of %s are of %s, and %s is configured", agent, strings.Join(others, ", "), model)}
+		}
+	}
+	return nil
 }
 
 // finishReindex says what was done and what was not.

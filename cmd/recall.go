@@ -122,11 +122,7 @@ func runRecall(ctx context.Context, a *app, o recallOptions) error {
 		return err
 	}
 	defer store.Close()
-	embedder, err := a.openEmbedder()
-	if err != nil {
-		return err
-	}
-	result, err := store.Recall(ctx, query, embedder, embeddingModel(embedder))
+	result, err := a.askMemory(ctx, store, query)
 	if err != nil {
 		return fmt.Errorf("recall: %w", err)
 	}

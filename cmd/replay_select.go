@@ -14,14 +14,14 @@ import (
 // selectMessages keeps what is about the query. Without an embedder the newest
 // messages are kept, and a note says so.
 func (a *app) selectMessages(ctx context.Context, messages []replay.Message, o replayOptions) ([]replay.Message, error) {
-	embedder, err := a.openEmbedder()
+	embedding, err := a.openEmbedder()
 	if err != nil {
 		return nil, err
 	}
 	kept, err := replay.Select(ctx, messages, replay.Selection{
 		Query: o.Query, Relevance: o.Relevance,
 		Similar: func(ctx context.Context, query string, texts []string) ([]float64, error) {
-			return cosines(ctx, embedder, query, texts)
+			return cosines(ctx, embedding, query, texts)
 		},
 	})
 	if ctx.Err() != nil {
@@ -33,31 +33,20 @@ func (a *app) selectMessages(ctx context.Context, messages []replay.Message, o r
 	return kept, nil
 }
 
-// comparer embeds questions and texts.
-type comparer interface {
-	embed.Embedder
-	embed.QueryEmbedder
-}
-
-// cosines compares unit vectors. A text that has nothing to embed is similar
-// to nothing.
-func cosines(ctx context.Context, e comparer, query string, texts []string) ([]float64, error) {
-	q, err := e.EmbedQuery(ctx, query)
+// cosines compares unit vectors. A text that has no vector is similar to
+// nothing.
+func cosines(ctx context.Context, e *embedding, query string, texts []string) ([]float64, error) {
+	q, err := e.queries.EmbedQuery(ctx, query)
 	if err != nil {
 		return nil, err
 	}
 	scores := make([]float64, len(texts))
-	for i, text := range texts {
-		v, err := e.EmbedDocuments(ctx, []string{text})
-		var bad *embed.TextError
-		if errors.As(err, &bad) || errors.Is(err, embed.ErrNoVector) {
-			continue
+	for r := range embed.Batches(ctx, e.documents, texts, embed.BatchOptions{Dim: len(q)}) {
+		if errors.Is(r.Err, embed.ErrUnavailable) || ctx.Err() != nil {
+			return nil, r.Err
 		}
-		if err != nil {
-			return nil, err
-		}
-		for j := range v[0] {
-			scores[i] += float64(v[0][j]) * float64(q[j])
+		for j := range r.Vector {
+			scores[r.Index] += float64(r.Vector[j]) * float64(q[j])
 		}
 	}
 	return scores, nil

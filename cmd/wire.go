@@ -15,7 +15,6 @@ import (
 	"github.com/sessctl/sessctl/pkg/chunk"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/durable"
-	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/summarize"
@@ -25,7 +24,7 @@ import (
 //
 //	session.Store ──> compact.Compactor ──> archiver  ──> archive.Store   <data>/archives, archive dir
 //	                        │           ├──> memoirist ──> memory.Store    <data>/memory
-//	                        │           ├──> embedder  ──> embed.Builtin + memory.Store
+//	                        │           ├──> embedder  ──> embed.Builtin, Ollama or OpenAI + memory.Store
 //	                        │           └──> summarizer ─> summarize.Extractive
 //	                        ├──> Journal  <data>/journal
 //	                        └──> Receipts <data>/receipts
@@ -65,14 +64,14 @@ func (a *app) newCompactor(h *house, focus string) (*compact.Compactor, error) {
 		return nil, err
 	}
 	h.archives = archives
-	builtin, err := a.openEmbedder()
+	embedding, err := a.openEmbedder()
 	if err != nil {
 		return nil, err
 	}
 	return &compact.Compactor{
 		Archiver:   archiver{store: archives, now: a.now, reason: "compact"},
 		Rememberer: memoirist{store: h.memory},
-		Embedder:   embedder{store: h.memory, embedder: builtin},
+		Embedder:   embedder{app: a, store: h.memory, embedding: embedding},
 		Withdrawer: memoirist{store: h.memory},
 		Summarizer: func(maxRunes int) compact.Summarizer {
 			if maxRunes <= 0 || maxRunes > summarize.DefaultMaxRunes {
@@ -153,13 +152,6 @@ func (a *app) receipts() compact.Receipts {
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil || !os.IsNotExist(err)
-}
-
-func (a *app) openEmbedder() (*embed.Builtin, error) {
-	if a.config.Embed.Provider != "builtin" {
-		return nil, usageError("providers: builtin", "unknown embedding provider %q (embed.provider)", a.config.Embed.Provider)
-	}
-	return embed.NewBuiltin()
 }
 
 // openArchive opens the archive; nothing is made until something is put in.
@@ -258,25 +250,6 @@ func memoryRecord(s memory.Source, r compact.Record) memory.Record {
 		FirstLine: r.FirstLine, LastLine: r.LastLine, FirstByte: r.FirstByte, EndByte: r.EndByte,
 		Branch: branch.String(), Position: r.Position,
 	}
-}
-
-// embedder is a compact.Embedder over an embed.Embedder and a memory.Store.
-type embedder struct {
-	store    *memory.Store
-	embedder *embed.Builtin
-}
-
-// EmbedPending implements compact.Embedder.
-func (e embedder) EmbedPending(ctx context.Context, ref session.Ref, progress func(done, total int64)) (int, error) {
-	return e.store.EmbedPending(ctx, e.embedder, embeddingModel(e.embedder), ref.Agent, progress)
-}
-
-// embeddingModel is the identity of the vectors that are kept: the embedder's,
-// and the way texts are cut.
-func embeddingModel(b *embed.Builtin) embed.Model {
-	m := b.Model()
-	m.Chunker = chunk.Version
-	return m
 }
 
 // summarizer is a compact.Summarizer over the extractive summary.

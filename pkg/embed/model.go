@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -36,6 +38,33 @@ func (m Model) String() string {
 // Fingerprint is the first 16 hex digits of the SHA-256 of [Model.String],
 // for file and collection names.
 func (m Model) Fingerprint() string { return shortHash(m.String()) }
+
+// Recognise reads the revision, and the dimension if m has none, from an
+// identity as String writes it. It reports false if the identity differs from m
+// in anything else. So the vectors of a model are told from those of another
+// while the server that could name its revision is away.
+func (m Model) Recognise(identity string) (Model, bool) {
+	_, rest, found := strings.Cut(identity, "@")
+	revision, rest, _ := strings.Cut(rest, ";dim=")
+	dim, _, _ := strings.Cut(rest, ";")
+	n, err := strconv.Atoi(dim)
+	if !found || err != nil || m.Dim != 0 && m.Dim != n {
+		return Model{}, false
+	}
+	m.Dim, m.Revision = n, unescapeField(revision)
+	return m, m.String() == identity
+}
+
+func unescapeField(s string) string {
+	if s == "-" {
+		return ""
+	}
+	plain, err := url.PathUnescape(s)
+	if err != nil {
+		return s
+	}
+	return plain
+}
 
 func prefixHash(prefix string) string {
 	if prefix == "" {

@@ -88,10 +88,13 @@ func (s *Store) Reindex(ctx context.Context, e embed.Embedder, m embed.Model, ag
 	return result, s.removeUnnamed(ctx)
 }
 
+// stagedMark ends the identity of vectors that are made while others are in use.
+const stagedMark = "+anew"
+
 // beside is the identity under which the vectors of a model are made while
 // others are in use.
 func beside(m embed.Model) embed.Model {
-	m.Chunker += "+anew"
+	m.Chunker += stagedMark
 	return m
 }
 

@@ -39,6 +39,7 @@ func (r *recall) prepareVectors(ctx context.Context, e embed.QueryEmbedder, m em
 		r.goByWords("the query could not be embedded (" + err.Error() + "); found by words only")
 	default:
 		r.vector, r.places = toUnit(vector), places
+		return r.noteOthers(ctx, m)
 	}
 	return nil
 }
@@ -152,6 +153,9 @@ func (s *Store) modelsOf(ctx context.Context, agent string, m embed.Model) (othe
 		}
 		if fingerprint == m.Fingerprint() {
 			own = true
+			continue
+		}
+		if isBeside(name) {
 			continue
 		}
 		others = append(others, name)

@@ -68,8 +68,8 @@ func (s *Store) verifyDatabase(ctx context.Context) (problems []Problem, err err
 }
 
 // readStrings returns the rows of a query of one text column.
-func readStrings(ctx context.Context, q querier, query string) (list []string, err error) {
-	rows, err := q.QueryContext(ctx, query)
+func readStrings(ctx context.Context, q querier, query string, args ...any) (list []string, err error) {
+	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, judged(err)
 	}

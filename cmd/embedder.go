@@ -1,0 +1,194 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/sessctl/sessctl/pkg/chunk"
+	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// embedding is the embedder that is configured.
+type embedding struct {
+	documents embed.Embedder
+	queries   embed.QueryEmbedder
+	expected  embed.Model                                // as far as it is known without asking
+	identify  func(context.Context) (embed.Model, error) // may ask a server
+}
+
+// openEmbedder opens what embed.provider names. No server is asked yet.
+func (a *app) openEmbedder() (*embedding, error) {
+	switch provider := a.config.Embed.Provider; provider {
+	case "builtin":
+		return openBuiltin()
+	case "ollama":
+		return a.openOllama()
+	case "openai":
+		return a.openOpenAI()
+	default:
+		return nil, usageError("providers: builtin, ollama, openai", "unknown embedding provider %q (embed.provider)", provider)
+	}
+}
+
+func openBuiltin() (*embedding, error) {
+	e, err := embed.NewBuiltin()
+	if err != nil {
+		return nil, err
+	}
+	identify := func(context.Context) (embed.Model, error) { return e.Model(), nil }
+	return &embedding{documents: e, queries: e, expected: chunked(e.Model()), identify: identify}, nil
+}
+
+func (a *app) openOllama() (*embedding, error) {
+	o, err := a.remoteOptions()
+	if err != nil {
+		return nil, err
+	}
+	o.BaseURL = cmp.Or(o.BaseURL, embed.OllamaURL(a.getenv("OLLAMA_HOST")))
+	e, err := embed.NewOllama(o)
+	if err != nil {
+		return nil, usageError("docs/embedding.md has examples", "embed.base_url or OLLAMA_HOST: %w", err)
+	}
+	return &embedding{documents: e, queries: e, expected: chunked(e.Expected()), identify: e.Identify}, nil
+}
+
+func (a *app) openOpenAI() (*embedding, error) {
+	o, err := a.remoteOptions()
+	if err != nil {
+		return nil, err
+	}
+	e, err := embed.NewOpenAI(o)
+	if err != nil {
+		return nil, usageError("docs/embedding.md has examples", "embed.base_url: %w", err)
+	}
+	return &embedding{documents: e, queries: e, expected: chunked(e.Expected()), identify: e.Identify}, nil
+}
+
+func (a *app) remoteOptions() (embed.RemoteOptions, error) {
+	c := a.config.Embed
+	if c.Dimensions < 0 || c.Timeout < 0 {
+		return embed.RemoteOptions{}, usageError("", "embed.dimensions and embed.timeout must not be negative")
+	}
+	key, err := a.apiKey()
+	return embed.RemoteOptions{BaseURL: c.BaseURL, Model: c.Model, Dim: c.Dimensions, Timeout: c.Timeout, APIKey: key}, err
+}
+
+// chunked is the identity of the vectors that are kept: the embedder's, and the
+// way texts are cut.
+func chunked(m embed.Model) embed.Model {
+	m.Chunker = chunk.Version
+	return m
+}
+
+// model returns the identity of the vectors. While the server cannot be asked,
+// down says why, and the model is that of the vectors in memory, if they are
+// of the one that is configured, else what the configuration says.
+func (e *embedding) model(ctx context.Context, store *memory.Store) (m embed.Model, down, err error) {
+	m, err = e.identify(ctx)
+	if err == nil || !errors.Is(err, embed.ErrUnavailable) {
+		return chunked(m), nil, err
+	}
+	down = err
+	known, found, err := store.Known(ctx, e.expected)
+	if !found {
+		known = e.expected
+	}
+	return known, down, err
+}
+
+// askMemory is a recall with the embedder that is configured. If it cannot
+// serve, words alone decide and the result's notice says so.
+func (a *app) askMemory(ctx context.Context, store *memory.Store, q memory.Query) (memory.Result, error) {
+	e, err := a.openEmbedder()
+	if err != nil {
+		return memory.Result{}, err
+	}
+	if q.Rank == memory.RankText {
+		return store.Recall(ctx, q, nil, e.expected)
+	}
+	model, down, err := e.model(ctx, store)
+	if err != nil {
+		return memory.Result{}, err
+	}
+	queries := e.queries
+	if down != nil {
+		queries = absent{down}
+	}
+	return store.Recall(ctx, q, queries, model)
+}
+
+// absent is an embedder that cannot serve.
+type absent struct{ err error }
+
+// EmbedQuery implements embed.QueryEmbedder.
+func (a absent) EmbedQuery(context.Context, string) ([]float32, error) { return nil, a.err }
+
+// watched remembers why an embedder could not serve.
+type watched struct {
+	embed.Embedder
+	down error
+}
+
+// EmbedDocuments implements embed.Embedder.
+func (w *watched) EmbedDocuments(ctx context.Context, texts []string) ([][]float32, error) {
+	vectors, err := w.Embedder.EmbedDocuments(ctx, texts)
+	if errors.Is(err, embed.ErrUnavailable) {
+		w.down = err
+	}
+	return vectors, err
+}
+
+// embedder is a compact.Embedder over an embedding and a memory.Store.
+type embedder struct {
+	app       *app
+	store     *memory.Store
+	embedding *embedding
+}
+
+const pendingHint = "sessctl memory reindex --pending makes the vectors when the embedder is back; until then words find the records"
+
+// EmbedPending implements compact.Embedder. What the embedder cannot serve
+// stays pending, with a note: no other embedder takes its place. Neither do
+// vectors of one model come beside those of another; memory reindex does that.
+func (e embedder) EmbedPending(ctx context.Context, ref session.Ref, progress func(done, total int64)) (int, error) {
+	m, down, err := e.embedding.model(ctx, e.store)
+	if err != nil {
+		return 0, err
+	}
+	if down != nil {
+		e.app.notice(note{Message: down.Error(), Hint: pendingHint})
+		return e.waiting(ctx, m, ref.Agent)
+	}
+	others, err := e.store.OtherModels(ctx, ref.Agent, m)
+	if err != nil {
+		return 0, err
+	}
+	if len(others) > 0 {
+		e.app.notice(note{
+			Message: fmt.Sprintf("the vectors of %s are of %s, and %s is configured: no vectors are made", ref.Agent, strings.Join(others, ", "), m),
+			Hint:    "sessctl memory reindex makes all vectors anew; or set embed.provider and embed.model back",
+		})
+		return e.waiting(ctx, m, ref.Agent)
+	}
+	w := &watched{Embedder: e.embedding.documents}
+	pending, err := e.store.EmbedPending(ctx, w, m, ref.Agent, progress)
+	if w.down != nil {
+		e.app.notice(note{Message: w.down.Error(), Hint: pendingHint})
+	}
+	return pending, err
+}
+
+// waiting counts what has no vector of a model. Of a model that is not fully
+// known nothing has.
+func (e embedder) waiting(ctx context.Context, m embed.Model, agent string) (int, error) {
+	if m.Revision == "" || m.Dim == 0 {
+		return e.store.CountRecords(ctx, agent)
+	}
+	open, refused, err := e.store.CountPending(ctx, m, agent)
+	return open + refused, err
+}

@@ -1,0 +1,182 @@
+package embed
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+const (
+	// DefaultOllamaURL is where an Ollama server listens.
+	DefaultOllamaURL = "http://127.0.0.1:11434"
+	// DefaultOllamaModel is the model of seed 002, with 768 dimensions.
+	DefaultOllamaModel = "nomic-embed-text"
+	// ollamaContext in tokens. Without it the server takes 2,048, and dense
+	// text of 3,500 characters does not fit (research/complaints.md section 12).
+	ollamaContext = 8192
+	// ollamaKeepAlive keeps the model loaded between batches and runs.
+	ollamaKeepAlive = "10m"
+	// digestDigits of the manifest's digest are the revision; ollama list
+	// shows as many.
+	digestDigits = 12
+)
+
+// Ollama embeds with a model of an Ollama server. One value serves any number
+// of goroutines.
+type Ollama struct{ remote }
+
+// NewOllama does not ask the server yet. It returns an error if the options
+// name no server.
+func NewOllama(o RemoteOptions) (*Ollama, error) {
+	o.BaseURL = cmp.Or(o.BaseURL, DefaultOllamaURL)
+	model := strings.TrimSuffix(cmp.Or(o.Model, DefaultOllamaModel), ":latest")
+	c, err := newClient(o)
+	if err != nil {
+		return nil, err
+	}
+	prefix := prefixesOf(model)
+	return &Ollama{remote{
+		client: c, prefix: prefix,
+		protocol: ollamaProtocol{model: model, dim: o.Dim},
+		expected: Model{Provider: "ollama", Name: model, Dim: cmp.Or(o.Dim, knownDim(model)), Prefix: prefix.identity()},
+	}}, nil
+}
+
+// OllamaURL makes a base URL of what the variable OLLAMA_HOST holds: a host, a
+// host with a port or a URL. An address that means "all" is this machine.
+func OllamaURL(host string) string {
+	host = strings.TrimSpace(host)
+	if host == "" {
+		return DefaultOllamaURL
+	}
+	port := "11434"
+	scheme, rest, found := strings.Cut(host, "://")
+	if !found {
+		scheme, rest = "http", host
+	} else if port = "80"; scheme == "https" {
+		port = "443"
+	}
+	rest, path, _ := strings.Cut(rest, "/")
+	name, given, err := net.SplitHostPort(rest)
+	if err != nil {
+		name, given = strings.Trim(rest, "[]"), port
+	}
+	if name == "" || name == "0.0.0.0" || name == "::" {
+		name = "127.0.0.1"
+	}
+	return strings.TrimRight((&url.URL{Scheme: scheme, Host: net.JoinHostPort(name, cmp.Or(given, port)), Path: path}).String(), "/")
+}
+
+// Identify asks the server for the digest of the model, and for the dimension
+// if neither the options nor the name say it. ErrUnavailable is returned if
+// the server does not answer or has no such model.
+func (o *Ollama) Identify(ctx context.Context) (Model, error) {
+	o.mutex.Lock()
+	m := o.model
+	o.mutex.Unlock()
+	if m.Dim > 0 {
+		return m, nil
+	}
+	m = o.expected
+	var err error
+	if m.Revision, err = o.digest(ctx); err != nil {
+		return Model{}, err
+	}
+	if m.Dim == 0 {
+		if m.Dim, err = o.probeDim(ctx); err != nil {
+			return Model{}, err
+		}
+	}
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	o.model = m
+	return m, nil
+}
+
+// EmbedDocuments returns a unit vector a text. A text that is too long for the
+// model is embedded in parts. After the call the server is asked whether the
+// model is still the one that Identify saw; if not, ErrUnavailable is returned
+// and no vector.
+func (o *Ollama) EmbedDocuments(ctx context.Context, texts []string) ([][]float32, error) {
+	m, err := o.Identify(ctx)
+	if err != nil {
+		return nil, err
+	}
+	vectors, err := o.embedDocuments(ctx, m, texts)
+	if err != nil {
+		return nil, err
+	}
+	digest, err := o.digest(ctx)
+	if err == nil && digest != m.Revision {
+		err = fmt.Errorf("%w: the model %s was %s and is %s now", ErrUnavailable, m.Name, m.Revision, digest)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return vectors, nil
+}
+
+// EmbedQuery returns a unit vector, or ErrNoVector for a text of white space.
+func (o *Ollama) EmbedQuery(ctx context.Context, text string) ([]float32, error) {
+	m, err := o.Identify(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return o.embedQuery(ctx, m, text)
+}
+
+// digest asks for the first digits of the digest of the model's manifest.
+func (o *Ollama) digest(ctx context.Context) (string, error) {
+	data, err := o.ask(ctx, call{method: http.MethodGet, path: "/api/tags", limit: maxOther, query: true})
+	if err != nil {
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		return "", fmt.Errorf("%w: list the models: %w", ErrUnavailable, err)
+	}
+	var list struct {
+		Models []struct {
+			Name   string `json:"name"`
+			Digest string `json:"digest"`
+		} `json:"models"`
+	}
+	if err := json.Unmarshal(data, &list); err != nil {
+		return "", fmt.Errorf("%w: list the models: %w: %w", ErrUnavailable, ErrReply, err)
+	}
+	for _, m := range list.Models {
+		digest := strings.TrimPrefix(m.Digest, "sha256:")
+		if strings.TrimSuffix(m.Name, ":latest") == o.expected.Name && len(digest) >= digestDigits {
+			return digest[:digestDigits], nil
+		}
+	}
+	return "", fmt.Errorf("%w: the server at %s has no model %s (ollama pull %s gets it)", ErrUnavailable, o.base.Host, o.expected.Name, o.expected.Name)
+}
+
+// ollamaProtocol is POST /api/embed.
+type ollamaProtocol struct {
+	model string
+	dim   int // to ask for, or 0
+}
+
+type ollamaRequest struct {
+	Model      string         `json:"model"`
+	Input      []string       `json:"input"`
+	Truncate   bool           `json:"truncate"` // false: refuse what is too long, do not cut it silently
+	Dimensions int            `json:"dimensions,omitempty"`
+	KeepAlive  string         `json:"keep_alive"`
+	Options    map[string]int `json:"options"`
+}
+
+func (p ollamaProtocol) request(texts []string) (string, any) {
+	return "/api/embed", ollamaRequest{
+		Model: p.model, Input: texts, Dimensions: p.dim, KeepAlive: ollamaKeepAlive,
+		Options: map[string]int{"num_ctx": ollamaContext},
+	}
+}
+
+func (p ollamaProtocol) decode(body []byte, dim int) (reply, error) { return decodeOllama(body, dim) }

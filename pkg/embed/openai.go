@@ -1,0 +1,98 @@
+package embed
+
+import (
+	"cmp"
+	"context"
+	"strings"
+)
+
+const (
+	// DefaultOpenAIURL is the provider whose protocol it is.
+	DefaultOpenAIURL = "https://api.openai.com"
+	// DefaultOpenAIModel has 1,536 dimensions.
+	DefaultOpenAIModel = "text-embedding-3-small"
+)
+
+// OpenAI embeds with any server that speaks OpenAI's POST /v1/embeddings. One
+// value serves any number of goroutines.
+type OpenAI struct{ remote }
+
+// NewOpenAI does not ask the server yet. It returns an error if the options
+// name no server. The base URL may end in /v1 or not.
+func NewOpenAI(o RemoteOptions) (*OpenAI, error) {
+	o.BaseURL = cmp.Or(o.BaseURL, DefaultOpenAIURL)
+	o.Model = cmp.Or(o.Model, DefaultOpenAIModel)
+	c, err := newClient(o)
+	if err != nil {
+		return nil, err
+	}
+	c.base.Path = strings.TrimSuffix(c.base.Path, "/v1")
+	prefix := prefixesOf(o.Model)
+	return &OpenAI{remote{
+		client: c, prefix: prefix,
+		protocol: openAIProtocol{model: o.Model, dim: o.Dim},
+		// No reply says which weights made it: the place has to stand for them.
+		expected: Model{Provider: "openai", Name: o.Model, Revision: c.base.Host + c.base.Path, Dim: cmp.Or(o.Dim, knownDim(o.Model)), Prefix: prefix.identity()},
+	}}, nil
+}
+
+// Identify returns the identity of the vectors. The server is asked only if
+// neither the options nor the name of the model say the dimension;
+// ErrUnavailable is returned if it does not answer then.
+func (o *OpenAI) Identify(ctx context.Context) (Model, error) {
+	o.mutex.Lock()
+	m := o.model
+	o.mutex.Unlock()
+	if m.Dim > 0 {
+		return m, nil
+	}
+	m = o.expected
+	if m.Dim == 0 {
+		var err error
+		if m.Dim, err = o.probeDim(ctx); err != nil {
+			return Model{}, err
+		}
+	}
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	o.model = m
+	return m, nil
+}
+
+// EmbedDocuments returns a unit vector a text. A text that is too long for the
+// model is embedded in parts.
+func (o *OpenAI) EmbedDocuments(ctx context.Context, texts []string) ([][]float32, error) {
+	m, err := o.Identify(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return o.embedDocuments(ctx, m, texts)
+}
+
+// EmbedQuery returns a unit vector, or ErrNoVector for a text of white space.
+func (o *OpenAI) EmbedQuery(ctx context.Context, text string) ([]float32, error) {
+	m, err := o.Identify(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return o.embedQuery(ctx, m, text)
+}
+
+// openAIProtocol is POST /v1/embeddings.
+type openAIProtocol struct {
+	model string
+	dim   int // to ask for, or 0
+}
+
+type openAIRequest struct {
+	Model          string   `json:"model"`
+	Input          []string `json:"input"`
+	EncodingFormat string   `json:"encoding_format"`
+	Dimensions     int      `json:"dimensions,omitempty"`
+}
+
+func (p openAIProtocol) request(texts []string) (string, any) {
+	return "/v1/embeddings", openAIRequest{Model: p.model, Input: texts, EncodingFormat: "float", Dimensions: p.dim}
+}
+
+func (p openAIProtocol) decode(body []byte, dim int) (reply, error) { return decodeOpenAI(body, dim) }

@@ -1,0 +1,264 @@
+package embed
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// RemoteOptions says which server and model make the vectors.
+type RemoteOptions struct {
+	BaseURL string        // http or https, without user and query; "" is the provider's own
+	Model   string        // as the server names it; "" is the provider's own
+	Dim     int           // components to ask for; 0 leaves that to the model
+	Timeout time.Duration // for one text; a batch of n has 1+n/4 times as long; 0 is 30 s
+	APIKey  string        // sent as a bearer token; "" sends none
+	Clock   Clock
+}
+
+// protocol is what is different between servers.
+type protocol interface {
+	// request returns the path and the body that ask for vectors.
+	request(texts []string) (path string, body any)
+	// decode reads the reply; dim is a guess of the dimension.
+	decode(body []byte, dim int) (reply, error)
+}
+
+// probeText is what any model can embed. If a call fails and one with this
+// text does too, no text is to blame.
+const probeText = "hello world"
+
+// minPart is how short, in bytes, a part of a text may get that is too long
+// for the model.
+const minPart = 200
+
+// remote is what the embedders behind a server have in common.
+type remote struct {
+	*client
+	protocol protocol
+	prefix   taskPrefix
+	expected Model // Revision and Dim may be missing
+
+	mutex sync.Mutex
+	model Model  // once it is known
+	named string // what replies call the model
+}
+
+// Expected is the identity as far as it is known without asking the server:
+// Revision may be empty and Dim 0.
+func (r *remote) Expected() Model { return r.expected }
+
+// embedDocuments implements Embedder for a model of known identity.
+func (r *remote) embedDocuments(ctx context.Context, m Model, texts []string) ([][]float32, error) {
+	for i, text := range texts {
+		if strings.TrimSpace(text) == "" {
+			return nil, &TextError{Index: i, Err: ErrNoVector}
+		}
+	}
+	if len(texts) == 0 {
+		return nil, nil // a server may answer anything
+	}
+	return r.embed(ctx, job{texts: texts, prefix: r.prefix.document, dim: m.Dim})
+}
+
+// embedQuery implements QueryEmbedder for a model of known identity.
+func (r *remote) embedQuery(ctx context.Context, m Model, text string) ([]float32, error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, ErrNoVector
+	}
+	vectors, err := r.embed(ctx, job{texts: []string{text}, prefix: r.prefix.query, dim: m.Dim, query: true})
+	if err != nil {
+		return nil, reason(err)
+	}
+	return vectors[0], nil
+}
+
+// job is texts to embed.
+type job struct {
+	texts  []string
+	prefix string
+	dim    int  // 0 if it is not known yet
+	query  bool // somebody waits for it
+}
+
+// embed returns unit vectors. An error that is not ErrUnavailable is the fault
+// of one of the texts: a short text of ours has been embedded since.
+func (r *remote) embed(ctx context.Context, j job) ([][]float32, error) {
+	vectors, err := r.call(ctx, j)
+	if err == nil || ctx.Err() != nil || errors.Is(err, ErrUnavailable) {
+		return vectors, err
+	}
+	if _, failed := r.call(ctx, job{texts: []string{probeText}, dim: j.dim, query: j.query}); failed != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, fmt.Errorf("%w: %w, whatever the text", ErrUnavailable, reason(failed))
+	}
+	if len(j.texts) > 1 {
+		return nil, err
+	}
+	if isRefusal(err) {
+		vector, err := r.embedParts(ctx, j, err)
+		return [][]float32{vector}, err
+	}
+	return nil, &TextError{Err: reason(err)}
+}
+
+// isRefusal says whether the server read the text and did not want it; what is
+// wrong may be its length.
+func isRefusal(err error) bool {
+	var status *StatusError
+	return errors.As(err, &status) && status.Code != http.StatusGatewayTimeout
+}
+
+// embedParts embeds a text that is too long for the model in two halves, or
+// halves of those, and returns the direction of the mean of the parts, each
+// counting by its length. If the shortest parts are refused too, it was not the
+// length.
+func (r *remote) embedParts(ctx context.Context, j job, refusal error) ([]float32, error) {
+	sum := make([]float32, j.dim)
+	if err := r.addHalves(ctx, j, refusal, sum); err != nil {
+		return nil, err
+	}
+	if checkVector(sum) != nil {
+		return nil, &TextError{Err: refusal}
+	}
+	return unit(sum), nil
+}
+
+// addHalves adds the vectors of the parts of a text that was refused to sum.
+func (r *remote) addHalves(ctx context.Context, j job, refusal error, sum []float32) error {
+	text := j.texts[0]
+	if len(text) < 2*minPart {
+		return &TextError{Err: refusal}
+	}
+	middle := cutNearMiddle(text)
+	for _, part := range []string{text[:middle], text[middle:]} {
+		if strings.TrimSpace(part) == "" {
+			continue
+		}
+		j.texts = []string{part}
+		if err := r.addPart(ctx, j, sum); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *remote) addPart(ctx context.Context, j job, sum []float32) error {
+	vectors, err := r.call(ctx, j)
+	switch {
+	case err == nil:
+		for i, x := range vectors[0] {
+			sum[i] += x * float32(len(j.texts[0]))
+		}
+		return nil
+	case ctx.Err() != nil || errors.Is(err, ErrUnavailable):
+		return err
+	case isRefusal(err):
+		return r.addHalves(ctx, j, err, sum)
+	}
+	return &TextError{Err: reason(err)}
+}
+
+// cutNearMiddle returns where a text is cut in two: after white space if there
+// is some near the middle, else between two characters.
+func cutNearMiddle(text string) int {
+	middle := len(text) / 2
+	if at := strings.LastIndexAny(text[middle/2:middle], " \n\t"); at >= 0 {
+		return middle/2 + at + 1
+	}
+	for middle > 0 && text[middle]&0xC0 == 0x80 {
+		middle--
+	}
+	return cmp.Or(middle, len(text)/2) // of invalid UTF-8
+}
+
+// call is one question and its reply, checked: a vector a text, each of the
+// dimension, finite and not zero. It returns them at unit length. A vector that
+// is wrong is a TextError.
+func (r *remote) call(ctx context.Context, j job) ([][]float32, error) {
+	prefixed := make([]string, len(j.texts))
+	for i, text := range j.texts {
+		prefixed[i] = j.prefix + text
+	}
+	path, body := r.protocol.request(prefixed)
+	limit := int64(maxOther)
+	if j.dim > 0 {
+		limit += int64(len(j.texts)) * int64(j.dim) * maxNumber
+	}
+	data, err := r.ask(ctx, call{method: http.MethodPost, path: path, body: body, texts: len(j.texts), limit: limit, query: j.query})
+	if err != nil {
+		return nil, err
+	}
+	reply, err := r.protocol.decode(data, j.dim)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.sameName(reply.model); err != nil {
+		return nil, err
+	}
+	return checked(reply.vectors, j)
+}
+
+// sameName returns ErrUnavailable if replies call the model by another name
+// than before: a proxy has put another in its place.
+func (r *remote) sameName(name string) error {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if name != "" && r.named != "" && name != r.named {
+		return fmt.Errorf("%w: the model was %s and is %s now", ErrUnavailable, r.named, name)
+	}
+	r.named = cmp.Or(r.named, name)
+	return nil
+}
+
+func checked(vectors [][]float32, j job) ([][]float32, error) {
+	if len(vectors) != len(j.texts) {
+		return nil, fmt.Errorf("%w: %d for %d texts", ErrCount, len(vectors), len(j.texts))
+	}
+	for i, v := range vectors {
+		if err := Check(vectors[i:i+1], 1, j.dim); err != nil {
+			return nil, &TextError{Index: i, Err: err}
+		}
+		vectors[i] = unit(v)
+		if j.dim == 0 {
+			j.dim = len(v)
+		}
+	}
+	return vectors, nil
+}
+
+// unit scales a vector to length one, in place.
+func unit(v []float32) []float32 {
+	sum := 0.0
+	for _, x := range v {
+		sum += float64(x) * float64(x)
+	}
+	if math.Abs(sum-1) < 1e-6 {
+		return v
+	}
+	scale := 1 / math.Sqrt(sum)
+	for i, x := range v {
+		v[i] = float32(float64(x) * scale)
+	}
+	return v
+}
+
+// probeDim asks the server for the dimension of its vectors.
+func (r *remote) probeDim(ctx context.Context) (int, error) {
+	vectors, err := r.call(ctx, job{texts: []string{probeText}})
+	if err == nil {
+		return len(vectors[0]), nil
+	}
+	if ctx.Err() == nil && !errors.Is(err, ErrUnavailable) {
+		err = fmt.Errorf("%w: %w", ErrUnavailable, reason(err))
+	}
+	return 0, err
+}
