@@ -27,8 +27,8 @@ const (
 // Progress is told how far a stage is. total is 0 where it is not known.
 type Progress func(ref session.Ref, stage Stage, done, total int64)
 
-// Compactor carries plans out. Every field but Summarizer, Withdrawer, Undoing
-// and Progress is required.
+// Compactor carries plans out. Every field but Summarizer, Withdrawer, Undoing,
+// Progress and System is required.
 type Compactor struct {
 	Archiver   Archiver
 	Rememberer Rememberer
@@ -44,6 +44,8 @@ type Compactor struct {
 	Progress   Progress
 	Withdrawer Withdrawer // for undos
 	Undoing    string     // id of the receipt that this run undoes
+	// System says what of the system is not used; the zero value uses all.
+	System durable.System
 }
 
 // Execute carries out a plan whose outcome is Planned. The result is complete

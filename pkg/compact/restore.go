@@ -215,7 +215,7 @@ func (c *Compactor) settleAside(ctx context.Context, store session.Store, in Int
 // killed in it is finished; else the copy goes.
 func (c *Compactor) settleUnused(in Intent, path string) error {
 	if _, err := os.Lstat(in.Restore.Path); errors.Is(err, fs.ErrNotExist) {
-		return durable.MoveFile(path, in.Restore.Path)
+		return c.System.MoveFile(path, in.Restore.Path)
 	}
 	return durable.RemoveFile(path)
 }

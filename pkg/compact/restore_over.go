@@ -76,7 +76,7 @@ func (c *Compactor) exchange(ctx context.Context, in Intent, like os.FileInfo) (
 		return "", asBusy(in.Restore.Path, err)
 	}
 	defer log.Close()
-	lease, err := durable.WriteLease(log)
+	lease, err := c.System.WriteLease(log)
 	if err != nil && !errors.Is(err, durable.ErrUnsupported) { // without leases the quiet period has to do
 		return "", asBusy(in.Restore.Path, err)
 	}
@@ -91,7 +91,7 @@ func (c *Compactor) exchange(ctx context.Context, in Intent, like os.FileInfo) (
 	} else if !lease.Held() {
 		return "", &session.BusyError{Path: in.Restore.Path, Reason: "another program has it open"}
 	}
-	return swap(in)
+	return c.swap(in)
 }
 
 // asBusy turns the ways in which somebody else has a log into a BusyError.
@@ -117,11 +117,11 @@ func stillThere(s session.Snapshot) error {
 // swap exchanges the log and the copy, and makes sure that it was this log: a
 // program that replaces files by renaming needs no open descriptor, and could
 // have put another one there in the last instant. That one goes back.
-func swap(in Intent) (kept string, err error) {
+func (c *Compactor) swap(in Intent) (kept string, err error) {
 	path, aside := in.Restore.Path, in.Rotation.Kept
-	err = durable.ExchangeFiles(aside, path)
+	err = c.System.ExchangeFiles(aside, path)
 	if errors.Is(err, durable.ErrUnsupported) {
-		return in.Restore.Spare, swapByMoving(in)
+		return in.Restore.Spare, c.swapByMoving(in)
 	}
 	if err != nil {
 		return "", err
@@ -131,7 +131,7 @@ func swap(in Intent) (kept string, err error) {
 		return "", fmt.Errorf("look at the replaced log: %w", err)
 	}
 	if !in.Rotation.Snapshot.SameFile(session.Observe(aside, info)) {
-		if err := durable.ExchangeFiles(aside, path); err != nil {
+		if err := c.System.ExchangeFiles(aside, path); err != nil {
 			return "", fmt.Errorf("put back a log that took the place of the one to replace: %w", err)
 		}
 		return "", &session.BusyError{Path: path, Reason: "another file has taken its place"}
@@ -141,11 +141,11 @@ func swap(in Intent) (kept string, err error) {
 
 // swapByMoving is for systems that cannot exchange two files: the log is
 // missing for a moment, and a run that is killed in it is finished by the next.
-func swapByMoving(in Intent) error {
-	if err := durable.MoveFile(in.Restore.Path, in.Restore.Spare); err != nil {
+func (c *Compactor) swapByMoving(in Intent) error {
+	if err := c.System.MoveFile(in.Restore.Path, in.Restore.Spare); err != nil {
 		return fmt.Errorf("move the log aside: %w", err)
 	}
-	if err := durable.MoveFile(in.Rotation.Kept, in.Restore.Path); err != nil {
+	if err := c.System.MoveFile(in.Rotation.Kept, in.Restore.Path); err != nil {
 		return fmt.Errorf("put the restored log in its place: %w", err)
 	}
 	return nil

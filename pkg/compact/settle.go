@@ -168,7 +168,7 @@ type Disposer interface {
 // unheld says whether nobody has the old log open: by a lease where there are
 // leases, else by the grace period. The lease is kept until release.
 func (c *Compactor) unheld(kept *os.File, in Intent) (free bool, release func()) {
-	lease, err := durable.WriteLease(kept)
+	lease, err := c.System.WriteLease(kept)
 	if err == nil {
 		return true, func() { lease.Release() }
 	}

@@ -13,8 +13,10 @@ import (
 // It never replaces: [ErrExists] is returned when anything is at to. A move
 // that was killed between its two steps (where the file system can only link
 // and unlink) is completed by calling it again.
-func MoveFile(from, to string) error {
-	err := renameNew(from, to)
+func MoveFile(from, to string) error { return moveBy(renameNew, from, to) }
+
+func moveBy(rename func(from, to string) error, from, to string) error {
+	err := rename(from, to)
 	if errors.Is(err, ErrExists) && sameFile(from, to) {
 		err = syscall.Unlink(from) // both names are this file: an earlier move got half way
 	}

@@ -63,14 +63,14 @@ func (c *Change) moveChecked() error {
 	if err != nil || moved == nil || os.SameFile(moved, opened) {
 		return err
 	}
-	if err := durable.MoveFile(c.Plan.Kept, c.Plan.Live); err != nil {
+	if err := c.System.MoveFile(c.Plan.Kept, c.Plan.Live); err != nil {
 		return fmt.Errorf("put back a log that took the place of the one to move: %w", err)
 	}
 	return c.busy("another file has taken its place")
 }
 
 func (c *Change) move() error {
-	err := durable.MoveFile(c.Plan.Live, c.Plan.Kept)
+	err := c.System.MoveFile(c.Plan.Live, c.Plan.Kept)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return c.busy("it has been moved or removed since it was found")

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -27,6 +28,13 @@ type home struct {
 	dir  string
 	root *os.Root
 	plan session.Shortening
+	// system is what the changes do without.
+	system durable.System
+}
+
+// systems are what there is on Linux, on macOS, and on a network file system.
+var systems = map[string]durable.System{
+	"everything": {}, "no leases": {NoLeases: true}, "nothing": {NoLeases: true, NoExchange: true, NoReplace: true},
 }
 
 func newHome(t *testing.T) *home {
@@ -87,7 +95,7 @@ func (h *home) snapshot() session.Snapshot {
 
 // change stops after the step with this name.
 func (h *home) change(stop string) *Change {
-	return &Change{Root: h.root, Plan: h.plan, Step: func(name string) error {
+	return &Change{Root: h.root, Plan: h.plan, System: h.system, Step: func(name string) error {
 		if name == stop {
 			return errStop
 		}
@@ -167,24 +175,42 @@ func TestAppendLeavesAChangedLogAlone(t *testing.T) {
 }
 
 func TestReplace(t *testing.T) {
-	for _, stop := range []string{"", "lease", "check", "stage", "exchange", "keep"} {
-		t.Run("stopped after "+stop, func(t *testing.T) {
-			h := newHome(t)
-			if err := h.replace(stop); stop != "" && !errors.Is(err, errStop) || stop == "" && err != nil {
-				t.Fatalf("first run: %v", err)
-			}
-			if got := h.read("log.jsonl"); got != oldText && got != newText {
-				t.Fatalf("after the first run the log holds %q", got)
-			}
-			for range 2 {
-				if err := h.replace(""); err != nil {
-					t.Fatalf("next run: %v", err)
+	for name, system := range systems {
+		for _, stop := range []string{"", "lease", "check", "stage", "exchange", "link", "keep"} {
+			t.Run(name+", stopped after "+stop, func(t *testing.T) {
+				h := newHome(t)
+				h.system = system
+				if switching := stop == "exchange" || stop == "keep"; switching && system.NoExchange || stop == "link" && !system.NoExchange {
+					t.Skip("there is no such step")
 				}
-				h.want("log.jsonl", newText)
-				h.want("log.jsonl.kept", oldText)
-				h.want("log.jsonl.kept.next", "nothing")
-			}
-		})
+				h.replacedInTwoRuns(stop)
+			})
+		}
+	}
+}
+
+// replacedInTwoRuns stops the first run after a step.
+func (h *home) replacedInTwoRuns(stop string) {
+	if err := h.replace(stop); stop != "" && !errors.Is(err, errStop) || stop == "" && err != nil {
+		h.t.Fatalf("first run: %v", err)
+	}
+	if got := h.read("log.jsonl"); got != oldText && got != newText {
+		h.t.Fatalf("after the first run the log holds %q", got)
+	}
+	if stop == "link" { // the link has touched the log: the change is dropped, and planned again
+		h.wantBusy(h.replace(""))
+		h.want("log.jsonl", oldText)
+		h.want("log.jsonl.kept", "nothing")
+		h.want("log.jsonl.kept.next", "nothing")
+		return
+	}
+	for range 2 {
+		if err := h.replace(""); err != nil {
+			h.t.Fatalf("next run: %v", err)
+		}
+		h.want("log.jsonl", newText)
+		h.want("log.jsonl.kept", oldText)
+		h.want("log.jsonl.kept.next", "nothing")
 	}
 }
 
@@ -192,25 +218,34 @@ func TestReplace(t *testing.T) {
 // there are leases its open is noticed, elsewhere what it wrote is.
 func TestReplaceGivesWayToAWriter(t *testing.T) {
 	for _, when := range []string{"lease", "stage"} {
-		h := newHome(t)
-		c := h.change("")
-		written := false
-		c.Step = func(name string) error {
-			if name == when {
-				written = h.appendNow() == nil
-			}
-			return nil
+		for _, system := range systems {
+			newHome(t).givesWay(when, system)
 		}
-		h.wantBusy(c.Replace(t.Context(), func(w io.Writer, _ *os.File) error { _, err := io.WriteString(w, newText); return err }))
-		if !written {
-			if err := h.appendNow(); err != nil {
-				t.Fatalf("after the run the log cannot be opened: %v", err)
-			}
-		}
-		h.want("log.jsonl", oldText+"late\n")
-		h.want("log.jsonl.kept", "nothing")
-		h.want("log.jsonl.kept.next", "nothing")
 	}
+}
+
+func (h *home) givesWay(when string, system durable.System) {
+	h.system = system
+	c := h.change("")
+	written := false
+	c.Step = func(name string) error {
+		if name == when {
+			written = h.appendNow() == nil
+		}
+		return nil
+	}
+	h.wantBusy(c.Replace(h.t.Context(), func(w io.Writer, _ *os.File) error { _, err := io.WriteString(w, newText); return err }))
+	if written != system.NoLeases {
+		h.t.Fatalf("written %v, with leases %v", written, !system.NoLeases)
+	}
+	if !written {
+		if err := h.appendNow(); err != nil {
+			h.t.Fatalf("after the run the log cannot be opened: %v", err)
+		}
+	}
+	h.want("log.jsonl", oldText+"late\n")
+	h.want("log.jsonl.kept", "nothing")
+	h.want("log.jsonl.kept.next", "nothing")
 }
 
 // appendNow appends without waiting for a lease.

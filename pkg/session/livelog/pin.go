@@ -19,6 +19,8 @@ type Change struct {
 	// Step is called after each step with its name; tests stop here. It may
 	// be nil.
 	Step func(name string) error
+	// System says what of the system is not used; the zero value uses all.
+	System durable.System
 }
 
 func (c *Change) step(name string) error {
@@ -78,7 +80,7 @@ func (c *Change) pin(open func(*os.Root, string) (*os.File, error)) (*pinned, er
 	case err != nil:
 		return nil, fmt.Errorf("open log: %w", err)
 	}
-	lease, err := durable.WriteLease(file)
+	lease, err := c.System.WriteLease(file)
 	switch {
 	case errors.Is(err, durable.ErrHeld):
 		return nil, errors.Join(c.busy(heldElsewhere), file.Close())

@@ -130,7 +130,7 @@ func (c *Change) switchTo(p *pinned) error {
 	if err != nil {
 		return fmt.Errorf("look at log: %w", err)
 	}
-	err = durable.ExchangeFiles(c.nextPath(), c.Plan.Live)
+	err = c.System.ExchangeFiles(c.nextPath(), c.Plan.Live)
 	if errors.Is(err, durable.ErrUnsupported) {
 		return c.switchByLink()
 	}
@@ -145,7 +145,7 @@ func (c *Change) switchTo(p *pinned) error {
 		return err
 	}
 	if old == nil || !os.SameFile(old, opened) {
-		err := durable.ExchangeFiles(c.nextPath(), c.Plan.Live)
+		err := c.System.ExchangeFiles(c.nextPath(), c.Plan.Live)
 		return errors.Join(err, c.busy("another file has taken its place"))
 	}
 	return c.moveOld()
@@ -166,7 +166,7 @@ func (c *Change) switchByLink() error {
 
 // moveOld gives the old log's inode the name under which it is kept.
 func (c *Change) moveOld() error {
-	if err := durable.MoveFile(c.nextPath(), c.Plan.Kept); err != nil {
+	if err := c.System.MoveFile(c.nextPath(), c.Plan.Kept); err != nil {
 		return fmt.Errorf("keep the old log: %w", err)
 	}
 	return c.step("keep")

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -32,6 +33,8 @@ type Options struct {
 	LockDirs []string
 	// Deadline is how long one call may take; 0 means 30 seconds.
 	Deadline time.Duration
+	// System says what of the system is not used; the zero value uses all.
+	System durable.System
 }
 
 // Call is one run of the runtime's program.

@@ -81,6 +81,6 @@ func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
 	if err := s.unserved(plan.Live); err != nil {
 		return err
 	}
-	change := &livelog.Change{Root: d.root, Plan: plan, Step: s.step}
+	change := &livelog.Change{Root: d.root, Plan: plan, Step: s.step, System: s.options.System}
 	return change.Append()
 }

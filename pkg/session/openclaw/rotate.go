@@ -116,7 +116,7 @@ func (c *change) openLog() (err error) {
 }
 
 func (c *change) takeLease() (err error) {
-	c.lease, err = durable.WriteLease(c.log)
+	c.lease, err = c.store.options.System.WriteLease(c.log)
 	switch {
 	case errors.Is(err, durable.ErrHeld):
 		return c.refuse(heldElsewhere)
@@ -213,7 +213,7 @@ func (c *change) confirm(ctx context.Context) error {
 
 // moveLog gives the log's inode its new name.
 func (c *change) moveLog() error {
-	if err := durable.MoveFile(c.rotation.Live, c.rotation.Kept); err != nil {
+	if err := c.store.options.System.MoveFile(c.rotation.Live, c.rotation.Kept); err != nil {
 		return fmt.Errorf("close the log: %w", err)
 	}
 	return c.store.step("move")

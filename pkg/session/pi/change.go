@@ -17,6 +17,7 @@ type change struct {
 	name     string // of the log
 	kept     string // of the rotated log
 	step     func(name string) error
+	system   durable.System
 
 	log    *os.File
 	lease  *durable.Lease // nil where there are none
@@ -87,7 +88,7 @@ func (c *change) openLog() (err error) {
 }
 
 func (c *change) takeLease() (err error) {
-	c.lease, err = durable.WriteLease(c.log)
+	c.lease, err = c.system.WriteLease(c.log)
 	switch {
 	case errors.Is(err, durable.ErrHeld):
 		return c.refuse(heldElsewhere)
@@ -131,7 +132,7 @@ func (c *change) moveChecked() error {
 	if err != nil || moved == nil || os.SameFile(moved, c.opened) {
 		return err
 	}
-	if err := durable.MoveFile(c.rotation.Kept, c.rotation.Live); err != nil {
+	if err := c.system.MoveFile(c.rotation.Kept, c.rotation.Live); err != nil {
 		return fmt.Errorf("put back a log that took the place of the one to rotate: %w", err)
 	}
 	return c.refuse("another file has taken its place")
@@ -139,7 +140,7 @@ func (c *change) moveChecked() error {
 
 // move gives the log's inode its new name.
 func (c *change) move() error {
-	err := durable.MoveFile(c.rotation.Live, c.rotation.Kept)
+	err := c.system.MoveFile(c.rotation.Live, c.rotation.Kept)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return gone(c.rotation.Live)

@@ -61,6 +61,6 @@ func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
 	if err := d.inPlace(); err != nil {
 		return err
 	}
-	change := &livelog.Change{Root: d.root, Plan: plan, Step: s.step}
+	change := &livelog.Change{Root: d.root, Plan: plan, Step: s.step, System: s.system}
 	return change.Append()
 }

@@ -120,7 +120,7 @@ func (s *Store) openChange(r session.Rotation) (*change, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &change{directory: d, rotation: r, name: name, kept: filepath.Base(r.Kept), step: s.step}
+	c := &change{directory: d, rotation: r, name: name, kept: filepath.Base(r.Kept), step: s.step, system: s.system}
 	live, ok, _ := parseName(c.name)
 	kept, okKept, _ := parseName(c.kept)
 	if !ok || live.rotated || !okKept || !kept.rotated || kept.live != c.name || r.Kept != c.at(c.kept) {

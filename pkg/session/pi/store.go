@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/piformat"
 )
@@ -26,7 +27,8 @@ type Store struct {
 	base string // the sessions directory
 	// step is called after each step of Rotate, with its name; an error ends
 	// the rotation there. Tests stop it so.
-	step func(name string) error
+	step   func(name string) error
+	system durable.System
 }
 
 // Open returns the store of a sessions directory, or of the agent directory
@@ -36,6 +38,14 @@ func Open(root string) *Store {
 		root = absolute
 	}
 	return &Store{root: root, base: sessionsDirectory(root), step: func(string) error { return nil }}
+}
+
+// WithSystem returns the same store, which does without some mechanisms of the
+// system.
+func (s *Store) WithSystem(system durable.System) *Store {
+	other := *s
+	other.system = system
+	return &other
 }
 
 // Runtime implements [session.Store].

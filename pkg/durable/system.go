@@ -1,0 +1,37 @@
+package durable
+
+import "os"
+
+// System says which of the mechanisms that not every system and file system
+// has are not to be used, even where they are there. The zero value uses all
+// of them. What goes without one is weaker (docs/reliability.md, "Where the
+// system gives less"), and with a System it can be tried on any machine.
+type System struct {
+	NoLeases   bool // as on macOS, on NFS, and for files of another user
+	NoExchange bool // no exchange of two names in one step
+	NoReplace  bool // no rename that never replaces: by link and unlink instead
+}
+
+// WriteLease is [WriteLease], and [ErrUnsupported] without leases.
+func (s System) WriteLease(f *os.File) (*Lease, error) {
+	if s.NoLeases {
+		return nil, ErrUnsupported
+	}
+	return WriteLease(f)
+}
+
+// ExchangeFiles is [ExchangeFiles], and [ErrUnsupported] without exchanges.
+func (s System) ExchangeFiles(a, b string) error {
+	if s.NoExchange {
+		return ErrUnsupported
+	}
+	return ExchangeFiles(a, b)
+}
+
+// MoveFile is [MoveFile], in two steps without renames that never replace.
+func (s System) MoveFile(from, to string) error {
+	if s.NoReplace {
+		return moveBy(renameByLink, from, to)
+	}
+	return MoveFile(from, to)
+}
