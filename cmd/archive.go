@@ -169,15 +169,16 @@ func putArchive(ctx context.Context, a *app, store *archive.Store, s found) (arc
 	}
 	var entry archive.Entry
 	err := compact.WaitOut(ctx, compact.Policy{}, func() (err error) {
-		entry, err = putLog(ctx, a, store, s)
+		entry, err = putLog(ctx, a, store, s, "archive")
 		return err
 	})
 	return entry, err
 }
 
 // putLog archives a log as it is. One that is shorter than it was when it was
-// listed, or changes while it is copied, is busy.
-func putLog(ctx context.Context, a *app, store *archive.Store, s found) (archive.Entry, error) {
+// listed, or changes while it is copied, is busy. reason is what the copy is
+// made for.
+func putLog(ctx context.Context, a *app, store *archive.Store, s found, reason string) (archive.Entry, error) {
 	log, err := durable.OpenSingle(s.Store, s.Path)
 	if err != nil {
 		return archive.Entry{}, err
@@ -190,7 +191,7 @@ func putLog(ctx context.Context, a *app, store *archive.Store, s found) (archive
 	if snap.Size < s.Bytes {
 		return archive.Entry{}, &session.BusyError{Path: s.Path, Reason: "it has become shorter: it may be being rewritten", Change: session.ChangeShorter}
 	}
-	entry, err := archiver{store: store, now: a.now, reason: "archive"}.put(ctx, s.Ref, snap, log)
+	entry, err := archiver{store: store, now: a.now, reason: reason}.put(ctx, s.Ref, snap, log)
 	if err == nil && entry.SHA256 != snap.SHA256 {
 		err = &session.BusyError{Path: s.Path, Reason: "it changed while it was archived"}
 	}

@@ -24,6 +24,7 @@ type config struct {
 	OpenClaw   openClawConfig   `mapstructure:"openclaw" json:"openclaw"`
 	Archive    archiveConfig    `mapstructure:"archive" json:"archive"`
 	Embed      embedConfig      `mapstructure:"embed" json:"embed"`
+	Clean      cleanConfig      `mapstructure:"clean" json:"clean"`
 	Recall     recallConfig     `mapstructure:"recall" json:"recall"`
 	MacStats   macStatsConfig   `mapstructure:"macstats" json:"macstats"`
 	Yarnnn     yarnnnConfig     `mapstructure:"yarnnn" json:"yarnnn"`
@@ -56,6 +57,11 @@ type embedConfig struct {
 	APIKeyEnv  string        `mapstructure:"api_key_env" json:"api_key_env"`
 	APIKeyFile string        `mapstructure:"api_key_file" json:"api_key_file"`
 	Timeout    time.Duration `mapstructure:"timeout" json:"timeout"` // of one text
+}
+
+type cleanConfig struct {
+	MaxAge string `mapstructure:"max_age" json:"max_age"`
+	Grace  string `mapstructure:"grace" json:"grace"`
 }
 
 type recallConfig struct {
@@ -93,6 +99,8 @@ func defaults() map[string]any {
 		"embed.api_key_env":             "",
 		"embed.api_key_file":            "",
 		"embed.timeout":                 "30s",
+		"clean.max_age":                 "",
+		"clean.grace":                   "7d",
 		"macstats.lessons_agent":        "",
 		"yarnnn.dsn":                    "",
 		"recall.limit":                  5,
