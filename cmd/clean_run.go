@@ -107,7 +107,7 @@ func (c *cleaner) secured(ctx context.Context, p *cleanPlan, f cleanFile) (archi
 	if f.log != nil {
 		member = *f.log
 	} else {
-		member.Path, member.Kind = f.path, session.KindOutput
+		member.Path, member.Kind, member.Bytes = f.path, session.KindOutput, f.seen.Size
 	}
 	if f.seen.Size == 0 {
 		return archive.Entry{}, nil // nothing could be lost
