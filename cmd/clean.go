@@ -114,7 +114,11 @@ func runClean(ctx context.Context, a *app, o cleanOptions) error {
 	}
 	defer h.close()
 	c.archives = h.archives
-	if _, err := h.settleVault(ctx, a, nil, compact.Policy{}); err != nil {
+	all, _, err := a.listStores(ctx) // the plan says what is odd in them
+	if err != nil {
+		return err
+	}
+	if _, err := h.settleVault(ctx, a, all.sessions, compact.Policy{}); err != nil {
 		return err
 	}
 	if err := c.settle(); err != nil {

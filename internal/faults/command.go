@@ -33,7 +33,7 @@ type Command struct {
 
 // Commands lists every command that changes files.
 func Commands() []Command {
-	return slices.Concat(compactions(), undos(), archivings(), prunings(), memories())
+	return slices.Concat(compactions(), undos(), archivings(), prunings(), cleanings(), memories())
 }
 
 func compactions() []Command {
