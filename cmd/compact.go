@@ -162,7 +162,7 @@ func runCompact(ctx context.Context, a *app, o compactOptions) error {
 		planned, err := planAll(ctx, a, targets, o.policy())
 		doc.Sessions = append(doc.Sessions, planned...)
 		a.warnOfPurge(ctx, all.sessions)
-		return a.finish(doc, err)
+		return a.finish(doc, errors.Join(err, a.noteEmbedder()))
 	}
 	h, err := a.openHouse(ctx, o.Focus)
 	if err != nil {

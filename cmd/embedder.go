@@ -19,6 +19,7 @@ type embedding struct {
 	queries   embed.QueryEmbedder
 	expected  embed.Model                                // as far as it is known without asking
 	identify  func(context.Context) (embed.Model, error) // may ask a server
+	address   string                                     // where texts go, "" if they stay in the process
 }
 
 // openEmbedder opens what embed.provider names. No server is asked yet.
@@ -54,7 +55,7 @@ func (a *app) openOllama() (*embedding, error) {
 	if err != nil {
 		return nil, usageError("docs/embedding.md has examples", "embed.base_url or OLLAMA_HOST: %w", err)
 	}
-	return &embedding{documents: e, queries: e, expected: chunked(e.Expected()), identify: e.Identify}, nil
+	return &embedding{documents: e, queries: e, expected: chunked(e.Expected()), identify: e.Identify, address: e.Address()}, nil
 }
 
 func (a *app) openOpenAI() (*embedding, error) {
@@ -66,7 +67,7 @@ func (a *app) openOpenAI() (*embedding, error) {
 	if err != nil {
 		return nil, usageError("docs/embedding.md has examples", "embed.base_url: %w", err)
 	}
-	return &embedding{documents: e, queries: e, expected: chunked(e.Expected()), identify: e.Identify}, nil
+	return &embedding{documents: e, queries: e, expected: chunked(e.Expected()), identify: e.Identify, address: e.Address()}, nil
 }
 
 func (a *app) remoteOptions() (embed.RemoteOptions, error) {
@@ -76,6 +77,16 @@ func (a *app) remoteOptions() (embed.RemoteOptions, error) {
 	}
 	key, err := a.apiKey()
 	return embed.RemoteOptions{BaseURL: c.BaseURL, Model: c.Model, Dim: c.Dimensions, Timeout: c.Timeout, APIKey: key}, err
+}
+
+// noteEmbedder says in a dry run where texts would be sent. A provider that
+// cannot be used is an error.
+func (a *app) noteEmbedder() error {
+	e, err := a.openEmbedder()
+	if err == nil && e.address != "" {
+		a.notice(note{Message: fmt.Sprintf("texts would be sent to %s to be embedded", e.address)})
+	}
+	return err
 }
 
 // chunked is the identity of the vectors that are kept: the embedder's, and the

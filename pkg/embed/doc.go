@@ -10,6 +10,12 @@
 // [Check], a failing batch halved until the text to blame is alone. Every text
 // gets a vector or an error; none is dropped.
 //
+// [Ollama] and [OpenAI] ask a server. Nothing that a server says is believed:
+// replies are checked, wrong ones halved until the text to blame is known, and
+// a fault that no text is to blame for is [ErrUnavailable], after which texts
+// wait and are not given to another embedder. A text that is too long for the
+// model is embedded in parts.
+//
 // [Builtin] is the embedder that is always there: no server, no key, no
 // network. Its 1024 dimensions are
 //

@@ -54,6 +54,9 @@ type remote struct {
 // Revision may be empty and Dim 0.
 func (r *remote) Expected() Model { return r.expected }
 
+// Address is the base URL of the server. It holds no key.
+func (r *remote) Address() string { return r.base.String() }
+
 // embedDocuments implements Embedder for a model of known identity.
 func (r *remote) embedDocuments(ctx context.Context, m Model, texts []string) ([][]float32, error) {
 	for i, text := range texts {
