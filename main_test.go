@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/sessctl/sessctl/cmd"
+	"github.com/sessctl/sessctl/internal/fakeagentdb"
 )
 
 // The behaviour of the command line is tested by scripts on real files, one
@@ -58,6 +60,7 @@ func TestScript(t *testing.T) {
 			"exit":     exitStatus,
 			"gateway":  gateway,
 			"embedder": embedder,
+			"agentdb":  agentDB,
 		},
 	})
 }
@@ -80,6 +83,20 @@ func copyTree(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		return os.WriteFile(filepath.Join(to, rel), data, 0o600)
 	}))
+}
+
+// agentdb FILE [live] [later] [cold] writes a database with OpenClaw's sessions; with
+// live the last turn is only in the write-ahead log beside it,
+// with later its schema is one of tomorrow, with cold a session is elsewhere.
+func agentDB(ts *testscript.TestScript, neg bool, args []string) {
+	story := fakeagentdb.Story(slices.Contains(args, "live"))
+	if slices.Contains(args, "later") {
+		story.Version = 24
+	}
+	if slices.Contains(args, "cold") {
+		story.Cold = []string{"7b3a9d64-52c1-4f0e-8a77-0c5de1f20d77"}
+	}
+	ts.Check(fakeagentdb.Write(ts.MkAbs(args[0]), story))
 }
 
 // aged DURATION PATH... makes files (all files below a directory) this old.

@@ -8,11 +8,13 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/openclaw"
 )
 
 // examineStores reports the stores that are found and what is odd in them.
@@ -41,18 +43,54 @@ func (d *checkup) examineStores(ctx context.Context) error {
 			d.note(n.Path, n.Message, n.Hint)
 		}
 		d.examineReaders(listing.Refs)
+		if lister, ok := store.(leftoverLister); ok {
+			if err := d.examineMigration(ctx, lister); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
+}
+
+// leftoverLister is a store that finds logs whose sessions have moved into a
+// database.
+type leftoverLister interface {
+	Leftovers(ctx context.Context) ([]openclaw.Leftover, error)
+}
+
+// examineMigration says of every leftover whether the database has all of it.
+func (d *checkup) examineMigration(ctx context.Context, store leftoverLister) error {
+	all, err := store.Leftovers(ctx)
+	for _, l := range all {
+		switch {
+		case l.Err != nil:
+			d.warn(l.Path, "a leftover of the migration to the database, and whether that has it is not known: "+l.Err.Error(), "keep it")
+		case l.Contained():
+			d.note(l.Path, fmt.Sprintf("a leftover of the migration to the database, which has all %s of it", plural(l.Records, "record")),
+				"nothing is lost if the runtime's own doctor takes it away (openclaw doctor --fix); sessctl does not touch it")
+		default:
+			d.warn(l.Path, fmt.Sprintf("a leftover of the migration to the database, which lacks %d of %s (%s)", l.Missing, plural(l.Records, "record"), l.First),
+				"keep it; sessctl archive --agent "+l.Agent+" makes sure that its bytes are in the archive")
+		}
+	}
+	return err
 }
 
 // examineReaders reports directories whose logs other users can read.
 func (d *checkup) examineReaders(refs []session.Ref) {
 	open := map[string]int{}
+	seen := map[string]bool{}
 	for _, ref := range refs {
-		info, err := os.Stat(ref.Path)
-		if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o004 != 0 && othersReach(filepath.Dir(ref.Path)) {
-			open[filepath.Dir(ref.Path)]++
+		path := ref.Path
+		if ref.Kind == session.KindStored {
+			path, _, _ = strings.Cut(path, openclaw.DatabaseName)
+			path += openclaw.DatabaseName
 		}
+		info, err := os.Stat(path)
+		if err == nil && !seen[path] && runtime.GOOS != "windows" && info.Mode().Perm()&0o004 != 0 && othersReach(filepath.Dir(path)) {
+			open[filepath.Dir(path)]++
+		}
+		seen[path] = true
 	}
 	dirs := make([]string, 0, len(open))
 	for dir := range open {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/sessctl/sessctl/pkg/session"
 )
 
 // Main runs the command line and returns the process's exit code. It is the
@@ -32,6 +34,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	root.SetErr(errOut)
 	err := root.ExecuteContext(ctx)
 	app.stopProfile()
+	app.closeStores()
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -70,6 +73,7 @@ type app struct {
 	config config
 	notes  []note // told so far
 
+	opened   []session.Store
 	unlisted int // stores that could not be listed
 	// foreign is a session of another user, if root has listed any.
 	foreign foreignFile

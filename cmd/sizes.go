@@ -29,6 +29,7 @@ type sizesOptions struct {
 	Exact     bool
 	All       bool
 	ByType    bool
+	Orphans   bool
 }
 
 func (o *sizesOptions) addFlags(fs *pflag.FlagSet) {
@@ -39,6 +40,7 @@ func (o *sizesOptions) addFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.Exact, "exact", false, "count messages exactly, reading every log in full")
 	fs.BoolVar(&o.All, "all", false, "also closed logs, backups and checkpoints that the runtime keeps")
 	fs.BoolVar(&o.ByType, "by-type", false, "show what fills the logs: bytes by type of record, base64, repeated text")
+	fs.BoolVar(&o.Orphans, "orphans", false, "only sessions that the runtime's index does not name")
 	fromConfig(fs, "threshold", "compaction.threshold")
 }
 
@@ -125,6 +127,9 @@ func runSizes(ctx context.Context, a *app, o sizesOptions) error {
 	a.warnOfPurge(ctx, sessions)
 	if !o.All {
 		sessions = slices.DeleteFunc(sessions, func(s found) bool { return !shown(s.Kind) })
+	}
+	if o.Orphans {
+		sessions = slices.DeleteFunc(sessions, func(s found) bool { return s.Kind != session.KindOrphan })
 	}
 	if o.ByType {
 		return runTypes(ctx, a, sessions)

@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -51,10 +52,23 @@ func (a *app) namedStores() ([]session.Store, error) {
 	return a.ofRuntime(stores), nil
 }
 
+// ofRuntime leaves out what --runtime does not mean, and remembers the others
+// to be closed.
 func (a *app) ofRuntime(stores []session.Store) []session.Store {
-	return slices.DeleteFunc(stores, func(s session.Store) bool {
+	stores = slices.DeleteFunc(stores, func(s session.Store) bool {
 		return a.global.Runtime != "" && s.Runtime() != a.global.Runtime
 	})
+	a.opened = append(a.opened, stores...)
+	return stores
+}
+
+// closeStores gives back what the stores of this run hold: copies of databases.
+func (a *app) closeStores() {
+	for _, store := range a.opened {
+		if closer, ok := store.(io.Closer); ok {
+			_ = closer.Close() // it was only read
+		}
+	}
 }
 
 // found is a session together with the store that it was found in.

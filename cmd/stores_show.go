@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -76,6 +77,7 @@ func lookAtStore(ctx context.Context, store session.Store) (storeRow, []session.
 		return row, nil, err
 	}
 	row.Agents = len(listing.Agents)
+	row.Strategies = strategiesOf(store, listing.Refs)
 	for _, ref := range listing.Refs {
 		row.Bytes += ref.Bytes
 		if shown(ref.Kind) {
@@ -85,6 +87,23 @@ func lookAtStore(ctx context.Context, store session.Store) (storeRow, []session.
 		}
 	}
 	return row, listing.Notices, nil
+}
+
+// strategiesOf is what can be done with the sessions that an agent may still be
+// using: only none where all of them lie in a runtime's database.
+func strategiesOf(store session.Store, refs []session.Ref) []compact.Strategy {
+	used := slices.DeleteFunc(slices.Clone(refs), func(ref session.Ref) bool {
+		return !shown(ref.Kind) || ref.State == session.StateUnsupported && ref.Kind != session.KindDatabase
+	})
+	for _, ref := range used {
+		if ref.Kind != session.KindStored && ref.Kind != session.KindDatabase {
+			return compact.Strategies(store)
+		}
+	}
+	if len(used) == 0 {
+		return compact.Strategies(store)
+	}
+	return compact.StrategiesOf(store, used[0])
 }
 
 func renderStores(a *app, doc storesDocument) error {

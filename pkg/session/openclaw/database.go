@@ -15,10 +15,10 @@ import (
 	"github.com/sessctl/sessctl/pkg/durable"
 )
 
-// databaseName is where the runtime keeps sessions from 2026.8.1 on. A file of
+// DatabaseName is the file in which the runtime keeps sessions from 2026.8.1 on. A file of
 // this name without a table of transcripts exists from 2026.5.30 on; it holds
 // only credentials (research/formats.md section 5).
-const databaseName = "openclaw-agent.sqlite"
+const DatabaseName = "openclaw-agent.sqlite"
 
 const (
 	sqliteMagic = "SQLite format 3\x00"
@@ -70,7 +70,7 @@ func (s *Store) eraOf(agent string) (frozen string, err error) {
 // Its bytes are searched for the table of transcripts, those of the log too,
 // which alone may have it.
 func findDatabase(store *os.Root, root, agent string) (*database, error) {
-	name := filepath.Join(agentsName, agent, "agent", databaseName)
+	name := filepath.Join(agentsName, agent, "agent", DatabaseName)
 	f, err := durable.OpenRegularIn(store, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

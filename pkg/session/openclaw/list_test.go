@@ -239,3 +239,34 @@ func unwrapAll(err error) error {
 		err = inner.Unwrap()
 	}
 }
+
+// Every file of the samples is what its name says, and an open log that the
+// index does not name is an orphan.
+func TestSampleKinds(t *testing.T) {
+	for sample, want := range map[string]map[string]session.Kind{
+		"openclaw/derived": {
+			"0001.jsonl": session.KindLive, "0002.jsonl": session.KindLive, "0003-topic-42.jsonl": session.KindTopic,
+			"0004.jsonl.deleted.2026-01-02T03-04-05.678Z":     session.KindDeleted,
+			"0013.jsonl.deleted.2026-08-21T10-11-12.131Z.zst": session.KindDeleted,
+			"0005.jsonl.reset.2026-01-03T04-05-06.789Z":       session.KindReset,
+			"0006.jsonl": session.KindOrphan,
+			"0001.checkpoint.22222222-2222-4222-8222-222222222222.jsonl": session.KindCheckpoint,
+		},
+		"openclaw/deja-vu": {
+			"a1b2c3d4-e5f6-4a7b-8c9d-0e1f2a3b4c5d.jsonl":                                                 session.KindLive,
+			"a1b2c3d4-e5f6-4a7b-8c9d-0e1f2a3b4c5d.checkpoint.11111111-2222-4333-8444-555555555555.jsonl": session.KindCheckpoint,
+		},
+	} {
+		t.Run(sample, func(t *testing.T) {
+			s := newState(t)
+			copied(t, shared(t, sample), s.root)
+			got := map[string]session.Kind{}
+			for _, ref := range s.list().Refs {
+				got[strings.TrimPrefix(filepath.Base(ref.Path), "11111111-1111-4111-8111-11111111")] = ref.Kind
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

@@ -26,7 +26,7 @@ func (l *lister) database(ctx context.Context, db *database, agent string) {
 // databaseRef stands for the sessions of a database that cannot be read.
 func (l *lister) databaseRef(db *database, agent string, cause error) session.Ref {
 	ref := session.Ref{
-		Runtime: session.RuntimeOpenClaw, Agent: agent, ID: strings.TrimSuffix(databaseName, ".sqlite"), Key: mainKey(agent),
+		Runtime: session.RuntimeOpenClaw, Agent: agent, ID: strings.TrimSuffix(DatabaseName, ".sqlite"), Key: mainKey(agent),
 		Store: l.store.root, Path: db.path, Kind: session.KindDatabase, Bytes: db.size, ModTime: db.modTime,
 		State: session.StateUnsupported,
 	}
