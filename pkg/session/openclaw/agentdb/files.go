@@ -14,7 +14,12 @@ import (
 
 // File is where a database lies: Name is relative to Base, an absolute path,
 // and no link leads out of Base.
-type File struct{ Base, Name string }
+type File struct {
+	Base, Name string
+	// copied is called after each file that was copied. Tests change things
+	// there.
+	copied func(end string)
+}
 
 // Path is the absolute path of the database.
 func (f File) Path() string { return filepath.Join(f.Base, f.Name) }
@@ -126,6 +131,9 @@ func (f File) copyInto(root *os.Root, to *durable.Scratch) error {
 		_, err = to.Fill(copyName+end, src)
 		if err := errors.Join(err, src.Close()); err != nil {
 			return fmt.Errorf("copy %s: %w", f.Path()+end, err)
+		}
+		if f.copied != nil {
+			f.copied(end)
 		}
 	}
 	return nil
