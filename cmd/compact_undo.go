@@ -167,6 +167,9 @@ func (u *undoRun) plan(ctx context.Context) (*compact.UndoPlan, error) {
 
 // findReceipt resolves what a person types: a path, an id, or the start of one.
 func (a *app) findReceipt(name string) (compact.Receipt, error) {
+	if bare := strings.TrimSuffix(name, ".json"); !strings.ContainsAny(bare, `/\.`) && !exists(name) {
+		name = bare // the name of a file in the directory of receipts
+	}
 	if strings.HasSuffix(name, ".json") || strings.ContainsAny(name, `/\`) {
 		return a.receipts().Read(absolute(name))
 	}

@@ -5,6 +5,7 @@ package faults
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,10 +41,11 @@ type meeting struct {
 	// early says that he wrote before the program switched, so that the
 	// program could know.
 	early bool
-	met   bool     // he has begun to write
-	lines []string // that he has written to the session: they must be somewhere
-	other []string // that he has written elsewhere: they must stay
-	gone  bool     // he removed the log before it was archived
+	met   bool        // he has begun to write
+	start os.FileInfo // of the log before the run
+	lines []string    // that he has written to the session: they must be somewhere
+	other []string    // that he has written elsewhere: they must stay
+	gone  bool        // he removed the log before it was archived
 	// obstructs says that he took away what the program works on, or put
 	// something in its way: it may fail, in order, and lose nothing.
 	obstructs bool
@@ -91,13 +93,18 @@ func (w writer) try(b *Bench, c crashloop.Call) (problem, err error) {
 
 // meet runs the program and lets the writer act at its Nth call.
 func (w writer) meet(m *meeting, n int) (crashloop.Outcome, error) {
+	start, err := os.Lstat(m.Log())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return crashloop.Outcome{}, err
+	}
+	m.start = start
 	var acted chan error
 	next := w.next
 	got, err := m.trace(true, func(now crashloop.Call) crashloop.Fault {
 		switch {
 		case now.N == n:
 			return crashloop.Fault{Hook: func() { acted = m.meanwhile(w.strike) }}
-		case now.N == n+1 && next != nil:
+		case now.N == n+1 && next != nil && len(acted) > 0:
 			act := chained(acted, next)
 			next = nil
 			return crashloop.Fault{Hook: func() { acted = m.meanwhile(act) }}
@@ -114,7 +121,9 @@ func (w writer) meet(m *meeting, n int) (crashloop.Outcome, error) {
 	return got, err
 }
 
-// chained is an act that waits for the one before it.
+// chained is an act after one that is done. One that still waits for the lease
+// cannot be waited for while the program stands still: it would take until the
+// system breaks the lease. Then the second act comes after the run.
 func chained(first chan error, act func(*meeting) error) func(*meeting) error {
 	return func(m *meeting) error {
 		if err := <-first; err != nil {
@@ -143,16 +152,17 @@ func (m *meeting) meanwhile(act func(*meeting) error) chan error {
 }
 
 // switched says whether the program has changed the session: the log is not
-// what the agent has written, or the index names another one.
-func (h *Home) switched() bool {
-	log, err := os.ReadFile(h.Log())
-	if err != nil || string(log) != h.source() {
+// the file that the agent has written, or the index names another one. The log
+// is not opened: the program, which stands still, may hold a lease on it.
+func (m *meeting) switched() bool {
+	log, err := os.Lstat(m.Log())
+	if err != nil || !os.SameFile(log, m.start) || log.Size() != m.start.Size() {
 		return true
 	}
-	if h.index() == "" {
+	if m.index() == "" {
 		return false
 	}
-	index, err := os.ReadFile(h.index())
+	index, err := os.ReadFile(m.index())
 	return err == nil && !strings.Contains(string(index), Session)
 }
 

@@ -65,6 +65,9 @@ func (p *Plan) choose(store session.Store, policy Policy) string {
 	}
 	if p.Strategy == "" {
 		p.Strategy = able[0]
+		if policy.SkipSummary && p.Strategy.summarizes() && slices.Contains(able, StrategyRotate) {
+			p.Strategy = StrategyRotate // the one that needs none
+		}
 	}
 	switch {
 	case slices.Contains(able, p.Strategy) && policy.SkipSummary && p.Strategy.summarizes() && !policy.SkipArchive:
@@ -142,6 +145,9 @@ func (p *Plan) tryChange(ctx context.Context, store session.Store, policy Policy
 	switch {
 	case errors.Is(err, session.ErrBusy):
 		return p.stop(Busy, "%s", busyReason(err))
+	case errors.Is(err, session.ErrUnsupported) && p.fallsBack(store, policy):
+		p.Reason = fmt.Sprintf("starts fresh: %v", err)
+		return p.tryChange(ctx, store, policy, now)
 	case errors.Is(err, session.ErrUnsupported):
 		return p.stop(Unsupported, "%v", err)
 	case errors.Is(err, errNothingToCut):
@@ -150,6 +156,17 @@ func (p *Plan) tryChange(ctx context.Context, store session.Store, policy Policy
 		return fmt.Errorf("plan the change: %w", err)
 	}
 	return nil
+}
+
+// fallsBack goes over to starting fresh, if nobody has asked for a strategy and
+// this session cannot have its runtime's own: a log of a format that takes no
+// summary from others, say.
+func (p *Plan) fallsBack(store session.Store, policy Policy) bool {
+	if policy.Strategy != "" || !p.Strategy.shortens() || !slices.Contains(StrategiesOf(store, p.Ref), StrategyRotate) {
+		return false
+	}
+	p.Strategy, p.Cut = StrategyRotate, session.Cut{}
+	return true
 }
 
 // tryShortening finds the cut and asks the store for the change with a summary

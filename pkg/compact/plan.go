@@ -113,8 +113,11 @@ func (p *Plan) make(ctx context.Context, store session.Store, policy Policy, now
 	if errors.Is(err, fs.ErrNotExist) {
 		return p.stop(Busy, "it was moved away since it was listed")
 	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return p.stopBusy(&session.BusyError{Path: p.Ref.Path, Reason: "it became shorter while it was read", Change: session.ChangeShorter})
+	}
 	if err != nil {
-		return fmt.Errorf("read the end of the log: %w", err)
+		return fmt.Errorf("count its tokens: %w", err)
 	}
 	p.Tokens, p.TokenSource = tail.Tokens, tail.TokenSource
 	if due, err := p.due(ctx, store, tail, policy, now); err != nil || !due {

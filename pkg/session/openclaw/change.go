@@ -27,6 +27,7 @@ type change struct {
 	moved    bool // the log is at its new name
 	linked   bool // at both: an earlier run died inside the move
 	log      *os.File
+	checked  os.FileInfo    // of the log, when it was held against the snapshot
 	lease    *durable.Lease // nil where there are none
 }
 

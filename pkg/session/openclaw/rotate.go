@@ -146,6 +146,7 @@ func (c *change) check() error {
 	if !os.SameFile(opened, named) {
 		return c.refuse("another file has taken its place")
 	}
+	c.checked = opened
 	if c.switched {
 		return nil
 	}
@@ -171,7 +172,7 @@ func (c *change) switchIndex(ctx context.Context) error {
 	if c.lease != nil && !c.lease.Held() {
 		return c.refuse(heldElsewhere)
 	}
-	if err := c.replaceIndex(text); err != nil {
+	if err := c.replaceIndex(text, c.logInPlace); err != nil {
 		return err
 	}
 	if err := c.store.step("index"); err != nil {
@@ -180,13 +181,14 @@ func (c *change) switchIndex(ctx context.Context) error {
 	return c.confirm(ctx)
 }
 
-// replaceIndex replaces the index unless somebody else has just done so.
-func (c *change) replaceIndex(text []byte) error {
+// replaceIndex replaces the index unless somebody else has just done so, or a
+// last check that costs next to nothing fails.
+func (c *change) replaceIndex(text []byte, last func() error) error {
 	err := durable.ReplaceFile(c.rotation.Index, c.index.info.Mode().Perm(), func(w io.Writer) error {
 		if _, err := w.Write(text); err != nil {
 			return err
 		}
-		return c.index.changed(c.directory)
+		return errors.Join(c.index.changed(c.directory), last())
 	})
 	if err != nil {
 		return fmt.Errorf("replace sessions.json: %w", err)
@@ -194,9 +196,32 @@ func (c *change) replaceIndex(text []byte) error {
 	return nil
 }
 
-// confirm reads the index again before the log is moved. A runtime that wrote
-// its own copy over ours in the same instant is at work: the session goes on,
-// and nothing has changed.
+// nothingElse is the last check where there is none.
+func nothingElse() error { return nil }
+
+// logInPlace returns a [*session.BusyError] if the log that was checked does not
+// lie at its place any more: a lease tells of those who open it, not of those
+// who put another file there.
+func (c *change) logInPlace() error {
+	if c.checked == nil {
+		return nil
+	}
+	named, err := c.stat(c.name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return gone(c.rotation.Live)
+	case err != nil:
+		return fmt.Errorf("look at log: %w", err)
+	case !os.SameFile(c.checked, named):
+		return c.refuse("another file has taken its place")
+	}
+	return nil
+}
+
+// confirm looks again before the log is moved. A runtime that wrote its own
+// index over ours in the same instant is at work: the session goes on, and
+// nothing has changed. So does one that put another log in place of the one
+// that was archived, and then the index goes back to what it was.
 func (c *change) confirm(ctx context.Context) error {
 	x, err := c.readIndex(ctx)
 	if err != nil {
@@ -206,6 +231,11 @@ func (c *change) confirm(ctx context.Context) error {
 		if e := x.entry(key); e == nil || e.session != c.rotation.NewSession {
 			return c.refuse("the runtime has written its own sessions.json over the change")
 		}
+	}
+	if replaced := c.logInPlace(); replaced != nil {
+		before := c.index.raw
+		c.index = x
+		return errors.Join(replaced, c.replaceIndex(before, nothingElse))
 	}
 	c.switched = true
 	return nil

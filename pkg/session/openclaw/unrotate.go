@@ -194,7 +194,7 @@ func (b *back) switchBack(ctx context.Context) error {
 	if b.lease != nil && !b.lease.Held() {
 		return b.refuse(heldElsewhere)
 	}
-	if err := b.replaceIndex(text); err != nil {
+	if err := b.replaceIndex(text, nothingElse); err != nil {
 		return err
 	}
 	if err := b.store.step("index back"); err != nil {
