@@ -97,3 +97,24 @@ func truncate(t *testing.T, path string, size int64) {
 		t.Fatal(err)
 	}
 }
+
+// A log that somebody renames into the place of the one that was archived goes
+// on, also when that happens after the last look before the index is switched:
+// the lease is on the file that he took away.
+func TestRotateLosesToAReplacedLog(t *testing.T) {
+	for _, step := range []string{"check", "index"} {
+		s := newMain(t)
+		r := s.plan(s.ref(mainID + ".jsonl"))
+		index, theirs := s.read("sessions.json"), transcript(mainID)+question
+		s.SetStep(func(name string) error {
+			if name == step {
+				s.replace(mainID+".jsonl", theirs)
+			}
+			return nil
+		})
+		wantBusy(t, s.rotate(r), "another file has taken its place")
+		if s.read(mainID+".jsonl") != theirs || s.read("sessions.json") != index {
+			t.Errorf("after %q: %v", step, s.tree())
+		}
+	}
+}
