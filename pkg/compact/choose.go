@@ -108,7 +108,7 @@ func (p *Plan) idle(ctx context.Context, store session.Store, policy Policy, now
 	if p.followed {
 		return true, nil // it has just been written, and is asked about again before it is changed
 	}
-	err := liveness.Busy(ctx, p.Ref, now, policy.Quiet)
+	err := cutShort(p.Ref, liveness.Busy(ctx, p.Ref, now, policy.Quiet))
 	if err != nil && !errors.Is(err, session.ErrBusy) {
 		return false, fmt.Errorf("look for writers: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"time"
@@ -112,6 +113,15 @@ func WaitOut(ctx context.Context, policy Policy, try func() error) error {
 	}
 }
 
+// cutShort makes a busy session of a log that became shorter under the eyes of
+// its reader; any other error it returns as it is.
+func cutShort(ref session.Ref, err error) error {
+	if !errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, session.ErrBusy) {
+		return err
+	}
+	return &session.BusyError{Path: ref.Path, Reason: "it became shorter while it was read", Change: session.ChangeShorter}
+}
+
 func shorter(err error) bool {
 	var busy *session.BusyError
 	return errors.As(err, &busy) && busy.Change == session.ChangeShorter
@@ -175,7 +185,7 @@ func (r *run) stillIdle(ctx context.Context) error {
 			return err
 		}
 	}
-	err := liveness.Busy(ctx, r.plan.Ref, r.Now(), r.policy.Quiet)
+	err := cutShort(r.plan.Ref, liveness.Busy(ctx, r.plan.Ref, r.Now(), r.policy.Quiet))
 	var busy *session.BusyError
 	switch {
 	case err == nil, errors.As(err, &busy) && busy.Served && r.plan.Via == session.ViaGateway:

@@ -113,8 +113,8 @@ func (p *Plan) make(ctx context.Context, store session.Store, policy Policy, now
 	if errors.Is(err, fs.ErrNotExist) {
 		return p.stop(Busy, "it was moved away since it was listed")
 	}
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return p.stopBusy(&session.BusyError{Path: p.Ref.Path, Reason: "it became shorter while it was read", Change: session.ChangeShorter})
+	if err = cutShort(p.Ref, err); shorter(err) {
+		return p.stopBusy(err)
 	}
 	if err != nil {
 		return fmt.Errorf("count its tokens: %w", err)
