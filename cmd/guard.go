@@ -34,8 +34,8 @@ func (a *app) guard() error {
 		if uid, known := durable.Owner(info); known && uid != 0 {
 			return refuseRoot(dir, uid)
 		}
-		if a.foreign.path != "" {
-			return refuseRoot(a.foreign.path, a.foreign.uid)
+		if path, uid := findForeign(a.listed); path != "" {
+			return refuseRoot(path, uid)
 		}
 	}
 	if dir != a.dataDir() || runtime.GOOS == "windows" {
@@ -78,28 +78,24 @@ func nearest(dir string) (string, os.FileInfo, error) {
 	}
 }
 
-// foreignFile is a session that belongs to another user.
-type foreignFile struct {
-	path string
-	uid  int
-}
-
-// findForeign returns the first session, or store, of another user. Only root
-// is asked: for others the system itself keeps users apart.
-func findForeign(all inventory) foreignFile {
-	if os.Geteuid() != 0 {
-		return foreignFile{}
-	}
-	for _, s := range all.sessions {
+// findForeign returns the first session, or store, of another user, "" if there
+// is none.
+func findForeign(sessions []found) (path string, uid int) {
+	seen := map[string]bool{}
+	for _, s := range sessions {
 		for _, path := range []string{s.Path, filepath.Dir(s.Path), s.Store} {
+			if seen[path] {
+				continue
+			}
+			seen[path] = true
 			info, err := os.Lstat(path)
 			if err != nil {
 				continue
 			}
 			if uid, known := durable.Owner(info); known && uid != 0 {
-				return foreignFile{path, uid}
+				return path, uid
 			}
 		}
 	}
-	return foreignFile{}
+	return "", 0
 }

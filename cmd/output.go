@@ -15,9 +15,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/charmbracelet/lipgloss"
@@ -114,13 +114,22 @@ func writeJSON(w io.Writer, indent string, value any) error {
 }
 
 // printRows prints tab-separated rows for programs that read no JSON.
-func (s *streams) printRows(rows [][]string) error {
-	for _, row := range rows {
-		if _, err := fmt.Fprintln(s.Out, strings.Join(row, "\t")); err != nil {
-			return err
+func (s *streams) printRows(rows [][]string) error { return s.printEach(slices.Values(rows)) }
+
+// printEach is printRows for rows that are made one after the other.
+func (s *streams) printEach(rows iter.Seq[[]string]) error {
+	var b bytes.Buffer
+	for row := range rows {
+		for i, cell := range row {
+			if i > 0 {
+				b.WriteByte('\t')
+			}
+			b.WriteString(cell)
 		}
+		b.WriteByte('\n')
 	}
-	return nil
+	_, err := s.Out.Write(b.Bytes())
+	return err
 }
 
 func formatBytes(n int64) string {

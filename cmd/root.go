@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/glance"
 )
 
 // Main runs the command line and returns the process's exit code. It is the
@@ -74,9 +75,10 @@ type app struct {
 	notes  []note // told so far
 
 	opened   []session.Store
-	unlisted int // stores that could not be listed
-	// foreign is a session of another user, if root has listed any.
-	foreign foreignFile
+	unlisted int     // stores that could not be listed
+	listed   []found // sessions, by the last look at the stores
+	// glances is what sizes remembers of logs, nil for other commands.
+	glances *glance.Cache
 
 	profile *os.File // of --pprof, while it is written
 }

@@ -30,6 +30,7 @@ type sizesOptions struct {
 	All       bool
 	ByType    bool
 	Orphans   bool
+	NoCache   bool
 }
 
 func (o *sizesOptions) addFlags(fs *pflag.FlagSet) {
@@ -41,6 +42,7 @@ func (o *sizesOptions) addFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.All, "all", false, "also closed logs, backups and checkpoints that the runtime keeps")
 	fs.BoolVar(&o.ByType, "by-type", false, "show what fills the logs: bytes by type of record, base64, repeated text")
 	fs.BoolVar(&o.Orphans, "orphans", false, "only sessions that the runtime's index does not name")
+	fs.BoolVar(&o.NoCache, "no-cache", false, "read every log, also those that have not changed since the last run")
 	fromConfig(fs, "threshold", "compaction.threshold")
 }
 
@@ -84,10 +86,10 @@ log is read.
 
 // sizesDocument is `sizes --json` (docs/json.md).
 type sizesDocument struct {
-	Schema    int          `json:"schema"`
-	Threshold int64        `json:"threshold"`
-	Sessions  []sessionRow `json:"sessions"`
-	Notes     []note       `json:"notes"`
+	Schema    int           `json:"schema"`
+	Threshold int64         `json:"threshold"`
+	Sessions  []*sessionRow `json:"sessions"`
+	Notes     []note        `json:"notes"`
 }
 
 // sessionRow is one session of `sizes`.
@@ -116,6 +118,9 @@ type sessionRow struct {
 }
 
 func runSizes(ctx context.Context, a *app, o sizesOptions) error {
+	if !o.ByType {
+		a.openGlances(!o.NoCache)
+	}
 	all, err := a.findSessions(ctx)
 	if err != nil {
 		return err
@@ -134,9 +139,10 @@ func runSizes(ctx context.Context, a *app, o sizesOptions) error {
 	if o.ByType {
 		return runTypes(ctx, a, sessions)
 	}
-	doc := sizesDocument{Schema: 1, Threshold: o.Threshold, Sessions: []sessionRow{}}
+	doc := sizesDocument{Schema: 1, Threshold: o.Threshold, Sessions: make([]*sessionRow, 0, len(sessions))}
 	exact := o.Exact || totalBytes(sessions) <= exactCountBytes
-	for _, s := range sessions {
+	for i := range sessions {
+		s := &sessions[i]
 		row, err := measure(ctx, a, s, o.Threshold, exact)
 		if err != nil {
 			return err
@@ -145,6 +151,7 @@ func runSizes(ctx context.Context, a *app, o sizesOptions) error {
 			doc.Sessions = append(doc.Sessions, row)
 		}
 	}
+	a.saveGlances()
 	sortRows(doc.Sessions, o.Sort)
 	doc.Notes = a.notes
 	if a.global.JSON {
@@ -171,8 +178,8 @@ func totalBytes(sessions []found) (total int64) {
 
 // measure reads the end of one log. A log that cannot be read is a row that
 // says so, not the end of the run.
-func measure(ctx context.Context, a *app, s found, threshold int64, exact bool) (sessionRow, error) {
-	row := sessionRow{
+func measure(ctx context.Context, a *app, s *found, threshold int64, exact bool) (*sessionRow, error) {
+	row := &sessionRow{
 		Runtime: s.Runtime, Agent: s.Agent, Session: s.ID, Key: s.Key, Kind: string(s.Kind), Path: s.Path,
 		Bytes: s.Bytes, ContextWindow: s.ContextWindow, State: string(s.State), Reason: s.Reason, last: s.ModTime,
 	}
@@ -185,7 +192,7 @@ func measure(ctx context.Context, a *app, s found, threshold int64, exact bool) 
 	}
 	if s.Kind == session.KindDatabase {
 		row.Tokens, row.TokenSource = s.Counter.Tokens, session.TokensFromIndex
-	} else if err := row.readLog(ctx, s, exact); err != nil {
+	} else if err := row.readLog(ctx, a, s, exact); err != nil {
 		if ctx.Err() != nil {
 			return row, ctx.Err()
 		}
@@ -200,8 +207,8 @@ func measure(ctx context.Context, a *app, s found, threshold int64, exact bool) 
 	return row, nil
 }
 
-func (r *sessionRow) readLog(ctx context.Context, s found, exact bool) error {
-	tail, err := s.store.Tail(ctx, s.Ref)
+func (r *sessionRow) readLog(ctx context.Context, a *app, s *found, exact bool) error {
+	tail, err := a.tail(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -214,7 +221,9 @@ func (r *sessionRow) readLog(ctx context.Context, s found, exact bool) error {
 		return nil
 	}
 	if counter, ok := s.store.(messageCounter); ok && exact {
-		r.Messages, err = counter.CountMessages(ctx, s.Ref)
+		if r.Messages, err = counter.CountMessages(ctx, s.Ref); err == nil {
+			a.glances.Counted(s.Path, r.Messages)
+		}
 		return err
 	}
 	r.MessagesSource = "estimate"
@@ -227,15 +236,15 @@ type messageCounter interface {
 	CountMessages(ctx context.Context, ref session.Ref) (int, error)
 }
 
-func (r *sessionRow) unreadable(a *app, s found, err error) {
+func (r *sessionRow) unreadable(a *app, s *found, err error) {
 	r.State, r.Reason, r.TokenSource = string(session.StateUnsupported), err.Error(), session.TokensFromEstimate
 	if !errors.Is(err, session.ErrUnknownFormat) {
 		a.notice(note{Path: s.Path, Message: err.Error()})
 	}
 }
 
-func sortRows(rows []sessionRow, key string) {
-	slices.SortStableFunc(rows, func(x, y sessionRow) int {
+func sortRows(rows []*sessionRow, key string) {
+	slices.SortStableFunc(rows, func(x, y *sessionRow) int {
 		switch key {
 		case "bytes":
 			return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), byName(x, y))
@@ -248,26 +257,26 @@ func sortRows(rows []sessionRow, key string) {
 	})
 }
 
-func byName(x, y sessionRow) int {
+func byName(x, y *sessionRow) int {
 	return cmp.Or(strings.Compare(x.Agent, y.Agent), strings.Compare(x.Runtime, y.Runtime), strings.Compare(x.Session, y.Session))
 }
 
 // thresholdState is the word of the table.
-func (r sessionRow) thresholdState() string {
+func (r *sessionRow) thresholdState() string {
 	if r.Over {
 		return "over"
 	}
 	return "ok"
 }
 
-func (r sessionRow) name() string {
+func (r *sessionRow) name() string {
 	if r.Key != "" && r.Reason != session.ReasonEarlier {
 		return r.Key
 	}
 	return r.Session
 }
 
-func (r sessionRow) messageCount() string {
+func (r *sessionRow) messageCount() string {
 	if r.MessagesSource == "estimate" {
 		return "~" + formatCount(int64(r.Messages))
 	}

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"iter"
 	"strconv"
 	"strings"
 
@@ -15,7 +16,7 @@ const barCells = 10
 // renderSizes prints the table on a terminal, else tab-separated rows.
 func renderSizes(a *app, doc sizesDocument) error {
 	if !a.OutTTY {
-		return a.printRows(sizesRows(doc))
+		return a.printEach(sizesRows(doc))
 	}
 	if len(doc.Sessions) == 0 {
 		_, err := fmt.Fprintln(a.Out, "no sessions")
@@ -24,15 +25,20 @@ func renderSizes(a *app, doc sizesDocument) error {
 	return a.printSizesTable(doc)
 }
 
-func sizesRows(doc sizesDocument) [][]string {
-	rows := make([][]string, 0, len(doc.Sessions))
-	for _, s := range doc.Sessions {
-		rows = append(rows, []string{
-			s.Runtime, visible(s.Agent), visible(s.name()), strconv.FormatInt(s.Tokens, 10), s.TokenSource,
-			s.thresholdState(), strconv.FormatInt(s.Bytes, 10), strconv.Itoa(s.Messages), s.LastActivity, s.State,
-		})
+// sizesRows makes the rows for programs, each valid until the next.
+func sizesRows(doc sizesDocument) iter.Seq[[]string] {
+	row := make([]string, 10)
+	return func(yield func([]string) bool) {
+		for _, s := range doc.Sessions {
+			row = append(row[:0],
+				s.Runtime, visible(s.Agent), visible(s.name()), strconv.FormatInt(s.Tokens, 10), s.TokenSource,
+				s.thresholdState(), strconv.FormatInt(s.Bytes, 10), strconv.Itoa(s.Messages), s.LastActivity, s.State,
+			)
+			if !yield(row) {
+				return
+			}
+		}
 	}
-	return rows
 }
 
 func (a *app) printSizesTable(doc sizesDocument) error {
@@ -67,7 +73,7 @@ func (a *app) printSizesTable(doc sizesDocument) error {
 	return err
 }
 
-func (a *app) sizesCells(s sessionRow, threshold int64) []string {
+func (a *app) sizesCells(s *sessionRow, threshold int64) []string {
 	whole := int64(s.ContextWindow)
 	if whole == 0 {
 		whole = threshold

@@ -23,7 +23,7 @@ func (a *app) openStores() ([]session.Store, error) {
 	var stores []session.Store
 	for _, kind := range runtimes() {
 		for _, root := range kind.roots(a.home(), a.getenv, a.config) {
-			stores = append(stores, kind.open(root, a.config))
+			stores = append(stores, a.glancing(kind.open(root, a.config)))
 		}
 	}
 	return a.ofRuntime(stores), nil
@@ -47,7 +47,7 @@ func (a *app) namedStores() ([]session.Store, error) {
 		} else if !info.IsDir() {
 			return nil, &failure{code: "no_store", exit: exitFailed, path: path, err: fmt.Errorf("open store %s: not a directory", path)}
 		}
-		stores = append(stores, runtimes()[i].open(path, a.config))
+		stores = append(stores, a.glancing(runtimes()[i].open(path, a.config)))
 	}
 	return a.ofRuntime(stores), nil
 }
@@ -89,6 +89,7 @@ func (s found) owner() owner { return owner{s.Runtime, s.Store, s.Agent} }
 type inventory struct {
 	sessions []found
 	owners   []owner // also those without a session
+	known    map[owner]bool
 }
 
 // findSessions lists all stores. No store at all is an error that says where
@@ -127,11 +128,12 @@ func (a *app) listStores(ctx context.Context) (inventory, []session.Notice, erro
 		all.add(store, listing)
 		notices = append(notices, listing.Notices...)
 	}
-	a.foreign = findForeign(all)
+	a.listed = all.sessions
 	return all, notices, nil
 }
 
 func (v *inventory) add(store session.Store, listing session.Listing) {
+	v.sessions = slices.Grow(v.sessions, len(listing.Refs))
 	for _, ref := range listing.Refs {
 		v.sessions = append(v.sessions, found{Ref: ref, store: store})
 		v.own(found{Ref: ref}.owner())
@@ -142,9 +144,14 @@ func (v *inventory) add(store session.Store, listing session.Listing) {
 }
 
 func (v *inventory) own(o owner) {
-	if o.agent != "" && !slices.Contains(v.owners, o) {
-		v.owners = append(v.owners, o)
+	if n := len(v.owners); o.agent == "" || n > 0 && v.owners[n-1] == o || v.known[o] {
+		return
 	}
+	if v.known == nil {
+		v.known = map[owner]bool{}
+	}
+	v.known[o] = true
+	v.owners = append(v.owners, o)
 }
 
 func (a *app) showNotices(notices []session.Notice) {

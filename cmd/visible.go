@@ -18,6 +18,9 @@ func visible(s string) string { return escape(s, false) }
 func visibleText(s string) string { return escape(s, true) }
 
 func escape(s string, lines bool) string {
+	if plain(s) {
+		return s
+	}
 	var b strings.Builder
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
@@ -34,6 +37,16 @@ func escape(s string, lines bool) string {
 		i += n
 	}
 	return b.String()
+}
+
+// plain reports text of visible ASCII alone, which nearly all text is.
+func plain(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 // hidden reports a rune that does something to a terminal instead of being

@@ -28,6 +28,12 @@ func OpenRegularIn(root *os.Root, name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	return OpenListedIn(root, name, before)
+}
+
+// OpenListedIn is [OpenRegularIn] for a name that was looked at already: before
+// is what root.Lstat said of it.
+func OpenListedIn(root *os.Root, name string, before os.FileInfo) (*os.File, error) {
 	return openChecked(name, before, func() (*os.File, error) {
 		return root.OpenFile(name, os.O_RDONLY|openNoFollow|openNonblock, 0)
 	})

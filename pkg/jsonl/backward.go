@@ -9,6 +9,10 @@ import (
 // with the size of its context, is nearly always in its last block.
 const blockSize = 16 << 10
 
+// smallFile is the size up to which a file is read at once: of a small file
+// everything is wanted, and a call of the system costs more than its bytes.
+const smallFile = 4 * blockSize
+
 // holdLimit is how much of one line a BackwardReader holds. Only the start of
 // a longer line is looked for; then it is read forwards.
 const holdLimit = 32 * blockSize
@@ -34,6 +38,15 @@ func NewBackwardReader(r io.ReaderAt, size int64, o Options) *BackwardReader {
 	return &BackwardReader{
 		source: countedReaderAt{source: r}, options: o.withDefaults(), base: size,
 		reader: NewReader(nil, o),
+	}
+}
+
+// Reset makes b read the first size bytes of another file, into the same
+// memory.
+func (b *BackwardReader) Reset(r io.ReaderAt, size int64) {
+	*b = BackwardReader{
+		source: countedReaderAt{source: r}, options: b.options, base: size,
+		reader: b.reader, buf: b.buf, lo: len(b.buf), hi: len(b.buf),
 	}
 }
 
@@ -81,6 +94,9 @@ func (b *BackwardReader) deliver(n int) (Line, error) {
 // load reads the block before what is pending.
 func (b *BackwardReader) load() error {
 	n := int(min(blockSize, b.base))
+	if b.base <= smallFile && b.lo == b.hi {
+		n = int(b.base)
+	}
 	b.makeRoom(n)
 	block := b.buf[b.lo-n : b.lo]
 	if err := b.source.readFull(block, b.base-int64(n)); err != nil {

@@ -1,11 +1,9 @@
 package pi
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,7 +12,6 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/session"
-	"github.com/sessctl/sessctl/pkg/session/piformat"
 )
 
 // List implements [session.Store]. The sessions of a directory come together,
@@ -31,12 +28,12 @@ func (s *Store) List(ctx context.Context) (session.Listing, error) {
 		return session.Listing{}, fmt.Errorf("list %s: %w", s.base, err)
 	}
 	slices.Sort(found)
-	l := &lister{store: s, root: root, now: time.Now()}
+	l := &lister{store: s, root: root, now: time.Now(), looker: newLooker(s.glances)}
 	for _, name := range append([]string{"."}, found...) {
 		if err := ctx.Err(); err != nil {
 			return session.Listing{}, err
 		}
-		l.directory(name)
+		l.directory(ctx, name)
 	}
 	return l.listing, nil
 }
@@ -46,6 +43,7 @@ type lister struct {
 	store   *Store
 	root    *os.Root
 	now     time.Time
+	looker  *looker
 	listing session.Listing
 }
 
@@ -54,7 +52,7 @@ func (l *lister) notice(path, format string, args ...any) {
 }
 
 // directory lists one directory, if that is what the name is.
-func (l *lister) directory(name string) {
+func (l *lister) directory(ctx context.Context, name string) {
 	if strings.HasPrefix(name, ".") && name != "." {
 		return
 	}
@@ -84,12 +82,13 @@ func (l *lister) directory(name string) {
 	if name != "." {
 		l.listing.Agents = append(l.listing.Agents, d.agent)
 	}
-	l.logs(d, found)
+	l.logs(ctx, d, found)
 }
 
 // logs lists the logs of a directory and marks the one that pi would continue.
-func (l *lister) logs(d *directory, found []string) {
+func (l *lister) logs(ctx context.Context, d *directory, found []string) {
 	primary := -1
+	l.listing.Refs = slices.Grow(l.listing.Refs, len(found))
 	for _, name := range found {
 		n, ok, odd := parseName(name)
 		if odd {
@@ -98,7 +97,7 @@ func (l *lister) logs(d *directory, found []string) {
 		if !ok {
 			continue
 		}
-		ref, continued, ok := l.log(d, n)
+		ref, continued, ok := l.log(ctx, d, n)
 		if !ok {
 			continue
 		}
@@ -113,7 +112,7 @@ func (l *lister) logs(d *directory, found []string) {
 }
 
 // log makes the ref of one log. continued says whether `pi -c` would take it.
-func (l *lister) log(d *directory, n logName) (ref session.Ref, continued, ok bool) {
+func (l *lister) log(ctx context.Context, d *directory, n logName) (ref session.Ref, continued, ok bool) {
 	path := d.at(n.name)
 	info, err := d.stat(n.name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -124,9 +123,9 @@ func (l *lister) log(d *directory, n logName) (ref session.Ref, continued, ok bo
 			err = errors.New(reason)
 		}
 	}
-	var h head
+	var h session.Head
 	if err == nil {
-		h, err = d.readHead(n.name)
+		h, err = l.looker.head(ctx, d, n, info)
 	}
 	if err != nil {
 		l.notice(path, "skipped: %v", err)
@@ -136,15 +135,15 @@ func (l *lister) log(d *directory, n logName) (ref session.Ref, continued, ok bo
 		Runtime: session.RuntimePi, Agent: d.agent, ID: session.CleanID(n.id()), Store: l.store.root,
 		Path: path, Kind: session.KindLive, Bytes: info.Size(), ModTime: info.ModTime(),
 	}
-	if h.found {
+	if h.Found {
 		ref.ID = session.CleanID(h.ID)
 	}
 	l.judge(&ref, n, h, info)
-	return ref, h.continued && !n.rotated, true
+	return ref, h.Continued && !n.rotated, true
 }
 
 // judge sets kind and state.
-func (l *lister) judge(ref *session.Ref, n logName, h head, info os.FileInfo) {
+func (l *lister) judge(ref *session.Ref, n logName, h session.Head, info os.FileInfo) {
 	ref.State = session.StateIdle
 	var busy *session.BusyError
 	switch {
@@ -152,12 +151,12 @@ func (l *lister) judge(ref *session.Ref, n logName, h head, info os.FileInfo) {
 		ref.Kind = session.KindReset
 		ref.State, ref.Reason = session.StateUnsupported, "a rotated log: it is kept until nobody can write it any more"
 		return
-	case h.found && h.Version > maxVersion:
+	case h.Found && h.Version > maxVersion:
 		ref.State, ref.Reason = session.StateUnsupported, newer(h.Version)
 	case errors.As(session.CheckQuiet(ref.Path, info, l.now, session.RecentChange), &busy):
 		ref.State, ref.Reason = session.StateBusy, busy.Reason
 	}
-	if h.found {
+	if h.Found {
 		return
 	}
 	ref.Kind = session.KindOrphan
@@ -168,34 +167,4 @@ func (l *lister) judge(ref *session.Ref, n logName, h head, info os.FileInfo) {
 
 func newer(version int) string {
 	return fmt.Sprintf("its format has version %d, this tool knows up to %d", version, maxVersion)
-}
-
-// head is what the first records of a log say.
-type head struct {
-	piformat.Header
-	found bool
-	// continued says whether `pi -c` takes the log for a session: a header on
-	// the first line, within the first 512 bytes (research/formats.md
-	// section 3).
-	continued bool
-}
-
-func (d *directory) readHead(name string) (head, error) {
-	const looked = 512
-	f, err := d.open(name)
-	if err != nil {
-		return head{}, err
-	}
-	defer f.Close()
-	start := make([]byte, looked)
-	n, err := f.ReadAt(start, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return head{}, err
-	}
-	var h head
-	if h.Header, h.found, err = piformat.ReadHeader(f); err != nil {
-		return head{}, err
-	}
-	h.continued = h.found && h.Line == 1 && (n < looked || bytes.IndexByte(start, '\n') >= 0)
-	return h, nil
 }

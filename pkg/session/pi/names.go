@@ -27,8 +27,10 @@ type logName struct {
 // is not safe.
 func parseName(name string) (n logName, ok, odd bool) {
 	n = logName{name: name, live: name}
-	if m := rotatedName.FindStringSubmatch(name); m != nil {
-		n.live, n.rotated = m[1], true
+	if strings.Contains(name, rotatedMark) {
+		if m := rotatedName.FindStringSubmatch(name); m != nil {
+			n.live, n.rotated = m[1], true
+		}
 	}
 	stem, isLog := strings.CutSuffix(n.live, logEnd)
 	if !isLog || strings.HasPrefix(name, ".") {

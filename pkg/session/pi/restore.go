@@ -71,7 +71,7 @@ func (d *directory) place(p *session.Place, name string, now time.Time) (err err
 	}
 	p.There, p.Like = true, info
 	p.Ref.Bytes, p.Ref.ModTime = info.Size(), info.ModTime()
-	if h, err := d.readHead(name); err == nil && h.found {
+	if h, err := d.readHead(name); err == nil && h.Found {
 		p.Ref.ID = session.CleanID(h.ID)
 	}
 	return nil

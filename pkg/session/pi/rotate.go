@@ -54,7 +54,7 @@ func (d *directory) mayRotate(name string) error {
 	if err != nil {
 		return fmt.Errorf("read the header of %s: %w", d.at(name), err)
 	}
-	if h.found && h.Version > maxVersion {
+	if h.Found && h.Version > maxVersion {
 		return unsupported(d.at(name), newer(h.Version))
 	}
 	return nil

@@ -91,7 +91,7 @@ func (c *change) begunSince(ctx context.Context, at time.Time) error {
 			continue
 		}
 		h, err := c.readHead(name)
-		if err != nil || !h.found || !h.Time.After(at) {
+		if err != nil || !h.Found || !h.Time.After(at) {
 			continue
 		}
 		said, err := c.messages(ctx, name)

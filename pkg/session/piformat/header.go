@@ -28,21 +28,29 @@ var errFound = errors.New("found")
 // first 256 KiB.
 func ReadHeader(r io.Reader) (Header, bool, error) {
 	var d decoder
-	start := make([]byte, usualHeader)
+	start := make([]byte, HeaderRoom)
 	n, err := io.ReadFull(r, start)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return Header{}, false, fmt.Errorf("read header: %w", err)
 	}
-	if line, _, whole := bytes.Cut(start[:n], []byte("\n")); whole && d.decode(line) == nil && d.entry.kind == header {
-		h := newHeader(&d.entry, 1)
+	if h, ok := d.header(start[:n]); ok {
 		return h, h.ID != "", nil
 	}
 	return searchHeader(io.MultiReader(bytes.NewReader(start[:n]), r))
 }
 
-// usualHeader is the room that a header on the first line takes: the reader of
-// lines, with its buffer of 256 KiB, is for all others.
-const usualHeader = 2 << 10
+// HeaderRoom is the room in bytes that a header on the first line takes: the
+// reader of lines, with its buffer of 256 KiB, is for all others.
+const HeaderRoom = 2 << 10
+
+// header returns the header that is on the first line of start, if it is whole.
+func (d *decoder) header(start []byte) (Header, bool) {
+	line, _, whole := bytes.Cut(start, []byte("\n"))
+	if !whole || d.decode(line) != nil || d.entry.kind != header {
+		return Header{}, false
+	}
+	return newHeader(&d.entry, 1), true
+}
 
 // searchHeader looks for a header anywhere in the first 256 KiB.
 func searchHeader(r io.Reader) (Header, bool, error) {

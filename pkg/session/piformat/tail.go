@@ -39,9 +39,11 @@ const (
 // but no record of this format, and io.ErrUnexpectedEOF, wrapped, if the log
 // became shorter while it was read.
 func Tail(ctx context.Context, r io.ReaderAt, size int64, modTime time.Time) (session.Tail, error) {
-	t := &tailReader{log: r, size: size, offset: size}
-	t.thinking = true
-	t.walk.any = true
+	return (&Reader{}).Tail(ctx, r, size, modTime)
+}
+
+// run is [Tail] with what begin has set.
+func (t *tailReader) run(ctx context.Context, modTime time.Time) (session.Tail, error) {
 	err := t.read(ctx)
 	if errors.Is(err, jsonl.ErrUTF16) {
 		return session.Tail{}, fmt.Errorf("%w: %w", session.ErrUnknownFormat, err)
@@ -62,9 +64,15 @@ func Tail(ctx context.Context, r io.ReaderAt, size int64, modTime time.Time) (se
 type tailReader struct {
 	decoder
 	counter counter
-	log     io.ReaderAt
-	size    int64
-	offset  int64 // of the line that is read
+	tailState
+}
+
+// tailState is what is of one log.
+type tailState struct {
+	backward *jsonl.BackwardReader
+	log      io.ReaderAt
+	size     int64
+	offset   int64 // of the line that is read
 
 	walk     walk
 	context  contextSize
@@ -78,12 +86,11 @@ type tailReader struct {
 }
 
 func (t *tailReader) read(ctx context.Context) error {
-	lines := jsonl.NewBackwardReader(t.log, t.size, jsonl.Options{})
 	for !t.enough() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		line, err := lines.Prev()
+		line, err := t.backward.Prev()
 		if errors.Is(err, io.EOF) {
 			t.offset = 0
 			return nil

@@ -1,0 +1,171 @@
+package glance
+
+import (
+	"crypto/sha256"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+const (
+	// endBytes is how much of the end of a log is compared. The last record of
+	// every format has a time, an id or a count in it.
+	endBytes = 256
+	// settled is how long a log must have been left alone to be remembered:
+	// some file systems count time in steps of two seconds.
+	settled = 2 * time.Second
+)
+
+// Cache is a [session.Glances] that can outlive the run. It is for one
+// goroutine.
+type Cache struct {
+	file    string // "" if it lives in memory only
+	stamp   string
+	now     func() time.Time
+	entries map[string]*entry
+	changed bool // what is in the file is not what is here
+	end     [endBytes]byte
+}
+
+// Options say where a cache is kept.
+type Options struct {
+	File  string // "" for a cache that lives in memory only
+	Stamp string // of the program: what another one has written is not used
+	Now   func() time.Time
+}
+
+// entry is what is known of one log.
+type entry struct {
+	key   key
+	end   digest
+	seen  session.Glance
+	valid bool // it is what the log is now: checked, or kept, in this run
+	young bool // it was changed too recently to be remembered
+}
+
+// digest is the first half of a SHA-256.
+type digest [16]byte
+
+// key tells whether a file is still what it was.
+type key struct {
+	device, inode     uint64
+	size              int64
+	modified, changed int64 // nanoseconds
+}
+
+// keyOf returns false where the system does not tell files apart.
+func keyOf(info os.FileInfo) (key, bool) {
+	id := durable.Identify(info)
+	return key{id.Device, id.Inode, info.Size(), info.ModTime().UnixNano(), id.Changed.UnixNano()}, id.Inode != 0
+}
+
+// Open reads a cache. One that cannot be used is empty.
+func Open(o Options) *Cache {
+	c := &Cache{file: o.File, stamp: o.Stamp, now: o.Now, entries: map[string]*entry{}}
+	if c.file == "" {
+		return c
+	}
+	if known, err := load(c.file, c.stamp); err == nil {
+		c.entries = known
+	}
+	return c
+}
+
+// Glance implements [session.Glances].
+func (c *Cache) Glance(path string, info os.FileInfo) (session.Glance, bool) {
+	e := c.entries[path]
+	if e == nil {
+		return session.Glance{}, false
+	}
+	if k, ok := keyOf(info); !ok || k != e.key {
+		e.valid = false
+		return session.Glance{}, false
+	}
+	n, err := durable.ReadEnd(path, info.Size(), c.end[:])
+	e.valid = err == nil && digestOf(c.end[:n]) == e.end
+	return e.seen, e.valid
+}
+
+// Seen returns what is known of a log that was looked up or kept in this run.
+func (c *Cache) Seen(path string) (session.Glance, bool) {
+	e := c.entries[path]
+	if e == nil || !e.valid {
+		return session.Glance{}, false
+	}
+	return e.seen, true
+}
+
+// Keep implements [session.Glances].
+func (c *Cache) Keep(path string, info os.FileInfo, log io.ReaderAt, seen session.Glance) {
+	k, ok := keyOf(info)
+	e := &entry{key: k, seen: seen, valid: true, young: true}
+	if before := c.now().Add(-settled).UnixNano(); ok && c.file != "" && k.changed < before && k.modified < before && writable(seen) {
+		end := c.end[:min(endBytes, info.Size())]
+		_, err := log.ReadAt(end, info.Size()-int64(len(end)))
+		e.end, e.young = digestOf(end), err != nil
+	}
+	c.entries[path] = e
+	c.changed = c.changed || !e.young
+}
+
+// writable reports whether the times can be written as nanoseconds. A log may
+// say anything.
+func writable(seen session.Glance) bool {
+	for _, t := range [...]time.Time{seen.Head.Time, seen.Tail.LastActivity} {
+		if !t.IsZero() && (t.Year() < 1971 || t.Year() > 2200) {
+			return false
+		}
+	}
+	return true
+}
+
+// Counted takes in the exact number of messages of a log that was just seen,
+// if the log still is what it was then.
+func (c *Cache) Counted(path string, messages int) {
+	e := c.entries[path]
+	info, err := os.Lstat(path)
+	if e == nil || !e.valid || err != nil {
+		return
+	}
+	if k, ok := keyOf(info); !ok || k != e.key {
+		return
+	}
+	e.seen.Tail.Messages, e.seen.Tail.MessagesExact = messages, true
+	c.changed = c.changed || !e.young
+}
+
+func digestOf(end []byte) (d digest) {
+	sum := sha256.Sum256(end)
+	copy(d[:], sum[:])
+	return d
+}
+
+// Save writes the cache if there is anything new in it. What is known of logs
+// that were not looked at is kept as long as they are there.
+func (c *Cache) Save() error {
+	if c.file == "" || !c.changed {
+		return nil
+	}
+	for path, e := range c.entries {
+		if e.young || !e.valid && gone(path) {
+			delete(c.entries, path)
+		}
+	}
+	if err := durable.MakeDir(filepath.Dir(c.file), 0o700); err != nil {
+		return err
+	}
+	text := c.encode()
+	return durable.ReplaceFile(c.file, 0o600, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}
+
+func gone(path string) bool {
+	_, err := os.Lstat(path)
+	return err != nil && os.IsNotExist(err)
+}

@@ -1,0 +1,93 @@
+package pi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+
+	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/piformat"
+)
+
+// WithGlances returns the same store, which reads the end of every log while
+// it lists it, and asks glances first: a log is opened once, and one that has
+// not changed not at all. [Store.List] leaves what it saw in glances.
+func (s *Store) WithGlances(glances session.Glances) session.Store {
+	other := *s
+	other.glances = glances
+	return &other
+}
+
+// looker reads the beginnings of logs and, for glances, their ends.
+type looker struct {
+	glances session.Glances // nil without
+	reader  piformat.Reader
+	start   []byte
+}
+
+func newLooker(glances session.Glances) *looker {
+	return &looker{glances: glances, start: make([]byte, piformat.HeaderRoom)}
+}
+
+// head returns the head of one log. info is what the name led to.
+func (l *looker) head(ctx context.Context, d *directory, n logName, info os.FileInfo) (session.Head, error) {
+	if l.glances != nil {
+		if known, ok := l.glances.Glance(d.at(n.name), info); ok {
+			return known.Head, nil
+		}
+	}
+	f, err := durable.OpenListedIn(d.root, n.name, info)
+	if err != nil {
+		return session.Head{}, err
+	}
+	defer f.Close()
+	opened, err := f.Stat()
+	if err != nil {
+		return session.Head{}, err
+	}
+	h, err := l.read(f, opened.Size())
+	if err == nil && l.glances != nil && !n.rotated {
+		// An error is for the one who asks for the end: he will meet it again.
+		if tail, err := l.reader.Tail(ctx, f, opened.Size(), opened.ModTime()); err == nil {
+			l.glances.Keep(d.at(n.name), opened, f, session.Glance{Head: h, Tail: tail})
+		}
+	}
+	return h, err
+}
+
+// readHead returns the head of one log.
+func (d *directory) readHead(name string) (session.Head, error) {
+	f, err := d.open(name)
+	if err != nil {
+		return session.Head{}, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return session.Head{}, err
+	}
+	return newLooker(nil).read(f, info.Size())
+}
+
+func (l *looker) read(log io.ReaderAt, size int64) (session.Head, error) {
+	// looked is how much pi reads to see whether a file is a session: a header
+	// on the first line, within the first 512 bytes, is one that `pi -c`
+	// continues (research/formats.md section 3).
+	const looked = 512
+	n, err := log.ReadAt(l.start, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return session.Head{}, err
+	}
+	header, found, err := l.reader.Header(l.start[:n], log, size)
+	if err != nil {
+		return session.Head{}, err
+	}
+	first := l.start[:min(n, looked)]
+	return session.Head{
+		ID: header.ID, Version: header.Version, Time: header.Time, Found: found,
+		Continued: found && header.Line == 1 && (n < looked || bytes.IndexByte(first, '\n') >= 0),
+	}, nil
+}
