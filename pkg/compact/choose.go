@@ -142,9 +142,10 @@ func (p *Plan) tryChange(ctx context.Context, store session.Store, policy Policy
 	} else {
 		_, err = store.(session.Rotator).PlanRotation(ctx, p.Ref, p.seen, now)
 	}
+	err = cutShort(p.Ref, err)
 	switch {
 	case errors.Is(err, session.ErrBusy):
-		return p.stop(Busy, "%s", busyReason(err))
+		return p.stopBusy(err)
 	case errors.Is(err, session.ErrUnsupported) && p.fallsBack(store, policy):
 		p.Reason = fmt.Sprintf("starts fresh: %v", err)
 		return p.tryChange(ctx, store, policy, now)

@@ -29,7 +29,6 @@ type ground struct {
 	live    string // path of the log
 	log     string // what is in it
 	clock   time.Time
-	notices []session.Notice
 }
 
 var bothRuntimes = []string{session.RuntimeOpenClaw, session.RuntimePi}

@@ -41,7 +41,7 @@ func (r *run) shorten(ctx context.Context) error {
 		Ref: r.plan.Ref, Snapshot: r.snapshot, Cut: r.plan.Cut, Summary: r.summary, Tokens: r.plan.Tokens, Now: r.Now(),
 	})
 	if err != nil {
-		return fmt.Errorf("plan the change: %w", err)
+		return fmt.Errorf("plan the change: %w", cutShort(r.plan.Ref, err))
 	}
 	after, err := tokensAfter(s)
 	if err != nil {

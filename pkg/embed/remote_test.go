@@ -81,7 +81,6 @@ type fault struct {
 	name   string
 	before func(w http.ResponseWriter, r *http.Request, input []string) bool
 	change func(input []string, vectors [][]any) [][]any
-	index  func(i int) any // openai only
 	want   error
 }
 
