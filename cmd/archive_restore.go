@@ -156,13 +156,24 @@ func (a *app) restoreRequest(ctx context.Context, entry archive.Entry, o restore
 			continue
 		}
 		r.Store = restorer
-		return r, err
+		return r, placeFailure(err, path, entry)
 	}
 	if o.To == "" {
 		return r, elsewhere(entry)
 	}
 	r.Place, err = a.placeAnywhere(entry, path)
 	return r, err
+}
+
+// placeFailure adds what a person can do where no log can be put.
+func placeFailure(err error, path string, entry archive.Entry) error {
+	if !errors.Is(err, session.ErrUnsupported) {
+		return err
+	}
+	return &failure{
+		code: "unsupported", exit: exitFailed, path: path, err: err,
+		hint: "sessctl archive restore " + entry.ID + " --to FILE puts the log into a file elsewhere",
+	}
 }
 
 func elsewhere(entry archive.Entry) error {

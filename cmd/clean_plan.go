@@ -147,6 +147,9 @@ func (c *cleaner) byAge(now time.Time) {
 func (c *cleaner) mayGo(ctx context.Context, p *cleanPlan, now time.Time) string {
 	members := append([]found{p.found}, c.all.family(p.found)...)
 	for _, m := range members {
+		if err := untouchable(m.store, m.Path); err != nil {
+			return err.Error()
+		}
 		if now.Sub(m.ModTime) < recentUse && !c.options.Force {
 			return "changed within a day"
 		}

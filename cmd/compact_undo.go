@@ -217,7 +217,7 @@ func (u *undoRun) failure(err error) error {
 	case errors.Is(err, session.ErrUnsupported):
 		hint := ""
 		if archive := u.request.Receipt.Archive; archive != nil {
-			hint = "sessctl archive restore " + archive.ID + " puts the log back without the runtime's index"
+			hint = "sessctl archive restore " + archive.ID + " puts the log back without the runtime's index, with --to FILE into a file elsewhere"
 		}
 		return &failure{code: "unsupported", exit: exitFailed, hint: hint, path: u.request.Receipt.Source.Path, err: err}
 	}

@@ -75,6 +75,9 @@ func (p *Plan) choose(store session.Store, policy Policy) string {
 	case slices.Contains(able, p.Strategy):
 		return ""
 	}
+	if inDatabase := p.Ref.Kind == session.KindStored; inDatabase && able[0] == StrategyNone {
+		return fmt.Sprintf("it lies in a database and cannot be compacted by %s, only by %s: %s", p.Strategy, able, p.left())
+	}
 	return fmt.Sprintf("sessions of %s cannot be compacted by %s, only by %s", p.Ref.Runtime, p.Strategy, able)
 }
 

@@ -15,9 +15,12 @@ import (
 
 // Place implements [session.Restorer]. Every name of the runtime's sessions
 // directory that is a log, open or closed, can be put back; an open one that no
-// entry of the index means is an orphan.
+// entry of the index means is an orphan. Beside a database none can.
 func (s *Store) Place(ctx context.Context, path string, now time.Time) (session.Place, error) {
 	n, agent, err := s.placeName(path)
+	if err == nil {
+		err = s.Untouchable(path)
+	}
 	if err != nil {
 		return session.Place{}, err
 	}
@@ -49,6 +52,9 @@ func (s *Store) placeName(path string) (n logName, agent string, err error) {
 	if below, err := filepath.Rel(s.root, path); err != nil || !filepath.IsLocal(below) {
 		return n, "", fmt.Errorf("%s: %w", path, session.ErrElsewhere)
 	}
+	if database, _, ok := cutLast(path, storedMark); ok && filepath.Base(database) == DatabaseName {
+		return n, "", unsupported(path, onlyGateway)
+	}
 	agent, name, err := s.split(path)
 	if err != nil {
 		return n, "", unsupported(path, "no place for a session of openclaw")
@@ -58,6 +64,34 @@ func (s *Store) placeName(path string) (n logName, agent string, err error) {
 		return n, "", unsupported(path, "not a name that the runtime gives a session")
 	}
 	return n, agent, nil
+}
+
+// Untouchable returns an error that wraps [session.ErrUnsupported] for a path
+// in the sessions directory of an agent whose sessions are, or may be, in a
+// database: nothing there is taken away, and nothing is put there. One log too
+// many keeps the runtime's own doctor from finishing, and with it the update
+// (research/formats.md section 5).
+func (s *Store) Untouchable(path string) error {
+	agent, _, err := s.split(path)
+	if err != nil {
+		return nil // nothing of a session
+	}
+	root, err := os.OpenRoot(s.root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("open store: %w", err)
+	}
+	defer root.Close()
+	db, unknown, err := s.era(root, agent)
+	switch {
+	case err != nil:
+		return unsupported(path, unknown)
+	case db != nil:
+		return unsupported(path, "this agent's sessions are "+onlyGateway+", and a log beside it keeps the runtime's own doctor from finishing")
+	}
+	return nil
 }
 
 // asideNames are two names for the log that is at the place now. The second is
@@ -122,9 +156,6 @@ func (v *view) neighbour() (last os.FileInfo) {
 // if it were there.
 func (v *view) placeInIndex(p *session.Place, n logName) {
 	switch {
-	case !v.fileEra:
-		p.Note = v.frozen + ": the runtime does not read this file"
-		return
 	case v.index == nil:
 		p.Note = "sessions.json cannot be read, so it is not known whether the runtime uses this session"
 		return
