@@ -62,6 +62,9 @@ type leftoverLister interface {
 func (d *checkup) examineMigration(ctx context.Context, store leftoverLister) error {
 	all, err := store.Leftovers(ctx)
 	for _, l := range all {
+		if l.Headed != "" && l.Headed != l.Named {
+			d.note(l.Path, "its header names another session than its name: "+l.Headed, "the runtime's own doctor may leave such a log where it is")
+		}
 		switch {
 		case l.Err != nil:
 			d.warn(l.Path, "a leftover of the migration to the database, and whether that has it is not known: "+l.Err.Error(), "keep it")

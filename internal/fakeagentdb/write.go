@@ -33,6 +33,7 @@ type Content struct {
 	Rows    []Row
 	Late    []Row    // that are only in the write-ahead log, which then is there
 	Cold    []string // sessions in cold storage
+	Deleted []string // deleted sessions of which there is a copy
 	Before  bool     // before event_zstd and cold storage, as of schema 19
 }
 
@@ -46,6 +47,9 @@ func Packed(r Row) Row {
 	return r
 }
 
+// DeletedEnd follows the id in the name of a deleted session's copy.
+const DeletedEnd = ".jsonl.deleted.2026-09-03T08-00-00.000Z.zst"
+
 const schema = `
 CREATE TABLE schema_meta (meta_key TEXT NOT NULL PRIMARY KEY, role TEXT NOT NULL, schema_version INTEGER NOT NULL) STRICT;
 CREATE TABLE session_nodes (session_key TEXT NOT NULL PRIMARY KEY, current_session_id TEXT NOT NULL, entry_json TEXT NOT NULL) STRICT;
@@ -56,7 +60,8 @@ CREATE TABLE session_key_contract (id INTEGER NOT NULL PRIMARY KEY, main_key TEX
 const (
 	events = `CREATE TABLE transcript_events (session_id TEXT NOT NULL, seq INTEGER NOT NULL, event_json TEXT, created_at INTEGER NOT NULL,
   event_zstd BLOB, event_utf8_bytes INTEGER, navigation_json TEXT, PRIMARY KEY (session_id, seq)) STRICT;
-CREATE TABLE session_transcript_cold_archives (session_id TEXT NOT NULL PRIMARY KEY, archive_name TEXT NOT NULL, event_count INTEGER NOT NULL) STRICT;`
+CREATE TABLE session_transcript_cold_archives (session_id TEXT NOT NULL PRIMARY KEY, archive_name TEXT NOT NULL, event_count INTEGER NOT NULL) STRICT;
+CREATE TABLE session_transcript_archives (session_id TEXT NOT NULL, generation TEXT NOT NULL, archive_blob BLOB NOT NULL, archive_name TEXT NOT NULL UNIQUE, PRIMARY KEY (session_id, generation)) STRICT;`
 	eventsBefore = `CREATE TABLE transcript_events (session_id TEXT NOT NULL, seq INTEGER NOT NULL, event_json TEXT NOT NULL, created_at INTEGER NOT NULL, PRIMARY KEY (session_id, seq)) STRICT;`
 )
 
@@ -107,6 +112,9 @@ func fill(db *sql.DB, c Content) error {
 	}
 	for _, id := range c.Cold {
 		err = errors.Join(err, add("INSERT INTO session_transcript_cold_archives VALUES (?, ?, 7)", id, id+".cold"))
+	}
+	for _, id := range c.Deleted {
+		err = errors.Join(err, add("INSERT INTO session_transcript_archives VALUES (?, 'g', x'28b52ffd', ?)", id, id+DeletedEnd))
 	}
 	return errors.Join(err, addRows(db, c.Rows, c.Before), add("PRAGMA wal_checkpoint(TRUNCATE)"))
 }

@@ -2,6 +2,7 @@ package openclaw
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -28,7 +29,11 @@ type Leftover struct {
 	Records int    // lines with text
 	Missing int    // of them, not in the database: by id, type and content
 	First   string // where the first missing one stands, for people
-	Err     error  // why the two could not be compared, or nil
+	// Named is the session that its name means, and Headed the one that its
+	// header does, "" without one. The runtime's doctor leaves a log alone in
+	// which they differ (research/formats.md section 5).
+	Named, Headed string
+	Err           error // why the two could not be compared, or nil
 }
 
 // Contained reports whether the database has every record of the log.
@@ -81,7 +86,7 @@ func (s *Store) leftoversOf(ctx context.Context, root *os.Root, agent string) ([
 		if !strings.HasSuffix(name, logEnd) {
 			continue // closed by the runtime, which does not mind it
 		}
-		l := Leftover{Path: d.at(name), Agent: agent}
+		l := Leftover{Path: d.at(name), Agent: agent, Named: byName[name].session}
 		l.Err = s.compareLeftover(ctx, d, byName[name], &l)
 		if ctx.Err() != nil {
 			return all, ctx.Err()
@@ -158,6 +163,7 @@ func (c *comparison) record(ctx context.Context, r *jsonl.Record) error {
 	}
 	c.leftover.Records++
 	if head.Type == "session" && session.SafeID(head.ID) {
+		c.leftover.Headed = cmp.Or(c.leftover.Headed, head.ID)
 		if err := c.load(ctx, head.ID); err != nil {
 			return err
 		}

@@ -90,6 +90,28 @@ func TestLeftoversWithoutAnAnswer(t *testing.T) {
 	}
 }
 
+// A log whose header and name disagree is told by both.
+func TestLeftoverOfTwoNames(t *testing.T) {
+	s := newStored(t, fakeagentdb.Story(false))
+	const other = "7b3a9d64-52c1-4f0e-8a77-0c5de1f20d99"
+	lines := fakeagentdb.Lines()
+	s.log(other+".jsonl", lines[0]+"\n")
+	s.log(fakeagentdb.Current+"-topic-42.jsonl", lines[0]+"\n")
+	s.log(fakeagentdb.Earlier+".jsonl", lines[1]+"\n")
+	all, err := s.Leftovers(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got [][2]string
+	for _, l := range all {
+		got = append(got, [2]string{l.Named, l.Headed})
+	}
+	want := [][2]string{{fakeagentdb.Current, fakeagentdb.Current}, {fakeagentdb.Earlier, ""}, {other, fakeagentdb.Current}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestSampleLeftovers(t *testing.T) {
 	s := newState(t)
 	copied(t, shared(t, "openclaw/derived-sqlite-2026.8"), s.root)

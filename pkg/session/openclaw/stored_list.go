@@ -58,12 +58,8 @@ func (l *lister) storedRefs(ctx context.Context, db *database, agent string) ([]
 	if err != nil {
 		return nil, err
 	}
-	cold, err := open.Cold(ctx)
-	if err != nil {
+	if err := l.tellUnread(ctx, db, open, agent); err != nil {
 		return nil, err
-	}
-	for _, c := range cold {
-		l.tellCold(db.path, c)
 	}
 	refs := make([]session.Ref, 0, len(sessions))
 	for _, s := range sessions {
@@ -74,12 +70,6 @@ func (l *lister) storedRefs(ctx context.Context, db *database, agent string) ([]
 		refs = append(refs, x.ref(s, l))
 	}
 	return refs, nil
-}
-
-// tellCold says that the runtime keeps records where they are not read.
-func (l *lister) tellCold(path string, c agentdb.Cold) {
-	l.notice(path, "they are not in any archive of sessctl: keep the runtime's own files",
-		"session %s: %d records are in the runtime's cold storage (%s) and are not read", c.Session, c.Records, c.Name)
 }
 
 func readStored(ctx context.Context, db *agentdb.Database, agent string) (*stored, error) {

@@ -3,6 +3,7 @@ package openclaw_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"path/filepath"
@@ -186,12 +187,18 @@ func TestStoredReferencesOfOthers(t *testing.T) {
 func TestWhatADatabaseHasBesides(t *testing.T) {
 	c := fakeagentdb.Story(false)
 	c.Cold = []string{"frozen"}
+	c.Deleted = []string{"both", "gone", "../evil"}
+	for i := range 12 {
+		c.Deleted = append(c.Deleted, fmt.Sprintf("old-%02d", i))
+	}
 	c.Rows = append(c.Rows, fakeagentdb.Row{Session: "../evil", JSON: "{}"})
 	s := newStored(t, c)
-	if refs := s.list().Refs; len(refs) != 3 {
+	s.log("both"+fakeagentdb.DeletedEnd, "this one is a file too, and listed")
+	if refs := s.list().Refs; len(refs) != 4 {
 		t.Errorf("%+v", refs)
 	}
-	s.noticed("openclaw-agent.sqlite", "session frozen: 7 records are in the runtime's cold storage")
+	s.noticed("openclaw-agent.sqlite", "7 records are in the runtime's cold storage and are not read, of sessions: frozen (frozen.cold)")
+	s.noticed("openclaw-agent.sqlite", "not read: ../evil, gone, old-00, old-01, old-02, old-03, old-04, old-05, old-06, old-07 and 4 more")
 	s.noticed("openclaw-agent.sqlite", "not one that is safe")
 }
 

@@ -204,8 +204,9 @@ func TestOlderSchema(t *testing.T) {
 	}
 	cold, err := d.Cold(t.Context())
 	main, err2 := d.MainKey(t.Context())
-	if len(cold) > 0 || main != "main" || err != nil || err2 != nil {
-		t.Error(cold, main, err, err2)
+	deleted, err3 := d.Deleted(t.Context())
+	if len(cold)+len(deleted) > 0 || main != "main" || err != nil || err2 != nil || err3 != nil {
+		t.Error(cold, main, deleted, err, err2, err3)
 	}
 }
 
@@ -214,6 +215,15 @@ func TestColdStorage(t *testing.T) {
 	cold, err := d.Cold(t.Context())
 	want := []agentdb.Cold{{Session: "a", Name: "a.cold", Records: 7}, {Session: "b", Name: "b.cold", Records: 7}}
 	if diff := cmp.Diff(want, cold); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+}
+
+func TestDeletedSessions(t *testing.T) {
+	d := opened(t, written(t, fakeagentdb.Content{Version: 23, Deleted: []string{"b", "a"}}))
+	deleted, err := d.Deleted(t.Context())
+	want := []agentdb.Deleted{{Session: "a", Name: "a" + fakeagentdb.DeletedEnd}, {Session: "b", Name: "b" + fakeagentdb.DeletedEnd}}
+	if diff := cmp.Diff(want, deleted); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
 }

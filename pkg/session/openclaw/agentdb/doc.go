@@ -7,6 +7,7 @@
 //	session_windows                    one row a session: the key that it is or was of
 //	transcript_events                  the records: event_json, or event_zstd for large ones
 //	session_transcript_cold_archives   sessions whose records were moved away
+//	session_transcript_archives        copies of sessions that were deleted
 //
 // A row of transcript_events is the line that a log of the file era would have.
 // A [Log] puts the rows of a session together as such a log, in the order of

@@ -34,6 +34,8 @@ type columns struct {
 	model bool // session_windows.model
 	cold  bool // the table session_transcript_cold_archives
 	main  bool // session_key_contract.main_key
+
+	deleted bool // the table session_transcript_archives
 }
 
 // required is what every version that is read has.
@@ -105,8 +107,12 @@ func (d *Database) findColumns(ctx context.Context) (err error) {
 	find(&d.columns.model, "session_windows", "model")
 	find(&d.columns.cold, "session_transcript_cold_archives", "archive_name")
 	find(&d.columns.main, "session_key_contract", "main_key")
+	find(&d.columns.deleted, "session_transcript_archives", "archive_name")
 	if err == nil && d.columns.zstd {
 		err = d.requires(ctx, "transcript_events", "event_utf8_bytes")
+	}
+	if err == nil && d.columns.deleted {
+		err = d.requires(ctx, "session_transcript_archives", "session_id")
 	}
 	if err == nil && d.columns.cold {
 		err = d.requires(ctx, "session_transcript_cold_archives", "session_id", "event_count")

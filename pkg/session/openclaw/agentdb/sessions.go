@@ -32,6 +32,13 @@ type Cold struct {
 	Records int
 }
 
+// Deleted is a session that was deleted, of which the runtime keeps a
+// compressed copy in a row of another table.
+type Deleted struct {
+	Session string
+	Name    string // of the file that the copy has, or is to have
+}
+
 // eventBytes is the length of a record's text in bytes; it needs no record to
 // be read. What a damaged row claims is bounded, so that a sum never overflows.
 func (c columns) eventBytes() string {
@@ -89,6 +96,22 @@ func (d *Database) Cold(ctx context.Context) ([]Cold, error) {
 	return collect(rows, "list cold storage", func(rows *sql.Rows) (c Cold, err error) {
 		err = rows.Scan(&c.Session, &c.Name, &c.Records)
 		return c, err
+	})
+}
+
+// Deleted returns the deleted sessions of which there is a copy, in the order
+// of their ids.
+func (d *Database) Deleted(ctx context.Context) ([]Deleted, error) {
+	if !d.columns.deleted {
+		return nil, nil
+	}
+	rows, err := d.conn.QueryContext(ctx, "SELECT session_id, archive_name FROM session_transcript_archives ORDER BY session_id, archive_name")
+	if err != nil {
+		return nil, fmt.Errorf("list deleted sessions: %w", err)
+	}
+	return collect(rows, "list deleted sessions", func(rows *sql.Rows) (x Deleted, err error) {
+		err = rows.Scan(&x.Session, &x.Name)
+		return x, err
 	})
 }
 
