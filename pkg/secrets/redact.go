@@ -64,14 +64,14 @@ func containsAny(text string, words []string) bool {
 	return false
 }
 
-// redactValue keeps the name and replaces the value, unless it is a path or
-// refers to a variable. After "token" and the like, prose and numbers stand
+// redactValue keeps the name and replaces the value, unless it is a path,
+// refers to a variable or is computed by a program. After "token" and the like, prose and numbers stand
 // as often as secrets: only a longer value with letters and digits counts.
 func redactValue(found string) string {
 	m := assigned.FindStringSubmatch(found)
 	name, kind, sign, value := m[1], strings.ToLower(m[2]), m[3], m[4]
 	bare := strings.Trim(value, `"'`)
-	if strings.HasPrefix(bare, "/") || strings.HasPrefix(bare, "$") || strings.HasPrefix(bare, Mark) {
+	if strings.HasPrefix(bare, Mark) || strings.ContainsAny(bare[:min(1, len(bare))], "/$~`") || computed.MatchString(value) {
 		return found
 	}
 	if !strings.HasPrefix(kind, "pass") && kind != "pwd" && !looksRandom(bare) {

@@ -49,3 +49,7 @@ var assigned = regexp.MustCompile(`(?i)([A-Za-z0-9_-]*(passw(?:or)?d|passphrase|
 
 // assignedAnchors are what the names that assigned looks for have in them.
 var assignedAnchors = []string{"passw", "passphrase", "pwd", "secret", "token", "api_key", "api-key", "apikey", "access_key", "access-key", "accesskey"}
+
+// computed is a value of source code that calls something or reads a variable
+// of a program: "pwd = process.cwd()", "password: process.env.PASSWORD".
+var computed = regexp.MustCompile(`^(?:await )?[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)*\(|^(?:process\.env|os\.environ|this|self)\b[.\[]`)

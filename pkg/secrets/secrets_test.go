@@ -41,6 +41,8 @@ var examples = []struct{ text, secret string }{
 	{"SG.abcdefghijklmnopqrst.uvwxyz0123456789ab", "uvwxyz0123"},
 	{"123456789:AAabcdefghijklmnopqrstuvwxyz0123456", "abcdefghij"},
 	{"password=herbst-laub-2019", "herbst"},
+	{"Server=db;Uid=sa;Pwd=winter.rain;", "winter"},
+	{"password=self-made.bread", "bread"},
 	{"DB_PASSWORD='two words'", "two words"},
 	{`{"password": "correcthorse"}`, "correcthorse"},
 	{"api_key=0123456789abcdef", "0123456789"},
@@ -62,7 +64,8 @@ func TestSecretsAreRedacted(t *testing.T) {
 func TestOrdinaryTextIsKept(t *testing.T) {
 	for _, s := range []string{
 		"token too long", "error: token: expected ';'", "max_tokens=4096", "the tokens: 150000", "wrong password or no key found",
-		"SMTP_PASS_FILE=/run/secrets/smtp", "password=$PASSWORD", "PASSWORD_FILE=/run/x", "the secret: never hurry",
+		"SMTP_PASS_FILE=/run/secrets/smtp", "let pwd = process.cwd();", `pwd = "~" + pwd.slice(n)`, "pwd = `${start}...${end}`", "password: process.env.DB_PASSWORD,", "PWD=~/work",
+		"password = getpass.getpass(", "password=self.password", "password=$PASSWORD", "PASSWORD_FILE=/run/x", "the secret: never hurry",
 		"risk-averse and task-oriented work-in-progress", "https://example.org/a:b@c", "Asia and Akia", "cookie: a recipe",
 		"http://localhost:8080/path@2", "a 12:AA battery", "npm_config_cache=/tmp", "", "a", "ab", "abc", "sk-", "ratio 1:AAA",
 	} {
