@@ -34,8 +34,8 @@ func (a *app) guard() error {
 		if uid, known := durable.Owner(info); known && uid != 0 {
 			return refuseRoot(dir, uid)
 		}
-		if path, uid := findForeign(a.listed); path != "" {
-			return refuseRoot(path, uid)
+		if a.foreign.path != "" {
+			return refuseRoot(a.foreign.path, a.foreign.uid)
 		}
 	}
 	if dir != a.dataDir() || runtime.GOOS == "windows" {
@@ -78,11 +78,20 @@ func nearest(dir string) (string, os.FileInfo, error) {
 	}
 }
 
-// findForeign returns the first session, or store, of another user, "" if there
-// is none.
-func findForeign(sessions []found) (path string, uid int) {
+// foreignFile is a session that belongs to another user.
+type foreignFile struct {
+	path string
+	uid  int
+}
+
+// findForeign returns the first session, or store, of another user. Only root
+// is asked: for others the system itself keeps users apart.
+func findForeign(all inventory) foreignFile {
+	if os.Geteuid() != 0 {
+		return foreignFile{}
+	}
 	seen := map[string]bool{}
-	for _, s := range sessions {
+	for _, s := range all.sessions {
 		for _, path := range []string{s.Path, filepath.Dir(s.Path), s.Store} {
 			if seen[path] {
 				continue
@@ -93,9 +102,9 @@ func findForeign(sessions []found) (path string, uid int) {
 				continue
 			}
 			if uid, known := durable.Owner(info); known && uid != 0 {
-				return path, uid
+				return foreignFile{path, uid}
 			}
 		}
 	}
-	return "", 0
+	return foreignFile{}
 }

@@ -75,8 +75,9 @@ type app struct {
 	notes  []note // told so far
 
 	opened   []session.Store
-	unlisted int     // stores that could not be listed
-	listed   []found // sessions, by the last look at the stores
+	unlisted int // stores that could not be listed
+	// foreign is a session of another user, if root has listed any.
+	foreign foreignFile
 	// glances is what sizes remembers of logs, nil for other commands.
 	glances *glance.Cache
 

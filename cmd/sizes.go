@@ -245,15 +245,22 @@ func (r *sessionRow) unreadable(a *app, s *found, err error) {
 
 func sortRows(rows []*sessionRow, key string) {
 	slices.SortStableFunc(rows, func(x, y *sessionRow) int {
+		first := 0
 		switch key {
+		case "tokens":
+			first = cmp.Compare(y.Tokens, x.Tokens)
 		case "bytes":
-			return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), byName(x, y))
+			first = cmp.Compare(y.Bytes, x.Bytes)
 		case "age":
-			return cmp.Or(x.last.Compare(y.last), byName(x, y))
-		case "agent":
-			return cmp.Or(byName(x, y), cmp.Compare(y.Tokens, x.Tokens))
+			first = x.last.Compare(y.last)
 		}
-		return cmp.Or(cmp.Compare(y.Tokens, x.Tokens), byName(x, y))
+		if first != 0 {
+			return first
+		}
+		if first = byName(x, y); first != 0 {
+			return first
+		}
+		return cmp.Compare(y.Tokens, x.Tokens)
 	})
 }
 

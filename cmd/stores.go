@@ -128,7 +128,9 @@ func (a *app) listStores(ctx context.Context) (inventory, []session.Notice, erro
 		all.add(store, listing)
 		notices = append(notices, listing.Notices...)
 	}
-	a.listed = all.sessions
+	if a.glances == nil { // sizes changes nothing
+		a.foreign = findForeign(all)
+	}
 	return all, notices, nil
 }
 
