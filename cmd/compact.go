@@ -30,6 +30,7 @@ type compactOptions struct {
 	Focus            string
 	Quiet            time.Duration
 	Gateway          string
+	MaxCalls         int
 
 	// Whether they were given as flags: not as defaults or by the configuration.
 	thresholdAsked, keepAsked bool
@@ -55,6 +56,8 @@ func (o *compactOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Focus, "focus", "", "what the summary should dwell on, as `text`")
 	fs.DurationVar(&o.Quiet, "quiet-period", 0, "leave sessions alone that changed within this `duration` (default 1m)")
 	fs.StringVar(&o.Gateway, "gateway", "", "whether a running OpenClaw gateway is asked to start the session fresh: `auto`, never or require")
+	fs.IntVar(&o.MaxCalls, "max-llm-calls", 0, "ask models at most so many `times` in this run (default 50)")
+	fromConfig(fs, "max-llm-calls", "llm.max_calls")
 	fromConfig(fs, "gateway", "compaction.gateway")
 	fromConfig(fs, "threshold", "compaction.threshold")
 	fromConfig(fs, "strategy", "compaction.strategy")
@@ -77,6 +80,8 @@ func (o *compactOptions) validate() error {
 		return usageError("strategies: "+strings.Join(strategyNames(), ", "), "unknown strategy %q", o.Strategy)
 	case !slices.Contains([]compact.GatewayUse{compact.GatewayAuto, compact.GatewayNever, compact.GatewayRequire}, compact.GatewayUse(o.Gateway)):
 		return usageError("auto asks a running gateway, never leaves its sessions alone, require changes nothing without one", "unknown use of the gateway %q", o.Gateway)
+	case o.MaxCalls < 0:
+		return usageError("0 asks none: summaries are extractive", "--max-llm-calls must not be negative")
 	case o.KeepRecentTokens < 0:
 		return usageError(see, "--keep-recent-tokens must not be negative")
 	case o.keepAsked && o.Strategy == string(compact.StrategyRotate):
@@ -157,6 +162,11 @@ func runCompact(ctx context.Context, a *app, o compactOptions) error {
 	if err != nil {
 		return err
 	}
+	a.config.LLM.MaxCalls = o.MaxCalls
+	summarizer, err := a.summarizers(o.Focus)
+	if err != nil {
+		return err
+	}
 	if o.DryRun {
 		doc := compactDocument{Schema: 1, DryRun: true, Sessions: none}
 		planned, err := planAll(ctx, a, targets, o.policy())
@@ -169,6 +179,7 @@ func runCompact(ctx context.Context, a *app, o compactOptions) error {
 		return err
 	}
 	defer h.close()
+	h.compactor.Summarizer = summarizer
 	if targets, none, err = a.settle(ctx, h, all, o); err != nil {
 		return err
 	}

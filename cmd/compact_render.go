@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -59,7 +60,10 @@ func details(r compact.Result) [][2]string {
 		return append(lines, [2]string{"then", thenLine(r)})
 	}
 	if r.Summary != nil {
-		lines = append(lines, [2]string{"summary", fmt.Sprintf("%s, %s characters", r.Summary.Kind, formatCount(int64(r.Summary.Chars)))})
+		lines = append(lines, [2]string{"summary", fmt.Sprintf("%s, %s characters", visible(cmp.Or(r.Summary.Model, r.Summary.Kind)), formatCount(int64(r.Summary.Chars)))})
+		if r.Summary.Degraded {
+			lines = append(lines, [2]string{"", "degraded: " + visible(r.Summary.Reason)})
+		}
 	}
 	if r.Archive != nil {
 		lines = append(lines, [2]string{"archive", visible(r.Archive.Path)}, [2]string{"", "sha256 " + r.Archive.SHA256 + ", verified"})

@@ -28,6 +28,9 @@ type config struct {
 	Recall     recallConfig     `mapstructure:"recall" json:"recall"`
 	MacStats   macStatsConfig   `mapstructure:"macstats" json:"macstats"`
 	Yarnnn     yarnnnConfig     `mapstructure:"yarnnn" json:"yarnnn"`
+	Summarize  modelConfig      `mapstructure:"summarize" json:"summarize"`
+	Facts      modelConfig      `mapstructure:"facts" json:"facts"`
+	LLM        llmConfig        `mapstructure:"llm" json:"llm"`
 }
 
 type compactionConfig struct {
@@ -77,6 +80,21 @@ type yarnnnConfig struct {
 	DSN string `mapstructure:"dsn" json:"-"` // may hold a password
 }
 
+type llmConfig struct {
+	MaxCalls int `mapstructure:"max_calls" json:"max_calls"` // of one run, to models
+}
+
+// modelConfig says who writes: summaries, or facts.
+type modelConfig struct {
+	Provider string        `mapstructure:"provider" json:"provider"`
+	Model    string        `mapstructure:"model" json:"model"`
+	BaseURL  string        `mapstructure:"base_url" json:"base_url"`
+	KeyEnv   string        `mapstructure:"api_key_env" json:"api_key_env"`   // name of the variable that holds the key
+	KeyFile  string        `mapstructure:"api_key_file" json:"api_key_file"` // file that holds it
+	Timeout  time.Duration `mapstructure:"timeout" json:"timeout"`           // of one call; 0 = the provider's
+	Window   int           `mapstructure:"window" json:"window"`             // tokens the model reads; 0 = 32000
+}
+
 // defaults is the lowest layer: flags > SESSCTL_* > file > defaults.
 func defaults() map[string]any {
 	return map[string]any{
@@ -103,6 +121,21 @@ func defaults() map[string]any {
 		"clean.grace":                   "7d",
 		"macstats.lessons_agent":        "",
 		"yarnnn.dsn":                    "",
+		"summarize.provider":            "extractive",
+		"summarize.model":               "",
+		"summarize.base_url":            "",
+		"summarize.api_key_env":         "",
+		"summarize.api_key_file":        "",
+		"summarize.timeout":             0,
+		"summarize.window":              0,
+		"facts.provider":                "extractive",
+		"facts.model":                   "",
+		"facts.base_url":                "",
+		"facts.api_key_env":             "",
+		"facts.api_key_file":            "",
+		"facts.timeout":                 0,
+		"facts.window":                  0,
+		"llm.max_calls":                 50,
 		"recall.limit":                  5,
 		"recall.rank":                   "hybrid",
 	}

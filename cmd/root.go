@@ -14,6 +14,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/glance"
+	"github.com/sessctl/sessctl/pkg/summarize"
 )
 
 // Main runs the command line and returns the process's exit code. It is the
@@ -82,6 +83,8 @@ type app struct {
 	glances *glance.Cache
 
 	profile *os.File // of --pprof, while it is written
+
+	meter *summarize.Meter // counts the calls to models; nil until the first is meant
 }
 
 // globalOptions are the flags of the root command.

@@ -17,7 +17,6 @@ import (
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/session"
-	"github.com/sessctl/sessctl/pkg/summarize"
 )
 
 // The wiring of a compaction, drawn once:
@@ -25,7 +24,7 @@ import (
 //	session.Store ──> compact.Compactor ──> archiver  ──> archive.Store   <data>/archives, archive dir
 //	                        │           ├──> memoirist ──> memory.Store    <data>/memory
 //	                        │           ├──> embedder  ──> embed.Builtin, Ollama or OpenAI + memory.Store
-//	                        │           └──> summarizer ─> summarize.Extractive
+//	                        │           └──> summarizer ─> summarize.Extractive or Written (cmd/summarizer.go)
 //	                        ├──> Journal  <data>/journal
 //	                        └──> Receipts <data>/receipts
 
@@ -73,18 +72,13 @@ func (a *app) newCompactor(h *house, focus string) (*compact.Compactor, error) {
 		Rememberer: memoirist{store: h.memory},
 		Embedder:   embedder{app: a, store: h.memory, embedding: embedding},
 		Withdrawer: memoirist{store: h.memory},
-		Summarizer: func(maxRunes int) compact.Summarizer {
-			if maxRunes <= 0 || maxRunes > summarize.DefaultMaxRunes {
-				maxRunes = summarize.DefaultMaxRunes
-			}
-			return &summarizer{summarize.NewExtractive(summarize.Options{Focus: focus, MaxRunes: maxRunes})}
-		},
-		Journal:  compact.Journal{Dir: a.journalDir()},
-		Receipts: a.receipts(),
-		Version:  programVersion(),
-		NewID:    func() string { return ulid.Make().String() },
-		Now:      a.now,
-		Progress: h.progress.show,
+		Summarizer: offlineSummarizer(focus),
+		Journal:    compact.Journal{Dir: a.journalDir()},
+		Receipts:   a.receipts(),
+		Version:    programVersion(),
+		NewID:      func() string { return ulid.Make().String() },
+		Now:        a.now,
+		Progress:   h.progress.show,
 	}, nil
 }
 
@@ -250,14 +244,4 @@ func memoryRecord(s memory.Source, r compact.Record) memory.Record {
 		FirstLine: r.FirstLine, LastLine: r.LastLine, FirstByte: r.FirstByte, EndByte: r.EndByte,
 		Branch: branch.String(), Position: r.Position,
 	}
-}
-
-// summarizer is a compact.Summarizer over the extractive summary.
-type summarizer struct{ *summarize.Extractive }
-
-// Summary implements compact.Summarizer. Without a model the lessons are what
-// people said must, must never or should be.
-func (s *summarizer) Summary(context.Context) (compact.Summary, error) {
-	made := s.Extractive.Summary()
-	return compact.Summary{Kind: made.Kind, Text: made.Text, Prose: made.Prose(), Lessons: made.Lessons()}, nil
 }

@@ -33,9 +33,8 @@ type Compactor struct {
 	Archiver   Archiver
 	Rememberer Rememberer
 	Embedder   Embedder
-	// Summarizer makes one for a session, whose summary is at most so many
-	// code points long, or as long as it likes for 0; nil for no summaries.
-	Summarizer func(maxRunes int) Summarizer
+	// Summarizer makes one for a session; nil for no summaries.
+	Summarizer func(SummaryOrder) Summarizer
 	Journal    Journal
 	Receipts   Receipts
 	Version    string        // of this program, for receipts
@@ -93,6 +92,7 @@ type run struct {
 	remembered Remembered
 	summary    session.Summed // with overlay and rewrite
 	prose      string         // with annotate
+	wrote      Wrote
 	rotation   session.Rotation
 	followed   int // how often the log has grown and was read again
 }
@@ -194,7 +194,7 @@ func (r *run) archive(ctx context.Context, log io.Reader) error {
 func (r *run) remember(ctx context.Context, open func() (io.ReadCloser, error)) error {
 	m := &memoir{store: r.store, ref: r.plan.Ref, policy: r.policy, tree: forked(r.plan.Survey.Scan.Tree), open: open}
 	if r.Summarizer != nil && !r.policy.SkipSummary {
-		m.summary = r.Summarizer(r.summaryRunes())
+		m.summary = r.Summarizer(SummaryOrder{Ref: r.plan.Ref, MaxRunes: r.summaryRunes()})
 	}
 	if r.shortens() {
 		m.cut = &r.plan.Cut
@@ -212,7 +212,7 @@ func (r *run) remember(ctx context.Context, open func() (io.ReadCloser, error)) 
 	}
 	r.survey, r.summary, r.prose = m.survey, m.files.summed(m.text), m.text.Prose
 	r.result.Chunks, r.result.Messages, r.result.LinesSkipped = m.survey.Chunks, m.survey.Scan.Records, m.survey.Skipped()
-	r.result.Summary = m.made
+	r.result.Summary, r.wrote = m.made, m.text.Wrote
 	return nil
 }
 

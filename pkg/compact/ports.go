@@ -72,10 +72,30 @@ type Embedder interface {
 
 // Summary is a finished summary of a session.
 type Summary struct {
-	Kind    string // "extractive", ...
+	Kind    string // "extractive", or the provider of the model that wrote it
 	Text    string
 	Prose   string   // two to five sentences in a row, for a summary beside the messages
 	Lessons []string // what should be done, or never again; one line each
+	Wrote   Wrote
+}
+
+// Wrote is what a model had to do with a summary. It is zero if none was asked.
+type Wrote struct {
+	Model string // provider and model
+	// Degraded is true if a model was to write the summary and did not, or not
+	// of all; Reason says why.
+	Degraded bool
+	Reason   string
+	Calls    int
+	Tokens   int64 // of the calls, in and out
+	Lost     int   // identifiers of the conversation that the model's text lacks
+}
+
+// SummaryOrder is what a summary is wanted of.
+type SummaryOrder struct {
+	Ref      session.Ref
+	MaxRunes int  // code points at most; 0 for as long as it likes
+	Offline  bool // no model is to be asked
 }
 
 // Summarizer watches the messages of one session go by and then sums them up.

@@ -140,7 +140,7 @@ func (b *rebuild) memoir(ctx context.Context, r archiveReader) *memoir {
 		return b.Archiver.Open(ctx, r.log.Archived)
 	}}
 	if b.Summarizer != nil && !b.policy.SkipSummary {
-		m.summary = b.Summarizer(0)
+		m.summary = b.Summarizer(SummaryOrder{Ref: r.log.Ref, Offline: true})
 	}
 	return m
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"iter"
 	"math"
-	"unicode/utf8"
 
 	"github.com/sessctl/sessctl/pkg/chunk"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -94,7 +93,7 @@ func (m *memoir) summarize(ctx context.Context, yield func(Record, error) bool) 
 		return
 	}
 	m.text = s
-	m.made = &SummaryResult{Kind: s.Kind, Chars: utf8.RuneCountInString(s.Text)}
+	m.made = newSummaryResult(s)
 	whole := Record{
 		Category: CategorySummary, Importance: SummaryImportance, Text: s.Text, Position: -1,
 		CreatedAt: m.timeOf(m.survey.Scan.Last), FirstLine: 1, LastLine: lastLine(m.survey), EndByte: m.survey.Scan.Counts.Bytes,

@@ -1,6 +1,10 @@
 package compact
 
-import "github.com/sessctl/sessctl/pkg/session"
+import (
+	"unicode/utf8"
+
+	"github.com/sessctl/sessctl/pkg/session"
+)
 
 // Outcome is what became of one session.
 type Outcome string
@@ -52,8 +56,17 @@ type ArchiveResult struct {
 
 // SummaryResult says which summary was stored.
 type SummaryResult struct {
-	Kind  string `json:"kind"`
-	Chars int    `json:"chars"` // code points
+	Kind     string `json:"kind"`
+	Chars    int    `json:"chars"` // code points
+	Model    string `json:"model,omitempty"`
+	Degraded bool   `json:"degraded,omitempty"` // a model was to write it and did not, or not of all
+	Reason   string `json:"reason,omitempty"`   // why it is degraded
+	Lost     int    `json:"lost,omitempty"`     // identifiers that a model's text lacks
+}
+
+func newSummaryResult(s Summary) *SummaryResult {
+	w := s.Wrote
+	return &SummaryResult{Kind: s.Kind, Chars: utf8.RuneCountInString(s.Text), Model: w.Model, Degraded: w.Degraded, Reason: w.Reason, Lost: w.Lost}
 }
 
 // NewResult starts a result with what the reference alone tells.

@@ -18,7 +18,7 @@ const (
 // that hold beyond the session (seed 003, LESSONS). Each is one line without
 // Markdown of its own.
 func (s Summary) Lessons() []string {
-	var lessons []string
+	lessons := slices.Clone(s.Learned)
 	for _, section := range s.Sections {
 		if section.Title != constraintsTitle {
 			continue

@@ -9,6 +9,9 @@ const proseRunes = 220
 // for, what was decided, what is open and what comes next (seed 004). It is
 // "" if nothing of that was said.
 func (s Summary) Prose() string {
+	if s.Sentences != "" {
+		return s.Sentences
+	}
 	var sentences []string
 	for _, part := range []struct {
 		title, lead string

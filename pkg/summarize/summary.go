@@ -22,10 +22,22 @@ type Options struct {
 
 // Summary is a finished summary.
 type Summary struct {
-	Kind     string // KindExtractive
+	Kind     string // KindExtractive, or the provider of the model that wrote it
 	Text     string // Markdown
 	Sections []Section
 	Chars    int // code points of Text
+
+	Model string // provider and model, if a model wrote it
+	// Degraded is true if a model was to write it and did not, or not of all
+	// of it; Reason says why, for people.
+	Degraded bool
+	Reason   string
+	Calls    int   // to the model
+	Tokens   int64 // of these calls, in and out
+	Lost     int   // identifiers of the conversation that a model's text lacks
+
+	Sentences string   // a model's words for [Summary.Prose]
+	Learned   []string // a model's words for [Summary.Lessons]
 }
 
 // Section is one part of a summary.

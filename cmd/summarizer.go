@@ -1,0 +1,124 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/summarize"
+)
+
+// summarizers returns what makes the summarizer of one session: the extractive
+// one, or one that asks the model of summarize.provider.
+func (a *app) summarizers(focus string) (func(compact.SummaryOrder) compact.Summarizer, error) {
+	endpoint, err := a.endpoint("summarize", a.config.Summarize)
+	offline := offlineSummarizer(focus)
+	if err != nil || endpoint.Provider == summarize.ProviderExtractive {
+		return offline, err
+	}
+	return func(o compact.SummaryOrder) compact.Summarizer {
+		of := endpoint
+		of.Agent = o.Ref.Agent
+		client, err := summarize.NewClient(of)
+		if err != nil || o.Offline { // the same endpoint was checked before
+			return offline(o)
+		}
+		options := summarize.Options{Focus: focus, MaxRunes: o.MaxRunes}
+		return written{summarize.NewWritten(summarize.WrittenOptions{Options: options, Style: summarize.StyleOf(o.Ref.Runtime), Client: client})}
+	}, nil
+}
+
+// offlineSummarizer makes extractive summaries, whatever is configured.
+func offlineSummarizer(focus string) func(compact.SummaryOrder) compact.Summarizer {
+	return func(o compact.SummaryOrder) compact.Summarizer {
+		most := min(cmp.Or(o.MaxRunes, summarize.DefaultMaxRunes), summarize.DefaultMaxRunes)
+		return extractive{summarize.NewExtractive(summarize.Options{Focus: focus, MaxRunes: most})}
+	}
+}
+
+// endpoint is the model of a task ("summarize" or "facts"), checked.
+func (a *app) endpoint(task string, c modelConfig) (summarize.Endpoint, error) {
+	if a.meter == nil {
+		a.meter = summarize.NewMeter(cmp.Or(a.config.LLM.MaxCalls, -1))
+	}
+	e := summarize.Endpoint{
+		Provider: c.Provider, Model: c.Model, BaseURL: c.BaseURL, Timeout: c.Timeout, Window: c.Window, Meter: a.meter,
+	}
+	if !slices.Contains(summarize.Providers(), c.Provider) {
+		return e, usageError("providers: "+strings.Join(summarize.Providers(), ", "), "unknown provider %q (%s.provider)", c.Provider, task)
+	}
+	if c.Provider == summarize.ProviderExtractive {
+		return e, nil
+	}
+	var err error
+	if e.Key, err = a.modelKey(task, c); err != nil {
+		return e, err
+	}
+	if _, err := summarize.NewClient(e); err != nil {
+		return e, usageError(fmt.Sprintf("set %s.model and %s.base_url; docs/summaries.md has an example", task, task), "%s: %w", task, err)
+	}
+	return e, nil
+}
+
+// maxKey bounds the file of a key, in bytes.
+const maxKey = 64 << 10
+
+// modelKey reads the key of a task: from the file if one is named, else from the
+// variable, else from the provider's usual one.
+func (a *app) modelKey(task string, c modelConfig) (string, error) {
+	if c.KeyFile != "" {
+		f, err := durable.OpenRegular(absolute(c.KeyFile))
+		if err != nil {
+			return "", usageError("it is to hold the key and nothing else", "%s.api_key_file: %w", task, err)
+		}
+		defer f.Close()
+		key, err := io.ReadAll(io.LimitReader(f, maxKey))
+		if err != nil {
+			return "", usageError("", "%s.api_key_file: %w", task, err)
+		}
+		return strings.TrimSpace(string(key)), nil
+	}
+	usual := map[string]string{summarize.ProviderOpenAI: "OPENAI_API_KEY", summarize.ProviderAnthropic: "ANTHROPIC_API_KEY"}[c.Provider]
+	if c.BaseURL != "" {
+		usual = "" // a key is not sent to an address it was not made for
+	}
+	name := cmp.Or(c.KeyEnv, usual)
+	if name == "" {
+		return "", nil
+	}
+	key := strings.TrimSpace(a.getenv(name))
+	if key == "" && c.KeyEnv != "" {
+		return "", usageError("set it, or name another with "+task+".api_key_env", "the variable %s, which is to hold the API key (%s.api_key_env), is empty", name, task)
+	}
+	return key, nil
+}
+
+// extractive is a compact.Summarizer over the extractive summary.
+type extractive struct{ *summarize.Extractive }
+
+// Summary implements compact.Summarizer. Without a model the lessons are what
+// people said must, must never or should be.
+func (s extractive) Summary(context.Context) (compact.Summary, error) {
+	return summaryOf(s.Extractive.Summary()), nil
+}
+
+// written is a compact.Summarizer over a model's summary.
+type written struct{ *summarize.Written }
+
+// Summary implements compact.Summarizer.
+func (s written) Summary(ctx context.Context) (compact.Summary, error) {
+	made, err := s.Written.Summary(ctx)
+	return summaryOf(made), err
+}
+
+func summaryOf(s summarize.Summary) compact.Summary {
+	return compact.Summary{
+		Kind: s.Kind, Text: s.Text, Prose: s.Prose(), Lessons: s.Lessons(),
+		Wrote: compact.Wrote{Model: s.Model, Degraded: s.Degraded, Reason: s.Reason, Calls: s.Calls, Tokens: s.Tokens, Lost: s.Lost},
+	}
+}
