@@ -168,11 +168,7 @@ func runCompact(ctx context.Context, a *app, o compactOptions) error {
 		return err
 	}
 	if o.DryRun {
-		doc := compactDocument{Schema: 1, DryRun: true, Sessions: none}
-		planned, err := planAll(ctx, a, targets, o.policy())
-		doc.Sessions = append(doc.Sessions, planned...)
-		a.warnOfPurge(ctx, all.sessions)
-		return a.finish(doc, errors.Join(err, a.noteEmbedder()))
+		return dryRun(ctx, a, all, compactDocument{Schema: 1, DryRun: true, Sessions: none}, plans{targets, o.policy()})
 	}
 	h, err := a.openHouse(ctx, o.Focus)
 	if err != nil {
@@ -219,23 +215,6 @@ func (a *app) renderUnlessEmpty(doc compactDocument) error {
 		return nil
 	}
 	return renderCompact(a, doc)
-}
-
-// planAll is the dry run: it makes no mutating call.
-func planAll(ctx context.Context, a *app, targets []found, policy compact.Policy) ([]compact.Result, error) {
-	var results []compact.Result
-	for _, t := range targets {
-		plan, err := compact.NewPlan(ctx, t.store, t.Ref, policy, a.now())
-		if err != nil {
-			if ctx.Err() != nil {
-				return results, ctx.Err()
-			}
-			results = append(results, failedResult(t, err))
-			continue
-		}
-		results = append(results, plan.Result())
-	}
-	return results, nil
 }
 
 func compactAll(ctx context.Context, a *app, h *house, targets []found, policy compact.Policy) ([]compact.Result, error) {

@@ -1,9 +1,11 @@
 package cmd
 
 import (
+	"fmt"
 	"os"
 	"slices"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/viper"
 )
 
@@ -52,4 +54,33 @@ func shownValue(key string, value any) any {
 		return "(set)"
 	}
 	return value
+}
+
+func newConfigCommand(a *app) *cobra.Command {
+	config := &cobra.Command{
+		Use:   "config",
+		Short: "Show the configuration",
+		Args:  usageArgs(cobra.NoArgs),
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	config.AddCommand(&cobra.Command{
+		Use:     "show",
+		Short:   "Show every key, its value and where the value comes from",
+		Example: "  sessctl config show",
+		Args:    usageArgs(cobra.NoArgs),
+		RunE:    func(*cobra.Command, []string) error { return runConfigShow(a) },
+	})
+	return config
+}
+
+func runConfigShow(a *app) error {
+	keys := configKeys(a)
+	if a.global.JSON {
+		return a.printJSON(map[string]any{"schema": 1, "file": a.configFile(), "data_dir": a.dataDir(), "keys": keys})
+	}
+	rows := make([][]string, 0, len(keys))
+	for _, k := range keys {
+		rows = append(rows, []string{k.Key, visible(fmt.Sprint(k.Value)), k.Origin})
+	}
+	return a.printRows(rows)
 }

@@ -44,7 +44,7 @@ func offlineSummarizer(focus string) func(compact.SummaryOrder) compact.Summariz
 // endpoint is the model of a task ("summarize" or "facts"), checked.
 func (a *app) endpoint(task string, c modelConfig) (summarize.Endpoint, error) {
 	if a.meter == nil {
-		a.meter = summarize.NewMeter(cmp.Or(a.config.LLM.MaxCalls, -1))
+		a.meter = summarize.NewMeter(a.config.LLM.MaxCalls)
 	}
 	e := summarize.Endpoint{
 		Provider: c.Provider, Model: c.Model, BaseURL: c.BaseURL, Timeout: c.Timeout, Window: c.Window, Meter: a.meter,

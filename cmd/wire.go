@@ -24,7 +24,7 @@ import (
 //	session.Store ──> compact.Compactor ──> archiver  ──> archive.Store   <data>/archives, archive dir
 //	                        │           ├──> memoirist ──> memory.Store    <data>/memory
 //	                        │           ├──> embedder  ──> embed.Builtin, Ollama or OpenAI + memory.Store
-//	                        │           └──> summarizer ─> summarize.Extractive or Written (cmd/summarizer.go)
+//	                        │           └──> summarizer ─> summarize.Extractive, or Written by a model (cmd/summarizer.go)
 //	                        ├──> Journal  <data>/journal
 //	                        └──> Receipts <data>/receipts
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -15,96 +16,58 @@ import (
 
 // Bounds of a call.
 const (
-	maxTries      = 3
-	maxReply      = 1 << 20 // bytes: a summary is some thousand
-	longestWait   = 30 * time.Second
-	quotedReplies = 200 // code points of a provider's complaint
+	maxTries    = 3
+	maxReply    = 1 << 20 // bytes: a summary is some thousand
+	firstWait   = 500 * time.Millisecond
+	longestWait = 60 * time.Second // the longest Retry-After that is waited for
+	maxWords    = 300              // code points of a provider's complaint
 )
 
-// ErrRedirect is returned when a provider sends the question elsewhere: it
-// holds a transcript and perhaps a key.
-var ErrRedirect = errors.New("the provider redirects to another address, which is not followed")
-
-// sameHost follows a redirect only on the same host, and only with the body.
-func sameHost(r *http.Request, via []*http.Request) error {
-	first := via[0]
-	if len(via) > 3 || r.URL.Host != first.URL.Host || r.URL.Scheme != first.URL.Scheme || r.Method != first.Method {
-		return ErrRedirect
-	}
-	return nil
-}
-
-// replyError is a reply that is no answer.
-type replyError struct {
-	status int
-	after  time.Duration // to wait, if the provider says so
-	text   string        // the provider's words
-}
-
-// Error implements error.
-func (e *replyError) Error() string {
-	s := fmt.Sprintf("the provider answers %d %s", e.status, http.StatusText(e.status))
-	if e.text != "" {
-		s += ": " + e.text
-	}
-	return s
-}
-
-// passing says whether another try may help.
-func (e *replyError) passing() bool {
-	return e.status == http.StatusTooManyRequests || e.status == http.StatusRequestTimeout || e.status >= 500
-}
-
-// Ask asks the model, up to three times if the provider is overloaded or
-// cannot be reached. A provider that says how long to wait is waited for, up
-// to 30 seconds. Each try counts as a call; [ErrCalls] is returned when no more
-// may be made. A call that took longer than its deadline is not repeated.
-func (c *Client) Ask(ctx context.Context, p Prompt) (Answer, error) {
-	path, header, question := c.protocol.request(&c.endpoint, p)
-	body, err := encodeBody(question)
+// Complete asks the model, up to three times if the provider is overloaded or
+// the connection breaks. A provider that says how long to wait is waited for,
+// up to a minute. Each try counts as a call; [ErrCalls] is returned when no
+// more may be made. A call that took longer than its deadline is not repeated,
+// and neither is one to a server that is not there.
+//
+// What looks like a secret is redacted before anything is sent. The reply may
+// be [Reply.Cut] or empty: whether it is of use is for the caller to say. A
+// provider that answers something else than a reply is a [StatusError] or
+// [ErrReply].
+func (c *Client) Complete(ctx context.Context, r Request) (Reply, error) {
+	r.System, r.User = redact(r.System), redact(r.User)
+	sent, err := encodeBody(c.protocol.body(&c.endpoint, r))
 	if err != nil {
-		return Answer{}, err
+		return Reply{}, err
 	}
 	for try := 1; ; try++ {
 		if err := c.endpoint.Meter.take(); err != nil {
-			return Answer{}, err
+			return Reply{}, err
 		}
-		reply, err := c.post(ctx, path, header, body)
+		body, wait, err := c.once(ctx, sent)
 		if err == nil {
-			return c.read(reply)
+			return c.read(body)
 		}
-		pause, again := retry(err, try)
-		if !again || ctx.Err() != nil {
-			return Answer{}, fmt.Errorf("ask %s: %w", c.Name(), err)
+		if ctx.Err() != nil {
+			return Reply{}, ctx.Err()
 		}
-		if err := c.endpoint.Wait(ctx, pause); err != nil {
-			return Answer{}, err
+		wait = max(wait, firstWait<<(2*(try-1))) // 0.5 s, 2 s
+		if try == maxTries || !passing(err) || wait > longestWait {
+			return Reply{}, fmt.Errorf("ask %s: %w", c.Name(), err)
+		}
+		if err := c.endpoint.Clock.Sleep(ctx, wait); err != nil {
+			return Reply{}, err
 		}
 	}
 }
 
-func (c *Client) read(reply []byte) (Answer, error) {
-	a, err := c.protocol.answer(&c.endpoint, reply)
+func (c *Client) read(body []byte) (Reply, error) {
+	r, err := c.protocol.reply(&c.endpoint, body)
 	if err != nil {
-		return Answer{}, fmt.Errorf("read the answer of %s: %w", c.Name(), err)
+		return Reply{}, fmt.Errorf("ask %s: %w: %w", c.Name(), ErrReply, err)
 	}
-	c.endpoint.Meter.add(a.Tokens)
-	a.Text = withoutThinking(a.Text)
-	return a, nil
-}
-
-// retry says how long to wait before the next try, and whether there is one.
-func retry(err error, try int) (time.Duration, bool) {
-	pause := 500 * time.Millisecond << (2 * (try - 1)) // 0.5 s, 2 s
-	var reply *replyError
-	switch {
-	case try >= maxTries, errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), errors.Is(err, ErrRedirect), errors.Is(err, errReplyTooLong):
-		return 0, false
-	case errors.As(err, &reply):
-		pause = max(pause, reply.after)
-		return pause, reply.passing() && pause <= longestWait
-	}
-	return pause, true
+	c.endpoint.Meter.add(r.Tokens)
+	r.Text = withoutThinking(r.Text)
+	return r, nil
 }
 
 func encodeBody(question any) ([]byte, error) {
@@ -117,68 +80,57 @@ func encodeBody(question any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// post sends one request and returns the body of a reply with status 200.
-func (c *Client) post(ctx context.Context, path string, header http.Header, body []byte) ([]byte, error) {
+// once asks one time. wait is what the provider asks to wait.
+func (c *Client) once(ctx context.Context, sent []byte) (body []byte, wait time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.endpoint.Timeout)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base.JoinPath(path).String(), bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base.JoinPath(c.protocol.path()).String(), bytes.NewReader(sent))
 	if err != nil {
-		return nil, err
+		return nil, 0, fmt.Errorf("make the request: %w", err)
 	}
-	r.Header = header
-	r.Header.Set("Content-Type", "application/json")
-	response, err := c.http.Do(r)
+	c.protocol.sign(request.Header, c.endpoint.Key)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json")
+	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, withoutURL(err)
+		return nil, 0, fmt.Errorf("%s: %w", c.base.Host, bare(err))
 	}
 	defer response.Body.Close()
-	reply, err := io.ReadAll(io.LimitReader(response.Body, maxReply+1))
 	if response.StatusCode != http.StatusOK {
-		return nil, c.complaint(response, reply)
+		return nil, c.retryAfter(response.Header), c.complaint(response)
 	}
+	body, err = io.ReadAll(io.LimitReader(response.Body, maxReply+1))
 	if err != nil {
-		return nil, err
+		return nil, 0, fmt.Errorf("read the reply of %s: %w", c.base.Host, err)
 	}
-	if len(reply) > maxReply {
-		return nil, errReplyTooLong
+	if len(body) > maxReply {
+		return nil, 0, fmt.Errorf("%w: more than %d bytes", ErrReply, maxReply)
 	}
-	return reply, nil
+	return body, 0, nil
 }
 
-var errReplyTooLong = fmt.Errorf("the reply is longer than %d bytes", maxReply)
-
-// withoutURL takes the address, which may hold a password, out of an error.
-func withoutURL(err error) error {
-	var e interface{ Unwrap() error }
-	if errors.As(err, &e) && e.Unwrap() != nil {
-		return e.Unwrap()
+// bare is an error without the URL that net/http puts before it.
+func bare(err error) error {
+	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
+		return wrapped.Err
 	}
 	return err
 }
 
-// complaint is a reply that is no answer, with what it says in short. The key
-// is never in it.
-func (c *Client) complaint(response *http.Response, reply []byte) error {
-	text := strings.Join(strings.Fields(string(cut(reply, 4*quotedReplies))), " ")
-	if key := c.endpoint.Key; key != "" {
-		text = strings.ReplaceAll(text, key, Redacted)
+// retryAfter reads the header in both of its forms, seconds and a date.
+func (c *Client) retryAfter(h http.Header) time.Duration {
+	value := strings.TrimSpace(h.Get("Retry-After"))
+	if seconds, err := strconv.ParseInt(value, 10, 32); err == nil {
+		return max(0, time.Duration(seconds)*time.Second)
 	}
-	text = string(cutRunes([]byte(redact(text)), quotedReplies))
-	return &replyError{status: response.StatusCode, after: retryAfter(response.Header.Get("Retry-After")), text: text}
-}
-
-// retryAfter reads seconds or a date.
-func retryAfter(value string) time.Duration {
-	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds > 0 && seconds < 1e6 {
-		return time.Duration(seconds * float64(time.Second))
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return max(0, time.Until(at))
+	if when, err := http.ParseTime(value); err == nil {
+		return max(0, when.Sub(c.endpoint.Clock.Now()))
 	}
 	return 0
 }
 
-// withoutThinking removes what some models say to themselves first.
+// withoutThinking removes what some models say to themselves first. Thinking
+// that does not end leaves nothing.
 func withoutThinking(text string) string {
 	for _, tag := range []string{"think", "thinking"} {
 		text = strings.TrimSpace(text)

@@ -99,9 +99,9 @@ type order struct {
 	runes    int    // of the answer at most
 }
 
-// prompt asks for a first summary or, if there is a previous one, for its
+// request asks for a first summary or, if there is a previous one, for its
 // update (S7.17).
-func (o order) prompt() Prompt {
+func (o order) request() Request {
 	var b strings.Builder
 	b.WriteString(Fence(tagConversation, o.text))
 	if o.previous != "" {
@@ -111,7 +111,7 @@ func (o order) prompt() Prompt {
 	if o.focus != "" {
 		fmt.Fprintf(&b, "\n\nDwell on: %s", o.focus)
 	}
-	return Prompt{System: role, User: b.String(), MaxTokens: o.tokens()}
+	return Request{System: role, User: b.String(), MaxTokens: o.tokens()}
 }
 
 // tokens is what the answer may cost: three characters to a token, and room.

@@ -13,14 +13,15 @@ type turn struct {
 	Content string `json:"content"`
 }
 
-func (p Prompt) turns() []turn {
-	return []turn{{"system", p.System}, {"user", p.User}}
+func (r Request) turns() []turn {
+	return []turn{{"system", r.System}, {"user", r.User}}
 }
 
 // Why an answer is not whole.
 const (
 	cutShort = "it was cut off"
 	refused  = "the model refused"
+	unended  = "it does not say that it is whole"
 )
 
 var errNoAnswer = errors.New("it holds no answer")
@@ -28,19 +29,23 @@ var errNoAnswer = errors.New("it holds no answer")
 // ollama is POST /api/chat (github.com/ollama/ollama, docs/api.md).
 type ollama struct{}
 
-func (ollama) request(e *Endpoint, p Prompt) (string, http.Header, any) {
+func (ollama) path() string { return "/api/chat" }
+
+func (ollama) sign(h http.Header, key string) { bearer(h, key) }
+
+func (ollama) body(e *Endpoint, r Request) any {
 	body := map[string]any{
-		"model": e.Model, "messages": p.turns(), "stream": false,
+		"model": e.Model, "messages": r.turns(), "stream": false,
 		// Without num_ctx the server cuts what is longer than a few thousand tokens.
-		"options": map[string]any{"num_ctx": e.Window, "num_predict": p.MaxTokens, "temperature": 0},
+		"options": map[string]any{"num_ctx": e.Window, "num_predict": r.MaxTokens, "temperature": 0},
 	}
-	if p.JSON {
+	if r.JSON {
 		body["format"] = "json"
 	}
-	return "/api/chat", bearer(e.Key), body
+	return body
 }
 
-func (ollama) answer(e *Endpoint, reply []byte) (Answer, error) {
+func (ollama) reply(e *Endpoint, body []byte) (Reply, error) {
 	var r struct {
 		Message    *turn  `json:"message"`
 		Done       bool   `json:"done"`
@@ -48,35 +53,39 @@ func (ollama) answer(e *Endpoint, reply []byte) (Answer, error) {
 		Prompt     int64  `json:"prompt_eval_count"`
 		Eval       int64  `json:"eval_count"`
 	}
-	if err := json.Unmarshal(reply, &r); err != nil {
-		return Answer{}, err
+	if err := json.Unmarshal(body, &r); err != nil {
+		return Reply{}, err
 	}
 	if r.Message == nil {
-		return Answer{}, errNoAnswer
+		return Reply{}, errNoAnswer
 	}
-	a := Answer{Text: r.Message.Content, Tokens: r.Prompt + r.Eval}
+	a := Reply{Text: r.Message.Content, Tokens: r.Prompt + r.Eval}
 	if !r.Done || r.DoneReason == "length" || a.Tokens >= int64(e.Window) {
 		a.Cut = cutShort
 	}
 	return a, nil
 }
 
-// openAI is POST /chat/completions.
+// openAI is POST /v1/chat/completions.
 type openAI struct{}
 
-func (openAI) request(e *Endpoint, p Prompt) (string, http.Header, any) {
+func (openAI) path() string { return "/v1/chat/completions" }
+
+func (openAI) sign(h http.Header, key string) { bearer(h, key) }
+
+func (openAI) body(e *Endpoint, r Request) any {
 	limit := "max_tokens" // what compatible servers know
-	if strings.Contains(e.BaseURL, "://api.openai.com/") {
+	if e.BaseURL == "" || strings.Contains(e.BaseURL, "://api.openai.com") {
 		limit = "max_completion_tokens" // what its newer models insist on
 	}
-	body := map[string]any{"model": e.Model, "messages": p.turns(), limit: p.MaxTokens}
-	if p.JSON {
+	body := map[string]any{"model": e.Model, "messages": r.turns(), limit: r.MaxTokens}
+	if r.JSON {
 		body["response_format"] = map[string]string{"type": "json_object"}
 	}
-	return "/chat/completions", bearer(e.Key), body
+	return body
 }
 
-func (openAI) answer(_ *Endpoint, reply []byte) (Answer, error) {
+func (openAI) reply(_ *Endpoint, body []byte) (Reply, error) {
 	var r struct {
 		Choices []struct {
 			Message struct {
@@ -90,19 +99,21 @@ func (openAI) answer(_ *Endpoint, reply []byte) (Answer, error) {
 			Completion int64 `json:"completion_tokens"`
 		} `json:"usage"`
 	}
-	if err := json.Unmarshal(reply, &r); err != nil {
-		return Answer{}, err
+	if err := json.Unmarshal(body, &r); err != nil {
+		return Reply{}, err
 	}
 	if len(r.Choices) == 0 {
-		return Answer{}, errNoAnswer
+		return Reply{}, errNoAnswer
 	}
 	c := r.Choices[0]
-	a := Answer{Text: c.Message.Content, Tokens: r.Usage.Prompt + r.Usage.Completion}
+	a := Reply{Text: c.Message.Content, Tokens: r.Usage.Prompt + r.Usage.Completion}
 	switch {
 	case c.Message.Refusal != "" || c.Reason == "content_filter":
 		a.Cut = refused
 	case c.Reason == "length":
 		a.Cut = cutShort
+	case c.Reason == "":
+		a.Cut = unended
 	}
 	return a, nil
 }
@@ -110,19 +121,23 @@ func (openAI) answer(_ *Endpoint, reply []byte) (Answer, error) {
 // anthropic is POST /v1/messages.
 type anthropic struct{}
 
-func (anthropic) request(e *Endpoint, p Prompt) (string, http.Header, any) {
-	h := http.Header{}
+func (anthropic) path() string { return "/v1/messages" }
+
+func (anthropic) sign(h http.Header, key string) {
 	h.Set("anthropic-version", "2023-06-01")
-	if e.Key != "" {
-		h.Set("x-api-key", e.Key)
-	}
-	return "/v1/messages", h, map[string]any{
-		"model": e.Model, "max_tokens": p.MaxTokens, "system": p.System,
-		"messages": []turn{{"user", p.User}},
+	if key != "" {
+		h.Set("x-api-key", key)
 	}
 }
 
-func (anthropic) answer(_ *Endpoint, reply []byte) (Answer, error) {
+func (anthropic) body(e *Endpoint, r Request) any {
+	return map[string]any{
+		"model": e.Model, "max_tokens": r.MaxTokens, "system": r.System,
+		"messages": []turn{{"user", r.User}},
+	}
+}
+
+func (anthropic) reply(_ *Endpoint, body []byte) (Reply, error) {
 	var r struct {
 		Content []struct {
 			Type string `json:"type"`
@@ -134,13 +149,13 @@ func (anthropic) answer(_ *Endpoint, reply []byte) (Answer, error) {
 			Output int64 `json:"output_tokens"`
 		} `json:"usage"`
 	}
-	if err := json.Unmarshal(reply, &r); err != nil {
-		return Answer{}, err
+	if err := json.Unmarshal(body, &r); err != nil {
+		return Reply{}, err
 	}
 	if r.Content == nil && r.Reason == "" {
-		return Answer{}, errNoAnswer
+		return Reply{}, errNoAnswer
 	}
-	a := Answer{Tokens: r.Usage.Input + r.Usage.Output}
+	a := Reply{Tokens: r.Usage.Input + r.Usage.Output}
 	for _, c := range r.Content {
 		if c.Type == "text" {
 			a.Text += c.Text
@@ -151,6 +166,8 @@ func (anthropic) answer(_ *Endpoint, reply []byte) (Answer, error) {
 		a.Cut = cutShort
 	case "refusal":
 		a.Cut = refused
+	case "":
+		a.Cut = unended
 	}
 	return a, nil
 }
@@ -160,30 +177,32 @@ func (anthropic) answer(_ *Endpoint, reply []byte) (Answer, error) {
 // section 1b): the question must hold it.
 type hermes struct{}
 
-func (hermes) request(e *Endpoint, p Prompt) (string, http.Header, any) {
-	return "/api/v1/agent/ask", bearer(e.Key), map[string]string{
-		"caller_id": "compaction", "target_agent": e.Agent, "message": p.System + "\n\n" + p.User,
+func (hermes) path() string { return "/api/v1/agent/ask" }
+
+func (hermes) sign(h http.Header, key string) { bearer(h, key) }
+
+func (hermes) body(e *Endpoint, r Request) any {
+	return map[string]string{
+		"caller_id": "compaction", "target_agent": e.Agent, "message": r.System + "\n\n" + r.User,
 		"priority": "high", "purpose": "session-compaction",
 	}
 }
 
-func (hermes) answer(_ *Endpoint, reply []byte) (Answer, error) {
+func (hermes) reply(_ *Endpoint, body []byte) (Reply, error) {
 	var r struct {
 		Response *string `json:"response"`
 	}
-	if err := json.Unmarshal(reply, &r); err != nil {
-		return Answer{}, err
+	if err := json.Unmarshal(body, &r); err != nil {
+		return Reply{}, err
 	}
 	if r.Response == nil {
-		return Answer{}, errNoAnswer
+		return Reply{}, errNoAnswer
 	}
-	return Answer{Text: *r.Response}, nil
+	return Reply{Text: *r.Response}, nil
 }
 
-func bearer(key string) http.Header {
-	h := http.Header{}
+func bearer(h http.Header, key string) {
 	if key != "" {
 		h.Set("Authorization", "Bearer "+key)
 	}
-	return h
 }

@@ -29,16 +29,19 @@ var refusal = regexp.MustCompile(`(?i)^\W*(?:i'?m sorry|i am sorry|sorry,|i can(
 var labels = regexp.MustCompile(`(?m)^\s*\[(?:User|Assistant|Assistant tool calls|Tool result|Tool error)\]:`)
 
 // check returns the summary in an answer, or why there is none in it.
-func check(o order, a Answer) (string, error) {
+func check(o order, a Reply) (string, error) {
 	if a.Cut != "" {
 		return "", unusable("%s", a.Cut)
 	}
 	text := unfenced(a.Text)
+	if err := checkEcho(o, text); err != nil {
+		return "", err
+	}
 	if o.style == StyleCheckpoint {
 		text = fromFirstHeading(text)
 	}
 	text = strings.TrimSpace(redact(strings.ToValidUTF8(text, "\uFFFD")))
-	for _, test := range []func(order, string) error{checkLength, checkWords, checkEcho, checkScript, checkStyle} {
+	for _, test := range []func(order, string) error{checkLength, checkWords, checkScript, checkStyle} {
 		if err := test(o, text); err != nil {
 			return "", err
 		}

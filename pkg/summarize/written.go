@@ -117,7 +117,7 @@ func (w *Written) ask(ctx context.Context) (text string, left int, err error) {
 	}
 	for i, stage := range stages {
 		o.text = stage
-		answer, err := w.options.Client.Ask(ctx, o.prompt())
+		answer, err := w.options.Client.Complete(ctx, o.request())
 		if err != nil {
 			return "", left, err
 		}

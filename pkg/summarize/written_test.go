@@ -118,7 +118,7 @@ func conversation() []*session.Message {
 }
 
 func endpoint(provider, url string) summarize.Endpoint {
-	return summarize.Endpoint{Provider: provider, Model: "m", BaseURL: url, Key: "secret-key", Agent: "coordinator", Wait: func(context.Context, time.Duration) error { return nil }}
+	return summarize.Endpoint{Provider: provider, Model: "m", BaseURL: url, Key: "secret-key", Agent: "coordinator", Clock: summarize.Clock{Sleep: func(context.Context, time.Duration) error { return nil }}}
 }
 
 func sumUp(t *testing.T, o summarize.WrittenOptions, e summarize.Endpoint, messages []*session.Message) summarize.Summary {
@@ -148,7 +148,7 @@ func llms() []string { return summarize.Providers()[1:] }
 // TestProviders: each provider is spoken to in its protocol, and its summary
 // is taken.
 func TestProviders(t *testing.T) {
-	paths := map[string]string{"ollama": "/api/chat", "openai": "/chat/completions", "anthropic": "/v1/messages", "hermes": "/api/v1/agent/ask"}
+	paths := map[string]string{"ollama": "/api/chat", "openai": "/v1/chat/completions", "anthropic": "/v1/messages", "hermes": "/api/v1/agent/ask"}
 	for _, provider := range llms() {
 		t.Run(provider, func(t *testing.T) {
 			d := newDouble(t, provider, func(int, asked) (string, string) { return goodCheckpoint, "stop" })
@@ -256,6 +256,13 @@ func TestFormOfGoodAnswers(t *testing.T) {
 	}
 }
 
+// hang answers nothing until the client goes away. The server notices that
+// only once it has read the question.
+func hang(_ http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	<-r.Context().Done()
+}
+
 // TestBadServers: what does not answer is tried again as often as helps.
 func TestBadServers(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect was followed") }))
@@ -274,8 +281,8 @@ func TestBadServers(t *testing.T) {
 		"401":        {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "bad key secret-key", 401) }, 1, "401"},
 		"redirect":   {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, 307) }, 1, "redirect"},
 		"found":      {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/other", 302) }, 1, "redirect"},
-		"timeout":    {func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, 1, "deadline"},
-		"no JSON":    {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>hello</html>") }, 1, "read the answer"},
+		"timeout":    {hang, 1, "deadline"},
+		"no JSON":    {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>hello</html>") }, 1, "cannot be used"},
 		"other JSON": {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "{}") }, 1, "no answer"},
 		"endless": {func(w http.ResponseWriter, _ *http.Request) {
 			for i := 0; i < 2000; i++ {
@@ -283,7 +290,7 @@ func TestBadServers(t *testing.T) {
 					return
 				}
 			}
-		}, 1, "longer than"},
+		}, 1, "more than"},
 		"hangs up": {func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, 3, "EOF"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -319,7 +326,7 @@ func TestRecovers(t *testing.T) {
 	defer server.Close()
 	var pauses []time.Duration
 	e := endpoint("anthropic", server.URL)
-	e.Wait = func(_ context.Context, d time.Duration) error { pauses = append(pauses, d); return nil }
+	e.Clock.Sleep = func(_ context.Context, d time.Duration) error { pauses = append(pauses, d); return nil }
 	s := sumUp(t, summarize.WrittenOptions{}, e, conversation())
 	if s.Degraded || s.Calls != 2 || len(pauses) != 1 || pauses[0] <= 0 {
 		t.Errorf("degraded %v (%s), %d calls, pauses %v", s.Degraded, s.Reason, s.Calls, pauses)
@@ -343,7 +350,7 @@ func TestCallsAreBounded(t *testing.T) {
 // TestCancelled: an interrupted run makes no summary at all.
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { cancel(); <-r.Context().Done() }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { cancel(); hang(w, r) }))
 	defer server.Close()
 	client, err := summarize.NewClient(endpoint("ollama", server.URL))
 	if err != nil {
