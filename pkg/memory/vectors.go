@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"math"
@@ -66,8 +67,13 @@ func (f *vectorFile) append(ctx context.Context, tx *sql.Tx, vectors []Vector) e
 	if err := durable.AppendRows(f.path, f.slots*rowBytes(f.dim), rows, 0o600); err != nil {
 		return fmt.Errorf("write vectors: %w", err)
 	}
+	n, err := f.newNamer(ctx, tx)
+	if err != nil {
+		return fmt.Errorf("name vectors: %w", err)
+	}
+	defer n.close()
 	for i, v := range vectors {
-		if err := f.name(ctx, tx, v.ID, row{f.slots + int64(i), crcs[i]}); err != nil {
+		if err := n.name(ctx, v.ID, row{f.slots + int64(i), crcs[i]}); err != nil {
 			return fmt.Errorf("name vectors: %w", err)
 		}
 	}
@@ -81,14 +87,54 @@ type row struct {
 	crc  uint32
 }
 
-// name says which record a row belongs to. A row it had before has no name then.
-func (f *vectorFile) name(ctx context.Context, tx *sql.Tx, id string, at row) error {
-	_, err := tx.ExecContext(ctx, `INSERT OR REPLACE INTO vectors (model, agent, slot, record, crc)
-		SELECT ?, agent, ?, rowid, ? FROM records WHERE id=? AND agent=?`, f.fingerprint, at.slot, at.crc, id, f.agent)
+// namer says which records the rows of a file belong to. Its statements are
+// prepared once: there are many rows.
+type namer struct {
+	file         *vectorFile
+	record       *sql.Stmt
+	insert, done *sql.Stmt
+}
+
+func (f *vectorFile) newNamer(ctx context.Context, tx *sql.Tx) (*namer, error) {
+	n := &namer{file: f}
+	for text, statement := range map[string]**sql.Stmt{
+		"SELECT rowid FROM records WHERE id=? AND agent=?":                                        &n.record,
+		"INSERT OR REPLACE INTO vectors (model, agent, slot, record, crc) VALUES (?, ?, ?, ?, ?)": &n.insert,
+		"DELETE FROM pending WHERE model=? AND agent=? AND record=?":                              &n.done,
+	} {
+		s, err := tx.PrepareContext(ctx, text)
+		if err != nil {
+			n.close()
+			return nil, err
+		}
+		*statement = s
+	}
+	return n, nil
+}
+
+func (n *namer) close() {
+	for _, s := range []*sql.Stmt{n.record, n.insert, n.done} {
+		if s != nil {
+			_ = s.Close() // the transaction decides
+		}
+	}
+}
+
+// name says which record a row belongs to. A row it had before has no name
+// then; a record that is gone, or is another agent's, gets none.
+func (n *namer) name(ctx context.Context, id string, at row) error {
+	var record int64
+	err := n.record.QueryRowContext(ctx, id, n.file.agent).Scan(&record)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, "DELETE FROM pending WHERE model=? AND agent=? AND record=(SELECT rowid FROM records WHERE id=?)", f.fingerprint, f.agent, id)
+	if _, err := n.insert.ExecContext(ctx, n.file.fingerprint, n.file.agent, at.slot, record, at.crc); err != nil {
+		return err
+	}
+	_, err = n.done.ExecContext(ctx, n.file.fingerprint, n.file.agent, record)
 	return err
 }
 
