@@ -109,16 +109,16 @@ func copyTree(from, to string) error {
 }
 
 // Finds tries a fault at every place until something is violated, and returns
-// that, or nothing.
+// that, or nothing. It begins at the end, where most is at stake.
 func (b *Bench) Finds(f Fault) (string, error) {
 	places, err := f.places(b)
 	if err != nil || f.unfit(b) != "" {
 		return "", err
 	}
 	if f.exit {
-		places = append([]crashloop.Call{{Name: exitCall}}, places...)
+		places = append(places, crashloop.Call{Name: exitCall})
 	}
-	for _, c := range places {
+	for _, c := range slices.Backward(places) {
 		problem, err := f.try(b, c)
 		if err != nil {
 			return "", err

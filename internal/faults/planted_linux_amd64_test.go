@@ -14,8 +14,9 @@ import (
 // source. A harness that does not find it proves nothing.
 type planted struct {
 	name     string
-	file     string // below the module
-	old, new string // old stands there exactly once
+	file     string    // below the module
+	old, new string    // old stands there exactly once
+	also     [2]string // another old and new of the same file, if any
 	command  string
 	fault    string
 	power    bool // it shows only in a power cut
@@ -53,6 +54,7 @@ func plantedBugs() []planted {
 		{
 			name: "a lease is not asked for", file: "pkg/durable/lease_linux.go",
 			old: "_, err := unix.FcntlInt(fd, unix.F_SETLEASE, unix.F_WRLCK)\n", new: "var err error\n",
+			also:    [2]string{"kind, err := unix.FcntlInt(fd, unix.F_GETLEASE, 0)\n\t\theld = kind == unix.F_WRLCK\n", "held = true\n\t\tvar err error\n"},
 			command: rotate, fault: "log opened, written to after the run",
 		},
 		{
@@ -87,7 +89,7 @@ func plantedBugs() []planted {
 		},
 		{
 			name: "no lock", file: "pkg/durable/lock.go",
-			old: "if !ok {\n", new: "if false {\n",
+			old: "if !ok {\n", new: "if _ = ok; false {\n",
 			command: rotate, fault: "second sessctl",
 		},
 		{
@@ -136,8 +138,9 @@ func (p planted) overlay(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(string(text), p.old); n != 1 {
-		t.Fatalf("%s has the text to replace %d times: bring this test up to date", p.file, n)
+	content := replaceOnce(t, string(text), p.old, p.new)
+	if p.also[0] != "" {
+		content = replaceOnce(t, content, p.also[0], p.also[1])
 	}
 	dir := t.TempDir()
 	patched, overlay := filepath.Join(dir, filepath.Base(p.file)), filepath.Join(dir, "overlay.json")
@@ -145,12 +148,20 @@ func (p planted) overlay(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, content := range map[string]string{patched: strings.Replace(string(text), p.old, p.new, 1), overlay: string(list)} {
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+	for path, text := range map[string]string{patched: content, overlay: string(list)} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return overlay
+}
+
+func replaceOnce(t *testing.T, text, before, after string) string {
+	t.Helper()
+	if n := strings.Count(text, before); n != 1 {
+		t.Fatalf("the source has the text to replace %d times: bring this test up to date:\n%s", n, before)
+	}
+	return strings.Replace(text, before, after, 1)
 }
 
 func (p planted) row(t *testing.T) faults.Command {
