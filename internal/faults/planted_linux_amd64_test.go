@@ -64,7 +64,7 @@ func plantedBugs() []planted {
 		},
 		{
 			name: "a rename in place of an exchange", file: "pkg/session/livelog/replace.go",
-			old: "err = durable.ExchangeFiles(c.nextPath(), c.Plan.Live)\n\tif errors", new: "err = durable.ErrUnsupported\n\tif errors",
+			old: "err = c.System.ExchangeFiles(c.nextPath(), c.Plan.Live)\n\tif errors", new: "err = durable.ErrUnsupported\n\tif errors",
 			command: rewrite, fault: "replaced by rename",
 		},
 		{

@@ -95,6 +95,9 @@ func rewrite(w io.Writer, old io.ReaderAt, plan session.Shortening) error {
 // not one of this runtime's.
 func headerLine(log *io.SectionReader) ([]byte, error) {
 	line, err := jsonl.NewReader(log, jsonl.Options{}).Next()
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF // it had one when it was looked at
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read the header: %w", err)
 	}

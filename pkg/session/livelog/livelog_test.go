@@ -259,25 +259,6 @@ func (h *home) appendNow() error {
 	return err
 }
 
-// A program that replaces the log by renaming, in the last instant, keeps what
-// it put there.
-func TestReplaceGivesBackALogThatWasPutThere(t *testing.T) {
-	h := newHome(t)
-	c := h.change("")
-	checks := 0
-	c.Step = func(name string) error {
-		if name == "check" {
-			if checks++; checks == 2 {
-				h.write("other", "theirs\n")
-				return os.Rename(h.at("other"), h.at("log.jsonl"))
-			}
-		}
-		return nil
-	}
-	h.wantBusy(c.Replace(t.Context(), func(w io.Writer, _ *os.File) error { _, err := io.WriteString(w, newText); return err }))
-	h.want("log.jsonl", "theirs\n")
-}
-
 func TestReplaceRefusesOtherBytesThanPlanned(t *testing.T) {
 	h := newHome(t)
 	err := h.change("").Replace(t.Context(), func(w io.Writer, _ *os.File) error {

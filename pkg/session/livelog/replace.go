@@ -44,7 +44,7 @@ func (c *Change) Replace(ctx context.Context, write func(w io.Writer, old *os.Fi
 	if err := c.check(p); err != nil {
 		return errors.Join(err, c.dropNext(ctx))
 	}
-	return c.switchTo(p)
+	return c.switchTo(ctx, p)
 }
 
 func (c *Change) nextName() string { return filepath.Base(c.Plan.Kept) + nextMark }
@@ -77,6 +77,8 @@ func (c *Change) finish(ctx context.Context) (done bool, err error) {
 		return false, c.busy("another file is at " + c.Plan.Kept)
 	case next != nil && c.isOld(next):
 		return true, c.moveOld()
+	case next != nil:
+		return false, c.giveBack(ctx)
 	}
 	return false, nil
 }
@@ -113,10 +115,12 @@ func (c *Change) stage(ctx context.Context, p *pinned, write func(io.Writer, *os
 	return c.step("stage")
 }
 
-// dropNext removes a new log that has not taken its place.
-func (c *Change) dropNext(context.Context) error {
-	next, err := c.stat(c.nextName())
-	if err != nil || next == nil || c.isOld(next) {
+// dropNext removes a new log that has not taken its place. What it does not
+// recognise by its bytes it leaves: somebody's log may have been exchanged for
+// the new one.
+func (c *Change) dropNext(ctx context.Context) error {
+	ours, err := c.isNew(ctx, c.nextName())
+	if err != nil || !ours {
 		return err
 	}
 	return durable.RemoveFile(c.nextPath())
@@ -125,7 +129,7 @@ func (c *Change) dropNext(context.Context) error {
 // switchTo exchanges the logs. The path is never without a log, and whatever
 // was there is still reachable: a log that a program put at the name in the
 // last instant, by renaming, goes back.
-func (c *Change) switchTo(p *pinned) error {
+func (c *Change) switchTo(ctx context.Context, p *pinned) error {
 	opened, err := p.file.Stat()
 	if err != nil {
 		return fmt.Errorf("look at log: %w", err)
@@ -145,8 +149,7 @@ func (c *Change) switchTo(p *pinned) error {
 		return err
 	}
 	if old == nil || !os.SameFile(old, opened) {
-		err := c.System.ExchangeFiles(c.nextPath(), c.Plan.Live)
-		return errors.Join(err, c.busy("another file has taken its place"))
+		return errors.Join(c.giveBack(ctx), c.busy("another file has taken its place"))
 	}
 	return c.moveOld()
 }
