@@ -43,7 +43,7 @@ func (h *Home) linesIn(choose func(path string) bool) (map[string]int, error) {
 	most := map[string]int{}
 	err := h.eachFile(func(path string) error {
 		name := filepath.Base(path)
-		if !strings.Contains(name, ".jsonl") || strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".tmp") || !choose(path) {
+		if !isLog(name) || strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".tmp") || !choose(path) {
 			return nil
 		}
 		data, err := readLog(path)
@@ -58,6 +58,11 @@ func (h *Home) linesIn(choose func(path string) bool) (map[string]int, error) {
 		return nil
 	})
 	return most, err
+}
+
+// isLog picks logs, old logs and archives: a session of mac-stats is Markdown.
+func isLog(name string) bool {
+	return strings.Contains(name, ".jsonl") || strings.Contains(name, ".md")
 }
 
 func readLog(path string) ([]byte, error) {

@@ -52,10 +52,13 @@ func compactions() []Command {
 		compact("overlay, pi", "pi", "--force --agent work-a --strategy overlay --keep-recent-tokens 10"+now, overlaid),
 		compact("overlay, agent", "agent", "--force --agent agent --strategy overlay --keep-recent-tokens 10"+now, overlaid),
 		compact("rewrite, annabelle", "annabelle", "--agent a --strategy rewrite"+now, rewritten),
+		compact("cleared, macstats", "macstats", "--agent mac-stats --strategy rewrite"+now, cleared),
+		compact("rewrite, macstats", "macstats", "--agent mac-stats --strategy rewrite"+now, replaced),
 	}
 	for i := range 2 {
 		all[i].Intends = true
 	}
+	all[8].Prepare = inUse
 	return all
 }
 

@@ -57,6 +57,28 @@ func rewritten(h *Home) error {
 	return errors.Join(h.hasReceipts(1), h.inArchives(h.Lines))
 }
 
+// cleared is what exit 0 of compact promises for a session of mac-stats that
+// nobody uses: what was learned is in memory.md, and the session is gone.
+func cleared(h *Home) error { return errors.Join(learned(h), rotated(h)) }
+
+// replaced is the same for one in use: its summary has taken its place.
+func replaced(h *Home) error {
+	log, err := os.ReadFile(h.Log())
+	if err != nil || !strings.HasPrefix(string(log), "## Assistant\n\n") || len(log) > len(h.source())/2 {
+		return fmt.Errorf("the log is not its summary (%v): %.200q", err, log)
+	}
+	return errors.Join(learned(h), h.hasReceipts(1), h.inArchives(h.Lines))
+}
+
+// learned checks that every lesson is in memory.md once.
+func learned(h *Home) error {
+	lessons, err := os.ReadFile(filepath.Join(h.Dir, "home/.mac-stats/agents/memory.md"))
+	if n := strings.Count(string(lessons), "never forget rule 4."); err != nil || n != 1 {
+		return fmt.Errorf("a lesson is there %d times (%v): %.300q", n, err, lessons)
+	}
+	return nil
+}
+
 // archived is what exit 0 of archive promises: one copy, and the log as it was.
 func archived(h *Home) error {
 	if n, err := count(filepath.Join(h.Data(), "archives")); err != nil || n != 1 {

@@ -150,7 +150,7 @@ func (h *Home) trace(reads bool, decide func(crashloop.Call) crashloop.Fault) (c
 // ageLogs makes every log of the home look untouched.
 func (h *Home) ageLogs() error {
 	return h.eachFile(func(path string) error {
-		if strings.Contains(filepath.Base(path), ".jsonl") {
+		if isLog(filepath.Base(path)) {
 			return age(path)
 		}
 		return nil

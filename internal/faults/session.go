@@ -30,6 +30,7 @@ const (
 	agentLog     = ".agent/sessions/" + agentSession + "/session.jsonl"
 	agentSession = "01JKTS6Q2N8R3Z5V7W9XYB4CDE"
 	annabelleLog = ".annabelle/sessions/a/8304042211.jsonl"
+	macstatsLog  = ".mac-stats/session/session-memory-8304042211-20260301-100000-importer.md"
 
 	piHeader        = `{"type":"session","version":3,"id":"` + Session + `","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/work/a"}`
 	annabelleHeader = `{"type":"header","chatId":"8304042211","agentId":"a","createdAt":"2026-03-01T10:00:00.000Z","version":1}`
@@ -41,6 +42,7 @@ func layouts() map[string]layout {
 		"pi":        {log: piLog, header: piHeader, message: piMessage},
 		"agent":     {log: agentLog, message: agentMessage},
 		"annabelle": {log: annabelleLog, header: annabelleHeader, message: annabelleTurn, tail: 6},
+		"macstats":  {log: macstatsLog, message: macstatsMessage},
 	}
 }
 
@@ -70,7 +72,7 @@ func (l layout) lines() []string {
 	}
 	for i := range 24 {
 		if line := l.message(i, text(i)); line != "" {
-			lines = append(lines, line)
+			lines = append(lines, strings.Split(line, "\n")...)
 		}
 		if i == 7 || i == 15 {
 			lines = append(lines, `{"type":"message","id":"torn`)
@@ -80,7 +82,7 @@ func (l layout) lines() []string {
 }
 
 // late is what an agent writes while sessctl is at work: the end of a turn.
-func (l layout) late() string { return l.message(25, "one more thing") }
+func (l layout) late() []string { return strings.Split(l.message(25, "one more thing"), "\n") }
 
 func text(i int) string {
 	return fmt.Sprintf("message %d about the importer: port %d. ", i, 7000+i) + strings.Repeat(fmt.Sprintf("The importer moved for reason %d, which nobody disputes. ", i), 15)
@@ -115,4 +117,16 @@ func annabelleTurn(i int, said string) string {
 		return ""
 	}
 	return fmt.Sprintf(`{"type":"turn","user":"%s","assistant":"%s","timestamp":"%s","toolsUsed":[],"tokens":{"prompt":1500,"completion":100}}`, text(i-1), said, clock(i))
+}
+
+// macstatsMessage is a part of a Markdown document. What is learned from it is
+// a line of its own.
+func macstatsMessage(i int, said string) string {
+	if i == 25 {
+		return said // the last answer goes on
+	}
+	if i%2 == 1 {
+		return "## Assistant\n\n" + said + "\n"
+	}
+	return fmt.Sprintf("## User\n\nYou must never forget rule %d.\n%s\n", i, said)
 }

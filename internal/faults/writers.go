@@ -32,16 +32,16 @@ func writers() []writer {
 
 // appends writes a line as pi does: open, one write, close.
 func appends(m *meeting) error {
-	line := m.layout().late()
+	late := m.layout().late()
 	err := quietly(func() error {
 		f, err := os.OpenFile(m.Log(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 		if err != nil {
 			return err
 		}
-		_, err = f.WriteString(line + "\n")
+		_, err = f.WriteString(strings.Join(late, "\n") + "\n")
 		return errors.Join(err, f.Close())
 	})
-	m.lines = append(m.lines, line)
+	m.lines = append(m.lines, late...)
 	return err
 }
 
@@ -54,9 +54,9 @@ func opens(m *meeting) error {
 }
 
 func writesLate(m *meeting) error {
-	line := m.layout().late()
-	m.lines = append(m.lines, line)
-	_, err := m.file.WriteString(line + "\n")
+	late := m.layout().late()
+	m.lines = append(m.lines, late...)
+	_, err := m.file.WriteString(strings.Join(late, "\n") + "\n")
 	return err
 }
 
@@ -65,7 +65,7 @@ func writesLate(m *meeting) error {
 func rewrites(longer bool) func(*meeting) error {
 	return func(m *meeting) error {
 		if longer {
-			m.lines = append(m.lines, m.layout().late())
+			m.lines = append(m.lines, m.layout().late()...)
 		}
 		return quietly(func() error { return os.WriteFile(m.Log(), m.transcript(), 0o600) })
 	}
@@ -85,7 +85,7 @@ func truncates(m *meeting) error {
 }
 
 func fills(m *meeting) error {
-	m.lines = append(m.lines, m.layout().late())
+	m.lines = append(m.lines, m.layout().late()...)
 	_, err := m.file.Write(m.transcript())
 	err = errors.Join(err, quietly(m.file.Close))
 	m.file = nil
@@ -94,7 +94,7 @@ func fills(m *meeting) error {
 
 // replaces writes a new file and renames it over the log.
 func replaces(m *meeting) error {
-	m.lines = append(m.lines, m.layout().late())
+	m.lines = append(m.lines, m.layout().late()...)
 	temp := filepath.Join(m.Sessions(), "agent.part")
 	return quietly(func() error {
 		return errors.Join(os.WriteFile(temp, m.transcript(), 0o600), os.Rename(temp, m.Log()))

@@ -95,11 +95,8 @@ func rewrite(w io.Writer, old io.ReaderAt, plan session.Shortening) error {
 // not one of this runtime's.
 func headerLine(log *io.SectionReader) ([]byte, error) {
 	line, err := jsonl.NewReader(log, jsonl.Options{}).Next()
-	if errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF // it had one when it was looked at
-	}
 	if err != nil {
-		return nil, fmt.Errorf("read the header: %w", err)
+		return nil, headerError(err)
 	}
 	var d decoder
 	if d.decode(line.Raw) != nil || string(d.record.kind) != kindHeader || !line.Complete {
@@ -107,9 +104,18 @@ func headerLine(log *io.SectionReader) ([]byte, error) {
 	}
 	whole := make([]byte, line.Length)
 	if _, err := log.ReadAt(whole, line.Offset); err != nil {
-		return nil, fmt.Errorf("read the header: %w", err)
+		return nil, headerError(err)
 	}
 	return whole, nil
+}
+
+// headerError says that the log became shorter, if it ends where there was a
+// header when it was looked at.
+func headerError(err error) error {
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("read the header: %w", err)
 }
 
 func (s *Store) rotation(d *directory.Directory, name string, request session.ShortenRequest) (session.Rotation, error) {

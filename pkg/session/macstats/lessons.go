@@ -31,6 +31,9 @@ func (s *Store) learn(plan session.Shortening) error {
 		return fmt.Errorf("open the directory of lessons: %w", err)
 	}
 	defer d.Close()
+	if err := durable.Sweep(filepath.Dir(path), 0); err != nil { // a kill may have left half a list
+		return err
+	}
 	f, err := durable.OpenAppendIn(d.Root, filepath.Base(path))
 	if errors.Is(err, fs.ErrNotExist) {
 		return durable.CreateFile(path, 0o600, func(w io.Writer) error {

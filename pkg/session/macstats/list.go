@@ -73,9 +73,7 @@ func (s *Store) List(ctx context.Context) (session.Listing, error) {
 	for _, i := range newest {
 		listing.Refs[i].Primary = true
 	}
-	if len(listing.Refs) > 0 {
-		listing.Agents = []string{agentName}
-	}
+	listing.Agents = []string{agentName} // also after its last session was cleared
 	return listing, nil
 }
 
