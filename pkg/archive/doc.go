@@ -6,6 +6,9 @@
 //	<dir>/<agent>/<session>.<UTC time>.<hash8>.jsonl       the bytes themselves
 //	<dir>/<agent>/<session>.<UTC time>.<hash8>.jsonl.zst   compressed
 //
+// A session that is no JSON Lines has the end of its own file instead: .md,
+// .json, .txt, or .jsonl.zst where the runtime has compressed it itself.
+//
 // hash8 is the start of the SHA-256 of the session's bytes, so that a file
 // found without anything else can be told to be whole (seed 002, "Archive
 // Management", gives the rest of the name). Any tool reads it; no part of this

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -16,8 +17,8 @@ const (
 	// maxName leaves room in 255 bytes for time, hash and suffixes.
 	maxName    = 128
 	stampForm  = "20060102T150405Z"
-	plainEnd   = ".jsonl"
-	zstdEnd    = ".jsonl.zst"
+	logEnd     = ".jsonl"
+	zstdEnd    = ".zst"
 	shortDigit = 8
 )
 
@@ -35,15 +36,33 @@ func ID(m Meta, sha256Hex string) string {
 // fileNames are the names an archive may have, best first: a longer piece of
 // the hash is used only where a shorter one is taken by something else.
 func fileNames(e Entry) []string {
-	end := plainEnd
+	end := sourceEnd(e.Source)
 	if e.Compression == CompressionZstd {
-		end = zstdEnd
+		end += zstdEnd
 	}
 	var names []string
 	for digits := shortDigit; digits <= len(e.SHA256); digits *= 2 {
 		names = append(names, safeName(e.Session)+"."+e.CreatedAt.Format(stampForm)+"."+e.SHA256[:digits]+end)
 	}
 	return names
+}
+
+// sourceKind finds what a session's file is in its name, wherever the runtime
+// has added something (x.md.rotated.2026-01-01T00-00-00.000Z).
+var sourceKind = regexp.MustCompile(`^.*\.(jsonl|json|md|txt)(?:\.|$)`)
+
+// sourceEnd is the end of the name of an archive that is not compressed: that
+// of the file which the bytes came from. A source that is no file is a log.
+func sourceEnd(source string) string {
+	base := strings.ToLower(path.Base(filepath.ToSlash(source)))
+	m := sourceKind.FindStringSubmatch(base)
+	if m == nil {
+		return logEnd
+	}
+	if strings.HasSuffix(base, zstdEnd) {
+		return "." + m[1] + zstdEnd
+	}
+	return "." + m[1]
 }
 
 // parsedName is what the name of an archive's file says.
@@ -61,11 +80,14 @@ func parseName(name string, e Entry) (parsedName, bool) {
 	if !ok || !cut || !cutAgain || err != nil || len(hash) < shortDigit || !strings.HasPrefix(e.SHA256, hash) {
 		return parsedName{}, false
 	}
-	switch "." + end {
-	case plainEnd:
-		return parsedName{createdAt, CompressionNone}, true
-	case zstdEnd:
-		return parsedName{createdAt, CompressionZstd}, true
+	// Archives of Markdown may be older than their own end, and end like logs.
+	for _, known := range []string{sourceEnd(e.Source), logEnd} {
+		switch "." + end {
+		case known:
+			return parsedName{createdAt, CompressionNone}, true
+		case known + zstdEnd:
+			return parsedName{createdAt, CompressionZstd}, true
+		}
 	}
 	return parsedName{}, false
 }

@@ -73,12 +73,7 @@ func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error)
 		return session.Tail{}, err
 	}
 	defer log.Close()
-	return piformat.Tail(ctx, log, info.Size(), info.ModTime())
-}
-
-// Scan implements [session.Store].
-func (s *Store) Scan(ctx context.Context, r io.Reader, o session.ScanOptions, emit func(*session.Message) error) (session.Scan, error) {
-	return piformat.Scan(ctx, r, o, emit)
+	return s.fileTail(ctx, log, info)
 }
 
 // CountMessages returns the number of messages in a log, exactly.
@@ -91,7 +86,12 @@ func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error)
 		return 0, err
 	}
 	defer log.Close()
-	return piformat.CountMessages(ctx, io.NewSectionReader(log, 0, info.Size()))
+	plain, err := plainText(io.NewSectionReader(log, 0, info.Size()))
+	if err != nil {
+		return 0, fmt.Errorf("count messages: %w", err)
+	}
+	defer plain.Close()
+	return piformat.CountMessages(ctx, plain)
 }
 
 // rewriteWait is how often, and how long each time, a log is waited for that
