@@ -2,7 +2,8 @@
 // from a session's log alone, and fits it to a purpose:
 //
 //	Read      the log as the runtime loads it: the active branch, the summary
-//	          of the last compaction, what that kept, and what followed
+//	          of the last compaction, what that kept, and what followed; only
+//	          what followed a reset
 //	Select    what matters for a question: the newest messages always, older
 //	          turns if they are about it (seed 000, Conversation History)
 //	Repair    calls without results and results without calls (seed 000,

@@ -87,11 +87,14 @@ type ScanOptions struct {
 type Scan struct {
 	Counts    jsonl.Counts
 	Tree      *Tree
-	SessionID string         // as the header gives it, or ""
-	Version   int            // of the format, as the header gives it
-	Headers   int            // header records: 0 is a fragment, more than 1 are logs in one file
-	Messages  int            // emitted: everything that is said, summaries and injected texts included
-	Records   int            // records of the runtime's message type, repeated ones included: what sizes counts
+	SessionID string // as the header gives it, or ""
+	Version   int    // of the format, as the header gives it
+	Headers   int    // header records: 0 is a fragment, more than 1 are logs in one file
+	Messages  int    // emitted: everything that is said, summaries and injected texts included
+	Records   int    // records of the runtime's message type, repeated ones included: what sizes counts
+	// ResetLine is the line of the last record on the active branch after which
+	// the runtime's context is empty (OpenClaw's "reset", since 2026.9), or 0.
+	ResetLine int
 	Repeated  int            // not emitted, because they say again what another message says (see Repeats)
 	ByRole    [8]int         // emitted messages by Role
 	Unknown   map[string]int // records of unknown type, by type

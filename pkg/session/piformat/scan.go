@@ -98,6 +98,9 @@ func (s *scanner) record(r *jsonl.Record) error {
 		s.result.Records++
 	}
 	node := s.link()
+	if s.entry.kind == reset && (node < 0 || s.tree == nil || s.tree.Branch(node) == session.Active) {
+		s.result.ResetLine = r.Line
+	}
 	if !s.entry.kind.says() {
 		return nil
 	}
