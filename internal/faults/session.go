@@ -123,7 +123,7 @@ func annabelleTurn(i int, said string) string {
 // a line of its own.
 func macstatsMessage(i int, said string) string {
 	if i == 25 {
-		return said // the last answer goes on
+		return "## Assistant \n\n" + said + "\n" // the late one's lines are told from the others
 	}
 	if i%2 == 1 {
 		return "## Assistant\n\n" + said + "\n"

@@ -52,6 +52,11 @@ func (c *Compactor) Settle(ctx context.Context, stores Stores, policy Policy) (i
 }
 
 func (c *Compactor) settle(ctx context.Context, store session.Store, in Intent, policy Policy) error {
+	if in.Rotation.Live != "" { // a kill may have left half a log, or half an index, beside it
+		if err := durable.Sweep(filepath.Dir(in.Rotation.Live), 0); err != nil {
+			return err
+		}
+	}
 	switch in.Kind {
 	case KindRotation:
 		return c.settleRotation(ctx, store, in, policy)
@@ -70,11 +75,6 @@ func (c *Compactor) settle(ctx context.Context, store session.Store, in Intent, 
 }
 
 func (c *Compactor) settleRotation(ctx context.Context, store session.Store, in Intent, policy Policy) error {
-	if in.Rotation.Index != "" { // a kill may have left a half-written index
-		if err := durable.Sweep(filepath.Dir(in.Rotation.Index), 0); err != nil {
-			return err
-		}
-	}
 	if !in.Switched {
 		dropped, err := c.finishSwitch(ctx, store, in)
 		if err != nil || dropped {

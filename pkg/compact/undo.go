@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 
-	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -155,9 +153,6 @@ func (c *Compactor) settleUndo(ctx context.Context, store session.Store, in Inte
 	}
 	if in.Restore != nil {
 		return c.settleUndoneShortening(ctx, store, in, policy)
-	}
-	if err := durable.Sweep(filepath.Dir(in.Rotation.Live), 0); err != nil { // a kill may have left half a file
-		return err
 	}
 	var busy *session.BusyError
 	if err := c.unrotate(ctx, store, in); errors.As(err, &busy) && !busy.Begun {
