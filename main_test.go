@@ -44,7 +44,8 @@ func TestScript(t *testing.T) {
 			e.Setenv("NO_COLOR", "1")
 			e.Values[gatewayKey{}] = &scriptGateway{}
 			e.Values[embeddingKey{}] = &scriptEmbedding{}
-			for _, name := range []string{"XDG_DATA_HOME", "XDG_CONFIG_HOME", "OPENCLAW_STATE_DIR", "PI_CODING_AGENT_DIR", "CODEX_HOME", "CLAUDE_CONFIG_DIR", "GEMINI_CLI_HOME", "OLLAMA_HOST", "OPENAI_API_KEY"} {
+			e.Values[modelKey{}] = &scriptModel{}
+			for _, name := range []string{"XDG_DATA_HOME", "XDG_CONFIG_HOME", "OPENCLAW_STATE_DIR", "PI_CODING_AGENT_DIR", "CODEX_HOME", "CLAUDE_CONFIG_DIR", "GEMINI_CLI_HOME", "OLLAMA_HOST", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"} {
 				e.Setenv(name, "")
 			}
 			return os.MkdirAll(filepath.Join(e.WorkDir, "home"), 0o755)
@@ -60,6 +61,7 @@ func TestScript(t *testing.T) {
 			"exit":     exitStatus,
 			"gateway":  gateway,
 			"embedder": embedder,
+			"model":    model,
 			"agentdb":  agentDB,
 		},
 	})

@@ -28,8 +28,8 @@ func (a *app) summarizers(focus string) (func(compact.SummaryOrder) compact.Summ
 		if err != nil || o.Offline { // the same endpoint was checked before
 			return offline(o)
 		}
-		options := summarize.Options{Focus: focus, MaxRunes: o.MaxRunes}
-		return written{summarize.NewWritten(summarize.WrittenOptions{Options: options, Style: summarize.StyleOf(o.Ref.Runtime), Client: client})}
+		options := summarize.WrittenOptions{Options: summarize.Options{Focus: focus, MaxRunes: o.MaxRunes}, Style: summarize.StyleOf(o.Ref.Runtime), SplitTurn: o.SplitTurn, Client: client}
+		return written{summarize.NewWritten(options)}
 	}, nil
 }
 

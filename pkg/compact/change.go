@@ -84,7 +84,7 @@ func (r *run) newReceipt(id string) Receipt {
 		Schema: 1, ID: id, Version: r.Version, At: r.Now().UTC(), Result: r.result,
 		Source: proofOf(r.snapshot), Content: contentOf(r.survey, r.remembered),
 		NewID: r.rotation.NewSession, Kept: r.rotation.Kept,
-		LLMCalls: r.wrote.Calls, LLMTokens: r.wrote.Tokens,
+		LLMCalls: r.spent.calls, LLMTokens: r.spent.tokens,
 	}
 	if r.rotation.Live != "" {
 		rotation := r.rotation

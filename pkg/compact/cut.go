@@ -114,6 +114,7 @@ func (o *outline) at(at int) session.Cut {
 	if at < len(o.messages) {
 		first := o.messages[at]
 		c.FirstKept, c.KeptID, c.KeptLine, c.KeptByte = first.ordinal, first.id, first.line, first.offset
+		c.SplitTurn = first.role == session.RoleAssistant
 	}
 	if n := len(o.messages); n > 0 {
 		c.LastID = o.messages[n-1].id

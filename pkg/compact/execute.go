@@ -18,10 +18,11 @@ type Stage string
 
 // The stages of a compaction, in order.
 const (
-	StageArchive  Stage = "archive"
-	StageRemember Stage = "remember"
-	StageEmbed    Stage = "embed"
-	StageRotate   Stage = "rotate"
+	StageArchive   Stage = "archive"
+	StageRemember  Stage = "remember"
+	StageSummarize Stage = "summarize"
+	StageEmbed     Stage = "embed"
+	StageRotate    Stage = "rotate"
 )
 
 // Progress is told how far a stage is. total is 0 where it is not known.
@@ -92,7 +93,7 @@ type run struct {
 	remembered Remembered
 	summary    session.Summed // with overlay and rewrite
 	prose      string         // with annotate
-	wrote      Wrote
+	spent      spent
 	rotation   session.Rotation
 	followed   int // how often the log has grown and was read again
 }
@@ -190,20 +191,24 @@ func (r *run) archive(ctx context.Context, log io.Reader) error {
 }
 
 // remember stores what the archived bytes say: memory never holds a text that
-// the archive does not.
+// the archive does not. The summary follows in a transaction of its own: a
+// model may take minutes for it.
 func (r *run) remember(ctx context.Context, open func() (io.ReadCloser, error)) error {
 	m := &memoir{store: r.store, ref: r.plan.Ref, policy: r.policy, tree: forked(r.plan.Survey.Scan.Tree), open: open}
-	if r.Summarizer != nil && !r.policy.SkipSummary {
-		m.summary = r.Summarizer(SummaryOrder{Ref: r.plan.Ref, MaxRunes: r.summaryRunes()})
-	}
 	if r.shortens() {
 		m.cut = &r.plan.Cut
 	}
+	if r.Summarizer != nil && !r.policy.SkipSummary {
+		m.summary = r.Summarizer(SummaryOrder{Ref: r.plan.Ref, MaxRunes: r.summaryRunes(), SplitTurn: m.cut != nil && m.cut.SplitTurn})
+	}
 	before := r.remembered
 	var err error
-	r.remembered, err = r.Rememberer.Remember(ctx, r.plan.Ref, r.archived, told(m.records(ctx), func(done int64) {
+	r.remembered, err = r.Rememberer.Remember(ctx, r.plan.Ref, r.archived, told(m.history(ctx), func(done int64) {
 		r.tell(StageRemember, done, int64(r.plan.Survey.Chunks))
 	}))
+	if err == nil && m.summary != nil {
+		err = r.summarize(ctx, m)
+	}
 	if err != nil {
 		return fmt.Errorf("remember: %w", err)
 	}
@@ -212,8 +217,22 @@ func (r *run) remember(ctx context.Context, open func() (io.ReadCloser, error)) 
 	}
 	r.survey, r.summary, r.prose = m.survey, m.files.summed(m.text), m.text.Prose
 	r.result.Chunks, r.result.Messages, r.result.LinesSkipped = m.survey.Chunks, m.survey.Scan.Records, m.survey.Skipped()
-	r.result.Summary, r.wrote = m.made, m.text.Wrote
 	return nil
+}
+
+// summarize stores the summary beside the history.
+func (r *run) summarize(ctx context.Context, m *memoir) error {
+	r.tell(StageSummarize, 0, 0)
+	records, err := m.conclude(ctx)
+	r.spent.add(m.text.Wrote)
+	if err != nil {
+		return err
+	}
+	stored, err := r.Rememberer.Remember(ctx, r.plan.Ref, r.archived, each(records))
+	r.remembered.Stored += stored.Stored
+	r.remembered.Existing += stored.Existing
+	r.result.Summary = m.made
+	return err
 }
 
 func (r *run) embed(ctx context.Context) error {

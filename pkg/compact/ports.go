@@ -93,9 +93,10 @@ type Wrote struct {
 
 // SummaryOrder is what a summary is wanted of.
 type SummaryOrder struct {
-	Ref      session.Ref
-	MaxRunes int  // code points at most; 0 for as long as it likes
-	Offline  bool // no model is to be asked
+	Ref       session.Ref
+	MaxRunes  int  // code points at most; 0 for as long as it likes
+	SplitTurn bool // the last turn goes on in what stays
+	Offline   bool // no model is to be asked
 }
 
 // Summarizer watches the messages of one session go by and then sums them up.

@@ -33,3 +33,14 @@ func told(records iter.Seq2[Record, error], tell func(done int64)) iter.Seq2[Rec
 		}
 	}
 }
+
+// each is a list as a sequence without errors.
+func each(records []Record) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		for _, r := range records {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}

@@ -2,6 +2,7 @@ package compact
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -32,6 +33,26 @@ type memoir struct {
 // what was stored.
 func (m *memoir) records(ctx context.Context) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
+		for r, err := range m.history(ctx) {
+			if !yield(r, err) || err != nil {
+				return
+			}
+		}
+		if m.summary == nil {
+			return
+		}
+		said, err := m.conclude(ctx)
+		if err != nil {
+			yield(Record{}, err)
+			return
+		}
+		each(said)(yield)
+	}
+}
+
+// history yields the chunks, while the summarizer listens.
+func (m *memoir) history(ctx context.Context) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
 		r := &reader{store: m.store, options: m.policy.Chunk}
 		m.files = newFileOperations()
 		err := r.read(ctx, m.open, m.tree, m.observe, func(c *chunk.Chunk) error {
@@ -41,11 +62,9 @@ func (m *memoir) records(ctx context.Context) iter.Seq2[Record, error] {
 			return nil
 		})
 		m.survey = r.survey
-		if err != nil {
+		if err != nil && !errors.Is(err, errStopped) {
 			yield(Record{}, err)
-			return
 		}
-		m.summarize(ctx, yield)
 	}
 }
 
@@ -80,36 +99,30 @@ func (m *memoir) timeOf(ms int64) int64 {
 	return ms
 }
 
-func (m *memoir) summarize(ctx context.Context, yield func(Record, error) bool) {
-	if m.summary == nil {
-		return
-	}
+// conclude makes the summary of what was listened to, and the records of it.
+// It may ask a model.
+func (m *memoir) conclude(ctx context.Context) ([]Record, error) {
 	s, err := m.summary.Summary(ctx)
 	if err != nil {
-		yield(Record{}, fmt.Errorf("summarize: %w", err))
-		return
+		return nil, fmt.Errorf("summarize: %w", err)
 	}
 	if s.Text == "" {
-		return
+		return nil, nil
 	}
-	m.text = s
-	m.made = newSummaryResult(s)
+	m.text, m.made = s, newSummaryResult(s)
 	whole := Record{
 		Category: CategorySummary, Importance: SummaryImportance, Text: s.Text, Position: -1,
 		CreatedAt: m.timeOf(m.survey.Scan.Last), FirstLine: 1, LastLine: lastLine(m.survey), EndByte: m.survey.Scan.Counts.Bytes,
 	}
-	if !yield(whole, nil) {
-		return
-	}
+	records := []Record{whole}
 	if _, learns := m.store.(session.Learner); !learns {
-		return
+		return records, nil
 	}
 	whole.Category, whole.Importance, whole.Position = CategoryLesson, LessonImportance, -2
-	for _, lesson := range s.Lessons {
-		if whole.Text = lesson; !yield(whole, nil) {
-			return
-		}
+	for _, whole.Text = range s.Lessons {
+		records = append(records, whole)
 	}
+	return records, nil
 }
 
 func lastLine(s Survey) int {

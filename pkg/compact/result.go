@@ -76,3 +76,15 @@ func NewResult(ref session.Ref, outcome Outcome, reason string) Result {
 		Outcome: outcome, Reason: reason, Bytes: ref.Bytes,
 	}
 }
+
+// spent counts what models were asked for one session, also for a summary that
+// was made again because the log had grown.
+type spent struct {
+	calls  int
+	tokens int64
+}
+
+func (s *spent) add(w Wrote) {
+	s.calls += w.Calls
+	s.tokens += w.Tokens
+}

@@ -29,6 +29,9 @@ type Cut struct {
 	KeptByte  int64  `json:"kept_byte,omitempty"` // where that record begins
 	LastID    string `json:"last_id,omitempty"`   // of the last message's record
 
+	// SplitTurn says that a turn began before the cut and goes on after it.
+	SplitTurn bool `json:"split_turn,omitempty"`
+
 	Summarized       int   `json:"summarized"` // messages
 	SummarizedTokens int64 `json:"summarized_tokens"`
 	Kept             int   `json:"kept"`

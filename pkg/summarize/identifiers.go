@@ -55,6 +55,23 @@ func (d *identifiers) add(text string) {
 		}
 		d.count[found]++
 	}
+	d.bound()
+}
+
+// addCommands takes in commands that ran and did more than look.
+func (d *identifiers) addCommands(c *commands) {
+	for _, ran := range c.sorted() {
+		if ran.score < 0 || d.count[ran.text] > 0 {
+			continue
+		}
+		d.seen++
+		d.order[ran.text], d.count[ran.text] = d.seen, ran.runs
+	}
+	d.bound()
+}
+
+// bound lets those go that were seen least.
+func (d *identifiers) bound() {
 	for least := 1; len(d.count) > maxIdentifiers; least++ {
 		for name, n := range d.count {
 			if n <= least {
@@ -79,6 +96,9 @@ func (d *identifiers) missing(text string) []string {
 	return lost
 }
 
+// bareNumber is a number that says nothing without what stands beside it.
+var bareNumber = regexp.MustCompile(`^[0-9]{1,4}$|^[0-9]+\.[0-9]+$`)
+
 // indexTitle is the heading of what a summary lacks.
 const indexTitle = "## Also in the log"
 
@@ -89,12 +109,17 @@ func index(lost []string, runes int) string {
 	runes = min(runes, maxIndexRunes)
 	used := utf8.RuneCountInString(head)
 	var b strings.Builder
-	for i, name := range lost {
+	items := 0
+	for _, name := range lost {
+		if bareNumber.MatchString(name) {
+			continue
+		}
 		item := "- " + code(name) + "\n"
-		if used += utf8.RuneCountInString(item); i >= maxIndex || used > runes {
+		if used += utf8.RuneCountInString(item); items >= maxIndex || used > runes {
 			break
 		}
 		b.WriteString(item)
+		items++
 	}
 	if b.Len() == 0 {
 		return ""

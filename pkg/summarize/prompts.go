@@ -17,6 +17,9 @@ const (
 	StyleThird      Style = "third-person" // seed 000, Session Compaction
 	StyleContext    Style = "context"      // seed 003: CONTEXT and LESSONS
 	StyleSentences  Style = "sentences"    // seed 004: two to five sentences of prose
+	// styleTurn is for the beginning of a turn whose end stays in the session
+	// (research/behaviours.md section 2, "Split turn").
+	styleTurn Style = "turn"
 )
 
 // StyleOf returns the style that a runtime's own summaries have.
@@ -72,6 +75,17 @@ the facts and results that were verified, the first task and the latest real ans
 
 const sentences = `Sum the conversation up in two to five sentences of plain prose, past tense, third person: what was decided, what is unfinished, and what the user said they would do. Be concrete. No headings, no lists, no date, no preamble.`
 
+const turnStart = `The conversation is the beginning of one turn, whose end the reader has before them. Write what they need to understand that end, with exactly these headings and nothing before or after them:
+
+## Original Request
+what was asked for in this turn
+## Early Progress
+- what was done and found before the end
+## Context for Suffix
+- what is needed to understand the end
+
+Be brief. Keep paths, names, numbers and error messages letter by letter.`
+
 const update = `The conversation is NEW. What came before it is summed up between <previous-summary> tags. Write one record of both:
 - keep everything of the previous summary that still holds
 - add what is new: progress, decisions, facts
@@ -86,6 +100,8 @@ func (s Style) instructions() string {
 		return contextLessons
 	case StyleSentences:
 		return sentences
+	case styleTurn:
+		return turnStart
 	}
 	return checkpoint
 }
@@ -97,6 +113,7 @@ type order struct {
 	text     string // flat
 	previous string // the summary so far
 	runes    int    // of the answer at most
+	repeat   error  // why the last answer could not be used
 }
 
 // request asks for a first summary or, if there is a previous one, for its
@@ -110,6 +127,9 @@ func (o order) request() Request {
 	fmt.Fprintf(&b, "\n%s\n\nAt most %d words.", o.style.instructions(), max(o.runes/8, 60))
 	if o.focus != "" {
 		fmt.Fprintf(&b, "\n\nDwell on: %s", o.focus)
+	}
+	if o.repeat != nil {
+		fmt.Fprintf(&b, "\n\nAn earlier answer could not be used (%v). Answer in the form above.", o.repeat)
 	}
 	return Request{System: role, User: b.String(), MaxTokens: o.tokens()}
 }

@@ -14,6 +14,7 @@ const maxTranscript = 4 << 20
 type entry struct {
 	text string
 	id   string // of its record
+	turn bool   // a person begins a turn with it
 }
 
 // transcript collects the flat text of what is to be summed up. Its memory is
@@ -46,7 +47,7 @@ func (t *transcript) add(m *session.Message) {
 		return
 	}
 	t.ids.add(text)
-	t.entries = append(t.entries, entry{text, string(m.ID)})
+	t.entries = append(t.entries, entry{text, string(m.ID), m.Role == session.RoleUser})
 	for t.bytes += len(text); t.bytes > maxTranscript; t.left++ {
 		t.bytes -= len(t.entries[0].text)
 		t.entries = t.entries[1:]
@@ -59,7 +60,7 @@ func (t *transcript) compacted(m *session.Message) {
 		return
 	}
 	t.ids.add(text)
-	t.previous = text
+	t.previous, _, _ = strings.Cut(text, "\n\n"+indexTitle+"\n") // a new one is made
 	if len(m.FirstKept) == 0 {
 		t.keep(len(t.entries))
 		return
@@ -78,22 +79,33 @@ func (t *transcript) keep(first int) {
 	t.entries = slices.Clone(t.entries[first:])
 }
 
-// stages cuts the text into pieces of at most so many tokens, between
-// messages. Of more than most pieces the oldest go; it returns how many
-// messages were in them.
-func (t *transcript) stages(tokens int64, most int) (stages []string, left int) {
+// lastTurn cuts the entries before the last turn. turn is nil if there is
+// nothing before it, so that nothing is to be said of it apart.
+func (t *transcript) lastTurn() (history, turn []entry) {
+	for i := len(t.entries) - 1; i > 0; i-- {
+		if t.entries[i].turn {
+			return t.entries[:i], t.entries[i:]
+		}
+	}
+	return t.entries, nil
+}
+
+// stages cuts entries into pieces of at most so many tokens, between messages.
+// Of more than most pieces the oldest go; it returns how many messages were in
+// them.
+func stages(entries []entry, tokens int64, most int) (pieces []string, left int) {
 	var b strings.Builder
 	var size int64
 	var counts []int
 	messages := 0
 	flush := func() {
 		if b.Len() > 0 {
-			stages, counts = append(stages, b.String()), append(counts, messages)
+			pieces, counts = append(pieces, b.String()), append(counts, messages)
 		}
 		b.Reset()
 		size, messages = 0, 0
 	}
-	for _, e := range t.entries {
+	for _, e := range entries {
 		n := session.EstimateTokens([]byte(e.text))
 		if size+n > tokens {
 			flush()
@@ -102,12 +114,11 @@ func (t *transcript) stages(tokens int64, most int) (stages []string, left int) 
 		size, messages = size+n, messages+1
 	}
 	flush()
-	left = t.left
-	for len(stages) > max(most, 1) {
+	for len(pieces) > max(most, 1) {
 		left += counts[0]
-		stages, counts = stages[1:], counts[1:]
+		pieces, counts = pieces[1:], counts[1:]
 	}
-	return stages, left
+	return pieces, left
 }
 
 // fitting cuts the middle out of a message that is longer than a stage alone.
@@ -119,14 +130,14 @@ func fitting(text string, size, tokens int64) string {
 	return strings.ToValidUTF8(text[:half], "") + "\n[... cut ...]\n" + strings.ToValidUTF8(text[len(text)-half:], "")
 }
 
-// newest is the end of the transcript, of at most so many bytes.
-func (t *transcript) newest(most int) string {
-	first := len(t.entries)
-	for size := 0; first > 0 && size+len(t.entries[first-1].text) <= most; first-- {
-		size += len(t.entries[first-1].text)
+// newest is the end of entries, of at most so many bytes.
+func newest(entries []entry, most int) string {
+	first := len(entries)
+	for size := 0; first > 0 && size+len(entries[first-1].text) <= most; first-- {
+		size += len(entries[first-1].text)
 	}
 	var b strings.Builder
-	for _, e := range t.entries[first:] {
+	for _, e := range entries[first:] {
 		b.WriteString(e.text)
 	}
 	return b.String()

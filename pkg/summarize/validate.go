@@ -37,11 +37,14 @@ func check(o order, a Reply) (string, error) {
 	if err := checkEcho(o, text); err != nil {
 		return "", err
 	}
-	if o.style == StyleCheckpoint {
+	if o.style == StyleCheckpoint || o.style == styleTurn {
 		text = fromFirstHeading(text)
 	}
+	if o.style == StyleSentences {
+		text = dated.ReplaceAllString(text, "")
+	}
 	text = strings.TrimSpace(redact(strings.ToValidUTF8(text, "\uFFFD")))
-	for _, test := range []func(order, string) error{checkLength, checkWords, checkScript, checkStyle} {
+	for _, test := range []func(order, string) error{checkLength, checkWords, checkScript, checkStyle, checkSource} {
 		if err := test(o, text); err != nil {
 			return "", err
 		}
@@ -142,10 +145,14 @@ func checkStyle(o order, text string) error {
 	switch o.style {
 	case StyleCheckpoint:
 		return checkSections(text, requiredSections)
+	case styleTurn:
+		return checkSections(text, []string{"original request", "early progress", "context for suffix"})
 	case StyleContext:
-		return checkSections(text, []string{"context"})
+		if c, _ := contextAndLessons(text); utf8.RuneCountInString(c) < leastRunes {
+			return unusable("its section \"context\" is missing, or says nothing")
+		}
 	case StyleSentences:
-		if n := len(sentenceEnds.FindAllString(text, -1)); n < 1 || n > 9 || len(headings(text)) > 0 {
+		if n := len(sentenceEnds.FindAllString(text, -1)); n < 2 || n > 6 || len(headings(text)) > 0 {
 			return unusable("it is not two to five sentences")
 		}
 	}

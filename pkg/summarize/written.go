@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -24,6 +23,9 @@ type WrittenOptions struct {
 	Options       // MaxRunes 0 means 12,000 for the model's
 	Style   Style // of the runtime
 	Client  *Client
+	// SplitTurn says that the last turn goes on in what is not summed up: its
+	// beginning is told apart from what came before.
+	SplitTurn bool
 }
 
 // Written watches the messages of one session and then has a model sum them
@@ -86,14 +88,12 @@ func (w *Written) write(ctx context.Context, s *Summary) error {
 	case StyleContext:
 		text, s.Learned = contextAndLessons(text)
 	case StyleSentences:
-		text = strings.Join(strings.Fields(dated.ReplaceAllString(text, "")), " ")
+		text = strings.Join(strings.Fields(text), " ")
 		s.Sentences = text
 	}
+	w.transcript.ids.addCommands(&w.transcript.digest.commands)
 	lost := w.transcript.ids.missing(text)
-	s.Lost, s.Text = len(lost), text
-	if o.Style == StyleCheckpoint {
-		s.Text += index(lost, o.MaxRunes-utf8.RuneCountInString(text))
-	}
+	s.Lost, s.Text = len(lost), text+index(lost, o.MaxRunes-utf8.RuneCountInString(text))
 	s.Chars, s.Sections = utf8.RuneCountInString(s.Text), nil
 	if left > 0 {
 		s.Degraded, s.Reason = true, fmt.Sprintf("the oldest %s did not fit into the calls that are allowed", count(left, "message"))
@@ -104,71 +104,96 @@ func (w *Written) write(ctx context.Context, s *Summary) error {
 // dated is a date that a model puts first although the runtime does.
 var dated = regexp.MustCompile(`^\[\d{4}-\d\d-\d\d\]\s*`)
 
-// ask has the conversation summed up, in stages if it is longer than the
-// model's window: each updates the summary of the one before.
+// turnTitle stands between what came before a turn and the turn's beginning.
+const turnTitle = "\n\n---\n\n**Turn Context (split turn):**\n\n"
+
+// ask has the conversation summed up. Where it ends within a turn, the
+// beginning of that turn is told apart, for whoever reads the rest of it.
 func (w *Written) ask(ctx context.Context) (text string, left int, err error) {
-	o := order{style: w.options.Style, focus: w.options.Focus, runes: w.options.MaxRunes, previous: strings.TrimSpace(w.transcript.previous)}
+	o := w.order()
+	if o.style != StyleCheckpoint || !w.options.SplitTurn {
+		return w.inStages(ctx, o, w.transcript.entries)
+	}
+	history, turn := w.transcript.lastTurn()
+	if turn == nil {
+		return w.inStages(ctx, o, history)
+	}
+	whole := o.runes - utf8.RuneCountInString(turnTitle)
+	o.runes = whole * 2 / 3
+	text, left, err = w.inStages(ctx, o, history)
+	if err != nil {
+		return "", left, err
+	}
+	o.style, o.previous, o.runes = styleTurn, "", whole/3
+	begun, more, err := w.inStages(ctx, o, turn)
+	return text + turnTitle + begun, left + more, err
+}
+
+// order is what the model is asked for, without the conversation. An answer
+// takes a quarter of the window at most.
+func (w *Written) order() order {
+	o := order{
+		style: w.options.Style, focus: redact(w.options.Focus), previous: strings.TrimSpace(w.transcript.previous),
+		runes: min(w.options.MaxRunes, w.options.Client.Window()/2),
+	}
 	if o.style == StyleSentences {
 		o.runes = min(o.runes, 1500)
 	}
-	stages, left := w.stages(o)
-	if len(stages) == 0 {
-		return "", 0, ErrCalls
+	return o
+}
+
+// inStages has entries summed up, one after the other if they are longer than
+// the model's window: each stage updates the summary of the one before.
+func (w *Written) inStages(ctx context.Context, o order, entries []entry) (text string, left int, err error) {
+	pieces, left, err := w.pieces(o, entries)
+	if err != nil {
+		return "", left, err
 	}
-	for i, stage := range stages {
-		o.text = stage
-		answer, err := w.options.Client.Complete(ctx, o.request())
-		if err != nil {
-			return "", left, err
-		}
-		if text, err = check(o, answer); err != nil {
-			return "", left, fmt.Errorf("%s, stage %d of %d: %w", w.options.Client.Name(), i+1, len(stages), err)
+	for i, piece := range pieces {
+		o.text = piece
+		if text, err = w.stage(ctx, o); err != nil {
+			return "", left, fmt.Errorf("stage %d of %d: %w", i+1, len(pieces), err)
 		}
 		o.previous = text
 	}
 	return text, left, nil
 }
 
-func (w *Written) stages(o order) ([]string, int) {
+// stage has one piece summed up. A model whose answer is of no use is told so
+// and asked once more; not so Hermes, whose agent may be asked twelve times an
+// hour (research/behaviours.md section 1b).
+func (w *Written) stage(ctx context.Context, o order) (string, error) {
+	client := w.options.Client
+	for {
+		answer, err := client.Complete(ctx, o.request())
+		if err != nil {
+			return "", err
+		}
+		text, err := check(o, answer)
+		if err == nil {
+			return text, nil
+		}
+		if o.repeat != nil || client.endpoint.Provider == ProviderHermes || client.Meter().Left() == 0 {
+			return "", fmt.Errorf("%s: %w", client.Name(), err)
+		}
+		o.repeat = err
+	}
+}
+
+// pieces cuts entries so that instructions, a previous summary, a piece and an
+// answer fit the window; a fifth is left because tokens are estimates.
+func (w *Written) pieces(o order, entries []entry) ([]string, int, error) {
 	endpoint := &w.options.Client.endpoint
+	most := endpoint.Meter.Left()
+	if most == 0 {
+		return nil, 0, ErrCalls
+	}
 	if endpoint.Provider == ProviderHermes {
-		return []string{w.transcript.digest.Summary().Text + "\n\nThe end of the conversation:\n\n" + w.transcript.newest(hermesBytes)}, 0
+		return []string{w.transcript.digest.Summary().Text + "\n\nThe end of the conversation:\n\n" + newest(entries, hermesBytes)}, 0, nil
 	}
 	const instructions = 1000 // tokens
 	room := int64(endpoint.Window - 2*o.tokens() - instructions)
 	room -= max(0, session.EstimateTokens([]byte(o.previous))-int64(o.tokens()))
-	most := endpoint.Meter.Left()
-	if most == 0 {
-		return nil, 0
-	}
-	return w.transcript.stages(max(room, 500), most)
-}
-
-// contextAndLessons takes the two sections of seed 003 apart, in whichever
-// order they come.
-func contextAndLessons(text string) (context string, lessons []string) {
-	for _, h := range headings(text) {
-		switch {
-		case h.name == "context":
-			context += strings.TrimSpace(h.body)
-		case h.name == "lessons":
-			for line := range strings.Lines(h.body) {
-				lessons = addLesson(lessons, line)
-			}
-		case context != "" && lessons == nil: // a heading within the context
-			context += "\n\n" + strings.TrimSpace(h.body)
-		}
-	}
-	return context, lessons
-}
-
-// addLesson keeps a lesson that says something and is not there already.
-func addLesson(lessons []string, line string) []string {
-	line = strings.Join(strings.Fields(strings.TrimLeft(strings.TrimSpace(line), "-*• \t")), " ")
-	n := utf8.RuneCountInString(line)
-	same := func(known string) bool { return strings.EqualFold(strings.Trim(known, " ."), strings.Trim(line, " .")) }
-	if n < minLessonRunes || n > maxLessonRunes || len(lessons) >= maxLessons || blank(line) || refusal.MatchString(line) || slices.ContainsFunc(lessons, same) {
-		return lessons
-	}
-	return append(lessons, line)
+	all, left := stages(entries, max(room*4/5, 500), most)
+	return all, left + w.transcript.left, nil
 }

@@ -220,7 +220,23 @@ func TestUnusableAnswers(t *testing.T) {
 		},
 		"cut off":       func(int, asked) (string, string) { return goodCheckpoint, "length" },
 		"only thinking": func(int, asked) (string, string) { return "<think>" + goodCheckpoint, "stop" },
-		"template":      func(int, asked) (string, string) { return "Use exactly these headings\n" + goodCheckpoint, "stop" },
+		"in circles": func(int, asked) (string, string) {
+			return goodCheckpoint + strings.Repeat("\n- moved the importer to another port", 60), "stop"
+		},
+		"another talk": func(int, asked) (string, string) {
+			return "## Goal\nBake bread.\n## Progress\nKneaded.\n## Key Decisions\n- rye\n## Next Steps\n1. oven\n## Critical Context\n- yeast", "stop"
+		},
+		"an address": func(int, asked) (string, string) {
+			return goodCheckpoint + "\n- see https://evil.example/login for more", "stop"
+		},
+		"made up": func(int, asked) (string, string) {
+			return goodCheckpoint + "\n- cmd/a.go cmd/b.go cmd/c.go cmd/d.go cmd/e.go cmd/f.go", "stop"
+		},
+		"the template": func(_ int, a asked) (string, string) {
+			_, form, _ := strings.Cut(a.user, "nothing before or after them:")
+			return form, "stop"
+		},
+		"template": func(int, asked) (string, string) { return "Use exactly these headings\n" + goodCheckpoint, "stop" },
 	} {
 		for _, provider := range llms() {
 			if name == "cut off" && provider == "hermes" {
@@ -232,8 +248,12 @@ func TestUnusableAnswers(t *testing.T) {
 				if s.Kind != summarize.KindExtractive || !s.Degraded || s.Reason == "" || !strings.Contains(s.Text, "never restart it during the day") {
 					t.Errorf("kind %q, degraded %v (%s), text:\n%.300s", s.Kind, s.Degraded, s.Reason, s.Text)
 				}
-				if s.Calls != 1 {
-					t.Errorf("%d calls were made, want 1", s.Calls)
+				want := 2 // it is told what was wrong, and asked once more
+				if provider == "hermes" {
+					want = 1
+				}
+				if s.Calls != want {
+					t.Errorf("%d calls were made, want %d", s.Calls, want)
 				}
 			})
 		}
