@@ -1,0 +1,72 @@
+package main_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	codeSpan   = regexp.MustCompile("`[^`\n]+`")
+	namedTest  = regexp.MustCompile(`\b(?:Test|Fuzz|Benchmark)[A-Z]\w*`)
+	namedIn    = regexp.MustCompile(`\b[a-z_]+\.txtar\b`)
+	pageLink   = regexp.MustCompile(`\]\(([a-z0-9./-]+\.md)(?:#[^)]*)?\)`)
+	testHeader = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark)\w+)\(`)
+)
+
+// A page that names a test, a script or another page is true only while there
+// is one.
+func TestPagesNameWhatThereIs(t *testing.T) {
+	tests := testNames(t)
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatal(pages, err)
+	}
+	for _, page := range append(pages, "README.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, span := range codeSpan.FindAllString(string(text), -1) {
+			for _, name := range namedTest.FindAllString(span, -1) {
+				if !tests[name] {
+					t.Errorf("%s names %s, which is not there", page, name)
+				}
+			}
+		}
+		for _, name := range namedIn.FindAllString(string(text), -1) {
+			wantFile(t, page, filepath.Join("testdata/script", name))
+		}
+		for _, m := range pageLink.FindAllStringSubmatch(string(text), -1) {
+			wantFile(t, page, filepath.Join(filepath.Dir(page), m[1]))
+		}
+	}
+}
+
+func wantFile(t *testing.T, page, path string) {
+	t.Helper()
+	if _, err := os.Stat(path); err != nil {
+		t.Errorf("%s names %s: %v", page, path, err)
+	}
+}
+
+func testNames(t *testing.T) map[string]bool {
+	t.Helper()
+	names := map[string]bool{}
+	err := filepath.WalkDir(".", func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range testHeader.FindAllStringSubmatch(string(text), -1) {
+			names[m[1]] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
