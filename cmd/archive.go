@@ -104,7 +104,7 @@ func runArchive(ctx context.Context, a *app, o archiveOptions) error {
 	store := h.archives
 	doc := archiveDocument{Schema: 1, Archives: []archiveRow{}}
 	for _, s := range sessions {
-		if s.Kind == session.KindDatabase || s.Bytes == 0 {
+		if s.Bytes == 0 && s.Kind != session.KindDatabase {
 			continue
 		}
 		row := archiveOne(ctx, a, store, s)
@@ -151,6 +151,9 @@ func (a *app) settleBeforeArchiving(ctx context.Context, h *house, sessions []fo
 }
 
 func archiveOne(ctx context.Context, a *app, store *archive.Store, s found) archiveRow {
+	if s.Kind == session.KindDatabase {
+		return archiveRow{Runtime: s.Runtime, Agent: s.Agent, Session: s.ID, Path: s.Path, Bytes: s.Bytes, Outcome: "failed", Reason: s.Reason}
+	}
 	entry, err := putArchive(ctx, a, store, s)
 	row := newArchiveRow(entry)
 	row.Outcome = "archived"

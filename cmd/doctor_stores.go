@@ -39,9 +39,7 @@ func (d *checkup) examineStores(ctx context.Context) error {
 		}
 		d.sessions.add(store, listing)
 		d.ok(store.Root(), "%s: %s, %s", store.Runtime(), plural(len(listing.Agents), "agent"), plural(len(listing.Refs), "log"))
-		for _, n := range listing.Notices {
-			d.note(n.Path, n.Message, n.Hint)
-		}
+		d.tellNotices(listing)
 		d.examineReaders(listing.Refs)
 		if lister, ok := store.(leftoverLister); ok {
 			if err := d.examineMigration(ctx, lister); err != nil {
@@ -50,6 +48,18 @@ func (d *checkup) examineStores(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// tellNotices reports what was skipped. That all sessions of an agent are, is
+// more than a note.
+func (d *checkup) tellNotices(listing session.Listing) {
+	for _, n := range listing.Notices {
+		tell := d.note
+		if slices.ContainsFunc(listing.Refs, func(ref session.Ref) bool { return ref.Kind == session.KindDatabase && ref.Path == n.Path }) {
+			tell = d.warn
+		}
+		tell(n.Path, n.Message, n.Hint)
+	}
 }
 
 // leftoverLister is a store that finds logs whose sessions have moved into a

@@ -125,6 +125,10 @@ func TestDatabaseThatCannotBeRead(t *testing.T) {
 		t.Errorf("%+v", ref)
 	}
 	s.noticed("openclaw-agent.sqlite", "not a regular file")
+	doubt := s.ref("openclaw-agent.sqlite")
+	if doubt.Kind != session.KindDatabase || doubt.State != session.StateUnsupported || doubt.Path != path || !strings.Contains(doubt.Reason, "cannot be told") {
+		t.Errorf("%+v", doubt)
+	}
 }
 
 func TestSampleDatabases(t *testing.T) {

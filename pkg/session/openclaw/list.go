@@ -95,7 +95,7 @@ func isLink(dir *os.Root, name string) bool {
 func (l *lister) agent(ctx context.Context, agent string) error {
 	db, frozen, err := l.store.era(l.root, agent)
 	if err != nil {
-		l.notice(filepath.Join(l.store.root, agentsName, agent, "agent", DatabaseName), "", "%s: %v", frozen, err)
+		l.doubtful(agent, frozen, err)
 	}
 	if db != nil {
 		l.database(ctx, db, agent)

@@ -35,6 +35,20 @@ func (l *lister) databaseRef(db *database, agent string, cause error) session.Re
 	return ref
 }
 
+// doubtful stands for the sessions of an agent that may be in a database which
+// cannot be looked at.
+func (l *lister) doubtful(agent, doubt string, cause error) {
+	f := l.store.databaseFile(agent)
+	db := &database{path: f.Path(), modTime: l.now}
+	if info, err := l.root.Lstat(f.Name); err == nil {
+		db.size, db.modTime = info.Size(), info.ModTime()
+	}
+	ref := l.databaseRef(db, agent, cause)
+	ref.Reason = fmt.Sprintf("%s: %v", doubt, cause)
+	l.notice(db.path, "", "%s", ref.Reason)
+	l.listing.Refs = append(l.listing.Refs, ref)
+}
+
 // stored is what a database says of its sessions.
 type stored struct {
 	agent   string
