@@ -17,9 +17,10 @@ import (
 
 // sample is what one run cost.
 type sample struct {
-	cpu  time.Duration // user and system
-	peak int64         // bytes of memory at most
-	out  []byte
+	cpu    time.Duration // user and system
+	peak   int64         // bytes of memory at most
+	allocs float64       // a megabyte of the log; of programs that say it
+	out    []byte
 }
 
 // driver runs operations.
@@ -35,6 +36,11 @@ type driver struct {
 func (d *driver) corpus(name string) (corpus.Corpus, error) {
 	if c, ok := d.corpora[name]; ok {
 		return c, nil
+	}
+	if n, ok := records(name); ok {
+		c, err := d.memory(name, n)
+		d.corpora[name] = c
+		return c, err
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -81,8 +87,15 @@ func (d *driver) measure(op operation) (result, error) {
 			samples[i] = append(samples[i], s)
 		}
 	}
+	r := newResult(op, c, programs, samples)
+	if len(op.stages) > 0 {
+		fmt.Fprint(os.Stderr, " profile")
+		if r.stages, err = d.profiled(programs[0], c, op.stages); err != nil {
+			return result{}, err
+		}
+	}
 	fmt.Fprintln(os.Stderr)
-	return newResult(op, c, programs, samples), nil
+	return r, nil
 }
 
 // present returns the programs that are here.
@@ -127,6 +140,11 @@ func firstWords(answer, other string) string {
 // run runs a program once.
 func (d *driver) run(p program, c corpus.Corpus, arguments func(*tools, corpus.Corpus) []string) (sample, error) {
 	home := c.Home
+	if p.prepare != nil {
+		if err := p.prepare(d, c); err != nil {
+			return sample{}, err
+		}
+	}
 	if p.fresh {
 		scratch, err := d.copyOf(c)
 		if err != nil {
@@ -140,11 +158,16 @@ func (d *driver) run(p program, c corpus.Corpus, arguments func(*tools, corpus.C
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	cmd.Dir = home
 	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "LC_ALL=C", "NO_COLOR=1"}
+	cmd.Env = append(cmd.Env, p.env...)
 	if err := cmd.Run(); err != nil {
 		return sample{}, fmt.Errorf("run %s: %w: %s", p.name, err, errs.Bytes())
 	}
 	state := cmd.ProcessState
-	return sample{cpu: state.UserTime() + state.SystemTime(), peak: peakMemory(state), out: out.Bytes()}, nil
+	s := sample{cpu: state.UserTime() + state.SystemTime(), peak: peakMemory(state), out: out.Bytes()}
+	if p.tool == "kernel" {
+		return s.ofLoop()
+	}
+	return s, nil
 }
 
 // copyOf copies a corpus' logs, times too, to a home that may be changed.

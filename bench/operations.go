@@ -4,9 +4,11 @@ import "github.com/sessctl/sessctl/bench/corpus"
 
 const (
 	megabyte = 1_000_000
-	// peakTarget bounds the memory of every operation here, whatever the
-	// size of the logs or of their lines.
-	peakTarget = 48 << 20
+	// readingPeak bounds the memory of everything that only reads logs,
+	// whatever their size or that of their lines; archivePeak that of copying
+	// one compressed (research/performance.md section 8).
+	readingPeak = 24 << 20
+	archivePeak = 48 << 20
 )
 
 // operation is something that several programs do; the first is the product.
@@ -14,9 +16,11 @@ type operation struct {
 	name     string
 	corpus   string
 	programs []program
-	peak     int64  // bytes of memory that the product may hold at most; 0 for no target
-	growth   string // an operation on a fifth of the bytes, see maxGrowth
-	rounds   int    // at most; 0 for no bound
+	peak     int64   // bytes of memory that the product may hold at most; 0 for no target
+	growth   string  // an operation on a fifth of the bytes, see maxGrowth
+	allocs   float64 // allocations a megabyte at most; 0 for no target
+	rounds   int     // at most; 0 for no bound
+	stages   []stage // that the product's time is shown by
 }
 
 // maxGrowth is how many times the CPU time may grow when the bytes grow
@@ -48,40 +52,87 @@ func operations(quick bool) []operation {
 	if quick {
 		return quickOperations()
 	}
+	all := append(sizesOperations(), readingOperations()...)
+	all = append(all, storingOperations()...)
+	// The answer about thousands of logs makes the driver itself larger, and
+	// with it the smallest peak that can be seen: last but for compact.
+	return append(all, []operation{
+		{
+			name: "sizes, 200 MB in 7820 logs", corpus: "s200",
+			programs: []program{sessctlSizes(), wc(target{most: 1.3}), find(target{}), sizesPython(target{})},
+		},
+		{
+			name: "sizes again, nothing changed, 7820 logs", corpus: "s200",
+			programs: []program{sizesAgain(), find(target{most: 2}), wc(target{})},
+		},
+		{name: "compact, 10 MB", corpus: "one10", programs: []program{sessctlCompact(), extractChunks()}},
+		{name: "compact, 200 MB", corpus: "one200", programs: []program{sessctlCompact(), extractChunks()}, rounds: 1, stages: compactStages()},
+	}...)
+}
+
+// sizesOperations ask how large sessions are.
+func sizesOperations() []operation {
 	return []operation{
 		{
-			name: "sizes, 200 MB in 116 logs", corpus: "m200", peak: peakTarget,
+			name: "sizes, 200 MB in 116 logs", corpus: "m200", peak: readingPeak,
 			programs: []program{
 				sessctlSizes(), wc(target{most: 0.5}), find(target{}),
 				sizesPython(target{least: 50}), sizesNode(target{}), sizesJQ(target{}),
 			},
 		},
 		{
-			name: "sizes, one log of 1 GB", corpus: "one1000", peak: peakTarget,
+			name: "sizes, one log of 1 GB", corpus: "one1000", peak: readingPeak,
 			programs: []program{sessctlSizes(), wc(target{most: 0.3})},
 		},
+		{name: "sizes, a line of 600 MB", corpus: "line600", peak: readingPeak, programs: []program{sessctlSizes(), wc(target{})}},
 		{
-			name: "read, extract, chunk: 200 MB", corpus: "one200", peak: peakTarget,
+			name: "sizes --by-type, 200 MB", corpus: "m200", peak: readingPeak,
+			programs: []program{
+				byType(), wc(target{most: 4}), typesPeer("python3", "types.py", target{least: 6}),
+				typesPeer("node", "types.mjs", target{least: 5}), typesPeer("jq", "types.jq", target{least: 15}),
+			},
+		},
+	}
+}
+
+// readingOperations are what a compaction does with a log before it stores
+// anything.
+func readingOperations() []operation {
+	return []operation{
+		{
+			name: "read, extract, chunk: 200 MB", corpus: "one200", peak: readingPeak,
 			programs: []program{
 				extract(), wc(target{most: 5}), extractPython(target{least: 6}),
 				extractNode(target{least: 4.5}), extractJQ(target{least: 25}),
 			},
 		},
-		{name: "read, extract, chunk: 10 MB", corpus: "one10", peak: peakTarget, programs: []program{extract(), wc(target{})}},
+		{name: "read, extract, chunk: 10 MB", corpus: "one10", peak: readingPeak, programs: []program{extract(), wc(target{})}},
 		{
-			name: "read, extract, chunk: 1 GB", corpus: "one1000", peak: peakTarget,
+			name: "read, extract, chunk: 1 GB", corpus: "one1000", peak: readingPeak,
 			programs: []program{extract(), wc(target{most: 5})}, growth: "read, extract, chunk: 200 MB",
 		},
-		{name: "read, extract, chunk: a line of 600 MB", corpus: "line600", peak: peakTarget, programs: []program{extractUnchecked(), wc(target{})}},
-		{name: "sizes, a line of 600 MB", corpus: "line600", peak: peakTarget, programs: []program{sessctlSizes(), wc(target{})}},
-		// The answer about thousands of logs makes the driver itself larger, and
-		// with it the smallest peak that can be seen: last but for compact.
+		{name: "read, extract, chunk: a line of 600 MB", corpus: "line600", peak: readingPeak, programs: []program{extractUnchecked(), wc(target{})}},
 		{
-			name: "sizes, 200 MB in 7820 logs", corpus: "s200",
-			programs: []program{sessctlSizes(), wc(target{most: 1.3}), find(target{}), sizesPython(target{})},
+			name: "decoder alone, 200 MB", corpus: "one200", allocs: 10,
+			programs: []program{loopOf("piformat.Scan", "decode", target{}), loopOf("encoding/json, structs", "decode-std", target{})},
 		},
-		{name: "compact, 10 MB", corpus: "one10", programs: []program{sessctlCompact(), extractChunks()}},
-		{name: "compact, 200 MB", corpus: "one200", programs: []program{sessctlCompact(), extractChunks()}, rounds: 1},
+		{
+			name: "chunker alone, 200 MB", corpus: "one200", allocs: 1,
+			programs: []program{loopOf("chunk.Chunker", "cut", target{}), loopOf("[]rune", "cut-runes", target{least: 20})},
+		},
+	}
+}
+
+// storingOperations write, or search what was written.
+func storingOperations() []operation {
+	return []operation{
+		{
+			name: "archive, zstd, verified: 200 MB", corpus: "one200", peak: archivePeak,
+			programs: []program{archived(), zstdAndRead(target{most: 1.25})},
+		},
+		{name: "recall, 10,000 chunks", corpus: "memory10k", programs: []program{recall(), bareScan(target{most: 3})}},
+		{name: "recall, 100,000 chunks", corpus: "memory100k", programs: []program{recall(), bareScan(target{most: 3})}},
+		{name: "recall, 1,000,000 chunks", corpus: "memory1m", programs: []program{recall(), bareScan(target{most: 3})}, rounds: 3},
 	}
 }
 
@@ -90,25 +141,49 @@ func operations(quick bool) []operation {
 func quickOperations() []operation {
 	return []operation{
 		{
-			name: "sizes, 20 MB in 12 logs", corpus: "m20", peak: peakTarget,
+			name: "sizes, 20 MB in 12 logs", corpus: "m20", peak: readingPeak,
 			programs: []program{
 				sessctlSizes(), wc(target{}), find(target{}),
 				sizesPython(target{least: 5}), sizesNode(target{}), sizesJQ(target{}),
 			},
 		},
 		{
-			name: "sizes, 20 MB in 782 logs", corpus: "s20",
-			programs: []program{sessctlSizes(), wc(target{}), sizesPython(target{})},
+			name: "sizes --by-type, 20 MB", corpus: "m20", peak: readingPeak,
+			programs: []program{
+				byType(), wc(target{}), typesPeer("python3", "types.py", target{least: 3}),
+				typesPeer("node", "types.mjs", target{least: 3}), typesPeer("jq", "types.jq", target{least: 10}),
+			},
 		},
 		{
-			name: "read, extract, chunk: 20 MB", corpus: "one20", peak: peakTarget,
+			name: "read, extract, chunk: 20 MB", corpus: "one20", peak: readingPeak,
 			programs: []program{
 				extract(), wc(target{}), extractPython(target{least: 6}),
 				extractNode(target{least: 4.5}), extractJQ(target{least: 15}),
 			},
 		},
-		{name: "read, extract, chunk: a line of 60 MB", corpus: "line60", peak: peakTarget, programs: []program{extractUnchecked(), wc(target{})}},
-		{name: "compact, 20 MB", corpus: "one20", programs: []program{sessctlCompact(), extractChunks()}, rounds: 1},
+		{name: "read, extract, chunk: a line of 60 MB", corpus: "line60", peak: readingPeak, programs: []program{extractUnchecked(), wc(target{})}},
+		{
+			name: "decoder alone, 20 MB", corpus: "one20", allocs: 10,
+			programs: []program{loopOf("piformat.Scan", "decode", target{}), loopOf("encoding/json, structs", "decode-std", target{})},
+		},
+		{
+			name: "chunker alone, 20 MB", corpus: "one20", allocs: 1,
+			programs: []program{loopOf("chunk.Chunker", "cut", target{}), loopOf("[]rune", "cut-runes", target{least: 20})},
+		},
+		{
+			name: "archive, zstd, verified: 20 MB", corpus: "one20", peak: archivePeak,
+			programs: []program{archived(), zstdAndRead(target{})},
+		},
+		{name: "recall, 10,000 chunks", corpus: "memory10k", programs: []program{recall(), bareScan(target{most: 3})}},
+		{
+			name: "sizes, 20 MB in 782 logs", corpus: "s20",
+			programs: []program{sessctlSizes(), wc(target{}), sizesPython(target{})},
+		},
+		{
+			name: "sizes again, nothing changed, 782 logs", corpus: "s20",
+			programs: []program{sizesAgain(), find(target{}), wc(target{})},
+		},
+		{name: "compact, 20 MB", corpus: "one20", programs: []program{sessctlCompact(), extractChunks()}, rounds: 1, stages: compactStages()},
 	}
 }
 

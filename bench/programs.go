@@ -20,6 +20,10 @@ const (
 	size   question = "bytes"
 	chunks question = "chunks"
 	cut    question = "messages, chunks, code points, hash"
+	kinds  question = "records by type, bytes by type"
+	loop   question = "what the loop has counted"
+	found  question = "the nearest records"
+	copied question = "bytes archived"
 )
 
 // program is one way to do an operation.
@@ -31,11 +35,15 @@ type program struct {
 	question  question
 	answer    func(out []byte) (string, error)
 	target    target
-	fresh     bool // runs in a copy of the corpus, because it changes it
+	fresh     bool                               // runs in a copy of the corpus, because it changes it
+	env       []string                           // beside the usual variables
+	prepare   func(*driver, corpus.Corpus) error // before each run, untimed
 }
 
 // product says whether a program is ours.
-func (p program) product() bool { return p.tool == "sessctl" || p.tool == "extract" }
+func (p program) product() bool {
+	return p.tool == "sessctl" || p.tool == "extract" || p.tool == "kernel"
+}
 
 // target is what the ratio of the CPU times must be. The zero value is none.
 type target struct {
@@ -55,6 +63,11 @@ func script(name string, flags ...string) func(*tools, corpus.Corpus) []string {
 	}
 }
 
+// words is the arguments of a program that finds its files itself.
+func words(arguments ...string) func(*tools, corpus.Corpus) []string {
+	return func(*tools, corpus.Corpus) []string { return arguments }
+}
+
 // checkedScript asks a script to hash its chunks as well.
 func checkedScript(name string) func(*tools, corpus.Corpus) []string {
 	return func(t *tools, c corpus.Corpus) []string {
@@ -63,7 +76,10 @@ func checkedScript(name string) func(*tools, corpus.Corpus) []string {
 }
 
 func sessctlSizes() program {
-	return program{name: "sessctl sizes", tool: "sessctl", arguments: func(*tools, corpus.Corpus) []string { return []string{"sizes", "--json"} }, question: tokens, answer: sizesTokens}
+	return program{
+		name: "sessctl sizes", tool: "sessctl", arguments: words("sizes", "--no-cache"), checked: words("sizes", "--no-cache", "--json"),
+		question: tokens, answer: sizesTokens,
+	}
 }
 
 func extract() program {
@@ -72,9 +88,10 @@ func extract() program {
 
 // sessctlCompact does all of it: archive, memory, embedding, summary, rotation.
 func sessctlCompact() program {
-	return program{name: "sessctl compact", tool: "sessctl", arguments: func(*tools, corpus.Corpus) []string {
-		return []string{"compact", "--all", "--force", "--json"}
-	}, question: chunks, answer: compactChunks, fresh: true}
+	return program{
+		name: "sessctl compact", tool: "sessctl", arguments: words("compact", "--all", "--force", "--json"),
+		question: chunks, answer: compactChunks, fresh: true,
+	}
 }
 
 // extractChunks is the part of a compaction that reads and cuts.
@@ -90,9 +107,10 @@ func wc(t target) program {
 }
 
 func find(t target) program {
-	return program{name: "find -printf %s", tool: "find", arguments: func(*tools, corpus.Corpus) []string {
-		return []string{".", "-name", "*.jsonl", "-printf", "%s\n"}
-	}, question: size, answer: sum, target: t}
+	return program{
+		name: "find -printf %s", tool: "find", arguments: words(".", "-name", "*.jsonl", "-printf", "%s\n"),
+		question: size, answer: sum, target: t,
+	}
 }
 
 func sizesPython(t target) program {

@@ -18,7 +18,8 @@ type timing struct {
 	program program
 	median  time.Duration // of CPU
 	best    time.Duration
-	peak    int64 // bytes, of all rounds
+	peak    int64   // bytes, of all rounds
+	allocs  float64 // a megabyte, of loops
 }
 
 // result is one operation, measured. Without timings it was left out.
@@ -26,6 +27,7 @@ type result struct {
 	operation operation
 	bytes     int64
 	timings   []timing
+	stages    []stage
 	failed    error // a program did not run or gave a wrong answer
 }
 
@@ -37,6 +39,7 @@ func newResult(op operation, c corpus.Corpus, programs []program, samples [][]sa
 		for _, s := range samples[i] {
 			cpu = append(cpu, s.cpu)
 			t.peak = max(t.peak, s.peak)
+			t.allocs = max(t.allocs, s.allocs)
 		}
 		slices.Sort(cpu)
 		t.median, t.best = cpu[len(cpu)/2], cpu[0]
@@ -155,6 +158,13 @@ func (r *report) rows(res result) []row {
 	for _, t := range res.timings[1:] {
 		rows = append(rows, r.compare(name, ours, t, res.bytes))
 	}
+	if res.operation.allocs > 0 {
+		rows = append(rows, row{
+			program: "allocations a MB", ratio: fmt.Sprintf("%.1f", ours.allocs), target: fmt.Sprintf("<= %.0f", res.operation.allocs),
+			verdict: r.judge(ours.allocs <= res.operation.allocs, fmt.Sprintf("%s: %.1f allocations a MB", name, ours.allocs)),
+		})
+	}
+	rows = append(rows, stageRows(res.stages)...)
 	return append(rows, r.growth(res)...)
 }
 

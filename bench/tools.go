@@ -34,14 +34,16 @@ func findTools(dir string) (*tools, error) {
 		return nil, err
 	}
 	t.build("sessctl", module)
-	t.build("extract", module+"/bench/extract")
+	for _, name := range []string{"extract", "kernel", "scan"} {
+		t.build(name, module+"/bench/"+name)
+	}
 	return t, t.findPeers()
 }
 
 const module = "github.com/sessctl/sessctl"
 
 func (t *tools) findPeers() error {
-	for _, name := range []string{"wc", "find", "python3", "node", "jq"} {
+	for _, name := range []string{"wc", "find", "python3", "node", "jq", "zstd", "sh"} {
 		path, err := exec.LookPath(name)
 		if errors.Is(err, exec.ErrNotFound) {
 			t.missing = append(t.missing, name)
@@ -51,6 +53,9 @@ func (t *tools) findPeers() error {
 			return err
 		}
 		t.paths[name] = realProgram(name, path)
+	}
+	if t.paths["zstd"] != "" { // what is run is a shell that runs it
+		t.paths["zstd and sh"] = t.paths["sh"]
 	}
 	return nil
 }
