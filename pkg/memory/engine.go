@@ -10,9 +10,11 @@ import (
 	"github.com/viterin/vek/vek32"
 )
 
-// chromemLimit is how many rows chromem-go is asked to search; above it the
-// plain scan is faster (research/memory-store.md section 0).
-const chromemLimit = 20_000
+// chromemLimit is how many rows chromem-go is asked to search: filling it costs
+// more than its search. At 10,000 rows of 1024 a recall by the plain scan takes a
+// third of the processor time (docs/performance.md), at 1,000 there is no
+// difference to see.
+const chromemLimit = 1_000
 
 // rounding is more than two engines' float32 cosines of the same unit vectors
 // differ by. What lies closer together than this is told apart in float64.
