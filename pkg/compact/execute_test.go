@@ -40,6 +40,7 @@ func TestExecuteArchivesRemembersAndRotates(t *testing.T) {
 func TestExecuteFailsWithoutTouchingTheSession(t *testing.T) {
 	for name, breakIt := range map[string]func(*house){
 		"archive full":         func(h *house) { h.archive.err = errDisk },
+		"memory full midway":   func(h *house) { h.mind.midway = errDisk },
 		"memory full":          func(h *house) { h.mind.err = errDisk },
 		"embedding store full": func(h *house) { h.mind.embed = errDisk },
 		"journal unwritable":   func(h *house) { must(t, os.WriteFile(h.Journal.Dir, nil, 0o600)) },

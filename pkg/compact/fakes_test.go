@@ -118,6 +118,7 @@ func (a *archive) Open(_ context.Context, x compact.Archived) (io.ReadCloser, er
 type mind struct {
 	records map[string]compact.Record
 	err     error
+	midway  error // it takes no record after the first
 	pending int
 	embed   error
 	during  func() // while it embeds
@@ -129,6 +130,9 @@ func (m *mind) Remember(_ context.Context, _ session.Ref, _ compact.Archived, re
 	for r, err := range records {
 		if err != nil {
 			return done, err
+		}
+		if m.midway != nil {
+			return done, m.midway
 		}
 		taken = append(taken, r)
 	}

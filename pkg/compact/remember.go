@@ -2,7 +2,6 @@ package compact
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -55,14 +54,15 @@ func (m *memoir) history(ctx context.Context) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		r := &reader{store: m.store, options: m.policy.Chunk}
 		m.files = newFileOperations()
+		stopped := false // whatever the reader makes of it, nobody listens then
 		err := r.read(ctx, m.open, m.tree, m.observe, func(c *chunk.Chunk) error {
-			if !yield(m.historyRecord(c), nil) {
+			if stopped = !yield(m.historyRecord(c), nil); stopped {
 				return errStopped
 			}
 			return nil
 		})
 		m.survey = r.survey
-		if err != nil && !errors.Is(err, errStopped) {
+		if err != nil && !stopped {
 			yield(Record{}, err)
 		}
 	}
