@@ -104,7 +104,7 @@ func (f *copyFinder) lastCopy(ctx context.Context, e archive.Entry) (otherCopy, 
 	if !f.options.LastCopies {
 		return otherCopy{reason: "the only copy; --last-copies takes it if memory has what it says"}, nil
 	}
-	store := f.app.readerOf(e)
+	store := f.app.readerOf(e.Runtime)
 	if f.memory == nil || store == nil {
 		return otherCopy{reason: "the only copy, and memory does not have what it says"}, nil
 	}

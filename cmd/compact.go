@@ -31,6 +31,7 @@ type compactOptions struct {
 	Quiet            time.Duration
 	Gateway          string
 	MaxCalls         int
+	Resummarize      bool
 
 	// Whether they were given as flags: not as defaults or by the configuration.
 	thresholdAsked, keepAsked bool
@@ -57,6 +58,7 @@ func (o *compactOptions) addFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.Quiet, "quiet-period", 0, "leave sessions alone that changed within this `duration` (default 1m)")
 	fs.StringVar(&o.Gateway, "gateway", "", "whether a running OpenClaw gateway is asked to start the session fresh: `auto`, never or require")
 	fs.IntVar(&o.MaxCalls, "max-llm-calls", 0, "ask models at most so many `times` in this run (default 50)")
+	fs.BoolVar(&o.Resummarize, "resummarize", false, "write summaries anew that a model was to write and did not; with --force all that none has written")
 	fromConfig(fs, "max-llm-calls", "llm.max_calls")
 	fromConfig(fs, "gateway", "compaction.gateway")
 	fromConfig(fs, "threshold", "compaction.threshold")
@@ -119,7 +121,8 @@ meant unless --session names another; sessions of cron jobs, groups and threads
 are only compacted by name.
 
 --undo reverses a compaction: the session is as it was, and what had been stored
-of it is taken out of memory.
+of it is taken out of memory. --resummarize makes summaries of archived sessions
+again that a model was to write and did not; sessions are not touched.
 ` + exitHelp,
 		Example: `  sessctl compact --agent coordinator --dry-run
   sessctl compact --agent coordinator
@@ -130,6 +133,12 @@ of it is taken out of memory.
 			o.thresholdAsked, o.keepAsked = c.Flags().Changed("threshold"), c.Flags().Changed("keep-recent-tokens")
 			if undo.asked(c) {
 				return runUndo(c.Context(), a, undo, c.Flags())
+			}
+			if o.Resummarize {
+				if err := checkResummarize(o, c.Flags()); err != nil {
+					return err
+				}
+				return runResummarize(c.Context(), a, o)
 			}
 			if o.Clear && !c.Flags().Changed("strategy") {
 				o.Strategy, o.Force = string(compact.StrategyRotate), true

@@ -38,7 +38,7 @@ func describeResult(r compact.Result) string {
 		fmt.Fprintf(&b, " (%s)", visible(r.Reason))
 	}
 	b.WriteByte('\n')
-	if r.Outcome != compact.Planned && r.Outcome != compact.Compacted && r.Outcome != compact.Partial {
+	if r.Outcome != compact.Planned && r.Outcome != compact.Compacted && r.Outcome != compact.Partial && r.Outcome != compact.Resummarized {
 		return b.String()
 	}
 	for _, line := range details(r) {
@@ -55,8 +55,10 @@ func details(r compact.Result) [][2]string {
 	if r.LinesSkipped > 0 {
 		lines = append(lines, [2]string{"unread", plural(r.LinesSkipped, "line") + " could not be read; the archive has every byte"})
 	}
-	lines = append(lines, [2]string{"memory", memoryLine(r)})
-	if r.Outcome == compact.Planned {
+	if r.Outcome != compact.Resummarized {
+		lines = append(lines, [2]string{"memory", memoryLine(r)})
+	}
+	if r.Outcome == compact.Planned && r.Summary == nil {
 		return append(lines, [2]string{"then", thenLine(r)})
 	}
 	if r.Summary != nil {

@@ -115,7 +115,7 @@ func (h *house) rebuildSession(ctx context.Context, a *app, s archivedSession, r
 		report.Archives += len(s.entries)
 		return err
 	}
-	store := a.readerOf(s.entries[0])
+	store := a.readerOf(s.entries[0].Runtime)
 	if store == nil {
 		for _, e := range s.entries {
 			report.fail(e.ID, e.Path, fmt.Errorf("no runtime %q is known", e.Runtime))
@@ -143,11 +143,11 @@ func archivedLog(e archive.Entry) compact.ArchivedLog {
 	}
 }
 
-// readerOf returns a store that can read the archive's format; nil if there is
-// none. The store itself need not exist any more.
-func (a *app) readerOf(e archive.Entry) session.Store {
+// readerOf returns a store that can read a runtime's archived logs; nil if
+// there is none. The store itself need not exist any more.
+func (a *app) readerOf(runtime string) session.Store {
 	for _, kind := range runtimes() {
-		if kind.name == e.Runtime {
+		if kind.name == runtime {
 			return kind.open(a.dataDir(), a.config)
 		}
 	}
