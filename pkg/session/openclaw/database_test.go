@@ -145,7 +145,7 @@ func TestSampleDatabases(t *testing.T) {
 			t.Errorf("a leftover: %+v", ref)
 		}
 	}
-	if diff := cmp.Diff(map[session.Kind]int{session.KindStored: 2, session.KindOrphan: 3}, kinds); diff != "" {
+	if diff := cmp.Diff(map[session.Kind]int{session.KindStored: 2, session.KindOrphan: 3, session.KindBackup: 1}, kinds); diff != "" {
 		t.Error(diff)
 	}
 	wantTree(t, before, s.tree())

@@ -100,6 +100,7 @@ func (l *lister) agent(ctx context.Context, agent string) error {
 	if db != nil {
 		l.database(ctx, db, agent)
 	}
+	l.imported(agent)
 	d, err := l.store.directory(l.root, agent)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

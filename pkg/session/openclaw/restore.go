@@ -72,6 +72,9 @@ func (s *Store) placeName(path string) (n logName, agent string, err error) {
 // many keeps the runtime's own doctor from finishing, and with it the update
 // (research/formats.md section 5).
 func (s *Store) Untouchable(path string) error {
+	if _, _, imported := s.splitImported(path); imported {
+		return unsupported(path, onlyCopy)
+	}
 	agent, _, err := s.split(path)
 	if err != nil {
 		return nil // nothing of a session

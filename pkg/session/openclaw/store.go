@@ -107,7 +107,7 @@ func (s *Store) openLog(ctx context.Context, ref session.Ref) (*os.File, os.File
 	if ref.Kind == session.KindDatabase {
 		return nil, nil, fmt.Errorf("read %s: a database: %w", ref.Path, session.ErrUnknownFormat)
 	}
-	d, name, err := s.directoryOf(ref.Path)
+	d, name, err := s.readableOf(ref.Path)
 	if err != nil {
 		return nil, nil, err
 	}
