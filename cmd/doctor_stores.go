@@ -71,6 +71,15 @@ type leftoverLister interface {
 // examineMigration says of every leftover whether the database has all of it.
 func (d *checkup) examineMigration(ctx context.Context, store leftoverLister) error {
 	all, err := store.Leftovers(ctx)
+	contained := 0
+	for _, l := range all {
+		if l.Contained() {
+			contained++
+		}
+	}
+	if len(all) > 1 {
+		d.ok("", "%s of the migration to the database, which has all of %d of them", plural(len(all), "leftover"), contained)
+	}
 	for _, l := range all {
 		if l.Headed != "" && l.Headed != l.Named {
 			d.note(l.Path, "its header names another session than its name: "+l.Headed, "the runtime's own doctor may leave such a log where it is")
