@@ -53,8 +53,8 @@ func run(out *bufio.Writer, args []string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%s\ncpu %d allocs %d bytes %d\n", answer, spent.Nanoseconds(), after.Mallocs-before.Mallocs, len(log))
-	return nil
+	_, err = fmt.Fprintf(out, "%s\ncpu %d allocs %d bytes %d\n", answer, spent.Nanoseconds(), after.Mallocs-before.Mallocs, len(log))
+	return err
 }
 
 // loopOf returns a loop, with what it needs made ready.
