@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
@@ -26,7 +27,7 @@ const (
 )
 
 // validID is the only form of a session's id (seed 001, section 7.1).
-var validID = regexp.MustCompile(`^[0-9A-HJKMNP-TV-Z]{26}$`)
+var validID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9A-HJKMNP-TV-Z]{26}$`) })
 
 // List implements [session.Store]: the session that was used last comes first
 // (S7.5). A directory whose name is no ULID is refused with a notice (S7.8).
@@ -85,7 +86,7 @@ func (s *Store) session(top *directory.Directory, name string) ([]listed, error)
 	if err != nil {
 		return nil, err
 	}
-	if !validID.MatchString(name) {
+	if !validID().MatchString(name) {
 		if slices.Contains(names, logName) {
 			return nil, errNoULID
 		}
@@ -93,7 +94,7 @@ func (s *Store) session(top *directory.Directory, name string) ([]listed, error)
 	}
 	var all []listed
 	for _, file := range names {
-		if file != logName && !rotatedName.MatchString(file) {
+		if file != logName && !rotatedName().MatchString(file) {
 			continue
 		}
 		l, err := s.log(d, name, file)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"sync"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
@@ -24,7 +25,9 @@ const (
 	stampForm   = "2006-01-02T15-04-05.000Z"
 )
 
-var rotatedName = regexp.MustCompile(`^session\.jsonl\.rotated\.\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}\.\d{3}Z$`)
+var rotatedName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^session\.jsonl\.rotated\.\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}\.\d{3}Z$`)
+})
 
 // PlanRotation implements [session.Rotator].
 func (s *Store) PlanRotation(_ context.Context, ref session.Ref, snap session.Snapshot, now time.Time) (session.Rotation, error) {
@@ -70,7 +73,7 @@ func (s *Store) openRotation(r session.Rotation) (*directory.Directory, error) {
 	if err != nil {
 		return nil, err
 	}
-	if name != logName || r.Kept != d.At(filepath.Base(r.Kept)) || !rotatedName.MatchString(filepath.Base(r.Kept)) {
+	if name != logName || r.Kept != d.At(filepath.Base(r.Kept)) || !rotatedName().MatchString(filepath.Base(r.Kept)) {
 		err = fmt.Errorf("rotate %s: the plan names files that do not belong together", r.Live)
 	} else {
 		err = d.InPlace()

@@ -40,7 +40,7 @@ func (s *Store) PlanRewrite(ctx context.Context, request session.ShortenRequest)
 		return session.Shortening{}, err
 	}
 	defer d.Close()
-	if !logName.MatchString(name) {
+	if !logName().MatchString(name) {
 		return session.Shortening{}, directory.Unsupported(request.Ref.Path, "not the live log of a session")
 	}
 	log, _, err := d.OpenLog(name)
@@ -147,7 +147,7 @@ func (s *Store) PlanRotation(_ context.Context, ref session.Ref, snap session.Sn
 		return session.Rotation{}, err
 	}
 	defer d.Close()
-	if !logName.MatchString(name) {
+	if !logName().MatchString(name) {
 		return session.Rotation{}, directory.Unsupported(ref.Path, "not the live log of a session")
 	}
 	return s.rotation(d, name, session.ShortenRequest{Ref: ref, Snapshot: snap, Now: now})
@@ -190,8 +190,8 @@ func (s *Store) openPlan(r session.Rotation) (*directory.Directory, error) {
 	if err != nil {
 		return nil, err
 	}
-	kept := rotatedName.FindStringSubmatch(filepath.Base(r.Kept))
-	if !logName.MatchString(name) || kept == nil || kept[1]+".jsonl" != name || r.Kept != d.At(filepath.Base(r.Kept)) {
+	kept := rotatedName().FindStringSubmatch(filepath.Base(r.Kept))
+	if !logName().MatchString(name) || kept == nil || kept[1]+".jsonl" != name || r.Kept != d.At(filepath.Base(r.Kept)) {
 		err = fmt.Errorf("change %s: the plan names files that do not belong together", r.Live)
 	} else {
 		err = d.InPlace()

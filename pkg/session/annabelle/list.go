@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/session"
@@ -21,9 +22,11 @@ const (
 // logName is the name of a log and of one that was moved aside. A chat's id is
 // a number of Telegram's, negative for groups, or a word.
 var (
-	logName     = regexp.MustCompile(`^(-?[A-Za-z0-9][A-Za-z0-9._-]{0,120})\.jsonl$`)
-	rotatedName = regexp.MustCompile(`^(-?[A-Za-z0-9][A-Za-z0-9._-]{0,120})\.jsonl\.rotated\.\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}\.\d{3}Z$`)
-	subAgent    = regexp.MustCompile(`^.+-sub-\d+$`)
+	logName     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(-?[A-Za-z0-9][A-Za-z0-9._-]{0,120})\.jsonl$`) })
+	rotatedName = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(-?[A-Za-z0-9][A-Za-z0-9._-]{0,120})\.jsonl\.rotated\.\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}\.\d{3}Z$`)
+	})
+	subAgent = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^.+-sub-\d+$`) })
 )
 
 // List implements [session.Store].
@@ -75,7 +78,7 @@ func (l *lister) agent(top *directory.Directory, name string) error {
 	}
 	l.listing.Agents = append(l.listing.Agents, session.CleanID(name))
 	for _, file := range files {
-		chat, rotated := logName.FindStringSubmatch(file), rotatedName.FindStringSubmatch(file)
+		chat, rotated := logName().FindStringSubmatch(file), rotatedName().FindStringSubmatch(file)
 		if chat == nil {
 			chat = rotated
 		}
@@ -108,7 +111,7 @@ func (l *lister) log(d *directory.Directory, file string, n logged) error {
 	}
 	ref := session.Ref{
 		Runtime: session.RuntimeAnnabelle, Agent: session.CleanID(n.agent), ID: session.CleanID(n.chat), Key: n.chat,
-		Store: l.store.root, Path: d.At(file), Kind: session.KindLive, Primary: !subAgent.MatchString(n.agent),
+		Store: l.store.root, Path: d.At(file), Kind: session.KindLive, Primary: !subAgent().MatchString(n.agent),
 		Bytes: info.Size(), ModTime: info.ModTime(),
 	}
 	directory.State(&ref, info, l.now)

@@ -93,7 +93,7 @@ func (l *lister) file(area, name string) {
 	at := l.top.At(filepath.FromSlash(name))
 	id, ok := threadOf(path.Base(name))
 	if !ok {
-		if rolloutDocument.MatchString(path.Base(name)) {
+		if rolloutDocument().MatchString(path.Base(name)) {
 			l.notice(at, "skipped: a session of the first Codex, one JSON document; this tool reads rollouts")
 		}
 		return

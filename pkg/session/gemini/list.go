@@ -10,6 +10,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/session"
@@ -24,8 +25,8 @@ const (
 // chatName is the allow-list of names in a directory of chats; subChatName is
 // that in a directory of one chat's sub-agents.
 var (
-	chatName    = regexp.MustCompile(`^(session-[A-Za-z0-9._-]{1,120})\.(jsonl|json)$`)
-	subChatName = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]{0,127})\.jsonl$`)
+	chatName    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(session-[A-Za-z0-9._-]{1,120})\.(jsonl|json)$`) })
+	subChatName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]{0,127})\.jsonl$`) })
 )
 
 // List implements [session.Store]: the chats of each project, in the order of
@@ -73,7 +74,7 @@ func (l *lister) project(top *directory.Directory, name string) {
 	}
 	l.agent = session.CleanID(name)
 	l.listing.Agents = append(l.listing.Agents, l.agent)
-	l.chats(top, chats, chatName)
+	l.chats(top, chats, chatName())
 }
 
 // chats lists one directory of chats, and for the chats of persons those of
@@ -97,11 +98,11 @@ func (l *lister) chats(in *directory.Directory, name string, allowed *regexp.Reg
 			l.skipped(d.At(file), err)
 		case info == nil: // gone since the directory was read
 		case info.IsDir():
-			if allowed == chatName && session.SafeID(file) {
-				l.chats(d, file, subChatName)
+			if allowed == chatName() && session.SafeID(file) {
+				l.chats(d, file, subChatName())
 			}
 		case allowed.MatchString(file):
-			l.chat(d, file, info, allowed == subChatName)
+			l.chat(d, file, info, allowed == subChatName())
 		}
 	}
 }

@@ -139,7 +139,7 @@ func (s *Store) openPlan(r session.Rotation) (*directory.Directory, error) {
 		return nil, err
 	}
 	_, ok := parseName(name)
-	kept := rotatedName.FindStringSubmatch(filepath.Base(r.Kept))
+	kept := rotatedName().FindStringSubmatch(filepath.Base(r.Kept))
 	if !ok || kept == nil || kept[1] != name || r.Kept != d.At(filepath.Base(r.Kept)) {
 		err = fmt.Errorf("change %s: the plan names files that do not belong together", r.Live)
 	} else {

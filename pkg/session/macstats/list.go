@@ -7,6 +7,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/session"
@@ -22,18 +23,20 @@ const (
 // The two forms of names. Both match when the topic ends in digits: the
 // newer one is tried first (research/formats.md section 8).
 var (
-	newName     = regexp.MustCompile(`^session-memory-(\d+)-(\d{8}-\d{6})-?(.*)\.md$`)
-	oldName     = regexp.MustCompile(`^session-memory-(.*)-(\d+)-(\d{8}-\d{6})\.md$`)
-	rotatedName = regexp.MustCompile(`^(session-memory-.+\.md)\.rotated\.\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}\.\d{3}Z$`)
+	newName     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^session-memory-(\d+)-(\d{8}-\d{6})-?(.*)\.md$`) })
+	oldName     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^session-memory-(.*)-(\d+)-(\d{8}-\d{6})\.md$`) })
+	rotatedName = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(session-memory-.+\.md)\.rotated\.\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}\.\d{3}Z$`)
+	})
 )
 
 // parseName returns the conversation's id that a name has; false for a file
 // that is no session.
 func parseName(name string) (id string, ok bool) {
-	if m := newName.FindStringSubmatch(name); m != nil {
+	if m := newName().FindStringSubmatch(name); m != nil {
 		return m[1], true
 	}
-	if m := oldName.FindStringSubmatch(name); m != nil {
+	if m := oldName().FindStringSubmatch(name); m != nil {
 		return m[2], true
 	}
 	return "", false
@@ -78,7 +81,7 @@ func (s *Store) List(ctx context.Context) (session.Listing, error) {
 }
 
 func (s *Store) log(d *directory.Directory, name string) (session.Ref, bool, error) {
-	live, rotated := name, rotatedName.FindStringSubmatch(name)
+	live, rotated := name, rotatedName().FindStringSubmatch(name)
 	if rotated != nil {
 		live = rotated[1]
 	}

@@ -3,6 +3,7 @@ package openclaw
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/sessctl/sessctl/pkg/session"
 )
@@ -37,11 +38,15 @@ const (
 
 // The names of research/formats.md section 4.1. Nothing else is a session.
 var (
-	closedName     = regexp.MustCompile(`^(.+\.jsonl)\.(reset|deleted|bak)\.` + stamp + `(?:\.[0-9A-Za-z]+)?(?:\.zst)?$`)
-	backupName     = regexp.MustCompile(`^(.+\.jsonl)\.bak(?:-\d+-\d+|\.\d+)?$`)
-	checkpointName = regexp.MustCompile(`^(.+)\.checkpoint\.[0-9A-Fa-f-]{36}\.jsonl$`)
-	forkName       = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}(?:[.-]\d+)?Z_(.+)$`)
-	topicText      = regexp.MustCompile(`^[A-Za-z0-9._~%!*'()-]+$`) // what encodeURIComponent leaves
+	closedName = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(.+\.jsonl)\.(reset|deleted|bak)\.` + stamp + `(?:\.[0-9A-Za-z]+)?(?:\.zst)?$`)
+	})
+	backupName     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.+\.jsonl)\.bak(?:-\d+-\d+|\.\d+)?$`) })
+	checkpointName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.+)\.checkpoint\.[0-9A-Fa-f-]{36}\.jsonl$`) })
+	forkName       = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}(?:[.-]\d+)?Z_(.+)$`)
+	})
+	topicText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._~%!*'()-]+$`) }) // what encodeURIComponent leaves
 )
 
 const (
@@ -58,14 +63,14 @@ func parseName(name string) (logName, verdict) {
 	if sideFile(name) || !strings.Contains(name, logEnd) {
 		return logName{}, notALog
 	}
-	if m := checkpointName.FindStringSubmatch(name); m != nil {
+	if m := checkpointName().FindStringSubmatch(name); m != nil {
 		return parseLive(name, m[1]+logEnd, session.KindCheckpoint)
 	}
-	if m := closedName.FindStringSubmatch(name); m != nil {
+	if m := closedName().FindStringSubmatch(name); m != nil {
 		kinds := map[string]session.Kind{"reset": session.KindReset, "deleted": session.KindDeleted, "bak": session.KindBackup}
 		return parseLive(name, m[1], kinds[m[2]])
 	}
-	if m := backupName.FindStringSubmatch(name); m != nil {
+	if m := backupName().FindStringSubmatch(name); m != nil {
 		return parseLive(name, m[1], session.KindBackup)
 	}
 	if !strings.HasSuffix(name, logEnd) {
@@ -85,11 +90,11 @@ func sideFile(name string) bool {
 func parseLive(name, live string, kind session.Kind) (logName, verdict) {
 	n := logName{name: name, live: live, kind: kind}
 	n.id = strings.TrimSuffix(live, logEnd)
-	if m := forkName.FindStringSubmatch(n.id); m != nil {
+	if m := forkName().FindStringSubmatch(n.id); m != nil {
 		n.id, n.fork = m[1], true
 	}
 	n.session = n.id
-	if id, topic, ok := strings.Cut(n.id, topicMark); ok && topicText.MatchString(topic) {
+	if id, topic, ok := strings.Cut(n.id, topicMark); ok && topicText().MatchString(topic) {
 		n.session, n.topic = id, topic
 		n.id = session.CleanID(n.id)
 		if kind == session.KindLive {
