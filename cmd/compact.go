@@ -173,7 +173,7 @@ func runCompact(ctx context.Context, a *app, o compactOptions) error {
 	}
 	a.config.LLM.MaxCalls = o.MaxCalls
 	summarizer, err := a.summarizers(o.Focus)
-	if err != nil {
+	if err := errors.Join(err, a.checkEvents()); err != nil {
 		return err
 	}
 	if o.DryRun {
@@ -189,6 +189,7 @@ func runCompact(ctx context.Context, a *app, o compactOptions) error {
 		return err
 	}
 	done, err := compactAll(ctx, a, h, targets, o.policy())
+	a.announce(ctx, o, done)
 	a.warnOfPurge(ctx, all.sessions)
 	return a.finish(compactDocument{Schema: 1, Sessions: append(none, done...)}, err)
 }

@@ -30,6 +30,7 @@ type config struct {
 	Summarize  modelConfig      `mapstructure:"summarize" json:"summarize"`
 	Facts      modelConfig      `mapstructure:"facts" json:"facts"`
 	LLM        llmConfig        `mapstructure:"llm" json:"llm"`
+	Events     eventsConfig     `mapstructure:"events" json:"events"`
 }
 
 type compactionConfig struct {
@@ -81,6 +82,10 @@ type yarnnnConfig struct {
 
 type llmConfig struct {
 	MaxCalls int `mapstructure:"max_calls" json:"max_calls"` // of one run, to models
+}
+
+type eventsConfig struct {
+	URL string `mapstructure:"url" json:"-"` // may hold a token
 }
 
 // modelConfig says who writes: summaries, or facts.
@@ -135,6 +140,7 @@ func defaults() map[string]any {
 		"facts.timeout":                 0,
 		"facts.window":                  0,
 		"llm.max_calls":                 50,
+		"events.url":                    "",
 		"recall.limit":                  5,
 		"recall.rank":                   "hybrid",
 	}

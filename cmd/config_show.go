@@ -50,7 +50,7 @@ func configKeys(a *app) []configKey {
 
 // shownValue keeps to itself what may hold a password.
 func shownValue(key string, value any) any {
-	if key == "yarnnn.dsn" && value != "" {
+	if (key == "yarnnn.dsn" || key == "events.url") && value != "" {
 		return "(set)"
 	}
 	return value

@@ -14,7 +14,7 @@ func (a *app) apiKey() (string, error) {
 	c := a.config.Embed
 	switch {
 	case c.APIKeyFile != "":
-		return readKey(c.APIKeyFile)
+		return readKey("embed.api_key_file", c.APIKeyFile)
 	case c.APIKeyEnv != "":
 		return strings.TrimSpace(a.getenv(c.APIKeyEnv)), nil
 	case c.Provider == "openai" && isOpenAI(c.BaseURL):
@@ -31,15 +31,15 @@ func isOpenAI(base string) bool {
 	return err == nil && u.Scheme == "https" && u.Host == "api.openai.com"
 }
 
-// readKey reads a file of one line.
-func readKey(path string) (string, error) {
+// readKey reads a file of one line, which the configuration's key names.
+func readKey(key, path string) (string, error) {
 	data, err := os.ReadFile(path)
-	key := strings.TrimSpace(string(data))
-	if err == nil && (key == "" || strings.ContainsAny(key, "\r\n")) {
+	secret := strings.TrimSpace(string(data))
+	if err == nil && (secret == "" || strings.ContainsAny(secret, "\r\n")) {
 		err = errors.New("it does not hold one line with a key")
 	}
 	if err != nil {
-		return "", usageError("the file holds the key and nothing else", "embed.api_key_file %s: %w", path, err)
+		return "", usageError("the file holds the key and nothing else", "%s %s: %w", key, path, err)
 	}
-	return key, nil
+	return secret, nil
 }

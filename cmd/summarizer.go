@@ -4,12 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"github.com/sessctl/sessctl/pkg/compact"
-	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/sessctl/sessctl/pkg/summarize"
 )
 
@@ -55,6 +54,9 @@ func (a *app) endpoint(task string, c modelConfig) (summarize.Endpoint, error) {
 	if c.Provider == summarize.ProviderExtractive {
 		return e, nil
 	}
+	if c.Provider == summarize.ProviderOllama && c.BaseURL == "" {
+		e.BaseURL = embed.OllamaURL(a.getenv("OLLAMA_HOST"))
+	}
 	var err error
 	if e.Key, err = a.modelKey(task, c); err != nil {
 		return e, err
@@ -65,23 +67,11 @@ func (a *app) endpoint(task string, c modelConfig) (summarize.Endpoint, error) {
 	return e, nil
 }
 
-// maxKey bounds the file of a key, in bytes.
-const maxKey = 64 << 10
-
-// modelKey reads the key of a task: from the file if one is named, else from the
-// variable, else from the provider's usual one.
+// modelKey reads the key of a task: from the file if one is named, else from
+// the variable, else from the provider's usual one.
 func (a *app) modelKey(task string, c modelConfig) (string, error) {
 	if c.KeyFile != "" {
-		f, err := durable.OpenRegular(absolute(c.KeyFile))
-		if err != nil {
-			return "", usageError("it is to hold the key and nothing else", "%s.api_key_file: %w", task, err)
-		}
-		defer f.Close()
-		key, err := io.ReadAll(io.LimitReader(f, maxKey))
-		if err != nil {
-			return "", usageError("", "%s.api_key_file: %w", task, err)
-		}
-		return strings.TrimSpace(string(key)), nil
+		return readKey(task+".api_key_file", c.KeyFile)
 	}
 	usual := map[string]string{summarize.ProviderOpenAI: "OPENAI_API_KEY", summarize.ProviderAnthropic: "ANTHROPIC_API_KEY"}[c.Provider]
 	if c.BaseURL != "" {

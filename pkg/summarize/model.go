@@ -60,7 +60,14 @@ type Request struct {
 	User      string // what they are about: data between tags, see [Fence]
 	MaxTokens int    // of the answer
 	JSON      bool   // the answer is to be one JSON object
+	Purpose   string // for Hermes, which keeps a session for each; "" is PurposeCompaction
 }
+
+// The purposes that Hermes is told (research/behaviours.md section 1b).
+const (
+	PurposeCompaction = "session-compaction"
+	PurposeReacquaint = "session-reacquaint"
+)
 
 // Reply is what the model said.
 type Reply struct {

@@ -1,6 +1,7 @@
 package summarize
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -182,9 +183,13 @@ func (hermes) path() string { return "/api/v1/agent/ask" }
 func (hermes) sign(h http.Header, key string) { bearer(h, key) }
 
 func (hermes) body(e *Endpoint, r Request) any {
+	purpose, priority := cmp.Or(r.Purpose, PurposeCompaction), "high"
+	if purpose != PurposeCompaction {
+		priority = "normal"
+	}
 	return map[string]string{
-		"caller_id": "compaction", "target_agent": e.Agent, "message": r.System + "\n\n" + r.User,
-		"priority": "high", "purpose": "session-compaction",
+		"caller_id": "compaction", "target_agent": e.Agent, "message": strings.TrimSpace(r.System + "\n\n" + r.User),
+		"priority": priority, "purpose": purpose,
 	}
 }
 

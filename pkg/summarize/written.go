@@ -111,7 +111,8 @@ const turnTitle = "\n\n---\n\n**Turn Context (split turn):**\n\n"
 // beginning of that turn is told apart, for whoever reads the rest of it.
 func (w *Written) ask(ctx context.Context) (text string, left int, err error) {
 	o := w.order()
-	if o.style != StyleCheckpoint || !w.options.SplitTurn {
+	hermes := w.options.Client.endpoint.Provider == ProviderHermes // one question with everything
+	if o.style != StyleCheckpoint || !w.options.SplitTurn || hermes {
 		return w.inStages(ctx, o, w.transcript.entries)
 	}
 	history, turn := w.transcript.lastTurn()
