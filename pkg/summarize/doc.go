@@ -20,4 +20,11 @@
 // Messages stream through. What may be an item is scored by cue words and
 // kept in shelves of fixed size, so memory does not grow with the log. Only
 // the active branch counts. What looks like a secret is not repeated.
+//
+// [Written] lets a model write the summary, through a [Client] for one of four
+// protocols. The conversation goes to it as flat text between tags, in stages
+// if it is longer than the model's window. Its answer is data too: it is held
+// against what was asked for and against the conversation, and where it does
+// not hold the extractive summary stands in and says so. What the answer does
+// not name is listed below it.
 package summarize

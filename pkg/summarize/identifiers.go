@@ -43,10 +43,24 @@ func newIdentifiers() *identifiers {
 	return &identifiers{count: map[string]int{}, order: map[string]int{}}
 }
 
+func allDigits(s string) bool { return strings.Trim(s, "0123456789") == "" }
+
+// unescaped ends the lines of strings that stand as JSON in a call.
+var unescaped = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\r`, "\r", `\"`, `"`)
+
+// named is what tells the name of something from a word: a mark, a digit, or a
+// capital within.
+var named = regexp.MustCompile(`[._/:(={#$-]|[0-9]|[\p{Ll}][\p{Lu}]`)
+
 func (d *identifiers) add(text string) {
-	for _, found := range identifier.FindAllString(text, -1) {
-		found = strings.Trim(strings.TrimRight(found, ".,:;"), "`")
-		if n := utf8.RuneCountInString(found); n < 3 && !strings.HasPrefix(found, "#") || n > maxIdentifierRunes {
+	for _, found := range identifier.FindAllString(unescaped.Replace(text), -1) {
+		found = strings.TrimRight(found, ".,:;")
+		if inMarks, ok := strings.CutPrefix(found, "`"); ok {
+			if found = strings.TrimSuffix(inMarks, "`"); !named.MatchString(found) {
+				continue // a word that is set like code
+			}
+		}
+		if n := utf8.RuneCountInString(found); n < 4 && !strings.HasPrefix(found, "#") && !allDigits(found) || n > maxIdentifierRunes {
 			continue
 		}
 		if _, known := d.count[found]; !known {

@@ -298,9 +298,13 @@ func TestBadServers(t *testing.T) {
 			w.Header().Set("Retry-After", "3600")
 			w.WriteHeader(429)
 		}, 1, "429"},
-		"401":        {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "bad key secret-key", 401) }, 1, "401"},
-		"redirect":   {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, 307) }, 1, "redirect"},
-		"found":      {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/other", 302) }, 1, "redirect"},
+		"401": {func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "bad key secret-key", http.StatusUnauthorized)
+		}, 1, "401"},
+		"redirect": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
+		}, 1, "redirect"},
+		"found":      {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/other", http.StatusFound) }, 1, "redirect"},
 		"timeout":    {hang, 1, "deadline"},
 		"no JSON":    {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>hello</html>") }, 1, "cannot be used"},
 		"other JSON": {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "{}") }, 1, "no answer"},
