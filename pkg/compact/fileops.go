@@ -37,6 +37,8 @@ func (f *fileOperations) add(m *session.Message) {
 		f.answered(m)
 		return
 	}
+	f.list(f.read, m.ReadFiles)
+	f.list(f.modified, m.ModifiedFiles)
 	for i := range m.Parts {
 		switch p := &m.Parts[i]; {
 		case p.Kind == session.PartToolCall:
@@ -109,10 +111,15 @@ func (f *fileOperations) merge(summary string) {
 		if found[1] == modifiedTag {
 			to = f.modified
 		}
-		for line := range strings.Lines(found[2]) {
-			if line = strings.TrimSpace(line); line != "" {
-				to[line] = true
-			}
+		f.list(to, slices.Collect(strings.Lines(found[2])))
+	}
+}
+
+// list takes in paths that an earlier compaction has listed.
+func (f *fileOperations) list(to map[string]bool, paths []string) {
+	for _, path := range paths {
+		if path = strings.TrimSpace(path); path != "" && !strings.ContainsAny(path, "\n\r<>") {
+			to[path] = true
 		}
 	}
 }

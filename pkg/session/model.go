@@ -217,6 +217,9 @@ type Message struct {
 	// which is empty if the log itself keeps nothing of before.
 	Compaction bool
 	FirstKept  []byte
+	// ReadFiles and ModifiedFiles are the lists that the record of a compaction
+	// carries beside its text: of all compactions so far (seed 001, 7.5.3 step 3).
+	ReadFiles, ModifiedFiles []string
 	// OutOfContext is true when the runtime keeps the message and never sends
 	// it to the model (pi: excludeFromContext).
 	OutOfContext bool

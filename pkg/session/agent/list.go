@@ -125,9 +125,9 @@ func (s *Store) log(d *directory.Directory, id, file string) (listed, error) {
 		ref.Kind, ref.Primary = session.KindReset, false
 		ref.State, ref.Reason = session.StateUnsupported, "a rotated log: it is kept until nobody can write it any more"
 	}
-	used := m.LastMessageAt
-	if used.IsZero() {
-		used = info.ModTime()
+	used := info.ModTime()
+	if ms, _, ok := session.ParseTime(m.LastMessageAt); ok {
+		used = time.UnixMilli(ms)
 	}
 	return listed{ref, used}, nil
 }
@@ -136,11 +136,11 @@ const sourceCron = "cron"
 
 // metadata is what of metadata.json is used (seed 001, section 7.3).
 type metadata struct {
-	Name          string    `json:"name"`
-	LastMessageAt time.Time `json:"lastMessageAt"`
-	Model         string    `json:"model"`
-	Source        string    `json:"source"`
-	CronJob       string    `json:"cronJobId"`
+	Name          string          `json:"name"`
+	LastMessageAt json.RawMessage `json:"lastMessageAt"` // a bad time must not hide the rest
+	Model         string          `json:"model"`
+	Source        string          `json:"source"`
+	CronJob       string          `json:"cronJobId"`
 }
 
 // key is what a person knows the session by: its cron job, or its name.

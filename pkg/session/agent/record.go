@@ -67,6 +67,10 @@ func (d *decoder) member(c *jsonl.Cursor) {
 		r.summary, _ = c.Bytes()
 	case "firstKeptSeq":
 		r.firstKept = number(c)
+	case "readFiles":
+		m.ReadFiles = session.StringList(c)
+	case "modifiedFiles":
+		m.ModifiedFiles = session.StringList(c)
 	case "timestamp":
 		r.time = c.Raw()
 	default:

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"sync"
 	"time"
 
@@ -85,8 +87,9 @@ func (s *Store) openRotation(r session.Rotation) (*directory.Directory, error) {
 	return d, nil
 }
 
-// countFromZero sets messageCount in metadata.json. Everything else in it stays,
-// and one that cannot be read stays whole: the log is what counts.
+// countFromZero sets messageCount in metadata.json. Everything else in it stays
+// byte for byte, and one that cannot be read stays whole: the log is what
+// counts.
 func countFromZero(d *directory.Directory) error {
 	raw, info, err := readSmall(d, metadataName)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -95,19 +98,34 @@ func countFromZero(d *directory.Directory) error {
 	if err != nil {
 		return fmt.Errorf("read metadata: %w", err)
 	}
-	var all map[string]json.RawMessage
-	if json.Unmarshal(raw, &all) != nil || string(all["messageCount"]) == "0" || all["messageCount"] == nil {
+	start, end, ok := memberOf(raw, "messageCount")
+	if !ok || string(raw[start:end]) == "0" {
 		return nil
 	}
-	all["messageCount"] = json.RawMessage("0")
-	text, err := json.MarshalIndent(all, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write metadata: %w", err)
-	}
 	return durable.ReplaceFile(d.At(metadataName), info.Mode().Perm(), func(w io.Writer) error {
-		_, err := w.Write(append(text, '\n'))
+		_, err := w.Write(slices.Concat(raw[:start], []byte("0"), raw[end:]))
 		return err
 	})
+}
+
+// memberOf finds the value of a member of the object that raw is.
+func memberOf(raw []byte, name string) (start, end int64, ok bool) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') || !json.Valid(raw) {
+		return 0, 0, false
+	}
+	for dec.More() {
+		key, err := dec.Token()
+		var value json.RawMessage
+		if err != nil || dec.Decode(&value) != nil {
+			return 0, 0, false
+		}
+		if key == name { // of several the last counts, as for the runtime
+			end = dec.InputOffset()
+			start, ok = end-int64(len(value)), true
+		}
+	}
+	return start, end, ok
 }
 
 // Dispose removes a rotated log for good, once it is archived and settled.

@@ -3,6 +3,8 @@ package agent
 import (
 	"context"
 	"io"
+	"slices"
+	"strconv"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -27,7 +29,8 @@ func (s *Store) Scan(ctx context.Context, r io.Reader, _ session.ScanOptions, em
 type scanner struct {
 	decoder
 	lines    session.LineScan
-	previous int64 // time of the record before
+	previous int64   // time of the record before
+	seqs     []int64 // of the messages so far
 }
 
 func (s *scanner) read(r *jsonl.Record) (bool, error) {
@@ -45,7 +48,11 @@ func (s *scanner) read(r *jsonl.Record) (bool, error) {
 	switch string(s.record.kind) {
 	case kindMessage:
 		result.Records++
+		if seq, err := strconv.ParseInt(string(m.ID), 10, 64); err == nil {
+			s.seqs = append(s.seqs, seq)
+		}
 	case kindCompaction:
+		m.FirstKept = s.firstKept()
 	default:
 		result.CountUnknown("", s.record.kind)
 		return false, nil
@@ -57,4 +64,19 @@ func (s *scanner) read(r *jsonl.Record) (bool, error) {
 		result.CountUnknown("block ", s.record.oddBlock)
 	}
 	return true, s.lines.Say(r, m)
+}
+
+// firstKept is the seq of the first message that a compaction keeps: the first
+// whose seq is not below firstKeptSeq, which may be that of a compaction (seed
+// 001, 7.4 step 3 and 7.5.3 step 2). It is empty if none before it stays.
+func (s *scanner) firstKept() []byte {
+	least, err := strconv.ParseInt(string(s.record.firstKept), 10, 64)
+	if err != nil {
+		return nil
+	}
+	i := slices.IndexFunc(s.seqs, func(seq int64) bool { return seq >= least })
+	if i < 0 {
+		return nil
+	}
+	return strconv.AppendInt(nil, s.seqs[i], 10)
 }

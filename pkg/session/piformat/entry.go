@@ -75,6 +75,8 @@ type entry struct {
 	hasMessage bool
 	summary    []byte
 	content    []byte // raw JSON of a custom_message
+	details    []byte // raw JSON, of a compaction: its lists of files
+	fromHook   bool   // an extension made the compaction: its details are its own
 }
 
 // decoder turns the text of a record into an entry and a message. It keeps
@@ -140,6 +142,10 @@ func (d *decoder) member(c *jsonl.Cursor) {
 		e.content = c.Raw()
 	case "summary":
 		e.summary, _ = c.Bytes()
+	case "details":
+		e.details = c.Raw()
+	case "fromHook":
+		e.fromHook, _ = c.Bool()
 	case "firstKeptEntryId":
 		e.firstKept = name(c)
 	case "firstKeptEntryIndex":
@@ -184,6 +190,7 @@ func (d *decoder) classify() {
 		d.message.Role = session.RoleSummary
 		d.message.Compaction, d.message.FirstKept = e.kind == compaction, e.firstKept
 		d.addText(e.summary)
+		d.fileLists()
 	case customMessage:
 		d.customMessage()
 	}
@@ -203,6 +210,24 @@ func (d *decoder) settleTime(previous int64) int64 {
 	}
 	m.Time, m.TimeInferred = previous, true
 	return previous
+}
+
+// fileLists reads the lists of files of a summary that the runtime itself made
+// (research/behaviours.md section 2, "File ops").
+func (d *decoder) fileLists() {
+	c := &d.inner
+	c.Reset(d.entry.details)
+	if len(d.entry.details) == 0 || d.entry.fromHook || !c.EnterObject() {
+		return
+	}
+	for c.NextKey() {
+		switch string(c.Key()) {
+		case "readFiles":
+			d.message.ReadFiles = session.StringList(c)
+		case "modifiedFiles":
+			d.message.ModifiedFiles = session.StringList(c)
+		}
+	}
 }
 
 func (d *decoder) customMessage() {

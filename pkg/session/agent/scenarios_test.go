@@ -1,0 +1,315 @@
+package agent_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/agent"
+)
+
+// The test scenarios of seed 001, section 7.7, that concern this package.
+
+const four = 4 // messages in the log of the scenarios
+
+func talk() string {
+	return message(1, "user", "a") + message(2, "assistant", "b") + message(3, "user", "c") + message(four, "assistant", "d")
+}
+
+// S7.1: a new session is a directory with an empty log and its metadata.
+func TestS7_1NewSessionIsEmpty(t *testing.T) {
+	s := newStore(t)
+	s.write(first, "session.jsonl", "")
+	s.write(first, "metadata.json", `{"id":"`+first+`","messageCount":0,"source":"interactive","model":"m"}`)
+	l := s.list()
+	if len(l.Refs) != 1 || l.Refs[0].ID != first || l.Refs[0].Model != "m" || !l.Refs[0].Primary {
+		t.Fatalf("listed %+v", l)
+	}
+	tail, err := s.Tail(t.Context(), l.Refs[0])
+	if err != nil || tail.Messages != 0 || tail.Tokens != 0 {
+		t.Fatalf("tail %+v, %v", tail, err)
+	}
+}
+
+// compaction plans a compaction that keeps the messages from seq 3 on.
+func (s store) compaction(path string) session.Shortening {
+	s.t.Helper()
+	plan, err := s.PlanOverlay(s.t.Context(), session.ShortenRequest{
+		Ref: s.list().Refs[0], Snapshot: s.snapshot(path), Now: time.Date(2026, 3, 1, 11, 0, 0, 0, time.UTC),
+		Cut:     session.Cut{FirstKept: 2, KeptID: "3", Kept: 2, SummarizedTokens: 40},
+		Summary: session.Summed{Text: "## Goal\n<b>", ReadFiles: []string{"a.go"}},
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return plan
+}
+
+const compactionLine = `{"recordType":"compaction","schemaVersion":1,"seq":5,"firstKeptSeq":3,"summary":"## Goal\n<b>","tokensBefore":40,"readFiles":["a.go"],"modifiedFiles":[],"timestamp":"2026-03-01T11:00:00.000Z"}` + "\n"
+
+// S7.2: the log is never rewritten: a compaction leaves the file that it is,
+// and every byte of it.
+func TestS7_2LogIsNeverRewritten(t *testing.T) {
+	s := newStore(t)
+	path := s.write(first, "session.jsonl", talk())
+	before, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Shorten(t.Context(), s.compaction(path)); err != nil {
+		t.Fatal(err)
+	}
+	after, err := os.Stat(path)
+	if err != nil || !os.SameFile(before, after) {
+		t.Fatalf("another file has taken the log's place, %v", err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil || !strings.HasPrefix(string(text), talk()) || len(text) == len(talk()) {
+		t.Fatalf("the log is\n%s, %v", text, err)
+	}
+	files, err := filepath.Glob(filepath.Join(s.dir, first, "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("beside the log lie %v, %v", files, err)
+	}
+}
+
+// S7.4: metadata belong to the interactions: a compaction is none and changes
+// nothing in them. Starting fresh sets messageCount to 0 and nothing else.
+func TestS7_4Metadata(t *testing.T) {
+	s := newStore(t)
+	path := s.write(first, "session.jsonl", talk())
+	text := `{ "id": "` + first + `", "messageCount" :4, "lastMessageAt":"2026-03-01T10:00:04Z", "metrics": {"messageCount": 7}, "name":"<b>" }`
+	metadata := s.write(first, "metadata.json", text)
+	if err := s.Shorten(t.Context(), s.compaction(path)); err != nil {
+		t.Fatal(err)
+	}
+	s.wantFile(metadata, text)
+	plan, err := s.PlanRotation(t.Context(), s.list().Refs[0], s.snapshot(path), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := s.Rotate(t.Context(), plan); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.wantFile(metadata, strings.Replace(text, `"messageCount" :4`, `"messageCount" :0`, 1))
+}
+
+// Metadata that cannot be read, or are none, are left as they are.
+func TestOddMetadataStay(t *testing.T) {
+	for _, text := range []string{"", "{", "[]", `{"id":1}`, `{"messageCount":4`, `{"messageCount":4}}`} {
+		s := newStore(t)
+		path := s.write(first, "session.jsonl", talk())
+		metadata := s.write(first, "metadata.json", text)
+		plan, err := s.PlanRotation(t.Context(), s.list().Refs[0], s.snapshot(path), time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Rotate(t.Context(), plan); err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		s.wantFile(metadata, text)
+	}
+}
+
+// S7.5: sessions are listed by lastMessageAt, the newest first; by the time of
+// the file where it has none.
+func TestS7_5ListedByLastMessage(t *testing.T) {
+	s := newStore(t)
+	ids := []string{first, second, "01JKTS6Q2N8R3Z5V7W9XYB4CDG", "01JKTS6Q2N8R3Z5V7W9XYB4CDH"}
+	for i, last := range []string{`"2026-03-01T10:00:00Z"`, `"2026-03-03T10:00:00+00:00"`, `"2026-03-02T10:00:00.5Z"`, `"yesterday"`} {
+		s.write(ids[i], "session.jsonl", message(1, "user", "a"))
+		s.write(ids[i], "metadata.json", `{"lastMessageAt":`+last+`}`)
+	}
+	var got []string
+	for _, ref := range s.list().Refs {
+		got = append(got, ref.ID)
+	}
+	if diff := cmp.Diff([]string{ids[3], ids[1], ids[2], ids[0]}, got); diff != "" {
+		t.Fatalf("order (-want +got):\n%s", diff)
+	}
+}
+
+// S7.6: a compaction appends one record, also when it is done twice.
+func TestS7_6CompactionAppends(t *testing.T) {
+	s := newStore(t)
+	path := s.write(first, "session.jsonl", talk())
+	plan := s.compaction(path)
+	for range 2 { // the second time it is done already
+		if err := s.Shorten(t.Context(), plan); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.wantFile(path, talk()+compactionLine)
+}
+
+// S7.7: a session of a cron job says so, whatever else its metadata hold, and
+// is no session that a run over everything compacts.
+func TestS7_7CronSession(t *testing.T) {
+	for _, more := range []string{`"lastMessageAt":"2026-03-02T10:00:00Z"`, `"lastMessageAt":"yesterday"`, `"lastMessageAt":null,"name":7`} {
+		s := newStore(t)
+		s.write(second, "session.jsonl", message(1, "user", "b"))
+		s.write(second, "metadata.json", `{`+more+`,"source":"cron","cronJobId":"nightly"}`)
+		if ref := s.list().Refs[0]; ref.Key != "cron:nightly" || ref.Primary {
+			t.Errorf("%s: key %q, primary %v", more, ref.Key, ref.Primary)
+		}
+		s.write(second, "metadata.json", `{`+more+`,"source":"interactive","name":"scale"}`)
+		if ref := s.list().Refs[0]; ref.Key != "scale" || !ref.Primary {
+			t.Errorf("%s: key %q, primary %v", more, ref.Key, ref.Primary)
+		}
+	}
+}
+
+// S7.8: an id that is no ULID is refused, and no path leads out of the store.
+func TestS7_8InvalidID(t *testing.T) {
+	s := newStore(t)
+	for _, id := range []string{"01JKTS6Q2N8R3Z5V7W9XYB4CDI", "01JKTS6Q2N8R3Z5V7W9XYB4CDU", "short", strings.ToLower(first), first + "0"} {
+		s.write(id, "session.jsonl", message(1, "user", "a"))
+	}
+	if l := s.list(); len(l.Refs) != 0 || len(l.Notices) != 5 {
+		t.Fatalf("listed %+v", l)
+	}
+	outside := filepath.Join(s.dir, "..", "elsewhere", "session.jsonl")
+	s.write("../elsewhere", "session.jsonl", talk())
+	if _, err := s.Tail(t.Context(), session.Ref{Path: outside}); err == nil {
+		t.Error("a path outside the store was read")
+	}
+	if _, err := s.PlanOverlay(t.Context(), session.ShortenRequest{Ref: session.Ref{Path: outside}}); err == nil {
+		t.Error("a path outside the store would be changed")
+	}
+}
+
+// S7.9: a partial last line, left by a crash, is ignored.
+func TestS7_9PartialLastLine(t *testing.T) {
+	s := newStore(t)
+	whole := message(1, "user", "a") + message(2, "assistant", "b")
+	for cut := range len(whole) {
+		var texts []string
+		scan, err := s.Scan(t.Context(), strings.NewReader(whole[:cut]), session.ScanOptions{}, func(m *session.Message) error {
+			texts = append(texts, string(m.Parts[0].Text))
+			return nil
+		})
+		want := strings.Count(whole[:cut], "\n")
+		if tail := whole[strings.LastIndexByte(whole[:cut], '\n')+1 : cut]; json.Valid([]byte(tail)) {
+			want++ // whole but for its line feed
+		}
+		if err != nil || len(texts) != want || scan.Messages != want {
+			t.Fatalf("cut at %d: %d messages, error %v; want %d", cut, len(texts), err, want)
+		}
+	}
+}
+
+// S7.10: what is written at the same time is not interleaved: a log that the
+// runtime has open is left alone, and of two runs one appends.
+func TestS7_10NotInterleaved(t *testing.T) {
+	s := newStore(t)
+	path := s.write(first, "session.jsonl", talk())
+	plan := s.compaction(path)
+	writer, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := s.Shorten(t.Context(), plan)
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if !errors.Is(held, session.ErrBusy) {
+		t.Skipf("this system does not tell who has a file open (%v)", held)
+	}
+	s.wantFile(path, talk())
+	var runs sync.WaitGroup
+	for range 4 {
+		runs.Go(func() {
+			for errors.Is(s.Shorten(t.Context(), plan), session.ErrBusy) {
+				time.Sleep(time.Millisecond)
+			}
+		})
+	}
+	runs.Wait()
+	s.wantFile(path, talk()+compactionLine)
+}
+
+// S7.11: firstKeptSeq is a bound, not a name: what stays are the messages from
+// it on, also where no message has that seq.
+func TestS7_11FirstKeptIsABound(t *testing.T) {
+	compacted := func(seq, kept int) string {
+		return fmt.Sprintf(`{"recordType":"compaction","schemaVersion":1,"seq":%d,"firstKeptSeq":%d,"summary":"s","timestamp":"2026-03-01T10:00:05Z"}`+"\n", seq, kept)
+	}
+	for name, c := range map[string]struct{ log, want string }{
+		"a message":      {talk() + compacted(5, 3), "3"},
+		"a gap":          {message(1, "user", "a") + message(2, "assistant", "b") + message(7, "user", "c") + compacted(8, 4), "7"},
+		"a compaction":   {message(1, "user", "a") + compacted(2, 2) + message(3, "assistant", "b") + compacted(4, 2), "3"},
+		"none":           {talk() + compacted(5, 5), ""},
+		"everything":     {talk() + compacted(5, 0), "1"},
+		"not a number":   {talk() + strings.Replace(compacted(5, 3), `"firstKeptSeq":3`, `"firstKeptSeq":"3"`, 1), ""},
+		"not there":      {talk() + strings.Replace(compacted(5, 3), `"firstKeptSeq":3,`, ``, 1), ""},
+		"only later one": {compacted(1, 2) + message(2, "user", "a"), ""},
+	} {
+		kept := "no compaction"
+		_, err := newStore(t).Scan(t.Context(), strings.NewReader(c.log), session.ScanOptions{}, func(m *session.Message) error {
+			if m.Compaction {
+				kept = string(m.FirstKept)
+			}
+			return nil
+		})
+		if err != nil || kept != c.want {
+			t.Errorf("%s: kept from %q on, %v; want %q", name, kept, err, c.want)
+		}
+	}
+}
+
+// S7.12: content is an array of blocks, in what is written too; a bare string
+// of another writer is read all the same.
+func TestS7_12ContentBlocks(t *testing.T) {
+	log := `{"recordType":"message","schemaVersion":1,"seq":1,"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"timestamp":"2026-03-01T10:00:01Z"}` + "\n" +
+		`{"recordType":"message","schemaVersion":1,"seq":2,"role":"assistant","content":[{"type":"toolCall","id":"t","name":"bash","arguments":{"command":"ls"}}],"timestamp":"2026-03-01T10:00:02Z"}` + "\n" +
+		`{"recordType":"message","schemaVersion":1,"seq":3,"role":"toolResult","content":[{"type":"text","text":"c"}],"toolCallId":"t","isError":true,"timestamp":"2026-03-01T10:00:03Z"}` + "\n" +
+		`{"recordType":"message","schemaVersion":1,"seq":4,"role":"user","content":"bare","timestamp":"2026-03-01T10:00:04Z"}` + "\n"
+	var got []string
+	s := newStore(t)
+	scan, err := s.Scan(t.Context(), strings.NewReader(log), session.ScanOptions{}, func(m *session.Message) error {
+		got = append(got, fmt.Sprintf("%s %s %v %s", m.Role, m.CallID, m.IsError, m.AppendText(nil)))
+		return nil
+	})
+	want := []string{"user  false a\nb", `assistant  false [tool call] bash {"command":"ls"}`, "tool_result t true c", "user  false bare"}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" || len(scan.Unknown) > 0 {
+		t.Fatalf("%v, unknown %v (-want +got):\n%s", err, scan.Unknown, diff)
+	}
+	path := s.write(first, "session.jsonl", talk())
+	var record map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(s.compaction(path).Record), &record); err != nil || record["content"] != nil {
+		t.Fatalf("a compaction record has content %s, %v", record["content"], err)
+	}
+}
+
+// S7.15: the lists of files of a compaction are read, for the next one.
+func TestS7_15FileListsAreRead(t *testing.T) {
+	log := talk() + strings.Replace(compactionLine, `"modifiedFiles":[]`, `"modifiedFiles":["b.go",7,"c.go"]`, 1)
+	var read, modified []string
+	_, err := newStore(t).Scan(t.Context(), strings.NewReader(log), session.ScanOptions{}, func(m *session.Message) error {
+		read, modified = append(read, m.ReadFiles...), append(modified, m.ModifiedFiles...)
+		return nil
+	})
+	if err != nil || !slices.Equal(read, []string{"a.go"}) || !slices.Equal(modified, []string{"b.go", "c.go"}) {
+		t.Fatalf("read %v, modified %v, %v", read, modified, err)
+	}
+}
+
+// The defaults of seed 001, section 7.5.1.
+func TestDefaults(t *testing.T) {
+	s := agent.Open(t.TempDir(), agent.Options{})
+	if keep := s.Keep(); keep != (session.Keep{Tokens: 20_000}) || agent.DefaultReserve != 16_384 || s.Strategy() != "overlay" {
+		t.Errorf("keeps %+v, reserves %d, by %s", keep, agent.DefaultReserve, s.Strategy())
+	}
+}
