@@ -29,7 +29,7 @@ test-long: ## every fault run, and fuzzing for FUZZTIME (30s) each
 accept: build ## the real pi and OpenClaw on what sessctl leaves (from npm, 800 MB in ACCEPT_DIR; 4 minutes)
 	$(GO) run ./testdata/accept -sessctl bin/sessctl
 
-bench: ## compare with wc, Python, Node and jq on generated sessions (under 15 minutes)
+bench: ## compare with wc, find, Python, Node, jq and zstd on generated sessions (15 minutes)
 	CGO_ENABLED=0 $(GO) run ./bench
 
 bench-quick: ## the same on small sessions (under 2 minutes)
