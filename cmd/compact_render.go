@@ -86,6 +86,9 @@ func thenLine(r compact.Result) string {
 	case compact.StrategyOverlay:
 		return "archive, remember, and append a summary that stands for the older messages (overlay)"
 	case compact.StrategyRewrite:
+		if r.Cleared {
+			return "archive, remember, and clear the session: nobody uses it (rewrite)"
+		}
 		return "archive, remember, and put a summary in the place of the older messages (rewrite)"
 	case compact.StrategyAnnotate:
 		return "archive, remember, and write a summary beside the messages (annotate)"

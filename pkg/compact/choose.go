@@ -181,9 +181,10 @@ func (p *Plan) tryShortening(ctx context.Context, store session.Store, now time.
 		return err
 	}
 	p.Cut, p.Survey.outline = cut, nil
-	_, err = planShortening(ctx, store, p.Strategy, session.ShortenRequest{
+	s, err := planShortening(ctx, store, p.Strategy, session.ShortenRequest{
 		Ref: p.Ref, Snapshot: p.seen, Cut: cut, Tokens: p.Tokens, Now: now,
 	})
+	p.Cleared = s.Cleared
 	return err
 }
 

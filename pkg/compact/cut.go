@@ -32,6 +32,8 @@ func (o *outline) cut() (session.Cut, error) {
 		return session.Cut{}, nothingToCut("nothing was said since the last compaction")
 	case o.count == 0:
 		return session.Cut{}, nothingToCut("the context has no messages")
+	case o.count == 1 && !o.previous:
+		return session.Cut{}, nothingToCut("there is one message, which may be a summary already")
 	}
 	at, ok := o.find()
 	if !ok {

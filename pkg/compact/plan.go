@@ -22,6 +22,7 @@ type Plan struct {
 	Tokens      int64
 	TokenSource string
 	Cut         session.Cut      // what is summed up and what stays, with overlay and rewrite
+	Cleared     bool             // by rewrite: the session goes, and no summary takes its place
 	Via         string           // session.ViaGateway or ViaFiles where a gateway may run, else ""
 	Advice      string           // with none: the runtime's own command
 	Survey      Survey           // only of planned sessions
@@ -43,7 +44,7 @@ func (p *Plan) Result() Result {
 	case p.Strategy == StrategyNone:
 		r.Reason = p.left()
 	case p.Strategy.shortens():
-		r.TokensAfter, r.Cut = p.Cut.KeptTokens, &p.Cut
+		r.TokensAfter, r.Cut, r.Cleared = p.Cut.KeptTokens, &p.Cut, p.Cleared
 	default:
 		r.TokensAfter = 0
 	}

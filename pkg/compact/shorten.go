@@ -12,13 +12,15 @@ import (
 func (r *run) shortens() bool { return r.plan.Strategy.shortens() && !r.policy.SkipArchive }
 
 // summaryRunes bounds the summary that takes the place of messages to about a
-// third of them: three characters are about a token. 0 is no bound.
+// third of them, of a short session two thirds: three characters are about a
+// token. 0 is no bound.
 func (r *run) summaryRunes() int {
-	const least = 600
+	const least, short = 600, 2000
 	if !r.shortens() {
 		return 0
 	}
-	return int(max(r.plan.Cut.SummarizedTokens+r.plan.Cut.PreviousTokens, least))
+	replaced := r.plan.Cut.SummarizedTokens + r.plan.Cut.PreviousTokens
+	return int(max(replaced, min(2*replaced, short), least))
 }
 
 // errNoSummary is returned when a summary is to take the place of messages and
@@ -47,7 +49,7 @@ func (r *run) shorten(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.result.TokensAfter, r.result.Cut = after, &r.plan.Cut
+	r.result.TokensAfter, r.result.Cut, r.result.Cleared = after, &r.plan.Cut, s.Cleared
 	in := r.newIntent(s.Rotation)
 	in.Kind, in.Shortening, in.Receipt.After = KindShortening, &s, proofAfter(s)
 	return r.carryOut(in, func() error { return r.store.(session.Shortener).Shorten(ctx, s) })

@@ -75,6 +75,9 @@ func (t *tailScan) compacted(m *Message) {
 	}
 	t.messages = append(t.messages[:0], t.messages[kept:]...)
 	t.base, t.counted = m.EstimateTokens(), false
+	if t.last == 0 {
+		t.answered = true // nobody waits: nothing was said since
+	}
 }
 
 // turn follows whether the last turn is answered.

@@ -43,10 +43,22 @@ func (e *Extractive) Summary() Summary {
 	return s
 }
 
+// How an extractive summary begins.
+const (
+	extractiveTitle = "# Session summary (extractive)"
+	extractiveNote  = "Picked by rule, not written by a model; (line N) is where it stands."
+)
+
+// ofTheMoment are the sections of an earlier summary that say nothing of use
+// any more: its files are in the lists of the compaction.
+func ofTheMoment() []string {
+	return []string{"Last exchanges", "Files changed", "Files read", "Commands"}
+}
+
 // head says what the summary is of.
 func (e *Extractive) head() string {
 	x := &e.seen
-	return fmt.Sprintf("# Session summary (extractive)\n\nLines %d to %d of the log, %s from people among %s%s. Picked by rule, not written by a model; (line N) is where it stands.\n",
+	return fmt.Sprintf(extractiveTitle+"\n\nLines %d to %d of the log, %s from people among %s%s. "+extractiveNote+"\n",
 		x.firstLine, x.lastLine, count(x.people, "message"), count(x.messages, "message"), x.days())
 }
 
@@ -119,13 +131,21 @@ func (e *Extractive) openItems() []candidate {
 }
 
 // paragraphs are the lines of an earlier summary. Headings become bold,
-// because they are inside a section here.
+// because they are inside a section here. Of one that was picked by rule, what
+// it says of itself and what was only of its moment is left out, so that there
+// is room for what still counts.
 func paragraphs(summary candidate) []candidate {
 	var out []candidate
+	byRule, passing := strings.HasPrefix(summary.text, extractiveTitle), false
 	for line := range strings.Lines(summary.text) {
 		line = strings.TrimSpace(line)
 		if heading := strings.TrimLeft(line, "#"); heading != line {
-			line = "**" + strings.TrimSpace(heading) + "**"
+			heading = strings.TrimSpace(heading)
+			passing = byRule && slices.Contains(ofTheMoment(), heading)
+			line = "**" + heading + "**"
+		}
+		if byRule && (passing || strings.HasSuffix(line, extractiveNote) || line == "**"+strings.TrimLeft(extractiveTitle, "# ")+"**") {
+			continue
 		}
 		if line != "" {
 			out = append(out, candidate{text: line, line: summary.line})

@@ -126,7 +126,7 @@ func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error)
 	}
 	defer log.Close()
 	tail, err := session.TailScan(ctx, log, info.ModTime(), s.Scan)
-	tail.Answered = tail.LastRole != 0
+	tail.Answered = true
 	return tail, err
 }
 

@@ -8,7 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/directory"
@@ -34,23 +36,39 @@ func (s *Store) PlanRewrite(_ context.Context, request session.ShortenRequest) (
 	}
 	plan.Cleared = request.Now.Sub(request.Snapshot.ModTime) > inactive
 	if !plan.Cleared {
-		plan.Record = "## Assistant\n\n" + bounded(request.Summary.Text) + "\n\n"
+		plan.Record = "## Assistant\n\n" + bounded(summaryMark+"\n\n"+inBlock(request.Summary.Text)) + "\n\n"
 		plan.After, err = livelog.Proof(func(w io.Writer) error { return rewrite(w, plan) })
 	}
 	return plan, err
 }
 
-// bounded cuts a text at the end of its last line that fits.
+// inBlock keeps the lines of a text from opening a block of their own.
+func inBlock(text string) string {
+	var safe strings.Builder
+	for line := range strings.Lines(text) {
+		if roleOf([]byte(line)) != 0 {
+			safe.WriteByte('\\')
+			line = strings.TrimLeft(line, " \t")
+		}
+		safe.WriteString(line)
+	}
+	return safe.String()
+}
+
+// bounded cuts a text behind the last line or sentence that fits; one that has
+// neither behind its last whole character.
 func bounded(text string) string {
 	if len(text) <= maxContext {
 		return text
 	}
 	const marker = "\n[summary truncated]"
-	end := maxContext - len(marker)
-	for end > 0 && text[end] != '\n' {
-		end--
+	fits := strings.ToValidUTF8(text[:maxContext-len(marker)], "")
+	end := len(fits)
+	if at := strings.LastIndexAny(fits, "\n.!?。！？"); at > len(fits)/2 {
+		_, size := utf8.DecodeRuneInString(fits[at:])
+		end = at + size
 	}
-	return text[:end] + marker
+	return strings.TrimRight(fits[:end], "\n ") + marker
 }
 
 func rewrite(w io.Writer, plan session.Shortening) error {

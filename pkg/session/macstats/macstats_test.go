@@ -18,7 +18,7 @@ import (
 const (
 	name  = "session-memory-1475112233445566778-20260214-093015-how-warm-is-it.md"
 	talk  = "## User\n\nhow warm is it?\n\n## Assistant\n\n21 °C.\n\n## User\n\nand tomorrow?\n\n## Assistant\n\n19 °C.\n\n"
-	short = "## Assistant\n\nThe user asked for the weather.\n\n"
+	short = "## Assistant\n\nSummary of the conversation so far:\n\nThe user asked for the weather.\n\n"
 )
 
 // store is a ~/.mac-stats of the test's own.
@@ -105,6 +105,8 @@ func TestScan(t *testing.T) {
 		"CRLF and white space": {"  ## User \r\n\r\na\r\n", []block{{"user", "a", 1}}},
 		"an empty block":       {"## User\n\n## Assistant\n\nb\n", []block{{"assistant", "b", 3}}},
 		"nothing":              {"", nil},
+		"a summary of ours":    {short + "## User\n\na\n", []block{{"summary", "The user asked for the weather.", 1}, {"user", "a", 7}}},
+		"a summary, quoted":    {"## User\n\na\n\n" + short, []block{{"user", "a", 1}, {"assistant", "Summary of the conversation so far:\n\nThe user asked for the weather.", 5}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []block

@@ -11,6 +11,10 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
+// summaryMark begins a block that is the summary of what was before, written by
+// [Store.PlanRewrite]. The program shows it as an answer of its own.
+const summaryMark = "Summary of the conversation so far:"
+
 // Scan implements [session.Store]: one message a block. A heading inside a
 // message cannot be told from one that opens a block, for the program neither.
 // Text before the first heading, which the program drops, is a message that
@@ -96,6 +100,9 @@ func (b *blocks) say() error {
 		if b.opened {
 			b.result.Records++
 		}
+		if b.result.Messages == 0 {
+			asSummary(&m)
+		}
 		b.result.Count(&m)
 		if err := b.emit(&m); err != nil {
 			return err
@@ -103,6 +110,17 @@ func (b *blocks) say() error {
 	}
 	b.text, b.first, b.cut = b.text[:0], 0, 0
 	return nil
+}
+
+// asSummary recognises the summary that took the place of a conversation. It is
+// summed up again only with what was said since.
+func asSummary(m *session.Message) {
+	text, ours := bytes.CutPrefix(m.Parts[0].Text, []byte(summaryMark))
+	if !ours || m.Role != session.RoleAssistant {
+		return
+	}
+	m.Role, m.Compaction = session.RoleSummary, true
+	m.Parts[0].Text = bytes.TrimSpace(text)
 }
 
 func (b *blocks) finish() (session.Scan, error) {

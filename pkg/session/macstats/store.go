@@ -73,9 +73,8 @@ func (s *Store) LessonsFile(session.Ref) string {
 	return filepath.Join(s.root, "agents", "agent-"+s.options.LessonsAgent, "memory.md")
 }
 
-// Due implements [session.Trigger]: by the number of messages, of which at
-// least two must be of the conversation (seed 003, research/behaviours.md
-// section 4).
+// Due implements [session.Trigger]: by the number of messages, a summary among
+// them, as the program counts them (seed 003, Config constants).
 func (s *Store) Due(_ context.Context, q session.DueQuestion) (bool, string, error) {
 	least := periodicMessages
 	if q.Requested {

@@ -1,0 +1,35 @@
+package summarize
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// Of an earlier summary that was picked by rule, what still counts is carried
+// on; what it says of itself, and what was last said then, is not.
+func TestEarlierExtractiveSummary(t *testing.T) {
+	say := func(e *Extractive, line int, role session.Role, text string) {
+		_ = e.Add(&session.Message{Ordinal: line, Line: line, Role: role, Parts: []session.Part{{Kind: session.PartText, Text: []byte(text)}}})
+	}
+	first := NewExtractive(Options{})
+	say(first, 1, session.RoleUser, "Please plan the move of the office. You must never use the goods lift on a Sunday.")
+	say(first, 2, session.RoleAssistant, "The weather was nice when I looked out of the window.")
+	once := first.Summary().Text
+	second := NewExtractive(Options{})
+	say(second, 3, session.RoleSummary, once)
+	say(second, 4, session.RoleUser, "Now book the van for Tuesday, please.")
+	twice := second.Summary().Text
+	if !strings.Contains(once, "weather was nice") || !strings.Contains(twice, "never use the goods lift") || !strings.Contains(twice, "> **Goals**") {
+		t.Fatalf("the first summary is\n%s\n\nthe second\n%s", once, twice)
+	}
+	for _, gone := range []string{"weather was nice", "> **Session summary", "**Last exchanges**"} {
+		if strings.Contains(twice, gone) {
+			t.Errorf("%q is carried on:\n%s", gone, twice)
+		}
+	}
+	if n := strings.Count(twice, extractiveNote); n != 1 {
+		t.Errorf("the note stands there %d times:\n%s", n, twice)
+	}
+}
