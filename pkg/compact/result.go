@@ -40,7 +40,7 @@ type Result struct {
 	LinesSkipped  int            `json:"lines_skipped"`
 	Chunks        int            `json:"chunks"`
 	ChunksPending int            `json:"chunks_pending"`
-	Cut           *session.Cut   `json:"cut,omitempty"` // with overlay and rewrite
+	Cut           *session.Cut   `json:"cut,omitempty"`     // with overlay and rewrite
 	Cleared       bool           `json:"cleared,omitempty"` // by rewrite: no summary takes the session's place
 	Archive       *ArchiveResult `json:"archive"`
 	Summary       *SummaryResult `json:"summary"`
