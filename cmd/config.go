@@ -25,6 +25,7 @@ type config struct {
 	Embed      embedConfig      `mapstructure:"embed" json:"embed"`
 	Clean      cleanConfig      `mapstructure:"clean" json:"clean"`
 	Recall     recallConfig     `mapstructure:"recall" json:"recall"`
+	Annabelle  annabelleConfig  `mapstructure:"annabelle" json:"annabelle"`
 	MacStats   macStatsConfig   `mapstructure:"macstats" json:"macstats"`
 	Yarnnn     yarnnnConfig     `mapstructure:"yarnnn" json:"yarnnn"`
 	Summarize  modelConfig      `mapstructure:"summarize" json:"summarize"`
@@ -72,14 +73,6 @@ type recallConfig struct {
 	Rank  string `mapstructure:"rank" json:"rank"`
 }
 
-type macStatsConfig struct {
-	LessonsAgent string `mapstructure:"lessons_agent" json:"lessons_agent"` // "" for every agent
-}
-
-type yarnnnConfig struct {
-	DSN string `mapstructure:"dsn" json:"-"` // may hold a password
-}
-
 type llmConfig struct {
 	MaxCalls int `mapstructure:"max_calls" json:"max_calls"` // of one run, to models
 }
@@ -124,7 +117,14 @@ func defaults() map[string]any {
 		"clean.max_age":                 "",
 		"clean.grace":                   "7d",
 		"macstats.lessons_agent":        "",
+		"annabelle.threshold_chars":     20_000,
+		"annabelle.min_turns":           8,
+		"annabelle.cooldown":            "2m",
+		"annabelle.keep_recent_turns":   5,
 		"yarnnn.dsn":                    "",
+		"yarnnn.user_id":                "",
+		"yarnnn.inactivity":             "4h",
+		"yarnnn.min_user_messages":      5,
 		"summarize.provider":            "extractive",
 		"summarize.model":               "",
 		"summarize.base_url":            "",
@@ -164,6 +164,9 @@ func (a *app) loadConfig(c *cobra.Command) error {
 	}
 	if err := v.UnmarshalExact(&a.config); err != nil {
 		return usageError("docs/configuration.md lists the keys and what they take", "configuration (%s): %w", a.blame(), err)
+	}
+	if err := a.config.checkStores(); err != nil {
+		return err
 	}
 	var failed error
 	c.Flags().VisitAll(func(f *pflag.Flag) {

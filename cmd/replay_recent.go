@@ -2,8 +2,11 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
+
+	"github.com/sessctl/sessctl/pkg/session/yarnnn"
 )
 
 // recentReader is a store whose runtime starts a session with the summaries of
@@ -32,6 +35,9 @@ func runRecent(ctx context.Context, a *app) error {
 		}
 		able++
 		summaries, err := reader.Recent(ctx, a.now())
+		if errors.Is(err, yarnnn.ErrManyUsers) {
+			return &failure{code: "many_users", exit: exitUsage, hint: "say whose with yarnnn.user_id (SESSCTL_YARNNN_USER_ID)", err: err}
+		}
 		if err != nil {
 			return err
 		}

@@ -30,18 +30,14 @@ func runtimes() []runtimeKind {
 		{name: session.RuntimeOpenClaw, roots: onDisk(openclaw.Roots), open: openOpenClaw},
 		{name: session.RuntimePi, roots: onDisk(pi.Roots), open: func(root string, _ config) session.Store { return pi.Open(root) }},
 		{name: session.RuntimeAgent, roots: onDisk(agent.Roots), open: openAgent},
-		{name: session.RuntimeAnnabelle, roots: onDisk(annabelle.Roots), open: func(root string, _ config) session.Store {
-			return annabelle.Open(root, annabelle.Options{})
-		}},
+		{name: session.RuntimeAnnabelle, roots: onDisk(annabelle.Roots), open: openAnnabelle},
 		{name: session.RuntimeMacStats, roots: onDisk(macstats.Roots), open: func(root string, c config) session.Store {
 			return macstats.Open(root, macstats.Options{LessonsAgent: c.MacStats.LessonsAgent})
 		}},
 		{name: session.RuntimeCodex, roots: onDisk(codex.Roots), open: func(root string, _ config) session.Store { return codex.Open(root) }},
 		{name: session.RuntimeClaude, roots: onDisk(claude.Roots), open: func(root string, _ config) session.Store { return claude.Open(root) }},
 		{name: session.RuntimeGemini, roots: onDisk(gemini.Roots), open: func(root string, _ config) session.Store { return gemini.Open(root) }},
-		{name: session.RuntimeYarnnn, roots: databases, remote: true, open: func(dsn string, _ config) session.Store {
-			return yarnnn.Open(dsn, yarnnn.Options{})
-		}},
+		{name: session.RuntimeYarnnn, roots: databases, remote: true, open: openYarnnn},
 	}
 }
 
@@ -66,6 +62,18 @@ func openAgent(root string, c config) session.Store {
 	return agent.Open(root, agent.Options{
 		ReserveTokens: c.Compaction.Reserve, KeepRecentTokens: c.Compaction.Keep, ContextWindow: c.Compaction.Window,
 	})
+}
+
+func openAnnabelle(root string, c config) session.Store {
+	o := c.Annabelle
+	return annabelle.Open(root, annabelle.Options{
+		ThresholdChars: o.ThresholdChars, MinTurns: o.MinTurns, Cooldown: o.Cooldown, KeepRecentTurns: o.KeepRecentTurns,
+	})
+}
+
+func openYarnnn(dsn string, c config) session.Store {
+	o := c.Yarnnn
+	return yarnnn.Open(dsn, yarnnn.Options{Inactivity: o.Inactivity, UserMessages: o.UserMessages, User: o.UserID})
 }
 
 func runtimeNames() string {

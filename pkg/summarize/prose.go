@@ -1,6 +1,11 @@
 package summarize
 
-import "strings"
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
 // proseRunes is how long one sentence of prose is at most, in code points.
 const proseRunes = 220
@@ -12,47 +17,108 @@ func (s Summary) Prose() string {
 	if s.Sentences != "" {
 		return s.Sentences
 	}
-	var sentences []string
-	for _, part := range []struct {
-		title, lead string
-		most        int
-	}{
-		{"Goals", "Asked: ", 1},
-		{"Decisions and findings", "Decided: ", 2},
-		{"Open questions", "Open: ", 1},
-		{"Next steps", "Next: ", 1},
-		{constraintsTitle, "To keep in mind: ", 1},
-		{"Last exchanges", "Last said: ", 1},
-	} {
-		for _, text := range s.texts(part.title, part.most) {
-			if len(sentences) < maxSentences {
-				sentences = append(sentences, part.lead+text)
-			}
-		}
+	all, spare := s.sentences()
+	if len(all) == 1 {
+		all = append(all, spare[:min(1, len(spare))]...)
 	}
-	return strings.Join(sentences, " ")
+	return strings.Join(all, " ")
 }
 
-const maxSentences = 5
+// proseParts are the sections that prose is made of, and how many items of each.
+func proseParts() []prosePart {
+	return []prosePart{
+		{"Goals", "Asked: ", 1, false},
+		{"Decisions and findings", "Decided: ", 2, false},
+		{"Open questions", "Open: ", 1, false},
+		{"Next steps", "Next: ", 1, false},
+		{constraintsTitle, "To keep in mind: ", 1, false},
+		{"Last exchanges", "Last said: ", 1, true},
+	}
+}
 
-// texts returns the first items of a section as sentences of their own.
-func (s Summary) texts(title string, most int) []string {
-	var all []string
-	for _, section := range s.Sections {
-		if section.Title != title {
-			continue
-		}
-		for _, item := range section.Items[:min(most, len(section.Items))] {
-			text := strings.TrimSpace(strings.NewReplacer("**", "", "`", "").Replace(item.Text))
-			text = string(cutRunes([]byte(text), proseRunes))
-			if text == "" {
+type prosePart struct {
+	title, lead string
+	most        int
+	last        bool // the last items, not the first
+}
+
+// sentences are at most five, one for each item; spare are those of the items
+// that are left over.
+func (s Summary) sentences() (all, spare []string) {
+	for _, part := range proseParts() {
+		texts := s.texts(part)
+		for i, text := range texts {
+			if i < part.most && len(all) < maxSentences {
+				all = append(all, part.lead+text)
 				continue
 			}
-			if !strings.ContainsAny(text[len(text)-1:], ".!?") && !strings.HasSuffix(text, "…") {
-				text += "."
-			}
-			all = append(all, text)
+			spare = append(spare, part.lead+text)
 		}
 	}
+	return all, spare
+}
+
+// Two to five sentences (seed 004, Change 1).
+const (
+	minSentences = 2
+	maxSentences = 5
+)
+
+// texts returns the items of a section as one sentence each.
+func (s Summary) texts(part prosePart) []string {
+	var all []string
+	for _, section := range s.Sections {
+		if section.Title != part.title {
+			continue
+		}
+		for _, item := range section.Items {
+			if text := oneSentence(item.Text); text != "" {
+				all = append(all, text)
+			}
+		}
+	}
+	if part.last {
+		slices.Reverse(all)
+	}
+	return all
+}
+
+// oneSentence is the first sentence of a text that says something, without
+// Markdown and not too long.
+func oneSentence(text string) string {
+	text = strings.TrimSpace(strings.NewReplacer("**", "", "`", "").Replace(text))
+	all := splitSentences(text)
+	if len(all) == 0 {
+		return ""
+	}
+	at := slices.IndexFunc(all, func(s string) bool { return len(s) >= shortSentence })
+	text = string(cutRunes([]byte(all[max(at, 0)]), proseRunes))
+	if !strings.ContainsAny(text[len(text)-1:], ".!?") && !strings.HasSuffix(text, "…") && !strings.HasSuffix(text, "。") {
+		text += "."
+	}
+	return text
+}
+
+// splitSentences cuts a text behind its full stops, exclamation and question
+// marks. One that a small letter or a digit follows ends no sentence ("e.g. a
+// file", "No. 5"), but for the marks of Chinese and Japanese.
+func splitSentences(text string) []string {
+	var all []string
+	add := func(s string) {
+		if s = strings.TrimSpace(s); s != "" {
+			all = append(all, s)
+		}
+	}
+	start := 0
+	for _, at := range sentenceEnds.FindAllStringIndex(text, -1) {
+		next, _ := utf8.DecodeRuneInString(strings.TrimSpace(text[at[1]:]))
+		wide := strings.ContainsAny(text[at[0]:at[1]], "。！？")
+		if at[0] < start || !wide && (unicode.IsLower(next) || unicode.IsDigit(next)) {
+			continue
+		}
+		add(text[start:at[1]])
+		start = at[1]
+	}
+	add(text[start:])
 	return all
 }

@@ -152,14 +152,14 @@ func checkStyle(o order, text string) error {
 			return unusable("its section \"context\" is missing, or says nothing")
 		}
 	case StyleSentences:
-		if n := len(sentenceEnds.FindAllString(text, -1)); n < 2 || n > 6 || len(headings(text)) > 0 {
+		if n := len(splitSentences(text)); n < minSentences || n > maxSentences || len(headings(text)) > 0 {
 			return unusable("it is not two to five sentences")
 		}
 	}
 	return nil
 }
 
-var sentenceEnds = regexp.MustCompile(`[.!?。！？…](?:["')\]]*)(?:\s|$)`)
+var sentenceEnds = regexp.MustCompile(`[.!?…]["')\]”’]*(?:\s|$)|[。！？]["')\]”’」]*`)
 
 func checkSections(text string, required []string) error {
 	all := headings(text)

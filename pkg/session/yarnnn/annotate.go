@@ -2,6 +2,7 @@ package yarnnn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -24,11 +25,15 @@ func (s *Store) PlanAnnotation(ctx context.Context, request session.ShortenReque
 	}, nil
 }
 
+// update leaves metadata that are no object as they are: the summary is taken
+// for the program's own then, and stays.
 const update = `
 UPDATE chat_sessions
 SET summary = $2,
-    context_metadata = jsonb_set(coalesce(context_metadata, '{}'), '{summary_through}',
-        to_jsonb((SELECT max(sequence_number) FROM session_messages WHERE session_id::text = $1)))
+    context_metadata = CASE WHEN coalesce(jsonb_typeof(context_metadata), 'null') IN ('object', 'null')
+        THEN jsonb_set(coalesce(nullif(context_metadata, 'null'), '{}'), '{summary_through}',
+            to_jsonb((SELECT max(sequence_number) FROM session_messages WHERE session_id::text = $1)))
+        ELSE context_metadata END
 WHERE id::text = $1`
 
 // Annotate implements [session.Annotator]. The row is locked, as the program
@@ -59,8 +64,13 @@ func (s *Store) Annotate(ctx context.Context, a session.Annotation) error {
 	})
 }
 
-// Recent returns the summaries of the last three sessions that began within
-// 14 days before now, newest first (seed 004, Working memory injection).
+// ErrManyUsers is returned by [Store.Recent] when the summaries are of sessions
+// of several users: what one has said is none of the others' business.
+var ErrManyUsers = errors.New("the recent sessions are of several users")
+
+// Recent returns the summaries of the last three sessions of a user that began
+// within 14 days before now, newest first (seed 004, Working memory injection).
+// It returns [ErrManyUsers] if Options.User does not say whose.
 func (s *Store) Recent(ctx context.Context, now time.Time) ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,15 +78,31 @@ func (s *Store) Recent(ctx context.Context, now time.Time) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := conn.Query(ctx, `SELECT summary FROM chat_sessions
-		WHERE coalesce(summary, '') <> '' AND started_at > $1 AND started_at <= $2
-		ORDER BY started_at DESC LIMIT $3`, now.Add(-recentWindow), now, recentSessions)
+	rows, err := conn.Query(ctx, `SELECT summary, coalesce(user_id::text, '') FROM chat_sessions
+		WHERE coalesce(summary, '') <> '' AND started_at > $1 AND started_at <= $2 AND ($3 = '' OR user_id::text = $3)
+		ORDER BY started_at DESC, id`, now.Add(-recentWindow), now, s.options.User)
 	if err != nil {
 		return nil, fmt.Errorf("read recent summaries: %w", err)
 	}
-	all, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
+	defer rows.Close()
+	var recent []string
+	var first, user, summary string
+	for seen := 0; rows.Next(); seen++ {
+		if err := rows.Scan(&summary, &user); err != nil {
+			return nil, fmt.Errorf("read recent summaries: %w", err)
+		}
+		if seen == 0 {
+			first = user
+		}
+		if user != first {
+			return nil, ErrManyUsers
+		}
+		if seen < recentSessions {
+			recent = append(recent, summary)
+		}
+	}
+	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("read recent summaries: %w", err)
 	}
-	return all, nil
+	return recent, nil
 }

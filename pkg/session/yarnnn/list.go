@@ -26,7 +26,8 @@ const selectRows = `
 SELECT s.id::text, s.session_type, s.status, coalesce(s.summary, ''), s.created_at,
        max(m.created_at), count(m.id), count(m.id) FILTER (WHERE m.role = 'user'),
        coalesce(sum(octet_length(m.content)), 0)::bigint,
-       (s.context_metadata->>'summary_through')::bigint, max(m.sequence_number)::bigint
+       CASE WHEN s.context_metadata->>'summary_through' ~ '^[0-9]{1,18}$' THEN (s.context_metadata->>'summary_through')::bigint END,
+       max(m.sequence_number)::bigint
 FROM chat_sessions s LEFT JOIN session_messages m ON m.session_id = s.id`
 
 func scanRow(r pgx.Row) (row, error) {
@@ -45,7 +46,7 @@ func (s *Store) List(ctx context.Context) (session.Listing, error) {
 	if err != nil {
 		return listing, err
 	}
-	rows, err := conn.Query(ctx, selectRows+" GROUP BY s.id ORDER BY max(m.created_at) DESC NULLS LAST, s.id")
+	rows, err := conn.Query(ctx, selectRows+" WHERE $1 = '' OR s.user_id::text = $1 GROUP BY s.id ORDER BY max(m.created_at) DESC NULLS LAST, s.id", s.options.User)
 	if err != nil {
 		return listing, fmt.Errorf("list sessions: %w", err)
 	}

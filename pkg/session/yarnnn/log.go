@@ -16,9 +16,10 @@ import (
 
 // The log of a session: its row without what a summary changes, and its
 // messages in order. jsonb gives the keys an order, so the same rows are
-// always the same bytes.
+// always the same bytes. No metadata are shown as empty ones: a summary makes
+// them so.
 const (
-	selectHead     = `SELECT (to_jsonb(s) - 'summary' - 'updated_at' - 'ended_at' - 'status' || jsonb_build_object('context_metadata', s.context_metadata - 'summary_through'))::text FROM chat_sessions s WHERE s.id::text = $1`
+	selectHead     = `SELECT (to_jsonb(s) - 'summary' - 'updated_at' - 'ended_at' - 'status' || jsonb_build_object('context_metadata', CASE WHEN jsonb_typeof(s.context_metadata) = 'object' THEN s.context_metadata - 'summary_through' ELSE coalesce(nullif(s.context_metadata, 'null'), '{}') END))::text FROM chat_sessions s WHERE s.id::text = $1`
 	selectMessages = `SELECT to_jsonb(m)::text FROM session_messages m WHERE m.session_id::text = $1 ORDER BY m.sequence_number, m.id`
 )
 

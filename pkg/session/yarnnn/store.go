@@ -25,6 +25,7 @@ const (
 type Options struct {
 	Inactivity   time.Duration // how long nothing must have been said
 	UserMessages int           // that a session must have
+	User         string        // only sessions of this user_id; "" for all
 }
 
 // Store is one database. It is a [session.Store], [session.LogSource],

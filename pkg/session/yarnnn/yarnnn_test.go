@@ -103,6 +103,88 @@ func TestPostgres(t *testing.T) {
 	t.Run("log", func(t *testing.T) { testLog(t, s) })
 	t.Run("annotate", func(t *testing.T) { testAnnotate(t, s, db) })
 	t.Run("recent", func(t *testing.T) { testRecent(t, s, db) })
+	t.Run("users", func(t *testing.T) { testUsers(t, dsn, db) })
+	t.Run("limits", func(t *testing.T) { testLimits(t, dsn, db) })
+	t.Run("metadata", func(t *testing.T) { testOddMetadata(t, s, db) })
+}
+
+// Of several users' sessions none are mixed.
+func testUsers(t *testing.T, dsn string, db database) {
+	db.session(21, now.Add(-time.Hour)) // its user is its own
+	db.run("UPDATE chat_sessions SET summary = 'mine' WHERE id = $1", sessionID(21))
+	all := yarnnn.Open(dsn, yarnnn.Options{})
+	one := yarnnn.Open(dsn, yarnnn.Options{User: sessionID(21)})
+	none := yarnnn.Open(dsn, yarnnn.Options{User: "' OR true --"})
+	for _, s := range []*yarnnn.Store{all, one, none} {
+		t.Cleanup(func() { _ = s.Close(t.Context()) })
+	}
+	if got, err := all.Recent(t.Context(), now); !errors.Is(err, yarnnn.ErrManyUsers) {
+		t.Errorf("summaries of several users: %v, %v", got, err)
+	}
+	if got, err := one.Recent(t.Context(), now); err != nil || !slices.Equal(got, []string{"mine"}) {
+		t.Errorf("summaries of one user: %v, %v", got, err)
+	}
+	if l, err := one.List(t.Context()); err != nil || len(l.Refs) != 1 || l.Refs[0].ID != sessionID(21) {
+		t.Errorf("sessions of one user: %+v, %v", l.Refs, err)
+	}
+	if l, err := none.List(t.Context()); err != nil || len(l.Refs) != 0 {
+		t.Errorf("sessions of nobody: %+v, %v", l.Refs, err)
+	}
+}
+
+// Quiet for four hours, and five messages of the user: to the second and to the
+// message; both are settings.
+func testLimits(t *testing.T, dsn string, db database) {
+	db.session(31, now.Add(-24*time.Hour))
+	db.say(31, now.Add(-4*time.Hour-8*time.Minute), five()[:9]...) // the last one four hours ago
+	db.session(32, now.Add(-24*time.Hour))
+	db.say(32, now.Add(-24*time.Hour), "user", "user", "user", "user", "assistant", "system")
+	for _, c := range []struct {
+		session int
+		now     time.Time
+		o       yarnnn.Options
+		due     bool
+	}{
+		{31, now, yarnnn.Options{}, true},
+		{31, now.Add(-time.Second), yarnnn.Options{}, false},
+		{31, now.Add(-time.Second), yarnnn.Options{Inactivity: time.Hour}, true},
+		{31, now, yarnnn.Options{UserMessages: 6}, false},
+		{32, now, yarnnn.Options{}, false},
+		{32, now, yarnnn.Options{UserMessages: 4}, true},
+	} {
+		s := yarnnn.Open(dsn, c.o)
+		due, reason, err := s.Due(t.Context(), session.DueQuestion{Ref: session.Ref{ID: sessionID(c.session)}, Now: c.now})
+		if due != c.due || err != nil {
+			t.Errorf("session %d at %s with %+v: due %v (%s), %v", c.session, c.now, c.o, due, reason, err)
+		}
+		_ = s.Close(t.Context())
+	}
+}
+
+// Metadata of any form stand in nobody's way, and what is no object stays.
+func testOddMetadata(t *testing.T, s *yarnnn.Store, db database) {
+	for i, metadata := range []string{`null`, `"text"`, `[1]`, `7`, `{"summary_through":"x"}`, `{"summary_through":1e30}`, ``} {
+		n := 41 + i
+		db.session(n, now.Add(-24*time.Hour))
+		db.say(n, now.Add(-24*time.Hour), five()...)
+		db.run("UPDATE chat_sessions SET context_metadata = nullif($2, '')::jsonb WHERE id = $1", sessionID(n), metadata)
+		ref := find(t, s, n)
+		before := openLog(t, s, ref)
+		if err := s.Annotate(t.Context(), annotation(t, s, ref, "Planned.")); err != nil {
+			t.Errorf("%s: %v", metadata, err)
+			continue
+		}
+		if after := openLog(t, s, ref); after != before {
+			t.Errorf("%s: the log changed: %s", metadata, cmp.Diff(before, after))
+		}
+		var got string
+		if err := db.QueryRow(t.Context(), "SELECT context_metadata::text FROM chat_sessions WHERE id = $1", sessionID(n)).Scan(&got); err != nil {
+			t.Fatal(err)
+		}
+		if object := i == 0 || i > 3; object != strings.Contains(got, `"summary_through": 10`) || !object && got != metadata {
+			t.Errorf("%s became %s", metadata, got)
+		}
+	}
 }
 
 // Every row is in the log, in order, and the log is the same every time, also
@@ -171,7 +253,7 @@ func testAnnotate(t *testing.T, s *yarnnn.Store, db database) {
 func testRecent(t *testing.T, s *yarnnn.Store, db database) {
 	for n, days := range map[int]int{11: 1, 12: 3, 13: 5, 14: 2, 15: 15} {
 		db.session(n, now.AddDate(0, 0, -days))
-		db.run("UPDATE chat_sessions SET summary = $2 WHERE id = $1", sessionID(n), sessionID(n))
+		db.run("UPDATE chat_sessions SET summary = $2, user_id = $3 WHERE id = $1", sessionID(n), sessionID(n), sessionID(1))
 	}
 	db.run("UPDATE chat_sessions SET summary = NULL WHERE id IN ($1, $2)", sessionID(1), sessionID(4))
 	got, err := s.Recent(t.Context(), now)
