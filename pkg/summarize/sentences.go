@@ -156,3 +156,8 @@ func unwrap(text []byte) []byte {
 	}
 	return text
 }
+
+// Unwrap removes what chat gateways put around a person's words: the envelope
+// of the channel, blocks of metadata, and marks for replies. What it returns is
+// a part of text.
+func Unwrap(text []byte) []byte { return unwrap(text) }

@@ -1,0 +1,183 @@
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// CategoryFact is the category of facts.
+const CategoryFact = "fact"
+
+// factTables come to a memory with its first fact. A record that is removed
+// takes what is known of it as a fact along.
+const factTables = `
+CREATE TABLE IF NOT EXISTS facts (
+  record     INTEGER PRIMARY KEY REFERENCES records (rowid) ON DELETE CASCADE,
+  kind       TEXT NOT NULL,
+  confidence REAL NOT NULL,
+  quote      TEXT NOT NULL, -- the words of the source
+  speaker    TEXT NOT NULL, -- who said them: user or assistant
+  topic      TEXT NOT NULL, -- what there can be only one of, or ''
+  value      TEXT NOT NULL,
+  instead    TEXT NOT NULL, -- what it says is over, or ''
+  made_by    TEXT NOT NULL, -- rules or model
+  successor  TEXT NOT NULL  -- id of the record that supersedes it, or ''
+) STRICT;
+-- extractions: up to where the facts of a session were extracted
+CREATE TABLE IF NOT EXISTS extractions (
+  runtime  TEXT    NOT NULL,
+  agent    TEXT    NOT NULL,
+  session  TEXT    NOT NULL,
+  at       INTEGER NOT NULL, -- epoch milliseconds
+  bytes    INTEGER NOT NULL, -- of the log then
+  modified INTEGER NOT NULL, -- epoch nanoseconds, of the log then
+  last     INTEGER NOT NULL, -- epoch milliseconds of the last message
+  said     INTEGER NOT NULL, -- messages
+  made_by  TEXT    NOT NULL, -- version of the rules, and the model
+  degraded INTEGER NOT NULL, -- a model was to do it and did not
+  PRIMARY KEY (runtime, agent, session)
+) STRICT, WITHOUT ROWID;
+`
+
+// Fact is a record of the category fact and what it says.
+type Fact struct {
+	Record
+	Kind       string  // preference, background, pattern, project, contact or decision
+	Confidence float64 // 0 to 1
+	Quote      string  // the words of the source that say so
+	Speaker    string  // who said them: user or assistant
+	Topic      string  // what there can be only one of, or ""
+	Value      string
+	Instead    string // what it says is over, or ""
+	MadeBy     string // rules or model that made it
+	Successor  string // id of the fact that supersedes it, or ""
+}
+
+// Extraction says up to where the facts of a session were extracted.
+type Extraction struct {
+	Runtime, Agent, Session string
+	At                      int64 // epoch milliseconds
+	Bytes                   int64 // of the log then
+	Modified                int64 // epoch nanoseconds, of the log then
+	Last                    int64 // epoch milliseconds of the last message
+	Said                    int   // messages that people and the agent had said
+	MadeBy                  string
+	Degraded                bool // a model was to do it and did not
+}
+
+// PutFacts stores the facts of one extraction, that it took place, and which
+// facts are superseded (the id of each by the id of what supersedes it), in one
+// transaction. What supersedes need not be stored: a fact that was forgotten
+// supersedes nothing.
+func (s *Store) PutFacts(ctx context.Context, x Extraction, facts []Fact, superseded map[string]string) (PutResult, error) {
+	var result PutResult
+	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, factTables); err != nil {
+			return fmt.Errorf("make the tables of facts: %w", err)
+		}
+		w, err := newWriter(ctx, tx, &result)
+		if err != nil {
+			return err
+		}
+		defer w.close()
+		for _, f := range facts {
+			f.Category = CategoryFact
+			if err := w.putFact(f); err != nil {
+				return fmt.Errorf("store fact %s of %s: %w", f.ID, f.Session, err)
+			}
+		}
+		for id, successor := range superseded {
+			if _, err := w.exec("UPDATE facts SET successor=? WHERE record=(SELECT rowid FROM records WHERE id=?)", successor, id); err != nil {
+				return fmt.Errorf("supersede fact %s: %w", id, err)
+			}
+		}
+		_, err = w.exec("INSERT OR REPLACE INTO extractions (runtime, agent, session, at, bytes, modified, last, said, made_by, degraded) VALUES (?,?,?,?,?,?,?,?,?,?)",
+			x.Runtime, x.Agent, x.Session, x.At, x.Bytes, x.Modified, x.Last, x.Said, x.MadeBy, x.Degraded)
+		return err
+	})
+	if err != nil {
+		return PutResult{}, err
+	}
+	return result, nil
+}
+
+const insertFact = `INSERT INTO facts (record, kind, confidence, quote, speaker, topic, value, instead, made_by, successor)
+	SELECT rowid, ?, ?, ?, ?, ?, ?, ?, ?, '' FROM records WHERE id=?
+	ON CONFLICT (record) DO UPDATE SET kind=excluded.kind, confidence=excluded.confidence, quote=excluded.quote, speaker=excluded.speaker,
+	topic=excluded.topic, value=excluded.value, instead=excluded.instead, made_by=excluded.made_by`
+
+func (w *writer) putFact(f Fact) error {
+	if err := w.put(f.Record); err != nil {
+		return err
+	}
+	_, err := w.exec(insertFact, f.Kind, f.Confidence, f.Quote, f.Speaker, f.Topic, f.Value, f.Instead, f.MadeBy, f.ID)
+	return err
+}
+
+// hasFacts tells whether the memory ever had a fact.
+func (s *Store) hasFacts(ctx context.Context) (has bool, err error) {
+	err = s.db.QueryRowContext(ctx, "SELECT count(*)=2 FROM sqlite_schema WHERE type='table' AND name IN ('facts', 'extractions')").Scan(&has)
+	return has, judged(err)
+}
+
+// FactFilter says which facts to list. Empty fields match everything.
+type FactFilter struct {
+	Runtime, Agent, Session, Kind string
+	Superseded                    bool // also those that are
+}
+
+// live is the condition under which a fact f is not superseded. What
+// supersedes it may have been forgotten since.
+const live = "(f.successor='' OR f.successor NOT IN (SELECT id FROM records))"
+
+// Facts lists facts, oldest first.
+func (s *Store) Facts(ctx context.Context, o FactFilter) ([]Fact, error) {
+	has, err := s.hasFacts(ctx)
+	if err != nil || !has {
+		return nil, err
+	}
+	condition, args := Query{Runtime: o.Runtime, Agent: o.Agent, Session: o.Session}.filter()
+	if o.Kind != "" {
+		condition, args = condition+" AND f.kind=?", append(args, o.Kind)
+	}
+	if !o.Superseded {
+		condition += " AND " + live
+	}
+	rows, err := s.db.QueryContext(ctx, `SELECT r.id, t.text, r.category, r.importance, r.created_at, r.runtime, r.agent, r.session, r.key, r.archive, r.archive_path,
+		r.first_line, r.last_line, r.first_byte, r.end_byte, r.branch, r.position, f.kind, f.confidence, f.quote, f.speaker, f.topic, f.value, f.instead, f.made_by,
+		iif(`+live+`, '', f.successor)
+		FROM facts f JOIN records r ON r.rowid=f.record JOIN texts t ON t.record=r.rowid WHERE `+condition+" ORDER BY r.created_at, r.first_line, r.rowid", args...)
+	if err != nil {
+		return nil, fmt.Errorf("list facts: %w", judged(err))
+	}
+	defer rows.Close()
+	var facts []Fact
+	for rows.Next() {
+		var f Fact
+		if err := rows.Scan(&f.ID, &f.Text, &f.Category, &f.Importance, &f.CreatedAt, &f.Runtime, &f.Agent, &f.Session, &f.Key, &f.Archive, &f.ArchivePath,
+			&f.FirstLine, &f.LastLine, &f.FirstByte, &f.EndByte, &f.Branch, &f.Position, &f.Kind, &f.Confidence, &f.Quote, &f.Speaker, &f.Topic, &f.Value, &f.Instead, &f.MadeBy,
+			&f.Successor); err != nil {
+			return nil, fmt.Errorf("list facts: %w", judged(err))
+		}
+		facts = append(facts, f)
+	}
+	return facts, judged(rows.Err())
+}
+
+// Extraction returns up to where the facts of a session were extracted; false
+// if they never were.
+func (s *Store) Extraction(ctx context.Context, source Source) (Extraction, bool, error) {
+	x := Extraction{Runtime: source.Runtime, Agent: source.Agent, Session: source.Session}
+	has, err := s.hasFacts(ctx)
+	if err != nil || !has {
+		return x, false, err
+	}
+	err = s.db.QueryRowContext(ctx, "SELECT at, bytes, modified, last, said, made_by, degraded FROM extractions WHERE runtime=? AND agent=? AND session=?", x.Runtime, x.Agent, x.Session).
+		Scan(&x.At, &x.Bytes, &x.Modified, &x.Last, &x.Said, &x.MadeBy, &x.Degraded)
+	if errors.Is(err, sql.ErrNoRows) {
+		return x, false, nil
+	}
+	return x, err == nil, judged(err)
+}
