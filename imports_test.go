@@ -24,6 +24,7 @@ var layers = map[string][]string{
 	"pkg/compact":            {"pkg/session", "pkg/chunk", "pkg/durable", "pkg/jsonl", "pkg/secrets"},
 	"pkg/summarize":          {"pkg/session", "pkg/jsonl", "pkg/secrets"},
 	"pkg/replay":             {"pkg/session"},
+	"pkg/facts":              {"pkg/session", "pkg/summarize", "pkg/secrets"},
 	"pkg/memory":             {"pkg/embed", "pkg/durable"},
 	"pkg/archive":            {"pkg/durable", "pkg/jsonl"},
 	"pkg/retention":          {"pkg/durable"},

@@ -25,12 +25,17 @@ type recallOptions struct {
 	MinScore float64
 	Rank     string
 	Full     bool
+
+	Kind       string // of facts
+	Superseded bool
 }
 
 func (o *recallOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Agent, "agent", "", "only memories of this `agent`")
 	fs.StringVar(&o.Session, "session", "", "only memories of this session `id`")
 	fs.StringVar(&o.Category, "category", "", "only this `category`: session_history, session_summary, fact or lesson")
+	fs.StringVar(&o.Kind, "kind", "", "only facts of this `kind`: "+kindNames())
+	fs.BoolVar(&o.Superseded, "superseded", false, "also facts that newer ones have superseded")
 	fs.StringVar(&o.Since, "since", "", "only memories from this `time` on: 30d, 12h, 2026-03-01 or RFC 3339")
 	fs.StringVar(&o.Until, "until", "", "only memories before this `time`")
 	fs.IntVar(&o.Limit, "limit", 0, "show the best `n` (default 5)")
@@ -51,7 +56,7 @@ func (o *recallOptions) validate() error {
 	if ranks := []string{"hybrid", "text", "vector", "seed"}; !slices.Contains(ranks, o.Rank) {
 		return usageError("ranks: "+strings.Join(ranks, ", "), "unknown rank %q", o.Rank)
 	}
-	return nil
+	return checkKind(o.Kind)
 }
 
 func newRecallCommand(a *app) *cobra.Command {
@@ -103,6 +108,15 @@ type recallHit struct {
 	Branch     string       `json:"branch"`
 	Text       string       `json:"text"`
 	Source     recallSource `json:"source"`
+	Fact       *recallFact  `json:"fact"` // of facts, else null
+}
+
+// recallFact is what is known of a fact.
+type recallFact struct {
+	Kind         string  `json:"kind"`
+	Confidence   float64 `json:"confidence"`
+	Quote        string  `json:"quote"`
+	SupersededBy string  `json:"superseded_by"`
 }
 
 type recallSource struct {
@@ -126,7 +140,11 @@ func runRecall(ctx context.Context, a *app, o recallOptions) error {
 	if err != nil {
 		return fmt.Errorf("recall: %w", err)
 	}
-	return renderRecall(a, o, newRecallDocument(o.Query, result))
+	doc := newRecallDocument(o.Query, result)
+	if err := addFacts(ctx, store, doc.Hits); err != nil {
+		return fmt.Errorf("recall: %w", err)
+	}
+	return renderRecall(a, o, doc)
 }
 
 func (o *recallOptions) query(now time.Time) (memory.Query, error) {
@@ -141,6 +159,7 @@ func (o *recallOptions) query(now time.Time) (memory.Query, error) {
 	return memory.Query{
 		Text: o.Query, Agent: o.Agent, Session: o.Session, Category: o.Category,
 		Since: since, Until: until, Limit: o.Limit, MinScore: o.MinScore, Rank: o.Rank,
+		Kind: o.Kind, Superseded: o.Superseded,
 	}, nil
 }
 
@@ -214,7 +233,10 @@ func renderRecall(a *app, o recallOptions, doc recallDocument) error {
 
 func source(s recallSource) string {
 	if s.Archive == "" {
-		return "not archived"
+		if s.Path == "" {
+			return "not archived"
+		}
+		return fmt.Sprintf("line %d of %s (not archived)", s.FirstLine, visible(s.Path))
 	}
 	return fmt.Sprintf("sessctl archive show %s --lines %d-%d", visible(s.Archive), s.FirstLine, s.LastLine)
 }

@@ -147,6 +147,7 @@ read again with archive show.
 		newMemoryCommand(a),
 		newStoresCommand(a),
 		newReplayContextCommand(a),
+		newExtractFactsCommand(a),
 		newDoctorCommand(a),
 		newConfigCommand(a),
 		newVersionCommand(a),

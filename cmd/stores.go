@@ -76,6 +76,8 @@ type found struct {
 	session.Ref
 	store  session.Store
 	family []found // what belongs to it, of a session that is to be compacted
+	// archive is the id of the archive that the log is, or "".
+	archive string
 }
 
 // owner is an agent of a store.

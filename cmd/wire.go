@@ -104,7 +104,7 @@ func (h *house) settle(ctx context.Context, a *app, sessions []found, policy com
 // sweep removes what killed runs left half-written in our own directories and
 // in the archives of these sessions. The lock makes it safe.
 func (h *house) sweep(ctx context.Context, a *app, sessions []found) error {
-	for _, dir := range []string{h.compactor.Journal.Dir, h.compactor.Receipts.Dir, a.memoryDir(), memory.ForgottenDir(a.memoryDir())} {
+	for _, dir := range []string{h.compactor.Journal.Dir, h.compactor.Receipts.Dir, a.factsReceiptsDir(), a.memoryDir(), memory.ForgottenDir(a.memoryDir())} {
 		if !exists(dir) {
 			continue
 		}

@@ -6,6 +6,7 @@ import "slices"
 type Known struct {
 	ID string
 	Fact
+	Superseded bool // it is not true any more
 }
 
 // Merged is what is to be done about new facts.
@@ -35,7 +36,9 @@ type Successor struct {
 func Merge(facts []Fact, known []Known, most int) Merged {
 	m := Merged{Over: map[string]int{}, Late: map[int]Successor{}}
 	fresh := slices.DeleteFunc(distinct(facts), func(f Fact) bool {
-		return slices.ContainsFunc(known, func(k Known) bool { return f.Replaces != k.ID && relate(f, k.Fact) == repeats })
+		return slices.ContainsFunc(known, func(k Known) bool {
+			return f.Replaces != k.ID && (!k.Superseded || f.Time <= k.Time) && relate(f, k.Fact) == repeats
+		})
 	})
 	m.Repeated = len(facts) - len(fresh)
 	m.Facts = surest(fresh, most)
@@ -54,6 +57,7 @@ func Merge(facts []Fact, known []Known, most int) Merged {
 func (m *Merged) against(at int, f Fact, known []Known) {
 	for _, k := range known {
 		switch {
+		case k.Superseded:
 		case f.Replaces != k.ID && relate(f, k.Fact) != corrects:
 		case k.Time <= f.Time:
 			m.Over[k.ID] = at

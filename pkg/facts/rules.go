@@ -62,6 +62,7 @@ func backgroundRules() []rule {
 		free(r(0.85, `i(?:'m| am| come) (?:originally |actually )?from (?P<v>`+cased(`\p{Lu}.*`)+`)`, "The user is from ${v}", "user.origin")),
 		r(0.95, `i(?:'m| am)(?: also| severely)? (?P<v>(?:allergic|intolerant) to .+|(?:lactose|gluten)[ -]intolerant)`, "The user is ${v}", ""),
 		r(0.9, `i(?:'m| am)(?: also)? (?:an? )?(?P<v>(?:strict )?(?:vegan|vegetarian|pescatarian|diabetic|coeliac|celiac|colou?r-?blind|left-handed|dyslexic|deaf|blind|retired|self-employed|married|divorced|pregnant|\d{1,2} years old))`, "The user is ${v}", ""),
+		free(r(0.9, `(?P<who>`+cased(name)+`|my `+relative+`) is (?:also |severely )?(?P<v>(?:allergic|intolerant) to .+|(?:lactose|gluten)[ -]intolerant|(?:a |an )?(?:vegan|vegetarian|diabetic|coeliac|celiac))`, "${who} is ${v}", "")),
 		r(0.85, `i (?:can )?speak (?P<v>(?:fluent |some |only )?`+cased(`\p{Lu}\p{L}+`)+`.*)`, "The user speaks ${v}", ""),
 		r(0.85, `i(?:'m| am) (?:still )?(?P<v>(?:new to|fluent in|experienced (?:in|with)|not familiar with|unfamiliar with|comfortable with|proficient in) .+)`, "The user is ${v}", ""),
 		r(0.85, `i(?:'ve| have) (?:been )?(?P<v>.+ (?:for (?:about |over |almost |nearly |more than )?(?:\d+|two|three|four|five|six|seven|eight|nine|ten|twenty|many) years|since (?:19|20)\d\d))`, "The user has been ${v}", ""),
@@ -87,6 +88,7 @@ func contactRules() []rule {
 		r(0.85, `(?P<who>`+cased(name)+`) (?:can be reached|is reachable) (?:at|on|under|via) `+value, "${who} can be reached at ${v}", ""),
 		r(0.9, `my (?P<slot>`+relative+`)(?: is|'s|’s)(?: name is)?(?: called| named)? (?P<v>`+cased(name)+`)`, "The user's ${slot} is ${v}", ""),
 		r(0.9, `our (?P<slot>`+relative+`)(?: is|'s|’s)(?: name is)?(?: called| named)? (?P<v>`+cased(name)+`)`, "The user's team's ${slot} is ${v}", ""),
+		r(0.85, `(?P<v>`+cased(`\p{Lu}[\p{L}'’-]+ \p{Lu}[\p{L}'’-]+`)+`) is our (?P<slot>(?:[\p{L}-]+ ){0,3}?[\p{L}-]+(?: at `+cased(name)+`)?)`, "${v} is the user's team's ${slot}", ""),
 		r(0.9, `(?P<v>`+cased(name)+`) is my (?P<slot>`+relative+`)`, "${v} is the user's ${slot}", ""),
 		r(0.9, `(?P<v>`+cased(name)+`) is our (?P<slot>`+relative+`)`, "${v} is the user's team's ${slot}", ""),
 	}

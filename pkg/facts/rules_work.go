@@ -1,11 +1,13 @@
 package facts
 
-// verbs that follow "always" or "never" and tell of what happened, not of what
-// is to be done or usually done.
+// Parts of patterns about work.
 const (
 	weekdays = `(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|weekday|weekend)s?`
 	periods  = `(?:single )?(?:day|morning|evening|night|afternoon|week|month|quarter|year|sprint|other (?:day|week|month)|` + weekdays + `|two weeks|january|february|march|april|may|june|july|august|september|october|november|december)`
-	project  = `(?:project|repo|repository|app|application|service|product|company|startup|team|codebase|package|library|server|site|website|web site|database|backend|back end|frontend|front end|stack|tech stack|cluster|api|pipeline|ci|production|staging|monorepo|tool|bot|shop|blog|game|firmware|plugin|cli)`
+	// imperative begins what somebody wants done always or never. After "always"
+	// and "never" people say much else: "always here to help", "never say never".
+	imperative = `(?:use|run|write|ask|commit|push|pull|deploy|restart|reboot|answer|reply|respond|add|include|keep|put|check|test|build|compile|format|send|delete|remove|drop|touch|change|edit|modify|call|make sure|make|create|open|close|merge|rebase|squash|sign|log|print|show|explain|give me|tell me|speak|translate|book|order|schedule|buy|pay|store|save|back up|backup|verify|confirm|start|stop|begin|end|import|export|install|update|upgrade|name|document|comment|cite|quote|link|round|convert|validate|review|lint|type|declare|return|throw|catch|raise|mock|skip|disable|enable|expose|share|mention|disclose|assume|guess|invent|hard-?code|wrap|escape|cache|retry|wait|read|follow|avoid|do|talk|refer|consult|tag|branch|be|leave|set|reset|remind|email|e-mail|message|contact|cc|attach|sort|capitali[sz]e|mark|move|copy|overwrite|override|force|work|sanitize|sanitise|rely|trust|suggest|propose|recommend|address|treat|prefix|suffix|indent|generate|bump|pin|publish|release|report|notify|summari[sz]e|list|limit|wake|turn|switch|provide|require|reference|describe|plan|measure|prefer)`
+	project    = `(?:project|repo|repository|app|application|service|product|company|startup|team|codebase|package|library|server|site|website|web site|database|backend|back end|frontend|front end|stack|tech stack|cluster|api|pipeline|ci|production|staging|monorepo|tool|bot|shop|blog|game|firmware|plugin|cli)`
 )
 
 func preferenceRules() []rule {
@@ -17,11 +19,11 @@ func preferenceRules() []rule {
 		r(0.75, `(?:i would|i'd)(?: strongly| really| much| always| generally)? prefer (?P<v>.+)`, "The user prefers ${v}", ""),
 		r(0.75, `(?:i would|i'd)(?: much)? rather (?P<v>.+ than .+)`, "The user would rather ${v}", ""),
 		r(0.9, `my (?:favou?rite|preferred|default) (?P<slot>[\p{L} -]{2,30}?) (?:is|are) (?P<v>.+)`, "The user's favourite ${slot} is ${v}", "preference.${slot}"),
-		r(0.8, `i (?:really |absolutely |generally |also |just )?(?P<v>(?:love|like|enjoy|adore) .+)`, "The user ${v}s", ""),
+		r(0.75, `i (?:really |absolutely |generally |also |just )?(?P<v>(?:love|like|enjoy|adore) .+)`, "The user ${v}s", ""),
 		r(0.85, `i (?:really |absolutely |generally |also |just |strongly )?(?P<v>(?:hate|dislike|detest|can't stand|cannot stand|can not stand|don't like|do not like|don't eat|do not eat|don't drink|do not drink) .+)`, "", ""),
-		r(0.85, `(?:please )?(?P<v>(?:always|never) .+)`, "Standing instruction of the user: ${v}", ""),
+		r(0.85, `(?:please )?(?P<v>(?:always|never) (?:ever )?`+imperative+`\b.+)`, "Standing instruction of the user: ${v}", ""),
 		r(0.9, `(?:please,? )?(?:from now on|going forward|in (?:the )?future|as a rule)[, ]+(?:please )?(?P<v>.+)`, "Standing instruction of the user: ${v}", ""),
-		r(0.85, `(?:please )?(?P<v>(?:do not|don't) ever .+)`, "Standing instruction of the user: ${v}", ""),
+		r(0.85, `(?:please )?(?P<v>(?:do not|don't) ever `+imperative+`\b.+)`, "Standing instruction of the user: ${v}", ""),
 	}
 }
 
@@ -48,7 +50,7 @@ func projectRules() []rule {
 		r(0.85, subject+` (?P<how>runs on|runs in|lives (?:in|at|on|under)|uses|listens on|requires|targets|supports|is about|handles|serves) (?P<v>.+)`, "", ""),
 		r(0.85, `(?:the |our )?(?:goal|purpose|aim) of (?:this|the|our|my) (?:[\p{L}\d-]+ ){0,2}`+project+` is (?P<v>.+)`, "", ""),
 		r(0.8, `we (?:currently |now |mostly |only |still |exclusively |also )?(?P<v>(?:use|run on|deploy (?:to|on|with|via)|host (?:on|at|with)|develop (?:on|in|with)|build with|are on|write) .+)`, "", ""),
-		r(0.8, `(?:i'm|i am|we're|we are) (?:currently |now |mainly )?(?P<v>(?:building|writing|developing|making|creating|designing|maintaining|launching) (?:a|an|our|my|`+cased(`\p{Lu}`)+`).*)`, "", ""),
+		r(0.8, `(?:i'm|i am|we're|we are) (?:currently |now |mainly )?(?P<v>(?:building|writing|developing|making|creating|designing|maintaining|launching) (?:a |an |our |my |`+cased(`\p{Lu}`)+`).*)`, "", ""),
 		r(0.8, `(?:our|the|my) (?:tech |software )?stack is (?P<v>.+)`, "", "project.stack"),
 		r(0.8, `(?:our|the|my) (?P<slot>(?:[\p{L}-]+ )?(?:deadline|launch date|release date|go-live|due date)) is (?P<v>(?:on |at )?.*(?:\d{4}-\d\d-\d\d|\d{1,2}(?:st|nd|rd|th)?\.? (?:of )?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\p{L}* \d{1,2}).*)`, "", "project.${slot}"),
 	}
@@ -61,8 +63,8 @@ func decisionRules() []rule {
 	agent := func(x rule) rule { x.agent = true; return x }
 	const team = `(?:we|i|we've|we have|i've|i have|the team(?: has)?|my team(?: has)?|our team(?: has)?)`
 	return []rule{
-		agent(r(0.9, team+`(?: have| has)?(?: now| finally| already| both| all| jointly)? (?:decided|agreed|resolved|opted|chosen|committed)(?: together)? (?:to go with|to use|on using|on|for|upon) (?P<v>.+)`, "Decided: ${v}")),
-		agent(r(0.9, team+`(?: have| has)?(?: now| finally| already| both| all| jointly)? (?:decided|agreed|resolved|opted|chosen|committed)(?: together)? (?P<v>(?:to|that|not to|against) .+)`, "Decided: ${v}")),
+		agent(r(0.9, team+`(?: have| has)?(?: now| finally| already| both| all| jointly)? (?:decided|agreed|resolved|opted|chosen|committed)(?: together| earlier| back then| once)? (?:to go with|to use|on using|on|for|upon) (?P<v>.+)`, "Decided: ${v}")),
+		agent(r(0.9, team+`(?: have| has)?(?: now| finally| already| both| all| jointly)? (?:decided|agreed|resolved|opted|chosen|committed)(?: together| earlier| back then| once)? (?P<v>(?:to|that|not to|against) .+)`, "Decided: ${v}")),
 		agent(r(0.9, team+`(?: have| has)?(?: now| finally)? settled (?:on|for) (?P<v>.+)`, "Decided: ${v}")),
 		agent(r(0.9, `(?:the |our )?(?:final )?(?:decision|decided|agreed)(?: is|: is)?(?: to)?:? (?P<v>.+)`, "Decided: ${v}")),
 		r(0.9, `(?:so )?(?:we|we've|we have) (?:switched|moved|migrated|changed) (?:from (?P<old>.+?) )?(?:over )?to (?P<v>.+)`, ""),

@@ -106,7 +106,7 @@ func abbreviated(before string) bool {
 
 // speech are the patterns of how sentences begin and go on.
 type speech struct {
-	opener, remember, remembered, next *regexp.Regexp
+	opener, remember, remembered, next, aside *regexp.Regexp
 }
 
 var spoken = sync.OnceValue(func() *speech {
@@ -114,7 +114,10 @@ var spoken = sync.OnceValue(func() *speech {
 		opener:     regexp.MustCompile(`^(?i:(?:hi|hey|hello)(?: (?:there|all|team|\p{L}+))?[,.!]\s+|(?:hi|hey|hello|ok|okay|so|and|but|also|well|yes|yep|no|nope|yeah|right|cool|great|good|perfect|thanks|thank you|btw|by the way|fyi|for the record|for your information|for context|for reference|for future reference|just so you know|to be clear|just to be clear|please note(?: that)?|note(?: that)?|actually|generally|in general|as i said|as you know|now|oh|ah|one more thing|first|first of all|second|finally|additionally|moreover|hallo|hi|übrigens|und|also|salut|bonjour|hola|además)\b(?:[,:.!;–—-]+\s*|\s+))`),
 		remember:   regexp.MustCompile(`^(?i:(?:can you |could you )?(?:please )?(?:remember|keep in mind|don't forget|do not forget|make a note|note down|take note|bitte merk dir|merk dir|bitte merken|recuerda|souviens-toi)(?: that|:|,| dass| que)?\s+)`),
 		remembered: regexp.MustCompile(`(?i)[,;.–—-]*\s+(?:so )?(?:please )?(?:remember|note|keep|save|store)(?: (?:that|this|it))?(?: in mind| down)?(?: for (?:later|next time|the future))?(?:,? please)?[.!]*$`),
-		next:       regexp.MustCompile(`(?i)(?:,|;)?\s+(?:and|but)\s+((?:i|i'm|i've|my|we|we're|we've|our)\s)|;\s+((?:i|i'm|i've|my|we|we're|we've|our)\s)|,\s+((?:i'm|i am|i live|i work|i prefer|my)\s)|,?\s+(?:und|et|y)\s+((?:ich|wir|meine?|je|j'|nous|vivo|trabajo|mi|soy|prefiero)\b)`),
+		// What a person adds: what is to be done now, and why. Not what would
+		// change the meaning, such as "but only" or "unless".
+		aside: regexp.MustCompile(`(?i)(?:,\s+(?:so|then|you|we|they|she|he|please|keep|ask|tell|skip|use|thanks|ok|sie|er|wir|ich|also|et|alors)\b|\s+in case\b|\s+and (?:she|he|they|it|then)\b).*$`),
+		next:  regexp.MustCompile(`(?i)(?:,|;)?\s+(?:and|but)\s+((?:i|i'm|i've|my|we|we're|we've|our)\s)|;\s+((?:i|i'm|i've|my|we|we're|we've|our)\s)|,\s+((?:i'm|i am|i live|i work|i prefer|i like|i hate|i love|my)\s)|(?:,|;)?\s+(?:and|but)\s+((?:please|don't|do not|from now on)\s)|,?\s+(?:und|et|y)\s+((?:ich|wir|meine?|je|j'|nous|vivo|trabajo|mi|soy|prefiero)\b)`),
 	}
 })
 
@@ -151,11 +154,17 @@ func (s sentence) clauses() []clause {
 		if at == nil || at[0] < 4 || c.request {
 			break
 		}
-		next := max(at[2], at[4], at[6], at[8])
+		next := max(at[2], at[4], at[6], at[8], at[10])
 		c.text = strings.TrimRight(text[:at[0]], " ,")
 		all = append(all, c)
 		text = text[next:]
 	}
 	c.text = strings.TrimSpace(text)
-	return append(all, c)
+	all = append(all, c)
+	for i := range all {
+		if at := k.aside.FindStringIndex(all[i].text); at != nil && at[0] >= 12 && !c.request {
+			all[i].text = all[i].text[:at[0]]
+		}
+	}
+	return all
 }

@@ -106,7 +106,7 @@ func (s *Store) PutFacts(ctx context.Context, x Extraction, facts []Fact, supers
 const insertFact = `INSERT INTO facts (record, kind, confidence, quote, speaker, topic, value, instead, made_by, successor)
 	SELECT rowid, ?, ?, ?, ?, ?, ?, ?, ?, '' FROM records WHERE id=?
 	ON CONFLICT (record) DO UPDATE SET kind=excluded.kind, confidence=excluded.confidence, quote=excluded.quote, speaker=excluded.speaker,
-	topic=excluded.topic, value=excluded.value, instead=excluded.instead, made_by=excluded.made_by`
+	topic=excluded.topic, value=excluded.value, instead=excluded.instead, made_by=excluded.made_by, successor=''`
 
 func (w *writer) putFact(f Fact) error {
 	if err := w.put(f.Record); err != nil {
@@ -125,12 +125,13 @@ func (s *Store) hasFacts(ctx context.Context) (has bool, err error) {
 // FactFilter says which facts to list. Empty fields match everything.
 type FactFilter struct {
 	Runtime, Agent, Session, Kind string
-	Superseded                    bool // also those that are
+	Superseded                    bool     // also those that are
+	IDs                           []string // of these records; of all if nil
 }
 
 // live is the condition under which a fact f is not superseded. What
 // supersedes it may have been forgotten since.
-const live = "(f.successor='' OR f.successor NOT IN (SELECT id FROM records))"
+const live = "(f.successor='' OR NOT EXISTS (SELECT 1 FROM records n WHERE n.id=f.successor))"
 
 // Facts lists facts, oldest first.
 func (s *Store) Facts(ctx context.Context, o FactFilter) ([]Fact, error) {
@@ -141,6 +142,9 @@ func (s *Store) Facts(ctx context.Context, o FactFilter) ([]Fact, error) {
 	condition, args := Query{Runtime: o.Runtime, Agent: o.Agent, Session: o.Session}.filter()
 	if o.Kind != "" {
 		condition, args = condition+" AND f.kind=?", append(args, o.Kind)
+	}
+	if o.IDs != nil {
+		condition, args = condition+" AND r.id IN ("+marks(o.IDs)+")", append(args, anyOf(o.IDs)...)
 	}
 	if !o.Superseded {
 		condition += " AND " + live

@@ -25,6 +25,10 @@ type Query struct {
 	Limit        int   // hits, 5 if 0
 	MinScore     float64
 	Rank         string // RankHybrid if empty
+	Kind         string // of facts only: no other record has one
+	Superseded   bool   // also facts that newer ones have superseded
+
+	facts bool // the memory has the tables of facts
 }
 
 // filter is the SQL condition of the query's filters over records r.
@@ -42,6 +46,15 @@ func (q Query) filter() (string, []any) {
 	add(q.Category != "", "r.category=?", q.Category)
 	add(q.Since != 0, "r.created_at>=?", q.Since)
 	add(q.Until != 0, "r.created_at<?", q.Until)
+	switch {
+	case q.facts && q.Kind != "":
+		add(true, "r.rowid IN (SELECT f.record FROM facts f WHERE f.kind=?)", q.Kind)
+	case q.Kind != "":
+		condition += " AND 0=1"
+	}
+	if q.facts && !q.Superseded {
+		condition += " AND r.rowid NOT IN (SELECT f.record FROM facts f WHERE NOT " + live + ")"
+	}
 	return condition, args
 }
 

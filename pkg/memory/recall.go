@@ -53,6 +53,10 @@ func (s *Store) Recall(ctx context.Context, q Query, e embed.QueryEmbedder, m em
 	if !slices.Contains([]string{RankHybrid, RankText, RankVector, RankSeed}, r.query.Rank) {
 		return Result{}, fmt.Errorf("unknown rank %q", r.query.Rank)
 	}
+	var err error
+	if r.query.facts, err = s.hasFacts(ctx); err != nil {
+		return Result{}, err
+	}
 	if err := r.prepareVectors(ctx, e, m); err != nil {
 		return Result{Rank: r.query.Rank}, err
 	}
