@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -89,6 +90,9 @@ func readWhole(ctx context.Context, s found, b *session.Breakdown) (err error) {
 		return err
 	}
 	defer f.Close()
+	if ext := filepath.Ext(s.Path); ext == ".md" || ext == ".json" {
+		return b.AddMessages(ctx, f, s.Bytes, s.store.Scan)
+	}
 	var log io.ReadCloser
 	if log, _, err = jsonl.Decompress(f, s.Bytes); err != nil {
 		return fmt.Errorf("read the log: %w", err)

@@ -167,7 +167,7 @@ func (a *app) showNotices(notices []session.Notice) {
 // noStores says where was looked.
 func (a *app) noStores() error {
 	looked := []string{"~/.openclaw", "~/.pi/agent/sessions", "~/.agent/sessions", "~/.annabelle/sessions", "~/.hexa-puffs/sessions", "~/.mac-stats", "~/.codex", "~/.claude/projects", "~/.gemini"}
-	for _, variable := range []string{"OPENCLAW_STATE_DIR", "PI_CODING_AGENT_DIR", "CODEX_HOME", "CLAUDE_CONFIG_DIR", "GEMINI_CLI_HOME"} {
+	for _, variable := range []string{"OPENCLAW_STATE_DIR", "PI_CODING_AGENT_DIR", "THINKER_SESSIONS_DIR", "HEXA_PUFFS_HOME", "CODEX_HOME", "CLAUDE_CONFIG_DIR", "GEMINI_CLI_HOME"} {
 		if value := a.getenv(variable); value != "" {
 			looked = append(looked, variable+"="+value)
 		}

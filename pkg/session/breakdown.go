@@ -57,16 +57,42 @@ func (b *Breakdown) Add(ctx context.Context, r io.Reader) error {
 	}
 }
 
+// AddMessages reads a whole log that is not JSON lines (Markdown, one JSON
+// document): its messages count by who speaks, and what is left of it as
+// "frame". size is the log's, in bytes; scan is the store's own.
+func (b *Breakdown) AddMessages(ctx context.Context, r io.Reader, size int64, scan func(context.Context, io.Reader, ScanOptions, func(*Message) error) (Scan, error)) error {
+	rest, end := size, int64(0)
+	_, err := scan(ctx, r, ScanOptions{Thinking: true}, func(m *Message) error {
+		from := max(m.Offset, end) // several messages may stand in one record
+		end = max(end, m.Offset+m.Length)
+		b.share(m.Role.String(), end-min(from, end))
+		rest -= end - min(from, end)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if rest > 0 {
+		b.share("frame", rest)
+	}
+	b.Bytes += size
+	return nil
+}
+
 func (b *Breakdown) line(l jsonl.Line) {
 	b.Bytes += l.Length
-	name := b.record(l.Raw)
+	b.share(b.record(l.Raw), l.Length)
+}
+
+// share counts one record of a type.
+func (b *Breakdown) share(name string, bytes int64) {
 	share := b.Types[name]
 	if share == nil {
 		share = &TypeShare{}
 		b.Types[name] = share
 	}
 	share.Records++
-	share.Bytes += l.Length
+	share.Bytes += bytes
 }
 
 // record walks one record and returns the name of its type.
