@@ -27,7 +27,7 @@ func (a *app) summarizers(focus string) (func(compact.SummaryOrder) compact.Summ
 		if err != nil || o.Offline { // the same endpoint was checked before
 			return offline(o)
 		}
-		options := summarize.WrittenOptions{Options: summarize.Options{Focus: focus, MaxRunes: o.MaxRunes}, Style: summarize.StyleOf(o.Ref.Runtime), SplitTurn: o.SplitTurn, Client: client}
+		options := summarize.WrittenOptions{Options: summarize.Options{Focus: focus, MaxRunes: o.MaxRunes, Checkpoint: checkpoint(o)}, Style: summarize.StyleOf(o.Ref.Runtime), SplitTurn: o.SplitTurn, Client: client}
 		return written{summarize.NewWritten(options)}
 	}, nil
 }
@@ -36,8 +36,14 @@ func (a *app) summarizers(focus string) (func(compact.SummaryOrder) compact.Summ
 func offlineSummarizer(focus string) func(compact.SummaryOrder) compact.Summarizer {
 	return func(o compact.SummaryOrder) compact.Summarizer {
 		most := min(cmp.Or(o.MaxRunes, summarize.DefaultMaxRunes), summarize.DefaultMaxRunes)
-		return extractive{summarize.NewExtractive(summarize.Options{Focus: focus, MaxRunes: most})}
+		return extractive{summarize.NewExtractive(summarize.Options{Focus: focus, MaxRunes: most, Checkpoint: checkpoint(o)})}
 	}
+}
+
+// checkpoint reports whether a runtime goes on from the summary, in the form
+// that it would give it itself.
+func checkpoint(o compact.SummaryOrder) bool {
+	return o.MaxRunes > 0 && summarize.StyleOf(o.Ref.Runtime) == summarize.StyleCheckpoint
 }
 
 // endpoint is the model of a task ("summarize" or "facts"), checked.

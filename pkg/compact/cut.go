@@ -51,8 +51,8 @@ func (o *outline) find() (int, bool) {
 	}
 	valid := o.valid()
 	for at := target; at < len(o.messages); at++ {
-		if valid[at] && o.cutsAway(at) {
-			return at, true
+		if valid[at] {
+			return at, o.cutsAway(at) // going on would keep less than was asked for
 		}
 	}
 	if target == len(o.messages) {

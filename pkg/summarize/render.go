@@ -16,6 +16,7 @@ type plan struct {
 	items  []candidate // most important first
 	prose  bool        // items are lines of one text, whose source is in the title
 	whole  bool        // no item is left out between others
+	mark   int         // code points that an item's mark has more than "- "
 	chosen []candidate
 }
 
@@ -28,19 +29,33 @@ func (e *Extractive) Summary() Summary {
 	}
 	head := e.head()
 	plans := e.plans()
-	fit(plans, e.options.MaxRunes-utf8.RuneCountInString(head))
 	s := Summary{Kind: KindExtractive}
 	var text strings.Builder
 	text.WriteString(head)
-	for _, p := range plans {
-		if len(p.chosen) > 0 {
-			s.Sections = append(s.Sections, p.write(&text))
+	if space := e.options.MaxRunes - utf8.RuneCountInString(head); e.options.Checkpoint {
+		for _, p := range plans {
+			p.mark = len("[x] ")
 		}
+		fit(plans, space-checkpointFrame())
+		s.Sections = writeCheckpoint(&text, plans)
+	} else {
+		fit(plans, space)
+		s.Sections = writeSections(&text, plans)
 	}
 	whole := strings.ToValidUTF8(strings.TrimRight(text.String(), "\n"), "\uFFFD")
 	s.Text = string(cutRunes([]byte(whole), e.options.MaxRunes))
 	s.Chars = utf8.RuneCountInString(s.Text)
 	return s
+}
+
+func writeSections(text *strings.Builder, plans []*plan) []Section {
+	var sections []Section
+	for _, p := range plans {
+		if len(p.chosen) > 0 {
+			sections = append(sections, p.write(text))
+		}
+	}
+	return sections
 }
 
 // How an extractive summary begins.
@@ -52,7 +67,7 @@ const (
 // ofTheMoment are the sections of an earlier summary that say nothing of use
 // any more: its files are in the lists of the compaction.
 func ofTheMoment() []string {
-	return []string{"Last exchanges", "Files changed", "Files read", "Commands"}
+	return []string{"Last exchanges", "Files changed", "Files read", "Commands", "Progress", "Done", "In Progress"}
 }
 
 // head says what the summary is of.
@@ -147,7 +162,7 @@ func paragraphs(summary candidate) []candidate {
 		if byRule && (passing || strings.HasSuffix(line, extractiveNote) || line == "**"+strings.TrimLeft(extractiveTitle, "# ")+"**") {
 			continue
 		}
-		if line != "" {
+		if line = strings.TrimPrefix(line, "> "); line != "" && line != strings.TrimSpace(nothing) {
 			out = append(out, candidate{text: line, line: summary.line})
 		}
 	}
@@ -211,13 +226,15 @@ func (p *plan) take(space int) (spent int) {
 	return spent
 }
 
-func (p *plan) cost(c candidate) int { return utf8.RuneCountInString(p.line(c)) }
+func (p *plan) cost(c candidate) int { return utf8.RuneCountInString(p.line(c)) + p.mark }
 
-func (p *plan) line(c candidate) string {
+func (p *plan) line(c candidate) string { return p.marked(c, "- ") }
+
+func (p *plan) marked(c candidate, mark string) string {
 	if p.prose {
 		return "> " + c.text + "\n"
 	}
-	return fmt.Sprintf("- %s (line %d)\n", c.text, c.line)
+	return fmt.Sprintf("%s%s (line %d)\n", mark, c.text, c.line)
 }
 
 // order puts the chosen items into the order of the log.
@@ -227,10 +244,16 @@ func (p *plan) order() {
 
 // write appends the section to the text and returns it.
 func (p *plan) write(text *strings.Builder) Section {
-	s := Section{Title: p.title}
 	fmt.Fprintf(text, "\n## %s\n\n", p.title)
 	for _, c := range p.chosen {
 		text.WriteString(p.line(c))
+	}
+	return p.section()
+}
+
+func (p *plan) section() Section {
+	s := Section{Title: p.title}
+	for _, c := range p.chosen {
 		s.Items = append(s.Items, Item{Text: c.text, Line: c.line})
 	}
 	return s

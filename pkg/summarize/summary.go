@@ -18,6 +18,9 @@ const DefaultMaxRunes = 6000
 type Options struct {
 	MaxRunes int    // code points of the whole summary; 0 means DefaultMaxRunes
 	Focus    string // words that raise what contains them
+	// Checkpoint puts the summary under the headings of seed 001, section
+	// 7.5.4, for a runtime that goes on from it.
+	Checkpoint bool
 }
 
 // Summary is a finished summary.

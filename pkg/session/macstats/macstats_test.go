@@ -147,7 +147,7 @@ func TestParseName(t *testing.T) {
 
 // A session in use is replaced by its summary, the lessons are learned first,
 // and it may end after any step.
-func TestActiveSessionIsReplaced(t *testing.T) {
+func TestSeed003ActiveSessionIsReplaced(t *testing.T) {
 	for _, stop := range []string{"", "lessons", "lease", "stage", "exchange", "keep"} {
 		s := newStore(t)
 		path := s.write("session/"+name, talk, 10*time.Minute)
@@ -165,7 +165,7 @@ func TestActiveSessionIsReplaced(t *testing.T) {
 	}
 }
 
-func TestInactiveSessionIsCleared(t *testing.T) {
+func TestSeed003InactiveSessionIsCleared(t *testing.T) {
 	for _, stop := range []string{"", "lessons", "lease", "move"} {
 		s := newStore(t)
 		path := s.write("session/"+name, talk, 31*time.Minute)
@@ -198,7 +198,7 @@ func TestChangedSessionIsLeftAlone(t *testing.T) {
 }
 
 // Seed 003: from 4 messages on in a run over everything, from 8 when asked.
-func TestDue(t *testing.T) {
+func TestSeed003Thresholds(t *testing.T) {
 	s := newStore(t)
 	for _, c := range []struct {
 		messages  int
@@ -213,7 +213,7 @@ func TestDue(t *testing.T) {
 }
 
 // What is appended never repeats a lesson, and appending twice adds nothing.
-func TestLessonsAreNotRepeated(t *testing.T) {
+func TestSeed003LessonsAreNotRepeated(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lesson := rapid.SampledFrom([]string{"Use tabs.", "use tabs", "- Use  tabs!", "Ask first", "", "  ", "Never delete"})
 		known := strings.Join(rapid.SliceOf(lesson).Draw(t, "known"), "\n")
