@@ -138,84 +138,103 @@ func (r *factsRun) each(ctx context.Context, targets []found) (factsDocument, er
 	return doc, nil
 }
 
+// look is one session on its way.
+type look struct {
+	found
+	before, now memory.Extraction
+	known       []facts.Known // of its agent
+	row         factsSession
+}
+
 // one extracts the facts of one session.
 func (r *factsRun) one(ctx context.Context, t found) (factsSession, error) {
-	row := newFactsSession(t)
+	l := &look{found: t, row: newFactsSession(t)}
 	if r.options.File == "" && r.now().Sub(t.ModTime) < r.options.Idle {
-		row.Outcome, row.Reason = factsNotIdle, fmt.Sprintf("it changed within %s", r.options.Idle)
-		return row, nil
+		l.row.Outcome, l.row.Reason = factsNotIdle, fmt.Sprintf("it changed within %s", r.options.Idle)
+		return l.row, nil
 	}
-	before, known, err := r.before(ctx, t)
-	if err != nil {
-		return row, err
+	if err := r.remember(ctx, l); err != nil {
+		return l.row, err
 	}
-	x := memory.Extraction{
-		Runtime: t.Runtime, Agent: t.Agent, Session: t.ID, At: r.now().UnixMilli(), Bytes: t.Bytes, Modified: t.ModTime.UnixNano(),
-		MadeBy: facts.Version + " " + r.maker(t), Said: before.Said, Last: before.Last,
+	l.now.Said, l.now.Last = l.before.Said, l.before.Last
+	if !r.options.Force && l.before.Bytes == t.Bytes && l.before.Modified == l.now.Modified && same(l.before, l.now) {
+		l.row.Outcome, l.row.Messages = factsUnchanged, l.before.Said
+		return l.row, nil
 	}
-	if !r.options.Force && before.Bytes == x.Bytes && before.Modified == x.Modified && same(before, x) {
-		row.Outcome, row.Messages = factsUnchanged, before.Said
-		return row, nil
-	}
-	window, scan, err := facts.Read(ctx, t.store, r.options.Last, func() (io.ReadCloser, error) { return openFound(ctx, t) })
-	if err != nil {
-		return row, err
-	}
-	if t.ID == "" && scan.SessionID != "" {
-		x.Session, row.Session = scan.SessionID, scan.SessionID
-	}
-	x.Said, x.Last, row.Messages = window.Said(), window.Last(), window.Said()
-	if x.Said < facts.LeastMessages {
-		row.Outcome, row.Reason = factsTooShort, fmt.Sprintf("%d messages, %d are needed", x.Said, facts.LeastMessages)
-		return row, nil
-	}
-	if !r.options.Force && same(before, x) {
-		row.Outcome = factsUnchanged
-		return row, r.store(ctx, t, x, facts.Merged{}, known, &row)
-	}
-	return row, r.extract(ctx, t, x, known, window, &row)
+	err := r.read(ctx, l)
+	return l.row, err
 }
+
+// read reads the log, and looks for facts if there is something new in it.
+func (r *factsRun) read(ctx context.Context, l *look) error {
+	window, scan, err := facts.Read(ctx, l.store, r.options.Last, func() (io.ReadCloser, error) { return openFound(ctx, l.found) })
+	if err != nil {
+		return err
+	}
+	if l.ID == "" && scan.SessionID != "" {
+		l.now.Session, l.row.Session = scan.SessionID, scan.SessionID
+	}
+	l.now.Said, l.now.Last, l.row.Messages = window.Said(), window.Last(), window.Said()
+	switch {
+	case l.now.Said < facts.LeastMessages:
+		l.row.Outcome, l.row.Reason = factsTooShort, fmt.Sprintf("%d messages, %d are needed", l.now.Said, facts.LeastMessages)
+		return nil
+	case !r.options.Force && same(l.before, l.now):
+		l.row.Outcome = factsUnchanged
+		return r.keep(ctx, l, facts.Merged{})
+	}
+	return r.extract(ctx, l, window)
+}
+
+// degradedPause is how long a model that did not answer, or not usably, is not
+// asked about a session again, unless it has gone on.
+const degradedPause = time.Hour
 
 // same tells whether an extraction has nothing to add to the one before.
 func same(before, now memory.Extraction) bool {
-	return before.At > 0 && !before.Degraded && before.Said == now.Said && before.Last == now.Last && before.MadeBy == now.MadeBy
+	tryAgain := before.Degraded && now.At-before.At >= degradedPause.Milliseconds()
+	return before.At > 0 && !tryAgain && before.Said == now.Said && before.Last == now.Last && before.MadeBy == now.MadeBy
 }
 
-// before returns the last extraction of a session, and what is known of its
+// remember gets the last extraction of a session, and what is known of its
 // agent.
-func (r *factsRun) before(ctx context.Context, t found) (x memory.Extraction, known []facts.Known, err error) {
+func (r *factsRun) remember(ctx context.Context, l *look) error {
+	l.now = memory.Extraction{
+		Runtime: l.Runtime, Agent: l.Agent, Session: l.ID, At: r.app.now().UnixMilli(), Bytes: l.Bytes, Modified: l.ModTime.UnixNano(),
+		MadeBy: facts.Version + " " + facts.Options{Client: r.clientOf(l.found)}.Maker(),
+	}
 	if r.memory == nil {
-		return x, nil, nil
+		return nil
 	}
-	x, _, err = r.memory.Extraction(ctx, memory.Source{Runtime: t.Runtime, Agent: t.Agent, Session: t.ID})
-	if err != nil {
-		return x, nil, err
+	var err error
+	if l.before, _, err = r.memory.Extraction(ctx, memory.Source{Runtime: l.Runtime, Agent: l.Agent, Session: l.ID}); err != nil {
+		return err
 	}
-	stored, err := r.memory.Facts(ctx, memory.FactFilter{Runtime: t.Runtime, Agent: t.Agent, Superseded: true})
+	stored, err := r.memory.Facts(ctx, memory.FactFilter{Runtime: l.Runtime, Agent: l.Agent, Superseded: true})
 	for _, f := range stored {
-		known = append(known, facts.Known{ID: f.ID, Superseded: f.Successor != "", Fact: facts.Fact{
+		l.known = append(l.known, facts.Known{ID: f.ID, Superseded: f.Successor != "", Fact: facts.Fact{
 			Kind: facts.Kind(f.Kind), Text: f.Text, Confidence: f.Confidence, Quote: f.Quote, Line: f.FirstLine, Time: f.CreatedAt,
 			Topic: f.Topic, Value: f.Value, Instead: f.Instead,
 		}})
 	}
-	return x, known, err
+	return err
 }
 
-func (r *factsRun) extract(ctx context.Context, t found, x memory.Extraction, known []facts.Known, window *facts.Window, row *factsSession) error {
-	o := facts.Options{Client: r.clientOf(t), Confidence: r.options.MinConfidence}
-	made, err := facts.Extract(ctx, window.Messages(), known, o)
+func (r *factsRun) extract(ctx context.Context, l *look, window *facts.Window) error {
+	o := facts.Options{Client: r.clientOf(l.found), Confidence: r.options.MinConfidence, Once: r.endpoint.Provider == summarize.ProviderHermes}
+	made, err := facts.Extract(ctx, window.Messages(), l.known, o)
 	if err != nil {
 		return err
 	}
-	x.Degraded = made.Degraded
-	row.Outcome, row.MadeBy, row.Degraded, row.Reason = factsExtracted, made.MadeBy, made.Degraded, made.Reason
-	row.Calls, row.Tokens, row.Refused = made.Calls, made.Tokens, refusals(made.Refused)
+	l.now.Degraded = made.Degraded
+	l.row.Outcome, l.row.MadeBy, l.row.Degraded, l.row.Reason = factsExtracted, made.MadeBy, made.Degraded, made.Reason
+	l.row.Calls, l.row.Tokens, l.row.Refused = made.Calls, made.Tokens, refusals(made.Refused)
 	for i := range made.Facts {
 		if made.Facts[i].Time == 0 { // a log without times has that of its file
-			made.Facts[i].Time = t.ModTime.UnixMilli()
+			made.Facts[i].Time = l.ModTime.UnixMilli()
 		}
 	}
-	return r.store(ctx, t, x, facts.Merge(made.Facts, known, r.options.most()), known, row)
+	return r.keep(ctx, l, facts.Merge(made.Facts, l.known, r.options.most()))
 }
 
 // clientOf is the client that asks the model about a session, nil for none.
@@ -231,8 +250,6 @@ func (r *factsRun) clientOf(t found) *summarize.Client {
 	}
 	return client
 }
-
-func (r *factsRun) maker(t found) string { return facts.Options{Client: r.clientOf(t)}.Maker() }
 
 // embedFacts gives vectors to what was stored, agent by agent.
 func (h *house) embedFacts(ctx context.Context, targets []found, doc factsDocument) error {

@@ -11,32 +11,32 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
-// store stores what is new, in one transaction, and then writes the receipt.
-func (r *factsRun) store(ctx context.Context, t found, x memory.Extraction, m facts.Merged, known []facts.Known, row *factsSession) error {
+// keep stores what is new, in one transaction, and then writes the receipt.
+func (r *factsRun) keep(ctx context.Context, l *look, m facts.Merged) error {
 	ids := make([]string, len(m.Facts))
 	records := make([]memory.Fact, len(m.Facts))
 	for i, f := range m.Facts {
-		records[i] = factRecord(t, x, f, row.MadeBy)
+		records[i] = l.record(f)
 		ids[i] = records[i].ID
 	}
 	over := supersessions(m, ids)
-	row.Repeated = m.Repeated
-	row.list(records, over, known)
-	if r.options.DryRun || r.memory == nil || t.Agent == "" {
-		if row.Outcome == factsExtracted {
-			row.Outcome = factsPlanned
+	l.row.Repeated = m.Repeated
+	l.row.list(records, over, l.known)
+	if r.options.DryRun || r.memory == nil || l.Agent == "" {
+		if l.row.Outcome == factsExtracted {
+			l.row.Outcome = factsPlanned
 		}
 		return nil
 	}
-	result, err := r.memory.PutFacts(ctx, x, records, over)
+	result, err := r.memory.PutFacts(ctx, l.now, records, over)
 	if err != nil {
 		return fmt.Errorf("store facts: %w", err)
 	}
-	row.Stored, row.Forgotten = result.Stored, result.Buried
-	if row.Stored+row.Calls == 0 && len(over) == 0 {
+	l.row.Stored, l.row.Forgotten = result.Stored, result.Buried
+	if l.row.Stored+l.row.Calls == 0 && len(over) == 0 {
 		return nil
 	}
-	return r.writeFactsReceipt(t, row, ulid.Make().String())
+	return r.writeFactsReceipt(l.found, &l.row, ulid.Make().String())
 }
 
 // supersessions are the ids of what is superseded, each with that of what
@@ -61,15 +61,16 @@ const factPosition = -3
 // factImportance is that of a fact that is certain (DESIGN.md, Memory).
 const factImportance = 0.70
 
-func factRecord(t found, x memory.Extraction, f facts.Fact, madeBy string) memory.Fact {
+// record is a fact as it goes to memory.
+func (l *look) record(f facts.Fact) memory.Fact {
 	r := memory.Record{
-		ID:   memory.RecordID(t.Agent, x.Session, factPosition, "fact "+string(f.Kind), f.Text),
+		ID:   memory.RecordID(l.Agent, l.now.Session, factPosition, "fact "+string(f.Kind), f.Text),
 		Text: f.Text, Category: memory.CategoryFact, Importance: factImportance * f.Confidence, CreatedAt: f.Time,
-		Runtime: t.Runtime, Agent: t.Agent, Session: x.Session, Key: t.Key, ArchivePath: t.Path, Archive: t.archive,
+		Runtime: l.Runtime, Agent: l.Agent, Session: l.now.Session, Key: l.Key, ArchivePath: l.Path, Archive: l.archive,
 		FirstLine: f.Line, LastLine: f.Line, FirstByte: f.Offset, EndByte: f.End, Branch: session.Active.String(), Position: factPosition,
 	}
 	return memory.Fact{
 		Record: r, Kind: string(f.Kind), Confidence: f.Confidence, Quote: f.Quote, Speaker: f.Speaker.String(),
-		Topic: f.Topic, Value: f.Value, Instead: f.Instead, MadeBy: madeBy,
+		Topic: f.Topic, Value: f.Value, Instead: f.Instead, MadeBy: f.MadeBy,
 	}
 }

@@ -1,7 +1,11 @@
 package facts
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/sessctl/sessctl/pkg/summarize"
 )
@@ -12,6 +16,7 @@ const MadeByRules = "rules"
 // Options set how facts are extracted.
 type Options struct {
 	Client     *summarize.Client // of the model, nil for rules alone
+	Once       bool              // the model is not asked again if its answer is of no use (Hermes)
 	Confidence float64           // the least that a fact has
 }
 
@@ -43,5 +48,81 @@ type Extraction struct {
 func Extract(ctx context.Context, messages []Message, known []Known, o Options) (Extraction, error) {
 	x := Extraction{MadeBy: MadeByRules}
 	x.Facts, x.Refused = Offline(messages, o.Confidence)
-	return x, ctx.Err()
+	if o.Client == nil || len(messages) == 0 {
+		return x, ctx.Err()
+	}
+	calls, tokens := o.Client.Meter().Spent()
+	err := x.askModel(ctx, ask(messages, known, o.Client.Window()), o)
+	if ctx.Err() != nil {
+		return Extraction{}, ctx.Err()
+	}
+	if err != nil {
+		x.Degraded, x.Reason = true, err.Error()
+	}
+	after, used := o.Client.Meter().Spent()
+	x.Calls, x.Tokens = after-calls, used-tokens
+	slices.SortStableFunc(x.Facts, func(a, b Fact) int { return cmp.Compare(a.Line, b.Line) })
+	return x, nil
+}
+
+// askModel adds what the model finds and what stands up.
+func (x *Extraction) askModel(ctx context.Context, q question, o Options) error {
+	if len(q.messages) == 0 {
+		return unusable("no message fits into the window")
+	}
+	found, err := q.answered(ctx, o)
+	if err != nil && len(found) == 0 {
+		return err
+	}
+	x.MadeBy = o.Client.Name()
+	sure, _ := explicit(q.messages)
+	for _, it := range found {
+		f, why := q.judge(it)
+		switch {
+		case why == "" && f.Confidence < o.Confidence:
+			why = fmt.Sprintf("it is not sure enough (%.2f)", f.Confidence)
+		case why == "" && slices.ContainsFunc(sure, func(s Fact) bool { return sameSource(f, s) }):
+			continue // the rules have it, or had a reason not to
+		}
+		if why != "" {
+			x.Refused = append(x.Refused, Refusal{Line: f.Line, Reason: why})
+			continue
+		}
+		f.MadeBy = x.MadeBy
+		x.Facts = append(x.Facts, f)
+	}
+	return err
+}
+
+// sameSource tells whether two facts are about the same words.
+func sameSource(x, y Fact) bool {
+	a, b := spaced(x.Quote), spaced(y.Quote)
+	return x.Line == y.Line && x.Kind == y.Kind && (strings.Contains(a, b) || strings.Contains(b, a))
+}
+
+// answered asks the model, and once more if its answer is of no use.
+func (q question) answered(ctx context.Context, o Options) ([]item, error) {
+	var useless error
+	for {
+		reply, err := o.Client.Complete(ctx, q.request(useless))
+		if err != nil {
+			return nil, err
+		}
+		found, bad, err := items(reply.Text)
+		switch {
+		case err == nil && reply.Cut != "":
+			return found, unusable(reply.Cut)
+		case err == nil && bad > 0:
+			return found, unusable(fmt.Sprintf("%d facts of it cannot be read", bad))
+		case err == nil:
+			return found, nil
+		}
+		if reply.Cut != "" {
+			err = fmt.Errorf("%s", reply.Cut)
+		}
+		if useless != nil || o.Once || o.Client.Meter().Left() == 0 {
+			return nil, fmt.Errorf("%s: %w", o.Client.Name(), unusable(err.Error()))
+		}
+		useless = err
+	}
 }

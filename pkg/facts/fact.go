@@ -44,6 +44,8 @@ type Fact struct {
 	Time        int64        // epoch milliseconds of that record
 	Speaker     session.Role // RoleUser or RoleAssistant
 
+	MadeBy string // [MadeByRules], or provider and model
+
 	// Topic is what there can be only one of ("user.name"), or "". A newer fact
 	// with the same topic and another value supersedes.
 	Topic string

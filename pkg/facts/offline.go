@@ -135,6 +135,7 @@ func quoted(who, text string) string { return who + `: "` + strings.ReplaceAll(t
 
 // newFact adds where a fact comes from.
 func newFact(m Message, c clause, f Fact) Fact {
+	f.MadeBy = MadeByRules
 	f.Quote, f.Line, f.Offset, f.End, f.Time, f.Speaker = strings.Join(strings.Fields(c.text), " "), m.Line, m.Offset, m.End, m.Time, m.Role
 	return f
 }

@@ -17,7 +17,7 @@ type shapes struct {
 func newShapes() *shapes {
 	return &shapes{
 		block:      regexp.MustCompile(`(?m)^[ \t]*<([A-Za-z][\w:-]*)(?:\s[^<>\n]*)?>`),
-		fence:      regexp.MustCompile("(?ms)^[ \t]*(```|~~~).*?(^[ \t]*(?:```|~~~)[ \t]*$|\\z)"),
+		fence:      regexp.MustCompile("(?s)```.*?(?:```|\\z)|(?m:^[ \t]*~~~)(?s:.*?)(?:(?m:^[ \t]*~~~[ \t]*$)|\\z)"),
 		transcript: regexp.MustCompile(`(?mi)^\s*(?:\[?(?:user|human|assistant|agent|system|ai|me)\]?:|\[\d{1,2}:\d\d|\d{1,2}:\d\d(?::\d\d)?\s|from: |to: |subject: )`),
 		heading:    regexp.MustCompile(`(?m)^#{1,6} `),
 		// Instructions, reminders and jobs that runtimes put in a person's name,

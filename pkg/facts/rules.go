@@ -49,7 +49,7 @@ func backgroundRules() []rule {
 	}
 	free := func(x rule) rule { x.free = true; return x }
 	return []rule{
-		free(r(0.95, `(?:my name is|my name's|my full name is|i(?:'m| am) called|i go by|i(?:'m| am) known as)\s+(?P<v>`+cased(name)+`)`, "The user's name is ${v}", "user.name")),
+		free(r(0.95, `(?:my name is|my name's|my full name is|i(?:'m| am) called|i go by|i(?:'m| am) known as)\s+(?P<v>`+cased(name)+`)(?:,? (?:from|at|with) .+)?`, "The user's name is ${v}", "user.name")),
 		free(r(0.9, `(?:please )?(?:just )?call me\s+(?P<v>`+cased(name)+`)`, "The user wants to be called ${v}", "user.nickname")),
 		free(r(0.95, `my pronouns are (?P<v>[\p{L}]+(?:/[\p{L}]+){1,3})`, "The user's pronouns are ${v}", "user.pronouns")),
 		r(0.9, `i(?:'m| am) (?:(?:currently|now|actually|originally) )?(?P<v>(?:a|an|the) (?:[\p{L}\d+#./&-]+ ){0,4}?`+occupation+`(?: (?:at|for|in|from|with|by|on|of|who|working|specialising|specializing|based) .+)?)`, "The user is ${v}", "user.occupation"),

@@ -22,14 +22,10 @@ const maxSentence = 320
 // quotations, tables and lines of programs are left out.
 func sentences(text string) []sentence {
 	var all []sentence
-	fenced := false
+	text = withoutFences(known(), text)
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~") {
-			fenced = !fenced
-			continue
-		}
-		if fenced || !prose(line) {
+		if !prose(line) {
 			continue
 		}
 		bare, listed := withoutMarks(line)
@@ -106,7 +102,7 @@ func abbreviated(before string) bool {
 
 // speech are the patterns of how sentences begin and go on.
 type speech struct {
-	opener, remember, remembered, next, aside *regexp.Regexp
+	opener, remember, remembered, filler, next, aside *regexp.Regexp
 }
 
 var spoken = sync.OnceValue(func() *speech {
@@ -116,8 +112,9 @@ var spoken = sync.OnceValue(func() *speech {
 		remembered: regexp.MustCompile(`(?i)[,;.–—-]*\s+(?:so )?(?:please )?(?:remember|note|keep|save|store)(?: (?:that|this|it))?(?: in mind| down)?(?: for (?:later|next time|the future))?(?:,? please)?[.!]*$`),
 		// What a person adds: what is to be done now, and why. Not what would
 		// change the meaning, such as "but only" or "unless".
-		aside: regexp.MustCompile(`(?i)(?:,\s+(?:so|then|you|we|they|she|he|please|keep|ask|tell|skip|use|thanks|ok|sie|er|wir|ich|also|et|alors)\b|\s+in case\b|\s+and (?:she|he|they|it|then)\b).*$`),
-		next:  regexp.MustCompile(`(?i)(?:,|;)?\s+(?:and|but)\s+((?:i|i'm|i've|my|we|we're|we've|our)\s)|;\s+((?:i|i'm|i've|my|we|we're|we've|our)\s)|,\s+((?:i'm|i am|i live|i work|i prefer|i like|i hate|i love|my)\s)|(?:,|;)?\s+(?:and|but)\s+((?:please|don't|do not|from now on)\s)|,?\s+(?:und|et|y)\s+((?:ich|wir|meine?|je|j'|nous|vivo|trabajo|mi|soy|prefiero)\b)`),
+		aside:  regexp.MustCompile(`(?i)(?:,\s+(?:so|then|you|we|they|she|he|please|keep|ask|tell|skip|use|thanks|ok|sie|er|wir|ich|also|et|alors)\b|\s+in case\b|\s+and (?:she|he|they|it|then)\b).*$`),
+		filler: regexp.MustCompile(`(?i)(?:,?\s+(?:by the way|btw|fyi|for the record|though|too|as well|anyway|please|thanks|thank you|thx|ok|okay|haha|lol|right|you know|bitte|danke|übrigens|merci|gracias|:-?\)|😀|🙂|😊))+$`),
+		next:   regexp.MustCompile(`(?i)(?:,|;)?\s+(?:and|but)\s+((?:i|i'm|i've|my|we|we're|we've|our)\s)|;\s+((?:i|i'm|i've|my|we|we're|we've|our)\s)|,\s+((?:i'm|i am|i live|i work|i prefer|i like|i hate|i love|my)\s)|(?:,|;)?\s+(?:and|but)\s+((?:please|don't|do not|from now on)\s)|,?\s+(?:und|et|y)\s+((?:ich|wir|meine?|je|j'|nous|vivo|trabajo|mi|soy|prefiero)\b)`),
 	}
 })
 
@@ -162,6 +159,7 @@ func (s sentence) clauses() []clause {
 	c.text = strings.TrimSpace(text)
 	all = append(all, c)
 	for i := range all {
+		all[i].text = strings.TrimRight(k.filler.ReplaceAllString(all[i].text, ""), ",;.! ")
 		if at := k.aside.FindStringIndex(all[i].text); at != nil && at[0] >= 12 && !c.request {
 			all[i].text = all[i].text[:at[0]]
 		}
