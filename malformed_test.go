@@ -24,8 +24,11 @@ func TestMalformedSessions(t *testing.T) {
 	}
 	program := buildProgram(t)
 	for _, file := range files {
-		for _, runtime := range []string{"openclaw", "pi", "codex", "gemini"} {
-			t.Run(filepath.Base(file)+" "+runtime, func(t *testing.T) { malformed(t, program, runtime, file) })
+		for _, runtime := range []string{"openclaw", "pi", "codex", "gemini", "claude", "agent", "annabelle", "macstats"} {
+			t.Run(filepath.Base(file)+" "+runtime, func(t *testing.T) {
+				t.Parallel() // it waits for the disk most of the time
+				malformed(t, program, runtime, file)
+			})
 		}
 	}
 }
@@ -34,19 +37,16 @@ const malformedID = "33333333-3333-4333-8333-333333333333"
 
 func malformed(t *testing.T, program, runtime, file string) {
 	home := t.TempDir()
-	log := filepath.Join(home, ".openclaw/agents/a/sessions", malformedID+".jsonl")
-	if runtime == "pi" {
-		log = filepath.Join(home, ".pi/agent/sessions/--w--", malformedID+".jsonl")
-	}
-	if runtime == "gemini" {
-		log = filepath.Join(home, ".gemini/tmp/w/chats/session-2026-03-01T10-00-33333333.jsonl")
-	}
-	if runtime == "codex" {
-		log = filepath.Join(home, ".codex/sessions/2026/03/01/rollout-2026-03-01T10-00-00-"+malformedID+".jsonl")
-	}
-	if runtime == "claude" {
-		log = filepath.Join(home, ".claude/projects/-w", malformedID+".jsonl")
-	}
+	log := filepath.Join(home, map[string]string{
+		"openclaw":  ".openclaw/agents/a/sessions/" + malformedID + ".jsonl",
+		"pi":        ".pi/agent/sessions/--w--/" + malformedID + ".jsonl",
+		"gemini":    ".gemini/tmp/w/chats/session-2026-03-01T10-00-33333333.jsonl",
+		"codex":     ".codex/sessions/2026/03/01/rollout-2026-03-01T10-00-00-" + malformedID + ".jsonl",
+		"claude":    ".claude/projects/-w/" + malformedID + ".jsonl",
+		"agent":     ".agent/sessions/01JKTS6Q2N8R3Z5V7W9XYB4CDE/session.jsonl",
+		"annabelle": ".annabelle/sessions/a/1.jsonl",
+		"macstats":  ".mac-stats/session/session-memory-1-20260214-093015-x.md",
+	}[runtime])
 	want, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
