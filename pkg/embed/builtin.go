@@ -90,6 +90,24 @@ func (b *Builtin) EmbedQuery(ctx context.Context, text string) ([]float32, error
 	return vector, nil
 }
 
+// EmbedMeaning returns a unit vector to compare with those of EmbedDocuments by
+// meaning alone: only the components of word vectors count. It returns
+// ErrNoVector if text has no words whose meaning is known. Where full text
+// counts the words already, this says what full text cannot (research/recall.md
+// section 2, BM25 + GloVe).
+func (b *Builtin) EmbedMeaning(ctx context.Context, text string) ([]float32, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	r := b.room()
+	defer b.leave(r)
+	vector := make([]float32, builtinDim)
+	if !r.read(text) || !r.meaning(vector) {
+		return nil, ErrNoVector
+	}
+	return vector, nil
+}
+
 func (b *Builtin) room() *reading {
 	if r, ok := b.rooms.Get().(*reading); ok {
 		return r

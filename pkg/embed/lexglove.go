@@ -161,6 +161,18 @@ func (r *reading) query(out []float32) bool {
 	return true
 }
 
+// meaning writes the vector of a text that is compared by meaning alone, and
+// reports whether it has one.
+func (r *reading) meaning(out []float32) bool {
+	r.addMeanings()
+	semantic := sumOfSquares(r.semantic[:])
+	if semantic == 0 {
+		return false
+	}
+	r.write(out[semanticAt:], r.semantic[:], math.Sqrt(1/semantic))
+	return true
+}
+
 // addStem adds a term's weight to its dimension, with its sign.
 func (r *reading) addStem(hash uint64, weight float64) {
 	if hash>>63 == 1 {

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 )
@@ -18,14 +19,22 @@ func (x *rated) hit() Hit {
 }
 
 // ranked turns the pool into hits, best first.
-func (r *recall) ranked() []Hit {
+func (r *recall) ranked(ctx context.Context) ([]Hit, error) {
 	list := r.relevant()
+	if r.closely {
+		lean(list)
+		sortByRelevance(list)
+		list = r.keep(list, r.worthwhile(list))
+		if err := r.refine(ctx, list); err != nil {
+			return nil, err
+		}
+	}
 	if r.query.Rank == RankSeed {
 		for _, x := range list {
 			x.score = relevanceShare*x.cosine + importanceShare*x.Importance
 		}
 	} else {
-		list = r.cut(list)
+		list = r.keep(list, max(poolSize, r.query.Limit))
 		blend(list)
 	}
 	slices.SortFunc(list, func(x, y *rated) int {
@@ -38,7 +47,7 @@ func (r *recall) ranked() []Hit {
 	for _, x := range list[:min(len(list), r.query.Limit)] {
 		hits = append(hits, x.hit())
 	}
-	return hits
+	return hits, nil
 }
 
 // relevant rates the pool by relevance, best first, equal texts folded.
@@ -58,9 +67,7 @@ func (r *recall) relevant() []*rated {
 	for _, x := range list {
 		x.relevance = r.relevance(x.candidate, texts, cosines)
 	}
-	slices.SortFunc(list, func(x, y *rated) int {
-		return cmp.Or(cmp.Compare(y.relevance, x.relevance), cmp.Compare(y.Importance, x.Importance), strings.Compare(x.ID, y.ID))
-	})
+	sortByRelevance(list)
 	return fold(list, func(x, y Record) bool { return x.Text == y.Text })
 }
 
@@ -78,19 +85,20 @@ func (r *recall) relevance(c *candidate, texts, cosines span) float64 {
 	return textShare*texts.share(c.text) + vectorShare*cosines.share(c.cosine)
 }
 
-// cut keeps the most relevant records, and of each identifier in the query the
-// most relevant record that holds it.
-func (r *recall) cut(list []*rated) []*rated {
-	keep := max(poolSize, r.query.Limit)
+// keep drops what is behind the first n, save the first holder of each
+// identifier of the query.
+func (r *recall) keep(list []*rated, n int) []*rated {
+	if n >= len(list) {
+		return list
+	}
+	kept := list[:n:n]
 	for i := range r.names {
-		at := slices.IndexFunc(list, func(x *rated) bool { return x.holds>>i&1 == 1 })
-		if at >= keep {
-			holder := list[at]
-			list = slices.Insert(slices.Delete(list, at, at+1), keep, holder)
-			keep++
+		holder := func(x *rated) bool { return x.holds>>i&1 == 1 }
+		if at := slices.IndexFunc(list, holder); at >= n && !slices.ContainsFunc(kept[n:], holder) {
+			kept = append(kept, list[at])
 		}
 	}
-	return list[:min(keep, len(list))]
+	return kept
 }
 
 // blend normalises the relevance inside the pool and lets importance have its

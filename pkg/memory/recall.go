@@ -49,7 +49,8 @@ type Result struct {
 // when there are vectors, but of another model only; RankHybrid then goes by
 // words, with a notice. An unknown Rank is an error.
 func (s *Store) Recall(ctx context.Context, q Query, e embed.QueryEmbedder, m embed.Model) (Result, error) {
-	r := &recall{store: s, query: q.withDefaults(), rows: rowReader{dim: m.Dim}}
+	r := &recall{store: s, query: q.withDefaults(), rows: rowReader{dim: m.Dim}, embedder: e}
+	r.closely = r.query.Rank == RankHybrid
 	if !slices.Contains([]string{RankHybrid, RankText, RankVector, RankSeed}, r.query.Rank) {
 		return Result{}, fmt.Errorf("unknown rank %q", r.query.Rank)
 	}
@@ -63,8 +64,8 @@ func (s *Store) Recall(ctx context.Context, q Query, e embed.QueryEmbedder, m em
 	if err := r.gather(ctx); err != nil {
 		return Result{Rank: r.query.Rank}, err
 	}
-	hits := r.ranked()
-	return Result{Hits: hits, Rank: r.query.Rank, Notice: r.notices()}, nil
+	hits, err := r.ranked(ctx)
+	return Result{Hits: hits, Rank: r.query.Rank, Notice: r.notices()}, err
 }
 
 func (q Query) withDefaults() Query {
@@ -78,6 +79,9 @@ type recall struct {
 	store  *Store
 	query  Query
 	notice string
+
+	embedder embed.QueryEmbedder
+	closely  bool // RankHybrid was asked for, whatever it became
 
 	vector []float32 // of the query, unit length, if the vectors are asked
 	places []place   // vectors that pass the filters

@@ -1,0 +1,87 @@
+package memory_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/sessctl/sessctl/pkg/memory"
+)
+
+// Of two records with the same words, equally long, the one that says them in
+// one message comes first.
+func TestOnePassageBeatsScatteredWords(t *testing.T) {
+	s, _ := newStore(t)
+	random := rand.New(rand.NewPCG(1, 2))
+	words := vocabulary(random, 400)
+	answer := []string{"heron", "ladder", "marigold", "cellar"}
+	long := func(in [4]string) string {
+		var parts []string
+		for _, extra := range in {
+			parts = append(parts, "[Agent]: "+sentence(random, words, 60)+" "+extra+" "+sentence(random, words, 60))
+		}
+		return strings.Join(parts, "\n\n")
+	}
+	scattered, together := long([4]string{answer[0], answer[1], answer[2], answer[3]}), long([4]string{"", strings.Join(answer, " "), "", ""})
+	var records []memory.Record
+	for i := range 40 {
+		records = append(records, record(10*i+100, long([4]string{answer[i%4], "", "", ""})))
+	}
+	put(t, s, append(records, record(0, scattered), record(50, together))...)
+	embedAll(t, s, "a")
+	hits := recall(t, s, memory.Query{Text: strings.Join(answer, " "), Limit: 2}).Hits
+	if len(hits) != 2 || hits[0].Position != 50 || hits[1].Position != 0 {
+		t.Fatalf("positions %v", positions(hits))
+	}
+}
+
+// A short record between two relevant ones comes before one that says the same
+// elsewhere.
+func TestNeighboursCount(t *testing.T) {
+	s, _ := newStore(t)
+	records := []memory.Record{
+		record(10, "shall we paint the boat before summer"), record(11, "yes, green, the paint is in the shed, for sure"), record(12, "then the boat is green by summer"),
+		record(30, "yes, green, the paint is in the shed, certainly"),
+	}
+	for i := range 60 {
+		records = append(records, record(100+10*i, fmt.Sprintf("something else entirely was said on day %d", i)))
+	}
+	put(t, s, records...)
+	embedAll(t, s, "a")
+	hits := recall(t, s, memory.Query{Text: "paint the boat in summer", Limit: 10}).Hits
+	place := map[int]int{}
+	for i, h := range hits {
+		place[h.Position] = i + 1
+	}
+	if place[11] == 0 || place[30] == 0 || place[11] > place[30] {
+		t.Fatalf("positions %v", positions(hits))
+	}
+}
+
+// The same question has the same answer, to the last bit.
+func TestRecallIsDeterministic(t *testing.T) {
+	s, _ := newStore(t)
+	random := rand.New(rand.NewPCG(3, 4))
+	words := vocabulary(random, 300)
+	var records []memory.Record
+	for i := range 200 {
+		records = append(records, record(i, sentence(random, words, 40)))
+	}
+	put(t, s, records...)
+	embedAll(t, s, "a")
+	query := memory.Query{Text: sentence(random, words, 12), Limit: 50}
+	first := fmt.Sprint(recall(t, s, query).Hits)
+	for range 5 {
+		if again := fmt.Sprint(recall(t, s, query).Hits); again != first {
+			t.Fatal("another answer to the same question")
+		}
+	}
+}
+
+func positions(hits []memory.Hit) (list []int) {
+	for _, h := range hits {
+		list = append(list, h.Position)
+	}
+	return list
+}
