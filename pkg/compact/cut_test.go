@@ -68,6 +68,7 @@ func TestS7_13CutPoints(t *testing.T) {
 		"moves on from a tool result":          {tokens(25), []said{user(10), agent(10, "a"), result("a", 20), agent(10), user(9)}, 3},
 		"not between parallel calls":           {tokens(22), []said{user(10), agent(9, "a", "b"), result("a", 9), result("b", 9), agent(9)}, 4},
 		"not before a late second result":      {tokens(15), []said{user(9), agent(9, "a", "b"), result("a", 9), user(9), result("b", 9)}, 1},
+		"not at a result without its call":     {tokens(20), []said{user(10), agent(10), result("lost", 10), agent(9), user(9)}, 3},
 		"back from a result at the end":        {tokens(5), []said{user(10), agent(10, "a"), result("a", 10)}, 1},
 		"one turn that is nothing but calls":   {tokens(5), []said{agent(10, "a"), result("a", 10)}, -1},
 		"an unanswered call is no bar":         {tokens(10), []said{user(10), agent(10, "a"), user(10), agent(10)}, 3},

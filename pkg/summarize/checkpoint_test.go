@@ -124,3 +124,16 @@ func TestCheckpointOfManyItems(t *testing.T) {
 		}
 	}
 }
+
+// S7.14: what a model wrote is refused if one of the sections is missing.
+func TestS7_14SectionsAreRequired(t *testing.T) {
+	whole := "## Goal\nMove the importer.\n## Progress\n### Done\n- [x] read it\n## Key Decisions\n- port 7443\n## Next Steps\n1. test it\n## Critical Context\n- (none)\n"
+	if err := checkStyle(order{style: StyleCheckpoint}, whole); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"Goal", "Progress", "Key Decisions", "Next Steps", "Critical Context"} {
+		if err := checkStyle(order{style: StyleCheckpoint}, strings.Replace(whole, "## "+name+"\n", "", 1)); err == nil {
+			t.Errorf("a summary without %q is taken", name)
+		}
+	}
+}
