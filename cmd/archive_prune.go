@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/retention"
 )
 
@@ -139,7 +138,7 @@ func runPrune(ctx context.Context, a *app, o pruneOptions) error {
 		return err
 	}
 	defer h.close()
-	if _, err := h.settleVault(ctx, a, nil, compact.Policy{}); err != nil {
+	if _, err := h.settleVault(ctx, a, nil, settling()); err != nil {
 		return err
 	}
 	if err := p.settle(ctx); err != nil {

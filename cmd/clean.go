@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/retention"
 )
 
@@ -118,7 +117,7 @@ func runClean(ctx context.Context, a *app, o cleanOptions) error {
 	if err != nil {
 		return err
 	}
-	if _, err := h.settleVault(ctx, a, all.sessions, compact.Policy{}); err != nil {
+	if _, err := h.settleVault(ctx, a, all.sessions, settling()); err != nil {
 		return err
 	}
 	if err := c.settle(); err != nil {

@@ -126,7 +126,7 @@ func fixUp(ctx context.Context, a *app) error {
 		return err
 	}
 	defer h.close()
-	if _, err := h.settleVault(ctx, a, all.sessions, compact.Policy{}); err != nil {
+	if _, err := h.settleVault(ctx, a, all.sessions, settling()); err != nil {
 		return err
 	}
 	return a.closeMemory(ctx)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/memory"
 )
 
@@ -57,7 +56,7 @@ func (a *app) openSettled(ctx context.Context) (*house, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := h.settle(ctx, a, all.sessions, compact.Policy{}); err != nil {
+	if _, err := h.settle(ctx, a, all.sessions, settling()); err != nil {
 		h.close()
 		return nil, err
 	}

@@ -79,6 +79,7 @@ func (a *app) newCompactor(h *house, focus string) (*compact.Compactor, error) {
 		NewID:      func() string { return ulid.Make().String() },
 		Now:        a.now,
 		Progress:   h.progress.show,
+		Late:       a.tellLate,
 	}, nil
 }
 

@@ -44,6 +44,8 @@ type Compactor struct {
 	Progress   Progress
 	Withdrawer Withdrawer // for undos
 	Undoing    string     // id of the receipt that this run undoes
+	// Late, if not nil, is told what became of lines that came too late.
+	Late func(LateLines)
 	// System says what of the system is not used; the zero value uses all.
 	System durable.System
 }

@@ -139,6 +139,10 @@ func (c *Compactor) settleKept(ctx context.Context, store session.Store, in Inte
 	if !free {
 		return nil // a writer may still hold it: look again in the next run
 	}
+	in, done, err := c.carryLate(ctx, store, in, policy, lateLog{kept, snap})
+	if err != nil || !done {
+		return err
+	}
 	if disposer, ok := store.(Disposer); ok {
 		if err := disposer.Dispose(ctx, in.Rotation); err != nil {
 			return err
