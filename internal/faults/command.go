@@ -33,7 +33,7 @@ type Command struct {
 
 // Commands lists every command that changes files.
 func Commands() []Command {
-	return slices.Concat(compactions(), undos(), archivings(), prunings(), cleanings(), memories())
+	return slices.Concat(compactions(), undos(), settlings(), archivings(), prunings(), cleanings(), memories())
 }
 
 func compactions() []Command {
@@ -77,6 +77,16 @@ func undos() []Command {
 		undo("rotate, pi", "pi", all[1]),
 		undo("overlay, pi", "pi", all[4]),
 	}
+}
+
+// settlings carry a line that reached an old log into the session that
+// followed. Not for pi: it disposes of old logs by their inodes, and those of a
+// prepared home are not the ones of its copy.
+func settlings() []Command {
+	return []Command{{
+		Name: "settle, late line", Runtime: "openclaw", Args: []string{"doctor", "--fix"},
+		Prepare: latecomer, Done: func(*Home) error { return nil }, Settled: carriedInTheEnd,
+	}}
 }
 
 func prunings() []Command {

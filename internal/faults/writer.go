@@ -43,9 +43,13 @@ type meeting struct {
 	early bool
 	met   bool        // he has begun to write
 	start os.FileInfo // of the log before the run
-	lines []string    // that he has written to the session: they must be somewhere
-	other []string    // that he has written elsewhere: they must stay
-	gone  bool        // he removed the log before it was archived
+	// appended says that he added lines to the log and changed nothing else;
+	// fresh that he began another session afterwards.
+	appended bool
+	fresh    bool
+	lines    []string // that he has written to the session: they must be somewhere
+	other    []string // that he has written elsewhere: they must stay
+	gone     bool     // he removed the log before it was archived
 	// obstructs says that he took away what the program works on, or put
 	// something in its way: it may fail, in order, and lose nothing.
 	obstructs bool
@@ -228,6 +232,10 @@ func (m *meeting) settlesLate() error {
 			return err
 		}
 	}
+	var err error
+	if m.fresh, err = m.nextTurn(); err != nil {
+		return err
+	}
 	for range 3 {
 		if err := m.ageLogs(); err != nil {
 			return err
@@ -243,6 +251,11 @@ func (m *meeting) settlesLate() error {
 	if err := errors.Join(m.kept(), m.indexIsWhole(), m.nothingLeft(true), m.verifies()); err != nil {
 		return fmt.Errorf("after the next runs: %w", err)
 	}
+	if m.fresh && m.appended {
+		if err := m.carriedOnce(); err != nil {
+			return err
+		}
+	}
 	return m.oldLogsArchived()
 }
 
@@ -256,6 +269,8 @@ func (m *meeting) acceptable() []int {
 		return []int{0, 1, 2}
 	case err == nil && !strings.HasPrefix(string(log), m.Lines[0]):
 		return []int{0, 1, 75}
+	case m.fresh:
+		return []int{0, 75} // a session that was just given a late line has just changed
 	}
 	return []int{0}
 }

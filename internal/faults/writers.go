@@ -41,7 +41,7 @@ func appends(m *meeting) error {
 		_, err = f.WriteString(strings.Join(late, "\n") + "\n")
 		return errors.Join(err, f.Close())
 	})
-	m.lines = append(m.lines, late...)
+	m.lines, m.appended = append(m.lines, late...), true
 	return err
 }
 
@@ -55,7 +55,7 @@ func opens(m *meeting) error {
 
 func writesLate(m *meeting) error {
 	late := m.layout().late()
-	m.lines = append(m.lines, late...)
+	m.lines, m.appended = append(m.lines, late...), true
 	_, err := m.file.WriteString(strings.Join(late, "\n") + "\n")
 	return err
 }
