@@ -59,8 +59,13 @@ func (t *logText) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// fileTail is Tail for a log that is a file.
-func (s *Store) fileTail(ctx context.Context, log *os.File, info os.FileInfo) (session.Tail, error) {
+// fileTail is Tail for a log that is a file. The runtime could not go on with
+// an open log that is compressed, so that is none of its own.
+func (s *Store) fileTail(ctx context.Context, ref session.Ref, log *os.File) (session.Tail, error) {
+	info, err := log.Stat()
+	if err != nil {
+		return session.Tail{}, fmt.Errorf("look at log: %w", err)
+	}
 	plain, err := plainText(io.NewSectionReader(log, 0, info.Size()))
 	if err != nil {
 		return session.Tail{}, err
@@ -68,6 +73,9 @@ func (s *Store) fileTail(ctx context.Context, log *os.File, info os.FileInfo) (s
 	defer plain.Close()
 	if !plain.compressed {
 		return piformat.Tail(ctx, log, info.Size(), info.ModTime())
+	}
+	if ref.Kind == session.KindLive {
+		return session.Tail{}, fmt.Errorf("%w: it is compressed, and under the name of a log that is written", session.ErrUnknownFormat)
 	}
 	whole, err := io.ReadAll(io.LimitReader(plain, wholeText+1))
 	if err != nil {

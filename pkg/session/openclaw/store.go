@@ -68,12 +68,12 @@ func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error)
 	if ref.Kind == session.KindStored {
 		return s.storedTail(ctx, ref)
 	}
-	log, info, err := s.openLog(ctx, ref)
+	log, _, err := s.openLog(ctx, ref)
 	if err != nil {
 		return session.Tail{}, err
 	}
 	defer log.Close()
-	return s.fileTail(ctx, log, info)
+	return s.fileTail(ctx, ref, log)
 }
 
 // CountMessages returns the number of messages in a log, exactly.
