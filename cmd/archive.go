@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -195,6 +196,9 @@ func putLog(ctx context.Context, a *app, store *archive.Store, s found, reason s
 		return archive.Entry{}, &session.BusyError{Path: s.Path, Reason: "it has become shorter: it may be being rewritten", Change: session.ChangeShorter}
 	}
 	entry, err := archiver{store: store, now: a.now, reason: reason}.put(ctx, s.Ref, snap, log)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = &session.BusyError{Path: s.Path, Reason: "it became shorter while it was archived", Change: session.ChangeShorter}
+	}
 	if err == nil && entry.SHA256 != snap.SHA256 {
 		err = &session.BusyError{Path: s.Path, Reason: "it changed while it was archived"}
 	}

@@ -75,7 +75,7 @@ func exitCode(err error) int {
 		return exitTerminate
 	case errors.Is(err, context.Canceled):
 		return exitInterrupt
-	case errors.Is(err, durable.ErrLocked), errors.Is(err, session.ErrBusy):
+	case errors.Is(err, durable.ErrLocked), errors.Is(err, session.ErrBusy), errors.Is(err, memory.ErrBusy):
 		return exitBusy
 	case errors.Is(err, archive.ErrCorrupt), errors.Is(err, archive.ErrMissing), errors.Is(err, memory.ErrCorrupt):
 		return exitIntegrity

@@ -251,7 +251,7 @@ func (m *meeting) settlesLate() error {
 	if err := errors.Join(m.kept(), m.indexIsWhole(), m.nothingLeft(true), m.verifies()); err != nil {
 		return fmt.Errorf("after the next runs: %w", err)
 	}
-	if m.fresh && m.appended {
+	if m.fresh && m.appended && m.Command.Intends {
 		if err := m.carriedOnce(); err != nil {
 			return err
 		}

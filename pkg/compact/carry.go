@@ -40,9 +40,8 @@ func (c *Compactor) carryLate(ctx context.Context, store session.Store, in Inten
 	if in.Carry != nil {
 		return c.finishCarry(ctx, store, in, late)
 	}
-	from := max(in.Rotation.Snapshot.Size, 0)
-	if late.snap.Size <= max(from, in.Carried) {
-		return in, true, nil
+	if in.Kind == KindReset || late.snap.Size <= max(in.Rotation.Snapshot.Size, in.Carried) {
+		return in, true, nil // the runtime that closed the log itself had them in it
 	}
 	said := LateLines{Session: in.Rotation.Session, Kept: in.Rotation.Kept}
 	carrier, ok := store.(session.Carrier)

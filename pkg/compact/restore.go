@@ -98,22 +98,11 @@ func (c *Compactor) dropRestore(in Intent) error {
 	return c.Journal.Remove(in.ID)
 }
 
-// writeCopy makes a file of an archive's bytes and reads it back.
+// writeCopy makes a file of an archive's bytes. They are read back before it
+// gets its name: from then on an agent may write it.
 func (c *Compactor) writeCopy(ctx context.Context, path string, like os.FileInfo, a Archived) error {
 	write := func(w io.Writer) error { return c.copyArchive(ctx, w, a) }
-	var err error
-	if like != nil {
-		err = durable.CreateLike(path, like, write)
-	} else {
-		err = durable.CreateFile(path, 0o600, write)
-	}
-	if err != nil {
-		return err
-	}
-	if err := confirm(ctx, path, a); err != nil {
-		return errors.Join(err, durable.RemoveFile(path)) // not what it should be, and ours
-	}
-	return nil
+	return durable.CreateChecked(path, like, write, func(temp string) error { return confirm(ctx, temp, a) })
 }
 
 // copyArchive copies an archived log. The reader checks length and hash at its

@@ -46,7 +46,7 @@ func (c *Compactor) secureReplaced(ctx context.Context, p *RestorePlan) (Archive
 	}
 	archived, err := c.Archiver.Put(ctx, p.Place.Ref, *p.There, io.NewSectionReader(log, 0, p.There.Size))
 	if err != nil {
-		return Archived{}, fmt.Errorf("archive what is there: %w", err)
+		return Archived{}, fmt.Errorf("archive what is there: %w", cutShort(p.Place.Ref, err))
 	}
 	if archived.SHA256 != p.There.SHA256 {
 		return Archived{}, &session.BusyError{Path: p.Place.Path, Reason: "it changed while it was archived"}

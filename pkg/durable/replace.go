@@ -49,6 +49,23 @@ func CreateLike(path string, like os.FileInfo, write func(io.Writer) error) erro
 	return j.runFor(path, write)
 }
 
+// CreateChecked is [CreateLike], or with nil like [CreateFile] with mode 0600,
+// for a name at which somebody may write as soon as there is a file: check gets
+// the path of the temporary file, complete and synced, and an error that it
+// returns is returned as it is and leaves no file. Nothing needs to be taken
+// back afterwards.
+func CreateChecked(path string, like os.FileInfo, write func(io.Writer) error, check func(temp string) error) error {
+	if err := mustBeAbsent(path); err != nil {
+		return err
+	}
+	j := jobFor(path, 0o600)
+	if like != nil {
+		j.perm, j.owner = like.Mode().Perm(), like
+	}
+	j.check = check
+	return j.runFor(path, write)
+}
+
 // CreateNamed makes a new file in dir whose name is known only when its
 // content is: write returns the base name. The label is part of the temporary
 // name, for a person who finds it. It returns the path of the file. Like
@@ -72,6 +89,8 @@ type job struct {
 	label string // in the temporary name and in errors
 	perm  os.FileMode
 	owner os.FileInfo // whose owner the file gets; nil: ours
+	// check, if not nil, looks at the temporary file before it gets its name.
+	check func(temp string) error
 	// publish gives the temporary file its name.
 	publish func(temp, path string) error
 	// step is called before each step, with its name. Tests stop here.
@@ -104,6 +123,11 @@ func (j job) run(write func(io.Writer) (string, error)) (path string, err error)
 		return "", err
 	}
 	path = filepath.Join(j.dir, base)
+	if j.check != nil {
+		if err := j.check(temp.path); err != nil {
+			return "", err
+		}
+	}
 	j.step("rename")
 	if err := j.publish(temp.path, path); err != nil {
 		return "", j.giveUp(temp, "rename to", path, err)

@@ -28,6 +28,9 @@ var (
 	// ErrFull is returned when the file system has no room for what was to be
 	// stored. Nothing of it was stored.
 	ErrFull = errors.New("no room for the memory")
+	// ErrBusy is returned when another process works on the database and does
+	// not come to an end. Nothing was changed.
+	ErrBusy = errors.New("memory is in use by another process")
 	// ErrEmpty is returned when a memory is only to be read and nothing was
 	// ever stored in it: the run that made the file was cut off. It is
 	// fs.ErrNotExist.
@@ -86,7 +89,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	s := &Store{db: db, dir: dir, readOnly: o.ReadOnly}
 	if err := s.prepare(ctx); err != nil {
 		_ = db.Close() // it was only looked at
-		return nil, fmt.Errorf("open %s: %w", path, err)
+		return nil, fmt.Errorf("open %s: %w", path, judged(err))
 	}
 	return s, nil
 }
@@ -202,7 +205,7 @@ func judgeVersion(ctx context.Context, q querier) (isNew bool, err error) {
 // that there is no room for it. A missing permission is neither.
 func judged(err error) error {
 	var e *sqlite.Error
-	if errors.Is(err, ErrCorrupt) || errors.Is(err, ErrFull) || !errors.As(err, &e) {
+	if errors.Is(err, ErrCorrupt) || errors.Is(err, ErrFull) || errors.Is(err, ErrBusy) || !errors.As(err, &e) {
 		return err
 	}
 	switch e.Code() & 0xFF {
@@ -210,6 +213,8 @@ func judged(err error) error {
 		return fmt.Errorf("%w: %w", ErrCorrupt, err)
 	case sqlitelib.SQLITE_FULL:
 		return fmt.Errorf("%w: %w", ErrFull, err)
+	case sqlitelib.SQLITE_BUSY, sqlitelib.SQLITE_LOCKED, sqlitelib.SQLITE_PROTOCOL:
+		return fmt.Errorf("%w: %w", ErrBusy, err)
 	}
 	return err
 }

@@ -64,14 +64,36 @@ func (b *back) takeBack(ctx context.Context) error {
 	if err != nil || !there {
 		return nil // not there, or not ours
 	}
+	if info, err := b.statIfThere(b.kept); err != nil || info != nil {
+		return err // the bytes are there, and what is at its place stays
+	}
+	if err := durable.MoveFile(b.rotation.Live, b.rotation.Kept); err != nil {
+		return fmt.Errorf("put the old log away again: %w", err)
+	}
 	if b.plan.From != "" {
-		if info, err := b.statIfThere(b.kept); err != nil || info == nil {
-			return errors.Join(err, durable.MoveFile(b.rotation.Live, b.rotation.Kept))
-		}
+		return nil
 	}
-	info, err := b.stat(b.name)
+	return b.removeCopy()
+}
+
+// removeCopy removes a log that was made of archived bytes, if nobody has gone
+// on with it in the moment in which it lay at its place, or can.
+func (b *back) removeCopy() error {
+	log, err := b.open(b.kept)
+	if err != nil {
+		return nil // somebody holds it: it is his
+	}
+	defer log.Close()
+	lease, err := b.store.options.System.WriteLease(log)
+	if err != nil && !errors.Is(err, durable.ErrUnsupported) {
+		return nil
+	}
+	if lease != nil {
+		defer lease.Release()
+	}
+	info, err := log.Stat()
 	if err != nil || info.Size() != b.rotation.Snapshot.Size {
-		return err // somebody has gone on with it: a log of its own
+		return err
 	}
-	return durable.RemoveFile(b.rotation.Live) // these bytes are in the archive
+	return durable.RemoveFile(b.rotation.Kept) // these bytes are in the archive
 }
