@@ -155,11 +155,3 @@ func TestBar(t *testing.T) {
 		}
 	}
 }
-
-// An excerpt is cut where the query's words are, not at the beginning.
-func TestExcerpt(t *testing.T) {
-	text := []rune(strings.Repeat("filler words here ", 100) + "the heron stands by the lake " + strings.Repeat("more filler ", 100))
-	if got := excerpt(text, "heron lake"); !strings.Contains(got, "the heron stands by the lake") || len([]rune(got)) > excerptRunes+4 {
-		t.Fatal(got)
-	}
-}

@@ -1,0 +1,54 @@
+package cmd
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+)
+
+func printerOf(query string, full bool) *passagePrinter {
+	a := &app{streams: newStreams(nil, &bytes.Buffer{}, &bytes.Buffer{})}
+	a.OutTTY = true
+	return newPassagePrinter(a, query, full)
+}
+
+// A passage is cut where the query's words are, not at the beginning, and they
+// are marked whole, whatever their inflection.
+func TestPassage(t *testing.T) {
+	text := strings.Repeat("filler text here ", 100) + "\nthe herons stand by the lake.\n" + strings.Repeat("more filler ", 100)
+	got := printerOf("heron lakes", false).hit(text)
+	if !strings.Contains(got, "the **herons** stand by the **lake**.") || utf8.RuneCountInString(got) > excerptRunes+12 {
+		t.Errorf("%s", got)
+	}
+	if !strings.HasPrefix(got, "… the **herons**") && !strings.HasPrefix(got, "… \nthe") {
+		t.Errorf("it begins %q", got[:40])
+	}
+	for query, want := range map[string]string{
+		"/srv/app/importer.yaml": "see **/srv/app/importer.yaml**, (or not)",
+		"importer":               "see **/srv/app/importer.yaml**, (or not)",
+		"nothing of it":          "see /srv/app/importer.yaml, (or not)",
+	} {
+		if got := printerOf(query, false).hit("see /srv/app/importer.yaml, (or not)"); got != want {
+			t.Errorf("%q: %q", query, got)
+		}
+	}
+	if got := printerOf("importer", true).hit(text + "importer"); got != visibleText(text+"importer") {
+		t.Error("--full changed the text")
+	}
+}
+
+// Property: without its marks a passage is a part of the text.
+func TestPassageIsOfTheText(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		part := rapid.SampledFrom([]string{"heron", "Herons", " ", "\n", "配送", "é", ",", "lake-side", "x", "(", strings.Repeat("words ", 30), strings.Repeat("y", 300)})
+		text := strings.Join(rapid.SliceOfN(part, 0, 60).Draw(t, "text"), "")
+		got := printerOf("heron lake", false).hit(text)
+		plain := strings.TrimSuffix(strings.TrimPrefix(strings.ReplaceAll(got, "**", ""), "… "), " …")
+		if !strings.Contains(text, plain) || utf8.RuneCountInString(plain) > excerptRunes {
+			t.Fatalf("%q is no part of %q", plain, text)
+		}
+	})
+}
