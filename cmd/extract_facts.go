@@ -14,7 +14,7 @@ import (
 
 type factsOptions struct {
 	Agent, Session, File string
-	All                  bool
+	All, Archived        bool
 	Max, Last            int
 	MinConfidence        float64
 	Idle                 time.Duration
@@ -32,6 +32,7 @@ func (o *factsOptions) addFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.All, "all", false, "the sessions of every agent that is found")
 	fs.StringVar(&o.Session, "session", "", "only this session (`id` or key)")
 	fs.StringVar(&o.File, "file", "", "any session `file` of any runtime; its facts are stored if it is known whose it is, or with --agent")
+	fs.BoolVar(&o.Archived, "archived", false, "look at archives instead: the newest of each session that is meant")
 	fs.IntVar(&o.Max, "max", facts.DefaultMost, "store at most `n` new facts of a session, the surest (0: no limit)")
 	fs.IntVar(&o.Last, "last", facts.DefaultMessages, "look at the last `n` messages of a session (0: all)")
 	fs.Float64Var(&o.MinConfidence, "min-confidence", facts.DefaultConfidence, "store facts of at least this `confidence`, 0 to 1")
@@ -64,7 +65,7 @@ func checkKind(kind string) error {
 func (o *factsOptions) validate() error {
 	const see = "see sessctl extract-facts --help"
 	switch {
-	case o.List && (o.File != "" || o.DryRun || o.Force):
+	case o.List && (o.File != "" || o.DryRun || o.Force || o.Archived):
 		return usageError(see, "--list goes with --agent, --session, --kind and --superseded only")
 	case o.List:
 		return checkKind(o.Kind)
@@ -72,7 +73,7 @@ func (o *factsOptions) validate() error {
 		return usageError(see, "--kind and --superseded go with --list")
 	case o.Agent == "" && !o.All && o.Session == "" && o.File == "":
 		return usageError("name an agent, or use --all; sessctl sizes shows the agents there are", "which sessions? --agent, --all, --session or --file is needed")
-	case o.All && (o.Agent != "" || o.Session != "" || o.File != "") || o.File != "" && o.Session != "":
+	case o.All && (o.Agent != "" || o.Session != "" || o.File != "") || o.File != "" && (o.Session != "" || o.Archived):
 		return usageError(see, "of --all, --session and --file only one can be meant")
 	case o.Max < 0 || o.Last < 0 || o.MaxCalls < 0 || o.Idle < 0:
 		return usageError(see, "--max, --last, --idle and --max-llm-calls must not be negative")

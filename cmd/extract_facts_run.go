@@ -97,8 +97,11 @@ func (r *factsRun) rehearse(ctx context.Context, targets []found) error {
 // factTargets are the sessions that are meant: what agents said to each other,
 // and copies that a runtime made, are not.
 func (a *app) factTargets(ctx context.Context, o factsOptions) ([]found, inventory, error) {
-	if o.File != "" {
+	switch {
+	case o.File != "":
 		return a.factFile(ctx, o)
+	case o.Archived:
+		return a.factArchives(ctx, o)
 	}
 	all, err := a.findSessions(ctx)
 	if err != nil {
@@ -149,7 +152,7 @@ type look struct {
 // one extracts the facts of one session.
 func (r *factsRun) one(ctx context.Context, t found) (factsSession, error) {
 	l := &look{found: t, row: newFactsSession(t)}
-	if r.options.File == "" && r.now().Sub(t.ModTime) < r.options.Idle {
+	if r.options.File == "" && t.archive == "" && r.now().Sub(t.ModTime) < r.options.Idle {
 		l.row.Outcome, l.row.Reason = factsNotIdle, fmt.Sprintf("it changed within %s", r.options.Idle)
 		return l.row, nil
 	}
@@ -167,7 +170,7 @@ func (r *factsRun) one(ctx context.Context, t found) (factsSession, error) {
 
 // read reads the log, and looks for facts if there is something new in it.
 func (r *factsRun) read(ctx context.Context, l *look) error {
-	window, scan, err := facts.Read(ctx, l.store, r.options.Last, func() (io.ReadCloser, error) { return openFound(ctx, l.found) })
+	window, scan, err := facts.Read(ctx, l.store, r.options.Last, func() (io.ReadCloser, error) { return r.openSession(ctx, l.found) })
 	if err != nil {
 		return err
 	}

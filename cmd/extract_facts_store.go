@@ -74,3 +74,12 @@ func (l *look) record(f facts.Fact) memory.Fact {
 		Topic: f.Topic, Value: f.Value, Instead: f.Instead, MadeBy: f.MadeBy,
 	}
 }
+
+// linkFacts gives facts of a log the archive that the log is in now. Logs of
+// openclaw and pi are only appended to; others may have been written again
+// since.
+func (m memoirist) linkFacts(ctx context.Context, ref session.Ref, source memory.Source, size int64) error {
+	appended := ref.Runtime == session.RuntimeOpenClaw || ref.Runtime == session.RuntimePi
+	_, err := m.store.LinkFacts(ctx, source, ref.Path, size, appended)
+	return err
+}

@@ -215,6 +215,9 @@ func (m memoirist) Remember(ctx context.Context, ref session.Ref, from compact.A
 	}
 	source := memory.Source{Runtime: ref.Runtime, Agent: ref.Agent, Session: ref.ID, Key: ref.Key, Archive: from.ID, ArchivePath: path}
 	result, err := m.store.Put(ctx, source, memoryRecords(source, records))
+	if err == nil {
+		err = m.linkFacts(ctx, ref, source, from.Bytes)
+	}
 	return compact.Remembered{Stored: result.Stored, Existing: result.Existing}, err
 }
 

@@ -29,7 +29,8 @@ func empty(word string) bool {
 	switch word {
 	case "the", "a", "an", "user", "user's", "users", "s", "is", "are", "was", "be", "has", "have", "had", "been", "to", "of", "that", "they", "their", "said", "agent",
 		"and", "in", "on", "at", "for", "with", "as", "by", "it", "this", "i", "we", "my", "our", "i'm", "am", "decided", "wants", "want", "prefers", "prefer", "uses", "use", "called", "named", "named:",
-		"team's", "team", "standing", "instruction", "also", "will", "would", "does", "do", "likes", "like", "asked", "remember", "works", "work", "lives", "live":
+		"team's", "team", "standing", "instruction", "also", "will", "would", "does", "do", "likes", "like", "asked", "remember", "works", "work", "lives", "live",
+		"always", "never", "usually", "normally", "typically", "often", "rarely", "generally", "mostly", "not", "no", "don't", "doesn't", "really", "please", "now", "anymore", "any", "more":
 		return true
 	}
 	return false
@@ -106,7 +107,10 @@ func relate(x, known Fact) relation {
 		}
 		return repeats
 	}
-	if x.Topic != "" && known.Topic != "" {
+	if x.named(known) {
+		return repeats
+	}
+	if x.Topic != "" && known.Topic != "" && x.Topic != topicIs {
 		return byTopic(x, known)
 	}
 	if over := withVerbs(x.Instead); len(over) > 0 && (changeable(known.Kind) || len(over) > 1) && within(over, withVerbs(known.Text)) && known.Instead == "" {

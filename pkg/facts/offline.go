@@ -43,8 +43,20 @@ func explicit(messages []Message) ([]Fact, []Refusal) {
 			}
 		}
 	}
-	return found, refused
+	return slices.DeleteFunc(found, func(f Fact) bool { return slices.ContainsFunc(found, f.named) }), refused
 }
+
+// named tells whether another fact says better what a fact says: "my name is
+// Tomás Herrera" and "I'm Tomás".
+func (f Fact) named(other Fact) bool {
+	return f.Topic == topicIs && other.Topic == topicName && strings.Contains(spaced(other.Value), spaced(f.Value))
+}
+
+// The topics of who somebody is. "I'm German" is no name.
+const (
+	topicName = "user.name"
+	topicIs   = "user.is"
+)
 
 // surest keeps the surest facts, and of equally sure ones the newest, in their
 // order.
@@ -74,10 +86,10 @@ func match(m Message, s sentence, c clause) (Fact, bool) {
 		return Fact{}, false
 	}
 	for _, r := range rules() {
-		if m.Role != session.RoleUser && !r.agent {
+		if m.Role != session.RoleUser && (!r.agent || strings.HasPrefix(c.text, "I")) { // its own are not the person's
 			continue
 		}
-		if groups := r.pattern.FindStringSubmatch(c.text); groups != nil {
+		if groups := r.pattern.FindStringSubmatch(straight(c.text)); groups != nil {
 			return r.fact(m, c, groups), true
 		}
 	}
@@ -86,6 +98,9 @@ func match(m Message, s sentence, c clause) (Fact, bool) {
 	}
 	return Fact{}, false
 }
+
+// straight has straight apostrophes, as the rules.
+func straight(text string) string { return strings.ReplaceAll(text, "’", "'") }
 
 // fact makes a fact of a match.
 func (r *rule) fact(m Message, c clause, groups []string) Fact {

@@ -107,14 +107,14 @@ type speech struct {
 
 var spoken = sync.OnceValue(func() *speech {
 	return &speech{
-		opener:     regexp.MustCompile(`^(?i:(?:hi|hey|hello)(?: (?:there|all|team|\p{L}+))?[,.!]\s+|(?:hi|hey|hello|ok|okay|so|and|but|also|well|yes|yep|no|nope|yeah|right|cool|great|good|perfect|thanks|thank you|btw|by the way|fyi|for the record|for your information|for context|for reference|for future reference|just so you know|to be clear|just to be clear|please note(?: that)?|note(?: that)?|actually|generally|in general|as i said|as you know|now|oh|ah|one more thing|first|first of all|second|finally|additionally|moreover|hallo|hi|übrigens|und|also|salut|bonjour|hola|además)\b(?:[,:.!;–—-]+\s*|\s+))`),
+		opener:     regexp.MustCompile(`^(?i:(?:hi|hey|hello)(?: (?:there|all|team|\p{L}+))?[,.!]\s+|(?:hi|hey|hello|ok|okay|so|and|but|also|well|yes|yep|no|nope|yeah|right|cool|great|good|perfect|thanks|thank you|btw|by the way|fyi|for the record|for your information|for context|for reference|for future reference|just so you know|to be clear|just to be clear|please note(?: that)?|note(?: that)?|actually|generally|in general|as i said|as you know|now|oh|ah|one more thing|rules?:|reminder:|context:|important:|background:|quick intro:|intro:|about me:|conventions?:|constraints?:|ps:|first|first of all|second|finally|additionally|moreover|hallo|hi|übrigens|und|also|salut|bonjour|hola|además)\b(?:[,:.!;–—-]+\s*|\s+))`),
 		remember:   regexp.MustCompile(`^(?i:(?:can you |could you )?(?:please )?(?:remember|keep in mind|don't forget|do not forget|make a note|note down|take note|bitte merk dir|merk dir|bitte merken|recuerda|souviens-toi)(?: that|:|,| dass| que)?\s+)`),
 		remembered: regexp.MustCompile(`(?i)[,;.–—-]*\s+(?:so )?(?:please )?(?:remember|note|keep|save|store)(?: (?:that|this|it))?(?: in mind| down)?(?: for (?:later|next time|the future))?(?:,? please)?[.!]*$`),
 		// What a person adds: what is to be done now, and why. Not what would
 		// change the meaning, such as "but only" or "unless".
-		aside:  regexp.MustCompile(`(?i)(?:,\s+(?:so|then|you|we|they|she|he|please|keep|ask|tell|skip|use|thanks|ok|sie|er|wir|ich|also|et|alors)\b|\s+in case\b|\s+and (?:she|he|they|it|then)\b).*$`),
-		filler: regexp.MustCompile(`(?i)(?:,?\s+(?:by the way|btw|fyi|for the record|though|too|as well|anyway|please|thanks|thank you|thx|ok|okay|haha|lol|right|you know|bitte|danke|übrigens|merci|gracias|:-?\)|😀|🙂|😊))+$`),
-		next:   regexp.MustCompile(`(?i)(?:,|;)?\s+(?:and|but)\s+((?:i|i'm|i've|my|we|we're|we've|our)\s)|;\s+((?:i|i'm|i've|my|we|we're|we've|our)\s)|,\s+((?:i'm|i am|i live|i work|i prefer|i like|i hate|i love|my)\s)|(?:,|;)?\s+(?:and|but)\s+((?:please|don't|do not|from now on)\s)|,?\s+(?:und|et|y)\s+((?:ich|wir|meine?|je|j'|nous|vivo|trabajo|mi|soy|prefiero)\b)`),
+		aside:  regexp.MustCompile(`(?i)(?:,\s+(?:so|then|you|we|they|she|he|please|keep|ask|tell|skip|use|thanks|ok|it's|that's|this is|sie|er|wir|ich|also|et|alors)\b|\s+in case\b|\s+and (?:she|he|they|it|then)\b).*$`),
+		filler: regexp.MustCompile(`(?i)(?:,?\s+(?:but ok|but fine|by the way|btw|fyi|for the record|though|too|as well|anyway|please|thanks|thank you|thx|ok|okay|haha|lol|right|you know|bitte|danke|übrigens|merci|gracias|:-?\)|😀|🙂|😊))+$`),
+		next:   regexp.MustCompile(`(?i)(?:,|;)?\s+(?:and|but)\s+((?:i|i'm|i've|i'd|i'll|my|we|we're|we've|we'd|we'll|our)\s)|;\s+((?:i|i'm|i've|i'd|i'll|my|we|we're|we've|we'd|we'll|our)\s)|,\s+((?:i'm|i am|i live|i work|i prefer|i like|i hate|i love|my)\s)|(?:,|;)?\s+(?:and|but)\s+((?:please|don't|do not|from now on)\s)|,?\s+(?:und|et|y)\s+((?:ich|wir|meine?|je|j'|nous|vivo|trabajo|mi|soy|prefiero)\b)`),
 	}
 })
 

@@ -3,7 +3,6 @@ package memory
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 )
 
@@ -168,20 +167,4 @@ func (s *Store) Facts(ctx context.Context, o FactFilter) ([]Fact, error) {
 		facts = append(facts, f)
 	}
 	return facts, judged(rows.Err())
-}
-
-// Extraction returns up to where the facts of a session were extracted; false
-// if they never were.
-func (s *Store) Extraction(ctx context.Context, source Source) (Extraction, bool, error) {
-	x := Extraction{Runtime: source.Runtime, Agent: source.Agent, Session: source.Session}
-	has, err := s.hasFacts(ctx)
-	if err != nil || !has {
-		return x, false, err
-	}
-	err = s.db.QueryRowContext(ctx, "SELECT at, bytes, modified, last, said, made_by, degraded FROM extractions WHERE runtime=? AND agent=? AND session=?", x.Runtime, x.Agent, x.Session).
-		Scan(&x.At, &x.Bytes, &x.Modified, &x.Last, &x.Said, &x.MadeBy, &x.Degraded)
-	if errors.Is(err, sql.ErrNoRows) {
-		return x, false, nil
-	}
-	return x, err == nil, judged(err)
 }
