@@ -210,6 +210,12 @@ func restoreFailure(err error) error {
 	if !errors.As(err, &different) {
 		return err
 	}
+	if different.Owned {
+		return &failure{
+			code: "different", exit: exitFailed, path: different.Path, err: err,
+			hint: "only the runtime itself changes its logs: --to FILE puts the archived one elsewhere",
+		}
+	}
 	return &failure{
 		code: "different", exit: exitFailed, path: different.Path, err: err,
 		hint: "--force archives what is there and puts the archived log in its place; --to FILE puts it elsewhere",

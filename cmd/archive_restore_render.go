@@ -6,6 +6,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/session"
 )
 
 func newRestoreDocument(entry archive.Entry, p *compact.RestorePlan) restoreDocument {
@@ -30,9 +31,12 @@ func (d *restoreDocument) done(r compact.RestoreResult) {
 // renderRestore prints what was done, and what the runtime will make of it.
 func (a *app) renderRestore(ctx context.Context, doc restoreDocument, p *compact.RestorePlan, entry archive.Entry) error {
 	if p.Place.Note != "" {
-		hint, err := a.undoHint(ctx, entry)
-		if err != nil {
-			return err
+		hint := ""
+		if _, indexed := p.Store.(session.Unrotator); indexed {
+			var err error
+			if hint, err = a.undoHint(ctx, entry); err != nil {
+				return err
+			}
 		}
 		a.notice(note{Path: p.Place.Path, Message: p.Place.Note, Hint: hint})
 	}
@@ -71,7 +75,10 @@ func describeRestore(d restoreDocument) string {
 	if d.Replaced == nil {
 		return text
 	}
-	if d.Replaced.Archive == "" {
+	switch {
+	case d.Replaced.Archive == "" && d.Replaced.Bytes == 0:
+		return text + map[bool]string{true: "  replaces  an empty log\n", false: "  replaced  an empty log\n"}[d.DryRun]
+	case d.Replaced.Archive == "":
 		return text + fmt.Sprintf("  replaces  %s, which would be archived first\n", formatBytes(d.Replaced.Bytes))
 	}
 	return text + fmt.Sprintf("  replaced  %s, archived as %s, now at %s\n", formatBytes(d.Replaced.Bytes), d.Replaced.Archive, visible(d.Replaced.Kept))

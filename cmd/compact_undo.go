@@ -136,6 +136,7 @@ func (u *undoRun) run(ctx context.Context) error {
 		return u.failure(err)
 	}
 	u.doc.take(plan)
+	u.noteLessons(plan)
 	if u.dryRun || plan.Outcome != compact.Planned {
 		return u.renderUndo(u.doc)
 	}
@@ -145,6 +146,19 @@ func (u *undoRun) run(ctx context.Context) error {
 	}
 	u.doc.Session, u.doc.Memory.Withdrawn = receipt.Result, receipt.Undo.Withdrawn
 	return u.renderUndo(u.doc)
+}
+
+// noteLessons says that what was learned from a session is not unlearned.
+func (u *undoRun) noteLessons(p *compact.UndoPlan) {
+	learner, ok := u.store.(session.Learner)
+	if !ok || p.Outcome != compact.Planned || p.Receipt.Lessons == 0 {
+		return
+	}
+	ref := session.Ref{Runtime: p.Receipt.Runtime, Agent: p.Receipt.Agent, ID: p.Receipt.Session}
+	u.notice(note{
+		Path: learner.LessonsFile(ref), Message: "what the compaction has learned stays here and in memory: other sessions may have been told so since",
+		Hint: "take out by hand what should not stay",
+	})
 }
 
 // plan makes a plan that needs nothing to be put away any more, or in a dry run

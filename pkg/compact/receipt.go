@@ -24,6 +24,11 @@ type Receipt struct {
 	Kept      string      `json:"kept,omitempty"` // where the old log lies now
 	LLMCalls  int         `json:"llm_calls"`
 	LLMTokens int64       `json:"llm_tokens"`
+	// Late is the log with what reached it after it was put away, if anything did.
+	Late *Archived `json:"late,omitempty"`
+	// Lessons counts what the runtime was to keep apart from the session; what
+	// it had already was not added.
+	Lessons int `json:"lessons,omitempty"`
 	// Rotation is what was done with the log, and After what it was then where
 	// it was made shorter: what an undo needs. nil if it was not changed.
 	Rotation *session.Rotation `json:"rotation,omitempty"`

@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -22,6 +19,9 @@ type Restoration struct {
 	// Spare is where the replaced log goes on systems that cannot exchange two
 	// files; on others it is at Rotation.Kept.
 	Spare string `json:"spare,omitempty"`
+	// Before is what the runtime's record beside the log said before a rotation
+	// that is undone (session.Recorder).
+	Before []session.IndexEntry `json:"before,omitempty"`
 }
 
 // RestoreResult says what a restore did.
@@ -54,12 +54,16 @@ func (c *Compactor) Restore(ctx context.Context, p *RestorePlan) (RestoreResult,
 		Runtime: p.Place.Ref.Runtime, Agent: p.Place.Ref.Agent, Session: p.Place.Ref.ID, Store: p.Place.Ref.Store, Live: p.Place.Path, At: c.Now().UTC(),
 	}
 	if p.There == nil {
-		return c.restoreNew(ctx, p, in)
+		result, err := c.restoreNew(ctx, p, in)
+		if err != nil {
+			return result, err
+		}
+		return result, c.Journal.Remove(in.ID)
 	}
 	return c.restoreOver(ctx, p, in)
 }
 
-// restoreNew puts a log where there is none.
+// restoreNew puts a log where there is none. Its intent stays.
 func (c *Compactor) restoreNew(ctx context.Context, p *RestorePlan, in Intent) (RestoreResult, error) {
 	if err := c.Journal.Write(in); err != nil {
 		return RestoreResult{}, fmt.Errorf("write the intent: %w", err)
@@ -74,7 +78,19 @@ func (c *Compactor) restoreNew(ctx context.Context, p *RestorePlan, in Intent) (
 	if err != nil {
 		return RestoreResult{}, errors.Join(err, c.dropRestore(in))
 	}
-	return RestoreResult{Outcome: Restored}, c.Journal.Remove(in.ID)
+	return RestoreResult{Outcome: Restored}, c.record(ctx, p.Store, in)
+}
+
+// record lets the store say beside the log what is in it now.
+func (c *Compactor) record(ctx context.Context, store any, in Intent) error {
+	recorder, ok := store.(session.Recorder)
+	if !ok {
+		return nil
+	}
+	if err := recorder.Record(ctx, in.Restore.Path, in.Restore.Before); err != nil {
+		return fmt.Errorf("note beside the log what is in it: %w", err)
+	}
+	return nil
 }
 
 // makePlace makes the directory, if it is missing, and asks the store again:
@@ -142,118 +158,4 @@ func snapshotOf(ctx context.Context, path string) (session.Snapshot, error) {
 	}
 	defer f.Close()
 	return session.TakeSnapshot(ctx, f, path)
-}
-
-// settleRestore finishes a restore that an earlier run began. A log that was
-// not there before is there whole or not at all; one that was replaced is
-// looked after like a rotated one.
-func (c *Compactor) settleRestore(ctx context.Context, store session.Store, in Intent) error {
-	if err := in.Restore.sweep(in.Rotation.Kept); err != nil {
-		return err
-	}
-	for _, kept := range []string{in.Rotation.Kept, in.Restore.Spare} {
-		if kept == "" {
-			continue
-		}
-		held, err := c.settleAside(ctx, store, in, kept)
-		if err != nil || held {
-			return err
-		}
-	}
-	return c.Journal.Remove(in.ID)
-}
-
-// settleAside deals with one of the files beside a restored log: a copy of the
-// archive that was not needed, or the log that was replaced. held is true when
-// a writer may still have that one open, so that the next run must look again.
-func (c *Compactor) settleAside(ctx context.Context, store session.Store, in Intent, path string) (held bool, err error) {
-	kept, err := durable.OpenRegular(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	defer kept.Close()
-	in.Rotation.Kept = path
-	free, release := c.unheld(kept, in)
-	defer release()
-	snap, err := session.TakeSnapshot(ctx, kept, path)
-	if errors.Is(err, session.ErrBusy) {
-		return true, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("look at %s: %w", path, err)
-	}
-	if snap.SHA256 == in.Restore.Archive.SHA256 {
-		return false, c.settleUnused(in, path)
-	}
-	if snap.SHA256 != in.Archive.SHA256 || c.readBack(ctx, in.Archive) != nil {
-		if err := c.archiveReplaced(ctx, in, lateLog{kept, snap}); err != nil {
-			return false, err
-		}
-	}
-	if !free {
-		return true, nil
-	}
-	return false, c.disposeReplaced(ctx, store, in, path)
-}
-
-// settleUnused deals with a copy that did not come to its place: where files
-// cannot be exchanged, the log may be missing for a moment, and a run that was
-// killed in it is finished; else the copy goes.
-func (c *Compactor) settleUnused(in Intent, path string) error {
-	if _, err := os.Lstat(in.Restore.Path); errors.Is(err, fs.ErrNotExist) {
-		return c.System.MoveFile(path, in.Restore.Path)
-	}
-	return durable.RemoveFile(path)
-}
-
-func (c *Compactor) archiveReplaced(ctx context.Context, in Intent, late lateLog) error {
-	ref := session.Ref{
-		Runtime: in.Rotation.Runtime, Agent: in.Rotation.Agent, ID: in.Rotation.Session,
-		Store: in.Rotation.Store, Path: in.Rotation.Kept, Kind: session.KindReset,
-	}
-	archived, err := c.Archiver.Put(ctx, ref, late.snap, io.NewSectionReader(late.file, 0, late.snap.Size))
-	if err != nil {
-		return fmt.Errorf("archive late lines: %w", err)
-	}
-	if archived.SHA256 != late.snap.SHA256 {
-		return &session.BusyError{Path: ref.Path, Reason: "it changed while it was archived"}
-	}
-	return nil
-}
-
-// disposeReplaced removes a replaced log where that is this tool's to do, like
-// a rotated one: with pi, and outside of every store.
-func (c *Compactor) disposeReplaced(ctx context.Context, store session.Store, in Intent, path string) error {
-	if in.Rotation.Store == "" {
-		return durable.RemoveFile(path)
-	}
-	if disposer, ok := store.(Disposer); ok {
-		return disposer.Dispose(ctx, in.Rotation)
-	}
-	return nil
-}
-
-// sweep removes the temporary files that a killed run left beside a path for
-// this restore; those of others stay.
-func (r *Restoration) sweep(kept string) error {
-	left, err := durable.Leftovers(filepath.Dir(r.Path), 0)
-	if err != nil {
-		return fmt.Errorf("sweep beside %s: %w", r.Path, err)
-	}
-	for _, temp := range left {
-		ours := slices.ContainsFunc([]string{r.Path, kept}, func(path string) bool {
-			base := filepath.Base(path)
-			return path != "" && strings.HasPrefix(filepath.Base(temp), "."+base[:min(len(base), 200)]) // durable cuts longer ones
-		})
-		if !ours {
-			continue
-		}
-		if err := durable.RemoveFile(temp); err != nil {
-			return err
-		}
-	}
-	return nil
 }

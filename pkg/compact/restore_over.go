@@ -26,11 +26,16 @@ func (c *Compactor) restoreOver(ctx context.Context, p *RestorePlan, in Intent) 
 	if err != nil {
 		return RestoreResult{}, errors.Join(err, c.abandon(ctx, in))
 	}
+	result := RestoreResult{Outcome: Restored, Replaced: &replaced, Kept: kept}
+	if err := c.record(ctx, p.Store, in); err != nil {
+		return result, err
+	}
 	in.Switched = true
-	return RestoreResult{Outcome: Restored, Replaced: &replaced, Kept: kept}, c.Journal.Write(in)
+	return result, c.Journal.Write(in)
 }
 
-// secureReplaced archives what is at the place, as the plan has read it.
+// secureReplaced archives what is at the place, as the plan has read it; an
+// empty log has nothing to archive.
 func (c *Compactor) secureReplaced(ctx context.Context, p *RestorePlan) (Archived, error) {
 	log, err := openLog(p.Place.Ref.Store, p.Place.Path)
 	if err != nil {
@@ -43,6 +48,9 @@ func (c *Compactor) secureReplaced(ctx context.Context, p *RestorePlan) (Archive
 	}
 	if err := p.There.Matches(info); err != nil {
 		return Archived{}, err
+	}
+	if p.There.Size == 0 {
+		return Archived{SHA256: p.There.SHA256}, nil
 	}
 	archived, err := c.Archiver.Put(ctx, p.Place.Ref, *p.There, io.NewSectionReader(log, 0, p.There.Size))
 	if err != nil {

@@ -42,6 +42,9 @@ type DifferentError struct {
 	Path string
 	// Reason says how they differ: which is newer and which is longer.
 	Reason string
+	// Owned is true where only the runtime changes its logs, so that they are
+	// never replaced.
+	Owned bool
 }
 
 // Error implements error.
@@ -75,6 +78,9 @@ func (c *Compactor) PlanRestore(ctx context.Context, r RestoreRequest) (*Restore
 		return p, nil
 	}
 	p.There = &there
+	if p.Store != nil && there.Size == 0 && !p.Place.Owned {
+		p.Force = true // nothing is in it that could be newer
+	}
 	return p, p.mayReplace(ctx, log, c.Now())
 }
 
@@ -85,12 +91,12 @@ func (p *RestorePlan) mayReplace(ctx context.Context, log *os.File, now time.Tim
 	} else if durable.Identify(info).Links > 1 {
 		return fmt.Errorf("%w: %s: a file with several names (hard links)", session.ErrUnsupported, p.Place.Path)
 	}
-	if !p.Force {
+	if !p.Force || p.Place.Owned {
 		grown, err := session.Snapshot{Size: p.Archive.Bytes, SHA256: p.Archive.SHA256}.Begins(ctx, log)
 		if err != nil {
 			return err
 		}
-		return &DifferentError{Path: p.Place.Path, Reason: p.difference(grown)}
+		return &DifferentError{Path: p.Place.Path, Reason: p.difference(grown), Owned: p.Place.Owned}
 	}
 	if p.Store == nil {
 		return nil

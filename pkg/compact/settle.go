@@ -34,12 +34,12 @@ func (c *Compactor) Settle(ctx context.Context, stores Stores, policy Policy) (i
 	}
 	settled := 0
 	for _, in := range intents {
-		if in.ID == c.Undoing && in.Switched {
-			continue // its old log is left to the undo
-		}
 		store, ok := stores(in.Rotation.Runtime, in.Rotation.Store)
 		if !ok && in.Rotation.Store != "" {
 			continue // its store is not part of this run
+		}
+		if in.ID == c.Undoing && in.Switched && takesBack(store, in) {
+			continue // its old log is left to the undo
 		}
 		if err := c.settle(ctx, store, in, policy); errors.Is(err, session.ErrBusy) {
 			continue // its intent stays: the next run looks again
@@ -49,6 +49,13 @@ func (c *Compactor) Settle(ctx context.Context, stores Stores, policy Policy) (i
 		settled++
 	}
 	return settled, nil
+}
+
+// takesBack reports whether the undo of a change gives the old log its place
+// again. Where it makes the log of the archive, the old one is settled first.
+func takesBack(store session.Store, in Intent) bool {
+	_, unrotates := store.(session.Unrotator)
+	return unrotates && in.Shortening == nil
 }
 
 func (c *Compactor) settle(ctx context.Context, store session.Store, in Intent, policy Policy) error {
@@ -209,7 +216,25 @@ func (c *Compactor) saveLate(ctx context.Context, store session.Store, in Intent
 		return in, err
 	}
 	in.Settled, in.Archive = late.snap.Size, archived
+	if err := c.noteLate(ctx, &in, late.file); err != nil {
+		return in, err
+	}
 	return in, c.Journal.Write(in)
+}
+
+// noteLate notes in the receipt where the log is archived as it was in the end,
+// if it only grew: an undo brings that back.
+func (c *Compactor) noteLate(ctx context.Context, in *Intent, kept *os.File) error {
+	grown, err := in.Rotation.Snapshot.Begins(ctx, kept)
+	if err != nil || !grown || in.Receipt.ID == "" {
+		return err
+	}
+	archived := in.Archive
+	in.Receipt.Late = &archived
+	if _, err := c.Receipts.Write(in.Receipt); err != nil {
+		return fmt.Errorf("note late lines: %w", err)
+	}
+	return nil
 }
 
 func (c *Compactor) rememberLate(ctx context.Context, store session.Store, ref session.Ref, a Archived, policy Policy) error {

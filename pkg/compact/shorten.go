@@ -2,6 +2,8 @@ package compact
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 
@@ -52,14 +54,18 @@ func (r *run) shorten(ctx context.Context) error {
 	r.result.TokensAfter, r.result.Cut, r.result.Cleared = after, &r.plan.Cut, s.Cleared
 	in := r.newIntent(s.Rotation)
 	in.Kind, in.Shortening, in.Receipt.After = KindShortening, &s, proofAfter(s)
+	if _, learns := r.store.(session.Learner); learns {
+		in.Receipt.Lessons = len(r.summary.Lessons)
+	}
 	return r.carryOut(in, func() error { return r.store.(session.Shortener).Shorten(ctx, s) })
 }
 
-// proofAfter is the log as the change leaves it; without a hash where the change
-// only appends.
+// proofAfter is the log as the change leaves it: with the hash of the record
+// alone where it only appends, and nothing at all where there is no log then.
 func proofAfter(s session.Shortening) *session.LogProof {
-	if s.Record != "" {
-		return &session.LogProof{Size: s.Snapshot.Size + int64(len(s.Record))}
+	if s.Record != "" && s.After.SHA256 == "" {
+		added := sha256.Sum256([]byte(s.Record))
+		return &session.LogProof{Size: s.Snapshot.Size + int64(len(s.Record)), Added: hex.EncodeToString(added[:])}
 	}
 	return &s.After
 }

@@ -24,7 +24,7 @@ func (c *Compactor) Undo(ctx context.Context, store session.Store, p *UndoPlan) 
 		return Receipt{Result: p.result()}, nil
 	}
 	if p.Restore != nil {
-		return c.undoShortening(ctx, store, p)
+		return c.putBack(ctx, store, p)
 	}
 	in := c.newUndo(p)
 	in.Undo = p.Unrotation
@@ -152,7 +152,7 @@ func (c *Compactor) settleUndo(ctx context.Context, store session.Store, in Inte
 		return fmt.Errorf("the journal entry %s is not whole", in.ID)
 	}
 	if in.Restore != nil {
-		return c.settleUndoneShortening(ctx, store, in, policy)
+		return c.settlePutBack(ctx, store, in, policy)
 	}
 	var busy *session.BusyError
 	if err := c.unrotate(ctx, store, in); errors.As(err, &busy) && !busy.Begun {

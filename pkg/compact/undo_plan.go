@@ -22,9 +22,9 @@ type UndoPlan struct {
 	Outcome Outcome // Planned or NothingToDo
 	Reason  string
 	Archive Archived
-	// Unrotation is of a compaction that started the session fresh, Restore of
-	// one that made its log shorter. nil if that is not known before what is
-	// newer has been put away.
+	// Unrotation is of a rotation that the store itself reverses; Restore is of
+	// every other change. nil if that is not known before what is newer has
+	// been put away.
 	Unrotation *session.Unrotation
 	Restore    *RestorePlan
 	// First is what must be put away before, or nil.
@@ -59,19 +59,29 @@ func (c *Compactor) PlanUndo(ctx context.Context, store session.Store, r UndoReq
 		p.Outcome, p.Reason = NothingToDo, "that run has not changed the session"
 		return p, nil
 	}
-	a := r.Receipt.Archive
-	p.Archive = Archived{ID: a.ID, Path: a.Path, SHA256: a.SHA256, Bytes: a.Bytes}
-	if r.Receipt.After != nil {
-		return p, c.planUnshortening(ctx, store, p)
+	p.takeReceipt(receipts)
+	if unrotator, ok := store.(session.Unrotator); ok && r.Receipt.After == nil {
+		return p, c.planUnrotation(ctx, unrotator, p)
 	}
-	return p, c.planUnrotation(ctx, store, p)
+	return p, c.planPutBack(ctx, store, p)
 }
 
-func (c *Compactor) planUnrotation(ctx context.Context, store session.Store, p *UndoPlan) error {
-	unrotator, ok := store.(session.Unrotator)
-	if !ok {
-		return fmt.Errorf("%w: a rotation of %s cannot be reversed", session.ErrUnsupported, p.Receipt.Runtime)
+// takeReceipt takes the receipt as it is on disk now: what reached the old log
+// late may have been noted in it since it was read.
+func (p *UndoPlan) takeReceipt(receipts []Receipt) {
+	for _, r := range receipts {
+		if r.ID == p.Receipt.ID {
+			p.Receipt = r
+		}
 	}
+	a := p.Receipt.Archive
+	p.Archive = Archived{ID: a.ID, Path: a.Path, SHA256: a.SHA256, Bytes: a.Bytes}
+	if p.Receipt.Late != nil {
+		p.Archive = *p.Receipt.Late
+	}
+}
+
+func (c *Compactor) planUnrotation(ctx context.Context, unrotator session.Unrotator, p *UndoPlan) error {
 	u, err := unrotator.PlanUnrotation(ctx, *p.Receipt.Rotation, session.UnrotateOptions{Now: c.Now(), Quiet: p.Policy.Quiet, Force: p.Force})
 	if newer := (*session.NewerError)(nil); errors.As(err, &newer) && p.Force {
 		p.First = newer

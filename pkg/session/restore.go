@@ -36,6 +36,9 @@ type Place struct {
 	Note string
 	// Orphan is true when the runtime's index would not name the log.
 	Orphan bool
+	// Owned is true where only the runtime changes its logs: one is put back
+	// where none is, and never in the place of another.
+	Owned bool
 }
 
 // Restorer is a store into which an archived log can be put back.
@@ -50,6 +53,24 @@ type Restorer interface {
 	// path: a live lock, or a change within quiet. Unlike [Rotator].Busy it
 	// does not look at what is in the log: a damaged one can be replaced.
 	Unused(ctx context.Context, path string, now time.Time, quiet time.Duration) error
+}
+
+// Recorder is a store whose runtime keeps a record of what is in a log beside
+// it, and not in an index that a rotation points elsewhere.
+type Recorder interface {
+	// Record makes that record say what the log says that was put back at
+	// live. before is what it said before a rotation that is reversed
+	// ([Rotation].Before); with nil it is made anew from the log. It is safe to
+	// repeat.
+	Record(ctx context.Context, live string, before []IndexEntry) error
+}
+
+// Successor is a store in which a rotated session is gone on with in another
+// log than the one at its place.
+type Successor interface {
+	// Succeeded returns a [*NewerError] if the runtime has begun another log
+	// of the same conversation since a rotation.
+	Succeeded(ctx context.Context, r Rotation) error
 }
 
 // Begins reports whether the bytes of an open log begin with those of the

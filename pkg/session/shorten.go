@@ -94,6 +94,9 @@ type Shortening struct {
 type LogProof struct {
 	Size   int64  `json:"size_bytes"`
 	SHA256 string `json:"sha256"`
+	// Added is the SHA-256 of the record that was appended, where that is all
+	// that has changed; SHA256 is "" then.
+	Added string `json:"added_sha256,omitempty"`
 }
 
 // Shortener carries a Shortening out. It checks that the log still is the

@@ -151,7 +151,8 @@ type Rotation struct {
 	Keys    []string `json:"keys,omitempty"`  // entries of the index that name the session
 	// Before is what the entries of Keys said when the rotation was planned,
 	// in the same order: an entry that says anything else when it is about to
-	// be changed makes the session busy.
+	// be changed makes the session busy. A runtime without an index has at most
+	// one, without a session: what it keeps beside the log (see [Recorder]).
 	Before     []IndexEntry `json:"before,omitempty"`
 	NewSession string       `json:"new_session,omitempty"` // id that the index names from now on
 	At         time.Time    `json:"at"`

@@ -94,7 +94,7 @@ func (s *Store) session(top *directory.Directory, name string) ([]listed, error)
 	}
 	var all []listed
 	for _, file := range names {
-		if file != logName && !rotatedName().MatchString(file) {
+		if file != logName && !isRotated(file) {
 			continue
 		}
 		l, err := s.log(d, name, file)

@@ -120,12 +120,10 @@ func headerError(err error) error {
 
 func (s *Store) rotation(d *directory.Directory, name string, request session.ShortenRequest) (session.Rotation, error) {
 	now := request.Now.UTC().Truncate(time.Millisecond)
-	kept, err := d.FreeName(func(try int) string {
-		return name + rotatedMark + now.Add(time.Duration(try)*time.Millisecond).Format(stampForm)
-	})
+	kept, err := d.FreeRotated(name, now)
 	return session.Rotation{
 		Runtime: session.RuntimeAnnabelle, Agent: request.Ref.Agent, Session: request.Ref.ID, Store: s.root,
-		Live: request.Ref.Path, Kept: d.At(kept), At: now, Snapshot: request.Snapshot,
+		Live: request.Ref.Path, Kept: kept, At: now, Snapshot: request.Snapshot,
 	}, err
 }
 
@@ -190,8 +188,8 @@ func (s *Store) openPlan(r session.Rotation) (*directory.Directory, error) {
 	if err != nil {
 		return nil, err
 	}
-	kept := rotatedName().FindStringSubmatch(filepath.Base(r.Kept))
-	if !logName().MatchString(name) || kept == nil || kept[1]+".jsonl" != name || r.Kept != d.At(filepath.Base(r.Kept)) {
+	log, rotated := directory.Unrotated(filepath.Base(r.Kept))
+	if !logName().MatchString(name) || !rotated || log != name || r.Kept != d.At(filepath.Base(r.Kept)) {
 		err = fmt.Errorf("change %s: the plan names files that do not belong together", r.Live)
 	} else {
 		err = d.InPlace()

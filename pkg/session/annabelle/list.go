@@ -13,19 +13,12 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/directory"
 )
 
-const (
-	sessionsName = "sessions"
-	rotatedMark  = ".rotated."
-	stampForm    = "2006-01-02T15-04-05.000Z"
-)
+const sessionsName = "sessions"
 
-// logName is the name of a log and of one that was moved aside. A chat's id is
-// a number of Telegram's, negative for groups, or a word.
+// logName is the name of a log. A chat's id is a number of Telegram's, negative
+// for groups, or a word.
 var (
-	logName     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(-?[A-Za-z0-9][A-Za-z0-9._-]{0,120})\.jsonl$`) })
-	rotatedName = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(-?[A-Za-z0-9][A-Za-z0-9._-]{0,120})\.jsonl\.rotated\.\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}\.\d{3}Z$`)
-	})
+	logName  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(-?[A-Za-z0-9][A-Za-z0-9._-]{0,120})\.jsonl$`) })
 	subAgent = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^.+-sub-\d+$`) })
 )
 
@@ -78,17 +71,15 @@ func (l *lister) agent(top *directory.Directory, name string) error {
 	}
 	l.listing.Agents = append(l.listing.Agents, session.CleanID(name))
 	for _, file := range files {
-		chat, rotated := logName().FindStringSubmatch(file), rotatedName().FindStringSubmatch(file)
-		if chat == nil {
-			chat = rotated
-		}
+		live, rotated := directory.Unrotated(file)
+		chat := logName().FindStringSubmatch(live)
 		if chat == nil {
 			if strings.HasSuffix(file, ".jsonl") {
 				l.notice(d.At(file), errors.New("not a name that is safe in a path"))
 			}
 			continue
 		}
-		if err := l.log(d, file, logged{agent: name, chat: chat[1], rotated: rotated != nil}); err != nil {
+		if err := l.log(d, file, logged{agent: name, chat: chat[1], rotated: rotated}); err != nil {
 			l.notice(d.At(file), err)
 		}
 	}

@@ -81,12 +81,10 @@ func (s *Store) rotation(d *directory.Directory, name string, request session.Sh
 		return session.Rotation{}, directory.Unsupported(request.Ref.Path, "not a session of mac-stats")
 	}
 	now := request.Now.UTC().Truncate(time.Millisecond)
-	kept, err := d.FreeName(func(try int) string {
-		return name + rotatedMark + now.Add(time.Duration(try)*time.Millisecond).Format(stampForm)
-	})
+	kept, err := d.FreeRotated(name, now)
 	return session.Rotation{
 		Runtime: session.RuntimeMacStats, Agent: agentName, Session: request.Ref.ID, Store: s.root,
-		Live: request.Ref.Path, Kept: d.At(kept), At: now, Snapshot: request.Snapshot,
+		Live: request.Ref.Path, Kept: kept, At: now, Snapshot: request.Snapshot,
 	}, err
 }
 
@@ -157,8 +155,8 @@ func (s *Store) openPlan(r session.Rotation) (*directory.Directory, error) {
 		return nil, err
 	}
 	_, ok := parseName(name)
-	kept := rotatedName().FindStringSubmatch(filepath.Base(r.Kept))
-	if !ok || kept == nil || kept[1] != name || r.Kept != d.At(filepath.Base(r.Kept)) {
+	log, rotated := directory.Unrotated(filepath.Base(r.Kept))
+	if !ok || !rotated || log != name || r.Kept != d.At(filepath.Base(r.Kept)) {
 		err = fmt.Errorf("change %s: the plan names files that do not belong together", r.Live)
 	} else {
 		err = d.InPlace()

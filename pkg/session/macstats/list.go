@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"regexp"
-	"strings"
 	"sync"
 	"time"
 
@@ -14,20 +13,13 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/directory"
 )
 
-const (
-	agentName   = "mac-stats"
-	rotatedMark = ".rotated."
-	stampForm   = "2006-01-02T15-04-05.000Z"
-)
+const agentName = "mac-stats"
 
 // The two forms of names. Both match when the topic ends in digits: the
 // newer one is tried first (research/formats.md section 8).
 var (
-	newName     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^session-memory-(\d+)-(\d{8}-\d{6})-?(.*)\.md$`) })
-	oldName     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^session-memory-(.*)-(\d+)-(\d{8}-\d{6})\.md$`) })
-	rotatedName = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(session-memory-.+\.md)\.rotated\.\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}\.\d{3}Z$`)
-	})
+	newName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^session-memory-(\d+)-(\d{8}-\d{6})-?(.*)\.md$`) })
+	oldName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^session-memory-(.*)-(\d+)-(\d{8}-\d{6})\.md$`) })
 )
 
 // parseName returns the conversation's id that a name has; false for a file
@@ -81,10 +73,7 @@ func (s *Store) List(ctx context.Context) (session.Listing, error) {
 }
 
 func (s *Store) log(d *directory.Directory, name string) (session.Ref, bool, error) {
-	live, rotated := name, rotatedName().FindStringSubmatch(name)
-	if rotated != nil {
-		live = rotated[1]
-	}
+	live, rotated := directory.Unrotated(name)
 	id, ok := parseName(live)
 	if !ok {
 		return session.Ref{}, false, nil
@@ -101,11 +90,10 @@ func (s *Store) log(d *directory.Directory, name string) (session.Ref, bool, err
 	}
 	ref := session.Ref{
 		Runtime: session.RuntimeMacStats, Agent: agentName, Key: id, Store: s.root, Path: d.At(name),
-		ID:   session.CleanID(strings.TrimSuffix(strings.TrimPrefix(live, "session-memory-"), ".md")),
-		Kind: session.KindLive, Bytes: info.Size(), ModTime: info.ModTime(),
+		ID: idOf(live), Kind: session.KindLive, Bytes: info.Size(), ModTime: info.ModTime(),
 	}
 	directory.State(&ref, info, time.Now())
-	if rotated != nil {
+	if rotated {
 		ref.Kind = session.KindReset
 		ref.State, ref.Reason = session.StateUnsupported, "a session that was cleared: it is kept until nobody can write it any more"
 	}
