@@ -33,7 +33,7 @@ type Command struct {
 
 // Commands lists every command that changes files.
 func Commands() []Command {
-	return slices.Concat(compactions(), undos(), settlings(), archivings(), prunings(), cleanings(), memories())
+	return slices.Concat(compactions(), undos(), settlings(), archivings(), restores(), prunings(), cleanings(), memories())
 }
 
 func compactions() []Command {
@@ -60,23 +60,6 @@ func compactions() []Command {
 	}
 	all[8].Prepare = inUse
 	return all
-}
-
-func undos() []Command {
-	undo := func(name, runtime string, compact Command) Command {
-		return Command{
-			Name: "undo, " + name, Runtime: runtime, Args: strings.Fields("compact --undo $RECEIPT --quiet-period 0s"),
-			Prepare: func(h *Home) error { return h.must([]int{0}, compact.Args...) },
-			Done:    undone, Settled: forgot, Sessions: true,
-			Refusals: []string{"not undone: session"},
-		}
-	}
-	all := compactions()
-	return []Command{
-		undo("rotate, openclaw", "openclaw", all[0]),
-		undo("rotate, pi", "pi", all[1]),
-		undo("overlay, pi", "pi", all[4]),
-	}
 }
 
 // settlings carry a line that reached an old log into the session that
@@ -113,17 +96,6 @@ func archivings() []Command {
 			Name: "archive, pi, zstd", Runtime: "pi", Args: []string{"archive", "--runtime", "pi", "--agent", "work-a"},
 			Env: []string{"SESSCTL_ARCHIVE_COMPRESSION=zstd"}, Done: archived, Sessions: true,
 		},
-		{
-			Name: "archive restore", Runtime: "openclaw", Args: []string{"archive", "restore", "$ARCHIVE"},
-			Prepare: compacted, Sessions: true, Settled: remembers(Chunks),
-			Refusals: []string{"is there already: it is newer"},
-			Done:     func(h *Home) error { return h.logIs(h.source()) },
-		},
-		{
-			Name: "archive restore --force", Runtime: "pi", Args: []string{"archive", "restore", "$ARCHIVE", "--force", "--quiet-period", "0s"},
-			Prepare: grown, Sessions: true,
-			Done: func(h *Home) error { return h.logIs(h.layout().header + "\n") },
-		},
 	}
 }
 
@@ -143,13 +115,4 @@ func memories() []Command {
 	}
 	all[3].Settled = forgot
 	return all
-}
-
-// forgot checks that nothing is left of what was forgotten, once its vectors
-// were swept too.
-func forgot(h *Home) error {
-	if err := h.must([]int{0}, "memory", "reindex"); err != nil {
-		return err
-	}
-	return remembers(0)(h)
 }

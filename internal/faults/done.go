@@ -87,18 +87,6 @@ func archived(h *Home) error {
 	return errors.Join(h.logIs(h.source()), h.inArchives(h.Lines))
 }
 
-// undone is what exit 0 of compact --undo promises: the log is what it was, and
-// the runtime's index names it.
-func undone(h *Home) error {
-	if h.index() != "" {
-		index, err := os.ReadFile(h.index())
-		if err != nil || !strings.Contains(string(index), Session) {
-			return fmt.Errorf("the index does not name the session (%v): %s", err, index)
-		}
-	}
-	return errors.Join(h.logIs(h.source()), h.inArchives(h.Lines))
-}
-
 // pruned is what exit 0 of archive prune promises: the old archive is gone
 // from the catalogue, the one that has its bytes is not.
 func pruned(h *Home) error {
@@ -146,26 +134,34 @@ func count(dir string) (int, error) {
 // file of vectors.
 func remembers(chunks int) func(*Home) error {
 	return func(h *Home) error {
-		code, out, err := h.Run("recall", "--json", "--rank", "text", "--limit", "100", "importer port")
-		if err != nil || code != 0 {
-			return fmt.Errorf("recall: exit %d, %v: %s", code, err, out)
-		}
-		var doc struct {
-			Hits []struct{ Category, ID string }
-		}
-		if err := json.Unmarshal([]byte(out), &doc); err != nil {
-			return fmt.Errorf("recall: %w", err)
-		}
-		seen := map[string]bool{}
-		for _, hit := range doc.Hits {
-			if hit.Category == "session_history" {
-				seen[hit.ID] = true
-			}
-		}
 		files, err := filepath.Glob(filepath.Join(h.Data(), "memory/vectors/*/*"))
-		if len(seen) != chunks || len(files) != min(chunks, 1) || err != nil {
-			return fmt.Errorf("memory has %d chunks, want %d, and vector files %v", len(seen), chunks, files)
+		if len(files) != min(chunks, 1) || err != nil {
+			return fmt.Errorf("memory has the vector files %v", files)
 		}
-		return nil
+		return h.recalls(chunks)
 	}
+}
+
+// recalls checks that memory has so many chunks, once each.
+func (h *Home) recalls(chunks int) error {
+	code, out, err := h.Run("recall", "--json", "--rank", "text", "--limit", "100", "importer port")
+	if err != nil || code != 0 {
+		return fmt.Errorf("recall: exit %d, %v: %s", code, err, out)
+	}
+	var doc struct {
+		Hits []struct{ Category, ID string }
+	}
+	if err := json.Unmarshal([]byte(out), &doc); err != nil {
+		return fmt.Errorf("recall: %w", err)
+	}
+	seen := map[string]bool{}
+	for _, hit := range doc.Hits {
+		if hit.Category == "session_history" {
+			seen[hit.ID] = true
+		}
+	}
+	if len(seen) != chunks {
+		return fmt.Errorf("memory has %d chunks, want %d", len(seen), chunks)
+	}
+	return nil
 }

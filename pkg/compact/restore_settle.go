@@ -15,6 +15,10 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
+// replaces reports whether a restore takes the place of a log: only then there
+// is a second name for that one.
+func (in Intent) replaces() bool { return in.Restore.Spare != "" }
+
 // settleRestore finishes a restore that an earlier run began. A log that was
 // not there before is there whole or not at all; one that was replaced is
 // looked after like a rotated one.
@@ -24,6 +28,9 @@ func (c *Compactor) settleRestore(ctx context.Context, store session.Store, in I
 	}
 	if err := c.recordRestored(ctx, store, in); err != nil {
 		return err
+	}
+	if !in.replaces() {
+		return c.dropRestore(in)
 	}
 	for _, kept := range []string{in.Rotation.Kept, in.Restore.Spare} {
 		if kept == "" {

@@ -181,7 +181,7 @@ func (c *Compactor) concludePutBack(ctx context.Context, store session.Store, in
 	if err != nil || written == nil {
 		return receipt, err
 	}
-	if written.Rotation.Kept == "" { // nothing was replaced
+	if !written.replaces() {
 		return receipt, c.Journal.Remove(in.ID)
 	}
 	written.Kind, written.Switched = KindRestore, true
@@ -220,12 +220,12 @@ func (c *Compactor) settlePutBack(ctx context.Context, store session.Store, in I
 // put back, or, where there was none, whether the log is there; the runtime may
 // have gone on with it.
 func (c *Compactor) isBack(ctx context.Context, in Intent) (bool, error) {
+	if !in.replaces() {
+		return c.begins(ctx, in.Restore)
+	}
 	for _, path := range []string{in.Rotation.Kept, in.Restore.Spare} {
-		if path == "" {
-			continue
-		}
 		snap, err := snapshotOf(ctx, path)
-		if errors.Is(err, fs.ErrNotExist) {
+		if path == "" || errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
@@ -236,16 +236,19 @@ func (c *Compactor) isBack(ctx context.Context, in Intent) (bool, error) {
 			return err == nil, nil
 		}
 	}
-	if in.Rotation.Kept != "" {
-		return false, nil
-	}
-	log, err := durable.OpenRegular(in.Restore.Path)
+	return false, nil
+}
+
+// begins reports whether there is a log at the place that begins with the
+// restored bytes.
+func (c *Compactor) begins(ctx context.Context, r *Restoration) (bool, error) {
+	log, err := durable.OpenRegular(r.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
-		return false, asBusy(in.Restore.Path, err)
+		return false, asBusy(r.Path, err)
 	}
 	defer log.Close()
-	return session.Snapshot{Size: in.Restore.Archive.Bytes, SHA256: in.Restore.Archive.SHA256}.Begins(ctx, log)
+	return session.Snapshot{Size: r.Archive.Bytes, SHA256: r.Archive.SHA256}.Begins(ctx, log)
 }
