@@ -33,7 +33,7 @@ type Command struct {
 
 // Commands lists every command that changes files.
 func Commands() []Command {
-	return slices.Concat(compactions(), undos(), settlings(), archivings(), restores(), prunings(), cleanings(), memories())
+	return slices.Concat(compactions(), undos(), settlings(), archivings(), restores(), prunings(), cleanings(), memories(), extractions())
 }
 
 func compactions() []Command {
