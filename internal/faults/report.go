@@ -18,36 +18,78 @@ func Violations(all []Result) int {
 	return n
 }
 
-// WriteTable writes results as a Markdown table with a row for each fault and
-// a column for each command; a cell is "runs / violations".
+// kinds are the columns of the table, each with how the names of its faults
+// begin. What fits none is a writer.
+var kinds = [...]struct{ name, begins string }{
+	{"killed", "SIGKILL|torn write"},
+	{"short or lost write", "short write|write lost"},
+	{"asked to end", "SIGTERM|SIGINT|SIGHUP"},
+	{"disk or quota full", "ENOSPC|EDQUOT"},
+	{"I/O error", "EIO"},
+	{"a writer", ""},
+	{"second sessctl", "second"},
+	{"power cut", "power cut"},
+}
+
+func kindOf(fault string) int {
+	for i, k := range kinds {
+		for begin := range strings.SplitSeq(k.begins, "|") {
+			if begin != "" && strings.HasPrefix(fault, begin) {
+				return i
+			}
+		}
+	}
+	return slices.IndexFunc(kinds[:], func(k struct{ name, begins string }) bool { return k.begins == "" })
+}
+
+// tally counts runs and violations.
+type tally struct{ runs, violations int }
+
+func (t *tally) add(r Result) {
+	t.runs += r.Runs
+	t.violations += len(r.Violations)
+}
+
+func (t tally) String() string {
+	if t == (tally{}) {
+		return "–"
+	}
+	return fmt.Sprintf("%d / %d", t.runs, t.violations)
+}
+
+// WriteTable writes results as a Markdown table with a row for each command
+// and a column for each kind of fault; a cell is "runs / violations".
 func WriteTable(w io.Writer, all []Result) {
-	var commands, faults []string
-	cell := map[[2]string]string{}
-	sum := map[string][2]int{}
+	var commands []string
+	rows := map[string]*[len(kinds) + 1]tally{}
+	var sum [len(kinds) + 1]tally
 	for _, r := range all {
-		if !slices.Contains(commands, r.Command) {
+		row := rows[r.Command]
+		if row == nil {
+			row = new([len(kinds) + 1]tally)
+			rows[r.Command] = row
 			commands = append(commands, r.Command)
 		}
-		if !slices.Contains(faults, r.Fault) {
-			faults = append(faults, r.Fault)
+		for _, column := range []int{kindOf(r.Fault), len(kinds)} {
+			row[column].add(r)
+			sum[column].add(r)
 		}
-		cell[[2]string{r.Fault, r.Command}] = fmt.Sprintf("%d / %d", r.Runs, len(r.Violations))
-		if r.Skipped != "" {
-			cell[[2]string{r.Fault, r.Command}] = "–"
-		}
-		sum[r.Command] = [2]int{sum[r.Command][0] + r.Runs, sum[r.Command][1] + len(r.Violations)}
 	}
-	fmt.Fprintf(w, "| fault | %s |\n|---|%s\n", strings.Join(commands, " | "), strings.Repeat("---:|", len(commands)))
-	for _, f := range faults {
-		fmt.Fprintf(w, "| %s |", f)
-		for _, c := range commands {
-			fmt.Fprintf(w, " %s |", cell[[2]string{f, c}])
-		}
-		fmt.Fprintln(w)
+	fmt.Fprint(w, "| command |")
+	for _, k := range kinds {
+		fmt.Fprintf(w, " %s |", k.name)
 	}
-	fmt.Fprint(w, "| **all** |")
+	fmt.Fprintf(w, " all |\n|---|%s\n", strings.Repeat("---:|", len(kinds)+1))
 	for _, c := range commands {
-		fmt.Fprintf(w, " **%d / %d** |", sum[c][0], sum[c][1])
+		writeRow(w, c, rows[c][:])
+	}
+	writeRow(w, "**all**", sum[:])
+}
+
+func writeRow(w io.Writer, name string, cells []tally) {
+	fmt.Fprintf(w, "| %s |", name)
+	for _, c := range cells {
+		fmt.Fprintf(w, " %s |", c)
 	}
 	fmt.Fprintln(w)
 }
