@@ -32,7 +32,7 @@ func Truncate(messages []Message, keep int) []Message {
 		}
 		note := fmt.Sprintf("[%s: truncated, was %d chars]", orElse(m.ToolName, "tool"), utf8.RuneCountInString(m.Text))
 		if len(note) < len(m.Text) {
-			m.Text = note
+			m.Text, m.core = note, ""
 		}
 	}
 	return out

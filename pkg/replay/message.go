@@ -25,6 +25,12 @@ type Message struct {
 	Reason    string     `json:"reason"`                 // why it is there: summary, kept, recent, relevant 0.62
 	Line      int        `json:"line"`                   // of the log, 1-based; 0 for what was put in
 	id        string     // of its record, to find the first one that a compaction kept
+	// core is the message as the runtime sends it, or "": see session.Message.
+	// Whoever changes the message empties it.
+	core string
+	// failed says that the model call behind an assistant's message did not end
+	// by itself.
+	failed bool
 }
 
 // ToolCall is a call that an assistant's message makes.
@@ -44,7 +50,8 @@ const (
 
 // newMessage copies what a message says.
 func newMessage(m *session.Message) Message {
-	x := Message{Role: roleOf(m), Reason: ReasonKept, Line: m.Line, IsError: m.IsError && m.Role == session.RoleToolResult, id: string(m.ID)}
+	x := Message{Role: roleOf(m), Reason: ReasonKept, Line: m.Line, IsError: m.IsError && m.Role == session.RoleToolResult, id: string(m.ID), core: string(m.Core)}
+	x.failed = m.Role == session.RoleAssistant && (m.IsError || string(m.StopReason) == "aborted" || string(m.StopReason) == "error")
 	if m.Role == session.RoleToolResult {
 		x.CallID, x.ToolName = string(m.CallID), string(m.ToolName)
 	}

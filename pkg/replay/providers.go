@@ -195,8 +195,31 @@ type coreResult struct {
 }
 
 // aiSDK writes core messages: the results of one assistant's message are one
-// tool message.
-func aiSDK(messages []Message) []coreMessage {
+// tool message. What the log has as a core message is written as it stands.
+func aiSDK(messages []Message) []any {
+	var out []any
+	for len(messages) > 0 {
+		if raw, n := unchanged(messages); n > 0 {
+			out, messages = append(out, raw), messages[n:]
+			continue
+		}
+		n := 1
+		for messages[0].Role == Tool && n < len(messages) && messages[n].Role == Tool {
+			n++
+		}
+		for _, m := range rebuilt(messages[:n]) {
+			out = append(out, m)
+		}
+		messages = messages[n:]
+	}
+	if out == nil {
+		out = []any{}
+	}
+	return out
+}
+
+// rebuilt makes core messages of messages.
+func rebuilt(messages []Message) []coreMessage {
 	out := []coreMessage{}
 	for _, m := range messages {
 		switch m.Role {

@@ -9,6 +9,9 @@ const Unavailable = `{"error":"Tool result unavailable (recovered from broken hi
 //
 //   - A result without a call in the assistant's message before it is left
 //     out, and so is a second result of the same call.
+//   - An assistant's message whose model call failed or was broken off is left
+//     out with its results, as pi does: half a turn is not sent again
+//     (research/complaints.md section 5).
 //   - A call without a result before the next message that is not a tool's
 //     gets one that says so.
 //
@@ -29,7 +32,13 @@ func Repair(messages []Message) []Message {
 			continue
 		}
 		out = append(out, unanswered(open)...)
-		m.ToolCalls = distinct(m.ToolCalls)
+		if m.failed {
+			open = nil
+			continue
+		}
+		if kept := distinct(m.ToolCalls); len(kept) < len(m.ToolCalls) {
+			m.ToolCalls, m.core = kept, ""
+		}
 		open = append([]ToolCall(nil), m.ToolCalls...)
 		out = append(out, m)
 	}

@@ -168,7 +168,7 @@ func validAISDK(text []byte) error {
 		if err := json.Unmarshal(m.Content, &parts); err != nil || len(parts) == 0 {
 			return fmt.Errorf("message %d: %v", i, err)
 		}
-		if m.Role == "assistant" {
+		if m.Role != "tool" {
 			if err := p.other(); err != nil {
 				return fmt.Errorf("message %d: %w", i, err)
 			}
@@ -180,7 +180,7 @@ func validAISDK(text []byte) error {
 				err = p.result(part.ToolCallID)
 			case m.Role == "assistant" && part.Type == "tool-call" && part.Args != nil:
 				err = p.call(part.ToolCallID)
-			case m.Role == "assistant" && part.Type == "text" && part.Text != "":
+			case m.Role != "tool" && part.Type == "text" && part.Text != "":
 			default:
 				err = fmt.Errorf("part %+v", part)
 			}

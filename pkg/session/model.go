@@ -229,5 +229,9 @@ type Message struct {
 	Model        []byte
 	Usage        Usage
 	HasUsage     bool
-	CutBytes     int64 // bytes of text left out because a string exceeded the reader's limit
+	// Core is the message as the runtime itself sends it, where its log has that:
+	// a core message of Vercel's AI SDK (annabelle). Several results of tools may
+	// share one. Empty else.
+	Core     []byte
+	CutBytes int64 // bytes of text left out because a string exceeded the reader's limit
 }

@@ -23,8 +23,9 @@ type scanner struct {
 	inner    jsonl.Cursor // of the chain
 	lines    session.LineScan
 	message  session.Message
-	previous int64 // time of the record before
-	time     int64 // of this record
+	source   []byte // the object of the chain that the message is of
+	previous int64  // time of the record before
+	time     int64  // of this record
 	inferred bool
 }
 
@@ -78,6 +79,7 @@ func (s *scanner) say(r *jsonl.Record, text []byte) error {
 // its first message.
 func (s *scanner) end(r *jsonl.Record) error {
 	s.message.CutBytes, r.CutBytes = r.CutBytes, 0
+	s.message.Core = s.source
 	if !s.message.Compaction {
 		s.lines.Result.Records++
 	}
@@ -111,20 +113,16 @@ func (s *scanner) chain(r *jsonl.Record) (bool, error) {
 		return false, nil
 	}
 	said := false
+	defer func() { s.source = nil }()
+	whole := r.CutBytes == 0
 	for c.NextElement() {
-		if !c.EnterObject() {
+		raw := c.Raw()
+		x, ok := readCore(raw)
+		if !ok {
 			continue
 		}
-		x := coreMessage{}
-		for c.NextKey() {
-			switch string(c.Key()) {
-			case "role":
-				x.role = text(c)
-			case "content":
-				x.content = c.Raw()
-			default:
-				c.Skip()
-			}
+		if s.source = nil; whole {
+			s.source = raw
 		}
 		one, err := s.core(r, x)
 		if said = said || one; err != nil {
@@ -136,6 +134,25 @@ func (s *scanner) chain(r *jsonl.Record) (bool, error) {
 
 // coreMessage is one message of a chain.
 type coreMessage struct{ role, content []byte }
+
+func readCore(raw []byte) (x coreMessage, ok bool) {
+	var c jsonl.Cursor
+	c.Reset(raw)
+	if !c.EnterObject() {
+		return x, false
+	}
+	for c.NextKey() {
+		switch string(c.Key()) {
+		case "role":
+			x.role = text(&c)
+		case "content":
+			x.content = c.Raw()
+		default:
+			c.Skip()
+		}
+	}
+	return x, true
+}
 
 // core hands out a message; every result of a tool message is one of its own.
 func (s *scanner) core(r *jsonl.Record, x coreMessage) (bool, error) {
