@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -44,7 +45,7 @@ func writeHomes(ctx context.Context, o options, dir string, conversations []conv
 		h := &homes[i]
 		h.dir, h.program = filepath.Join(dir, fmt.Sprint("home", i)), o.program
 		for n, c := range h.conversations {
-			if err := h.write(n, c); err != nil {
+			if err := h.write(n, c, o.join); err != nil {
 				return nil, err
 			}
 		}
@@ -68,8 +69,8 @@ func (h *home) compact(ctx context.Context) error {
 	return nil
 }
 
-// write writes a conversation as sessions of pi.
-func (h *home) write(number int, c conversation) error {
+// write writes a conversation as sessions of pi, so many turns a message.
+func (h *home) write(number int, c conversation, join int) error {
 	dir := filepath.Join(h.dir, ".pi", "agent", "sessions", "--work-"+c.name+"--")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -77,7 +78,7 @@ func (h *home) write(number int, c conversation) error {
 	for n, turns := range c.sessions {
 		id := sessionID(number, n)
 		path := filepath.Join(dir, turns[0].time.UTC().Format("2006-01-02T15-04-05.000Z")[:19]+"-000Z_"+id+".jsonl")
-		if err := os.WriteFile(path, sessionLog(id, c.name, turns), 0o600); err != nil {
+		if err := os.WriteFile(path, sessionLog(id, c.name, joined(turns, join)), 0o600); err != nil {
 			return err
 		}
 		old := time.Now().Add(-2 * time.Hour)
@@ -86,6 +87,19 @@ func (h *home) write(number int, c conversation) error {
 		}
 	}
 	return nil
+}
+
+// joined puts n turns into each message.
+func joined(turns []turn, n int) (messages []turn) {
+	for group := range slices.Chunk(turns, max(n, 1)) {
+		m := group[0]
+		for _, t := range group[1:] {
+			m.text += "\n\n" + t.text
+		}
+		m.user = group[len(group)-1].user
+		messages = append(messages, m)
+	}
+	return messages
 }
 
 // sessionID is the id of the nth session of a conversation.

@@ -36,6 +36,7 @@ type options struct {
 	locomo  string
 	docs    int
 	ranks   string
+	join    int
 	pooled  bool
 	library bool
 	program string
@@ -47,6 +48,7 @@ func main() {
 	flag.StringVar(&o.locomo, "locomo", "", "directory of LoCoMo conversations (*.json)")
 	flag.IntVar(&o.docs, "docs", 0, "how many sections of Markdown files of the module cache")
 	flag.StringVar(&o.ranks, "ranks", "text,vector,hybrid,seed", "rankings to measure")
+	flag.IntVar(&o.join, "join", 1, "so many turns a message: 1000 makes a session one text that is cut into chunks of 3,500 characters")
 	flag.BoolVar(&o.pooled, "pooled", false, "all conversations in one memory")
 	flag.BoolVar(&o.library, "library", false, "ask package memory instead of starting the program for every question")
 	flag.BoolVar(&o.random, "random-importance", true, "also measure hybrid with importance that says nothing")

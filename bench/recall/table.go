@@ -126,8 +126,13 @@ func (t *table) text() string {
 	return b.String()
 }
 
-// broken says what does not hold: hybrid is never below text, in any
-// conversation, and importance that says nothing costs at most two points.
+// slack5 is how far recall@5 of hybrid may be below that of text in one
+// conversation: one question or two of eighty.
+const slack5 = 0.02
+
+// broken says what does not hold: recall@10 of hybrid is never below that of
+// text, in any conversation, recall@5 hardly, and importance that says nothing
+// costs at most two points of recall@10.
 func (t *table) broken() error {
 	var problems []error
 	hybrid, text, random := t.row("hybrid"), t.row("text"), t.row(randomName)
@@ -139,7 +144,7 @@ func (t *table) broken() error {
 			break
 		}
 		h, w := hybrid.each[i].mean(), text.each[i].mean()
-		if h.at10 < w.at10 || h.at5 < w.at5 {
+		if h.at10 < w.at10 || h.at5 < w.at5-slack5 {
 			problems = append(problems, fmt.Errorf("%s: hybrid %.3f / %.3f is below text %.3f / %.3f", name, h.at5, h.at10, w.at5, w.at10))
 		}
 	}
