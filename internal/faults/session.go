@@ -30,6 +30,7 @@ const (
 	agentLog     = ".agent/sessions/" + agentSession + "/session.jsonl"
 	agentSession = "01JKTS6Q2N8R3Z5V7W9XYB4CDE"
 	annabelleLog = ".annabelle/sessions/a/8304042211.jsonl"
+	claudeLog    = ".claude/projects/-work-a/" + Session + ".jsonl"
 	macstatsLog  = ".mac-stats/session/session-memory-8304042211-20260301-100000-importer.md"
 
 	piHeader        = `{"type":"session","version":3,"id":"` + Session + `","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/work/a"}`
@@ -43,6 +44,7 @@ func layouts() map[string]layout {
 		"agent":     {log: agentLog, message: agentMessage},
 		"annabelle": {log: annabelleLog, header: annabelleHeader, message: annabelleTurn, tail: 6},
 		"macstats":  {log: macstatsLog, message: macstatsMessage},
+		"claude":    {log: claudeLog, message: claudeMessage},
 	}
 }
 
@@ -109,6 +111,18 @@ func agentMessage(i int, text string) string {
 		role = "assistant"
 	}
 	return fmt.Sprintf(`{"recordType":"message","schemaVersion":1,"seq":%d,"role":"%s","content":[{"type":"text","text":"%s"}],"timestamp":"%s"}`, i+1, role, text, clock(i))
+}
+
+// claudeMessage is a record of Claude Code.
+func claudeMessage(i int, said string) string {
+	parent, role := "null", "user"
+	if i > 0 {
+		parent = fmt.Sprintf(`"%08x-0000-4000-8000-000000000000"`, min(i, 24)-1)
+	}
+	if i%2 == 1 {
+		role = "assistant"
+	}
+	return fmt.Sprintf(`{"type":"%s","uuid":"%08x-0000-4000-8000-000000000000","parentUuid":%s,"sessionId":"%s","timestamp":"%s","message":{"role":"%s","content":[{"type":"text","text":"%s"}]}}`, role, i, parent, Session, clock(i), role, said)
 }
 
 // annabelleTurn has two messages: every second one makes a line.

@@ -56,6 +56,12 @@ func restores() []Command {
 			Done:     func(h *Home) error { return h.logIs(h.source()) },
 		},
 		{
+			Name: "archive restore, claude", Runtime: "claude", Args: []string{"archive", "restore", "$ARCHIVE"},
+			Prepare: purged, Sessions: true,
+			Refusals: []string{"is there already: it is newer"},
+			Done:     func(h *Home) error { return h.logIs(h.source()) },
+		},
+		{
 			Name: "archive restore, agent", Runtime: "agent", Args: strings.Fields("archive restore $ARCHIVE" + now),
 			Prepare: emptied("agent", "agent"), Sessions: true, Settled: remembers(Chunks),
 			Refusals: []string{"is there already: it is newer"},
@@ -123,6 +129,14 @@ func emptied(runtime, agent string) func(*Home) error {
 		}
 		return h.nothingLeft(true)
 	}
+}
+
+// purged is a home whose session was archived before its runtime deleted it.
+func purged(h *Home) error {
+	if err := h.must([]int{0}, "archive", "--runtime", "claude", "--agent", "work-a"); err != nil {
+		return err
+	}
+	return os.Remove(h.Log())
 }
 
 // shrunk is a home whose session was archived before somebody cut it short.

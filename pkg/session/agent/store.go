@@ -26,8 +26,9 @@ const (
 )
 
 // Store is one sessions directory. It is a [session.Store], [session.Overlayer],
-// [session.Rotator], [session.Shaper] and [session.Trigger], holds nothing open
-// and may be used by several goroutines at once.
+// [session.Rotator], [session.Restorer], [session.Recorder], [session.Shaper]
+// and [session.Trigger], holds nothing open and may be used by several
+// goroutines at once.
 type Store struct {
 	root    string // as it was opened
 	base    string // the sessions directory

@@ -8,9 +8,10 @@ import (
 )
 
 // Store is one configuration directory of Claude Code. It is a
-// [session.Store], [session.Liveness] and [session.Adviser], holds nothing
-// open and may be used by several goroutines at once. It has no way to change
-// a session.
+// [session.Store], [session.Liveness], [session.Adviser] and
+// [session.Restorer], holds nothing open and may be used by several goroutines
+// at once. It has no way to change a session: one that was deleted can be put
+// back.
 type Store struct {
 	root     string // as it was opened
 	config   string // the configuration directory

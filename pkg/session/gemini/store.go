@@ -15,8 +15,9 @@ import (
 )
 
 // Store is one home directory of Gemini. It is a [session.Store], a
-// [session.Liveness] and a [session.Adviser]: sessions are read, never changed.
-// It holds nothing open and may be used by several goroutines at once.
+// [session.Liveness], a [session.Adviser] and a [session.Restorer]: sessions are
+// read, never changed; one that is gone can be put back. It holds nothing open
+// and may be used by several goroutines at once.
 type Store struct {
 	root string // as it was opened
 	base string // the directory of projects

@@ -24,9 +24,9 @@ type Options struct {
 }
 
 // Store is one ~/.mac-stats. It is a [session.Store], [session.Rewriter],
-// [session.Rotator], [session.Shaper], [session.Learner] and
-// [session.Trigger], holds nothing open and may be used by several goroutines
-// at once.
+// [session.Rotator], [session.Restorer], [session.Successor], [session.Shaper],
+// [session.Learner] and [session.Trigger], holds nothing open and may be used
+// by several goroutines at once.
 type Store struct {
 	root    string
 	base    string // the directory of sessions
