@@ -77,7 +77,7 @@ func (p Places) look(d *Directory, name string, place *session.Place, now time.T
 		return err
 	}
 	if info == nil {
-		place.Like, err = d.newest(p.Like)
+		place.Like, err = d.Newest(p.Like)
 		return err
 	}
 	if reason := Unusable(info); reason != "" {
@@ -88,9 +88,9 @@ func (p Places) look(d *Directory, name string, place *session.Place, now time.T
 	return nil
 }
 
-// newest is the file that was changed last of those that like picks, nil if
+// Newest is the file that was changed last of those that like picks, nil if
 // there is none.
-func (d *Directory) newest(like func(name string) bool) (last os.FileInfo, err error) {
+func (d *Directory) Newest(like func(name string) bool) (last os.FileInfo, err error) {
 	if like == nil {
 		return nil, nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
+	dirs "github.com/sessctl/sessctl/pkg/session/directory"
 	"github.com/sessctl/sessctl/pkg/session/piformat"
 )
 
@@ -152,7 +153,7 @@ func (c *change) put(ctx context.Context, u session.Unrotation, archived func(io
 
 // make makes the log of the archived bytes, like its neighbours.
 func (c *change) make(archived func(io.Writer) error) error {
-	like, err := c.neighbour()
+	like, err := (&dirs.Directory{Root: c.root, Path: c.path}).Newest(isLog)
 	if err != nil {
 		return err
 	}
