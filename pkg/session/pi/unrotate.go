@@ -137,7 +137,7 @@ func (c *change) put(ctx context.Context, u session.Unrotation, archived func(io
 		err = durable.MoveFile(u.From, u.Rotation.Live)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		err = c.make(archived)
+		err = c.make(ctx, archived)
 	}
 	switch {
 	case errors.Is(err, durable.ErrExists):
@@ -146,21 +146,30 @@ func (c *change) put(ctx context.Context, u session.Unrotation, archived func(io
 		return fmt.Errorf("put the log back: %w", err)
 	}
 	if same, err := c.begins(ctx, c.name); err != nil || !same {
-		return errors.Join(fmt.Errorf("read back %s: it is not the log that was rotated", u.Rotation.Live), err)
+		// It is at its place, and pi goes on with it.
+		return errors.Join(err, &session.BusyError{Path: u.Rotation.Live, Reason: "somebody is writing it again already", Begun: true})
 	}
 	return c.step("back")
 }
 
-// make makes the log of the archived bytes, like its neighbours.
-func (c *change) make(archived func(io.Writer) error) error {
+// make makes the log of the archived bytes, like its neighbours. They are read
+// back before it gets its name.
+func (c *change) make(ctx context.Context, archived func(io.Writer) error) error {
 	like, err := (&dirs.Directory{Root: c.root, Path: c.path}).Newest(isLog)
 	if err != nil {
 		return err
 	}
-	if like == nil {
-		return durable.CreateFile(c.rotation.Live, 0o600, archived)
-	}
-	return durable.CreateLike(c.rotation.Live, like, archived)
+	return durable.CreateChecked(c.rotation.Live, like, archived, func(temp string) error {
+		f, err := durable.OpenRegular(temp)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if same, err := c.rotation.Snapshot.Begins(ctx, f); err != nil || !same {
+			return errors.Join(fmt.Errorf("read back %s: it is not the log that was rotated", c.rotation.Live), err)
+		}
+		return nil
+	})
 }
 
 // makeNewest gives the log a modification time after those of its neighbours:
