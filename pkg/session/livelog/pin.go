@@ -36,6 +36,21 @@ func (c *Change) busy(reason string) error {
 	return &session.BusyError{Path: c.Plan.Live, Reason: reason}
 }
 
+// Begun marks an error that is a [*session.BusyError] as one of a change that is
+// done or half done: the old log is not at its place any more.
+func (c *Change) Begun(err error) error {
+	var busy *session.BusyError
+	if !errors.As(err, &busy) {
+		return err
+	}
+	for _, name := range []string{filepath.Base(c.Plan.Kept), c.nextName()} {
+		if info, statErr := c.stat(name); statErr == nil && info != nil && c.isOld(info) {
+			busy.Begun = true
+		}
+	}
+	return err
+}
+
 // stat looks at a file of the directory; nil if it is not there.
 func (c *Change) stat(name string) (os.FileInfo, error) {
 	info, err := c.Root.Lstat(name)

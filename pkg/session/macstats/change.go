@@ -96,13 +96,13 @@ func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
 		return err
 	}
 	defer d.Close()
+	change := &livelog.Change{Root: d.Root, Plan: plan, Step: s.step}
 	if err := s.learn(plan); err != nil {
-		return err
+		return change.Begun(err) // an earlier run may have come further
 	}
 	if err := s.step("lessons"); err != nil {
 		return err
 	}
-	change := &livelog.Change{Root: d.Root, Plan: plan, Step: s.step}
 	if plan.Cleared {
 		return change.MoveAside(ctx)
 	}
