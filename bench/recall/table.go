@@ -127,7 +127,7 @@ func (t *table) text() string {
 }
 
 // slack5 is how far recall@5 of hybrid may be below that of text in one
-// conversation: one question or two of eighty.
+// conversation: about two of a hundred questions.
 const slack5 = 0.02
 
 // broken says what does not hold: recall@10 of hybrid is never below that of
