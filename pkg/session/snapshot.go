@@ -92,16 +92,17 @@ func Observe(path string, info os.FileInfo) Snapshot {
 // both have one. The path does not matter. Where the system has no inodes
 // (Windows) size and modification time decide.
 func (s Snapshot) SameBytes(other Snapshot) bool {
-	return s.SameFile(other) && s.Size == other.Size &&
+	return s.Device == other.Device && s.SameFile(other) && s.Size == other.Size &&
 		s.ModTime.Equal(other.ModTime) && s.Changed.Equal(other.Changed) &&
 		(s.SHA256 == "" || other.SHA256 == "" || s.SHA256 == other.SHA256)
 }
 
 // SameFile reports whether two snapshots are of the same inode, whatever its
-// bytes. It is always true where the system has no inodes.
-func (s Snapshot) SameFile(other Snapshot) bool {
-	return s.Device == other.Device && s.Inode == other.Inode
-}
+// bytes. It is always true where the system has no inodes. The two are of one
+// directory, so the number of its device does not tell files apart; a file
+// system gets another one at the next start of the machine, and what an earlier
+// run has done must be recognised then.
+func (s Snapshot) SameFile(other Snapshot) bool { return s.Inode == other.Inode }
 
 // Matches returns a [*BusyError] that says what changed unless info shows the
 // bytes of the snapshot.

@@ -157,6 +157,18 @@ func TestSameBytesComparesEverything(t *testing.T) {
 	}
 }
 
+// After the machine was started again the same file is on another device.
+func TestSameFileAfterARestart(t *testing.T) {
+	snap := mustSnapshot(t, tempLog(t, "a\n"))
+	other := snap
+	if other.Device++; !snap.SameFile(other) {
+		t.Error("the file is not recognised")
+	}
+	if other.Inode++; snap.SameFile(other) && snap.Inode != 0 {
+		t.Error("another inode is the same file")
+	}
+}
+
 type fataler interface {
 	Helper()
 	Fatal(...any)
