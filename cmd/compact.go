@@ -159,6 +159,7 @@ type compactDocument struct {
 	Schema   int              `json:"schema"`
 	DryRun   bool             `json:"dry_run"`
 	Sessions []compact.Result `json:"sessions"`
+	Late     []lateLines      `json:"late_lines,omitempty"`
 	Notes    []note           `json:"notes"`
 }
 

@@ -14,7 +14,7 @@ func renderCompact(a *app, doc compactDocument) error {
 	if doc.Sessions == nil {
 		doc.Sessions = []compact.Result{}
 	}
-	doc.Notes = a.notes
+	doc.Notes, doc.Late = a.notes, a.late
 	if a.global.JSON {
 		return a.printJSON(doc)
 	}

@@ -64,8 +64,8 @@ func (d *checkup) examineRun(path string, in compact.Intent) {
 		d.warn(r.Kept, err.Error(), "")
 	case info.Size() != in.Settled:
 		d.warn(r.Kept, fmt.Sprintf("%s: %d bytes reached the old log since: settling archives and remembers them", what, info.Size()-in.Settled), adviseFix)
-	case in.Kind != compact.KindReset && in.Settled > max(r.Snapshot.Size, in.Carried):
-		d.note(r.Kept, fmt.Sprintf("%s: what was added to the old log since is archived and remembered, and waits for the session that follows to begin and to be idle", what), "")
+	case in.Late != nil && in.Late.Proof.Waiting:
+		d.note(r.Kept, fmt.Sprintf("%s: what was added to the old log since is archived and remembered, and waits for the session that follows to begin and to be idle: %s", what, in.Late.Proof.Reason), "")
 	default:
 		d.note(r.Kept, what+": the old log is kept until nobody can write it any more", "")
 	}

@@ -74,6 +74,7 @@ type app struct {
 	global globalOptions
 	config config
 	notes  []note // told so far
+	late   []lateLines
 
 	opened   []session.Store
 	unlisted int // stores that could not be listed

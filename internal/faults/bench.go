@@ -20,7 +20,10 @@ type Bench struct {
 	seen     map[string][]crashloop.Call
 	// PowerCuts says why there are none, or nil.
 	PowerCuts error
-	disks     *disks
+	// Carried counts the runs after which a line was carried that had reached
+	// the old log late.
+	Carried int
+	disks   *disks
 }
 
 // Result is one cell of the table.

@@ -141,6 +141,11 @@ func (h *Home) refused(out string) bool {
 // settles runs the command again, twice, and checks the end state.
 func (h *Home) settles() error {
 	for range 2 {
+		if h.next.log != "" { // nothing is carried into a session that has just changed
+			if err := h.ageLogs(); err != nil {
+				return err
+			}
+		}
 		if err := h.again(0); err != nil {
 			return err
 		}

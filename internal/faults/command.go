@@ -33,7 +33,7 @@ type Command struct {
 
 // Commands lists every command that changes files.
 func Commands() []Command {
-	return slices.Concat(compactions(), undos(), settlings(), archivings(), restores(), prunings(), cleanings(), memories(), extractions())
+	return slices.Concat(compactions(), undos(), carryings(), archivings(), restores(), prunings(), cleanings(), memories(), extractions())
 }
 
 func compactions() []Command {
@@ -62,14 +62,16 @@ func compactions() []Command {
 	return all
 }
 
-// settlings carry a line that reached an old log into the session that
-// followed. Not for pi: it disposes of old logs by their inodes, and those of a
-// prepared home are not the ones of its copy.
-func settlings() []Command {
-	return []Command{{
-		Name: "settle, late line", Runtime: "openclaw", Args: []string{"doctor", "--fix"},
-		Prepare: latecomer, Done: func(*Home) error { return nil }, Settled: carriedInTheEnd,
-	}}
+// carryings are runs that have nothing else to do than to carry a late line.
+// An agent that writes meets the append, which is that of an overlay.
+func carryings() []Command {
+	carrying := func(runtime, agent string) Command {
+		return Command{
+			Name: "late lines, " + runtime, Runtime: runtime, Prepare: cameLate, Done: carried,
+			Args: []string{"compact", "--runtime", runtime, "--agent", agent},
+		}
+	}
+	return []Command{carrying("openclaw", "a"), carrying("pi", "work-a"), carrying("agent", "agent")}
 }
 
 func prunings() []Command {

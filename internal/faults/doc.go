@@ -15,6 +15,8 @@
 //   - every line of the source, as often as the source has it, is in the live
 //     log, in the old log that was moved aside, or in an archive; a hidden or
 //     temporary file does not count
+//   - what reached an old log late is in the session that followed, once the
+//     next runs are over
 //   - a live log has its header, and the runtime's index can be read and names
 //     for other sessions what it named before
 //   - exit 0 although a call failed is a swallowed error, unless [excused]

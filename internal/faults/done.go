@@ -79,6 +79,11 @@ func learned(h *Home) error {
 	return nil
 }
 
+// carried is what exit 0 of any run promises where a line came late.
+func carried(h *Home) error {
+	return errors.Join(h.wasCarried(h.next), h.hasReceipts(1), h.inArchives(h.Lines))
+}
+
 // archived is what exit 0 of archive promises: one copy, and the log as it was.
 func archived(h *Home) error {
 	if n, err := count(filepath.Join(h.Data(), "archives")); err != nil || n != 1 {

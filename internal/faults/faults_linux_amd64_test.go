@@ -48,6 +48,41 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// What reaches an old log after it was put aside comes into the session that
+// followed. It takes a program that opens the log in the last instant, so all
+// those calls are tried, and one must have met it.
+func TestLateLinesAreCarried(t *testing.T) {
+	program := buildProgram(t)
+	for _, c := range faults.Commands() {
+		if !c.Intends {
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			bench, err := faults.NewBench(program, place(t), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range faults.Faults() {
+				if f.Name != "log opened at the switch, written to after the run" {
+					continue
+				}
+				r, err := bench.Try(f, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Logf("%d runs, in %d a late line was carried", r.Runs, bench.Carried)
+				for _, v := range r.Violations {
+					t.Error(v)
+				}
+			}
+			if bench.Carried == 0 {
+				t.Fatal("no late line was carried")
+			}
+		})
+	}
+}
+
 // A dry run changes nothing: not one mutating call.
 func TestDryRunMakesNoMutatingCall(t *testing.T) {
 	program := buildProgram(t)

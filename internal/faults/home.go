@@ -23,6 +23,7 @@ type Home struct {
 	Lines   []string // of the session, in order
 	archive string   // id of the newest archive that was made before
 	receipt string   // id of the newest receipt
+	next    successor
 }
 
 func (h *Home) layout() layout { return layouts()[h.Command.Runtime] }

@@ -70,9 +70,10 @@ func (h *Home) freshLog() (string, error) {
 
 // carriedOnce checks that a line which reached the old log after it was moved
 // aside is in the session that followed, once.
-func (h *Home) carriedOnce() error {
-	old, most := false, 0
-	err := h.eachFile(func(path string) error {
+// It reports whether there was such a line.
+func (h *Home) carriedOnce() (old bool, err error) {
+	most := 0
+	err = h.eachFile(func(path string) error {
 		if !isLog(filepath.Base(path)) {
 			return nil
 		}
@@ -91,38 +92,5 @@ func (h *Home) carriedOnce() error {
 	if err == nil && old && most != 1 {
 		err = fmt.Errorf("the session that followed has the late line %d times", most)
 	}
-	return err
-}
-
-// latecomer rotates the session, adds a line to the old log, and lets the agent
-// begin the session that follows.
-func latecomer(h *Home) error {
-	if err := h.must([]int{0}, "compact", "--agent", "a", "--force", "--strategy", "rotate"); err != nil {
-		return err
-	}
-	old, err := filepath.Glob(filepath.Join(h.Sessions(), "*.jsonl.*"))
-	if err != nil || len(old) != 1 {
-		return fmt.Errorf("old logs %v (%w)", old, err)
-	}
-	f, err := os.OpenFile(old[0], os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(strings.Join(h.layout().late(), "\n") + "\n")
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if _, err := h.nextTurn(); err != nil {
-		return err
-	}
-	return h.ageLogs()
-}
-
-// carriedInTheEnd is carriedOnce after one more run: a write that failed has
-// touched the session that followed, which is left alone for a minute then.
-func carriedInTheEnd(h *Home) error {
-	if err := errors.Join(h.ageLogs(), h.must([]int{0}, "doctor", "--fix")); err != nil {
-		return err
-	}
-	return errors.Join(h.carriedOnce(), h.nothingLeft(true))
+	return old, err
 }

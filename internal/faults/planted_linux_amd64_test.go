@@ -88,6 +88,11 @@ func plantedBugs() []planted {
 			command: rotate, fault: "log opened, written to after the run",
 		},
 		{
+			name: "late lines are not carried", file: "pkg/compact/carry.go",
+			old: "if in.Kind != KindRotation && in.Kind != KindShortening {", new: "if in.Kind != \"\" || k.free || !k.free {",
+			command: rotate, fault: "log opened at the switch, written to after the run", always: true,
+		},
+		{
 			name: "no lock", file: "pkg/durable/lock.go",
 			old: "if !ok {\n", new: "if _ = ok; false {\n",
 			command: rotate, fault: "second sessctl",

@@ -102,3 +102,22 @@ func inUse(h *Home) error {
 	now := time.Now().Add(-10 * time.Minute)
 	return os.Chtimes(h.Log(), now, now)
 }
+
+// cameLate is a home whose session was rotated, whose old log a slow writer has
+// added to since, and in which the session that follows has begun.
+func cameLate(h *Home) error {
+	agent := map[string]string{"openclaw": "a", "pi": "work-a", "agent": "agent"}[h.Command.Runtime]
+	if err := h.must([]int{0}, "compact", "--runtime", h.Command.Runtime, "--force", "--strategy", "rotate", "--agent", agent); err != nil {
+		return err
+	}
+	old, err := filepath.Glob(h.Log() + ".r*.20*") // .reset. or .rotated.
+	if err != nil || len(old) != 1 {
+		return fmt.Errorf("the old log is one of %v (%v)", old, err)
+	}
+	h.Lines = append(h.Lines, h.layout().late()...)
+	if err := writeAged(old[0], h.source()); err != nil {
+		return err
+	}
+	h.next, err = h.begins()
+	return err
+}

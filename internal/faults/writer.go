@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/sessctl/sessctl/internal/crashloop"
@@ -47,6 +46,7 @@ type meeting struct {
 	// fresh that he began another session afterwards.
 	appended bool
 	fresh    bool
+	carried  bool     // what he added came late, and is in that session
 	lines    []string // that he has written to the session: they must be somewhere
 	other    []string // that he has written elsewhere: they must stay
 	gone     bool     // he removed the log before it was archived
@@ -92,7 +92,11 @@ func (w writer) try(b *Bench, c crashloop.Call) (problem, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.check(got), nil
+	problem = m.check(got)
+	if m.carried {
+		b.Carried++
+	}
+	return problem, nil
 }
 
 // meet runs the program and lets the writer act at its Nth call.
@@ -170,15 +174,6 @@ func (m *meeting) switched() bool {
 	return err == nil && !strings.Contains(string(index), Session)
 }
 
-// quietly opens and closes files at moments at which no other program is being
-// started by this one: a child that has not come to its exec yet holds a copy
-// of every descriptor, and a lease would see it.
-func quietly(fn func() error) error {
-	syscall.ForkLock.RLock()
-	defer syscall.ForkLock.RUnlock()
-	return fn()
-}
-
 // check is what must hold after a run with a writer in it.
 func (m *meeting) check(got crashloop.Outcome) error {
 	if err := orderly(got); err != nil {
@@ -252,7 +247,7 @@ func (m *meeting) settlesLate() error {
 		return fmt.Errorf("after the next runs: %w", err)
 	}
 	if m.fresh && m.appended && m.Command.Intends {
-		if err := m.carriedOnce(); err != nil {
+		if m.carried, err = m.carriedOnce(); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/sessctl/sessctl/internal/crashloop"
 )
@@ -20,6 +21,7 @@ func writers() []writer {
 	return []writer{
 		{name: "a line appended", strike: appends},
 		{name: "log opened, written to after the run", strike: opens, after: writesLate},
+		{name: "log opened at the switch, written to after the run", strike: opens, after: writesLate, at: atSwitch},
 		{name: "log held open from before, written to", before: opens, strike: writesLate},
 		{name: "rewritten in place, longer", strike: rewrites(true)},
 		{name: "rewritten in place, the same", strike: rewrites(false)},
@@ -139,12 +141,27 @@ func squats(m *meeting) error {
 	return errors.Join(err, f.Close())
 }
 
+// quietly opens and closes files at moments at which no other program is being
+// started by this one: a child that has not come to its exec yet holds a copy
+// of every descriptor, and a lease would see it.
+func quietly(fn func() error) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	return fn()
+}
+
 // afterIntent: the new name is known once the intent is in the journal.
 func afterIntent(b *Bench, c crashloop.Call) bool {
 	calls, err := b.calls(nil, true)
 	return err == nil && inSessions(b, c) && slices.ContainsFunc(calls[:c.N-1], func(earlier crashloop.Call) bool {
 		return strings.HasPrefix(earlier.Name, "rename") && strings.Contains(earlier.Path, "/journal/")
 	})
+}
+
+// atSwitch: a log is taken away by a rename. Who opens it there waits for the
+// lease, and has the old log then.
+func atSwitch(b *Bench, c crashloop.Call) bool {
+	return strings.HasPrefix(c.Name, "rename") && inSessions(b, c)
 }
 
 // keptPath is the name that an intent has for the old log.

@@ -1,9 +1,8 @@
 package compact
 
 import (
+	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -12,135 +11,243 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
-// CarryPatience is for how long late lines wait for the session that followed:
-// it may not have begun, or be in use. After that they stay in the archive and
-// in memory only.
+// CarryPatience is how long late lines wait for a session that they can be
+// carried into: one that has begun and that nobody is using. After that they
+// are where they were all the time, in the archive and in memory.
 const CarryPatience = 7 * 24 * time.Hour
 
-// LateLines says what became of lines that reached an old log after it was
-// moved aside. All of them are archived and remembered.
-type LateLines struct {
-	Session string // id of the session that was moved aside
-	Kept    string // its old log
-	Into    string // path of the log that they were appended to; "" for none
-	Carried int    // records that were appended
-	LeftOut int    // lines that could not be
-	Reason  string // why not, "" if all were
+// LateProof says what became of lines that reached an old log after its
+// snapshot. They are archived and remembered in any case.
+type LateProof struct {
+	Bytes   int64  `json:"size_bytes"`     // after the snapshot
+	Archive string `json:"archive"`        // id of the one that has them, with all before them
+	Carried int    `json:"carried"`        // records that were appended to the session that followed
+	LeftOut int    `json:"left_out"`       // lines that cannot stand in another session
+	Into    string `json:"into,omitempty"` // path of that session's log
+	// Waiting is true while a later run will try to carry what is not carried.
+	Waiting bool   `json:"waiting,omitempty"`
+	Reason  string `json:"reason,omitempty"` // why it waits, or why it was not carried
 }
 
-// carryLate makes lines that reached an old log after its snapshot part of the
-// session that followed, where the store can. It reports true when there is
-// no more to do: false means that the session that followed is in use or has
-// not begun, and the next run tries again.
+// Lateness is how far the late lines of an old log have come, as the journal
+// has it.
+type Lateness struct {
+	Proof LateProof `json:"proof"`
+	Since time.Time `json:"since"` // when the ones that wait were seen first
+	End   int64     `json:"end"`   // of the old log, up to which it is settled
+	// Plan is of a change that has begun, or was about to, and Upto where its
+	// tail ends. It is durable before a byte is appended: by it the next run
+	// sees whether the bytes are there.
+	Plan *session.Carrying `json:"plan,omitempty"`
+	Upto int64             `json:"upto,omitempty"`
+}
+
+// carry is the late lines of one old log on their way into the session that
+// followed.
+type carry struct {
+	*Compactor
+	in    Intent
+	late  lateLog
+	free  bool // nobody has the old log open
+	quiet time.Duration
+}
+
+// carryLate appends what reached an old log after its snapshot to the session
+// that followed, once. It reports whether there is more to do in a later run.
 //
-// The plan is in the journal before the log is touched. A run that dies is
-// finished by the next one, which finds the records in the log, or their
-// beginning.
-func (c *Compactor) carryLate(ctx context.Context, store session.Store, in Intent, policy Policy, late lateLog) (Intent, bool, error) {
-	if in.Carry != nil {
-		return c.finishCarry(ctx, store, in, late)
+// A change is planned, made durable in the journal, made, proved by the
+// receipt, and only then the journal says that it is done. A run that is killed
+// before that is repeated by the next one, which finds by the plan, and by the
+// ids of the records, what is there already.
+func (c *Compactor) carryLate(ctx context.Context, store session.Store, in Intent, k carry) (waits bool, err error) {
+	if in.Kind != KindRotation && in.Kind != KindShortening {
+		return false, nil // what a gateway closes and what a restore replaces has no place in what followed
 	}
-	if in.Kind == KindReset || late.snap.Size <= max(in.Rotation.Snapshot.Size, in.Carried) {
-		return in, true, nil // the runtime that closed the log itself had them in it
+	k.Compactor, k.in = c, in
+	if k.in.Late == nil {
+		k.in.Late = &Lateness{End: in.Rotation.Snapshot.Size}
+	} else {
+		known := *in.Late
+		k.in.Late = &known
 	}
-	said := LateLines{Session: in.Rotation.Session, Kept: in.Rotation.Kept}
+	l := k.in.Late
+	if k.late.snap.Size <= l.End && l.Plan == nil {
+		return false, nil
+	}
+	if l.Since.IsZero() {
+		l.Since = c.Now().UTC()
+	}
+	l.Proof.Bytes, l.Proof.Archive = k.late.snap.Size-in.Rotation.Snapshot.Size, in.Archive.ID
 	carrier, ok := store.(session.Carrier)
-	tail, err := lateTail(late, in.Rotation.Snapshot)
-	switch {
-	case err != nil:
-		return in, false, err
-	case !ok:
-		said.Reason = "sessions of " + in.Rotation.Runtime + " take none"
-	case tail == nil:
-		said.Reason = "the old log was rewritten, or what was added is too long"
-	default:
-		return c.planCarry(ctx, carrier, in, policy, lateTailLog{late, tail})
-	}
-	return c.carried(in, late, said)
-}
-
-// lateTailLog is an old log and what was added to it.
-type lateTailLog struct {
-	lateLog
-	tail []byte
-}
-
-func (c *Compactor) planCarry(ctx context.Context, carrier session.Carrier, in Intent, policy Policy, late lateTailLog) (Intent, bool, error) {
-	said := LateLines{Session: in.Rotation.Session, Kept: in.Rotation.Kept}
-	plan, err := carrier.PlanCarry(ctx, session.CarryRequest{Rotation: in.Rotation, Tail: late.tail, Now: c.Now(), Quiet: policy.Quiet})
-	err = cutShort(session.Ref{Path: in.Rotation.Live}, err)
-	switch {
-	case errors.Is(err, session.ErrBusy) && c.Now().Sub(in.Rotation.At) < CarryPatience:
-		return in, false, nil
-	case errors.Is(err, session.ErrBusy), errors.Is(err, session.ErrUnsupported):
-		said.Reason = err.Error()
-		return c.carried(in, late.lateLog, said)
-	case err != nil:
-		return in, false, fmt.Errorf("carry late lines: %w", err)
-	case plan.Record == "":
-		said.LeftOut = plan.LeftOut
-		return c.carried(in, late.lateLog, said)
-	}
-	in.Carry = &plan
-	if err := c.Journal.Write(in); err != nil {
-		return in, false, err
-	}
-	return c.finishCarry(ctx, carrier, in, late.lateLog)
-}
-
-// finishCarry appends what the journal says.
-func (c *Compactor) finishCarry(ctx context.Context, store any, in Intent, late lateLog) (Intent, bool, error) {
-	shortener, ok := store.(session.Shortener)
 	if !ok {
-		return in, false, fmt.Errorf("nothing can be appended to sessions of %s", in.Rotation.Runtime)
+		return k.leave("sessions of " + in.Rotation.Runtime + " do not take messages from another log")
 	}
-	plan := *in.Carry
-	err := shortener.Shorten(ctx, plan.Shortening)
+	if l.Plan != nil {
+		if again, err := k.repeat(ctx, carrier); !again || err != nil {
+			return l.Proof.Waiting, err
+		}
+	}
+	return k.attempt(ctx, carrier)
+}
+
+// repeat finishes what an earlier run began. It reports true if nothing of it
+// is in the log, so that it has to be planned again.
+func (k *carry) repeat(ctx context.Context, carrier session.Carrier) (again bool, err error) {
+	err = carrier.Shorten(ctx, k.in.Late.Plan.Shortening)
 	var busy *session.BusyError
-	if errors.As(err, &busy) && busy.Begun {
-		return in, false, nil // it may be there in part
+	switch {
+	case errors.As(err, &busy) && busy.Begun:
+		return false, k.postpone(err) // it may be in the log: only a look at it tells
+	case errors.Is(err, session.ErrBusy), errors.Is(err, session.ErrUnsupported):
+		return true, nil
+	case err != nil:
+		return false, fmt.Errorf("carry late lines: %w", err)
 	}
-	if errors.Is(err, session.ErrBusy) || errors.Is(err, session.ErrUnsupported) {
-		in.Carry = nil // nothing of it is: it is planned anew
-		return in, false, c.Journal.Write(in)
-	}
+	return false, k.done(*k.in.Late.Plan, k.in.Late.Upto)
+}
+
+// attempt plans a change and makes it.
+func (k *carry) attempt(ctx context.Context, carrier session.Carrier) (waits bool, err error) {
+	l := k.in.Late
+	begins, err := k.in.Rotation.Snapshot.Begins(ctx, k.late.file)
 	if err != nil {
-		return in, false, fmt.Errorf("carry late lines: %w", err)
+		return false, fmt.Errorf("look at the old log: %w", err)
 	}
-	return c.carried(in, late, LateLines{
-		Session: in.Rotation.Session, Kept: in.Rotation.Kept, Into: plan.Live, Carried: plan.Records, LeftOut: plan.LeftOut,
-	})
+	tail, upto, err := k.tail()
+	switch {
+	case errors.Is(err, session.ErrBusy):
+		return k.wait(err)
+	case err != nil:
+		return false, err
+	case !begins:
+		return k.leave("the old log was rewritten, not only added to")
+	case upto-l.End > session.MaxCarry:
+		return k.leave(fmt.Sprintf("%d bytes are too many to carry", upto-l.End))
+	case upto == l.End:
+		return k.wait(errHalf)
+	}
+	plan, err := carrier.PlanCarry(ctx, session.CarryRequest{Rotation: k.in.Rotation, Tail: tail, Now: k.Now(), Quiet: k.quiet})
+	switch {
+	case errors.Is(err, session.ErrBusy):
+		return k.wait(err)
+	case errors.Is(err, session.ErrUnsupported):
+		return k.leave(err.Error())
+	case err != nil:
+		return false, fmt.Errorf("plan to carry late lines: %w", err)
+	case l.Plan != nil && l.Plan.Live != plan.Live:
+		return k.leave("the session that they were being carried into is not the current one any more")
+	}
+	if l.Plan != nil {
+		plan.Records += plan.Known // of which the earlier run has carried these
+	}
+	if plan.Record != "" {
+		l.Plan, l.Upto = &plan, upto
+		if err := k.Journal.Write(k.in); err != nil {
+			return false, fmt.Errorf("write the intent: %w", err)
+		}
+		if err := carrier.Shorten(ctx, plan.Shortening); errors.Is(err, session.ErrBusy) {
+			return k.wait(err)
+		} else if err != nil {
+			return false, fmt.Errorf("carry late lines: %w", err)
+		}
+	}
+	return false, k.done(plan, upto)
 }
 
-// carried notes that an old log of this length needs no more.
-func (c *Compactor) carried(in Intent, late lateLog, said LateLines) (Intent, bool, error) {
-	in.Carry, in.Carried = nil, late.snap.Size
-	if err := c.Journal.Write(in); err != nil {
-		return in, false, err
+// errHalf is why a tail without one whole line waits: it is being written.
+var errHalf = &session.BusyError{Reason: "its last line is not finished"}
+
+// tail reads the late lines that are not settled. A line that is not finished
+// is left to a later run while somebody may still write it.
+func (k *carry) tail() ([]byte, int64, error) {
+	from := k.in.Late.End
+	room := min(k.late.snap.Size-from, session.MaxCarry+1)
+	tail := make([]byte, max(room, 0))
+	if _, err := k.late.file.ReadAt(tail, from); err != nil && !errors.Is(err, io.EOF) {
+		return nil, 0, fmt.Errorf("read late lines: %w", err)
 	}
-	if c.Late != nil {
-		c.Late(said)
+	if info, err := k.late.file.Stat(); err != nil {
+		return nil, 0, fmt.Errorf("look at the old log: %w", err)
+	} else if err := k.late.snap.Matches(info); err != nil {
+		return nil, 0, err
 	}
-	return in, true, nil
+	if !k.free && room <= session.MaxCarry {
+		tail = tail[:bytes.LastIndexByte(tail, '\n')+1]
+	}
+	return tail, from + int64(len(tail)), nil
 }
 
-// lateTail reads what was added to a log since a snapshot; nil if it does not
-// begin with the snapshot's bytes any more or is longer than
-// [session.MaxCarry].
-func lateTail(late lateLog, snap session.Snapshot) ([]byte, error) {
-	if late.snap.Size-snap.Size > session.MaxCarry {
-		return nil, nil
+// done proves what was carried.
+func (k *carry) done(plan session.Carrying, upto int64) error {
+	l := k.in.Late
+	l.Proof.Carried += plan.Records
+	l.Proof.LeftOut += plan.LeftOut
+	l.Proof.Waiting, l.Proof.Reason = false, ""
+	if plan.Records > 0 {
+		l.Proof.Into = plan.Live
 	}
-	sum := sha256.New()
-	if _, err := io.Copy(sum, io.NewSectionReader(late.file, 0, snap.Size)); err != nil {
-		return nil, fmt.Errorf("read the old log: %w", err)
+	return k.settled(upto)
+}
+
+// leave gives up: the lines stay in the archive and in memory.
+func (k *carry) leave(reason string) (waits bool, err error) {
+	k.in.Late.Proof.Waiting, k.in.Late.Proof.Reason = false, reason
+	return false, k.settled(k.late.snap.Size)
+}
+
+func (k *carry) settled(upto int64) error {
+	l := k.in.Late
+	l.Plan, l.Upto, l.End, l.Since = nil, 0, upto, time.Time{}
+	return k.prove()
+}
+
+// wait leaves the lines to a later run, but not for ever.
+func (k *carry) wait(cause error) (waits bool, err error) {
+	if k.Now().Sub(k.in.Late.Since) > CarryPatience {
+		return k.leave("no session that could take them within a week: " + busyReason(cause))
 	}
-	if hex.EncodeToString(sum.Sum(nil)) != snap.SHA256 {
-		return nil, nil
+	return true, k.postpone(cause)
+}
+
+// postpone says once that the lines wait.
+func (k *carry) postpone(cause error) error {
+	proof := &k.in.Late.Proof
+	if proof.Waiting {
+		return nil
 	}
-	tail := make([]byte, late.snap.Size-snap.Size)
-	if _, err := late.file.ReadAt(tail, snap.Size); err != nil {
-		return nil, fmt.Errorf("read the end of the old log: %w", err)
+	proof.Waiting, proof.Reason = true, busyReason(cause)
+	return k.prove()
+}
+
+// prove writes the receipt of the compaction anew, with what became of the late
+// lines, then the journal.
+func (k *carry) prove() error {
+	receipt, err := k.Receipts.Read(k.Receipts.Path(k.in.ID))
+	if err != nil {
+		receipt = k.in.Receipt
 	}
-	return tail, nil
+	proof := k.in.Late.Proof
+	receipt.LateLines, k.in.Receipt.LateLines = &proof, &proof
+	if _, err := k.Receipts.Write(receipt); err != nil {
+		return fmt.Errorf("write the receipt: %w", err)
+	}
+	if err := k.Journal.Write(k.in); err != nil {
+		return fmt.Errorf("note the late lines: %w", err)
+	}
+	if k.Late != nil {
+		k.Late(k.in.Rotation, proof)
+	}
+	return nil
+}
+
+// oldLogGone ends an intent whose old log is not where it was put: somebody
+// took it away, or an undo put it back. The archive has its bytes.
+func (c *Compactor) oldLogGone(in Intent) error {
+	if in.Late != nil && in.Late.Proof.Waiting {
+		k := carry{Compactor: c, in: in, late: lateLog{snap: session.Snapshot{Size: in.Late.End}}}
+		if _, err := k.leave("the old log is not where it was put aside any more"); err != nil {
+			return err
+		}
+	}
+	return c.Journal.Remove(in.ID)
 }

@@ -14,7 +14,8 @@
 //	receipt    the proof of what was done
 //
 // [Compactor.Settle] runs first in every run: it finishes what an earlier one
-// began, and picks up bytes that reached the old log after its snapshot.
+// began, picks up bytes that reached the old log after its snapshot, and carries
+// them into the session that followed.
 //
 // The package names what it needs of archive, memory and embedding as small
 // interfaces of its own; the command line wires them once.

@@ -44,8 +44,9 @@ type Compactor struct {
 	Progress   Progress
 	Withdrawer Withdrawer // for undos
 	Undoing    string     // id of the receipt that this run undoes
-	// Late, if not nil, is told what became of lines that came too late.
-	Late func(LateLines)
+	// Late, if not nil, is told when something has become of lines that came
+	// too late.
+	Late func(old session.Rotation, late LateProof)
 	// System says what of the system is not used; the zero value uses all.
 	System durable.System
 }

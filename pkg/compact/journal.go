@@ -28,10 +28,8 @@ type Intent struct {
 	Receipt    Receipt             `json:"receipt"`            // what is written once the switch is done
 	Switched   bool                `json:"switched"`           // the receipt was written
 	Settled    int64               `json:"settled_size_bytes"` // bytes of the old log that are archived and remembered
-	// Carried is how many bytes of the old log need no more to be carried into
-	// the session that followed, and Carry what is being appended to it.
-	Carried int64             `json:"carried_size_bytes,omitempty"`
-	Carry   *session.Carrying `json:"carry,omitempty"`
+	// Late is what became of lines that came after the snapshot; nil if none did.
+	Late *Lateness `json:"late,omitempty"`
 	// Restore is of a KindRestore. Rotation then is of the log that was at the
 	// place before, if there was one, and Archive is of that log.
 	Restore *Restoration `json:"restore,omitempty"`

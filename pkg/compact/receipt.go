@@ -25,7 +25,8 @@ type Receipt struct {
 	LLMCalls  int         `json:"llm_calls"`
 	LLMTokens int64       `json:"llm_tokens"`
 	// Late is the log with what reached it after it was put away, if anything did.
-	Late *Archived `json:"late,omitempty"`
+	Late      *Archived  `json:"late,omitempty"`
+	LateLines *LateProof `json:"late_lines,omitempty"` // what became of that
 	// Lessons counts what the runtime was to keep apart from the session; what
 	// it had already was not added.
 	Lessons int `json:"lessons,omitempty"`

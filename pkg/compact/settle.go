@@ -1,6 +1,7 @@
 package compact
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,9 +25,10 @@ type Stores func(runtime, root string) (session.Store, bool)
 // Settle finishes what earlier runs began. An intent whose switch did not
 // happen and cannot happen any more is dropped (the session is as the agent
 // left it, its archive and memory stay). Bytes that reached an old log after
-// its snapshot are archived and remembered. An intent is done when nobody
-// can write the old log any more. Settle returns how many intents it looked
-// after.
+// its snapshot are archived and remembered, and carried into the session that
+// followed when that is idle. An intent is done when nobody can write the old
+// log any more and nothing waits to be carried. Settle returns how many intents
+// it looked after.
 func (c *Compactor) Settle(ctx context.Context, stores Stores, policy Policy) (int, error) {
 	intents, err := c.Journal.List()
 	if err != nil {
@@ -94,7 +96,7 @@ func (c *Compactor) settleRotation(ctx context.Context, store session.Store, in 
 	}
 	kept, err := durable.OpenRegular(in.Rotation.Kept)
 	if errors.Is(err, fs.ErrNotExist) {
-		return c.Journal.Remove(in.ID) // somebody took it away; the archive has its bytes
+		return c.oldLogGone(in)
 	}
 	if err != nil {
 		return err
@@ -143,12 +145,12 @@ func (c *Compactor) settleKept(ctx context.Context, store session.Store, in Inte
 			return err
 		}
 	}
-	if !free {
-		return nil // a writer may still hold it: look again in the next run
-	}
-	in, done, err := c.carryLate(ctx, store, in, policy, lateLog{kept, snap})
-	if err != nil || !done {
+	waits, err := c.carryLate(ctx, store, in, carry{late: lateLog{kept, snap}, free: free, quiet: cmp.Or(policy.Quiet, DefaultQuiet)})
+	if err != nil {
 		return err
+	}
+	if waits || !free {
+		return nil // look again in the next run
 	}
 	if disposer, ok := store.(Disposer); ok {
 		if err := disposer.Dispose(ctx, in.Rotation); err != nil {

@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// MaxCarry is how many bytes of late records are carried at most. A tail that
-// is longer is a session of its own and stays in the archive.
-const MaxCarry = 8 << 20
+// MaxCarry is how many bytes of late records are carried at most: about the
+// tokens at which a session is compacted. A tail that is longer would make the
+// session that followed as large as the one before, and stays in the archive.
+const MaxCarry = 512 << 10
 
 // Carrier is a store in which records that reached an old log after it was
 // rotated away can become part of the session that followed. They are appended
@@ -17,11 +18,12 @@ type Carrier interface {
 	// PlanCarry says what Shorten would append, and to which log; a plan
 	// without a Record has nothing to do. It changes nothing.
 	//
-	// The bytes of a record stay as they are but for the value of its
-	// parentId: one whose parent is not carried with it hangs on the log's
-	// last entry, because otherwise the way from the last entry to the root
-	// would pass by what the session has. Records that the log has already
-	// are left out, so that it may be repeated.
+	// The bytes of a record stay as they are but for what says where in the
+	// session it stands: in a log that is a tree a record whose parent is not
+	// carried with it hangs on the log's last entry, because otherwise the way
+	// from the last entry to the root would pass by what the session has.
+	// Records that the log has already are not added again, so that it may be
+	// repeated.
 	//
 	// It returns a [*BusyError] when somebody may be writing that log or the
 	// session that followed has not begun yet, and an error that wraps
@@ -40,6 +42,7 @@ type CarryRequest struct {
 // Carrying is the plan to carry late records.
 type Carrying struct {
 	Shortening
-	Records int // that are appended
-	LeftOut int // lines that are no records which could be carried
+	Records int `json:"records"`  // that are appended
+	Known   int `json:"known"`    // that the log has already
+	LeftOut int `json:"left_out"` // lines that are no records which could be carried
 }

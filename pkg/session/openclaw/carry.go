@@ -74,7 +74,7 @@ func (s *Store) carrying(ctx context.Context, v *view, n logName, q session.Carr
 			},
 			Record: text.Text,
 		},
-		Records: text.Records, LeftOut: text.LeftOut,
+		Records: text.Records, Known: text.Known, LeftOut: text.LeftOut,
 	}, err
 }
 

@@ -47,7 +47,7 @@ func (s *Store) PlanCarry(ctx context.Context, q session.CarryRequest) (session.
 	text, err := piformat.Carry(ctx, log, snap.Size, q.Tail)
 	return session.Carrying{
 		Shortening: session.Shortening{Rotation: d.changeOf(snap, q.Rotation, q.Now), Record: text.Text},
-		Records:    text.Records, LeftOut: text.LeftOut,
+		Records:    text.Records, Known: text.Known, LeftOut: text.LeftOut,
 	}, err
 }
 

@@ -3,8 +3,6 @@ package piformat
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 
@@ -18,24 +16,31 @@ type late struct {
 	id     string
 	parent string // "" for none
 	known  bool   // the log has it already
+	lateCalls
 }
 
 // Carried is what becomes of a tail.
 type Carried struct {
 	Text    string // what is appended to the log
 	Records int    // in Text
+	Known   int    // records that the log has already
 	LeftOut int    // lines of the tail that are not carried
 }
 
 // Carry makes the text that, appended to a log of exactly size bytes, adds the
-// records of a tail to its session. Records that the log has already are not
-// added again. Every byte of a record stays but the value of its parentId: a
-// record whose parent is not in the text hangs on the last entry before it,
-// or is the root if there is none.
+// messages of a tail to its session. Records that the log has already are not
+// added again. Every byte of a record stays but two things:
 //
-// Headers, records without an id or a parentId, and lines that are no JSON
-// object are left out, and so are compactions and resets: they speak of a
-// context that the log does not have, and would hide the one it has.
+//   - the value of parentId: a record whose parent is not in the text hangs on
+//     the last entry before it, or is the root if there is none
+//   - the token counts in an answer's usage, which become 0: they are of the
+//     context that was rotated away, and runtimes decide by the last of them
+//     whether a session is full
+//
+// Records without an id or a parentId and lines that are no JSON object are
+// left out, and so is all that is no message: compactions, resets and changes
+// of the model speak of a session that the log is not. So is the result of a
+// tool whose call is not in the tail: models refuse a context with one.
 //
 // An error that wraps [session.ErrUnsupported] is returned for a log that is
 // not of version 3 or does not begin with its header, and when it has another
@@ -48,20 +53,24 @@ func Carry(ctx context.Context, log io.ReaderAt, size int64, tail []byte) (Carri
 	if err != nil {
 		return Carried{}, err
 	}
+	records, orphans := withoutOrphans(records)
 	leaf, err := markKnown(ctx, io.NewSectionReader(log, 0, size), records)
 	if err != nil {
 		return Carried{}, err
 	}
-	c := Carried{LeftOut: leftOut}
+	c := Carried{LeftOut: leftOut + orphans}
 	var text bytes.Buffer
 	here := map[string]bool{}
 	for _, r := range records {
 		if r.known {
+			c.Known++
 			continue
 		}
+		parent := leaf
 		if here[r.parent] {
-			text.Write(r.raw)
-		} else if err := relink(&text, r.raw, leaf); err != nil {
+			parent = r.parent
+		}
+		if err := adapt(&text, r.raw, parent); err != nil {
 			return Carried{}, err
 		}
 		here[r.id], leaf = true, r.id
@@ -86,7 +95,7 @@ func lateRecords(tail []byte) (records []*late, leftOut int, err error) {
 			leftOut++
 			continue
 		}
-		r := &late{raw: raw, id: string(d.entry.id), parent: string(d.entry.parent)}
+		r := &late{raw: raw, id: string(d.entry.id), parent: string(d.entry.parent), lateCalls: callsOf(line)}
 		if before := byID[r.id]; before != nil {
 			if !bytes.Equal(before.raw, r.raw) {
 				return nil, 0, collision(r.id)
@@ -99,16 +108,13 @@ func lateRecords(tail []byte) (records []*late, leftOut int, err error) {
 	return records, leftOut, nil
 }
 
+// carriable reports whether a line is an entry of the conversation itself.
 func carriable(d *decoder, line []byte) bool {
-	if d.decode(line) != nil || len(d.entry.id) == 0 {
+	if d.decode(line) != nil || len(d.entry.id) == 0 || d.entry.kind != message && d.entry.kind != customMessage {
 		return false
 	}
-	switch d.entry.kind {
-	case header, compaction, reset:
-		return false
-	}
-	spans, err := parentSpans(line)
-	return err == nil && len(spans) > 0
+	edits, err := adaptions(line, "")
+	return err == nil && len(edits) > 0
 }
 
 func collision(id string) error {
@@ -132,7 +138,7 @@ func markKnown(ctx context.Context, log io.Reader, records []*late) (leaf string
 		if r == nil {
 			return nil
 		}
-		if !sameButParent(record.Raw, bytes.TrimRight(r.raw, "\r\n")) {
+		if !sameButAdapted(record.Raw, bytes.TrimRight(r.raw, "\r\n")) {
 			return collision(leaf)
 		}
 		r.known = true
@@ -142,59 +148,4 @@ func markKnown(ctx context.Context, log io.Reader, records []*late) (leaf string
 		return "", fmt.Errorf("read the log: %w", err)
 	}
 	return leaf, nil
-}
-
-// sameButParent reports whether two records are the same but for the values of
-// parentId.
-func sameButParent(a, b []byte) bool {
-	var x, y bytes.Buffer
-	return relink(&x, a, "") == nil && relink(&y, b, "") == nil && bytes.Equal(bytes.TrimSpace(x.Bytes()), bytes.TrimSpace(y.Bytes()))
-}
-
-// relink writes a record with another parent; "" is none.
-func relink(w *bytes.Buffer, raw []byte, parent string) error {
-	spans, err := parentSpans(raw)
-	if err != nil {
-		return err
-	}
-	value := []byte("null")
-	if parent != "" {
-		value = jsonl.AppendQuoted(nil, parent)
-	}
-	at := 0
-	for _, s := range spans {
-		w.Write(raw[at:s.from])
-		w.Write(value)
-		at = s.to
-	}
-	w.Write(raw[at:])
-	return nil
-}
-
-// span is where a value stands in a record.
-type span struct{ from, to int }
-
-// parentSpans finds the values of parentId in a record: usually one, and none
-// if it has no such field.
-func parentSpans(raw []byte) ([]span, error) {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
-		return nil, errors.Join(errors.New("not an object"), err)
-	}
-	var spans []span
-	for dec.More() {
-		key, err := dec.Token()
-		if err != nil {
-			return nil, fmt.Errorf("read a record: %w", err)
-		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return nil, fmt.Errorf("read a record: %w", err)
-		}
-		if key == "parentId" {
-			to := int(dec.InputOffset())
-			spans = append(spans, span{to - len(value), to})
-		}
-	}
-	return spans, nil
 }

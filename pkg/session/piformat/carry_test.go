@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -56,8 +57,10 @@ func TestCarryHangsLateRecordsOnTheLeaf(t *testing.T) {
 
 func TestCarryLeavesOut(t *testing.T) {
 	for name, line := range map[string]string{
-		"a header":                 carryHeader,
-		"a compaction":             `{"type":"compaction","id":"c","parentId":"x","summary":"s","firstKeptEntryId":"x"}` + "\n",
+		"a header":              carryHeader,
+		"a compaction":          `{"type":"compaction","id":"c","parentId":"x","summary":"s","firstKeptEntryId":"x"}` + "\n",
+		"a change of the model": `{"type":"model_change","id":"c","parentId":"x","modelId":"m"}` + "\n",
+		"the answer of a tool that was called before": `{"type":"message","id":"c","parentId":"x","message":{"role":"toolResult","toolCallId":"t1","content":[]}}` + "\n",
 		"a reset":                  `{"type":"reset","id":"c","parentId":"x"}` + "\n",
 		"half a record":            `{"type":"message","id":"c","parentId":"x","mess`,
 		"half a record, then one":  `{"type":"message","id":"c","par{"type":"message","id":"d","parentId":"x","message":{}}` + "\n",
@@ -73,6 +76,26 @@ func TestCarryLeavesOut(t *testing.T) {
 				t.Fatalf("%+v", got)
 			}
 		})
+	}
+}
+
+// A tool's call and its result go together. The context that an answer counted
+// was another one: with its usage the fresh session would be taken for full.
+func TestCarryAdaptsAnswers(t *testing.T) {
+	call := `{"id":"r1","parentId":"x","type":"message","message":{"role":"assistant","content":[{"type":"toolCall","id":"t1","name":"read","arguments":{"usage":{"input":5}}}],"usage":{ "input":150000,"output" : 20,"cacheRead":3,"totalTokens":150023,"cost":{"total":0.5}},"usage":{"input":7},"stopReason":"toolUse"}}` + "\n"
+	result := `{"type":"message","id":"r2","parentId":"r1","message":{"role":"toolResult","toolCallId":"t1","content":[],"details":{"usage":{"input":9}}}}` + "\n"
+	log := carryHeader + entryLine("f1", "", "hello")
+	got := carry(t, log, call+result)
+	want := `{"id":"r1","parentId":"f1","type":"message","message":{"role":"assistant","content":[{"type":"toolCall","id":"t1","name":"read","arguments":{"usage":{"input":5}}}],"usage":{ "input":0,"output" : 0,"cacheRead":0,"totalTokens":0,"cost":{"total":0.5}},"usage":{"input":0},"stopReason":"toolUse"}}` + "\n" + result
+	if got.Text != want || got.LeftOut != 0 {
+		t.Fatalf("got %s\nwant %s", got.Text, want)
+	}
+	if again := carry(t, log+got.Text, call+result); again.Text != "" {
+		t.Fatalf("again: %s", again.Text)
+	}
+	tail, err := piformat.Tail(t.Context(), strings.NewReader(log+got.Text), int64(len(log+got.Text)), time.Now())
+	if err != nil || tail.Tokens > 1000 {
+		t.Fatalf("the session is taken to have %d tokens (%v)", tail.Tokens, err)
 	}
 }
 
