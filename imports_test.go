@@ -36,6 +36,7 @@ var layers = map[string][]string{
 	"pkg/session/...":        {"pkg/session", "pkg/session/piformat", "pkg/session/livelog", "pkg/session/directory", "pkg/jsonl", "pkg/durable"},
 	"pkg/embed":              {"pkg/embed/internal/..."},
 	"pkg/embed/gen":          {"pkg/embed/internal/..."},
+	"pkg/embed/testmodel":    {"pkg/embed/internal/..."},
 	"bench/...":              {"pkg/...", "bench/..."},
 	"internal/crashloop/...": {},
 	"internal/faults/...":    {"internal/crashloop", "internal/faults"},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sessctl/sessctl/pkg/chunk"
@@ -34,6 +35,27 @@ func (a *app) openEmbedder() (*embedding, error) {
 	default:
 		return nil, usageError("providers: builtin, ollama, openai", "unknown embedding provider %q (embed.provider)", provider)
 	}
+}
+
+// openEmbedderOf opens the embedder of a model: PROVIDER/NAME, or NAME of the
+// provider that is configured; "" is the configured one. What the configuration
+// says of one provider's server and key is not meant for another.
+func (a *app) openEmbedderOf(model string) (*embedding, error) {
+	provider, name, found := strings.Cut(model, "/")
+	if !slices.Contains([]string{"builtin", "ollama", "openai"}, provider) {
+		provider, name, found = a.config.Embed.Provider, model, true
+	}
+	other := *a
+	switch {
+	case model == "":
+		return a.openEmbedder()
+	case provider == "builtin" && found && name != embed.BuiltinName:
+		return nil, usageError("", "the built-in model is builtin/%s, not %q", embed.BuiltinName, model)
+	case provider != a.config.Embed.Provider:
+		other.config.Embed = embedConfig{Provider: provider, Timeout: a.config.Embed.Timeout}
+	}
+	other.config.Embed.Model = name
+	return other.openEmbedder()
 }
 
 func openBuiltin() (*embedding, error) {

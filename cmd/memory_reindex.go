@@ -16,12 +16,14 @@ import (
 
 type reindexOptions struct {
 	Agent        string
+	Model        string
 	Pending      bool
 	FromArchives bool
 }
 
 func (o *reindexOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Agent, "agent", "", "only records of this `agent`")
+	fs.StringVar(&o.Model, "model", "", "with this model, `provider/name` or a name of the configured provider (default the configured one)")
 	fs.BoolVar(&o.Pending, "pending", false, "only make the vectors that are missing")
 	fs.BoolVar(&o.FromArchives, "from-archives", false, "make the records themselves again from the archives")
 }
@@ -33,7 +35,8 @@ func newMemoryReindexCommand(a *app) *cobra.Command {
 		Short: "Make the vectors, or the whole memory, anew",
 		Long: `Make every vector anew with the embedding model that is configured, beside
 those in use, and change over when all are done. Until then recall uses the old
-ones. Killed, it goes on where it stopped.
+ones. Killed, it goes on where it stopped. With --model it is done with another
+model than the configured one, which you then set in the configuration.
 
 With --pending only what has no vector gets one. With --from-archives the
 records themselves are made again from every archive that verifies; a memory
@@ -42,6 +45,7 @@ forgotten.
 ` + exitHelp,
 		Example: `  sessctl memory reindex --pending
   sessctl memory reindex --agent coordinator
+  sessctl memory reindex --model ollama/nomic-embed-text
   sessctl memory reindex --from-archives`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -114,7 +118,7 @@ func (a *app) setMemoryAside(ctx context.Context) (string, error) {
 const stageReindex compact.Stage = "reindex"
 
 func (h *house) reindex(ctx context.Context, a *app, o reindexOptions, doc *reindexDocument) error {
-	embedding, err := a.openEmbedder()
+	embedding, err := a.openEmbedderOf(o.Model)
 	if err != nil {
 		return err
 	}
@@ -148,10 +152,25 @@ func (h *house) reindex(ctx context.Context, a *app, o reindexOptions, doc *rein
 		result, err = h.memory.Reindex(ctx, watched, model, agents, show)
 	}
 	doc.Vectors, doc.Pending, doc.Waiting = result.Vectors, result.Pending, result.Waiting
-	if result.Waiting > 0 && watched.down != nil {
+	switch {
+	case result.Waiting > 0 && watched.down != nil:
 		a.notice(note{Message: watched.down.Error()})
+	case result.Done:
+		a.noteConfigured(embedding)
 	}
 	return err
+}
+
+// noteConfigured says how to go on with a model that is not the configured one.
+func (a *app) noteConfigured(chosen *embedding) {
+	configured, err := a.openEmbedder()
+	if err == nil && configured.expected == chosen.expected {
+		return
+	}
+	a.notice(note{
+		Message: fmt.Sprintf("%s/%s is not the model that is configured: recall goes by words until it is", chosen.expected.Provider, chosen.expected.Name),
+		Hint:    fmt.Sprintf("set embed.provider to %s and embed.model to %s", chosen.expected.Provider, chosen.expected.Name),
+	})
 }
 
 // reindexLater is a reindex whose embedder cannot serve: everything waits.

@@ -46,26 +46,46 @@ func (p program) ask(ctx context.Context, text, rank string) ([]hit, error) {
 // library asks package memory. It is faster, and gives the same answers.
 type library struct {
 	store    *memory.Store
-	embedder *embed.Builtin
+	embedder embedder
+	model    embed.Model
+}
+
+// embedder is what both embedders are.
+type embedder interface {
+	embed.Embedder
+	embed.QueryEmbedder
 }
 
 func openLibrary(ctx context.Context, h *home) (*library, error) {
-	embedder, err := embed.NewBuiltin()
-	if err != nil {
+	l := &library{}
+	var err error
+	if l.embedder, l.model, err = openEmbedder(ctx, h.server); err != nil {
 		return nil, err
 	}
-	store, err := memory.Open(ctx, filepath.Join(h.dir, ".local", "share", "sessctl", "memory"), memory.Options{ReadOnly: true})
-	return &library{store, embedder}, err
+	l.model.Chunker = chunk.Version
+	l.store, err = memory.Open(ctx, filepath.Join(h.dir, ".local", "share", "sessctl", "memory"), memory.Options{ReadOnly: true})
+	return l, err
 }
 
-func (l *library) model() embed.Model {
-	m := l.embedder.Model()
-	m.Chunker = chunk.Version
-	return m
+// openEmbedder opens the built-in embedder, or that of a server.
+func openEmbedder(ctx context.Context, s server) (embedder, embed.Model, error) {
+	if s.url == "" {
+		e, err := embed.NewBuiltin()
+		if err != nil {
+			return nil, embed.Model{}, err
+		}
+		return e, e.Model(), nil
+	}
+	e, err := embed.NewOllama(embed.RemoteOptions{BaseURL: s.url, Model: s.model})
+	if err != nil {
+		return nil, embed.Model{}, err
+	}
+	m, err := e.Identify(ctx)
+	return e, m, err
 }
 
 func (l *library) ask(ctx context.Context, text, rank string) ([]hit, error) {
-	result, err := l.store.Recall(ctx, memory.Query{Text: text, Limit: wanted, Rank: rank}, l.embedder, l.model())
+	result, err := l.store.Recall(ctx, memory.Query{Text: text, Limit: wanted, Rank: rank}, l.embedder, l.model)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,19 @@ import (
 type home struct {
 	dir           string
 	program       string
+	server        server
 	conversations []conversation
+}
+
+// server is an Ollama server that makes the vectors; without a URL the built-in
+// embedder does.
+type server struct{ url, model string }
+
+func (s server) environment() []string {
+	if s.url == "" {
+		return nil
+	}
+	return []string{"SESSCTL_EMBED_PROVIDER=ollama", "SESSCTL_EMBED_BASE_URL=" + s.url, "SESSCTL_EMBED_MODEL=" + s.model}
 }
 
 // build builds the program as it is released.
@@ -43,7 +55,7 @@ func writeHomes(ctx context.Context, o options, dir string, conversations []conv
 	}
 	for i := range homes {
 		h := &homes[i]
-		h.dir, h.program = filepath.Join(dir, fmt.Sprint("home", i)), o.program
+		h.dir, h.program, h.server = filepath.Join(dir, fmt.Sprint("home", i)), o.program, server{o.ollama, o.model}
 		for n, c := range h.conversations {
 			if err := h.write(n, c, o.join); err != nil {
 				return nil, err
@@ -138,7 +150,7 @@ func (h *home) run(ctx context.Context, arguments ...string) ([]byte, error) {
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs
 	c.Dir = h.dir
-	c.Env = []string{"HOME=" + h.dir, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir()}
+	c.Env = append([]string{"HOME=" + h.dir, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir()}, h.server.environment()...)
 	if err := c.Run(); err != nil {
 		return nil, fmt.Errorf("sessctl %s: %w\n%s%s", arguments[0], err, errs.Bytes(), tail(out.Bytes()))
 	}

@@ -20,6 +20,7 @@
 //
 //	go run ./bench/recall -locomo DIR
 //	go run ./bench/recall -docs 1500
+//	go run ./bench/recall -locomo DIR -ollama http://127.0.0.1:11434
 package main
 
 import (
@@ -30,6 +31,8 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+
+	"github.com/sessctl/sessctl/pkg/embed"
 )
 
 type options struct {
@@ -41,6 +44,8 @@ type options struct {
 	library bool
 	program string
 	random  bool
+	ollama  string
+	model   string
 }
 
 func main() {
@@ -52,6 +57,8 @@ func main() {
 	flag.BoolVar(&o.pooled, "pooled", false, "all conversations in one memory")
 	flag.BoolVar(&o.library, "library", false, "ask package memory instead of starting the program for every question")
 	flag.BoolVar(&o.random, "random-importance", true, "also measure hybrid with importance that says nothing")
+	flag.StringVar(&o.ollama, "ollama", "", "URL of an Ollama server that makes the vectors, instead of the built-in embedder")
+	flag.StringVar(&o.model, "model", embed.DefaultOllamaModel, "its model")
 	flag.StringVar(&o.program, "program", "", "the program to measure (built if empty)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

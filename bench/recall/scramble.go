@@ -26,10 +26,10 @@ func scramble(ctx context.Context, from *library, dir string) (*library, error) 
 		})
 		return err
 	})
-	to := &library{store, from.embedder}
+	to := &library{store, from.embedder, from.model}
 	for agent := range agents {
 		if err == nil {
-			_, err = store.EmbedPending(ctx, to.embedder, to.model(), agent, nil)
+			_, err = store.EmbedPending(ctx, to.embedder, to.model, agent, nil)
 		}
 	}
 	return to, err

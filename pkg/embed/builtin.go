@@ -24,6 +24,9 @@ const (
 	builtinTableHash = "d8c1b6348251"
 )
 
+// BuiltinName is the name of the model that [Builtin] is.
+const BuiltinName = "lexglove-1024"
+
 // maxKeptWords bounds the room kept from one call for the next: a text of more
 // distinct words than this takes its room with it.
 const maxKeptWords = 1 << 14
@@ -50,7 +53,7 @@ func NewBuiltin() (*Builtin, error) {
 // Model identifies the vectors.
 func (b *Builtin) Model() Model {
 	return Model{
-		Provider: "builtin", Name: "lexglove-1024",
+		Provider: "builtin", Name: BuiltinName,
 		Revision: builtinVersion + "-" + builtinTableHash, Dim: builtinDim,
 	}
 }
