@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"path/filepath"
 	"time"
 
@@ -41,6 +42,8 @@ type factsSession struct {
 	Tokens    int64          `json:"llm_tokens"`
 	Facts     []factRow      `json:"facts"`
 	Receipt   string         `json:"receipt"` // path, "" if nothing changed
+
+	damaged bool // it failed because an archive, or the memory, is damaged
 }
 
 type factsRefusal struct {
@@ -85,9 +88,12 @@ func refusals(all []facts.Refusal) []factsRefusal {
 	return rows
 }
 
+// rounded is a confidence as it is shown: with two digits.
+func rounded(confidence float64) float64 { return math.Round(confidence*100) / 100 }
+
 func newFactRow(f memory.Fact) factRow {
 	return factRow{
-		ID: f.ID, Kind: f.Kind, Text: f.Text, Confidence: float64(int(f.Confidence*100+0.5)) / 100, Quote: f.Quote, Speaker: f.Speaker, SaidAt: timeOf(f.CreatedAt),
+		ID: f.ID, Kind: f.Kind, Text: f.Text, Confidence: rounded(f.Confidence), Quote: f.Quote, Speaker: f.Speaker, SaidAt: timeOf(f.CreatedAt),
 		Runtime: f.Runtime, Agent: f.Agent, Session: f.Session, MadeBy: f.MadeBy, SupersededBy: f.Successor, Supersedes: []supersededFact{},
 		Source: recallSource{Archive: f.Archive, Path: f.ArchivePath, FirstLine: f.FirstLine, LastLine: f.LastLine},
 	}
@@ -268,13 +274,16 @@ func (r *factsRun) writeFactsReceipt(t found, row *factsSession, id string) erro
 
 // outcomeOfFacts decides the exit code of a run.
 func outcomeOfFacts(doc factsDocument) error {
-	failed := 0
+	failed, damaged := 0, false
 	for _, s := range doc.Sessions {
 		if s.Outcome == factsFailed {
 			failed++
+			damaged = damaged || s.damaged
 		}
 	}
 	switch {
+	case damaged:
+		return &outcomeError{exit: exitIntegrity}
 	case failed > 0 && failed < len(doc.Sessions):
 		return &outcomeError{exit: exitPartly}
 	case failed > 0:

@@ -131,7 +131,7 @@ func (r *factsRun) each(ctx context.Context, targets []found) (factsDocument, er
 			return doc, ctx.Err()
 		}
 		if err != nil {
-			row.Outcome, row.Reason = factsFailed, err.Error()
+			row.Outcome, row.Reason, row.damaged = factsFailed, err.Error(), exitCode(err) == exitIntegrity
 			if !r.global.JSON {
 				_, _ = fmt.Fprintf(r.Err, "sessctl: %s: %s\n", visible(t.Path), visibleText(err.Error()))
 			}

@@ -179,7 +179,20 @@ type exportedRecord struct {
 	EndByte     int64     `json:"end_byte"`
 	Branch      string    `json:"branch"`
 	Position    int       `json:"position"`
-	Vector      []float32 `json:"vector,omitempty"`
+
+	Fact   *exportedFact `json:"fact,omitempty"`
+	Vector []float32     `json:"vector,omitempty"`
+}
+
+// exportedFact is what a fact says beside its text. Where and when it was said
+// is in the record.
+type exportedFact struct {
+	Kind         string  `json:"kind"`
+	Confidence   float64 `json:"confidence"`
+	Quote        string  `json:"quote"`
+	Speaker      string  `json:"speaker"`
+	MadeBy       string  `json:"made_by"`
+	SupersededBy string  `json:"superseded_by"`
 }
 
 // lines writes JSON Lines.
@@ -209,13 +222,17 @@ func (v *visibleWriter) Write(document []byte) (int, error) {
 }
 
 func newExportedRecord(e memory.Exported) exportedRecord {
-	return exportedRecord{
+	r := exportedRecord{
 		ID: e.ID, Text: e.Text, Category: e.Category, Importance: e.Importance,
 		CreatedAt: time.UnixMilli(e.CreatedAt).UTC().Format("2006-01-02T15:04:05.000Z07:00"),
 		Runtime:   e.Runtime, Agent: e.Agent, Session: e.Session, Key: e.Key, Archive: e.Archive, ArchivePath: e.ArchivePath,
 		FirstLine: e.FirstLine, LastLine: e.LastLine, FirstByte: e.FirstByte, EndByte: e.EndByte,
 		Branch: e.Branch, Position: e.Position, Vector: e.Vector,
 	}
+	if f := e.Fact; f != nil {
+		r.Fact = &exportedFact{Kind: f.Kind, Confidence: rounded(f.Confidence), Quote: f.Quote, Speaker: f.Speaker, MadeBy: f.MadeBy, SupersededBy: f.Successor}
+	}
+	return r
 }
 
 // arrow writes an Arrow IPC file with the columns of seed 002's LanceDB table

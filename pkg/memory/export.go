@@ -18,6 +18,7 @@ type ExportOptions struct {
 // its vector is lost or damaged.
 type Exported struct {
 	Record
+	Fact   *Fact     // what it says as a fact, its Record included; nil for other records
 	Vector []float32 // valid until the function that got it returns
 }
 
@@ -32,10 +33,14 @@ func (s *Store) Export(ctx context.Context, o ExportOptions, fn func(page []Expo
 	if err != nil {
 		return err
 	}
+	said, stated, err := s.factColumns(ctx)
+	if err != nil {
+		return err
+	}
 	condition, args := o.filter()
-	rows, err := s.db.QueryContext(ctx, `SELECT r.rowid, coalesce(v.slot, -1), coalesce(v.crc, 0), coalesce(f.name, ''), `+columns+`
+	rows, err := s.db.QueryContext(ctx, `SELECT r.rowid, coalesce(v.slot, -1), coalesce(v.crc, 0), coalesce(files.name, ''), `+said+", "+columns+`
 		FROM records r JOIN texts t ON t.record=r.rowid LEFT JOIN vectors v ON v.record=r.rowid AND v.model=?
-		LEFT JOIN files f ON f.model=v.model AND f.agent=v.agent WHERE `+condition+" ORDER BY r.rowid", append([]any{model.fingerprint}, args...)...)
+		LEFT JOIN files ON files.model=v.model AND files.agent=v.agent `+stated+" WHERE "+condition+" ORDER BY r.rowid", append([]any{model.fingerprint}, args...)...)
 	if err != nil {
 		return fmt.Errorf("read records: %w", judged(err))
 	}
@@ -55,6 +60,18 @@ func (s *Store) Export(ctx context.Context, o ExportOptions, fn func(page []Expo
 		return fmt.Errorf("read records: %w", judged(err))
 	}
 	return x.flush(ctx)
+}
+
+// factColumns are what there is to read of records that are facts, and where.
+// A memory that never had a fact has no table of them.
+func (s *Store) factColumns(ctx context.Context) (columns, table string, err error) {
+	has, err := s.hasFacts(ctx)
+	if err != nil || !has {
+		return "'', 0.0, '', '', '', '', '', '', ''", "", err
+	}
+	columns = `coalesce(f.kind, ''), coalesce(f.confidence, 0.0), coalesce(f.quote, ''), coalesce(f.speaker, ''), coalesce(f.topic, ''),
+		coalesce(f.value, ''), coalesce(f.instead, ''), coalesce(f.made_by, ''), coalesce(iif(` + live + `, '', f.successor), '')`
+	return columns, "LEFT JOIN facts f ON f.record=r.rowid", nil
 }
 
 // ExportDimensions is the length of the vectors that Export hands out, 0 if
@@ -100,9 +117,14 @@ func (x *export) scan(rows *sql.Rows) error {
 	var rowid int64
 	var file string
 	var e Exported
+	var f Fact
 	p := place{record: int64(len(x.page))}
-	if err := rows.Scan(append([]any{&rowid, &p.slot, &p.crc, &file}, e.fields()...)...); err != nil {
+	if err := rows.Scan(append([]any{&rowid, &p.slot, &p.crc, &file, &f.Kind, &f.Confidence, &f.Quote, &f.Speaker, &f.Topic, &f.Value, &f.Instead, &f.MadeBy, &f.Successor}, e.fields()...)...); err != nil {
 		return fmt.Errorf("read records: %w", judged(err))
+	}
+	if f.Kind != "" {
+		f.Record = e.Record
+		e.Fact = &f
 	}
 	if file != "" {
 		p.file = x.store.vectorPath(e.Agent, file)

@@ -237,3 +237,39 @@ func TestFactsOfReadOnlyMemory(t *testing.T) {
 		t.Errorf("%v %+v", err, result)
 	}
 }
+
+// An export says of each fact what a list of facts says of it, and nothing of
+// other records; it works in a memory that never had a fact.
+func TestExportFacts(t *testing.T) {
+	s := openNew(t)
+	exported := func() (facts []memory.Fact, others int) {
+		err := s.Export(context.Background(), memory.ExportOptions{}, func(page []memory.Exported) error {
+			for _, e := range page {
+				if e.Fact == nil {
+					others++
+					continue
+				}
+				facts = append(facts, *e.Fact)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return facts, others
+	}
+	put(t, s, record(0, "no fact"))
+	if facts, others := exported(); len(facts) != 0 || others != 1 {
+		t.Fatalf("%v and %d others", facts, others)
+	}
+	older, newer := storedFact("s", "preference", "tea", 100), storedFact("s", "preference", "coffee", 200)
+	putFacts(t, s, map[string]string{older.ID: newer.ID}, older, newer)
+	got, others := exported()
+	want, err := s.Facts(context.Background(), memory.FactFilter{Superseded: true})
+	if err != nil || len(want) != 2 || want[0].Successor != newer.ID {
+		t.Fatalf("%+v, %v", want, err)
+	}
+	if diff := gocmp.Diff(want, got); diff != "" || others != 1 {
+		t.Errorf("%d others\n%s", others, diff)
+	}
+}
