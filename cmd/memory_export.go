@@ -162,23 +162,23 @@ func (x *exporter) each(ctx context.Context, fn func([]memory.Exported) error) e
 
 // exportedRecord is a line of the export (docs/json.md).
 type exportedRecord struct {
-	ID          string    `json:"id"`
-	Text        string    `json:"text"`
-	Category    string    `json:"category"`
-	Importance  float64   `json:"importance"`
-	CreatedAt   string    `json:"created_at"` // RFC 3339, UTC
-	Runtime     string    `json:"runtime"`
-	Agent       string    `json:"agent"`
-	Session     string    `json:"session"`
-	Key         string    `json:"key"`
-	Archive     string    `json:"archive"`
-	ArchivePath string    `json:"archive_path"`
-	FirstLine   int       `json:"first_line"`
-	LastLine    int       `json:"last_line"`
-	FirstByte   int64     `json:"first_byte"`
-	EndByte     int64     `json:"end_byte"`
-	Branch      string    `json:"branch"`
-	Position    int       `json:"position"`
+	ID          string  `json:"id"`
+	Text        string  `json:"text"`
+	Category    string  `json:"category"`
+	Importance  float64 `json:"importance"`
+	CreatedAt   string  `json:"created_at"` // RFC 3339, UTC
+	Runtime     string  `json:"runtime"`
+	Agent       string  `json:"agent"`
+	Session     string  `json:"session"`
+	Key         string  `json:"key"`
+	Archive     string  `json:"archive"`
+	ArchivePath string  `json:"archive_path"`
+	FirstLine   int     `json:"first_line"`
+	LastLine    int     `json:"last_line"`
+	FirstByte   int64   `json:"first_byte"`
+	EndByte     int64   `json:"end_byte"`
+	Branch      string  `json:"branch"`
+	Position    int     `json:"position"`
 
 	Fact   *exportedFact `json:"fact,omitempty"`
 	Vector []float32     `json:"vector,omitempty"`

@@ -115,6 +115,7 @@ func (s written) Summary(ctx context.Context) (compact.Summary, error) {
 func summaryOf(s summarize.Summary) compact.Summary {
 	return compact.Summary{
 		Kind: s.Kind, Text: s.Text, Prose: s.Prose(), Lessons: s.Lessons(),
-		Wrote: compact.Wrote{Model: s.Model, Degraded: s.Degraded, Reason: s.Reason, Calls: s.Calls, Tokens: s.Tokens, Lost: s.Lost},
+		Wrote: compact.Wrote{Model: s.Model, Degraded: s.Degraded, Reason: s.Reason, Calls: s.Calls, Tokens: s.Tokens},
+		Loss:  compact.Loss{Identifiers: s.Identifiers, Lost: s.Lost, Indexed: s.Indexed},
 	}
 }

@@ -77,6 +77,7 @@ type Summary struct {
 	Prose   string   // two to five sentences in a row, for a summary beside the messages
 	Lessons []string // what should be done, or never again; one line each
 	Wrote   Wrote
+	Loss    Loss
 }
 
 // Wrote is what a model had to do with a summary. It is zero if none was asked.
@@ -88,7 +89,14 @@ type Wrote struct {
 	Reason   string
 	Calls    int
 	Tokens   int64 // of the calls, in and out
-	Lost     int   // identifiers of the conversation that the model's text lacks
+}
+
+// Loss counts the paths, addresses, ids, commands and numbers of what was
+// summed up.
+type Loss struct {
+	Identifiers int // all
+	Lost        int // that the summary lacks
+	Indexed     int // of those, that the index at its end names
 }
 
 // SummaryOrder is what a summary is wanted of.

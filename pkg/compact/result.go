@@ -62,12 +62,18 @@ type SummaryResult struct {
 	Model    string `json:"model,omitempty"`
 	Degraded bool   `json:"degraded,omitempty"` // a model was to write it and did not, or not of all
 	Reason   string `json:"reason,omitempty"`   // why it is degraded
-	Lost     int    `json:"lost,omitempty"`     // identifiers that a model's text lacks
+	// The report of the loss, see [Loss]; 0 in receipts of earlier versions.
+	Identifiers int `json:"identifiers,omitempty"`
+	Lost        int `json:"lost,omitempty"`
+	Indexed     int `json:"indexed,omitempty"`
 }
 
 func newSummaryResult(s Summary) *SummaryResult {
 	w := s.Wrote
-	return &SummaryResult{Kind: s.Kind, Chars: utf8.RuneCountInString(s.Text), Model: w.Model, Degraded: w.Degraded, Reason: w.Reason, Lost: w.Lost}
+	return &SummaryResult{
+		Kind: s.Kind, Chars: utf8.RuneCountInString(s.Text), Model: w.Model, Degraded: w.Degraded, Reason: w.Reason,
+		Identifiers: s.Loss.Identifiers, Lost: s.Loss.Lost, Indexed: s.Loss.Indexed,
+	}
 }
 
 // NewResult starts a result with what the reference alone tells.

@@ -43,7 +43,7 @@ func TestSummaryIsMadeOutsideTheTransaction(t *testing.T) {
 			if g.open || len(h.mind.records) == 0 || heard != 9 {
 				t.Errorf("transaction open %v, %d records, %d messages heard", g.open, len(h.mind.records), heard)
 			}
-			return compact.Summary{Kind: "ollama", Text: "a summary", Wrote: compact.Wrote{Model: "ollama/m", Calls: 2, Tokens: 70, Lost: 3}}, nil
+			return compact.Summary{Kind: "ollama", Text: "a summary", Wrote: compact.Wrote{Model: "ollama/m", Calls: 2, Tokens: 70}, Loss: compact.Loss{Identifiers: 9, Lost: 3, Indexed: 2}}, nil
 		}}
 	}
 	result, err := h.Execute(context.Background(), h.store, h.newPlan(h.policy()), h.policy())
@@ -54,7 +54,7 @@ func TestSummaryIsMadeOutsideTheTransaction(t *testing.T) {
 	if err != nil || len(receipts) != 1 {
 		t.Fatalf("receipts %v, %v", receipts, err)
 	}
-	if r := receipts[0]; r.LLMCalls != 2 || r.LLMTokens != 70 || r.Summary.Lost != 3 || r.Content.ChunksStored != 4 {
+	if r := receipts[0]; r.LLMCalls != 2 || r.LLMTokens != 70 || r.Summary.Lost != 3 || r.Summary.Identifiers != 9 || r.Summary.Indexed != 2 || r.Content.ChunksStored != 4 {
 		t.Errorf("receipt %+v", r)
 	}
 	if r := h.mind.records["a summary"]; r.Category != compact.CategorySummary || r.LastLine != 10 {

@@ -18,8 +18,9 @@ type Survey struct {
 	// Covered counts the bytes of the log that some chunk was made from.
 	Covered    int64
 	coveredEnd int64
-	// LeftOut counts the bytes of base64, control characters and memories that
-	// were recalled, which memory does not get. The archive has them.
+	// LeftOut counts the bytes of base64, control characters, memories that were
+	// recalled and summaries of ours, which memory does not get (or, the last,
+	// has as summaries). The archive has them.
 	LeftOut  int64
 	Redacted int      // what looked like a secret: in the archive only
 	outline  *outline // only if it was asked for
@@ -83,6 +84,10 @@ func (r *reader) add(cut *chunk.Chunker, m *session.Message) error {
 		return nil
 	}
 	r.text = m.AppendText(r.text[:0])
+	if m.Own {
+		r.survey.LeftOut += int64(len(r.text))
+		return nil
+	}
 	said, recalled := session.CutRecalled(r.text)
 	clean, leftOut := session.Clean(said)
 	r.survey.LeftOut += recalled + leftOut

@@ -73,7 +73,8 @@ func spokenText(m *session.Message) string {
 	var b bytes.Buffer
 	for i := range m.Parts {
 		if p := &m.Parts[i]; p.Kind == session.PartText && b.Len() < maxMessage {
-			b.Write(p.Text[:min(len(p.Text), maxMessage)])
+			said := session.WithoutRecalled(p.Text)
+			b.Write(said[:min(len(said), maxMessage)])
 			b.WriteByte('\n')
 		}
 	}

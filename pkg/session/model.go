@@ -217,6 +217,9 @@ type Message struct {
 	// which is empty if the log itself keeps nothing of before.
 	Compaction bool
 	FirstKept  []byte
+	// Own is true for the summary of a compaction that sessctl made, by the mark
+	// in its record (see [SummaryBy]). Memory has it as a summary.
+	Own bool
 	// ReadFiles and ModifiedFiles are the lists that the record of a compaction
 	// carries beside its text: of all compactions so far (seed 001, 7.5.3 step 3).
 	ReadFiles, ModifiedFiles []string

@@ -92,6 +92,7 @@ func TestSections(t *testing.T) {
 			"**Agent**: Next: write the changelog. Which version should it name? (12)",
 		},
 	}
+	want["Also in the log"] = []string{"`big.csv` (5)"}
 	for title, items := range want {
 		// What the agent said before a call gives way to what it said next.
 		if diff := cmp.Diff(items, section(got, title)); diff != "" {
@@ -100,6 +101,41 @@ func TestSections(t *testing.T) {
 	}
 	if len(got.Sections) != len(want) {
 		t.Errorf("%d sections, want %d:\n%s", len(got.Sections), len(want), got.Text)
+	}
+}
+
+// TestLoss: what must be repeated letter by letter and is not in the summary is
+// counted, and the most frequent of it is named below, with the line where it
+// was named first; never twice, and no secret.
+func TestLoss(t *testing.T) {
+	var messages []*session.Message
+	for i := range 60 {
+		messages = append(messages, user(fmt.Sprintf("Please implement feature number %d of the program, thank you.", 100+i)),
+			agent("Looking.", call(fmt.Sprint("c", i), "lookup", fmt.Sprintf(`{"where":"/srv/data/part%d.csv\nlib/core.go"}`, i))),
+			result(fmt.Sprint("c", i), "found it in /var/cache/hot.db, password=hunter2222 "+strings.Repeat("x ", 2000)+" /too/far", false))
+	}
+	got := sum(t, summarize.Options{MaxRunes: 2500}, messages...)
+	index := section(got, "Also in the log")
+	if len(index) < 3 || index[0] != "`lib/core.go` (3)" || index[1] != "`/var/cache/hot.db` (4)" {
+		t.Errorf("the index is %q", index)
+	}
+	if !strings.HasSuffix(got.Text, "- "+strings.Replace(index[len(index)-1], " (", " (line ", 1)) {
+		t.Errorf("the index is not at the end:\n%s", got.Text)
+	}
+	for _, no := range []string{"hunter", "/too/far"} {
+		if strings.Contains(got.Text, no) {
+			t.Errorf("%q stands in\n%s", no, got.Text)
+		}
+	}
+	named := 0 // features whose number the summary has above its index
+	above, _, _ := strings.Cut(got.Text, "## Also in the log")
+	for i := range 60 {
+		if strings.Contains(above, fmt.Sprint(100+i)) {
+			named++
+		}
+	}
+	if got.Identifiers != 60+60+2 || got.Indexed != len(index) || got.Lost != 60-named+60+2 {
+		t.Errorf("%d identifiers, %d lost, %d in the index of %d; the summary has %d", got.Identifiers, got.Lost, got.Indexed, len(index), named)
 	}
 }
 

@@ -28,7 +28,8 @@ const (
 //	[Assistant tool calls]: bash(command="kubectl get pods")
 //	[Tool result]: nginx  1/1  Running
 //
-// Secrets are redacted, a tool's result is cut at 2,000 code points with the
+// Secrets are redacted, what a memory put there is left out (it was said in
+// another session, and is no order to anybody), a tool's result is cut at 2,000 code points with the
 // number that was dropped, and nothing in it can look like the next speaker or
 // close the fence around it. Thinking, images, and what the runtime put in for
 // itself are left out: the result may be "".
@@ -66,10 +67,13 @@ func flatLabel(m *session.Message) (label string, limit int) {
 	return "Context", flatTextRunes
 }
 
+// leftOut stands for a result that was nothing but recalled memories.
+const leftOut = "(memories of other sessions, left out)"
+
 // flatText is what a message says, without its calls.
 func flatText(m *session.Message, limit int) string {
 	var b bytes.Buffer
-	runes := 0
+	runes, recalled := 0, false
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		if p.Kind != session.PartText && p.Kind != session.PartCommand || len(p.Text) == 0 {
@@ -82,8 +86,10 @@ func flatText(m *session.Message, limit int) string {
 			b.WriteString("$ ")
 		}
 		// Four bytes are the longest code point, and a secret may be cut behind it.
-		b.Write(cut(p.Text, 4*limit+4096))
-		runes += utf8.RuneCount(p.Text)
+		said := session.WithoutRecalled(p.Text)
+		recalled = recalled || len(said) < len(p.Text)
+		b.Write(cut(said, 4*limit+4096))
+		runes += utf8.RuneCount(said)
 	}
 	if m.Role == session.RoleShell && m.HasExit {
 		fmt.Fprintf(&b, "\n[exit code %d]", m.ExitCode)
@@ -91,6 +97,9 @@ func flatText(m *session.Message, limit int) string {
 	text := bytes.TrimSpace(b.Bytes())
 	if m.Role == session.RoleUser {
 		text = unwrap(text)
+	}
+	if len(text) == 0 && recalled && m.Role == session.RoleToolResult {
+		return leftOut
 	}
 	return flatSafe(shortened(redact(string(text)), limit, runes))
 }

@@ -49,8 +49,7 @@ func checkSource(o order, text string) error {
 func checkInvented(o order, text string) error {
 	source := o.text + "\n" + o.previous
 	found, invented := 0, 0
-	for _, name := range identifier.FindAllString(text, -1) {
-		name = strings.Trim(strings.TrimRight(name, ".,:;"), "`")
+	for name := range identifiersOf(text) {
 		if bareNumber.MatchString(name) {
 			continue
 		}

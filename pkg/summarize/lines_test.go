@@ -105,7 +105,7 @@ func quoteOf(section, text string) string {
 	text, _, _ = strings.Cut(text, summarize.Redacted)
 	text, _, _ = strings.Cut(text, " → ")
 	switch {
-	case strings.HasPrefix(section, "Files"), section == "Commands", section == "Errors":
+	case strings.HasPrefix(section, "Files"), section == "Commands", section == "Errors", section == "Also in the log":
 		text, _, _ = strings.Cut(text, ", worked later at line ")
 		if section == "Errors" && !strings.Contains(text, ": `") {
 			return "" // nothing was printed; the command stands in another line

@@ -27,25 +27,38 @@ func (e *Extractive) Summary() Summary {
 	if e.seen.messages == 0 {
 		return Summary{Kind: KindExtractive}
 	}
-	head := e.head()
-	plans := e.plans()
-	s := Summary{Kind: KindExtractive}
-	var text strings.Builder
-	text.WriteString(head)
-	if space := e.options.MaxRunes - utf8.RuneCountInString(head); e.options.Checkpoint {
-		for _, p := range plans {
-			p.mark = len("[x] ")
-		}
-		fit(plans, space-checkpointFrame())
-		s.Sections = writeCheckpoint(&text, plans)
-	} else {
-		fit(plans, space)
-		s.Sections = writeSections(&text, plans)
+	text, sections := e.picked()
+	whole, items, loss := e.complete(strings.ToValidUTF8(strings.TrimRight(text, "\n"), "\uFFFD"), e.options.MaxRunes)
+	s := Summary{Kind: KindExtractive, Sections: sections, Identifiers: loss.all, Lost: loss.lost, Indexed: loss.named}
+	if len(items) > 0 {
+		s.Sections = append(s.Sections, (&plan{title: indexName, chosen: items}).section())
 	}
-	whole := strings.ToValidUTF8(strings.TrimRight(text.String(), "\n"), "\uFFFD")
 	s.Text = string(cutRunes([]byte(whole), e.options.MaxRunes))
 	s.Chars = utf8.RuneCountInString(s.Text)
 	return s
+}
+
+// indexShare is the part of a summary that is left for the index of what it
+// lacks: one in so many code points.
+const indexShare = 16
+
+// picked writes what was picked, and leaves room for the index.
+func (e *Extractive) picked() (string, []Section) {
+	head, plans := e.head(), e.plans()
+	var text strings.Builder
+	text.WriteString(head)
+	space := e.options.MaxRunes - e.options.MaxRunes/indexShare - utf8.RuneCountInString(head)
+	if !e.options.Checkpoint {
+		fit(plans, space)
+		sections := writeSections(&text, plans)
+		return text.String(), sections
+	}
+	for _, p := range plans {
+		p.mark = len("[x] ")
+	}
+	fit(plans, space-checkpointFrame())
+	sections := writeCheckpoint(&text, plans)
+	return text.String(), sections
 }
 
 func writeSections(text *strings.Builder, plans []*plan) []Section {
@@ -67,7 +80,7 @@ const (
 // ofTheMoment are the sections of an earlier summary that say nothing of use
 // any more: its files are in the lists of the compaction.
 func ofTheMoment() []string {
-	return []string{"Last exchanges", "Files changed", "Files read", "Commands", "Progress", "Done", "In Progress"}
+	return []string{"Last exchanges", "Files changed", "Files read", "Commands", "Progress", "Done", "In Progress", indexName}
 }
 
 // head says what the summary is of.

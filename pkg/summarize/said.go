@@ -27,6 +27,7 @@ func (e *Extractive) user(m *session.Message) {
 	if len(text) == 0 || bytes.Contains(text, []byte("HEARTBEAT_OK")) {
 		return
 	}
+	e.ids.text(m.Line, string(beginning(text, flatTextRunes)))
 	e.answered(m.Line, text)
 	e.question, e.lastPerson = candidate{}, m.Line
 	e.goal(m.Line, text)
@@ -47,6 +48,7 @@ func (e *Extractive) assistant(m *session.Message) {
 	if len(text) == 0 || !m.Embeddable() {
 		return
 	}
+	e.ids.text(m.Line, string(beginning(text, flatTextRunes)))
 	e.question = candidate{}
 	e.sentences(m.Line, text, false)
 	e.exchange(m.Line, "Agent", text)
@@ -63,6 +65,7 @@ func (e *Extractive) summary(m *session.Message) {
 	if len(text) == 0 {
 		return
 	}
+	e.ids.text(m.Line, string(beginning(text, flatTextRunes)))
 	kept := string(cutRunes(text, summaryRunes))
 	if len(kept) < len(text) {
 		kept += "\n…"
@@ -73,8 +76,9 @@ func (e *Extractive) summary(m *session.Message) {
 	}
 }
 
-// words returns the text parts of a message without envelopes and secrets. It
-// is valid until the next call.
+// words returns the text parts of a message without envelopes, secrets and what
+// a memory put there: that was said in another session. It is valid until the
+// next call.
 func (e *Extractive) words(m *session.Message) []byte {
 	e.text = e.text[:0]
 	for i := range m.Parts {
@@ -85,13 +89,14 @@ func (e *Extractive) words(m *session.Message) []byte {
 			e.text = append(e.text, p.Text...)
 		}
 	}
+	e.text, _ = session.CutRecalled(e.text)
 	text := bytes.TrimSpace(e.text)
 	if m.Role == session.RoleUser {
 		text = unwrap(text)
 	}
 	e.lower = appendLower(e.lower[:0], text)
 	if clean, n := secrets.RedactBytes(text); n > 0 {
-		return clean
+		text = clean
 	}
 	return text
 }

@@ -37,7 +37,12 @@ type Summary struct {
 	Reason   string
 	Calls    int   // to the model
 	Tokens   int64 // of these calls, in and out
-	Lost     int   // identifiers of the conversation that a model's text lacks
+
+	// The report of what was lost: the paths, addresses, ids, commands and
+	// numbers of the conversation (of a very long one those that are named most
+	// often), how many of them the text lacks, and how many of those the index
+	// at its end names.
+	Identifiers, Lost, Indexed int
 
 	Sentences string   // a model's words for [Summary.Prose]
 	Learned   []string // a model's words for [Summary.Lessons]
@@ -73,6 +78,7 @@ type Extractive struct {
 	calls     calls
 	files     files
 	commands  commands
+	ids       identifiers
 
 	lastPerson int // line of the last message from a person
 
@@ -111,6 +117,7 @@ func (e *Extractive) Add(m *session.Message) error {
 		return nil
 	}
 	e.seen.add(m)
+	e.ids.add(m)
 	switch m.Role {
 	case session.RoleUser:
 		e.user(m)

@@ -25,11 +25,10 @@ type transcript struct {
 	left     int    // messages that did not fit
 	previous string // the summary of an earlier compaction
 	digest   *Extractive
-	ids      *identifiers
 }
 
 func newTranscript(o Options) *transcript {
-	return &transcript{digest: NewExtractive(o), ids: newIdentifiers()}
+	return &transcript{digest: NewExtractive(o)}
 }
 
 // add takes in a message of the active branch. The summary of a compaction
@@ -46,7 +45,6 @@ func (t *transcript) add(m *session.Message) {
 	if text == "" {
 		return
 	}
-	t.ids.add(text)
 	t.entries = append(t.entries, entry{text, string(m.ID), m.Role == session.RoleUser})
 	for t.bytes += len(text); t.bytes > maxTranscript; t.left++ {
 		t.bytes -= len(t.entries[0].text)
@@ -59,7 +57,6 @@ func (t *transcript) compacted(m *session.Message) {
 	if strings.TrimSpace(text) == "" {
 		return
 	}
-	t.ids.add(text)
 	t.previous, _, _ = strings.Cut(text, "\n\n"+indexTitle+"\n") // a new one is made
 	if len(m.FirstKept) == 0 {
 		t.keep(len(t.entries))

@@ -91,10 +91,9 @@ func (w *Written) write(ctx context.Context, s *Summary) error {
 		text = strings.Join(strings.Fields(text), " ")
 		s.Sentences = text
 	}
-	w.transcript.ids.addCommands(&w.transcript.digest.commands)
-	lost := w.transcript.ids.missing(text)
-	s.Lost, s.Text = len(lost), text+index(lost, o.MaxRunes-utf8.RuneCountInString(text))
-	s.Chars, s.Sections = utf8.RuneCountInString(s.Text), nil
+	whole, _, loss := w.transcript.digest.complete(text, o.MaxRunes)
+	s.Text, s.Chars, s.Sections = whole, utf8.RuneCountInString(whole), nil
+	s.Identifiers, s.Lost, s.Indexed = loss.all, loss.lost, loss.named
 	if left > 0 {
 		s.Degraded, s.Reason = true, fmt.Sprintf("the oldest %s did not fit into the calls that are allowed", count(left, "message"))
 	}

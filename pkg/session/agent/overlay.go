@@ -39,6 +39,7 @@ type compactionRecord struct {
 	ReadFiles     []string `json:"readFiles"`
 	ModifiedFiles []string `json:"modifiedFiles"`
 	Timestamp     string   `json:"timestamp"`
+	SummaryBy     string   `json:"summaryBy"` // no field of the seed: it says that the summary is ours
 }
 
 // PlanOverlay implements [session.Overlayer].
@@ -61,7 +62,7 @@ func (s *Store) PlanOverlay(ctx context.Context, request session.ShortenRequest)
 		RecordType: kindCompaction, SchemaVersion: schemaVersion, Seq: last + 1, FirstKeptSeq: last + 1,
 		Summary: request.Summary.Text, TokensBefore: request.Cut.SummarizedTokens,
 		ReadFiles: notNull(request.Summary.ReadFiles), ModifiedFiles: notNull(request.Summary.ModifiedFiles),
-		Timestamp: request.Now.UTC().Format("2006-01-02T15:04:05.000Z"),
+		Timestamp: request.Now.UTC().Format("2006-01-02T15:04:05.000Z"), SummaryBy: session.SummaryBy,
 	}
 	if kept, err := strconv.ParseInt(request.Cut.KeptID, 10, 64); err == nil {
 		r.FirstKeptSeq = kept

@@ -14,6 +14,7 @@ type record struct {
 	role      []byte
 	summary   []byte
 	firstKept []byte
+	by        []byte // who wrote the summary
 	time      []byte // raw JSON
 	oddBlock  []byte
 }
@@ -65,6 +66,8 @@ func (d *decoder) member(c *jsonl.Cursor) {
 		m.IsError, _ = c.Bool()
 	case "summary":
 		r.summary, _ = c.Bytes()
+	case "summaryBy":
+		r.by, _ = c.Bytes()
 	case "firstKeptSeq":
 		r.firstKept = number(c)
 	case "readFiles":
@@ -153,6 +156,7 @@ func (d *decoder) settle() {
 	m.ID = r.seq
 	if string(r.kind) == kindCompaction {
 		m.Role, m.Compaction, m.FirstKept = session.RoleSummary, true, r.firstKept
+		m.Own = string(r.by) == session.SummaryBy
 		d.addText(r.summary)
 		return
 	}

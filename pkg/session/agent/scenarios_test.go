@@ -55,7 +55,7 @@ func (s store) compaction(path string) session.Shortening {
 	return plan
 }
 
-const compactionLine = `{"recordType":"compaction","schemaVersion":1,"seq":5,"firstKeptSeq":3,"summary":"## Goal\n<b>","tokensBefore":40,"readFiles":["a.go"],"modifiedFiles":[],"timestamp":"2026-03-01T11:00:00.000Z"}` + "\n"
+const compactionLine = `{"recordType":"compaction","schemaVersion":1,"seq":5,"firstKeptSeq":3,"summary":"## Goal\n<b>","tokensBefore":40,"readFiles":["a.go"],"modifiedFiles":[],"timestamp":"2026-03-01T11:00:00.000Z","summaryBy":"sessctl"}` + "\n"
 
 // S7.2: the log is never rewritten: a compaction leaves the file that it is,
 // and every byte of it.

@@ -192,7 +192,7 @@ func TestSeed000ProcessKeepsBytes(t *testing.T) {
 				t.Fatalf("stopped after %q, then: %v", stop, err)
 			}
 		}
-		want := header + `{"type":"compaction","summary":"\u003call\u003e \u0026 so on","compactedTurns":6,"timestamp":"2026-02-11T09:00:00.000Z"}` + "\n" +
+		want := header + `{"type":"compaction","summary":"\u003call\u003e \u0026 so on","compactedTurns":6,"timestamp":"2026-02-11T09:00:00.000Z","summaryBy":"sessctl"}` + "\n" +
 			turn(3, "é\\u0000") + `{"type":"note","unknown":1}` + "\n" + turn(4, "c")
 		s.wantFile(path, want)
 		s.wantFile(plan.Kept, before)

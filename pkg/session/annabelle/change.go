@@ -29,6 +29,7 @@ type compactionRecord struct {
 	Summary        string `json:"summary"`
 	CompactedTurns int    `json:"compactedTurns"`
 	Timestamp      string `json:"timestamp"`
+	SummaryBy      string `json:"summaryBy"` // no field of the seed: it says that the summary is ours
 }
 
 // PlanRewrite implements [session.Rewriter]: the header, one compaction, and
@@ -58,7 +59,7 @@ func (s *Store) PlanRewrite(ctx context.Context, request session.ShortenRequest)
 	}
 	record, err := json.Marshal(compactionRecord{
 		Type: kindCompaction, Summary: request.Summary.Text, CompactedTurns: gone.turns + gone.replaced,
-		Timestamp: request.Now.UTC().Format("2006-01-02T15:04:05.000Z"),
+		Timestamp: request.Now.UTC().Format("2006-01-02T15:04:05.000Z"), SummaryBy: session.SummaryBy,
 	})
 	if err != nil {
 		return session.Shortening{}, fmt.Errorf("write the compaction record: %w", err)

@@ -23,6 +23,7 @@ type record struct {
 	time               []byte // raw JSON
 	prompt, completion int64
 	summary            []byte
+	by                 []byte  // who wrote the summary
 	compacted          float64 // turns that a compaction replaced: may end in .5
 }
 
@@ -73,6 +74,8 @@ func (d *decoder) member(c *jsonl.Cursor) {
 		d.tokens(c)
 	case "summary":
 		r.summary = text(c)
+	case "summaryBy":
+		r.by = text(c)
 	case "compactedTurns":
 		r.compacted, _ = c.Float64()
 	default:

@@ -46,7 +46,7 @@ func (s *scanner) read(r *jsonl.Record) (bool, error) {
 		return true, s.turn(r)
 	case kindCompaction:
 		m := s.start(session.RoleSummary)
-		m.Compaction = true
+		m.Compaction, m.Own = true, string(s.record.by) == session.SummaryBy
 		return true, s.say(r, s.record.summary)
 	}
 	s.lines.Result.CountUnknown("", s.record.kind)

@@ -119,7 +119,7 @@ func asSummary(m *session.Message) {
 	if !ours || m.Role != session.RoleAssistant {
 		return
 	}
-	m.Role, m.Compaction = session.RoleSummary, true
+	m.Role, m.Compaction, m.Own = session.RoleSummary, true, true
 	m.Parts[0].Text = bytes.TrimSpace(text)
 }
 

@@ -226,6 +226,9 @@ func (d *decoder) fileLists() {
 			d.message.ReadFiles = session.StringList(c)
 		case "modifiedFiles":
 			d.message.ModifiedFiles = session.StringList(c)
+		case "summaryBy":
+			by, _ := c.Bytes()
+			d.message.Own = d.message.Compaction && string(by) == session.SummaryBy
 		}
 	}
 }

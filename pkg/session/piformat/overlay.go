@@ -38,6 +38,7 @@ type compactionRecord struct {
 type compactionDetails struct {
 	ReadFiles     []string `json:"readFiles"`
 	ModifiedFiles []string `json:"modifiedFiles"`
+	SummaryBy     string   `json:"summaryBy"` // the runtimes read the lists only
 }
 
 // Overlay returns the compaction record, one line with its line feed, that
@@ -67,7 +68,7 @@ func Overlay(log io.ReaderAt, request session.ShortenRequest) (string, error) {
 	return line(compactionRecord{
 		Type: "compaction", ID: id, Parent: leaf, Timestamp: request.Now.UTC().Format(compactionTime),
 		Summary: request.Summary.Text, FirstKept: request.Cut.KeptID, TokensBefore: request.Tokens,
-		Details: compactionDetails{ReadFiles: notNull(request.Summary.ReadFiles), ModifiedFiles: notNull(request.Summary.ModifiedFiles)},
+		Details: compactionDetails{ReadFiles: notNull(request.Summary.ReadFiles), ModifiedFiles: notNull(request.Summary.ModifiedFiles), SummaryBy: session.SummaryBy},
 	})
 }
 
