@@ -188,19 +188,13 @@ func putLog(ctx context.Context, a *app, store *archive.Store, s found, reason s
 		return archive.Entry{}, err
 	}
 	defer log.Close()
-	snap, err := session.TakeSnapshot(ctx, log, s.Path)
-	if err != nil {
-		return archive.Entry{}, err
+	c := logCopy{ref: s.Ref, log: log, archiver: archiver{store: store, now: a.now, reason: reason}}
+	entry, err := c.once(ctx)
+	if errors.Is(err, session.ErrBusy) || errors.Is(err, errRestless) {
+		entry, err = c.twice(ctx)
 	}
-	if snap.Size < s.Bytes {
-		return archive.Entry{}, &session.BusyError{Path: s.Path, Reason: "it has become shorter: it may be being rewritten", Change: session.ChangeShorter}
-	}
-	entry, err := archiver{store: store, now: a.now, reason: reason}.put(ctx, s.Ref, snap, log)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		err = &session.BusyError{Path: s.Path, Reason: "it became shorter while it was archived", Change: session.ChangeShorter}
-	}
-	if err == nil && entry.SHA256 != snap.SHA256 {
-		err = &session.BusyError{Path: s.Path, Reason: "it changed while it was archived"}
 	}
 	return entry, err
 }

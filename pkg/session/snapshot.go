@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"time"
 )
 
 // snapshotBuffer is how many bytes are hashed at a time.
@@ -55,6 +56,47 @@ func (s Snapshot) still(f *os.File) error {
 		return &BusyError{Path: s.Path, Reason: "another file took its place while it was read"}
 	}
 	return nil
+}
+
+// Settled is how long a log must have been left alone, by both of its times,
+// for them to tell whether it changes from now on: some file systems count time
+// in steps of two seconds, and a clock may tick more slowly than a program
+// writes.
+const Settled = 2 * time.Second
+
+// Watch returns the bytes of an observation, once, for a log that had been left
+// alone for [Settled] before now and lies where durable.ChangeTimeTells holds: with
+// the last of them it looks at the open file again. A [*BusyError] takes the
+// place of those last bytes if the file has changed since, or is not the one at
+// its path any more. ok is false if the times are too young to tell.
+//
+// So a log needs to be read only once to be copied: that no other bytes than
+// those of the observation went through is known without a hash to compare.
+func (s Snapshot) Watch(f *os.File, now time.Time) (r io.Reader, ok bool) {
+	before := now.Add(-Settled)
+	if s.Changed.IsZero() || !s.Changed.Before(before) || !s.ModTime.Before(before) {
+		return nil, false
+	}
+	return &watched{snap: s, file: f, bytes: io.NewSectionReader(f, 0, s.Size), left: s.Size}, true
+}
+
+// watched reads the bytes of a snapshot and looks after them.
+type watched struct {
+	snap  Snapshot
+	file  *os.File
+	bytes *io.SectionReader
+	left  int64
+}
+
+// Read implements io.Reader.
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.bytes.Read(p)
+	if w.left -= int64(n); w.left == 0 && n > 0 {
+		if changed := w.snap.still(w.file); changed != nil {
+			return 0, changed
+		}
+	}
+	return n, err
 }
 
 func hashBytes(ctx context.Context, r io.ReaderAt, size int64) (string, error) {
