@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/bench/corpus"
+	"github.com/sessctl/sessctl/pkg/session"
 )
 
 // sample is what one run cost.
@@ -152,6 +153,7 @@ func (d *driver) run(p program, c corpus.Corpus, arguments func(*tools, corpus.C
 		}
 		defer os.RemoveAll(scratch)
 		home = scratch
+		time.Sleep(session.Settled + 100*time.Millisecond) // as the usual log, it was left alone for a while
 	}
 	cmd := exec.Command(d.tools.paths[p.tool], arguments(d.tools, c)...)
 	var out, errs bytes.Buffer
