@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/durable"
@@ -33,7 +32,7 @@ func (c logCopy) once(ctx context.Context) (archive.Entry, error) {
 		return archive.Entry{}, fmt.Errorf("look at the log: %w", err)
 	}
 	snap := session.Observe(c.ref.Path, info)
-	src, ok := snap.Watch(c.log, time.Now())
+	src, ok := snap.Watch(c.log, c.now())
 	if !ok || !durable.ChangeTimeTells(c.ref.Path) {
 		return archive.Entry{}, errRestless
 	}
