@@ -32,6 +32,7 @@ type Options struct {
 	Under   string        // only calls on paths below this directory count
 	Reads   bool          // count reading calls too (for Hook at every boundary)
 	Timeout time.Duration // 0 = one minute
+	Lacking Lacking       // what the kernel refuses to the program
 	// Decide is asked before every counted call.
 	Decide func(Call) Fault
 }
@@ -43,4 +44,11 @@ type Outcome struct {
 	Killed bool // by a signal
 	Hung   bool // it was killed because Options.Timeout was over
 	Output string
+}
+
+// Lacking says what the kernel refuses to a program, as the file systems do
+// that do not have it. The zero value refuses nothing.
+type Lacking struct {
+	Leases      bool // fcntl(F_SETLEASE) is EINVAL
+	RenameFlags bool // renameat2 with a flag (exchange, never replace) is EINVAL
 }

@@ -14,8 +14,16 @@ import (
 
 // Run runs the program once. The error is about tracing, not about the
 // program. Several may run at the same time, each on a directory of its own.
-func Run(o Options) (Outcome, error) {
-	runtime.LockOSThread()
+func Run(o Options) (outcome Outcome, err error) {
+	err = o.Lacking.On(func() error {
+		outcome, err = run(o)
+		return err
+	})
+	return outcome, err
+}
+
+func run(o Options) (Outcome, error) {
+	runtime.LockOSThread() // the thread that starts a program is the one that traces it
 	defer runtime.UnlockOSThread()
 	t := &tracer{options: o, table: mutating(), threads: map[int]*thread{}}
 	if o.Reads {

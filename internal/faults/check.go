@@ -146,7 +146,7 @@ func (h *Home) settles() error {
 				return err
 			}
 		}
-		if err := h.again(0); err != nil {
+		if err := errors.Join(h.dayLater(), h.again(0)); err != nil {
 			return err
 		}
 	}
@@ -175,7 +175,7 @@ func (h *Home) verifies() error {
 // be empty, no entry of it.
 func (h *Home) nothingLeft(journal bool) error {
 	return h.eachFile(func(path string) error {
-		if strings.HasSuffix(path, ".tmp") || strings.HasSuffix(path, ".next") || journal && strings.Contains(path, "/journal/") {
+		if slices.Contains([]string{".tmp", ".next", ".moved"}, filepath.Ext(path)) || journal && strings.Contains(path, "/journal/") {
 			return fmt.Errorf("left behind: %s", path)
 		}
 		return nil

@@ -5,6 +5,8 @@ package faults
 import (
 	"slices"
 	"strings"
+
+	"github.com/sessctl/sessctl/internal/crashloop"
 )
 
 // Command is one row of the table: something sessctl does to files.
@@ -29,6 +31,29 @@ type Command struct {
 	// Intends says that it moves the old log aside under a name that it has
 	// written down before.
 	Intends bool
+	// Lacking is what the system does not have.
+	Lacking crashloop.Lacking
+}
+
+// On returns the command on a system that has less.
+func (c Command) On(less System) Command {
+	c.Name, c.Lacking = c.Name+", "+less.Name, less.Lacking
+	return c
+}
+
+// System is one that has less than Linux on a local disk.
+type System struct {
+	Name    string
+	Lacking crashloop.Lacking
+}
+
+// Systems lists those that sessctl knows (docs/reliability.md, "Where the
+// system gives less").
+func Systems() []System {
+	return []System{
+		{"no leases", crashloop.Lacking{Leases: true}},                                 // as on macOS
+		{"no leases, no exchange", crashloop.Lacking{Leases: true, RenameFlags: true}}, // as on a network file system
+	}
 }
 
 // Commands lists every command that changes files.

@@ -119,7 +119,11 @@ func (h *Home) env() []string {
 func (h *Home) Run(args ...string) (int, string, error) {
 	cmd := exec.Command(h.Program, args...)
 	cmd.Env, cmd.Dir = h.env(), h.Dir
-	out, err := cmd.CombinedOutput()
+	var out []byte
+	err := h.Command.Lacking.On(func() (err error) {
+		out, err = cmd.CombinedOutput()
+		return err
+	})
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		return exit.ExitCode(), string(out), nil
@@ -144,7 +148,7 @@ func (h *Home) must(codes []int, args ...string) error {
 // trace runs the command under the harness.
 func (h *Home) trace(reads bool, decide func(crashloop.Call) crashloop.Fault) (crashloop.Outcome, error) {
 	return crashloop.Run(crashloop.Options{
-		Args: append([]string{h.Program}, h.args()...), Env: h.env(), Dir: h.Dir, Under: h.Dir, Reads: reads, Decide: decide,
+		Args: append([]string{h.Program}, h.args()...), Env: h.env(), Dir: h.Dir, Under: h.Dir, Reads: reads, Decide: decide, Lacking: h.Command.Lacking,
 	})
 }
 

@@ -4,6 +4,7 @@ package faults
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,7 +15,7 @@ import (
 // compacted is a home whose session was compacted and settled.
 func compacted(h *Home) error {
 	for range 2 {
-		if err := h.must([]int{0}, "compact", "--agent", "a", "--force", "--strategy", "rotate"); err != nil {
+		if err := errors.Join(h.dayLater(), h.must([]int{0}, "compact", "--agent", "a", "--force", "--strategy", "rotate")); err != nil {
 			return err
 		}
 	}

@@ -123,7 +123,7 @@ func emptied(runtime, agent string) func(*Home) error {
 			return err
 		}
 		for range 2 {
-			if err := h.must([]int{0, 75}, "compact", "--runtime", runtime, "--agent", agent, "--force", "--strategy", "rotate"); err != nil {
+			if err := errors.Join(h.dayLater(), h.must([]int{0, 75}, "compact", "--runtime", runtime, "--agent", agent, "--force", "--strategy", "rotate")); err != nil {
 				return err
 			}
 		}

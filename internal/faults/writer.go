@@ -50,6 +50,7 @@ type meeting struct {
 	lines    []string // that he has written to the session: they must be somewhere
 	other    []string // that he has written elsewhere: they must stay
 	gone     bool     // he removed the log before it was archived
+	blind    bool     // the program cannot know that he is there
 	// obstructs says that he took away what the program works on, or put
 	// something in its way: it may fail, in order, and lose nothing.
 	obstructs bool
@@ -76,7 +77,7 @@ func (w writer) try(b *Bench, c crashloop.Call) (problem, err error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &meeting{Home: h}
+	m := &meeting{Home: h, blind: w.blind(b, c)}
 	if w.before != nil {
 		if err := w.before(m); err != nil {
 			return nil, err
@@ -185,7 +186,7 @@ func (m *meeting) check(got crashloop.Outcome) error {
 	if err := errors.Join(m.kept(), m.indexIsWhole()); err != nil {
 		return fmt.Errorf("exit %d: %w", got.Exit, err)
 	}
-	if m.early && got.Exit == 0 {
+	if m.early && !m.blind && got.Exit == 0 {
 		if err := m.goesOn(); err != nil {
 			return err
 		}
@@ -232,7 +233,7 @@ func (m *meeting) settlesLate() error {
 		return err
 	}
 	for range 3 {
-		if err := m.ageLogs(); err != nil {
+		if err := errors.Join(m.ageLogs(), m.dayLater()); err != nil {
 			return err
 		}
 		if err := m.again(m.acceptable()...); err != nil {

@@ -12,13 +12,15 @@ import (
 // MoveFile renames a file within one file system and syncs both directories.
 // It never replaces: [ErrExists] is returned when anything is at to. A move
 // that was killed between its two steps (where the file system can only link
-// and unlink) is completed by calling it again.
+// and unlink) is completed by calling it again. There, too, [ErrExists] is
+// returned when somebody has renamed another file to from between the two: that
+// file is at from then, and the one that was moved is at to.
 func MoveFile(from, to string) error { return moveBy(renameNew, from, to) }
 
 func moveBy(rename func(from, to string) error, from, to string) error {
 	err := rename(from, to)
 	if errors.Is(err, ErrExists) && sameFile(from, to) {
-		err = syscall.Unlink(from) // both names are this file: an earlier move got half way
+		err = dropName(from, to) // both names are this file: an earlier move got half way
 	}
 	if err != nil {
 		return explain("move "+from+" to", to, filepath.Dir(to), err)
@@ -34,24 +36,6 @@ func ExchangeFiles(a, b string) error {
 		return explain("exchange "+a+" with", b, filepath.Dir(b), err)
 	}
 	return syncBoth(a, b)
-}
-
-// LinkFile gives a file a second name in the same directory and syncs it.
-// [ErrExists] is returned when anything is at the second name.
-func LinkFile(path, second string) error {
-	if err := os.Link(path, second); err != nil {
-		return explain("link "+path+" to", second, filepath.Dir(second), err)
-	}
-	return SyncDir(filepath.Dir(second))
-}
-
-// PutInPlace renames a complete, synced file over another and syncs their
-// directories. What was at path must have another name already.
-func PutInPlace(from, path string) error {
-	if err := os.Rename(from, path); err != nil {
-		return explain("rename "+from+" to", path, filepath.Dir(path), err)
-	}
-	return syncBoth(path, from)
 }
 
 // RemoveFile unlinks a file, never a directory, and syncs its directory. A
@@ -88,13 +72,4 @@ func sameFile(a, b string) bool {
 	fa, errA := os.Lstat(a)
 	fb, errB := os.Lstat(b)
 	return errA == nil && errB == nil && os.SameFile(fa, fb)
-}
-
-// renameByLink is a rename that never replaces, for file systems that cannot
-// do it in one step: the file has both names for a moment, never none.
-func renameByLink(from, to string) error {
-	if err := os.Link(from, to); err != nil {
-		return err
-	}
-	return syscall.Unlink(from)
 }

@@ -104,7 +104,7 @@ func abandoned(entry fs.DirEntry, olderThan time.Duration) bool {
 }
 
 // Sweep removes what [Leftovers] lists, with the first duration given or
-// [SweepAge]. A caller that holds the lock under which dir is written may
+// [SweepAge], and ends moves that were killed. A caller that holds the lock under which dir is written may
 // sweep with age 0.
 func Sweep(dir string, olderThan ...time.Duration) error {
 	age := SweepAge
@@ -120,5 +120,5 @@ func Sweep(dir string, olderThan ...time.Duration) error {
 			return err
 		}
 	}
-	return nil
+	return sweepMoved(dir)
 }

@@ -165,6 +165,13 @@ func (s Snapshot) Matches(info os.FileInfo) error {
 	return busy
 }
 
+// MatchesMoved is [Snapshot.Matches] for a log that has got another name since,
+// which changes the time of its last change of status.
+func (s Snapshot) MatchesMoved(info os.FileInfo) error {
+	s.Changed = Observe(s.Path, info).Changed
+	return s.Matches(info)
+}
+
 // Change is what has become of a log that was read before, as far as looking
 // at it tells: whether its first bytes are still the same bytes only a hash
 // tells.

@@ -6,6 +6,7 @@
 //	go run ./internal/faults/table              # everything, at every call
 //	go run ./internal/faults/table -share 10    # at ten calls each
 //	go run ./internal/faults/table -commands 'compact' -faults 'power'
+//	go run ./internal/faults/table -systems     # without leases, without exchange
 //
 // It exits with 1 if anything was violated.
 package main
@@ -27,8 +28,9 @@ func main() {
 	commands := flag.String("commands", "", "only commands that match this `pattern`")
 	columns := flag.String("faults", "", "only faults that match this `pattern`")
 	share := flag.Int("share", 0, "at most this many `runs` for each command and fault; 0 is every call")
+	systems := flag.Bool("systems", false, "on systems without leases, and without exchange, instead")
 	flag.Parse()
-	violations, err := run(*share, regexp.MustCompile(*commands), regexp.MustCompile(*columns))
+	violations, err := run(chosen(regexp.MustCompile(*commands), *systems), *share, regexp.MustCompile(*columns))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
@@ -38,7 +40,27 @@ func main() {
 	}
 }
 
-func run(share int, commands, columns *regexp.Regexp) (violations int, err error) {
+// chosen lists the commands that match a pattern or, with systems, each of
+// them on every system that has less.
+func chosen(pattern *regexp.Regexp, systems bool) (some []faults.Command) {
+	all := faults.Commands()
+	if systems {
+		all = nil
+		for _, c := range faults.Commands() {
+			for _, s := range faults.Systems() {
+				all = append(all, c.On(s))
+			}
+		}
+	}
+	for _, c := range all {
+		if pattern.MatchString(c.Name) {
+			some = append(some, c)
+		}
+	}
+	return some
+}
+
+func run(commands []faults.Command, share int, columns *regexp.Regexp) (violations int, err error) {
 	dir, err := os.MkdirTemp("", "faults-*")
 	if err != nil {
 		return 0, err
@@ -51,10 +73,7 @@ func run(share int, commands, columns *regexp.Regexp) (violations int, err error
 		return 0, fmt.Errorf("build: %w: %s", err, out)
 	}
 	var all []faults.Result
-	for i, c := range faults.Commands() {
-		if !commands.MatchString(c.Name) {
-			continue
-		}
+	for i, c := range commands {
 		bench, err := faults.NewBench(program, filepath.Join(dir, fmt.Sprint(i)), c)
 		if err != nil {
 			return 0, err

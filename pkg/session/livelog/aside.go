@@ -37,9 +37,6 @@ func (c *Change) MoveAside(ctx context.Context) error {
 	return c.moveChecked()
 }
 
-// moveChecked moves the log and makes sure that it was this one: a program
-// that replaces files by renaming needs no open descriptor, and could have put
-// another log at the name in the last instant. That one goes back.
 func (c *Change) moveChecked() error {
 	p, err := c.pin(durable.OpenRegularIn)
 	if err != nil {
@@ -49,6 +46,14 @@ func (c *Change) moveChecked() error {
 	if err := c.check(p); err != nil {
 		return err
 	}
+	return c.moveThis(p)
+}
+
+// moveThis moves the pinned log aside and makes sure that it was this one, as it
+// was archived: a program that replaces files by renaming needs no open
+// descriptor, and could have put another log at the name in the last instant.
+// Where there are no leases it may have been written then. It goes back.
+func (c *Change) moveThis(p *pinned) error {
 	opened, err := p.file.Stat()
 	if err != nil {
 		return fmt.Errorf("look at log: %w", err)
@@ -60,13 +65,29 @@ func (c *Change) moveChecked() error {
 		return err
 	}
 	moved, err := c.stat(filepath.Base(c.Plan.Kept))
-	if err != nil || moved == nil || os.SameFile(moved, opened) {
+	if err != nil || moved == nil {
 		return err
 	}
-	if err := c.System.MoveFile(c.Plan.Kept, c.Plan.Live); err != nil {
-		return fmt.Errorf("put back a log that took the place of the one to move: %w", err)
+	changed := c.replaced(p, opened, moved)
+	if changed == nil {
+		return nil
 	}
-	return c.busy("another file has taken its place")
+	if err := c.System.MoveFile(c.Plan.Kept, c.Plan.Live); err != nil {
+		return fmt.Errorf("put back a log that changed in the last instant: %w", err)
+	}
+	return changed
+}
+
+// replaced returns a [*session.BusyError] if the moved log is not the one that
+// was checked. Where a lease is held, that one cannot have been written.
+func (c *Change) replaced(p *pinned, opened, moved os.FileInfo) error {
+	if !os.SameFile(moved, opened) {
+		return c.busy("another file has taken its place")
+	}
+	if p.lease == nil {
+		return c.Plan.Snapshot.MatchesMoved(moved)
+	}
+	return nil
 }
 
 func (c *Change) move() error {

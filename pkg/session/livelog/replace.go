@@ -70,9 +70,9 @@ func (c *Change) finish(ctx context.Context) (done bool, err error) {
 	}
 	switch {
 	case kept != nil && live != nil && os.SameFile(kept, live):
-		return false, durable.RemoveFile(c.Plan.Kept) // only linked: start over
+		return false, durable.RemoveFile(c.Plan.Kept) // half moved: start over
 	case kept != nil && c.isOld(kept):
-		return true, durable.SyncDir(filepath.Dir(c.Plan.Live))
+		return true, c.finishMoving(ctx, live)
 	case kept != nil:
 		return false, c.busy("another file is at " + c.Plan.Kept)
 	case next != nil && c.isOld(next):
@@ -81,6 +81,20 @@ func (c *Change) finish(ctx context.Context) (done bool, err error) {
 		return false, c.giveBack(ctx)
 	}
 	return false, nil
+}
+
+// finishMoving ends a run in which the old log has been put aside.
+func (c *Change) finishMoving(ctx context.Context, live os.FileInfo) error {
+	waiting, err := c.isNew(ctx, c.nextName())
+	switch {
+	case err != nil:
+		return err
+	case waiting && live == nil:
+		return c.placeNext()
+	case waiting: // somebody has begun another log, and goes on with it
+		return durable.RemoveFile(c.nextPath())
+	}
+	return durable.SyncDir(filepath.Dir(c.Plan.Live))
 }
 
 // isOld reports whether a file is the log of the snapshot: by its inode, and
@@ -136,7 +150,7 @@ func (c *Change) switchTo(ctx context.Context, p *pinned) error {
 	}
 	err = c.System.ExchangeFiles(c.nextPath(), c.Plan.Live)
 	if errors.Is(err, durable.ErrUnsupported) {
-		return c.switchByLink()
+		return c.switchByMoving(ctx, p)
 	}
 	if err != nil {
 		return err
@@ -154,17 +168,31 @@ func (c *Change) switchTo(ctx context.Context, p *pinned) error {
 	return c.moveOld()
 }
 
-// switchByLink is for file systems that cannot exchange: the old log gets its
-// second name first. A program that replaces the log by renaming between the
-// two steps loses what it wrote from the live log, not from the disk.
-func (c *Change) switchByLink() error {
-	if err := durable.LinkFile(c.Plan.Live, c.Plan.Kept); err != nil {
+// switchByMoving is for file systems that cannot exchange: the old log is moved
+// aside first, so that the path is without a log for a moment. To rename the
+// new log over the old one would do without that moment, but also take away
+// what a program puts there by renaming.
+func (c *Change) switchByMoving(ctx context.Context, p *pinned) error {
+	if err := c.moveThis(p); errors.Is(err, session.ErrBusy) {
+		return errors.Join(err, c.dropNext(ctx))
+	} else if err != nil {
 		return err
 	}
-	if err := c.step("link"); err != nil {
-		return err
+	return c.placeNext()
+}
+
+// placeNext puts the new log where there is none. A log that somebody began in
+// that moment stays, and the new one goes.
+func (c *Change) placeNext() error {
+	err := c.System.MoveFile(c.nextPath(), c.Plan.Live)
+	if errors.Is(err, durable.ErrExists) {
+		err = errors.Join(durable.RemoveFile(c.nextPath()), c.busy("another log was begun while it was put aside"))
+		return c.Begun(err)
 	}
-	return durable.PutInPlace(c.nextPath(), c.Plan.Live)
+	if err != nil {
+		return fmt.Errorf("put the new log in its place: %w", err)
+	}
+	return c.step("place")
 }
 
 // moveOld gives the old log's inode the name under which it is kept.

@@ -200,8 +200,8 @@ func (c *change) replaceIndex(text []byte, last func() error) error {
 func nothingElse() error { return nil }
 
 // logInPlace returns a [*session.BusyError] if the log that was checked does not
-// lie at its place any more: a lease tells of those who open it, not of those
-// who put another file there.
+// lie at its place any more, or was written where there is no lease: a lease
+// tells of those who open it, not of those who put another file there.
 func (c *change) logInPlace() error {
 	if c.checked == nil {
 		return nil
@@ -214,6 +214,8 @@ func (c *change) logInPlace() error {
 		return fmt.Errorf("look at log: %w", err)
 	case !os.SameFile(c.checked, named):
 		return c.refuse("another file has taken its place")
+	case c.lease == nil: // no lease tells of those who write it
+		return c.rotation.Snapshot.Matches(named)
 	}
 	return nil
 }

@@ -121,21 +121,38 @@ func (c *change) check() (err error) {
 	return c.rotation.Snapshot.Matches(named)
 }
 
-// moveChecked moves the log and makes sure that it was this one: a program
-// that replaces files by renaming needs no open descriptor, and could have put
-// another log at the name in the last instant. That one goes back.
+// moveChecked moves the log and makes sure that it was this one, as it was
+// archived: a program that replaces files by renaming needs no open descriptor,
+// and could have put another log at the name in the last instant. Where there
+// are no leases it may have been written then. It goes back.
 func (c *change) moveChecked() error {
 	if err := c.move(); err != nil {
 		return err
 	}
 	moved, err := c.statIfThere(c.kept)
-	if err != nil || moved == nil || os.SameFile(moved, c.opened) {
+	if err != nil || moved == nil {
 		return err
 	}
-	if err := c.system.MoveFile(c.rotation.Kept, c.rotation.Live); err != nil {
-		return fmt.Errorf("put back a log that took the place of the one to rotate: %w", err)
+	changed := c.replaced(moved)
+	if changed == nil {
+		return nil
 	}
-	return c.refuse("another file has taken its place")
+	if err := c.system.MoveFile(c.rotation.Kept, c.rotation.Live); err != nil {
+		return fmt.Errorf("put back a log that changed in the last instant: %w", err)
+	}
+	return changed
+}
+
+// replaced returns a [*session.BusyError] if the moved log is not the one that
+// was checked. Where a lease was held, that one cannot have been written.
+func (c *change) replaced(moved os.FileInfo) error {
+	if !os.SameFile(moved, c.opened) {
+		return c.refuse("another file has taken its place")
+	}
+	if c.lease == nil {
+		return c.rotation.Snapshot.MatchesMoved(moved)
+	}
+	return nil
 }
 
 // move gives the log's inode its new name.
