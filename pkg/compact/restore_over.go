@@ -124,7 +124,8 @@ func stillThere(s session.Snapshot) error {
 
 // swap exchanges the log and the copy, and makes sure that it was this log: a
 // program that replaces files by renaming needs no open descriptor, and could
-// have put another one there in the last instant. That one goes back.
+// have put another one there in the last instant; where there are no leases it
+// may have been written then. It goes back.
 func (c *Compactor) swap(in Intent) (kept string, err error) {
 	path, aside := in.Restore.Path, in.Rotation.Kept
 	err = c.System.ExchangeFiles(aside, path)
@@ -138,11 +139,11 @@ func (c *Compactor) swap(in Intent) (kept string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("look at the replaced log: %w", err)
 	}
-	if !in.Rotation.Snapshot.SameFile(session.Observe(aside, info)) {
+	if changed := in.Rotation.Snapshot.MatchesMoved(info); changed != nil {
 		if err := c.System.ExchangeFiles(aside, path); err != nil {
-			return "", fmt.Errorf("put back a log that took the place of the one to replace: %w", err)
+			return "", fmt.Errorf("put back a log that changed in the last instant: %w", err)
 		}
-		return "", &session.BusyError{Path: path, Reason: "another file has taken its place"}
+		return "", changed
 	}
 	return aside, nil
 }
@@ -150,10 +151,25 @@ func (c *Compactor) swap(in Intent) (kept string, err error) {
 // swapByMoving is for systems that cannot exchange two files: the log is
 // missing for a moment, and a run that is killed in it is finished by the next.
 func (c *Compactor) swapByMoving(in Intent) error {
-	if err := c.System.MoveFile(in.Restore.Path, in.Restore.Spare); err != nil {
+	path, spare := in.Restore.Path, in.Restore.Spare
+	if err := c.System.MoveFile(path, spare); err != nil {
 		return fmt.Errorf("move the log aside: %w", err)
 	}
-	if err := c.System.MoveFile(in.Rotation.Kept, in.Restore.Path); err != nil {
+	info, err := os.Lstat(spare)
+	if err != nil {
+		return fmt.Errorf("look at the replaced log: %w", err)
+	}
+	if changed := in.Rotation.Snapshot.MatchesMoved(info); changed != nil {
+		if err := c.System.MoveFile(spare, path); err != nil {
+			return fmt.Errorf("put back a log that changed in the last instant: %w", err)
+		}
+		return changed
+	}
+	err = c.System.MoveFile(in.Rotation.Kept, path)
+	if errors.Is(err, durable.ErrExists) {
+		return &session.BusyError{Path: path, Reason: "another log was begun while it was put aside"}
+	}
+	if err != nil {
 		return fmt.Errorf("put the restored log in its place: %w", err)
 	}
 	return nil

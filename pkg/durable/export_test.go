@@ -25,3 +25,6 @@ func TempName(label string) string { return tempName(label) }
 
 // RenameByLink is what stands in for a rename that never replaces.
 func RenameByLink(from, to string) error { return renameByLink(from, to) }
+
+// DropName is the second step of RenameByLink.
+func DropName(from, to string) error { return dropName(from, to) }

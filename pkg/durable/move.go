@@ -15,7 +15,7 @@ import (
 // and unlink) is completed by calling it again. There, too, [ErrExists] is
 // returned when somebody has renamed another file to from between the two: that
 // file is at from then, and the one that was moved is at to.
-func MoveFile(from, to string) error { return moveBy(renameNew, from, to) }
+func MoveFile(from, to string) error { return moveBy(renameOrLink, from, to) }
 
 func moveBy(rename func(from, to string) error, from, to string) error {
 	err := rename(from, to)

@@ -14,6 +14,29 @@ import (
 // somebody has just put at the old name.
 const movedSuffix = ".moved"
 
+// renameOrLink is a rename that never replaces, of a file that others may rename
+// to as well.
+func renameOrLink(from, to string) error {
+	err := renameOnly(from, to)
+	if errors.Is(err, ErrUnsupported) {
+		return renameByLink(from, to)
+	}
+	return err
+}
+
+// renameNew is a rename that never replaces, of a file whose name only this
+// program knows.
+func renameNew(from, to string) error {
+	err := renameOnly(from, to)
+	if !errors.Is(err, ErrUnsupported) {
+		return err
+	}
+	if err := os.Link(from, to); err != nil {
+		return err
+	}
+	return syscall.Unlink(from)
+}
+
 // renameByLink is a rename that never replaces, for file systems that cannot
 // do it in one step: the file has both names for a moment, never none.
 func renameByLink(from, to string) error {

@@ -8,11 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// renameNew renames and never replaces.
-func renameNew(from, to string) error {
+// renameOnly renames and never replaces. [ErrUnsupported] is returned where
+// the file system cannot.
+func renameOnly(from, to string) error {
 	err := renameat2(from, to, unix.RENAME_NOREPLACE)
 	if isFlagUnknown(err) {
-		return renameByLink(from, to)
+		return fmt.Errorf("%w: %w", ErrUnsupported, err)
 	}
 	return err
 }

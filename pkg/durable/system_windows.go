@@ -49,8 +49,8 @@ func freeSpace(dir string) (uint64, error) {
 
 func identify(os.FileInfo) Identity { return Identity{} }
 
-// renameNew renames and never replaces.
-func renameNew(from, to string) error {
+// renameOnly renames and never replaces.
+func renameOnly(from, to string) error {
 	oldName, err := windows.UTF16PtrFromString(from)
 	if err != nil {
 		return err

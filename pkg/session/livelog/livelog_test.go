@@ -228,7 +228,7 @@ func (h *home) givesWay(when string, system durable.System) {
 		}
 		return nil
 	}
-	h.wantBusy(c.Replace(h.t.Context(), func(w io.Writer, _ *os.File) error { _, err := io.WriteString(w, newText); return err }))
+	h.wantBusy(c.Replace(h.t.Context(), writesNew))
 	if written != system.NoLeases {
 		h.t.Fatalf("written %v, with leases %v", written, !system.NoLeases)
 	}
@@ -278,4 +278,69 @@ func TestHeldLogIsBusy(t *testing.T) {
 		return
 	}
 	t.Skip("the system has no file leases")
+}
+
+// Without an exchange the path has no log for a moment. One that is begun then
+// stays, and the old one is kept.
+func TestReplaceYieldsToANewLog(t *testing.T) {
+	h := newHome(t)
+	h.system = systems["nothing"]
+	c := h.change("")
+	c.Step = func(name string) error {
+		if name == "move" {
+			h.write("log.jsonl", "begun\n")
+		}
+		return nil
+	}
+	var busy *session.BusyError
+	if err := c.Replace(t.Context(), writesNew); !errors.As(err, &busy) || !busy.Begun {
+		t.Fatalf("error %v", err)
+	}
+	for range 2 {
+		h.want("log.jsonl", "begun\n")
+		h.want("log.jsonl.kept", oldText)
+		h.want("log.jsonl.kept.next", "nothing")
+		if err := h.replace(""); err != nil {
+			t.Fatalf("next run: %v", err)
+		}
+	}
+}
+
+// Without leases a line that is written between the last look and the switch
+// gives the log its place back.
+func TestWrittenInTheLastInstant(t *testing.T) {
+	for name, system := range systems {
+		for _, move := range []bool{false, true} {
+			if !system.NoLeases {
+				continue
+			}
+			t.Run(fmt.Sprint(name, ", moved aside ", move), func(t *testing.T) {
+				h := newHome(t)
+				h.system = system
+				c, checks := h.change(""), 0
+				c.Step = func(name string) error {
+					if name != "check" {
+						return nil
+					}
+					if checks++; checks == 2 || move {
+						return h.appendNow()
+					}
+					return nil
+				}
+				if move {
+					h.wantBusy(c.MoveAside(t.Context()))
+				} else {
+					h.wantBusy(c.Replace(t.Context(), writesNew))
+				}
+				h.want("log.jsonl", oldText+"late\n")
+				h.want("log.jsonl.kept", "nothing")
+				h.want("log.jsonl.kept.next", "nothing")
+			})
+		}
+	}
+}
+
+func writesNew(w io.Writer, _ *os.File) error {
+	_, err := io.WriteString(w, newText)
+	return err
 }

@@ -162,8 +162,11 @@ func (c *Change) switchTo(ctx context.Context, p *pinned) error {
 	if err != nil {
 		return err
 	}
-	if old == nil || !os.SameFile(old, opened) {
+	if old == nil {
 		return errors.Join(c.giveBack(ctx), c.busy("another file has taken its place"))
+	}
+	if changed := c.replaced(p, opened, old); changed != nil {
+		return errors.Join(c.giveBack(ctx), changed)
 	}
 	return c.moveOld()
 }
