@@ -164,6 +164,9 @@ type compactDocument struct {
 }
 
 func runCompact(ctx context.Context, a *app, o compactOptions) error {
+	if err := a.endMoves(o.DryRun); err != nil {
+		return err
+	}
 	all, err := a.findSessions(ctx)
 	if err != nil {
 		return err

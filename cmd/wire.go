@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -122,6 +123,27 @@ func (h *house) sweep(ctx context.Context, a *app, sessions []found) error {
 				a.notice(note{Path: place, Message: err.Error()}) // a place that cannot be swept cannot be written either: the sessions will say so
 			}
 		}
+	}
+	return nil
+}
+
+// endMoves lets stores see the logs that a killed run was moving when it died.
+// Where another sessctl is at work it does nothing: that one moves them.
+func (a *app) endMoves(dryRun bool) error {
+	journal := compact.Journal{Dir: a.journalDir()}
+	if begun, err := journal.List(); dryRun || err == nil && len(begun) == 0 {
+		return nil
+	}
+	lock, err := a.lock()
+	if errors.Is(err, durable.ErrLocked) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer lock.Unlock()
+	if err := journal.EndMoves(); err != nil {
+		return fmt.Errorf("finish an earlier run: %w", err)
 	}
 	return nil
 }

@@ -66,6 +66,9 @@ func (c *Compactor) settle(ctx context.Context, store session.Store, in Intent, 
 			return err
 		}
 	}
+	if err := in.endMoves(); err != nil {
+		return err
+	}
 	switch in.Kind {
 	case KindRotation:
 		return c.settleRotation(ctx, store, in, policy)

@@ -1,0 +1,34 @@
+package compact_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// A log that a killed move has left with two names has one again: that where
+// agents find it. Other files at these names stay.
+func TestEndMoves(t *testing.T) {
+	for _, linked := range []bool{true, false} {
+		dir := t.TempDir()
+		live, kept := filepath.Join(dir, "s.jsonl"), filepath.Join(dir, "s.jsonl.rotated.2026-03-01T10-00-00.000Z")
+		must(t, os.WriteFile(live, []byte("log"), 0o600))
+		if linked {
+			must(t, os.Link(live, kept))
+		} else {
+			must(t, os.WriteFile(kept, []byte("another"), 0o600))
+		}
+		journal := compact.Journal{Dir: filepath.Join(dir, "journal")}
+		must(t, journal.Write(compact.Intent{Schema: 1, ID: "id001", Kind: compact.KindRotation, Rotation: session.Rotation{Live: live, Kept: kept}}))
+		for range 2 {
+			must(t, journal.EndMoves())
+			_, err := os.Lstat(kept)
+			if text, readErr := os.ReadFile(live); readErr != nil || string(text) != "log" || os.IsNotExist(err) != linked {
+				t.Fatalf("linked %v: the log is %q (%v), the other name: %v", linked, text, readErr, err)
+			}
+		}
+	}
+}
