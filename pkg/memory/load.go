@@ -1,9 +1,10 @@
 package memory
 
 import (
+	"bytes"
 	"context"
 	"fmt"
-	"strings"
+	"strconv"
 )
 
 // columns are read from records r and texts t.
@@ -20,7 +21,7 @@ func (r *recall) load(ctx context.Context) error {
 	if len(r.pool) == 0 {
 		return nil
 	}
-	rows, err := r.store.db.QueryContext(ctx, "SELECT r.rowid, "+columns+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.rowid IN "+r.poolList())
+	rows, err := r.store.db.QueryContext(ctx, "SELECT r.rowid, "+columns+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.rowid IN "+listed(r.pool))
 	if err != nil {
 		return fmt.Errorf("read records: %w", judged(err))
 	}
@@ -37,13 +38,14 @@ func (r *recall) load(ctx context.Context) error {
 	return judged(rows.Err())
 }
 
-// poolList is the pool as an SQL list. Row ids are numbers: nothing to quote.
-func (r *recall) poolList() string {
-	ids := make([]string, 0, len(r.pool))
-	for record := range r.pool {
-		ids = append(ids, fmt.Sprint(record))
+// listed are the keys of a map as an SQL list. They are numbers: nothing to
+// quote.
+func listed[V any](keys map[int64]V) string {
+	list := []byte("(")
+	for key := range keys {
+		list = append(strconv.AppendInt(list, key, 10), ',')
 	}
-	return "(" + strings.Join(ids, ",") + ")"
+	return string(append(bytes.TrimSuffix(list, []byte(",")), ')'))
 }
 
 // complete gives each record of the pool the score of both halves, whichever
@@ -68,7 +70,7 @@ func (r *recall) completeText(ctx context.Context) error {
 	if words == "" {
 		return nil
 	}
-	rows, err := r.store.db.QueryContext(ctx, "SELECT rowid, -bm25(words) FROM words WHERE words MATCH ? AND +rowid IN "+r.poolList(), words)
+	rows, err := r.store.db.QueryContext(ctx, "SELECT rowid, -bm25(words) FROM words WHERE words MATCH ? AND +rowid IN "+listed(r.pool), words)
 	if err != nil {
 		return fmt.Errorf("score the words: %w", judged(err))
 	}
@@ -89,17 +91,31 @@ func (r *recall) completeCosines(ctx context.Context) error {
 	if r.vector == nil {
 		return nil
 	}
-	var missing []place
-	for _, p := range r.places {
-		if c := r.pool[p.record]; c != nil && !c.hasVector {
-			missing = append(missing, p)
+	missing := map[int64]*candidate{}
+	for record, c := range r.pool {
+		if !c.hasVector {
+			missing[record] = c
 		}
 	}
-	reader := rowReader{dim: len(r.vector)} // what is damaged was counted
-	return reader.each(ctx, missing, func(b block) error {
+	reader := &rowReader{dim: len(r.vector)} // what is damaged was counted
+	if r.sweep != nil {
+		return r.sweep.cosines(ctx, missing, reader)
+	}
+	var places []place
+	for _, p := range r.places {
+		if missing[p.record] != nil {
+			places = append(places, p)
+		}
+	}
+	return giveCosines(ctx, reader, question{vector: r.vector, places: places}, missing)
+}
+
+// giveCosines gives candidates the cosines of the vectors at places.
+func giveCosines(ctx context.Context, reader *rowReader, q question, wanted map[int64]*candidate) error {
+	return reader.each(ctx, q.places, func(b block) error {
 		for i, p := range b.places {
-			c := r.pool[p.record]
-			c.cosine, c.hasVector = dot(r.vector, b.rows[i]), true
+			c := wanted[p.record]
+			c.cosine, c.hasVector = dot(q.vector, b.rows[i]), true
 		}
 		return nil
 	})

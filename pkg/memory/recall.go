@@ -3,6 +3,7 @@ package memory
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -49,7 +50,7 @@ type Result struct {
 // when there are vectors, but of another model only; RankHybrid then goes by
 // words, with a notice. An unknown Rank is an error.
 func (s *Store) Recall(ctx context.Context, q Query, e embed.QueryEmbedder, m embed.Model) (Result, error) {
-	r := &recall{store: s, query: q.withDefaults(), rows: rowReader{dim: m.Dim}, embedder: e}
+	r := &recall{store: s, query: q.withDefaults(), model: m, rows: rowReader{dim: m.Dim}, embedder: e}
 	r.closely = r.query.Rank == RankHybrid
 	if !slices.Contains([]string{RankHybrid, RankText, RankVector, RankSeed}, r.query.Rank) {
 		return Result{}, fmt.Errorf("unknown rank %q", r.query.Rank)
@@ -84,7 +85,9 @@ type recall struct {
 	closely  bool // RankHybrid was asked for, whatever it became
 
 	vector []float32 // of the query, unit length, if the vectors are asked
-	places []place   // vectors that pass the filters
+	model  embed.Model
+	sweep  *sweep  // nil where vectors are listed first
+	places []place // vectors that pass the filters, if they are listed
 	rows   rowReader
 
 	names []string             // identifiers in the query
@@ -167,11 +170,17 @@ func (r *recall) distinct() int {
 func (r *recall) askVectors(ctx context.Context, n int) (more bool, err error) {
 	var found []scored
 	r.rows.damaged = 0
-	q := question{vector: r.vector, places: r.places, n: n}
-	if r.query.Rank == RankSeed {
-		found, err = highest(ctx, &r.rows, q)
-	} else {
-		found, err = nearest(ctx, engineFor(len(r.places)), &r.rows, q)
+	if r.sweep != nil {
+		if found, err = r.sweep.nearest(ctx, n, &r.rows); errors.Is(err, errSweepMore) {
+			r.sweep = nil
+			if r.places, err = r.listPlaces(ctx, r.model); err == nil && len(r.places) == 0 {
+				r.vector = nil
+				return false, r.explainNone(ctx, r.model)
+			}
+		}
+	}
+	if err == nil && r.sweep == nil {
+		found, err = r.nearestListed(ctx, n)
 	}
 	if err != nil {
 		return false, fmt.Errorf("search the vectors: %w", err)
@@ -181,6 +190,15 @@ func (r *recall) askVectors(ctx context.Context, n int) (more bool, err error) {
 		c.cosine, c.hasVector = x.cosine, true
 	}
 	return len(found) == n, nil
+}
+
+// nearestListed asks the vectors that are listed.
+func (r *recall) nearestListed(ctx context.Context, n int) ([]scored, error) {
+	q := question{vector: r.vector, places: r.places, n: n}
+	if r.query.Rank == RankSeed {
+		return highest(ctx, &r.rows, q)
+	}
+	return nearest(ctx, engineFor(len(r.places)), &r.rows, q)
 }
 
 // askWords proposes the records that match a full-text query best.

@@ -13,8 +13,13 @@ import (
 	"unsafe"
 )
 
-// blockRows is how many rows are in memory at a time.
-const blockRows = 1024
+// blockRows is how many rows are in memory at a time, at most. Rows that
+// nobody wants are read along if they are no more than gapRows in a row:
+// another call costs about as much.
+const (
+	blockRows = 1024
+	gapRows   = 16
+)
 
 // place names one vector: the record it belongs to, its file and row.
 type place struct {
@@ -45,7 +50,6 @@ type rowReader struct {
 func (r *rowReader) each(ctx context.Context, places []place, fn func(b block) error) error {
 	places = slices.Clone(places)
 	slices.SortFunc(places, func(x, y place) int { return cmp.Or(cmp.Compare(x.file, y.file), cmp.Compare(x.slot, y.slot)) })
-	r.buffer = make([]float32, blockRows*r.dim)
 	for len(places) > 0 {
 		n := 1
 		for n < len(places) && places[n].file == places[0].file {
@@ -75,7 +79,7 @@ func (r *rowReader) file(ctx context.Context, places []place, fn func(b block) e
 			return err
 		}
 		n := 1
-		for n < len(places) && places[n].slot < places[0].slot+blockRows {
+		for n < len(places) && places[n].slot < places[0].slot+blockRows && places[n].slot <= places[n-1].slot+gapRows {
 			n++
 		}
 		if err := fn(r.read(f, places[:n])); err != nil {
@@ -90,6 +94,9 @@ func (r *rowReader) file(ctx context.Context, places []place, fn func(b block) e
 func (r *rowReader) read(f *os.File, places []place) block {
 	first := places[0].slot
 	size := int(rowBytes(r.dim))
+	if need := int(places[len(places)-1].slot-first+1) * r.dim; len(r.buffer) < need {
+		r.buffer = make([]float32, need)
+	}
 	raw := bytesOf(r.buffer)[:int(places[len(places)-1].slot-first+1)*size]
 	got, _ := f.ReadAt(raw, first*int64(size)) // what is missing does not verify
 	clear(raw[got:])

@@ -22,11 +22,10 @@ func (r *recall) prepareVectors(ctx context.Context, e embed.QueryEmbedder, m em
 		r.goByWords("there is no embedder; found by words only")
 		return nil
 	}
-	places, err := r.listPlaces(ctx, m)
-	if err != nil {
+	if err := r.findVectors(ctx, m); err != nil {
 		return err
 	}
-	if len(places) == 0 {
+	if r.sweep == nil && len(r.places) == 0 {
 		return r.explainNone(ctx, m)
 	}
 	vector, err := e.EmbedQuery(ctx, r.query.Text)
@@ -41,10 +40,21 @@ func (r *recall) prepareVectors(ctx context.Context, e embed.QueryEmbedder, m em
 	case err != nil:
 		r.goByWords("the query could not be embedded (" + err.Error() + "); found by words only")
 	default:
-		r.vector, r.places = toUnit(vector), places
-		return r.noteOthers(ctx, m)
+		r.vector = toUnit(vector)
+		if r.sweep != nil {
+			err = r.sweep.compare(ctx, r.vector)
+		}
+		return errors.Join(err, r.noteOthers(ctx, m))
 	}
 	return nil
+}
+
+// findVectors prepares a sweep, or lists the vectors.
+func (r *recall) findVectors(ctx context.Context, m embed.Model) (err error) {
+	if r.sweep, err = r.newSweep(ctx, m); err == nil && r.sweep == nil {
+		r.places, err = r.listPlaces(ctx, m)
+	}
+	return err
 }
 
 func (r *recall) goByWords(notice string) {
@@ -65,7 +75,7 @@ func (r *recall) listPlaces(ctx context.Context, m embed.Model) ([]place, error)
 	if err != nil {
 		return nil, err
 	}
-	if r.unfiltered() {
+	if r.unfiltered() && (!r.query.facts || r.query.Superseded) {
 		return r.allPlaces(ctx, m, files)
 	}
 	condition, args := r.query.filter()
@@ -88,11 +98,11 @@ func (r *recall) listPlaces(ctx context.Context, m embed.Model) ([]place, error)
 	return places, judged(rows.Err())
 }
 
-// unfiltered reports whether records need not be looked at: there is no filter
-// but the agent.
+// unfiltered reports whether there is no filter but the agent, and that for
+// superseded facts.
 func (r *recall) unfiltered() bool {
 	q := r.query
-	bare := Query{Text: q.Text, Agent: q.Agent, Limit: q.Limit, MinScore: q.MinScore, Rank: q.Rank}
+	bare := Query{Text: q.Text, Agent: q.Agent, Limit: q.Limit, MinScore: q.MinScore, Rank: q.Rank, Superseded: q.Superseded, facts: q.facts}
 	return bare == q && q.Rank != RankSeed
 }
 

@@ -29,6 +29,7 @@ type Cache struct {
 	entries map[string]*entry
 	changed bool // what is in the file is not what is here
 	end     [endBytes]byte
+	tells   map[uint64]bool // by device: durable.ChangeTimeTells
 }
 
 // Options say where a cache is kept.
@@ -65,7 +66,7 @@ func keyOf(info os.FileInfo) (key, bool) {
 
 // Open reads a cache. One that cannot be used is empty.
 func Open(o Options) *Cache {
-	c := &Cache{file: o.File, stamp: o.Stamp, now: o.Now, entries: map[string]*entry{}}
+	c := &Cache{file: o.File, stamp: o.Stamp, now: o.Now, entries: map[string]*entry{}, tells: map[uint64]bool{}}
 	if c.file == "" {
 		return c
 	}
@@ -81,13 +82,30 @@ func (c *Cache) Glance(path string, info os.FileInfo) (session.Glance, bool) {
 	if e == nil {
 		return session.Glance{}, false
 	}
-	if k, ok := keyOf(info); !ok || k != e.key {
-		e.valid = false
+	k, ok := keyOf(info)
+	e.valid = ok && k == e.key && (c.timeTells(path, k.device) || c.sameEnd(path, info.Size(), e.end))
+	if !e.valid {
 		return session.Glance{}, false
 	}
-	n, err := durable.ReadEnd(path, info.Size(), c.end[:])
-	e.valid = err == nil && digestOf(c.end[:n]) == e.end
-	return e.seen, e.valid
+	return e.seen, true
+}
+
+// timeTells says whether a log needs no opening to be known for what it was.
+// Every log that is remembered was left alone for some time before it was
+// looked at, so a change since then has given it another time of change.
+func (c *Cache) timeTells(path string, device uint64) bool {
+	tells, known := c.tells[device]
+	if !known {
+		tells = durable.ChangeTimeTells(path)
+		c.tells[device] = tells
+	}
+	return tells
+}
+
+// sameEnd compares the last bytes of a log.
+func (c *Cache) sameEnd(path string, size int64, end digest) bool {
+	n, err := durable.ReadEnd(path, size, c.end[:])
+	return err == nil && digestOf(c.end[:n]) == end
 }
 
 // Seen returns what is known of a log that was looked up or kept in this run.

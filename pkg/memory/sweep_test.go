@@ -1,0 +1,184 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"iter"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/sessctl/sessctl/pkg/embed"
+)
+
+// drawn embeds a text at random, the same text always alike.
+type drawn struct{ dim int }
+
+func (d drawn) EmbedQuery(_ context.Context, text string) ([]float32, error) {
+	h := fnv.New64a()
+	h.Write([]byte(text))
+	return unit(rand.New(rand.NewPCG(h.Sum64(), 7)), d.dim), nil
+}
+
+func (d drawn) model() embed.Model { return embed.Model{Provider: "test", Name: "drawn", Dim: d.dim} }
+
+// sweptMemory has records of two agents, in sessions of 500. variety is how
+// many different texts there are.
+func sweptMemory(t interface{ Fatal(...any) }, dir string, d drawn, count, variety int) *Store {
+	ctx := context.Background()
+	s, err := Open(ctx, dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for first := 0; first < count; first += 500 {
+		agent := []string{"a", "b"}[first/500%2]
+		source := Source{Runtime: "pi", Agent: agent, Session: fmt.Sprint("s", first)}
+		var vectors []Vector
+		records := func(yield func(Record, error) bool) {
+			for i := first; i < min(first+500, count); i++ {
+				text := fmt.Sprintf("no%d word%d", i%variety, i%variety%17)
+				v, _ := d.EmbedQuery(ctx, text)
+				vectors = append(vectors, Vector{ID: fmt.Sprint("id", i), Values: v})
+				if !yield(Record{ID: fmt.Sprint("id", i), Text: text, Category: "session_history", Importance: 0.5, CreatedAt: int64(1000 + i), Position: i}, nil) {
+					return
+				}
+			}
+		}
+		if _, err := s.Put(ctx, source, iter.Seq2[Record, error](records)); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.PutVectors(ctx, d.model(), agent, vectors, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// sameEitherWay asks with a sweep, and with a filter that all records pass, so
+// that vectors are listed first.
+func sameEitherWay(t interface{ Fatal(...any) }, s *Store, d drawn, q Query) Result {
+	ctx := context.Background()
+	swept, err := s.Recall(ctx, q, d, d.model())
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.Until = 1 << 60
+	listed, err := s.Recall(ctx, q, d, d.model())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := gocmp.Diff(listed, swept); diff != "" {
+		t.Fatal(fmt.Sprintf("%+v: swept is not what is listed: %s", q, diff))
+	}
+	return swept
+}
+
+// isSwept reports whether a query is answered by a sweep to its end.
+func isSwept(t interface{ Fatal(...any) }, s *Store, d drawn, q Query) bool {
+	ctx := context.Background()
+	r := &recall{store: s, query: q.withDefaults(), model: d.model(), rows: rowReader{dim: d.dim}}
+	if err := r.prepareVectors(ctx, d, d.model()); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.gather(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return r.sweep != nil
+}
+
+// TestSweepIsExact: records, order and scores are those of listing all vectors,
+// whatever was forgotten, however many are alike, whoever is asked.
+func TestSweepIsExact(t *testing.T) {
+	for name, c := range map[string]struct {
+		dim, variety int
+		swept        bool
+	}{
+		"all different": {24, 100_000, true}, "copies": {24, 1500, true}, "nearly all alike": {5, 3, false}, "one dimension": {1, 100_000, false},
+	} {
+		d := drawn{c.dim}
+		s := sweptMemory(t, t.TempDir(), d, 2700, c.variety)
+		defer s.Close()
+		if got := isSwept(t, s, d, Query{Text: "importer"}); got != c.swept {
+			t.Errorf("%s: swept is %v", name, got)
+		}
+		askEveryWay(t, s, d)
+		for _, session := range []string{"s500", "s1500", "s2500"} {
+			if _, err := s.Forget(t.Context(), Selection{Session: session}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		askEveryWay(t, s, d)
+	}
+}
+
+func askEveryWay(t *testing.T, s *Store, d drawn) {
+	for _, text := range []string{"word3 importer", "no7 word7"} {
+		for _, agent := range []string{"", "b"} {
+			for _, limit := range []int{5, 60} {
+				for _, rank := range []string{RankHybrid, RankVector} {
+					sameEitherWay(t, s, d, Query{Text: text, Agent: agent, Limit: limit, Rank: rank})
+				}
+			}
+		}
+	}
+}
+
+// TestSweepOfDamage: a row that is damaged costs its vector and gives no wrong
+// answer. A file that was touched is read in the careful way, which says what is
+// lost; even of one whose stamp was forged nothing is believed.
+func TestSweepOfDamage(t *testing.T) {
+	ctx, d := context.Background(), drawn{16}
+	s := sweptMemory(t, t.TempDir(), d, 3000, 100_000)
+	defer s.Close()
+	q := Query{Text: "no1004 word1", Rank: RankVector, Limit: 3}
+	if !isSwept(t, s, d, q) {
+		t.Fatal("not swept")
+	}
+	whole := sameEitherWay(t, s, d, q)
+	if whole.Hits[0].ID != "id1004" {
+		t.Fatalf("nearest is %s", whole.Hits[0].ID)
+	}
+	var name string
+	var slot int64
+	if err := s.db.QueryRow("SELECT f.name, v.slot FROM vectors v JOIN files f USING (model, agent) JOIN records r ON r.rowid=v.record WHERE r.id='id1004'").Scan(&name, &slot); err != nil {
+		t.Fatal(err)
+	}
+	path := s.vectorPath("a", name)
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for what, row := range map[string][]byte{
+		"zeroes": make([]byte, 64), "large": []byte(strings.Repeat("\x00\x00\x00\x7f", 16)), "not a number": []byte(strings.Repeat("\xff", 64)),
+	} {
+		if _, err := file.WriteAt(row, slot*rowBytes(d.dim)); err != nil {
+			t.Fatal(err)
+		}
+		for _, forged := range []bool{false, true} {
+			if forged {
+				if _, err := s.db.Exec("UPDATE files SET stamp=? WHERE agent='a'", stampOf(path)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if isSwept(t, s, d, q) != forged {
+				t.Fatalf("%s: swept is not %v", what, forged)
+			}
+			got, err := s.Recall(ctx, q, d, d.model())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !forged && !strings.Contains(got.Notice, "1 vectors are lost or damaged") {
+				t.Errorf("%s: notice %q", what, got.Notice)
+			}
+			if slices.ContainsFunc(got.Hits, func(h Hit) bool { return h.ID == "id1004" }) || got.Hits[0].ID != whole.Hits[1].ID {
+				t.Errorf("%s, forged %v: %v", what, forged, got.Hits)
+			}
+		}
+	}
+}
