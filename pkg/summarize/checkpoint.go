@@ -23,9 +23,9 @@ func checkpointParts() []checkpointPart {
 		{"### Done", "- [x] ", []string{"Files changed", "Commands"}},
 		{"### In Progress", "- [ ] ", []string{"Last exchanges"}},
 		{"### Blocked", "- ", []string{"Errors", "Open questions"}},
-		{"## Key Decisions", "- ", []string{"Decisions and findings"}},
+		{"## Key Decisions", "- ", []string{decisionsTitle}},
 		{"## Next Steps", "1. ", []string{"Next steps"}},
-		{"## Critical Context", "- ", []string{"About ", "Files read", "Earlier summary"}},
+		{"## Critical Context", "- ", []string{"About ", findingsTitle, "Files read", "Earlier summary"}},
 	}
 }
 

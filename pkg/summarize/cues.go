@@ -12,6 +12,7 @@ type kind uint8
 const (
 	constraint kind = iota
 	decision
+	finding
 	open
 	next
 	goal // of a whole message
@@ -39,7 +40,7 @@ type indexedCue struct {
 
 func newCueIndex() cueIndex {
 	index := cueIndex{}
-	for k, table := range [kinds][]cue{constraint: constraintCues(), decision: decisionCues(), open: openCues(), next: nextCues(), goal: goalCues()} {
+	for k, table := range [kinds][]cue{constraint: constraintCues(), decision: decisionCues(), finding: findingCues(), open: openCues(), next: nextCues(), goal: goalCues()} {
 		for _, c := range table {
 			first := c.phrase
 			if i := bytes.IndexFunc([]byte(first), func(r rune) bool { return !wordRune(r) }); i > 0 {

@@ -22,18 +22,41 @@ func constraintCues() []cue {
 // decisionCues are looked for in what anybody says.
 func decisionCues() []cue {
 	return []cue{
-		{"decided", 5, false}, {"decision", 5, false}, {"we decided", 5, false}, {"we will use", 5, false}, {"we'll use", 5, false},
-		{"let's use", 4, false}, {"let us use", 4, false}, {"go with", 4, false}, {"going with", 4, false}, {"settled", 3, false}, {"agreed", 3, false},
+		{"decided", 5, false}, {"decision", 5, false}, {"decisions", 4, false}, {"we decided", 5, false}, {"we will use", 5, false}, {"we'll use", 5, false},
+		{"let's use", 4, false}, {"let us use", 4, false}, {"go with", 4, false}, {"going with", 4, false}, {"settled on", 4, false}, {"settled for", 4, false}, {"we agreed", 4, false}, {"agreed to", 4, false}, {"agreed on", 4, false}, {"agreed that", 4, false},
 		{"rejected", 2, false}, {"rejected it", 4, false}, {"we rejected", 4, false}, {"ruled out", 4, false}, {"instead of", 2, false}, {"rather than", 2, false}, {"chose", 4, false}, {"chosen", 3, false},
 		{"stay on", 4, false}, {"stay with", 4, false}, {"stick with", 4, false}, {"stick to", 3, false}, {"switch to", 3, false}, {"switched to", 4, false},
-		{"moved to", 2, false}, {"replaced by", 3, false}, {"replaced with", 3, false}, {"we keep", 3, false}, {"new rule", 4, false}, {"as a rule", 4, false},
-		{"root cause", 4, false}, {"cause", 3, true}, {"the cause", 3, false}, {"the reason is", 3, false}, {"turned out", 3, false}, {"lesson", 4, false},
-		{"understood", 2, true}, {"noted", 3, true}, {"conclusion", 3, false}, {"because", 2, false},
-		{"the fix", 3, false}, {"the problem", 3, false}, {"the issue is", 3, false}, {"the bug", 3, false}, {"reproduced", 3, true}, {"found it", 3, true},
-		{"fixed", 3, true}, {"done", 2, true}, {"done:", 3, true}, {"shipped", 3, true}, {"deployed", 3, true}, {"both", 1, true}, {"no longer", 2, false},
+		{"moved to", 2, false}, {"replaced by", 2, false}, {"replaced with", 2, false}, {"we keep", 3, false}, {"new rule", 4, false}, {"as a rule", 4, false},
+		{"noted as", 3, true}, {"because", 2, false}, {"no longer", 2, false},
 		{"entschieden", 5, false}, {"beschlossen", 5, false}, {"stattdessen", 3, false}, {"wir nehmen", 4, false},
 		{"décidé", 5, false}, {"au lieu de", 3, false}, {"plutôt que", 3, false}, {"decidido", 5, false}, {"en lugar de", 3, false}, {"en vez de", 3, false},
 	}
+}
+
+// findingCues are looked for in what people say, and in what the agent says at
+// the end of a turn.
+func findingCues() []cue {
+	return []cue{
+		{"root cause", 4, false}, {"cause", 3, true}, {"the cause", 3, false}, {"the reason is", 3, false}, {"turned out", 3, false}, {"lesson", 4, false},
+		{"conclusion", 3, false}, {"because", 2, false}, {"the fix", 3, false}, {"the problem", 3, false}, {"the issue is", 3, false}, {"the issue was", 3, false}, {"the bug", 3, false},
+		{"reproduced", 3, true}, {"found it", 3, true}, {"fixed", 3, true}, {"done", 2, true}, {"done:", 3, true}, {"shipped", 3, true}, {"deployed", 3, true}, {"both", 1, true}, {"no longer", 2, false}, {"now uses", 2, false},
+		{"die ursache", 3, false}, {"der grund ist", 3, false}, {"la cause", 3, false}, {"la causa", 3, false},
+	}
+}
+
+// guesses are the words of who does not know, or has not done it yet. What
+// stands beside them is neither decided nor found.
+func guesses() []string {
+	return []string{
+		"might ", "maybe", "perhaps", "probably", "possibly", "likely", "could be", "may be ", "seems ", "seem to", "looks like", "look like", "appears to", "i suspect", "i guess", "i assume",
+		"not sure", "unsure", "should work", "should be fixed", "should now", "let me ", "let's see", "let's check", "now i ", "i'll check", "would be", "do you want", "wait,", "hmm",
+		"vielleicht", "wahrscheinlich", "vermutlich", "peut-être", "quizás", "tal vez",
+	}
+}
+
+// denials are how people report what they see.
+func denials() []string {
+	return []string{"i don't think", "i dont think", "i don't tink", "i don't know", "i don't see", "i don't understand", "i don't get", "i don't remember", "i do not know", "i do not see", "i do not understand"}
 }
 
 func openCues() []cue {
@@ -48,7 +71,7 @@ func openCues() []cue {
 
 func nextCues() []cue {
 	return []cue{
-		{"next:", 5, false}, {"next step", 5, false}, {"next steps", 5, false}, {"todo", 5, false}, {"to do", 2, false}, {"next week", 4, false}, {"tomorrow", 3, false},
+		{"next:", 5, false}, {"next step", 5, false}, {"next steps", 5, false}, {"todo:", 5, false}, {"todo for", 4, false}, {"todos:", 5, false}, {"still todo", 5, false}, {"to do", 2, false}, {"next week", 4, false}, {"tomorrow", 3, false},
 		{"still to do", 5, false}, {"left to do", 5, false}, {"what is left", 3, false}, {"remaining", 3, false}, {"left:", 3, false}, {"remains to", 4, false}, {"follow up", 3, false},
 		{"follow-up", 3, false}, {"reminder set", 4, false}, {"scheduled for", 4, false}, {"on monday", 3, false}, {"until then", 3, false}, {"we need to", 2, false},
 		{"i will", 2, true}, {"open from", 3, true}, {"nächster schritt", 5, false}, {"nächste woche", 4, false}, {"prochaine étape", 5, false}, {"siguiente paso", 5, false},

@@ -8,7 +8,8 @@
 //
 //	goals         what people asked for: the first task and the later ones
 //	constraints   what people said must, must never, or should be
-//	decisions     "we will use", "instead of", "root cause", by anybody
+//	decisions     "we will use", "instead of", by anybody
+//	findings      "root cause", "fixed", at the end of a turn
 //	open          questions that are called open, or that nobody answered
 //	next steps    what is called next, newest first
 //	files         changed and read, from the calls of file tools that worked

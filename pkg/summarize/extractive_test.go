@@ -78,7 +78,7 @@ func TestSections(t *testing.T) {
 	want := map[string][]string{
 		"Goals":                       {"Please fix the importer, it hangs on big files. Never touch the billing module. (2)"},
 		"Constraints and preferences": {"Never touch the billing module. (2)"},
-		"Decisions and findings":      {"We decided to use a bufio.Reader and no Scanner. (7)"},
+		"Decisions":                   {"We decided to use a bufio.Reader and no Scanner. (7)"},
 		"Open questions":              {"Good. Open question for Ada: do we need Windows line ends? (11)", "Asked last: Which version should it name? (12)"},
 		"Next steps":                  {"Next: write the changelog. (12)"},
 		"Files changed":               {"`import.go` (7)"},
@@ -154,7 +154,7 @@ func TestFencedCodeIsNotProse(t *testing.T) {
 	if diff := cmp.Diff([]string{"Always use tabs in there. (2)"}, section(got, "Constraints and preferences")); diff != "" {
 		t.Error(diff)
 	}
-	if got := section(got, "Decisions and findings"); len(got) > 0 {
+	if got := section(got, "Decisions"); len(got) > 0 {
 		t.Error(got)
 	}
 }

@@ -28,7 +28,8 @@ func (s Summary) Prose() string {
 func proseParts() []prosePart {
 	return []prosePart{
 		{"Goals", "Asked: ", 1, false},
-		{"Decisions and findings", "Decided: ", 2, false},
+		{decisionsTitle, "Decided: ", 2, false},
+		{findingsTitle, "Found: ", 1, false},
 		{"Open questions", "Open: ", 1, false},
 		{"Next steps", "Next: ", 1, false},
 		{constraintsTitle, "To keep in mind: ", 1, false},

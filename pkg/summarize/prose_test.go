@@ -12,7 +12,7 @@ func TestProseAndLessons(t *testing.T) {
 	s := Summary{Sections: []Section{
 		{Title: "Goals", Items: []Item{{Text: "Plan the board update"}, {Text: "second"}}},
 		{Title: constraintsTitle, Items: []Item{{Text: "- You must never  delete backups."}, {Text: "never"}, {Text: "You must never delete backups."}, {Text: strings.Repeat("x", 400)}}},
-		{Title: "Decisions and findings", Items: []Item{{Text: "We will use `four` sections."}, {Text: "Financials come last!"}, {Text: "third"}}},
+		{Title: decisionsTitle, Items: []Item{{Text: "We will use `four` sections."}, {Text: "Financials come last!"}, {Text: "third"}}},
 		{Title: "Next steps", Items: []Item{{Text: "Send the numbers"}}},
 		{Title: "Last exchanges", Items: []Item{{Text: "**User**: thanks"}}},
 	}}
@@ -35,7 +35,7 @@ func TestProseHasTwoToFiveSentences(t *testing.T) {
 		"We decided to use four sections", "Is that ok? We decided on four. It is done!", "First this. Then that. Then more; e.g. a file. And so on.",
 		"**User**: thanks. Good. Great. Fine. Yes.", "ok", "`x.go`: it fails… Always", "我们决定用四个部分。很好！明天继续。", strings.Repeat("Long words. ", 60),
 	})
-	titles := []string{"Goals", "Decisions and findings", "Open questions", "Next steps", constraintsTitle, "Last exchanges"}
+	titles := []string{"Goals", decisionsTitle, "Open questions", "Next steps", constraintsTitle, "Last exchanges"}
 	rapid.Check(t, func(t *rapid.T) {
 		var s Summary
 		items := 0

@@ -117,7 +117,8 @@ func (e *Extractive) plans() []*plan {
 		{title: "About " + strings.Join(e.focus, ", "), share: 20, items: e.about.ranked()},
 		{title: "Goals", share: 13, items: e.goals.ranked()},
 		{title: constraintsTitle, share: 10, items: e.said[constraint].ranked()},
-		{title: "Decisions and findings", share: 16, items: e.said[decision].ranked()},
+		{title: decisionsTitle, share: 12, items: e.said[decision].ranked()},
+		{title: findingsTitle, share: 7, items: e.said[finding].ranked()},
 		{title: "Open questions", share: 8, items: e.openItems()},
 		{title: "Next steps", share: 7, items: e.late(e.said[next].ranked())},
 		{title: "Files changed", share: 7, items: e.files.candidates(true, e.inFocus)},
@@ -272,4 +273,9 @@ func (p *plan) section() Section {
 	return s
 }
 
-const constraintsTitle = "Constraints and preferences"
+// Titles that other files look for.
+const (
+	constraintsTitle = "Constraints and preferences"
+	decisionsTitle   = "Decisions"
+	findingsTitle    = "Findings and results"
+)

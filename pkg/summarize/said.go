@@ -31,7 +31,7 @@ func (e *Extractive) user(m *session.Message) {
 	e.answered(m.Line, text)
 	e.question, e.lastPerson = candidate{}, m.Line
 	e.goal(m.Line, text)
-	e.sentences(m.Line, text, true)
+	e.sentences(m.Line, text, voice{person: true})
 	e.exchange(m.Line, "User", text)
 	e.working = false
 	if last := lastSentence(text); bytes.HasSuffix(last, []byte("?")) || bytes.HasSuffix(last, []byte("？")) {
@@ -41,7 +41,7 @@ func (e *Extractive) user(m *session.Message) {
 
 func (e *Extractive) assistant(m *session.Message) {
 	e.callsOf(m)
-	if len(m.ErrorText) > 0 {
+	if len(m.ErrorText) > 0 && string(m.StopReason) != "aborted" { // by a person, who knows
 		e.commands.failed(failure{what: "model call", line: m.Line, text: []byte(redact(string(cut(m.ErrorText, 600))))})
 	}
 	text := e.words(m)
@@ -50,9 +50,10 @@ func (e *Extractive) assistant(m *session.Message) {
 	}
 	e.ids.text(m.Line, string(beginning(text, flatTextRunes)))
 	e.question = candidate{}
-	e.sentences(m.Line, text, false)
+	working := slices.ContainsFunc(m.Parts, func(p session.Part) bool { return p.Kind == session.PartToolCall })
+	e.sentences(m.Line, text, voice{working: working})
 	e.exchange(m.Line, "Agent", text)
-	e.working = slices.ContainsFunc(m.Parts, func(p session.Part) bool { return p.Kind == session.PartToolCall })
+	e.working = working
 	if last := lastSentence(text); bytes.HasSuffix(last, []byte("?")) || bytes.HasSuffix(last, []byte("？")) {
 		e.question = candidate{text: "Asked last: " + oneLine(string(last), sentenceRunes), line: m.Line}
 	}
@@ -141,64 +142,6 @@ func (e *Extractive) inFocus(text []byte) (found int) {
 		}
 	}
 	return found
-}
-
-// sentences puts each sentence on the shelf that its cues speak for. A line
-// like "Still open:" speaks for the items of the list below it.
-func (e *Extractive) sentences(line int, text []byte, person bool) {
-	listed := kinds
-	eachSentence(text, func(s sentence) {
-		if e.inFocus(s.text) > 0 {
-			e.about.add(e.candidate(line, s.text, sentenceRunes, len(s.text)/100))
-		}
-		if !s.item {
-			listed = kinds
-		}
-		k, weight := e.judge(s.text, person)
-		if s.head {
-			if weight >= enough {
-				listed = k
-			}
-			return
-		}
-		if s.item && listed != kinds && weight <= enough {
-			k, weight = listed, enough+1
-		}
-		if weight >= enough && len(s.text) >= 8 {
-			e.said[k].add(e.candidate(line, s.text, sentenceRunes, weight))
-		}
-	})
-}
-
-// judge returns what a sentence most probably is, and how much speaks for it.
-func (e *Extractive) judge(s []byte, person bool) (kind, int) {
-	e.lower = appendLower(e.lower[:0], s)
-	weights := e.cues.weigh(e.lower)
-	if !person {
-		weights[constraint] = 0
-	}
-	if s[len(s)-1] == '?' {
-		weights[constraint], weights[decision], weights[next] = 0, 0, 0
-	}
-	for _, word := range []string{"that ", "this ", "it "} { // says nothing without what came before
-		if bytes.HasPrefix(e.lower, []byte(word)) {
-			weights[constraint] -= 2
-			weights[decision] -= 2
-		}
-	}
-	k := heaviest(weights)
-	return k, weights[k]
-}
-
-// heaviest returns the kind of a sentence. Goals are of whole messages.
-func heaviest(weights [kinds]int) kind {
-	best := constraint
-	for _, k := range [...]kind{decision, open, next} {
-		if weights[k] > weights[best] {
-			best = k
-		}
-	}
-	return best
 }
 
 // answered lowers the question that the agent had just called open: what a

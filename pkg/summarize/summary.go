@@ -103,6 +103,7 @@ func NewExtractive(o Options) *Extractive {
 	e.goals = shelf{first: 2, best: 14, recent: 6}
 	e.said[constraint] = shelf{first: 4, best: 16, recent: 4}
 	e.said[decision] = shelf{best: 24, recent: 10}
+	e.said[finding] = shelf{best: 16, recent: 8}
 	e.said[open] = shelf{best: 8, recent: 8}
 	e.said[next] = shelf{best: 4, recent: 10}
 	e.about = shelf{best: 12, recent: 6}
