@@ -20,7 +20,7 @@ func TestWhatIsADecision(t *testing.T) {
 		"a decision":               {said: agent("We decided to keep SQLite until December."), decision: []string{"We decided to keep SQLite until December. (2)"}},
 		"a decision between calls": {said: working("We will use port 8090 instead of 8081."), decision: []string{"We will use port 8090 instead of 8081. (2)"}},
 		"a person's":               {said: user("Let's use the small printer."), decision: []string{"Let's use the small printer. (2)"}},
-		"a list":                   {said: agent("Decisions:\n- four sections\n- no logo"), decision: []string{"four sections (2)", "no logo (2)"}},
+		"a list":                   {said: agent("Decisions:\n- four sections\n- no logo at all"), decision: []string{"four sections (2)", "no logo at all (2)"}},
 		"a result":                 {said: agent("Fixed! The footer now uses the dim colour."), findings: []string{"Fixed! The footer now uses the dim colour. (2)"}},
 		"a cause":                  {said: agent("The root cause was the stale cache of the proxy."), findings: []string{"The root cause was the stale cache of the proxy. (2)"}},
 
