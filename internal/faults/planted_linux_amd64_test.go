@@ -64,8 +64,19 @@ func plantedBugs() []planted {
 		},
 		{
 			name: "a rename in place of an exchange", file: "pkg/session/livelog/replace.go",
-			old: "err = c.System.ExchangeFiles(c.nextPath(), c.Plan.Live)\n\tif errors", new: "err = durable.ErrUnsupported\n\tif errors",
+			old:     "err = c.System.ExchangeFiles(c.nextPath(), c.Plan.Live)\n\tif errors",
+			new:     "if os.Link(c.Plan.Live, c.Plan.Kept) == nil {\n\t\treturn os.Rename(c.nextPath(), c.Plan.Live)\n\t}\n\tif errors",
 			command: rewrite, fault: "replaced by rename",
+		},
+		{
+			name: "a name is taken away from whatever has it", file: "pkg/durable/movebylink.go",
+			old: "if err := os.Rename(from, aside); err != nil {\n\t\treturn err\n\t}\n", new: "if aside != \"\" {\n\t\treturn syscall.Unlink(from)\n\t}\n",
+			command: "compact, rotate, pi, no leases, no exchange", fault: "replaced by rename",
+		},
+		{
+			name: "no look after the move where there are no leases", file: "pkg/session/pi/change.go",
+			old: "return c.rotation.Snapshot.MatchesMoved(moved)\n", new: "return nil\n",
+			command: "compact, rotate, pi, no leases", fault: "a line appended",
 		},
 		{
 			name: "an archive is not read back", file: "pkg/archive/put.go",
@@ -174,6 +185,11 @@ func (p planted) row(t *testing.T) faults.Command {
 	for _, c := range faults.Commands() {
 		if c.Name == p.command {
 			return c
+		}
+		for _, s := range faults.Systems() {
+			if c.On(s).Name == p.command {
+				return c.On(s)
+			}
 		}
 	}
 	t.Fatalf("no command %q", p.command)

@@ -50,7 +50,7 @@ type meeting struct {
 	lines    []string // that he has written to the session: they must be somewhere
 	other    []string // that he has written elsewhere: they must stay
 	gone     bool     // he removed the log before it was archived
-	blind    bool     // the program cannot know that he is there
+	blind    bool     // without leases nobody knows that he has the log open
 	// obstructs says that he took away what the program works on, or put
 	// something in its way: it may fail, in order, and lose nothing.
 	obstructs bool
@@ -77,7 +77,7 @@ func (w writer) try(b *Bench, c crashloop.Call) (problem, err error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &meeting{Home: h, blind: w.blind(b, c)}
+	m := &meeting{Home: h, blind: h.Command.Lacking.Leases && (w.before != nil || w.after != nil)}
 	if w.before != nil {
 		if err := w.before(m); err != nil {
 			return nil, err
