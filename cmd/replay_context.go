@@ -2,11 +2,13 @@ package cmd
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -106,7 +108,7 @@ func runReplay(ctx context.Context, a *app, o replayOptions) error {
 	if err != nil {
 		return err
 	}
-	messages, err := replay.Read(ctx, s.store, func() (io.ReadCloser, error) { return openFound(ctx, s) })
+	messages, scan, err := replay.Read(ctx, s.store, func() (io.ReadCloser, error) { return openFound(ctx, s) })
 	if err != nil {
 		return err
 	}
@@ -120,7 +122,7 @@ func runReplay(ctx context.Context, a *app, o replayOptions) error {
 	}
 	messages = replay.Budget(replay.Truncate(messages, o.KeepToolResults), o.Budget)
 	var out bytes.Buffer
-	origin := replay.Origin{Runtime: s.Runtime, Agent: s.Agent, Session: s.ID}
+	origin := replay.Origin{Runtime: s.Runtime, Agent: s.Agent, Session: cmp.Or(s.ID, scan.SessionID)}
 	if err := replay.Write(&out, replay.Format(o.Format), origin, messages); err != nil {
 		return err
 	}
@@ -191,6 +193,9 @@ func (a *app) sessionFile(path string) (found, error) {
 	for _, kind := range runtimes() {
 		if kind.name == runtimeOf(format) {
 			ref := session.Ref{Runtime: kind.name, Path: path, Bytes: info.Size(), ModTime: info.ModTime(), Kind: session.KindLive}
+			if parent := filepath.Base(filepath.Dir(path)); format == session.FormatAgent && session.SafeID(parent) {
+				ref.ID = parent // such a log does not name itself
+			}
 			return found{Ref: ref, store: kind.open(os.TempDir(), a.config)}, nil
 		}
 	}

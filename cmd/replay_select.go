@@ -41,6 +41,9 @@ func cosines(ctx context.Context, e *embedding, query string, texts []string) ([
 		return nil, err
 	}
 	scores := make([]float64, len(texts))
+	if e.expected.Provider == "builtin" {
+		return scores, cosinesOfQuestions(ctx, e.queries, q, texts, scores)
+	}
 	for r := range embed.Batches(ctx, e.documents, texts, embed.BatchOptions{Dim: len(q)}) {
 		if errors.Is(r.Err, embed.ErrUnavailable) || ctx.Err() != nil {
 			return nil, r.Err
@@ -50,6 +53,27 @@ func cosines(ctx context.Context, e *embedding, query string, texts []string) ([
 		}
 	}
 	return scores, nil
+}
+
+// cosinesOfQuestions compares a question with questions, both embedded as such.
+// The built-in embedder gives the vector of a short document little length in
+// the dimensions of its words (that is what makes it rank well), so that no
+// cosine of it would reach the 0.45 of seed 000, not even that of a text with
+// itself.
+func cosinesOfQuestions(ctx context.Context, e embed.QueryEmbedder, q []float32, texts []string, scores []float64) error {
+	for i, text := range texts {
+		v, err := e.EmbedQuery(ctx, text)
+		if errors.Is(err, embed.ErrNoVector) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for j := range v {
+			scores[i] += float64(v[j]) * float64(q[j])
+		}
+	}
+	return nil
 }
 
 // checkReplay compares a replay with a stored one.

@@ -113,7 +113,7 @@ func damaged(log string, random *rand.Rand) string {
 // readAny reads a log; false if it is no session of the runtime any more.
 func readAny(t *testing.T, s replay.Scanner, log string) ([]replay.Message, bool) {
 	t.Helper()
-	messages, err := replay.Read(t.Context(), s, func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(log)), nil })
+	messages, _, err := replay.Read(t.Context(), s, func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(log)), nil })
 	return messages, err == nil
 }
 

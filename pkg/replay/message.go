@@ -20,7 +20,7 @@ type Message struct {
 	Text      string     `json:"text"`
 	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
 	CallID    string     `json:"tool_call_id,omitempty"` // of a tool's result
-	ToolName  string     `json:"tool_name,omitempty"`    // the same
+	ToolName  string     `json:"-"`                      // the same; the call has it
 	IsError   bool       `json:"is_error,omitempty"`     // the same
 	Reason    string     `json:"reason"`                 // why it is there: summary, kept, recent, relevant 0.62
 	Line      int        `json:"line"`                   // of the log, 1-based; 0 for what was put in
@@ -80,7 +80,7 @@ func arguments(raw []byte) string {
 }
 
 // roleOf says as what the runtimes send a message: what they or extensions
-// have put in, and a command that a person ran, goes to the model as the
+// have put in (but in the agent's name), and a command that a person ran, goes to the model as the
 // user's.
 func roleOf(m *session.Message) Role {
 	switch m.Role {
@@ -94,8 +94,19 @@ func roleOf(m *session.Message) Role {
 		if m.Compaction {
 			return Summary
 		}
+	case session.RoleInjected:
+		if inAgentsName(m) {
+			return Assistant
+		}
 	}
 	return User
+}
+
+// inAgentsName reports whether a runtime said something as its agent: Claude
+// Code that it needs no answer, OpenClaw what it delivered to a channel
+// (research/formats.md section 4.3).
+func inAgentsName(m *session.Message) bool {
+	return string(m.CustomType) == "claude.synthetic" || string(m.Provider) == session.RuntimeOpenClaw
 }
 
 // empty reports whether a message says nothing at all.

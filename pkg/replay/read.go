@@ -18,17 +18,18 @@ type Scanner interface {
 // Read rebuilds the context of a log as its runtime does: the active branch;
 // if it was compacted, the last summary first, then from the first message
 // that it kept, each message once (seed 001, section 7.4, whose two lists
-// overlap); after a reset, only what followed. open is called twice if the log has forks. An error that wraps
+// overlap); after a reset, only what followed. It also returns what reading the
+// log has shown. open is called twice if the log has forks. An error that wraps
 // [session.ErrUnknownFormat] is returned for a log of another format.
-func Read(ctx context.Context, scanner Scanner, open func() (io.ReadCloser, error)) ([]Message, error) {
+func Read(ctx context.Context, scanner Scanner, open func() (io.ReadCloser, error)) ([]Message, session.Scan, error) {
 	c, scan, err := readPass(ctx, scanner, nil, open)
 	if err == nil && scan.Tree != nil && scan.Tree.Forked() {
 		c, scan, err = readPass(ctx, scanner, scan.Tree, open)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the log: %w", err)
+		return nil, scan, fmt.Errorf("read the log: %w", err)
 	}
-	return slices.DeleteFunc(c.messages, func(m Message) bool { return m.Line < scan.ResetLine }), nil
+	return slices.DeleteFunc(c.messages, func(m Message) bool { return m.Line < scan.ResetLine }), scan, nil
 }
 
 func readPass(ctx context.Context, scanner Scanner, tree *session.Tree, open func() (io.ReadCloser, error)) (reading, session.Scan, error) {

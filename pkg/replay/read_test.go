@@ -18,7 +18,7 @@ import (
 
 func read(t *testing.T, s replay.Scanner, log string) []replay.Message {
 	t.Helper()
-	messages, err := replay.Read(t.Context(), s, func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(log)), nil })
+	messages, _, err := replay.Read(t.Context(), s, func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(log)), nil })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,9 +63,20 @@ func Select(ctx context.Context, messages []Message, s Selection) ([]Message, er
 	return append(append(slices.Clone(summary), picked...), newest(messages, s.Recent)...), nil
 }
 
-// newest returns the last n messages, marked.
+// recent is where the last n messages begin, and the calls of those that are
+// results: a result without its call is none.
+func recent(messages []Message, n int) int {
+	from := max(0, len(messages)-n)
+	for from > 0 && messages[from].Role == Tool {
+		from--
+	}
+	return from
+}
+
+// newest returns the last n messages, and the calls of the first results,
+// marked.
 func newest(messages []Message, n int) []Message {
-	out := slices.Clone(messages[max(0, len(messages)-n):])
+	out := slices.Clone(messages[recent(messages, n):])
 	for i := range out {
 		out[i].Reason = ReasonRecent
 	}
@@ -80,7 +91,7 @@ type turn struct {
 
 // older returns the turns before the newest messages that are about the query.
 func (s Selection) older(ctx context.Context, messages []Message) ([]Message, error) {
-	limit := len(messages) - s.Recent
+	limit := recent(messages, s.Recent)
 	var candidates []turn
 	var texts []string
 	starts := turns(messages)
@@ -107,13 +118,12 @@ func (s Selection) older(ctx context.Context, messages []Message) ([]Message, er
 	for i := range candidates {
 		candidates[i].score = scores[i]
 	}
-	return s.fill(messages, candidates), nil
+	return s.fill(messages, candidates, s.Total-(len(messages)-limit)), nil
 }
 
-// fill takes turns while there is room for all of a turn.
-func (s Selection) fill(messages []Message, candidates []turn) []Message {
+// fill takes turns while there is room for all of a turn, in messages.
+func (s Selection) fill(messages []Message, candidates []turn, room int) []Message {
 	slices.SortStableFunc(candidates, func(a, b turn) int { return cmp.Compare(b.score, a.score) })
-	room := s.Total - s.Recent
 	var taken []turn
 	for _, c := range candidates {
 		if c.score >= s.Relevance && c.end-c.start <= room {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 )
 
@@ -87,7 +88,7 @@ func writeFlat(b *strings.Builder, m Message) {
 		label = "Tool error"
 	}
 	if m.Text != "" || m.Role == Tool {
-		fmt.Fprintf(b, "[%s]: %s\n", label, closed(m.Text, fence))
+		fmt.Fprintf(b, "[%s]: %s\n", label, quoted(m.Text))
 	}
 	if len(m.ToolCalls) == 0 {
 		return
@@ -96,7 +97,7 @@ func writeFlat(b *strings.Builder, m Message) {
 	for _, c := range m.ToolCalls {
 		calls = append(calls, c.Name+"("+flatArguments(c.Arguments)+")")
 	}
-	fmt.Fprintf(b, "[Assistant tool calls]: %s\n", closed(strings.Join(calls, "; "), fence))
+	fmt.Fprintf(b, "[Assistant tool calls]: %s\n", quoted(strings.Join(calls, "; ")))
 }
 
 // flatArguments is an object as key=value, in its order.
@@ -121,12 +122,22 @@ func flatArguments(raw string) string {
 	return strings.Join(parts, ", ")
 }
 
+// ending matches what would end one of the tags that text stands in, speaker a
+// line that looks like the next message.
+var (
+	ending  = regexp.MustCompile(`(?i)<(\s*/\s*(?:` + fence + `|summary)\b)`)
+	speaker = regexp.MustCompile(`(?m)^(\s*)\[(User|Assistant|Assistant tool calls|Tool result|Tool error|Summary|System)\]:`)
+)
+
 // closed keeps text from ending the tag that it stands in.
-func closed(text, tag string) string { return strings.ReplaceAll(text, "</"+tag, `<\/`+tag) }
+func closed(text string) string { return ending.ReplaceAllString(text, `<\${1}`) }
+
+// quoted keeps a text also from speaking in somebody else's name.
+func quoted(text string) string { return speaker.ReplaceAllString(closed(text), `${1}\[${2}]:`) }
 
 // wrapped is a summary as the runtimes send it (seed 001, section 7.4).
 func wrapped(summary string) string {
-	return "The conversation history before this point was compacted into the following summary:\n<summary>\n" + closed(summary, "summary") + "\n</summary>"
+	return "The conversation history before this point was compacted into the following summary:\n<summary>\n" + closed(summary) + "\n</summary>"
 }
 
 // spoken is what a message says as a provider's user or system text.

@@ -95,7 +95,7 @@ func (b *blocks) say() error {
 	if len(text) > 0 {
 		m := session.Message{
 			Ordinal: b.result.Messages, Line: b.first, Offset: b.offset, Length: b.end - b.offset, Role: b.role,
-			TimeInferred: true, CutBytes: b.cut, Parts: []session.Part{{Kind: session.PartText, Text: text}},
+			TimeInferred: true, CutBytes: b.cut, OutOfContext: b.role == session.RoleInjected, Parts: []session.Part{{Kind: session.PartText, Text: text}},
 		}
 		if b.opened {
 			b.result.Records++
