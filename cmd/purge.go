@@ -15,9 +15,12 @@ const purgeWarning = 7 * 24 * time.Hour
 // warnOfPurge says which sessions their runtime is about to delete of which
 // there is no archive as they are now.
 func (a *app) warnOfPurge(ctx context.Context, sessions []found) {
-	soon := slices.DeleteFunc(slices.Clone(sessions), func(s found) bool {
-		return s.Expires.IsZero() || s.Bytes == 0 || s.Expires.Sub(a.now()) > purgeWarning
-	})
+	var soon []found
+	for i := range sessions {
+		if s := &sessions[i]; !s.Expires.IsZero() && s.Bytes > 0 && s.Expires.Sub(a.now()) <= purgeWarning {
+			soon = append(soon, *s)
+		}
+	}
 	if len(soon) == 0 {
 		return
 	}

@@ -244,7 +244,7 @@ func (r *sessionRow) unreadable(a *app, s *found, err error) {
 }
 
 func sortRows(rows []*sessionRow, key string) {
-	slices.SortStableFunc(rows, func(x, y *sessionRow) int {
+	slices.SortFunc(rows, func(x, y *sessionRow) int {
 		first := 0
 		switch key {
 		case "tokens":
@@ -260,7 +260,7 @@ func sortRows(rows []*sessionRow, key string) {
 		if first = byName(x, y); first != 0 {
 			return first
 		}
-		return cmp.Compare(y.Tokens, x.Tokens)
+		return cmp.Or(cmp.Compare(y.Tokens, x.Tokens), strings.Compare(x.Path, y.Path))
 	})
 }
 

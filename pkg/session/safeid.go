@@ -29,8 +29,12 @@ func alphanumeric(c byte) bool {
 	return c-'0' <= 9 || c|0x20-'a' < 26
 }
 
+// safeByte looks a character up in two words: listings ask it of every
+// character of every name.
 func safeByte(c byte) bool {
-	return alphanumeric(c) || c == '.' || c == '_' || c == '-'
+	const digits = 1<<('9'+1) - 1<<'0' | 1<<'.' | 1<<'-'
+	const letters = 1<<('Z'+1-64) - 1<<('A'-64) | 1<<('z'+1-64) - 1<<('a'-64) | 1<<('_'-64)
+	return c < 64 && uint64(digits)>>c&1 == 1 || c >= 64 && c < 128 && uint64(letters)>>(c-64)&1 == 1
 }
 
 // CleanID returns a safe id for a name: the name itself if it is one, else

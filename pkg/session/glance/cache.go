@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
@@ -26,8 +28,10 @@ type Cache struct {
 	file    string // "" if it lives in memory only
 	stamp   string
 	now     func() time.Time
-	entries map[string]*entry
-	changed bool // what is in the file is not what is here
+	known   []entry           // of the file, in order of path
+	next    int               // the one of these that is likely to be asked for
+	kept    map[string]*entry // by path, in this run: they hide known ones
+	changed bool              // what is in the file is not what is here
 	end     [endBytes]byte
 	tells   map[uint64]bool // by device: durable.ChangeTimeTells
 }
@@ -41,6 +45,7 @@ type Options struct {
 
 // entry is what is known of one log.
 type entry struct {
+	path  string
 	key   key
 	end   digest
 	seen  session.Glance
@@ -66,19 +71,43 @@ func keyOf(info os.FileInfo) (key, bool) {
 
 // Open reads a cache. One that cannot be used is empty.
 func Open(o Options) *Cache {
-	c := &Cache{file: o.File, stamp: o.Stamp, now: o.Now, entries: map[string]*entry{}, tells: map[uint64]bool{}}
+	c := &Cache{file: o.File, stamp: o.Stamp, now: o.Now, kept: map[string]*entry{}, tells: map[uint64]bool{}}
 	if c.file == "" {
 		return c
 	}
 	if known, err := load(c.file, c.stamp); err == nil {
-		c.entries = known
+		c.known = known
 	}
 	return c
 }
 
+// find returns what is known of the log at path, or nil. Logs are listed in
+// nearly the order in which they are written down, and then asked for once more
+// in that order, so the next one mostly is the right one.
+func (c *Cache) find(path string) *entry {
+	if e := c.kept[path]; e != nil {
+		return e
+	}
+	if c.next >= len(c.known) {
+		c.next = 0
+	}
+	if c.next < len(c.known) && c.known[c.next].path != path {
+		at, ok := slices.BinarySearchFunc(c.known, path, func(e entry, path string) int { return strings.Compare(e.path, path) })
+		if !ok {
+			return nil
+		}
+		c.next = at
+	}
+	if len(c.known) == 0 {
+		return nil
+	}
+	c.next++
+	return &c.known[c.next-1]
+}
+
 // Glance implements [session.Glances].
 func (c *Cache) Glance(path string, info os.FileInfo) (session.Glance, bool) {
-	e := c.entries[path]
+	e := c.find(path)
 	if e == nil {
 		return session.Glance{}, false
 	}
@@ -110,7 +139,7 @@ func (c *Cache) sameEnd(path string, size int64, end digest) bool {
 
 // Seen returns what is known of a log that was looked up or kept in this run.
 func (c *Cache) Seen(path string) (session.Glance, bool) {
-	e := c.entries[path]
+	e := c.find(path)
 	if e == nil || !e.valid {
 		return session.Glance{}, false
 	}
@@ -120,13 +149,13 @@ func (c *Cache) Seen(path string) (session.Glance, bool) {
 // Keep implements [session.Glances].
 func (c *Cache) Keep(path string, info os.FileInfo, log io.ReaderAt, seen session.Glance) {
 	k, ok := keyOf(info)
-	e := &entry{key: k, seen: seen, valid: true, young: true}
+	e := &entry{path: path, key: k, seen: seen, valid: true, young: true}
 	if before := c.now().Add(-settled).UnixNano(); ok && c.file != "" && k.changed < before && k.modified < before && writable(seen) {
 		end := c.end[:min(endBytes, info.Size())]
 		_, err := log.ReadAt(end, info.Size()-int64(len(end)))
 		e.end, e.young = digestOf(end), err != nil
 	}
-	c.entries[path] = e
+	c.kept[path] = e
 	c.changed = c.changed || !e.young
 }
 
@@ -144,7 +173,7 @@ func writable(seen session.Glance) bool {
 // Counted takes in the exact number of messages of a log that was just seen,
 // if the log still is what it was then.
 func (c *Cache) Counted(path string, messages int) {
-	e := c.entries[path]
+	e := c.find(path)
 	info, err := os.Lstat(path)
 	if e == nil || !e.valid || err != nil {
 		return
@@ -168,11 +197,7 @@ func (c *Cache) Save() error {
 	if c.file == "" || !c.changed {
 		return nil
 	}
-	for path, e := range c.entries {
-		if e.young || !e.valid && gone(path) {
-			delete(c.entries, path)
-		}
-	}
+	c.gather()
 	if err := durable.MakeDir(filepath.Dir(c.file), 0o700); err != nil {
 		return err
 	}
@@ -181,6 +206,21 @@ func (c *Cache) Save() error {
 		_, err := w.Write(text)
 		return err
 	})
+}
+
+// gather makes known of all that is to be written down.
+func (c *Cache) gather() {
+	all := c.known
+	for _, e := range c.kept {
+		all = append(all, *e)
+	}
+	all = slices.DeleteFunc(all, func(e entry) bool {
+		now := c.kept[e.path]
+		return e.young || now != nil && *now != e || !e.valid && gone(e.path)
+	})
+	slices.SortFunc(all, func(x, y entry) int { return strings.Compare(x.path, y.path) })
+	c.known = slices.CompactFunc(all, func(x, y entry) bool { return x.path == y.path })
+	clear(c.kept)
 }
 
 func gone(path string) bool {

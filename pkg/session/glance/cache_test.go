@@ -85,7 +85,7 @@ func TestRemembered(t *testing.T) {
 			t.Errorf("%s: %v, %v after it was looked at", path, again, ok)
 		}
 	}
-	if other := open(dir, "two"); len(other.entries) != 0 {
+	if other := open(dir, "two"); len(other.known) != 0 {
 		t.Error("another program's cache was used")
 	}
 }
@@ -103,7 +103,7 @@ func TestDamaged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(open(dir, "one").entries) != 1 {
+	if len(open(dir, "one").known) != 1 {
 		t.Fatal("the whole cache is not read")
 	}
 	damaged := [][]byte{append(bytes.Clone(whole), 'x')}
@@ -114,7 +114,7 @@ func TestDamaged(t *testing.T) {
 	}
 	for i, text := range damaged {
 		write(t, c.file, string(text))
-		if n := len(open(dir, "one").entries); n != 0 {
+		if n := len(open(dir, "one").known); n != 0 {
 			t.Errorf("damage %d: %d logs known", i, n)
 		}
 	}
@@ -123,7 +123,7 @@ func TestDamaged(t *testing.T) {
 // TestDecode: a file with a right digest and a wrong content is refused too.
 func TestDecode(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := &Cache{stamp: "s", entries: map[string]*entry{"path": {seen: glanceOf(1)}}}
+		c := &Cache{stamp: "s", known: []entry{{path: "path", seen: glanceOf(1)}}}
 		text := c.encode()
 		text = text[:len(text)-32]
 		at := rapid.IntRange(len(format)+2, len(text)-1).Draw(t, "at")
@@ -147,13 +147,13 @@ func TestSameEverythingButText(t *testing.T) {
 		t.Skip("files are not told apart here")
 	}
 	c.tells[k.device] = false
-	c.entries[path].key = k
+	c.find(path).key = k
 	if g, ok := c.Glance(path, info); ok {
 		t.Errorf("known: %v", g)
 	}
 	write(t, path, "one text")
 	info, _ = os.Lstat(path)
-	c.entries[path].key, _ = keyOf(info)
+	c.find(path).key, _ = keyOf(info)
 	if _, ok := c.Glance(path, info); !ok {
 		t.Error("the text that was seen is not known: the test cannot fail")
 	}
@@ -167,7 +167,7 @@ func TestTimeSetBack(t *testing.T) {
 	c := open(t.TempDir(), "one")
 	info := write(t, path, string(text))
 	keep(t, c, path, info, glanceOf(5))
-	if c.entries[path].young {
+	if c.find(path).young {
 		t.Skip("files are not told apart here")
 	}
 	text[10] = 'X'
@@ -191,7 +191,7 @@ func TestReplaced(t *testing.T) {
 	c := open(t.TempDir(), "one")
 	info := write(t, path, "one text")
 	keep(t, c, path, info, glanceOf(5))
-	if c.entries[path].young {
+	if c.find(path).young {
 		t.Skip("files are not told apart here")
 	}
 	waitForTick(t, path, info)
@@ -256,7 +256,7 @@ func TestYoung(t *testing.T) {
 		if err := c.Save(); err != nil {
 			t.Fatal(err)
 		}
-		if n := len(Open(o).entries); n != test.known {
+		if n := len(Open(o).known); n != test.known {
 			t.Errorf("%s: %d logs known to the next run, want %d", test.name, n, test.known)
 		}
 	}
@@ -288,8 +288,8 @@ func TestGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := open(dir, "one")
-	if len(last.entries) != 2 || last.entries[grows].seen != glanceOf(2) || last.entries[filepath.Join(dir, "stays")] == nil {
-		t.Errorf("known: %v", last.entries)
+	if len(last.known) != 2 || last.find(grows).seen != glanceOf(2) || last.find(filepath.Join(dir, "stays")) == nil {
+		t.Errorf("known: %v", last.known)
 	}
 }
 

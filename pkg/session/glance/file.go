@@ -15,10 +15,10 @@ import (
 )
 
 // A cache file is a line that names the format, the program's stamp and a
-// line feed, the number of entries, the entries, and the SHA-256 of all that.
-// Numbers are varints; texts have their length before them.
+// line feed, the number of entries, the entries in order of path, and the
+// SHA-256 of all that. Numbers are varints; texts have their length before them.
 const (
-	format = "sessctl glances 1\n"
+	format = "sessctl glances 2\n"
 	// maxFile is the size in bytes above which a file is not read: that of a
 	// million logs.
 	maxFile = 512 << 20
@@ -27,7 +27,7 @@ const (
 // errDamaged is returned when a file is not a cache of this program.
 var errDamaged = errors.New("not a cache of this program, or damaged")
 
-func load(file, stamp string) (map[string]*entry, error) {
+func load(file, stamp string) ([]entry, error) {
 	f, err := durable.OpenRegular(file)
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func load(file, stamp string) (map[string]*entry, error) {
 }
 
 // decode reads what stands before the digest.
-func decode(text, stamp string) (map[string]*entry, error) {
+func decode(text, stamp string) ([]entry, error) {
 	text, ok := strings.CutPrefix(text, format+stamp+"\n")
 	if !ok {
 		return nil, errDamaged
@@ -64,16 +64,18 @@ func decode(text, stamp string) (map[string]*entry, error) {
 	if count > uint64(len(text)) {
 		return nil, errDamaged
 	}
-	entries := make(map[string]*entry, count)
 	all := make([]entry, count)
 	for i := range all {
-		entries[d.string()] = &all[i]
+		all[i].path = d.string()
 		d.entry(&all[i])
+		if i > 0 && all[i-1].path >= all[i].path {
+			return nil, errDamaged
+		}
 	}
 	if d.failed || d.text != "" {
 		return nil, errDamaged
 	}
-	return entries, nil
+	return all, nil
 }
 
 // decoder reads values from the start of text. After the first that is not
@@ -140,9 +142,9 @@ func (d *decoder) entry(e *entry) {
 // encode is the content of the cache's file.
 func (c *Cache) encode() []byte {
 	text := []byte(format + c.stamp + "\n")
-	text = binary.AppendUvarint(text, uint64(len(c.entries)))
-	for path, e := range c.entries {
-		text = appendEntry(appendString(text, path), e)
+	text = binary.AppendUvarint(text, uint64(len(c.known)))
+	for i := range c.known {
+		text = appendEntry(appendString(text, c.known[i].path), &c.known[i])
 	}
 	sum := sha256.Sum256(text)
 	return append(text, sum[:]...)

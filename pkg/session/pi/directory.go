@@ -20,6 +20,9 @@ type directory struct {
 	agent string
 }
 
+// errNoDirectory is returned when a name of the store is that of a file.
+var errNoDirectory = errors.New("not a directory")
+
 // openDirectory opens a directory of the store by its name; "." is the
 // sessions directory itself, which holds logs if pi was given it with
 // --session-dir.
@@ -30,7 +33,7 @@ func (s *Store) openDirectory(store *os.Root, name string) (*directory, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("not a directory")}
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errNoDirectory}
 	}
 	root, err := store.OpenRoot(name)
 	if err != nil {
@@ -60,8 +63,14 @@ func (s *Store) directoryOf(path string) (*directory, string, error) {
 
 func (d *directory) close() error { return d.root.Close() }
 
-// at is the absolute path of a name.
-func (d *directory) at(name string) string { return filepath.Join(d.path, name) }
+// at is the absolute path of a name, which is one word. There are many names,
+// and filepath.Join looks at every byte of each path.
+func (d *directory) at(name string) string {
+	if os.IsPathSeparator(d.path[len(d.path)-1]) {
+		return d.path + name
+	}
+	return d.path + string(filepath.Separator) + name
+}
 
 // open opens a regular file. It never follows a link and never waits.
 func (d *directory) open(name string) (*os.File, error) { return durable.OpenRegularIn(d.root, name) }

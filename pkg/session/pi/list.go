@@ -56,26 +56,18 @@ func (l *lister) directory(ctx context.Context, name string) {
 	if strings.HasPrefix(name, ".") && name != "." {
 		return
 	}
-	path := filepath.Join(l.store.base, name)
-	info, err := l.root.Stat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return
-	}
-	if err == nil && !info.IsDir() {
-		return // a file of the sessions directory itself
-	}
-	var d *directory
-	if err == nil {
-		d, err = l.store.openDirectory(l.root, name)
+	d, err := l.store.openDirectory(l.root, name)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNoDirectory) {
+		return // or a file of the sessions directory itself
 	}
 	if err != nil {
-		l.notice(path, "skipped: %v", err)
+		l.notice(filepath.Join(l.store.base, name), "skipped: %v", err)
 		return
 	}
 	defer d.close()
 	found, err := names(d.root)
 	if err != nil {
-		l.notice(path, "skipped: %v", err)
+		l.notice(d.path, "skipped: %v", err)
 		return
 	}
 	slices.Sort(found)
@@ -88,7 +80,9 @@ func (l *lister) directory(ctx context.Context, name string) {
 // logs lists the logs of a directory and marks the one that pi would continue.
 func (l *lister) logs(ctx context.Context, d *directory, found []string) {
 	primary := -1
-	l.listing.Refs = slices.Grow(l.listing.Refs, len(found))
+	if refs := l.listing.Refs; cap(refs)-len(refs) < len(found) {
+		l.listing.Refs = slices.Grow(refs, max(len(found), len(refs))) // doubled: they are large
+	}
 	for _, name := range found {
 		n, ok, odd := parseName(name)
 		if odd {
@@ -125,17 +119,17 @@ func (l *lister) log(ctx context.Context, d *directory, n logName) (ref session.
 	}
 	var h session.Head
 	if err == nil {
-		h, err = l.looker.head(ctx, d, n, info)
+		h, err = l.looker.head(ctx, d, listedLog{n, path, info})
 	}
 	if err != nil {
 		l.notice(path, "skipped: %v", err)
 		return session.Ref{}, false, false
 	}
 	ref = session.Ref{
-		Runtime: session.RuntimePi, Agent: d.agent, ID: session.CleanID(n.id()), Store: l.store.root,
+		Runtime: session.RuntimePi, Agent: d.agent, ID: n.id(), Store: l.store.root,
 		Path: path, Kind: session.KindLive, Bytes: info.Size(), ModTime: info.ModTime(),
 	}
-	if h.Found {
+	if h.Found && h.ID != ref.ID {
 		ref.ID = session.CleanID(h.ID)
 	}
 	l.judge(&ref, n, h, info)

@@ -32,14 +32,21 @@ func newLooker(glances session.Glances) *looker {
 	return &looker{glances: glances, start: make([]byte, piformat.HeaderRoom)}
 }
 
-// head returns the head of one log. info is what the name led to.
-func (l *looker) head(ctx context.Context, d *directory, n logName, info os.FileInfo) (session.Head, error) {
+// listedLog is a log of a directory, and what its name led to.
+type listedLog struct {
+	logName
+	path string
+	info os.FileInfo
+}
+
+// head returns the head of one log.
+func (l *looker) head(ctx context.Context, d *directory, n listedLog) (session.Head, error) {
 	if l.glances != nil {
-		if known, ok := l.glances.Glance(d.at(n.name), info); ok {
+		if known, ok := l.glances.Glance(n.path, n.info); ok {
 			return known.Head, nil
 		}
 	}
-	f, err := durable.OpenListedIn(d.root, n.name, info)
+	f, err := durable.OpenListedIn(d.root, n.name, n.info)
 	if err != nil {
 		return session.Head{}, err
 	}
@@ -52,7 +59,7 @@ func (l *looker) head(ctx context.Context, d *directory, n logName, info os.File
 	if err == nil && l.glances != nil && !n.rotated {
 		// An error is for the one who asks for the end: he will meet it again.
 		if tail, err := l.reader.Tail(ctx, f, opened.Size(), opened.ModTime()); err == nil {
-			l.glances.Keep(d.at(n.name), opened, f, session.Glance{Head: h, Tail: tail})
+			l.glances.Keep(n.path, opened, f, session.Glance{Head: h, Tail: tail})
 		}
 	}
 	return h, err
