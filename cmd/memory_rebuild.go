@@ -167,6 +167,17 @@ type rebuilder struct {
 	result memory.RebuildResult
 }
 
+// asKept is a summary in the words of the model that wrote one of the same
+// archive, if that was kept.
+func (b *rebuilder) asKept(r memory.Record) memory.Record {
+	if r.Category == compact.CategorySummary {
+		if kept, found := b.store.KeptSummary(r.ID); found && kept.Archive == r.Archive {
+			r.Text = kept.Text
+		}
+	}
+	return r
+}
+
 // Rebuild implements compact.Rebuilder.
 func (b *rebuilder) Rebuild(ctx context.Context, ref session.Ref, archives []compact.Archived, records iter.Seq2[compact.ArchivedRecord, error]) (compact.Remembered, error) {
 	source := memory.Source{Runtime: ref.Runtime, Agent: ref.Agent, Session: ref.ID, Key: ref.Key}
@@ -180,7 +191,7 @@ func (b *rebuilder) Rebuild(ctx context.Context, ref session.Ref, archives []com
 		for r, err := range records {
 			from := source
 			from.Archive, from.ArchivePath = r.From.ID, r.From.Path
-			if !yield(memoryRecord(from, r.Record), err) {
+			if !yield(b.asKept(memoryRecord(from, r.Record)), err) {
 				return
 			}
 		}

@@ -236,9 +236,13 @@ func (m memoirist) Remember(ctx context.Context, ref session.Ref, from compact.A
 		path = ref.Path
 	}
 	source := memory.Source{Runtime: ref.Runtime, Agent: ref.Agent, Session: ref.ID, Key: ref.Key, Archive: from.ID, ArchivePath: path}
-	result, err := m.store.Put(ctx, source, memoryRecords(source, records))
+	var summary *compact.Record
+	result, err := m.store.Put(ctx, source, memoryRecords(source, noticed(records, &summary)))
 	if err == nil {
 		err = m.linkFacts(ctx, ref, source, from.Bytes)
+	}
+	if err == nil && summary != nil {
+		err = m.keep(ctx, source, *summary)
 	}
 	return compact.Remembered{Stored: result.Stored, Existing: result.Existing}, err
 }

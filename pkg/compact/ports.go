@@ -35,6 +35,7 @@ type Record struct {
 	FirstLine, LastLine int
 	FirstByte, EndByte  int64
 	Abandoned           bool
+	Model               string // provider and model that wrote it, a summary; "" if none did
 }
 
 // Remembered counts what memory holds after a run.

@@ -113,12 +113,13 @@ func (m *memoir) conclude(ctx context.Context) ([]Record, error) {
 	whole := Record{
 		Category: CategorySummary, Importance: SummaryImportance, Text: s.Text, Position: -1,
 		CreatedAt: m.timeOf(m.survey.Scan.Last), FirstLine: 1, LastLine: lastLine(m.survey), EndByte: m.survey.Scan.Counts.Bytes,
+		Model: s.Wrote.Model,
 	}
 	records := []Record{whole}
 	if _, learns := m.store.(session.Learner); !learns {
 		return records, nil
 	}
-	whole.Category, whole.Importance, whole.Position = CategoryLesson, LessonImportance, -2
+	whole.Category, whole.Importance, whole.Position, whole.Model = CategoryLesson, LessonImportance, -2, ""
 	for _, whole.Text = range s.Lessons {
 		records = append(records, whole)
 	}

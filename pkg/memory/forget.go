@@ -115,6 +115,9 @@ func (s *Store) forget(ctx context.Context, tx *sql.Tx, selection Selection) (in
 	if err := s.noteForgotten(forgottenFile{Schema: 1, At: time.Now().UnixMilli(), Records: graves}); err != nil {
 		return 0, err
 	}
+	if err := s.dropSummaries(graves); err != nil {
+		return 0, err
+	}
 	if err := bury(ctx, tx, time.Now().UnixMilli(), graves); err != nil {
 		return 0, err
 	}

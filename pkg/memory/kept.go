@@ -1,0 +1,112 @@
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/sessctl/sessctl/pkg/durable"
+)
+
+// KeptSummary is a summary that cannot be made again from an archive, because a
+// model wrote it. It is kept in a file beside the memory, which can be lost and
+// made anew.
+type KeptSummary struct {
+	Schema  int    `json:"schema"` // 1
+	ID      string `json:"id"`     // of its record
+	Runtime string `json:"runtime"`
+	Agent   string `json:"agent"`
+	Session string `json:"session"`
+	Archive string `json:"archive"` // id of the archive that it sums up
+	Model   string `json:"model"`   // provider and model
+	Text    string `json:"text"`
+}
+
+// maxKept bounds, in bytes, what is read of one such file.
+const maxKept = 1 << 20
+
+// KeptDir is where the kept summaries of a memory in dir are: beside it, so that
+// they outlive it.
+func KeptDir(dir string) string { return filepath.Clean(dir) + "-summaries" }
+
+// keptPath returns the file of a record's summary, "" for what is no id of one.
+func (s *Store) keptPath(id string) string {
+	if len(id) != 32 || strings.Trim(id, "0123456789abcdef") != "" {
+		return ""
+	}
+	return filepath.Join(KeptDir(s.dir), id+".json")
+}
+
+// KeepSummary keeps a summary that a model wrote, in the place of an older one
+// of the same record. A summary that memory does not have, because it was
+// forgotten on purpose, is not kept.
+func (s *Store) KeepSummary(ctx context.Context, k KeptSummary) error {
+	var stored bool
+	if err := s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM records WHERE id=?)", k.ID).Scan(&stored); err != nil {
+		return fmt.Errorf("keep the summary: %w", judged(err))
+	}
+	path := s.keptPath(k.ID)
+	if !stored || path == "" {
+		return nil
+	}
+	if err := durable.MakeDir(KeptDir(s.dir), 0o700); err != nil {
+		return fmt.Errorf("keep the summary: %w", err)
+	}
+	k.Schema = 1
+	text, err := json.Marshal(k)
+	if err == nil {
+		err = durable.ReplaceFile(path, 0o600, func(w io.Writer) error {
+			_, err := w.Write(append(text, '\n'))
+			return err
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("keep the summary: %w", err)
+	}
+	return nil
+}
+
+// KeptSummary returns the summary that is kept for a record; false if there is
+// none, or none that can be read: then it is made again.
+func (s *Store) KeptSummary(id string) (k KeptSummary, found bool) {
+	file, err := durable.OpenRegular(s.keptPath(id))
+	if err != nil {
+		return k, false
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxKept))
+	if err != nil || json.Unmarshal(text, &k) != nil {
+		return KeptSummary{}, false
+	}
+	return k, k.Schema == 1 && k.ID == id && k.Text != ""
+}
+
+// DropSummary removes the kept summary of a record, if there is one.
+func (s *Store) DropSummary(id string) error {
+	path := s.keptPath(id)
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) { // nearly always
+		return nil
+	}
+	if err := durable.RemoveFile(path); err != nil {
+		return fmt.Errorf("remove the kept summary: %w", err)
+	}
+	return nil
+}
+
+// dropSummaries removes the kept summaries of what is to be forgotten. It comes
+// before the records go: a forget that was stopped in between is asked for
+// again.
+func (s *Store) dropSummaries(graves []grave) error {
+	for _, g := range graves {
+		if err := s.DropSummary(g.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
