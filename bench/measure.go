@@ -19,8 +19,9 @@ import (
 // sample is what one run cost.
 type sample struct {
 	cpu    time.Duration // user and system
-	peak   int64         // bytes of memory at most
-	allocs float64       // a megabyte of the log; of programs that say it
+	wall   time.Duration
+	peak   int64   // bytes of memory at most
+	allocs float64 // a megabyte of the log; of programs that say it
 	out    []byte
 }
 
@@ -161,11 +162,12 @@ func (d *driver) run(p program, c corpus.Corpus, arguments func(*tools, corpus.C
 	cmd.Dir = home
 	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "LC_ALL=C", "NO_COLOR=1"}
 	cmd.Env = append(cmd.Env, p.env...)
+	began := time.Now()
 	if err := cmd.Run(); err != nil {
 		return sample{}, fmt.Errorf("run %s: %w: %s", p.name, err, errs.Bytes())
 	}
 	state := cmd.ProcessState
-	s := sample{cpu: state.UserTime() + state.SystemTime(), peak: peakMemory(state), out: out.Bytes()}
+	s := sample{wall: time.Since(began), cpu: state.UserTime() + state.SystemTime(), peak: peakMemory(state), out: out.Bytes()}
 	if p.tool == "kernel" {
 		return s.ofLoop()
 	}

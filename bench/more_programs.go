@@ -41,6 +41,19 @@ func byType() program {
 	return program{name: "sessctl sizes --by-type", tool: "sessctl", arguments: words("sizes", "--by-type", "--json"), question: kinds, answer: typeShares}
 }
 
+// workers is a program of the product with so many workers.
+func workers(p program, n int, t target) program {
+	option := "--workers=" + strconv.Itoa(n)
+	with := func(arguments func(*tools, corpus.Corpus) []string) func(*tools, corpus.Corpus) []string {
+		return func(t *tools, c corpus.Corpus) []string { return append([]string{option}, arguments(t, c)...) }
+	}
+	p.name, p.arguments, p.target = p.name+" "+option, with(p.arguments), t
+	if p.checked != nil {
+		p.checked = with(p.checked)
+	}
+	return p
+}
+
 func typesPeer(tool, name string, t target) program {
 	arguments := script(name)
 	if tool == "jq" {

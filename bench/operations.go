@@ -19,6 +19,7 @@ type operation struct {
 	peak     int64   // bytes of memory that the product may hold at most; 0 for no target
 	growth   string  // an operation on a fifth of the bytes, see maxGrowth
 	allocs   float64 // allocations a megabyte at most; 0 for no target
+	wall     float64 // of the time by the clock that the second program takes, at most; 0 for no target
 	rounds   int     // at most; 0 for no bound
 	stages   []stage // that the product's time is shown by
 }
@@ -54,6 +55,7 @@ func operations(quick bool) []operation {
 	}
 	all := append(sizesOperations(), readingOperations()...)
 	all = append(all, storingOperations()...)
+	all = append(all, workerOperations()...)
 	// The answer about thousands of logs makes the driver itself larger, and
 	// with it the smallest peak that can be seen: last but for compact.
 	return append(all, []operation{
@@ -119,6 +121,21 @@ func readingOperations() []operation {
 		{
 			name: "chunker alone, 200 MB", corpus: "one200", allocs: 1,
 			programs: []program{loopOf("chunk.Chunker", "cut", target{}), loopOf("[]rune", "cut-runes", target{least: 20})},
+		},
+	}
+}
+
+// workerOperations compare two workers with one: CPU time may grow a little, and
+// on a machine that does nothing else the clock shows the gain.
+func workerOperations() []operation {
+	return []operation{
+		{
+			name: "two workers: sizes --by-type, 200 MB", corpus: "m200", wall: 0.65,
+			programs: []program{workers(byType(), 2, target{}), workers(byType(), 1, target{most: 1.12})},
+		},
+		{
+			name: "two workers: sizes, 200 MB in 7820 logs", corpus: "s200", wall: 0.65,
+			programs: []program{workers(sessctlSizes(), 2, target{}), workers(sessctlSizes(), 1, target{most: 1.12})},
 		},
 	}
 }

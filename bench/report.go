@@ -18,8 +18,9 @@ type timing struct {
 	program program
 	median  time.Duration // of CPU
 	best    time.Duration
-	peak    int64   // bytes, of all rounds
-	allocs  float64 // a megabyte, of loops
+	wall    time.Duration // the shortest
+	peak    int64         // bytes, of all rounds
+	allocs  float64       // a megabyte, of loops
 }
 
 // result is one operation, measured. Without timings it was left out.
@@ -38,6 +39,9 @@ func newResult(op operation, c corpus.Corpus, programs []program, samples [][]sa
 		var cpu []time.Duration
 		for _, s := range samples[i] {
 			cpu = append(cpu, s.cpu)
+			if t.wall == 0 || s.wall < t.wall {
+				t.wall = s.wall
+			}
 			t.peak = max(t.peak, s.peak)
 			t.allocs = max(t.allocs, s.allocs)
 		}
@@ -164,8 +168,21 @@ func (r *report) rows(res result) []row {
 			verdict: r.judge(ours.allocs <= res.operation.allocs, fmt.Sprintf("%s: %.1f allocations a MB", name, ours.allocs)),
 		})
 	}
+	if res.operation.wall > 0 && len(res.timings) > 1 {
+		rows = append(rows, r.wall(res))
+	}
 	rows = append(rows, stageRows(res.stages)...)
 	return append(rows, r.growth(res)...)
+}
+
+// wall compares the shortest runs by the clock: what else the machine does
+// makes runs longer, never shorter.
+func (r *report) wall(res result) row {
+	share := res.timings[0].wall.Seconds() / max(res.timings[1].wall.Seconds(), 1e-4)
+	return row{
+		program: "by the clock, best runs", ratio: fmt.Sprintf("%.2f of it", share), target: fmt.Sprintf("<= %.2f", res.operation.wall),
+		verdict: r.judge(share <= res.operation.wall, fmt.Sprintf("%s: %.2f of the time by the clock", res.operation.name, share)),
+	}
 }
 
 func (r *report) line(operation string, t timing, bytes int64) row {

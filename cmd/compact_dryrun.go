@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/summarize"
 )
 
@@ -39,19 +40,21 @@ func (a *app) noteSummarizer() error {
 	return err
 }
 
-// planAll is the dry run: it makes no mutating call.
+// planAll is the dry run: it makes no mutating call. Sessions are read several
+// at a time.
 func planAll(ctx context.Context, a *app, targets []found, policy compact.Policy) ([]compact.Result, error) {
-	var results []compact.Result
-	for _, t := range targets {
+	results := make([]compact.Result, len(targets))
+	err := session.Spread(ctx, a.workers(), len(targets), func(_, i int) {
+		t := targets[i]
 		plan, err := compact.NewPlan(ctx, t.store, t.Ref, policy, a.now())
 		if err != nil {
-			if ctx.Err() != nil {
-				return results, ctx.Err()
-			}
-			results = append(results, failedResult(t, err))
-			continue
+			results[i] = failedResult(t, err)
+			return
 		}
-		results = append(results, plan.Result())
+		results[i] = plan.Result()
+	})
+	if err != nil {
+		return nil, err
 	}
 	return results, nil
 }

@@ -19,6 +19,7 @@ import (
 type config struct {
 	DataDir    string           `mapstructure:"data_dir" json:"data_dir"`
 	Stores     []string         `mapstructure:"stores" json:"stores"`
+	Workers    int              `mapstructure:"workers" json:"workers"` // logs that are read at a time
 	Compaction compactionConfig `mapstructure:"compaction" json:"compaction"`
 	OpenClaw   openClawConfig   `mapstructure:"openclaw" json:"openclaw"`
 	Archive    archiveConfig    `mapstructure:"archive" json:"archive"`
@@ -100,6 +101,7 @@ func defaults() map[string]any {
 		"compaction.context_window":     0,
 		"data_dir":                      "",
 		"stores":                        []string{},
+		"workers":                       2,
 		"compaction.threshold":          150_000,
 		"compaction.quiet_period":       "1m",
 		"compaction.strategy":           "",

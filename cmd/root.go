@@ -98,6 +98,7 @@ type globalOptions struct {
 	Runtime    string
 	Profile    string
 	AllowRoot  bool
+	Workers    int
 }
 
 func (g *globalOptions) addFlags(fs *pflag.FlagSet) {
@@ -109,6 +110,8 @@ func (g *globalOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&g.Runtime, "runtime", "", "only sessions of this `runtime` ("+runtimeNames()+")")
 	fs.BoolVar(&g.AllowRoot, "allow-root", false, "as root, change sessions and data of other users too")
 	fs.StringVar(&g.Profile, "pprof", "", "write a CPU profile of this run to `file`")
+	fs.IntVar(&g.Workers, "workers", 0, "read at most `n` logs at a time where many are read (default 2)")
+	fromConfig(fs, "workers", "workers")
 	fromConfig(fs, "data-dir", "data_dir")
 	fromConfig(fs, "store", "stores")
 }
@@ -130,7 +133,7 @@ read again with archive show.
 		SilenceUsage:  true,
 		Args:          usageArgs(cobra.NoArgs),
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
-			return errors.Join(a.startProfile(), a.loadConfig(c))
+			return errors.Join(a.startProfile(), a.loadConfig(c), a.checkWorkers())
 		},
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}

@@ -3,9 +3,7 @@ package cmd
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -114,7 +112,8 @@ type sessionRow struct {
 	State          string   `json:"state"`
 	Reason         string   `json:"reason"`
 
-	last time.Time
+	last   time.Time
+	unread error // why it could not be read
 }
 
 func runSizes(ctx context.Context, a *app, o sizesOptions) error {
@@ -140,13 +139,11 @@ func runSizes(ctx context.Context, a *app, o sizesOptions) error {
 		return runTypes(ctx, a, sessions)
 	}
 	doc := sizesDocument{Schema: 1, Threshold: o.Threshold, Sessions: make([]*sessionRow, 0, len(sessions))}
-	exact := o.Exact || totalBytes(sessions) <= exactCountBytes
-	for i := range sessions {
-		s := &sessions[i]
-		row, err := measure(ctx, a, s, o.Threshold, exact)
-		if err != nil {
-			return err
-		}
+	rows, err := a.measureAll(ctx, sessions, o)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
 		if row.Over || !o.Over {
 			doc.Sessions = append(doc.Sessions, row)
 		}
@@ -174,73 +171,6 @@ func totalBytes(sessions []found) (total int64) {
 		total += s.Bytes
 	}
 	return total
-}
-
-// measure reads the end of one log. A log that cannot be read is a row that
-// says so, not the end of the run.
-func measure(ctx context.Context, a *app, s *found, threshold int64, exact bool) (*sessionRow, error) {
-	row := &sessionRow{
-		Runtime: s.Runtime, Agent: s.Agent, Session: s.ID, Key: s.Key, Kind: string(s.Kind), Path: s.Path,
-		Bytes: s.Bytes, ContextWindow: s.ContextWindow, State: string(s.State), Reason: s.Reason, last: s.ModTime,
-	}
-	if s.Counter.Tokens > 0 {
-		row.IndexTokens = &s.Counter.Tokens
-	}
-	if !s.Expires.IsZero() {
-		expires := s.Expires.UTC().Format(time.RFC3339)
-		row.Expires = &expires
-	}
-	if s.Kind == session.KindDatabase {
-		row.Tokens, row.TokenSource = s.Counter.Tokens, session.TokensFromIndex
-	} else if err := row.readLog(ctx, a, s, exact); err != nil {
-		if ctx.Err() != nil {
-			return row, ctx.Err()
-		}
-		row.unreadable(a, s, err)
-	}
-	row.Over = row.Tokens >= threshold
-	row.LastActivity = row.last.UTC().Format(time.RFC3339)
-	if s.ContextWindow > 0 {
-		percent := math.Round(1000*float64(row.Tokens)/float64(s.ContextWindow)) / 10
-		row.Percent = &percent
-	}
-	return row, nil
-}
-
-func (r *sessionRow) readLog(ctx context.Context, a *app, s *found, exact bool) error {
-	tail, err := a.tail(ctx, s)
-	if err != nil {
-		return err
-	}
-	r.Tokens, r.TokenSource = tail.Tokens, tail.TokenSource
-	r.Messages, r.MessagesSource = tail.Messages, "count"
-	if !tail.LastActivity.IsZero() {
-		r.last = tail.LastActivity
-	}
-	if tail.MessagesExact {
-		return nil
-	}
-	if counter, ok := s.store.(messageCounter); ok && exact {
-		if r.Messages, err = counter.CountMessages(ctx, s.Ref); err == nil {
-			a.glances.Counted(s.Path, r.Messages)
-		}
-		return err
-	}
-	r.MessagesSource = "estimate"
-	return nil
-}
-
-// messageCounter is a store that can count a log's messages without reading
-// what they say.
-type messageCounter interface {
-	CountMessages(ctx context.Context, ref session.Ref) (int, error)
-}
-
-func (r *sessionRow) unreadable(a *app, s *found, err error) {
-	r.State, r.Reason, r.TokenSource = string(session.StateUnsupported), err.Error(), session.TokensFromEstimate
-	if !errors.Is(err, session.ErrUnknownFormat) {
-		a.notice(note{Path: s.Path, Message: err.Error()})
-	}
 }
 
 func sortRows(rows []*sessionRow, key string) {

@@ -55,8 +55,15 @@ func programStamp() string {
 	return stamp + " " + strconv.FormatInt(info.Size(), 10) + " " + strconv.FormatInt(info.ModTime().UnixNano(), 10)
 }
 
-// glancing is a store that remembers what it sees, where it can.
+// glancing is a store that remembers what it sees, where it can. Where nothing
+// is known yet it lists with several workers; to look again at logs that are
+// known is so little work that to share it would cost more.
 func (a *app) glancing(s session.Store) session.Store {
+	if w, ok := s.(interface {
+		WithWorkers(int) session.Store
+	}); ok && a.glances != nil && a.glances.Empty() {
+		s = w.WithWorkers(a.workers())
+	}
 	if g, ok := s.(interface {
 		WithGlances(session.Glances) session.Store
 	}); ok && a.glances != nil {

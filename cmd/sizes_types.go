@@ -37,36 +37,57 @@ type typeRow struct {
 
 // runTypes reads every log in full and says what fills it.
 func runTypes(ctx context.Context, a *app, sessions []found) error {
-	shares := map[string]*session.Breakdown{}
+	logs := slices.DeleteFunc(sessions, func(s found) bool { return s.Kind == session.KindDatabase })
+	whole := map[string]*session.Breakdown{} // by runtime
+	for _, s := range logs {
+		if whole[s.Runtime] == nil {
+			whole[s.Runtime] = session.NewBreakdown()
+		}
+	}
+	failed, err := a.readTypes(ctx, logs, whole)
+	if err != nil {
+		return err
+	}
 	doc := typesDocument{Schema: 1, Types: []typeRow{}}
-	for _, s := range sessions {
-		if s.Kind == session.KindDatabase {
-			continue
-		}
-		b := shares[s.Runtime]
-		if b == nil {
-			b = session.NewBreakdown()
-			shares[s.Runtime] = b
-		}
-		if err := readWhole(ctx, s, b); err != nil {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			a.notice(note{Path: s.Path, Message: err.Error()})
+	for i, err := range failed {
+		if err != nil {
+			a.notice(note{Path: logs[i].Path, Message: err.Error()})
 			continue
 		}
 		doc.Sessions++
 	}
-	for _, b := range shares {
+	for _, b := range whole {
 		doc.Bytes += b.Bytes
 		doc.Base64 += b.Base64
 		doc.Duplicate += b.Duplicate
 	}
-	for _, runtime := range slices.Sorted(maps.Keys(shares)) {
-		doc.addTypes(runtime, shares[runtime])
+	for _, runtime := range slices.Sorted(maps.Keys(whole)) {
+		doc.addTypes(runtime, whole[runtime])
 	}
 	slices.SortStableFunc(doc.Types, func(x, y typeRow) int { return cmp.Compare(y.Bytes, x.Bytes) })
 	return renderTypes(a, doc)
+}
+
+// readTypes reads logs, as many at a time as there are workers, and adds up
+// what is in them. It returns, log by log, why one could not be read.
+func (a *app) readTypes(ctx context.Context, logs []found, whole map[string]*session.Breakdown) ([]error, error) {
+	parts := make([]map[string]*session.Breakdown, a.workers())
+	for worker := range parts {
+		parts[worker] = map[string]*session.Breakdown{}
+		for runtime, b := range whole {
+			parts[worker][runtime] = b.Beside()
+		}
+	}
+	failed := make([]error, len(logs))
+	err := session.Spread(ctx, len(parts), len(logs), func(worker, i int) {
+		failed[i] = readWhole(ctx, logs[i], parts[worker][logs[i].Runtime])
+	})
+	for _, part := range parts {
+		for runtime, b := range part {
+			whole[runtime].Merge(b)
+		}
+	}
+	return failed, err
 }
 
 func (d *typesDocument) addTypes(runtime string, b *session.Breakdown) {

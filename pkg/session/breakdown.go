@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"io"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
@@ -17,8 +16,7 @@ type Breakdown struct {
 	Base64    int64                 // bytes of images and other binary data written as base64
 	Duplicate int64                 // bytes of long strings that stand in an earlier record too
 
-	seen map[uint64]struct{}
-	seed maphash.Seed
+	seen *stringSet
 	sum  jsonl.Cursor
 }
 
@@ -32,10 +30,29 @@ type TypeShare struct {
 // at for binary data and repetition.
 const longString = 256
 
-// NewBreakdown returns a Breakdown of nothing. It holds 8 bytes for every
+// NewBreakdown returns a Breakdown of nothing. It holds about 12 bytes for every
 // long string that it has seen.
 func NewBreakdown() *Breakdown {
-	return &Breakdown{Types: map[string]*TypeShare{}, seen: map[uint64]struct{}{}, seed: maphash.MakeSeed()}
+	return &Breakdown{Types: map[string]*TypeShare{}, seen: newStringSet()}
+}
+
+// Beside returns a Breakdown of nothing that knows the strings that b has seen,
+// and b those of it, so that another goroutine can read other logs. Which of
+// two equal strings comes first does not matter: the sum of both is the same.
+func (b *Breakdown) Beside() *Breakdown {
+	return &Breakdown{Types: map[string]*TypeShare{}, seen: b.seen}
+}
+
+// Merge adds what other has counted to b.
+func (b *Breakdown) Merge(other *Breakdown) {
+	for name, share := range other.Types {
+		mine := b.typeShare(name)
+		mine.Records += share.Records
+		mine.Bytes += share.Bytes
+	}
+	b.Bytes += other.Bytes
+	b.Base64 += other.Base64
+	b.Duplicate += other.Duplicate
 }
 
 // Add reads a whole log. Lines that are no JSON object count as "not JSON";
@@ -86,13 +103,18 @@ func (b *Breakdown) line(l jsonl.Line) {
 
 // share counts one record of a type.
 func (b *Breakdown) share(name string, bytes int64) {
+	share := b.typeShare(name)
+	share.Records++
+	share.Bytes += bytes
+}
+
+func (b *Breakdown) typeShare(name string) *TypeShare {
 	share := b.Types[name]
 	if share == nil {
 		share = &TypeShare{}
 		b.Types[name] = share
 	}
-	share.Records++
-	share.Bytes += bytes
+	return share
 }
 
 // record walks one record and returns the name of its type.
@@ -190,12 +212,9 @@ func (b *Breakdown) text(raw []byte) {
 		return
 	}
 	b.Base64 += countBinary(raw)
-	key := maphash.Bytes(b.seed, raw)
-	if _, ok := b.seen[key]; ok {
+	if b.seen.add(raw) {
 		b.Duplicate += int64(len(raw))
-		return
 	}
-	b.seen[key] = struct{}{}
 }
 
 // countBinary counts the bytes of binary data in text.

@@ -2,10 +2,15 @@ package session
 
 import (
 	"context"
+	"fmt"
+	"math"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
 )
 
 func TestBreakdown(t *testing.T) {
@@ -47,5 +52,64 @@ func TestBreakdown(t *testing.T) {
 	}
 	if b.Base64 != int64(len(image)) || b.Duplicate != int64(len(long)+2) {
 		t.Errorf("base64 %d, duplicate %d; want %d and %d", b.Base64, b.Duplicate, len(image), len(long)+2)
+	}
+}
+
+// TestBreakdownBeside: logs that two goroutines read add up to what one reads,
+// whoever sees a repeated string first.
+func TestBreakdownBeside(t *testing.T) {
+	var logs []string
+	for i := range 40 {
+		log := ""
+		for k := range 200 {
+			log += fmt.Sprintf(`{"type":"message","message":{"role":"user","text":"%s"}}`+"\n", strings.Repeat(fmt.Sprint("word", (i*k)%700, " "), 60))
+		}
+		logs = append(logs, log)
+	}
+	alone := NewBreakdown()
+	for _, log := range logs {
+		if err := alone.Add(t.Context(), strings.NewReader(log)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	whole := NewBreakdown()
+	parts := []*Breakdown{whole.Beside(), whole.Beside(), whole.Beside()}
+	if err := Spread(t.Context(), len(parts), len(logs), func(worker, i int) {
+		if err := parts[worker].Add(context.Background(), strings.NewReader(logs[i])); err != nil {
+			t.Error(err)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range parts {
+		whole.Merge(part)
+	}
+	if diff := cmp.Diff(alone, whole, cmpopts.IgnoreUnexported(Breakdown{})); diff != "" {
+		t.Errorf("one reader, then three:\n%s", diff)
+	}
+	if alone.Duplicate == 0 {
+		t.Error("nothing is repeated: the test cannot fail")
+	}
+}
+
+// TestStringSet holds the set to a map.
+func TestStringSet(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		set, known := newStringSet(), map[string]bool{}
+		for range rapid.IntRange(0, 5000).Draw(t, "strings") {
+			s := strconv.Itoa(rapid.IntRange(0, 3000).Draw(t, "string"))
+			if got := set.add([]byte(s)); got != known[s] {
+				t.Fatalf("%q was known: %v, want %v", s, got, known[s])
+			}
+			known[s] = true
+		}
+	})
+	var shard hashShard // small hashes lie beside each other and around the end
+	for _, again := range []bool{false, true} {
+		for hash := range uint64(1000) {
+			if got := shard.add(math.MaxUint64 - hash); got != again {
+				t.Fatalf("hash %d was known: %v", hash, got)
+			}
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
@@ -22,9 +23,10 @@ const (
 	settled = 2 * time.Second
 )
 
-// Cache is a [session.Glances] that can outlive the run. It is for one
-// goroutine.
+// Cache is a [session.Glances] that can outlive the run. It may be used by
+// several goroutines at once.
 type Cache struct {
+	mu      sync.Mutex
 	file    string // "" if it lives in memory only
 	stamp   string
 	now     func() time.Time
@@ -81,6 +83,9 @@ func Open(o Options) *Cache {
 	return c
 }
 
+// Empty reports whether nothing is known from an earlier run.
+func (c *Cache) Empty() bool { return len(c.known) == 0 }
+
 // find returns what is known of the log at path, or nil. Logs are listed in
 // nearly the order in which they are written down, and then asked for once more
 // in that order, so the next one mostly is the right one.
@@ -107,6 +112,8 @@ func (c *Cache) find(path string) *entry {
 
 // Glance implements [session.Glances].
 func (c *Cache) Glance(path string, info os.FileInfo) (session.Glance, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	e := c.find(path)
 	if e == nil {
 		return session.Glance{}, false
@@ -139,6 +146,8 @@ func (c *Cache) sameEnd(path string, size int64, end digest) bool {
 
 // Seen returns what is known of a log that was looked up or kept in this run.
 func (c *Cache) Seen(path string) (session.Glance, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	e := c.find(path)
 	if e == nil || !e.valid {
 		return session.Glance{}, false
@@ -148,6 +157,8 @@ func (c *Cache) Seen(path string) (session.Glance, bool) {
 
 // Keep implements [session.Glances].
 func (c *Cache) Keep(path string, info os.FileInfo, log io.ReaderAt, seen session.Glance) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	k, ok := keyOf(info)
 	e := &entry{path: path, key: k, seen: seen, valid: true, young: true}
 	if before := c.now().Add(-settled).UnixNano(); ok && c.file != "" && k.changed < before && k.modified < before && writable(seen) {
@@ -173,6 +184,8 @@ func writable(seen session.Glance) bool {
 // Counted takes in the exact number of messages of a log that was just seen,
 // if the log still is what it was then.
 func (c *Cache) Counted(path string, messages int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	e := c.find(path)
 	info, err := os.Lstat(path)
 	if e == nil || !e.valid || err != nil {
@@ -194,6 +207,8 @@ func digestOf(end []byte) (d digest) {
 // Save writes the cache if there is anything new in it. What is known of logs
 // that were not looked at is kept as long as they are there.
 func (c *Cache) Save() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.file == "" || !c.changed {
 		return nil
 	}

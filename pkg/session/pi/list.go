@@ -28,14 +28,55 @@ func (s *Store) List(ctx context.Context) (session.Listing, error) {
 		return session.Listing{}, fmt.Errorf("list %s: %w", s.base, err)
 	}
 	slices.Sort(found)
-	l := &lister{store: s, root: root, now: time.Now(), looker: newLooker(s.glances)}
-	for _, name := range append([]string{"."}, found...) {
+	found = append([]string{"."}, found...)
+	if s.workers > 1 {
+		return s.listSpread(ctx, root, found)
+	}
+	l := s.lister(root)
+	for _, name := range found {
 		if err := ctx.Err(); err != nil {
 			return session.Listing{}, err
 		}
 		l.directory(ctx, name)
 	}
 	return l.listing, nil
+}
+
+func (s *Store) lister(root *os.Root) *lister {
+	return &lister{store: s, root: root, now: time.Now(), looker: newLooker(s.glances)}
+}
+
+// listSpread lists several directories at a time, and puts what it found
+// together in their order.
+func (s *Store) listSpread(ctx context.Context, root *os.Root, names []string) (whole session.Listing, err error) {
+	listers := make([]*lister, s.workers)
+	for worker := range listers {
+		listers[worker] = s.lister(root)
+	}
+	parts := make([]session.Listing, len(names))
+	err = session.Spread(ctx, s.workers, len(names), func(worker, i int) {
+		l := listers[worker]
+		l.listing = session.Listing{}
+		l.directory(ctx, names[i])
+		parts[i] = l.listing
+	})
+	if err != nil {
+		return session.Listing{}, err
+	}
+	for _, part := range parts {
+		whole.Refs = append(growing(whole.Refs, len(part.Refs)), part.Refs...)
+		whole.Agents = append(whole.Agents, part.Agents...)
+		whole.Notices = append(whole.Notices, part.Notices...)
+	}
+	return whole, nil
+}
+
+// growing has room for more sessions. They are large: room is doubled.
+func growing(refs []session.Ref, more int) []session.Ref {
+	if cap(refs)-len(refs) < more {
+		return slices.Grow(refs, max(more, len(refs)))
+	}
+	return refs
 }
 
 // lister collects the sessions of one store.
@@ -80,9 +121,7 @@ func (l *lister) directory(ctx context.Context, name string) {
 // logs lists the logs of a directory and marks the one that pi would continue.
 func (l *lister) logs(ctx context.Context, d *directory, found []string) {
 	primary := -1
-	if refs := l.listing.Refs; cap(refs)-len(refs) < len(found) {
-		l.listing.Refs = slices.Grow(refs, max(len(found), len(refs))) // doubled: they are large
-	}
+	l.listing.Refs = growing(l.listing.Refs, len(found))
 	for _, name := range found {
 		n, ok, odd := parseName(name)
 		if odd {

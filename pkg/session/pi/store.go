@@ -30,6 +30,7 @@ type Store struct {
 	step    func(name string) error
 	system  durable.System
 	glances session.Glances // nil: logs are listed by their beginnings alone
+	workers int             // directories that List reads at a time
 }
 
 // Open returns the store of a sessions directory, or of the agent directory
@@ -46,6 +47,14 @@ func Open(root string) *Store {
 func (s *Store) WithSystem(system durable.System) *Store {
 	other := *s
 	other.system = system
+	return &other
+}
+
+// WithWorkers returns the same store, whose List reads as many directories at a
+// time.
+func (s *Store) WithWorkers(n int) session.Store {
+	other := *s
+	other.workers = n
 	return &other
 }
 
