@@ -90,33 +90,3 @@ func checkReplay(a *app, path, got string) error {
 	}
 	return &failure{code: "differs", exit: exitFailed, path: path, hint: "if the new replay is right, write it over the stored one", err: fmt.Errorf("the replay is not the one in %s", path)}
 }
-
-// difference shows the lines between the first and the last that are not the
-// same, with two lines around them.
-func difference(path string, want, got []string) string {
-	const around, most = 2, 60
-	head := 0
-	for head < len(want) && head < len(got) && want[head] == got[head] {
-		head++
-	}
-	tail := 0
-	for tail < len(want)-head && tail < len(got)-head && want[len(want)-1-tail] == got[len(got)-1-tail] {
-		tail++
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "--- %s\n+++ now\n@@ line %d @@\n", path, head+1)
-	write := func(mark string, lines []string) {
-		for i, line := range lines {
-			if i == most {
-				fmt.Fprintf(&b, "%s ... %d more lines\n", mark, len(lines)-most)
-				return
-			}
-			b.WriteString(mark + line + "\n")
-		}
-	}
-	write(" ", want[max(0, head-around):head])
-	write("-", want[head:len(want)-tail])
-	write("+", got[head:len(got)-tail])
-	write(" ", want[len(want)-tail:min(len(want), len(want)-tail+around)])
-	return b.String()
-}
