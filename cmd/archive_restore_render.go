@@ -51,7 +51,7 @@ func (a *app) renderRestore(ctx context.Context, doc restoreDocument, p *compact
 // undoHint names the receipt that would let the runtime continue the session
 // again, if it was a compaction that took it away.
 func (a *app) undoHint(ctx context.Context, entry archive.Entry) (string, error) {
-	receipts, err := a.receipts().List()
+	receipts, _, err := a.receipts().Examine() // doctor and verify tell of those that cannot be read
 	if err != nil || ctx.Err() != nil {
 		return "", err
 	}

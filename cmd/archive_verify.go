@@ -57,6 +57,8 @@ type verifyDocument struct {
 	Receipts int         `json:"receipts"`
 	Problems []problem   `json:"problems"`
 	Verified []verifyRow `json:"verified"`
+
+	ofMemory int // how many problems memory has, which archives can mend
 }
 
 type verifyRow struct {
@@ -155,8 +157,11 @@ func renderVerify(a *app, doc verifyDocument) error {
 	for _, p := range doc.Problems {
 		_, _ = fmt.Fprintf(a.Out, "damaged\t%s\t%s\t%s\n", visible(p.ID), visible(p.Path), visible(p.Message))
 	}
-	if len(doc.Problems) > 0 {
-		a.hint("restore damaged archives from a backup; memory can be rebuilt from the archives that verify")
+	if doc.ofMemory > 0 {
+		a.hint("sessctl memory reindex --from-archives makes memory again from the archives that verify")
+	}
+	if len(doc.Problems) > doc.ofMemory {
+		a.hint("restore damaged archives and receipts from a backup")
 	}
 	how := map[bool]string{true: "checked", false: "looked at, not read"}[doc.ReadData]
 	_, err := fmt.Fprintf(a.Out, "%s (%s) and %s %s, %s\n", plural(doc.Checked, "archive"), formatBytes(doc.Bytes), plural(doc.Receipts, "receipt"), how, plural(len(doc.Problems), "problem"))

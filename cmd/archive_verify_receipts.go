@@ -27,9 +27,12 @@ type auditor struct {
 
 // verifyReceipts holds every receipt against the catalogue and memory.
 func verifyReceipts(ctx context.Context, a *app, entries []archive.Entry, doc *verifyDocument) error {
-	receipts, err := a.receipts().List()
+	receipts, unreadable, err := a.receipts().Examine()
 	if err != nil {
 		return err
+	}
+	for _, u := range unreadable {
+		doc.Problems = append(doc.Problems, problem{Path: u.Path, Message: u.Err.Error()})
 	}
 	copies, err := a.openArchive()
 	if err != nil {
@@ -47,7 +50,23 @@ func verifyReceipts(ctx context.Context, a *app, entries []archive.Entry, doc *v
 		source := memory.Source{Runtime: e.Runtime, Agent: e.Agent, Session: e.Session}
 		v.sessions[source] = append(v.sessions[source], e.ID)
 	}
-	switch v.memory, err = memory.Open(ctx, a.memoryDir(), memory.Options{ReadOnly: true}); {
+	for _, r := range receipts {
+		doc.Receipts++
+		v.againstArchive(ctx, r)
+	}
+	err = v.allAgainstMemory(ctx, a.memoryDir())
+	if errors.Is(err, memory.ErrCorrupt) {
+		doc.ofMemory++
+		doc.Problems = append(doc.Problems, problem{Path: a.memoryDir(), Message: err.Error()})
+		return nil
+	}
+	return err
+}
+
+// allAgainstMemory holds every receipt against memory. One that is damaged ends
+// it: memory.ErrCorrupt.
+func (v *auditor) allAgainstMemory(ctx context.Context, dir string) (err error) {
+	switch v.memory, err = memory.Open(ctx, dir, memory.Options{ReadOnly: true}); {
 	case errors.Is(err, fs.ErrNotExist):
 		v.memory = nil
 	case err != nil:
@@ -55,9 +74,7 @@ func verifyReceipts(ctx context.Context, a *app, entries []archive.Entry, doc *v
 	default:
 		defer v.memory.Close()
 	}
-	for _, r := range receipts {
-		doc.Receipts++
-		v.againstArchive(ctx, r)
+	for _, r := range v.receipts {
 		if err := v.againstMemory(ctx, r); err != nil {
 			return err
 		}
@@ -71,6 +88,12 @@ func (v *auditor) problem(r compact.Receipt, format string, args ...any) {
 		path = r.Archive.Path
 	}
 	v.doc.Problems = append(v.doc.Problems, problem{ID: r.ID, Path: path, Message: fmt.Sprintf(format, args...)})
+}
+
+// memoryProblem is a problem that the archives can mend.
+func (v *auditor) memoryProblem(r compact.Receipt, format string, args ...any) {
+	v.doc.ofMemory++
+	v.problem(r, format, args...)
 }
 
 // againstArchive compares what a receipt says of its archive with the
@@ -116,7 +139,7 @@ func (v *auditor) againstMemory(ctx context.Context, r compact.Receipt) error {
 		return nil
 	}
 	if v.memory == nil {
-		v.problem(r, "memory has no record of session %s, the receipt says %d chunks", r.Session, r.Chunks)
+		v.memoryProblem(r, "memory has no record of session %s, the receipt says %d chunks", r.Session, r.Chunks)
 		return nil
 	}
 	source := memory.Source{Runtime: r.Runtime, Agent: r.Agent, Session: r.Session}
@@ -130,11 +153,11 @@ func (v *auditor) againstMemory(ctx context.Context, r compact.Receipt) error {
 	}
 	switch {
 	case missing > 0:
-		v.problem(r, "memory lacks %d of the %d chunks of session %s", missing, r.Chunks, r.Session)
+		v.memoryProblem(r, "memory lacks %d of the %d chunks of session %s", missing, r.Chunks, r.Session)
 	case c.Bytes < r.Content.CoveredBytes:
-		v.problem(r, "memory covers %d bytes of the log of session %s, the receipt says %d", c.Bytes, r.Session, r.Content.CoveredBytes)
+		v.memoryProblem(r, "memory covers %d bytes of the log of session %s, the receipt says %d", c.Bytes, r.Session, r.Content.CoveredBytes)
 	case c.Forgotten == 0 && c.Characters < r.Content.Characters:
-		v.problem(r, "memory has %d characters of session %s, the receipt says %d", c.Characters, r.Session, r.Content.Characters)
+		v.memoryProblem(r, "memory has %d characters of session %s, the receipt says %d", c.Characters, r.Session, r.Content.Characters)
 	}
 	return nil
 }

@@ -58,7 +58,9 @@ func (d *checkup) examineArchive(e archive.Entry) {
 		d.damaged(e.Path, "archive "+e.ID+" is missing", restore)
 	case err != nil:
 		d.problem(e.Path, err.Error(), "")
-	case !info.Mode().IsRegular() || info.Size() != e.StoredBytes:
+	case !info.Mode().IsRegular():
+		d.damaged(e.Path, "archive "+e.ID+" is not a regular file", restore)
+	case info.Size() != e.StoredBytes:
 		d.damaged(e.Path, fmt.Sprintf("archive %s has %d bytes, its entry says %d", e.ID, info.Size(), e.StoredBytes), restore)
 	case info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows":
 		d.warn(e.Path, "open to other users", "chmod go= it")

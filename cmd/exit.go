@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -77,7 +78,7 @@ func exitCode(err error) int {
 		return exitInterrupt
 	case errors.Is(err, durable.ErrLocked), errors.Is(err, session.ErrBusy), errors.Is(err, memory.ErrBusy):
 		return exitBusy
-	case errors.Is(err, archive.ErrCorrupt), errors.Is(err, archive.ErrMissing), errors.Is(err, memory.ErrCorrupt):
+	case errors.Is(err, archive.ErrCorrupt), errors.Is(err, archive.ErrMissing), errors.Is(err, memory.ErrCorrupt), errors.Is(err, compact.ErrDamagedRecord):
 		return exitIntegrity
 	}
 	return exitFailed
@@ -118,6 +119,10 @@ func explain(err error) errorBody {
 	case errors.As(err, &space):
 		body.Code, body.Path = "no_space", space.Dir
 		body.Hint = fmt.Sprintf("%s free in %s; make room or point archive.dir elsewhere; the session was not changed", formatBytes(int64(space.Free)), space.Dir)
+	case errors.Is(err, archive.ErrCorrupt), errors.Is(err, archive.ErrMissing):
+		body.Code, body.Hint = "damaged", "restore the archive from a backup; sessctl archive verify lists all that is damaged"
+	case errors.Is(err, compact.ErrDamagedRecord):
+		body.Code, body.Hint = "damaged", "restore it from a backup; sessctl doctor lists all that is damaged"
 	case errors.Is(err, memory.ErrCorrupt):
 		body.Code, body.Hint = "damaged", "sessctl memory reindex --from-archives makes it again from the archives; the damaged one is kept"
 	case errors.Is(err, memory.ErrFull):

@@ -119,6 +119,10 @@ func writeJSON(path string, value any) error {
 	})
 }
 
+// ErrDamagedRecord is returned when a file of the journal or of the receipts is
+// not JSON: it was cut or overwritten after it was written.
+var ErrDamagedRecord = errors.New("the file is damaged")
+
 // maxRecord bounds, in bytes, what is read of a file of the journal or of the
 // receipts; they have a few thousand.
 const maxRecord = 64 << 20
@@ -134,7 +138,7 @@ func readJSON(path string, value any) error {
 		return fmt.Errorf("read %s: %w", filepath.Base(path), err)
 	}
 	if err := json.Unmarshal(b, value); err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
+		return fmt.Errorf("read %s: %w: %w", path, ErrDamagedRecord, err)
 	}
 	return nil
 }
