@@ -41,8 +41,7 @@ func (f *copyFinder) open(ctx context.Context) error {
 	if !f.options.LastCopies {
 		return nil
 	}
-	f.memory, err = memory.Open(ctx, f.app.memoryDir(), memory.Options{ReadOnly: true})
-	if err != nil {
+	if f.memory, err = f.app.glimpseMemory(ctx); err != nil {
 		f.memory = nil // then nothing is covered
 	}
 	return nil

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/archive"
-	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/memory"
 )
 
@@ -171,12 +170,6 @@ func (d *checkup) reportMemory(stats memory.Stats) {
 		d.note(d.memoryDir(), fmt.Sprintf("%s without a vector; found by their words until then", plural(pending, "record")), "sessctl memory reindex --pending")
 	}
 	d.ok(d.memoryDir(), "%s, %s, sound", plural(records, "record"), formatBytes(stats.Bytes))
-}
-
-// atWork says whether a state-changing sessctl runs.
-func (d *checkup) atWork() bool {
-	state, err := durable.LookAtLock(filepath.Join(d.dataDir(), "lock"))
-	return err == nil && state.Held
 }
 
 // statOf tells whether a file has changed.

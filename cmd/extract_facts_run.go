@@ -86,7 +86,7 @@ func (r *factsRun) rehearse(ctx context.Context, targets []found) error {
 		r.notice(note{Message: fmt.Sprintf("conversations, without what looks like a secret, would be sent to %s, where %s would look for facts; what follows is what the rules find", client.Address(), client.Name())})
 	}
 	r.endpoint.Provider = summarize.ProviderExtractive
-	if store, err := memory.Open(ctx, r.memoryDir(), memory.Options{ReadOnly: true}); err == nil {
+	if store, err := r.glimpseMemory(ctx); err == nil {
 		defer store.Close()
 		r.memory = store
 	}

@@ -22,6 +22,12 @@ func (a *app) lock() (*durable.FileLock, error) {
 	return durable.Lock(filepath.Join(a.dataDir(), "lock"))
 }
 
+// atWork says whether a state-changing sessctl runs.
+func (a *app) atWork() bool {
+	state, err := durable.LookAtLock(filepath.Join(a.dataDir(), "lock"))
+	return err == nil && state.Held
+}
+
 // guard refuses to change anything where it would harm the user: as root in
 // another user's files, whose new files would then be root's, and in a data
 // directory that everybody can change. Reading is not guarded.

@@ -34,7 +34,11 @@ words and their vectors. All of it can be made again from the archives.
 // readMemory opens the memory to look at it. That there is none is an error
 // that says how one comes about.
 func (a *app) readMemory(ctx context.Context) (*memory.Store, error) {
-	store, err := memory.Open(ctx, a.memoryDir(), memory.Options{ReadOnly: true})
+	return a.needMemory(memory.Open(ctx, a.memoryDir(), memory.Options{ReadOnly: true}))
+}
+
+// needMemory turns what came of opening the memory into what a person is told.
+func (a *app) needMemory(store *memory.Store, err error) (*memory.Store, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &failure{code: "no_memory", exit: exitFailed, path: a.memoryDir(), hint: "compact a session first: sessctl compact --agent NAME", err: fmt.Errorf("there is no memory yet in %s", a.memoryDir())}
 	}
@@ -42,6 +46,19 @@ func (a *app) readMemory(ctx context.Context) (*memory.Store, error) {
 		return nil, fmt.Errorf("open memory: %w", err)
 	}
 	return store, nil
+}
+
+// glimpseMemory opens the memory for a dry run: without SQLite's files beside
+// it, which would be made and removed. Only if another run is at work, or a
+// killed one has left changes beside it, it is read in the usual way.
+func (a *app) glimpseMemory(ctx context.Context) (*memory.Store, error) {
+	if !a.atWork() {
+		store, err := memory.Open(ctx, a.memoryDir(), memory.Options{NoTrace: true})
+		if !errors.Is(err, memory.ErrInUse) {
+			return store, err
+		}
+	}
+	return memory.Open(ctx, a.memoryDir(), memory.Options{ReadOnly: true})
 }
 
 // openSettled opens everything that a state-changing command needs, and

@@ -63,7 +63,11 @@ type forgetDocument struct {
 
 func runMemoryForget(ctx context.Context, a *app, o forgetOptions) error {
 	selection := memory.Selection{ID: o.ID, Runtime: a.global.Runtime, Agent: o.Agent, Session: o.Session}
-	doc, err := previewForget(ctx, a, selection)
+	open := a.readMemory
+	if o.DryRun {
+		open = func(ctx context.Context) (*memory.Store, error) { return a.needMemory(a.glimpseMemory(ctx)) }
+	}
+	doc, err := previewForget(ctx, open, selection)
 	if err != nil {
 		return err
 	}
@@ -95,9 +99,9 @@ func runMemoryForget(ctx context.Context, a *app, o forgetOptions) error {
 	return renderForget(a, doc)
 }
 
-func previewForget(ctx context.Context, a *app, selection memory.Selection) (forgetDocument, error) {
+func previewForget(ctx context.Context, open func(context.Context) (*memory.Store, error), selection memory.Selection) (forgetDocument, error) {
 	doc := forgetDocument{Schema: 1, Sessions: []memory.Selected{}}
-	store, err := a.readMemory(ctx)
+	store, err := open(ctx)
 	if err != nil {
 		return doc, err
 	}
