@@ -96,8 +96,8 @@ func (c *cleaner) plan(ctx context.Context) (err error) {
 	return c.planArchives(ctx)
 }
 
-// consider tells whether a session is of a kind that may go, and when it was
-// used last: the later of its file's time and its last record's.
+// consider tells whether a session is of a kind that may go, and when it, or
+// what belongs to it, was used last.
 func (c *cleaner) consider(ctx context.Context, s found) cleanPlan {
 	p := cleanPlan{found: s, lastUse: s.ModTime}
 	switch {
@@ -112,10 +112,32 @@ func (c *cleaner) consider(ctx context.Context, s found) cleanPlan {
 	case s.Kind == session.KindOrphan, s.Runtime != session.RuntimeOpenClaw:
 		p.considered = true
 	}
-	if tail, err := s.store.Tail(ctx, s.Ref); p.considered && err == nil && tail.LastActivity.After(p.lastUse) {
-		p.lastUse = tail.LastActivity
+	if p.considered {
+		for _, m := range append([]found{s}, c.all.family(s)...) {
+			p.lastUse = later(p.lastUse, lastUse(ctx, m))
+		}
 	}
 	return p
+}
+
+// lastUse is the later of a log's time and its last record's: one that was
+// copied or restored may have an old file's time, or a new one.
+func lastUse(ctx context.Context, s found) time.Time {
+	if s.Kind == session.KindOutput {
+		return s.ModTime // it has no records
+	}
+	tail, err := s.store.Tail(ctx, s.Ref)
+	if err != nil {
+		return s.ModTime
+	}
+	return later(s.ModTime, tail.LastRecord)
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // closed reports a log that its runtime has closed or copied.

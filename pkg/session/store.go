@@ -117,7 +117,22 @@ type Tail struct {
 	// error, with no tool call left open.
 	Answered     bool
 	LastActivity time.Time // time of the last record, clamped to the file's
+	LastRecord   time.Time // time of the last record as it says itself; zero if it says none
 	Torn         bool      // the last line has no line feed and is not a whole record
+}
+
+// SetLast sets the times of the last record: ms is what it says itself, in
+// milliseconds of the epoch, 0 if it says nothing. A file is not used after it
+// was changed last, so that LastActivity is not later than modTime.
+func (t *Tail) SetLast(ms int64, modTime time.Time) {
+	t.LastActivity, t.LastRecord = modTime, time.Time{}
+	if ms == 0 {
+		return
+	}
+	t.LastRecord = time.UnixMilli(ms).UTC()
+	if modTime.IsZero() || t.LastRecord.Before(modTime) {
+		t.LastActivity = t.LastRecord
+	}
 }
 
 // Where a token count comes from (DESIGN.md, Sessions).

@@ -23,14 +23,12 @@ func TailScan(ctx context.Context, r io.Reader, modTime time.Time, scan func(con
 	}
 	tail := Tail{
 		Tokens: t.tokens(), TokenSource: TokensFromEstimate, Messages: result.Records, MessagesExact: true,
-		LastRole: t.last, Answered: t.answered && len(t.open) == 0, LastActivity: modTime, Torn: result.Counts.Torn,
+		LastRole: t.last, Answered: t.answered && len(t.open) == 0, Torn: result.Counts.Torn,
 	}
 	if t.counted {
 		tail.TokenSource = TokensFromUsage
 	}
-	if last := time.UnixMilli(result.Last); result.Last > 0 && last.Before(modTime) {
-		tail.LastActivity = last.UTC()
-	}
+	tail.SetLast(max(result.Last, 0), modTime)
 	return tail, nil
 }
 

@@ -166,7 +166,7 @@ func (t *tailReader) finish(modTime time.Time) session.Tail {
 	tail := session.Tail{
 		Tokens: t.used + t.other + text.tokens, TokenSource: session.TokensFromEstimate,
 		Messages: t.items + text.messages, MessagesExact: t.offset == 0,
-		LastRole: t.role, Answered: t.answer || !t.turn, Torn: t.torn, LastActivity: modTime,
+		LastRole: t.role, Answered: t.answer || !t.turn, Torn: t.torn,
 	}
 	if t.used > 0 {
 		tail.TokenSource = session.TokensFromUsage
@@ -174,8 +174,6 @@ func (t *tailReader) finish(modTime time.Time) session.Tail {
 	if seen := t.size - t.offset; !tail.MessagesExact && seen > 0 {
 		tail.Messages = int(float64(tail.Messages) * float64(t.size) / float64(seen))
 	}
-	if last := time.UnixMilli(t.lastTime).UTC(); t.lastTime != 0 && (modTime.IsZero() || last.Before(modTime)) {
-		tail.LastActivity = last
-	}
+	tail.SetLast(t.lastTime, modTime)
 	return tail
 }

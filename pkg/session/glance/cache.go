@@ -173,7 +173,7 @@ func (c *Cache) Keep(path string, info os.FileInfo, log io.ReaderAt, seen sessio
 // writable reports whether the times can be written as nanoseconds. A log may
 // say anything.
 func writable(seen session.Glance) bool {
-	for _, t := range [...]time.Time{seen.Head.Time, seen.Tail.LastActivity} {
+	for _, t := range [...]time.Time{seen.Head.Time, seen.Tail.LastActivity, seen.Tail.LastRecord} {
 		if !t.IsZero() && (t.Year() < 1971 || t.Year() > 2200) {
 			return false
 		}

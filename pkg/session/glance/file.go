@@ -136,7 +136,7 @@ func (d *decoder) entry(e *entry) {
 	h.Found, h.Continued, _ = d.flags()
 	t.Tokens, t.TokenSource, t.Messages = d.int(), d.string(), int(d.int())
 	t.MessagesExact, t.Answered, t.Torn = d.flags()
-	t.LastRole, t.LastActivity = session.Role(d.uint()), d.time()
+	t.LastRole, t.LastActivity, t.LastRecord = session.Role(d.uint()), d.time(), d.time()
 }
 
 // encode is the content of the cache's file.
@@ -162,7 +162,7 @@ func appendEntry(text []byte, e *entry) []byte {
 	text = appendFlags(text, h.Found, h.Continued, false)
 	text = appendString(binary.AppendVarint(text, t.Tokens), t.TokenSource)
 	text = appendFlags(binary.AppendVarint(text, int64(t.Messages)), t.MessagesExact, t.Answered, t.Torn)
-	return appendTime(binary.AppendUvarint(text, uint64(t.LastRole)), t.LastActivity)
+	return appendTime(appendTime(binary.AppendUvarint(text, uint64(t.LastRole)), t.LastActivity), t.LastRecord)
 }
 
 func appendString(text []byte, s string) []byte {

@@ -243,9 +243,6 @@ func (t *tailReader) finish(modTime time.Time) session.Tail {
 	if seen := t.size - t.offset; !tail.MessagesExact && seen > 0 {
 		tail.Messages = int(float64(t.messages) * float64(t.size) / float64(seen))
 	}
-	tail.LastActivity = modTime
-	if last := time.UnixMilli(t.lastTime).UTC(); t.lastTime != 0 && (modTime.IsZero() || last.Before(modTime)) {
-		tail.LastActivity = last
-	}
+	tail.SetLast(t.lastTime, modTime)
 	return tail
 }

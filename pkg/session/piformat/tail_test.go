@@ -65,6 +65,7 @@ func compareTail(t rapid.TB, log []byte) {
 			want.LastActivity = got.LastActivity // no time in what was looked at
 		}
 	}
+	want.LastRecord = want.LastActivity // the file has no time
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatalf("(-oracle +Tail): %s\n%s", diff, short(log))
 	}
@@ -127,6 +128,7 @@ func TestTailTestdata(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			log := readTestdata(t, name)
+			want.LastRecord = want.LastActivity // all before the file's time
 			got, err := tailOf(log, at)
 			if err != nil {
 				t.Fatal(err)
@@ -146,18 +148,19 @@ func TestTailLastActivity(t *testing.T) {
 	for name, c := range map[string]struct {
 		log           string
 		modTime, want time.Time
+		record        time.Time
 	}{
-		"of the last record":     {tailHeader + tailUser, said.Add(time.Hour), said},
-		"not in the future":      {tailHeader + tailUser, said.Add(-time.Hour), said.Add(-time.Hour)},
-		"of the file":            {`{"type":"message","id":"a","message":{"role":"user","content":"x"}}`, said, said},
-		"of the record before":   {tailUser + `{"type":"label","id":"a","timestamp":"yesterday"}`, said.Add(time.Hour), said},
-		"of an empty file":       {"", said, said},
-		"without a file's times": {tailUser, time.Time{}, said},
+		"of the last record":     {tailHeader + tailUser, said.Add(time.Hour), said, said},
+		"not in the future":      {tailHeader + tailUser, said.Add(-time.Hour), said.Add(-time.Hour), said},
+		"of the file":            {`{"type":"message","id":"a","message":{"role":"user","content":"x"}}`, said, said, time.Time{}},
+		"of the record before":   {tailUser + `{"type":"label","id":"a","timestamp":"yesterday"}`, said.Add(time.Hour), said, said},
+		"of an empty file":       {"", said, said, time.Time{}},
+		"without a file's times": {tailUser, time.Time{}, said, said},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tail, err := tailOf([]byte(c.log), c.modTime)
-			if err != nil || !tail.LastActivity.Equal(c.want) {
-				t.Errorf("last activity %v, want %v (%v)", tail.LastActivity, c.want, err)
+			if err != nil || !tail.LastActivity.Equal(c.want) || !tail.LastRecord.Equal(c.record) {
+				t.Errorf("last activity %v, want %v; last record %v, want %v (%v)", tail.LastActivity, c.want, tail.LastRecord, c.record, err)
 			}
 		})
 	}
