@@ -37,6 +37,9 @@ func (c *Compactor) settleRestore(ctx context.Context, store session.Store, in I
 			continue
 		}
 		held, err := c.settleAside(ctx, store, in, kept)
+		if err == nil { // the log may have come to its place only now
+			err = c.recordRestored(ctx, store, in)
+		}
 		if err != nil || held {
 			return err
 		}

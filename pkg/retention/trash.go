@@ -161,12 +161,24 @@ func (t Trash) Remove(item Item) error {
 func (t Trash) Drop(id string) error { return durable.RemoveFile(t.path(id)) }
 
 // Settle says how far the run that made a record came: moved is true when the
-// file is in the trash. It moves nothing.
+// file is in the trash. It moves nothing, but ends a move, in whichever
+// direction, that was killed between its two steps where the file system can
+// only link and unlink: the file is where it was then.
 func (t Trash) Settle(item Item) (moved bool, err error) {
-	if _, err := os.Lstat(item.To); err == nil {
-		return true, nil
-	} else if !errors.Is(err, fs.ErrNotExist) {
+	for _, dir := range []string{filepath.Dir(item.From), filepath.Dir(item.To)} {
+		if err := durable.Sweep(dir, 0); err != nil {
+			return false, err
+		}
+	}
+	there, err := os.Lstat(item.To)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
 		return false, fmt.Errorf("look into the trash: %w", err)
 	}
-	return false, nil
+	if was, err := os.Lstat(item.From); err == nil && os.SameFile(was, there) {
+		return false, durable.RemoveFile(item.To)
+	}
+	return true, nil
 }
