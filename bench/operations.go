@@ -147,8 +147,8 @@ func storingOperations() []operation {
 			name: "archive, zstd, verified: 200 MB", corpus: "one200", peak: archivePeak,
 			programs: []program{archived(), zstdAndRead(target{most: 1.25})},
 		},
-		{name: "recall, 10,000 chunks", corpus: "memory10k", programs: []program{recall(), bareScan(target{most: 3})}},
-		{name: "recall, 100,000 chunks", corpus: "memory100k", programs: []program{recall(), bareScan(target{most: 3})}},
+		{name: "recall, 10,000 chunks", corpus: "memory10k", programs: []program{recall(), bareScan(target{most: 3}), vectorDB("vec0"), vectorDB("chromem")}},
+		{name: "recall, 100,000 chunks", corpus: "memory100k", programs: []program{recall(), bareScan(target{most: 3}), vectorDB("vec0"), vectorDB("chromem")}},
 		{name: "recall, 1,000,000 chunks", corpus: "memory1m", programs: []program{recall(), bareScan(target{most: 3})}, rounds: 3},
 	}
 }

@@ -34,7 +34,7 @@ func findTools(dir string) (*tools, error) {
 		return nil, err
 	}
 	t.build("sessctl", module)
-	for _, name := range []string{"extract", "kernel", "scan"} {
+	for _, name := range []string{"extract", "kernel", "scan", "vectordb"} {
 		t.build(name, module+"/bench/"+name)
 	}
 	return t, t.findPeers()
