@@ -152,6 +152,9 @@ func (b *BackwardReader) long() (Line, error) {
 // forward reads the line of length bytes at offset with a Reader.
 func (b *BackwardReader) forward(offset, length int64) (Line, error) {
 	b.reader.reset(io.NewSectionReader(&b.source, offset, length), offset)
+	if length > int64(b.options.MaxLine) {
+		b.reader.reserve()
+	}
 	line, err := b.reader.Next()
 	if err == nil && line.Length != length || err == io.EOF {
 		err = io.ErrUnexpectedEOF

@@ -126,6 +126,14 @@ func (r *Reader) fill() {
 	r.read(r.end)
 }
 
+// reserve makes room for the longest line at once, for a reader that holds
+// nothing: to grow step by step would leave as much again behind.
+func (r *Reader) reserve() {
+	if size := r.options.MaxLine + lineSlack + readSize; len(r.buf) < size {
+		r.buf = make([]byte, size)
+	}
+}
+
 // grow makes room behind the pending bytes: at first little, then for whole
 // reads, then for long lines.
 func (r *Reader) grow() {
