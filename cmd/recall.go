@@ -145,7 +145,7 @@ func (o *recallOptions) query(now time.Time) (memory.Query, error) {
 	return memory.Query{
 		Text: o.Query, Agent: o.Agent, Runtime: o.Runtime, Session: o.Session, Category: o.Category,
 		Since: since, Until: until, Limit: o.Limit, MinScore: o.MinScore, Rank: o.Rank,
-		Kind: o.Kind, Superseded: o.Superseded,
+		Kind: o.Kind, Superseded: o.Superseded, Now: now,
 	}, nil
 }
 

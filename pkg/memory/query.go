@@ -2,6 +2,7 @@ package memory
 
 import (
 	"strings"
+	"time"
 
 	"github.com/sessctl/sessctl/pkg/embed"
 )
@@ -27,6 +28,9 @@ type Query struct {
 	Rank         string // RankHybrid if empty
 	Kind         string // of facts only: no other record has one
 	Superseded   bool   // also facts that newer ones have superseded
+	// Now is when it is asked: "last week" counts from it, and days begin as in
+	// its zone. Zero leaves such words alone, and days begin in UTC.
+	Now time.Time
 
 	facts bool // the memory has the tables of facts
 }

@@ -22,6 +22,7 @@ func (x *rated) hit() Hit {
 func (r *recall) ranked(ctx context.Context) ([]Hit, error) {
 	list := r.relevant()
 	if r.closely {
+		r.favourDated(list)
 		lean(list)
 		sortByRelevance(list)
 		list = r.keep(list, r.worthwhile(list))
@@ -40,7 +41,7 @@ func (r *recall) ranked(ctx context.Context) ([]Hit, error) {
 	slices.SortFunc(list, func(x, y *rated) int {
 		return cmp.Or(cmp.Compare(y.score, x.score), strings.Compare(x.ID, y.ID))
 	})
-	list = fold(list, nearlyEqual)
+	list = r.foldSummaries(fold(list, nearlyEqual))
 	list = slices.DeleteFunc(list, func(x *rated) bool { return x.score < r.query.MinScore })
 	list = lift(list, len(r.names))
 	hits := make([]Hit, 0, r.query.Limit)

@@ -90,8 +90,9 @@ type recall struct {
 	places []place // vectors that pass the filters, if they are listed
 	rows   rowReader
 
-	names []string             // identifiers in the query
-	pool  map[int64]*candidate // by row id
+	names   []string             // identifiers in the query
+	periods []period             // times that it names; only RankHybrid asks for them
+	pool    map[int64]*candidate // by row id
 }
 
 // candidate is a record that was proposed.
@@ -120,6 +121,12 @@ func (r *recall) gather(ctx context.Context) error {
 	if r.byWords() {
 		names := identifiers(r.query.Text)
 		r.names = names[:min(len(names), lifted)]
+	}
+	if r.closely {
+		var err error
+		if r.periods, err = r.namedPeriods(ctx); err != nil {
+			return err
+		}
 	}
 	for n := max(candidates, 2*r.query.Limit); ; n *= 4 {
 		r.pool = map[int64]*candidate{}
@@ -150,7 +157,10 @@ func (r *recall) propose(ctx context.Context, n int) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	return more || moreWords, r.askNames(ctx)
+	if err := r.askNames(ctx); err != nil {
+		return false, err
+	}
+	return more || moreWords, r.askDates(ctx)
 }
 
 func (r *recall) byWords() bool {

@@ -11,12 +11,13 @@ import (
 )
 
 // What a second, closer look at the best of the pool counts: the words of the
-// record, the words of its best passage, and its meaning, half as a whole and
-// half that of the nearest passage (docs/recall.md, Passages).
+// record, the words of its best passage, and its meaning: as a whole, and that
+// of the nearest passage (docs/recall.md, Passages).
 const (
 	wholeTextShare = 0.4
 	passageShare   = 0.3
 	meaningShare   = 0.3
+	detailShare    = 0.1 // of which that of the nearest passage
 )
 
 // So many records are looked at again at most, and not many more than have so
@@ -67,6 +68,7 @@ func (r *recall) refine(ctx context.Context, list []*rated) error {
 		return err
 	}
 	rate(seen)
+	r.favourDated(list)
 	lean(list)
 	sortByRelevance(list)
 	return nil
@@ -153,7 +155,7 @@ func rate(seen []closer) {
 		c.relevance = wholeTextShare*texts.share(c.text) + passageShare*words.share(c.word)
 		switch {
 		case c.hasSense:
-			c.relevance += meaningShare / 2 * (meanings.share(c.meaning) + details.share(c.detail))
+			c.relevance += (meaningShare-detailShare)*meanings.share(c.meaning) + detailShare*details.share(c.detail)
 		case c.hasVector:
 			c.relevance += meaningShare * cosines.share(c.cosine)
 		default:
