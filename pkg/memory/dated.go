@@ -127,7 +127,7 @@ func relativePeriods(text string, now time.Time) (list []period) {
 // match a word best, and if those are few, any.
 func (r *recall) askDates(ctx context.Context) error {
 	for _, p := range r.periods {
-		if p.share < saidThen {
+		if p.share < saidAfter {
 			continue
 		}
 		during := *r

@@ -41,7 +41,10 @@ func (r *recall) ranked(ctx context.Context) ([]Hit, error) {
 	slices.SortFunc(list, func(x, y *rated) int {
 		return cmp.Or(cmp.Compare(y.score, x.score), strings.Compare(x.ID, y.ID))
 	})
-	list = r.foldSummaries(fold(list, nearlyEqual))
+	list = fold(list, nearlyEqual)
+	if r.byWords() {
+		list = r.foldSummaries(list)
+	}
 	list = slices.DeleteFunc(list, func(x *rated) bool { return x.score < r.query.MinScore })
 	list = lift(list, len(r.names))
 	hits := make([]Hit, 0, r.query.Limit)

@@ -18,7 +18,7 @@ func TestRecallFilters(t *testing.T) {
 	old, other, summary := record(0, "the heron by the lake"), record(1, "a heron on the roof"), record(2, "heron summary")
 	old.CreatedAt = 1000
 	other.Agent, other.Session = "b", "s2"
-	summary.Category = "session_summary"
+	summary.Category, summary.Session = "session_summary", "s3"
 	put(t, s, old, other, summary)
 	embedAll(t, s, "a")
 	embedAll(t, s, "b")
@@ -28,7 +28,7 @@ func TestRecallFilters(t *testing.T) {
 	}{
 		"all":      {memory.Query{}, []int{0, 1, 2}},
 		"agent":    {memory.Query{Agent: "b"}, []int{1}},
-		"session":  {memory.Query{Session: "s1"}, []int{0, 2}},
+		"session":  {memory.Query{Session: "s1"}, []int{0}},
 		"category": {memory.Query{Category: "session_summary"}, []int{2}},
 		"since":    {memory.Query{Since: 2000}, []int{1, 2}},
 		"until":    {memory.Query{Until: 2000}, []int{0}},
