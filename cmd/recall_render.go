@@ -32,7 +32,7 @@ type recallHit struct {
 	Session    string       `json:"session"`
 	CreatedAt  string       `json:"created_at"` // RFC 3339, UTC
 	Branch     string       `json:"branch"`
-	Duplicates int          `json:"duplicates"` // others with the same text, or nearly so beside it
+	Duplicates int          `json:"duplicates"` // others with the same text, or nearly so beside it, and a summary that says no more
 	Text       string       `json:"text"`
 	Matched    []string     `json:"matched"` // words of text that the query has too, each once
 	Source     recallSource `json:"source"`

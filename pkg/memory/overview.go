@@ -12,13 +12,10 @@ const CategorySummary = "session_summary"
 
 // foldSummaries drops each summary that has no more of the query's words than
 // a piece of the same session in the list, and counts it there: the piece says
-// it in full and where it stands. The piece takes the better place of the two.
-// In the technical domain of bench/recall half of the hits were such summaries.
+// it in full and where it stands. If the summary stands before it, the piece
+// takes its place, with its relevance and importance. In the technical domain of bench/recall half of the hits were such summaries.
 func (r *recall) foldSummaries(list []*rated) []*rated {
-	asked := map[string]bool{}
-	for _, term := range strings.Fields(string(embed.AppendTerms(nil, r.query.Text))) {
-		asked[term] = true
-	}
+	asked := termSet(r.query.Text)
 	kept := make([]*rated, 0, len(list))
 	for _, x := range list {
 		if x.Category != CategorySummary {
@@ -35,7 +32,7 @@ func (r *recall) foldSummaries(list []*rated) []*rated {
 		piece.duplicates += 1 + x.duplicates
 		if !slices.Contains(kept, piece) {
 			kept = append(kept, piece)
-			piece.score = max(piece.score, x.score)
+			piece.relevance, piece.Importance, piece.score = x.relevance, x.Importance, x.score
 		}
 	}
 	return kept

@@ -30,7 +30,7 @@ type Hit struct {
 	Record
 	Score      float64 // 0.7 * relevance + 0.3 * importance
 	Relevance  float64 // 0 to 1 within the pool; the raw cosine under RankSeed
-	Duplicates int     // other records found with the same text, or nearly so beside it
+	Duplicates int     // other records found with the same text, or nearly so beside it, and a summary that says no more
 }
 
 // Result is what Recall found.

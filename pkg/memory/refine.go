@@ -39,6 +39,7 @@ type closer struct {
 	*rated
 	passages []string
 	word     float64 // BM25 of its best passage
+	answer   float64 // BM25 of its best passage that has what the answer must have
 	meaning  float64 // cosine of the whole text
 	detail   float64 // cosine of its nearest passage
 	hasSense bool    // meaning and detail are known
@@ -81,6 +82,7 @@ func (r *recall) readWords(ctx context.Context, seen []closer) error {
 		return err
 	}
 	w := newWordScore(terms)
+	w.answer = answerWords(r.query.Text)
 	for _, c := range seen {
 		for _, p := range c.passages {
 			w.read(p)
@@ -89,7 +91,11 @@ func (r *recall) readWords(ctx context.Context, seen []closer) error {
 	passage := 0
 	for i := range seen {
 		for range seen[i].passages {
-			seen[i].word = max(seen[i].word, w.score(passage))
+			score := w.score(passage)
+			seen[i].word = max(seen[i].word, score)
+			if w.answers[passage] {
+				seen[i].answer = max(seen[i].answer, score)
+			}
 			passage++
 		}
 	}
@@ -142,9 +148,11 @@ func nearness(ctx context.Context, e meaningEmbedder, query []float32, text stri
 // the words.
 func rate(seen []closer) {
 	var texts, words, cosines, meanings, details span
+	answers := 0.0
 	for _, c := range seen {
 		texts.add(c.text)
 		words.add(c.word)
+		answers = max(answers, c.answer)
 		if c.hasVector {
 			cosines.add(c.cosine)
 		}
@@ -160,6 +168,9 @@ func rate(seen []closer) {
 			c.relevance += meaningShare * cosines.share(c.cosine)
 		default:
 			c.relevance /= 1 - meaningShare
+		}
+		if answers > 0 {
+			c.relevance += answerShare * c.answer / answers
 		}
 	}
 }

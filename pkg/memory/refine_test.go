@@ -85,3 +85,22 @@ func positions(hits []memory.Hit) (list []int) {
 	}
 	return list
 }
+
+// Of two records with the same words, the one that says when comes first if
+// that is asked.
+func TestWhenIsAnsweredByATime(t *testing.T) {
+	s, _ := newStore(t)
+	records := []memory.Record{
+		record(10, "I moved the importer to the other server, and it was easy"),
+		record(500, "I moved the importer to the other server, it was yesterday"),
+	}
+	for i := range 40 {
+		records = append(records, record(1000+10*i, fmt.Sprintf("something else entirely was said about boat number %d", i)))
+	}
+	put(t, s, records...)
+	embedAll(t, s, "a")
+	hits := recall(t, s, memory.Query{Text: "when did you move the importer to the server"}).Hits
+	if len(hits) < 2 || hits[0].Position != 500 {
+		t.Errorf("positions %v", positions(hits))
+	}
+}

@@ -47,10 +47,12 @@ func (s *Store) weigh(ctx context.Context, query string) (terms []term, err erro
 // length is part of each score.
 type wordScore struct {
 	terms   []term
-	number  map[string]int // of a term
-	counts  [][]int        // by passage and term
-	lengths []int          // of passages, in terms
-	total   int            // of lengths
+	number  map[string]int         // of a term
+	counts  [][]int                // by passage and term
+	lengths []int                  // of passages, in terms
+	total   int                    // of lengths
+	answer  func(term []byte) bool // what the answer must have; nil if nothing is known of it
+	answers []bool                 // passages that have it
 	buffer  []byte
 }
 
@@ -65,14 +67,16 @@ func newWordScore(terms []term) *wordScore {
 // read takes the next passage.
 func (w *wordScore) read(passage string) {
 	w.buffer = embed.AppendTerms(w.buffer[:0], passage)
-	counts, length := make([]int, len(w.terms)), 0
+	counts, length, answers := make([]int, len(w.terms)), 0, false
 	for word := range bytes.FieldsSeq(w.buffer) {
 		length++
+		answers = answers || w.answer != nil && w.answer(word)
 		if n, ok := w.number[string(word)]; ok {
 			counts[n]++
 		}
 	}
 	w.counts, w.lengths, w.total = append(w.counts, counts), append(w.lengths, length), w.total+length
+	w.answers = append(w.answers, answers)
 }
 
 // score is that of a passage, by its place in the order of reading.
