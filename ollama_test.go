@@ -174,7 +174,8 @@ func (u *ollamaUser) tooLong() {
 	}
 	u.age()
 	u.proxy.forget(nil)
-	session := u.json(0, "compact", "--session", id, "--force")["sessions"].([]any)[0].(map[string]any)
+	session := u.json(0, "compact", "--session", id, "--force", "--strategy", "rotate")["sessions"].([]any)[0].(map[string]any)
+	u.equal("outcome", session["outcome"], "compacted")
 	u.equal("chunks_pending", session["chunks_pending"], 0)
 	if u.proxy.refused == 0 {
 		u.Error("the server took the long text whole")

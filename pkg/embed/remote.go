@@ -48,6 +48,8 @@ type remote struct {
 	mutex sync.Mutex
 	model Model  // once it is known
 	named string // what replies call the model
+
+	tooLong int // likely tokens of the shortest text that was too long; 0 if none was
 }
 
 // Expected is the identity as far as it is known without asking the server:
@@ -67,7 +69,7 @@ func (r *remote) embedDocuments(ctx context.Context, m Model, texts []string) ([
 	if len(texts) == 0 {
 		return nil, nil // a server may answer anything
 	}
-	return r.embed(ctx, job{texts: texts, prefix: r.prefix.document, dim: m.Dim})
+	return r.embedSplit(ctx, job{texts: texts, prefix: r.prefix.document, dim: m.Dim})
 }
 
 // embedQuery implements QueryEmbedder for a model of known identity.
@@ -94,6 +96,9 @@ type job struct {
 // of one of the texts: a short text of ours has been embedded since.
 func (r *remote) embed(ctx context.Context, j job) ([][]float32, error) {
 	vectors, err := r.call(ctx, j)
+	if err == nil && len(j.texts) == 1 {
+		r.learn(j.texts[0], false)
+	}
 	if err == nil || ctx.Err() != nil || errors.Is(err, ErrUnavailable) {
 		return vectors, err
 	}
@@ -132,6 +137,7 @@ func (r *remote) embedParts(ctx context.Context, j job, refusal error) ([]float3
 	if checkVector(sum) != nil {
 		return nil, &TextError{Err: refusal}
 	}
+	r.learn(j.texts[0], true)
 	return unit(sum), nil
 }
 
