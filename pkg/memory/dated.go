@@ -52,9 +52,27 @@ func monthPeriod(year int, month time.Month, zone *time.Location, share float64)
 	return newPeriod(start, start.AddDate(0, 1, 0), share)
 }
 
-// periods are the times that the query names.
-func (r *recall) namedPeriods(ctx context.Context) ([]period, error) {
-	dates := namedDates(r.query.Text)
+// readDates finds the times that the query names. The words of dates are not
+// looked for then: "25" and "May" stand everywhere. If the query has no others,
+// they are, and the times count double.
+func (r *recall) readDates(ctx context.Context) (err error) {
+	dates, others := namedDates(r.query.Text)
+	if r.periods, err = r.namedPeriods(ctx, dates); err != nil || len(dates) == 0 {
+		return err
+	}
+	if matchAny(others) != "" {
+		r.words = others
+		return nil
+	}
+	for i := range r.periods {
+		r.periods[i].share *= 2
+	}
+	return nil
+}
+
+// namedPeriods are the times of dates, and those that the query names by how
+// long ago they were.
+func (r *recall) namedPeriods(ctx context.Context, dates []date) ([]period, error) {
 	list := relativePeriods(r.query.Text, r.query.Now)
 	if len(dates) == 0 {
 		return list, nil
@@ -135,7 +153,7 @@ func (r *recall) askDates(ctx context.Context) error {
 		if r.query.Until == 0 || p.to < r.query.Until {
 			during.query.Until = p.to
 		}
-		if _, err := during.askWords(ctx, matchAny(r.query.Text), poolSize); err != nil {
+		if _, err := during.askWords(ctx, matchAny(r.words), poolSize); err != nil {
 			return err
 		}
 		if err := during.askTime(ctx, poolSize/2); err != nil {

@@ -14,29 +14,79 @@ type date struct {
 	day   int
 }
 
-// namedDates finds the dates in a question: 2026-03-01, 2026-03, 3 March 2026,
-// March 3rd, March 2026, in March, in 2026. A word that is as often no month
-// (may, march, and what is short) is one only beside a number, or after "in" or
-// its like with a capital.
-func namedDates(text string) (dates []date) {
-	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' })
-	taken := -1 // the last word of a date
-	for i, word := range words {
-		if i <= taken {
+// namedDates finds the dates in a question, and returns the words that are of
+// none: 2026-03-01, 2026-03, 3 March 2026, March 3rd, March 2026, in March, in
+// 2026. A word that is as often no month (may, march, and what is short) is one
+// only beside a number, or after "in" or its like with a capital.
+func namedDates(text string) (dates []date, others string) {
+	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",;:!?()[]\"'", r) })
+	for i := range words {
+		words[i] = strings.Trim(words[i], ".")
+	}
+	var rest []string
+	for i := 0; i < len(words); {
+		d, n := dateAt(words[i:])
+		if n == 0 && i > 0 && isBeforeTime(words[i-1]) {
+			if d.year = yearNumber(words[i]); d.year != 0 {
+				n = 1
+			}
+		}
+		if n == 0 || !d.plausible(words, i, n) {
+			rest = append(rest, words[i])
+			i++
 			continue
 		}
-		d, ok := isoDate(word)
-		if !ok {
-			d, taken = monthDate(words, i)
+		dates, i = append(dates, d), i+n
+	}
+	return dates, strings.Join(rest, " ")
+}
+
+// dateAt reads the date that words begin with, and returns how many words it
+// has; 0 if they do not begin with one.
+func dateAt(words []string) (d date, n int) {
+	if d, ok := isoDate(words[0]); ok {
+		return d, 1
+	}
+	number := func(read func(string) int) int {
+		if n < len(words) {
+			if x := read(words[n]); x != 0 {
+				n++
+				return x
+			}
 		}
-		if d == (date{}) && i > 0 && isBeforeTime(words[i-1]) {
-			d.year = yearNumber(word)
-		}
-		if d != (date{}) {
-			dates = append(dates, d)
+		return 0
+	}
+	d.day = number(dayNumber)
+	if d.day != 0 && n < len(words) && strings.EqualFold(words[n], "of") {
+		n++ // the 3rd of March
+	}
+	if d.month = time.Month(number(monthNumber)); d.month == 0 {
+		return date{}, 0
+	}
+	if d.day == 0 {
+		d.day = number(dayNumber)
+	}
+	d.year = number(yearNumber)
+	return d, n
+}
+
+// plausible says whether n words at a place are the date that they may be: "in
+// May", "on 3 may" and "3 May" are, "step 3 may fail" and "they may" are not.
+func (d date) plausible(words []string, at, n int) bool {
+	if d.year != 0 {
+		return true
+	}
+	capital, sure := false, false
+	for _, word := range words[at : at+n] {
+		if monthNumber(word) != 0 {
+			capital, sure = unicode.IsUpper(rune(word[0])), isSurelyMonth(word)
 		}
 	}
-	return dates
+	after := at > 0 && isBeforeTime(words[at-1]) || at > 1 && isBeforeTime(words[at-2]) && strings.EqualFold(words[at-1], "the")
+	if d.day != 0 {
+		return sure || capital || after
+	}
+	return sure || capital && after
 }
 
 // isoDate reads 2026-03-01 and 2026-03.
@@ -53,66 +103,26 @@ func isoDate(word string) (date, bool) {
 	return date{}, false
 }
 
-// monthDate reads the date whose month is the word at a place, and says which
-// word is its last. Without a month there it is nothing.
-func monthDate(words []string, at int) (d date, last int) {
-	month, sure := monthOf(words[at])
-	if month == 0 {
-		return date{}, at - 1
-	}
-	number := func(i int, read func(string) int) int {
-		if i < 0 || i >= len(words) {
-			return 0
-		}
-		return read(words[i])
-	}
-	d.month, last = month, at
-	if d.day = number(at-1, dayNumber); d.day == 0 {
-		if d.day = number(at+1, dayNumber); d.day != 0 {
-			last++
-		}
-	}
-	if d.day == 0 && at > 1 && strings.EqualFold(words[at-1], "of") { // the 3rd of March
-		d.day = dayNumber(words[at-2])
-	}
-	if d.year = number(last+1, yearNumber); d.year != 0 {
-		last++
-	}
-	if !sure && d.year == 0 && !plausible(words, at, d.day != 0) {
-		return date{}, at - 1
-	}
-	return d, last
-}
-
-// plausible says whether a word that may be no month is one: "in May", "on 3
-// may" and "3 May" are, "step 3 may fail" and "they may" are not.
-func plausible(words []string, at int, hasDay bool) bool {
-	capital := unicode.IsUpper(rune(words[at][0]))
-	if hasDay && capital {
-		return true
-	}
-	for i := max(0, at-2); i < at; i++ {
-		if isBeforeTime(words[i]) && (hasDay || capital) {
-			return true
-		}
-	}
-	return false
-}
-
-// monthOf returns the month that a word names, and whether it can be nothing
-// else.
-func monthOf(word string) (month time.Month, sure bool) {
+// monthNumber reads the name of a month, whole or its first three letters, else
+// 0.
+func monthNumber(word string) int {
 	word = strings.ToLower(word)
 	for m := time.January; m <= time.December; m++ {
 		name := strings.ToLower(m.String())
-		if word == name {
-			return m, m != time.March && m != time.May
-		}
-		if word == name[:3] || word == "sept" && m == time.September {
-			return m, false
+		if word == name || word == name[:3] || word == "sept" && m == time.September {
+			return int(m)
 		}
 	}
-	return 0, false
+	return 0
+}
+
+// isSurelyMonth says whether the name of a month is nothing else.
+func isSurelyMonth(word string) bool {
+	switch strings.ToLower(word) {
+	case "january", "february", "april", "june", "july", "august", "september", "october", "november", "december":
+		return true
+	}
+	return false
 }
 
 // dayNumber reads 3, 3rd and 03 as a day of a month, else 0.

@@ -34,8 +34,24 @@ func TestNamedDates(t *testing.T) {
 		"":                                                nil,
 		"01J9ZK3V5Q8R7T6Y4W2X1N0M at /srv/app/2026/03/01": nil,
 	} {
-		if diff := cmp.Diff(want, namedDates(text), cmp.AllowUnexported(date{})); diff != "" {
+		got, _ := namedDates(text)
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(date{})); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+// The words of a date are taken out, and only those.
+func TestWordsBesideDates(t *testing.T) {
+	for text, want := range map[string]string{
+		"What did Nate do on 25 May, 2022?":    "What did Nate do on",
+		"the 3rd of March, why?":               "the why",
+		"logs of 2026-03-01 in /var/log/a.txt": "logs of in /var/log/a.txt",
+		"step 3 may fail":                      "step 3 may fail",
+		"12 March":                             "",
+	} {
+		if _, got := namedDates(text); got != want {
+			t.Errorf("%q leaves %q, want %q", text, got, want)
 		}
 	}
 }

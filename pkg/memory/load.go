@@ -66,7 +66,7 @@ func (r *recall) complete(ctx context.Context) error {
 // SQLite go over all matches once: asked for each row by itself it would weigh
 // every word anew each time.
 func (r *recall) completeText(ctx context.Context) error {
-	words := matchAny(r.query.Text)
+	words := matchAny(r.words)
 	if words == "" {
 		return nil
 	}

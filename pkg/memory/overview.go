@@ -15,7 +15,7 @@ const CategorySummary = "session_summary"
 // it in full and where it stands. If the summary stands before it, the piece
 // takes its place, with its relevance and importance. In the technical domain of bench/recall half of the hits were such summaries.
 func (r *recall) foldSummaries(list []*rated) []*rated {
-	asked := termSet(r.query.Text)
+	asked := termSet(r.words)
 	kept := make([]*rated, 0, len(list))
 	for _, x := range list {
 		if x.Category != CategorySummary {

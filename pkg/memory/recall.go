@@ -51,7 +51,7 @@ type Result struct {
 // words, with a notice. An unknown Rank is an error.
 func (s *Store) Recall(ctx context.Context, q Query, e embed.QueryEmbedder, m embed.Model) (Result, error) {
 	r := &recall{store: s, query: q.withDefaults(), model: m, rows: rowReader{dim: m.Dim}, embedder: e}
-	r.closely = r.query.Rank == RankHybrid
+	r.closely, r.words = r.query.Rank == RankHybrid, r.query.Text
 	if !slices.Contains([]string{RankHybrid, RankText, RankVector, RankSeed}, r.query.Rank) {
 		return Result{}, fmt.Errorf("unknown rank %q", r.query.Rank)
 	}
@@ -82,7 +82,8 @@ type recall struct {
 	notice string
 
 	embedder embed.QueryEmbedder
-	closely  bool // RankHybrid was asked for, whatever it became
+	words    string // of the query that full text looks for
+	closely  bool   // RankHybrid was asked for, whatever it became
 
 	vector []float32 // of the query, unit length, if the vectors are asked
 	model  embed.Model
@@ -123,8 +124,7 @@ func (r *recall) gather(ctx context.Context) error {
 		r.names = names[:min(len(names), lifted)]
 	}
 	if r.closely {
-		var err error
-		if r.periods, err = r.namedPeriods(ctx); err != nil {
+		if err := r.readDates(ctx); err != nil {
 			return err
 		}
 	}
@@ -153,7 +153,7 @@ func (r *recall) propose(ctx context.Context, n int) (more bool, err error) {
 	if !r.byWords() {
 		return more, nil
 	}
-	moreWords, err := r.askWords(ctx, matchAny(r.query.Text), n)
+	moreWords, err := r.askWords(ctx, matchAny(r.words), n)
 	if err != nil {
 		return false, err
 	}

@@ -77,7 +77,7 @@ func (r *recall) refine(ctx context.Context, list []*rated) error {
 
 // readWords scores the words of passages.
 func (r *recall) readWords(ctx context.Context, seen []closer) error {
-	terms, err := r.store.weigh(ctx, r.query.Text)
+	terms, err := r.store.weigh(ctx, r.words)
 	if err != nil {
 		return err
 	}
