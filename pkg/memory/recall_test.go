@@ -76,6 +76,33 @@ func TestExactIdentifierIsInTheFirstThree(t *testing.T) {
 	}
 }
 
+// So it is in a question whose other words stand all together in many records
+// that are more important.
+func TestExactIdentifierInAQuestion(t *testing.T) {
+	s, _ := newStore(t)
+	names := []string{"01J9ZK3V5Q8R7T6Y4W2X1N0M", "/srv/app/config/importer.yaml", "ERR_TOKEN_TOO_LONG", "10.20.4.11:8090"}
+	const question = "zeppelin quarry marigold lantern cellar heron ladder"
+	var records []memory.Record
+	for i := range 250 {
+		r := record(10*i, fmt.Sprintf("the %s, seen for the %dth time; app config importer err token long 10 20 4 11 8090", question, i))
+		r.Importance = 0.9
+		records = append(records, r)
+	}
+	for i, name := range names {
+		r := record(10_000+10*i, "it was "+name+", as I said")
+		r.Importance = 0.05
+		records = append(records, r)
+	}
+	put(t, s, records...)
+	embedAll(t, s, "a")
+	for i, name := range names {
+		hits := recall(t, s, memory.Query{Text: question + " " + name, Limit: 3}).Hits
+		if !slices.ContainsFunc(hits, func(h memory.Hit) bool { return h.Position == 10_000+10*i }) {
+			t.Errorf("%s is not in the first three: %v", name, positions(hits))
+		}
+	}
+}
+
 func TestRecallFindsOtherScriptsAndParts(t *testing.T) {
 	s, _ := newStore(t)
 	put(t, s, record(0, "配送は第二便に変更しました"), record(1, "das Café öffnet um acht"), record(2, "the parseImportFile function"), record(3, "nothing of interest"))
