@@ -83,7 +83,10 @@ func TestExactIdentifierInAQuestion(t *testing.T) {
 	names := []string{"01J9ZK3V5Q8R7T6Y4W2X1N0M", "/srv/app/config/importer.yaml", "ERR_TOKEN_TOO_LONG", "10.20.4.11:8090"}
 	const question = "zeppelin quarry marigold lantern cellar heron ladder"
 	var records []memory.Record
-	for i := range 250 {
+	for i := range 600 {
+		records = append(records, record(20_000+10*i, fmt.Sprintf("nothing of the kind was said on day %d", i)))
+	}
+	for i := range 120 {
 		r := record(10*i, fmt.Sprintf("the %s, seen for the %dth time; app config importer err token long 10 20 4 11 8090", question, i))
 		r.Importance = 0.9
 		records = append(records, r)
