@@ -137,21 +137,22 @@ func core(text string, from, to int) (int, int) {
 }
 
 // window is where most of the query's words stand, each counted once, within
-// excerptRunes: from the beginning of a line if one is near.
+// excerptRunes, and of several such places the one where they stand closest
+// together: from the beginning of a line if one is near.
 func window(text string, words []queryWord) (from, to int) {
 	if utf8.RuneCountInString(text) <= excerptRunes {
 		return 0, len(text)
 	}
-	most := 0
+	most, closest := 0, 0
 	for i, w := range words {
-		terms, end := map[string]bool{}, runesOn(text, w.from, excerptRunes)
+		terms, end, reach := map[string]bool{}, runesOn(text, w.from, excerptRunes), 0
 		for _, x := range words[i:] {
-			if x.to <= end {
-				terms[x.term] = true
+			if x.to <= end && !terms[x.term] {
+				terms[x.term], reach = true, x.to-w.from
 			}
 		}
-		if len(terms) > most {
-			most, from = len(terms), w.from
+		if len(terms) > most || len(terms) == most && reach < closest {
+			most, closest, from = len(terms), reach, w.from
 		}
 	}
 	last := runesOn(text, 0, utf8.RuneCountInString(text)-excerptRunes)

@@ -41,6 +41,15 @@ func TestPassage(t *testing.T) {
 }
 
 // Property: without its marks a passage is a part of the text.
+// Of places with as many of the words, the one where they stand closest
+// together is shown.
+func TestPassageIsWhereWordsStandTogether(t *testing.T) {
+	text := strings.Repeat("- heron.txt\n", 60) + "\nThe heron inventory lies in the cold room.\n" + strings.Repeat("more filler ", 100)
+	if got := printerOf("heron inventory", false).hit(text); !strings.Contains(got, "cold room") {
+		t.Errorf("%s", got)
+	}
+}
+
 func TestPassageIsOfTheText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		part := rapid.SampledFrom([]string{"heron", "Herons", " ", "\n", "配送", "é", ",", "lake-side", "x", "(", strings.Repeat("words ", 30), strings.Repeat("y", 300)})
