@@ -3,13 +3,10 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/sessctl/sessctl/pkg/retention"
 )
 
 type pruneOptions struct {
@@ -131,6 +128,9 @@ func runPrune(ctx context.Context, a *app, o pruneOptions) error {
 		if err := p.plan(ctx); err != nil {
 			return err
 		}
+		if !o.Force {
+			a.noteTooMuch("archives", p.verdicts)
+		}
 		return p.render()
 	}
 	h, err := a.openVault("archive")
@@ -158,11 +158,8 @@ func runPrune(ctx context.Context, a *app, o pruneOptions) error {
 
 // agreed refuses what is too much, and asks.
 func (p *pruner) agreed() error {
-	if owners := retention.MoreThanHalf(p.verdicts); len(owners) > 0 && !p.options.Force {
-		return &failure{
-			code: "too_much", exit: exitFailed, hint: "see the plan with --dry-run; --force allows it",
-			err: fmt.Errorf("more than half of the archives of %s would go; nothing was done", strings.Join(owners, ", ")),
-		}
+	if err := refuseTooMuch("archives", p.verdicts); err != nil && !p.options.Force {
+		return err
 	}
 	going := p.going()
 	if len(going) == 0 || p.options.Yes {

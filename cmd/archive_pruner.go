@@ -107,8 +107,8 @@ func trashedEntry(item retention.Item) (e archive.Entry, err error) {
 func (p *pruner) plan(ctx context.Context) (err error) {
 	now := p.app.now()
 	p.doc = pruneDocument{Schema: 1, DryRun: p.options.DryRun, MaxAge: p.options.MaxAge, Keep: p.options.Keep, Archives: []pruneRow{}}
-	if err := p.audit.CheckClock(now); err != nil {
-		return &failure{code: "clock", exit: exitFailed, path: p.audit.Path, hint: "nothing is deleted by age until the clock is right", err: err}
+	if err := p.app.checkClock(now); err != nil {
+		return err
 	}
 	filter := archive.Filter{Agent: p.options.Agent, Runtime: p.app.global.Runtime}
 	if p.entries, err = p.archives.List(ctx, filter); err != nil {

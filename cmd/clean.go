@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/sessctl/sessctl/pkg/retention"
 )
 
 type cleanOptions struct {
@@ -105,6 +102,7 @@ func runClean(ctx context.Context, a *app, o cleanOptions) error {
 		if err := c.plan(ctx); err != nil {
 			return err
 		}
+		c.noteRefusal()
 		return c.render()
 	}
 	h, err := a.openVault("clean")
@@ -133,20 +131,25 @@ func runClean(ctx context.Context, a *app, o cleanOptions) error {
 	return errors.Join(err, c.render(), c.outcome())
 }
 
+// noteRefusal says in a dry run what the real run would refuse.
+func (c *cleaner) noteRefusal() {
+	if c.options.Force {
+		return
+	}
+	c.app.noteTooMuch("sessions", c.verdicts())
+	if c.prune != nil {
+		c.app.noteTooMuch("archives", c.prune.verdicts)
+	}
+}
+
 // agreed refuses what is too much, and asks.
 func (c *cleaner) agreed() error {
-	if owners := retention.MoreThanHalf(c.verdicts()); len(owners) > 0 && !c.options.Force {
-		return &failure{
-			code: "too_much", exit: exitFailed, hint: "see the plan with --dry-run; --force allows it",
-			err: fmt.Errorf("more than half of the sessions of %s would go; nothing was done", strings.Join(owners, ", ")),
-		}
+	if err := refuseTooMuch("sessions", c.verdicts()); err != nil && !c.options.Force {
+		return err
 	}
-	if c.prune != nil {
-		if owners := retention.MoreThanHalf(c.prune.verdicts); len(owners) > 0 && !c.options.Force {
-			return &failure{
-				code: "too_much", exit: exitFailed, hint: "see the plan with --dry-run; --force allows it",
-				err: fmt.Errorf("more than half of the archives of %s would go; nothing was done", strings.Join(owners, ", ")),
-			}
+	if c.prune != nil && !c.options.Force {
+		if err := refuseTooMuch("archives", c.prune.verdicts); err != nil {
+			return err
 		}
 	}
 	going := len(c.going()) + len(c.purge)

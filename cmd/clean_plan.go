@@ -65,8 +65,8 @@ func (a *app) newCleaner(o cleanOptions) (*cleaner, error) {
 // changes nothing.
 func (c *cleaner) plan(ctx context.Context) (err error) {
 	now := c.app.now()
-	if err := c.audit.CheckClock(now); err != nil {
-		return &failure{code: "clock", exit: exitFailed, path: c.audit.Path, hint: "nothing is deleted by age until the clock is right", err: err}
+	if err := c.app.checkClock(now); err != nil {
+		return err
 	}
 	if c.all, err = c.app.findSessions(ctx); err != nil {
 		return err
@@ -172,15 +172,12 @@ func (c *cleaner) mayGo(ctx context.Context, p *cleanPlan, now time.Time) string
 		if err := untouchable(m.store, m.Path); err != nil {
 			return err.Error()
 		}
-		if now.Sub(m.ModTime) < recentUse && !c.options.Force {
-			return "changed within a day"
-		}
 		if liveness, ok := m.store.(session.Liveness); ok && !closed(m.Kind) {
 			if err := liveness.Busy(ctx, m.Ref, now, 0); err != nil {
 				return busyText(err)
 			}
 		}
-		if reason := p.add(m.Path, &m); reason != "" {
+		if reason := c.add(p, m.Path, &m); reason != "" {
 			return reason
 		}
 	}
@@ -193,7 +190,7 @@ func (c *cleaner) mayGo(ctx context.Context, p *cleanPlan, now time.Time) string
 		return "what belongs to it cannot be told: " + err.Error()
 	}
 	for _, path := range companions {
-		if reason := p.add(path, nil); reason != "" {
+		if reason := c.add(p, path, nil); reason != "" {
 			return reason
 		}
 	}
@@ -209,13 +206,16 @@ func busyText(err error) string {
 }
 
 // add takes a file into the family. It returns why it cannot go, or "".
-func (p *cleanPlan) add(path string, log *found) string {
+func (c *cleaner) add(p *cleanPlan, path string, log *found) string {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return "it cannot be looked at: " + err.Error()
 	}
 	if !info.Mode().IsRegular() {
 		return fmt.Sprintf("%s is not a regular file", filepath.Base(path))
+	}
+	if c.app.now().Sub(info.ModTime()) < recentUse && !c.options.Force {
+		return filepath.Base(path) + " was changed within a day"
 	}
 	p.files = append(p.files, cleanFile{path: path, seen: session.Observe(path, info), log: log})
 	return ""

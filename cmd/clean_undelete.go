@@ -42,7 +42,12 @@ func runCleanUndelete(ctx context.Context, a *app, id string) error {
 			c.leaveInTrash(item, err)
 			continue
 		}
-		if err := c.takeBack(item); err != nil {
+		err := c.takeBack(item)
+		if f := (*failure)(nil); errors.As(err, &f) {
+			c.leaveInTrash(item, f)
+			continue
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -65,7 +70,9 @@ func (c *cleaner) leaveInTrash(item retention.Item, cause error) {
 	_ = json.Unmarshal(item.Detail, &s) // chosen has read it
 	c.failed++
 	n := note{Path: item.To, Message: "stays in the trash: " + cause.Error()}
-	if s.Archive != "" {
+	if f := (*failure)(nil); errors.As(cause, &f) {
+		n.Hint = f.hint
+	} else if s.Archive != "" {
 		n.Hint = "sessctl archive restore " + s.Archive + " --to FILE puts its bytes into a file elsewhere"
 	}
 	c.app.notice(n)
@@ -101,7 +108,7 @@ func (c *cleaner) takeBack(item retention.Item) error {
 	}
 	err := c.trash.TakeBack(item)
 	if errors.Is(err, fs.ErrExist) {
-		return &failure{code: "exists", exit: exitFailed, path: item.From, hint: "move it away first", err: fmt.Errorf("bring %s back: another file is there", item.From)}
+		return &failure{code: "exists", exit: exitFailed, path: item.From, hint: "move it away first", err: fmt.Errorf("another file is at %s", item.From)}
 	}
 	if err != nil {
 		return fmt.Errorf("bring %s back: %w", item.From, err)

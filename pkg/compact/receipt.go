@@ -3,6 +3,7 @@ package compact
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/chunk"
@@ -94,6 +95,18 @@ func (r Receipts) Write(receipt Receipt) (string, error) {
 	}
 	path := r.Path(receipt.ID)
 	return path, writeJSON(path, receipt)
+}
+
+// IDs returns the ids of all receipts, oldest first, without reading them.
+func (r Receipts) IDs() ([]string, error) {
+	names, err := filepath.Glob(filepath.Join(r.Dir, "*.json"))
+	if err != nil {
+		return nil, fmt.Errorf("list receipts: %w", err)
+	}
+	for i, name := range names {
+		names[i] = strings.TrimSuffix(filepath.Base(name), ".json")
+	}
+	return names, nil
 }
 
 // List returns all receipts, oldest first. A receipt that cannot be read is an
