@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/archive"
@@ -71,14 +72,14 @@ func (c *cleaner) plan(ctx context.Context) (err error) {
 	if c.all, err = c.app.findSessions(ctx); err != nil {
 		return err
 	}
-	if c.all, err = c.all.of(c.options.Agent); err != nil {
+	if c.all, err = c.all.withSubAgents(c.options.Agent); err != nil {
 		return err
 	}
 	for _, s := range c.all.sessions {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if s.Parent == "" {
+		if s.Parent == "" && c.leads(s) {
 			c.plans = append(c.plans, c.consider(ctx, s))
 		}
 	}
@@ -113,7 +114,7 @@ func (c *cleaner) consider(ctx context.Context, s found) cleanPlan {
 		p.considered = true
 	}
 	if p.considered {
-		for _, m := range append([]found{s}, c.all.family(s)...) {
+		for _, m := range c.members(s) {
 			p.lastUse = later(p.lastUse, lastUse(ctx, m))
 		}
 	}
@@ -154,7 +155,8 @@ func closed(k session.Kind) bool {
 func (c *cleaner) byAge(now time.Time) {
 	candidates := make([]retention.Candidate, 0, len(c.plans))
 	for _, p := range c.plans {
-		candidates = append(candidates, retention.Candidate{ID: p.Path, Owner: p.Runtime + " " + p.Agent, Time: p.lastUse})
+		parent, sub := parentOf(p.found)
+		candidates = append(candidates, retention.Candidate{ID: p.Path, Owner: p.Runtime + " " + parent, Time: p.lastUse, Temporary: sub})
 	}
 	policy := retention.Policy{MaxAge: max(c.options.maxAge, 0), Keep: 1}
 	for i, v := range retention.Choose(candidates, policy, now) {
@@ -167,8 +169,7 @@ func (c *cleaner) byAge(now time.Time) {
 
 // mayGo looks at a session that is old enough. It returns why it stays, or "".
 func (c *cleaner) mayGo(ctx context.Context, p *cleanPlan, now time.Time) string {
-	members := append([]found{p.found}, c.all.family(p.found)...)
-	for _, m := range members {
+	for _, m := range c.members(p.found) {
 		if err := untouchable(m.store, m.Path); err != nil {
 			return err.Error()
 		}
@@ -181,15 +182,14 @@ func (c *cleaner) mayGo(ctx context.Context, p *cleanPlan, now time.Time) string
 			return reason
 		}
 	}
-	family, ok := p.store.(session.Family)
-	if !ok {
-		return ""
-	}
-	companions, err := family.Companions(ctx, p.Ref)
+	companions, err := companions(ctx, p.found)
 	if err != nil {
 		return "what belongs to it cannot be told: " + err.Error()
 	}
 	for _, path := range companions {
+		if slices.ContainsFunc(p.files, func(f cleanFile) bool { return f.path == path }) {
+			continue
+		}
 		if reason := c.add(p, path, nil); reason != "" {
 			return reason
 		}

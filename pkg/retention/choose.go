@@ -17,6 +17,9 @@ type Candidate struct {
 	ID    string
 	Owner string    // whose: the newest are kept, and the half is counted, by owner
 	Time  time.Time // when it was last of use
+	// Temporary is for what was made to be thrown away: it counts among its
+	// owner's, but is never kept for being the newest.
+	Temporary bool
 }
 
 // Verdict says what becomes of a candidate.
@@ -35,6 +38,9 @@ func Choose(all []Candidate, p Policy, now time.Time) []Verdict {
 	slices.SortStableFunc(order, func(a, b Candidate) int { return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.ID, a.ID)) })
 	newest := map[string]bool{}
 	for _, c := range order {
+		if c.Temporary {
+			continue
+		}
 		if rank[c.Owner]++; rank[c.Owner] <= p.Keep {
 			newest[c.ID] = true
 		}

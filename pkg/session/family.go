@@ -9,3 +9,12 @@ type Family interface {
 	// and to no other one that stays, without its log.
 	Companions(ctx context.Context, ref Ref) ([]string, error)
 }
+
+// Parent is a store some of whose agents were started by others, each in a
+// directory of its own that is thrown away as a whole (seed 000, Subagent
+// Sessions).
+type Parent interface {
+	// ParentOf returns the agent that started this one, ok is false for one
+	// that nobody has.
+	ParentOf(agent string) (parent string, ok bool)
+}

@@ -19,7 +19,7 @@ const sessionsName = "sessions"
 // for groups, or a word.
 var (
 	logName  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(-?[A-Za-z0-9][A-Za-z0-9._-]{0,120})\.jsonl$`) })
-	subAgent = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^.+-sub-\d+$`) })
+	subAgent = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.+)-sub-\d+$`) })
 )
 
 // List implements [session.Store].
@@ -47,6 +47,15 @@ func (s *Store) List(ctx context.Context) (session.Listing, error) {
 		}
 	}
 	return l.listing, nil
+}
+
+// ParentOf implements [session.Parent].
+func (s *Store) ParentOf(agent string) (parent string, ok bool) {
+	name := subAgent().FindStringSubmatch(agent)
+	if name == nil {
+		return "", false
+	}
+	return name[1], true
 }
 
 type lister struct {
