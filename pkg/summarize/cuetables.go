@@ -49,7 +49,7 @@ func findingCues() []cue {
 func guesses() []string {
 	return []string{
 		"might ", "maybe", "perhaps", "probably", "possibly", "likely", "could be", "may be ", "seems ", "seem to", "looks like", "look like", "appears to", "i suspect", "i guess", "i assume",
-		"not sure", "unsure", "should work", "should be fixed", "should now", "let me ", "let's see", "let's check", "now i ", "i'll check", "would be", "do you want", "wait,", "hmm",
+		"not sure", "unsure", "should work", "should be fixed", "should now", "let me ", "i want to", "i propose", "i suggest", "i would suggest", "shall we", "let's see", "let's check", "now i ", "i'll check", "would be", "do you want", "wait,", "hmm",
 		"vielleicht", "wahrscheinlich", "vermutlich", "peut-être", "quizás", "tal vez",
 	}
 }

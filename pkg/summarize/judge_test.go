@@ -28,6 +28,7 @@ func TestWhatIsADecision(t *testing.T) {
 		"a guess with if":           {said: agent("If the terminal is light, the problem is the wrong theme being loaded.")},
 		"a cause between calls":     {said: working("The exports are there! The issue is that the package was rebuilt too late.")},
 		"a cause that says nothing": {said: agent("Ah! There's the problem!")},
+		"a proposal":                {said: agent("I propose to switch to the other scanner, because it has a cable.")},
 		"an intention":              {said: agent("Let me fix the bug in the loader of the themes first.")},
 		"a question":                {said: agent("Have we decided to stay with the old printer?")},
 		"a list of results":         {said: agent("Fixed all of the colours:\n- `mdLink`: `#81a2be` (blue)\n- `mdCode`: `#8abeb7`")},

@@ -251,8 +251,12 @@ func (p *plan) marked(c candidate, mark string) string {
 	return fmt.Sprintf("%s%s (line %d)\n", mark, c.text, c.line)
 }
 
-// order puts the chosen items into the order of the log.
+// order puts the chosen items into the order of the log. A heading of an earlier
+// summary below which there was no more room goes.
 func (p *plan) order() {
+	for n := len(p.chosen); p.prose && n > 0 && strings.HasPrefix(p.chosen[n-1].text, "**") && strings.HasSuffix(p.chosen[n-1].text, "**"); n-- {
+		p.chosen = p.chosen[:n-1]
+	}
 	slices.SortStableFunc(p.chosen, func(a, b candidate) int { return cmp.Compare(a.line, b.line) })
 }
 
