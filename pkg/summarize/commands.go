@@ -97,7 +97,7 @@ func (c *commands) sorted() []*command {
 func (c *commands) failed(f failure) {
 	f.lines = errorText(f.text)
 	f.text = nil
-	if f.lines == "" && onlyLooks(f.command) {
+	if f.lines == "" && onlyLooks(f.command) || f.lines == code("Command aborted") { // by a person, who knows
 		return
 	}
 	f.command = string(cut([]byte(f.command), argumentBytes))
@@ -116,7 +116,11 @@ func (c *commands) failed(f failure) {
 // nothing.
 func onlyLooks(command string) bool {
 	last := strings.TrimSpace(command[strings.LastIndexAny(command, "|;&")+1:])
-	first, _, _ := strings.Cut(last, " ")
+	return looks(last) || looks(command) && !strings.Contains(command, "&&") && !strings.Contains(command, ";") // grep "a\|b"
+}
+
+func looks(command string) bool {
+	first, _, _ := strings.Cut(command, " ")
 	switch first {
 	case "grep", "egrep", "rg", "ag", "diff", "cmp", "test", "[", "pgrep", "which":
 		return true
@@ -130,7 +134,7 @@ func errorText(text []byte) string {
 	var told, all []string
 	for line := range bytes.Lines(text) {
 		line = bytes.TrimSpace(line)
-		if _, exit := writtenExit(line); exit || len(line) == 0 {
+		if _, exit := writtenExit(line); exit || len(line) == 0 || string(line) == "(no output)" {
 			continue
 		}
 		quoted := code(oneLine(string(cut(line, 4*errorRunes)), errorRunes))

@@ -54,7 +54,9 @@ func TestReportsAndAborts(t *testing.T) {
 	aborted, failed := agent("Looking."), agent("Looking again.")
 	aborted.ErrorText, aborted.StopReason = []byte("Request was aborted."), []byte("aborted")
 	failed.ErrorText, failed.StopReason = []byte("529 overloaded"), []byte("error")
-	got := sum(t, summarize.Options{}, user("Please fix it. I don't think the cache must work that way."), aborted, failed, agent("The TODO app is ready for use."))
+	stopped := agent("", call("s", "bash", `{"command":"sleep 500"}`), call("g", "bash", `{"command":"grep -A 5 \"a\\|b\" x.go"}`))
+	got := sum(t, summarize.Options{}, user("Please fix it. I don't think the cache must work that way."), aborted, failed,
+		stopped, result("s", "Command aborted", true), result("g", "(no output)\n\nCommand exited with code 1", true), agent("The TODO app is ready for use."))
 	if c, n := section(got, "Constraints and preferences"), section(got, "Next steps"); len(c)+len(n) > 0 {
 		t.Errorf("constraints %q, next steps %q", c, n)
 	}
