@@ -58,9 +58,9 @@ func (d *identifiers) add(m *session.Message) {
 			if worded {
 				continue
 			}
-			d.text(m.Line, redact(string(beginning(session.WithoutRecalled(p.Text), limit))))
+			d.printed(m.Line, string(beginning(session.WithoutRecalled(p.Text), limit)))
 		case session.PartToolCall:
-			d.text(m.Line, unescaped.Replace(redact(string(beginning(p.Text, flatCallRunes)))))
+			d.printed(m.Line, unescaped.Replace(string(beginning(p.Text, flatCallRunes))))
 		}
 	}
 	d.bound()
@@ -75,6 +75,18 @@ func (d *identifiers) text(line int, text string) {
 	for name := range identifiersOf(text) {
 		d.name(line, name, 1)
 	}
+}
+
+// printed takes in a text that may have secrets. They are only looked for, which
+// takes longer than all the rest, if the text has a name that is not known.
+func (d *identifiers) printed(line int, text string) {
+	for name := range identifiersOf(text) {
+		if d.byName[name] == nil {
+			text = redact(text)
+			break
+		}
+	}
+	d.text(line, text)
 }
 
 // name notes that a message, or several, name something.
