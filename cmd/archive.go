@@ -94,7 +94,7 @@ func runArchive(ctx context.Context, a *app, o archiveOptions) error {
 	if err != nil {
 		return err
 	}
-	h, err := a.openVault("archive")
+	h, err := a.openVault(ctx, "archive")
 	if err != nil {
 		return err
 	}

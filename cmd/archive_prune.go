@@ -133,7 +133,7 @@ func runPrune(ctx context.Context, a *app, o pruneOptions) error {
 		}
 		return p.render()
 	}
-	h, err := a.openVault("archive")
+	h, err := a.openVault(ctx, "archive")
 	if err != nil {
 		return err
 	}

@@ -117,7 +117,7 @@ func (a *app) restoreHouse(ctx context.Context, entry archive.Entry, o restoreOp
 		h.compactor, err = a.newCompactor(h, "")
 		return h, err
 	}
-	h, err := a.openVault("restore")
+	h, err := a.openVault(ctx, "restore")
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ func runUndelete(ctx context.Context, a *app, id string) error {
 	if err != nil {
 		return err
 	}
-	h, err := a.openVault("archive")
+	h, err := a.openVault(ctx, "archive")
 	if err != nil {
 		return err
 	}

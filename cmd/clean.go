@@ -105,7 +105,7 @@ func runClean(ctx context.Context, a *app, o cleanOptions) error {
 		c.noteRefusal()
 		return c.render()
 	}
-	h, err := a.openVault("clean")
+	h, err := a.openVault(ctx, "clean")
 	if err != nil {
 		return err
 	}

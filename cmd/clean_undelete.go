@@ -18,7 +18,7 @@ func runCleanUndelete(ctx context.Context, a *app, id string) error {
 	if err != nil {
 		return err
 	}
-	h, err := a.openVault("clean")
+	h, err := a.openVault(ctx, "clean")
 	if err != nil {
 		return err
 	}

@@ -164,7 +164,7 @@ type compactDocument struct {
 }
 
 func runCompact(ctx context.Context, a *app, o compactOptions) error {
-	if err := a.endMoves(o.DryRun); err != nil {
+	if err := a.endMoves(ctx, o.DryRun); err != nil {
 		return err
 	}
 	all, err := a.findSessions(ctx)

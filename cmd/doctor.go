@@ -121,7 +121,7 @@ func fixUp(ctx context.Context, a *app) error {
 	if f := (*failure)(nil); err != nil && !(errors.As(err, &f) && f.code == "no_store") {
 		return err
 	}
-	h, err := a.openVault("compact")
+	h, err := a.openVault(ctx, "compact")
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,8 +13,8 @@ import (
 )
 
 // lock makes the data directory and takes its lock.
-func (a *app) lock() (*durable.FileLock, error) {
-	if err := a.guard(); err != nil {
+func (a *app) lock(ctx context.Context) (*durable.FileLock, error) {
+	if err := a.guard(ctx); err != nil {
 		return nil, err
 	}
 	if err := durable.MakeDir(a.dataDir(), 0o700); err != nil {
@@ -31,7 +32,7 @@ func (a *app) atWork() bool {
 // guard refuses to change anything where it would harm the user: as root in
 // another user's files, whose new files would then be root's, and in a data
 // directory that everybody can change. Reading is not guarded.
-func (a *app) guard() error {
+func (a *app) guard(ctx context.Context) error {
 	dir, info, err := nearest(a.dataDir())
 	if err != nil {
 		return nil // making the directory says what is wrong
@@ -39,6 +40,11 @@ func (a *app) guard() error {
 	if os.Geteuid() == 0 && !a.global.AllowRoot {
 		if uid, known := durable.Owner(info); known && uid != 0 {
 			return refuseRoot(dir, uid)
+		}
+		if !a.listed {
+			if _, _, err := a.listStores(ctx); ctx.Err() != nil {
+				return err // what else is wrong with the stores is told when they are used
+			}
 		}
 		if a.foreign.path != "" {
 			return refuseRoot(a.foreign.path, a.foreign.uid)

@@ -99,7 +99,7 @@ func runMemoryReindex(ctx context.Context, a *app, o reindexOptions) error {
 
 // setMemoryAside moves a memory that is damaged out of the way.
 func (a *app) setMemoryAside(ctx context.Context) (string, error) {
-	lock, err := a.lock()
+	lock, err := a.lock(ctx)
 	if err != nil {
 		return "", err
 	}

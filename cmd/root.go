@@ -80,6 +80,7 @@ type app struct {
 	unlisted int // stores that could not be listed
 	// foreign is a session of another user, if root has listed any.
 	foreign foreignFile
+	listed  bool // the stores were listed, and foreign was looked for
 	// glances is what sizes remembers of logs, nil for other commands.
 	glances *glance.Cache
 

@@ -131,7 +131,7 @@ func (a *app) listStores(ctx context.Context) (inventory, []session.Notice, erro
 		notices = append(notices, listing.Notices...)
 	}
 	if a.glances == nil { // sizes changes nothing
-		a.foreign = findForeign(all)
+		a.foreign, a.listed = findForeign(all), true
 	}
 	return all, notices, nil
 }

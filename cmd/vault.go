@@ -13,8 +13,8 @@ import (
 // opened only when an earlier run left something to settle, so that a damaged
 // memory is no reason not to archive a session or to put one back. reason is
 // what archives are made for ("archive", "restore").
-func (a *app) openVault(reason string) (*house, error) {
-	lock, err := a.lock()
+func (a *app) openVault(ctx context.Context, reason string) (*house, error) {
+	lock, err := a.lock(ctx)
 	if err != nil {
 		return nil, err
 	}

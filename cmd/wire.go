@@ -41,7 +41,7 @@ type house struct {
 // openHouse takes the lock and opens what a compaction needs. Another sessctl
 // on the same data directory is durable.ErrLocked.
 func (a *app) openHouse(ctx context.Context, focus string) (*house, error) {
-	lock, err := a.lock()
+	lock, err := a.lock(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -129,12 +129,12 @@ func (h *house) sweep(ctx context.Context, a *app, sessions []found) error {
 
 // endMoves lets stores see the logs that a killed run was moving when it died.
 // Where another sessctl is at work it does nothing: that one moves them.
-func (a *app) endMoves(dryRun bool) error {
+func (a *app) endMoves(ctx context.Context, dryRun bool) error {
 	journal := compact.Journal{Dir: a.journalDir()}
 	if begun, err := journal.List(); dryRun || err == nil && len(begun) == 0 {
 		return nil
 	}
-	lock, err := a.lock()
+	lock, err := a.lock(ctx)
 	if errors.Is(err, durable.ErrLocked) {
 		return nil
 	}
