@@ -19,7 +19,7 @@ func (r *recall) foldSummaries(list []*rated) []*rated {
 	asked := termSet(r.words)
 	kept := make([]*rated, 0, len(list))
 	for _, x := range list {
-		if x.Category != CategorySummary {
+		if x.Category != CategorySummary || len(kept) >= max(r.query.Limit, lifted) { // nobody sees the rest
 			if !slices.Contains(kept, x) {
 				kept = append(kept, x)
 			}
