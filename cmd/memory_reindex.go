@@ -70,6 +70,8 @@ type reindexDocument struct {
 	Archives *rebuildReport `json:"from_archives"`
 	SetAside string         `json:"set_aside"` // where the damaged memory is now, or ""
 	Notes    []note         `json:"notes"`
+
+	down bool // the embedder could not be asked: nothing is known of vectors
 }
 
 func runMemoryReindex(ctx context.Context, a *app, o reindexOptions) error {
@@ -133,7 +135,7 @@ func (h *house) reindex(ctx context.Context, a *app, o reindexOptions, doc *rein
 	}
 	doc.Agents = append(doc.Agents, agents...)
 	if down != nil {
-		return h.reindexLater(ctx, a, down, doc)
+		return h.reindexLater(ctx, a, downed{o.Pending, model, down}, doc)
 	}
 	show := func(agent string, done, total int64) {
 		h.progress.show(session.Ref{Agent: agent}, stageReindex, done, total)
@@ -173,11 +175,24 @@ func (a *app) noteConfigured(chosen *embedding) {
 	})
 }
 
-// reindexLater is a reindex whose embedder cannot serve: everything waits.
-func (h *house) reindexLater(ctx context.Context, a *app, down error, doc *reindexDocument) error {
-	a.notice(note{Message: down.Error()})
+// downed is a reindex whose embedder cannot serve.
+type downed struct {
+	pending bool
+	model   embed.Model // as far as it is known
+	err     error
+}
+
+// reindexLater leaves a reindex for later: everything waits, or with --pending
+// what has no vector.
+func (h *house) reindexLater(ctx context.Context, a *app, d downed, doc *reindexDocument) error {
+	a.notice(note{Message: d.err.Error()})
+	doc.down = true
 	for _, agent := range doc.Agents {
-		n, err := h.memory.CountRecords(ctx, agent)
+		count := func() (int, error) { return h.memory.CountRecords(ctx, agent) }
+		if d.pending {
+			count = func() (int, error) { return embedder{store: h.memory}.waiting(ctx, d.model, agent) }
+		}
+		n, err := count()
 		if err != nil {
 			return err
 		}
@@ -233,6 +248,9 @@ func describeReindex(doc reindexDocument) string {
 		}
 		fmt.Fprintf(&b, "%s of %s read: %s new, %s there already, %s replaced, %s stay forgotten\n", plural(r.Archives, "archive"), plural(r.Sessions, "session"),
 			plural(r.Stored, "record"), formatCount(int64(r.Existing)), formatCount(int64(r.Removed)), formatCount(int64(r.Buried)))
+	}
+	if doc.down {
+		return b.String()
 	}
 	fmt.Fprintf(&b, "%s of %s (%s)\n", plural(doc.Vectors, "vector"), plural(len(doc.Agents), "agent"), visible(doc.Model))
 	if doc.Pending > 0 {
