@@ -8,8 +8,20 @@ import (
 	"github.com/sessctl/sessctl/pkg/embed"
 )
 
-// embedPage is how many pending texts are held at a time.
+// embedPage is how many pending texts are held at a time, and stored together.
 const embedPage = 512
+
+// pageOf is embedPage, or for a server one batch: that may have taken minutes,
+// and whoever is killed or interrupted has not asked in vain.
+func pageOf(m embed.Model) int {
+	if m.Provider == builtinProvider {
+		return embedPage
+	}
+	return embed.DefaultBatch
+}
+
+// builtinProvider is that of embed.Builtin.
+const builtinProvider = "builtin"
 
 // EmbedPending gives a vector to every record of an agent that has none. What
 // cannot be embedded stays text and is counted in pending; an embedder that
@@ -25,7 +37,7 @@ func (s *Store) EmbedPending(ctx context.Context, e embed.Embedder, m embed.Mode
 	}
 	total, done, after := open, 0, int64(0)
 	for done < total {
-		texts, err := s.pendingAfter(ctx, m, agent, page{after, embedPage})
+		texts, err := s.pendingAfter(ctx, m, agent, page{after, pageOf(m)})
 		if err != nil {
 			return total - done + refused, err
 		}
