@@ -89,7 +89,7 @@ func testModel(t *testing.T, seed int) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := exec.Command("go", "run", "./pkg/embed/testmodel", "-words", "12000", "-seed", fmt.Sprint(seed), "pkg/embed/glove40k.bin")
+	c := exec.Command("go", "run", "./pkg/embed/testmodel", "-words", "30000", "-seed", fmt.Sprint(seed), "pkg/embed/glove40k.bin")
 	var complaint bytes.Buffer
 	c.Stdout, c.Stderr = f, &complaint
 	if err := c.Run(); err != nil {
