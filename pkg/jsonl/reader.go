@@ -42,6 +42,10 @@ func NewReader(r io.Reader, o Options) *Reader {
 	return &Reader{source: r, options: o.withDefaults()}
 }
 
+// Reset makes r read another stream from its beginning, as a new Reader would,
+// into the memory that it has. Options stay.
+func (r *Reader) Reset(source io.Reader) { r.reset(source, 0) }
+
 // reset makes r read source, which begins at offset of a stream, into the same
 // memory.
 func (r *Reader) reset(source io.Reader, offset int64) {

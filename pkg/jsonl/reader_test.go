@@ -279,3 +279,30 @@ func ExampleReader() {
 	// 2 at 9: {"b":2} true
 	// 3 at 17: {"c false
 }
+
+// TestReset: a Reader that is used again gives what a new one gives, whatever
+// it has read before.
+func TestReset(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		again := NewReader(strings.NewReader(""), Options{MaxLine: 512, MaxString: 300})
+		for range 3 {
+			text := strings.Repeat(rapid.StringMatching(`(\{"a":"[a-z]{0,40}"\}|[a-z"\\]{0,20}|\xff\xfe)\r?\n?`).Draw(t, "text"), rapid.IntRange(0, 60).Draw(t, "times"))
+			again.Reset(strings.NewReader(text))
+			fresh := NewReader(strings.NewReader(text), Options{MaxLine: 512, MaxString: 300})
+			for {
+				want, wantErr := fresh.Next()
+				got, err := again.Next()
+				if diff := cmp.Diff(want, got, compareLines); diff != "" || !errors.Is(err, wantErr) {
+					t.Fatalf("%q: %v, want %v: %s", text, err, wantErr, diff)
+				}
+				if err != nil {
+					break
+				}
+			}
+			if rapid.Bool().Draw(t, "leave") {
+				again.Reset(strings.NewReader(text))
+				_, _ = again.Next()
+			}
+		}
+	})
+}

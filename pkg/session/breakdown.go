@@ -16,8 +16,9 @@ type Breakdown struct {
 	Base64    int64                 // bytes of images and other binary data written as base64
 	Duplicate int64                 // bytes of long strings that stand in an earlier record too
 
-	seen *stringSet
-	sum  jsonl.Cursor
+	seen  *stringSet
+	sum   jsonl.Cursor
+	lines *jsonl.Reader // of the log that is read; its memory is used again
 }
 
 // TypeShare is what the records of one type take up.
@@ -58,7 +59,12 @@ func (b *Breakdown) Merge(other *Breakdown) {
 // Add reads a whole log. Lines that are no JSON object count as "not JSON";
 // text that is not UTF-8 at all counts as such as a whole.
 func (b *Breakdown) Add(ctx context.Context, r io.Reader) error {
-	lines := jsonl.NewReader(r, jsonl.Options{})
+	lines := b.lines
+	if lines == nil {
+		lines = jsonl.NewReader(r, jsonl.Options{})
+		b.lines = lines
+	}
+	lines.Reset(r)
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
