@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
@@ -103,7 +104,7 @@ func TestSweepIsExact(t *testing.T) {
 		d := drawn{c.dim}
 		s := sweptMemory(t, t.TempDir(), d, 2700, c.variety)
 		defer s.Close()
-		if got := isSwept(t, s, d, Query{Text: "importer"}); got != c.swept {
+		if got := isSwept(t, s, d, Query{Text: "importer", Now: time.Now()}); got != c.swept {
 			t.Errorf("%s: swept is %v", name, got)
 		}
 		askEveryWay(t, s, d)
