@@ -2,11 +2,13 @@ package cmd
 
 import (
 	"context"
+	"strings"
 
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/retention"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -81,7 +83,7 @@ func (f *copyFinder) find(ctx context.Context, i int) (otherCopy, error) {
 // that the runtime has closed do not count: it removes them in its own time.
 func (f *copyFinder) inLog(ctx context.Context, e archive.Entry) string {
 	for _, ref := range f.logs {
-		if !shown(ref.Kind) || ref.Runtime != e.Runtime || ref.Agent != e.Agent || ref.ID != e.Session || ref.Bytes < e.Bytes {
+		if f.leaving[ref.Path] || !shown(ref.Kind) || ref.Runtime != e.Runtime || ref.Agent != e.Agent || ref.ID != e.Session || ref.Bytes < e.Bytes {
 			continue
 		}
 		log, err := durable.OpenRegular(ref.Path)
@@ -111,7 +113,35 @@ func (f *copyFinder) lastCopy(ctx context.Context, e archive.Entry) (otherCopy, 
 	if err != nil || !covered {
 		return otherCopy{reason: "the only copy, and memory does not have all that it says"}, ctx.Err()
 	}
-	return otherCopy{true, "the last copy; memory has what it says"}, nil
+	return otherCopy{true, lastCopyReason}, nil
+}
+
+// lastCopyReason is why an archive goes whose bytes are nowhere else.
+const lastCopyReason = "the last copy; memory has what it says"
+
+// still reports whether the bytes of an archive in the trash are somewhere else
+// as they were when it went there, so that it may be removed for good.
+func (f *copyFinder) still(ctx context.Context, item retention.Item, e archive.Entry) (bool, error) {
+	if strings.HasSuffix(item.Rule, lastCopyReason) || f.inLog(ctx, e) != "" {
+		return true, ctx.Err()
+	}
+	others, err := f.archives.List(ctx, archive.Filter{Runtime: e.Runtime, Agent: e.Agent})
+	if err != nil {
+		return false, err
+	}
+	going := map[string]bool{}
+	for _, v := range f.verdicts {
+		going[v.ID] = v.Goes
+	}
+	for _, other := range others {
+		if other.Session != e.Session || going[other.ID] {
+			continue
+		}
+		if same, err := f.archives.Begins(ctx, other, e); err == nil && same {
+			return true, nil
+		}
+	}
+	return false, ctx.Err()
 }
 
 // coverageQuestion asks whether memory has what an archive says.

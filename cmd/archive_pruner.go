@@ -40,6 +40,7 @@ type pruner struct {
 	entries  []archive.Entry
 	verdicts []retention.Verdict // of entries
 	purge    []retention.Item
+	leaving  map[string]bool // paths of logs that go in the same run
 	doc      pruneDocument
 }
 
@@ -119,22 +120,22 @@ func (p *pruner) plan(ctx context.Context) (err error) {
 		candidates = append(candidates, retention.Candidate{ID: e.ID, Owner: e.Runtime + " " + e.Agent, Time: e.CreatedAt})
 	}
 	p.verdicts = retention.Choose(candidates, retention.Policy{MaxAge: p.options.maxAge, Keep: p.options.Keep}, now)
-	if err := p.lookElsewhere(ctx); err != nil {
+	f := &copyFinder{pruner: p}
+	if err := f.open(ctx); err != nil {
 		return err
 	}
-	return p.planPurge(now)
+	defer f.close()
+	if err := p.lookElsewhere(ctx, f); err != nil {
+		return err
+	}
+	return p.planPurge(ctx, f)
 }
 
 // lookElsewhere lets go only what verifies and is somewhere else too.
-func (p *pruner) lookElsewhere(ctx context.Context) error {
-	e := &copyFinder{pruner: p}
-	if err := e.open(ctx); err != nil {
-		return err
-	}
-	defer e.close()
+func (p *pruner) lookElsewhere(ctx context.Context, f *copyFinder) error {
 	for i := len(p.verdicts) - 1; i >= 0; i-- { // the newer ones first: older ones may lean on those that stay
 		if v := &p.verdicts[i]; v.Goes {
-			where, err := e.find(ctx, i)
+			where, err := f.find(ctx, i)
 			if err != nil {
 				return err
 			}
@@ -163,8 +164,10 @@ func (p *pruner) row(e archive.Entry, v retention.Verdict) {
 	})
 }
 
-// planPurge finds what has been in the trash for long enough.
-func (p *pruner) planPurge(now time.Time) error {
+// planPurge finds what has been in the trash for long enough, and whose bytes
+// still are somewhere else.
+func (p *pruner) planPurge(ctx context.Context, f *copyFinder) error {
+	now := p.app.now()
 	items, err := p.trash.List()
 	if err != nil {
 		return err
@@ -177,13 +180,22 @@ func (p *pruner) planPurge(now time.Time) error {
 		if err != nil {
 			return err
 		}
-		p.purge = append(p.purge, item)
-		p.doc.Archives = append(p.doc.Archives, pruneRow{
+		row := pruneRow{
 			ID: e.ID, Runtime: e.Runtime, Agent: e.Agent, Session: e.Session, Path: item.To, SHA256: item.SHA256, Bytes: item.Bytes,
 			CreatedAt: e.CreatedAt.UTC().Format(time.RFC3339), Outcome: prunePurge,
 			Reason: "in the trash since " + item.At.UTC().Format(time.RFC3339),
-		})
-		p.doc.Bytes += item.Bytes
+		}
+		still, err := f.still(ctx, item, e)
+		if err != nil {
+			return err
+		}
+		if still {
+			p.purge = append(p.purge, item)
+			p.doc.Bytes += item.Bytes
+		} else {
+			row.Outcome, row.Reason = pruneKept, "stays in the trash: its bytes are nowhere else any more; --undelete brings it back"
+		}
+		p.doc.Archives = append(p.doc.Archives, row)
 	}
 	return nil
 }

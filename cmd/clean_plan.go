@@ -246,6 +246,12 @@ func (c *cleaner) planArchives(ctx context.Context) (err error) {
 	if c.prune, err = c.app.newPruner(o); err != nil {
 		return err
 	}
+	c.prune.leaving = map[string]bool{}
+	for _, p := range c.going() {
+		for _, f := range p.files {
+			c.prune.leaving[f.path] = true
+		}
+	}
 	if !c.options.DryRun {
 		if err := c.prune.settle(ctx); err != nil {
 			return err
