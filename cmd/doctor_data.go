@@ -127,7 +127,11 @@ func (d *checkup) examineLock(context.Context) error {
 	case err != nil:
 		d.problem(path, err.Error(), "look at what it is; sessctl cannot lock it")
 	case state.Held:
-		d.note(path, fmt.Sprintf("another sessctl is at work (process %d); what is seen here may change", state.Process), "")
+		who := ""
+		if state.Process != 0 {
+			who = fmt.Sprintf(" (process %d)", state.Process)
+		}
+		d.note(path, "another sessctl is at work"+who+"; what is seen here may change", "")
 	case state.Process != 0:
 		d.note(path, fmt.Sprintf("process %d ended without giving it back; it is free", state.Process), "the next run finishes what that one began; or sessctl doctor --fix")
 	default:

@@ -2,7 +2,9 @@ package memory_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -53,5 +55,26 @@ func TestFullDisk(t *testing.T) {
 	}
 	if problems, err := s.Verify(context.Background()); err != nil || len(problems) > 0 {
 		t.Error(problems, err)
+	}
+}
+
+// A memory that cannot even be opened because the disk is full says so too.
+func TestOpenOnFullDisk(t *testing.T) {
+	root := t.TempDir()
+	if err := unix.Mount("none", root, "tmpfs", 0, "size=1m"); err != nil {
+		t.Skip("tmpfs cannot be mounted (needs root):", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(root, unix.MNT_DETACH) })
+	dir := filepath.Join(root, "memory")
+	open(t, dir).Close()
+	if err := os.WriteFile(filepath.Join(root, "fill"), make([]byte, 2<<20), 0o600); err == nil {
+		t.Fatal("the disk is not full")
+	}
+	s, err := memory.Open(context.Background(), dir, memory.Options{})
+	if err == nil {
+		s.Close()
+	}
+	if !errors.Is(err, memory.ErrFull) {
+		t.Errorf("%v, want ErrFull", err)
 	}
 }

@@ -208,6 +208,9 @@ func judged(err error) error {
 	if errors.Is(err, ErrCorrupt) || errors.Is(err, ErrFull) || errors.Is(err, ErrBusy) || !errors.As(err, &e) {
 		return err
 	}
+	if e.Code() == sqlitelib.SQLITE_IOERR_SHMSIZE { // the file beside the database could not be made larger
+		return fmt.Errorf("%w: %w", ErrFull, err)
+	}
 	switch e.Code() & 0xFF {
 	case sqlitelib.SQLITE_CORRUPT, sqlitelib.SQLITE_NOTADB:
 		return fmt.Errorf("%w: %w", ErrCorrupt, err)
