@@ -5,6 +5,7 @@ package faults
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sessctl/sessctl/internal/crashloop"
 )
@@ -31,6 +32,10 @@ type Command struct {
 	// Intends says that it moves the old log aside under a name that it has
 	// written down before.
 	Intends bool
+	// Rested is for how long the log has been left alone when the command
+	// starts. One that has settled (session.Settled, two seconds) is read once
+	// where others are read twice.
+	Rested time.Duration
 	// Lacking is what the system does not have.
 	Lacking crashloop.Lacking
 }
@@ -122,6 +127,10 @@ func archivings() []Command {
 		{
 			Name: "archive, pi, zstd", Runtime: "pi", Args: []string{"archive", "--runtime", "pi", "--agent", "work-a"},
 			Env: []string{"SESSCTL_ARCHIVE_COMPRESSION=zstd"}, Done: archived, Sessions: true,
+		},
+		{
+			Name: "archive, log left alone", Runtime: "openclaw", Args: []string{"archive", "--agent", "a"},
+			Done: archived, Sessions: true, Rested: 2100 * time.Millisecond,
 		},
 	}
 }

@@ -147,6 +147,7 @@ func (h *Home) must(codes []int, args ...string) error {
 
 // trace runs the command under the harness.
 func (h *Home) trace(reads bool, decide func(crashloop.Call) crashloop.Fault) (crashloop.Outcome, error) {
+	time.Sleep(h.Command.Rested)
 	return crashloop.Run(crashloop.Options{
 		Args: append([]string{h.Program}, h.args()...), Env: h.env(), Dir: h.Dir, Under: h.Dir, Reads: reads, Decide: decide, Lacking: h.Command.Lacking,
 	})
