@@ -60,14 +60,23 @@ func Make(dir string, s Spec) (Corpus, error) {
 func manifest(home string) string { return filepath.Join(home, "corpus.json") }
 
 // load reads the manifest, which is written last: a corpus without one is not
-// complete.
+// complete. One whose logs have not the sizes that it says, because the machine
+// stopped before they were on the disk, is not there either (fs.ErrNotExist).
 func load(home string) (Corpus, error) {
 	text, err := os.ReadFile(manifest(home))
 	if err != nil {
 		return Corpus{}, err
 	}
 	c := Corpus{Home: home}
-	return c, json.Unmarshal(text, &c)
+	if err := json.Unmarshal(text, &c); err != nil {
+		return c, fmt.Errorf("read %s: %w", manifest(home), err)
+	}
+	for _, l := range c.Logs {
+		if info, err := os.Stat(l.Path); err != nil || info.Size() != l.Bytes {
+			return Corpus{}, fmt.Errorf("%s: %w", l.Path, fs.ErrNotExist)
+		}
+	}
+	return c, nil
 }
 
 // sizes returns how many bytes each file gets.

@@ -141,3 +141,25 @@ func TestOneLine(t *testing.T) {
 	}
 	between(t, "longest line", float64(s.lines[len(s.lines)-1]), 3<<20, 3<<20+200_000)
 }
+
+// A log that the machine lost when it stopped is written again.
+func TestMakeMendsWhatIsNotWhole(t *testing.T) {
+	dir, spec := t.TempDir(), Spec{Name: "mended", Files: 2, Bytes: 200_000}
+	first, err := Make(dir, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile(first.Logs[0].Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(first.Logs[0].Path, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Make(dir, spec); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(first.Logs[0].Path); err != nil || string(got) != string(want) {
+		t.Fatalf("%d bytes, want %d (%v)", len(got), len(want), err)
+	}
+}
