@@ -105,13 +105,11 @@ func TestLateLinesAreCarried(t *testing.T) {
 				if f.Name != "log opened at the switch, written to after the run" {
 					continue
 				}
-				r, err := bench.Try(f, 0)
-				if err != nil {
-					t.Fatal(err)
-				}
-				t.Logf("%d runs, in %d a late line was carried", r.Runs, bench.Carried)
-				for _, v := range r.Violations {
-					t.Error(v)
+				for range 5 { // who waits for the lease may come a moment too late
+					tryFault(t, bench, f, 0)
+					if bench.Carried > 0 {
+						break
+					}
 				}
 			}
 			if bench.Carried == 0 {
