@@ -127,7 +127,7 @@ func (d *checkup) examineRuntimeLock(l session.RuntimeLock) {
 
 // examineLeftovers reports temporary files of killed runs.
 func (d *checkup) examineLeftovers(ctx context.Context) error {
-	places, err := d.ownDirs(ctx)
+	places, err := d.placesOfLeftovers(ctx)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/durable"
-	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/openclaw"
 )
@@ -144,17 +143,16 @@ type ownDir struct {
 	advice string // what to do about a temporary file in it
 }
 
-// ownDirs lists where runs that are cut off can leave something: directories
+// placesOfLeftovers lists where runs that are cut off can leave something: directories
 // of ours, and those of the logs that they change.
-func (d *checkup) ownDirs(ctx context.Context) ([]ownDir, error) {
+func (d *checkup) placesOfLeftovers(ctx context.Context) ([]ownDir, error) {
 	var dirs []ownDir
 	add := func(dir, advice string) {
 		if !slices.ContainsFunc(dirs, func(o ownDir) bool { return o.dir == dir }) {
 			dirs = append(dirs, ownDir{dir, advice})
 		}
 	}
-	data := d.dataDir()
-	for _, dir := range []string{d.journalDir(), d.app.receipts().Dir, filepath.Join(data, "archives"), d.memoryDir(), memory.ForgottenDir(d.memoryDir())} {
+	for _, dir := range append(d.app.ownDirs(), filepath.Join(d.dataDir(), "archives")) {
 		add(dir, "sessctl doctor --fix removes it")
 	}
 	store, err := d.openArchive()

@@ -106,7 +106,7 @@ func (h *house) settle(ctx context.Context, a *app, sessions []found, policy com
 // sweep removes what killed runs left half-written in our own directories and
 // in the archives of these sessions. The lock makes it safe.
 func (h *house) sweep(ctx context.Context, a *app, sessions []found) error {
-	for _, dir := range []string{h.compactor.Journal.Dir, h.compactor.Receipts.Dir, a.factsReceiptsDir(), a.memoryDir(), memory.ForgottenDir(a.memoryDir())} {
+	for _, dir := range a.ownDirs() {
 		if !exists(dir) {
 			continue
 		}
@@ -156,6 +156,13 @@ func (h *house) close() {
 	if h.lock != nil {
 		h.lock.Unlock()
 	}
+}
+
+// ownDirs lists the directories of our own in which a killed run may have left
+// something, but for those of archives.
+func (a *app) ownDirs() []string {
+	of := a.memoryDir()
+	return []string{a.journalDir(), a.receipts().Dir, a.factsReceiptsDir(), of, memory.ForgottenDir(of), memory.KeptDir(of)}
 }
 
 func (a *app) journalDir() string { return filepath.Join(a.dataDir(), "journal") }

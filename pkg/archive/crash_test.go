@@ -164,3 +164,22 @@ func TestSweepRescues(t *testing.T) {
 		t.Errorf("files: %v", files(t, root))
 	}
 }
+
+// A rescue that was killed between link and unlink left the archive a second
+// name, under which nobody would look for it.
+func TestSweepEndsAMove(t *testing.T) {
+	root := t.TempDir()
+	s := open(t, root, "zstd")
+	e := put(t, s, "s1", sessionText(100, 12))
+	aside := filepath.Join(filepath.Dir(e.Path), "..s1.sessctl-0123456789abcdef.tmp.sessctl-fedcba9876543210.moved")
+	if err := os.Link(e.Path, aside); err != nil {
+		t.Skip("no hard links:", err)
+	}
+	if err := s.Sweep(context.Background(), meta("s1"), 0); err != nil {
+		t.Fatal(err)
+	}
+	mustVerify(t, s, e)
+	if got := len(files(t, root)); got != 2 {
+		t.Errorf("files: %v", files(t, root))
+	}
+}

@@ -30,6 +30,9 @@ func (s *Store) sweep(ctx context.Context, m Meta, olderThan time.Duration) erro
 	if err != nil {
 		return err
 	}
+	if err := durable.EndMoves(dir); err != nil {
+		return err
+	}
 	leftovers, err := durable.Leftovers(dir, olderThan)
 	if err != nil {
 		return err

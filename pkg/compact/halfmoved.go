@@ -1,7 +1,6 @@
 package compact
 
 import (
-	"os"
 	"path/filepath"
 
 	"github.com/sessctl/sessctl/pkg/durable"
@@ -35,7 +34,7 @@ func (in Intent) endMoves() error {
 		if err := durable.Sweep(dir, 0); err != nil { // a kill may have left half a log, or half an index
 			return err
 		}
-		if !oneFile(pair.place, pair.other) {
+		if !durable.SameFile(pair.place, pair.other) {
 			continue
 		}
 		if err := durable.RemoveFile(pair.other); err != nil {
@@ -66,11 +65,4 @@ func (in Intent) movedPairs() []namesOfOne {
 		}
 	}
 	return some
-}
-
-// oneFile reports whether two names are of the same file.
-func oneFile(a, b string) bool {
-	first, errA := os.Lstat(a)
-	second, errB := os.Lstat(b)
-	return errA == nil && errB == nil && os.SameFile(first, second)
 }

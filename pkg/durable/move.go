@@ -19,7 +19,7 @@ func MoveFile(from, to string) error { return moveBy(renameOrLink, from, to) }
 
 func moveBy(rename func(from, to string) error, from, to string) error {
 	err := rename(from, to)
-	if errors.Is(err, ErrExists) && sameFile(from, to) {
+	if errors.Is(err, ErrExists) && SameFile(from, to) {
 		err = dropName(from, to) // both names are this file: an earlier move got half way
 	}
 	if err != nil {
@@ -68,7 +68,9 @@ func syncBoth(first, second string) error {
 	return SyncDir(b)
 }
 
-func sameFile(a, b string) bool {
+// SameFile reports whether two paths are names of one file. A symbolic link is
+// a file of its own; what cannot be looked at is no name of any.
+func SameFile(a, b string) bool {
 	fa, errA := os.Lstat(a)
 	fb, errB := os.Lstat(b)
 	return errA == nil && errB == nil && os.SameFile(fa, fb)

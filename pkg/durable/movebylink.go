@@ -55,7 +55,7 @@ func dropName(from, to string) error {
 	if err := os.Rename(from, aside); err != nil {
 		return err
 	}
-	if sameFile(aside, to) {
+	if SameFile(aside, to) {
 		return syscall.Unlink(aside)
 	}
 	if err := giveBack(aside, from); err != nil {
@@ -82,10 +82,12 @@ func giveBack(aside, name string) error {
 	return syscall.Unlink(aside)
 }
 
-// sweepMoved ends the moves that were killed in dropName: a third name goes
-// where the file has another, and the file gets its name back where it has
-// none. One whose name is taken stays as it is.
-func sweepMoved(dir string) error {
+// EndMoves ends the moves of files in dir, by [MoveFile], that were killed where
+// the file system can only link and unlink: a hidden name goes where the file
+// has another, and the file gets its name back where it has none. One whose
+// name is taken stays as it is. A directory that is not there has none.
+// [Sweep] does it too.
+func EndMoves(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil

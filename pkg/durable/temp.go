@@ -120,5 +120,5 @@ func Sweep(dir string, olderThan ...time.Duration) error {
 			return err
 		}
 	}
-	return sweepMoved(dir)
+	return EndMoves(dir)
 }
