@@ -2,10 +2,17 @@ package cmd
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"strconv"
 	"time"
 
+	"github.com/sessctl/sessctl/pkg/retention"
+	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -165,4 +172,266 @@ func (c *cleaner) agreed() error {
 		}
 	}
 	return c.app.confirm(fmt.Sprintf("delete %s?", plural(going, "file")))
+}
+
+// cleanDocument is `clean --json`.
+type cleanDocument struct {
+	Schema   int            `json:"schema"`
+	DryRun   bool           `json:"dry_run"`
+	MaxAge   string         `json:"max_age"`
+	Sessions []cleanRow     `json:"sessions"`
+	Bytes    int64          `json:"bytes"` // of the files that go
+	Archives *pruneDocument `json:"archives"`
+	Notes    []note         `json:"notes"`
+}
+
+// cleanRow is one session, or one file in the trash.
+type cleanRow struct {
+	Runtime string `json:"runtime"`
+	Agent   string `json:"agent"`
+	Session string `json:"session"`
+	Kind    string `json:"kind"`
+	Path    string `json:"path"`
+	Files   int    `json:"files"` // with what belongs to it
+	Bytes   int64  `json:"bytes"`
+	LastUse string `json:"last_use"` // RFC 3339, UTC
+	Outcome string `json:"outcome"`  // trash, purge, undelete or kept
+	Reason  string `json:"reason"`
+}
+
+// fileID is a safe id for a file, different for different paths.
+func fileID(path string) string {
+	sum := sha256.Sum256([]byte(path))
+	return hex.EncodeToString(sum[:6])
+}
+
+// makeRows shows what goes, and of what is old enough why it stays.
+func (c *cleaner) makeRows() {
+	c.rows = nil
+	now := c.app.now()
+	for _, p := range c.plans {
+		if !p.verdict.Goes && now.Sub(p.lastUse) <= c.options.maxAge {
+			continue
+		}
+		row := cleanRow{
+			Runtime: p.Runtime, Agent: p.Agent, Session: p.ID, Kind: string(p.Kind), Path: p.Path, Files: len(p.files), Bytes: p.Bytes,
+			LastUse: p.lastUse.UTC().Format(time.RFC3339), Outcome: pruneKept, Reason: p.verdict.Reason,
+		}
+		if p.shortOf != "" {
+			row.Reason = p.shortOf
+		}
+		if p.verdict.Goes {
+			row.Outcome, row.Reason, row.Bytes = retention.ActionTrash, "unused for "+days(now.Sub(p.lastUse)), p.bytes()
+		}
+		c.rows = append(c.rows, row)
+	}
+	for _, item := range c.purge {
+		c.rows = append(c.rows, cleanRow{
+			Path: item.From, Files: 1, Bytes: item.Bytes, Outcome: retention.ActionPurge,
+			LastUse: item.At.UTC().Format(time.RFC3339), Reason: "in the trash since " + item.At.UTC().Format(time.RFC3339),
+		})
+	}
+}
+
+func (p *cleanPlan) bytes() (n int64) {
+	for _, f := range p.files {
+		n += f.seen.Size
+	}
+	return n
+}
+
+func days(d time.Duration) string { return plural(int(d/(24*time.Hour)), "day") }
+
+func (c *cleaner) render() error {
+	doc := cleanDocument{Schema: 1, DryRun: c.options.DryRun, MaxAge: c.options.MaxAge, Sessions: append([]cleanRow{}, c.rows...), Notes: c.app.notes}
+	going := 0
+	for _, r := range c.rows {
+		if r.Outcome != pruneKept {
+			going++
+			doc.Bytes += r.Bytes
+		}
+	}
+	if c.prune != nil {
+		c.prune.doc.Notes = []note{}
+		doc.Archives = &c.prune.doc
+	}
+	if c.app.global.JSON {
+		return c.app.printJSON(doc)
+	}
+	if err := c.list(); err != nil {
+		return err
+	}
+	what := "deleted"
+	switch {
+	case c.options.DryRun:
+		what = "would be deleted"
+	case c.options.MaxAge == "":
+		what = "brought back"
+	}
+	if c.prune != nil {
+		going += len(c.prune.going())
+		doc.Bytes += c.prune.doc.Bytes
+	}
+	return c.app.printRows([][]string{{strconv.Itoa(going), what, formatBytes(doc.Bytes)}})
+}
+
+// list prints the plan.
+func (c *cleaner) list() error {
+	var rows [][]string
+	for _, r := range c.rows {
+		rows = append(rows, []string{r.Outcome, r.Runtime, visible(r.Agent), visible(r.Session), r.LastUse, formatBytes(r.Bytes), visible(r.Reason)})
+	}
+	if err := c.app.printRows(rows); err != nil || c.prune == nil {
+		return err
+	}
+	return c.prune.list()
+}
+
+// outcome decides the exit code.
+func (c *cleaner) outcome() error {
+	done := 0
+	for _, r := range c.rows {
+		if r.Outcome != pruneKept {
+			done++
+		}
+	}
+	switch {
+	case c.failed > 0 && done > 0:
+		return &outcomeError{exit: exitPartly}
+	case c.failed > 0:
+		return &outcomeError{exit: exitFailed}
+	case c.busy > 0:
+		return &outcomeError{exit: exitBusy}
+	}
+	return nil
+}
+
+// runCleanUndelete brings sessions back.
+func runCleanUndelete(ctx context.Context, a *app, id string) error {
+	c, err := a.newCleaner(cleanOptions{})
+	if err != nil {
+		return err
+	}
+	h, err := a.openVault(ctx, "clean")
+	if err != nil {
+		return err
+	}
+	defer h.close()
+	if err := c.settle(); err != nil {
+		return err
+	}
+	items, err := c.chosen(id)
+	if err != nil {
+		return err
+	}
+	stores, err := a.openStores()
+	if err != nil {
+		return err
+	}
+	for _, item := range items {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := c.mayReturn(stores, item); err != nil {
+			c.leaveInTrash(item, err)
+			continue
+		}
+		err := c.takeBack(item)
+		if f := (*failure)(nil); errors.As(err, &f) {
+			c.leaveInTrash(item, f)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return errors.Join(c.render(), c.outcome())
+}
+
+// mayReturn returns an error for a place to which nothing may be brought back
+// any more.
+func (c *cleaner) mayReturn(stores []session.Store, item retention.Item) error {
+	for _, s := range stores {
+		if err := untouchable(s, item.From); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *cleaner) leaveInTrash(item retention.Item, cause error) {
+	var s trashedSession
+	_ = json.Unmarshal(item.Detail, &s) // chosen has read it
+	c.failed++
+	n := note{Path: item.To, Message: "stays in the trash: " + cause.Error()}
+	if f := (*failure)(nil); errors.As(cause, &f) {
+		n.Hint = f.hint
+	} else if s.Archive != "" {
+		n.Hint = "sessctl archive restore " + s.Archive + " --to FILE puts its bytes into a file elsewhere"
+	}
+	c.app.notice(n)
+}
+
+// chosen are the records of all files of the session that an id names.
+func (c *cleaner) chosen(id string) ([]retention.Item, error) {
+	items, err := c.trash.List()
+	if err != nil {
+		return nil, err
+	}
+	var mine []retention.Item
+	for _, item := range items {
+		var s trashedSession
+		if json.Unmarshal(item.Detail, &s) == nil && (id == "all" || s.Session == id || len(id) >= 4 && hasPrefix(s.Session, id) || hasPrefix(item.ID, id)) {
+			mine = append(mine, item)
+		}
+	}
+	if len(mine) == 0 {
+		return nil, &failure{code: "unknown_session", exit: exitUsage, hint: "audit.jsonl under the data directory says what was deleted", err: fmt.Errorf("%q is not in the trash", id)}
+	}
+	return mine, nil
+}
+
+func hasPrefix(s, prefix string) bool {
+	return len(prefix) > 0 && len(s) >= len(prefix) && s[:len(prefix)] == prefix
+}
+
+func (c *cleaner) takeBack(item retention.Item) error {
+	var s trashedSession
+	if err := json.Unmarshal(item.Detail, &s); err != nil {
+		return fmt.Errorf("the record %s of the trash is not of a session", item.ID)
+	}
+	err := c.trash.TakeBack(item)
+	if errors.Is(err, fs.ErrExist) {
+		return &failure{code: "exists", exit: exitFailed, path: item.From, hint: "move it away first", err: fmt.Errorf("another file is at %s", item.From)}
+	}
+	if err != nil {
+		return fmt.Errorf("bring %s back: %w", item.From, err)
+	}
+	line := retention.Line{
+		Time: c.app.now().UTC(), Action: retention.ActionUndelete, Kind: item.Kind, Path: item.From,
+		SHA256: item.SHA256, Bytes: item.Bytes, Archive: s.Archive, Rule: "clean --undelete",
+	}
+	if err := errors.Join(c.audit.Append(line), c.trash.Drop(item.ID)); err != nil {
+		return err
+	}
+	c.rows = append(c.rows, cleanRow{
+		Runtime: s.Runtime, Agent: s.Agent, Session: s.Session, Path: item.From, Bytes: item.Bytes,
+		LastUse: item.At.UTC().Format(time.RFC3339), Outcome: retention.ActionUndelete, Reason: "back from the trash",
+	})
+	return nil
+}
+
+// guard is a store with places from which nothing may be taken and to which
+// nothing may be brought back.
+type guard interface {
+	// Untouchable returns an error for such a place.
+	Untouchable(path string) error
+}
+
+// untouchable asks a store about a place, if it has any such.
+func untouchable(s session.Store, path string) error {
+	if g, ok := s.(guard); ok {
+		return g.Untouchable(path)
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,11 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-
+	"github.com/dustin/go-humanize/english"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/summarize"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 type compactOptions struct {
@@ -293,4 +295,272 @@ func outcomeOf(results []compact.Result) error {
 		return &outcomeError{exit: exitFailed}
 	}
 	return nil
+}
+
+// plans is what a dry run plans.
+type plans struct {
+	targets []found
+	policy  compact.Policy
+}
+
+// dryRun says what would be done, and where texts would be sent.
+func dryRun(ctx context.Context, a *app, all inventory, doc compactDocument, p plans) error {
+	planned, err := planAll(ctx, a, p.targets, p.policy)
+	doc.Sessions = append(doc.Sessions, planned...)
+	a.warnOfPurge(ctx, all.sessions)
+	if !p.policy.SkipSummary {
+		err = errors.Join(err, a.noteSummarizer())
+	}
+	return a.finish(doc, errors.Join(err, a.noteEmbedder()))
+}
+
+// noteSummarizer says where conversations would be sent to be summed up.
+func (a *app) noteSummarizer() error {
+	endpoint, err := a.endpoint("summarize", a.config.Summarize)
+	if err != nil || endpoint.Provider == summarize.ProviderExtractive {
+		return err
+	}
+	client, err := summarize.NewClient(endpoint)
+	if err == nil {
+		a.notice(note{Message: fmt.Sprintf("conversations, without what looks like a secret, would be sent to %s to be summed up by %s", client.Address(), client.Name())})
+	}
+	return err
+}
+
+// planAll is the dry run: it makes no mutating call. Sessions are read several
+// at a time.
+func planAll(ctx context.Context, a *app, targets []found, policy compact.Policy) ([]compact.Result, error) {
+	results := make([]compact.Result, len(targets))
+	err := session.Spread(ctx, a.workers(), len(targets), func(_, i int) {
+		t := targets[i]
+		plan, err := compact.NewPlan(ctx, t.store, t.Ref, policy, a.now())
+		if err != nil {
+			results[i] = failedResult(t, err)
+			return
+		}
+		results[i] = plan.Result()
+	})
+	if err != nil {
+		return nil, err
+	}
+	return results, nil
+}
+
+// renderCompact prints the results: the document, or a few lines a session.
+func renderCompact(a *app, doc compactDocument) error {
+	if doc.Sessions == nil {
+		doc.Sessions = []compact.Result{}
+	}
+	doc.Notes, doc.Late = a.notes, a.late
+	if a.global.JSON {
+		return a.printJSON(doc)
+	}
+	for _, r := range doc.Sessions {
+		if _, err := fmt.Fprint(a.Out, describeResult(r)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// describeResult is one session for people.
+func describeResult(r compact.Result) string {
+	var b strings.Builder
+	name := r.Key
+	if name == "" {
+		name = strings.Trim(r.Agent+" "+r.Session, " ")
+	}
+	fmt.Fprintf(&b, "%s: %s", visible(name), strings.ReplaceAll(string(r.Outcome), "-", " "))
+	if r.Reason != "" {
+		fmt.Fprintf(&b, " (%s)", visible(r.Reason))
+	}
+	b.WriteByte('\n')
+	if r.Outcome != compact.Planned && r.Outcome != compact.Compacted && r.Outcome != compact.Partial && r.Outcome != compact.Resummarized {
+		return b.String()
+	}
+	for _, line := range details(r) {
+		fmt.Fprintf(&b, "  %-9s %s\n", line[0], line[1])
+	}
+	return b.String()
+}
+
+func details(r compact.Result) [][2]string {
+	lines := [][2]string{
+		{"session", visible(r.Session)},
+		{"log", fmt.Sprintf("%s, %s messages, %s tokens (%s)", formatBytes(r.Bytes), formatCount(int64(r.Messages)), formatCount(r.TokensBefore), r.TokenSource)},
+	}
+	if r.LinesSkipped > 0 {
+		lines = append(lines, [2]string{"unread", plural(r.LinesSkipped, "line") + " could not be read; the archive has every byte"})
+	}
+	if r.Outcome != compact.Resummarized {
+		lines = append(lines, [2]string{"memory", memoryLine(r)})
+	}
+	if r.Outcome == compact.Planned && r.Summary == nil {
+		return append(lines, [2]string{"then", thenLine(r)})
+	}
+	if r.Summary != nil {
+		lines = append(lines, [2]string{"summary", fmt.Sprintf("%s, %s characters", visible(cmp.Or(r.Summary.Model, r.Summary.Kind)), formatCount(int64(r.Summary.Chars)))})
+		if r.Summary.Degraded {
+			lines = append(lines, [2]string{"", "degraded: " + visible(r.Summary.Reason)})
+		}
+	}
+	if r.Archive != nil {
+		lines = append(lines, [2]string{"archive", visible(r.Archive.Path)}, [2]string{"", "sha256 " + r.Archive.SHA256 + ", verified"})
+	}
+	if r.Receipt != "" {
+		lines = append(lines, [2]string{"receipt", visible(r.Receipt)})
+	}
+	return lines
+}
+
+func thenLine(r compact.Result) string {
+	if r.Via == session.ViaGateway {
+		return "archive, remember, and ask the running gateway for a fresh session (" + string(r.Strategy) + ")"
+	}
+	switch r.Strategy {
+	case compact.StrategyNone:
+		return "archive and remember; the session is not changed"
+	case compact.StrategyOverlay:
+		return "archive, remember, and append a summary that stands for the older messages (overlay)"
+	case compact.StrategyRewrite:
+		if r.Cleared {
+			return "archive, remember, and clear the session: nobody uses it (rewrite)"
+		}
+		return "archive, remember, and put a summary in the place of the older messages (rewrite)"
+	case compact.StrategyAnnotate:
+		return "archive, remember, and write a summary beside the messages (annotate)"
+	}
+	return "archive, remember, and start a fresh session (" + string(r.Strategy) + ")"
+}
+
+// plural is a count and its noun.
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return formatCount(int64(n)) + " " + noun + "s"
+}
+
+func memoryLine(r compact.Result) string {
+	s := plural(r.Chunks, "chunk")
+	if r.ChunksPending > 0 {
+		s += fmt.Sprintf(", %s of this agent wait for an embedding (found by text until then)", formatCount(int64(r.ChunksPending)))
+	}
+	return s
+}
+
+// checkResummarize refuses the flags of compact that say nothing to summaries
+// that are made again.
+func checkResummarize(o compactOptions, fs *pflag.FlagSet) error {
+	var err error
+	fs.Visit(func(f *pflag.Flag) {
+		known := []string{"resummarize", "agent", "all", "session", "dry-run", "force", "focus", "max-llm-calls"}
+		if !slices.Contains(known, f.Name) && !isGlobal(f.Name) && err == nil {
+			err = usageError("it works on what is archived", "--%s does not go with --resummarize", f.Name)
+		}
+	})
+	if err == nil && o.Agent == "" && o.Session == "" && !o.All {
+		err = usageError("sessctl compact --resummarize --agent NAME, or --all", "whose summaries are to be made again?")
+	}
+	return err
+}
+
+// runResummarize is compact --resummarize: summaries that a model was to write
+// and did not are written now.
+func runResummarize(ctx context.Context, a *app, o compactOptions) error {
+	a.config.LLM.MaxCalls = o.MaxCalls
+	if a.config.Summarize.Provider == summarize.ProviderExtractive {
+		return usageError("set summarize.provider, see docs/summaries.md", "no model is configured that could write summaries")
+	}
+	summarizer, err := a.summarizers(o.Focus)
+	if err != nil {
+		return err
+	}
+	receipts, err := a.receipts().List()
+	if err != nil {
+		return err
+	}
+	wanted := slices.DeleteFunc(compact.Upgradable(receipts, o.Force), func(r compact.Receipt) bool { return !a.wants(o, r) })
+	doc := compactDocument{Schema: 1, DryRun: o.DryRun}
+	if o.DryRun {
+		for _, r := range wanted {
+			result := r.Result
+			result.Outcome, result.Reason, result.Receipt = compact.Planned, "its summary would be made again", ""
+			doc.Sessions = append(doc.Sessions, result)
+		}
+		return a.finish(doc, a.noteSummarizer())
+	}
+	h, err := a.openHouse(ctx, o.Focus)
+	if err != nil {
+		return err
+	}
+	defer h.close()
+	h.compactor.Summarizer = summarizer
+	doc.Sessions, err = h.resummarize(ctx, a, wanted)
+	return a.finish(doc, err)
+}
+
+// wants reports whether a receipt is about a session that the options mean.
+func (a *app) wants(o compactOptions, r compact.Receipt) bool {
+	return (o.Agent == "" || r.Agent == o.Agent) && (a.global.Runtime == "" || r.Runtime == a.global.Runtime) &&
+		(o.Session == "" || r.Session == o.Session || r.Key == o.Session)
+}
+
+func (h *house) resummarize(ctx context.Context, a *app, wanted []compact.Receipt) ([]compact.Result, error) {
+	var results []compact.Result
+	for _, r := range wanted {
+		store := a.readerOf(r.Runtime)
+		if store == nil {
+			return results, fmt.Errorf("no runtime %q is known", r.Runtime)
+		}
+		result, err := h.compactor.Resummarize(ctx, store, r, compact.Policy{})
+		if ctx.Err() != nil {
+			return results, ctx.Err()
+		}
+		if err != nil && !a.global.JSON {
+			h.progress.clear()
+			_, _ = fmt.Fprintf(a.Err, "sessctl: %s: %s\n", visible(r.Path), visibleText(err.Error()))
+		}
+		results = append(results, result)
+	}
+	return results, nil
+}
+
+// settling is the policy of commands that finish earlier runs and change no
+// session themselves.
+func settling() compact.Policy { return compact.Policy{Quiet: compact.DefaultQuiet} }
+
+// lateLines is what a run found out about lines that reached an old log after
+// it was put aside (docs/json.md).
+type lateLines struct {
+	Runtime string `json:"runtime"`
+	Agent   string `json:"agent"`
+	Session string `json:"session"` // that was compacted
+	compact.LateProof
+}
+
+// tellLate says what became of lines that an agent wrote to a log after it was
+// moved aside.
+func (a *app) tellLate(old session.Rotation, l compact.LateProof) {
+	a.late = append(a.late, lateLines{Runtime: old.Runtime, Agent: old.Agent, Session: old.Session, LateProof: l})
+	if l.Carried > 0 {
+		a.notice(note{Path: l.Into, Message: fmt.Sprintf("%s that session %s got after it was closed now %s here too",
+			english.Plural(l.Carried, "record", ""), old.Session, stand(l.Carried))})
+	}
+	const safe = "what was added after it was closed is archived and remembered"
+	switch {
+	case l.Waiting:
+		a.notice(note{Path: old.Kept, Message: safe + ", and waits to be carried into the session that followed: " + l.Reason})
+	case l.Reason != "":
+		a.notice(note{Path: old.Kept, Message: safe + ", but not in the session that followed: " + l.Reason})
+	case l.LeftOut > 0:
+		a.notice(note{Path: old.Kept, Message: safe + "; of it the session that followed does not have " + english.Plural(l.LeftOut, "line", "") + ", which cannot stand there"})
+	}
+}
+
+func stand(n int) string {
+	if n == 1 {
+		return "stands"
+	}
+	return "stand"
 }

@@ -2,13 +2,21 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
+	"time"
 
+	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/openclaw"
 )
 
 // shownFiles is how many files of one kind are named; the rest is counted.
@@ -137,5 +145,386 @@ func (d *checkup) examineLock(context.Context) error {
 	default:
 		d.ok(path, "nobody is at work")
 	}
+	return nil
+}
+
+// examineStores reports the stores that are found and what is odd in them.
+func (d *checkup) examineStores(ctx context.Context) error {
+	stores, err := d.openStores()
+	if f := (*failure)(nil); errors.As(err, &f) {
+		d.problem(f.path, err.Error(), f.hint)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	d.stores = stores
+	if len(stores) == 0 {
+		d.note(d.home(), "no session store is found", "name one with --store runtime=path")
+	}
+	for _, store := range stores {
+		listing, err := store.List(ctx)
+		if err != nil {
+			d.problem(store.Root(), err.Error(), "")
+			continue
+		}
+		d.sessions.add(store, listing)
+		d.ok(store.Root(), "%s: %s, %s", store.Runtime(), plural(len(listing.Agents), "agent"), plural(len(listing.Refs), "log"))
+		d.tellNotices(listing)
+		d.examineReaders(listing.Refs)
+		if lister, ok := store.(leftoverLister); ok {
+			if err := d.examineMigration(ctx, lister); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// tellNotices reports what was skipped. That all sessions of an agent are, is
+// more than a note.
+func (d *checkup) tellNotices(listing session.Listing) {
+	for _, n := range listing.Notices {
+		tell := d.note
+		if slices.ContainsFunc(listing.Refs, func(ref session.Ref) bool { return ref.Kind == session.KindDatabase && ref.Path == n.Path }) {
+			tell = d.warn
+		}
+		tell(n.Path, n.Message, n.Hint)
+	}
+}
+
+// leftoverLister is a store that finds logs whose sessions have moved into a
+// database.
+type leftoverLister interface {
+	Leftovers(ctx context.Context) ([]openclaw.Leftover, error)
+}
+
+// examineMigration says of every leftover whether the database has all of it.
+func (d *checkup) examineMigration(ctx context.Context, store leftoverLister) error {
+	all, err := store.Leftovers(ctx)
+	contained := 0
+	for _, l := range all {
+		if l.Contained() {
+			contained++
+		}
+	}
+	if len(all) > 1 {
+		d.ok("", "%s of the migration to the database, which has all of %d of them", plural(len(all), "leftover"), contained)
+	}
+	for _, l := range all {
+		if l.Headed != "" && l.Headed != l.Named {
+			d.note(l.Path, "its header names another session than its name: "+l.Headed, "the runtime's own doctor may leave such a log where it is")
+		}
+		switch {
+		case l.Err != nil:
+			d.warn(l.Path, "a leftover of the migration to the database, and whether that has it is not known: "+l.Err.Error(), "keep it")
+		case l.Contained():
+			d.note(l.Path, fmt.Sprintf("a leftover of the migration to the database, which has all %s of it", plural(l.Records, "record")),
+				"nothing is lost if the runtime's own doctor takes it away (openclaw doctor --fix); sessctl does not touch it")
+		default:
+			d.warn(l.Path, fmt.Sprintf("a leftover of the migration to the database, which lacks %d of %s (%s)", l.Missing, plural(l.Records, "record"), l.First),
+				"keep it; sessctl archive --agent "+l.Agent+" makes sure that its bytes are in the archive")
+		}
+	}
+	return err
+}
+
+// examineReaders reports directories whose logs other users can read.
+func (d *checkup) examineReaders(refs []session.Ref) {
+	open := map[string]int{}
+	seen := map[string]bool{}
+	for _, ref := range refs {
+		path := ref.Path
+		if ref.Kind == session.KindStored {
+			path, _, _ = strings.Cut(path, openclaw.DatabaseName)
+			path += openclaw.DatabaseName
+		}
+		info, err := os.Stat(path)
+		if err == nil && !seen[path] && runtime.GOOS != "windows" && info.Mode().Perm()&0o004 != 0 && othersReach(filepath.Dir(path)) {
+			open[filepath.Dir(path)]++
+		}
+		seen[path] = true
+	}
+	dirs := make([]string, 0, len(open))
+	for dir := range open {
+		dirs = append(dirs, dir)
+	}
+	slices.Sort(dirs)
+	for _, dir := range dirs {
+		d.note(dir, fmt.Sprintf("every user of this machine can read %s in it", plural(open[dir], "log")), "chmod o-rx one of the directories above them, if that is not meant")
+	}
+}
+
+// othersReach says whether any user can come to what is in a directory.
+func othersReach(dir string) bool {
+	for {
+		info, err := os.Stat(dir)
+		if err != nil || info.Mode().Perm()&0o001 == 0 {
+			return false
+		}
+		if dir == filepath.Dir(dir) {
+			return true
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// ownDir is a directory in which this tool makes files.
+type ownDir struct {
+	dir    string
+	advice string // what to do about a temporary file in it
+}
+
+// placesOfLeftovers lists where runs that are cut off can leave something: directories
+// of ours, and those of the logs that they change.
+func (d *checkup) placesOfLeftovers(ctx context.Context) ([]ownDir, error) {
+	var dirs []ownDir
+	add := func(dir, advice string) {
+		if !slices.ContainsFunc(dirs, func(o ownDir) bool { return o.dir == dir }) {
+			dirs = append(dirs, ownDir{dir, advice})
+		}
+	}
+	for _, dir := range append(d.app.ownDirs(), filepath.Join(d.dataDir(), "archives")) {
+		add(dir, "sessctl doctor --fix removes it")
+	}
+	store, err := d.openArchive()
+	if err != nil {
+		return nil, err
+	}
+	entries, err := store.List(ctx, archive.Filter{})
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		add(filepath.Dir(e.Path), "the next archiving of that agent removes it, or puts it in its place if the archive it belongs to is missing")
+	}
+	for _, s := range d.sessions.sessions {
+		add(filepath.Dir(s.Path), "settling removes it if a run that began there is unfinished; else look at it and remove it")
+	}
+	return dirs, nil
+}
+
+// examineSpace compares what is free with twice the largest session: a copy of
+// it, and its memory.
+func (d *checkup) examineSpace(ctx context.Context) error {
+	var largest int64
+	roots := []string{d.dataDir()}
+	for _, s := range d.sessions.sessions {
+		if s.Kind == session.KindDatabase {
+			continue
+		}
+		largest = max(largest, s.Bytes)
+		roots = append(roots, d.archiveDir(archiveMeta(s.Ref)), filepath.Dir(s.Path))
+	}
+	slices.Sort(roots)
+	for _, root := range slices.Compact(roots) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		free, err := durable.FreeSpace(root)
+		switch {
+		case err != nil:
+			d.warn(root, err.Error(), "")
+		case free < uint64(2*largest):
+			d.warn(root, fmt.Sprintf("%s free, less than twice the largest session (%s)", formatBytes(int64(min(free, 1<<62))), formatBytes(largest)), "make room, or point archive.dir or --data-dir elsewhere")
+		}
+	}
+	d.ok("", "the largest session has %s", formatBytes(largest))
+	return nil
+}
+
+// examineArchives holds catalogue, receipts and files against each other. The
+// bytes themselves are read by archive verify.
+func (d *checkup) examineArchives(ctx context.Context) error {
+	store, err := d.openArchive()
+	if err != nil {
+		return err
+	}
+	entries, err := store.List(ctx, archive.Filter{})
+	if err != nil {
+		return err
+	}
+	broken, err := store.Damaged(ctx)
+	if err != nil {
+		return err
+	}
+	for _, b := range broken {
+		d.damaged(b.Path, b.Err.Error(), "archive that session again: the entry is written anew; the archive itself is still there")
+	}
+	dirs := map[string]bool{}
+	for _, e := range entries {
+		d.examineArchive(e)
+		if dir := filepath.Dir(e.Path); !dirs[dir] {
+			dirs[dir] = true
+			if info, err := os.Stat(dir); err == nil && writableByOthers(info) {
+				d.warn(dir, "others can change what is in it", "chmod go-w it")
+			}
+		}
+	}
+	if err := d.examineReceipts(entries); err != nil {
+		return err
+	}
+	d.ok("", "%s, %s; sessctl archive verify reads them in full", plural(len(entries), "archive"), plural(len(d.receipts), "receipt"))
+	return nil
+}
+
+func (d *checkup) examineArchive(e archive.Entry) {
+	info, err := os.Lstat(e.Path)
+	const restore = "restore it from a backup; what memory has of it stays"
+	switch {
+	case os.IsNotExist(err):
+		d.damaged(e.Path, "archive "+e.ID+" is missing", restore)
+	case err != nil:
+		d.problem(e.Path, err.Error(), "")
+	case !info.Mode().IsRegular():
+		d.damaged(e.Path, "archive "+e.ID+" is not a regular file", restore)
+	case info.Size() != e.StoredBytes:
+		d.damaged(e.Path, fmt.Sprintf("archive %s has %d bytes, its entry says %d", e.ID, info.Size(), e.StoredBytes), restore)
+	case info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows":
+		d.warn(e.Path, "open to other users", "chmod go= it")
+	}
+}
+
+// examineReceipts reports receipts without an archive, and archives of
+// compactions without a receipt.
+func (d *checkup) examineReceipts(entries []archive.Entry) error {
+	receipts, unreadable, err := d.app.receipts().Examine()
+	if err != nil {
+		return err
+	}
+	for _, u := range unreadable {
+		d.damaged(u.Path, u.Err.Error(), "restore it from a backup; without it nothing proves what that run did")
+	}
+	d.receipts = receipts
+	known, proven := map[string]bool{}, map[string]bool{}
+	pruned, err := d.app.prunedArchives()
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		known[e.ID] = true
+	}
+	for _, r := range receipts {
+		if r.Archive == nil {
+			continue
+		}
+		proven[r.Archive.ID] = true
+		if !known[r.Archive.ID] && !pruned[r.Archive.ID] {
+			d.damaged(r.Archive.Path, "receipt "+r.ID+" names an archive that is not in the catalogue", "sessctl archive verify says more")
+		}
+	}
+	for _, in := range d.intents {
+		proven[in.Archive.ID] = true
+	}
+	for _, e := range entries {
+		if e.Reason == "compact" && !proven[e.ID] {
+			d.note(e.Path, "archive "+e.ID+" has no receipt: its compaction was cut off or found the session busy, or it is of late lines", "")
+		}
+	}
+	return nil
+}
+
+// examineMemory checks the memory without leaving a trace in it.
+func (d *checkup) examineMemory(ctx context.Context) error {
+	d.examineSetAside()
+	path := filepath.Join(d.memoryDir(), "memory.db")
+	before := statOf(path)
+	err := d.verifyMemory(ctx)
+	changed := before != statOf(path) || d.atWork()
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && len(d.receipts) > 0 && !changed:
+		d.damaged(path, "there are receipts and no memory", "sessctl memory reindex --from-archives")
+	case errors.Is(err, fs.ErrNotExist):
+		d.ok(path, "no memory yet")
+	case errors.Is(err, memory.ErrInUse):
+		d.note(path, err.Error(), "sessctl doctor --fix, or any next run, writes it down; sessctl memory verify checks it as it is")
+	case errors.Is(err, memory.ErrCorrupt) && !changed:
+		d.damaged(path, err.Error(), "sessctl memory reindex --from-archives")
+	case err != nil && changed:
+		d.note(path, "not checked: another sessctl is at work in it", "")
+	case errors.Is(err, memory.ErrNewerSchema):
+		d.problem(path, err.Error(), "use that sessctl")
+	default:
+		return err
+	}
+	return nil
+}
+
+// errUnsound ends the check of a memory in which something was found.
+var errUnsound = errors.New("something is wrong in it")
+
+func (d *checkup) verifyMemory(ctx context.Context) error {
+	store, err := memory.Open(ctx, d.memoryDir(), memory.Options{NoTrace: true})
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	problems, err := store.Verify(ctx)
+	if err != nil {
+		return err
+	}
+	if len(problems) > 0 && d.atWork() {
+		return errUnsound
+	}
+	for _, p := range problems {
+		d.damaged(p.Path, p.Message, "lost vectors: sessctl memory reindex --pending; a damaged database: sessctl memory reindex --from-archives")
+	}
+	stats, err := store.Stats(ctx)
+	if err != nil || len(problems) > 0 {
+		return err
+	}
+	d.reportMemory(stats)
+	return nil
+}
+
+func (d *checkup) reportMemory(stats memory.Stats) {
+	records, pending := 0, 0
+	for _, s := range stats.Agents {
+		records += s.Records
+		for _, n := range s.Pending {
+			pending += n
+		}
+	}
+	if pending > 0 {
+		d.note(d.memoryDir(), fmt.Sprintf("%s without a vector; found by their words until then", plural(pending, "record")), "sessctl memory reindex --pending")
+	}
+	d.ok(d.memoryDir(), "%s, %s, sound", plural(records, "record"), formatBytes(stats.Bytes))
+}
+
+// statOf tells whether a file has changed.
+func statOf(path string) string {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprint(info.Size(), info.ModTime().UnixNano())
+}
+
+// examineSetAside reports damaged memories that are kept.
+func (d *checkup) examineSetAside() {
+	entries, err := os.ReadDir(d.dataDir())
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if ok, _ := filepath.Match("memory.damaged-*", e.Name()); ok {
+			d.note(filepath.Join(d.dataDir(), e.Name()), "a damaged memory that was set aside", "remove it when you are sure that you do not need it")
+		}
+	}
+}
+
+// tolerance is how far clocks of two machines on one file system may differ.
+const tolerance = 5 * time.Minute
+
+// examineClock looks for runs that have not happened yet.
+func (d *checkup) examineClock(context.Context) error {
+	limit := d.now().Add(tolerance)
+	for _, r := range d.receipts {
+		if r.At.After(limit) {
+			d.warn(d.app.receipts().Path(r.ID), "a run at "+r.At.UTC().Format(time.RFC3339)+", which is in the future", "look at the clock: what goes by age (clean, quiet periods) cannot be trusted")
+			return nil
+		}
+	}
+	d.ok("", "no run is in the future")
 	return nil
 }

@@ -5,10 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-
-	"github.com/spf13/cobra"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func newMemoryCommand(a *app) *cobra.Command {
@@ -78,4 +82,289 @@ func (a *app) openSettled(ctx context.Context) (*house, error) {
 		return nil, err
 	}
 	return h, nil
+}
+
+func newMemoryStatsCommand(a *app) *cobra.Command {
+	var agent string
+	c := &cobra.Command{
+		Use:   "stats",
+		Short: "Count what the memory holds",
+		Long: `Count the records of every agent, by category, and the vectors of every
+embedding model, what waits for a vector, and what was forgotten.`,
+		Example: `  sessctl memory stats
+  sessctl memory stats --agent coordinator --json`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error { return runMemoryStats(c.Context(), a, agent) },
+	}
+	c.Flags().StringVar(&agent, "agent", "", "only this `agent`")
+	return c
+}
+
+// memoryStatsDocument is `memory stats --json`.
+type memoryStatsDocument struct {
+	Schema int    `json:"schema"`
+	Path   string `json:"path"`
+	memory.Stats
+}
+
+func runMemoryStats(ctx context.Context, a *app, agent string) error {
+	store, err := a.readMemory(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	stats, err := store.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	stats.Agents = slices.DeleteFunc(stats.Agents, func(s memory.AgentStats) bool {
+		return agent != "" && s.Agent != agent || a.global.Runtime != "" && s.Runtime != a.global.Runtime
+	})
+	doc := memoryStatsDocument{Schema: 1, Path: a.memoryDir(), Stats: stats}
+	if a.global.JSON {
+		return a.printJSON(doc)
+	}
+	return renderMemoryStats(a, doc)
+}
+
+func renderMemoryStats(a *app, doc memoryStatsDocument) error {
+	var b strings.Builder
+	for _, s := range doc.Agents {
+		fmt.Fprintf(&b, "%s (%s): %s of %s\n", visible(s.Agent), visible(s.Runtime), plural(s.Records, "record"), plural(s.Sessions, "session"))
+		for _, category := range slices.Sorted(maps.Keys(s.Category)) {
+			fmt.Fprintf(&b, "  %-17s %s\n", visible(category), formatCount(int64(s.Category[category])))
+		}
+		for _, model := range slices.Sorted(maps.Keys(s.Pending)) {
+			fmt.Fprintf(&b, "  %-17s %s without a vector of %s\n", "pending", formatCount(int64(s.Pending[model])), visible(model))
+		}
+	}
+	for _, m := range doc.Models {
+		fmt.Fprintf(&b, "model %s: %s, %s", visible(m.Name), plural(m.Vectors, "vector"), formatBytes(m.Bytes))
+		if m.Unnamed > 0 {
+			b.WriteString(", " + strconv.Itoa(m.Unnamed) + " unused (sessctl memory reindex takes their room back)")
+		}
+		b.WriteByte('\n')
+	}
+	if doc.Forgotten > 0 {
+		fmt.Fprintf(&b, "forgotten: %s\n", plural(doc.Forgotten, "record"))
+	}
+	_, err := fmt.Fprintf(a.Out, "%s%s in %s\n", b.String(), formatBytes(doc.Bytes), visible(doc.Path))
+	return err
+}
+
+func newMemoryVerifyCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "verify",
+		Short: "Check the memory's database and every vector in it",
+		Long: `Check the pages and indexes of the database, that every record has its text, its
+words and a vector or a place in the queue for one, and the checksum of every
+vector. Exit code 4 means that something is damaged or missing.`,
+		Example: "  sessctl memory verify",
+		Args:    usageArgs(cobra.NoArgs),
+		RunE:    func(c *cobra.Command, _ []string) error { return runMemoryVerify(c.Context(), a) },
+	}
+}
+
+// memoryVerifyDocument is `memory verify --json`.
+type memoryVerifyDocument struct {
+	Schema   int       `json:"schema"`
+	Path     string    `json:"path"`
+	Records  int       `json:"records"`
+	Vectors  int       `json:"vectors"`
+	Problems []problem `json:"problems"`
+}
+
+func runMemoryVerify(ctx context.Context, a *app) error {
+	doc := memoryVerifyDocument{Schema: 1, Path: a.memoryDir(), Problems: []problem{}}
+	err := verifyMemory(ctx, a, &doc)
+	if errors.Is(err, memory.ErrCorrupt) {
+		doc.Problems = append(doc.Problems, problem{Path: a.memoryDir(), Message: err.Error()})
+	} else if err != nil {
+		return err
+	}
+	if err := renderMemoryVerify(a, doc); err != nil {
+		return err
+	}
+	if len(doc.Problems) > 0 {
+		return &outcomeError{exit: exitIntegrity}
+	}
+	return nil
+}
+
+func verifyMemory(ctx context.Context, a *app, doc *memoryVerifyDocument) error {
+	store, err := a.readMemory(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	found, err := store.Verify(ctx)
+	if err != nil {
+		return fmt.Errorf("verify memory: %w", err)
+	}
+	for _, p := range found {
+		doc.Problems = append(doc.Problems, problem{Path: p.Path, Message: p.Message})
+	}
+	if len(found) > 0 {
+		return nil // what cannot be trusted is not counted
+	}
+	stats, err := store.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range stats.Agents {
+		doc.Records += s.Records
+	}
+	for _, m := range stats.Models {
+		doc.Vectors += m.Vectors
+	}
+	return nil
+}
+
+func renderMemoryVerify(a *app, doc memoryVerifyDocument) error {
+	if a.global.JSON {
+		return a.printJSON(doc)
+	}
+	for _, p := range doc.Problems {
+		_, _ = fmt.Fprintf(a.Out, "damaged\t%s\t%s\n", visible(p.Path), visible(p.Message))
+	}
+	if len(doc.Problems) > 0 {
+		a.hint("lost vectors: sessctl memory reindex --pending; a damaged database: sessctl memory reindex --from-archives")
+		_, err := fmt.Fprintf(a.Out, "%s\n", plural(len(doc.Problems), "problem"))
+		return err
+	}
+	_, err := fmt.Fprintf(a.Out, "%s and %s checked, 0 problems\n", plural(doc.Records, "record"), plural(doc.Vectors, "vector"))
+	return err
+}
+
+type forgetOptions struct {
+	Session string
+	Agent   string
+	ID      string
+	DryRun  bool
+	Yes     bool
+}
+
+func (o *forgetOptions) addFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&o.Session, "session", "", "forget what was remembered of this session `id`")
+	fs.StringVar(&o.Agent, "agent", "", "forget what was remembered of this `agent`")
+	fs.StringVar(&o.ID, "id", "", "forget the record with this `id` (recall --json shows it)")
+	fs.BoolVar(&o.DryRun, "dry-run", false, "show what would be forgotten and change nothing")
+	fs.BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
+}
+
+func newMemoryForgetCommand(a *app) *cobra.Command {
+	var o forgetOptions
+	c := &cobra.Command{
+		Use:   "forget",
+		Short: "Remove a session, an agent or a record from the memory",
+		Long: `Remove records with their text, words and vectors. All options that are given
+must match. What was forgotten does not come back by a later compaction of the
+same log, or when the memory is made anew. Archives are not touched: whoever can
+read those can still read what was said.
+` + exitHelp,
+		Example: `  sessctl memory forget --session 4f0c1d2e-6d0a-4f57-9d2b-0c8e1f1a2b3c
+  sessctl memory forget --agent scout --dry-run
+  sessctl memory forget --id 9b1f0c... --yes`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if o.Session == "" && o.Agent == "" && o.ID == "" {
+				return usageError("see sessctl memory forget --help", "what is to be forgotten? --session, --agent or --id is needed")
+			}
+			return runMemoryForget(c.Context(), a, o)
+		},
+	}
+	o.addFlags(c.Flags())
+	return c
+}
+
+// forgetDocument is `memory forget --json`.
+type forgetDocument struct {
+	Schema    int               `json:"schema"`
+	DryRun    bool              `json:"dry_run"`
+	Sessions  []memory.Selected `json:"sessions"` // what is selected, by session
+	Records   int               `json:"records"`  // selected
+	Forgotten int               `json:"forgotten"`
+	Notes     []note            `json:"notes"`
+}
+
+func runMemoryForget(ctx context.Context, a *app, o forgetOptions) error {
+	selection := memory.Selection{ID: o.ID, Runtime: a.global.Runtime, Agent: o.Agent, Session: o.Session}
+	open := a.readMemory
+	if o.DryRun {
+		open = func(ctx context.Context) (*memory.Store, error) { return a.needMemory(a.glimpseMemory(ctx)) }
+	}
+	doc, err := previewForget(ctx, open, selection)
+	if err != nil {
+		return err
+	}
+	doc.DryRun = o.DryRun
+	if doc.Records == 0 {
+		a.notice(note{Message: "memory has no such record: nothing to forget"})
+	}
+	if doc.Records == 0 || o.DryRun {
+		return renderForget(a, doc)
+	}
+	if !o.Yes {
+		if !a.global.JSON {
+			if err := listForget(a, doc); err != nil {
+				return err
+			}
+		}
+		if err := a.confirm(fmt.Sprintf("forget %s? The archives stay.", plural(doc.Records, "record"))); err != nil {
+			return err
+		}
+	}
+	h, err := a.openSettled(ctx)
+	if err != nil {
+		return err
+	}
+	defer h.close()
+	if doc.Forgotten, err = h.memory.Forget(ctx, selection); err != nil {
+		return err
+	}
+	return renderForget(a, doc)
+}
+
+func previewForget(ctx context.Context, open func(context.Context) (*memory.Store, error), selection memory.Selection) (forgetDocument, error) {
+	doc := forgetDocument{Schema: 1, Sessions: []memory.Selected{}}
+	store, err := open(ctx)
+	if err != nil {
+		return doc, err
+	}
+	defer store.Close()
+	sessions, err := store.Select(ctx, selection)
+	if err != nil {
+		return doc, err
+	}
+	for _, s := range sessions {
+		doc.Sessions = append(doc.Sessions, s)
+		doc.Records += s.Records
+	}
+	return doc, nil
+}
+
+func renderForget(a *app, doc forgetDocument) error {
+	doc.Notes = a.notes
+	if a.global.JSON {
+		return a.printJSON(doc)
+	}
+	if doc.DryRun {
+		return listForget(a, doc)
+	}
+	if doc.Records == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(a.Out, "%s forgotten; archives are not touched\n", plural(doc.Forgotten, "record"))
+	return err
+}
+
+// listForget shows what is selected.
+func listForget(a *app, doc forgetDocument) error {
+	for _, s := range doc.Sessions {
+		_, err := fmt.Fprintf(a.Out, "%s %s: %s (%s not touched)\n", visible(s.Agent), visible(s.Session), plural(s.Records, "record"), plural(s.Archives, "archive"))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

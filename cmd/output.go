@@ -1,16 +1,7 @@
 package cmd
 
-// Output rules:
-//   - stdout is data: one document of --json, or what a person asked to see.
-//   - stderr is everything else: progress, notices, "sessctl: error", "hint:".
-//   - Messages start in lower case and have no full stop; hints have a line
-//     of their own.
-//   - Text that came from a session or a file name goes through visible or
-//     visibleText before it reaches either.
-//   - Colour and bars only on a terminal, and never with NO_COLOR or
-//     TERM=dumb. Without a terminal a table is tab-separated, without header.
-
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -18,11 +9,15 @@ import (
 	"iter"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/charmbracelet/lipgloss"
 	"github.com/dustin/go-humanize"
 	"github.com/muesli/termenv"
+	"github.com/schollz/progressbar/v3"
+	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/session"
 	"golang.org/x/term"
 )
 
@@ -151,4 +146,64 @@ func formatAge(d time.Duration) string {
 		return fmt.Sprintf("%dh", int(d.Hours()))
 	}
 	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
+
+// progressInterval keeps the bar from costing more than the work.
+const progressInterval = 100 * time.Millisecond
+
+// progress shows one bar on stderr for the stage that is under way. Without a
+// terminal it shows nothing: a cron log wants results.
+type progress struct {
+	out   io.Writer
+	on    bool
+	stage compact.Stage
+	bar   *progressbar.ProgressBar
+}
+
+func newProgress(a *app) *progress {
+	return &progress{out: a.Err, on: a.ErrTTY && !a.global.Quiet && !a.global.JSON}
+}
+
+// show is a compact.Progress.
+func (p *progress) show(ref session.Ref, stage compact.Stage, done, total int64) {
+	if !p.on {
+		return
+	}
+	if stage != p.stage || p.bar == nil {
+		p.clear()
+		p.stage = stage
+		p.bar = progressbar.NewOptions64(max(total, 1),
+			progressbar.OptionSetWriter(p.out),
+			progressbar.OptionSetDescription(fmt.Sprintf("%s %s", firstLine(ref.Agent, 20), stage)),
+			progressbar.OptionSetWidth(24),
+			progressbar.OptionThrottle(progressInterval),
+			progressbar.OptionClearOnFinish(),
+		)
+	}
+	if total > 0 && p.bar.GetMax64() != total {
+		p.bar.ChangeMax64(total)
+	}
+	_ = p.bar.Set64(done) // a bar that cannot be drawn is no reason to stop
+}
+
+func (p *progress) clear() {
+	if p.bar != nil {
+		_ = p.bar.Clear()
+		p.bar = nil
+	}
+}
+
+// confirm asks a question on the terminal. Without one nobody is asked: the
+// answer must have been given before, with --yes.
+func (a *app) confirm(question string) error {
+	in, ok := a.In.(*os.File)
+	if !ok || !term.IsTerminal(int(in.Fd())) || !a.ErrTTY || a.global.JSON {
+		return &failure{code: "not_confirmed", exit: exitUsage, hint: "say --yes, or --dry-run to see what would be done", err: fmt.Errorf("nobody can be asked here: %s", question)}
+	}
+	_, _ = fmt.Fprintf(a.Err, "%s [y/N] ", visible(question))
+	line, _ := bufio.NewReader(in).ReadString('\n') // no answer is no
+	if answer := strings.ToLower(strings.TrimSpace(line)); answer == "y" || answer == "yes" {
+		return nil
+	}
+	return &failure{code: "not_confirmed", exit: exitFailed, err: fmt.Errorf("nothing was done")}
 }

@@ -3,15 +3,24 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"iter"
+	"math"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/lipgloss"
+	"github.com/charmbracelet/lipgloss/table"
+	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/glance"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/sessctl/sessctl/pkg/session"
 )
 
 // exactCountBytes is the total size of all sessions up to which messages are
@@ -218,4 +227,290 @@ func (r *sessionRow) messageCount() string {
 		return "~" + formatCount(int64(r.Messages))
 	}
 	return fmt.Sprint(formatCount(int64(r.Messages)))
+}
+
+// measureAll makes the row of every session. Logs that are not known from an
+// earlier run are read, as many at a time as there are workers.
+func (a *app) measureAll(ctx context.Context, sessions []found, o sizesOptions) ([]*sessionRow, error) {
+	m := measurer{app: a, threshold: o.Threshold, exact: o.Exact || totalBytes(sessions) <= exactCountBytes}
+	rows := make([]*sessionRow, len(sessions))
+	var unknown []int
+	for i := range sessions {
+		if m.known(&sessions[i]) {
+			rows[i] = m.measure(ctx, &sessions[i])
+		} else {
+			unknown = append(unknown, i)
+		}
+	}
+	err := session.Spread(ctx, a.workers(), len(unknown), func(_, i int) {
+		rows[unknown[i]] = m.measure(ctx, &sessions[unknown[i]])
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range rows {
+		if row.unread != nil && !errors.Is(row.unread, session.ErrUnknownFormat) {
+			a.notice(note{Path: row.Path, Message: row.unread.Error()})
+		}
+	}
+	return rows, nil
+}
+
+// measurer makes rows of `sizes`.
+type measurer struct {
+	*app
+	threshold int64
+	exact     bool // messages are to be counted, not estimated
+}
+
+// known says whether a row can be made without reading.
+func (m *measurer) known(s *found) bool {
+	if s.Kind == session.KindDatabase {
+		return true
+	}
+	seen, ok := m.glances.Seen(s.Path)
+	return ok && (seen.Tail.MessagesExact || !m.exact)
+}
+
+// measure reads the end of one log. A log that cannot be read is a row that
+// says so, not the end of the run.
+func (m *measurer) measure(ctx context.Context, s *found) *sessionRow {
+	row := &sessionRow{
+		Runtime: s.Runtime, Agent: s.Agent, Session: s.ID, Key: s.Key, Kind: string(s.Kind), Path: s.Path,
+		Bytes: s.Bytes, ContextWindow: s.ContextWindow, State: string(s.State), Reason: s.Reason, last: s.ModTime,
+	}
+	if s.Counter.Tokens > 0 {
+		row.IndexTokens = &s.Counter.Tokens
+	}
+	if !s.Expires.IsZero() {
+		expires := s.Expires.UTC().Format(time.RFC3339)
+		row.Expires = &expires
+	}
+	if s.Kind == session.KindDatabase {
+		row.Tokens, row.TokenSource = s.Counter.Tokens, session.TokensFromIndex
+	} else if err := m.readLog(ctx, row, s); err != nil {
+		row.State, row.Reason, row.TokenSource = string(session.StateUnsupported), err.Error(), session.TokensFromEstimate
+		row.unread = err
+	}
+	row.Over = row.Tokens >= m.threshold
+	row.LastActivity = row.last.UTC().Format(time.RFC3339)
+	if s.ContextWindow > 0 {
+		percent := math.Round(1000*float64(row.Tokens)/float64(s.ContextWindow)) / 10
+		row.Percent = &percent
+	}
+	return row
+}
+
+func (m *measurer) readLog(ctx context.Context, r *sessionRow, s *found) error {
+	tail, err := m.tail(ctx, s)
+	if err != nil {
+		return err
+	}
+	r.Tokens, r.TokenSource = tail.Tokens, tail.TokenSource
+	r.Messages, r.MessagesSource = tail.Messages, "count"
+	if !tail.LastActivity.IsZero() {
+		r.last = tail.LastActivity
+	}
+	if tail.MessagesExact {
+		return nil
+	}
+	if counter, ok := s.store.(messageCounter); ok && m.exact {
+		if r.Messages, err = counter.CountMessages(ctx, s.Ref); err == nil {
+			m.glances.Counted(s.Path, r.Messages)
+		}
+		return err
+	}
+	r.MessagesSource = "estimate"
+	return nil
+}
+
+// messageCounter is a store that can count a log's messages without reading
+// what they say.
+type messageCounter interface {
+	CountMessages(ctx context.Context, ref session.Ref) (int, error)
+}
+
+// barCells is the width of the bar that shows how full a context is.
+const barCells = 10
+
+// renderSizes prints the table on a terminal, else tab-separated rows.
+func renderSizes(a *app, doc sizesDocument) error {
+	if !a.OutTTY {
+		return a.printEach(sizesRows(doc))
+	}
+	if len(doc.Sessions) == 0 {
+		_, err := fmt.Fprintln(a.Out, "no sessions")
+		return err
+	}
+	return a.printSizesTable(doc)
+}
+
+// sizesRows makes the rows for programs, each valid until the next.
+func sizesRows(doc sizesDocument) iter.Seq[[]string] {
+	row := make([]string, 10)
+	return func(yield func([]string) bool) {
+		for _, s := range doc.Sessions {
+			row = append(row[:0],
+				s.Runtime, visible(s.Agent), visible(s.name()), strconv.FormatInt(s.Tokens, 10), s.TokenSource,
+				s.thresholdState(), strconv.FormatInt(s.Bytes, 10), strconv.Itoa(s.Messages), s.LastActivity, s.State,
+			)
+			if !yield(row) {
+				return
+			}
+		}
+	}
+}
+
+func (a *app) printSizesTable(doc sizesDocument) error {
+	r := a.renderer()
+	faint, warn := r.NewStyle().Faint(true), r.NewStyle().Foreground(lipgloss.Color("3")).Bold(true)
+	t := table.New().Border(lipgloss.HiddenBorder()).BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).
+		Headers("AGENT", "SESSION", "TOKENS", "CONTEXT", "SOURCE", "SIZE", "MESSAGES", "IDLE", "STATE").
+		StyleFunc(func(row, col int) lipgloss.Style {
+			style := r.NewStyle().PaddingRight(1)
+			switch {
+			case row == table.HeaderRow:
+				return style.Inherit(faint)
+			case doc.Sessions[row].Over && (col == 2 || col == 3):
+				style = style.Inherit(warn)
+			}
+			if col == 2 || col == 5 || col == 6 || col == 7 {
+				style = style.Align(lipgloss.Right)
+			}
+			return style
+		})
+	for _, s := range doc.Sessions {
+		t.Row(a.sizesCells(s, doc.Threshold)...)
+	}
+	over := 0
+	for _, s := range doc.Sessions {
+		if s.Over {
+			over++
+		}
+	}
+	_, err := fmt.Fprintf(a.Out, "%s\n%s\n", t.Render(),
+		faint.Render(fmt.Sprintf("%d of %d sessions at or over %s tokens", over, len(doc.Sessions), formatCount(doc.Threshold))))
+	return err
+}
+
+func (a *app) sizesCells(s *sessionRow, threshold int64) []string {
+	whole := int64(s.ContextWindow)
+	if whole == 0 {
+		whole = threshold
+	}
+	state := s.State
+	if s.Over {
+		state = "over, " + state
+	}
+	if s.Kind != "live" && s.Kind != "database" {
+		state += " (" + s.Kind + ")"
+	}
+	return []string{
+		firstLine(s.Agent, 20), firstLine(s.name(), 44), formatCount(s.Tokens), bar(s.Tokens, whole), s.TokenSource,
+		formatBytes(s.Bytes), s.messageCount(), formatAge(a.now().Sub(s.last)), state,
+	}
+}
+
+// bar draws tokens of whole as filled cells and a percentage.
+func bar(tokens, whole int64) string {
+	percent := int(100 * tokens / max(whole, 1))
+	filled := min(barCells, (percent*barCells+50)/100)
+	return strings.Repeat("█", filled) + strings.Repeat("░", barCells-filled) + fmt.Sprintf(" %3d%%", percent)
+}
+
+// openGlances opens what `sizes` remembers of logs. Without a cache it is
+// remembered for this run only.
+func (a *app) openGlances(cached bool) {
+	o := glance.Options{Now: a.now}
+	if path := a.cacheFile(); cached && a.ours(path) {
+		o.File, o.Stamp = path, programStamp()
+	}
+	a.glances = glance.Open(o)
+}
+
+// saveGlances keeps what was seen for the next run. A cache that cannot be
+// written costs that run time and nothing else.
+func (a *app) saveGlances() { _ = a.glances.Save() }
+
+func (a *app) cacheFile() string {
+	return filepath.Join(a.xdg("XDG_CACHE_HOME", ".cache"), "sessctl", "sizes")
+}
+
+// ours reports whether a file may be made at path: root leaves none in another
+// user's directory.
+func (a *app) ours(path string) bool {
+	_, info, err := nearest(filepath.Dir(path))
+	if err != nil {
+		return false
+	}
+	uid, known := durable.Owner(info)
+	return !known || uid == os.Geteuid()
+}
+
+// programStamp tells builds of the program apart: another one may read a log
+// in another way.
+func programStamp() string {
+	stamp := programVersion()
+	path, err := os.Executable()
+	if err != nil {
+		return stamp
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return stamp
+	}
+	return stamp + " " + strconv.FormatInt(info.Size(), 10) + " " + strconv.FormatInt(info.ModTime().UnixNano(), 10)
+}
+
+// glancing is a store that remembers what it sees, where it can. Where nothing
+// is known yet it lists with several workers; to look again at logs that are
+// known is so little work that to share it would cost more.
+func (a *app) glancing(s session.Store) session.Store {
+	if w, ok := s.(interface {
+		WithWorkers(int) session.Store
+	}); ok && a.glances != nil && a.glances.Empty() {
+		s = w.WithWorkers(a.workers())
+	}
+	if g, ok := s.(interface {
+		WithGlances(session.Glances) session.Store
+	}); ok && a.glances != nil {
+		return g.WithGlances(a.glances)
+	}
+	return s
+}
+
+// tail is what the end of a log says, from memory if nothing has changed.
+func (a *app) tail(ctx context.Context, s *found) (session.Tail, error) {
+	if s.Kind == session.KindStored {
+		return s.store.Tail(ctx, s.Ref)
+	}
+	if known, ok := a.glances.Seen(s.Path); ok {
+		return known.Tail, nil
+	}
+	before, err := os.Lstat(s.Path)
+	if err != nil || !before.Mode().IsRegular() {
+		return s.store.Tail(ctx, s.Ref)
+	}
+	if known, ok := a.glances.Glance(s.Path, before); ok {
+		return known.Tail, nil
+	}
+	tail, err := s.store.Tail(ctx, s.Ref)
+	if err == nil {
+		a.keep(s.Path, before, tail)
+	}
+	return tail, err
+}
+
+// keep remembers what was read of a log that was before what info says, if it
+// still is that.
+func (a *app) keep(path string, info os.FileInfo, tail session.Tail) {
+	log, err := durable.OpenRegular(path)
+	if err != nil {
+		return
+	}
+	defer log.Close()
+	after, err := log.Stat()
+	if err == nil && durable.Identify(after) == durable.Identify(info) && after.Size() == info.Size() && after.ModTime().Equal(info.ModTime()) {
+		a.glances.Keep(path, after, log, session.Glance{Tail: tail})
+	}
 }

@@ -6,9 +6,21 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/agent"
+	"github.com/sessctl/sessctl/pkg/session/annabelle"
+	"github.com/sessctl/sessctl/pkg/session/claude"
+	"github.com/sessctl/sessctl/pkg/session/codex"
+	"github.com/sessctl/sessctl/pkg/session/gemini"
+	"github.com/sessctl/sessctl/pkg/session/macstats"
+	"github.com/sessctl/sessctl/pkg/session/openclaw"
+	"github.com/sessctl/sessctl/pkg/session/pi"
+	"github.com/sessctl/sessctl/pkg/session/yarnnn"
+	"github.com/spf13/cobra"
 )
 
 // openStores returns the stores of this run: those named by --store, else all
@@ -214,4 +226,350 @@ func (v inventory) of(agent string) (inventory, error) {
 		hint = "agents found: " + strings.Join(names, ", ")
 	}
 	return mine, &failure{code: "unknown_agent", exit: exitUsage, hint: hint, err: fmt.Errorf("unknown agent %q", agent)}
+}
+
+func newStoresCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "stores",
+		Short: "List the session stores that were found, and what may be changed in them",
+		Long: `List every store of every runtime: where it is, how many agents and sessions it
+has and how large they are, and how its sessions can be compacted, the default
+first. "none" means that only the runtime changes its sessions; they can be
+archived and remembered.
+` + exitHelp,
+		Example: `  sessctl stores
+  sessctl stores --json`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error { return runStores(c.Context(), a) },
+	}
+}
+
+// storesDocument is `stores --json`.
+type storesDocument struct {
+	Schema int        `json:"schema"`
+	Stores []storeRow `json:"stores"`
+	Notes  []note     `json:"notes"`
+}
+
+type storeRow struct {
+	Runtime    string             `json:"runtime"`
+	Root       string             `json:"root"`
+	Agents     int                `json:"agents"`
+	Sessions   int                `json:"sessions"` // that an agent may still be using
+	Closed     int                `json:"closed"`   // reset, deleted, backups
+	Bytes      int64              `json:"bytes"`    // of all of them
+	Strategies []compact.Strategy `json:"strategies"`
+	Error      string             `json:"error"` // why it could not be listed, or ""
+}
+
+func runStores(ctx context.Context, a *app) error {
+	stores, err := a.openStores()
+	if err != nil {
+		return err
+	}
+	if len(stores) == 0 {
+		return a.noStores()
+	}
+	doc := storesDocument{Schema: 1}
+	for _, store := range stores {
+		row, notices, err := lookAtStore(ctx, store)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			a.unlisted++
+			row.Error = err.Error()
+		}
+		a.showNotices(notices)
+		doc.Stores = append(doc.Stores, row)
+	}
+	return renderStores(a, doc)
+}
+
+func lookAtStore(ctx context.Context, store session.Store) (storeRow, []session.Notice, error) {
+	row := storeRow{Runtime: store.Runtime(), Root: store.Root(), Strategies: compact.Strategies(store)}
+	listing, err := store.List(ctx)
+	if err != nil {
+		return row, nil, err
+	}
+	row.Agents = len(listing.Agents)
+	row.Strategies = strategiesOf(store, listing.Refs)
+	for _, ref := range listing.Refs {
+		row.Bytes += ref.Bytes
+		if shown(ref.Kind) {
+			row.Sessions++
+		} else {
+			row.Closed++
+		}
+	}
+	return row, listing.Notices, nil
+}
+
+// strategiesOf is what can be done with the sessions that an agent may still be
+// using: only none where all of them lie in a runtime's database.
+func strategiesOf(store session.Store, refs []session.Ref) []compact.Strategy {
+	used := slices.DeleteFunc(slices.Clone(refs), func(ref session.Ref) bool {
+		return !shown(ref.Kind) || ref.State == session.StateUnsupported && ref.Kind != session.KindDatabase
+	})
+	for _, ref := range used {
+		if ref.Kind != session.KindStored && ref.Kind != session.KindDatabase {
+			return compact.Strategies(store)
+		}
+	}
+	if len(used) == 0 {
+		return compact.Strategies(store)
+	}
+	return compact.StrategiesOf(store, used[0])
+}
+
+func renderStores(a *app, doc storesDocument) error {
+	doc.Notes = a.notes
+	if a.global.JSON {
+		return a.printJSON(doc)
+	}
+	rows := make([][]string, 0, len(doc.Stores))
+	for _, r := range doc.Stores {
+		last := strategyList(r.Strategies)
+		if r.Error != "" {
+			last = "cannot be listed: " + r.Error
+		}
+		rows = append(rows, []string{
+			r.Runtime, visible(r.Root), plural(r.Agents, "agent"), plural(r.Sessions, "session"),
+			strconv.Itoa(r.Closed) + " closed", formatBytes(r.Bytes), visible(last),
+		})
+	}
+	return a.printRows(rows)
+}
+
+func strategyList(all []compact.Strategy) string {
+	names := make([]string, 0, len(all))
+	for _, s := range all {
+		names = append(names, string(s))
+	}
+	return strings.Join(names, ", ")
+}
+
+// runtimeKind is one runtime that this program can open stores of.
+type runtimeKind struct {
+	name  string
+	roots func(home string, getenv func(string) string, c config) []string
+	open  func(root string, c config) session.Store
+	// remote says that a root is no directory.
+	remote bool
+}
+
+// runtimes is the list of runtimes, in the order they are shown.
+func runtimes() []runtimeKind {
+	return []runtimeKind{
+		{name: session.RuntimeOpenClaw, roots: onDisk(openclaw.Roots), open: openOpenClaw},
+		{name: session.RuntimePi, roots: onDisk(pi.Roots), open: func(root string, _ config) session.Store { return pi.Open(root) }},
+		{name: session.RuntimeAgent, roots: onDisk(agent.Roots), open: openAgent},
+		{name: session.RuntimeAnnabelle, roots: onDisk(annabelle.Roots), open: openAnnabelle},
+		{name: session.RuntimeMacStats, roots: onDisk(macstats.Roots), open: func(root string, c config) session.Store {
+			return macstats.Open(root, macstats.Options{LessonsAgent: c.MacStats.LessonsAgent})
+		}},
+		{name: session.RuntimeCodex, roots: onDisk(codex.Roots), open: func(root string, _ config) session.Store { return codex.Open(root) }},
+		{name: session.RuntimeClaude, roots: onDisk(claude.Roots), open: func(root string, _ config) session.Store { return claude.Open(root) }},
+		{name: session.RuntimeGemini, roots: onDisk(gemini.Roots), open: func(root string, _ config) session.Store { return gemini.Open(root) }},
+		{name: session.RuntimeYarnnn, roots: databases, remote: true, open: openYarnnn},
+	}
+}
+
+// onDisk finds roots that no configuration names.
+func onDisk(roots func(home string, getenv func(string) string) []string) func(string, func(string) string, config) []string {
+	return func(home string, getenv func(string) string, _ config) []string { return roots(home, getenv) }
+}
+
+// databases are the databases that the configuration names.
+func databases(_ string, _ func(string) string, c config) []string {
+	if c.Yarnnn.DSN == "" {
+		return nil
+	}
+	return []string{c.Yarnnn.DSN}
+}
+
+func openOpenClaw(root string, c config) session.Store {
+	return openclaw.OpenWith(root, openclaw.Options{Command: c.OpenClaw.Command})
+}
+
+func openAgent(root string, c config) session.Store {
+	return agent.Open(root, agent.Options{
+		ReserveTokens: c.Compaction.Reserve, KeepRecentTokens: c.Compaction.Keep, ContextWindow: c.Compaction.Window,
+	})
+}
+
+func openAnnabelle(root string, c config) session.Store {
+	o := c.Annabelle
+	return annabelle.Open(root, annabelle.Options{
+		ThresholdChars: o.ThresholdChars, MinTurns: o.MinTurns, Cooldown: o.Cooldown, KeepRecentTurns: o.KeepRecentTurns,
+	})
+}
+
+func openYarnnn(dsn string, c config) session.Store {
+	o := c.Yarnnn
+	return yarnnn.Open(dsn, yarnnn.Options{Inactivity: o.Inactivity, UserMessages: o.UserMessages, User: o.UserID})
+}
+
+func runtimeNames() string {
+	var names []string
+	for _, k := range runtimes() {
+		names = append(names, k.name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// storesByRoot finds the store that a journal entry is about.
+func storesByRoot(stores []session.Store) compact.Stores {
+	return func(runtime, root string) (session.Store, bool) {
+		for _, s := range stores {
+			if s.Runtime() == runtime && s.Root() == root {
+				return s, true
+			}
+		}
+		return nil, false
+	}
+}
+
+// chooseTargets picks the sessions that the options mean. An agent without a
+// main session is a result, not an error: its next message starts one.
+func chooseTargets(all inventory, o compactOptions) (targets []found, none []compact.Result, err error) {
+	if all, err = all.of(o.Agent); err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		for i, t := range targets {
+			targets[i].family = all.family(t)
+		}
+	}()
+	if o.Session != "" {
+		targets, err = named(all.sessions, o.Session)
+		return targets, nil, err
+	}
+	served := map[owner]bool{}
+	for _, s := range all.sessions {
+		if s.Primary || s.Kind == session.KindDatabase {
+			targets = append(targets, s)
+			served[s.owner()] = true
+		}
+	}
+	for _, w := range all.owners {
+		if !served[w] {
+			none = append(none, all.withoutMain(w))
+		}
+	}
+	return targets, none, nil
+}
+
+// withoutMain says why an agent has no main session: its sessions cannot be
+// told apart (an index that cannot be read), or there is none yet.
+func (v inventory) withoutMain(w owner) compact.Result {
+	for _, s := range v.sessions {
+		if s.owner() == w && s.State == session.StateUnsupported && shown(s.Kind) {
+			return compact.NewResult(session.Ref{Runtime: w.runtime, Agent: w.agent, Path: s.Path}, compact.Unsupported, s.Reason)
+		}
+	}
+	ref := session.Ref{Runtime: w.runtime, Agent: w.agent}
+	return compact.NewResult(ref, compact.NothingToDo, "there is no main session; the next message starts one")
+}
+
+// named finds sessions by id, by key, or by the start of an id that only one
+// session has. Of several that had a key one after the other the newest is
+// meant.
+func named(sessions []found, name string) ([]found, error) {
+	var exact, keyed, prefixed []found
+	for _, s := range sessions {
+		if !shown(s.Kind) && s.Kind != session.KindSubagent {
+			continue
+		}
+		switch {
+		case s.ID == name:
+			exact = append(exact, s)
+		case strings.EqualFold(s.Key, name):
+			keyed = append(keyed, s)
+		case strings.HasPrefix(s.ID, name):
+			prefixed = append(prefixed, s)
+		}
+	}
+	if exact = append(exact, newestOf(keyed)...); len(exact) > 0 {
+		return exact, nil
+	}
+	if len(prefixed) == 1 {
+		return prefixed, nil
+	}
+	if len(prefixed) > 1 {
+		return nil, usageError("give more of the id", "%d sessions start with %q", len(prefixed), name)
+	}
+	return nil, &failure{code: "unknown_session", exit: exitUsage, hint: "sessctl sizes shows the sessions there are", err: fmt.Errorf("unknown session %q", name)}
+}
+
+// newestOf keeps of the sessions of each agent the one that was used last.
+func newestOf(sessions []found) []found {
+	var newest []found
+	for _, s := range sessions {
+		i := slices.IndexFunc(newest, func(n found) bool { return n.owner() == s.owner() })
+		switch {
+		case i < 0:
+			newest = append(newest, s)
+		case s.ModTime.After(newest[i].ModTime):
+			newest[i] = s
+		}
+	}
+	return newest
+}
+
+// family is what belongs to a session: the logs of its sub-agents and its long
+// outputs.
+func (v inventory) family(s found) (members []found) {
+	for _, x := range v.sessions {
+		if x.Parent != "" && x.Parent == s.ID && x.owner() == s.owner() {
+			members = append(members, x)
+		}
+	}
+	return members
+}
+
+// withFamilies adds to each session what belongs to it.
+func (v inventory) withFamilies(sessions []found) (whole []found) {
+	for _, s := range sessions {
+		for _, x := range append([]found{s}, v.family(s)...) {
+			if !slices.ContainsFunc(whole, func(y found) bool { return x.Path == y.Path }) {
+				whole = append(whole, x)
+			}
+		}
+	}
+	return whole
+}
+
+// compactFamily archives what belongs to a session that was archived and
+// remembered, and remembers what its sub-agents said.
+func compactFamily(ctx context.Context, a *app, h *house, s found, policy compact.Policy) (results []compact.Result) {
+	policy.Force = true
+	for _, member := range s.family {
+		result, err := compactMember(ctx, a, h, member, policy)
+		if ctx.Err() != nil {
+			return results
+		}
+		if err != nil {
+			h.progress.clear()
+			reportFailure(a, member, err)
+		}
+		if err != nil || member.Kind != session.KindOutput {
+			results = append(results, result)
+		}
+	}
+	return results
+}
+
+// compactMember only archives an output: nobody reads it.
+func compactMember(ctx context.Context, a *app, h *house, member found, policy compact.Policy) (compact.Result, error) {
+	if member.Kind != session.KindOutput {
+		return compactOne(ctx, a, h, member, policy)
+	}
+	if policy.SkipArchive || member.Bytes == 0 {
+		return compact.Result{}, nil
+	}
+	if _, err := putArchive(ctx, a, h.archives, member); err != nil {
+		return failedResult(member, err), err
+	}
+	return compact.Result{}, nil
 }

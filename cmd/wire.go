@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/oklog/ulid/v2"
-
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/chunk"
 	"github.com/sessctl/sessctl/pkg/compact"
@@ -281,4 +282,179 @@ func memoryRecord(s memory.Source, r compact.Record) memory.Record {
 		FirstLine: r.FirstLine, LastLine: r.LastLine, FirstByte: r.FirstByte, EndByte: r.EndByte,
 		Branch: branch.String(), Position: r.Position,
 	}
+}
+
+// noticed passes records on and notes the summary among them.
+func noticed(records iter.Seq2[compact.Record, error], summary **compact.Record) iter.Seq2[compact.Record, error] {
+	return func(yield func(compact.Record, error) bool) {
+		for r, err := range records {
+			if err == nil && r.Category == compact.CategorySummary {
+				*summary = &r
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+// keep keeps the summary that a model wrote beside the memory: from the archive
+// only the extractive one can be made again. That one takes the place of what
+// was kept of the session.
+func (m memoirist) keep(ctx context.Context, s memory.Source, r compact.Record) error {
+	id := memoryRecord(s, r).ID
+	if r.Model == "" {
+		return m.store.DropSummary(id)
+	}
+	return m.store.KeepSummary(ctx, memory.KeptSummary{ID: id, Runtime: s.Runtime, Agent: s.Agent, Session: s.Session, Archive: s.Archive, Model: r.Model, Text: r.Text})
+}
+
+// openVault is openHouse for commands that work on archives alone: memory is
+// opened only when an earlier run left something to settle, so that a damaged
+// memory is no reason not to archive a session or to put one back. reason is
+// what archives are made for ("archive", "restore").
+func (a *app) openVault(ctx context.Context, reason string) (*house, error) {
+	lock, err := a.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	h := &house{lock: lock, progress: newProgress(a)}
+	if h.compactor, err = a.newCompactor(h, ""); err != nil {
+		h.close()
+		return nil, err
+	}
+	h.compactor.Archiver = archiver{store: h.archives, now: a.now, reason: reason}
+	return h, nil
+}
+
+// errUnsettled is returned when an earlier run cannot be finished because
+// memory cannot be opened.
+var errUnsettled = errors.New("an earlier run cannot be finished")
+
+// settleVault is settle for a house without memory.
+func (h *house) settleVault(ctx context.Context, a *app, sessions []found, policy compact.Policy) (int, error) {
+	begun, err := h.compactor.Journal.List()
+	if err != nil {
+		return 0, err
+	}
+	if len(begun) > 0 && h.memory == nil {
+		if h.memory, err = memory.Open(ctx, a.memoryDir(), memory.Options{}); err != nil {
+			return 0, fmt.Errorf("%w: open memory: %w", errUnsettled, err)
+		}
+		ours := h.compactor.Archiver
+		if h.compactor, err = a.newCompactor(h, ""); err != nil {
+			return 0, err
+		}
+		h.compactor.Archiver = ours
+	}
+	return h.settle(ctx, a, sessions, policy)
+}
+
+// lock makes the data directory and takes its lock.
+func (a *app) lock(ctx context.Context) (*durable.FileLock, error) {
+	if err := a.guard(ctx); err != nil {
+		return nil, err
+	}
+	if err := durable.MakeDir(a.dataDir(), 0o700); err != nil {
+		return nil, &failure{code: "permission", exit: exitFailed, path: a.dataDir(), hint: "choose another place with --data-dir", err: fmt.Errorf("make data directory: %w", err)}
+	}
+	return durable.Lock(filepath.Join(a.dataDir(), "lock"))
+}
+
+// atWork says whether a state-changing sessctl runs.
+func (a *app) atWork() bool {
+	state, err := durable.LookAtLock(filepath.Join(a.dataDir(), "lock"))
+	return err == nil && state.Held
+}
+
+// guard refuses to change anything where it would harm the user: as root in
+// another user's files, whose new files would then be root's, and in a data
+// directory that everybody can change. Reading is not guarded.
+func (a *app) guard(ctx context.Context) error {
+	dir, info, err := nearest(a.dataDir())
+	if err != nil {
+		return nil // making the directory says what is wrong
+	}
+	if os.Geteuid() == 0 && !a.global.AllowRoot {
+		if uid, known := durable.Owner(info); known && uid != 0 {
+			return refuseRoot(dir, uid)
+		}
+		if !a.listed {
+			if _, _, err := a.listStores(ctx); ctx.Err() != nil {
+				return err // what else is wrong with the stores is told when they are used
+			}
+		}
+		if a.foreign.path != "" {
+			return refuseRoot(a.foreign.path, a.foreign.uid)
+		}
+	}
+	if dir != a.dataDir() || runtime.GOOS == "windows" {
+		return nil
+	}
+	if info.Mode().Perm()&0o002 != 0 {
+		return &failure{code: "permission", exit: exitFailed, path: dir, hint: "chmod 700 " + dir, err: fmt.Errorf("everybody can change what is in the data directory %s", dir)}
+	}
+	return a.guardLink(dir)
+}
+
+// guardLink refuses a data directory that somebody else has pointed elsewhere.
+func (a *app) guardLink(dir string) error {
+	info, err := os.Lstat(dir)
+	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return nil
+	}
+	if uid, known := durable.Owner(info); known && uid != os.Geteuid() && uid != 0 {
+		return &failure{code: "permission", exit: exitFailed, path: dir, hint: "choose another place with --data-dir", err: fmt.Errorf("the data directory %s is a symbolic link of user %d", dir, uid)}
+	}
+	return nil
+}
+
+func refuseRoot(path string, uid int) error {
+	return &failure{
+		code: "root", exit: exitFailed, path: path,
+		hint: fmt.Sprintf("run it as that user (sudo -u '#%d' sessctl ...), or say --allow-root", uid),
+		err:  fmt.Errorf("%s belongs to user %d, and this is root: nothing is changed", path, uid),
+	}
+}
+
+// nearest is a directory, or the nearest one above it that exists.
+func nearest(dir string) (string, os.FileInfo, error) {
+	for {
+		info, err := os.Stat(dir)
+		if !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+			return dir, info, err
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// foreignFile is a session that belongs to another user.
+type foreignFile struct {
+	path string
+	uid  int
+}
+
+// findForeign returns the first session, or store, of another user. Only root
+// is asked: for others the system itself keeps users apart.
+func findForeign(all inventory) foreignFile {
+	if os.Geteuid() != 0 {
+		return foreignFile{}
+	}
+	seen := map[string]bool{}
+	for _, s := range all.sessions {
+		for _, path := range []string{s.Path, filepath.Dir(s.Path), s.Store} {
+			if seen[path] {
+				continue
+			}
+			seen[path] = true
+			info, err := os.Lstat(path)
+			if err != nil {
+				continue
+			}
+			if uid, known := durable.Owner(info); known && uid != 0 {
+				return foreignFile{path, uid}
+			}
+		}
+	}
+	return foreignFile{}
 }

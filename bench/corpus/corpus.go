@@ -1,14 +1,17 @@
 package corpus
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 )
 
@@ -162,4 +165,368 @@ func (c Corpus) Paths() []string {
 		paths[i] = l.Path
 	}
 	return paths
+}
+
+const (
+	stretchBytes = 1_700_000 // of log that share a vocabulary and project files
+	fullContext  = 170_000   // tokens at which the runtime compacts
+	projectFiles = 6
+)
+
+// Log is what a written log holds.
+type Log struct {
+	Path     string `json:"path"`
+	Bytes    int64  `json:"bytes"`
+	Lines    int    `json:"lines"`
+	Messages int    `json:"messages"` // records of type message
+	Tokens   int64  `json:"tokens"`   // of the last usage
+}
+
+// logWriter writes one log.
+type logWriter struct {
+	out     *bufio.Writer
+	r       *rand.Rand
+	author  author
+	files   [][]byte // what the agent reads and edits
+	stretch int64    // written when the vocabulary was made
+
+	line     []byte
+	scratch  []byte
+	id       []byte
+	previous []byte
+	clock    int64 // epoch milliseconds
+	context  int64 // tokens
+	written  int64
+	log      Log
+}
+
+func newLogWriter(out *bufio.Writer, seed uint64) *logWriter {
+	w := &logWriter{out: out, r: rand.New(rand.NewPCG(seed, 2)), context: 14_000}
+	w.clock = 1_777_600_000_000 + int64(w.r.IntN(2_000_000_000)) // May 2026
+	return w
+}
+
+// writeLog writes a log of about size bytes, in whole turns.
+func writeLog(out io.Writer, seed uint64, size int64) (Log, error) {
+	w := newLogWriter(bufio.NewWriterSize(out, 1<<20), seed)
+	if err := w.header(); err != nil {
+		return Log{}, err
+	}
+	for w.written < size {
+		if w.author.v == nil || w.written-w.stretch > stretchBytes {
+			w.newStretch()
+		}
+		if err := w.turn(); err != nil {
+			return Log{}, err
+		}
+	}
+	w.log.Bytes = w.written
+	return w.log, w.out.Flush()
+}
+
+// newStretch gives the log new words and new files to work on.
+func (w *logWriter) newStretch() {
+	w.author = author{r: w.r, v: newVocabulary(w.r)}
+	w.stretch = w.written
+	w.files = w.files[:0]
+	for i := range projectFiles {
+		size := 1000 + w.r.IntN(7000)
+		if i == 0 {
+			size = 110_000
+		}
+		w.files = append(w.files, w.author.code(nil, size))
+	}
+}
+
+func (w *logWriter) header() error {
+	w.line = append(w.line[:0], `{"type":"session","version":3,"id":"`...)
+	w.line = append(appendUUID(w.line, w.r), `","timestamp":"`...)
+	w.line = append(appendTime(w.line, w.clock), `","cwd":"/work/project"`...)
+	return w.close()
+}
+
+// turn writes a question, the agent's work on it, and its answer.
+func (w *logWriter) turn() error {
+	if w.context > fullContext {
+		if err := w.compaction(); err != nil {
+			return err
+		}
+	}
+	if w.r.IntN(9) == 0 {
+		w.open("thinking_level_change")
+		w.line = append(w.line, `,"thinkingLevel":"high"`...)
+		if err := w.close(); err != nil {
+			return err
+		}
+	}
+	if err := w.user(); err != nil {
+		return err
+	}
+	for steps := 1 + w.r.IntN(9); steps > 0; steps-- {
+		if err := w.step(); err != nil {
+			return err
+		}
+	}
+	return w.answer()
+}
+
+// compaction replaces most of the context by a summary.
+func (w *logWriter) compaction() error {
+	w.open("compaction")
+	w.scratch = w.author.prose(w.scratch[:0], 4000)
+	w.text("summary", w.scratch)
+	w.text("firstKeptEntryId", w.previous)
+	w.number("tokensBefore", w.context)
+	w.context = 18_000
+	return w.close()
+}
+
+// openMessage begins a message; its content is an array.
+func (w *logWriter) openMessage(role string) {
+	w.open("message")
+	w.line = append(append(append(w.line, `,"message":{"role":"`...), role...), '"')
+	w.log.Messages++
+}
+
+func (w *logWriter) closeMessage() error {
+	w.number("timestamp", w.clock)
+	w.line = append(w.line, '}')
+	return w.close()
+}
+
+func (w *logWriter) user() error {
+	w.openMessage("user")
+	w.line = append(w.line, `,"content":[{"type":"text"`...)
+	size := 60 + w.r.IntN(300)
+	if w.r.IntN(20) == 0 {
+		size = 2500
+	}
+	w.scratch = w.author.prose(w.scratch[:0], size)
+	w.text("text", w.scratch)
+	w.line = append(w.line, "}]"...)
+	return w.closeMessage()
+}
+
+// step writes an assistant's message that calls tools, and their results.
+func (w *logWriter) step() error {
+	calls := make([]call, 1+w.r.IntN(3)/2)
+	for i := range calls {
+		calls[i] = w.newCall()
+	}
+	w.openMessage("assistant")
+	w.line = append(w.line, `,"content":[`...)
+	w.thought()
+	if w.r.IntN(2) == 0 {
+		w.said(40 + w.r.IntN(160))
+	}
+	for _, c := range calls {
+		w.called(c)
+	}
+	w.line[len(w.line)-1] = ']' // in place of the last comma
+	if err := w.endAssistant("toolUse"); err != nil {
+		return err
+	}
+	for _, c := range calls {
+		if err := w.result(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *logWriter) answer() error {
+	w.openMessage("assistant")
+	w.line = append(w.line, `,"content":[`...)
+	w.thought()
+	w.said(80 + w.skewed(2400))
+	w.line[len(w.line)-1] = ']'
+	return w.endAssistant("stop")
+}
+
+// thought appends, for a fourth of the messages, thinking with its signature.
+func (w *logWriter) thought() {
+	if w.r.IntN(4) != 0 {
+		return
+	}
+	w.line = append(w.line, `{"type":"thinking"`...)
+	w.scratch = w.author.prose(w.scratch[:0], 60+w.skewed(900))
+	w.text("thinking", w.scratch)
+	w.scratch = appendSignature(w.scratch[:0], w.r, 60+w.r.IntN(90))
+	w.text("thinkingSignature", w.scratch)
+	w.line = append(w.line, "},"...)
+}
+
+// said appends a text block and a comma.
+func (w *logWriter) said(bytes int) {
+	w.line = append(w.line, `{"type":"text"`...)
+	w.scratch = w.author.prose(w.scratch[:0], bytes)
+	w.text("text", w.scratch)
+	w.line = append(w.line, "},"...)
+}
+
+func (w *logWriter) endAssistant(reason string) error {
+	w.line = append(w.line, `,"api":"anthropic-messages","provider":"anthropic","model":"claude-opus-4-5"`...)
+	w.usage()
+	w.text("stopReason", []byte(reason))
+	return w.closeMessage()
+}
+
+// appendQuoted appends text as a JSON string the way JavaScript writes it. The
+// texts of this package hold no control characters but line feed and tab.
+func appendQuoted(dst, text []byte) []byte {
+	dst = append(dst, '"')
+	from := 0
+	for i, c := range text {
+		escaped := ""
+		switch c {
+		case '\n':
+			escaped = `\n`
+		case '\t':
+			escaped = `\t`
+		case '"':
+			escaped = `\"`
+		case '\\':
+			escaped = `\\`
+		default:
+			continue
+		}
+		dst = append(append(dst, text[from:i]...), escaped...)
+		from = i + 1
+	}
+	return append(append(dst, text[from:]...), '"')
+}
+
+func appendHex(dst []byte, r *rand.Rand, digits int) []byte {
+	for range digits {
+		dst = append(dst, "0123456789abcdef"[r.Uint32()&15])
+	}
+	return dst
+}
+
+// appendUUID appends a version 4 UUID.
+func appendUUID(dst []byte, r *rand.Rand) []byte {
+	dst = append(appendHex(dst, r, 8), '-')
+	dst = append(append(appendHex(dst, r, 4), '-', '4'), appendHex(nil, r, 3)...)
+	dst = append(append(dst, '-', 'a'), appendHex(nil, r, 3)...)
+	return appendHex(append(dst, '-'), r, 12)
+}
+
+// appendSignature appends digits of base64, as thinking is signed with.
+func appendSignature(dst []byte, r *rand.Rand, digits int) []byte {
+	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+	for range digits {
+		dst = append(dst, alphabet[r.Uint32()&63])
+	}
+	return dst
+}
+
+// appendTime appends a time in epoch milliseconds as JavaScript does.
+func appendTime(dst []byte, ms int64) []byte {
+	return time.UnixMilli(ms).UTC().AppendFormat(dst, "2006-01-02T15:04:05.000Z")
+}
+
+// open begins a record that follows the one before it.
+func (w *logWriter) open(kind string) {
+	w.line = append(append(append(w.line[:0], `{"type":"`...), kind...), `","id":"`...)
+	w.previous = append(w.previous[:0], w.id...)
+	w.id = appendHex(w.id[:0], w.r, 8)
+	w.line = append(append(w.line, w.id...), `","parentId":`...)
+	if len(w.previous) == 0 {
+		w.line = append(w.line, "null"...)
+	} else {
+		w.line = append(append(append(w.line, '"'), w.previous...), '"')
+	}
+	w.line = append(w.line, `,"timestamp":"`...)
+	w.line = append(appendTime(w.line, w.clock), '"')
+}
+
+// close ends a record and writes it.
+func (w *logWriter) close() error {
+	w.line = append(w.line, '}', '\n')
+	w.written += int64(len(w.line))
+	w.log.Lines++
+	w.context += int64(len(w.line)) / 5
+	w.clock += 300 + int64(w.r.IntN(20000))
+	_, err := w.out.Write(w.line)
+	return err
+}
+
+func (w *logWriter) key(name string) {
+	w.line = append(append(append(w.line, `,"`...), name...), `":`...)
+}
+
+func (w *logWriter) text(name string, value []byte) {
+	w.key(name)
+	w.line = appendQuoted(w.line, value)
+}
+
+func (w *logWriter) number(name string, value int64) {
+	w.key(name)
+	w.line = strconv.AppendInt(w.line, value, 10)
+}
+
+// usage appends what a model call cost and makes it the log's token count.
+func (w *logWriter) usage() {
+	output, fresh := int64(60+w.r.IntN(900)), int64(200+w.r.IntN(4000))
+	cached := max(w.context-fresh-output, 0)
+	total := 4 + output + cached + fresh
+	w.line = append(w.line, `,"usage":{"input":4`...)
+	w.number("output", output)
+	w.number("cacheRead", cached)
+	w.number("cacheWrite", fresh)
+	w.number("totalTokens", total)
+	w.line = append(w.line, `,"cost":{"input":0.00002,"output":`...)
+	w.line = strconv.AppendFloat(w.line, float64(output)*25/1e6, 'g', -1, 64)
+	w.line = append(w.line, `,"cacheRead":`...)
+	w.line = strconv.AppendFloat(w.line, float64(cached)/2e6, 'g', -1, 64)
+	w.line = append(w.line, `,"total":`...)
+	w.line = strconv.AppendFloat(w.line, float64(total)/1e6, 'g', -1, 64)
+	w.line = append(w.line, "}}"...)
+	w.log.Tokens = total
+}
+
+// writeOneLine writes a log in which one tool result is as long as all else
+// is short.
+func writeOneLine(out io.Writer, seed uint64, size int64) (Log, error) {
+	w := newLogWriter(bufio.NewWriterSize(out, 1<<20), seed)
+	w.newStretch()
+	if err := w.header(); err != nil {
+		return Log{}, err
+	}
+	if err := w.user(); err != nil {
+		return Log{}, err
+	}
+	if err := w.longResult(size); err != nil {
+		return Log{}, err
+	}
+	if err := w.answer(); err != nil {
+		return Log{}, err
+	}
+	w.log.Bytes = w.written
+	return w.log, w.out.Flush()
+}
+
+// longResult writes the text of a tool result piece by piece.
+func (w *logWriter) longResult(size int64) error {
+	c := w.newCall()
+	w.openMessage("assistant")
+	w.line = append(w.line, `,"content":[`...)
+	w.called(c)
+	w.line[len(w.line)-1] = ']'
+	if err := w.endAssistant("toolUse"); err != nil {
+		return err
+	}
+	w.openMessage("toolResult")
+	w.text("toolCallId", c.id)
+	w.line = append(w.line, `,"content":[{"type":"text","text":"`...)
+	for start := w.written; w.written-start < size; {
+		w.written += int64(len(w.line))
+		if _, err := w.out.Write(w.line); err != nil {
+			return err
+		}
+		w.scratch = appendQuoted(w.scratch[:0], w.author.code(nil, 100_000))
+		w.line = append(w.line[:0], w.scratch[1:len(w.scratch)-1]...)
+	}
+	w.line = append(w.line, `"}],"isError":false`...)
+	return w.closeMessage()
 }

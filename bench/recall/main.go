@@ -25,14 +25,19 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
+	"github.com/sessctl/sessctl/pkg/chunk"
 	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory"
 )
 
 type options struct {
@@ -130,4 +135,308 @@ func measure(ctx context.Context, o options, homes []home) error {
 	}
 	_, err := os.Stdout.WriteString(t.text())
 	return errors.Join(err, t.broken())
+}
+
+// wanted is how many hits a question asks for: enough for 8,000 characters.
+const wanted = 20
+
+// hit is what an answer holds, as far as it is judged.
+type hit struct {
+	Session string `json:"session"`
+	Text    string `json:"text"`
+}
+
+// asker answers questions, best hit first.
+type asker interface {
+	ask(ctx context.Context, text, rank string) ([]hit, error)
+}
+
+// program asks the program, a new process for every question.
+type program struct{ home *home }
+
+func (p program) ask(ctx context.Context, text, rank string) ([]hit, error) {
+	out, err := p.home.run(ctx, "recall", "--json", "--limit", fmt.Sprint(wanted), "--rank", rank, "--", text)
+	if err != nil {
+		return nil, err
+	}
+	var document struct {
+		Rank string `json:"rank"`
+		Hits []hit  `json:"hits"`
+	}
+	if err := json.Unmarshal(out, &document); err != nil {
+		return nil, err
+	}
+	return document.Hits, nil
+}
+
+// library asks package memory. It is faster, and gives the same answers.
+type library struct {
+	store    *memory.Store
+	embedder embedder
+	model    embed.Model
+}
+
+// embedder is what both embedders are.
+type embedder interface {
+	embed.Embedder
+	embed.QueryEmbedder
+}
+
+func openLibrary(ctx context.Context, h *home) (*library, error) {
+	l := &library{}
+	var err error
+	if l.embedder, l.model, err = openEmbedder(ctx, h.server); err != nil {
+		return nil, err
+	}
+	l.model.Chunker = chunk.Version
+	l.store, err = memory.Open(ctx, filepath.Join(h.dir, ".local", "share", "sessctl", "memory"), memory.Options{ReadOnly: true})
+	return l, err
+}
+
+// openEmbedder opens the built-in embedder, or that of a server.
+func openEmbedder(ctx context.Context, s server) (embedder, embed.Model, error) {
+	if s.url == "" {
+		e, err := embed.NewBuiltin()
+		if err != nil {
+			return nil, embed.Model{}, err
+		}
+		return e, e.Model(), nil
+	}
+	e, err := embed.NewOllama(embed.RemoteOptions{BaseURL: s.url, Model: s.model})
+	if err != nil {
+		return nil, embed.Model{}, err
+	}
+	m, err := e.Identify(ctx)
+	return e, m, err
+}
+
+func (l *library) ask(ctx context.Context, text, rank string) ([]hit, error) {
+	result, err := l.store.Recall(ctx, memory.Query{Text: text, Limit: wanted, Rank: rank}, l.embedder, l.model)
+	if err != nil {
+		return nil, err
+	}
+	hits := make([]hit, len(result.Hits))
+	for i, h := range result.Hits {
+		hits[i] = hit{Session: h.Session, Text: h.Text}
+	}
+	return hits, nil
+}
+
+// budget is how many characters B8k looks at.
+const budget = 8000
+
+// score is the sum, and later the mean, over questions.
+type score struct {
+	at5, at10, reciprocal, budget float64
+	hard                          float64 // recall@10 of the hard ones
+	questions, hards              int
+}
+
+func (s *score) add(x score) {
+	s.at5, s.at10, s.reciprocal, s.budget = s.at5+x.at5, s.at10+x.at10, s.reciprocal+x.reciprocal, s.budget+x.budget
+	s.hard, s.questions, s.hards = s.hard+x.hard, s.questions+x.questions, s.hards+x.hards
+}
+
+func (s score) mean() score {
+	n, h := float64(max(s.questions, 1)), float64(max(s.hards, 1))
+	return score{at5: s.at5 / n, at10: s.at10 / n, reciprocal: s.reciprocal / n, budget: s.budget / n, hard: s.hard / h, questions: s.questions, hards: s.hards}
+}
+
+// examine asks all questions of a conversation.
+func examine(ctx context.Context, a asker, number int, c conversation, rank string) (score, error) {
+	var sum score
+	for _, q := range c.questions {
+		hits, err := a.ask(ctx, q.text, rank)
+		if err != nil {
+			return sum, err
+		}
+		s := judge(c, number, q, hits)
+		s.questions = 1
+		if q.hard {
+			s.hard, s.hards = s.at10, 1
+		}
+		sum.add(s)
+	}
+	return sum, nil
+}
+
+// judge scores the answer to one question.
+func judge(c conversation, number int, q question, hits []hit) (s score) {
+	got, characters := map[place]bool{}, 0
+	share := func() float64 { return float64(len(got)) / float64(len(q.evidence)) }
+	open := true // the budget
+	for i, h := range hits {
+		n := utf8.RuneCountInString(h.Text)
+		if open && i > 0 && characters+n > budget {
+			s.budget, open = share(), false
+		}
+		characters += n
+		for _, p := range q.evidence {
+			if h.Session == sessionID(number, p.session) && holdsHalf(h.Text, c.sessions[p.session][p.turn].text) {
+				got[p] = true
+			}
+		}
+		if len(got) > 0 && s.reciprocal == 0 {
+			s.reciprocal = 1 / float64(i+1)
+		}
+		if i < 5 {
+			s.at5 = share()
+		}
+		if i < 10 {
+			s.at10 = share()
+		}
+	}
+	if open {
+		s.budget = share()
+	}
+	return s
+}
+
+// holdsHalf says whether half of a turn, in one piece, stands in a text.
+func holdsHalf(text, turn string) bool {
+	text, turn = strings.Join(strings.Fields(text), " "), strings.Join(strings.Fields(turn), " ")
+	half := (len(turn) + 1) / 2
+	return strings.Contains(text, turn[:half]) || strings.Contains(text, turn[len(turn)-half:])
+}
+
+// table is what was measured.
+type table struct {
+	homes []home
+	rows  []row
+}
+
+// row is a ranking: what it scored in each conversation, and in all.
+type row struct {
+	name  string
+	each  []score
+	total score
+}
+
+func (t *table) measure(ctx context.Context, o options, rank string) error {
+	return t.examine(ctx, rank, rank, func(h *home) (asker, func(), error) {
+		if !o.library {
+			return program{h}, func() {}, nil
+		}
+		l, err := openLibrary(ctx, h)
+		if err != nil {
+			return nil, nil, err
+		}
+		return l, func() { _ = l.store.Close() }, nil
+	})
+}
+
+// examine adds a row.
+func (t *table) examine(ctx context.Context, name, rank string, open func(*home) (asker, func(), error)) error {
+	r := row{name: name}
+	for i := range t.homes {
+		a, done, err := open(&t.homes[i])
+		if err != nil {
+			return err
+		}
+		defer done()
+		for n, c := range t.homes[i].conversations {
+			fmt.Fprintf(os.Stderr, "%s: %s\n", name, c.name)
+			s, err := examine(ctx, a, n, c, rank)
+			if err != nil {
+				return err
+			}
+			r.each = append(r.each, s)
+			r.total.add(s)
+		}
+	}
+	t.rows = append(t.rows, r)
+	return nil
+}
+
+// randomName is the row of hybrid with importance that says nothing.
+const randomName = "hybrid, random importance"
+
+// measureRandom gives every record any importance and measures hybrid again.
+func (t *table) measureRandom(ctx context.Context) error {
+	return t.examine(ctx, randomName, "hybrid", func(h *home) (asker, func(), error) {
+		from, err := openLibrary(ctx, h)
+		if err != nil {
+			return nil, nil, err
+		}
+		defer from.store.Close()
+		to, err := scramble(ctx, from, filepath.Join(h.dir, "random"))
+		if err != nil {
+			return nil, nil, err
+		}
+		return to, func() { _ = to.store.Close() }, nil
+	})
+}
+
+func (t *table) row(name string) *row {
+	for i := range t.rows {
+		if t.rows[i].name == name {
+			return &t.rows[i]
+		}
+	}
+	return nil
+}
+
+func (t *table) names() (names []string) {
+	for _, h := range t.homes {
+		for _, c := range h.conversations {
+			names = append(names, c.name)
+		}
+	}
+	return names
+}
+
+// text is the table in Markdown.
+func (t *table) text() string {
+	var b strings.Builder
+	b.WriteString("| | recall@5 | recall@10 | MRR | B8k | hard |")
+	names := t.names()
+	if len(names) > 1 {
+		for _, name := range names {
+			b.WriteString(" " + name + " |")
+		}
+	} else {
+		names = nil
+	}
+	b.WriteString("\n|---|---|---|---|---|---|" + strings.Repeat("---|", len(names)) + "\n")
+	for _, r := range t.rows {
+		m := r.total.mean()
+		fmt.Fprintf(&b, "| %s | %.3f | %.3f | %.3f | %.3f | %.3f |", r.name, m.at5, m.at10, m.reciprocal, m.budget, m.hard)
+		for i := range names {
+			m := r.each[i].mean()
+			fmt.Fprintf(&b, " %.3f / %.3f |", m.at5, m.at10)
+		}
+		b.WriteByte('\n')
+	}
+	if len(t.rows) > 0 {
+		fmt.Fprintf(&b, "\n%d questions, %d of them hard.", t.rows[0].total.questions, t.rows[0].total.hards)
+		if len(names) > 0 {
+			b.WriteString(" The columns after hard are recall@5 / recall@10 of each conversation.")
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// broken says what does not hold: hybrid is never below text, in any
+// conversation, and importance that says nothing costs at most two points of
+// recall@10.
+func (t *table) broken() error {
+	var problems []error
+	hybrid, text, random := t.row("hybrid"), t.row("text"), t.row(randomName)
+	if hybrid == nil {
+		return nil
+	}
+	for i, name := range t.names() {
+		if text == nil {
+			break
+		}
+		h, w := hybrid.each[i].mean(), text.each[i].mean()
+		if h.at10 < w.at10 || h.at5 < w.at5 {
+			problems = append(problems, fmt.Errorf("%s: hybrid %.3f / %.3f is below text %.3f / %.3f", name, h.at5, h.at10, w.at5, w.at10))
+		}
+	}
+	if random != nil && random.total.mean().at10 < hybrid.total.mean().at10-0.02 {
+		problems = append(problems, fmt.Errorf("random importance costs %.3f of recall@10", hybrid.total.mean().at10-random.total.mean().at10))
+	}
+	return errors.Join(problems...)
 }

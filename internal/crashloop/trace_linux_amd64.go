@@ -10,6 +10,9 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // Run runs the program once. The error is about tracing, not about the
@@ -286,4 +289,125 @@ func memoryString(tid int, address uint64) string {
 		}
 	}
 	return string(text)
+}
+
+// operand says where a call names its file.
+type operand int
+
+const (
+	byFD operand = iota
+	byPath
+	byDirPath    // dirfd, path
+	byTwoPaths   // path, path
+	byTwoDirPath // dirfd, path, dirfd, path
+	byOpen       // path, flags
+	byOpenAt     // dirfd, path, flags
+)
+
+type traced struct {
+	name  string
+	kind  operand
+	write bool // the third argument is a length that can be cut
+}
+
+// mutating lists the calls that change files.
+func mutating() map[uint64]traced {
+	return map[uint64]traced{
+		syscall.SYS_WRITE: {"write", byFD, true}, syscall.SYS_PWRITE64: {"pwrite64", byFD, true},
+		syscall.SYS_WRITEV: {"writev", byFD, false}, syscall.SYS_PWRITEV: {"pwritev", byFD, false},
+		syscall.SYS_FSYNC: {"fsync", byFD, false}, syscall.SYS_FDATASYNC: {"fdatasync", byFD, false},
+		syscall.SYS_FTRUNCATE: {"ftruncate", byFD, false}, syscall.SYS_TRUNCATE: {"truncate", byPath, false},
+		syscall.SYS_FALLOCATE: {"fallocate", byFD, false},
+		syscall.SYS_RENAME:    {"rename", byTwoPaths, false}, syscall.SYS_RENAMEAT: {"renameat", byTwoDirPath, false}, 316: {"renameat2", byTwoDirPath, false},
+		syscall.SYS_LINK: {"link", byTwoPaths, false}, syscall.SYS_LINKAT: {"linkat", byTwoDirPath, false},
+		syscall.SYS_UNLINK: {"unlink", byPath, false}, syscall.SYS_UNLINKAT: {"unlinkat", byDirPath, false}, syscall.SYS_RMDIR: {"rmdir", byPath, false},
+		syscall.SYS_MKDIR: {"mkdir", byPath, false}, syscall.SYS_MKDIRAT: {"mkdirat", byDirPath, false},
+		syscall.SYS_OPEN: {"open", byOpen, false}, syscall.SYS_OPENAT: {"openat", byOpenAt, false},
+		syscall.SYS_CHMOD: {"chmod", byPath, false}, syscall.SYS_FCHMOD: {"fchmod", byFD, false}, syscall.SYS_FCHMODAT: {"fchmodat", byDirPath, false},
+		syscall.SYS_FCHOWN: {"fchown", byFD, false}, syscall.SYS_FCHOWNAT: {"fchownat", byDirPath, false},
+		syscall.SYS_UTIMENSAT: {"utimensat", byDirPath, false},
+		326:                   {"copy_file_range", byFD, false},
+	}
+}
+
+// reading lists what else is counted with Options.Reads: the boundaries at
+// which somebody else's write can fall.
+func reading() map[uint64]traced {
+	return map[uint64]traced{
+		syscall.SYS_READ: {"read", byFD, false}, syscall.SYS_PREAD64: {"pread64", byFD, false},
+		syscall.SYS_FSTAT: {"fstat", byFD, false}, syscall.SYS_NEWFSTATAT: {"newfstatat", byDirPath, false},
+		syscall.SYS_FCNTL: {"fcntl", byFD, false}, syscall.SYS_GETDENTS64: {"getdents64", byFD, false},
+		syscall.SYS_CLOSE: {"close", byFD, false}, syscall.SYS_FLOCK: {"flock", byFD, false},
+	}
+}
+
+// On calls fn on a thread of its own on which the kernel refuses these calls:
+// to fn and to every program that it starts.
+func (l Lacking) On(fn func() error) error {
+	if l == (Lacking{}) {
+		return fn()
+	}
+	done := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with its filter
+		err := l.install()
+		if err == nil {
+			err = fn()
+		}
+		done <- err
+	}()
+	return <-done
+}
+
+// Offsets in the kernel's struct seccomp_data; arguments are 64 bits wide and
+// the lower half, which is all that counts here, comes first.
+const (
+	offsetCall = 0
+	offsetArch = 4
+	offsetArgs = 16
+)
+
+// install puts a filter on this thread (seccomp(2)). A program that is started
+// from it inherits the filter.
+func (l Lacking) install() error {
+	// Another architecture has other numbers.
+	filter := []unix.SockFilter{load(offsetArch), skipIf(unix.AUDIT_ARCH_X86_64, 1), allow()}
+	if l.Leases {
+		filter = append(filter, load(offsetCall), skipUnless(unix.SYS_FCNTL, 3), load(offsetArgs+8), skipUnless(unix.F_SETLEASE, 1), refuse())
+	}
+	if l.RenameFlags {
+		filter = append(filter, load(offsetCall), skipUnless(unix.SYS_RENAMEAT2, 3), load(offsetArgs+4*8), skipIf(0, 1), refuse())
+	}
+	filter = append(filter, allow())
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("give up privileges: %w", err)
+	}
+	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	if err := unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0); err != nil {
+		return fmt.Errorf("install the filter: %w", err)
+	}
+	runtime.KeepAlive(filter)
+	return nil
+}
+
+func load(offset uint32) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
+}
+
+// skipUnless goes on if the loaded word is k, else over the next n steps.
+func skipUnless(k uint32, n uint8) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: k, Jf: n}
+}
+
+// skipIf goes over the next n steps if the loaded word is k.
+func skipIf(k uint32, n uint8) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: k, Jt: n}
+}
+
+func allow() unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW}
+}
+
+func refuse() unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EINVAL)}
 }

@@ -1,12 +1,14 @@
 package crashloop_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
 
 	"github.com/sessctl/sessctl/internal/crashloop"
+	"golang.org/x/sys/unix"
 )
 
 // A shell that writes one file in three steps is a program whose calls are known.
@@ -76,5 +78,51 @@ func TestErrnoFailsTheCallAndHookRunsBeforeIt(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(o.Dir, "b")); err != nil || got.Exit == 0 || !seen {
 		t.Fatalf("exit %d, hook ran %v, file: %v, output %s", got.Exit, seen, err, got.Output)
+	}
+}
+
+// calls tries what may be refused, on one new file.
+func calls(dir string) (lease, exchange, rename error) {
+	f, err := os.CreateTemp(dir, "*")
+	if err != nil {
+		return err, err, err
+	}
+	defer f.Close()
+	path := f.Name()
+	_, lease = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_WRLCK)
+	if lease == nil {
+		_, lease = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_UNLCK)
+	}
+	exchange = unix.Renameat2(unix.AT_FDCWD, path, unix.AT_FDCWD, path, unix.RENAME_EXCHANGE)
+	return lease, exchange, os.Rename(path, path+"2")
+}
+
+func TestLackingRefuses(t *testing.T) {
+	dir := t.TempDir()
+	for _, l := range []crashloop.Lacking{{}, {Leases: true}, {RenameFlags: true}, {Leases: true, RenameFlags: true}} {
+		err := l.On(func() error {
+			lease, exchange, rename := calls(dir)
+			if errors.Is(lease, unix.EINVAL) != l.Leases || errors.Is(exchange, unix.EINVAL) != l.RenameFlags || rename != nil {
+				t.Errorf("%+v: lease %v, exchange %v, rename %v", l, lease, exchange, rename)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lease, exchange, _ := calls(dir); lease != nil || exchange != nil {
+			t.Fatalf("%+v is left on another thread: %v, %v", l, lease, exchange)
+		}
+	}
+}
+
+// A program that is started there has the filter too.
+func TestLackingIsInherited(t *testing.T) {
+	o := options(t)
+	o.Args = []string{"/bin/sh", "-c", `grep ^Seccomp: /proc/self/status; grep ^NoNewPrivs: /proc/self/status`}
+	o.Lacking = crashloop.Lacking{Leases: true}
+	got, err := crashloop.Run(o)
+	if err != nil || got.Output != "Seccomp:\t2\nNoNewPrivs:\t1\n" {
+		t.Fatalf("%q, %v", got.Output, err)
 	}
 }

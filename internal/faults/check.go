@@ -181,3 +181,308 @@ func (h *Home) nothingLeft(journal bool) error {
 		return nil
 	})
 }
+
+// rotated is what exit 0 of compact promises where a session starts fresh: the
+// log is archived, nothing of it is at its place any more, the runtime's index
+// names another session, and one receipt says so.
+func rotated(h *Home) error {
+	if log, err := os.ReadFile(h.Log()); err == nil && len(log) > 0 || err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("the log was not moved away: %v", err)
+	}
+	if h.index() != "" {
+		index, err := os.ReadFile(h.index())
+		if err != nil || strings.Contains(string(index), Session) {
+			return fmt.Errorf("the index still names the old session (%v): %s", err, index)
+		}
+	}
+	return errors.Join(h.hasReceipts(1), h.inArchives(h.Lines))
+}
+
+// overlaid is what exit 0 of compact promises where a record is appended:
+// every byte that was there is where it was.
+func overlaid(h *Home) error {
+	log, err := os.ReadFile(h.Log())
+	if err != nil {
+		return err
+	}
+	record, ok := strings.CutPrefix(string(log), h.source())
+	if !ok || strings.Count(record, "\n") != 1 || !strings.Contains(record, `"compaction"`) {
+		return fmt.Errorf("the log does not end in one compaction: %.200q", record)
+	}
+	return errors.Join(h.hasReceipts(1), h.inArchives(h.Lines))
+}
+
+// rewritten is what exit 0 of compact promises where a shorter log takes the
+// place of the old one: header, summary, and the recent end byte for byte.
+func rewritten(h *Home) error {
+	log, err := os.ReadFile(h.Log())
+	if err != nil {
+		return err
+	}
+	tail := strings.Join(h.Lines[len(h.Lines)-h.layout().tail:], "\n") + "\n"
+	rest, ok := strings.CutPrefix(string(log), h.layout().header+"\n")
+	rest, kept := strings.CutSuffix(rest, tail)
+	if !ok || !kept || strings.Count(rest, "\n") != 1 || !strings.Contains(rest, `"compaction"`) {
+		return fmt.Errorf("the log is not header, summary and end: %.300q", log)
+	}
+	return errors.Join(h.hasReceipts(1), h.inArchives(h.Lines))
+}
+
+// cleared is what exit 0 of compact promises for a session of mac-stats that
+// nobody uses: what was learned is in memory.md, and the session is gone.
+func cleared(h *Home) error { return errors.Join(learned(h), rotated(h)) }
+
+// replaced is the same for one in use: its summary has taken its place.
+func replaced(h *Home) error {
+	log, err := os.ReadFile(h.Log())
+	if err != nil || !strings.HasPrefix(string(log), "## Assistant\n\n") || len(log) > len(h.source())/2 {
+		return fmt.Errorf("the log is not its summary (%v): %.200q", err, log)
+	}
+	return errors.Join(learned(h), h.hasReceipts(1), h.inArchives(h.Lines))
+}
+
+// learned checks that every lesson is in memory.md once.
+func learned(h *Home) error {
+	lessons, err := os.ReadFile(filepath.Join(h.Dir, "home/.mac-stats/agents/memory.md"))
+	if n := strings.Count(string(lessons), "never forget rule 4."); err != nil || n != 1 {
+		return fmt.Errorf("a lesson is there %d times (%v): %.300q", n, err, lessons)
+	}
+	return nil
+}
+
+// carried is what exit 0 of any run promises where a line came late.
+func carried(h *Home) error {
+	return errors.Join(h.wasCarried(h.next), h.hasReceipts(1), h.inArchives(h.Lines))
+}
+
+// archived is what exit 0 of archive promises: one copy, and the log as it was.
+func archived(h *Home) error {
+	if n, err := count(filepath.Join(h.Data(), "archives")); err != nil || n != 1 {
+		return fmt.Errorf("%d archives, want 1 (%v)", n, err)
+	}
+	return errors.Join(h.logIs(h.source()), h.inArchives(h.Lines))
+}
+
+// pruned is what exit 0 of archive prune promises: the old archive is gone
+// from the catalogue, the one that has its bytes is not.
+func pruned(h *Home) error {
+	if n, err := count(filepath.Join(h.Data(), "archives")); err != nil || n != 1 {
+		return fmt.Errorf("%d archives, want 1 (%v)", n, err)
+	}
+	return errors.Join(h.logIs(h.source()), h.inArchives(h.Lines))
+}
+
+// logIs checks the live log byte for byte.
+func (h *Home) logIs(want string) error {
+	log, err := os.ReadFile(h.Log())
+	if err != nil || string(log) != want {
+		return fmt.Errorf("the log is not as it should be (%v): %.80q", err, log)
+	}
+	return nil
+}
+
+func (h *Home) hasReceipts(want int) error {
+	if n, err := count(filepath.Join(h.Data(), "receipts")); err != nil || n != want {
+		return fmt.Errorf("%d receipts, want %d (%v)", n, want, err)
+	}
+	return nil
+}
+
+// inArchives checks that archives alone hold these lines.
+func (h *Home) inArchives(lines []string) error {
+	have, err := h.linesIn(h.inArchive)
+	if err != nil {
+		return err
+	}
+	if err := missing(lines, have); err != nil {
+		return fmt.Errorf("not in an archive: %w", err)
+	}
+	return nil
+}
+
+// count is the number of JSON documents in a directory.
+func count(dir string) (int, error) {
+	names, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	return len(names), err
+}
+
+// remembers checks that memory has the session's chunks once each, with one
+// file of vectors.
+func remembers(chunks int) func(*Home) error {
+	return func(h *Home) error {
+		files, err := filepath.Glob(filepath.Join(h.Data(), "memory/vectors/*/*"))
+		if len(files) != min(chunks, 1) || err != nil {
+			return fmt.Errorf("memory has the vector files %v", files)
+		}
+		return h.recalls(chunks)
+	}
+}
+
+// recalls checks that memory has so many chunks, once each.
+func (h *Home) recalls(chunks int) error {
+	code, out, err := h.Run("recall", "--json", "--rank", "text", "--limit", "100", "importer port")
+	if err != nil || code != 0 {
+		return fmt.Errorf("recall: exit %d, %v: %s", code, err, out)
+	}
+	var doc struct {
+		Hits []struct{ Category, ID string }
+	}
+	if err := json.Unmarshal([]byte(out), &doc); err != nil {
+		return fmt.Errorf("recall: %w", err)
+	}
+	seen := map[string]bool{}
+	for _, hit := range doc.Hits {
+		if hit.Category == "session_history" {
+			seen[hit.ID] = true
+		}
+	}
+	if len(seen) != chunks {
+		return fmt.Errorf("memory has %d chunks, want %d", len(seen), chunks)
+	}
+	return nil
+}
+
+// successor is the session that follows one that was rotated away.
+type successor struct {
+	log  string // its path; "" for none
+	text string // what the agent has written there
+}
+
+// begins lets the agent begin the session that follows, and go idle. Where that
+// is at the same place it is empty.
+func (h *Home) begins() (successor, error) {
+	path, err := h.freshLog()
+	if err != nil || path == "" {
+		return successor{log: h.Log()}, errors.Join(err, age(h.Log()))
+	}
+	if _, err := h.nextTurn(); err != nil {
+		return successor{}, err
+	}
+	text, err := os.ReadFile(path)
+	return successor{path, string(text)}, err
+}
+
+// wasCarried checks that the session that followed has what it had, and then
+// the late lines, once, on the branch that the runtime reads.
+func (h *Home) wasCarried(next successor) error {
+	data, err := os.ReadFile(next.log)
+	if err != nil {
+		return err
+	}
+	late := len(h.layout().late())
+	added, ok := strings.CutPrefix(string(data), next.text)
+	if !ok || strings.Count(added, "\n") != late || strings.Count(added, "one more thing") != late {
+		return fmt.Errorf("a late line is not in the session that followed, once: %.300q", added)
+	}
+	if h.layout().header == "" {
+		return nil
+	}
+	return onOneBranch(string(data))
+}
+
+// onOneBranch checks that the way from the last entry of a log to its root
+// passes by every entry.
+func onOneBranch(log string) error {
+	type entry struct {
+		ID     string
+		Parent string `json:"parentId"`
+	}
+	var entries []entry
+	for line := range strings.Lines(log) {
+		var e entry
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			return fmt.Errorf("%w: %s", err, line)
+		}
+		entries = append(entries, e)
+	}
+	leaf := entries[len(entries)-1].ID
+	for _, e := range slices.Backward(entries[1:]) {
+		if e.ID != leaf {
+			return fmt.Errorf("entry %s is not on the branch that ends the log:\n%s", e.ID, log)
+		}
+		leaf = e.Parent
+	}
+	return nil
+}
+
+const (
+	freshSession = "6f0c1c2e-6d0a-4f57-9d2b-0c8e1f1a2b3c"
+	freshLog     = "2099-01-01T10-00-00-000Z_" + freshSession + ".jsonl"
+	// lateID is in the record of layout.late for pi and OpenClaw.
+	lateID = `"id":"a0000019"`
+)
+
+// begun is in the header of the session that followed, and in no other line.
+const begun = `"timestamp":"2099-01-01T10:00:00.000Z"`
+
+// nextTurn lets the agent begin the session that follows a rotated one, as its
+// runtime would: a late line can be carried only into a session that has begun.
+// It reports false where the session was not rotated.
+func (h *Home) nextTurn() (bool, error) {
+	path, err := h.freshLog()
+	if err != nil || path == "" {
+		return false, err
+	}
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	header := strings.Replace(piHeader, Session, strings.TrimSuffix(filepath.Base(path), ".jsonl"), 1)
+	said := []string{
+		strings.Replace(header, "2026-03-01", "2099-01-01", 1),
+		`{"type":"message","id":"f0000001","parentId":null,"timestamp":"2099-01-01T10:00:01.000Z","message":{"role":"user","content":[{"type":"text","text":"Hello again"}]}}`,
+		`{"type":"message","id":"f0000002","parentId":"f0000001","timestamp":"2099-01-01T10:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Hello."}],"stopReason":"stop"}}`,
+	}
+	return true, writeAged(path, strings.Join(said, "\n")+"\n")
+}
+
+// freshLog is where the runtime would begin the session that follows, "" if
+// the old one goes on or nothing can be carried.
+func (h *Home) freshLog() (string, error) {
+	switch h.Command.Runtime {
+	case "pi":
+		if _, err := os.Lstat(h.Log()); err == nil || !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+		return filepath.Join(h.Sessions(), freshLog), nil
+	case "openclaw":
+		data, err := os.ReadFile(h.index())
+		if err != nil {
+			return "", err
+		}
+		var index map[string]struct{ SessionID string }
+		if err := json.Unmarshal(data, &index); err != nil {
+			return "", err
+		}
+		if id := index["agent:a:main"].SessionID; id != "" && id != Session {
+			return filepath.Join(h.Sessions(), id+".jsonl"), nil
+		}
+	}
+	return "", nil
+}
+
+// carriedOnce checks that a line which reached the old log after it was moved
+// aside is in the session that followed, once.
+// It reports whether there was such a line.
+func (h *Home) carriedOnce() (old bool, err error) {
+	most := 0
+	err = h.eachFile(func(path string) error {
+		if !isLog(filepath.Base(path)) {
+			return nil
+		}
+		data, err := readLog(path)
+		n := bytes.Count(data, []byte(lateID))
+		switch {
+		case err != nil:
+			return nil // a damaged archive
+		case bytes.Contains(data, []byte(begun)):
+			most = max(most, n)
+		case bytes.HasPrefix(data, []byte(h.source())) && n > 0:
+			old = true
+		}
+		return nil
+	})
+	if err == nil && old && most != 1 {
+		err = fmt.Errorf("the session that followed has the late line %d times", most)
+	}
+	return old, err
+}

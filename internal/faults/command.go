@@ -3,6 +3,11 @@
 package faults
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -151,4 +156,254 @@ func memories() []Command {
 	}
 	all[3].Settled = forgot
 	return all
+}
+
+// cleanings are deletions of a session that was rotated long ago.
+func cleanings() []Command {
+	const clean = "clean --max-age 7d --force --yes"
+	return []Command{
+		{Name: "clean", Runtime: "openclaw", Args: strings.Fields(clean), Prepare: closedLongAgo, Done: cleaned},
+		{Name: "clean, purge", Runtime: "openclaw", Args: strings.Fields(clean + " --grace 0h"), Prepare: closedLongAgo, Done: cleaned},
+		{Name: "clean, archives first", Runtime: "pi", Args: strings.Fields(clean), Prepare: oldBesideNew, Done: cleaned},
+		{Name: "clean --undelete", Runtime: "pi", Args: []string{"clean", "--undelete", "all"}, Prepare: inTrash, Done: func(h *Home) error { return h.logIs(h.source()) }, Refusals: []string{"is not in the trash"}},
+	}
+}
+
+// closedLongAgo is a home whose session was compacted, and whose closed log
+// nobody has touched for weeks, beside a newer session.
+func closedLongAgo(h *Home) error {
+	if err := compacted(h); err != nil {
+		return err
+	}
+	closed, err := filepath.Glob(h.Log() + ".reset.*")
+	if err != nil || len(closed) != 1 {
+		return fmt.Errorf("%d closed logs, want 1 (%v)", len(closed), err)
+	}
+	return errors.Join(weeksAgo(closed[0]), h.newer())
+}
+
+// oldBesideNew is a home with an old session that has no archive, and a newer
+// one.
+func oldBesideNew(h *Home) error {
+	return errors.Join(weeksAgo(h.Log()), h.newer())
+}
+
+// inTrash is such a home after a clean.
+func inTrash(h *Home) error {
+	if err := oldBesideNew(h); err != nil {
+		return err
+	}
+	return h.must([]int{0}, "clean", "--max-age", "7d", "--force", "--yes")
+}
+
+func weeksAgo(path string) error {
+	old := time.Now().Add(-40 * 24 * time.Hour)
+	return os.Chtimes(path, old, old)
+}
+
+// newer adds a session that was used a moment ago.
+func (h *Home) newer() error {
+	const other = "00000000-0000-4000-8000-00000000000f"
+	name := other + ".jsonl"
+	if strings.HasPrefix(filepath.Base(h.Log()), "20") { // pi puts a time before the id
+		name = "2026-11-01T10-00-00-000Z_" + name
+	}
+	return writeAged(filepath.Join(filepath.Dir(h.Log()), name), strings.Replace(h.layout().header, `"id":"`, `"id":"0`, 1)+"\n")
+}
+
+// cleaned checks that the old log is not at its place, and that archives alone
+// have every line.
+func cleaned(h *Home) error {
+	closed, err := filepath.Glob(h.Log() + "*")
+	if err != nil || len(closed) > 0 {
+		return fmt.Errorf("still there: %v (%v)", closed, err)
+	}
+	return h.inArchives(h.Lines)
+}
+
+// extractions remember what people said. The session is only read.
+func extractions() []Command {
+	return []Command{{
+		Name: "extract-facts", Runtime: "openclaw", Args: []string{"extract-facts", "--agent", "a"},
+		Prepare: introduced, Done: factsKnown, Settled: factsKnown,
+	}}
+}
+
+// introduced is a home in whose session somebody says who they are.
+func introduced(h *Home) error {
+	line := h.layout().message(24, "My name is Ana Lindqvist. I prefer tabs over spaces, and my email is ana@northwind.example.")
+	return writeAged(h.Log(), h.source()+line+"\n")
+}
+
+// factsKnown checks that memory has the three facts once each.
+func factsKnown(h *Home) error {
+	code, out, err := h.Run("extract-facts", "--list", "--json")
+	if err != nil || code != 0 {
+		return fmt.Errorf("extract-facts --list: exit %d, %v: %s", code, err, out)
+	}
+	var doc struct {
+		Facts []struct{ Text string }
+	}
+	if err := json.Unmarshal([]byte(out), &doc); err != nil {
+		return fmt.Errorf("extract-facts --list: %w", err)
+	}
+	var texts []string
+	for _, f := range doc.Facts {
+		texts = append(texts, f.Text)
+	}
+	if len(texts) != 3 {
+		return fmt.Errorf("memory has the facts %q, want 3", strings.Join(texts, " "))
+	}
+	return nil
+}
+
+// undos are those of every kind of change that a compaction makes.
+func undos() []Command {
+	undo := func(compact Command) Command {
+		return Command{
+			Name: "undo, " + strings.TrimPrefix(compact.Name, "compact, "), Runtime: compact.Runtime,
+			Args: strings.Fields("compact --undo $RECEIPT --quiet-period 0s"),
+			Prepare: func(h *Home) error {
+				if compact.Prepare != nil {
+					if err := compact.Prepare(h); err != nil {
+						return err
+					}
+				}
+				return errors.Join(withMetadata(h), h.must([]int{0}, compact.Args...))
+			},
+			Done: undone, Settled: forgot, Sessions: true,
+			Refusals: []string{"not undone: session"},
+		}
+	}
+	var all []Command
+	for _, compact := range compactions() {
+		c := undo(compact)
+		if compact.Runtime == "macstats" {
+			c.Settled = forgotButLessons
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// restores put logs back where there is none, an empty one, or another one.
+func restores() []Command {
+	const now = " --quiet-period 0s"
+	return []Command{
+		{
+			Name: "archive restore", Runtime: "openclaw", Args: []string{"archive", "restore", "$ARCHIVE"},
+			Prepare: compacted, Sessions: true, Settled: remembers(Chunks),
+			Refusals: []string{"is there already: it is newer"},
+			Done:     func(h *Home) error { return h.logIs(h.source()) },
+		},
+		{
+			Name: "archive restore, annabelle", Runtime: "annabelle", Args: []string{"archive", "restore", "$ARCHIVE"},
+			Prepare: emptied("annabelle", "a"), Sessions: true, Settled: remembers(Chunks),
+			Refusals: []string{"is there already: it is newer"},
+			Done:     func(h *Home) error { return h.logIs(h.source()) },
+		},
+		{
+			Name: "archive restore, claude", Runtime: "claude", Args: []string{"archive", "restore", "$ARCHIVE"},
+			Prepare: purged, Sessions: true,
+			Refusals: []string{"is there already: it is newer"},
+			Done:     func(h *Home) error { return h.logIs(h.source()) },
+		},
+		{
+			Name: "archive restore, agent", Runtime: "agent", Args: strings.Fields("archive restore $ARCHIVE" + now),
+			Prepare: emptied("agent", "agent"), Sessions: true, Settled: remembers(Chunks),
+			Refusals: []string{"is there already: it is newer"},
+			Done:     undone,
+		},
+		{
+			Name: "archive restore --force", Runtime: "pi", Args: strings.Fields("archive restore $ARCHIVE --force" + now),
+			Prepare: grown, Sessions: true,
+			Done: func(h *Home) error { return h.logIs(h.layout().header + "\n") },
+		},
+		{
+			Name: "archive restore --force, macstats", Runtime: "macstats", Args: strings.Fields("archive restore $ARCHIVE --force" + now),
+			Prepare: shrunk, Sessions: true,
+			Done: func(h *Home) error { return h.logIs(h.source()) },
+		},
+	}
+}
+
+// metadataText is what the agent keeps beside its log.
+const metadataText = `{"id":"` + agentSession + `", "messageCount": 24, "model":"m"}` + "\n"
+
+// metadata is the path of it, or "".
+func (h *Home) metadata() string {
+	if h.Command.Runtime != "agent" {
+		return ""
+	}
+	return filepath.Join(h.Sessions(), "metadata.json")
+}
+
+func withMetadata(h *Home) error {
+	if h.metadata() == "" {
+		return nil
+	}
+	return writeAged(h.metadata(), metadataText)
+}
+
+// undone is what exit 0 of compact --undo promises: the log is what it was, and
+// what the runtime keeps beside it says so.
+func undone(h *Home) error {
+	if h.index() != "" {
+		index, err := os.ReadFile(h.index())
+		if err != nil || !strings.Contains(string(index), Session) {
+			return fmt.Errorf("the index does not name the session (%v): %s", err, index)
+		}
+	}
+	if h.metadata() != "" {
+		text, err := os.ReadFile(h.metadata())
+		if err != nil || string(text) != metadataText {
+			return fmt.Errorf("metadata.json is not as it was (%v): %s", err, text)
+		}
+	}
+	return errors.Join(h.logIs(h.source()), h.inArchives(h.Lines))
+}
+
+// emptied is a home whose session was compacted into a fresh one and settled.
+func emptied(runtime, agent string) func(*Home) error {
+	return func(h *Home) error {
+		if err := withMetadata(h); err != nil {
+			return err
+		}
+		for range 2 {
+			if err := errors.Join(h.dayLater(), h.must([]int{0, 75}, "compact", "--runtime", runtime, "--agent", agent, "--force", "--strategy", "rotate")); err != nil {
+				return err
+			}
+		}
+		return h.nothingLeft(true)
+	}
+}
+
+// purged is a home whose session was archived before its runtime deleted it.
+func purged(h *Home) error {
+	if err := h.must([]int{0}, "archive", "--runtime", "claude", "--agent", "work-a"); err != nil {
+		return err
+	}
+	return os.Remove(h.Log())
+}
+
+// shrunk is a home whose session was archived before somebody cut it short.
+func shrunk(h *Home) error {
+	if err := h.must([]int{0}, "archive", "--runtime", "macstats", "--agent", "mac-stats"); err != nil {
+		return err
+	}
+	return writeAged(h.Log(), strings.Join(h.Lines[:8], "\n")+"\n")
+}
+
+// forgot checks that nothing is left of what was forgotten, once its vectors
+// were swept too.
+func forgot(h *Home) error {
+	if err := h.must([]int{0}, "memory", "reindex"); err != nil {
+		return err
+	}
+	return remembers(0)(h)
+}
+
+// forgotButLessons is the same where what was learned stays.
+func forgotButLessons(h *Home) error {
+	return errors.Join(learned(h), h.recalls(0))
 }

@@ -3,12 +3,13 @@
 package faults
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"syscall"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/sessctl/sessctl/internal/crashloop"
+	"golang.org/x/sys/unix"
 )
 
 // Fault is one column of the table: something that goes wrong.
@@ -96,4 +97,162 @@ func once(n int, f crashloop.Fault) func(crashloop.Call) crashloop.Fault {
 		}
 		return crashloop.Fault{}
 	}
+}
+
+// killed ends the program at a call. Whatever was done by then, no line is
+// lost, and the next run completes it.
+func killed(fault crashloop.Fault) func(*Bench, crashloop.Call) (problem, err error) {
+	return func(b *Bench, c crashloop.Call) (problem, err error) {
+		h, err := b.fresh()
+		if err != nil {
+			return nil, err
+		}
+		if _, err := h.trace(false, once(c.N, fault)); err != nil {
+			return nil, err
+		}
+		return h.survived(), nil
+	}
+}
+
+// signalled asks the program to end: it does so by itself, with the exit code
+// that says why, or finishes. Only SIGHUP, which it leaves alone, kills it.
+func signalled(signal syscall.Signal) func(*Bench, crashloop.Call) (problem, err error) {
+	return func(b *Bench, c crashloop.Call) (problem, err error) {
+		h, err := b.fresh()
+		if err != nil {
+			return nil, err
+		}
+		got, err := h.trace(false, once(c.N, crashloop.Fault{Signal: signal}))
+		if err != nil {
+			return nil, err
+		}
+		if signal != syscall.SIGHUP {
+			problem = orderly(got)
+			if got.Exit != 0 && got.Exit != 128+int(signal) {
+				problem = errors.Join(problem, fmt.Errorf("exit %d: %s", got.Exit, got.Output))
+			}
+		}
+		return errors.Join(problem, h.survived()), nil
+	}
+}
+
+// survived checks what is there after a crash and what the next runs make of it.
+func (h *Home) survived() error {
+	if err := errors.Join(h.linesKept(), h.liveIsWhole()); err != nil {
+		return err
+	}
+	return h.settles()
+}
+
+// failing lets one call fail, or that and every later one.
+func failing(errno syscall.Errno, onwards bool) func(*Bench, crashloop.Call) (problem, err error) {
+	return func(b *Bench, c crashloop.Call) (problem, err error) {
+		h, err := b.fresh()
+		if err != nil {
+			return nil, err
+		}
+		got, err := h.trace(false, func(now crashloop.Call) crashloop.Fault {
+			if now.N == c.N || onwards && now.N > c.N {
+				return crashloop.Fault{Errno: errno}
+			}
+			return crashloop.Fault{}
+		})
+		if err != nil {
+			return nil, err
+		}
+		return errors.Join(orderly(got), swallowed(b, c, got), h.survived()), nil
+	}
+}
+
+// shortened cuts a write to half. The kernel may do that at any time; the
+// program has to write the rest or to give up with an error.
+func shortened(b *Bench, c crashloop.Call) (problem, err error) {
+	h, err := b.fresh()
+	if err != nil {
+		return nil, err
+	}
+	got, err := h.trace(false, once(c.N, crashloop.Fault{Short: true}))
+	if err != nil {
+		return nil, err
+	}
+	problem = orderly(got)
+	if got.Exit == 0 {
+		problem = errors.Join(problem, h.Command.Done(h))
+	}
+	return errors.Join(problem, h.survived()), nil
+}
+
+// lied loses half of what is written to an archive and says that all was
+// written. Only reading the archive back can tell.
+func lied(b *Bench, c crashloop.Call) (problem, err error) {
+	h, err := b.fresh()
+	if err != nil {
+		return nil, err
+	}
+	got, err := h.trace(false, once(c.N, crashloop.Fault{Lost: true}))
+	if err != nil {
+		return nil, err
+	}
+	if problem = orderly(got); got.Exit == 0 {
+		// Bytes that were in the archive before need no second copy.
+		if err := h.must([]int{0}, "archive", "verify"); err != nil {
+			problem = fmt.Errorf("exit 0 although the archive is not what was written: %s", got.Output)
+		}
+	}
+	return errors.Join(problem, h.survived()), nil
+}
+
+// orderly: a program that was not killed ends by itself, without a stack trace.
+func orderly(got crashloop.Outcome) error {
+	if got.Hung || got.Killed || strings.Contains(got.Output, "goroutine ") {
+		return fmt.Errorf("it hung (%v), was killed (%v) or crashed: %s", got.Hung, got.Killed, got.Output)
+	}
+	return nil
+}
+
+// swallowed: a run whose call failed ends with an error, unless that call is
+// excused.
+func swallowed(b *Bench, c crashloop.Call, got crashloop.Outcome) error {
+	calls, err := b.calls(nil, false)
+	if err != nil || got.Exit != 0 || excused(calls, c) != "" {
+		return err
+	}
+	return fmt.Errorf("exit 0 although a call failed: %s", got.Output)
+}
+
+// excused says why a run may end well although a call failed, or nothing.
+// calls are those of the undisturbed run.
+func excused(calls []crashloop.Call, c crashloop.Call) string {
+	sqlite := strings.Contains(c.Path, "/memory/memory.db")
+	switch {
+	case strings.HasPrefix(c.Name, "unlink") && strings.HasSuffix(c.Path, ".tmp"):
+		return "a temporary file that stays is swept by the next run"
+	case strings.HasPrefix(c.Name, "fchown"):
+		return "a file's owner is kept as a courtesy, where the user may"
+	case strings.HasSuffix(c.Path, "/data/sessctl/lock"):
+		return "the lock is held without the note of who holds it"
+	case strings.HasSuffix(c.Path, "/memory.db-shm"):
+		return "SQLite builds its shared memory anew from the log"
+	case c.Name == "fsync" && strings.HasSuffix(c.Path, "/memory"):
+		return "SQLite does not insist on the directory entry of its journal; memory can be rebuilt"
+	case strings.HasPrefix(c.Name, "open") && strings.HasSuffix(c.Path, "/memory/memory.db"):
+		return "SQLite opens the database for reading then, and no later write of it can end well"
+	case sqlite && atTheEnd(calls, c):
+		return "a checkpoint of SQLite that fails leaves its log, which holds everything, in place"
+	}
+	return ""
+}
+
+// atTheEnd says whether a call belongs to the closing of the memory: nothing
+// but that comes after it, and what was committed is copied, not written.
+func atTheEnd(calls []crashloop.Call, c crashloop.Call) bool {
+	for _, later := range calls[c.N-1:] {
+		if !strings.Contains(later.Path, "/memory/memory.db") && !strings.HasSuffix(later.Path, "/data/sessctl/lock") {
+			return false
+		}
+		if strings.HasPrefix(later.Name, "pwrite") && strings.HasSuffix(later.Path, "-wal") {
+			return false // a commit is still to come
+		}
+	}
+	return true
 }

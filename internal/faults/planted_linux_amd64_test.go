@@ -27,7 +27,7 @@ func plantedBugs() []planted {
 	const rotate, rewrite = "compact, rotate, openclaw", "compact, rewrite, annabelle"
 	return []planted{
 		{
-			name: "a file is not synced", file: "pkg/durable/temp.go",
+			name: "a file is not synced", file: "pkg/durable/replace.go",
 			old: "if err := t.file.Sync(); err != nil {\n\t\treturn err\n\t}\n", new: "",
 			command: rotate, fault: "power cut after a foreign fsync", power: true,
 		},
@@ -52,13 +52,13 @@ func plantedBugs() []planted {
 			command: rewrite, fault: "a line appended",
 		},
 		{
-			name: "a lease is not asked for", file: "pkg/durable/lease_linux.go",
+			name: "a lease is not asked for", file: "pkg/durable/system_linux.go",
 			old: "_, err := unix.FcntlInt(fd, unix.F_SETLEASE, unix.F_WRLCK)\n", new: "var err error\n",
 			also:    [2]string{"kind, err := unix.FcntlInt(fd, unix.F_GETLEASE, 0)\n\t\theld = kind == unix.F_WRLCK\n", "held = true\n\t\tvar err error\n"},
 			command: rotate, fault: "log opened, written to after the run",
 		},
 		{
-			name: "a rename that overwrites", file: "pkg/durable/rename_linux.go",
+			name: "a rename that overwrites", file: "pkg/durable/system_linux.go",
 			old: "renameat2(from, to, unix.RENAME_NOREPLACE)", new: "renameat2(from, to, 0)",
 			command: rotate, fault: "a stranger at the old log's new name",
 		},
@@ -69,12 +69,12 @@ func plantedBugs() []planted {
 			command: rewrite, fault: "replaced by rename",
 		},
 		{
-			name: "a name is taken away from whatever has it", file: "pkg/durable/movebylink.go",
+			name: "a name is taken away from whatever has it", file: "pkg/durable/move.go",
 			old: "if err := os.Rename(from, aside); err != nil {\n\t\treturn err\n\t}\n", new: "if aside != \"\" {\n\t\treturn syscall.Unlink(from)\n\t}\n",
 			command: "compact, rotate, pi, no leases, no exchange", fault: "replaced by rename",
 		},
 		{
-			name: "no look after the move where there are no leases", file: "pkg/session/pi/change.go",
+			name: "no look after the move where there are no leases", file: "pkg/session/pi/rotate.go",
 			old: "return c.rotation.Snapshot.MatchesMoved(moved)\n", new: "return nil\n",
 			command: "compact, rotate, pi, no leases", fault: "a line appended",
 		},
@@ -109,7 +109,7 @@ func plantedBugs() []planted {
 			command: rotate, fault: "second sessctl",
 		},
 		{
-			name: "temporary files are not swept", file: "pkg/durable/temp.go",
+			name: "temporary files are not swept", file: "pkg/durable/replace.go",
 			old: "paths, err := Leftovers(dir, age)\n\tif err != nil {\n\t\treturn explain(\"sweep\", dir, dir, err)\n", new: "paths, err := []string(nil), error(nil)\n\tif _ = age; err != nil {\n\t\treturn explain(\"sweep\", dir, dir, err)\n",
 			command: rotate, fault: "SIGKILL",
 		},

@@ -2,6 +2,8 @@ package archive
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
 )
@@ -174,4 +177,156 @@ func encodeEntry(e Entry) func(io.Writer) error {
 		encoder.SetEscapeHTML(false)
 		return encoder.Encode(e)
 	}
+}
+
+// Drop takes an entry out of the catalogue. Its file is the caller's to have
+// moved away before, or to remove.
+func (s *Store) Drop(ctx context.Context, e Entry) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if !isID(e.ID) || len(e.ID) != idDigits {
+		return fmt.Errorf("archive %q: %w", e.ID, ErrNotFound)
+	}
+	return durable.RemoveFile(s.entryPath(e.ID))
+}
+
+// Readmit enters an archive into the catalogue again whose file is back at its
+// place, once it verifies. An entry that is there already stays as it is.
+func (s *Store) Readmit(ctx context.Context, e Entry) error {
+	if _, err := parseEntry(e.ID, mustEncode(e)); err != nil {
+		return err
+	}
+	if err := verify(ctx, e); err != nil {
+		return err
+	}
+	if err := durable.MakeDir(s.catalogue, 0o700); err != nil {
+		return err
+	}
+	_, err := s.enter(ctx, e)
+	return err
+}
+
+// Begins reads an archive to its end, where it is checked, and reports whether
+// its session begins with the bytes of another one.
+func (s *Store) Begins(ctx context.Context, e, with Entry) (bool, error) {
+	if e.Bytes < with.Bytes {
+		return false, nil
+	}
+	r, err := openEntry(ctx, e)
+	if err != nil {
+		return false, err
+	}
+	defer r.Close()
+	sum := sha256.New()
+	if _, err := io.CopyN(sum, r, with.Bytes); err != nil {
+		return false, err
+	}
+	if _, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, r, make([]byte, bufferSize)); err != nil {
+		return false, err
+	}
+	if err := r.stored.check(e); err != nil {
+		return false, err
+	}
+	return hex.EncodeToString(sum.Sum(nil)) == with.SHA256, nil
+}
+
+// mustEncode is an entry's text, empty if it has none.
+func mustEncode(e Entry) []byte {
+	var text encoded
+	if err := encodeEntry(e)(&text); err != nil {
+		return nil
+	}
+	return text
+}
+
+// encoded collects what is written.
+type encoded []byte
+
+// Write implements io.Writer.
+func (b *encoded) Write(p []byte) (int, error) {
+	*b = append(*b, p...)
+	return len(p), nil
+}
+
+// Sweep removes what killed runs left unfinished in the catalogue and in the
+// directory of m's agent, if nobody has written it for olderThan; age 0 is
+// right for a caller that holds the lock under which archives are made.
+//
+// A temporary file that holds the archive of an entry whose own file is
+// missing is not removed but put in its place: on a file system that lost the
+// renaming in a power cut it is the only copy (research/reliability.md A4,
+// fault 7).
+func (s *Store) Sweep(ctx context.Context, m Meta, olderThan time.Duration) error {
+	if err := s.sweep(ctx, m, olderThan); err != nil {
+		return fmt.Errorf("sweep archives: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) sweep(ctx context.Context, m Meta, olderThan time.Duration) error {
+	dir, err := s.dirOf(m)
+	if err != nil {
+		return err
+	}
+	if err := durable.EndMoves(dir); err != nil {
+		return err
+	}
+	leftovers, err := durable.Leftovers(dir, olderThan)
+	if err != nil {
+		return err
+	}
+	for _, path := range leftovers {
+		if err := s.rescueOrRemove(ctx, path); err != nil {
+			return err
+		}
+	}
+	return durable.Sweep(s.catalogue, olderThan)
+}
+
+// rescueOrRemove deals with one temporary file of the archives.
+func (s *Store) rescueOrRemove(ctx context.Context, path string) error {
+	whole, err := measureFile(ctx, path)
+	if err != nil {
+		return err // not known to be worthless: it stays
+	}
+	var lost []Entry
+	if err := s.each(ctx, func(_ string, e Entry, err error) {
+		if err == nil && e.StoredBytes == whole.bytes && e.StoredSHA256 == whole.sha256() && filepath.Dir(e.Path) == filepath.Dir(path) {
+			lost = append(lost, e)
+		}
+	}); err != nil {
+		return err
+	}
+	for _, e := range lost {
+		if verify(ctx, e) != nil {
+			return rescue(path, e)
+		}
+	}
+	return durable.RemoveFile(path)
+}
+
+// rescue gives a temporary file the name its entry has for it. Where a damaged
+// file has that name, it stays as it is, and so does the good one.
+func rescue(path string, e Entry) error {
+	err := durable.MoveFile(path, e.Path)
+	if errors.Is(err, durable.ErrExists) {
+		return nil
+	}
+	return err
+}
+
+// measureFile reads a file whole.
+func measureFile(ctx context.Context, path string) (*tally, error) {
+	file, err := durable.OpenRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	fi, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	whole := newTally()
+	return whole, copyInto(ctx, whole, file, fi.Size())
 }

@@ -3,13 +3,16 @@ package compact_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/session"
+	"pgregory.net/rapid"
 )
 
 func TestExecuteArchivesRemembersAndRotates(t *testing.T) {
@@ -250,4 +253,299 @@ func must(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// said is one more message for a log.
+func said(n int) string {
+	return fmt.Sprintf(`{"type":"message","id":"%08x","parentId":null,"message":{"role":"assistant","stopReason":"stop","content":"one more thing %d"}}`+"\n", 0xb0000000+n, n)
+}
+
+// at has fn called the first times times that the run comes to a stage.
+func (h *house) at(stage compact.Stage, times int, fn func(n int)) {
+	calls := 0
+	once := func() {
+		if calls < times {
+			calls++
+			fn(calls)
+		}
+	}
+	switch stage {
+	case compact.StageEmbed:
+		h.mind.during = once
+		return
+	case "copy":
+		h.archive.before = once
+		return
+	case "survey":
+		h.store.before = once
+		return
+	}
+	var last compact.Stage
+	h.Progress = func(_ session.Ref, now compact.Stage, _, _ int64) {
+		if now == stage && now != last {
+			once()
+		}
+		last = now
+	}
+}
+
+// A log that only grows, wherever the run is, is followed, and the result is
+// about all of it.
+func TestGrowthIsFollowed(t *testing.T) {
+	for _, stage := range []compact.Stage{"", compact.StageArchive, compact.StageRemember, compact.StageEmbed, compact.StageRotate} {
+		for times := 1; times <= 3; times++ {
+			t.Run(fmt.Sprintf("%s %d", stage, times), func(t *testing.T) {
+				h := newHouse(t, 9)
+				plan := h.newPlan(h.policy())
+				grow := func(n int) { h.append(said(n)); h.log += said(n) }
+				if stage == "" {
+					for n := range times {
+						grow(n)
+					}
+				} else {
+					h.at(stage, times, grow)
+				}
+				result, err := h.Execute(context.Background(), h.store, plan, h.policy())
+				if err != nil || result.Outcome != compact.Compacted {
+					t.Fatalf("result %+v, error %v", result, err)
+				}
+				h.wantAllOfIt(result, 9+times)
+			})
+		}
+	}
+}
+
+// wantAllOfIt checks that result, receipt, archive and kept log have the log
+// as it is now.
+func (h *house) wantAllOfIt(result compact.Result, messages int) {
+	h.t.Helper()
+	receipts, err := h.Receipts.List()
+	must(h.t, err)
+	if len(receipts) != 1 {
+		h.t.Fatalf("%d receipts", len(receipts))
+	}
+	r := receipts[0]
+	switch kept, _ := os.ReadFile(h.ref.Path + ".kept"); {
+	case string(kept) != h.log:
+		h.t.Fatalf("kept %d bytes, want %d", len(kept), len(h.log))
+	case h.archive.copies[result.Archive.ID] != h.log:
+		h.t.Fatal("the archive does not have all of it")
+	case result.Bytes != int64(len(h.log)) || result.Messages != messages || result.Archive.Bytes != result.Bytes:
+		h.t.Fatalf("result %+v", result)
+	case r.Source.Bytes != result.Bytes || r.Source.SHA256 != result.Archive.SHA256 || r.Content.Messages != messages || r.Result.Bytes != result.Bytes:
+		h.t.Fatalf("receipt %+v", r)
+	case r.Content.ChunksStored != result.Chunks || r.Content.ChunksExisting != 0:
+		h.t.Fatalf("the run stored all of %d chunks, its receipt says %d and %d before", result.Chunks, r.Content.ChunksStored, r.Content.ChunksExisting)
+	}
+	if left, _ := h.Journal.List(); len(left) != 1 || !left[0].Switched || left[0].Settled != result.Bytes {
+		h.t.Fatalf("journal %+v", left)
+	}
+}
+
+func TestGrowthIsFollowedThreeTimes(t *testing.T) {
+	h := newHouse(t, 9)
+	plan := h.newPlan(h.policy())
+	h.at(compact.StageEmbed, 4, func(n int) { h.append(said(n)); h.log += said(n) })
+	result, err := h.Execute(context.Background(), h.store, plan, h.policy())
+	if err != nil || result.Outcome != compact.Busy || !strings.Contains(result.Reason, "for the 4th time") {
+		t.Fatalf("result %+v, error %v", result, err)
+	}
+	h.wantUntouched(result)
+}
+
+func (h *house) wantUntouched(result compact.Result) {
+	h.t.Helper()
+	if left, _ := h.Journal.List(); h.liveLog() != h.log || len(left) > 0 || result.Receipt != "" {
+		h.t.Fatalf("the session was changed, or a change was noted: %v", left)
+	}
+}
+
+// Growth is followed, but the session must be idle again before it is changed.
+func TestGrownSessionMustBeIdleAgain(t *testing.T) {
+	h := newHouse(t, 9)
+	plan := h.newPlan(h.policy())
+	h.at(compact.StageEmbed, 1, func(n int) {
+		h.append(said(n))
+		h.log += said(n)
+		h.store.busy = &session.BusyError{Path: h.ref.Path, Reason: "it changed 2s ago"}
+	})
+	result, err := h.Execute(context.Background(), h.store, plan, h.policy())
+	if err != nil || result.Outcome != compact.Busy || result.Reason != "it grew while it was worked on, and it changed 2s ago" {
+		t.Fatalf("result %+v, error %v", result, err)
+	}
+	h.wantUntouched(result)
+	if h.archive.copies[result.Archive.ID] != h.log {
+		t.Fatal("what it grew by was not archived")
+	}
+}
+
+// A longer log that does not begin with what was read is no growth, nor is
+// another file.
+func TestRewritingIsNotGrowth(t *testing.T) {
+	for name, rewrite := range map[string]func(*house) string{
+		"in place": func(h *house) string {
+			other := strings.Replace(h.log, "number 3", "number X", 1) + said(1)
+			must(h.t, os.WriteFile(h.ref.Path, []byte(other), 0o600))
+			return other
+		},
+		"another file": func(h *house) string {
+			must(h.t, os.Rename(h.ref.Path, h.ref.Path+".away"))
+			must(h.t, os.WriteFile(h.ref.Path, []byte(h.log+said(1)), 0o600))
+			return h.log + said(1)
+		},
+	} {
+		for _, stage := range []compact.Stage{compact.StageArchive, compact.StageEmbed, compact.StageRotate} {
+			t.Run(name+" at "+string(stage), func(t *testing.T) {
+				h := newHouse(t, 9)
+				plan := h.newPlan(h.policy())
+				h.at(stage, 1, func(int) { h.log = rewrite(h) })
+				result, err := h.Execute(context.Background(), h.store, plan, h.policy())
+				if err != nil || result.Outcome != compact.Busy {
+					t.Fatalf("result %+v, error %v", result, err)
+				}
+				h.wantUntouched(result)
+			})
+		}
+	}
+}
+
+// A log that is shorter for a moment is being rewritten in place: wherever the
+// run is then, it waits and goes on with the log that is whole again.
+func TestRewritingInPlaceIsWaitedFor(t *testing.T) {
+	for _, stage := range []compact.Stage{"plan", "survey", "pin", "copy", compact.StageArchive, compact.StageEmbed, compact.StageRotate} {
+		for _, grown := range []string{"", said(1)} {
+			t.Run(fmt.Sprintf("%s, %d bytes more", stage, len(grown)), func(t *testing.T) {
+				h := newHouse(t, 9)
+				policy, waited := h.policy(), 0
+				policy.Wait = func(_ context.Context, d time.Duration) error {
+					waited++
+					if d != time.Second {
+						t.Errorf("waited %s", d)
+					}
+					h.overwrite(h.log + grown)
+					return nil
+				}
+				shorten := func(int) { h.overwrite(h.log[:len(h.log)/2]) }
+				if stage == "plan" {
+					shorten(0)
+				}
+				if stage == "survey" {
+					h.at(stage, 1, shorten)
+				}
+				plan := h.newPlan(policy)
+				if early := stage == "plan" || stage == "survey"; early && plan.Survey.Scan.Messages != 9+strings.Count(grown, "\n") {
+					t.Fatalf("planned with %d messages", plan.Survey.Scan.Messages)
+				}
+				if stage == "pin" {
+					shorten(0)
+				}
+				if stage != "survey" {
+					h.at(stage, 1, shorten)
+				}
+				result, err := h.Execute(context.Background(), h.store, plan, policy)
+				if err != nil || result.Outcome != compact.Compacted || waited != 1 {
+					t.Fatalf("result %+v, error %v, waited %d times", result, err, waited)
+				}
+				h.log += grown
+				h.wantAllOfIt(result, 9+strings.Count(grown, "\n"))
+			})
+		}
+	}
+}
+
+// overwrite truncates the log and writes it again: the same inode.
+func (h *house) overwrite(text string) {
+	h.t.Helper()
+	must(h.t, os.WriteFile(h.ref.Path, []byte(text), 0o600))
+}
+
+// The wait is bounded, and ends with the run.
+func TestRewritingInPlaceThatDoesNotEnd(t *testing.T) {
+	for _, stage := range []compact.Stage{"plan", "pin", compact.StageEmbed} {
+		for _, stopped := range []error{nil, context.Canceled} {
+			t.Run(fmt.Sprintf("%s, %v", stage, stopped), func(t *testing.T) {
+				h := newHouse(t, 9)
+				policy, waited := h.policy(), 0
+				policy.Wait = func(context.Context, time.Duration) error { waited++; return stopped }
+				shorten := func(int) { h.log = h.log[:len(h.log)/2]; h.overwrite(h.log) }
+				if stage == "plan" {
+					shorten(0)
+				}
+				plan, err := compact.NewPlan(context.Background(), h.store, h.ref, policy, h.Now())
+				if stage == "pin" {
+					shorten(0)
+				}
+				var result compact.Result
+				if err == nil && plan.Outcome == compact.Planned {
+					h.at(stage, 1, shorten)
+					result, err = h.Execute(context.Background(), h.store, plan, policy)
+				} else if err == nil {
+					result = plan.Result()
+				}
+				switch {
+				case stopped != nil && (!errors.Is(err, stopped) || waited != 1):
+					t.Fatalf("error %v, waited %d times", err, waited)
+				case stopped == nil && (err != nil || result.Outcome != compact.Busy || waited != 2 || !strings.Contains(result.Reason, "rewritten")):
+					t.Fatalf("result %+v, error %v, waited %d times", result, err, waited)
+				}
+				h.wantUntouched(result)
+			})
+		}
+	}
+}
+
+// Memory only keeps what was read to its end: without an archive too.
+func TestSkipArchiveFollowsGrowth(t *testing.T) {
+	h := newHouse(t, 9)
+	policy := h.policy()
+	policy.SkipArchive = true
+	plan := h.newPlan(policy)
+	h.append(said(1))
+	result, err := h.Execute(context.Background(), h.store, plan, policy)
+	if err != nil || result.Outcome != compact.Partial || result.Messages != 10 {
+		t.Fatalf("result %+v, error %v", result, err)
+	}
+}
+
+// Whatever an agent does to its log at whatever moment: the session is rotated
+// as it then is, or left as it then is.
+func TestWhateverHappensToTheLogMeanwhile(t *testing.T) {
+	stages := []compact.Stage{"copy", compact.StageArchive, compact.StageRemember, compact.StageEmbed, compact.StageRotate}
+	rapid.Check(t, func(rt *rapid.T) {
+		h := newHouse(t, rapid.IntRange(2, 12).Draw(rt, "messages"))
+		policy := h.policy()
+		policy.Wait = func(context.Context, time.Duration) error { h.overwrite(h.log); return nil }
+		plan := h.newPlan(policy)
+		rewritten := false
+		h.at(rapid.SampledFrom(stages).Draw(rt, "stage"), rapid.IntRange(0, 5).Draw(rt, "times"), func(n int) {
+			switch rapid.SampledFrom([]string{"grow", "shorten", "touch", "rewrite", "nothing"}).Draw(rt, "change") {
+			case "grow":
+				h.append(said(n))
+				h.log += said(n)
+			case "shorten":
+				h.overwrite(h.log[:rapid.IntRange(0, len(h.log)-1).Draw(rt, "length")])
+			case "touch":
+				h.overwrite(h.log)
+			case "rewrite":
+				rewritten = true
+				h.log = strings.Replace(h.log, "number 1", "NUMBER 1", 1) + said(n)
+				h.overwrite(h.log)
+			}
+		})
+		result, err := h.Execute(context.Background(), h.store, plan, policy)
+		switch {
+		case err != nil:
+			rt.Fatalf("error %v", err)
+		case result.Outcome == compact.Compacted && rewritten:
+			rt.Fatal("a rewritten log was rotated")
+		case result.Outcome == compact.Compacted:
+			h.wantAllOfIt(result, strings.Count(h.log, "\n")-1)
+		case result.Outcome == compact.Busy:
+			if !strings.HasPrefix(h.log, h.liveLog()) {
+				rt.Fatal("the session was changed")
+			}
+		default:
+			rt.Fatalf("outcome %s", result.Outcome)
+		}
+	})
 }

@@ -5,12 +5,129 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
 )
+
+// Restored is the outcome of a restore, beside Planned and NothingToDo.
+const Restored Outcome = "restored"
+
+// RestoreRequest says what to put back and where.
+type RestoreRequest struct {
+	Archive Archived
+	ModTime time.Time        // of the log when it was archived, or zero
+	Place   session.Place    // where it goes
+	Store   session.Restorer // that the place is in; nil outside of every store
+	Force   bool             // replace a log with other bytes, once it is archived
+	Quiet   time.Duration    // how long such a log must have been untouched
+}
+
+// RestorePlan says what a restore would do. It is data and keeps nothing open;
+// making one changes nothing.
+type RestorePlan struct {
+	RestoreRequest
+	Outcome Outcome // Planned or NothingToDo
+	Reason  string
+	// There is what is at the place now and would be archived and replaced,
+	// nil if there is nothing.
+	There *session.Snapshot
+}
+
+// DifferentError is returned when a log is to be put back where other bytes
+// are, and they were not to be replaced.
+type DifferentError struct {
+	Path string
+	// Reason says how they differ: which is newer and which is longer.
+	Reason string
+	// Owned is true where only the runtime changes its logs, so that they are
+	// never replaced.
+	Owned bool
+}
+
+// Error implements error.
+func (e *DifferentError) Error() string { return e.Path + " is there already: " + e.Reason }
+
+// PlanRestore reads the archive to its end, so that a damaged one is noticed
+// before anything is done, and looks at what is at the place. A
+// [*DifferentError] is returned for other bytes without Force, a
+// [*session.BusyError] if somebody may be writing them.
+func (c *Compactor) PlanRestore(ctx context.Context, r RestoreRequest) (*RestorePlan, error) {
+	p := &RestorePlan{RestoreRequest: r, Outcome: Planned}
+	if err := c.readBack(ctx, r.Archive); err != nil {
+		return nil, fmt.Errorf("read the archive: %w", err)
+	}
+	log, err := durable.OpenRegular(r.Place.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return p, nil
+	case errors.Is(err, durable.ErrHeld):
+		return nil, &session.BusyError{Path: r.Place.Path, Reason: "another program has it open"}
+	case err != nil:
+		return nil, fmt.Errorf("open what is there: %w", err)
+	}
+	defer log.Close()
+	there, err := session.TakeSnapshot(ctx, log, r.Place.Path)
+	if err != nil {
+		return nil, fmt.Errorf("read what is there: %w", err)
+	}
+	if there.SHA256 == r.Archive.SHA256 {
+		p.Outcome, p.Reason = NothingToDo, "the same bytes are there already"
+		return p, nil
+	}
+	p.There = &there
+	if p.Store != nil && there.Size == 0 && !p.Place.Owned {
+		p.Force = true // nothing is in it that could be newer
+	}
+	return p, p.mayReplace(ctx, log, c.Now())
+}
+
+// mayReplace returns an error unless what is there may be replaced.
+func (p *RestorePlan) mayReplace(ctx context.Context, log *os.File, now time.Time) error {
+	if info, err := log.Stat(); err != nil {
+		return fmt.Errorf("look at what is there: %w", err)
+	} else if durable.Identify(info).Links > 1 {
+		return fmt.Errorf("%w: %s: a file with several names (hard links)", session.ErrUnsupported, p.Place.Path)
+	}
+	if !p.Force || p.Place.Owned {
+		grown, err := session.Snapshot{Size: p.Archive.Bytes, SHA256: p.Archive.SHA256}.Begins(ctx, log)
+		if err != nil {
+			return err
+		}
+		return &DifferentError{Path: p.Place.Path, Reason: p.difference(grown), Owned: p.Place.Owned}
+	}
+	if p.Store == nil {
+		return nil
+	}
+	return p.Store.Unused(ctx, p.Place.Path, now, p.Quiet)
+}
+
+// difference says which of the two is newer and which is longer.
+func (p *RestorePlan) difference(grown bool) string {
+	there, length := p.There, "as long as the archive"
+	switch n := there.Size - p.Archive.Bytes; {
+	case grown:
+		length = fmt.Sprintf("it has the archived bytes and %d more", n)
+	case n > 0:
+		length = fmt.Sprintf("%d bytes longer than the archive", n)
+	case n < 0:
+		length = fmt.Sprintf("%d bytes shorter than the archive", -n)
+	}
+	stamp := there.ModTime.Format(time.RFC3339)
+	switch {
+	case p.ModTime.IsZero():
+		return fmt.Sprintf("changed %s, with other bytes, %s", stamp, length)
+	case there.ModTime.After(p.ModTime):
+		return fmt.Sprintf("it is newer (changed %s, archived as of %s) and %s", stamp, p.ModTime.UTC().Format(time.RFC3339), length)
+	}
+	return fmt.Sprintf("it is not newer (changed %s, archived as of %s), but has other bytes, %s", stamp, p.ModTime.UTC().Format(time.RFC3339), length)
+}
 
 // Restoration is a restore as the journal holds it.
 type Restoration struct {
@@ -158,4 +275,307 @@ func snapshotOf(ctx context.Context, path string) (session.Snapshot, error) {
 	}
 	defer f.Close()
 	return session.TakeSnapshot(ctx, f, path)
+}
+
+// restoreOver puts a log in the place of another.
+func (c *Compactor) restoreOver(ctx context.Context, p *RestorePlan, in Intent) (RestoreResult, error) {
+	replaced, err := c.secureReplaced(ctx, p)
+	if err != nil {
+		return RestoreResult{}, err
+	}
+	in.Archive, in.Settled = replaced, p.There.Size
+	in.Rotation.Kept, in.Rotation.Snapshot, in.Restore.Spare = p.Place.Aside, *p.There, p.Place.Spare
+	if err := c.Journal.Write(in); err != nil {
+		return RestoreResult{}, fmt.Errorf("write the intent: %w", err)
+	}
+	kept, err := c.exchange(ctx, in, p.Place.Like)
+	if err != nil {
+		return RestoreResult{}, errors.Join(err, c.abandon(ctx, in))
+	}
+	result := RestoreResult{Outcome: Restored, Replaced: &replaced, Kept: kept}
+	if err := c.record(ctx, p.Store, in); err != nil {
+		return result, err
+	}
+	in.Switched = true
+	return result, c.Journal.Write(in)
+}
+
+// secureReplaced archives what is at the place, as the plan has read it; an
+// empty log has nothing to archive.
+func (c *Compactor) secureReplaced(ctx context.Context, p *RestorePlan) (Archived, error) {
+	log, err := openLog(p.Place.Ref.Store, p.Place.Path)
+	if err != nil {
+		return Archived{}, err
+	}
+	defer log.Close()
+	info, err := log.Stat()
+	if err != nil {
+		return Archived{}, fmt.Errorf("look at what is there: %w", err)
+	}
+	if err := p.There.Matches(info); err != nil {
+		return Archived{}, err
+	}
+	if p.There.Size == 0 {
+		return Archived{SHA256: p.There.SHA256}, nil
+	}
+	archived, err := c.Archiver.Put(ctx, p.Place.Ref, *p.There, io.NewSectionReader(log, 0, p.There.Size))
+	if err != nil {
+		return Archived{}, fmt.Errorf("archive what is there: %w", cutShort(p.Place.Ref, err))
+	}
+	if archived.SHA256 != p.There.SHA256 {
+		return Archived{}, &session.BusyError{Path: p.Place.Path, Reason: "it changed while it was archived"}
+	}
+	return archived, nil
+}
+
+// abandon removes the copy that was written beside the place, if the log there
+// was not replaced. Otherwise the intent stays for the next run.
+func (c *Compactor) abandon(ctx context.Context, in Intent) error {
+	snap, err := snapshotOf(ctx, in.Restore.Path)
+	if err != nil || snap.SHA256 == in.Restore.Archive.SHA256 || ctx.Err() != nil {
+		return nil // the first error says what happened; the next run settles
+	}
+	return c.settleRestore(ctx, nil, in)
+}
+
+// exchange writes the restored bytes beside the log, proves that nobody has the
+// log open and that it still is what was archived, and exchanges the two. It
+// returns where the old log's inode is then.
+func (c *Compactor) exchange(ctx context.Context, in Intent, like os.FileInfo) (kept string, err error) {
+	if err := c.writeCopy(ctx, in.Rotation.Kept, like, in.Restore.Archive); err != nil {
+		return "", err
+	}
+	log, err := openLog(in.Rotation.Store, in.Restore.Path)
+	if err != nil {
+		return "", asBusy(in.Restore.Path, err)
+	}
+	defer log.Close()
+	lease, err := c.System.WriteLease(log)
+	if err != nil && !errors.Is(err, durable.ErrUnsupported) { // without leases the quiet period has to do
+		return "", asBusy(in.Restore.Path, err)
+	}
+	if lease != nil {
+		defer lease.Release()
+	}
+	if err := stillThere(in.Rotation.Snapshot); err != nil {
+		return "", err
+	}
+	if lease == nil {
+		log.Close() // some systems do not rename an open file
+	} else if !lease.Held() {
+		return "", &session.BusyError{Path: in.Restore.Path, Reason: "another program has it open"}
+	}
+	return c.swap(in)
+}
+
+// asBusy turns the ways in which somebody else has a log into a BusyError.
+func asBusy(path string, err error) error {
+	switch {
+	case errors.Is(err, durable.ErrHeld):
+		return &session.BusyError{Path: path, Reason: "another program has it open"}
+	case errors.Is(err, errGone):
+		return &session.BusyError{Path: path, Reason: "it was moved away just now"}
+	}
+	return err
+}
+
+// stillThere compares what is at a snapshot's path with the snapshot.
+func stillThere(s session.Snapshot) error {
+	info, err := os.Lstat(s.Path)
+	if err != nil {
+		return &session.BusyError{Path: s.Path, Reason: "it was moved away just now"}
+	}
+	return s.Matches(info)
+}
+
+// swap exchanges the log and the copy, and makes sure that it was this log: a
+// program that replaces files by renaming needs no open descriptor, and could
+// have put another one there in the last instant; where there are no leases it
+// may have been written then. It goes back.
+func (c *Compactor) swap(in Intent) (kept string, err error) {
+	path, aside := in.Restore.Path, in.Rotation.Kept
+	err = c.System.ExchangeFiles(aside, path)
+	if errors.Is(err, durable.ErrUnsupported) {
+		return in.Restore.Spare, c.swapByMoving(in)
+	}
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Lstat(aside)
+	if err != nil {
+		return "", fmt.Errorf("look at the replaced log: %w", err)
+	}
+	if changed := in.Rotation.Snapshot.MatchesMoved(info); changed != nil {
+		if err := c.System.ExchangeFiles(aside, path); err != nil {
+			return "", fmt.Errorf("put back a log that changed in the last instant: %w", err)
+		}
+		return "", changed
+	}
+	return aside, nil
+}
+
+// swapByMoving is for systems that cannot exchange two files: the log is
+// missing for a moment, and a run that is killed in it is finished by the next.
+func (c *Compactor) swapByMoving(in Intent) error {
+	path, spare := in.Restore.Path, in.Restore.Spare
+	if err := c.System.MoveFile(path, spare); err != nil {
+		return fmt.Errorf("move the log aside: %w", err)
+	}
+	info, err := os.Lstat(spare)
+	if err != nil {
+		return fmt.Errorf("look at the replaced log: %w", err)
+	}
+	if changed := in.Rotation.Snapshot.MatchesMoved(info); changed != nil {
+		if err := c.System.MoveFile(spare, path); err != nil {
+			return fmt.Errorf("put back a log that changed in the last instant: %w", err)
+		}
+		return changed
+	}
+	err = c.System.MoveFile(in.Rotation.Kept, path)
+	if errors.Is(err, durable.ErrExists) {
+		return &session.BusyError{Path: path, Reason: "another log was begun while it was put aside"}
+	}
+	if err != nil {
+		return fmt.Errorf("put the restored log in its place: %w", err)
+	}
+	return nil
+}
+
+// replaces reports whether a restore takes the place of a log: only then there
+// is a second name for that one.
+func (in Intent) replaces() bool { return in.Restore.Spare != "" }
+
+// settleRestore finishes a restore that an earlier run began. A log that was
+// not there before is there whole or not at all; one that was replaced is
+// looked after like a rotated one.
+func (c *Compactor) settleRestore(ctx context.Context, store session.Store, in Intent) error {
+	if err := in.Restore.sweep(in.Rotation.Kept); err != nil {
+		return err
+	}
+	if err := c.recordRestored(ctx, store, in); err != nil {
+		return err
+	}
+	if !in.replaces() {
+		return c.dropRestore(in)
+	}
+	for _, kept := range []string{in.Rotation.Kept, in.Restore.Spare} {
+		if kept == "" {
+			continue
+		}
+		held, err := c.settleAside(ctx, store, in, kept)
+		if err == nil { // the log may have come to its place only now
+			err = c.recordRestored(ctx, store, in)
+		}
+		if err != nil || held {
+			return err
+		}
+	}
+	return c.Journal.Remove(in.ID)
+}
+
+// recordRestored is record for a restore that was killed before it came to it.
+func (c *Compactor) recordRestored(ctx context.Context, store session.Store, in Intent) error {
+	if _, records := store.(session.Recorder); in.Switched || !records {
+		return nil
+	}
+	back, err := c.isBack(ctx, in)
+	if err != nil || !back {
+		return err
+	}
+	return c.record(ctx, store, in)
+}
+
+// settleAside deals with one of the files beside a restored log: a copy of the
+// archive that was not needed, or the log that was replaced. held is true when
+// a writer may still have that one open, so that the next run must look again.
+func (c *Compactor) settleAside(ctx context.Context, store session.Store, in Intent, path string) (held bool, err error) {
+	kept, err := durable.OpenRegular(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer kept.Close()
+	in.Rotation.Kept = path
+	free, release := c.unheld(kept, in)
+	defer release()
+	snap, err := session.TakeSnapshot(ctx, kept, path)
+	if errors.Is(err, session.ErrBusy) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look at %s: %w", path, err)
+	}
+	if snap.SHA256 == in.Restore.Archive.SHA256 {
+		return false, c.settleUnused(in, path)
+	}
+	if snap.Size > 0 && (snap.SHA256 != in.Archive.SHA256 || c.readBack(ctx, in.Archive) != nil) {
+		if err := c.archiveReplaced(ctx, in, lateLog{kept, snap}); err != nil {
+			return false, err
+		}
+	}
+	if !free {
+		return true, nil
+	}
+	return false, c.disposeReplaced(ctx, store, in, path)
+}
+
+// settleUnused deals with a copy that did not come to its place: where files
+// cannot be exchanged, the log may be missing for a moment, and a run that was
+// killed in it is finished; else the copy goes.
+func (c *Compactor) settleUnused(in Intent, path string) error {
+	if _, err := os.Lstat(in.Restore.Path); errors.Is(err, fs.ErrNotExist) {
+		return c.System.MoveFile(path, in.Restore.Path)
+	}
+	return durable.RemoveFile(path)
+}
+
+func (c *Compactor) archiveReplaced(ctx context.Context, in Intent, late lateLog) error {
+	ref := session.Ref{
+		Runtime: in.Rotation.Runtime, Agent: in.Rotation.Agent, ID: in.Rotation.Session,
+		Store: in.Rotation.Store, Path: in.Rotation.Kept, Kind: session.KindReset,
+	}
+	archived, err := c.Archiver.Put(ctx, ref, late.snap, io.NewSectionReader(late.file, 0, late.snap.Size))
+	if err != nil {
+		return fmt.Errorf("archive late lines: %w", err)
+	}
+	if archived.SHA256 != late.snap.SHA256 {
+		return &session.BusyError{Path: ref.Path, Reason: "it changed while it was archived"}
+	}
+	return nil
+}
+
+// disposeReplaced removes a replaced log where that is this tool's to do, like
+// a rotated one: with pi, and outside of every store.
+func (c *Compactor) disposeReplaced(ctx context.Context, store session.Store, in Intent, path string) error {
+	if in.Rotation.Store == "" {
+		return durable.RemoveFile(path)
+	}
+	if disposer, ok := store.(Disposer); ok {
+		return disposer.Dispose(ctx, in.Rotation)
+	}
+	return nil
+}
+
+// sweep removes the temporary files that a killed run left beside a path for
+// this restore; those of others stay.
+func (r *Restoration) sweep(kept string) error {
+	left, err := durable.Leftovers(filepath.Dir(r.Path), 0)
+	if err != nil {
+		return fmt.Errorf("sweep beside %s: %w", r.Path, err)
+	}
+	for _, temp := range left {
+		ours := slices.ContainsFunc([]string{r.Path, kept}, func(path string) bool {
+			base := filepath.Base(path)
+			return path != "" && strings.HasPrefix(filepath.Base(temp), "."+base[:min(len(base), 200)]) // durable cuts longer ones
+		})
+		if !ours {
+			continue
+		}
+		if err := durable.RemoveFile(temp); err != nil {
+			return err
+		}
+	}
+	return nil
 }

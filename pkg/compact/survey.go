@@ -2,10 +2,21 @@ package compact
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
+	"hash"
+	"hash/maphash"
 	"io"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/sessctl/sessctl/pkg/chunk"
+	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/secrets"
 	"github.com/sessctl/sessctl/pkg/session"
 )
@@ -138,4 +149,480 @@ func (r *reader) pass(ctx context.Context, o surveyOptions, tree *session.Tree, 
 // Survey reads an archived log and counts what a compaction would store of it.
 func (c *Compactor) Survey(ctx context.Context, store session.Store, a Archived) (Survey, error) {
 	return takeSurvey(ctx, store, surveyOptions{}, func() (io.ReadCloser, error) { return c.Archiver.Open(ctx, a) })
+}
+
+// outline is what the cut of a session is decided on: one small entry for each
+// message of its context. It is built while the log is read.
+type outline struct {
+	keep     session.Keep
+	messages []outlined
+	opened   map[string]int // ordinals of the messages whose calls are not answered yet, by call id
+
+	from        int   // ordinal of the first message of the context
+	count       int   // of its messages, forgotten ones included
+	tokens      int64 // of its messages, forgotten ones included
+	previous    bool  // a compaction's summary stands before them
+	previousAt  int   // its ordinal
+	previousTok int64
+	next        int // one more than the ordinal of the last message
+	limit       int // messages from which on those that will be cut away are forgotten
+}
+
+// outlined is what the cut needs to know of one message.
+type outlined struct {
+	ordinal, line int
+	offset        int64
+	id            string
+	role          session.Role
+	tokens        int64
+	opener        int // of a tool result: ordinal of the message with its call, else maxOpener
+}
+
+const (
+	maxOpener = math.MaxInt
+	// outlineLimit bounds the memory of an outline: a session of a million
+	// messages is outlined in about a megabyte.
+	outlineLimit = 8192
+)
+
+func newOutline(keep session.Keep) *outline {
+	return &outline{keep: keep, opened: map[string]int{}, from: -1, limit: outlineLimit}
+}
+
+// add takes in the next message of the log.
+func (o *outline) add(m *session.Message) error {
+	o.next = m.Ordinal + 1
+	if m.Branch != session.Active || m.OutOfContext {
+		return nil
+	}
+	if m.Compaction {
+		o.compacted(m)
+		return nil
+	}
+	if o.from < 0 {
+		o.from = m.Ordinal
+	}
+	x := outlined{
+		ordinal: m.Ordinal, line: m.Line, offset: m.Offset, id: string(m.ID), role: m.Role,
+		tokens: m.EstimateTokens(), opener: o.openerOf(m),
+	}
+	o.messages = append(o.messages, x)
+	o.count++
+	o.tokens += x.tokens
+	o.open(m)
+	if len(o.messages) >= 2*o.limit {
+		o.forget()
+	}
+	return nil
+}
+
+// openerOf finds the message whose call a tool result answers. An id that was
+// used twice means its last use.
+func (o *outline) openerOf(m *session.Message) int {
+	if m.Role != session.RoleToolResult {
+		return maxOpener
+	}
+	if opener, ok := o.opened[string(m.CallID)]; ok {
+		delete(o.opened, string(m.CallID)) // only what is never answered takes up memory
+		return opener
+	}
+	return maxOpener
+}
+
+func (o *outline) open(m *session.Message) {
+	for i := range m.Parts {
+		if p := &m.Parts[i]; p.Kind == session.PartToolCall && len(p.CallID) > 0 {
+			o.opened[string(p.CallID)] = m.Ordinal
+		}
+	}
+}
+
+// compacted is an earlier compaction: of what came before only the tail that
+// it kept is still in the context, and nothing if that is not there
+// (research/behaviours.md section 2, "Context rebuild").
+func (o *outline) compacted(m *session.Message) {
+	o.previous, o.previousAt, o.previousTok = true, m.Ordinal, m.EstimateTokens()
+	kept := slices.IndexFunc(o.messages, func(x outlined) bool { return len(x.id) > 0 && x.id == string(m.FirstKept) })
+	if kept < 0 && len(m.FirstKept) > 0 && o.count > len(o.messages) {
+		return // among the forgotten: to sum up too much loses nothing
+	}
+	if kept < 0 {
+		kept = len(o.messages)
+	}
+	o.messages = append(o.messages[:0], o.messages[kept:]...)
+	o.count, o.tokens, o.from = len(o.messages), 0, -1
+	for i := range o.messages {
+		o.tokens += o.messages[i].tokens
+	}
+	if o.count > 0 {
+		o.from = o.messages[0].ordinal
+	}
+}
+
+// forget drops messages that are certain to be cut away: the cut only ever
+// moves on as messages are added.
+func (o *outline) forget() {
+	at, ok := o.find()
+	if !ok {
+		return
+	}
+	at = min(at, len(o.messages)-o.limit) // a later result may push the cut back a little
+	if at <= 0 {
+		return
+	}
+	o.messages = append(o.messages[:0], o.messages[at:]...)
+}
+
+// errNothingToCut says, with the reason, that a session would not get shorter.
+var errNothingToCut = errors.New("nothing to cut away")
+
+func nothingToCut(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", errNothingToCut, fmt.Sprintf(format, args...))
+}
+
+// cut decides what is summed up and what stays (seed 001, 7.5.3):
+//
+//   - From the end backward, messages are kept until they hold what is to be
+//     kept. The cut is the nearest valid one at or after that message; if
+//     there is none, the nearest before it.
+//   - A cut is valid before a message that is not a tool result, where no
+//     tool call before it is answered after it, and where a record begins.
+//
+// errNothingToCut is returned when everything is to be kept, when there is no
+// valid cut, and when there is nothing but the summary of an earlier
+// compaction: that one is never summed up again.
+func (o *outline) cut() (session.Cut, error) {
+	switch {
+	case o.count == 0 && o.previous:
+		return session.Cut{}, nothingToCut("nothing was said since the last compaction")
+	case o.count == 0:
+		return session.Cut{}, nothingToCut("the context has no messages")
+	case o.count == 1 && !o.previous:
+		return session.Cut{}, nothingToCut("there is one message, which may be a summary already")
+	}
+	at, ok := o.find()
+	if !ok {
+		return session.Cut{}, nothingToCut("all of it is to be kept")
+	}
+	return o.at(at), nil
+}
+
+// find returns the index of the first message that stays. It is false if
+// nothing before it could be cut away.
+func (o *outline) find() (int, bool) {
+	target, ok := o.target()
+	if !ok {
+		return 0, false
+	}
+	valid := o.valid()
+	for at := target; at < len(o.messages); at++ {
+		if valid[at] {
+			return at, o.cutsAway(at) // going on would keep less than was asked for
+		}
+	}
+	if target == len(o.messages) {
+		return target, true
+	}
+	for at := target - 1; at >= 0; at-- {
+		if valid[at] && o.cutsAway(at) {
+			return at, true
+		}
+	}
+	return 0, false
+}
+
+// cutsAway reports whether there is a message before index at, a forgotten one
+// included.
+func (o *outline) cutsAway(at int) bool { return at > 0 || o.count > len(o.messages) }
+
+// target returns the index from which on messages hold what is to be kept. It
+// is false if all of them do not hold that much.
+func (o *outline) target() (int, bool) {
+	if o.keep == (session.Keep{}) {
+		return len(o.messages), true
+	}
+	var tokens int64
+	turns, records := 0, 0
+	for at, m := range slices.Backward(o.messages) {
+		tokens += m.tokens
+		if m.role == session.RoleUser {
+			turns++
+		}
+		if at == 0 || o.messages[at-1].line != m.line {
+			records++ // all of it
+		}
+		if o.keep.Tokens > 0 && tokens >= o.keep.Tokens || o.keep.Turns > 0 && turns >= o.keep.Turns || o.keep.Records > 0 && records >= o.keep.Records {
+			return at, true
+		}
+	}
+	return 0, false
+}
+
+// valid says of each message whether a cut may stand before it.
+func (o *outline) valid() []bool {
+	valid := make([]bool, len(o.messages))
+	opener := maxOpener // the oldest call that is answered at or after the message
+	for i, m := range slices.Backward(o.messages) {
+		opener = min(opener, m.opener)
+		begins := i == 0 || o.messages[i-1].line != m.line
+		valid[i] = begins && m.role != session.RoleToolResult && opener >= m.ordinal
+	}
+	return valid
+}
+
+// at describes the cut before message number at.
+func (o *outline) at(at int) session.Cut {
+	c := session.Cut{From: o.from, FirstKept: o.next, Previous: o.previous, PreviousOrdinal: o.previousAt, PreviousTokens: o.previousTok}
+	for _, m := range o.messages[at:] {
+		c.Kept++
+		c.KeptTokens += m.tokens
+	}
+	c.Summarized, c.SummarizedTokens = o.count-c.Kept, o.tokens-c.KeptTokens
+	if at < len(o.messages) {
+		first := o.messages[at]
+		c.FirstKept, c.KeptID, c.KeptLine, c.KeptByte = first.ordinal, first.id, first.line, first.offset
+		c.SplitTurn = first.role == session.RoleAssistant
+	}
+	if n := len(o.messages); n > 0 {
+		c.LastID = o.messages[n-1].id
+	}
+	return c
+}
+
+// beginnings hashes what is read and notes the SHA-256 of its first bytes at
+// each of some lengths: which other logs this one begins with.
+type beginnings struct {
+	lengths []int64 // sorted
+	sums    map[int64]string
+}
+
+// watch returns a reader that notes the sums of what is read through it.
+func (b *beginnings) watch(r io.ReadCloser) io.ReadCloser {
+	b.sums = map[int64]string{}
+	return &watched{ReadCloser: r, to: b, hash: sha256.New(), left: b.lengths}
+}
+
+type watched struct {
+	io.ReadCloser
+	to   *beginnings
+	hash hash.Hash
+	at   int64
+	left []int64
+}
+
+// Read implements io.Reader.
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.ReadCloser.Read(p)
+	for done := p[:n]; len(w.left) > 0 && len(done) > 0; {
+		piece := done[:min(int64(len(done)), w.left[0]-w.at)]
+		w.hash.Write(piece)
+		w.at += int64(len(piece))
+		done = done[len(piece):]
+		for len(w.left) > 0 && w.left[0] == w.at {
+			w.to.sums[w.at] = hex.EncodeToString(w.hash.Sum(nil))
+			w.left = w.left[1:]
+		}
+	}
+	return n, err
+}
+
+// fingerprint tells whether a log still begins with the bytes that a survey
+// has read. It never leaves the process and decides only whether a run reads
+// the log once more or gives up, so it need not be the SHA-256 by which bytes
+// are known everywhere else: that one would cost as much as the survey.
+type fingerprint struct {
+	seed  maphash.Seed
+	sum   uint64
+	size  int64
+	ended bool // the log came to its end
+}
+
+// watch takes the fingerprint of what is read through the reader it returns,
+// from the beginning.
+func (f *fingerprint) watch(r io.ReadCloser) io.ReadCloser {
+	*f = fingerprint{seed: maphash.MakeSeed()}
+	w := &printed{ReadCloser: r, to: f}
+	w.hash.SetSeed(f.seed)
+	return w
+}
+
+type printed struct {
+	io.ReadCloser
+	to   *fingerprint
+	hash maphash.Hash
+}
+
+// Read implements io.Reader.
+func (p *printed) Read(b []byte) (int, error) {
+	n, err := p.ReadCloser.Read(b)
+	_, _ = p.hash.Write(b[:n]) // never fails, by its documentation
+	p.to.size += int64(n)
+	p.to.ended = errors.Is(err, io.EOF)
+	p.to.sum = p.hash.Sum64()
+	return n, err
+}
+
+// begins reports whether the bytes of r begin with those of the fingerprint.
+func (f *fingerprint) begins(ctx context.Context, r io.ReaderAt) (bool, error) {
+	var h maphash.Hash
+	h.SetSeed(f.seed)
+	source := &stoppable{ctx: ctx, r: io.NewSectionReader(r, 0, f.size)}
+	n, err := io.CopyBuffer(struct{ io.Writer }{&h}, source, make([]byte, 256<<10))
+	if err != nil {
+		return false, fmt.Errorf("read the log: %w", err)
+	}
+	return n == f.size && h.Sum64() == f.sum, nil
+}
+
+// stoppable is a reader that ends with its context.
+type stoppable struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+// Read implements io.Reader.
+func (s *stoppable) Read(b []byte) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return s.r.Read(b)
+}
+
+// fileOperations collects which files the summed up part of a session read and
+// changed. It is cumulative: what earlier compactions listed stays listed
+// (seed 001, 7.5.3 step 3).
+type fileOperations struct {
+	read, modified map[string]bool
+	calls          map[string]fileCall // by id, until they are answered
+	cursor         jsonl.Cursor
+}
+
+// fileCall is a call of a file tool.
+type fileCall struct {
+	path string
+	to   map[string]bool
+	new  bool // the path was not listed before
+}
+
+func newFileOperations() *fileOperations {
+	return &fileOperations{read: map[string]bool{}, modified: map[string]bool{}, calls: map[string]fileCall{}}
+}
+
+// add takes in a message: the calls of an agent, or the summary of an earlier
+// compaction with its lists.
+func (f *fileOperations) add(m *session.Message) {
+	if m.Role == session.RoleToolResult {
+		f.answered(m)
+		return
+	}
+	f.list(f.read, m.ReadFiles)
+	f.list(f.modified, m.ModifiedFiles)
+	for i := range m.Parts {
+		switch p := &m.Parts[i]; {
+		case p.Kind == session.PartToolCall:
+			f.call(p)
+		case m.Compaction && p.Kind == session.PartText:
+			f.merge(string(p.Text))
+		}
+	}
+}
+
+// call notes the file of one call. The names are those of seed 001 with its
+// aliases, and the same in Claude Code's spelling.
+func (f *fileOperations) call(p *session.Part) {
+	c := fileCall{}
+	switch strings.ToLower(string(p.Name)) {
+	case "read", "read_file":
+		c.to = f.read
+	case "write", "write_file", "edit", "edit_file", "multiedit":
+		c.to = f.modified
+	default:
+		return
+	}
+	if c.path = f.path(p.Text); c.path == "" {
+		return
+	}
+	c.new = !c.to[c.path]
+	c.to[c.path] = true
+	f.calls[string(p.CallID)] = c
+}
+
+// answered takes a file off the lists again whose only call failed.
+func (f *fileOperations) answered(m *session.Message) {
+	if c, ok := f.calls[string(m.CallID)]; ok && m.IsError && c.new {
+		delete(c.to, c.path)
+	}
+	delete(f.calls, string(m.CallID))
+}
+
+// path returns the argument "path" or "file_path" of a call, if it is a string
+// that can stand on a line of its own.
+func (f *fileOperations) path(arguments []byte) string {
+	c := &f.cursor
+	c.Reset(arguments)
+	if !c.EnterObject() {
+		return ""
+	}
+	for c.NextKey() {
+		switch string(c.Key()) {
+		case "path", "file_path":
+			if b, ok := c.Bytes(); ok && len(b) > 0 && !strings.ContainsAny(string(b), "\n\r<>") {
+				return string(b)
+			}
+		default:
+			c.Skip()
+		}
+	}
+	return ""
+}
+
+const (
+	readTag     = "read-files"
+	modifiedTag = "modified-files"
+)
+
+var fileTags = regexp.MustCompile(`(?s)\n*<(read-files|modified-files)>(.*?)</(?:read-files|modified-files)>`)
+
+func (f *fileOperations) merge(summary string) {
+	for _, found := range fileTags.FindAllStringSubmatch(summary, -1) {
+		to := f.read
+		if found[1] == modifiedTag {
+			to = f.modified
+		}
+		f.list(to, slices.Collect(strings.Lines(found[2])))
+	}
+}
+
+// list takes in paths that an earlier compaction has listed.
+func (f *fileOperations) list(to map[string]bool, paths []string) {
+	for _, path := range paths {
+		if path = strings.TrimSpace(path); path != "" && !strings.ContainsAny(path, "\n\r<>") {
+			to[path] = true
+		}
+	}
+}
+
+// summed is a summary with the lists of files: once each, a file that was
+// changed only as changed, at the end of the text as tags. Tags that the text
+// already has, from a summary that was fed forward, are taken out first.
+func (f *fileOperations) summed(s Summary) session.Summed {
+	modified := slices.Sorted(maps.Keys(f.modified))
+	var read []string
+	for _, path := range slices.Sorted(maps.Keys(f.read)) {
+		if !f.modified[path] {
+			read = append(read, path)
+		}
+	}
+	text := strings.TrimSpace(fileTags.ReplaceAllString(s.Text, ""))
+	return session.Summed{
+		Text: text + tagged(readTag, read) + tagged(modifiedTag, modified), Kind: s.Kind,
+		ReadFiles: append([]string{}, read...), ModifiedFiles: append([]string{}, modified...), Lessons: s.Lessons,
+	}
+}
+
+func tagged(tag string, paths []string) string {
+	if len(paths) == 0 {
+		return ""
+	}
+	return "\n\n<" + tag + ">\n" + strings.Join(paths, "\n") + "\n</" + tag + ">"
 }

@@ -110,3 +110,42 @@ type Identity struct {
 // Identify returns the identity behind what os.Lstat, os.Stat or File.Stat
 // returned.
 func Identify(fi os.FileInfo) Identity { return identify(fi) }
+
+// ChangeTimeTells reports whether the file system at path is one that changes
+// [Identity].Changed with every write to a file, and does so here: a local
+// file system of Linux whose driver is known for it. There a file that was
+// left alone for longer than a clock may stand still, and has the same
+// identity, size and times later, has the same bytes.
+//
+// It is false for network and FUSE file systems, which may tell what they knew
+// a moment ago, for FAT, which has no such time, and on other systems, where a
+// program can set it (macOS, setattrlist) or there is none (Windows). Not even
+// where it is true does it tell of writing through a memory map, for up to the
+// half minute that such pages stay in memory.
+func ChangeTimeTells(path string) bool { return changeTimeTells(path) }
+
+// ReadEnd reads the last len(p) bytes of the first size bytes of the file at
+// path, all of them if there are fewer, and returns how many it read: fewer
+// than that if the file is shorter now. It never follows a symbolic link at
+// path and never waits. The caller has just looked at path and knows that it
+// is a regular file; what the file is now he cannot tell from the bytes alone.
+func ReadEnd(path string, size int64, p []byte) (int, error) {
+	from := max(size-int64(len(p)), 0)
+	return readAt(path, p[:size-from], from)
+}
+
+// Touch sets the modification time of a regular file and makes it durable.
+// [ErrNotRegular] is returned for anything else; a link is not followed.
+func Touch(path string, at time.Time) error {
+	fi, err := os.Lstat(path)
+	if err != nil {
+		return fmt.Errorf("touch %s: %w", path, bare(err))
+	}
+	if !fi.Mode().IsRegular() {
+		return fmt.Errorf("touch %s: %w", path, ErrNotRegular)
+	}
+	if err := os.Chtimes(path, at, at); err != nil {
+		return explain("touch", path, filepath.Dir(path), err)
+	}
+	return SyncFile(path)
+}

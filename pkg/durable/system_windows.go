@@ -66,3 +66,6 @@ func renameOnly(from, to string) error {
 }
 
 func exchange(string, string) error { return ErrUnsupported }
+
+// Owner returns the user id that a file belongs to; Windows has none.
+func Owner(os.FileInfo) (uid int, known bool) { return 0, false }

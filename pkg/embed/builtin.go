@@ -2,8 +2,9 @@ package embed
 
 import (
 	"context"
-	_ "embed" // for the word table
+	_ "embed"
 	"fmt"
+	"math"
 	"sync"
 
 	"github.com/sessctl/sessctl/pkg/embed/internal/wordtable"
@@ -122,4 +123,269 @@ func (b *Builtin) leave(r *reading) {
 	if cap(r.words) <= maxKeptWords {
 		b.rooms.Put(r)
 	}
+}
+
+// The shape of a lexglove vector and the constants that make it, as measured
+// in research/recall.md sections 2 and 5. Whoever changes one changes
+// builtinVersion with it.
+const (
+	lexicalDim  = 923
+	slackAt     = lexicalDim
+	semanticAt  = slackAt + 1
+	semanticDim = 100
+	builtinDim  = semanticAt + semanticDim
+
+	// BM25: how fast a repeated term stops adding, how much a long text is
+	// held back, and what length (terms) is neither long nor short.
+	saturation   = 0.9
+	lengthShare  = 0.4
+	neutralTerms = 80
+
+	// lexicalBound is the length that lexical weights are divided by, so that
+	// documents keep their order of inner products and still fit a unit vector.
+	lexicalBound = 18
+
+	// semanticShare is the weight of word vectors in a cosine.
+	semanticShare = 0.10
+
+	// A word of probability p weighs rareWord / (rareWord + p). Zipf's law
+	// gives p = 1 / ((rank + zipfShift) * zipfSum), where zipfSum is the sum
+	// of the first 40,000 terms of the harmonic series.
+	rareWord  = 1e-3
+	zipfShift = 2.7
+	zipfSum   = 11.173834733096073
+)
+
+// A reading is what one text holds, and the room to work it out in. It is
+// used for many texts, one after another.
+//
+// Sums run in the order words are first seen, in float64, and products are
+// rounded by float64() before they are added, so that no compiler fuses the
+// two: every platform gets the same vector to the last bit.
+type reading struct {
+	table   *wordtable.Table
+	scanner scanner
+
+	seen   tally // of words as they are
+	words  []word
+	length float64 // words that count towards the text's length
+
+	stems  tally // of words without inflection
+	counts []float64
+	buffer []byte
+
+	lexical  [lexicalDim]float64
+	semantic [semanticDim]float64
+}
+
+// word is what is known of a distinct word of the text.
+type word struct {
+	stem  uint64 // hash of its stem
+	row   int    // in the word table, or -1
+	stop  bool
+	count int
+}
+
+func newReading(table *wordtable.Table) *reading {
+	r := &reading{table: table}
+	r.scanner.emit = r.add
+	return r
+}
+
+// read takes the words of text and reports whether there are any to embed.
+func (r *reading) read(text string) bool {
+	r.seen.reset()
+	r.stems.reset()
+	r.words, r.counts, r.length = r.words[:0], r.counts[:0], 0
+	r.lexical, r.semantic = [lexicalDim]float64{}, [semanticDim]float64{}
+	r.scanner.scan(text)
+	for _, w := range r.words {
+		if w.stop {
+			continue
+		}
+		n, isNew := r.stems.number(w.stem)
+		if isNew {
+			r.counts = append(r.counts, 0)
+		}
+		r.counts[n] += float64(w.count)
+	}
+	return len(r.counts) > 0
+}
+
+// add counts one occurrence of a word. Extras do not make a text longer.
+func (r *reading) add(text []byte, extra bool) {
+	hash := wordtable.Hash(text)
+	n, isNew := r.seen.number(hash)
+	if isNew {
+		r.words = append(r.words, r.describe(text, hash))
+	}
+	w := &r.words[n]
+	w.count++
+	if !extra && !w.stop {
+		r.length++
+	}
+}
+
+func (r *reading) describe(text []byte, hash uint64) word {
+	if isStop(text) {
+		return word{stop: true}
+	}
+	r.buffer = append(r.buffer[:0], text...)
+	return word{stem: wordtable.Hash(stem(r.buffer)), row: r.table.Lookup(hash, text)}
+}
+
+// document writes the vector of a text that is kept, into dim components.
+func (r *reading) document(out []float32) {
+	pivot := saturation*(1-lengthShare) + float64(saturation*lengthShare/neutralTerms*r.length)
+	for n, hash := range r.stems.hashes {
+		count := r.counts[n]
+		r.addStem(hash, float64(count*(saturation+1))/(count+pivot))
+	}
+	r.addMeanings()
+	lexical, semantic := sumOfSquares(r.lexical[:]), sumOfSquares(r.semantic[:])
+	scale := math.Sqrt(1-semanticShare) / math.Max(lexicalBound, math.Sqrt(lexical))
+	taken := float64(scale * scale * lexical)
+	r.write(out, r.lexical[:], scale)
+	if semantic > 0 {
+		r.write(out[semanticAt:], r.semantic[:], math.Sqrt(semanticShare/semantic))
+		taken += semanticShare
+	}
+	out[slackAt] = float32(math.Sqrt(math.Max(0, 1-taken)))
+}
+
+// query writes the vector of a text that is searched for, and reports whether
+// it has one: every distinct term weighs the same, and there is no slack. Terms
+// that cancel each other out in their dimension leave none.
+func (r *reading) query(out []float32) bool {
+	for _, hash := range r.stems.hashes {
+		r.addStem(hash, 1)
+	}
+	r.addMeanings()
+	lexical, semantic := sumOfSquares(r.lexical[:]), sumOfSquares(r.semantic[:])
+	share := semanticShare
+	switch {
+	case lexical == 0 && semantic == 0:
+		return false
+	case lexical == 0:
+		share = 1
+	case semantic == 0:
+		share = 0
+	}
+	if lexical > 0 {
+		r.write(out, r.lexical[:], math.Sqrt((1-share)/lexical))
+	}
+	if semantic > 0 {
+		r.write(out[semanticAt:], r.semantic[:], math.Sqrt(share/semantic))
+	}
+	return true
+}
+
+// meaning writes the vector of a text that is compared by meaning alone, and
+// reports whether it has one.
+func (r *reading) meaning(out []float32) bool {
+	r.addMeanings()
+	semantic := sumOfSquares(r.semantic[:])
+	if semantic == 0 {
+		return false
+	}
+	r.write(out[semanticAt:], r.semantic[:], math.Sqrt(1/semantic))
+	return true
+}
+
+// addStem adds a term's weight to its dimension, with its sign.
+func (r *reading) addStem(hash uint64, weight float64) {
+	if hash>>63 == 1 {
+		weight = -weight
+	}
+	r.lexical[hash%lexicalDim] += weight
+}
+
+// addMeanings adds the vectors of the words that have one, rare words and
+// repeated ones weighing more.
+func (r *reading) addMeanings() {
+	for _, w := range r.words {
+		if w.stop || w.row < 0 {
+			continue
+		}
+		components, scale := r.table.Row(w.row)
+		probability := 1 / (float64(float64(w.row)+zipfShift) * zipfSum)
+		weight := (1 + naturalLog(w.count)) * (rareWord / (rareWord + probability)) * float64(scale)
+		for i := range r.semantic {
+			r.semantic[i] += float64(weight * float64(int8(components[i])))
+		}
+	}
+}
+
+func (r *reading) write(out []float32, part []float64, scale float64) {
+	for i, x := range part {
+		out[i] = float32(x * scale)
+	}
+}
+
+func sumOfSquares(v []float64) float64 {
+	sum := 0.0
+	for _, x := range v {
+		sum += float64(x * x)
+	}
+	return sum
+}
+
+// naturalLog is ln n for n > 0. math.Log is not used because its last bit
+// depends on the platform.
+func naturalLog(n int) float64 {
+	fraction, exponent := math.Frexp(float64(n))
+	if fraction < math.Sqrt2/2 {
+		fraction, exponent = 2*fraction, exponent-1
+	}
+	x := (fraction - 1) / (fraction + 1)
+	square, power, sum := float64(x*x), x, 0.0
+	for k := 1; k < 40; k += 2 {
+		sum += power / float64(k)
+		power = float64(power * square)
+	}
+	return float64(2*sum) + float64(float64(exponent)*math.Ln2)
+}
+
+// A tally numbers distinct hashes in the order they are first seen. Two words
+// with the same 64-bit hash count as one; that is not seen in practice.
+type tally struct {
+	hashes []uint64
+	slots  []int32 // number + 1, or 0; a power of two, at most half full
+}
+
+// number returns the number of hash and whether it is new.
+func (t *tally) number(hash uint64) (int, bool) {
+	if 2*len(t.hashes) >= len(t.slots) {
+		t.grow()
+	}
+	at := t.find(hash)
+	if n := t.slots[at]; n != 0 {
+		return int(n - 1), false
+	}
+	t.hashes = append(t.hashes, hash)
+	t.slots[at] = int32(len(t.hashes))
+	return len(t.hashes) - 1, true
+}
+
+// find returns the slot of hash, or the empty one where it belongs.
+func (t *tally) find(hash uint64) int {
+	mask := len(t.slots) - 1
+	at := int(hash) & mask
+	for t.slots[at] != 0 && t.hashes[t.slots[at]-1] != hash {
+		at = (at + 1) & mask
+	}
+	return at
+}
+
+func (t *tally) grow() {
+	t.slots = make([]int32, max(1024, 2*len(t.slots)))
+	for i, hash := range t.hashes {
+		t.slots[t.find(hash)] = int32(i + 1)
+	}
+}
+
+// reset forgets all hashes and keeps the room.
+func (t *tally) reset() {
+	t.hashes = t.hashes[:0]
+	clear(t.slots)
 }

@@ -2,9 +2,15 @@ package embed
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
+	"net/url"
+	"strconv"
+	"strings"
 )
 
 // An Embedder gives vectors to texts that are kept.
@@ -93,4 +99,211 @@ func checkVector(v []float32) error {
 		return ErrZero
 	}
 	return nil
+}
+
+// A Model is the identity of vectors: two vectors may be compared only if
+// every field of their models is equal (research/recall.md section 5).
+type Model struct {
+	Provider string // "builtin", "ollama", "openai"; has no slash
+	Name     string // as the provider names it: "lexglove-1024", "nomic-embed-text"
+	Revision string // what may change under the name: a digest, a version; or ""
+	Dim      int    // components of a vector
+	Prefix   string // what is put before texts (for both documents and queries), or ""
+	Chunker  string // size, overlap and version of what cut the texts; set by who stores them
+}
+
+// String is the identity as one line that never changes for the same model
+// and differs for different ones:
+//
+//	provider/name@revision;dim=N;norm=l2;qp=HASH;chunk=CHUNKER
+//
+// HASH is the first 16 hex digits of the SHA-256 of Prefix, or "-" without
+// one; an empty revision or chunker is "-". In the other fields every byte
+// that could be read as syntax (percent, semicolon, at, equals, white space,
+// control; a slash in the provider; a field that is just "-") is written %XX.
+func (m Model) String() string {
+	return fmt.Sprintf("%s/%s@%s;dim=%d;norm=l2;qp=%s;chunk=%s",
+		escapeField(m.Provider, "/"), escapeField(m.Name, ""), escapeField(m.Revision, ""),
+		m.Dim, prefixHash(m.Prefix), escapeField(m.Chunker, ""))
+}
+
+// Fingerprint is the first 16 hex digits of the SHA-256 of [Model.String],
+// for file and collection names.
+func (m Model) Fingerprint() string { return shortHash(m.String()) }
+
+// Recognise reads the revision, and the dimension if m has none, from an
+// identity as String writes it. It reports false if the identity differs from m
+// in anything else. So the vectors of a model are told from those of another
+// while the server that could name its revision is away.
+func (m Model) Recognise(identity string) (Model, bool) {
+	_, rest, found := strings.Cut(identity, "@")
+	revision, rest, _ := strings.Cut(rest, ";dim=")
+	dim, _, _ := strings.Cut(rest, ";")
+	n, err := strconv.Atoi(dim)
+	if !found || err != nil || m.Dim != 0 && m.Dim != n {
+		return Model{}, false
+	}
+	m.Dim, m.Revision = n, unescapeField(revision)
+	return m, m.String() == identity
+}
+
+func unescapeField(s string) string {
+	if s == "-" {
+		return ""
+	}
+	plain, err := url.PathUnescape(s)
+	if err != nil {
+		return s
+	}
+	return plain
+}
+
+func prefixHash(prefix string) string {
+	if prefix == "" {
+		return "-"
+	}
+	return shortHash(prefix)
+}
+
+func shortHash(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:8])
+}
+
+func escapeField(s, also string) string {
+	switch s {
+	case "":
+		return "-"
+	case "-":
+		return "%2D"
+	}
+	var b strings.Builder
+	for i := range len(s) {
+		c := s[i]
+		if c <= ' ' || c == 0x7f || strings.IndexByte("%;@=", c) >= 0 || strings.IndexByte(also, c) >= 0 {
+			fmt.Fprintf(&b, "%%%02X", c)
+			continue
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+// DefaultBatch is how many texts go into one call (seed 002, Tuning).
+const DefaultBatch = 64
+
+// BatchOptions says how [Batches] calls an embedder.
+type BatchOptions struct {
+	Size     int            // texts a call; 0 means DefaultBatch
+	Dim      int            // components every vector must have; 0 accepts any, the same in a call
+	Progress func(done int) // told after each batch how many results were handed out; or nil
+}
+
+// A Result is what became of one text.
+type Result struct {
+	Index  int       // in the texts given to Batches
+	Vector []float32 // checked, as Check does; nil if Err is not
+	Err    error     // why the text has no vector
+}
+
+// Batches embeds texts in batches and yields exactly one result a text, in
+// their order, each as soon as its batch is done.
+//
+// A batch that fails is tried in halves until the texts to blame are alone; a
+// [TextError] from the embedder names the text and saves the search. After
+// [ErrUnavailable], or when ctx is done, the embedder is not called again and
+// every text left gets that error.
+func Batches(ctx context.Context, e Embedder, texts []string, options BatchOptions) iter.Seq[Result] {
+	size := options.Size
+	if size <= 0 {
+		size = DefaultBatch
+	}
+	return func(yield func(Result) bool) {
+		b := batcher{embedder: e, dim: options.Dim}
+		for first := 0; first < len(texts); first += size {
+			end := min(first+size, len(texts))
+			b.results = b.results[:0]
+			b.embed(ctx, first, texts[first:end])
+			for _, r := range b.results {
+				if !yield(r) {
+					return
+				}
+			}
+			if options.Progress != nil {
+				options.Progress(end)
+			}
+		}
+	}
+}
+
+// batcher is one run over all batches.
+type batcher struct {
+	embedder Embedder
+	dim      int
+	stopped  error // once set, the embedder is not called again
+	results  []Result
+}
+
+// embed appends a result for every text; first is the index of texts[0].
+func (b *batcher) embed(ctx context.Context, first int, texts []string) {
+	if len(texts) == 0 {
+		return
+	}
+	vectors, err := b.call(ctx, texts)
+	if err == nil {
+		for i, v := range vectors {
+			b.results = append(b.results, Result{Index: first + i, Vector: v})
+		}
+		return
+	}
+	if len(texts) == 1 || b.stopped != nil {
+		for i := range texts {
+			b.results = append(b.results, Result{Index: first + i, Err: reason(err)})
+		}
+		return
+	}
+	left, right := cut(len(texts), err)
+	b.embed(ctx, first, texts[:left])
+	b.embed(ctx, first+left, texts[left:right])
+	b.embed(ctx, first+right, texts[right:])
+}
+
+// call asks for the vectors of texts and checks the reply.
+func (b *batcher) call(ctx context.Context, texts []string) ([][]float32, error) {
+	if b.stopped == nil {
+		b.stopped = ctx.Err()
+	}
+	if b.stopped != nil {
+		return nil, b.stopped
+	}
+	vectors, err := b.embedder.EmbedDocuments(ctx, texts)
+	if err == nil {
+		err = Check(vectors, len(texts), b.dim)
+	}
+	if err != nil && ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	if err != nil && (errors.Is(err, ErrUnavailable) || ctx.Err() != nil) {
+		b.stopped = err
+	}
+	return vectors, err
+}
+
+// cut says where n failed texts are cut in two or three: around the text that
+// err blames, else in the middle.
+func cut(n int, err error) (left, right int) {
+	var blame *TextError
+	if errors.As(err, &blame) && blame.Index >= 0 && blame.Index < n {
+		return blame.Index, blame.Index + 1
+	}
+	return n / 2, n / 2
+}
+
+// reason strips the position in the call, which says nothing outside of it.
+func reason(err error) error {
+	var blame *TextError
+	if errors.As(err, &blame) && blame.Err != nil {
+		return blame.Err
+	}
+	return err
 }

@@ -1,12 +1,18 @@
 package embed
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"math"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 )
 
@@ -91,6 +97,232 @@ func TestModelIdentity(t *testing.T) {
 		}
 		if !safe.MatchString(a.Fingerprint()) {
 			t.Fatalf("fingerprint %q", a.Fingerprint())
+		}
+	})
+}
+
+var errServer = errors.New("500 internal server error")
+
+// fakeEmbedder gives the text "7" the vector {7, 1}; what else it does depends
+// on whether a text of the call is in faults.
+type fakeEmbedder struct {
+	faults map[string]string // text -> fault
+	calls  [][]string
+	before func()
+}
+
+func (f *fakeEmbedder) EmbedDocuments(_ context.Context, texts []string) ([][]float32, error) {
+	f.calls = append(f.calls, slices.Clone(texts))
+	if f.before != nil {
+		f.before()
+	}
+	var vectors [][]float32
+	for _, text := range texts {
+		n, _ := strconv.Atoi(text)
+		vectors = append(vectors, []float32{float32(n), 1})
+	}
+	for i, text := range texts {
+		switch f.faults[text] {
+		case "error":
+			return nil, errServer
+		case "error and vectors":
+			return vectors, errServer
+		case "blame":
+			return nil, fmt.Errorf("fake: %w", &TextError{Index: i, Err: ErrNoVector})
+		case "wrong blame":
+			return nil, &TextError{Index: i + len(texts), Err: errServer}
+		case "empty blame":
+			return nil, &TextError{Index: i}
+		case "unavailable":
+			return nil, fmt.Errorf("fake: %w", ErrUnavailable)
+		case "too few":
+			return vectors[1:], nil
+		case "too many":
+			return append(vectors, []float32{1, 1}), nil
+		case "short":
+			vectors[i] = vectors[i][:1]
+		case "null":
+			vectors[i] = nil
+		case "NaN":
+			vectors[i][1] = float32(math.NaN())
+		case "zero":
+			vectors[i] = []float32{0, 0}
+		}
+	}
+	return vectors, nil
+}
+
+func numbers(n int) (texts []string) {
+	for i := range n {
+		texts = append(texts, strconv.Itoa(i))
+	}
+	return texts
+}
+
+func TestBatchesSizes(t *testing.T) {
+	for _, test := range []struct {
+		texts, size int
+		want        []int // texts a call
+	}{
+		{0, 0, nil},
+		{1, 0, []int{1}},
+		{63, 0, []int{63}},
+		{64, 0, []int{64}},
+		{65, 0, []int{64, 1}},
+		{129, 0, []int{64, 64, 1}},
+		{5, 2, []int{2, 2, 1}},
+		{3, -1, []int{3}},
+	} {
+		f := &fakeEmbedder{}
+		var progress, want []int
+		options := BatchOptions{Size: test.size, Dim: 2, Progress: func(done int) { progress = append(progress, done) }}
+		for r := range Batches(context.Background(), f, numbers(test.texts), options) {
+			if r.Err != nil || !slices.Equal(r.Vector, []float32{float32(r.Index), 1}) {
+				t.Fatalf("%d texts: %+v", test.texts, r)
+			}
+		}
+		var got []int
+		sum := 0
+		for _, call := range f.calls {
+			got = append(got, len(call))
+			sum += len(call)
+			want = append(want, sum)
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("calls for %d texts (-want +got):\n%s", test.texts, diff)
+		}
+		if diff := cmp.Diff(want, progress); diff != "" {
+			t.Errorf("progress for %d texts (-want +got):\n%s", test.texts, diff)
+		}
+	}
+}
+
+// TestBatchesFaults: one bad text of eight, whatever is bad about it, is the
+// only one without a vector.
+func TestBatchesFaults(t *testing.T) {
+	for fault, want := range map[string]error{
+		"error": errServer, "error and vectors": errServer, "wrong blame": errServer,
+		"blame": ErrNoVector, "too few": ErrCount, "too many": ErrCount,
+		"short": ErrDimension, "null": ErrDimension, "NaN": ErrNotFinite, "zero": ErrZero,
+	} {
+		t.Run(fault, func(t *testing.T) {
+			f := &fakeEmbedder{faults: map[string]string{"5": fault}}
+			var got []Result
+			for r := range Batches(context.Background(), f, numbers(8), BatchOptions{Dim: 2}) {
+				got = append(got, r)
+			}
+			for i, r := range got {
+				if bad := i == 5; r.Index != i || bad != errors.Is(r.Err, want) || bad != (r.Vector == nil) {
+					t.Errorf("text %d: %+v, want error %v for 5 only", i, r, want)
+				}
+			}
+			if len(got) != 8 || len(f.calls) > 7 {
+				t.Errorf("%d results of %d calls %v", len(got), len(f.calls), f.calls)
+			}
+		})
+	}
+}
+
+func TestBatchesCalls(t *testing.T) {
+	for _, test := range []struct {
+		fault string
+		want  [][]string
+	}{
+		{"error", [][]string{{"0", "1", "2", "3"}, {"0", "1"}, {"2", "3"}, {"2"}, {"3"}, {"4", "5"}}},
+		{"blame", [][]string{{"0", "1", "2", "3"}, {"0", "1"}, {"2"}, {"3"}, {"4", "5"}}},
+		{"unavailable", [][]string{{"0", "1", "2", "3"}}},
+	} {
+		f := &fakeEmbedder{faults: map[string]string{"2": test.fault}}
+		for range Batches(context.Background(), f, numbers(6), BatchOptions{Size: 4}) {
+		}
+		if diff := cmp.Diff(test.want, f.calls); diff != "" {
+			t.Errorf("%s: calls (-want +got):\n%s", test.fault, diff)
+		}
+	}
+}
+
+// TestBatchesUnavailable: what was embedded before is kept, all the rest gets
+// the error, and nobody knocks again.
+func TestBatchesUnavailable(t *testing.T) {
+	f := &fakeEmbedder{faults: map[string]string{"2": "error", "5": "unavailable"}}
+	var got []error
+	for r := range Batches(context.Background(), f, numbers(9), BatchOptions{Size: 3}) {
+		got = append(got, r.Err)
+	}
+	u := ErrUnavailable
+	want := []error{nil, nil, errServer, u, u, u, u, u, u}
+	if diff := cmp.Diff(want, got, cmpopts.EquateErrors()); diff != "" {
+		t.Errorf("errors (-want +got):\n%s", diff)
+	}
+	wantCalls := [][]string{{"0", "1", "2"}, {"0"}, {"1", "2"}, {"1"}, {"2"}, {"3", "4", "5"}}
+	if diff := cmp.Diff(wantCalls, f.calls); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+func TestBatchesCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	f := &fakeEmbedder{faults: map[string]string{"3": "error"}}
+	f.before = func() {
+		if len(f.calls) == 2 {
+			cancel()
+		}
+	}
+	var got []error
+	for r := range Batches(ctx, f, numbers(7), BatchOptions{Size: 2}) {
+		got = append(got, r.Err)
+	}
+	c := context.Canceled
+	want := []error{nil, nil, c, c, c, c, c}
+	if diff := cmp.Diff(want, got, cmpopts.EquateErrors()); diff != "" {
+		t.Errorf("errors (-want +got):\n%s", diff)
+	}
+	if len(f.calls) != 2 {
+		t.Errorf("calls %v", f.calls)
+	}
+}
+
+func TestBatchesStop(t *testing.T) {
+	f := &fakeEmbedder{}
+	for r := range Batches(context.Background(), f, numbers(9), BatchOptions{Size: 3}) {
+		if r.Index == 4 {
+			break
+		}
+	}
+	if len(f.calls) != 2 {
+		t.Errorf("calls after a break: %v", f.calls)
+	}
+}
+
+// TestBatchesEveryText: whatever goes wrong with which texts, every text has
+// one result, in order; a good one has its vector, a bad one an error.
+func TestBatchesEveryText(t *testing.T) {
+	faults := []string{"", "", "", "error", "error and vectors", "blame", "wrong blame", "empty blame", "too few", "too many", "short", "null", "NaN", "zero"}
+	rapid.Check(t, func(t *rapid.T) {
+		texts := numbers(rapid.IntRange(0, 40).Draw(t, "texts"))
+		f := &fakeEmbedder{faults: map[string]string{}}
+		for _, text := range texts {
+			if fault := rapid.SampledFrom(faults).Draw(t, "fault"); fault != "" {
+				f.faults[text] = fault
+			}
+		}
+		options := BatchOptions{Size: rapid.IntRange(0, 9).Draw(t, "size"), Dim: 2}
+		next := 0
+		for r := range Batches(context.Background(), f, texts, options) {
+			bad := f.faults[texts[next]] != ""
+			if r.Index != next || bad != (r.Err != nil) || bad != (r.Vector == nil) {
+				t.Fatalf("result %d is %+v, fault %q", next, r, f.faults[texts[next]])
+			}
+			if !bad && r.Vector[0] != float32(next) {
+				t.Fatalf("text %d has the vector of another: %v", next, r.Vector)
+			}
+			next++
+		}
+		if next != len(texts) {
+			t.Fatalf("%d results for %d texts", next, len(texts))
+		}
+		if limit := 3*len(texts) + 1; len(f.calls) > limit {
+			t.Fatalf("%d calls for %d texts", len(f.calls), len(texts))
 		}
 	})
 }

@@ -1,10 +1,16 @@
 package facts
 
 import (
+	"cmp"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
+
+	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/summarize"
 )
 
 // rule is one way to say something outright. Its pattern matches a whole
@@ -119,4 +125,344 @@ func (r *rule) fill(template string, match []string) string {
 		}
 	}
 	return template
+}
+
+// Parts of patterns about work.
+const (
+	weekdays = `(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|weekday|weekend)s?`
+	periods  = `(?:single |second |third |other |first )?(?:day|morning|evening|night|afternoon|week|month|quarter|year|sprint|other (?:day|week|month)|` + weekdays + `|two weeks|january|february|march|april|may|june|july|august|september|october|november|december)`
+	// imperative begins what somebody wants done always or never. After "always"
+	// and "never" people say much else: "always here to help", "never say never".
+	imperative = `(?:use|run|write|ask|commit|push|pull|deploy|restart|reboot|answer|reply|respond|add|include|keep|put|check|test|build|compile|format|send|delete|remove|drop|touch|change|edit|modify|call|make sure|make|create|open|close|merge|rebase|squash|sign|log|print|show|explain|give me|tell me|speak|translate|book|order|schedule|buy|pay|store|save|back up|backup|verify|confirm|start|stop|begin|end|import|export|install|update|upgrade|name|document|comment|cite|quote|link|round|convert|validate|review|lint|type|declare|return|throw|catch|raise|mock|skip|disable|enable|expose|share|mention|disclose|assume|guess|invent|hard-?code|wrap|escape|cache|retry|wait|read|follow|avoid|do|talk|refer|consult|tag|branch|be|leave|set|reset|remind|email|e-mail|message|contact|cc|attach|sort|capitali[sz]e|mark|move|copy|overwrite|override|force|work|sanitize|sanitise|rely|trust|suggest|propose|recommend|address|treat|prefix|suffix|indent|generate|bump|pin|publish|release|report|notify|summari[sz]e|list|limit|wake|turn|switch|provide|require|reference|describe|plan|measure|prefer|re-?format|re-?name|refactor|re-?write|replace|restore|re-?build|redo|re-?run|re-?start|ping|bother|interrupt|approve|accept|reject|decline|cancel|confuse|mix|wash|cook|eat|drink|go|come|bring|take|keep|look|search|double-check|double check|fetch|download|upload|access|query|select|group|split|join|align|pass|prepare)`
+	project    = `(?:project|repo|repository|app|application|service|product|company|startup|team|codebase|package|library|server|site|website|web site|database|backend|back end|frontend|front end|stack|tech stack|cluster|api|pipeline|ci|production|staging|monorepo|tool|bot|shop|blog|game|firmware|plugin|cli)`
+)
+
+func preferenceRules() []rule {
+	r := func(confidence float64, pattern, text, topic string) rule {
+		return rule{kind: Preference, confidence: confidence, pattern: compile(pattern), text: text, topic: topic}
+	}
+	return []rule{
+		r(0.9, `i (?:strongly |really |much |always |generally |usually |personally |still |now |also |do )?prefer (?P<v>.+)`, "The user prefers ${v}", ""),
+		r(0.75, `(?:i would|i'd)(?: strongly| really| much| always| generally)? prefer (?P<v>.+)`, "The user prefers ${v}", ""),
+		r(0.75, `(?:i would|i'd)(?: much)? rather (?P<v>.+ than .+)`, "The user would rather ${v}", ""),
+		r(0.9, `my (?:favou?rite|preferred|default) (?P<slot>[\p{L} -]{2,30}?) (?:is|are) (?P<v>.+)`, "The user's favourite ${slot} is ${v}", "preference.${slot}"),
+		r(0.75, `i (?:really |absolutely |generally |also |just )?(?P<v>(?:love|like|enjoy|adore) .+)`, "The user ${v}s", ""),
+		r(0.85, `i (?:really |absolutely |generally |also |just |strongly )?(?P<v>(?:hate|dislike|detest|can't stand|cannot stand|can not stand|don't like|do not like|don't eat|do not eat|don't drink|do not drink) .+)`, "", ""),
+		r(0.8, `(?:please )?(?P<v>(?:keep|make) (?:your|all) (?:[\p{L}-]+ )?(?:answers?|replies|responses?|messages?|explanations?|summaries|commits?|code|functions?|diffs?|comments?|sentences|lists?|prs?|pull requests?|tests?) .+)`, "", ""),
+		r(0.8, `(?:please )?(?P<v>(?:don't|do not) (?:page|call|text|e-?mail|message|ping|bother|wake|interrupt|remind|ask|tell) me .+)`, "", ""),
+		r(0.8, `(?:please )?(?P<v>(?:answer|reply|respond|write|speak|talk)(?: to)?(?: me)? in `+cased(`\p{Lu}\p{Ll}+`)+`)`, "", ""),
+		r(0.85, `(?:please |you (?:should|must|need to|have to) )?(?P<v>(?:always|never) (?:ever )?`+imperative+`\b.+)`, "Standing instruction of the user: ${v}", ""),
+		r(0.8, `(?P<v>(?:[\p{L}-]+ ){1,5}(?:must|should) (?:never|always) (?:be |have |contain |include |use |return |explode|crash|block|panic|throw|log|print|depend|touch|call|write|change|run|go|take|exceed|expose|leak)\b?.*)`, "", ""),
+		r(0.9, `(?:please,? )?(?:from now on|going forward|in (?:the )?future|as a rule)[, ]+(?:please )?(?P<v>.+)`, "Standing instruction of the user: ${v}", ""),
+		r(0.85, `(?:please )?(?P<v>(?:do not|don't) ever `+imperative+`\b.+)`, "Standing instruction of the user: ${v}", ""),
+	}
+}
+
+func patternRules() []rule {
+	r := func(confidence float64, pattern, text, topic string) rule {
+		return rule{kind: Pattern, confidence: confidence, pattern: compile(pattern), text: text, topic: topic}
+	}
+	return []rule{
+		r(0.85, `(?P<v>(?:i|we) (?:always|usually|normally|typically|generally|mostly|often|rarely|never) .+)`, "", ""),
+		r(0.85, `(?P<v>(?:every|each) `+periods+`(?: at [\d:apm. ]+)?,? (?:i|we) .+)`, "", ""),
+		r(0.85, `(?P<v>on `+weekdays+`(?: and `+weekdays+`)?,? (?:i|we) .+)`, "", ""),
+		r(0.85, `(?P<v>(?:i|we) (?:\p{L}+ )+?.*(?:every|each) `+periods+`(?: at [\d:apm. ]+)?)`, "", ""),
+		r(0.8, `(?P<v>(?:i|we) (?:deploy|release|ship|work|train|run|meet|have (?:a |our )?(?:stand-?up|retro|planning|sync|1:1|yoga|practice)|go (?:to|for|running|swimming)|play) .*on (?:mondays|tuesdays|wednesdays|thursdays|fridays|saturdays|sundays|weekends|weekdays).*)`, "", ""),
+	}
+}
+
+func projectRules() []rule {
+	r := func(confidence float64, pattern, text, topic string) rule {
+		return rule{kind: Project, confidence: confidence, pattern: compile(pattern), text: text, topic: topic}
+	}
+	const subject = `(?P<who>(?:this|the|our|my) (?:[\p{L}\d-]+ ){0,2}` + project + `)`
+	return []rule{
+		r(0.85, subject+` (?:is|'s) (?P<how>called|named|written in|built (?:with|on|in|using)|hosted (?:on|at|in|by|with)|deployed (?:to|on|with|at)|based on|located (?:at|in|on)|licensed under) (?P<v>.+)`, "", ""),
+		r(0.85, subject+` (?P<how>runs on|runs in|lives (?:in|at|on|under)|uses|listens on|requires|targets|supports|is about|handles|serves) (?P<v>.+)`, "", ""),
+		r(0.8, `(?:our )?(?P<who>prod|production|staging|dev|the (?:prod|production|staging|dev) (?:server|cluster|environment|database|machine))(?: is| runs| lives) (?P<v>(?:on |in )?(?:a|an|one|two|three|four|five|six|\d+|hosted|behind|at|`+cased(`\p{Lu}`)+`).*)`, "", ""),
+		r(0.8, `(?P<v>`+cased(`[\p{L}]`)+`[\p{L}\d-]*(?: [\p{L}\d-]+){0,4} (?:lives|live|is stored|are stored|is kept|are kept|is hosted|are hosted) (?:in|on|at|under) .*(?:\b(?:called|named)\b|[/.:]\S).*)`, "", ""),
+		r(0.8, `we(?:'re| are) (?P<v>(?:a|an) (?:[\p{L}\d-]+ ){0,3}(?:studio|startup|start-up|company|team|agency|shop|family|nonprofit|non-profit|charity|school|university|lab|bank|hospital|bakery|restaurant|consultancy|cooperative|co-op|firm|business|publisher|store|club|band|couple)\b.*)`, "", ""),
+		r(0.85, `(?:the |our )?(?:goal|purpose|aim) of (?:this|the|our|my) (?:[\p{L}\d-]+ ){0,2}`+project+` is (?P<v>.+)`, "", ""),
+		r(0.8, `we (?:currently |now |mostly |only |still |exclusively |also )?(?P<v>(?:use|run on|deploy (?:to|on|with|via)|host (?:on|at|with)|develop (?:on|in|with)|build with|are on|write) .+)`, "", ""),
+		r(0.8, `(?:i'm|i am|we're|we are) (?:currently |now |mainly )?(?P<v>(?:building|writing|developing|making|creating|designing|maintaining|launching) (?:a |an |our |my |`+cased(`\p{Lu}`)+`).*)`, "", ""),
+		r(0.8, `(?:our|the|my) (?:tech |software )?stack is (?P<v>.+)`, "", "project.stack"),
+		r(0.8, `(?:our|the|my) (?P<slot>(?:[\p{L}-]+ )?(?:deadline|launch date|release date|go-live|due date)) is (?P<v>(?:on |at )?.*(?:\d{4}-\d\d-\d\d|\d{1,2}(?:st|nd|rd|th)?\.? (?:of )?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\p{L}* \d{1,2}).*)`, "", "project.${slot}"),
+	}
+}
+
+func decisionRules() []rule {
+	r := func(confidence float64, pattern, text string) rule {
+		return rule{kind: Decision, confidence: confidence, pattern: compile(pattern), text: text}
+	}
+	agent := func(x rule) rule { x.agent = true; return x }
+	const team = `(?:we|i|we've|we have|i've|i have|the team(?: has)?|my team(?: has)?|our team(?: has)?)`
+	return []rule{
+		agent(r(0.9, team+`(?: have| has)?(?: now| finally| already| both| all| jointly)? (?:decided|agreed|resolved|opted|chosen|committed)(?: together| earlier| back then| once)? (?:to go with|to use|on using|on|for|upon) (?P<v>.+)`, "Decided: ${v}")),
+		agent(r(0.9, team+`(?: have| has)?(?: now| finally| already| both| all| jointly)? (?:decided|agreed|resolved|opted|chosen|committed)(?: together| earlier| back then| once)? (?P<v>(?:to|that|not to|against) .+)`, "Decided: ${v}")),
+		agent(r(0.9, team+`(?: have| has)?(?: now| finally)? settled (?:on|for) (?P<v>.+)`, "Decided: ${v}")),
+		agent(r(0.9, `(?:the |our )?(?:final )?(?:decision|decided|agreed)(?: is|: is)?(?: to)?:? (?P<v>.+)`, "Decided: ${v}")),
+		r(0.9, `(?:so )?(?:we|we've|we have) (?:switched|moved|migrated|changed) (?:from (?P<old>.+?) )?(?:over )?to (?P<v>.+)`, ""),
+		r(0.8, `(?:so )?(?:let's|let us) (?:go with|stick with|stick to|settle on|stay with|standardi[sz]e on) (?P<v>.+)`, "Decided: ${v}"),
+		r(0.8, `(?:so )?(?:we'll|we will|we are going to|we're going to|i'll|i will|i'm going to|i am going to) (?:go with|stick with|stick to|switch to|move to|migrate to|standardi[sz]e on|settle on) (?P<v>.+)`, "Decided: ${v}"),
+		r(0.8, `(?:so )?(?:we'll|we will|we are going to|we're going to|let's|let us) use (?P<v>.+? (?:for|as|instead of|rather than) .+)`, "Decided: ${v}"),
+		r(0.85, `(?:(?:we|i) no longer (?P<old>.+)|(?:we|i) (?:do not|don't) (?P<old>.+) any ?more)`, ""),
+	}
+}
+
+// otherLanguages are the commonest forms of German, French and Spanish. The
+// facts quote them: nobody has to translate.
+func otherLanguages() []rule {
+	r := func(kind Kind, confidence float64, pattern, topic string) rule {
+		return rule{kind: kind, confidence: confidence, pattern: compile(pattern), topic: topic}
+	}
+	free := func(x rule) rule { x.free = true; return x }
+	const address = `(?P<v>` + email + `|` + phone + `)`
+	return []rule{
+		free(r(Background, 0.95, `(?:ich heiße|ich heisse|mein name ist|je m'appelle|je m’appelle|mon nom est|me llamo|mi nombre es) (?P<v>`+cased(name)+`)`, topicName)),
+		free(r(Background, 0.9, `(?:ich (?:wohne|lebe) in|j'habite (?:à|en|au)|j’habite (?:à|en|au)|vivo en) (?P<v>`+cased(`\p{Lu}.*`)+`)`, "user.location")),
+		r(Background, 0.9, `(?:ich arbeite (?:bei|als|für)|je travaille (?:chez|comme|pour)|trabajo (?:en|como|para)) (?P<v>.+)`, ""),
+		r(Background, 0.95, `(?:ich bin allergisch gegen|je suis allergique (?:à|aux)|soy alérgic[oa] a) (?P<v>.+)`, ""),
+		r(Background, 0.9, `(?:ich bin|je suis|soy) (?P<v>(?:veganer(?:in)?|vegetarier(?:in)?|végétarien(?:ne)?|végane|vegetarian[oa]|vegan[oa]))`, ""),
+		free(r(Contact, 0.95, `(?:meine (?:neue )?(?:e-?mail(?:-?adresse)?|telefonnummer|handynummer|nummer) (?:ist|lautet)|mon (?:adresse )?(?:e-?mail|numéro) est|mi (?:correo|teléfono|número) es) `+address, "")),
+		free(r(Contact, 0.9, `(?:meine (?:frau|tochter|schwester|mutter|chefin|kollegin)|mein (?:mann|sohn|bruder|vater|chef|kollege)) (?:heißt|heisst|ist) (?P<v>`+cased(name)+`)`, "")),
+		r(Preference, 0.9, `(?:ich bevorzuge|ich mag (?:lieber|am liebsten|kein[e]?)|ich hasse|je préfère|je déteste|prefiero|odio) (?P<v>.+)`, ""),
+		r(Preference, 0.85, `(?:bitte )?(?P<v>(?:immer|nie|niemals|ab jetzt|von jetzt an) .+)`, ""),
+		r(Decision, 0.9, `(?:wir haben (?:uns )?|ich habe (?:mich )?)(?P<v>.*(?:entschieden|beschlossen|geeinigt).*)`, ""),
+		r(Decision, 0.9, `(?:nous avons décidé|on a décidé|hemos decidido) (?P<v>.+)`, ""),
+	}
+}
+
+// Offline extracts what is said outright, by rules and without a model: the
+// facts of at least this confidence, in the order of the log. What looked like
+// a fact and was not made one is among the refusals.
+func Offline(messages []Message, confidence float64) ([]Fact, []Refusal) {
+	all, refused := explicit(messages)
+	return slices.DeleteFunc(all, func(f Fact) bool {
+		if f.Confidence < confidence {
+			refused = append(refused, Refusal{Line: f.Line, Reason: fmt.Sprintf("it is not sure enough (%.2f)", f.Confidence)})
+		}
+		return f.Confidence < confidence
+	}), refused
+}
+
+// explicit returns everything that a rule matches, with its confidence.
+func explicit(messages []Message) ([]Fact, []Refusal) {
+	var found []Fact
+	var refused []Refusal
+	for _, m := range messages {
+		for _, s := range sentences(m.Text) {
+			for _, c := range s.clauses() {
+				f, ok := match(m, s, c)
+				if !ok {
+					continue
+				}
+				if why := objection(f, c); why != "" {
+					refused = append(refused, Refusal{Line: m.Line, Reason: why})
+					continue
+				}
+				found = append(found, f)
+			}
+		}
+	}
+	return slices.DeleteFunc(found, func(f Fact) bool { return slices.ContainsFunc(found, f.named) }), refused
+}
+
+// named tells whether another fact says better what a fact says: "my name is
+// Tomás Herrera" and "I'm Tomás".
+func (f Fact) named(other Fact) bool {
+	return f.Topic == topicIs && other.Topic == topicName && strings.Contains(spaced(other.Value), spaced(f.Value))
+}
+
+// The topics of who somebody is. "I'm German" is no name.
+const (
+	topicName = "user.name"
+	topicIs   = "user.is"
+)
+
+// surest keeps the surest facts, and of equally sure ones the newest, in their
+// order.
+func surest(all []Fact, most int) []Fact {
+	if most < 0 || len(all) <= most {
+		return all
+	}
+	order := make([]int, len(all))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(x, y int) int {
+		return cmp.Or(cmp.Compare(all[y].Confidence, all[x].Confidence), cmp.Compare(all[y].Time, all[x].Time), cmp.Compare(y, x))
+	})
+	order = order[:most]
+	slices.Sort(order)
+	kept := make([]Fact, 0, most)
+	for _, i := range order {
+		kept = append(kept, all[i])
+	}
+	return kept
+}
+
+// match finds the first rule that a clause matches.
+func match(m Message, s sentence, c clause) (Fact, bool) {
+	if s.question && !c.explicit || supposed().MatchString(c.text) || utf8.RuneCountInString(c.text) < 6 {
+		return Fact{}, false
+	}
+	for _, r := range rules() {
+		if m.Role != session.RoleUser && (!r.agent || strings.HasPrefix(c.text, "I")) { // its own are not the person's
+			continue
+		}
+		if groups := r.pattern.FindStringSubmatch(straight(c.text)); groups != nil {
+			return r.fact(m, c, groups), true
+		}
+	}
+	if m.Role == session.RoleUser && c.request && utf8.RuneCountInString(c.text) >= 12 {
+		return newFact(m, c, Fact{Kind: Background, Confidence: 0.85, Text: quoted("The user asked to remember", c.text), Value: c.text}), true
+	}
+	return Fact{}, false
+}
+
+// straight has straight apostrophes, as the rules.
+func straight(text string) string { return strings.ReplaceAll(text, "’", "'") }
+
+// fact makes a fact of a match.
+func (r *rule) fact(m Message, c clause, groups []string) Fact {
+	f := Fact{Kind: r.kind, Confidence: r.confidence, Value: strings.TrimSpace(r.group(groups, "v")), Instead: strings.TrimSpace(r.group(groups, "old"))}
+	f.Value = cmp.Or(f.Value, f.Instead)
+	if m := marks().instead.FindStringSubmatch(f.Value); m != nil && r.kind == Decision {
+		f.Instead = m[1]
+	}
+	f.Topic = strings.ToLower(r.fill(r.topic, groups))
+	if m.Role != session.RoleUser {
+		f.Confidence = agentConfidence
+	}
+	if chosen, topic := choice(f.Value); r.kind == Preference && topic != "" && f.Topic == "" {
+		f.Topic, f.Value = topic, chosen
+	}
+	if c.explicit {
+		f.Confidence = min(f.Confidence+0.05, 0.97)
+	}
+	if !r.free {
+		f.Confidence -= doubt(f, c)
+	}
+	f.Text = r.sentence(m, c, groups)
+	return newFact(m, c, f)
+}
+
+// sentence is the fact in the third person. Where that would need more than a
+// template, it quotes what was said.
+func (r *rule) sentence(m Message, c clause, groups []string) string {
+	who := "The user said"
+	if m.Role != session.RoleUser {
+		who = "The agent said"
+	}
+	said := r.group(groups, "v") + " " + r.group(groups, "who")
+	if r.text == "" || !r.free && addressed().MatchString(said) {
+		return quoted(who, c.text)
+	}
+	text := r.fill(r.text, groups)
+	if strings.HasSuffix(r.text, "${v}s") { // "loves strong coffee"
+		verb, rest, _ := strings.Cut(r.group(groups, "v"), " ")
+		text = strings.TrimSuffix(r.text, "${v}s") + strings.ToLower(verb) + "s " + rest
+	}
+	text = own().ReplaceAllStringFunc(text, func(s string) string { return s[:len(s)-2] + "their" })
+	return strings.ToUpper(text[:1]) + text[1:] + "."
+}
+
+func quoted(who, text string) string { return who + `: "` + strings.ReplaceAll(text, `"`, "'") + `".` }
+
+// newFact adds where a fact comes from.
+func newFact(m Message, c clause, f Fact) Fact {
+	f.MadeBy = MadeByRules
+	f.Quote, f.Line, f.Offset, f.End, f.Time, f.Speaker = strings.Join(strings.Fields(c.text), " "), m.Line, m.Offset, m.End, m.Time, m.Role
+	return f
+}
+
+// choice splits "tabs over spaces" into what is chosen and what the choice is
+// about, which is the same for "spaces over tabs".
+func choice(value string) (chosen, topic string) {
+	m := over().FindStringSubmatch(value)
+	if m == nil {
+		return "", ""
+	}
+	pair := []string{normal(m[1]), normal(m[2])}
+	chosen = pair[0]
+	slices.Sort(pair)
+	return chosen, "preference." + strings.Join(pair, "|")
+}
+
+func over() *regexp.Regexp { return marks().over }
+
+func own() *regexp.Regexp { return marks().own }
+
+func addressed() *regexp.Regexp { return marks().addressed }
+
+func supposed() *regexp.Regexp { return marks().supposed }
+
+// shapes are the patterns by which a person's own words are told from what
+// stands among them. They are made when the first log is read.
+type shapes struct {
+	block, fence, transcript, heading, runtime, code *regexp.Regexp
+}
+
+func newShapes() *shapes {
+	return &shapes{
+		block:      regexp.MustCompile(`(?m)^[ \t]*<([A-Za-z][\w:-]*)(?:\s[^<>\n]*)?>`),
+		fence:      regexp.MustCompile("(?s)```.*?(?:```|\\z)|(?m:^[ \t]*~~~)(?s:.*?)(?:(?m:^[ \t]*~~~[ \t]*$)|\\z)"),
+		transcript: regexp.MustCompile(`(?mi)^\s*(?:\[?(?:user|human|assistant|agent|system|ai|me)\]?:|\[\d{1,2}:\d\d|\d{1,2}:\d\d(?::\d\d)?\s|from: |to: |subject: )`),
+		heading:    regexp.MustCompile(`(?m)^#{1,6} `),
+		// Instructions, reminders and jobs that runtimes put in a person's name,
+		// and prompts that other programs write (research/complaints.md section 11).
+		runtime: regexp.MustCompile(`(?i)^\W*(?:you are (?:a|an|the|now)\b|act as (?:a|an)\b|system:|system note|system event|cron\b|heartbeat\b|read heartbeat\.md|a new session was started|pre-compaction|a subagent|subagent (?:context|task)|caveat:|this session is being continued|the following is|here is (?:a|the) (?:conversation|transcript)|summari[sz]e (?:the|this)\b|extract (?:the )?facts|\[?request interrupted|base directory for this skill|# ?agents\.md|<instructions)`),
+		code:    regexp.MustCompile("`[^`]*`"),
+	}
+}
+
+// known makes the shapes once.
+var known = sync.OnceValue(newShapes)
+
+// personal returns what of a user's message a person has typed: without the
+// channel's envelope, blocks between tags, fenced code, quoted mail and pasted
+// documents. It is "" if nothing is left, or if a program wrote the message.
+func personal(text string) string {
+	text = string(summarize.Unwrap([]byte(strings.TrimSpace(text))))
+	if strings.Contains(text, "HEARTBEAT_OK") || strings.Contains(text, "<conversation>") {
+		return ""
+	}
+	k := known()
+	text = withoutBlocks(k, text)
+	text = withoutFences(k, text)
+	if k.runtime.MatchString(text) || isDocument(k, text) {
+		return ""
+	}
+	return ends(text)
+}
+
+// withoutFences leaves a line break for each fenced block.
+func withoutFences(k *shapes, text string) string {
+	return strings.TrimSpace(k.fence.ReplaceAllString(text, "\n"))
+}
+
+// withoutBlocks removes what stands between <tag> and </tag>: memories that
+// were recalled, reminders of the runtime, files. A block that is not closed
+// goes on to the end.
+func withoutBlocks(k *shapes, text string) string {
+	for range 64 {
+		at := k.block.FindStringSubmatchIndex(text)
+		if at == nil {
+			break
+		}
+		end := "</" + text[at[2]:at[3]] + ">"
+		before, after := text[:at[0]], text[at[1]:]
+		if i := strings.Index(after, end); i >= 0 {
+			text = before + "\n" + after[i+len(end):]
+		} else {
+			text = before
+		}
+	}
+	return strings.TrimSpace(text)
+}
+
+// isDocument tells a file, a prompt or a chat that somebody pasted from what
+// somebody says: by its headings and by the names of its speakers.
+func isDocument(k *shapes, text string) bool {
+	return len(k.heading.FindAllStringIndex(text, 2)) > 1 || len(k.transcript.FindAllStringIndex(text, 2)) > 1
 }

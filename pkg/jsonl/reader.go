@@ -6,6 +6,108 @@ import (
 	"io"
 )
 
+// Options bound the memory of a reader. The zero value has the defaults.
+type Options struct {
+	// MaxLine is the longest line, in bytes without its ending, that is
+	// delivered as it is. A longer line is shrunk: its structure is kept and
+	// its long strings are cut. Default 4 MiB.
+	MaxLine int
+	// MaxString is how many bytes of its raw JSON text are kept of one string
+	// of a shrunk line. It is halved, at least to 256 bytes, for a line that
+	// would still be longer than MaxLine. Default 1 MiB.
+	MaxString int
+}
+
+const (
+	defaultMaxLine   = 4 << 20
+	defaultMaxString = 1 << 20
+
+	// minString is how short the strings of a line that will not fit are cut,
+	// unless Options.MaxString is shorter: names, ids and roles survive.
+	minString = 256
+	// lineSlack is how many bytes a shrunk line may be longer than MaxLine
+	// before it is given up.
+	lineSlack = 64 << 10
+)
+
+// withDefaults returns o with its zero fields filled in.
+func (o Options) withDefaults() Options {
+	if o.MaxLine <= 0 {
+		o.MaxLine = defaultMaxLine
+	}
+	if o.MaxString <= 0 {
+		o.MaxString = defaultMaxString
+	}
+	return o
+}
+
+// Line is one line of a stream. Length is len(Raw) + CutBytes + NULBytes + the
+// line ending + 3 for a byte order mark.
+type Line struct {
+	Number   int    // 1-based; 0 from a [BackwardReader]
+	Offset   int64  // of the line's first byte in the stream
+	Length   int64  // bytes in the stream, line ending included
+	Raw      []byte // without line ending, NULs at both ends and the byte order mark of the stream; valid until the next call
+	Complete bool   // ended by LF
+	CutBytes int64  // bytes left out by shrinking
+	NULBytes int64  // NULs trimmed at both ends
+	// TooLong says that not even shrinking made the line short enough. Raw is
+	// only its beginning.
+	TooLong bool
+
+	lead int64 // bytes of the stream before Raw
+}
+
+// byteOrderMark may begin a UTF-8 stream. JSON does not allow it.
+const byteOrderMark = "\xef\xbb\xbf"
+
+// trim sets Raw to text, which has no line ending, without what does not
+// belong to the JSON: the byte order mark of the stream, and NULs at both ends,
+// which are what a power cut leaves of pages that were never written.
+func (l *Line) trim(text []byte) {
+	if l.Offset == 0 && bytes.HasPrefix(text, []byte(byteOrderMark)) {
+		text = text[len(byteOrderMark):]
+		l.lead += int64(len(byteOrderMark))
+	}
+	if n := len(text); n > 0 && (text[0] == 0 || text[n-1] == 0) {
+		text = l.trimNULs(text)
+	}
+	l.Raw = text
+}
+
+// withoutCR returns text without the CR that its line ends with, if it does.
+func withoutCR(text []byte) []byte {
+	if n := len(text); n > 0 && text[n-1] == '\r' {
+		return text[:n-1]
+	}
+	return text
+}
+
+func (l *Line) trimNULs(text []byte) []byte {
+	tail := bytes.TrimLeft(text, "\x00")
+	l.lead += int64(len(text) - len(tail))
+	middle := bytes.TrimRight(tail, "\x00")
+	l.NULBytes += int64(len(text) - len(middle))
+	return middle
+}
+
+// isUTF16 tells whether a stream that begins with head is UTF-16: by its byte
+// order mark, or by a brace and another character each with a NUL.
+func isUTF16(head []byte) bool {
+	if len(head) < 2 {
+		return false
+	}
+	if s := string(head[:2]); s == "\xff\xfe" || s == "\xfe\xff" {
+		return true
+	}
+	if len(head) < 4 {
+		return false
+	}
+	little := head[0] == '{' && head[1] == 0 && head[2] != 0 && head[3] == 0
+	big := head[0] == 0 && head[1] == '{' && head[2] == 0 && head[3] != 0
+	return little || big
+}
+
 // ErrUTF16 is returned when the stream is UTF-16, as PowerShell's redirection
 // writes it. Nothing of it is delivered.
 var ErrUTF16 = errors.New("the text is UTF-16, not UTF-8")
@@ -205,4 +307,67 @@ func (r *Reader) shrunk() (Line, error) {
 	line := r.line(length, complete)
 	s.finish(&line)
 	return line, nil
+}
+
+// openings are the ways records of this log begin, as far as they were seen.
+// They tell a record from an object inside of a record: both may begin with
+// {"type":, but not with the same type.
+type openings struct {
+	last []byte // the one seen last, which most records have too
+	all  [][]byte
+}
+
+// maxOpenings bounds what is remembered and compared.
+const maxOpenings = 16
+
+// maxOpening is how many bytes of a record are looked at.
+const maxOpening = 64
+
+// opening returns the first key of the object that text begins with, and its
+// value if the key is type and the value a string: `{"type":"message"`. It is
+// empty if text begins with nothing of the kind.
+func opening(text []byte) []byte {
+	text = text[:min(len(text), maxOpening)]
+	if len(text) < 2 || text[0] != '{' || text[1] != '"' {
+		return nil
+	}
+	key := bytes.IndexByte(text[2:], '"') + 3
+	if key < 3 {
+		return nil
+	}
+	if value := bytes.TrimPrefix(text[key:], []byte(`:"`)); string(text[:key]) == `{"type"` && len(value) < len(text)-key {
+		if n := bytes.IndexByte(value, '"'); n >= 0 {
+			return text[:len(text)-len(value)+n+1]
+		}
+	}
+	return text[:key]
+}
+
+// add remembers how the record text begins.
+func (o *openings) add(text []byte) {
+	if len(o.last) > 0 && bytes.HasPrefix(text, o.last) {
+		return
+	}
+	head := opening(text)
+	for _, known := range o.all {
+		if bytes.Equal(known, head) {
+			o.last = known
+			return
+		}
+	}
+	if len(head) > 0 && len(o.all) < maxOpenings {
+		o.last = bytes.Clone(head)
+		o.all = append(o.all, o.last)
+	}
+}
+
+// has tells whether a record that began like text was seen.
+func (o *openings) has(text []byte) bool {
+	head := opening(text)
+	for _, known := range o.all {
+		if len(head) > 0 && bytes.Equal(known, head) {
+			return true
+		}
+	}
+	return false
 }

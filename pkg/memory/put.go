@@ -9,6 +9,9 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
+	"strings"
+
+	"github.com/sessctl/sessctl/pkg/embed"
 )
 
 // Record is one piece of a session as memory keeps it.
@@ -100,4 +103,228 @@ func (s *Store) CountSession(ctx context.Context, runtime, agent, session string
 	err = s.db.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.record=r.rowid))
 		FROM records r WHERE runtime=? AND agent=? AND session=?`, runtime, agent, session).Scan(&records, &pending)
 	return records, pending, judged(err)
+}
+
+// writer stores records in a transaction. Each statement is prepared once:
+// there are many records. For a new record each writes one row: before a
+// statement that may write several, SQLite makes the full-text index write
+// down what it has gathered, which doubles the work.
+type writer struct {
+	ctx      context.Context
+	tx       *sql.Tx
+	result   *PutResult
+	models   []string // fingerprints of those that are known
+	prepared map[string]*sql.Stmt
+	terms    []byte
+	// keepTexts leaves a record alone whose text is another one than is given.
+	keepTexts bool
+}
+
+func newWriter(ctx context.Context, tx *sql.Tx, result *PutResult) (*writer, error) {
+	models, err := readStrings(ctx, tx, "SELECT fingerprint FROM models")
+	return &writer{ctx: ctx, tx: tx, result: result, models: models, prepared: map[string]*sql.Stmt{}}, err
+}
+
+func (w *writer) statement(text string) (*sql.Stmt, error) {
+	if s, ok := w.prepared[text]; ok {
+		return s, nil
+	}
+	s, err := w.tx.PrepareContext(w.ctx, text)
+	if err == nil {
+		w.prepared[text] = s
+	}
+	return s, err
+}
+
+func (w *writer) exec(text string, args ...any) (sql.Result, error) {
+	s, err := w.statement(text)
+	if err != nil {
+		return nil, err
+	}
+	return s.ExecContext(w.ctx, args...)
+}
+
+func (w *writer) close() {
+	for _, s := range w.prepared {
+		_ = s.Close() // the transaction decides
+	}
+}
+
+const selectKnown = `SELECT rowid, text, EXISTS (SELECT 1 FROM tombstones t WHERE t.id=?1) FROM
+	(SELECT 1) LEFT JOIN records r ON r.id=?1 LEFT JOIN texts t ON t.record=r.rowid`
+
+// put stores one record.
+func (w *writer) put(r Record) error {
+	s, err := w.statement(selectKnown)
+	if err != nil {
+		return err
+	}
+	var rowid sql.NullInt64
+	var text sql.NullString
+	var buried bool
+	if err := s.QueryRowContext(w.ctx, r.ID).Scan(&rowid, &text, &buried); err != nil {
+		return err
+	}
+	switch {
+	case buried:
+		w.result.Buried++
+		return nil
+	case !rowid.Valid:
+		w.result.Stored++
+		return w.insert(r)
+	}
+	w.result.Existing++
+	if w.keepTexts && text.String != r.Text {
+		return nil
+	}
+	return w.refresh(rowid.Int64, r, text.String != r.Text)
+}
+
+const insertRecord = `
+INSERT INTO records (id, category, importance, created_at, runtime, agent, session, key, archive, archive_path, first_line, last_line, first_byte, end_byte, branch, position)
+VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
+
+func (w *writer) insert(r Record) error {
+	res, err := w.exec(insertRecord, r.ID, r.Category, r.Importance, r.CreatedAt, r.Runtime, r.Agent, r.Session, r.Key,
+		r.Archive, r.ArchivePath, r.FirstLine, r.LastLine, r.FirstByte, r.EndByte, r.Branch, r.Position)
+	if err != nil {
+		return err
+	}
+	rowid, err := res.LastInsertId()
+	if err != nil {
+		return err
+	}
+	return w.write(rowid, r)
+}
+
+// write stores the text of a record, new or cleared, and makes it pending.
+func (w *writer) write(rowid int64, r Record) error {
+	if _, err := w.exec("INSERT INTO texts (record, text) VALUES (?, ?)", rowid, r.Text); err != nil {
+		return err
+	}
+	w.terms = embed.AppendTerms(w.terms[:0], r.Text)
+	if _, err := w.exec("INSERT INTO words (rowid, terms) VALUES (?, ?)", rowid, string(w.terms)); err != nil {
+		return err
+	}
+	for _, model := range w.models {
+		if _, err := w.exec("INSERT INTO pending (model, agent, record, tries, reason) VALUES (?, ?, ?, 0, '')", model, r.Agent, rowid); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const updateRecord = `
+UPDATE records SET category=?, importance=?, created_at=?, archive=CASE WHEN ?='' THEN archive ELSE ? END, archive_path=CASE WHEN ?='' AND archive<>'' THEN archive_path ELSE ? END,
+  first_line=?, last_line=?, first_byte=?, end_byte=?, branch=?, position=? WHERE rowid=?`
+
+// refresh brings a record up to date; a changed text needs a new vector.
+func (w *writer) refresh(rowid int64, r Record, changed bool) error {
+	_, err := w.exec(updateRecord, r.Category, r.Importance, r.CreatedAt, r.Archive, r.Archive, r.Archive, r.ArchivePath,
+		r.FirstLine, r.LastLine, r.FirstByte, r.EndByte, r.Branch, r.Position, rowid)
+	if err != nil || !changed {
+		return err
+	}
+	for _, statement := range []string{
+		"DELETE FROM texts WHERE record=?", "DELETE FROM words WHERE rowid=?",
+		"DELETE FROM vectors WHERE record=?", "DELETE FROM pending WHERE record=?",
+	} {
+		if _, err := w.exec(statement, rowid); err != nil {
+			return err
+		}
+	}
+	return w.write(rowid, r)
+}
+
+// Known returns the model of the vectors that a server made which cannot be
+// asked now: what is in memory and differs from expected in nothing but what
+// only the server knows (embed.Model.Recognise). Of several it is the one with
+// the most vectors. It reports false if there is none.
+func (s *Store) Known(ctx context.Context, expected embed.Model) (embed.Model, bool, error) {
+	names, err := readStrings(ctx, s.db, "SELECT name FROM models ORDER BY (SELECT count(*) FROM vectors v WHERE v.model=fingerprint) DESC, name")
+	if err != nil {
+		return embed.Model{}, false, fmt.Errorf("list models: %w", judged(err))
+	}
+	for _, name := range names {
+		if m, ok := expected.Recognise(name); ok {
+			return m, true, nil
+		}
+	}
+	return embed.Model{}, false, nil
+}
+
+// OtherModels names the models that made the vectors of an agent, if the model
+// m made none of them. Vectors that a Reindex is making beside do not count.
+func (s *Store) OtherModels(ctx context.Context, agent string, m embed.Model) ([]string, error) {
+	others, own, err := s.modelsOf(ctx, agent, m)
+	if err != nil || own {
+		return nil, err
+	}
+	return others, nil
+}
+
+// CountRecords returns how many records an agent has.
+func (s *Store) CountRecords(ctx context.Context, agent string) (n int, err error) {
+	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM records WHERE agent=?", agent).Scan(&n)
+	return n, judged(err)
+}
+
+// isBeside says whether an identity is one that beside makes.
+func isBeside(name string) bool { return strings.HasSuffix(name, stagedMark) }
+
+// noteOthers says which agents have vectors of other models only, if the
+// search is not for one agent: those are found by their words.
+func (r *recall) noteOthers(ctx context.Context, m embed.Model) error {
+	if r.query.Agent != "" {
+		return nil
+	}
+	agents, err := readStrings(ctx, r.store.db, `SELECT DISTINCT f.agent FROM files f JOIN models o ON o.fingerprint=f.model
+		WHERE f.model<>?1 AND o.name NOT LIKE '%`+stagedMark+`'
+		AND NOT EXISTS (SELECT 1 FROM files own WHERE own.model=?1 AND own.agent=f.agent) ORDER BY f.agent`, m.Fingerprint())
+	if err != nil || len(agents) == 0 {
+		return judged(err)
+	}
+	r.notice = fmt.Sprintf("memory has no vectors of %s of %s; found by words only until sessctl memory reindex", m, strings.Join(agents, ", "))
+	return nil
+}
+
+// Withdrawal says which records of a session to take out.
+type Withdrawal struct {
+	Runtime, Agent, Session string
+	Categories              []string // of these only; all if empty
+	// Keep are archives whose records stay: other runs stored them.
+	Keep []string
+}
+
+// Withdraw takes records of one session out, with their text, words and
+// vectors, and leaves no tombstones: unlike what was forgotten they are stored
+// again by a later Put. It is for a session that is back in its runtime. It
+// returns how many it took out. ErrNothingSelected is returned when runtime,
+// agent or session is missing.
+func (s *Store) Withdraw(ctx context.Context, w Withdrawal) (taken int, err error) {
+	if w.Runtime == "" || w.Agent == "" || w.Session == "" {
+		return 0, ErrNothingSelected
+	}
+	condition, args := w.filter()
+	err = s.inTransaction(ctx, func(tx *sql.Tx) error {
+		taken, err = remove(ctx, tx, condition, args)
+		return err
+	})
+	return taken, err
+}
+
+func (w Withdrawal) filter() (string, []any) {
+	condition, args := "runtime=? AND agent=? AND session=?", []any{w.Runtime, w.Agent, w.Session}
+	add := func(column, operator string, values []string) {
+		if len(values) == 0 {
+			return
+		}
+		condition += " AND " + column + " " + operator + " (?" + strings.Repeat(",?", len(values)-1) + ")"
+		for _, v := range values {
+			args = append(args, v)
+		}
+	}
+	add("category", "IN", w.Categories)
+	add("archive", "NOT IN", w.Keep)
+	return condition, args
 }

@@ -1,10 +1,16 @@
 package memory
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"math"
 	"slices"
 	"strings"
+
+	"github.com/sessctl/sessctl/pkg/embed"
 )
 
 // rated is a candidate with its scores.
@@ -169,4 +175,448 @@ func (s span) share(x float64) float64 {
 		return 1
 	}
 	return (x - s.low) / (s.high - s.low)
+}
+
+// What a second, closer look at the best of the pool counts: the words of the
+// record, the words of its best passage, and its meaning: as a whole, and that
+// of the nearest passage (docs/recall.md, Passages).
+const (
+	wholeTextShare = 0.4
+	passageShare   = 0.3
+	meaningShare   = 0.3
+	detailShare    = 0.1 // of which that of the nearest passage
+)
+
+// So many records are looked at again at most, and not many more than have so
+// many bytes of text together: one of 3,500 characters costs about 0.3 ms.
+const (
+	refined      = 100
+	refinedBytes = 180_000
+)
+
+// A meaningEmbedder compares texts by meaning alone, apart from their words.
+// embed.Builtin does; the vectors of language models cannot be taken apart.
+type meaningEmbedder interface {
+	EmbedMeaning(ctx context.Context, text string) ([]float32, error)
+	EmbedDocuments(ctx context.Context, texts []string) ([][]float32, error)
+}
+
+// closer is what is seen of a record at the second look.
+type closer struct {
+	*rated
+	passages []string
+	word     float64 // BM25 of its best passage
+	answer   float64 // BM25 of its best passage that has what the answer must have
+	meaning  float64 // cosine of the whole text
+	detail   float64 // cosine of its nearest passage
+	hasSense bool    // meaning and detail are known
+}
+
+// worthwhile is how many records of a list are looked at again.
+func (r *recall) worthwhile(list []*rated) int {
+	least, size := max(poolSize, r.query.Limit), 0
+	for i, x := range list {
+		if size += len(x.Text); i >= max(refined, least) || i >= least && size > refinedBytes {
+			return i
+		}
+	}
+	return len(list)
+}
+
+// refine rates a list again by the passages of its records, and orders it.
+func (r *recall) refine(ctx context.Context, list []*rated) error {
+	seen := make([]closer, len(list))
+	for i, x := range list {
+		seen[i].rated, seen[i].passages = x, passages(x.Text)
+	}
+	if err := r.readWords(ctx, seen); err != nil {
+		return err
+	}
+	if err := r.readMeanings(ctx, seen); err != nil {
+		return err
+	}
+	rate(seen)
+	r.favourDated(list)
+	lean(list)
+	sortByRelevance(list)
+	return nil
+}
+
+// readWords scores the words of passages.
+func (r *recall) readWords(ctx context.Context, seen []closer) error {
+	terms, err := r.store.weigh(ctx, r.words)
+	if err != nil {
+		return err
+	}
+	w := newWordScore(terms)
+	w.answer = answerWords(r.query.Text)
+	for _, c := range seen {
+		for _, p := range c.passages {
+			w.read(p)
+		}
+	}
+	passage := 0
+	for i := range seen {
+		for range seen[i].passages {
+			score := w.score(passage)
+			seen[i].word = max(seen[i].word, score)
+			if w.answers[passage] {
+				seen[i].answer = max(seen[i].answer, score)
+			}
+			passage++
+		}
+	}
+	return nil
+}
+
+// readMeanings compares meanings, if the embedder can tell them from words.
+func (r *recall) readMeanings(ctx context.Context, seen []closer) error {
+	e, ok := r.embedder.(meaningEmbedder)
+	if !ok || r.vector == nil {
+		return nil
+	}
+	query, err := e.EmbedMeaning(ctx, r.query.Text)
+	if errors.Is(err, embed.ErrNoVector) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for i := range seen {
+		c := &seen[i]
+		if c.meaning, err = nearness(ctx, e, query, c.Text); err != nil {
+			return err
+		}
+		c.hasSense = true
+		for _, p := range c.passages {
+			cosine, err := nearness(ctx, e, query, p)
+			if err != nil {
+				return err
+			}
+			c.detail = max(c.detail, cosine)
+		}
+	}
+	return nil
+}
+
+// nearness is the cosine of a text with a query; 0 if it has no words.
+func nearness(ctx context.Context, e meaningEmbedder, query []float32, text string) (float64, error) {
+	vectors, err := e.EmbedDocuments(ctx, []string{text})
+	if errors.Is(err, embed.ErrNoVector) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return max(0, dot(query, vectors[0])), nil
+}
+
+// rate mixes what was seen. What is not known of a record leaves its share to
+// the words.
+func rate(seen []closer) {
+	var texts, words, cosines, meanings, details span
+	answers := 0.0
+	for _, c := range seen {
+		texts.add(c.text)
+		words.add(c.word)
+		answers = max(answers, c.answer)
+		if c.hasVector {
+			cosines.add(c.cosine)
+		}
+		meanings.add(c.meaning)
+		details.add(c.detail)
+	}
+	for _, c := range seen {
+		c.relevance = wholeTextShare*texts.share(c.text) + passageShare*words.share(c.word)
+		switch {
+		case c.hasSense:
+			c.relevance += (meaningShare-detailShare)*meanings.share(c.meaning) + detailShare*details.share(c.detail)
+		case c.hasVector:
+			c.relevance += meaningShare * cosines.share(c.cosine)
+		default:
+			c.relevance /= 1 - meaningShare
+		}
+		if answers > 0 {
+			c.relevance += answerShare * c.answer / answers
+		}
+	}
+}
+
+// A short record is understood from those around it: what stands before or
+// after a relevant one is likelier to be. leanShare is how much each of the
+// two counts; it falls with the square of the length beyond leanBytes, about
+// that of four short messages.
+const (
+	leanShare = 0.2
+	leanBytes = 900
+)
+
+// lean adds to the relevance of each record a share of its neighbours'.
+func lean(list []*rated) {
+	type seat struct {
+		runtime, agent, session string
+		position                int
+	}
+	relevance := map[seat]float64{}
+	for _, x := range list {
+		if x.Position >= 0 {
+			s := seat{x.Runtime, x.Agent, x.Session, x.Position}
+			relevance[s] = max(relevance[s], x.relevance)
+		}
+	}
+	for _, x := range list {
+		if x.Position < 0 {
+			continue
+		}
+		share := leanShare
+		if n := len(x.Text); n > leanBytes {
+			share *= leanBytes * leanBytes / float64(n*n)
+		}
+		before, after := seat{x.Runtime, x.Agent, x.Session, x.Position - 1}, seat{x.Runtime, x.Agent, x.Session, x.Position + 1}
+		x.relevance += share * (relevance[before] + relevance[after])
+	}
+}
+
+func sortByRelevance(list []*rated) {
+	slices.SortFunc(list, func(x, y *rated) int {
+		return cmp.Or(cmp.Compare(y.relevance, x.relevance), cmp.Compare(y.Importance, x.Importance), strings.Compare(x.ID, y.ID))
+	})
+}
+
+// How fast a repeated term stops adding to a passage's score, and how much a
+// long passage is held back (research/recall.md section 2).
+const (
+	wordSaturation  = 0.9
+	wordLengthShare = 0.4
+)
+
+// term is a word of a query and how much it says: the rarer in all of memory,
+// the more.
+type term struct {
+	text   string
+	weight float64
+}
+
+// weigh returns the terms of a query that stand anywhere in memory.
+func (s *Store) weigh(ctx context.Context, query string) (terms []term, err error) {
+	var all float64
+	if err := s.db.QueryRowContext(ctx, "SELECT count(*) FROM records").Scan(&all); err != nil {
+		return nil, fmt.Errorf("count records: %w", judged(err))
+	}
+	for _, quoted := range quotedTerms(query) {
+		var have float64
+		if err := s.db.QueryRowContext(ctx, "SELECT count(*) FROM words WHERE words MATCH ?", quoted).Scan(&have); err != nil {
+			return nil, fmt.Errorf("count the records with a word: %w", judged(err))
+		}
+		if have > 0 {
+			text := strings.ReplaceAll(quoted[1:len(quoted)-1], `""`, `"`)
+			terms = append(terms, term{text, math.Log(1 + (max(all, have)-have+0.5)/(have+0.5))})
+		}
+	}
+	return terms, nil
+}
+
+// wordScore scores passages by BM25. All are read first, because their mean
+// length is part of each score.
+type wordScore struct {
+	terms   []term
+	number  map[string]int         // of a term
+	counts  [][]int                // by passage and term
+	lengths []int                  // of passages, in terms
+	total   int                    // of lengths
+	answer  func(term []byte) bool // what the answer must have; nil if nothing is known of it
+	answers []bool                 // passages that have it
+	buffer  []byte
+}
+
+func newWordScore(terms []term) *wordScore {
+	w := &wordScore{terms: terms, number: map[string]int{}}
+	for n, t := range terms {
+		w.number[t.text] = n
+	}
+	return w
+}
+
+// read takes the next passage.
+func (w *wordScore) read(passage string) {
+	w.buffer = embed.AppendTerms(w.buffer[:0], passage)
+	counts, length, answers := make([]int, len(w.terms)), 0, false
+	for word := range bytes.FieldsSeq(w.buffer) {
+		length++
+		answers = answers || w.answer != nil && w.answer(word)
+		if n, ok := w.number[string(word)]; ok {
+			counts[n]++
+		}
+	}
+	w.counts, w.lengths, w.total = append(w.counts, counts), append(w.lengths, length), w.total+length
+	w.answers = append(w.answers, answers)
+}
+
+// score is that of a passage, by its place in the order of reading.
+func (w *wordScore) score(passage int) (score float64) {
+	mean := float64(w.total) / float64(len(w.lengths))
+	pivot := wordSaturation * (1 - wordLengthShare + wordLengthShare*float64(w.lengths[passage])/max(mean, 1))
+	for n, count := range w.counts[passage] {
+		if count > 0 {
+			f := float64(count)
+			score += w.terms[n].weight * f * (wordSaturation + 1) / (f + pivot)
+		}
+	}
+	return score
+}
+
+// fold drops records that say the same as one before them, and counts them
+// there. The order stays.
+func fold(list []*rated, same func(x, y Record) bool) []*rated {
+	var kept []*rated
+next:
+	for _, x := range list {
+		for _, k := range kept {
+			if same(k.Record, x.Record) {
+				k.duplicates += 1 + x.duplicates
+				k.holds |= x.holds
+				continue next
+			}
+		}
+		kept = append(kept, x)
+	}
+	return kept
+}
+
+// nearShare is how much of their words two neighbours must share to be one
+// hit. Neighbours share 200 of 3,500 characters by design and stay apart.
+const nearShare = 0.9
+
+// nearlyEqual says whether two records are neighbours in one session (or the
+// same place of it, cut twice as the session grew) with nearly the same words.
+func nearlyEqual(x, y Record) bool {
+	if x.Session != y.Session || x.Agent != y.Agent || x.Runtime != y.Runtime || x.Category != y.Category {
+		return false
+	}
+	if d := x.Position - y.Position; d < -1 || d > 1 {
+		return false
+	}
+	return wordShare(x.Text, y.Text) >= nearShare
+}
+
+// wordShare is the share of the longer text's words that the other has too.
+func wordShare(x, y string) float64 {
+	words, others := strings.Fields(x), strings.Fields(y)
+	if len(words) < len(others) {
+		words, others = others, words
+	}
+	if float64(len(others)) < nearShare*float64(len(words)) {
+		return 0
+	}
+	count := map[string]int{}
+	for _, w := range words {
+		count[w]++
+	}
+	common := 0
+	for _, w := range others {
+		if count[w] > 0 {
+			count[w]--
+			common++
+		}
+	}
+	return float64(common) / float64(max(len(words), 1))
+}
+
+// CategorySummary is the category of summaries.
+const CategorySummary = "session_summary"
+
+// foldSummaries drops each summary that has no more of the query's words than
+// a piece of the same session in the list, and whose line with most of them is
+// quoted from that piece, and counts it there: the piece says it in full and
+// where it stands. If the summary stands before it, the piece
+// takes its place, with its relevance and importance. In the technical domain of bench/recall half of the hits were such summaries.
+func (r *recall) foldSummaries(list []*rated) []*rated {
+	asked := termSet(r.words)
+	kept := make([]*rated, 0, len(list))
+	for _, x := range list {
+		if x.Category != CategorySummary || len(kept) >= max(r.query.Limit, lifted) { // nobody sees the rest
+			if !slices.Contains(kept, x) {
+				kept = append(kept, x)
+			}
+			continue
+		}
+		piece := fullerPiece(list, x, asked)
+		if piece == nil {
+			kept = append(kept, x)
+			continue
+		}
+		piece.duplicates += 1 + x.duplicates
+		if !slices.Contains(kept, piece) {
+			kept = append(kept, piece)
+			piece.relevance, piece.Importance, piece.score = x.relevance, x.Importance, x.score
+		}
+	}
+	return kept
+}
+
+// fullerPiece is the first piece in the list that a summary only repeats, as far
+// as the query goes, or nil.
+func fullerPiece(list []*rated, summary *rated, asked map[string]bool) *rated {
+	terms, quotes := askedTerms(asked, summary.Text), bestLines(asked, summary.Text)
+	for _, x := range list {
+		if x.Position < 0 || x.Session != summary.Session || x.Agent != summary.Agent || x.Runtime != summary.Runtime || summary.holds&^x.holds != 0 {
+			continue
+		}
+		have := termSet(x.Text)
+		if containsAll(have, terms) && slices.ContainsFunc(quotes, func(line map[string]bool) bool { return isQuoted(line, have) }) {
+			return x
+		}
+	}
+	return nil
+}
+
+// bestLines are the terms of each line of a summary that has the most of the
+// terms that are asked for. Where the line stands in the log is left out.
+func bestLines(asked map[string]bool, text string) (lines []map[string]bool) {
+	most := 0
+	for line := range strings.SplitSeq(text, "\n") {
+		line, _, _ = strings.Cut(line, " (line ")
+		have := len(askedTerms(asked, line))
+		if have > most {
+			lines, most = nil, have
+		}
+		if have == most && strings.TrimSpace(line) != "" {
+			lines = append(lines, termSet(line))
+		}
+	}
+	return lines
+}
+
+// quotedShare of a line's words stand in what it is quoted from: a label may be
+// in front, and the end may be cut.
+const quotedShare = 0.8
+
+func isQuoted(line, piece map[string]bool) bool {
+	common := 0
+	for term := range line {
+		if piece[term] {
+			common++
+		}
+	}
+	return float64(common) >= quotedShare*float64(len(line))
+}
+
+func containsAll(have, want map[string]bool) bool {
+	for term := range want {
+		if !have[term] {
+			return false
+		}
+	}
+	return true
+}
+
+// askedTerms are those of some terms that a text has.
+func askedTerms(asked map[string]bool, text string) map[string]bool {
+	have := map[string]bool{}
+	for _, term := range strings.Fields(string(embed.AppendTerms(nil, text))) {
+		if asked[term] {
+			have[term] = true
+		}
+	}
+	return have
 }

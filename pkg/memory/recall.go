@@ -1,11 +1,15 @@
 package memory
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/sessctl/sessctl/pkg/embed"
 )
@@ -243,4 +247,239 @@ func (r *recall) askNames(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// The ways to rank.
+const (
+	RankHybrid = "hybrid" // words and meaning, then importance
+	RankText   = "text"   // words only
+	RankVector = "vector" // meaning only
+	RankSeed   = "seed"   // 0.7 * cosine + 0.3 * importance on raw cosines, seed 002 to the letter
+)
+
+// Query says what to find. Empty filters match everything.
+type Query struct {
+	Text         string
+	Agent        string
+	Runtime      string
+	Session      string
+	Category     string
+	Since, Until int64 // epoch milliseconds, Until not included; 0 = open
+	Limit        int   // hits, 5 if 0
+	MinScore     float64
+	Rank         string // RankHybrid if empty
+	Kind         string // of facts only: no other record has one
+	Superseded   bool   // also facts that newer ones have superseded
+	// Now is when it is asked: "last week" counts from it, and days begin as in
+	// its zone. Zero leaves such words alone, and days begin in UTC.
+	Now time.Time
+
+	facts bool // the memory has the tables of facts
+}
+
+// filter is the SQL condition of the query's filters over records r.
+func (q Query) filter() (string, []any) {
+	condition, args := "1=1", []any(nil)
+	add := func(on bool, sql string, value any) {
+		if on {
+			condition += " AND " + sql
+			args = append(args, value)
+		}
+	}
+	add(q.Agent != "", "r.agent=?", q.Agent)
+	add(q.Runtime != "", "r.runtime=?", q.Runtime)
+	add(q.Session != "", "r.session=?", q.Session)
+	add(q.Category != "", "r.category=?", q.Category)
+	add(q.Since != 0, "r.created_at>=?", q.Since)
+	add(q.Until != 0, "r.created_at<?", q.Until)
+	switch {
+	case q.facts && q.Kind != "":
+		add(true, "r.rowid IN (SELECT f.record FROM facts f WHERE f.kind=?)", q.Kind)
+	case q.Kind != "":
+		condition += " AND 0=1"
+	}
+	if q.facts && !q.Superseded {
+		condition += " AND r.rowid NOT IN (SELECT f.record FROM facts f WHERE NOT " + live + ")"
+	}
+	return condition, args
+}
+
+// maxTerms bounds a full-text query: a pasted page is not a question.
+const maxTerms = 64
+
+// matchAny turns any text into a full-text query: its terms, any of them. It
+// is empty if the text has no terms. Each term is quoted, so no text can be a
+// syntax error.
+func matchAny(text string) string { return strings.Join(quotedTerms(text), " OR ") }
+
+// matchName turns an identifier into a full-text query for texts that hold all
+// its parts; those that hold it as one word come first.
+func matchName(name string) string {
+	terms := quotedTerms(name)
+	if len(terms) < 2 {
+		return strings.Join(terms, "")
+	}
+	last := len(terms) - 1 // a compound follows its parts
+	return strings.Join(terms[:last], " AND ") + " AND (" + terms[0] + " OR " + terms[last] + ")"
+}
+
+// quotedTerms returns the different terms of a text as full-text strings.
+func quotedTerms(text string) []string {
+	var quoted []string
+	seen := map[string]bool{}
+	for _, term := range strings.Fields(string(embed.AppendTerms(nil, text))) {
+		if !seen[term] && len(quoted) < maxTerms {
+			seen[term] = true
+			quoted = append(quoted, `"`+strings.ReplaceAll(term, `"`, `""`)+`"`)
+		}
+	}
+	return quoted
+}
+
+// columns are read from records r and texts t.
+const columns = "r.id, t.text, r.category, r.importance, r.created_at, r.runtime, r.agent, r.session, r.key, r.archive, r.archive_path, r.first_line, r.last_line, r.first_byte, r.end_byte, r.branch, r.position"
+
+// fields are where columns of r are read to.
+func (x *Record) fields() []any {
+	return []any{&x.ID, &x.Text, &x.Category, &x.Importance, &x.CreatedAt, &x.Runtime, &x.Agent, &x.Session, &x.Key,
+		&x.Archive, &x.ArchivePath, &x.FirstLine, &x.LastLine, &x.FirstByte, &x.EndByte, &x.Branch, &x.Position}
+}
+
+// load reads the records of the pool.
+func (r *recall) load(ctx context.Context) error {
+	if len(r.pool) == 0 {
+		return nil
+	}
+	rows, err := r.store.db.QueryContext(ctx, "SELECT r.rowid, "+columns+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.rowid IN "+listed(r.pool))
+	if err != nil {
+		return fmt.Errorf("read records: %w", judged(err))
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var rowid int64
+		var x Record
+		if err := rows.Scan(append([]any{&rowid}, x.fields()...)...); err != nil {
+			return fmt.Errorf("read records: %w", judged(err))
+		}
+		c := r.at(rowid)
+		c.Record, c.loaded, c.holds = x, true, holds(x.Text, r.names)
+	}
+	return judged(rows.Err())
+}
+
+// listed are the keys of a map as an SQL list. They are numbers: nothing to
+// quote.
+func listed[V any](keys map[int64]V) string {
+	list := []byte("(")
+	for key := range keys {
+		list = append(strconv.AppendInt(list, key, 10), ',')
+	}
+	return string(append(bytes.TrimSuffix(list, []byte(",")), ')'))
+}
+
+// complete gives each record of the pool the score of both halves, whichever
+// proposed it.
+func (r *recall) complete(ctx context.Context) error {
+	if len(r.pool) == 0 {
+		return nil
+	}
+	if r.byWords() {
+		if err := r.completeText(ctx); err != nil {
+			return err
+		}
+	}
+	return r.completeCosines(ctx)
+}
+
+// completeText gives the records of the pool their BM25 score. The plus makes
+// SQLite go over all matches once: asked for each row by itself it would weigh
+// every word anew each time.
+func (r *recall) completeText(ctx context.Context) error {
+	words := matchAny(r.words)
+	if words == "" {
+		return nil
+	}
+	rows, err := r.store.db.QueryContext(ctx, "SELECT rowid, -bm25(words) FROM words WHERE words MATCH ? AND +rowid IN "+listed(r.pool), words)
+	if err != nil {
+		return fmt.Errorf("score the words: %w", judged(err))
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var record int64
+		var score float64
+		if err := rows.Scan(&record, &score); err != nil {
+			return fmt.Errorf("score the words: %w", judged(err))
+		}
+		r.at(record).text = score
+	}
+	return judged(rows.Err())
+}
+
+// completeCosines gives records that the words proposed their cosine.
+func (r *recall) completeCosines(ctx context.Context) error {
+	if r.vector == nil {
+		return nil
+	}
+	missing := map[int64]*candidate{}
+	for record, c := range r.pool {
+		if !c.hasVector {
+			missing[record] = c
+		}
+	}
+	reader := &rowReader{dim: len(r.vector)} // what is damaged was counted
+	if r.sweep != nil {
+		return r.sweep.cosines(ctx, missing, reader)
+	}
+	var places []place
+	for _, p := range r.places {
+		if missing[p.record] != nil {
+			places = append(places, p)
+		}
+	}
+	return giveCosines(ctx, reader, question{vector: r.vector, places: places}, missing)
+}
+
+// giveCosines gives candidates the cosines of the vectors at places.
+func giveCosines(ctx context.Context, reader *rowReader, q question, wanted map[int64]*candidate) error {
+	return reader.each(ctx, q.places, func(b block) error {
+		for i, p := range b.places {
+			c := wanted[p.record]
+			c.cosine, c.hasVector = dot(q.vector, b.rows[i]), true
+		}
+		return nil
+	})
+}
+
+// Neighbors returns the records that stand in the same session at most n
+// places before and after x, in their order. A summary has none. Where a place
+// was cut twice as the session grew, it is the record of x's archive, else the
+// latest.
+func (s *Store) Neighbors(ctx context.Context, x Record, n int) (before, after []Record, err error) {
+	if n < 1 || x.Position < 0 {
+		return nil, nil, nil
+	}
+	rows, err := s.db.QueryContext(ctx, "SELECT "+columns+` FROM records r JOIN texts t ON t.record=r.rowid
+		WHERE r.agent=? AND r.runtime=? AND r.session=? AND r.category=? AND r.position BETWEEN max(?, 0) AND ? AND r.position<>?
+		ORDER BY r.position, r.archive=? DESC, r.rowid DESC`,
+		x.Agent, x.Runtime, x.Session, x.Category, x.Position-n, x.Position+n, x.Position, x.Archive)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read neighbours: %w", judged(err))
+	}
+	defer rows.Close()
+	last := -1
+	for rows.Next() {
+		var r Record
+		if err := rows.Scan(r.fields()...); err != nil {
+			return nil, nil, fmt.Errorf("read neighbours: %w", judged(err))
+		}
+		switch {
+		case r.Position == last:
+		case r.Position < x.Position:
+			before = append(before, r)
+		default:
+			after = append(after, r)
+		}
+		last = r.Position
+	}
+	return before, after, judged(rows.Err())
 }

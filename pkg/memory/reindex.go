@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -245,4 +246,185 @@ func (s *Store) Agents(ctx context.Context, runtime, agent string) ([]string, er
 		agents = append(agents, name)
 	}
 	return agents, judged(rows.Err())
+}
+
+// embedPage is how many pending texts are held at a time, and stored together.
+const embedPage = 512
+
+// pageOf is embedPage, or for a server one batch: that may have taken minutes,
+// and whoever is killed or interrupted has not asked in vain.
+func pageOf(m embed.Model) int {
+	if m.Provider == builtinProvider {
+		return embedPage
+	}
+	return embed.DefaultBatch
+}
+
+// builtinProvider is that of embed.Builtin.
+const builtinProvider = "builtin"
+
+// EmbedPending gives a vector to every record of an agent that has none. What
+// cannot be embedded stays text and is counted in pending; an embedder that
+// cannot serve at all leaves everything pending and is not an error.
+// progress is told how many records are done of how many, and may be nil.
+func (s *Store) EmbedPending(ctx context.Context, e embed.Embedder, m embed.Model, agent string, progress func(done, total int64)) (pending int, err error) {
+	if _, err := s.Reclaim(ctx, m, agent); err != nil {
+		return 0, err
+	}
+	open, refused, err := s.CountPending(ctx, m, agent)
+	if err != nil {
+		return 0, fmt.Errorf("count pending records: %w", err)
+	}
+	total, done, after := open, 0, int64(0)
+	for done < total {
+		texts, err := s.pendingAfter(ctx, m, agent, page{after, pageOf(m)})
+		if err != nil {
+			return total - done + refused, err
+		}
+		if len(texts) == 0 {
+			break
+		}
+		after = texts[len(texts)-1].row
+		made, down, err := s.embedPage(ctx, e, m, agent, texts)
+		if err != nil {
+			return total - done + refused, err
+		}
+		done += made
+		if progress != nil {
+			progress(int64(done), int64(total))
+		}
+		if down {
+			break
+		}
+	}
+	open, refused, err = s.CountPending(ctx, m, agent)
+	return open + refused, err
+}
+
+// embedPage embeds one page and stores what came back. It reports how many
+// records are done, and whether the embedder cannot serve at all.
+func (s *Store) embedPage(ctx context.Context, e embed.Embedder, m embed.Model, agent string, page []PendingText) (made int, down bool, err error) {
+	texts := make([]string, len(page))
+	for i, p := range page {
+		texts[i] = p.Text
+	}
+	var vectors []Vector
+	var failures []Failure
+	for r := range embed.Batches(ctx, e, texts, embed.BatchOptions{Dim: m.Dim}) {
+		switch {
+		case r.Err == nil:
+			vectors = append(vectors, Vector{ID: page[r.Index].ID, Values: r.Vector})
+		case errors.Is(r.Err, embed.ErrUnavailable):
+			down = true // not the text's fault: it is not counted against it
+		case errors.Is(r.Err, embed.ErrNoVector):
+			failures = append(failures, Failure{ID: page[r.Index].ID, Reason: r.Err.Error(), Nothing: true})
+			made++
+		default:
+			failures = append(failures, Failure{ID: page[r.Index].ID, Reason: r.Err.Error()})
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return 0, down, err
+	}
+	return made + len(vectors), down, s.PutVectors(ctx, m, agent, vectors, failures)
+}
+
+// PendingText is a record that has no vector yet.
+type PendingText struct {
+	ID   string
+	Text string
+
+	row int64
+}
+
+const (
+	// maxTries is how often a record that an embedder refuses is offered again.
+	maxTries = 3
+	// nothingTries marks a record that has nothing to embed.
+	nothingTries = 1000
+)
+
+// Pending returns up to limit records of an agent that have no vector of this
+// model, in the order they were stored. Rows that a vector file has lost are
+// pending again. What an embedder has refused three times is not offered.
+func (s *Store) Pending(ctx context.Context, model embed.Model, agent string, limit int) ([]PendingText, error) {
+	if _, err := s.Reclaim(ctx, model, agent); err != nil {
+		return nil, err
+	}
+	return s.pendingAfter(ctx, model, agent, page{limit: limit})
+}
+
+// page is a part of a long list: up to limit rows after a row.
+type page struct {
+	after int64
+	limit int
+}
+
+func (s *Store) pendingAfter(ctx context.Context, model embed.Model, agent string, p page) ([]PendingText, error) {
+	rows, err := s.db.QueryContext(ctx, `SELECT r.rowid, r.id, t.text FROM pending p JOIN records r ON r.rowid=p.record JOIN texts t ON t.record=p.record
+		WHERE p.model=? AND p.agent=? AND p.record>? AND p.tries<? ORDER BY p.record LIMIT ?`, model.Fingerprint(), agent, p.after, maxTries, p.limit)
+	if err != nil {
+		return nil, fmt.Errorf("list pending records: %w", judged(err))
+	}
+	defer rows.Close()
+	var pending []PendingText
+	for rows.Next() {
+		var p PendingText
+		if err := rows.Scan(&p.row, &p.ID, &p.Text); err != nil {
+			return nil, fmt.Errorf("list pending records: %w", judged(err))
+		}
+		pending = append(pending, p)
+	}
+	return pending, judged(rows.Err())
+}
+
+// CountPending returns how many records of an agent have no vector of a model:
+// those that are open, and those that were refused too often. What has nothing
+// to embed counts as neither.
+func (s *Store) CountPending(ctx context.Context, model embed.Model, agent string) (open, refused int, err error) {
+	if err := s.register(ctx, model); err != nil {
+		return 0, 0, err
+	}
+	err = s.db.QueryRowContext(ctx, `SELECT count(*) FILTER (WHERE tries<?1), count(*) FILTER (WHERE tries>=?1 AND tries<?2)
+		FROM pending WHERE model=?3 AND agent=?4`, maxTries, nothingTries, model.Fingerprint(), agent).Scan(&open, &refused)
+	return open, refused, judged(err)
+}
+
+// register makes a model known: from now on every record has a vector of it or
+// is pending. All that is there is pending.
+func (s *Store) register(ctx context.Context, model embed.Model) error {
+	var known bool
+	err := s.db.QueryRowContext(ctx, "SELECT count(*)>0 FROM models WHERE fingerprint=?", model.Fingerprint()).Scan(&known)
+	if err != nil || known {
+		return judged(err)
+	}
+	return s.inTransaction(ctx, func(tx *sql.Tx) error { return registerIn(ctx, tx, model) })
+}
+
+func registerIn(ctx context.Context, tx *sql.Tx, model embed.Model) error {
+	result, err := tx.ExecContext(ctx, "INSERT OR IGNORE INTO models (fingerprint, name, dim) VALUES (?, ?, ?)", model.Fingerprint(), model.String(), model.Dim)
+	if err != nil {
+		return fmt.Errorf("register model: %w", err)
+	}
+	if n, err := result.RowsAffected(); err != nil || n == 0 {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, "INSERT INTO pending (model, agent, record, tries, reason) SELECT ?, agent, rowid, 0, '' FROM records", model.Fingerprint())
+	return err
+}
+
+// noteFailures counts a failed try against each record.
+func noteFailures(ctx context.Context, tx *sql.Tx, model embed.Model, failed []Failure) error {
+	for _, f := range failed {
+		tries := 1
+		if f.Nothing {
+			tries = nothingTries
+		}
+		_, err := tx.ExecContext(ctx, `UPDATE pending SET tries=tries+?, reason=? WHERE model=? AND record=(SELECT rowid FROM records WHERE id=?)`,
+			tries, f.Reason, model.Fingerprint(), f.ID)
+		if err != nil {
+			return fmt.Errorf("note failures: %w", err)
+		}
+	}
+	return nil
 }

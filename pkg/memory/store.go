@@ -2,7 +2,9 @@ package memory
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -10,11 +12,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-
-	"modernc.org/sqlite" // also the driver "sqlite"
-	sqlitelib "modernc.org/sqlite/lib"
+	"strconv"
+	"strings"
 
 	"github.com/sessctl/sessctl/pkg/durable"
+	"modernc.org/sqlite"
+	sqlitelib "modernc.org/sqlite/lib"
 )
 
 var (
@@ -249,3 +252,256 @@ func inTransaction(ctx context.Context, b beginner, f func(*sql.Tx) error) error
 
 // Close closes the store.
 func (s *Store) Close() error { return s.db.Close() }
+
+// schemaVersion is the user_version of the database; a newer one is refused.
+// Whoever changes the schema of a released version raises it and writes the
+// way from the old one to the new.
+const schemaVersion = 1
+
+// applicationID marks the file as ours ("sess").
+const applicationID = 0x73657373
+
+// pageSize in bytes holds two chunks of 3,500 characters; indexing words is a
+// sixth faster than with SQLite's 4,096.
+const pageSize = 8192
+
+// Texts are kept apart from what is filtered by, so that a filter does not
+// have to step over them. Terms are the words of the text as the built-in
+// embedder sees them: stemmed, identifiers whole and in parts, pairs of CJK
+// characters; they are split at spaces only. The index has no copy of them, or
+// of the text. It gathers 8 MB of terms before it writes: a third faster than
+// its own 1 MB.
+const schema = `
+CREATE TABLE records (
+  rowid        INTEGER PRIMARY KEY,
+  id           TEXT    NOT NULL UNIQUE,
+  category     TEXT    NOT NULL,
+  importance   REAL    NOT NULL,
+  created_at   INTEGER NOT NULL, -- epoch milliseconds of the message
+  runtime      TEXT    NOT NULL,
+  agent        TEXT    NOT NULL,
+  session      TEXT    NOT NULL,
+  key          TEXT    NOT NULL,
+  archive      TEXT    NOT NULL,
+  archive_path TEXT    NOT NULL,
+  first_line   INTEGER NOT NULL,
+  last_line    INTEGER NOT NULL,
+  first_byte   INTEGER NOT NULL,
+  end_byte     INTEGER NOT NULL,
+  branch       TEXT    NOT NULL,
+  position     INTEGER NOT NULL
+) STRICT;
+CREATE INDEX records_by_session ON records (agent, runtime, session);
+CREATE INDEX records_by_time ON records (agent, created_at);
+CREATE TABLE texts (
+  record INTEGER PRIMARY KEY REFERENCES records (rowid) ON DELETE CASCADE,
+  text   TEXT    NOT NULL
+) STRICT;
+CREATE VIRTUAL TABLE words USING fts5 (terms, content='', contentless_delete=1, tokenize="ascii tokenchars '_-./\:@'");
+INSERT INTO words (words, rank) VALUES ('hashsize', 8388608);
+CREATE TABLE models (
+  fingerprint TEXT    PRIMARY KEY,
+  name        TEXT    NOT NULL, -- embed.Model.String
+  dim         INTEGER NOT NULL
+) STRICT;
+-- files: one of vectors an agent and model
+CREATE TABLE files (
+  model   TEXT    NOT NULL REFERENCES models (fingerprint),
+  agent   TEXT    NOT NULL,
+  name    TEXT    NOT NULL, -- of the file, in the agent's directory
+  slots   INTEGER NOT NULL, -- rows of the file that may have a name
+  stamp   TEXT    NOT NULL, -- of the file when it was last written or checked
+  checked INTEGER NOT NULL, -- epoch milliseconds of the last check of every row
+  PRIMARY KEY (model, agent)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE vectors (
+  model  TEXT    NOT NULL REFERENCES models (fingerprint),
+  agent  TEXT    NOT NULL,
+  slot   INTEGER NOT NULL, -- row of the file
+  record INTEGER NOT NULL REFERENCES records (rowid) ON DELETE CASCADE,
+  crc    INTEGER NOT NULL, -- CRC-32C of the row's bytes
+  PRIMARY KEY (model, agent, slot)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX vectors_by_record ON vectors (record, model);
+-- pending: every record has a vector of each model, or a row here
+CREATE TABLE pending (
+  model  TEXT    NOT NULL REFERENCES models (fingerprint),
+  agent  TEXT    NOT NULL,
+  record INTEGER NOT NULL REFERENCES records (rowid) ON DELETE CASCADE,
+  tries  INTEGER NOT NULL,
+  reason TEXT    NOT NULL, -- why the last try failed
+  PRIMARY KEY (model, agent, record)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX pending_by_record ON pending (record);
+-- tombstones: what was forgotten; where it stood finds it again however the
+-- source is cut then
+CREATE TABLE tombstones (
+  id         TEXT    PRIMARY KEY,
+  at         INTEGER NOT NULL, -- epoch milliseconds
+  archive    TEXT    NOT NULL,
+  first_byte INTEGER NOT NULL, -- both 0 if it was no piece of the log
+  end_byte   INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX tombstones_by_archive ON tombstones (archive);
+-- rebuilt: sessions that a rebuild which has not ended yet is done with
+CREATE TABLE rebuilt (
+  runtime TEXT NOT NULL,
+  agent   TEXT NOT NULL,
+  session TEXT NOT NULL,
+  mark    TEXT NOT NULL, -- what it was made of
+  PRIMARY KEY (runtime, agent, session)
+) STRICT, WITHOUT ROWID;
+`
+
+// AgentStats counts what memory has of one agent.
+type AgentStats struct {
+	Runtime  string         `json:"runtime"`
+	Agent    string         `json:"agent"`
+	Sessions int            `json:"sessions"`
+	Records  int            `json:"records"`
+	Category map[string]int `json:"by_category"`
+	Vectors  map[string]int `json:"vectors_by_model"`
+	Pending  map[string]int `json:"pending_by_model"` // without a vector, those that cannot be embedded included
+}
+
+// ModelStats counts what memory has of one embedding model.
+type ModelStats struct {
+	Name        string `json:"name"` // embed.Model.String
+	Fingerprint string `json:"fingerprint"`
+	Dimensions  int    `json:"dimensions"`
+	Vectors     int    `json:"vectors"`
+	Unnamed     int    `json:"unnamed"` // rows of its files that belong to no record; Reindex takes their room back
+	Bytes       int64  `json:"bytes"`   // of its files
+}
+
+// Stats counts what memory has.
+type Stats struct {
+	Agents    []AgentStats `json:"agents"`
+	Models    []ModelStats `json:"models"`
+	Forgotten int          `json:"forgotten"` // records that must not come back
+	Bytes     int64        `json:"bytes"`     // of all files
+}
+
+// Stats returns counts per agent and model, in their order.
+func (s *Store) Stats(ctx context.Context) (Stats, error) {
+	stats := Stats{Agents: []AgentStats{}, Models: []ModelStats{}, Bytes: treeBytes(s.dir)}
+	var err error
+	if stats.Forgotten, err = s.countGraves(ctx); err != nil {
+		return Stats{}, err
+	}
+	if err := s.countModels(ctx, &stats); err != nil {
+		return Stats{}, err
+	}
+	return stats, s.countAgents(ctx, &stats)
+}
+
+// countModels counts the vectors of each model, and the rows of its files.
+func (s *Store) countModels(ctx context.Context, stats *Stats) error {
+	rows, err := s.db.QueryContext(ctx, `SELECT fingerprint, name, dim, (SELECT count(*) FROM vectors v WHERE v.model=fingerprint),
+		(SELECT coalesce(sum(slots), 0) FROM files f WHERE f.model=fingerprint) FROM models ORDER BY name`)
+	if err != nil {
+		return fmt.Errorf("count vectors: %w", judged(err))
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var m ModelStats
+		var slots int
+		if err := rows.Scan(&m.Fingerprint, &m.Name, &m.Dimensions, &m.Vectors, &slots); err != nil {
+			return fmt.Errorf("count vectors: %w", judged(err))
+		}
+		m.Unnamed = slots - m.Vectors
+		stats.Models = append(stats.Models, m)
+	}
+	if err := rows.Err(); err != nil {
+		return judged(err)
+	}
+	files, err := s.files(ctx)
+	for _, f := range files {
+		for i := range stats.Models {
+			if info, err := os.Lstat(f.path); err == nil && stats.Models[i].Fingerprint == f.fingerprint {
+				stats.Models[i].Bytes += info.Size()
+			}
+		}
+	}
+	return err
+}
+
+func (s *Store) countAgents(ctx context.Context, stats *Stats) error {
+	for _, step := range []struct {
+		query string
+		take  func(a *AgentStats, name string, count, sessions int)
+	}{
+		{"SELECT runtime, agent, '', count(*), count(DISTINCT session) FROM records GROUP BY agent, runtime ORDER BY agent, runtime",
+			func(a *AgentStats, _ string, count, sessions int) { a.Records, a.Sessions = count, sessions }},
+		{"SELECT runtime, agent, category, count(*), 0 FROM records GROUP BY 1, 2, 3",
+			func(a *AgentStats, name string, count, _ int) { a.Category[name] = count }},
+		{"SELECT r.runtime, r.agent, m.name, count(*), 0 FROM vectors v JOIN records r ON r.rowid=v.record JOIN models m ON m.fingerprint=v.model GROUP BY 1, 2, 3",
+			func(a *AgentStats, name string, count, _ int) { a.Vectors[name] = count }},
+		{"SELECT r.runtime, r.agent, m.name, count(*), 0 FROM pending p JOIN records r ON r.rowid=p.record JOIN models m ON m.fingerprint=p.model WHERE p.tries<" + strconv.Itoa(nothingTries) + " GROUP BY 1, 2, 3",
+			func(a *AgentStats, name string, count, _ int) { a.Pending[name] = count }},
+	} {
+		if err := s.count(ctx, stats, step.query, step.take); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// count hands the rows of a query (runtime, agent, name, two counts) to the
+// agents they belong to.
+func (s *Store) count(ctx context.Context, stats *Stats, query string, take func(a *AgentStats, name string, count, sessions int)) error {
+	rows, err := s.db.QueryContext(ctx, query)
+	if err != nil {
+		return fmt.Errorf("count records: %w", judged(err))
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var runtime, agent, name string
+		var count, sessions int
+		if err := rows.Scan(&runtime, &agent, &name, &count, &sessions); err != nil {
+			return fmt.Errorf("count records: %w", judged(err))
+		}
+		take(stats.of(runtime, agent), name, count, sessions)
+	}
+	return judged(rows.Err())
+}
+
+// of returns the counts of an agent.
+func (s *Stats) of(runtime, agent string) *AgentStats {
+	for i := range s.Agents {
+		if a := &s.Agents[i]; a.Runtime == runtime && a.Agent == agent {
+			return a
+		}
+	}
+	s.Agents = append(s.Agents, AgentStats{Runtime: runtime, Agent: agent, Category: map[string]int{}, Vectors: map[string]int{}, Pending: map[string]int{}})
+	return &s.Agents[len(s.Agents)-1]
+}
+
+func treeBytes(dir string) (total int64) {
+	_ = filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return nil // what vanishes while it is counted is not counted
+		}
+		if info, err := d.Info(); err == nil {
+			total += info.Size()
+		}
+		return nil
+	})
+	return total
+}
+
+// safeName makes a directory name of an agent's id: what is safe of it, and a
+// hash, so that two agents never share one, also where case does not count.
+func safeName(agent string) string {
+	safe := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '-', r == '_':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r
+		}
+		return '_'
+	}, agent)
+	sum := sha256.Sum256([]byte(agent))
+	return safe[:min(len(safe), 60)] + "-" + hex.EncodeToString(sum[:4])
+}

@@ -1,6 +1,17 @@
 package replay
 
-import "github.com/sessctl/sessctl/pkg/session"
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sessctl/sessctl/pkg/session"
+)
 
 // Role says who speaks in a context.
 type Role string
@@ -112,4 +123,155 @@ func inAgentsName(m *session.Message) bool {
 // empty reports whether a message says nothing at all.
 func (m Message) empty() bool {
 	return m.Text == "" && len(m.ToolCalls) == 0 && m.Role != Tool
+}
+
+// Scanner reads a log: a [session.Store].
+type Scanner interface {
+	Scan(ctx context.Context, r io.Reader, o session.ScanOptions, emit func(*session.Message) error) (session.Scan, error)
+}
+
+// Read rebuilds the context of a log as its runtime does: the active branch;
+// if it was compacted, the last summary first, then from the first message
+// that it kept, each message once (seed 001, section 7.4, whose two lists
+// overlap); after a reset, only what followed. It also returns what reading the
+// log has shown. open is called twice if the log has forks. An error that wraps
+// [session.ErrUnknownFormat] is returned for a log of another format.
+func Read(ctx context.Context, scanner Scanner, open func() (io.ReadCloser, error)) ([]Message, session.Scan, error) {
+	c, scan, err := readPass(ctx, scanner, nil, open)
+	if err == nil && scan.Tree != nil && scan.Tree.Forked() {
+		c, scan, err = readPass(ctx, scanner, scan.Tree, open)
+	}
+	if err != nil {
+		return nil, scan, fmt.Errorf("read the log: %w", err)
+	}
+	return slices.DeleteFunc(c.messages, func(m Message) bool { return m.Line < scan.ResetLine }), scan, nil
+}
+
+func readPass(ctx context.Context, scanner Scanner, tree *session.Tree, open func() (io.ReadCloser, error)) (reading, session.Scan, error) {
+	var c reading
+	log, err := open()
+	if err != nil {
+		return c, session.Scan{}, err
+	}
+	scan, err := scanner.Scan(ctx, log, session.ScanOptions{Tree: tree}, c.add)
+	return c, scan, errors.Join(err, log.Close())
+}
+
+// reading is a context while its log is read.
+type reading struct{ messages []Message }
+
+func (c *reading) add(m *session.Message) error {
+	if m.Branch != session.Active || m.OutOfContext {
+		return nil
+	}
+	x := newMessage(m)
+	if x.Role == Summary {
+		c.compacted(x, string(m.FirstKept))
+		return nil
+	}
+	if !x.empty() {
+		c.messages = append(c.messages, x)
+	}
+	return nil
+}
+
+// compacted puts a summary in the place of everything before the first message
+// that was kept; of everything if that is not there.
+func (c *reading) compacted(summary Message, firstKept string) {
+	kept := len(c.messages)
+	if i := slices.IndexFunc(c.messages, func(m Message) bool { return m.Role != Summary && m.id != "" && m.id == firstKept }); i >= 0 {
+		kept = i
+	}
+	summary.Reason = ReasonSummary
+	tail := slices.Clone(c.messages[kept:])
+	c.messages = append([]Message{summary}, tail...)
+}
+
+// turns splits a context after its summary into turns: each begins with what
+// the user said, the first perhaps not. It returns the start of each turn.
+func turns(messages []Message) (starts []int) {
+	for i, m := range messages {
+		if m.Role == Summary {
+			continue
+		}
+		before := Summary
+		if i > 0 {
+			before = messages[i-1].Role
+		}
+		if m.Role == User && before != User || before == Summary {
+			starts = append(starts, i)
+		}
+	}
+	return starts
+}
+
+// unchanged returns the core message of the log that the first n messages are,
+// if they are all of it and nobody has changed them; 0 if not. A runtime's own
+// message has more than a rebuilt one (ids, the order of its parts).
+func unchanged(messages []Message) (raw json.RawMessage, n int) {
+	first := messages[0]
+	if first.core == "" || !utf8.ValidString(first.core) {
+		return nil, 0
+	}
+	n = 1
+	for first.Role == Tool && n < len(messages) && messages[n].Role == Tool {
+		if messages[n].core != first.core {
+			return nil, 0 // results of one call in several messages
+		}
+		n++
+	}
+	if parts, ok := coreParts(first.core, first.Role); !ok || first.Role == Tool && parts != n {
+		return nil, 0
+	}
+	return json.RawMessage(first.core), n
+}
+
+// coreParts counts the parts of a core message; false if it is none that the
+// SDK takes.
+func coreParts(raw string, role Role) (n int, ok bool) {
+	var m struct {
+		Role    Role            `json:"role"`
+		Content json.RawMessage `json:"content"`
+	}
+	if json.Unmarshal([]byte(raw), &m) != nil || m.Role != role {
+		return 0, false
+	}
+	var said string
+	if json.Unmarshal(m.Content, &said) == nil {
+		return 1, strings.TrimSpace(said) != "" && role != Tool
+	}
+	var parts []corePart
+	if json.Unmarshal(m.Content, &parts) != nil {
+		return 0, false
+	}
+	for _, p := range parts {
+		if !p.fits(role) {
+			return 0, false
+		}
+	}
+	return len(parts), len(parts) > 0
+}
+
+// corePart is what the SDK insists on of a part.
+type corePart struct {
+	Type   string                     `json:"type"`
+	Text   string                     `json:"text"`
+	ID     string                     `json:"toolCallId"`
+	Name   string                     `json:"toolName"`
+	Args   map[string]json.RawMessage `json:"args"`
+	Result json.RawMessage            `json:"result"`
+}
+
+func (p corePart) fits(role Role) bool {
+	switch p.Type {
+	case "text":
+		return role != Tool && strings.TrimSpace(p.Text) != ""
+	case "image", "file":
+		return role == User
+	case "tool-call":
+		return role == Assistant && p.ID != "" && p.Name != "" && p.Args != nil
+	case "tool-result":
+		return role == Tool && p.ID != "" && p.Name != "" && p.Result != nil
+	}
+	return false
 }

@@ -150,3 +150,265 @@ func (m Message) spoken() string {
 	}
 	return m.Text
 }
+
+type openAIMessage struct {
+	Role      string       `json:"role"`
+	Content   *string      `json:"content"` // null beside tool calls
+	ToolCalls []openAICall `json:"tool_calls,omitempty"`
+	CallID    string       `json:"tool_call_id,omitempty"`
+}
+
+type openAICall struct {
+	ID       string         `json:"id"`
+	Type     string         `json:"type"`
+	Function openAIFunction `json:"function"`
+}
+
+type openAIFunction struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+func openAI(messages []Message) []openAIMessage {
+	out := []openAIMessage{}
+	for _, m := range messages {
+		text := m.spoken()
+		x := openAIMessage{Role: string(m.Role), Content: &text}
+		switch m.Role {
+		case Summary:
+			x.Role = string(User)
+		case Tool:
+			x.Content, x.CallID = &m.Text, m.CallID
+		}
+		for _, c := range m.ToolCalls {
+			x.ToolCalls = append(x.ToolCalls, openAICall{ID: c.ID, Type: "function", Function: openAIFunction{Name: toolName(c.Name), Arguments: c.Arguments}})
+		}
+		if len(x.ToolCalls) > 0 && strings.TrimSpace(m.Text) == "" {
+			x.Content = nil
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// toolName is a name that providers take: letters, digits, "_" and "-", at
+// most 64.
+func toolName(name string) string {
+	const most = 64
+	clean := identifier(name)
+	if clean == "" {
+		return "tool"
+	}
+	return clean[:min(len(clean), most)]
+}
+
+// identifier puts "_" in the place of what providers do not take.
+func identifier(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
+			return r
+		}
+		return '_'
+	}, s)
+}
+
+type anthropicMessage struct {
+	Role    string `json:"role"`
+	Content []any  `json:"content"`
+}
+
+type anthropicText struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+type anthropicUse struct {
+	Type  string          `json:"type"`
+	ID    string          `json:"id"`
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"input"`
+}
+
+type anthropicResult struct {
+	Type    string `json:"type"`
+	UseID   string `json:"tool_use_id"`
+	Content string `json:"content"`
+	IsError bool   `json:"is_error,omitempty"`
+}
+
+// anthropic follows the rules of that API: only user and assistant, the user
+// first, no two of the same role in a row, and all results of an assistant's
+// calls at the beginning of the one message after it.
+func anthropic(messages []Message) []anthropicMessage {
+	out := []anthropicMessage{}
+	ids := newIdentifiers()
+	add := func(role string, blocks ...any) {
+		if n := len(out); n > 0 && out[n-1].Role == role {
+			out[n-1].Content = append(out[n-1].Content, blocks...)
+			return
+		}
+		if len(out) == 0 && role != string(User) {
+			out = append(out, anthropicMessage{Role: string(User), Content: []any{anthropicText{"text", "(The conversation before this is left out.)"}}})
+		}
+		out = append(out, anthropicMessage{Role: role, Content: blocks})
+	}
+	for _, m := range messages {
+		switch m.Role {
+		case Tool:
+			add(string(User), anthropicResult{Type: "tool_result", UseID: ids.of(m.CallID), Content: m.Text, IsError: m.IsError})
+		case Assistant:
+			add(string(Assistant), assistantBlocks(m, ids)...)
+		case System:
+			add(string(User), anthropicText{"text", "[System]: " + m.spoken()})
+		default:
+			add(string(User), anthropicText{"text", m.spoken()})
+		}
+	}
+	return out
+}
+
+func assistantBlocks(m Message, ids *identifiers) (blocks []any) {
+	if strings.TrimSpace(m.Text) != "" || len(m.ToolCalls) == 0 {
+		blocks = append(blocks, anthropicText{"text", m.spoken()})
+	}
+	for _, c := range m.ToolCalls {
+		blocks = append(blocks, anthropicUse{Type: "tool_use", ID: ids.of(c.ID), Name: toolName(c.Name), Input: object(c.Arguments)})
+	}
+	return blocks
+}
+
+// object is arguments as a JSON object, whatever they are.
+func object(raw string) json.RawMessage {
+	var o map[string]json.RawMessage
+	if json.Unmarshal([]byte(raw), &o) == nil && o != nil {
+		return json.RawMessage(raw)
+	}
+	wrapped, err := json.Marshal(map[string]string{"arguments": raw})
+	if err != nil {
+		return json.RawMessage("{}")
+	}
+	return wrapped
+}
+
+// identifiers gives call ids a form that providers take, different ones for
+// different ids.
+type identifiers struct {
+	given map[string]string
+	taken map[string]bool
+}
+
+func newIdentifiers() *identifiers {
+	return &identifiers{given: map[string]string{}, taken: map[string]bool{}}
+}
+
+func (x *identifiers) of(id string) string {
+	if clean, ok := x.given[id]; ok {
+		return clean
+	}
+	clean := identifier(id)
+	for n := 2; x.taken[clean] || clean == ""; n++ {
+		clean = fmt.Sprintf("%s_%d", identifier(id), n)
+	}
+	x.given[id], x.taken[clean] = clean, true
+	return clean
+}
+
+type coreMessage struct {
+	Role    string `json:"role"`
+	Content any    `json:"content"`
+}
+
+type coreText struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+type coreCall struct {
+	Type string          `json:"type"`
+	ID   string          `json:"toolCallId"`
+	Name string          `json:"toolName"`
+	Args json.RawMessage `json:"args"`
+}
+
+type coreResult struct {
+	Type    string          `json:"type"`
+	ID      string          `json:"toolCallId"`
+	Name    string          `json:"toolName"`
+	Result  json.RawMessage `json:"result"`
+	IsError bool            `json:"isError,omitempty"`
+}
+
+// aiSDK writes core messages: the results of one assistant's message are one
+// tool message. What the log has as a core message is written as it stands.
+func aiSDK(messages []Message) []any {
+	var out []any
+	for len(messages) > 0 {
+		if raw, n := unchanged(messages); n > 0 {
+			out, messages = append(out, raw), messages[n:]
+			continue
+		}
+		n := 1
+		for messages[0].Role == Tool && n < len(messages) && messages[n].Role == Tool {
+			n++
+		}
+		for _, m := range rebuilt(messages[:n]) {
+			out = append(out, m)
+		}
+		messages = messages[n:]
+	}
+	if out == nil {
+		out = []any{}
+	}
+	return out
+}
+
+// rebuilt makes core messages of messages.
+func rebuilt(messages []Message) []coreMessage {
+	out := []coreMessage{}
+	for _, m := range messages {
+		switch m.Role {
+		case Tool:
+			result := coreResult{Type: "tool-result", ID: m.CallID, Name: orElse(m.ToolName, "tool"), Result: value(m.Text), IsError: m.IsError}
+			if n := len(out); n > 0 && out[n-1].Role == string(Tool) {
+				out[n-1].Content = append(out[n-1].Content.([]coreResult), result)
+				continue
+			}
+			out = append(out, coreMessage{Role: string(Tool), Content: []coreResult{result}})
+		case Assistant:
+			out = append(out, coreMessage{Role: string(Assistant), Content: coreAssistant(m)})
+		case System:
+			out = append(out, coreMessage{Role: string(System), Content: m.spoken()})
+		default:
+			out = append(out, coreMessage{Role: string(User), Content: m.spoken()})
+		}
+	}
+	return out
+}
+
+func coreAssistant(m Message) any {
+	if len(m.ToolCalls) == 0 {
+		return m.spoken()
+	}
+	var parts []any
+	if strings.TrimSpace(m.Text) != "" {
+		parts = append(parts, coreText{"text", m.Text})
+	}
+	for _, c := range m.ToolCalls {
+		parts = append(parts, coreCall{Type: "tool-call", ID: c.ID, Name: c.Name, Args: object(c.Arguments)})
+	}
+	return parts
+}
+
+// value is a result as JSON: what it is if it is JSON, else a string.
+func value(text string) json.RawMessage {
+	trimmed := strings.TrimSpace(text)
+	if len(trimmed) > 0 && strings.ContainsRune("{[", rune(trimmed[0])) && json.Valid([]byte(trimmed)) {
+		return json.RawMessage(trimmed)
+	}
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		return json.RawMessage(`""`)
+	}
+	return quoted
+}

@@ -1,6 +1,14 @@
 package session
 
-import "time"
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/jsonl"
+)
 
 // The runtimes whose stores are known. A runtime name is part of archive
 // paths and of memory records and never changes.
@@ -237,4 +245,125 @@ type Message struct {
 	// share one. Empty else.
 	Core     []byte
 	CutBytes int64 // bytes of text left out because a string exceeded the reader's limit
+}
+
+// Format is what a file's content shows it to be.
+type Format string
+
+// The formats that [Detect] tells apart (research/formats.md section 1).
+const (
+	FormatPi            Format = "pi"             // a pi session, versions 1 to 3
+	FormatOpenClaw      Format = "openclaw"       // an OpenClaw transcript, the same records as pi
+	FormatFragment      Format = "pi-fragment"    // pi or OpenClaw records without a header
+	FormatAnnabelle     Format = "annabelle"      // Annabelle / Hexa Puffs
+	FormatAgent         Format = "agent"          // agent-ulid
+	FormatClaude        Format = "claude"         // Claude Code
+	FormatCodex         Format = "codex"          // Codex rollouts, since September 2025
+	FormatCodexBare     Format = "codex-bare"     // Codex rollouts without envelopes, before that
+	FormatCodexJSON     Format = "codex-json"     // Codex sessions as one JSON object
+	FormatGemini        Format = "gemini"         // Gemini CLI, JSON Lines
+	FormatGeminiJSON    Format = "gemini-json"    // Gemini CLI sessions as one JSON object
+	FormatMacStats      Format = "macstats"       // mac-stats Markdown
+	FormatMacStatsReset Format = "macstats-reset" // what mac-stats saves before a reset
+	FormatYarnnn        Format = "yarnnn"         // an export of YARNNN messages
+	FormatOpenClawIndex Format = "openclaw-index" // sessions.json
+	FormatOpenClawLock  Format = "openclaw-lock"  // a write lock
+	FormatTrajectory    Format = "trajectory"     // OpenClaw's run trace beside a session: not a session
+	FormatGenericChat   Format = "generic-chat"   // objects with role and content
+	FormatSQLite        Format = "sqlite"         // a SQLite database: whose, its tables say
+	FormatUTF16         Format = "utf-16"         // text that cannot be read as it is
+	FormatEmpty         Format = "empty"          // nothing but white space and NULs
+	FormatUnknown       Format = "unknown"
+)
+
+// HeadSize is how many bytes of a file [Detect] looks at.
+const HeadSize = 256 << 10
+
+// Family is a store whose sessions have files beside their log that go with
+// it: run traces, metadata.
+type Family interface {
+	// Companions returns the paths of the files that belong to this session
+	// and to no other one that stays, without its log.
+	Companions(ctx context.Context, ref Ref) ([]string, error)
+}
+
+// Parent is a store some of whose agents were started by others, each in a
+// directory of its own that is thrown away as a whole (seed 000, Subagent
+// Sessions).
+type Parent interface {
+	// ParentOf returns the agent that started this one, ok is false for one
+	// that nobody has.
+	ParentOf(agent string) (parent string, ok bool)
+}
+
+// maxSafeID is the length of the longest safe id, in bytes. OpenClaw accepts
+// the same ids (research/formats.md section 4.2).
+const maxSafeID = 128
+
+// SafeID reports whether an id can be part of a path and of a message: 1 to
+// 128 ASCII letters, digits, dots, underscores and dashes, of which the first
+// is a letter or a digit. So it is never "..", hidden, or an option.
+func SafeID(id string) bool {
+	if id == "" || len(id) > maxSafeID || !alphanumeric(id[0]) {
+		return false
+	}
+	for i := range len(id) {
+		if !safeByte(id[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func alphanumeric(c byte) bool {
+	return c-'0' <= 9 || c|0x20-'a' < 26
+}
+
+// safeByte looks a character up in two words: listings ask it of every
+// character of every name.
+func safeByte(c byte) bool {
+	const digits = 1<<('9'+1) - 1<<'0' | 1<<'.' | 1<<'-'
+	const letters = 1<<('Z'+1-64) - 1<<('A'-64) | 1<<('z'+1-64) - 1<<('a'-64) | 1<<('_'-64)
+	return c < 64 && uint64(digits)>>c&1 == 1 || c >= 64 && c < 128 && uint64(letters)>>(c-64)&1 == 1
+}
+
+// CleanID returns a safe id for a name: the name itself if it is one, else
+// what is safe in it and eight digits of its hash, so that different names
+// have different ids.
+func CleanID(name string) string {
+	if SafeID(name) {
+		return name
+	}
+	const digits = 8
+	hash := sha256.Sum256([]byte(name))
+	clean := strings.Map(func(r rune) rune {
+		if r < 0x80 && safeByte(byte(r)) {
+			return r
+		}
+		return '_'
+	}, name)
+	clean = strings.TrimLeft(clean, "._-")
+	clean = clean[:min(len(clean), maxSafeID-digits-1)]
+	if clean != "" {
+		clean += "-"
+	}
+	return clean + hex.EncodeToString(hash[:])[:digits]
+}
+
+// StringList reads an array and returns the strings in it; what else stands in
+// it is passed over. Anything but an array is no string.
+func StringList(c *jsonl.Cursor) []string {
+	if !c.EnterArray() {
+		return nil
+	}
+	var all []string
+	for c.NextElement() {
+		if c.Kind() != jsonl.String {
+			c.Skip()
+			continue
+		}
+		text, _ := c.Bytes()
+		all = append(all, string(text))
+	}
+	return all
 }

@@ -3,7 +3,11 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"os"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
@@ -205,4 +209,182 @@ type Rotator interface {
 	// log's inode to Kept. Steps already done are recognised and skipped. A
 	// log that changed is a [*BusyError] and nothing is changed.
 	Rotate(ctx context.Context, r Rotation) error
+}
+
+// LogSource is a store with sessions that are not files ([KindStored]): it writes a session's log
+// out when it is asked, one JSON object a line, always the same bytes for the
+// same session. The Path of its references names a session for people and is
+// not opened.
+type LogSource interface {
+	// OpenLog starts to read the log of a session. A [*BusyError] or an error
+	// that wraps fs.ErrNotExist is returned for one that is not there any more.
+	OpenLog(ctx context.Context, ref Ref) (io.ReadCloser, error)
+}
+
+// SourceOf returns the [LogSource] that writes out the log of a reference;
+// false for a log that is a file. A store may have both.
+func SourceOf(store Store, ref Ref) (LogSource, bool) {
+	if ref.Kind != KindStored {
+		return nil, false
+	}
+	source, ok := store.(LogSource)
+	return source, ok
+}
+
+// Annotator is a store in which a summary is written beside the messages, and
+// nothing is ever deleted (seed 004).
+type Annotator interface {
+	// PlanAnnotation says what Annotate would write. It changes nothing.
+	PlanAnnotation(ctx context.Context, request ShortenRequest) (Annotation, error)
+	// Annotate writes it. A session that has got messages since the snapshot
+	// is a [*BusyError] and nothing is changed. It may be repeated.
+	Annotate(ctx context.Context, a Annotation) error
+}
+
+// Annotation is the plan of a summary beside the messages: plain data that is
+// written to the journal before anything changes.
+type Annotation struct {
+	Runtime string    `json:"runtime"`
+	Agent   string    `json:"agent"`
+	Session string    `json:"session"`
+	Store   string    `json:"store"`
+	Live    string    `json:"live"` // the reference's path
+	Text    string    `json:"text"`
+	At      time.Time `json:"at"`
+	Proof   LogProof  `json:"proof"` // of the log as [LogSource] writes it
+}
+
+// RecentChange is how long after a change a listing shows a session as busy.
+// Whether it may be changed is asked for with [Rotator].Busy and a quiet
+// period of the caller's.
+const RecentChange = time.Minute
+
+// CheckQuiet returns a [*BusyError] when a log was changed less than quiet
+// before or after now: a clock that is a little off must not make a busy
+// session idle.
+func CheckQuiet(path string, info os.FileInfo, now time.Time, quiet time.Duration) error {
+	age := now.Sub(info.ModTime())
+	if age.Abs() >= quiet {
+		return nil
+	}
+	when := "changed " + inWords(age) + " ago"
+	if age < 0 {
+		when = "changed " + inWords(-age) + " in the future"
+	}
+	return &BusyError{Path: path, Reason: fmt.Sprintf("%s; it is left alone until it has been quiet for %s", when, inWords(quiet))}
+}
+
+// inWords is a duration in whole seconds, or in milliseconds if it is short.
+func inWords(d time.Duration) string {
+	if d < time.Second {
+		return d.Round(time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}
+
+// CheckWhole returns a [*BusyError] when a log is empty or shorter than it was
+// when it was listed. OpenClaw 2026.7.1 truncates a transcript and writes it
+// again in place at the end of every turn, so such a file is not damaged but
+// about to be whole again (research/real-runtimes.md section 3).
+func CheckWhole(ref Ref, info os.FileInfo) error {
+	switch {
+	case info.Size() == 0:
+		return &BusyError{Path: ref.Path, Reason: "it is empty: it may be being rewritten", Change: ChangeShorter}
+	case info.Size() < ref.Bytes:
+		return &BusyError{Path: ref.Path, Reason: fmt.Sprintf("it was %d bytes long and is %d now: it may be being rewritten", ref.Bytes, info.Size()), Change: ChangeShorter}
+	}
+	return nil
+}
+
+// CheckAnswered returns a [*BusyError] when the end of a log shows that a turn
+// is going on: its last line is torn, or its last message waits for an answer
+// or a tool.
+func CheckAnswered(path string, t Tail) error {
+	switch {
+	case t.Torn:
+		return &BusyError{Path: path, Reason: "its last line is not finished"}
+	case !t.Answered:
+		return &BusyError{Path: path, Reason: fmt.Sprintf("its last turn is not answered yet (the last message is of the %s)", inPlainWords(t.LastRole))}
+	}
+	return nil
+}
+
+func inPlainWords(r Role) string {
+	switch r {
+	case RoleToolResult:
+		return "tool"
+	case RoleInjected, RoleSummary, RoleShell:
+		return "runtime"
+	}
+	return r.String()
+}
+
+// RuntimeLock is a lock file that a runtime keeps beside its sessions. It is
+// never removed by this tool.
+type RuntimeLock struct {
+	Path    string
+	Process int       // that took it; 0 if the file does not say
+	Alive   bool      // that process still runs, and is not another with its number
+	Since   time.Time // as the file says, else when it was written
+	Stale   bool      // the runtime itself would take it for forgotten
+}
+
+// Head is what a listing needs of the first records of a log.
+type Head struct {
+	ID        string    // as the header gives it
+	Version   int       // of the format
+	Time      time.Time // when the session began, zero if that is not known
+	Found     bool      // whether there is a header at all
+	Continued bool      // whether the runtime takes the file for a session that it continues
+}
+
+// Glance is what one look at a log told: enough to list it, and the size of
+// its context.
+type Glance struct {
+	Head Head // of runtimes whose listing reads it
+	Tail Tail
+}
+
+// Glances remembers what was seen of logs that have not changed since. A store
+// that is given one opens every log once, where listing it and reading its end
+// would open it twice.
+type Glances interface {
+	// Glance returns what is known of the log at path. info is what os.Lstat
+	// says of it now. It returns false if nothing is known, or if the log may
+	// have changed in any way.
+	Glance(path string, info os.FileInfo) (Glance, bool)
+	// Keep takes in what was seen of the log at path while it was what info
+	// says. log is the open log; it is not used after Keep returns.
+	Keep(path string, info os.FileInfo, log io.ReaderAt, seen Glance)
+}
+
+// Spread calls do once for each number from 0 to n-1, on as many goroutines as
+// there are workers, of which each has its own number from 0 on. With one worker
+// the calls come one after the other, in order, on the caller's goroutine. It
+// returns when all calls have returned, and begins none after ctx has ended:
+// then it returns the context's error.
+//
+// What the calls find belongs under their number, so that the outcome does not
+// depend on who was faster.
+func Spread(ctx context.Context, workers, n int, do func(worker, i int)) error {
+	var next atomic.Int64
+	work := func(worker int) {
+		for ctx.Err() == nil {
+			i := int(next.Add(1)) - 1
+			if i >= n {
+				return
+			}
+			do(worker, i)
+		}
+	}
+	if workers = min(workers, n); workers <= 1 {
+		work(0)
+		return ctx.Err()
+	}
+	var all sync.WaitGroup
+	for worker := range workers {
+		all.Go(func() { work(worker) })
+	}
+	all.Wait()
+	return ctx.Err()
 }

@@ -2,9 +2,165 @@ package summarize
 
 import (
 	"bytes"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
+
+// shortSentence is how many bytes a sentence has at least: "Constraints." or
+// "OK." says nothing without what follows.
+const shortSentence = 24
+
+// sentence is one sentence of a text. Its slice is that of the text.
+type sentence struct {
+	text []byte
+	item bool // the line is an item of a list
+	head bool // the line is a heading, or ends in a colon: it speaks for the list below
+}
+
+// eachSentence hands out the sentences of a text without the marks of lists
+// and headings. Fenced code is not prose and is left out.
+func eachSentence(text []byte, yield func(sentence)) {
+	fenced := false
+	for line := range bytes.Lines(text) {
+		line = bytes.TrimSpace(line)
+		if bytes.HasPrefix(line, []byte("```")) {
+			fenced = !fenced
+			continue
+		}
+		if !fenced && len(line) > 0 {
+			eachInLine(line, yield)
+		}
+	}
+}
+
+func eachInLine(line []byte, yield func(sentence)) {
+	bare, item := trimMarks(line)
+	for len(bare) > 0 {
+		n := sentenceEnd(bare)
+		if s := bytes.TrimSpace(bare[:n]); len(s) > 0 {
+			last := s[len(s)-1]
+			head := line[0] == '#' || last == ':' || bytes.HasSuffix(s, []byte(":**"))
+			yield(sentence{text: s, item: item, head: head})
+		}
+		bare = bare[n:]
+	}
+}
+
+// sentenceEnd returns where the first sentence of a line ends: behind a mark
+// that a space follows, or behind a mark of Chinese or Japanese. A short
+// sentence goes with its neighbour.
+func sentenceEnd(line []byte) int {
+	for i := 0; i+shortSentence < len(line); {
+		r, size := utf8.DecodeRune(line[i:])
+		i += size
+		switch r {
+		case '。', '！', '？':
+			return i
+		case '.', '!', '?':
+			if i < len(line) && line[i] == ' ' && i >= shortSentence {
+				return i
+			}
+		}
+	}
+	return len(line)
+}
+
+// trimMarks removes "## ", "> ", "- ", "1. " and "[x] " from a line's start,
+// and tells whether it is an item of a list.
+func trimMarks(line []byte) (bare []byte, item bool) {
+	line = bytes.TrimLeft(line, "#> \t")
+	bare = line
+	for _, mark := range []string{"- ", "* ", "+ ", "• ", "– "} {
+		bare = bytes.TrimPrefix(bare, []byte(mark))
+	}
+	digits := 0
+	for digits < len(bare) && bare[digits] >= '0' && bare[digits] <= '9' {
+		digits++
+	}
+	if digits > 0 && digits < 3 && digits+1 < len(bare) && (bare[digits] == '.' || bare[digits] == ')') && bare[digits+1] == ' ' {
+		bare = bare[digits+2:]
+	}
+	for _, box := range []string{"[x] ", "[ ] "} {
+		bare = bytes.TrimPrefix(bare, []byte(box))
+	}
+	return bare, len(bare) < len(line)
+}
+
+// appendLower appends s with ASCII letters in lower case. Other letters keep
+// their case: cues with such letters do not begin sentences.
+func appendLower(dst, s []byte) []byte {
+	for _, c := range s {
+		if c >= 'A' && c <= 'Z' {
+			c |= 0x20
+		}
+		dst = append(dst, c)
+	}
+	return dst
+}
+
+// oneLine joins the lines of a text, and cuts it after n code points.
+func oneLine(text string, n int) string {
+	var out strings.Builder
+	runes, space := 0, false
+	for _, r := range text {
+		if unicode.IsSpace(r) {
+			space = out.Len() > 0
+			continue
+		}
+		if runes+2 > n {
+			return out.String() + "…"
+		}
+		if space {
+			out.WriteByte(' ')
+			runes++
+		}
+		out.WriteRune(r)
+		runes++
+		space = false
+	}
+	return out.String()
+}
+
+// code quotes a text as Markdown code, with a fence that it does not contain.
+func code(text string) string {
+	fence := "`"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	if len(fence) > 1 {
+		return fence + " " + text + " " + fence
+	}
+	return fence + text + fence
+}
+
+// unwrap removes what chat gateways put around a person's words
+// (research/formats.md section 4.3): the envelope of the channel, blocks of
+// metadata, and marks for replies.
+func unwrap(text []byte) []byte {
+	for {
+		head, rest, found := bytes.Cut(text, []byte("(untrusted metadata):\n```"))
+		if !found || bytes.IndexByte(head, '\n') >= 0 {
+			break
+		}
+		_, after, closed := bytes.Cut(rest, []byte("\n```"))
+		if !closed {
+			break
+		}
+		text = bytes.TrimSpace(after)
+	}
+	for _, prefix := range []string{"[Telegram ", "[WhatsApp ", "[Discord ", "[Slack ", "[Signal ", "[iMessage ", "[message_id:", "[[reply_to"} {
+		if end := bytes.IndexByte(text, ']'); end > 0 && bytes.HasPrefix(text, []byte(prefix)) {
+			text = bytes.TrimLeft(text[end:], "] ")
+		}
+	}
+	return text
+}
+
+// Unwrap removes what chat gateways put around a person's words: the envelope
+// of the channel, blocks of metadata, and marks for replies. What it returns is
+// a part of text.
+func Unwrap(text []byte) []byte { return unwrap(text) }
 
 // kind is what a sentence may be.
 type kind uint8
@@ -124,4 +280,96 @@ func wordRune(r rune) bool {
 func runeLength(s []byte) int {
 	_, n := utf8.DecodeRune(s)
 	return n
+}
+
+// The phrases below are English, with the commonest of German, French and
+// Spanish. A session in another language still has its files, commands,
+// errors, questions and last exchanges.
+
+// constraintCues are looked for in what people say.
+func constraintCues() []cue {
+	return []cue{
+		{"constraint", 5, false}, {"constraints", 5, false}, {"requirement", 4, false}, {"requirements", 4, false},
+		{"never", 4, false}, {"always", 3, false}, {"must", 4, false}, {"must not", 4, false}, {"do not", 3, false}, {"don't", 3, false},
+		{"prefer", 4, false}, {"i want", 2, false}, {"i don't want", 4, false}, {"i hate", 4, false}, {"important to me", 4, false},
+		{"only", 2, false}, {"at most", 3, false}, {"no more than", 4, false}, {"at least", 2, false}, {"not a cent more", 4, false},
+		{"budget", 2, false}, {"limit", 2, false}, {"deadline", 3, false}, {"rule", 3, false}, {"rule from now on", 4, false}, {"from now on", 4, false},
+		{"make sure", 3, false}, {"without asking", 3, false}, {"ask next time", 4, false}, {"ask first", 4, false}, {"ask me", 2, false},
+		{"avoid", 3, true}, {"no other", 3, true}, {"keep", 2, true}, {"use", 2, true}, {"please use", 3, false}, {"instead", 1, false},
+		{"niemals", 4, false}, {"immer", 3, false}, {"auf keinen fall", 4, false}, {"höchstens", 3, false}, {"bitte nicht", 4, false}, {"ab jetzt", 4, false},
+		{"jamais", 4, false}, {"toujours", 3, false}, {"il faut", 3, false}, {"nunca", 4, false}, {"siempre", 3, false}, {"hay que", 3, false},
+	}
+}
+
+// decisionCues are looked for in what anybody says.
+func decisionCues() []cue {
+	return []cue{
+		{"decided", 5, false}, {"decision", 5, false}, {"decisions", 4, false}, {"we decided", 5, false}, {"we will use", 5, false}, {"we'll use", 5, false},
+		{"let's use", 4, false}, {"let us use", 4, false}, {"go with", 4, false}, {"going with", 4, false}, {"settled on", 4, false}, {"settled for", 4, false}, {"we agreed", 4, false}, {"agreed to", 4, false}, {"agreed on", 4, false}, {"agreed that", 4, false},
+		{"rejected", 2, false}, {"rejected it", 4, false}, {"we rejected", 4, false}, {"ruled out", 4, false}, {"instead of", 2, false}, {"rather than", 2, false}, {"chose", 4, false}, {"chosen", 3, false},
+		{"stay on", 4, false}, {"stay with", 4, false}, {"stick with", 4, false}, {"stick to", 3, false}, {"switch to", 3, false}, {"switched to", 4, false},
+		{"moved to", 2, false}, {"replaced by", 2, false}, {"replaced with", 2, false}, {"we keep", 3, false}, {"new rule", 4, false}, {"as a rule", 4, false},
+		{"noted as", 3, true}, {"because", 2, false}, {"no longer", 2, false},
+		{"entschieden", 5, false}, {"beschlossen", 5, false}, {"stattdessen", 3, false}, {"wir nehmen", 4, false},
+		{"décidé", 5, false}, {"au lieu de", 3, false}, {"plutôt que", 3, false}, {"decidido", 5, false}, {"en lugar de", 3, false}, {"en vez de", 3, false},
+	}
+}
+
+// findingCues are looked for in what people say, and in what the agent says at
+// the end of a turn.
+func findingCues() []cue {
+	return []cue{
+		{"root cause", 4, false}, {"cause", 3, true}, {"the cause", 3, false}, {"the reason is", 3, false}, {"turned out", 3, false}, {"lesson", 4, false},
+		{"conclusion", 3, false}, {"because", 2, false}, {"the fix", 3, false}, {"the problem", 3, false}, {"the issue is", 3, false}, {"the issue was", 3, false}, {"the bug", 3, false},
+		{"reproduced", 3, true}, {"found it", 3, true}, {"fixed", 3, true}, {"done", 2, true}, {"done:", 3, true}, {"shipped", 3, true}, {"deployed", 3, true}, {"both", 1, true}, {"no longer", 2, false}, {"now uses", 2, false},
+		{"die ursache", 3, false}, {"der grund ist", 3, false}, {"la cause", 3, false}, {"la causa", 3, false},
+	}
+}
+
+// guesses are the words of who does not know, or has not done it yet. What
+// stands beside them is neither decided nor found.
+func guesses() []string {
+	return []string{
+		"might ", "maybe", "perhaps", "probably", "possibly", "likely", "could be", "may be ", "seems ", "seem to", "looks like", "look like", "appears to", "i suspect", "i guess", "i assume",
+		"not sure", "unsure", "should work", "should be fixed", "should now", "let me ", "i want to", "i propose", "i suggest", "i would suggest", "shall we", "let's see", "let's check", "now i ", "i'll check", "would be", "do you want", "wait,", "hmm",
+		"vielleicht", "wahrscheinlich", "vermutlich", "peut-être", "quizás", "tal vez",
+	}
+}
+
+// denials are how people report what they see.
+func denials() []string {
+	return []string{"i don't think", "i dont think", "i don't tink", "i don't know", "i don't see", "i don't understand", "i don't get", "i don't remember", "i do not know", "i do not see", "i do not understand"}
+}
+
+func openCues() []cue {
+	return []cue{
+		{"open question", 6, false}, {"open questions", 2, false}, {"open questions:", 4, false}, {"are open", 3, false}, {"open:", 3, false}, {"still open", 5, false}, {"is not yet", 3, false}, {"are not yet", 3, false},
+		{"unanswered", 4, false}, {"unclear", 3, false}, {"unresolved", 4, false}, {"waiting for", 2, false}, {"is waiting for", 3, false}, {"are waiting for", 3, false}, {"i am waiting for", 4, false}, {"waiting on", 3, false},
+		{"blocked on", 4, false}, {"blocked by", 4, false}, {"to be decided", 5, false}, {"tbd", 5, false}, {"needs a decision", 5, false},
+		{"i don't know", 3, false}, {"i do not know", 3, false}, {"not verified", 3, false}, {"not tested", 3, false}, {"could not check", 4, false},
+		{"offene frage", 6, false}, {"noch offen", 5, false}, {"question ouverte", 6, false}, {"pregunta abierta", 6, false},
+	}
+}
+
+func nextCues() []cue {
+	return []cue{
+		{"next:", 5, false}, {"next step", 5, false}, {"next steps", 5, false}, {"todo:", 5, false}, {"todo for", 4, false}, {"todos:", 5, false}, {"still todo", 5, false}, {"to do", 2, false}, {"next week", 4, false}, {"tomorrow", 3, false},
+		{"still to do", 5, false}, {"left to do", 5, false}, {"what is left", 3, false}, {"remaining", 3, false}, {"left:", 3, false}, {"remains to", 4, false}, {"follow up", 3, false},
+		{"follow-up", 3, false}, {"reminder set", 4, false}, {"scheduled for", 4, false}, {"on monday", 3, false}, {"until then", 3, false}, {"we need to", 2, false},
+		{"i will", 2, true}, {"open from", 3, true}, {"nächster schritt", 5, false}, {"nächste woche", 4, false}, {"prochaine étape", 5, false}, {"siguiente paso", 5, false},
+	}
+}
+
+// goalCues are looked for in every sentence of a person.
+func goalCues() []cue {
+	return []cue{
+		{"goal", 5, false}, {"task", 3, false}, {"first job", 4, false}, {"next:", 4, true}, {"next", 2, true}, {"please", 2, false}, {"can you", 4, false}, {"could you", 4, false},
+		{"i want", 3, false}, {"we need", 3, false}, {"i need", 3, false}, {"i'd like", 3, false}, {"let's", 2, true}, {"help", 3, true}, {"one more", 2, true},
+		{"fix", 4, true}, {"implement", 4, true}, {"add", 4, true}, {"build", 4, true}, {"create", 4, true}, {"write", 3, true}, {"rewrite", 4, true}, {"refactor", 4, true},
+		{"remove", 4, true}, {"delete", 3, true}, {"move", 3, true}, {"update", 4, true}, {"change", 3, true}, {"port", 3, true}, {"migrate", 4, true}, {"deploy", 4, true},
+		{"investigate", 4, true}, {"find", 3, true}, {"find out", 4, false}, {"figure out", 4, false}, {"check", 3, true}, {"review", 4, true}, {"read", 3, true},
+		{"look", 3, true}, {"look at", 2, false}, {"test", 3, true}, {"run", 3, true}, {"make", 3, true}, {"set up", 4, false}, {"draft", 3, false}, {"explain", 3, true},
+		{"why", 2, true}, {"how", 2, true}, {"what", 1, true}, {"is there", 2, true},
+		{"ziel", 5, false}, {"bitte", 2, false}, {"kannst du", 4, false}, {"peux-tu", 4, false}, {"puedes", 4, false},
+	}
 }

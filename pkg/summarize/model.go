@@ -1,14 +1,19 @@
 package summarize
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -203,4 +208,458 @@ func protocolOf(provider string) (p protocol, usual string) {
 		return hermes{}, "" // it has no usual address
 	}
 	return nil, ""
+}
+
+// DefaultMaxCalls is how often models are asked in one run.
+const DefaultMaxCalls = 50
+
+// ErrCalls is returned when a run has made as many calls as it may.
+var ErrCalls = errors.New("no more calls to models are allowed in this run (--max-llm-calls)")
+
+// Meter counts the calls of a run, and stops them. It may be shared.
+type Meter struct {
+	mu     sync.Mutex
+	max    int
+	calls  int
+	tokens int64
+}
+
+// NewMeter returns a meter that lets at most so many calls through, none for 0.
+func NewMeter(most int) *Meter { return &Meter{max: most} }
+
+// Spent returns the calls and their tokens, in and out, so far.
+func (m *Meter) Spent() (calls int, tokens int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.calls, m.tokens
+}
+
+// Left returns how many calls may still be made.
+func (m *Meter) Left() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return max(0, m.max-m.calls)
+}
+
+// take counts a call before it is made; ErrCalls is returned if it may not be.
+func (m *Meter) take() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.calls >= m.max {
+		return ErrCalls
+	}
+	m.calls++
+	return nil
+}
+
+func (m *Meter) add(tokens int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.tokens += tokens
+}
+
+// Bounds of a call.
+const (
+	maxTries    = 3
+	maxReply    = 1 << 20 // bytes: a summary is some thousand
+	firstWait   = 500 * time.Millisecond
+	longestWait = 60 * time.Second // the longest Retry-After that is waited for
+	maxWords    = 300              // code points of a provider's complaint
+)
+
+// Complete asks the model, up to three times if the provider is overloaded or
+// the connection breaks. A provider that says how long to wait is waited for,
+// up to a minute. Each try counts as a call; [ErrCalls] is returned when no
+// more may be made. A call that took longer than its deadline is not repeated,
+// and neither is one to a server that is not there.
+//
+// What looks like a secret is redacted before anything is sent. The reply may
+// be [Reply.Cut] or empty: whether it is of use is for the caller to say. A
+// provider that answers something else than a reply is a [StatusError] or
+// [ErrReply].
+func (c *Client) Complete(ctx context.Context, r Request) (Reply, error) {
+	r.System, r.User = redact(r.System), redact(r.User)
+	sent, err := encodeBody(c.protocol.body(&c.endpoint, r))
+	if err != nil {
+		return Reply{}, err
+	}
+	for try := 1; ; try++ {
+		if err := c.endpoint.Meter.take(); err != nil {
+			return Reply{}, err
+		}
+		body, wait, err := c.once(ctx, sent)
+		if err == nil {
+			return c.read(body)
+		}
+		if ctx.Err() != nil {
+			return Reply{}, ctx.Err()
+		}
+		wait = max(wait, firstWait<<(2*(try-1))) // 0.5 s, 2 s
+		if try == maxTries || !passing(err) || wait > longestWait {
+			return Reply{}, fmt.Errorf("ask %s: %w", c.Name(), err)
+		}
+		if err := c.endpoint.Clock.Sleep(ctx, wait); err != nil {
+			return Reply{}, err
+		}
+	}
+}
+
+func (c *Client) read(body []byte) (Reply, error) {
+	r, err := c.protocol.reply(&c.endpoint, body)
+	if err != nil {
+		return Reply{}, fmt.Errorf("ask %s: %w: %w", c.Name(), ErrReply, err)
+	}
+	c.endpoint.Meter.add(r.Tokens)
+	r.Text = withoutThinking(r.Text)
+	return r, nil
+}
+
+func encodeBody(question any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(question); err != nil {
+		return nil, fmt.Errorf("write the question: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// once asks one time. wait is what the provider asks to wait.
+func (c *Client) once(ctx context.Context, sent []byte) (body []byte, wait time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(ctx, c.endpoint.Timeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base.JoinPath(c.protocol.path()).String(), bytes.NewReader(sent))
+	if err != nil {
+		return nil, 0, fmt.Errorf("make the request: %w", err)
+	}
+	c.protocol.sign(request.Header, c.endpoint.Key)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json")
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, 0, fmt.Errorf("%s: %w", c.base.Host, bare(err))
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, c.retryAfter(response.Header), c.complaint(response)
+	}
+	body, err = io.ReadAll(io.LimitReader(response.Body, maxReply+1))
+	if err != nil {
+		return nil, 0, fmt.Errorf("read the reply of %s: %w", c.base.Host, err)
+	}
+	if len(body) > maxReply {
+		return nil, 0, fmt.Errorf("%w: more than %d bytes", ErrReply, maxReply)
+	}
+	return body, 0, nil
+}
+
+// bare is an error without the URL that net/http puts before it.
+func bare(err error) error {
+	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
+		return wrapped.Err
+	}
+	return err
+}
+
+// retryAfter reads the header in both of its forms, seconds and a date.
+func (c *Client) retryAfter(h http.Header) time.Duration {
+	value := strings.TrimSpace(h.Get("Retry-After"))
+	if seconds, err := strconv.ParseInt(value, 10, 32); err == nil {
+		return max(0, time.Duration(seconds)*time.Second)
+	}
+	if when, err := http.ParseTime(value); err == nil {
+		return max(0, when.Sub(c.endpoint.Clock.Now()))
+	}
+	return 0
+}
+
+// withoutThinking removes what some models say to themselves first. Thinking
+// that does not end leaves nothing.
+func withoutThinking(text string) string {
+	for _, tag := range []string{"think", "thinking"} {
+		text = strings.TrimSpace(text)
+		if rest, found := strings.CutPrefix(text, "<"+tag+">"); found {
+			_, text, _ = strings.Cut(rest, "</"+tag+">")
+		}
+	}
+	return strings.TrimSpace(text)
+}
+
+// ErrReply is returned when a provider answers 200 and no reply is in it:
+// another protocol, half a document, or megabytes.
+var ErrReply = errors.New("the reply cannot be used")
+
+// A StatusError is what a provider answered instead of a reply.
+type StatusError struct {
+	Code    int    // HTTP status
+	Message string // of the provider, cut, without the key; it may hold control characters
+}
+
+// Error names the status and what the provider said.
+func (e *StatusError) Error() string {
+	if e.Message == "" {
+		return fmt.Sprintf("the server answers %d %s", e.Code, http.StatusText(e.Code))
+	}
+	return fmt.Sprintf("the server answers %d: %s", e.Code, e.Message)
+}
+
+// complaint reads what a provider says about an error, without the key and
+// without what looks like a secret, should it repeat them.
+func (c *Client) complaint(response *http.Response) error {
+	e := &StatusError{Code: response.StatusCode}
+	if target := response.Header.Get("Location"); target != "" {
+		e.Message = "a redirect to " + target + ", which is not followed"
+	} else {
+		body, _ := io.ReadAll(io.LimitReader(response.Body, 16<<10)) // what arrived is enough
+		e.Message = strings.Join(strings.Fields(complaintText(body)), " ")
+	}
+	if key := c.endpoint.Key; key != "" {
+		e.Message = strings.ReplaceAll(e.Message, key, Redacted)
+	}
+	e.Message = string(cutRunes([]byte(redact(e.Message)), maxWords))
+	return e
+}
+
+// complaintText finds the sentence in {"error": "..."} and in
+// {"error": {"message": "..."}}; else it is the whole body.
+func complaintText(body []byte) string {
+	var flat struct{ Error string }
+	if json.Unmarshal(body, &flat) == nil && flat.Error != "" {
+		return flat.Error
+	}
+	var nested struct{ Error struct{ Message string } }
+	if json.Unmarshal(body, &nested) == nil && nested.Error.Message != "" {
+		return nested.Error.Message
+	}
+	return string(body)
+}
+
+// passing says whether the same question may be answered a little later. A
+// deadline that passed is none of these: it would pass again.
+func passing(err error) bool {
+	var status *StatusError
+	switch {
+	case errors.As(err, &status):
+		switch status.Code {
+		case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+			return true
+		case http.StatusNotImplemented:
+			return false
+		}
+		return status.Code >= 500 // 529 is a provider's "overloaded"
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, ErrReply), isDial(err):
+		return false
+	}
+	return true // the connection broke
+}
+
+// isDial says whether there is no connection at all.
+func isDial(err error) bool {
+	var operation *net.OpError
+	var name *net.DNSError
+	return errors.As(err, &operation) && operation.Op == "dial" || errors.As(err, &name)
+}
+
+// turn is one message of a chat.
+type turn struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+func (r Request) turns() []turn {
+	return []turn{{"system", r.System}, {"user", r.User}}
+}
+
+// Why an answer is not whole.
+const (
+	cutShort = "it was cut off"
+	refused  = "the model refused"
+	unended  = "it does not say that it is whole"
+)
+
+var errNoAnswer = errors.New("it holds no answer")
+
+// ollama is POST /api/chat (github.com/ollama/ollama, docs/api.md).
+type ollama struct{}
+
+func (ollama) path() string { return "/api/chat" }
+
+func (ollama) sign(h http.Header, key string) { bearer(h, key) }
+
+func (ollama) body(e *Endpoint, r Request) any {
+	body := map[string]any{
+		"model": e.Model, "messages": r.turns(), "stream": false,
+		// Without num_ctx the server cuts what is longer than a few thousand tokens.
+		"options": map[string]any{"num_ctx": e.Window, "num_predict": r.MaxTokens, "temperature": 0},
+	}
+	if r.JSON {
+		body["format"] = "json"
+	}
+	return body
+}
+
+func (ollama) reply(e *Endpoint, body []byte) (Reply, error) {
+	var r struct {
+		Message    *turn  `json:"message"`
+		Done       bool   `json:"done"`
+		DoneReason string `json:"done_reason"`
+		Prompt     int64  `json:"prompt_eval_count"`
+		Eval       int64  `json:"eval_count"`
+	}
+	if err := json.Unmarshal(body, &r); err != nil {
+		return Reply{}, err
+	}
+	if r.Message == nil {
+		return Reply{}, errNoAnswer
+	}
+	a := Reply{Text: r.Message.Content, Tokens: r.Prompt + r.Eval}
+	if !r.Done || r.DoneReason == "length" || a.Tokens >= int64(e.Window) {
+		a.Cut = cutShort
+	}
+	return a, nil
+}
+
+// openAI is POST /v1/chat/completions.
+type openAI struct{}
+
+func (openAI) path() string { return "/v1/chat/completions" }
+
+func (openAI) sign(h http.Header, key string) { bearer(h, key) }
+
+func (openAI) body(e *Endpoint, r Request) any {
+	limit := "max_tokens" // what compatible servers know
+	if e.BaseURL == "" || strings.Contains(e.BaseURL, "://api.openai.com") {
+		limit = "max_completion_tokens" // what its newer models insist on
+	}
+	body := map[string]any{"model": e.Model, "messages": r.turns(), limit: r.MaxTokens}
+	if r.JSON {
+		body["response_format"] = map[string]string{"type": "json_object"}
+	}
+	return body
+}
+
+func (openAI) reply(_ *Endpoint, body []byte) (Reply, error) {
+	var r struct {
+		Choices []struct {
+			Message struct {
+				Content string `json:"content"`
+				Refusal string `json:"refusal"`
+			} `json:"message"`
+			Reason string `json:"finish_reason"`
+		} `json:"choices"`
+		Usage struct {
+			Prompt     int64 `json:"prompt_tokens"`
+			Completion int64 `json:"completion_tokens"`
+		} `json:"usage"`
+	}
+	if err := json.Unmarshal(body, &r); err != nil {
+		return Reply{}, err
+	}
+	if len(r.Choices) == 0 {
+		return Reply{}, errNoAnswer
+	}
+	c := r.Choices[0]
+	a := Reply{Text: c.Message.Content, Tokens: r.Usage.Prompt + r.Usage.Completion}
+	switch {
+	case c.Message.Refusal != "" || c.Reason == "content_filter":
+		a.Cut = refused
+	case c.Reason == "length":
+		a.Cut = cutShort
+	case c.Reason == "":
+		a.Cut = unended
+	}
+	return a, nil
+}
+
+// anthropic is POST /v1/messages.
+type anthropic struct{}
+
+func (anthropic) path() string { return "/v1/messages" }
+
+func (anthropic) sign(h http.Header, key string) {
+	h.Set("anthropic-version", "2023-06-01")
+	if key != "" {
+		h.Set("x-api-key", key)
+	}
+}
+
+func (anthropic) body(e *Endpoint, r Request) any {
+	return map[string]any{
+		"model": e.Model, "max_tokens": r.MaxTokens, "system": r.System,
+		"messages": []turn{{"user", r.User}},
+	}
+}
+
+func (anthropic) reply(_ *Endpoint, body []byte) (Reply, error) {
+	var r struct {
+		Content []struct {
+			Type string `json:"type"`
+			Text string `json:"text"`
+		} `json:"content"`
+		Reason string `json:"stop_reason"`
+		Usage  struct {
+			Input  int64 `json:"input_tokens"`
+			Output int64 `json:"output_tokens"`
+		} `json:"usage"`
+	}
+	if err := json.Unmarshal(body, &r); err != nil {
+		return Reply{}, err
+	}
+	if r.Content == nil && r.Reason == "" {
+		return Reply{}, errNoAnswer
+	}
+	a := Reply{Tokens: r.Usage.Input + r.Usage.Output}
+	for _, c := range r.Content {
+		if c.Type == "text" {
+			a.Text += c.Text
+		}
+	}
+	switch r.Reason {
+	case "max_tokens", "model_context_window_exceeded":
+		a.Cut = cutShort
+	case "refusal":
+		a.Cut = refused
+	case "":
+		a.Cut = unended
+	}
+	return a, nil
+}
+
+// hermes is POST /api/v1/agent/ask (seed 002). The agent answers in a session
+// of its own that has not seen the conversation (research/behaviours.md
+// section 1b): the question must hold it.
+type hermes struct{}
+
+func (hermes) path() string { return "/api/v1/agent/ask" }
+
+func (hermes) sign(h http.Header, key string) { bearer(h, key) }
+
+func (hermes) body(e *Endpoint, r Request) any {
+	purpose, priority := cmp.Or(r.Purpose, PurposeCompaction), "high"
+	if purpose != PurposeCompaction {
+		priority = "normal"
+	}
+	return map[string]string{
+		"caller_id": "compaction", "target_agent": e.Agent, "message": strings.TrimSpace(r.System + "\n\n" + r.User),
+		"priority": priority, "purpose": purpose,
+	}
+}
+
+func (hermes) reply(_ *Endpoint, body []byte) (Reply, error) {
+	var r struct {
+		Response *string `json:"response"`
+	}
+	if err := json.Unmarshal(body, &r); err != nil {
+		return Reply{}, err
+	}
+	if r.Response == nil {
+		return Reply{}, errNoAnswer
+	}
+	return Reply{Text: *r.Response}, nil
+}
+
+func bearer(h http.Header, key string) {
+	if key != "" {
+		h.Set("Authorization", "Bearer "+key)
+	}
 }

@@ -3,9 +3,11 @@ package summarize
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -283,3 +285,245 @@ const (
 	decisionsTitle   = "Decisions"
 	findingsTitle    = "Findings and results"
 )
+
+// proseRunes is how long one sentence of prose is at most, in code points.
+const proseRunes = 220
+
+// Prose returns the summary as two to five sentences in a row: what was asked
+// for, what was decided, what is open and what comes next (seed 004). It is
+// "" if nothing of that was said.
+func (s Summary) Prose() string {
+	if s.Sentences != "" {
+		return s.Sentences
+	}
+	all, spare := s.sentences()
+	if len(all) == 1 {
+		all = append(all, spare[:min(1, len(spare))]...)
+	}
+	return strings.Join(all, " ")
+}
+
+// proseParts are the sections that prose is made of, and how many items of each.
+func proseParts() []prosePart {
+	return []prosePart{
+		{"Goals", "Asked: ", 1, false},
+		{decisionsTitle, "Decided: ", 2, false},
+		{findingsTitle, "Found: ", 1, false},
+		{"Open questions", "Open: ", 1, false},
+		{"Next steps", "Next: ", 1, false},
+		{constraintsTitle, "To keep in mind: ", 1, false},
+		{"Last exchanges", "Last said: ", 1, true},
+	}
+}
+
+type prosePart struct {
+	title, lead string
+	most        int
+	last        bool // the last items, not the first
+}
+
+// sentences are at most five, one for each item; spare are those of the items
+// that are left over.
+func (s Summary) sentences() (all, spare []string) {
+	for _, part := range proseParts() {
+		texts := s.texts(part)
+		for i, text := range texts {
+			if i < part.most && len(all) < maxSentences {
+				all = append(all, part.lead+text)
+				continue
+			}
+			spare = append(spare, part.lead+text)
+		}
+	}
+	return all, spare
+}
+
+// Two to five sentences (seed 004, Change 1).
+const (
+	minSentences = 2
+	maxSentences = 5
+)
+
+// texts returns the items of a section as one sentence each.
+func (s Summary) texts(part prosePart) []string {
+	var all []string
+	for _, section := range s.Sections {
+		if section.Title != part.title {
+			continue
+		}
+		for _, item := range section.Items {
+			if text := oneSentence(item.Text); text != "" {
+				all = append(all, text)
+			}
+		}
+	}
+	if part.last {
+		slices.Reverse(all)
+	}
+	return all
+}
+
+// oneSentence is the first sentence of a text that says something, without
+// Markdown and not too long.
+func oneSentence(text string) string {
+	text = strings.TrimSpace(strings.NewReplacer("**", "", "`", "").Replace(text))
+	all := splitSentences(text)
+	if len(all) == 0 {
+		return ""
+	}
+	at := slices.IndexFunc(all, func(s string) bool { return len(s) >= shortSentence })
+	text = string(cutRunes([]byte(all[max(at, 0)]), proseRunes))
+	if !strings.ContainsAny(text[len(text)-1:], ".!?") && !strings.HasSuffix(text, "…") && !strings.HasSuffix(text, "。") {
+		text += "."
+	}
+	return text
+}
+
+// splitSentences cuts a text behind its full stops, exclamation and question
+// marks. One that a small letter or a digit follows ends no sentence ("e.g. a
+// file", "No. 5"), but for the marks of Chinese and Japanese.
+func splitSentences(text string) []string {
+	var all []string
+	add := func(s string) {
+		if s = strings.TrimSpace(s); s != "" {
+			all = append(all, s)
+		}
+	}
+	start := 0
+	for _, at := range sentenceEnds.FindAllStringIndex(text, -1) {
+		next, _ := utf8.DecodeRuneInString(strings.TrimSpace(text[at[1]:]))
+		wide := strings.ContainsAny(text[at[0]:at[1]], "。！？")
+		if at[0] < start || !wide && (unicode.IsLower(next) || unicode.IsDigit(next)) {
+			continue
+		}
+		add(text[start:at[1]])
+		start = at[1]
+	}
+	add(text[start:])
+	return all
+}
+
+// checkpointPart is a heading of the structured summary of seed 001, section
+// 7.5.4, and what the rules find for it.
+type checkpointPart struct {
+	heading string
+	mark    string   // of its items
+	titles  []string // of the plans; the start of the title for the ones with a line
+}
+
+// checkpointParts are the headings in their order. All of them always stand in
+// the summary, as a model would write it.
+func checkpointParts() []checkpointPart {
+	return []checkpointPart{
+		{"## Goal", "- ", []string{"Goals"}},
+		{"## Constraints & Preferences", "- ", []string{constraintsTitle}},
+		{"## Progress", "", nil},
+		{"### Done", "- [x] ", []string{"Files changed", "Commands"}},
+		{"### In Progress", "- [ ] ", []string{"Last exchanges"}},
+		{"### Blocked", "- ", []string{"Errors", "Open questions"}},
+		{"## Key Decisions", "- ", []string{decisionsTitle}},
+		{"## Next Steps", "1. ", []string{"Next steps"}},
+		{"## Critical Context", "- ", []string{"About ", findingsTitle, "Files read", "Earlier summary"}},
+	}
+}
+
+const nothing = "- (none)\n"
+
+// checkpointFrame is the length of all headings with nothing under them, in
+// code points.
+func checkpointFrame() (runes int) {
+	var b strings.Builder
+	for _, part := range checkpointParts() {
+		part.write(&b, nil)
+	}
+	return utf8.RuneCountInString(b.String())
+}
+
+// writeCheckpoint writes what was chosen under the headings of seed 001.
+func writeCheckpoint(text *strings.Builder, plans []*plan) []Section {
+	var sections []Section
+	for _, part := range checkpointParts() {
+		part.write(text, plans)
+	}
+	for _, p := range plans {
+		if len(p.chosen) > 0 {
+			sections = append(sections, p.section())
+		}
+	}
+	return sections
+}
+
+func (part checkpointPart) write(text *strings.Builder, plans []*plan) {
+	text.WriteString("\n" + part.heading + "\n")
+	if part.mark == "" {
+		return
+	}
+	empty := true
+	for _, p := range plans {
+		if !part.takes(p.title) {
+			continue
+		}
+		for _, c := range p.chosen {
+			mark := part.mark
+			if strings.HasSuffix(c.text, " failed") { // a command: it is not done
+				mark = strings.Replace(mark, "[x]", "[ ]", 1)
+			}
+			text.WriteString(p.marked(c, mark))
+			empty = false
+		}
+	}
+	if empty {
+		text.WriteString(nothing)
+	}
+}
+
+func (part checkpointPart) takes(title string) bool {
+	for _, t := range part.titles {
+		if strings.HasPrefix(title, t) {
+			return true
+		}
+	}
+	return false
+}
+
+// part is a line that begins one of the two sections of seed 003, as models
+// write it: as a heading, in bold, or with a colon and the text behind it.
+var part = regexp.MustCompile(`(?i)^[\s#*_\d.)]*(context|lessons)(?: learned)?[*_ ]*(?::[*_ ]*(.*)|[#*_ ]*)$`)
+
+// contextAndLessons takes the two sections of seed 003 apart, in whichever
+// order they come. Other headings belong to the section that they stand in.
+func contextAndLessons(text string) (context string, lessons []string) {
+	section := ""
+	var body strings.Builder
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if m := part.FindStringSubmatch(line); m != nil {
+			section, line = strings.ToLower(m[1]), m[2]
+		}
+		switch section {
+		case "context":
+			body.WriteString(line + "\n")
+		case "lessons":
+			lessons = addLesson(lessons, line)
+		}
+	}
+	return strings.TrimSpace(body.String()), lessons
+}
+
+// addLesson keeps a lesson that says something and is not there already.
+func addLesson(lessons []string, line string) []string {
+	line = strings.Join(strings.Fields(bullet.ReplaceAllString(line, "")), " ")
+	n := utf8.RuneCountInString(line)
+	same := func(known string) bool { return sameLesson(known) == sameLesson(line) }
+	if n < minLessonRunes || n > maxLessonRunes || len(lessons) >= maxLessons || blank(line) || refusal.MatchString(line) || slices.ContainsFunc(lessons, same) {
+		return lessons
+	}
+	return append(lessons, line)
+}
+
+var bullet = regexp.MustCompile(`^\s*(?:[-*•]\s+(?:\[[ xX]\]\s+)?|\d{1,2}[.)]\s+)?`)
+
+// sameLesson is a lesson as it is compared: its words alone.
+func sameLesson(line string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToLower(line), func(r rune) bool { return !wordRune(r) }), " ")
+}

@@ -1,9 +1,13 @@
 package summarize
 
 import (
+	"bytes"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
+	"github.com/sessctl/sessctl/pkg/secrets"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -148,4 +152,354 @@ func (x *extent) add(m *session.Message) {
 // focusWords are the words of a focus, in lower case.
 func focusWords(focus string) []string {
 	return strings.FieldsFunc(strings.ToLower(focus), func(r rune) bool { return !wordRune(r) })
+}
+
+// Lengths of what is kept, in code points.
+const (
+	sentenceRunes = 280
+	goalRunes     = 240
+	exchangeRunes = 700
+	summaryRunes  = 4000
+)
+
+// How many of the last things that were said, and of earlier summaries, are kept.
+const (
+	keptExchanges = 6
+	keptSummaries = 3
+)
+
+func (e *Extractive) user(m *session.Message) {
+	text := e.words(m)
+	if len(text) == 0 || bytes.Contains(text, []byte("HEARTBEAT_OK")) {
+		return
+	}
+	e.ids.text(m.Line, string(beginning(text, flatTextRunes)))
+	e.answered(m.Line, text)
+	e.question, e.lastPerson = candidate{}, m.Line
+	e.goal(m.Line, text)
+	e.sentences(m.Line, text, voice{person: true})
+	e.exchange(m.Line, "User", text)
+	e.working = false
+	if last := lastSentence(text); bytes.HasSuffix(last, []byte("?")) || bytes.HasSuffix(last, []byte("？")) {
+		e.question = candidate{text: "Not answered: " + oneLine(string(last), sentenceRunes), line: m.Line}
+	}
+}
+
+func (e *Extractive) assistant(m *session.Message) {
+	e.callsOf(m)
+	if len(m.ErrorText) > 0 && string(m.StopReason) != "aborted" { // by a person, who knows
+		e.commands.failed(failure{what: "model call", line: m.Line, text: []byte(redact(string(cut(m.ErrorText, 600))))})
+	}
+	text := e.words(m)
+	if len(text) == 0 || !m.Embeddable() {
+		return
+	}
+	e.ids.text(m.Line, string(beginning(text, flatTextRunes)))
+	e.question = candidate{}
+	working := slices.ContainsFunc(m.Parts, func(p session.Part) bool { return p.Kind == session.PartToolCall })
+	e.sentences(m.Line, text, voice{working: working})
+	e.exchange(m.Line, "Agent", text)
+	e.working = working
+	if last := lastSentence(text); bytes.HasSuffix(last, []byte("?")) || bytes.HasSuffix(last, []byte("？")) {
+		e.question = candidate{text: "Asked last: " + oneLine(string(last), sentenceRunes), line: m.Line}
+	}
+}
+
+// summary keeps what an earlier compaction, or the end of a branch, has
+// summed up.
+func (e *Extractive) summary(m *session.Message) {
+	text := e.words(m)
+	if len(text) == 0 {
+		return
+	}
+	e.ids.text(m.Line, string(beginning(text, flatTextRunes)))
+	kept := string(cutRunes(text, summaryRunes))
+	if len(kept) < len(text) {
+		kept += "\n…"
+	}
+	e.earlier = append(e.earlier, candidate{text: kept, line: m.Line})
+	if len(e.earlier) > keptSummaries {
+		e.earlier = slices.Delete(e.earlier, 0, 1)
+	}
+}
+
+// words returns the text parts of a message without envelopes, secrets and what
+// a memory put there: that was said in another session. It is valid until the
+// next call.
+func (e *Extractive) words(m *session.Message) []byte {
+	e.text = e.text[:0]
+	for i := range m.Parts {
+		if p := &m.Parts[i]; p.Kind == session.PartText && len(p.Text) > 0 {
+			if len(e.text) > 0 {
+				e.text = append(e.text, '\n')
+			}
+			e.text = append(e.text, p.Text...)
+		}
+	}
+	e.text, _ = session.CutRecalled(e.text)
+	text := bytes.TrimSpace(e.text)
+	if m.Role == session.RoleUser {
+		text = unwrap(text)
+	}
+	e.lower = appendLower(e.lower[:0], text)
+	if clean, n := secrets.RedactBytes(text); n > 0 {
+		text = clean
+	}
+	return text
+}
+
+// goal puts a person's message on the shelf of goals if it sets a task.
+func (e *Extractive) goal(line int, text []byte) {
+	score := 0
+	eachSentence(text, func(s sentence) {
+		e.lower = appendLower(e.lower[:0], s.text)
+		weight := e.cues.weigh(e.lower)[goal]
+		if s.text[len(s.text)-1] == '?' {
+			weight--
+		}
+		score = max(score, weight)
+	})
+	if len(e.goals.items) == 0 {
+		score += enough
+	}
+	if score < enough || len(bytes.Fields(cut(text, 200))) < 4 {
+		return
+	}
+	score += min(len(text)/100, 3)
+	e.goals.add(e.candidate(line, text, goalRunes, score))
+}
+
+// candidate makes a candidate of a text, raised by the words of the focus.
+func (e *Extractive) candidate(line int, text []byte, runes, score int) candidate {
+	c := candidate{text: oneLine(string(cut(text, 4*runes+64)), runes), line: line, score: score}
+	c.score += 4 * e.inFocus(text)
+	return c
+}
+
+// inFocus counts the words of the focus that a text contains.
+func (e *Extractive) inFocus(text []byte) (found int) {
+	if len(e.focus) == 0 {
+		return 0
+	}
+	lower := bytes.ToLower(text)
+	for _, word := range e.focus {
+		if bytes.Contains(lower, []byte(word)) {
+			found++
+		}
+	}
+	return found
+}
+
+// answered lowers the question that the agent had just called open: what a
+// person says next usually is the answer, and is told with it.
+func (e *Extractive) answered(line int, text []byte) {
+	shelf := &e.said[open]
+	if len(e.exchanges) == 0 || len(shelf.items) == 0 || len(text) > 300 || bytes.HasSuffix(text, []byte("?")) {
+		return
+	}
+	last := &shelf.items[len(shelf.items)-1]
+	if last.line == e.exchanges[len(e.exchanges)-1].line && last.score > 0 {
+		last.text += " → " + oneLine(string(text), 100)
+		last.score = -1
+	}
+}
+
+// exchange remembers the last things that were said. What the agent says
+// before a call ("Let me look.") gives way to what comes after it.
+func (e *Extractive) exchange(line int, who string, text []byte) {
+	if e.working && who == "Agent" {
+		e.exchanges = e.exchanges[:len(e.exchanges)-1]
+	}
+	e.exchanges = append(e.exchanges, candidate{text: "**" + who + "**: " + string(cut(text, 4*exchangeRunes+64)), line: line})
+	if len(e.exchanges) > keptExchanges {
+		e.exchanges = slices.Delete(e.exchanges, 0, 1)
+	}
+}
+
+func lastSentence(text []byte) (last []byte) {
+	tail := text[max(0, len(text)-600):]
+	eachSentence(tail, func(s sentence) { last = s.text })
+	return last
+}
+
+// cut returns at most n bytes of a text; a code point may be lost at the end.
+func cut(text []byte, n int) []byte {
+	if len(text) <= n {
+		return text
+	}
+	return bytes.ToValidUTF8(text[:n], nil)
+}
+
+// cutRunes returns at most n code points of a text.
+func cutRunes(text []byte, n int) []byte {
+	count := 0
+	for i := range string(text) {
+		if count == n {
+			return text[:i]
+		}
+		count++
+	}
+	return text
+}
+
+// voice says whose words a sentence is from.
+type voice struct {
+	person  bool
+	working bool // the agent, who calls a tool with the same message: it thinks aloud
+}
+
+// Words that a finding has at least: "There's the problem!" says nothing.
+const findingWords = 6
+
+// sentences puts each sentence on the shelf that its cues speak for. A line
+// like "Still open:" speaks for the items of the list below it; one like
+// "Fixed:" does not, what is below it is seldom a sentence.
+func (e *Extractive) sentences(line int, text []byte, by voice) {
+	listed := kinds
+	eachSentence(text, func(s sentence) {
+		if e.inFocus(s.text) > 0 {
+			e.about.add(e.candidate(line, s.text, sentenceRunes, len(s.text)/100))
+		}
+		if !s.item {
+			listed = kinds
+		}
+		k, weight := e.judge(s.text, by)
+		if s.head {
+			if weight >= enough && k != finding {
+				listed = k
+			}
+			return
+		}
+		if s.item && listed != kinds && weight <= enough {
+			k, weight = listed, enough+1
+		}
+		if weight >= enough && len(s.text) >= 8 {
+			e.said[k].add(e.candidate(line, s.text, sentenceRunes, weight))
+		}
+	})
+}
+
+// judge returns what a sentence most probably is, and how much speaks for it.
+func (e *Extractive) judge(s []byte, by voice) (kind, int) {
+	e.lower = appendLower(e.lower[:0], s)
+	weights := e.cues.weigh(e.lower)
+	if !by.person {
+		weights[constraint] = 0
+	}
+	if s[len(s)-1] == '?' {
+		weights[constraint], weights[decision], weights[finding], weights[next] = 0, 0, 0, 0
+	}
+	for _, word := range []string{"that ", "this ", "it "} { // says nothing without what came before
+		if bytes.HasPrefix(e.lower, []byte(word)) {
+			weights[constraint] -= 2
+			weights[decision] -= 2
+			weights[finding] -= 2
+		}
+	}
+	if containsAny(e.lower, denials()) { // a report, and no rule
+		weights[constraint] -= 3
+	}
+	if containsAny(e.lower, guesses()) || bytes.HasPrefix(e.lower, []byte("if ")) {
+		weights[decision], weights[finding] = 0, 0
+	}
+	if by.working || len(bytes.Fields(s)) < findingWords {
+		weights[finding] = 0
+	}
+	k := heaviest(weights)
+	return k, weights[k]
+}
+
+// heaviest returns the kind of a sentence. Goals are of whole messages.
+func heaviest(weights [kinds]int) kind {
+	best := constraint
+	for _, k := range [...]kind{decision, finding, open, next} {
+		if weights[k] > weights[best] {
+			best = k
+		}
+	}
+	return best
+}
+
+// candidate may become an item of a summary.
+type candidate struct {
+	text  string
+	line  int
+	score int
+}
+
+// shelf keeps a fixed number of candidates, in the order they came: the first
+// ones, the newest ones, and the best of those in between.
+type shelf struct {
+	first, best, recent int
+	items               []candidate
+}
+
+// add puts a candidate on the shelf. What is already there is not kept twice.
+func (s *shelf) add(c candidate) {
+	if i := slices.IndexFunc(s.items, func(o candidate) bool { return strings.EqualFold(o.text, c.text) }); i >= 0 {
+		s.items[i].score = max(s.items[i].score, c.score)
+		return
+	}
+	s.items = append(s.items, c)
+	if len(s.items) <= s.first+s.best+s.recent {
+		return
+	}
+	worst := s.first
+	for i := s.first; i < len(s.items)-s.recent; i++ {
+		if s.items[i].score < s.items[worst].score {
+			worst = i
+		}
+	}
+	s.items = slices.Delete(s.items, worst, worst+1)
+}
+
+// ranked returns the candidates with the most important first. The first ones
+// lead; the newest gain a little, so that they win over their equals.
+func (s *shelf) ranked() []candidate {
+	ranked := slices.Clone(s.items)
+	for i := range ranked {
+		if i < s.first {
+			ranked[i].score += 100
+		}
+		if i >= len(ranked)-s.recent {
+			ranked[i].score++
+		}
+	}
+	slices.SortStableFunc(ranked, func(a, b candidate) int {
+		if a.score != b.score {
+			return b.score - a.score
+		}
+		return b.line - a.line
+	})
+	return ranked
+}
+
+// Bounds of lessons: how many a summary gives, and how long one is, in code
+// points. Shorter ones say nothing; longer ones are no rule but a story.
+const (
+	maxLessons     = 8
+	minLessonRunes = 12
+	maxLessonRunes = 280
+)
+
+// Lessons returns what people said must, must never or should be: the rules
+// that hold beyond the session (seed 003, LESSONS). Each is one line without
+// Markdown of its own.
+func (s Summary) Lessons() []string {
+	lessons := slices.Clone(s.Learned)
+	for _, section := range s.Sections {
+		if section.Title != constraintsTitle {
+			continue
+		}
+		for _, item := range section.Items {
+			text := strings.Join(strings.Fields(item.Text), " ")
+			text = strings.TrimSpace(strings.TrimLeft(text, "-*> "))
+			n := utf8.RuneCountInString(text)
+			if n < minLessonRunes || n > maxLessonRunes || slices.Contains(lessons, text) {
+				continue
+			}
+			lessons = append(lessons, text)
+		}
+	}
+	return lessons[:min(len(lessons), maxLessons)]
 }

@@ -1,9 +1,15 @@
 package summarize
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
+	"github.com/sessctl/sessctl/pkg/secrets"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -138,4 +144,179 @@ func newest(entries []entry, most int) string {
 		b.WriteString(e.text)
 	}
 	return b.String()
+}
+
+// Bounds of the flat text, in code points.
+const (
+	// FlatToolRunes is where a tool's result is cut (seed 001, section 7.5.5,
+	// as research/behaviours.md section 2 measured it).
+	FlatToolRunes = 2000
+	flatTextRunes = 20_000 // of what anybody says in one message
+	flatCallRunes = 2000   // of the arguments of one call
+)
+
+// Flat writes a message as flat text (seed 001, section 7.5.5), so that a
+// model sums the conversation up and does not go on with it:
+//
+//	[User]: What pods are running?
+//	[Assistant]: Let me check.
+//	[Assistant tool calls]: bash(command="kubectl get pods")
+//	[Tool result]: nginx  1/1  Running
+//
+// Secrets are redacted, what a memory put there is left out (it was said in
+// another session, and is no order to anybody), a tool's result is cut at 2,000 code points with the
+// number that was dropped, and nothing in it can look like the next speaker or
+// close the fence around it. Thinking, images, and what the runtime put in for
+// itself are left out: the result may be "".
+func Flat(m *session.Message) string {
+	if m.Role == session.RoleSystem || !m.Embeddable() {
+		return ""
+	}
+	var b strings.Builder
+	label, limit := flatLabel(m)
+	if text := flatText(m, limit); text != "" {
+		fmt.Fprintf(&b, "[%s]: %s\n", label, text)
+	}
+	if calls := flatCalls(m); calls != "" {
+		fmt.Fprintf(&b, "[Assistant tool calls]: %s\n", calls)
+	}
+	return b.String()
+}
+
+func flatLabel(m *session.Message) (label string, limit int) {
+	switch m.Role {
+	case session.RoleUser:
+		return "User", flatTextRunes
+	case session.RoleAssistant:
+		return "Assistant", flatTextRunes
+	case session.RoleToolResult:
+		if m.IsError {
+			return "Tool error", FlatToolRunes
+		}
+		return "Tool result", FlatToolRunes
+	case session.RoleShell:
+		return "User ran", FlatToolRunes
+	case session.RoleSummary:
+		return "Summary", flatTextRunes
+	}
+	return "Context", flatTextRunes
+}
+
+// leftOut stands for a result that was nothing but recalled memories.
+const leftOut = "(memories of other sessions, left out)"
+
+// flatText is what a message says, without its calls.
+func flatText(m *session.Message, limit int) string {
+	var b bytes.Buffer
+	runes, recalled := 0, false
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		if p.Kind != session.PartText && p.Kind != session.PartCommand || len(p.Text) == 0 {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		if p.Kind == session.PartCommand {
+			b.WriteString("$ ")
+		}
+		// Four bytes are the longest code point, and a secret may be cut behind it.
+		said := session.WithoutRecalled(p.Text)
+		recalled = recalled || len(said) < len(p.Text)
+		b.Write(cut(said, 4*limit+4096))
+		runes += utf8.RuneCount(said)
+	}
+	if m.Role == session.RoleShell && m.HasExit {
+		fmt.Fprintf(&b, "\n[exit code %d]", m.ExitCode)
+	}
+	text := bytes.TrimSpace(b.Bytes())
+	if m.Role == session.RoleUser {
+		text = unwrap(text)
+	}
+	if len(text) == 0 && recalled && m.Role == session.RoleToolResult {
+		return leftOut
+	}
+	return flatSafe(shortened(redact(string(text)), limit, runes))
+}
+
+// shortened is at most limit code points of a text, and how many of all were
+// dropped.
+func shortened(text string, limit, all int) string {
+	n := utf8.RuneCountInString(text)
+	if n <= limit {
+		return text
+	}
+	return string(cutRunes([]byte(text), limit)) + fmt.Sprintf("\n[... %d more characters truncated]", max(all, n)-limit)
+}
+
+// flatCalls are the calls of a message in a row.
+func flatCalls(m *session.Message) string {
+	var calls []string
+	for i := range m.Parts {
+		if p := &m.Parts[i]; p.Kind == session.PartToolCall {
+			arguments := redact(flatArguments(cut(p.Text, 64<<10)))
+			calls = append(calls, string(p.Name)+"("+shortened(arguments, flatCallRunes, 0)+")")
+		}
+	}
+	return flatSafe(strings.Join(calls, "; "))
+}
+
+// flatArguments is an object as key=value, in its order; anything else as it is.
+func flatArguments(raw []byte) string {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return string(raw)
+	}
+	var parts []string
+	for dec.More() {
+		key, err := dec.Token()
+		var value json.RawMessage
+		if err != nil || dec.Decode(&value) != nil {
+			return string(raw)
+		}
+		var flat bytes.Buffer
+		if json.Compact(&flat, value) != nil {
+			return string(raw)
+		}
+		parts = append(parts, fmt.Sprintf("%v=%s", key, flat.String()))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// The tags between which text is given to a model as data.
+const (
+	tagConversation = "conversation"
+	tagPrevious     = "previous-summary"
+	tagKnown        = "known-facts"
+)
+
+// closing matches what would end, or begin, one of those tags; speaker a line
+// that looks like the next one's.
+var (
+	closing = regexp.MustCompile(`(?i)<(\s*/?\s*(?:` + tagConversation + `|` + tagPrevious + `|` + tagKnown + `)\b)`)
+	speaker = regexp.MustCompile(`(?m)^(\s*)\[(User|Assistant|Assistant tool calls|Tool result|Tool error|User ran|Summary|Context)\]:`)
+)
+
+// flatSafe keeps a text from ending the fence around it and from speaking in
+// somebody else's name.
+func flatSafe(text string) string {
+	return speaker.ReplaceAllString(closing.ReplaceAllString(text, `<\${1}`), `${1}\[${2}]:`)
+}
+
+// Fence puts text between tags, as data. What would close the tag is escaped.
+func Fence(tag, text string) string {
+	return "<" + tag + ">\n" + strings.TrimRight(closing.ReplaceAllString(text, `<\${1}`), "\n") + "\n</" + tag + ">\n"
+}
+
+// Redact replaces what looks like a secret (see [Redacted]).
+func Redact(text string) string { return redact(text) }
+
+// Redacted stands where something looked like a secret.
+const Redacted = secrets.Mark
+
+// redact replaces what looks like a secret. It is for summaries; archives
+// keep every byte.
+func redact(text string) string {
+	clean, _ := secrets.Redact(text)
+	return clean
 }

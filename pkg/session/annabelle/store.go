@@ -2,10 +2,18 @@ package annabelle
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
 	"time"
+	"unicode/utf8"
 
+	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/directory"
 )
@@ -138,4 +146,227 @@ func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet 
 	}
 	defer d.Close()
 	return d.Busy(ctx, name, directory.Question{Ref: ref, Now: now, Quiet: quiet, Tail: s.Tail})
+}
+
+const sessionsName = "sessions"
+
+// logName is the name of a log. A chat's id is a number of Telegram's, negative
+// for groups, or a word.
+var (
+	logName  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(-?[A-Za-z0-9][A-Za-z0-9._-]{0,120})\.jsonl$`) })
+	subAgent = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.+)-sub-\d+$`) })
+)
+
+// List implements [session.Store].
+func (s *Store) List(ctx context.Context) (session.Listing, error) {
+	l := lister{store: s, now: time.Now()}
+	top, err := directory.Open(s.base)
+	if err != nil {
+		return l.listing, fmt.Errorf("open store: %w", err)
+	}
+	defer top.Close()
+	names, err := top.Names()
+	if err != nil {
+		return l.listing, err
+	}
+	for _, name := range names {
+		if err := ctx.Err(); err != nil {
+			return l.listing, err
+		}
+		info, err := top.Root.Stat(name)
+		if err != nil || !info.IsDir() || strings.HasPrefix(name, ".") {
+			continue
+		}
+		if err := l.agent(top, name); err != nil {
+			l.notice(top.At(name), err)
+		}
+	}
+	return l.listing, nil
+}
+
+// ParentOf implements [session.Parent].
+func (s *Store) ParentOf(agent string) (parent string, ok bool) {
+	name := subAgent().FindStringSubmatch(agent)
+	if name == nil {
+		return "", false
+	}
+	return name[1], true
+}
+
+type lister struct {
+	store   *Store
+	now     time.Time
+	listing session.Listing
+}
+
+func (l *lister) notice(path string, err error) {
+	l.listing.Notices = append(l.listing.Notices, session.Notice{Path: path, Message: "skipped: " + err.Error()})
+}
+
+func (l *lister) agent(top *directory.Directory, name string) error {
+	d, err := top.Below(name)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	files, err := d.Names()
+	if err != nil {
+		return err
+	}
+	l.listing.Agents = append(l.listing.Agents, session.CleanID(name))
+	for _, file := range files {
+		live, rotated := directory.Unrotated(file)
+		chat := logName().FindStringSubmatch(live)
+		if chat == nil {
+			if strings.HasSuffix(file, ".jsonl") {
+				l.notice(d.At(file), errors.New("not a name that is safe in a path"))
+			}
+			continue
+		}
+		if err := l.log(d, file, logged{agent: name, chat: chat[1], rotated: rotated}); err != nil {
+			l.notice(d.At(file), err)
+		}
+	}
+	return nil
+}
+
+// logged is what the name of a log says.
+type logged struct {
+	agent, chat string
+	rotated     bool
+}
+
+func (l *lister) log(d *directory.Directory, file string, n logged) error {
+	info, err := d.Root.Lstat(file)
+	if err != nil {
+		return err
+	}
+	if reason := directory.Unusable(info); reason != "" {
+		return errors.New(reason)
+	}
+	ref := session.Ref{
+		Runtime: session.RuntimeAnnabelle, Agent: session.CleanID(n.agent), ID: session.CleanID(n.chat), Key: n.chat,
+		Store: l.store.root, Path: d.At(file), Kind: session.KindLive, Primary: !subAgent().MatchString(n.agent),
+		Bytes: info.Size(), ModTime: info.ModTime(),
+	}
+	directory.State(&ref, info, l.now)
+	if n.rotated {
+		ref.Kind, ref.Primary = session.KindReset, false
+		ref.State, ref.Reason = session.StateUnsupported, "a log that was cleared: it is kept until nobody can write it any more"
+	}
+	l.listing.Refs = append(l.listing.Refs, ref)
+	return nil
+}
+
+// measured is what the runtime goes by when it decides to compact.
+type measured struct {
+	turns     int
+	chars     int64 // of the texts of the turns; what tools said does not count
+	compacted int64 // epoch milliseconds of the last compaction, 0 for none
+	replaced  int   // turns that compactions so far have replaced
+}
+
+// Due implements [session.Trigger] with the conditions of seed 000: all must
+// be true. The time of the last compaction is taken from its record, because
+// the runtime keeps it only in memory.
+func (s *Store) Due(ctx context.Context, q session.DueQuestion) (bool, string, error) {
+	d, name, err := directory.Of(s.base, q.Ref.Path, 1)
+	if err != nil {
+		return false, "", err
+	}
+	defer d.Close()
+	log, _, err := d.OpenLog(name)
+	if err != nil {
+		return false, "", err
+	}
+	defer log.Close()
+	m, err := measure(ctx, log)
+	if err != nil {
+		return false, "", err
+	}
+	due, reason := s.due(m, q.Now)
+	return due, reason, nil
+}
+
+func (s *Store) due(m measured, now time.Time) (bool, string) {
+	o := s.options
+	since := now.Sub(time.UnixMilli(m.compacted))
+	switch {
+	case m.turns < o.MinTurns:
+		return false, fmt.Sprintf("%d turns, due from %d", m.turns, o.MinTurns)
+	case m.chars <= o.ThresholdChars:
+		return false, fmt.Sprintf("%d characters, due above %d", m.chars, o.ThresholdChars)
+	case m.compacted > 0 && since < o.Cooldown:
+		return false, fmt.Sprintf("compacted %s ago, due again after %s", since.Round(time.Second), o.Cooldown)
+	}
+	return true, ""
+}
+
+// measure reads a log as the runtime loads it: a compaction takes the place of
+// what was before it.
+func measure(ctx context.Context, log io.Reader) (measured, error) {
+	var m measured
+	var d decoder
+	_, err := jsonl.Scan(ctx, log, jsonl.Options{}, func(r *jsonl.Record) error {
+		if err := d.decode(r.Raw); err != nil {
+			return err
+		}
+		switch string(d.record.kind) {
+		case kindTurn:
+			m.turns++
+			m.chars += characters(d.record.user) + characters(d.record.assistant)
+		case kindCompaction:
+			at, _, _ := session.ParseTime(d.record.time)
+			m = measured{compacted: at, replaced: m.replaced + int(d.record.compacted)}
+		}
+		return nil
+	})
+	if err != nil {
+		return m, fmt.Errorf("read the log: %w", err)
+	}
+	return m, nil
+}
+
+// characters counts as JavaScript does, in UTF-16 units.
+func characters(text []byte) (n int64) {
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		if n++; r > 0xFFFF {
+			n++
+		}
+		text = text[size:]
+	}
+	return n
+}
+
+// places says where the logs of this runtime lie: in the directory of their
+// agent, one a chat.
+func (s *Store) places() directory.Places {
+	return directory.Places{
+		Base: s.base, Depth: 1, Store: s.root,
+		Like: func(name string) bool {
+			log, _ := directory.Unrotated(name)
+			return logName().MatchString(log)
+		},
+		Log: func(below string) (session.Ref, bool) {
+			agent, name, _ := strings.Cut(below, "/")
+			chat := logName().FindStringSubmatch(name)
+			if chat == nil {
+				return session.Ref{}, false
+			}
+			return session.Ref{
+				Runtime: session.RuntimeAnnabelle, Agent: session.CleanID(agent), ID: session.CleanID(chat[1]), Key: chat[1], Kind: session.KindLive,
+			}, true
+		},
+	}
+}
+
+// Place implements [session.Restorer].
+func (s *Store) Place(ctx context.Context, path string, now time.Time) (session.Place, error) {
+	return s.places().Place(ctx, path, now)
+}
+
+// Unused implements [session.Restorer].
+func (s *Store) Unused(ctx context.Context, path string, now time.Time, quiet time.Duration) error {
+	return s.places().Unused(ctx, path, now, quiet)
 }

@@ -1,7 +1,10 @@
 package claude
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -241,4 +244,448 @@ func (d *decoder) usage(c *jsonl.Cursor) {
 func count(c *jsonl.Cursor) int64 {
 	n, _ := c.Int64()
 	return max(n, 0)
+}
+
+// class is what the text of a user record turns out to be.
+type class uint8
+
+const (
+	typed       class = iota // by a person
+	command                  // the echo of a command that a person typed (/compact)
+	output                   // what such a command printed
+	interrupted              // the person stopped the turn
+	injected                 // put in by the runtime
+)
+
+// The runtime's own marks, as CustomType of messages. What begins with
+// "claude." is not embedded.
+var (
+	customMeta        = []byte("claude.meta")
+	customOutput      = []byte("claude.command-output")
+	customInterrupted = []byte("claude.interrupted")
+	customSynthetic   = []byte("claude.synthetic")
+	customTask        = []byte("task-notification")
+)
+
+// classify settles what the record is, now that all of it was read.
+func (d *decoder) classify() {
+	r := &d.record
+	r.kind = kindOf(r.name)
+	switch {
+	case (r.kind == user || r.kind == assistant) && !r.hasMessage:
+		r.kind = unknown
+	case r.kind == user:
+		d.fromUser()
+	case r.kind == assistant:
+		d.fromAssistant()
+	case string(r.name) == "system" && string(r.subtype) == "compact_boundary":
+		r.kind = boundary
+	case string(r.name) == "attachment" && string(r.attachment) == "queued_command":
+		d.fromQueue()
+	}
+	d.message.ID = r.id
+}
+
+// ours reports whether the record tells that the file is of this format.
+func (r *record) ours() bool {
+	switch {
+	case r.kind.says(), r.kind == boundary, r.kind == link:
+		return len(r.id) > 0 || len(r.session) > 0
+	case r.kind == unknown:
+		return len(r.id) > 0 && len(r.session) > 0 && len(r.name) > 0
+	}
+	return len(r.session) > 0 || r.leaf
+}
+
+// counts reports whether the record is of the runtime's message types.
+func (r *record) counts() bool { return r.kind == user || r.kind == assistant }
+
+func (d *decoder) fromAssistant() {
+	r, m := &d.record, &d.message
+	m.Role = session.RoleAssistant
+	switch {
+	case r.failed:
+		m.IsError = true
+		m.ErrorText = d.joined()
+		m.Parts = m.Parts[:0]
+	case string(m.Model) == "<synthetic>":
+		m.Role, m.CustomType = session.RoleInjected, customSynthetic
+	}
+}
+
+// joined returns the texts of the message as one.
+func (d *decoder) joined() []byte {
+	parts := d.message.Parts
+	if len(parts) == 1 && parts[0].Kind == session.PartText {
+		return parts[0].Text
+	}
+	start := len(d.scratch)
+	d.scratch = d.message.AppendText(d.scratch)
+	return d.scratch[start:]
+}
+
+func (d *decoder) fromQueue() {
+	r := &d.record
+	r.kind = queued
+	d.queue.Reset(r.prompt)
+	d.content(&d.queue)
+	d.message.Role = session.RoleUser
+	if isTask(r.mode) || isTask(r.origin) {
+		d.inject(customTask)
+		return
+	}
+	d.typedText()
+}
+
+func isTask(name []byte) bool { return string(name) == "task-notification" }
+
+func (d *decoder) fromUser() {
+	r, m := &d.record, &d.message
+	if m.Role == session.RoleToolResult {
+		d.stripReminders()
+		return
+	}
+	m.Role = session.RoleUser
+	switch {
+	case r.summary:
+		m.Role, m.Compaction = session.RoleSummary, true
+	case r.meta:
+		d.inject(customMeta)
+	case isTask(r.origin):
+		d.inject(customTask)
+	case r.sidechain:
+		m.Role = session.RoleInjected // the agent gives a sub-agent its task
+	default:
+		d.typedText()
+	}
+}
+
+func (d *decoder) inject(customType []byte) {
+	d.message.Role, d.message.CustomType = session.RoleInjected, customType
+	d.record.text = injected
+}
+
+// typedText tells what a person typed from what the runtime writes in a
+// person's name.
+func (d *decoder) typedText() {
+	m := &d.message
+	first := slices.IndexFunc(m.Parts, func(p session.Part) bool { return p.Kind == session.PartText })
+	if first < 0 {
+		return
+	}
+	text := bytes.TrimSpace(m.Parts[first].Text)
+	switch {
+	case startsWith(text, "<command-name>"), startsWith(text, "<command-message>"):
+		d.echo(first, text)
+	case startsWith(text, "<local-command-stdout>"), startsWith(text, "<local-command-stderr>"):
+		d.inject(customOutput)
+		d.record.text = output
+	case startsWith(text, "<local-command-caveat>"):
+		d.inject(customMeta)
+	case startsWith(text, "[Request interrupted by user"):
+		d.inject(customInterrupted)
+		d.record.text = interrupted
+	case startsWith(text, "<task-notification>"):
+		d.inject(customTask)
+	case startsWith(text, "<bash-input>"):
+		m.Role, d.record.text = session.RoleShell, command
+		m.Parts[first] = session.Part{Kind: session.PartCommand, Text: between(text, "bash-input")}
+	case startsWith(text, "<bash-stdout>"), startsWith(text, "<bash-stderr>"):
+		m.Role, d.record.text = session.RoleShell, output
+		d.shellOutput(text)
+	default:
+		d.stripReminders()
+	}
+}
+
+// echo makes what a person typed of the record that a command leaves:
+// "/compact keep the order list".
+func (d *decoder) echo(part int, text []byte) {
+	name, args := between(text, "command-name"), between(text, "command-args")
+	if len(name) == 0 {
+		return
+	}
+	start := len(d.scratch)
+	if name[0] != '/' {
+		d.scratch = append(d.scratch, '/')
+	}
+	d.scratch = append(d.scratch, name...)
+	if len(args) > 0 {
+		d.scratch = append(append(d.scratch, ' '), args...)
+	}
+	d.message.Parts[part].Text = d.scratch[start:]
+	d.record.text = command
+}
+
+func (d *decoder) shellOutput(text []byte) {
+	d.message.Parts = d.message.Parts[:0]
+	d.addText(between(text, "bash-stdout"))
+	d.addText(between(text, "bash-stderr"))
+}
+
+// between returns what stands between <tag> and </tag>, without white space at
+// its ends; to the end of the text if the tag is not closed.
+func between(text []byte, tag string) []byte {
+	_, rest, ok := bytes.Cut(text, []byte("<"+tag+">"))
+	if !ok {
+		return nil
+	}
+	inside, _, _ := bytes.Cut(rest, []byte("</"+tag+">"))
+	return bytes.TrimSpace(inside)
+}
+
+func startsWith(text []byte, prefix string) bool { return bytes.HasPrefix(text, []byte(prefix)) }
+
+// block is one element of a message's content while it is read.
+type block struct {
+	kind, text, thinking []byte
+	name, id, input      []byte // of a tool's call; input is raw JSON
+	call                 []byte // of a tool's result: the call's id
+	inside               int    // the same: parts that its content made
+	failed               bool
+	source               source
+}
+
+// source is where the data of an image or a document is.
+type source struct {
+	kind []byte
+	data []byte // raw JSON
+}
+
+// content reads content in all its shapes: a string, an array of blocks and
+// strings, or one block (research/pitfalls.md 25).
+func (d *decoder) content(c *jsonl.Cursor) {
+	m := &d.message
+	m.Parts, m.Role, m.CallID, m.IsError, m.HasExit = m.Parts[:0], 0, nil, false, false
+	if c.Kind() != jsonl.Array {
+		d.oneBlock(c)
+		return
+	}
+	c.EnterArray()
+	for c.NextElement() {
+		d.oneBlock(c)
+	}
+}
+
+func (d *decoder) oneBlock(c *jsonl.Cursor) {
+	if d.plainText(c) || !c.EnterObject() {
+		return
+	}
+	b := &d.block
+	*b = block{}
+	for c.NextKey() {
+		if string(c.Key()) == "content" {
+			d.message.Parts = d.message.Parts[:len(d.message.Parts)-b.inside] // of one before it
+			b.inside = d.inside(c)
+			continue
+		}
+		b.member(c, d.thinking)
+	}
+	d.addBlock(b)
+}
+
+func (d *decoder) plainText(c *jsonl.Cursor) bool {
+	if c.Kind() != jsonl.String {
+		return false
+	}
+	text, _ := c.Bytes()
+	d.addText(text)
+	return true
+}
+
+// inside reads what is in a tool's result, a string or blocks, and returns how
+// many parts it made. What a block is may stand behind its content.
+func (d *decoder) inside(c *jsonl.Cursor) (parts int) {
+	before := len(d.message.Parts)
+	if d.plainText(c) {
+		return len(d.message.Parts) - before
+	}
+	for ok := c.EnterArray(); ok && c.NextElement(); {
+		d.insideBlock(c)
+	}
+	return len(d.message.Parts) - before
+}
+
+func (d *decoder) insideBlock(c *jsonl.Cursor) {
+	if d.plainText(c) || !c.EnterObject() {
+		return
+	}
+	b := &d.inner
+	*b = block{}
+	for c.NextKey() {
+		b.member(c, false)
+	}
+	switch string(b.kind) {
+	case "image", "document":
+		d.data(b.source)
+	case "text":
+		d.addText(b.text)
+	}
+}
+
+func (b *block) member(c *jsonl.Cursor, thinking bool) {
+	switch string(c.Key()) {
+	case "type":
+		b.kind, _ = c.Bytes()
+	case "text":
+		b.text, _ = c.Bytes()
+	case "thinking":
+		if thinking {
+			b.thinking, _ = c.Bytes()
+		}
+	case "name":
+		b.name, _ = c.Bytes()
+	case "id":
+		b.id, _ = c.Bytes()
+	case "input":
+		b.input = c.Raw()
+	case "tool_use_id":
+		b.call, _ = c.Bytes()
+	case "is_error":
+		b.failed, _ = c.Bool()
+	case "source":
+		b.source = readSource(c)
+	}
+}
+
+func readSource(c *jsonl.Cursor) (s source) {
+	for ok := c.EnterObject(); ok && c.NextKey(); {
+		switch string(c.Key()) {
+		case "type":
+			s.kind, _ = c.Bytes()
+		case "data":
+			s.data = c.Raw()
+		}
+	}
+	return s
+}
+
+// addBlock adds the part that the block is. A block of an unknown type that
+// has text is text.
+func (d *decoder) addBlock(b *block) {
+	m := &d.message
+	switch kind := string(b.kind); {
+	case kind == "tool_result":
+		d.toolResult(b)
+		return
+	case strings.HasSuffix(kind, "_tool_result"):
+		return
+	}
+	m.Parts = m.Parts[:len(m.Parts)-b.inside]
+	switch string(b.kind) {
+	case "tool_use", "server_tool_use", "mcp_tool_use":
+		if string(b.input) == "null" {
+			b.input = nil
+		}
+		m.Parts = append(m.Parts, session.Part{Kind: session.PartToolCall, Name: b.name, CallID: b.id, Text: b.input})
+	case "image", "document":
+		d.data(b.source)
+	case "thinking":
+		if len(b.thinking) > 0 {
+			m.Parts = append(m.Parts, session.Part{Kind: session.PartThinking, Text: b.thinking})
+		}
+	case "redacted_thinking", "fallback", "tool_reference":
+	case "text", "":
+		d.addText(b.text)
+	default:
+		d.record.oddBlock = b.kind
+		d.addText(b.text)
+	}
+}
+
+// toolResult makes the message one of a tool. A record holds one result; of
+// several ones the first gives its call's id.
+func (d *decoder) toolResult(b *block) {
+	m := &d.message
+	if m.Role != session.RoleToolResult {
+		m.Role, m.CallID = session.RoleToolResult, b.call
+	}
+	m.IsError = m.IsError || b.failed
+	if b.failed && b.inside > 0 {
+		d.exitCode(m.Parts[len(m.Parts)-b.inside].Text)
+	}
+}
+
+// data adds an image or a document. Only a document of plain text is read.
+func (d *decoder) data(s source) {
+	if string(s.kind) == "text" {
+		var c jsonl.Cursor
+		c.Reset(s.data)
+		text, _ := c.Bytes()
+		d.addText(bytes.Clone(text))
+		return
+	}
+	d.message.Parts = append(d.message.Parts, session.Part{Kind: session.PartImage, Size: int64(max(len(s.data)-2, 0))})
+}
+
+// exitCode reads "Exit code 1", with which a shell's output begins that failed.
+func (d *decoder) exitCode(text []byte) {
+	rest, ok := bytes.CutPrefix(text, []byte("Exit code "))
+	if !ok {
+		return
+	}
+	code, digits := 0, 0
+	for digits < len(rest) && digits < 4 && rest[digits]-'0' <= 9 {
+		code = 10*code + int(rest[digits]-'0')
+		digits++
+	}
+	if digits > 0 {
+		d.message.ExitCode, d.message.HasExit = code, true
+	}
+}
+
+func (d *decoder) addText(text []byte) {
+	if len(text) > 0 {
+		d.message.Parts = append(d.message.Parts, session.Part{Kind: session.PartText, Text: text})
+	}
+}
+
+// What the runtime adds to texts for the model's eyes (research/formats.md
+// section 13).
+var (
+	reminderStart = []byte("<system-reminder>")
+	reminderEnd   = []byte("</system-reminder>")
+)
+
+// stripReminders leaves out the runtime's reminders. A reminder begins and
+// ends on lines of its own; the same words within a line are somebody's text.
+func (d *decoder) stripReminders() {
+	m := &d.message
+	for i := 0; i < len(m.Parts); i++ {
+		p := &m.Parts[i]
+		if p.Kind != session.PartText {
+			continue
+		}
+		from, to := reminder(p.Text)
+		if from == to {
+			continue
+		}
+		before, after := bytes.TrimRight(p.Text[:from], "\n"), p.Text[to:]
+		p.Text = before
+		if len(after) > 0 {
+			m.Parts = slices.Insert(m.Parts, i+1, session.Part{Kind: session.PartText, Text: after})
+		}
+	}
+	m.Parts = slices.DeleteFunc(m.Parts, func(p session.Part) bool { return p.Kind == session.PartText && len(p.Text) == 0 })
+}
+
+// reminder returns where the first reminder of a text stands; from == to if
+// there is none.
+func reminder(text []byte) (from, to int) {
+	for at := 0; ; {
+		i := bytes.Index(text[at:], reminderStart)
+		if i < 0 {
+			return 0, 0
+		}
+		from = at + i
+		at = from + len(reminderStart)
+		end := bytes.Index(text[at:], reminderEnd)
+		if end < 0 {
+			return 0, 0
+		}
+		to = at + end + len(reminderEnd)
+		if (from == 0 || text[from-1] == '\n') && (to == len(text) || text[to] == '\n') {
+			return from, to
+		}
+	}
 }

@@ -2,10 +2,15 @@ package claude
 
 import (
 	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/maphash"
 	"io"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/directory"
 )
 
 // Scan implements [session.Store]: the messages of a log in file order, one
@@ -120,3 +125,289 @@ func (s *scanner) say(r *jsonl.Record, node int) error {
 	}
 	return s.lines.Say(r, m)
 }
+
+// CountMessages returns how many records of type user and assistant a log
+// has, tool results and repeated ones included. It decodes nothing else.
+func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error) {
+	d, name, err := directory.Of(s.projects, ref.Path, depth)
+	if err != nil {
+		return 0, err
+	}
+	defer d.Close()
+	log, info, err := d.OpenLog(name)
+	if err != nil {
+		return 0, err
+	}
+	defer log.Close()
+	var c counter
+	_, err = jsonl.Scan(ctx, io.NewSectionReader(log, 0, info.Size()), jsonl.Options{}, c.record)
+	if err != nil && !errors.Is(err, jsonl.ErrUTF16) {
+		return 0, fmt.Errorf("count messages: %w", err)
+	}
+	return c.messages, nil
+}
+
+// counter counts messages.
+type counter struct {
+	cursor   jsonl.Cursor
+	messages int
+}
+
+func (c *counter) record(r *jsonl.Record) error {
+	is, err := c.isMessage(r.Raw)
+	if is {
+		c.messages++
+	}
+	return err
+}
+
+// isMessage reports whether raw is a record that counts. It returns an error
+// that wraps [jsonl.ErrSyntax] if raw is not one JSON object.
+func (c *counter) isMessage(raw []byte) (bool, error) {
+	cursor := &c.cursor
+	cursor.Reset(raw)
+	if cursor.Kind() != jsonl.Object {
+		if err := cursor.End(); err != nil {
+			return false, err
+		}
+		return false, fmt.Errorf("%w: not an object", jsonl.ErrSyntax)
+	}
+	typed, body := false, false
+	cursor.EnterObject()
+	for cursor.NextKey() {
+		switch string(cursor.Key()) {
+		case "type":
+			name, _ := cursor.Bytes()
+			typed = string(name) == "user" || string(name) == "assistant"
+		case "message":
+			body = cursor.Kind() == jsonl.Object
+		}
+	}
+	if err := cursor.End(); err != nil {
+		return false, err
+	}
+	return typed && body, nil
+}
+
+// key is the hash of a uuid, of one tree.
+type key uint64
+
+const (
+	// windowLinks is how many records that say nothing are remembered as links
+	// of the tree. A message further away from its link than that starts a
+	// tree of its own, which leaves everything active.
+	windowLinks = 1 << 14
+	// openReplies is how many replies of the model may be under way at once:
+	// the agent's and its sub-agents'.
+	openReplies = 16
+)
+
+// chain builds the tree of a log from its messages alone. Records that say
+// nothing are no nodes of it but links: what hangs on one hangs on the message
+// before it, so a late note on an old message is not mistaken for the end of
+// the conversation. And the records of one reply with the results of its calls
+// are one line, in the order of the file: in the log each parallel result
+// hangs on its own call, and all but one are dead ends.
+type chain struct {
+	seed    maphash.Seed
+	builder *session.TreeBuilder // nil in a second scan
+	nodes   int
+
+	links map[key]target
+	ring  []key // the links in order, the oldest at next once the ring is full
+	next  int
+
+	replies []*reply // the open ones, the newest last
+	last    [2]key   // the message before, outside and inside of a sidechain
+	id      [8]byte
+	parent  [8]byte
+}
+
+// target is what a link leads to.
+type target struct {
+	key  key
+	root bool
+}
+
+// reply is the records of one reply of the model and its calls' results.
+type reply struct {
+	id      key // of the message id
+	members map[key]struct{}
+	results map[key]struct{} // of members, those that are results
+	last    key
+}
+
+func newChain(build bool) *chain {
+	c := &chain{seed: maphash.MakeSeed(), links: make(map[key]target)}
+	if build {
+		c.builder = session.NewTreeBuilder()
+	}
+	return c
+}
+
+func (c *chain) key(id []byte) key { return key(maphash.Bytes(c.seed, id)) }
+
+// add takes in a record. It returns its ordinal in the tree, -1 for a record
+// that is no node: one that says nothing or has no id. m is its message.
+func (c *chain) add(r *record, m *session.Message) int {
+	if len(r.id) == 0 {
+		return -1
+	}
+	if !r.kind.says() {
+		if c.builder != nil {
+			c.link(r)
+		}
+		return -1
+	}
+	if c.builder != nil {
+		c.node(r, m)
+	}
+	c.nodes++
+	return c.nodes - 1
+}
+
+// link remembers what a record that says nothing hangs on.
+func (c *chain) link(r *record) {
+	k := c.key(r.id)
+	if _, known := c.links[k]; known {
+		return
+	}
+	c.links[k] = c.parentOf(r)
+	if len(c.ring) < windowLinks {
+		c.ring = append(c.ring, k)
+		return
+	}
+	delete(c.links, c.ring[c.next])
+	c.ring[c.next] = k
+	c.next = (c.next + 1) % windowLinks
+}
+
+// parentOf returns the message that a record hangs on. A boundary hangs on the
+// message that it follows, a record that names nothing on the one before it.
+func (c *chain) parentOf(r *record) target {
+	named := r.parent
+	if len(named) == 0 {
+		named = r.logical
+	}
+	switch {
+	case len(named) > 0:
+		k := c.key(named)
+		if t, ok := c.links[k]; ok {
+			return t
+		}
+		return target{key: k}
+	case r.root && r.kind != boundary:
+		return target{root: true}
+	}
+	return target{key: c.last[side(r)]}
+}
+
+func side(r *record) int {
+	if r.sidechain {
+		return 1
+	}
+	return 0
+}
+
+// node adds a message to the tree.
+func (c *chain) node(r *record, m *session.Message) {
+	k := c.key(r.id)
+	parent := c.inLine(r, m, k, c.parentOf(r))
+	binary.LittleEndian.PutUint64(c.id[:], uint64(k))
+	e := session.TreeEntry{ID: c.id[:]}
+	switch {
+	case parent.key != 0:
+		binary.LittleEndian.PutUint64(c.parent[:], uint64(parent.key))
+		e.Parent = c.parent[:]
+	case r.sidechain:
+		e.Parent = e.ID // a tree of its own: nothing has this id yet
+	default:
+		e.Root = true
+	}
+	c.builder.Add(e)
+	c.last[side(r)] = k
+}
+
+// inLine puts the records of a reply and the results of its calls in a line.
+func (c *chain) inLine(r *record, m *session.Message, k key, parent target) target {
+	if r.kind == assistant && len(r.reply) > 0 {
+		id := c.key(r.reply)
+		if g := c.replyOf(id); g != nil {
+			return g.append(k, parent)
+		}
+		parent = c.after(parent)
+		c.open(&reply{id: id, members: map[key]struct{}{k: {}}, results: map[key]struct{}{}, last: k})
+		return parent
+	}
+	if m.Role == session.RoleToolResult && !parent.root {
+		if g := c.holding(parent.key); g != nil {
+			g.results[k] = struct{}{}
+			return g.append(k, parent)
+		}
+		return parent
+	}
+	return c.after(parent)
+}
+
+// append puts a record at the end of the reply's line. A copy of one that is
+// in it stays where it is.
+func (g *reply) append(k key, parent target) target {
+	if _, copied := g.members[k]; copied {
+		return parent
+	}
+	parent = target{key: g.last}
+	g.members[k] = struct{}{}
+	g.last = k
+	return parent
+}
+
+// after moves what follows any result of an open reply behind all of them.
+func (c *chain) after(parent target) target {
+	g := c.holding(parent.key)
+	if g == nil || parent.root {
+		return parent
+	}
+	if _, result := g.results[parent.key]; !result {
+		return parent
+	}
+	last := g.last
+	c.close(g)
+	return target{key: last}
+}
+
+func (c *chain) replyOf(id key) *reply {
+	for _, g := range c.replies {
+		if g.id == id {
+			return g
+		}
+	}
+	return nil
+}
+
+func (c *chain) holding(k key) *reply {
+	for _, g := range c.replies {
+		if _, ok := g.members[k]; ok {
+			return g
+		}
+	}
+	return nil
+}
+
+func (c *chain) open(g *reply) {
+	if len(c.replies) == openReplies {
+		c.replies = append(c.replies[:0], c.replies[1:]...)
+	}
+	c.replies = append(c.replies, g)
+}
+
+func (c *chain) close(g *reply) {
+	for i, x := range c.replies {
+		if x == g {
+			c.replies = append(c.replies[:i], c.replies[i+1:]...)
+			return
+		}
+	}
+}
+
+// tree returns the finished tree.
+func (c *chain) tree() *session.Tree { return c.builder.Tree() }

@@ -1,10 +1,18 @@
 package claude
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/directory"
 )
 
 // Store is one configuration directory of Claude Code. It is a
@@ -47,4 +55,168 @@ func (s *Store) Root() string { return s.root }
 // OwnCommand implements [session.Adviser].
 func (s *Store) OwnCommand(session.Ref) string {
 	return "type /compact in it to make it small, or /clear to start afresh"
+}
+
+const (
+	projectsName  = "projects"
+	sessionsName  = "sessions" // of the files that say which process runs what
+	subagentsName = "subagents"
+	resultsName   = "tool-results"
+	settingsName  = "settings.json"
+	logEnd        = ".jsonl"
+)
+
+// Roots returns the configuration directories of a user that hold projects,
+// each once: those of CLAUDE_CONFIG_DIR, else ~/.claude.
+func Roots(home string, getenv func(string) string) []string {
+	root := expand(getenv("CLAUDE_CONFIG_DIR"), home)
+	if root == "" && home != "" {
+		root = filepath.Join(home, ".claude")
+	}
+	if root == "" || !isDirectory(filepath.Join(root, projectsName)) {
+		return nil
+	}
+	return []string{root}
+}
+
+// expand makes a path from the environment absolute; ~ is the home directory.
+func expand(path, home string) string {
+	if path == "" {
+		return ""
+	}
+	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
+		path = filepath.Join(home, rest)
+	}
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return ""
+	}
+	return absolute
+}
+
+func isDirectory(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// agentStart begins the names of sub-agents' logs.
+const agentStart = "agent-"
+
+// logName is what the name of a file in a directory of logs says.
+type logName struct {
+	name     string
+	stem     string
+	subagent bool
+}
+
+// parseName reads a name by the allow-list: "<safe id>.jsonl". odd is true for
+// a log whose name is not safe in a path.
+func parseName(name string) (n logName, ok, odd bool) {
+	stem, isLog := strings.CutSuffix(name, logEnd)
+	if !isLog || strings.HasPrefix(name, ".") {
+		return logName{}, false, false
+	}
+	if !session.SafeID(stem) {
+		return logName{}, false, true
+	}
+	return logName{name: name, stem: stem, subagent: strings.HasPrefix(stem, agentStart)}, true, false
+}
+
+// agentOf makes an agent's id of the name of a project: the working
+// directory's path with dashes, without the dashes in front.
+func agentOf(project string) string {
+	return session.CleanID(strings.TrimLeft(project, "-"))
+}
+
+// projectOf is the name that the runtime gives to the directory of the
+// sessions of a working directory: every character but letters and digits is
+// a dash.
+func projectOf(cwd string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, cwd)
+}
+
+// defaultPeriod is how long Claude Code keeps a session that nobody uses
+// unless cleanupPeriodDays says otherwise (research/formats.md section 10).
+const defaultPeriod = 30
+
+// maxPeriod is more days than a duration can hold, by far.
+const maxPeriod = 36_500
+
+// period returns how long after its last change the runtime deletes a log, when
+// it is started next. Only the user's own settings are looked at. With an
+// error it is 0: not known.
+func (s *Store) period() (time.Duration, error) {
+	const day = 24 * time.Hour
+	d, err := directory.Open(s.config)
+	if err != nil {
+		return 0, err
+	}
+	defer d.Close()
+	raw, err := readSmall(d, settingsName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return defaultPeriod * day, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	var settings struct {
+		Days *float64 `json:"cleanupPeriodDays"`
+	}
+	if err := json.Unmarshal(raw, &settings); err != nil {
+		return 0, fmt.Errorf("read %s: %w", settingsName, err)
+	}
+	if settings.Days == nil || *settings.Days < 0 {
+		return defaultPeriod * day, nil
+	}
+	return time.Duration(min(*settings.Days, maxPeriod) * float64(day)), nil
+}
+
+// places says where the files of a session lie. Claude Code owns them: what it
+// has deleted can come back, and what it has is never replaced.
+func (s *Store) places() directory.Places {
+	return directory.Places{Base: s.projects, Depth: depth, Store: s.root, Owned: true, Log: placed}
+}
+
+// placed reads the place of a log, of a sub-agent's log, or of an output.
+func placed(below string) (session.Ref, bool) {
+	parts := strings.Split(below, "/")
+	name := parts[len(parts)-1]
+	n, isLog, _ := parseName(name)
+	ref := session.Ref{Runtime: session.RuntimeClaude, Agent: agentOf(parts[0]), ID: n.stem, Kind: session.KindLive}
+	if n.subagent {
+		ref.Kind = session.KindSubagent
+	}
+	switch {
+	case len(parts) == 2:
+		return ref, isLog
+	case len(parts) != 4 || !session.SafeID(parts[1]):
+		return ref, false
+	case parts[2] == subagentsName:
+		ref.Parent = parts[1]
+		return ref, isLog && n.subagent
+	}
+	ref.Parent, ref.Kind, ref.ID = parts[1], session.KindOutput, session.CleanID(parts[1]+"."+name)
+	return ref, parts[2] == resultsName && session.SafeID(name)
+}
+
+// Place implements [session.Restorer].
+func (s *Store) Place(ctx context.Context, path string, now time.Time) (session.Place, error) {
+	place, err := s.places().Place(ctx, path, now)
+	if err != nil {
+		return place, err
+	}
+	if period, err := s.period(); err == nil && period > 0 {
+		place.Note = fmt.Sprintf("Claude Code deletes it again when nobody has used it for %.0f days (cleanupPeriodDays)", period.Hours()/24)
+	}
+	return place, nil
+}
+
+// Unused implements [session.Restorer].
+func (s *Store) Unused(ctx context.Context, path string, now time.Time, quiet time.Duration) error {
+	return s.places().Unused(ctx, path, now, quiet)
 }

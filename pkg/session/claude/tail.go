@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -211,4 +213,311 @@ func (t *tailReader) finish(modTime time.Time) session.Tail {
 	}
 	tail.SetLast(t.lastTime, modTime)
 	return tail
+}
+
+// place says where a record stands while a log is read backwards.
+type place uint8
+
+const (
+	elsewhere place = iota // on another branch, or of no branch
+	onPath                 // on the path from the last message to the root
+	beside                 // a call or a tool's result on no path: maybe a parallel one
+)
+
+// walk follows the active branch from the last message of a log to its root.
+type walk struct {
+	side  bool   // the log is a sub-agent's own
+	any   bool   // the next message is on the path, whatever its id
+	want  []byte // else the record with this id
+	ended bool
+}
+
+func (w *walk) step(r *record, m *session.Message) place {
+	named := r.kind.says() || r.kind == boundary || r.kind == link
+	if w.ended || !named || r.sidechain != w.side {
+		return elsewhere
+	}
+	if len(r.id) == 0 {
+		return onlyIf(r.kind.says(), onPath)
+	}
+	if w.any && r.kind == link {
+		return elsewhere // a note at the end leads nowhere
+	}
+	if !w.any && string(w.want) != string(r.id) {
+		return onlyIf(m.Role == session.RoleToolResult || r.kind == assistant && len(r.reply) > 0, beside)
+	}
+	parent := r.parent
+	if len(parent) == 0 {
+		parent = r.logical
+	}
+	w.any = len(parent) == 0 && (!r.root || r.kind == boundary)
+	w.want = append(w.want[:0], parent...)
+	w.ended = len(parent) == 0 && !w.any
+	return onPath
+}
+
+func onlyIf(yes bool, p place) place {
+	if yes {
+		return p
+	}
+	return elsewhere
+}
+
+// maxAside is how many records beside the path are kept in mind.
+const maxAside = 256
+
+// contextSize adds up the tokens of a context from its end.
+type contextSize struct {
+	sum     int64
+	counted bool   // the sum begins with a model call's own count
+	sized   bool   // nothing further back belongs to it
+	reply   []byte // of the call that was counted, while its other records follow
+
+	asides []aside // what may turn out to be part of a reply on the path
+
+	summary bool   // a compaction's summary was read: its boundary follows
+	kept    []byte // the first message that the compaction kept, while it is looked for
+	from    []byte // the last of them, while that is looked for
+	pending int64  // of the messages since, not yet in sum
+}
+
+// aside is a record beside the path: a result, or a call of a reply.
+type aside struct {
+	id, parent, reply string
+	tokens            int64
+}
+
+// aside keeps a record in mind. It counts if its call, or another record of
+// its reply, is on the path.
+func (c *contextSize) aside(r *record, m *session.Message) {
+	if !c.sized && len(c.asides) < maxAside {
+		c.asides = append(c.asides, aside{string(r.id), string(r.parent), string(r.reply), m.EstimateTokens()})
+	}
+}
+
+// add takes in one record of the active branch.
+func (c *contextSize) add(r *record, m *session.Message) {
+	switch {
+	case c.sized:
+	case c.counted:
+		c.sized = r.kind != link && !bytes.Equal(r.reply, c.reply)
+		if !c.sized {
+			c.collect(r)
+		}
+	case len(c.kept) > 0:
+		c.addKept(r, m)
+	case r.kind == boundary:
+		c.addBoundary(r)
+	case c.summary && r.kind.says():
+		c.sized = true // a summary without a boundary stands for everything
+	case !r.kind.says():
+	case m.Compaction:
+		c.sum += m.EstimateTokens()
+		c.summary = true
+	case r.kind == assistant && m.HasUsage && !m.IsError:
+		c.sum += m.Usage.Context()
+		c.counted, c.sized = true, len(r.reply) == 0
+		c.reply = append(c.reply[:0], r.reply...)
+		c.collect(r)
+	default:
+		c.sum += m.EstimateTokens()
+		c.collect(r)
+	}
+}
+
+// collect adds what belongs to a record on the path: the results of its calls,
+// the other records of its reply and their results. What the model's own count
+// holds is not added again.
+func (c *contextSize) collect(r *record) {
+	if len(r.id) == 0 || len(c.asides) == 0 {
+		return
+	}
+	calls := map[string]bool{string(r.id): true}
+	for _, x := range c.asides {
+		if x.reply != "" && x.reply == string(r.reply) {
+			calls[x.id] = true
+		}
+	}
+	c.asides = slices.DeleteFunc(c.asides, func(x aside) bool {
+		call, result := x.reply != "" && calls[x.id], x.reply == "" && calls[x.parent]
+		if result || call && !c.counted {
+			c.sum += x.tokens
+		}
+		return call || result
+	})
+}
+
+func (c *contextSize) addBoundary(r *record) {
+	if len(r.head) == 0 {
+		c.sized = true
+		return
+	}
+	c.kept = append(c.kept, r.head...)
+	c.from = append(c.from, r.tail...)
+}
+
+// addKept takes in a record before the boundary. An older compaction's summary
+// is not part of the context any more.
+func (c *contextSize) addKept(r *record, m *session.Message) {
+	if len(c.from) > 0 && string(r.id) != string(c.from) {
+		return
+	}
+	c.from = c.from[:0]
+	if r.kind.says() && !m.Compaction {
+		c.pending += m.EstimateTokens()
+	}
+	if string(r.id) == string(c.kept) {
+		c.sum += c.pending
+		c.sized = true
+	}
+}
+
+// turn finds out whether the last turn is answered, from its end.
+type turn struct {
+	decided, answered bool
+	printed           bool // what a command printed was read: its echo follows
+}
+
+func (t *turn) add(r *record, m *session.Message) {
+	switch {
+	case t.decided:
+	case r.kind == boundary:
+		t.decided, t.answered = true, !r.auto
+	case !r.kind.says(), m.Compaction:
+	case r.kind == assistant:
+		t.decided, t.answered = true, complete(m)
+	case m.Role == session.RoleToolResult:
+		t.decided = true
+	case r.text == interrupted:
+		t.decided, t.answered = true, true
+	case r.text == output:
+		t.printed = true
+	case r.text == command && t.printed:
+		t.printed = false
+	case r.text == injected && !t.taken(m):
+	default:
+		t.decided = true
+	}
+}
+
+// taken reports whether the model answers a message that the runtime put in.
+func (t *turn) taken(m *session.Message) bool { return bytes.Equal(m.CustomType, customTask) }
+
+// complete reports whether an assistant's record ends its turn: it is neither
+// a call, nor a thought, nor a text before a call.
+func complete(m *session.Message) bool {
+	if m.IsError {
+		return true
+	}
+	switch string(m.StopReason) {
+	case "tool_use", "pause_turn":
+		return false
+	}
+	said := len(m.Parts) == 0
+	for i := range m.Parts {
+		switch m.Parts[i].Kind {
+		case session.PartToolCall:
+			return false
+		case session.PartThinking:
+		default:
+			said = true
+		}
+	}
+	return said
+}
+
+// windowReplies is how many replies are remembered. The records of one reply
+// stand close together; only what sub-agents say stands between them.
+const windowReplies = 4096
+
+// replies remembers what the last replies of the model cost, by message id.
+type replies struct {
+	seed  maphash.Seed
+	costs map[uint64]session.Usage
+	ring  []uint64
+	next  int
+}
+
+func newReplies() *replies {
+	return &replies{seed: maphash.MakeSeed(), costs: make(map[uint64]session.Usage)}
+}
+
+// grew takes in the usage of one record. It reports whether it is the first
+// of its reply, or more than the records before it said.
+func (r *replies) grew(id []byte, u session.Usage) bool {
+	if len(id) == 0 {
+		return true
+	}
+	k := maphash.Bytes(r.seed, id)
+	before, known := r.costs[k]
+	after := most(before, u)
+	if known && after == before {
+		return false
+	}
+	r.costs[k] = after
+	if !known {
+		r.remember(k)
+	}
+	return true
+}
+
+func (r *replies) remember(k uint64) {
+	if len(r.ring) < windowReplies {
+		r.ring = append(r.ring, k)
+		return
+	}
+	delete(r.costs, r.ring[r.next])
+	r.ring[r.next] = k
+	r.next = (r.next + 1) % windowReplies
+}
+
+// most is the larger of each count: the usage of a reply grows from record to
+// record.
+func most(a, b session.Usage) session.Usage {
+	return session.Usage{
+		Input: max(a.Input, b.Input), Output: max(a.Output, b.Output),
+		CacheRead: max(a.CacheRead, b.CacheRead), CacheWrite: max(a.CacheWrite, b.CacheWrite),
+	}
+}
+
+// Usage adds up what all model calls of a log cost, sub-agents in it
+// included, each call once: the records of one reply repeat its usage
+// (research/formats.md section 10). It returns the number of calls, and an
+// error that wraps [session.ErrUnknownFormat] for a file that is no log.
+func Usage(ctx context.Context, r io.Reader) (sum session.Usage, calls int, err error) {
+	var d decoder
+	seen := newReplies()
+	var lines session.LineScan
+	_, err = lines.Run(ctx, r, nil, func(r *jsonl.Record) (bool, error) {
+		if err := d.decode(r.Raw); err != nil {
+			return false, err
+		}
+		if d.record.kind == assistant && d.message.HasUsage {
+			before, known := seen.cost(d.record.reply)
+			if seen.grew(d.record.reply, d.message.Usage) {
+				sum = plus(sum, most(before, d.message.Usage), before)
+			}
+			if !known {
+				calls++
+			}
+		}
+		return d.record.ours(), nil
+	})
+	return sum, calls, err
+}
+
+func (r *replies) cost(id []byte) (session.Usage, bool) {
+	if len(id) == 0 {
+		return session.Usage{}, false
+	}
+	u, known := r.costs[maphash.Bytes(r.seed, id)]
+	return u, known
+}
+
+// plus is sum and what a reply costs now, less what it had cost before.
+func plus(sum, now, before session.Usage) session.Usage {
+	return session.Usage{
+		Input: sum.Input + now.Input - before.Input, Output: sum.Output + now.Output - before.Output,
+		CacheRead: sum.CacheRead + now.CacheRead - before.CacheRead, CacheWrite: sum.CacheWrite + now.CacheWrite - before.CacheWrite,
+	}
 }

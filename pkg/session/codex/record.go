@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
@@ -257,4 +258,319 @@ func (d *decoder) settleTime(previous int64) int64 {
 		m.Time, m.TimeInferred = previous, true
 	}
 	return m.Time
+}
+
+// event settles what an event_msg is. Most events are for the screen and tell
+// what an item tells too.
+func (d *decoder) event() kind {
+	i, m := &d.record.item, &d.message
+	switch string(i.kind) {
+	case "user_message":
+		m.Role = session.RoleUser
+		d.content(i.message)
+		return shown
+	case "agent_message":
+		m.Role = session.RoleAssistant
+		d.content(i.message)
+		return shown
+	case "item_completed":
+		return d.completedItem()
+	case "token_count":
+		return tokenCount
+	case "thread_rolled_back":
+		return rollback
+	case "task_started", "turn_started":
+		return turnStart
+	case "task_complete", "turn_complete", "turn_aborted", "error":
+		return turnEnd
+	}
+	return bookkeeping
+}
+
+// completedItem makes the message of an item_completed event. Only what is
+// said is taken: calls and results are items of the context as well.
+func (d *decoder) completedItem() kind {
+	raw := d.record.item.inner
+	var inner item
+	d.payload.Reset(raw)
+	if !d.payload.EnterObject() {
+		return bookkeeping
+	}
+	for d.payload.NextKey() {
+		inner.member(&d.payload)
+	}
+	m := &d.message
+	switch string(inner.kind) {
+	case "UserMessage":
+		m.Role = session.RoleUser
+	case "AgentMessage":
+		m.Role = session.RoleAssistant
+	default:
+		return bookkeeping
+	}
+	m.ID = inner.id
+	d.content(inner.content)
+	return completed
+}
+
+// ownPrefix begins the names of what Codex itself puts in front of the model.
+const ownPrefix = "codex."
+
+// typed tells what a person typed from what Codex says in the person's name.
+// Since 0.169 an item says where its content comes from; before, only the text
+// shows it.
+func (d *decoder) typed() {
+	m := &d.message
+	m.Role = session.RoleUser
+	origin, known := d.origin()
+	if origin == nil && !known {
+		origin = contextOf(firstText(m))
+	}
+	switch {
+	case origin == nil:
+	case string(origin) == shellTag:
+		d.shell()
+	default:
+		m.Role, m.CustomType = session.RoleInjected, append([]byte(ownPrefix), origin...)
+	}
+}
+
+// origin reads content_item_kinds: nil and known if a part of the content is
+// the person's.
+func (d *decoder) origin() (origin []byte, known bool) {
+	d.strings(d.record.item.origin, "content_item_kinds", func(kind []byte) {
+		switch {
+		case bytes.HasPrefix(kind, []byte("user.")):
+			origin, known = nil, true
+		case !known && origin == nil && string(kind) != "unknown":
+			origin = kind
+		}
+	})
+	return origin, known
+}
+
+// strings hands each string of a list inside an object to yield.
+func (d *decoder) strings(object []byte, key string, yield func([]byte)) {
+	c := &d.deep
+	c.Reset(object)
+	if !c.EnterObject() {
+		return
+	}
+	for c.NextKey() {
+		if string(c.Key()) != key || !c.EnterArray() {
+			continue
+		}
+		for c.NextElement() {
+			if text, ok := c.Bytes(); ok {
+				yield(text)
+			}
+		}
+	}
+}
+
+func firstText(m *session.Message) []byte {
+	for i := range m.Parts {
+		if m.Parts[i].Kind == session.PartText {
+			return m.Parts[i].Text
+		}
+	}
+	return nil
+}
+
+// shellTag marks a command that the person ran by hand.
+const shellTag = "user_shell_command"
+
+// contextTags begin the texts that Codex puts in front of the model in the
+// person's name.
+var contextTags = []string{
+	"environment_context", "user_instructions", "permissions instructions", "collaboration_mode", "apps_instructions",
+	"plugins_instructions", "skills_instructions", "skill", "turn_aborted", "subagent_notification", "model_switch",
+	"personality_spec", "recommended_plugins", "INSTRUCTIONS", shellTag,
+}
+
+// contextOf names the kind of a text that Codex put there; nil for any other.
+func contextOf(text []byte) []byte {
+	text = bytes.TrimSpace(text)
+	if bytes.HasPrefix(text, []byte("# AGENTS.md instructions")) {
+		return []byte("agents_md")
+	}
+	if len(text) == 0 || text[0] != '<' {
+		return nil
+	}
+	for _, tag := range contextTags {
+		if rest, ok := bytes.CutPrefix(text[1:], []byte(tag)); ok && len(rest) > 0 && rest[0] == '>' {
+			return []byte(tag)
+		}
+	}
+	return nil
+}
+
+// shell takes a command and its output out of their tags.
+func (d *decoder) shell() {
+	m := &d.message
+	text := firstText(m)
+	m.Role = session.RoleShell
+	command, rest, ok := between(text, "<command>", "</command>")
+	if !ok {
+		return
+	}
+	m.Parts = append(m.Parts[:0], session.Part{Kind: session.PartCommand, Text: command})
+	result, _, ok := between(rest, "<result>", "</result>")
+	if !ok {
+		return
+	}
+	m.ExitCode, m.HasExit = exitOf(result)
+	m.IsError = m.HasExit && m.ExitCode != 0
+	d.addText(result)
+}
+
+func between(text []byte, open, end string) (inside, rest []byte, ok bool) {
+	_, text, opened := bytes.Cut(text, []byte(open))
+	inside, rest, closed := bytes.Cut(text, []byte(end))
+	return bytes.TrimSpace(inside), rest, opened && closed
+}
+
+// contextItem makes the message of an item of the model's context. A type that
+// is not known is a call or a result by its ending; Codex adds types often.
+func (d *decoder) contextItem() kind {
+	i := &d.record.item
+	d.message.ID = i.id
+	switch name := string(i.kind); {
+	case name == "message", name == "" && len(i.role) > 0:
+		return d.spoken()
+	case name == "reasoning":
+		d.thinking(&d.inner, i.summary)
+		d.thinking(&d.deep, i.content)
+		d.message.Role = session.RoleAssistant
+		return reasoning
+	case name == "agent_message":
+		d.message.Role, d.message.CustomType = session.RoleInjected, i.kind
+		d.content(i.content)
+		return said
+	case name == "ghost_snapshot", name == "compaction", name == "context_compaction", name == "compaction_summary":
+		return bookkeeping
+	case bytes.HasSuffix(i.kind, []byte("_call")):
+		return d.call()
+	case bytes.HasSuffix(i.kind, []byte("_output")), bytes.HasSuffix(i.kind, []byte("_result")):
+		return d.result()
+	}
+	d.record.unknown, d.record.unknownName = "item ", i.kind
+	if d.record.payload == nil {
+		return foreign
+	}
+	return bookkeeping
+}
+
+// spoken makes the message of an item with a role.
+func (d *decoder) spoken() kind {
+	i, m := &d.record.item, &d.message
+	switch {
+	case i.content != nil:
+		d.content(i.content)
+	default:
+		d.content(i.message)
+	}
+	switch string(i.role) {
+	case "user":
+		d.typed()
+	case "assistant":
+		m.Role = session.RoleAssistant
+		if d.record.summed {
+			return repeated
+		}
+	case "developer", "system":
+		m.Role, m.CustomType = session.RoleInjected, append([]byte(ownPrefix), i.role...)
+	default:
+		m.Role, m.CustomType = session.RoleInjected, append([]byte("role "), i.role...)
+		d.record.unknown, d.record.unknownName = "role ", i.role
+	}
+	return said
+}
+
+// call makes the message of a tool call. Arguments are an object; what a tool
+// takes as text becomes the member "input" of one.
+func (d *decoder) call() kind {
+	i, m := &d.record.item, &d.message
+	m.Role = session.RoleAssistant
+	part := session.Part{Kind: session.PartToolCall, Name: i.name, CallID: i.callID}
+	if len(part.Name) == 0 {
+		part.Name = d.functionName(i.function)
+	}
+	if len(part.Name) == 0 {
+		part.Name = bytes.TrimSuffix(i.kind, []byte("_call"))
+	}
+	part.Text = d.arguments(i.arguments)
+	if i.arguments == nil {
+		part.Text = i.action
+	}
+	m.Parts = append(m.Parts, part)
+	if string(i.kind) == "image_generation_call" && len(i.output) > 2 {
+		m.Parts = append(m.Parts, session.Part{Kind: session.PartImage, Size: int64(len(i.output) - 2)})
+	}
+	return said
+}
+
+// functionName reads the name of the oldest form of calls, {"function":{"name"}}.
+func (d *decoder) functionName(raw []byte) (name []byte) {
+	d.inner.Reset(raw)
+	if !d.inner.EnterObject() {
+		return nil
+	}
+	for d.inner.NextKey() {
+		if string(d.inner.Key()) == "name" {
+			name, _ = d.inner.Bytes()
+		}
+	}
+	return bytes.Clone(name) // the cursor is used again for the arguments
+}
+
+// arguments returns arguments as an object: a string that holds one is
+// unwrapped, any other string is wrapped.
+func (d *decoder) arguments(raw []byte) []byte {
+	if len(raw) == 0 || raw[0] != '"' {
+		if string(raw) == "null" {
+			return nil
+		}
+		return raw
+	}
+	d.inner.Reset(raw)
+	text, _ := d.inner.Bytes()
+	d.deep.Reset(text)
+	if d.deep.EnterObject() && d.deep.End() == nil {
+		return bytes.TrimSpace(text)
+	}
+	d.wrapped = append(append(append(d.wrapped[:0], `{"input":`...), raw...), '}')
+	return d.wrapped
+}
+
+// result makes the message of a tool's result.
+func (d *decoder) result() kind {
+	i, m := &d.record.item, &d.message
+	m.Role, m.CallID, m.ToolName = session.RoleToolResult, i.callID, i.name
+	d.output(i.output)
+	m.IsError = m.HasExit && m.ExitCode != 0
+	return said
+}
+
+// compacted makes the summary of a compaction. The messages that it repeats
+// are not taken again.
+func (d *decoder) compacted() kind {
+	m := &d.message
+	m.Role, m.Compaction = session.RoleSummary, true
+	d.content(d.record.item.message)
+	for i := range m.Parts {
+		m.Parts[i].Text = withoutPreamble(m.Parts[i].Text)
+	}
+	return compaction
+}
+
+// withoutPreamble leaves out the line that Codex puts before a summary for the
+// model that reads it.
+func withoutPreamble(text []byte) []byte {
+	const preamble = "Another language model started to solve this problem and produced a summary of its thinking process."
+	line, rest, more := bytes.Cut(text, []byte("\n"))
+	if more && bytes.HasPrefix(line, []byte(preamble)) {
+		return rest
+	}
+	return text
 }

@@ -6,7 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/session"
@@ -139,4 +143,89 @@ func (s *Store) lockOf(thread string) string {
 
 func heldBy(lock string) string {
 	return fmt.Sprintf("Codex has it open (%s is there)", lock)
+}
+
+const (
+	sessionsName = "sessions"
+	archivedName = "archived_sessions"
+	plainEnd     = ".jsonl"
+	coldEnd      = ".jsonl.zst"
+	// noAgent is the agent of threads that name no working directory.
+	noAgent = "codex"
+)
+
+// rolloutName is the allow-list of names: the local time of the start and the
+// id of the thread (research/formats.md section 11).
+var rolloutName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^rollout-(?:\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}-)?([A-Za-z0-9][A-Za-z0-9._-]{0,127}?)(\.jsonl|\.jsonl\.zst)$`)
+})
+
+// rolloutDocument is the name of a thread of 2025 that is one JSON object.
+var rolloutDocument = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^rollout-.*\.json$`) })
+
+// threadOf returns the id of the thread by the name of its rollout.
+func threadOf(name string) (id string, ok bool) {
+	m := rolloutName().FindStringSubmatch(name)
+	if m == nil || !session.SafeID(m[1]) {
+		return "", false
+	}
+	return m[1], true
+}
+
+// agentOf makes an agent's id of a working directory, as pi does: its path
+// with dashes for slashes.
+func agentOf(cwd string) string {
+	name := strings.Trim(strings.NewReplacer("/", "-", `\`, "-", ":", "-").Replace(cwd), "-")
+	if name == "" {
+		return noAgent
+	}
+	return session.CleanID(name)
+}
+
+// places says where the rollouts of this runtime lie. Codex owns them: one that
+// is gone can come back, and one that is there is never replaced.
+func (s *Store) places() directory.Places {
+	return directory.Places{Base: s.root, Depth: deepest, Store: s.root, Owned: true, Log: s.placed}
+}
+
+func (s *Store) placed(below string) (session.Ref, bool) {
+	id, ok := threadOf(path.Base(below))
+	ref := session.Ref{Runtime: session.RuntimeCodex, Agent: noAgent, ID: id, Kind: session.KindLive}
+	area, _, _ := strings.Cut(below, "/")
+	switch area {
+	case archivedName:
+		ref.Kind = session.KindArchived
+	case sessionsName:
+	default:
+		ok = ok && !isDirectory(filepath.Join(s.root, sessionsName)) // a directory of rollouts
+	}
+	return ref, ok
+}
+
+func isDirectory(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// Place implements [session.Restorer]. A rollout that Codex has compressed, or
+// uncompressed, since it was archived is there under its other name.
+func (s *Store) Place(ctx context.Context, path string, now time.Time) (session.Place, error) {
+	place, err := s.places().Place(ctx, path, now)
+	if err != nil || place.There {
+		return place, err
+	}
+	other := place.Path + strings.TrimPrefix(coldEnd, plainEnd)
+	if plain, cold := strings.CutSuffix(place.Path, coldEnd); cold {
+		other = plain + plainEnd
+	}
+	if _, err := os.Lstat(other); !errors.Is(err, fs.ErrNotExist) {
+		return place, directory.Unsupported(path, "Codex has this thread in "+filepath.Base(other))
+	}
+	place.Note = "Codex lists its threads from a database of its own, and may not show this one there"
+	return place, nil
+}
+
+// Unused implements [session.Restorer].
+func (s *Store) Unused(ctx context.Context, path string, now time.Time, quiet time.Duration) error {
+	return s.places().Unused(ctx, path, now, quiet)
 }

@@ -1,8 +1,11 @@
 package openclaw
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,9 +13,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/jsonl"
+	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/openclaw/agentdb"
+	"github.com/sessctl/sessctl/pkg/session/piformat"
 )
 
 // DatabaseName is the file in which the runtime keeps sessions from 2026.8.1 on. A file of
@@ -217,4 +225,303 @@ func ignoreEOF(err error) error {
 		return nil
 	}
 	return err
+}
+
+// onlyGateway is why a session in a database is never changed.
+const onlyGateway = "in the runtime's database, which only the runtime changes"
+
+// inDatabase reports whether a reference is a database or one session in it.
+func inDatabase(ref session.Ref) bool {
+	return ref.Kind == session.KindDatabase || ref.Kind == session.KindStored
+}
+
+// storedMark stands between the path of a database and the id of a session in
+// it. No id has it.
+const storedMark = "#"
+
+// databaseFile is where an agent's database lies.
+func (s *Store) databaseFile(agent string) agentdb.File {
+	return agentdb.File{Base: s.root, Name: filepath.Join(agentsName, agent, "agent", DatabaseName)}
+}
+
+// storedLog opens the log of a session in a database. release gives the
+// database back.
+func (s *Store) storedLog(ctx context.Context, ref session.Ref) (log *agentdb.Log, release func(), err error) {
+	f := s.databaseFile(ref.Agent)
+	path, id, ok := cutLast(ref.Path, storedMark)
+	if !ok || path != f.Path() || !session.SafeID(ref.Agent) {
+		return nil, nil, fmt.Errorf("%s is not a session of the store %s", ref.Path, s.root)
+	}
+	db, release, err := s.databases.Known(ctx, f)
+	if err != nil {
+		return nil, nil, err
+	}
+	if log, err = db.Log(ctx, id); err != nil {
+		release()
+		return nil, nil, err
+	}
+	return log, release, nil
+}
+
+func cutLast(s, mark string) (before, after string, found bool) {
+	i := strings.LastIndex(s, mark)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(mark):], true
+}
+
+// OpenLog implements [session.LogSource]. It is of the moment at which the
+// store was listed last. Reading a row whose record is damaged is an error that
+// names it.
+func (s *Store) OpenLog(ctx context.Context, ref session.Ref) (io.ReadCloser, error) {
+	if ref.Kind != session.KindStored {
+		return nil, fmt.Errorf("read %s: %w: it is no session in a database", ref.Path, fs.ErrInvalid)
+	}
+	log, release, err := s.storedLog(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	whole := io.NewSectionReader(log, 0, log.Size())
+	return &storedReader{Reader: bufio.NewReaderSize(whole, storedBuffer), release: release}, nil
+}
+
+// storedBuffer is how much of a log is asked of the database at once, in bytes.
+const storedBuffer = 256 << 10
+
+type storedReader struct {
+	*bufio.Reader
+	release func()
+}
+
+// Close implements io.Closer.
+func (r *storedReader) Close() error {
+	r.release()
+	return nil
+}
+
+// storedTail is Tail for a session in a database: only its last rows are read.
+func (s *Store) storedTail(ctx context.Context, ref session.Ref) (session.Tail, error) {
+	log, release, err := s.storedLog(ctx, ref)
+	if err != nil {
+		return session.Tail{}, err
+	}
+	defer release()
+	return piformat.Tail(ctx, log, log.Size(), ref.ModTime)
+}
+
+func (s *Store) countStored(ctx context.Context, ref session.Ref) (int, error) {
+	log, err := s.OpenLog(ctx, ref)
+	if err != nil {
+		return 0, err
+	}
+	defer log.Close()
+	return piformat.CountMessages(ctx, log)
+}
+
+// OwnCommand implements [session.Adviser]: what starts a session of a database
+// fresh, "" for one that is not its key's any more.
+func (s *Store) OwnCommand(ref session.Ref) string {
+	if !inDatabase(ref) || ref.Key == "" || ref.Reason == session.ReasonEarlier {
+		return ""
+	}
+	params, err := json.Marshal(map[string]string{"key": ref.Key})
+	if err != nil {
+		return ""
+	}
+	return "openclaw gateway call sessions.reset --params " + shellQuoted(string(params))
+}
+
+// shellQuoted is a word as a POSIX shell reads it.
+func shellQuoted(word string) string {
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// recentState says whether a session in a database was written a moment ago.
+func recentState(changed, now time.Time) (session.State, string) {
+	if age := now.Sub(changed); age >= 0 && age < session.RecentChange {
+		return session.StateBusy, "something was said a moment ago"
+	}
+	return session.StateIdle, ""
+}
+
+// database lists the sessions of an agent's database. One that cannot be read
+// is a reference that stands for all of them, and a notice: nothing of it is
+// silently missing.
+func (l *lister) database(ctx context.Context, db *database, agent string) {
+	refs, err := l.storedRefs(ctx, db, agent)
+	if err != nil {
+		ref := l.databaseRef(db, agent, err)
+		l.notice(db.path, "", "its sessions are not read: %v", err)
+		refs = []session.Ref{ref}
+	}
+	l.listing.Refs = append(l.listing.Refs, refs...)
+}
+
+// databaseRef stands for the sessions of a database that cannot be read.
+func (l *lister) databaseRef(db *database, agent string, cause error) session.Ref {
+	ref := session.Ref{
+		Runtime: session.RuntimeOpenClaw, Agent: agent, ID: strings.TrimSuffix(DatabaseName, ".sqlite"), Key: mainKey(agent),
+		Store: l.store.root, Path: db.path, Kind: session.KindDatabase, Bytes: db.size, ModTime: db.modTime,
+		State: session.StateUnsupported,
+	}
+	ref.Reason = fmt.Sprintf("this agent's sessions are %s, and it cannot be read: %v; to start its main session fresh: %s",
+		onlyGateway, cause, l.store.OwnCommand(ref))
+	return ref
+}
+
+// doubtful stands for the sessions of an agent that may be in a database which
+// cannot be looked at.
+func (l *lister) doubtful(agent, doubt string, cause error) {
+	f := l.store.databaseFile(agent)
+	db := &database{path: f.Path(), modTime: l.now}
+	if info, err := l.root.Lstat(f.Name); err == nil {
+		db.size, db.modTime = info.Size(), info.ModTime()
+	}
+	ref := l.databaseRef(db, agent, cause)
+	ref.Reason = fmt.Sprintf("%s: %v", doubt, cause)
+	l.notice(db.path, "", "%s", ref.Reason)
+	l.listing.Refs = append(l.listing.Refs, ref)
+}
+
+// stored is what a database says of its sessions.
+type stored struct {
+	agent   string
+	path    string
+	mainKey string
+	nodes   map[string][]*entry // by current session
+}
+
+func (l *lister) storedRefs(ctx context.Context, db *database, agent string) ([]session.Ref, error) {
+	open, release, err := l.store.databases.Fresh(ctx, l.store.databaseFile(agent))
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	x, err := readStored(ctx, open, agent)
+	if err != nil {
+		return nil, err
+	}
+	x.path = db.path
+	sessions, err := open.Sessions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.tellUnread(ctx, db, open, agent); err != nil {
+		return nil, err
+	}
+	refs := make([]session.Ref, 0, len(sessions))
+	for _, s := range sessions {
+		if !session.SafeID(s.ID) {
+			l.notice(db.path, "", "a session is skipped: its id %q is not one that is safe in a path", s.ID)
+			continue
+		}
+		refs = append(refs, x.ref(s, l))
+	}
+	return refs, nil
+}
+
+func readStored(ctx context.Context, db *agentdb.Database, agent string) (*stored, error) {
+	main, err := db.MainKey(ctx)
+	if err != nil {
+		return nil, err
+	}
+	nodes, err := db.Nodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	x := &stored{agent: agent, mainKey: "agent:" + agent + ":" + main, nodes: make(map[string][]*entry)}
+	for _, n := range nodes {
+		e := &entry{key: n.Key}
+		var c jsonl.Cursor
+		c.Reset(n.Entry)
+		e.read(&c)
+		x.nodes[n.Session] = append(x.nodes[n.Session], e)
+	}
+	return x, nil
+}
+
+// ref is one session. Of several keys that share it the main one counts.
+func (x *stored) ref(s agentdb.Session, l *lister) session.Ref {
+	ref := session.Ref{
+		Runtime: session.RuntimeOpenClaw, Agent: x.agent, ID: s.ID, Key: s.Key, Store: l.store.root, Path: x.path + storedMark + s.ID,
+		Kind: session.KindStored, Bytes: s.Bytes, ModTime: s.Changed, Model: s.Model,
+	}
+	ref.State, ref.Reason = recentState(s.Changed, l.now)
+	var best *entry
+	for _, e := range x.nodes[s.ID] {
+		if best == nil || strings.EqualFold(e.key, x.mainKey) {
+			best = e
+		}
+	}
+	if best == nil {
+		ref.State, ref.Reason = session.StateIdle, session.ReasonEarlier
+		return ref
+	}
+	ref.Key, ref.Primary = best.key, strings.EqualFold(best.key, x.mainKey)
+	ref.ContextWindow, ref.Counter = best.window, best.counter
+	if best.model != "" {
+		ref.Model = best.model
+	}
+	return ref
+}
+
+// keepTheirs is what to do about sessions that only the runtime has.
+const keepTheirs = "they are not in any archive of sessctl: keep the runtime's own files"
+
+// tellUnread says which sessions the runtime keeps where they are not read: in
+// its cold storage, and deleted ones as copies in the database. One notice
+// each, however many there are.
+func (l *lister) tellUnread(ctx context.Context, db *database, open *agentdb.Database, agent string) error {
+	cold, err := open.Cold(ctx)
+	if err != nil {
+		return err
+	}
+	deleted, err := open.Deleted(ctx)
+	if err != nil {
+		return err
+	}
+	var ids []string
+	records := 0
+	for _, c := range cold {
+		ids = append(ids, fmt.Sprintf("%s (%s)", c.Session, c.Name))
+		records += c.Records
+	}
+	if len(ids) > 0 {
+		l.notice(db.path, keepTheirs, "%d records are in the runtime's cold storage and are not read, of sessions: %s", records, someOf(ids))
+	}
+	ids = nil
+	for _, d := range deleted {
+		if !l.hasLog(agent, d.Name) {
+			ids = append(ids, d.Session)
+		}
+	}
+	if len(ids) > 0 {
+		l.notice(db.path, keepTheirs, "deleted sessions of which the database has a copy are not read: %s", someOf(ids))
+	}
+	return nil
+}
+
+// hasLog reports whether a deleted session's copy is also a file, which is
+// listed by itself.
+func (l *lister) hasLog(agent, name string) bool {
+	if _, v := parseName(name); v != isLog || filepath.Base(name) != name {
+		return false
+	}
+	f, err := durable.OpenRegularIn(l.root, filepath.Join(agentsName, agent, sessionsName, name))
+	if err != nil {
+		return false
+	}
+	return f.Close() == nil
+}
+
+// namedMost is how many sessions a notice names.
+const namedMost = 10
+
+// someOf is a list for people that stays short.
+func someOf(names []string) string {
+	if more := len(names) - namedMost; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:namedMost], ", "), more)
+	}
+	return strings.Join(names, ", ")
 }

@@ -1,15 +1,21 @@
 package openclaw
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -138,4 +144,385 @@ func (s *Store) served(l gatewayLock) bool {
 	}
 	its, err := os.Stat(filepath.Dir(l.config))
 	return err == nil && os.SameFile(mine, its)
+}
+
+// Options say how a running gateway is found and asked. The zero value is
+// right for the machine's own.
+type Options struct {
+	// Command is the runtime's program, by name or path; "" means openclaw.
+	Command string
+	// Environment is what the program starts with, as in os.Environ, which
+	// nil means. Where the store is is added to it.
+	Environment []string
+	// Run runs a program and returns its standard output; nil runs it. An
+	// error says how it ended.
+	Run func(ctx context.Context, c Call) ([]byte, error)
+	// LockDirs are where gateways put their directory of locks; nil means
+	// the temporary directories.
+	LockDirs []string
+	// Deadline is how long one call may take; 0 means 30 seconds.
+	Deadline time.Duration
+	// System says what of the system is not used; the zero value uses all.
+	System durable.System
+}
+
+// Call is one run of the runtime's program.
+type Call struct {
+	Program     string // path
+	Arguments   []string
+	Environment []string
+}
+
+const (
+	defaultCommand  = "openclaw"
+	defaultDeadline = 30 * time.Second
+	maxReply        = 4 << 20 // bytes of a reply that are read
+)
+
+// program finds the runtime's program.
+func (o Options) program() (string, error) {
+	name := o.Command
+	if name == "" {
+		name = defaultCommand
+	}
+	return exec.LookPath(name)
+}
+
+// environment makes the program's environment: it must reach the gateway of
+// this store and no other. The program's own directory comes first in PATH,
+// because an interpreter that was installed with it often lies there, and cron
+// does not know of it.
+func (o Options) environment(root, program string, g *gateway) []string {
+	from := o.Environment
+	if from == nil {
+		from = os.Environ()
+	}
+	own := map[string]string{"OPENCLAW_STATE_DIR": root, "NO_COLOR": "1"}
+	if g.config != "" {
+		own["OPENCLAW_CONFIG_PATH"] = g.config
+	}
+	if g.port != 0 {
+		own["OPENCLAW_GATEWAY_PORT"] = strconv.Itoa(g.port)
+	}
+	own["PATH"] = filepath.Dir(program)
+	var all []string
+	for _, variable := range from {
+		name, value, _ := strings.Cut(variable, "=")
+		if name == "PATH" {
+			own["PATH"] += string(os.PathListSeparator) + value
+		}
+		if _, ours := own[name]; !ours {
+			all = append(all, variable)
+		}
+	}
+	for name, value := range own {
+		all = append(all, name+"="+value)
+	}
+	return all
+}
+
+// ask calls a method of the gateway and reads its reply into reply.
+func (s *Store) ask(ctx context.Context, g *gateway, method string, parameters, reply any) error {
+	program, err := s.options.program()
+	if err != nil {
+		return s.unasked(err, "set openclaw.command in the configuration to the runtime's program, or stop the gateway")
+	}
+	encoded, err := json.Marshal(parameters)
+	if err != nil {
+		return fmt.Errorf("encode the parameters of %s: %w", method, err)
+	}
+	run, deadline := s.options.Run, s.options.Deadline
+	if run == nil {
+		run = runProgram
+	}
+	if deadline == 0 {
+		deadline = defaultDeadline
+	}
+	limited, cancel := context.WithTimeout(ctx, deadline)
+	defer cancel()
+	out, err := run(limited, Call{
+		Program: program, Arguments: []string{"gateway", "call", method, "--params", string(encoded), "--json"},
+		Environment: s.options.environment(s.root, program, g),
+	})
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case limited.Err() != nil:
+		return s.unasked(fmt.Errorf("%s: no answer within %s", method, deadline), "openclaw gateway status shows how the gateway is; the session was not changed by sessctl")
+	}
+	if problem := readReply(out, err, reply); problem != nil {
+		return s.unasked(fmt.Errorf("%s: %w", method, problem), "try by hand: openclaw gateway call "+method+" --params '"+string(encoded)+"'")
+	}
+	return nil
+}
+
+func (s *Store) unasked(err error, hint string) error {
+	return &session.GatewayError{Store: s.root, Err: err, Hint: hint}
+}
+
+// readReply takes a reply apart. Of a refusal it returns what the gateway said.
+func readReply(out []byte, ended error, reply any) error {
+	var refusal struct {
+		Error struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	err := json.Unmarshal(out, &refusal)
+	switch {
+	case err == nil && refusal.Error.Message != "":
+		return errors.New(refusal.Error.Message)
+	case ended != nil:
+		return ended
+	case err != nil:
+		return fmt.Errorf("its answer is not JSON: %w", err)
+	}
+	return json.Unmarshal(out, reply)
+}
+
+// runProgram runs a program. Of what it complains about the end is part of
+// the error.
+func runProgram(ctx context.Context, c Call) ([]byte, error) {
+	program := exec.CommandContext(ctx, c.Program, c.Arguments...)
+	program.Env = c.Environment
+	program.WaitDelay = 2 * time.Second
+	out, complaints := &limitedBuffer{}, &limitedBuffer{}
+	program.Stdout, program.Stderr = out, complaints
+	if err := program.Run(); err != nil {
+		return out.Bytes(), fmt.Errorf("%s: %w: %s", filepath.Base(c.Program), err, lastPart(complaints.Bytes()))
+	}
+	return out.Bytes(), nil
+}
+
+// lastPart is the end of a text, on one line.
+func lastPart(text []byte) string {
+	const enough = 300
+	text = bytes.TrimSpace(text)
+	return strings.ToValidUTF8(strings.Join(strings.Fields(string(text[max(0, len(text)-enough):])), " "), "")
+}
+
+// limitedBuffer keeps the first bytes and drops the rest.
+type limitedBuffer struct{ bytes.Buffer }
+
+// Write implements io.Writer.
+func (b *limitedBuffer) Write(p []byte) (int, error) {
+	b.Buffer.Write(p[:max(0, min(len(p), maxReply-b.Len()))])
+	return len(p), nil
+}
+
+// PlanReset implements [session.Resetter]. A reset is of one entry of the
+// index: a log that several entries mean, or none, is busy while the gateway
+// runs.
+func (s *Store) PlanReset(ctx context.Context, ref session.Ref, snap session.Snapshot, now time.Time) (session.Rotation, error) {
+	r, err := s.PlanRotation(ctx, ref, snap, now)
+	if err != nil {
+		return session.Rotation{}, err
+	}
+	r.Kept, r.NewSession = "", ""
+	busy := &session.BusyError{Path: ref.Path, Reason: "its gateway is running and "}
+	switch program, err := s.options.program(); {
+	case len(r.Keys) == 0:
+		busy.Reason += "does not know this log: stop it to compact the log"
+	case len(r.Keys) > 1:
+		busy.Reason += fmt.Sprintf("would start only one of the %d entries fresh that share this log: stop it to compact the log", len(r.Keys))
+	case err != nil:
+		busy.Reason += fmt.Sprintf("cannot be asked (%v): set openclaw.command to the runtime's program, or stop the gateway", err)
+	case program != "":
+		return r, nil
+	}
+	return session.Rotation{}, busy
+}
+
+// Reset implements [session.Resetter]. The gateway is asked first whether a
+// turn is going on: its reset would end that turn without an answer. Between
+// this answer and the reset lie a few seconds, the time its program takes to
+// start; a message that comes in then is closed away with the log, unanswered.
+func (s *Store) Reset(ctx context.Context, r session.Rotation) (session.Rotation, error) {
+	done, ok, err := s.FindReset(ctx, r)
+	if err != nil || ok {
+		return done, err
+	}
+	g, err := s.gateway()
+	switch {
+	case err != nil:
+		return r, err
+	case g == nil:
+		return r, &session.BusyError{Path: r.Live, Reason: "its gateway has stopped just now"}
+	}
+	if err := s.askIdle(ctx, g, r); err != nil {
+		return r, err
+	}
+	if err := s.unchanged(r); err != nil {
+		return r, err
+	}
+	if err := s.step("asked"); err != nil {
+		return r, err
+	}
+	refused := s.ask(ctx, g, "sessions.reset", map[string]string{"key": r.Before[0].Key}, &struct{}{})
+	return s.afterReset(ctx, r, refused)
+}
+
+// afterReset believes the files: what the gateway said, or did not say any
+// more, is only a reason where they show nothing.
+func (s *Store) afterReset(ctx context.Context, r session.Rotation, refused error) (session.Rotation, error) {
+	if err := ctx.Err(); err != nil {
+		return r, err
+	}
+	const tries, wait = 8, 250 * time.Millisecond
+	for try := 0; ; try++ {
+		done, ok, err := s.FindReset(ctx, r)
+		switch {
+		case err != nil || ok:
+			return done, err
+		case refused != nil:
+			return r, refused
+		case try == tries:
+			return r, s.unasked(errors.New("it says that it started the session fresh, but its files do not show it"), "openclaw sessions lists what the gateway knows; the session was not changed by sessctl")
+		}
+		if err := s.pause(ctx, wait); err != nil {
+			return r, err
+		}
+	}
+}
+
+// sessionRow is a session as the gateway lists it.
+type sessionRow struct {
+	Key       string `json:"key"`
+	SessionID string `json:"sessionId"`
+	Active    bool   `json:"hasActiveRun"`
+}
+
+// askIdle asks the gateway whether it means the same session and whether a
+// turn is going on.
+func (s *Store) askIdle(ctx context.Context, g *gateway, r session.Rotation) error {
+	key := r.Before[0].Key
+	var reply struct {
+		Path     string       `json:"path"`
+		Sessions []sessionRow `json:"sessions"`
+	}
+	if err := s.ask(ctx, g, "sessions.list", map[string]string{"agentId": r.Agent, "search": key}, &reply); err != nil {
+		return err
+	}
+	if filepath.IsAbs(reply.Path) && !sameFile(reply.Path, r.Index) {
+		return s.unasked(fmt.Errorf("it serves another store (%s)", reply.Path), "")
+	}
+	i := slices.IndexFunc(reply.Sessions, func(row sessionRow) bool { return strings.EqualFold(row.Key, key) })
+	switch {
+	case i < 0:
+		return s.unasked(fmt.Errorf("it does not know the session %s", key), "")
+	case reply.Sessions[i].SessionID != r.Before[0].Session:
+		return &session.BusyError{Path: r.Live, Reason: "the gateway has moved on to another session"}
+	case reply.Sessions[i].Active:
+		return &session.BusyError{Path: r.Live, Reason: "the gateway says that a turn is going on"}
+	}
+	return nil
+}
+
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}
+
+// unchanged returns a [*session.BusyError] unless the log is what was
+// archived.
+func (s *Store) unchanged(r session.Rotation) error {
+	d, name, err := s.directoryOf(r.Live)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	info, err := d.stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return gone(r.Live)
+	}
+	if err != nil {
+		return fmt.Errorf("look at log: %w", err)
+	}
+	return r.Snapshot.Matches(info)
+}
+
+// FindReset implements [session.Resetter].
+func (s *Store) FindReset(ctx context.Context, r session.Rotation) (session.Rotation, bool, error) {
+	d, name, err := s.directoryOf(r.Live)
+	if err != nil {
+		return r, false, err
+	}
+	defer d.close()
+	if r.Index != d.at(indexName) || len(r.Before) != 1 {
+		return r, false, fmt.Errorf("look for the reset of %s: the plan is not whole", r.Live)
+	}
+	v, err := d.look(ctx, "")
+	if err != nil {
+		return r, false, err
+	}
+	if v.index == nil {
+		return r, false, &session.BusyError{Path: r.Live, Reason: "sessions.json cannot be read just now"}
+	}
+	e := v.index.entry(r.Before[0].Key)
+	if e == nil || e.session == "" || e.session == r.Before[0].Session {
+		return r, false, nil
+	}
+	closed, err := v.closedBy(name, r)
+	if err != nil || closed == "" {
+		return r, false, err
+	}
+	r.Kept, r.NewSession = v.at(closed), e.session
+	return r, true, nil
+}
+
+// closedBy returns the name that the runtime gave the log when it closed it
+// after the reset was planned, "" if there is none. The runtime renames a log,
+// so its inode tells which one it is; without that it is the newest, if there
+// is no live one.
+func (v *view) closedBy(live string, r session.Rotation) (string, error) {
+	newest := ""
+	for _, name := range slices.Backward(v.resets(live)) {
+		info, err := v.stat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return "", fmt.Errorf("look at %s: %w", v.at(name), err)
+		}
+		if unusable(info) != "" || closedAt(name, live).Before(r.At.Add(-clockSlack)) {
+			continue
+		}
+		if r.Snapshot.SameFile(session.Observe(v.at(name), info)) {
+			return name, nil
+		}
+		if newest == "" {
+			newest = name
+		}
+	}
+	if _, err := v.stat(live); newest != "" && errors.Is(err, fs.ErrNotExist) {
+		return newest, nil
+	}
+	return "", nil
+}
+
+// clockSlack is how far the gateway's clock may be behind this program's.
+const clockSlack = time.Minute
+
+// resets returns the closed logs of a log, oldest first.
+func (v *view) resets(live string) []string {
+	var found []string
+	for name, n := range v.all.byName {
+		if n.kind == session.KindReset && n.live == live {
+			found = append(found, name)
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// closedAt is the time in the name of a closed log, zero if there is none.
+func closedAt(name, live string) time.Time {
+	at, err := time.Parse(stampForm, strings.TrimPrefix(name, live+".reset."))
+	if err != nil {
+		return time.Time{}
+	}
+	return at
 }

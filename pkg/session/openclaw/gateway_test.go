@@ -6,11 +6,14 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/sessctl/sessctl/internal/fakegateway"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/openclaw"
 )
@@ -142,4 +145,268 @@ func TestCallEnvironment(t *testing.T) {
 		}
 		seen[name] = true
 	}
+}
+
+// served is a state whose gateway runs.
+type served struct {
+	*state
+	gateway *fakegateway.Gateway
+	calls   []openclaw.Call
+}
+
+func newServed(t *testing.T) *served {
+	t.Helper()
+	s := &served{state: newMain(t)}
+	temporary := t.TempDir()
+	var err error
+	if s.gateway, err = fakegateway.Start(s.root, temporary); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.gateway.Stop() })
+	s.open(openclaw.Options{Command: os.Args[0], LockDirs: []string{temporary}, Run: s.run})
+	return s
+}
+
+func (s *served) open(o openclaw.Options) {
+	s.Store = openclaw.OpenWith(s.root, o)
+	s.SetPause(func() {})
+}
+
+// run is the runtime's program in this process.
+func (s *served) run(ctx context.Context, c openclaw.Call) ([]byte, error) {
+	s.calls = append(s.calls, c)
+	type answer struct {
+		text []byte
+		err  error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		r, err := fakegateway.Call(c.Arguments, variable(c.Environment))
+		if err == nil && r.Exit != 0 {
+			err = errors.New("exit status 1")
+		}
+		done <- answer{[]byte(r.Output), err}
+	}()
+	select {
+	case a := <-done:
+		return a.text, a.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func variable(environment []string) func(string) string {
+	return func(name string) string {
+		for _, v := range environment {
+			if value, ok := strings.CutPrefix(v, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
+}
+
+// planReset makes the plan of a reset of the main session.
+func (s *served) planReset() session.Rotation {
+	s.t.Helper()
+	ref := s.ref(mainID + ".jsonl")
+	r, err := s.PlanReset(context.Background(), ref, s.snapshot(ref), time.Now())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return r
+}
+
+func TestReset(t *testing.T) {
+	s := newServed(t)
+	before := s.read(mainID + ".jsonl")
+	r := s.planReset()
+	if r.Kept != "" || r.NewSession != "" {
+		t.Errorf("the plan chooses what the gateway chooses: %+v", r)
+	}
+	done, err := s.Reset(context.Background(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.read(filepath.Base(done.Kept)); got != before {
+		t.Errorf("the closed log is %q, want %q", got, before)
+	}
+	if fresh := s.read(done.NewSession + ".jsonl"); !strings.HasPrefix(fresh, `{"type":"session"`) {
+		t.Errorf("the new session's log: %q", fresh)
+	}
+	if got := s.gateway.Asked(); !slices.Equal(got, []string{"sessions.list", "sessions.reset"}) {
+		t.Errorf("the gateway was asked for %q", got)
+	}
+	again, err := s.Reset(context.Background(), r)
+	if diff := cmp.Diff(done, again); err != nil || diff != "" {
+		t.Errorf("a reset that is done: %v, %s", err, diff)
+	}
+	if len(s.gateway.Asked()) != 2 {
+		t.Error("the gateway was asked again")
+	}
+}
+
+// What a gateway may do instead, and what is left then.
+func TestResetOfOtherGateways(t *testing.T) {
+	for _, test := range []struct {
+		behaviour fakegateway.Behaviour
+		done      bool
+		busy      bool
+		err       string
+		asked     int
+	}{
+		{behaviour: fakegateway.Active, busy: true, err: "a turn is going on", asked: 1},
+		{behaviour: fakegateway.MovedOn, busy: true, err: "moved on", asked: 1},
+		{behaviour: fakegateway.Elsewhere, err: "another store", asked: 1},
+		{behaviour: fakegateway.Refuses, err: "busy with something else", asked: 2},
+		{behaviour: fakegateway.Junk, err: "not JSON", asked: 2},
+		{behaviour: fakegateway.OtherKey, err: "do not show it", asked: 2},
+		{behaviour: fakegateway.Lies, err: "do not show it", asked: 2},
+		{behaviour: fakegateway.NoRename, err: "do not show it", asked: 2},
+		{behaviour: fakegateway.Hangs, err: "no answer within 200ms", asked: 2},
+		{behaviour: fakegateway.JunkDone, done: true, asked: 2},
+		{behaviour: fakegateway.Dies, done: true, asked: 2},
+		{behaviour: fakegateway.Appends, done: true, asked: 2},
+	} {
+		t.Run(string(test.behaviour), func(t *testing.T) {
+			s := newServed(t)
+			s.SetDeadline(200 * time.Millisecond)
+			before := s.read(mainID + ".jsonl")
+			r := s.planReset()
+			s.gateway.Behave(test.behaviour)
+			done, err := s.Reset(context.Background(), r)
+			if got := len(s.gateway.Asked()); got != test.asked {
+				t.Errorf("asked %q, want %d calls", s.gateway.Asked(), test.asked)
+			}
+			if test.done {
+				if err != nil || !strings.HasPrefix(s.read(filepath.Base(done.Kept)), before) {
+					t.Errorf("%+v, %v", done, err)
+				}
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), test.err) {
+				t.Fatalf("%v, want %q", err, test.err)
+			}
+			if errors.Is(err, session.ErrBusy) != test.busy {
+				t.Errorf("busy: %v", err)
+			}
+			var asked *session.GatewayError
+			if !test.busy && !errors.As(err, &asked) {
+				t.Errorf("not a GatewayError: %v", err)
+			}
+			if got := s.read(mainID + ".jsonl"); got != before {
+				t.Errorf("the log is %q", got)
+			}
+			if _, ok, err := s.FindReset(context.Background(), r); ok || err != nil {
+				t.Errorf("a reset is found that was none: %v", err)
+			}
+		})
+	}
+}
+
+// A log that changes between the snapshot and the question is not reset.
+func TestResetOfChangedLog(t *testing.T) {
+	s := newServed(t)
+	r := s.planReset()
+	s.log(mainID+".jsonl", transcript(mainID)+question)
+	_, err := s.Reset(context.Background(), r)
+	wantBusy(t, err, "bytes were added")
+	if slices.Contains(s.gateway.Asked(), "sessions.reset") {
+		t.Error("it was reset all the same")
+	}
+}
+
+// A stop before the call leaves everything; a stop after it is recognised.
+func TestResetStopped(t *testing.T) {
+	s := newServed(t)
+	r := s.planReset()
+	stop := errors.New("stopped")
+	s.SetStep(func(string) error { return stop })
+	before := s.tree()
+	if _, err := s.Reset(context.Background(), r); !errors.Is(err, stop) {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, s.tree()); diff != "" {
+		t.Error("something changed:", diff)
+	}
+	if _, ok, err := s.FindReset(context.Background(), r); ok || err != nil {
+		t.Errorf("found: %v, %v", ok, err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s.open(openclaw.Options{Command: os.Args[0], LockDirs: s.lockDirs(), Run: func(c context.Context, call openclaw.Call) ([]byte, error) {
+		out, err := s.run(c, call)
+		if slices.Contains(call.Arguments, "sessions.reset") {
+			cancel()
+		}
+		return out, err
+	}})
+	if _, err := s.Reset(ctx, r); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	done, ok, err := s.FindReset(context.Background(), r)
+	if !ok || err != nil || done.Kept == "" || done.NewSession == "" {
+		t.Errorf("not found: %+v, %v, %v", done, ok, err)
+	}
+}
+
+func (s *served) lockDirs() []string {
+	return []string{filepath.Dir(filepath.Dir(s.gateway.Lock()))}
+}
+
+// Only the closing of this log, after the plan, is a reset.
+func TestFindResetOfOtherChanges(t *testing.T) {
+	another := `{"` + mainKey + `": {"sessionId": "00000000-0000-4000-8000-000000000009"}}`
+	for name, change := range map[string]func(*served){
+		"nothing happened":           func(*served) {},
+		"a new session, no old name": func(s *served) { s.index(another) },
+		"an earlier reset of the same id": func(s *served) {
+			s.index(another)
+			s.log(mainID+".jsonl.reset.2020-01-01T00-00-00.000Z", "old\n")
+		},
+		"an earlier reset, and the log was taken away": func(s *served) {
+			s.index(another)
+			s.log(mainID+".jsonl.reset.2020-01-01T00-00-00.000Z", "old\n")
+			if err := os.Remove(s.path(mainID + ".jsonl")); err != nil {
+				s.t.Fatal(err)
+			}
+		},
+		"another log closed, this one still there": func(s *served) {
+			s.index(another)
+			s.log(mainID+".jsonl.reset."+time.Now().UTC().Add(time.Second).Format("2006-01-02T15-04-05.000Z"), "other\n")
+		},
+		"renamed, but the index is as it was": func(s *served) {
+			name := s.path(mainID + ".jsonl")
+			if err := os.Rename(name, name+".reset."+time.Now().UTC().Format("2006-01-02T15-04-05.000Z")); err != nil {
+				s.t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServed(t)
+			r := s.planReset()
+			change(s)
+			if done, ok, err := s.FindReset(context.Background(), r); ok || err != nil {
+				t.Errorf("%+v, %v, %v", done, ok, err)
+			}
+		})
+	}
+}
+
+func TestPlanReset(t *testing.T) {
+	s := newServed(t)
+	s.index(`{"` + mainKey + `": {"sessionId": "` + mainID + `"}, "agent:coordinator:cron:x": {"sessionId": "` + mainID + `"}}`)
+	ref := s.ref(mainID + ".jsonl")
+	_, err := s.PlanReset(context.Background(), ref, s.snapshot(ref), time.Now())
+	wantBusy(t, err, "only one of the 2 entries")
+
+	s.log("00000000-0000-4000-8000-00000000000a.jsonl", transcript("00000000-0000-4000-8000-00000000000a"))
+	orphan := s.ref("00000000-0000-4000-8000-00000000000a.jsonl")
+	_, err = s.PlanReset(context.Background(), orphan, s.snapshot(orphan), time.Now())
+	wantBusy(t, err, "does not know this log")
+
+	s = newServed(t)
+	s.open(openclaw.Options{Command: "no-such-program", LockDirs: s.lockDirs()})
+	ref = s.ref(mainID + ".jsonl")
+	_, err = s.PlanReset(context.Background(), ref, s.snapshot(ref), time.Now())
+	wantBusy(t, err, "openclaw.command")
 }

@@ -3,12 +3,17 @@ package openclaw
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
@@ -148,4 +153,437 @@ func (x *index) changed(d *directory) error {
 		return &session.BusyError{Path: d.at(indexName), Reason: "the runtime has changed it just now"}
 	}
 	return nil
+}
+
+// entry is one entry of the index (research/formats.md section 4.2).
+type entry struct {
+	key string
+
+	session   string  // the session id, "" if problem says why there is none
+	file      string  // base name of sessionFile, or ""
+	updatedAt string  // as it is written, or ""
+	updated   float64 // the same as a number, epoch milliseconds
+	model     string
+	window    int // tokens
+	counter   session.Counter
+
+	problem string // why the entry names no session that could be read
+}
+
+// read takes the entry's value, which the cursor stands before. A field of
+// another type than it should have counts as missing.
+func (e *entry) read(c *jsonl.Cursor) {
+	if !c.EnterObject() {
+		e.problem = "it is not an object"
+		return
+	}
+	e.problem = "it names no session"
+	for c.NextKey() {
+		switch string(c.Key()) {
+		case "sessionId":
+			e.name(text(c.Raw()))
+		case "sessionFile":
+			e.file = baseName(text(c.Raw()))
+		case "model":
+			e.model = text(c.Raw())
+		case "updatedAt":
+			raw := c.Raw()
+			e.updatedAt, e.updated = string(raw), number(raw)
+		case "contextTokens":
+			e.window = int(min(count(c.Raw()), math.MaxInt32))
+		case "totalTokens":
+			e.counter.Tokens = count(c.Raw())
+		case "totalTokensFresh":
+			e.counter.Fresh = string(c.Raw()) == "true"
+		}
+	}
+}
+
+// name takes the session id. Only a string that can be part of a path is one.
+func (e *entry) name(id string) {
+	e.session, e.problem = "", "its session id is not one that is safe in a path"
+	if session.SafeID(id) {
+		e.session, e.problem = id, ""
+	}
+}
+
+// before is what the entry says, for the plan of a rotation.
+func (e *entry) before() session.IndexEntry {
+	return session.IndexEntry{Key: e.key, Session: e.session, UpdatedAt: e.updatedAt}
+}
+
+// log returns the name of the file that the entry means, "" if it is not among
+// the open logs. Of a path in sessionFile only the base name counts, joined to
+// the directory that is read: the index may come from another machine
+// (research/pitfalls.md 55).
+func (e *entry) log(all *logs) string {
+	if e.session == "" {
+		return ""
+	}
+	if all.byName[e.file].open() {
+		return e.file
+	}
+	if name := all.topics[thread{e.session, e.topic()}]; name != "" {
+		return name
+	}
+	if name := e.session + logEnd; all.byName[name].open() {
+		return name
+	}
+	return all.forks[e.session]
+}
+
+// topic returns the thread that the key ends in, as file names have it.
+func (e *entry) topic() string {
+	for _, mark := range []string{":topic:", ":thread:"} {
+		if i := strings.LastIndex(e.key, mark); i >= 0 {
+			return strings.ReplaceAll(e.key[i+len(mark):], ":", "%3A")
+		}
+	}
+	return ""
+}
+
+// baseName is the last part of a path of any system.
+func baseName(path string) string {
+	return path[strings.LastIndexAny(path, `/\`)+1:]
+}
+
+// text is the string that raw is, "" for anything else.
+func text(raw []byte) string {
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// number is the number that raw is, 0 for anything else.
+func number(raw []byte) float64 {
+	n, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// count returns a whole number above 0, or 0 for anything else: null, a
+// string, a fraction, a number that no counter reaches.
+func count(raw []byte) int64 {
+	n := number(raw)
+	if n < 1 || n > 1<<53 || n != math.Trunc(n) {
+		return 0
+	}
+	return int64(n)
+}
+
+// member is one member of a JSON object, by its place in the text.
+type member struct {
+	key      string
+	name     int // where the key's quotation mark is
+	nameEnd  int
+	from, to int // the value
+}
+
+// members returns the members of the JSON object that text is, in order,
+// repeated keys included. The text must be valid JSON.
+func members(text []byte) ([]member, error) {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
+		return nil, errors.Join(errors.New("not a JSON object"), err)
+	}
+	var found []member
+	for dec.More() {
+		m, err := nextMember(dec, text)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, m)
+	}
+	_, err := dec.Token()
+	return found, err
+}
+
+func nextMember(dec *json.Decoder, text []byte) (member, error) {
+	before := int(dec.InputOffset())
+	token, err := dec.Token()
+	if err != nil {
+		return member{}, err
+	}
+	key, _ := token.(string)
+	m := member{key: key, nameEnd: int(dec.InputOffset())}
+	m.name = before + bytes.IndexByte(text[before:m.nameEnd], '"')
+	var value json.RawMessage
+	if err := dec.Decode(&value); err != nil {
+		return member{}, err
+	}
+	m.to = int(dec.InputOffset())
+	m.from = m.to - len(value)
+	return m, nil
+}
+
+// freshEntry is what an entry says from now on.
+type freshEntry struct {
+	session string
+	at      time.Time
+}
+
+// rotated returns the text of the index in which the entries of keys name a
+// fresh session. Every byte outside of those entries' values stays as it is.
+func (x *index) rotated(keys []string, fresh freshEntry) ([]byte, error) {
+	return x.edited(keys, func(_ string, old []byte) ([]byte, error) { return fresh.replace(old) })
+}
+
+// edited returns the text of the index with new values for the entries of
+// keys. Every byte outside of those values stays as it is.
+func (x *index) edited(keys []string, replace func(key string, old []byte) ([]byte, error)) ([]byte, error) {
+	if !x.strict() {
+		return nil, ErrIndex
+	}
+	found, err := members(x.raw)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	end := 0
+	for i, m := range found {
+		if !slices.Contains(keys, m.key) || repeatedLater(found, i) {
+			continue
+		}
+		value, err := replace(m.key, x.raw[m.from:m.to])
+		if err != nil {
+			return nil, fmt.Errorf("entry %q: %w", m.key, err)
+		}
+		out.Write(x.raw[end:m.from])
+		out.Write(value)
+		end = m.to
+	}
+	out.Write(x.raw[end:])
+	if !json.Valid(out.Bytes()) {
+		return nil, errors.New("the edited index would not be JSON")
+	}
+	return out.Bytes(), nil
+}
+
+// replace makes the new text of an entry: what the runtime's own reset sets,
+// and what it keeps of the old entry, each value as it was written.
+func (f freshEntry) replace(old []byte) ([]byte, error) {
+	found, err := members(old)
+	if err != nil {
+		return nil, err
+	}
+	w := objectWriter{style: styleOf(old, found)}
+	w.set("sessionId", strconv.Quote(f.session)) // a UUID: no escapes
+	w.set("updatedAt", strconv.FormatInt(f.at.UnixMilli(), 10))
+	w.set("systemSent", "false")
+	w.set("abortedLastRun", "false")
+	for i, m := range found {
+		if kept(m.key) && !repeatedLater(found, i) {
+			w.add(string(old[m.name:m.nameEnd]), string(old[m.from:m.to]))
+		}
+	}
+	for _, counter := range []string{"inputTokens", "outputTokens", "totalTokens"} {
+		w.set(counter, "0")
+	}
+	w.set("totalTokensFresh", "true")
+	return w.finish(), nil
+}
+
+// repeatedLater reports whether a key comes again: the last one counts.
+func repeatedLater(found []member, i int) bool {
+	return slices.ContainsFunc(found[i+1:], func(m member) bool { return m.key == found[i].key })
+}
+
+// kept reports whether a reset keeps a field: the user's settings for this
+// session, where its answers go, and what it was made from. Losing one of
+// these is visible to the user; everything else describes the old session
+// (research/formats.md sections 4.2 and 4.5, research/real-runtimes.md
+// section 4, "7.1 reset").
+func kept(key string) bool {
+	switch key {
+	case "model", "modelProvider", "label", "displayName", "thinkingLevel", "verboseLevel", "reasoningLevel",
+		"elevatedLevel", "responseUsage", "sendPolicy", "origin", "deliveryContext", "channel", "chatType",
+		"groupId", "groupChannel", "groupActivation", "subject", "space", "skillsSnapshot", "contextTokens",
+		"subagentRole", "compactionCount", "compactionCheckpoints":
+		return true
+	}
+	if strings.Contains(key, "Override") {
+		return true
+	}
+	for _, prefix := range []string{"queue", "exec", "tts", "spawn", "spawned", "last"} {
+		if rest, ok := strings.CutPrefix(key, prefix); ok && startsUpper(rest) {
+			// lastInteractionAt and the like are times of the old session:
+			// the runtime would take the fresh one for expired by them.
+			return prefix != "last" || !strings.HasSuffix(key, "At")
+		}
+	}
+	return false
+}
+
+// startsUpper tells "queueMode" from "queued".
+func startsUpper(rest string) bool { return rest != "" && rest[0] >= 'A' && rest[0] <= 'Z' }
+
+// style is the white space between the parts of an object's text.
+type style struct{ open, colon, comma, end string }
+
+// styleOf takes the style of an object, so that an edited entry looks like the
+// others. What an object is too small to show is as JSON.stringify has it.
+func styleOf(old []byte, found []member) style {
+	s := style{colon: ": ", comma: ", "}
+	if len(found) == 0 {
+		return s
+	}
+	first, last := found[0], found[len(found)-1]
+	s.open, s.end = string(old[1:first.name]), string(old[last.to:len(old)-1])
+	s.colon = string(old[first.nameEnd:first.from])
+	if s.open != "" {
+		s.comma = "," + s.open
+	} else if s.colon == ":" {
+		s.comma = ","
+	}
+	if len(found) > 1 {
+		s.comma = string(old[first.to:found[1].name])
+	}
+	return s
+}
+
+// objectWriter writes an object in a style.
+type objectWriter struct {
+	style style
+	out   bytes.Buffer
+}
+
+// set adds a member with a plain name.
+func (w *objectWriter) set(name, value string) { w.add(`"`+name+`"`, value) }
+
+// add adds a member by the texts of its name and value.
+func (w *objectWriter) add(name, value string) {
+	if w.out.Len() == 0 {
+		w.out.WriteString("{" + w.style.open)
+	} else {
+		w.out.WriteString(w.style.comma)
+	}
+	w.out.WriteString(name + w.style.colon + value)
+}
+
+func (w *objectWriter) finish() []byte {
+	w.out.WriteString(w.style.end + "}")
+	return w.out.Bytes()
+}
+
+// newSessionID returns a random UUID (version 4), as the runtime makes them.
+func newSessionID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails, by its documentation
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// maxReset is the longest text, in bytes, of a field that a plan remembers.
+const maxReset = 2 << 10
+
+// returning reports whether a field that a rotation resets or drops comes back
+// when the rotation is reversed: the counters and the file of the session. Its
+// times do not: by them the runtime would take the session for expired and
+// reset it again at the next message.
+func returning(key string) bool {
+	return slices.Contains([]string{
+		"sessionFile", "systemSent", "abortedLastRun", "inputTokens", "outputTokens", "totalTokens", "totalTokensFresh",
+		"cacheRead", "cacheWrite", "estimatedCostUsd", "agentHarnessId", "memoryFlushAt", "memoryFlushCompactionCount", "status",
+	}, key)
+}
+
+// beforeRotation is what an entry says, and what of it a rotation loses.
+func (x *index) beforeRotation(e *entry) session.IndexEntry {
+	before := e.before()
+	found, err := members(x.raw)
+	if err != nil {
+		return before // an index that is not strict is never changed
+	}
+	for i, m := range found {
+		if m.key == e.key && !repeatedLater(found, i) {
+			before.Reset = resetFields(x.raw[m.from:m.to])
+		}
+	}
+	return before
+}
+
+func resetFields(text []byte) string {
+	found, err := members(text)
+	if err != nil {
+		return ""
+	}
+	w := objectWriter{style: style{colon: ":", comma: ","}}
+	for i, m := range found {
+		if returning(m.key) && !repeatedLater(found, i) && m.to-m.from <= maxReset {
+			w.set(m.key, string(text[m.from:m.to]))
+		}
+	}
+	if w.out.Len() == 0 {
+		return ""
+	}
+	return string(w.finish())
+}
+
+// oldEntry is what an entry says when a rotation was reversed.
+type oldEntry struct {
+	session string
+	at      time.Time
+	log     string // path of the session's log
+	reset   string // IndexEntry.Reset
+}
+
+// replace makes the new text of an entry: the old session's id and what was
+// remembered of it, all else as it is.
+func (o oldEntry) replace(old []byte) ([]byte, error) {
+	found, err := members(old)
+	if err != nil {
+		return nil, err
+	}
+	values, order := o.values()
+	w := objectWriter{style: styleOf(old, found)}
+	for i, m := range found {
+		if repeatedLater(found, i) {
+			continue
+		}
+		value, changed := values[m.key]
+		switch {
+		case changed:
+			w.add(string(old[m.name:m.nameEnd]), value)
+			delete(values, m.key)
+		case m.key != "sessionFile": // the fresh session's
+			w.add(string(old[m.name:m.nameEnd]), string(old[m.from:m.to]))
+		}
+	}
+	for _, key := range order {
+		if value, left := values[key]; left {
+			w.set(key, value)
+		}
+	}
+	return w.finish(), nil
+}
+
+// values are the fields that are set, and their order. A file that is not this
+// session's log is left out: the runtime finds the log by the id.
+func (o oldEntry) values() (values map[string]string, order []string) {
+	values = map[string]string{
+		"sessionId": strconv.Quote(o.session), // safe ids need no escapes
+		"updatedAt": strconv.FormatInt(o.at.UnixMilli(), 10),
+	}
+	order = []string{"sessionId", "updatedAt"}
+	reset := []byte(o.reset)
+	if !json.Valid(reset) {
+		return values, order
+	}
+	found, err := members(reset)
+	if err != nil {
+		return values, order
+	}
+	for _, m := range found {
+		value := string(reset[m.from:m.to])
+		if !returning(m.key) || m.key == "sessionFile" && baseName(text([]byte(value))) != baseName(o.log) {
+			continue
+		}
+		values[m.key] = value
+		order = append(order, m.key)
+	}
+	return values, order
 }

@@ -1,6 +1,7 @@
 package openclaw
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -129,4 +131,307 @@ func (l *lister) sessions(ctx context.Context, d *directory, frozen string) erro
 		l.log(v, v.all.byName[name])
 	}
 	return nil
+}
+
+// tell makes notices of what is wrong in a directory.
+func (l *lister) tell(v *view) {
+	if v.fileEra {
+		l.tellIndex(v)
+	}
+	for _, name := range v.all.odd {
+		l.notice(v.at(name), "", "skipped: not a name that the runtime gives a session")
+	}
+}
+
+// tellIndex says what is wrong with the index.
+func (l *lister) tellIndex(v *view) {
+	path := v.at(indexName)
+	switch {
+	case errors.Is(v.indexErr, fs.ErrNotExist):
+		if len(v.all.byName) > 0 {
+			l.notice(path, "if the configuration names another index (session.store), sessions here are read but never changed", "there is none beside the transcripts")
+		}
+	case v.indexErr != nil:
+		l.notice(path, "the runtime takes it for an empty index and writes that back: keep a copy before a gateway starts", "%v", v.indexErr)
+	case v.index.unchangeable != "":
+		l.notice(path, "its sessions are read, not changed", "%s", v.index.unchangeable)
+	}
+	if v.index == nil {
+		return
+	}
+	for _, e := range v.index.entries {
+		if e.problem != "" {
+			l.notice(path, "", "entry %q skipped: %s", e.key, e.problem)
+		}
+	}
+}
+
+// log lists one log of a directory.
+func (l *lister) log(v *view, n logName) {
+	path := v.at(n.name)
+	info, err := v.stat(n.name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return // gone since the directory was read
+	}
+	if err != nil {
+		l.notice(path, "", "skipped: %v", err)
+		return
+	}
+	if reason := unusable(info); reason != "" {
+		l.notice(path, "", "skipped: %s", reason)
+		return
+	}
+	ref := session.Ref{
+		Runtime: session.RuntimeOpenClaw, Agent: v.agent, ID: n.id, Store: l.store.root,
+		Path: path, Kind: v.kind(n), Bytes: info.Size(), ModTime: info.ModTime(),
+	}
+	if best, primary := v.best(n); best != nil {
+		ref.Primary = primary
+		ref.Key, ref.Model, ref.ContextWindow, ref.Counter = best.key, best.model, best.window, best.counter
+	}
+	ref.State, ref.Reason = l.state(v, n, info, ref.Primary)
+	l.listing.Refs = append(l.listing.Refs, ref)
+}
+
+// state says whether a log may be changed, as far as that is seen without
+// reading it. Of main sessions the format is looked at too.
+func (l *lister) state(v *view, n logName, info os.FileInfo, primary bool) (session.State, string) {
+	if reason := v.refusal(n); reason != "" {
+		return session.StateUnsupported, reason
+	}
+	if primary {
+		if reason, err := v.newer(n); err == nil && reason != "" {
+			return session.StateUnsupported, reason
+		}
+	}
+	if holder, err := v.lockedNow(n, l.now); err != nil || holder != "" {
+		return session.StateBusy, holder
+	}
+	var busy *session.BusyError
+	if errors.As(session.CheckQuiet(v.at(n.name), info, l.now, session.RecentChange), &busy) {
+		return session.StateBusy, busy.Reason
+	}
+	return session.StateIdle, ""
+}
+
+// logs are the session files of a directory, by name and by what their names
+// say.
+type logs struct {
+	byName map[string]logName
+	topics map[thread]string // names of open logs of threads
+	forks  map[string]string // names of open forked logs, by session id
+	odd    []string          // look like sessions, but of no known kind
+	locks  map[string]bool   // names of lock files
+}
+
+// thread is one thread of a session.
+type thread struct{ session, topic string }
+
+// sortLogs reads names by the allow-list.
+func sortLogs(names []string) *logs {
+	all := &logs{
+		byName: make(map[string]logName), topics: make(map[thread]string),
+		forks: make(map[string]string), locks: make(map[string]bool),
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if strings.HasSuffix(name, lockEnd) {
+			all.locks[name] = true
+		}
+		switch n, v := parseName(name); v {
+		case isLog:
+			all.add(n)
+		case isOdd:
+			all.odd = append(all.odd, name)
+		}
+	}
+	return all
+}
+
+func (l *logs) add(n logName) {
+	l.byName[n.name] = n
+	switch {
+	case !n.open():
+	case n.topic != "":
+		l.topics[thread{n.session, n.topic}] = n.name
+	case n.fork:
+		l.forks[n.session] = n.name
+	}
+}
+
+// owners are the entries of the index by the log that they mean, the best
+// first.
+type owners map[string][]*entry
+
+// ownersOf finds out which entries mean which log.
+func ownersOf(x *index, all *logs, agent string) owners {
+	o := make(owners)
+	if x == nil {
+		return o
+	}
+	for _, e := range x.entries {
+		if name := e.log(all); name != "" {
+			o[name] = append(o[name], e)
+		}
+	}
+	for _, entries := range o {
+		slices.SortStableFunc(entries, func(a, b *entry) int { return betterKey(a, b, agent) })
+	}
+	return o
+}
+
+// betterKey orders the entries that mean one log: the agent's main key, then a
+// key that is not of a single run, then the newest, then by name.
+func betterKey(a, b *entry, agent string) int {
+	return cmp.Or(
+		trueFirst(isMain(a.key, agent), isMain(b.key, agent)),
+		trueFirst(!isRun(a.key), !isRun(b.key)),
+		cmp.Compare(b.updated, a.updated),
+		strings.Compare(a.key, b.key),
+	)
+}
+
+func trueFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+// mainKey is the key of the session that an agent continues by itself.
+func mainKey(agent string) string { return "agent:" + agent + ":main" }
+
+// isMain ignores case: keys are lower-cased when they are written, but older
+// ones may be there in other spellings (research/formats.md section 4.2).
+func isMain(key, agent string) bool { return strings.EqualFold(key, mainKey(agent)) }
+
+func isRun(key string) bool { return strings.Contains(strings.ToLower(key), ":run:") }
+
+// mainOf returns the entry that the runtime takes for the agent's main
+// session: of several spellings the one that was updated last. nil if there
+// is none.
+func (x *index) mainOf(agent string) *entry {
+	var best *entry
+	for _, e := range x.entries {
+		if isMain(e.key, agent) && (best == nil || e.updated > best.updated) {
+			best = e
+		}
+	}
+	return best
+}
+
+// importedName is where the runtime puts the logs of the file era when it
+// moves their records into its database, and those that no entry of the index
+// named, whose records it does not take in (research/formats.md section 5,
+// research/pitfalls.md number 60). It deletes them later, when it is asked to
+// clean up after an update.
+const importedName = "session-sqlite-import-archive"
+
+// onlyCopy is why an imported log is never changed.
+const onlyCopy = "a log of before the migration to the runtime's database, which the runtime keeps for a way back: it is archived, never changed"
+
+// The name of an imported log: what stands before the log's own name is made
+// from its key. Other files there are no logs.
+var (
+	importedLog = regexp.MustCompile(`^(.+\.jsonl(?:\..+)?)\.imported-\d+$`)
+	uuidOfLog   = regexp.MustCompile(`([0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}(?:-topic-[^.]+)?)\.jsonl`)
+)
+
+// parseImported returns the id of the session that an imported log is of.
+func parseImported(name string) (id string, ok bool) {
+	m := importedLog.FindStringSubmatch(name)
+	if m == nil || strings.HasPrefix(name, ".") {
+		return "", false
+	}
+	if uuid := uuidOfLog.FindStringSubmatch(m[1]); uuid != nil {
+		return session.CleanID(uuid[1]), true
+	}
+	id, _, _ = strings.Cut(m[1], logEnd)
+	return session.CleanID(id), id != ""
+}
+
+// imported lists the logs that the runtime kept when it moved an agent's
+// sessions into its database.
+func (l *lister) imported(agent string) {
+	path := filepath.Join(l.store.root, agentsName, agent, importedName)
+	d, err := l.store.importedOf(l.root, agent)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err != nil {
+		l.notice(path, "", "skipped: %v", err)
+		return
+	}
+	defer d.close()
+	names, err := d.names()
+	if err != nil {
+		l.notice(path, "", "skipped: %v", err)
+		return
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if id, ok := parseImported(name); ok {
+			l.importedLog(d, name, id)
+		}
+	}
+}
+
+func (l *lister) importedLog(d *directory, name, id string) {
+	info, err := d.stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return // gone since the directory was read
+	}
+	if err != nil {
+		l.notice(d.at(name), "", "skipped: %v", err)
+		return
+	}
+	if reason := unusable(info); reason != "" {
+		l.notice(d.at(name), "", "skipped: %s", reason)
+		return
+	}
+	l.listing.Refs = append(l.listing.Refs, session.Ref{
+		Runtime: session.RuntimeOpenClaw, Agent: d.agent, ID: id, Store: l.store.root, Path: d.at(name),
+		Kind: session.KindBackup, Bytes: info.Size(), ModTime: info.ModTime(), State: session.StateUnsupported, Reason: onlyCopy,
+	})
+}
+
+// importedOf opens the directory of an agent's imported logs.
+func (s *Store) importedOf(store *os.Root, agent string) (*directory, error) {
+	name := filepath.Join(agentsName, agent, importedName)
+	root, err := openBelow(store, name)
+	if err != nil {
+		return nil, err
+	}
+	return &directory{root: root, path: filepath.Join(s.root, name), agent: agent, pause: s.pause}, nil
+}
+
+// readableOf is directoryOf for a log that is only read: an imported one too.
+func (s *Store) readableOf(path string) (*directory, string, error) {
+	agent, name, ok := s.splitImported(path)
+	if !ok {
+		return s.directoryOf(path)
+	}
+	store, err := os.OpenRoot(s.root)
+	if err != nil {
+		return nil, "", err
+	}
+	defer store.Close()
+	d, err := s.importedOf(store, agent)
+	return d, name, err
+}
+
+// splitImported takes the path of an imported log apart.
+func (s *Store) splitImported(path string) (agent, name string, ok bool) {
+	below, err := filepath.Rel(s.root, path)
+	if err != nil || !filepath.IsLocal(below) {
+		return "", "", false
+	}
+	parts := strings.Split(filepath.ToSlash(below), "/")
+	if len(parts) != 4 || parts[0] != agentsName || parts[2] != importedName || !session.SafeID(parts[1]) {
+		return "", "", false
+	}
+	return parts[1], parts[3], true
 }

@@ -1,15 +1,20 @@
 package openclaw
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/session"
 )
 
 const (
@@ -101,4 +106,145 @@ func parseLock(raw []byte) lockFile {
 		l.created = time.UnixMilli(ms)
 	}
 	return l
+}
+
+// Locks returns the lock files in the store's sessions directories, by path.
+// Directories that cannot be read have none.
+func (s *Store) Locks(ctx context.Context, now time.Time) ([]session.RuntimeLock, error) {
+	root, err := os.OpenRoot(s.root)
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	defer root.Close()
+	agents, err := (&lister{store: s, root: root, now: now}).agents()
+	if err != nil {
+		return nil, err
+	}
+	var locks []session.RuntimeLock
+	for _, agent := range agents {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		found, err := s.locksOf(root, agent, now)
+		if err != nil {
+			return nil, err
+		}
+		locks = append(locks, found...)
+	}
+	return locks, nil
+}
+
+func (s *Store) locksOf(root *os.Root, agent string, now time.Time) ([]session.RuntimeLock, error) {
+	d, err := s.directory(root, agent)
+	if err != nil {
+		return nil, nil // listing the store says why
+	}
+	defer d.close()
+	names, err := d.names()
+	if err != nil {
+		return nil, nil
+	}
+	slices.Sort(names)
+	var locks []session.RuntimeLock
+	for _, name := range names {
+		if !strings.HasSuffix(name, lockEnd) {
+			continue
+		}
+		lock, err := d.lock(name, now)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // given back since
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read lock %s: %w", d.at(name), err)
+		}
+		locks = append(locks, lock)
+	}
+	return locks, nil
+}
+
+func (d *directory) lock(name string, now time.Time) (session.RuntimeLock, error) {
+	info, err := d.stat(name)
+	if err != nil {
+		return session.RuntimeLock{}, err
+	}
+	read, err := d.readLock(name)
+	if err != nil {
+		return session.RuntimeLock{}, err
+	}
+	lock := session.RuntimeLock{Path: d.at(name), Process: read.pid, Since: read.created}
+	if lock.Since.IsZero() || lock.Since.After(now) {
+		lock.Since = info.ModTime()
+	}
+	lock.Alive = read.pid != 0 && read.alive()
+	holder, err := d.lockedBy(name, now)
+	lock.Stale = holder == ""
+	return lock, err
+}
+
+// Busy implements [session.Rotator]. A session is busy when a live process
+// holds the lock of its log or of the index, when the log changed within
+// quiet, when it is empty, shorter than it was when it was listed, or gone,
+// and when its last line is torn or its last turn unanswered. No lock does not
+// mean idle: the runtime gives it back while the model answers
+// (research/real-runtimes.md section 3). So a session that nobody seems to write
+// is busy all the same, with Served set, while a gateway runs for the store. A
+// session in a database is [session.ErrUnsupported].
+func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
+	if inDatabase(ref) {
+		return unsupported(ref.Path, onlyGateway)
+	}
+	d, name, err := s.directoryOf(ref.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return gone(ref.Path)
+	}
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	if err := d.locked(name, now); err != nil {
+		return err
+	}
+	info, err := d.stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return gone(ref.Path)
+	}
+	if err != nil {
+		return fmt.Errorf("look at log: %w", err)
+	}
+	if err := session.CheckQuiet(ref.Path, info, now, quiet); err != nil {
+		return err
+	}
+	if err := session.CheckWhole(ref, info); err != nil {
+		return err
+	}
+	tail, err := s.Tail(ctx, ref)
+	if errors.Is(err, fs.ErrNotExist) {
+		return gone(ref.Path)
+	}
+	if err != nil {
+		return err
+	}
+	if err := session.CheckAnswered(ref.Path, tail); err != nil {
+		return err
+	}
+	return s.unserved(ref.Path)
+}
+
+// locked returns a [*session.BusyError] if the lock of a log or of the index
+// is held.
+func (d *directory) locked(name string, now time.Time) error {
+	for _, lock := range []string{name + lockEnd, indexName + lockEnd} {
+		holder, err := d.lockedBy(lock, now)
+		if err != nil {
+			return err
+		}
+		if holder != "" {
+			return &session.BusyError{Path: d.at(name), Reason: holder}
+		}
+	}
+	return nil
+}
+
+func gone(path string) error {
+	return &session.BusyError{Path: path, Reason: "it has been moved or removed since it was found"}
 }

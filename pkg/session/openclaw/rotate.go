@@ -7,11 +7,401 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/piformat"
 )
+
+// stampForm is the time in the name of a closed log, in UTC
+// (research/formats.md section 4.1).
+const stampForm = "2006-01-02T15-04-05.000Z"
+
+// PlanRotation implements [session.Rotator]. Every entry of the index that
+// means the log will name the same new session; a log that no entry means is
+// only closed. The log of a format newer than the file era's, a closed log,
+// and every log beside a database or an index that cannot be read are
+// [session.ErrUnsupported].
+func (s *Store) PlanRotation(ctx context.Context, ref session.Ref, snap session.Snapshot, now time.Time) (session.Rotation, error) {
+	if inDatabase(ref) {
+		return session.Rotation{}, unsupported(ref.Path, onlyGateway)
+	}
+	d, name, err := s.directoryOf(ref.Path)
+	if err != nil {
+		return session.Rotation{}, err
+	}
+	defer d.close()
+	v, err := s.lookAgain(ctx, d)
+	if err != nil {
+		return session.Rotation{}, err
+	}
+	n, ok := v.all.byName[name]
+	if !ok {
+		return session.Rotation{}, gone(ref.Path)
+	}
+	if err := v.mayRotate(n); err != nil {
+		return session.Rotation{}, err
+	}
+	if v.kind(n) != ref.Kind {
+		return session.Rotation{}, &session.BusyError{Path: ref.Path, Reason: "sessions.json has changed since the session was found"}
+	}
+	return s.plan(v, n, snap, now)
+}
+
+// lookAgain looks at a directory as List does, its era included, and reads all
+// of the index.
+func (s *Store) lookAgain(ctx context.Context, d *directory) (*view, error) {
+	frozen, err := s.eraOf(d.agent)
+	if err != nil {
+		return nil, err
+	}
+	v, err := d.look(ctx, frozen)
+	if err == nil && v.index != nil && !v.index.strict() {
+		v.freeze(ErrIndex.Error())
+	}
+	return v, err
+}
+
+// mayRotate returns an error that wraps [session.ErrUnsupported] unless a log
+// may be rotated.
+func (v *view) mayRotate(n logName) error {
+	if reason := v.refusal(n); reason != "" {
+		return unsupported(v.at(n.name), reason)
+	}
+	info, err := v.stat(n.name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return gone(v.at(n.name))
+	}
+	if err != nil {
+		return fmt.Errorf("look at log: %w", err)
+	}
+	if reason := unusable(info); reason != "" {
+		return unsupported(v.at(n.name), reason)
+	}
+	reason, err := v.newer(n)
+	if err == nil && reason != "" {
+		err = unsupported(v.at(n.name), reason)
+	}
+	return err
+}
+
+func unsupported(path, reason string) error {
+	return fmt.Errorf("%w: %s: %s", session.ErrUnsupported, path, reason)
+}
+
+func (s *Store) plan(v *view, n logName, snap session.Snapshot, now time.Time) (session.Rotation, error) {
+	now = now.UTC().Truncate(time.Millisecond)
+	r := session.Rotation{
+		Runtime: session.RuntimeOpenClaw, Agent: v.agent, Session: n.id, Store: s.root,
+		Live: v.at(n.name), Index: v.at(indexName), At: now, Snapshot: snap,
+	}
+	for _, e := range v.owners[n.name] {
+		r.Keys = append(r.Keys, e.key)
+		r.Before = append(r.Before, v.index.beforeRotation(e))
+	}
+	if len(r.Keys) > 0 {
+		r.NewSession = newSessionID()
+	}
+	var err error
+	r.Kept, err = v.freeName(n, now)
+	return r, err
+}
+
+// freeName returns the path under which a closed log is kept. The name has
+// milliseconds; the next one that is free is taken.
+func (v *view) freeName(n logName, now time.Time) (string, error) {
+	const tries = 1000
+	for range tries {
+		name := n.name + ".reset." + now.Format(stampForm)
+		if _, err := v.stat(name); errors.Is(err, fs.ErrNotExist) {
+			return v.at(name), nil
+		}
+		now = now.Add(time.Millisecond)
+	}
+	return "", fmt.Errorf("no free name for the closed log of %s", v.at(n.name))
+}
+
+// view is what a sessions directory held at one moment: its names, its index,
+// and which entries of the index mean which log.
+type view struct {
+	*directory
+	all    *logs
+	index  *index // nil if it cannot be read
+	owners owners
+	main   *entry // of the agent's main session, or nil
+	// frozen says why no session of the directory may be changed, "" if they
+	// may be.
+	frozen string
+	// indexErr is why there is no index.
+	indexErr error
+	// fileEra is false where a database has taken the place of the files, or
+	// may have.
+	fileEra bool
+}
+
+// look reads names and index. frozen is what is known already about why
+// nothing may be changed. An index that cannot be read is no error: the
+// transcripts can still be.
+func (d *directory) look(ctx context.Context, frozen string) (*view, error) {
+	names, err := d.names()
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", d.path, err)
+	}
+	v := &view{directory: d, all: sortLogs(names), frozen: frozen, fileEra: frozen == ""}
+	v.index, v.indexErr = d.readIndex(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(v.indexErr, fs.ErrNotExist):
+		v.freeze("there is no sessions.json")
+	case v.indexErr != nil:
+		v.freeze(ErrIndex.Error())
+	default:
+		v.freeze(v.index.unchangeable)
+		v.owners = ownersOf(v.index, v.all, d.agent)
+		if v.fileEra {
+			v.main = v.index.mainOf(d.agent)
+		}
+	}
+	return v, nil
+}
+
+func (v *view) freeze(reason string) {
+	if v.frozen == "" {
+		v.frozen = reason
+	}
+}
+
+// kind returns what a log is, the index considered.
+func (v *view) kind(n logName) session.Kind {
+	if n.open() && len(v.owners[n.name]) == 0 {
+		return session.KindOrphan
+	}
+	return n.kind
+}
+
+// best returns the entry that stands for a log, nil if the index does not name
+// it, and whether it is the agent's main session.
+func (v *view) best(n logName) (best *entry, primary bool) {
+	for _, e := range v.owners[n.name] {
+		if e == v.main {
+			return e, true
+		}
+		if best == nil {
+			best = e
+		}
+	}
+	return best, false
+}
+
+// refusal says why a log is never rotated, "" if it may be.
+func (v *view) refusal(n logName) string {
+	switch {
+	case v.frozen != "":
+		return v.frozen
+	case !n.open():
+		return "a log that the runtime has closed: it is archived, never changed"
+	case n.topic != "" && len(v.owners[n.name]) == 0 && v.names(n.session):
+		return "a thread of session " + n.session + ", and which entry of sessions.json uses it is not known"
+	}
+	return ""
+}
+
+// names reports whether an entry of the index names a session.
+func (v *view) names(id string) bool {
+	for _, e := range v.index.entries {
+		if e.session == id {
+			return true
+		}
+	}
+	return false
+}
+
+// newer says that a log has a format newer than those of the file era, ""
+// otherwise.
+func (v *view) newer(n logName) (string, error) {
+	f, err := v.open(n.name)
+	if err != nil {
+		return "", fmt.Errorf("open log: %w", err)
+	}
+	defer f.Close()
+	header, ok, err := piformat.ReadHeader(f)
+	if err != nil {
+		return "", fmt.Errorf("read the header of %s: %w", v.at(n.name), err)
+	}
+	if ok && header.Version > maxVersion {
+		return fmt.Sprintf("its format has version %d, this tool knows up to %d", header.Version, maxVersion), nil
+	}
+	return "", nil
+}
+
+// lockedNow says who holds the lock of a log, "" if nobody does.
+func (v *view) lockedNow(n logName, now time.Time) (string, error) {
+	if !v.all.locks[n.name+lockEnd] {
+		return "", nil
+	}
+	return v.lockedBy(n.name+lockEnd, now)
+}
+
+// change is one rotation on its way.
+type change struct {
+	*directory
+	store    *Store
+	rotation session.Rotation
+	name     string // of the log
+	kept     string // of the closed log
+
+	index    *index
+	switched bool // the index names the new session
+	logThere bool // the log is at its place
+	moved    bool // the log is at its new name
+	linked   bool // at both: an earlier run died inside the move
+	log      *os.File
+	checked  os.FileInfo    // of the log, when it was held against the snapshot
+	lease    *durable.Lease // nil where there are none
+}
+
+// openChange checks that a rotation, which may come from a journal, stays in
+// one sessions directory of this store.
+func (s *Store) openChange(r session.Rotation) (*change, error) {
+	d, name, err := s.directoryOf(r.Live)
+	if err != nil {
+		return nil, err
+	}
+	c := &change{directory: d, store: s, rotation: r, name: name, kept: filepath.Base(r.Kept)}
+	if err := errors.Join(c.belongs(), d.inPlace()); err != nil {
+		return nil, errors.Join(err, d.close())
+	}
+	return c, nil
+}
+
+// belongs checks that the parts of the plan fit together.
+func (c *change) belongs() error {
+	r := c.rotation
+	log, v := parseName(c.name)
+	closed, w := parseName(c.kept)
+	switch {
+	case v != isLog || !log.open() || w != isLog || closed.kind != session.KindReset || closed.live != c.name,
+		r.Kept != c.at(c.kept), r.Index != c.at(indexName):
+		return fmt.Errorf("rotate %s: the plan names files that do not belong together", r.Live)
+	case len(r.Before) != len(r.Keys), len(r.Keys) > 0 && !session.SafeID(r.NewSession):
+		return fmt.Errorf("rotate %s: the plan is not whole", r.Live)
+	}
+	return nil
+}
+
+func (c *change) close() {
+	c.unpin()
+	_ = c.directory.close() // it was only looked at
+}
+
+// unpin ends the lease and closes the log.
+func (c *change) unpin() {
+	if c.lease != nil {
+		c.lease.Release()
+	}
+	if c.log != nil {
+		c.log.Close()
+	}
+	c.lease, c.log = nil, nil
+}
+
+// read finds out which steps are done. The log's place is looked at first: a
+// closed log beside an index that is not the runtime's any more (it has moved
+// on to a database) is a rotation that is done.
+func (c *change) read(ctx context.Context) error {
+	if err := c.logState(); err != nil {
+		return err
+	}
+	v, err := c.store.lookAgain(ctx, c.directory)
+	if err != nil {
+		return err
+	}
+	if v.frozen != "" {
+		c.switched = c.moved
+		if c.moved {
+			return nil
+		}
+		return c.refuse(v.frozen)
+	}
+	c.index = v.index
+	c.switched, err = c.indexState(v)
+	return err
+}
+
+// refuse is a [*session.BusyError]: nothing has been changed.
+func (c *change) refuse(reason string) error {
+	return &session.BusyError{Path: c.rotation.Live, Reason: reason}
+}
+
+// indexState reports whether the index names the new session. It is busy when
+// it says neither what it said when the rotation was planned nor that.
+func (c *change) indexState(v *view) (switched bool, err error) {
+	fresh, old := 0, 0
+	for i, key := range c.rotation.Keys {
+		switch e := v.index.entry(key); {
+		case e == nil:
+		case e.session == c.rotation.NewSession:
+			fresh++
+		case e.before() == c.rotation.Before[i].Known():
+			old++
+		}
+	}
+	keys := len(c.rotation.Keys)
+	switch {
+	case keys > 0 && fresh == keys:
+		return true, nil
+	case old == keys && c.onlyOwners(v):
+		return false, nil
+	}
+	return false, c.refuse("its entry in sessions.json has changed since the rotation was planned")
+}
+
+// onlyOwners reports whether no entry but those of the plan means the log.
+func (c *change) onlyOwners(v *view) bool {
+	return !slices.ContainsFunc(v.owners[c.name], func(e *entry) bool { return !slices.Contains(c.rotation.Keys, e.key) })
+}
+
+// logState finds the log. Inode numbers tell which file is at the new name,
+// but after a restart some file systems have others, so a file that is only
+// there counts too.
+func (c *change) logState() error {
+	live, err := c.statIfThere(c.name)
+	if err != nil {
+		return err
+	}
+	kept, err := c.statIfThere(c.kept)
+	if err != nil {
+		return err
+	}
+	c.logThere = live != nil
+	if kept == nil {
+		return nil
+	}
+	c.linked = live != nil && os.SameFile(live, kept)
+	c.moved = live == nil || c.rotation.Snapshot.SameFile(session.Observe(c.rotation.Kept, kept))
+	if !c.moved && !c.linked {
+		return c.refuse("another file is at " + c.rotation.Kept)
+	}
+	// A log that is at its place although it was moved is a new one: a late
+	// writer has made it again. It is listed as a session of its own.
+	c.logThere = false
+	return nil
+}
+
+func (c *change) statIfThere(name string) (os.FileInfo, error) {
+	info, err := c.stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look at %s: %w", c.at(name), err)
+	}
+	return info, nil
+}
 
 // Rotate implements [session.Rotator], as the runtime's reset was seen to do
 // it and as it was seen to accept it from others (research/real-runtimes.md

@@ -5,10 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
 	"time"
 
+	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/openclaw/agentdb"
 	"github.com/sessctl/sessctl/pkg/session/piformat"
@@ -138,4 +143,305 @@ func pause(ctx context.Context, d time.Duration) error {
 	case <-timer.C:
 		return nil
 	}
+}
+
+// Roots returns the state directories of a user that exist, each once: those
+// that OPENCLAW_STATE_DIR, CLAWDBOT_STATE_DIR and OPENCLAW_HOME name, those of
+// profiles (~/.openclaw-<profile>, if they hold agents), and those of the
+// runtime's earlier names (research/formats.md section 4.1).
+func Roots(home string, getenv func(string) string) []string {
+	candidates := []string{
+		expand(getenv("OPENCLAW_STATE_DIR"), home),
+		expand(getenv("CLAWDBOT_STATE_DIR"), home),
+	}
+	if other := expand(getenv("OPENCLAW_HOME"), home); other != "" {
+		candidates = append(candidates, filepath.Join(other, ".openclaw"))
+	}
+	if home != "" {
+		candidates = append(candidates, filepath.Join(home, ".openclaw"))
+		candidates = append(candidates, profiles(home)...)
+		for _, name := range []string{".clawdbot", ".moldbot", ".moltbot"} {
+			candidates = append(candidates, filepath.Join(home, name))
+		}
+	}
+	return existing(candidates)
+}
+
+// profiles returns the state directories that `openclaw --profile` makes.
+func profiles(home string) []string {
+	entries, err := os.ReadDir(home)
+	if err != nil {
+		return nil
+	}
+	var found []string
+	for _, e := range entries {
+		path := filepath.Join(home, e.Name())
+		if strings.HasPrefix(e.Name(), ".openclaw-") && isDirectory(filepath.Join(path, agentsName)) {
+			found = append(found, path)
+		}
+	}
+	return found
+}
+
+// expand makes a path from the environment absolute; ~ is the home directory.
+func expand(path, home string) string {
+	if path == "" {
+		return ""
+	}
+	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
+		path = filepath.Join(home, rest)
+	}
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return ""
+	}
+	return absolute
+}
+
+// existing returns the directories among paths, without a second name of one
+// that is there already.
+func existing(paths []string) []string {
+	var found []string
+	var seen []os.FileInfo
+next:
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if path == "" || err != nil || !info.IsDir() {
+			continue
+		}
+		for _, other := range seen {
+			if os.SameFile(other, info) {
+				continue next
+			}
+		}
+		found, seen = append(found, path), append(seen, info)
+	}
+	return found
+}
+
+func isDirectory(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// logName is what the name of a file in a sessions directory says.
+type logName struct {
+	name string
+	// live is the name of the log that this is, or is a copy or an earlier
+	// state of.
+	live string
+	// id is the log's own: the session id, for a thread with "-topic-<n>".
+	id      string
+	session string // the session id
+	topic   string // the thread of a topic log, URL-encoded as in the name, or ""
+	fork    bool   // named after the time of the fork
+	kind    session.Kind
+}
+
+// open reports whether the runtime may append to the log.
+func (n logName) open() bool {
+	return n.kind == session.KindLive || n.kind == session.KindTopic
+}
+
+// verdict says what to do with a name.
+type verdict uint8
+
+const (
+	notALog verdict = iota // a side file that is known not to be a session
+	isLog
+	isOdd // looks like a session, but of no kind that is known
+)
+
+// The names of research/formats.md section 4.1. Nothing else is a session.
+var (
+	closedName = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(.+\.jsonl)\.(reset|deleted|bak)\.` + stamp + `(?:\.[0-9A-Za-z]+)?(?:\.zst)?$`)
+	})
+	backupName     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.+\.jsonl)\.bak(?:-\d+-\d+|\.\d+)?$`) })
+	checkpointName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.+)\.checkpoint\.[0-9A-Fa-f-]{36}\.jsonl$`) })
+	forkName       = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}(?:[.-]\d+)?Z_(.+)$`)
+	})
+	topicText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._~%!*'()-]+$`) }) // what encodeURIComponent leaves
+)
+
+const (
+	stamp = `\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}(?:\.\d{1,9})?Z`
+
+	logEnd    = ".jsonl"
+	lockEnd   = ".lock"
+	topicMark = "-topic-"
+	indexName = "sessions.json"
+)
+
+// parseName reads a file name by the allow-list.
+func parseName(name string) (logName, verdict) {
+	if sideFile(name) || !strings.Contains(name, logEnd) {
+		return logName{}, notALog
+	}
+	if m := checkpointName().FindStringSubmatch(name); m != nil {
+		return parseLive(name, m[1]+logEnd, session.KindCheckpoint)
+	}
+	if m := closedName().FindStringSubmatch(name); m != nil {
+		kinds := map[string]session.Kind{"reset": session.KindReset, "deleted": session.KindDeleted, "bak": session.KindBackup}
+		return parseLive(name, m[1], kinds[m[2]])
+	}
+	if m := backupName().FindStringSubmatch(name); m != nil {
+		return parseLive(name, m[1], session.KindBackup)
+	}
+	if !strings.HasSuffix(name, logEnd) {
+		return logName{}, isOdd
+	}
+	return parseLive(name, name, session.KindLive)
+}
+
+// sideFile reports the files that the runtime keeps beside its sessions.
+func sideFile(name string) bool {
+	return strings.HasPrefix(name, ".") || strings.HasPrefix(name, indexName) ||
+		strings.HasSuffix(name, lockEnd) || strings.HasSuffix(name, ".tmp") ||
+		strings.Contains(name, ".trajectory")
+}
+
+// parseLive reads the name of a log that is, or once was, live.
+func parseLive(name, live string, kind session.Kind) (logName, verdict) {
+	n := logName{name: name, live: live, kind: kind}
+	n.id = strings.TrimSuffix(live, logEnd)
+	if m := forkName().FindStringSubmatch(n.id); m != nil {
+		n.id, n.fork = m[1], true
+	}
+	n.session = n.id
+	if id, topic, ok := strings.Cut(n.id, topicMark); ok && topicText().MatchString(topic) {
+		n.session, n.topic = id, topic
+		n.id = session.CleanID(n.id)
+		if kind == session.KindLive {
+			n.kind = session.KindTopic
+		}
+	}
+	if !session.SafeID(n.session) {
+		return logName{}, isOdd
+	}
+	return n, isLog
+}
+
+// directory is one agent's sessions directory, opened so that no name in it
+// leads out of the store.
+type directory struct {
+	root  *os.Root
+	path  string // absolute
+	agent string
+	pause func(ctx context.Context, d time.Duration) error
+}
+
+// openDirectory opens the sessions directory of an agent.
+func (s *Store) openDirectory(agent string) (*directory, error) {
+	store, err := os.OpenRoot(s.root)
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	defer store.Close()
+	return s.directory(store, agent)
+}
+
+// directory opens the sessions directory of an agent of an open store.
+func (s *Store) directory(store *os.Root, agent string) (*directory, error) {
+	name := filepath.Join(agentsName, agent, sessionsName)
+	root, err := openBelow(store, name)
+	if err != nil {
+		return nil, err
+	}
+	return &directory{root: root, path: filepath.Join(s.root, name), agent: agent, pause: s.pause}, nil
+}
+
+// openBelow opens a directory below root. It looks before it opens: opening a
+// pipe would wait for ever.
+func openBelow(root *os.Root, name string) (*os.Root, error) {
+	info, err := root.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("not a directory")}
+	}
+	return root.OpenRoot(name)
+}
+
+// directoryOf opens the directory of a log by the log's absolute path, which
+// must be agents/<agent>/sessions/<name> in this store.
+func (s *Store) directoryOf(path string) (*directory, string, error) {
+	agent, name, err := s.split(path)
+	if err != nil {
+		return nil, "", err
+	}
+	d, err := s.openDirectory(agent)
+	if err != nil {
+		return nil, "", fmt.Errorf("open the directory of %s: %w", path, err)
+	}
+	return d, name, nil
+}
+
+// split takes the path of a log apart.
+func (s *Store) split(path string) (agent, name string, err error) {
+	below, err := filepath.Rel(s.root, path)
+	if err != nil || !filepath.IsLocal(below) {
+		return "", "", fmt.Errorf("%s is not in the store %s", path, s.root)
+	}
+	parts := strings.Split(filepath.ToSlash(below), "/")
+	if len(parts) != 4 || parts[0] != agentsName || parts[2] != sessionsName || !session.SafeID(parts[1]) {
+		return "", "", fmt.Errorf("%s is not a session of the store %s", path, s.root)
+	}
+	return parts[1], parts[3], nil
+}
+
+func (d *directory) close() error { return d.root.Close() }
+
+// at is the absolute path of a name.
+func (d *directory) at(name string) string { return filepath.Join(d.path, name) }
+
+// open opens a regular file. It never follows a link and never waits.
+func (d *directory) open(name string) (*os.File, error) { return durable.OpenRegularIn(d.root, name) }
+
+func (d *directory) stat(name string) (os.FileInfo, error) { return d.root.Lstat(name) }
+
+// names lists the directory.
+func (d *directory) names() ([]string, error) {
+	dir, err := d.root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	return dir.Readdirnames(-1)
+}
+
+// inPlace checks that the path still leads to the directory that is open:
+// what changes names works on paths.
+func (d *directory) inPlace() error {
+	byPath, err := os.Stat(d.path)
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", d.path, err)
+	}
+	opened, err := d.root.Stat(".")
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", d.path, err)
+	}
+	if !os.SameFile(byPath, opened) {
+		return &session.BusyError{Path: d.path, Reason: "another directory has taken its place"}
+	}
+	return nil
+}
+
+// unusable says, for people, why a file can be no session here; "" if it can.
+func unusable(info os.FileInfo) string {
+	switch mode := info.Mode(); {
+	case mode&fs.ModeSymlink != 0:
+		return "a symbolic link: sessions are read only where they lie"
+	case mode.IsDir():
+		return "a directory with the name of a session"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a pipe with the name of a session"
+	case !mode.IsRegular():
+		return "a device or socket with the name of a session"
+	case durable.Identify(info).Links > 1:
+		return "a file with several names (hard links): changing it would change something else"
+	}
+	return ""
 }

@@ -1,0 +1,301 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// undoOptions are the flags of compact --undo that compact has not.
+type undoOptions struct {
+	Receipt    string
+	KeepMemory bool
+}
+
+func (o *undoOptions) addFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&o.Receipt, "undo", "", "reverse the compaction of this `receipt` (id, start of one, or path)")
+	fs.BoolVar(&o.KeepMemory, "keep-memory", false, "with --undo: leave in memory what the compaction stored")
+}
+
+func (o *undoOptions) asked(c *cobra.Command) bool {
+	return c.Flags().Changed("undo") || c.Flags().Changed("keep-memory")
+}
+
+// validate refuses the flags of compact that say nothing to an undo.
+func (o *undoOptions) validate(fs *pflag.FlagSet) error {
+	if o.Receipt == "" {
+		return usageError("sessctl compact --undo RECEIPT --keep-memory", "--keep-memory goes with --undo RECEIPT only")
+	}
+	var err error
+	fs.Visit(func(f *pflag.Flag) {
+		known := []string{"undo", "keep-memory", "dry-run", "force", "quiet-period"}
+		if !slices.Contains(known, f.Name) && !isGlobal(f.Name) && err == nil {
+			err = usageError("the receipt says which session is meant", "--%s does not go with --undo", f.Name)
+		}
+	})
+	return err
+}
+
+// isGlobal reports whether a flag is one of the root's.
+func isGlobal(name string) bool {
+	var g globalOptions
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	g.addFlags(fs)
+	return fs.Lookup(name) != nil
+}
+
+// undoDocument is `compact --undo --json`.
+type undoDocument struct {
+	Schema  int              `json:"schema"`
+	DryRun  bool             `json:"dry_run"`
+	Undoes  string           `json:"undoes"` // id of the compaction's receipt
+	Session compact.Result   `json:"session"`
+	From    string           `json:"from"`     // what the log comes from: "kept" or "archive"
+	PutAway []compact.Result `json:"put_away"` // newer sessions that were compacted first
+	Memory  undoneMemory     `json:"memory"`
+	Notes   []note           `json:"notes"`
+}
+
+type undoneMemory struct {
+	Kept      bool `json:"kept"`
+	Withdrawn int  `json:"withdrawn"` // records
+}
+
+// undoRun is one undo on its way.
+type undoRun struct {
+	*app
+	h       *house
+	store   session.Store
+	request compact.UndoRequest
+	dryRun  bool
+	doc     undoDocument
+}
+
+func runUndo(ctx context.Context, a *app, o undoOptions, fs *pflag.FlagSet) error {
+	if err := o.validate(fs); err != nil {
+		return err
+	}
+	receipt, err := a.findReceipt(o.Receipt)
+	if err != nil {
+		return err
+	}
+	dryRun, _ := fs.GetBool("dry-run")
+	force, _ := fs.GetBool("force")
+	quiet, _ := fs.GetDuration("quiet-period")
+	u := &undoRun{app: a, dryRun: dryRun, request: compact.UndoRequest{
+		Receipt: receipt, Force: force, KeepMemory: o.KeepMemory, Policy: undoPolicy(quiet),
+	}}
+	if u.store, err = a.storeOf(receipt); err != nil {
+		return err
+	}
+	if err := u.open(ctx); err != nil {
+		return err
+	}
+	defer u.h.close()
+	return u.run(ctx)
+}
+
+func undoPolicy(quiet time.Duration) compact.Policy {
+	return compact.Policy{Threshold: compact.DefaultThreshold, Quiet: quiet}
+}
+
+// open takes the lock and settles; a dry run does neither.
+func (u *undoRun) open(ctx context.Context) (err error) {
+	if u.dryRun {
+		u.h = &house{progress: newProgress(u.app)}
+		u.h.compactor, err = u.newCompactor(u.h, "")
+		return err
+	}
+	if u.h, err = u.openHouse(ctx, ""); err != nil {
+		return err
+	}
+	u.h.compactor.Undoing = u.request.Receipt.ID
+	r := u.request.Receipt
+	around := []found{{Ref: session.Ref{Runtime: r.Runtime, Agent: r.Agent, ID: r.Session, Path: r.Source.Path}}}
+	if _, err = u.h.settle(ctx, u.app, around, u.request.Policy); err != nil {
+		u.h.close()
+	}
+	return err
+}
+
+// run plans, puts away what is newer if it was told to, and carries out.
+func (u *undoRun) run(ctx context.Context) error {
+	u.doc = undoDocument{Schema: 1, DryRun: u.dryRun, Undoes: u.request.Receipt.ID, PutAway: []compact.Result{}}
+	plan, err := u.plan(ctx)
+	if err != nil {
+		return u.failure(err)
+	}
+	u.doc.take(plan)
+	u.noteLessons(plan)
+	if u.dryRun || plan.Outcome != compact.Planned {
+		return u.renderUndo(u.doc)
+	}
+	receipt, err := u.h.compactor.Undo(ctx, u.store, plan)
+	if err != nil {
+		return u.failure(err)
+	}
+	u.doc.Session, u.doc.Memory.Withdrawn = receipt.Result, receipt.Undo.Withdrawn
+	return u.renderUndo(u.doc)
+}
+
+// noteLessons says that what was learned from a session is not unlearned.
+func (u *undoRun) noteLessons(p *compact.UndoPlan) {
+	learner, ok := u.store.(session.Learner)
+	if !ok || p.Outcome != compact.Planned || p.Receipt.Lessons == 0 {
+		return
+	}
+	ref := session.Ref{Runtime: p.Receipt.Runtime, Agent: p.Receipt.Agent, ID: p.Receipt.Session}
+	u.notice(note{
+		Path: learner.LessonsFile(ref), Message: "what the compaction has learned stays here and in memory: other sessions may have been told so since",
+		Hint: "take out by hand what should not stay",
+	})
+}
+
+// plan makes a plan that needs nothing to be put away any more, or in a dry run
+// the first one. What was put away may have left another newer session.
+func (u *undoRun) plan(ctx context.Context) (*compact.UndoPlan, error) {
+	const tries = 4
+	for range tries {
+		plan, err := u.h.compactor.PlanUndo(ctx, u.store, u.request)
+		if err != nil || plan.First == nil || u.dryRun {
+			return plan, err
+		}
+		result, err := u.h.compactor.PutAwayFirst(ctx, u.store, plan)
+		if err != nil {
+			return nil, err
+		}
+		u.doc.PutAway = append(u.doc.PutAway, result)
+	}
+	return nil, errors.New("new sessions keep taking its place")
+}
+
+// findReceipt resolves what a person types: a path, an id, or the start of one.
+func (a *app) findReceipt(name string) (compact.Receipt, error) {
+	if bare := strings.TrimSuffix(name, ".json"); !strings.ContainsAny(bare, `/\.`) && !exists(name) {
+		name = bare // the name of a file in the directory of receipts
+	}
+	if strings.HasSuffix(name, ".json") || strings.ContainsAny(name, `/\`) {
+		return a.receipts().Read(absolute(name))
+	}
+	all, err := a.receipts().List()
+	if err != nil {
+		return compact.Receipt{}, err
+	}
+	all = slices.DeleteFunc(all, func(r compact.Receipt) bool { return !strings.HasPrefix(r.ID, strings.ToUpper(name)) })
+	const hint = "the ids are the names of the files in receipts/ under the data directory; compact prints them"
+	switch {
+	case len(all) == 0:
+		return compact.Receipt{}, &failure{code: "unknown_receipt", exit: exitUsage, hint: hint, err: fmt.Errorf("unknown receipt %q", name)}
+	case len(all) > 1:
+		return compact.Receipt{}, &failure{code: "ambiguous", exit: exitUsage, hint: "give more of the id", err: fmt.Errorf("%d receipts start with %q", len(all), name)}
+	case all[0].Undo != nil:
+		return compact.Receipt{}, usageError("compact the session again", "%s is the receipt of an undo", all[0].ID)
+	}
+	return all[0], nil
+}
+
+// storeOf finds the store that a receipt is about.
+func (a *app) storeOf(r compact.Receipt) (session.Store, error) {
+	stores, err := a.openStores()
+	if err != nil || r.Rotation == nil {
+		return nil, err // a run that changed nothing needs no store
+	}
+	if store, ok := storesByRoot(stores)(r.Runtime, r.Rotation.Store); ok {
+		return store, nil
+	}
+	return nil, &failure{
+		code: "no_store", exit: exitFailed, path: r.Rotation.Store, hint: "name it with --store " + r.Runtime + "=path",
+		err: fmt.Errorf("the store %s of the session was not found", r.Rotation.Store),
+	}
+}
+
+// failure adds what a person can do.
+func (u *undoRun) failure(err error) error {
+	var newer *session.NewerError
+	switch {
+	case errors.As(err, &newer):
+		return &failure{
+			code: "newer", exit: exitFailed, path: newer.Path, err: fmt.Errorf("not undone: %w", err),
+			hint: "with --force what is newer is archived and remembered, and then the old session comes back",
+		}
+	case errors.Is(err, session.ErrUnsupported):
+		hint := ""
+		if archive := u.request.Receipt.Archive; archive != nil {
+			hint = "sessctl archive restore " + archive.ID + " puts the log back without the runtime's index, with --to FILE into a file elsewhere"
+		}
+		return &failure{code: "unsupported", exit: exitFailed, hint: hint, path: u.request.Receipt.Source.Path, err: err}
+	}
+	return err
+}
+
+// Withdraw implements compact.Withdrawer.
+func (m memoirist) Withdraw(ctx context.Context, ref session.Ref, keep []string) (int, error) {
+	return m.store.Withdraw(ctx, memory.Withdrawal{
+		Runtime: ref.Runtime, Agent: ref.Agent, Session: ref.ID, Keep: keep,
+		Categories: []string{compact.CategoryHistory, compact.CategorySummary},
+	})
+}
+
+// take notes what a plan says.
+func (d *undoDocument) take(p *compact.UndoPlan) {
+	r := p.Receipt
+	d.Session = compact.Result{
+		Runtime: r.Runtime, Agent: r.Agent, Session: r.Session, Key: r.Key, Path: r.Source.Path, Outcome: p.Outcome, Reason: p.Reason,
+		Strategy: r.Strategy, TokensAfter: r.TokensBefore, TokenSource: r.TokenSource, Bytes: r.Source.Bytes, Archive: r.Archive,
+	}
+	d.Memory.Kept = p.KeepMemory
+	switch {
+	case p.Unrotation != nil && p.Unrotation.From != "":
+		d.From = "kept"
+	case p.Unrotation != nil || p.Restore != nil:
+		d.From = "archive"
+	}
+	if p.First != nil && p.Outcome == compact.Planned {
+		d.PutAway = append(d.PutAway, compact.Result{
+			Runtime: r.Runtime, Agent: r.Agent, Session: p.First.Session, Path: p.First.Path, Outcome: compact.Planned, Messages: p.First.Messages,
+		})
+	}
+}
+
+// renderUndo prints the document, or a few lines.
+func (a *app) renderUndo(d undoDocument) error {
+	d.Notes = a.notes
+	if a.global.JSON {
+		return a.printJSON(d)
+	}
+	text := ""
+	for _, r := range d.PutAway {
+		text += fmt.Sprintf("%s: %s, because it is newer\n", visible(r.Session), map[bool]string{true: "would be compacted first", false: "compacted first"}[d.DryRun])
+	}
+	_, err := fmt.Fprint(a.Out, text+describeUndo(d))
+	return err
+}
+
+func describeUndo(d undoDocument) string {
+	name := d.Session.Key
+	if name == "" {
+		name = d.Session.Agent + " " + d.Session.Session
+	}
+	switch d.Session.Outcome {
+	case compact.NothingToDo:
+		return fmt.Sprintf("%s: nothing to do (%s)\n", visible(name), visible(d.Session.Reason))
+	case compact.Planned:
+		return fmt.Sprintf("%s: would be undone\n  log       %s, %s\n", visible(name), visible(d.Session.Path), formatBytes(d.Session.Bytes))
+	}
+	text := fmt.Sprintf("%s: undone\n  log       %s, %s, from the %s\n", visible(name), visible(d.Session.Path), formatBytes(d.Session.Bytes),
+		map[string]string{"kept": "kept log", "archive": "archive", "": "archive"}[d.From])
+	memory := plural(d.Memory.Withdrawn, "record") + " taken out"
+	if d.Memory.Kept {
+		memory = "left as it is"
+	}
+	return text + fmt.Sprintf("  memory    %s\n  receipt   %s\n", memory, visible(d.Session.Receipt))
+}

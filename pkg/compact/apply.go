@@ -1,0 +1,401 @@
+package compact
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// rotate writes the intent, lets the store switch, and proves it.
+func (r *run) rotate(ctx context.Context) error {
+	r.tell(StageRotate, 0, 1)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := r.stillIdle(ctx); err != nil {
+		return err
+	}
+	rotator := r.store.(session.Rotator)
+	rotation, err := rotator.PlanRotation(ctx, r.plan.Ref, r.snapshot, r.Now())
+	if err != nil {
+		return fmt.Errorf("plan the rotation: %w", err)
+	}
+	r.result.TokensAfter = 0
+	in := r.newIntent(rotation)
+	return r.carryOut(in, func() error { return rotator.Rotate(ctx, rotation) })
+}
+
+// newIntent says what is about to be done. The receipt in it is what the run
+// will have been once it is done.
+func (r *run) newIntent(rotation session.Rotation) Intent {
+	r.rotation = rotation
+	r.result.Outcome, r.result.Reason = Compacted, ""
+	id := r.NewID()
+	r.result.Receipt = r.Receipts.Path(id)
+	return Intent{Schema: 1, ID: id, Rotation: rotation, Archive: r.archived, Settled: r.snapshot.Size, Receipt: r.newReceipt(id)}
+}
+
+// carryOut makes the intent durable, then the change, then its proof.
+func (r *run) carryOut(in Intent, change func() error) error {
+	if err := r.Journal.Write(in); err != nil {
+		return fmt.Errorf("write the intent: %w", err)
+	}
+	if err := change(); err != nil {
+		return r.giveUp(in, err)
+	}
+	if _, err := r.Receipts.Write(in.Receipt); err != nil {
+		return fmt.Errorf("write the receipt: %w", err)
+	}
+	if err := r.conclude(in); err != nil {
+		return err
+	}
+	r.tell(StageRotate, 1, 1)
+	return nil
+}
+
+// conclude notes a change as done. Its intent stays while an old log is kept
+// that somebody may still write.
+func (c *Compactor) conclude(in Intent) error {
+	if in.Rotation.Kept == "" {
+		return c.Journal.Remove(in.ID)
+	}
+	in.Switched = true
+	if err := c.Journal.Write(in); err != nil {
+		return fmt.Errorf("note the change as done: %w", err)
+	}
+	return nil
+}
+
+// giveUp drops the intent of a rotation that changed nothing. After any other
+// error it stays, and the next run settles it.
+func (r *run) giveUp(in Intent, cause error) error {
+	r.result.Receipt = ""
+	var busy *session.BusyError
+	if errors.As(cause, &busy) && !busy.Begun {
+		return errors.Join(cause, r.Journal.Remove(in.ID))
+	}
+	return fmt.Errorf("change the session: %w", cause)
+}
+
+func (r *run) newReceipt(id string) Receipt {
+	receipt := Receipt{
+		Schema: 1, ID: id, Version: r.Version, At: r.Now().UTC(), Result: r.result,
+		Source: proofOf(r.snapshot), Content: contentOf(r.survey, r.remembered),
+		NewID: r.rotation.NewSession, Kept: r.rotation.Kept,
+		LLMCalls: r.spent.calls, LLMTokens: r.spent.tokens,
+	}
+	if r.rotation.Live != "" {
+		rotation := r.rotation
+		receipt.Rotation = &rotation
+	}
+	return receipt
+}
+
+func (r *run) receipt() error {
+	id := r.NewID()
+	r.result.Receipt = r.Receipts.Path(id)
+	if _, err := r.Receipts.Write(r.newReceipt(id)); err != nil {
+		r.result.Receipt = ""
+		return fmt.Errorf("write the receipt: %w", err)
+	}
+	return nil
+}
+
+// shortens reports whether this run is to keep a tail of the session.
+func (r *run) shortens() bool { return r.plan.Strategy.shortens() && !r.policy.SkipArchive }
+
+// summaryRunes bounds the summary that takes the place of messages to about a
+// third of them, of a short session two thirds: three characters are about a
+// token. 0 is no bound.
+func (r *run) summaryRunes() int {
+	const least, short = 600, 2000
+	if !r.shortens() {
+		return 0
+	}
+	replaced := r.plan.Cut.SummarizedTokens + r.plan.Cut.PreviousTokens
+	return int(max(replaced, min(2*replaced, short), least))
+}
+
+// errNoSummary is returned when a summary is to take the place of messages and
+// there is none.
+var errNoSummary = errors.New("there is no summary to take the place of what is cut away")
+
+// shorten puts the summary in the place of what is cut away.
+func (r *run) shorten(ctx context.Context) error {
+	r.tell(StageRotate, 0, 1)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if r.summary.Text == "" {
+		return errNoSummary
+	}
+	if err := r.stillIdle(ctx); err != nil {
+		return err
+	}
+	s, err := planShortening(ctx, r.store, r.plan.Strategy, session.ShortenRequest{
+		Ref: r.plan.Ref, Snapshot: r.snapshot, Cut: r.plan.Cut, Summary: r.summary, Tokens: r.plan.Tokens, Now: r.Now(),
+	})
+	if err != nil {
+		return fmt.Errorf("plan the change: %w", cutShort(r.plan.Ref, err))
+	}
+	after, err := tokensAfter(s)
+	if err != nil {
+		return err
+	}
+	r.result.TokensAfter, r.result.Cut, r.result.Cleared = after, &r.plan.Cut, s.Cleared
+	in := r.newIntent(s.Rotation)
+	in.Kind, in.Shortening, in.Receipt.After = KindShortening, &s, proofAfter(s)
+	if _, learns := r.store.(session.Learner); learns {
+		in.Receipt.Lessons = len(r.summary.Lessons)
+	}
+	return r.carryOut(in, func() error { return r.store.(session.Shortener).Shorten(ctx, s) })
+}
+
+// proofAfter is the log as the change leaves it: with the hash of the record
+// alone where it only appends, and nothing at all where there is no log then.
+func proofAfter(s session.Shortening) *session.LogProof {
+	if s.Record != "" && s.After.SHA256 == "" {
+		added := sha256.Sum256([]byte(s.Record))
+		return &session.LogProof{Size: s.Snapshot.Size + int64(len(s.Record)), Added: hex.EncodeToString(added[:])}
+	}
+	return &s.After
+}
+
+// tokensAfter estimates the context after the change. A change after which the
+// session would be as long as before is refused: errNothingToCut.
+func tokensAfter(s session.Shortening) (int64, error) {
+	if s.Cleared {
+		return 0, nil
+	}
+	summary, replaced := session.EstimateTokens([]byte(s.Summary.Text)), s.Cut.SummarizedTokens+s.Cut.PreviousTokens
+	if summary >= replaced {
+		return 0, nothingToCut("a summary of %d tokens would take the place of %d", summary, replaced)
+	}
+	return s.Cut.KeptTokens + summary, nil
+}
+
+// leave is the end of a run whose session only its runtime may change.
+func (r *run) leave() error {
+	r.result.Outcome, r.result.Reason = Partial, "archived and remembered; "+r.plan.left()
+	return r.receipt()
+}
+
+// left says why a session stays as it is, and what a person can do.
+func (p *Plan) left() string {
+	why := "only " + p.Ref.Runtime + " itself changes its sessions"
+	if p.Advice != "" {
+		why += ": " + p.Advice
+	}
+	return why
+}
+
+// settleShortening finishes an overlay or a rewrite that an earlier run began.
+func (c *Compactor) settleShortening(ctx context.Context, store session.Store, in Intent, policy Policy) error {
+	if in.Switched {
+		return c.settleRotation(ctx, store, in, policy) // only the old log is left to be looked after
+	}
+	shortener, ok := store.(session.Shortener)
+	if !ok || in.Shortening == nil {
+		return fmt.Errorf("sessions of %s cannot be shortened", in.Rotation.Runtime)
+	}
+	err := shortener.Shorten(ctx, *in.Shortening)
+	var busy *session.BusyError
+	if errors.As(err, &busy) && !busy.Begun {
+		return c.Journal.Remove(in.ID) // the session went on without the change
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := c.Receipts.Write(in.Receipt); err != nil {
+		return err
+	}
+	return c.conclude(in)
+}
+
+// annotate writes a summary beside the messages, which all stay.
+func (r *run) annotate(ctx context.Context) error {
+	r.tell(StageRotate, 0, 1)
+	if r.prose == "" {
+		return errNoSummary
+	}
+	annotator := r.store.(session.Annotator)
+	summary := r.summary
+	summary.Text = r.prose
+	a, err := annotator.PlanAnnotation(ctx, session.ShortenRequest{
+		Ref: r.plan.Ref, Snapshot: r.snapshot, Summary: summary, Tokens: r.plan.Tokens, Now: r.Now(),
+	})
+	if err != nil {
+		return fmt.Errorf("plan the summary: %w", err)
+	}
+	r.result.TokensAfter = r.plan.Tokens
+	in := r.newIntent(session.Rotation{
+		Runtime: a.Runtime, Agent: a.Agent, Session: a.Session, Store: a.Store, Live: a.Live, At: a.At, Snapshot: r.snapshot,
+	})
+	in.Kind, in.Annotation = KindAnnotation, &a
+	return r.carryOut(in, func() error { return annotator.Annotate(ctx, a) })
+}
+
+// settleAnnotation finishes an annotation that an earlier run began.
+func (c *Compactor) settleAnnotation(ctx context.Context, store session.Store, in Intent) error {
+	annotator, ok := store.(session.Annotator)
+	if !ok || in.Annotation == nil {
+		return fmt.Errorf("sessions of %s cannot be annotated", in.Rotation.Runtime)
+	}
+	err := annotator.Annotate(ctx, *in.Annotation)
+	if errors.Is(err, session.ErrBusy) {
+		return c.Journal.Remove(in.ID) // the session went on
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := c.Receipts.Write(in.Receipt); err != nil {
+		return err
+	}
+	return c.conclude(in)
+}
+
+// GatewayUse says what to do about a session whose runtime is running as a
+// service that can be asked to start it fresh (see [session.Resetter]).
+type GatewayUse string
+
+// The uses of a gateway. The zero value is GatewayAuto.
+const (
+	GatewayAuto    GatewayUse = "auto"    // ask it when it runs, else change files
+	GatewayNever   GatewayUse = "never"   // change files only: a running one makes the session busy
+	GatewayRequire GatewayUse = "require" // ask it only: without one nothing is changed
+)
+
+// resetPatience is how long a reset that left no trace may still come about:
+// its run was killed, and the program that asks the gateway goes on alone.
+const resetPatience = 2 * time.Minute
+
+// route decides which way the session is changed. cause is what the store said
+// about writers. It reports true if that is no reason to leave it alone.
+func (p *Plan) route(store session.Store, policy Policy, cause error) bool {
+	_, can := store.(session.Resetter)
+	var busy *session.BusyError
+	served := errors.As(cause, &busy) && busy.Served
+	switch {
+	case policy.SkipArchive && served:
+		return true // only read
+	case cause != nil && !served:
+		_ = p.stopBusy(cause)
+	case served && policy.Gateway == GatewayNever:
+		_ = p.stop(Busy, "%s", busy.Reason)
+	case served && (p.Strategy != StrategyRotate || !can):
+		_ = p.stop(Busy, "%s; it can be asked for a fresh session (--strategy rotate), not for this", busy.Reason)
+	case served:
+		p.Via = session.ViaGateway
+	case can && policy.Gateway == GatewayRequire && !policy.SkipArchive:
+		_ = p.stop(Unsupported, "no gateway is running for this store, and only one may change its sessions (--gateway require)")
+	case can:
+		p.Via = session.ViaFiles
+	}
+	return p.Outcome == ""
+}
+
+// reset lets the running runtime start the session fresh. The log is archived
+// and remembered by now, the intent comes before the question, and what the
+// runtime did is read from its files.
+func (r *run) reset(ctx context.Context) error {
+	r.tell(StageRotate, 0, 1)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := r.stillIdle(ctx); err != nil {
+		return err
+	}
+	resetter := r.store.(session.Resetter)
+	rotation, err := resetter.PlanReset(ctx, r.plan.Ref, r.snapshot, r.Now())
+	if err != nil {
+		return fmt.Errorf("plan the reset: %w", err)
+	}
+	r.result.TokensAfter = 0
+	in := r.newIntent(rotation)
+	in.Kind = KindReset
+	if err := r.Journal.Write(in); err != nil {
+		return fmt.Errorf("write the intent: %w", err)
+	}
+	if err := r.takeOver(in); err != nil {
+		return err
+	}
+	done, err := resetter.Reset(ctx, rotation)
+	if err != nil {
+		return r.giveUp(in, err)
+	}
+	in, err = r.concludeReset(in, done)
+	if err != nil {
+		return err
+	}
+	r.result.Reason = in.Receipt.Reason
+	r.tell(StageRotate, 1, 1)
+	return r.settleRotation(ctx, r.store, in, r.policy)
+}
+
+// takeOver drops the intents of earlier resets of this log that are not known
+// to have been done: this one takes their place.
+func (r *run) takeOver(in Intent) error {
+	all, err := r.Journal.List()
+	if err != nil {
+		return err
+	}
+	for _, other := range all {
+		if other.ID != in.ID && other.Kind == KindReset && !other.Switched && other.Rotation.Live == in.Rotation.Live {
+			if err := r.Journal.Remove(other.ID); err != nil {
+				return fmt.Errorf("drop an earlier intent: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// concludeReset notes what the runtime did: first where the old log is, then
+// the receipt.
+func (c *Compactor) concludeReset(in Intent, done session.Rotation) (Intent, error) {
+	in.Rotation = done
+	in.Receipt.NewID, in.Receipt.Kept, in.Receipt.Rotation = done.NewSession, done.Kept, &done
+	if info, err := os.Lstat(done.Kept); err == nil && info.Size() > done.Snapshot.Size {
+		in.Receipt.Reason = fmt.Sprintf("%d bytes were added to the log before the gateway closed it: a message that came in then may be unanswered; they are archived and remembered too", info.Size()-done.Snapshot.Size)
+	}
+	if err := c.Journal.Write(in); err != nil {
+		return in, fmt.Errorf("note the reset: %w", err)
+	}
+	if _, err := c.Receipts.Write(in.Receipt); err != nil {
+		return in, fmt.Errorf("write the receipt: %w", err)
+	}
+	in.Switched = true
+	return in, c.conclude(in)
+}
+
+// settleReset finishes a reset that an earlier run asked for. The runtime is
+// not asked again: either its files show that it did it, or the session is as
+// it was and the next compaction asks anew.
+func (c *Compactor) settleReset(ctx context.Context, store session.Store, in Intent, policy Policy) error {
+	if in.Switched {
+		return c.settleRotation(ctx, store, in, policy)
+	}
+	resetter, ok := store.(session.Resetter)
+	if !ok {
+		return fmt.Errorf("sessions of %s cannot be reset", in.Rotation.Runtime)
+	}
+	done, ok, err := resetter.FindReset(ctx, in.Rotation)
+	if err != nil && !errors.Is(err, session.ErrBusy) {
+		return err
+	}
+	if ok {
+		if in, err = c.concludeReset(in, done); err != nil {
+			return err
+		}
+		return c.settleRotation(ctx, store, in, policy)
+	}
+	if c.Now().Sub(in.Rotation.At) < resetPatience {
+		return &session.BusyError{Path: in.Rotation.Live, Reason: "its gateway was asked to start it fresh a moment ago"}
+	}
+	return c.Journal.Remove(in.ID)
+}

@@ -1,5 +1,0 @@
-//go:build !linux
-
-package durable
-
-func changeTimeTells(string) bool { return false }

@@ -1,0 +1,183 @@
+package memory
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sessctl/sessctl/pkg/embed"
+)
+
+// answerShare is what a record gains whose passage has the words of a question
+// and what its answer must have: a time for "when", a number for "how many"
+// (docs/recall.md, Passages).
+const answerShare = 0.1
+
+// answerWords say what the answer of a question has among its words, or are
+// nil: only English questions are known.
+func answerWords(question string) func(term []byte) bool {
+	words := strings.Fields(strings.ToLower(question))
+	if len(words) == 0 {
+		return nil
+	}
+	second := ""
+	if len(words) > 1 {
+		second = words[1]
+	}
+	switch words[0] + " " + second {
+	case "how long", "what time", "what date", "what day", "what month", "what year", "which day", "which month", "which year":
+		return isTime()
+	case "how many", "how much", "how often", "how old":
+		return isNumber()
+	}
+	if words[0] == "when" {
+		return isTime()
+	}
+	return nil
+}
+
+// isTime says whether a term is part of a time.
+func isTime() func(term []byte) bool {
+	times := termSet(`yesterday today tonight tomorrow last next ago recently since week weekend month year day morning evening
+		monday tuesday wednesday thursday friday saturday sunday mon tues wed thurs fri sat sun
+		january february march april june july august september october november december`)
+	return func(term []byte) bool { return times[string(term)] || yearNumber(string(term)) != 0 }
+}
+
+// isNumber says whether a term counts something.
+func isNumber() func(term []byte) bool {
+	numbers := termSet(`one two three four five six seven eight nine ten dozen couple few several once twice hundred thousand
+		first second third fourth fifth half daily weekly every`)
+	return func(term []byte) bool { return numbers[string(term)] || term[0] >= '0' && term[0] <= '9' }
+}
+
+// termSet are the words of a text as the index has them.
+func termSet(text string) map[string]bool {
+	set := map[string]bool{}
+	for _, term := range strings.Fields(string(embed.AppendTerms(nil, text))) {
+		set[term] = true
+	}
+	return set
+}
+
+// identifiers returns the words of a query that name exactly one thing: ids,
+// paths, error codes, camelCase names, anything with a digit and a letter or
+// inner punctuation.
+func identifiers(text string) []string {
+	var names []string
+	for _, word := range strings.Fields(text) {
+		word = strings.Trim(word, "\"'`.,;:!?()[]{}<>")
+		if len(word) >= 4 && len(word) <= 200 && isIdentifier(word) && !slices.Contains(names, word) {
+			names = append(names, word)
+		}
+	}
+	return names
+}
+
+func isIdentifier(word string) bool {
+	letters, digits, inner, humps := 0, 0, 0, 0
+	last := ' '
+	for _, r := range word {
+		switch {
+		case unicode.IsDigit(r):
+			digits++
+		case unicode.IsLetter(r):
+			letters++
+			if unicode.IsUpper(r) && unicode.IsLower(last) {
+				humps++
+			}
+		case strings.ContainsRune("_/\\.:-#@", r):
+			inner++
+		}
+		last = r
+	}
+	return digits > 0 && letters+inner > 0 || humps > 0 || strings.ContainsAny(word, "_/\\") || digits >= 5
+}
+
+// holds says which of names stand in a text word for word, whatever their
+// case: bit i for names[i].
+func holds(text string, names []string) (bits uint) {
+	if len(names) == 0 {
+		return 0
+	}
+	text = strings.ToLower(text)
+	for i, name := range names {
+		if hasWord(text, strings.ToLower(name)) {
+			bits |= 1 << i
+		}
+	}
+	return bits
+}
+
+// hasWord says whether word stands in text with no letter or digit around it.
+func hasWord(text, word string) bool {
+	for from := 0; ; {
+		at := strings.Index(text[from:], word)
+		if at < 0 {
+			return false
+		}
+		at += from
+		if !wordy(lastRune(text[:at])) && !wordy(firstRune(text[at+len(word):])) {
+			return true
+		}
+		from = at + 1
+	}
+}
+
+func wordy(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+func lastRune(s string) rune {
+	r, _ := utf8.DecodeLastRuneInString(s)
+	return r
+}
+
+func firstRune(s string) rune {
+	r, _ := utf8.DecodeRuneInString(s)
+	return r
+}
+
+// passageBytes is how long a passage of one message may be; shortPassage is
+// how short two neighbours must be together to be one. A chunk of 3,500
+// characters says many things, and what answers a question is a few lines of
+// it (docs/recall.md, Passages).
+const (
+	passageBytes = 800
+	shortPassage = 200
+)
+
+// passages cuts a record's text into what it says bit by bit: its messages,
+// long ones at a line end, else at a space, and very short ones joined.
+func passages(text string) []string {
+	var list []string
+	for part := range strings.SplitSeq(text, "\n\n") {
+		if strings.TrimSpace(part) == "" {
+			continue
+		}
+		if last := len(list) - 1; last >= 0 && len(list[last])+len(part) < shortPassage {
+			list[last] += "\n\n" + part
+			continue
+		}
+		for len(part) > passageBytes {
+			at := cutAt(part)
+			list, part = append(list, part[:at]), part[at:]
+		}
+		list = append(list, part)
+	}
+	return list
+}
+
+// cutAt is where a passage of a longer text ends: more than half of
+// passageBytes, and never within a rune.
+func cutAt(text string) int {
+	for _, end := range []byte{'\n', ' '} {
+		if at := strings.LastIndexByte(text[:passageBytes], end); at >= passageBytes/2 {
+			return at
+		}
+	}
+	at := passageBytes
+	for at > passageBytes/2 && !utf8.RuneStart(text[at]) {
+		at--
+	}
+	return at
+}

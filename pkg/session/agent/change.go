@@ -1,0 +1,358 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/jsonl"
+	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/directory"
+	"github.com/sessctl/sessctl/pkg/session/livelog"
+)
+
+// PlanRotation implements [session.Rotator].
+func (s *Store) PlanRotation(_ context.Context, ref session.Ref, snap session.Snapshot, now time.Time) (session.Rotation, error) {
+	d, name, err := s.openLive(ref.Path)
+	if err != nil {
+		return session.Rotation{}, err
+	}
+	defer d.Close()
+	now = now.UTC().Truncate(time.Millisecond)
+	kept, err := d.FreeRotated(name, now)
+	if err != nil {
+		return session.Rotation{}, err
+	}
+	before, err := recorded(d)
+	return session.Rotation{
+		Runtime: session.RuntimeAgent, Agent: agentName, Session: ref.ID, Store: s.root,
+		Live: ref.Path, Kept: kept, At: now, Snapshot: snap, Before: before,
+	}, err
+}
+
+// Rotate implements [session.Rotator]: an empty log, as a new session has one
+// (S7.1), takes the place of the old one, and metadata.json counts from 0
+// again.
+func (s *Store) Rotate(ctx context.Context, r session.Rotation) error {
+	d, err := s.openRotation(r)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	nothing, err := livelog.Proof(func(io.Writer) error { return nil })
+	if err != nil {
+		return err
+	}
+	change := &livelog.Change{Root: d.Root, Plan: session.Shortening{Rotation: r, After: nothing}, Step: s.step}
+	if err := change.Replace(ctx, func(io.Writer, *os.File) error { return nil }); err != nil {
+		return err
+	}
+	return setCount(d, "0")
+}
+
+// isRotated reports whether a name is that of a log that was moved aside.
+func isRotated(name string) bool {
+	log, rotated := directory.Unrotated(name)
+	return rotated && log == logName
+}
+
+// openRotation checks that a rotation, which may come from a journal, stays in
+// one directory of this store.
+func (s *Store) openRotation(r session.Rotation) (*directory.Directory, error) {
+	d, name, err := directory.Of(s.base, r.Live, 1)
+	if err != nil {
+		return nil, err
+	}
+	if name != logName || r.Kept != d.At(filepath.Base(r.Kept)) || !isRotated(filepath.Base(r.Kept)) {
+		err = fmt.Errorf("rotate %s: the plan names files that do not belong together", r.Live)
+	} else {
+		err = d.InPlace()
+	}
+	if err != nil {
+		d.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// Dispose removes a rotated log for good, once it is archived and settled.
+func (s *Store) Dispose(ctx context.Context, r session.Rotation) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	d, err := s.openRotation(r)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	change := &livelog.Change{Root: d.Root, Plan: session.Shortening{Rotation: r}, Step: s.step}
+	return change.Dispose()
+}
+
+// Strategy implements [session.Shaper]: the log is never rewritten (seed 001,
+// section 7.5).
+func (s *Store) Strategy() string { return "overlay" }
+
+// Keep implements [session.Shaper].
+func (s *Store) Keep() session.Keep { return session.Keep{Tokens: s.options.KeepRecentTokens} }
+
+// Due implements [session.Trigger]: a session is due when its context is
+// larger than the window less what is reserved for the answer (seed 001,
+// section 7.5.2).
+func (s *Store) Due(_ context.Context, q session.DueQuestion) (bool, string, error) {
+	limit := s.options.ContextWindow - s.options.ReserveTokens
+	return q.Tail.Tokens > limit, fmt.Sprintf("%d tokens, due above %d (window %d less %d reserved)", q.Tail.Tokens, limit, s.options.ContextWindow, s.options.ReserveTokens), nil
+}
+
+// compactionRecord is a compaction as seed 001, section 7.2, has it.
+type compactionRecord struct {
+	RecordType    string   `json:"recordType"`
+	SchemaVersion int      `json:"schemaVersion"`
+	Seq           int64    `json:"seq"`
+	FirstKeptSeq  int64    `json:"firstKeptSeq"`
+	Summary       string   `json:"summary"`
+	TokensBefore  int64    `json:"tokensBefore"`
+	ReadFiles     []string `json:"readFiles"`
+	ModifiedFiles []string `json:"modifiedFiles"`
+	Timestamp     string   `json:"timestamp"`
+	SummaryBy     string   `json:"summaryBy"` // no field of the seed: it says that the summary is ours
+}
+
+// PlanOverlay implements [session.Overlayer].
+func (s *Store) PlanOverlay(ctx context.Context, request session.ShortenRequest) (session.Shortening, error) {
+	d, name, err := s.openLive(request.Ref.Path)
+	if err != nil {
+		return session.Shortening{}, err
+	}
+	defer d.Close()
+	log, _, err := d.OpenLog(name)
+	if err != nil {
+		return session.Shortening{}, err
+	}
+	defer log.Close()
+	last, err := s.lastSeq(ctx, io.NewSectionReader(log, 0, request.Snapshot.Size))
+	if err != nil {
+		return session.Shortening{}, err
+	}
+	r := compactionRecord{
+		RecordType: kindCompaction, SchemaVersion: schemaVersion, Seq: last + 1, FirstKeptSeq: last + 1,
+		Summary: request.Summary.Text, TokensBefore: request.Cut.SummarizedTokens,
+		ReadFiles: notNull(request.Summary.ReadFiles), ModifiedFiles: notNull(request.Summary.ModifiedFiles),
+		Timestamp: request.Now.UTC().Format("2006-01-02T15:04:05.000Z"), SummaryBy: session.SummaryBy,
+	}
+	if kept, err := strconv.ParseInt(request.Cut.KeptID, 10, 64); err == nil {
+		r.FirstKeptSeq = kept
+	} else if request.Cut.Kept > 0 {
+		return session.Shortening{}, directory.Unsupported(request.Ref.Path, "the first message to keep has no seq")
+	}
+	record, err := line(r)
+	return session.Shortening{
+		Rotation: session.Rotation{
+			Runtime: session.RuntimeAgent, Agent: agentName, Session: request.Ref.ID, Store: s.root,
+			Live: request.Ref.Path, At: request.Now.UTC(), Snapshot: request.Snapshot,
+		},
+		Cut: request.Cut, Summary: request.Summary, Record: record,
+	}, err
+}
+
+func notNull(list []string) []string { return append([]string{}, list...) }
+
+// line is one record as text, without the escapes for HTML.
+func line(record any) (string, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(record); err != nil {
+		return "", fmt.Errorf("write the compaction record: %w", err)
+	}
+	return b.String(), nil
+}
+
+// lastSeq returns the highest seq of a log, 0 for an empty one.
+func (s *Store) lastSeq(ctx context.Context, log io.Reader) (int64, error) {
+	var highest int64
+	_, err := s.Scan(ctx, log, session.ScanOptions{}, func(m *session.Message) error {
+		if seq, err := strconv.ParseInt(string(m.ID), 10, 64); err == nil {
+			highest = max(highest, seq)
+		}
+		return nil
+	})
+	return highest, err
+}
+
+// openLive opens the directory of a live log.
+func (s *Store) openLive(path string) (*directory.Directory, string, error) {
+	d, name, err := directory.Of(s.base, path, 1)
+	if err != nil {
+		return nil, "", err
+	}
+	if name != logName {
+		d.Close()
+		return nil, "", directory.Unsupported(path, "not the live log of a session")
+	}
+	info, err := d.Stat(name)
+	switch {
+	case err != nil:
+	case info == nil:
+		err = directory.Gone(path)
+	default:
+		if reason := directory.Unusable(info); reason != "" {
+			err = directory.Unsupported(path, reason)
+		}
+	}
+	if err != nil {
+		d.Close()
+		return nil, "", err
+	}
+	return d, name, nil
+}
+
+// Shorten implements [session.Shortener].
+func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	d, _, err := s.openLive(plan.Live)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := d.InPlace(); err != nil {
+		return err
+	}
+	change := &livelog.Change{Root: d.Root, Plan: plan, Step: s.step}
+	return change.Append()
+}
+
+// PlanCarry implements [session.Carrier]. The session that followed is at the
+// same place, empty at first. Of a message only the value of seq changes: it
+// goes on from the last one of the log. Compactions are left out, because
+// their firstKeptSeq counts in the old log, and so are results of tools whose
+// call is not in the tail.
+func (s *Store) PlanCarry(ctx context.Context, q session.CarryRequest) (session.Carrying, error) {
+	d, name, err := s.openLive(q.Rotation.Live)
+	if err != nil {
+		return session.Carrying{}, err
+	}
+	defer d.Close()
+	log, info, err := d.OpenLog(name)
+	if err != nil {
+		return session.Carrying{}, err
+	}
+	defer log.Close()
+	if err := s.idle(ctx, d, info, q); err != nil {
+		return session.Carrying{}, err
+	}
+	snap, err := session.TakeSnapshot(ctx, log, q.Rotation.Live)
+	if err != nil {
+		return session.Carrying{}, err
+	}
+	c := session.Carrying{Shortening: session.Shortening{Rotation: session.Rotation{
+		Runtime: session.RuntimeAgent, Agent: agentName, Session: q.Rotation.Session, Store: s.root,
+		Live: q.Rotation.Live, At: q.Now.UTC().Truncate(time.Millisecond), Snapshot: snap,
+	}}}
+	return c, s.carry(ctx, log, q.Tail, &c)
+}
+
+// idle is Busy for a log that may be empty, because nothing has been said in
+// it yet.
+func (s *Store) idle(ctx context.Context, d *directory.Directory, info os.FileInfo, q session.CarryRequest) error {
+	if info.Size() == 0 {
+		return session.CheckQuiet(q.Rotation.Live, info, q.Now, q.Quiet)
+	}
+	ref := session.Ref{Path: q.Rotation.Live}
+	return d.Busy(ctx, logName, directory.Question{Ref: ref, Now: q.Now, Quiet: q.Quiet, Tail: s.Tail})
+}
+
+// carry makes the text that is appended to a log.
+func (s *Store) carry(ctx context.Context, log io.ReaderAt, tail []byte, c *session.Carrying) error {
+	whole := io.NewSectionReader(log, 0, c.Snapshot.Size)
+	last, err := s.lastSeq(ctx, whole)
+	if err != nil {
+		return err
+	}
+	there, err := saidIn(ctx, io.NewSectionReader(log, 0, c.Snapshot.Size))
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	var d decoder
+	asked := map[string]bool{}
+	for line := range bytes.Lines(tail) {
+		whole := line[len(line)-1] == '\n'
+		line = bytes.TrimSpace(line)
+		key, ok := seqless(line)
+		ok = ok && whole && d.decode(line) == nil && d.fits(asked)
+		switch {
+		case len(line) == 0:
+		case !ok:
+			c.LeftOut++
+		case there[key] > 0:
+			there[key]--
+			c.Known++
+		default:
+			last++
+			start, end, _ := memberOf(line, "seq")
+			fmt.Fprintf(&text, "%s%d%s\n", line[:start], last, line[end:])
+			c.Records++
+		}
+	}
+	c.Record = text.String()
+	return nil
+}
+
+// fits reports whether the decoded record is a message that can stand in
+// another session, and notes the tools that it calls.
+func (d *decoder) fits(asked map[string]bool) bool {
+	if string(d.record.kind) != kindMessage || len(d.record.seq) == 0 {
+		return false
+	}
+	if d.message.Role == session.RoleToolResult && !asked[string(d.message.CallID)] {
+		return false
+	}
+	for _, p := range d.message.Parts {
+		if p.Kind == session.PartToolCall {
+			asked[string(p.CallID)] = true
+		}
+	}
+	return true
+}
+
+// saidIn counts the records of a log, each without its seq.
+func saidIn(ctx context.Context, log io.Reader) (map[string]int, error) {
+	there := map[string]int{}
+	_, err := jsonl.Scan(ctx, log, jsonl.Options{MaxLine: session.MaxCarry + 1}, func(r *jsonl.Record) error {
+		if key, ok := seqless(r.Raw); ok {
+			there[key]++
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the log: %w", err)
+	}
+	return there, nil
+}
+
+// seqless is a record without the value of its seq; false if it has none.
+func seqless(line []byte) (string, bool) {
+	line = bytes.TrimSpace(line)
+	start, end, ok := memberOf(line, "seq")
+	if !ok {
+		return "", false
+	}
+	if _, err := strconv.ParseInt(string(line[start:end]), 10, 64); err != nil {
+		return "", false
+	}
+	return string(line[:start]) + string(line[end:]), true
+}

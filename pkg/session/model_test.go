@@ -1,0 +1,44 @@
+package session_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/sessctl/sessctl/pkg/session"
+	"pgregory.net/rapid"
+)
+
+func TestSafeID(t *testing.T) {
+	pattern := regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+	check := func(t fataler, id string) {
+		if got := session.SafeID(id); got != pattern.MatchString(id) {
+			t.Fatal(id, got)
+		}
+		clean := session.CleanID(id)
+		if !pattern.MatchString(clean) {
+			t.Fatal(id, "became", clean)
+		}
+		if session.SafeID(id) != (clean == id) {
+			t.Fatal(id, "became", clean)
+		}
+	}
+	for _, id := range []string{"", "a", "-a", ".", "..", "a/b", `a\b`, "a b", "a\x00", "é", "aé", "a\xff", "[", "`", "{", "@", "/", ":",
+		strings.Repeat("a", 128), strings.Repeat("a", 129), "../../etc/passwd", "\n", "a\n", "11111111-1111-4111-8111-111111110001"} {
+		check(t, id)
+	}
+	rapid.Check(t, func(t *rapid.T) { check(t, rapid.String().Draw(t, "id")) })
+	rapid.Check(t, func(t *rapid.T) { check(t, rapid.StringMatching(`[ -~]{0,200}`).Draw(t, "id")) })
+}
+
+// Different names keep different ids.
+func TestCleanIDTellsNamesApart(t *testing.T) {
+	seen := map[string]string{}
+	for _, name := range []string{"", "a b", "a_b", "a/b", "-a", "a", "--a--", "é", "è", strings.Repeat("x", 200), strings.Repeat("x", 201)} {
+		id := session.CleanID(name)
+		if other, ok := seen[id]; ok {
+			t.Errorf("%q and %q are both %q", name, other, id)
+		}
+		seen[id] = name
+	}
+}

@@ -1,0 +1,120 @@
+package openclaw
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/sessctl/sessctl/pkg/jsonl"
+	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/piformat"
+)
+
+const (
+	// largestCompressed is the size, in bytes, that a compressed log is taken
+	// to have at most: what may come out of it is bounded by 256 times that.
+	largestCompressed = 256 << 20
+	// wholeText is up to how many bytes the text of a compressed log is kept
+	// to be read backwards, like one that is not compressed.
+	wholeText = 64 << 20
+)
+
+// Scan implements [session.Store]. From 2026.8 on the runtime compresses the
+// logs of deleted sessions (research/formats.md section 5). They are read as
+// what they hold, so places are those in the plain text; one that was cut off
+// is read as far as it goes, and is torn.
+func (s *Store) Scan(ctx context.Context, r io.Reader, o session.ScanOptions, emit func(*session.Message) error) (session.Scan, error) {
+	plain, err := plainText(r)
+	if err != nil {
+		return session.Scan{}, fmt.Errorf("scan log: %w", err)
+	}
+	defer plain.Close()
+	scan, err := piformat.Scan(ctx, plain, o, emit)
+	scan.Counts.Torn = scan.Counts.Torn || plain.cut
+	return scan, err
+}
+
+// logText is what a log holds.
+type logText struct {
+	io.ReadCloser
+	compressed bool
+	cut        bool // its compressed form ended too early
+}
+
+// plainText decompresses a log that is compressed, whatever its name.
+func plainText(r io.Reader) (*logText, error) {
+	plain, compression, err := jsonl.Decompress(r, largestCompressed)
+	return &logText{ReadCloser: plain, compressed: compression != jsonl.CompressionNone}, err
+}
+
+// Read implements io.Reader. What was cut off ends where it was cut.
+func (t *logText) Read(p []byte) (int, error) {
+	n, err := t.ReadCloser.Read(p)
+	if t.compressed && errors.Is(err, io.ErrUnexpectedEOF) {
+		t.cut, err = true, io.EOF
+	}
+	return n, err
+}
+
+// fileTail is Tail for a log that is a file. The runtime could not go on with
+// an open log that is compressed, so that is none of its own.
+func (s *Store) fileTail(ctx context.Context, ref session.Ref, log *os.File) (session.Tail, error) {
+	info, err := log.Stat()
+	if err != nil {
+		return session.Tail{}, fmt.Errorf("look at log: %w", err)
+	}
+	plain, err := plainText(io.NewSectionReader(log, 0, info.Size()))
+	if err != nil {
+		return session.Tail{}, err
+	}
+	defer plain.Close()
+	if !plain.compressed {
+		return piformat.Tail(ctx, log, info.Size(), info.ModTime())
+	}
+	if ref.Kind == session.KindLive {
+		return session.Tail{}, fmt.Errorf("%w: it is compressed, and under the name of a log that is written", session.ErrUnknownFormat)
+	}
+	whole, err := io.ReadAll(io.LimitReader(plain, wholeText+1))
+	if err != nil {
+		return session.Tail{}, fmt.Errorf("read the log: %w", err)
+	}
+	if len(whole) > wholeText {
+		return session.TailScan(ctx, io.NewSectionReader(log, 0, info.Size()), info.ModTime(), s.Scan)
+	}
+	tail, err := piformat.Tail(ctx, bytes.NewReader(whole), int64(len(whole)), info.ModTime())
+	tail.Torn = tail.Torn || plain.cut
+	return tail, err
+}
+
+// Companions implements [session.Family]: the run traces that stand under a
+// session's id, which a reset leaves behind (research/real-runtimes.md section
+// 4). While the session has an open log or another closed one, they stay.
+func (s *Store) Companions(_ context.Context, ref session.Ref) ([]string, error) {
+	d, name, err := s.directoryOf(ref.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer d.close()
+	mine, verdict := parseName(name)
+	if verdict != isLog {
+		return nil, nil
+	}
+	names, err := d.names()
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, other := range names {
+		if n, v := parseName(other); v == isLog && n.session == mine.session && other != name {
+			return nil, nil
+		}
+		if strings.HasPrefix(other, mine.session+".trajectory") {
+			paths = append(paths, d.at(other))
+		}
+	}
+	return paths, nil
+}

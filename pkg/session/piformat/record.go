@@ -1,0 +1,619 @@
+package piformat
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/jsonl"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// kind is what a record is.
+type kind uint8
+
+const (
+	unknown       kind = iota
+	header             // a session starts
+	message            // somebody said something
+	compaction         // a summary of what came before
+	branchSummary      // a summary of a branch that was left
+	customMessage      // an extension said something to the model
+	reset              // the context starts empty from here
+	bookkeeping        // known, says nothing
+)
+
+// kindOf maps the value of "type" (research/formats.md section 3;
+// "reset" is OpenClaw's since 2026.9, research/real-runtimes.md section 4).
+func kindOf(name []byte) kind {
+	switch string(name) {
+	case "session":
+		return header
+	case "message":
+		return message
+	case "compaction":
+		return compaction
+	case "branch_summary":
+		return branchSummary
+	case "custom_message":
+		return customMessage
+	case "reset":
+		return reset
+	case "model_change", "thinking_level_change", "label", "session_info", "custom":
+		return bookkeeping
+	}
+	return unknown
+}
+
+// says reports whether records of the kind are messages for the reader.
+func (k kind) says() bool {
+	return k == message || k == compaction || k == branchSummary || k == customMessage
+}
+
+// ours reports whether the record tells that the file is of this format. Other
+// runtimes, too, have records named "compaction".
+func (e *entry) ours() bool {
+	return e.kind == header || e.kind == message || (e.kind != unknown && len(e.id) > 0)
+}
+
+// entry is one decoded record. Its slices are valid until the next decode.
+type entry struct {
+	kind       kind
+	name       []byte // the value of "type"
+	id         []byte // empty if the record has none
+	parent     []byte
+	root       bool   // parentId is null
+	time       []byte // raw JSON
+	firstKept  []byte // of a compaction: the id of the first entry that stays
+	keptIndex  int64  // of a compaction in version 1: the same as an index, header first
+	hasKept    bool   // keptIndex is set
+	version    int64  // of a header
+	cwd        []byte
+	parentFile []byte
+
+	oddRole  bool   // the message's role is not known
+	oddBlock []byte // the type of a block that is not known
+
+	hasMessage bool
+	summary    []byte
+	content    []byte // raw JSON of a custom_message
+	details    []byte // raw JSON, of a compaction: its lists of files
+	fromHook   bool   // an extension made the compaction: its details are its own
+}
+
+// decoder turns the text of a record into an entry and a message. It keeps
+// its memory from record to record.
+type decoder struct {
+	thinking bool // whether thinking parts are wanted
+	cursor   jsonl.Cursor
+	inner    jsonl.Cursor // of content that is read after the type is known
+	entry    entry
+	message  session.Message
+
+	messageTime []byte // raw JSON
+	role        []byte
+	block       block
+}
+
+// decode reads one record. It returns an error that wraps [jsonl.ErrSyntax]
+// if raw is not one JSON object.
+func (d *decoder) decode(raw []byte) error {
+	c := &d.cursor
+	c.Reset(raw)
+	d.entry = entry{}
+	d.clearMessage()
+	if c.Kind() != jsonl.Object {
+		return notObject(c)
+	}
+	c.EnterObject()
+	for c.NextKey() {
+		d.member(c)
+	}
+	if err := c.End(); err != nil {
+		return err
+	}
+	d.classify()
+	return nil
+}
+
+// notObject returns why the text that c stands before is not an object.
+func notObject(c *jsonl.Cursor) error {
+	if err := c.End(); err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: not an object", jsonl.ErrSyntax)
+}
+
+func (d *decoder) member(c *jsonl.Cursor) {
+	e := &d.entry
+	switch string(c.Key()) {
+	case "type":
+		e.name, _ = c.Bytes()
+	case "id":
+		e.id = name(c)
+	case "parentId":
+		e.root = c.IsNull()
+		e.parent = name(c)
+	case "timestamp":
+		e.time = c.Raw()
+	case "message":
+		d.decodeMessage(c)
+	case "customType":
+		d.message.CustomType, _ = c.Bytes()
+	case "content":
+		e.content = c.Raw()
+	case "summary":
+		e.summary, _ = c.Bytes()
+	case "details":
+		e.details = c.Raw()
+	case "fromHook":
+		e.fromHook, _ = c.Bool()
+	case "firstKeptEntryId":
+		e.firstKept = name(c)
+	case "firstKeptEntryIndex":
+		e.keptIndex, e.hasKept = c.Int64()
+	case "version":
+		e.version, _ = c.Int64()
+	case "cwd":
+		e.cwd, _ = c.Bytes()
+	case "parentSession":
+		e.parentFile, _ = c.Bytes()
+	}
+}
+
+// name reads an id: a string, or the digits of a number.
+func name(c *jsonl.Cursor) []byte {
+	switch c.Kind() {
+	case jsonl.String:
+		id, _ := c.Bytes()
+		return id
+	case jsonl.Number:
+		return c.Raw()
+	}
+	c.Skip()
+	return nil
+}
+
+// classify settles what the record is, now that all of it was read.
+func (d *decoder) classify() {
+	e := &d.entry
+	e.kind = kindOf(e.name)
+	switch e.kind {
+	case header:
+		if len(e.id) == 0 {
+			e.kind = unknown
+		}
+	case message:
+		if !e.hasMessage {
+			e.kind = unknown
+		}
+	case compaction, branchSummary:
+		d.clearMessage()
+		d.message.Role = session.RoleSummary
+		d.message.Compaction, d.message.FirstKept = e.kind == compaction, e.firstKept
+		d.addText(e.summary)
+		d.fileLists()
+	case customMessage:
+		d.customMessage()
+	}
+	d.message.ID = e.id
+}
+
+// settleTime gives the message its time: its own, else its entry's, else that
+// of the record before it (research/formats.md section 3, "Two clocks"). It
+// returns the time for the record after it.
+func (d *decoder) settleTime(previous int64) int64 {
+	m := &d.message
+	for _, raw := range [...][]byte{d.messageTime, d.entry.time} {
+		if ms, naive, ok := session.ParseTime(raw); ok {
+			m.Time, m.TimeInferred = ms, naive
+			return ms
+		}
+	}
+	m.Time, m.TimeInferred = previous, true
+	return previous
+}
+
+// fileLists reads the lists of files of a summary that the runtime itself made
+// (research/behaviours.md section 2, "File ops").
+func (d *decoder) fileLists() {
+	c := &d.inner
+	c.Reset(d.entry.details)
+	if len(d.entry.details) == 0 || d.entry.fromHook || !c.EnterObject() {
+		return
+	}
+	for c.NextKey() {
+		switch string(c.Key()) {
+		case "readFiles":
+			d.message.ReadFiles = session.StringList(c)
+		case "modifiedFiles":
+			d.message.ModifiedFiles = session.StringList(c)
+		case "summaryBy":
+			by, _ := c.Bytes()
+			d.message.Own = d.message.Compaction && string(by) == session.SummaryBy
+		}
+	}
+}
+
+func (d *decoder) customMessage() {
+	customType := d.message.CustomType
+	d.clearMessage()
+	d.message.Role = session.RoleInjected
+	d.message.CustomType = customType
+	d.inner.Reset(d.entry.content)
+	d.decodeContent(&d.inner)
+}
+
+// clearMessage empties the message and keeps its memory.
+func (d *decoder) clearMessage() {
+	d.message = session.Message{Parts: d.message.Parts[:0]}
+	d.messageTime, d.role = nil, nil
+}
+
+// decodeMessage reads the value of "message". A second one in the same record
+// replaces the first, as in JavaScript.
+func (d *decoder) decodeMessage(c *jsonl.Cursor) {
+	customType := d.message.CustomType
+	d.clearMessage()
+	d.message.CustomType = customType
+	d.entry.hasMessage = c.Kind() == jsonl.Object
+	if !c.EnterObject() {
+		return
+	}
+	shell := shellFields{}
+	for c.NextKey() {
+		d.messageMember(c, &shell)
+	}
+	d.settleRole(shell)
+}
+
+// shellFields are the fields of a command that the user ran by hand, and the
+// text of a summary that was written as a message.
+type shellFields struct{ command, output, summary []byte }
+
+func (d *decoder) messageMember(c *jsonl.Cursor, shell *shellFields) {
+	m := &d.message
+	switch string(c.Key()) {
+	case "role":
+		d.role, _ = c.Bytes()
+	case "content":
+		m.Parts = m.Parts[:0]
+		d.decodeContent(c)
+	case "timestamp":
+		d.messageTime = c.Raw()
+	case "toolCallId":
+		m.CallID = name(c)
+	case "toolName":
+		m.ToolName, _ = c.Bytes()
+	case "isError":
+		m.IsError, _ = c.Bool()
+	case "details":
+		d.decodeDetails(c)
+	case "usage":
+		d.decodeUsage(c)
+	case "stopReason":
+		m.StopReason, _ = c.Bytes()
+	case "errorMessage":
+		m.ErrorText, _ = c.Bytes()
+	case "provider":
+		m.Provider, _ = c.Bytes()
+	case "model":
+		m.Model, _ = c.Bytes()
+	case "customType":
+		m.CustomType, _ = c.Bytes()
+	case "command":
+		shell.command, _ = c.Bytes()
+	case "output":
+		shell.output, _ = c.Bytes()
+	case "summary":
+		shell.summary, _ = c.Bytes()
+	case "exitCode":
+		d.setExit(c)
+	case "excludeFromContext":
+		m.OutOfContext, _ = c.Bool()
+	}
+}
+
+// settleRole gives the message its role and what only that role has.
+func (d *decoder) settleRole(shell shellFields) {
+	m := &d.message
+	switch string(d.role) {
+	case "user":
+		m.Role = session.RoleUser
+	case "assistant":
+		m.Role = session.RoleAssistant
+		m.IsError = string(m.StopReason) == "error"
+		if mirrored(m) {
+			m.Role = session.RoleInjected
+		}
+	case "toolResult":
+		m.Role = session.RoleToolResult
+	case "bashExecution":
+		m.Role = session.RoleShell
+		m.Parts = append(m.Parts, session.Part{Kind: session.PartCommand, Text: shell.command})
+		d.addText(shell.output)
+	case "system":
+		m.Role = session.RoleSystem
+	case "branchSummary", "compactionSummary":
+		m.Role = session.RoleSummary
+		d.addText(shell.summary)
+	case "custom", "hookMessage":
+		m.Role = session.RoleInjected
+	default:
+		d.unknownRole()
+	}
+}
+
+// unknownRole keeps what is said under a role that is not known.
+func (d *decoder) unknownRole() {
+	d.message.Role = session.RoleInjected
+	if len(d.message.CustomType) == 0 {
+		d.message.CustomType = append([]byte("role "), d.role...)
+	}
+	d.entry.oddRole = true
+}
+
+// mirrored reports whether OpenClaw's gateway put the message there, not the
+// model (research/formats.md section 4.3).
+func mirrored(m *session.Message) bool {
+	return string(m.Provider) == "openclaw" &&
+		(string(m.Model) == "delivery-mirror" || string(m.Model) == "gateway-injected")
+}
+
+func (d *decoder) setExit(c *jsonl.Cursor) {
+	if code, ok := c.Int64(); ok {
+		d.message.ExitCode, d.message.HasExit = int(code), true
+	}
+}
+
+// decodeDetails takes the exit code out of a tool's details, which hold the
+// output a second time.
+func (d *decoder) decodeDetails(c *jsonl.Cursor) {
+	if !c.EnterObject() {
+		return
+	}
+	for c.NextKey() {
+		if string(c.Key()) == "exitCode" {
+			d.setExit(c)
+		}
+	}
+}
+
+func (d *decoder) decodeUsage(c *jsonl.Cursor) {
+	d.message.Usage = session.Usage{}
+	if d.message.HasUsage = c.EnterObject(); !d.message.HasUsage {
+		return
+	}
+	u := &d.message.Usage
+	for c.NextKey() {
+		switch string(c.Key()) {
+		case "input":
+			u.Input = count(c)
+		case "output":
+			u.Output = count(c)
+		case "cacheRead":
+			u.CacheRead = count(c)
+		case "cacheWrite":
+			u.CacheWrite = count(c)
+		case "totalTokens":
+			u.Total = count(c)
+		}
+	}
+}
+
+// count reads a number of tokens; what is none, or below zero, is 0.
+func count(c *jsonl.Cursor) int64 {
+	n, _ := c.Int64()
+	return max(n, 0)
+}
+
+// block is one element of a message's content while it is read.
+type block struct {
+	kind     []byte
+	text     []byte
+	thinking []byte
+	name     []byte
+	id       []byte
+	args     []byte
+	data     int64 // bytes of an image's base64 text
+}
+
+// decodeContent reads content in all its shapes: a string, an array of blocks
+// and strings, or one block (research/pitfalls.md 25). Anything else says
+// nothing.
+func (d *decoder) decodeContent(c *jsonl.Cursor) {
+	if c.Kind() != jsonl.Array {
+		d.decodeBlock(c)
+		return
+	}
+	c.EnterArray()
+	for c.NextElement() {
+		d.decodeBlock(c)
+	}
+}
+
+func (d *decoder) decodeBlock(c *jsonl.Cursor) {
+	if text, ok := d.plainText(c); ok {
+		d.addText(text)
+		return
+	}
+	if !c.EnterObject() {
+		return
+	}
+	d.block = block{}
+	for c.NextKey() {
+		d.blockMember(c)
+	}
+	d.addBlock()
+}
+
+func (d *decoder) plainText(c *jsonl.Cursor) ([]byte, bool) {
+	if c.Kind() != jsonl.String {
+		return nil, false
+	}
+	return c.Bytes()
+}
+
+func (d *decoder) blockMember(c *jsonl.Cursor) {
+	b := &d.block
+	switch string(c.Key()) {
+	case "type":
+		b.kind, _ = c.Bytes()
+	case "text":
+		b.text, _ = c.Bytes()
+	case "thinking":
+		if d.thinking {
+			b.thinking, _ = c.Bytes()
+		}
+	case "name":
+		b.name, _ = c.Bytes()
+	case "id":
+		b.id = name(c)
+	case "arguments":
+		b.args = c.Raw()
+	case "data":
+		b.data = int64(max(len(c.Raw())-2, 0))
+	}
+}
+
+// addBlock adds the part that the block is. A block of an unknown type that
+// has text is text (seed 002 takes every text).
+func (d *decoder) addBlock() {
+	b, m := &d.block, &d.message
+	switch string(b.kind) {
+	case "toolCall":
+		if string(b.args) == "null" {
+			b.args = nil
+		}
+		m.Parts = append(m.Parts, session.Part{Kind: session.PartToolCall, Name: b.name, CallID: b.id, Text: b.args})
+		return
+	case "image":
+		m.Parts = append(m.Parts, session.Part{Kind: session.PartImage, Size: b.data})
+		return
+	case "thinking":
+		if len(b.thinking) > 0 {
+			m.Parts = append(m.Parts, session.Part{Kind: session.PartThinking, Text: b.thinking})
+		}
+		return
+	case "text", "":
+	default:
+		d.entry.oddBlock = b.kind
+	}
+	d.addText(b.text)
+}
+
+func (d *decoder) addText(text []byte) {
+	if len(text) > 0 {
+		d.message.Parts = append(d.message.Parts, session.Part{Kind: session.PartText, Text: text})
+	}
+}
+
+// Header is the record that starts a session.
+type Header struct {
+	ID            string
+	Version       int    // of the format; 1 if the header names none
+	CWD           string // where the agent worked
+	ParentSession string // path of the log that this one was forked from, or ""
+	Time          time.Time
+	Line          int // 1-based; pi reads only a header on line 1 as such
+}
+
+var errFound = errors.New("found")
+
+// ReadHeader returns the first header of a log; false if there is none in its
+// first 256 KiB.
+func ReadHeader(r io.Reader) (Header, bool, error) {
+	var d decoder
+	start := make([]byte, HeaderRoom)
+	n, err := io.ReadFull(r, start)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return Header{}, false, fmt.Errorf("read header: %w", err)
+	}
+	if h, ok := d.header(start[:n]); ok {
+		return h, h.ID != "", nil
+	}
+	return searchHeader(io.MultiReader(bytes.NewReader(start[:n]), r))
+}
+
+// HeaderRoom is the room in bytes that a header on the first line takes: the
+// reader of lines, with its buffer of 256 KiB, is for all others.
+const HeaderRoom = 2 << 10
+
+// header returns the header that is on the first line of start, if it is whole.
+func (d *decoder) header(start []byte) (Header, bool) {
+	line, _, whole := bytes.Cut(start, []byte("\n"))
+	if !whole || d.decode(line) != nil || d.entry.kind != header {
+		return Header{}, false
+	}
+	return newHeader(&d.entry, 1), true
+}
+
+// searchHeader looks for a header anywhere in the first 256 KiB.
+func searchHeader(r io.Reader) (Header, bool, error) {
+	var d decoder
+	var h Header
+	head := io.LimitReader(r, session.HeadSize)
+	_, err := jsonl.Scan(context.Background(), head, jsonl.Options{}, func(record *jsonl.Record) error {
+		if err := d.decode(record.Raw); err != nil {
+			return err
+		}
+		if d.entry.kind != header {
+			return nil
+		}
+		h = newHeader(&d.entry, record.Line)
+		return errFound
+	})
+	if err != nil && !errors.Is(err, errFound) && !errors.Is(err, jsonl.ErrUTF16) {
+		return Header{}, false, fmt.Errorf("read header: %w", err)
+	}
+	return h, h.ID != "", nil
+}
+
+func newHeader(e *entry, line int) Header {
+	h := Header{
+		ID: string(e.id), Version: e.formatVersion(), CWD: string(e.cwd),
+		ParentSession: string(e.parentFile), Line: line,
+	}
+	if ms, _, ok := session.ParseTime(e.time); ok {
+		h.Time = time.UnixMilli(ms).UTC()
+	}
+	return h
+}
+
+// Reader looks at many logs with the same memory, one after the other. The
+// zero value is ready. What it returns does not share its memory.
+type Reader struct {
+	tail     tailReader
+	backward *jsonl.BackwardReader
+}
+
+// Header is [ReadHeader]. start are the first bytes of the log, [HeaderRoom]
+// or all there are; only a header that is not whole in them on the first line
+// is looked for in the log itself, of size bytes.
+func (r *Reader) Header(start []byte, log io.ReaderAt, size int64) (Header, bool, error) {
+	if h, ok := r.tail.header(start); ok {
+		return h, h.ID != "", nil
+	}
+	return searchHeader(io.NewSectionReader(log, 0, size))
+}
+
+// Tail is the function [Tail].
+func (r *Reader) Tail(ctx context.Context, log io.ReaderAt, size int64, modTime time.Time) (session.Tail, error) {
+	if r.backward == nil {
+		r.backward = jsonl.NewBackwardReader(log, size, jsonl.Options{})
+	} else {
+		r.backward.Reset(log, size)
+	}
+	r.tail.begin(r.backward, log, size)
+	return r.tail.run(ctx, modTime)
+}
+
+// begin forgets the log that was read before, and keeps the memory.
+func (t *tailReader) begin(backward *jsonl.BackwardReader, log io.ReaderAt, size int64) {
+	t.tailState = tailState{backward: backward, log: log, size: size, offset: size}
+	t.thinking = true
+	t.walk.any = true
+}
