@@ -139,7 +139,7 @@ func (a *app) sessionsToArchive(ctx context.Context, o archiveOptions) ([]found,
 // settleBeforeArchiving finishes what earlier runs began and looks again if
 // there was anything. A memory that cannot be opened is told and is no reason
 // not to archive: a copy is never worse than none.
-func (a *app) settleBeforeArchiving(ctx context.Context, h *house, sessions []found, o archiveOptions) ([]found, error) {
+func (a *app) settleBeforeArchiving(ctx context.Context, h *workspace, sessions []found, o archiveOptions) ([]found, error) {
 	settled, err := h.settleVault(ctx, a, sessions, settling())
 	if errors.Is(err, errUnsettled) {
 		a.notice(note{Path: a.memoryDir(), Message: err.Error(), Hint: "sessctl doctor says more"})

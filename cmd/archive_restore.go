@@ -83,7 +83,7 @@ func runRestore(ctx context.Context, a *app, id string, o restoreOptions) error 
 	if err != nil {
 		return err
 	}
-	h, err := a.restoreHouse(ctx, entry, o)
+	h, err := a.restoreWorkspace(ctx, entry, o)
 	if err != nil {
 		return err
 	}
@@ -108,10 +108,10 @@ func runRestore(ctx context.Context, a *app, id string, o restoreOptions) error 
 	return a.renderRestore(ctx, doc, plan, entry)
 }
 
-// restoreHouse takes the lock and settles; a dry run does neither.
-func (a *app) restoreHouse(ctx context.Context, entry archive.Entry, o restoreOptions) (*house, error) {
+// restoreWorkspace takes the lock and settles; a dry run does neither.
+func (a *app) restoreWorkspace(ctx context.Context, entry archive.Entry, o restoreOptions) (*workspace, error) {
 	if o.DryRun {
-		h := &house{progress: newProgress(a)}
+		h := &workspace{progress: newProgress(a)}
 		var err error
 		h.compactor, err = a.newCompactor(h, "")
 		return h, err
@@ -244,7 +244,7 @@ func (d *restoreDocument) done(r compact.RestoreResult) {
 func (a *app) renderRestore(ctx context.Context, doc restoreDocument, p *compact.RestorePlan, entry archive.Entry) error {
 	if p.Place.Note != "" {
 		hint := ""
-		if _, indexed := p.Store.(session.Unrotator); indexed {
+		if _, indexed := p.Store.(session.Undoer); indexed {
 			var err error
 			if hint, err = a.undoHint(ctx, entry); err != nil {
 				return err

@@ -185,7 +185,7 @@ func runCompact(ctx context.Context, a *app, o compactOptions) error {
 	if o.DryRun {
 		return dryRun(ctx, a, all, compactDocument{Schema: 1, DryRun: true, Sessions: none}, plans{targets, o.policy()})
 	}
-	h, err := a.openHouse(ctx, o.Focus)
+	h, err := a.openWorkspace(ctx, o.Focus)
 	if err != nil {
 		return err
 	}
@@ -213,7 +213,7 @@ func (a *app) finish(doc compactDocument, err error) error {
 
 // settle finishes what earlier runs began and then looks again: a rotation
 // that was half done is done now.
-func (a *app) settle(ctx context.Context, h *house, all inventory, o compactOptions) ([]found, []compact.Result, error) {
+func (a *app) settle(ctx context.Context, h *workspace, all inventory, o compactOptions) ([]found, []compact.Result, error) {
 	settled, err := h.settle(ctx, a, all.sessions, o.policy())
 	if err != nil {
 		return nil, nil, err
@@ -233,7 +233,7 @@ func (a *app) renderUnlessEmpty(doc compactDocument) error {
 	return renderCompact(a, doc)
 }
 
-func compactAll(ctx context.Context, a *app, h *house, targets []found, policy compact.Policy) ([]compact.Result, error) {
+func compactAll(ctx context.Context, a *app, h *workspace, targets []found, policy compact.Policy) ([]compact.Result, error) {
 	var results []compact.Result
 	for _, t := range targets {
 		result, err := compactOne(ctx, a, h, t, policy)
@@ -252,7 +252,7 @@ func compactAll(ctx context.Context, a *app, h *house, targets []found, policy c
 	return results, ctx.Err()
 }
 
-func compactOne(ctx context.Context, a *app, h *house, t found, policy compact.Policy) (compact.Result, error) {
+func compactOne(ctx context.Context, a *app, h *workspace, t found, policy compact.Policy) (compact.Result, error) {
 	plan, err := compact.NewPlan(ctx, t.store, t.Ref, policy, a.now())
 	if err != nil {
 		return failedResult(t, err), err
@@ -490,7 +490,7 @@ func runResummarize(ctx context.Context, a *app, o compactOptions) error {
 		}
 		return a.finish(doc, a.noteSummarizer())
 	}
-	h, err := a.openHouse(ctx, o.Focus)
+	h, err := a.openWorkspace(ctx, o.Focus)
 	if err != nil {
 		return err
 	}
@@ -506,7 +506,7 @@ func (a *app) wants(o compactOptions, r compact.Receipt) bool {
 		(o.Session == "" || r.Session == o.Session || r.Key == o.Session)
 }
 
-func (h *house) resummarize(ctx context.Context, a *app, wanted []compact.Receipt) ([]compact.Result, error) {
+func (h *workspace) resummarize(ctx context.Context, a *app, wanted []compact.Receipt) ([]compact.Result, error) {
 	var results []compact.Result
 	for _, r := range wanted {
 		store := a.readerOf(r.Runtime)

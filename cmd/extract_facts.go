@@ -168,7 +168,7 @@ func runExtractFacts(ctx context.Context, a *app, o factsOptions) error {
 	if o.DryRun || len(targets) == 1 && targets[0].Agent == "" {
 		return r.rehearse(ctx, targets)
 	}
-	h, err := a.openHouse(ctx, "")
+	h, err := a.openWorkspace(ctx, "")
 	if err != nil {
 		return err
 	}
@@ -376,7 +376,7 @@ func (r *factsRun) clientOf(t found) *summarize.Client {
 }
 
 // embedFacts gives vectors to what was stored, agent by agent.
-func (h *house) embedFacts(ctx context.Context, targets []found, doc factsDocument) error {
+func (h *workspace) embedFacts(ctx context.Context, targets []found, doc factsDocument) error {
 	done := map[string]bool{}
 	for i, row := range doc.Sessions {
 		if row.Stored == 0 || done[row.Agent] {
@@ -546,7 +546,7 @@ func (l *look) record(f facts.Fact) memory.Fact {
 // linkFacts gives facts of a log the archive that the log is in now. Logs of
 // openclaw and pi are only appended to; others may have been written again
 // since.
-func (m memoirist) linkFacts(ctx context.Context, ref session.Ref, source memory.Source, size int64) error {
+func (m memoryAdapter) linkFacts(ctx context.Context, ref session.Ref, source memory.Source, size int64) error {
 	appended := ref.Runtime == session.RuntimeOpenClaw || ref.Runtime == session.RuntimePi
 	_, err := m.store.LinkFacts(ctx, source, ref.Path, size, appended)
 	return err

@@ -68,12 +68,12 @@ func (a *app) glimpseMemory(ctx context.Context) (*memory.Store, error) {
 // openSettled opens everything that a state-changing command needs, and
 // finishes what earlier runs began. That no store is found is no error here:
 // the memory and the archives are there without one.
-func (a *app) openSettled(ctx context.Context) (*house, error) {
+func (a *app) openSettled(ctx context.Context) (*workspace, error) {
 	all, _, err := a.listStores(ctx)
 	if f := (*failure)(nil); err != nil && !(errors.As(err, &f) && f.code == "no_store" && len(a.global.Stores) == 0) {
 		return nil, err
 	}
-	h, err := a.openHouse(ctx, "")
+	h, err := a.openWorkspace(ctx, "")
 	if err != nil {
 		return nil, err
 	}

@@ -125,7 +125,7 @@ func (a *app) setMemoryAside(ctx context.Context) (string, error) {
 // stageReindex is what the progress bar says.
 const stageReindex compact.Stage = "reindex"
 
-func (h *house) reindex(ctx context.Context, a *app, o reindexOptions, doc *reindexDocument) error {
+func (h *workspace) reindex(ctx context.Context, a *app, o reindexOptions, doc *reindexDocument) error {
 	embedding, err := a.openEmbedderOf(o.Model)
 	if err != nil {
 		return err
@@ -190,7 +190,7 @@ type downed struct {
 
 // reindexLater leaves a reindex for later: everything waits, or with --pending
 // what has no vector.
-func (h *house) reindexLater(ctx context.Context, a *app, d downed, doc *reindexDocument) error {
+func (h *workspace) reindexLater(ctx context.Context, a *app, d downed, doc *reindexDocument) error {
 	a.notice(note{Message: d.err.Error()})
 	doc.down = true
 	for _, agent := range doc.Agents {
@@ -302,7 +302,7 @@ const stageRebuild compact.Stage = "rebuild"
 
 // rebuild makes the records of every archived session again. A session that an
 // earlier, killed run has finished is not read again.
-func (h *house) rebuild(ctx context.Context, a *app, agent string) (*rebuildReport, error) {
+func (h *workspace) rebuild(ctx context.Context, a *app, agent string) (*rebuildReport, error) {
 	report := &rebuildReport{Problems: []rebuildProblem{}}
 	if _, err := h.memory.BeginRebuild(ctx); err != nil {
 		return nil, err
@@ -327,7 +327,7 @@ func (h *house) rebuild(ctx context.Context, a *app, agent string) (*rebuildRepo
 	return report, h.memory.EndRebuild(ctx)
 }
 
-func (h *house) archivedSessions(ctx context.Context, a *app, agent string) ([]archivedSession, error) {
+func (h *workspace) archivedSessions(ctx context.Context, a *app, agent string) ([]archivedSession, error) {
 	entries, err := h.archives.List(ctx, archive.Filter{Agent: agent, Runtime: a.global.Runtime})
 	if err != nil {
 		return nil, err
@@ -350,7 +350,7 @@ func (h *house) archivedSessions(ctx context.Context, a *app, agent string) ([]a
 	return sessions, nil
 }
 
-func (h *house) rebuildSession(ctx context.Context, a *app, s archivedSession, report *rebuildReport) error {
+func (h *workspace) rebuildSession(ctx context.Context, a *app, s archivedSession, report *rebuildReport) error {
 	report.Sessions++
 	ids := make([]string, 0, len(s.entries))
 	logs := make([]compact.ArchivedLog, 0, len(s.entries))

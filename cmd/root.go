@@ -16,7 +16,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/session"
-	"github.com/sessctl/sessctl/pkg/session/glance"
+	"github.com/sessctl/sessctl/pkg/session/tailcache"
 	"github.com/sessctl/sessctl/pkg/summarize"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -86,8 +86,8 @@ type app struct {
 	// foreign is a session of another user, if root has listed any.
 	foreign foreignFile
 	listed  bool // the stores were listed, and foreign was looked for
-	// glances is what sizes remembers of logs, nil for other commands.
-	glances *glance.Cache
+	// tailCache is what sizes remembers of logs, nil for other commands.
+	tailCache *tailcache.Cache
 
 	profile *os.File // of --pprof, while it is written
 

@@ -18,7 +18,7 @@ import (
 	"github.com/charmbracelet/lipgloss/table"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
-	"github.com/sessctl/sessctl/pkg/session/glance"
+	"github.com/sessctl/sessctl/pkg/session/tailcache"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -127,7 +127,7 @@ type sessionRow struct {
 
 func runSizes(ctx context.Context, a *app, o sizesOptions) error {
 	if !o.ByType {
-		a.openGlances(!o.NoCache)
+		a.openTailCache(!o.NoCache)
 	}
 	all, err := a.findSessions(ctx)
 	if err != nil {
@@ -157,7 +157,7 @@ func runSizes(ctx context.Context, a *app, o sizesOptions) error {
 			doc.Sessions = append(doc.Sessions, row)
 		}
 	}
-	a.saveGlances()
+	a.saveTailCache()
 	sortRows(doc.Sessions, o.Sort)
 	doc.Notes = a.notes
 	if a.global.JSON {
@@ -268,7 +268,7 @@ func (m *measurer) known(s *found) bool {
 	if s.Kind == session.KindDatabase {
 		return true
 	}
-	seen, ok := m.glances.Seen(s.Path)
+	seen, ok := m.tailCache.Seen(s.Path)
 	return ok && (seen.Tail.MessagesExact || !m.exact)
 }
 
@@ -316,7 +316,7 @@ func (m *measurer) readLog(ctx context.Context, r *sessionRow, s *found) error {
 	}
 	if counter, ok := s.store.(messageCounter); ok && m.exact {
 		if r.Messages, err = counter.CountMessages(ctx, s.Ref); err == nil {
-			m.glances.Counted(s.Path, r.Messages)
+			m.tailCache.Counted(s.Path, r.Messages)
 		}
 		return err
 	}
@@ -418,19 +418,19 @@ func bar(tokens, whole int64) string {
 	return strings.Repeat("█", filled) + strings.Repeat("░", barCells-filled) + fmt.Sprintf(" %3d%%", percent)
 }
 
-// openGlances opens what `sizes` remembers of logs. Without a cache it is
+// openTailCache opens what `sizes` remembers of logs. Without a cache it is
 // remembered for this run only.
-func (a *app) openGlances(cached bool) {
-	o := glance.Options{Now: a.now}
+func (a *app) openTailCache(cached bool) {
+	o := tailcache.Options{Now: a.now}
 	if path := a.cacheFile(); cached && a.ours(path) {
 		o.File, o.Stamp = path, programStamp()
 	}
-	a.glances = glance.Open(o)
+	a.tailCache = tailcache.Open(o)
 }
 
-// saveGlances keeps what was seen for the next run. A cache that cannot be
+// saveTailCache keeps what was seen for the next run. A cache that cannot be
 // written costs that run time and nothing else.
-func (a *app) saveGlances() { _ = a.glances.Save() }
+func (a *app) saveTailCache() { _ = a.tailCache.Save() }
 
 func (a *app) cacheFile() string {
 	return filepath.Join(a.xdg("XDG_CACHE_HOME", ".cache"), "sessctl", "sizes")
@@ -462,19 +462,19 @@ func programStamp() string {
 	return stamp + " " + strconv.FormatInt(info.Size(), 10) + " " + strconv.FormatInt(info.ModTime().UnixNano(), 10)
 }
 
-// glancing is a store that remembers what it sees, where it can. Where nothing
+// withTailCache is a store that remembers what it sees, where it can. Where nothing
 // is known yet it lists with several workers; to look again at logs that are
 // known is so little work that to share it would cost more.
-func (a *app) glancing(s session.Store) session.Store {
+func (a *app) withTailCache(s session.Store) session.Store {
 	if w, ok := s.(interface {
 		WithWorkers(int) session.Store
-	}); ok && a.glances != nil && a.glances.Empty() {
+	}); ok && a.tailCache != nil && a.tailCache.Empty() {
 		s = w.WithWorkers(a.workers())
 	}
 	if g, ok := s.(interface {
-		WithGlances(session.Glances) session.Store
-	}); ok && a.glances != nil {
-		return g.WithGlances(a.glances)
+		WithTailCache(session.TailCache) session.Store
+	}); ok && a.tailCache != nil {
+		return g.WithTailCache(a.tailCache)
 	}
 	return s
 }
@@ -484,14 +484,14 @@ func (a *app) tail(ctx context.Context, s *found) (session.Tail, error) {
 	if s.Kind == session.KindStored {
 		return s.store.Tail(ctx, s.Ref)
 	}
-	if known, ok := a.glances.Seen(s.Path); ok {
+	if known, ok := a.tailCache.Seen(s.Path); ok {
 		return known.Tail, nil
 	}
 	before, err := os.Lstat(s.Path)
 	if err != nil || !before.Mode().IsRegular() {
 		return s.store.Tail(ctx, s.Ref)
 	}
-	if known, ok := a.glances.Glance(s.Path, before); ok {
+	if known, ok := a.tailCache.Find(s.Path, before); ok {
 		return known.Tail, nil
 	}
 	tail, err := s.store.Tail(ctx, s.Ref)
@@ -511,6 +511,6 @@ func (a *app) keep(path string, info os.FileInfo, tail session.Tail) {
 	defer log.Close()
 	after, err := log.Stat()
 	if err == nil && durable.Identify(after) == durable.Identify(info) && after.Size() == info.Size() && after.ModTime().Equal(info.ModTime()) {
-		a.glances.Keep(path, after, log, session.Glance{Tail: tail})
+		a.tailCache.Keep(path, after, log, session.CachedTail{Tail: tail})
 	}
 }

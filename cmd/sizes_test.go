@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/session"
-	"github.com/sessctl/sessctl/pkg/session/glance"
+	"github.com/sessctl/sessctl/pkg/session/tailcache"
 )
 
 // sizesAt runs `sizes` with a clock that is ahead, so that the logs of a test
@@ -81,8 +81,8 @@ func TestSizesAreRemembered(t *testing.T) {
 // forge makes the cache say something else of one log.
 func forge(t *testing.T, file, path string) {
 	t.Helper()
-	o := glance.Options{File: file, Stamp: programStamp(), Now: func() time.Time { return time.Now().Add(time.Hour) }}
-	c := glance.Open(o)
+	o := tailcache.Options{File: file, Stamp: programStamp(), Now: func() time.Time { return time.Now().Add(time.Hour) }}
+	c := tailcache.Open(o)
 	log, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func forge(t *testing.T, file, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, ok := c.Glance(path, info)
+	g, ok := c.Find(path, info)
 	if !ok {
 		t.Fatalf("%s is not remembered", path)
 	}

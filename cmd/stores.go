@@ -35,7 +35,7 @@ func (a *app) openStores() ([]session.Store, error) {
 	var stores []session.Store
 	for _, kind := range runtimes() {
 		for _, root := range kind.roots(a.home(), a.getenv, a.config) {
-			stores = append(stores, a.glancing(kind.open(root, a.config)))
+			stores = append(stores, a.withTailCache(kind.open(root, a.config)))
 		}
 	}
 	return a.ofRuntime(stores), nil
@@ -59,7 +59,7 @@ func (a *app) namedStores() ([]session.Store, error) {
 		} else if !info.IsDir() {
 			return nil, &failure{code: "no_store", exit: exitFailed, path: path, err: fmt.Errorf("open store %s: not a directory", path)}
 		}
-		stores = append(stores, a.glancing(runtimes()[i].open(path, a.config)))
+		stores = append(stores, a.withTailCache(runtimes()[i].open(path, a.config)))
 	}
 	return a.ofRuntime(stores), nil
 }
@@ -142,7 +142,7 @@ func (a *app) listStores(ctx context.Context) (inventory, []session.Notice, erro
 		all.add(store, listing)
 		notices = append(notices, listing.Notices...)
 	}
-	if a.glances == nil { // sizes changes nothing
+	if a.tailCache == nil { // sizes changes nothing
 		a.foreign, a.listed = findForeign(all), true
 	}
 	return all, notices, nil
@@ -542,7 +542,7 @@ func (v inventory) withFamilies(sessions []found) (whole []found) {
 
 // compactFamily archives what belongs to a session that was archived and
 // remembered, and remembers what its sub-agents said.
-func compactFamily(ctx context.Context, a *app, h *house, s found, policy compact.Policy) (results []compact.Result) {
+func compactFamily(ctx context.Context, a *app, h *workspace, s found, policy compact.Policy) (results []compact.Result) {
 	policy.Force = true
 	for _, member := range s.family {
 		result, err := compactMember(ctx, a, h, member, policy)
@@ -561,7 +561,7 @@ func compactFamily(ctx context.Context, a *app, h *house, s found, policy compac
 }
 
 // compactMember only archives an output: nobody reads it.
-func compactMember(ctx context.Context, a *app, h *house, member found, policy compact.Policy) (compact.Result, error) {
+func compactMember(ctx context.Context, a *app, h *workspace, member found, policy compact.Policy) (compact.Result, error) {
 	if member.Kind != session.KindOutput {
 		return compactOne(ctx, a, h, member, policy)
 	}

@@ -73,7 +73,7 @@ type undoneMemory struct {
 // undoRun is one undo on its way.
 type undoRun struct {
 	*app
-	h       *house
+	h       *workspace
 	store   session.Store
 	request compact.UndoRequest
 	dryRun  bool
@@ -111,11 +111,11 @@ func undoPolicy(quiet time.Duration) compact.Policy {
 // open takes the lock and settles; a dry run does neither.
 func (u *undoRun) open(ctx context.Context) (err error) {
 	if u.dryRun {
-		u.h = &house{progress: newProgress(u.app)}
+		u.h = &workspace{progress: newProgress(u.app)}
 		u.h.compactor, err = u.newCompactor(u.h, "")
 		return err
 	}
-	if u.h, err = u.openHouse(ctx, ""); err != nil {
+	if u.h, err = u.openWorkspace(ctx, ""); err != nil {
 		return err
 	}
 	u.h.compactor.Undoing = u.request.Receipt.ID
@@ -238,7 +238,7 @@ func (u *undoRun) failure(err error) error {
 }
 
 // Withdraw implements compact.Withdrawer.
-func (m memoirist) Withdraw(ctx context.Context, ref session.Ref, keep []string) (int, error) {
+func (m memoryAdapter) Withdraw(ctx context.Context, ref session.Ref, keep []string) (int, error) {
 	return m.store.Withdraw(ctx, memory.Withdrawal{
 		Runtime: ref.Runtime, Agent: ref.Agent, Session: ref.ID, Keep: keep,
 		Categories: []string{compact.CategoryHistory, compact.CategorySummary},
@@ -254,9 +254,9 @@ func (d *undoDocument) take(p *compact.UndoPlan) {
 	}
 	d.Memory.Kept = p.KeepMemory
 	switch {
-	case p.Unrotation != nil && p.Unrotation.From != "":
+	case p.Undo != nil && p.Undo.From != "":
 		d.From = "kept"
-	case p.Unrotation != nil || p.Restore != nil:
+	case p.Undo != nil || p.Restore != nil:
 		d.From = "archive"
 	}
 	if p.First != nil && p.Outcome == compact.Planned {

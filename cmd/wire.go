@@ -24,14 +24,14 @@ import (
 // The wiring of a compaction, drawn once:
 //
 //	session.Store ──> compact.Compactor ──> archiver  ──> archive.Store   <data>/archives, archive dir
-//	                        │           ├──> memoirist ──> memory.Store    <data>/memory
+//	                        │           ├──> memoryAdapter ──> memory.Store    <data>/memory
 //	                        │           ├──> embedder  ──> embed.Builtin, Ollama or OpenAI + memory.Store
 //	                        │           └──> summarizer ─> summarize.Extractive, or Written by a model (cmd/summarizer.go)
 //	                        ├──> Journal  <data>/journal
 //	                        └──> Receipts <data>/receipts
 
-// house is everything a state-changing command holds open.
-type house struct {
+// workspace is everything a state-changing command holds open.
+type workspace struct {
 	lock      *durable.FileLock
 	memory    *memory.Store
 	archives  *archive.Store
@@ -39,9 +39,9 @@ type house struct {
 	progress  *progress
 }
 
-// openHouse takes the lock and opens what a compaction needs. Another sessctl
+// openWorkspace takes the lock and opens what a compaction needs. Another sessctl
 // on the same data directory is durable.ErrLocked.
-func (a *app) openHouse(ctx context.Context, focus string) (*house, error) {
+func (a *app) openWorkspace(ctx context.Context, focus string) (*workspace, error) {
 	lock, err := a.lock(ctx)
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (a *app) openHouse(ctx context.Context, focus string) (*house, error) {
 		lock.Unlock()
 		return nil, fmt.Errorf("open memory: %w", err)
 	}
-	h := &house{lock: lock, memory: store, progress: newProgress(a)}
+	h := &workspace{lock: lock, memory: store, progress: newProgress(a)}
 	if h.compactor, err = a.newCompactor(h, focus); err != nil {
 		h.close()
 		return nil, err
@@ -59,7 +59,7 @@ func (a *app) openHouse(ctx context.Context, focus string) (*house, error) {
 	return h, nil
 }
 
-func (a *app) newCompactor(h *house, focus string) (*compact.Compactor, error) {
+func (a *app) newCompactor(h *workspace, focus string) (*compact.Compactor, error) {
 	archives, err := a.openArchive()
 	if err != nil {
 		return nil, err
@@ -71,9 +71,9 @@ func (a *app) newCompactor(h *house, focus string) (*compact.Compactor, error) {
 	}
 	return &compact.Compactor{
 		Archiver:   archiver{store: archives, now: a.now, reason: "compact"},
-		Rememberer: memoirist{store: h.memory},
+		Rememberer: memoryAdapter{store: h.memory},
 		Embedder:   embedder{app: a, store: h.memory, embedding: embedding},
-		Withdrawer: memoirist{store: h.memory},
+		Withdrawer: memoryAdapter{store: h.memory},
 		Summarizer: offlineSummarizer(focus),
 		Journal:    compact.Journal{Dir: a.journalDir()},
 		Receipts:   a.receipts(),
@@ -89,7 +89,7 @@ func (a *app) newCompactor(h *house, focus string) (*compact.Compactor, error) {
 // it removes what killed runs left half-written and finishes the changes that
 // they began. It returns how many changes it looked after; if there were any,
 // what was listed before is out of date.
-func (h *house) settle(ctx context.Context, a *app, sessions []found, policy compact.Policy) (int, error) {
+func (h *workspace) settle(ctx context.Context, a *app, sessions []found, policy compact.Policy) (int, error) {
 	if err := h.sweep(ctx, a, sessions); err != nil {
 		return 0, err
 	}
@@ -106,7 +106,7 @@ func (h *house) settle(ctx context.Context, a *app, sessions []found, policy com
 
 // sweep removes what killed runs left half-written in our own directories and
 // in the archives of these sessions. The lock makes it safe.
-func (h *house) sweep(ctx context.Context, a *app, sessions []found) error {
+func (h *workspace) sweep(ctx context.Context, a *app, sessions []found) error {
 	for _, dir := range a.ownDirs() {
 		if !exists(dir) {
 			continue
@@ -149,7 +149,7 @@ func (a *app) endMoves(ctx context.Context, dryRun bool) error {
 	return nil
 }
 
-func (h *house) close() {
+func (h *workspace) close() {
 	h.progress.clear()
 	if h.memory != nil {
 		_ = h.memory.Close() // every commit was synced
@@ -234,11 +234,11 @@ func (r archiver) Open(ctx context.Context, a compact.Archived) (io.ReadCloser, 
 	return r.store.OpenEntry(ctx, e)
 }
 
-// memoirist is a compact.Rememberer over a memory.Store.
-type memoirist struct{ store *memory.Store }
+// memoryAdapter is a compact.Rememberer over a memory.Store.
+type memoryAdapter struct{ store *memory.Store }
 
 // Remember implements compact.Rememberer.
-func (m memoirist) Remember(ctx context.Context, ref session.Ref, from compact.Archived, records iter.Seq2[compact.Record, error]) (compact.Remembered, error) {
+func (m memoryAdapter) Remember(ctx context.Context, ref session.Ref, from compact.Archived, records iter.Seq2[compact.Record, error]) (compact.Remembered, error) {
 	path := from.Path
 	if path == "" {
 		path = ref.Path
@@ -301,7 +301,7 @@ func noticed(records iter.Seq2[compact.Record, error], summary **compact.Record)
 // keep keeps the summary that a model wrote beside the memory: from the archive
 // only the extractive one can be made again. That one takes the place of what
 // was kept of the session.
-func (m memoirist) keep(ctx context.Context, s memory.Source, r compact.Record) error {
+func (m memoryAdapter) keep(ctx context.Context, s memory.Source, r compact.Record) error {
 	id := memoryRecord(s, r).ID
 	if r.Model == "" {
 		return m.store.DropSummary(id)
@@ -309,16 +309,16 @@ func (m memoirist) keep(ctx context.Context, s memory.Source, r compact.Record) 
 	return m.store.KeepSummary(ctx, memory.KeptSummary{ID: id, Runtime: s.Runtime, Agent: s.Agent, Session: s.Session, Archive: s.Archive, Model: r.Model, Text: r.Text})
 }
 
-// openVault is openHouse for commands that work on archives alone: memory is
+// openVault is openWorkspace for commands that work on archives alone: memory is
 // opened only when an earlier run left something to settle, so that a damaged
 // memory is no reason not to archive a session or to put one back. reason is
 // what archives are made for ("archive", "restore").
-func (a *app) openVault(ctx context.Context, reason string) (*house, error) {
+func (a *app) openVault(ctx context.Context, reason string) (*workspace, error) {
 	lock, err := a.lock(ctx)
 	if err != nil {
 		return nil, err
 	}
-	h := &house{lock: lock, progress: newProgress(a)}
+	h := &workspace{lock: lock, progress: newProgress(a)}
 	if h.compactor, err = a.newCompactor(h, ""); err != nil {
 		h.close()
 		return nil, err
@@ -331,8 +331,8 @@ func (a *app) openVault(ctx context.Context, reason string) (*house, error) {
 // memory cannot be opened.
 var errUnsettled = errors.New("an earlier run cannot be finished")
 
-// settleVault is settle for a house without memory.
-func (h *house) settleVault(ctx context.Context, a *app, sessions []found, policy compact.Policy) (int, error) {
+// settleVault is settle for a workspace without memory.
+func (h *workspace) settleVault(ctx context.Context, a *app, sessions []found, policy compact.Policy) (int, error) {
 	begun, err := h.compactor.Journal.List()
 	if err != nil {
 		return 0, err

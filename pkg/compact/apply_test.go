@@ -55,15 +55,15 @@ func (g *gateway) FindReset(_ context.Context, r session.Rotation) (session.Rota
 	return r, err == nil, nil
 }
 
-// served is a house whose gateway runs.
-func served(t *testing.T) (*house, *gateway) {
+// served is a workspace whose gateway runs.
+func served(t *testing.T) (*workspace, *gateway) {
 	t.Helper()
-	h := newHouse(t, 6)
+	h := newWorkspace(t, 6)
 	h.store.busy = &session.BusyError{Path: h.ref.Path, Reason: "its gateway is running", Served: true}
 	return h, &gateway{store: h.store}
 }
 
-func (h *house) planFor(s session.Store, p compact.Policy) *compact.Plan {
+func (h *workspace) planFor(s session.Store, p compact.Policy) *compact.Plan {
 	h.t.Helper()
 	plan, err := compact.NewPlan(context.Background(), s, h.ref, p, h.Now())
 	if err != nil {
@@ -72,14 +72,14 @@ func (h *house) planFor(s session.Store, p compact.Policy) *compact.Plan {
 	return plan
 }
 
-func (h *house) settleWith(s session.Store) {
+func (h *workspace) settleWith(s session.Store) {
 	h.t.Helper()
 	if _, err := h.Settle(context.Background(), func(string, string) (session.Store, bool) { return s, true }, h.policy()); err != nil {
 		h.t.Fatal(err)
 	}
 }
 
-func (h *house) intents() []compact.Intent {
+func (h *workspace) intents() []compact.Intent {
 	h.t.Helper()
 	all, err := h.Journal.List()
 	if err != nil {
@@ -88,7 +88,7 @@ func (h *house) intents() []compact.Intent {
 	return all
 }
 
-func (h *house) proofs() []compact.Receipt {
+func (h *workspace) proofs() []compact.Receipt {
 	h.t.Helper()
 	all, err := h.Receipts.List()
 	if err != nil {
@@ -136,7 +136,7 @@ func TestPlanChoosesTheWay(t *testing.T) {
 
 // A runtime without a gateway has no way to name, and needs none.
 func TestPlanWithoutGateways(t *testing.T) {
-	h := newHouse(t, 6)
+	h := newWorkspace(t, 6)
 	policy := h.policy()
 	policy.Gateway = compact.GatewayRequire
 	if plan := h.newPlan(policy); plan.Outcome != compact.Planned || plan.Via != "" {
@@ -206,7 +206,7 @@ func TestExecuteArchivesWhatCameInLast(t *testing.T) {
 	}
 }
 
-func (h *house) remembers(text string) (compact.Record, bool) {
+func (h *workspace) remembers(text string) (compact.Record, bool) {
 	for _, r := range h.mind.records {
 		if strings.Contains(r.Text, text) {
 			return r, true
@@ -245,7 +245,7 @@ func TestExecuteGatewayDoesNot(t *testing.T) {
 }
 
 // later moves the clock.
-func (h *house) later(by time.Duration) {
+func (h *workspace) later(by time.Duration) {
 	now := h.Now().Add(by)
 	h.Now = func() time.Time { return now }
 }

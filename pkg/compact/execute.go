@@ -198,7 +198,7 @@ func (r *run) archive(ctx context.Context, log io.Reader) error {
 // the archive does not. The summary follows in a transaction of its own: a
 // model may take minutes for it.
 func (r *run) remember(ctx context.Context, open func() (io.ReadCloser, error)) error {
-	m := &memoir{store: r.store, ref: r.plan.Ref, policy: r.policy, tree: forked(r.plan.Survey.Scan.Tree), open: open}
+	m := &recorder{store: r.store, ref: r.plan.Ref, policy: r.policy, tree: forked(r.plan.Survey.Scan.Tree), open: open}
 	if r.shortens() {
 		m.cut = &r.plan.Cut
 	}
@@ -225,7 +225,7 @@ func (r *run) remember(ctx context.Context, open func() (io.ReadCloser, error)) 
 }
 
 // summarize stores the summary beside the history.
-func (r *run) summarize(ctx context.Context, m *memoir) error {
+func (r *run) summarize(ctx context.Context, m *recorder) error {
 	r.tell(StageSummarize, 0, 0)
 	records, err := m.conclude(ctx)
 	r.spent.add(m.text.Wrote)

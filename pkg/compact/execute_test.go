@@ -16,7 +16,7 @@ import (
 )
 
 func TestExecuteArchivesRemembersAndRotates(t *testing.T) {
-	h := newHouse(t, 9)
+	h := newWorkspace(t, 9)
 	result, err := h.Execute(context.Background(), h.store, h.newPlan(h.policy()), h.policy())
 	if err != nil {
 		t.Fatal(err)
@@ -41,16 +41,16 @@ func TestExecuteArchivesRemembersAndRotates(t *testing.T) {
 
 // Whatever fails before the switch leaves the session as it was.
 func TestExecuteFailsWithoutTouchingTheSession(t *testing.T) {
-	for name, breakIt := range map[string]func(*house){
-		"archive full":         func(h *house) { h.archive.err = errDisk },
-		"memory full midway":   func(h *house) { h.mind.midway = errDisk },
-		"memory full":          func(h *house) { h.mind.err = errDisk },
-		"embedding store full": func(h *house) { h.mind.embed = errDisk },
-		"journal unwritable":   func(h *house) { must(t, os.WriteFile(h.Journal.Dir, nil, 0o600)) },
-		"switch fails":         func(h *house) { h.store.rotate = errDisk },
+	for name, breakIt := range map[string]func(*workspace){
+		"archive full":         func(h *workspace) { h.archive.err = errDisk },
+		"memory full midway":   func(h *workspace) { h.mind.midway = errDisk },
+		"memory full":          func(h *workspace) { h.mind.err = errDisk },
+		"embedding store full": func(h *workspace) { h.mind.embed = errDisk },
+		"journal unwritable":   func(h *workspace) { must(t, os.WriteFile(h.Journal.Dir, nil, 0o600)) },
+		"switch fails":         func(h *workspace) { h.store.rotate = errDisk },
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t, 6)
+			h := newWorkspace(t, 6)
 			plan := h.newPlan(h.policy())
 			breakIt(h)
 			result, err := h.Execute(context.Background(), h.store, plan, h.policy())
@@ -65,21 +65,21 @@ func TestExecuteFailsWithoutTouchingTheSession(t *testing.T) {
 }
 
 func TestExecuteLeavesAChangedSessionAlone(t *testing.T) {
-	for name, change := range map[string]func(*house){
-		"longer, but rewritten": func(h *house) {
+	for name, change := range map[string]func(*workspace){
+		"longer, but rewritten": func(h *workspace) {
 			other := strings.Replace(h.log, "number 3", "number X", 1) + "x\n"
 			must(h.t, os.WriteFile(h.ref.Path, []byte(other), 0o600))
 			h.log = other
 		},
-		"copied wrongly":         func(h *house) { h.archive.lie = true },
-		"changed before the end": func(h *house) { h.store.rotate = &session.BusyError{Path: h.ref.Path, Reason: "it grew"} },
-		"moved away": func(h *house) {
+		"copied wrongly":         func(h *workspace) { h.archive.lie = true },
+		"changed before the end": func(h *workspace) { h.store.rotate = &session.BusyError{Path: h.ref.Path, Reason: "it grew"} },
+		"moved away": func(h *workspace) {
 			must(h.t, os.Rename(h.ref.Path, h.ref.Path+".away"))
 			must(h.t, os.WriteFile(h.ref.Path, []byte(h.log), 0o600))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t, 6)
+			h := newWorkspace(t, 6)
 			plan := h.newPlan(h.policy())
 			change(h)
 			result, err := h.Execute(context.Background(), h.store, plan, h.policy())
@@ -97,7 +97,7 @@ func TestExecuteLeavesAChangedSessionAlone(t *testing.T) {
 }
 
 func TestSkipArchiveOnlyRemembers(t *testing.T) {
-	h := newHouse(t, 6)
+	h := newWorkspace(t, 6)
 	policy := h.policy()
 	policy.SkipArchive = true
 	result, err := h.Execute(context.Background(), h.store, h.newPlan(policy), policy)
@@ -110,7 +110,7 @@ func TestSkipArchiveOnlyRemembers(t *testing.T) {
 }
 
 func TestAnEmbedderOutageIsNoReasonToStop(t *testing.T) {
-	h := newHouse(t, 6)
+	h := newWorkspace(t, 6)
 	h.mind.pending = 2
 	result, err := h.Execute(context.Background(), h.store, h.newPlan(h.policy()), h.policy())
 	if err != nil || result.Outcome != compact.Compacted || result.ChunksPending != 2 {
@@ -119,7 +119,7 @@ func TestAnEmbedderOutageIsNoReasonToStop(t *testing.T) {
 }
 
 func TestInterruptedRunChangesNothing(t *testing.T) {
-	h := newHouse(t, 6)
+	h := newWorkspace(t, 6)
 	plan := h.newPlan(h.policy())
 	ctx, cancel := context.WithCancel(context.Background())
 	h.Progress = func(_ session.Ref, stage compact.Stage, _, _ int64) {
@@ -136,7 +136,7 @@ func TestInterruptedRunChangesNothing(t *testing.T) {
 }
 
 func TestSettleFinishesAHalfDoneRotation(t *testing.T) {
-	h := newHouse(t, 6)
+	h := newWorkspace(t, 6)
 	h.store.rotate = errDisk // the process died in the switch
 	if _, err := h.Execute(context.Background(), h.store, h.newPlan(h.policy()), h.policy()); err == nil {
 		t.Fatal("no error")
@@ -152,7 +152,7 @@ func TestSettleFinishesAHalfDoneRotation(t *testing.T) {
 }
 
 func TestSettleDropsARotationThatCannotHappenAnyMore(t *testing.T) {
-	h := newHouse(t, 6)
+	h := newWorkspace(t, 6)
 	h.store.rotate = errDisk
 	if _, err := h.Execute(context.Background(), h.store, h.newPlan(h.policy()), h.policy()); err == nil {
 		t.Fatal("no error")
@@ -165,7 +165,7 @@ func TestSettleDropsARotationThatCannotHappenAnyMore(t *testing.T) {
 }
 
 func TestSettleKeepsARotationThatHasBegun(t *testing.T) {
-	h := newHouse(t, 6)
+	h := newWorkspace(t, 6)
 	h.store.rotate = errDisk
 	if _, err := h.Execute(context.Background(), h.store, h.newPlan(h.policy()), h.policy()); err == nil {
 		t.Fatal("no error")
@@ -180,7 +180,7 @@ func TestSettleKeepsARotationThatHasBegun(t *testing.T) {
 // A line that a slow writer adds to the old log after its snapshot is
 // archived and remembered by the next run.
 func TestSettleSavesLateLines(t *testing.T) {
-	h := newHouse(t, 6)
+	h := newWorkspace(t, 6)
 	if _, err := h.Execute(context.Background(), h.store, h.newPlan(h.policy()), h.policy()); err != nil {
 		t.Fatal(err)
 	}
@@ -203,15 +203,15 @@ func TestSettleSavesLateLines(t *testing.T) {
 // The old log goes only when its bytes, as they are then, are in an archive
 // that can be read.
 func TestSettleArchivesAgainBeforeTheOldLogGoes(t *testing.T) {
-	for name, harm := range map[string]func(*house){
-		"rewritten in place": func(h *house) {
+	for name, harm := range map[string]func(*workspace){
+		"rewritten in place": func(h *workspace) {
 			h.log = strings.ReplaceAll(h.log, "message number 3", "message number X")
 			must(h.t, os.WriteFile(h.ref.Path+".kept", []byte(h.log), 0o600))
 		},
-		"archive lost": func(h *house) { clear(h.archive.copies) },
+		"archive lost": func(h *workspace) { clear(h.archive.copies) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t, 6)
+			h := newWorkspace(t, 6)
 			if _, err := h.Execute(context.Background(), h.store, h.newPlan(h.policy()), h.policy()); err != nil {
 				t.Fatal(err)
 			}
@@ -232,7 +232,7 @@ func TestSettleArchivesAgainBeforeTheOldLogGoes(t *testing.T) {
 }
 
 func TestSettleStopsAtAJournalItCannotRead(t *testing.T) {
-	h := newHouse(t, 6)
+	h := newWorkspace(t, 6)
 	must(t, os.MkdirAll(h.Journal.Dir, 0o700))
 	must(t, os.WriteFile(filepath.Join(h.Journal.Dir, "x.json"), []byte("{"), 0o600))
 	if err := h.settle(); err == nil || !strings.Contains(err.Error(), "x.json") {
@@ -240,7 +240,7 @@ func TestSettleStopsAtAJournalItCannotRead(t *testing.T) {
 	}
 }
 
-func (h *house) append(text string) {
+func (h *workspace) append(text string) {
 	h.t.Helper()
 	f, err := os.OpenFile(h.ref.Path, os.O_APPEND|os.O_WRONLY, 0)
 	must(h.t, err)
@@ -261,7 +261,7 @@ func said(n int) string {
 }
 
 // at has fn called the first times times that the run comes to a stage.
-func (h *house) at(stage compact.Stage, times int, fn func(n int)) {
+func (h *workspace) at(stage compact.Stage, times int, fn func(n int)) {
 	calls := 0
 	once := func() {
 		if calls < times {
@@ -295,7 +295,7 @@ func TestGrowthIsFollowed(t *testing.T) {
 	for _, stage := range []compact.Stage{"", compact.StageArchive, compact.StageRemember, compact.StageEmbed, compact.StageRotate} {
 		for times := 1; times <= 3; times++ {
 			t.Run(fmt.Sprintf("%s %d", stage, times), func(t *testing.T) {
-				h := newHouse(t, 9)
+				h := newWorkspace(t, 9)
 				plan := h.newPlan(h.policy())
 				grow := func(n int) { h.append(said(n)); h.log += said(n) }
 				if stage == "" {
@@ -317,7 +317,7 @@ func TestGrowthIsFollowed(t *testing.T) {
 
 // wantAllOfIt checks that result, receipt, archive and kept log have the log
 // as it is now.
-func (h *house) wantAllOfIt(result compact.Result, messages int) {
+func (h *workspace) wantAllOfIt(result compact.Result, messages int) {
 	h.t.Helper()
 	receipts, err := h.Receipts.List()
 	must(h.t, err)
@@ -343,7 +343,7 @@ func (h *house) wantAllOfIt(result compact.Result, messages int) {
 }
 
 func TestGrowthIsFollowedThreeTimes(t *testing.T) {
-	h := newHouse(t, 9)
+	h := newWorkspace(t, 9)
 	plan := h.newPlan(h.policy())
 	h.at(compact.StageEmbed, 4, func(n int) { h.append(said(n)); h.log += said(n) })
 	result, err := h.Execute(context.Background(), h.store, plan, h.policy())
@@ -353,7 +353,7 @@ func TestGrowthIsFollowedThreeTimes(t *testing.T) {
 	h.wantUntouched(result)
 }
 
-func (h *house) wantUntouched(result compact.Result) {
+func (h *workspace) wantUntouched(result compact.Result) {
 	h.t.Helper()
 	if left, _ := h.Journal.List(); h.liveLog() != h.log || len(left) > 0 || result.Receipt != "" {
 		h.t.Fatalf("the session was changed, or a change was noted: %v", left)
@@ -362,7 +362,7 @@ func (h *house) wantUntouched(result compact.Result) {
 
 // Growth is followed, but the session must be idle again before it is changed.
 func TestGrownSessionMustBeIdleAgain(t *testing.T) {
-	h := newHouse(t, 9)
+	h := newWorkspace(t, 9)
 	plan := h.newPlan(h.policy())
 	h.at(compact.StageEmbed, 1, func(n int) {
 		h.append(said(n))
@@ -382,13 +382,13 @@ func TestGrownSessionMustBeIdleAgain(t *testing.T) {
 // A longer log that does not begin with what was read is no growth, nor is
 // another file.
 func TestRewritingIsNotGrowth(t *testing.T) {
-	for name, rewrite := range map[string]func(*house) string{
-		"in place": func(h *house) string {
+	for name, rewrite := range map[string]func(*workspace) string{
+		"in place": func(h *workspace) string {
 			other := strings.Replace(h.log, "number 3", "number X", 1) + said(1)
 			must(h.t, os.WriteFile(h.ref.Path, []byte(other), 0o600))
 			return other
 		},
-		"another file": func(h *house) string {
+		"another file": func(h *workspace) string {
 			must(h.t, os.Rename(h.ref.Path, h.ref.Path+".away"))
 			must(h.t, os.WriteFile(h.ref.Path, []byte(h.log+said(1)), 0o600))
 			return h.log + said(1)
@@ -396,7 +396,7 @@ func TestRewritingIsNotGrowth(t *testing.T) {
 	} {
 		for _, stage := range []compact.Stage{compact.StageArchive, compact.StageEmbed, compact.StageRotate} {
 			t.Run(name+" at "+string(stage), func(t *testing.T) {
-				h := newHouse(t, 9)
+				h := newWorkspace(t, 9)
 				plan := h.newPlan(h.policy())
 				h.at(stage, 1, func(int) { h.log = rewrite(h) })
 				result, err := h.Execute(context.Background(), h.store, plan, h.policy())
@@ -415,7 +415,7 @@ func TestRewritingInPlaceIsWaitedFor(t *testing.T) {
 	for _, stage := range []compact.Stage{"plan", "survey", "pin", "copy", compact.StageArchive, compact.StageEmbed, compact.StageRotate} {
 		for _, grown := range []string{"", said(1)} {
 			t.Run(fmt.Sprintf("%s, %d bytes more", stage, len(grown)), func(t *testing.T) {
-				h := newHouse(t, 9)
+				h := newWorkspace(t, 9)
 				policy, waited := h.policy(), 0
 				policy.Wait = func(_ context.Context, d time.Duration) error {
 					waited++
@@ -454,7 +454,7 @@ func TestRewritingInPlaceIsWaitedFor(t *testing.T) {
 }
 
 // overwrite truncates the log and writes it again: the same inode.
-func (h *house) overwrite(text string) {
+func (h *workspace) overwrite(text string) {
 	h.t.Helper()
 	must(h.t, os.WriteFile(h.ref.Path, []byte(text), 0o600))
 }
@@ -464,7 +464,7 @@ func TestRewritingInPlaceThatDoesNotEnd(t *testing.T) {
 	for _, stage := range []compact.Stage{"plan", "pin", compact.StageEmbed} {
 		for _, stopped := range []error{nil, context.Canceled} {
 			t.Run(fmt.Sprintf("%s, %v", stage, stopped), func(t *testing.T) {
-				h := newHouse(t, 9)
+				h := newWorkspace(t, 9)
 				policy, waited := h.policy(), 0
 				policy.Wait = func(context.Context, time.Duration) error { waited++; return stopped }
 				shorten := func(int) { h.log = h.log[:len(h.log)/2]; h.overwrite(h.log) }
@@ -496,7 +496,7 @@ func TestRewritingInPlaceThatDoesNotEnd(t *testing.T) {
 
 // Memory only keeps what was read to its end: without an archive too.
 func TestSkipArchiveFollowsGrowth(t *testing.T) {
-	h := newHouse(t, 9)
+	h := newWorkspace(t, 9)
 	policy := h.policy()
 	policy.SkipArchive = true
 	plan := h.newPlan(policy)
@@ -512,7 +512,7 @@ func TestSkipArchiveFollowsGrowth(t *testing.T) {
 func TestWhateverHappensToTheLogMeanwhile(t *testing.T) {
 	stages := []compact.Stage{"copy", compact.StageArchive, compact.StageRemember, compact.StageEmbed, compact.StageRotate}
 	rapid.Check(t, func(rt *rapid.T) {
-		h := newHouse(t, rapid.IntRange(2, 12).Draw(rt, "messages"))
+		h := newWorkspace(t, rapid.IntRange(2, 12).Draw(rt, "messages"))
 		policy := h.policy()
 		policy.Wait = func(context.Context, time.Duration) error { h.overwrite(h.log); return nil }
 		plan := h.newPlan(policy)

@@ -157,8 +157,8 @@ func (m *mind) EmbedPending(context.Context, session.Ref, func(done, total int64
 	return m.pending, m.embed
 }
 
-// house is a compactor over fakes and one real log.
-type house struct {
+// workspace is a compactor over fakes and one real log.
+type workspace struct {
 	*compact.Compactor
 	t       *testing.T
 	store   *store
@@ -170,10 +170,10 @@ type house struct {
 
 var errDisk = errors.New("disk on fire")
 
-func newHouse(t *testing.T, messages int) *house {
+func newWorkspace(t *testing.T, messages int) *workspace {
 	t.Helper()
 	dir := t.TempDir()
-	h := &house{
+	h := &workspace{
 		t: t, store: &store{dir: dir, tokens: 160_000}, archive: &archive{copies: map[string]string{}},
 		mind: &mind{records: map[string]compact.Record{}}, log: newLog(messages),
 	}
@@ -208,11 +208,11 @@ func newLog(messages int) string {
 	return b.String()
 }
 
-func (h *house) policy() compact.Policy {
+func (h *workspace) policy() compact.Policy {
 	return compact.Policy{Threshold: compact.DefaultThreshold, Quiet: time.Minute}
 }
 
-func (h *house) newPlan(p compact.Policy) *compact.Plan {
+func (h *workspace) newPlan(p compact.Policy) *compact.Plan {
 	h.t.Helper()
 	plan, err := compact.NewPlan(context.Background(), h.store, h.ref, p, h.Now())
 	if err != nil {
@@ -221,12 +221,12 @@ func (h *house) newPlan(p compact.Policy) *compact.Plan {
 	return plan
 }
 
-func (h *house) liveLog() string {
+func (h *workspace) liveLog() string {
 	text, _ := os.ReadFile(h.ref.Path)
 	return string(text)
 }
 
-func (h *house) settle() error {
+func (h *workspace) settle() error {
 	_, err := h.Settle(context.Background(), func(runtime, root string) (session.Store, bool) {
 		return h.store, runtime == "test" && root == h.store.dir
 	}, h.policy())

@@ -35,7 +35,7 @@ type Intent struct {
 	Restore *Restoration `json:"restore,omitempty"`
 	// Undo is of a KindUndo that reverses a rotation. One that reverses
 	// another change has Restore.
-	Undo *session.Unrotation `json:"undo,omitempty"`
+	Undo *session.Undo `json:"undo,omitempty"`
 }
 
 // Kind says which change an intent is about.

@@ -49,7 +49,7 @@ func TestExecuteWithoutACapabilityArchivesAndRemembers(t *testing.T) {
 		"advice":    {func(s *store) session.Store { return advised{readOnly{s}} }, "only test itself changes its sessions: type /compact in it"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t, 9)
+			h := newWorkspace(t, 9)
 			s := c.store(h.store)
 			plan, err := compact.NewPlan(context.Background(), s, h.ref, h.policy(), h.Now())
 			if err != nil {
@@ -77,7 +77,7 @@ func TestExecuteWithoutACapabilityArchivesAndRemembers(t *testing.T) {
 
 // A strategy that such a session cannot have is refused before anything is done.
 func TestPlanRefusesAStrategyOfAReadOnlyRuntime(t *testing.T) {
-	h := newHouse(t, 4)
+	h := newWorkspace(t, 4)
 	policy := h.policy()
 	policy.Strategy = compact.StrategyRotate
 	plan, err := compact.NewPlan(context.Background(), advised{readOnly{h.store}}, h.ref, policy, h.Now())

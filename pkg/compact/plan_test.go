@@ -15,24 +15,26 @@ func TestPlanOutcomes(t *testing.T) {
 	busy := &session.BusyError{Path: "x", Reason: "it is being written"}
 	for _, c := range []struct {
 		name    string
-		prepare func(*house, *compact.Policy)
+		prepare func(*workspace, *compact.Policy)
 		want    compact.Outcome
 		reason  string
 	}{
-		{"over", func(*house, *compact.Policy) {}, compact.Planned, ""},
-		{"equal to the threshold", func(h *house, p *compact.Policy) { h.store.tokens = p.Threshold }, compact.Planned, ""},
-		{"one below", func(h *house, p *compact.Policy) { h.store.tokens = p.Threshold - 1 }, compact.BelowThreshold, "149999 tokens, threshold 150000"},
-		{"one below, forced", func(h *house, p *compact.Policy) { h.store.tokens = p.Threshold - 1; p.Force = true }, compact.Planned, ""},
-		{"busy", func(h *house, p *compact.Policy) { h.store.busy = busy }, compact.Busy, "it is being written"},
-		{"busy, forced", func(h *house, p *compact.Policy) { h.store.busy = busy; p.Force = true }, compact.Busy, "it is being written"},
-		{"small and busy", func(h *house, p *compact.Policy) { h.store.busy = busy; h.store.tokens = 1 }, compact.BelowThreshold, "1 tokens, threshold 150000"},
-		{"unsupported", func(h *house, _ *compact.Policy) { h.ref.State, h.ref.Reason = session.StateUnsupported, "a database" }, compact.Unsupported, "a database"},
-		{"cannot be rotated", func(h *house, _ *compact.Policy) { h.store.plan = session.ErrUnsupported }, compact.Unsupported, session.ErrUnsupported.Error()},
-		{"cannot be rotated, but remembered", func(h *house, p *compact.Policy) { h.store.plan = session.ErrUnsupported; p.SkipArchive = true }, compact.Planned, ""},
-		{"index is being written", func(h *house, _ *compact.Policy) { h.store.plan = busy }, compact.Busy, "it is being written"},
+		{"over", func(*workspace, *compact.Policy) {}, compact.Planned, ""},
+		{"equal to the threshold", func(h *workspace, p *compact.Policy) { h.store.tokens = p.Threshold }, compact.Planned, ""},
+		{"one below", func(h *workspace, p *compact.Policy) { h.store.tokens = p.Threshold - 1 }, compact.BelowThreshold, "149999 tokens, threshold 150000"},
+		{"one below, forced", func(h *workspace, p *compact.Policy) { h.store.tokens = p.Threshold - 1; p.Force = true }, compact.Planned, ""},
+		{"busy", func(h *workspace, p *compact.Policy) { h.store.busy = busy }, compact.Busy, "it is being written"},
+		{"busy, forced", func(h *workspace, p *compact.Policy) { h.store.busy = busy; p.Force = true }, compact.Busy, "it is being written"},
+		{"small and busy", func(h *workspace, p *compact.Policy) { h.store.busy = busy; h.store.tokens = 1 }, compact.BelowThreshold, "1 tokens, threshold 150000"},
+		{"unsupported", func(h *workspace, _ *compact.Policy) {
+			h.ref.State, h.ref.Reason = session.StateUnsupported, "a database"
+		}, compact.Unsupported, "a database"},
+		{"cannot be rotated", func(h *workspace, _ *compact.Policy) { h.store.plan = session.ErrUnsupported }, compact.Unsupported, session.ErrUnsupported.Error()},
+		{"cannot be rotated, but remembered", func(h *workspace, p *compact.Policy) { h.store.plan = session.ErrUnsupported; p.SkipArchive = true }, compact.Planned, ""},
+		{"index is being written", func(h *workspace, _ *compact.Policy) { h.store.plan = busy }, compact.Busy, "it is being written"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := newHouse(t, 6)
+			h := newWorkspace(t, 6)
 			policy := h.policy()
 			c.prepare(h, &policy)
 			plan := h.newPlan(policy)
@@ -47,14 +49,14 @@ func TestPlanOutcomes(t *testing.T) {
 }
 
 func TestPlanOfAnEmptySessionIsNothingToDo(t *testing.T) {
-	h := newHouse(t, 0)
+	h := newWorkspace(t, 0)
 	if plan := h.newPlan(h.policy()); plan.Outcome != compact.NothingToDo {
 		t.Fatalf("%s (%s)", plan.Outcome, plan.Reason)
 	}
 }
 
 func TestPlanCountsWhatTheRunWillStore(t *testing.T) {
-	h := newHouse(t, 10)
+	h := newWorkspace(t, 10)
 	plan := h.newPlan(h.policy())
 	if plan.Survey.Chunks != 3 || plan.Survey.Scan.Messages != 10 {
 		t.Fatalf("%d chunks of %d messages, want 3 of 10", plan.Survey.Chunks, plan.Survey.Scan.Messages)
@@ -70,7 +72,7 @@ func TestPlanCountsWhatTheRunWillStore(t *testing.T) {
 }
 
 func TestPlanOfSomethingElseIsAnError(t *testing.T) {
-	h := newHouse(t, 2)
+	h := newWorkspace(t, 2)
 	const other = "<html>not a log</html>\n"
 	if err := os.WriteFile(h.ref.Path, []byte(other), 0o600); err != nil {
 		t.Fatal(err)

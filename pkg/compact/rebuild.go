@@ -125,7 +125,7 @@ func (b *rebuild) take(ctx context.Context, log ArchivedLog, shorter []ArchivedL
 func (b *rebuild) records(ctx context.Context) iter.Seq2[ArchivedRecord, error] {
 	return func(yield func(ArchivedRecord, error) bool) {
 		for _, r := range b.readers {
-			m := b.memoir(ctx, r)
+			m := b.recorder(ctx, r)
 			for record, err := range m.records(ctx) {
 				if !yield(ArchivedRecord{record, r.log.Archived}, err) || err != nil {
 					return
@@ -135,8 +135,8 @@ func (b *rebuild) records(ctx context.Context) iter.Seq2[ArchivedRecord, error] 
 	}
 }
 
-func (b *rebuild) memoir(ctx context.Context, r archiveReader) *memoir {
-	m := &memoir{store: b.store, ref: r.log.Ref, policy: b.policy, tree: r.tree, open: func() (io.ReadCloser, error) {
+func (b *rebuild) recorder(ctx context.Context, r archiveReader) *recorder {
+	m := &recorder{store: b.store, ref: r.log.Ref, policy: b.policy, tree: r.tree, open: func() (io.ReadCloser, error) {
 		return b.Archiver.Open(ctx, r.log.Archived)
 	}}
 	if b.Summarizer != nil && !b.policy.SkipSummary {

@@ -41,7 +41,7 @@ func (k *keeper) Rebuild(_ context.Context, _ session.Ref, archives []compact.Ar
 // Archives whose bytes a longer one begins with are not read for themselves;
 // others are, the oldest first; one that cannot be read is named.
 func TestRebuildReadsEachByteOnce(t *testing.T) {
-	h := newHouse(t, 1)
+	h := newWorkspace(t, 1)
 	long := newLog(12)
 	short := newLog(5)
 	other := strings.ReplaceAll(newLog(8), "message number", "another telling of")
@@ -70,7 +70,7 @@ func TestRebuildReadsEachByteOnce(t *testing.T) {
 
 // A session of which nothing can be read is left as it is.
 func TestRebuildOfNothing(t *testing.T) {
-	h := newHouse(t, 1)
+	h := newWorkspace(t, 1)
 	k := &keeper{}
 	logs := []compact.ArchivedLog{{Ref: h.ref, Archived: compact.Archived{ID: "gone", Bytes: 7}}}
 	result, err := h.Rebuild(context.Background(), h.store, logs, h.policy(), k)

@@ -19,9 +19,9 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
-// memoir turns the bytes of a log into records for memory: its chunks in
+// recorder turns the bytes of a log into records for memory: its chunks in
 // order, and then its summary.
-type memoir struct {
+type recorder struct {
 	store   session.Store
 	ref     session.Ref
 	policy  Policy
@@ -38,7 +38,7 @@ type memoir struct {
 
 // records yields every record once. An error ends the sequence and must undo
 // what was stored.
-func (m *memoir) records(ctx context.Context) iter.Seq2[Record, error] {
+func (m *recorder) records(ctx context.Context) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		for r, err := range m.history(ctx) {
 			if !yield(r, err) || err != nil {
@@ -58,7 +58,7 @@ func (m *memoir) records(ctx context.Context) iter.Seq2[Record, error] {
 }
 
 // history yields the chunks, while the summarizer listens.
-func (m *memoir) history(ctx context.Context) iter.Seq2[Record, error] {
+func (m *recorder) history(ctx context.Context) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		r := &reader{store: m.store, options: m.policy.Chunk}
 		m.files = newFileOperations()
@@ -77,7 +77,7 @@ func (m *memoir) history(ctx context.Context) iter.Seq2[Record, error] {
 }
 
 // observe hands the summarizer what it is to sum up.
-func (m *memoir) observe(x *session.Message) error {
+func (m *recorder) observe(x *session.Message) error {
 	if m.summary == nil || m.cut != nil && !m.cut.Summarizes(x) {
 		return nil
 	}
@@ -92,7 +92,7 @@ var errStopped = fmt.Errorf("memory stopped taking records")
 
 // historyRecord is a chunk as it goes to memory. A log without times has that
 // of its file.
-func (m *memoir) historyRecord(c *chunk.Chunk) Record {
+func (m *recorder) historyRecord(c *chunk.Chunk) Record {
 	return Record{
 		Category: CategoryHistory, Importance: HistoryImportance, Text: string(c.Text), Position: c.Position,
 		CreatedAt: m.timeOf(c.Time), FirstLine: c.FirstLine, LastLine: c.LastLine,
@@ -100,7 +100,7 @@ func (m *memoir) historyRecord(c *chunk.Chunk) Record {
 	}
 }
 
-func (m *memoir) timeOf(ms int64) int64 {
+func (m *recorder) timeOf(ms int64) int64 {
 	if ms == 0 && !m.ref.ModTime.IsZero() {
 		return m.ref.ModTime.UnixMilli()
 	}
@@ -109,7 +109,7 @@ func (m *memoir) timeOf(ms int64) int64 {
 
 // conclude makes the summary of what was listened to, and the records of it.
 // It may ask a model.
-func (m *memoir) conclude(ctx context.Context) ([]Record, error) {
+func (m *recorder) conclude(ctx context.Context) ([]Record, error) {
 	s, err := m.summary.Summary(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("summarize: %w", err)
@@ -301,13 +301,13 @@ func (r *run) resummarize(ctx context.Context, old Receipt) error {
 
 // listen reads the archived log for its summarizer. What was summed up then is
 // summed up now.
-func (r *run) listen(ctx context.Context, old Receipt) (*memoir, error) {
+func (r *run) listen(ctx context.Context, old Receipt) (*recorder, error) {
 	open := func() (io.ReadCloser, error) { return r.Archiver.Open(ctx, r.archived) }
 	survey, err := takeSurvey(ctx, r.store, r.policy.survey(), open)
 	if err != nil {
 		return nil, err
 	}
-	m := &memoir{store: r.store, ref: r.plan.Ref, policy: r.policy, tree: forked(survey.Scan.Tree), open: open, cut: old.Cut}
+	m := &recorder{store: r.store, ref: r.plan.Ref, policy: r.policy, tree: forked(survey.Scan.Tree), open: open, cut: old.Cut}
 	order := SummaryOrder{Ref: r.plan.Ref}
 	if old.Cut != nil {
 		order.SplitTurn = old.Cut.SplitTurn

@@ -14,21 +14,21 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
-// kept is an archived log of the house.
-func (h *house) kept(text string) compact.Archived {
+// kept is an archived log of the workspace.
+func (h *workspace) kept(text string) compact.Archived {
 	sum := sha256.Sum256([]byte(text))
 	h.archive.copies["old"] = text
 	return compact.Archived{ID: "old", Path: "/archive/old", SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(text))}
 }
 
-// request asks for an archived log at the place of the house's own.
-func (h *house) request(text string) compact.RestoreRequest {
+// request asks for an archived log at the place of the workspace's own.
+func (h *workspace) request(text string) compact.RestoreRequest {
 	return compact.RestoreRequest{Archive: h.kept(text), Place: session.Place{
 		Path: h.ref.Path, Aside: h.ref.Path + ".aside", Spare: h.ref.Path + ".spare", Ref: h.ref,
 	}}
 }
 
-func (h *house) restore(r compact.RestoreRequest) (compact.RestoreResult, error) {
+func (h *workspace) restore(r compact.RestoreRequest) (compact.RestoreResult, error) {
 	h.t.Helper()
 	p, err := h.PlanRestore(context.Background(), r)
 	if err != nil {
@@ -37,7 +37,7 @@ func (h *house) restore(r compact.RestoreRequest) (compact.RestoreResult, error)
 	return h.Restore(context.Background(), p)
 }
 
-func (h *house) wantFile(path, text string) {
+func (h *workspace) wantFile(path, text string) {
 	h.t.Helper()
 	got, err := os.ReadFile(path)
 	if text == "" && os.IsNotExist(err) {
@@ -48,7 +48,7 @@ func (h *house) wantFile(path, text string) {
 	}
 }
 
-func (h *house) wantJournal(n int) {
+func (h *workspace) wantJournal(n int) {
 	h.t.Helper()
 	left, err := h.Journal.List()
 	if err != nil || len(left) != n {
@@ -57,7 +57,7 @@ func (h *house) wantJournal(n int) {
 }
 
 func TestRestoreWhereNothingIs(t *testing.T) {
-	h := newHouse(t, 6)
+	h := newWorkspace(t, 6)
 	r := h.request(h.log)
 	must(t, os.Remove(h.ref.Path))
 	r.Place.Path = filepath.Join(filepath.Dir(h.ref.Path), "new", "dir", "s1.jsonl")
@@ -83,7 +83,7 @@ func TestRestoreRefusesOtherBytes(t *testing.T) {
 		"shorter": {"one\n", "one\ntwo\n", "4 bytes shorter"},
 		"other":   {"one\n", "two\n", "as long as the archive"},
 	} {
-		h := newHouse(t, 1)
+		h := newWorkspace(t, 1)
 		must(t, os.WriteFile(h.ref.Path, []byte(c.there), 0o600))
 		_, err := h.restore(h.request(c.archived))
 		var different *compact.DifferentError
@@ -96,7 +96,7 @@ func TestRestoreRefusesOtherBytes(t *testing.T) {
 }
 
 func TestRestoreOverOtherBytes(t *testing.T) {
-	h := newHouse(t, 6)
+	h := newWorkspace(t, 6)
 	r := h.request("older\n")
 	r.Force = true
 	result, err := h.restore(r)
@@ -135,7 +135,7 @@ func TestSettleRestore(t *testing.T) {
 		"exchanged":                  {live: old, aside: "log", wantLive: old, wantArchived: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t, 1)
+			h := newWorkspace(t, 1)
 			r := h.request(old)
 			for path, text := range map[string]string{r.Place.Path: c.live, r.Place.Aside: c.aside, r.Place.Spare: c.spare} {
 				os.Remove(path)
@@ -165,7 +165,7 @@ func TestSettleRestore(t *testing.T) {
 }
 
 func TestRestoreOfADamagedArchive(t *testing.T) {
-	h := newHouse(t, 3)
+	h := newWorkspace(t, 3)
 	r := h.request("older\n")
 	delete(h.archive.copies, "old")
 	r.Force = true

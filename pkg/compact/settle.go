@@ -56,8 +56,8 @@ func (c *Compactor) Settle(ctx context.Context, stores Stores, policy Policy) (i
 // takesBack reports whether the undo of a change gives the old log its place
 // again. Where it makes the log of the archive, the old one is settled first.
 func takesBack(store session.Store, in Intent) bool {
-	_, unrotates := store.(session.Unrotator)
-	return unrotates && in.Shortening == nil
+	_, undoes := store.(session.Undoer)
+	return undoes && in.Shortening == nil
 }
 
 func (c *Compactor) settle(ctx context.Context, store session.Store, in Intent, policy Policy) error {
@@ -248,7 +248,7 @@ func (c *Compactor) rememberLate(ctx context.Context, store session.Store, ref s
 	if err != nil {
 		return fmt.Errorf("read late lines: %w", err)
 	}
-	m := &memoir{store: store, ref: ref, policy: policy, tree: forked(survey.Scan.Tree), open: open}
+	m := &recorder{store: store, ref: ref, policy: policy, tree: forked(survey.Scan.Tree), open: open}
 	if _, err := c.Rememberer.Remember(ctx, ref, a, m.records(ctx)); err != nil {
 		return fmt.Errorf("remember late lines: %w", err)
 	}

@@ -56,7 +56,7 @@ func TestStrategiesOf(t *testing.T) {
 func TestExecuteOfAMixedStore(t *testing.T) {
 	for kind, rotated := range map[session.Kind]bool{session.KindStored: false, session.KindLive: true} {
 		t.Run(string(kind), func(t *testing.T) {
-			h := newHouse(t, 5)
+			h := newWorkspace(t, 5)
 			m := mixed{store: h.store, text: strings.Replace(h.log, "\n", "\n\n", 1)}
 			ref := h.ref
 			ref.Kind = kind

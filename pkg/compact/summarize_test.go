@@ -35,7 +35,7 @@ func (g *gate) Remember(ctx context.Context, ref session.Ref, from compact.Archi
 // A model may take minutes: it is asked when the history is stored, and not
 // within memory's transaction.
 func TestSummaryIsMadeOutsideTheTransaction(t *testing.T) {
-	h := newHouse(t, 9)
+	h := newWorkspace(t, 9)
 	g := &gate{Rememberer: h.mind}
 	h.Rememberer = g
 	h.Summarizer = func(compact.SummaryOrder) compact.Summarizer {
@@ -65,7 +65,7 @@ func TestSummaryIsMadeOutsideTheTransaction(t *testing.T) {
 // A summary that cannot be made leaves the session as it is; its history is
 // remembered all the same.
 func TestSummaryFails(t *testing.T) {
-	h := newHouse(t, 9)
+	h := newWorkspace(t, 9)
 	h.Summarizer = func(compact.SummaryOrder) compact.Summarizer {
 		return &writer{summary: func(int) (compact.Summary, error) { return compact.Summary{}, errors.New("interrupted") }}
 	}

@@ -28,11 +28,11 @@ type UndoPlan struct {
 	Outcome Outcome // Planned or NothingToDo
 	Reason  string
 	Archive Archived
-	// Unrotation is of a rotation that the store itself reverses; Restore is of
+	// Undo is of a rotation that the store itself reverses; Restore is of
 	// every other change. nil if that is not known before what is newer has
 	// been put away.
-	Unrotation *session.Unrotation
-	Restore    *RestorePlan
+	Undo    *session.Undo
+	Restore *RestorePlan
 	// First is what must be put away before, or nil.
 	First *session.NewerError
 }
@@ -66,8 +66,8 @@ func (c *Compactor) PlanUndo(ctx context.Context, store session.Store, r UndoReq
 		return p, nil
 	}
 	p.takeReceipt(receipts)
-	if unrotator, ok := store.(session.Unrotator); ok && r.Receipt.After == nil {
-		return p, c.planUnrotation(ctx, unrotator, p)
+	if undoer, ok := store.(session.Undoer); ok && r.Receipt.After == nil {
+		return p, c.planLogUndo(ctx, undoer, p)
 	}
 	return p, c.planPutBack(ctx, store, p)
 }
@@ -87,8 +87,8 @@ func (p *UndoPlan) takeReceipt(receipts []Receipt) {
 	}
 }
 
-func (c *Compactor) planUnrotation(ctx context.Context, unrotator session.Unrotator, p *UndoPlan) error {
-	u, err := unrotator.PlanUnrotation(ctx, *p.Receipt.Rotation, session.UnrotateOptions{Now: c.Now(), Quiet: p.Policy.Quiet, Force: p.Force})
+func (c *Compactor) planLogUndo(ctx context.Context, undoer session.Undoer, p *UndoPlan) error {
+	u, err := undoer.PlanUndo(ctx, *p.Receipt.Rotation, session.UndoOptions{Now: c.Now(), Quiet: p.Policy.Quiet, Force: p.Force})
 	if newer := (*session.NewerError)(nil); errors.As(err, &newer) && p.Force {
 		p.First = newer
 		return nil
@@ -96,7 +96,7 @@ func (c *Compactor) planUnrotation(ctx context.Context, unrotator session.Unrota
 	if err != nil {
 		return err
 	}
-	p.Unrotation = &u
+	p.Undo = &u
 	if u.From != "" {
 		return nil // its inode is there: the archive is not needed
 	}
@@ -160,11 +160,11 @@ func (c *Compactor) Undo(ctx context.Context, store session.Store, p *UndoPlan) 
 		return c.putBack(ctx, store, p)
 	}
 	in := c.newUndo(p)
-	in.Undo = p.Unrotation
+	in.Undo = p.Undo
 	if err := c.Journal.Write(in); err != nil {
 		return Receipt{}, fmt.Errorf("write the intent: %w", err)
 	}
-	if err := c.unrotate(ctx, store, in); err != nil {
+	if err := c.undoRotation(ctx, store, in); err != nil {
 		return Receipt{}, err
 	}
 	receipt, err := c.proveUndo(ctx, store, in, p.Policy)
@@ -186,14 +186,14 @@ func (c *Compactor) newUndo(p *UndoPlan) Intent {
 	return in
 }
 
-// unrotate lets the store reverse the rotation. An undo that changed nothing is
+// undoRotation lets the store reverse the rotation. An undo that changed nothing is
 // dropped.
-func (c *Compactor) unrotate(ctx context.Context, store session.Store, in Intent) error {
-	unrotator, ok := store.(session.Unrotator)
+func (c *Compactor) undoRotation(ctx context.Context, store session.Store, in Intent) error {
+	undoer, ok := store.(session.Undoer)
 	if !ok || in.Undo == nil {
 		return fmt.Errorf("a rotation of %s cannot be reversed", in.Rotation.Runtime)
 	}
-	err := unrotator.Unrotate(ctx, *in.Undo, func(w io.Writer) error { return c.copyArchive(ctx, w, in.Archive) })
+	err := undoer.Undo(ctx, *in.Undo, func(w io.Writer) error { return c.copyArchive(ctx, w, in.Archive) })
 	var busy *session.BusyError
 	if errors.As(err, &busy) && !busy.Begun {
 		return errors.Join(err, c.Journal.Remove(in.ID))
@@ -288,7 +288,7 @@ func (c *Compactor) settleUndo(ctx context.Context, store session.Store, in Inte
 		return c.settlePutBack(ctx, store, in, policy)
 	}
 	var busy *session.BusyError
-	if err := c.unrotate(ctx, store, in); errors.As(err, &busy) && !busy.Begun {
+	if err := c.undoRotation(ctx, store, in); errors.As(err, &busy) && !busy.Begun {
 		return nil // the runtime has gone on: the session stays put away
 	} else if err != nil {
 		return err

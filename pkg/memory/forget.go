@@ -118,17 +118,17 @@ func (s *Store) securely(ctx context.Context, f func(tx *sql.Tx) (deleted bool, 
 // and then deletes it.
 func (s *Store) forget(ctx context.Context, tx *sql.Tx, selection Selection) (int, error) {
 	condition, args := selection.filter()
-	graves, err := findGraves(ctx, tx, condition, args)
-	if err != nil || len(graves) == 0 {
+	tombstones, err := findTombstones(ctx, tx, condition, args)
+	if err != nil || len(tombstones) == 0 {
 		return 0, err
 	}
-	if err := s.noteForgotten(forgottenFile{Schema: 1, At: time.Now().UnixMilli(), Records: graves}); err != nil {
+	if err := s.noteForgotten(forgottenFile{Schema: 1, At: time.Now().UnixMilli(), Records: tombstones}); err != nil {
 		return 0, err
 	}
-	if err := s.dropSummaries(graves); err != nil {
+	if err := s.dropSummaries(tombstones); err != nil {
 		return 0, err
 	}
-	if err := bury(ctx, tx, time.Now().UnixMilli(), graves); err != nil {
+	if err := addTombstone(ctx, tx, time.Now().UnixMilli(), tombstones); err != nil {
 		return 0, err
 	}
 	if err := s.zeroVectors(ctx, tx, condition, args); err != nil {
@@ -167,8 +167,8 @@ func wipe(ctx context.Context, c *sql.Conn) error {
 // beside the memory's directory. The database can be lost and made anew from
 // the archives; the file then keeps what was forgotten out of it.
 
-// grave is what is kept of a forgotten record: its id and where it stood.
-type grave struct {
+// tombstone is what is kept of a forgotten record: its id and where it stood.
+type tombstone struct {
 	ID        string `json:"id"`
 	Archive   string `json:"archive,omitempty"`
 	FirstByte int64  `json:"first_byte,omitempty"` // both 0 for a record that is no piece of a log
@@ -178,9 +178,9 @@ type grave struct {
 // forgottenFile is what one call of Forget leaves in the directory of what was
 // forgotten.
 type forgottenFile struct {
-	Schema  int     `json:"schema"` // 1
-	At      int64   `json:"at"`     // epoch milliseconds
-	Records []grave `json:"records"`
+	Schema  int         `json:"schema"` // 1
+	At      int64       `json:"at"`     // epoch milliseconds
+	Records []tombstone `json:"records"`
 }
 
 // maxForgotten bounds, in bytes, what is read of one such file: five million
@@ -191,21 +191,21 @@ const maxForgotten = 1 << 30
 // beside it, so that it outlives it.
 func ForgottenDir(dir string) string { return filepath.Clean(dir) + "-forgotten" }
 
-func findGraves(ctx context.Context, tx *sql.Tx, condition string, args []any) ([]grave, error) {
+func findTombstones(ctx context.Context, tx *sql.Tx, condition string, args []any) ([]tombstone, error) {
 	rows, err := tx.QueryContext(ctx, "SELECT id, archive, iif(position<0, 0, first_byte), iif(position<0, 0, end_byte) FROM records WHERE "+condition+" ORDER BY rowid", args...)
 	if err != nil {
 		return nil, fmt.Errorf("list what to forget: %w", err)
 	}
 	defer rows.Close()
-	var graves []grave
+	var tombstones []tombstone
 	for rows.Next() {
-		var g grave
+		var g tombstone
 		if err := rows.Scan(&g.ID, &g.Archive, &g.FirstByte, &g.EndByte); err != nil {
 			return nil, fmt.Errorf("list what to forget: %w", err)
 		}
-		graves = append(graves, g)
+		tombstones = append(tombstones, g)
 	}
-	return graves, rows.Err()
+	return tombstones, rows.Err()
 }
 
 // noteForgotten writes the file. Its name begins with the time, and the same
@@ -230,30 +230,30 @@ func (s *Store) noteForgotten(f forgottenFile) error {
 	return nil
 }
 
-func bury(ctx context.Context, tx *sql.Tx, at int64, graves []grave) error {
+func addTombstone(ctx context.Context, tx *sql.Tx, at int64, tombstones []tombstone) error {
 	insert, err := tx.PrepareContext(ctx, "INSERT OR IGNORE INTO tombstones (id, at, archive, first_byte, end_byte) VALUES (?,?,?,?,?)")
 	if err != nil {
-		return fmt.Errorf("bury records: %w", err)
+		return fmt.Errorf("addTombstone records: %w", err)
 	}
 	defer insert.Close()
-	for _, g := range graves {
+	for _, g := range tombstones {
 		if _, err := insert.ExecContext(ctx, g.ID, at, g.Archive, g.FirstByte, g.EndByte); err != nil {
-			return fmt.Errorf("bury records: %w", err)
+			return fmt.Errorf("addTombstone records: %w", err)
 		}
 	}
 	return nil
 }
 
-// buryForgotten makes tombstones of everything that the files say, and removes
+// rememberForgotten makes tombstones of everything that the files say, and removes
 // what they mean. It returns how many records it removed. A file that cannot
 // be read is an error: what it says must stay forgotten.
-func (s *Store) buryForgotten(ctx context.Context, tx *sql.Tx) (int, error) {
+func (s *Store) rememberForgotten(ctx context.Context, tx *sql.Tx) (int, error) {
 	files, err := readForgotten(ForgottenDir(s.dir))
 	if err != nil {
 		return 0, err
 	}
 	for _, f := range files {
-		if err := bury(ctx, tx, f.At, f.Records); err != nil {
+		if err := addTombstone(ctx, tx, f.At, f.Records); err != nil {
 			return 0, err
 		}
 	}

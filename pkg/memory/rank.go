@@ -29,7 +29,7 @@ func (r *recall) ranked(ctx context.Context) ([]Hit, error) {
 	list := r.relevant()
 	if r.closely {
 		r.favourDated(list)
-		lean(list)
+		boostNeighbours(list)
 		sortByRelevance(list)
 		list = r.keep(list, r.worthwhile(list))
 		if err := r.refine(ctx, list); err != nil {
@@ -52,7 +52,7 @@ func (r *recall) ranked(ctx context.Context) ([]Hit, error) {
 		list = r.foldSummaries(list)
 	}
 	list = slices.DeleteFunc(list, func(x *rated) bool { return x.score < r.query.MinScore })
-	list = lift(list, len(r.names))
+	list = pinIdentifiers(list, len(r.names))
 	hits := make([]Hit, 0, r.query.Limit)
 	for _, x := range list[:min(len(list), r.query.Limit)] {
 		hits = append(hits, x.hit())
@@ -124,20 +124,20 @@ func blend(list []*rated) {
 	}
 }
 
-// lifted is how many places at the top are open to holders of identifiers.
-const lifted = 3
+// pinnedPlaces is how many places at the top are open to holders of identifiers.
+const pinnedPlaces = 3
 
-// lift sees to it that the first three hold each identifier of the query that
+// pinIdentifiers sees to it that the first three hold each identifier of the query that
 // any of the list holds. Otherwise the order stays.
-func lift(list []*rated, names int) []*rated {
+func pinIdentifiers(list []*rated, names int) []*rated {
 	var first []int
 	for i := range names {
 		at := slices.IndexFunc(list, func(x *rated) bool { return x.holds>>i&1 == 1 })
-		if at >= 0 && len(first) < lifted && !slices.Contains(first, at) {
+		if at >= 0 && len(first) < pinnedPlaces && !slices.Contains(first, at) {
 			first = append(first, at)
 		}
 	}
-	for at := 0; at < len(list) && len(first) < lifted; at++ {
+	for at := 0; at < len(list) && len(first) < pinnedPlaces; at++ {
 		if !slices.Contains(first, at) {
 			first = append(first, at)
 		}
@@ -237,7 +237,7 @@ func (r *recall) refine(ctx context.Context, list []*rated) error {
 	}
 	rate(seen)
 	r.favourDated(list)
-	lean(list)
+	boostNeighbours(list)
 	sortByRelevance(list)
 	return nil
 }
@@ -343,16 +343,16 @@ func rate(seen []closer) {
 }
 
 // A short record is understood from those around it: what stands before or
-// after a relevant one is likelier to be. leanShare is how much each of the
-// two counts; it falls with the square of the length beyond leanBytes, about
+// after a relevant one is likelier to be. neighbourShare is how much each of the
+// two counts; it falls with the square of the length beyond neighbourBytes, about
 // that of four short messages.
 const (
-	leanShare = 0.2
-	leanBytes = 900
+	neighbourShare = 0.2
+	neighbourBytes = 900
 )
 
-// lean adds to the relevance of each record a share of its neighbours'.
-func lean(list []*rated) {
+// boostNeighbours adds to the relevance of each record a share of its neighbours'.
+func boostNeighbours(list []*rated) {
 	type seat struct {
 		runtime, agent, session string
 		position                int
@@ -368,9 +368,9 @@ func lean(list []*rated) {
 		if x.Position < 0 {
 			continue
 		}
-		share := leanShare
-		if n := len(x.Text); n > leanBytes {
-			share *= leanBytes * leanBytes / float64(n*n)
+		share := neighbourShare
+		if n := len(x.Text); n > neighbourBytes {
+			share *= neighbourBytes * neighbourBytes / float64(n*n)
 		}
 		before, after := seat{x.Runtime, x.Agent, x.Session, x.Position - 1}, seat{x.Runtime, x.Agent, x.Session, x.Position + 1}
 		x.relevance += share * (relevance[before] + relevance[after])
@@ -534,7 +534,7 @@ func (r *recall) foldSummaries(list []*rated) []*rated {
 	asked := termSet(r.words)
 	kept := make([]*rated, 0, len(list))
 	for _, x := range list {
-		if x.Category != CategorySummary || len(kept) >= max(r.query.Limit, lifted) { // nobody sees the rest
+		if x.Category != CategorySummary || len(kept) >= max(r.query.Limit, pinnedPlaces) { // nobody sees the rest
 			if !slices.Contains(kept, x) {
 				kept = append(kept, x)
 			}

@@ -56,8 +56,8 @@ func (s *Store) Rebuild(ctx context.Context, b Rebuild, records iter.Seq2[Record
 		}
 		return b.finish(ctx, tx, &result)
 	}
-	graves, err := s.countGraves(ctx)
-	if graves > 0 { // what is taken out again must leave no trace
+	tombstones, err := s.countTombstones(ctx)
+	if tombstones > 0 { // what is taken out again must leave no trace
 		err = s.securely(ctx, func(tx *sql.Tx) (bool, error) {
 			err := rebuild(tx)
 			return result.Buried > 0, err
@@ -71,7 +71,7 @@ func (s *Store) Rebuild(ctx context.Context, b Rebuild, records iter.Seq2[Record
 	return result, nil
 }
 
-func (s *Store) countGraves(ctx context.Context) (n int, err error) {
+func (s *Store) countTombstones(ctx context.Context) (n int, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM tombstones").Scan(&n)
 	return n, judged(err)
 }
@@ -113,7 +113,7 @@ func (b Rebuild) finish(ctx context.Context, tx *sql.Tx, result *RebuildResult) 
 // beside the memory tell, and gone. It returns how many records it removed.
 func (s *Store) BeginRebuild(ctx context.Context) (removed int, err error) {
 	err = s.securely(ctx, func(tx *sql.Tx) (bool, error) {
-		removed, err = s.buryForgotten(ctx, tx)
+		removed, err = s.rememberForgotten(ctx, tx)
 		return removed > 0, err
 	})
 	return removed, err

@@ -125,7 +125,7 @@ func (r *recall) gather(ctx context.Context) error {
 	need := max(poolSize, r.query.Limit)
 	if r.byWords() {
 		names := identifiers(r.query.Text)
-		r.names = names[:min(len(names), lifted)]
+		r.names = names[:min(len(names), pinnedPlaces)]
 	}
 	if r.closely {
 		if err := r.readDates(ctx); err != nil {

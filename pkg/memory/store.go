@@ -174,7 +174,7 @@ func (s *Store) prepare(ctx context.Context) error {
 		if _, err := tx.ExecContext(ctx, schema+fmt.Sprintf("PRAGMA user_version = %d; PRAGMA application_id = %d;", schemaVersion, applicationID)); err != nil {
 			return err
 		}
-		_, err := s.buryForgotten(ctx, tx)
+		_, err := s.rememberForgotten(ctx, tx)
 		return err
 	})
 }
@@ -386,7 +386,7 @@ type Stats struct {
 func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	stats := Stats{Agents: []AgentStats{}, Models: []ModelStats{}, Bytes: treeBytes(s.dir)}
 	var err error
-	if stats.Forgotten, err = s.countGraves(ctx); err != nil {
+	if stats.Forgotten, err = s.countTombstones(ctx); err != nil {
 		return Stats{}, err
 	}
 	if err := s.countModels(ctx, &stats); err != nil {

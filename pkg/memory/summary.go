@@ -102,8 +102,8 @@ func (s *Store) DropSummary(id string) error {
 // dropSummaries removes the kept summaries of what is to be forgotten. It comes
 // before the records go: a forget that was stopped in between is asked for
 // again.
-func (s *Store) dropSummaries(graves []grave) error {
-	for _, g := range graves {
+func (s *Store) dropSummaries(tombstones []tombstone) error {
+	for _, g := range tombstones {
 		if err := s.DropSummary(g.ID); err != nil {
 			return err
 		}

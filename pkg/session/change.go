@@ -209,9 +209,9 @@ type DueQuestion struct {
 	Requested bool // the session or its agent was named: it is not a run over everything
 }
 
-// Unrotation is the plan to reverse a rotation: plain data that is written to
+// Undo is the plan to reverse a rotation: plain data that is written to
 // the journal before anything changes, so that a later run can finish it.
-type Unrotation struct {
+type Undo struct {
 	// Rotation is the one that is reversed, with one difference: NewSession is
 	// the session that the runtime's index names now.
 	Rotation Rotation `json:"rotation"`
@@ -230,8 +230,8 @@ type Unrotation struct {
 	At            time.Time `json:"at"`
 }
 
-// UnrotateOptions say how a rotation may be reversed.
-type UnrotateOptions struct {
+// UndoOptions say how a rotation may be reversed.
+type UndoOptions struct {
 	Now   time.Time
 	Quiet time.Duration // how long what takes part must have been untouched
 	// Force reverses it although the runtime has gone on. Logs that are in the
@@ -264,19 +264,19 @@ func (e *NewerError) Error() string {
 	return what + " and has messages (" + e.Path + ")"
 }
 
-// Unrotator is a store that can reverse a rotation. Both methods are safe to
+// Undoer is a store that can reverse a rotation. Both methods are safe to
 // repeat after a crash.
-type Unrotator interface {
-	// PlanUnrotation says what Unrotate would do. It changes nothing. Besides
+type Undoer interface {
+	// PlanUndo says what Undo would do. It changes nothing. Besides
 	// a [*NewerError] and a [*BusyError] it returns an error that wraps
 	// [ErrUnsupported] when the rotation cannot be reversed any more.
-	PlanUnrotation(ctx context.Context, r Rotation, o UnrotateOptions) (Unrotation, error)
-	// Unrotate carries a plan out: the old log is at its place again, and the
+	PlanUndo(ctx context.Context, r Rotation, o UndoOptions) (Undo, error)
+	// Undo carries a plan out: the old log is at its place again, and the
 	// runtime continues it. archived writes the old log's bytes; it fails
 	// rather than write others. Steps that are done are recognised and
 	// skipped. After a [*BusyError] without Begun everything is as it was
 	// before the first call.
-	Unrotate(ctx context.Context, u Unrotation, archived func(w io.Writer) error) error
+	Undo(ctx context.Context, u Undo, archived func(w io.Writer) error) error
 }
 
 // MaxCarry is how many bytes of late records are carried at most: about the

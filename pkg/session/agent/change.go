@@ -60,7 +60,7 @@ func (s *Store) Rotate(ctx context.Context, r session.Rotation) error {
 
 // isRotated reports whether a name is that of a log that was moved aside.
 func isRotated(name string) bool {
-	log, rotated := directory.Unrotated(name)
+	log, rotated := directory.OriginalName(name)
 	return rotated && log == logName
 }
 

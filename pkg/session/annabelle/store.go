@@ -215,7 +215,7 @@ func (l *lister) agent(top *directory.Directory, name string) error {
 	}
 	l.listing.Agents = append(l.listing.Agents, session.CleanID(name))
 	for _, file := range files {
-		live, rotated := directory.Unrotated(file)
+		live, rotated := directory.OriginalName(file)
 		chat := logName().FindStringSubmatch(live)
 		if chat == nil {
 			if strings.HasSuffix(file, ".jsonl") {
@@ -345,7 +345,7 @@ func (s *Store) places() directory.Places {
 	return directory.Places{
 		Base: s.base, Depth: 1, Store: s.root,
 		Like: func(name string) bool {
-			log, _ := directory.Unrotated(name)
+			log, _ := directory.OriginalName(name)
 			return logName().MatchString(log)
 		},
 		Log: func(below string) (session.Ref, bool) {

@@ -37,7 +37,7 @@ func (p Places) Place(ctx context.Context, path string, now time.Time) (session.
 	if err := ctx.Err(); err != nil {
 		return session.Place{}, err
 	}
-	name, _ := Unrotated(filepath.Base(path))
+	name, _ := OriginalName(filepath.Base(path))
 	path = filepath.Join(filepath.Dir(path), name)
 	below, err := filepath.Rel(p.Base, path)
 	if err != nil || !filepath.IsLocal(below) {

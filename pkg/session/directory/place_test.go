@@ -18,7 +18,7 @@ import (
 // shelf is a store whose logs are <agent>/<id>.jsonl.
 func shelf(base string) directory.Places {
 	isLog := func(name string) bool {
-		log, _ := directory.Unrotated(name)
+		log, _ := directory.OriginalName(name)
 		return strings.HasSuffix(log, ".jsonl")
 	}
 	return directory.Places{
@@ -122,7 +122,7 @@ func TestRotatedNames(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.StringMatching(`[a-z0-9._-]{1,30}\.(jsonl|md)`).Draw(t, "name")
 		at := time.UnixMilli(rapid.Int64Range(0, 4e12).Draw(t, "at"))
-		if log, rotated := directory.Unrotated(directory.Rotated(name, at)); !rotated || log != name {
+		if log, rotated := directory.OriginalName(directory.Rotated(name, at)); !rotated || log != name {
 			t.Fatalf("%s came back as %s (%v)", name, log, rotated)
 		}
 		path, err := d.FreeRotated(name, at)
@@ -139,7 +139,7 @@ func TestRotatedNames(t *testing.T) {
 		}
 	})
 	for _, name := range []string{"a.jsonl", "a.jsonl.rotated.", "a.jsonl.rotated.2026-03-01", ".rotated.2026-03-01T10-00-00.000Z"} {
-		if log, rotated := directory.Unrotated(name); rotated || log != name {
+		if log, rotated := directory.OriginalName(name); rotated || log != name {
 			t.Errorf("%s was rotated from %s", name, log)
 		}
 	}

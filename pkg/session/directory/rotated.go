@@ -23,9 +23,9 @@ func Rotated(log string, at time.Time) string {
 	return log + rotatedMark + at.UTC().Format(rotatedForm)
 }
 
-// Unrotated returns the name that a log had before it was moved aside, and
+// OriginalName returns the name that a log had before it was moved aside, and
 // whether it was: any other name is returned as it is.
-func Unrotated(name string) (log string, rotated bool) {
+func OriginalName(name string) (log string, rotated bool) {
 	if !strings.Contains(name, rotatedMark) { // the usual case, without an expression
 		return name, false
 	}

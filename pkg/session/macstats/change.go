@@ -156,7 +156,7 @@ func (s *Store) openPlan(r session.Rotation) (*directory.Directory, error) {
 		return nil, err
 	}
 	_, ok := parseName(name)
-	log, rotated := directory.Unrotated(filepath.Base(r.Kept))
+	log, rotated := directory.OriginalName(filepath.Base(r.Kept))
 	if !ok || !rotated || log != name || r.Kept != d.At(filepath.Base(r.Kept)) {
 		err = fmt.Errorf("change %s: the plan names files that do not belong together", r.Live)
 	} else {

@@ -172,7 +172,7 @@ func (s *Store) List(ctx context.Context) (session.Listing, error) {
 }
 
 func (s *Store) log(d *directory.Directory, name string) (session.Ref, bool, error) {
-	live, rotated := directory.Unrotated(name)
+	live, rotated := directory.OriginalName(name)
 	id, ok := parseName(live)
 	if !ok {
 		return session.Ref{}, false, nil
@@ -204,7 +204,7 @@ func (s *Store) places() directory.Places {
 	return directory.Places{
 		Base: s.base, Store: s.root,
 		Like: func(name string) bool {
-			log, _ := directory.Unrotated(name)
+			log, _ := directory.OriginalName(name)
 			_, ok := parseName(log)
 			return ok
 		},

@@ -15,12 +15,12 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/piformat"
 )
 
-// PlanUnrotation implements [session.Unrotator]. With Force the session that
+// PlanUndo implements [session.Undoer]. With Force the session that
 // the index names now may be any, so long as all entries name the same; a log
 // of it that has messages, and another log at the old one's place, are a
 // [*session.NewerError] all the same.
-func (s *Store) PlanUnrotation(ctx context.Context, r session.Rotation, o session.UnrotateOptions) (session.Unrotation, error) {
-	u := session.Unrotation{Rotation: r, At: o.Now.UTC().Truncate(time.Millisecond)}
+func (s *Store) PlanUndo(ctx context.Context, r session.Rotation, o session.UndoOptions) (session.Undo, error) {
+	u := session.Undo{Rotation: r, At: o.Now.UTC().Truncate(time.Millisecond)}
 	c, err := s.openChange(r)
 	if err != nil {
 		return u, err
@@ -91,7 +91,7 @@ func (d *directory) messages(ctx context.Context, name string) (int, error) {
 }
 
 // planEntries finds out which session the entries name now.
-func planEntries(v *view, u *session.Unrotation, o session.UnrotateOptions) error {
+func planEntries(v *view, u *session.Undo, o session.UndoOptions) error {
 	r := &u.Rotation
 	now := ""
 	for _, key := range r.Keys {
@@ -122,7 +122,7 @@ func planEntries(v *view, u *session.Unrotation, o session.UnrotateOptions) erro
 
 // planFresh decides what becomes of the log of the session that the entries
 // name now.
-func (c *change) planFresh(ctx context.Context, v *view, u *session.Unrotation, o session.UnrotateOptions) error {
+func (c *change) planFresh(ctx context.Context, v *view, u *session.Undo, o session.UndoOptions) error {
 	name := freshLog(v, u)
 	if name == "" || name == c.name {
 		return nil
@@ -151,7 +151,7 @@ func (c *change) planFresh(ctx context.Context, v *view, u *session.Unrotation, 
 
 // freshLog is the name of the log that the entries mean now, "" if it has none
 // yet.
-func freshLog(v *view, u *session.Unrotation) string {
+func freshLog(v *view, u *session.Undo) string {
 	for _, key := range u.Rotation.Keys {
 		if e := v.index.entry(key); e != nil && e.session == u.Rotation.NewSession {
 			if name := e.log(v.all); name != "" {
@@ -162,7 +162,7 @@ func freshLog(v *view, u *session.Unrotation) string {
 	return ""
 }
 
-// Unrotate implements [session.Unrotator]. The order is what makes it safe to
+// Undo implements [session.Undoer]. The order is what makes it safe to
 // die anywhere: the old log is put at its place first, where nobody looks for
 // it yet; then the index is replaced, and from then on the runtime continues
 // it; then the log of the session that had taken its place, which has nothing
@@ -171,7 +171,7 @@ func freshLog(v *view, u *session.Unrotation) string {
 //
 // Until the index is replaced every doubt is a [*session.BusyError], and the
 // old log goes back to where it lay.
-func (s *Store) Unrotate(ctx context.Context, u session.Unrotation, archived func(io.Writer) error) error {
+func (s *Store) Undo(ctx context.Context, u session.Undo, archived func(io.Writer) error) error {
 	c, err := s.openChange(u.Rotation)
 	if err != nil {
 		return err
@@ -192,7 +192,7 @@ func (s *Store) Unrotate(ctx context.Context, u session.Unrotation, archived fun
 // back is one rotation on its way back.
 type back struct {
 	*change
-	plan     session.Unrotation
+	plan     session.Undo
 	archived func(io.Writer) error
 
 	there    bool // the old log is at its place

@@ -33,18 +33,18 @@ func rotated(t *testing.T) (*state, session.Rotation) {
 	return s, r
 }
 
-func (s *state) planBack(r session.Rotation, force bool) (session.Unrotation, error) {
-	return s.PlanUnrotation(context.Background(), r, session.UnrotateOptions{Now: time.Now(), Quiet: quiet, Force: force})
+func (s *state) planBack(r session.Rotation, force bool) (session.Undo, error) {
+	return s.PlanUndo(context.Background(), r, session.UndoOptions{Now: time.Now(), Quiet: quiet, Force: force})
 }
 
-func (s *state) back(u session.Unrotation) error {
-	return s.Unrotate(context.Background(), u, func(w io.Writer) error {
+func (s *state) back(u session.Undo) error {
+	return s.Undo(context.Background(), u, func(w io.Writer) error {
 		_, err := io.WriteString(w, transcript(mainID))
 		return err
 	})
 }
 
-func (s *state) mustPlanBack(r session.Rotation) session.Unrotation {
+func (s *state) mustPlanBack(r session.Rotation) session.Undo {
 	s.t.Helper()
 	u, err := s.planBack(r, false)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *state) mustPlanBack(r session.Rotation) session.Unrotation {
 }
 
 // wantBack checks the end state of an undone rotation.
-func (s *state) wantBack(u session.Unrotation) {
+func (s *state) wantBack(u session.Undo) {
 	s.t.Helper()
 	if got := s.read(mainID + ".jsonl"); got != transcript(mainID) {
 		s.t.Errorf("the log is %q", got)
@@ -78,7 +78,7 @@ func (s *state) wantBack(u session.Unrotation) {
 
 // Stopped after any step, an undo is finished by doing it again; the index never
 // names a log that is not there.
-func TestUnrotateStoppedAnywhere(t *testing.T) {
+func TestUndoStoppedAnywhere(t *testing.T) {
 	for _, withFresh := range []bool{false, true} {
 		for _, step := range []string{"", "back", "index back", "close"} {
 			if step == "close" && !withFresh {
@@ -119,7 +119,7 @@ func TestUnrotateStoppedAnywhere(t *testing.T) {
 }
 
 // The bytes come from the archive when the kept log is gone or has others.
-func TestUnrotateFromTheArchive(t *testing.T) {
+func TestUndoFromTheArchive(t *testing.T) {
 	for what, harm := range map[string]func(path string) error{
 		"gone":      os.Remove,
 		"rewritten": func(path string) error { return os.WriteFile(path, []byte("{}\n"), 0o600) },
@@ -150,7 +150,7 @@ func TestUnrotateFromTheArchive(t *testing.T) {
 }
 
 // A runtime that has gone on is refused; with force only what can be closed is.
-func TestPlanUnrotationNewer(t *testing.T) {
+func TestPlanUndoNewer(t *testing.T) {
 	var newer *session.NewerError
 	s, r := rotated(t)
 	s.log(r.NewSession+".jsonl", transcript(r.NewSession))
@@ -193,7 +193,7 @@ func TestPlanUnrotationNewer(t *testing.T) {
 
 // When the runtime goes on between plan and undo, everything is left, or put
 // back, as it was.
-func TestUnrotateGivesWay(t *testing.T) {
+func TestUndoGivesWay(t *testing.T) {
 	for what, meanwhile := range map[string]func(s *state, r session.Rotation){
 		"a log of the fresh session": func(s *state, r session.Rotation) { s.log(r.NewSession+".jsonl", transcript(r.NewSession)) },
 		"the entry was updated": func(s *state, r session.Rotation) {
@@ -237,14 +237,14 @@ func TestUnrotateGivesWay(t *testing.T) {
 }
 
 // Plans that a journal could hold after damage are refused, not followed.
-func TestUnrotateRefusesOddPlans(t *testing.T) {
-	for what, change := range map[string]func(u *session.Unrotation){
-		"from elsewhere": func(u *session.Unrotation) { u.From = "/etc/passwd" },
-		"half a fresh":   func(u *session.Unrotation) { u.Fresh = u.Rotation.Live },
-		"fresh elsewhere": func(u *session.Unrotation) {
+func TestUndoRefusesOddPlans(t *testing.T) {
+	for what, change := range map[string]func(u *session.Undo){
+		"from elsewhere": func(u *session.Undo) { u.From = "/etc/passwd" },
+		"half a fresh":   func(u *session.Undo) { u.Fresh = u.Rotation.Live },
+		"fresh elsewhere": func(u *session.Undo) {
 			u.Fresh, u.FreshKept = "/x/a.jsonl", "/x/a.jsonl.reset.2026-03-01T10-00-00.000Z"
 		},
-		"kept elsewhere": func(u *session.Unrotation) { u.Rotation.Kept = "/x/a.jsonl" },
+		"kept elsewhere": func(u *session.Undo) { u.Rotation.Kept = "/x/a.jsonl" },
 	} {
 		s, r := rotated(t)
 		u := s.mustPlanBack(r)
@@ -258,7 +258,7 @@ func TestUnrotateRefusesOddPlans(t *testing.T) {
 }
 
 // A log that no entry named comes back without one.
-func TestUnrotateOrphan(t *testing.T) {
+func TestUndoOrphan(t *testing.T) {
 	s := newMain(t)
 	s.log("old.jsonl", transcript("old"))
 	r := s.plan(s.ref("old.jsonl"))

@@ -47,7 +47,7 @@ func (s *Store) List(ctx context.Context) (session.Listing, error) {
 }
 
 func (s *Store) lister(root *os.Root) *lister {
-	return &lister{store: s, root: root, now: time.Now(), looker: newLooker(s.glances)}
+	return &lister{store: s, root: root, now: time.Now(), looker: newLooker(s.tailCache)}
 }
 
 // listSpread lists several directories at a time, and puts what it found
@@ -206,24 +206,24 @@ func newer(version int) string {
 	return fmt.Sprintf("its format has version %d, this tool knows up to %d", version, maxVersion)
 }
 
-// WithGlances returns the same store, which reads the end of every log while
-// it lists it, and asks glances first: a log is opened once, and one that has
-// not changed not at all. [Store.List] leaves what it saw in glances.
-func (s *Store) WithGlances(glances session.Glances) session.Store {
+// WithTailCache returns the same store, which reads the end of every log while
+// it lists it, and asks tailCache first: a log is opened once, and one that has
+// not changed not at all. [Store.List] leaves what it saw in tailCache.
+func (s *Store) WithTailCache(tailCache session.TailCache) session.Store {
 	other := *s
-	other.glances = glances
+	other.tailCache = tailCache
 	return &other
 }
 
-// looker reads the beginnings of logs and, for glances, their ends.
+// looker reads the beginnings of logs and, for tailCache, their ends.
 type looker struct {
-	glances session.Glances // nil without
-	reader  piformat.Reader
-	start   []byte
+	tailCache session.TailCache // nil without
+	reader    piformat.Reader
+	start     []byte
 }
 
-func newLooker(glances session.Glances) *looker {
-	return &looker{glances: glances, start: make([]byte, piformat.HeaderRoom)}
+func newLooker(tailCache session.TailCache) *looker {
+	return &looker{tailCache: tailCache, start: make([]byte, piformat.HeaderRoom)}
 }
 
 // listedLog is a log of a directory, and what its name led to.
@@ -235,8 +235,8 @@ type listedLog struct {
 
 // head returns the head of one log.
 func (l *looker) head(ctx context.Context, d *directory, n listedLog) (session.Head, error) {
-	if l.glances != nil {
-		if known, ok := l.glances.Glance(n.path, n.info); ok {
+	if l.tailCache != nil {
+		if known, ok := l.tailCache.Find(n.path, n.info); ok {
 			return known.Head, nil
 		}
 	}
@@ -250,10 +250,10 @@ func (l *looker) head(ctx context.Context, d *directory, n listedLog) (session.H
 		return session.Head{}, err
 	}
 	h, err := l.read(f, opened.Size())
-	if err == nil && l.glances != nil && !n.rotated {
+	if err == nil && l.tailCache != nil && !n.rotated {
 		// An error is for the one who asks for the end: he will meet it again.
 		if tail, err := l.reader.Tail(ctx, f, opened.Size(), opened.ModTime()); err == nil {
-			l.glances.Keep(n.path, opened, f, session.Glance{Head: h, Tail: tail})
+			l.tailCache.Keep(n.path, opened, f, session.CachedTail{Head: h, Tail: tail})
 		}
 	}
 	return h, err

@@ -206,21 +206,21 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// recorder is a session.Glances that remembers within the run.
-type recorder map[string]session.Glance
+// recorder is a session.TailCache that remembers within the run.
+type recorder map[string]session.CachedTail
 
-func (r recorder) Glance(path string, _ os.FileInfo) (session.Glance, bool) {
+func (r recorder) Find(path string, _ os.FileInfo) (session.CachedTail, bool) {
 	g, ok := r[path]
 	return g, ok
 }
 
-func (r recorder) Keep(path string, _ os.FileInfo, _ io.ReaderAt, seen session.Glance) {
+func (r recorder) Keep(path string, _ os.FileInfo, _ io.ReaderAt, seen session.CachedTail) {
 	r[path] = seen
 }
 
-// TestGlances: a store that reads ends while it lists lists the same, and sees
+// TestTailCache: a store that reads ends while it lists lists the same, and sees
 // at each end what Tail sees there; what it remembers it lists again.
-func TestGlances(t *testing.T) {
+func TestTailCache(t *testing.T) {
 	root := t.TempDir()
 	header := `{"type":"session","version":3,"id":"6f9b0d0c-0000-4000-8000-000000000001","timestamp":"2026-05-01T10:00:00.000Z","cwd":"/w"}` + "\n"
 	said := `{"type":"message","id":"a1","parentId":null,"timestamp":"2026-05-01T10:00:01.000Z","message":{"role":"user","content":[{"type":"text","text":"hello"}]}}` + "\n"
@@ -252,7 +252,7 @@ func TestGlances(t *testing.T) {
 	}
 	seen := recorder{}
 	for _, what := range []string{"seen", "remembered"} {
-		got, err := pi.Open(root).WithGlances(seen).List(ctx)
+		got, err := pi.Open(root).WithTailCache(seen).List(ctx)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%s: %v\n%s", what, err, diff)
 		}

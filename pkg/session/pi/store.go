@@ -31,10 +31,10 @@ type Store struct {
 	base string // the sessions directory
 	// step is called after each step of Rotate, with its name; an error ends
 	// the rotation there. Tests stop it so.
-	step    func(name string) error
-	system  durable.System
-	glances session.Glances // nil: logs are listed by their beginnings alone
-	workers int             // directories that List reads at a time
+	step      func(name string) error
+	system    durable.System
+	tailCache session.TailCache // nil: logs are listed by their beginnings alone
+	workers   int               // directories that List reads at a time
 }
 
 // Open returns the store of a sessions directory, or of the agent directory

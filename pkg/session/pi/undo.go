@@ -14,13 +14,13 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/piformat"
 )
 
-// PlanUnrotation implements [session.Unrotator]. A log of the directory that
+// PlanUndo implements [session.Undoer]. A log of the directory that
 // was begun after the rotation and has messages is a [*session.NewerError]
 // without Force; with Force it stays where it is, and only the old log becomes
 // the newest again: pi keeps any number of logs side by side. A log at the old
 // one's own place is in the way.
-func (s *Store) PlanUnrotation(ctx context.Context, r session.Rotation, o session.UnrotateOptions) (session.Unrotation, error) {
-	u := session.Unrotation{Rotation: r, At: o.Now.UTC().Truncate(time.Millisecond)}
+func (s *Store) PlanUndo(ctx context.Context, r session.Rotation, o session.UndoOptions) (session.Undo, error) {
+	u := session.Undo{Rotation: r, At: o.Now.UTC().Truncate(time.Millisecond)}
 	c, err := s.openChange(r)
 	if err != nil {
 		return u, err
@@ -106,9 +106,9 @@ func (c *change) begunSince(ctx context.Context, at time.Time) error {
 	return nil
 }
 
-// Unrotate implements [session.Unrotator]: the old log gets its name again, or
+// Undo implements [session.Undoer]: the old log gets its name again, or
 // is made of the archived bytes, and is the newest of its directory.
-func (s *Store) Unrotate(ctx context.Context, u session.Unrotation, archived func(io.Writer) error) error {
+func (s *Store) Undo(ctx context.Context, u session.Undo, archived func(io.Writer) error) error {
 	c, err := s.openChange(u.Rotation)
 	if err != nil {
 		return err
@@ -131,7 +131,7 @@ func (s *Store) Unrotate(ctx context.Context, u session.Unrotation, archived fun
 }
 
 // put puts the old log at its place: its inode, or its bytes.
-func (c *change) put(ctx context.Context, u session.Unrotation, archived func(io.Writer) error) error {
+func (c *change) put(ctx context.Context, u session.Undo, archived func(io.Writer) error) error {
 	err := fs.ErrNotExist
 	if u.From == u.Rotation.Kept && u.From != "" {
 		err = durable.MoveFile(u.From, u.Rotation.Live)

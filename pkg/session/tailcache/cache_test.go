@@ -1,4 +1,4 @@
-package glance
+package tailcache
 
 import (
 	"bytes"
@@ -32,10 +32,10 @@ func write(t interface{ Fatal(...any) }, path, text string) os.FileInfo {
 	return info
 }
 
-// glanceOf is a glance in which every field is set.
-func glanceOf(tokens int64) session.Glance {
+// cachedTail is an entry in which every field is set.
+func cachedTail(tokens int64) session.CachedTail {
 	at := time.Date(2026, 5, 1, 10, 0, 0, 123456789, time.UTC)
-	return session.Glance{
+	return session.CachedTail{
 		Head: session.Head{ID: "id", Version: 3, Time: at, Found: true, Continued: true},
 		Tail: session.Tail{
 			Tokens: tokens, TokenSource: session.TokensFromUsage, Messages: 7, MessagesExact: true,
@@ -44,7 +44,7 @@ func glanceOf(tokens int64) session.Glance {
 	}
 }
 
-func keep(t interface{ Fatal(...any) }, c *Cache, path string, info os.FileInfo, g session.Glance) {
+func keep(t interface{ Fatal(...any) }, c *Cache, path string, info os.FileInfo, g session.CachedTail) {
 	log, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -55,15 +55,15 @@ func keep(t interface{ Fatal(...any) }, c *Cache, path string, info os.FileInfo,
 
 func TestRemembered(t *testing.T) {
 	dir := t.TempDir()
-	want := map[string]session.Glance{}
+	want := map[string]session.CachedTail{}
 	first := open(dir, "one")
 	for i, text := range []string{"", "short", string(bytes.Repeat([]byte("long "), 1000))} {
 		path := filepath.Join(dir, string(rune('a'+i)))
-		want[path] = glanceOf(int64(i) - 1)
+		want[path] = cachedTail(int64(i) - 1)
 		keep(t, first, path, write(t, path, text), want[path])
 	}
 	empty := filepath.Join(dir, "empty")
-	want[empty] = session.Glance{}
+	want[empty] = session.CachedTail{}
 	keep(t, first, empty, write(t, empty, "text"), want[empty])
 	if err := first.Save(); err != nil {
 		t.Fatal(err)
@@ -77,7 +77,7 @@ func TestRemembered(t *testing.T) {
 		if _, ok := second.Seen(path); ok {
 			t.Errorf("%s: known before it was looked at", path)
 		}
-		got, ok := second.Glance(path, info)
+		got, ok := second.Find(path, info)
 		if diff := cmp.Diff(w, got); !ok || diff != "" {
 			t.Errorf("%s: %v\n%s", path, ok, diff)
 		}
@@ -95,7 +95,7 @@ func TestDamaged(t *testing.T) {
 	dir := t.TempDir()
 	log := filepath.Join(dir, "log")
 	c := open(dir, "one")
-	keep(t, c, log, write(t, log, "text"), glanceOf(5))
+	keep(t, c, log, write(t, log, "text"), cachedTail(5))
 	if err := c.Save(); err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestDamaged(t *testing.T) {
 // TestDecode: a file with a right digest and a wrong content is refused too.
 func TestDecode(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := &Cache{stamp: "s", known: []entry{{path: "path", seen: glanceOf(1)}}}
+		c := &Cache{stamp: "s", known: []entry{{path: "path", seen: cachedTail(1)}}}
 		text := c.encode()
 		text = text[:len(text)-32]
 		at := rapid.IntRange(len(format)+2, len(text)-1).Draw(t, "at")
@@ -140,7 +140,7 @@ func TestDecode(t *testing.T) {
 func TestSameEverythingButText(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	c := open(t.TempDir(), "one")
-	keep(t, c, path, write(t, path, "one text"), glanceOf(5))
+	keep(t, c, path, write(t, path, "one text"), cachedTail(5))
 	info := write(t, path, "two text")
 	k, ok := keyOf(info)
 	if !ok {
@@ -148,13 +148,13 @@ func TestSameEverythingButText(t *testing.T) {
 	}
 	c.tells[k.device] = false
 	c.find(path).key = k
-	if g, ok := c.Glance(path, info); ok {
+	if g, ok := c.Find(path, info); ok {
 		t.Errorf("known: %v", g)
 	}
 	write(t, path, "one text")
 	info, _ = os.Lstat(path)
 	c.find(path).key, _ = keyOf(info)
-	if _, ok := c.Glance(path, info); !ok {
+	if _, ok := c.Find(path, info); !ok {
 		t.Error("the text that was seen is not known: the test cannot fail")
 	}
 }
@@ -166,7 +166,7 @@ func TestTimeSetBack(t *testing.T) {
 	text := bytes.Repeat([]byte("text "), 1000)
 	c := open(t.TempDir(), "one")
 	info := write(t, path, string(text))
-	keep(t, c, path, info, glanceOf(5))
+	keep(t, c, path, info, cachedTail(5))
 	if c.find(path).young {
 		t.Skip("files are not told apart here")
 	}
@@ -179,7 +179,7 @@ func TestTimeSetBack(t *testing.T) {
 	if !after.ModTime().Equal(info.ModTime()) || after.Size() != info.Size() {
 		t.Fatal("the time was not set back")
 	}
-	if g, ok := c.Glance(path, after); ok {
+	if g, ok := c.Find(path, after); ok {
 		t.Errorf("known: %v", g)
 	}
 }
@@ -190,7 +190,7 @@ func TestReplaced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	c := open(t.TempDir(), "one")
 	info := write(t, path, "one text")
-	keep(t, c, path, info, glanceOf(5))
+	keep(t, c, path, info, cachedTail(5))
 	if c.find(path).young {
 		t.Skip("files are not told apart here")
 	}
@@ -203,7 +203,7 @@ func TestReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	after, _ := os.Lstat(path)
-	if g, ok := c.Glance(path, after); ok {
+	if g, ok := c.Find(path, after); ok {
 		t.Errorf("known: %v", g)
 	}
 }
@@ -217,15 +217,15 @@ func TestNotOpened(t *testing.T) {
 		t.Skip("times do not tell here")
 	}
 	c := open(t.TempDir(), "one")
-	keep(t, c, path, write(t, path, "text"), glanceOf(5))
+	keep(t, c, path, write(t, path, "text"), cachedTail(5))
 	info, _ := os.Lstat(path)
-	if _, ok := c.Glance(path, info); !ok {
+	if _, ok := c.Find(path, info); !ok {
 		t.Fatal("not known")
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := c.Glance(path, info); !ok {
+	if _, ok := c.Find(path, info); !ok {
 		t.Error("it was opened again")
 	}
 }
@@ -238,13 +238,13 @@ func TestYoung(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		clock time.Time
-		g     session.Glance
+		g     session.CachedTail
 		known int
 	}{
-		{"just now", info.ModTime().Add(settled / 2), glanceOf(1), 0},
-		{"in the future", info.ModTime().Add(-time.Hour), glanceOf(1), 0},
-		{"left alone", info.ModTime().Add(time.Hour), glanceOf(1), 1},
-		{"a time that cannot be written", info.ModTime().Add(time.Hour), session.Glance{Head: session.Head{Time: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}}, 0},
+		{"just now", info.ModTime().Add(settled / 2), cachedTail(1), 0},
+		{"in the future", info.ModTime().Add(-time.Hour), cachedTail(1), 0},
+		{"left alone", info.ModTime().Add(time.Hour), cachedTail(1), 1},
+		{"a time that cannot be written", info.ModTime().Add(time.Hour), session.CachedTail{Head: session.Head{Time: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}}, 0},
 	} {
 		file := filepath.Join(t.TempDir(), "sizes")
 		o := Options{File: file, Stamp: "s", Now: func() time.Time { return test.clock }}
@@ -269,7 +269,7 @@ func TestGone(t *testing.T) {
 	c := open(dir, "one")
 	for _, name := range []string{"stays", "goes", "grows"} {
 		path := filepath.Join(dir, name)
-		keep(t, c, path, write(t, path, "text"), glanceOf(1))
+		keep(t, c, path, write(t, path, "text"), cachedTail(1))
 	}
 	if err := c.Save(); err != nil {
 		t.Fatal(err)
@@ -280,15 +280,15 @@ func TestGone(t *testing.T) {
 	next := open(dir, "one")
 	grows := filepath.Join(dir, "grows")
 	info := write(t, grows, "text and more")
-	if _, ok := next.Glance(grows, info); ok {
+	if _, ok := next.Find(grows, info); ok {
 		t.Error("a log that has grown is known")
 	}
-	keep(t, next, grows, info, glanceOf(2))
+	keep(t, next, grows, info, cachedTail(2))
 	if err := next.Save(); err != nil {
 		t.Fatal(err)
 	}
 	last := open(dir, "one")
-	if len(last.known) != 2 || last.find(grows).seen != glanceOf(2) || last.find(filepath.Join(dir, "stays")) == nil {
+	if len(last.known) != 2 || last.find(grows).seen != cachedTail(2) || last.find(filepath.Join(dir, "stays")) == nil {
 		t.Errorf("known: %v", last.known)
 	}
 }
@@ -298,7 +298,7 @@ func TestCounted(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "log")
 	c := open(dir, "one")
-	keep(t, c, path, write(t, path, "text"), session.Glance{Tail: session.Tail{Messages: 9}})
+	keep(t, c, path, write(t, path, "text"), session.CachedTail{Tail: session.Tail{Messages: 9}})
 	c.Counted(path, 12)
 	if g, _ := c.Seen(path); g.Tail.Messages != 12 || !g.Tail.MessagesExact {
 		t.Errorf("%+v", g.Tail)
@@ -326,7 +326,7 @@ func waitForTick(t interface{ Fatal(...any) }, path string, log os.FileInfo) {
 // that was read from the disk each time: what it knows is true.
 func TestNeverWrong(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		dir, err := os.MkdirTemp("", "glance")
+		dir, err := os.MkdirTemp("", "tailcache")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -358,13 +358,13 @@ func TestNeverWrong(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			g, ok := c.Glance(path, info)
+			g, ok := c.Find(path, info)
 			if ok && kept[g.Tail.Tokens] != text {
 				t.Fatalf("step %d: %q is taken for %q", step, text, kept[g.Tail.Tokens])
 			}
 			if !ok {
 				kept[int64(step)] = text
-				keep(t, c, path, info, glanceOf(int64(step)))
+				keep(t, c, path, info, cachedTail(int64(step)))
 			}
 			if err := c.Save(); err != nil {
 				t.Fatal(err)

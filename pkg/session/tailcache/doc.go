@@ -1,4 +1,4 @@
-// Package glance remembers between runs what the ends of session logs said, so
+// Package tailcache remembers between runs what the ends of session logs said, so
 // that looking again at thousands of logs of which nothing has changed costs
 // little more than listing them.
 //
@@ -11,4 +11,4 @@
 // (durable.ChangeTimeTells), the last bytes are compared as well. A cache that is damaged, that another build of the program
 // has written, or that cannot be read is an empty one. Whoever deletes it
 // loses nothing but time.
-package glance
+package tailcache

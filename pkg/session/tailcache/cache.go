@@ -1,4 +1,4 @@
-package glance
+package tailcache
 
 import (
 	"bytes"
@@ -27,7 +27,7 @@ const (
 	settled = 2 * time.Second
 )
 
-// Cache is a [session.Glances] that can outlive the run. It may be used by
+// Cache is a [session.TailCache] that can outlive the run. It may be used by
 // several goroutines at once.
 type Cache struct {
 	mu      sync.Mutex
@@ -54,7 +54,7 @@ type entry struct {
 	path  string
 	key   key
 	end   digest
-	seen  session.Glance
+	seen  session.CachedTail
 	valid bool // it is what the log is now: checked, or kept, in this run
 	young bool // it was changed too recently to be remembered
 }
@@ -114,18 +114,18 @@ func (c *Cache) find(path string) *entry {
 	return &c.known[c.next-1]
 }
 
-// Glance implements [session.Glances].
-func (c *Cache) Glance(path string, info os.FileInfo) (session.Glance, bool) {
+// Find implements [session.TailCache].
+func (c *Cache) Find(path string, info os.FileInfo) (session.CachedTail, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.find(path)
 	if e == nil {
-		return session.Glance{}, false
+		return session.CachedTail{}, false
 	}
 	k, ok := keyOf(info)
 	e.valid = ok && k == e.key && (c.timeTells(path, k.device) || c.sameEnd(path, info.Size(), e.end))
 	if !e.valid {
-		return session.Glance{}, false
+		return session.CachedTail{}, false
 	}
 	return e.seen, true
 }
@@ -149,18 +149,18 @@ func (c *Cache) sameEnd(path string, size int64, end digest) bool {
 }
 
 // Seen returns what is known of a log that was looked up or kept in this run.
-func (c *Cache) Seen(path string) (session.Glance, bool) {
+func (c *Cache) Seen(path string) (session.CachedTail, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.find(path)
 	if e == nil || !e.valid {
-		return session.Glance{}, false
+		return session.CachedTail{}, false
 	}
 	return e.seen, true
 }
 
-// Keep implements [session.Glances].
-func (c *Cache) Keep(path string, info os.FileInfo, log io.ReaderAt, seen session.Glance) {
+// Keep implements [session.TailCache].
+func (c *Cache) Keep(path string, info os.FileInfo, log io.ReaderAt, seen session.CachedTail) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k, ok := keyOf(info)
@@ -176,7 +176,7 @@ func (c *Cache) Keep(path string, info os.FileInfo, log io.ReaderAt, seen sessio
 
 // writable reports whether the times can be written as nanoseconds. A log may
 // say anything.
-func writable(seen session.Glance) bool {
+func writable(seen session.CachedTail) bool {
 	for _, t := range [...]time.Time{seen.Head.Time, seen.Tail.LastActivity, seen.Tail.LastRecord} {
 		if !t.IsZero() && (t.Year() < 1971 || t.Year() > 2200) {
 			return false
@@ -251,7 +251,7 @@ func gone(path string) bool {
 // line feed, the number of entries, the entries in order of path, and the
 // SHA-256 of all that. Numbers are varints; texts have their length before them.
 const (
-	format = "sessctl glances 2\n"
+	format = "sessctl tailCache 2\n"
 	// maxFile is the size in bytes above which a file is not read: that of a
 	// million logs.
 	maxFile = 512 << 20
