@@ -47,7 +47,7 @@ func plantedBugs() []planted {
 			command: rotate, fault: "a line appended",
 		},
 		{
-			name: "no second look before a log is exchanged", file: "pkg/session/livelog/pin.go",
+			name: "no second look before a log is exchanged", file: "pkg/session/logfile/change.go",
 			old: "if err := c.Plan.Snapshot.Matches(named); err != nil {\n\t\treturn err\n\t}\n", new: "",
 			command: rewrite, fault: "a line appended",
 		},
@@ -63,7 +63,7 @@ func plantedBugs() []planted {
 			command: rotate, fault: "a stranger at the old log's new name",
 		},
 		{
-			name: "a rename in place of an exchange", file: "pkg/session/livelog/replace.go",
+			name: "a rename in place of an exchange", file: "pkg/session/logfile/replace.go",
 			old:     "err = c.System.ExchangeFiles(c.nextPath(), c.Plan.Live)\n\tif errors",
 			new:     "if os.Link(c.Plan.Live, c.Plan.Kept) == nil {\n\t\treturn os.Rename(c.nextPath(), c.Plan.Live)\n\t}\n\tif errors",
 			command: rewrite, fault: "replaced by rename",

@@ -299,7 +299,7 @@ func (in Intent) endMoves() error {
 type namesOfOne struct{ place, other string }
 
 func (in Intent) movedPairs() []namesOfOne {
-	const staged = ".next" // of a new log that is complete (package livelog)
+	const staged = ".next" // of a new log that is complete (package logfile)
 	kept := in.Rotation.Kept
 	pairs := []namesOfOne{{in.Rotation.Live, kept}, {in.Rotation.Live, kept + staged}, {kept, kept + staged}}
 	if r := in.Restore; r != nil {

@@ -15,8 +15,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
-	"github.com/sessctl/sessctl/pkg/session/directory"
-	"github.com/sessctl/sessctl/pkg/session/livelog"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
 // PlanRotation implements [session.Rotator].
@@ -47,11 +46,11 @@ func (s *Store) Rotate(ctx context.Context, r session.Rotation) error {
 		return err
 	}
 	defer d.Close()
-	nothing, err := livelog.Proof(func(io.Writer) error { return nil })
+	nothing, err := logfile.Proof(func(io.Writer) error { return nil })
 	if err != nil {
 		return err
 	}
-	change := &livelog.Change{Root: d.Root, Plan: session.Shortening{Rotation: r, After: nothing}, Step: s.step}
+	change := &logfile.Change{Root: d.Root, Plan: session.Shortening{Rotation: r, After: nothing}, Step: s.step}
 	if err := change.Replace(ctx, func(io.Writer, *os.File) error { return nil }); err != nil {
 		return err
 	}
@@ -60,14 +59,14 @@ func (s *Store) Rotate(ctx context.Context, r session.Rotation) error {
 
 // isRotated reports whether a name is that of a log that was moved aside.
 func isRotated(name string) bool {
-	log, rotated := directory.OriginalName(name)
+	log, rotated := logfile.OriginalName(name)
 	return rotated && log == logName
 }
 
 // openRotation checks that a rotation, which may come from a journal, stays in
 // one directory of this store.
-func (s *Store) openRotation(r session.Rotation) (*directory.Directory, error) {
-	d, name, err := directory.Of(s.base, r.Live, 1)
+func (s *Store) openRotation(r session.Rotation) (*logfile.Dir, error) {
+	d, name, err := logfile.Of(s.base, r.Live, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +95,7 @@ func (s *Store) Dispose(ctx context.Context, r session.Rotation) error {
 		return err
 	}
 	defer d.Close()
-	change := &livelog.Change{Root: d.Root, Plan: session.Shortening{Rotation: r}, Step: s.step}
+	change := &logfile.Change{Root: d.Root, Plan: session.Shortening{Rotation: r}, Step: s.step}
 	return change.Dispose()
 }
 
@@ -154,7 +153,7 @@ func (s *Store) PlanOverlay(ctx context.Context, request session.ShortenRequest)
 	if kept, err := strconv.ParseInt(request.Cut.KeptID, 10, 64); err == nil {
 		r.FirstKeptSeq = kept
 	} else if request.Cut.Kept > 0 {
-		return session.Shortening{}, directory.Unsupported(request.Ref.Path, "the first message to keep has no seq")
+		return session.Shortening{}, logfile.Unsupported(request.Ref.Path, "the first message to keep has no seq")
 	}
 	record, err := line(r)
 	return session.Shortening{
@@ -192,23 +191,23 @@ func (s *Store) lastSeq(ctx context.Context, log io.Reader) (int64, error) {
 }
 
 // openLive opens the directory of a live log.
-func (s *Store) openLive(path string) (*directory.Directory, string, error) {
-	d, name, err := directory.Of(s.base, path, 1)
+func (s *Store) openLive(path string) (*logfile.Dir, string, error) {
+	d, name, err := logfile.Of(s.base, path, 1)
 	if err != nil {
 		return nil, "", err
 	}
 	if name != logName {
 		d.Close()
-		return nil, "", directory.Unsupported(path, "not the live log of a session")
+		return nil, "", logfile.Unsupported(path, "not the live log of a session")
 	}
 	info, err := d.Stat(name)
 	switch {
 	case err != nil:
 	case info == nil:
-		err = directory.Gone(path)
+		err = logfile.Gone(path)
 	default:
-		if reason := directory.Unusable(info); reason != "" {
-			err = directory.Unsupported(path, reason)
+		if reason := logfile.Unusable(info); reason != "" {
+			err = logfile.Unsupported(path, reason)
 		}
 	}
 	if err != nil {
@@ -231,7 +230,7 @@ func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
 	if err := d.InPlace(); err != nil {
 		return err
 	}
-	change := &livelog.Change{Root: d.Root, Plan: plan, Step: s.step}
+	change := &logfile.Change{Root: d.Root, Plan: plan, Step: s.step}
 	return change.Append()
 }
 
@@ -267,12 +266,12 @@ func (s *Store) PlanCarry(ctx context.Context, q session.CarryRequest) (session.
 
 // idle is Busy for a log that may be empty, because nothing has been said in
 // it yet.
-func (s *Store) idle(ctx context.Context, d *directory.Directory, info os.FileInfo, q session.CarryRequest) error {
+func (s *Store) idle(ctx context.Context, d *logfile.Dir, info os.FileInfo, q session.CarryRequest) error {
 	if info.Size() == 0 {
 		return session.CheckQuiet(q.Rotation.Live, info, q.Now, q.Quiet)
 	}
 	ref := session.Ref{Path: q.Rotation.Live}
-	return d.Busy(ctx, logName, directory.Question{Ref: ref, Now: q.Now, Quiet: q.Quiet, Tail: s.Tail})
+	return d.Busy(ctx, logName, logfile.Question{Ref: ref, Now: q.Now, Quiet: q.Quiet, Tail: s.Tail})
 }
 
 // carry makes the text that is appended to a log.

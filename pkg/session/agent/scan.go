@@ -14,7 +14,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
-	"github.com/sessctl/sessctl/pkg/session/directory"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
 // The record types (seed 001, section 7.2), and the only version of them.
@@ -260,7 +260,7 @@ const countKey = "messageCount"
 
 // recorded is what metadata.json says of the log's length: what a rotation
 // resets, and its reversal brings back. nil if it does not say.
-func recorded(d *directory.Directory) ([]session.IndexEntry, error) {
+func recorded(d *logfile.Dir) ([]session.IndexEntry, error) {
 	raw, _, err := readSmall(d, metadataName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -303,7 +303,7 @@ func (s *Store) Record(ctx context.Context, live string, before []session.IndexE
 
 // setCount sets messageCount in metadata.json. Every other byte of it stays,
 // and one that cannot be read stays whole: the log is what counts.
-func setCount(d *directory.Directory, count string) error {
+func setCount(d *logfile.Dir, count string) error {
 	raw, info, err := readSmall(d, metadataName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

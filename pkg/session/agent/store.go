@@ -16,7 +16,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
-	"github.com/sessctl/sessctl/pkg/session/directory"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
 // Options are the settings of seed 001, section 7.5.1.
@@ -93,7 +93,7 @@ func (s *Store) Root() string { return s.root }
 
 // Tail implements [session.Store].
 func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error) {
-	d, name, err := directory.Of(s.base, ref.Path, 1)
+	d, name, err := logfile.Of(s.base, ref.Path, 1)
 	if err != nil {
 		return session.Tail{}, err
 	}
@@ -108,12 +108,12 @@ func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error)
 
 // Busy implements [session.Rotator].
 func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
-	d, name, err := directory.Of(s.base, ref.Path, 1)
+	d, name, err := logfile.Of(s.base, ref.Path, 1)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	return d.Busy(ctx, name, directory.Question{Ref: ref, Now: now, Quiet: quiet, Tail: s.Tail})
+	return d.Busy(ctx, name, logfile.Question{Ref: ref, Now: now, Quiet: quiet, Tail: s.Tail})
 }
 
 const (
@@ -131,7 +131,7 @@ var validID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`
 // (S7.5). A directory whose name is no ULID is refused with a notice (S7.8).
 func (s *Store) List(ctx context.Context) (session.Listing, error) {
 	var listing session.Listing
-	top, err := directory.Open(s.base)
+	top, err := logfile.Open(s.base)
 	if err != nil {
 		return listing, fmt.Errorf("open store: %w", err)
 	}
@@ -170,7 +170,7 @@ var errNoULID = errors.New("its name is not a ULID")
 
 // session lists what one directory holds: a log, and the logs that were
 // rotated away and are not settled yet. Plain files are nothing of ours.
-func (s *Store) session(top *directory.Directory, name string) ([]listed, error) {
+func (s *Store) session(top *logfile.Dir, name string) ([]listed, error) {
 	info, err := top.Root.Stat(name)
 	if err != nil || !info.IsDir() || strings.HasPrefix(name, ".") {
 		return nil, nil
@@ -204,12 +204,12 @@ func (s *Store) session(top *directory.Directory, name string) ([]listed, error)
 	return all, nil
 }
 
-func (s *Store) log(d *directory.Directory, id, file string) (listed, error) {
+func (s *Store) log(d *logfile.Dir, id, file string) (listed, error) {
 	info, err := d.Root.Lstat(file)
 	if err != nil {
 		return listed{}, err
 	}
-	if reason := directory.Unusable(info); reason != "" {
+	if reason := logfile.Unusable(info); reason != "" {
 		return listed{}, errors.New(reason)
 	}
 	m := readMetadata(d)
@@ -218,7 +218,7 @@ func (s *Store) log(d *directory.Directory, id, file string) (listed, error) {
 		Kind: session.KindLive, Primary: m.Source != sourceCron, Bytes: info.Size(), ModTime: info.ModTime(),
 		Model: m.Model, ContextWindow: int(s.options.ContextWindow),
 	}
-	directory.State(&ref, info, time.Now())
+	logfile.State(&ref, info, time.Now())
 	if file != logName {
 		ref.Kind, ref.Primary = session.KindReset, false
 		ref.State, ref.Reason = session.StateUnsupported, "a rotated log: it is kept until nobody can write it any more"
@@ -254,7 +254,7 @@ const maxMetadata = 1 << 20
 
 // readMetadata returns what can be read; a session without metadata is one
 // with an empty one.
-func readMetadata(d *directory.Directory) (m metadata) {
+func readMetadata(d *logfile.Dir) (m metadata) {
 	raw, _, err := readSmall(d, metadataName)
 	if err == nil {
 		_ = json.Unmarshal(raw, &m) // the log is what counts
@@ -262,7 +262,7 @@ func readMetadata(d *directory.Directory) (m metadata) {
 	return m
 }
 
-func readSmall(d *directory.Directory, name string) ([]byte, os.FileInfo, error) {
+func readSmall(d *logfile.Dir, name string) ([]byte, os.FileInfo, error) {
 	f, err := durable.OpenRegularIn(d.Root, name)
 	if err != nil {
 		return nil, nil, err
@@ -278,8 +278,8 @@ func readSmall(d *directory.Directory, name string) ([]byte, os.FileInfo, error)
 
 // places says where the logs of this runtime lie: one in each session's
 // directory.
-func (s *Store) places() directory.Places {
-	return directory.Places{
+func (s *Store) places() logfile.Places {
+	return logfile.Places{
 		Base: s.base, Depth: 1, Store: s.root,
 		Like: func(name string) bool { return name == metadataName || isRotated(name) },
 		Log: func(below string) (session.Ref, bool) {
@@ -301,7 +301,7 @@ func (s *Store) Place(ctx context.Context, path string, now time.Time) (session.
 }
 
 func (s *Store) hasMetadata(log string) bool {
-	d, _, err := directory.Of(s.base, log, 1)
+	d, _, err := logfile.Of(s.base, log, 1)
 	if err != nil {
 		return false
 	}
@@ -318,7 +318,7 @@ func (s *Store) Unused(ctx context.Context, path string, now time.Time, quiet ti
 // Companions implements [session.Family]: a session is its log and its
 // metadata.
 func (s *Store) Companions(_ context.Context, ref session.Ref) ([]string, error) {
-	d, name, err := directory.Of(s.base, ref.Path, 1)
+	d, name, err := logfile.Of(s.base, ref.Path, 1)
 	if err != nil {
 		return nil, err
 	}

@@ -13,8 +13,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
-	"github.com/sessctl/sessctl/pkg/session/directory"
-	"github.com/sessctl/sessctl/pkg/session/livelog"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
 // Strategy implements [session.Shaper].
@@ -36,13 +35,13 @@ type compactionRecord struct {
 // the turns that stay. compactedTurns counts those of earlier compactions too,
 // whose summary this one takes in.
 func (s *Store) PlanRewrite(ctx context.Context, request session.ShortenRequest) (session.Shortening, error) {
-	d, name, err := directory.Of(s.base, request.Ref.Path, 1)
+	d, name, err := logfile.Of(s.base, request.Ref.Path, 1)
 	if err != nil {
 		return session.Shortening{}, err
 	}
 	defer d.Close()
 	if !logName().MatchString(name) {
-		return session.Shortening{}, directory.Unsupported(request.Ref.Path, "not the live log of a session")
+		return session.Shortening{}, logfile.Unsupported(request.Ref.Path, "not the live log of a session")
 	}
 	log, _, err := d.OpenLog(name)
 	if err != nil {
@@ -65,7 +64,7 @@ func (s *Store) PlanRewrite(ctx context.Context, request session.ShortenRequest)
 		return session.Shortening{}, fmt.Errorf("write the compaction record: %w", err)
 	}
 	plan.Record = string(record) + "\n"
-	plan.After, err = livelog.Proof(func(w io.Writer) error { return rewrite(w, log, plan) })
+	plan.After, err = logfile.Proof(func(w io.Writer) error { return rewrite(w, log, plan) })
 	return plan, err
 }
 
@@ -119,7 +118,7 @@ func headerError(err error) error {
 	return fmt.Errorf("read the header: %w", err)
 }
 
-func (s *Store) rotation(d *directory.Directory, name string, request session.ShortenRequest) (session.Rotation, error) {
+func (s *Store) rotation(d *logfile.Dir, name string, request session.ShortenRequest) (session.Rotation, error) {
 	now := request.Now.UTC().Truncate(time.Millisecond)
 	kept, err := d.FreeRotated(name, now)
 	return session.Rotation{
@@ -135,19 +134,19 @@ func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
 		return err
 	}
 	defer d.Close()
-	change := &livelog.Change{Root: d.Root, Plan: plan, Step: s.step}
+	change := &logfile.Change{Root: d.Root, Plan: plan, Step: s.step}
 	return change.Replace(ctx, func(w io.Writer, old *os.File) error { return rewrite(w, old, plan) })
 }
 
 // PlanRotation implements [session.Rotator].
 func (s *Store) PlanRotation(_ context.Context, ref session.Ref, snap session.Snapshot, now time.Time) (session.Rotation, error) {
-	d, name, err := directory.Of(s.base, ref.Path, 1)
+	d, name, err := logfile.Of(s.base, ref.Path, 1)
 	if err != nil {
 		return session.Rotation{}, err
 	}
 	defer d.Close()
 	if !logName().MatchString(name) {
-		return session.Rotation{}, directory.Unsupported(ref.Path, "not the live log of a session")
+		return session.Rotation{}, logfile.Unsupported(ref.Path, "not the live log of a session")
 	}
 	return s.rotation(d, name, session.ShortenRequest{Ref: ref, Snapshot: snap, Now: now})
 }
@@ -161,7 +160,7 @@ func (s *Store) Rotate(ctx context.Context, r session.Rotation) error {
 		return err
 	}
 	defer d.Close()
-	change := &livelog.Change{Root: d.Root, Plan: session.Shortening{Rotation: r}, Step: s.step}
+	change := &logfile.Change{Root: d.Root, Plan: session.Shortening{Rotation: r}, Step: s.step}
 	return change.MoveAside(ctx)
 }
 
@@ -178,18 +177,18 @@ func (s *Store) Dispose(ctx context.Context, r session.Rotation) error {
 		return err
 	}
 	defer d.Close()
-	change := &livelog.Change{Root: d.Root, Plan: session.Shortening{Rotation: r}, Step: s.step}
+	change := &logfile.Change{Root: d.Root, Plan: session.Shortening{Rotation: r}, Step: s.step}
 	return change.Dispose()
 }
 
 // openPlan checks that a plan, which may come from a journal, stays in one
 // directory of this store.
-func (s *Store) openPlan(r session.Rotation) (*directory.Directory, error) {
-	d, name, err := directory.Of(s.base, r.Live, 1)
+func (s *Store) openPlan(r session.Rotation) (*logfile.Dir, error) {
+	d, name, err := logfile.Of(s.base, r.Live, 1)
 	if err != nil {
 		return nil, err
 	}
-	log, rotated := directory.OriginalName(filepath.Base(r.Kept))
+	log, rotated := logfile.OriginalName(filepath.Base(r.Kept))
 	if !logName().MatchString(name) || !rotated || log != name || r.Kept != d.At(filepath.Base(r.Kept)) {
 		err = fmt.Errorf("change %s: the plan names files that do not belong together", r.Live)
 	} else {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
-	"github.com/sessctl/sessctl/pkg/session/directory"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
 // Options are the settings of seed 000, Session Compaction. 0 is the default.
@@ -123,7 +123,7 @@ func (s *Store) Root() string { return s.root }
 // Tail implements [session.Store]. A turn is written when it is answered, so
 // the end of a log always is.
 func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error) {
-	d, name, err := directory.Of(s.base, ref.Path, 1)
+	d, name, err := logfile.Of(s.base, ref.Path, 1)
 	if err != nil {
 		return session.Tail{}, err
 	}
@@ -140,12 +140,12 @@ func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error)
 
 // Busy implements [session.Rotator].
 func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
-	d, name, err := directory.Of(s.base, ref.Path, 1)
+	d, name, err := logfile.Of(s.base, ref.Path, 1)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	return d.Busy(ctx, name, directory.Question{Ref: ref, Now: now, Quiet: quiet, Tail: s.Tail})
+	return d.Busy(ctx, name, logfile.Question{Ref: ref, Now: now, Quiet: quiet, Tail: s.Tail})
 }
 
 const sessionsName = "sessions"
@@ -160,7 +160,7 @@ var (
 // List implements [session.Store].
 func (s *Store) List(ctx context.Context) (session.Listing, error) {
 	l := lister{store: s, now: time.Now()}
-	top, err := directory.Open(s.base)
+	top, err := logfile.Open(s.base)
 	if err != nil {
 		return l.listing, fmt.Errorf("open store: %w", err)
 	}
@@ -203,7 +203,7 @@ func (l *lister) notice(path string, err error) {
 	l.listing.Notices = append(l.listing.Notices, session.Notice{Path: path, Message: "skipped: " + err.Error()})
 }
 
-func (l *lister) agent(top *directory.Directory, name string) error {
+func (l *lister) agent(top *logfile.Dir, name string) error {
 	d, err := top.Below(name)
 	if err != nil {
 		return err
@@ -215,7 +215,7 @@ func (l *lister) agent(top *directory.Directory, name string) error {
 	}
 	l.listing.Agents = append(l.listing.Agents, session.CleanID(name))
 	for _, file := range files {
-		live, rotated := directory.OriginalName(file)
+		live, rotated := logfile.OriginalName(file)
 		chat := logName().FindStringSubmatch(live)
 		if chat == nil {
 			if strings.HasSuffix(file, ".jsonl") {
@@ -236,12 +236,12 @@ type logged struct {
 	rotated     bool
 }
 
-func (l *lister) log(d *directory.Directory, file string, n logged) error {
+func (l *lister) log(d *logfile.Dir, file string, n logged) error {
 	info, err := d.Root.Lstat(file)
 	if err != nil {
 		return err
 	}
-	if reason := directory.Unusable(info); reason != "" {
+	if reason := logfile.Unusable(info); reason != "" {
 		return errors.New(reason)
 	}
 	ref := session.Ref{
@@ -249,7 +249,7 @@ func (l *lister) log(d *directory.Directory, file string, n logged) error {
 		Store: l.store.root, Path: d.At(file), Kind: session.KindLive, Primary: !subAgent().MatchString(n.agent),
 		Bytes: info.Size(), ModTime: info.ModTime(),
 	}
-	directory.State(&ref, info, l.now)
+	logfile.State(&ref, info, l.now)
 	if n.rotated {
 		ref.Kind, ref.Primary = session.KindReset, false
 		ref.State, ref.Reason = session.StateUnsupported, "a log that was cleared: it is kept until nobody can write it any more"
@@ -270,7 +270,7 @@ type measured struct {
 // be true. The time of the last compaction is taken from its record, because
 // the runtime keeps it only in memory.
 func (s *Store) Due(ctx context.Context, q session.DueQuestion) (bool, string, error) {
-	d, name, err := directory.Of(s.base, q.Ref.Path, 1)
+	d, name, err := logfile.Of(s.base, q.Ref.Path, 1)
 	if err != nil {
 		return false, "", err
 	}
@@ -341,11 +341,11 @@ func characters(text []byte) (n int64) {
 
 // places says where the logs of this runtime lie: in the directory of their
 // agent, one a chat.
-func (s *Store) places() directory.Places {
-	return directory.Places{
+func (s *Store) places() logfile.Places {
+	return logfile.Places{
 		Base: s.base, Depth: 1, Store: s.root,
 		Like: func(name string) bool {
-			log, _ := directory.OriginalName(name)
+			log, _ := logfile.OriginalName(name)
 			return logName().MatchString(log)
 		},
 		Log: func(below string) (session.Ref, bool) {

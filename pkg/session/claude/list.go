@@ -12,14 +12,14 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
-	"github.com/sessctl/sessctl/pkg/session/directory"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
 // List implements [session.Store]. Each project is an agent; its sessions come
 // together, in the order of their file names, each followed by the logs of its
 // sub-agents and its long outputs. What could not be used is a notice.
 func (s *Store) List(ctx context.Context) (session.Listing, error) {
-	top, err := directory.Open(s.projects)
+	top, err := logfile.Open(s.projects)
 	if err != nil {
 		return session.Listing{}, fmt.Errorf("open store: %w", err)
 	}
@@ -61,12 +61,12 @@ func (l *lister) notice(path, format string, args ...any) {
 }
 
 // below opens a directory, if that is what the name is; nil if not.
-func (l *lister) below(d *directory.Directory, name string) *directory.Directory {
+func (l *lister) below(d *logfile.Dir, name string) *logfile.Dir {
 	info, err := d.Root.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
 		return nil
 	}
-	var inner *directory.Directory
+	var inner *logfile.Dir
 	if err == nil {
 		inner, err = d.Below(name)
 	}
@@ -78,7 +78,7 @@ func (l *lister) below(d *directory.Directory, name string) *directory.Directory
 }
 
 // project lists one project.
-func (l *lister) project(top *directory.Directory, name string) {
+func (l *lister) project(top *logfile.Dir, name string) {
 	if strings.HasPrefix(name, ".") {
 		return
 	}
@@ -103,17 +103,17 @@ func (l *lister) project(top *directory.Directory, name string) {
 }
 
 // family lists what lies in the directory of a session.
-func (l *lister) family(project *directory.Directory, id string) {
+func (l *lister) family(project *logfile.Dir, id string) {
 	d := l.below(project, id)
 	if d == nil {
 		return
 	}
 	defer d.Close()
-	l.each(d, subagentsName, func(d *directory.Directory, name string) { l.log(d, name, id) })
-	l.each(d, resultsName, func(d *directory.Directory, name string) { l.output(d, name, id) })
+	l.each(d, subagentsName, func(d *logfile.Dir, name string) { l.log(d, name, id) })
+	l.each(d, resultsName, func(d *logfile.Dir, name string) { l.output(d, name, id) })
 }
 
-func (l *lister) each(d *directory.Directory, name string, list func(*directory.Directory, string)) {
+func (l *lister) each(d *logfile.Dir, name string, list func(*logfile.Dir, string)) {
 	inner := l.below(d, name)
 	if inner == nil {
 		return
@@ -131,7 +131,7 @@ func (l *lister) each(d *directory.Directory, name string, list func(*directory.
 // log adds the ref of one log, of a sub-agent if it is in a session's own
 // directory. Every session is a main one: none is ever changed, and the runtime
 // deletes them all.
-func (l *lister) log(d *directory.Directory, name, parent string) {
+func (l *lister) log(d *logfile.Dir, name, parent string) {
 	n, ok, odd := parseName(name)
 	if odd {
 		l.notice(d.At(name), "skipped: not a name that is safe in a path")
@@ -161,7 +161,7 @@ func (l *lister) log(d *directory.Directory, name, parent string) {
 }
 
 // output adds the ref of a tool's output that was too long for the log.
-func (l *lister) output(d *directory.Directory, name, parent string) {
+func (l *lister) output(d *logfile.Dir, name, parent string) {
 	if !session.SafeID(name) {
 		return
 	}
@@ -177,13 +177,13 @@ func (l *lister) output(d *directory.Directory, name, parent string) {
 }
 
 // file makes what all refs have.
-func (l *lister) file(d *directory.Directory, name string) (session.Ref, bool) {
+func (l *lister) file(d *logfile.Dir, name string) (session.Ref, bool) {
 	info, err := d.Root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return session.Ref{}, false // gone since the directory was read
 	}
 	if err == nil {
-		if reason := directory.Unusable(info); reason != "" {
+		if reason := logfile.Unusable(info); reason != "" {
 			err = errors.New(reason)
 		}
 	}
@@ -214,7 +214,7 @@ func (l *lister) judge(ref *session.Ref) {
 }
 
 // readSession returns the session that the first records of a log name, or "".
-func readSession(d *directory.Directory, name string) string {
+func readSession(d *logfile.Dir, name string) string {
 	const looked = 16 << 10
 	f, err := durable.OpenRegularIn(d.Root, name)
 	if err != nil {

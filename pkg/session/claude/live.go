@@ -13,7 +13,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
-	"github.com/sessctl/sessctl/pkg/session/directory"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
 // process is what a running Claude Code says of itself in
@@ -37,7 +37,7 @@ const maxSmall = 1 << 20
 // running returns the runtime's processes that are alive. A file that a killed
 // one left behind names no process, or one that was started after it.
 func (s *Store) running() ([]process, error) {
-	d, err := directory.Open(filepath.Join(s.config, sessionsName))
+	d, err := logfile.Open(filepath.Join(s.config, sessionsName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // versions before 2.1 keep no such files
 	}
@@ -63,7 +63,7 @@ func (s *Store) running() ([]process, error) {
 
 // process reads one of the files. What cannot be read may be being written:
 // its process counts by the name of the file, and may have any session open.
-func (s *Store) process(d *directory.Directory, name string) (p process, alive bool) {
+func (s *Store) process(d *logfile.Dir, name string) (p process, alive bool) {
 	info, err := d.Root.Lstat(name)
 	if err != nil {
 		return p, false
@@ -77,7 +77,7 @@ func (s *Store) process(d *directory.Directory, name string) (p process, alive b
 	return p, s.runs(p.PID, info.ModTime())
 }
 
-func readSmall(d *directory.Directory, name string) ([]byte, error) {
+func readSmall(d *logfile.Dir, name string) ([]byte, error) {
 	f, err := durable.OpenRegularIn(d.Root, name)
 	if err != nil {
 		return nil, err
@@ -116,15 +116,15 @@ func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet 
 	if p, ok := openIn(running, ref, s.projectOf(ref)); ok {
 		return &session.BusyError{Path: ref.Path, Reason: p.reason()}
 	}
-	d, name, err := directory.Of(s.projects, ref.Path, depth)
+	d, name, err := logfile.Of(s.projects, ref.Path, depth)
 	if errors.Is(err, fs.ErrNotExist) {
-		return directory.Gone(ref.Path)
+		return logfile.Gone(ref.Path)
 	}
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	question := directory.Question{Ref: ref, Now: now, Quiet: quiet, Tail: s.Tail}
+	question := logfile.Question{Ref: ref, Now: now, Quiet: quiet, Tail: s.Tail}
 	if ref.Kind == session.KindOutput || now.Sub(ref.ModTime) > longestTurn {
 		question.Tail = nil
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
-	"github.com/sessctl/sessctl/pkg/session/directory"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
 // Scan implements [session.Store]: the messages of a log in file order, one
@@ -129,7 +129,7 @@ func (s *scanner) say(r *jsonl.Record, node int) error {
 // CountMessages returns how many records of type user and assistant a log
 // has, tool results and repeated ones included. It decodes nothing else.
 func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error) {
-	d, name, err := directory.Of(s.projects, ref.Path, depth)
+	d, name, err := logfile.Of(s.projects, ref.Path, depth)
 	if err != nil {
 		return 0, err
 	}

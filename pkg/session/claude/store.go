@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/session"
-	"github.com/sessctl/sessctl/pkg/session/directory"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
 // Store is one configuration directory of Claude Code. It is a
@@ -152,7 +152,7 @@ const maxPeriod = 36_500
 // error it is 0: not known.
 func (s *Store) period() (time.Duration, error) {
 	const day = 24 * time.Hour
-	d, err := directory.Open(s.config)
+	d, err := logfile.Open(s.config)
 	if err != nil {
 		return 0, err
 	}
@@ -178,8 +178,8 @@ func (s *Store) period() (time.Duration, error) {
 
 // places says where the files of a session lie. Claude Code owns them: what it
 // has deleted can come back, and what it has is never replaced.
-func (s *Store) places() directory.Places {
-	return directory.Places{Base: s.projects, Depth: depth, Store: s.root, Owned: true, Log: placed}
+func (s *Store) places() logfile.Places {
+	return logfile.Places{Base: s.projects, Depth: depth, Store: s.root, Owned: true, Log: placed}
 }
 
 // placed reads the place of a log, of a sub-agent's log, or of an output.

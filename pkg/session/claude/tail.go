@@ -14,7 +14,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
-	"github.com/sessctl/sessctl/pkg/session/directory"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
 const (
@@ -42,7 +42,7 @@ func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error)
 	if ref.Kind == session.KindOutput {
 		return session.Tail{}, fmt.Errorf("%w: the output of a tool", session.ErrUnknownFormat)
 	}
-	d, name, err := directory.Of(s.projects, ref.Path, depth)
+	d, name, err := logfile.Of(s.projects, ref.Path, depth)
 	if err != nil {
 		return session.Tail{}, err
 	}

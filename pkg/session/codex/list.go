@@ -16,7 +16,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
-	"github.com/sessctl/sessctl/pkg/session/directory"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
 // List implements [session.Store]: the threads of sessions/ and then those of
@@ -24,7 +24,7 @@ import (
 // every rollout the first record is read. Every thread is primary: Codex goes
 // on with whichever it is told to.
 func (s *Store) List(ctx context.Context) (session.Listing, error) {
-	top, err := directory.Open(s.root)
+	top, err := logfile.Open(s.root)
 	if err != nil {
 		return session.Listing{}, fmt.Errorf("open store: %w", err)
 	}
@@ -46,7 +46,7 @@ func (s *Store) List(ctx context.Context) (session.Listing, error) {
 // lister collects the threads of one store.
 type lister struct {
 	store   *Store
-	top     *directory.Directory
+	top     *logfile.Dir
 	now     time.Time
 	listing session.Listing
 }
@@ -128,7 +128,7 @@ func (l *lister) thread(name, id string) (session.Ref, error) {
 	if err != nil {
 		return session.Ref{}, err
 	}
-	if reason := directory.Unusable(found); reason != "" {
+	if reason := logfile.Unusable(found); reason != "" {
 		return session.Ref{}, errors.New(reason)
 	}
 	log, info, err := l.top.OpenLog(name)
@@ -147,7 +147,7 @@ func (l *lister) thread(name, id string) (session.Ref, error) {
 		Runtime: session.RuntimeCodex, Agent: agentOf(h.cwd), ID: session.CleanID(h.id), Store: l.store.root,
 		Path: l.top.At(name), Kind: session.KindLive, Primary: true, Bytes: info.Size(), ModTime: info.ModTime(),
 	}
-	directory.State(&ref, info, l.now)
+	logfile.State(&ref, info, l.now)
 	if lock := l.store.lockOf(ref.ID); lock != "" {
 		ref.State, ref.Reason = session.StateBusy, heldBy(lock)
 	}

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/session"
-	"github.com/sessctl/sessctl/pkg/session/directory"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
 // Store is one home directory of Codex. It is a [session.Store], a
@@ -71,7 +71,7 @@ const deepest = 4
 // Tail implements [session.Store]. The end of a compressed rollout can only be
 // read by decompressing all of it.
 func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error) {
-	d, name, err := directory.Of(s.root, ref.Path, deepest)
+	d, name, err := logfile.Of(s.root, ref.Path, deepest)
 	if err != nil {
 		return session.Tail{}, err
 	}
@@ -97,7 +97,7 @@ func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error)
 
 // CountMessages returns the number of messages in a rollout, exactly.
 func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error) {
-	d, name, err := directory.Of(s.root, ref.Path, deepest)
+	d, name, err := logfile.Of(s.root, ref.Path, deepest)
 	if err != nil {
 		return 0, err
 	}
@@ -118,15 +118,15 @@ func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet 
 	if lock := s.lockOf(ref.ID); lock != "" {
 		return &session.BusyError{Path: ref.Path, Reason: heldBy(lock)}
 	}
-	d, name, err := directory.Of(s.root, ref.Path, deepest)
+	d, name, err := logfile.Of(s.root, ref.Path, deepest)
 	if errors.Is(err, fs.ErrNotExist) {
-		return directory.Gone(ref.Path)
+		return logfile.Gone(ref.Path)
 	}
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	return d.Busy(ctx, name, directory.Question{Ref: ref, Now: now, Quiet: quiet, Tail: s.Tail})
+	return d.Busy(ctx, name, logfile.Question{Ref: ref, Now: now, Quiet: quiet, Tail: s.Tail})
 }
 
 // lockOf returns the path of the lock that Codex has put on a thread, "" if
@@ -184,8 +184,8 @@ func agentOf(cwd string) string {
 
 // places says where the rollouts of this runtime lie. Codex owns them: one that
 // is gone can come back, and one that is there is never replaced.
-func (s *Store) places() directory.Places {
-	return directory.Places{Base: s.root, Depth: deepest, Store: s.root, Owned: true, Log: s.placed}
+func (s *Store) places() logfile.Places {
+	return logfile.Places{Base: s.root, Depth: deepest, Store: s.root, Owned: true, Log: s.placed}
 }
 
 func (s *Store) placed(below string) (session.Ref, bool) {
@@ -219,7 +219,7 @@ func (s *Store) Place(ctx context.Context, path string, now time.Time) (session.
 		other = plain + plainEnd
 	}
 	if _, err := os.Lstat(other); !errors.Is(err, fs.ErrNotExist) {
-		return place, directory.Unsupported(path, "Codex has this thread in "+filepath.Base(other))
+		return place, logfile.Unsupported(path, "Codex has this thread in "+filepath.Base(other))
 	}
 	place.Note = "Codex lists its threads from a database of its own, and may not show this one there"
 	return place, nil

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/session"
-	"github.com/sessctl/sessctl/pkg/session/directory"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
 const (
@@ -34,7 +34,7 @@ var (
 // Every chat of a person is primary: Gemini goes on with whichever it is told
 // to. Chats of sub-agents are topics.
 func (s *Store) List(ctx context.Context) (session.Listing, error) {
-	top, err := directory.Open(s.base)
+	top, err := logfile.Open(s.base)
 	if err != nil {
 		return session.Listing{}, fmt.Errorf("open store: %w", err)
 	}
@@ -66,7 +66,7 @@ func (l *lister) skipped(path string, err error) {
 }
 
 // project lists the chats of one project.
-func (l *lister) project(top *directory.Directory, name string) {
+func (l *lister) project(top *logfile.Dir, name string) {
 	chats := name + "/" + chatsName
 	info, err := top.Root.Stat(chats)
 	if err != nil || !info.IsDir() || strings.HasPrefix(name, ".") {
@@ -79,7 +79,7 @@ func (l *lister) project(top *directory.Directory, name string) {
 
 // chats lists one directory of chats, and for the chats of persons those of
 // their sub-agents.
-func (l *lister) chats(in *directory.Directory, name string, allowed *regexp.Regexp) {
+func (l *lister) chats(in *logfile.Dir, name string, allowed *regexp.Regexp) {
 	d, err := in.Below(name)
 	if err != nil {
 		l.skipped(in.At(name), err)
@@ -108,7 +108,7 @@ func (l *lister) chats(in *directory.Directory, name string, allowed *regexp.Reg
 }
 
 // chat lists one chat.
-func (l *lister) chat(d *directory.Directory, name string, found os.FileInfo, sub bool) {
+func (l *lister) chat(d *logfile.Dir, name string, found os.FileInfo, sub bool) {
 	ref, err := l.ref(d, name, found)
 	if err != nil {
 		l.skipped(d.At(name), err)
@@ -131,8 +131,8 @@ func (l *lister) chat(d *directory.Directory, name string, found os.FileInfo, su
 	l.listing.Refs = append(l.listing.Refs, ref)
 }
 
-func (l *lister) ref(d *directory.Directory, name string, found os.FileInfo) (session.Ref, error) {
-	if reason := directory.Unusable(found); reason != "" {
+func (l *lister) ref(d *logfile.Dir, name string, found os.FileInfo) (session.Ref, error) {
+	if reason := logfile.Unusable(found); reason != "" {
 		return session.Ref{}, errors.New(reason)
 	}
 	log, info, err := d.OpenLog(name)
@@ -154,7 +154,7 @@ func (l *lister) ref(d *directory.Directory, name string, found os.FileInfo) (se
 	if h.sub {
 		ref.Kind = session.KindTopic
 	}
-	directory.State(&ref, info, l.now)
+	logfile.State(&ref, info, l.now)
 	return ref, nil
 }
 

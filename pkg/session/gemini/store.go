@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/session"
-	"github.com/sessctl/sessctl/pkg/session/directory"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
 // Store is one home directory of Gemini. It is a [session.Store], a
@@ -75,7 +75,7 @@ const exactSize = 64 << 10
 
 // Tail implements [session.Store]. A chat that is one document is read in full.
 func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error) {
-	d, name, err := directory.Of(s.base, ref.Path, deepest)
+	d, name, err := logfile.Of(s.base, ref.Path, deepest)
 	if err != nil {
 		return session.Tail{}, err
 	}
@@ -114,7 +114,7 @@ func (s *Store) count(ctx context.Context, r io.Reader) (int, error) {
 
 // CountMessages returns the number of messages in a chat, exactly.
 func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error) {
-	d, name, err := directory.Of(s.base, ref.Path, deepest)
+	d, name, err := logfile.Of(s.base, ref.Path, deepest)
 	if err != nil {
 		return 0, err
 	}
@@ -131,21 +131,21 @@ func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error)
 // it writes: a session is busy shortly after a change, and while its last turn
 // is not answered.
 func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
-	d, name, err := directory.Of(s.base, ref.Path, deepest)
+	d, name, err := logfile.Of(s.base, ref.Path, deepest)
 	if errors.Is(err, fs.ErrNotExist) {
-		return directory.Gone(ref.Path)
+		return logfile.Gone(ref.Path)
 	}
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	return d.Busy(ctx, name, directory.Question{Ref: ref, Now: now, Quiet: quiet, Tail: s.Tail})
+	return d.Busy(ctx, name, logfile.Question{Ref: ref, Now: now, Quiet: quiet, Tail: s.Tail})
 }
 
 // places says where the chats of this runtime lie. Gemini owns them: one that
 // is gone can come back, and one that is there is never replaced.
-func (s *Store) places() directory.Places {
-	return directory.Places{Base: s.base, Depth: deepest, Store: s.root, Owned: true, Log: placed}
+func (s *Store) places() logfile.Places {
+	return logfile.Places{Base: s.base, Depth: deepest, Store: s.root, Owned: true, Log: placed}
 }
 
 // placed reads the place of a chat, or of a sub-agent's.

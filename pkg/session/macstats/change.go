@@ -14,8 +14,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
-	"github.com/sessctl/sessctl/pkg/session/directory"
-	"github.com/sessctl/sessctl/pkg/session/livelog"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
 // maxContext bounds the summary that takes a session's place, in bytes
@@ -26,7 +25,7 @@ const maxContext = 12_000
 // for half an hour is cleared, another one is replaced by its summary, which
 // the program reads as an answer of its own (seed 003).
 func (s *Store) PlanRewrite(_ context.Context, request session.ShortenRequest) (session.Shortening, error) {
-	d, name, err := directory.Of(s.base, request.Ref.Path, 0)
+	d, name, err := logfile.Of(s.base, request.Ref.Path, 0)
 	if err != nil {
 		return session.Shortening{}, err
 	}
@@ -38,7 +37,7 @@ func (s *Store) PlanRewrite(_ context.Context, request session.ShortenRequest) (
 	plan.Cleared = request.Now.Sub(request.Snapshot.ModTime) > inactive
 	if !plan.Cleared {
 		plan.Record = "## Assistant\n\n" + bounded(summaryMark+"\n\n"+inBlock(request.Summary.Text)) + "\n\n"
-		plan.After, err = livelog.Proof(func(w io.Writer) error { return rewrite(w, plan) })
+		plan.After, err = logfile.Proof(func(w io.Writer) error { return rewrite(w, plan) })
 	}
 	return plan, err
 }
@@ -77,9 +76,9 @@ func rewrite(w io.Writer, plan session.Shortening) error {
 	return err
 }
 
-func (s *Store) rotation(d *directory.Directory, name string, request session.ShortenRequest) (session.Rotation, error) {
+func (s *Store) rotation(d *logfile.Dir, name string, request session.ShortenRequest) (session.Rotation, error) {
 	if _, ok := parseName(name); !ok {
-		return session.Rotation{}, directory.Unsupported(request.Ref.Path, "not a session of mac-stats")
+		return session.Rotation{}, logfile.Unsupported(request.Ref.Path, "not a session of mac-stats")
 	}
 	now := request.Now.UTC().Truncate(time.Millisecond)
 	kept, err := d.FreeRotated(name, now)
@@ -97,7 +96,7 @@ func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
 		return err
 	}
 	defer d.Close()
-	change := &livelog.Change{Root: d.Root, Plan: plan, Step: s.step}
+	change := &logfile.Change{Root: d.Root, Plan: plan, Step: s.step}
 	if err := s.learn(plan); err != nil {
 		return change.Begun(err) // an earlier run may have come further
 	}
@@ -112,7 +111,7 @@ func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
 
 // PlanRotation implements [session.Rotator].
 func (s *Store) PlanRotation(_ context.Context, ref session.Ref, snap session.Snapshot, now time.Time) (session.Rotation, error) {
-	d, name, err := directory.Of(s.base, ref.Path, 0)
+	d, name, err := logfile.Of(s.base, ref.Path, 0)
 	if err != nil {
 		return session.Rotation{}, err
 	}
@@ -127,7 +126,7 @@ func (s *Store) Rotate(ctx context.Context, r session.Rotation) error {
 		return err
 	}
 	defer d.Close()
-	change := &livelog.Change{Root: d.Root, Plan: session.Shortening{Rotation: r}, Step: s.step}
+	change := &logfile.Change{Root: d.Root, Plan: session.Shortening{Rotation: r}, Step: s.step}
 	return change.MoveAside(ctx)
 }
 
@@ -144,19 +143,19 @@ func (s *Store) Dispose(ctx context.Context, r session.Rotation) error {
 		return err
 	}
 	defer d.Close()
-	change := &livelog.Change{Root: d.Root, Plan: session.Shortening{Rotation: r}, Step: s.step}
+	change := &logfile.Change{Root: d.Root, Plan: session.Shortening{Rotation: r}, Step: s.step}
 	return change.Dispose()
 }
 
 // openPlan checks that a plan, which may come from a journal, stays in the
 // directory of sessions.
-func (s *Store) openPlan(r session.Rotation) (*directory.Directory, error) {
-	d, name, err := directory.Of(s.base, r.Live, 0)
+func (s *Store) openPlan(r session.Rotation) (*logfile.Dir, error) {
+	d, name, err := logfile.Of(s.base, r.Live, 0)
 	if err != nil {
 		return nil, err
 	}
 	_, ok := parseName(name)
-	log, rotated := directory.OriginalName(filepath.Base(r.Kept))
+	log, rotated := logfile.OriginalName(filepath.Base(r.Kept))
 	if !ok || !rotated || log != name || r.Kept != d.At(filepath.Base(r.Kept)) {
 		err = fmt.Errorf("change %s: the plan names files that do not belong together", r.Live)
 	} else {
@@ -182,7 +181,7 @@ func (s *Store) learn(plan session.Shortening) error {
 	if err := durable.MakeDir(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("make the directory of lessons: %w", err)
 	}
-	d, err := directory.Open(filepath.Dir(path))
+	d, err := logfile.Open(filepath.Dir(path))
 	if err != nil {
 		return fmt.Errorf("open the directory of lessons: %w", err)
 	}

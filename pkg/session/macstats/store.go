@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/session"
-	"github.com/sessctl/sessctl/pkg/session/directory"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
 // The thresholds of seed 003.
@@ -89,7 +89,7 @@ func (s *Store) Due(_ context.Context, q session.DueQuestion) (bool, string, err
 
 // Tail implements [session.Store].
 func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error) {
-	d, name, err := directory.Of(s.base, ref.Path, 0)
+	d, name, err := logfile.Of(s.base, ref.Path, 0)
 	if err != nil {
 		return session.Tail{}, err
 	}
@@ -104,12 +104,12 @@ func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error)
 
 // Busy implements [session.Rotator].
 func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
-	d, name, err := directory.Of(s.base, ref.Path, 0)
+	d, name, err := logfile.Of(s.base, ref.Path, 0)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	return d.Busy(ctx, name, directory.Question{Ref: ref, Now: now, Quiet: quiet, Tail: s.Tail})
+	return d.Busy(ctx, name, logfile.Question{Ref: ref, Now: now, Quiet: quiet, Tail: s.Tail})
 }
 
 const agentName = "mac-stats"
@@ -137,7 +137,7 @@ func parseName(name string) (id string, ok bool) {
 // is the one that the program resumes.
 func (s *Store) List(ctx context.Context) (session.Listing, error) {
 	var listing session.Listing
-	d, err := directory.Open(s.base)
+	d, err := logfile.Open(s.base)
 	if err != nil {
 		return listing, fmt.Errorf("open store: %w", err)
 	}
@@ -171,8 +171,8 @@ func (s *Store) List(ctx context.Context) (session.Listing, error) {
 	return listing, nil
 }
 
-func (s *Store) log(d *directory.Directory, name string) (session.Ref, bool, error) {
-	live, rotated := directory.OriginalName(name)
+func (s *Store) log(d *logfile.Dir, name string) (session.Ref, bool, error) {
+	live, rotated := logfile.OriginalName(name)
 	id, ok := parseName(live)
 	if !ok {
 		return session.Ref{}, false, nil
@@ -184,14 +184,14 @@ func (s *Store) log(d *directory.Directory, name string) (session.Ref, bool, err
 	if err != nil {
 		return session.Ref{}, false, err
 	}
-	if reason := directory.Unusable(info); reason != "" {
+	if reason := logfile.Unusable(info); reason != "" {
 		return session.Ref{}, false, errors.New(reason)
 	}
 	ref := session.Ref{
 		Runtime: session.RuntimeMacStats, Agent: agentName, Key: id, Store: s.root, Path: d.At(name),
 		ID: idOf(live), Kind: session.KindLive, Bytes: info.Size(), ModTime: info.ModTime(),
 	}
-	directory.State(&ref, info, time.Now())
+	logfile.State(&ref, info, time.Now())
 	if rotated {
 		ref.Kind = session.KindReset
 		ref.State, ref.Reason = session.StateUnsupported, "a session that was cleared: it is kept until nobody can write it any more"
@@ -200,11 +200,11 @@ func (s *Store) log(d *directory.Directory, name string) (session.Ref, bool, err
 }
 
 // places says where the sessions of this runtime lie: in one directory.
-func (s *Store) places() directory.Places {
-	return directory.Places{
+func (s *Store) places() logfile.Places {
+	return logfile.Places{
 		Base: s.base, Store: s.root,
 		Like: func(name string) bool {
-			log, _ := directory.OriginalName(name)
+			log, _ := logfile.OriginalName(name)
 			_, ok := parseName(log)
 			return ok
 		},

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/session"
-	"github.com/sessctl/sessctl/pkg/session/livelog"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 	"github.com/sessctl/sessctl/pkg/session/piformat"
 )
 
@@ -81,7 +81,7 @@ func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
 	if err := s.unserved(plan.Live); err != nil {
 		return err
 	}
-	change := &livelog.Change{Root: d.root, Plan: plan, Step: s.step, System: s.options.System}
+	change := &logfile.Change{Root: d.root, Plan: plan, Step: s.step, System: s.options.System}
 	return change.Append()
 }
 

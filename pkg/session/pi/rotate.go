@@ -11,7 +11,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
-	"github.com/sessctl/sessctl/pkg/session/livelog"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 	"github.com/sessctl/sessctl/pkg/session/piformat"
 )
 
@@ -374,7 +374,7 @@ func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
 	if err := d.inPlace(); err != nil {
 		return err
 	}
-	change := &livelog.Change{Root: d.root, Plan: plan, Step: s.step, System: s.system}
+	change := &logfile.Change{Root: d.root, Plan: plan, Step: s.step, System: s.system}
 	return change.Append()
 }
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
-	dirs "github.com/sessctl/sessctl/pkg/session/directory"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 	"github.com/sessctl/sessctl/pkg/session/piformat"
 )
 
@@ -370,8 +370,8 @@ func unusable(info os.FileInfo) string {
 
 // places says where the logs of this runtime lie: in the directory of a working
 // directory, or in the sessions directory itself.
-func (s *Store) places() dirs.Places {
-	return dirs.Places{
+func (s *Store) places() logfile.Places {
+	return logfile.Places{
 		Base: s.base, Depth: 1, Store: s.root,
 		Like: isLog,
 		Log: func(below string) (session.Ref, bool) {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
-	dirs "github.com/sessctl/sessctl/pkg/session/directory"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 	"github.com/sessctl/sessctl/pkg/session/piformat"
 )
 
@@ -155,7 +155,7 @@ func (c *change) put(ctx context.Context, u session.Undo, archived func(io.Write
 // make makes the log of the archived bytes, like its neighbours. They are read
 // back before it gets its name.
 func (c *change) make(ctx context.Context, archived func(io.Writer) error) error {
-	like, err := (&dirs.Directory{Root: c.root, Path: c.path}).Newest(isLog)
+	like, err := (&logfile.Dir{Root: c.root, Path: c.path}).Newest(isLog)
 	if err != nil {
 		return err
 	}

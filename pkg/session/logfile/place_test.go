@@ -1,4 +1,4 @@
-package directory_test
+package logfile_test
 
 import (
 	"context"
@@ -12,16 +12,16 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sessctl/sessctl/pkg/session"
-	"github.com/sessctl/sessctl/pkg/session/directory"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
 // shelf is a store whose logs are <agent>/<id>.jsonl.
-func shelf(base string) directory.Places {
+func shelf(base string) logfile.Places {
 	isLog := func(name string) bool {
-		log, _ := directory.OriginalName(name)
+		log, _ := logfile.OriginalName(name)
 		return strings.HasSuffix(log, ".jsonl")
 	}
-	return directory.Places{
+	return logfile.Places{
 		Base: base, Depth: 1, Store: base, Like: isLog,
 		Log: func(below string) (session.Ref, bool) {
 			agent, name, nested := strings.Cut(below, "/")
@@ -116,13 +116,13 @@ func TestUnused(t *testing.T) {
 // is, and moving aside always finds a name that is free.
 func TestRotatedNames(t *testing.T) {
 	base := t.TempDir()
-	d, err := directory.Open(base)
+	d, err := logfile.Open(base)
 	must(t, err)
 	defer d.Close()
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.StringMatching(`[a-z0-9._-]{1,30}\.(jsonl|md)`).Draw(t, "name")
 		at := time.UnixMilli(rapid.Int64Range(0, 4e12).Draw(t, "at"))
-		if log, rotated := directory.OriginalName(directory.Rotated(name, at)); !rotated || log != name {
+		if log, rotated := logfile.OriginalName(logfile.Rotated(name, at)); !rotated || log != name {
 			t.Fatalf("%s came back as %s (%v)", name, log, rotated)
 		}
 		path, err := d.FreeRotated(name, at)
@@ -139,7 +139,7 @@ func TestRotatedNames(t *testing.T) {
 		}
 	})
 	for _, name := range []string{"a.jsonl", "a.jsonl.rotated.", "a.jsonl.rotated.2026-03-01", ".rotated.2026-03-01T10-00-00.000Z"} {
-		if log, rotated := directory.OriginalName(name); rotated || log != name {
+		if log, rotated := logfile.OriginalName(name); rotated || log != name {
 			t.Errorf("%s was rotated from %s", name, log)
 		}
 	}

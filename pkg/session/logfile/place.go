@@ -1,4 +1,4 @@
-package directory
+package logfile
 
 import (
 	"context"
@@ -65,7 +65,7 @@ func (p Places) Place(ctx context.Context, path string, now time.Time) (session.
 }
 
 // look completes what the directory tells.
-func (p Places) look(d *Directory, name string, place *session.Place, now time.Time) (err error) {
+func (p Places) look(d *Dir, name string, place *session.Place, now time.Time) (err error) {
 	if place.Aside, err = d.FreeRotated(name, now); err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (p Places) look(d *Directory, name string, place *session.Place, now time.T
 
 // Newest is the file that was changed last of those that like picks, nil if
 // there is none.
-func (d *Directory) Newest(like func(name string) bool) (last os.FileInfo, err error) {
+func (d *Dir) Newest(like func(name string) bool) (last os.FileInfo, err error) {
 	if like == nil {
 		return nil, nil
 	}
@@ -128,4 +128,60 @@ func (p Places) Unused(_ context.Context, path string, now time.Time, quiet time
 		return err
 	}
 	return session.CheckQuiet(path, info, now, quiet)
+}
+
+// Gone is the [*session.BusyError] of a log that is not where it was.
+func Gone(path string) error {
+	return &session.BusyError{Path: path, Reason: "it has been moved or removed since it was found"}
+}
+
+// Unsupported is an error that wraps [session.ErrUnsupported].
+func Unsupported(path, reason string) error {
+	return fmt.Errorf("%w: %s: %s", session.ErrUnsupported, path, reason)
+}
+
+// Question is what is asked about a session before it is changed.
+type Question struct {
+	Ref   session.Ref
+	Now   time.Time
+	Quiet time.Duration // how long the log must have been untouched
+	// Tail reads the end of the log; nil for logs that cannot show whether the
+	// last turn is answered.
+	Tail func(ctx context.Context, ref session.Ref) (session.Tail, error)
+}
+
+// Busy returns a [*session.BusyError] when a log changed within the quiet
+// period, when it is empty, shorter than it was when it was listed, or gone,
+// and when its last line is torn or its last turn unanswered.
+func (d *Dir) Busy(ctx context.Context, name string, q Question) error {
+	info, err := d.Stat(name)
+	if err != nil {
+		return err
+	}
+	if info == nil {
+		return Gone(q.Ref.Path)
+	}
+	if err := session.CheckQuiet(q.Ref.Path, info, q.Now, q.Quiet); err != nil {
+		return err
+	}
+	if err := session.CheckWhole(q.Ref, info); err != nil || q.Tail == nil {
+		return err
+	}
+	tail, err := q.Tail(ctx, q.Ref)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Gone(q.Ref.Path)
+	}
+	if err != nil {
+		return err
+	}
+	return session.CheckAnswered(q.Ref.Path, tail)
+}
+
+// State is what a listing says of a log's state: busy shortly after a change.
+func State(ref *session.Ref, info os.FileInfo, now time.Time) {
+	ref.State = session.StateIdle
+	var busy *session.BusyError
+	if errors.As(session.CheckQuiet(ref.Path, info, now, session.RecentChange), &busy) {
+		ref.State, ref.Reason = session.StateBusy, busy.Reason
+	}
 }

@@ -1,4 +1,4 @@
-package directory
+package logfile
 
 import (
 	"errors"
@@ -6,21 +6,24 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
-// Directory is one open directory of a store. Close it.
-type Directory struct {
+// Dir is one open directory of a store. Close it.
+type Dir struct {
 	Root *os.Root
 	Path string // absolute
 }
 
 // Open opens a directory by its absolute path.
-func Open(path string) (*Directory, error) {
+func Open(path string) (*Dir, error) {
 	info, err := os.Stat(path) // opening a pipe would wait for ever
 	if err != nil {
 		return nil, err
@@ -32,11 +35,11 @@ func Open(path string) (*Directory, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Directory{Root: root, Path: path}, nil
+	return &Dir{Root: root, Path: path}, nil
 }
 
 // Below opens a directory inside this one. A link out of it is an error.
-func (d *Directory) Below(name string) (*Directory, error) {
+func (d *Dir) Below(name string) (*Dir, error) {
 	info, err := d.Root.Stat(name)
 	if err != nil {
 		return nil, err
@@ -48,13 +51,13 @@ func (d *Directory) Below(name string) (*Directory, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Directory{Root: root, Path: d.At(name)}, nil
+	return &Dir{Root: root, Path: d.At(name)}, nil
 }
 
 // Of opens the directory of a log that lies below base, at most depth
 // directories down, and returns the log's name in it. An error for a path
 // that is anywhere else.
-func Of(base, path string, depth int) (*Directory, string, error) {
+func Of(base, path string, depth int) (*Dir, string, error) {
 	below, err := filepath.Rel(base, path)
 	if err != nil || !filepath.IsLocal(below) || strings.Count(filepath.ToSlash(below), "/") > depth {
 		return nil, "", fmt.Errorf("%s is not a session of the store %s", path, base)
@@ -73,13 +76,13 @@ func Of(base, path string, depth int) (*Directory, string, error) {
 
 // Close closes the directory. It was only looked at, so there is nothing that
 // could go wrong with what is in it.
-func (d *Directory) Close() { _ = d.Root.Close() }
+func (d *Dir) Close() { _ = d.Root.Close() }
 
 // At returns the absolute path of a name.
-func (d *Directory) At(name string) string { return filepath.Join(d.Path, name) }
+func (d *Dir) At(name string) string { return filepath.Join(d.Path, name) }
 
 // OpenLog opens a regular file. It never follows a link and never waits.
-func (d *Directory) OpenLog(name string) (*os.File, os.FileInfo, error) {
+func (d *Dir) OpenLog(name string) (*os.File, os.FileInfo, error) {
 	log, err := durable.OpenRegularIn(d.Root, name)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open log: %w", err)
@@ -92,7 +95,7 @@ func (d *Directory) OpenLog(name string) (*os.File, os.FileInfo, error) {
 }
 
 // Stat looks at a file, not through a link; nil for one that is not there.
-func (d *Directory) Stat(name string) (os.FileInfo, error) {
+func (d *Dir) Stat(name string) (os.FileInfo, error) {
 	info, err := d.Root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -104,7 +107,7 @@ func (d *Directory) Stat(name string) (os.FileInfo, error) {
 }
 
 // Names lists the directory, sorted.
-func (d *Directory) Names() ([]string, error) {
+func (d *Dir) Names() ([]string, error) {
 	f, err := d.Root.Open(".")
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", d.Path, err)
@@ -120,7 +123,7 @@ func (d *Directory) Names() ([]string, error) {
 
 // InPlace checks that the path still leads to the directory that is open: what
 // changes names works on paths.
-func (d *Directory) InPlace() error {
+func (d *Dir) InPlace() error {
 	byPath, err := os.Stat(d.Path)
 	if err != nil {
 		return fmt.Errorf("look at %s: %w", d.Path, err)
@@ -137,7 +140,7 @@ func (d *Directory) InPlace() error {
 
 // FreeName returns the first name that is not taken of those that nameOf gives
 // for 0, 1, 2 and so on.
-func (d *Directory) FreeName(nameOf func(try int) string) (string, error) {
+func (d *Dir) FreeName(nameOf func(try int) string) (string, error) {
 	const tries = 1000
 	for try := range tries {
 		name := nameOf(try)
@@ -163,4 +166,39 @@ func Unusable(info os.FileInfo) string {
 		return "a file with several names (hard links): changing it would change something else"
 	}
 	return ""
+}
+
+const (
+	rotatedMark = ".rotated."
+	rotatedForm = "2006-01-02T15-04-05.000Z"
+)
+
+var rotatedName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(.+)\.rotated\.\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}\.\d{3}Z$`)
+})
+
+// Rotated is the name, or the path, that a log gets when it is moved aside at
+// a time. No runtime of those that use it takes such a file for a session.
+func Rotated(log string, at time.Time) string {
+	return log + rotatedMark + at.UTC().Format(rotatedForm)
+}
+
+// OriginalName returns the name that a log had before it was moved aside, and
+// whether it was: any other name is returned as it is.
+func OriginalName(name string) (log string, rotated bool) {
+	if !strings.Contains(name, rotatedMark) { // the usual case, without an expression
+		return name, false
+	}
+	if m := rotatedName().FindStringSubmatch(name); m != nil {
+		return m[1], true
+	}
+	return name, false
+}
+
+// FreeRotated returns the path that a log of the directory gets when it is
+// moved aside at a time, or, where that is taken, some milliseconds later.
+func (d *Dir) FreeRotated(log string, at time.Time) (string, error) {
+	at = at.UTC().Truncate(time.Millisecond)
+	name, err := d.FreeName(func(try int) string { return Rotated(log, at.Add(time.Duration(try)*time.Millisecond)) })
+	return filepath.Join(d.Path, name), err
 }
