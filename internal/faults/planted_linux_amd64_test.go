@@ -2,6 +2,8 @@ package faults_test
 
 import (
 	"encoding/json"
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
 	"strings"
@@ -148,8 +150,23 @@ func TestPlantedBugsAreFound(t *testing.T) {
 	}
 }
 
-// overlay writes the patched copy and what tells the compiler of it.
-func (p planted) overlay(t *testing.T) string {
+// TestEveryPlantedBugFitsTheSource runs nothing: it keeps a change elsewhere
+// from losing a planted bug until somebody makes the long run.
+func TestEveryPlantedBugFitsTheSource(t *testing.T) {
+	for _, p := range plantedBugs() {
+		t.Run(p.name, func(t *testing.T) {
+			_, content := p.patched(t)
+			if _, err := parser.ParseFile(token.NewFileSet(), p.file, content, parser.SkipObjectResolution); err != nil {
+				t.Errorf("the patched source is no Go: %v", err)
+			}
+			p.row(t)
+			p.column(t)
+		})
+	}
+}
+
+// patched returns the path of the source and what it says with the mistake.
+func (p planted) patched(t *testing.T) (source, content string) {
 	t.Helper()
 	source, err := filepath.Abs(filepath.Join("../..", p.file))
 	if err != nil {
@@ -159,10 +176,17 @@ func (p planted) overlay(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	content := replaceOnce(t, string(text), p.old, p.new)
+	content = replaceOnce(t, string(text), p.old, p.new)
 	if p.also[0] != "" {
 		content = replaceOnce(t, content, p.also[0], p.also[1])
 	}
+	return source, content
+}
+
+// overlay writes the patched copy and what tells the compiler of it.
+func (p planted) overlay(t *testing.T) string {
+	t.Helper()
+	source, content := p.patched(t)
 	dir := t.TempDir()
 	patched, overlay := filepath.Join(dir, filepath.Base(p.file)), filepath.Join(dir, "overlay.json")
 	list, err := json.Marshal(map[string]any{"Replace": map[string]string{source: patched}})
@@ -180,7 +204,7 @@ func (p planted) overlay(t *testing.T) string {
 func replaceOnce(t *testing.T, text, before, after string) string {
 	t.Helper()
 	if n := strings.Count(text, before); n != 1 {
-		t.Fatalf("the source has the text to replace %d times: bring this test up to date:\n%s", n, before)
+		t.Fatalf("the source has the text to replace %d times, not once: bring this test up to date:\n%s", n, before)
 	}
 	return strings.Replace(text, before, after, 1)
 }
