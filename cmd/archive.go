@@ -94,21 +94,24 @@ func runArchive(ctx context.Context, a *app, o archiveOptions) error {
 	if err != nil {
 		return err
 	}
-	h, err := a.openVault(ctx, "archive")
+	w, err := a.openWorkspace(ctx, mode{reason: "archive", recover: &recovery{
+		sessions: sessions, policy: recoveryPolicy(), optional: true, // a copy is never worse than none
+	}})
 	if err != nil {
 		return err
 	}
-	defer h.close()
-	if sessions, err = a.settleBeforeArchiving(ctx, h, sessions, o); err != nil {
-		return err
+	defer w.close()
+	if w.recovered > 0 {
+		if sessions, err = a.sessionsToArchive(ctx, o); err != nil {
+			return err
+		}
 	}
-	store := h.archives
 	doc := archiveDocument{Schema: 1, Archives: []archiveRow{}}
 	for _, s := range sessions {
 		if s.Bytes == 0 && s.Kind != session.KindDatabase {
 			continue
 		}
-		row := archiveOne(ctx, a, store, s)
+		row := archiveOne(ctx, a, w.archives, s)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -134,21 +137,6 @@ func (a *app) sessionsToArchive(ctx context.Context, o archiveOptions) ([]found,
 		return all.withFamilies(chosen), err
 	}
 	return all.sessions, nil
-}
-
-// settleBeforeArchiving finishes what earlier runs began and looks again if
-// there was anything. A memory that cannot be opened is told and is no reason
-// not to archive: a copy is never worse than none.
-func (a *app) settleBeforeArchiving(ctx context.Context, h *workspace, sessions []found, o archiveOptions) ([]found, error) {
-	settled, err := h.settleVault(ctx, a, sessions, settling())
-	if errors.Is(err, errUnsettled) {
-		a.notice(note{Path: a.memoryDir(), Message: err.Error(), Hint: "sessctl doctor says more"})
-		return sessions, nil
-	}
-	if err != nil || settled == 0 {
-		return sessions, err
-	}
-	return a.sessionsToArchive(ctx, o)
 }
 
 func archiveOne(ctx context.Context, a *app, store *archive.Store, s found) archiveRow {

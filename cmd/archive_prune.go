@@ -143,15 +143,12 @@ func runPrune(ctx context.Context, a *app, o pruneOptions) error {
 		}
 		return p.render()
 	}
-	h, err := a.openVault(ctx, "archive")
+	w, err := a.openWorkspace(ctx, mode{reason: "archive", recover: &recovery{policy: recoveryPolicy()}})
 	if err != nil {
 		return err
 	}
-	defer h.close()
-	if _, err := h.settleVault(ctx, a, nil, settling()); err != nil {
-		return err
-	}
-	if err := p.settle(ctx); err != nil {
+	defer w.close()
+	if err := p.recover(ctx); err != nil {
 		return err
 	}
 	if err := p.plan(ctx); err != nil {
@@ -241,10 +238,10 @@ func (a *app) newPruner(o pruneOptions) (*pruner, error) {
 	return &pruner{app: a, options: o, archives: archives, trash: a.archiveTrash(), audit: a.audit()}, err
 }
 
-// settle finishes what a killed run began: an archive whose file is in the
+// recover finishes what a killed run began: an archive whose file is in the
 // trash is not in the catalogue any more, and one whose file is not was never
 // deleted.
-func (p *pruner) settle(ctx context.Context) error {
+func (p *pruner) recover(ctx context.Context) error {
 	if err := durable.Sweep(p.trash.Dir, 0); err != nil {
 		return err
 	}
@@ -253,22 +250,22 @@ func (p *pruner) settle(ctx context.Context) error {
 		return err
 	}
 	for _, item := range items {
-		if err := p.settleItem(ctx, item); err != nil {
+		if err := p.recoverItem(ctx, item); err != nil {
 			return fmt.Errorf("finish an earlier prune: %w", err)
 		}
 	}
 	return nil
 }
 
-// settleItem looks how far the run came that deleted an archive, or brought one
+// recoverItem looks how far the run came that deleted an archive, or brought one
 // back. The same bytes may have been archived anew meanwhile, under the same id
 // and another name: that entry stays.
-func (p *pruner) settleItem(ctx context.Context, item retention.Item) error {
+func (p *pruner) recoverItem(ctx context.Context, item retention.Item) error {
 	e, err := trashedEntry(item)
 	if err != nil {
 		return err
 	}
-	inTrash, err := p.trash.Settle(item)
+	inTrash, err := p.trash.Recover(item)
 	if err != nil {
 		return err
 	}
@@ -484,12 +481,12 @@ func runUndelete(ctx context.Context, a *app, id string) error {
 	if err != nil {
 		return err
 	}
-	h, err := a.openVault(ctx, "archive")
+	w, err := a.openWorkspace(ctx, mode{reason: "archive"})
 	if err != nil {
 		return err
 	}
-	defer h.close()
-	if err := p.settle(ctx); err != nil {
+	defer w.close()
+	if err := p.recover(ctx); err != nil {
 		return err
 	}
 	item, err := p.trash.Get(id)

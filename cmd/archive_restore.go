@@ -83,49 +83,32 @@ func runRestore(ctx context.Context, a *app, id string, o restoreOptions) error 
 	if err != nil {
 		return err
 	}
-	h, err := a.restoreWorkspace(ctx, entry, o)
+	around := []found{{Ref: session.Ref{Runtime: entry.Runtime, Agent: entry.Agent, ID: entry.Session, Path: entry.Source}}}
+	w, err := a.openWorkspace(ctx, mode{
+		dryRun: o.DryRun, reason: "restore", recover: &recovery{sessions: around, policy: compact.Policy{Quiet: o.Quiet}},
+	})
 	if err != nil {
 		return err
 	}
-	defer h.close()
+	defer w.close()
 	request, err := a.restoreRequest(ctx, entry, o)
 	if err != nil {
 		return err
 	}
-	plan, err := h.compactor.PlanRestore(ctx, request)
+	plan, err := w.compactor.PlanRestore(ctx, request)
 	if err != nil {
 		return restoreFailure(err)
 	}
 	doc := newRestoreDocument(entry, plan)
 	doc.DryRun = o.DryRun
 	if !o.DryRun {
-		result, err := h.compactor.Restore(ctx, plan)
+		result, err := w.compactor.Restore(ctx, plan)
 		if err != nil {
 			return err
 		}
 		doc.done(result)
 	}
 	return a.renderRestore(ctx, doc, plan, entry)
-}
-
-// restoreWorkspace takes the lock and settles; a dry run does neither.
-func (a *app) restoreWorkspace(ctx context.Context, entry archive.Entry, o restoreOptions) (*workspace, error) {
-	if o.DryRun {
-		h := &workspace{progress: newProgress(a)}
-		var err error
-		h.compactor, err = a.newCompactor(h, "")
-		return h, err
-	}
-	h, err := a.openVault(ctx, "restore")
-	if err != nil {
-		return nil, err
-	}
-	around := []found{{Ref: session.Ref{Runtime: entry.Runtime, Agent: entry.Agent, ID: entry.Session, Path: entry.Source}}}
-	if _, err := h.settleVault(ctx, a, around, compact.Policy{Quiet: o.Quiet}); err != nil {
-		h.close()
-		return nil, err
-	}
-	return h, nil
 }
 
 // restoreRequest finds the place: in a store that is found or named, or with

@@ -112,20 +112,16 @@ func runClean(ctx context.Context, a *app, o cleanOptions) error {
 		c.noteRefusal()
 		return c.render()
 	}
-	h, err := a.openVault(ctx, "clean")
-	if err != nil {
-		return err
-	}
-	defer h.close()
-	c.archives = h.archives
 	all, _, err := a.listStores(ctx) // the plan says what is odd in them
 	if err != nil {
 		return err
 	}
-	if _, err := h.settleVault(ctx, a, all.sessions, settling()); err != nil {
+	w, err := a.openWorkspace(ctx, mode{reason: "clean", recover: &recovery{sessions: all.sessions, policy: recoveryPolicy()}})
+	if err != nil {
 		return err
 	}
-	if err := c.settle(); err != nil {
+	defer w.close()
+	if err := c.recover(); err != nil {
 		return err
 	}
 	if err := c.plan(ctx); err != nil {
@@ -312,12 +308,12 @@ func runCleanUndelete(ctx context.Context, a *app, id string) error {
 	if err != nil {
 		return err
 	}
-	h, err := a.openVault(ctx, "clean")
+	w, err := a.openWorkspace(ctx, mode{reason: "clean"})
 	if err != nil {
 		return err
 	}
-	defer h.close()
-	if err := c.settle(); err != nil {
+	defer w.close()
+	if err := c.recover(); err != nil {
 		return err
 	}
 	items, err := c.chosen(id)

@@ -257,7 +257,7 @@ func (c *cleaner) planArchives(ctx context.Context) (err error) {
 		}
 	}
 	if !c.options.DryRun {
-		if err := c.prune.settle(ctx); err != nil {
+		if err := c.prune.recover(ctx); err != nil {
 			return err
 		}
 	}
@@ -364,9 +364,9 @@ type trashedSession struct {
 	Archive string `json:"archive"` // id of the archive with its bytes
 }
 
-// settle finishes what a killed run began: a file that is still, or again, at
+// recover finishes what a killed run began: a file that is still, or again, at
 // its place was not deleted.
-func (c *cleaner) settle() error {
+func (c *cleaner) recover() error {
 	if !exists(c.trash.Dir) {
 		return nil
 	}
@@ -378,7 +378,7 @@ func (c *cleaner) settle() error {
 		return err
 	}
 	for _, item := range items {
-		moved, err := c.trash.Settle(item)
+		moved, err := c.trash.Recover(item)
 		if err == nil && !moved {
 			err = c.trash.Drop(item.ID)
 		}

@@ -169,35 +169,34 @@ func runCompact(ctx context.Context, a *app, o compactOptions) error {
 	if err := a.endMoves(ctx, o.DryRun); err != nil {
 		return err
 	}
-	all, err := a.findSessions(ctx)
-	if err != nil {
-		return err
-	}
-	targets, none, err := chooseTargets(all, o)
+	chosen, err := a.choose(ctx, o)
 	if err != nil {
 		return err
 	}
 	a.config.LLM.MaxCalls = o.MaxCalls
-	summarizer, err := a.summarizers(o.Focus)
+	summaries, err := a.summarizers(o.Focus)
 	if err := errors.Join(err, a.checkEvents()); err != nil {
 		return err
 	}
 	if o.DryRun {
-		return dryRun(ctx, a, all, compactDocument{Schema: 1, DryRun: true, Sessions: none}, plans{targets, o.policy()})
+		return dryRun(ctx, a, chosen, o.policy())
 	}
-	h, err := a.openWorkspace(ctx, o.Focus)
+	w, err := a.openWorkspace(ctx, mode{
+		memory: true, reason: "compact", summaries: summaries, recover: &recovery{sessions: chosen.all.sessions, policy: o.policy()},
+	})
 	if err != nil {
 		return err
 	}
-	defer h.close()
-	h.compactor.Summarizer = summarizer
-	if targets, none, err = a.settle(ctx, h, all, o); err != nil {
-		return err
+	defer w.close()
+	if w.recovered > 0 { // a rotation that was half done is done now
+		if chosen, err = a.choose(ctx, o); err != nil {
+			return err
+		}
 	}
-	done, err := compactAll(ctx, a, h, targets, o.policy())
+	done, err := compactAll(ctx, a, w, chosen.targets, o.policy())
 	a.announce(ctx, o, done)
-	a.warnOfPurge(ctx, all.sessions)
-	return a.finish(compactDocument{Schema: 1, Sessions: append(none, done...)}, err)
+	a.warnOfPurge(ctx, chosen.all.sessions)
+	return a.finish(compactDocument{Schema: 1, Sessions: append(chosen.none, done...)}, err)
 }
 
 // finish prints what there is to say and decides the exit code.
@@ -211,21 +210,6 @@ func (a *app) finish(doc compactDocument, err error) error {
 	return outcomeOf(doc.Sessions)
 }
 
-// settle finishes what earlier runs began and then looks again: a rotation
-// that was half done is done now.
-func (a *app) settle(ctx context.Context, h *workspace, all inventory, o compactOptions) ([]found, []compact.Result, error) {
-	settled, err := h.settle(ctx, a, all.sessions, o.policy())
-	if err != nil {
-		return nil, nil, err
-	}
-	if settled > 0 {
-		if all, err = a.findSessions(ctx); err != nil {
-			return nil, nil, err
-		}
-	}
-	return chooseTargets(all, o)
-}
-
 func (a *app) renderUnlessEmpty(doc compactDocument) error {
 	if len(doc.Sessions) == 0 {
 		return nil
@@ -233,26 +217,26 @@ func (a *app) renderUnlessEmpty(doc compactDocument) error {
 	return renderCompact(a, doc)
 }
 
-func compactAll(ctx context.Context, a *app, h *workspace, targets []found, policy compact.Policy) ([]compact.Result, error) {
+func compactAll(ctx context.Context, a *app, w *workspace, targets []found, policy compact.Policy) ([]compact.Result, error) {
 	var results []compact.Result
 	for _, t := range targets {
-		result, err := compactOne(ctx, a, h, t, policy)
+		result, err := compactOne(ctx, a, w, t, policy)
 		if ctx.Err() != nil {
 			return results, ctx.Err()
 		}
 		if err != nil {
-			h.progress.clear()
+			w.progress.clear()
 			reportFailure(a, t, err)
 		}
 		results = append(results, result)
 		if result.Outcome == compact.Partial {
-			results = append(results, compactFamily(ctx, a, h, t, policy)...)
+			results = append(results, compactFamily(ctx, a, w, t, policy)...)
 		}
 	}
 	return results, ctx.Err()
 }
 
-func compactOne(ctx context.Context, a *app, h *workspace, t found, policy compact.Policy) (compact.Result, error) {
+func compactOne(ctx context.Context, a *app, w *workspace, t found, policy compact.Policy) (compact.Result, error) {
 	plan, err := compact.NewPlan(ctx, t.store, t.Ref, policy, a.now())
 	if err != nil {
 		return failedResult(t, err), err
@@ -260,7 +244,7 @@ func compactOne(ctx context.Context, a *app, h *workspace, t found, policy compa
 	if plan.Outcome != compact.Planned {
 		return plan.Result(), nil
 	}
-	return h.compactor.Execute(ctx, t.store, plan, policy)
+	return w.compactor.Execute(ctx, t.store, plan, policy)
 }
 
 // reportFailure says at once what went wrong with one session; the run goes on.
@@ -297,20 +281,14 @@ func outcomeOf(results []compact.Result) error {
 	return nil
 }
 
-// plans is what a dry run plans.
-type plans struct {
-	targets []found
-	policy  compact.Policy
-}
-
 // dryRun says what would be done, and where texts would be sent.
-func dryRun(ctx context.Context, a *app, all inventory, doc compactDocument, p plans) error {
-	planned, err := planAll(ctx, a, p.targets, p.policy)
-	doc.Sessions = append(doc.Sessions, planned...)
-	a.warnOfPurge(ctx, all.sessions)
-	if !p.policy.SkipSummary {
+func dryRun(ctx context.Context, a *app, chosen selection, policy compact.Policy) error {
+	planned, err := planAll(ctx, a, chosen.targets, policy)
+	a.warnOfPurge(ctx, chosen.all.sessions)
+	if !policy.SkipSummary {
 		err = errors.Join(err, a.noteSummarizer())
 	}
+	doc := compactDocument{Schema: 1, DryRun: true, Sessions: append(chosen.none, planned...)}
 	return a.finish(doc, errors.Join(err, a.noteEmbedder()))
 }
 
@@ -472,7 +450,7 @@ func runResummarize(ctx context.Context, a *app, o compactOptions) error {
 	if a.config.Summarize.Provider == summarize.ProviderExtractive {
 		return usageError("set summarize.provider, see docs/summaries.md", "no model is configured that could write summaries")
 	}
-	summarizer, err := a.summarizers(o.Focus)
+	summaries, err := a.summarizers(o.Focus)
 	if err != nil {
 		return err
 	}
@@ -490,13 +468,12 @@ func runResummarize(ctx context.Context, a *app, o compactOptions) error {
 		}
 		return a.finish(doc, a.noteSummarizer())
 	}
-	h, err := a.openWorkspace(ctx, o.Focus)
+	w, err := a.openWorkspace(ctx, mode{memory: true, reason: "compact", summaries: summaries})
 	if err != nil {
 		return err
 	}
-	defer h.close()
-	h.compactor.Summarizer = summarizer
-	doc.Sessions, err = h.resummarize(ctx, a, wanted)
+	defer w.close()
+	doc.Sessions, err = w.resummarize(ctx, a, wanted)
 	return a.finish(doc, err)
 }
 
@@ -506,29 +483,25 @@ func (a *app) wants(o compactOptions, r compact.Receipt) bool {
 		(o.Session == "" || r.Session == o.Session || r.Key == o.Session)
 }
 
-func (h *workspace) resummarize(ctx context.Context, a *app, wanted []compact.Receipt) ([]compact.Result, error) {
+func (w *workspace) resummarize(ctx context.Context, a *app, wanted []compact.Receipt) ([]compact.Result, error) {
 	var results []compact.Result
 	for _, r := range wanted {
 		store := a.readerOf(r.Runtime)
 		if store == nil {
 			return results, fmt.Errorf("no runtime %q is known", r.Runtime)
 		}
-		result, err := h.compactor.Resummarize(ctx, store, r, compact.Policy{})
+		result, err := w.compactor.Resummarize(ctx, store, r, compact.Policy{})
 		if ctx.Err() != nil {
 			return results, ctx.Err()
 		}
 		if err != nil && !a.global.JSON {
-			h.progress.clear()
+			w.progress.clear()
 			_, _ = fmt.Fprintf(a.Err, "sessctl: %s: %s\n", visible(r.Path), visibleText(err.Error()))
 		}
 		results = append(results, result)
 	}
 	return results, nil
 }
-
-// settling is the policy of commands that finish earlier runs and change no
-// session themselves.
-func settling() compact.Policy { return compact.Policy{Quiet: compact.DefaultQuiet} }
 
 // lateLines is what a run found out about lines that reached an old log after
 // it was put aside (docs/json.md).

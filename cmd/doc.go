@@ -4,7 +4,7 @@
 // a run function that is a straight page: open, decide, act, render.
 //
 // The list of commands is in root.go, what the parts are made of is in
-// wire.go, exit codes are decided in exit.go, and everything that is printed
+// workspace.go, exit codes are decided in exit.go, and everything that is printed
 // goes through output.go. Only this package knows cobra, viper, lipgloss and
 // progressbar.
 package cmd

@@ -115,7 +115,7 @@ func runDoctor(ctx context.Context, a *app, fix bool, broken error) error {
 }
 
 // fixUp does what every state-changing command does first. The memory is only
-// opened if an earlier run left something to settle.
+// opened if an earlier run left something unfinished.
 func fixUp(ctx context.Context, a *app) error {
 	if !exists(a.dataDir()) {
 		return nil // no run ever began
@@ -124,14 +124,11 @@ func fixUp(ctx context.Context, a *app) error {
 	if f := (*failure)(nil); err != nil && !(errors.As(err, &f) && f.code == "no_store") {
 		return err
 	}
-	h, err := a.openVault(ctx, "compact")
+	w, err := a.openWorkspace(ctx, mode{reason: "compact", recover: &recovery{sessions: all.sessions, policy: recoveryPolicy()}})
 	if err != nil {
 		return err
 	}
-	defer h.close()
-	if _, err := h.settleVault(ctx, a, all.sessions, settling()); err != nil {
-		return err
-	}
+	defer w.close()
 	return a.closeMemory(ctx)
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"github.com/oklog/ulid/v2"
 	"github.com/sessctl/sessctl/pkg/archive"
-	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/facts"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -168,24 +167,22 @@ func runExtractFacts(ctx context.Context, a *app, o factsOptions) error {
 	if o.DryRun || len(targets) == 1 && targets[0].Agent == "" {
 		return r.rehearse(ctx, targets)
 	}
-	h, err := a.openWorkspace(ctx, "")
+	w, err := a.openWorkspace(ctx, mode{memory: true, reason: "compact", recover: &recovery{sessions: all.sessions}})
 	if err != nil {
 		return err
 	}
-	defer h.close()
-	settled, err := h.settle(ctx, a, all.sessions, compact.Policy{})
-	if err == nil && settled > 0 {
-		targets, _, err = a.factTargets(ctx, o)
+	defer w.close()
+	if w.recovered > 0 {
+		if targets, _, err = a.factTargets(ctx, o); err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return err
-	}
-	r.memory = h.memory
+	r.memory = w.memory
 	doc, err := r.each(ctx, targets)
 	if err == nil {
-		err = h.embedFacts(ctx, targets, doc)
+		err = w.embedFacts(ctx, targets, doc)
 	}
-	h.progress.clear()
+	w.progress.clear()
 	return a.finishFacts(o, doc, err)
 }
 
@@ -376,14 +373,14 @@ func (r *factsRun) clientOf(t found) *summarize.Client {
 }
 
 // embedFacts gives vectors to what was stored, agent by agent.
-func (h *workspace) embedFacts(ctx context.Context, targets []found, doc factsDocument) error {
+func (w *workspace) embedFacts(ctx context.Context, targets []found, doc factsDocument) error {
 	done := map[string]bool{}
 	for i, row := range doc.Sessions {
 		if row.Stored == 0 || done[row.Agent] {
 			continue
 		}
 		done[row.Agent] = true
-		if _, err := h.compactor.Embedder.EmbedPending(ctx, targets[i].Ref, nil); err != nil {
+		if _, err := w.compactor.Embedder.EmbedPending(ctx, targets[i].Ref, nil); err != nil {
 			return fmt.Errorf("embed facts: %w", err)
 		}
 	}

@@ -65,23 +65,15 @@ func (a *app) glimpseMemory(ctx context.Context) (*memory.Store, error) {
 	return memory.Open(ctx, a.memoryDir(), memory.Options{ReadOnly: true})
 }
 
-// openSettled opens everything that a state-changing command needs, and
-// finishes what earlier runs began. That no store is found is no error here:
-// the memory and the archives are there without one.
-func (a *app) openSettled(ctx context.Context) (*workspace, error) {
+// openRecovered opens a workspace with memory, in which nothing is unfinished.
+// That no store is found is no error here: the memory and the archives are there
+// without one.
+func (a *app) openRecovered(ctx context.Context) (*workspace, error) {
 	all, _, err := a.listStores(ctx)
 	if f := (*failure)(nil); err != nil && !(errors.As(err, &f) && f.code == "no_store" && len(a.global.Stores) == 0) {
 		return nil, err
 	}
-	h, err := a.openWorkspace(ctx, "")
-	if err != nil {
-		return nil, err
-	}
-	if _, err := h.settle(ctx, a, all.sessions, settling()); err != nil {
-		h.close()
-		return nil, err
-	}
-	return h, nil
+	return a.openWorkspace(ctx, mode{memory: true, reason: "compact", recover: &recovery{sessions: all.sessions, policy: recoveryPolicy()}})
 }
 
 func newMemoryStatsCommand(a *app) *cobra.Command {
@@ -314,12 +306,12 @@ func runMemoryForget(ctx context.Context, a *app, o forgetOptions) error {
 			return err
 		}
 	}
-	h, err := a.openSettled(ctx)
+	w, err := a.openRecovered(ctx)
 	if err != nil {
 		return err
 	}
-	defer h.close()
-	if doc.Forgotten, err = h.memory.Forget(ctx, selection); err != nil {
+	defer w.close()
+	if doc.Forgotten, err = w.memory.Forget(ctx, selection); err != nil {
 		return err
 	}
 	return renderForget(a, doc)

@@ -88,20 +88,20 @@ func runMemoryReindex(ctx context.Context, a *app, o reindexOptions) error {
 			return err
 		}
 	}
-	h, err := a.openSettled(ctx)
+	w, err := a.openRecovered(ctx)
 	if err != nil {
 		return err
 	}
-	defer h.close()
+	defer w.close()
 	if o.FromArchives {
-		if doc.Archives, err = h.rebuild(ctx, a, o.Agent); err != nil {
+		if doc.Archives, err = w.rebuild(ctx, a, o.Agent); err != nil {
 			return err
 		}
 	}
-	if err := h.reindex(ctx, a, o, &doc); err != nil {
+	if err := w.reindex(ctx, a, o, &doc); err != nil {
 		return err
 	}
-	h.progress.clear()
+	w.progress.clear()
 	return finishReindex(a, doc)
 }
 
@@ -125,39 +125,39 @@ func (a *app) setMemoryAside(ctx context.Context) (string, error) {
 // stageReindex is what the progress bar says.
 const stageReindex compact.Stage = "reindex"
 
-func (h *workspace) reindex(ctx context.Context, a *app, o reindexOptions, doc *reindexDocument) error {
+func (w *workspace) reindex(ctx context.Context, a *app, o reindexOptions, doc *reindexDocument) error {
 	embedding, err := a.openEmbedderOf(o.Model)
 	if err != nil {
 		return err
 	}
-	model, down, err := embedding.model(ctx, h.memory)
+	model, down, err := embedding.model(ctx, w.memory)
 	if err != nil {
 		return err
 	}
 	doc.Model = model.String()
-	agents, err := h.memory.Agents(ctx, a.global.Runtime, o.Agent)
+	agents, err := w.memory.Agents(ctx, a.global.Runtime, o.Agent)
 	if err != nil {
 		return err
 	}
 	doc.Agents = append(doc.Agents, agents...)
 	if down != nil {
-		return h.reindexLater(ctx, a, downed{o.Pending, model, down}, doc)
+		return w.reindexLater(ctx, a, downed{o.Pending, model, down}, doc)
 	}
 	show := func(agent string, done, total int64) {
-		h.progress.show(session.Ref{Agent: agent}, stageReindex, done, total)
+		w.progress.show(session.Ref{Agent: agent}, stageReindex, done, total)
 	}
 	watched := &watched{Embedder: embedding.documents}
 	var result memory.ReindexResult
 	switch {
 	case o.FromArchives:
-		result, err = h.memory.EmbedMissing(ctx, watched, model, agents, show)
+		result, err = w.memory.EmbedMissing(ctx, watched, model, agents, show)
 	case o.Pending:
-		if err := a.refuseOthers(ctx, h.memory, agents, model); err != nil {
+		if err := a.refuseOthers(ctx, w.memory, agents, model); err != nil {
 			return err
 		}
-		result, err = h.memory.EmbedMissing(ctx, watched, model, agents, show)
+		result, err = w.memory.EmbedMissing(ctx, watched, model, agents, show)
 	default:
-		result, err = h.memory.Reindex(ctx, watched, model, agents, show)
+		result, err = w.memory.Reindex(ctx, watched, model, agents, show)
 	}
 	doc.Vectors, doc.Pending, doc.Waiting = result.Vectors, result.Pending, result.Waiting
 	switch {
@@ -190,13 +190,13 @@ type downed struct {
 
 // reindexLater leaves a reindex for later: everything waits, or with --pending
 // what has no vector.
-func (h *workspace) reindexLater(ctx context.Context, a *app, d downed, doc *reindexDocument) error {
+func (w *workspace) reindexLater(ctx context.Context, a *app, d downed, doc *reindexDocument) error {
 	a.notice(note{Message: d.err.Error()})
 	doc.down = true
 	for _, agent := range doc.Agents {
-		count := func() (int, error) { return h.memory.CountRecords(ctx, agent) }
+		count := func() (int, error) { return w.memory.CountRecords(ctx, agent) }
 		if d.pending {
-			count = func() (int, error) { return embedder{store: h.memory}.waiting(ctx, d.model, agent) }
+			count = func() (int, error) { return embedder{store: w.memory}.waiting(ctx, d.model, agent) }
 		}
 		n, err := count()
 		if err != nil {
@@ -302,33 +302,33 @@ const stageRebuild compact.Stage = "rebuild"
 
 // rebuild makes the records of every archived session again. A session that an
 // earlier, killed run has finished is not read again.
-func (h *workspace) rebuild(ctx context.Context, a *app, agent string) (*rebuildReport, error) {
+func (w *workspace) rebuild(ctx context.Context, a *app, agent string) (*rebuildReport, error) {
 	report := &rebuildReport{Problems: []rebuildProblem{}}
-	if _, err := h.memory.BeginRebuild(ctx); err != nil {
+	if _, err := w.memory.BeginRebuild(ctx); err != nil {
 		return nil, err
 	}
-	sessions, err := h.archivedSessions(ctx, a, agent)
+	sessions, err := w.archivedSessions(ctx, a, agent)
 	if err != nil {
 		return nil, err
 	}
 	for i, s := range sessions {
-		h.progress.show(session.Ref{Agent: s.source.Agent}, stageRebuild, int64(i), int64(len(sessions)))
-		if err := h.rebuildSession(ctx, a, s, report); err != nil {
+		w.progress.show(session.Ref{Agent: s.source.Agent}, stageRebuild, int64(i), int64(len(sessions)))
+		if err := w.rebuildSession(ctx, a, s, report); err != nil {
 			return nil, fmt.Errorf("session %s of %s: %w", s.source.Session, s.source.Agent, err)
 		}
 	}
-	damaged, err := h.archives.Damaged(ctx)
+	damaged, err := w.archives.Damaged(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, d := range damaged {
 		report.Problems = append(report.Problems, rebuildProblem{problem{Path: d.Path, Message: d.Err.Error()}, true})
 	}
-	return report, h.memory.EndRebuild(ctx)
+	return report, w.memory.EndRebuild(ctx)
 }
 
-func (h *workspace) archivedSessions(ctx context.Context, a *app, agent string) ([]archivedSession, error) {
-	entries, err := h.archives.List(ctx, archive.Filter{Agent: agent, Runtime: a.global.Runtime})
+func (w *workspace) archivedSessions(ctx context.Context, a *app, agent string) ([]archivedSession, error) {
+	entries, err := w.archives.List(ctx, archive.Filter{Agent: agent, Runtime: a.global.Runtime})
 	if err != nil {
 		return nil, err
 	}
@@ -350,7 +350,7 @@ func (h *workspace) archivedSessions(ctx context.Context, a *app, agent string) 
 	return sessions, nil
 }
 
-func (h *workspace) rebuildSession(ctx context.Context, a *app, s archivedSession, report *rebuildReport) error {
+func (w *workspace) rebuildSession(ctx context.Context, a *app, s archivedSession, report *rebuildReport) error {
 	report.Sessions++
 	ids := make([]string, 0, len(s.entries))
 	logs := make([]compact.ArchivedLog, 0, len(s.entries))
@@ -358,7 +358,7 @@ func (h *workspace) rebuildSession(ctx context.Context, a *app, s archivedSessio
 		ids = append(ids, e.ID)
 		logs = append(logs, archivedLog(e))
 	}
-	done, err := h.memory.Rebuilt(ctx, s.source)
+	done, err := w.memory.Rebuilt(ctx, s.source)
 	if err != nil || done == rebuildMark(ids) {
 		report.Archives += len(s.entries)
 		return err
@@ -370,8 +370,8 @@ func (h *workspace) rebuildSession(ctx context.Context, a *app, s archivedSessio
 		}
 		return nil
 	}
-	keeper := &rebuilder{store: h.memory}
-	result, err := h.compactor.Rebuild(ctx, store, logs, compact.Policy{}, keeper)
+	keeper := &rebuilder{store: w.memory}
+	result, err := w.compactor.Rebuild(ctx, store, logs, compact.Policy{}, keeper)
 	for _, d := range result.Damaged {
 		report.fail(d.Archived.ID, d.Archived.Path, d.Err)
 	}

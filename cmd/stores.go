@@ -430,6 +430,24 @@ func storesByRoot(stores []session.Store) compact.Stores {
 	}
 }
 
+// selection is what a run works on. It is chosen once a run, and again only if
+// recovery has changed what was listed.
+type selection struct {
+	all     inventory
+	targets []found          // the sessions that the options mean
+	none    []compact.Result // of agents without a main session
+}
+
+// choose lists the sessions and picks those that the options mean.
+func (a *app) choose(ctx context.Context, o compactOptions) (selection, error) {
+	all, err := a.findSessions(ctx)
+	if err != nil {
+		return selection{}, err
+	}
+	targets, none, err := chooseTargets(all, o)
+	return selection{all, targets, none}, err
+}
+
 // chooseTargets picks the sessions that the options mean. An agent without a
 // main session is a result, not an error: its next message starts one.
 func chooseTargets(all inventory, o compactOptions) (targets []found, none []compact.Result, err error) {
@@ -542,15 +560,15 @@ func (v inventory) withFamilies(sessions []found) (whole []found) {
 
 // compactFamily archives what belongs to a session that was archived and
 // remembered, and remembers what its sub-agents said.
-func compactFamily(ctx context.Context, a *app, h *workspace, s found, policy compact.Policy) (results []compact.Result) {
+func compactFamily(ctx context.Context, a *app, w *workspace, s found, policy compact.Policy) (results []compact.Result) {
 	policy.Force = true
 	for _, member := range s.family {
-		result, err := compactMember(ctx, a, h, member, policy)
+		result, err := compactMember(ctx, a, w, member, policy)
 		if ctx.Err() != nil {
 			return results
 		}
 		if err != nil {
-			h.progress.clear()
+			w.progress.clear()
 			reportFailure(a, member, err)
 		}
 		if err != nil || member.Kind != session.KindOutput {
@@ -561,14 +579,14 @@ func compactFamily(ctx context.Context, a *app, h *workspace, s found, policy co
 }
 
 // compactMember only archives an output: nobody reads it.
-func compactMember(ctx context.Context, a *app, h *workspace, member found, policy compact.Policy) (compact.Result, error) {
+func compactMember(ctx context.Context, a *app, w *workspace, member found, policy compact.Policy) (compact.Result, error) {
 	if member.Kind != session.KindOutput {
-		return compactOne(ctx, a, h, member, policy)
+		return compactOne(ctx, a, w, member, policy)
 	}
 	if policy.SkipArchive || member.Bytes == 0 {
 		return compact.Result{}, nil
 	}
-	if _, err := putArchive(ctx, a, h.archives, member); err != nil {
+	if _, err := putArchive(ctx, a, w.archives, member); err != nil {
 		return failedResult(member, err), err
 	}
 	return compact.Result{}, nil

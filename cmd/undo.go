@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/memory"
@@ -73,78 +72,61 @@ type undoneMemory struct {
 // undoRun is one undo on its way.
 type undoRun struct {
 	*app
-	h       *workspace
-	store   session.Store
-	request compact.UndoRequest
-	dryRun  bool
-	doc     undoDocument
+	compactor *compact.Compactor
+	store     session.Store
+	request   compact.UndoRequest
+	doc       undoDocument
 }
 
 func runUndo(ctx context.Context, a *app, o undoOptions, fs *pflag.FlagSet) error {
 	if err := o.validate(fs); err != nil {
 		return err
 	}
-	receipt, err := a.findReceipt(o.Receipt)
+	u, err := a.newUndo(o, fs)
 	if err != nil {
 		return err
 	}
-	dryRun, _ := fs.GetBool("dry-run")
-	force, _ := fs.GetBool("force")
-	quiet, _ := fs.GetDuration("quiet-period")
-	u := &undoRun{app: a, dryRun: dryRun, request: compact.UndoRequest{
-		Receipt: receipt, Force: force, KeepMemory: o.KeepMemory, Policy: undoPolicy(quiet),
-	}}
-	if u.store, err = a.storeOf(receipt); err != nil {
-		return err
-	}
-	if err := u.open(ctx); err != nil {
-		return err
-	}
-	defer u.h.close()
-	return u.run(ctx)
-}
-
-func undoPolicy(quiet time.Duration) compact.Policy {
-	return compact.Policy{Threshold: compact.DefaultThreshold, Quiet: quiet}
-}
-
-// open takes the lock and settles; a dry run does neither.
-func (u *undoRun) open(ctx context.Context) (err error) {
-	if u.dryRun {
-		u.h = &workspace{progress: newProgress(u.app)}
-		u.h.compactor, err = u.newCompactor(u.h, "")
-		return err
-	}
-	if u.h, err = u.openWorkspace(ctx, ""); err != nil {
-		return err
-	}
-	u.h.compactor.Undoing = u.request.Receipt.ID
 	r := u.request.Receipt
 	around := []found{{Ref: session.Ref{Runtime: r.Runtime, Agent: r.Agent, ID: r.Session, Path: r.Source.Path}}}
-	if _, err = u.h.settle(ctx, u.app, around, u.request.Policy); err != nil {
-		u.h.close()
+	w, err := a.openWorkspace(ctx, mode{
+		dryRun: u.doc.DryRun, memory: true, reason: "compact", undoing: r.ID, recover: &recovery{sessions: around, policy: u.request.Policy},
+	})
+	if err != nil {
+		return err
 	}
-	return err
-}
-
-// run plans, puts away what is newer if it was told to, and carries out.
-func (u *undoRun) run(ctx context.Context) error {
-	u.doc = undoDocument{Schema: 1, DryRun: u.dryRun, Undoes: u.request.Receipt.ID, PutAway: []compact.Result{}}
+	defer w.close()
+	u.compactor = w.compactor
 	plan, err := u.plan(ctx)
 	if err != nil {
 		return u.failure(err)
 	}
 	u.doc.take(plan)
 	u.noteLessons(plan)
-	if u.dryRun || plan.Outcome != compact.Planned {
-		return u.renderUndo(u.doc)
+	if !u.doc.DryRun && plan.Outcome == compact.Planned {
+		receipt, err := w.compactor.Undo(ctx, u.store, plan)
+		if err != nil {
+			return u.failure(err)
+		}
+		u.doc.Session, u.doc.Memory.Withdrawn = receipt.Result, receipt.Undo.Withdrawn
 	}
-	receipt, err := u.h.compactor.Undo(ctx, u.store, plan)
+	return a.renderUndo(u.doc)
+}
+
+// newUndo finds the receipt that is meant and the store of its session.
+func (a *app) newUndo(o undoOptions, fs *pflag.FlagSet) (*undoRun, error) {
+	receipt, err := a.findReceipt(o.Receipt)
 	if err != nil {
-		return u.failure(err)
+		return nil, err
 	}
-	u.doc.Session, u.doc.Memory.Withdrawn = receipt.Result, receipt.Undo.Withdrawn
-	return u.renderUndo(u.doc)
+	dryRun, _ := fs.GetBool("dry-run")
+	force, _ := fs.GetBool("force")
+	quiet, _ := fs.GetDuration("quiet-period")
+	u := &undoRun{app: a, request: compact.UndoRequest{
+		Receipt: receipt, Force: force, KeepMemory: o.KeepMemory, Policy: compact.Policy{Threshold: compact.DefaultThreshold, Quiet: quiet},
+	}}
+	u.doc = undoDocument{Schema: 1, DryRun: dryRun, Undoes: receipt.ID, PutAway: []compact.Result{}}
+	u.store, err = a.storeOf(receipt)
+	return u, err
 }
 
 // noteLessons says that what was learned from a session is not unlearned.
@@ -165,11 +147,11 @@ func (u *undoRun) noteLessons(p *compact.UndoPlan) {
 func (u *undoRun) plan(ctx context.Context) (*compact.UndoPlan, error) {
 	const tries = 4
 	for range tries {
-		plan, err := u.h.compactor.PlanUndo(ctx, u.store, u.request)
-		if err != nil || plan.First == nil || u.dryRun {
+		plan, err := u.compactor.PlanUndo(ctx, u.store, u.request)
+		if err != nil || plan.First == nil || u.doc.DryRun {
 			return plan, err
 		}
-		result, err := u.h.compactor.PutAwayFirst(ctx, u.store, plan)
+		result, err := u.compactor.PutAwayFirst(ctx, u.store, plan)
 		if err != nil {
 			return nil, err
 		}

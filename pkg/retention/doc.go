@@ -5,7 +5,7 @@
 // brought back; only then it is removed. Of each file in the trash there is a
 // record, one small JSON file, which is durable before the file is moved, so
 // that a run that is killed anywhere leaves nothing that nobody knows of:
-// [Trash.Settle] tells by what is on disk how far it came.
+// [Trash.Recover] tells by what is on disk how far it came.
 //
 // Everything that is moved, brought back or removed gets a line in the audit
 // log, which is only ever appended to: when, what, why, and where its bytes

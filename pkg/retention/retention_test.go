@@ -123,7 +123,7 @@ func TestTrash(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if moved, err := trash.Settle(item); err != nil || !moved {
+	if moved, err := trash.Recover(item); err != nil || !moved {
 		t.Error(moved, err)
 	}
 	got, err := trash.Get("id")
@@ -149,7 +149,7 @@ func TestTrash(t *testing.T) {
 	if text, err := os.ReadFile(from); err != nil || string(text) != "text" {
 		t.Errorf("%q, %v", text, err)
 	}
-	if moved, err := trash.Settle(item); err != nil || moved {
+	if moved, err := trash.Recover(item); err != nil || moved {
 		t.Error(moved, err)
 	}
 	if err := errors.Join(trash.Put(item), trash.Remove(item)); err != nil {

@@ -160,11 +160,11 @@ func (t Trash) Remove(item Item) error {
 // Drop removes a record whose file is not in the trash.
 func (t Trash) Drop(id string) error { return durable.RemoveFile(t.path(id)) }
 
-// Settle says how far the run that made a record came: moved is true when the
+// Recover says how far the run that made a record came: moved is true when the
 // file is in the trash. It moves nothing, but ends a move, in whichever
 // direction, that was killed between its two steps where the file system can
 // only link and unlink: the file is where it was then.
-func (t Trash) Settle(item Item) (moved bool, err error) {
+func (t Trash) Recover(item Item) (moved bool, err error) {
 	for _, dir := range []string{filepath.Dir(item.From), filepath.Dir(item.To)} {
 		if err := durable.Sweep(dir, 0); err != nil {
 			return false, err

@@ -30,83 +30,163 @@ import (
 //	                        ├──> Journal  <data>/journal
 //	                        └──> Receipts <data>/receipts
 
-// workspace is everything a state-changing command holds open.
+// workspace is what a command holds open that changes sessions or archives, or
+// that plans such a change.
 type workspace struct {
-	lock      *durable.FileLock
-	memory    *memory.Store
+	lock      *durable.FileLock // nil in a dry run
+	memory    *memory.Store     // nil where the mode does not open it
 	archives  *archive.Store
 	compactor *compact.Compactor
 	progress  *progress
+	recovered int // changes of earlier runs that were looked after: if any, what was listed before is out of date
 }
 
-// openWorkspace takes the lock and opens what a compaction needs. Another sessctl
-// on the same data directory is durable.ErrLocked.
-func (a *app) openWorkspace(ctx context.Context, focus string) (*workspace, error) {
-	lock, err := a.lock(ctx)
-	if err != nil {
-		return nil, err
-	}
-	store, err := memory.Open(ctx, a.memoryDir(), memory.Options{})
-	if err != nil {
-		lock.Unlock()
-		return nil, fmt.Errorf("open memory: %w", err)
-	}
-	h := &workspace{lock: lock, memory: store, progress: newProgress(a)}
-	if h.compactor, err = a.newCompactor(h, focus); err != nil {
-		h.close()
-		return nil, err
-	}
-	return h, nil
+// mode says how a command opens the workspace. Unless it is a dry run, the data
+// directory is locked until the workspace is closed.
+type mode struct {
+	// dryRun locks nothing, opens no memory and recovers nothing, whatever the
+	// other fields say: the compactor only makes plans.
+	dryRun bool
+	// memory opens memory. Without it memory is opened only if there is something
+	// to recover, so that a damaged memory is no reason not to archive a session
+	// or to put one back.
+	memory bool
+	// recover finishes what earlier runs began before the command does anything
+	// itself; nil leaves that to a later run.
+	recover *recovery
+	// reason is what archives are made for: "compact", "archive", "restore" or
+	// "clean".
+	reason string
+	// summaries makes the summarizer of a session; nil for extractive summaries.
+	summaries func(compact.SummaryOrder) compact.Summarizer
+	// undoing is the id of the receipt that the command undoes, or "": recovery
+	// leaves its old log to the undo.
+	undoing string
 }
 
-func (a *app) newCompactor(h *workspace, focus string) (*compact.Compactor, error) {
-	archives, err := a.openArchive()
-	if err != nil {
+// recovery says how the unfinished work of earlier runs is completed.
+type recovery struct {
+	sessions []found // among whose archives a killed run may have left something
+	policy   compact.Policy
+	// optional is for commands that do no harm before an earlier run is finished:
+	// a memory that cannot be opened is told, and they go on.
+	optional bool
+}
+
+// errUnrecovered is returned when an earlier run cannot be finished because
+// memory cannot be opened.
+var errUnrecovered = errors.New("an earlier run cannot be finished")
+
+// openWorkspace opens everything that a command works with, in the order lock,
+// memory, archive and embedder, and then recovers what earlier runs left
+// unfinished. Another sessctl on the same data directory is durable.ErrLocked.
+func (a *app) openWorkspace(ctx context.Context, m mode) (*workspace, error) {
+	if m.dryRun {
+		m.memory, m.recover = false, nil
+	}
+	w := &workspace{progress: newProgress(a)}
+	if err := w.open(ctx, a, m); err != nil {
+		w.close()
 		return nil, err
 	}
-	h.archives = archives
+	return w, nil
+}
+
+func (w *workspace) open(ctx context.Context, a *app, m mode) (err error) {
+	if !m.dryRun {
+		if w.lock, err = a.lock(ctx); err != nil {
+			return err
+		}
+	}
+	err = w.openMemory(ctx, a, m)
+	if errors.Is(err, errUnrecovered) && m.recover.optional {
+		a.notice(note{Path: a.memoryDir(), Message: err.Error(), Hint: "sessctl doctor says more"})
+		m.recover, err = nil, nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := w.assemble(a, m); err != nil || m.recover == nil {
+		return err
+	}
+	return w.recover(ctx, a, *m.recover)
+}
+
+// openMemory opens memory if the mode asks for it, or if recovery will need it.
+func (w *workspace) openMemory(ctx context.Context, a *app, m mode) (err error) {
+	if m.memory {
+		if w.memory, err = memory.Open(ctx, a.memoryDir(), memory.Options{}); err != nil {
+			return fmt.Errorf("open memory: %w", err)
+		}
+		return nil
+	}
+	if m.recover == nil {
+		return nil
+	}
+	begun, err := compact.Journal{Dir: a.journalDir()}.List()
+	if err != nil || len(begun) == 0 {
+		return err
+	}
+	if w.memory, err = memory.Open(ctx, a.memoryDir(), memory.Options{}); err != nil {
+		return fmt.Errorf("%w: open memory: %w", errUnrecovered, err)
+	}
+	return nil
+}
+
+// assemble makes the compactor of what is open.
+func (w *workspace) assemble(a *app, m mode) (err error) {
+	if w.archives, err = a.openArchive(); err != nil {
+		return err
+	}
 	embedding, err := a.openEmbedder()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return &compact.Compactor{
-		Archiver:   archiver{store: archives, now: a.now, reason: "compact"},
-		Rememberer: memoryAdapter{store: h.memory},
-		Embedder:   embedder{app: a, store: h.memory, embedding: embedding},
-		Withdrawer: memoryAdapter{store: h.memory},
-		Summarizer: offlineSummarizer(focus),
+	if m.summaries == nil {
+		m.summaries = offlineSummarizer("")
+	}
+	w.compactor = &compact.Compactor{
+		Archiver:   archiver{store: w.archives, now: a.now, reason: m.reason},
+		Rememberer: memoryAdapter{store: w.memory},
+		Embedder:   embedder{app: a, store: w.memory, embedding: embedding},
+		Withdrawer: memoryAdapter{store: w.memory},
+		Summarizer: m.summaries,
 		Journal:    compact.Journal{Dir: a.journalDir()},
 		Receipts:   a.receipts(),
 		Version:    programVersion(),
 		NewID:      func() string { return ulid.Make().String() },
 		Now:        a.now,
-		Progress:   h.progress.show,
+		Progress:   w.progress.show,
+		Undoing:    m.undoing,
 		Late:       a.tellLate,
-	}, nil
+	}
+	return nil
 }
 
-// settle is the first thing that a state-changing command does under the lock:
+// recover is the first thing that a state-changing command does under the lock:
 // it removes what killed runs left half-written and finishes the changes that
-// they began. It returns how many changes it looked after; if there were any,
-// what was listed before is out of date.
-func (h *workspace) settle(ctx context.Context, a *app, sessions []found, policy compact.Policy) (int, error) {
-	if err := h.sweep(ctx, a, sessions); err != nil {
-		return 0, err
+// they began.
+func (w *workspace) recover(ctx context.Context, a *app, r recovery) error {
+	if err := w.sweep(ctx, a, r.sessions); err != nil {
+		return err
 	}
 	stores, err := a.openStores()
 	if err != nil {
-		return 0, err
+		return err
 	}
-	settled, err := h.compactor.Settle(ctx, storesByRoot(stores), policy)
-	if err != nil {
-		return settled, fmt.Errorf("finish an earlier run: %w", err)
+	if w.recovered, err = w.compactor.Settle(ctx, storesByRoot(stores), r.policy); err != nil {
+		return fmt.Errorf("finish an earlier run: %w", err)
 	}
-	return settled, nil
+	return nil
 }
+
+// recoveryPolicy is that of commands that finish earlier runs and change no
+// session themselves.
+func recoveryPolicy() compact.Policy { return compact.Policy{Quiet: compact.DefaultQuiet} }
 
 // sweep removes what killed runs left half-written in our own directories and
 // in the archives of these sessions. The lock makes it safe.
-func (h *workspace) sweep(ctx context.Context, a *app, sessions []found) error {
+func (w *workspace) sweep(ctx context.Context, a *app, sessions []found) error {
 	for _, dir := range a.ownDirs() {
 		if !exists(dir) {
 			continue
@@ -120,7 +200,7 @@ func (h *workspace) sweep(ctx context.Context, a *app, sessions []found) error {
 		meta := archiveMeta(s.Ref)
 		if place := filepath.Join(a.archiveDir(meta), s.Agent); !swept[place] {
 			swept[place] = true
-			if err := h.archives.Sweep(ctx, meta, 0); err != nil {
+			if err := w.archives.Sweep(ctx, meta, 0); err != nil {
 				a.notice(note{Path: place, Message: err.Error()}) // a place that cannot be swept cannot be written either: the sessions will say so
 			}
 		}
@@ -149,13 +229,13 @@ func (a *app) endMoves(ctx context.Context, dryRun bool) error {
 	return nil
 }
 
-func (h *workspace) close() {
-	h.progress.clear()
-	if h.memory != nil {
-		_ = h.memory.Close() // every commit was synced
+func (w *workspace) close() {
+	w.progress.clear()
+	if w.memory != nil {
+		_ = w.memory.Close() // every commit was synced
 	}
-	if h.lock != nil {
-		h.lock.Unlock()
+	if w.lock != nil {
+		w.lock.Unlock()
 	}
 }
 
@@ -307,47 +387,6 @@ func (m memoryAdapter) keep(ctx context.Context, s memory.Source, r compact.Reco
 		return m.store.DropSummary(id)
 	}
 	return m.store.KeepSummary(ctx, memory.KeptSummary{ID: id, Runtime: s.Runtime, Agent: s.Agent, Session: s.Session, Archive: s.Archive, Model: r.Model, Text: r.Text})
-}
-
-// openVault is openWorkspace for commands that work on archives alone: memory is
-// opened only when an earlier run left something to settle, so that a damaged
-// memory is no reason not to archive a session or to put one back. reason is
-// what archives are made for ("archive", "restore").
-func (a *app) openVault(ctx context.Context, reason string) (*workspace, error) {
-	lock, err := a.lock(ctx)
-	if err != nil {
-		return nil, err
-	}
-	h := &workspace{lock: lock, progress: newProgress(a)}
-	if h.compactor, err = a.newCompactor(h, ""); err != nil {
-		h.close()
-		return nil, err
-	}
-	h.compactor.Archiver = archiver{store: h.archives, now: a.now, reason: reason}
-	return h, nil
-}
-
-// errUnsettled is returned when an earlier run cannot be finished because
-// memory cannot be opened.
-var errUnsettled = errors.New("an earlier run cannot be finished")
-
-// settleVault is settle for a workspace without memory.
-func (h *workspace) settleVault(ctx context.Context, a *app, sessions []found, policy compact.Policy) (int, error) {
-	begun, err := h.compactor.Journal.List()
-	if err != nil {
-		return 0, err
-	}
-	if len(begun) > 0 && h.memory == nil {
-		if h.memory, err = memory.Open(ctx, a.memoryDir(), memory.Options{}); err != nil {
-			return 0, fmt.Errorf("%w: open memory: %w", errUnsettled, err)
-		}
-		ours := h.compactor.Archiver
-		if h.compactor, err = a.newCompactor(h, ""); err != nil {
-			return 0, err
-		}
-		h.compactor.Archiver = ours
-	}
-	return h.settle(ctx, a, sessions, policy)
 }
 
 // lock makes the data directory and takes its lock.
