@@ -7,9 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/sessctl/sessctl/internal/modelhttp"
 )
 
 const (
@@ -36,13 +37,13 @@ type Ollama struct{ remote }
 func NewOllama(o RemoteOptions) (*Ollama, error) {
 	o.BaseURL = cmp.Or(o.BaseURL, DefaultOllamaURL)
 	model := strings.TrimSuffix(cmp.Or(o.Model, DefaultOllamaModel), ":latest")
-	c, err := newClient(o)
+	base, err := modelhttp.ParseBase(o.BaseURL)
 	if err != nil {
 		return nil, err
 	}
 	prefix := prefixesOf(model)
 	return &Ollama{remote{
-		client: c, prefix: prefix,
+		client: newClient(base, o), prefix: prefix,
 		protocol: ollamaProtocol{model: model, dim: o.Dim},
 		expected: Model{Provider: "ollama", Name: model, Dim: cmp.Or(o.Dim, knownDim(model)), Prefix: prefix.identity()},
 	}}, nil
@@ -133,7 +134,7 @@ func (o *Ollama) EmbedQuery(ctx context.Context, text string) ([]float32, error)
 
 // digest asks for the first digits of the digest of the model's manifest.
 func (o *Ollama) digest(ctx context.Context) (string, error) {
-	data, err := o.ask(ctx, call{method: http.MethodGet, path: "/api/tags", limit: maxOther, query: true})
+	data, err := o.ask(ctx, call{method: "GET", path: "/api/tags", limit: maxOther, query: true})
 	if err != nil {
 		if ctx.Err() != nil {
 			return "", ctx.Err()

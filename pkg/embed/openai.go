@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"strings"
+
+	"github.com/sessctl/sessctl/internal/modelhttp"
 )
 
 const (
@@ -22,17 +24,17 @@ type OpenAI struct{ remote }
 func NewOpenAI(o RemoteOptions) (*OpenAI, error) {
 	o.BaseURL = cmp.Or(o.BaseURL, DefaultOpenAIURL)
 	o.Model = cmp.Or(o.Model, DefaultOpenAIModel)
-	c, err := newClient(o)
+	base, err := modelhttp.ParseBase(o.BaseURL)
 	if err != nil {
 		return nil, err
 	}
-	c.base.Path = strings.TrimSuffix(c.base.Path, "/v1")
+	base.Path = strings.TrimSuffix(base.Path, "/v1")
 	prefix := prefixesOf(o.Model)
 	return &OpenAI{remote{
-		client: c, prefix: prefix,
+		client: newClient(base, o), prefix: prefix,
 		protocol: openAIProtocol{model: o.Model, dim: o.Dim},
 		// No reply says which weights made it: the place has to stand for them.
-		expected: Model{Provider: "openai", Name: o.Model, Revision: c.base.Host + c.base.Path, Dim: cmp.Or(o.Dim, knownDim(o.Model)), Prefix: prefix.identity()},
+		expected: Model{Provider: "openai", Name: o.Model, Revision: base.Host + base.Path, Dim: cmp.Or(o.Dim, knownDim(o.Model)), Prefix: prefix.identity()},
 	}}, nil
 }
 

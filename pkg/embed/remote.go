@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/http"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/sessctl/sessctl/internal/modelhttp"
 )
 
 // RemoteOptions says which server and model make the vectors.
@@ -121,8 +122,8 @@ func (r *remote) embed(ctx context.Context, j job) ([][]float32, error) {
 // isRefusal says whether the server read the text and did not want it; what is
 // wrong may be its length.
 func isRefusal(err error) bool {
-	var status *StatusError
-	return errors.As(err, &status) && status.Code != http.StatusGatewayTimeout
+	var status *modelhttp.StatusError
+	return errors.As(err, &status) && status.Code != gatewayTimeout
 }
 
 // embedParts embeds a text that is too long for the model in two halves, or
@@ -202,7 +203,7 @@ func (r *remote) call(ctx context.Context, j job) ([][]float32, error) {
 	if j.dim > 0 {
 		limit += int64(len(j.texts)) * int64(j.dim) * maxNumber
 	}
-	data, err := r.ask(ctx, call{method: http.MethodPost, path: path, body: body, texts: len(j.texts), limit: limit, query: j.query})
+	data, err := r.ask(ctx, call{method: "POST", path: path, body: body, texts: len(j.texts), limit: limit, query: j.query})
 	if err != nil {
 		return nil, err
 	}

@@ -1,20 +1,17 @@
 package summarize
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/sessctl/sessctl/internal/modelhttp"
 )
 
 // The providers that can be asked for a summary or for facts.
@@ -41,10 +38,7 @@ const (
 )
 
 // Clock is how time passes while a provider is asked.
-type Clock struct {
-	Now   func() time.Time                                 // nil is time.Now
-	Sleep func(ctx context.Context, d time.Duration) error // nil sleeps, and returns ctx.Err() if ctx is done first
-}
+type Clock = modelhttp.Clock
 
 // Endpoint is where a model answers.
 type Endpoint struct {
@@ -86,7 +80,7 @@ type Reply struct {
 // protocol is how one provider is spoken to.
 type protocol interface {
 	path() string // below the base URL
-	sign(h http.Header, key string)
+	header(key string) map[string]string
 	body(e *Endpoint, r Request) any
 	// reply reads a body of status 200.
 	reply(e *Endpoint, body []byte) (Reply, error)
@@ -98,7 +92,7 @@ type Client struct {
 	endpoint Endpoint
 	base     *url.URL
 	protocol protocol
-	http     *http.Client
+	http     *modelhttp.Client
 }
 
 // NewClient checks the endpoint and returns a client for it. Nothing is asked
@@ -120,12 +114,10 @@ func NewClient(e Endpoint) (*Client, error) {
 	case e.Window > 0 && e.Window < MinWindow:
 		return nil, fmt.Errorf("a window of %d tokens is too small; %d are needed", e.Window, MinWindow)
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.DialContext = (&net.Dialer{Timeout: 10 * time.Second}).DialContext
-	return &Client{
-		endpoint: e.complete(), base: base, protocol: p,
-		http: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
-	}, nil
+	return &Client{endpoint: e.complete(), base: base, protocol: p, http: modelhttp.New(modelhttp.Options{
+		Base: base, Header: p.header(e.Key), Key: e.Key, Mask: Redacted,
+		Passing: passing, Tidy: shorten, Clock: e.Clock,
+	})}, nil
 }
 
 func (e Endpoint) complete() Endpoint {
@@ -137,33 +129,20 @@ func (e Endpoint) complete() Endpoint {
 	if e.Meter == nil {
 		e.Meter = NewMeter(DefaultMaxCalls)
 	}
-	if e.Clock.Now == nil {
-		e.Clock.Now = time.Now
-	}
-	if e.Clock.Sleep == nil {
-		e.Clock.Sleep = sleep
-	}
 	return e
 }
 
-// parseBase accepts http and https URLs without user, query and fragment: a
-// key in a URL would be shown and logged. The protocols add /v1 themselves.
+// parseBase reads a base URL that may end in /v1, which the protocols add
+// themselves.
 func parseBase(raw string) (*url.URL, error) {
-	base, err := url.Parse(raw)
-	if err != nil {
-		return nil, errors.New("the base URL cannot be read") // err repeats it, with what may be a password
-	}
-	switch {
-	case raw == "":
+	if raw == "" {
 		return nil, errors.New("the provider needs a base URL")
-	case base.Scheme != "http" && base.Scheme != "https":
-		return nil, fmt.Errorf("the base URL has the scheme %q, not http or https", base.Scheme)
-	case base.Hostname() == "":
-		return nil, errors.New("the base URL has no host")
-	case base.User != nil || base.RawQuery != "" || base.Fragment != "":
-		return nil, errors.New("the base URL has a user, a query or a fragment; keys do not belong there")
 	}
-	base.Path = strings.TrimSuffix(strings.TrimRight(base.Path, "/"), "/v1")
+	base, err := modelhttp.ParseBase(raw)
+	if err != nil {
+		return nil, err
+	}
+	base.Path = strings.TrimSuffix(base.Path, "/v1")
 	return base, nil
 }
 
@@ -183,17 +162,6 @@ func (c *Client) Window() int { return c.endpoint.Window }
 
 // Meter counts this client's calls.
 func (c *Client) Meter() *Meter { return c.endpoint.Meter }
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
-}
 
 // protocolOf returns how a provider is spoken to, and its usual address.
 func protocolOf(provider string) (p protocol, usual string) {
@@ -260,9 +228,9 @@ func (m *Meter) add(tokens int64) {
 
 // Bounds of a call.
 const (
-	maxTries    = 3
 	maxReply    = 1 << 20 // bytes: a summary is some thousand
 	firstWait   = 500 * time.Millisecond
+	secondWait  = 2 * time.Second
 	longestWait = 60 * time.Second // the longest Retry-After that is waited for
 	maxWords    = 300              // code points of a provider's complaint
 )
@@ -275,33 +243,27 @@ const (
 //
 // What looks like a secret is redacted before anything is sent. The reply may
 // be [Reply.Cut] or empty: whether it is of use is for the caller to say. A
-// provider that answers something else than a reply is a [StatusError] or
-// [ErrReply].
+// provider that answers something else than a reply is a
+// *modelhttp.StatusError or [ErrReply].
 func (c *Client) Complete(ctx context.Context, r Request) (Reply, error) {
 	r.System, r.User = redact(r.System), redact(r.User)
-	sent, err := encodeBody(c.protocol.body(&c.endpoint, r))
-	if err != nil {
+	body, err := c.http.Ask(ctx, modelhttp.Question{
+		Method: "POST", Path: c.protocol.path(), Body: c.protocol.body(&c.endpoint, r),
+		Deadline: c.endpoint.Timeout, Limit: maxReply, Before: c.endpoint.Meter.take,
+		Retry: modelhttp.Retry{Waits: []time.Duration{firstWait, secondWait}, Longest: longestWait, AtLeast: true},
+	})
+	var size *modelhttp.SizeError
+	switch {
+	case err == nil:
+		return c.read(body)
+	case errors.Is(err, ErrCalls):
 		return Reply{}, err
+	case ctx.Err() != nil:
+		return Reply{}, ctx.Err()
+	case errors.As(err, &size):
+		err = fmt.Errorf("%w: %w", ErrReply, err)
 	}
-	for try := 1; ; try++ {
-		if err := c.endpoint.Meter.take(); err != nil {
-			return Reply{}, err
-		}
-		body, wait, err := c.once(ctx, sent)
-		if err == nil {
-			return c.read(body)
-		}
-		if ctx.Err() != nil {
-			return Reply{}, ctx.Err()
-		}
-		wait = max(wait, firstWait<<(2*(try-1))) // 0.5 s, 2 s
-		if try == maxTries || !passing(err) || wait > longestWait {
-			return Reply{}, fmt.Errorf("ask %s: %w", c.Name(), err)
-		}
-		if err := c.endpoint.Clock.Sleep(ctx, wait); err != nil {
-			return Reply{}, err
-		}
-	}
+	return Reply{}, fmt.Errorf("ask %s: %w", c.Name(), err)
 }
 
 func (c *Client) read(body []byte) (Reply, error) {
@@ -312,65 +274,6 @@ func (c *Client) read(body []byte) (Reply, error) {
 	c.endpoint.Meter.add(r.Tokens)
 	r.Text = withoutThinking(r.Text)
 	return r, nil
-}
-
-func encodeBody(question any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(question); err != nil {
-		return nil, fmt.Errorf("write the question: %w", err)
-	}
-	return b.Bytes(), nil
-}
-
-// once asks one time. wait is what the provider asks to wait.
-func (c *Client) once(ctx context.Context, sent []byte) (body []byte, wait time.Duration, err error) {
-	ctx, cancel := context.WithTimeout(ctx, c.endpoint.Timeout)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base.JoinPath(c.protocol.path()).String(), bytes.NewReader(sent))
-	if err != nil {
-		return nil, 0, fmt.Errorf("make the request: %w", err)
-	}
-	c.protocol.sign(request.Header, c.endpoint.Key)
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Accept", "application/json")
-	response, err := c.http.Do(request)
-	if err != nil {
-		return nil, 0, fmt.Errorf("%s: %w", c.base.Host, bare(err))
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return nil, c.retryAfter(response.Header), c.complaint(response)
-	}
-	body, err = io.ReadAll(io.LimitReader(response.Body, maxReply+1))
-	if err != nil {
-		return nil, 0, fmt.Errorf("read the reply of %s: %w", c.base.Host, err)
-	}
-	if len(body) > maxReply {
-		return nil, 0, fmt.Errorf("%w: more than %d bytes", ErrReply, maxReply)
-	}
-	return body, 0, nil
-}
-
-// bare is an error without the URL that net/http puts before it.
-func bare(err error) error {
-	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
-		return wrapped.Err
-	}
-	return err
-}
-
-// retryAfter reads the header in both of its forms, seconds and a date.
-func (c *Client) retryAfter(h http.Header) time.Duration {
-	value := strings.TrimSpace(h.Get("Retry-After"))
-	if seconds, err := strconv.ParseInt(value, 10, 32); err == nil {
-		return max(0, time.Duration(seconds)*time.Second)
-	}
-	if when, err := http.ParseTime(value); err == nil {
-		return max(0, when.Sub(c.endpoint.Clock.Now()))
-	}
-	return 0
 }
 
 // withoutThinking removes what some models say to themselves first. Thinking
@@ -389,75 +292,22 @@ func withoutThinking(text string) string {
 // another protocol, half a document, or megabytes.
 var ErrReply = errors.New("the reply cannot be used")
 
-// A StatusError is what a provider answered instead of a reply.
-type StatusError struct {
-	Code    int    // HTTP status
-	Message string // of the provider, cut, without the key; it may hold control characters
+// shorten makes a provider's complaint one line of at most maxWords code
+// points, without what looks like a secret.
+func shorten(complaint string) string {
+	return string(cutRunes([]byte(redact(strings.Join(strings.Fields(complaint), " "))), maxWords))
 }
 
-// Error names the status and what the provider said.
-func (e *StatusError) Error() string {
-	if e.Message == "" {
-		return fmt.Sprintf("the server answers %d %s", e.Code, http.StatusText(e.Code))
-	}
-	return fmt.Sprintf("the server answers %d: %s", e.Code, e.Message)
-}
-
-// complaint reads what a provider says about an error, without the key and
-// without what looks like a secret, should it repeat them.
-func (c *Client) complaint(response *http.Response) error {
-	e := &StatusError{Code: response.StatusCode}
-	if target := response.Header.Get("Location"); target != "" {
-		e.Message = "a redirect to " + target + ", which is not followed"
-	} else {
-		body, _ := io.ReadAll(io.LimitReader(response.Body, 16<<10)) // what arrived is enough
-		e.Message = strings.Join(strings.Fields(complaintText(body)), " ")
-	}
-	if key := c.endpoint.Key; key != "" {
-		e.Message = strings.ReplaceAll(e.Message, key, Redacted)
-	}
-	e.Message = string(cutRunes([]byte(redact(e.Message)), maxWords))
-	return e
-}
-
-// complaintText finds the sentence in {"error": "..."} and in
-// {"error": {"message": "..."}}; else it is the whole body.
-func complaintText(body []byte) string {
-	var flat struct{ Error string }
-	if json.Unmarshal(body, &flat) == nil && flat.Error != "" {
-		return flat.Error
-	}
-	var nested struct{ Error struct{ Message string } }
-	if json.Unmarshal(body, &nested) == nil && nested.Error.Message != "" {
-		return nested.Error.Message
-	}
-	return string(body)
-}
-
-// passing says whether the same question may be answered a little later. A
-// deadline that passed is none of these: it would pass again.
-func passing(err error) bool {
-	var status *StatusError
-	switch {
-	case errors.As(err, &status):
-		switch status.Code {
-		case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
-			return true
-		case http.StatusNotImplemented:
-			return false
-		}
-		return status.Code >= 500 // 529 is a provider's "overloaded"
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, ErrReply), isDial(err):
+// passing says whether the same question may be answered a little later. Any
+// server error may: 529 is a provider's "overloaded".
+func passing(status int) bool {
+	switch status {
+	case 408, 425, 429: // timeout, too early, too many
+		return true
+	case 501: // not implemented
 		return false
 	}
-	return true // the connection broke
-}
-
-// isDial says whether there is no connection at all.
-func isDial(err error) bool {
-	var operation *net.OpError
-	var name *net.DNSError
-	return errors.As(err, &operation) && operation.Op == "dial" || errors.As(err, &name)
+	return status >= 500
 }
 
 // turn is one message of a chat.
@@ -484,7 +334,7 @@ type ollama struct{}
 
 func (ollama) path() string { return "/api/chat" }
 
-func (ollama) sign(h http.Header, key string) { bearer(h, key) }
+func (ollama) header(key string) map[string]string { return modelhttp.Bearer(key) }
 
 func (ollama) body(e *Endpoint, r Request) any {
 	body := map[string]any{
@@ -524,7 +374,7 @@ type openAI struct{}
 
 func (openAI) path() string { return "/v1/chat/completions" }
 
-func (openAI) sign(h http.Header, key string) { bearer(h, key) }
+func (openAI) header(key string) map[string]string { return modelhttp.Bearer(key) }
 
 func (openAI) body(e *Endpoint, r Request) any {
 	limit := "max_tokens" // what compatible servers know
@@ -576,11 +426,12 @@ type anthropic struct{}
 
 func (anthropic) path() string { return "/v1/messages" }
 
-func (anthropic) sign(h http.Header, key string) {
-	h.Set("anthropic-version", "2023-06-01")
+func (anthropic) header(key string) map[string]string {
+	h := map[string]string{"anthropic-version": "2023-06-01"}
 	if key != "" {
-		h.Set("x-api-key", key)
+		h["x-api-key"] = key
 	}
+	return h
 }
 
 func (anthropic) body(e *Endpoint, r Request) any {
@@ -632,7 +483,7 @@ type hermes struct{}
 
 func (hermes) path() string { return "/api/v1/agent/ask" }
 
-func (hermes) sign(h http.Header, key string) { bearer(h, key) }
+func (hermes) header(key string) map[string]string { return modelhttp.Bearer(key) }
 
 func (hermes) body(e *Endpoint, r Request) any {
 	purpose, priority := cmp.Or(r.Purpose, PurposeCompaction), "high"
@@ -656,10 +507,4 @@ func (hermes) reply(_ *Endpoint, body []byte) (Reply, error) {
 		return Reply{}, errNoAnswer
 	}
 	return Reply{Text: *r.Response}, nil
-}
-
-func bearer(h http.Header, key string) {
-	if key != "" {
-		h.Set("Authorization", "Bearer "+key)
-	}
 }
