@@ -15,7 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// memoryRow is a record of an export, and a row of seed 002's table "memories".
+// memoryRow is a record of an export, and a row of LanceDB's table "memories"
+// (docs/decisions.md D11).
 type memoryRow struct {
 	ID         string    `json:"id"`
 	Text       string    `json:"text"`

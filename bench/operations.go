@@ -19,7 +19,7 @@ const (
 	megabyte = 1_000_000
 	// readingPeak bounds the memory of everything that only reads logs,
 	// whatever their size or that of their lines; archivePeak that of copying
-	// one compressed (research/performance.md section 8).
+	// one compressed (docs/decisions.md D24).
 	readingPeak = 24 << 20
 	archivePeak = 48 << 20
 )
@@ -38,7 +38,7 @@ type operation struct {
 }
 
 // maxGrowth is how many times the CPU time may grow when the bytes grow
-// fivefold (research/performance.md section 8).
+// fivefold (docs/decisions.md D24).
 const maxGrowth = 5.5
 
 // specOf returns what a corpus holds, by its name.
@@ -60,8 +60,8 @@ func specOf(name string) corpus.Spec {
 	return spec
 }
 
-// operations returns what is measured. The targets are those of
-// research/performance.md section 8.
+// operations returns what is measured, with its targets (docs/performance.md,
+// "Results").
 func operations(quick bool) []operation {
 	if quick {
 		return quickOperations()

@@ -11,7 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// shape is what the figures of research/performance.md section 0 are about.
+// shape is what the figures of docs/decisions.md D24 are about.
 type shape struct {
 	lines    []int
 	text     int

@@ -8,5 +8,5 @@
 // that a test can kill whoever asks without killing the gateway.
 //
 // What the real gateway does is checked by testdata/accept; what is known of
-// it stands in research/real-runtimes.md sections 3 to 5.
+// it is in docs/formats.md, "openclaw".
 package fakegateway

@@ -17,7 +17,7 @@ import (
 // stands still: what it has not synced is not in the copy. An unrelated fsync
 // on the same file system commits its journal and with it names whose content
 // is not written yet, so each cut is tried with and without one
-// (research/reliability.md section B).
+// (docs/decisions.md D15).
 
 // disks is where the images of file systems are kept.
 type disks struct{ dir string }

@@ -293,8 +293,8 @@ func (m *meeting) oldLogsArchived() error {
 	return nil
 }
 
-// writers lists how agents and people were seen to write
-// (research/reliability.md A2, A4 faults 8 to 11; real-runtimes.md section 3).
+// writers lists how agents and people were seen to write (docs/decisions.md
+// D15; faults 8 to 11 of docs/reliability.md).
 func writers() []writer {
 	return []writer{
 		{name: "a line appended", strike: appends},

@@ -9,10 +9,10 @@
 // A session that is no JSON Lines has the end of its own file instead: .md,
 // .json, .txt, or .jsonl.zst where the runtime has compressed it itself.
 //
-// hash8 is the start of the SHA-256 of the session's bytes, so that a file
-// found without anything else can be told to be whole (seed 002, "Archive
-// Management", gives the rest of the name). Any tool reads it; no part of this
-// one is needed to get a conversation back.
+// hash8 is the start of the SHA-256 of the session's bytes, so that a file that
+// is found without anything else can be checked (docs/decisions.md D12). Any
+// tool reads an archive; no part of this one is needed to get a conversation
+// back.
 //
 // Beside the archives there is a catalogue, one small JSON file per archive.
 // An entry is written last, after the archive has been made durable and then

@@ -233,8 +233,8 @@ func (s *Store) Lines(ctx context.Context, e Entry, first, last int, fn func(n i
 }
 
 const (
-	// bufferSize is how much is read and written at a time
-	// (research/performance.md section 3).
+	// bufferSize is how much is read and written at a time (docs/decisions.md
+	// D1).
 	bufferSize = 256 << 10
 	// encodeWindow is how far back a compressed archive refers: it bounds the
 	// memory of writing and reading. Of 200 MB of logs 1 MiB makes 37.8 and

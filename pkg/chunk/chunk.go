@@ -8,7 +8,7 @@ import (
 // identity in memory: another rule makes other chunks.
 const Version = "seed002/1"
 
-// The rule of seed 002 (its section Tuning).
+// The defaults of the rule (docs/decisions.md D5).
 const (
 	DefaultSize    = 3500 // code points in a window
 	DefaultOverlap = 200  // code points that neighbouring windows share
@@ -19,7 +19,7 @@ const (
 // so that each window holds text of some message.
 const minSize = 16
 
-// Options set the rule. Zero values are those of seed 002.
+// Options set the rule. Zero means the default.
 type Options struct {
 	Size    int // code points in a window; less than 16 counts as 16
 	Overlap int // code points shared by neighbours; negative for none, at most half of Size
@@ -100,8 +100,8 @@ func New(o Options, emit func(*Chunk) error) *Chunker {
 }
 
 // Add appends a message. Space around its text is dropped, and a message
-// without text is no message (seed 002). Active and abandoned messages are
-// never in one block. Add returns the error of emit.
+// without text is left out. Active and abandoned messages are never in one
+// block. Add returns the error of emit.
 func (c *Chunker) Add(p Piece) error {
 	text := trim(p.Text)
 	if len(text) == 0 || c.err != nil {

@@ -2,8 +2,7 @@
 // an embedding model, and remembers for each of them which messages, lines
 // and bytes of the log it came from.
 //
-// The rule is that of seed 002. Messages with text are taken four at a time;
-// such a block is written as
+// Messages with text are taken four at a time; such a block is written as
 //
 //	[Human]: first text
 //
@@ -12,9 +11,9 @@
 // and so on, each message behind its label and a blank line between messages.
 // A block of at most 3,500 code points is one chunk. A longer one is read
 // through a window of 3,500 code points that moves by 3,300, so that two
-// neighbours share 200. The window stops when it has reached the end of the
-// block: a last chunk that its predecessor already contains is not made (the
-// script of seed 002 made one; research/behaviours.md section 1).
+// neighbours share 200 (docs/decisions.md D5). The window stops when it has
+// reached the end of the block: a last chunk that its predecessor already
+// contains is not made.
 //
 // Lengths are code points, as in Python, not bytes, and no code point is ever
 // split. Text that is not UTF-8 is cut all the same: each byte that belongs to

@@ -97,8 +97,8 @@ func (b *Builtin) EmbedQuery(ctx context.Context, text string) ([]float32, error
 // EmbedMeaning returns a unit vector to compare with those of EmbedDocuments by
 // meaning alone: only the components of word vectors count. It returns
 // ErrNoVector if text has no words whose meaning is known. Where full text
-// counts the words already, this says what full text cannot (research/recall.md
-// section 2, BM25 + GloVe).
+// counts the words already, this adds what full text cannot say
+// (docs/decisions.md D6).
 func (b *Builtin) EmbedMeaning(ctx context.Context, text string) ([]float32, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -126,8 +126,7 @@ func (b *Builtin) leave(r *reading) {
 }
 
 // The shape of a lexglove vector and the constants that make it, as measured
-// in research/recall.md sections 2 and 5. Whoever changes one changes
-// builtinVersion with it.
+// in docs/decisions.md D6. Whoever changes one changes builtinVersion with it.
 const (
 	lexicalDim  = 923
 	slackAt     = lexicalDim

@@ -264,8 +264,8 @@ func TestWordTable(t *testing.T) {
 	}
 }
 
-// slowVector is the definition of research/recall.md section 5, written down a
-// second time with maps and numbers, for documents (query false) and queries.
+// slowVector is the definition of a lexglove vector, written down a second time
+// with maps and numbers, for documents (query false) and queries.
 func slowVector(table *wordtable.Table, text string, query bool) []float64 {
 	terms, words, length := map[string]float64{}, map[string]float64{}, 0.0
 	s := scanner{emit: func(w []byte, extra bool) {

@@ -24,6 +24,6 @@
 //	924..1023  frequency-weighted mean of GloVe word vectors
 //
 // The first part finds the words that were said, the last part words that
-// stand in the same company. The design and every constant are measured in
-// research/recall.md sections 1, 2 and 5.
+// stand in the same company. The design and every constant were measured
+// (docs/decisions.md D6).
 package embed

@@ -102,7 +102,7 @@ func checkVector(v []float32) error {
 }
 
 // A Model is the identity of vectors: two vectors may be compared only if
-// every field of their models is equal (research/recall.md section 5).
+// every field of their models is equal (docs/decisions.md D8).
 type Model struct {
 	Provider string // "builtin", "ollama", "openai"; has no slash
 	Name     string // as the provider names it: "lexglove-1024", "nomic-embed-text"
@@ -189,7 +189,7 @@ func escapeField(s, also string) string {
 	return b.String()
 }
 
-// DefaultBatch is how many texts go into one call (seed 002, Tuning).
+// DefaultBatch is how many texts go into one call (docs/decisions.md D7).
 const DefaultBatch = 64
 
 // BatchOptions says how [Batches] calls an embedder.

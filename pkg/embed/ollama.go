@@ -16,10 +16,10 @@ import (
 const (
 	// DefaultOllamaURL is where an Ollama server listens.
 	DefaultOllamaURL = "http://127.0.0.1:11434"
-	// DefaultOllamaModel is the model of seed 002, with 768 dimensions.
+	// DefaultOllamaModel has 768 dimensions; users asked for it.
 	DefaultOllamaModel = "nomic-embed-text"
 	// ollamaContext in tokens. Without it the server takes 2,048, and dense
-	// text of 3,500 characters does not fit (research/complaints.md section 12).
+	// text of 3,500 characters does not fit (docs/decisions.md D5).
 	ollamaContext = 8192
 	// ollamaKeepAlive keeps the model loaded between batches and runs.
 	ollamaKeepAlive = "10m"

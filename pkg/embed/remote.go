@@ -390,7 +390,7 @@ func (p taskPrefix) identity() string {
 
 // prefixesOf returns the prefixes that a model was trained with, by a part of
 // its name; they are in the models' own descriptions. Without its prefixes
-// nomic-embed-text finds less (research/recall.md section 5).
+// nomic-embed-text finds less (docs/decisions.md D7).
 func prefixesOf(model string) taskPrefix {
 	model = strings.ToLower(model)
 	switch {

@@ -2,9 +2,9 @@
 // next one: who the person is, what they prefer and decided, whom to write to.
 //
 // Most of what other programs store as facts is junk: prompts told again,
-// people who were made up, memories remembered once more
-// (research/complaints.md section 11). So a fact here is nothing without its
-// source: the line of the log, and the words in it. Two extractors make facts:
+// people who were made up, memories remembered once more (docs/decisions.md
+// D19). So a fact here is nothing without its source: the line of the log, and
+// the words in it. Two extractors make facts:
 //
 //	Offline   rules for what is said outright ("my name is", "I prefer",
 //	          "we decided"); no model, the same facts for the same log

@@ -8,7 +8,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
-// Kind says what a fact is about (seed 000, Fact Extraction).
+// Kind says what a fact is about (docs/decisions.md D19).
 type Kind string
 
 // The kinds of facts.
@@ -26,7 +26,7 @@ func Kinds() []Kind {
 	return []Kind{Preference, Background, Pattern, Project, Contact, Decision}
 }
 
-// Seed 000, Fact Extraction, and research/behaviours.md section 3.
+// The limits of an extraction (docs/decisions.md D19).
 const (
 	DefaultMessages   = 20  // of a session that are looked at, the newest
 	LeastMessages     = 4   // a session must have: two exchanges

@@ -197,7 +197,7 @@ var marks = sync.OnceValue(func() *marked {
 		idle:      c(`(?i)^(?:love|like|enjoy|adore|hate|dislike|detest|can't stand|cannot stand|don't like|do not like) (?:it|this|that|these|those|the|how|what|your|when|where|to (?:see|know|hear|think)|seeing|hearing|having to|being|you|him|her|them|my|our|all|both|one|some|something|everything|most)\b`),
 		command:   c(`(?i)^(?:from now on|in future|please)?\s*(?:immer|nie|niemals) (?:noch|wieder|mehr|gut|der|die|das|ein|eine|so|zu|nur)\b`),
 		// A memory is read by an agent: what would make it act against its people
-		// is none (research/complaints.md section 14).
+		// is no fact (docs/decisions.md D19).
 		injection: c(`(?i)\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:instructions?|prompts?|rules?|guidelines?|guardrails?|safety|polic(?:y|ies)|above|previous|prior|earlier|everything)\b|\b(?:system prompt|developer mode|jailbreak|dan mode|hidden instructions?|new instructions?|you are now|you must now|act as|pretend to be|do anything now|exfiltrate|reveal (?:your|the|all)|without (?:asking|telling|informing|confirmation|permission)|do not tell|don't tell|keep (?:it|this) secret from)\b|\b(?:send|post|upload|forward|leak|copy|email|transfer|pay)\b.{0,60}(?:https?://|\bto [\w.+-]+@|\b(?:password|token|secret|credential|api key|private key|wallet|bitcoin|account number))|\b(?:curl|wget)\b.{0,40}https?://|\brm -rf\b|\|\s*(?:ba)?sh\b`),
 		instead:   c(`(?i)\b(?:instead of|rather than|in place of|replacing) (.+?)(?:[,;(].*)?$`),
 		dangling:  c(`(?i)\b(?:to|for|their|my|our|your|of|with|at|and|or|the|a|an|but|because|as|than|that|which|is|are|am|was|were|do|does|did|don't|doesn't|didn't|won't|can't|cannot|isn't|have|has|will|would|could|should|can|not)$`),

@@ -115,7 +115,7 @@ var ErrUTF16 = errors.New("the text is UTF-16, not UTF-8")
 const (
 	// readSize is how much is asked of the source at once: reading is as fast
 	// with 64 KiB as with 4 MiB, and this stays in the processor's cache
-	// (research/performance.md section 1).
+	// (docs/decisions.md D1).
 	readSize = 256 << 10
 	// firstRead is the size of the first read. Most stores hold thousands of
 	// small logs, and clearing a large buffer would cost more than reading.

@@ -212,9 +212,9 @@ func hexRune(s []byte) rune {
 
 // Int64 returns the integer the cursor stands before and goes past it. Writers
 // disagree about the form of a number, so 12, 12.0, 1.2e1 and "12" are all
-// twelve (research/pitfalls.md 24). The value is exact: it never passes through
-// a float64. If the value is not an integer in the range of int64, it is
-// skipped and Int64 returns false.
+// twelve. The value is exact: it never passes through a float64. If the value
+// is not an integer in the range of int64, it is skipped and Int64 returns
+// false.
 func (c *Cursor) Int64() (int64, bool) {
 	text := c.numberText()
 	if n, ok := shortInt(text); ok {

@@ -82,7 +82,7 @@ func (r *recall) relevant() []*rated {
 }
 
 // relevance mixes the two halves. A record without a vector goes by its words;
-// seed 002's formula takes the raw cosine.
+// RankSeed takes the raw cosine.
 func (r *recall) relevance(c *candidate, texts, cosines span) float64 {
 	switch {
 	case r.query.Rank == RankSeed:
@@ -112,7 +112,7 @@ func (r *recall) keep(list []*rated, n int) []*rated {
 }
 
 // blend normalises the relevance inside the pool and lets importance have its
-// share (research/recall.md section 3: on raw scores it would have all).
+// share. On raw scores it would decide alone (docs/decisions.md D9).
 func blend(list []*rated) {
 	pool := span{}
 	for _, x := range list {
@@ -384,7 +384,8 @@ func sortByRelevance(list []*rated) {
 }
 
 // How fast a repeated term stops adding to a passage's score, and how much a
-// long passage is held back (research/recall.md section 2).
+// long passage is held back: the constants of the built-in embedder
+// (docs/decisions.md D6).
 const (
 	wordSaturation  = 0.9
 	wordLengthShare = 0.4

@@ -15,7 +15,7 @@ import (
 )
 
 // The mix of the two halves, and of relevance and importance
-// (research/recall.md sections 1 and 3; seed 002).
+// (docs/decisions.md D9).
 const (
 	textShare       = 0.6
 	vectorShare     = 0.4
@@ -254,7 +254,7 @@ const (
 	RankHybrid = "hybrid" // words and meaning, then importance
 	RankText   = "text"   // words only
 	RankVector = "vector" // meaning only
-	RankSeed   = "seed"   // 0.7 * cosine + 0.3 * importance on raw cosines, seed 002 to the letter
+	RankSeed   = "seed"   // 0.7 * cosine + 0.3 * importance on raw cosines, for comparison (docs/decisions.md D9)
 )
 
 // Query says what to find. Empty filters match everything.

@@ -148,7 +148,7 @@ func TestOtherModel(t *testing.T) {
 	}
 }
 
-// Seed 002's formula to the letter, on raw cosines.
+// RankSeed is the formula on raw cosines.
 func TestSeedRank(t *testing.T) {
 	s, _ := newStore(t)
 	important := record(0, "something else entirely")
@@ -176,7 +176,7 @@ func TestSeedRank(t *testing.T) {
 }
 
 // Property: importance that says nothing costs next to no recall
-// (research/recall.md section 3).
+// (docs/decisions.md D9).
 func TestRandomImportanceCostsLittle(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	words := vocabulary(random, 2000)

@@ -125,7 +125,7 @@ func checkSize(path string) error {
 // traceless is the driver's name of a database that is looked at without a
 // trace: as if it lay on a disk that cannot change. With a log beside it that
 // would be wrong, and to read the log SQLite touches it and its index
-// (research/real-runtimes.md section 4).
+// (docs/decisions.md D10).
 func traceless(path string) (string, error) {
 	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
 		return "", ErrInUse

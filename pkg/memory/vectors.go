@@ -457,7 +457,7 @@ func fromLittleEndian(row []float32) {
 }
 
 // scored is a record and its cosine with the query, and what it is ranked by:
-// the same, unless the seed's formula ranks.
+// the same, save under RankSeed.
 type scored struct {
 	record        int64
 	cosine, score float64
@@ -492,7 +492,7 @@ func nearest(ctx context.Context, e engine, r *rowReader, q question) ([]scored,
 }
 
 // highest returns the n records with the highest 0.7 * cosine + 0.3 *
-// importance, on raw cosines: seed 002 to the letter.
+// importance, on raw cosines: the ranking of RankSeed.
 func highest(ctx context.Context, r *rowReader, q question) ([]scored, error) {
 	best := &shortlist{n: q.n}
 	err := r.each(ctx, q.places, func(b block) error {
@@ -589,8 +589,9 @@ func (scanEngine) nearest(_ context.Context, query []float32, rows [][]float32, 
 }
 
 // chromemEngine asks an in-memory chromem-go collection whose documents are
-// the rows where they lie. Its own persistence is never used: it is not safe
-// (research/memory-store.md section 1).
+// the rows where they lie. It was asked for, and answers small memories; larger
+// ones are scanned (see chromemLimit). Its own persistence is never used: it
+// loses documents (docs/decisions.md D10).
 type chromemEngine struct{}
 
 // tieRoom is how many more results are asked for than wanted: chromem-go

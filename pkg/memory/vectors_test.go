@@ -129,7 +129,7 @@ func TestDamagedRowsArePassedOver(t *testing.T) {
 	}
 }
 
-// The seed's formula looks at every row, not only at the nearest.
+// RankSeed looks at every row, not only at the nearest.
 func TestHighestIsExact(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	rows := make([][]float32, 3000)

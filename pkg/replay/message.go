@@ -115,7 +115,7 @@ func roleOf(m *session.Message) Role {
 
 // inAgentsName reports whether a runtime said something as its agent: Claude
 // Code that it needs no answer, OpenClaw what it delivered to a channel
-// (research/formats.md section 4.3).
+// (docs/formats.md, "openclaw").
 func inAgentsName(m *session.Message) bool {
 	return string(m.CustomType) == "claude.synthetic" || string(m.Provider) == session.RuntimeOpenClaw
 }
@@ -132,9 +132,9 @@ type Scanner interface {
 
 // Read rebuilds the context of a log as its runtime does: the active branch;
 // if it was compacted, the last summary first, then from the first message
-// that it kept, each message once (seed 001, section 7.4, whose two lists
-// overlap); after a reset, only what followed. It also returns what reading the
-// log has shown. open is called twice if the log has forks. An error that wraps
+// that it kept, each message once; after a reset, only what followed. It also
+// returns what reading the log has shown. open is called twice if the log has
+// forks. An error that wraps
 // [session.ErrUnknownFormat] is returned for a log of another format.
 func Read(ctx context.Context, scanner Scanner, open func() (io.ReadCloser, error)) ([]Message, session.Scan, error) {
 	c, scan, err := readPass(ctx, scanner, nil, open)

@@ -36,17 +36,17 @@ const talk = `{"recordType":"message","schemaVersion":1,"seq":1,"role":"user","c
 {"recordType":"message","schemaVersion":1,"seq":3,"role":"user","content":[{"type":"text","text":"three"}],"timestamp":"2026-03-01T10:00:03Z"}
 `
 
-// S7.3: loading a session gives its whole history.
-func TestS7_3WholeHistory(t *testing.T) {
+// Loading a session gives its whole history.
+func TestWholeHistory(t *testing.T) {
 	want := []string{"user one", "assistant two", "user three"}
 	if diff := cmp.Diff(want, brief(read(t, agent.Open("", agent.Options{}), talk+`{"recordType":"mess`))); diff != "" {
 		t.Fatalf("messages (-want +got):\n%s", diff)
 	}
 }
 
-// S7.11: after a compaction the context is the summary and the messages from
+// After a compaction the context is the summary and the messages from
 // firstKeptSeq on, each once; the latest compaction wins.
-func TestS7_11Overlay(t *testing.T) {
+func TestOverlay(t *testing.T) {
 	log := talk +
 		`{"recordType":"compaction","schemaVersion":1,"seq":4,"firstKeptSeq":3,"summary":"first","timestamp":"2026-03-01T10:00:04Z"}` + "\n" +
 		`{"recordType":"message","schemaVersion":1,"seq":5,"role":"assistant","content":[{"type":"text","text":"five"}],"timestamp":"2026-03-01T10:00:05Z"}` + "\n"

@@ -1,22 +1,20 @@
 package replay
 
-// Unavailable is what stands in the place of a tool's result that is missing
-// (seed 000, Rule 2), word for word.
+// Unavailable is what takes the place of a tool's result that is missing, word
+// for word as it was asked for (docs/decisions.md D20).
 const Unavailable = `{"error":"Tool result unavailable (recovered from broken history)"}`
 
-// Repair makes calls and results fit (seed 000, History Repair), for each call
-// by itself and over all tool messages that follow each other:
+// Repair makes calls and results fit, for each call by itself and over all tool
+// messages that follow each other:
 //
 //   - A result without a call in the assistant's message before it is left
 //     out, and so is a second result of the same call.
 //   - An assistant's message whose model call failed or was broken off is left
-//     out with its results, as pi does: half a turn is not sent again
-//     (research/complaints.md section 5).
+//     out with its results, as pi does: half a turn is not sent again.
 //   - A call without a result before the next message that is not a tool's
 //     gets one that says so.
 //
-// Results come in the order in which they
-// stand, missing ones after them.
+// Results keep their order; missing ones come after them.
 func Repair(messages []Message) []Message {
 	var out []Message
 	var open []ToolCall // of the last assistant message, without a result

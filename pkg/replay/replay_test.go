@@ -37,7 +37,7 @@ func check(t *testing.T, want, got []Message) {
 	}
 }
 
-// Seed 000, History Repair.
+// The rules of repair (docs/decisions.md D20).
 func TestRepair(t *testing.T) {
 	for name, c := range map[string]struct{ in, want []Message }{
 		"rule 1: a result without anything before":    {[]Message{tool("a", "x"), user("u")}, []Message{user("u")}},
@@ -64,7 +64,7 @@ func TestRepair(t *testing.T) {
 	}
 }
 
-// Seed 000, History Truncation.
+// Old results of tools are truncated; the list that was given stays as it was.
 func TestTruncate(t *testing.T) {
 	long := strings.Repeat("é", 100)
 	in := []Message{said("", "a"), tool("a", long), said("", "b"), tool("b", long), said("", "c"), tool("c", long), said("", "d"), tool("d", "x")}
@@ -99,8 +99,8 @@ func similar(_ context.Context, query string, texts []string) ([]float64, error)
 	return scores, nil
 }
 
-// Seed 000, Conversation History: the last six always, older turns that are
-// about the query, whole, twenty in all, in their order.
+// The last six always, older turns that are about the query, whole, twenty in
+// all, in their order.
 func TestSelect(t *testing.T) {
 	var log []Message
 	for i := range 20 {
@@ -175,9 +175,9 @@ func drawMessage(t *rapid.T) Message {
 	return m
 }
 
-// Replayed text cannot end the fence that it stands in (S7.18: flat text, not
-// raw JSON).
-func TestS7_18FlatText(t *testing.T) {
+// Replayed text is flat text, not raw JSON, and cannot end the fence that it
+// stands in.
+func TestFlatText(t *testing.T) {
 	var b bytes.Buffer
 	messages := []Message{
 		{Role: Summary, Text: "## Goal"}, user("What pods are running?"),

@@ -34,8 +34,8 @@ func piLog(words ...string) string {
 	return log
 }
 
-// After a reset the model sees only what followed
-// (research/real-runtimes.md section 4: one user message).
+// After a reset the model sees only what followed (docs/formats.md, "openclaw
+// database").
 func TestReset(t *testing.T) {
 	for name, c := range map[string]struct {
 		log  string

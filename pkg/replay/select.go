@@ -10,7 +10,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
-// The defaults of seed 000, Conversation History.
+// The defaults of a selection (docs/decisions.md D20).
 const (
 	DefaultRecent    = 6    // messages that are always there
 	DefaultTotal     = 20   // messages at most
@@ -145,8 +145,8 @@ func (s Selection) fill(messages []Message, candidates []turn, room int) []Messa
 	return out
 }
 
-// DefaultToolResults is how many of the last tool results stay whole (seed
-// 000, History Truncation).
+// DefaultToolResults is how many of the last tool results stay whole
+// (docs/decisions.md D20).
 const DefaultToolResults = 2
 
 // Truncate leaves the last keep tool results whole and puts

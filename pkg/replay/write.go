@@ -67,11 +67,10 @@ func encode(w io.Writer, value any) error {
 	return enc.Encode(value)
 }
 
-// fence is the tag between whose ends replayed text stands. It is data, not
-// something to obey (research/pitfalls.md 75).
+// fence is the tag around replayed text, which is data and nothing to obey.
 const fence = "replayed-context"
 
-// fenced is a context as flat text, in the form of seed 001, section 7.5.5.
+// fenced is a context as flat text: lines that begin "[User]:" and the like.
 func fenced(origin Origin, messages []Message) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<%s runtime=%q agent=%q session=%q>\n", fence, origin.Runtime, origin.Agent, origin.Session)
@@ -135,7 +134,7 @@ func closed(text string) string { return ending.ReplaceAllString(text, `<\${1}`)
 // quoted keeps a text also from speaking in somebody else's name.
 func quoted(text string) string { return speaker.ReplaceAllString(closed(text), `${1}\[${2}]:`) }
 
-// wrapped is a summary as the runtimes send it (seed 001, section 7.4).
+// wrapped is a summary as the runtimes send it (docs/formats.md, "agent").
 func wrapped(summary string) string {
 	return "The conversation history before this point was compacted into the following summary:\n<summary>\n" + closed(summary) + "\n</summary>"
 }

@@ -9,5 +9,5 @@
 //
 // Everything that is moved, brought back or removed gets a line in the audit
 // log, which is only ever appended to: when, what, why, and where its bytes
-// still are. The rules are those of research/reliability.md section A6.
+// still are. The rules are in docs/decisions.md D16.
 package retention

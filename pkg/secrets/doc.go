@@ -5,7 +5,7 @@
 // It guards what leaves a session log for other eyes: memory, which is
 // searched and shown, summaries, and prompts for models. Archives and replayed
 // contexts keep every byte. The rules are anchored: each begins with letters
-// that ordinary text hardly has, so nearly all text is only scanned once
-// (research/reliability.md section A4, row 30; the shapes are those that
-// public secret scanners know, written anew).
+// that ordinary text hardly has, so nearly all text is only scanned once. Their
+// shapes are those that public secret scanners know, written anew
+// (docs/decisions.md D22).
 package secrets

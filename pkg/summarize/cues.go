@@ -135,7 +135,7 @@ func code(text string) string {
 }
 
 // unwrap removes what chat gateways put around a person's words
-// (research/formats.md section 4.3): the envelope of the channel, blocks of
+// (docs/formats.md, "openclaw"): the envelope of the channel, blocks of
 // metadata, and marks for replies.
 func unwrap(text []byte) []byte {
 	for {

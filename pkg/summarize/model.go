@@ -20,7 +20,7 @@ const (
 	ProviderOllama     = "ollama"     // POST /api/chat
 	ProviderOpenAI     = "openai"     // POST /v1/chat/completions, and whatever is compatible
 	ProviderAnthropic  = "anthropic"  // POST /v1/messages
-	ProviderHermes     = "hermes"     // POST /api/v1/agent/ask: the agent itself (seed 002)
+	ProviderHermes     = "hermes"     // POST /api/v1/agent/ask: the agent itself (docs/decisions.md D18)
 )
 
 // Providers returns all providers, the default first.
@@ -28,8 +28,8 @@ func Providers() []string {
 	return []string{ProviderExtractive, ProviderOllama, ProviderOpenAI, ProviderAnthropic, ProviderHermes}
 }
 
-// Defaults of an [Endpoint] (seed 000, Session Compaction: 30 seconds; the
-// agent behind Hermes has 120 of its own, research/behaviours.md section 1b).
+// Defaults of an [Endpoint]. The agent behind Hermes has 120 seconds of its own
+// (docs/decisions.md D18).
 const (
 	DefaultTimeout       = 30 * time.Second
 	DefaultHermesTimeout = 180 * time.Second
@@ -62,7 +62,7 @@ type Request struct {
 	Purpose   string // for Hermes, which keeps a session for each; "" is PurposeCompaction
 }
 
-// The purposes that Hermes is told (research/behaviours.md section 1b).
+// The purposes that Hermes is told: it keeps a session for each.
 const (
 	PurposeCompaction = "session-compaction"
 	PurposeReacquaint = "session-reacquaint"
@@ -476,9 +476,9 @@ func (anthropic) reply(_ *Endpoint, body []byte) (Reply, error) {
 	return a, nil
 }
 
-// hermes is POST /api/v1/agent/ask (seed 002). The agent answers in a session
-// of its own that has not seen the conversation (research/behaviours.md
-// section 1b): the question must hold it.
+// hermes is POST /api/v1/agent/ask. The agent answers in a session of its own
+// that has not seen the conversation, so the question must hold it
+// (docs/decisions.md D18).
 type hermes struct{}
 
 func (hermes) path() string { return "/api/v1/agent/ask" }

@@ -290,8 +290,8 @@ const (
 const proseRunes = 220
 
 // Prose returns the summary as two to five sentences in a row: what was asked
-// for, what was decided, what is open and what comes next (seed 004). It is
-// "" if nothing of that was said.
+// for, what was decided, what is open and what comes next. It is "" if nothing
+// of that was said.
 func (s Summary) Prose() string {
 	if s.Sentences != "" {
 		return s.Sentences
@@ -338,7 +338,7 @@ func (s Summary) sentences() (all, spare []string) {
 	return all, spare
 }
 
-// Two to five sentences (seed 004, Change 1).
+// The length of a summary in prose (docs/decisions.md D18).
 const (
 	minSentences = 2
 	maxSentences = 5
@@ -403,8 +403,8 @@ func splitSentences(text string) []string {
 	return all
 }
 
-// checkpointPart is a heading of the structured summary of seed 001, section
-// 7.5.4, and what the rules find for it.
+// checkpointPart is a heading of a checkpoint (docs/decisions.md D18), and what
+// the rules find for it.
 type checkpointPart struct {
 	heading string
 	mark    string   // of its items
@@ -439,7 +439,7 @@ func checkpointFrame() (runes int) {
 	return utf8.RuneCountInString(b.String())
 }
 
-// writeCheckpoint writes what was chosen under the headings of seed 001.
+// writeCheckpoint writes what was chosen under the headings of a checkpoint.
 func writeCheckpoint(text *strings.Builder, plans []*plan) []Section {
 	var sections []Section
 	for _, part := range checkpointParts() {
@@ -486,12 +486,12 @@ func (part checkpointPart) takes(title string) bool {
 	return false
 }
 
-// part is a line that begins one of the two sections of seed 003, as models
-// write it: as a heading, in bold, or with a colon and the text behind it.
+// part is a line that begins CONTEXT or LESSONS, as models write it: as a
+// heading, in bold, or with a colon and the text behind it.
 var part = regexp.MustCompile(`(?i)^[\s#*_\d.)]*(context|lessons)(?: learned)?[*_ ]*(?::[*_ ]*(.*)|[#*_ ]*)$`)
 
-// contextAndLessons takes the two sections of seed 003 apart, in whichever
-// order they come. Other headings belong to the section that they stand in.
+// contextAndLessons takes CONTEXT and LESSONS apart, in whichever order they
+// come. Other headings belong to the section that they stand in.
 func contextAndLessons(text string) (context string, lessons []string) {
 	section := ""
 	var body strings.Builder

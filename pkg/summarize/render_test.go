@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Seed 004: two to five sentences; lessons are rules that people gave.
+// Prose has two to five sentences; lessons are rules that people gave.
 func TestProseAndLessons(t *testing.T) {
 	s := Summary{Sections: []Section{
 		{Title: "Goals", Items: []Item{{Text: "Plan the board update"}, {Text: "second"}}},
@@ -32,7 +32,7 @@ func TestProseAndLessons(t *testing.T) {
 }
 
 // However the items are written, the prose of a summary has two to five
-// sentences (seed 004, Change 1).
+// sentences.
 func TestProseHasTwoToFiveSentences(t *testing.T) {
 	text := rapid.SampledFrom([]string{
 		"We decided to use four sections", "Is that ok? We decided on four. It is done!", "First this. Then that. Then more; e.g. a file. And so on.",
@@ -112,9 +112,9 @@ func using(id, tool, arguments string) *session.Message {
 	}}}
 }
 
-// S7.14: a summary without a model has the sections of seed 001 too, where a
+// A summary without a model has the sections of a checkpoint too, where a
 // runtime goes on from it; what belongs into each stands in it.
-func TestS7_14WithoutAModel(t *testing.T) {
+func TestCheckpointWithoutAModel(t *testing.T) {
 	fine, failed := saying(session.RoleToolResult, "edited"), saying(session.RoleToolResult, "Error: permission denied")
 	fine.CallID = []byte("1")
 	failed.CallID, failed.IsError = []byte("2"), true
@@ -204,8 +204,8 @@ func TestCheckpointOfManyItems(t *testing.T) {
 	}
 }
 
-// S7.14: what a model wrote is refused if one of the sections is missing.
-func TestS7_14SectionsAreRequired(t *testing.T) {
+// What a model wrote is refused if one of the sections is missing.
+func TestCheckpointSectionsAreRequired(t *testing.T) {
 	whole := "## Goal\nMove the importer.\n## Progress\n### Done\n- [x] read it\n## Key Decisions\n- port 7443\n## Next Steps\n1. test it\n## Critical Context\n- (none)\n"
 	if err := checkStyle(order{style: StyleCheckpoint}, whole); err != nil {
 		t.Fatal(err)

@@ -66,7 +66,7 @@ func TestS7_17Update(t *testing.T) {
 }
 
 // TestSummaryAlone: the summary of a compaction is not summed up again, and no
-// model is asked (research/complaints.md section 1).
+// model is asked (docs/decisions.md D17).
 func TestSummaryAlone(t *testing.T) {
 	d := newDouble(t, "ollama", func(int, asked) (string, string) { t.Error("a model was asked"); return "", "stop" })
 	s := sumUp(t, summarize.WrittenOptions{}, endpoint("ollama", d.URL), []*session.Message{compacted(0, "## Goal\nthe goal", "")})
@@ -75,8 +75,8 @@ func TestSummaryAlone(t *testing.T) {
 	}
 }
 
-// TestS7_14Sections: the checkpoint has the sections of seed 001.
-func TestS7_14Sections(t *testing.T) {
+// TestCheckpointSections: a model's checkpoint has all its sections.
+func TestCheckpointSections(t *testing.T) {
 	d := newDouble(t, "anthropic", func(int, asked) (string, string) { return goodCheckpoint, "stop" })
 	s := sumUp(t, summarize.WrittenOptions{}, endpoint("anthropic", d.URL), conversation())
 	for _, title := range []string{"## Goal", "## Progress", "### Done", "### In Progress", "### Blocked", "## Key Decisions", "## Next Steps", "## Critical Context"} {
@@ -169,8 +169,8 @@ func TestStagesAndCalls(t *testing.T) {
 	}
 }
 
-// TestContextAndLessons: seed 003's two sections in any order and in the forms
-// that models write them in; lessons once each.
+// TestContextAndLessons: the two sections in any order and in the forms that
+// models write them in; lessons once each.
 func TestContextAndLessons(t *testing.T) {
 	const about = "The importer listens on port 7443 now; the tests of it are still to be run."
 	lessons := []string{"Never restart the importer during the day.", "Use grep to find the port of the importer."}
@@ -192,8 +192,8 @@ func TestContextAndLessons(t *testing.T) {
 	}
 }
 
-// TestSentences: the prose of seed 004 has two to five sentences and no date of
-// its own: the runtime writes one before it.
+// TestSentences: the prose has two to five sentences and no date of its own:
+// the runtime writes one before it.
 func TestSentences(t *testing.T) {
 	const prose = "The user moved the importer to port 7443. The tests are still to be run."
 	for text, want := range map[string]string{
@@ -211,7 +211,7 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// TestThirdPerson: the summary of seed 000 is prose.
+// TestThirdPerson: a summary in the third person is prose.
 func TestThirdPerson(t *testing.T) {
 	const prose = "The user wants the importer on port 7443. It must never be restarted during the day."
 	d := newDouble(t, "openai", func(int, asked) (string, string) { return prose, "stop" })

@@ -15,15 +15,15 @@ import (
 const KindExtractive = "extractive"
 
 // DefaultMaxRunes is how long an extractive summary is at most, in code
-// points: two chunks of seed 002, or about 1,500 tokens of a fresh context.
+// points: two chunks, or about 1,500 tokens of a fresh context.
 const DefaultMaxRunes = 6000
 
 // Options set what a summary dwells on.
 type Options struct {
 	MaxRunes int    // code points of the whole summary; 0 means DefaultMaxRunes
 	Focus    string // words that raise what contains them
-	// Checkpoint puts the summary under the headings of seed 001, section
-	// 7.5.4, for a runtime that goes on from it.
+	// Checkpoint puts the summary under the headings of a checkpoint, for a
+	// runtime that goes on from it (docs/decisions.md D18).
 	Checkpoint bool
 }
 
@@ -483,8 +483,7 @@ const (
 )
 
 // Lessons returns what people said must, must never or should be: the rules
-// that hold beyond the session (seed 003, LESSONS). Each is one line without
-// Markdown of its own.
+// that hold beyond the session. Each is one line without Markdown of its own.
 func (s Summary) Lessons() []string {
 	lessons := slices.Clone(s.Learned)
 	for _, section := range s.Sections {

@@ -148,26 +148,25 @@ func newest(entries []entry, most int) string {
 
 // Bounds of the flat text, in code points.
 const (
-	// FlatToolRunes is where a tool's result is cut (seed 001, section 7.5.5,
-	// as research/behaviours.md section 2 measured it).
+	// FlatToolRunes is where a tool's result is cut (docs/decisions.md D18).
 	FlatToolRunes = 2000
 	flatTextRunes = 20_000 // of what anybody says in one message
 	flatCallRunes = 2000   // of the arguments of one call
 )
 
-// Flat writes a message as flat text (seed 001, section 7.5.5), so that a
-// model sums the conversation up and does not go on with it:
+// Flat writes a message as flat text, so that a model sums the conversation up
+// and does not go on with it:
 //
 //	[User]: What pods are running?
 //	[Assistant]: Let me check.
 //	[Assistant tool calls]: bash(command="kubectl get pods")
 //	[Tool result]: nginx  1/1  Running
 //
-// Secrets are redacted, what a memory put there is left out (it was said in
-// another session, and is no order to anybody), a tool's result is cut at 2,000 code points with the
-// number that was dropped, and nothing in it can look like the next speaker or
-// close the fence around it. Thinking, images, and what the runtime put in for
-// itself are left out: the result may be "".
+// Secrets are redacted, and what a memory put there is left out: it was said in
+// another session, and is no order to anybody. A tool's result is cut at 2,000
+// code points, with the number that was dropped. Nothing in the text can look
+// like the next speaker or close the fence around it. Thinking, images, and
+// what the runtime put in for itself are left out: the result may be "".
 func Flat(m *session.Message) string {
 	if m.Role == session.RoleSystem || !m.Embeddable() {
 		return ""

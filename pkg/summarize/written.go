@@ -15,7 +15,7 @@ import (
 )
 
 // maxWrittenRunes is how long a model's summary is at most, in code points
-// (seed 003 bounds its own at 12,000).
+// (docs/decisions.md D18).
 const maxWrittenRunes = 12_000
 
 // hermesBytes is how much of the conversation's end Hermes is sent: its agent
@@ -164,8 +164,8 @@ func (w *Written) inStages(ctx context.Context, o order, entries []entry) (text 
 }
 
 // stage has one piece summed up. A model whose answer is of no use is told so
-// and asked once more; not so Hermes, whose agent may be asked twelve times an
-// hour (research/behaviours.md section 1b).
+// and asked once more; not so Hermes, whose agent may be asked only twelve times
+// an hour.
 func (w *Written) stage(ctx context.Context, o order) (string, error) {
 	client := w.options.Client
 	for {
@@ -214,7 +214,7 @@ func unusable(format string, args ...any) error {
 const leastRunes = 40
 
 // refusal is how models begin when they do not do it, and what other programs
-// have stored for a summary (research/complaints.md section 1).
+// have stored for a summary (docs/decisions.md D18).
 var refusal = regexp.MustCompile(`(?i)^\W*(?:i'?m sorry|i am sorry|sorry,|i can(?:no|')t\b|i am unable|i'?m unable|unable to|as an ai\b|summary unavailable|no summary|there is no conversation|please provide)`)
 
 // labels are lines of a transcript: the model has gone on with it.
@@ -330,7 +330,7 @@ func latinShare(text string) float64 {
 	return float64(latin) / float64(letters)
 }
 
-// requiredSections are those of seed 001 (S7.14). The others may be missing.
+// requiredSections must be in a checkpoint. The others may be missing.
 var requiredSections = []string{"goal", "progress", "key decisions", "next steps", "critical context"}
 
 func checkStyle(o order, text string) error {
@@ -411,8 +411,7 @@ const (
 var headingLines = regexp.MustCompile(`(?m)^#+ .*$`)
 
 // checkSource finds answers that are about something else: a model that runs
-// in circles, that obeys a text in the conversation, or that makes things up
-// (research/complaints.md section 11).
+// in circles, that obeys a text in the conversation, or that makes things up.
 func checkSource(o order, text string) error {
 	words := longWords(headingLines.ReplaceAllString(text, ""))
 	distinct := map[string]bool{}

@@ -171,7 +171,7 @@ func TestProviders(t *testing.T) {
 	}
 }
 
-// TestHermesBody holds the body to seed 002's endpoint.
+// TestHermesBody holds the body to what the endpoint takes.
 func TestHermesBody(t *testing.T) {
 	d := newDouble(t, "hermes", func(int, asked) (string, string) { return goodCheckpoint, "" })
 	sumUp(t, summarize.WrittenOptions{}, endpoint("hermes", d.URL), conversation())

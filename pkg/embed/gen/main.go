@@ -6,8 +6,8 @@
 //
 // It keeps the first 40,000 words, takes from their vectors what all have in
 // common (the mean, then two principal components), and writes them as package
-// wordtable describes (research/recall.md sections 2 and 5). The same package
-// gives the same bytes on every platform.
+// wordtable describes (docs/decisions.md D6). The same package gives the same
+// bytes on every platform.
 package main
 
 import (
