@@ -49,8 +49,8 @@ func plantedBugs() []planted {
 			command: rotate, fault: "a line appended",
 		},
 		{
-			name: "no second look before a log is exchanged", file: "pkg/session/logfile/change.go",
-			old: "if err := c.Plan.Snapshot.Matches(named); err != nil {\n\t\treturn err\n\t}\n", new: "",
+			name: "no second look before a log is exchanged", file: "pkg/session/logfile/held.go",
+			old: "return c.Plan.Snapshot.Matches(named)\n", new: "return nil\n",
 			command: rewrite, fault: "a line appended",
 		},
 		{
@@ -65,9 +65,9 @@ func plantedBugs() []planted {
 			command: rotate, fault: "a stranger at the old log's new name",
 		},
 		{
-			name: "a rename in place of an exchange", file: "pkg/session/logfile/replace.go",
-			old:     "err = c.System.ExchangeFiles(c.nextPath(), c.Plan.Live)\n\tif errors",
-			new:     "if os.Link(c.Plan.Live, c.Plan.Kept) == nil {\n\t\treturn os.Rename(c.nextPath(), c.Plan.Live)\n\t}\n\tif errors",
+			name: "a rename in place of an exchange", file: "pkg/session/logfile/held.go",
+			old:     "err = c.System.ExchangeFiles(next, c.Plan.Live)\n\tif errors",
+			new:     "if os.Link(c.Plan.Live, c.Plan.Kept) == nil {\n\t\treturn c.Plan.Kept, os.Rename(next, c.Plan.Live)\n\t}\n\tif errors",
 			command: rewrite, fault: "replaced by rename",
 		},
 		{

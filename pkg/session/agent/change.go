@@ -50,7 +50,7 @@ func (s *Store) Rotate(ctx context.Context, r session.Rotation) error {
 	if err != nil {
 		return err
 	}
-	change := &logfile.Change{Root: d.Root, Plan: session.Shortening{Rotation: r, After: nothing}, Step: s.step}
+	change := &logfile.Change{Dir: d, Plan: session.Shortening{Rotation: r, After: nothing}, Step: s.step}
 	if err := change.Replace(ctx, func(io.Writer, *os.File) error { return nil }); err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (s *Store) Dispose(ctx context.Context, r session.Rotation) error {
 		return err
 	}
 	defer d.Close()
-	change := &logfile.Change{Root: d.Root, Plan: session.Shortening{Rotation: r}, Step: s.step}
+	change := &logfile.Change{Dir: d, Plan: session.Shortening{Rotation: r}, Step: s.step}
 	return change.Dispose()
 }
 
@@ -230,7 +230,7 @@ func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
 	if err := d.InPlace(); err != nil {
 		return err
 	}
-	change := &logfile.Change{Root: d.Root, Plan: plan, Step: s.step}
+	change := &logfile.Change{Dir: d, Plan: plan, Step: s.step}
 	return change.Append()
 }
 

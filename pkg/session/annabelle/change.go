@@ -134,7 +134,7 @@ func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
 		return err
 	}
 	defer d.Close()
-	change := &logfile.Change{Root: d.Root, Plan: plan, Step: s.step}
+	change := &logfile.Change{Dir: d, Plan: plan, Step: s.step}
 	return change.Replace(ctx, func(w io.Writer, old *os.File) error { return rewrite(w, old, plan) })
 }
 
@@ -160,7 +160,7 @@ func (s *Store) Rotate(ctx context.Context, r session.Rotation) error {
 		return err
 	}
 	defer d.Close()
-	change := &logfile.Change{Root: d.Root, Plan: session.Shortening{Rotation: r}, Step: s.step}
+	change := &logfile.Change{Dir: d, Plan: session.Shortening{Rotation: r}, Step: s.step}
 	return change.MoveAside(ctx)
 }
 
@@ -177,7 +177,7 @@ func (s *Store) Dispose(ctx context.Context, r session.Rotation) error {
 		return err
 	}
 	defer d.Close()
-	change := &logfile.Change{Root: d.Root, Plan: session.Shortening{Rotation: r}, Step: s.step}
+	change := &logfile.Change{Dir: d, Plan: session.Shortening{Rotation: r}, Step: s.step}
 	return change.Dispose()
 }
 

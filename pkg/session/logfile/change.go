@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -14,15 +13,34 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
-// Change is one change of a log on its way.
+// Change is one change of a log on its way: [Change.Append], [Change.Replace],
+// [Change.MoveAside], [Change.PutBack] or [Change.Dispose]. An adapter that has
+// a step of its own between the last look at the log and the switch, an index
+// say, goes the same way in two halves: [Change.Hold] and what [Held] can do.
 type Change struct {
-	Root *os.Root // the open directory of the log
+	Dir *Dir // of the log
+	// Plan says what becomes of the log: Live, Kept and Snapshot always, Record
+	// for Append, After for Replace.
 	Plan session.Shortening
+	// Switched is true once the runtime goes on without this log, whatever
+	// comes: from then on its bytes may change, and its inode is kept as it is.
+	Switched bool
 	// Step is called after each step with its name; tests stop here. It may
 	// be nil.
 	Step func(name string) error
 	// System says what of the system is not used; the zero value uses all.
 	System durable.System
+}
+
+// ChangeOf returns a change of the log that a snapshot shows, wherever it lies,
+// and opens its directory, which the caller closes. kept is the path that the
+// log gets when it is moved aside.
+func ChangeOf(snap session.Snapshot, kept string) (*Change, error) {
+	d, err := Open(filepath.Dir(snap.Path))
+	if err != nil {
+		return nil, fmt.Errorf("open the directory of %s: %w", snap.Path, err)
+	}
+	return &Change{Dir: d, Plan: session.Shortening{Rotation: session.Rotation{Live: snap.Path, Kept: kept, Snapshot: snap}}}, nil
 }
 
 func (c *Change) step(name string) error {
@@ -34,8 +52,20 @@ func (c *Change) step(name string) error {
 
 func (c *Change) name() string { return filepath.Base(c.Plan.Live) }
 
+func (c *Change) keptName() string { return filepath.Base(c.Plan.Kept) }
+
 func (c *Change) busy(reason string) error {
 	return &session.BusyError{Path: c.Plan.Live, Reason: reason}
+}
+
+// stat looks at a file in the directory, or further down, by its path; nil if
+// it is not there.
+func (c *Change) stat(path string) (os.FileInfo, error) {
+	name, err := filepath.Rel(c.Dir.Path, path)
+	if err != nil {
+		return nil, fmt.Errorf("look at %s: %w", path, err)
+	}
+	return c.Dir.Stat(name)
 }
 
 // Begun marks an error that is a [*session.BusyError] as one of a change that is
@@ -45,98 +75,12 @@ func (c *Change) Begun(err error) error {
 	if !errors.As(err, &busy) {
 		return err
 	}
-	for _, name := range []string{filepath.Base(c.Plan.Kept), c.nextName()} {
-		if info, statErr := c.stat(name); statErr == nil && info != nil && c.isOld(info) {
+	for _, path := range []string{c.Plan.Kept, c.nextPath()} {
+		if info, statErr := c.stat(path); statErr == nil && info != nil && c.isOld(info) {
 			busy.Begun = true
 		}
 	}
 	return err
-}
-
-// stat looks at a file of the directory; nil if it is not there.
-func (c *Change) stat(name string) (os.FileInfo, error) {
-	info, err := c.Root.Lstat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("look at %s: %w", filepath.Join(filepath.Dir(c.Plan.Live), name), err)
-	}
-	return info, nil
-}
-
-// pinned is a log that nobody else has open, as far as the system can tell.
-type pinned struct {
-	file  *os.File
-	lease *durable.Lease // nil where there are none
-}
-
-func (p *pinned) release() {
-	if p.lease != nil {
-		_ = p.lease.Release() // closing does it too
-	}
-	_ = p.file.Close() // what was written is synced
-}
-
-// contested reports whether somebody waits for the lease.
-func (p *pinned) contested() bool { return p.lease != nil && !p.lease.Held() }
-
-const heldElsewhere = "another process has it open"
-
-// pin opens the log and takes the lease. What the log is has not been checked
-// then.
-func (c *Change) pin(open func(*os.Root, string) (*os.File, error)) (*pinned, error) {
-	file, err := open(c.Root, c.name())
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, c.busy("it has been moved or removed since it was found")
-	case errors.Is(err, durable.ErrHeld):
-		return nil, c.busy(heldElsewhere)
-	case errors.Is(err, durable.ErrNotRegular):
-		return nil, c.busy("it is not a regular file any more")
-	case err != nil:
-		return nil, fmt.Errorf("open log: %w", err)
-	}
-	lease, err := c.System.WriteLease(file)
-	switch {
-	case errors.Is(err, durable.ErrHeld):
-		return nil, errors.Join(c.busy(heldElsewhere), file.Close())
-	case err != nil && !errors.Is(err, durable.ErrUnsupported):
-		return nil, errors.Join(fmt.Errorf("ask who has the log open: %w", err), file.Close())
-	}
-	p := &pinned{file: file, lease: lease}
-	if err := c.step("lease"); err != nil {
-		p.release()
-		return nil, err
-	}
-	return p, nil
-}
-
-// check compares the log, by its descriptor and by its name, with the
-// snapshot.
-func (c *Change) check(p *pinned) error {
-	opened, err := p.file.Stat()
-	if err != nil {
-		return fmt.Errorf("look at log: %w", err)
-	}
-	named, err := c.stat(c.name())
-	switch {
-	case err != nil:
-		return err
-	case named == nil:
-		return c.busy("it has been moved or removed since it was found")
-	case !os.SameFile(opened, named):
-		return c.busy("another file has taken its place")
-	case durable.Identify(named).Links > 1:
-		return c.busy("it has got another name (a hard link): changing it would change something else")
-	}
-	if err := c.Plan.Snapshot.Matches(named); err != nil {
-		return err
-	}
-	if p.contested() {
-		return c.busy(heldElsewhere)
-	}
-	return c.step("check")
 }
 
 // bytesAt reads n bytes of a log, fewer at its end.
@@ -161,23 +105,23 @@ func (c *Change) Append() error {
 	if c.Plan.Record == "" {
 		return fmt.Errorf("append to %s: the plan has no record", c.Plan.Live)
 	}
-	p, err := c.pin(durable.OpenAppendIn)
+	held, err := c.HoldToAppend()
 	if err != nil {
 		return c.begun(err)
 	}
-	defer p.release()
-	rest, err := c.missing(p)
+	defer held.Close()
+	rest, err := c.missing(held)
 	if err != nil {
 		return err
 	}
 	if len(rest) == len(c.Plan.Record) {
-		if err := c.check(p); err != nil {
+		if err := held.Check(); err != nil {
 			return err
 		}
 	}
 	// With no rest it is still synced: the run that wrote the record may have
 	// died before it was durable.
-	if err := durable.AppendRecord(p.file, rest); err != nil {
+	if err := held.Append(rest); err != nil {
 		return err
 	}
 	return c.step("append")
@@ -187,7 +131,7 @@ func (c *Change) Append() error {
 // or its beginning, may be in it already.
 func (c *Change) begun(err error) error {
 	var busy *session.BusyError
-	if info, statErr := c.stat(c.name()); errors.As(err, &busy) && statErr == nil && info != nil {
+	if info, statErr := c.Dir.Stat(c.name()); errors.As(err, &busy) && statErr == nil && info != nil {
 		now := session.Observe(c.Plan.Live, info)
 		busy.Begun = now.SameFile(c.Plan.Snapshot) && now.Size > c.Plan.Snapshot.Size
 	}
@@ -195,8 +139,8 @@ func (c *Change) begun(err error) error {
 }
 
 // missing returns what of the record is still to be written.
-func (c *Change) missing(p *pinned) ([]byte, error) {
-	info, err := p.file.Stat()
+func (c *Change) missing(held *Held) ([]byte, error) {
+	info, err := held.file.Stat()
 	if err != nil {
 		return nil, fmt.Errorf("look at log: %w", err)
 	}
@@ -205,7 +149,7 @@ func (c *Change) missing(p *pinned) ([]byte, error) {
 	if !now.SameFile(snap) || now.Size <= snap.Size {
 		return record, nil // check says what is wrong, if anything is
 	}
-	tail, err := bytesAt(p.file, snap.Size, len(record))
+	tail, err := bytesAt(held.file, snap.Size, len(record))
 	if err != nil {
 		return nil, err
 	}
@@ -223,101 +167,45 @@ func (c *Change) MoveAside(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	live, err := c.stat(c.name())
+	live, err := c.Dir.Stat(c.name())
 	if err != nil {
 		return err
 	}
-	kept, err := c.stat(filepath.Base(c.Plan.Kept))
+	kept, err := c.stat(c.Plan.Kept)
 	switch {
 	case err != nil:
 		return err
 	case live != nil && kept != nil && os.SameFile(live, kept):
 		return c.move() // an earlier run died inside the move
-	case kept != nil && c.isOld(kept):
-		return durable.SyncDir(filepath.Dir(c.Plan.Live))
+	case kept != nil && (live == nil || c.isOld(kept)):
+		// Inode numbers tell which file it is, but after a restart some file
+		// systems have others: one that is only there counts too.
+		return durable.SyncDir(c.Dir.Path)
 	case kept != nil:
 		return c.busy("another file is at " + c.Plan.Kept)
 	}
-	return c.moveChecked()
-}
-
-func (c *Change) moveChecked() error {
-	p, err := c.pin(durable.OpenRegularIn)
+	held, err := c.Hold()
 	if err != nil {
 		return err
 	}
-	defer p.release()
-	if err := c.check(p); err != nil {
+	defer held.Close()
+	if err := held.Check(); err != nil {
 		return err
 	}
-	return c.moveThis(p)
-}
-
-// moveThis moves the pinned log aside and makes sure that it was this one, as it
-// was archived: a program that replaces files by renaming needs no open
-// descriptor, and could have put another log at the name in the last instant.
-// Where there are no leases it may have been written then. It goes back.
-func (c *Change) moveThis(p *pinned) error {
-	opened, err := p.file.Stat()
-	if err != nil {
-		return fmt.Errorf("look at log: %w", err)
-	}
-	if p.lease == nil {
-		p.release() // some systems do not rename an open file
-	}
-	if err := c.move(); err != nil {
-		return err
-	}
-	moved, err := c.stat(filepath.Base(c.Plan.Kept))
-	if err != nil || moved == nil {
-		return err
-	}
-	changed := c.replaced(p, opened, moved)
-	if changed == nil {
-		return nil
-	}
-	if err := c.System.MoveFile(c.Plan.Kept, c.Plan.Live); err != nil {
-		return fmt.Errorf("put back a log that changed in the last instant: %w", err)
-	}
-	return changed
-}
-
-// replaced returns a [*session.BusyError] if the moved log is not the one that
-// was checked. Where a lease is held, that one cannot have been written.
-func (c *Change) replaced(p *pinned, opened, moved os.FileInfo) error {
-	if !os.SameFile(moved, opened) {
-		return c.busy("another file has taken its place")
-	}
-	if p.lease == nil {
-		return c.Plan.Snapshot.MatchesMoved(moved)
-	}
-	return nil
-}
-
-func (c *Change) move() error {
-	err := c.System.MoveFile(c.Plan.Live, c.Plan.Kept)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return c.busy("it has been moved or removed since it was found")
-	case errors.Is(err, durable.ErrExists):
-		return c.busy("another file is at " + c.Plan.Kept)
-	case err != nil:
-		return fmt.Errorf("move the log aside: %w", err)
-	}
-	return c.step("move")
+	return held.MoveAside()
 }
 
 // Dispose removes the kept inode of an old log for good. It is called when
 // every byte of it is in a verified archive and nobody has it open. A file
 // that is not that inode any more, or that was changed without growing, stays.
 func (c *Change) Dispose() error {
-	info, err := c.stat(filepath.Base(c.Plan.Kept))
+	info, err := c.stat(c.Plan.Kept)
 	if err != nil || info == nil {
 		return err
 	}
 	now, was := session.Observe(c.Plan.Kept, info), c.Plan.Snapshot
 	changed := now.Size < was.Size || now.Size == was.Size && !now.ModTime.Equal(was.ModTime)
-	if !was.SameFile(now) || changed || !info.Mode().IsRegular() || durable.Identify(info).Links > 1 {
+	if !was.SameFile(now) || changed || Unusable(info) != "" {
 		return nil
 	}
 	return durable.RemoveFile(c.Plan.Kept)

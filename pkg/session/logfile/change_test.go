@@ -95,7 +95,7 @@ func (h *home) snapshot() session.Snapshot {
 
 // change stops after the step with this name.
 func (h *home) change(stop string) *Change {
-	return &Change{Root: h.root, Plan: h.plan, System: h.system, Step: func(name string) error {
+	return &Change{Dir: &Dir{Root: h.root, Path: h.dir}, Plan: h.plan, System: h.system, Step: func(name string) error {
 		if name == stop {
 			return errStop
 		}

@@ -51,7 +51,7 @@ func (d *Dir) Below(name string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Dir{Root: root, Path: d.At(name)}, nil
+	return &Dir{Root: root, Path: filepath.Join(d.Path, name)}, nil
 }
 
 // Of opens the directory of a log that lies below base, at most depth
@@ -78,8 +78,14 @@ func Of(base, path string, depth int) (*Dir, string, error) {
 // could go wrong with what is in it.
 func (d *Dir) Close() { _ = d.Root.Close() }
 
-// At returns the absolute path of a name.
-func (d *Dir) At(name string) string { return filepath.Join(d.Path, name) }
+// At returns the absolute path of a name, which is one word. There are many
+// names, and filepath.Join looks at every byte of each path.
+func (d *Dir) At(name string) string {
+	if os.IsPathSeparator(d.Path[len(d.Path)-1]) {
+		return d.Path + name
+	}
+	return d.Path + string(filepath.Separator) + name
+}
 
 // OpenLog opens a regular file. It never follows a link and never waits.
 func (d *Dir) OpenLog(name string) (*os.File, os.FileInfo, error) {

@@ -29,26 +29,40 @@ func (c *Change) Replace(ctx context.Context, write func(w io.Writer, old *os.Fi
 	if done || err != nil {
 		return err
 	}
-	p, err := c.pin(durable.OpenRegularIn)
+	held, err := c.Hold()
 	if err != nil {
 		return errors.Join(err, c.dropNext(ctx))
 	}
-	defer p.release()
-	if err := c.check(p); err != nil {
+	defer held.Close()
+	if err := held.Check(); err != nil {
 		return errors.Join(err, c.dropNext(ctx))
 	}
-	if err := c.stage(ctx, p, write); err != nil {
+	if err := c.stage(ctx, held, write); err != nil {
 		return err
 	}
 	// Again: staging took time.
-	if err := c.check(p); err != nil {
+	if err := held.Check(); err != nil {
 		return errors.Join(err, c.dropNext(ctx))
 	}
-	return c.switchTo(ctx, p)
+	old, err := held.Exchange(ctx, c.nextPath())
+	if err != nil {
+		return c.yield(ctx, err)
+	}
+	if old == c.Plan.Kept {
+		return nil
+	}
+	return c.moveOld()
 }
 
-func (c *Change) nextName() string { return filepath.Base(c.Plan.Kept) + nextMark }
 func (c *Change) nextPath() string { return c.Plan.Kept + nextMark }
+
+// yield removes the new log if somebody goes on with another one.
+func (c *Change) yield(ctx context.Context, err error) error {
+	if !errors.Is(err, session.ErrBusy) {
+		return err
+	}
+	return c.Begun(errors.Join(err, c.dropNext(ctx)))
+}
 
 // finish recognises how far an earlier run came: the new log is in its place
 // once an inode of the snapshot has another name.
@@ -56,15 +70,15 @@ func (c *Change) finish(ctx context.Context) (done bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	next, err := c.stat(c.nextName())
+	next, err := c.stat(c.nextPath())
 	if err != nil {
 		return false, err
 	}
-	kept, err := c.stat(filepath.Base(c.Plan.Kept))
+	kept, err := c.stat(c.Plan.Kept)
 	if err != nil {
 		return false, err
 	}
-	live, err := c.stat(c.name())
+	live, err := c.Dir.Stat(c.name())
 	if err != nil {
 		return false, err
 	}
@@ -78,23 +92,23 @@ func (c *Change) finish(ctx context.Context) (done bool, err error) {
 	case next != nil && c.isOld(next):
 		return true, c.moveOld()
 	case next != nil:
-		return false, c.giveBack(ctx)
+		return false, errors.Join(c.giveBack(ctx, c.nextPath()), c.dropNext(ctx))
 	}
 	return false, nil
 }
 
 // finishMoving ends a run in which the old log has been put aside.
 func (c *Change) finishMoving(ctx context.Context, live os.FileInfo) error {
-	waiting, err := c.isNew(ctx, c.nextName())
+	waiting, err := c.isNew(ctx, c.nextPath())
 	switch {
 	case err != nil:
 		return err
 	case waiting && live == nil:
-		return c.placeNext()
+		return c.yield(ctx, c.place(c.nextPath()))
 	case waiting: // somebody has begun another log, and goes on with it
 		return durable.RemoveFile(c.nextPath())
 	}
-	return durable.SyncDir(filepath.Dir(c.Plan.Live))
+	return durable.SyncDir(c.Dir.Path)
 }
 
 // isOld reports whether a file is the log of the snapshot: by its inode, and
@@ -105,17 +119,13 @@ func (c *Change) isOld(info os.FileInfo) bool {
 }
 
 // stage makes the new log complete beside the live one.
-func (c *Change) stage(ctx context.Context, p *pinned, write func(io.Writer, *os.File) error) error {
+func (c *Change) stage(ctx context.Context, held *Held, write func(io.Writer, *os.File) error) error {
 	if err := c.dropNext(ctx); err != nil {
 		return err
 	}
-	like, err := p.file.Stat()
-	if err != nil {
-		return fmt.Errorf("look at log: %w", err)
-	}
-	err = durable.CreateLike(c.nextPath(), like, func(w io.Writer) error {
+	err := durable.CreateLike(c.nextPath(), held.opened, func(w io.Writer) error {
 		t := &tally{w: w, sum: sha256.New()}
-		if err := write(t, p.file); err != nil {
+		if err := write(t, held.file); err != nil {
 			return err
 		}
 		if got := t.proof(); got != c.Plan.After {
@@ -133,69 +143,11 @@ func (c *Change) stage(ctx context.Context, p *pinned, write func(io.Writer, *os
 // recognise by its bytes it leaves: somebody's log may have been exchanged for
 // the new one.
 func (c *Change) dropNext(ctx context.Context) error {
-	ours, err := c.isNew(ctx, c.nextName())
+	ours, err := c.isNew(ctx, c.nextPath())
 	if err != nil || !ours {
 		return err
 	}
 	return durable.RemoveFile(c.nextPath())
-}
-
-// switchTo exchanges the logs. The path is never without a log, and whatever
-// was there is still reachable: a log that a program put at the name in the
-// last instant, by renaming, goes back.
-func (c *Change) switchTo(ctx context.Context, p *pinned) error {
-	opened, err := p.file.Stat()
-	if err != nil {
-		return fmt.Errorf("look at log: %w", err)
-	}
-	err = c.System.ExchangeFiles(c.nextPath(), c.Plan.Live)
-	if errors.Is(err, durable.ErrUnsupported) {
-		return c.switchByMoving(ctx, p)
-	}
-	if err != nil {
-		return err
-	}
-	if err := c.step("exchange"); err != nil {
-		return err
-	}
-	old, err := c.stat(c.nextName())
-	if err != nil {
-		return err
-	}
-	if old == nil {
-		return errors.Join(c.giveBack(ctx), c.busy("another file has taken its place"))
-	}
-	if changed := c.replaced(p, opened, old); changed != nil {
-		return errors.Join(c.giveBack(ctx), changed)
-	}
-	return c.moveOld()
-}
-
-// switchByMoving is for file systems that cannot exchange: the old log is moved
-// aside first, so that the path is without a log for a moment. To rename the
-// new log over the old one would do without that moment, but also take away
-// what a program puts there by renaming.
-func (c *Change) switchByMoving(ctx context.Context, p *pinned) error {
-	if err := c.moveThis(p); errors.Is(err, session.ErrBusy) {
-		return errors.Join(err, c.dropNext(ctx))
-	} else if err != nil {
-		return err
-	}
-	return c.placeNext()
-}
-
-// placeNext puts the new log where there is none. A log that somebody began in
-// that moment stays, and the new one goes.
-func (c *Change) placeNext() error {
-	err := c.System.MoveFile(c.nextPath(), c.Plan.Live)
-	if errors.Is(err, durable.ErrExists) {
-		err = errors.Join(durable.RemoveFile(c.nextPath()), c.busy("another log was begun while it was put aside"))
-		return c.Begun(err)
-	}
-	if err != nil {
-		return fmt.Errorf("put the new log in its place: %w", err)
-	}
-	return c.step("place")
 }
 
 // moveOld gives the old log's inode the name under which it is kept.
@@ -232,36 +184,14 @@ func (t *tally) proof() session.LogProof {
 	return session.LogProof{Size: t.size, SHA256: hex.EncodeToString(t.sum.Sum(nil))}
 }
 
-// giveBack sees to a file at the new log's temporary name that is not the old
-// log. It is the new log itself, which has not taken its place: nothing is to
-// be done. Or the new log is in its place, and this is a log that a program
-// put there in the last instant, by renaming: the two are exchanged again, and
-// the new log goes.
-func (c *Change) giveBack(ctx context.Context) error {
-	waiting, err := c.isNew(ctx, c.nextName())
-	if err != nil || waiting {
-		return err
-	}
-	switched, err := c.isNew(ctx, c.name())
-	if err != nil {
-		return err
-	}
-	if !switched {
-		return c.busy("a log that is neither the old one nor the new one is at " + c.nextPath())
-	}
-	if err := c.System.ExchangeFiles(c.nextPath(), c.Plan.Live); err != nil {
-		return fmt.Errorf("give a log its place back: %w", err)
-	}
-	return c.dropNext(ctx)
-}
-
-// isNew reports whether the file of that name has the bytes of the new log.
-func (c *Change) isNew(ctx context.Context, name string) (bool, error) {
-	info, err := c.stat(name)
+// isNew reports whether the file at a path of the directory has the bytes of
+// the new log.
+func (c *Change) isNew(ctx context.Context, path string) (bool, error) {
+	info, err := c.stat(path)
 	if err != nil || info == nil || !info.Mode().IsRegular() || info.Size() != c.Plan.After.Size {
 		return false, err
 	}
-	file, err := durable.OpenRegularIn(c.Root, name)
+	file, err := durable.OpenRegularIn(c.Dir.Root, filepath.Base(path))
 	if err != nil {
 		return false, fmt.Errorf("look at the new log: %w", err)
 	}

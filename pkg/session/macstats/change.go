@@ -96,7 +96,7 @@ func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
 		return err
 	}
 	defer d.Close()
-	change := &logfile.Change{Root: d.Root, Plan: plan, Step: s.step}
+	change := &logfile.Change{Dir: d, Plan: plan, Step: s.step}
 	if err := s.learn(plan); err != nil {
 		return change.Begun(err) // an earlier run may have come further
 	}
@@ -126,7 +126,7 @@ func (s *Store) Rotate(ctx context.Context, r session.Rotation) error {
 		return err
 	}
 	defer d.Close()
-	change := &logfile.Change{Root: d.Root, Plan: session.Shortening{Rotation: r}, Step: s.step}
+	change := &logfile.Change{Dir: d, Plan: session.Shortening{Rotation: r}, Step: s.step}
 	return change.MoveAside(ctx)
 }
 
@@ -143,7 +143,7 @@ func (s *Store) Dispose(ctx context.Context, r session.Rotation) error {
 		return err
 	}
 	defer d.Close()
-	change := &logfile.Change{Root: d.Root, Plan: session.Shortening{Rotation: r}, Step: s.step}
+	change := &logfile.Change{Dir: d, Plan: session.Shortening{Rotation: r}, Step: s.step}
 	return change.Dispose()
 }
 

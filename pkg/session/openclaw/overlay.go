@@ -81,7 +81,7 @@ func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
 	if err := s.unserved(plan.Live); err != nil {
 		return err
 	}
-	change := &logfile.Change{Root: d.root, Plan: plan, Step: s.step, System: s.options.System}
+	change := &logfile.Change{Dir: &logfile.Dir{Root: d.root, Path: d.path}, Plan: plan, Step: s.step, System: s.options.System}
 	return change.Append()
 }
 

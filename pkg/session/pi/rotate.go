@@ -374,7 +374,7 @@ func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
 	if err := d.inPlace(); err != nil {
 		return err
 	}
-	change := &logfile.Change{Root: d.root, Plan: plan, Step: s.step, System: s.system}
+	change := &logfile.Change{Dir: &logfile.Dir{Root: d.root, Path: d.path}, Plan: plan, Step: s.step, System: s.system}
 	return change.Append()
 }
 
