@@ -30,8 +30,7 @@ func BenchmarkTail(b *testing.B) {
 	log := benchLog(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		t := &tailReader{log: bytes.NewReader(log), size: int64(len(log)), offset: int64(len(log))}
-		if _, err := t.tail(context.Background(), time.Time{}); err != nil {
+		if _, err := newTailReader(int64(len(log))).tail(context.Background(), bytes.NewReader(log), time.Time{}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -134,8 +134,7 @@ func TestTailReadsLittle(t *testing.T) {
 		parent = fmt.Sprint("a", i)
 	}
 	r := &countingReader{r: bytes.NewReader(log.Bytes())}
-	tail := &tailReader{log: r, size: int64(log.Len()), offset: int64(log.Len())}
-	got, err := tail.tail(context.Background(), time.Now())
+	got, err := newTailReader(int64(log.Len())).tail(context.Background(), r, time.Now())
 	if err != nil || got.Tokens != 4000 || got.MessagesExact || got.Messages < 7600 || got.Messages > 8400 {
 		t.Errorf("%+v, %v", got, err)
 	}

@@ -3,26 +3,11 @@ package codex
 import (
 	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
-)
-
-const (
-	// exactSize is the size up to which a rollout's messages are counted
-	// exactly, in bytes.
-	exactSize = 64 << 10
-	// sampleSize is how much of the end of a larger rollout is looked at to
-	// estimate them.
-	sampleSize = 28 << 10
-	// A file of which so many lines and bytes at the end are no records of
-	// Codex is not a rollout.
-	strangeLines = 16
-	strangeBytes = 1 << 20
 )
 
 // tail reads the end of a rollout; base is how many bytes stand before r.
@@ -32,44 +17,17 @@ const (
 // after the last compaction. Else it is an estimate of what the compaction
 // kept and what follows, or of everything.
 func tail(ctx context.Context, r io.ReaderAt, size, base int64, modTime time.Time) (session.Tail, error) {
-	t := &tailReader{size: base + size, base: base, offset: base + size}
-	lines := jsonl.NewBackwardReader(r, size, jsonl.Options{})
-	for !t.enough() {
-		if err := ctx.Err(); err != nil {
-			return session.Tail{}, err
-		}
-		line, err := lines.Prev()
-		if errors.Is(err, io.EOF) {
-			t.offset = base
-			break
-		}
-		if err == nil {
-			t.offset = base + line.Offset
-			err = t.line(ctx, line)
-		}
-		if errors.Is(err, jsonl.ErrUTF16) {
-			return session.Tail{}, fmt.Errorf("%w: %w", session.ErrUnknownFormat, err)
-		}
-		if err != nil {
-			return session.Tail{}, fmt.Errorf("read the end of the log: %w", err)
-		}
-	}
-	if t.known == 0 && t.lines > 0 && !(t.lines == 1 && t.pending) {
-		return session.Tail{}, fmt.Errorf("%w: none of the last %d lines is a record of Codex", session.ErrUnknownFormat, t.lines)
+	t := &tailReader{TailWalk: session.TailWalk{Runtime: "Codex", Size: base + size, Base: base, Exact: session.ExactTail}}
+	if err := t.Walk(ctx, jsonl.NewBackwardReader(r, size, jsonl.Options{}), t); err != nil {
+		return session.Tail{}, err
 	}
 	return t.finish(modTime), nil
 }
 
 // tailReader is the state of one walk from the end of a rollout to its start.
 type tailReader struct {
+	session.TailWalk
 	decoder
-	size, base, offset int64
-
-	lines    int  // with text, so far
-	known    int  // records of Codex
-	pending  bool // the last line looks like a record that is still being written
-	torn     bool
-	lastTime int64 // epoch milliseconds, 0 before it is known
 
 	items   int                // calls, results and injected texts
 	texts   [completed + 1]sum // what is said, by where it stands: said, shown, completed
@@ -89,46 +47,16 @@ type sum struct {
 	tokens   int64
 }
 
-func (t *tailReader) enough() bool {
-	seen := t.size - t.offset
-	settled := t.sized && t.turn && t.roleSet && t.lastTime != 0
-	return settled && t.size > exactSize && seen >= sampleSize ||
-		t.known == 0 && t.lines >= strangeLines && seen >= strangeBytes
-}
+// Decode implements [session.TailReader].
+func (t *tailReader) Decode(raw []byte) error { return t.decode(raw) }
 
-// line reads one line. Of a line that is not one record, what a scan would
-// save counts.
-func (t *tailReader) line(ctx context.Context, line jsonl.Line) error {
-	if len(bytes.TrimSpace(line.Raw)) == 0 {
-		return nil
+// Take implements [session.TailReader].
+func (t *tailReader) Take(raw []byte) (settled bool, err error) {
+	if err := t.decode(raw); err != nil {
+		return false, err
 	}
-	t.lines++
-	if t.decode(line.Raw) == nil {
-		t.take()
-		return nil
-	}
-	var records [][]byte
-	counts, err := jsonl.Scan(ctx, bytes.NewReader(line.Raw), jsonl.Options{}, func(r *jsonl.Record) error {
-		err := t.decode(r.Raw)
-		if err == nil {
-			records = append(records, bytes.Clone(r.Raw))
-		}
-		return err
-	})
-	if err != nil && !errors.Is(err, jsonl.ErrUTF16) {
-		return err
-	}
-	if t.lines == 1 && !line.Complete && counts.Torn {
-		t.torn = true
-		t.pending = bytes.HasPrefix(bytes.TrimLeft(line.Raw, "\x00\t\r "), []byte("{"))
-	}
-	for i := len(records) - 1; i >= 0; i-- {
-		if err := t.decode(records[i]); err != nil {
-			return err
-		}
-		t.take()
-	}
-	return nil
+	t.take()
+	return t.sized && t.turn && t.roleSet && t.LastTime != 0, nil
 }
 
 // take takes in one record, from the end.
@@ -137,9 +65,9 @@ func (t *tailReader) take() {
 	if k == foreign {
 		return
 	}
-	t.known++
-	if t.lastTime == 0 {
-		t.lastTime = t.settleTime(0)
+	t.Known++
+	if t.LastTime == 0 {
+		t.LastTime = t.settleTime(0)
 	}
 	t.count(k)
 	t.follow(k)
@@ -165,16 +93,13 @@ func (t *tailReader) finish(modTime time.Time) session.Tail {
 	}
 	tail := session.Tail{
 		Tokens: t.used + t.other + text.tokens, TokenSource: session.TokensFromEstimate,
-		Messages: t.items + text.messages, MessagesExact: t.offset == 0,
-		LastRole: t.role, Answered: t.answer || !t.turn, Torn: t.torn,
+		LastRole: t.role, Answered: t.answer || !t.turn,
 	}
 	if t.used > 0 {
 		tail.TokenSource = session.TokensFromUsage
 	}
-	if seen := t.size - t.offset; !tail.MessagesExact && seen > 0 {
-		tail.Messages = int(float64(tail.Messages) * float64(t.size) / float64(seen))
-	}
-	tail.SetLast(t.lastTime, modTime)
+	t.Messages = t.items + text.messages
+	t.Complete(&tail, modTime)
 	return tail
 }
 

@@ -69,10 +69,6 @@ func (s *Store) OwnCommand(session.Ref) string {
 // <project>/chats/<parent>.
 const deepest = 3
 
-// exactSize is the size up to which a chat's messages are counted exactly, in
-// bytes.
-const exactSize = 64 << 10
-
 // Tail implements [session.Store]. A chat that is one document is read in full.
 func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error) {
 	d, name, err := logfile.Of(s.base, ref.Path, deepest)
@@ -99,7 +95,7 @@ func (s *Store) tail(ctx context.Context, log io.ReaderAt, info os.FileInfo) (se
 		return session.TailScan(ctx, all, info.ModTime(), s.Scan)
 	}
 	t, err := tail(ctx, log, info.Size(), info.ModTime())
-	if err != nil || info.Size() > exactSize {
+	if err != nil || info.Size() > session.ExactTail {
 		return t, err
 	}
 	t.Messages, err = s.count(ctx, all)

@@ -3,23 +3,11 @@ package gemini
 import (
 	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
-)
-
-const (
-	// sampleSize is how much of the end of a chat is looked at at least, in
-	// bytes, to estimate its messages.
-	sampleSize = 28 << 10
-	// A file of which so many lines and bytes at the end are no records of
-	// Gemini is not a chat.
-	strangeLines = 16
-	strangeBytes = 1 << 20
 )
 
 // tail reads the end of a JSON Lines chat.
@@ -29,47 +17,19 @@ const (
 // of the history that the compression left and of what follows, or of
 // everything.
 func tail(ctx context.Context, r io.ReaderAt, size int64, modTime time.Time) (session.Tail, error) {
-	t := &tailReader{size: size, offset: size, seen: newSeen()}
-	lines := jsonl.NewBackwardReader(r, size, jsonl.Options{})
-	for !t.enough() {
-		if err := ctx.Err(); err != nil {
-			return session.Tail{}, err
-		}
-		line, err := lines.Prev()
-		if errors.Is(err, io.EOF) {
-			t.offset = 0
-			break
-		}
-		if err == nil {
-			t.offset = line.Offset
-			err = t.line(ctx, line)
-		}
-		if errors.Is(err, jsonl.ErrUTF16) {
-			return session.Tail{}, fmt.Errorf("%w: %w", session.ErrUnknownFormat, err)
-		}
-		if err != nil {
-			return session.Tail{}, fmt.Errorf("read the end of the log: %w", err)
-		}
-	}
-	if t.known == 0 && t.lines > 0 && !(t.lines == 1 && t.pending) {
-		return session.Tail{}, fmt.Errorf("%w: none of the last %d lines is a record of Gemini", session.ErrUnknownFormat, t.lines)
+	t := &tailReader{TailWalk: session.TailWalk{Runtime: "Gemini", Size: size}, seen: newSeen()}
+	if err := t.Walk(ctx, jsonl.NewBackwardReader(r, size, jsonl.Options{}), t); err != nil {
+		return session.Tail{}, err
 	}
 	return t.finish(modTime), nil
 }
 
 // tailReader is the state of one walk from the end of a chat to its start.
 type tailReader struct {
+	session.TailWalk
 	decoder
-	size, offset int64
-
-	lines    int  // with text, so far
-	known    int  // records of Gemini
-	pending  bool // the last line looks like a record that is still being written
-	torn     bool
-	lastTime int64 // epoch milliseconds, 0 before it is known
 
 	seen     *seen  // what was said after here
-	messages int    // each thing once
 	tokens   int64  // of what follows the last call
 	used     int64  // the last model call's own count
 	sized    bool   // nothing further back belongs to the context
@@ -89,45 +49,16 @@ type listed struct {
 	open   bool // its last message calls a tool
 }
 
-func (t *tailReader) enough() bool {
-	seen := t.size - t.offset
-	settled := t.sized && t.turn && t.role != 0 && t.lastTime != 0
-	return settled && seen >= sampleSize || t.known == 0 && t.lines >= strangeLines && seen >= strangeBytes
-}
+// Decode implements [session.TailReader].
+func (t *tailReader) Decode(raw []byte) error { return t.decode(raw) }
 
-// line reads one line. Of a line that is not one record, what a scan would
-// save counts.
-func (t *tailReader) line(ctx context.Context, line jsonl.Line) error {
-	if len(bytes.TrimSpace(line.Raw)) == 0 {
-		return nil
+// Take implements [session.TailReader].
+func (t *tailReader) Take(raw []byte) (settled bool, err error) {
+	if err := t.decode(raw); err != nil {
+		return false, err
 	}
-	t.lines++
-	if t.decode(line.Raw) == nil {
-		t.take()
-		return nil
-	}
-	var records [][]byte
-	counts, err := jsonl.Scan(ctx, bytes.NewReader(line.Raw), jsonl.Options{}, func(r *jsonl.Record) error {
-		err := t.decode(r.Raw)
-		if err == nil {
-			records = append(records, bytes.Clone(r.Raw))
-		}
-		return err
-	})
-	if err != nil && !errors.Is(err, jsonl.ErrUTF16) {
-		return err
-	}
-	if t.lines == 1 && !line.Complete && counts.Torn {
-		t.torn = true
-		t.pending = bytes.HasPrefix(bytes.TrimLeft(line.Raw, "\x00\t\r "), []byte("{"))
-	}
-	for i := len(records) - 1; i >= 0; i-- {
-		if err := t.decode(records[i]); err != nil {
-			return err
-		}
-		t.take()
-	}
-	return nil
+	t.take()
+	return t.sized && t.turn && t.role != 0 && t.LastTime != 0, nil
 }
 
 // take takes in one record, from the end.
@@ -135,9 +66,9 @@ func (t *tailReader) take() {
 	if t.record.kind == foreign {
 		return
 	}
-	t.known++
-	if t.lastTime == 0 && t.record.kind != metadata {
-		t.lastTime, _, _ = session.ParseTime(t.record.time)
+	t.Known++
+	if t.LastTime == 0 && t.record.kind != metadata {
+		t.LastTime, _, _ = session.ParseTime(t.record.time)
 	}
 	switch t.record.kind {
 	case message:
@@ -174,7 +105,7 @@ func (t *tailReader) said() {
 	}
 	for i := range t.group.messages {
 		if m := &t.group.messages[i]; !m.Compaction {
-			t.messages++
+			t.Messages++
 		}
 		t.seen.add(&t.group.messages[i], 0)
 	}
@@ -271,15 +202,12 @@ func (t *tailReader) finish(modTime time.Time) session.Tail {
 	}
 	tail := session.Tail{
 		Tokens: t.used + t.tokens, TokenSource: session.TokensFromEstimate,
-		Messages: t.messages, MessagesExact: false,
-		LastRole: t.role, Answered: t.answer || !t.turn, Torn: t.torn,
+		LastRole: t.role, Answered: t.answer || !t.turn,
 	}
 	if t.used > 0 {
 		tail.TokenSource = session.TokensFromUsage
 	}
-	if seen := t.size - t.offset; t.offset > 0 && seen > 0 {
-		tail.Messages = int(float64(t.messages) * float64(t.size) / float64(seen))
-	}
-	tail.SetLast(t.lastTime, modTime)
+	t.Complete(&tail, modTime)
+	tail.MessagesExact = false // a message may be written several times: see count
 	return tail
 }

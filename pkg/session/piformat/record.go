@@ -613,7 +613,10 @@ func (r *Reader) Tail(ctx context.Context, log io.ReaderAt, size int64, modTime 
 
 // begin forgets the log that was read before, and keeps the memory.
 func (t *tailReader) begin(backward *jsonl.BackwardReader, log io.ReaderAt, size int64) {
-	t.tailState = tailState{backward: backward, log: log, size: size, offset: size}
+	t.tailState = tailState{
+		TailWalk: session.TailWalk{Runtime: "pi or OpenClaw", Size: size, Exact: session.ExactTail},
+		backward: backward, log: log,
+	}
 	t.thinking = true
 	t.walk.any = true
 }

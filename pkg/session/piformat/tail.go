@@ -1,24 +1,13 @@
 package piformat
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
-)
-
-const (
-	// tailBlock is the size up to which a log's messages are counted exactly.
-	tailBlock = 64 << 10
-	// tailSample is how much of the end of a larger log is looked at to
-	// estimate them. It is less than two of the blocks of 16 KiB that are read
-	// at once, so that the line at their edge is not read.
-	tailSample = 28 << 10
 )
 
 // Tail says how big the context of a session is and whether its last turn is
@@ -44,15 +33,8 @@ func Tail(ctx context.Context, r io.ReaderAt, size int64, modTime time.Time) (se
 
 // run is [Tail] with what begin has set.
 func (t *tailReader) run(ctx context.Context, modTime time.Time) (session.Tail, error) {
-	err := t.read(ctx)
-	if errors.Is(err, jsonl.ErrUTF16) {
-		return session.Tail{}, fmt.Errorf("%w: %w", session.ErrUnknownFormat, err)
-	}
-	if err != nil {
-		return session.Tail{}, fmt.Errorf("read the end of the log: %w", err)
-	}
-	if t.strange() {
-		return session.Tail{}, fmt.Errorf("%w: none of the last %d lines is a record of pi or OpenClaw", session.ErrUnknownFormat, t.lines)
+	if err := t.Walk(ctx, t.backward, t); err != nil {
+		return session.Tail{}, err
 	}
 	if err := t.keptByIndex(ctx); err != nil {
 		return session.Tail{}, fmt.Errorf("read what the compaction kept: %w", err)
@@ -69,133 +51,57 @@ type tailReader struct {
 
 // tailState is what is of one log.
 type tailState struct {
+	session.TailWalk
 	backward *jsonl.BackwardReader
 	log      io.ReaderAt
-	size     int64
-	offset   int64 // of the line that is read
 
-	walk     walk
-	context  contextSize
-	result   session.Tail
-	turn     bool  // whether the last turn is answered is known
-	lastTime int64 // epoch milliseconds, 0 before it is known
-	messages int   // records of type message seen
-	known    int   // records of this format seen
-	lines    int   // with text, so far
-	pending  bool  // the last line looks like a record that is still being written
-}
-
-func (t *tailReader) read(ctx context.Context) error {
-	for !t.enough() {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		line, err := t.backward.Prev()
-		if errors.Is(err, io.EOF) {
-			t.offset = 0
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		t.offset = line.Offset
-		if err := t.line(ctx, line); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// enough reports whether nothing further back matters.
-func (t *tailReader) enough() bool {
-	seen := t.size - t.offset
-	return t.settled() && t.size > tailBlock && seen >= tailSample ||
-		t.known == 0 && t.lines >= strangeLines && seen >= strangeBytes
-}
-
-// A file of which so many lines and bytes at the end are no records of this
-// format is not a session.
-const (
-	strangeLines = 16
-	strangeBytes = 1 << 20
-)
-
-// strange reports whether the file has text but is not of this format.
-func (t *tailReader) strange() bool {
-	onlyPending := t.lines == 1 && t.pending
-	return t.known == 0 && t.lines > 0 && !onlyPending
+	walk    walk
+	context contextSize
+	result  session.Tail
+	turn    bool // whether the last turn is answered is known
 }
 
 // settled reports whether nothing further back changes the context or the
 // turn.
 func (t *tailReader) settled() bool {
-	return t.known > 0 && (t.walk.ended || (t.context.sized && t.turn))
+	return t.Known > 0 && (t.walk.ended || (t.context.sized && t.turn))
 }
 
-// line reads one line. Of a line that is not one record, what a scan would
-// save counts.
-func (t *tailReader) line(ctx context.Context, line jsonl.Line) error {
-	if len(bytes.TrimSpace(line.Raw)) == 0 {
-		return nil
-	}
-	t.lines++
-	if t.record(line.Raw) == nil {
-		return nil
-	}
-	var records [][]byte
-	counts, err := jsonl.Scan(ctx, bytes.NewReader(line.Raw), jsonl.Options{}, func(r *jsonl.Record) error {
-		err := t.decode(r.Raw)
-		if err == nil {
-			records = append(records, bytes.Clone(r.Raw))
-		}
-		return err
-	})
-	if err != nil && !errors.Is(err, jsonl.ErrUTF16) {
-		return err
-	}
-	if t.lines == 1 && !line.Complete && counts.Torn {
-		t.result.Torn = true
-		t.pending = bytes.HasPrefix(bytes.TrimLeft(line.Raw, "\x00\t\r "), []byte("{"))
-	}
-	for i := len(records) - 1; i >= 0; i-- {
-		if err := t.record(records[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// Decode implements [session.TailReader].
+func (t *tailReader) Decode(raw []byte) error { return t.decode(raw) }
 
-// record reads one record, and only its type once nothing else matters.
-func (t *tailReader) record(raw []byte) error {
-	if t.settled() && t.lastTime != 0 {
+// Take implements [session.TailReader]. It reads only the type of a record
+// once nothing else matters.
+func (t *tailReader) Take(raw []byte) (settled bool, err error) {
+	if t.settled() && t.LastTime != 0 {
 		is, err := t.counter.isMessage(raw)
 		if is {
-			t.messages++
+			t.Messages++
 		}
-		return err
+		return true, err
 	}
 	if err := t.decode(raw); err != nil {
-		return err
+		return false, err
 	}
 	if t.entry.ours() {
-		t.known++
+		t.Known++
 	}
 	if t.entry.kind == message {
-		t.messages++
+		t.Messages++
 	}
-	if t.lastTime == 0 {
-		t.lastTime = t.settleTime(0)
+	if t.LastTime == 0 {
+		t.LastTime = t.settleTime(0)
 	}
 	if t.walk.step(&t.entry) {
 		t.visit()
 	}
-	return nil
+	return t.settled(), nil
 }
 
 // visit takes in one entry of the active branch.
 func (t *tailReader) visit() {
 	e, m := &t.entry, &t.message
-	t.context.add(e, m, t.offset)
+	t.context.add(e, m, t.Offset)
 	if !e.kind.says() {
 		return
 	}
@@ -239,11 +145,7 @@ func (t *tailReader) finish(modTime time.Time) session.Tail {
 	if t.context.counted {
 		tail.TokenSource = session.TokensFromUsage
 	}
-	tail.Messages, tail.MessagesExact = t.messages, t.offset == 0
-	if seen := t.size - t.offset; !tail.MessagesExact && seen > 0 {
-		tail.Messages = int(float64(t.messages) * float64(t.size) / float64(seen))
-	}
-	tail.SetLast(t.lastTime, modTime)
+	t.Complete(&tail, modTime)
 	return tail
 }
 
