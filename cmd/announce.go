@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/summarize"
 )
 
@@ -46,7 +47,7 @@ func (a *app) announce(ctx context.Context, o compactOptions, results []compact.
 		if err := a.sendEvent(ctx, r); err != nil {
 			a.notice(note{Message: fmt.Sprintf("events.url was not told that %s was compacted: %v", r.Agent, err)})
 		}
-		if o.SkipSummary || r.Strategy != compact.StrategyRotate {
+		if o.SkipSummary || r.Strategy != session.StrategyRotate {
 			continue
 		}
 		if err := a.reorient(ctx, r.Agent); err != nil {

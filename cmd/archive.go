@@ -156,7 +156,7 @@ func archiveOne(ctx context.Context, a *app, store *archive.Store, s found) arch
 }
 
 func putArchive(ctx context.Context, a *app, store *archive.Store, s found) (archive.Entry, error) {
-	if source, ok := session.SourceOf(s.store, s.Ref); ok {
+	if source := s.store.Capabilities().SourceOf(s.Ref); source != nil {
 		return putStored(ctx, a, store, s, source)
 	}
 	var entry archive.Entry

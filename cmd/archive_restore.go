@@ -129,15 +129,15 @@ func (a *app) restoreRequest(ctx context.Context, entry archive.Entry, o restore
 		stores = slices.DeleteFunc(stores, func(s session.Store) bool { return s.Runtime() != entry.Runtime })
 	}
 	for _, s := range stores {
-		restorer, ok := s.(session.Restorer)
-		if !ok {
+		restorer := s.Capabilities().Restorer
+		if restorer == nil {
 			continue // of a runtime whose logs are put back by hand, with --to
 		}
 		r.Place, err = restorer.Place(ctx, path, a.now())
 		if errors.Is(err, session.ErrElsewhere) {
 			continue
 		}
-		r.Store = restorer
+		r.Store = s
 		return r, placeFailure(err, path, entry)
 	}
 	if o.To == "" {
@@ -227,7 +227,7 @@ func (d *restoreDocument) done(r compact.RestoreResult) {
 func (a *app) renderRestore(ctx context.Context, doc restoreDocument, p *compact.RestorePlan, entry archive.Entry) error {
 	if p.Place.Note != "" {
 		hint := ""
-		if _, indexed := p.Store.(session.Undoer); indexed {
+		if session.CapabilitiesOf(p.Store).Undoer != nil {
 			var err error
 			if hint, err = a.undoHint(ctx, entry); err != nil {
 				return err

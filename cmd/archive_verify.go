@@ -10,7 +10,6 @@ import (
 	"github.com/sessctl/sessctl/pkg/chunk"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/memory"
-	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/spf13/cobra"
 )
 
@@ -271,15 +270,9 @@ func (v *auditor) againstArchive(ctx context.Context, r compact.Receipt) {
 		v.problem(r, "the receipt's archive has %d bytes and sha256 %s, the catalogue says %d and %s", r.Archive.Bytes, r.Archive.SHA256, e.Bytes, e.SHA256)
 	case r.Source.SHA256 != r.Archive.SHA256:
 		v.problem(r, "the receipt's log has sha256 %s, its archive %s", r.Source.SHA256, r.Archive.SHA256)
-	case countsLines(r.Runtime) && r.Undo == nil && int64(r.Content.Lines) != e.Lines && r.Content.Lines != v.textLines(ctx, e):
+	case traitsOf(r.Runtime).CountsLines && r.Undo == nil && int64(r.Content.Lines) != e.Lines && r.Content.Lines != v.textLines(ctx, e):
 		v.problem(r, "the receipt says %d lines, the archive has %d", r.Content.Lines, e.Lines)
 	}
-}
-
-// countsLines reports whether the lines of a runtime's log are those of its
-// file.
-func countsLines(runtime string) bool {
-	return runtime == session.RuntimeOpenClaw || runtime == session.RuntimePi
 }
 
 // textLines counts the lines of what an archived log holds, for one that is

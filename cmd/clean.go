@@ -417,17 +417,10 @@ func (c *cleaner) takeBack(item retention.Item) error {
 	return nil
 }
 
-// guard is a store with places from which nothing may be taken and to which
-// nothing may be brought back.
-type guard interface {
-	// Untouchable returns an error for such a place.
-	Untouchable(path string) error
-}
-
 // untouchable asks a store about a place, if it has any such.
 func untouchable(s session.Store, path string) error {
-	if g, ok := s.(guard); ok {
-		return g.Untouchable(path)
+	if guard := s.Capabilities().Guard; guard != nil {
+		return guard.Untouchable(path)
 	}
 	return nil
 }

@@ -112,9 +112,9 @@ func (c *cleaner) consider(ctx context.Context, s found) cleanPlan {
 		p.considered = true
 	case s.State == session.StateUnsupported:
 		p.shortOf = "only its runtime may change it: " + s.Reason
-	case s.Runtime == session.RuntimeOpenClaw && s.Kind != session.KindOrphan:
+	case s.store.Capabilities().Indexed && s.Kind != session.KindOrphan:
 		p.shortOf = "the runtime's index names it"
-	case s.Kind == session.KindOrphan, s.Runtime != session.RuntimeOpenClaw:
+	default:
 		p.considered = true
 	}
 	if p.considered {
@@ -177,7 +177,7 @@ func (c *cleaner) mayGo(ctx context.Context, p *cleanPlan, now time.Time) string
 		if err := untouchable(m.store, m.Path); err != nil {
 			return err.Error()
 		}
-		if liveness, ok := m.store.(session.Liveness); ok && !closed(m.Kind) {
+		if liveness := m.store.Capabilities().Liveness; liveness != nil && !closed(m.Kind) {
 			if err := liveness.Busy(ctx, m.Ref, now, 0); err != nil {
 				return busyText(err)
 			}
@@ -286,8 +286,8 @@ func (c *cleaner) going() []*cleanPlan {
 // parentOf returns the agent that a session counts for: the one that started
 // its agent, if that is a sub-agent, else its own.
 func parentOf(s found) (agent string, sub bool) {
-	if store, ok := s.store.(session.Parent); ok {
-		if parent, ok := store.ParentOf(s.Agent); ok {
+	if parents := s.store.Capabilities().Parents; parents != nil {
+		if parent, ok := parents.ParentOf(s.Agent); ok {
 			return parent, true
 		}
 	}
@@ -340,7 +340,7 @@ func (c *cleaner) members(s found) []found {
 // companions are the paths of the other files that go with a session. Of a
 // sub-agent they are all that its directory has: what is not a file keeps it.
 func companions(ctx context.Context, s found) (paths []string, err error) {
-	if family, ok := s.store.(session.Family); ok {
+	if family := s.store.Capabilities().Companion; family != nil {
 		return family.Companions(ctx, s.Ref)
 	}
 	if _, sub := parentOf(s); !sub {

@@ -41,7 +41,7 @@ type compactOptions struct {
 
 // strategyNames are the strategies a person can ask for.
 func strategyNames() []string {
-	return []string{string(compact.StrategyRotate), string(compact.StrategyOverlay), string(compact.StrategyRewrite)}
+	return []string{string(session.StrategyRotate), string(session.StrategyOverlay), string(session.StrategyRewrite)}
 }
 
 func (o *compactOptions) addFlags(fs *pflag.FlagSet) {
@@ -78,7 +78,7 @@ func (o *compactOptions) validate() error {
 		return usageError(see, "--all goes with neither --agent nor --session")
 	case o.Threshold <= 0:
 		return usageError(see, "--threshold must be positive, not %d", o.Threshold)
-	case o.Clear && o.Strategy != string(compact.StrategyRotate):
+	case o.Clear && o.Strategy != string(session.StrategyRotate):
 		return usageError(see, "--clear goes with no other strategy")
 	case o.Strategy != "" && !slices.Contains(strategyNames(), o.Strategy):
 		return usageError("strategies: "+strings.Join(strategyNames(), ", "), "unknown strategy %q", o.Strategy)
@@ -88,9 +88,9 @@ func (o *compactOptions) validate() error {
 		return usageError("0 asks none: summaries are extractive", "--max-llm-calls must not be negative")
 	case o.KeepRecentTokens < 0:
 		return usageError(see, "--keep-recent-tokens must not be negative")
-	case o.keepAsked && o.Strategy == string(compact.StrategyRotate):
+	case o.keepAsked && o.Strategy == string(session.StrategyRotate):
 		return usageError("rotate starts a fresh session; its log stays in the archive", "--keep-recent-tokens does not go with the strategy rotate")
-	case o.SkipSummary && compact.Strategy(o.Strategy) != compact.StrategyRotate && o.Strategy != "":
+	case o.SkipSummary && session.Strategy(o.Strategy) != session.StrategyRotate && o.Strategy != "":
 		return usageError("the summary takes the place of what is cut away", "--skip-summary does not go with the strategy %s", o.Strategy)
 	}
 	return nil
@@ -99,7 +99,7 @@ func (o *compactOptions) validate() error {
 func (o *compactOptions) policy() compact.Policy {
 	return compact.Policy{
 		Threshold: o.Threshold, Force: o.Force, SkipArchive: o.SkipArchive, SkipSummary: o.SkipSummary,
-		Strategy: compact.Strategy(o.Strategy), Quiet: o.Quiet, Asked: o.thresholdAsked, Requested: !o.All,
+		Strategy: session.Strategy(o.Strategy), Quiet: o.Quiet, Asked: o.thresholdAsked, Requested: !o.All,
 		Gateway: compact.GatewayUse(o.Gateway),
 		Keep:    session.Keep{Tokens: o.KeepRecentTokens},
 	}
@@ -143,7 +143,7 @@ again that a model was to write and did not; sessions are not touched.
 				return runResummarize(c.Context(), a, o)
 			}
 			if o.Clear && !c.Flags().Changed("strategy") {
-				o.Strategy, o.Force = string(compact.StrategyRotate), true
+				o.Strategy, o.Force = string(session.StrategyRotate), true
 			}
 			if err := o.validate(); err != nil {
 				return err
@@ -396,16 +396,16 @@ func thenLine(r compact.Result) string {
 		return "archive, remember, and ask the running gateway for a fresh session (" + string(r.Strategy) + ")"
 	}
 	switch r.Strategy {
-	case compact.StrategyNone:
+	case session.StrategyNone:
 		return "archive and remember; the session is not changed"
-	case compact.StrategyOverlay:
+	case session.StrategyOverlay:
 		return "archive, remember, and append a summary that stands for the older messages (overlay)"
-	case compact.StrategyRewrite:
+	case session.StrategyRewrite:
 		if r.Cleared {
 			return "archive, remember, and clear the session: nobody uses it (rewrite)"
 		}
 		return "archive, remember, and put a summary in the place of the older messages (rewrite)"
-	case compact.StrategyAnnotate:
+	case session.StrategyAnnotate:
 		return "archive, remember, and write a summary beside the messages (annotate)"
 	}
 	return "archive, remember, and start a fresh session (" + string(r.Strategy) + ")"

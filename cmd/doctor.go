@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/durable"
@@ -321,18 +320,13 @@ func kindName(k compact.Kind) string {
 	return string(k)
 }
 
-// lockLister is a store whose runtime keeps lock files.
-type lockLister interface {
-	Locks(ctx context.Context, now time.Time) ([]session.RuntimeLock, error)
-}
-
 // examineRuntimeLocks reports the runtimes' own locks: whose they are, and
 // whether they still count.
 func (d *checkup) examineRuntimeLocks(ctx context.Context) error {
 	seen := 0
 	for _, store := range d.stores {
-		lister, ok := store.(lockLister)
-		if !ok {
+		lister := store.Capabilities().Locks
+		if lister == nil {
 			continue
 		}
 		locks, err := lister.Locks(ctx, d.now())

@@ -172,7 +172,7 @@ func (d *checkup) examineStores(ctx context.Context) error {
 		d.ok(store.Root(), "%s: %s, %s", store.Runtime(), plural(len(listing.Agents), "agent"), plural(len(listing.Refs), "log"))
 		d.tellNotices(listing)
 		d.examineReaders(listing.Refs)
-		if lister, ok := store.(leftoverLister); ok {
+		if lister := store.Capabilities().Leftovers; lister != nil {
 			if err := d.examineMigration(ctx, lister); err != nil {
 				return err
 			}
@@ -193,14 +193,8 @@ func (d *checkup) tellNotices(listing session.Listing) {
 	}
 }
 
-// leftoverLister is a store that finds logs whose sessions have moved into a
-// database.
-type leftoverLister interface {
-	Leftovers(ctx context.Context) ([]openclaw.Leftover, error)
-}
-
 // examineMigration says of every leftover whether the database has all of it.
-func (d *checkup) examineMigration(ctx context.Context, store leftoverLister) error {
+func (d *checkup) examineMigration(ctx context.Context, store session.LeftoverLister) error {
 	all, err := store.Leftovers(ctx)
 	contained := 0
 	for _, l := range all {

@@ -540,11 +540,9 @@ func (l *look) record(f facts.Fact) memory.Fact {
 	}
 }
 
-// linkFacts gives facts of a log the archive that the log is in now. Logs of
-// openclaw and pi are only appended to; others may have been written again
-// since.
+// linkFacts gives facts of a log the archive that the log is in now. A log that
+// is not append-only may have been written again since.
 func (m memoryAdapter) linkFacts(ctx context.Context, ref session.Ref, source memory.Source, size int64) error {
-	appended := ref.Runtime == session.RuntimeOpenClaw || ref.Runtime == session.RuntimePi
-	_, err := m.store.LinkFacts(ctx, source, ref.Path, size, appended)
+	_, err := m.store.LinkFacts(ctx, source, ref.Path, size, traitsOf(ref.Runtime).AppendOnly)
 	return err
 }

@@ -11,14 +11,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/replay"
 	"github.com/sessctl/sessctl/pkg/session"
-	"github.com/sessctl/sessctl/pkg/session/yarnnn"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -193,7 +191,7 @@ func (a *app) sessionFile(path string) (found, error) {
 	}
 	format := session.Detect(path, head)
 	for _, kind := range runtimes() {
-		if kind.name == runtimeOf(format) {
+		if slices.Contains(kind.traits().Formats, format) {
 			ref := session.Ref{Runtime: kind.name, Path: path, Bytes: info.Size(), ModTime: info.ModTime(), Kind: session.KindLive}
 			if parent := filepath.Base(filepath.Dir(path)); format == session.FormatAgent && session.SafeID(parent) {
 				ref.ID = parent // such a log does not name itself
@@ -204,24 +202,9 @@ func (a *app) sessionFile(path string) (found, error) {
 	return found{}, &failure{code: "unknown_format", exit: exitFailed, path: path, hint: "runtimes that can be read: " + runtimeNames(), err: fmt.Errorf("%s: its content (%s) is no session that can be replayed", path, format)}
 }
 
-// runtimeOf is the runtime that reads a format; "" for none.
-func runtimeOf(f session.Format) string {
-	switch f {
-	case session.FormatPi, session.FormatFragment:
-		return session.RuntimePi
-	case session.FormatCodex, session.FormatCodexBare, session.FormatCodexJSON:
-		return "codex"
-	case session.FormatGemini, session.FormatGeminiJSON:
-		return "gemini"
-	case session.FormatClaude, session.FormatOpenClaw, session.FormatAnnabelle, session.FormatAgent, session.FormatMacStats, session.FormatYarnnn:
-		return string(f)
-	}
-	return ""
-}
-
 // openFound opens a session's log, whatever it lies in.
 func openFound(ctx context.Context, s found) (io.ReadCloser, error) {
-	if source, ok := s.store.(session.LogSource); ok && s.Kind == session.KindStored {
+	if source := s.store.Capabilities().SourceOf(s.Ref); source != nil {
 		return source.OpenLog(ctx, s.Ref)
 	}
 	f, err := durable.OpenRegular(s.Path)
@@ -330,12 +313,6 @@ func checkReplay(a *app, path, got string) error {
 	return &failure{code: "differs", exit: exitFailed, path: path, hint: "if the new replay is right, write it over the stored one", err: fmt.Errorf("the replay is not the one in %s", path)}
 }
 
-// recentReader is a store whose runtime starts a session with the summaries of
-// the ones before it.
-type recentReader interface {
-	Recent(ctx context.Context, now time.Time) ([]string, error)
-}
-
 // recentDocument is `replay-context --recent --json`.
 type recentDocument struct {
 	Schema    int      `json:"schema"`
@@ -350,13 +327,13 @@ func runRecent(ctx context.Context, a *app) error {
 	doc := recentDocument{Schema: 1, Summaries: []string{}}
 	able := 0
 	for _, store := range stores {
-		reader, ok := store.(recentReader)
-		if !ok {
+		reader := store.Capabilities().Recent
+		if reader == nil {
 			continue
 		}
 		able++
 		summaries, err := reader.Recent(ctx, a.now())
-		if errors.Is(err, yarnnn.ErrManyUsers) {
+		if errors.Is(err, session.ErrManyUsers) {
 			return &failure{code: "many_users", exit: exitUsage, hint: "say whose with yarnnn.user_id (SESSCTL_YARNNN_USER_ID)", err: err}
 		}
 		if err != nil {

@@ -314,7 +314,7 @@ func (m *measurer) readLog(ctx context.Context, r *sessionRow, s *found) error {
 	if tail.MessagesExact {
 		return nil
 	}
-	if counter, ok := s.store.(messageCounter); ok && m.exact {
+	if counter := s.store.Capabilities().Counter; counter != nil && m.exact {
 		if r.Messages, err = counter.CountMessages(ctx, s.Ref); err == nil {
 			m.tailCache.Counted(s.Path, r.Messages)
 		}
@@ -322,12 +322,6 @@ func (m *measurer) readLog(ctx context.Context, r *sessionRow, s *found) error {
 	}
 	r.MessagesSource = "estimate"
 	return nil
-}
-
-// messageCounter is a store that can count a log's messages without reading
-// what they say.
-type messageCounter interface {
-	CountMessages(ctx context.Context, ref session.Ref) (int, error)
 }
 
 // barCells is the width of the bar that shows how full a context is.
@@ -466,15 +460,14 @@ func programStamp() string {
 // is known yet it lists with several workers; to look again at logs that are
 // known is so little work that to share it would cost more.
 func (a *app) withTailCache(s session.Store) session.Store {
-	if w, ok := s.(interface {
-		WithWorkers(int) session.Store
-	}); ok && a.tailCache != nil && a.tailCache.Empty() {
-		s = w.WithWorkers(a.workers())
+	if a.tailCache == nil {
+		return s
 	}
-	if g, ok := s.(interface {
-		WithTailCache(session.TailCache) session.Store
-	}); ok && a.tailCache != nil {
-		return g.WithTailCache(a.tailCache)
+	if with := s.Capabilities().WithWorkers; with != nil && a.tailCache.Empty() {
+		s = with(a.workers())
+	}
+	if with := s.Capabilities().WithTailCache; with != nil {
+		s = with(a.tailCache)
 	}
 	return s
 }

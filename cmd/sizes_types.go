@@ -99,7 +99,7 @@ func (d *typesDocument) addTypes(runtime string, b *session.Breakdown) {
 
 // readWhole reads one log, compressed or not, wherever it is.
 func readWhole(ctx context.Context, s found, b *session.Breakdown) (err error) {
-	if source, ok := s.store.(session.LogSource); ok && s.Kind == session.KindStored {
+	if source := s.store.Capabilities().SourceOf(s.Ref); source != nil {
 		log, err := source.OpenLog(ctx, s.Ref)
 		if err != nil {
 			return err

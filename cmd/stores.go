@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -74,10 +73,11 @@ func (a *app) ofRuntime(stores []session.Store) []session.Store {
 	return stores
 }
 
-// closeStores gives back what the stores of this run hold: copies of databases.
+// closeStores gives back what the stores of this run hold: connections, and copies of
+// databases.
 func (a *app) closeStores() {
 	for _, store := range a.opened {
-		if closer, ok := store.(io.Closer); ok {
+		if closer := store.Capabilities().Closer; closer != nil {
 			_ = closer.Close() // it was only read
 		}
 	}
@@ -176,14 +176,20 @@ func (a *app) showNotices(notices []session.Notice) {
 	}
 }
 
-// noStores says where was looked.
+// noStores says where was looked: first below the home directory, then where
+// variables point.
 func (a *app) noStores() error {
-	looked := []string{"~/.openclaw", "~/.pi/agent/sessions", "~/.agent/sessions", "~/.annabelle/sessions", "~/.hexa-puffs/sessions", "~/.mac-stats", "~/.codex", "~/.claude/projects", "~/.gemini"}
-	for _, variable := range []string{"OPENCLAW_STATE_DIR", "PI_CODING_AGENT_DIR", "THINKER_SESSIONS_DIR", "HEXA_PUFFS_HOME", "CODEX_HOME", "CLAUDE_CONFIG_DIR", "GEMINI_CLI_HOME"} {
-		if value := a.getenv(variable); value != "" {
-			looked = append(looked, variable+"="+value)
+	var looked, named []string
+	for _, kind := range runtimes() {
+		traits := kind.traits()
+		looked = append(looked, traits.Homes...)
+		for _, variable := range traits.Variables {
+			if value := a.getenv(variable); value != "" {
+				named = append(named, variable+"="+value)
+			}
 		}
 	}
+	looked = append(looked, named...)
 	return &failure{
 		code: "no_store", exit: exitFailed, path: a.home(),
 		hint: "name one with --store runtime=path, for example --store openclaw=/srv/openclaw",
@@ -258,7 +264,7 @@ type storeRow struct {
 	Sessions   int                `json:"sessions"` // that an agent may still be using
 	Closed     int                `json:"closed"`   // reset, deleted, backups
 	Bytes      int64              `json:"bytes"`    // of all of them
-	Strategies []compact.Strategy `json:"strategies"`
+	Strategies []session.Strategy `json:"strategies"`
 	Error      string             `json:"error"` // why it could not be listed, or ""
 }
 
@@ -287,7 +293,7 @@ func runStores(ctx context.Context, a *app) error {
 }
 
 func lookAtStore(ctx context.Context, store session.Store) (storeRow, []session.Notice, error) {
-	row := storeRow{Runtime: store.Runtime(), Root: store.Root(), Strategies: compact.Strategies(store)}
+	row := storeRow{Runtime: store.Runtime(), Root: store.Root(), Strategies: store.Capabilities().StrategiesOf(session.Ref{})}
 	listing, err := store.List(ctx)
 	if err != nil {
 		return row, nil, err
@@ -307,19 +313,20 @@ func lookAtStore(ctx context.Context, store session.Store) (storeRow, []session.
 
 // strategiesOf is what can be done with the sessions that an agent may still be
 // using: only none where all of them lie in a runtime's database.
-func strategiesOf(store session.Store, refs []session.Ref) []compact.Strategy {
+func strategiesOf(store session.Store, refs []session.Ref) []session.Strategy {
+	can := store.Capabilities()
 	used := slices.DeleteFunc(slices.Clone(refs), func(ref session.Ref) bool {
 		return !shown(ref.Kind) || ref.State == session.StateUnsupported && ref.Kind != session.KindDatabase
 	})
 	for _, ref := range used {
 		if ref.Kind != session.KindStored && ref.Kind != session.KindDatabase {
-			return compact.Strategies(store)
+			return can.StrategiesOf(ref)
 		}
 	}
 	if len(used) == 0 {
-		return compact.Strategies(store)
+		return can.StrategiesOf(session.Ref{})
 	}
-	return compact.StrategiesOf(store, used[0])
+	return can.StrategiesOf(used[0])
 }
 
 func renderStores(a *app, doc storesDocument) error {
@@ -341,7 +348,7 @@ func renderStores(a *app, doc storesDocument) error {
 	return a.printRows(rows)
 }
 
-func strategyList(all []compact.Strategy) string {
+func strategyList(all []session.Strategy) string {
 	names := make([]string, 0, len(all))
 	for _, s := range all {
 		names = append(names, string(s))
@@ -351,9 +358,10 @@ func strategyList(all []compact.Strategy) string {
 
 // runtimeKind is one runtime that this program can open stores of.
 type runtimeKind struct {
-	name  string
-	roots func(home string, getenv func(string) string, c config) []string
-	open  func(root string, c config) session.Store
+	name   string
+	traits func() session.Traits
+	roots  func(home string, getenv func(string) string, c config) []string
+	open   func(root string, c config) session.Store
 	// remote says that a root is no directory.
 	remote bool
 }
@@ -361,17 +369,17 @@ type runtimeKind struct {
 // runtimes is the list of runtimes, in the order they are shown.
 func runtimes() []runtimeKind {
 	return []runtimeKind{
-		{name: session.RuntimeOpenClaw, roots: onDisk(openclaw.Roots), open: openOpenClaw},
-		{name: session.RuntimePi, roots: onDisk(pi.Roots), open: func(root string, _ config) session.Store { return pi.Open(root) }},
-		{name: session.RuntimeAgent, roots: onDisk(agent.Roots), open: openAgent},
-		{name: session.RuntimeAnnabelle, roots: onDisk(annabelle.Roots), open: openAnnabelle},
-		{name: session.RuntimeMacStats, roots: onDisk(macstats.Roots), open: func(root string, c config) session.Store {
+		{name: session.RuntimeOpenClaw, traits: openclaw.Traits, roots: onDisk(openclaw.Roots), open: openOpenClaw},
+		{name: session.RuntimePi, traits: pi.Traits, roots: onDisk(pi.Roots), open: func(root string, _ config) session.Store { return pi.Open(root) }},
+		{name: session.RuntimeAgent, traits: agent.Traits, roots: onDisk(agent.Roots), open: openAgent},
+		{name: session.RuntimeAnnabelle, traits: annabelle.Traits, roots: onDisk(annabelle.Roots), open: openAnnabelle},
+		{name: session.RuntimeMacStats, traits: macstats.Traits, roots: onDisk(macstats.Roots), open: func(root string, c config) session.Store {
 			return macstats.Open(root, macstats.Options{LessonsAgent: c.MacStats.LessonsAgent})
 		}},
-		{name: session.RuntimeCodex, roots: onDisk(codex.Roots), open: func(root string, _ config) session.Store { return codex.Open(root) }},
-		{name: session.RuntimeClaude, roots: onDisk(claude.Roots), open: func(root string, _ config) session.Store { return claude.Open(root) }},
-		{name: session.RuntimeGemini, roots: onDisk(gemini.Roots), open: func(root string, _ config) session.Store { return gemini.Open(root) }},
-		{name: session.RuntimeYarnnn, roots: databases, remote: true, open: openYarnnn},
+		{name: session.RuntimeCodex, traits: codex.Traits, roots: onDisk(codex.Roots), open: func(root string, _ config) session.Store { return codex.Open(root) }},
+		{name: session.RuntimeClaude, traits: claude.Traits, roots: onDisk(claude.Roots), open: func(root string, _ config) session.Store { return claude.Open(root) }},
+		{name: session.RuntimeGemini, traits: gemini.Traits, roots: onDisk(gemini.Roots), open: func(root string, _ config) session.Store { return gemini.Open(root) }},
+		{name: session.RuntimeYarnnn, traits: yarnnn.Traits, roots: databases, remote: true, open: openYarnnn},
 	}
 }
 
@@ -408,6 +416,17 @@ func openAnnabelle(root string, c config) session.Store {
 func openYarnnn(dsn string, c config) session.Store {
 	o := c.Yarnnn
 	return yarnnn.Open(dsn, yarnnn.Options{Inactivity: o.Inactivity, UserMessages: o.UserMessages, User: o.UserID})
+}
+
+// traitsOf returns what holds for all stores of a runtime; of one that is not
+// known, nothing.
+func traitsOf(runtime string) session.Traits {
+	for _, kind := range runtimes() {
+		if kind.name == runtime {
+			return kind.traits()
+		}
+	}
+	return session.Traits{Runtime: runtime}
 }
 
 func runtimeNames() string {

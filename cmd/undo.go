@@ -131,8 +131,8 @@ func (a *app) newUndo(o undoOptions, fs *pflag.FlagSet) (*undoRun, error) {
 
 // noteLessons says that what was learned from a session is not unlearned.
 func (u *undoRun) noteLessons(p *compact.UndoPlan) {
-	learner, ok := u.store.(session.Learner)
-	if !ok || p.Outcome != compact.Planned || p.Receipt.Lessons == 0 {
+	learner := session.CapabilitiesOf(u.store).Learner
+	if learner == nil || p.Outcome != compact.Planned || p.Receipt.Lessons == 0 {
 		return
 	}
 	ref := session.Ref{Runtime: p.Receipt.Runtime, Agent: p.Receipt.Agent, ID: p.Receipt.Session}

@@ -268,16 +268,17 @@ func (a *app) openArchive() (*archive.Store, error) {
 	return archive.Open(filepath.Join(a.dataDir(), "archives"), archive.Options{Dir: a.archiveDir, Compression: compression, ToolVersion: programVersion()})
 }
 
-// archiveDir is where a session's copies go: archive.dir if it is set, for
-// openclaw the place of seed 002 under its state directory, else under the
-// data directory.
+// archiveDir is where a session's copies go: archive.dir if it is set, else the
+// place that the runtime's own layout has for them, else under the data
+// directory.
 func (a *app) archiveDir(m archive.Meta) string {
-	switch {
-	case a.config.Archive.Dir != "":
+	if a.config.Archive.Dir != "" {
 		return filepath.Join(absolute(a.config.Archive.Dir), m.Runtime)
-	case m.Runtime == session.RuntimeOpenClaw && filepath.Base(filepath.Join(m.Source, "..", "..", "..")) == "agents":
-		// <state dir>/agents/<agent>/sessions/<log>
-		return filepath.Join(m.Source, "..", "..", "..", "..", "session_archive")
+	}
+	if own := traitsOf(m.Runtime).ArchiveDir; own != nil {
+		if dir := own(m.Source); dir != "" {
+			return dir
+		}
 	}
 	return filepath.Join(a.dataDir(), "archive", m.Runtime)
 }

@@ -21,7 +21,10 @@ func (r *run) rotate(ctx context.Context) error {
 	if err := r.stillIdle(ctx); err != nil {
 		return err
 	}
-	rotator := r.store.(session.Rotator)
+	rotator := r.store.Capabilities().Rotator
+	if rotator == nil {
+		return cannot(r.store, session.StrategyRotate)
+	}
 	rotation, err := rotator.PlanRotation(ctx, r.plan.Ref, r.snapshot, r.Now())
 	if err != nil {
 		return fmt.Errorf("plan the rotation: %w", err)
@@ -108,7 +111,7 @@ func (r *run) receipt() error {
 }
 
 // shortens reports whether this run is to keep a tail of the session.
-func (r *run) shortens() bool { return r.plan.Strategy.shortens() && !r.policy.SkipArchive }
+func (r *run) shortens() bool { return r.plan.Strategy.Shortens() && !r.policy.SkipArchive }
 
 // summaryRunes bounds the summary that takes the place of messages to about a
 // third of them, of a short session two thirds: three characters are about a
@@ -151,10 +154,11 @@ func (r *run) shorten(ctx context.Context) error {
 	r.result.TokensAfter, r.result.Cut, r.result.Cleared = after, &r.plan.Cut, s.Cleared
 	in := r.newIntent(s.Rotation)
 	in.Kind, in.Shortening, in.Receipt.After = KindShortening, &s, proofAfter(s)
-	if _, learns := r.store.(session.Learner); learns {
+	can := r.store.Capabilities()
+	if can.Learner != nil {
 		in.Receipt.Lessons = len(r.summary.Lessons)
 	}
-	return r.carryOut(in, func() error { return r.store.(session.Shortener).Shorten(ctx, s) })
+	return r.carryOut(in, func() error { return can.Shortener.Shorten(ctx, s) })
 }
 
 // proofAfter is the log as the change leaves it: with the hash of the record
@@ -200,8 +204,8 @@ func (c *Compactor) settleShortening(ctx context.Context, store session.Store, i
 	if in.Switched {
 		return c.settleRotation(ctx, store, in, policy) // only the old log is left to be looked after
 	}
-	shortener, ok := store.(session.Shortener)
-	if !ok || in.Shortening == nil {
+	shortener := session.CapabilitiesOf(store).Shortener
+	if shortener == nil || in.Shortening == nil {
 		return fmt.Errorf("sessions of %s cannot be shortened", in.Rotation.Runtime)
 	}
 	err := shortener.Shorten(ctx, *in.Shortening)
@@ -224,7 +228,10 @@ func (r *run) annotate(ctx context.Context) error {
 	if r.prose == "" {
 		return errNoSummary
 	}
-	annotator := r.store.(session.Annotator)
+	annotator := r.store.Capabilities().Annotator
+	if annotator == nil {
+		return cannot(r.store, session.StrategyAnnotate)
+	}
 	summary := r.summary
 	summary.Text = r.prose
 	a, err := annotator.PlanAnnotation(ctx, session.ShortenRequest{
@@ -243,8 +250,8 @@ func (r *run) annotate(ctx context.Context) error {
 
 // settleAnnotation finishes an annotation that an earlier run began.
 func (c *Compactor) settleAnnotation(ctx context.Context, store session.Store, in Intent) error {
-	annotator, ok := store.(session.Annotator)
-	if !ok || in.Annotation == nil {
+	annotator := session.CapabilitiesOf(store).Annotator
+	if annotator == nil || in.Annotation == nil {
 		return fmt.Errorf("sessions of %s cannot be annotated", in.Rotation.Runtime)
 	}
 	err := annotator.Annotate(ctx, *in.Annotation)
@@ -278,7 +285,7 @@ const resetPatience = 2 * time.Minute
 // route decides which way the session is changed. cause is what the store said
 // about writers. It reports true if that is no reason to leave it alone.
 func (p *Plan) route(store session.Store, policy Policy, cause error) bool {
-	_, can := store.(session.Resetter)
+	can := store.Capabilities().Resetter != nil
 	var busy *session.BusyError
 	served := errors.As(cause, &busy) && busy.Served
 	switch {
@@ -288,7 +295,7 @@ func (p *Plan) route(store session.Store, policy Policy, cause error) bool {
 		_ = p.stopBusy(cause)
 	case served && policy.Gateway == GatewayNever:
 		_ = p.stop(Busy, "%s", busy.Reason)
-	case served && (p.Strategy != StrategyRotate || !can):
+	case served && (p.Strategy != session.StrategyRotate || !can):
 		_ = p.stop(Busy, "%s; it can be asked for a fresh session (--strategy rotate), not for this", busy.Reason)
 	case served:
 		p.Via = session.ViaGateway
@@ -311,7 +318,10 @@ func (r *run) reset(ctx context.Context) error {
 	if err := r.stillIdle(ctx); err != nil {
 		return err
 	}
-	resetter := r.store.(session.Resetter)
+	resetter := r.store.Capabilities().Resetter
+	if resetter == nil {
+		return cannot(r.store, session.StrategyRotate)
+	}
 	rotation, err := resetter.PlanReset(ctx, r.plan.Ref, r.snapshot, r.Now())
 	if err != nil {
 		return fmt.Errorf("plan the reset: %w", err)
@@ -380,8 +390,8 @@ func (c *Compactor) settleReset(ctx context.Context, store session.Store, in Int
 	if in.Switched {
 		return c.settleRotation(ctx, store, in, policy)
 	}
-	resetter, ok := store.(session.Resetter)
-	if !ok {
+	resetter := session.CapabilitiesOf(store).Resetter
+	if resetter == nil {
 		return fmt.Errorf("sessions of %s cannot be reset", in.Rotation.Runtime)
 	}
 	done, ok, err := resetter.FindReset(ctx, in.Rotation)

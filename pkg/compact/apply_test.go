@@ -18,6 +18,12 @@ type gateway struct {
 	ask func(session.Rotation) error // nil resets
 }
 
+func (g *gateway) Capabilities() session.Capabilities {
+	c := g.store.Capabilities()
+	c.Resetter = g
+	return c
+}
+
 func (g *gateway) PlanReset(ctx context.Context, ref session.Ref, snap session.Snapshot, now time.Time) (session.Rotation, error) {
 	r, err := g.PlanRotation(ctx, ref, snap, now)
 	r.Kept = ""
@@ -157,7 +163,7 @@ func TestExecuteThroughTheGateway(t *testing.T) {
 		t.Errorf("left to settle: %+v", h.intents())
 	}
 	proofs := h.proofs()
-	if len(proofs) != 1 || proofs[0].Kept != h.ref.Path+".reset" || proofs[0].NewID != "s2" || proofs[0].Via != "gateway" || proofs[0].Strategy != compact.StrategyRotate {
+	if len(proofs) != 1 || proofs[0].Kept != h.ref.Path+".reset" || proofs[0].NewID != "s2" || proofs[0].Via != "gateway" || proofs[0].Strategy != session.StrategyRotate {
 		t.Errorf("receipts %+v", proofs)
 	}
 	if len(proofs) == 1 && (proofs[0].Rotation == nil || proofs[0].Rotation.Kept != h.ref.Path+".reset") {

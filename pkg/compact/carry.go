@@ -78,8 +78,8 @@ func (c *Compactor) carryLate(ctx context.Context, store session.Store, in Inten
 		l.Since = c.Now().UTC()
 	}
 	l.Proof.Bytes, l.Proof.Archive = k.late.snap.Size-in.Rotation.Snapshot.Size, in.Archive.ID
-	carrier, ok := store.(session.Carrier)
-	if !ok {
+	carrier := session.CapabilitiesOf(store).Carrier
+	if carrier == nil {
 		return k.leave("sessions of " + in.Rotation.Runtime + " do not take messages from another log")
 	}
 	if l.Plan != nil {

@@ -214,7 +214,7 @@ func TestLateLinesAreCarriedOnceWhateverDies(t *testing.T) {
 				l.begins()
 				before := l.read(l.fresh)
 				whole := l.store
-				c.Carrier = whole.(session.Carrier)
+				c.Carrier = whole.Capabilities().Carrier
 				l.store = &mortal{Store: whole, dying: &c.dying}
 				if err := l.trySettle(time.Hour); !errors.Is(err, errStopped) {
 					t.Fatalf("error %v", err)
@@ -247,7 +247,13 @@ func TestLateLinesAreCarriedOnceWhateverDies(t *testing.T) {
 // mortal is a store with another Shorten.
 type mortal struct {
 	session.Store
-	*dying
+	dying *dying
+}
+
+func (m *mortal) Capabilities() session.Capabilities {
+	c := m.Store.Capabilities()
+	c.Carrier, c.Shortener = m.dying, m.dying
+	return c
 }
 
 // What cannot be carried stays in archive and memory, and the receipt says why.

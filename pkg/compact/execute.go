@@ -117,11 +117,11 @@ func (r *run) once(ctx context.Context) error {
 		return err
 	}
 	switch {
-	case r.plan.Strategy == StrategyNone:
+	case r.plan.Strategy == session.StrategyNone:
 		return r.leave()
-	case r.plan.Strategy == StrategyAnnotate:
+	case r.plan.Strategy == session.StrategyAnnotate:
 		return r.annotate(ctx)
-	case r.plan.Strategy.shortens():
+	case r.plan.Strategy.Shortens():
 		return r.shorten(ctx)
 	case r.plan.Via == session.ViaGateway:
 		return r.reset(ctx)
@@ -132,7 +132,7 @@ func (r *run) once(ctx context.Context) error {
 // secure pins the log and archives it. The log is closed again: a lease on it
 // is granted only when nobody, not even this process, has it open.
 func (r *run) secure(ctx context.Context) error {
-	if source, ok := session.SourceOf(r.store, r.plan.Ref); ok {
+	if source := r.store.Capabilities().SourceOf(r.plan.Ref); source != nil {
 		return r.secureSource(ctx, source)
 	}
 	log, err := openLog(r.plan.Ref.Store, r.plan.Ref.Path)
@@ -584,8 +584,8 @@ var errOtherPlan = errors.New("the plan has changed")
 // followed has just been written. A gateway that runs is no obstacle where it
 // is what will be asked.
 func (r *run) stillIdle(ctx context.Context) error {
-	liveness, ok := r.store.(session.Liveness)
-	if !ok {
+	liveness := r.store.Capabilities().Liveness
+	if liveness == nil {
 		return nil
 	}
 	// First whether it has changed: what was added is archived and remembered

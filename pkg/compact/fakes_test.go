@@ -31,6 +31,10 @@ type store struct {
 
 func (s *store) Runtime() string { return "test" }
 func (s *store) Root() string    { return s.dir }
+func (s *store) Capabilities() session.Capabilities {
+	return session.Capabilities{Strategies: []session.Strategy{session.StrategyRotate}, Liveness: s, Rotator: s, Disposer: s}
+}
+
 func (s *store) List(context.Context) (session.Listing, error) {
 	return session.Listing{}, nil
 }
@@ -70,7 +74,7 @@ func (s *store) Rotate(_ context.Context, r session.Rotation) error {
 	return durable.MoveFile(r.Live, r.Kept)
 }
 
-// Dispose implements compact.Disposer.
+// Dispose implements session.Disposer.
 func (s *store) Dispose(_ context.Context, r session.Rotation) error {
 	s.calls = append(s.calls, "dispose")
 	return durable.RemoveFile(r.Kept)

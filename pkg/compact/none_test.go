@@ -17,6 +17,10 @@ type readOnly struct{ fake *store }
 
 func (s readOnly) Runtime() string { return s.fake.Runtime() }
 func (s readOnly) Root() string    { return s.fake.Root() }
+func (s readOnly) Capabilities() session.Capabilities {
+	return session.Capabilities{Strategies: []session.Strategy{session.StrategyNone}, Liveness: s}
+}
+
 func (s readOnly) List(ctx context.Context) (session.Listing, error) {
 	return s.fake.List(ctx)
 }
@@ -35,6 +39,12 @@ func (s readOnly) Busy(context.Context, session.Ref, time.Time, time.Duration) e
 
 // advised is one whose own command is known.
 type advised struct{ readOnly }
+
+func (s advised) Capabilities() session.Capabilities {
+	c := s.readOnly.Capabilities()
+	c.Adviser = s
+	return c
+}
 
 func (advised) OwnCommand(session.Ref) string { return "type /compact in it" }
 
@@ -55,7 +65,7 @@ func TestExecuteWithoutACapabilityArchivesAndRemembers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r := plan.Result(); r.Outcome != compact.Planned || r.Strategy != compact.StrategyNone || r.Reason != c.reason || r.TokensAfter != r.TokensBefore {
+			if r := plan.Result(); r.Outcome != compact.Planned || r.Strategy != session.StrategyNone || r.Reason != c.reason || r.TokensAfter != r.TokensBefore {
 				t.Fatalf("plan %+v", r)
 			}
 			done, err := h.Execute(context.Background(), s, plan, h.policy())
@@ -79,7 +89,7 @@ func TestExecuteWithoutACapabilityArchivesAndRemembers(t *testing.T) {
 func TestPlanRefusesAStrategyOfAReadOnlyRuntime(t *testing.T) {
 	h := newWorkspace(t, 4)
 	policy := h.policy()
-	policy.Strategy = compact.StrategyRotate
+	policy.Strategy = session.StrategyRotate
 	plan, err := compact.NewPlan(context.Background(), advised{readOnly{h.store}}, h.ref, policy, h.Now())
 	if err != nil || plan.Outcome != compact.Unsupported || !strings.Contains(plan.Reason, "only by [none]") {
 		t.Fatalf("plan %+v, error %v", plan, err)

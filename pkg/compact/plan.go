@@ -20,7 +20,7 @@ type Plan struct {
 	Ref         session.Ref
 	Outcome     Outcome // Planned, or why nothing will be done
 	Reason      string
-	Strategy    Strategy
+	Strategy    session.Strategy
 	Tokens      int64
 	TokenSource string
 	Cut         session.Cut      // what is summed up and what stays, with overlay and rewrite
@@ -43,9 +43,9 @@ func (p *Plan) Result() Result {
 	r.TokensAfter = p.Tokens
 	switch {
 	case p.Outcome != Planned:
-	case p.Strategy == StrategyNone:
+	case p.Strategy == session.StrategyNone:
 		r.Reason = p.left()
-	case p.Strategy.shortens():
+	case p.Strategy.Shortens():
 		r.TokensAfter, r.Cut, r.Cleared = p.Cut.KeptTokens, &p.Cut, p.Cleared
 	default:
 		r.TokensAfter = 0
@@ -69,7 +69,7 @@ func (p *Plan) stopBusy(err error) error {
 
 // whole looks for a log that is shorter than it was when it was listed.
 func (p *Plan) whole(store session.Store) error {
-	if _, ok := store.(session.LogSource); ok || p.Ref.Bytes == 0 {
+	if store.Capabilities().Source != nil || p.Ref.Bytes == 0 {
 		return nil
 	}
 	info, err := os.Lstat(p.Ref.Path)
@@ -184,72 +184,27 @@ func section(f *os.File, size int64) io.ReadCloser {
 	}{io.NewSectionReader(f, 0, size), f}
 }
 
-// shortens reports whether a strategy keeps a tail of the session.
-func (s Strategy) shortens() bool { return s == StrategyOverlay || s == StrategyRewrite }
-
-// summarizes reports whether a strategy cannot do without a summary.
-func (s Strategy) summarizes() bool { return s.shortens() || s == StrategyAnnotate }
-
-// Strategies returns the strategies that a store's sessions can have, the
-// default one first. [StrategyNone] stands alone: such a store's sessions are
-// archived and remembered, and never changed.
-func Strategies(store session.Store) []Strategy {
-	var all []Strategy
-	if shaper, ok := store.(session.Shaper); ok {
-		all = append(all, Strategy(shaper.Strategy()))
-	}
-	add := func(can bool, s Strategy) {
-		if can && (len(all) == 0 || all[0] != s) {
-			all = append(all, s)
-		}
-	}
-	_, rotates := store.(session.Rotator)
-	_, rewrites := store.(session.Rewriter)
-	_, overlays := store.(session.Overlayer)
-	add(rotates, StrategyRotate)
-	add(rewrites, StrategyRewrite)
-	add(overlays, StrategyOverlay)
-	_, annotates := store.(session.Annotator)
-	add(annotates, StrategyAnnotate)
-	if len(all) == 0 {
-		return []Strategy{StrategyNone}
-	}
-	return all
-}
-
-// StrategiesOf returns the strategies that one session can have. What lies in a
-// runtime's database is not rotated or shortened, whatever its store does with
-// files.
-func StrategiesOf(store session.Store, ref session.Ref) []Strategy {
-	if ref.Kind != session.KindStored && ref.Kind != session.KindDatabase {
-		return Strategies(store)
-	}
-	if _, annotates := store.(session.Annotator); annotates {
-		return []Strategy{StrategyAnnotate}
-	}
-	return []Strategy{StrategyNone}
-}
-
 // choose settles the strategy. It returns why the one that was asked for
 // cannot be had, or "".
 func (p *Plan) choose(store session.Store, policy Policy) string {
-	able := StrategiesOf(store, p.Ref)
-	if adviser, ok := store.(session.Adviser); ok && able[0] == StrategyNone {
-		p.Advice = adviser.OwnCommand(p.Ref)
+	can := store.Capabilities()
+	able := can.StrategiesOf(p.Ref)
+	if can.Adviser != nil && able[0] == session.StrategyNone {
+		p.Advice = can.Adviser.OwnCommand(p.Ref)
 	}
 	if p.Strategy == "" {
 		p.Strategy = able[0]
-		if policy.SkipSummary && p.Strategy.summarizes() && slices.Contains(able, StrategyRotate) {
-			p.Strategy = StrategyRotate // the one that needs none
+		if policy.SkipSummary && p.Strategy.Summarizes() && slices.Contains(able, session.StrategyRotate) {
+			p.Strategy = session.StrategyRotate // the one that needs none
 		}
 	}
 	switch {
-	case slices.Contains(able, p.Strategy) && policy.SkipSummary && p.Strategy.summarizes() && !policy.SkipArchive:
+	case slices.Contains(able, p.Strategy) && policy.SkipSummary && p.Strategy.Summarizes() && !policy.SkipArchive:
 		return fmt.Sprintf("by %s a summary takes the place of what is cut away: it cannot be left out", p.Strategy)
 	case slices.Contains(able, p.Strategy):
 		return ""
 	}
-	if inDatabase := p.Ref.Kind == session.KindStored; inDatabase && able[0] == StrategyNone {
+	if inDatabase := p.Ref.Kind == session.KindStored; inDatabase && able[0] == session.StrategyNone {
 		return fmt.Sprintf("it lies in a database and cannot be compacted by %s, only by %s: %s", p.Strategy, able, p.left())
 	}
 	return fmt.Sprintf("sessions of %s cannot be compacted by %s, only by %s", p.Ref.Runtime, p.Strategy, able)
@@ -261,7 +216,7 @@ func (p *Plan) due(ctx context.Context, store session.Store, tail session.Tail, 
 	if policy.Force {
 		return true, nil
 	}
-	if trigger, ok := store.(session.Trigger); ok && !policy.Asked {
+	if trigger := store.Capabilities().Trigger; trigger != nil && !policy.Asked {
 		due, reason, err := trigger.Due(ctx, session.DueQuestion{Ref: p.Ref, Tail: tail, Now: now, Requested: policy.Requested})
 		if err == nil && !due {
 			p.Outcome, p.Reason = BelowThreshold, reason
@@ -278,8 +233,8 @@ func (p *Plan) due(ctx context.Context, store session.Store, tail session.Tail, 
 // idle asks whether somebody is writing the session. Reading is harmless, so a
 // session that will not be changed is never in the way.
 func (p *Plan) idle(ctx context.Context, store session.Store, policy Policy, now time.Time) (bool, error) {
-	liveness, ok := store.(session.Liveness)
-	if !ok || p.Strategy == StrategyNone {
+	liveness := store.Capabilities().Liveness
+	if liveness == nil || p.Strategy == session.StrategyNone {
 		return true, nil
 	}
 	if p.followed {
@@ -294,12 +249,12 @@ func (p *Plan) idle(ctx context.Context, store session.Store, policy Policy, now
 
 func (p *Plan) surveyOptions(store session.Store, policy Policy) surveyOptions {
 	o := policy.survey()
-	if !p.Strategy.shortens() {
+	if !p.Strategy.Shortens() {
 		return o
 	}
 	keep := policy.Keep
-	if shaper, ok := store.(session.Shaper); ok && keep == (session.Keep{}) {
-		keep = shaper.Keep()
+	if keep == (session.Keep{}) {
+		keep = store.Capabilities().Keep
 	}
 	o.keep = &keep
 	return o
@@ -308,18 +263,10 @@ func (p *Plan) surveyOptions(store session.Store, policy Policy) surveyOptions {
 // tryChange asks whether the store would make the change, before anything is
 // done for it.
 func (p *Plan) tryChange(ctx context.Context, store session.Store, policy Policy, now time.Time) error {
-	if policy.SkipArchive || p.Strategy == StrategyNone || p.Strategy == StrategyAnnotate {
+	if policy.SkipArchive || p.Strategy == session.StrategyNone || p.Strategy == session.StrategyAnnotate {
 		return nil
 	}
-	var err error
-	if p.Strategy.shortens() {
-		err = p.tryShortening(ctx, store, now)
-	} else if p.Via == session.ViaGateway {
-		_, err = store.(session.Resetter).PlanReset(ctx, p.Ref, p.seen, now)
-	} else {
-		_, err = store.(session.Rotator).PlanRotation(ctx, p.Ref, p.seen, now)
-	}
-	err = cutShort(p.Ref, err)
+	err := cutShort(p.Ref, p.tryStrategy(ctx, store, now))
 	switch {
 	case errors.Is(err, session.ErrBusy):
 		return p.stopBusy(err)
@@ -336,14 +283,36 @@ func (p *Plan) tryChange(ctx context.Context, store session.Store, policy Policy
 	return nil
 }
 
+// tryStrategy asks the store for the change by the strategy of the plan.
+func (p *Plan) tryStrategy(ctx context.Context, store session.Store, now time.Time) (err error) {
+	can := store.Capabilities()
+	switch {
+	case p.Strategy.Shortens():
+		err = p.tryShortening(ctx, store, now)
+	case p.Via == session.ViaGateway && can.Resetter == nil, p.Via != session.ViaGateway && can.Rotator == nil:
+		err = cannot(store, p.Strategy)
+	case p.Via == session.ViaGateway:
+		_, err = can.Resetter.PlanReset(ctx, p.Ref, p.seen, now)
+	default:
+		_, err = can.Rotator.PlanRotation(ctx, p.Ref, p.seen, now)
+	}
+	return err
+}
+
+// cannot is the error of a strategy that a store names and has no means for. It
+// wraps [session.ErrUnsupported].
+func cannot(store session.Store, by session.Strategy) error {
+	return fmt.Errorf("%w: by %s, in a store of %s", session.ErrUnsupported, by, store.Runtime())
+}
+
 // fallsBack goes over to starting fresh, if nobody has asked for a strategy and
 // this session cannot have its runtime's own: a log of a format that takes no
 // summary from others, say.
 func (p *Plan) fallsBack(store session.Store, policy Policy) bool {
-	if policy.Strategy != "" || !p.Strategy.shortens() || !slices.Contains(StrategiesOf(store, p.Ref), StrategyRotate) {
+	if policy.Strategy != "" || !p.Strategy.Shortens() || !slices.Contains(store.Capabilities().StrategiesOf(p.Ref), session.StrategyRotate) {
 		return false
 	}
-	p.Strategy, p.Cut = StrategyRotate, session.Cut{}
+	p.Strategy, p.Cut = session.StrategyRotate, session.Cut{}
 	return true
 }
 
@@ -362,14 +331,15 @@ func (p *Plan) tryShortening(ctx context.Context, store session.Store, now time.
 	return err
 }
 
-func planShortening(ctx context.Context, store session.Store, by Strategy, request session.ShortenRequest) (session.Shortening, error) {
-	if rewriter, ok := store.(session.Rewriter); ok && by == StrategyRewrite {
-		return rewriter.PlanRewrite(ctx, request)
+func planShortening(ctx context.Context, store session.Store, by session.Strategy, request session.ShortenRequest) (session.Shortening, error) {
+	can := store.Capabilities()
+	switch {
+	case can.Shortener != nil && can.Rewriter != nil && by == session.StrategyRewrite:
+		return can.Rewriter.PlanRewrite(ctx, request)
+	case can.Shortener != nil && can.Overlayer != nil && by == session.StrategyOverlay:
+		return can.Overlayer.PlanOverlay(ctx, request)
 	}
-	if overlayer, ok := store.(session.Overlayer); ok && by == StrategyOverlay {
-		return overlayer.PlanOverlay(ctx, request)
-	}
-	return session.Shortening{}, fmt.Errorf("%w: by %s", session.ErrUnsupported, by)
+	return session.Shortening{}, cannot(store, by)
 }
 
 // DefaultThreshold is the context size, in tokens, from which a session is
@@ -390,33 +360,18 @@ const (
 	LessonImportance  = 0.70
 )
 
-// Strategy says how a session is made small.
-type Strategy string
-
-// The strategies. Which of them a session can have depends on its runtime.
-const (
-	StrategyRotate  Strategy = "rotate"  // the session starts fresh; its whole log is in the archive
-	StrategyOverlay Strategy = "overlay" // a summary record is appended; the log keeps every byte
-	StrategyRewrite Strategy = "rewrite" // older turns are replaced by a summary; the old log is in the archive
-	// StrategyAnnotate writes a summary beside the messages and deletes nothing.
-	StrategyAnnotate Strategy = "annotate"
-	// StrategyNone is for runtimes whose sessions only they may change: the
-	// session is archived and remembered.
-	StrategyNone Strategy = "none"
-)
-
 // Policy is what a run was asked to do.
 type Policy struct {
-	Threshold   int64         // tokens; sessions at or above it are compacted
-	Asked       bool          // the threshold was asked for: it takes the place of a runtime's own trigger
-	Requested   bool          // the session or its agent was named
-	Force       bool          // compact below the threshold too
-	SkipArchive bool          // remember only: no archive, hence no change to the session
-	SkipSummary bool          // store no summary
-	Strategy    Strategy      // "" = the runtime's default
-	Keep        session.Keep  // what stays with overlay and rewrite; zero = the runtime's default
-	Quiet       time.Duration // how long a session must have been untouched
-	Gateway     GatewayUse    // whether a running runtime is asked
+	Threshold   int64            // tokens; sessions at or above it are compacted
+	Asked       bool             // the threshold was asked for: it takes the place of a runtime's own trigger
+	Requested   bool             // the session or its agent was named
+	Force       bool             // compact below the threshold too
+	SkipArchive bool             // remember only: no archive, hence no change to the session
+	SkipSummary bool             // store no summary
+	Strategy    session.Strategy // "" = the runtime's default
+	Keep        session.Keep     // what stays with overlay and rewrite; zero = the runtime's default
+	Quiet       time.Duration    // how long a session must have been untouched
+	Gateway     GatewayUse       // whether a running runtime is asked
 	Chunk       chunk.Options
 	// Wait waits for a log that is being rewritten; nil waits for real. Tests
 	// let the log change instead.

@@ -29,28 +29,28 @@ const (
 
 // Result is one session of `compact --json`. Fields are added, never renamed.
 type Result struct {
-	Runtime       string         `json:"runtime"`
-	Agent         string         `json:"agent"`
-	Session       string         `json:"session"`
-	Key           string         `json:"key"`
-	Path          string         `json:"path"`
-	Outcome       Outcome        `json:"outcome"`
-	Reason        string         `json:"reason"`
-	Strategy      Strategy       `json:"strategy"`
-	Via           string         `json:"via,omitempty"` // gateway or files, where a gateway may run
-	TokensBefore  int64          `json:"tokens_before"`
-	TokenSource   string         `json:"token_source"`
-	TokensAfter   int64          `json:"tokens_after"`
-	Bytes         int64          `json:"bytes"`
-	Messages      int            `json:"messages"`
-	LinesSkipped  int            `json:"lines_skipped"`
-	Chunks        int            `json:"chunks"`
-	ChunksPending int            `json:"chunks_pending"`
-	Cut           *session.Cut   `json:"cut,omitempty"`     // with overlay and rewrite
-	Cleared       bool           `json:"cleared,omitempty"` // by rewrite: no summary takes the session's place
-	Archive       *ArchiveResult `json:"archive"`
-	Summary       *SummaryResult `json:"summary"`
-	Receipt       string         `json:"receipt"`
+	Runtime       string           `json:"runtime"`
+	Agent         string           `json:"agent"`
+	Session       string           `json:"session"`
+	Key           string           `json:"key"`
+	Path          string           `json:"path"`
+	Outcome       Outcome          `json:"outcome"`
+	Reason        string           `json:"reason"`
+	Strategy      session.Strategy `json:"strategy"`
+	Via           string           `json:"via,omitempty"` // gateway or files, where a gateway may run
+	TokensBefore  int64            `json:"tokens_before"`
+	TokenSource   string           `json:"token_source"`
+	TokensAfter   int64            `json:"tokens_after"`
+	Bytes         int64            `json:"bytes"`
+	Messages      int              `json:"messages"`
+	LinesSkipped  int              `json:"lines_skipped"`
+	Chunks        int              `json:"chunks"`
+	ChunksPending int              `json:"chunks_pending"`
+	Cut           *session.Cut     `json:"cut,omitempty"`     // with overlay and rewrite
+	Cleared       bool             `json:"cleared,omitempty"` // by rewrite: no summary takes the session's place
+	Archive       *ArchiveResult   `json:"archive"`
+	Summary       *SummaryResult   `json:"summary"`
+	Receipt       string           `json:"receipt"`
 }
 
 // ArchiveResult names the verified copy of the session's bytes.

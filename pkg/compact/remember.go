@@ -124,7 +124,7 @@ func (m *recorder) conclude(ctx context.Context) ([]Record, error) {
 		Model: s.Wrote.Model,
 	}
 	records := []Record{whole}
-	if _, learns := m.store.(session.Learner); !learns {
+	if m.store.Capabilities().Learner == nil {
 		return records, nil
 	}
 	whole.Category, whole.Importance, whole.Position, whole.Model = CategoryLesson, LessonImportance, -2, ""
@@ -141,7 +141,7 @@ func lastLine(s Survey) int {
 // look remembers which bytes a log has now, without a hash for a file, and
 // returns how they are read.
 func look(ctx context.Context, store session.Store, ref session.Ref) (session.Snapshot, func() (io.ReadCloser, error), error) {
-	if source, ok := session.SourceOf(store, ref); ok {
+	if source := session.CapabilitiesOf(store).SourceOf(ref); source != nil {
 		snap, err := SnapshotSource(ctx, source, ref)
 		return snap, func() (io.ReadCloser, error) { return source.OpenLog(ctx, ref) }, err
 	}
@@ -205,7 +205,7 @@ func (r *run) pinSource(ctx context.Context, source session.LogSource) error {
 
 // rememberLive remembers a session without a copy of it.
 func (r *run) rememberLive(ctx context.Context) error {
-	if source, ok := session.SourceOf(r.store, r.plan.Ref); ok {
+	if source := r.store.Capabilities().SourceOf(r.plan.Ref); source != nil {
 		if err := r.pinSource(ctx, source); err != nil {
 			return err
 		}

@@ -22,11 +22,11 @@ const Restored Outcome = "restored"
 // RestoreRequest says what to put back and where.
 type RestoreRequest struct {
 	Archive Archived
-	ModTime time.Time        // of the log when it was archived, or zero
-	Place   session.Place    // where it goes
-	Store   session.Restorer // that the place is in; nil outside of every store
-	Force   bool             // replace a log with other bytes, once it is archived
-	Quiet   time.Duration    // how long such a log must have been untouched
+	ModTime time.Time     // of the log when it was archived, or zero
+	Place   session.Place // where it goes
+	Store   session.Store // that the place is in; nil outside of every store
+	Force   bool          // replace a log with other bytes, once it is archived
+	Quiet   time.Duration // how long such a log must have been untouched
 }
 
 // RestorePlan says what a restore would do. It is data and keeps nothing open;
@@ -57,9 +57,13 @@ func (e *DifferentError) Error() string { return e.Path + " is there already: " 
 // PlanRestore reads the archive to its end, so that a damaged one is noticed
 // before anything is done, and looks at what is at the place. A
 // [*DifferentError] is returned for other bytes without Force, a
-// [*session.BusyError] if somebody may be writing them.
+// [*session.BusyError] if somebody may be writing them, and an error that wraps
+// [session.ErrUnsupported] if the store is no [session.Restorer].
 func (c *Compactor) PlanRestore(ctx context.Context, r RestoreRequest) (*RestorePlan, error) {
 	p := &RestorePlan{RestoreRequest: r, Outcome: Planned}
+	if r.Store != nil && r.Store.Capabilities().Restorer == nil {
+		return nil, fmt.Errorf("%w: logs of %s cannot be put back", session.ErrUnsupported, r.Store.Runtime())
+	}
 	if err := c.readBack(ctx, r.Archive); err != nil {
 		return nil, fmt.Errorf("read the archive: %w", err)
 	}
@@ -105,7 +109,7 @@ func (p *RestorePlan) mayReplace(ctx context.Context, log *os.File, now time.Tim
 	if p.Store == nil {
 		return nil
 	}
-	return p.Store.Unused(ctx, p.Place.Path, now, p.Quiet)
+	return p.Store.Capabilities().Restorer.Unused(ctx, p.Place.Path, now, p.Quiet)
 }
 
 // difference says which of the two is newer and which is longer.
@@ -199,9 +203,9 @@ func (c *Compactor) restoreNew(ctx context.Context, p *RestorePlan, in Intent) (
 }
 
 // record lets the store say beside the log what is in it now.
-func (c *Compactor) record(ctx context.Context, store any, in Intent) error {
-	recorder, ok := store.(session.Recorder)
-	if !ok {
+func (c *Compactor) record(ctx context.Context, store session.Store, in Intent) error {
+	recorder := session.CapabilitiesOf(store).Recorder
+	if recorder == nil {
 		return nil
 	}
 	if err := recorder.Record(ctx, in.Restore.Path, in.Restore.Before); err != nil {
@@ -216,7 +220,7 @@ func (c *Compactor) makePlace(ctx context.Context, p *RestorePlan) error {
 	if err := durable.MakeDir(filepath.Dir(p.Place.Path), 0o700); err != nil || p.Store == nil {
 		return err
 	}
-	place, err := p.Store.Place(ctx, p.Place.Path, c.Now())
+	place, err := p.Store.Capabilities().Restorer.Place(ctx, p.Place.Path, c.Now())
 	if err == nil && place.There {
 		err = durable.ErrExists
 	}
@@ -475,7 +479,7 @@ func (c *Compactor) settleRestore(ctx context.Context, store session.Store, in I
 
 // recordRestored is record for a restore that was killed before it came to it.
 func (c *Compactor) recordRestored(ctx context.Context, store session.Store, in Intent) error {
-	if _, records := store.(session.Recorder); in.Switched || !records {
+	if in.Switched || session.CapabilitiesOf(store).Recorder == nil {
 		return nil
 	}
 	back, err := c.isBack(ctx, in)
@@ -552,7 +556,7 @@ func (c *Compactor) disposeReplaced(ctx context.Context, store session.Store, in
 	if in.Rotation.Store == "" {
 		return durable.RemoveFile(path)
 	}
-	if disposer, ok := store.(Disposer); ok {
+	if disposer := session.CapabilitiesOf(store).Disposer; disposer != nil {
 		return disposer.Dispose(ctx, in.Rotation)
 	}
 	return nil

@@ -56,8 +56,7 @@ func (c *Compactor) Settle(ctx context.Context, stores Stores, policy Policy) (i
 // takesBack reports whether the undo of a change gives the old log its place
 // again. Where it makes the log of the archive, the old one is settled first.
 func takesBack(store session.Store, in Intent) bool {
-	_, undoes := store.(session.Undoer)
-	return undoes && in.Shortening == nil
+	return session.CapabilitiesOf(store).Undoer != nil && in.Shortening == nil
 }
 
 func (c *Compactor) settle(ctx context.Context, store session.Store, in Intent, policy Policy) error {
@@ -112,8 +111,8 @@ func (c *Compactor) settleRotation(ctx context.Context, store session.Store, in 
 // in this run: the session went on without the rotation and the intent was
 // dropped, or a writer is in the way and the intent stays.
 func (c *Compactor) finishSwitch(ctx context.Context, store session.Store, in Intent) (bool, error) {
-	rotator, ok := store.(session.Rotator)
-	if !ok {
+	rotator := session.CapabilitiesOf(store).Rotator
+	if rotator == nil {
 		return false, fmt.Errorf("sessions of %s cannot be rotated", in.Rotation.Runtime)
 	}
 	err := rotator.Rotate(ctx, in.Rotation)
@@ -155,7 +154,7 @@ func (c *Compactor) settleKept(ctx context.Context, store session.Store, in Inte
 	if waits || !free {
 		return nil // look again in the next run
 	}
-	if disposer, ok := store.(Disposer); ok {
+	if disposer := session.CapabilitiesOf(store).Disposer; disposer != nil {
 		if err := disposer.Dispose(ctx, in.Rotation); err != nil {
 			return err
 		}
@@ -172,13 +171,6 @@ func (c *Compactor) readBack(ctx context.Context, a Archived) error {
 	defer r.Close()
 	_, err = io.Copy(io.Discard, r)
 	return err
-}
-
-// Disposer is a store whose rotated logs are this tool's to remove once they
-// are archived and settled (pi). Where the runtime has its own name for old
-// logs (openclaw's .reset files) they stay.
-type Disposer interface {
-	Dispose(ctx context.Context, r session.Rotation) error
 }
 
 // unheld says whether nobody has the old log open: by a lease where there are

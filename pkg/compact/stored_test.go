@@ -20,12 +20,24 @@ type mixed struct {
 	text string // of every session in the database
 }
 
+func (m mixed) Capabilities() session.Capabilities {
+	c := m.store.Capabilities()
+	c.Source = m
+	return c
+}
+
 func (m mixed) OpenLog(context.Context, session.Ref) (io.ReadCloser, error) {
 	return io.NopCloser(strings.NewReader(m.text)), nil
 }
 
 // annotated writes summaries beside what is in its database.
 type annotated struct{ mixed }
+
+func (a annotated) Capabilities() session.Capabilities {
+	c := a.mixed.Capabilities()
+	c.Annotator = a
+	return c
+}
 
 func (annotated) PlanAnnotation(context.Context, session.ShortenRequest) (session.Annotation, error) {
 	return session.Annotation{}, nil
@@ -37,15 +49,15 @@ func TestStrategiesOf(t *testing.T) {
 	for _, c := range []struct {
 		store session.Store
 		kind  session.Kind
-		want  []compact.Strategy
+		want  []session.Strategy
 	}{
-		{m, session.KindLive, []compact.Strategy{compact.StrategyRotate}},
-		{m, session.KindOrphan, []compact.Strategy{compact.StrategyRotate}},
-		{m, session.KindStored, []compact.Strategy{compact.StrategyNone}},
-		{m, session.KindDatabase, []compact.Strategy{compact.StrategyNone}},
-		{annotated{m}, session.KindStored, []compact.Strategy{compact.StrategyAnnotate}},
+		{m, session.KindLive, []session.Strategy{session.StrategyRotate}},
+		{m, session.KindOrphan, []session.Strategy{session.StrategyRotate}},
+		{m, session.KindStored, []session.Strategy{session.StrategyNone}},
+		{m, session.KindDatabase, []session.Strategy{session.StrategyNone}},
+		{annotated{m}, session.KindStored, []session.Strategy{session.StrategyAnnotate}},
 	} {
-		if diff := cmp.Diff(c.want, compact.StrategiesOf(c.store, session.Ref{Kind: c.kind})); diff != "" {
+		if diff := cmp.Diff(c.want, c.store.Capabilities().StrategiesOf(session.Ref{Kind: c.kind})); diff != "" {
 			t.Errorf("%s: %s", c.kind, diff)
 		}
 	}

@@ -66,7 +66,7 @@ func (c *Compactor) PlanUndo(ctx context.Context, store session.Store, r UndoReq
 		return p, nil
 	}
 	p.takeReceipt(receipts)
-	if undoer, ok := store.(session.Undoer); ok && r.Receipt.After == nil {
+	if undoer := session.CapabilitiesOf(store).Undoer; undoer != nil && r.Receipt.After == nil {
 		return p, c.planLogUndo(ctx, undoer, p)
 	}
 	return p, c.planPutBack(ctx, store, p)
@@ -122,7 +122,7 @@ func (c *Compactor) PutAwayFirst(ctx context.Context, store session.Store, p *Un
 }
 
 func (c *Compactor) putAway(ctx context.Context, store session.Store, ref session.Ref, policy Policy) (Result, error) {
-	policy.Force, policy.Strategy, policy.SkipArchive = true, StrategyRotate, false
+	policy.Force, policy.Strategy, policy.SkipArchive = true, session.StrategyRotate, false
 	plan, err := NewPlan(ctx, store, ref, policy, c.Now())
 	if err != nil {
 		return Result{}, err
@@ -189,8 +189,8 @@ func (c *Compactor) newUndo(p *UndoPlan) Intent {
 // undoRotation lets the store reverse the rotation. An undo that changed nothing is
 // dropped.
 func (c *Compactor) undoRotation(ctx context.Context, store session.Store, in Intent) error {
-	undoer, ok := store.(session.Undoer)
-	if !ok || in.Undo == nil {
+	undoer := session.CapabilitiesOf(store).Undoer
+	if undoer == nil || in.Undo == nil {
 		return fmt.Errorf("a rotation of %s cannot be reversed", in.Rotation.Runtime)
 	}
 	err := undoer.Undo(ctx, *in.Undo, func(w io.Writer) error { return c.copyArchive(ctx, w, in.Archive) })
@@ -303,8 +303,8 @@ func (c *Compactor) settleUndo(ctx context.Context, store session.Store, in Inte
 // archived log takes its place again, if what is there is what the compaction
 // left.
 func (c *Compactor) planPutBack(ctx context.Context, store session.Store, p *UndoPlan) error {
-	restorer, ok := store.(session.Restorer)
-	if !ok {
+	restorer := session.CapabilitiesOf(store).Restorer
+	if restorer == nil {
 		return fmt.Errorf("%w: logs of %s cannot be put back", session.ErrUnsupported, p.Receipt.Runtime)
 	}
 	place, err := restorer.Place(ctx, p.Receipt.Rotation.Live, c.Now())
@@ -320,7 +320,7 @@ func (c *Compactor) planPutBack(ctx context.Context, store session.Store, p *Und
 		return err
 	}
 	p.Restore, err = c.PlanRestore(ctx, RestoreRequest{
-		Archive: p.Archive, ModTime: p.Receipt.At, Place: place, Store: restorer, Force: true, Quiet: p.Policy.Quiet,
+		Archive: p.Archive, ModTime: p.Receipt.At, Place: place, Store: store, Force: true, Quiet: p.Policy.Quiet,
 	})
 	return err
 }
@@ -331,7 +331,7 @@ func (c *Compactor) notGoneOn(ctx context.Context, store session.Store, p *UndoP
 	if err := c.asItWasLeft(ctx, p); err != nil {
 		return err
 	}
-	if successor, ok := store.(session.Successor); ok {
+	if successor := store.Capabilities().Successor; successor != nil {
 		return successor.Succeeded(ctx, *p.Receipt.Rotation)
 	}
 	return nil

@@ -176,16 +176,6 @@ type Rewriter interface {
 	PlanRewrite(ctx context.Context, request ShortenRequest) (Shortening, error)
 }
 
-// Shaper is a store whose runtime has its own idea of how its sessions are
-// made small.
-type Shaper interface {
-	// Strategy returns the strategy that is used unless another is asked for:
-	// "rotate", "overlay", "rewrite" or "annotate".
-	Strategy() string
-	// Keep returns what stays unless the run was told otherwise.
-	Keep() Keep
-}
-
 // Learner is a store whose runtime keeps what was learned apart from its
 // sessions, for every later one.
 type Learner interface {
@@ -362,7 +352,7 @@ type Restorer interface {
 	// directory, a file with several names).
 	Place(ctx context.Context, path string, now time.Time) (Place, error)
 	// Unused returns a [*BusyError] when somebody may be writing the log at a
-	// path: a live lock, or a change within quiet. Unlike [Rotator].Busy it
+	// path: a live lock, or a change within quiet. Unlike [Liveness].Busy it
 	// does not look at what is in the log: a damaged one can be replaced.
 	Unused(ctx context.Context, path string, now time.Time, quiet time.Duration) error
 }

@@ -47,12 +47,16 @@ func (e *BusyError) Error() string { return e.Path + ": " + e.Reason }
 // Unwrap returns [ErrBusy].
 func (e *BusyError) Unwrap() error { return ErrBusy }
 
-// Store is one root of one runtime. It reads; it changes nothing.
+// Store is one root of one runtime. What is here reads and changes nothing;
+// what may be changed, and what else is known, is in its [Capabilities].
 type Store interface {
 	// Runtime returns the runtime's name.
 	Runtime() string
 	// Root returns the absolute path the store was opened with.
 	Root() string
+	// Capabilities returns what the store can do besides listing and reading.
+	// It opens nothing and asks nobody.
+	Capabilities() Capabilities
 	// List finds the sessions of the store by an allow-list of names. Files
 	// that look like sessions but cannot be used are notices, not errors.
 	List(ctx context.Context) (Listing, error)
@@ -198,7 +202,6 @@ func (e IndexEntry) Known() IndexEntry {
 // Rotator is a store whose sessions can start fresh while the old log stays
 // in an archive. All methods are safe to repeat after a crash.
 type Rotator interface {
-	Liveness
 	// PlanRotation says what Rotate would do. It changes nothing. It returns
 	// an error that wraps [ErrUnsupported] for a session that Rotate would
 	// refuse, and a [*BusyError] when the runtime's index has changed since
@@ -219,16 +222,6 @@ type LogSource interface {
 	// OpenLog starts to read the log of a session. A [*BusyError] or an error
 	// that wraps fs.ErrNotExist is returned for one that is not there any more.
 	OpenLog(ctx context.Context, ref Ref) (io.ReadCloser, error)
-}
-
-// SourceOf returns the [LogSource] that writes out the log of a reference;
-// false for a log that is a file. A store may have both.
-func SourceOf(store Store, ref Ref) (LogSource, bool) {
-	if ref.Kind != KindStored {
-		return nil, false
-	}
-	source, ok := store.(LogSource)
-	return source, ok
 }
 
 // Annotator is a store in which a summary is written beside the messages, and
@@ -255,7 +248,7 @@ type Annotation struct {
 }
 
 // RecentChange is how long after a change a listing shows a session as busy.
-// Whether it may be changed is asked for with [Rotator].Busy and a quiet
+// Whether it may be changed is asked for with [Liveness].Busy and a quiet
 // period of the caller's.
 const RecentChange = time.Minute
 

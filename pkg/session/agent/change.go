@@ -99,13 +99,6 @@ func (s *Store) Dispose(ctx context.Context, r session.Rotation) error {
 	return change.Dispose()
 }
 
-// Strategy implements [session.Shaper]: the log is never rewritten (seed 001,
-// section 7.5).
-func (s *Store) Strategy() string { return "overlay" }
-
-// Keep implements [session.Shaper].
-func (s *Store) Keep() session.Keep { return session.Keep{Tokens: s.options.KeepRecentTokens} }
-
 // Due implements [session.Trigger]: a session is due when its context is
 // larger than the window less what is reserved for the answer (seed 001,
 // section 7.5.2).

@@ -308,8 +308,8 @@ func TestS7_15FileListsAreRead(t *testing.T) {
 
 // The defaults of seed 001, section 7.5.1.
 func TestDefaults(t *testing.T) {
-	s := agent.Open(t.TempDir(), agent.Options{})
-	if keep := s.Keep(); keep != (session.Keep{Tokens: 20_000}) || agent.DefaultReserve != 16_384 || s.Strategy() != "overlay" {
-		t.Errorf("keeps %+v, reserves %d, by %s", keep, agent.DefaultReserve, s.Strategy())
+	can := agent.Open(t.TempDir(), agent.Options{}).Capabilities()
+	if can.Keep != (session.Keep{Tokens: 20_000}) || agent.DefaultReserve != 16_384 || can.Strategies[0] != session.StrategyOverlay {
+		t.Errorf("keeps %+v, reserves %d, by %s", can.Keep, agent.DefaultReserve, can.Strategies)
 	}
 }

@@ -34,10 +34,8 @@ const (
 	DefaultWindow  = 200_000
 )
 
-// Store is one sessions directory. It is a [session.Store], [session.Overlayer],
-// [session.Rotator], [session.Restorer], [session.Recorder], [session.Shaper]
-// and [session.Trigger], holds nothing open and may be used by several
-// goroutines at once.
+// Store is one sessions directory, a [session.Store]. It holds nothing open and
+// may be used by several goroutines at once.
 type Store struct {
 	root    string // as it was opened
 	base    string // the sessions directory

@@ -16,12 +16,6 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
-// Strategy implements [session.Shaper].
-func (s *Store) Strategy() string { return "rewrite" }
-
-// Keep implements [session.Shaper]: a turn is a record.
-func (s *Store) Keep() session.Keep { return session.Keep{Records: s.options.KeepRecentTurns} }
-
 // compactionRecord is a compaction as seed 000 has it.
 type compactionRecord struct {
 	Type           string `json:"type"`

@@ -50,9 +50,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Store is one sessions directory. It is a [session.Store], [session.Rewriter],
-// [session.Rotator], [session.Restorer], [session.Shaper] and [session.Trigger],
-// holds nothing open and may be used by several goroutines at once.
+// Store is one sessions directory, a [session.Store]. It holds nothing open and
+// may be used by several goroutines at once.
 type Store struct {
 	root    string // as it was opened
 	base    string // the sessions directory

@@ -15,11 +15,9 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
-// Store is one configuration directory of Claude Code. It is a
-// [session.Store], [session.Liveness], [session.Adviser] and
-// [session.Restorer], holds nothing open and may be used by several goroutines
-// at once. It has no way to change a session: one that was deleted can be put
-// back.
+// Store is one configuration directory of Claude Code, a [session.Store].
+// Sessions are read and never changed; one that was deleted can be put back. It
+// holds nothing open and may be used by several goroutines at once.
 type Store struct {
 	root     string // as it was opened
 	config   string // the configuration directory

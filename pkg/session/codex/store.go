@@ -17,10 +17,9 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
-// Store is one home directory of Codex. It is a [session.Store], a
-// [session.Liveness], a [session.Adviser] and a [session.Restorer]: sessions are
-// read, never changed; one that is gone can be put back. It holds nothing open
-// and may be used by several goroutines at once.
+// Store is one home directory of Codex, a [session.Store]. Sessions are read and
+// never changed; one that is gone can be put back. It holds nothing open and may
+// be used by several goroutines at once.
 type Store struct{ root string }
 
 // Open returns the store of a Codex home, or of a directory of rollouts.

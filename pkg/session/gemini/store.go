@@ -15,10 +15,9 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
-// Store is one home directory of Gemini. It is a [session.Store], a
-// [session.Liveness], a [session.Adviser] and a [session.Restorer]: sessions are
-// read, never changed; one that is gone can be put back. It holds nothing open
-// and may be used by several goroutines at once.
+// Store is one home directory of Gemini, a [session.Store]. Sessions are read and
+// never changed; one that is gone can be put back. It holds nothing open and may
+// be used by several goroutines at once.
 type Store struct {
 	root string // as it was opened
 	base string // the directory of projects

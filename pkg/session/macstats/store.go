@@ -27,10 +27,8 @@ type Options struct {
 	LessonsAgent string // "" for every agent, else the id of one
 }
 
-// Store is one ~/.mac-stats. It is a [session.Store], [session.Rewriter],
-// [session.Rotator], [session.Restorer], [session.Successor], [session.Shaper],
-// [session.Learner] and [session.Trigger], holds nothing open and may be used
-// by several goroutines at once.
+// Store is one ~/.mac-stats, a [session.Store]. It holds nothing open and may be
+// used by several goroutines at once.
 type Store struct {
 	root    string
 	base    string // the directory of sessions
@@ -62,12 +60,6 @@ func (s *Store) Runtime() string { return session.RuntimeMacStats }
 
 // Root implements [session.Store].
 func (s *Store) Root() string { return s.root }
-
-// Strategy implements [session.Shaper].
-func (s *Store) Strategy() string { return "rewrite" }
-
-// Keep implements [session.Shaper]: nothing stays but the summary (seed 003).
-func (s *Store) Keep() session.Keep { return session.Keep{} }
 
 // LessonsFile implements [session.Learner].
 func (s *Store) LessonsFile(session.Ref) string {

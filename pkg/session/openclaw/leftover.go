@@ -20,30 +20,13 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/openclaw/agentdb"
 )
 
-// Leftover is a log of the file era beside a database that has taken its place.
-// From 2026.9.5 on the runtime's own doctor refuses to finish while there is
-// one (research/formats.md section 5).
-type Leftover struct {
-	Path    string
-	Agent   string
-	Records int    // lines with text
-	Missing int    // of them, not in the database: by id, type and content
-	First   string // where the first missing one stands, for people
-	// Named is the session that its name means, and Headed the one that its
-	// header does, "" without one. The runtime's doctor leaves a log alone in
-	// which they differ (research/formats.md section 5).
-	Named, Headed string
-	Err           error // why the two could not be compared, or nil
-}
-
-// Contained reports whether the database has every record of the log.
-func (l Leftover) Contained() bool { return l.Err == nil && l.Missing == 0 }
-
-// Leftovers compares every log that lies beside a database with the sessions
-// in it: the one that its header names and the one that its name does. It
+// Leftovers implements [session.LeftoverLister]: it compares every log that lies
+// beside a database with the sessions in it, the one that its header names and
+// the one that its name does. From 2026.9.5 on the runtime's own doctor refuses
+// to finish while there is such a log. It
 // changes nothing. The database can have been changed since by the runtime; what
 // is missing is missing now.
-func (s *Store) Leftovers(ctx context.Context) ([]Leftover, error) {
+func (s *Store) Leftovers(ctx context.Context) ([]session.Leftover, error) {
 	root, err := os.OpenRoot(s.root)
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
@@ -53,7 +36,7 @@ func (s *Store) Leftovers(ctx context.Context) ([]Leftover, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []Leftover
+	var all []session.Leftover
 	for _, agent := range agents {
 		db, _, err := s.era(root, agent)
 		if err != nil || db == nil {
@@ -70,7 +53,7 @@ func (s *Store) Leftovers(ctx context.Context) ([]Leftover, error) {
 
 // leftoversOf compares the logs of one agent. Only a context that ended is an
 // error.
-func (s *Store) leftoversOf(ctx context.Context, root *os.Root, agent string) ([]Leftover, error) {
+func (s *Store) leftoversOf(ctx context.Context, root *os.Root, agent string) ([]session.Leftover, error) {
 	d, err := s.directory(root, agent)
 	if err != nil {
 		return nil, ctx.Err() // there is none
@@ -81,12 +64,12 @@ func (s *Store) leftoversOf(ctx context.Context, root *os.Root, agent string) ([
 		return nil, ctx.Err()
 	}
 	byName := sortLogs(names).byName
-	var all []Leftover
+	var all []session.Leftover
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		if !strings.HasSuffix(name, logEnd) {
 			continue // closed by the runtime, which does not mind it
 		}
-		l := Leftover{Path: d.at(name), Agent: agent, Named: byName[name].session}
+		l := session.Leftover{Path: d.at(name), Agent: agent, Named: byName[name].session}
 		l.Err = s.compareLeftover(ctx, d, byName[name], &l)
 		if ctx.Err() != nil {
 			return all, ctx.Err()
@@ -96,7 +79,7 @@ func (s *Store) leftoversOf(ctx context.Context, root *os.Root, agent string) ([
 	return all, nil
 }
 
-func (s *Store) compareLeftover(ctx context.Context, d *directory, n logName, l *Leftover) error {
+func (s *Store) compareLeftover(ctx context.Context, d *directory, n logName, l *session.Leftover) error {
 	db, release, err := s.databases.Known(ctx, s.databaseFile(d.agent))
 	if err != nil {
 		return err
@@ -113,7 +96,7 @@ func (s *Store) compareLeftover(ctx context.Context, d *directory, n logName, l 
 // comparison holds one log against a database.
 type comparison struct {
 	db       *agentdb.Database
-	leftover *Leftover
+	leftover *session.Leftover
 	known    map[[sha256.Size]byte]bool // records of the sessions that count
 	loaded   []string                   // their ids
 }

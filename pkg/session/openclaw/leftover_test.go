@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sessctl/sessctl/internal/fakeagentdb"
-	"github.com/sessctl/sessctl/pkg/session/openclaw"
+	"github.com/sessctl/sessctl/pkg/session"
 )
 
 // verdicts is what is said of each leftover: "contained", "unknown", or how
@@ -26,7 +26,7 @@ func (s *state) verdicts() map[string]string {
 	return said
 }
 
-func inWords(l openclaw.Leftover) string {
+func inWords(l session.Leftover) string {
 	switch {
 	case l.Err != nil:
 		return "unknown"

@@ -14,12 +14,6 @@ import (
 // (research/behaviours.md section 2).
 const keepRecentTokens = 20_000
 
-// Strategy implements [session.Shaper]: seed 002 asks for a fresh session.
-func (s *Store) Strategy() string { return "rotate" }
-
-// Keep implements [session.Shaper], for overlays that were asked for.
-func (s *Store) Keep() session.Keep { return session.Keep{Tokens: keepRecentTokens} }
-
 // PlanOverlay implements [session.Overlayer]: it makes a compaction record as
 // the runtime writes it. The runtime accepts one from others while no turn is
 // going on, and brings its index up to date at the next turn

@@ -28,11 +28,9 @@ const (
 // file era (research/real-runtimes.md section 4 has 4, in the database).
 const maxVersion = 3
 
-// Store is one state directory of OpenClaw. It is a [session.Store], a
-// [session.Rotator], a [session.Resetter] and, for the sessions of a database,
-// a [session.LogSource] and a [session.Adviser]. It holds nothing open but the
-// databases that it has read, until it is closed, and may be used by several
-// goroutines at once.
+// Store is one state directory of OpenClaw, a [session.Store]. It holds nothing
+// open but the databases that it has read, until it is closed, and may be used
+// by several goroutines at once.
 type Store struct {
 	root string
 	// step is called after each step of Rotate, with its name; an error ends

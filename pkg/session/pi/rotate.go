@@ -325,13 +325,6 @@ func (c *change) move() error {
 // keepRecentTokens is what pi itself keeps (research/behaviours.md section 2).
 const keepRecentTokens = 20_000
 
-// Strategy implements [session.Shaper]: pi compacts by overlay, and so a
-// session is resumed with its summary and its tail.
-func (s *Store) Strategy() string { return "overlay" }
-
-// Keep implements [session.Shaper].
-func (s *Store) Keep() session.Keep { return session.Keep{Tokens: keepRecentTokens} }
-
 // PlanOverlay implements [session.Overlayer]: it makes a compaction entry as
 // pi writes it.
 func (s *Store) PlanOverlay(_ context.Context, request session.ShortenRequest) (session.Shortening, error) {

@@ -23,9 +23,8 @@ import (
 // section 3).
 const maxVersion = 3
 
-// Store is one sessions directory of pi. It is a [session.Store] and a
-// [session.Rotator]. It holds nothing open and may be used by several
-// goroutines at once.
+// Store is one sessions directory of pi, a [session.Store]. It holds nothing
+// open and may be used by several goroutines at once.
 type Store struct {
 	root string // as it was opened
 	base string // the sessions directory

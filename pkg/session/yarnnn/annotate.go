@@ -2,7 +2,6 @@ package yarnnn
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -64,13 +63,9 @@ func (s *Store) Annotate(ctx context.Context, a session.Annotation) error {
 	})
 }
 
-// ErrManyUsers is returned by [Store.Recent] when the summaries are of sessions
-// of several users: what one has said is none of the others' business.
-var ErrManyUsers = errors.New("the recent sessions are of several users")
-
-// Recent returns the summaries of the last three sessions of a user that began
+// Recent implements [session.RecentReader]. It returns the summaries of the last three sessions of a user that began
 // within 14 days before now, newest first (seed 004, Working memory injection).
-// It returns [ErrManyUsers] if Options.User does not say whose.
+// It returns [session.ErrManyUsers] if Options.User does not say whose.
 func (s *Store) Recent(ctx context.Context, now time.Time) ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,7 +90,7 @@ func (s *Store) Recent(ctx context.Context, now time.Time) ([]string, error) {
 			first = user
 		}
 		if user != first {
-			return nil, ErrManyUsers
+			return nil, session.ErrManyUsers
 		}
 		if seen < recentSessions {
 			recent = append(recent, summary)

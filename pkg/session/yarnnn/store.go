@@ -28,10 +28,9 @@ type Options struct {
 	User         string        // only sessions of this user_id; "" for all
 }
 
-// Store is one database. It is a [session.Store], [session.LogSource],
-// [session.Annotator], [session.Shaper], [session.Trigger] and
-// [session.Liveness]. It connects when it is first asked and keeps that one
-// connection, which is used by one goroutine at a time.
+// Store is one database, a [session.Store]. It connects when it is first asked
+// and keeps that one connection, which is used by one goroutine at a time,
+// until it is closed.
 type Store struct {
 	dsn     string
 	root    string // the DSN without what is secret in it
@@ -75,12 +74,6 @@ func (s *Store) Runtime() string { return session.RuntimeYarnnn }
 // Root implements [session.Store]: the database without its password.
 func (s *Store) Root() string { return s.root }
 
-// Strategy implements [session.Shaper].
-func (s *Store) Strategy() string { return "annotate" }
-
-// Keep implements [session.Shaper].
-func (s *Store) Keep() session.Keep { return session.Keep{} }
-
 // connect returns the connection. Its caller holds the lock until it is done
 // with it.
 func (s *Store) connect(ctx context.Context) (*pgx.Conn, error) {
@@ -118,15 +111,21 @@ func (e *secretError) Unwrap() error { return e.err }
 
 func hideSecrets(err error) error { return &secretError{err} }
 
-// Close ends the connection.
-func (s *Store) Close(ctx context.Context) error {
+// Close ends the connection. The store connects anew if it is asked again.
+func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.conn == nil {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
 	return s.conn.Close(ctx)
 }
+
+// closeTimeout is how long a server that does not answer keeps a run from
+// ending.
+const closeTimeout = 2 * time.Second
 
 // path names a session for people.
 func (s *Store) path(id string) string { return s.root + "/chat_sessions/" + id }

@@ -70,7 +70,7 @@ func TestSeed004OnPostgreSQL(t *testing.T) {
 	dsn := startPostgres(t)
 	db := newDatabase(t, dsn)
 	s := yarnnn.Open(dsn, yarnnn.Options{})
-	t.Cleanup(func() { _ = s.Close(t.Context()) })
+	t.Cleanup(func() { _ = s.Close() })
 	long := now.Add(-24 * time.Hour)
 	db.session(1, long)
 	db.say(1, long, five()...)
@@ -116,9 +116,9 @@ func testUsers(t *testing.T, dsn string, db database) {
 	one := yarnnn.Open(dsn, yarnnn.Options{User: sessionID(21)})
 	none := yarnnn.Open(dsn, yarnnn.Options{User: "' OR true --"})
 	for _, s := range []*yarnnn.Store{all, one, none} {
-		t.Cleanup(func() { _ = s.Close(t.Context()) })
+		t.Cleanup(func() { _ = s.Close() })
 	}
-	if got, err := all.Recent(t.Context(), now); !errors.Is(err, yarnnn.ErrManyUsers) {
+	if got, err := all.Recent(t.Context(), now); !errors.Is(err, session.ErrManyUsers) {
 		t.Errorf("summaries of several users: %v, %v", got, err)
 	}
 	if got, err := one.Recent(t.Context(), now); err != nil || !slices.Equal(got, []string{"mine"}) {
@@ -157,7 +157,7 @@ func testLimits(t *testing.T, dsn string, db database) {
 		if due != c.due || err != nil {
 			t.Errorf("session %d at %s with %+v: due %v (%s), %v", c.session, c.now, c.o, due, reason, err)
 		}
-		_ = s.Close(t.Context())
+		_ = s.Close()
 	}
 }
 

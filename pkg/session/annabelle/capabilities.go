@@ -1,0 +1,24 @@
+package annabelle
+
+import (
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// Traits says what holds for every store of this runtime.
+func Traits() session.Traits {
+	return session.Traits{
+		Runtime: session.RuntimeAnnabelle, Homes: []string{"~/.annabelle/sessions", "~/.hexa-puffs/sessions"},
+		Variables: []string{"THINKER_SESSIONS_DIR", "HEXA_PUFFS_HOME"},
+		Formats:   []session.Format{session.FormatAnnabelle}, SummaryStyle: session.StyleThird,
+	}
+}
+
+// Capabilities implements [session.Store].
+func (s *Store) Capabilities() session.Capabilities {
+	return session.Capabilities{
+		Traits: Traits(), Strategies: []session.Strategy{session.StrategyRewrite, session.StrategyRotate}, Keep: session.Keep{Records: s.options.KeepRecentTurns},
+		Liveness: s, Trigger: s, Parents: s,
+		Rotator: s, Rewriter: s, Shortener: s, Disposer: s,
+		Restorer: s,
+	}
+}

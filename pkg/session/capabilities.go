@@ -1,0 +1,222 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+)
+
+// Strategy says how a session is made small.
+type Strategy string
+
+// The strategies. Which of them a session can have depends on its runtime.
+const (
+	StrategyRotate  Strategy = "rotate"  // the session starts fresh; its whole log is in the archive
+	StrategyOverlay Strategy = "overlay" // a summary record is appended; the log keeps every byte
+	StrategyRewrite Strategy = "rewrite" // older turns are replaced by a summary; the old log is in the archive
+	// StrategyAnnotate writes a summary beside the messages and deletes nothing.
+	StrategyAnnotate Strategy = "annotate"
+	// StrategyNone is for runtimes whose sessions only they may change: the
+	// session is archived and remembered.
+	StrategyNone Strategy = "none"
+)
+
+// Shortens reports whether a strategy keeps a tail of the session.
+func (s Strategy) Shortens() bool { return s == StrategyOverlay || s == StrategyRewrite }
+
+// Summarizes reports whether a strategy cannot do without a summary.
+func (s Strategy) Summarizes() bool { return s.Shortens() || s == StrategyAnnotate }
+
+// SummaryStyle is the form that a runtime's own summaries have, and so the form
+// that a model is asked for.
+type SummaryStyle string
+
+// The styles of summaries.
+const (
+	StyleCheckpoint SummaryStyle = "checkpoint"   // sections from which another model goes on
+	StyleThird      SummaryStyle = "third-person" // what the person and the agent did
+	StyleContext    SummaryStyle = "context"      // CONTEXT and LESSONS
+	StyleSentences  SummaryStyle = "sentences"    // two to five sentences of prose
+)
+
+// Traits are what holds for every store of a runtime. They can be asked where
+// no store is at hand: of an archive or a receipt whose store may be gone.
+type Traits struct {
+	// Runtime is the runtime's name.
+	Runtime string
+	// Homes are the places below a home directory where its stores are looked
+	// for ("~/.codex"), and Variables the environment variables that name
+	// others. Both are for people, in the order in which they are looked at.
+	Homes, Variables []string
+	// Formats are the formats of files that its reader reads.
+	Formats []Format
+	// AppendOnly says that a log is only ever appended to: a place in it that
+	// was noted once still holds the same message.
+	AppendOnly bool
+	// CountsLines says that the lines which a scan counts are those of the file.
+	CountsLines bool
+	// Indexed says that an index of the runtime names the sessions which go on.
+	// A log that it does not name is a [KindOrphan].
+	Indexed bool
+	// SummaryStyle is the form of its summaries.
+	SummaryStyle SummaryStyle
+	// ArchiveDir returns where the archives of a log belong by the runtime's own
+	// layout, or "" if the log's path tells no such place; nil if there never is
+	// one.
+	ArchiveDir func(log string) string
+}
+
+// Capabilities are what a store declares that it can do, besides listing and
+// reading. A field that is nil is something the store cannot do. Whoever needs
+// it says so, or returns an error that wraps [ErrUnsupported].
+//
+// It is a value so that a store that wraps another one passes on what that can
+// do, and replaces what it does itself.
+type Capabilities struct {
+	Traits
+
+	// Strategies are those that its sessions in files can have, the default
+	// first. [StrategyNone] stands alone. Ask [Capabilities.StrategiesOf].
+	Strategies []Strategy
+	// Keep is what stays of a session that is shortened, unless the run was
+	// told otherwise.
+	Keep Keep
+
+	// What tells about a session.
+	Liveness  Liveness       // whether somebody is writing it
+	Trigger   Trigger        // whether it is due; nil: the size of its context alone decides
+	Adviser   Adviser        // the runtime's own command
+	Source    LogSource      // the log of a session that is no file
+	Counter   MessageCounter // how many messages it has
+	Companion Family         // the files that belong to it
+	Parents   Parent         // which agent has started another
+
+	// What changes a session, for each of its strategies.
+	Rotator   Rotator   // rotate
+	Overlayer Overlayer // overlay
+	Rewriter  Rewriter  // rewrite
+	Shortener Shortener // carries out what Overlayer, Rewriter and Carrier plan
+	Annotator Annotator // annotate
+	Resetter  Resetter  // rotate, by the runtime itself
+	Carrier   Carrier   // late records of a log that was rotated away
+	Disposer  Disposer  // what rotation has moved aside; nil: it stays where it is
+	Learner   Learner   // what was learned from a session
+
+	// What takes a change back.
+	Undoer    Undoer
+	Restorer  Restorer
+	Recorder  Recorder
+	Successor Successor
+	Guard     Guard
+
+	// What concerns the store as a whole.
+	Locks     LockLister
+	Leftovers LeftoverLister
+	Recent    RecentReader
+	// WithTailCache returns the store with a cache of what is seen of logs.
+	WithTailCache func(TailCache) Store
+	// WithWorkers returns the store with that many workers for a listing.
+	WithWorkers func(n int) Store
+	// Closer gives back what the store holds: connections, copies of databases.
+	Closer io.Closer
+}
+
+// StrategiesOf returns the strategies that one session can have, the default
+// first; [StrategyNone] alone if its runtime only may change it. What lies in a
+// runtime's database is not rotated or shortened, whatever its store does with
+// files.
+func (c Capabilities) StrategiesOf(ref Ref) []Strategy {
+	stored := ref.Kind == KindStored || ref.Kind == KindDatabase
+	switch {
+	case stored && c.Annotator != nil:
+		return []Strategy{StrategyAnnotate}
+	case stored, len(c.Strategies) == 0:
+		return []Strategy{StrategyNone}
+	}
+	return c.Strategies
+}
+
+// SourceOf returns the [LogSource] that writes out the log of a session; nil
+// for a log that is a file. A store may have both.
+func (c Capabilities) SourceOf(ref Ref) LogSource {
+	if ref.Kind != KindStored {
+		return nil
+	}
+	return c.Source
+}
+
+// CapabilitiesOf returns what a store can do. Without a store, nil, that is
+// nothing.
+func CapabilitiesOf(store Store) Capabilities {
+	if store == nil {
+		return Capabilities{}
+	}
+	return store.Capabilities()
+}
+
+// Disposer is a store whose rotated logs are this tool's to remove once they
+// are archived and settled (pi). Where the runtime has its own name for old
+// logs (openclaw's .reset files) they stay.
+type Disposer interface {
+	// Dispose removes the log that was moved aside by a rotation. It may be
+	// repeated.
+	Dispose(ctx context.Context, r Rotation) error
+}
+
+// MessageCounter is a store that can count a log's messages without reading
+// what they say.
+type MessageCounter interface {
+	CountMessages(ctx context.Context, ref Ref) (int, error)
+}
+
+// Guard is a store with places from which nothing may be taken and to which
+// nothing may be brought back.
+type Guard interface {
+	// Untouchable returns an error for such a place.
+	Untouchable(path string) error
+}
+
+// LockLister is a store whose runtime keeps lock files.
+type LockLister interface {
+	// Locks returns the lock files that are there now.
+	Locks(ctx context.Context, now time.Time) ([]RuntimeLock, error)
+}
+
+// RecentReader is a store whose runtime starts a session with the summaries of
+// the ones before it.
+type RecentReader interface {
+	// Recent returns those summaries, the newest first. It returns
+	// [ErrManyUsers] if the store has sessions of several users and was not
+	// told whose to read.
+	Recent(ctx context.Context, now time.Time) ([]string, error)
+}
+
+// ErrManyUsers is returned by [RecentReader.Recent] when the summaries are of
+// sessions of several users: what one has said is none of the others' business.
+var ErrManyUsers = errors.New("the recent sessions are of several users")
+
+// LeftoverLister is a store that finds logs whose sessions have moved into a
+// database.
+type LeftoverLister interface {
+	// Leftovers compares every such log with the database. It changes nothing.
+	Leftovers(ctx context.Context) ([]Leftover, error)
+}
+
+// Leftover is a log of a time when its runtime kept sessions in files, beside
+// the database that has taken their place.
+type Leftover struct {
+	Path    string
+	Agent   string
+	Records int    // lines with text
+	Missing int    // of them, not in the database: by id, type and content
+	First   string // where the first missing one stands, for people
+	// Named is the session that its name means, and Headed the one that its
+	// header does, "" without one. OpenClaw's doctor leaves a log alone in
+	// which they differ.
+	Named, Headed string
+	Err           error // why the two could not be compared, or nil
+}
+
+// Contained reports whether the database has every record of the log.
+func (l Leftover) Contained() bool { return l.Err == nil && l.Missing == 0 }

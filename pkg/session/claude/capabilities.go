@@ -1,0 +1,22 @@
+package claude
+
+import (
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// Traits says what holds for every store of this runtime.
+func Traits() session.Traits {
+	return session.Traits{
+		Runtime: session.RuntimeClaude, Homes: []string{"~/.claude/projects"}, Variables: []string{"CLAUDE_CONFIG_DIR"},
+		Formats:      []session.Format{session.FormatClaude},
+		SummaryStyle: session.StyleCheckpoint,
+	}
+}
+
+// Capabilities implements [session.Store].
+func (s *Store) Capabilities() session.Capabilities {
+	return session.Capabilities{
+		Traits: Traits(), Strategies: []session.Strategy{session.StrategyNone},
+		Liveness: s, Adviser: s, Counter: s, Restorer: s,
+	}
+}

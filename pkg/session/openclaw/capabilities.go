@@ -1,0 +1,37 @@
+package openclaw
+
+import (
+	"path/filepath"
+
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// Traits says what holds for every store of this runtime.
+func Traits() session.Traits {
+	return session.Traits{
+		Runtime: session.RuntimeOpenClaw, Homes: []string{"~/.openclaw"}, Variables: []string{"OPENCLAW_STATE_DIR"},
+		Formats: []session.Format{session.FormatOpenClaw}, AppendOnly: true, CountsLines: true, Indexed: true, ArchiveDir: archiveDir,
+		SummaryStyle: session.StyleCheckpoint,
+	}
+}
+
+// Capabilities implements [session.Store].
+func (s *Store) Capabilities() session.Capabilities {
+	return session.Capabilities{
+		Traits: Traits(), Strategies: []session.Strategy{session.StrategyRotate, session.StrategyOverlay}, Keep: session.Keep{Tokens: keepRecentTokens},
+		Liveness: s, Adviser: s, Source: s, Counter: s, Companion: s,
+		Rotator: s, Overlayer: s, Shortener: s, Resetter: s, Carrier: s,
+		Undoer: s, Restorer: s, Guard: s,
+		Locks: s, Leftovers: s, Closer: s,
+	}
+}
+
+// archiveDir is session_archive in the state directory of a log that lies at
+// <state directory>/agents/<agent>/sessions/<log>, or "" for another path.
+func archiveDir(log string) string {
+	agents := filepath.Join(log, "..", "..", "..")
+	if filepath.Base(agents) != "agents" {
+		return ""
+	}
+	return filepath.Join(agents, "..", "session_archive")
+}
