@@ -155,7 +155,7 @@ func (c *Compactor) Survey(ctx context.Context, store session.Store, a Archived)
 // message of its context. It is built while the log is read.
 type outline struct {
 	keep     session.Keep
-	messages []outlined
+	context  session.Context[outlined]
 	opened   map[string]int // ordinals of the messages whose calls are not answered yet, by call id
 
 	from        int   // ordinal of the first message of the context
@@ -192,7 +192,11 @@ func newOutline(keep session.Keep) *outline {
 // add takes in the next message of the log.
 func (o *outline) add(m *session.Message) error {
 	o.next = m.Ordinal + 1
-	if m.Branch != session.Active || m.OutOfContext {
+	if m.Branch != session.Active {
+		return nil
+	}
+	if m.OutOfContext {
+		o.context.Pass(m)
 		return nil
 	}
 	if m.Compaction {
@@ -206,11 +210,11 @@ func (o *outline) add(m *session.Message) error {
 		ordinal: m.Ordinal, line: m.Line, offset: m.Offset, id: string(m.ID), role: m.Role,
 		tokens: m.EstimateTokens(), opener: o.openerOf(m),
 	}
-	o.messages = append(o.messages, x)
+	o.context.Add(m, x)
 	o.count++
 	o.tokens += x.tokens
 	o.open(m)
-	if len(o.messages) >= 2*o.limit {
+	if len(o.context.Entries) >= 2*o.limit {
 		o.forget()
 	}
 	return nil
@@ -242,20 +246,18 @@ func (o *outline) open(m *session.Message) {
 // (research/behaviours.md section 2, "Context rebuild").
 func (o *outline) compacted(m *session.Message) {
 	o.previous, o.previousAt, o.previousTok = true, m.Ordinal, m.EstimateTokens()
-	kept := slices.IndexFunc(o.messages, func(x outlined) bool { return len(x.id) > 0 && x.id == string(m.FirstKept) })
-	if kept < 0 && len(m.FirstKept) > 0 && o.count > len(o.messages) {
+	o.context.Pass(m)
+	first, found := o.context.Kept(m)
+	if !found && o.count > len(o.context.Entries) {
 		return // among the forgotten: to sum up too much loses nothing
 	}
-	if kept < 0 {
-		kept = len(o.messages)
-	}
-	o.messages = append(o.messages[:0], o.messages[kept:]...)
-	o.count, o.tokens, o.from = len(o.messages), 0, -1
-	for i := range o.messages {
-		o.tokens += o.messages[i].tokens
+	o.context.Drop(first)
+	o.count, o.tokens, o.from = len(o.context.Entries), 0, -1
+	for i := range o.context.Entries {
+		o.tokens += o.context.Entries[i].tokens
 	}
 	if o.count > 0 {
-		o.from = o.messages[0].ordinal
+		o.from = o.context.Entries[0].ordinal
 	}
 }
 
@@ -266,11 +268,11 @@ func (o *outline) forget() {
 	if !ok {
 		return
 	}
-	at = min(at, len(o.messages)-o.limit) // a later result may push the cut back a little
+	at = min(at, len(o.context.Entries)-o.limit) // a later result may push the cut back a little
 	if at <= 0 {
 		return
 	}
-	o.messages = append(o.messages[:0], o.messages[at:]...)
+	o.context.Drop(at)
 }
 
 // errNothingToCut says, with the reason, that a session would not get shorter.
@@ -315,12 +317,12 @@ func (o *outline) find() (int, bool) {
 		return 0, false
 	}
 	valid := o.valid()
-	for at := target; at < len(o.messages); at++ {
+	for at := target; at < len(o.context.Entries); at++ {
 		if valid[at] {
 			return at, o.cutsAway(at) // going on would keep less than was asked for
 		}
 	}
-	if target == len(o.messages) {
+	if target == len(o.context.Entries) {
 		return target, true
 	}
 	for at := target - 1; at >= 0; at-- {
@@ -333,22 +335,22 @@ func (o *outline) find() (int, bool) {
 
 // cutsAway reports whether there is a message before index at, a forgotten one
 // included.
-func (o *outline) cutsAway(at int) bool { return at > 0 || o.count > len(o.messages) }
+func (o *outline) cutsAway(at int) bool { return at > 0 || o.count > len(o.context.Entries) }
 
 // target returns the index from which on messages hold what is to be kept. It
 // is false if all of them do not hold that much.
 func (o *outline) target() (int, bool) {
 	if o.keep == (session.Keep{}) {
-		return len(o.messages), true
+		return len(o.context.Entries), true
 	}
 	var tokens int64
 	turns, records := 0, 0
-	for at, m := range slices.Backward(o.messages) {
+	for at, m := range slices.Backward(o.context.Entries) {
 		tokens += m.tokens
 		if m.role == session.RoleUser {
 			turns++
 		}
-		if at == 0 || o.messages[at-1].line != m.line {
+		if at == 0 || o.context.Entries[at-1].line != m.line {
 			records++ // all of it
 		}
 		if o.keep.Tokens > 0 && tokens >= o.keep.Tokens || o.keep.Turns > 0 && turns >= o.keep.Turns || o.keep.Records > 0 && records >= o.keep.Records {
@@ -360,11 +362,11 @@ func (o *outline) target() (int, bool) {
 
 // valid says of each message whether a cut may stand before it.
 func (o *outline) valid() []bool {
-	valid := make([]bool, len(o.messages))
+	valid := make([]bool, len(o.context.Entries))
 	opener := maxOpener // the oldest call that is answered at or after the message
-	for i, m := range slices.Backward(o.messages) {
+	for i, m := range slices.Backward(o.context.Entries) {
 		opener = min(opener, m.opener)
-		begins := i == 0 || o.messages[i-1].line != m.line
+		begins := i == 0 || o.context.Entries[i-1].line != m.line
 		valid[i] = begins && m.role != session.RoleToolResult && opener >= m.ordinal
 	}
 	return valid
@@ -373,18 +375,18 @@ func (o *outline) valid() []bool {
 // at describes the cut before message number at.
 func (o *outline) at(at int) session.Cut {
 	c := session.Cut{From: o.from, FirstKept: o.next, Previous: o.previous, PreviousOrdinal: o.previousAt, PreviousTokens: o.previousTok}
-	for _, m := range o.messages[at:] {
+	for _, m := range o.context.Entries[at:] {
 		c.Kept++
 		c.KeptTokens += m.tokens
 	}
 	c.Summarized, c.SummarizedTokens = o.count-c.Kept, o.tokens-c.KeptTokens
-	if at < len(o.messages) {
-		first := o.messages[at]
+	if at < len(o.context.Entries) {
+		first := o.context.Entries[at]
 		c.FirstKept, c.KeptID, c.KeptLine, c.KeptByte = first.ordinal, first.id, first.line, first.offset
 		c.SplitTurn = first.role == session.RoleAssistant
 	}
-	if n := len(o.messages); n > 0 {
-		c.LastID = o.messages[n-1].id
+	if n := len(o.context.Entries); n > 0 {
+		c.LastID = o.context.Entries[n-1].id
 	}
 	return c
 }

@@ -35,7 +35,6 @@ type Message struct {
 	IsError   bool       `json:"is_error,omitempty"`     // the same
 	Reason    string     `json:"reason"`                 // why it is there: summary, kept, recent, relevant 0.62
 	Line      int        `json:"line"`                   // of the log, 1-based; 0 for what was put in
-	id        string     // of its record, to find the first one that a compaction kept
 	// core is the message as the runtime sends it, or "": see session.Message.
 	// Whoever changes the message empties it.
 	core string
@@ -61,7 +60,7 @@ const (
 
 // newMessage copies what a message says.
 func newMessage(m *session.Message) Message {
-	x := Message{Role: roleOf(m), Reason: ReasonKept, Line: m.Line, IsError: m.IsError && m.Role == session.RoleToolResult, id: string(m.ID), core: string(m.Core)}
+	x := Message{Role: roleOf(m), Reason: ReasonKept, Line: m.Line, IsError: m.IsError && m.Role == session.RoleToolResult, core: string(m.Core)}
 	x.failed = m.Role == session.RoleAssistant && (m.IsError || string(m.StopReason) == "aborted" || string(m.StopReason) == "error")
 	if m.Role == session.RoleToolResult {
 		x.CallID, x.ToolName = string(m.CallID), string(m.ToolName)
@@ -144,7 +143,7 @@ func Read(ctx context.Context, scanner Scanner, open func() (io.ReadCloser, erro
 	if err != nil {
 		return nil, scan, fmt.Errorf("read the log: %w", err)
 	}
-	return slices.DeleteFunc(c.messages, func(m Message) bool { return m.Line < scan.ResetLine }), scan, nil
+	return c.since(scan.ResetLine), scan, nil
 }
 
 func readPass(ctx context.Context, scanner Scanner, tree *session.Tree, open func() (io.ReadCloser, error)) (reading, session.Scan, error) {
@@ -158,33 +157,48 @@ func readPass(ctx context.Context, scanner Scanner, tree *session.Tree, open fun
 }
 
 // reading is a context while its log is read.
-type reading struct{ messages []Message }
+type reading struct {
+	summary *Message // of the last compaction
+	kept    session.Context[Message]
+}
 
 func (c *reading) add(m *session.Message) error {
-	if m.Branch != session.Active || m.OutOfContext {
+	if m.Branch != session.Active {
+		return nil
+	}
+	if m.OutOfContext {
+		c.kept.Pass(m)
 		return nil
 	}
 	x := newMessage(m)
-	if x.Role == Summary {
-		c.compacted(x, string(m.FirstKept))
-		return nil
-	}
-	if !x.empty() {
-		c.messages = append(c.messages, x)
+	switch {
+	case x.Role == Summary:
+		c.compacted(m, x)
+	case x.empty():
+		c.kept.Pass(m)
+	default:
+		c.kept.Add(m, x)
 	}
 	return nil
 }
 
 // compacted puts a summary in the place of everything before the first message
 // that was kept; of everything if that is not there.
-func (c *reading) compacted(summary Message, firstKept string) {
-	kept := len(c.messages)
-	if i := slices.IndexFunc(c.messages, func(m Message) bool { return m.Role != Summary && m.id != "" && m.id == firstKept }); i >= 0 {
-		kept = i
-	}
+func (c *reading) compacted(m *session.Message, summary Message) {
+	c.kept.Pass(m)
+	first, _ := c.kept.Kept(m)
+	c.kept.Drop(first)
 	summary.Reason = ReasonSummary
-	tail := slices.Clone(c.messages[kept:])
-	c.messages = append([]Message{summary}, tail...)
+	c.summary = &summary
+}
+
+// since returns the context, of which nothing before a line of the log counts.
+func (c *reading) since(line int) (messages []Message) {
+	if c.summary != nil {
+		messages = append(messages, *c.summary)
+	}
+	messages = append(messages, c.kept.Entries...)
+	return slices.DeleteFunc(messages, func(m Message) bool { return m.Line < line })
 }
 
 // turns splits a context after its summary into turns: each begins with what

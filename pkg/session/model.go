@@ -225,6 +225,10 @@ type Message struct {
 	// which is empty if the log itself keeps nothing of before.
 	Compaction bool
 	FirstKept  []byte
+	// Passed names the records of the branch between the message before and
+	// this one, each by its [RecordKey]: a compaction may name one of them as
+	// the first that it kept (see [Context]). Only of active messages.
+	Passed []uint64
 	// Own is true for the summary of a compaction that sessctl made, by the mark
 	// in its record (see [SummaryBy]). Memory has it as a summary.
 	Own bool

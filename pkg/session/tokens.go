@@ -127,21 +127,17 @@ func TailScan(ctx context.Context, r io.Reader, modTime time.Time, scan func(con
 }
 
 type tailScan struct {
-	messages []tailMessage // of the context
-	base     int64         // tokens before them: of a summary, or as the model counted
-	counted  bool          // base is the model's count
-	open     []string      // ids of calls of the last turn that have no result
+	context  Context[int64] // tokens of the messages
+	base     int64          // tokens before them: of a summary, or as the model counted
+	counted  bool           // base is the model's count
+	open     []string       // ids of calls of the last turn that have no result
 	last     Role
 	answered bool
 }
 
-type tailMessage struct {
-	id     string
-	tokens int64
-}
-
 func (t *tailScan) add(m *Message) error {
 	if m.OutOfContext {
+		t.context.Pass(m)
 		return nil
 	}
 	if m.Compaction {
@@ -151,21 +147,20 @@ func (t *tailScan) add(m *Message) error {
 	t.turn(m)
 	if m.HasUsage && m.Usage.Context() > 0 {
 		t.base, t.counted = m.Usage.Context(), true
-		t.messages = t.messages[:0]
+		t.context.Pass(m)
+		t.context.Drop(len(t.context.Entries))
 		return nil
 	}
-	t.messages = append(t.messages, tailMessage{string(m.ID), m.EstimateTokens()})
+	t.context.Add(m, m.EstimateTokens())
 	return nil
 }
 
 // compacted keeps what the compaction kept. What a count of the model covers
 // cannot be told apart any more, and is estimated away with it.
 func (t *tailScan) compacted(m *Message) {
-	kept := len(t.messages)
-	if i := slices.IndexFunc(t.messages, func(x tailMessage) bool { return x.id != "" && x.id == string(m.FirstKept) }); i >= 0 {
-		kept = i
-	}
-	t.messages = append(t.messages[:0], t.messages[kept:]...)
+	t.context.Pass(m)
+	kept, _ := t.context.Kept(m)
+	t.context.Drop(kept)
 	t.base, t.counted = m.EstimateTokens(), false
 	if t.last == 0 {
 		t.answered = true // nobody waits: nothing was said since
@@ -193,8 +188,8 @@ func (t *tailScan) turn(m *Message) {
 
 func (t *tailScan) tokens() int64 {
 	sum := t.base
-	for _, m := range t.messages {
-		sum += m.tokens
+	for _, tokens := range t.context.Entries {
+		sum += tokens
 	}
 	return sum
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -19,14 +18,13 @@ const maxTranscript = 4 << 20
 // entry is one message as flat text.
 type entry struct {
 	text string
-	id   string // of its record
-	turn bool   // a person begins a turn with it
+	turn bool // a person begins a turn with it
 }
 
 // transcript collects the flat text of what is to be summed up. Its memory is
 // bounded: of a longer one the oldest messages go, and are counted.
 type transcript struct {
-	entries  []entry
+	context  session.Context[entry]
 	bytes    int
 	left     int    // messages that did not fit
 	previous string // the summary of an earlier compaction
@@ -40,7 +38,7 @@ func newTranscript(o Options) *transcript {
 // add takes in a message of the active branch. The summary of a compaction
 // takes the place of everything before the first message that it kept.
 func (t *transcript) add(m *session.Message) {
-	if m.Branch != session.Active || m.OutOfContext {
+	if m.Branch != session.Active {
 		return
 	}
 	if m.Compaction {
@@ -48,49 +46,46 @@ func (t *transcript) add(m *session.Message) {
 		return
 	}
 	text := Flat(m)
-	if text == "" {
+	if m.OutOfContext || text == "" {
+		t.context.Pass(m)
 		return
 	}
-	t.entries = append(t.entries, entry{text, string(m.ID), m.Role == session.RoleUser})
+	t.context.Add(m, entry{text, m.Role == session.RoleUser})
 	for t.bytes += len(text); t.bytes > maxTranscript; t.left++ {
-		t.bytes -= len(t.entries[0].text)
-		t.entries = t.entries[1:]
+		t.drop(1)
 	}
 }
 
 func (t *transcript) compacted(m *session.Message) {
+	t.context.Pass(m)
 	text := fileLists.ReplaceAllString(flatText(m, flatTextRunes), "")
 	if strings.TrimSpace(text) == "" {
 		return
 	}
 	t.previous, _, _ = strings.Cut(text, "\n\n"+indexTitle+"\n") // a new one is made
-	if len(m.FirstKept) == 0 {
-		t.keep(len(t.entries))
-		return
-	}
 	// Where the first kept message is not here, all of them are the kept ones.
-	if i := slices.IndexFunc(t.entries, func(e entry) bool { return e.id == string(m.FirstKept) }); i > 0 {
-		t.keep(i)
+	if first, found := t.context.Kept(m); found {
+		t.drop(first)
 	}
 }
 
-// keep drops what comes before the entry at first.
-func (t *transcript) keep(first int) {
-	for _, e := range t.entries[:first] {
+// drop forgets the first n entries.
+func (t *transcript) drop(n int) {
+	for _, e := range t.context.Entries[:n] {
 		t.bytes -= len(e.text)
 	}
-	t.entries = slices.Clone(t.entries[first:])
+	t.context.Drop(n)
 }
 
 // lastTurn cuts the entries before the last turn. turn is nil if there is
 // nothing before it, so that nothing is to be said of it apart.
 func (t *transcript) lastTurn() (history, turn []entry) {
-	for i := len(t.entries) - 1; i > 0; i-- {
-		if t.entries[i].turn {
-			return t.entries[:i], t.entries[i:]
+	for i := len(t.context.Entries) - 1; i > 0; i-- {
+		if t.context.Entries[i].turn {
+			return t.context.Entries[:i], t.context.Entries[i:]
 		}
 	}
-	return t.entries, nil
+	return t.context.Entries, nil
 }
 
 // stages cuts entries into pieces of at most so many tokens, between messages.

@@ -64,7 +64,7 @@ func (w *Written) Add(m *session.Message) error {
 // only if ctx is done.
 func (w *Written) Summary(ctx context.Context) (Summary, error) {
 	s := w.transcript.digest.Summary()
-	if len(w.transcript.entries) == 0 {
+	if len(w.transcript.context.Entries) == 0 {
 		return s, nil // a summary alone is not summed up again
 	}
 	calls, tokens := w.options.Client.Meter().Spent()
@@ -116,7 +116,7 @@ func (w *Written) ask(ctx context.Context) (text string, left int, err error) {
 	o := w.order()
 	hermes := w.options.Client.endpoint.Provider == ProviderHermes // one question with everything
 	if o.style != StyleCheckpoint || !w.options.SplitTurn || hermes {
-		return w.inStages(ctx, o, w.transcript.entries)
+		return w.inStages(ctx, o, w.transcript.context.Entries)
 	}
 	history, turn := w.transcript.lastTurn()
 	if turn == nil {

@@ -42,6 +42,7 @@ type scanner struct {
 	repeats *session.Repeats
 	chain   *chain
 	replies *replies
+	passed  session.PassedRecords
 
 	previous int64  // time of the record before
 	head     []byte // of the last boundary: the first message that it kept
@@ -63,6 +64,7 @@ func (s *scanner) read(r *jsonl.Record) (bool, error) {
 		s.head = append(s.head[:0], x.head...)
 	}
 	if !x.kind.says() {
+		s.pass(node)
 		return x.ours(), nil
 	}
 	m.CutBytes = r.CutBytes
@@ -120,10 +122,21 @@ func (s *scanner) say(r *jsonl.Record, node int) error {
 		m.Branch = s.tree.Branch(node)
 		if s.repeats.Repeated(node, m, r.Raw) {
 			s.lines.Repeat()
+			s.pass(node)
 			return nil
 		}
 	}
+	if m.Branch == session.Active {
+		s.passed.Give(m)
+	}
 	return s.lines.Say(r, m)
+}
+
+// pass remembers a record of the active branch that is no message.
+func (s *scanner) pass(node int) {
+	if len(s.record.id) > 0 && (node < 0 || s.tree == nil || s.tree.Branch(node) == session.Active) {
+		s.passed.Add(s.record.id)
+	}
 }
 
 // CountMessages returns how many records of type user and assistant a log

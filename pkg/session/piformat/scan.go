@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -59,11 +60,14 @@ type scanner struct {
 	repeats *session.Repeats
 
 	result   session.Scan
-	entries  int   // with an id, so far
-	ordinal  int   // of the next message
-	known    int   // records of this format
-	previous int64 // time of the record before
-	failed   error // what emit returned
+	passed   session.PassedRecords
+	index    int    // of the next record, the header included
+	name     []byte // of a record without an id
+	entries  int    // with an id, so far
+	ordinal  int    // of the next message
+	known    int    // records of this format
+	previous int64  // time of the record before
+	failed   error  // what emit returned
 }
 
 func newScanner(o session.ScanOptions, emit func(*session.Message) error) *scanner {
@@ -84,6 +88,7 @@ func (s *scanner) record(r *jsonl.Record) error {
 		return err
 	}
 	s.previous = s.settleTime(s.previous)
+	s.index++
 	switch s.entry.kind {
 	case header:
 		s.header()
@@ -102,9 +107,31 @@ func (s *scanner) record(r *jsonl.Record) error {
 		s.result.ResetLine = r.Line
 	}
 	if !s.entry.kind.says() {
+		s.pass(node)
 		return nil
 	}
 	return s.say(r, node)
+}
+
+// pass remembers a record of the active branch that is no message.
+func (s *scanner) pass(node int) {
+	if node < 0 || s.tree == nil || s.tree.Branch(node) == session.Active {
+		s.passed.Add(s.recordID())
+	}
+}
+
+// recordID is the id of the record. One of version 1 has none: its place in
+// the file stands for it, by which a compaction of that version names it.
+func (s *scanner) recordID() []byte {
+	if len(s.entry.id) > 0 {
+		return s.entry.id
+	}
+	return s.placeName(int64(s.index - 1))
+}
+
+func (s *scanner) placeName(index int64) []byte {
+	s.name = strconv.AppendInt(append(s.name[:0], '#'), index, 10)
+	return s.name
 }
 
 func (s *scanner) header() {
@@ -147,15 +174,32 @@ func (s *scanner) say(r *jsonl.Record, node int) error {
 		m.Branch = s.tree.Branch(node)
 		if s.repeats.Repeated(node, m, r.Raw) {
 			s.result.Repeated++
+			s.pass(node)
 			return nil
 		}
 	}
 	s.count()
+	s.place(m)
 	if err := s.emit(m); err != nil {
 		s.failed = err
 		return errStopped
 	}
 	return nil
+}
+
+// place names the records before a message, itself where it has no id, and
+// what a compaction of version 1 kept.
+func (s *scanner) place(m *session.Message) {
+	if m.Compaction && len(m.FirstKept) == 0 && s.entry.hasKept && len(s.entry.id) == 0 {
+		m.FirstKept = bytes.Clone(s.placeName(s.entry.keptIndex))
+	}
+	if m.Branch != session.Active {
+		return
+	}
+	if len(s.entry.id) == 0 {
+		s.passed.Add(s.recordID())
+	}
+	s.passed.Give(m)
 }
 
 // errStopped ends a scan whose emit failed, whatever its error wraps.

@@ -220,7 +220,7 @@ func (c *contextSize) addCompaction(e *entry, m *session.Message, offset int64) 
 		return
 	}
 	c.sized = true
-	if e.hasKept {
+	if e.hasKept && e.keptIndex > 0 { // the header is no entry that could be kept
 		c.keptIndex, c.keptEnd = e.keptIndex, offset
 	}
 }
