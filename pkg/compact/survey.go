@@ -154,9 +154,9 @@ func (c *Compactor) Survey(ctx context.Context, store session.Store, a Archived)
 // outline is what the cut of a session is decided on: one small entry for each
 // message of its context. It is built while the log is read.
 type outline struct {
-	keep     session.Keep
-	context  session.Context[outlined]
-	opened   map[string]int // ordinals of the messages whose calls are not answered yet, by call id
+	keep    session.Keep
+	context session.Context[outlined]
+	opened  map[string]int // ordinals of the messages whose calls are not answered yet, by call id
 
 	from        int   // ordinal of the first message of the context
 	count       int   // of its messages, forgotten ones included
