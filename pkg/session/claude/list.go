@@ -48,7 +48,7 @@ func (s *Store) List(ctx context.Context) (session.Listing, error) {
 type lister struct {
 	store   *Store
 	now     time.Time
-	running []process
+	running []instance
 	period  time.Duration // after which the runtime deletes a log; 0 if it is not known
 	listing session.Listing
 

@@ -16,16 +16,16 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
-// process is what a running Claude Code says of itself in
+// instance is what a running Claude Code says of itself in
 // sessions/<pid>.json. The file exists as long as it runs
 // (research/real-runtimes.md section 3).
-type process struct {
+type instance struct {
 	PID     int    `json:"pid"`
 	Session string `json:"sessionId"`
 	CWD     string `json:"cwd"`
 }
 
-func (p process) reason() string {
+func (p instance) reason() string {
 	return fmt.Sprintf("a running Claude Code has it open (process %d)", p.PID)
 }
 
@@ -36,7 +36,7 @@ const maxSmall = 1 << 20
 
 // running returns the runtime's processes that are alive. A file that a killed
 // one left behind names no process, or one that was started after it.
-func (s *Store) running() ([]process, error) {
+func (s *Store) running() ([]instance, error) {
 	d, err := logfile.Open(filepath.Join(s.config, sessionsName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // versions before 2.1 keep no such files
@@ -49,21 +49,21 @@ func (s *Store) running() ([]process, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []process
+	var all []instance
 	for _, name := range names {
 		if !processName.MatchString(name) {
 			continue
 		}
-		if p, ok := s.process(d, name); ok {
+		if p, ok := s.instance(d, name); ok {
 			all = append(all, p)
 		}
 	}
 	return all, nil
 }
 
-// process reads one of the files. What cannot be read may be being written:
+// instance reads one of the files. What cannot be read may be being written:
 // its process counts by the name of the file, and may have any session open.
-func (s *Store) process(d *logfile.Dir, name string) (p process, alive bool) {
+func (s *Store) instance(d *logfile.Dir, name string) (p instance, alive bool) {
 	info, err := d.Root.Lstat(name)
 	if err != nil {
 		return p, false
@@ -88,7 +88,7 @@ func readSmall(d *logfile.Dir, name string) ([]byte, error) {
 
 // openIn returns the process that has a session open: the one that names it,
 // or one that names only a working directory, or nothing.
-func openIn(running []process, ref session.Ref, project string) (process, bool) {
+func openIn(running []instance, ref session.Ref, project string) (instance, bool) {
 	for _, p := range running {
 		switch {
 		case p.Session != "" && (p.Session == ref.ID || p.Session == ref.Parent),
@@ -97,7 +97,7 @@ func openIn(running []process, ref session.Ref, project string) (process, bool) 
 			return p, true
 		}
 	}
-	return process{}, false
+	return instance{}, false
 }
 
 // longestTurn is how long after its last change a session may still wait for

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -89,21 +88,8 @@ func TestBusyByLog(t *testing.T) {
 	}
 }
 
-// A number alone is not a process: another may have it since.
-func TestProcessRuns(t *testing.T) {
-	if !processRuns(os.Getpid(), time.Now()) {
-		t.Error("this process does not run")
-	}
-	if _, err := os.Stat("/proc/self/stat"); err == nil && processRuns(os.Getpid(), time.Now().Add(-10*365*24*time.Hour)) {
-		t.Error("this process was started ten years ago")
-	}
-	child := exec.Command("true")
-	if err := child.Run(); err != nil {
-		t.Skip("no program to run: ", err)
-	}
-	if processRuns(child.Process.Pid, time.Now()) {
-		t.Error("a process that has ended runs")
-	}
+// A project is named after its working directory, and an agent after it.
+func TestNames(t *testing.T) {
 	for cwd, want := range map[string]string{
 		"/home/lea/api": "-home-lea-api", "/tmp/a_b.c": "-tmp-a-b-c", `C:\Users\lea`: "C--Users-lea",
 	} {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/logfile"
+	"github.com/sessctl/sessctl/pkg/session/process"
 )
 
 // Store is one configuration directory of Claude Code, a [session.Store].
@@ -37,7 +38,7 @@ func Open(root string) *Store {
 	if absolute, err := filepath.Abs(root); err == nil {
 		root = absolute
 	}
-	s := &Store{root: root, config: root, projects: filepath.Join(root, projectsName), runs: processRuns}
+	s := &Store{root: root, config: root, projects: filepath.Join(root, projectsName), runs: process.Runs}
 	if !isDirectory(s.projects) {
 		s.config, s.projects = filepath.Dir(root), root
 	}

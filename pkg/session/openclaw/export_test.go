@@ -3,6 +3,8 @@ package openclaw
 import (
 	"context"
 	"time"
+
+	"github.com/sessctl/sessctl/pkg/session/process"
 )
 
 // SetStep has step called after each step of Rotate.
@@ -57,8 +59,8 @@ func NewSessionID() string { return newSessionID() }
 
 // StartTime is when a process was started, as locks record it.
 func StartTime(pid int) (uint64, bool) {
-	start, known, alive := processState(pid)
-	return start, known && alive
+	s := process.Look(pid)
+	return s.Start, s.Known && s.Alive
 }
 
 // Entries are the session and the time of update of each entry of an index.

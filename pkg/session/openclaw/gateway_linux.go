@@ -37,7 +37,7 @@ func stateOpen(pid int, database string) (open, known bool) {
 // gatewayWithOpen returns the process of a gateway that has this state
 // database open, 0 if there is none.
 func gatewayWithOpen(database string) int {
-	if !pathExists(database) {
+	if _, err := os.Lstat(database); err != nil {
 		return 0
 	}
 	processes, _ := filepath.Glob("/proc/[0-9]*/comm") // the pattern is right

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/process"
 )
 
 const (
@@ -68,8 +69,8 @@ func (d *directory) lockedBy(name string, now time.Time) (string, error) {
 // alive reports whether the process that took the lock still runs, and is not
 // another one that got its number.
 func (l lockFile) alive() bool {
-	start, known, alive := processState(l.pid)
-	return alive && (!known || l.start == 0 || l.start == start)
+	p := process.Look(l.pid)
+	return p.Alive && (!p.Known || l.start == 0 || l.start == p.Start)
 }
 
 func (d *directory) readLock(name string) (lockFile, error) {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/process"
 )
 
 // Whose a lock is, and whether it still counts.
@@ -50,7 +51,7 @@ func TestLocks(t *testing.T) {
 		{Path: at("3-old.jsonl.lock"), Process: os.Getpid(), Alive: true, Since: old, Stale: true},
 		{Path: at("4-garbage.jsonl.lock"), Since: old, Stale: true},
 	}
-	if _, known, _ := processState(os.Getpid()); known {
+	if process.Look(os.Getpid()).Known {
 		want = append(want, session.RuntimeLock{Path: at("6-reused.jsonl.lock"), Process: os.Getpid(), Since: young, Stale: true})
 	} else {
 		want = append(want, session.RuntimeLock{Path: at("6-reused.jsonl.lock"), Process: os.Getpid(), Alive: true, Since: young})
