@@ -238,6 +238,7 @@ func naiveKept(records, before []*naiveRecord, compaction *naiveRecord) int64 {
 		return 0
 	}
 	first, ok := compaction.integer("firstKeptEntryIndex")
+	ok = ok && first > 0 // the header stands at 0, and is no entry that could be kept
 	for i, r := range records {
 		if r == compaction {
 			break
