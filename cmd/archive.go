@@ -161,7 +161,7 @@ func putArchive(ctx context.Context, a *app, store *archive.Store, s found) (arc
 	}
 	var entry archive.Entry
 	err := compact.WaitOut(ctx, compact.Policy{}, func() (err error) {
-		entry, err = putLog(ctx, a, store, s, "archive")
+		entry, err = putLog(ctx, a, store, s.Ref, "archive")
 		return err
 	})
 	return entry, err
@@ -170,19 +170,19 @@ func putArchive(ctx context.Context, a *app, store *archive.Store, s found) (arc
 // putLog archives a log as it is. One that is shorter than it was when it was
 // listed, or changes while it is copied, is busy. reason is what the copy is
 // made for.
-func putLog(ctx context.Context, a *app, store *archive.Store, s found, reason string) (archive.Entry, error) {
-	log, err := durable.OpenSingle(s.Store, s.Path)
+func putLog(ctx context.Context, a *app, store *archive.Store, ref session.Ref, reason string) (archive.Entry, error) {
+	log, err := durable.OpenSingle(ref.Store, ref.Path)
 	if err != nil {
 		return archive.Entry{}, err
 	}
 	defer log.Close()
-	c := logCopy{ref: s.Ref, log: log, archiver: archiver{store: store, now: a.now, reason: reason}}
+	c := logCopy{ref: ref, log: log, archiver: archiver{store: store, now: a.now, reason: reason}}
 	entry, err := c.once(ctx)
 	if errors.Is(err, session.ErrBusy) || errors.Is(err, errRestless) {
 		entry, err = c.twice(ctx)
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		err = &session.BusyError{Path: s.Path, Reason: "it became shorter while it was archived", Change: session.ChangeShorter}
+		err = &session.BusyError{Path: ref.Path, Reason: "it became shorter while it was archived", Change: session.ChangeShorter}
 	}
 	return entry, err
 }

@@ -2,15 +2,16 @@ package cmd
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/oklog/ulid/v2"
+	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/retention"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/spf13/cobra"
@@ -59,7 +60,7 @@ func (o *cleanOptions) validate() (err error) {
 	if o.grace, err = parseAgo(o.Grace); err != nil || o.grace < 0 {
 		return usageError("write 7d or 24h", "--grace: %q is no age", o.Grace)
 	}
-	if o.maxAge < recentUse && !o.Force {
+	if o.maxAge < retention.RecentUse && !o.Force {
 		return usageError("--force allows it", "--max-age %s is less than a day", o.MaxAge)
 	}
 	return nil
@@ -106,11 +107,7 @@ func runClean(ctx context.Context, a *app, o cleanOptions) error {
 		return err
 	}
 	if o.DryRun {
-		if err := c.plan(ctx); err != nil {
-			return err
-		}
-		c.noteRefusal()
-		return c.render()
+		return c.rehearse(ctx)
 	}
 	all, _, err := a.listStores(ctx) // the plan says what is odd in them
 	if err != nil {
@@ -121,17 +118,117 @@ func runClean(ctx context.Context, a *app, o cleanOptions) error {
 		return err
 	}
 	defer w.close()
-	if err := c.recover(); err != nil {
+	if err := c.rules.Recover(); err != nil {
 		return err
 	}
-	if err := c.plan(ctx); err != nil {
+	if err := c.decide(ctx); err != nil {
 		return err
 	}
 	if err := c.agreed(); err != nil {
 		return err
 	}
-	err = c.carryOut(ctx)
+	err = c.execute(ctx)
 	return errors.Join(err, c.render(), c.outcome())
+}
+
+// cleaner is one clean on its way. The plan is made once, and what is shown is
+// what is executed.
+type cleaner struct {
+	app     *app
+	options cleanOptions
+	rules   retention.Clean
+	plan    *retention.CleanPlan
+	prune   *pruner // with --archives
+	result  retention.CleanResult
+	rows    []cleanRow // of what is to be done or was done
+}
+
+func (a *app) newCleaner(o cleanOptions) (*cleaner, error) {
+	archives, err := a.openArchive()
+	if err != nil {
+		return nil, err
+	}
+	return &cleaner{app: a, options: o, plan: &retention.CleanPlan{}, rules: retention.Clean{
+		Archives: archives, Trash: a.sessionTrash(), Audit: a.audit(), Now: a.now,
+		MaxAge: o.maxAge, Grace: o.grace, Force: o.Force, Rule: "clean --max-age " + o.MaxAge,
+		Copy: func(ctx context.Context, ref session.Ref) (archive.Entry, error) {
+			return putLog(ctx, a, archives, ref, "clean")
+		},
+	}}, nil
+}
+
+func (a *app) sessionTrash() retention.Trash {
+	return retention.Trash{Dir: filepath.Join(a.dataDir(), "trash", "sessions")}
+}
+
+// rehearse is a dry run.
+func (c *cleaner) rehearse(ctx context.Context) error {
+	if err := c.decide(ctx); err != nil {
+		return err
+	}
+	c.noteRefusal()
+	return c.render()
+}
+
+// decide makes the plan: of every session, of what is in the trash and, with
+// --archives, of every archive.
+func (c *cleaner) decide(ctx context.Context) error {
+	if err := c.app.checkClock(c.app.now()); err != nil {
+		return err
+	}
+	all, err := c.app.findSessions(ctx)
+	if err != nil {
+		return err
+	}
+	if all, err = all.withSubAgents(c.options.Agent); err != nil {
+		return err
+	}
+	if c.plan, err = c.rules.Plan(ctx, all.retained()); err != nil {
+		return err
+	}
+	c.makeRows()
+	return c.decideArchives(ctx)
+}
+
+func (c *cleaner) decideArchives(ctx context.Context) (err error) {
+	if !c.options.Archives {
+		return nil
+	}
+	o := pruneOptions{
+		MaxAge: c.options.MaxAge, Keep: 3, Agent: c.options.Agent, DryRun: c.options.DryRun, Yes: true, Force: c.options.Force,
+		maxAge: c.options.maxAge, grace: c.options.grace,
+	}
+	if c.prune, err = c.app.newPruner(o); err != nil {
+		return err
+	}
+	c.prune.leaving = map[string]bool{}
+	for _, s := range c.plan.Going() {
+		for _, f := range s.Files {
+			c.prune.leaving[f.Path] = true
+		}
+	}
+	if !c.options.DryRun {
+		if err := c.prune.recover(ctx); err != nil {
+			return err
+		}
+	}
+	return c.prune.plan(ctx)
+}
+
+// execute carries the plan out, and then that for the archives.
+func (c *cleaner) execute(ctx context.Context) (err error) {
+	c.result, err = c.rules.Execute(ctx, c.plan)
+	for _, u := range c.result.Unverified {
+		c.app.notice(note{Path: u.Item.To, Message: "stays in the trash, because its archive does not verify: " + u.Err.Error()})
+	}
+	if err != nil {
+		return err
+	}
+	c.makeRows()
+	if c.prune != nil {
+		return c.prune.carryOut(ctx)
+	}
+	return nil
 }
 
 // noteRefusal says in a dry run what the real run would refuse.
@@ -139,7 +236,7 @@ func (c *cleaner) noteRefusal() {
 	if c.options.Force {
 		return
 	}
-	c.app.noteTooMuch("sessions", c.verdicts())
+	c.app.noteTooMuch("sessions", c.plan.Verdicts())
 	if c.prune != nil {
 		c.app.noteTooMuch("archives", c.prune.verdicts)
 	}
@@ -147,7 +244,7 @@ func (c *cleaner) noteRefusal() {
 
 // agreed refuses what is too much, and asks.
 func (c *cleaner) agreed() error {
-	if err := refuseTooMuch("sessions", c.verdicts()); err != nil && !c.options.Force {
+	if err := refuseTooMuch("sessions", c.plan.Verdicts()); err != nil && !c.options.Force {
 		return err
 	}
 	if c.prune != nil && !c.options.Force {
@@ -155,7 +252,7 @@ func (c *cleaner) agreed() error {
 			return err
 		}
 	}
-	going := len(c.going()) + len(c.purge)
+	going := len(c.plan.Going()) + len(c.plan.Purge)
 	if c.prune != nil {
 		going += len(c.prune.going())
 	}
@@ -168,6 +265,29 @@ func (c *cleaner) agreed() error {
 		}
 	}
 	return c.app.confirm(fmt.Sprintf("delete %s?", plural(going, "file")))
+}
+
+// retained are the sessions as package retention knows them.
+func (v inventory) retained() []retention.Session {
+	all := make([]retention.Session, 0, len(v.sessions))
+	for _, s := range v.sessions {
+		all = append(all, retention.Session{Ref: s.Ref, Adapter: s.store})
+	}
+	return all
+}
+
+// withSubAgents is of, with the sub-agents that the agent has started.
+func (v inventory) withSubAgents(agent string) (inventory, error) {
+	mine, err := v.of(agent)
+	if err != nil || agent == "" {
+		return mine, err
+	}
+	for i, s := range v.retained() {
+		if parent, sub := s.CountsFor(); sub && parent == agent {
+			mine.sessions = append(mine.sessions, v.sessions[i])
+		}
+	}
+	return mine, nil
 }
 
 // cleanDocument is `clean --json`.
@@ -195,45 +315,29 @@ type cleanRow struct {
 	Reason  string `json:"reason"`
 }
 
-// fileID is a safe id for a file, different for different paths.
-func fileID(path string) string {
-	sum := sha256.Sum256([]byte(path))
-	return hex.EncodeToString(sum[:6])
-}
-
 // makeRows shows what goes, and of what is old enough why it stays.
 func (c *cleaner) makeRows() {
 	c.rows = nil
 	now := c.app.now()
-	for _, p := range c.plans {
-		if !p.verdict.Goes && now.Sub(p.lastUse) <= c.options.maxAge {
+	for _, p := range c.plan.Sessions {
+		if !p.Verdict.Goes && now.Sub(p.LastUse) <= c.options.maxAge {
 			continue
 		}
 		row := cleanRow{
-			Runtime: p.Runtime, Agent: p.Agent, Session: p.ID, Kind: string(p.Kind), Path: p.Path, Files: len(p.files), Bytes: p.Bytes,
-			LastUse: p.lastUse.UTC().Format(time.RFC3339), Outcome: pruneKept, Reason: p.verdict.Reason,
+			Runtime: p.Runtime, Agent: p.Agent, Session: p.ID, Kind: string(p.Kind), Path: p.Path, Files: len(p.Files), Bytes: p.Bytes,
+			LastUse: p.LastUse.UTC().Format(time.RFC3339), Outcome: pruneKept, Reason: p.Verdict.Reason,
 		}
-		if p.shortOf != "" {
-			row.Reason = p.shortOf
-		}
-		if p.verdict.Goes {
-			row.Outcome, row.Reason, row.Bytes = retention.ActionTrash, "unused for "+days(now.Sub(p.lastUse)), p.bytes()
+		if p.Verdict.Goes {
+			row.Outcome, row.Reason, row.Bytes = retention.ActionTrash, "unused for "+days(now.Sub(p.LastUse)), p.Size()
 		}
 		c.rows = append(c.rows, row)
 	}
-	for _, item := range c.purge {
+	for _, item := range c.plan.Purge {
 		c.rows = append(c.rows, cleanRow{
 			Path: item.From, Files: 1, Bytes: item.Bytes, Outcome: retention.ActionPurge,
 			LastUse: item.At.UTC().Format(time.RFC3339), Reason: "in the trash since " + item.At.UTC().Format(time.RFC3339),
 		})
 	}
-}
-
-func (p *cleanPlan) bytes() (n int64) {
-	for _, f := range p.files {
-		n += f.seen.Size
-	}
-	return n
 }
 
 func days(d time.Duration) string { return plural(int(d/(24*time.Hour)), "day") }
@@ -292,11 +396,11 @@ func (c *cleaner) outcome() error {
 		}
 	}
 	switch {
-	case c.failed > 0 && done > 0:
+	case c.result.Failed > 0 && done > 0:
 		return &outcomeError{exit: exitPartly}
-	case c.failed > 0:
+	case c.result.Failed > 0:
 		return &outcomeError{exit: exitFailed}
-	case c.busy > 0:
+	case c.result.Busy > 0:
 		return &outcomeError{exit: exitBusy}
 	}
 	return nil
@@ -313,10 +417,13 @@ func runCleanUndelete(ctx context.Context, a *app, id string) error {
 		return err
 	}
 	defer w.close()
-	if err := c.recover(); err != nil {
+	if err := c.rules.Recover(); err != nil {
 		return err
 	}
-	items, err := c.chosen(id)
+	items, err := c.rules.Trashed(id)
+	if errors.Is(err, retention.ErrNotInTrash) {
+		return &failure{code: "unknown_session", exit: exitUsage, hint: "audit.jsonl under the data directory says what was deleted", err: fmt.Errorf("%q is not in the trash", id)}
+	}
 	if err != nil {
 		return err
 	}
@@ -328,86 +435,34 @@ func runCleanUndelete(ctx context.Context, a *app, id string) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := c.mayReturn(stores, item); err != nil {
-			c.leaveInTrash(item, err)
-			continue
-		}
-		err := c.takeBack(item)
-		if f := (*failure)(nil); errors.As(err, &f) {
-			c.leaveInTrash(item, f)
-			continue
-		}
-		if err != nil {
+		if err := c.undelete(stores, item); err != nil {
 			return err
 		}
 	}
 	return errors.Join(c.render(), c.outcome())
 }
 
-// mayReturn returns an error for a place to which nothing may be brought back
-// any more.
-func (c *cleaner) mayReturn(stores []session.Store, item retention.Item) error {
-	for _, s := range stores {
-		if err := untouchable(s, item.From); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (c *cleaner) leaveInTrash(item retention.Item, cause error) {
-	var s trashedSession
-	_ = json.Unmarshal(item.Detail, &s) // chosen has read it
-	c.failed++
-	n := note{Path: item.To, Message: "stays in the trash: " + cause.Error()}
-	if f := (*failure)(nil); errors.As(cause, &f) {
-		n.Hint = f.hint
-	} else if s.Archive != "" {
-		n.Hint = "sessctl archive restore " + s.Archive + " --to FILE puts its bytes into a file elsewhere"
-	}
-	c.app.notice(n)
-}
-
-// chosen are the records of all files of the session that an id names.
-func (c *cleaner) chosen(id string) ([]retention.Item, error) {
-	items, err := c.trash.List()
+// undelete brings one file back. One whose place is taken, or that may not
+// return, stays in the trash, which is told and is no error.
+func (c *cleaner) undelete(stores []session.Store, item retention.Item) error {
+	s, err := retention.SessionOf(item)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var mine []retention.Item
-	for _, item := range items {
-		var s trashedSession
-		if json.Unmarshal(item.Detail, &s) == nil && (id == "all" || s.Session == id || len(id) >= 4 && hasPrefix(s.Session, id) || hasPrefix(item.ID, id)) {
-			mine = append(mine, item)
+	if err := retention.MayReturn(stores, item); err != nil {
+		hint := ""
+		if s.Archive != "" {
+			hint = "sessctl archive restore " + s.Archive + " --to FILE puts its bytes into a file elsewhere"
 		}
+		c.leaveInTrash(item, err.Error(), hint)
+		return nil
 	}
-	if len(mine) == 0 {
-		return nil, &failure{code: "unknown_session", exit: exitUsage, hint: "audit.jsonl under the data directory says what was deleted", err: fmt.Errorf("%q is not in the trash", id)}
-	}
-	return mine, nil
-}
-
-func hasPrefix(s, prefix string) bool {
-	return len(prefix) > 0 && len(s) >= len(prefix) && s[:len(prefix)] == prefix
-}
-
-func (c *cleaner) takeBack(item retention.Item) error {
-	var s trashedSession
-	if err := json.Unmarshal(item.Detail, &s); err != nil {
-		return fmt.Errorf("the record %s of the trash is not of a session", item.ID)
-	}
-	err := c.trash.TakeBack(item)
+	err = c.rules.Undelete(item)
 	if errors.Is(err, fs.ErrExist) {
-		return &failure{code: "exists", exit: exitFailed, path: item.From, hint: "move it away first", err: fmt.Errorf("another file is at %s", item.From)}
+		c.leaveInTrash(item, "another file is at "+item.From, "move it away first")
+		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("bring %s back: %w", item.From, err)
-	}
-	line := retention.Line{
-		Time: c.app.now().UTC(), Action: retention.ActionUndelete, Kind: item.Kind, Path: item.From,
-		SHA256: item.SHA256, Bytes: item.Bytes, Archive: s.Archive, Rule: "clean --undelete",
-	}
-	if err := errors.Join(c.audit.Append(line), c.trash.Drop(item.ID)); err != nil {
 		return err
 	}
 	c.rows = append(c.rows, cleanRow{
@@ -417,10 +472,53 @@ func (c *cleaner) takeBack(item retention.Item) error {
 	return nil
 }
 
-// untouchable asks a store about a place, if it has any such.
-func untouchable(s session.Store, path string) error {
-	if guard := s.Capabilities().Guard; guard != nil {
-		return guard.Untouchable(path)
+func (c *cleaner) leaveInTrash(item retention.Item, cause, hint string) {
+	c.result.Failed++
+	c.app.notice(note{Path: item.To, Message: "stays in the trash: " + cause, Hint: hint})
+}
+
+// checkClock refuses to tell ages while the clock is behind the last thing that
+// was deleted, or behind the last run.
+func (a *app) checkClock(now time.Time) error {
+	audit := a.audit()
+	if err := audit.CheckClock(now); err != nil {
+		return &failure{code: "clock", exit: exitFailed, path: audit.Path, hint: "nothing is deleted by age until the clock is right", err: err}
+	}
+	receipts := a.receipts()
+	ids, err := receipts.IDs()
+	if err != nil {
+		return err
+	}
+	for _, text := range ids {
+		id, err := ulid.ParseStrict(text)
+		if at := ulid.Time(id.Time()); err == nil && at.After(now.Add(time.Minute)) {
+			return &failure{
+				code: "clock", exit: exitFailed, path: receipts.Path(text), hint: "nothing is deleted by age until the clock is right",
+				err: fmt.Errorf("%w: it is %s, and there is a receipt of %s", errClock, now.UTC().Format(time.RFC3339), at.UTC().Format(time.RFC3339)),
+			}
+		}
 	}
 	return nil
+}
+
+var errClock = errors.New("the clock runs behind the last run")
+
+// refuseTooMuch is the error for a plan that takes more than half of what an
+// owner has, or nil. what is "sessions" or "archives".
+func refuseTooMuch(what string, verdicts []retention.Verdict) *failure {
+	owners := retention.MoreThanHalf(verdicts)
+	if len(owners) == 0 {
+		return nil
+	}
+	return &failure{
+		code: "too_much", exit: exitFailed, hint: "see the plan with --dry-run; --force allows it",
+		err: fmt.Errorf("more than half of the %s of %s would go; nothing was done", what, strings.Join(owners, ", ")),
+	}
+}
+
+// noteTooMuch says in a dry run what the real run would refuse.
+func (a *app) noteTooMuch(what string, verdicts []retention.Verdict) {
+	if owners := retention.MoreThanHalf(verdicts); len(owners) > 0 {
+		a.notice(note{Message: fmt.Sprintf("more than half of the %s of %s would go: without --force nothing is done", what, strings.Join(owners, ", "))})
+	}
 }

@@ -41,6 +41,12 @@ type Item struct {
 	Detail json.RawMessage `json:"detail,omitempty"`
 }
 
+// line is the audit log's line about a record: what becomes of the file, when,
+// and which archive has its bytes.
+func (i Item) line(action string, at time.Time, archive string) Line {
+	return Line{Time: at, Action: action, Kind: i.Kind, Path: i.From, SHA256: i.SHA256, Bytes: i.Bytes, Archive: archive, Rule: i.Rule}
+}
+
 // Place is where the file at a path waits, under an id that makes it unique.
 func Place(path, id string) string {
 	return filepath.Join(filepath.Dir(path), DirName, id+"."+filepath.Base(path))

@@ -1,0 +1,584 @@
+package retention
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// RecentUse is how long ago a session must have been used to be deleted,
+// whatever age was asked for.
+const RecentUse = 24 * time.Hour
+
+// Clean deletes old sessions, once they are safe in the archive. Every field but
+// Force is required.
+type Clean struct {
+	Archives *archive.Store
+	// Copy archives the file of a session, unless its bytes are there already.
+	Copy   func(ctx context.Context, ref session.Ref) (archive.Entry, error)
+	Trash  Trash // the records of deleted sessions
+	Audit  Audit
+	Now    func() time.Time
+	MaxAge time.Duration // only what nobody has used for longer
+	Grace  time.Duration // how long what goes can be brought back
+	Force  bool          // also what was changed within [RecentUse]
+	Rule   string        // why it goes, for the audit log
+}
+
+// Session is a session, or a log that belongs to one.
+type Session struct {
+	session.Ref
+	Adapter session.Store // the open store that it was found in
+}
+
+// CleanPlan says what becomes of every session and of what has been in the
+// trash for long enough. It is data, and what is shown is what is executed.
+type CleanPlan struct {
+	Sessions []SessionPlan
+	Purge    []Item // what is removed for good
+}
+
+// SessionPlan is what becomes of one session and of what belongs to it.
+type SessionPlan struct {
+	Session
+	Verdict Verdict
+	Files   []File // what goes, with the log first
+	LastUse time.Time
+	members []Session // the session and the logs that go or stay with it; nil of a kind that stays
+}
+
+// File is one file that goes, as it was when the plan was made.
+type File struct {
+	Path string
+	Seen session.Snapshot // without a hash
+	log  *Session         // nil for a companion
+}
+
+// CleanResult says what of a plan was not done.
+type CleanResult struct {
+	Busy, Failed int          // sessions, and of the latter also files of the trash
+	Unverified   []Unverified // what stays in the trash
+}
+
+// Unverified is a file that stays in the trash because its archive does not
+// verify.
+type Unverified struct {
+	Item Item
+	Err  error
+}
+
+// Going are the plans of what goes.
+func (p *CleanPlan) Going() []*SessionPlan {
+	var all []*SessionPlan
+	for i := range p.Sessions {
+		if p.Sessions[i].Verdict.Goes {
+			all = append(all, &p.Sessions[i])
+		}
+	}
+	return all
+}
+
+// Verdicts are those of all sessions.
+func (p *CleanPlan) Verdicts() []Verdict {
+	var all []Verdict
+	for _, s := range p.Sessions {
+		all = append(all, s.Verdict)
+	}
+	return all
+}
+
+// Size is that of all files of a session that goes, in bytes.
+func (p *SessionPlan) Size() (n int64) {
+	for _, f := range p.Files {
+		n += f.Seen.Size
+	}
+	return n
+}
+
+// Plan decides what becomes of every session and of what is in the trash. It
+// changes nothing. The caller has checked the clock.
+func (c *Clean) Plan(ctx context.Context, all []Session) (*CleanPlan, error) {
+	now := c.Now()
+	p := &CleanPlan{}
+	for _, s := range all {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if s.Parent == "" && leads(all, s) {
+			p.Sessions = append(p.Sessions, consider(ctx, all, s))
+		}
+	}
+	c.byAge(p.Sessions, now)
+	for _, s := range p.Going() {
+		s.Verdict.Reason = c.mayGo(ctx, s, now)
+		s.Verdict.Goes = s.Verdict.Reason == ""
+	}
+	items, err := c.Trash.List()
+	if err != nil {
+		return nil, err
+	}
+	for _, item := range items {
+		if !now.Before(item.Until) {
+			p.Purge = append(p.Purge, item)
+		}
+	}
+	return p, nil
+}
+
+// consider tells whether a session is of a kind that may go, and when it, or
+// what belongs to it, was used last.
+func consider(ctx context.Context, all []Session, s Session) SessionPlan {
+	p := SessionPlan{Session: s, LastUse: s.ModTime}
+	if p.Verdict.Reason = stays(s); p.Verdict.Reason != "" {
+		return p
+	}
+	p.members = members(all, s)
+	for _, m := range p.members {
+		p.LastUse = later(p.LastUse, lastUse(ctx, m))
+	}
+	return p
+}
+
+// stays returns why a session of this kind never goes, or "".
+func stays(s Session) string {
+	switch {
+	case s.Kind == session.KindDatabase || s.Kind == session.KindStored:
+		return "it lies in a database of its runtime"
+	case closed(s.Kind):
+		return ""
+	case s.State == session.StateUnsupported:
+		return "only its runtime may change it: " + s.Reason
+	case s.Adapter.Capabilities().Indexed && s.Kind != session.KindOrphan:
+		return "the runtime's index names it"
+	}
+	return ""
+}
+
+// closed reports a log that its runtime has closed or copied.
+func closed(k session.Kind) bool {
+	switch k {
+	case session.KindReset, session.KindDeleted, session.KindBackup, session.KindCheckpoint, session.KindArchived:
+		return true
+	}
+	return false
+}
+
+// lastUse is the later of a log's time and its last record's: one that was
+// copied or restored may have an old file's time, or a new one.
+func lastUse(ctx context.Context, s Session) time.Time {
+	if s.Kind == session.KindOutput {
+		return s.ModTime // it has no records
+	}
+	tail, err := s.Adapter.Tail(ctx, s.Ref)
+	if err != nil {
+		return s.ModTime
+	}
+	return later(s.ModTime, tail.LastRecord)
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// byAge applies the rules of age. The newest session of an agent stays, and so
+// every session counts, also those that may not go.
+func (c *Clean) byAge(plans []SessionPlan, now time.Time) {
+	candidates := make([]Candidate, 0, len(plans))
+	for _, p := range plans {
+		agent, sub := p.CountsFor()
+		candidates = append(candidates, Candidate{ID: p.Path, Owner: p.Runtime + " " + agent, Time: p.LastUse, Temporary: sub})
+	}
+	for i, v := range Choose(candidates, Policy{MaxAge: max(c.MaxAge, 0), Keep: 1}, now) {
+		if reason := plans[i].Verdict.Reason; reason != "" {
+			v.Goes, v.Reason = false, reason
+		}
+		plans[i].Verdict = v
+	}
+}
+
+// mayGo looks at a session that is old enough. It returns why it stays, or "".
+func (c *Clean) mayGo(ctx context.Context, p *SessionPlan, now time.Time) string {
+	for _, m := range p.members {
+		if err := untouchable(m.Adapter, m.Path); err != nil {
+			return err.Error()
+		}
+		if liveness := m.Adapter.Capabilities().Liveness; liveness != nil && !closed(m.Kind) {
+			if err := liveness.Busy(ctx, m.Ref, now, 0); err != nil {
+				return busyText(err)
+			}
+		}
+		if reason := c.add(p, m.Path, &m); reason != "" {
+			return reason
+		}
+	}
+	companions, err := companions(ctx, p.Session)
+	if err != nil {
+		return "what belongs to it cannot be told: " + err.Error()
+	}
+	for _, path := range companions {
+		if slices.ContainsFunc(p.Files, func(f File) bool { return f.Path == path }) {
+			continue
+		}
+		if reason := c.add(p, path, nil); reason != "" {
+			return reason
+		}
+	}
+	return ""
+}
+
+func busyText(err error) string {
+	var busy *session.BusyError
+	if errors.As(err, &busy) {
+		return "busy: " + busy.Reason
+	}
+	return err.Error()
+}
+
+// add takes a file into what goes. It returns why it cannot go, or "".
+func (c *Clean) add(p *SessionPlan, path string, log *Session) string {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return "it cannot be looked at: " + err.Error()
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Sprintf("%s is not a regular file", filepath.Base(path))
+	}
+	if c.Now().Sub(info.ModTime()) < RecentUse && !c.Force {
+		return filepath.Base(path) + " was changed within a day"
+	}
+	p.Files = append(p.Files, File{Path: path, Seen: session.Observe(path, info), log: log})
+	return ""
+}
+
+// owner is an agent of a store.
+type owner struct{ runtime, store, agent string }
+
+func (s Session) owner() owner { return owner{s.Runtime, s.Ref.Store, s.Agent} }
+
+// CountsFor returns the agent that a session counts for: the one that started
+// its agent, if that is a sub-agent, else its own.
+func (s Session) CountsFor() (agent string, sub bool) {
+	if parents := s.Adapter.Capabilities().Parents; parents != nil {
+		if parent, ok := parents.ParentOf(s.Agent); ok {
+			return parent, true
+		}
+	}
+	return s.Agent, false
+}
+
+// leads reports whether a session stands for all that goes with it. Of a
+// sub-agent that is the first.
+func leads(all []Session, s Session) bool {
+	if _, sub := s.CountsFor(); !sub {
+		return true
+	}
+	for _, x := range all {
+		if x.owner() == s.owner() {
+			return x.Path == s.Path
+		}
+	}
+	return true
+}
+
+// members are a session and the logs that go with it, or stay with it: its
+// family, and all of a sub-agent's sessions.
+func members(all []Session, s Session) []Session {
+	_, sub := s.CountsFor()
+	mine := []Session{s}
+	for _, x := range all {
+		if x.Parent != "" && x.Parent == s.ID && x.owner() == s.owner() {
+			mine = append(mine, x)
+		}
+	}
+	for _, x := range all {
+		if sub && x.owner() == s.owner() && x.Path != s.Path {
+			mine = append(mine, x)
+		}
+	}
+	return mine
+}
+
+// companions are the paths of the other files that go with a session. Of a
+// sub-agent they are all that its directory has: what is not a file keeps it.
+func companions(ctx context.Context, s Session) (paths []string, err error) {
+	if family := s.Adapter.Capabilities().Companion; family != nil {
+		return family.Companions(ctx, s.Ref)
+	}
+	if _, sub := s.CountsFor(); !sub {
+		return nil, nil
+	}
+	dir := filepath.Dir(s.Path)
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if e.Name() != DirName {
+			paths = append(paths, filepath.Join(dir, e.Name()))
+		}
+	}
+	return paths, err
+}
+
+// untouchable returns an error for a place of a store from which nothing may be
+// taken and to which nothing may be brought back.
+func untouchable(s session.Store, path string) error {
+	if guard := s.Capabilities().Guard; guard != nil {
+		return guard.Untouchable(path)
+	}
+	return nil
+}
+
+// TrashedSession is what a record of the trash says of its session.
+type TrashedSession struct {
+	Runtime string `json:"runtime"`
+	Agent   string `json:"agent"`
+	Session string `json:"session"`
+	Archive string `json:"archive"` // id of the archive with its bytes
+}
+
+// SessionOf is what a record of the trash says of its session. An error is
+// returned for a record of something else.
+func SessionOf(item Item) (TrashedSession, error) {
+	var s TrashedSession
+	if err := json.Unmarshal(item.Detail, &s); err != nil {
+		return s, fmt.Errorf("the record %s of the trash is not of a session", item.ID)
+	}
+	return s, nil
+}
+
+// Recover finishes what a killed run began: a file that is still, or again, at
+// its place was not deleted.
+func (c *Clean) Recover() error {
+	if !exists(c.Trash.Dir) {
+		return nil
+	}
+	if err := durable.Sweep(c.Trash.Dir, 0); err != nil {
+		return err
+	}
+	items, err := c.Trash.List()
+	if err != nil {
+		return err
+	}
+	for _, item := range items {
+		moved, err := c.Trash.Recover(item)
+		if err == nil && !moved {
+			err = c.Trash.Drop(item.ID)
+		}
+		if err != nil {
+			return fmt.Errorf("finish an earlier clean: %w", err)
+		}
+	}
+	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil || !os.IsNotExist(err)
+}
+
+// Execute does what the plan says, one session after the other. What changed
+// since the plan was made stays, and its verdict says why. An error is returned
+// when the run cannot go on: the context has ended, or the trash cannot be
+// emptied.
+func (c *Clean) Execute(ctx context.Context, p *CleanPlan) (result CleanResult, err error) {
+	for _, s := range p.Going() {
+		if err := ctx.Err(); err != nil {
+			return result, err
+		}
+		err := c.discard(ctx, s)
+		switch {
+		case err == nil:
+			continue
+		case errors.Is(err, session.ErrBusy):
+			result.Busy++
+		default:
+			result.Failed++
+		}
+		s.Verdict.Goes, s.Verdict.Reason = false, busyText(err)
+	}
+	for _, item := range p.Purge {
+		unverified, err := c.remove(ctx, item)
+		if unverified != nil {
+			result.Failed++
+			result.Unverified = append(result.Unverified, Unverified{item, unverified})
+		}
+		if err != nil {
+			return result, fmt.Errorf("empty the trash: %w", err)
+		}
+	}
+	return result, nil
+}
+
+// discard archives a session and what belongs to it, reads the copies back,
+// and only then moves the files into the trash, the log last: what is left of
+// a family after a kill goes with it in the next run.
+func (c *Clean) discard(ctx context.Context, p *SessionPlan) error {
+	entries := make([]archive.Entry, len(p.Files))
+	for i, f := range p.Files {
+		e, err := c.secured(ctx, p, f)
+		if err != nil {
+			return err
+		}
+		entries[i] = e
+	}
+	for i := len(p.Files) - 1; i >= 0; i-- {
+		if err := c.put(p, p.Files[i], entries[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// secured archives a file, unless its bytes are there already, and reads the
+// copy back.
+func (c *Clean) secured(ctx context.Context, p *SessionPlan, f File) (archive.Entry, error) {
+	ref := p.Ref
+	if f.log != nil {
+		ref = f.log.Ref
+	} else {
+		ref.Path, ref.Kind, ref.Bytes = f.Path, session.KindOutput, f.Seen.Size
+	}
+	if f.Seen.Size == 0 {
+		return archive.Entry{}, nil // nothing could be lost
+	}
+	e, err := c.Copy(ctx, ref)
+	if err == nil {
+		err = c.Archives.Verify(ctx, e)
+	}
+	return e, err
+}
+
+// put moves a file into the trash: first the line that says so, then the
+// record, then the file. A lease proves that nobody has it open, and it must
+// still be what the plan saw.
+func (c *Clean) put(p *SessionPlan, f File, e archive.Entry) error {
+	log, err := durable.OpenRegular(f.Path)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	lease, err := durable.WriteLease(log)
+	if errors.Is(err, durable.ErrHeld) {
+		return &session.BusyError{Path: f.Path, Reason: "another process has it open"}
+	}
+	if err != nil && !errors.Is(err, durable.ErrUnsupported) {
+		return err
+	}
+	if lease != nil {
+		defer func() { _ = lease.Release() }() // closing does it too
+	}
+	named, err := os.Lstat(f.Path)
+	if err != nil {
+		return err
+	}
+	if err := f.Seen.Matches(named); err != nil {
+		return err
+	}
+	item, err := c.item(p, f, e)
+	if err != nil {
+		return err
+	}
+	if err := c.Audit.Append(item.line(ActionTrash, item.At, e.ID)); err != nil {
+		return err
+	}
+	return c.Trash.Put(item)
+}
+
+// item is the record of a file that goes.
+func (c *Clean) item(p *SessionPlan, f File, e archive.Entry) (Item, error) {
+	detail, err := json.Marshal(TrashedSession{p.Runtime, p.Agent, p.ID, e.ID})
+	if err != nil {
+		return Item{}, err
+	}
+	now := c.Now().UTC()
+	id := fmt.Sprintf("%s-%s", fileID(f.Path), now.Format("20060102T150405Z"))
+	return Item{
+		ID: id, Kind: "session", From: f.Path, To: Place(f.Path, id), SHA256: e.SHA256, Bytes: f.Seen.Size,
+		At: now, Until: now.Add(c.Grace), Rule: c.Rule, Detail: detail,
+	}, nil
+}
+
+// fileID is a safe id for a file, different for different paths.
+func fileID(path string) string {
+	sum := sha256.Sum256([]byte(path))
+	return hex.EncodeToString(sum[:6])
+}
+
+// remove removes a file from the trash for good, if its archive still verifies;
+// if not, it stays, and unverified says why.
+func (c *Clean) remove(ctx context.Context, item Item) (unverified, err error) {
+	s, err := SessionOf(item)
+	if err != nil {
+		return nil, err
+	}
+	if item.Bytes > 0 {
+		e, err := c.Archives.Get(ctx, s.Archive)
+		if err == nil {
+			err = c.Archives.Verify(ctx, e)
+		}
+		if err != nil {
+			return err, ctx.Err()
+		}
+	}
+	return nil, errors.Join(c.Audit.Append(item.line(ActionPurge, c.Now().UTC(), s.Archive)), c.Trash.Remove(item))
+}
+
+// Trashed are the records of all files of the session that an id names: its own
+// id, the start of one with at least four characters, the start of a record's id,
+// or "all". [ErrNotInTrash] is returned when there is none.
+func (c *Clean) Trashed(id string) ([]Item, error) {
+	items, err := c.Trash.List()
+	if err != nil {
+		return nil, err
+	}
+	var mine []Item
+	for _, item := range items {
+		s, err := SessionOf(item)
+		if err == nil && (id == "all" || s.Session == id || len(id) >= 4 && strings.HasPrefix(s.Session, id) || id != "" && strings.HasPrefix(item.ID, id)) {
+			mine = append(mine, item)
+		}
+	}
+	if len(mine) == 0 {
+		return nil, fmt.Errorf("%q: %w", id, ErrNotInTrash)
+	}
+	return mine, nil
+}
+
+// MayReturn returns an error for a file whose place is one to which a store lets
+// nothing be brought back any more.
+func MayReturn(stores []session.Store, item Item) error {
+	for _, s := range stores {
+		if err := untouchable(s, item.From); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Undelete brings a file back to where it was. An error that wraps fs.ErrExist
+// is returned when another file is there by now.
+func (c *Clean) Undelete(item Item) error {
+	s, err := SessionOf(item)
+	if err != nil {
+		return err
+	}
+	if err := c.Trash.TakeBack(item); err != nil {
+		return fmt.Errorf("bring %s back: %w", item.From, err)
+	}
+	line := item.line(ActionUndelete, c.Now().UTC(), s.Archive)
+	line.Rule = "clean --undelete"
+	return errors.Join(c.Audit.Append(line), c.Trash.Drop(item.ID))
+}
