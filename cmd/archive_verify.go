@@ -201,7 +201,7 @@ func verifyReceipts(ctx context.Context, a *app, entries []archive.Entry, doc *v
 		copies: copies, archives: map[string]archive.Entry{}, sessions: map[memory.Source][]string{},
 		undone: compact.UndoneBy(receipts), receipts: receipts, doc: doc,
 	}
-	if v.pruned, err = a.prunedArchives(); err != nil {
+	if v.pruned, err = a.audit().DeletedArchives(); err != nil {
 		return err
 	}
 	for _, e := range entries {

@@ -201,18 +201,18 @@ func (c *cleaner) decideArchives(ctx context.Context) (err error) {
 	if c.prune, err = c.app.newPruner(o); err != nil {
 		return err
 	}
-	c.prune.leaving = map[string]bool{}
+	c.prune.rules.Leaving = map[string]bool{}
 	for _, s := range c.plan.Going() {
 		for _, f := range s.Files {
-			c.prune.leaving[f.Path] = true
+			c.prune.rules.Leaving[f.Path] = true
 		}
 	}
 	if !c.options.DryRun {
-		if err := c.prune.recover(ctx); err != nil {
+		if err := c.prune.rules.Recover(ctx); err != nil {
 			return err
 		}
 	}
-	return c.prune.plan(ctx)
+	return c.prune.decide(ctx)
 }
 
 // execute carries the plan out, and then that for the archives.
@@ -226,7 +226,7 @@ func (c *cleaner) execute(ctx context.Context) (err error) {
 	}
 	c.makeRows()
 	if c.prune != nil {
-		return c.prune.carryOut(ctx)
+		return c.prune.rules.Execute(ctx, c.prune.plan)
 	}
 	return nil
 }
@@ -238,7 +238,7 @@ func (c *cleaner) noteRefusal() {
 	}
 	c.app.noteTooMuch("sessions", c.plan.Verdicts())
 	if c.prune != nil {
-		c.app.noteTooMuch("archives", c.prune.verdicts)
+		c.app.noteTooMuch("archives", c.prune.plan.Verdicts())
 	}
 }
 
@@ -248,7 +248,7 @@ func (c *cleaner) agreed() error {
 		return err
 	}
 	if c.prune != nil && !c.options.Force {
-		if err := refuseTooMuch("archives", c.prune.verdicts); err != nil {
+		if err := refuseTooMuch("archives", c.prune.plan.Verdicts()); err != nil {
 			return err
 		}
 	}

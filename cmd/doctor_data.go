@@ -391,7 +391,7 @@ func (d *checkup) examineReceipts(entries []archive.Entry) error {
 	}
 	d.receipts = receipts
 	known, proven := map[string]bool{}, map[string]bool{}
-	pruned, err := d.app.prunedArchives()
+	pruned, err := d.app.audit().DeletedArchives()
 	if err != nil {
 		return err
 	}

@@ -71,6 +71,22 @@ func (a Audit) Lines() ([]Line, error) {
 	return all, nil
 }
 
+// DeletedArchives are the ids of archives that were deleted on purpose; false
+// for those that were brought back.
+func (a Audit) DeletedArchives() (map[string]bool, error) {
+	lines, err := a.Lines()
+	if err != nil {
+		return nil, err
+	}
+	deleted := map[string]bool{}
+	for _, l := range lines {
+		if l.Kind == "archive" {
+			deleted[l.Archive] = l.Action != ActionUndelete
+		}
+	}
+	return deleted, nil
+}
+
 // ErrClock is returned when the clock says that it is earlier than when
 // something last went: ages cannot be told then.
 var ErrClock = errors.New("the clock runs behind the audit log")

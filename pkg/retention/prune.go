@@ -1,0 +1,347 @@
+package retention
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// ErrNotRemembered is returned by a Prune's Remembered when nothing of an
+// archive can be compared with memory: there is no memory, or no reader for its
+// format.
+var ErrNotRemembered = errors.New("memory does not have it")
+
+// Prune deletes old archives whose bytes are somewhere else too. Every field
+// but Logs, Leaving and Remembered is required.
+type Prune struct {
+	Archives *archive.Store
+	Filter   archive.Filter // which archives are considered
+	Trash    Trash          // the records of deleted archives
+	Audit    Audit
+	Now      func() time.Time
+	MaxAge   time.Duration // only what is older
+	Keep     int           // never the newest so many of an agent
+	Grace    time.Duration // how long what goes can be brought back
+	Rule     string        // why it goes, for the audit log
+	// Logs are the sessions in whose logs the bytes of an archive may be. Logs that
+	// the runtime has closed are not among them: it removes them in its own time.
+	Logs []session.Ref
+	// Leaving are the paths of logs that go in the same run: they do not count.
+	Leaving map[string]bool
+	// Remembered reports whether memory has all that an archive says, so that
+	// its last copy may go. nil keeps last copies.
+	Remembered func(ctx context.Context, e archive.Entry) (bool, error)
+}
+
+// PrunePlan says what becomes of every archive and of what has been in the
+// trash for long enough. It is data, and what is shown is what is executed.
+type PrunePlan struct {
+	Archives []ArchivePlan
+	Purge    []PurgePlan
+}
+
+// ArchivePlan is what becomes of an archive. The reason of a verdict that it
+// goes says where else its bytes are.
+type ArchivePlan struct {
+	Entry   archive.Entry
+	Verdict Verdict
+}
+
+// PurgePlan is what becomes of an archive that has been in the trash for long
+// enough: it is removed for good if its bytes still are somewhere else.
+type PurgePlan struct {
+	Item  Item
+	Entry archive.Entry
+	Goes  bool
+}
+
+// Verdicts are those of all archives.
+func (p *PrunePlan) Verdicts() []Verdict {
+	var all []Verdict
+	for _, a := range p.Archives {
+		all = append(all, a.Verdict)
+	}
+	return all
+}
+
+// Plan decides what becomes of every archive and of what is in the trash. It
+// changes nothing. The caller has checked the clock.
+func (p *Prune) Plan(ctx context.Context) (*PrunePlan, error) {
+	entries, err := p.Archives.List(ctx, p.Filter)
+	if err != nil {
+		return nil, err
+	}
+	var candidates []Candidate
+	for _, e := range entries {
+		candidates = append(candidates, Candidate{ID: e.ID, Owner: e.Runtime + " " + e.Agent, Time: e.CreatedAt})
+	}
+	plan := &PrunePlan{}
+	for i, v := range Choose(candidates, Policy{MaxAge: p.MaxAge, Keep: p.Keep}, p.Now()) {
+		plan.Archives = append(plan.Archives, ArchivePlan{entries[i], v})
+	}
+	for i := len(plan.Archives) - 1; i >= 0; i-- { // the newer ones first: older ones may lean on those that stay
+		if v := &plan.Archives[i].Verdict; v.Goes {
+			where, err := p.findCopy(ctx, plan, i)
+			if err != nil {
+				return nil, err
+			}
+			v.Goes, v.Reason = where.found, where.reason
+		}
+	}
+	return plan, p.planPurge(ctx, plan)
+}
+
+// planPurge finds what has been in the trash for long enough, and whether its
+// bytes still are somewhere else.
+func (p *Prune) planPurge(ctx context.Context, plan *PrunePlan) error {
+	now := p.Now()
+	items, err := p.Trash.List()
+	if err != nil {
+		return err
+	}
+	for _, item := range items {
+		if now.Before(item.Until) {
+			continue
+		}
+		e, err := entryOf(item)
+		if err != nil {
+			return err
+		}
+		still, err := p.still(ctx, plan, item, e)
+		if err != nil {
+			return err
+		}
+		plan.Purge = append(plan.Purge, PurgePlan{item, e, still})
+	}
+	return nil
+}
+
+// otherCopy is where the bytes of an archive are beside it, or why it stays.
+type otherCopy struct {
+	found  bool
+	reason string
+}
+
+// findCopy verifies archive i and looks for its bytes elsewhere.
+func (p *Prune) findCopy(ctx context.Context, plan *PrunePlan, i int) (otherCopy, error) {
+	e := plan.Archives[i].Entry
+	if err := p.Archives.Verify(ctx, e); err != nil {
+		return otherCopy{reason: "does not verify: " + err.Error()}, ctx.Err()
+	}
+	for j := len(plan.Archives) - 1; j > i; j-- {
+		other := plan.Archives[j].Entry
+		if other.Runtime != e.Runtime || other.Agent != e.Agent || other.Session != e.Session || plan.Archives[j].Verdict.Goes {
+			continue
+		}
+		if same, err := p.Archives.Begins(ctx, other, e); err == nil && same {
+			return otherCopy{true, "archive " + other.ID + " begins with its bytes"}, nil
+		}
+		if ctx.Err() != nil {
+			return otherCopy{}, ctx.Err()
+		}
+	}
+	if path := p.inLog(ctx, e); path != "" {
+		return otherCopy{true, "its bytes are in " + path}, nil
+	}
+	return p.lastCopy(ctx, e)
+}
+
+// inLog is the path of a log that begins with an archive's bytes, or "".
+func (p *Prune) inLog(ctx context.Context, e archive.Entry) string {
+	for _, ref := range p.Logs {
+		if p.Leaving[ref.Path] || ref.Runtime != e.Runtime || ref.Agent != e.Agent || ref.ID != e.Session || ref.Bytes < e.Bytes {
+			continue
+		}
+		log, err := durable.OpenRegular(ref.Path)
+		if err != nil {
+			continue
+		}
+		same, err := session.Snapshot{Size: e.Bytes, SHA256: e.SHA256}.Begins(ctx, log)
+		_ = log.Close() // it was only read
+		if err == nil && same {
+			return ref.Path
+		}
+	}
+	return ""
+}
+
+// lastCopyReason is why an archive goes whose bytes are nowhere else.
+const lastCopyReason = "the last copy; memory has what it says"
+
+// lastCopy decides about bytes that are nowhere else: they stay, unless that was
+// asked for and memory has what they say.
+func (p *Prune) lastCopy(ctx context.Context, e archive.Entry) (otherCopy, error) {
+	if p.Remembered == nil {
+		return otherCopy{reason: "the only copy; --last-copies takes it if memory has what it says"}, nil
+	}
+	all, err := p.Remembered(ctx, e)
+	if errors.Is(err, ErrNotRemembered) {
+		return otherCopy{reason: "the only copy, and memory does not have what it says"}, nil
+	}
+	if err != nil || !all {
+		return otherCopy{reason: "the only copy, and memory does not have all that it says"}, ctx.Err()
+	}
+	return otherCopy{true, lastCopyReason}, nil
+}
+
+// still reports whether the bytes of an archive in the trash are somewhere else
+// as they were when it went there, so that it may be removed for good.
+func (p *Prune) still(ctx context.Context, plan *PrunePlan, item Item, e archive.Entry) (bool, error) {
+	if strings.HasSuffix(item.Rule, lastCopyReason) || p.inLog(ctx, e) != "" {
+		return true, ctx.Err()
+	}
+	others, err := p.Archives.List(ctx, archive.Filter{Runtime: e.Runtime, Agent: e.Agent})
+	if err != nil {
+		return false, err
+	}
+	going := map[string]bool{}
+	for _, v := range plan.Verdicts() {
+		going[v.ID] = v.Goes
+	}
+	for _, other := range others {
+		if other.Session != e.Session || going[other.ID] {
+			continue
+		}
+		if same, err := p.Archives.Begins(ctx, other, e); err == nil && same {
+			return true, nil
+		}
+	}
+	return false, ctx.Err()
+}
+
+// Recover finishes what a killed run began: an archive whose file is in the
+// trash is not in the catalogue any more, and one whose file is not was never
+// deleted.
+func (p *Prune) Recover(ctx context.Context) error {
+	if err := durable.Sweep(p.Trash.Dir, 0); err != nil {
+		return err
+	}
+	items, err := p.Trash.List()
+	if err != nil {
+		return err
+	}
+	for _, item := range items {
+		if err := p.recoverItem(ctx, item); err != nil {
+			return fmt.Errorf("finish an earlier prune: %w", err)
+		}
+	}
+	return nil
+}
+
+// recoverItem looks how far the run came that deleted an archive, or brought one
+// back. The same bytes may have been archived anew meanwhile, under the same id
+// and another name: that entry stays.
+func (p *Prune) recoverItem(ctx context.Context, item Item) error {
+	e, err := entryOf(item)
+	if err != nil {
+		return err
+	}
+	inTrash, err := p.Trash.Recover(item)
+	if err != nil {
+		return err
+	}
+	entered, err := p.Archives.Get(ctx, e.ID)
+	known := err == nil
+	if err != nil && !errors.Is(err, archive.ErrNotFound) {
+		return err
+	}
+	switch {
+	case inTrash && known && entered.Path == item.From && !exists(item.From):
+		return p.Archives.Drop(ctx, e)
+	case inTrash:
+		return nil
+	case !known && exists(item.From):
+		return errors.Join(p.Archives.Readmit(ctx, e), p.Trash.Drop(item.ID))
+	}
+	return p.Trash.Drop(item.ID)
+}
+
+// entryOf is the catalogue's entry of an archive in the trash.
+func entryOf(item Item) (e archive.Entry, err error) {
+	if err := json.Unmarshal(item.Detail, &e); err != nil || e.ID == "" {
+		return e, fmt.Errorf("the record %s of the trash is not of an archive", item.ID)
+	}
+	return e, nil
+}
+
+// Execute does what the plan says. Each archive is looked at once more.
+func (p *Prune) Execute(ctx context.Context, plan *PrunePlan) error {
+	for _, a := range plan.Archives {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if a.Verdict.Goes {
+			if err := p.discard(ctx, a.Entry, a.Verdict.Reason); err != nil {
+				return fmt.Errorf("delete archive %s: %w", a.Entry.ID, err)
+			}
+		}
+	}
+	for _, purge := range plan.Purge {
+		if !purge.Goes {
+			continue
+		}
+		line := purge.Item.line(ActionPurge, p.Now().UTC(), purge.Entry.ID)
+		if err := errors.Join(p.Audit.Append(line), p.Trash.Remove(purge.Item)); err != nil {
+			return fmt.Errorf("empty the trash: %w", err)
+		}
+	}
+	return nil
+}
+
+// discard moves one archive into the trash: first the line that says so, then
+// the record, the file, and the catalogue's entry.
+func (p *Prune) discard(ctx context.Context, e archive.Entry, where string) error {
+	if err := p.Archives.Look(e); err != nil {
+		return err
+	}
+	detail, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	now := p.Now().UTC()
+	id := e.ID + "-" + now.Format("20060102T150405Z") // the same bytes may be archived and deleted again
+	item := Item{
+		ID: id, Kind: "archive", From: e.Path, To: Place(e.Path, id), SHA256: e.SHA256, Bytes: e.StoredBytes,
+		At: now, Until: now.Add(p.Grace), Rule: p.Rule + ": " + where, Detail: detail,
+	}
+	if err := p.Audit.Append(item.line(ActionTrash, now, e.ID)); err != nil {
+		return err
+	}
+	if err := p.Trash.Put(item); err != nil {
+		return err
+	}
+	return p.Archives.Drop(ctx, e)
+}
+
+// Undelete brings back the archive whose record has an id, or the only one whose
+// id starts so. [ErrNotInTrash] is returned when there is none, or are several.
+func (p *Prune) Undelete(ctx context.Context, id string) (archive.Entry, error) {
+	item, err := p.Trash.Get(id)
+	if err != nil {
+		return archive.Entry{}, err
+	}
+	e, err := entryOf(item)
+	if err != nil {
+		return e, err
+	}
+	line := item.line(ActionUndelete, p.Now().UTC(), e.ID)
+	line.Rule = "archive prune --undelete"
+	for _, step := range []func() error{
+		func() error { return p.Trash.TakeBack(item) },
+		func() error { return p.Archives.Readmit(ctx, e) },
+		func() error { return p.Audit.Append(line) },
+		func() error { return p.Trash.Drop(item.ID) },
+	} {
+		if err := step(); err != nil {
+			return e, fmt.Errorf("bring archive %s back: %w", item.ID, err)
+		}
+	}
+	return e, nil
+}
