@@ -329,7 +329,7 @@ const (
 
 var errNoAnswer = errors.New("it holds no answer")
 
-// ollama is POST /api/chat (github.com/ollama/ollama, docs/api.md).
+// ollama is POST /api/chat (the page api.md of github.com/ollama/ollama).
 type ollama struct{}
 
 func (ollama) path() string { return "/api/chat" }
