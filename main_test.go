@@ -87,10 +87,10 @@ func copyTree(ts *testscript.TestScript, neg bool, args []string) {
 	}))
 }
 
-// agentdb FILE [live] [later] [cold] [damaged] writes a database with OpenClaw's sessions; with
-// live the last turn is only in the write-ahead log beside it,
-// with later its schema is one of tomorrow, with cold a session is elsewhere,
-// with damaged row 3 of the current session cannot be decompressed.
+// agentdb FILE [live] [later] [cold] [damaged] writes a database with
+// OpenClaw's sessions; with live the last turn is only in the write-ahead log
+// beside it, with later its schema is one of tomorrow, with cold a session is
+// elsewhere, with damaged row 3 of the current session cannot be decompressed.
 func agentDB(ts *testscript.TestScript, neg bool, args []string) {
 	story := fakeagentdb.Story(slices.Contains(args, "live"))
 	if slices.Contains(args, "later") {

@@ -122,7 +122,8 @@ type ollamaProxy struct {
 	mutex   sync.Mutex
 	calls   []embedCall
 	refused int // calls that the server answered with 400
-	// before is told of the nth call for vectors, from 1, before it goes on; or nil.
+	// before is told of the nth call for vectors, from 1, before it goes on; or
+	// nil.
 	before func(n int)
 }
 

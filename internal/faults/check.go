@@ -461,8 +461,8 @@ func (h *Home) freshLog() (string, error) {
 }
 
 // carriedOnce checks that a line which reached the old log after it was moved
-// aside is in the session that followed, once.
-// It reports whether there was such a line.
+// aside is in the session that followed, once. It reports whether there was
+// such a line.
 func (h *Home) carriedOnce() (old bool, err error) {
 	most := 0
 	err = h.eachFile(func(path string) error {

@@ -77,7 +77,7 @@ type Entry struct {
 	CreatedAt   time.Time `json:"created_at"`
 	ToolVersion string    `json:"tool_version"`
 	// Superseded are earlier files of the same bytes that did not verify when
-	// the bytes were archived again. Whatever is there is left as it is.
+	// the bytes were archived again. They are left as they are.
 	Superseded []string `json:"superseded_paths,omitempty"`
 }
 

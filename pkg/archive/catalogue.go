@@ -36,8 +36,8 @@ type Damage struct {
 }
 
 // List returns the entries that the filter picks, oldest first. Files of the
-// catalogue that cannot be read are left out; [Store.Damaged] names them. A
-// catalogue that does not exist yet is empty.
+// catalogue that cannot be read are left out, and [Store.Damaged] names them.
+// A catalogue that does not exist yet is empty.
 func (s *Store) List(ctx context.Context, f Filter) ([]Entry, error) {
 	var picked []Entry
 	err := s.each(ctx, func(_ string, e Entry, err error) {
@@ -179,8 +179,8 @@ func encodeEntry(e Entry) func(io.Writer) error {
 	}
 }
 
-// Drop takes an entry out of the catalogue. Its file is the caller's to have
-// moved away before, or to remove.
+// Drop takes an entry out of the catalogue. Its caller has moved the file away
+// before, or removes it.
 func (s *Store) Drop(ctx context.Context, e Entry) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -191,8 +191,8 @@ func (s *Store) Drop(ctx context.Context, e Entry) error {
 	return durable.RemoveFile(s.entryPath(e.ID))
 }
 
-// Readmit enters an archive into the catalogue again whose file is back at its
-// place, once it verifies. An entry that is there already stays as it is.
+// Readmit enters an archive into the catalogue again, once its file is back in
+// its place and verifies. An entry that is there already stays as it is.
 func (s *Store) Readmit(ctx context.Context, e Entry) error {
 	if _, err := parseEntry(e.ID, mustEncode(e)); err != nil {
 		return err

@@ -102,7 +102,7 @@ func (s *Store) write(ctx context.Context, dir string, e Entry, src source) (Ent
 	return entered, err
 }
 
-// settleAt gives the entry its file, which is whole, whatever was there before.
+// settleAt gives the entry its file, which is whole, whatever it named before.
 func (e *Entry) settleAt(path string) {
 	e.Path = path
 	var others []string

@@ -196,11 +196,11 @@ func corrupt(e Entry, format string, values ...any) error {
 const LinePiece = 1 << 20
 
 // Lines gives the lines first to last of the archived session, counted from 1;
-// last 0 means to the end. Each comes with its line end, so what fn gets is
-// the session's bytes exactly; of a log that is compressed itself, as the
-// runtime left it, the bytes of the text in it. A line longer than [LinePiece] comes in several
-// pieces with the same number. The slice is valid until fn returns; an error
-// of fn ends the reading and is returned.
+// last 0 means to the end. Each comes with its line end, so what fn gets is the
+// session's bytes exactly; of a log that is compressed itself, as the runtime
+// left it, the bytes of the text in it. A line longer than [LinePiece] comes in
+// several pieces with the same number. The slice is valid until fn returns; an
+// error of fn ends the reading and is returned.
 func (s *Store) Lines(ctx context.Context, e Entry, first, last int, fn func(n int, line []byte) error) error {
 	r, err := openEntry(ctx, e)
 	if err != nil {

@@ -75,7 +75,7 @@ type Chunk struct {
 type Chunker struct {
 	options Options
 	emit    func(*Chunk) error
-	err     error // of an earlier emit: the sequence has a hole, so it stays
+	err     error // of an earlier emit; it stays, because the sequence has a hole
 
 	window    window
 	spans     []span // messages of the block that reach into the window, in order

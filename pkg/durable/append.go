@@ -162,9 +162,9 @@ func OpenAppendIn(root *os.Root, name string) (*os.File, error) {
 }
 
 // AppendRecord appends bytes to a file from [OpenAppendIn] with one write and
-// syncs it. A write that fails half way is undone: the file gets its old
-// length back. Without a record the file is only synced. The caller holds a lease or knows otherwise that nobody else
-// writes. A full disk is a [*SpaceError].
+// syncs it. A write that fails half way is undone: the file gets its old length
+// back. Without a record the file is only synced. The caller holds a lease or
+// knows otherwise that nobody else writes. A full disk is a [*SpaceError].
 func AppendRecord(f *os.File, record []byte) error {
 	dir := filepath.Dir(f.Name())
 	before, err := f.Stat()

@@ -12,8 +12,8 @@ import (
 )
 
 // SyncDir makes the names in dir durable: files made, renamed or removed there
-// stay so after a power cut. File systems that do not know the call, and
-// Windows, are taken as done.
+// stay so after a power cut. On file systems that do not know the call, and on
+// Windows, it does nothing and returns nil.
 func SyncDir(dir string) error {
 	if err := syncDir(dir); err != nil {
 		return fmt.Errorf("sync directory %s: %w", dir, bare(err))
@@ -158,15 +158,16 @@ func MoveDir(from, to string) error {
 }
 
 // Scratch is a directory for copies that are read once and then removed: in
-// the system's temporary directory, for this user only (0700), with a name
+// the system's temporary directory, private (0700), with a name
 // that nobody can guess. Nothing in it is synced, since nothing in it is kept.
 type Scratch struct{ dir string }
 
 // scratchMark begins the name of every scratch directory.
 const scratchMark = "sessctl-scratch-"
 
-// MakeScratch makes one, after it has removed those that killed runs left
-// behind. [SpaceError] is returned when fewer than room bytes are free there.
+// MakeScratch makes a scratch directory, after it has removed those that killed
+// runs left behind. A [SpaceError] is returned when fewer than room bytes are
+// free there.
 func MakeScratch(room int64) (*Scratch, error) {
 	base := os.TempDir()
 	sweepScratch(base)

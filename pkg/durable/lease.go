@@ -5,10 +5,10 @@ import (
 	"os"
 )
 
-// Lease is the kernel's word that nobody else has a file open, kept until
-// another process wants to open it. That process then waits (Linux: 45 s at
-// most, /proc/sys/fs/lease-break-time) until the lease is released, so a lease
-// is held for milliseconds.
+// Lease is the kernel's promise that nobody else has a file open. A process
+// that wants to open it meanwhile waits until the lease is released (on Linux
+// 45 s at most, /proc/sys/fs/lease-break-time), so a lease is held for
+// milliseconds.
 type Lease struct {
 	file     *os.File
 	released bool

@@ -19,12 +19,11 @@ type FileLock struct {
 	lock *flock.Flock
 }
 
-// Lock takes the exclusive lock of the file at path, which it makes if need
-// be, and does not wait: [ErrLocked] is returned when it is taken. The error's
-// text names the holder's process id where it is known. [ErrNotRegular] is
-// returned when something else than a regular file is in the way. The file
-// stays when the lock is released; removing it would let two processes hold
-// "the" lock.
+// Lock takes the exclusive lock of the file at path, which it makes if it is
+// missing. It does not wait: [ErrLocked] is returned when another process has
+// the lock, with that process's id where it is known. [ErrNotRegular] is
+// returned when anything but a regular file is at path. The file stays when the
+// lock is released: removing it would let two processes hold "the" lock.
 func Lock(path string) (*FileLock, error) {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("lock %s: %w", path, ErrNotRegular) // opening a pipe may wait

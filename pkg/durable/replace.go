@@ -15,11 +15,11 @@ import (
 )
 
 // ReplaceFile writes a file in full and puts it in the place of path, which
-// need not exist. The write function gets the temporary file; an error it
-// returns, or a write that failed whether it noticed or not, leaves path as it
-// was and removes the temporary file. The file gets mode perm and, where the
-// user may give it away, the owner of the file it replaces. A symbolic link at
-// path is replaced, not followed.
+// need not exist. The write function gets the temporary file. If it returns an
+// error, or a write has failed without its noticing, path stays as it was and
+// the temporary file is removed. The file gets mode perm and, where the user may
+// give it away, the owner of the file it replaces. A symbolic link at path is
+// replaced, not followed.
 //
 // When the error comes from the last step, the sync of the directory, path has
 // its new content but a power cut may still bring the old one back.
@@ -286,8 +286,8 @@ func abandoned(entry fs.DirEntry, olderThan time.Duration) bool {
 }
 
 // Sweep removes what [Leftovers] lists, with the first duration given or
-// [SweepAge], and ends moves that were killed. A caller that holds the lock under which dir is written may
-// sweep with age 0.
+// [SweepAge], and ends moves that were killed. A caller that holds the lock
+// under which dir is written may sweep with age 0.
 func Sweep(dir string, olderThan ...time.Duration) error {
 	age := SweepAge
 	if len(olderThan) > 0 {

@@ -342,7 +342,8 @@ func TestVectorsAreTheDesign(t *testing.T) {
 		}
 		for kind, got := range map[bool][]float32{false: document(t, e, text), true: query(t, e, text)} {
 			for i, want := range slowVector(&e.table, text, kind) {
-				// A document at the bound leaves the difference of two equal numbers.
+				// A document at the bound leaves the difference of two equal
+				// numbers.
 				if limit := 1e-6; math.Abs(float64(got[i])-want) > limit && (i != slackAt || want > 1e-3) {
 					t.Fatalf("query %v, dimension %d: %v, want %v", kind, i, got[i], want)
 				}

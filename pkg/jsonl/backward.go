@@ -9,8 +9,8 @@ import (
 // with the size of its context, is nearly always in its last block.
 const blockSize = 16 << 10
 
-// smallFile is the size up to which a file is read at once: of a small file
-// everything is wanted, and a call of the system costs more than its bytes.
+// smallFile is the size up to which a file is read at once: all of a small file
+// is wanted, and a system call costs more than its bytes.
 const smallFile = 4 * blockSize
 
 // holdLimit is how much of one line a BackwardReader holds. Only the start of
@@ -28,7 +28,7 @@ type BackwardReader struct {
 	buf    []byte
 	lo, hi int   // what was read and not delivered is buf[lo:hi]
 	base   int64 // in the file, of buf[lo]
-	clear  int   // bytes before hi that hold no LF but perhaps as the last byte
+	clear  int   // bytes before hi that hold no LF, save perhaps as the last byte
 	err    error // sticky
 }
 

@@ -27,7 +27,7 @@ const (
 // End. What is skipped is checked: brackets, commas, colons, numbers and
 // literals are those of JSON. Only the inside of a skipped string may hold
 // what JSON forbids (control characters, unknown escapes, bytes that are not
-// UTF-8): an odd byte in a field that nobody reads costs no message.
+// UTF-8), so that an odd byte in a field that nobody reads costs no message.
 //
 // The first error stays; from then on every method returns its zero value, and
 // Err and End return the error.

@@ -35,10 +35,10 @@ const (
 	maxWindow = 32 << 20
 )
 
-// Decompress returns the plain bytes of r. What r is, is told by its first
-// bytes and never by a name: sessions lie about as .jsonl that are gzip, and
-// as .gz that are plain. compressedSize is the size of r in bytes; the output
-// may have 256 times that and 64 MiB, then reading fails with [ErrTooLarge].
+// Decompress returns the plain bytes of r. Its first bytes say what r is, never
+// a name: some sessions named .jsonl are gzip, and some named .gz are plain.
+// compressedSize is the size of r in bytes. Reading fails with [ErrTooLarge]
+// after 256 times that and 64 MiB more.
 //
 // A truncated stream yields what can be read of it, then io.ErrUnexpectedEOF.
 // A damaged one yields what comes before the damage, then an error. Closing

@@ -97,8 +97,9 @@ const (
 	high = 0x80 * ones
 )
 
-// indexBlocksGo fills blocks for the whole blocks of 64 bytes in text. carry is 1 if the byte before text escapes the first one; carryOut is
-// the same for what follows.
+// indexBlocksGo fills blocks for the whole blocks of 64 bytes in text. carry is
+// 1 if the byte before text escapes the first one; carryOut is the same for
+// what follows.
 func indexBlocksGo(text []byte, blocks []block, carry uint64) (carryOut, flags uint64) {
 	var or, control uint64
 	for k := 0; len(text) >= 64; k++ {

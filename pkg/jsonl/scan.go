@@ -263,8 +263,8 @@ func (s *scan) torn(line *Line, i int) {
 	}
 }
 
-// firstWindow is how much of the text is looked at first for an object. The
-// index of what follows it would be made for nothing.
+// firstWindow is how much of the text is searched first for an object, so that
+// what follows it is not indexed for nothing.
 const firstWindow = 1 << 10
 
 // object returns the length of the JSON object at the start of text, or 0 and

@@ -127,8 +127,8 @@ func blend(list []*rated) {
 // pinnedPlaces is how many places at the top are open to holders of identifiers.
 const pinnedPlaces = 3
 
-// pinIdentifiers sees to it that the first three hold each identifier of the query that
-// any of the list holds. Otherwise the order stays.
+// pinIdentifiers sees to it that the first three hold each identifier of the
+// query that any of the list holds. Otherwise the order stays.
 func pinIdentifiers(list []*rated, names int) []*rated {
 	var first []int
 	for i := range names {
@@ -526,11 +526,12 @@ func wordShare(x, y string) float64 {
 // CategorySummary is the category of summaries.
 const CategorySummary = "session_summary"
 
-// foldSummaries drops each summary that has no more of the query's words than
-// a piece of the same session in the list, and whose line with most of them is
+// foldSummaries drops each summary that has no more of the query's words than a
+// piece of the same session in the list, and whose line with most of them is
 // quoted from that piece, and counts it there: the piece says it in full and
-// where it stands. If the summary stands before it, the piece
-// takes its place, with its relevance and importance. In the technical domain of bench/recall half of the hits were such summaries.
+// where it stands. If the summary stands before it, the piece takes its place,
+// with its relevance and importance. In the technical domain of bench/recall
+// half of the hits were such summaries.
 func (r *recall) foldSummaries(list []*rated) []*rated {
 	asked := termSet(r.words)
 	kept := make([]*rated, 0, len(list))

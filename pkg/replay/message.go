@@ -89,9 +89,9 @@ func arguments(raw []byte) string {
 	return string(raw)
 }
 
-// roleOf says as what the runtimes send a message: what they or extensions
-// have put in (but in the agent's name), and a command that a person ran, goes to the model as the
-// user's.
+// roleOf says as what the runtimes send a message: what they or extensions have
+// put in (but in the agent's name), and a command that a person ran, goes to
+// the model as the user's.
 func roleOf(m *session.Message) Role {
 	switch m.Role {
 	case session.RoleAssistant:
@@ -129,12 +129,12 @@ type Scanner interface {
 	Scan(ctx context.Context, r io.Reader, o session.ScanOptions, emit func(*session.Message) error) (session.Scan, error)
 }
 
-// Read rebuilds the context of a log as its runtime does: the active branch;
-// if it was compacted, the last summary first, then from the first message
-// that it kept, each message once; after a reset, only what followed. It also
-// returns what reading the log has shown. open is called twice if the log has
-// forks. An error that wraps
-// [session.ErrUnknownFormat] is returned for a log of another format.
+// Read rebuilds the context of a log as its runtime does: the active branch; if
+// it was compacted, the last summary first, then from the first message that it
+// kept, each message once; after a reset, only what followed. It also returns
+// what reading the log has shown. open is called twice if the log has forks. An
+// error that wraps [session.ErrUnknownFormat] is returned for a log of another
+// format.
 func Read(ctx context.Context, scanner Scanner, open func() (io.ReadCloser, error)) ([]Message, session.Scan, error) {
 	c, scan, err := readPass(ctx, scanner, nil, open)
 	if err == nil && scan.Tree != nil && scan.Tree.Forked() {

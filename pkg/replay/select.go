@@ -149,10 +149,9 @@ func (s Selection) fill(messages []Message, candidates []turn, room int) []Messa
 // (docs/decisions.md D20).
 const DefaultToolResults = 2
 
-// Truncate leaves the last keep tool results whole and puts
-// "[name: truncated, was N chars]" in the place of the older ones; N counts
-// code points. Below zero all stay whole. A result that is shorter than that
-// note stays too.
+// Truncate leaves the last keep tool results whole and puts "[name: truncated,
+// was N chars]" in the place of the older ones; N counts code points. Below
+// zero all stay whole. A result that is shorter than that note stays too.
 func Truncate(messages []Message, keep int) []Message {
 	if keep < 0 {
 		return messages

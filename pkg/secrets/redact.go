@@ -8,11 +8,11 @@ import (
 	"sync"
 )
 
-// Mark stands where something looked like a secret.
+// Mark replaces what looked like a secret.
 const Mark = "[redacted]"
 
-// Redact puts [Mark] in the place of what looks like a secret and returns how
-// many there were. Text without any is returned as it is.
+// Redact replaces what looks like a secret by [Mark] and returns how many there
+// were. Text without any is returned unchanged.
 func Redact(text string) (string, int) {
 	k := known()
 	bits := k.anchors.in([]byte(text))
@@ -64,8 +64,9 @@ func (k *knowledge) search(text string, bits uint64) (string, int) {
 }
 
 // redactValue keeps the name and replaces the value, unless it is a path,
-// refers to a variable or is computed by a program. After "token" and the like, prose and numbers stand
-// as often as secrets: only a longer value with letters and digits counts.
+// refers to a variable or is computed by a program. After "token" and the like,
+// prose and numbers stand as often as secrets: only a longer value with letters
+// and digits counts.
 func (k *knowledge) redactValue(found string) string {
 	m := k.assigned.FindStringSubmatch(found)
 	name, kind, sign, value := m[1], strings.ToLower(m[2]), m[3], m[4]

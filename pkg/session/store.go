@@ -214,10 +214,10 @@ type Rotator interface {
 	Rotate(ctx context.Context, r Rotation) error
 }
 
-// LogSource is a store with sessions that are not files ([KindStored]): it writes a session's log
-// out when it is asked, one JSON object a line, always the same bytes for the
-// same session. The Path of its references names a session for people and is
-// not opened.
+// LogSource is a store with sessions that are not files ([KindStored]): it
+// writes a session's log out when it is asked, one JSON object a line, always
+// the same bytes for the same session. The Path of its references names a
+// session for people and is not opened.
 type LogSource interface {
 	// OpenLog starts to read the log of a session. A [*BusyError] or an error
 	// that wraps fs.ErrNotExist is returned for one that is not there any more.

@@ -424,8 +424,8 @@ func (f *binaryFinder) next(i int) (from, to int) {
 }
 
 // run finds a run of the alphabet, empty at the end of the text if there is
-// none. It looks at every 512th byte and goes back
-// from there, so ordinary text is hardly read at all.
+// none. It looks at every 512th byte and goes back from there, so ordinary text
+// is hardly read at all.
 func (f *binaryFinder) run(i int) (from, to int) {
 	for probe := i + binaryRun - 1; probe < len(f.text); probe = i + binaryRun - 1 {
 		from = probe + 1

@@ -13,10 +13,10 @@ const (
 	latest   = 7_258_118_400_000 // 2200-01-01
 )
 
-// ParseTime reads the time of a record as a JSON value: a number, a number in a string, or
-// an ISO 8601 string (research/pitfalls.md 39). naive is true for a string
-// without a zone, which is read as UTC. ok is false for anything else, and
-// for a time out of all reason.
+// ParseTime reads the time of a record as a JSON value: a number, a number in a
+// string, or an ISO 8601 string (research/pitfalls.md 39). naive is true for a
+// string without a zone, which is read as UTC. ok is false for anything else,
+// and for a time out of all reason.
 func ParseTime(raw []byte) (ms int64, naive, ok bool) {
 	if len(raw) == 0 {
 		return 0, false, false

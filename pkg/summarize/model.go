@@ -339,7 +339,8 @@ func (ollama) header(key string) map[string]string { return modelhttp.Bearer(key
 func (ollama) body(e *Endpoint, r Request) any {
 	body := map[string]any{
 		"model": e.Model, "messages": r.turns(), "stream": false,
-		// Without num_ctx the server cuts what is longer than a few thousand tokens.
+		// Without num_ctx the server cuts what is longer than a few thousand
+		// tokens.
 		"options": map[string]any{"num_ctx": e.Window, "num_predict": r.MaxTokens, "temperature": 0},
 	}
 	if r.JSON {
