@@ -298,7 +298,7 @@ func absolute(path string) string {
 	return abs
 }
 
-// annabelleConfig are the settings of seed 000, Session Compaction.
+// annabelleConfig says when and how sessions of Annabelle are compacted.
 type annabelleConfig struct {
 	ThresholdChars  int64         `mapstructure:"threshold_chars" json:"threshold_chars"`
 	MinTurns        int           `mapstructure:"min_turns" json:"min_turns"`

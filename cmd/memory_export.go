@@ -235,8 +235,8 @@ func newExportedRecord(e memory.Exported) exportedRecord {
 	return r
 }
 
-// arrow writes an Arrow IPC file with the columns of seed 002's LanceDB table
-// "memories", in their order.
+// arrow writes an Arrow IPC file with the columns of the LanceDB table
+// "memories" (docs/decisions.md D11), in their order.
 func (x *exporter) arrow(ctx context.Context, out io.Writer) error {
 	dim, err := x.store.ExportDimensions(ctx, x.options)
 	switch {

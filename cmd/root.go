@@ -175,7 +175,7 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// Exit codes (DESIGN: the command line). 75 is EX_TEMPFAIL of sysexits.h.
+// Exit codes (docs/decisions.md D23). 75 is EX_TEMPFAIL of sysexits.h.
 const (
 	exitOK        = 0
 	exitFailed    = 1

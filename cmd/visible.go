@@ -11,7 +11,7 @@ import (
 
 // visible makes text that is not ours safe to print on one line of a
 // terminal: control characters, escape sequences, bidirectional overrides and
-// invisible runes become visible escapes (research/reliability.md A4 row 31).
+// invisible runes become visible escapes (fault 31 of docs/reliability.md).
 func visible(s string) string { return escape(s, false) }
 
 // visibleText is visible for text of several lines: line feeds and tabs stay.

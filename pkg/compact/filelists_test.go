@@ -32,9 +32,9 @@ func summaryOf(s session.Summed) *session.Message {
 	}
 }
 
-// S7.15: the second compaction's lists have the files of the first one, whether
-// its record has them as lists, or its text as tags.
-func TestS7_15FilesOfEarlierCompactions(t *testing.T) {
+// The second compaction's lists have the files of the first one, whether its
+// record has them as lists, or its text as tags.
+func TestFilesOfEarlierCompactions(t *testing.T) {
 	once := filesOf(calls("read_file", "a.go", "1"), calls("write", "b.go", "2"))
 	lists := &session.Message{Role: session.RoleSummary, Compaction: true, ReadFiles: once.ReadFiles, ModifiedFiles: once.ModifiedFiles, Parts: []session.Part{{Kind: session.PartText, Text: []byte("no tags")}}}
 	tags := &session.Message{Role: session.RoleSummary, Compaction: true, Parts: []session.Part{{Kind: session.PartText, Text: []byte(once.Text)}}}
@@ -46,9 +46,9 @@ func TestS7_15FilesOfEarlierCompactions(t *testing.T) {
 	}
 }
 
-// S7.16: a file that was read and changed is listed as changed only, in
-// whatever order and in however many compactions.
-func TestS7_16ModifiedIsNotRead(t *testing.T) {
+// A file that was read and changed is listed as changed only, in whatever order
+// and in however many compactions.
+func TestModifiedIsNotRead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var log []*session.Message
 		read, modified := map[string]bool{}, map[string]bool{}

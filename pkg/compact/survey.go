@@ -243,7 +243,7 @@ func (o *outline) open(m *session.Message) {
 
 // compacted is an earlier compaction: of what came before only the tail that
 // it kept is still in the context, and nothing if that is not there
-// (research/behaviours.md section 2, "Context rebuild").
+// (docs/decisions.md D17).
 func (o *outline) compacted(m *session.Message) {
 	o.previous, o.previousAt, o.previousTok = true, m.Ordinal, m.EstimateTokens()
 	o.context.Pass(m)
@@ -282,7 +282,7 @@ func nothingToCut(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", errNothingToCut, fmt.Sprintf(format, args...))
 }
 
-// cut decides what is summed up and what stays (seed 001, 7.5.3):
+// cut decides what is summed up and what stays (docs/decisions.md D17):
 //
 //   - From the end backward, messages are kept until they hold what is to be
 //     kept. The cut is the nearest valid one at or after that message; if
@@ -492,7 +492,7 @@ func (s *stoppable) Read(b []byte) (int, error) {
 
 // fileOperations collects which files the summed up part of a session read and
 // changed. It is cumulative: what earlier compactions listed stays listed
-// (seed 001, 7.5.3 step 3).
+// (docs/decisions.md D17).
 type fileOperations struct {
 	read, modified map[string]bool
 	calls          map[string]fileCall // by id, until they are answered
@@ -529,8 +529,8 @@ func (f *fileOperations) add(m *session.Message) {
 	}
 }
 
-// call notes the file of one call. The names are those of seed 001 with its
-// aliases, and the same in Claude Code's spelling.
+// call notes the file of one call, by the tools' names, their older names, and
+// Claude Code's spelling of them (docs/decisions.md D17).
 func (f *fileOperations) call(p *session.Part) {
 	c := fileCall{}
 	switch strings.ToLower(string(p.Name)) {

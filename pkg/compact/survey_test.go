@@ -56,8 +56,8 @@ func messageOf(i int, s said) *session.Message {
 	return m
 }
 
-// S7.13: compaction never cuts between a tool call and its result.
-func TestS7_13CutPoints(t *testing.T) {
+// Compaction never cuts between a tool call and its result.
+func TestCutPoints(t *testing.T) {
 	tokens := func(n int64) session.Keep { return session.Keep{Tokens: n} }
 	for name, c := range map[string]struct {
 		keep  session.Keep
@@ -189,9 +189,9 @@ func earlier(text string) *session.Message {
 	return &session.Message{Role: session.RoleSummary, Compaction: true, Parts: []session.Part{{Kind: session.PartText, Text: []byte(text)}}}
 }
 
-// S7.15: the lists of a second compaction include those of the first, also
-// after a third; old tags do not pile up in the text.
-func TestS7_15CumulativeFiles(t *testing.T) {
+// The lists of a second compaction include those of the first, also after a
+// third; old tags do not pile up in the text.
+func TestCumulativeFiles(t *testing.T) {
 	text := "## Goal\nfirst"
 	for i, want := range []struct{ read, modified []string }{
 		{[]string{"a0.go"}, []string{"m0.go"}},
@@ -219,10 +219,10 @@ func TestS7_15CumulativeFiles(t *testing.T) {
 	}
 }
 
-// S7.16: a file that was read and changed is listed as changed only, in
-// whichever order, and also where one of the two was before the last
-// compaction. A call that failed changed nothing.
-func TestS7_16ModifiedOnly(t *testing.T) {
+// A file that was read and changed is listed as changed only, in whichever
+// order, and also where one of the two was before the last compaction. A call
+// that failed changed nothing.
+func TestModifiedOnly(t *testing.T) {
 	f := newFileOperations()
 	f.add(earlier("x\n\n<read-files>\nold.go\n</read-files>\n\n<modified-files>\nchanged.go\n</modified-files>"))
 	for i, c := range []struct{ tool, path string }{{"read", "both.go"}, {"edit", "both.go"}, {"write", "back.go"}, {"read", "back.go"}, {"edit", "old.go"}, {"read", "changed.go"}} {

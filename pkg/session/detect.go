@@ -9,7 +9,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/jsonl"
 )
 
-// How many records of the head are looked at (research/formats.md section 1).
+// How many records of the head are looked at.
 const (
 	headRecords  = 200 // at all
 	firstRecords = 20  // for what opens a log
@@ -20,7 +20,7 @@ const (
 // decompressed content. The path decides only where content cannot: OpenClaw
 // transcripts without any mark of OpenClaw are told from pi's by their
 // directory, and an index by its name. The rules and their order are those of
-// research/formats.md section 1.
+// docs/formats.md, "Telling formats apart".
 func Detect(filePath string, head []byte) Format {
 	filePath = strings.ReplaceAll(filePath, `\`, "/")
 	if f := detectBytes(head); f != "" {
@@ -221,14 +221,13 @@ func (d *detector) generic() Format {
 	return ""
 }
 
-// codexTypes are the record types of Codex (research/formats.md section 1).
+// codexTypes are the record types of Codex (docs/formats.md, "codex").
 var codexTypes = map[string]bool{
 	"session_meta": true, "response_item": true, "event_msg": true, "turn_context": true, "compacted": true,
 	"world_state": true, "inter_agent_communication": true, "inter_agent_communication_metadata": true,
 }
 
-// claudeTypes are the record types of Claude Code (research/formats.md
-// section 10).
+// claudeTypes are the record types of Claude Code (docs/formats.md, "claude").
 var claudeTypes = map[string]bool{
 	"user": true, "assistant": true, "system": true, "summary": true, "attachment": true, "progress": true,
 	"queue-operation": true, "file-history-snapshot": true, "permission-mode": true, "mode": true,

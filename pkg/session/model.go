@@ -109,7 +109,8 @@ type Listing struct {
 // Role says who speaks in a message.
 type Role uint8
 
-// The roles of messages, as research/formats.md section 2 maps every runtime's.
+// The roles of messages. docs/formats.md, "Messages", has every runtime's names
+// for them.
 const (
 	RoleUser Role = iota + 1
 	RoleAssistant
@@ -187,8 +188,7 @@ type Usage struct {
 }
 
 // Context returns the tokens that the context held after the call: the
-// recorded total, else the sum of all four counts (research/behaviours.md
-// section 2).
+// recorded total, else the sum of all four counts (docs/formats.md, "Usage").
 func (u Usage) Context() int64 {
 	if u.Total > 0 {
 		return u.Total
@@ -233,7 +233,7 @@ type Message struct {
 	// in its record (see [SummaryBy]). Memory has it as a summary.
 	Own bool
 	// ReadFiles and ModifiedFiles are the lists that the record of a compaction
-	// carries beside its text: of all compactions so far (seed 001, 7.5.3 step 3).
+	// carries beside its text: of all compactions so far (docs/decisions.md D17).
 	ReadFiles, ModifiedFiles []string
 	// OutOfContext is true when the runtime keeps the message and never sends
 	// it to the model (pi: excludeFromContext).
@@ -254,7 +254,7 @@ type Message struct {
 // Format is what a file's content shows it to be.
 type Format string
 
-// The formats that [Detect] tells apart (research/formats.md section 1).
+// The formats that [Detect] tells apart.
 const (
 	FormatPi            Format = "pi"             // a pi session, versions 1 to 3
 	FormatOpenClaw      Format = "openclaw"       // an OpenClaw transcript, the same records as pi
@@ -292,8 +292,7 @@ type Family interface {
 }
 
 // Parent is a store some of whose agents were started by others, each in a
-// directory of its own that is thrown away as a whole (seed 000, Subagent
-// Sessions).
+// directory of its own that is thrown away as a whole.
 type Parent interface {
 	// ParentOf returns the agent that started this one, ok is false for one
 	// that nobody has.
@@ -301,7 +300,7 @@ type Parent interface {
 }
 
 // maxSafeID is the length of the longest safe id, in bytes. OpenClaw accepts
-// the same ids (research/formats.md section 4.2).
+// the same ids (docs/formats.md, "openclaw").
 const maxSafeID = 128
 
 // SafeID reports whether an id can be part of a path and of a message: 1 to

@@ -10,17 +10,16 @@ import (
 	"time"
 )
 
-// imageTokens is what one image counts: 4,800 characters at four to a token
-// (research/behaviours.md section 2).
+// imageTokens is what one image counts: 4,800 characters at four to a token.
 const imageTokens = 1200
 
 // EstimateTokens estimates the tokens of UTF-8 text without a tokenizer, by
 // classes of runes: three ASCII characters to a token (measured against real
-// usage, within 7 % in aggregate: research/performance.md section 5), two
-// characters of the two-byte scripts (Cyrillic, Greek, Arabic, accents), one
-// rune of the three-byte scripts (Chinese, Japanese, Korean), half a rune of
-// the four-byte ones (emoji). The last three are chosen, not measured. The
-// result is rounded up and never below the seeds' characters / 4.
+// usage, within 7 % in aggregate: docs/decisions.md D4), two characters of the
+// two-byte scripts (Cyrillic, Greek, Arabic, accents), one rune of the
+// three-byte scripts (Chinese, Japanese, Korean), half a rune of the four-byte
+// ones (emoji). The last three are chosen, not measured. The result is rounded
+// up and never below characters / 4.
 func EstimateTokens(text []byte) int64 {
 	var n runeCounts
 	n.add(text)

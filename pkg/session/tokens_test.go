@@ -30,7 +30,7 @@ func TestEstimateTokens(t *testing.T) {
 }
 
 // The word-wise count is that of a loop over runes, at every length and
-// alignment, and never below the seeds' characters / 4.
+// alignment, and never below characters / 4.
 func TestEstimateTokensAgainstRunes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Repeat(rapid.String().Draw(t, "text"), rapid.IntRange(1, 9).Draw(t, "times"))

@@ -10,8 +10,8 @@ import (
 )
 
 // treeWindow is how many entries back a parent is looked for: 65,536 entries
-// are about 150 MB of log (research/performance.md section 0). A parent that
-// is further away counts as missing, which leaves both parts active.
+// are about 150 MB of log (docs/decisions.md D4). A parent that is further away
+// counts as missing, which leaves both parts active.
 const treeWindow = 1 << 16
 
 // Parents of runs that are not entries. A root of session n (see
@@ -234,10 +234,10 @@ func (b *TreeBuilder) Tree() *Tree {
 //
 // Active are, for every tree of the log, the entries on the path from its
 // last entry back to its root: the last entry is where pi and OpenClaw go on
-// (research/formats.md section 3). Entries without a parent belong to one
-// tree per header, so starting over at the root abandons what was there. An
-// entry whose parent is missing has a tree of its own, so a lost line or a
-// second writer abandons nothing (research/pitfalls.md 35, 37).
+// (docs/formats.md, "pi"). Entries without a parent belong to one tree per
+// header, so starting over at the root abandons what was there. An entry whose
+// parent is missing has a tree of its own, so a lost line or a second writer
+// abandons nothing.
 type Tree struct {
 	runs      []run
 	count     int
@@ -364,8 +364,8 @@ func (t *Tree) Repeats() *Repeats {
 // with the same id, or abandoned with the role and text of an active message
 // that is not before the point where the branches part: OpenClaw appends
 // whole turns again under new ids after it has shortened a tool result
-// (research/formats.md section 4.3). It must be called for every message, in
-// file order; raw is the record's text.
+// (docs/formats.md, "openclaw"). It must be called for every message, in file
+// order; raw is the record's text.
 func (r *Repeats) Repeated(ordinal int, m *Message, raw []byte) bool {
 	if !r.tree.forked || ordinal >= r.tree.count {
 		return false

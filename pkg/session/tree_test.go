@@ -256,8 +256,8 @@ func TestTreeOfManyEntries(t *testing.T) {
 	}
 }
 
-// A gigabyte of log is about 420,000 entries (research/performance.md). The
-// tree of a log without forks must not grow with it.
+// A gigabyte of log is about 420,000 entries. The tree of a log without forks
+// must not grow with it.
 func TestTreeMemoryOfLinearLog(t *testing.T) {
 	b := NewTreeBuilder()
 	id, parent := make([]byte, 8), make([]byte, 8)

@@ -17,7 +17,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
-// The record types (seed 001, section 7.2), and the only version of them.
+// The record types, and the only version of them (docs/formats.md, "agent").
 const (
 	kindMessage    = "message"
 	kindCompaction = "compaction"
@@ -25,8 +25,7 @@ const (
 )
 
 // Scan implements [session.Store]: every message and every compaction summary,
-// in file order. A trailing partial line is ignored, as the runtime does
-// (S7.9).
+// in file order. A partial last line is ignored, as the runtime ignores it.
 func (s *Store) Scan(ctx context.Context, r io.Reader, _ session.ScanOptions, emit func(*session.Message) error) (session.Scan, error) {
 	scan := &scanner{}
 	scan.lines.Result.Version = schemaVersion
@@ -74,8 +73,8 @@ func (s *scanner) read(r *jsonl.Record) (bool, error) {
 }
 
 // firstKept is the seq of the first message that a compaction keeps: the first
-// whose seq is not below firstKeptSeq, which may be that of a compaction (seed
-// 001, 7.4 step 3 and 7.5.3 step 2). It is empty if none before it stays.
+// whose seq is not below firstKeptSeq, which may be that of a compaction. It is
+// empty if none before it stays.
 func (s *scanner) firstKept() []byte {
 	least, err := strconv.ParseInt(string(s.record.firstKept), 10, 64)
 	if err != nil {
@@ -171,8 +170,8 @@ func number(c *jsonl.Cursor) []byte {
 	return c.Raw()
 }
 
-// content reads an array of blocks. Bare strings are not in the format (S7.12),
-// but what they say is not thrown away.
+// content reads an array of blocks. Bare strings are not in the format, but
+// what they say is not thrown away.
 func (d *decoder) content(c *jsonl.Cursor) {
 	if c.Kind() == jsonl.String {
 		text, _ := c.Bytes()
@@ -254,8 +253,7 @@ func (d *decoder) settle() {
 	}
 }
 
-// countKey is the member of metadata.json that counts the messages of the log
-// (S7.4).
+// countKey is the member of metadata.json that counts the messages of the log.
 const countKey = "messageCount"
 
 // recorded is what metadata.json says of the log's length: what a rotation

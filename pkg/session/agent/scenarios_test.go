@@ -18,7 +18,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/agent"
 )
 
-// The test scenarios of seed 001, section 7.7, that concern this package.
+// What the runtime promises of its sessions, as far as it concerns this package.
 
 const four = 4 // messages in the log of the scenarios
 
@@ -26,8 +26,8 @@ func talk() string {
 	return message(1, "user", "a") + message(2, "assistant", "b") + message(3, "user", "c") + message(four, "assistant", "d")
 }
 
-// S7.1: a new session is a directory with an empty log and its metadata.
-func TestS7_1NewSessionIsEmpty(t *testing.T) {
+// A new session is a directory with an empty log and its metadata.
+func TestNewSessionIsEmpty(t *testing.T) {
 	s := newStore(t)
 	s.write(first, "session.jsonl", "")
 	s.write(first, "metadata.json", `{"id":"`+first+`","messageCount":0,"source":"interactive","model":"m"}`)
@@ -57,9 +57,9 @@ func (s store) compaction(path string) session.Shortening {
 
 const compactionLine = `{"recordType":"compaction","schemaVersion":1,"seq":5,"firstKeptSeq":3,"summary":"## Goal\n<b>","tokensBefore":40,"readFiles":["a.go"],"modifiedFiles":[],"timestamp":"2026-03-01T11:00:00.000Z","summaryBy":"sessctl"}` + "\n"
 
-// S7.2: the log is never rewritten: a compaction leaves the file that it is,
+// The log is never rewritten: a compaction leaves the file that it is,
 // and every byte of it.
-func TestS7_2LogIsNeverRewritten(t *testing.T) {
+func TestLogIsNeverRewritten(t *testing.T) {
 	s := newStore(t)
 	path := s.write(first, "session.jsonl", talk())
 	before, err := os.Stat(path)
@@ -83,9 +83,9 @@ func TestS7_2LogIsNeverRewritten(t *testing.T) {
 	}
 }
 
-// S7.4: metadata belong to the interactions: a compaction is none and changes
+// Metadata belong to the interactions: a compaction is none and changes
 // nothing in them. Starting fresh sets messageCount to 0 and nothing else.
-func TestS7_4Metadata(t *testing.T) {
+func TestMetadata(t *testing.T) {
 	s := newStore(t)
 	path := s.write(first, "session.jsonl", talk())
 	text := `{ "id": "` + first + `", "messageCount" :4, "lastMessageAt":"2026-03-01T10:00:04Z", "metrics": {"messageCount": 7}, "name":"<b>" }`
@@ -123,9 +123,9 @@ func TestOddMetadataStay(t *testing.T) {
 	}
 }
 
-// S7.5: sessions are listed by lastMessageAt, the newest first; by the time of
+// Sessions are listed by lastMessageAt, the newest first; by the time of
 // the file where it has none.
-func TestS7_5ListedByLastMessage(t *testing.T) {
+func TestListedByLastMessage(t *testing.T) {
 	s := newStore(t)
 	ids := []string{first, second, "01JKTS6Q2N8R3Z5V7W9XYB4CDG", "01JKTS6Q2N8R3Z5V7W9XYB4CDH"}
 	for i, last := range []string{`"2026-03-01T10:00:00Z"`, `"2026-03-03T10:00:00+00:00"`, `"2026-03-02T10:00:00.5Z"`, `"yesterday"`} {
@@ -141,8 +141,8 @@ func TestS7_5ListedByLastMessage(t *testing.T) {
 	}
 }
 
-// S7.6: a compaction appends one record, also when it is done twice.
-func TestS7_6CompactionAppends(t *testing.T) {
+// A compaction appends one record, also when it is done twice.
+func TestCompactionAppends(t *testing.T) {
 	s := newStore(t)
 	path := s.write(first, "session.jsonl", talk())
 	plan := s.compaction(path)
@@ -154,9 +154,9 @@ func TestS7_6CompactionAppends(t *testing.T) {
 	s.wantFile(path, talk()+compactionLine)
 }
 
-// S7.7: a session of a cron job says so, whatever else its metadata hold, and
+// A session of a cron job says so, whatever else its metadata hold, and
 // is no session that a run over everything compacts.
-func TestS7_7CronSession(t *testing.T) {
+func TestCronSession(t *testing.T) {
 	for _, more := range []string{`"lastMessageAt":"2026-03-02T10:00:00Z"`, `"lastMessageAt":"yesterday"`, `"lastMessageAt":null,"name":7`} {
 		s := newStore(t)
 		s.write(second, "session.jsonl", message(1, "user", "b"))
@@ -171,8 +171,8 @@ func TestS7_7CronSession(t *testing.T) {
 	}
 }
 
-// S7.8: an id that is no ULID is refused, and no path leads out of the store.
-func TestS7_8InvalidID(t *testing.T) {
+// An id that is no ULID is refused, and no path leads out of the store.
+func TestInvalidID(t *testing.T) {
 	s := newStore(t)
 	for _, id := range []string{"01JKTS6Q2N8R3Z5V7W9XYB4CDI", "01JKTS6Q2N8R3Z5V7W9XYB4CDU", "short", strings.ToLower(first), first + "0"} {
 		s.write(id, "session.jsonl", message(1, "user", "a"))
@@ -190,8 +190,8 @@ func TestS7_8InvalidID(t *testing.T) {
 	}
 }
 
-// S7.9: a partial last line, left by a crash, is ignored.
-func TestS7_9PartialLastLine(t *testing.T) {
+// A partial last line, left by a crash, is ignored.
+func TestPartialLastLine(t *testing.T) {
 	s := newStore(t)
 	whole := message(1, "user", "a") + message(2, "assistant", "b")
 	for cut := range len(whole) {
@@ -210,9 +210,9 @@ func TestS7_9PartialLastLine(t *testing.T) {
 	}
 }
 
-// S7.10: what is written at the same time is not interleaved: a log that the
+// What is written at the same time is not interleaved: a log that the
 // runtime has open is left alone, and of two runs one appends.
-func TestS7_10NotInterleaved(t *testing.T) {
+func TestNotInterleaved(t *testing.T) {
 	s := newStore(t)
 	path := s.write(first, "session.jsonl", talk())
 	plan := s.compaction(path)
@@ -240,9 +240,9 @@ func TestS7_10NotInterleaved(t *testing.T) {
 	s.wantFile(path, talk()+compactionLine)
 }
 
-// S7.11: firstKeptSeq is a bound, not a name: what stays are the messages from
+// FirstKeptSeq is a bound, not a name: what stays are the messages from
 // it on, also where no message has that seq.
-func TestS7_11FirstKeptIsABound(t *testing.T) {
+func TestFirstKeptIsABound(t *testing.T) {
 	compacted := func(seq, kept int) string {
 		return fmt.Sprintf(`{"recordType":"compaction","schemaVersion":1,"seq":%d,"firstKeptSeq":%d,"summary":"s","timestamp":"2026-03-01T10:00:05Z"}`+"\n", seq, kept)
 	}
@@ -269,9 +269,9 @@ func TestS7_11FirstKeptIsABound(t *testing.T) {
 	}
 }
 
-// S7.12: content is an array of blocks, in what is written too; a bare string
+// Content is an array of blocks, in what is written too; a bare string
 // of another writer is read all the same.
-func TestS7_12ContentBlocks(t *testing.T) {
+func TestContentBlocks(t *testing.T) {
 	log := `{"recordType":"message","schemaVersion":1,"seq":1,"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"timestamp":"2026-03-01T10:00:01Z"}` + "\n" +
 		`{"recordType":"message","schemaVersion":1,"seq":2,"role":"assistant","content":[{"type":"toolCall","id":"t","name":"bash","arguments":{"command":"ls"}}],"timestamp":"2026-03-01T10:00:02Z"}` + "\n" +
 		`{"recordType":"message","schemaVersion":1,"seq":3,"role":"toolResult","content":[{"type":"text","text":"c"}],"toolCallId":"t","isError":true,"timestamp":"2026-03-01T10:00:03Z"}` + "\n" +
@@ -293,8 +293,8 @@ func TestS7_12ContentBlocks(t *testing.T) {
 	}
 }
 
-// S7.15: the lists of files of a compaction are read, for the next one.
-func TestS7_15FileListsAreRead(t *testing.T) {
+// The lists of files of a compaction are read, for the next one.
+func TestFileListsAreRead(t *testing.T) {
 	log := talk() + strings.Replace(compactionLine, `"modifiedFiles":[]`, `"modifiedFiles":["b.go",7,"c.go"]`, 1)
 	var read, modified []string
 	_, err := newStore(t).Scan(t.Context(), strings.NewReader(log), session.ScanOptions{}, func(m *session.Message) error {
@@ -306,7 +306,7 @@ func TestS7_15FileListsAreRead(t *testing.T) {
 	}
 }
 
-// The defaults of seed 001, section 7.5.1.
+// The defaults (docs/decisions.md D17).
 func TestDefaults(t *testing.T) {
 	can := agent.Open(t.TempDir(), agent.Options{}).Capabilities()
 	if can.Keep != (session.Keep{Tokens: 20_000}) || agent.DefaultReserve != 16_384 || can.Strategies[0] != session.StrategyOverlay {

@@ -119,8 +119,8 @@ func TestScanTurn(t *testing.T) {
 	}
 }
 
-// Seed 000, Trigger Conditions: all must be true.
-func TestSeed000Trigger(t *testing.T) {
+// All conditions of the trigger must be true.
+func TestTrigger(t *testing.T) {
 	now := time.Date(2026, 2, 11, 12, 0, 0, 0, time.UTC)
 	long := strings.Repeat("x", 2600)
 	compacted := func(at string) string {
@@ -177,7 +177,7 @@ func (s store) rewriteOf(path string, first int, summary string) session.Shorten
 
 // The header and the turns that stay are byte for byte what they were, and the
 // turns of the compaction before are counted on.
-func TestSeed000ProcessKeepsBytes(t *testing.T) {
+func TestRewriteKeepsBytes(t *testing.T) {
 	for _, stop := range []string{"", "lease", "check", "stage", "exchange", "keep"} {
 		s := newStore(t)
 		before := header + `{"type":"compaction","summary":"old","compactedTurns":4.5,"timestamp":"2026-02-11T00:00:00.000Z"}` + "\n" +
@@ -216,7 +216,7 @@ func (s store) wantFile(path, text string) {
 	}
 }
 
-func TestSeed000ProcessLeavesAChangedLogAlone(t *testing.T) {
+func TestRewriteLeavesAChangedLogAlone(t *testing.T) {
 	s := newStore(t)
 	before := header + turn(1, "a") + turn(2, "b")
 	path := s.write("annabelle", "1", before)
@@ -228,7 +228,7 @@ func TestSeed000ProcessLeavesAChangedLogAlone(t *testing.T) {
 	s.wantFile(path, before+turn(3, "late"))
 }
 
-func TestSeed000ClearSession(t *testing.T) {
+func TestClearSession(t *testing.T) {
 	s := newStore(t)
 	path := s.write("annabelle", "-100", header+turn(1, "a"))
 	plan, err := s.PlanRotation(t.Context(), s.ref(), s.snapshot(path), time.Now())
@@ -246,7 +246,7 @@ func TestSeed000ClearSession(t *testing.T) {
 	s.wantFile(plan.Kept, header+turn(1, "a"))
 }
 
-func TestSeed000SubagentSessions(t *testing.T) {
+func TestSubagentSessions(t *testing.T) {
 	s := newStore(t)
 	s.write("annabelle", "-1002233", header)
 	s.write("annabelle-sub-1770772499755", "task", header)

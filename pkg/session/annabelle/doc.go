@@ -1,5 +1,5 @@
 // Package annabelle reads and changes the sessions of Annabelle, which was
-// renamed Hexa Puffs (seed 000):
+// renamed Hexa Puffs (docs/formats.md, "annabelle"):
 //
 //	~/.annabelle/sessions/<agent>/<chat>.jsonl
 //	~/.annabelle/sessions/<agent>-sub-<milliseconds>/<chat>.jsonl   of a sub-agent
@@ -9,8 +9,7 @@
 // ran the whole chain of messages. The runtime itself compacts by writing the
 // file again, and loses the tool chains, times and tokens of the turns that it
 // keeps, and the previous summary. This package does the same change without
-// losing anything: the header and the turns that stay are copied byte for byte
-// (research/formats.md section 6, research/behaviours.md section 3).
+// losing anything: the header and the turns that stay are copied byte for byte.
 //
 // A running Thinker holds the conversation in memory and goes on with it until
 // it is restarted or the chat is idle for half an hour; what it appends then

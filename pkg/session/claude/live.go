@@ -17,8 +17,7 @@ import (
 )
 
 // instance is what a running Claude Code says of itself in
-// sessions/<pid>.json. The file exists as long as it runs
-// (research/real-runtimes.md section 3).
+// sessions/<pid>.json. The file exists as long as it runs.
 type instance struct {
 	PID     int    `json:"pid"`
 	Session string `json:"sessionId"`

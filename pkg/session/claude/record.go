@@ -23,7 +23,7 @@ const (
 	bookkeeping      // known, says nothing
 )
 
-// kindOf maps the value of "type" (research/formats.md section 10).
+// kindOf maps the value of "type" (docs/formats.md, "claude").
 func kindOf(name []byte) kind {
 	switch string(name) {
 	case "user":
@@ -453,7 +453,7 @@ type source struct {
 }
 
 // content reads content in all its shapes: a string, an array of blocks and
-// strings, or one block (research/pitfalls.md 25).
+// strings, or one block.
 func (d *decoder) content(c *jsonl.Cursor) {
 	m := &d.message
 	m.Parts, m.Role, m.CallID, m.IsError, m.HasExit = m.Parts[:0], 0, nil, false, false
@@ -640,8 +640,7 @@ func (d *decoder) addText(text []byte) {
 	}
 }
 
-// What the runtime adds to texts for the model's eyes (research/formats.md
-// section 13).
+// What the runtime adds to texts for the model's eyes.
 var (
 	reminderStart = []byte("<system-reminder>")
 	reminderEnd   = []byte("</system-reminder>")

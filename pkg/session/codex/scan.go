@@ -14,7 +14,7 @@ import (
 
 // largestCompressed is the size, in bytes, that a compressed rollout is taken
 // to have at most: what may come out of it is bounded by 256 times that. The
-// largest rollout known has 9.4 GB (research/formats.md section 11).
+// largest rollout known has 9.4 GB.
 const largestCompressed = 256 << 20
 
 // Scan implements [session.Store]: what is said in a rollout, in file order. A

@@ -22,6 +22,5 @@
 //
 // Gemini reopens the file for each record and holds no lock. It deletes chats
 // after 30 days by default, so a chat is archived and remembered, and never
-// changed (research/formats.md section 12, research/real-runtimes.md sections 3
-// and 4).
+// changed (docs/formats.md, "gemini").
 package gemini

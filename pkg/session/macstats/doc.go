@@ -1,4 +1,5 @@
-// Package macstats reads and changes the sessions of mac-stats (seed 003):
+// Package macstats reads and changes the sessions of mac-stats
+// (docs/formats.md, "macstats"):
 //
 //	~/.mac-stats/session/session-memory-<id>-<time>-<topic>.md   a conversation
 //	~/.mac-stats/agents/memory.md                                lessons for every agent
@@ -12,5 +13,5 @@
 // The program keeps the conversation in memory and writes the whole file again
 // at every message, so what a running program saves after a change takes the
 // file's place again. Nothing is lost by that; the change holds from the next
-// start on (research/formats.md section 8).
+// start on.
 package macstats

@@ -147,7 +147,7 @@ func TestParseName(t *testing.T) {
 
 // A session in use is replaced by its summary, the lessons are learned first,
 // and it may end after any step.
-func TestSeed003ActiveSessionIsReplaced(t *testing.T) {
+func TestActiveSessionIsReplaced(t *testing.T) {
 	for _, stop := range []string{"", "lessons", "lease", "stage", "exchange", "keep"} {
 		s := newStore(t)
 		path := s.write("session/"+name, talk, 10*time.Minute)
@@ -165,7 +165,7 @@ func TestSeed003ActiveSessionIsReplaced(t *testing.T) {
 	}
 }
 
-func TestSeed003InactiveSessionIsCleared(t *testing.T) {
+func TestInactiveSessionIsCleared(t *testing.T) {
 	for _, stop := range []string{"", "lessons", "lease", "move"} {
 		s := newStore(t)
 		path := s.write("session/"+name, talk, 31*time.Minute)
@@ -197,8 +197,9 @@ func TestChangedSessionIsLeftAlone(t *testing.T) {
 	s.want(path, talk+"## User\n\nlate\n\n")
 }
 
-// Seed 003: from 4 messages on in a run over everything, from 8 when asked.
-func TestSeed003Thresholds(t *testing.T) {
+// A session is due from 4 messages on in a run over everything, from 8 when
+// asked.
+func TestThresholds(t *testing.T) {
 	s := newStore(t)
 	for _, c := range []struct {
 		messages  int
@@ -213,7 +214,7 @@ func TestSeed003Thresholds(t *testing.T) {
 }
 
 // What is appended never repeats a lesson, and appending twice adds nothing.
-func TestSeed003LessonsAreNotRepeated(t *testing.T) {
+func TestLessonsAreNotRepeated(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lesson := rapid.SampledFrom([]string{"Use tabs.", "use tabs", "- Use  tabs!", "Ask first", "", "  ", "Never delete"})
 		known := strings.Join(rapid.SliceOf(lesson).Draw(t, "known"), "\n")

@@ -50,7 +50,7 @@ func TestSummaryStaysOneBlock(t *testing.T) {
 }
 
 // A summary is bounded to 12,000 bytes, and ends behind a line or a sentence if
-// there is one (research/behaviours.md section 4, CONTEXT cap).
+// there is one.
 func TestLongSummary(t *testing.T) {
 	s := newStore(t)
 	path := s.write("session/"+name, talk, 0)

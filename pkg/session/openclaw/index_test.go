@@ -226,8 +226,8 @@ func TestEditGolden(t *testing.T) {
 	}
 }
 
-// What is kept and what is not, by the names of research/formats.md section
-// 4.2 and of a real entry.
+// What is kept and what is not, by the names of docs/formats.md, "openclaw", and
+// of a real entry.
 func TestKept(t *testing.T) {
 	yes := strings.Fields(`model modelProvider modelOverride providerOverride authProfileOverride authProfileOverrideSource
 		thinkingLevel verboseLevel reasoningLevel elevatedLevel responseUsage sendPolicy queueMode queueDebounceMs queueCap queueDrop

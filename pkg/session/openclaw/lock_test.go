@@ -14,8 +14,8 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/openclaw"
 )
 
-// TestLocks holds the rules of research/formats.md section 4.4. Whatever they
-// say, the lock file stays.
+// TestLocks holds the rules of locks (docs/formats.md, "openclaw"). Whatever
+// they say, the lock file stays.
 func TestLocks(t *testing.T) {
 	now := time.Now()
 	at := func(age time.Duration) string { return now.Add(-age).UTC().Format(time.RFC3339Nano) }

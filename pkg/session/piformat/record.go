@@ -26,8 +26,8 @@ const (
 	bookkeeping        // known, says nothing
 )
 
-// kindOf maps the value of "type" (research/formats.md section 3;
-// "reset" is OpenClaw's since 2026.9, research/real-runtimes.md section 4).
+// kindOf maps the value of "type" (docs/formats.md, "pi"). "reset" is OpenClaw's,
+// since 2026.9.
 func kindOf(name []byte) kind {
 	switch string(name) {
 	case "session":
@@ -203,8 +203,8 @@ func (d *decoder) classify() {
 }
 
 // settleTime gives the message its time: its own, else its entry's, else that
-// of the record before it (research/formats.md section 3, "Two clocks"). It
-// returns the time for the record after it.
+// of the record before it (docs/formats.md, "pi": two clocks). It returns the
+// time for the record after it.
 func (d *decoder) settleTime(previous int64) int64 {
 	m := &d.message
 	for _, raw := range [...][]byte{d.messageTime, d.entry.time} {
@@ -217,8 +217,8 @@ func (d *decoder) settleTime(previous int64) int64 {
 	return previous
 }
 
-// fileLists reads the lists of files of a summary that the runtime itself made
-// (research/behaviours.md section 2, "File ops").
+// fileLists reads the lists of files of a summary that the runtime itself made:
+// those of an extension are its own (docs/formats.md, "pi").
 func (d *decoder) fileLists() {
 	c := &d.inner
 	c.Reset(d.entry.details)
@@ -357,7 +357,7 @@ func (d *decoder) unknownRole() {
 }
 
 // mirrored reports whether OpenClaw's gateway put the message there, not the
-// model (research/formats.md section 4.3).
+// model (docs/formats.md, "openclaw").
 func mirrored(m *session.Message) bool {
 	return string(m.Provider) == "openclaw" &&
 		(string(m.Model) == "delivery-mirror" || string(m.Model) == "gateway-injected")
@@ -422,8 +422,7 @@ type block struct {
 }
 
 // decodeContent reads content in all its shapes: a string, an array of blocks
-// and strings, or one block (research/pitfalls.md 25). Anything else says
-// nothing.
+// and strings, or one block. Anything else says nothing.
 func (d *decoder) decodeContent(c *jsonl.Cursor) {
 	if c.Kind() != jsonl.Array {
 		d.decodeBlock(c)
@@ -480,7 +479,7 @@ func (d *decoder) blockMember(c *jsonl.Cursor) {
 }
 
 // addBlock adds the part that the block is. A block of an unknown type that
-// has text is text (seed 002 takes every text).
+// has text is text.
 func (d *decoder) addBlock() {
 	b, m := &d.block, &d.message
 	switch string(b.kind) {

@@ -190,7 +190,7 @@ func TestScanLargeSession(t *testing.T) {
 		t.Errorf("version %d, %d messages, forked %v", scan.Version, scan.Messages, scan.Tree.Forked())
 	}
 	if scan.ToolCalls != 391 || scan.ByRole[session.RoleToolResult] != 391-18 {
-		t.Errorf("%d calls and %d results, want 391 and 18 less (research/formats.md section 3)",
+		t.Errorf("%d calls and %d results, want 391 and 18 less",
 			scan.ToolCalls, scan.ByRole[session.RoleToolResult])
 	}
 }

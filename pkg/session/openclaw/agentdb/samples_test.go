@@ -66,7 +66,7 @@ func records(t *testing.T, d *agentdb.Database) (n int) {
 }
 
 // Reading the database without its log gives 25 rows of 32, and no error
-// (research/real-runtimes.md section 4).
+// (docs/formats.md, "openclaw database").
 func TestRealLiveDatabase(t *testing.T) {
 	dir := samples(t, "live-with-wal")
 	scratchless(t)
