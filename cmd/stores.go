@@ -397,7 +397,7 @@ func databases(_ string, _ func(string) string, c config) []string {
 }
 
 func openOpenClaw(root string, c config) session.Store {
-	return openclaw.OpenWith(root, openclaw.Options{Command: c.OpenClaw.Command})
+	return openclaw.Open(root, openclaw.Options{Command: c.OpenClaw.Command})
 }
 
 func openAgent(root string, c config) session.Store {

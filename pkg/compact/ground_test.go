@@ -47,7 +47,7 @@ func newGround(t *testing.T, runtime string, system durable.System) *ground {
 		g.dir = filepath.Join(root, "--work--")
 		g.live = filepath.Join(g.dir, "2026-03-01T10-00-00-000Z_s1.jsonl")
 	} else {
-		g.store = openclaw.OpenWith(root, openclaw.Options{System: system, LockDirs: []string{t.TempDir()}})
+		g.store = openclaw.Open(root, openclaw.Options{System: system, LockDirs: []string{t.TempDir()}})
 		g.dir = filepath.Join(root, "agents", "a", "sessions")
 		g.live = filepath.Join(g.dir, "s1.jsonl")
 		g.write(filepath.Join(g.dir, "sessions.json"), `{"agent:a:main": {"sessionId": "s1", "updatedAt": 1772359300000}}`, 2*time.Hour)

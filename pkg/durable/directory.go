@@ -87,31 +87,6 @@ func resyncParent(path string) error {
 	return err
 }
 
-// Writable reports whether files can be made in dir, by making one and
-// removing it. The error says why not; a full disk is a [*SpaceError].
-func Writable(dir string) error {
-	temp, err := createTemp(dir, "writable")
-	if err != nil {
-		return explain("write in", dir, dir, err)
-	}
-	temp.file.Close()
-	return RemoveFile(temp.path)
-}
-
-// CheckWritable is [Writable] without changing anything: it asks the system
-// for the permission. For a directory that does not exist yet the nearest
-// existing parent is asked. It cannot foresee a full disk or a quota.
-func CheckWritable(dir string) error {
-	existing, err := existingDir(dir)
-	if err != nil {
-		return fmt.Errorf("write in %s: %w", dir, bare(err))
-	}
-	if err := access(existing); err != nil {
-		return fmt.Errorf("write in %s: %w", existing, bare(err))
-	}
-	return nil
-}
-
 // FreeSpace returns the bytes that this user may still write on the file
 // system of dir, or of its nearest existing parent.
 func FreeSpace(dir string) (uint64, error) {

@@ -100,29 +100,6 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-func TestWritable(t *testing.T) {
-	dir := t.TempDir()
-	if err := durable.Writable(dir); err != nil {
-		t.Error(err)
-	}
-	if got := names(t, dir); got != "" {
-		t.Errorf("left %q", got)
-	}
-	wantIs(t, durable.Writable(filepath.Join(dir, "gone")), os.ErrNotExist)
-	for _, path := range []string{dir, filepath.Join(dir, "gone", "deeper")} {
-		if err := durable.CheckWritable(path); err != nil {
-			t.Error(err)
-		}
-	}
-	mustWrite(t, filepath.Join(dir, "file"), "x")
-	if err := durable.CheckWritable(filepath.Join(dir, "file")); err == nil {
-		t.Error("a file passed for a directory")
-	}
-	if got := names(t, dir); got != "file" {
-		t.Errorf("CheckWritable made %q", got)
-	}
-}
-
 func TestFreeSpace(t *testing.T) {
 	dir := t.TempDir()
 	for _, path := range []string{dir, filepath.Join(dir, "not", "yet")} {

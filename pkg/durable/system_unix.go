@@ -52,10 +52,6 @@ func keepOwner(file *os.File, like os.FileInfo) {
 	}
 }
 
-// access asks whether files can be made in dir: write and search permission,
-// on a file system that is not read-only.
-func access(dir string) error { return unix.Access(dir, unix.W_OK|unix.X_OK) }
-
 func freeSpace(dir string) (uint64, error) {
 	var stat unix.Statfs_t
 	if err := unix.Statfs(dir, &stat); err != nil {

@@ -34,9 +34,6 @@ func syncDir(dir string) error {
 // keepOwner: access lists come from the directory.
 func keepOwner(*os.File, os.FileInfo) {}
 
-// access: only a write could tell; the directory is there.
-func access(string) error { return nil }
-
 func freeSpace(dir string) (uint64, error) {
 	name, err := windows.UTF16PtrFromString(dir)
 	if err != nil {

@@ -51,7 +51,7 @@ func storeOf(t *testing.T, runtime string) session.Store {
 	case "pi":
 		return pi.Open(root)
 	case "openclaw":
-		return openclaw.OpenWith(root, openclaw.Options{})
+		return openclaw.Open(root, openclaw.Options{})
 	case "annabelle":
 		return annabelle.Open(root, annabelle.Options{})
 	case "claude":

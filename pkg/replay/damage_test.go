@@ -29,10 +29,10 @@ import (
 // readers are the readers of the samples, by the directory that they lie in.
 func readers() map[string]replay.Scanner {
 	return map[string]replay.Scanner{
-		"pi": pi.Open(""), "openclaw": openclaw.OpenWith("", openclaw.Options{}), "agent-ulid": agent.Open("", agent.Options{}),
+		"pi": pi.Open(""), "openclaw": openclaw.Open("", openclaw.Options{}), "agent-ulid": agent.Open("", agent.Options{}),
 		"annabelle": annabelle.Open("", annabelle.Options{}), "claude-code": claude.Open(""), "codex": codex.Open(""), "gemini-cli": gemini.Open(""),
 		"mac-stats": macstats.Open("", macstats.Options{}), "yarnnn": yarnnn.Open("", yarnnn.Options{}),
-		"real/pi": pi.Open(""), "real/openclaw-2026.9.6": openclaw.OpenWith("", openclaw.Options{}), "real/claude-code": claude.Open(""), "real/codex": codex.Open(""), "real/gemini": gemini.Open(""),
+		"real/pi": pi.Open(""), "real/openclaw-2026.9.6": openclaw.Open("", openclaw.Options{}), "real/claude-code": claude.Open(""), "real/codex": codex.Open(""), "real/gemini": gemini.Open(""),
 		"_malformed": pi.Open(""),
 	}
 }

@@ -53,7 +53,7 @@ func TestReset(t *testing.T) {
 		"another was left":          {piLog(">1", "1>r2", "2>3", "3>r4", "4>5", "3>6"), []string{"user 3", "user 6"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, brief(read(t, openclaw.Open(""), c.log))); diff != "" {
+			if diff := cmp.Diff(c.want, brief(read(t, openclaw.Open("", openclaw.Options{}), c.log))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -66,7 +66,7 @@ func TestResetOfTheRealRuntime(t *testing.T) {
 	if err != nil {
 		t.Skip("the samples are not beside the project")
 	}
-	got := brief(read(t, openclaw.Open(""), string(log)))
+	got := brief(read(t, openclaw.Open("", openclaw.Options{}), string(log)))
 	if len(got) != 2 || got[0] != "user Plan the bakery week for me" || !strings.HasPrefix(got[1], "assistant I compared the three suppliers") {
 		t.Errorf("%q", got)
 	}

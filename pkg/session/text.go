@@ -15,7 +15,7 @@ import (
 //
 // A shell message is the command after "$ ", its output, and "[exit code 1]".
 // Thinking and images are left out. The text is not cleaned (see
-// [AppendClean]).
+// [Clean]).
 func (m *Message) AppendText(dst []byte) []byte {
 	start := len(dst)
 	for i := range m.Parts {
@@ -175,24 +175,16 @@ func silentText(text []byte) bool {
 // escape starts a control sequence of a terminal.
 const escape = 0x1B
 
-// AppendClean appends text without what cannot be read or found: NUL and
-// other control characters but line feed and tab, escape sequences of
-// terminals, zero-width and bidirectional controls, and base64 or other
-// binary data of 512 characters and more without a space (64 in a data: URL),
-// which becomes "[base64 left out: N bytes]". A carriage return that stands
-// alone, a form feed and a vertical tab become a line feed. leftOut is
-// the number of bytes of text that dst does not hold.
+// Clean removes what cannot be read or found: NUL and other control characters
+// but line feed and tab, escape sequences of terminals, zero-width and
+// bidirectional controls. Base64 or other binary data of 512 characters and
+// more without a space (64 in a data: URL) becomes
+// "[base64 left out: N bytes]". A carriage return that stands alone, a form
+// feed and a vertical tab become a line feed. leftOut is the number of bytes of
+// text that are not in clean.
 //
-// It does not allocate when dst has room for text, which must not overlap.
-func AppendClean(dst, text []byte) (clean []byte, leftOut int64) {
-	start := len(dst)
-	dst, leftOut = appendPrintable(dst, text)
-	dst, binary := cutBinary(dst, start)
-	return dst, leftOut + binary
-}
-
-// Clean is [AppendClean] within text's own memory, which it changes: what it
-// returns is the beginning of text. Text with nothing to leave out, the usual
+// It works within text's own memory, which it changes: clean is the beginning
+// of text. It does not allocate, and text with nothing to leave out, the usual
 // case, is only read.
 func Clean(text []byte) (clean []byte, leftOut int64) {
 	if n, _ := printable(text); n < len(text) {

@@ -302,9 +302,6 @@ func Fence(tag, text string) string {
 	return "<" + tag + ">\n" + strings.TrimRight(closing.ReplaceAllString(text, `<\${1}`), "\n") + "\n</" + tag + ">\n"
 }
 
-// Redact replaces what looks like a secret (see [Redacted]).
-func Redact(text string) string { return redact(text) }
-
 // Redacted stands where something looked like a secret.
 const Redacted = secrets.Mark
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"hash/maphash"
 	"io"
 	"io/fs"
 	"os"
@@ -107,7 +108,7 @@ func agree(t testing.TB, log []byte) scanned {
 	if got.Records != o.records || got.Messages != len(o.said) {
 		t.Errorf("%d records and %d messages, the oracle has %d and %d", got.Records, got.Messages, o.records, len(o.said))
 	}
-	sum, _, err := Usage(context.Background(), bytes.NewReader(log))
+	sum, _, err := usageOf(log)
 	if want := o.sum(); err != nil || want != [4]int64{sum.Input, sum.Output, sum.CacheRead, sum.CacheWrite} {
 		t.Errorf("usage %+v, %v; the oracle has %v", sum, err, want)
 	}
@@ -175,10 +176,51 @@ func TestUsageCountsEachCallOnce(t *testing.T) {
 		"claude-code/d-kimuson/fe5e1c67-53e7-4862-81ae-d0e013e3270b.jsonl": 51_933,
 		"_malformed/claude-split-message.jsonl":                            41,
 	} {
-		sum, calls, err := Usage(context.Background(), bytes.NewReader(readSample(t, name)))
+		sum, calls, err := usageOf(readSample(t, name))
 		if err != nil || sum.Output != want {
 			t.Errorf("%s: %d output tokens of %d calls, %v; want %d", name, sum.Output, calls, err, want)
 		}
+	}
+}
+
+// usageOf adds up what all model calls of a log cost, sub-agents in it
+// included, each call once: the records of one reply repeat its usage. It
+// returns the number of calls.
+func usageOf(log []byte) (sum session.Usage, calls int, err error) {
+	var d decoder
+	seen := newReplies()
+	var lines session.LineScan
+	_, err = lines.Run(context.Background(), bytes.NewReader(log), nil, func(r *jsonl.Record) (bool, error) {
+		if err := d.decode(r.Raw); err != nil {
+			return false, err
+		}
+		if d.record.kind == assistant && d.message.HasUsage {
+			before, known := seen.cost(d.record.reply)
+			if seen.grew(d.record.reply, d.message.Usage) {
+				sum = plus(sum, most(before, d.message.Usage), before)
+			}
+			if !known {
+				calls++
+			}
+		}
+		return d.record.ours(), nil
+	})
+	return sum, calls, err
+}
+
+func (r *replies) cost(id []byte) (session.Usage, bool) {
+	if len(id) == 0 {
+		return session.Usage{}, false
+	}
+	u, known := r.costs[maphash.Bytes(r.seed, id)]
+	return u, known
+}
+
+// plus is sum and what a reply costs now, less what it had cost before.
+func plus(sum, now, before session.Usage) session.Usage {
+	return session.Usage{
+		Input: sum.Input + now.Input - before.Input, Output: sum.Output + now.Output - before.Output,
+		CacheRead: sum.CacheRead + now.CacheRead - before.CacheRead, CacheWrite: sum.CacheWrite + now.CacheWrite - before.CacheWrite,
 	}
 }
 

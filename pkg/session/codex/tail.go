@@ -196,8 +196,8 @@ func (t *tailReader) add(m *session.Message, to *int64) {
 // counted is the size of the context after a model call, in tokens; 0 if the
 // record does not say.
 func (t *tailReader) counted() int64 {
-	last, _ := readUsage(&t.inner, t.record.item.info)
-	return last.Context()
+	last := lastUsage(&t.inner, t.record.item.info)
+	return last.context()
 }
 
 // kept estimates what a compaction left: the messages that it repeats, the

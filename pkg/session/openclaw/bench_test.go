@@ -31,7 +31,7 @@ func BenchmarkList(b *testing.B) {
 	if err := os.WriteFile(filepath.Join(dir, "sessions.json"), []byte("{\n"+strings.Join(index, ",\n")+"\n}"), 0o600); err != nil {
 		b.Fatal(err)
 	}
-	store := openclaw.Open(root)
+	store := openclaw.Open(root, openclaw.Options{})
 	b.ReportAllocs()
 	for b.Loop() {
 		listing, err := store.List(context.Background())

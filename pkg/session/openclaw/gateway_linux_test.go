@@ -19,7 +19,7 @@ func TestGatewayWithStateOpen(t *testing.T) {
 	for name, served := range map[string]bool{"openclaw-gateway": true, "openclaw-agent": false} {
 		t.Run(name, func(t *testing.T) {
 			s := newMain(t)
-			s.Store = openclaw.OpenWith(s.root, openclaw.Options{LockDirs: []string{t.TempDir()}})
+			s.Store = openclaw.Open(s.root, openclaw.Options{LockDirs: []string{t.TempDir()}})
 			s.write(filepath.Join(s.root, "state", "openclaw.sqlite"), "")
 			holdOpen(t, name, filepath.Join(s.root, "state", "openclaw.sqlite"))
 			err := s.Busy(context.Background(), s.ref(mainID+".jsonl"), time.Now(), quiet)
@@ -42,7 +42,7 @@ func TestGatewayWithStateElsewhere(t *testing.T) {
 	lock := `{"pid":` + pid + `,"createdAt":"2026-01-01T00:00:00.000Z","port":1,"configPath":"` + s.root + `/openclaw.json"}`
 	s.write(filepath.Join(temporary, "openclaw-0", "gateway.00000000.lock"), lock)
 	for store, served := range map[*state]bool{s: false, other: true} {
-		store.Store = openclaw.OpenWith(store.root, openclaw.Options{LockDirs: []string{temporary}})
+		store.Store = openclaw.Open(store.root, openclaw.Options{LockDirs: []string{temporary}})
 		err := store.Busy(context.Background(), store.ref(mainID+".jsonl"), time.Now(), quiet)
 		if errors.Is(err, session.ErrBusy) != served {
 			t.Errorf("%v, want served %v", err, served)

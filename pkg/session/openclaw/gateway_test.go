@@ -79,7 +79,7 @@ func TestGatewayLocks(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.write(filepath.Join(temporary, "openclaw-1000", "gateway.0a1b2c3d.lock"), string(text))
-			s.Store = openclaw.OpenWith(s.root, openclaw.Options{LockDirs: []string{temporary}})
+			s.Store = openclaw.Open(s.root, openclaw.Options{LockDirs: []string{temporary}})
 			err = s.Busy(context.Background(), s.ref(mainID+".jsonl"), time.Now(), quiet)
 			if errors.Is(err, session.ErrBusy) != test.served {
 				t.Errorf("%v, want served %v", err, test.served)
@@ -109,7 +109,7 @@ func TestGatewayOfReusedProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.write(filepath.Join(temporary, "openclaw-1000", "gateway.0a1b2c3d.lock"), string(text))
-	s.Store = openclaw.OpenWith(s.root, openclaw.Options{LockDirs: []string{temporary}})
+	s.Store = openclaw.Open(s.root, openclaw.Options{LockDirs: []string{temporary}})
 	if err := s.Busy(context.Background(), s.ref(mainID+".jsonl"), time.Now(), quiet); err != nil {
 		t.Error(err)
 	}
@@ -168,7 +168,7 @@ func newServed(t *testing.T) *served {
 }
 
 func (s *served) open(o openclaw.Options) {
-	s.Store = openclaw.OpenWith(s.root, o)
+	s.Store = openclaw.Open(s.root, o)
 	s.SetPause(func() {})
 }
 

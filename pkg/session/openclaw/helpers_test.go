@@ -32,7 +32,7 @@ type state struct {
 func newState(t *testing.T) *state {
 	t.Helper()
 	root := t.TempDir()
-	s := &state{t: t, root: root, Store: openclaw.Open(root)}
+	s := &state{t: t, root: root, Store: openclaw.Open(root, openclaw.Options{})}
 	s.SetPause(func() {})
 	return s
 }
@@ -248,5 +248,5 @@ const lockAge = 30 * time.Minute
 
 // reopened is the same state by another path.
 func reopened(s *state, root string) *state {
-	return &state{t: s.t, root: root, Store: openclaw.Open(root)}
+	return &state{t: s.t, root: root, Store: openclaw.Open(root, openclaw.Options{})}
 }

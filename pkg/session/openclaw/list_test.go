@@ -226,7 +226,7 @@ func TestListWithoutAgents(t *testing.T) {
 		t.Errorf("%+v", refs)
 	}
 	s.noticed(filepath.Base(s.root), "no agents here")
-	if _, err := openclaw.Open(filepath.Join(s.root, "gone")).List(t.Context()); !os.IsNotExist(unwrapAll(err)) {
+	if _, err := openclaw.Open(filepath.Join(s.root, "gone"), openclaw.Options{}).List(t.Context()); !os.IsNotExist(unwrapAll(err)) {
 		t.Error("a store that is not there:", err)
 	}
 }

@@ -40,7 +40,7 @@ func TestLocks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := Open(root).Locks(context.Background(), now)
+	got, err := Open(root, Options{}).Locks(context.Background(), now)
 	if err != nil {
 		t.Fatal(err)
 	}

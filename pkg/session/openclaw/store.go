@@ -45,11 +45,9 @@ type Store struct {
 }
 
 // Open returns the store of a state directory: the one that holds agents/.
-// Nothing is read yet.
-func Open(root string) *Store { return OpenWith(root, Options{}) }
-
-// OpenWith is Open with another way to find and to ask a running gateway.
-func OpenWith(root string, o Options) *Store {
+// The options say how a running gateway is found and asked. Nothing is read
+// yet.
+func Open(root string, o Options) *Store {
 	if absolute, err := filepath.Abs(root); err == nil {
 		root = absolute
 	}

@@ -34,7 +34,7 @@ func BenchmarkScan(b *testing.B) {
 		run(b, session.ScanOptions{}, func(m *session.Message) {
 			if m.Embeddable() {
 				text = m.AppendText(text[:0])
-				clean, _ = session.AppendClean(clean[:0], text)
+				clean, _ = session.Clean(append(clean[:0], text...))
 			}
 		})
 	})

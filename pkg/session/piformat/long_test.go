@@ -42,7 +42,7 @@ func TestScanAllocations(t *testing.T) {
 		_, err := Scan(context.Background(), bytes.NewReader(log), session.ScanOptions{}, func(m *session.Message) error {
 			if m.Embeddable() {
 				text = m.AppendText(text[:0])
-				clean, _ = session.AppendClean(clean[:0], text)
+				clean, _ = session.Clean(append(clean[:0], text...))
 			}
 			return nil
 		})
