@@ -9,14 +9,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/session"
-	"github.com/sessctl/sessctl/pkg/session/openclaw"
 )
 
 // shownFiles is how many files of one kind are named; the rest is counted.
@@ -171,7 +169,7 @@ func (d *checkup) examineStores(ctx context.Context) error {
 		d.sessions.add(store, listing)
 		d.ok(store.Root(), "%s: %s, %s", store.Runtime(), plural(len(listing.Agents), "agent"), plural(len(listing.Refs), "log"))
 		d.tellNotices(listing)
-		d.examineReaders(listing.Refs)
+		d.examineReaders(listing.Refs, store.Capabilities().DatabaseFile)
 		if lister := store.Capabilities().Leftovers; lister != nil {
 			if err := d.examineMigration(ctx, lister); err != nil {
 				return err
@@ -223,15 +221,15 @@ func (d *checkup) examineMigration(ctx context.Context, store session.LeftoverLi
 	return err
 }
 
-// examineReaders reports directories whose logs other users can read.
-func (d *checkup) examineReaders(refs []session.Ref) {
+// examineReaders reports directories whose logs other users can read. database
+// tells the file of a session that is no file; nil if it lies in none.
+func (d *checkup) examineReaders(refs []session.Ref, database func(session.Ref) string) {
 	open := map[string]int{}
 	seen := map[string]bool{}
 	for _, ref := range refs {
 		path := ref.Path
-		if ref.Kind == session.KindStored {
-			path, _, _ = strings.Cut(path, openclaw.DatabaseName)
-			path += openclaw.DatabaseName
+		if ref.Kind == session.KindStored && database != nil {
+			path = database(ref)
 		}
 		info, err := os.Stat(path)
 		if err == nil && !seen[path] && runtime.GOOS != "windows" && info.Mode().Perm()&0o004 != 0 && othersReach(filepath.Dir(path)) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/summarize"
 )
 
@@ -27,7 +28,7 @@ func (a *app) summarizers(focus string) (func(compact.SummaryOrder) compact.Summ
 		if err != nil || o.Offline { // the same endpoint was checked before
 			return offline(o)
 		}
-		options := summarize.WrittenOptions{Options: summarize.Options{Focus: focus, MaxRunes: o.MaxRunes, Checkpoint: checkpoint(o)}, Style: summarize.StyleOf(o.Ref.Runtime), SplitTurn: o.SplitTurn, Client: client}
+		options := summarize.WrittenOptions{Options: summarize.Options{Focus: focus, MaxRunes: o.MaxRunes, Checkpoint: checkpoint(o)}, Style: o.Style, SplitTurn: o.SplitTurn, Client: client}
 		return written{summarize.NewWritten(options)}
 	}, nil
 }
@@ -43,7 +44,7 @@ func offlineSummarizer(focus string) func(compact.SummaryOrder) compact.Summariz
 // checkpoint reports whether a runtime goes on from the summary, in the form
 // that it would give it itself.
 func checkpoint(o compact.SummaryOrder) bool {
-	return o.MaxRunes > 0 && summarize.StyleOf(o.Ref.Runtime) == summarize.StyleCheckpoint
+	return o.MaxRunes > 0 && o.Style == session.StyleCheckpoint
 }
 
 // endpoint is the model of a task ("summarize" or "facts"), checked.

@@ -203,7 +203,7 @@ func (r *run) remember(ctx context.Context, open func() (io.ReadCloser, error)) 
 		m.cut = &r.plan.Cut
 	}
 	if r.Summarizer != nil && !r.policy.SkipSummary {
-		m.summary = r.Summarizer(SummaryOrder{Ref: r.plan.Ref, MaxRunes: r.summaryRunes(), SplitTurn: m.cut != nil && m.cut.SplitTurn})
+		m.summary = r.Summarizer(SummaryOrder{Ref: r.plan.Ref, Style: r.store.Capabilities().SummaryStyle, MaxRunes: r.summaryRunes(), SplitTurn: m.cut != nil && m.cut.SplitTurn})
 	}
 	before := r.remembered
 	var err error
@@ -371,9 +371,10 @@ type Loss struct {
 // SummaryOrder is what a summary is wanted of.
 type SummaryOrder struct {
 	Ref       session.Ref
-	MaxRunes  int  // code points at most; 0 for as long as it likes
-	SplitTurn bool // the last turn goes on in what stays
-	Offline   bool // no model is to be asked
+	Style     session.SummaryStyle // of the runtime's own summaries
+	MaxRunes  int                  // code points at most; 0 for as long as it likes
+	SplitTurn bool                 // the last turn goes on in what stays
+	Offline   bool                 // no model is to be asked
 }
 
 // Summarizer watches the messages of one session go by and then sums them up.

@@ -140,7 +140,7 @@ func (b *rebuild) recorder(ctx context.Context, r archiveReader) *recorder {
 		return b.Archiver.Open(ctx, r.log.Archived)
 	}}
 	if b.Summarizer != nil && !b.policy.SkipSummary {
-		m.summary = b.Summarizer(SummaryOrder{Ref: r.log.Ref, Offline: true})
+		m.summary = b.Summarizer(SummaryOrder{Ref: r.log.Ref, Style: b.store.Capabilities().SummaryStyle, Offline: true})
 	}
 	return m
 }

@@ -308,7 +308,7 @@ func (r *run) listen(ctx context.Context, old Receipt) (*recorder, error) {
 		return nil, err
 	}
 	m := &recorder{store: r.store, ref: r.plan.Ref, policy: r.policy, tree: forked(survey.Scan.Tree), open: open, cut: old.Cut}
-	order := SummaryOrder{Ref: r.plan.Ref}
+	order := SummaryOrder{Ref: r.plan.Ref, Style: r.store.Capabilities().SummaryStyle}
 	if old.Cut != nil {
 		order.SplitTurn = old.Cut.SplitTurn
 	}

@@ -105,18 +105,11 @@ func roleOf(m *session.Message) Role {
 			return Summary
 		}
 	case session.RoleInjected:
-		if inAgentsName(m) {
+		if m.AsAgent {
 			return Assistant
 		}
 	}
 	return User
-}
-
-// inAgentsName reports whether a runtime said something as its agent: Claude
-// Code that it needs no answer, OpenClaw what it delivered to a channel
-// (docs/formats.md, "openclaw").
-func inAgentsName(m *session.Message) bool {
-	return string(m.CustomType) == "claude.synthetic" || string(m.Provider) == session.RuntimeOpenClaw
 }
 
 // empty reports whether a message says nothing at all.

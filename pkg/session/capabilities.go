@@ -118,6 +118,9 @@ type Capabilities struct {
 	WithTailCache func(TailCache) Store
 	// WithWorkers returns the store with that many workers for a listing.
 	WithWorkers func(n int) Store
+	// DatabaseFile returns the file in which a session lies that is no file
+	// itself.
+	DatabaseFile func(ref Ref) string
 	// Closer gives back what the store holds: connections, copies of databases.
 	Closer io.Closer
 }

@@ -220,6 +220,10 @@ type Message struct {
 	// CustomType is of an injected message: the extension or the part of the
 	// runtime that put it there ("openclaw.runtime-context"), else empty.
 	CustomType []byte
+	// AsAgent is true for an injected message that the runtime said in the
+	// agent's name: what OpenClaw delivered to a channel, and Claude Code's note
+	// that it needs no answer.
+	AsAgent bool
 	// Compaction is true for the summary of a compaction: it takes the place
 	// of everything before it but the messages from the record FirstKept on,
 	// which is empty if the log itself keeps nothing of before.

@@ -8,32 +8,9 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
-// Style is the form that a summary is asked for.
-type Style string
-
-// The styles that were asked for (docs/decisions.md D18).
-const (
-	StyleCheckpoint Style = "checkpoint"   // sections that another model goes on from
-	StyleThird      Style = "third-person" // prose about the conversation
-	StyleContext    Style = "context"      // CONTEXT and LESSONS
-	StyleSentences  Style = "sentences"    // two to five sentences of prose
-	// styleTurn is for the beginning of a turn whose end stays in the session
-	// (docs/decisions.md D17).
-	styleTurn Style = "turn"
-)
-
-// StyleOf returns the style that a runtime's own summaries have.
-func StyleOf(runtime string) Style {
-	switch runtime {
-	case session.RuntimeAnnabelle:
-		return StyleThird
-	case session.RuntimeMacStats:
-		return StyleContext
-	case session.RuntimeYarnnn:
-		return StyleSentences
-	}
-	return StyleCheckpoint
-}
+// styleTurn is for the beginning of a turn whose end stays in the session
+// (docs/decisions.md D17).
+const styleTurn session.SummaryStyle = "turn"
 
 // fileLists are the lists of files that a compaction appends to its summary:
 // they are kept apart and must not be summed up again (docs/decisions.md D17).
@@ -91,13 +68,14 @@ const update = `The conversation is NEW. What came before it is summed up betwee
 - what was in progress and is now finished is done
 - next steps are those from now on; what no longer matters may go`
 
-func (s Style) instructions() string {
-	switch s {
-	case StyleThird:
+// instructions are what a style asks for (docs/decisions.md D18).
+func instructions(style session.SummaryStyle) string {
+	switch style {
+	case session.StyleThird:
 		return third
-	case StyleContext:
+	case session.StyleContext:
 		return contextLessons
-	case StyleSentences:
+	case session.StyleSentences:
 		return sentences
 	case styleTurn:
 		return turnStart
@@ -107,7 +85,7 @@ func (s Style) instructions() string {
 
 // order is what a summary is asked for.
 type order struct {
-	style    Style
+	style    session.SummaryStyle
 	focus    string
 	text     string // flat
 	previous string // the summary so far
@@ -123,7 +101,7 @@ func (o order) request() Request {
 	if o.previous != "" {
 		b.WriteString("\n" + Fence(tagPrevious, o.previous) + "\n" + update + "\n")
 	}
-	fmt.Fprintf(&b, "\n%s\n\nAt most %d words.", o.style.instructions(), max(o.runes/8, 60))
+	fmt.Fprintf(&b, "\n%s\n\nAt most %d words.", instructions(o.style), max(o.runes/8, 60))
 	if o.focus != "" {
 		fmt.Fprintf(&b, "\n\nDwell on: %s", o.focus)
 	}

@@ -76,7 +76,7 @@ func TestSentencesOfAModel(t *testing.T) {
 		strings.Repeat("The user asked for one more plan. ", 5):      true,
 		strings.Repeat("The user asked for one more plan. ", 6):      false,
 	} {
-		if err := checkStyle(order{style: StyleSentences}, strings.TrimSpace(text)); (err == nil) != ok {
+		if err := checkStyle(order{style: session.StyleSentences}, strings.TrimSpace(text)); (err == nil) != ok {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -207,11 +207,11 @@ func TestCheckpointOfManyItems(t *testing.T) {
 // What a model wrote is refused if one of the sections is missing.
 func TestCheckpointSectionsAreRequired(t *testing.T) {
 	whole := "## Goal\nMove the importer.\n## Progress\n### Done\n- [x] read it\n## Key Decisions\n- port 7443\n## Next Steps\n1. test it\n## Critical Context\n- (none)\n"
-	if err := checkStyle(order{style: StyleCheckpoint}, whole); err != nil {
+	if err := checkStyle(order{style: session.StyleCheckpoint}, whole); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"Goal", "Progress", "Key Decisions", "Next Steps", "Critical Context"} {
-		if err := checkStyle(order{style: StyleCheckpoint}, strings.Replace(whole, "## "+name+"\n", "", 1)); err == nil {
+		if err := checkStyle(order{style: session.StyleCheckpoint}, strings.Replace(whole, "## "+name+"\n", "", 1)); err == nil {
 			t.Errorf("a summary without %q is taken", name)
 		}
 	}

@@ -182,7 +182,7 @@ func TestContextAndLessons(t *testing.T) {
 		"preamble":  "Here you are.\n\n### Context\n" + about + "\n### Lessons learned\n- " + lessons[0] + "\n- " + lessons[1],
 	} {
 		d := newDouble(t, "ollama", func(int, asked) (string, string) { return text, "stop" })
-		s := sumUp(t, summarize.WrittenOptions{Style: summarize.StyleContext}, endpoint("ollama", d.URL), conversation())
+		s := sumUp(t, summarize.WrittenOptions{Style: session.StyleContext}, endpoint("ollama", d.URL), conversation())
 		if s.Degraded || !strings.HasPrefix(s.Text, about) {
 			t.Errorf("%s: degraded %v (%s), text %q", name, s.Degraded, s.Reason, s.Text)
 		}
@@ -204,7 +204,7 @@ func TestSentences(t *testing.T) {
 		strings.Repeat("The importer moved. ", 12): "",
 	} {
 		d := newDouble(t, "anthropic", func(int, asked) (string, string) { return text, "stop" })
-		s := sumUp(t, summarize.WrittenOptions{Style: summarize.StyleSentences}, endpoint("anthropic", d.URL), conversation())
+		s := sumUp(t, summarize.WrittenOptions{Style: session.StyleSentences}, endpoint("anthropic", d.URL), conversation())
 		if s.Degraded != (want == "") || want != "" && s.Prose() != want {
 			t.Errorf("%q: degraded %v (%s), prose %q", text, s.Degraded, s.Reason, s.Prose())
 		}
@@ -215,7 +215,7 @@ func TestSentences(t *testing.T) {
 func TestThirdPerson(t *testing.T) {
 	const prose = "The user wants the importer on port 7443. It must never be restarted during the day."
 	d := newDouble(t, "openai", func(int, asked) (string, string) { return prose, "stop" })
-	s := sumUp(t, summarize.WrittenOptions{Style: summarize.StyleThird}, endpoint("openai", d.URL), conversation())
+	s := sumUp(t, summarize.WrittenOptions{Style: session.StyleThird}, endpoint("openai", d.URL), conversation())
 	if s.Degraded || !strings.HasPrefix(s.Text, prose) || !strings.Contains(d.asked[0].user, "third person") {
 		t.Errorf("degraded %v (%s), text %q", s.Degraded, s.Reason, s.Text)
 	}

@@ -24,8 +24,8 @@ const hermesBytes = 24 << 10
 
 // WrittenOptions set who writes a summary, and how.
 type WrittenOptions struct {
-	Options       // MaxRunes 0 means 12,000 for the model's
-	Style   Style // of the runtime
+	Options                      // MaxRunes 0 means 12,000 for the model's
+	Style   session.SummaryStyle // of the runtime
 	Client  *Client
 	// SplitTurn says that the last turn goes on in what is not summed up: its
 	// beginning is told apart from what came before.
@@ -89,9 +89,9 @@ func (w *Written) write(ctx context.Context, s *Summary) error {
 	o := &w.options
 	s.Kind, s.Model, s.Sentences, s.Learned = o.Client.endpoint.Provider, o.Client.Name(), s.Prose(), s.Lessons()
 	switch o.Style {
-	case StyleContext:
+	case session.StyleContext:
 		text, s.Learned = contextAndLessons(text)
-	case StyleSentences:
+	case session.StyleSentences:
 		text = strings.Join(strings.Fields(text), " ")
 		s.Sentences = text
 	}
@@ -115,7 +115,7 @@ const turnTitle = "\n\n---\n\n**Turn Context (split turn):**\n\n"
 func (w *Written) ask(ctx context.Context) (text string, left int, err error) {
 	o := w.order()
 	hermes := w.options.Client.endpoint.Provider == ProviderHermes // one question with everything
-	if o.style != StyleCheckpoint || !w.options.SplitTurn || hermes {
+	if o.style != session.StyleCheckpoint || !w.options.SplitTurn || hermes {
 		return w.inStages(ctx, o, w.transcript.context.Entries)
 	}
 	history, turn := w.transcript.lastTurn()
@@ -140,7 +140,7 @@ func (w *Written) order() order {
 		style: w.options.Style, focus: redact(w.options.Focus), previous: strings.TrimSpace(w.transcript.previous),
 		runes: min(w.options.MaxRunes, w.options.Client.Window()/2),
 	}
-	if o.style == StyleSentences {
+	if o.style == session.StyleSentences {
 		o.runes = min(o.runes, 1500)
 	}
 	return o
@@ -229,10 +229,10 @@ func check(o order, a Reply) (string, error) {
 	if err := checkEcho(o, text); err != nil {
 		return "", err
 	}
-	if o.style == StyleCheckpoint || o.style == styleTurn {
+	if o.style == session.StyleCheckpoint || o.style == styleTurn {
 		text = fromFirstHeading(text)
 	}
-	if o.style == StyleSentences {
+	if o.style == session.StyleSentences {
 		text = dated.ReplaceAllString(text, "")
 	}
 	text = strings.TrimSpace(redact(strings.ToValidUTF8(text, "\uFFFD")))
@@ -335,15 +335,15 @@ var requiredSections = []string{"goal", "progress", "key decisions", "next steps
 
 func checkStyle(o order, text string) error {
 	switch o.style {
-	case StyleCheckpoint:
+	case session.StyleCheckpoint:
 		return checkSections(text, requiredSections)
 	case styleTurn:
 		return checkSections(text, []string{"original request", "early progress", "context for suffix"})
-	case StyleContext:
+	case session.StyleContext:
 		if c, _ := contextAndLessons(text); utf8.RuneCountInString(c) < leastRunes {
 			return unusable("its section \"context\" is missing, or says nothing")
 		}
-	case StyleSentences:
+	case session.StyleSentences:
 		if n := len(splitSentences(text)); n < minSentences || n > maxSentences || len(headings(text)) > 0 {
 			return unusable("it is not two to five sentences")
 		}

@@ -128,7 +128,7 @@ func sumUp(t *testing.T, o summarize.WrittenOptions, e summarize.Endpoint, messa
 		t.Fatal(err)
 	}
 	if o.Style == "" {
-		o.Style = summarize.StyleCheckpoint
+		o.Style = session.StyleCheckpoint
 	}
 	w := summarize.NewWritten(o)
 	for _, m := range messages {
@@ -380,7 +380,7 @@ func TestCancelled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := summarize.NewWritten(summarize.WrittenOptions{Style: summarize.StyleCheckpoint, Client: client})
+	w := summarize.NewWritten(summarize.WrittenOptions{Style: session.StyleCheckpoint, Client: client})
 	_ = w.Add(conversation()[0])
 	if _, err := w.Summary(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v", err)

@@ -309,7 +309,7 @@ func (d *decoder) fromAssistant() {
 		m.ErrorText = d.joined()
 		m.Parts = m.Parts[:0]
 	case string(m.Model) == "<synthetic>":
-		m.Role, m.CustomType = session.RoleInjected, customSynthetic
+		m.Role, m.CustomType, m.AsAgent = session.RoleInjected, customSynthetic, true
 	}
 }
 

@@ -22,7 +22,7 @@ func (s *Store) Capabilities() session.Capabilities {
 		Liveness: s, Adviser: s, Source: s, Counter: s, Companion: s,
 		Rotator: s, Overlayer: s, Shortener: s, Resetter: s, Carrier: s,
 		Undoer: s, Restorer: s, Guard: s,
-		Locks: s, Leftovers: s, Closer: s,
+		Locks: s, Leftovers: s, DatabaseFile: databaseOf, Closer: s,
 	}
 }
 
@@ -34,4 +34,10 @@ func archiveDir(log string) string {
 		return ""
 	}
 	return filepath.Join(agents, "..", "session_archive")
+}
+
+// databaseOf is the file that a reference to a stored session begins with.
+func databaseOf(ref session.Ref) string {
+	database, _, _ := cutLast(ref.Path, storedMark)
+	return database
 }

@@ -23,10 +23,10 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/piformat"
 )
 
-// DatabaseName is the file in which the runtime keeps sessions from 2026.8.1 on. A file of
+// databaseName is the file in which the runtime keeps sessions from 2026.8.1 on. A file of
 // this name without a table of transcripts exists from 2026.5.30 on; it holds
 // only credentials (research/formats.md section 5).
-const DatabaseName = "openclaw-agent.sqlite"
+const databaseName = "openclaw-agent.sqlite"
 
 const (
 	sqliteMagic = "SQLite format 3\x00"
@@ -78,7 +78,7 @@ func (s *Store) eraOf(agent string) (frozen string, err error) {
 // Its bytes are searched for the table of transcripts, those of the log too,
 // which alone may have it.
 func findDatabase(store *os.Root, root, agent string) (*database, error) {
-	name := filepath.Join(agentsName, agent, "agent", DatabaseName)
+	name := filepath.Join(agentsName, agent, "agent", databaseName)
 	f, err := durable.OpenRegularIn(store, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -241,7 +241,7 @@ const storedMark = "#"
 
 // databaseFile is where an agent's database lies.
 func (s *Store) databaseFile(agent string) agentdb.File {
-	return agentdb.File{Base: s.root, Name: filepath.Join(agentsName, agent, "agent", DatabaseName)}
+	return agentdb.File{Base: s.root, Name: filepath.Join(agentsName, agent, "agent", databaseName)}
 }
 
 // storedLog opens the log of a session in a database. release gives the
@@ -361,7 +361,7 @@ func (l *lister) database(ctx context.Context, db *database, agent string) {
 // databaseRef stands for the sessions of a database that cannot be read.
 func (l *lister) databaseRef(db *database, agent string, cause error) session.Ref {
 	ref := session.Ref{
-		Runtime: session.RuntimeOpenClaw, Agent: agent, ID: strings.TrimSuffix(DatabaseName, ".sqlite"), Key: mainKey(agent),
+		Runtime: session.RuntimeOpenClaw, Agent: agent, ID: strings.TrimSuffix(databaseName, ".sqlite"), Key: mainKey(agent),
 		Store: l.store.root, Path: db.path, Kind: session.KindDatabase, Bytes: db.size, ModTime: db.modTime,
 		State: session.StateUnsupported,
 	}

@@ -52,7 +52,7 @@ func (s *Store) placeName(path string) (n logName, agent string, err error) {
 	if below, err := filepath.Rel(s.root, path); err != nil || !filepath.IsLocal(below) {
 		return n, "", fmt.Errorf("%s: %w", path, session.ErrElsewhere)
 	}
-	if database, _, ok := cutLast(path, storedMark); ok && filepath.Base(database) == DatabaseName {
+	if database, _, ok := cutLast(path, storedMark); ok && filepath.Base(database) == databaseName {
 		return n, "", unsupported(path, onlyGateway)
 	}
 	agent, name, err := s.split(path)

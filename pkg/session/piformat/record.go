@@ -268,6 +268,7 @@ func (d *decoder) decodeMessage(c *jsonl.Cursor) {
 		d.messageMember(c, &shell)
 	}
 	d.settleRole(shell)
+	d.message.AsAgent = d.message.Role == session.RoleInjected && string(d.message.Provider) == fromGateway
 }
 
 // shellFields are the fields of a command that the user ran by hand, and the
@@ -356,10 +357,13 @@ func (d *decoder) unknownRole() {
 	d.entry.oddRole = true
 }
 
+// fromGateway is the provider of what OpenClaw's gateway says itself.
+const fromGateway = "openclaw"
+
 // mirrored reports whether OpenClaw's gateway put the message there, not the
 // model (docs/formats.md, "openclaw").
 func mirrored(m *session.Message) bool {
-	return string(m.Provider) == "openclaw" &&
+	return string(m.Provider) == fromGateway &&
 		(string(m.Model) == "delivery-mirror" || string(m.Model) == "gateway-injected")
 }
 
