@@ -263,7 +263,7 @@ func (p *Plan) surveyOptions(store session.Store, policy Policy) surveyOptions {
 // tryChange asks whether the store would make the change, before anything is
 // done for it.
 func (p *Plan) tryChange(ctx context.Context, store session.Store, policy Policy, now time.Time) error {
-	if policy.SkipArchive || p.Strategy == session.StrategyNone || p.Strategy == session.StrategyAnnotate {
+	if policy.SkipArchive || p.Strategy == session.StrategyNone {
 		return nil
 	}
 	err := cutShort(p.Ref, p.tryStrategy(ctx, store, now))
@@ -289,6 +289,9 @@ func (p *Plan) tryStrategy(ctx context.Context, store session.Store, now time.Ti
 	switch {
 	case p.Strategy.Shortens():
 		err = p.tryShortening(ctx, store, now)
+	case p.Strategy == session.StrategyAnnotate && can.Annotator == nil:
+		err = cannot(store, p.Strategy)
+	case p.Strategy == session.StrategyAnnotate: // what is written is made of the summary only
 	case p.Via == session.ViaGateway && can.Resetter == nil, p.Via != session.ViaGateway && can.Rotator == nil:
 		err = cannot(store, p.Strategy)
 	case p.Via == session.ViaGateway:

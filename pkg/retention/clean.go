@@ -273,7 +273,7 @@ func (s Session) owner() owner { return owner{s.Runtime, s.Ref.Store, s.Agent} }
 // CountsFor returns the agent that a session counts for: the one that started
 // its agent, if that is a sub-agent, else its own.
 func (s Session) CountsFor() (agent string, sub bool) {
-	if parents := s.Adapter.Capabilities().Parents; parents != nil {
+	if parents := s.Adapter.Capabilities().Parent; parents != nil {
 		if parent, ok := parents.ParentOf(s.Agent); ok {
 			return parent, true
 		}
@@ -316,7 +316,7 @@ func members(all []Session, s Session) []Session {
 // companions are the paths of the other files that go with a session. Of a
 // sub-agent they are all that its directory has: what is not a file keeps it.
 func companions(ctx context.Context, s Session) (paths []string, err error) {
-	if family := s.Adapter.Capabilities().Companion; family != nil {
+	if family := s.Adapter.Capabilities().Family; family != nil {
 		return family.Companions(ctx, s.Ref)
 	}
 	if _, sub := s.CountsFor(); !sub {

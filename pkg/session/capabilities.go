@@ -84,13 +84,13 @@ type Capabilities struct {
 	Keep Keep
 
 	// What tells about a session.
-	Liveness  Liveness       // whether somebody is writing it
-	Trigger   Trigger        // whether it is due; nil: the size of its context alone decides
-	Adviser   Adviser        // the runtime's own command
-	Source    LogSource      // the log of a session that is no file
-	Counter   MessageCounter // how many messages it has
-	Companion Family         // the files that belong to it
-	Parents   Parent         // which agent has started another
+	Liveness Liveness       // whether somebody is writing it
+	Trigger  Trigger        // whether it is due; nil: the size of its context alone decides
+	Adviser  Adviser        // the runtime's own command
+	Source   LogSource      // the log of a session that is no file
+	Counter  MessageCounter // how many messages it has
+	Family   Family         // the files that belong to it
+	Parent   Parent         // which agent has started another
 
 	// What changes a session, for each of its strategies.
 	Rotator   Rotator   // rotate

@@ -17,7 +17,7 @@ func Traits() session.Traits {
 func (s *Store) Capabilities() session.Capabilities {
 	return session.Capabilities{
 		Traits: Traits(), Strategies: []session.Strategy{session.StrategyRewrite, session.StrategyRotate}, Keep: session.Keep{Records: s.options.KeepRecentTurns},
-		Liveness: s, Trigger: s, Parents: s,
+		Liveness: s, Trigger: s, Parent: s,
 		Rotator: s, Rewriter: s, Shortener: s, Disposer: s,
 		Restorer: s,
 	}

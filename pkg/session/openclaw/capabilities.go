@@ -19,7 +19,7 @@ func Traits() session.Traits {
 func (s *Store) Capabilities() session.Capabilities {
 	return session.Capabilities{
 		Traits: Traits(), Strategies: []session.Strategy{session.StrategyRotate, session.StrategyOverlay}, Keep: session.Keep{Tokens: keepRecentTokens},
-		Liveness: s, Adviser: s, Source: s, Counter: s, Companion: s,
+		Liveness: s, Adviser: s, Source: s, Counter: s, Family: s,
 		Rotator: s, Overlayer: s, Shortener: s, Resetter: s, Carrier: s,
 		Undoer: s, Restorer: s, Guard: s,
 		Locks: s, Leftovers: s, DatabaseFile: databaseOf, Closer: s,
