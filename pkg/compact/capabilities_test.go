@@ -44,7 +44,9 @@ func TestExecuteWithoutTheMeansIsUnsupported(t *testing.T) {
 		if by == session.StrategyAnnotate {
 			plan.Strategy = by
 			h.Summarizer = func(compact.SummaryOrder) compact.Summarizer {
-				return &writer{summary: func(int) (compact.Summary, error) { return compact.Summary{Text: "what was said", Prose: "what was said"}, nil }}
+				return &writer{summary: func(int) (compact.Summary, error) {
+					return compact.Summary{Text: "what was said", Prose: "what was said"}, nil
+				}}
 			}
 		}
 		_, err := h.Execute(context.Background(), claims{h.store}, plan, h.policy())
