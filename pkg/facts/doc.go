@@ -8,11 +8,12 @@
 //
 //	Offline   rules for what is said outright ("my name is", "I prefer",
 //	          "we decided"); no model, the same facts for the same log
-//	Asked     a model, whose every fact is held against the conversation and
-//	          dropped alone if it does not stand up
+//	Asked     a model, whose every fact is checked against the conversation and
+//	          dropped alone if it does not hold
 //
 // Both read a [Window], the last things that people and the agent said; tool
 // results, pasted documents, code, quotations and what a runtime put in are not
-// in it. [Merge] then holds new facts against the known ones: what is known is
-// not stored again, and what has changed supersedes, and never deletes.
+// in it. [Merge] then compares new facts with the known ones: what is known is
+// not stored again, and what has changed supersedes the old fact and never
+// deletes it.
 package facts

@@ -71,7 +71,7 @@ func Extract(ctx context.Context, messages []Message, known []Known, o Options) 
 	return x, nil
 }
 
-// askModel adds what the model finds and what stands up.
+// askModel adds the facts of the model that hold.
 func (x *Extraction) askModel(ctx context.Context, q question, o Options) error {
 	if len(q.messages) == 0 {
 		return unusable("no message fits into the window")

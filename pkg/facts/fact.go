@@ -96,8 +96,8 @@ type Successor struct {
 	Index int
 }
 
-// Merge holds new facts, in the order of the log, against those that are known
-// of the same agent, and keeps at most so many new ones, the surest; all for a
+// Merge compares new facts, in the order of the log, with the known ones of the
+// same agent, and keeps at most so many new ones, the surest; all for a
 // negative number. The newer of two that cannot both be true supersedes the
 // older, whichever was extracted first.
 func Merge(facts []Fact, known []Known, most int) Merged {
@@ -120,7 +120,7 @@ func Merge(facts []Fact, known []Known, most int) Merged {
 	return m
 }
 
-// against holds one new fact against the known ones.
+// against compares one new fact with the known ones.
 func (m *Merged) against(at int, f Fact, known []Known) {
 	for _, k := range known {
 		switch {
@@ -185,7 +185,7 @@ func empty(word string) bool {
 	return false
 }
 
-// stem takes the ends off that English words have.
+// stem cuts the endings of English words.
 func stem(word string) string {
 	for _, end := range []string{"'s", "ing", "ies", "es", "ed", "s"} {
 		if base, ok := strings.CutSuffix(word, end); ok && len(base) >= 4 {
@@ -215,8 +215,8 @@ func withVerbs(text string) []string {
 	return all
 }
 
-// value tells whether a word is one that another may take the place of: a
-// number, an address, a version.
+// value tells whether a word is a value that may change: a number, an address,
+// a version.
 func value(word string) bool { return strings.ContainsAny(word, "0123456789@/") }
 
 // negated counts the words by which a text says that something is not so.
@@ -281,7 +281,7 @@ func byTopic(x, known Fact) relation {
 	return corrects
 }
 
-// changeable kinds are those of which "we moved from X" can be the end.
+// changeable kinds are those that "we moved from X" can end.
 func changeable(k Kind) bool {
 	return k == Decision || k == Project || k == Preference || k == Pattern
 }
@@ -308,7 +308,7 @@ func byWords(x, known []string, opposite bool) relation {
 	return repeats
 }
 
-// apart splits words into what is said and its values.
+// apart splits words into statements and values.
 func apart(all []string) (fixed, values []string) {
 	for _, w := range all {
 		if value(w) {

@@ -72,7 +72,7 @@ func ask(messages []Message, known []Known, window int) question {
 	return q
 }
 
-// shown is as much of a message as a model is shown.
+// shown is the part of a message that a model is shown.
 func shown(text string) string {
 	if utf8.RuneCountInString(text) <= messageRunes {
 		return text
@@ -195,7 +195,7 @@ func list(text []byte) ([]json.RawMessage, bool) {
 	return *whole.Facts, true
 }
 
-// salvaged reads single facts of what is no whole document.
+// salvaged reads single facts from an answer that is no whole document.
 func salvaged(text []byte) (all []item) {
 	for i := 0; i < len(text) && len(all) < mostItems; i++ {
 		var it item
@@ -225,7 +225,7 @@ func (it item) category() Kind {
 // unusable says why an answer is of no use.
 func unusable(reason string) error { return fmt.Errorf("the answer cannot be used: %s", reason) }
 
-// By these a model's fact is held against the conversation.
+// The bounds by which a model's fact is checked against the conversation.
 const (
 	leastFact     = 8    // code points
 	mostFact      = 240  // code points
@@ -367,7 +367,7 @@ func quotable(f *Fact, m Message, _ string) string {
 	return ""
 }
 
-// permitted refuses what only the agent says of a person.
+// permitted refuses what only the agent says about a person.
 func permitted(f *Fact, m Message, _ string) string {
 	if m.Role == session.RoleUser {
 		return ""
@@ -427,7 +427,7 @@ var promptWords = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\b(?:known facts?|conversation|transcript|fact extraction|third person|json|confidence|category|the assistant|ai agent|language model|message number|quote)\b`)
 })
 
-// echoed refuses what is about the question instead of the conversation.
+// echoed refuses facts about the prompt instead of the conversation.
 func echoed(f *Fact, m Message, support string) string {
 	for _, w := range promptWords().FindAllString(f.Text, -1) {
 		if !strings.Contains(spaced(support), spaced(w)) {

@@ -28,8 +28,8 @@ type rule struct {
 // agentConfidence is of what only the agent says was decided.
 const agentConfidence = 0.7
 
-// rules are all rules, the particular before the general. They are made when
-// they are needed first.
+// rules are all rules, the particular before the general. They are compiled on
+// first use.
 var rules = sync.OnceValue(func() []rule {
 	return slices.Concat(backgroundRules(), contactRules(), preferenceRules(), patternRules(), projectRules(), decisionRules(), otherLanguages())
 })
@@ -376,8 +376,8 @@ func newFact(m Message, c clause, f Fact) Fact {
 	return f
 }
 
-// choice splits "tabs over spaces" into what is chosen and what the choice is
-// about, which is the same for "spaces over tabs".
+// choice splits "tabs over spaces" into the choice and what it is between,
+// which is the same for "spaces over tabs".
 func choice(value string) (chosen, topic string) {
 	m := over().FindStringSubmatch(value)
 	if m == nil {
@@ -397,8 +397,8 @@ func addressed() *regexp.Regexp { return marks().addressed }
 
 func supposed() *regexp.Regexp { return marks().supposed }
 
-// shapes are the patterns by which a person's own words are told from what
-// stands among them. They are made when the first log is read.
+// shapes are the patterns that tell a person's own words from what is between
+// them. They are compiled when the first log is read.
 type shapes struct {
 	block, fence, transcript, heading, runtime, code *regexp.Regexp
 }
@@ -416,7 +416,7 @@ func newShapes() *shapes {
 	}
 }
 
-// known makes the shapes once.
+// known compiles the shapes once.
 var known = sync.OnceValue(newShapes)
 
 // personal returns what of a user's message a person has typed: without the

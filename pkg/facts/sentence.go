@@ -17,7 +17,8 @@ type sentence struct {
 	listed   bool // an item of a list
 }
 
-// maxSentence is how many code points a sentence has at most that is one.
+// maxSentence is the length of the longest sentence, in code points; anything
+// longer is none.
 const maxSentence = 320
 
 // sentences cuts a text at line ends and at marks that a space follows. Code,
@@ -169,7 +170,7 @@ func (s sentence) clauses() []clause {
 	return all
 }
 
-// marked are the patterns that speak against a fact.
+// marked are the patterns that are evidence against a fact.
 type marked struct {
 	over, own, addressed, supposed                          *regexp.Regexp
 	deictic, evasive, loose, passing, hedged, told, command *regexp.Regexp
@@ -184,7 +185,7 @@ var marks = sync.OnceValue(func() *marked {
 		own:       c(`(?i)\bmy\b`),
 		addressed: c(`(?i)\b(?:i|i'm|i've|i'd|i'll|me|myself|mine|you|you're|your|yours|yourself|we|us|our|ours)\b`),
 		supposed:  c(`(?i)^(?:if|when|whenever|unless|suppose|supposing|imagine|pretend|assume|assuming|say|let's say|as if|as though|what if|maybe|perhaps|possibly|wenn|falls|si|cuando|quand)\b`),
-		// What points to something that only the conversation knows.
+		// References that only make sense in the conversation.
 		deictic: c(`(?i)^(?:to |with |at |for |on |in )*(?:it|its|this|that|these|those|them|so|one|ones|him|her|he|she|they|there|here|the (?:same|other|first|second|third|last|latter|former|next|previous|above|below|following|new|old|current|whole|entire|way|idea|fact|look|sound|one|ones|approach|option|result|change|changes|fix|bug|error|issue|output|answer|thing|plan)|(?:the|this|that|a|an) [\p{L}-]+ ones?|another|option|number|either|neither|both|none|nothing|something|anything|everything|everyone|whatever|which|what|how|where|why|your|you|all of (?:it|this|that|them)|more|less|much|just|a difference|a mistake|a mess|a bit|a lot|a few|sense|progress)\b`),
 		evasive: c(`(?i)^(?:to )?(?:see|know|hear|say|wait|leave|keep|do|try|have|be|get|avoid|not|only)\b`),
 		loose:   c(`(?i)\b(?:it|it's|its|them|these|those|they|he|she|him|his|her|hers|there)\b|\b(?:this|that)(?: one| way| approach| time| thing| error| bug| file| function)?(?:$|[,.;:!)]| (?:is|was|works?|does|will|can|should|would|because|since|when|and|or|but|for|in|on|at|to|one|way|approach|thing|error|bug|file|function|class|method|line|test|change|fix|time|again)\b)`),
@@ -249,7 +250,7 @@ func objection(f Fact, c clause) string {
 	return ""
 }
 
-// pointing says whether what a fact is about is only pointed to.
+// pointing says whether a fact only points to what it is about.
 func pointing(f Fact) bool {
 	k, object := marks(), f.Value
 	if that, rest, _ := strings.Cut(object, " "); f.Kind == Preference && strings.EqualFold(that, "that") && addressed().MatchString(rest) {
@@ -265,7 +266,7 @@ func pointing(f Fact) bool {
 	return k.deictic.MatchString(f.Value) || k.deictic.MatchString(object) || f.Kind == Preference && k.evasive.MatchString(object)
 }
 
-// standing says whether a fact is something to do always or never.
+// standing says whether a fact is a standing rule: always or never.
 func standing(f Fact) bool {
 	lower := strings.ToLower(f.Value)
 	return f.Kind == Preference && (strings.HasPrefix(lower, "always ") || strings.HasPrefix(lower, "never ") || strings.HasPrefix(lower, "do") || strings.Contains(f.Text, "Standing instruction"))

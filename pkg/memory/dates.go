@@ -9,10 +9,10 @@ import (
 	"unicode"
 )
 
-// What a record gains that was said in a time that the query names, on the
-// scale of relevance: "what did we decide on 3 March" is answered on 3 March, or
-// in the week after, when it is told; failing that, in that month
-// (docs/recall.md, Dates).
+// How much a record said in a time that the query names gains, on the scale of
+// relevance: "what did we decide on 3 March" is answered on 3 March, or in the
+// week after, when it is told; failing that, in that month (docs/recall.md,
+// Dates).
 const (
 	saidThen    = 0.5
 	saidAfter   = 0.25
@@ -55,8 +55,8 @@ func monthPeriod(year int, month time.Month, zone *time.Location, share float64)
 }
 
 // readDates finds the times that the query names. The words of dates are not
-// looked for then: "25" and "May" stand everywhere. If the query has no others,
-// they are, and the times count double.
+// searched for then, because "25" and "May" are everywhere. If the query has no
+// other words, they are, and the times count double.
 func (r *recall) readDates(ctx context.Context) (err error) {
 	dates, others := namedDates(r.query.Text)
 	if r.periods, err = r.namedPeriods(ctx, dates); err != nil || len(dates) == 0 {
@@ -196,17 +196,17 @@ func (r *recall) favourDated(list []*rated) {
 	}
 }
 
-// date is a date as far as a text names it: 0 is what it does not say.
+// date is a date as far as a text names it; 0 stands for the rest.
 type date struct {
 	year  int
 	month time.Month
 	day   int
 }
 
-// namedDates finds the dates in a question, and returns the words that are of
-// none: 2026-03-01, 2026-03, 3 March 2026, March 3rd, March 2026, in March, in
-// 2026. A word that is as often no month (may, march, and what is short) is one
-// only beside a number, or after "in" or its like with a capital.
+// namedDates finds the dates in a question, and returns the words that belong
+// to none: 2026-03-01, 2026-03, 3 March 2026, March 3rd, March 2026, in March, in
+// 2026. A word that is often no month (may, march, and short forms) counts as
+// one only beside a number, or with a capital after "in" and the like.
 func namedDates(text string) (dates []date, others string) {
 	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",;:!?()[]\"'", r) })
 	for i := range words {
@@ -305,7 +305,7 @@ func monthNumber(word string) int {
 	return 0
 }
 
-// isSurelyMonth says whether the name of a month is nothing else.
+// isSurelyMonth says whether the name of a month means nothing else.
 func isSurelyMonth(word string) bool {
 	switch strings.ToLower(word) {
 	case "january", "february", "april", "june", "july", "august", "september", "october", "november", "december":

@@ -1,12 +1,12 @@
 // Package memory keeps what sessions said and finds it again.
 //
-// Truth is one SQLite database: records with their text, where it came from
-// (archive, lines, bytes) and how important it is; a full-text index; and
-// which vector belongs to which record. Vectors themselves lie in flat files,
-// one per agent and embedding model: rows of unit-length float32. A row is
-// written and synced before the transaction that names its slot and checksum,
-// so what no transaction names does not exist, and a lost or damaged file
-// makes its records pending again: their text is still found.
+// The source of truth is one SQLite database: records with their text, where it
+// came from (archive, lines, bytes) and how important it is; a full-text index;
+// and which vector belongs to which record. Vectors themselves lie in flat
+// files, one per agent and embedding model: rows of unit-length float32. A row
+// is written and synced before the transaction that names its slot and
+// checksum, so a row that no transaction names does not exist. A lost or
+// damaged file makes its records pending again; their text is still found.
 //
 // Recall asks both halves. Full text (BM25) and vectors (cosine) each give
 // candidates; their scores are min-max normalised in that pool and mixed 0.6

@@ -62,8 +62,8 @@ func (s *Store) Export(ctx context.Context, o ExportOptions, fn func(page []Expo
 	return x.flush(ctx)
 }
 
-// factColumns are what there is to read of records that are facts, and where.
-// A memory that never had a fact has no table of them.
+// factColumns are the columns of facts, and the tables to read them from. A
+// memory that never had a fact has no such table.
 func (s *Store) factColumns(ctx context.Context) (columns, table string, err error) {
 	has, err := s.hasFacts(ctx)
 	if err != nil || !has {

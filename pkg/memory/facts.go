@@ -10,8 +10,7 @@ import (
 // CategoryFact is the category of facts.
 const CategoryFact = "fact"
 
-// factTables come to a memory with its first fact. A record that is removed
-// takes what is known of it as a fact along.
+// factTables are made with the first fact. Removing a record removes its fact too.
 const factTables = `
 CREATE TABLE IF NOT EXISTS facts (
   record     INTEGER PRIMARY KEY REFERENCES records (rowid) ON DELETE CASCADE,
@@ -55,7 +54,7 @@ type Fact struct {
 	Successor  string // id of the fact that supersedes it, or ""
 }
 
-// Extraction says up to where the facts of a session were extracted.
+// Extraction says how far the facts of a session have been extracted.
 type Extraction struct {
 	Runtime, Agent, Session string
 	At                      int64 // epoch milliseconds
@@ -188,10 +187,10 @@ func (s *Store) Extraction(ctx context.Context, source Source) (Extraction, bool
 
 // LinkFacts notes that the log of a session is in an archive now (source names
 // both; ArchivePath is the archive's), so that facts of it have a source that
-// stays. appended says that such a log is only ever appended to: then facts of
-// its first size bytes are meant. Of another log they are meant only if it is
-// as long as it was when they were extracted. log is its path. It returns how
-// many facts were linked.
+// stays. appended says that such a log is only ever appended to: then the facts
+// of its first size bytes are linked. Facts of another log are linked only if
+// it is as long as it was when they were extracted. log is its path. It returns
+// how many facts were linked.
 func (s *Store) LinkFacts(ctx context.Context, source Source, log string, size int64, appended bool) (linked int, err error) {
 	has, err := s.hasFacts(ctx)
 	if err != nil || !has || source.Archive == "" {

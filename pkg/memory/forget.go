@@ -18,7 +18,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/durable"
 )
 
-// ErrNothingSelected is returned when Forget is not told what to forget.
+// ErrNothingSelected is returned for a selection that names nothing.
 var ErrNothingSelected = errors.New("nothing is selected")
 
 // Selection says which records to forget. All fields that are set must match.
@@ -73,7 +73,7 @@ func (s *Store) Select(ctx context.Context, selection Selection) ([]Selected, er
 
 // Forget removes records with their text, words and vectors and leaves a
 // tombstone for each, so that a later Put or Rebuild does not bring it back,
-// not even in a memory that is made anew. It returns how many it removed.
+// not even in a memory that is rebuilt. It returns how many it removed.
 // Archives are not touched. ErrNothingSelected is returned for an empty
 // selection.
 func (s *Store) Forget(ctx context.Context, selection Selection) (forgotten int, err error) {
@@ -90,9 +90,9 @@ func (s *Store) Forget(ctx context.Context, selection Selection) (forgotten int,
 	return forgotten, nil
 }
 
-// securely runs f in a transaction in which what is deleted is overwritten. If
-// f says that it deleted something, that is taken out of the index and the log
-// too. Always on it would slow down storing.
+// securely runs f in a transaction in which deleted rows are overwritten. If f
+// says that it deleted something, that is removed from the index and the log
+// too. Doing so always would slow down storing.
 func (s *Store) securely(ctx context.Context, f func(tx *sql.Tx) (deleted bool, err error)) error {
 	c, err := s.db.Conn(ctx)
 	if err != nil {
@@ -114,8 +114,8 @@ func (s *Store) securely(ctx context.Context, f func(tx *sql.Tx) (deleted bool, 
 	return wipe(ctx, c)
 }
 
-// forget notes down what is to be forgotten, beside the database and in it,
-// and then deletes it.
+// forget records what is to be forgotten, beside the database and in it, and
+// then deletes it.
 func (s *Store) forget(ctx context.Context, tx *sql.Tx, selection Selection) (int, error) {
 	condition, args := selection.filter()
 	tombstones, err := findTombstones(ctx, tx, condition, args)
@@ -151,9 +151,9 @@ func remove(ctx context.Context, tx *sql.Tx, condition string, args []any) (int,
 	return int(n), err
 }
 
-// wipe takes what was deleted out of the full-text index and the write-ahead
-// log. Readers at work may keep the log for a while; the next commit without
-// them takes its room.
+// wipe removes what was deleted from the full-text index and the write-ahead
+// log. Active readers may keep the log for a while; the next commit without
+// them reuses its space.
 func wipe(ctx context.Context, c *sql.Conn) error {
 	for _, statement := range []string{"INSERT INTO words (words) VALUES ('optimize')", "PRAGMA wal_checkpoint(TRUNCATE)"} {
 		if _, err := c.ExecContext(ctx, statement); err != nil {
@@ -163,9 +163,9 @@ func wipe(ctx context.Context, c *sql.Conn) error {
 	return nil
 }
 
-// What was forgotten is noted twice: as a row of the database, and as a file
-// beside the memory's directory. The database can be lost and made anew from
-// the archives; the file then keeps what was forgotten out of it.
+// What was forgotten is recorded twice: in a row of the database, and in a file
+// beside the memory's directory. When the database is lost and rebuilt from the
+// archives, the file keeps what was forgotten out of it.
 
 // tombstone is what is kept of a forgotten record: its id and where it stood.
 type tombstone struct {
@@ -187,8 +187,8 @@ type forgottenFile struct {
 // records.
 const maxForgotten = 1 << 30
 
-// ForgottenDir is where a memory in dir keeps which records were forgotten:
-// beside it, so that it outlives it.
+// ForgottenDir is where a memory in dir records what was forgotten: beside it,
+// so that the records outlive it.
 func ForgottenDir(dir string) string { return filepath.Clean(dir) + "-forgotten" }
 
 func findTombstones(ctx context.Context, tx *sql.Tx, condition string, args []any) ([]tombstone, error) {

@@ -95,8 +95,8 @@ func isIdentifier(word string) bool {
 	return digits > 0 && letters+inner > 0 || humps > 0 || strings.ContainsAny(word, "_/\\") || digits >= 5
 }
 
-// holds says which of names stand in a text word for word, whatever their
-// case: bit i for names[i].
+// holds says which of names occur in a text word for word, whatever their case:
+// bit i for names[i].
 func holds(text string, names []string) (bits uint) {
 	if len(names) == 0 {
 		return 0
@@ -110,7 +110,7 @@ func holds(text string, names []string) (bits uint) {
 	return bits
 }
 
-// hasWord says whether word stands in text with no letter or digit around it.
+// hasWord says whether word occurs in text with no letter or digit next to it.
 func hasWord(text, word string) bool {
 	for from := 0; ; {
 		at := strings.Index(text[from:], word)
@@ -146,8 +146,8 @@ const (
 	shortPassage = 200
 )
 
-// passages cuts a record's text into what it says bit by bit: its messages,
-// long ones at a line end, else at a space, and very short ones joined.
+// passages cuts a record's text into its parts: its messages, long ones at a
+// line end, else at a space, and very short ones joined.
 func passages(text string) []string {
 	var list []string
 	for part := range strings.SplitSeq(text, "\n\n") {

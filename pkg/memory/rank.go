@@ -95,7 +95,7 @@ func (r *recall) relevance(c *candidate, texts, cosines span) float64 {
 	return textShare*texts.share(c.text) + vectorShare*cosines.share(c.cosine)
 }
 
-// keep drops what is behind the first n, save the first holder of each
+// keep drops everything after the first n, save the first record with each
 // identifier of the query.
 func (r *recall) keep(list []*rated, n int) []*rated {
 	if n >= len(list) {
@@ -124,11 +124,11 @@ func blend(list []*rated) {
 	}
 }
 
-// pinnedPlaces is how many places at the top are open to holders of identifiers.
+// pinnedPlaces is how many places at the top can go to records with identifiers.
 const pinnedPlaces = 3
 
-// pinIdentifiers sees to it that the first three hold each identifier of the
-// query that any of the list holds. Otherwise the order stays.
+// pinIdentifiers makes sure that each identifier of the query that occurs
+// anywhere in the list occurs in the first three. Otherwise the order stays.
 func pinIdentifiers(list []*rated, names int) []*rated {
 	var first []int
 	for i := range names {
@@ -169,7 +169,7 @@ func (s *span) add(x float64) {
 	s.low, s.high = min(s.low, x), max(s.high, x)
 }
 
-// share is where x lies in the span, 0 to 1; a span without width is all 1.
+// share is where x lies in the span, 0 to 1; in a span without width it is 1.
 func (s span) share(x float64) float64 {
 	if s.high == s.low {
 		return 1
@@ -187,8 +187,8 @@ const (
 	detailShare    = 0.1 // of which that of the nearest passage
 )
 
-// So many records are looked at again at most, and not many more than have so
-// many bytes of text together: one of 3,500 characters costs about 0.3 ms.
+// Bounds of the second look: how many records, and about how many bytes of text
+// in all. A record of 3,500 characters costs about 0.3 ms.
 const (
 	refined      = 100
 	refinedBytes = 180_000
@@ -311,8 +311,7 @@ func nearness(ctx context.Context, e meaningEmbedder, query []float32, text stri
 	return max(0, dot(query, vectors[0])), nil
 }
 
-// rate mixes what was seen. What is not known of a record leaves its share to
-// the words.
+// rate mixes what was seen. The share of what is not known goes to the words.
 func rate(seen []closer) {
 	var texts, words, cosines, meanings, details span
 	answers := 0.0
@@ -342,10 +341,10 @@ func rate(seen []closer) {
 	}
 }
 
-// A short record is understood from those around it: what stands before or
-// after a relevant one is likelier to be. neighbourShare is how much each of the
-// two counts; it falls with the square of the length beyond neighbourBytes, about
-// that of four short messages.
+// A short record is understood from those around it: what comes before or after
+// a relevant one is more likely to be relevant. neighbourShare is how much each
+// of the two counts; it falls with the square of the length beyond
+// neighbourBytes, about that of four short messages.
 const (
 	neighbourShare = 0.2
 	neighbourBytes = 900
@@ -466,8 +465,8 @@ func (w *wordScore) score(passage int) (score float64) {
 	return score
 }
 
-// fold drops records that say the same as one before them, and counts them
-// there. The order stays.
+// fold drops records that say the same as one before them, and counts them as
+// its duplicates. The order stays.
 func fold(list []*rated, same func(x, y Record) bool) []*rated {
 	var kept []*rated
 next:
@@ -528,10 +527,10 @@ const CategorySummary = "session_summary"
 
 // foldSummaries drops each summary that has no more of the query's words than a
 // piece of the same session in the list, and whose line with most of them is
-// quoted from that piece, and counts it there: the piece says it in full and
-// where it stands. If the summary stands before it, the piece takes its place,
-// with its relevance and importance. In the technical domain of bench/recall
-// half of the hits were such summaries.
+// quoted from that piece, and counts it as its duplicate: the piece says it in
+// full, with its lines. If the summary stands before it, the piece takes its
+// place, with its relevance and importance. In the technical domain of
+// bench/recall half of the hits were such summaries.
 func (r *recall) foldSummaries(list []*rated) []*rated {
 	asked := termSet(r.words)
 	kept := make([]*rated, 0, len(list))
@@ -556,8 +555,8 @@ func (r *recall) foldSummaries(list []*rated) []*rated {
 	return kept
 }
 
-// fullerPiece is the first piece in the list that a summary only repeats, as far
-// as the query goes, or nil.
+// fullerPiece is the first piece in the list that, as far as the query goes, a
+// summary only repeats, or nil.
 func fullerPiece(list []*rated, summary *rated, asked map[string]bool) *rated {
 	terms, quotes := askedTerms(asked, summary.Text), bestLines(asked, summary.Text)
 	for _, x := range list {
@@ -589,8 +588,8 @@ func bestLines(asked map[string]bool, text string) (lines []map[string]bool) {
 	return lines
 }
 
-// quotedShare of a line's words stand in what it is quoted from: a label may be
-// in front, and the end may be cut.
+// quotedShare is how many of a line's words must occur in what it is quoted
+// from: a label may come first, and the end may be cut.
 const quotedShare = 0.8
 
 func isQuoted(line, piece map[string]bool) bool {
@@ -612,7 +611,7 @@ func containsAll(have, want map[string]bool) bool {
 	return true
 }
 
-// askedTerms are those of some terms that a text has.
+// askedTerms are those of the given terms that a text has.
 func askedTerms(asked map[string]bool, text string) map[string]bool {
 	have := map[string]bool{}
 	for _, term := range strings.Fields(string(embed.AppendTerms(nil, text))) {

@@ -95,8 +95,9 @@ func (b Rebuild) finish(ctx context.Context, tx *sql.Tx, result *RebuildResult) 
 	if err != nil {
 		return err
 	}
-	// A tombstone whose id was made again has done its work. Any other marks
-	// text that another rule had cut: whatever holds a part of it goes.
+	// A tombstone whose id was made again has served its purpose. Any other
+	// marks text that another rule had cut: every record with a part of it
+	// goes.
 	buried, err := remove(ctx, tx, mine+marks(b.Archives)+`) AND EXISTS (SELECT 1 FROM tombstones t
 		WHERE t.archive IN (`+marks(b.Archives)+`) AND t.id NOT IN (SELECT id FROM temp.made) AND records.first_byte<t.end_byte AND records.end_byte>t.first_byte)`,
 		append(args, anyOf(b.Archives)...))
@@ -109,8 +110,8 @@ func (b Rebuild) finish(ctx context.Context, tx *sql.Tx, result *RebuildResult) 
 	return err
 }
 
-// BeginRebuild makes sure that what was forgotten is known, as far as the files
-// beside the memory tell, and gone. It returns how many records it removed.
+// BeginRebuild reads what was forgotten from the files beside the memory, and
+// removes it. It returns how many records it removed.
 func (s *Store) BeginRebuild(ctx context.Context) (removed int, err error) {
 	err = s.securely(ctx, func(tx *sql.Tx) (bool, error) {
 		removed, err = s.rememberForgotten(ctx, tx)
@@ -140,7 +141,7 @@ func (s *Store) EndRebuild(ctx context.Context) error {
 
 // SetAsideDamaged moves the directory of a memory that is damaged, or is not
 // ours, to a name beside it and returns that; "" if there is none or it is
-// sound. Nothing is deleted. The vectors go with it: they are made again.
+// sound. Nothing is deleted. The vectors move with it, and are made again.
 // ErrNewerSchema is returned for the memory of a newer sessctl, which stays.
 func SetAsideDamaged(ctx context.Context, dir string, now time.Time) (moved string, problems []Problem, err error) {
 	problems, err = examine(ctx, dir)

@@ -70,12 +70,12 @@ func countVectors(ctx context.Context, q querier, fingerprint string, agents []s
 	return n, judged(err)
 }
 
-// Reindex makes every vector of these agents anew, with this model, in new
-// files beside those in use, and then changes over in one transaction: before
-// it recall sees all of the old vectors, after it all of the new ones. The old
-// files, also those of other models, go, and with them the rows of records
-// that were forgotten or changed. A Reindex that was killed, or found the
-// embedder out of service, is taken up again where it stopped.
+// Reindex makes new vectors for these agents, with this model, in new files
+// beside those in use, and then switches in one transaction: before it recall
+// sees all of the old vectors, after it all of the new ones. The old files,
+// also those of other models, go, and with them the rows of records that were
+// forgotten or changed. A Reindex that was killed, or found the embedder out of
+// service, is taken up again where it stopped.
 func (s *Store) Reindex(ctx context.Context, e embed.Embedder, m embed.Model, agents []string, progress ReindexProgress) (ReindexResult, error) {
 	result, err := s.embedAgents(ctx, e, beside(m), agents, progress)
 	if err != nil || result.Waiting > 0 {
@@ -252,7 +252,7 @@ func (s *Store) Agents(ctx context.Context, runtime, agent string) ([]string, er
 const embedPage = 512
 
 // pageOf is embedPage, or for a server one batch: that may have taken minutes,
-// and whoever is killed or interrupted has not asked in vain.
+// so a run that is killed or interrupted keeps what it was given.
 func pageOf(m embed.Model) int {
 	if m.Provider == builtinProvider {
 		return embedPage

@@ -31,8 +31,8 @@ var (
 	// ErrFull is returned when the file system has no room for what was to be
 	// stored. Nothing of it was stored.
 	ErrFull = errors.New("no room for the memory")
-	// ErrBusy is returned when another process works on the database and does
-	// not come to an end. Nothing was changed.
+	// ErrBusy is returned when another process keeps the database locked.
+	// Nothing was changed.
 	ErrBusy = errors.New("memory is in use by another process")
 	// ErrEmpty is returned when a memory is only to be read and nothing was
 	// ever stored in it: the run that made the file was cut off. It is
@@ -97,7 +97,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// makeFile makes the directory and an empty database for this user only.
+// makeFile makes the directory and an empty database, private (0700, 0600).
 func makeFile(dir, path string) error {
 	if err := durable.MakeDir(dir, 0o700); err != nil {
 		return fmt.Errorf("make memory directory: %w", err)

@@ -15,8 +15,8 @@ import (
 )
 
 // KeptSummary is a summary that cannot be made again from an archive, because a
-// model wrote it. It is kept in a file beside the memory, which can be lost and
-// made anew.
+// model wrote it. It is kept in a file beside the memory, so that it outlives
+// it.
 type KeptSummary struct {
 	Schema  int    `json:"schema"` // 1
 	ID      string `json:"id"`     // of its record

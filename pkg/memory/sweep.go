@@ -19,9 +19,10 @@ import (
 // 256 KiB, which the processor's cache still holds when they are compared.
 const sweepRows = 64
 
-// A sweep compares the query with every row of vector files and asks only then
-// whose the best are. To list whose row is whose, and to check the sum of every
-// row, costs more than to compare them all (docs/performance.md).
+// A sweep compares the query with every row of vector files and only then asks
+// which records the best rows belong to. Listing the owner of every row and
+// checking every checksum costs more than comparing them all
+// (docs/performance.md).
 //
 // What a row says is still never believed unread: a row is proposed only if the
 // database names it and its checksum holds. Damage elsewhere in a file is not
@@ -42,8 +43,8 @@ type sweptFile struct {
 	first, rows int
 }
 
-// errSweepMore is returned when most of the best rows are nobody's: then it is
-// cheaper to list those that are somebody's.
+// errSweepMore is returned when most of the best rows belong to no record: then
+// it is cheaper to list those that belong to records.
 var errSweepMore = errors.New("too few of the rows belong to a record")
 
 // newSweep returns nil if the query is not one for a sweep: it has filters that
@@ -194,8 +195,8 @@ func (w *sweep) cosines(ctx context.Context, wanted map[int64]*candidate, reader
 	return giveCosines(ctx, reader, question{vector: w.vector, places: places}, wanted)
 }
 
-// placesOf returns whose the rows are, of those that are somebody's and that
-// the query may find.
+// placesOf returns the records that rows belong to, as far as the query may
+// find them.
 func (w *sweep) placesOf(ctx context.Context, rows []int) (places []place, err error) {
 	condition := ""
 	if w.query.facts && !w.query.Superseded {
@@ -336,7 +337,7 @@ func (r *recall) unfiltered() bool {
 }
 
 // allPlaces lists the vectors of the model, those of one agent if the query
-// names it. To list them was once the greater half of a recall: every value
+// names it. Listing them was once more than half of a recall: every value
 // that goes through database/sql costs as much as comparing a tenth of a
 // vector, so a row has two. A slot has 31 bits: 8 TB of vectors.
 func (r *recall) allPlaces(ctx context.Context, m embed.Model, files map[string]string) ([]place, error) {
@@ -394,9 +395,8 @@ func (s *Store) filesOf(ctx context.Context, m embed.Model) (map[string]string, 
 	return files, judged(rows.Err())
 }
 
-// explainNone decides what it means that no vector of the model passes the
-// filters: nothing, if the agent has some that do not; or there are none yet;
-// or another model made them.
+// explainNone says why no vector of the model passes the filters: the agent has
+// some that do not, or there are none yet, or another model made them.
 func (r *recall) explainNone(ctx context.Context, m embed.Model) error {
 	names, own, err := r.store.modelsOf(ctx, r.query.Agent, m)
 	if err != nil {

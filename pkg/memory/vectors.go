@@ -130,8 +130,9 @@ func (n *namer) close() {
 	}
 }
 
-// name says which record a row belongs to. A row it had before has no name
-// then; a record that is gone, or is another agent's, gets none.
+// name records which record a row belongs to. The row that the record had
+// before loses its name; a record that is gone, or is another agent's, gets
+// none.
 func (n *namer) name(ctx context.Context, id string, at row) error {
 	var record int64
 	err := n.record.QueryRowContext(ctx, id, n.file.agent).Scan(&record)
@@ -174,8 +175,7 @@ func norm(v []float32) float64 {
 	return math.Sqrt(sum)
 }
 
-// checkEvery is how long a vector file that nobody touched goes without a
-// check of every row.
+// checkEvery is how often every row of an untouched vector file is checked.
 const checkEvery = 7 * 24 * time.Hour
 
 // vectorFile is the file of one agent and model, and what the database knows
@@ -231,8 +231,8 @@ func (f *vectorFile) save(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
-// stampOf tells whether anybody else has changed a file: its size, times and
-// identity. It is empty for a file that is not there.
+// stampOf is what shows that anybody else has changed a file: its size, times
+// and identity. It is empty for a file that is not there.
 func stampOf(path string) string {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -547,14 +547,14 @@ func (s *shortlist) take() []scored {
 	return s.list
 }
 
-// chromemLimit is how many rows chromem-go is asked to search: filling it costs
-// more than its search. At 10,000 rows of 1024 a recall by the plain scan takes a
-// third of the processor time (docs/performance.md), at 1,000 there is no
-// difference to see.
+// chromemLimit is up to how many rows chromem-go answers a query: filling its
+// collection costs more than the search. At 10,000 rows of 1,024 dimensions the
+// plain scan takes a third of its processor time; at 1,000 there is no visible
+// difference.
 const chromemLimit = 1_000
 
-// rounding is more than two engines' float32 cosines of the same unit vectors
-// differ by. What lies closer together than this is told apart in float64.
+// rounding is more than what two engines' float32 cosines of the same unit
+// vectors differ by. Cosines that are closer than this are compared in float64.
 const rounding = 1e-5
 
 // match is a row of a block and its cosine with the query, in float32.
@@ -645,7 +645,7 @@ func matches(found []chromem.Result) ([]match, error) {
 	return list, nil
 }
 
-// neverEmbed stands where chromem-go wants to embed texts itself.
+// neverEmbed is for chromem-go, which would otherwise embed texts itself.
 func neverEmbed(context.Context, string) ([]float32, error) {
 	return nil, errors.New("vectors are given, not made")
 }

@@ -16,7 +16,7 @@ import (
 // Role says who speaks in a context.
 type Role string
 
-// The roles. A summary stands for everything before it.
+// The roles. A summary replaces everything before it.
 const (
 	Summary   Role = "summary"
 	System    Role = "system"
@@ -89,9 +89,9 @@ func arguments(raw []byte) string {
 	return string(raw)
 }
 
-// roleOf says as what the runtimes send a message: what they or extensions have
-// put in (but in the agent's name), and a command that a person ran, goes to
-// the model as the user's.
+// roleOf is the role as which the runtimes send a message. What they or
+// extensions have put in (save in the agent's name), and a command that a
+// person ran, goes to the model as the user's.
 func roleOf(m *session.Message) Role {
 	switch m.Role {
 	case session.RoleAssistant:
@@ -175,8 +175,8 @@ func (c *reading) add(m *session.Message) error {
 	return nil
 }
 
-// compacted puts a summary in the place of everything before the first message
-// that was kept; of everything if that is not there.
+// compacted replaces everything before the first message that was kept by a
+// summary; everything, if that message is not there.
 func (c *reading) compacted(m *session.Message, summary Message) {
 	c.kept.Pass(m)
 	first, _ := c.kept.Kept(m)

@@ -326,8 +326,8 @@ func findingCues() []cue {
 	}
 }
 
-// guesses are the words of who does not know, or has not done it yet. What
-// stands beside them is neither decided nor found.
+// guesses are the words of somebody who does not know, or has not done it yet.
+// What they stand with is neither decided nor found.
 func guesses() []string {
 	return []string{
 		"might ", "maybe", "perhaps", "probably", "possibly", "likely", "could be", "may be ", "seems ", "seem to", "looks like", "look like", "appears to", "i suspect", "i guess", "i assume",

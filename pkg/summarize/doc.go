@@ -1,10 +1,9 @@
 // Package summarize turns a conversation into a summary.
 //
-// The summary of this file's package that needs nothing is [Extractive]: no
-// model, no network, and the same words for the same log. It writes no
-// sentence of its own about the work. It picks what was said and done, in a
-// fixed order of sections, and says in which line of the log each item
-// stands:
+// [Extractive] needs nothing: no model, no network, and it gives the same words
+// for the same log. It writes no sentence of its own about the work. It picks
+// what was said and done, in a fixed order of sections, and says in which line
+// of the log each item is:
 //
 //	goals         what people asked for: the first task and the later ones
 //	constraints   what people said must, must never, or should be
@@ -24,8 +23,8 @@
 //
 // [Written] lets a model write the summary, through a [Client] for one of four
 // protocols. The conversation goes to it as flat text between tags, in stages
-// if it is longer than the model's window. Its answer is data too: it is held
-// against what was asked for and against the conversation, and where it does
-// not hold the extractive summary stands in and says so. What the answer does
-// not name is listed below it.
+// if it is longer than the model's window. Its answer is data too: it is
+// checked against the request and the conversation, and if it fails the
+// extractive summary takes its place and says so. What the answer does not name
+// is listed below it.
 package summarize

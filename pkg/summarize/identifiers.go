@@ -43,8 +43,8 @@ type mention struct {
 var unescaped = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\r`, "\r", `\"`, `"`)
 
 // add takes in what a message says, as far as [Flat] would tell a model: of
-// results and of calls the beginning. What somebody says is handed to text by
-// whoever has it without envelopes and secrets.
+// results and of calls the beginning. What somebody says goes to text, without
+// envelopes and secrets.
 func (d *identifiers) add(m *session.Message) {
 	d.messages++
 	d.said = m.Role == session.RoleUser || m.Role == session.RoleAssistant
@@ -117,7 +117,7 @@ func (d *identifiers) addCommands(c *commands) {
 	d.bound()
 }
 
-// bound lets those go that were named least.
+// bound drops those that were named least.
 func (d *identifiers) bound() {
 	for least := 1; len(d.byName) > maxIdentifiers; least++ {
 		maps.DeleteFunc(d.byName, func(_ string, m *mention) bool { return m.messages <= least })
@@ -140,7 +140,7 @@ func (d *identifiers) missing(text string) []*mention {
 	return lost
 }
 
-// firstTrue puts what is true first.
+// firstTrue sorts true before false.
 func firstTrue(a, b bool) int {
 	switch {
 	case a == b:
@@ -151,7 +151,7 @@ func firstTrue(a, b bool) int {
 	return 1
 }
 
-// bareNumber is a number that says nothing without what stands beside it.
+// bareNumber is a number that says nothing without its context.
 var bareNumber = regexp.MustCompile(`^[0-9]{1,4}$|^[0-9]+\.[0-9]+$`)
 
 // indexTitle is the heading of what a summary lacks.
@@ -335,8 +335,8 @@ func lettersOf(w string) (x letters) {
 	return x
 }
 
-// isPath reports whether a word is a path of two names at least, and not two
-// words of which one is meant.
+// isPath reports whether a word is a path of at least two names, and not an
+// alternative like "and/or".
 func isPath(w string) bool {
 	inner := strings.Trim(strings.TrimPrefix(w, "~"), "/")
 	if !strings.Contains(inner, "/") || strings.Contains(w, "//") || alternative(w) {
@@ -347,7 +347,7 @@ func isPath(w string) bool {
 	})
 }
 
-// alternative tells whether a name is two words of which one is meant.
+// alternative tells whether a name is two words with a slash, like "and/or".
 func alternative(name string) bool {
 	switch strings.ToLower(name) {
 	case "and/or", "either/or", "yes/no", "true/false", "on/off", "his/her", "he/she", "s/he", "read/write", "input/output", "client/server",

@@ -37,7 +37,7 @@ const (
 	MinWindow            = 4096   // tokens: instructions, an answer and something to sum up
 )
 
-// Clock is how time passes while a provider is asked.
+// Clock is the time while a provider is asked.
 type Clock = modelhttp.Clock
 
 // Endpoint is where a model answers.
@@ -77,7 +77,7 @@ type Reply struct {
 	Cut string
 }
 
-// protocol is how one provider is spoken to.
+// protocol is how to talk to one provider.
 type protocol interface {
 	path() string // below the base URL
 	header(key string) map[string]string
@@ -163,7 +163,7 @@ func (c *Client) Window() int { return c.endpoint.Window }
 // Meter counts this client's calls.
 func (c *Client) Meter() *Meter { return c.endpoint.Meter }
 
-// protocolOf returns how a provider is spoken to, and its usual address.
+// protocolOf returns the protocol of a provider, and its usual address.
 func protocolOf(provider string) (p protocol, usual string) {
 	switch provider {
 	case ProviderOllama:

@@ -79,8 +79,8 @@ const (
 	extractiveNote  = "Picked by rule, not written by a model; (line N) is where it stands."
 )
 
-// ofTheMoment are the sections of an earlier summary that say nothing of use
-// any more: its files are in the lists of the compaction.
+// ofTheMoment are the sections of an earlier summary that are of no use any
+// more: its files are in the lists of the compaction.
 func ofTheMoment() []string {
 	return []string{"Last exchanges", "Files changed", "Files read", "Commands", "Progress", "Done", "In Progress", indexName}
 }
@@ -322,8 +322,8 @@ type prosePart struct {
 	last        bool // the last items, not the first
 }
 
-// sentences are at most five, one for each item; spare are those of the items
-// that are left over.
+// sentences are at most five, one for each item; spare are those of the
+// remaining items.
 func (s Summary) sentences() (all, spare []string) {
 	for _, part := range proseParts() {
 		texts := s.texts(part)

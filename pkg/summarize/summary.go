@@ -64,7 +64,7 @@ type Item struct {
 	Line int    // 1-based line of the log
 }
 
-// Extractive watches the messages of one session and then sums them up. It is
+// Extractive sees the messages of one session and then sums them up. It is
 // for one goroutine. Call [NewExtractive].
 type Extractive struct {
 	options Options
@@ -248,7 +248,7 @@ func (e *Extractive) words(m *session.Message) []byte {
 	return text
 }
 
-// goal puts a person's message on the shelf of goals if it sets a task.
+// goal keeps a person's message as a goal if it sets a task.
 func (e *Extractive) goal(line int, text []byte) {
 	score := 0
 	eachSentence(text, func(s sentence) {
@@ -342,7 +342,7 @@ func cutRunes(text []byte, n int) []byte {
 	return text
 }
 
-// voice says whose words a sentence is from.
+// voice says whose words a sentence is.
 type voice struct {
 	person  bool
 	working bool // the agent, who calls a tool with the same message: it thinks aloud

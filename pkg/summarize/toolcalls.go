@@ -12,7 +12,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
-// action is what a tool does, as far as a summary cares.
+// action is what a tool does, as far as it matters to a summary.
 type action uint8
 
 const (
@@ -266,8 +266,8 @@ type failure struct {
 	fixed   int    // line of the run that worked later, or 0
 }
 
-// ran counts a run of a command. One that works puts right the failures of
-// the same command, or of one that begins or is begun by it.
+// ran counts a run of a command. A run that works settles the failures of the
+// same command, or of one that begins with it or that it begins with.
 func (c *commands) ran(text string, line int, o outcome) {
 	if c.byText == nil {
 		c.byText = map[string]*command{}
@@ -335,8 +335,7 @@ func (c *commands) failed(f failure) {
 	c.failures = slices.Delete(c.failures, oldest, oldest+1)
 }
 
-// onlyLooks tells whether a command that failed without a word has only found
-// nothing.
+// onlyLooks tells whether a command that failed silently has only found nothing.
 func onlyLooks(command string) bool {
 	last := strings.TrimSpace(command[strings.LastIndexAny(command, "|;&")+1:])
 	return looks(last) || looks(command) && !strings.Contains(command, "&&") && !strings.Contains(command, ";") // grep "a\|b"

@@ -78,7 +78,7 @@ func (t *transcript) drop(n int) {
 }
 
 // lastTurn cuts the entries before the last turn. turn is nil if there is
-// nothing before it, so that nothing is to be said of it apart.
+// nothing before it, so that nothing is summed up separately.
 func (t *transcript) lastTurn() (history, turn []entry) {
 	for i := len(t.context.Entries) - 1; i > 0; i-- {
 		if t.context.Entries[i].turn {
@@ -196,7 +196,7 @@ func flatLabel(m *session.Message) (label string, limit int) {
 	return "Context", flatTextRunes
 }
 
-// leftOut stands for a result that was nothing but recalled memories.
+// leftOut replaces a result that was nothing but recalled memories.
 const leftOut = "(memories of other sessions, left out)"
 
 // flatText is what a message says, without its calls.
@@ -302,7 +302,7 @@ func Fence(tag, text string) string {
 	return "<" + tag + ">\n" + strings.TrimRight(closing.ReplaceAllString(text, `<\${1}`), "\n") + "\n</" + tag + ">\n"
 }
 
-// Redacted stands where something looked like a secret.
+// Redacted replaces what looked like a secret.
 const Redacted = secrets.Mark
 
 // redact replaces what looks like a secret. It is for summaries; archives

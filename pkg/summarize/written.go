@@ -18,8 +18,8 @@ import (
 // (docs/decisions.md D18).
 const maxWrittenRunes = 12_000
 
-// hermesBytes is how much of the conversation's end Hermes is sent: its agent
-// is asked once and has a turn of its own to live with it.
+// hermesBytes is how much of the conversation's end goes to Hermes: its agent
+// is asked once, and all of it is part of that turn.
 const hermesBytes = 24 << 10
 
 // WrittenOptions set who writes a summary, and how.
@@ -32,9 +32,9 @@ type WrittenOptions struct {
 	SplitTurn bool
 }
 
-// Written watches the messages of one session and then has a model sum them
-// up. What the model cannot say is said by [Extractive]. It is for one
-// goroutine; its memory does not grow beyond some megabytes. Call [NewWritten].
+// Written sees the messages of one session and then has a model sum them up. If
+// the model fails, [Extractive] does it. It is for one goroutine; its memory
+// does not grow beyond some megabytes. Call [NewWritten].
 type Written struct {
 	options    WrittenOptions
 	transcript *transcript
@@ -60,8 +60,8 @@ func (w *Written) Add(m *session.Message) error {
 }
 
 // Summary asks the model. If it gives no usable summary, the extractive one
-// stands in: Degraded is true then, and Reason says why. An error is returned
-// only if ctx is done.
+// takes its place: Degraded is true then, and Reason says why. An error is
+// returned only if ctx is done.
 func (w *Written) Summary(ctx context.Context) (Summary, error) {
 	s := w.transcript.digest.Summary()
 	if len(w.transcript.context.Entries) == 0 {
@@ -203,7 +203,7 @@ func (w *Written) pieces(o order, entries []entry) ([]string, int, error) {
 }
 
 // ErrUnusable is returned for an answer that must not become a summary. A
-// session is never made small on the word of one.
+// session is never made smaller because of one.
 var ErrUnusable = errors.New("the answer is no summary")
 
 func unusable(format string, args ...any) error {
@@ -303,8 +303,7 @@ func checkEcho(o order, text string) error {
 	return nil
 }
 
-// checkScript finds an answer in a language that nobody has used, as far as
-// letters tell.
+// checkScript finds an answer in a script that nobody has used.
 func checkScript(o order, text string) error {
 	source, answer := latinShare(o.text+o.previous), latinShare(text)
 	if source > 0.8 && answer < 0.3 {
@@ -399,7 +398,7 @@ func headings(text string) []heading {
 	return all
 }
 
-// Bounds by which an answer is held against what it is to sum up.
+// Bounds by which an answer is checked against what it sums up.
 const (
 	leastWords   = 40  // fewer do not tell whether a text repeats itself
 	leastSource  = 12  // fewer words do not tell what a conversation is about
