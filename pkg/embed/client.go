@@ -76,7 +76,7 @@ func (c *client) ask(ctx context.Context, q call) ([]byte, error) {
 		Method: q.method, Path: q.path, Body: q.body, Deadline: c.deadline(q), Limit: q.limit, Retry: q.retry(),
 	})
 	if err != nil {
-		return nil, judgeCall(err)
+		return nil, classifyCall(err)
 	}
 	return body, nil
 }
@@ -131,9 +131,9 @@ func blamesText(status int) bool {
 // gatewayTimeout is the status of a proxy whose server did not answer in time.
 const gatewayTimeout = 504
 
-// judgeCall makes ErrUnavailable of what no other text would change, and names
+// classifyCall makes ErrUnavailable of what no other text would change, and names
 // what a connection was for.
-func judgeCall(err error) error {
+func classifyCall(err error) error {
 	var status *modelhttp.StatusError
 	var connection *modelhttp.ConnectionError
 	var size *modelhttp.SizeError

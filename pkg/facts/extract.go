@@ -83,7 +83,7 @@ func (x *Extraction) askModel(ctx context.Context, q question, o Options) error 
 	x.MadeBy = o.Client.Name()
 	sure, _ := explicit(q.messages)
 	for _, it := range found {
-		f, why := q.judge(it)
+		f, why := q.check(it)
 		switch {
 		case why == "" && f.Confidence < o.Confidence:
 			why = fmt.Sprintf("it is not sure enough (%.2f)", f.Confidence)

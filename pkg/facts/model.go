@@ -234,9 +234,9 @@ const (
 	mostConfident = 0.95 // a model is never surer than what is said outright
 )
 
-// judge makes a fact of what a model wrote, or says why it is none. The Line of
+// check makes a fact of what a model wrote, or says why it is none. The Line of
 // what is refused is set if it is known.
-func (q question) judge(it item) (Fact, string) {
+func (q question) check(it item) (Fact, string) {
 	f := Fact{Kind: it.category(), Text: strings.Join(strings.Fields(strings.ToValidUTF8(it.sentence(), "")), " "), Confidence: it.Confidence.number()}
 	if why := form(f, it); why != "" {
 		return f, why

@@ -112,7 +112,7 @@ func (r *recall) namedPeriods(ctx context.Context, dates []date) ([]period, erro
 func (s *Store) span(ctx context.Context) (first, last int64, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT coalesce(min(created_at), 0), coalesce(max(created_at), 0) FROM records").Scan(&first, &last)
 	if err != nil {
-		return 0, 0, fmt.Errorf("look when records were said: %w", judged(err))
+		return 0, 0, fmt.Errorf("look when records were said: %w", classifyError(err))
 	}
 	return first, last, nil
 }
@@ -170,17 +170,17 @@ func (r *recall) askTime(ctx context.Context, n int) error {
 	condition, args := r.query.filter()
 	rows, err := r.store.db.QueryContext(ctx, "SELECT r.rowid FROM records r WHERE "+condition+" ORDER BY r.created_at, r.rowid LIMIT ?", append(args, n)...)
 	if err != nil {
-		return fmt.Errorf("search by time: %w", judged(err))
+		return fmt.Errorf("search by time: %w", classifyError(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var record int64
 		if err := rows.Scan(&record); err != nil {
-			return fmt.Errorf("search by time: %w", judged(err))
+			return fmt.Errorf("search by time: %w", classifyError(err))
 		}
 		r.at(record)
 	}
-	return judged(rows.Err())
+	return classifyError(rows.Err())
 }
 
 // favourDated adds to the relevance of records of the times that are named.

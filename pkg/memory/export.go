@@ -42,7 +42,7 @@ func (s *Store) Export(ctx context.Context, o ExportOptions, fn func(page []Expo
 		FROM records r JOIN texts t ON t.record=r.rowid LEFT JOIN vectors v ON v.record=r.rowid AND v.model=?
 		LEFT JOIN files ON files.model=v.model AND files.agent=v.agent `+stated+" WHERE "+condition+" ORDER BY r.rowid", append([]any{model.fingerprint}, args...)...)
 	if err != nil {
-		return fmt.Errorf("read records: %w", judged(err))
+		return fmt.Errorf("read records: %w", classifyError(err))
 	}
 	defer rows.Close()
 	x := &export{store: s, rows: rowReader{dim: model.dim}, fn: fn}
@@ -57,7 +57,7 @@ func (s *Store) Export(ctx context.Context, o ExportOptions, fn func(page []Expo
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return fmt.Errorf("read records: %w", judged(err))
+		return fmt.Errorf("read records: %w", classifyError(err))
 	}
 	return x.flush(ctx)
 }
@@ -99,7 +99,7 @@ func (s *Store) exportModel(ctx context.Context, o ExportOptions) (m exportedMod
 	case errors.Is(err, sql.ErrNoRows):
 		return m, fmt.Errorf("%w than %s", ErrOtherModel, o.Model)
 	case err != nil:
-		return m, fmt.Errorf("look for the model: %w", judged(err))
+		return m, fmt.Errorf("look for the model: %w", classifyError(err))
 	}
 	return m, nil
 }
@@ -120,7 +120,7 @@ func (x *export) scan(rows *sql.Rows) error {
 	var f Fact
 	p := place{record: int64(len(x.page))}
 	if err := rows.Scan(append([]any{&rowid, &p.slot, &p.crc, &file, &f.Kind, &f.Confidence, &f.Quote, &f.Speaker, &f.Topic, &f.Value, &f.Instead, &f.MadeBy, &f.Successor}, e.fields()...)...); err != nil {
-		return fmt.Errorf("read records: %w", judged(err))
+		return fmt.Errorf("read records: %w", classifyError(err))
 	}
 	if f.Kind != "" {
 		f.Record = e.Record

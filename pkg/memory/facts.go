@@ -118,7 +118,7 @@ func (w *writer) putFact(f Fact) error {
 // hasFacts tells whether the memory ever had a fact.
 func (s *Store) hasFacts(ctx context.Context) (has bool, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT count(*)=2 FROM sqlite_schema WHERE type='table' AND name IN ('facts', 'extractions')").Scan(&has)
-	return has, judged(err)
+	return has, classifyError(err)
 }
 
 // FactFilter says which facts to list. Empty fields match everything.
@@ -153,7 +153,7 @@ func (s *Store) Facts(ctx context.Context, o FactFilter) ([]Fact, error) {
 		iif(`+live+`, '', f.successor)
 		FROM facts f JOIN records r ON r.rowid=f.record JOIN texts t ON t.record=r.rowid WHERE `+condition+" ORDER BY r.created_at, r.first_line, r.rowid", args...)
 	if err != nil {
-		return nil, fmt.Errorf("list facts: %w", judged(err))
+		return nil, fmt.Errorf("list facts: %w", classifyError(err))
 	}
 	defer rows.Close()
 	var facts []Fact
@@ -162,11 +162,11 @@ func (s *Store) Facts(ctx context.Context, o FactFilter) ([]Fact, error) {
 		if err := rows.Scan(&f.ID, &f.Text, &f.Category, &f.Importance, &f.CreatedAt, &f.Runtime, &f.Agent, &f.Session, &f.Key, &f.Archive, &f.ArchivePath,
 			&f.FirstLine, &f.LastLine, &f.FirstByte, &f.EndByte, &f.Branch, &f.Position, &f.Kind, &f.Confidence, &f.Quote, &f.Speaker, &f.Topic, &f.Value, &f.Instead, &f.MadeBy,
 			&f.Successor); err != nil {
-			return nil, fmt.Errorf("list facts: %w", judged(err))
+			return nil, fmt.Errorf("list facts: %w", classifyError(err))
 		}
 		facts = append(facts, f)
 	}
-	return facts, judged(rows.Err())
+	return facts, classifyError(rows.Err())
 }
 
 // Extraction returns up to where the facts of a session were extracted; false
@@ -182,7 +182,7 @@ func (s *Store) Extraction(ctx context.Context, source Source) (Extraction, bool
 	if errors.Is(err, sql.ErrNoRows) {
 		return x, false, nil
 	}
-	return x, err == nil, judged(err)
+	return x, err == nil, classifyError(err)
 }
 
 // LinkFacts notes that the log of a session is in an archive now (source names
@@ -200,7 +200,7 @@ func (s *Store) LinkFacts(ctx context.Context, source Source, log string, size i
 		AND (? OR EXISTS (SELECT 1 FROM extractions x WHERE x.runtime=records.runtime AND x.agent=records.agent AND x.session=records.session AND x.bytes=?))`,
 		source.Archive, source.ArchivePath, source.Runtime, source.Agent, source.Session, CategoryFact, log, size, appended, size)
 	if err != nil {
-		return 0, fmt.Errorf("link facts to their archive: %w", judged(err))
+		return 0, fmt.Errorf("link facts to their archive: %w", classifyError(err))
 	}
 	n, err := result.RowsAffected()
 	return int(n), err

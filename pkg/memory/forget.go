@@ -57,18 +57,18 @@ func (s *Store) Select(ctx context.Context, selection Selection) ([]Selected, er
 	rows, err := s.db.QueryContext(ctx, `SELECT runtime, agent, session, count(*), count(DISTINCT archive) FILTER (WHERE archive<>'')
 		FROM records WHERE `+condition+" GROUP BY 1, 2, 3 ORDER BY 2, 1, min(created_at), 3", args...)
 	if err != nil {
-		return nil, fmt.Errorf("list records: %w", judged(err))
+		return nil, fmt.Errorf("list records: %w", classifyError(err))
 	}
 	defer rows.Close()
 	var list []Selected
 	for rows.Next() {
 		var x Selected
 		if err := rows.Scan(&x.Runtime, &x.Agent, &x.Session, &x.Records, &x.Archives); err != nil {
-			return nil, fmt.Errorf("list records: %w", judged(err))
+			return nil, fmt.Errorf("list records: %w", classifyError(err))
 		}
 		list = append(list, x)
 	}
-	return list, judged(rows.Err())
+	return list, classifyError(rows.Err())
 }
 
 // Forget removes records with their text, words and vectors and leaves a
@@ -96,11 +96,11 @@ func (s *Store) Forget(ctx context.Context, selection Selection) (forgotten int,
 func (s *Store) securely(ctx context.Context, f func(tx *sql.Tx) (deleted bool, err error)) error {
 	c, err := s.db.Conn(ctx)
 	if err != nil {
-		return judged(err)
+		return classifyError(err)
 	}
 	defer c.Close()
 	if _, err := c.ExecContext(ctx, "PRAGMA secure_delete=1"); err != nil {
-		return judged(err)
+		return classifyError(err)
 	}
 	defer c.ExecContext(context.WithoutCancel(ctx), "PRAGMA secure_delete=0")
 	deleted := false
@@ -157,7 +157,7 @@ func remove(ctx context.Context, tx *sql.Tx, condition string, args []any) (int,
 func wipe(ctx context.Context, c *sql.Conn) error {
 	for _, statement := range []string{"INSERT INTO words (words) VALUES ('optimize')", "PRAGMA wal_checkpoint(TRUNCATE)"} {
 		if _, err := c.ExecContext(ctx, statement); err != nil {
-			return fmt.Errorf("wipe what was forgotten: %w", judged(err))
+			return fmt.Errorf("wipe what was forgotten: %w", classifyError(err))
 		}
 	}
 	return nil

@@ -102,7 +102,7 @@ func (s Source) complete(r Record) Record {
 func (s *Store) CountSession(ctx context.Context, runtime, agent, session string) (records, pending int, err error) {
 	err = s.db.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.record=r.rowid))
 		FROM records r WHERE runtime=? AND agent=? AND session=?`, runtime, agent, session).Scan(&records, &pending)
-	return records, pending, judged(err)
+	return records, pending, classifyError(err)
 }
 
 // writer stores records in a transaction. Each statement is prepared once:
@@ -243,7 +243,7 @@ func (w *writer) refresh(rowid int64, r Record, changed bool) error {
 func (s *Store) Known(ctx context.Context, expected embed.Model) (embed.Model, bool, error) {
 	names, err := readStrings(ctx, s.db, "SELECT name FROM models ORDER BY (SELECT count(*) FROM vectors v WHERE v.model=fingerprint) DESC, name")
 	if err != nil {
-		return embed.Model{}, false, fmt.Errorf("list models: %w", judged(err))
+		return embed.Model{}, false, fmt.Errorf("list models: %w", classifyError(err))
 	}
 	for _, name := range names {
 		if m, ok := expected.Recognise(name); ok {
@@ -266,7 +266,7 @@ func (s *Store) OtherModels(ctx context.Context, agent string, m embed.Model) ([
 // CountRecords returns how many records an agent has.
 func (s *Store) CountRecords(ctx context.Context, agent string) (n int, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM records WHERE agent=?", agent).Scan(&n)
-	return n, judged(err)
+	return n, classifyError(err)
 }
 
 // isBeside says whether an identity is one that beside makes.
@@ -282,7 +282,7 @@ func (r *recall) noteOthers(ctx context.Context, m embed.Model) error {
 		WHERE f.model<>?1 AND o.name NOT LIKE '%`+stagedMark+`'
 		AND NOT EXISTS (SELECT 1 FROM files own WHERE own.model=?1 AND own.agent=f.agent) ORDER BY f.agent`, m.Fingerprint())
 	if err != nil || len(agents) == 0 {
-		return judged(err)
+		return classifyError(err)
 	}
 	r.notice = fmt.Sprintf("memory has no vectors of %s of %s; found by words only until sessctl memory reindex", m, strings.Join(agents, ", "))
 	return nil

@@ -401,12 +401,12 @@ type term struct {
 func (s *Store) weigh(ctx context.Context, query string) (terms []term, err error) {
 	var all float64
 	if err := s.db.QueryRowContext(ctx, "SELECT count(*) FROM records").Scan(&all); err != nil {
-		return nil, fmt.Errorf("count records: %w", judged(err))
+		return nil, fmt.Errorf("count records: %w", classifyError(err))
 	}
 	for _, quoted := range quotedTerms(query) {
 		var have float64
 		if err := s.db.QueryRowContext(ctx, "SELECT count(*) FROM words WHERE words MATCH ?", quoted).Scan(&have); err != nil {
-			return nil, fmt.Errorf("count the records with a word: %w", judged(err))
+			return nil, fmt.Errorf("count the records with a word: %w", classifyError(err))
 		}
 		if have > 0 {
 			text := strings.ReplaceAll(quoted[1:len(quoted)-1], `""`, `"`)

@@ -73,7 +73,7 @@ func (s *Store) Rebuild(ctx context.Context, b Rebuild, records iter.Seq2[Record
 
 func (s *Store) countTombstones(ctx context.Context) (n int, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM tombstones").Scan(&n)
-	return n, judged(err)
+	return n, classifyError(err)
 }
 
 // prepareMade empties the list of the ids that this transaction has stored.
@@ -128,13 +128,13 @@ func (s *Store) Rebuilt(ctx context.Context, source Source) (mark string, err er
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
-	return mark, judged(err)
+	return mark, classifyError(err)
 }
 
 // EndRebuild removes all marks: the rebuild is complete.
 func (s *Store) EndRebuild(ctx context.Context) error {
 	if _, err := s.db.ExecContext(ctx, "DELETE FROM rebuilt"); err != nil {
-		return fmt.Errorf("end the rebuild: %w", judged(err))
+		return fmt.Errorf("end the rebuild: %w", classifyError(err))
 	}
 	return nil
 }

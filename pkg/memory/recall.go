@@ -224,18 +224,18 @@ func (r *recall) askWords(ctx context.Context, words string, n int) (more bool, 
 	rows, err := r.store.db.QueryContext(ctx, `SELECT r.rowid FROM words JOIN records r ON r.rowid=words.rowid
 		WHERE words MATCH ? AND `+condition+` ORDER BY bm25(words), r.rowid LIMIT ?`, append(append([]any{words}, args...), n)...)
 	if err != nil {
-		return false, fmt.Errorf("search the words: %w", judged(err))
+		return false, fmt.Errorf("search the words: %w", classifyError(err))
 	}
 	defer rows.Close()
 	count := 0
 	for ; rows.Next(); count++ {
 		var record int64
 		if err := rows.Scan(&record); err != nil {
-			return false, fmt.Errorf("search the words: %w", judged(err))
+			return false, fmt.Errorf("search the words: %w", classifyError(err))
 		}
 		r.at(record)
 	}
-	return count == n, judged(rows.Err())
+	return count == n, classifyError(rows.Err())
 }
 
 // askNames proposes records that may hold an identifier of the query word for
@@ -352,19 +352,19 @@ func (r *recall) load(ctx context.Context) error {
 	}
 	rows, err := r.store.db.QueryContext(ctx, "SELECT r.rowid, "+columns+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.rowid IN "+listed(r.pool))
 	if err != nil {
-		return fmt.Errorf("read records: %w", judged(err))
+		return fmt.Errorf("read records: %w", classifyError(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var rowid int64
 		var x Record
 		if err := rows.Scan(append([]any{&rowid}, x.fields()...)...); err != nil {
-			return fmt.Errorf("read records: %w", judged(err))
+			return fmt.Errorf("read records: %w", classifyError(err))
 		}
 		c := r.at(rowid)
 		c.Record, c.loaded, c.holds = x, true, holds(x.Text, r.names)
 	}
-	return judged(rows.Err())
+	return classifyError(rows.Err())
 }
 
 // listed are the keys of a map as an SQL list. They are numbers: nothing to
@@ -401,18 +401,18 @@ func (r *recall) completeText(ctx context.Context) error {
 	}
 	rows, err := r.store.db.QueryContext(ctx, "SELECT rowid, -bm25(words) FROM words WHERE words MATCH ? AND +rowid IN "+listed(r.pool), words)
 	if err != nil {
-		return fmt.Errorf("score the words: %w", judged(err))
+		return fmt.Errorf("score the words: %w", classifyError(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var record int64
 		var score float64
 		if err := rows.Scan(&record, &score); err != nil {
-			return fmt.Errorf("score the words: %w", judged(err))
+			return fmt.Errorf("score the words: %w", classifyError(err))
 		}
 		r.at(record).text = score
 	}
-	return judged(rows.Err())
+	return classifyError(rows.Err())
 }
 
 // completeCosines gives records that the words proposed their cosine.
@@ -463,14 +463,14 @@ func (s *Store) Neighbors(ctx context.Context, x Record, n int) (before, after [
 		ORDER BY r.position, r.archive=? DESC, r.rowid DESC`,
 		x.Agent, x.Runtime, x.Session, x.Category, x.Position-n, x.Position+n, x.Position, x.Archive)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read neighbours: %w", judged(err))
+		return nil, nil, fmt.Errorf("read neighbours: %w", classifyError(err))
 	}
 	defer rows.Close()
 	last := -1
 	for rows.Next() {
 		var r Record
 		if err := rows.Scan(r.fields()...); err != nil {
-			return nil, nil, fmt.Errorf("read neighbours: %w", judged(err))
+			return nil, nil, fmt.Errorf("read neighbours: %w", classifyError(err))
 		}
 		switch {
 		case r.Position == last:
@@ -481,5 +481,5 @@ func (s *Store) Neighbors(ctx context.Context, x Record, n int) (before, after [
 		}
 		last = r.Position
 	}
-	return before, after, judged(rows.Err())
+	return before, after, classifyError(rows.Err())
 }

@@ -67,7 +67,7 @@ func (s *Store) embedAgents(ctx context.Context, e embed.Embedder, m embed.Model
 
 func countVectors(ctx context.Context, q querier, fingerprint string, agents []string) (n int, err error) {
 	err = q.QueryRowContext(ctx, "SELECT count(*) FROM vectors WHERE model=? AND agent IN ("+marks(agents)+")", append([]any{fingerprint}, anyOf(agents)...)...).Scan(&n)
-	return n, judged(err)
+	return n, classifyError(err)
 }
 
 // Reindex makes new vectors for these agents, with this model, in new files
@@ -102,7 +102,7 @@ func beside(m embed.Model) embed.Model {
 // untried counts the pending records of an agent that no embedder has seen.
 func (s *Store) untried(ctx context.Context, m embed.Model, agent string) (n int, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM pending WHERE model=? AND agent=? AND tries=0", m.Fingerprint(), agent).Scan(&n)
-	return n, judged(err)
+	return n, classifyError(err)
 }
 
 // changeOver makes the vectors that were made beside those of the model.
@@ -234,18 +234,18 @@ func globEscape(path string) string {
 func (s *Store) Agents(ctx context.Context, runtime, agent string) ([]string, error) {
 	rows, err := s.db.QueryContext(ctx, "SELECT DISTINCT agent FROM records WHERE (?1='' OR runtime=?1) AND (?2='' OR agent=?2) ORDER BY agent", runtime, agent)
 	if err != nil {
-		return nil, fmt.Errorf("list agents: %w", judged(err))
+		return nil, fmt.Errorf("list agents: %w", classifyError(err))
 	}
 	defer rows.Close()
 	var agents []string
 	for rows.Next() {
 		var name string
 		if err := rows.Scan(&name); err != nil {
-			return nil, fmt.Errorf("list agents: %w", judged(err))
+			return nil, fmt.Errorf("list agents: %w", classifyError(err))
 		}
 		agents = append(agents, name)
 	}
-	return agents, judged(rows.Err())
+	return agents, classifyError(rows.Err())
 }
 
 // embedPage is how many pending texts are held at a time, and stored together.
@@ -364,18 +364,18 @@ func (s *Store) pendingAfter(ctx context.Context, model embed.Model, agent strin
 	rows, err := s.db.QueryContext(ctx, `SELECT r.rowid, r.id, t.text FROM pending p JOIN records r ON r.rowid=p.record JOIN texts t ON t.record=p.record
 		WHERE p.model=? AND p.agent=? AND p.record>? AND p.tries<? ORDER BY p.record LIMIT ?`, model.Fingerprint(), agent, p.after, maxTries, p.limit)
 	if err != nil {
-		return nil, fmt.Errorf("list pending records: %w", judged(err))
+		return nil, fmt.Errorf("list pending records: %w", classifyError(err))
 	}
 	defer rows.Close()
 	var pending []PendingText
 	for rows.Next() {
 		var p PendingText
 		if err := rows.Scan(&p.row, &p.ID, &p.Text); err != nil {
-			return nil, fmt.Errorf("list pending records: %w", judged(err))
+			return nil, fmt.Errorf("list pending records: %w", classifyError(err))
 		}
 		pending = append(pending, p)
 	}
-	return pending, judged(rows.Err())
+	return pending, classifyError(rows.Err())
 }
 
 // CountPending returns how many records of an agent have no vector of a model:
@@ -387,7 +387,7 @@ func (s *Store) CountPending(ctx context.Context, model embed.Model, agent strin
 	}
 	err = s.db.QueryRowContext(ctx, `SELECT count(*) FILTER (WHERE tries<?1), count(*) FILTER (WHERE tries>=?1 AND tries<?2)
 		FROM pending WHERE model=?3 AND agent=?4`, maxTries, nothingTries, model.Fingerprint(), agent).Scan(&open, &refused)
-	return open, refused, judged(err)
+	return open, refused, classifyError(err)
 }
 
 // register makes a model known: from now on every record has a vector of it or
@@ -396,7 +396,7 @@ func (s *Store) register(ctx context.Context, model embed.Model) error {
 	var known bool
 	err := s.db.QueryRowContext(ctx, "SELECT count(*)>0 FROM models WHERE fingerprint=?", model.Fingerprint()).Scan(&known)
 	if err != nil || known {
-		return judged(err)
+		return classifyError(err)
 	}
 	return s.inTransaction(ctx, func(tx *sql.Tx) error { return registerIn(ctx, tx, model) })
 }

@@ -92,7 +92,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	s := &Store{db: db, dir: dir, readOnly: o.ReadOnly}
 	if err := s.prepare(ctx); err != nil {
 		_ = db.Close() // it was only looked at
-		return nil, fmt.Errorf("open %s: %w", path, judged(err))
+		return nil, fmt.Errorf("open %s: %w", path, classifyError(err))
 	}
 	return s, nil
 }
@@ -154,7 +154,7 @@ func address(path string, readOnly bool) string {
 
 // prepare checks the version and makes the tables of a new database.
 func (s *Store) prepare(ctx context.Context) error {
-	isNew, err := judgeVersion(ctx, s.db)
+	isNew, err := checkVersion(ctx, s.db)
 	switch {
 	case err != nil || !isNew:
 		return err
@@ -163,12 +163,12 @@ func (s *Store) prepare(ctx context.Context) error {
 	}
 	for _, pragma := range []string{fmt.Sprintf("PRAGMA page_size=%d", pageSize), "PRAGMA journal_mode=WAL"} {
 		if _, err := s.db.ExecContext(ctx, pragma); err != nil {
-			return fmt.Errorf("set up: %w", judged(err))
+			return fmt.Errorf("set up: %w", classifyError(err))
 		}
 	}
 	return s.inTransaction(ctx, func(tx *sql.Tx) error {
 		// Another process may have been faster.
-		if isNew, err := judgeVersion(ctx, tx); err != nil || !isNew {
+		if isNew, err := checkVersion(ctx, tx); err != nil || !isNew {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, schema+fmt.Sprintf("PRAGMA user_version = %d; PRAGMA application_id = %d;", schemaVersion, applicationID)); err != nil {
@@ -185,15 +185,15 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// judgeVersion says whether the database is new; if it is not, it is ours and
+// checkVersion says whether the database is new; if it is not, it is ours and
 // of this version, or the error says what it is.
-func judgeVersion(ctx context.Context, q querier) (isNew bool, err error) {
+func checkVersion(ctx context.Context, q querier) (isNew bool, err error) {
 	var version, application, tables int
 	err = q.QueryRowContext(ctx, `SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema)
 		FROM pragma_user_version, pragma_application_id`).Scan(&version, &application, &tables)
 	switch {
 	case err != nil:
-		return false, judged(err)
+		return false, classifyError(err)
 	case application == applicationID && version > schemaVersion:
 		return false, fmt.Errorf("%w (schema %d, this one knows %d)", ErrNewerSchema, version, schemaVersion)
 	case application == applicationID && version == schemaVersion:
@@ -204,9 +204,9 @@ func judgeVersion(ctx context.Context, q querier) (isNew bool, err error) {
 	return true, nil
 }
 
-// judged marks the errors by which SQLite says that the file itself is bad, or
+// classifyError marks the errors by which SQLite says that the file itself is bad, or
 // that there is no room for it. A missing permission is neither.
-func judged(err error) error {
+func classifyError(err error) error {
 	var e *sqlite.Error
 	if errors.Is(err, ErrCorrupt) || errors.Is(err, ErrFull) || errors.Is(err, ErrBusy) || !errors.As(err, &e) {
 		return err
@@ -238,14 +238,14 @@ type beginner interface {
 func inTransaction(ctx context.Context, b beginner, f func(*sql.Tx) error) error {
 	tx, err := b.BeginTx(ctx, nil)
 	if err != nil {
-		return fmt.Errorf("begin transaction: %w", judged(err))
+		return fmt.Errorf("begin transaction: %w", classifyError(err))
 	}
 	if err := f(tx); err != nil {
 		_ = tx.Rollback() // the error says more
-		return judged(err)
+		return classifyError(err)
 	}
 	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("commit: %w", judged(err))
+		return fmt.Errorf("commit: %w", classifyError(err))
 	}
 	return nil
 }
@@ -400,20 +400,20 @@ func (s *Store) countModels(ctx context.Context, stats *Stats) error {
 	rows, err := s.db.QueryContext(ctx, `SELECT fingerprint, name, dim, (SELECT count(*) FROM vectors v WHERE v.model=fingerprint),
 		(SELECT coalesce(sum(slots), 0) FROM files f WHERE f.model=fingerprint) FROM models ORDER BY name`)
 	if err != nil {
-		return fmt.Errorf("count vectors: %w", judged(err))
+		return fmt.Errorf("count vectors: %w", classifyError(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var m ModelStats
 		var slots int
 		if err := rows.Scan(&m.Fingerprint, &m.Name, &m.Dimensions, &m.Vectors, &slots); err != nil {
-			return fmt.Errorf("count vectors: %w", judged(err))
+			return fmt.Errorf("count vectors: %w", classifyError(err))
 		}
 		m.Unnamed = slots - m.Vectors
 		stats.Models = append(stats.Models, m)
 	}
 	if err := rows.Err(); err != nil {
-		return judged(err)
+		return classifyError(err)
 	}
 	files, err := s.files(ctx)
 	for _, f := range files {
@@ -452,18 +452,18 @@ func (s *Store) countAgents(ctx context.Context, stats *Stats) error {
 func (s *Store) count(ctx context.Context, stats *Stats, query string, take func(a *AgentStats, name string, count, sessions int)) error {
 	rows, err := s.db.QueryContext(ctx, query)
 	if err != nil {
-		return fmt.Errorf("count records: %w", judged(err))
+		return fmt.Errorf("count records: %w", classifyError(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var runtime, agent, name string
 		var count, sessions int
 		if err := rows.Scan(&runtime, &agent, &name, &count, &sessions); err != nil {
-			return fmt.Errorf("count records: %w", judged(err))
+			return fmt.Errorf("count records: %w", classifyError(err))
 		}
 		take(stats.of(runtime, agent), name, count, sessions)
 	}
-	return judged(rows.Err())
+	return classifyError(rows.Err())
 }
 
 // of returns the counts of an agent.

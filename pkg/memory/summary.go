@@ -49,7 +49,7 @@ func (s *Store) keptPath(id string) string {
 func (s *Store) KeepSummary(ctx context.Context, k KeptSummary) error {
 	var stored bool
 	if err := s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM records WHERE id=?)", k.ID).Scan(&stored); err != nil {
-		return fmt.Errorf("keep the summary: %w", judged(err))
+		return fmt.Errorf("keep the summary: %w", classifyError(err))
 	}
 	path := s.keptPath(k.ID)
 	if !stored || path == "" {

@@ -58,7 +58,7 @@ func (r *recall) newSweep(ctx context.Context, m embed.Model) (*sweep, error) {
 	rows, err := r.store.db.QueryContext(ctx, `SELECT agent, name, slots, stamp FROM files f WHERE model=?1 AND (?2='' OR agent=?2)
 		AND EXISTS (SELECT 1 FROM vectors v WHERE v.model=f.model AND v.agent=f.agent) ORDER BY agent`, w.model, r.query.Agent)
 	if err != nil {
-		return nil, fmt.Errorf("list vector files: %w", judged(err))
+		return nil, fmt.Errorf("list vector files: %w", classifyError(err))
 	}
 	defer rows.Close()
 	total := 0
@@ -66,7 +66,7 @@ func (r *recall) newSweep(ctx context.Context, m embed.Model) (*sweep, error) {
 		f := sweptFile{first: total}
 		var name, stamp string
 		if err := rows.Scan(&f.agent, &name, &f.rows, &stamp); err != nil {
-			return nil, fmt.Errorf("list vector files: %w", judged(err))
+			return nil, fmt.Errorf("list vector files: %w", classifyError(err))
 		}
 		f.path = r.store.vectorPath(f.agent, name)
 		if stamp != stampOf(f.path) {
@@ -76,10 +76,10 @@ func (r *recall) newSweep(ctx context.Context, m embed.Model) (*sweep, error) {
 		w.files = append(w.files, f)
 	}
 	if total <= chromemLimit {
-		return nil, judged(rows.Err())
+		return nil, classifyError(rows.Err())
 	}
 	w.scores = make([]float32, total)
-	return w, judged(rows.Err())
+	return w, classifyError(rows.Err())
 }
 
 // compare compares the query with all rows.
@@ -186,11 +186,11 @@ func (w *sweep) cosines(ctx context.Context, wanted map[int64]*candidate, reader
 	}
 	rows, err := w.store.db.QueryContext(ctx, "SELECT record, slot<<32 | crc, agent FROM vectors WHERE model=? AND record IN "+listed(wanted), w.model)
 	if err != nil {
-		return fmt.Errorf("look up vectors: %w", judged(err))
+		return fmt.Errorf("look up vectors: %w", classifyError(err))
 	}
 	places, err := w.readPlaces(nil, rows)
 	if err != nil {
-		return fmt.Errorf("look up vectors: %w", judged(err))
+		return fmt.Errorf("look up vectors: %w", classifyError(err))
 	}
 	return giveCosines(ctx, reader, question{vector: w.vector, places: places}, wanted)
 }
@@ -214,10 +214,10 @@ func (w *sweep) placesOf(ctx context.Context, rows []int) (places []place, err e
 		}
 		found, err := w.store.db.QueryContext(ctx, "SELECT record, slot<<32 | crc, agent FROM vectors WHERE model=? AND agent=? AND slot IN "+listed(slots)+condition, w.model, f.agent)
 		if err != nil {
-			return nil, fmt.Errorf("look up vectors: %w", judged(err))
+			return nil, fmt.Errorf("look up vectors: %w", classifyError(err))
 		}
 		if places, err = w.readPlaces(places, found); err != nil {
-			return nil, fmt.Errorf("look up vectors: %w", judged(err))
+			return nil, fmt.Errorf("look up vectors: %w", classifyError(err))
 		}
 	}
 	return places, nil
@@ -312,7 +312,7 @@ func (r *recall) listPlaces(ctx context.Context, m embed.Model) ([]place, error)
 	rows, err := r.store.db.QueryContext(ctx, `SELECT v.record, v.agent, v.slot, v.crc, r.importance FROM records r JOIN vectors v ON v.record=r.rowid AND v.model=?
 		WHERE `+condition, append([]any{m.Fingerprint()}, args...)...)
 	if err != nil {
-		return nil, fmt.Errorf("list vectors: %w", judged(err))
+		return nil, fmt.Errorf("list vectors: %w", classifyError(err))
 	}
 	defer rows.Close()
 	var places []place
@@ -320,12 +320,12 @@ func (r *recall) listPlaces(ctx context.Context, m embed.Model) ([]place, error)
 		var p place
 		var agent string
 		if err := rows.Scan(&p.record, &agent, &p.slot, &p.crc, &p.importance); err != nil {
-			return nil, fmt.Errorf("list vectors: %w", judged(err))
+			return nil, fmt.Errorf("list vectors: %w", classifyError(err))
 		}
 		p.file = files[agent]
 		places = append(places, p)
 	}
-	return places, judged(rows.Err())
+	return places, classifyError(rows.Err())
 }
 
 // unfiltered reports whether there is no filter but the agent, and that for
@@ -348,11 +348,11 @@ func (r *recall) allPlaces(ctx context.Context, m embed.Model, files map[string]
 		}
 		rows, err := r.store.db.QueryContext(ctx, "SELECT record, slot<<32 | crc FROM vectors WHERE model=? AND agent=?", m.Fingerprint(), agent)
 		if err != nil {
-			return nil, fmt.Errorf("list vectors: %w", judged(err))
+			return nil, fmt.Errorf("list vectors: %w", classifyError(err))
 		}
 		places, err = appendPlaces(places, rows, files[agent])
 		if err != nil {
-			return nil, fmt.Errorf("list vectors: %w", judged(err))
+			return nil, fmt.Errorf("list vectors: %w", classifyError(err))
 		}
 	}
 	return places, nil
@@ -381,18 +381,18 @@ func appendPlaces(places []place, rows *sql.Rows, file string) ([]place, error) 
 func (s *Store) filesOf(ctx context.Context, m embed.Model) (map[string]string, error) {
 	rows, err := s.db.QueryContext(ctx, "SELECT agent, name FROM files WHERE model=?", m.Fingerprint())
 	if err != nil {
-		return nil, fmt.Errorf("list vector files: %w", judged(err))
+		return nil, fmt.Errorf("list vector files: %w", classifyError(err))
 	}
 	defer rows.Close()
 	files := map[string]string{}
 	for rows.Next() {
 		var agent, name string
 		if err := rows.Scan(&agent, &name); err != nil {
-			return nil, fmt.Errorf("list vector files: %w", judged(err))
+			return nil, fmt.Errorf("list vector files: %w", classifyError(err))
 		}
 		files[agent] = s.vectorPath(agent, name)
 	}
-	return files, judged(rows.Err())
+	return files, classifyError(rows.Err())
 }
 
 // explainNone says why no vector of the model passes the filters: the agent has
@@ -423,13 +423,13 @@ func (s *Store) modelsOf(ctx context.Context, agent string, m embed.Model) (othe
 	rows, err := s.db.QueryContext(ctx, `SELECT fingerprint, name FROM models
 		WHERE EXISTS (SELECT 1 FROM vectors v WHERE v.model=fingerprint AND (?1='' OR v.agent=?1)) ORDER BY name`, agent)
 	if err != nil {
-		return nil, false, fmt.Errorf("list models: %w", judged(err))
+		return nil, false, fmt.Errorf("list models: %w", classifyError(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var fingerprint, name string
 		if err := rows.Scan(&fingerprint, &name); err != nil {
-			return nil, false, fmt.Errorf("list models: %w", judged(err))
+			return nil, false, fmt.Errorf("list models: %w", classifyError(err))
 		}
 		if fingerprint == m.Fingerprint() {
 			own = true
@@ -440,7 +440,7 @@ func (s *Store) modelsOf(ctx context.Context, agent string, m embed.Model) (othe
 		}
 		others = append(others, name)
 	}
-	return others, own, judged(rows.Err())
+	return others, own, classifyError(rows.Err())
 }
 
 // toUnit returns the vector scaled to unit length.

@@ -203,7 +203,7 @@ func (s *Store) fileOf(ctx context.Context, q querier, model embed.Model, agent 
 		f.base, err = freeName(ctx, q, f.fingerprint, agent)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("look up vector file: %w", judged(err))
+		return nil, fmt.Errorf("look up vector file: %w", classifyError(err))
 	}
 	f.path = s.vectorPath(agent, f.base)
 	return f, nil
@@ -308,7 +308,7 @@ func (f *vectorFile) unname(ctx context.Context, tx *sql.Tx, p place) error {
 func (f *vectorFile) lost(ctx context.Context, q querier) (lost []place, slots int64, err error) {
 	rows, err := q.QueryContext(ctx, "SELECT record, slot, crc FROM vectors WHERE model=? AND agent=?", f.fingerprint, f.agent)
 	if err != nil {
-		return nil, 0, fmt.Errorf("list vectors: %w", judged(err))
+		return nil, 0, fmt.Errorf("list vectors: %w", classifyError(err))
 	}
 	defer rows.Close()
 	named := map[int64]place{}
@@ -316,13 +316,13 @@ func (f *vectorFile) lost(ctx context.Context, q querier) (lost []place, slots i
 	for rows.Next() {
 		p := place{file: f.path}
 		if err := rows.Scan(&p.record, &p.slot, &p.crc); err != nil {
-			return nil, 0, fmt.Errorf("list vectors: %w", judged(err))
+			return nil, 0, fmt.Errorf("list vectors: %w", classifyError(err))
 		}
 		named[p.slot] = p
 		places = append(places, p)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, 0, judged(err)
+		return nil, 0, classifyError(err)
 	}
 	reader := rowReader{dim: f.dim}
 	err = reader.each(ctx, places, func(b block) error {

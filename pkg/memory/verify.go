@@ -76,36 +76,36 @@ func (s *Store) verifyDatabase(ctx context.Context) (problems []Problem, err err
 func readStrings(ctx context.Context, q querier, query string, args ...any) (list []string, err error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
-		return nil, judged(err)
+		return nil, classifyError(err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var text string
 		if err := rows.Scan(&text); err != nil {
-			return list, judged(err)
+			return list, classifyError(err)
 		}
 		list = append(list, text)
 	}
-	return list, judged(rows.Err())
+	return list, classifyError(rows.Err())
 }
 
 // files lists all vector files.
 func (s *Store) files(ctx context.Context) ([]*vectorFile, error) {
 	rows, err := s.db.QueryContext(ctx, "SELECT f.model, m.dim, f.agent, f.name FROM files f JOIN models m ON m.fingerprint=f.model ORDER BY f.agent, f.model")
 	if err != nil {
-		return nil, fmt.Errorf("list vector files: %w", judged(err))
+		return nil, fmt.Errorf("list vector files: %w", classifyError(err))
 	}
 	defer rows.Close()
 	var list []*vectorFile
 	for rows.Next() {
 		f := &vectorFile{}
 		if err := rows.Scan(&f.fingerprint, &f.dim, &f.agent, &f.base); err != nil {
-			return nil, fmt.Errorf("list vector files: %w", judged(err))
+			return nil, fmt.Errorf("list vector files: %w", classifyError(err))
 		}
 		f.path = s.vectorPath(f.agent, f.base)
 		list = append(list, f)
 	}
-	return list, judged(rows.Err())
+	return list, classifyError(rows.Err())
 }
 
 // examine checks the database of a memory as SetAsideDamaged needs it: what is
@@ -156,7 +156,7 @@ func (s *Store) Coverage(ctx context.Context, source Source, category string, ar
 	rows, err := s.db.QueryContext(ctx, `SELECT position, first_byte, end_byte, length(text) FROM records JOIN texts ON record=rowid
 		WHERE runtime=? AND agent=? AND session=? AND category=?`, source.Runtime, source.Agent, source.Session, category)
 	if err != nil {
-		return c, fmt.Errorf("look what is covered: %w", judged(err))
+		return c, fmt.Errorf("look what is covered: %w", classifyError(err))
 	}
 	defer rows.Close()
 	var ranges []byteRange
@@ -164,7 +164,7 @@ func (s *Store) Coverage(ctx context.Context, source Source, category string, ar
 		var position, characters int
 		var r byteRange
 		if err := rows.Scan(&position, &r.from, &r.to, &characters); err != nil {
-			return c, fmt.Errorf("look what is covered: %w", judged(err))
+			return c, fmt.Errorf("look what is covered: %w", classifyError(err))
 		}
 		c.Records++
 		c.Characters += int64(characters)
@@ -172,7 +172,7 @@ func (s *Store) Coverage(ctx context.Context, source Source, category string, ar
 		ranges = append(ranges, r)
 	}
 	if err := rows.Err(); err != nil {
-		return c, judged(err)
+		return c, classifyError(err)
 	}
 	forgotten, err := s.forgottenRanges(ctx, archives)
 	c.Forgotten, c.Bytes = len(forgotten), union(append(ranges, forgotten...))
@@ -189,17 +189,17 @@ func (s *Store) forgottenRanges(ctx context.Context, archives []string) (ranges 
 	}
 	rows, err := s.db.QueryContext(ctx, "SELECT first_byte, end_byte FROM tombstones WHERE end_byte>0 AND archive IN (?"+strings.Repeat(",?", len(archives)-1)+")", args...)
 	if err != nil {
-		return nil, fmt.Errorf("look what was forgotten: %w", judged(err))
+		return nil, fmt.Errorf("look what was forgotten: %w", classifyError(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var r byteRange
 		if err := rows.Scan(&r.from, &r.to); err != nil {
-			return nil, fmt.Errorf("look what was forgotten: %w", judged(err))
+			return nil, fmt.Errorf("look what was forgotten: %w", classifyError(err))
 		}
 		ranges = append(ranges, r)
 	}
-	return ranges, judged(rows.Err())
+	return ranges, classifyError(rows.Err())
 }
 
 // union is how many bytes ranges cover together.

@@ -363,7 +363,7 @@ func (e *Extractive) sentences(line int, text []byte, by voice) {
 		if !s.item {
 			listed = kinds
 		}
-		k, weight := e.judge(s.text, by)
+		k, weight := e.classify(s.text, by)
 		if s.head {
 			if weight >= enough && k != finding {
 				listed = k
@@ -379,8 +379,8 @@ func (e *Extractive) sentences(line int, text []byte, by voice) {
 	})
 }
 
-// judge returns what a sentence most probably is, and how much speaks for it.
-func (e *Extractive) judge(s []byte, by voice) (kind, int) {
+// classify returns what a sentence most probably is, and how much speaks for it.
+func (e *Extractive) classify(s []byte, by voice) (kind, int) {
 	e.lower = appendLower(e.lower[:0], s)
 	weights := e.cues.weigh(e.lower)
 	if !by.person {

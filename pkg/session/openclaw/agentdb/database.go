@@ -75,7 +75,7 @@ func (f File) open(ctx context.Context, root *os.Root) (*Database, error) {
 		err = d.openCopy(ctx, root)
 	}
 	if err == nil {
-		err = d.judge(ctx)
+		err = d.checkSchema(ctx)
 	}
 	if errors.Is(err, errChanged) {
 		return nil, d.Close()

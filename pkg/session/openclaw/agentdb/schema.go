@@ -45,8 +45,8 @@ var required = map[string][]string{
 	"transcript_events": {"session_id", "seq", "event_json", "created_at"},
 }
 
-// judge checks the version and finds out what there is.
-func (d *Database) judge(ctx context.Context) error {
+// checkSchema checks the version and finds out what there is.
+func (d *Database) checkSchema(ctx context.Context) error {
 	version, err := d.version(ctx)
 	if err != nil {
 		return err
