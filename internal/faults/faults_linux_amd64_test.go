@@ -2,7 +2,6 @@ package faults_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -27,7 +26,7 @@ func share(c faults.Command) int {
 
 // TestFaults is promise 1: no fault at no call loses a line.
 func TestFaults(t *testing.T) {
-	program := buildProgram(t)
+	program := faults.BuiltProgram(t)
 	for _, c := range faults.Commands() {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
@@ -46,7 +45,7 @@ func TestFaults(t *testing.T) {
 // either. Power cuts are left to the long run: they do not meet these calls more
 // than others.
 func TestFaultsWhereTheSystemGivesLess(t *testing.T) {
-	program, long := buildProgram(t), os.Getenv("SESSCTL_LONG") != ""
+	program, long := faults.BuiltProgram(t), os.Getenv("SESSCTL_LONG") != ""
 	for _, c := range faults.Commands() {
 		systems := faults.Systems()
 		if !long {
@@ -90,7 +89,7 @@ func tryFault(t *testing.T, bench *faults.Bench, f faults.Fault, share int) {
 // followed. It takes a program that opens the log in the last instant, so all
 // those calls are tried, and one must have met it.
 func TestLateLinesAreCarried(t *testing.T) {
-	program := buildProgram(t)
+	program := faults.BuiltProgram(t)
 	for _, c := range faults.Commands() {
 		if !c.Intends {
 			continue
@@ -121,7 +120,7 @@ func TestLateLinesAreCarried(t *testing.T) {
 
 // A dry run changes nothing: not one mutating call.
 func TestDryRunMakesNoMutatingCall(t *testing.T) {
-	program := buildProgram(t)
+	program := faults.BuiltProgram(t)
 	for _, c := range faults.Commands() {
 		if !c.Sessions || c.Args[0] == "archive" && c.Args[1] != "restore" {
 			continue // it has no dry run
@@ -156,16 +155,4 @@ func place(t *testing.T) string {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return filepath.Join(dir, "bench")
-}
-
-// buildProgram builds sessctl. It runs before the tests that are parallel.
-func buildProgram(t *testing.T, flags ...string) string {
-	t.Helper()
-	program := filepath.Join(t.TempDir(), "sessctl")
-	cmd := exec.Command("go", append(append([]string{"build", "-o", program}, flags...), "github.com/sessctl/sessctl")...)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	return program
 }

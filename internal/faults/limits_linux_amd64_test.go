@@ -54,8 +54,7 @@ func limits() []limit {
 }
 
 func TestLimits(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "sessctl")
-	shell(t, nil, "go build -o "+program+" github.com/sessctl/sessctl")
+	program := BuiltProgram(t)
 	for _, l := range limits() {
 		for _, c := range compactions()[:2] {
 			t.Run(l.name+"/"+c.Name, func(t *testing.T) { l.try(t, program, c) })
@@ -129,8 +128,7 @@ func shell(t *testing.T, h *Home, line string) {
 
 // A reader that goes away does not hurt: what was done is done.
 func TestClosedOutput(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "sessctl")
-	shell(t, nil, "go build -o "+program+" github.com/sessctl/sessctl")
+	program := BuiltProgram(t)
 	b, err := NewBench(program, filepath.Join(t.TempDir(), "bench"), compactions()[0])
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sessctl/sessctl/internal/faults"
+	"github.com/sessctl/sessctl/internal/program"
 )
 
 // planted is a mistake that somebody could make, put into a copy of the
@@ -126,7 +127,11 @@ func TestPlantedBugsAreFound(t *testing.T) {
 			if !p.always && os.Getenv("SESSCTL_LONG") == "" {
 				t.Skip("only with SESSCTL_LONG=1")
 			}
-			bench, err := faults.NewBench(buildProgram(t, "-overlay", p.overlay(t)), place(t), p.row(t))
+			mistaken, err := program.Build(t.TempDir(), "-overlay", p.overlay(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			bench, err := faults.NewBench(mistaken, place(t), p.row(t))
 			if err != nil {
 				t.Fatal(err)
 			}

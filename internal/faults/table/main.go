@@ -16,12 +16,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"time"
 
 	"github.com/sessctl/sessctl/internal/faults"
+	"github.com/sessctl/sessctl/internal/program"
 )
 
 func main() {
@@ -66,15 +66,13 @@ func run(commands []faults.Command, share int, columns *regexp.Regexp) (violatio
 		return 0, err
 	}
 	defer os.RemoveAll(dir)
-	program := filepath.Join(dir, "sessctl")
-	build := exec.Command("go", "build", "-o", program, "github.com/sessctl/sessctl")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return 0, fmt.Errorf("build: %w: %s", err, out)
+	sessctl, err := program.Build(dir)
+	if err != nil {
+		return 0, err
 	}
 	var all []faults.Result
 	for i, c := range commands {
-		bench, err := faults.NewBench(program, filepath.Join(dir, fmt.Sprint(i)), c)
+		bench, err := faults.NewBench(sessctl, filepath.Join(dir, fmt.Sprint(i)), c)
 		if err != nil {
 			return 0, err
 		}

@@ -1,6 +1,6 @@
 //go:build linux || darwin
 
-package main_test
+package e2e_test
 
 import (
 	"encoding/json"

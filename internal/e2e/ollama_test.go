@@ -1,4 +1,4 @@
-package main_test
+package e2e_test
 
 import (
 	"bytes"
@@ -38,7 +38,7 @@ func TestOllama(t *testing.T) {
 		t.Skip("skipped: OLLAMA_TEST_URL names no Ollama server")
 	}
 	u := &ollamaUser{T: t, program: buildProgram(t), home: t.TempDir(), server: ollamaServer{base}, proxy: newOllamaProxy(t, base), model: "sessctl-test-nomic-embed-text"}
-	if err := os.CopyFS(u.home, os.DirFS("testdata/sample")); err != nil {
+	if err := os.CopyFS(u.home, os.DirFS(filepath.Join(module, "testdata/sample"))); err != nil {
 		t.Fatal(err)
 	}
 	u.age()

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main_test
+package e2e_test
 
 import (
 	"encoding/json"
@@ -34,7 +34,7 @@ var samplesOf = map[string]string{
 // database.
 func nineRuntimes(t *testing.T) (environment []string) {
 	t.Helper()
-	samples := filepath.Join("..", "shared", "samples")
+	samples := filepath.Join(shared, "samples")
 	if _, err := os.Stat(samples); err != nil {
 		t.Skip("the samples are not beside the project")
 	}

@@ -1,4 +1,4 @@
-package main_test
+package e2e_test
 
 import (
 	"bytes"
@@ -121,15 +121,7 @@ func TestResetAfterItsRunWasKilled(t *testing.T) {
 	program := buildProgram(t)
 	s, g := newServedScenario(t, program)
 	g.Behave(fakegateway.Hangs)
-	killed := make(chan struct{})
-	go func() {
-		defer close(killed)
-		for resets(g) == 0 {
-			time.Sleep(5 * time.Millisecond)
-		}
-	}()
-	code, out := s.kill(killed, s.args()...)
-	if code == 0 {
+	if code, out := s.kill(func() bool { return resets(g) > 0 }, s.args()...); code == 0 {
 		t.Fatalf("it was not killed: %s", out)
 	}
 	if g.Behave(fakegateway.Well); s.journal() != 1 {
@@ -144,8 +136,9 @@ func TestResetAfterItsRunWasKilled(t *testing.T) {
 	}
 }
 
-// kill runs the program and kills it, not what it started, when told to.
-func (s *scenario) kill(when <-chan struct{}, args ...string) (int, string) {
+// kill runs the program and kills it, not what it started, as soon as something
+// is so.
+func (s *scenario) kill(when func() bool, args ...string) (int, string) {
 	s.t.Helper()
 	var out bytes.Buffer
 	c := exec.Command(s.program, args...)
@@ -153,12 +146,19 @@ func (s *scenario) kill(when <-chan struct{}, args ...string) (int, string) {
 	if err := c.Start(); err != nil {
 		s.t.Fatal(err)
 	}
-	<-when
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }()
+	for !when() {
+		select {
+		case err := <-ended:
+			s.t.Fatalf("it ended before it could be killed: %v\n%s", err, out.String())
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
 	if err := c.Process.Kill(); err != nil {
 		s.t.Fatal(err)
 	}
-	err := c.Wait()
-	if err == nil {
+	if err := <-ended; err == nil {
 		return 0, out.String()
 	}
 	return 1, out.String()

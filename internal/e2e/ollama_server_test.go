@@ -1,4 +1,4 @@
-package main_test
+package e2e_test
 
 import (
 	"bytes"
@@ -90,6 +90,7 @@ func testModel(t *testing.T, seed int) string {
 		t.Fatal(err)
 	}
 	c := exec.Command("go", "run", "./pkg/embed/testmodel", "-words", "30000", "-seed", fmt.Sprint(seed), "pkg/embed/glove40k.bin")
+	c.Dir = module
 	var complaint bytes.Buffer
 	c.Stdout, c.Stderr = f, &complaint
 	if err := c.Run(); err != nil {

@@ -1,4 +1,4 @@
-package main_test
+package e2e_test
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ import (
 // nothing panics, hangs or is deleted, and what is rotated is in the archive
 // byte for byte.
 func TestMalformedSessions(t *testing.T) {
-	dir := filepath.Join("..", "shared", "samples", "_malformed")
+	dir := filepath.Join(shared, "samples", "_malformed")
 	files, err := filepath.Glob(filepath.Join(dir, "*.*"))
 	if err != nil || len(files) == 0 {
 		t.Skip("the malformed samples are not here")
@@ -65,18 +65,6 @@ func malformed(t *testing.T, program, runtime, file string) {
 	if !slices.ContainsFunc(filesBelow(t, home), func(data []byte) bool { return bytes.Equal(data, want) }) {
 		t.Fatal("the log is neither where it was nor in an archive")
 	}
-}
-
-// buildProgram builds the program once for a test.
-func buildProgram(t *testing.T) string {
-	t.Helper()
-	program := filepath.Join(t.TempDir(), "sessctl")
-	cmd := exec.Command("go", "build", "-o", program, ".")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	return program
 }
 
 func plant(t *testing.T, path string, data []byte) {

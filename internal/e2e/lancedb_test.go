@@ -1,4 +1,4 @@
-package main_test
+package e2e_test
 
 import (
 	"bufio"
@@ -36,7 +36,7 @@ func TestLanceDB(t *testing.T) {
 		t.Skip("skipped: SESSCTL_ARROW_JS does not name a directory with apache-arrow and @lancedb/lancedb in it")
 	}
 	u := &ollamaUser{T: t, program: buildProgram(t), home: t.TempDir(), builtin: true}
-	if err := os.CopyFS(u.home, os.DirFS("testdata/sample")); err != nil {
+	if err := os.CopyFS(u.home, os.DirFS(filepath.Join(module, "testdata/sample"))); err != nil {
 		t.Fatal(err)
 	}
 	u.age()

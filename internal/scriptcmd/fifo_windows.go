@@ -1,4 +1,4 @@
-package main_test
+package scriptcmd
 
 import "github.com/rogpeppe/go-internal/testscript"
 

@@ -1,17 +1,10 @@
-package main_test
+package scriptcmd
 
 import (
-	"os"
-
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/sessctl/sessctl/internal/fakegateway"
 )
-
-// runOpenClaw is the program "openclaw" of the tests.
-func runOpenClaw() {
-	os.Exit(fakegateway.Program(os.Args[1:], os.Stdout, os.Stderr))
-}
 
 // gatewayKey is where a script's gateway is kept.
 type gatewayKey struct{}

@@ -1,0 +1,3 @@
+// Package scriptcmd has the commands that the scripts in testdata/script use
+// beside those of testscript itself.
+package scriptcmd

@@ -1,0 +1,44 @@
+package scriptcmd
+
+import (
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// Commands returns the commands by their names.
+func Commands() map[string]func(*testscript.TestScript, bool, []string) {
+	return map[string]func(*testscript.TestScript, bool, []string){
+		"copytree": copyTree,
+		"aged":     aged,
+		"tree":     tree,
+		"jsonhas":  jsonHas,
+		"mkfifo":   makeFIFO,
+		"sameas":   sameAs,
+		"exit":     exitStatus,
+		"gateway":  gateway,
+		"embedder": embedder,
+		"model":    model,
+		"agentdb":  agentDB,
+	}
+}
+
+// Setup gives a script the servers that its commands start. Relative sources of
+// copytree are below $SOURCE, which the caller sets.
+func Setup(e *testscript.Env) {
+	e.Values[gatewayKey{}] = &scriptGateway{}
+	e.Values[embeddingKey{}] = &scriptEmbedding{}
+	e.Values[modelKey{}] = &scriptModel{}
+}
+
+// exit CODE COMMAND... runs a command and checks its exit code.
+func exitStatus(ts *testscript.TestScript, neg bool, args []string) {
+	err := ts.Exec(args[1], args[2:]...)
+	got := "0"
+	if err != nil {
+		got = strings.TrimPrefix(err.Error(), "exit status ")
+	}
+	if got != args[0] {
+		ts.Fatalf("exit code %s, want %s", got, args[0])
+	}
+}
