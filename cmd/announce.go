@@ -15,11 +15,11 @@ import (
 	"github.com/sessctl/sessctl/pkg/summarize"
 )
 
-// eventTimeout is how long an event may take (research/behaviours.md section 1).
+// eventTimeout is how long an event may take (docs/decisions.md D21).
 const eventTimeout = 5 * time.Second
 
-// compactedEvent is what events.url is told of a compacted session. The names
-// are those that seed 002's pipeline sends.
+// compactedEvent is what events.url is told of a compacted session. Its names
+// are in docs/decisions.md D21.
 type compactedEvent struct {
 	Event     string `json:"event"` // "session.compacted"
 	Runtime   string `json:"runtime"`
@@ -33,8 +33,8 @@ type compactedEvent struct {
 	ReceiptAt string `json:"receipt"`
 }
 
-// reorientation is what an agent is told after its session started fresh (seed
-// 002, For Agents).
+// reorientation is what an agent is told after its session started fresh
+// (docs/decisions.md D21).
 const reorientation = `Your main session was put away because it had become long: its log is archived and all of it can be searched. Before you go on: recall your memories of the category session_summary, then what you talked about last, then look at your list of tasks. Go on with what is open. Do not announce this to anybody; say in one sentence what you are working on.`
 
 // announce tells the world of sessions that were compacted. By then all is

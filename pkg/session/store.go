@@ -143,7 +143,7 @@ func (t *Tail) SetLast(ms int64, modTime time.Time) {
 	}
 }
 
-// Where a token count comes from (DESIGN.md, Sessions).
+// Where a token count comes from (docs/decisions.md D4).
 const (
 	TokensFromUsage    = "usage"    // the last model call's own count plus an estimate of what follows
 	TokensFromEstimate = "estimate" // an estimate of everything
@@ -225,7 +225,7 @@ type LogSource interface {
 }
 
 // Annotator is a store in which a summary is written beside the messages, and
-// nothing is ever deleted (seed 004).
+// nothing is ever deleted.
 type Annotator interface {
 	// PlanAnnotation says what Annotate would write. It changes nothing.
 	PlanAnnotation(ctx context.Context, request ShortenRequest) (Annotation, error)
@@ -278,7 +278,7 @@ func inWords(d time.Duration) string {
 // CheckWhole returns a [*BusyError] when a log is empty or shorter than it was
 // when it was listed. OpenClaw 2026.7.1 truncates a transcript and writes it
 // again in place at the end of every turn, so such a file is not damaged but
-// about to be whole again (research/real-runtimes.md section 3).
+// about to be whole again (docs/formats.md, "openclaw").
 func CheckWhole(ref Ref, info os.FileInfo) error {
 	switch {
 	case info.Size() == 0:

@@ -20,6 +20,6 @@
 // open, gives its lock back while the model thinks, and ignores the locks of
 // others. What can be seen is put together in [Store.Busy]: the lock, a quiet
 // period, and whether the last turn is answered. A transcript that is live is
-// read and renamed, never touched, linked or written (research/formats.md
-// sections 4 and 5, research/real-runtimes.md sections 3 to 5).
+// read and renamed, never touched, linked or written (docs/formats.md,
+// "openclaw" and "openclaw database").
 package openclaw

@@ -11,6 +11,5 @@
 // renamed while pi runs is made again without its header, and a log without a
 // header is overwritten when it is opened by name; so a rotation happens only
 // when nobody has the file open and the last turn is answered, and it leaves
-// nothing that ends in .jsonl behind (research/formats.md section 3,
-// research/real-runtimes.md section 5, pi-1 to pi-5).
+// nothing that ends in .jsonl behind (docs/formats.md, "pi").
 package pi

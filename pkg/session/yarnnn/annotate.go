@@ -11,7 +11,7 @@ import (
 )
 
 // PlanAnnotation implements [session.Annotator]: the summary with the day on
-// which the session began before it (seed 004, Format).
+// which the session began before it.
 func (s *Store) PlanAnnotation(ctx context.Context, request session.ShortenRequest) (session.Annotation, error) {
 	x, err := s.one(ctx, request.Ref)
 	if err != nil {
@@ -63,9 +63,10 @@ func (s *Store) Annotate(ctx context.Context, a session.Annotation) error {
 	})
 }
 
-// Recent implements [session.RecentReader]. It returns the summaries of the last three sessions of a user that began
-// within 14 days before now, newest first (seed 004, Working memory injection).
-// It returns [session.ErrManyUsers] if Options.User does not say whose.
+// Recent implements [session.RecentReader]. It returns the summaries of the
+// last three sessions of a user that began within 14 days before now, newest
+// first, as the program puts them in its prompt. It returns
+// [session.ErrManyUsers] if Options.User does not say whose.
 func (s *Store) Recent(ctx context.Context, now time.Time) ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

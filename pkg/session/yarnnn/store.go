@@ -13,15 +13,15 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
-// The defaults of seed 004.
+// The defaults (docs/formats.md, "yarnnn").
 const (
-	DefaultInactivity   = 4 * time.Hour // Change 2
-	DefaultUserMessages = 5             // Change 1, Trigger
-	recentSessions      = 3             // Change 1, Working memory injection
+	DefaultInactivity   = 4 * time.Hour
+	DefaultUserMessages = 5
+	recentSessions      = 3
 	recentWindow        = 14 * 24 * time.Hour
 )
 
-// Options are the settings of seed 004; 0 is the default.
+// Options say when a session is summarised, and whose are read; 0 is the default.
 type Options struct {
 	Inactivity   time.Duration // how long nothing must have been said
 	UserMessages int           // that a session must have
@@ -217,7 +217,7 @@ func (s *Store) one(ctx context.Context, ref session.Ref) (row, error) {
 	return x, nil
 }
 
-// Due implements [session.Trigger] (seed 004, Change 1).
+// Due implements [session.Trigger].
 func (s *Store) Due(ctx context.Context, q session.DueQuestion) (bool, string, error) {
 	x, err := s.one(ctx, q.Ref)
 	if err != nil {

@@ -65,8 +65,8 @@ func annotation(t *testing.T, s *yarnnn.Store, ref session.Ref, text string) ses
 	return a
 }
 
-// TestSeed004OnPostgreSQL is one server for all of it: starting one takes seconds.
-func TestSeed004OnPostgreSQL(t *testing.T) {
+// TestOnPostgreSQL is one server for all of it: starting one takes seconds.
+func TestOnPostgreSQL(t *testing.T) {
 	dsn := startPostgres(t)
 	db := newDatabase(t, dsn)
 	s := yarnnn.Open(dsn, yarnnn.Options{})
