@@ -1,12 +1,11 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/archive"
@@ -83,15 +82,15 @@ func runRestore(ctx context.Context, a *app, id string, o restoreOptions) error 
 	if err != nil {
 		return err
 	}
-	around := []found{{Ref: session.Ref{Runtime: entry.Runtime, Agent: entry.Agent, ID: entry.Session, Path: entry.Source}}}
+	log := session.Ref{Runtime: entry.Runtime, Agent: entry.Agent, ID: entry.Session, Path: entry.Source}
 	w, err := a.openWorkspace(ctx, mode{
-		dryRun: o.DryRun, reason: "restore", recover: &recovery{sessions: around, policy: compact.Policy{Quiet: o.Quiet}},
+		dryRun: o.DryRun, reason: "restore", recover: &recovery{sessions: []found{{Ref: log}}, policy: compact.Policy{Quiet: o.Quiet}},
 	})
 	if err != nil {
 		return err
 	}
 	defer w.close()
-	request, err := a.restoreRequest(ctx, entry, o)
+	request, err := a.restoreRequest(ctx, entry, compact.Destination{Log: log, To: o.To}, o)
 	if err != nil {
 		return err
 	}
@@ -113,7 +112,7 @@ func runRestore(ctx context.Context, a *app, id string, o restoreOptions) error 
 
 // restoreRequest finds the place: in a store that is found or named, or with
 // --to anywhere.
-func (a *app) restoreRequest(ctx context.Context, entry archive.Entry, o restoreOptions) (compact.RestoreRequest, error) {
+func (a *app) restoreRequest(ctx context.Context, entry archive.Entry, d compact.Destination, o restoreOptions) (compact.RestoreRequest, error) {
 	r := compact.RestoreRequest{
 		Archive: compact.Archived{ID: entry.ID, Path: entry.Path, SHA256: entry.SHA256, Bytes: entry.Bytes},
 		ModTime: entry.SourceModTime, Force: o.Force, Quiet: o.Quiet,
@@ -122,68 +121,31 @@ func (a *app) restoreRequest(ctx context.Context, entry archive.Entry, o restore
 	if err != nil {
 		return r, err
 	}
-	path := entry.Source
-	if o.To != "" {
-		path = absolute(o.To)
-	} else {
-		stores = slices.DeleteFunc(stores, func(s session.Store) bool { return s.Runtime() != entry.Runtime })
+	if d.To != "" {
+		d.To = absolute(d.To)
 	}
-	for _, s := range stores {
-		restorer := s.Capabilities().Restorer
-		if restorer == nil {
-			continue // of a runtime whose logs are put back by hand, with --to
-		}
-		r.Place, err = restorer.Place(ctx, path, a.now())
-		if errors.Is(err, session.ErrElsewhere) {
-			continue
-		}
-		r.Store = s
-		return r, placeFailure(err, path, entry)
-	}
-	if o.To == "" {
-		return r, elsewhere(entry)
-	}
-	r.Place, err = a.placeAnywhere(entry, path)
-	return r, err
+	r.Place, r.Store, err = compact.FindPlace(ctx, stores, d, a.now())
+	return r, placeFailure(err, d, entry)
 }
 
 // placeFailure adds what a person can do where no log can be put.
-func placeFailure(err error, path string, entry archive.Entry) error {
-	if !errors.Is(err, session.ErrUnsupported) {
-		return err
-	}
-	return &failure{
-		code: "unsupported", exit: exitFailed, path: path, err: err,
-		hint: "sessctl archive restore " + entry.ID + " --to FILE puts the log into a file elsewhere",
-	}
-}
-
-func elsewhere(entry archive.Entry) error {
-	return &failure{
-		code: "no_store", exit: exitFailed, path: entry.Source,
-		hint: "name the store with --store " + entry.Runtime + "=path, or a file with --to",
-		err:  fmt.Errorf("the session came from %s, which is in no store that was found and into which a log can be put", entry.Source),
-	}
-}
-
-// placeAnywhere is a file outside of every store.
-func (a *app) placeAnywhere(entry archive.Entry, path string) (session.Place, error) {
-	stamp := a.now().UTC()
-	name := func(t time.Time) string { return path + ".replaced." + t.Format("2006-01-02T15-04-05.000Z") }
-	p := session.Place{Path: path, Aside: name(stamp), Spare: name(stamp.Add(time.Second)), Ref: session.Ref{
-		Runtime: entry.Runtime, Agent: entry.Agent, ID: entry.Session, Path: path, Kind: session.KindOrphan,
-	}}
-	info, err := os.Lstat(path)
+func placeFailure(err error, d compact.Destination, entry archive.Entry) error {
 	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return p, nil
-	case err != nil:
-		return p, fmt.Errorf("look at %s: %w", path, err)
-	case info.IsDir():
-		return p, usageError("name a file: "+filepath.Join(path, filepath.Base(entry.Source)), "--to: %s is a directory", path)
+	case errors.Is(err, session.ErrUnsupported):
+		return &failure{
+			code: "unsupported", exit: exitFailed, path: cmp.Or(d.To, entry.Source), err: err,
+			hint: "sessctl archive restore " + entry.ID + " --to FILE puts the log into a file elsewhere",
+		}
+	case errors.Is(err, session.ErrElsewhere):
+		return &failure{
+			code: "no_store", exit: exitFailed, path: entry.Source,
+			hint: "name the store with --store " + entry.Runtime + "=path, or a file with --to",
+			err:  fmt.Errorf("the session came from %s, which is in no store that was found and into which a log can be put", entry.Source),
+		}
+	case errors.Is(err, compact.ErrDirectory):
+		return usageError("name a file: "+filepath.Join(d.To, filepath.Base(entry.Source)), "--to: %w", err)
 	}
-	p.There, p.Like = true, info
-	return p, nil
+	return err
 }
 
 // restoreFailure adds what a person can do about other bytes.

@@ -1,6 +1,7 @@
 package compact
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,61 @@ type RestoreRequest struct {
 	Store   session.Store // that the place is in; nil outside of every store
 	Force   bool          // replace a log with other bytes, once it is archived
 	Quiet   time.Duration // how long such a log must have been untouched
+}
+
+// Destination says where an archived log is wanted.
+type Destination struct {
+	Log session.Ref // the session as it was archived; its Path is where the log was
+	To  string      // the path of another file instead, or ""
+}
+
+// path is where the log goes.
+func (d Destination) path() string { return cmp.Or(d.To, d.Log.Path) }
+
+// ErrDirectory is returned for a destination that is a directory.
+var ErrDirectory = errors.New("is a directory")
+
+// FindPlace finds the place of a destination: in the store that it lies in, or
+// with To in a file outside of every store. It changes nothing.
+//
+// An error that wraps [session.ErrElsewhere] is returned when the log was in no
+// store of its runtime into which a log can be put, [ErrDirectory] for a To that
+// is a directory, and what [session.Restorer].Place returns for its store.
+func FindPlace(ctx context.Context, stores []session.Store, d Destination, now time.Time) (session.Place, session.Store, error) {
+	for _, s := range stores {
+		restorer := s.Capabilities().Restorer
+		if restorer == nil || d.To == "" && s.Runtime() != d.Log.Runtime {
+			continue // of a runtime whose logs are put back by hand, with To
+		}
+		place, err := restorer.Place(ctx, d.path(), now)
+		if !errors.Is(err, session.ErrElsewhere) {
+			return place, s, err
+		}
+	}
+	if d.To == "" {
+		return session.Place{}, nil, fmt.Errorf("%s: %w", d.Log.Path, session.ErrElsewhere)
+	}
+	place, err := placeAnywhere(d, now)
+	return place, nil, err
+}
+
+// placeAnywhere is a file outside of every store.
+func placeAnywhere(d Destination, now time.Time) (session.Place, error) {
+	name := func(t time.Time) string { return d.To + ".replaced." + t.UTC().Format("2006-01-02T15-04-05.000Z") }
+	p := session.Place{Path: d.To, Aside: name(now), Spare: name(now.Add(time.Second)), Ref: session.Ref{
+		Runtime: d.Log.Runtime, Agent: d.Log.Agent, ID: d.Log.ID, Path: d.To, Kind: session.KindOrphan,
+	}}
+	info, err := os.Lstat(d.To)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return p, nil
+	case err != nil:
+		return p, fmt.Errorf("look at %s: %w", d.To, err)
+	case info.IsDir():
+		return p, fmt.Errorf("%s %w", d.To, ErrDirectory)
+	}
+	p.There, p.Like = true, info
+	return p, nil
 }
 
 // RestorePlan says what a restore would do. It is data and keeps nothing open;
