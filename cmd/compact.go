@@ -98,7 +98,7 @@ func (o *compactOptions) validate() error {
 
 func (o *compactOptions) policy() compact.Policy {
 	return compact.Policy{
-		Threshold: o.Threshold, Force: o.Force, SkipArchive: o.SkipArchive, SkipSummary: o.SkipSummary,
+		DryRun: o.DryRun, Threshold: o.Threshold, Force: o.Force, SkipArchive: o.SkipArchive, SkipSummary: o.SkipSummary,
 		Strategy: session.Strategy(o.Strategy), Quiet: o.Quiet, Asked: o.thresholdAsked, Requested: !o.All,
 		Gateway: compact.GatewayUse(o.Gateway),
 		Keep:    session.Keep{Tokens: o.KeepRecentTokens},

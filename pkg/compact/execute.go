@@ -160,18 +160,28 @@ func openLog(base, path string) (*os.File, error) {
 	return log, nil
 }
 
-// pin hashes the log and checks that it is still what the plan has read.
+// pin checks that the log is still what the plan has read. Its hash is that of
+// the plan's read: the archive must have the same, so that two reads of the log
+// agree on every byte. A plan that has not read all of the log cannot vouch for
+// it (a compressed one is not read to its last byte): it is hashed now.
 func (r *run) pin(ctx context.Context, log *os.File) error {
-	snap, err := session.TakeSnapshot(ctx, log, r.plan.Ref.Path)
-	if err != nil {
-		return fmt.Errorf("take snapshot: %w", err)
+	sum := r.plan.print.sum
+	if sum == "" || r.plan.print.summed != r.plan.seen.Size {
+		snap, err := session.TakeSnapshot(ctx, log, r.plan.Ref.Path)
+		if err != nil {
+			return fmt.Errorf("take snapshot: %w", err)
+		}
+		sum = snap.SHA256
 	}
-	if info, err := log.Stat(); err != nil {
+	info, err := log.Stat()
+	if err != nil {
 		return fmt.Errorf("look at the log: %w", err)
-	} else if err := r.plan.seen.Matches(info); err != nil {
+	}
+	if err := r.plan.seen.Matches(info); err != nil {
 		return err
 	}
-	r.snapshot, r.result.Bytes = snap, snap.Size
+	r.snapshot = session.Observe(r.plan.Ref.Path, info)
+	r.snapshot.SHA256, r.result.Bytes = sum, r.snapshot.Size
 	return nil
 }
 

@@ -146,7 +146,7 @@ func (p *Plan) survey(ctx context.Context, store session.Store, policy Policy) e
 	if err != nil {
 		return err
 	}
-	p.seen = seen
+	p.seen, p.print = seen, fingerprint{bare: policy.DryRun}
 	p.Survey, err = takeSurvey(ctx, store, p.surveyOptions(store, policy), func() (io.ReadCloser, error) {
 		log, err := open()
 		if err != nil {
@@ -371,6 +371,7 @@ type Policy struct {
 	Force       bool             // compact below the threshold too
 	SkipArchive bool             // remember only: no archive, hence no change to the session
 	SkipSummary bool             // store no summary
+	DryRun      bool             // the plan is only shown: what it has read is not hashed
 	Strategy    session.Strategy // "" = the runtime's default
 	Keep        session.Keep     // what stays with overlay and rewrite; zero = the runtime's default
 	Quiet       time.Duration    // how long a session must have been untouched

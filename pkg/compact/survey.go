@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"hash"
-	"hash/maphash"
 	"io"
 	"maps"
 	"math"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -428,66 +428,57 @@ func (w *watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// fingerprint tells whether a log still begins with the bytes that a survey
-// has read. It never leaves the process and decides only whether a run reads
-// the log once more or gives up, so it need not be the SHA-256 by which bytes
-// are known everywhere else: that one would cost as much as the survey.
+// fingerprint is the length and SHA-256 of what a survey has read. The archive of
+// the log is compared with it, so that a run reads the log twice and not a third
+// time for its hash.
 type fingerprint struct {
-	seed  maphash.Seed
-	sum   uint64
-	size  int64
-	ended bool // the log came to its end
+	bare   bool   // without a hash
+	sum    string // of the first pass, once it is closed; hex
+	summed int64  // bytes of the first pass
+	size   int64  // bytes of the last pass
+	ended  bool   // in the last pass the log came to its end
 }
 
-// watch takes the fingerprint of what is read through the reader it returns,
-// from the beginning.
+// watch notes what is read, from the beginning, through the reader it returns.
+// Of several passes the first is hashed: whether the log changed between them
+// its times tell.
 func (f *fingerprint) watch(r io.ReadCloser) io.ReadCloser {
-	*f = fingerprint{seed: maphash.MakeSeed()}
+	f.size, f.ended = 0, false
 	w := &printed{ReadCloser: r, to: f}
-	w.hash.SetSeed(f.seed)
+	if !f.bare && f.sum == "" {
+		w.hash = sha256.New()
+	}
 	return w
 }
 
 type printed struct {
 	io.ReadCloser
 	to   *fingerprint
-	hash maphash.Hash
+	hash hash.Hash // nil for a pass that is not hashed
 }
 
 // Read implements io.Reader.
 func (p *printed) Read(b []byte) (int, error) {
 	n, err := p.ReadCloser.Read(b)
-	_, _ = p.hash.Write(b[:n]) // never fails, by its documentation
 	p.to.size += int64(n)
 	p.to.ended = errors.Is(err, io.EOF)
-	p.to.sum = p.hash.Sum64()
+	if p.hash != nil {
+		p.hash.Write(b[:n])
+	}
 	return n, err
 }
 
-// begins reports whether the bytes of r begin with those of the fingerprint.
-func (f *fingerprint) begins(ctx context.Context, r io.ReaderAt) (bool, error) {
-	var h maphash.Hash
-	h.SetSeed(f.seed)
-	source := &stoppable{ctx: ctx, r: io.NewSectionReader(r, 0, f.size)}
-	n, err := io.CopyBuffer(struct{ io.Writer }{&h}, source, make([]byte, 256<<10))
-	if err != nil {
-		return false, fmt.Errorf("read the log: %w", err)
+// Close implements io.Closer.
+func (p *printed) Close() error {
+	if p.hash != nil {
+		p.to.sum, p.to.summed = hex.EncodeToString(p.hash.Sum(nil)), p.to.size
 	}
-	return n == f.size && h.Sum64() == f.sum, nil
+	return p.ReadCloser.Close()
 }
 
-// stoppable is a reader that ends with its context.
-type stoppable struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-// Read implements io.Reader.
-func (s *stoppable) Read(b []byte) (int, error) {
-	if err := s.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return s.r.Read(b)
+// begins reports whether a log begins with the bytes that were hashed.
+func (f *fingerprint) begins(ctx context.Context, log *os.File) (bool, error) {
+	return session.Snapshot{Size: f.summed, SHA256: f.sum}.Begins(ctx, log)
 }
 
 // fileOperations collects which files the summed up part of a session read and
