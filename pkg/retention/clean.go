@@ -16,6 +16,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
 // RecentUse is how long ago a session must have been used to be deleted,
@@ -462,39 +463,33 @@ func (c *Clean) secured(ctx context.Context, p *SessionPlan, f File) (archive.En
 }
 
 // put moves a file into the trash: first the line that says so, then the
-// record, then the file. A lease proves that nobody has it open, and it must
-// still be what the plan saw.
+// record, then the file. Nobody has it open meanwhile, and it must still be what
+// the plan saw.
 func (c *Clean) put(p *SessionPlan, f File, e archive.Entry) error {
-	log, err := durable.OpenRegular(f.Path)
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	lease, err := durable.WriteLease(log)
-	if errors.Is(err, durable.ErrHeld) {
-		return &session.BusyError{Path: f.Path, Reason: "another process has it open"}
-	}
-	if err != nil && !errors.Is(err, durable.ErrUnsupported) {
-		return err
-	}
-	if lease != nil {
-		defer func() { _ = lease.Release() }() // closing does it too
-	}
-	named, err := os.Lstat(f.Path)
-	if err != nil {
-		return err
-	}
-	if err := f.Seen.Matches(named); err != nil {
-		return err
-	}
 	item, err := c.item(p, f, e)
 	if err != nil {
+		return err
+	}
+	change, err := logfile.ChangeOf(f.Seen, item.To)
+	if err != nil {
+		return err
+	}
+	defer change.Dir.Close()
+	held, err := change.Hold()
+	if err != nil {
+		return err
+	}
+	defer held.Close()
+	if err := held.Check(); err != nil {
 		return err
 	}
 	if err := c.Audit.Append(item.line(ActionTrash, item.At, e.ID)); err != nil {
 		return err
 	}
-	return c.Trash.Put(item)
+	if err := c.Trash.record(item); err != nil {
+		return err
+	}
+	return held.MoveAside()
 }
 
 // item is the record of a file that goes.

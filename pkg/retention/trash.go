@@ -59,6 +59,14 @@ func (t Trash) path(id string) string { return filepath.Join(t.Dir, id+".json") 
 
 // Put makes the record durable and moves the file. It may be repeated.
 func (t Trash) Put(item Item) error {
+	if err := t.record(item); err != nil {
+		return err
+	}
+	return move(item.From, item.To)
+}
+
+// record makes the record durable, and the directory that the file goes to.
+func (t Trash) record(item Item) error {
 	item.Schema = 1
 	text, err := json.MarshalIndent(item, "", "  ")
 	if err != nil {
@@ -73,7 +81,7 @@ func (t Trash) Put(item Item) error {
 	}); err != nil {
 		return fmt.Errorf("record what is deleted: %w", err)
 	}
-	return move(item.From, item.To)
+	return nil
 }
 
 // move moves a file; one that has been moved already is there.
