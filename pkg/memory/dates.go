@@ -184,7 +184,7 @@ func (r *recall) askTime(ctx context.Context, n int) error {
 }
 
 // favourDated adds to the relevance of records of the times that are named.
-func (r *recall) favourDated(list []*rated) {
+func (r *recall) favourDated(list []*candidate) {
 	for _, x := range list {
 		share := 0.0
 		for _, p := range r.periods {
@@ -192,7 +192,7 @@ func (r *recall) favourDated(list []*rated) {
 				share = max(share, p.share)
 			}
 		}
-		x.relevance += share
+		x.Relevance += share
 	}
 }
 

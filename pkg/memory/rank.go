@@ -13,17 +13,6 @@ import (
 	"github.com/sessctl/sessctl/pkg/embed"
 )
 
-// rated is a candidate with its scores.
-type rated struct {
-	*candidate
-	relevance, score float64
-	duplicates       int
-}
-
-func (x *rated) hit() Hit {
-	return Hit{Record: x.Record, Score: x.score, Relevance: x.relevance, Duplicates: x.duplicates}
-}
-
 // ranked turns the pool into hits, best first.
 func (r *recall) ranked(ctx context.Context) ([]Hit, error) {
 	list := r.relevant()
@@ -38,44 +27,44 @@ func (r *recall) ranked(ctx context.Context) ([]Hit, error) {
 	}
 	if r.query.Rank == RankSeed {
 		for _, x := range list {
-			x.score = relevanceShare*x.cosine + importanceShare*x.Importance
+			x.Score = relevanceShare*x.cosine + importanceShare*x.Importance
 		}
 	} else {
 		list = r.keep(list, max(poolSize, r.query.Limit))
 		blend(list)
 	}
-	slices.SortFunc(list, func(x, y *rated) int {
-		return cmp.Or(cmp.Compare(y.score, x.score), strings.Compare(x.ID, y.ID))
+	slices.SortFunc(list, func(x, y *candidate) int {
+		return cmp.Or(cmp.Compare(y.Score, x.Score), strings.Compare(x.ID, y.ID))
 	})
 	list = fold(list, nearlyEqual)
 	if r.byWords() {
 		list = r.foldSummaries(list)
 	}
-	list = slices.DeleteFunc(list, func(x *rated) bool { return x.score < r.query.MinScore })
+	list = slices.DeleteFunc(list, func(x *candidate) bool { return x.Score < r.query.MinScore })
 	list = pinIdentifiers(list, len(r.names))
 	hits := make([]Hit, 0, r.query.Limit)
 	for _, x := range list[:min(len(list), r.query.Limit)] {
-		hits = append(hits, x.hit())
+		hits = append(hits, x.Hit)
 	}
 	return hits, nil
 }
 
 // relevant rates the pool by relevance, best first, equal texts folded.
-func (r *recall) relevant() []*rated {
+func (r *recall) relevant() []*candidate {
 	texts, cosines := span{}, span{}
-	var list []*rated
+	var list []*candidate
 	for _, c := range r.pool {
 		if !c.loaded {
 			continue // it was forgotten a moment ago
 		}
-		list = append(list, &rated{candidate: c})
+		list = append(list, c)
 		texts.add(c.text)
 		if c.hasVector {
 			cosines.add(c.cosine)
 		}
 	}
 	for _, x := range list {
-		x.relevance = r.relevance(x.candidate, texts, cosines)
+		x.Relevance = r.relevance(x, texts, cosines)
 	}
 	sortByRelevance(list)
 	return fold(list, func(x, y Record) bool { return x.Text == y.Text })
@@ -97,13 +86,13 @@ func (r *recall) relevance(c *candidate, texts, cosines span) float64 {
 
 // keep drops everything after the first n, save the first record with each
 // identifier of the query.
-func (r *recall) keep(list []*rated, n int) []*rated {
+func (r *recall) keep(list []*candidate, n int) []*candidate {
 	if n >= len(list) {
 		return list
 	}
 	kept := list[:n:n]
 	for i := range r.names {
-		holder := func(x *rated) bool { return x.holds>>i&1 == 1 }
+		holder := func(x *candidate) bool { return x.holds>>i&1 == 1 }
 		if at := slices.IndexFunc(list, holder); at >= n && !slices.ContainsFunc(kept[n:], holder) {
 			kept = append(kept, list[at])
 		}
@@ -113,14 +102,14 @@ func (r *recall) keep(list []*rated, n int) []*rated {
 
 // blend normalises the relevance inside the pool and lets importance have its
 // share. On raw scores it would decide alone (docs/decisions.md D9).
-func blend(list []*rated) {
+func blend(list []*candidate) {
 	pool := span{}
 	for _, x := range list {
-		pool.add(x.relevance)
+		pool.add(x.Relevance)
 	}
 	for _, x := range list {
-		x.relevance = pool.share(x.relevance)
-		x.score = relevanceShare*x.relevance + importanceShare*x.Importance
+		x.Relevance = pool.share(x.Relevance)
+		x.Score = relevanceShare*x.Relevance + importanceShare*x.Importance
 	}
 }
 
@@ -129,10 +118,10 @@ const pinnedPlaces = 3
 
 // pinIdentifiers makes sure that each identifier of the query that occurs
 // anywhere in the list occurs in the first three. Otherwise the order stays.
-func pinIdentifiers(list []*rated, names int) []*rated {
+func pinIdentifiers(list []*candidate, names int) []*candidate {
 	var first []int
 	for i := range names {
-		at := slices.IndexFunc(list, func(x *rated) bool { return x.holds>>i&1 == 1 })
+		at := slices.IndexFunc(list, func(x *candidate) bool { return x.holds>>i&1 == 1 })
 		if at >= 0 && len(first) < pinnedPlaces && !slices.Contains(first, at) {
 			first = append(first, at)
 		}
@@ -143,7 +132,7 @@ func pinIdentifiers(list []*rated, names int) []*rated {
 		}
 	}
 	slices.Sort(first)
-	ordered := make([]*rated, 0, len(list))
+	ordered := make([]*candidate, 0, len(list))
 	for _, at := range first {
 		ordered = append(ordered, list[at])
 	}
@@ -201,19 +190,8 @@ type meaningEmbedder interface {
 	EmbedDocuments(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// closer is what is seen of a record at the second look.
-type closer struct {
-	*rated
-	passages []string
-	word     float64 // BM25 of its best passage
-	answer   float64 // BM25 of its best passage that has what the answer must have
-	meaning  float64 // cosine of the whole text
-	detail   float64 // cosine of its nearest passage
-	hasSense bool    // meaning and detail are known
-}
-
 // worthwhile is how many records of a list are looked at again.
-func (r *recall) worthwhile(list []*rated) int {
+func (r *recall) worthwhile(list []*candidate) int {
 	least, size := max(poolSize, r.query.Limit), 0
 	for i, x := range list {
 		if size += len(x.Text); i >= max(refined, least) || i >= least && size > refinedBytes {
@@ -224,18 +202,17 @@ func (r *recall) worthwhile(list []*rated) int {
 }
 
 // refine rates a list again by the passages of its records, and orders it.
-func (r *recall) refine(ctx context.Context, list []*rated) error {
-	seen := make([]closer, len(list))
-	for i, x := range list {
-		seen[i].rated, seen[i].passages = x, passages(x.Text)
+func (r *recall) refine(ctx context.Context, list []*candidate) error {
+	for _, x := range list {
+		x.passages = passages(x.Text)
 	}
-	if err := r.readWords(ctx, seen); err != nil {
+	if err := r.readWords(ctx, list); err != nil {
 		return err
 	}
-	if err := r.readMeanings(ctx, seen); err != nil {
+	if err := r.readMeanings(ctx, list); err != nil {
 		return err
 	}
-	rate(seen)
+	rate(list)
 	r.favourDated(list)
 	boostNeighbours(list)
 	sortByRelevance(list)
@@ -243,25 +220,25 @@ func (r *recall) refine(ctx context.Context, list []*rated) error {
 }
 
 // readWords scores the words of passages.
-func (r *recall) readWords(ctx context.Context, seen []closer) error {
+func (r *recall) readWords(ctx context.Context, list []*candidate) error {
 	terms, err := r.store.weigh(ctx, r.words)
 	if err != nil {
 		return err
 	}
 	w := newWordScore(terms)
 	w.answer = answerWords(r.query.Text)
-	for _, c := range seen {
+	for _, c := range list {
 		for _, p := range c.passages {
 			w.read(p)
 		}
 	}
 	passage := 0
-	for i := range seen {
-		for range seen[i].passages {
+	for _, c := range list {
+		for range c.passages {
 			score := w.score(passage)
-			seen[i].word = max(seen[i].word, score)
+			c.word = max(c.word, score)
 			if w.answers[passage] {
-				seen[i].answer = max(seen[i].answer, score)
+				c.answer = max(c.answer, score)
 			}
 			passage++
 		}
@@ -270,7 +247,7 @@ func (r *recall) readWords(ctx context.Context, seen []closer) error {
 }
 
 // readMeanings compares meanings, if the embedder can tell them from words.
-func (r *recall) readMeanings(ctx context.Context, seen []closer) error {
+func (r *recall) readMeanings(ctx context.Context, list []*candidate) error {
 	e, ok := r.embedder.(meaningEmbedder)
 	if !ok || r.vector == nil {
 		return nil
@@ -282,8 +259,7 @@ func (r *recall) readMeanings(ctx context.Context, seen []closer) error {
 	if err != nil {
 		return err
 	}
-	for i := range seen {
-		c := &seen[i]
+	for _, c := range list {
 		if c.meaning, err = nearness(ctx, e, query, c.Text); err != nil {
 			return err
 		}
@@ -312,10 +288,10 @@ func nearness(ctx context.Context, e meaningEmbedder, query []float32, text stri
 }
 
 // rate mixes what was seen. The share of what is not known goes to the words.
-func rate(seen []closer) {
+func rate(list []*candidate) {
 	var texts, words, cosines, meanings, details span
 	answers := 0.0
-	for _, c := range seen {
+	for _, c := range list {
 		texts.add(c.text)
 		words.add(c.word)
 		answers = max(answers, c.answer)
@@ -325,18 +301,18 @@ func rate(seen []closer) {
 		meanings.add(c.meaning)
 		details.add(c.detail)
 	}
-	for _, c := range seen {
-		c.relevance = wholeTextShare*texts.share(c.text) + passageShare*words.share(c.word)
+	for _, c := range list {
+		c.Relevance = wholeTextShare*texts.share(c.text) + passageShare*words.share(c.word)
 		switch {
 		case c.hasSense:
-			c.relevance += (meaningShare-detailShare)*meanings.share(c.meaning) + detailShare*details.share(c.detail)
+			c.Relevance += (meaningShare-detailShare)*meanings.share(c.meaning) + detailShare*details.share(c.detail)
 		case c.hasVector:
-			c.relevance += meaningShare * cosines.share(c.cosine)
+			c.Relevance += meaningShare * cosines.share(c.cosine)
 		default:
-			c.relevance /= 1 - meaningShare
+			c.Relevance /= 1 - meaningShare
 		}
 		if answers > 0 {
-			c.relevance += answerShare * c.answer / answers
+			c.Relevance += answerShare * c.answer / answers
 		}
 	}
 }
@@ -351,7 +327,7 @@ const (
 )
 
 // boostNeighbours adds to the relevance of each record a share of its neighbours'.
-func boostNeighbours(list []*rated) {
+func boostNeighbours(list []*candidate) {
 	type seat struct {
 		runtime, agent, session string
 		position                int
@@ -360,7 +336,7 @@ func boostNeighbours(list []*rated) {
 	for _, x := range list {
 		if x.Position >= 0 {
 			s := seat{x.Runtime, x.Agent, x.Session, x.Position}
-			relevance[s] = max(relevance[s], x.relevance)
+			relevance[s] = max(relevance[s], x.Relevance)
 		}
 	}
 	for _, x := range list {
@@ -372,13 +348,13 @@ func boostNeighbours(list []*rated) {
 			share *= neighbourBytes * neighbourBytes / float64(n*n)
 		}
 		before, after := seat{x.Runtime, x.Agent, x.Session, x.Position - 1}, seat{x.Runtime, x.Agent, x.Session, x.Position + 1}
-		x.relevance += share * (relevance[before] + relevance[after])
+		x.Relevance += share * (relevance[before] + relevance[after])
 	}
 }
 
-func sortByRelevance(list []*rated) {
-	slices.SortFunc(list, func(x, y *rated) int {
-		return cmp.Or(cmp.Compare(y.relevance, x.relevance), cmp.Compare(y.Importance, x.Importance), strings.Compare(x.ID, y.ID))
+func sortByRelevance(list []*candidate) {
+	slices.SortFunc(list, func(x, y *candidate) int {
+		return cmp.Or(cmp.Compare(y.Relevance, x.Relevance), cmp.Compare(y.Importance, x.Importance), strings.Compare(x.ID, y.ID))
 	})
 }
 
@@ -467,13 +443,13 @@ func (w *wordScore) score(passage int) (score float64) {
 
 // fold drops records that say the same as one before them, and counts them as
 // its duplicates. The order stays.
-func fold(list []*rated, same func(x, y Record) bool) []*rated {
-	var kept []*rated
+func fold(list []*candidate, same func(x, y Record) bool) []*candidate {
+	var kept []*candidate
 next:
 	for _, x := range list {
 		for _, k := range kept {
 			if same(k.Record, x.Record) {
-				k.duplicates += 1 + x.duplicates
+				k.Duplicates += 1 + x.Duplicates
 				k.holds |= x.holds
 				continue next
 			}
@@ -531,9 +507,9 @@ const CategorySummary = "session_summary"
 // full, with its lines. If the summary stands before it, the piece takes its
 // place, with its relevance and importance. In the technical domain of
 // bench/recall half of the hits were such summaries.
-func (r *recall) foldSummaries(list []*rated) []*rated {
+func (r *recall) foldSummaries(list []*candidate) []*candidate {
 	asked := termSet(r.words)
-	kept := make([]*rated, 0, len(list))
+	kept := make([]*candidate, 0, len(list))
 	for _, x := range list {
 		if x.Category != CategorySummary || len(kept) >= max(r.query.Limit, pinnedPlaces) { // nobody sees the rest
 			if !slices.Contains(kept, x) {
@@ -546,10 +522,10 @@ func (r *recall) foldSummaries(list []*rated) []*rated {
 			kept = append(kept, x)
 			continue
 		}
-		piece.duplicates += 1 + x.duplicates
+		piece.Duplicates += 1 + x.Duplicates
 		if !slices.Contains(kept, piece) {
 			kept = append(kept, piece)
-			piece.relevance, piece.Importance, piece.score = x.relevance, x.Importance, x.score
+			piece.Relevance, piece.Importance, piece.Score = x.Relevance, x.Importance, x.Score
 		}
 	}
 	return kept
@@ -557,7 +533,7 @@ func (r *recall) foldSummaries(list []*rated) []*rated {
 
 // fullerPiece is the first piece in the list that, as far as the query goes, a
 // summary only repeats, or nil.
-func fullerPiece(list []*rated, summary *rated, asked map[string]bool) *rated {
+func fullerPiece(list []*candidate, summary *candidate, asked map[string]bool) *candidate {
 	terms, quotes := askedTerms(asked, summary.Text), bestLines(asked, summary.Text)
 	for _, x := range list {
 		if x.Position < 0 || x.Session != summary.Session || x.Agent != summary.Agent || x.Runtime != summary.Runtime || summary.holds&^x.holds != 0 {

@@ -100,14 +100,25 @@ type recall struct {
 	pool    map[int64]*candidate // by row id
 }
 
-// candidate is a record that was proposed.
+// candidate is a record that was proposed, and what is known of it so far: its
+// Relevance and Score are set when the pool is ranked, and it is a hit when
+// nothing is left to know.
 type candidate struct {
-	Record
-	loaded    bool
+	Hit
+	loaded bool
+	holds  uint // bit i: holds r.names[i] word for word
+
 	text      float64 // BM25, more is better; 0 if no word matches
 	cosine    float64
 	hasVector bool
-	holds     uint // bit i: holds r.names[i] word for word
+
+	// What the second look finds (see refine).
+	passages []string
+	word     float64 // BM25 of its best passage
+	answer   float64 // BM25 of its best passage that has what the answer must have
+	meaning  float64 // cosine of the whole text
+	detail   float64 // cosine of its nearest passage
+	hasSense bool    // meaning and detail are known
 }
 
 func (r *recall) at(record int64) *candidate {

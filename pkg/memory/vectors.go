@@ -589,9 +589,12 @@ func (scanEngine) nearest(_ context.Context, query []float32, rows [][]float32, 
 }
 
 // chromemEngine asks an in-memory chromem-go collection whose documents are
-// the rows where they lie. It was asked for, and answers small memories; larger
-// ones are scanned (see chromemLimit). Its own persistence is never used: it
-// loses documents (docs/decisions.md D10).
+// the rows where they lie. The program was asked for with this library, so it
+// answers small memories, those of at most chromemLimit vectors. They would be
+// answered as well without it: scanEngine, which takes over above, compares
+// every row and is exact at any size, and TestEnginesAgree holds both engines
+// to the same list. The library's own files are never used: it loses documents
+// (docs/decisions.md D10).
 type chromemEngine struct{}
 
 // tieRoom is how many more results are asked for than wanted: chromem-go
