@@ -37,8 +37,8 @@ type compactedEvent struct {
 // (docs/decisions.md D21).
 const reorientation = `Your main session was put away because it had become long: its log is archived and all of it can be searched. Before you go on: recall your memories of the category session_summary, then what you talked about last, then look at your list of tasks. Go on with what is open. Do not announce this to anybody; say in one sentence what you are working on.`
 
-// announce tells the world of sessions that were compacted. By then all is
-// done: what cannot be told is a note and changes nothing.
+// announce sends events about sessions that were compacted. By then everything
+// is done: an event that cannot be sent is a note and changes nothing.
 func (a *app) announce(ctx context.Context, o compactOptions, results []compact.Result) {
 	for _, r := range results {
 		if r.Outcome != compact.Compacted || ctx.Err() != nil {
@@ -56,7 +56,7 @@ func (a *app) announce(ctx context.Context, o compactOptions, results []compact.
 	}
 }
 
-// reorient tells an agent behind Hermes that it starts fresh.
+// reorient tells an agent behind Hermes that its session is a fresh one.
 func (a *app) reorient(ctx context.Context, agent string) error {
 	if a.config.Summarize.Provider != summarize.ProviderHermes {
 		return nil

@@ -187,8 +187,8 @@ func putLog(ctx context.Context, a *app, store *archive.Store, ref session.Ref, 
 	return entry, err
 }
 
-// putStored archives a session that is not a file: what it was when it was
-// hashed, or nothing.
+// putStored archives a session that is not a file, exactly as it was hashed, or
+// not at all.
 func putStored(ctx context.Context, a *app, store *archive.Store, s found, source session.LogSource) (archive.Entry, error) {
 	snap, err := compact.SnapshotSource(ctx, source, s.Ref)
 	if err != nil {
@@ -278,7 +278,7 @@ func parseLines(s string) (first, last int, err error) {
 	return first, last, nil
 }
 
-// logCopy is an open log on its way into the archive.
+// logCopy is an open log that is being archived.
 type logCopy struct {
 	archiver
 	ref session.Ref

@@ -155,7 +155,7 @@ func runPrune(ctx context.Context, a *app, o pruneOptions) error {
 	return p.render()
 }
 
-// pruner is one `archive prune` on its way. The plan is made once, and what is
+// pruner is one run of `archive prune`. The plan is made once, and what is
 // shown is what is executed.
 type pruner struct {
 	app     *app
@@ -237,7 +237,7 @@ func (a *app) logsInUse(ctx context.Context) (refs []session.Ref, err error) {
 	return slices.DeleteFunc(refs, func(r session.Ref) bool { return !shown(r.Kind) }), nil
 }
 
-// agreed refuses what is too much, and asks.
+// agreed refuses a plan that deletes too much, and asks the user.
 func (p *pruner) agreed() error {
 	if err := refuseTooMuch("archives", p.plan.Verdicts()); err != nil && !p.options.Force {
 		return err
@@ -319,7 +319,7 @@ func (p *pruner) addRow(row pruneRow) {
 	}
 }
 
-// going are the rows of what goes.
+// going are the rows of what is to be deleted.
 func (p *pruner) going() []pruneRow {
 	var rows []pruneRow
 	for _, r := range p.doc.Archives {
@@ -330,7 +330,7 @@ func (p *pruner) going() []pruneRow {
 	return rows
 }
 
-// runUndelete brings an archive back.
+// runUndelete restores an archive from the trash.
 func runUndelete(ctx context.Context, a *app, id string) error {
 	p, err := a.newPruner(pruneOptions{})
 	if err != nil {

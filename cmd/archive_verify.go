@@ -172,7 +172,7 @@ func renderVerify(a *app, doc verifyDocument) error {
 	return err
 }
 
-// auditor holds receipts against the catalogue and memory.
+// auditor compares receipts with the catalogue and memory.
 type auditor struct {
 	archives map[string]archive.Entry
 	sessions map[memory.Source][]string // ids of the archives of each session
@@ -184,7 +184,7 @@ type auditor struct {
 	doc      *verifyDocument
 }
 
-// verifyReceipts holds every receipt against the catalogue and memory.
+// verifyReceipts compares every receipt with the catalogue and memory.
 func verifyReceipts(ctx context.Context, a *app, entries []archive.Entry, doc *verifyDocument) error {
 	receipts, unreadable, err := a.receipts().Examine()
 	if err != nil {
@@ -222,8 +222,8 @@ func verifyReceipts(ctx context.Context, a *app, entries []archive.Entry, doc *v
 	return err
 }
 
-// allAgainstMemory holds every receipt against memory. One that is damaged ends
-// it: memory.ErrCorrupt.
+// allAgainstMemory compares every receipt with memory. A damaged memory ends it
+// with memory.ErrCorrupt.
 func (v *auditor) allAgainstMemory(ctx context.Context, dir string) (err error) {
 	switch v.memory, err = memory.Open(ctx, dir, memory.Options{ReadOnly: true}); {
 	case errors.Is(err, fs.ErrNotExist):

@@ -131,7 +131,7 @@ func runClean(ctx context.Context, a *app, o cleanOptions) error {
 	return errors.Join(err, c.render(), c.outcome())
 }
 
-// cleaner is one clean on its way. The plan is made once, and what is shown is
+// cleaner is one run of `clean`. The plan is made once, and what is shown is
 // what is executed.
 type cleaner struct {
 	app     *app
@@ -242,7 +242,7 @@ func (c *cleaner) noteRefusal() {
 	}
 }
 
-// agreed refuses what is too much, and asks.
+// agreed refuses a plan that deletes too much, and asks the user.
 func (c *cleaner) agreed() error {
 	if err := refuseTooMuch("sessions", c.plan.Verdicts()); err != nil && !c.options.Force {
 		return err
@@ -406,7 +406,7 @@ func (c *cleaner) outcome() error {
 	return nil
 }
 
-// runCleanUndelete brings sessions back.
+// runCleanUndelete restores sessions from the trash.
 func runCleanUndelete(ctx context.Context, a *app, id string) error {
 	c, err := a.newCleaner(cleanOptions{})
 	if err != nil {
@@ -442,8 +442,8 @@ func runCleanUndelete(ctx context.Context, a *app, id string) error {
 	return errors.Join(c.render(), c.outcome())
 }
 
-// undelete brings one file back. One whose place is taken, or that may not
-// return, stays in the trash, which is told and is no error.
+// undelete restores one file. A file whose place is taken, or that may not
+// return, stays in the trash, which is reported and is no error.
 func (c *cleaner) undelete(stores []session.Store, item retention.Item) error {
 	s, err := retention.SessionOf(item)
 	if err != nil {

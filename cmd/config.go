@@ -265,8 +265,8 @@ func envValue(key, value string) any {
 	return value
 }
 
-// xdg returns a base directory: the variable if it is an absolute path, else
-// the given one under the home directory.
+// xdg returns a base directory: the variable's if that is an absolute path,
+// else the given one under the home directory.
 func (a *app) xdg(variable, underHome string) string {
 	if dir := a.getenv(variable); filepath.IsAbs(dir) {
 		return dir
@@ -282,7 +282,7 @@ func (a *app) home() string {
 	return home
 }
 
-// dataDir is where everything of ours lies.
+// dataDir is the directory of everything that sessctl stores.
 func (a *app) dataDir() string {
 	if a.global.DataDir != "" {
 		return absolute(a.global.DataDir)
@@ -364,7 +364,7 @@ func configKeys(a *app) []configKey {
 	return keys
 }
 
-// shownValue keeps to itself what may hold a password.
+// shownValue hides values that may hold a password.
 func shownValue(key string, value any) any {
 	if (key == "yarnnn.dsn" || key == "events.url") && value != "" {
 		return "(set)"

@@ -20,7 +20,7 @@ import (
 // shownFiles is how many files of one kind are named; the rest is counted.
 const shownFiles = 5
 
-// examineData looks at the data directory: whose it is, and who else gets in.
+// examineData looks at the data directory: who owns it, and who else can read it.
 func (d *checkup) examineData(context.Context) error {
 	path := d.dataDir()
 	info, err := os.Lstat(path)
@@ -74,7 +74,8 @@ func (d *checkup) examineParents(path string) {
 	}
 }
 
-// replaceable: everybody may write, and nothing keeps names to their owners.
+// replaceable says whether everybody may write, and no sticky bit keeps names
+// to their owners.
 func replaceable(info os.FileInfo) bool {
 	return runtime.GOOS != "windows" && info.Mode().Perm()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0
 }
@@ -104,7 +105,7 @@ func (d *checkup) examineModes(root string) error {
 	return nil
 }
 
-// openToOthers lists what below root has a permission for group or others.
+// openToOthers lists the files below root with a permission for group or others.
 func openToOthers(root string) (open []string, err error) {
 	if runtime.GOOS == "windows" {
 		return nil, nil // modes mean nothing there
@@ -125,7 +126,7 @@ func openToOthers(root string) (open []string, err error) {
 	return open, err
 }
 
-// examineLock says whether somebody is at work, or was cut off.
+// examineLock says whether a run is under way, or was killed.
 func (d *checkup) examineLock(context.Context) error {
 	path := filepath.Join(d.dataDir(), "lock")
 	state, err := durable.LookAtLock(path)
@@ -247,7 +248,7 @@ func (d *checkup) examineReaders(refs []session.Ref, database func(session.Ref) 
 	}
 }
 
-// othersReach says whether any user can come to what is in a directory.
+// othersReach says whether every user can reach what is in a directory.
 func othersReach(dir string) bool {
 	for {
 		info, err := os.Stat(dir)
@@ -267,8 +268,8 @@ type ownDir struct {
 	advice string // what to do about a temporary file in it
 }
 
-// placesOfLeftovers lists where runs that are cut off can leave something: directories
-// of ours, and those of the logs that they change.
+// placesOfLeftovers lists where killed runs can leave something: our own
+// directories, and those of the logs that they change.
 func (d *checkup) placesOfLeftovers(ctx context.Context) ([]ownDir, error) {
 	var dirs []ownDir
 	add := func(dir, advice string) {
@@ -325,7 +326,7 @@ func (d *checkup) examineSpace(ctx context.Context) error {
 	return nil
 }
 
-// examineArchives holds catalogue, receipts and files against each other. The
+// examineArchives compares catalogue, receipts and files with each other. The
 // bytes themselves are read by archive verify.
 func (d *checkup) examineArchives(ctx context.Context) error {
 	store, err := d.openArchive()

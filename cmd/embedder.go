@@ -157,7 +157,7 @@ func (a *app) askMemory(ctx context.Context, store *memory.Store, q memory.Query
 	return store.Recall(ctx, q, queries, model)
 }
 
-// absent is an embedder that cannot serve.
+// absent is an embedder that is not available.
 type absent struct{ err error }
 
 // EmbedQuery implements embed.QueryEmbedder.
@@ -188,8 +188,8 @@ type embedder struct {
 const pendingHint = "sessctl memory reindex --pending makes the vectors when the embedder is back; until then words find the records"
 
 // EmbedPending implements compact.Embedder. What the embedder cannot serve
-// stays pending, with a note: no other embedder takes its place. Neither do
-// vectors of one model come beside those of another; memory reindex does that.
+// stays pending, with a note: no other embedder takes its place. Vectors of two
+// models are never mixed; memory reindex changes the model.
 func (e embedder) EmbedPending(ctx context.Context, ref session.Ref, progress func(done, total int64)) (int, error) {
 	m, down, err := e.embedding.model(ctx, e.store)
 	if err != nil {

@@ -239,8 +239,8 @@ func (a *app) factTargets(ctx context.Context, o factsOptions) ([]found, invento
 	return targets, all, nil
 }
 
-// each extracts the facts of sessions, one after the other. What fails is told,
-// and the others go on.
+// each extracts the facts of sessions, one after the other. A failure is
+// reported, and the others go on.
 func (r *factsRun) each(ctx context.Context, targets []found) (factsDocument, error) {
 	doc := factsDocument{Schema: 1, DryRun: r.options.DryRun, Sessions: []factsSession{}}
 	for _, t := range targets {
@@ -259,7 +259,7 @@ func (r *factsRun) each(ctx context.Context, targets []found) (factsDocument, er
 	return doc, nil
 }
 
-// look is one session on its way.
+// look is one session whose facts are extracted.
 type look struct {
 	found
 	before, now memory.Extraction
@@ -390,7 +390,7 @@ func (w *workspace) embedFacts(ctx context.Context, targets []found, doc factsDo
 func timeOf(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339) }
 
 // factFile is the session in a file: one of a store, one of the archive, or
-// one that is nobody's. The last has no agent, unless --agent names one.
+// one that belongs to neither. The last has no agent, unless --agent names one.
 func (a *app) factFile(ctx context.Context, o factsOptions) ([]found, inventory, error) {
 	file, err := a.sessionFile(o.File)
 	if err != nil {

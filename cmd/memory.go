@@ -35,13 +35,13 @@ words and their vectors. All of it can be made again from the archives.
 	return c
 }
 
-// readMemory opens the memory to look at it. That there is none is an error
-// that says how one comes about.
+// readMemory opens the memory to look at it. If there is none, the error says
+// how to make one.
 func (a *app) readMemory(ctx context.Context) (*memory.Store, error) {
 	return a.needMemory(memory.Open(ctx, a.memoryDir(), memory.Options{ReadOnly: true}))
 }
 
-// needMemory turns what came of opening the memory into what a person is told.
+// needMemory turns an error of opening the memory into what a person is told.
 func (a *app) needMemory(store *memory.Store, err error) (*memory.Store, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &failure{code: "no_memory", exit: exitFailed, path: a.memoryDir(), hint: "compact a session first: sessctl compact --agent NAME", err: fmt.Errorf("there is no memory yet in %s", a.memoryDir())}
@@ -53,8 +53,8 @@ func (a *app) needMemory(store *memory.Store, err error) (*memory.Store, error) 
 }
 
 // glimpseMemory opens the memory for a dry run: without SQLite's files beside
-// it, which would be made and removed. Only if another run is at work, or a
-// killed one has left changes beside it, it is read in the usual way.
+// it, which would be made and removed. If another run is under way, or a killed
+// one has left changes beside it, it is read in the usual way.
 func (a *app) glimpseMemory(ctx context.Context) (*memory.Store, error) {
 	if !a.atWork() {
 		store, err := memory.Open(ctx, a.memoryDir(), memory.Options{NoTrace: true})

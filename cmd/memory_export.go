@@ -147,7 +147,7 @@ type exporter struct {
 	bare    int // without a vector, if vectors were asked for
 }
 
-// each hands out pages and counts.
+// each hands out pages and counts their records.
 func (x *exporter) each(ctx context.Context, fn func([]memory.Exported) error) error {
 	return x.store.Export(ctx, x.options, func(page []memory.Exported) error {
 		for _, e := range page {

@@ -188,8 +188,8 @@ type downed struct {
 	err     error
 }
 
-// reindexLater leaves a reindex for later: everything waits, or with --pending
-// what has no vector.
+// reindexLater postpones a reindex: everything waits, or with --pending what
+// has no vector.
 func (w *workspace) reindexLater(ctx context.Context, a *app, d downed, doc *reindexDocument) error {
 	a.notice(note{Message: d.err.Error()})
 	doc.down = true
@@ -207,8 +207,8 @@ func (w *workspace) reindexLater(ctx context.Context, a *app, d downed, doc *rei
 	return nil
 }
 
-// refuseOthers is an error if the vectors of an agent are of another model: to
-// make all of them anew takes a reindex that is not about what is missing.
+// refuseOthers is an error if the vectors of an agent are of another model:
+// making all of them again takes a reindex without --pending.
 func (a *app) refuseOthers(ctx context.Context, store *memory.Store, agents []string, model embed.Model) error {
 	for _, agent := range agents {
 		others, err := store.OtherModels(ctx, agent, model)

@@ -65,8 +65,8 @@ type note struct {
 	Hint    string `json:"hint"`
 }
 
-// notice tells a note on stderr, or keeps it for the document of --json.
-// What was told once is not told again.
+// notice prints a note on stderr, or keeps it for the document of --json. A
+// note is printed once.
 func (a *app) notice(n note) {
 	if slices.Contains(a.notes, n) {
 		return
@@ -152,7 +152,7 @@ func formatAge(d time.Duration) string {
 const progressInterval = 100 * time.Millisecond
 
 // progress shows one bar on stderr for the stage that is under way. Without a
-// terminal it shows nothing: a cron log wants results.
+// terminal it shows nothing: a cron log is for results.
 type progress struct {
 	out   io.Writer
 	on    bool
@@ -193,8 +193,8 @@ func (p *progress) clear() {
 	}
 }
 
-// confirm asks a question on the terminal. Without one nobody is asked: the
-// answer must have been given before, with --yes.
+// confirm asks a question on the terminal. Without a terminal nobody is asked,
+// and --yes must have given the answer.
 func (a *app) confirm(question string) error {
 	in, ok := a.In.(*os.File)
 	if !ok || !term.IsTerminal(int(in.Fd())) || !a.ErrTTY || a.global.JSON {

@@ -273,8 +273,8 @@ func newRecallSource(r memory.Record) recallSource {
 	return recallSource{Archive: r.Archive, Path: r.ArchivePath, FirstLine: r.FirstLine, LastLine: r.LastLine}
 }
 
-// addNeighbors puts what stood before and after each hit beside it. What is
-// shown already is not shown again.
+// addNeighbors adds to each hit what came before and after it. What is shown
+// already is not shown again.
 func (d *recallDocument) addNeighbors(ctx context.Context, store *memory.Store, r memory.Result, n int) error {
 	if n == 0 {
 		return nil

@@ -143,7 +143,7 @@ func printable(f replay.Format, text string) string {
 	return string(visibleJSON([]byte(text)))
 }
 
-// replayed finds the session that is meant: a file, or one of an agent's.
+// replayed finds the session to replay: a file, or a session of an agent.
 func (a *app) replayed(ctx context.Context, o replayOptions) (found, error) {
 	if o.File != "" {
 		return a.sessionFile(o.File)

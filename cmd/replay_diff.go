@@ -138,7 +138,7 @@ func backtrack(a, b []string, trace []map[int]int) []edit {
 	return edits
 }
 
-// wholly takes all lines out and puts all others in.
+// wholly removes all lines and inserts all others.
 func wholly(a, b []string) (edits []edit) {
 	for i, text := range a {
 		edits = append(edits, edit{'-', text, i + 1})

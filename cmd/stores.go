@@ -73,8 +73,8 @@ func (a *app) ofRuntime(stores []session.Store) []session.Store {
 	return stores
 }
 
-// closeStores gives back what the stores of this run hold: connections, and copies of
-// databases.
+// closeStores gives back what the stores of this run hold: connections, and
+// copies of databases.
 func (a *app) closeStores() {
 	for _, store := range a.opened {
 		if closer := store.Capabilities().Closer; closer != nil {
@@ -106,16 +106,16 @@ type inventory struct {
 	known    map[owner]bool
 }
 
-// findSessions lists all stores. No store at all is an error that says where
-// was looked; notices of the stores are printed.
+// findSessions lists all stores. If there is no store at all, the error says
+// which places were searched; notices of the stores are printed.
 func (a *app) findSessions(ctx context.Context) (inventory, error) {
 	all, notices, err := a.listStores(ctx)
 	a.showNotices(notices)
 	return all, err
 }
 
-// listStores is findSessions for commands that are not about sessions: what is
-// odd in the stores is not their business.
+// listStores is findSessions for commands that are not about sessions: notices
+// about the stores are not their business.
 func (a *app) listStores(ctx context.Context) (inventory, []session.Notice, error) {
 	var all inventory
 	var notices []session.Notice
@@ -176,8 +176,8 @@ func (a *app) showNotices(notices []session.Notice) {
 	}
 }
 
-// noStores says where was looked: first below the home directory, then where
-// variables point.
+// noStores says which places were searched: first below the home directory,
+// then where variables point.
 func (a *app) noStores() error {
 	var looked, named []string
 	for _, kind := range runtimes() {
@@ -597,7 +597,7 @@ func compactFamily(ctx context.Context, a *app, w *workspace, s found, policy co
 	return results
 }
 
-// compactMember only archives an output: nobody reads it.
+// compactMember only archives outputs, which are not remembered.
 func compactMember(ctx context.Context, a *app, w *workspace, member found, policy compact.Policy) (compact.Result, error) {
 	if member.Kind != session.KindOutput {
 		return compactOne(ctx, a, w, member, policy)

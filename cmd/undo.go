@@ -129,7 +129,7 @@ func (a *app) newUndo(o undoOptions, fs *pflag.FlagSet) (*undoRun, error) {
 	return u, err
 }
 
-// noteLessons says that what was learned from a session is not unlearned.
+// noteLessons says that an undo leaves the lessons of a session where they are.
 func (u *undoRun) noteLessons(p *compact.UndoPlan) {
 	learner := session.CapabilitiesOf(u.store).Learner
 	if learner == nil || p.Outcome != compact.Planned || p.Receipt.Lessons == 0 {

@@ -474,8 +474,8 @@ type foreignFile struct {
 	uid  int
 }
 
-// findForeign returns the first session, or store, of another user. Only root
-// is asked: for others the system itself keeps users apart.
+// findForeign returns the first session, or store, of another user. It matters
+// to root alone: from others the system itself protects files.
 func findForeign(all inventory) foreignFile {
 	if os.Geteuid() != 0 {
 		return foreignFile{}
