@@ -77,8 +77,8 @@ func plantedBugs() []planted {
 			command: "compact, rotate, pi, no leases, no exchange", fault: "replaced by rename",
 		},
 		{
-			name: "no look after the move where there are no leases", file: "pkg/session/pi/rotate.go",
-			old: "return c.rotation.Snapshot.MatchesMoved(moved)\n", new: "return nil\n",
+			name: "no look after the move where there are no leases", file: "pkg/session/logfile/held.go",
+			old: "return h.change.Plan.Snapshot.MatchesMoved(moved)\n", new: "return nil\n",
 			command: "compact, rotate, pi, no leases", fault: "a line appended",
 		},
 		{

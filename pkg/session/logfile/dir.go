@@ -22,6 +22,9 @@ type Dir struct {
 	Path string // absolute
 }
 
+// ErrNoDirectory is returned by [Open] and [Dir.Below] for the name of a file.
+var ErrNoDirectory = errors.New("not a directory")
+
 // Open opens a directory by its absolute path.
 func Open(path string) (*Dir, error) {
 	info, err := os.Stat(path) // opening a pipe would wait for ever
@@ -29,7 +32,7 @@ func Open(path string) (*Dir, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("not a directory")}
+		return nil, &fs.PathError{Op: "open", Path: path, Err: ErrNoDirectory}
 	}
 	root, err := os.OpenRoot(path)
 	if err != nil {
@@ -45,7 +48,7 @@ func (d *Dir) Below(name string) (*Dir, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		return nil, &fs.PathError{Op: "open", Path: d.At(name), Err: errors.New("not a directory")}
+		return nil, &fs.PathError{Op: "open", Path: d.At(name), Err: ErrNoDirectory}
 	}
 	root, err := d.Root.OpenRoot(name)
 	if err != nil {

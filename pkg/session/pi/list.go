@@ -15,6 +15,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 	"github.com/sessctl/sessctl/pkg/session/piformat"
 )
 
@@ -22,21 +23,20 @@ import (
 // in the order of their file names, which begin with a time; what could not be
 // used is a notice. Of every log the header is read.
 func (s *Store) List(ctx context.Context) (session.Listing, error) {
-	root, err := os.OpenRoot(s.base)
+	top, err := logfile.Open(s.base)
 	if err != nil {
 		return session.Listing{}, fmt.Errorf("open store: %w", err)
 	}
-	defer root.Close()
-	found, err := names(root)
+	defer top.Close()
+	found, err := top.Names()
 	if err != nil {
-		return session.Listing{}, fmt.Errorf("list %s: %w", s.base, err)
+		return session.Listing{}, err
 	}
-	slices.Sort(found)
 	found = append([]string{"."}, found...)
 	if s.workers > 1 {
-		return s.listSpread(ctx, root, found)
+		return s.listSpread(ctx, top, found)
 	}
-	l := s.lister(root)
+	l := s.lister(top)
 	for _, name := range found {
 		if err := ctx.Err(); err != nil {
 			return session.Listing{}, err
@@ -46,16 +46,16 @@ func (s *Store) List(ctx context.Context) (session.Listing, error) {
 	return l.listing, nil
 }
 
-func (s *Store) lister(root *os.Root) *lister {
-	return &lister{store: s, root: root, now: time.Now(), looker: newLooker(s.tailCache)}
+func (s *Store) lister(top *logfile.Dir) *lister {
+	return &lister{store: s, top: top, now: time.Now(), looker: newLooker(s.tailCache)}
 }
 
 // listSpread lists several directories at a time, and puts what it found
 // together in their order.
-func (s *Store) listSpread(ctx context.Context, root *os.Root, names []string) (whole session.Listing, err error) {
+func (s *Store) listSpread(ctx context.Context, top *logfile.Dir, names []string) (whole session.Listing, err error) {
 	listers := make([]*lister, s.workers)
 	for worker := range listers {
-		listers[worker] = s.lister(root)
+		listers[worker] = s.lister(top)
 	}
 	parts := make([]session.Listing, len(names))
 	err = session.Spread(ctx, s.workers, len(names), func(worker, i int) {
@@ -86,7 +86,8 @@ func growing(refs []session.Ref, more int) []session.Ref {
 // lister collects the sessions of one store.
 type lister struct {
 	store   *Store
-	root    *os.Root
+	top     *logfile.Dir
+	agent   string // of the directory that is being listed
 	now     time.Time
 	looker  *looker
 	listing session.Listing
@@ -101,35 +102,34 @@ func (l *lister) directory(ctx context.Context, name string) {
 	if strings.HasPrefix(name, ".") && name != "." {
 		return
 	}
-	d, err := l.store.openDirectory(l.root, name)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNoDirectory) {
+	d, err := l.top.Below(name)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, logfile.ErrNoDirectory) {
 		return // or a file of the sessions directory itself
 	}
 	if err != nil {
 		l.notice(filepath.Join(l.store.base, name), "skipped: %v", err)
 		return
 	}
-	defer d.close()
-	found, err := names(d.root)
+	defer d.Close()
+	found, err := d.Names()
 	if err != nil {
-		l.notice(d.path, "skipped: %v", err)
+		l.notice(d.Path, "skipped: %v", err)
 		return
 	}
-	slices.Sort(found)
-	if name != "." {
-		l.listing.Agents = append(l.listing.Agents, d.agent)
+	if l.agent = agentOf(d); name != "." {
+		l.listing.Agents = append(l.listing.Agents, l.agent)
 	}
 	l.logs(ctx, d, found)
 }
 
 // logs lists the logs of a directory and marks the one that pi would continue.
-func (l *lister) logs(ctx context.Context, d *directory, found []string) {
+func (l *lister) logs(ctx context.Context, d *logfile.Dir, found []string) {
 	primary := -1
 	l.listing.Refs = growing(l.listing.Refs, len(found))
 	for _, name := range found {
 		n, ok, odd := parseName(name)
 		if odd {
-			l.notice(d.at(name), "skipped: not a name that is safe in a path")
+			l.notice(d.At(name), "skipped: not a name that is safe in a path")
 		}
 		if !ok {
 			continue
@@ -149,14 +149,14 @@ func (l *lister) logs(ctx context.Context, d *directory, found []string) {
 }
 
 // log makes the ref of one log. continued says whether `pi -c` would take it.
-func (l *lister) log(ctx context.Context, d *directory, n logName) (ref session.Ref, continued, ok bool) {
-	path := d.at(n.name)
-	info, err := d.stat(n.name)
-	if errors.Is(err, fs.ErrNotExist) {
+func (l *lister) log(ctx context.Context, d *logfile.Dir, n logName) (ref session.Ref, continued, ok bool) {
+	path := d.At(n.name)
+	info, err := d.Stat(n.name)
+	if err == nil && info == nil {
 		return session.Ref{}, false, false // gone since the directory was read
 	}
 	if err == nil {
-		if reason := unusable(info); reason != "" {
+		if reason := logfile.Unusable(info); reason != "" {
 			err = errors.New(reason)
 		}
 	}
@@ -169,7 +169,7 @@ func (l *lister) log(ctx context.Context, d *directory, n logName) (ref session.
 		return session.Ref{}, false, false
 	}
 	ref = session.Ref{
-		Runtime: session.RuntimePi, Agent: d.agent, ID: n.id(), Store: l.store.root,
+		Runtime: session.RuntimePi, Agent: l.agent, ID: n.id(), Store: l.store.root,
 		Path: path, Kind: session.KindLive, Bytes: info.Size(), ModTime: info.ModTime(),
 	}
 	if h.Found && h.ID != ref.ID {
@@ -234,13 +234,13 @@ type listedLog struct {
 }
 
 // head returns the head of one log.
-func (l *looker) head(ctx context.Context, d *directory, n listedLog) (session.Head, error) {
+func (l *looker) head(ctx context.Context, d *logfile.Dir, n listedLog) (session.Head, error) {
 	if l.tailCache != nil {
 		if known, ok := l.tailCache.Find(n.path, n.info); ok {
 			return known.Head, nil
 		}
 	}
-	f, err := durable.OpenListedIn(d.root, n.name, n.info)
+	f, err := durable.OpenListedIn(d.Root, n.name, n.info)
 	if err != nil {
 		return session.Head{}, err
 	}
@@ -260,16 +260,12 @@ func (l *looker) head(ctx context.Context, d *directory, n listedLog) (session.H
 }
 
 // readHead returns the head of one log.
-func (d *directory) readHead(name string) (session.Head, error) {
-	f, err := d.open(name)
+func readHead(d *logfile.Dir, name string) (session.Head, error) {
+	f, info, err := d.OpenLog(name)
 	if err != nil {
 		return session.Head{}, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return session.Head{}, err
-	}
 	return newLooker(nil).read(f, info.Size())
 }
 

@@ -3,13 +3,11 @@ package pi
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
@@ -97,16 +95,8 @@ func (s *Store) openLog(ref session.Ref) (*os.File, os.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	defer d.close()
-	log, err := d.open(name)
-	if err != nil {
-		return nil, nil, fmt.Errorf("open log: %w", err)
-	}
-	info, err := log.Stat()
-	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("look at log: %w", err), log.Close())
-	}
-	return log, info, nil
+	defer d.Close()
+	return d.OpenLog(name)
 }
 
 // Busy implements [session.Rotator]. A session is busy when its log changed
@@ -115,37 +105,13 @@ func (s *Store) openLog(ref session.Ref) (*os.File, os.FileInfo, error) {
 func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
 	d, name, err := s.directoryOf(ref.Path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return gone(ref.Path)
+		return logfile.Gone(ref.Path)
 	}
 	if err != nil {
 		return err
 	}
-	defer d.close()
-	info, err := d.stat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return gone(ref.Path)
-	}
-	if err != nil {
-		return fmt.Errorf("look at log: %w", err)
-	}
-	if err := session.CheckQuiet(ref.Path, info, now, quiet); err != nil {
-		return err
-	}
-	if err := session.CheckWhole(ref, info); err != nil {
-		return err
-	}
-	tail, err := s.Tail(ctx, ref)
-	if errors.Is(err, fs.ErrNotExist) {
-		return gone(ref.Path)
-	}
-	if err != nil {
-		return err
-	}
-	return session.CheckAnswered(ref.Path, tail)
-}
-
-func gone(path string) error {
-	return &session.BusyError{Path: path, Reason: "it has been moved or removed since it was found"}
+	defer d.Close()
+	return d.Busy(ctx, name, logfile.Question{Ref: ref, Now: now, Quiet: quiet, Tail: s.Tail})
 }
 
 const (
@@ -200,14 +166,6 @@ func sessionsDirectory(path string) string {
 	return path
 }
 
-// rotatedMark is between the name of a log and the time when it was rotated.
-const rotatedMark = ".rotated."
-
-// stampForm is that time, in UTC.
-const stampForm = "2006-01-02T15-04-05.000Z"
-
-var rotatedName = regexp.MustCompile(`^(.+\.jsonl)\.rotated\.\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}\.\d{3}Z$`)
-
 // logName is what the name of a file in a directory of sessions says.
 type logName struct {
 	name    string
@@ -219,12 +177,8 @@ type logName struct {
 // that pi reads, and what Rotate makes of it. odd is true for a log whose name
 // is not safe.
 func parseName(name string) (n logName, ok, odd bool) {
-	n = logName{name: name, live: name}
-	if strings.Contains(name, rotatedMark) {
-		if m := rotatedName.FindStringSubmatch(name); m != nil {
-			n.live, n.rotated = m[1], true
-		}
-	}
+	n = logName{name: name}
+	n.live, n.rotated = logfile.OriginalName(name)
 	stem, isLog := strings.CutSuffix(n.live, logEnd)
 	if !isLog || strings.HasPrefix(name, ".") {
 		return logName{}, false, false
@@ -238,133 +192,22 @@ func parseName(name string) (n logName, ok, odd bool) {
 // id is the session's id by its file name.
 func (n logName) id() string { return strings.TrimSuffix(n.live, logEnd) }
 
-// agentOf makes an agent's id of the name of a directory: the working
+// agentOf is the agent whose logs a directory holds.
+func agentOf(d *logfile.Dir) string { return agentNamed(filepath.Base(d.Path)) }
+
+// agentNamed makes an agent's id of the name of a directory: the working
 // directory's path with dashes, without the two dashes at each end.
-func agentOf(directory string) string {
+func agentNamed(directory string) string {
 	name := strings.TrimPrefix(directory, "--")
 	name = strings.TrimSuffix(name, "--")
 	return session.CleanID(name)
 }
 
-// directory is one directory of sessions, opened so that no name in it leads
-// out of the store.
-type directory struct {
-	root  *os.Root
-	path  string // absolute
-	agent string
-}
-
-// errNoDirectory is returned when a name of the store is that of a file.
-var errNoDirectory = errors.New("not a directory")
-
-// openDirectory opens a directory of the store by its name; "." is the
-// sessions directory itself, which holds logs if pi was given it with
-// --session-dir.
-func (s *Store) openDirectory(store *os.Root, name string) (*directory, error) {
-	// Looked at before it is opened: opening a pipe would wait for ever.
-	info, err := store.Stat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !info.IsDir() {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: errNoDirectory}
-	}
-	root, err := store.OpenRoot(name)
-	if err != nil {
-		return nil, err
-	}
-	path := filepath.Join(s.base, name)
-	return &directory{root: root, path: path, agent: agentOf(filepath.Base(path))}, nil
-}
-
-// directoryOf opens the directory of a log by the log's absolute path.
-func (s *Store) directoryOf(path string) (*directory, string, error) {
-	below, err := filepath.Rel(s.base, path)
-	if err != nil || !filepath.IsLocal(below) || strings.Count(filepath.ToSlash(below), "/") > 1 {
-		return nil, "", fmt.Errorf("%s is not a session of the store %s", path, s.root)
-	}
-	store, err := os.OpenRoot(s.base)
-	if err != nil {
-		return nil, "", fmt.Errorf("open store: %w", err)
-	}
-	defer store.Close()
-	d, err := s.openDirectory(store, filepath.Dir(below))
-	if err != nil {
-		return nil, "", fmt.Errorf("open the directory of %s: %w", path, err)
-	}
-	return d, filepath.Base(below), nil
-}
-
-func (d *directory) close() error { return d.root.Close() }
-
-// at is the absolute path of a name, which is one word. There are many names,
-// and filepath.Join looks at every byte of each path.
-func (d *directory) at(name string) string {
-	if os.IsPathSeparator(d.path[len(d.path)-1]) {
-		return d.path + name
-	}
-	return d.path + string(filepath.Separator) + name
-}
-
-// open opens a regular file. It never follows a link and never waits.
-func (d *directory) open(name string) (*os.File, error) { return durable.OpenRegularIn(d.root, name) }
-
-func (d *directory) stat(name string) (os.FileInfo, error) { return d.root.Lstat(name) }
-
-// statIfThere is stat, and nil for a file that is not there.
-func (d *directory) statIfThere(name string) (os.FileInfo, error) {
-	info, err := d.stat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("look at %s: %w", d.at(name), err)
-	}
-	return info, nil
-}
-
-// names lists a directory.
-func names(root *os.Root) ([]string, error) {
-	dir, err := root.Open(".")
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	return dir.Readdirnames(-1)
-}
-
-// inPlace checks that the path still leads to the directory that is open:
-// what changes names works on paths.
-func (d *directory) inPlace() error {
-	byPath, err := os.Stat(d.path)
-	if err != nil {
-		return fmt.Errorf("look at %s: %w", d.path, err)
-	}
-	opened, err := d.root.Stat(".")
-	if err != nil {
-		return fmt.Errorf("look at %s: %w", d.path, err)
-	}
-	if !os.SameFile(byPath, opened) {
-		return &session.BusyError{Path: d.path, Reason: "another directory has taken its place"}
-	}
-	return nil
-}
-
-// unusable says, for people, why a file can be no session here; "" if it can.
-func unusable(info os.FileInfo) string {
-	switch mode := info.Mode(); {
-	case mode&fs.ModeSymlink != 0:
-		return "a symbolic link: sessions are read only where they lie"
-	case mode.IsDir():
-		return "a directory with the name of a session"
-	case mode&fs.ModeNamedPipe != 0:
-		return "a pipe with the name of a session"
-	case !mode.IsRegular():
-		return "a device or socket with the name of a session"
-	case durable.Identify(info).Links > 1:
-		return "a file with several names (hard links): changing it would change something else"
-	}
-	return ""
+// directoryOf opens the directory of a log by the log's absolute path: one of
+// the sessions directory, or that itself, which holds logs if pi was given it
+// with --session-dir.
+func (s *Store) directoryOf(path string) (*logfile.Dir, string, error) {
+	return logfile.Of(s.base, path, 1)
 }
 
 // places says where the logs of this runtime lie: in the directory of a working
@@ -379,7 +222,7 @@ func (s *Store) places() logfile.Places {
 			if agent == "." {
 				agent = filepath.Base(s.base)
 			}
-			return session.Ref{Runtime: session.RuntimePi, Agent: agentOf(agent), ID: session.CleanID(n.id()), Kind: session.KindLive}, ok && !n.rotated
+			return session.Ref{Runtime: session.RuntimePi, Agent: agentNamed(agent), ID: session.CleanID(n.id()), Kind: session.KindLive}, ok && !n.rotated
 		},
 	}
 }
@@ -401,8 +244,8 @@ func (s *Store) Place(ctx context.Context, path string, now time.Time) (session.
 	if err != nil {
 		return p, err
 	}
-	defer d.close()
-	if h, err := d.readHead(name); err == nil && h.Found {
+	defer d.Close()
+	if h, err := readHead(d, name); err == nil && h.Found {
 		p.Ref.ID = session.CleanID(h.ID)
 	}
 	return p, nil

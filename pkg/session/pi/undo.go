@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
@@ -25,82 +26,58 @@ func (s *Store) PlanUndo(ctx context.Context, r session.Rotation, o session.Undo
 	if err != nil {
 		return u, err
 	}
-	defer c.close()
-	if u.From, err = c.oldLog(ctx); err != nil {
+	defer c.Dir.Close()
+	if u.From, err = oldLog(ctx, c); err != nil {
 		return u, err
 	}
 	if o.Force {
 		return u, nil
 	}
-	return u, c.begunSince(ctx, r.At)
+	return u, begunSince(ctx, c.Dir, filepath.Base(r.Live), r.At)
 }
 
 // oldLog finds the old log's bytes: at its place, at its kept name, or neither.
-func (c *change) oldLog(ctx context.Context) (from string, err error) {
-	for _, name := range []string{c.name, c.kept} {
-		same, err := c.begins(ctx, name)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
-			return "", err
-		case same:
-			return c.at(name), nil
-		case name == c.name:
-			n, err := c.messages(ctx, name)
-			return "", errors.Join(err, &session.NewerError{Path: c.rotation.Live, Session: c.rotation.Session, Messages: n})
-		}
+func oldLog(ctx context.Context, c *logfile.Change) (string, error) {
+	from, other, err := c.OldLog(ctx)
+	if err != nil || !other {
+		return from, err
 	}
-	return "", nil
-}
-
-// begins reports whether a file begins with the bytes of the rotated log.
-func (c *change) begins(ctx context.Context, name string) (bool, error) {
-	info, err := c.stat(name)
-	if err != nil {
-		return false, err
-	}
-	if reason := unusable(info); reason != "" {
-		return false, unsupported(c.at(name), reason)
-	}
-	f, err := c.open(name)
-	if err != nil {
-		return false, err
-	}
-	defer f.Close()
-	return c.rotation.Snapshot.Begins(ctx, f)
+	n, err := messages(ctx, c.Dir, filepath.Base(c.Plan.Live))
+	return "", errors.Join(err, &session.NewerError{Path: c.Plan.Live, Session: c.Plan.Session, Messages: n})
 }
 
 // messages counts what is said in a log.
-func (c *change) messages(ctx context.Context, name string) (int, error) {
-	f, err := c.open(name)
+func messages(ctx context.Context, d *logfile.Dir, name string) (int, error) {
+	f, _, err := d.OpenLog(name)
 	if err != nil {
-		return 0, fmt.Errorf("open log: %w", err)
+		return 0, err
 	}
 	defer f.Close()
 	return piformat.CountMessages(ctx, f)
 }
 
-// begunSince looks for a log that was begun after a time and has messages.
-func (c *change) begunSince(ctx context.Context, at time.Time) error {
-	found, err := names(c.root)
+// begunSince looks for a log, other than the old one, that was begun after a
+// time and has messages.
+func begunSince(ctx context.Context, d *logfile.Dir, old string, at time.Time) error {
+	found, err := d.Names()
 	if err != nil {
-		return fmt.Errorf("list %s: %w", c.path, err)
+		return err
 	}
 	for _, name := range found {
 		n, ok, _ := parseName(name)
-		if !ok || n.rotated || name == c.name {
+		if !ok || n.rotated || name == old {
 			continue
 		}
-		h, err := c.readHead(name)
+		h, err := readHead(d, name)
 		if err != nil || !h.Found || !h.Time.After(at) {
 			continue
 		}
-		said, err := c.messages(ctx, name)
+		said, err := messages(ctx, d, name)
 		if err != nil {
 			return err
 		}
 		if said > 0 {
-			return &session.NewerError{Path: c.at(name), Session: session.CleanID(h.ID), Messages: said}
+			return &session.NewerError{Path: d.At(name), Session: session.CleanID(h.ID), Messages: said}
 		}
 	}
 	return nil
@@ -113,97 +90,55 @@ func (s *Store) Undo(ctx context.Context, u session.Undo, archived func(io.Write
 	if err != nil {
 		return err
 	}
-	defer c.close()
+	defer c.Dir.Close()
 	if u.From != "" && u.From != u.Rotation.Live && u.From != u.Rotation.Kept {
 		return fmt.Errorf("put %s back: the plan is not whole", u.Rotation.Live)
 	}
-	there, err := c.begins(ctx, c.name)
-	switch {
-	case err == nil && !there:
-		return c.refuse("somebody has made another log at its place")
-	case errors.Is(err, fs.ErrNotExist):
-		err = c.put(ctx, u, archived)
-	}
-	if err != nil {
+	like := func() (os.FileInfo, error) { return c.Dir.Newest(isLog) }
+	if err := c.PutBack(ctx, logfile.Source{From: u.From, Archived: archived, Like: like}); err != nil {
 		return err
 	}
-	return c.makeNewest(u.At)
-}
-
-// put puts the old log at its place: its inode, or its bytes.
-func (c *change) put(ctx context.Context, u session.Undo, archived func(io.Writer) error) error {
-	err := fs.ErrNotExist
-	if u.From == u.Rotation.Kept && u.From != "" {
-		err = durable.MoveFile(u.From, u.Rotation.Live)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		err = c.make(ctx, archived)
-	}
-	switch {
-	case errors.Is(err, durable.ErrExists):
-		return c.refuse("somebody has made a log at its place just now")
-	case err != nil:
-		return fmt.Errorf("put the log back: %w", err)
-	}
-	if same, err := c.begins(ctx, c.name); err != nil || !same {
-		// It is at its place, and pi goes on with it.
-		return errors.Join(err, &session.BusyError{Path: u.Rotation.Live, Reason: "somebody is writing it again already", Begun: true})
-	}
-	return c.step("back")
-}
-
-// make makes the log of the archived bytes, like its neighbours. They are read
-// back before it gets its name.
-func (c *change) make(ctx context.Context, archived func(io.Writer) error) error {
-	like, err := (&logfile.Dir{Root: c.root, Path: c.path}).Newest(isLog)
-	if err != nil {
-		return err
-	}
-	return durable.CreateChecked(c.rotation.Live, like, archived, func(temp string) error {
-		f, err := durable.OpenRegular(temp)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		if same, err := c.rotation.Snapshot.Begins(ctx, f); err != nil || !same {
-			return errors.Join(fmt.Errorf("read back %s: it is not the log that was rotated", c.rotation.Live), err)
-		}
-		return nil
-	})
+	return s.makeNewest(c.Dir, u)
 }
 
 // makeNewest gives the log a modification time after those of its neighbours:
 // pi continues the log that was written last.
-func (c *change) makeNewest(at time.Time) error {
-	own, err := c.stat(c.name)
+func (s *Store) makeNewest(d *logfile.Dir, u session.Undo) error {
+	name := filepath.Base(u.Rotation.Live)
+	own, err := d.Stat(name)
 	if err != nil {
-		return fmt.Errorf("look at log: %w", err)
+		return err
 	}
-	last, err := c.newestBeside()
+	if own == nil {
+		return logfile.Gone(u.Rotation.Live)
+	}
+	last, err := newestBeside(d, name)
 	if err != nil || own.ModTime().After(last) {
-		return errors.Join(err, durable.SyncDir(c.path))
+		return errors.Join(err, durable.SyncDir(d.Path))
 	}
+	at := u.At
 	if !at.After(last) {
 		at = last.Add(time.Millisecond)
 	}
-	if err := durable.Touch(c.rotation.Live, at); err != nil {
+	if err := durable.Touch(u.Rotation.Live, at); err != nil {
 		return err
 	}
-	return c.step("newest")
+	return s.step("newest")
 }
 
 // newestBeside is when the newest of the other logs was changed.
-func (c *change) newestBeside() (last time.Time, err error) {
-	found, err := names(c.root)
+func newestBeside(d *logfile.Dir, old string) (last time.Time, err error) {
+	found, err := d.Names()
 	if err != nil {
-		return last, fmt.Errorf("list %s: %w", c.path, err)
+		return last, err
 	}
 	for _, name := range found {
 		n, ok, _ := parseName(name)
-		if !ok || n.rotated || name == c.name {
+		if !ok || n.rotated || name == old {
 			continue
 		}
-		if info, err := c.stat(name); err == nil && unusable(info) == "" && info.ModTime().After(last) {
+		info, err := d.Stat(name)
+		if err == nil && info != nil && logfile.Unusable(info) == "" && info.ModTime().After(last) {
 			last = info.ModTime()
 		}
 	}
