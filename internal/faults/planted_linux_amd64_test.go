@@ -46,7 +46,8 @@ func plantedBugs() []planted {
 		},
 		{
 			name: "no second look before the index is switched", file: "pkg/session/openclaw/rotate.go",
-			old: "if err := c.check(); err != nil {\n\t\treturn err\n\t}\n", new: "",
+			old: "if err := held.Check(); err != nil {\n\t\treturn err\n\t}\n", new: "",
+			also:    [2]string{"return held.InPlace()\n", "return nil\n"},
 			command: rotate, fault: "a line appended",
 		},
 		{

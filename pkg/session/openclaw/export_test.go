@@ -25,9 +25,9 @@ func (s *Store) InPlace(agent string, change func()) error {
 	if err != nil {
 		return err
 	}
-	defer d.close()
+	defer d.Close()
 	change()
-	return d.inPlace()
+	return d.InPlace()
 }
 
 // Edit is what Rotate makes of the text of an index.

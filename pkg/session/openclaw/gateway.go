@@ -19,6 +19,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
 // gateway is a running gateway of a state directory.
@@ -433,10 +434,10 @@ func (s *Store) unchanged(r session.Rotation) error {
 	if err != nil {
 		return err
 	}
-	defer d.close()
-	info, err := d.stat(name)
+	defer d.Close()
+	info, err := d.Root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return gone(r.Live)
+		return logfile.Gone(r.Live)
 	}
 	if err != nil {
 		return fmt.Errorf("look at log: %w", err)
@@ -450,8 +451,8 @@ func (s *Store) FindReset(ctx context.Context, r session.Rotation) (session.Rota
 	if err != nil {
 		return r, false, err
 	}
-	defer d.close()
-	if r.Index != d.at(indexName) || len(r.Before) != 1 {
+	defer d.Close()
+	if r.Index != d.At(indexName) || len(r.Before) != 1 {
 		return r, false, fmt.Errorf("look for the reset of %s: the plan is not whole", r.Live)
 	}
 	v, err := d.look(ctx, "")
@@ -469,7 +470,7 @@ func (s *Store) FindReset(ctx context.Context, r session.Rotation) (session.Rota
 	if err != nil || closed == "" {
 		return r, false, err
 	}
-	r.Kept, r.NewSession = v.at(closed), e.session
+	r.Kept, r.NewSession = v.At(closed), e.session
 	return r, true, nil
 }
 
@@ -480,24 +481,24 @@ func (s *Store) FindReset(ctx context.Context, r session.Rotation) (session.Rota
 func (v *view) closedBy(live string, r session.Rotation) (string, error) {
 	newest := ""
 	for _, name := range slices.Backward(v.resets(live)) {
-		info, err := v.stat(name)
+		info, err := v.Root.Lstat(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
-			return "", fmt.Errorf("look at %s: %w", v.at(name), err)
+			return "", fmt.Errorf("look at %s: %w", v.At(name), err)
 		}
-		if unusable(info) != "" || closedAt(name, live).Before(r.At.Add(-clockSlack)) {
+		if logfile.Unusable(info) != "" || closedAt(name, live).Before(r.At.Add(-clockSlack)) {
 			continue
 		}
-		if r.Snapshot.SameFile(session.Observe(v.at(name), info)) {
+		if r.Snapshot.SameFile(session.Observe(v.At(name), info)) {
 			return name, nil
 		}
 		if newest == "" {
 			newest = name
 		}
 	}
-	if _, err := v.stat(live); newest != "" && errors.Is(err, fs.ErrNotExist) {
+	if _, err := v.Root.Lstat(live); newest != "" && errors.Is(err, fs.ErrNotExist) {
 		return newest, nil
 	}
 	return "", nil

@@ -62,7 +62,7 @@ func (d *directory) readIndex(ctx context.Context) (*index, error) {
 }
 
 func (d *directory) readIndexOnce() (*index, error) {
-	f, err := d.open(indexName)
+	f, err := durable.OpenRegularIn(d.Root, indexName)
 	if err != nil {
 		return nil, err
 	}
@@ -145,12 +145,12 @@ func (x *index) entry(key string) *entry {
 // changed returns a [*session.BusyError] if the index is not the one that was
 // read any more.
 func (x *index) changed(d *directory) error {
-	info, err := d.stat(indexName)
+	info, err := d.Root.Lstat(indexName)
 	if err != nil {
 		return fmt.Errorf("look at sessions.json: %w", err)
 	}
-	if err := session.Observe(d.at(indexName), x.info).Matches(info); err != nil {
-		return &session.BusyError{Path: d.at(indexName), Reason: "the runtime has changed it just now"}
+	if err := session.Observe(d.At(indexName), x.info).Matches(info); err != nil {
+		return &session.BusyError{Path: d.At(indexName), Reason: "the runtime has changed it just now"}
 	}
 	return nil
 }

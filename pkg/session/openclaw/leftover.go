@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/openclaw/agentdb"
@@ -58,8 +59,8 @@ func (s *Store) leftoversOf(ctx context.Context, root *os.Root, agent string) ([
 	if err != nil {
 		return nil, ctx.Err() // there is none
 	}
-	defer d.close()
-	names, err := d.names()
+	defer d.Close()
+	names, err := d.Names()
 	if err != nil {
 		return nil, ctx.Err()
 	}
@@ -69,7 +70,7 @@ func (s *Store) leftoversOf(ctx context.Context, root *os.Root, agent string) ([
 		if !strings.HasSuffix(name, logEnd) {
 			continue // closed by the runtime, which does not mind it
 		}
-		l := session.Leftover{Path: d.at(name), Agent: agent, Named: byName[name].session}
+		l := session.Leftover{Path: d.At(name), Agent: agent, Named: byName[name].session}
 		l.Err = s.compareLeftover(ctx, d, byName[name], &l)
 		if ctx.Err() != nil {
 			return all, ctx.Err()
@@ -85,7 +86,7 @@ func (s *Store) compareLeftover(ctx context.Context, d *directory, n logName, l 
 		return err
 	}
 	defer release()
-	f, err := d.open(n.name)
+	f, err := durable.OpenRegularIn(d.Root, n.name)
 	if err != nil {
 		return fmt.Errorf("open log: %w", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
 // List implements [session.Store]. The sessions of an agent come together, in
@@ -54,7 +55,7 @@ func (l *lister) notice(path, hint, format string, args ...any) {
 
 // agents returns the ids of the store's agents, sorted.
 func (l *lister) agents() ([]string, error) {
-	dir, err := openBelow(l.root, agentsName)
+	dir, err := l.store.top(l.root).Below(agentsName)
 	if errors.Is(err, fs.ErrNotExist) {
 		l.notice(l.store.root, "a state directory of OpenClaw holds agents/<agent>/sessions/", "no agents here")
 		return nil, nil
@@ -63,12 +64,11 @@ func (l *lister) agents() ([]string, error) {
 		return nil, fmt.Errorf("open %s: %w", filepath.Join(l.store.root, agentsName), err)
 	}
 	defer dir.Close()
-	names, err := (&directory{root: dir}).names()
+	names, err := dir.Names()
 	if err != nil {
-		return nil, fmt.Errorf("list %s: %w", filepath.Join(l.store.root, agentsName), err)
+		return nil, err
 	}
-	slices.Sort(names)
-	return slices.DeleteFunc(names, func(name string) bool { return !l.isAgent(dir, name) }), nil
+	return slices.DeleteFunc(names, func(name string) bool { return !l.isAgent(dir.Root, name) }), nil
 }
 
 func (l *lister) isAgent(dir *os.Root, name string) bool {
@@ -111,7 +111,7 @@ func (l *lister) agent(ctx context.Context, agent string) error {
 		l.notice(filepath.Join(l.store.root, agentsName, agent, sessionsName), "", "skipped: %v", err)
 		return ctx.Err()
 	}
-	defer d.close()
+	defer d.Close()
 	return l.sessions(ctx, d, frozen)
 }
 
@@ -123,7 +123,7 @@ func (l *lister) sessions(ctx context.Context, d *directory, frozen string) erro
 		return ctx.Err()
 	}
 	if err != nil {
-		l.notice(d.path, "", "skipped: %v", err)
+		l.notice(d.Path, "", "skipped: %v", err)
 		return nil
 	}
 	l.tell(v)
@@ -139,13 +139,13 @@ func (l *lister) tell(v *view) {
 		l.tellIndex(v)
 	}
 	for _, name := range v.all.odd {
-		l.notice(v.at(name), "", "skipped: not a name that the runtime gives a session")
+		l.notice(v.At(name), "", "skipped: not a name that the runtime gives a session")
 	}
 }
 
 // tellIndex says what is wrong with the index.
 func (l *lister) tellIndex(v *view) {
-	path := v.at(indexName)
+	path := v.At(indexName)
 	switch {
 	case errors.Is(v.indexErr, fs.ErrNotExist):
 		if len(v.all.byName) > 0 {
@@ -168,8 +168,8 @@ func (l *lister) tellIndex(v *view) {
 
 // log lists one log of a directory.
 func (l *lister) log(v *view, n logName) {
-	path := v.at(n.name)
-	info, err := v.stat(n.name)
+	path := v.At(n.name)
+	info, err := v.Root.Lstat(n.name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return // gone since the directory was read
 	}
@@ -177,7 +177,7 @@ func (l *lister) log(v *view, n logName) {
 		l.notice(path, "", "skipped: %v", err)
 		return
 	}
-	if reason := unusable(info); reason != "" {
+	if reason := logfile.Unusable(info); reason != "" {
 		l.notice(path, "", "skipped: %s", reason)
 		return
 	}
@@ -208,7 +208,7 @@ func (l *lister) state(v *view, n logName, info os.FileInfo, primary bool) (sess
 		return session.StateBusy, holder
 	}
 	var busy *session.BusyError
-	if errors.As(session.CheckQuiet(v.at(n.name), info, l.now, session.RecentChange), &busy) {
+	if errors.As(session.CheckQuiet(v.At(n.name), info, l.now, session.RecentChange), &busy) {
 		return session.StateBusy, busy.Reason
 	}
 	return session.StateIdle, ""
@@ -365,13 +365,12 @@ func (l *lister) imported(agent string) {
 		l.notice(path, "", "skipped: %v", err)
 		return
 	}
-	defer d.close()
-	names, err := d.names()
+	defer d.Close()
+	names, err := d.Names()
 	if err != nil {
 		l.notice(path, "", "skipped: %v", err)
 		return
 	}
-	slices.Sort(names)
 	for _, name := range names {
 		if id, ok := parseImported(name); ok {
 			l.importedLog(d, name, id)
@@ -380,32 +379,27 @@ func (l *lister) imported(agent string) {
 }
 
 func (l *lister) importedLog(d *directory, name, id string) {
-	info, err := d.stat(name)
+	info, err := d.Root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return // gone since the directory was read
 	}
 	if err != nil {
-		l.notice(d.at(name), "", "skipped: %v", err)
+		l.notice(d.At(name), "", "skipped: %v", err)
 		return
 	}
-	if reason := unusable(info); reason != "" {
-		l.notice(d.at(name), "", "skipped: %s", reason)
+	if reason := logfile.Unusable(info); reason != "" {
+		l.notice(d.At(name), "", "skipped: %s", reason)
 		return
 	}
 	l.listing.Refs = append(l.listing.Refs, session.Ref{
-		Runtime: session.RuntimeOpenClaw, Agent: d.agent, ID: id, Store: l.store.root, Path: d.at(name),
+		Runtime: session.RuntimeOpenClaw, Agent: d.agent, ID: id, Store: l.store.root, Path: d.At(name),
 		Kind: session.KindBackup, Bytes: info.Size(), ModTime: info.ModTime(), State: session.StateUnsupported, Reason: onlyCopy,
 	})
 }
 
 // importedOf opens the directory of an agent's imported logs.
 func (s *Store) importedOf(store *os.Root, agent string) (*directory, error) {
-	name := filepath.Join(agentsName, agent, importedName)
-	root, err := openBelow(store, name)
-	if err != nil {
-		return nil, err
-	}
-	return &directory{root: root, path: filepath.Join(s.root, name), agent: agent, pause: s.pause}, nil
+	return s.below(store, agent, importedName)
 }
 
 // readableOf is directoryOf for a log that is only read: an imported one too.

@@ -8,13 +8,13 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 	"github.com/sessctl/sessctl/pkg/session/process"
 )
 
@@ -39,7 +39,7 @@ type lockFile struct {
 // A lock without a lock file's content is somebody's who is just writing it,
 // as long as it is young.
 func (d *directory) lockedBy(name string, now time.Time) (string, error) {
-	info, err := d.stat(name)
+	info, err := d.Root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
@@ -74,7 +74,7 @@ func (l lockFile) alive() bool {
 }
 
 func (d *directory) readLock(name string) (lockFile, error) {
-	f, err := d.open(name)
+	f, err := durable.OpenRegularIn(d.Root, name)
 	if errors.Is(err, durable.ErrHeld) || errors.Is(err, durable.ErrNotRegular) {
 		return lockFile{}, nil
 	}
@@ -140,12 +140,11 @@ func (s *Store) locksOf(root *os.Root, agent string, now time.Time) ([]session.R
 	if err != nil {
 		return nil, nil // listing the store says why
 	}
-	defer d.close()
-	names, err := d.names()
+	defer d.Close()
+	names, err := d.Names()
 	if err != nil {
 		return nil, nil
 	}
-	slices.Sort(names)
 	var locks []session.RuntimeLock
 	for _, name := range names {
 		if !strings.HasSuffix(name, lockEnd) {
@@ -156,7 +155,7 @@ func (s *Store) locksOf(root *os.Root, agent string, now time.Time) ([]session.R
 			continue // given back since
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read lock %s: %w", d.at(name), err)
+			return nil, fmt.Errorf("read lock %s: %w", d.At(name), err)
 		}
 		locks = append(locks, lock)
 	}
@@ -164,7 +163,7 @@ func (s *Store) locksOf(root *os.Root, agent string, now time.Time) ([]session.R
 }
 
 func (d *directory) lock(name string, now time.Time) (session.RuntimeLock, error) {
-	info, err := d.stat(name)
+	info, err := d.Root.Lstat(name)
 	if err != nil {
 		return session.RuntimeLock{}, err
 	}
@@ -172,7 +171,7 @@ func (d *directory) lock(name string, now time.Time) (session.RuntimeLock, error
 	if err != nil {
 		return session.RuntimeLock{}, err
 	}
-	lock := session.RuntimeLock{Path: d.at(name), Process: read.pid, Since: read.created}
+	lock := session.RuntimeLock{Path: d.At(name), Process: read.pid, Since: read.created}
 	if lock.Since.IsZero() || lock.Since.After(now) {
 		lock.Since = info.ModTime()
 	}
@@ -192,22 +191,22 @@ func (d *directory) lock(name string, now time.Time) (session.RuntimeLock, error
 // session in a database is [session.ErrUnsupported].
 func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
 	if inDatabase(ref) {
-		return unsupported(ref.Path, onlyGateway)
+		return logfile.Unsupported(ref.Path, onlyGateway)
 	}
 	d, name, err := s.directoryOf(ref.Path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return gone(ref.Path)
+		return logfile.Gone(ref.Path)
 	}
 	if err != nil {
 		return err
 	}
-	defer d.close()
+	defer d.Close()
 	if err := d.locked(name, now); err != nil {
 		return err
 	}
-	info, err := d.stat(name)
+	info, err := d.Root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return gone(ref.Path)
+		return logfile.Gone(ref.Path)
 	}
 	if err != nil {
 		return fmt.Errorf("look at log: %w", err)
@@ -220,7 +219,7 @@ func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet 
 	}
 	tail, err := s.Tail(ctx, ref)
 	if errors.Is(err, fs.ErrNotExist) {
-		return gone(ref.Path)
+		return logfile.Gone(ref.Path)
 	}
 	if err != nil {
 		return err
@@ -240,12 +239,8 @@ func (d *directory) locked(name string, now time.Time) error {
 			return err
 		}
 		if holder != "" {
-			return &session.BusyError{Path: d.at(name), Reason: holder}
+			return &session.BusyError{Path: d.At(name), Reason: holder}
 		}
 	}
 	return nil
-}
-
-func gone(path string) error {
-	return &session.BusyError{Path: path, Reason: "it has been moved or removed since it was found"}
 }

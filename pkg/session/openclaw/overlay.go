@@ -2,7 +2,6 @@ package openclaw
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/session"
@@ -20,34 +19,34 @@ const keepRecentTokens = 20_000
 // (research/real-runtimes.md section 5, experiment vi).
 func (s *Store) PlanOverlay(ctx context.Context, request session.ShortenRequest) (session.Shortening, error) {
 	if inDatabase(request.Ref) {
-		return session.Shortening{}, unsupported(request.Ref.Path, onlyGateway)
+		return session.Shortening{}, logfile.Unsupported(request.Ref.Path, onlyGateway)
 	}
 	d, name, err := s.directoryOf(request.Ref.Path)
 	if err != nil {
 		return session.Shortening{}, err
 	}
-	defer d.close()
+	defer d.Close()
 	v, err := s.lookAgain(ctx, d)
 	if err != nil {
 		return session.Shortening{}, err
 	}
 	n, ok := v.all.byName[name]
 	if !ok {
-		return session.Shortening{}, gone(request.Ref.Path)
+		return session.Shortening{}, logfile.Gone(request.Ref.Path)
 	}
 	if err := v.mayRotate(n); err != nil {
 		return session.Shortening{}, err
 	}
-	log, err := d.open(name)
+	log, _, err := d.OpenLog(name)
 	if err != nil {
-		return session.Shortening{}, fmt.Errorf("open log: %w", err)
+		return session.Shortening{}, err
 	}
 	defer log.Close()
 	record, err := piformat.Overlay(log, request)
 	return session.Shortening{
 		Rotation: session.Rotation{
 			Runtime: session.RuntimeOpenClaw, Agent: d.agent, Session: n.id, Store: s.root,
-			Live: v.at(name), At: request.Now.UTC(), Snapshot: request.Snapshot,
+			Live: v.At(name), At: request.Now.UTC(), Snapshot: request.Snapshot,
 		},
 		Cut: request.Cut, Summary: request.Summary, Record: record,
 	}, err
@@ -62,11 +61,11 @@ func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
 	if err != nil {
 		return err
 	}
-	defer d.close()
+	defer d.Close()
 	if n, v := parseName(name); v != isLog || !n.open() {
-		return unsupported(plan.Live, "not an open log of the runtime")
+		return logfile.Unsupported(plan.Live, "not an open log of the runtime")
 	}
-	if err := d.inPlace(); err != nil {
+	if err := d.InPlace(); err != nil {
 		return err
 	}
 	if err := d.locked(name, time.Now()); err != nil {
@@ -75,7 +74,7 @@ func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
 	if err := s.unserved(plan.Live); err != nil {
 		return err
 	}
-	change := &logfile.Change{Dir: &logfile.Dir{Root: d.root, Path: d.path}, Plan: plan, Step: s.step, System: s.options.System}
+	change := &logfile.Change{Dir: d.Dir, Plan: plan, Step: s.step, System: s.options.System}
 	return change.Append()
 }
 
@@ -94,7 +93,7 @@ func (s *Store) PlanCarry(ctx context.Context, q session.CarryRequest) (session.
 	if err != nil {
 		return session.Carrying{}, err
 	}
-	defer d.close()
+	defer d.Close()
 	v, err := s.lookAgain(ctx, d)
 	if err != nil {
 		return session.Carrying{}, err
@@ -106,7 +105,7 @@ func (s *Store) PlanCarry(ctx context.Context, q session.CarryRequest) (session.
 	if err := v.mayRotate(n); err != nil {
 		return session.Carrying{}, err
 	}
-	ref := session.Ref{Path: v.at(n.name)}
+	ref := session.Ref{Path: v.At(n.name)}
 	tail, err := s.Tail(ctx, ref)
 	switch {
 	case err != nil:
@@ -126,12 +125,12 @@ func notYet(path string) error {
 
 // carrying reads the log that the records are appended to.
 func (s *Store) carrying(ctx context.Context, v *view, n logName, q session.CarryRequest) (session.Carrying, error) {
-	log, err := v.open(n.name)
+	log, _, err := v.OpenLog(n.name)
 	if err != nil {
-		return session.Carrying{}, fmt.Errorf("open log: %w", err)
+		return session.Carrying{}, err
 	}
 	defer log.Close()
-	snap, err := session.TakeSnapshot(ctx, log, v.at(n.name))
+	snap, err := session.TakeSnapshot(ctx, log, v.At(n.name))
 	if err != nil {
 		return session.Carrying{}, err
 	}
@@ -140,7 +139,7 @@ func (s *Store) carrying(ctx context.Context, v *view, n logName, q session.Carr
 		Shortening: session.Shortening{
 			Rotation: session.Rotation{
 				Runtime: session.RuntimeOpenClaw, Agent: v.agent, Session: n.id, Store: s.root,
-				Live: v.at(n.name), At: q.Now.UTC().Truncate(time.Millisecond), Snapshot: snap,
+				Live: v.At(n.name), At: q.Now.UTC().Truncate(time.Millisecond), Snapshot: snap,
 			},
 			Record: text.Text,
 		},
@@ -152,13 +151,13 @@ func (s *Store) carrying(ctx context.Context, v *view, n logName, q session.Carr
 func (v *view) followed(r session.Rotation) (logName, error) {
 	switch {
 	case v.frozen != "":
-		return logName{}, unsupported(r.Live, v.frozen)
+		return logName{}, logfile.Unsupported(r.Live, v.frozen)
 	case len(r.Keys) == 0:
-		return logName{}, unsupported(r.Live, "no entry of sessions.json named it, so no session followed")
+		return logName{}, logfile.Unsupported(r.Live, "no entry of sessions.json named it, so no session followed")
 	}
 	e := v.index.entry(r.Keys[0])
 	if e == nil {
-		return logName{}, unsupported(r.Live, "its entry of sessions.json is gone, so no session followed")
+		return logName{}, logfile.Unsupported(r.Live, "its entry of sessions.json is gone, so no session followed")
 	}
 	name := e.log(v.all)
 	if name == "" {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
 // Place implements [session.Restorer]. Every name of the runtime's sessions
@@ -36,8 +37,8 @@ func (s *Store) Place(ctx context.Context, path string, now time.Time) (session.
 	if err != nil {
 		return p, fmt.Errorf("open the directory of %s: %w", path, err)
 	}
-	defer d.close()
-	if err := d.inPlace(); err != nil {
+	defer d.Close()
+	if err := d.InPlace(); err != nil {
 		return p, err
 	}
 	v, err := s.lookAgain(ctx, d)
@@ -53,15 +54,15 @@ func (s *Store) placeName(path string) (n logName, agent string, err error) {
 		return n, "", fmt.Errorf("%s: %w", path, session.ErrElsewhere)
 	}
 	if database, _, ok := cutLast(path, storedMark); ok && filepath.Base(database) == databaseName {
-		return n, "", unsupported(path, onlyGateway)
+		return n, "", logfile.Unsupported(path, onlyGateway)
 	}
 	agent, name, err := s.split(path)
 	if err != nil {
-		return n, "", unsupported(path, "no place for a session of openclaw")
+		return n, "", logfile.Unsupported(path, "no place for a session of openclaw")
 	}
 	n, v := parseName(name)
 	if v != isLog {
-		return n, "", unsupported(path, "not a name that the runtime gives a session")
+		return n, "", logfile.Unsupported(path, "not a name that the runtime gives a session")
 	}
 	return n, agent, nil
 }
@@ -73,7 +74,7 @@ func (s *Store) placeName(path string) (n logName, agent string, err error) {
 // (research/formats.md section 5).
 func (s *Store) Untouchable(path string) error {
 	if _, _, imported := s.splitImported(path); imported {
-		return unsupported(path, onlyCopy)
+		return logfile.Unsupported(path, onlyCopy)
 	}
 	agent, _, err := s.split(path)
 	if err != nil {
@@ -90,9 +91,9 @@ func (s *Store) Untouchable(path string) error {
 	db, unknown, err := s.era(root, agent)
 	switch {
 	case err != nil:
-		return unsupported(path, unknown)
+		return logfile.Unsupported(path, unknown)
 	case db != nil:
-		return unsupported(path, "this agent's sessions are "+onlyGateway+", and a log beside it keeps the runtime's own doctor from finishing")
+		return logfile.Unsupported(path, "this agent's sessions are "+onlyGateway+", and a log beside it keeps the runtime's own doctor from finishing")
 	}
 	return nil
 }
@@ -125,7 +126,7 @@ func (v *view) place(p *session.Place, n logName, now time.Time) (err error) {
 
 // whatIsThere looks at the file at the place and at its neighbours.
 func (v *view) whatIsThere(p *session.Place, n logName) error {
-	info, err := v.stat(n.name)
+	info, err := v.Root.Lstat(n.name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		p.Like = v.neighbour()
@@ -133,8 +134,8 @@ func (v *view) whatIsThere(p *session.Place, n logName) error {
 	case err != nil:
 		return fmt.Errorf("look at %s: %w", p.Path, err)
 	}
-	if reason := unusable(info); reason != "" {
-		return unsupported(p.Path, reason)
+	if reason := logfile.Unusable(info); reason != "" {
+		return logfile.Unsupported(p.Path, reason)
 	}
 	p.There, p.Like = true, info
 	p.Ref.Bytes, p.Ref.ModTime = info.Size(), info.ModTime()
@@ -144,8 +145,8 @@ func (v *view) whatIsThere(p *session.Place, n logName) error {
 // neighbour is the log that was changed last, nil if there is none.
 func (v *view) neighbour() (last os.FileInfo) {
 	for name := range v.all.byName {
-		info, err := v.stat(name)
-		if err != nil || unusable(info) != "" {
+		info, err := v.Root.Lstat(name)
+		if err != nil || logfile.Unusable(info) != "" {
 			continue
 		}
 		if last == nil || info.ModTime().After(last.ModTime()) || info.ModTime().Equal(last.ModTime()) && info.Name() > last.Name() {
@@ -193,14 +194,14 @@ func (s *Store) Unused(_ context.Context, path string, now time.Time, quiet time
 	if err != nil {
 		return err
 	}
-	defer d.close()
+	defer d.Close()
 	if err := d.locked(name, now); err != nil {
 		return err
 	}
 	if err := s.unserved(path); err != nil {
 		return err
 	}
-	info, err := d.stat(name)
+	info, err := d.Root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 	"github.com/sessctl/sessctl/pkg/session/piformat"
 )
 
@@ -27,20 +28,20 @@ const stampForm = "2006-01-02T15-04-05.000Z"
 // [session.ErrUnsupported].
 func (s *Store) PlanRotation(ctx context.Context, ref session.Ref, snap session.Snapshot, now time.Time) (session.Rotation, error) {
 	if inDatabase(ref) {
-		return session.Rotation{}, unsupported(ref.Path, onlyGateway)
+		return session.Rotation{}, logfile.Unsupported(ref.Path, onlyGateway)
 	}
 	d, name, err := s.directoryOf(ref.Path)
 	if err != nil {
 		return session.Rotation{}, err
 	}
-	defer d.close()
+	defer d.Close()
 	v, err := s.lookAgain(ctx, d)
 	if err != nil {
 		return session.Rotation{}, err
 	}
 	n, ok := v.all.byName[name]
 	if !ok {
-		return session.Rotation{}, gone(ref.Path)
+		return session.Rotation{}, logfile.Gone(ref.Path)
 	}
 	if err := v.mayRotate(n); err != nil {
 		return session.Rotation{}, err
@@ -69,34 +70,30 @@ func (s *Store) lookAgain(ctx context.Context, d *directory) (*view, error) {
 // may be rotated.
 func (v *view) mayRotate(n logName) error {
 	if reason := v.refusal(n); reason != "" {
-		return unsupported(v.at(n.name), reason)
+		return logfile.Unsupported(v.At(n.name), reason)
 	}
-	info, err := v.stat(n.name)
+	info, err := v.Root.Lstat(n.name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return gone(v.at(n.name))
+		return logfile.Gone(v.At(n.name))
 	}
 	if err != nil {
 		return fmt.Errorf("look at log: %w", err)
 	}
-	if reason := unusable(info); reason != "" {
-		return unsupported(v.at(n.name), reason)
+	if reason := logfile.Unusable(info); reason != "" {
+		return logfile.Unsupported(v.At(n.name), reason)
 	}
 	reason, err := v.newer(n)
 	if err == nil && reason != "" {
-		err = unsupported(v.at(n.name), reason)
+		err = logfile.Unsupported(v.At(n.name), reason)
 	}
 	return err
-}
-
-func unsupported(path, reason string) error {
-	return fmt.Errorf("%w: %s: %s", session.ErrUnsupported, path, reason)
 }
 
 func (s *Store) plan(v *view, n logName, snap session.Snapshot, now time.Time) (session.Rotation, error) {
 	now = now.UTC().Truncate(time.Millisecond)
 	r := session.Rotation{
 		Runtime: session.RuntimeOpenClaw, Agent: v.agent, Session: n.id, Store: s.root,
-		Live: v.at(n.name), Index: v.at(indexName), At: now, Snapshot: snap,
+		Live: v.At(n.name), Index: v.At(indexName), At: now, Snapshot: snap,
 	}
 	for _, e := range v.owners[n.name] {
 		r.Keys = append(r.Keys, e.key)
@@ -113,15 +110,10 @@ func (s *Store) plan(v *view, n logName, snap session.Snapshot, now time.Time) (
 // freeName returns the path under which a closed log is kept. The name has
 // milliseconds; the next one that is free is taken.
 func (v *view) freeName(n logName, now time.Time) (string, error) {
-	const tries = 1000
-	for range tries {
-		name := n.name + ".reset." + now.Format(stampForm)
-		if _, err := v.stat(name); errors.Is(err, fs.ErrNotExist) {
-			return v.at(name), nil
-		}
-		now = now.Add(time.Millisecond)
-	}
-	return "", fmt.Errorf("no free name for the closed log of %s", v.at(n.name))
+	name, err := v.FreeName(func(try int) string {
+		return n.name + ".reset." + now.Add(time.Duration(try)*time.Millisecond).Format(stampForm)
+	})
+	return v.At(name), err
 }
 
 // view is what a sessions directory held at one moment: its names, its index,
@@ -146,9 +138,9 @@ type view struct {
 // nothing may be changed. An index that cannot be read is no error: the
 // transcripts can still be.
 func (d *directory) look(ctx context.Context, frozen string) (*view, error) {
-	names, err := d.names()
+	names, err := d.Names()
 	if err != nil {
-		return nil, fmt.Errorf("list %s: %w", d.path, err)
+		return nil, err
 	}
 	v := &view{directory: d, all: sortLogs(names), frozen: frozen, fileEra: frozen == ""}
 	v.index, v.indexErr = d.readIndex(ctx)
@@ -223,14 +215,14 @@ func (v *view) names(id string) bool {
 // newer says that a log has a format newer than those of the file era, ""
 // otherwise.
 func (v *view) newer(n logName) (string, error) {
-	f, err := v.open(n.name)
+	f, err := durable.OpenRegularIn(v.Root, n.name)
 	if err != nil {
 		return "", fmt.Errorf("open log: %w", err)
 	}
 	defer f.Close()
 	header, ok, err := piformat.ReadHeader(f)
 	if err != nil {
-		return "", fmt.Errorf("read the header of %s: %w", v.at(n.name), err)
+		return "", fmt.Errorf("read the header of %s: %w", v.At(n.name), err)
 	}
 	if ok && header.Version > maxVersion {
 		return fmt.Sprintf("its format has version %d, this tool knows up to %d", header.Version, maxVersion), nil
@@ -246,36 +238,42 @@ func (v *view) lockedNow(n logName, now time.Time) (string, error) {
 	return v.lockedBy(n.name+lockEnd, now)
 }
 
-// change is one rotation on its way.
+// change is one rotation on its way: that of the log, and in the middle of it
+// that of the index.
 type change struct {
 	*directory
 	store    *Store
 	rotation session.Rotation
 	name     string // of the log
 	kept     string // of the closed log
+	// log is the change of the log. It has switched once the index names the
+	// new session.
+	log *logfile.Change
 
 	index    *index
-	switched bool // the index names the new session
 	logThere bool // the log is at its place
 	moved    bool // the log is at its new name
 	linked   bool // at both: an earlier run died inside the move
-	log      *os.File
-	checked  os.FileInfo    // of the log, when it was held against the snapshot
-	lease    *durable.Lease // nil where there are none
 }
 
 // openChange checks that a rotation, which may come from a journal, stays in
-// one sessions directory of this store.
+// one sessions directory of this store. The caller closes it.
 func (s *Store) openChange(r session.Rotation) (*change, error) {
 	d, name, err := s.directoryOf(r.Live)
 	if err != nil {
 		return nil, err
 	}
-	c := &change{directory: d, store: s, rotation: r, name: name, kept: filepath.Base(r.Kept)}
-	if err := errors.Join(c.belongs(), d.inPlace()); err != nil {
-		return nil, errors.Join(err, d.close())
+	c := &change{directory: d, store: s, rotation: r, name: name, kept: filepath.Base(r.Kept), log: s.changeOf(d, r)}
+	if err := errors.Join(c.belongs(), d.InPlace()); err != nil {
+		d.Close()
+		return nil, err
 	}
 	return c, nil
+}
+
+// changeOf is the change of one log of a directory.
+func (s *Store) changeOf(d *directory, r session.Rotation) *logfile.Change {
+	return &logfile.Change{Dir: d.Dir, Plan: session.Shortening{Rotation: r}, Step: s.step, System: s.options.System}
 }
 
 // belongs checks that the parts of the plan fit together.
@@ -285,28 +283,12 @@ func (c *change) belongs() error {
 	closed, w := parseName(c.kept)
 	switch {
 	case v != isLog || !log.open() || w != isLog || closed.kind != session.KindReset || closed.live != c.name,
-		r.Kept != c.at(c.kept), r.Index != c.at(indexName):
+		r.Kept != c.At(c.kept), r.Index != c.At(indexName):
 		return fmt.Errorf("rotate %s: the plan names files that do not belong together", r.Live)
 	case len(r.Before) != len(r.Keys), len(r.Keys) > 0 && !session.SafeID(r.NewSession):
 		return fmt.Errorf("rotate %s: the plan is not whole", r.Live)
 	}
 	return nil
-}
-
-func (c *change) close() {
-	c.unpin()
-	_ = c.directory.close() // it was only looked at
-}
-
-// unpin ends the lease and closes the log.
-func (c *change) unpin() {
-	if c.lease != nil {
-		c.lease.Release()
-	}
-	if c.log != nil {
-		c.log.Close()
-	}
-	c.lease, c.log = nil, nil
 }
 
 // read finds out which steps are done. The log's place is looked at first: a
@@ -321,14 +303,14 @@ func (c *change) read(ctx context.Context) error {
 		return err
 	}
 	if v.frozen != "" {
-		c.switched = c.moved
+		c.log.Switched = c.moved
 		if c.moved {
 			return nil
 		}
 		return c.refuse(v.frozen)
 	}
 	c.index = v.index
-	c.switched, err = c.indexState(v)
+	c.log.Switched, err = c.indexState(v)
 	return err
 }
 
@@ -369,11 +351,11 @@ func (c *change) onlyOwners(v *view) bool {
 // but after a restart some file systems have others, so a file that is only
 // there counts too.
 func (c *change) logState() error {
-	live, err := c.statIfThere(c.name)
+	live, err := c.Stat(c.name)
 	if err != nil {
 		return err
 	}
-	kept, err := c.statIfThere(c.kept)
+	kept, err := c.Stat(c.kept)
 	if err != nil {
 		return err
 	}
@@ -390,17 +372,6 @@ func (c *change) logState() error {
 	// writer has made it again. It is listed as a session of its own.
 	c.logThere = false
 	return nil
-}
-
-func (c *change) statIfThere(name string) (os.FileInfo, error) {
-	info, err := c.stat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("look at %s: %w", c.at(name), err)
-	}
-	return info, nil
 }
 
 // Rotate implements [session.Rotator], as the runtime's reset was seen to do
@@ -423,162 +394,99 @@ func (s *Store) Rotate(ctx context.Context, r session.Rotation) error {
 	if err != nil {
 		return err
 	}
-	defer c.close()
+	defer c.Close()
 	if err := c.read(ctx); err != nil {
 		return err
 	}
 	if !c.logThere {
 		return c.withoutLog(ctx)
 	}
-	if err := c.pin(); err != nil {
-		return c.begun(err)
-	}
-	if err := c.switchIndex(ctx); err != nil {
-		return err
-	}
-	return c.moveLog()
+	return c.begun(c.takeAway(ctx))
 }
 
 // withoutLog finishes a rotation whose log is not at its place any more.
 func (c *change) withoutLog(ctx context.Context) error {
-	if !c.moved && !c.switched {
-		return gone(c.rotation.Live)
+	if !c.moved && !c.log.Switched {
+		return logfile.Gone(c.rotation.Live)
 	}
-	if err := c.switchIndex(ctx); err != nil {
+	if err := c.switchIndex(ctx, nil); err != nil {
 		return err
 	}
 	if c.linked {
-		return c.moveLog()
+		return c.log.MoveAside(ctx)
 	}
-	return durable.SyncDir(c.path)
+	return durable.SyncDir(c.Path)
 }
 
-// begun marks a busy log whose index an earlier run has switched.
+// begun marks a log that is busy after the index was switched.
 func (c *change) begun(err error) error {
 	var busy *session.BusyError
-	if c.switched && errors.As(err, &busy) {
+	if c.log.Switched && errors.As(err, &busy) {
 		busy.Begun = true
 	}
 	return err
 }
 
-// pin takes the lease and checks that the log still is the snapshot.
-func (c *change) pin() error {
-	if err := c.locked(c.name, time.Now()); err != nil {
+// takeAway goes the way of [logfile.Held], with the switch of the index between
+// the check of the log and its move.
+func (c *change) takeAway(ctx context.Context) error {
+	if err := c.store.letsGo(c.directory, c.rotation.Live); err != nil {
 		return err
 	}
-	if err := c.store.unserved(c.rotation.Live); err != nil {
-		return err
-	}
-	if err := c.openLog(); err != nil {
-		return err
-	}
-	if err := c.takeLease(); err != nil {
-		return err
-	}
-	if err := c.store.step("lease"); err != nil {
-		return err
-	}
-	if err := c.check(); err != nil {
-		return err
-	}
-	if c.lease == nil {
-		c.unpin() // some systems do not rename an open file
-	}
-	return c.store.step("check")
-}
-
-const heldElsewhere = "another process has it open"
-
-func (c *change) openLog() (err error) {
-	c.log, err = c.open(c.name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return gone(c.rotation.Live)
-	case errors.Is(err, durable.ErrHeld):
-		return c.refuse(heldElsewhere)
-	case errors.Is(err, durable.ErrNotRegular):
-		return c.refuse("it is not a regular file any more")
-	case err != nil:
-		return fmt.Errorf("open log: %w", err)
-	}
-	return nil
-}
-
-func (c *change) takeLease() (err error) {
-	c.lease, err = c.store.options.System.WriteLease(c.log)
-	switch {
-	case errors.Is(err, durable.ErrHeld):
-		return c.refuse(heldElsewhere)
-	case errors.Is(err, durable.ErrUnsupported):
-		return nil // the quiet period has to do
-	case err != nil:
-		return fmt.Errorf("ask who has the log open: %w", err)
-	}
-	return nil
-}
-
-// check compares the log, by its descriptor and by its name, with the
-// snapshot. After the index was switched the log may have changed: its inode
-// is kept, whatever is in it.
-func (c *change) check() error {
-	opened, err := c.log.Stat()
+	held, err := c.log.Hold()
 	if err != nil {
-		return fmt.Errorf("look at log: %w", err)
+		return err
 	}
-	named, err := c.stat(c.name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return gone(c.rotation.Live)
+	defer held.Close()
+	if err := held.Check(); err != nil {
+		return err
 	}
-	if err != nil {
-		return fmt.Errorf("look at log: %w", err)
+	if err := c.switchIndex(ctx, held); err != nil {
+		return err
 	}
-	if !os.SameFile(opened, named) {
-		return c.refuse("another file has taken its place")
+	return held.MoveAside()
+}
+
+// letsGo returns a [*session.BusyError] while the runtime holds a log of a
+// directory, by its lock or by serving it.
+func (s *Store) letsGo(d *directory, path string) error {
+	if err := d.locked(filepath.Base(path), time.Now()); err != nil {
+		return err
 	}
-	c.checked = opened
-	if c.switched {
-		return nil
-	}
-	if reason := unusable(named); reason != "" {
-		return c.refuse(reason)
-	}
-	return c.rotation.Snapshot.Matches(named)
+	return s.unserved(path)
 }
 
 // switchIndex points the entries at the new session. Where that is done
-// already, an earlier run may have died before it was durable.
-func (c *change) switchIndex(ctx context.Context) error {
+// already, an earlier run may have died before it was durable. held is nil for
+// a log that is not at its place any more.
+func (c *change) switchIndex(ctx context.Context, held *logfile.Held) error {
 	if len(c.rotation.Keys) == 0 {
 		return nil
 	}
-	if c.switched {
-		return durable.SyncDir(c.path)
+	if c.log.Switched {
+		return durable.SyncDir(c.Path)
 	}
 	text, err := c.index.rotated(c.rotation.Keys, freshEntry{session: c.rotation.NewSession, at: c.rotation.At})
 	if err != nil {
 		return fmt.Errorf("edit sessions.json: %w", err)
 	}
-	if c.lease != nil && !c.lease.Held() {
-		return c.refuse(heldElsewhere)
-	}
-	if err := c.replaceIndex(text, c.logInPlace); err != nil {
+	if err := c.replaceIndex(c.index, text, held); err != nil {
 		return err
 	}
 	if err := c.store.step("index"); err != nil {
 		return err
 	}
-	return c.confirm(ctx)
+	return c.confirm(ctx, held)
 }
 
-// replaceIndex replaces the index unless somebody else has just done so, or a
-// last check that costs next to nothing fails.
-func (c *change) replaceIndex(text []byte, last func() error) error {
-	err := durable.ReplaceFile(c.rotation.Index, c.index.info.Mode().Perm(), func(w io.Writer) error {
+// replaceIndex replaces the index that was read, unless somebody else has just
+// done so, or the held log, if there is one, is not in its place any more.
+func (d *directory) replaceIndex(read *index, text []byte, held *logfile.Held) error {
+	err := durable.ReplaceFile(d.At(indexName), read.info.Mode().Perm(), func(w io.Writer) error {
 		if _, err := w.Write(text); err != nil {
 			return err
 		}
-		return errors.Join(c.index.changed(c.directory), last())
+		return errors.Join(read.changed(d), inPlace(held))
 	})
 	if err != nil {
 		return fmt.Errorf("replace sessions.json: %w", err)
@@ -586,35 +494,18 @@ func (c *change) replaceIndex(text []byte, last func() error) error {
 	return nil
 }
 
-// nothingElse is the last check where there is none.
-func nothingElse() error { return nil }
-
-// logInPlace returns a [*session.BusyError] if the log that was checked does not
-// lie at its place any more, or was written where there is no lease: a lease
-// tells of those who open it, not of those who put another file there.
-func (c *change) logInPlace() error {
-	if c.checked == nil {
+func inPlace(held *logfile.Held) error {
+	if held == nil {
 		return nil
 	}
-	named, err := c.stat(c.name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return gone(c.rotation.Live)
-	case err != nil:
-		return fmt.Errorf("look at log: %w", err)
-	case !os.SameFile(c.checked, named):
-		return c.refuse("another file has taken its place")
-	case c.lease == nil: // no lease tells of those who write it
-		return c.rotation.Snapshot.Matches(named)
-	}
-	return nil
+	return held.InPlace()
 }
 
 // confirm looks again before the log is moved. A runtime that wrote its own
 // index over ours in the same instant is at work: the session goes on, and
 // nothing has changed. So does one that put another log in place of the one
 // that was archived, and then the index goes back to what it was.
-func (c *change) confirm(ctx context.Context) error {
+func (c *change) confirm(ctx context.Context, held *logfile.Held) error {
 	x, err := c.readIndex(ctx)
 	if err != nil {
 		return fmt.Errorf("read sessions.json again: %w", err)
@@ -624,19 +515,9 @@ func (c *change) confirm(ctx context.Context) error {
 			return c.refuse("the runtime has written its own sessions.json over the change")
 		}
 	}
-	if replaced := c.logInPlace(); replaced != nil {
-		before := c.index.raw
-		c.index = x
-		return errors.Join(replaced, c.replaceIndex(before, nothingElse))
+	if replaced := inPlace(held); replaced != nil {
+		return errors.Join(replaced, c.replaceIndex(x, c.index.raw, nil))
 	}
-	c.switched = true
+	c.log.Switched = true
 	return nil
-}
-
-// moveLog gives the log's inode its new name.
-func (c *change) moveLog() error {
-	if err := c.store.options.System.MoveFile(c.rotation.Live, c.rotation.Kept); err != nil {
-		return fmt.Errorf("close the log: %w", err)
-	}
-	return c.store.step("move")
 }

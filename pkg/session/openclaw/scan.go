@@ -98,12 +98,12 @@ func (s *Store) Companions(_ context.Context, ref session.Ref) ([]string, error)
 	if err != nil {
 		return nil, err
 	}
-	defer d.close()
+	defer d.Close()
 	mine, verdict := parseName(name)
 	if verdict != isLog {
 		return nil, nil
 	}
-	names, err := d.names()
+	names, err := d.Names()
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (s *Store) Companions(_ context.Context, ref session.Ref) ([]string, error)
 			return nil, nil
 		}
 		if strings.HasPrefix(other, mine.session+".trajectory") {
-			paths = append(paths, d.at(other))
+			paths = append(paths, d.At(other))
 		}
 	}
 	return paths, nil

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 	"github.com/sessctl/sessctl/pkg/session/openclaw/agentdb"
 	"github.com/sessctl/sessctl/pkg/session/piformat"
 )
@@ -112,8 +112,8 @@ func (s *Store) openLog(ctx context.Context, ref session.Ref) (*os.File, os.File
 	if err != nil {
 		return nil, nil, err
 	}
-	defer d.close()
-	log, err := d.open(name)
+	defer d.Close()
+	log, err := durable.OpenRegularIn(d.Root, name)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open log: %w", err)
 	}
@@ -322,8 +322,7 @@ func parseLive(name, live string, kind session.Kind) (logName, verdict) {
 // directory is one agent's sessions directory, opened so that no name in it
 // leads out of the store.
 type directory struct {
-	root  *os.Root
-	path  string // absolute
+	*logfile.Dir
 	agent string
 	pause func(ctx context.Context, d time.Duration) error
 }
@@ -340,26 +339,20 @@ func (s *Store) openDirectory(agent string) (*directory, error) {
 
 // directory opens the sessions directory of an agent of an open store.
 func (s *Store) directory(store *os.Root, agent string) (*directory, error) {
-	name := filepath.Join(agentsName, agent, sessionsName)
-	root, err := openBelow(store, name)
-	if err != nil {
-		return nil, err
-	}
-	return &directory{root: root, path: filepath.Join(s.root, name), agent: agent, pause: s.pause}, nil
+	return s.below(store, agent, sessionsName)
 }
 
-// openBelow opens a directory below root. It looks before it opens: opening a
-// pipe would wait for ever.
-func openBelow(root *os.Root, name string) (*os.Root, error) {
-	info, err := root.Stat(name)
+// below opens a directory of an agent of an open store.
+func (s *Store) below(store *os.Root, agent, name string) (*directory, error) {
+	d, err := s.top(store).Below(filepath.Join(agentsName, agent, name))
 	if err != nil {
 		return nil, err
 	}
-	if !info.IsDir() {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("not a directory")}
-	}
-	return root.OpenRoot(name)
+	return &directory{Dir: d, agent: agent, pause: s.pause}, nil
 }
+
+// top is the open state directory.
+func (s *Store) top(store *os.Root) *logfile.Dir { return &logfile.Dir{Root: store, Path: s.root} }
 
 // directoryOf opens the directory of a log by the log's absolute path, which
 // must be agents/<agent>/sessions/<name> in this store.
@@ -386,58 +379,4 @@ func (s *Store) split(path string) (agent, name string, err error) {
 		return "", "", fmt.Errorf("%s is not a session of the store %s", path, s.root)
 	}
 	return parts[1], parts[3], nil
-}
-
-func (d *directory) close() error { return d.root.Close() }
-
-// at is the absolute path of a name.
-func (d *directory) at(name string) string { return filepath.Join(d.path, name) }
-
-// open opens a regular file. It never follows a link and never waits.
-func (d *directory) open(name string) (*os.File, error) { return durable.OpenRegularIn(d.root, name) }
-
-func (d *directory) stat(name string) (os.FileInfo, error) { return d.root.Lstat(name) }
-
-// names lists the directory.
-func (d *directory) names() ([]string, error) {
-	dir, err := d.root.Open(".")
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	return dir.Readdirnames(-1)
-}
-
-// inPlace checks that the path still leads to the directory that is open:
-// what changes names works on paths.
-func (d *directory) inPlace() error {
-	byPath, err := os.Stat(d.path)
-	if err != nil {
-		return fmt.Errorf("look at %s: %w", d.path, err)
-	}
-	opened, err := d.root.Stat(".")
-	if err != nil {
-		return fmt.Errorf("look at %s: %w", d.path, err)
-	}
-	if !os.SameFile(byPath, opened) {
-		return &session.BusyError{Path: d.path, Reason: "another directory has taken its place"}
-	}
-	return nil
-}
-
-// unusable says, for people, why a file can be no session here; "" if it can.
-func unusable(info os.FileInfo) string {
-	switch mode := info.Mode(); {
-	case mode&fs.ModeSymlink != 0:
-		return "a symbolic link: sessions are read only where they lie"
-	case mode.IsDir():
-		return "a directory with the name of a session"
-	case mode&fs.ModeNamedPipe != 0:
-		return "a pipe with the name of a session"
-	case !mode.IsRegular():
-		return "a device or socket with the name of a session"
-	case durable.Identify(info).Links > 1:
-		return "a file with several names (hard links): changing it would change something else"
-	}
-	return ""
 }

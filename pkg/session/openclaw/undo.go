@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 	"github.com/sessctl/sessctl/pkg/session/piformat"
 )
 
@@ -25,13 +27,13 @@ func (s *Store) PlanUndo(ctx context.Context, r session.Rotation, o session.Undo
 	if err != nil {
 		return u, err
 	}
-	defer c.close()
+	defer c.Close()
 	v, err := s.lookAgain(ctx, c.directory)
 	if err != nil {
 		return u, err
 	}
 	if v.frozen != "" {
-		return u, unsupported(r.Live, v.frozen)
+		return u, logfile.Unsupported(r.Live, v.frozen)
 	}
 	if err := errors.Join(c.locked(c.name, o.Now), s.unserved(r.Live)); err != nil {
 		return u, err
@@ -42,49 +44,24 @@ func (s *Store) PlanUndo(ctx context.Context, r session.Rotation, o session.Undo
 	if err := planEntries(v, &u, o); err != nil {
 		return u, err
 	}
-	return u, c.planFresh(ctx, v, &u, o)
+	return u, v.planFresh(ctx, &u, o)
 }
 
 // oldLog finds the old log's bytes: at its place, at its kept name, or neither.
-func (c *change) oldLog(ctx context.Context) (from string, err error) {
-	for _, name := range []string{c.name, c.kept} {
-		same, err := c.begins(ctx, name)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
-			return "", err
-		case same:
-			return c.at(name), nil
-		case name == c.name:
-			n, err := c.messages(ctx, name)
-			return "", errors.Join(err, &session.NewerError{Path: c.rotation.Live, Session: c.rotation.Session, Messages: n})
-		}
+func (c *change) oldLog(ctx context.Context) (string, error) {
+	from, other, err := c.log.OldLog(ctx)
+	if err != nil || !other {
+		return from, err
 	}
-	return "", nil
-}
-
-// begins reports whether a file begins with the bytes of the rotated log.
-func (c *change) begins(ctx context.Context, name string) (bool, error) {
-	info, err := c.stat(name)
-	if err != nil {
-		return false, err
-	}
-	if reason := unusable(info); reason != "" {
-		return false, unsupported(c.at(name), reason)
-	}
-	f, err := c.open(name)
-	if err != nil {
-		return false, err
-	}
-	defer f.Close()
-	return c.rotation.Snapshot.Begins(ctx, f)
+	n, err := c.messages(ctx, c.name)
+	return "", errors.Join(err, &session.NewerError{Path: c.rotation.Live, Session: c.rotation.Session, Messages: n})
 }
 
 // messages counts what is said in a log.
 func (d *directory) messages(ctx context.Context, name string) (int, error) {
-	f, err := d.open(name)
+	f, _, err := d.OpenLog(name)
 	if err != nil {
-		return 0, fmt.Errorf("open log: %w", err)
+		return 0, err
 	}
 	defer f.Close()
 	return piformat.CountMessages(ctx, f)
@@ -105,12 +82,12 @@ func planEntries(v *view, u *session.Undo, o session.UndoOptions) error {
 		case now == "":
 			now = e.session
 		case now != e.session:
-			return unsupported(r.Live, "the entries of sessions.json that named it name different sessions by now")
+			return logfile.Unsupported(r.Live, "the entries of sessions.json that named it name different sessions by now")
 		}
 	}
 	switch {
 	case len(r.Keys) > 0 && len(u.Before) == 0:
-		return unsupported(r.Live, "sessions.json has no entry for it any more")
+		return logfile.Unsupported(r.Live, "sessions.json has no entry for it any more")
 	case now == "" || now == r.NewSession:
 		return nil
 	case !o.Force:
@@ -122,29 +99,29 @@ func planEntries(v *view, u *session.Undo, o session.UndoOptions) error {
 
 // planFresh decides what becomes of the log of the session that the entries
 // name now.
-func (c *change) planFresh(ctx context.Context, v *view, u *session.Undo, o session.UndoOptions) error {
+func (v *view) planFresh(ctx context.Context, u *session.Undo, o session.UndoOptions) error {
 	name := freshLog(v, u)
-	if name == "" || name == c.name {
+	if name == "" || v.At(name) == u.Rotation.Live {
 		return nil
 	}
-	info, err := c.stat(name)
+	info, err := v.Root.Lstat(name)
 	if err != nil {
 		return fmt.Errorf("look at the fresh log: %w", err)
 	}
-	if reason := unusable(info); reason != "" {
-		return unsupported(c.at(name), reason)
+	if reason := logfile.Unusable(info); reason != "" {
+		return logfile.Unsupported(v.At(name), reason)
 	}
-	n, err := c.messages(ctx, name)
+	n, err := v.messages(ctx, name)
 	if err != nil {
 		return err
 	}
 	if n > 0 {
-		return &session.NewerError{Path: c.at(name), Session: u.Rotation.NewSession, Messages: n}
+		return &session.NewerError{Path: v.At(name), Session: u.Rotation.NewSession, Messages: n}
 	}
-	if err := errors.Join(c.locked(name, o.Now), session.CheckQuiet(c.at(name), info, o.Now, o.Quiet)); err != nil {
+	if err := errors.Join(v.locked(name, o.Now), session.CheckQuiet(v.At(name), info, o.Now, o.Quiet)); err != nil {
 		return err
 	}
-	u.Fresh, u.FreshSnapshot = c.at(name), session.Observe(c.at(name), info)
+	u.Fresh, u.FreshSnapshot = v.At(name), session.Observe(v.At(name), info)
 	u.FreshKept, err = v.freeName(v.all.byName[name], o.Now.UTC().Truncate(time.Millisecond))
 	return err
 }
@@ -176,11 +153,15 @@ func (s *Store) Undo(ctx context.Context, u session.Undo, archived func(io.Write
 	if err != nil {
 		return err
 	}
-	defer c.close()
-	b := &back{change: c, plan: u, archived: archived}
+	defer c.Close()
+	b := &back{directory: c.directory, store: s, plan: u, old: c.log, archived: archived}
 	if err := b.belongs(); err != nil {
 		return err
 	}
+	if u.Fresh != "" {
+		b.fresh = s.changeOf(c.directory, session.Rotation{Live: u.Fresh, Kept: u.FreshKept, Snapshot: u.FreshSnapshot})
+	}
+	defer b.letGo()
 	for _, step := range []func(context.Context) error{b.read, b.put, b.switchBack} {
 		if err := step(ctx); err != nil {
 			return b.giveUp(ctx, err)
@@ -191,12 +172,36 @@ func (s *Store) Undo(ctx context.Context, u session.Undo, archived func(io.Write
 
 // back is one rotation on its way back.
 type back struct {
-	*change
+	*directory
+	store    *Store
 	plan     session.Undo
 	archived func(io.Writer) error
 
+	old   *logfile.Change // of the log that comes back
+	fresh *logfile.Change // of the log that has taken its place, nil for none
+	held  *logfile.Held   // the fresh log, once it is held
+
+	index    *index
 	there    bool // the old log is at its place
 	switched bool // the index names it
+}
+
+// letGo ends the hold of the fresh log.
+func (b *back) letGo() {
+	if b.held != nil {
+		b.held.Close()
+	}
+}
+
+// refuse is a [*session.BusyError]: nothing has been changed.
+func (b *back) refuse(reason string) error {
+	return &session.BusyError{Path: b.plan.Rotation.Live, Reason: reason}
+}
+
+// source says where the old log comes back from. A log that is made of its
+// bytes gets the index's mode and owner.
+func (b *back) source() logfile.Source {
+	return logfile.Source{From: b.plan.From, Archived: b.archived, Like: func() (os.FileInfo, error) { return b.index.info, nil }}
 }
 
 // belongs checks that the parts of a plan, which may come from a journal, fit
@@ -212,7 +217,7 @@ func (b *back) belongs() error {
 	case u.Fresh == "":
 		return nil
 	case v != isLog || w != isLog || !fresh.open() || closed.kind != session.KindReset || closed.live != fresh.name,
-		u.Fresh != b.at(fresh.name), u.FreshKept != b.at(closed.name), u.Fresh == u.Rotation.Live:
+		u.Fresh != b.At(fresh.name), u.FreshKept != b.At(closed.name), u.Fresh == u.Rotation.Live:
 		return fmt.Errorf("put %s back: the plan names files that do not belong together", u.Rotation.Live)
 	}
 	return nil
@@ -220,7 +225,7 @@ func (b *back) belongs() error {
 
 // read finds out which steps are done.
 func (b *back) read(ctx context.Context) (err error) {
-	if b.there, err = b.begins(ctx, b.name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if b.there, err = b.old.Begins(ctx, filepath.Base(b.plan.Rotation.Live)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	_, err = b.look(ctx)
@@ -249,7 +254,7 @@ func (b *back) entriesSwitched() (bool, error) {
 		switch e := b.index.entry(planned.Key); {
 		case e == nil:
 			return false, b.refuse("an entry of sessions.json is gone")
-		case e.session == oldSession(b.rotation, planned.Key):
+		case e.session == oldSession(b.plan.Rotation, planned.Key):
 			old++
 		case e.before() == planned:
 			before++
@@ -267,60 +272,43 @@ func (b *back) entriesSwitched() (bool, error) {
 // holdFresh checks that the fresh session is what it was when this was planned,
 // and takes the lease on its log, if it has one.
 func (b *back) holdFresh(v *view) error {
-	name := freshLog(v, &b.plan)
-	if name == b.name {
-		name = ""
+	path := ""
+	if name := freshLog(v, &b.plan); name != "" && b.At(name) != b.plan.Rotation.Live {
+		path = b.At(name)
 	}
-	if (name == "") != (b.plan.Fresh == "") || name != "" && b.at(name) != b.plan.Fresh {
+	if path != b.plan.Fresh {
 		return b.refuse("the fresh session has got a log meanwhile")
 	}
-	if name == "" {
-		return errors.Join(b.locked(b.name, b.plan.At), b.store.unserved(b.rotation.Live))
+	if b.fresh == nil {
+		live := b.plan.Rotation.Live
+		return errors.Join(b.locked(filepath.Base(live), b.plan.At), b.store.unserved(live))
 	}
-	return b.pinFresh(name)
+	return b.hold()
 }
 
-// pinFresh takes the lease on the fresh log. Once the index is switched it may
+// hold takes the fresh log from its runtime. Once the index is switched it may
 // have changed: its inode is kept, whatever is in it.
-func (b *back) pinFresh(name string) error {
-	rotation, kept := b.rotation, b.name
-	defer func() { b.rotation, b.name = rotation, kept }()
-	b.rotation.Live, b.rotation.Snapshot, b.name = b.plan.Fresh, b.plan.FreshSnapshot, name
-	b.change.switched = b.switched
-	return b.pin()
+func (b *back) hold() (err error) {
+	if err := b.store.letsGo(b.directory, b.plan.Fresh); err != nil {
+		return err
+	}
+	b.fresh.Switched = b.switched
+	if b.held, err = b.fresh.Hold(); err != nil {
+		return err
+	}
+	return b.held.Check()
 }
 
 // put puts the old log at its place: its inode, or its bytes.
 func (b *back) put(ctx context.Context) error {
-	if b.there {
-		return durable.SyncDir(b.path)
-	}
-	if b.plan.From == b.rotation.Live {
+	if !b.there && b.plan.From == b.plan.Rotation.Live {
 		return b.refuse("it has been moved or removed since this was planned")
 	}
-	err := fs.ErrNotExist
-	if b.plan.From != "" {
-		err = durable.MoveFile(b.plan.From, b.rotation.Live)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		err = b.make()
-	}
-	switch {
-	case errors.Is(err, durable.ErrExists):
-		return b.refuse("somebody has made a log at its place just now")
-	case err != nil:
-		return fmt.Errorf("put the log back: %w", err)
-	}
-	if same, err := b.begins(ctx, b.name); err != nil || !same {
-		return errors.Join(fmt.Errorf("read back %s: it is not the log that was rotated", b.rotation.Live), err)
+	if err := b.old.PutBack(ctx, b.source()); err != nil {
+		return err
 	}
 	b.there = true
-	return b.store.step("back")
-}
-
-// make makes the log of the archived bytes, with the index's mode and owner.
-func (b *back) make() error {
-	return durable.CreateLike(b.rotation.Live, b.index.info, b.archived)
+	return nil
 }
 
 // switchBack points the entries at the old session, if they are what they were
@@ -340,10 +328,7 @@ func (b *back) switchBack(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("edit sessions.json: %w", err)
 	}
-	if b.lease != nil && !b.lease.Held() {
-		return b.refuse(heldElsewhere)
-	}
-	if err := b.replaceIndex(text, nothingElse); err != nil {
+	if err := b.replaceIndex(b.index, text, b.held); err != nil {
 		return err
 	}
 	if err := b.store.step("index back"); err != nil {
@@ -363,9 +348,9 @@ func (b *back) keys() []string {
 
 // entry makes the new text of an entry.
 func (b *back) entry(key string, old []byte) ([]byte, error) {
-	e := oldEntry{session: oldSession(b.rotation, key), at: b.plan.At, log: b.rotation.Live}
-	if i := slices.Index(b.rotation.Keys, key); i >= 0 {
-		e.reset = b.rotation.Before[i].Reset
+	e := oldEntry{session: oldSession(b.plan.Rotation, key), at: b.plan.At, log: b.plan.Rotation.Live}
+	if i := slices.Index(b.plan.Rotation.Keys, key); i >= 0 {
+		e.reset = b.plan.Rotation.Before[i].Reset
 	}
 	return e.replace(old)
 }
@@ -395,21 +380,21 @@ func (b *back) confirmBack(ctx context.Context) error {
 // closeFresh gives the log of the fresh session, which has no messages, the
 // name of a closed one. An earlier run may have died before it came to this.
 func (b *back) closeFresh() error {
-	if b.plan.Fresh == "" {
-		return durable.SyncDir(b.path)
+	if b.fresh == nil {
+		return durable.SyncDir(b.Path)
 	}
-	fresh, _ := parseName(baseName(b.plan.Fresh))
-	info, err := b.statIfThere(fresh.name)
+	info, err := b.Stat(filepath.Base(b.plan.Fresh))
 	if err != nil || info == nil {
-		return errors.Join(err, durable.SyncDir(b.path))
+		return errors.Join(err, durable.SyncDir(b.Path))
 	}
-	if b.log == nil && b.lease == nil { // not held yet: an earlier run has switched
-		if err := b.pinFresh(fresh.name); err != nil {
+	if b.held == nil { // an earlier run has switched
+		if err := b.hold(); err != nil {
 			return b.begunBack(err)
 		}
 	}
-	if err := durable.MoveFile(b.plan.Fresh, b.plan.FreshKept); err != nil {
-		return fmt.Errorf("close the fresh log: %w", err)
+	b.fresh.Switched = true
+	if err := b.held.MoveAside(); err != nil {
+		return b.begunBack(err)
 	}
 	return b.store.step("close")
 }
@@ -432,51 +417,8 @@ func (b *back) giveUp(ctx context.Context, cause error) error {
 	if b.switched {
 		return cause // the runtime names it already, and that stays
 	}
-	if err := b.takeBack(ctx); err != nil {
+	if err := b.old.TakeBack(ctx, b.source()); err != nil {
 		return fmt.Errorf("%w; and the old log could not go back: %w", cause, err)
 	}
 	return cause
-}
-
-// takeBack undoes put. What was there before stays.
-func (b *back) takeBack(ctx context.Context) error {
-	if b.plan.From == b.rotation.Live {
-		return nil
-	}
-	there, err := b.begins(ctx, b.name)
-	if err != nil || !there {
-		return nil // not there, or not ours
-	}
-	if info, err := b.statIfThere(b.kept); err != nil || info != nil {
-		return err // the bytes are there, and what is at its place stays
-	}
-	if err := durable.MoveFile(b.rotation.Live, b.rotation.Kept); err != nil {
-		return fmt.Errorf("put the old log away again: %w", err)
-	}
-	if b.plan.From != "" {
-		return nil
-	}
-	return b.removeCopy()
-}
-
-// removeCopy removes a log that was made of archived bytes, if nobody has gone
-// on with it in the moment in which it lay at its place, or can.
-func (b *back) removeCopy() error {
-	log, err := b.open(b.kept)
-	if err != nil {
-		return nil // somebody holds it: it is his
-	}
-	defer log.Close()
-	lease, err := b.store.options.System.WriteLease(log)
-	if err != nil && !errors.Is(err, durable.ErrUnsupported) {
-		return nil
-	}
-	if lease != nil {
-		defer lease.Release()
-	}
-	info, err := log.Stat()
-	if err != nil || info.Size() != b.rotation.Snapshot.Size {
-		return err
-	}
-	return durable.RemoveFile(b.rotation.Kept) // these bytes are in the archive
 }
