@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -174,4 +175,26 @@ func TestRestoreOfADamagedArchive(t *testing.T) {
 	}
 	h.wantFile(h.ref.Path, h.log)
 	h.wantJournal(0)
+}
+
+// A destination of one's own choice is a file; one that the log came from is in
+// a store, or nowhere.
+func TestFindPlaceOutsideOfStores(t *testing.T) {
+	ctx, now, dir := context.Background(), time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC), t.TempDir()
+	d := compact.Destination{Log: session.Ref{Runtime: "test", Agent: "a", ID: "s1", Path: filepath.Join(dir, "gone.jsonl")}}
+	if _, _, err := compact.FindPlace(ctx, nil, d, now); !errors.Is(err, session.ErrElsewhere) {
+		t.Error(err)
+	}
+	d.To = dir
+	if _, _, err := compact.FindPlace(ctx, nil, d, now); !errors.Is(err, compact.ErrDirectory) {
+		t.Error(err)
+	}
+	d.To = filepath.Join(dir, "s1.jsonl")
+	for _, there := range []bool{false, true} {
+		p, store, err := compact.FindPlace(ctx, nil, d, now)
+		if err != nil || store != nil || p.There != there || p.Path != d.To || p.Ref.Path != d.To || p.Ref.ID != "s1" || p.Aside == p.Spare {
+			t.Errorf("%+v, %v, %v", p, store, err)
+		}
+		must(t, os.WriteFile(d.To, []byte("x"), 0o600))
+	}
 }

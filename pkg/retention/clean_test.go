@@ -1,0 +1,331 @@
+package retention_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/retention"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// adapter is a store as far as a clean asks it anything.
+type adapter struct {
+	session.Store
+	busy       string            // id of a session that somebody uses
+	companions map[string]string // a path that belongs to a session, by its id
+}
+
+func (a *adapter) Capabilities() session.Capabilities {
+	return session.Capabilities{Liveness: a, Family: a}
+}
+
+func (a *adapter) Tail(context.Context, session.Ref) (session.Tail, error) {
+	return session.Tail{}, nil
+}
+
+func (a *adapter) Busy(_ context.Context, ref session.Ref, _ time.Time, _ time.Duration) error {
+	if ref.ID == a.busy {
+		return &session.BusyError{Path: ref.Path, Reason: "somebody uses it"}
+	}
+	return nil
+}
+
+func (a *adapter) Companions(_ context.Context, ref session.Ref) ([]string, error) {
+	if path := a.companions[ref.ID]; path != "" {
+		return []string{path}, nil
+	}
+	return nil, nil
+}
+
+// room is a directory of sessions, an archive and a clean of both.
+type room struct {
+	t        *testing.T
+	dir      string
+	adapter  *adapter
+	archives *archive.Store
+	clean    retention.Clean
+	sessions []retention.Session
+}
+
+func newRoom(t *testing.T) *room {
+	t.Helper()
+	dir := t.TempDir()
+	archives, err := archive.Open(filepath.Join(dir, "catalogue"), archive.Options{
+		Dir: func(archive.Meta) string { return filepath.Join(dir, "archive") }, Compression: archive.CompressionNone, ToolVersion: "test",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &room{t: t, dir: dir, archives: archives, adapter: &adapter{companions: map[string]string{}}}
+	r.clean = retention.Clean{
+		Archives: archives, Copy: r.copy, Trash: retention.Trash{Dir: filepath.Join(dir, "trash")}, Audit: retention.Audit{Path: filepath.Join(dir, "audit.jsonl")},
+		Now: func() time.Time { return now }, MaxAge: 7 * 24 * time.Hour, Grace: retention.Grace, Rule: "test",
+	}
+	return r
+}
+
+func (r *room) path(name string) string { return filepath.Join(r.dir, "sessions", name) }
+
+// file makes a file that is so many days old.
+func (r *room) file(name string, days int) string {
+	path, at := r.path(name), now.AddDate(0, 0, -days)
+	write(r.t, path, "what "+name+" says\n")
+	if err := os.Chtimes(path, at, at); err != nil {
+		r.t.Fatal(err)
+	}
+	return path
+}
+
+// session makes a log that is so many days old.
+func (r *room) session(id string, days int) {
+	path := r.file(id+".jsonl", days)
+	info, err := os.Stat(path)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.sessions = append(r.sessions, retention.Session{Adapter: r.adapter, Ref: session.Ref{
+		Runtime: "test", Agent: "a", ID: id, Store: r.path(""), Path: path, Kind: session.KindLive, ModTime: info.ModTime(), Bytes: info.Size(),
+	}})
+}
+
+func (r *room) copy(ctx context.Context, ref session.Ref) (archive.Entry, error) {
+	text, err := os.ReadFile(ref.Path)
+	if err != nil {
+		return archive.Entry{}, err
+	}
+	meta := archive.Meta{Runtime: ref.Runtime, Agent: ref.Agent, Session: ref.ID, Source: ref.Path, Kind: string(ref.Kind), Reason: "test"}
+	return r.archives.Put(ctx, meta, strings.NewReader(string(text)), int64(len(text)), now)
+}
+
+func (r *room) plan() *retention.CleanPlan {
+	r.t.Helper()
+	plan, err := r.clean.Plan(context.Background(), r.sessions)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return plan
+}
+
+// names are the files beside the trash, of which the names do not matter.
+func (r *room) names() (names []string) {
+	entries, err := os.ReadDir(r.path(""))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+func reasons(plan *retention.CleanPlan) map[string]string {
+	got := map[string]string{}
+	for _, s := range plan.Sessions {
+		got[s.ID] = s.Verdict.Reason
+		if s.Verdict.Goes {
+			got[s.ID] = fmt.Sprintf("goes with %d files", len(s.Files))
+		}
+	}
+	return got
+}
+
+func TestClean(t *testing.T) {
+	ctx := context.Background()
+	r := newRoom(t)
+	for id, days := range map[string]int{"new": 0, "old": 30, "used": 30, "grows": 30, "young": 3} {
+		r.session(id, days)
+	}
+	r.adapter.busy, r.adapter.companions["old"] = "used", r.file("old.side", 30)
+	plan := r.plan()
+	want := map[string]string{
+		"new": "among the newest of its agent", "young": "not old enough", "used": "busy: somebody uses it",
+		"old": "goes with 2 files", "grows": "goes with 1 files",
+	}
+	if diff := cmp.Diff(want, reasons(plan)); diff != "" {
+		t.Fatal(diff)
+	}
+	if n := len(r.names()); n != 6 {
+		t.Fatalf("the plan has changed something: %d files", n)
+	}
+	write(t, r.path("grows.jsonl"), "what grows.jsonl says\nand one line more\n")
+	result, err := r.clean.Execute(ctx, plan)
+	if err != nil || result.Busy != 1 || result.Failed != 0 {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	if diff := cmp.Diff([]string{"grows.jsonl", "new.jsonl", "used.jsonl", "young.jsonl"}, r.names()); diff != "" {
+		t.Error(diff)
+	}
+	want["grows"] = "busy: 18 bytes were added to it"
+	if diff := cmp.Diff(want, reasons(plan)); diff != "" {
+		t.Error(diff)
+	}
+	entries, err := r.archives.List(ctx, archive.Filter{})
+	if err != nil || len(entries) != 3 {
+		t.Errorf("%d archives, %v", len(entries), err)
+	}
+	lines, err := r.clean.Audit.Lines()
+	if err != nil || len(lines) != 2 || lines[1].Path != r.path("old.jsonl") || lines[1].Action != retention.ActionTrash || lines[1].Archive == "" {
+		t.Errorf("the log goes last: %+v, %v", lines, err)
+	}
+}
+
+// What was deleted comes back, but not over another file; what has waited long
+// enough goes for good, but not without its archive.
+func TestCleanUndeletesAndPurges(t *testing.T) {
+	ctx := context.Background()
+	r := newRoom(t)
+	for id, days := range map[string]int{"new": 0, "one": 30, "two": 30, "three": 30} {
+		r.session(id, days)
+	}
+	if _, err := r.clean.Execute(ctx, r.plan()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.clean.Trashed("nobody"); !errors.Is(err, retention.ErrNotInTrash) {
+		t.Error(err)
+	}
+	undelete := func(id string) error {
+		items, err := r.clean.Trashed(id)
+		if err != nil || len(items) != 1 {
+			t.Fatalf("%s: %v, %v", id, items, err)
+		}
+		return r.clean.Undelete(items[0])
+	}
+	if err := undelete("one"); err != nil {
+		t.Error(err)
+	}
+	write(t, r.path("two.jsonl"), "another")
+	if err := undelete("two"); !errors.Is(err, fs.ErrExist) {
+		t.Error("a file that is there was replaced:", err)
+	}
+	entries, err := r.archives.List(ctx, archive.Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Session == "three" {
+			write(t, e.Path, "damaged")
+		}
+	}
+	r.clean.Now = func() time.Time { return now.Add(2 * retention.Grace) }
+	r.sessions = nil
+	result, err := r.clean.Execute(ctx, r.plan())
+	if err != nil || result.Failed != 1 || len(result.Unverified) != 1 || filepath.Base(result.Unverified[0].Item.From) != "three.jsonl" {
+		t.Errorf("%+v, %v", result, err)
+	}
+	items, err := r.clean.Trash.List()
+	if err != nil || len(items) != 1 || items[0].ID != result.Unverified[0].Item.ID {
+		t.Errorf("%+v, %v", items, err)
+	}
+}
+
+// A file that a killed run has recorded and not moved was not deleted.
+func TestCleanRecovers(t *testing.T) {
+	r := newRoom(t)
+	path := r.file("one.jsonl", 30)
+	item := retention.Item{ID: "one", Kind: "session", From: path, To: retention.Place(path, "one"), At: now, Until: now}
+	if err := errors.Join(r.clean.Trash.Put(item), r.clean.Recover()); err != nil {
+		t.Fatal(err)
+	}
+	if items, err := r.clean.Trash.List(); err != nil || len(items) != 1 {
+		t.Fatal(items, err)
+	}
+	if err := errors.Join(r.clean.Trash.TakeBack(item), r.clean.Recover()); err != nil {
+		t.Fatal(err)
+	}
+	if items, err := r.clean.Trash.List(); err != nil || len(items) != 0 {
+		t.Error(items, err)
+	}
+	if diff := cmp.Diff([]string{"one.jsonl"}, r.names()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPrune(t *testing.T) {
+	ctx := context.Background()
+	r := newRoom(t)
+	put := func(session, text string, days int) archive.Entry {
+		t.Helper()
+		meta := archive.Meta{Runtime: "test", Agent: "a", Session: session, Source: r.path(session + ".jsonl"), Kind: "live", Reason: "test"}
+		e, err := r.archives.Put(ctx, meta, strings.NewReader(text), int64(len(text)), now.AddDate(0, 0, -days))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	older, only, inLog := put("one", "a\n", 40), put("two", "b\n", 40), put("three", "what three.jsonl says\n", 40)
+	put("one", "a\nb\n", 1)
+	r.session("three", 1)
+	p := retention.Prune{
+		Archives: r.archives, Trash: retention.Trash{Dir: filepath.Join(r.dir, "trash", "archives")}, Audit: r.clean.Audit, Now: r.clean.Now,
+		MaxAge: 7 * 24 * time.Hour, Grace: retention.Grace, Rule: "test", Logs: []session.Ref{r.sessions[0].Ref},
+	}
+	verdict := func(e archive.Entry) retention.Verdict {
+		t.Helper()
+		plan, err := p.Plan(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range plan.Archives {
+			if a.Entry.ID == e.ID {
+				return a.Verdict
+			}
+		}
+		t.Fatalf("no verdict on %s", e.ID)
+		return retention.Verdict{}
+	}
+	for _, e := range []archive.Entry{older, inLog} {
+		if v := verdict(e); !v.Goes {
+			t.Errorf("%+v stays", v)
+		}
+	}
+	if v := verdict(only); v.Goes {
+		t.Errorf("the only copy goes: %+v", v)
+	}
+	p.Leaving = map[string]bool{r.path("three.jsonl"): true}
+	if v := verdict(inLog); v.Goes {
+		t.Errorf("its log leaves too: %+v", v)
+	}
+	p.Remembered = func(context.Context, archive.Entry) (bool, error) { return false, nil }
+	if v := verdict(only); v.Goes {
+		t.Errorf("memory does not have it: %+v", v)
+	}
+	p.Remembered = func(context.Context, archive.Entry) (bool, error) { return false, retention.ErrNotRemembered }
+	if v := verdict(only); v.Goes || v.Reason != "the only copy, and memory does not have what it says" {
+		t.Errorf("there is no memory: %+v", v)
+	}
+	p.Remembered = nil
+	plan, err := p.Plan(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Execute(ctx, plan); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.archives.Get(ctx, older.ID); !errors.Is(err, archive.ErrNotFound) {
+		t.Error(err)
+	}
+	if deleted, err := p.Audit.DeletedArchives(); err != nil || !cmp.Equal(deleted, map[string]bool{older.ID: true}) {
+		t.Error(deleted, err)
+	}
+	if _, err := p.Undelete(ctx, older.ID); err != nil {
+		t.Fatal(err)
+	}
+	if e, err := r.archives.Get(ctx, older.ID); err != nil || r.archives.Verify(ctx, e) != nil {
+		t.Error(e, err)
+	}
+	if deleted, err := p.Audit.DeletedArchives(); err != nil || !cmp.Equal(deleted, map[string]bool{older.ID: false}) {
+		t.Error(deleted, err)
+	}
+}
