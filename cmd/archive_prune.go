@@ -362,7 +362,7 @@ func (a *app) remembered(ctx context.Context, memories *memory.Store, archives *
 		return false, retention.ErrNotRemembered
 	}
 	compactor := &compact.Compactor{Archiver: archiver{store: archives, now: a.now}}
-	survey, err := compactor.Survey(ctx, store, compact.Archived{ID: e.ID, Path: e.Path, SHA256: e.SHA256, Bytes: e.Bytes})
+	survey, err := compactor.Survey(ctx, store, archivedOf(e))
 	if err != nil {
 		return false, err
 	}

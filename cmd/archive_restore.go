@@ -114,7 +114,7 @@ func runRestore(ctx context.Context, a *app, id string, o restoreOptions) error 
 // --to anywhere.
 func (a *app) restoreRequest(ctx context.Context, entry archive.Entry, d compact.Destination, o restoreOptions) (compact.RestoreRequest, error) {
 	r := compact.RestoreRequest{
-		Archive: compact.Archived{ID: entry.ID, Path: entry.Path, SHA256: entry.SHA256, Bytes: entry.Bytes},
+		Archive: archivedOf(entry),
 		ModTime: entry.SourceModTime, Force: o.Force, Quiet: o.Quiet,
 	}
 	stores, err := a.openStores()

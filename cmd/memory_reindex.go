@@ -386,7 +386,7 @@ func (w *workspace) rebuildSession(ctx context.Context, a *app, s archivedSessio
 func archivedLog(e archive.Entry) compact.ArchivedLog {
 	return compact.ArchivedLog{
 		Ref:       session.Ref{Runtime: e.Runtime, Agent: e.Agent, ID: e.Session, Key: e.Key, Path: e.Path, Kind: session.Kind(e.Kind)},
-		Archived:  compact.Archived{ID: e.ID, Path: e.Path, SHA256: e.SHA256, Bytes: e.Bytes},
+		Archived:  archivedOf(e),
 		CreatedAt: e.CreatedAt,
 	}
 }

@@ -303,7 +303,12 @@ func archiveMeta(ref session.Ref) archive.Meta {
 // Put implements compact.Archiver.
 func (r archiver) Put(ctx context.Context, ref session.Ref, snap session.Snapshot, src io.Reader) (compact.Archived, error) {
 	e, err := r.put(ctx, ref, snap, src)
-	return compact.Archived{ID: e.ID, Path: e.Path, SHA256: e.SHA256, Bytes: e.Bytes}, err
+	return archivedOf(e), err
+}
+
+// archivedOf is an entry of the catalogue as a compaction names it.
+func archivedOf(e archive.Entry) compact.Archived {
+	return compact.Archived{ID: e.ID, Path: e.Path, SHA256: e.SHA256, Bytes: e.Bytes}
 }
 
 // Open implements compact.Archiver.

@@ -42,7 +42,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Piece is the text of one message.
+// Piece is the text of one message and where it stands. It is what of a message
+// chunking needs: this package knows neither roles nor runtimes.
 type Piece struct {
 	Label     string // who speaks, as it is written: "[Human]", "[Agent]", "[Tool]"
 	Text      []byte // UTF-8; may be reused once Add has returned

@@ -200,7 +200,8 @@ func (r *run) archive(ctx context.Context, log io.Reader) error {
 		return &session.BusyError{Path: r.plan.Ref.Path, Reason: "it changed while it was archived", Change: session.ChangeTouched}
 	}
 	r.archived = archived
-	r.result.Archive = &ArchiveResult{ID: archived.ID, Path: archived.Path, SHA256: archived.SHA256, Bytes: archived.Bytes}
+	result := ArchiveResult(archived)
+	r.result.Archive = &result
 	return nil
 }
 
@@ -286,14 +287,6 @@ func forked(t *session.Tree) *session.Tree {
 	return nil
 }
 
-// Archived names a verified copy.
-type Archived struct {
-	ID     string `json:"id"`
-	Path   string `json:"path"`
-	SHA256 string `json:"sha256"`
-	Bytes  int64  `json:"size_bytes"` // of the session
-}
-
 // Archiver keeps verified copies of logs.
 type Archiver interface {
 	// Put copies exactly the snapshot's bytes from src, makes them durable
@@ -303,7 +296,10 @@ type Archiver interface {
 	Open(ctx context.Context, a Archived) (io.ReadCloser, error)
 }
 
-// Record is one piece of a session as it goes to memory.
+// Record is one piece of a session as it goes to memory: a chunk or a summary.
+// It names neither its session nor its archive, which are the same for all
+// records of a run. Memory's own shape adds those and an id; this one exists
+// because the compaction knows no store (docs/architecture.md).
 type Record struct {
 	Category            string
 	Importance          float64

@@ -19,7 +19,8 @@ type ArchivedLog struct {
 	CreatedAt time.Time // of the archive
 }
 
-// ArchivedRecord is a record and the archive that it is made from.
+// ArchivedRecord is a record and the archive that it is made from. Only a
+// rebuild needs it, whose records come from several archives of a session.
 type ArchivedRecord struct {
 	Record
 	From Archived

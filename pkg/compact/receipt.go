@@ -53,12 +53,22 @@ type Result struct {
 	Receipt       string           `json:"receipt"`
 }
 
-// ArchiveResult names the verified copy of the session's bytes.
+// Archived names the verified copy of a log.
+type Archived struct {
+	ID     string `json:"id"`
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"`
+	Bytes  int64  `json:"size_bytes"` // of the session, not of the compressed file
+}
+
+// ArchiveResult is Archived in a [Result], where the JSON contract calls the
+// size "bytes"; journals and the rest of a receipt call it "size_bytes". Each
+// type converts to the other, so a field that one gets the other must get too.
 type ArchiveResult struct {
 	ID     string `json:"id"`
 	Path   string `json:"path"`
 	SHA256 string `json:"sha256"`
-	Bytes  int64  `json:"bytes"` // of the session, not of the compressed file
+	Bytes  int64  `json:"bytes"`
 }
 
 // SummaryResult says which summary was stored.

@@ -258,7 +258,7 @@ func Upgradable(receipts []Receipt, every bool) []Receipt {
 // old summary stays, and the outcome is NothingToDo with the reason.
 func (c *Compactor) Resummarize(ctx context.Context, store session.Store, old Receipt, policy Policy) (Result, error) {
 	r := &run{Compactor: c, store: store, policy: policy, plan: &Plan{Ref: old.ref()}, result: old.Result}
-	r.archived = Archived{ID: old.Archive.ID, Path: old.Archive.Path, SHA256: old.Archive.SHA256, Bytes: old.Archive.Bytes}
+	r.archived = Archived(*old.Archive)
 	r.result.Receipt, r.result.Reason, r.result.Chunks, r.result.TokensAfter = "", "", 0, old.TokensBefore
 	err := r.resummarize(ctx, old)
 	if err != nil {

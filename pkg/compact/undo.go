@@ -80,8 +80,7 @@ func (p *UndoPlan) takeReceipt(receipts []Receipt) {
 			p.Receipt = r
 		}
 	}
-	a := p.Receipt.Archive
-	p.Archive = Archived{ID: a.ID, Path: a.Path, SHA256: a.SHA256, Bytes: a.Bytes}
+	p.Archive = Archived(*p.Receipt.Archive)
 	if p.Receipt.Late != nil {
 		p.Archive = *p.Receipt.Late
 	}
@@ -258,7 +257,7 @@ func (c *Compactor) otherArchives(undo Receipt) ([]Archived, error) {
 	for _, r := range receipts {
 		_, gone := undone[r.ID]
 		if r.Runtime == undo.Runtime && r.Agent == undo.Agent && r.Session == undo.Session && r.Archive != nil && r.Outcome == Compacted && !gone {
-			others = append(others, Archived{ID: r.Archive.ID, Path: r.Archive.Path, SHA256: r.Archive.SHA256, Bytes: r.Archive.Bytes})
+			others = append(others, Archived(*r.Archive))
 		}
 	}
 	if undo.Undo.Newer != nil {
