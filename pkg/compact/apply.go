@@ -184,7 +184,7 @@ func tokensAfter(s session.Shortening) (int64, error) {
 	return s.Cut.KeptTokens + summary, nil
 }
 
-// leave is the end of a run whose session only its runtime may change.
+// leave ends a run whose session only its runtime may change.
 func (r *run) leave() error {
 	r.result.Outcome, r.result.Reason = Partial, "archived and remembered; "+r.plan.left()
 	return r.receipt()
@@ -278,8 +278,8 @@ const (
 	GatewayRequire GatewayUse = "require" // ask it only: without one nothing is changed
 )
 
-// resetPatience is how long a reset that left no trace may still come about:
-// its run was killed, and the program that asks the gateway goes on alone.
+// resetPatience is how long a reset that left no trace may still happen: its
+// run was killed, but the program that asks the gateway goes on.
 const resetPatience = 2 * time.Minute
 
 // route decides which way the session is changed. cause is what the store said
@@ -365,7 +365,7 @@ func (r *run) takeOver(in Intent) error {
 	return nil
 }
 
-// concludeReset notes what the runtime did: first where the old log is, then
+// concludeReset records what the runtime did: first where the old log is, then
 // the receipt.
 func (c *Compactor) concludeReset(in Intent, done session.Rotation) (Intent, error) {
 	in.Rotation = done

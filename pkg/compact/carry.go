@@ -13,7 +13,7 @@ import (
 
 // CarryPatience is how long late lines wait for a session that they can be
 // carried into: one that has begun and that nobody is using. After that they
-// are where they were all the time, in the archive and in memory.
+// stay in the archive and in memory only.
 const CarryPatience = 7 * 24 * time.Hour
 
 // LateProof says what became of lines that reached an old log after its
@@ -42,8 +42,7 @@ type Lateness struct {
 	Upto int64             `json:"upto,omitempty"`
 }
 
-// carry is the late lines of one old log on their way into the session that
-// followed.
+// carry appends the late lines of one old log to the session that followed.
 type carry struct {
 	*Compactor
 	in    Intent

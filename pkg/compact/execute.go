@@ -45,15 +45,14 @@ type Compactor struct {
 	Progress   Progress
 	Withdrawer Withdrawer // for undos
 	Undoing    string     // id of the receipt that this run undoes
-	// Late, if not nil, is told when something has become of lines that came
-	// too late.
+	// Late, if not nil, is told what became of lines that came too late.
 	Late func(old session.Rotation, late LateProof)
 	// System says what of the system is not used; the zero value uses all.
 	System durable.System
 }
 
 // Execute carries out a plan whose outcome is Planned. The result is complete
-// also when an error is returned, and describes the bytes that were worked on
+// even when an error is returned, and describes the bytes that were worked on
 // last: a log that only grows meanwhile is followed up to three times. A
 // session that changes otherwise, or once more, is left as it is and its
 // outcome is Busy; what was archived and remembered by then stays and is found
@@ -83,7 +82,7 @@ func (c *Compactor) Execute(ctx context.Context, store session.Store, plan *Plan
 	return r.result, err
 }
 
-// run is one session on its way through the steps of Execute.
+// run is one session in the course of Execute.
 type run struct {
 	*Compactor
 	store  session.Store
@@ -146,7 +145,7 @@ func (r *run) secure(ctx context.Context) error {
 	return r.archive(ctx, io.NewSectionReader(log, 0, r.snapshot.Size))
 }
 
-// errGone says that there is no log any more where the plan has read one.
+// errGone says that the log that the plan has read is gone.
 var errGone = errors.New("the log is gone")
 
 func openLog(base, path string) (*os.File, error) {
@@ -383,7 +382,7 @@ type SummaryOrder struct {
 	Offline   bool                 // no model is to be asked
 }
 
-// Summarizer watches the messages of one session go by and then sums them up.
+// Summarizer sees the messages of one session and then sums them up.
 type Summarizer interface {
 	Add(m *session.Message) error
 	Summary(ctx context.Context) (Summary, error)
@@ -404,7 +403,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// told tells how many records went through a sequence.
+// told counts the records of a sequence for the progress.
 func told(records iter.Seq2[Record, error], tell func(done int64)) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		var done int64
@@ -429,13 +428,13 @@ func each(records []Record) iter.Seq2[Record, error] {
 	}
 }
 
-// maxFollows is how often in one run a log that only grew is read, archived
-// and remembered again (research/reliability.md section A5, "Carry-over").
+// maxFollows is how often in one run a log that only grew is read, archived and
+// remembered again (docs/decisions.md D14).
 const maxFollows = 3
 
 // A log that became shorter is being rewritten in place: OpenClaw 2026.7.1
 // truncates its transcript and writes it again at the end of every turn. It is
-// looked at again after a second (research/real-runtimes.md section 3).
+// looked at again after a second (docs/formats.md, "openclaw").
 const (
 	rewriteWait  = time.Second
 	rewriteTries = 2
@@ -530,8 +529,8 @@ func WaitOut(ctx context.Context, policy Policy, try func() error) error {
 	}
 }
 
-// cutShort makes a busy session of a log that became shorter under the eyes of
-// its reader; any other error it returns as it is.
+// cutShort returns a [*session.BusyError] for a log that became shorter while
+// it was read; any other error it returns as it is.
 func cutShort(ref session.Ref, err error) error {
 	if !errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, session.ErrBusy) {
 		return err
@@ -565,8 +564,8 @@ func (r *run) begins(ctx context.Context) (bool, error) {
 	return r.plan.print.begins(ctx, log)
 }
 
-// planAgain starts over with the log as it is now. What is found out then may
-// be that there is nothing to do any more: errStopped, with the new plan.
+// planAgain starts over with the log as it is now. The result may be that there
+// is nothing to do any more: errStopped, with the new plan.
 func (r *run) planAgain(ctx context.Context, info os.FileInfo) error {
 	ref := r.plan.Ref
 	ref.Bytes, ref.ModTime = info.Size(), info.ModTime()
@@ -582,8 +581,8 @@ func (r *run) planAgain(ctx context.Context, info os.FileInfo) error {
 	return nil
 }
 
-// errOtherPlan says that the plan that was made again is for nothing to be
-// done: it has the outcome.
+// errOtherPlan says that by the new plan there is nothing to do: the plan has
+// the outcome.
 var errOtherPlan = errors.New("the plan has changed")
 
 // stillIdle asks the store once more whether somebody may be writing, right

@@ -107,7 +107,7 @@ func readIntent(path string) (Intent, error) {
 	return in, nil
 }
 
-// writeJSON replaces a file by a value, readable by people, for this user only.
+// writeJSON replaces a file by an indented value, private (0600).
 func writeJSON(path string, value any) error {
 	b, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {

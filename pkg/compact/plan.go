@@ -53,13 +53,13 @@ func (p *Plan) Result() Result {
 	return r
 }
 
-// stop is the end of a plan for a reason that is no error.
+// stop ends a plan without an error: there is a reason to do nothing.
 func (p *Plan) stop(outcome Outcome, format string, args ...any) error {
 	p.Outcome, p.Reason = outcome, fmt.Sprintf(format, args...)
 	return nil
 }
 
-// stopBusy is the end of a plan because of somebody who may be writing.
+// stopBusy ends a plan because somebody may be writing the session.
 func (p *Plan) stopBusy(err error) error {
 	if shorter(err) {
 		p.rewriting = err
@@ -100,7 +100,7 @@ func NewPlan(ctx context.Context, store session.Store, ref session.Ref, policy P
 	return p, nil
 }
 
-// make makes the plan, by every step of it that nothing stands in the way of.
+// make takes the steps of a plan until one of them finds a reason to stop.
 func (p *Plan) make(ctx context.Context, store session.Store, policy Policy, now time.Time) error {
 	p.Strategy = policy.Strategy
 	if p.Ref.State == session.StateUnsupported {
@@ -308,9 +308,9 @@ func cannot(store session.Store, by session.Strategy) error {
 	return fmt.Errorf("%w: by %s, in a store of %s", session.ErrUnsupported, by, store.Runtime())
 }
 
-// fallsBack goes over to starting fresh, if nobody has asked for a strategy and
-// this session cannot have its runtime's own: a log of a format that takes no
-// summary from others, say.
+// fallsBack switches to starting fresh if nobody asked for a strategy and this
+// session cannot have its runtime's own: its log may be of a format that takes
+// no summary from others.
 func (p *Plan) fallsBack(store session.Store, policy Policy) bool {
 	if policy.Strategy != "" || !p.Strategy.Shortens() || !slices.Contains(store.Capabilities().StrategiesOf(p.Ref), session.StrategyRotate) {
 		return false
@@ -346,14 +346,14 @@ func planShortening(ctx context.Context, store session.Store, by session.Strateg
 }
 
 // DefaultThreshold is the context size, in tokens, from which a session is
-// compacted (seed 002, Tuning). A session of exactly this size is compacted.
+// compacted (docs/decisions.md D17). A session of exactly this size is compacted.
 const DefaultThreshold = 150_000
 
 // DefaultQuiet is how long a session must be untouched before it is changed.
 const DefaultQuiet = time.Minute
 
-// The importance and category of what a compaction stores in memory (seed
-// 002, Tuning).
+// The importance and category of what a compaction stores in memory
+// (docs/decisions.md D11).
 const (
 	CategoryHistory   = "session_history"
 	CategorySummary   = "session_summary"

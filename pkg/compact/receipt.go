@@ -113,7 +113,7 @@ func (s *spent) add(w Wrote) {
 }
 
 // Receipt is the proof of what a run did with one session. `archive verify`
-// holds it against the archive and memory later.
+// compares it with the archive and memory later.
 type Receipt struct {
 	Schema  int       `json:"schema"` // 1
 	ID      string    `json:"id"`     // ULID; the file is <id>.json

@@ -25,7 +25,7 @@ import (
 // that may be changed. The runtime would take it for an empty one.
 var ErrIndex = errors.New("sessions.json cannot be read")
 
-// An index that cannot be read is read again (research/pitfalls.md 63).
+// An index that cannot be read is read again: the runtime may be replacing it.
 const (
 	indexTries = 3
 	indexWait  = 50 * time.Millisecond
@@ -155,7 +155,7 @@ func (x *index) changed(d *directory) error {
 	return nil
 }
 
-// entry is one entry of the index (research/formats.md section 4.2).
+// entry is one entry of the index (docs/formats.md, "openclaw").
 type entry struct {
 	key string
 
@@ -214,8 +214,7 @@ func (e *entry) before() session.IndexEntry {
 
 // log returns the name of the file that the entry means, "" if it is not among
 // the open logs. Of a path in sessionFile only the base name counts, joined to
-// the directory that is read: the index may come from another machine
-// (research/pitfalls.md 55).
+// the directory that is read: the index may come from another machine.
 func (e *entry) log(all *logs) string {
 	if e.session == "" {
 		return ""
@@ -393,10 +392,9 @@ func repeatedLater(found []member, i int) bool {
 }
 
 // kept reports whether a reset keeps a field: the user's settings for this
-// session, where its answers go, and what it was made from. Losing one of
-// these is visible to the user; everything else describes the old session
-// (research/formats.md sections 4.2 and 4.5, research/real-runtimes.md
-// section 4, "7.1 reset").
+// session, where its answers go, and what it was made from. Losing one of these
+// is visible to the user; everything else describes the old session
+// (docs/formats.md, "openclaw").
 func kept(key string) bool {
 	switch key {
 	case "model", "modelProvider", "label", "displayName", "thinkingLevel", "verboseLevel", "reasoningLevel",

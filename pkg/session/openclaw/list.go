@@ -305,7 +305,7 @@ func trueFirst(a, b bool) int {
 func mainKey(agent string) string { return "agent:" + agent + ":main" }
 
 // isMain ignores case: keys are lower-cased when they are written, but older
-// ones may be there in other spellings (research/formats.md section 4.2).
+// ones may be there in other spellings.
 func isMain(key, agent string) bool { return strings.EqualFold(key, mainKey(agent)) }
 
 func isRun(key string) bool { return strings.Contains(strings.ToLower(key), ":run:") }
@@ -323,11 +323,10 @@ func (x *index) mainOf(agent string) *entry {
 	return best
 }
 
-// importedName is where the runtime puts the logs of the file era when it
-// moves their records into its database, and those that no entry of the index
-// named, whose records it does not take in (research/formats.md section 5,
-// research/pitfalls.md number 60). It deletes them later, when it is asked to
-// clean up after an update.
+// importedName is where the runtime puts the logs of the file era when it moves
+// their records into its database, and those that no entry of the index named,
+// whose records it does not take in. It deletes them later, when it is asked to
+// clean up after an update (docs/formats.md, "openclaw database").
 const importedName = "session-sqlite-import-archive"
 
 // onlyCopy is why an imported log is never changed.

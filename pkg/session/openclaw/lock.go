@@ -19,8 +19,7 @@ import (
 )
 
 const (
-	// lockAge is the age from which the runtime itself takes a lock for
-	// forgotten (research/formats.md section 4.4).
+	// lockAge is the age from which the runtime itself takes a lock for forgotten.
 	lockAge = 30 * time.Minute
 	maxLock = 4 << 10 // bytes of a lock file that are read
 )
@@ -182,13 +181,12 @@ func (d *directory) lock(name string, now time.Time) (session.RuntimeLock, error
 }
 
 // Busy implements [session.Rotator]. A session is busy when a live process
-// holds the lock of its log or of the index, when the log changed within
-// quiet, when it is empty, shorter than it was when it was listed, or gone,
-// and when its last line is torn or its last turn unanswered. No lock does not
-// mean idle: the runtime gives it back while the model answers
-// (research/real-runtimes.md section 3). So a session that nobody seems to write
-// is busy all the same, with Served set, while a gateway runs for the store. A
-// session in a database is [session.ErrUnsupported].
+// holds the lock of its log or of the index, when the log changed within quiet,
+// when it is empty, shorter than it was when it was listed, or gone, and when
+// its last line is torn or its last turn unanswered. No lock does not mean
+// idle: the runtime gives it back while the model answers. So a session that
+// nobody seems to write is busy all the same, with Served set, while a gateway
+// runs for the store. A session in a database is [session.ErrUnsupported].
 func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
 	if inDatabase(ref) {
 		return logfile.Unsupported(ref.Path, onlyGateway)

@@ -9,14 +9,13 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/piformat"
 )
 
-// keepRecentTokens is what the runtime's own compaction keeps
-// (research/behaviours.md section 2).
+// keepRecentTokens is what the runtime's own compaction keeps.
 const keepRecentTokens = 20_000
 
 // PlanOverlay implements [session.Overlayer]: it makes a compaction record as
 // the runtime writes it. The runtime accepts one from others while no turn is
-// going on, and brings its index up to date at the next turn
-// (research/real-runtimes.md section 5, experiment vi).
+// going on, and brings its index up to date at the next turn (docs/formats.md,
+// "openclaw").
 func (s *Store) PlanOverlay(ctx context.Context, request session.ShortenRequest) (session.Shortening, error) {
 	if inDatabase(request.Ref) {
 		return session.Shortening{}, logfile.Unsupported(request.Ref.Path, onlyGateway)
@@ -84,10 +83,10 @@ func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
 // Its log is never made here: the runtime makes it at the next turn, and until
 // then this is a [*session.BusyError]. A log of ours could be taken for one
 // that exists by a turn that has just found none and writes its own over it;
-// one without an answer in it may be emptied by the next run
-// (research/formats.md section 4.4), so an answer is waited for too; and a log
-// that the runtime does not know stops its later migration (section 4.8). To
-// wait costs the first turn the sight of the late records, and nothing else.
+// one without an answer in it may be emptied by the next run, so an answer is
+// waited for too; and a log that the runtime does not know stops its later
+// migration. To wait costs the first turn the sight of the late records, and
+// nothing else.
 func (s *Store) PlanCarry(ctx context.Context, q session.CarryRequest) (session.Carrying, error) {
 	d, _, err := s.directoryOf(q.Rotation.Live)
 	if err != nil {

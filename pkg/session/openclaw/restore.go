@@ -70,8 +70,7 @@ func (s *Store) placeName(path string) (n logName, agent string, err error) {
 // Untouchable returns an error that wraps [session.ErrUnsupported] for a path
 // in the sessions directory of an agent whose sessions are, or may be, in a
 // database: nothing there is taken away, and nothing is put there. One log too
-// many keeps the runtime's own doctor from finishing, and with it the update
-// (research/formats.md section 5).
+// many keeps the runtime's own doctor from finishing, and with it the update.
 func (s *Store) Untouchable(path string) error {
 	if _, _, imported := s.splitImported(path); imported {
 		return logfile.Unsupported(path, onlyCopy)

@@ -17,8 +17,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/piformat"
 )
 
-// stampForm is the time in the name of a closed log, in UTC
-// (research/formats.md section 4.1).
+// stampForm is the time in the name of a closed log, in UTC.
 const stampForm = "2006-01-02T15-04-05.000Z"
 
 // PlanRotation implements [session.Rotator]. Every entry of the index that
@@ -374,11 +373,11 @@ func (c *change) logState() error {
 	return nil
 }
 
-// Rotate implements [session.Rotator], as the runtime's reset was seen to do
-// it and as it was seen to accept it from others (research/real-runtimes.md
-// section 5, experiment i): the entries of the index get a new session id, the
-// log is renamed to ".reset.<time>", and no new log is made; the runtime makes
-// it at the next turn.
+// Rotate implements [session.Rotator], as the runtime's reset was seen to do it
+// and as it was seen to accept it from others (docs/formats.md, "openclaw"):
+// the entries of the index get a new session id, the log is renamed to
+// ".reset.<time>", and no new log is made; the runtime makes it at the next
+// turn.
 //
 // The order is what makes it safe to die anywhere. A lease proves that nobody
 // has the log open, and the log is compared with the snapshot. Then the index

@@ -24,9 +24,9 @@ const (
 )
 
 // Scan implements [session.Store]. From 2026.8 on the runtime compresses the
-// logs of deleted sessions (research/formats.md section 5). They are read as
-// what they hold, so places are those in the plain text; one that was cut off
-// is read as far as it goes, and is torn.
+// logs of deleted sessions. They are read as what they hold, so places are
+// those in the plain text; one that was cut off is read as far as it goes, and
+// is torn.
 func (s *Store) Scan(ctx context.Context, r io.Reader, o session.ScanOptions, emit func(*session.Message) error) (session.Scan, error) {
 	plain, err := plainText(r)
 	if err != nil {
@@ -91,8 +91,8 @@ func (s *Store) fileTail(ctx context.Context, ref session.Ref, log *os.File) (se
 }
 
 // Companions implements [session.Family]: the run traces that stand under a
-// session's id, which a reset leaves behind (research/real-runtimes.md section
-// 4). While the session has an open log or another closed one, they stay.
+// session's id, which a reset leaves behind. While the session has an open log
+// or another closed one, they stay.
 func (s *Store) Companions(_ context.Context, ref session.Ref) ([]string, error) {
 	d, name, err := s.directoryOf(ref.Path)
 	if err != nil {

@@ -25,7 +25,7 @@ const (
 )
 
 // maxVersion is the newest transcript format that is rotated: the last of the
-// file era (research/real-runtimes.md section 4 has 4, in the database).
+// file era.
 const maxVersion = 3
 
 // Store is one state directory of OpenClaw, a [session.Store]. It holds nothing
@@ -95,9 +95,8 @@ func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error)
 	return piformat.CountMessages(ctx, plain)
 }
 
-// rewriteWait is how often, and how long each time, a log is waited for that
-// is shorter than it was (research/real-runtimes.md section 3: retry after a
-// second).
+// rewriteWait is how often, and how long each time, a log is waited for that is
+// shorter than it was: for a second in all.
 const (
 	rewriteTries = 4
 	rewriteWait  = 250 * time.Millisecond
@@ -144,7 +143,7 @@ func pause(ctx context.Context, d time.Duration) error {
 // Roots returns the state directories of a user that exist, each once: those
 // that OPENCLAW_STATE_DIR, CLAWDBOT_STATE_DIR and OPENCLAW_HOME name, those of
 // profiles (~/.openclaw-<profile>, if they hold agents), and those of the
-// runtime's earlier names (research/formats.md section 4.1).
+// runtime's earlier names.
 func Roots(home string, getenv func(string) string) []string {
 	candidates := []string{
 		expand(getenv("OPENCLAW_STATE_DIR"), home),
@@ -248,7 +247,7 @@ const (
 	isOdd // looks like a session, but of no kind that is known
 )
 
-// The names of research/formats.md section 4.1. Nothing else is a session.
+// The names of logs (docs/formats.md, "openclaw"). Nothing else is a session.
 var (
 	closedName = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(.+\.jsonl)\.(reset|deleted|bak)\.` + stamp + `(?:\.[0-9A-Za-z]+)?(?:\.zst)?$`)

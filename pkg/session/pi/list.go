@@ -271,8 +271,7 @@ func readHead(d *logfile.Dir, name string) (session.Head, error) {
 
 func (l *looker) read(log io.ReaderAt, size int64) (session.Head, error) {
 	// looked is how much pi reads to see whether a file is a session: a header
-	// on the first line, within the first 512 bytes, is one that `pi -c`
-	// continues (research/formats.md section 3).
+	// on the first line, within the first 512 bytes, is one that `pi -c` continues.
 	const looked = 512
 	n, err := log.ReadAt(l.start, 0)
 	if err != nil && !errors.Is(err, io.EOF) {

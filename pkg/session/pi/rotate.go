@@ -109,7 +109,7 @@ func (s *Store) openChange(r session.Rotation) (*logfile.Change, error) {
 	return &logfile.Change{Dir: d, Plan: session.Shortening{Rotation: r}, Step: s.step, System: s.system}, nil
 }
 
-// keepRecentTokens is what pi itself keeps (research/behaviours.md section 2).
+// keepRecentTokens is what pi itself keeps.
 const keepRecentTokens = 20_000
 
 // PlanOverlay implements [session.Overlayer]: it makes a compaction entry as

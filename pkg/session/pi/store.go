@@ -17,8 +17,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/piformat"
 )
 
-// maxVersion is the newest format that is rotated (research/formats.md
-// section 3).
+// maxVersion is the newest format that is rotated (docs/formats.md, "pi").
 const maxVersion = 3
 
 // Store is one sessions directory of pi, a [session.Store]. It holds nothing
