@@ -314,14 +314,17 @@ func (m *measurer) readLog(ctx context.Context, r *sessionRow, s *found) error {
 	if tail.MessagesExact {
 		return nil
 	}
-	if counter := s.store.Capabilities().Counter; counter != nil && m.exact {
+	r.MessagesSource = "estimate"
+	if !m.exact {
+		return nil
+	}
+	if counter := s.store.Capabilities().Counter; counter != nil {
+		r.MessagesSource = "count"
 		if r.Messages, err = counter.CountMessages(ctx, s.Ref); err == nil {
 			m.tailCache.Counted(s.Path, r.Messages)
 		}
-		return err
 	}
-	r.MessagesSource = "estimate"
-	return nil
+	return err
 }
 
 // barCells is the width of the bar that shows how full a context is.
