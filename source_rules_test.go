@@ -151,6 +151,18 @@ func (c *checker) used(s *ast.SelectorExpr) {
 	}
 }
 
+// asserted reports questions for what a store can do: it says so itself.
+func (c *checker) asserted(a *ast.TypeAssertExpr) {
+	switch t := a.Type.(type) {
+	case *ast.SelectorExpr:
+		if c.packageOf(t) == module+"/pkg/session" {
+			c.report(a.Pos(), "session.%s is asked for by type assertion: ask Store.Capabilities", t.Sel.Name)
+		}
+	case *ast.InterfaceType:
+		c.report(a.Pos(), "an interface without a name is asked for by type assertion: ask Store.Capabilities, or name it")
+	}
+}
+
 // packageOf returns the import path of the package that s is selected from;
 // "os.Root" for its methods.
 func (c *checker) packageOf(s *ast.SelectorExpr) string {

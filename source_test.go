@@ -150,6 +150,9 @@ func (c *checker) file(file *ast.File) {
 		if selector, ok := n.(*ast.SelectorExpr); ok && c.product {
 			c.used(selector)
 		}
+		if assertion, ok := n.(*ast.TypeAssertExpr); ok && c.product {
+			c.asserted(assertion)
+		}
 		if call, ok := n.(*ast.CallExpr); ok && c.product && c.dir != "pkg/durable" {
 			c.opened(call)
 		}
@@ -178,6 +181,9 @@ func TestSourceCanFail(t *testing.T) {
 		{"unlink", "pkg/p/a.go", "package p\n\nimport \"syscall\"\n\nfunc f() error { return syscall.Unlink(\"a\") }\n", "pkg/p/a.go:5: syscall.Unlink"},
 		{"create", "pkg/p/a.go", "package p\n\nimport \"os\"\n\nfunc f() { os.OpenFile(\"a\", os.O_RDWR|os.O_CREATE, 0o600) }\n", "pkg/p/a.go:5: os.OpenFile"},
 		{"open", "pkg/p/a.go", "package p\n\nimport \"os\"\n\nfunc f() { os.OpenFile(\"a\", os.O_RDONLY, 0) }\n", ""},
+		{"store asserted", "pkg/p/a.go", "package p\n\nimport \"github.com/sessctl/sessctl/pkg/session\"\n\nfunc f(s any) { _ = s.(session.Rotator) }\n", "pkg/p/a.go:5: session.Rotator"},
+		{"unnamed interface asserted", "pkg/p/a.go", "package p\n\nfunc f(s any) { _, _ = s.(interface{ Close() }) }\n", "pkg/p/a.go:3: an interface without a name"},
+		{"other type asserted", "pkg/p/a.go", "package p\n\nfunc f(s any) { _ = s.(string) }\n", ""},
 		{"assigned", "pkg/p/a.go", "package p\n\nvar n int\n\nfunc f() { n = 1 }\n", "pkg/p/a.go:5: package variable n"},
 		{"counted", "pkg/p/a.go", "package p\n\nvar n struct{ m []int }\n\nfunc f() { n.m[0]++ }\n", "pkg/p/a.go:5: package variable n"},
 		{"address", "pkg/p/a.go", "package p\n\nvar n int\n\nfunc f() *int { return &n }\n", "pkg/p/a.go:5: package variable n"},
