@@ -90,28 +90,45 @@ func (s *Store) Forget(ctx context.Context, selection Selection) (forgotten int,
 	return forgotten, nil
 }
 
-// securely runs f in a transaction in which deleted rows are overwritten. If f
-// says that it deleted something, that is removed from the index and the log
-// too. Doing so always would slow down storing.
-func (s *Store) securely(ctx context.Context, f func(tx *sql.Tx) (deleted bool, err error)) error {
-	c, err := s.db.Conn(ctx)
-	if err != nil {
-		return classifyError(err)
+// Withdrawal says which records of a session to take out.
+type Withdrawal struct {
+	Runtime, Agent, Session string
+	Categories              []string // of these only; all if empty
+	// Keep are archives whose records stay: other runs stored them.
+	Keep []string
+}
+
+// Withdraw takes records of one session out, with their text, words and
+// vectors, and leaves no tombstones: unlike what was forgotten they are stored
+// again by a later Put. It is for a session that is back in its runtime. It
+// returns how many it took out. ErrNothingSelected is returned when runtime,
+// agent or session is missing.
+func (s *Store) Withdraw(ctx context.Context, w Withdrawal) (taken int, err error) {
+	if w.Runtime == "" || w.Agent == "" || w.Session == "" {
+		return 0, ErrNothingSelected
 	}
-	defer c.Close()
-	if _, err := c.ExecContext(ctx, "PRAGMA secure_delete=1"); err != nil {
-		return classifyError(err)
-	}
-	defer c.ExecContext(context.WithoutCancel(ctx), "PRAGMA secure_delete=0")
-	deleted := false
-	err = inTransaction(ctx, c, func(tx *sql.Tx) error {
-		deleted, err = f(tx)
+	condition, args := w.filter()
+	err = s.inTransaction(ctx, func(tx *sql.Tx) error {
+		taken, err = remove(ctx, tx, condition, args)
 		return err
 	})
-	if err != nil || !deleted {
-		return err
+	return taken, err
+}
+
+func (w Withdrawal) filter() (string, []any) {
+	condition, args := "runtime=? AND agent=? AND session=?", []any{w.Runtime, w.Agent, w.Session}
+	add := func(column, operator string, values []string) {
+		if len(values) == 0 {
+			return
+		}
+		condition += " AND " + column + " " + operator + " (?" + strings.Repeat(",?", len(values)-1) + ")"
+		for _, v := range values {
+			args = append(args, v)
+		}
 	}
-	return wipe(ctx, c)
+	add("category", "IN", w.Categories)
+	add("archive", "NOT IN", w.Keep)
+	return condition, args
 }
 
 // forget records what is to be forgotten, beside the database and in it, and
@@ -135,6 +152,30 @@ func (s *Store) forget(ctx context.Context, tx *sql.Tx, selection Selection) (in
 		return 0, err
 	}
 	return remove(ctx, tx, condition, args)
+}
+
+// securely runs f in a transaction in which deleted rows are overwritten. If f
+// says that it deleted something, that is removed from the index and the log
+// too. Doing so always would slow down storing.
+func (s *Store) securely(ctx context.Context, f func(tx *sql.Tx) (deleted bool, err error)) error {
+	c, err := s.db.Conn(ctx)
+	if err != nil {
+		return classifyError(err)
+	}
+	defer c.Close()
+	if _, err := c.ExecContext(ctx, "PRAGMA secure_delete=1"); err != nil {
+		return classifyError(err)
+	}
+	defer c.ExecContext(context.WithoutCancel(ctx), "PRAGMA secure_delete=0")
+	deleted := false
+	err = inTransaction(ctx, c, func(tx *sql.Tx) error {
+		deleted, err = f(tx)
+		return err
+	})
+	if err != nil || !deleted {
+		return err
+	}
+	return wipe(ctx, c)
 }
 
 // remove deletes records with their words; text, vectors and pending rows go

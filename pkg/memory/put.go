@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
-	"strings"
 
 	"github.com/sessctl/sessctl/pkg/embed"
 )
@@ -95,14 +94,6 @@ func (s Source) complete(r Record) Record {
 		r.Archive, r.ArchivePath = s.Archive, s.ArchivePath
 	}
 	return r
-}
-
-// CountSession returns how many records a session has and how many of them
-// have no vector of any model.
-func (s *Store) CountSession(ctx context.Context, runtime, agent, session string) (records, pending int, err error) {
-	err = s.db.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.record=r.rowid))
-		FROM records r WHERE runtime=? AND agent=? AND session=?`, runtime, agent, session).Scan(&records, &pending)
-	return records, pending, classifyError(err)
 }
 
 // writer stores records in a transaction. Each statement is prepared once:
@@ -234,97 +225,4 @@ func (w *writer) refresh(rowid int64, r Record, changed bool) error {
 		}
 	}
 	return w.write(rowid, r)
-}
-
-// Known returns the model of the vectors that a server made which cannot be
-// asked now: what is in memory and differs from expected in nothing but what
-// only the server knows (embed.Model.Recognise). Of several it is the one with
-// the most vectors. It reports false if there is none.
-func (s *Store) Known(ctx context.Context, expected embed.Model) (embed.Model, bool, error) {
-	names, err := readStrings(ctx, s.db, "SELECT name FROM models ORDER BY (SELECT count(*) FROM vectors v WHERE v.model=fingerprint) DESC, name")
-	if err != nil {
-		return embed.Model{}, false, fmt.Errorf("list models: %w", classifyError(err))
-	}
-	for _, name := range names {
-		if m, ok := expected.Recognise(name); ok {
-			return m, true, nil
-		}
-	}
-	return embed.Model{}, false, nil
-}
-
-// OtherModels names the models that made the vectors of an agent, if the model
-// m made none of them. Vectors that a Reindex is making beside do not count.
-func (s *Store) OtherModels(ctx context.Context, agent string, m embed.Model) ([]string, error) {
-	others, own, err := s.modelsOf(ctx, agent, m)
-	if err != nil || own {
-		return nil, err
-	}
-	return others, nil
-}
-
-// CountRecords returns how many records an agent has.
-func (s *Store) CountRecords(ctx context.Context, agent string) (n int, err error) {
-	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM records WHERE agent=?", agent).Scan(&n)
-	return n, classifyError(err)
-}
-
-// isBeside says whether an identity is one that beside makes.
-func isBeside(name string) bool { return strings.HasSuffix(name, stagedMark) }
-
-// noteOthers says which agents have vectors of other models only, if the
-// search is not for one agent: those are found by their words.
-func (r *recall) noteOthers(ctx context.Context, m embed.Model) error {
-	if r.query.Agent != "" {
-		return nil
-	}
-	agents, err := readStrings(ctx, r.store.db, `SELECT DISTINCT f.agent FROM files f JOIN models o ON o.fingerprint=f.model
-		WHERE f.model<>?1 AND o.name NOT LIKE '%`+stagedMark+`'
-		AND NOT EXISTS (SELECT 1 FROM files own WHERE own.model=?1 AND own.agent=f.agent) ORDER BY f.agent`, m.Fingerprint())
-	if err != nil || len(agents) == 0 {
-		return classifyError(err)
-	}
-	r.notice = fmt.Sprintf("memory has no vectors of %s of %s; found by words only until sessctl memory reindex", m, strings.Join(agents, ", "))
-	return nil
-}
-
-// Withdrawal says which records of a session to take out.
-type Withdrawal struct {
-	Runtime, Agent, Session string
-	Categories              []string // of these only; all if empty
-	// Keep are archives whose records stay: other runs stored them.
-	Keep []string
-}
-
-// Withdraw takes records of one session out, with their text, words and
-// vectors, and leaves no tombstones: unlike what was forgotten they are stored
-// again by a later Put. It is for a session that is back in its runtime. It
-// returns how many it took out. ErrNothingSelected is returned when runtime,
-// agent or session is missing.
-func (s *Store) Withdraw(ctx context.Context, w Withdrawal) (taken int, err error) {
-	if w.Runtime == "" || w.Agent == "" || w.Session == "" {
-		return 0, ErrNothingSelected
-	}
-	condition, args := w.filter()
-	err = s.inTransaction(ctx, func(tx *sql.Tx) error {
-		taken, err = remove(ctx, tx, condition, args)
-		return err
-	})
-	return taken, err
-}
-
-func (w Withdrawal) filter() (string, []any) {
-	condition, args := "runtime=? AND agent=? AND session=?", []any{w.Runtime, w.Agent, w.Session}
-	add := func(column, operator string, values []string) {
-		if len(values) == 0 {
-			return
-		}
-		condition += " AND " + column + " " + operator + " (?" + strings.Repeat(",?", len(values)-1) + ")"
-		for _, v := range values {
-			args = append(args, v)
-		}
-	}
-	add("category", "IN", w.Categories)
-	add("archive", "NOT IN", w.Keep)
-	return condition, args
 }

@@ -1,12 +1,8 @@
 package memory
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -84,66 +80,6 @@ func (r *recall) relevance(c *candidate, texts, cosines span) float64 {
 	return textShare*texts.share(c.text) + vectorShare*cosines.share(c.cosine)
 }
 
-// keep drops everything after the first n, save the first record with each
-// identifier of the query.
-func (r *recall) keep(list []*candidate, n int) []*candidate {
-	if n >= len(list) {
-		return list
-	}
-	kept := list[:n:n]
-	for i := range r.names {
-		holder := func(x *candidate) bool { return x.holds>>i&1 == 1 }
-		if at := slices.IndexFunc(list, holder); at >= n && !slices.ContainsFunc(kept[n:], holder) {
-			kept = append(kept, list[at])
-		}
-	}
-	return kept
-}
-
-// blend normalises the relevance inside the pool and lets importance have its
-// share. On raw scores it would decide alone (docs/decisions.md D9).
-func blend(list []*candidate) {
-	pool := span{}
-	for _, x := range list {
-		pool.add(x.Relevance)
-	}
-	for _, x := range list {
-		x.Relevance = pool.share(x.Relevance)
-		x.Score = relevanceShare*x.Relevance + importanceShare*x.Importance
-	}
-}
-
-// pinnedPlaces is how many places at the top can go to records with identifiers.
-const pinnedPlaces = 3
-
-// pinIdentifiers makes sure that each identifier of the query that occurs
-// anywhere in the list occurs in the first three. Otherwise the order stays.
-func pinIdentifiers(list []*candidate, names int) []*candidate {
-	var first []int
-	for i := range names {
-		at := slices.IndexFunc(list, func(x *candidate) bool { return x.holds>>i&1 == 1 })
-		if at >= 0 && len(first) < pinnedPlaces && !slices.Contains(first, at) {
-			first = append(first, at)
-		}
-	}
-	for at := 0; at < len(list) && len(first) < pinnedPlaces; at++ {
-		if !slices.Contains(first, at) {
-			first = append(first, at)
-		}
-	}
-	slices.Sort(first)
-	ordered := make([]*candidate, 0, len(list))
-	for _, at := range first {
-		ordered = append(ordered, list[at])
-	}
-	for at, x := range list {
-		if !slices.Contains(first, at) {
-			ordered = append(ordered, x)
-		}
-	}
-	return ordered
-}
-
 // span is the range of a score in a pool.
 type span struct {
 	low, high float64
@@ -166,155 +102,10 @@ func (s span) share(x float64) float64 {
 	return (x - s.low) / (s.high - s.low)
 }
 
-// What a second, closer look at the best of the pool counts: the words of the
-// record, the words of its best passage, and its meaning: as a whole, and that
-// of the nearest passage (docs/recall.md, Passages).
-const (
-	wholeTextShare = 0.4
-	passageShare   = 0.3
-	meaningShare   = 0.3
-	detailShare    = 0.1 // of which that of the nearest passage
-)
-
-// Bounds of the second look: how many records, and about how many bytes of text
-// in all. A record of 3,500 characters costs about 0.3 ms.
-const (
-	refined      = 100
-	refinedBytes = 180_000
-)
-
-// A meaningEmbedder compares texts by meaning alone, apart from their words.
-// embed.Builtin does; the vectors of language models cannot be taken apart.
-type meaningEmbedder interface {
-	EmbedMeaning(ctx context.Context, text string) ([]float32, error)
-	EmbedDocuments(ctx context.Context, texts []string) ([][]float32, error)
-}
-
-// worthwhile is how many records of a list are looked at again.
-func (r *recall) worthwhile(list []*candidate) int {
-	least, size := max(poolSize, r.query.Limit), 0
-	for i, x := range list {
-		if size += len(x.Text); i >= max(refined, least) || i >= least && size > refinedBytes {
-			return i
-		}
-	}
-	return len(list)
-}
-
-// refine rates a list again by the passages of its records, and orders it.
-func (r *recall) refine(ctx context.Context, list []*candidate) error {
-	for _, x := range list {
-		x.passages = passages(x.Text)
-	}
-	if err := r.readWords(ctx, list); err != nil {
-		return err
-	}
-	if err := r.readMeanings(ctx, list); err != nil {
-		return err
-	}
-	rate(list)
-	r.favourDated(list)
-	boostNeighbours(list)
-	sortByRelevance(list)
-	return nil
-}
-
-// readWords scores the words of passages.
-func (r *recall) readWords(ctx context.Context, list []*candidate) error {
-	terms, err := r.store.weigh(ctx, r.words)
-	if err != nil {
-		return err
-	}
-	w := newWordScore(terms)
-	w.answer = answerWords(r.query.Text)
-	for _, c := range list {
-		for _, p := range c.passages {
-			w.read(p)
-		}
-	}
-	passage := 0
-	for _, c := range list {
-		for range c.passages {
-			score := w.score(passage)
-			c.word = max(c.word, score)
-			if w.answers[passage] {
-				c.answer = max(c.answer, score)
-			}
-			passage++
-		}
-	}
-	return nil
-}
-
-// readMeanings compares meanings, if the embedder can tell them from words.
-func (r *recall) readMeanings(ctx context.Context, list []*candidate) error {
-	e, ok := r.embedder.(meaningEmbedder)
-	if !ok || r.vector == nil {
-		return nil
-	}
-	query, err := e.EmbedMeaning(ctx, r.query.Text)
-	if errors.Is(err, embed.ErrNoVector) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	for _, c := range list {
-		if c.meaning, err = nearness(ctx, e, query, c.Text); err != nil {
-			return err
-		}
-		c.hasSense = true
-		for _, p := range c.passages {
-			cosine, err := nearness(ctx, e, query, p)
-			if err != nil {
-				return err
-			}
-			c.detail = max(c.detail, cosine)
-		}
-	}
-	return nil
-}
-
-// nearness is the cosine of a text with a query; 0 if it has no words.
-func nearness(ctx context.Context, e meaningEmbedder, query []float32, text string) (float64, error) {
-	vectors, err := e.EmbedDocuments(ctx, []string{text})
-	if errors.Is(err, embed.ErrNoVector) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	return max(0, dot(query, vectors[0])), nil
-}
-
-// rate mixes what was seen. The share of what is not known goes to the words.
-func rate(list []*candidate) {
-	var texts, words, cosines, meanings, details span
-	answers := 0.0
-	for _, c := range list {
-		texts.add(c.text)
-		words.add(c.word)
-		answers = max(answers, c.answer)
-		if c.hasVector {
-			cosines.add(c.cosine)
-		}
-		meanings.add(c.meaning)
-		details.add(c.detail)
-	}
-	for _, c := range list {
-		c.Relevance = wholeTextShare*texts.share(c.text) + passageShare*words.share(c.word)
-		switch {
-		case c.hasSense:
-			c.Relevance += (meaningShare-detailShare)*meanings.share(c.meaning) + detailShare*details.share(c.detail)
-		case c.hasVector:
-			c.Relevance += meaningShare * cosines.share(c.cosine)
-		default:
-			c.Relevance /= 1 - meaningShare
-		}
-		if answers > 0 {
-			c.Relevance += answerShare * c.answer / answers
-		}
-	}
+func sortByRelevance(list []*candidate) {
+	slices.SortFunc(list, func(x, y *candidate) int {
+		return cmp.Or(cmp.Compare(y.Relevance, x.Relevance), cmp.Compare(y.Importance, x.Importance), strings.Compare(x.ID, y.ID))
+	})
 }
 
 // A short record is understood from those around it: what comes before or after
@@ -352,93 +143,33 @@ func boostNeighbours(list []*candidate) {
 	}
 }
 
-func sortByRelevance(list []*candidate) {
-	slices.SortFunc(list, func(x, y *candidate) int {
-		return cmp.Or(cmp.Compare(y.Relevance, x.Relevance), cmp.Compare(y.Importance, x.Importance), strings.Compare(x.ID, y.ID))
-	})
-}
-
-// How fast a repeated term stops adding to a passage's score, and how much a
-// long passage is held back: the constants of the built-in embedder
-// (docs/decisions.md D6).
-const (
-	wordSaturation  = 0.9
-	wordLengthShare = 0.4
-)
-
-// term is a word of a query and how much it says: the rarer in all of memory,
-// the more.
-type term struct {
-	text   string
-	weight float64
-}
-
-// weigh returns the terms of a query that stand anywhere in memory.
-func (s *Store) weigh(ctx context.Context, query string) (terms []term, err error) {
-	var all float64
-	if err := s.db.QueryRowContext(ctx, "SELECT count(*) FROM records").Scan(&all); err != nil {
-		return nil, fmt.Errorf("count records: %w", classifyError(err))
+// keep drops everything after the first n, save the first record with each
+// identifier of the query.
+func (r *recall) keep(list []*candidate, n int) []*candidate {
+	if n >= len(list) {
+		return list
 	}
-	for _, quoted := range quotedTerms(query) {
-		var have float64
-		if err := s.db.QueryRowContext(ctx, "SELECT count(*) FROM words WHERE words MATCH ?", quoted).Scan(&have); err != nil {
-			return nil, fmt.Errorf("count the records with a word: %w", classifyError(err))
-		}
-		if have > 0 {
-			text := strings.ReplaceAll(quoted[1:len(quoted)-1], `""`, `"`)
-			terms = append(terms, term{text, math.Log(1 + (max(all, have)-have+0.5)/(have+0.5))})
+	kept := list[:n:n]
+	for i := range r.names {
+		holder := func(x *candidate) bool { return x.holds>>i&1 == 1 }
+		if at := slices.IndexFunc(list, holder); at >= n && !slices.ContainsFunc(kept[n:], holder) {
+			kept = append(kept, list[at])
 		}
 	}
-	return terms, nil
+	return kept
 }
 
-// wordScore scores passages by BM25. All are read first, because their mean
-// length is part of each score.
-type wordScore struct {
-	terms   []term
-	number  map[string]int         // of a term
-	counts  [][]int                // by passage and term
-	lengths []int                  // of passages, in terms
-	total   int                    // of lengths
-	answer  func(term []byte) bool // what the answer must have; nil if nothing is known of it
-	answers []bool                 // passages that have it
-	buffer  []byte
-}
-
-func newWordScore(terms []term) *wordScore {
-	w := &wordScore{terms: terms, number: map[string]int{}}
-	for n, t := range terms {
-		w.number[t.text] = n
+// blend normalises the relevance inside the pool and lets importance have its
+// share. On raw scores it would decide alone (docs/decisions.md D9).
+func blend(list []*candidate) {
+	pool := span{}
+	for _, x := range list {
+		pool.add(x.Relevance)
 	}
-	return w
-}
-
-// read takes the next passage.
-func (w *wordScore) read(passage string) {
-	w.buffer = embed.AppendTerms(w.buffer[:0], passage)
-	counts, length, answers := make([]int, len(w.terms)), 0, false
-	for word := range bytes.FieldsSeq(w.buffer) {
-		length++
-		answers = answers || w.answer != nil && w.answer(word)
-		if n, ok := w.number[string(word)]; ok {
-			counts[n]++
-		}
+	for _, x := range list {
+		x.Relevance = pool.share(x.Relevance)
+		x.Score = relevanceShare*x.Relevance + importanceShare*x.Importance
 	}
-	w.counts, w.lengths, w.total = append(w.counts, counts), append(w.lengths, length), w.total+length
-	w.answers = append(w.answers, answers)
-}
-
-// score is that of a passage, by its place in the order of reading.
-func (w *wordScore) score(passage int) (score float64) {
-	mean := float64(w.total) / float64(len(w.lengths))
-	pivot := wordSaturation * (1 - wordLengthShare + wordLengthShare*float64(w.lengths[passage])/max(mean, 1))
-	for n, count := range w.counts[passage] {
-		if count > 0 {
-			f := float64(count)
-			score += w.terms[n].weight * f * (wordSaturation + 1) / (f + pivot)
-		}
-	}
-	return score
 }
 
 // fold drops records that say the same as one before them, and counts them as
@@ -497,9 +228,6 @@ func wordShare(x, y string) float64 {
 	}
 	return float64(common) / float64(max(len(words), 1))
 }
-
-// CategorySummary is the category of summaries.
-const CategorySummary = "session_summary"
 
 // foldSummaries drops each summary that has no more of the query's words than a
 // piece of the same session in the list, and whose line with most of them is
@@ -596,4 +324,35 @@ func askedTerms(asked map[string]bool, text string) map[string]bool {
 		}
 	}
 	return have
+}
+
+// pinnedPlaces is how many places at the top can go to records with identifiers.
+const pinnedPlaces = 3
+
+// pinIdentifiers makes sure that each identifier of the query that occurs
+// anywhere in the list occurs in the first three. Otherwise the order stays.
+func pinIdentifiers(list []*candidate, names int) []*candidate {
+	var first []int
+	for i := range names {
+		at := slices.IndexFunc(list, func(x *candidate) bool { return x.holds>>i&1 == 1 })
+		if at >= 0 && len(first) < pinnedPlaces && !slices.Contains(first, at) {
+			first = append(first, at)
+		}
+	}
+	for at := 0; at < len(list) && len(first) < pinnedPlaces; at++ {
+		if !slices.Contains(first, at) {
+			first = append(first, at)
+		}
+	}
+	slices.Sort(first)
+	ordered := make([]*candidate, 0, len(list))
+	for _, at := range first {
+		ordered = append(ordered, list[at])
+	}
+	for at, x := range list {
+		if !slices.Contains(first, at) {
+			ordered = append(ordered, x)
+		}
+	}
+	return ordered
 }

@@ -14,20 +14,33 @@ import (
 	"github.com/sessctl/sessctl/pkg/embed"
 )
 
-// The mix of the two halves, and of relevance and importance
-// (docs/decisions.md D9).
+// The ways to rank.
 const (
-	textShare       = 0.6
-	vectorShare     = 0.4
-	relevanceShare  = 0.7
-	importanceShare = 0.3
+	RankHybrid = "hybrid" // words and meaning, then importance
+	RankText   = "text"   // words only
+	RankVector = "vector" // meaning only
+	RankSeed   = "seed"   // 0.7 * cosine + 0.3 * importance on raw cosines, for comparison (docs/decisions.md D9)
 )
 
-const (
-	candidates    = 100  // that each half proposes
-	maxCandidates = 1600 // if most of those have the same text
-	poolSize      = 50   // by relevance, before importance has its say
-)
+// Query says what to find. Empty filters match everything.
+type Query struct {
+	Text         string
+	Agent        string
+	Runtime      string
+	Session      string
+	Category     string
+	Since, Until int64 // epoch milliseconds, Until not included; 0 = open
+	Limit        int   // hits, 5 if 0
+	MinScore     float64
+	Rank         string // RankHybrid if empty
+	Kind         string // of facts only: no other record has one
+	Superseded   bool   // also facts that newer ones have superseded
+	// Now is when it is asked: "last week" counts from it, and days begin as in
+	// its zone. Zero leaves such words alone, and days begin in UTC.
+	Now time.Time
+
+	facts bool // the memory has the tables of facts
+}
 
 // Hit is a record that was found.
 type Hit struct {
@@ -78,6 +91,21 @@ func (q Query) withDefaults() Query {
 	q.Rank = cmp.Or(q.Rank, RankHybrid)
 	return q
 }
+
+// The mix of the two halves, and of relevance and importance
+// (docs/decisions.md D9).
+const (
+	textShare       = 0.6
+	vectorShare     = 0.4
+	relevanceShare  = 0.7
+	importanceShare = 0.3
+)
+
+const (
+	candidates    = 100  // that each half proposes
+	maxCandidates = 1600 // if most of those have the same text
+	poolSize      = 50   // by relevance, before importance has its say
+)
 
 // recall is one query on its way.
 type recall struct {
@@ -219,7 +247,7 @@ func (r *recall) askVectors(ctx context.Context, n int) (more bool, err error) {
 
 // nearestListed asks the vectors that are listed.
 func (r *recall) nearestListed(ctx context.Context, n int) ([]scored, error) {
-	q := question{vector: r.vector, places: r.places, n: n}
+	q := vectorQuery{vector: r.vector, places: r.places, n: n}
 	if r.query.Rank == RankSeed {
 		return highest(ctx, &r.rows, q)
 	}
@@ -258,102 +286,6 @@ func (r *recall) askNames(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// The ways to rank.
-const (
-	RankHybrid = "hybrid" // words and meaning, then importance
-	RankText   = "text"   // words only
-	RankVector = "vector" // meaning only
-	RankSeed   = "seed"   // 0.7 * cosine + 0.3 * importance on raw cosines, for comparison (docs/decisions.md D9)
-)
-
-// Query says what to find. Empty filters match everything.
-type Query struct {
-	Text         string
-	Agent        string
-	Runtime      string
-	Session      string
-	Category     string
-	Since, Until int64 // epoch milliseconds, Until not included; 0 = open
-	Limit        int   // hits, 5 if 0
-	MinScore     float64
-	Rank         string // RankHybrid if empty
-	Kind         string // of facts only: no other record has one
-	Superseded   bool   // also facts that newer ones have superseded
-	// Now is when it is asked: "last week" counts from it, and days begin as in
-	// its zone. Zero leaves such words alone, and days begin in UTC.
-	Now time.Time
-
-	facts bool // the memory has the tables of facts
-}
-
-// filter is the SQL condition of the query's filters over records r.
-func (q Query) filter() (string, []any) {
-	condition, args := "1=1", []any(nil)
-	add := func(on bool, sql string, value any) {
-		if on {
-			condition += " AND " + sql
-			args = append(args, value)
-		}
-	}
-	add(q.Agent != "", "r.agent=?", q.Agent)
-	add(q.Runtime != "", "r.runtime=?", q.Runtime)
-	add(q.Session != "", "r.session=?", q.Session)
-	add(q.Category != "", "r.category=?", q.Category)
-	add(q.Since != 0, "r.created_at>=?", q.Since)
-	add(q.Until != 0, "r.created_at<?", q.Until)
-	switch {
-	case q.facts && q.Kind != "":
-		add(true, "r.rowid IN (SELECT f.record FROM facts f WHERE f.kind=?)", q.Kind)
-	case q.Kind != "":
-		condition += " AND 0=1"
-	}
-	if q.facts && !q.Superseded {
-		condition += " AND r.rowid NOT IN (SELECT f.record FROM facts f WHERE NOT " + live + ")"
-	}
-	return condition, args
-}
-
-// maxTerms bounds a full-text query: a pasted page is not a question.
-const maxTerms = 64
-
-// matchAny turns any text into a full-text query: its terms, any of them. It
-// is empty if the text has no terms. Each term is quoted, so no text can be a
-// syntax error.
-func matchAny(text string) string { return strings.Join(quotedTerms(text), " OR ") }
-
-// matchName turns an identifier into a full-text query for texts that hold all
-// its parts; those that hold it as one word come first.
-func matchName(name string) string {
-	terms := quotedTerms(name)
-	if len(terms) < 2 {
-		return strings.Join(terms, "")
-	}
-	last := len(terms) - 1 // a compound follows its parts
-	return strings.Join(terms[:last], " AND ") + " AND (" + terms[0] + " OR " + terms[last] + ")"
-}
-
-// quotedTerms returns the different terms of a text as full-text strings.
-func quotedTerms(text string) []string {
-	var quoted []string
-	seen := map[string]bool{}
-	for _, term := range strings.Fields(string(embed.AppendTerms(nil, text))) {
-		if !seen[term] && len(quoted) < maxTerms {
-			seen[term] = true
-			quoted = append(quoted, `"`+strings.ReplaceAll(term, `"`, `""`)+`"`)
-		}
-	}
-	return quoted
-}
-
-// columns are read from records r and texts t.
-const columns = "r.id, t.text, r.category, r.importance, r.created_at, r.runtime, r.agent, r.session, r.key, r.archive, r.archive_path, r.first_line, r.last_line, r.first_byte, r.end_byte, r.branch, r.position"
-
-// fields are where columns of r are read to.
-func (x *Record) fields() []any {
-	return []any{&x.ID, &x.Text, &x.Category, &x.Importance, &x.CreatedAt, &x.Runtime, &x.Agent, &x.Session, &x.Key,
-		&x.Archive, &x.ArchivePath, &x.FirstLine, &x.LastLine, &x.FirstByte, &x.EndByte, &x.Branch, &x.Position}
 }
 
 // load reads the records of the pool.
@@ -447,11 +379,11 @@ func (r *recall) completeCosines(ctx context.Context) error {
 			places = append(places, p)
 		}
 	}
-	return giveCosines(ctx, reader, question{vector: r.vector, places: places}, missing)
+	return giveCosines(ctx, reader, vectorQuery{vector: r.vector, places: places}, missing)
 }
 
 // giveCosines gives candidates the cosines of the vectors at places.
-func giveCosines(ctx context.Context, reader *rowReader, q question, wanted map[int64]*candidate) error {
+func giveCosines(ctx context.Context, reader *rowReader, q vectorQuery, wanted map[int64]*candidate) error {
 	return reader.each(ctx, q.places, func(b block) error {
 		for i, p := range b.places {
 			c := wanted[p.record]
@@ -459,6 +391,86 @@ func giveCosines(ctx context.Context, reader *rowReader, q question, wanted map[
 		}
 		return nil
 	})
+}
+
+func (r *recall) goByWords(notice string) {
+	r.query.Rank, r.notice = RankText, notice
+}
+
+func (r *recall) notices() string {
+	if r.rows.damaged == 0 {
+		return r.notice
+	}
+	damaged := fmt.Sprintf("%d vectors are lost or damaged, those records were found by words only; the next compaction makes them again", r.rows.damaged)
+	return strings.TrimPrefix(r.notice+"; "+damaged, "; ")
+}
+
+// filter is the SQL condition of the query's filters over records r.
+func (q Query) filter() (string, []any) {
+	condition, args := "1=1", []any(nil)
+	add := func(on bool, sql string, value any) {
+		if on {
+			condition += " AND " + sql
+			args = append(args, value)
+		}
+	}
+	add(q.Agent != "", "r.agent=?", q.Agent)
+	add(q.Runtime != "", "r.runtime=?", q.Runtime)
+	add(q.Session != "", "r.session=?", q.Session)
+	add(q.Category != "", "r.category=?", q.Category)
+	add(q.Since != 0, "r.created_at>=?", q.Since)
+	add(q.Until != 0, "r.created_at<?", q.Until)
+	switch {
+	case q.facts && q.Kind != "":
+		add(true, "r.rowid IN (SELECT f.record FROM facts f WHERE f.kind=?)", q.Kind)
+	case q.Kind != "":
+		condition += " AND 0=1"
+	}
+	if q.facts && !q.Superseded {
+		condition += " AND r.rowid NOT IN (SELECT f.record FROM facts f WHERE NOT " + live + ")"
+	}
+	return condition, args
+}
+
+// maxTerms bounds a full-text query: a pasted page is not a question.
+const maxTerms = 64
+
+// matchAny turns any text into a full-text query: its terms, any of them. It
+// is empty if the text has no terms. Each term is quoted, so no text can be a
+// syntax error.
+func matchAny(text string) string { return strings.Join(quotedTerms(text), " OR ") }
+
+// matchName turns an identifier into a full-text query for texts that hold all
+// its parts; those that hold it as one word come first.
+func matchName(name string) string {
+	terms := quotedTerms(name)
+	if len(terms) < 2 {
+		return strings.Join(terms, "")
+	}
+	last := len(terms) - 1 // a compound follows its parts
+	return strings.Join(terms[:last], " AND ") + " AND (" + terms[0] + " OR " + terms[last] + ")"
+}
+
+// quotedTerms returns the different terms of a text as full-text strings.
+func quotedTerms(text string) []string {
+	var quoted []string
+	seen := map[string]bool{}
+	for _, term := range strings.Fields(string(embed.AppendTerms(nil, text))) {
+		if !seen[term] && len(quoted) < maxTerms {
+			seen[term] = true
+			quoted = append(quoted, `"`+strings.ReplaceAll(term, `"`, `""`)+`"`)
+		}
+	}
+	return quoted
+}
+
+// columns are read from records r and texts t.
+const columns = "r.id, t.text, r.category, r.importance, r.created_at, r.runtime, r.agent, r.session, r.key, r.archive, r.archive_path, r.first_line, r.last_line, r.first_byte, r.end_byte, r.branch, r.position"
+
+// fields are where columns of r are read to.
+func (x *Record) fields() []any {
+	return []any{&x.ID, &x.Text, &x.Category, &x.Importance, &x.CreatedAt, &x.Runtime, &x.Agent, &x.Session, &x.Key,
+		&x.Archive, &x.ArchivePath, &x.FirstLine, &x.LastLine, &x.FirstByte, &x.EndByte, &x.Branch, &x.Position}
 }
 
 // Neighbors returns the records that stand in the same session at most n

@@ -36,40 +36,6 @@ func (s *Store) EmbedMissing(ctx context.Context, e embed.Embedder, m embed.Mode
 	return result, err
 }
 
-// embedAgent embeds what an agent has pending. It returns what could not be
-// embedded, and what nobody tried.
-func (s *Store) embedAgent(ctx context.Context, e embed.Embedder, m embed.Model, agent string, progress ReindexProgress) (refused, waiting int, err error) {
-	pending, err := s.EmbedPending(ctx, e, m, agent, func(done, total int64) {
-		if progress != nil {
-			progress(agent, done, total)
-		}
-	})
-	if err != nil {
-		return 0, 0, err
-	}
-	waiting, err = s.untried(ctx, m, agent)
-	return pending - waiting, waiting, err
-}
-
-// embedAgents embeds what some agents have pending.
-func (s *Store) embedAgents(ctx context.Context, e embed.Embedder, m embed.Model, agents []string, progress ReindexProgress) (ReindexResult, error) {
-	var result ReindexResult
-	for _, agent := range agents {
-		refused, waiting, err := s.embedAgent(ctx, e, m, agent, progress)
-		if err != nil {
-			return result, err
-		}
-		result.Pending += refused
-		result.Waiting += waiting
-	}
-	return result, nil
-}
-
-func countVectors(ctx context.Context, q querier, fingerprint string, agents []string) (n int, err error) {
-	err = q.QueryRowContext(ctx, "SELECT count(*) FROM vectors WHERE model=? AND agent IN ("+marks(agents)+")", append([]any{fingerprint}, anyOf(agents)...)...).Scan(&n)
-	return n, classifyError(err)
-}
-
 // Reindex makes new vectors for these agents, with this model, in new files
 // beside those in use, and then switches in one transaction: before it recall
 // sees all of the old vectors, after it all of the new ones. The old files,
@@ -89,6 +55,40 @@ func (s *Store) Reindex(ctx context.Context, e embed.Embedder, m embed.Model, ag
 	return result, s.removeUnnamed(ctx)
 }
 
+// embedAgents embeds what some agents have pending.
+func (s *Store) embedAgents(ctx context.Context, e embed.Embedder, m embed.Model, agents []string, progress ReindexProgress) (ReindexResult, error) {
+	var result ReindexResult
+	for _, agent := range agents {
+		refused, waiting, err := s.embedAgent(ctx, e, m, agent, progress)
+		if err != nil {
+			return result, err
+		}
+		result.Pending += refused
+		result.Waiting += waiting
+	}
+	return result, nil
+}
+
+// embedAgent embeds what an agent has pending. It returns what could not be
+// embedded, and what nobody tried.
+func (s *Store) embedAgent(ctx context.Context, e embed.Embedder, m embed.Model, agent string, progress ReindexProgress) (refused, waiting int, err error) {
+	pending, err := s.EmbedPending(ctx, e, m, agent, func(done, total int64) {
+		if progress != nil {
+			progress(agent, done, total)
+		}
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	waiting, err = s.untried(ctx, m, agent)
+	return pending - waiting, waiting, err
+}
+
+func countVectors(ctx context.Context, q querier, fingerprint string, agents []string) (n int, err error) {
+	err = q.QueryRowContext(ctx, "SELECT count(*) FROM vectors WHERE model=? AND agent IN ("+marks(agents)+")", append([]any{fingerprint}, anyOf(agents)...)...).Scan(&n)
+	return n, classifyError(err)
+}
+
 // stagedMark ends the identity of vectors that are made while others are in use.
 const stagedMark = "+anew"
 
@@ -98,6 +98,9 @@ func beside(m embed.Model) embed.Model {
 	m.Chunker += stagedMark
 	return m
 }
+
+// isBeside says whether an identity is one that beside makes.
+func isBeside(name string) bool { return strings.HasSuffix(name, stagedMark) }
 
 // untried counts the pending records of an agent that no embedder has seen.
 func (s *Store) untried(ctx context.Context, m embed.Model, agent string) (n int, err error) {
@@ -156,32 +159,6 @@ func replaceVectors(ctx context.Context, tx *sql.Tx, staged, model, agent string
 	return nil
 }
 
-// dropUnused drops the models, other than this one, that no vector is of.
-func dropUnused(ctx context.Context, tx *sql.Tx, model string) error {
-	names, err := readStrings(ctx, tx, "SELECT fingerprint FROM models WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.model=fingerprint)")
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		if name == model {
-			continue
-		}
-		if err := dropModel(ctx, tx, name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func dropModel(ctx context.Context, tx *sql.Tx, fingerprint string) error {
-	for _, table := range []string{"vectors WHERE model", "files WHERE model", "pending WHERE model", "models WHERE fingerprint"} {
-		if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+"=?", fingerprint); err != nil {
-			return fmt.Errorf("drop model: %w", err)
-		}
-	}
-	return nil
-}
-
 // marks are the placeholders of an SQL list.
 func marks(list []string) string {
 	return strings.TrimSuffix(strings.Repeat("?,", len(list)), ",")
@@ -227,25 +204,6 @@ func globEscape(path string) string {
 		return path // no escapes there
 	}
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
-}
-
-// Agents returns the agents that memory has records of, in order, filtered by
-// runtime and agent where those are not empty.
-func (s *Store) Agents(ctx context.Context, runtime, agent string) ([]string, error) {
-	rows, err := s.db.QueryContext(ctx, "SELECT DISTINCT agent FROM records WHERE (?1='' OR runtime=?1) AND (?2='' OR agent=?2) ORDER BY agent", runtime, agent)
-	if err != nil {
-		return nil, fmt.Errorf("list agents: %w", classifyError(err))
-	}
-	defer rows.Close()
-	var agents []string
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return nil, fmt.Errorf("list agents: %w", classifyError(err))
-		}
-		agents = append(agents, name)
-	}
-	return agents, classifyError(rows.Err())
 }
 
 // embedPage is how many pending texts are held at a time, and stored together.
@@ -388,29 +346,6 @@ func (s *Store) CountPending(ctx context.Context, model embed.Model, agent strin
 	err = s.db.QueryRowContext(ctx, `SELECT count(*) FILTER (WHERE tries<?1), count(*) FILTER (WHERE tries>=?1 AND tries<?2)
 		FROM pending WHERE model=?3 AND agent=?4`, maxTries, nothingTries, model.Fingerprint(), agent).Scan(&open, &refused)
 	return open, refused, classifyError(err)
-}
-
-// register makes a model known: from now on every record has a vector of it or
-// is pending. All that is there is pending.
-func (s *Store) register(ctx context.Context, model embed.Model) error {
-	var known bool
-	err := s.db.QueryRowContext(ctx, "SELECT count(*)>0 FROM models WHERE fingerprint=?", model.Fingerprint()).Scan(&known)
-	if err != nil || known {
-		return classifyError(err)
-	}
-	return s.inTransaction(ctx, func(tx *sql.Tx) error { return registerIn(ctx, tx, model) })
-}
-
-func registerIn(ctx context.Context, tx *sql.Tx, model embed.Model) error {
-	result, err := tx.ExecContext(ctx, "INSERT OR IGNORE INTO models (fingerprint, name, dim) VALUES (?, ?, ?)", model.Fingerprint(), model.String(), model.Dim)
-	if err != nil {
-		return fmt.Errorf("register model: %w", err)
-	}
-	if n, err := result.RowsAffected(); err != nil || n == 0 {
-		return err
-	}
-	_, err = tx.ExecContext(ctx, "INSERT INTO pending (model, agent, record, tries, reason) SELECT ?, agent, rowid, 0, '' FROM records", model.Fingerprint())
-	return err
 }
 
 // noteFailures counts a failed try against each record.

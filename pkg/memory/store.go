@@ -505,3 +505,53 @@ func safeName(agent string) string {
 	sum := sha256.Sum256([]byte(agent))
 	return safe[:min(len(safe), 60)] + "-" + hex.EncodeToString(sum[:4])
 }
+
+// Agents returns the agents that memory has records of, in order, filtered by
+// runtime and agent where those are not empty.
+func (s *Store) Agents(ctx context.Context, runtime, agent string) ([]string, error) {
+	rows, err := s.db.QueryContext(ctx, "SELECT DISTINCT agent FROM records WHERE (?1='' OR runtime=?1) AND (?2='' OR agent=?2) ORDER BY agent", runtime, agent)
+	if err != nil {
+		return nil, fmt.Errorf("list agents: %w", classifyError(err))
+	}
+	defer rows.Close()
+	var agents []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, fmt.Errorf("list agents: %w", classifyError(err))
+		}
+		agents = append(agents, name)
+	}
+	return agents, classifyError(rows.Err())
+}
+
+// CountRecords returns how many records an agent has.
+func (s *Store) CountRecords(ctx context.Context, agent string) (n int, err error) {
+	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM records WHERE agent=?", agent).Scan(&n)
+	return n, classifyError(err)
+}
+
+// CountSession returns how many records a session has and how many of them
+// have no vector of any model.
+func (s *Store) CountSession(ctx context.Context, runtime, agent, session string) (records, pending int, err error) {
+	err = s.db.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.record=r.rowid))
+		FROM records r WHERE runtime=? AND agent=? AND session=?`, runtime, agent, session).Scan(&records, &pending)
+	return records, pending, classifyError(err)
+}
+
+// readStrings returns the rows of a query of one text column.
+func readStrings(ctx context.Context, q querier, query string, args ...any) (list []string, err error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, classifyError(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return list, classifyError(err)
+		}
+		list = append(list, text)
+	}
+	return list, classifyError(rows.Err())
+}

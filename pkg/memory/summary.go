@@ -14,6 +14,9 @@ import (
 	"github.com/sessctl/sessctl/pkg/durable"
 )
 
+// CategorySummary is the category of summaries.
+const CategorySummary = "session_summary"
+
 // KeptSummary is a summary that cannot be made again from an archive, because a
 // model wrote it. It is kept in a file beside the memory, so that it outlives
 // it.

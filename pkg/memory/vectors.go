@@ -13,14 +13,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"time"
 	"unsafe"
 
-	"github.com/philippgille/chromem-go"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/embed"
-	"github.com/viterin/vek/vek32"
 )
 
 // Vector is the embedding of a record.
@@ -63,6 +60,169 @@ func (s *Store) PutVectors(ctx context.Context, model embed.Model, agent string,
 		}
 		return noteFailures(ctx, tx, model, failed)
 	})
+}
+
+// vectorFile is the file of one agent and model, and what the database knows
+// of it.
+type vectorFile struct {
+	fingerprint string // of the model
+	dim         int
+	agent       string
+	base        string // in the agent's directory
+	path        string
+	slots       int64 // rows that may have a name
+	stamp       string
+	checked     int64 // epoch milliseconds
+}
+
+// vectorPath is where a vector file of an agent lies.
+func (s *Store) vectorPath(agent, name string) string {
+	return filepath.Join(s.dir, "vectors", safeName(agent), name)
+}
+
+func (s *Store) fileOf(ctx context.Context, q querier, model embed.Model, agent string) (*vectorFile, error) {
+	f := &vectorFile{fingerprint: model.Fingerprint(), dim: model.Dim, agent: agent}
+	err := q.QueryRowContext(ctx, "SELECT name, slots, stamp, checked FROM files WHERE model=? AND agent=?", model.Fingerprint(), agent).Scan(&f.base, &f.slots, &f.stamp, &f.checked)
+	if errors.Is(err, sql.ErrNoRows) {
+		f.base, err = freeName(ctx, q, f.fingerprint, agent)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look up vector file: %w", classifyError(err))
+	}
+	f.path = s.vectorPath(agent, f.base)
+	return f, nil
+}
+
+// freeName names a new vector file: after its model, and with a number if a
+// file that is in use has that name. A file that nobody names is overwritten.
+func freeName(ctx context.Context, q querier, fingerprint, agent string) (string, error) {
+	for n := 1; ; n++ {
+		name := fingerprint + ".f32"
+		if n > 1 {
+			name = fmt.Sprintf("%s.%d.f32", fingerprint, n)
+		}
+		var taken bool
+		err := q.QueryRowContext(ctx, "SELECT count(*)>0 FROM files WHERE agent=? AND name=?", agent, name).Scan(&taken)
+		if err != nil || !taken {
+			return name, err
+		}
+	}
+}
+
+func (f *vectorFile) save(ctx context.Context, tx *sql.Tx) error {
+	f.stamp = stampOf(f.path)
+	_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO files (model, agent, name, slots, stamp, checked) VALUES (?,?,?,?,?,?)", f.fingerprint, f.agent, f.base, f.slots, f.stamp, f.checked)
+	return err
+}
+
+// stampOf is what shows that anybody else has changed a file: its size, times
+// and identity. It is empty for a file that is not there.
+func stampOf(path string) string {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return ""
+	}
+	id := durable.Identify(info)
+	return fmt.Sprintf("%d %d %d %d", info.Size(), info.ModTime().UnixNano(), id.Inode, id.Changed.UnixNano())
+}
+
+// checkEvery is how often every row of an untouched vector file is checked.
+const checkEvery = 7 * 24 * time.Hour
+
+// untouched says whether the file is as it was left, and was checked lately.
+func (f *vectorFile) untouched() bool {
+	since := time.Since(time.UnixMilli(f.checked))
+	return f.stamp == stampOf(f.path) && since >= 0 && since < checkEvery
+}
+
+// Reclaim makes records pending again whose vector the file does not have: it
+// is missing, shorter, or the row's checksum differs. It returns how many. A
+// file that nobody touched is not read again for a week.
+func (s *Store) Reclaim(ctx context.Context, model embed.Model, agent string) (int, error) {
+	if err := s.register(ctx, model); err != nil {
+		return 0, err
+	}
+	f, err := s.fileOf(ctx, s.db, model, agent)
+	if err != nil || f.slots == 0 || f.untouched() {
+		return 0, err
+	}
+	lost := 0
+	err = s.inTransaction(ctx, func(tx *sql.Tx) error {
+		f, err := s.fileOf(ctx, tx, model, agent)
+		if err != nil {
+			return err
+		}
+		lost, err = f.check(ctx, tx, true)
+		return err
+	})
+	return lost, err
+}
+
+// check makes the records of lost rows pending, unless the file is untouched.
+func (f *vectorFile) check(ctx context.Context, tx *sql.Tx, save bool) (int, error) {
+	if f.slots == 0 {
+		f.checked = time.Now().UnixMilli() // there is nothing to check
+		return 0, nil
+	}
+	if f.untouched() {
+		return 0, nil
+	}
+	lost, kept, err := f.lost(ctx, tx)
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range lost {
+		if err := f.unname(ctx, tx, p); err != nil {
+			return 0, fmt.Errorf("make records pending: %w", err)
+		}
+	}
+	f.slots, f.checked = kept, time.Now().UnixMilli()
+	if !save {
+		return len(lost), nil
+	}
+	return len(lost), f.save(ctx, tx)
+}
+
+func (f *vectorFile) unname(ctx context.Context, tx *sql.Tx, p place) error {
+	if _, err := tx.ExecContext(ctx, "DELETE FROM vectors WHERE model=? AND agent=? AND slot=?", f.fingerprint, f.agent, p.slot); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, "INSERT OR IGNORE INTO pending (model, agent, record, tries, reason) VALUES (?,?,?,0,'')", f.fingerprint, f.agent, p.record)
+	return err
+}
+
+// lost returns the rows that do not verify, and how many slots the others need.
+func (f *vectorFile) lost(ctx context.Context, q querier) (lost []place, slots int64, err error) {
+	rows, err := q.QueryContext(ctx, "SELECT record, slot, crc FROM vectors WHERE model=? AND agent=?", f.fingerprint, f.agent)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list vectors: %w", classifyError(err))
+	}
+	defer rows.Close()
+	named := map[int64]place{}
+	var places []place
+	for rows.Next() {
+		p := place{file: f.path}
+		if err := rows.Scan(&p.record, &p.slot, &p.crc); err != nil {
+			return nil, 0, fmt.Errorf("list vectors: %w", classifyError(err))
+		}
+		named[p.slot] = p
+		places = append(places, p)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, 0, classifyError(err)
+	}
+	reader := rowReader{dim: f.dim}
+	err = reader.each(ctx, places, func(b block) error {
+		for _, p := range b.places {
+			delete(named, p.slot)
+			slots = max(slots, p.slot+1)
+		}
+		return nil
+	})
+	for _, p := range named {
+		lost = append(lost, p)
+	}
+	return lost, slots, err
 }
 
 // append writes rows behind those that may have a name, and names them.
@@ -167,175 +327,22 @@ func encodeRows(vectors []Vector, dim int) ([]byte, []uint32) {
 	return rows, crcs
 }
 
+// toUnit returns the vector scaled to unit length.
+func toUnit(v []float32) []float32 {
+	scale := 1 / norm(v)
+	unit := make([]float32, len(v))
+	for i, x := range v {
+		unit[i] = float32(float64(x) * scale)
+	}
+	return unit
+}
+
 func norm(v []float32) float64 {
 	sum := 0.0
 	for _, x := range v {
 		sum += float64(x) * float64(x)
 	}
 	return math.Sqrt(sum)
-}
-
-// checkEvery is how often every row of an untouched vector file is checked.
-const checkEvery = 7 * 24 * time.Hour
-
-// vectorFile is the file of one agent and model, and what the database knows
-// of it.
-type vectorFile struct {
-	fingerprint string // of the model
-	dim         int
-	agent       string
-	base        string // in the agent's directory
-	path        string
-	slots       int64 // rows that may have a name
-	stamp       string
-	checked     int64 // epoch milliseconds
-}
-
-// vectorPath is where a vector file of an agent lies.
-func (s *Store) vectorPath(agent, name string) string {
-	return filepath.Join(s.dir, "vectors", safeName(agent), name)
-}
-
-func (s *Store) fileOf(ctx context.Context, q querier, model embed.Model, agent string) (*vectorFile, error) {
-	f := &vectorFile{fingerprint: model.Fingerprint(), dim: model.Dim, agent: agent}
-	err := q.QueryRowContext(ctx, "SELECT name, slots, stamp, checked FROM files WHERE model=? AND agent=?", model.Fingerprint(), agent).Scan(&f.base, &f.slots, &f.stamp, &f.checked)
-	if errors.Is(err, sql.ErrNoRows) {
-		f.base, err = freeName(ctx, q, f.fingerprint, agent)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("look up vector file: %w", classifyError(err))
-	}
-	f.path = s.vectorPath(agent, f.base)
-	return f, nil
-}
-
-// freeName names a new vector file: after its model, and with a number if a
-// file that is in use has that name. A file that nobody names is overwritten.
-func freeName(ctx context.Context, q querier, fingerprint, agent string) (string, error) {
-	for n := 1; ; n++ {
-		name := fingerprint + ".f32"
-		if n > 1 {
-			name = fmt.Sprintf("%s.%d.f32", fingerprint, n)
-		}
-		var taken bool
-		err := q.QueryRowContext(ctx, "SELECT count(*)>0 FROM files WHERE agent=? AND name=?", agent, name).Scan(&taken)
-		if err != nil || !taken {
-			return name, err
-		}
-	}
-}
-
-func (f *vectorFile) save(ctx context.Context, tx *sql.Tx) error {
-	f.stamp = stampOf(f.path)
-	_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO files (model, agent, name, slots, stamp, checked) VALUES (?,?,?,?,?,?)", f.fingerprint, f.agent, f.base, f.slots, f.stamp, f.checked)
-	return err
-}
-
-// stampOf is what shows that anybody else has changed a file: its size, times
-// and identity. It is empty for a file that is not there.
-func stampOf(path string) string {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return ""
-	}
-	id := durable.Identify(info)
-	return fmt.Sprintf("%d %d %d %d", info.Size(), info.ModTime().UnixNano(), id.Inode, id.Changed.UnixNano())
-}
-
-// untouched says whether the file is as it was left, and was checked lately.
-func (f *vectorFile) untouched() bool {
-	since := time.Since(time.UnixMilli(f.checked))
-	return f.stamp == stampOf(f.path) && since >= 0 && since < checkEvery
-}
-
-// Reclaim makes records pending again whose vector the file does not have: it
-// is missing, shorter, or the row's checksum differs. It returns how many. A
-// file that nobody touched is not read again for a week.
-func (s *Store) Reclaim(ctx context.Context, model embed.Model, agent string) (int, error) {
-	if err := s.register(ctx, model); err != nil {
-		return 0, err
-	}
-	f, err := s.fileOf(ctx, s.db, model, agent)
-	if err != nil || f.slots == 0 || f.untouched() {
-		return 0, err
-	}
-	lost := 0
-	err = s.inTransaction(ctx, func(tx *sql.Tx) error {
-		f, err := s.fileOf(ctx, tx, model, agent)
-		if err != nil {
-			return err
-		}
-		lost, err = f.check(ctx, tx, true)
-		return err
-	})
-	return lost, err
-}
-
-// check makes the records of lost rows pending, unless the file is untouched.
-func (f *vectorFile) check(ctx context.Context, tx *sql.Tx, save bool) (int, error) {
-	if f.slots == 0 {
-		f.checked = time.Now().UnixMilli() // there is nothing to check
-		return 0, nil
-	}
-	if f.untouched() {
-		return 0, nil
-	}
-	lost, kept, err := f.lost(ctx, tx)
-	if err != nil {
-		return 0, err
-	}
-	for _, p := range lost {
-		if err := f.unname(ctx, tx, p); err != nil {
-			return 0, fmt.Errorf("make records pending: %w", err)
-		}
-	}
-	f.slots, f.checked = kept, time.Now().UnixMilli()
-	if !save {
-		return len(lost), nil
-	}
-	return len(lost), f.save(ctx, tx)
-}
-
-func (f *vectorFile) unname(ctx context.Context, tx *sql.Tx, p place) error {
-	if _, err := tx.ExecContext(ctx, "DELETE FROM vectors WHERE model=? AND agent=? AND slot=?", f.fingerprint, f.agent, p.slot); err != nil {
-		return err
-	}
-	_, err := tx.ExecContext(ctx, "INSERT OR IGNORE INTO pending (model, agent, record, tries, reason) VALUES (?,?,?,0,'')", f.fingerprint, f.agent, p.record)
-	return err
-}
-
-// lost returns the rows that do not verify, and how many slots the others need.
-func (f *vectorFile) lost(ctx context.Context, q querier) (lost []place, slots int64, err error) {
-	rows, err := q.QueryContext(ctx, "SELECT record, slot, crc FROM vectors WHERE model=? AND agent=?", f.fingerprint, f.agent)
-	if err != nil {
-		return nil, 0, fmt.Errorf("list vectors: %w", classifyError(err))
-	}
-	defer rows.Close()
-	named := map[int64]place{}
-	var places []place
-	for rows.Next() {
-		p := place{file: f.path}
-		if err := rows.Scan(&p.record, &p.slot, &p.crc); err != nil {
-			return nil, 0, fmt.Errorf("list vectors: %w", classifyError(err))
-		}
-		named[p.slot] = p
-		places = append(places, p)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, 0, classifyError(err)
-	}
-	reader := rowReader{dim: f.dim}
-	err = reader.each(ctx, places, func(b block) error {
-		for _, p := range b.places {
-			delete(named, p.slot)
-			slots = max(slots, p.slot+1)
-		}
-		return nil
-	})
-	for _, p := range named {
-		lost = append(lost, p)
-	}
-	return lost, slots, err
 }
 
 // blockRows is how many rows are in memory at a time, at most. Rows that
@@ -454,201 +461,4 @@ func fromLittleEndian(row []float32) {
 	for i, w := range words {
 		words[i] = bits.ReverseBytes32(w)
 	}
-}
-
-// scored is a record and its cosine with the query, and what it is ranked by:
-// the same, save under RankSeed.
-type scored struct {
-	record        int64
-	cosine, score float64
-}
-
-// question asks which n of the vectors at places are best.
-type question struct {
-	vector []float32 // unit length
-	places []place
-	n      int
-}
-
-// nearest returns the n records whose vectors are nearest to the query, best
-// first, equal ones by record. The answer is exact and the same whichever
-// engine gives it: the engine chooses in float32, then float64 decides.
-func nearest(ctx context.Context, e engine, r *rowReader, q question) ([]scored, error) {
-	best := &shortlist{n: q.n}
-	err := r.each(ctx, q.places, func(b block) error {
-		found, err := e.nearest(ctx, q.vector, b.rows, q.n)
-		if err != nil {
-			return err
-		}
-		for _, m := range found {
-			if float64(m.cosine) >= best.floor-rounding || !best.full {
-				cosine := dot(q.vector, b.rows[m.row])
-				best.add(scored{b.places[m.row].record, cosine, cosine})
-			}
-		}
-		return nil
-	})
-	return best.take(), err
-}
-
-// highest returns the n records with the highest 0.7 * cosine + 0.3 *
-// importance, on raw cosines: the ranking of RankSeed.
-func highest(ctx context.Context, r *rowReader, q question) ([]scored, error) {
-	best := &shortlist{n: q.n}
-	err := r.each(ctx, q.places, func(b block) error {
-		for i, row := range b.rows {
-			cosine := dot(q.vector, row)
-			best.add(scored{b.places[i].record, cosine, relevanceShare*cosine + importanceShare*b.places[i].importance})
-		}
-		return nil
-	})
-	return best.take(), err
-}
-
-// dot is the inner product in float64.
-func dot(x, y []float32) float64 {
-	sum := 0.0
-	for i := range x {
-		sum += float64(x[i]) * float64(y[i])
-	}
-	return sum
-}
-
-// shortlist keeps the n best of many.
-type shortlist struct {
-	n     int
-	list  []scored
-	floor float64 // what is below it is not among the n best
-	full  bool    // floor is known
-}
-
-func (s *shortlist) add(x scored) {
-	if s.full && x.score < s.floor {
-		return
-	}
-	s.list = append(s.list, x)
-	if len(s.list) >= 2*s.n+64 {
-		s.cut()
-	}
-}
-
-func (s *shortlist) cut() {
-	slices.SortFunc(s.list, func(x, y scored) int {
-		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.record, y.record))
-	})
-	if len(s.list) >= s.n {
-		s.list = s.list[:s.n]
-		s.floor, s.full = s.list[s.n-1].score, true
-	}
-}
-
-func (s *shortlist) take() []scored {
-	s.cut()
-	return s.list
-}
-
-// chromemLimit is up to how many rows chromem-go answers a query: filling its
-// collection costs more than the search. At 10,000 rows of 1,024 dimensions the
-// plain scan takes a third of its processor time; at 1,000 there is no visible
-// difference.
-const chromemLimit = 1_000
-
-// rounding is more than what two engines' float32 cosines of the same unit
-// vectors differ by. Cosines that are closer than this are compared in float64.
-const rounding = 1e-5
-
-// match is a row of a block and its cosine with the query, in float32.
-type match struct {
-	row    int
-	cosine float32
-}
-
-// engine compares a query with the rows of a block. It returns at least every
-// row that is one of the n nearest of the block or within rounding of them, in
-// any order, each once. Query and rows have unit length.
-type engine interface {
-	nearest(ctx context.Context, query []float32, rows [][]float32, n int) ([]match, error)
-}
-
-func engineFor(rows int) engine {
-	if rows <= chromemLimit {
-		return chromemEngine{}
-	}
-	return scanEngine{}
-}
-
-// scanEngine compares the query with every row.
-type scanEngine struct{}
-
-func (scanEngine) nearest(_ context.Context, query []float32, rows [][]float32, _ int) ([]match, error) {
-	found := make([]match, len(rows))
-	for i, row := range rows {
-		found[i] = match{i, vek32.Dot(query, row)}
-	}
-	return found, nil
-}
-
-// chromemEngine asks an in-memory chromem-go collection whose documents are
-// the rows where they lie. The program was asked for with this library, so it
-// answers small memories, those of at most chromemLimit vectors. They would be
-// answered as well without it: scanEngine, which takes over above, compares
-// every row and is exact at any size, and TestEnginesAgree holds both engines
-// to the same list. The library's own files are never used: it loses documents
-// (docs/decisions.md D10).
-type chromemEngine struct{}
-
-// tieRoom is how many more results are asked for than wanted: chromem-go
-// returns equal ones in any order and cuts anywhere among them.
-const tieRoom = 64
-
-func (chromemEngine) nearest(ctx context.Context, query []float32, rows [][]float32, n int) ([]match, error) {
-	if len(rows) == 0 {
-		return nil, nil
-	}
-	collection, err := newCollection(ctx, rows)
-	if err != nil {
-		return nil, err
-	}
-	for want := n + tieRoom; ; want *= 2 {
-		want = min(want, len(rows))
-		found, err := collection.QueryEmbedding(ctx, query, want, nil, nil)
-		if err != nil {
-			return nil, fmt.Errorf("query collection: %w", err)
-		}
-		if want == len(rows) || found[n-1].Similarity-found[want-1].Similarity > rounding {
-			return matches(found)
-		}
-	}
-}
-
-func newCollection(ctx context.Context, rows [][]float32) (*chromem.Collection, error) {
-	collection, err := chromem.NewDB().CreateCollection("recall", nil, neverEmbed)
-	if err != nil {
-		return nil, fmt.Errorf("make collection: %w", err)
-	}
-	documents := make([]chromem.Document, len(rows))
-	for i, row := range rows {
-		documents[i] = chromem.Document{ID: strconv.Itoa(i), Embedding: row}
-	}
-	if err := collection.AddDocuments(ctx, documents, 1); err != nil {
-		return nil, fmt.Errorf("fill collection: %w", err)
-	}
-	return collection, nil
-}
-
-func matches(found []chromem.Result) ([]match, error) {
-	list := make([]match, len(found))
-	for i, f := range found {
-		row, err := strconv.Atoi(f.ID)
-		if err != nil {
-			return nil, fmt.Errorf("read the collection's answer: %w", err)
-		}
-		list[i] = match{row, f.Similarity}
-	}
-	return list, nil
-}
-
-// neverEmbed is for chromem-go, which would otherwise embed texts itself.
-func neverEmbed(context.Context, string) ([]float32, error) {
-	return nil, errors.New("vectors are given, not made")
 }

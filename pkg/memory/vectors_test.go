@@ -82,7 +82,7 @@ func TestEnginesAgree(t *testing.T) {
 		query := unit(random, dim)
 		want := plainly(query, rows, n)
 		for name, e := range map[string]engine{"chromem": chromemEngine{}, "scan": scanEngine{}} {
-			got, err := nearest(context.Background(), e, &rowReader{dim: dim}, question{query, places, n})
+			got, err := nearest(context.Background(), e, &rowReader{dim: dim}, vectorQuery{query, places, n})
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -114,7 +114,7 @@ func TestDamagedRowsArePassedOver(t *testing.T) {
 	lost := append(slices.Clone(places), place{record: 99, file: filepath.Join(dir, "missing.f32")})
 	for name, e := range map[string]engine{"chromem": chromemEngine{}, "scan": scanEngine{}} {
 		reader := &rowReader{dim: 8}
-		got, err := nearest(context.Background(), e, reader, question{rows[0], lost, 100})
+		got, err := nearest(context.Background(), e, reader, vectorQuery{rows[0], lost, 100})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,7 +144,7 @@ func TestHighestIsExact(t *testing.T) {
 		want = append(want, scored{p.record, c, 0.7*c + 0.3*p.importance})
 	}
 	slices.SortFunc(want, func(x, y scored) int { return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.record, y.record)) })
-	got, err := highest(context.Background(), &rowReader{dim: 12}, question{query, places, 50})
+	got, err := highest(context.Background(), &rowReader{dim: 12}, vectorQuery{query, places, 50})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,23 +72,6 @@ func (s *Store) verifyDatabase(ctx context.Context) (problems []Problem, err err
 	return problems, err
 }
 
-// readStrings returns the rows of a query of one text column.
-func readStrings(ctx context.Context, q querier, query string, args ...any) (list []string, err error) {
-	rows, err := q.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, classifyError(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var text string
-		if err := rows.Scan(&text); err != nil {
-			return list, classifyError(err)
-		}
-		list = append(list, text)
-	}
-	return list, classifyError(rows.Err())
-}
-
 // files lists all vector files.
 func (s *Store) files(ctx context.Context) ([]*vectorFile, error) {
 	rows, err := s.db.QueryContext(ctx, "SELECT f.model, m.dim, f.agent, f.name FROM files f JOIN models m ON m.fingerprint=f.model ORDER BY f.agent, f.model")

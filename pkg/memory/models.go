@@ -1,0 +1,150 @@
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+
+	"github.com/sessctl/sessctl/pkg/embed"
+)
+
+// Known returns the model of the vectors that a server made which cannot be
+// asked now: what is in memory and differs from expected in nothing but what
+// only the server knows (embed.Model.Recognise). Of several it is the one with
+// the most vectors. It reports false if there is none.
+func (s *Store) Known(ctx context.Context, expected embed.Model) (embed.Model, bool, error) {
+	names, err := readStrings(ctx, s.db, "SELECT name FROM models ORDER BY (SELECT count(*) FROM vectors v WHERE v.model=fingerprint) DESC, name")
+	if err != nil {
+		return embed.Model{}, false, fmt.Errorf("list models: %w", classifyError(err))
+	}
+	for _, name := range names {
+		if m, ok := expected.Recognise(name); ok {
+			return m, true, nil
+		}
+	}
+	return embed.Model{}, false, nil
+}
+
+// OtherModels names the models that made the vectors of an agent, if the model
+// m made none of them. Vectors that a Reindex is making beside do not count.
+func (s *Store) OtherModels(ctx context.Context, agent string, m embed.Model) ([]string, error) {
+	others, own, err := s.modelsOf(ctx, agent, m)
+	if err != nil || own {
+		return nil, err
+	}
+	return others, nil
+}
+
+// modelsOf lists the models, other than m, that made vectors of an agent ("" is
+// any), and whether m did too.
+func (s *Store) modelsOf(ctx context.Context, agent string, m embed.Model) (others []string, own bool, err error) {
+	rows, err := s.db.QueryContext(ctx, `SELECT fingerprint, name FROM models
+		WHERE EXISTS (SELECT 1 FROM vectors v WHERE v.model=fingerprint AND (?1='' OR v.agent=?1)) ORDER BY name`, agent)
+	if err != nil {
+		return nil, false, fmt.Errorf("list models: %w", classifyError(err))
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var fingerprint, name string
+		if err := rows.Scan(&fingerprint, &name); err != nil {
+			return nil, false, fmt.Errorf("list models: %w", classifyError(err))
+		}
+		if fingerprint == m.Fingerprint() {
+			own = true
+			continue
+		}
+		if isBeside(name) {
+			continue
+		}
+		others = append(others, name)
+	}
+	return others, own, classifyError(rows.Err())
+}
+
+// explainNone says why no vector of the model passes the filters: the agent has
+// some that do not, or there are none yet, or another model made them.
+func (r *recall) explainNone(ctx context.Context, m embed.Model) error {
+	names, own, err := r.store.modelsOf(ctx, r.query.Agent, m)
+	if err != nil {
+		return err
+	}
+	others := strings.Join(names, ", ")
+	asked := r.query.Rank
+	switch {
+	case own:
+		r.goByWords("")
+	case others == "":
+		r.goByWords("nothing has a vector yet; found by words only")
+	case asked == RankHybrid:
+		r.goByWords(fmt.Sprintf("memory has vectors of %s, not of %s; found by words only until sessctl memory reindex", others, m))
+	default:
+		return fmt.Errorf("%w: %s, and the query would be embedded by %s; sessctl memory reindex makes them the same", ErrOtherModel, others, m)
+	}
+	return nil
+}
+
+// noteOthers says which agents have vectors of other models only, if the
+// search is not for one agent: those are found by their words.
+func (r *recall) noteOthers(ctx context.Context, m embed.Model) error {
+	if r.query.Agent != "" {
+		return nil
+	}
+	agents, err := readStrings(ctx, r.store.db, `SELECT DISTINCT f.agent FROM files f JOIN models o ON o.fingerprint=f.model
+		WHERE f.model<>?1 AND o.name NOT LIKE '%`+stagedMark+`'
+		AND NOT EXISTS (SELECT 1 FROM files own WHERE own.model=?1 AND own.agent=f.agent) ORDER BY f.agent`, m.Fingerprint())
+	if err != nil || len(agents) == 0 {
+		return classifyError(err)
+	}
+	r.notice = fmt.Sprintf("memory has no vectors of %s of %s; found by words only until sessctl memory reindex", m, strings.Join(agents, ", "))
+	return nil
+}
+
+// register makes a model known: from now on every record has a vector of it or
+// is pending. All that is there is pending.
+func (s *Store) register(ctx context.Context, model embed.Model) error {
+	var known bool
+	err := s.db.QueryRowContext(ctx, "SELECT count(*)>0 FROM models WHERE fingerprint=?", model.Fingerprint()).Scan(&known)
+	if err != nil || known {
+		return classifyError(err)
+	}
+	return s.inTransaction(ctx, func(tx *sql.Tx) error { return registerIn(ctx, tx, model) })
+}
+
+func registerIn(ctx context.Context, tx *sql.Tx, model embed.Model) error {
+	result, err := tx.ExecContext(ctx, "INSERT OR IGNORE INTO models (fingerprint, name, dim) VALUES (?, ?, ?)", model.Fingerprint(), model.String(), model.Dim)
+	if err != nil {
+		return fmt.Errorf("register model: %w", err)
+	}
+	if n, err := result.RowsAffected(); err != nil || n == 0 {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, "INSERT INTO pending (model, agent, record, tries, reason) SELECT ?, agent, rowid, 0, '' FROM records", model.Fingerprint())
+	return err
+}
+
+// dropUnused drops the models, other than this one, that no vector is of.
+func dropUnused(ctx context.Context, tx *sql.Tx, model string) error {
+	names, err := readStrings(ctx, tx, "SELECT fingerprint FROM models WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.model=fingerprint)")
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if name == model {
+			continue
+		}
+		if err := dropModel(ctx, tx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func dropModel(ctx context.Context, tx *sql.Tx, fingerprint string) error {
+	for _, table := range []string{"vectors WHERE model", "files WHERE model", "pending WHERE model", "models WHERE fingerprint"} {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+"=?", fingerprint); err != nil {
+			return fmt.Errorf("drop model: %w", err)
+		}
+	}
+	return nil
+}

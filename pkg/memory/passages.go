@@ -1,0 +1,292 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sessctl/sessctl/pkg/embed"
+)
+
+// What a second, closer look at the best of the pool counts: the words of the
+// record, the words of its best passage, and its meaning: as a whole, and that
+// of the nearest passage (docs/recall.md, Passages).
+const (
+	wholeTextShare = 0.4
+	passageShare   = 0.3
+	meaningShare   = 0.3
+	detailShare    = 0.1 // of which that of the nearest passage
+)
+
+// Bounds of the second look: how many records, and about how many bytes of text
+// in all. A record of 3,500 characters costs about 0.3 ms.
+const (
+	refined      = 100
+	refinedBytes = 180_000
+)
+
+// worthwhile is how many records of a list are looked at again.
+func (r *recall) worthwhile(list []*candidate) int {
+	least, size := max(poolSize, r.query.Limit), 0
+	for i, x := range list {
+		if size += len(x.Text); i >= max(refined, least) || i >= least && size > refinedBytes {
+			return i
+		}
+	}
+	return len(list)
+}
+
+// refine rates a list again by the passages of its records, and orders it.
+func (r *recall) refine(ctx context.Context, list []*candidate) error {
+	for _, x := range list {
+		x.passages = passages(x.Text)
+	}
+	if err := r.readWords(ctx, list); err != nil {
+		return err
+	}
+	if err := r.readMeanings(ctx, list); err != nil {
+		return err
+	}
+	rate(list)
+	r.favourDated(list)
+	boostNeighbours(list)
+	sortByRelevance(list)
+	return nil
+}
+
+// readWords scores the words of passages.
+func (r *recall) readWords(ctx context.Context, list []*candidate) error {
+	terms, err := r.store.weigh(ctx, r.words)
+	if err != nil {
+		return err
+	}
+	w := newWordScore(terms)
+	w.answer = answerWords(r.query.Text)
+	for _, c := range list {
+		for _, p := range c.passages {
+			w.read(p)
+		}
+	}
+	passage := 0
+	for _, c := range list {
+		for range c.passages {
+			score := w.score(passage)
+			c.word = max(c.word, score)
+			if w.answers[passage] {
+				c.answer = max(c.answer, score)
+			}
+			passage++
+		}
+	}
+	return nil
+}
+
+// A meaningEmbedder compares texts by meaning alone, apart from their words.
+// embed.Builtin does; the vectors of language models cannot be taken apart.
+type meaningEmbedder interface {
+	EmbedMeaning(ctx context.Context, text string) ([]float32, error)
+	EmbedDocuments(ctx context.Context, texts []string) ([][]float32, error)
+}
+
+// readMeanings compares meanings, if the embedder can tell them from words.
+func (r *recall) readMeanings(ctx context.Context, list []*candidate) error {
+	e, ok := r.embedder.(meaningEmbedder)
+	if !ok || r.vector == nil {
+		return nil
+	}
+	query, err := e.EmbedMeaning(ctx, r.query.Text)
+	if errors.Is(err, embed.ErrNoVector) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, c := range list {
+		if c.meaning, err = nearness(ctx, e, query, c.Text); err != nil {
+			return err
+		}
+		c.hasSense = true
+		for _, p := range c.passages {
+			cosine, err := nearness(ctx, e, query, p)
+			if err != nil {
+				return err
+			}
+			c.detail = max(c.detail, cosine)
+		}
+	}
+	return nil
+}
+
+// nearness is the cosine of a text with a query; 0 if it has no words.
+func nearness(ctx context.Context, e meaningEmbedder, query []float32, text string) (float64, error) {
+	vectors, err := e.EmbedDocuments(ctx, []string{text})
+	if errors.Is(err, embed.ErrNoVector) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return max(0, dot(query, vectors[0])), nil
+}
+
+// rate mixes what was seen. The share of what is not known goes to the words.
+func rate(list []*candidate) {
+	var texts, words, cosines, meanings, details span
+	answers := 0.0
+	for _, c := range list {
+		texts.add(c.text)
+		words.add(c.word)
+		answers = max(answers, c.answer)
+		if c.hasVector {
+			cosines.add(c.cosine)
+		}
+		meanings.add(c.meaning)
+		details.add(c.detail)
+	}
+	for _, c := range list {
+		c.Relevance = wholeTextShare*texts.share(c.text) + passageShare*words.share(c.word)
+		switch {
+		case c.hasSense:
+			c.Relevance += (meaningShare-detailShare)*meanings.share(c.meaning) + detailShare*details.share(c.detail)
+		case c.hasVector:
+			c.Relevance += meaningShare * cosines.share(c.cosine)
+		default:
+			c.Relevance /= 1 - meaningShare
+		}
+		if answers > 0 {
+			c.Relevance += answerShare * c.answer / answers
+		}
+	}
+}
+
+// passageBytes is how long a passage of one message may be; shortPassage is
+// how short two neighbours must be together to be one. A chunk of 3,500
+// characters says many things, and what answers a question is a few lines of
+// it (docs/recall.md, Passages).
+const (
+	passageBytes = 800
+	shortPassage = 200
+)
+
+// passages cuts a record's text into its parts: its messages, long ones at a
+// line end, else at a space, and very short ones joined.
+func passages(text string) []string {
+	var list []string
+	for part := range strings.SplitSeq(text, "\n\n") {
+		if strings.TrimSpace(part) == "" {
+			continue
+		}
+		if last := len(list) - 1; last >= 0 && len(list[last])+len(part) < shortPassage {
+			list[last] += "\n\n" + part
+			continue
+		}
+		for len(part) > passageBytes {
+			at := cutAt(part)
+			list, part = append(list, part[:at]), part[at:]
+		}
+		list = append(list, part)
+	}
+	return list
+}
+
+// cutAt is where a passage of a longer text ends: more than half of
+// passageBytes, and never within a rune.
+func cutAt(text string) int {
+	for _, end := range []byte{'\n', ' '} {
+		if at := strings.LastIndexByte(text[:passageBytes], end); at >= passageBytes/2 {
+			return at
+		}
+	}
+	at := passageBytes
+	for at > passageBytes/2 && !utf8.RuneStart(text[at]) {
+		at--
+	}
+	return at
+}
+
+// How fast a repeated term stops adding to a passage's score, and how much a
+// long passage is held back: the constants of the built-in embedder
+// (docs/decisions.md D6).
+const (
+	wordSaturation  = 0.9
+	wordLengthShare = 0.4
+)
+
+// term is a word of a query and how much it says: the rarer in all of memory,
+// the more.
+type term struct {
+	text   string
+	weight float64
+}
+
+// weigh returns the terms of a query that stand anywhere in memory.
+func (s *Store) weigh(ctx context.Context, query string) (terms []term, err error) {
+	var all float64
+	if err := s.db.QueryRowContext(ctx, "SELECT count(*) FROM records").Scan(&all); err != nil {
+		return nil, fmt.Errorf("count records: %w", classifyError(err))
+	}
+	for _, quoted := range quotedTerms(query) {
+		var have float64
+		if err := s.db.QueryRowContext(ctx, "SELECT count(*) FROM words WHERE words MATCH ?", quoted).Scan(&have); err != nil {
+			return nil, fmt.Errorf("count the records with a word: %w", classifyError(err))
+		}
+		if have > 0 {
+			text := strings.ReplaceAll(quoted[1:len(quoted)-1], `""`, `"`)
+			terms = append(terms, term{text, math.Log(1 + (max(all, have)-have+0.5)/(have+0.5))})
+		}
+	}
+	return terms, nil
+}
+
+// wordScore scores passages by BM25. All are read first, because their mean
+// length is part of each score.
+type wordScore struct {
+	terms   []term
+	number  map[string]int         // of a term
+	counts  [][]int                // by passage and term
+	lengths []int                  // of passages, in terms
+	total   int                    // of lengths
+	answer  func(term []byte) bool // what the answer must have; nil if nothing is known of it
+	answers []bool                 // passages that have it
+	buffer  []byte
+}
+
+func newWordScore(terms []term) *wordScore {
+	w := &wordScore{terms: terms, number: map[string]int{}}
+	for n, t := range terms {
+		w.number[t.text] = n
+	}
+	return w
+}
+
+// read takes the next passage.
+func (w *wordScore) read(passage string) {
+	w.buffer = embed.AppendTerms(w.buffer[:0], passage)
+	counts, length, answers := make([]int, len(w.terms)), 0, false
+	for word := range bytes.FieldsSeq(w.buffer) {
+		length++
+		answers = answers || w.answer != nil && w.answer(word)
+		if n, ok := w.number[string(word)]; ok {
+			counts[n]++
+		}
+	}
+	w.counts, w.lengths, w.total = append(w.counts, counts), append(w.lengths, length), w.total+length
+	w.answers = append(w.answers, answers)
+}
+
+// score is that of a passage, by its place in the order of reading.
+func (w *wordScore) score(passage int) (score float64) {
+	mean := float64(w.total) / float64(len(w.lengths))
+	pivot := wordSaturation * (1 - wordLengthShare + wordLengthShare*float64(w.lengths[passage])/max(mean, 1))
+	for n, count := range w.counts[passage] {
+		if count > 0 {
+			f := float64(count)
+			score += w.terms[n].weight * f * (wordSaturation + 1) / (f + pivot)
+		}
+	}
+	return score
+}
