@@ -7,6 +7,11 @@
 // that a run that is killed anywhere leaves nothing that nobody knows of:
 // [Trash.Recover] tells by what is on disk how far it came.
 //
+// [Clean] deletes old sessions and [Prune] old archives. Both go the same way:
+// Recover finishes what a killed run began, Plan decides and is data, Execute
+// acts on it, Undelete brings back. What goes is in an archive that was read
+// back, or somewhere else as well, before it is moved.
+//
 // Everything that is moved, brought back or removed gets a line in the audit
 // log, which is only ever appended to: when, what, why, and where its bytes
 // still are. The rules are in docs/decisions.md D16.
