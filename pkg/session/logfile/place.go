@@ -13,43 +13,24 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
-// Places says where the logs of a store can be put back. With it an adapter
-// whose sessions are files is a [session.Restorer].
-type Places struct {
-	Base  string // the directory that all logs are below
-	Depth int    // how many directories further down a log is at most
-	// Log reads where a log is, below Base and with slashes. It returns the
-	// session as far as its place tells, without Store and Path, and false
-	// where no log can be. A log that was moved aside never comes here: its
-	// name stands for the one that it had.
-	Log func(below string) (session.Ref, bool)
-	// Like reports whether a file in the directory of a log may lend it its
-	// mode and owner. nil for none: a log gets mode 0600.
-	Like func(name string) bool
-	// Owned is true where only the runtime changes its logs: one can be put
-	// where none is, and never in the place of another.
-	Owned bool
-	Store string // the root, as the store was opened
-}
-
 // Place implements [session.Restorer].
-func (p Places) Place(ctx context.Context, path string, now time.Time) (session.Place, error) {
+func (l *Logs) Place(ctx context.Context, path string, now time.Time) (session.Place, error) {
 	if err := ctx.Err(); err != nil {
 		return session.Place{}, err
 	}
 	name, _ := OriginalName(filepath.Base(path))
 	path = filepath.Join(filepath.Dir(path), name)
-	below, err := filepath.Rel(p.Base, path)
+	below, err := filepath.Rel(l.Base, path)
 	if err != nil || !filepath.IsLocal(below) {
 		return session.Place{}, fmt.Errorf("%s: %w", path, session.ErrElsewhere)
 	}
-	ref, ok := p.Log(filepath.ToSlash(below))
-	if !ok || strings.HasPrefix(below, ".") || strings.Count(filepath.ToSlash(below), "/") > p.Depth {
+	ref, ok := l.Locate(filepath.ToSlash(below))
+	if !ok || strings.HasPrefix(below, ".") || strings.Count(filepath.ToSlash(below), "/") > l.Depth {
 		return session.Place{}, Unsupported(path, "no place for a session of this runtime")
 	}
-	ref.Store, ref.Path = p.Store, path
-	place := session.Place{Path: path, Ref: ref, Owned: p.Owned}
-	d, _, err := Of(p.Base, path, p.Depth)
+	ref.Runtime, ref.Store, ref.Path = l.Name, l.Store, path
+	place := session.Place{Path: path, Ref: ref, Owned: l.Owned}
+	d, _, err := Of(l.Base, path, l.Depth)
 	if errors.Is(err, fs.ErrNotExist) {
 		place.Aside, place.Spare = Rotated(path, now), Rotated(path, now.Add(time.Second))
 		return place, nil
@@ -61,11 +42,11 @@ func (p Places) Place(ctx context.Context, path string, now time.Time) (session.
 	if err := d.InPlace(); err != nil {
 		return place, err
 	}
-	return place, p.look(d, name, &place, now)
+	return place, l.look(d, name, &place, now)
 }
 
 // look completes what the directory tells.
-func (p Places) look(d *Dir, name string, place *session.Place, now time.Time) (err error) {
+func (l *Logs) look(d *Dir, name string, place *session.Place, now time.Time) (err error) {
 	if place.Aside, err = d.FreeRotated(name, now); err != nil {
 		return err
 	}
@@ -77,7 +58,7 @@ func (p Places) look(d *Dir, name string, place *session.Place, now time.Time) (
 		return err
 	}
 	if info == nil {
-		place.Like, err = d.Newest(p.Like)
+		place.Like, err = d.Newest(l.Like)
 		return err
 	}
 	if reason := Unusable(info); reason != "" {
@@ -114,8 +95,8 @@ func (d *Dir) Newest(like func(name string) bool) (last os.FileInfo, err error) 
 }
 
 // Unused implements [session.Restorer] for runtimes that take no locks.
-func (p Places) Unused(_ context.Context, path string, now time.Time, quiet time.Duration) error {
-	d, name, err := Of(p.Base, path, p.Depth)
+func (l *Logs) Unused(_ context.Context, path string, now time.Time, quiet time.Duration) error {
+	d, name, err := Of(l.Base, path, l.Depth)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -16,14 +16,14 @@ import (
 )
 
 // shelf is a store whose logs are <agent>/<id>.jsonl.
-func shelf(base string) logfile.Places {
+func shelf(base string) *logfile.Logs {
 	isLog := func(name string) bool {
 		log, _ := logfile.OriginalName(name)
 		return strings.HasSuffix(log, ".jsonl")
 	}
-	return logfile.Places{
+	return &logfile.Logs{
 		Base: base, Depth: 1, Store: base, Like: isLog,
-		Log: func(below string) (session.Ref, bool) {
+		Locate: func(below string) (session.Ref, bool) {
 			agent, name, nested := strings.Cut(below, "/")
 			return session.Ref{Agent: agent, ID: strings.TrimSuffix(name, ".jsonl")}, nested && isLog(name)
 		},

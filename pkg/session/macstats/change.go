@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/sessctl/sessctl/pkg/durable"
@@ -24,16 +23,12 @@ const maxContext = 12_000
 // PlanRewrite implements [session.Rewriter]: a session that nobody has used
 // for half an hour is cleared, another one is replaced by its summary, which
 // the program reads as an answer of its own (seed 003).
-func (s *Store) PlanRewrite(_ context.Context, request session.ShortenRequest) (session.Shortening, error) {
-	d, name, err := logfile.Of(s.base, request.Ref.Path, 0)
+func (s *Store) PlanRewrite(ctx context.Context, request session.ShortenRequest) (session.Shortening, error) {
+	rotation, err := s.PlanRotation(ctx, request.Ref, request.Snapshot, request.Now)
 	if err != nil {
 		return session.Shortening{}, err
 	}
-	defer d.Close()
-	plan := session.Shortening{Cut: request.Cut, Summary: request.Summary}
-	if plan.Rotation, err = s.rotation(d, name, request); err != nil {
-		return session.Shortening{}, err
-	}
+	plan := session.Shortening{Rotation: rotation, Cut: request.Cut, Summary: request.Summary}
 	plan.Cleared = request.Now.Sub(request.Snapshot.ModTime) > inactive
 	if !plan.Cleared {
 		plan.Record = "## Assistant\n\n" + bounded(summaryMark+"\n\n"+inBlock(request.Summary.Text)) + "\n\n"
@@ -76,96 +71,24 @@ func rewrite(w io.Writer, plan session.Shortening) error {
 	return err
 }
 
-func (s *Store) rotation(d *logfile.Dir, name string, request session.ShortenRequest) (session.Rotation, error) {
-	if _, ok := parseName(name); !ok {
-		return session.Rotation{}, logfile.Unsupported(request.Ref.Path, "not a session of mac-stats")
-	}
-	now := request.Now.UTC().Truncate(time.Millisecond)
-	kept, err := d.FreeRotated(name, now)
-	return session.Rotation{
-		Runtime: session.RuntimeMacStats, Agent: agentName, Session: request.Ref.ID, Store: s.root,
-		Live: request.Ref.Path, Kept: kept, At: now, Snapshot: request.Snapshot,
-	}, err
-}
-
 // Shorten implements [session.Shortener]. The lessons are safe before the
 // session goes.
 func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
-	d, err := s.openPlan(plan.Rotation)
+	change, err := s.OpenChange(plan)
 	if err != nil {
 		return err
 	}
-	defer d.Close()
-	change := &logfile.Change{Dir: d, Plan: plan, Step: s.step}
+	defer change.Dir.Close()
 	if err := s.learn(plan); err != nil {
 		return change.Begun(err) // an earlier run may have come further
 	}
-	if err := s.step("lessons"); err != nil {
+	if err := s.Stepped("lessons"); err != nil {
 		return err
 	}
 	if plan.Cleared {
 		return change.MoveAside(ctx)
 	}
 	return change.Replace(ctx, func(w io.Writer, _ *os.File) error { return rewrite(w, plan) })
-}
-
-// PlanRotation implements [session.Rotator].
-func (s *Store) PlanRotation(_ context.Context, ref session.Ref, snap session.Snapshot, now time.Time) (session.Rotation, error) {
-	d, name, err := logfile.Of(s.base, ref.Path, 0)
-	if err != nil {
-		return session.Rotation{}, err
-	}
-	defer d.Close()
-	return s.rotation(d, name, session.ShortenRequest{Ref: ref, Snapshot: snap, Now: now})
-}
-
-// Rotate implements [session.Rotator]: the session is cleared.
-func (s *Store) Rotate(ctx context.Context, r session.Rotation) error {
-	d, err := s.openPlan(r)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	change := &logfile.Change{Dir: d, Plan: session.Shortening{Rotation: r}, Step: s.step}
-	return change.MoveAside(ctx)
-}
-
-// Dispose removes an old session for good, once it is archived and settled.
-func (s *Store) Dispose(ctx context.Context, r session.Rotation) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	d, err := s.openPlan(r)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	change := &logfile.Change{Dir: d, Plan: session.Shortening{Rotation: r}, Step: s.step}
-	return change.Dispose()
-}
-
-// openPlan checks that a plan, which may come from a journal, stays in the
-// directory of sessions.
-func (s *Store) openPlan(r session.Rotation) (*logfile.Dir, error) {
-	d, name, err := logfile.Of(s.base, r.Live, 0)
-	if err != nil {
-		return nil, err
-	}
-	_, ok := parseName(name)
-	log, rotated := logfile.OriginalName(filepath.Base(r.Kept))
-	if !ok || !rotated || log != name || r.Kept != d.At(filepath.Base(r.Kept)) {
-		err = fmt.Errorf("change %s: the plan names files that do not belong together", r.Live)
-	} else {
-		err = d.InPlace()
-	}
-	if err != nil {
-		d.Close()
-		return nil, err
-	}
-	return d, nil
 }
 
 // maxLessons bounds what is read of a list of lessons, in bytes.

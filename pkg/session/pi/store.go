@@ -211,17 +211,17 @@ func (s *Store) directoryOf(path string) (*logfile.Dir, string, error) {
 
 // places says where the logs of this runtime lie: in the directory of a working
 // directory, or in the sessions directory itself.
-func (s *Store) places() logfile.Places {
-	return logfile.Places{
-		Base: s.base, Depth: 1, Store: s.root,
+func (s *Store) places() *logfile.Logs {
+	return &logfile.Logs{
+		Name: session.RuntimePi, Base: s.base, Depth: 1, Store: s.root,
 		Like: isLog,
-		Log: func(below string) (session.Ref, bool) {
+		Locate: func(below string) (session.Ref, bool) {
 			n, ok, _ := parseName(path.Base(below))
 			agent := path.Base(path.Dir(below))
 			if agent == "." {
 				agent = filepath.Base(s.base)
 			}
-			return session.Ref{Runtime: session.RuntimePi, Agent: agentNamed(agent), ID: session.CleanID(n.id()), Kind: session.KindLive}, ok && !n.rotated
+			return session.Ref{Agent: agentNamed(agent), ID: session.CleanID(n.id()), Kind: session.KindLive}, ok && !n.rotated
 		},
 	}
 }

@@ -1,0 +1,130 @@
+package logfile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// Lister collects what a store's directories hold. What cannot be used becomes
+// a notice and ends nothing.
+type Lister struct {
+	Listing session.Listing
+	logs    *Logs
+	now     time.Time
+}
+
+// NewLister returns a lister that has found nothing yet.
+func (l *Logs) NewLister() *Lister { return &Lister{logs: l, now: time.Now()} }
+
+// Notice adds a notice.
+func (l *Lister) Notice(path, format string, args ...any) {
+	l.Listing.Notices = append(l.Listing.Notices, session.Notice{Path: path, Message: fmt.Sprintf(format, args...)})
+}
+
+// Skip adds the notice that something was left out.
+func (l *Lister) Skip(path string, err error) { l.Notice(path, "skipped: %v", err) }
+
+// Base hands every name in the base of the store to each, in order. It returns
+// an error if the base cannot be read, or if ctx has ended.
+func (l *Lister) Base(ctx context.Context, each func(base *Dir, name string)) error {
+	base, err := Open(l.logs.Base)
+	if err != nil {
+		return fmt.Errorf("open store: %w", err)
+	}
+	defer base.Close()
+	names, err := base.Names()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		each(base, name)
+	}
+	return nil
+}
+
+// HasDirectory reports whether a directory of that name is there, without a
+// notice: hidden ones, and links that lead out of it, do not count.
+func (d *Dir) HasDirectory(name string) bool {
+	info, err := d.Root.Stat(name)
+	return err == nil && info.IsDir() && !strings.HasPrefix(name, ".")
+}
+
+// Below opens the directory of that name; nil if it is gone, if it is no
+// directory, or, with a notice, if it cannot be opened.
+func (l *Lister) Below(in *Dir, name string) *Dir {
+	info, err := in.Root.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
+		return nil
+	}
+	var d *Dir
+	if err == nil {
+		d, err = in.Below(name)
+	}
+	if err != nil {
+		l.Skip(in.At(name), err)
+		return nil
+	}
+	return d
+}
+
+// Each hands every name in a directory to each, in order. It reports whether
+// the directory could be read; a notice says so if not.
+func (l *Lister) Each(d *Dir, each func(name string)) bool {
+	names, err := d.Names()
+	if err != nil {
+		l.Skip(d.Path, err)
+		return false
+	}
+	for _, name := range names {
+		each(name)
+	}
+	return true
+}
+
+// Look makes what the references of all logs have. It returns an error, which
+// may wrap fs.ErrNotExist, for what can be no log. State is what the time of
+// the last change tells.
+func (l *Lister) Look(d *Dir, name string) (session.Ref, error) {
+	info, err := d.Root.Lstat(name)
+	if err != nil {
+		return session.Ref{}, err
+	}
+	if reason := Unusable(info); reason != "" {
+		return session.Ref{}, errors.New(reason)
+	}
+	ref := session.Ref{
+		Runtime: l.logs.Name, Store: l.logs.Store, Path: d.At(name), Kind: session.KindLive,
+		Bytes: info.Size(), ModTime: info.ModTime(),
+	}
+	State(&ref, info, l.now)
+	return ref, nil
+}
+
+// Ref is Look; false, with a notice, for what can be no log, and without one
+// for a file that is gone since its directory was read.
+func (l *Lister) Ref(d *Dir, name string) (session.Ref, bool) {
+	ref, err := l.Look(d, name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		l.Skip(d.At(name), err)
+	}
+	return ref, err == nil
+}
+
+// Add adds a reference.
+func (l *Lister) Add(ref session.Ref) { l.Listing.Refs = append(l.Listing.Refs, ref) }
+
+// Aside marks the reference of a log that was moved aside. reason is for
+// people.
+func Aside(ref *session.Ref, reason string) {
+	ref.Kind, ref.Primary = session.KindReset, false
+	ref.State, ref.Reason = session.StateUnsupported, reason
+}

@@ -1,0 +1,130 @@
+package logfile
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// Logs are the logs of one store whose sessions are files. The store of a
+// runtime embeds them and has with that most of what [session.Store],
+// [session.Liveness], [session.MessageCounter] and [session.Restorer] ask for;
+// with the methods of rotate.go also [session.Rotator] and [session.Disposer].
+// What a runtime does in another way it has as a method of its own, which may
+// call the one of Logs.
+//
+// They hold nothing open and may be used by several goroutines at once.
+type Logs struct {
+	Name  string // of the runtime
+	Store string // the root, as the store was opened
+	Base  string // the directory that all logs are below
+	Depth int    // how many directories further down a log is at most
+	// Locate reads where a log is, below Base and with slashes. It returns the
+	// session as far as its place tells, without Runtime, Store and Path, and
+	// false where no log can be. A log that was moved aside never comes here:
+	// its name stands for the one that it had.
+	Locate func(below string) (session.Ref, bool)
+	// Like reports whether a file in the directory of a log may lend it its
+	// mode and owner. nil for none: a log gets mode 0600.
+	Like func(name string) bool
+	// Owned is true where only the runtime changes its logs: one can be put
+	// where none is, and never in the place of another.
+	Owned bool
+
+	// ReadAll reads a whole log: the store's Scan.
+	ReadAll func(ctx context.Context, r io.Reader, o session.ScanOptions, emit func(*session.Message) error) (session.Scan, error)
+	// ReadTail reads the end of a log; nil: the whole log is read.
+	ReadTail func(ctx context.Context, log *os.File, info os.FileInfo, ref session.Ref) (session.Tail, error)
+	// Count counts the messages of a log; nil: the whole log is read.
+	Count func(ctx context.Context, log io.Reader) (int, error)
+
+	// Step is called after each step of a change, with its name; an error ends
+	// the change there. nil but in tests, which stop it so.
+	Step func(name string) error
+}
+
+// Stepped calls Step, if there is one.
+func (l *Logs) Stepped(name string) error {
+	if l.Step == nil {
+		return nil
+	}
+	return l.Step(name)
+}
+
+// Runtime implements [session.Store].
+func (l *Logs) Runtime() string { return l.Name }
+
+// Root implements [session.Store].
+func (l *Logs) Root() string { return l.Store }
+
+// Directory opens the directory of a log, and returns the log's name in it. An
+// error for a path that is not in the store.
+func (l *Logs) Directory(path string) (*Dir, string, error) { return Of(l.Base, path, l.Depth) }
+
+// OpenLog opens the log of a session.
+func (l *Logs) OpenLog(ref session.Ref) (*os.File, os.FileInfo, error) {
+	d, name, err := l.Directory(ref.Path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer d.Close()
+	return d.OpenLog(name)
+}
+
+// Tail implements [session.Store].
+func (l *Logs) Tail(ctx context.Context, ref session.Ref) (session.Tail, error) {
+	log, info, err := l.OpenLog(ref)
+	if err != nil {
+		return session.Tail{}, err
+	}
+	defer log.Close()
+	if l.ReadTail == nil {
+		return session.TailScan(ctx, log, info.ModTime(), l.ReadAll)
+	}
+	return l.ReadTail(ctx, log, info, ref)
+}
+
+// CountMessages implements [session.MessageCounter].
+func (l *Logs) CountMessages(ctx context.Context, ref session.Ref) (int, error) {
+	log, info, err := l.OpenLog(ref)
+	if err != nil {
+		return 0, err
+	}
+	defer log.Close()
+	whole := io.NewSectionReader(log, 0, info.Size())
+	if l.Count == nil {
+		return l.CountIn(ctx, whole)
+	}
+	return l.Count(ctx, whole)
+}
+
+// CountIn counts the messages of a log by reading all of it.
+func (l *Logs) CountIn(ctx context.Context, log io.Reader) (int, error) {
+	scan, err := l.ReadAll(ctx, log, session.ScanOptions{}, func(*session.Message) error { return nil })
+	return scan.Records, err
+}
+
+// Busy implements [session.Liveness], for runtimes that leave no sign of life
+// but what they write.
+func (l *Logs) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
+	return l.Ask(ctx, Question{Ref: ref, Now: now, Quiet: quiet, Tail: l.Tail})
+}
+
+// Ask is [Dir.Busy] for the log of the question's session. It also returns a
+// [*session.BusyError] when the log's directory is gone.
+func (l *Logs) Ask(ctx context.Context, q Question) error {
+	d, name, err := l.Directory(q.Ref.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Gone(q.Ref.Path)
+	}
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Busy(ctx, name, q)
+}

@@ -1,0 +1,124 @@
+package logfile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// Live opens the directory of a log that may be changed, and returns the log's
+// name in it. It returns an error that wraps [session.ErrUnsupported] for what
+// is not the live log of a session, and a [*session.BusyError] for a log that
+// is gone.
+func (l *Logs) Live(path string) (*Dir, string, error) {
+	d, name, err := l.Directory(path)
+	if err != nil {
+		return nil, "", err
+	}
+	if err := l.isLive(d, name, path); err != nil {
+		d.Close()
+		return nil, "", err
+	}
+	return d, name, nil
+}
+
+func (l *Logs) isLive(d *Dir, name, path string) error {
+	if !l.locates(path) {
+		return Unsupported(path, "not the live log of a session")
+	}
+	info, err := d.Stat(name)
+	if err != nil {
+		return err
+	}
+	if info == nil {
+		return Gone(path)
+	}
+	if reason := Unusable(info); reason != "" {
+		return Unsupported(path, reason)
+	}
+	return nil
+}
+
+// locates reports whether a path is the place of a live log.
+func (l *Logs) locates(path string) bool {
+	below, err := filepath.Rel(l.Base, path)
+	if err != nil {
+		return false
+	}
+	_, ok := l.Locate(filepath.ToSlash(below))
+	return ok
+}
+
+// PlanRotation implements [session.Rotator]. The old log gets the first free
+// name after the time.
+func (l *Logs) PlanRotation(_ context.Context, ref session.Ref, snap session.Snapshot, now time.Time) (session.Rotation, error) {
+	d, name, err := l.Live(ref.Path)
+	if err != nil {
+		return session.Rotation{}, err
+	}
+	defer d.Close()
+	now = now.UTC().Truncate(time.Millisecond)
+	kept, err := d.FreeRotated(name, now)
+	return session.Rotation{
+		Runtime: l.Name, Agent: ref.Agent, Session: ref.ID, Store: l.Store,
+		Live: ref.Path, Kept: kept, At: now, Snapshot: snap,
+	}, err
+}
+
+// Rotate implements [session.Rotator] for a runtime that starts fresh where it
+// finds no log: the log is moved aside.
+func (l *Logs) Rotate(ctx context.Context, r session.Rotation) error {
+	change, err := l.OpenChange(session.Shortening{Rotation: r})
+	if err != nil {
+		return err
+	}
+	defer change.Dir.Close()
+	return change.MoveAside(ctx)
+}
+
+// Dispose implements [session.Disposer].
+func (l *Logs) Dispose(ctx context.Context, r session.Rotation) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	change, err := l.OpenChange(session.Shortening{Rotation: r})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer change.Dir.Close()
+	return change.Dispose()
+}
+
+// OpenChange opens the directory of a plan's log for a change that moves the
+// log aside or replaces it; close its Dir. The plan may come from a journal: it
+// is an error if it leads out of one directory of the store.
+func (l *Logs) OpenChange(plan session.Shortening) (*Change, error) {
+	d, name, err := l.Directory(plan.Live)
+	if err != nil {
+		return nil, err
+	}
+	log, rotated := OriginalName(filepath.Base(plan.Kept))
+	if !l.locates(plan.Live) || !rotated || log != name || plan.Kept != d.At(filepath.Base(plan.Kept)) {
+		err = fmt.Errorf("change %s: the plan names files that do not belong together", plan.Live)
+	} else {
+		err = d.InPlace()
+	}
+	if err != nil {
+		d.Close()
+		return nil, err
+	}
+	return l.Change(d, plan), nil
+}
+
+// Change is a change of a log in an open directory.
+func (l *Logs) Change(d *Dir, plan session.Shortening) *Change {
+	return &Change{Dir: d, Plan: plan, Step: l.Step}
+}
