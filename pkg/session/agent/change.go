@@ -4,12 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
 	"time"
 
@@ -19,84 +16,43 @@ import (
 )
 
 // PlanRotation implements [session.Rotator].
-func (s *Store) PlanRotation(_ context.Context, ref session.Ref, snap session.Snapshot, now time.Time) (session.Rotation, error) {
-	d, name, err := s.openLive(ref.Path)
+func (s *Store) PlanRotation(ctx context.Context, ref session.Ref, snap session.Snapshot, now time.Time) (session.Rotation, error) {
+	r, err := s.Logs.PlanRotation(ctx, ref, snap, now)
+	if err != nil {
+		return session.Rotation{}, err
+	}
+	d, _, err := s.Live(ref.Path)
 	if err != nil {
 		return session.Rotation{}, err
 	}
 	defer d.Close()
-	now = now.UTC().Truncate(time.Millisecond)
-	kept, err := d.FreeRotated(name, now)
-	if err != nil {
-		return session.Rotation{}, err
-	}
-	before, err := recorded(d)
-	return session.Rotation{
-		Runtime: session.RuntimeAgent, Agent: agentName, Session: ref.ID, Store: s.root,
-		Live: ref.Path, Kept: kept, At: now, Snapshot: snap, Before: before,
-	}, err
+	r.Before, err = recorded(d)
+	return r, err
 }
 
 // Rotate implements [session.Rotator]: an empty log, as a new session has one
 // (S7.1), takes the place of the old one, and metadata.json counts from 0
 // again.
 func (s *Store) Rotate(ctx context.Context, r session.Rotation) error {
-	d, err := s.openRotation(r)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
 	nothing, err := logfile.Proof(func(io.Writer) error { return nil })
 	if err != nil {
 		return err
 	}
-	change := &logfile.Change{Dir: d, Plan: session.Shortening{Rotation: r, After: nothing}, Step: s.step}
+	change, err := s.OpenChange(session.Shortening{Rotation: r, After: nothing})
+	if err != nil {
+		return err
+	}
+	defer change.Dir.Close()
 	if err := change.Replace(ctx, func(io.Writer, *os.File) error { return nil }); err != nil {
 		return err
 	}
-	return setCount(d, "0")
+	return setCount(change.Dir, "0")
 }
 
 // isRotated reports whether a name is that of a log that was moved aside.
 func isRotated(name string) bool {
 	log, rotated := logfile.OriginalName(name)
 	return rotated && log == logName
-}
-
-// openRotation checks that a rotation, which may come from a journal, stays in
-// one directory of this store.
-func (s *Store) openRotation(r session.Rotation) (*logfile.Dir, error) {
-	d, name, err := logfile.Of(s.base, r.Live, 1)
-	if err != nil {
-		return nil, err
-	}
-	if name != logName || r.Kept != d.At(filepath.Base(r.Kept)) || !isRotated(filepath.Base(r.Kept)) {
-		err = fmt.Errorf("rotate %s: the plan names files that do not belong together", r.Live)
-	} else {
-		err = d.InPlace()
-	}
-	if err != nil {
-		d.Close()
-		return nil, err
-	}
-	return d, nil
-}
-
-// Dispose removes a rotated log for good, once it is archived and settled.
-func (s *Store) Dispose(ctx context.Context, r session.Rotation) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	d, err := s.openRotation(r)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	change := &logfile.Change{Dir: d, Plan: session.Shortening{Rotation: r}, Step: s.step}
-	return change.Dispose()
 }
 
 // Due implements [session.Trigger]: a session is due when its context is
@@ -123,7 +79,7 @@ type compactionRecord struct {
 
 // PlanOverlay implements [session.Overlayer].
 func (s *Store) PlanOverlay(ctx context.Context, request session.ShortenRequest) (session.Shortening, error) {
-	d, name, err := s.openLive(request.Ref.Path)
+	d, name, err := s.Live(request.Ref.Path)
 	if err != nil {
 		return session.Shortening{}, err
 	}
@@ -151,7 +107,7 @@ func (s *Store) PlanOverlay(ctx context.Context, request session.ShortenRequest)
 	record, err := line(r)
 	return session.Shortening{
 		Rotation: session.Rotation{
-			Runtime: session.RuntimeAgent, Agent: agentName, Session: request.Ref.ID, Store: s.root,
+			Runtime: session.RuntimeAgent, Agent: agentName, Session: request.Ref.ID, Store: s.Root(),
 			Live: request.Ref.Path, At: request.Now.UTC(), Snapshot: request.Snapshot,
 		},
 		Cut: request.Cut, Summary: request.Summary, Record: record,
@@ -183,39 +139,12 @@ func (s *Store) lastSeq(ctx context.Context, log io.Reader) (int64, error) {
 	return highest, err
 }
 
-// openLive opens the directory of a live log.
-func (s *Store) openLive(path string) (*logfile.Dir, string, error) {
-	d, name, err := logfile.Of(s.base, path, 1)
-	if err != nil {
-		return nil, "", err
-	}
-	if name != logName {
-		d.Close()
-		return nil, "", logfile.Unsupported(path, "not the live log of a session")
-	}
-	info, err := d.Stat(name)
-	switch {
-	case err != nil:
-	case info == nil:
-		err = logfile.Gone(path)
-	default:
-		if reason := logfile.Unusable(info); reason != "" {
-			err = logfile.Unsupported(path, reason)
-		}
-	}
-	if err != nil {
-		d.Close()
-		return nil, "", err
-	}
-	return d, name, nil
-}
-
 // Shorten implements [session.Shortener].
 func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	d, _, err := s.openLive(plan.Live)
+	d, _, err := s.Live(plan.Live)
 	if err != nil {
 		return err
 	}
@@ -223,8 +152,7 @@ func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
 	if err := d.InPlace(); err != nil {
 		return err
 	}
-	change := &logfile.Change{Dir: d, Plan: plan, Step: s.step}
-	return change.Append()
+	return s.Change(d, plan).Append()
 }
 
 // PlanCarry implements [session.Carrier]. The session that followed is at the
@@ -233,7 +161,7 @@ func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
 // their firstKeptSeq counts in the old log, and so are results of tools whose
 // call is not in the tail.
 func (s *Store) PlanCarry(ctx context.Context, q session.CarryRequest) (session.Carrying, error) {
-	d, name, err := s.openLive(q.Rotation.Live)
+	d, name, err := s.Live(q.Rotation.Live)
 	if err != nil {
 		return session.Carrying{}, err
 	}
@@ -251,7 +179,7 @@ func (s *Store) PlanCarry(ctx context.Context, q session.CarryRequest) (session.
 		return session.Carrying{}, err
 	}
 	c := session.Carrying{Shortening: session.Shortening{Rotation: session.Rotation{
-		Runtime: session.RuntimeAgent, Agent: agentName, Session: q.Rotation.Session, Store: s.root,
+		Runtime: session.RuntimeAgent, Agent: agentName, Session: q.Rotation.Session, Store: s.Root(),
 		Live: q.Rotation.Live, At: q.Now.UTC().Truncate(time.Millisecond), Snapshot: snap,
 	}}}
 	return c, s.carry(ctx, log, q.Tail, &c)

@@ -259,7 +259,7 @@ const countKey = "messageCount"
 // recorded is what metadata.json says of the log's length: what a rotation
 // resets, and its reversal brings back. nil if it does not say.
 func recorded(d *logfile.Dir) ([]session.IndexEntry, error) {
-	raw, _, err := readSmall(d, metadataName)
+	raw, _, err := d.ReadSmall(metadataName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -276,7 +276,7 @@ func recorded(d *logfile.Dir) ([]session.IndexEntry, error) {
 // Record implements [session.Recorder]: metadata.json counts the messages of
 // the log again, and nothing else in it changes.
 func (s *Store) Record(ctx context.Context, live string, before []session.IndexEntry) error {
-	d, _, err := s.openLive(live)
+	d, _, err := s.Live(live)
 	if err != nil {
 		return err
 	}
@@ -302,7 +302,7 @@ func (s *Store) Record(ctx context.Context, live string, before []session.IndexE
 // setCount sets messageCount in metadata.json. Every other byte of it stays,
 // and one that cannot be read stays whole: the log is what counts.
 func setCount(d *logfile.Dir, count string) error {
-	raw, info, err := readSmall(d, metadataName)
+	raw, info, err := d.ReadSmall(metadataName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

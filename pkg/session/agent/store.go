@@ -4,9 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -14,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
@@ -37,28 +33,23 @@ const (
 // Store is one sessions directory, a [session.Store]. It holds nothing open and
 // may be used by several goroutines at once.
 type Store struct {
-	root    string // as it was opened
-	base    string // the sessions directory
+	logfile.Logs
 	options Options
-	// step is called after each step of a change, with its name; an error ends
-	// the change there. Tests stop it so.
-	step func(name string) error
 }
 
 // Open returns the store of a sessions directory, or of the directory that
 // holds one.
 func Open(root string, o Options) *Store {
-	if absolute, err := filepath.Abs(root); err == nil {
-		root = absolute
-	}
 	o.ReserveTokens = orDefault(o.ReserveTokens, DefaultReserve)
 	o.KeepRecentTokens = orDefault(o.KeepRecentTokens, DefaultKeep)
 	o.ContextWindow = orDefault(o.ContextWindow, DefaultWindow)
-	base := root
-	if below := filepath.Join(root, sessionsName); isDirectory(below) {
-		base = below
-	}
-	return &Store{root: root, base: base, options: o, step: func(string) error { return nil }}
+	root = logfile.Absolute(root)
+	s := &Store{options: o, Logs: logfile.Logs{
+		Name: session.RuntimeAgent, Store: root, Base: logfile.Within(root, sessionsName), Depth: 1, Locate: locate,
+		Like: func(name string) bool { return name == metadataName || isRotated(name) },
+	}}
+	s.ReadAll = s.Scan
+	return s
 }
 
 func orDefault(value, fallback int64) int64 {
@@ -68,50 +59,14 @@ func orDefault(value, fallback int64) int64 {
 	return fallback
 }
 
-func isDirectory(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
-}
-
 // Roots returns the sessions directory of a user if it exists:
 // ~/.agent/sessions. Other programs use the same directory for flat files
 // (research/formats.md section 7); those are no sessions of this runtime.
 func Roots(home string, _ func(string) string) []string {
-	if path := filepath.Join(home, ".agent", sessionsName); home != "" && isDirectory(path) {
+	if path := filepath.Join(home, ".agent", sessionsName); home != "" && logfile.IsDirectory(path) {
 		return []string{path}
 	}
 	return nil
-}
-
-// Runtime implements [session.Store].
-func (s *Store) Runtime() string { return session.RuntimeAgent }
-
-// Root implements [session.Store].
-func (s *Store) Root() string { return s.root }
-
-// Tail implements [session.Store].
-func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error) {
-	d, name, err := logfile.Of(s.base, ref.Path, 1)
-	if err != nil {
-		return session.Tail{}, err
-	}
-	defer d.Close()
-	log, info, err := d.OpenLog(name)
-	if err != nil {
-		return session.Tail{}, err
-	}
-	defer log.Close()
-	return session.TailScan(ctx, log, info.ModTime(), s.Scan)
-}
-
-// Busy implements [session.Rotator].
-func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
-	d, name, err := logfile.Of(s.base, ref.Path, 1)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Busy(ctx, name, logfile.Question{Ref: ref, Now: now, Quiet: quiet, Tail: s.Tail})
 }
 
 const (
@@ -125,107 +80,78 @@ const (
 // validID is the only form of a session's id (seed 001, section 7.1).
 var validID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9A-HJKMNP-TV-Z]{26}$`) })
 
+// locate reads where a log lies: one in each session's directory.
+func locate(below string) (session.Ref, bool) {
+	id, name, _ := strings.Cut(below, "/")
+	return session.Ref{Agent: agentName, ID: id, Kind: session.KindLive}, name == logName && validID().MatchString(id)
+}
+
 // List implements [session.Store]: the session that was used last comes first
 // (S7.5). A directory whose name is no ULID is refused with a notice (S7.8).
 func (s *Store) List(ctx context.Context) (session.Listing, error) {
-	var listing session.Listing
-	top, err := logfile.Open(s.base)
-	if err != nil {
-		return listing, fmt.Errorf("open store: %w", err)
-	}
-	defer top.Close()
-	names, err := top.Names()
-	if err != nil {
-		return listing, err
-	}
-	var all []listed
-	for _, name := range names {
-		if err := ctx.Err(); err != nil {
-			return listing, err
+	l := &lister{Lister: s.NewLister(), used: map[string]time.Time{}, window: int(s.options.ContextWindow)}
+	err := l.Base(ctx, func(base *logfile.Dir, name string) {
+		if !base.HasDirectory(name) {
+			return // plain files are nothing of ours
 		}
-		found, err := s.session(top, name)
-		if err != nil {
-			listing.Notices = append(listing.Notices, session.Notice{Path: top.At(name), Message: "skipped: " + err.Error()})
+		if d := l.Below(base, name); d != nil {
+			defer d.Close()
+			l.session(d, name)
 		}
-		all = append(all, found...)
+	})
+	if err != nil {
+		return session.Listing{}, err
 	}
-	slices.SortStableFunc(all, func(a, b listed) int { return b.used.Compare(a.used) })
-	for _, l := range all {
-		listing.Refs = append(listing.Refs, l.ref)
+	refs := l.Listing.Refs
+	slices.SortStableFunc(refs, func(a, b session.Ref) int { return l.used[b.Path].Compare(l.used[a.Path]) })
+	if len(refs) > 0 {
+		l.Listing.Agents = []string{agentName}
 	}
-	if len(all) > 0 {
-		listing.Agents = []string{agentName}
-	}
-	return listing, nil
+	return l.Listing, nil
 }
 
-type listed struct {
-	ref  session.Ref
-	used time.Time
+// lister collects sessions, and when each was used.
+type lister struct {
+	*logfile.Lister
+	used   map[string]time.Time // by path
+	window int                  // tokens
 }
-
-var errNoULID = errors.New("its name is not a ULID")
 
 // session lists what one directory holds: a log, and the logs that were
-// rotated away and are not settled yet. Plain files are nothing of ours.
-func (s *Store) session(top *logfile.Dir, name string) ([]listed, error) {
-	info, err := top.Root.Stat(name)
-	if err != nil || !info.IsDir() || strings.HasPrefix(name, ".") {
-		return nil, nil
-	}
-	d, err := top.Below(name)
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	names, err := d.Names()
-	if err != nil {
-		return nil, err
-	}
-	if !validID().MatchString(name) {
-		if slices.Contains(names, logName) {
-			return nil, errNoULID
+// rotated away and are not settled yet. One that is no log ends it.
+func (l *lister) session(d *logfile.Dir, id string) {
+	var failed error
+	l.Each(d, func(name string) {
+		switch {
+		case failed != nil, name != logName && !isRotated(name):
+		case validID().MatchString(id):
+			failed = l.log(d, id, name)
+		case name == logName:
+			failed = errors.New("its name is not a ULID")
 		}
-		return nil, nil
+	})
+	if failed != nil {
+		l.Skip(d.Path, failed)
 	}
-	var all []listed
-	for _, file := range names {
-		if file != logName && !isRotated(file) {
-			continue
-		}
-		l, err := s.log(d, name, file)
-		if err != nil {
-			return all, err
-		}
-		all = append(all, l)
-	}
-	return all, nil
 }
 
-func (s *Store) log(d *logfile.Dir, id, file string) (listed, error) {
-	info, err := d.Root.Lstat(file)
+func (l *lister) log(d *logfile.Dir, id, name string) error {
+	ref, err := l.Look(d, name)
 	if err != nil {
-		return listed{}, err
-	}
-	if reason := logfile.Unusable(info); reason != "" {
-		return listed{}, errors.New(reason)
+		return err
 	}
 	m := readMetadata(d)
-	ref := session.Ref{
-		Runtime: session.RuntimeAgent, Agent: agentName, ID: id, Key: m.key(), Store: s.root, Path: d.At(file),
-		Kind: session.KindLive, Primary: m.Source != sourceCron, Bytes: info.Size(), ModTime: info.ModTime(),
-		Model: m.Model, ContextWindow: int(s.options.ContextWindow),
+	ref.Agent, ref.ID, ref.Key = agentName, id, m.key()
+	ref.Primary, ref.Model, ref.ContextWindow = m.Source != sourceCron, m.Model, l.window
+	if name != logName {
+		logfile.Aside(&ref, "a rotated log: it is kept until nobody can write it any more")
 	}
-	logfile.State(&ref, info, time.Now())
-	if file != logName {
-		ref.Kind, ref.Primary = session.KindReset, false
-		ref.State, ref.Reason = session.StateUnsupported, "a rotated log: it is kept until nobody can write it any more"
-	}
-	used := info.ModTime()
+	l.used[ref.Path] = ref.ModTime
 	if ms, _, ok := session.ParseTime(m.LastMessageAt); ok {
-		used = time.UnixMilli(ms)
+		l.used[ref.Path] = time.UnixMilli(ms)
 	}
-	return listed{ref, used}, nil
+	l.Add(ref)
+	return nil
 }
 
 const sourceCron = "cron"
@@ -247,50 +173,19 @@ func (m metadata) key() string {
 	return m.Name
 }
 
-// maxMetadata bounds what is read of a metadata file, in bytes.
-const maxMetadata = 1 << 20
-
 // readMetadata returns what can be read; a session without metadata is one
 // with an empty one.
 func readMetadata(d *logfile.Dir) (m metadata) {
-	raw, _, err := readSmall(d, metadataName)
+	raw, _, err := d.ReadSmall(metadataName)
 	if err == nil {
 		_ = json.Unmarshal(raw, &m) // the log is what counts
 	}
 	return m
 }
 
-func readSmall(d *logfile.Dir, name string) ([]byte, os.FileInfo, error) {
-	f, err := durable.OpenRegularIn(d.Root, name)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, nil, err
-	}
-	raw, err := io.ReadAll(io.LimitReader(f, maxMetadata))
-	return raw, info, err
-}
-
-// places says where the logs of this runtime lie: one in each session's
-// directory.
-func (s *Store) places() logfile.Places {
-	return logfile.Places{
-		Base: s.base, Depth: 1, Store: s.root,
-		Like: func(name string) bool { return name == metadataName || isRotated(name) },
-		Log: func(below string) (session.Ref, bool) {
-			id, name, _ := strings.Cut(below, "/")
-			ref := session.Ref{Runtime: session.RuntimeAgent, Agent: agentName, ID: id, Kind: session.KindLive}
-			return ref, name == logName && validID().MatchString(id)
-		},
-	}
-}
-
 // Place implements [session.Restorer].
 func (s *Store) Place(ctx context.Context, path string, now time.Time) (session.Place, error) {
-	place, err := s.places().Place(ctx, path, now)
+	place, err := s.Logs.Place(ctx, path, now)
 	if err != nil || s.hasMetadata(place.Path) {
 		return place, err
 	}
@@ -299,7 +194,7 @@ func (s *Store) Place(ctx context.Context, path string, now time.Time) (session.
 }
 
 func (s *Store) hasMetadata(log string) bool {
-	d, _, err := logfile.Of(s.base, log, 1)
+	d, _, err := s.Directory(log)
 	if err != nil {
 		return false
 	}
@@ -308,15 +203,10 @@ func (s *Store) hasMetadata(log string) bool {
 	return err == nil && info != nil
 }
 
-// Unused implements [session.Restorer].
-func (s *Store) Unused(ctx context.Context, path string, now time.Time, quiet time.Duration) error {
-	return s.places().Unused(ctx, path, now, quiet)
-}
-
 // Companions implements [session.Family]: a session is its log and its
 // metadata.
 func (s *Store) Companions(_ context.Context, ref session.Ref) ([]string, error) {
-	d, name, err := logfile.Of(s.base, ref.Path, 1)
+	d, name, err := s.Directory(ref.Path)
 	if err != nil {
 		return nil, err
 	}

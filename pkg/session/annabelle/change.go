@@ -6,10 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
-	"time"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -29,23 +26,16 @@ type compactionRecord struct {
 // the turns that stay. compactedTurns counts those of earlier compactions too,
 // whose summary this one takes in.
 func (s *Store) PlanRewrite(ctx context.Context, request session.ShortenRequest) (session.Shortening, error) {
-	d, name, err := logfile.Of(s.base, request.Ref.Path, 1)
+	rotation, err := s.PlanRotation(ctx, request.Ref, request.Snapshot, request.Now)
 	if err != nil {
 		return session.Shortening{}, err
 	}
-	defer d.Close()
-	if !logName().MatchString(name) {
-		return session.Shortening{}, logfile.Unsupported(request.Ref.Path, "not the live log of a session")
-	}
-	log, _, err := d.OpenLog(name)
+	log, _, err := s.OpenLog(request.Ref)
 	if err != nil {
 		return session.Shortening{}, err
 	}
 	defer log.Close()
-	plan := session.Shortening{Cut: request.Cut, Summary: request.Summary}
-	if plan.Rotation, err = s.rotation(d, name, request); err != nil {
-		return session.Shortening{}, err
-	}
+	plan := session.Shortening{Rotation: rotation, Cut: request.Cut, Summary: request.Summary}
 	gone, err := measure(ctx, io.NewSectionReader(log, 0, cutAt(request.Cut, request.Snapshot.Size)))
 	if err != nil {
 		return session.Shortening{}, err
@@ -112,85 +102,12 @@ func headerError(err error) error {
 	return fmt.Errorf("read the header: %w", err)
 }
 
-func (s *Store) rotation(d *logfile.Dir, name string, request session.ShortenRequest) (session.Rotation, error) {
-	now := request.Now.UTC().Truncate(time.Millisecond)
-	kept, err := d.FreeRotated(name, now)
-	return session.Rotation{
-		Runtime: session.RuntimeAnnabelle, Agent: request.Ref.Agent, Session: request.Ref.ID, Store: s.root,
-		Live: request.Ref.Path, Kept: kept, At: now, Snapshot: request.Snapshot,
-	}, err
-}
-
 // Shorten implements [session.Shortener].
 func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
-	d, err := s.openPlan(plan.Rotation)
+	change, err := s.OpenChange(plan)
 	if err != nil {
 		return err
 	}
-	defer d.Close()
-	change := &logfile.Change{Dir: d, Plan: plan, Step: s.step}
+	defer change.Dir.Close()
 	return change.Replace(ctx, func(w io.Writer, old *os.File) error { return rewrite(w, old, plan) })
-}
-
-// PlanRotation implements [session.Rotator].
-func (s *Store) PlanRotation(_ context.Context, ref session.Ref, snap session.Snapshot, now time.Time) (session.Rotation, error) {
-	d, name, err := logfile.Of(s.base, ref.Path, 1)
-	if err != nil {
-		return session.Rotation{}, err
-	}
-	defer d.Close()
-	if !logName().MatchString(name) {
-		return session.Rotation{}, logfile.Unsupported(ref.Path, "not the live log of a session")
-	}
-	return s.rotation(d, name, session.ShortenRequest{Ref: ref, Snapshot: snap, Now: now})
-}
-
-// Rotate implements [session.Rotator]: the session is cleared as the runtime
-// clears one (seed 000, Clear Session API): there is no log any more, and the
-// next message makes one.
-func (s *Store) Rotate(ctx context.Context, r session.Rotation) error {
-	d, err := s.openPlan(r)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	change := &logfile.Change{Dir: d, Plan: session.Shortening{Rotation: r}, Step: s.step}
-	return change.MoveAside(ctx)
-}
-
-// Dispose removes an old log for good, once it is archived and settled.
-func (s *Store) Dispose(ctx context.Context, r session.Rotation) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	d, err := s.openPlan(r)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	change := &logfile.Change{Dir: d, Plan: session.Shortening{Rotation: r}, Step: s.step}
-	return change.Dispose()
-}
-
-// openPlan checks that a plan, which may come from a journal, stays in one
-// directory of this store.
-func (s *Store) openPlan(r session.Rotation) (*logfile.Dir, error) {
-	d, name, err := logfile.Of(s.base, r.Live, 1)
-	if err != nil {
-		return nil, err
-	}
-	log, rotated := logfile.OriginalName(filepath.Base(r.Kept))
-	if !logName().MatchString(name) || !rotated || log != name || r.Kept != d.At(filepath.Base(r.Kept)) {
-		err = fmt.Errorf("change %s: the plan names files that do not belong together", r.Live)
-	} else {
-		err = d.InPlace()
-	}
-	if err != nil {
-		d.Close()
-		return nil, err
-	}
-	return d, nil
 }

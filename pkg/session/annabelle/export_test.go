@@ -5,7 +5,7 @@ import "errors"
 // StopAfter lets every change end after a step, as if the program had died
 // there; "" for not any more.
 func StopAfter(s *Store, step string) {
-	s.step = func(name string) error {
+	s.Step = func(name string) error {
 		if name == step && step != "" {
 			return errors.New("stopped")
 		}

@@ -53,30 +53,23 @@ func (o Options) withDefaults() Options {
 // Store is one sessions directory, a [session.Store]. It holds nothing open and
 // may be used by several goroutines at once.
 type Store struct {
-	root    string // as it was opened
-	base    string // the sessions directory
+	logfile.Logs
 	options Options
-	// step is called after each step of a change, with its name; an error ends
-	// the change there. Tests stop it so.
-	step func(name string) error
 }
 
 // Open returns the store of a sessions directory, or of the directory that
 // holds one.
 func Open(root string, o Options) *Store {
-	if absolute, err := filepath.Abs(root); err == nil {
-		root = absolute
-	}
-	base := root
-	if below := filepath.Join(root, sessionsName); isDirectory(below) {
-		base = below
-	}
-	return &Store{root: root, base: base, options: o.withDefaults(), step: func(string) error { return nil }}
-}
-
-func isDirectory(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
+	root = logfile.Absolute(root)
+	s := &Store{options: o.withDefaults(), Logs: logfile.Logs{
+		Name: session.RuntimeAnnabelle, Store: root, Base: logfile.Within(root, sessionsName), Depth: 1, Locate: locate,
+		Like: func(name string) bool {
+			log, _ := logfile.OriginalName(name)
+			return logName().MatchString(log)
+		},
+	}}
+	s.ReadAll, s.ReadTail = s.Scan, s.tail
+	return s
 }
 
 // Roots returns the sessions directories of a user that exist, each once: what
@@ -90,61 +83,15 @@ func Roots(home string, getenv func(string) string) []string {
 	if home != "" {
 		candidates = append(candidates, filepath.Join(home, ".annabelle", sessionsName), filepath.Join(home, ".hexa-puffs", sessionsName))
 	}
-	var found []string
-	var seen []os.FileInfo
-	for _, path := range candidates {
-		info, err := os.Stat(path)
-		if path == "" || err != nil || !info.IsDir() || contains(seen, info) {
-			continue
-		}
-		if absolute, err := filepath.Abs(path); err == nil {
-			found, seen = append(found, absolute), append(seen, info)
-		}
-	}
-	return found
+	return logfile.Existing(candidates...)
 }
 
-func contains(all []os.FileInfo, one os.FileInfo) bool {
-	for _, info := range all {
-		if os.SameFile(info, one) {
-			return true
-		}
-	}
-	return false
-}
-
-// Runtime implements [session.Store].
-func (s *Store) Runtime() string { return session.RuntimeAnnabelle }
-
-// Root implements [session.Store].
-func (s *Store) Root() string { return s.root }
-
-// Tail implements [session.Store]. A turn is written when it is answered, so
-// the end of a log always is.
-func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error) {
-	d, name, err := logfile.Of(s.base, ref.Path, 1)
-	if err != nil {
-		return session.Tail{}, err
-	}
-	defer d.Close()
-	log, info, err := d.OpenLog(name)
-	if err != nil {
-		return session.Tail{}, err
-	}
-	defer log.Close()
+// tail reads the end of a log, which is always answered: a turn is written when
+// it is.
+func (s *Store) tail(ctx context.Context, log *os.File, info os.FileInfo, _ session.Ref) (session.Tail, error) {
 	tail, err := session.TailScan(ctx, log, info.ModTime(), s.Scan)
 	tail.Answered = true
 	return tail, err
-}
-
-// Busy implements [session.Rotator].
-func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
-	d, name, err := logfile.Of(s.base, ref.Path, 1)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Busy(ctx, name, logfile.Question{Ref: ref, Now: now, Quiet: quiet, Tail: s.Tail})
 }
 
 const sessionsName = "sessions"
@@ -156,31 +103,55 @@ var (
 	subAgent = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.+)-sub-\d+$`) })
 )
 
+// locate reads where a log lies: in the directory of its agent, one a chat.
+func locate(below string) (session.Ref, bool) {
+	agent, name, _ := strings.Cut(below, "/")
+	chat := logName().FindStringSubmatch(name)
+	if chat == nil {
+		return session.Ref{}, false
+	}
+	return session.Ref{Agent: session.CleanID(agent), ID: session.CleanID(chat[1]), Key: chat[1], Kind: session.KindLive}, true
+}
+
 // List implements [session.Store].
 func (s *Store) List(ctx context.Context) (session.Listing, error) {
-	l := lister{store: s, now: time.Now()}
-	top, err := logfile.Open(s.base)
-	if err != nil {
-		return l.listing, fmt.Errorf("open store: %w", err)
-	}
-	defer top.Close()
-	names, err := top.Names()
-	if err != nil {
-		return l.listing, err
-	}
-	for _, name := range names {
-		if err := ctx.Err(); err != nil {
-			return l.listing, err
+	l := s.NewLister()
+	err := l.Base(ctx, func(base *logfile.Dir, name string) {
+		if !base.HasDirectory(name) {
+			return
 		}
-		info, err := top.Root.Stat(name)
-		if err != nil || !info.IsDir() || strings.HasPrefix(name, ".") {
-			continue
+		if d := l.Below(base, name); d != nil {
+			defer d.Close()
+			listAgent(l, d, name)
 		}
-		if err := l.agent(top, name); err != nil {
-			l.notice(top.At(name), err)
+	})
+	return l.Listing, err
+}
+
+// listAgent lists the logs of one agent.
+func listAgent(l *logfile.Lister, d *logfile.Dir, agent string) {
+	listed := l.Each(d, func(name string) {
+		live, cleared := logfile.OriginalName(name)
+		named, ok := locate(agent + "/" + live)
+		if !ok && strings.HasSuffix(name, ".jsonl") {
+			l.Skip(d.At(name), errors.New("not a name that is safe in a path"))
 		}
+		if !ok {
+			return
+		}
+		ref, ok := l.Ref(d, name)
+		if !ok {
+			return
+		}
+		ref.Agent, ref.ID, ref.Key, ref.Primary = named.Agent, named.ID, named.Key, !subAgent().MatchString(agent)
+		if cleared {
+			logfile.Aside(&ref, "a log that was cleared: it is kept until nobody can write it any more")
+		}
+		l.Add(ref)
+	})
+	if listed {
+		l.Listing.Agents = append(l.Listing.Agents, session.CleanID(agent))
 	}
-	return l.listing, nil
 }
 
 // ParentOf implements [session.Parent].
@@ -190,71 +161,6 @@ func (s *Store) ParentOf(agent string) (parent string, ok bool) {
 		return "", false
 	}
 	return name[1], true
-}
-
-type lister struct {
-	store   *Store
-	now     time.Time
-	listing session.Listing
-}
-
-func (l *lister) notice(path string, err error) {
-	l.listing.Notices = append(l.listing.Notices, session.Notice{Path: path, Message: "skipped: " + err.Error()})
-}
-
-func (l *lister) agent(top *logfile.Dir, name string) error {
-	d, err := top.Below(name)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	files, err := d.Names()
-	if err != nil {
-		return err
-	}
-	l.listing.Agents = append(l.listing.Agents, session.CleanID(name))
-	for _, file := range files {
-		live, rotated := logfile.OriginalName(file)
-		chat := logName().FindStringSubmatch(live)
-		if chat == nil {
-			if strings.HasSuffix(file, ".jsonl") {
-				l.notice(d.At(file), errors.New("not a name that is safe in a path"))
-			}
-			continue
-		}
-		if err := l.log(d, file, logged{agent: name, chat: chat[1], rotated: rotated}); err != nil {
-			l.notice(d.At(file), err)
-		}
-	}
-	return nil
-}
-
-// logged is what the name of a log says.
-type logged struct {
-	agent, chat string
-	rotated     bool
-}
-
-func (l *lister) log(d *logfile.Dir, file string, n logged) error {
-	info, err := d.Root.Lstat(file)
-	if err != nil {
-		return err
-	}
-	if reason := logfile.Unusable(info); reason != "" {
-		return errors.New(reason)
-	}
-	ref := session.Ref{
-		Runtime: session.RuntimeAnnabelle, Agent: session.CleanID(n.agent), ID: session.CleanID(n.chat), Key: n.chat,
-		Store: l.store.root, Path: d.At(file), Kind: session.KindLive, Primary: !subAgent().MatchString(n.agent),
-		Bytes: info.Size(), ModTime: info.ModTime(),
-	}
-	logfile.State(&ref, info, l.now)
-	if n.rotated {
-		ref.Kind, ref.Primary = session.KindReset, false
-		ref.State, ref.Reason = session.StateUnsupported, "a log that was cleared: it is kept until nobody can write it any more"
-	}
-	l.listing.Refs = append(l.listing.Refs, ref)
-	return nil
 }
 
 // measured is what the runtime goes by when it decides to compact.
@@ -269,12 +175,7 @@ type measured struct {
 // be true. The time of the last compaction is taken from its record, because
 // the runtime keeps it only in memory.
 func (s *Store) Due(ctx context.Context, q session.DueQuestion) (bool, string, error) {
-	d, name, err := logfile.Of(s.base, q.Ref.Path, 1)
-	if err != nil {
-		return false, "", err
-	}
-	defer d.Close()
-	log, _, err := d.OpenLog(name)
+	log, _, err := s.OpenLog(q.Ref)
 	if err != nil {
 		return false, "", err
 	}
@@ -336,36 +237,4 @@ func characters(text []byte) (n int64) {
 		text = text[size:]
 	}
 	return n
-}
-
-// places says where the logs of this runtime lie: in the directory of their
-// agent, one a chat.
-func (s *Store) places() logfile.Places {
-	return logfile.Places{
-		Base: s.base, Depth: 1, Store: s.root,
-		Like: func(name string) bool {
-			log, _ := logfile.OriginalName(name)
-			return logName().MatchString(log)
-		},
-		Log: func(below string) (session.Ref, bool) {
-			agent, name, _ := strings.Cut(below, "/")
-			chat := logName().FindStringSubmatch(name)
-			if chat == nil {
-				return session.Ref{}, false
-			}
-			return session.Ref{
-				Runtime: session.RuntimeAnnabelle, Agent: session.CleanID(agent), ID: session.CleanID(chat[1]), Key: chat[1], Kind: session.KindLive,
-			}, true
-		},
-	}
-}
-
-// Place implements [session.Restorer].
-func (s *Store) Place(ctx context.Context, path string, now time.Time) (session.Place, error) {
-	return s.places().Place(ctx, path, now)
-}
-
-// Unused implements [session.Restorer].
-func (s *Store) Unused(ctx context.Context, path string, now time.Time, quiet time.Duration) error {
-	return s.places().Unused(ctx, path, now, quiet)
 }

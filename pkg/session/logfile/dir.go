@@ -3,6 +3,7 @@ package logfile
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -101,6 +102,25 @@ func (d *Dir) OpenLog(name string) (*os.File, os.FileInfo, error) {
 		return nil, nil, errors.Join(fmt.Errorf("look at log: %w", err), log.Close())
 	}
 	return log, info, nil
+}
+
+// maxSmall bounds what is read of a small file, in bytes.
+const maxSmall = 1 << 20
+
+// ReadSmall reads a small file that a runtime keeps beside its logs: at most
+// 1 MiB of it. Like OpenLog it never follows a link and never waits.
+func (d *Dir) ReadSmall(name string) ([]byte, os.FileInfo, error) {
+	f, err := durable.OpenRegularIn(d.Root, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	raw, err := io.ReadAll(io.LimitReader(f, maxSmall))
+	return raw, info, err
 }
 
 // Stat looks at a file, not through a link; nil for one that is not there.
