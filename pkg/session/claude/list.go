@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"io/fs"
 	"strings"
 	"time"
 
@@ -19,92 +17,55 @@ import (
 // together, in the order of their file names, each followed by the logs of its
 // sub-agents and its long outputs. What could not be used is a notice.
 func (s *Store) List(ctx context.Context) (session.Listing, error) {
-	top, err := logfile.Open(s.projects)
-	if err != nil {
-		return session.Listing{}, fmt.Errorf("open store: %w", err)
-	}
-	defer top.Close()
-	names, err := top.Names()
-	if err != nil {
-		return session.Listing{}, err
-	}
-	l := &lister{store: s, now: time.Now()}
+	l := &lister{Lister: s.NewLister()}
+	var err error
 	if l.running, err = s.running(); err != nil {
-		l.notice(s.config, "which sessions are open is not known: %v", err)
+		l.Notice(s.config, "which sessions are open is not known: %v", err)
 	}
 	if l.period, err = s.period(); err != nil {
-		l.notice(s.config, "when Claude Code deletes old sessions is not known: %v", err)
+		l.Notice(s.config, "when Claude Code deletes old sessions is not known: %v", err)
 	}
-	for _, name := range names {
-		if err := ctx.Err(); err != nil {
-			return session.Listing{}, err
-		}
-		l.project(top, name)
+	if err := l.Base(ctx, l.project); err != nil {
+		return session.Listing{}, err
 	}
-	return l.listing, nil
+	return l.Listing, nil
 }
 
 // lister collects the sessions of one store.
 type lister struct {
-	store   *Store
-	now     time.Time
+	*logfile.Lister
 	running []instance
 	period  time.Duration // after which the runtime deletes a log; 0 if it is not known
-	listing session.Listing
 
 	agent   string
 	dirName string // of the project
 }
 
-func (l *lister) notice(path, format string, args ...any) {
-	l.listing.Notices = append(l.listing.Notices, session.Notice{Path: path, Message: fmt.Sprintf(format, args...)})
-}
-
-// below opens a directory, if that is what the name is; nil if not.
-func (l *lister) below(d *logfile.Dir, name string) *logfile.Dir {
-	info, err := d.Root.Stat(name)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
-		return nil
-	}
-	var inner *logfile.Dir
-	if err == nil {
-		inner, err = d.Below(name)
-	}
-	if err != nil {
-		l.notice(d.At(name), "skipped: %v", err)
-		return nil
-	}
-	return inner
-}
-
 // project lists one project.
-func (l *lister) project(top *logfile.Dir, name string) {
+func (l *lister) project(base *logfile.Dir, name string) {
 	if strings.HasPrefix(name, ".") {
 		return
 	}
-	d := l.below(top, name)
+	d := l.Below(base, name)
 	if d == nil {
 		return
 	}
 	defer d.Close()
-	names, err := d.Names()
-	if err != nil {
-		l.notice(d.Path, "skipped: %v", err)
-		return
-	}
 	l.agent, l.dirName = agentOf(name), name
-	l.listing.Agents = append(l.listing.Agents, l.agent)
-	for _, file := range names {
+	listed := l.Each(d, func(file string) {
 		l.log(d, file, "")
 		if session.SafeID(file) {
 			l.family(d, file)
 		}
+	})
+	if listed {
+		l.Listing.Agents = append(l.Listing.Agents, l.agent)
 	}
 }
 
 // family lists what lies in the directory of a session.
 func (l *lister) family(project *logfile.Dir, id string) {
-	d := l.below(project, id)
+	d := l.Below(project, id)
 	if d == nil {
 		return
 	}
@@ -114,17 +75,9 @@ func (l *lister) family(project *logfile.Dir, id string) {
 }
 
 func (l *lister) each(d *logfile.Dir, name string, list func(*logfile.Dir, string)) {
-	inner := l.below(d, name)
-	if inner == nil {
-		return
-	}
-	defer inner.Close()
-	names, err := inner.Names()
-	if err != nil {
-		l.notice(inner.Path, "skipped: %v", err)
-	}
-	for _, name := range names {
-		list(inner, name)
+	if inner := l.Below(d, name); inner != nil {
+		defer inner.Close()
+		l.Each(inner, func(name string) { list(inner, name) })
 	}
 }
 
@@ -134,7 +87,7 @@ func (l *lister) each(d *logfile.Dir, name string, list func(*logfile.Dir, strin
 func (l *lister) log(d *logfile.Dir, name, parent string) {
 	n, ok, odd := parseName(name)
 	if odd {
-		l.notice(d.At(name), "skipped: not a name that is safe in a path")
+		l.Skip(d.At(name), errors.New("not a name that is safe in a path"))
 	}
 	if !ok || parent != "" && !n.subagent {
 		return
@@ -157,7 +110,7 @@ func (l *lister) log(d *logfile.Dir, name, parent string) {
 		}
 	}
 	l.judge(&ref)
-	l.listing.Refs = append(l.listing.Refs, ref)
+	l.Add(ref)
 }
 
 // output adds the ref of a tool's output that was too long for the log.
@@ -173,43 +126,25 @@ func (l *lister) output(d *logfile.Dir, name, parent string) {
 	ref.Key = parent + "/" + resultsName + "/" + name
 	ref.ID = session.CleanID(parent + "." + name)
 	ref.State, ref.Reason = session.StateUnsupported, "the output of a tool: it is archived with its session and not read"
-	l.listing.Refs = append(l.listing.Refs, ref)
+	l.Add(ref)
 }
 
 // file makes what all refs have.
 func (l *lister) file(d *logfile.Dir, name string) (session.Ref, bool) {
-	info, err := d.Root.Lstat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return session.Ref{}, false // gone since the directory was read
-	}
-	if err == nil {
-		if reason := logfile.Unusable(info); reason != "" {
-			err = errors.New(reason)
-		}
-	}
-	if err != nil {
-		l.notice(d.At(name), "skipped: %v", err)
-		return session.Ref{}, false
-	}
-	ref := session.Ref{
-		Runtime: session.RuntimeClaude, Agent: l.agent, Store: l.store.root, Path: d.At(name),
-		Bytes: info.Size(), ModTime: info.ModTime(),
-	}
+	ref, ok := l.Ref(d, name)
+	ref.Agent = l.agent
 	if l.period > 0 {
-		ref.Expires = info.ModTime().Add(l.period)
+		ref.Expires = ref.ModTime.Add(l.period)
 	}
-	return ref, true
+	return ref, ok
 }
 
 // judge sets the state.
 func (l *lister) judge(ref *session.Ref) {
-	ref.State = session.StateIdle
 	if p, ok := openIn(l.running, *ref, l.dirName); ok {
 		ref.State, ref.Reason = session.StateBusy, p.reason()
-		return
-	}
-	if age := l.now.Sub(ref.ModTime); age.Abs() < session.RecentChange {
-		ref.State, ref.Reason = session.StateBusy, "changed within the last minute"
+	} else if ref.State == session.StateBusy {
+		ref.Reason = "changed within the last minute"
 	}
 }
 

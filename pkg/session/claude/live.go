@@ -5,13 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"regexp"
 	"time"
 
-	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
@@ -29,9 +27,6 @@ func (p instance) reason() string {
 }
 
 var processName = regexp.MustCompile(`^[1-9][0-9]{0,9}\.json$`)
-
-// maxSmall bounds what is read of a small file of the runtime's, in bytes.
-const maxSmall = 1 << 20
 
 // running returns the runtime's processes that are alive. A file that a killed
 // one left behind names no process, or one that was started after it.
@@ -67,22 +62,13 @@ func (s *Store) instance(d *logfile.Dir, name string) (p instance, alive bool) {
 	if err != nil {
 		return p, false
 	}
-	if raw, err := readSmall(d, name); err == nil {
+	if raw, _, err := d.ReadSmall(name); err == nil {
 		_ = json.Unmarshal(raw, &p) // the number in the name is enough
 	}
 	if _, err := fmt.Sscanf(name, "%d.json", &p.PID); err != nil {
 		return p, false
 	}
 	return p, s.runs(p.PID, info.ModTime())
-}
-
-func readSmall(d *logfile.Dir, name string) ([]byte, error) {
-	f, err := durable.OpenRegularIn(d.Root, name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxSmall))
 }
 
 // openIn returns the process that has a session open: the one that names it,
@@ -115,24 +101,16 @@ func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet 
 	if p, ok := openIn(running, ref, s.projectOf(ref)); ok {
 		return &session.BusyError{Path: ref.Path, Reason: p.reason()}
 	}
-	d, name, err := logfile.Of(s.projects, ref.Path, depth)
-	if errors.Is(err, fs.ErrNotExist) {
-		return logfile.Gone(ref.Path)
-	}
-	if err != nil {
-		return err
-	}
-	defer d.Close()
 	question := logfile.Question{Ref: ref, Now: now, Quiet: quiet, Tail: s.Tail}
 	if ref.Kind == session.KindOutput || now.Sub(ref.ModTime) > longestTurn {
 		question.Tail = nil
 	}
-	return d.Busy(ctx, name, question)
+	return s.Ask(ctx, question)
 }
 
 // projectOf is the name of the project that a log is in.
 func (s *Store) projectOf(ref session.Ref) string {
-	below, err := filepath.Rel(s.projects, ref.Path)
+	below, err := filepath.Rel(s.Base, ref.Path)
 	if err != nil {
 		return ""
 	}

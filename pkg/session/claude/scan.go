@@ -10,7 +10,6 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
-	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
 // Scan implements [session.Store]: the messages of a log in file order, one
@@ -139,21 +138,11 @@ func (s *scanner) pass(node int) {
 	}
 }
 
-// CountMessages returns how many records of type user and assistant a log
+// countMessages returns how many records of type user and assistant a log
 // has, tool results and repeated ones included. It decodes nothing else.
-func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error) {
-	d, name, err := logfile.Of(s.projects, ref.Path, depth)
-	if err != nil {
-		return 0, err
-	}
-	defer d.Close()
-	log, info, err := d.OpenLog(name)
-	if err != nil {
-		return 0, err
-	}
-	defer log.Close()
+func countMessages(ctx context.Context, log io.Reader) (int, error) {
 	var c counter
-	_, err = jsonl.Scan(ctx, io.NewSectionReader(log, 0, info.Size()), jsonl.Options{}, c.record)
+	_, err := jsonl.Scan(ctx, log, jsonl.Options{}, c.record)
 	if err != nil && !errors.Is(err, jsonl.ErrUTF16) {
 		return 0, fmt.Errorf("count messages: %w", err)
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -20,9 +19,8 @@ import (
 // Sessions are read and never changed; one that was deleted can be put back. It
 // holds nothing open and may be used by several goroutines at once.
 type Store struct {
-	root     string // as it was opened
-	config   string // the configuration directory
-	projects string // where the directories of sessions are
+	logfile.Logs
+	config string // the configuration directory
 	// runs reports whether a process runs that was started by then. Tests
 	// replace it.
 	runs func(pid int, by time.Time) bool
@@ -35,21 +33,17 @@ const depth = 3
 // Open returns the store of a configuration directory, or of a directory of
 // projects.
 func Open(root string) *Store {
-	if absolute, err := filepath.Abs(root); err == nil {
-		root = absolute
+	root = logfile.Absolute(root)
+	s := &Store{config: root, runs: process.Runs, Logs: logfile.Logs{
+		Name: session.RuntimeClaude, Store: root, Base: filepath.Join(root, projectsName), Depth: depth,
+		Locate: locate, Owned: true, ReadTail: readTail, Count: countMessages,
+	}}
+	if !logfile.IsDirectory(s.Base) {
+		s.config, s.Base = filepath.Dir(root), root
 	}
-	s := &Store{root: root, config: root, projects: filepath.Join(root, projectsName), runs: process.Runs}
-	if !isDirectory(s.projects) {
-		s.config, s.projects = filepath.Dir(root), root
-	}
+	s.ReadAll = s.Scan
 	return s
 }
-
-// Runtime implements [session.Store].
-func (s *Store) Runtime() string { return session.RuntimeClaude }
-
-// Root implements [session.Store].
-func (s *Store) Root() string { return s.root }
 
 // OwnCommand implements [session.Adviser].
 func (s *Store) OwnCommand(session.Ref) string {
@@ -68,34 +62,14 @@ const (
 // Roots returns the configuration directories of a user that hold projects,
 // each once: those of CLAUDE_CONFIG_DIR, else ~/.claude.
 func Roots(home string, getenv func(string) string) []string {
-	root := expand(getenv("CLAUDE_CONFIG_DIR"), home)
+	root := logfile.Expand(getenv("CLAUDE_CONFIG_DIR"), home)
 	if root == "" && home != "" {
 		root = filepath.Join(home, ".claude")
 	}
-	if root == "" || !isDirectory(filepath.Join(root, projectsName)) {
+	if root == "" || !logfile.IsDirectory(filepath.Join(root, projectsName)) {
 		return nil
 	}
 	return []string{root}
-}
-
-// expand makes a path from the environment absolute; ~ is the home directory.
-func expand(path, home string) string {
-	if path == "" {
-		return ""
-	}
-	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
-		path = filepath.Join(home, rest)
-	}
-	absolute, err := filepath.Abs(path)
-	if err != nil {
-		return ""
-	}
-	return absolute
-}
-
-func isDirectory(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }
 
 // agentStart begins the names of sub-agents' logs.
@@ -156,7 +130,7 @@ func (s *Store) period() (time.Duration, error) {
 		return 0, err
 	}
 	defer d.Close()
-	raw, err := readSmall(d, settingsName)
+	raw, _, err := d.ReadSmall(settingsName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return defaultPeriod * day, nil
 	}
@@ -175,18 +149,12 @@ func (s *Store) period() (time.Duration, error) {
 	return time.Duration(min(*settings.Days, maxPeriod) * float64(day)), nil
 }
 
-// places says where the files of a session lie. Claude Code owns them: what it
-// has deleted can come back, and what it has is never replaced.
-func (s *Store) places() logfile.Places {
-	return logfile.Places{Base: s.projects, Depth: depth, Store: s.root, Owned: true, Log: placed}
-}
-
-// placed reads the place of a log, of a sub-agent's log, or of an output.
-func placed(below string) (session.Ref, bool) {
+// locate reads the place of a log, of a sub-agent's log, or of an output.
+func locate(below string) (session.Ref, bool) {
 	parts := strings.Split(below, "/")
 	name := parts[len(parts)-1]
 	n, isLog, _ := parseName(name)
-	ref := session.Ref{Runtime: session.RuntimeClaude, Agent: agentOf(parts[0]), ID: n.stem, Kind: session.KindLive}
+	ref := session.Ref{Agent: agentOf(parts[0]), ID: n.stem, Kind: session.KindLive}
 	if n.subagent {
 		ref.Kind = session.KindSubagent
 	}
@@ -205,7 +173,7 @@ func placed(below string) (session.Ref, bool) {
 
 // Place implements [session.Restorer].
 func (s *Store) Place(ctx context.Context, path string, now time.Time) (session.Place, error) {
-	place, err := s.places().Place(ctx, path, now)
+	place, err := s.Logs.Place(ctx, path, now)
 	if err != nil {
 		return place, err
 	}
@@ -213,9 +181,4 @@ func (s *Store) Place(ctx context.Context, path string, now time.Time) (session.
 		place.Note = fmt.Sprintf("Claude Code deletes it again when nobody has used it for %.0f days (cleanupPeriodDays)", period.Hours()/24)
 	}
 	return place, nil
-}
-
-// Unused implements [session.Restorer].
-func (s *Store) Unused(ctx context.Context, path string, now time.Time, quiet time.Duration) error {
-	return s.places().Unused(ctx, path, now, quiet)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,31 +14,19 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
-	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
-// Tail implements [session.Store]. It reads backwards, follows the parents
-// from the last message as the runtime does, and stops early; 32 KiB are
-// normal.
+// readTail reads backwards, follows the parents from the last message as the
+// runtime does, and stops early; 32 KiB are normal.
 //
 // The context is what the last model call counted plus an estimate of what
 // follows, if that call lies after the last compaction. Else it is an estimate
 // of the compaction's summary, the messages that it kept and what follows, or
 // of everything; the runtime's own prompt and tools are not in it.
-func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error) {
+func readTail(ctx context.Context, log *os.File, info os.FileInfo, ref session.Ref) (session.Tail, error) {
 	if ref.Kind == session.KindOutput {
 		return session.Tail{}, fmt.Errorf("%w: the output of a tool", session.ErrUnknownFormat)
 	}
-	d, name, err := logfile.Of(s.projects, ref.Path, depth)
-	if err != nil {
-		return session.Tail{}, err
-	}
-	defer d.Close()
-	log, info, err := d.OpenLog(name)
-	if err != nil {
-		return session.Tail{}, err
-	}
-	defer log.Close()
 	t := newTailReader(info.Size())
 	t.walk.side = strings.HasPrefix(filepath.Base(ref.Path), agentStart)
 	return t.tail(ctx, log, info.ModTime())

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -24,31 +23,30 @@ import (
 // every rollout the first record is read. Every thread is primary: Codex goes
 // on with whichever it is told to.
 func (s *Store) List(ctx context.Context) (session.Listing, error) {
-	top, err := logfile.Open(s.root)
+	top, err := logfile.Open(s.Base)
 	if err != nil {
 		return session.Listing{}, fmt.Errorf("open store: %w", err)
 	}
 	defer top.Close()
-	l := &lister{store: s, top: top, now: time.Now()}
+	l := &lister{Lister: s.NewLister(), store: s, top: top}
 	for _, area := range l.areas() {
 		if err := l.area(ctx, area); err != nil {
 			return session.Listing{}, err
 		}
 	}
-	for _, ref := range l.listing.Refs {
-		if !slices.Contains(l.listing.Agents, ref.Agent) {
-			l.listing.Agents = append(l.listing.Agents, ref.Agent)
+	for _, ref := range l.Listing.Refs {
+		if !slices.Contains(l.Listing.Agents, ref.Agent) {
+			l.Listing.Agents = append(l.Listing.Agents, ref.Agent)
 		}
 	}
-	return l.listing, nil
+	return l.Listing, nil
 }
 
 // lister collects the threads of one store.
 type lister struct {
-	store   *Store
-	top     *logfile.Dir
-	now     time.Time
-	listing session.Listing
+	*logfile.Lister
+	store *Store
+	top   *logfile.Dir
 }
 
 // areas are the directories that hold rollouts; "." for a directory that is
@@ -65,10 +63,6 @@ func (l *lister) areas() (names []string) {
 	return names
 }
 
-func (l *lister) notice(path, format string, args ...any) {
-	l.listing.Notices = append(l.listing.Notices, session.Notice{Path: path, Message: fmt.Sprintf(format, args...)})
-}
-
 // area lists the rollouts of one directory and those below it. Links are not
 // followed.
 func (l *lister) area(ctx context.Context, area string) error {
@@ -81,7 +75,7 @@ func (l *lister) area(ctx context.Context, area string) error {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil // gone since its directory was read
 		case err != nil:
-			l.notice(l.top.At(filepath.FromSlash(name)), "skipped: %v", err)
+			l.Skip(l.top.At(filepath.FromSlash(name)), err)
 			return fs.SkipDir
 		case !entry.IsDir():
 			l.file(area, name)
@@ -98,7 +92,7 @@ func (l *lister) file(area, name string) {
 	id, ok := threadOf(path.Base(name))
 	if !ok {
 		if rolloutDocument().MatchString(path.Base(name)) {
-			l.notice(at, "skipped: a session of the first Codex, one JSON document; this tool reads rollouts")
+			l.Notice(at, "skipped: a session of the first Codex, one JSON document; this tool reads rollouts")
 		}
 		return
 	}
@@ -112,24 +106,21 @@ func (l *lister) file(area, name string) {
 		return
 	}
 	if err != nil {
-		l.notice(at, "skipped: %v", err)
+		l.Skip(at, err)
 		return
 	}
 	if area == archivedName {
 		ref.Kind = session.KindArchived
 	}
-	l.listing.Refs = append(l.listing.Refs, ref)
+	l.Add(ref)
 }
 
 // thread makes the ref of one rollout. Its header names it; a rollout without
 // one goes by its file name.
 func (l *lister) thread(name, id string) (session.Ref, error) {
-	found, err := l.top.Root.Lstat(name)
+	ref, err := l.Look(l.top, name)
 	if err != nil {
 		return session.Ref{}, err
-	}
-	if reason := logfile.Unusable(found); reason != "" {
-		return session.Ref{}, errors.New(reason)
 	}
 	log, info, err := l.top.OpenLog(name)
 	if err != nil {
@@ -143,11 +134,7 @@ func (l *lister) thread(name, id string) (session.Ref, error) {
 	if h.id == "" {
 		h.id = id
 	}
-	ref := session.Ref{
-		Runtime: session.RuntimeCodex, Agent: agentOf(h.cwd), ID: session.CleanID(h.id), Store: l.store.root,
-		Path: l.top.At(name), Kind: session.KindLive, Primary: true, Bytes: info.Size(), ModTime: info.ModTime(),
-	}
-	logfile.State(&ref, info, l.now)
+	ref.Agent, ref.ID, ref.Primary = agentOf(h.cwd), session.CleanID(h.id), true
 	if lock := l.store.lockOf(ref.ID); lock != "" {
 		ref.State, ref.Reason = session.StateBusy, heldBy(lock)
 	}

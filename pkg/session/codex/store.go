@@ -17,17 +17,17 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
-// Store is one home directory of Codex, a [session.Store]. Sessions are read and
+// Store is one home directory of Codex, a [session.Store]: sessions are read,
 // never changed; one that is gone can be put back. It holds nothing open and may
 // be used by several goroutines at once.
-type Store struct{ root string }
+type Store struct{ logfile.Logs }
 
 // Open returns the store of a Codex home, or of a directory of rollouts.
 func Open(root string) *Store {
-	if absolute, err := filepath.Abs(root); err == nil {
-		root = absolute
-	}
-	return &Store{root: root}
+	root = logfile.Absolute(root)
+	s := &Store{logfile.Logs{Name: session.RuntimeCodex, Store: root, Base: root, Depth: deepest, Owned: true}}
+	s.Locate, s.ReadAll, s.ReadTail = s.locate, s.Scan, readTail
+	return s
 }
 
 // Roots returns the Codex homes of a user that hold rollouts, each once: that
@@ -41,18 +41,12 @@ func Roots(home string, getenv func(string) string) []string {
 		return nil
 	}
 	for _, name := range []string{sessionsName, archivedName} {
-		if info, err := os.Stat(filepath.Join(root, name)); err == nil && info.IsDir() {
+		if logfile.IsDirectory(filepath.Join(root, name)) {
 			return []string{root}
 		}
 	}
 	return nil
 }
-
-// Runtime implements [session.Store].
-func (s *Store) Runtime() string { return session.RuntimeCodex }
-
-// Root implements [session.Store].
-func (s *Store) Root() string { return s.root }
 
 // OwnCommand implements [session.Adviser]. A thread that Codex has put away has
 // no context to make small.
@@ -67,19 +61,9 @@ func (s *Store) OwnCommand(ref session.Ref) string {
 // sessions/YYYY/MM/DD.
 const deepest = 4
 
-// Tail implements [session.Store]. The end of a compressed rollout can only be
-// read by decompressing all of it.
-func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error) {
-	d, name, err := logfile.Of(s.root, ref.Path, deepest)
-	if err != nil {
-		return session.Tail{}, err
-	}
-	defer d.Close()
-	log, info, err := d.OpenLog(name)
-	if err != nil {
-		return session.Tail{}, err
-	}
-	defer log.Close()
+// readTail reads the end of a rollout. That of a compressed one can only be read
+// by decompressing all of it.
+func readTail(ctx context.Context, log *os.File, info os.FileInfo, _ session.Ref) (session.Tail, error) {
 	compressed, err := isCompressed(log)
 	if err != nil {
 		return session.Tail{}, fmt.Errorf("read the log: %w", err)
@@ -94,22 +78,6 @@ func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error)
 	return tail(ctx, end.text, end.text.Size(), end.base, info.ModTime())
 }
 
-// CountMessages returns the number of messages in a rollout, exactly.
-func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error) {
-	d, name, err := logfile.Of(s.root, ref.Path, deepest)
-	if err != nil {
-		return 0, err
-	}
-	defer d.Close()
-	log, _, err := d.OpenLog(name)
-	if err != nil {
-		return 0, err
-	}
-	defer log.Close()
-	scan, err := s.Scan(ctx, log, session.ScanOptions{}, func(*session.Message) error { return nil })
-	return scan.Records, err
-}
-
 // Busy implements [session.Liveness]. A session is busy while the lock that
 // Codex holds on a thread it writes is there, shortly after a change, and while
 // its last turn is not answered.
@@ -117,15 +85,7 @@ func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet 
 	if lock := s.lockOf(ref.ID); lock != "" {
 		return &session.BusyError{Path: ref.Path, Reason: heldBy(lock)}
 	}
-	d, name, err := logfile.Of(s.root, ref.Path, deepest)
-	if errors.Is(err, fs.ErrNotExist) {
-		return logfile.Gone(ref.Path)
-	}
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Busy(ctx, name, logfile.Question{Ref: ref, Now: now, Quiet: quiet, Tail: s.Tail})
+	return s.Logs.Busy(ctx, ref, now, quiet)
 }
 
 // lockOf returns the path of the lock that Codex has put on a thread, "" if
@@ -133,7 +93,7 @@ func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet 
 // (research/real-runtimes.md section 3); .coordination.lock beside it stays and
 // says nothing.
 func (s *Store) lockOf(thread string) string {
-	path := filepath.Join(s.root, "thread-writer-locks", thread+".lock")
+	path := filepath.Join(s.Root(), "thread-writer-locks", thread+".lock")
 	if _, err := os.Lstat(path); err != nil {
 		return ""
 	}
@@ -181,35 +141,25 @@ func agentOf(cwd string) string {
 	return session.CleanID(name)
 }
 
-// places says where the rollouts of this runtime lie. Codex owns them: one that
-// is gone can come back, and one that is there is never replaced.
-func (s *Store) places() logfile.Places {
-	return logfile.Places{Base: s.root, Depth: deepest, Store: s.root, Owned: true, Log: s.placed}
-}
-
-func (s *Store) placed(below string) (session.Ref, bool) {
+// locate reads where a rollout lies.
+func (s *Store) locate(below string) (session.Ref, bool) {
 	id, ok := threadOf(path.Base(below))
-	ref := session.Ref{Runtime: session.RuntimeCodex, Agent: noAgent, ID: id, Kind: session.KindLive}
+	ref := session.Ref{Agent: noAgent, ID: id, Kind: session.KindLive}
 	area, _, _ := strings.Cut(below, "/")
 	switch area {
 	case archivedName:
 		ref.Kind = session.KindArchived
 	case sessionsName:
 	default:
-		ok = ok && !isDirectory(filepath.Join(s.root, sessionsName)) // a directory of rollouts
+		ok = ok && !logfile.IsDirectory(filepath.Join(s.Root(), sessionsName)) // a directory of rollouts
 	}
 	return ref, ok
-}
-
-func isDirectory(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }
 
 // Place implements [session.Restorer]. A rollout that Codex has compressed, or
 // uncompressed, since it was archived is there under its other name.
 func (s *Store) Place(ctx context.Context, path string, now time.Time) (session.Place, error) {
-	place, err := s.places().Place(ctx, path, now)
+	place, err := s.Logs.Place(ctx, path, now)
 	if err != nil || place.There {
 		return place, err
 	}
@@ -222,9 +172,4 @@ func (s *Store) Place(ctx context.Context, path string, now time.Time) (session.
 	}
 	place.Note = "Codex lists its threads from a database of its own, and may not show this one there"
 	return place, nil
-}
-
-// Unused implements [session.Restorer].
-func (s *Store) Unused(ctx context.Context, path string, now time.Time, quiet time.Duration) error {
-	return s.places().Unused(ctx, path, now, quiet)
 }

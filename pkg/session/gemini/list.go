@@ -5,13 +5,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/logfile"
@@ -34,84 +31,61 @@ var (
 // Every chat of a person is primary: Gemini goes on with whichever it is told
 // to. Chats of sub-agents are topics.
 func (s *Store) List(ctx context.Context) (session.Listing, error) {
-	top, err := logfile.Open(s.base)
-	if err != nil {
-		return session.Listing{}, fmt.Errorf("open store: %w", err)
-	}
-	defer top.Close()
-	l := &lister{store: s, now: time.Now()}
-	projects, err := top.Names()
-	if err != nil {
-		return session.Listing{}, err
-	}
-	for _, name := range projects {
-		if err := ctx.Err(); err != nil {
-			return session.Listing{}, err
-		}
-		l.project(top, name)
-	}
-	return l.listing, nil
+	l := &lister{Lister: s.NewLister()}
+	err := l.Base(ctx, l.project)
+	return l.Listing, err
 }
 
 // lister collects the chats of one store.
 type lister struct {
-	store   *Store
-	now     time.Time
-	agent   string
-	listing session.Listing
-}
-
-func (l *lister) skipped(path string, err error) {
-	l.listing.Notices = append(l.listing.Notices, session.Notice{Path: path, Message: "skipped: " + err.Error()})
+	*logfile.Lister
+	agent string
 }
 
 // project lists the chats of one project.
-func (l *lister) project(top *logfile.Dir, name string) {
+func (l *lister) project(base *logfile.Dir, name string) {
 	chats := name + "/" + chatsName
-	info, err := top.Root.Stat(chats)
-	if err != nil || !info.IsDir() || strings.HasPrefix(name, ".") {
+	if !base.HasDirectory(chats) {
 		return
 	}
 	l.agent = session.CleanID(name)
-	l.listing.Agents = append(l.listing.Agents, l.agent)
-	l.chats(top, chats, chatName())
+	l.Listing.Agents = append(l.Listing.Agents, l.agent)
+	l.chats(base, chats, chatName())
 }
 
 // chats lists one directory of chats, and for the chats of persons those of
 // their sub-agents.
 func (l *lister) chats(in *logfile.Dir, name string, allowed *regexp.Regexp) {
-	d, err := in.Below(name)
-	if err != nil {
-		l.skipped(in.At(name), err)
+	d := l.Below(in, name)
+	if d == nil {
 		return
 	}
 	defer d.Close()
-	names, err := d.Names()
-	if err != nil {
-		l.skipped(d.Path, err)
-		return
-	}
-	for _, file := range names {
+	l.Each(d, func(file string) {
 		info, err := d.Stat(file)
 		switch {
 		case err != nil:
-			l.skipped(d.At(file), err)
+			l.Skip(d.At(file), err)
 		case info == nil: // gone since the directory was read
 		case info.IsDir():
 			if allowed == chatName() && session.SafeID(file) {
 				l.chats(d, file, subChatName())
 			}
 		case allowed.MatchString(file):
-			l.chat(d, file, info, allowed == subChatName())
+			l.chat(d, file, allowed == subChatName())
 		}
-	}
+	})
 }
 
 // chat lists one chat.
-func (l *lister) chat(d *logfile.Dir, name string, found os.FileInfo, sub bool) {
-	ref, err := l.ref(d, name, found)
+func (l *lister) chat(d *logfile.Dir, name string, sub bool) {
+	ref, ok := l.Ref(d, name)
+	if !ok {
+		return
+	}
+	h, err := headerOf(d, name)
 	if err != nil {
-		l.skipped(d.At(name), err)
+		l.Skip(d.At(name), err)
 		return
 	}
 	stem, old := strings.CutSuffix(name, ".json")
@@ -123,39 +97,28 @@ func (l *lister) chat(d *logfile.Dir, name string, found os.FileInfo, sub bool) 
 	switch {
 	case newer: // Gemini goes on in the other one, which began with a copy
 		ref.Kind = session.KindBackup
-	case sub:
+	case sub, h.sub:
 		ref.Kind = session.KindTopic
 	default:
-		ref.Primary = ref.Kind == session.KindLive
+		ref.Primary = true
 	}
-	l.listing.Refs = append(l.listing.Refs, ref)
+	ref.Agent, ref.ID = l.agent, session.CleanID(h.id)
+	l.Add(ref)
 }
 
-func (l *lister) ref(d *logfile.Dir, name string, found os.FileInfo) (session.Ref, error) {
-	if reason := logfile.Unusable(found); reason != "" {
-		return session.Ref{}, errors.New(reason)
-	}
-	log, info, err := d.OpenLog(name)
+// headerOf reads the beginning of a chat. One that does not say its id goes by
+// its file name.
+func headerOf(d *logfile.Dir, name string) (header, error) {
+	log, _, err := d.OpenLog(name)
 	if err != nil {
-		return session.Ref{}, err
+		return header{}, err
 	}
 	defer log.Close()
 	h, err := readHeader(log)
-	if err != nil {
-		return session.Ref{}, err
-	}
 	if h.id == "" {
 		h.id = strings.TrimSuffix(strings.TrimSuffix(name, ".jsonl"), ".json")
 	}
-	ref := session.Ref{
-		Runtime: session.RuntimeGemini, Agent: l.agent, ID: session.CleanID(h.id), Store: l.store.root,
-		Path: d.At(name), Kind: session.KindLive, Bytes: info.Size(), ModTime: info.ModTime(),
-	}
-	if h.sub {
-		ref.Kind = session.KindTopic
-	}
-	logfile.State(&ref, info, l.now)
-	return ref, nil
+	return h, err
 }
 
 // header is what the beginning of a chat says.
