@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -44,7 +45,7 @@ type lister struct {
 
 // project lists the chats of one project.
 func (l *lister) project(base *logfile.Dir, name string) {
-	chats := name + "/" + chatsName
+	chats := filepath.Join(name, chatsName)
 	if !base.HasDirectory(chats) {
 		return
 	}

@@ -61,15 +61,11 @@ func (d *Dir) HasDirectory(name string) bool {
 // Below opens the directory of that name; nil if it is gone, if it is no
 // directory, or, with a notice, if it cannot be opened.
 func (l *Lister) Below(in *Dir, name string) *Dir {
-	info, err := in.Root.Stat(name)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
+	d, err := in.Below(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, ErrNoDirectory):
 		return nil
-	}
-	var d *Dir
-	if err == nil {
-		d, err = in.Below(name)
-	}
-	if err != nil {
+	case err != nil:
 		l.Skip(in.At(name), err)
 		return nil
 	}
