@@ -29,11 +29,11 @@ func Look(pid int) State { return look(pid) }
 // enough that the process runs.
 func Runs(pid int, by time.Time) bool {
 	s := look(pid)
-	boot, known := bootTime()
-	if !s.Alive || !s.Known || !known {
+	if !s.Alive || !s.Known {
 		return s.Alive
 	}
-	return !boot.Add(time.Duration(s.Start) * time.Second / ticks).After(by.Add(slack))
+	boot, known := bootTime()
+	return !known || !boot.Add(time.Duration(s.Start) * time.Second / ticks).After(by.Add(slack))
 }
 
 // bootTime reads when the system was started, to the second; false where it
