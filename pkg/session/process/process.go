@@ -33,7 +33,7 @@ func Runs(pid int, by time.Time) bool {
 		return s.Alive
 	}
 	boot, known := bootTime()
-	return !known || !boot.Add(time.Duration(s.Start) * time.Second / ticks).After(by.Add(slack))
+	return !known || !boot.Add(time.Duration(s.Start)*time.Second/ticks).After(by.Add(slack))
 }
 
 // bootTime reads when the system was started, to the second; false where it
