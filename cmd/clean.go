@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/retention"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/spf13/cobra"
@@ -118,6 +120,9 @@ func runClean(ctx context.Context, a *app, o cleanOptions) error {
 		return err
 	}
 	defer w.close()
+	c.rules.Again = func(ctx context.Context, item retention.Item, s retention.TrashedSession) (archive.Entry, error) {
+		return w.archiveAgain(ctx, a, item, s)
+	}
 	if err := c.rules.Recover(); err != nil {
 		return err
 	}
@@ -129,6 +134,42 @@ func runClean(ctx context.Context, a *app, o cleanOptions) error {
 	}
 	err = c.execute(ctx)
 	return errors.Join(err, c.render(), c.outcome())
+}
+
+// archiveAgain archives and remembers a file of the trash that was written after
+// it was put there. Its archive says where the session was, not where it waits.
+func (w *workspace) archiveAgain(ctx context.Context, a *app, item retention.Item, s retention.TrashedSession) (archive.Entry, error) {
+	ref := session.Ref{Runtime: s.Runtime, Agent: s.Agent, ID: s.Session}
+	if s.Archive != "" {
+		before, err := w.archives.Get(ctx, s.Archive)
+		if err != nil {
+			return archive.Entry{}, err
+		}
+		ref = archivedLog(before).Ref
+	}
+	ref.Path = item.From
+	log, err := durable.OpenRegular(item.To)
+	if err != nil {
+		return archive.Entry{}, err
+	}
+	defer log.Close()
+	snap, err := session.TakeSnapshot(ctx, log, item.To)
+	if err != nil {
+		return archive.Entry{}, err
+	}
+	entry, err := archiver{store: w.archives, now: a.now, reason: "clean"}.put(ctx, ref, snap, io.NewSectionReader(log, 0, snap.Size))
+	if err != nil || ref.Kind == session.KindOutput {
+		return entry, err
+	}
+	if w.memory == nil {
+		if err := w.openMemory(ctx, a, mode{memory: true}); err != nil {
+			return entry, err
+		}
+		if err := w.assemble(a, mode{reason: "clean"}); err != nil {
+			return entry, err
+		}
+	}
+	return entry, w.compactor.RememberArchived(ctx, a.readerOf(ref.Runtime), ref, archivedLog(entry).Archived, recoveryPolicy())
 }
 
 // cleaner is one run of `clean`. The plan is made once, and what is shown is
@@ -218,8 +259,8 @@ func (c *cleaner) decideArchives(ctx context.Context) (err error) {
 // execute carries the plan out, and then that for the archives.
 func (c *cleaner) execute(ctx context.Context) (err error) {
 	c.result, err = c.rules.Execute(ctx, c.plan)
-	for _, u := range c.result.Unverified {
-		c.app.notice(note{Path: u.Item.To, Message: "stays in the trash, because its archive does not verify: " + u.Err.Error()})
+	for _, k := range c.result.Kept {
+		c.app.notice(note{Path: k.Item.To, Message: "stays in the trash: " + k.Err.Error()})
 	}
 	if err != nil {
 		return err

@@ -165,6 +165,7 @@ func cleanings() []Command {
 		{Name: "clean", Runtime: "openclaw", Args: strings.Fields(clean), Prepare: closedLongAgo, Done: cleaned},
 		{Name: "clean, purge", Runtime: "openclaw", Args: strings.Fields(clean + " --grace 0h"), Prepare: closedLongAgo, Done: cleaned},
 		{Name: "clean, archives first", Runtime: "pi", Args: strings.Fields(clean), Prepare: oldBesideNew, Done: cleaned},
+		{Name: "clean, purge of a log written late", Runtime: "pi", Args: strings.Fields(clean + " --grace 0h"), Prepare: writtenInTrash, Done: cleaned},
 		{Name: "clean --undelete", Runtime: "pi", Args: []string{"clean", "--undelete", "all"}, Prepare: inTrash, Done: func(h *Home) error { return h.logIs(h.source()) }, Refusals: []string{"is not in the trash"}},
 	}
 }
@@ -194,6 +195,23 @@ func inTrash(h *Home) error {
 		return err
 	}
 	return h.must([]int{0}, "clean", "--max-age", "7d", "--force", "--yes")
+}
+
+// writtenInTrash is a home whose old log has got a line since it was deleted,
+// from a program that waited for it, and whose time in the trash is over.
+func writtenInTrash(h *Home) error {
+	if err := oldBesideNew(h); err != nil {
+		return err
+	}
+	if err := h.must([]int{0}, "clean", "--max-age", "7d", "--force", "--yes", "--grace", "0h"); err != nil {
+		return err
+	}
+	trashed, err := filepath.Glob(filepath.Join(filepath.Dir(h.Log()), ".sessctl-trash", "*"))
+	if err != nil || len(trashed) != 1 {
+		return fmt.Errorf("the trash holds %v (%v), want one log", trashed, err)
+	}
+	h.Lines = append(h.Lines, h.layout().late()...)
+	return writeAged(trashed[0], h.source())
 }
 
 func weeksAgo(path string) error {

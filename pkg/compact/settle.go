@@ -209,7 +209,7 @@ func (c *Compactor) saveLate(ctx context.Context, store session.Store, in Intent
 	if archived.SHA256 != late.snap.SHA256 {
 		return in, &session.BusyError{Path: in.Rotation.Kept, Reason: "it changed while it was archived"}
 	}
-	if err := c.rememberLate(ctx, store, ref, archived, policy); err != nil {
+	if err := c.RememberArchived(ctx, store, ref, archived, policy); err != nil {
 		return in, err
 	}
 	in.Settled, in.Archive = late.snap.Size, archived
@@ -234,7 +234,9 @@ func (c *Compactor) noteLate(ctx context.Context, in *Intent, kept *os.File) err
 	return nil
 }
 
-func (c *Compactor) rememberLate(ctx context.Context, store session.Store, ref session.Ref, a Archived, policy Policy) error {
+// RememberArchived remembers an archived log: what memory has of it already is
+// not stored twice. Vectors that cannot be made now stay pending.
+func (c *Compactor) RememberArchived(ctx context.Context, store session.Store, ref session.Ref, a Archived, policy Policy) error {
 	open := func() (io.ReadCloser, error) { return c.Archiver.Open(ctx, a) }
 	survey, err := takeSurvey(ctx, store, policy.survey(), open)
 	if err != nil {

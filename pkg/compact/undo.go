@@ -237,7 +237,7 @@ func (c *Compactor) withdraw(ctx context.Context, store session.Store, undo Rece
 		return 0, err
 	}
 	for _, a := range others {
-		if err := c.rememberLate(ctx, store, ref, a, policy); err != nil {
+		if err := c.RememberArchived(ctx, store, ref, a, policy); err != nil {
 			return taken, err
 		}
 	}
@@ -451,7 +451,7 @@ func (c *Compactor) rememberReplaced(ctx context.Context, store session.Store, p
 	}
 	ref := p.Restore.Place.Ref
 	ref.ID = p.Receipt.Session
-	return &archived, c.rememberLate(ctx, store, ref, archived, p.Policy)
+	return &archived, c.RememberArchived(ctx, store, ref, archived, p.Policy)
 }
 
 // concludePutBack proves the undo. What is left of its journal entry is a

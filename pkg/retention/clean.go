@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,7 +29,9 @@ const RecentUse = 24 * time.Hour
 type Clean struct {
 	Archives *archive.Store
 	// Copy archives the file of a session, unless its bytes are there already.
-	Copy   func(ctx context.Context, ref session.Ref) (archive.Entry, error)
+	Copy func(ctx context.Context, ref session.Ref) (archive.Entry, error)
+	// Again archives and remembers a file of the trash as it is now.
+	Again  func(ctx context.Context, item Item, s TrashedSession) (archive.Entry, error)
 	Trash  Trash // the records of deleted sessions
 	Audit  Audit
 	Now    func() time.Time
@@ -69,13 +72,13 @@ type File struct {
 
 // CleanResult says what of a plan was not done.
 type CleanResult struct {
-	Busy, Failed int          // sessions, and of the latter also files of the trash
-	Unverified   []Unverified // what stays in the trash
+	Busy, Failed int    // sessions, and of the latter also files of the trash
+	Kept         []Kept // what stays in the trash although its time is over
 }
 
-// Unverified is a file that stays in the trash because its archive does not
-// verify.
-type Unverified struct {
+// Kept is a file that stays in the trash: it was written after it was put
+// there, somebody has it open, or its archive does not verify.
+type Kept struct {
 	Item Item
 	Err  error
 }
@@ -410,14 +413,25 @@ func (c *Clean) Execute(ctx context.Context, p *CleanPlan) (result CleanResult, 
 		}
 		s.Verdict.Goes, s.Verdict.Reason = false, busyText(err)
 	}
-	for _, item := range p.Purge {
-		unverified, err := c.remove(ctx, item)
-		if unverified != nil {
+	purge := p.Purge
+	p.Purge = nil
+	for _, item := range purge {
+		kept, err := c.remove(ctx, item)
+		switch {
+		case kept == nil:
+		case errors.Is(kept, session.ErrBusy):
+			result.Busy++
+		case !errors.Is(kept, ErrWrittenLate):
 			result.Failed++
-			result.Unverified = append(result.Unverified, Unverified{item, unverified})
+		}
+		if kept != nil {
+			result.Kept = append(result.Kept, Kept{item, kept})
 		}
 		if err != nil {
 			return result, fmt.Errorf("empty the trash: %w", err)
+		}
+		if kept == nil {
+			p.Purge = append(p.Purge, item)
 		}
 	}
 	return result, nil
@@ -512,12 +526,24 @@ func fileID(path string) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// remove removes a file from the trash for good, if its archive still verifies;
-// if not, it stays, and unverified says why.
-func (c *Clean) remove(ctx context.Context, item Item) (unverified, err error) {
+// remove removes a file from the trash for good, if it still is what was put
+// there, nobody has it open and its archive still verifies. If not, it stays,
+// and kept says why.
+func (c *Clean) remove(ctx context.Context, item Item) (kept, err error) {
 	s, err := SessionOf(item)
 	if err != nil {
 		return nil, err
+	}
+	change, err := lastLook(ctx, item)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, c.forget(item, s) // somebody else has emptied the trash
+	case err != nil:
+		return err, ctx.Err()
+	}
+	defer change.Dir.Close()
+	if now := change.Plan.Snapshot; now.Size != item.Bytes || now.Size > 0 && now.SHA256 != item.SHA256 {
+		return c.keepAgain(ctx, item, s, now)
 	}
 	if item.Bytes > 0 {
 		e, err := c.Archives.Get(ctx, s.Archive)
@@ -525,10 +551,67 @@ func (c *Clean) remove(ctx context.Context, item Item) (unverified, err error) {
 			err = c.Archives.Verify(ctx, e)
 		}
 		if err != nil {
-			return err, ctx.Err()
+			return fmt.Errorf("its archive does not verify: %w", err), ctx.Err()
 		}
 	}
-	return nil, errors.Join(c.Audit.Append(item.line(ActionPurge, c.Now().UTC(), s.Archive)), c.Trash.Remove(item))
+	held, err := change.Hold()
+	if err != nil {
+		return err, ctx.Err()
+	}
+	defer held.Close()
+	if err := held.Check(); err != nil {
+		return err, ctx.Err()
+	}
+	return nil, c.forget(item, s)
+}
+
+// forget removes a file from the trash and its record, and says so in the audit
+// log first.
+func (c *Clean) forget(item Item, s TrashedSession) error {
+	return errors.Join(c.Audit.Append(item.line(ActionPurge, c.Now().UTC(), s.Archive)), c.Trash.Remove(item))
+}
+
+// lastLook reads a file of the trash once more. Who waited for the lease under
+// which it was moved has written into it afterwards.
+func lastLook(ctx context.Context, item Item) (*logfile.Change, error) {
+	file, err := durable.OpenRegular(item.To)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	snap, err := session.TakeSnapshot(ctx, file, item.To)
+	if err != nil {
+		return nil, err
+	}
+	return logfile.ChangeOf(snap, "")
+}
+
+// ErrWrittenLate is why a file stays in the trash that was written after it was
+// put there. What it holds now is archived.
+var ErrWrittenLate = errors.New("it was written after it was deleted")
+
+// keepAgain archives a file of the trash that was written after it was put
+// there, and lets it wait once more: what was added is as safe as the rest then.
+func (c *Clean) keepAgain(ctx context.Context, item Item, s TrashedSession, now session.Snapshot) (kept, err error) {
+	e, err := c.Again(ctx, item, s)
+	if err == nil {
+		err = c.Archives.Verify(ctx, e)
+	}
+	if err == nil && e.SHA256 != now.SHA256 {
+		err = &session.BusyError{Path: item.To, Reason: "it changed while it was archived"}
+	}
+	if err != nil {
+		return fmt.Errorf("it was written after it was deleted, and could not be archived again: %w", err), ctx.Err()
+	}
+	s.Archive = e.ID
+	item.SHA256, item.Bytes, item.Until = now.SHA256, now.Size, c.Now().UTC().Add(c.Grace)
+	if item.Detail, err = json.Marshal(s); err != nil {
+		return nil, err
+	}
+	if err := c.Trash.record(item); err != nil {
+		return nil, err
+	}
+	return fmt.Errorf("%w: archived again as %s", ErrWrittenLate, e.ID), nil
 }
 
 // Trashed are the records of all files of the session that an id names: its own

@@ -221,11 +221,11 @@ func TestCleanUndeletesAndPurges(t *testing.T) {
 	r.clean.Now = func() time.Time { return now.Add(2 * retention.Grace) }
 	r.sessions = nil
 	result, err := r.clean.Execute(ctx, r.plan())
-	if err != nil || result.Failed != 1 || len(result.Unverified) != 1 || filepath.Base(result.Unverified[0].Item.From) != "three.jsonl" {
+	if err != nil || result.Failed != 1 || len(result.Kept) != 1 || filepath.Base(result.Kept[0].Item.From) != "three.jsonl" {
 		t.Errorf("%+v, %v", result, err)
 	}
 	items, err := r.clean.Trash.List()
-	if err != nil || len(items) != 1 || items[0].ID != result.Unverified[0].Item.ID {
+	if err != nil || len(items) != 1 || items[0].ID != result.Kept[0].Item.ID {
 		t.Errorf("%+v, %v", items, err)
 	}
 }
