@@ -6,7 +6,7 @@ GO = go
 MODULE = github.com/sessctl/sessctl
 FUZZTIME = 30s
 
-.PHONY: help build demo test test-long accept bench bench-quick lint format clean
+.PHONY: help build demo test test-faults test-long accept bench bench-quick lint format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -19,11 +19,16 @@ build: ## build bin/sessctl
 demo: build ## the main job on the bundled sample agent, in a temporary home
 	sh testdata/demo.sh
 
-test: ## run the tests
-	CGO_ENABLED=0 $(GO) test ./... ./testdata/gen ./testdata/accept
+# A timeout is there to end what hangs; a slow machine does not reach it.
 
-test-long: ## every fault run, and fuzzing for FUZZTIME (30s) each
-	CGO_ENABLED=0 SESSCTL_LONG=1 $(GO) test -count=1 -timeout 90m ./... ./testdata/gen ./testdata/accept
+test: ## run the tests, with a smoke share of the fault runs (2 minutes)
+	CGO_ENABLED=0 $(GO) test -timeout 60m ./... ./testdata/gen ./testdata/accept
+
+test-faults: ## the fault runs that CI makes (5 minutes)
+	CGO_ENABLED=0 SESSCTL_FAULTS=1 $(GO) test -count=1 -timeout 80m ./internal/faults
+
+test-long: ## every fault run, and fuzzing for FUZZTIME (30s) each (hours)
+	CGO_ENABLED=0 SESSCTL_LONG=1 $(GO) test -count=1 -timeout 12h ./... ./testdata/gen ./testdata/accept
 	GO="$(GO)" sh testdata/fuzz.sh $(FUZZTIME)
 
 accept: build ## the real pi and OpenClaw on what sessctl leaves (from npm, 800 MB in ACCEPT_DIR; 4 minutes)

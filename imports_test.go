@@ -40,7 +40,7 @@ var layers = map[string][]string{
 	"bench/...":              {"pkg/...", "bench/..."},
 	"internal/crashloop/...": {},
 	"internal/e2e":           {},
-	"internal/faults/...":    {"internal/crashloop", "internal/faults", "internal/program"},
+	"internal/faults/...":    {"internal/crashloop", "internal/faults", "internal/program", "internal/scratch"},
 	"internal/program":       {"cmd"},
 	"internal/scriptcmd":     {"internal/fakegateway", "internal/fakeagentdb"},
 	"internal/fakegateway":   {},

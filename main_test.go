@@ -11,6 +11,7 @@ import (
 
 	"github.com/sessctl/sessctl/cmd"
 	"github.com/sessctl/sessctl/internal/fakegateway"
+	"github.com/sessctl/sessctl/internal/scratch"
 	"github.com/sessctl/sessctl/internal/scriptcmd"
 )
 
@@ -30,6 +31,7 @@ func TestScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Setenv("GOTMPDIR", scratch.Dir()) // where testscript makes the directories of the scripts
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,

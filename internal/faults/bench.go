@@ -58,6 +58,9 @@ func NewBench(program, dir string, c Command) (*Bench, error) {
 	return b, err
 }
 
+// Command is the one that faults are tried on.
+func (b *Bench) Command() Command { return b.home.Command }
+
 // calls lists the calls of an undisturbed run: those that change files or, with
 // reads, those that look at files too.
 func (b *Bench) calls(env []string, reads bool) ([]crashloop.Call, error) {

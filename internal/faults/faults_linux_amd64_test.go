@@ -3,22 +3,29 @@ package faults_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/sessctl/sessctl/internal/faults"
+	"github.com/sessctl/sessctl/internal/scratch"
 )
 
-// A share of the calls is tried always, the same ones every time; all of them
-// with SESSCTL_LONG=1 (make test-long).
+// The fault runs come in three tiers (docs/testing.md), chosen by the
+// environment and the same ones every time: a smoke share, so that make test
+// takes minutes; a share of every cell of the table with SESSCTL_FAULTS=1 (make
+// test-faults); every call with SESSCTL_LONG=1 (make test-long).
+
+func long() bool { return os.Getenv("SESSCTL_LONG") != "" }
+
+func smoke() bool { return !long() && os.Getenv("SESSCTL_FAULTS") == "" }
 
 // share is how many runs a command gets for each fault.
 func share(c faults.Command) int {
 	switch {
-	case os.Getenv("SESSCTL_LONG") != "":
+	case long():
 		return 0
-	case c.Intends:
+	case c.Intends && !smoke():
 		return 3
 	}
 	return 1
@@ -27,16 +34,13 @@ func share(c faults.Command) int {
 // TestFaults is promise 1: no fault at no call loses a line.
 func TestFaults(t *testing.T) {
 	program := faults.BuiltProgram(t)
+	rows := map[bool]int{} // a writer meets only commands that work on sessions
 	for _, c := range faults.Commands() {
+		first := rows[c.Sessions]
+		rows[c.Sessions]++
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
-			bench, err := faults.NewBench(program, place(t), c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, f := range faults.Faults() {
-				tryFault(t, bench, f, share(c))
-			}
+			tryFaults(t, newBench(t, program, c), faults.Faults(), 1+first)
 		})
 	}
 }
@@ -45,37 +49,59 @@ func TestFaults(t *testing.T) {
 // either. Power cuts are left to the long run: they do not meet these calls more
 // than others.
 func TestFaultsWhereTheSystemGivesLess(t *testing.T) {
-	program, long := faults.BuiltProgram(t), os.Getenv("SESSCTL_LONG") != ""
+	program, columns := faults.BuiltProgram(t), faults.Faults()
+	if !long() {
+		columns = slices.DeleteFunc(columns, func(f faults.Fault) bool { return strings.HasPrefix(f.Name, "power cut") })
+	}
+	first := slices.IndexFunc(columns, func(f faults.Fault) bool { return f.Name == "a line appended" })
 	for _, c := range faults.Commands() {
-		systems := faults.Systems()
-		if !long {
-			systems = systems[len(systems)-1:]
-		}
-		if !long && !c.Sessions {
+		if !long() && !c.Sessions || smoke() && !c.Intends {
 			continue
 		}
-		for _, system := range systems {
+		for _, system := range lessers() {
 			c := c.On(system)
 			t.Run(c.Name, func(t *testing.T) {
 				t.Parallel()
-				bench, err := faults.NewBench(program, place(t), c)
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, f := range faults.Faults() {
-					if !long && strings.HasPrefix(f.Name, "power cut") {
-						continue
-					}
-					tryFault(t, bench, f, share(c))
-				}
+				tryFaults(t, newBench(t, program, c), columns, first)
 			})
 		}
 	}
 }
 
-func tryFault(t *testing.T, bench *faults.Bench, f faults.Fault, share int) {
+// lessers are the systems to try: the one that gives least has all that the
+// others lack.
+func lessers() []faults.System {
+	systems := faults.Systems()
+	if !long() {
+		systems = systems[len(systems)-1:]
+	}
+	return systems
+}
+
+// tryFaults tries all faults on a command. The smoke share is a SIGKILL, and one
+// other fault that can happen to the command: the first from a column on.
+func tryFaults(t *testing.T, bench *faults.Bench, columns []faults.Fault, first int) {
 	t.Helper()
-	r, err := bench.Try(f, share)
+	if !smoke() {
+		for _, f := range columns {
+			tryFault(t, bench, f)
+		}
+		return
+	}
+	kill, others := columns[0], columns[1:]
+	tryFault(t, bench, kill)
+	for n := range others {
+		if tryFault(t, bench, others[(first-1+n)%len(others)]) > 0 {
+			return
+		}
+	}
+	t.Error("no fault but SIGKILL can happen here: the smoke share tries too little")
+}
+
+// tryFault returns how many runs there were.
+func tryFault(t *testing.T, bench *faults.Bench, f faults.Fault) int {
+	t.Helper()
+	r, err := bench.Try(f, share(bench.Command()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,36 +109,36 @@ func tryFault(t *testing.T, bench *faults.Bench, f faults.Fault, share int) {
 	for _, v := range r.Violations {
 		t.Errorf("%s: %s", f.Name, v)
 	}
+	return r.Runs
+}
+
+func newBench(t *testing.T, program string, c faults.Command) *faults.Bench {
+	t.Helper()
+	bench, err := faults.NewBench(program, place(t), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bench
 }
 
 // What reaches an old log after it was put aside comes into the session that
 // followed. It takes a program that opens the log in the last instant, so all
 // those calls are tried, and one must have met it.
 func TestLateLinesAreCarried(t *testing.T) {
-	program := faults.BuiltProgram(t)
+	program, fault := faults.BuiltProgram(t), column(t, "log opened at the switch, written to after the run")
 	for _, c := range faults.Commands() {
 		if !c.Intends {
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
-			bench, err := faults.NewBench(program, place(t), c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, f := range faults.Faults() {
-				if f.Name != "log opened at the switch, written to after the run" {
-					continue
-				}
-				for range 5 { // who waits for the lease may come a moment too late
-					tryFault(t, bench, f, 0)
-					if bench.Carried > 0 {
-						break
-					}
-				}
+			bench := newBench(t, program, c)
+			r, err := bench.Try(fault, 0)
+			if err != nil || len(r.Violations) > 0 {
+				t.Fatal(err, r.Violations)
 			}
 			if bench.Carried == 0 {
-				t.Fatal("no late line was carried")
+				t.Fatalf("no late line was carried in %d runs", r.Runs)
 			}
 		})
 	}
@@ -127,11 +153,7 @@ func TestDryRunMakesNoMutatingCall(t *testing.T) {
 		}
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
-			bench, err := faults.NewBench(program, place(t), c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := bench.DryRun()
+			got, err := newBench(t, program, c).DryRun()
 			if err != nil || got.Exit != 0 || len(got.Calls) > 0 {
 				t.Fatalf("exit %d, %v, calls %v\n%s", got.Exit, err, got.Calls, got.Output)
 			}
@@ -139,19 +161,12 @@ func TestDryRunMakesNoMutatingCall(t *testing.T) {
 	}
 }
 
-// place is a new directory in memory, if there is room: thousands of syncs on
-// a disk would take most of the time, and what they do is tried on file systems
-// of our own.
+// place is a new directory in memory, if there is room.
 func place(t *testing.T) string {
 	t.Helper()
-	const memory, room = "/dev/shm", 1 << 30
-	var free syscall.Statfs_t
-	if err := syscall.Statfs(memory, &free); err != nil || free.Bavail*uint64(free.Bsize) < room {
-		return filepath.Join(t.TempDir(), "bench")
-	}
-	dir, err := os.MkdirTemp(memory, "faults-*")
+	dir, err := os.MkdirTemp(scratch.Dir(), "faults-*")
 	if err != nil {
-		return filepath.Join(t.TempDir(), "bench")
+		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return filepath.Join(dir, "bench")

@@ -145,21 +145,46 @@ func chained(first chan error, act func(*meeting) error) func(*meeting) error {
 }
 
 // meanwhile lets the writer act as a program beside this one. While sessctl
-// holds a lease on the log, opening it waits for the lease, so after a moment
-// the run goes on and the writer comes later.
+// holds a lease on the log, opening it waits for the lease, so as soon as he
+// waits the run goes on and the writer comes later.
 func (m *meeting) meanwhile(act func(*meeting) error) chan error {
 	done, result := make(chan error, 1), make(chan error, 1)
 	early := !m.met && !m.switched()
 	m.met = true
+	log, _ := os.Lstat(m.Log()) // nil: nobody has a lease on it
 	go func() { done <- act(m) }()
-	select {
-	case err := <-done:
-		m.early = m.early || early
-		result <- err
-	case <-time.After(50 * time.Millisecond):
-		go func() { result <- <-done }()
+	for {
+		select {
+		case err := <-done:
+			m.early = m.early || early
+			result <- err
+			return result
+		case <-time.After(time.Millisecond):
+		}
+		if leaseBreaks(log) {
+			go func() { result <- <-done }()
+			return result
+		}
 	}
-	return result
+}
+
+// leaseBreaks says whether somebody who opens the file waits until its lease is
+// given back. That is what the writer's own open does, and no clock tells it.
+func leaseBreaks(file os.FileInfo) bool {
+	if file == nil {
+		return false
+	}
+	locks, err := os.ReadFile("/proc/locks")
+	if err != nil {
+		return false
+	}
+	inode := fmt.Sprintf(":%d", file.Sys().(*syscall.Stat_t).Ino)
+	for line := range strings.Lines(string(locks)) { // "1: LEASE  BREAKING  READ 7923 00:1a:4711 0 EOF"
+		if f := strings.Fields(line); len(f) > 5 && f[1] == "LEASE" && f[2] == "BREAKING" && strings.HasSuffix(f[5], inode) {
+			return true
+		}
+	}
+	return false
 }
 
 // switched says whether the program has changed the session: the log is not

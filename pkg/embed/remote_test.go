@@ -334,10 +334,11 @@ func TestRetries(t *testing.T) {
 }
 
 // TestHangs: a batch that takes too long is halved; a server that takes too
-// long for one text is unavailable. The deadlines are short, and decide
-// nothing but how long the test takes.
+// long for one text is unavailable. The deadlines are short for a server that
+// hangs, and long for one that answers.
 func TestHangs(t *testing.T) {
-	both(t, RemoteOptions{Dim: testDim, Timeout: 100 * time.Millisecond}, func(t *testing.T, s *server, p provider) {
+	both(t, RemoteOptions{Dim: testDim, Timeout: 2 * time.Second}, func(t *testing.T, s *server, p provider) {
+		t.Parallel()
 		done := make(chan struct{})
 		t.Cleanup(func() { close(done) })
 		limit := 3
@@ -379,7 +380,11 @@ func TestDeadline(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	both(t, RemoteOptions{Dim: testDim}, func(t *testing.T, s *server, p provider) {
 		ctx, cancel := context.WithCancel(t.Context())
-		s.before = func(http.ResponseWriter, *http.Request, []string) bool { cancel(); return false }
+		s.before = func(_ http.ResponseWriter, r *http.Request, _ []string) bool {
+			cancel()
+			<-r.Context().Done() // the caller has gone
+			return true
+		}
 		if _, err := p.EmbedDocuments(ctx, []string{"a"}); !errors.Is(err, context.Canceled) || errors.Is(err, ErrUnavailable) {
 			t.Errorf("error %v", err)
 		}

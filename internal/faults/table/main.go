@@ -22,6 +22,7 @@ import (
 
 	"github.com/sessctl/sessctl/internal/faults"
 	"github.com/sessctl/sessctl/internal/program"
+	"github.com/sessctl/sessctl/internal/scratch"
 )
 
 func main() {
@@ -61,7 +62,7 @@ func chosen(pattern *regexp.Regexp, systems bool) (some []faults.Command) {
 }
 
 func run(commands []faults.Command, share int, columns *regexp.Regexp) (violations int, err error) {
-	dir, err := os.MkdirTemp("", "faults-*")
+	dir, err := os.MkdirTemp(scratch.Dir(), "faults-*")
 	if err != nil {
 		return 0, err
 	}

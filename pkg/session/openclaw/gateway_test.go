@@ -263,14 +263,16 @@ func TestResetOfOtherGateways(t *testing.T) {
 		{behaviour: fakegateway.OtherKey, err: "do not show it", asked: 2},
 		{behaviour: fakegateway.Lies, err: "do not show it", asked: 2},
 		{behaviour: fakegateway.NoRename, err: "do not show it", asked: 2},
-		{behaviour: fakegateway.Hangs, err: "no answer within 200ms", asked: 2},
+		{behaviour: fakegateway.Hangs, err: "no answer within 5s", asked: 2},
 		{behaviour: fakegateway.JunkDone, done: true, asked: 2},
 		{behaviour: fakegateway.Dies, done: true, asked: 2},
 		{behaviour: fakegateway.Appends, done: true, asked: 2},
 	} {
 		t.Run(string(test.behaviour), func(t *testing.T) {
 			s := newServed(t)
-			s.SetDeadline(200 * time.Millisecond)
+			if test.behaviour == fakegateway.Hangs {
+				s.SetDeadline(5 * time.Second) // by far longer than the first answer takes
+			}
 			before := s.read(mainID + ".jsonl")
 			r := s.planReset()
 			s.gateway.Behave(test.behaviour)

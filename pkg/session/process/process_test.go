@@ -40,7 +40,7 @@ func TestLook(t *testing.T) {
 		t.Skip("no program to run: ", err)
 	}
 	defer func() { _ = child.Wait() }()
-	for range 500 {
+	for range 6000 {
 		if !process.Look(child.Process.Pid).Alive {
 			return
 		}
