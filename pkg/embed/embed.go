@@ -2,15 +2,10 @@ package embed
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"iter"
 	"math"
-	"net/url"
-	"strconv"
-	"strings"
 )
 
 // An Embedder gives vectors to texts that are kept.
@@ -99,94 +94,6 @@ func checkVector(v []float32) error {
 		return ErrZero
 	}
 	return nil
-}
-
-// A Model is the identity of vectors: two vectors may be compared only if
-// every field of their models is equal (docs/decisions.md D8).
-type Model struct {
-	Provider string // "builtin", "ollama", "openai"; has no slash
-	Name     string // as the provider names it: "lexglove-1024", "nomic-embed-text"
-	Revision string // what may change under the name: a digest, a version; or ""
-	Dim      int    // components of a vector
-	Prefix   string // what is put before texts (for both documents and queries), or ""
-	Chunker  string // size, overlap and version of what cut the texts; set by who stores them
-}
-
-// String is the identity as one line that never changes for the same model
-// and differs for different ones:
-//
-//	provider/name@revision;dim=N;norm=l2;qp=HASH;chunk=CHUNKER
-//
-// HASH is the first 16 hex digits of the SHA-256 of Prefix, or "-" without
-// one; an empty revision or chunker is "-". In the other fields every byte
-// that could be read as syntax (percent, semicolon, at, equals, white space,
-// control; a slash in the provider; a field that is just "-") is written %XX.
-func (m Model) String() string {
-	return fmt.Sprintf("%s/%s@%s;dim=%d;norm=l2;qp=%s;chunk=%s",
-		escapeField(m.Provider, "/"), escapeField(m.Name, ""), escapeField(m.Revision, ""),
-		m.Dim, prefixHash(m.Prefix), escapeField(m.Chunker, ""))
-}
-
-// Fingerprint is the first 16 hex digits of the SHA-256 of [Model.String],
-// for file and collection names.
-func (m Model) Fingerprint() string { return shortHash(m.String()) }
-
-// Recognise reads the revision, and the dimension if m has none, from an
-// identity as String writes it. It reports false if the identity differs from m
-// in anything else. So the vectors of a model are told from those of another
-// while the server that could name its revision is away.
-func (m Model) Recognise(identity string) (Model, bool) {
-	_, rest, found := strings.Cut(identity, "@")
-	revision, rest, _ := strings.Cut(rest, ";dim=")
-	dim, _, _ := strings.Cut(rest, ";")
-	n, err := strconv.Atoi(dim)
-	if !found || err != nil || m.Dim != 0 && m.Dim != n {
-		return Model{}, false
-	}
-	m.Dim, m.Revision = n, unescapeField(revision)
-	return m, m.String() == identity
-}
-
-func unescapeField(s string) string {
-	if s == "-" {
-		return ""
-	}
-	plain, err := url.PathUnescape(s)
-	if err != nil {
-		return s
-	}
-	return plain
-}
-
-func prefixHash(prefix string) string {
-	if prefix == "" {
-		return "-"
-	}
-	return shortHash(prefix)
-}
-
-func shortHash(s string) string {
-	sum := sha256.Sum256([]byte(s))
-	return hex.EncodeToString(sum[:8])
-}
-
-func escapeField(s, also string) string {
-	switch s {
-	case "":
-		return "-"
-	case "-":
-		return "%2D"
-	}
-	var b strings.Builder
-	for i := range len(s) {
-		c := s[i]
-		if c <= ' ' || c == 0x7f || strings.IndexByte("%;@=", c) >= 0 || strings.IndexByte(also, c) >= 0 {
-			fmt.Fprintf(&b, "%%%02X", c)
-			continue
-		}
-		b.WriteByte(c)
-	}
-	return b.String()
 }
 
 // DefaultBatch is how many texts go into one call (docs/decisions.md D7).

@@ -7,6 +7,28 @@ import (
 	"unicode/utf8"
 )
 
+// AppendTerms appends the terms of text to dst, each followed by a space, in
+// the order and as often as they stand in text: what the lexical dimensions of
+// [Builtin] are made of. A full-text index that holds them instead of the text
+// (split at spaces, nothing else) stems, cuts identifiers and finds Chinese as
+// the vectors do; a query goes through AppendTerms too.
+//
+// A term is lower-case, without accent and inflection, and holds letters and
+// digits; between two digits also one of _ - . / \ : @ ("v1.2.3"). Compounds
+// and the parts of camelCase names stand beside the whole ("sessionId" gives
+// "sessionid", "session", "id"). Stop words give none.
+func AppendTerms(dst []byte, text string) []byte {
+	var word []byte
+	s := scanner{emit: func(w []byte, _ bool) {
+		if !isStop(w) {
+			word = append(word[:0], w...)
+			dst = append(append(dst, stem(word)...), ' ')
+		}
+	}}
+	s.scan(text)
+	return dst
+}
+
 const (
 	// maxWord is how many bytes of a run of letters and digits are looked at,
 	// and how long a compound may be to be indexed whole.
@@ -211,7 +233,8 @@ const (
 	unspaced // of a script without spaces between words
 )
 
-func (k kind) begins() bool    { return k == lower || k == upper || k == digit }
+func (k kind) begins() bool { return k == lower || k == upper || k == digit }
+
 func (k kind) continues() bool { return k.begins() || k == mark }
 
 // next returns the first character of text as it is indexed (lower-cased,
@@ -273,6 +296,7 @@ func wide(r rune) kind {
 }
 
 func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
+
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 func isTie(c byte) bool {
@@ -448,25 +472,3 @@ const (
 		"wwwwwwwwwwxxxxyyzzzzzzhtwy......aaaaaaaaaaaaaaaaaaaaaaaaeeeeeeee" +
 		"eeeeeeeeiiiioooooooooooooooooooooooouuuuuuuuuuuuuuyyyyyyyy......"
 )
-
-// AppendTerms appends the terms of text to dst, each followed by a space, in
-// the order and as often as they stand in text: what the lexical dimensions of
-// [Builtin] are made of. A full-text index that holds them instead of the text
-// (split at spaces, nothing else) stems, cuts identifiers and finds Chinese as
-// the vectors do; a query goes through AppendTerms too.
-//
-// A term is lower-case, without accent and inflection, and holds letters and
-// digits; between two digits also one of _ - . / \ : @ ("v1.2.3"). Compounds
-// and the parts of camelCase names stand beside the whole ("sessionId" gives
-// "sessionid", "session", "id"). Stop words give none.
-func AppendTerms(dst []byte, text string) []byte {
-	var word []byte
-	s := scanner{emit: func(w []byte, _ bool) {
-		if !isStop(w) {
-			word = append(word[:0], w...)
-			dst = append(append(dst, stem(word)...), ' ')
-		}
-	}}
-	s.scan(text)
-	return dst
-}

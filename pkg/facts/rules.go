@@ -10,8 +10,101 @@ import (
 	"unicode/utf8"
 
 	"github.com/sessctl/sessctl/pkg/session"
-	"github.com/sessctl/sessctl/pkg/summarize"
 )
+
+// agentConfidence is of what only the agent says was decided.
+const agentConfidence = 0.7
+
+// Offline extracts what is said outright, by rules and without a model: the
+// facts of at least this confidence, in the order of the log. What looked like
+// a fact and was not made one is among the refusals.
+func Offline(messages []Message, confidence float64) ([]Fact, []Refusal) {
+	all, refused := explicit(messages)
+	return slices.DeleteFunc(all, func(f Fact) bool {
+		if f.Confidence < confidence {
+			refused = append(refused, Refusal{Line: f.Line, Reason: fmt.Sprintf("it is not sure enough (%.2f)", f.Confidence)})
+		}
+		return f.Confidence < confidence
+	}), refused
+}
+
+// explicit returns everything that a rule matches, with its confidence.
+func explicit(messages []Message) ([]Fact, []Refusal) {
+	var found []Fact
+	var refused []Refusal
+	for _, m := range messages {
+		for _, s := range sentences(m.Text) {
+			for _, c := range s.clauses() {
+				f, ok := match(m, s, c)
+				if !ok {
+					continue
+				}
+				if why := objection(f, c); why != "" {
+					refused = append(refused, Refusal{Line: m.Line, Reason: why})
+					continue
+				}
+				found = append(found, f)
+			}
+		}
+	}
+	return slices.DeleteFunc(found, func(f Fact) bool { return slices.ContainsFunc(found, f.named) }), refused
+}
+
+// The topics of who somebody is. "I'm German" is no name.
+const (
+	topicName = "user.name"
+	topicIs   = "user.is"
+)
+
+// named tells whether another fact says better what a fact says: "my name is
+// Tomás Herrera" and "I'm Tomás".
+func (f Fact) named(other Fact) bool {
+	return f.Topic == topicIs && other.Topic == topicName && strings.Contains(spaced(other.Value), spaced(f.Value))
+}
+
+// surest keeps the surest facts, and of equally sure ones the newest, in their
+// order.
+func surest(all []Fact, most int) []Fact {
+	if most < 0 || len(all) <= most {
+		return all
+	}
+	order := make([]int, len(all))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(x, y int) int {
+		return cmp.Or(cmp.Compare(all[y].Confidence, all[x].Confidence), cmp.Compare(all[y].Time, all[x].Time), cmp.Compare(y, x))
+	})
+	order = order[:most]
+	slices.Sort(order)
+	kept := make([]Fact, 0, most)
+	for _, i := range order {
+		kept = append(kept, all[i])
+	}
+	return kept
+}
+
+// match finds the first rule that a clause matches.
+func match(m Message, s sentence, c clause) (Fact, bool) {
+	if s.question && !c.explicit || supposed().MatchString(c.text) || utf8.RuneCountInString(c.text) < 6 {
+		return Fact{}, false
+	}
+	for _, r := range rules() {
+		if m.Role != session.RoleUser && (!r.agent || strings.HasPrefix(c.text, "I")) { // its own are not the person's
+			continue
+		}
+		if groups := r.pattern.FindStringSubmatch(straight(c.text)); groups != nil {
+			return r.fact(m, c, groups), true
+		}
+	}
+	if m.Role == session.RoleUser && c.request && utf8.RuneCountInString(c.text) >= 12 {
+		return newFact(m, c, Fact{Kind: Background, Confidence: 0.85, Text: quoted("The user asked to remember", c.text), Value: c.text}), true
+	}
+	return Fact{}, false
+}
+
+// straight has straight apostrophes, as the rules.
+func straight(text string) string { return strings.ReplaceAll(text, "’", "'") }
 
 // rule is one way to say something outright. Its pattern matches a whole
 // clause; the group v is what is said.
@@ -25,14 +118,97 @@ type rule struct {
 	free       bool   // v may be anything: a name, an address
 }
 
-// agentConfidence is of what only the agent says was decided.
-const agentConfidence = 0.7
-
 // rules are all rules, the particular before the general. They are compiled on
 // first use.
 var rules = sync.OnceValue(func() []rule {
 	return slices.Concat(backgroundRules(), contactRules(), preferenceRules(), patternRules(), projectRules(), decisionRules(), otherLanguages())
 })
+
+// group returns a named group of a match, or "".
+func (r *rule) group(match []string, name string) string {
+	for i, n := range r.pattern.SubexpNames() {
+		if n == name && match[i] != "" {
+			return match[i]
+		}
+	}
+	return ""
+}
+
+// fill puts the groups of a match into a template.
+func (r *rule) fill(template string, match []string) string {
+	for _, name := range []string{"v", "slot", "who", "old", "how"} {
+		if strings.Contains(template, "${"+name+"}") {
+			template = strings.ReplaceAll(template, "${"+name+"}", strings.TrimSpace(r.group(match, name)))
+		}
+	}
+	return template
+}
+
+// fact makes a fact of a match.
+func (r *rule) fact(m Message, c clause, groups []string) Fact {
+	f := Fact{Kind: r.kind, Confidence: r.confidence, Value: strings.TrimSpace(r.group(groups, "v")), Instead: strings.TrimSpace(r.group(groups, "old"))}
+	f.Value = cmp.Or(f.Value, f.Instead)
+	if m := marks().instead.FindStringSubmatch(f.Value); m != nil && r.kind == Decision {
+		f.Instead = m[1]
+	}
+	f.Topic = strings.ToLower(r.fill(r.topic, groups))
+	if m.Role != session.RoleUser {
+		f.Confidence = agentConfidence
+	}
+	if chosen, topic := choice(f.Value); r.kind == Preference && topic != "" && f.Topic == "" {
+		f.Topic, f.Value = topic, chosen
+	}
+	if c.explicit {
+		f.Confidence = min(f.Confidence+0.05, 0.97)
+	}
+	if !r.free {
+		f.Confidence -= doubt(f, c)
+	}
+	f.Text = r.sentence(m, c, groups)
+	return newFact(m, c, f)
+}
+
+// sentence is the fact in the third person. Where that would need more than a
+// template, it quotes what was said.
+func (r *rule) sentence(m Message, c clause, groups []string) string {
+	who := "The user said"
+	if m.Role != session.RoleUser {
+		who = "The agent said"
+	}
+	said := r.group(groups, "v") + " " + r.group(groups, "who")
+	if r.text == "" || !r.free && addressed().MatchString(said) {
+		return quoted(who, c.text)
+	}
+	text := r.fill(r.text, groups)
+	if strings.HasSuffix(r.text, "${v}s") { // "loves strong coffee"
+		verb, rest, _ := strings.Cut(r.group(groups, "v"), " ")
+		text = strings.TrimSuffix(r.text, "${v}s") + strings.ToLower(verb) + "s " + rest
+	}
+	text = own().ReplaceAllStringFunc(text, func(s string) string { return s[:len(s)-2] + "their" })
+	return strings.ToUpper(text[:1]) + text[1:] + "."
+}
+
+func quoted(who, text string) string { return who + `: "` + strings.ReplaceAll(text, `"`, "'") + `".` }
+
+// newFact adds where a fact comes from.
+func newFact(m Message, c clause, f Fact) Fact {
+	f.MadeBy = MadeByRules
+	f.Quote, f.Line, f.Offset, f.End, f.Time, f.Speaker = strings.Join(strings.Fields(c.text), " "), m.Line, m.Offset, m.End, m.Time, m.Role
+	return f
+}
+
+// choice splits "tabs over spaces" into the choice and what it is between,
+// which is the same for "spaces over tabs".
+func choice(value string) (chosen, topic string) {
+	m := over().FindStringSubmatch(value)
+	if m == nil {
+		return "", ""
+	}
+	pair := []string{normal(m[1]), normal(m[2])}
+	chosen = pair[0]
+	slices.Sort(pair)
+	return chosen, "preference." + strings.Join(pair, "|")
+}
 
 // Parts of patterns.
 const (
@@ -105,26 +281,6 @@ func contactRules() []rule {
 		r(0.9, `(?P<v>`+cased(name)+`) is my (?P<slot>`+relative+`)`, "${v} is the user's ${slot}", ""),
 		r(0.9, `(?P<v>`+cased(name)+`) is our (?P<slot>`+relative+`)`, "${v} is the user's team's ${slot}", ""),
 	}
-}
-
-// group returns a named group of a match, or "".
-func (r *rule) group(match []string, name string) string {
-	for i, n := range r.pattern.SubexpNames() {
-		if n == name && match[i] != "" {
-			return match[i]
-		}
-	}
-	return ""
-}
-
-// fill puts the groups of a match into a template.
-func (r *rule) fill(template string, match []string) string {
-	for _, name := range []string{"v", "slot", "who", "old", "how"} {
-		if strings.Contains(template, "${"+name+"}") {
-			template = strings.ReplaceAll(template, "${"+name+"}", strings.TrimSpace(r.group(match, name)))
-		}
-	}
-	return template
 }
 
 // Parts of patterns about work.
@@ -230,239 +386,4 @@ func otherLanguages() []rule {
 		r(Decision, 0.9, `(?:wir haben (?:uns )?|ich habe (?:mich )?)(?P<v>.*(?:entschieden|beschlossen|geeinigt).*)`, ""),
 		r(Decision, 0.9, `(?:nous avons décidé|on a décidé|hemos decidido) (?P<v>.+)`, ""),
 	}
-}
-
-// Offline extracts what is said outright, by rules and without a model: the
-// facts of at least this confidence, in the order of the log. What looked like
-// a fact and was not made one is among the refusals.
-func Offline(messages []Message, confidence float64) ([]Fact, []Refusal) {
-	all, refused := explicit(messages)
-	return slices.DeleteFunc(all, func(f Fact) bool {
-		if f.Confidence < confidence {
-			refused = append(refused, Refusal{Line: f.Line, Reason: fmt.Sprintf("it is not sure enough (%.2f)", f.Confidence)})
-		}
-		return f.Confidence < confidence
-	}), refused
-}
-
-// explicit returns everything that a rule matches, with its confidence.
-func explicit(messages []Message) ([]Fact, []Refusal) {
-	var found []Fact
-	var refused []Refusal
-	for _, m := range messages {
-		for _, s := range sentences(m.Text) {
-			for _, c := range s.clauses() {
-				f, ok := match(m, s, c)
-				if !ok {
-					continue
-				}
-				if why := objection(f, c); why != "" {
-					refused = append(refused, Refusal{Line: m.Line, Reason: why})
-					continue
-				}
-				found = append(found, f)
-			}
-		}
-	}
-	return slices.DeleteFunc(found, func(f Fact) bool { return slices.ContainsFunc(found, f.named) }), refused
-}
-
-// named tells whether another fact says better what a fact says: "my name is
-// Tomás Herrera" and "I'm Tomás".
-func (f Fact) named(other Fact) bool {
-	return f.Topic == topicIs && other.Topic == topicName && strings.Contains(spaced(other.Value), spaced(f.Value))
-}
-
-// The topics of who somebody is. "I'm German" is no name.
-const (
-	topicName = "user.name"
-	topicIs   = "user.is"
-)
-
-// surest keeps the surest facts, and of equally sure ones the newest, in their
-// order.
-func surest(all []Fact, most int) []Fact {
-	if most < 0 || len(all) <= most {
-		return all
-	}
-	order := make([]int, len(all))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(x, y int) int {
-		return cmp.Or(cmp.Compare(all[y].Confidence, all[x].Confidence), cmp.Compare(all[y].Time, all[x].Time), cmp.Compare(y, x))
-	})
-	order = order[:most]
-	slices.Sort(order)
-	kept := make([]Fact, 0, most)
-	for _, i := range order {
-		kept = append(kept, all[i])
-	}
-	return kept
-}
-
-// match finds the first rule that a clause matches.
-func match(m Message, s sentence, c clause) (Fact, bool) {
-	if s.question && !c.explicit || supposed().MatchString(c.text) || utf8.RuneCountInString(c.text) < 6 {
-		return Fact{}, false
-	}
-	for _, r := range rules() {
-		if m.Role != session.RoleUser && (!r.agent || strings.HasPrefix(c.text, "I")) { // its own are not the person's
-			continue
-		}
-		if groups := r.pattern.FindStringSubmatch(straight(c.text)); groups != nil {
-			return r.fact(m, c, groups), true
-		}
-	}
-	if m.Role == session.RoleUser && c.request && utf8.RuneCountInString(c.text) >= 12 {
-		return newFact(m, c, Fact{Kind: Background, Confidence: 0.85, Text: quoted("The user asked to remember", c.text), Value: c.text}), true
-	}
-	return Fact{}, false
-}
-
-// straight has straight apostrophes, as the rules.
-func straight(text string) string { return strings.ReplaceAll(text, "’", "'") }
-
-// fact makes a fact of a match.
-func (r *rule) fact(m Message, c clause, groups []string) Fact {
-	f := Fact{Kind: r.kind, Confidence: r.confidence, Value: strings.TrimSpace(r.group(groups, "v")), Instead: strings.TrimSpace(r.group(groups, "old"))}
-	f.Value = cmp.Or(f.Value, f.Instead)
-	if m := marks().instead.FindStringSubmatch(f.Value); m != nil && r.kind == Decision {
-		f.Instead = m[1]
-	}
-	f.Topic = strings.ToLower(r.fill(r.topic, groups))
-	if m.Role != session.RoleUser {
-		f.Confidence = agentConfidence
-	}
-	if chosen, topic := choice(f.Value); r.kind == Preference && topic != "" && f.Topic == "" {
-		f.Topic, f.Value = topic, chosen
-	}
-	if c.explicit {
-		f.Confidence = min(f.Confidence+0.05, 0.97)
-	}
-	if !r.free {
-		f.Confidence -= doubt(f, c)
-	}
-	f.Text = r.sentence(m, c, groups)
-	return newFact(m, c, f)
-}
-
-// sentence is the fact in the third person. Where that would need more than a
-// template, it quotes what was said.
-func (r *rule) sentence(m Message, c clause, groups []string) string {
-	who := "The user said"
-	if m.Role != session.RoleUser {
-		who = "The agent said"
-	}
-	said := r.group(groups, "v") + " " + r.group(groups, "who")
-	if r.text == "" || !r.free && addressed().MatchString(said) {
-		return quoted(who, c.text)
-	}
-	text := r.fill(r.text, groups)
-	if strings.HasSuffix(r.text, "${v}s") { // "loves strong coffee"
-		verb, rest, _ := strings.Cut(r.group(groups, "v"), " ")
-		text = strings.TrimSuffix(r.text, "${v}s") + strings.ToLower(verb) + "s " + rest
-	}
-	text = own().ReplaceAllStringFunc(text, func(s string) string { return s[:len(s)-2] + "their" })
-	return strings.ToUpper(text[:1]) + text[1:] + "."
-}
-
-func quoted(who, text string) string { return who + `: "` + strings.ReplaceAll(text, `"`, "'") + `".` }
-
-// newFact adds where a fact comes from.
-func newFact(m Message, c clause, f Fact) Fact {
-	f.MadeBy = MadeByRules
-	f.Quote, f.Line, f.Offset, f.End, f.Time, f.Speaker = strings.Join(strings.Fields(c.text), " "), m.Line, m.Offset, m.End, m.Time, m.Role
-	return f
-}
-
-// choice splits "tabs over spaces" into the choice and what it is between,
-// which is the same for "spaces over tabs".
-func choice(value string) (chosen, topic string) {
-	m := over().FindStringSubmatch(value)
-	if m == nil {
-		return "", ""
-	}
-	pair := []string{normal(m[1]), normal(m[2])}
-	chosen = pair[0]
-	slices.Sort(pair)
-	return chosen, "preference." + strings.Join(pair, "|")
-}
-
-func over() *regexp.Regexp { return marks().over }
-
-func own() *regexp.Regexp { return marks().own }
-
-func addressed() *regexp.Regexp { return marks().addressed }
-
-func supposed() *regexp.Regexp { return marks().supposed }
-
-// shapes are the patterns that tell a person's own words from what is between
-// them. They are compiled when the first log is read.
-type shapes struct {
-	block, fence, transcript, heading, runtime, code *regexp.Regexp
-}
-
-func newShapes() *shapes {
-	return &shapes{
-		block:      regexp.MustCompile(`(?m)^[ \t]*<([A-Za-z][\w:-]*)(?:\s[^<>\n]*)?>`),
-		fence:      regexp.MustCompile("(?s)```.*?(?:```|\\z)|(?m:^[ \t]*~~~)(?s:.*?)(?:(?m:^[ \t]*~~~[ \t]*$)|\\z)"),
-		transcript: regexp.MustCompile(`(?mi)^\s*(?:\[?(?:user|human|assistant|agent|system|ai|me)\]?:|\[\d{1,2}:\d\d|\d{1,2}:\d\d(?::\d\d)?\s|from: |to: |subject: )`),
-		heading:    regexp.MustCompile(`(?m)^#{1,6} `),
-		// Instructions, reminders and jobs that runtimes put in a person's name,
-		// and prompts that other programs write (docs/decisions.md D19).
-		runtime: regexp.MustCompile(`(?i)^\W*(?:you are (?:a|an|the|now)\b|act as (?:a|an)\b|system:|system note|system event|cron\b|heartbeat\b|read heartbeat\.md|a new session was started|pre-compaction|a subagent|subagent (?:context|task)|caveat:|this session is being continued|the following is|here is (?:a|the) (?:conversation|transcript)|summari[sz]e (?:the|this)\b|extract (?:the )?facts|\[?request interrupted|base directory for this skill|# ?agents\.md|<instructions)`),
-		code:    regexp.MustCompile("`[^`]*`"),
-	}
-}
-
-// known compiles the shapes once.
-var known = sync.OnceValue(newShapes)
-
-// personal returns what of a user's message a person has typed: without the
-// channel's envelope, blocks between tags, fenced code, quoted mail and pasted
-// documents. It is "" if nothing is left, or if a program wrote the message.
-func personal(text string) string {
-	text = string(summarize.Unwrap([]byte(strings.TrimSpace(text))))
-	if strings.Contains(text, "HEARTBEAT_OK") || strings.Contains(text, "<conversation>") {
-		return ""
-	}
-	k := known()
-	text = withoutBlocks(k, text)
-	text = withoutFences(k, text)
-	if k.runtime.MatchString(text) || isDocument(k, text) {
-		return ""
-	}
-	return ends(text)
-}
-
-// withoutFences leaves a line break for each fenced block.
-func withoutFences(k *shapes, text string) string {
-	return strings.TrimSpace(k.fence.ReplaceAllString(text, "\n"))
-}
-
-// withoutBlocks removes what stands between <tag> and </tag>: memories that
-// were recalled, reminders of the runtime, files. A block that is not closed
-// goes on to the end.
-func withoutBlocks(k *shapes, text string) string {
-	for range 64 {
-		at := k.block.FindStringSubmatchIndex(text)
-		if at == nil {
-			break
-		}
-		end := "</" + text[at[2]:at[3]] + ">"
-		before, after := text[:at[0]], text[at[1]:]
-		if i := strings.Index(after, end); i >= 0 {
-			text = before + "\n" + after[i+len(end):]
-		} else {
-			text = before
-		}
-	}
-	return strings.TrimSpace(text)
-}
-
-// isDocument tells a file, a prompt or a chat that somebody pasted from what
-// somebody says: by its headings and by the names of its speakers.
-func isDocument(k *shapes, text string) bool {
-	return len(k.heading.FindAllStringIndex(text, 2)) > 1 || len(k.transcript.FindAllStringIndex(text, 2)) > 1
 }

@@ -103,6 +103,13 @@ func abbreviated(before string) bool {
 	return utf8.RuneCountInString(last) == 1 && strings.IndexFunc(last, unicode.IsUpper) == 0 && last != "I"
 }
 
+// clause is a part of a sentence that says one thing.
+type clause struct {
+	text     string // without what it opens with, and without its last mark
+	explicit bool   // "remember that": the person wants it kept
+	request  bool   // and it was the whole form "remember that ..."
+}
+
 // speech are the patterns of how sentences begin and go on.
 type speech struct {
 	opener, remember, remembered, filler, next, aside *regexp.Regexp
@@ -120,13 +127,6 @@ var spoken = sync.OnceValue(func() *speech {
 		next:   regexp.MustCompile(`(?i)(?:,|;)?\s+(?:and|but)\s+((?:i|i'm|i've|i'd|i'll|my|we|we're|we've|we'd|we'll|our)\s)|;\s+((?:i|i'm|i've|i'd|i'll|my|we|we're|we've|we'd|we'll|our)\s)|,\s+((?:i'm|i am|i live|i work|i prefer|i like|i hate|i love|my)\s)|(?:,|;)?\s+(?:and|but)\s+((?:please|don't|do not|from now on)\s)|,?\s+(?:und|et|y)\s+((?:ich|wir|meine?|je|j'|nous|vivo|trabajo|mi|soy|prefiero)\b)`),
 	}
 })
-
-// clause is a part of a sentence that says one thing.
-type clause struct {
-	text     string // without what it opens with, and without its last mark
-	explicit bool   // "remember that": the person wants it kept
-	request  bool   // and it was the whole form "remember that ..."
-}
 
 // clauses cuts a sentence where another thing begins ("and I", "; my"), and
 // takes off what it opens with.
@@ -206,6 +206,14 @@ var marks = sync.OnceValue(func() *marked {
 		foreign:   c(`^[^\p{L}]*$`),
 	}
 })
+
+func over() *regexp.Regexp { return marks().over }
+
+func own() *regexp.Regexp { return marks().own }
+
+func addressed() *regexp.Regexp { return marks().addressed }
+
+func supposed() *regexp.Regexp { return marks().supposed }
 
 // doubt is how much less sure a fact is for how it was said.
 func doubt(f Fact, c clause) float64 {

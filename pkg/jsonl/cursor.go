@@ -6,18 +6,47 @@ import (
 	"math/bits"
 )
 
-// maxDepth is how deep arrays and objects may nest, as in encoding/json.
-const maxDepth = 10000
+// Kind is the kind of a JSON value, told by its first byte.
+type Kind uint8
 
-// place is where a cursor stands.
-type place uint8
-
+// The kinds of JSON values. Invalid is a byte that begins no value, or no
+// value at all.
 const (
-	atNothing place = iota // new, or after an error
-	atValue                // before a value that was not read yet
-	atFirst                // after an opening bracket
-	atNext                 // after a value
+	Invalid Kind = iota
+	Object
+	Array
+	String
+	Number
+	True
+	False
+	Null
 )
+
+// kinds is the kind of the value that begins with a byte.
+var kinds = [256]Kind{
+	'{': Object, '[': Array, '"': String, 't': True, 'f': False, 'n': Null, '-': Number,
+	'0': Number, '1': Number, '2': Number, '3': Number, '4': Number,
+	'5': Number, '6': Number, '7': Number, '8': Number, '9': Number,
+}
+
+// ErrSyntax is returned, wrapped, for text that is not JSON where JSON is
+// read. The decode function of [Scan] returns it for a line that is not one
+// JSON object.
+var ErrSyntax = errors.New("invalid JSON")
+
+// SyntaxError says where a text stopped being JSON. It unwraps to [ErrSyntax].
+type SyntaxError struct {
+	Offset int // bytes from the start of the text
+	Reason string
+}
+
+// Error implements error.
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("%v at byte %d: %s", ErrSyntax, e.Offset, e.Reason)
+}
+
+// Unwrap returns [ErrSyntax].
+func (e *SyntaxError) Unwrap() error { return ErrSyntax }
 
 // Cursor walks one JSON text forwards, once, and decodes only what is asked
 // for. It is made to be used again: Reset it to one text after the other. The
@@ -48,6 +77,19 @@ type Cursor struct {
 	scratch []byte                  // strings that cannot be slices of raw
 	objects [maxDepth/64 + 1]uint64 // a bit for each open container: set for an object
 }
+
+// place is where a cursor stands.
+type place uint8
+
+const (
+	atNothing place = iota // new, or after an error
+	atValue                // before a value that was not read yet
+	atFirst                // after an opening bracket
+	atNext                 // after a value
+)
+
+// maxDepth is how deep arrays and objects may nest, as in encoding/json.
+const maxDepth = 10000
 
 // Reset puts the cursor before the value in raw. Every slice that the cursor
 // handed out before is invalid from here on.
@@ -239,29 +281,6 @@ func (c *Cursor) End() error {
 		c.fail(i, "text after the value")
 	}
 	return c.Err()
-}
-
-// Kind is the kind of a JSON value, told by its first byte.
-type Kind uint8
-
-// The kinds of JSON values. Invalid is a byte that begins no value, or no
-// value at all.
-const (
-	Invalid Kind = iota
-	Object
-	Array
-	String
-	Number
-	True
-	False
-	Null
-)
-
-// kinds is the kind of the value that begins with a byte.
-var kinds = [256]Kind{
-	'{': Object, '[': Array, '"': String, 't': True, 'f': False, 'n': Null, '-': Number,
-	'0': Number, '1': Number, '2': Number, '3': Number, '4': Number,
-	'5': Number, '6': Number, '7': Number, '8': Number, '9': Number,
 }
 
 // skipSpace returns the index of the first byte at or after i that is not
@@ -479,25 +498,6 @@ func (c *Cursor) inObject() bool {
 	d := c.depth - 1
 	return c.objects[d>>6]>>(d&63)&1 != 0
 }
-
-// ErrSyntax is returned, wrapped, for text that is not JSON where JSON is
-// read. The decode function of [Scan] returns it for a line that is not one
-// JSON object.
-var ErrSyntax = errors.New("invalid JSON")
-
-// SyntaxError says where a text stopped being JSON. It unwraps to [ErrSyntax].
-type SyntaxError struct {
-	Offset int // bytes from the start of the text
-	Reason string
-}
-
-// Error implements error.
-func (e *SyntaxError) Error() string {
-	return fmt.Sprintf("%v at byte %d: %s", ErrSyntax, e.Offset, e.Reason)
-}
-
-// Unwrap returns [ErrSyntax].
-func (e *SyntaxError) Unwrap() error { return ErrSyntax }
 
 // Err returns the first error, a [*SyntaxError], or nil.
 func (c *Cursor) Err() error {

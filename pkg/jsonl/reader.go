@@ -58,69 +58,9 @@ type Line struct {
 	lead int64 // bytes of the stream before Raw
 }
 
-// byteOrderMark may begin a UTF-8 stream. JSON does not allow it.
-const byteOrderMark = "\xef\xbb\xbf"
-
-// trim sets Raw to text, which has no line ending, without what does not
-// belong to the JSON: the byte order mark of the stream, and NULs at both ends,
-// which are what a power cut leaves of pages that were never written.
-func (l *Line) trim(text []byte) {
-	if l.Offset == 0 && bytes.HasPrefix(text, []byte(byteOrderMark)) {
-		text = text[len(byteOrderMark):]
-		l.lead += int64(len(byteOrderMark))
-	}
-	if n := len(text); n > 0 && (text[0] == 0 || text[n-1] == 0) {
-		text = l.trimNULs(text)
-	}
-	l.Raw = text
-}
-
-// withoutCR returns text without the CR that its line ends with, if it does.
-func withoutCR(text []byte) []byte {
-	if n := len(text); n > 0 && text[n-1] == '\r' {
-		return text[:n-1]
-	}
-	return text
-}
-
-func (l *Line) trimNULs(text []byte) []byte {
-	tail := bytes.TrimLeft(text, "\x00")
-	l.lead += int64(len(text) - len(tail))
-	middle := bytes.TrimRight(tail, "\x00")
-	l.NULBytes += int64(len(text) - len(middle))
-	return middle
-}
-
-// isUTF16 tells whether a stream that begins with head is UTF-16: by its byte
-// order mark, or by a brace and another character each with a NUL.
-func isUTF16(head []byte) bool {
-	if len(head) < 2 {
-		return false
-	}
-	if s := string(head[:2]); s == "\xff\xfe" || s == "\xfe\xff" {
-		return true
-	}
-	if len(head) < 4 {
-		return false
-	}
-	little := head[0] == '{' && head[1] == 0 && head[2] != 0 && head[3] == 0
-	big := head[0] == 0 && head[1] == '{' && head[2] == 0 && head[3] != 0
-	return little || big
-}
-
 // ErrUTF16 is returned when the stream is UTF-16, as PowerShell's redirection
 // writes it. Nothing of it is delivered.
 var ErrUTF16 = errors.New("the text is UTF-16, not UTF-8")
-
-const (
-	// readSize is how much is asked of the source at once: reading is as fast
-	// with 64 KiB as with 4 MiB, and this stays in the processor's cache
-	// (docs/decisions.md D1).
-	readSize = 256 << 10
-	// firstRead is the size of the first read. Most stores hold thousands of
-	// small logs, and clearing a large buffer would cost more than reading.
-	firstRead = 32 << 10
-)
 
 // Reader yields the lines of a stream, whatever their length, in a memory that
 // Options bound: about MaxLine + 0.5 MiB.
@@ -147,12 +87,6 @@ func NewReader(r io.Reader, o Options) *Reader {
 // Reset makes r read another stream from its beginning, as a new Reader would,
 // into the memory that it has. Options stay.
 func (r *Reader) Reset(source io.Reader) { r.reset(source, 0) }
-
-// reset makes r read source, which begins at offset of a stream, into the same
-// memory.
-func (r *Reader) reset(source io.Reader, offset int64) {
-	*r = Reader{source: source, options: r.options, buf: r.buf, offset: offset}
-}
 
 // Next returns the next line. At the end of the stream it returns io.EOF; if
 // reading fails, it first delivers what was read, the last line of it as not
@@ -181,6 +115,22 @@ func (r *Reader) Next() (Line, error) {
 			return Line{}, r.err
 		}
 	}
+}
+
+const (
+	// readSize is how much is asked of the source at once: reading is as fast
+	// with 64 KiB as with 4 MiB, and this stays in the processor's cache
+	// (docs/decisions.md D1).
+	readSize = 256 << 10
+	// firstRead is the size of the first read. Most stores hold thousands of
+	// small logs, and clearing a large buffer would cost more than reading.
+	firstRead = 32 << 10
+)
+
+// reset makes r read source, which begins at offset of a stream, into the same
+// memory.
+func (r *Reader) reset(source io.Reader, offset int64) {
+	*r = Reader{source: source, options: r.options, buf: r.buf, offset: offset}
 }
 
 // begin looks at the first bytes of the stream.
@@ -307,6 +257,56 @@ func (r *Reader) shrunk() (Line, error) {
 	line := r.line(length, complete)
 	s.finish(&line)
 	return line, nil
+}
+
+// byteOrderMark may begin a UTF-8 stream. JSON does not allow it.
+const byteOrderMark = "\xef\xbb\xbf"
+
+// trim sets Raw to text, which has no line ending, without what does not
+// belong to the JSON: the byte order mark of the stream, and NULs at both ends,
+// which are what a power cut leaves of pages that were never written.
+func (l *Line) trim(text []byte) {
+	if l.Offset == 0 && bytes.HasPrefix(text, []byte(byteOrderMark)) {
+		text = text[len(byteOrderMark):]
+		l.lead += int64(len(byteOrderMark))
+	}
+	if n := len(text); n > 0 && (text[0] == 0 || text[n-1] == 0) {
+		text = l.trimNULs(text)
+	}
+	l.Raw = text
+}
+
+// withoutCR returns text without the CR that its line ends with, if it does.
+func withoutCR(text []byte) []byte {
+	if n := len(text); n > 0 && text[n-1] == '\r' {
+		return text[:n-1]
+	}
+	return text
+}
+
+func (l *Line) trimNULs(text []byte) []byte {
+	tail := bytes.TrimLeft(text, "\x00")
+	l.lead += int64(len(text) - len(tail))
+	middle := bytes.TrimRight(tail, "\x00")
+	l.NULBytes += int64(len(text) - len(middle))
+	return middle
+}
+
+// isUTF16 tells whether a stream that begins with head is UTF-16: by its byte
+// order mark, or by a brace and another character each with a NUL.
+func isUTF16(head []byte) bool {
+	if len(head) < 2 {
+		return false
+	}
+	if s := string(head[:2]); s == "\xff\xfe" || s == "\xfe\xff" {
+		return true
+	}
+	if len(head) < 4 {
+		return false
+	}
+	little := head[0] == '{' && head[1] == 0 && head[2] != 0 && head[3] == 0
+	big := head[0] == 0 && head[1] == '{' && head[2] == 0 && head[3] != 0
+	return little || big
 }
 
 // openings are the ways records of this log begin, as far as they were seen.

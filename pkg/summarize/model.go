@@ -3,7 +3,6 @@ package summarize
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -53,6 +52,12 @@ type Endpoint struct {
 	Clock    Clock
 }
 
+// The purposes that Hermes is told: it keeps a session for each.
+const (
+	PurposeCompaction = "session-compaction"
+	PurposeReacquaint = "session-reacquaint"
+)
+
 // Request is one question.
 type Request struct {
 	System    string // instructions
@@ -61,12 +66,6 @@ type Request struct {
 	JSON      bool   // the answer is to be one JSON object
 	Purpose   string // for Hermes, which keeps a session for each; "" is PurposeCompaction
 }
-
-// The purposes that Hermes is told: it keeps a session for each.
-const (
-	PurposeCompaction = "session-compaction"
-	PurposeReacquaint = "session-reacquaint"
-)
 
 // Reply is what the model said.
 type Reply struct {
@@ -77,14 +76,9 @@ type Reply struct {
 	Cut string
 }
 
-// protocol is how to talk to one provider.
-type protocol interface {
-	path() string // below the base URL
-	header(key string) map[string]string
-	body(e *Endpoint, r Request) any
-	// reply reads a body of status 200.
-	reply(e *Endpoint, body []byte) (Reply, error)
-}
+// ErrReply is returned when a provider answers 200 and no reply is in it:
+// another protocol, half a document, or megabytes.
+var ErrReply = errors.New("the reply cannot be used")
 
 // Client asks one model of one server, and no other: it follows no redirect.
 // It may be used by several goroutines.
@@ -163,69 +157,6 @@ func (c *Client) Window() int { return c.endpoint.Window }
 // Meter counts this client's calls.
 func (c *Client) Meter() *Meter { return c.endpoint.Meter }
 
-// protocolOf returns the protocol of a provider, and its usual address.
-func protocolOf(provider string) (p protocol, usual string) {
-	switch provider {
-	case ProviderOllama:
-		return ollama{}, "http://127.0.0.1:11434"
-	case ProviderOpenAI:
-		return openAI{}, "https://api.openai.com"
-	case ProviderAnthropic:
-		return anthropic{}, "https://api.anthropic.com"
-	case ProviderHermes:
-		return hermes{}, "" // it has no usual address
-	}
-	return nil, ""
-}
-
-// DefaultMaxCalls is how often models are asked in one run.
-const DefaultMaxCalls = 50
-
-// ErrCalls is returned when a run has made as many calls as it may.
-var ErrCalls = errors.New("no more calls to models are allowed in this run (--max-llm-calls)")
-
-// Meter counts the calls of a run, and stops them. It may be shared.
-type Meter struct {
-	mu     sync.Mutex
-	max    int
-	calls  int
-	tokens int64
-}
-
-// NewMeter returns a meter that lets at most so many calls through, none for 0.
-func NewMeter(most int) *Meter { return &Meter{max: most} }
-
-// Spent returns the calls and their tokens, in and out, so far.
-func (m *Meter) Spent() (calls int, tokens int64) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.calls, m.tokens
-}
-
-// Left returns how many calls may still be made.
-func (m *Meter) Left() int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return max(0, m.max-m.calls)
-}
-
-// take counts a call before it is made; ErrCalls is returned if it may not be.
-func (m *Meter) take() error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.calls >= m.max {
-		return ErrCalls
-	}
-	m.calls++
-	return nil
-}
-
-func (m *Meter) add(tokens int64) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.tokens += tokens
-}
-
 // Bounds of a call.
 const (
 	maxReply    = 1 << 20 // bytes: a summary is some thousand
@@ -288,10 +219,6 @@ func withoutThinking(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// ErrReply is returned when a provider answers 200 and no reply is in it:
-// another protocol, half a document, or megabytes.
-var ErrReply = errors.New("the reply cannot be used")
-
 // shorten makes a provider's complaint one line of at most maxWords code
 // points, without what looks like a secret.
 func shorten(complaint string) string {
@@ -310,202 +237,50 @@ func passing(status int) bool {
 	return status >= 500
 }
 
-// turn is one message of a chat.
-type turn struct {
-	Role    string `json:"role"`
-	Content string `json:"content"`
+// DefaultMaxCalls is how often models are asked in one run.
+const DefaultMaxCalls = 50
+
+// ErrCalls is returned when a run has made as many calls as it may.
+var ErrCalls = errors.New("no more calls to models are allowed in this run (--max-llm-calls)")
+
+// Meter counts the calls of a run, and stops them. It may be shared.
+type Meter struct {
+	mu     sync.Mutex
+	max    int
+	calls  int
+	tokens int64
 }
 
-func (r Request) turns() []turn {
-	return []turn{{"system", r.System}, {"user", r.User}}
+// NewMeter returns a meter that lets at most so many calls through, none for 0.
+func NewMeter(most int) *Meter { return &Meter{max: most} }
+
+// Spent returns the calls and their tokens, in and out, so far.
+func (m *Meter) Spent() (calls int, tokens int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.calls, m.tokens
 }
 
-// Why an answer is not whole.
-const (
-	cutShort = "it was cut off"
-	refused  = "the model refused"
-	unended  = "it does not say that it is whole"
-)
-
-var errNoAnswer = errors.New("it holds no answer")
-
-// ollama is POST /api/chat (the page api.md of github.com/ollama/ollama).
-type ollama struct{}
-
-func (ollama) path() string { return "/api/chat" }
-
-func (ollama) header(key string) map[string]string { return modelhttp.Bearer(key) }
-
-func (ollama) body(e *Endpoint, r Request) any {
-	body := map[string]any{
-		"model": e.Model, "messages": r.turns(), "stream": false,
-		// Without num_ctx the server cuts what is longer than a few thousand
-		// tokens.
-		"options": map[string]any{"num_ctx": e.Window, "num_predict": r.MaxTokens, "temperature": 0},
-	}
-	if r.JSON {
-		body["format"] = "json"
-	}
-	return body
+// Left returns how many calls may still be made.
+func (m *Meter) Left() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return max(0, m.max-m.calls)
 }
 
-func (ollama) reply(e *Endpoint, body []byte) (Reply, error) {
-	var r struct {
-		Message    *turn  `json:"message"`
-		Done       bool   `json:"done"`
-		DoneReason string `json:"done_reason"`
-		Prompt     int64  `json:"prompt_eval_count"`
-		Eval       int64  `json:"eval_count"`
+// take counts a call before it is made; ErrCalls is returned if it may not be.
+func (m *Meter) take() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.calls >= m.max {
+		return ErrCalls
 	}
-	if err := json.Unmarshal(body, &r); err != nil {
-		return Reply{}, err
-	}
-	if r.Message == nil {
-		return Reply{}, errNoAnswer
-	}
-	a := Reply{Text: r.Message.Content, Tokens: r.Prompt + r.Eval}
-	if !r.Done || r.DoneReason == "length" || a.Tokens >= int64(e.Window) {
-		a.Cut = cutShort
-	}
-	return a, nil
+	m.calls++
+	return nil
 }
 
-// openAI is POST /v1/chat/completions.
-type openAI struct{}
-
-func (openAI) path() string { return "/v1/chat/completions" }
-
-func (openAI) header(key string) map[string]string { return modelhttp.Bearer(key) }
-
-func (openAI) body(e *Endpoint, r Request) any {
-	limit := "max_tokens" // what compatible servers know
-	if e.BaseURL == "" || strings.Contains(e.BaseURL, "://api.openai.com") {
-		limit = "max_completion_tokens" // what its newer models insist on
-	}
-	body := map[string]any{"model": e.Model, "messages": r.turns(), limit: r.MaxTokens}
-	if r.JSON {
-		body["response_format"] = map[string]string{"type": "json_object"}
-	}
-	return body
-}
-
-func (openAI) reply(_ *Endpoint, body []byte) (Reply, error) {
-	var r struct {
-		Choices []struct {
-			Message struct {
-				Content string `json:"content"`
-				Refusal string `json:"refusal"`
-			} `json:"message"`
-			Reason string `json:"finish_reason"`
-		} `json:"choices"`
-		Usage struct {
-			Prompt     int64 `json:"prompt_tokens"`
-			Completion int64 `json:"completion_tokens"`
-		} `json:"usage"`
-	}
-	if err := json.Unmarshal(body, &r); err != nil {
-		return Reply{}, err
-	}
-	if len(r.Choices) == 0 {
-		return Reply{}, errNoAnswer
-	}
-	c := r.Choices[0]
-	a := Reply{Text: c.Message.Content, Tokens: r.Usage.Prompt + r.Usage.Completion}
-	switch {
-	case c.Message.Refusal != "" || c.Reason == "content_filter":
-		a.Cut = refused
-	case c.Reason == "length":
-		a.Cut = cutShort
-	case c.Reason == "":
-		a.Cut = unended
-	}
-	return a, nil
-}
-
-// anthropic is POST /v1/messages.
-type anthropic struct{}
-
-func (anthropic) path() string { return "/v1/messages" }
-
-func (anthropic) header(key string) map[string]string {
-	h := map[string]string{"anthropic-version": "2023-06-01"}
-	if key != "" {
-		h["x-api-key"] = key
-	}
-	return h
-}
-
-func (anthropic) body(e *Endpoint, r Request) any {
-	return map[string]any{
-		"model": e.Model, "max_tokens": r.MaxTokens, "system": r.System,
-		"messages": []turn{{"user", r.User}},
-	}
-}
-
-func (anthropic) reply(_ *Endpoint, body []byte) (Reply, error) {
-	var r struct {
-		Content []struct {
-			Type string `json:"type"`
-			Text string `json:"text"`
-		} `json:"content"`
-		Reason string `json:"stop_reason"`
-		Usage  struct {
-			Input  int64 `json:"input_tokens"`
-			Output int64 `json:"output_tokens"`
-		} `json:"usage"`
-	}
-	if err := json.Unmarshal(body, &r); err != nil {
-		return Reply{}, err
-	}
-	if r.Content == nil && r.Reason == "" {
-		return Reply{}, errNoAnswer
-	}
-	a := Reply{Tokens: r.Usage.Input + r.Usage.Output}
-	for _, c := range r.Content {
-		if c.Type == "text" {
-			a.Text += c.Text
-		}
-	}
-	switch r.Reason {
-	case "max_tokens", "model_context_window_exceeded":
-		a.Cut = cutShort
-	case "refusal":
-		a.Cut = refused
-	case "":
-		a.Cut = unended
-	}
-	return a, nil
-}
-
-// hermes is POST /api/v1/agent/ask. The agent answers in a session of its own
-// that has not seen the conversation, so the question must hold it
-// (docs/decisions.md D18).
-type hermes struct{}
-
-func (hermes) path() string { return "/api/v1/agent/ask" }
-
-func (hermes) header(key string) map[string]string { return modelhttp.Bearer(key) }
-
-func (hermes) body(e *Endpoint, r Request) any {
-	purpose, priority := cmp.Or(r.Purpose, PurposeCompaction), "high"
-	if purpose != PurposeCompaction {
-		priority = "normal"
-	}
-	return map[string]string{
-		"caller_id": "compaction", "target_agent": e.Agent, "message": strings.TrimSpace(r.System + "\n\n" + r.User),
-		"priority": priority, "purpose": purpose,
-	}
-}
-
-func (hermes) reply(_ *Endpoint, body []byte) (Reply, error) {
-	var r struct {
-		Response *string `json:"response"`
-	}
-	if err := json.Unmarshal(body, &r); err != nil {
-		return Reply{}, err
-	}
-	if r.Response == nil {
-		return Reply{}, errNoAnswer
-	}
-	return Reply{Text: *r.Response}, nil
+func (m *Meter) add(tokens int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.tokens += tokens
 }

@@ -1,0 +1,214 @@
+package summarize
+
+import (
+	"bytes"
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Bounds of what is remembered of commands and their failures.
+const (
+	commandRunes = 120 // of a command in the summary
+	maxCommands  = 512 // when there are more, the older half goes
+	maxFailures  = 48
+	errorLines   = 3
+	errorRunes   = 160 // of one line of an error
+)
+
+// commands are the commands that ran, and everything that failed.
+type commands struct {
+	byText   map[string]*command
+	failures []failure
+}
+
+type command struct {
+	text  string
+	line  int // of the last run
+	runs  int
+	last  outcome
+	score int
+}
+
+// failure is a call that did not work.
+type failure struct {
+	what    string // Markdown
+	command string // "" if it was no command
+	exit    string
+	line    int
+	text    []byte // what was printed
+	lines   string // the lines of it that are told, as Markdown
+	fixed   int    // line of the run that worked later, or 0
+}
+
+// ran counts a run of a command. A run that works settles the failures of the
+// same command, or of one that begins with it or that it begins with.
+func (c *commands) ran(text string, line int, o outcome) {
+	if c.byText == nil {
+		c.byText = map[string]*command{}
+	}
+	key := oneLine(redact(text), commandRunes)
+	known := c.byText[key]
+	if known == nil {
+		known = &command{text: key, score: weight(key)}
+		c.byText[key] = known
+	}
+	known.line, known.last = line, o
+	known.runs++
+	for i := range c.failures {
+		f := &c.failures[i]
+		if !o.failed && f.fixed == 0 && f.command != "" && (strings.HasPrefix(f.command, text) || strings.HasPrefix(text, f.command)) {
+			f.fixed = line
+		}
+	}
+	if len(c.byText) > maxCommands {
+		for _, old := range c.sorted()[maxCommands/2:] {
+			delete(c.byText, old.text)
+		}
+	}
+}
+
+// weight tells commands that change something from those that only look.
+func weight(text string) int {
+	for _, w := range []string{"commit", "push", "deploy", "install", "migrate", "restart", "publish", "merge", "release", "rm ", "mv ", "restore"} {
+		if strings.Contains(text, w) {
+			return 2
+		}
+	}
+	first, _, _ := strings.Cut(text, " ")
+	switch first {
+	case "ls", "cat", "pwd", "cd", "echo", "head", "tail", "grep", "rg", "find", "sed", "wc", "which", "file", "stat", "tree", "sleep":
+		return -3
+	}
+	return 0
+}
+
+// sorted returns the commands with the newest first.
+func (c *commands) sorted() []*command {
+	return slices.SortedFunc(maps.Values(c.byText), func(a, b *command) int {
+		return cmp.Or(b.line-a.line, strings.Compare(a.text, b.text))
+	})
+}
+
+// failed remembers a failure. When there are too many, one that was put right
+// goes first, and the oldest of those.
+func (c *commands) failed(f failure) {
+	f.lines = errorText(f.text)
+	f.text = nil
+	if f.lines == "" && onlyLooks(f.command) || f.lines == code("Command aborted") { // by a person, who knows
+		return
+	}
+	f.command = string(cut([]byte(f.command), argumentBytes))
+	c.failures = append(c.failures, f)
+	if len(c.failures) <= maxFailures {
+		return
+	}
+	oldest := slices.IndexFunc(c.failures, func(f failure) bool { return f.fixed > 0 })
+	if oldest < 0 {
+		oldest = 0
+	}
+	c.failures = slices.Delete(c.failures, oldest, oldest+1)
+}
+
+// onlyLooks tells whether a command that failed silently has only found nothing.
+func onlyLooks(command string) bool {
+	last := strings.TrimSpace(command[strings.LastIndexAny(command, "|;&")+1:])
+	return looks(last) || looks(command) && !strings.Contains(command, "&&") && !strings.Contains(command, ";") // grep "a\|b"
+}
+
+func looks(command string) bool {
+	first, _, _ := strings.Cut(command, " ")
+	switch first {
+	case "grep", "egrep", "rg", "ag", "diff", "cmp", "test", "[", "pgrep", "which":
+		return true
+	}
+	return false
+}
+
+// errorText picks the lines of an output that tell what went wrong, as they
+// were printed.
+func errorText(text []byte) string {
+	var told, all []string
+	for line := range bytes.Lines(text) {
+		line = bytes.TrimSpace(line)
+		if _, exit := writtenExit(line); exit || len(line) == 0 || string(line) == "(no output)" {
+			continue
+		}
+		quoted := code(oneLine(string(cut(line, 4*errorRunes)), errorRunes))
+		if len(told) < errorLines && tellsError(line) && !slices.Contains(told, quoted) {
+			told = append(told, quoted)
+		}
+		if all = append(all, quoted); len(all) > 2 {
+			all = all[1:]
+		}
+	}
+	if len(told) == 0 {
+		told = all
+	}
+	return strings.Join(told, " ")
+}
+
+// tellsError looks for the words that errors are told with.
+func tellsError(line []byte) bool {
+	return containsAny(bytes.ToLower(line), errorWords())
+}
+
+func errorWords() []string {
+	return []string{
+		"error", "fail", "fatal", "panic", "denied", "refused", "cannot", "can't", "could not", "couldn't", "not found", "no such", "exception", "undefined",
+		"invalid", "unable", "timeout", "timed out", "conflict", "killed", "traceback", "in use", "missing", "unexpected", "violat", "exceed", "no space", "not accepted", "mismatch", "want ",
+	}
+}
+
+// candidates returns the commands, most important first: what changes
+// something, what was run more than once, and the newest.
+func (c *commands) candidates(inFocus func([]byte) int) []candidate {
+	var out []candidate
+	for _, known := range c.sorted() {
+		text := code(known.text) + " " + known.last.text()
+		if known.runs > 1 {
+			text += ", run " + strconv.Itoa(known.runs) + " times"
+		}
+		score := known.score + min(known.runs, 2) + 4*inFocus([]byte(known.text))
+		if known.last.failed { // told as an error, with its exit code
+			score -= 2
+		}
+		out = append(out, candidate{text: text, line: known.line, score: score})
+	}
+	sortByScore(out)
+	return out
+}
+
+// failureCandidates returns the failures, most important first: those that
+// were not put right, and the newest.
+func (c *commands) failureCandidates(inFocus func([]byte) int) []candidate {
+	var out []candidate
+	for i := len(c.failures) - 1; i >= 0; i-- {
+		f := &c.failures[i]
+		text, score := f.what, 3
+		if f.exit != "" && f.exit != "failed" {
+			text = f.exit + " from " + text
+		}
+		if f.lines != "" {
+			text += ": " + f.lines
+		}
+		if f.fixed > 0 {
+			text += ", worked later at line " + strconv.Itoa(f.fixed)
+			score = 1
+		}
+		out = append(out, candidate{text: text, line: f.line, score: score + 4*inFocus([]byte(text))})
+	}
+	sortByScore(out)
+	return out
+}
+
+func containsAny(text []byte, words []string) bool {
+	for _, w := range words {
+		if bytes.Contains(text, []byte(w)) {
+			return true
+		}
+	}
+	return false
+}
