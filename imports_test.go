@@ -21,7 +21,7 @@ const module = "github.com/sessctl/sessctl"
 var layers = map[string][]string{
 	"":                       {"cmd"},
 	"cmd":                    {"pkg/..."},
-	"pkg/compact":            {"pkg/session", "pkg/chunk", "pkg/durable", "pkg/jsonl", "pkg/secrets"},
+	"pkg/compact":            {"pkg/session", "pkg/session/logfile", "pkg/chunk", "pkg/durable", "pkg/jsonl", "pkg/secrets"},
 	"pkg/summarize":          {"pkg/session", "pkg/jsonl", "pkg/secrets", "internal/modelhttp"},
 	"pkg/replay":             {"pkg/session"},
 	"pkg/facts":              {"pkg/session", "pkg/summarize", "pkg/secrets"},

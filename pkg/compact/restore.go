@@ -15,6 +15,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
 // Restored is the outcome of a restore, beside Planned and NothingToDo.
@@ -398,107 +399,52 @@ func (c *Compactor) abandon(ctx context.Context, in Intent) error {
 	return c.settleRestore(ctx, nil, in)
 }
 
-// exchange writes the restored bytes beside the log, proves that nobody has the
-// log open and that it still is what was archived, and exchanges the two. It
-// returns where the old log's inode is then.
+// exchange writes the restored bytes beside the log and exchanges the two, once
+// nobody has the log open and it still is what was archived. It returns where
+// the old log's inode is then.
 func (c *Compactor) exchange(ctx context.Context, in Intent, like os.FileInfo) (kept string, err error) {
 	if err := c.writeCopy(ctx, in.Rotation.Kept, like, in.Restore.Archive); err != nil {
 		return "", err
 	}
-	log, err := openLog(in.Rotation.Store, in.Restore.Path)
+	change, err := c.replacement(in)
 	if err != nil {
-		return "", asBusy(in.Restore.Path, err)
-	}
-	defer log.Close()
-	lease, err := c.System.WriteLease(log)
-	if err != nil && !errors.Is(err, durable.ErrUnsupported) { // without leases the quiet period has to do
-		return "", asBusy(in.Restore.Path, err)
-	}
-	if lease != nil {
-		defer lease.Release()
-	}
-	if err := stillThere(in.Rotation.Snapshot); err != nil {
 		return "", err
 	}
-	if lease == nil {
-		log.Close() // some systems do not rename an open file
-	} else if !lease.Held() {
-		return "", &session.BusyError{Path: in.Restore.Path, Reason: "another program has it open"}
+	defer change.Dir.Close()
+	held, err := change.Hold()
+	if err != nil {
+		return "", err
 	}
-	return c.swap(in)
+	defer held.Close()
+	if err := held.Check(); err != nil {
+		return "", err
+	}
+	return held.Exchange(ctx, in.Rotation.Kept)
 }
 
-// asBusy turns the ways in which somebody else has a log into a BusyError.
+// replacement is the change of the log that is replaced. The restored bytes wait
+// where it goes when the two are exchanged.
+func (c *Compactor) replacement(in Intent) (*logfile.Change, error) {
+	d, err := logfile.DirOf(in.Rotation.Store, in.Restore.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, logfile.Gone(in.Restore.Path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	plan := session.Shortening{
+		Rotation: session.Rotation{Live: in.Restore.Path, Kept: in.Restore.Spare, Snapshot: in.Rotation.Snapshot},
+		After:    session.LogProof{Size: in.Restore.Archive.Bytes, SHA256: in.Restore.Archive.SHA256},
+	}
+	return &logfile.Change{Dir: d, Plan: plan, System: c.System}, nil
+}
+
+// asBusy turns the error of a log that somebody else has open into a BusyError.
 func asBusy(path string, err error) error {
-	switch {
-	case errors.Is(err, durable.ErrHeld):
+	if errors.Is(err, durable.ErrHeld) {
 		return &session.BusyError{Path: path, Reason: "another program has it open"}
-	case errors.Is(err, errGone):
-		return &session.BusyError{Path: path, Reason: "it was moved away just now"}
 	}
 	return err
-}
-
-// stillThere compares what is at a snapshot's path with the snapshot.
-func stillThere(s session.Snapshot) error {
-	info, err := os.Lstat(s.Path)
-	if err != nil {
-		return &session.BusyError{Path: s.Path, Reason: "it was moved away just now"}
-	}
-	return s.Matches(info)
-}
-
-// swap exchanges the log and the copy, and makes sure that it was this log: a
-// program that replaces files by renaming needs no open descriptor, and could
-// have put another one there in the last instant; where there are no leases it
-// may have been written then. It goes back.
-func (c *Compactor) swap(in Intent) (kept string, err error) {
-	path, aside := in.Restore.Path, in.Rotation.Kept
-	err = c.System.ExchangeFiles(aside, path)
-	if errors.Is(err, durable.ErrUnsupported) {
-		return in.Restore.Spare, c.swapByMoving(in)
-	}
-	if err != nil {
-		return "", err
-	}
-	info, err := os.Lstat(aside)
-	if err != nil {
-		return "", fmt.Errorf("look at the replaced log: %w", err)
-	}
-	if changed := in.Rotation.Snapshot.MatchesMoved(info); changed != nil {
-		if err := c.System.ExchangeFiles(aside, path); err != nil {
-			return "", fmt.Errorf("put back a log that changed in the last instant: %w", err)
-		}
-		return "", changed
-	}
-	return aside, nil
-}
-
-// swapByMoving is for systems that cannot exchange two files: the log is
-// missing for a moment, and a run that is killed in it is finished by the next.
-func (c *Compactor) swapByMoving(in Intent) error {
-	path, spare := in.Restore.Path, in.Restore.Spare
-	if err := c.System.MoveFile(path, spare); err != nil {
-		return fmt.Errorf("move the log aside: %w", err)
-	}
-	info, err := os.Lstat(spare)
-	if err != nil {
-		return fmt.Errorf("look at the replaced log: %w", err)
-	}
-	if changed := in.Rotation.Snapshot.MatchesMoved(info); changed != nil {
-		if err := c.System.MoveFile(spare, path); err != nil {
-			return fmt.Errorf("put back a log that changed in the last instant: %w", err)
-		}
-		return changed
-	}
-	err = c.System.MoveFile(in.Rotation.Kept, path)
-	if errors.Is(err, durable.ErrExists) {
-		return &session.BusyError{Path: path, Reason: "another log was begun while it was put aside"}
-	}
-	if err != nil {
-		return fmt.Errorf("put the restored log in its place: %w", err)
-	}
-	return nil
 }
 
 // replaces reports whether a restore takes the place of a log: only then there
@@ -585,10 +531,15 @@ func (c *Compactor) settleAside(ctx context.Context, store session.Store, in Int
 // cannot be exchanged, the log may be missing for a moment, and a run that was
 // killed in it is finished; else the copy goes.
 func (c *Compactor) settleUnused(in Intent, path string) error {
-	if _, err := os.Lstat(in.Restore.Path); errors.Is(err, fs.ErrNotExist) {
-		return c.System.MoveFile(path, in.Restore.Path)
+	if _, err := os.Lstat(in.Restore.Path); !errors.Is(err, fs.ErrNotExist) {
+		return durable.RemoveFile(path)
 	}
-	return durable.RemoveFile(path)
+	change, err := c.replacement(in)
+	if err != nil {
+		return err
+	}
+	defer change.Dir.Close()
+	return change.Place(path)
 }
 
 func (c *Compactor) archiveReplaced(ctx context.Context, in Intent, late lateLog) error {

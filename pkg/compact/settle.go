@@ -13,6 +13,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
 // Grace is how long an old log is watched for late writers where the system
@@ -174,16 +175,13 @@ func (c *Compactor) readBack(ctx context.Context, a Archived) error {
 }
 
 // unheld says whether nobody has the old log open: by a lease where there are
-// leases, else by the grace period. The lease is kept until release.
+// leases, else by the grace period. It stays so until release.
 func (c *Compactor) unheld(kept *os.File, in Intent) (free bool, release func()) {
-	lease, err := c.System.WriteLease(kept)
-	if err == nil {
-		return true, func() { lease.Release() }
-	}
+	release, err := logfile.Unheld(c.System, kept)
 	if errors.Is(err, durable.ErrUnsupported) {
-		return c.Now().Sub(in.Rotation.At) > Grace, func() {}
+		return c.Now().Sub(in.Rotation.At) > Grace, release
 	}
-	return false, func() {}
+	return err == nil, release
 }
 
 // lateLog is an old log that is open, and its bytes as they are now.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
 // UndoRequest says which compaction to reverse, and how.
@@ -351,14 +352,12 @@ func (c *Compactor) letGo(kept string) error {
 		return asBusy(kept, err)
 	}
 	defer log.Close()
-	lease, err := c.System.WriteLease(log)
+	release, err := logfile.Unheld(c.System, log)
 	if errors.Is(err, durable.ErrUnsupported) {
 		return nil
 	}
-	if err != nil {
-		return asBusy(kept, err)
-	}
-	return lease.Release()
+	release()
+	return asBusy(kept, err)
 }
 
 // asItWasLeft returns a [*session.NewerError] unless the log is what the

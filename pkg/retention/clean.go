@@ -477,8 +477,8 @@ func (c *Clean) secured(ctx context.Context, p *SessionPlan, f File) (archive.En
 }
 
 // put moves a file into the trash: first the line that says so, then the
-// record, then the file. Nobody has it open meanwhile, and it must still be what
-// the plan saw.
+// record, then the file, which nobody else has open meanwhile and which must
+// still be what the plan saw.
 func (c *Clean) put(p *SessionPlan, f File, e archive.Entry) error {
 	item, err := c.item(p, f, e)
 	if err != nil {
@@ -489,6 +489,7 @@ func (c *Clean) put(p *SessionPlan, f File, e archive.Entry) error {
 		return err
 	}
 	defer change.Dir.Close()
+	change.Linked = true
 	held, err := change.Hold()
 	if err != nil {
 		return err
@@ -503,7 +504,11 @@ func (c *Clean) put(p *SessionPlan, f File, e archive.Entry) error {
 	if err := c.Trash.record(item); err != nil {
 		return err
 	}
-	return held.MoveAside()
+	err = held.MoveAside()
+	if errors.Is(err, session.ErrBusy) { // it is at its place again
+		err = errors.Join(err, c.Trash.Drop(item.ID))
+	}
+	return err
 }
 
 // item is the record of a file that goes.

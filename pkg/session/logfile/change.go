@@ -25,6 +25,9 @@ type Change struct {
 	// Switched is true once the runtime goes on without this log, whatever
 	// comes: from then on its bytes may change, and its inode is kept as it is.
 	Switched bool
+	// Linked is true where a file may go that has other names (hard links): they
+	// stay.
+	Linked bool
 	// Step is called after each step with its name; tests stop here. It may
 	// be nil.
 	Step func(name string) error

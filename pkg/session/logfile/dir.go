@@ -78,6 +78,23 @@ func Of(base, path string, depth int) (*Dir, string, error) {
 	return d, filepath.Base(below), nil
 }
 
+// DirOf opens the directory of a log, as deep below base as it may lie. Without
+// a base, or for a log that is not below it, nothing is said of what is on the
+// way.
+func DirOf(base, path string) (*Dir, error) {
+	dir := filepath.Dir(path)
+	below, err := filepath.Rel(base, dir)
+	if base == "" || err != nil || !filepath.IsLocal(below) {
+		return Open(dir)
+	}
+	top, err := Open(base)
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	defer top.Close()
+	return top.Below(below)
+}
+
 // Close closes the directory. It was only looked at, so there is nothing that
 // could go wrong with what is in it.
 func (d *Dir) Close() { _ = d.Root.Close() }

@@ -123,7 +123,7 @@ func (h *Held) InPlace() error {
 	case c.Switched:
 		return nil
 	}
-	if reason := Unusable(named); reason != "" {
+	if reason := Unusable(named); reason != "" && !c.Linked {
 		return c.busy(reason)
 	}
 	return c.Plan.Snapshot.Matches(named)
@@ -230,12 +230,13 @@ func (h *Held) changePlaces(next string) error {
 	if err := h.MoveAside(); err != nil {
 		return err
 	}
-	return h.change.place(next)
+	return h.change.Place(next)
 }
 
-// place gives a new log the log's name, which nothing has. A log that somebody
-// began in that moment stays, and a [*session.BusyError] is returned.
-func (c *Change) place(next string) error {
+// Place gives a new log, which is complete at the path next, the log's name,
+// which nothing has. A log that somebody began in that moment stays, and a
+// [*session.BusyError] is returned.
+func (c *Change) Place(next string) error {
 	err := c.System.MoveFile(next, c.Plan.Live)
 	if errors.Is(err, durable.ErrExists) {
 		return c.busy("another log was begun while it was put aside")

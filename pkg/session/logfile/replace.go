@@ -104,7 +104,7 @@ func (c *Change) finishMoving(ctx context.Context, live os.FileInfo) error {
 	case err != nil:
 		return err
 	case waiting && live == nil:
-		return c.yield(ctx, c.place(c.nextPath()))
+		return c.yield(ctx, c.Place(c.nextPath()))
 	case waiting: // somebody has begun another log, and goes on with it
 		return durable.RemoveFile(c.nextPath())
 	}

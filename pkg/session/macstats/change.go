@@ -112,35 +112,29 @@ func (s *Store) learn(plan session.Shortening) error {
 	if err := durable.Sweep(filepath.Dir(path), 0); err != nil { // a kill may have left half a list
 		return err
 	}
-	f, err := durable.OpenAppendIn(d.Root, filepath.Base(path))
-	if errors.Is(err, fs.ErrNotExist) {
+	info, err := d.Stat(filepath.Base(path))
+	switch {
+	case err != nil:
+		return err
+	case info == nil:
 		return durable.CreateFile(path, 0o600, func(w io.Writer) error {
 			_, err := io.WriteString(w, newLessons("", plan.Summary.Lessons))
 			return err
 		})
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("open the lessons %s: %w", path, durable.ErrNotRegular)
 	}
-	if errors.Is(err, durable.ErrHeld) {
-		return &session.BusyError{Path: path, Reason: "another process has it open"}
-	}
+	change := &logfile.Change{Dir: d, Plan: session.Shortening{Rotation: session.Rotation{Live: path}}}
+	held, err := change.HoldToAppend()
 	if err != nil {
-		return fmt.Errorf("open the lessons: %w", err)
+		return err
 	}
-	defer f.Close()
-	lease, err := durable.WriteLease(f)
-	if errors.Is(err, durable.ErrHeld) {
-		return &session.BusyError{Path: path, Reason: "another process has it open"}
-	}
-	if err != nil && !errors.Is(err, durable.ErrUnsupported) {
-		return fmt.Errorf("ask who has the lessons open: %w", err)
-	}
-	if lease != nil {
-		defer func() { _ = lease.Release() }() // closing does it too
-	}
-	known, err := io.ReadAll(io.NewSectionReader(f, 0, maxLessons))
+	defer held.Close()
+	known, err := io.ReadAll(io.NewSectionReader(held.File(), 0, maxLessons))
 	if err != nil {
 		return fmt.Errorf("read the lessons: %w", err)
 	}
-	return durable.AppendRecord(f, []byte(newLessons(string(known), plan.Summary.Lessons)))
+	return held.Append([]byte(newLessons(string(known), plan.Summary.Lessons)))
 }
 
 // newLessons is what is to be appended to a list: a bullet for each lesson that
