@@ -178,6 +178,8 @@ func TestSourceCanFail(t *testing.T) {
 		{"rename under another name", "pkg/p/a.go", "package p\n\nimport system \"os\"\n\nvar move = system.Rename\n", "pkg/p/a.go:5: os.Rename"},
 		{"rename in durable", "pkg/durable/a.go", "package p\n\nimport \"os\"\n\nvar move = os.Rename\n", ""},
 		{"remove through a root", "pkg/p/a.go", "package p\n\nimport \"os\"\n\nfunc f(r *os.Root) error { return r.Remove(\"a\") }\n", "pkg/p/a.go:5: os.Root.Remove"},
+		{"lease", "pkg/p/a.go", "package p\n\nfunc f(s interface{ WriteLease() }) { s.WriteLease() }\n", "pkg/p/a.go:3: WriteLease"},
+		{"lease in logfile", "pkg/session/logfile/a.go", "package logfile\n\nfunc f(s interface{ WriteLease() }) { s.WriteLease() }\n", ""},
 		{"unlink", "pkg/p/a.go", "package p\n\nimport \"syscall\"\n\nfunc f() error { return syscall.Unlink(\"a\") }\n", "pkg/p/a.go:5: syscall.Unlink"},
 		{"create", "pkg/p/a.go", "package p\n\nimport \"os\"\n\nfunc f() { os.OpenFile(\"a\", os.O_RDWR|os.O_CREATE, 0o600) }\n", "pkg/p/a.go:5: os.OpenFile"},
 		{"open", "pkg/p/a.go", "package p\n\nimport \"os\"\n\nfunc f() { os.OpenFile(\"a\", os.O_RDONLY, 0) }\n", ""},

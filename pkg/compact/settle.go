@@ -291,9 +291,9 @@ func (in Intent) endMoves() error {
 type namesOfOne struct{ place, other string }
 
 func (in Intent) movedPairs() []namesOfOne {
-	const staged = ".next" // of a new log that is complete (package logfile)
 	kept := in.Rotation.Kept
-	pairs := []namesOfOne{{in.Rotation.Live, kept}, {in.Rotation.Live, kept + staged}, {kept, kept + staged}}
+	next := logfile.NextPath(kept)
+	pairs := []namesOfOne{{in.Rotation.Live, kept}, {in.Rotation.Live, next}, {kept, next}}
 	if r := in.Restore; r != nil {
 		pairs = append(pairs, namesOfOne{r.Path, kept}, namesOfOne{r.Path, r.Spare})
 	}
@@ -302,7 +302,7 @@ func (in Intent) movedPairs() []namesOfOne {
 	}
 	some := pairs[:0]
 	for _, p := range pairs {
-		if p.place != "" && p.other != "" && p.other != staged && p.place != p.other {
+		if p.place != "" && p.other != "" && p.place != p.other {
 			some = append(some, p)
 		}
 	}

@@ -54,7 +54,16 @@ func (c *Change) Replace(ctx context.Context, write func(w io.Writer, old *os.Fi
 	return c.moveOld()
 }
 
-func (c *Change) nextPath() string { return c.Plan.Kept + nextMark }
+func (c *Change) nextPath() string { return NextPath(c.Plan.Kept) }
+
+// NextPath is where the new log of a [Change.Replace] is made complete, if the
+// old one is kept at a path; "" without one.
+func NextPath(kept string) string {
+	if kept == "" {
+		return ""
+	}
+	return kept + nextMark
+}
 
 // yield removes the new log if somebody goes on with another one.
 func (c *Change) yield(ctx context.Context, err error) error {
