@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 	"time"
 
@@ -87,18 +88,23 @@ func (l *Lister) Each(d *Dir, each func(name string)) bool {
 }
 
 // Look makes what the references of all logs have. It returns an error, which
-// may wrap fs.ErrNotExist, for what can be no log. State is what the time of
-// the last change tells.
+// may wrap fs.ErrNotExist, for what can be no log.
 func (l *Lister) Look(d *Dir, name string) (session.Ref, error) {
 	info, err := d.Root.Lstat(name)
 	if err != nil {
 		return session.Ref{}, err
 	}
+	return l.RefOf(d.At(name), info)
+}
+
+// RefOf is Look for a log that was looked at already. State is what the time of
+// its last change tells.
+func (l *Lister) RefOf(path string, info os.FileInfo) (session.Ref, error) {
 	if reason := Unusable(info); reason != "" {
 		return session.Ref{}, errors.New(reason)
 	}
 	ref := session.Ref{
-		Runtime: l.logs.Name, Store: l.logs.Store, Path: d.At(name), Kind: session.KindLive,
+		Runtime: l.logs.Name, Store: l.logs.Store, Path: path, Kind: session.KindLive,
 		Bytes: info.Size(), ModTime: info.ModTime(),
 	}
 	State(&ref, info, l.now)

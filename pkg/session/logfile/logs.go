@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -46,6 +47,9 @@ type Logs struct {
 	// Step is called after each step of a change, with its name; an error ends
 	// the change there. nil but in tests, which stop it so.
 	Step func(name string) error
+	// System says what of the system changes do without; the zero value uses
+	// all.
+	System durable.System
 }
 
 // Stepped calls Step, if there is one.

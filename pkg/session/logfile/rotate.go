@@ -120,5 +120,5 @@ func (l *Logs) OpenChange(plan session.Shortening) (*Change, error) {
 
 // Change is a change of a log in an open directory.
 func (l *Logs) Change(d *Dir, plan session.Shortening) *Change {
-	return &Change{Dir: d, Plan: plan, Step: l.Step}
+	return &Change{Dir: d, Plan: plan, Step: l.Step, System: l.System}
 }

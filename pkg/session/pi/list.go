@@ -6,12 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -23,7 +20,7 @@ import (
 // in the order of their file names, which begin with a time; what could not be
 // used is a notice. Of every log the header is read.
 func (s *Store) List(ctx context.Context) (session.Listing, error) {
-	top, err := logfile.Open(s.base)
+	top, err := logfile.Open(s.Base)
 	if err != nil {
 		return session.Listing{}, fmt.Errorf("open store: %w", err)
 	}
@@ -43,11 +40,11 @@ func (s *Store) List(ctx context.Context) (session.Listing, error) {
 		}
 		l.directory(ctx, name)
 	}
-	return l.listing, nil
+	return l.Listing, nil
 }
 
 func (s *Store) lister(top *logfile.Dir) *lister {
-	return &lister{store: s, top: top, now: time.Now(), looker: newLooker(s.tailCache)}
+	return &lister{Lister: s.NewLister(), top: top, looker: newLooker(s.tailCache)}
 }
 
 // listSpread lists several directories at a time, and puts what it found
@@ -60,9 +57,9 @@ func (s *Store) listSpread(ctx context.Context, top *logfile.Dir, names []string
 	parts := make([]session.Listing, len(names))
 	err = session.Spread(ctx, s.workers, len(names), func(worker, i int) {
 		l := listers[worker]
-		l.listing = session.Listing{}
+		l.Listing = session.Listing{}
 		l.directory(ctx, names[i])
-		parts[i] = l.listing
+		parts[i] = l.Listing
 	})
 	if err != nil {
 		return session.Listing{}, err
@@ -85,39 +82,30 @@ func growing(refs []session.Ref, more int) []session.Ref {
 
 // lister collects the sessions of one store.
 type lister struct {
-	store   *Store
-	top     *logfile.Dir
-	agent   string // of the directory that is being listed
-	now     time.Time
-	looker  *looker
-	listing session.Listing
+	*logfile.Lister
+	top    *logfile.Dir
+	agent  string // of the directory that is being listed
+	looker *looker
 }
 
-func (l *lister) notice(path, format string, args ...any) {
-	l.listing.Notices = append(l.listing.Notices, session.Notice{Path: path, Message: fmt.Sprintf(format, args...)})
-}
-
-// directory lists one directory, if that is what the name is.
+// directory lists one directory, if that is what the name is and not a file of
+// the sessions directory itself.
 func (l *lister) directory(ctx context.Context, name string) {
 	if strings.HasPrefix(name, ".") && name != "." {
 		return
 	}
-	d, err := l.top.Below(name)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, logfile.ErrNoDirectory) {
-		return // or a file of the sessions directory itself
-	}
-	if err != nil {
-		l.notice(filepath.Join(l.store.base, name), "skipped: %v", err)
+	d := l.Below(l.top, name)
+	if d == nil {
 		return
 	}
 	defer d.Close()
 	found, err := d.Names()
 	if err != nil {
-		l.notice(d.Path, "skipped: %v", err)
+		l.Skip(d.Path, err)
 		return
 	}
 	if l.agent = agentOf(d); name != "." {
-		l.listing.Agents = append(l.listing.Agents, l.agent)
+		l.Listing.Agents = append(l.Listing.Agents, l.agent)
 	}
 	l.logs(ctx, d, found)
 }
@@ -125,11 +113,11 @@ func (l *lister) directory(ctx context.Context, name string) {
 // logs lists the logs of a directory and marks the one that pi would continue.
 func (l *lister) logs(ctx context.Context, d *logfile.Dir, found []string) {
 	primary := -1
-	l.listing.Refs = growing(l.listing.Refs, len(found))
+	l.Listing.Refs = growing(l.Listing.Refs, len(found))
 	for _, name := range found {
 		n, ok, odd := parseName(name)
 		if odd {
-			l.notice(d.At(name), "skipped: not a name that is safe in a path")
+			l.Skip(d.At(name), errors.New("not a name that is safe in a path"))
 		}
 		if !ok {
 			continue
@@ -138,13 +126,13 @@ func (l *lister) logs(ctx context.Context, d *logfile.Dir, found []string) {
 		if !ok {
 			continue
 		}
-		if i := len(l.listing.Refs); continued && (primary < 0 || !ref.ModTime.Before(l.listing.Refs[primary].ModTime)) {
+		if i := len(l.Listing.Refs); continued && (primary < 0 || !ref.ModTime.Before(l.Listing.Refs[primary].ModTime)) {
 			primary = i
 		}
-		l.listing.Refs = append(l.listing.Refs, ref)
+		l.Listing.Refs = append(l.Listing.Refs, ref)
 	}
 	if primary >= 0 {
-		l.listing.Refs[primary].Primary = true
+		l.Listing.Refs[primary].Primary = true
 	}
 }
 
@@ -156,49 +144,39 @@ func (l *lister) log(ctx context.Context, d *logfile.Dir, n logName) (ref sessio
 		return session.Ref{}, false, false // gone since the directory was read
 	}
 	if err == nil {
-		if reason := logfile.Unusable(info); reason != "" {
-			err = errors.New(reason)
-		}
+		ref, err = l.RefOf(path, info)
 	}
 	var h session.Head
 	if err == nil {
 		h, err = l.looker.head(ctx, d, listedLog{n, path, info})
 	}
 	if err != nil {
-		l.notice(path, "skipped: %v", err)
+		l.Skip(path, err)
 		return session.Ref{}, false, false
 	}
-	ref = session.Ref{
-		Runtime: session.RuntimePi, Agent: l.agent, ID: n.id(), Store: l.store.root,
-		Path: path, Kind: session.KindLive, Bytes: info.Size(), ModTime: info.ModTime(),
-	}
+	ref.Agent, ref.ID = l.agent, n.id()
 	if h.Found && h.ID != ref.ID {
 		ref.ID = session.CleanID(h.ID)
 	}
-	l.judge(&ref, n, h, info)
+	l.classify(&ref, n, h)
 	return ref, h.Continued && !n.rotated, true
 }
 
-// judge sets kind and state.
-func (l *lister) judge(ref *session.Ref, n logName, h session.Head, info os.FileInfo) {
-	ref.State = session.StateIdle
-	var busy *session.BusyError
-	switch {
-	case n.rotated:
-		ref.Kind = session.KindReset
-		ref.State, ref.Reason = session.StateUnsupported, "a rotated log: it is kept until nobody can write it any more"
+// classify sets kind and state.
+func (l *lister) classify(ref *session.Ref, n logName, h session.Head) {
+	if n.rotated {
+		logfile.Aside(ref, "a rotated log: it is kept until nobody can write it any more")
 		return
-	case h.Found && h.Version > maxVersion:
+	}
+	if h.Found && h.Version > maxVersion {
 		ref.State, ref.Reason = session.StateUnsupported, newer(h.Version)
-	case errors.As(session.CheckQuiet(ref.Path, info, l.now, session.RecentChange), &busy):
-		ref.State, ref.Reason = session.StateBusy, busy.Reason
 	}
 	if h.Found {
 		return
 	}
 	ref.Kind = session.KindOrphan
-	if info.Size() > 0 {
-		l.notice(ref.Path, "no session header: a fragment, or no session; pi never continues it and overwrites it when it is opened by name")
+	if ref.Bytes > 0 {
+		l.Notice(ref.Path, "no session header: a fragment, or no session; pi never continues it and overwrites it when it is opened by name")
 	}
 }
 

@@ -2,10 +2,7 @@ package pi
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/session"
@@ -13,10 +10,10 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/piformat"
 )
 
-// PlanRotation implements [session.Rotator]. A format newer than version 3 is
-// [session.ErrUnsupported].
-func (s *Store) PlanRotation(_ context.Context, ref session.Ref, snap session.Snapshot, now time.Time) (session.Rotation, error) {
-	d, name, err := s.directoryOf(ref.Path)
+// PlanRotation implements [session.Rotator]: the log gets a name that pi does
+// not read. A format newer than version 3 is [session.ErrUnsupported].
+func (s *Store) PlanRotation(ctx context.Context, ref session.Ref, snap session.Snapshot, now time.Time) (session.Rotation, error) {
+	d, name, err := s.Directory(ref.Path)
 	if err != nil {
 		return session.Rotation{}, err
 	}
@@ -24,12 +21,7 @@ func (s *Store) PlanRotation(_ context.Context, ref session.Ref, snap session.Sn
 	if err := mayRotate(d, name); err != nil {
 		return session.Rotation{}, err
 	}
-	now = now.UTC().Truncate(time.Millisecond)
-	kept, err := d.FreeRotated(name, now)
-	return session.Rotation{
-		Runtime: session.RuntimePi, Agent: agentOf(d), Session: ref.ID, Store: s.root,
-		Live: ref.Path, Kept: kept, At: now, Snapshot: snap,
-	}, err
+	return s.Logs.PlanRotation(ctx, ref, snap, now)
 }
 
 // mayRotate returns an error that wraps [session.ErrUnsupported] unless a file
@@ -60,62 +52,13 @@ func mayRotate(d *logfile.Dir, name string) error {
 	return nil
 }
 
-// Rotate implements [session.Rotator]: the log gets a name that pi does not
-// read. There is no index, so this is the only step; a log that is at its new
-// name is done.
-func (s *Store) Rotate(ctx context.Context, r session.Rotation) error {
-	c, err := s.openChange(r)
-	if err != nil {
-		return err
-	}
-	defer c.Dir.Close()
-	return c.MoveAside(ctx)
-}
-
-// Dispose removes a rotated log for good, once it is archived and settled.
-func (s *Store) Dispose(ctx context.Context, r session.Rotation) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	c, err := s.openChange(r)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer c.Dir.Close()
-	return c.Dispose()
-}
-
-// openChange opens the directory of a rotation. It checks that the rotation,
-// which may come from a journal, stays in one directory of this store.
-func (s *Store) openChange(r session.Rotation) (*logfile.Change, error) {
-	d, name, err := s.directoryOf(r.Live)
-	if err != nil {
-		return nil, err
-	}
-	live, ok, _ := parseName(name)
-	kept, okKept, _ := parseName(filepath.Base(r.Kept))
-	if !ok || live.rotated || !okKept || !kept.rotated || kept.live != name || r.Kept != d.At(kept.name) {
-		err = fmt.Errorf("rotate %s: the plan names files that do not belong together", r.Live)
-	} else {
-		err = d.InPlace()
-	}
-	if err != nil {
-		d.Close()
-		return nil, err
-	}
-	return &logfile.Change{Dir: d, Plan: session.Shortening{Rotation: r}, Step: s.step, System: s.system}, nil
-}
-
 // keepRecentTokens is what pi itself keeps.
 const keepRecentTokens = 20_000
 
 // PlanOverlay implements [session.Overlayer]: it makes a compaction entry as
 // pi writes it.
 func (s *Store) PlanOverlay(_ context.Context, request session.ShortenRequest) (session.Shortening, error) {
-	d, name, err := s.directoryOf(request.Ref.Path)
+	d, name, err := s.Directory(request.Ref.Path)
 	if err != nil {
 		return session.Shortening{}, err
 	}
@@ -131,7 +74,7 @@ func (s *Store) PlanOverlay(_ context.Context, request session.ShortenRequest) (
 	record, err := piformat.Overlay(log, request)
 	return session.Shortening{
 		Rotation: session.Rotation{
-			Runtime: session.RuntimePi, Agent: agentOf(d), Session: request.Ref.ID, Store: s.root,
+			Runtime: session.RuntimePi, Agent: agentOf(d), Session: request.Ref.ID, Store: s.Root(),
 			Live: request.Ref.Path, At: request.Now.UTC(), Snapshot: request.Snapshot,
 		},
 		Cut: request.Cut, Summary: request.Summary, Record: record,
@@ -143,7 +86,7 @@ func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	d, name, err := s.directoryOf(plan.Live)
+	d, name, err := s.Directory(plan.Live)
 	if err != nil {
 		return err
 	}
@@ -154,7 +97,7 @@ func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
 	if err := d.InPlace(); err != nil {
 		return err
 	}
-	change := &logfile.Change{Dir: d, Plan: plan, Step: s.step, System: s.system}
+	change := s.Change(d, plan)
 	return change.Append()
 }
 
@@ -167,7 +110,7 @@ func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
 // before it reads the log again, and its own next entry hangs on the entry
 // that it knows: the late records are on a branch of their own then.
 func (s *Store) PlanCarry(ctx context.Context, q session.CarryRequest) (session.Carrying, error) {
-	d, name, err := s.directoryOf(q.Rotation.Live)
+	d, name, err := s.Directory(q.Rotation.Live)
 	if err != nil {
 		return session.Carrying{}, err
 	}

@@ -2,9 +2,7 @@ package pi
 
 import (
 	"context"
-	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -23,12 +21,7 @@ const maxVersion = 3
 // Store is one sessions directory of pi, a [session.Store]. It holds nothing
 // open and may be used by several goroutines at once.
 type Store struct {
-	root string // as it was opened
-	base string // the sessions directory
-	// step is called after each step of Rotate, with its name; an error ends
-	// the rotation there. Tests stop it so.
-	step      func(name string) error
-	system    durable.System
+	logfile.Logs
 	tailCache session.TailCache // nil: logs are listed by their beginnings alone
 	workers   int               // directories that List reads at a time
 }
@@ -36,17 +29,20 @@ type Store struct {
 // Open returns the store of a sessions directory, or of the agent directory
 // that holds one.
 func Open(root string) *Store {
-	if absolute, err := filepath.Abs(root); err == nil {
-		root = absolute
-	}
-	return &Store{root: root, base: sessionsDirectory(root), step: func(string) error { return nil }}
+	root = logfile.Absolute(root)
+	base := logfile.Within(root, sessionsName)
+	return &Store{Logs: logfile.Logs{
+		Name: session.RuntimePi, Store: root, Base: base, Depth: 1, Like: isLog,
+		Locate:  func(below string) (session.Ref, bool) { return locate(base, below) },
+		ReadAll: piformat.Scan, ReadTail: readTail, Count: piformat.CountMessages,
+	}}
 }
 
 // WithSystem returns the same store, which does without some mechanisms of the
 // system.
 func (s *Store) WithSystem(system durable.System) *Store {
 	other := *s
-	other.system = system
+	other.System = system
 	return &other
 }
 
@@ -58,59 +54,13 @@ func (s *Store) WithWorkers(n int) session.Store {
 	return &other
 }
 
-// Runtime implements [session.Store].
-func (s *Store) Runtime() string { return session.RuntimePi }
-
-// Root implements [session.Store].
-func (s *Store) Root() string { return s.root }
-
-// Tail implements [session.Store].
-func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error) {
-	log, info, err := s.openLog(ref)
-	if err != nil {
-		return session.Tail{}, err
-	}
-	defer log.Close()
+func readTail(ctx context.Context, log *os.File, info os.FileInfo, _ session.Ref) (session.Tail, error) {
 	return piformat.Tail(ctx, log, info.Size(), info.ModTime())
 }
 
 // Scan implements [session.Store].
 func (s *Store) Scan(ctx context.Context, r io.Reader, o session.ScanOptions, emit func(*session.Message) error) (session.Scan, error) {
 	return piformat.Scan(ctx, r, o, emit)
-}
-
-// CountMessages returns the number of messages in a log, exactly.
-func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error) {
-	log, info, err := s.openLog(ref)
-	if err != nil {
-		return 0, err
-	}
-	defer log.Close()
-	return piformat.CountMessages(ctx, io.NewSectionReader(log, 0, info.Size()))
-}
-
-func (s *Store) openLog(ref session.Ref) (*os.File, os.FileInfo, error) {
-	d, name, err := s.directoryOf(ref.Path)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer d.Close()
-	return d.OpenLog(name)
-}
-
-// Busy implements [session.Rotator]. A session is busy when its log changed
-// within quiet, when it is empty, shorter than it was when it was listed, or
-// gone, and when its last line is torn or its last turn unanswered.
-func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
-	d, name, err := s.directoryOf(ref.Path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return logfile.Gone(ref.Path)
-	}
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Busy(ctx, name, logfile.Question{Ref: ref, Now: now, Quiet: quiet, Tail: s.Tail})
 }
 
 const (
@@ -122,47 +72,13 @@ const (
 // of PI_CODING_AGENT_DIR and ~/.pi/agent/sessions.
 func Roots(home string, getenv func(string) string) []string {
 	var candidates []string
-	if agent := expand(getenv("PI_CODING_AGENT_DIR"), home); agent != "" {
+	if agent := logfile.Expand(getenv("PI_CODING_AGENT_DIR"), home); agent != "" {
 		candidates = append(candidates, filepath.Join(agent, sessionsName))
 	}
 	if home != "" {
 		candidates = append(candidates, filepath.Join(home, ".pi", "agent", sessionsName))
 	}
-	var found []string
-	var seen os.FileInfo
-	for _, path := range candidates {
-		info, err := os.Stat(path)
-		if err != nil || !info.IsDir() || seen != nil && os.SameFile(seen, info) {
-			continue
-		}
-		found, seen = append(found, path), info
-	}
-	return found
-}
-
-// expand makes a path from the environment absolute; ~ is the home directory.
-func expand(path, home string) string {
-	if path == "" {
-		return ""
-	}
-	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
-		path = filepath.Join(home, rest)
-	}
-	absolute, err := filepath.Abs(path)
-	if err != nil {
-		return ""
-	}
-	return absolute
-}
-
-// sessionsDirectory is the sessions directory for a path that is one, or that
-// is the agent directory which holds one.
-func sessionsDirectory(path string) string {
-	below := filepath.Join(path, sessionsName)
-	if info, err := os.Stat(below); err == nil && info.IsDir() {
-		return below
-	}
-	return path
+	return logfile.Existing(candidates...)
 }
 
 // logName is what the name of a file in a directory of sessions says.
@@ -202,28 +118,15 @@ func agentNamed(directory string) string {
 	return session.CleanID(name)
 }
 
-// directoryOf opens the directory of a log by the log's absolute path: one of
-// the sessions directory, or that itself, which holds logs if pi was given it
-// with --session-dir.
-func (s *Store) directoryOf(path string) (*logfile.Dir, string, error) {
-	return logfile.Of(s.base, path, 1)
-}
-
-// places says where the logs of this runtime lie: in the directory of a working
-// directory, or in the sessions directory itself.
-func (s *Store) places() *logfile.Logs {
-	return &logfile.Logs{
-		Name: session.RuntimePi, Base: s.base, Depth: 1, Store: s.root,
-		Like: isLog,
-		Locate: func(below string) (session.Ref, bool) {
-			n, ok, _ := parseName(path.Base(below))
-			agent := path.Base(path.Dir(below))
-			if agent == "." {
-				agent = filepath.Base(s.base)
-			}
-			return session.Ref{Agent: agentNamed(agent), ID: session.CleanID(n.id()), Kind: session.KindLive}, ok && !n.rotated
-		},
+// locate reads where a log lies: in the directory of a working directory, or in
+// the sessions directory itself, if pi was given that with --session-dir.
+func locate(base, below string) (session.Ref, bool) {
+	n, ok, _ := parseName(path.Base(below))
+	agent := path.Base(path.Dir(below))
+	if agent == "." {
+		agent = filepath.Base(base)
 	}
+	return session.Ref{Agent: agentNamed(agent), ID: session.CleanID(n.id()), Kind: session.KindLive}, ok && !n.rotated
 }
 
 // isLog reports whether a name is that of a log, or of one that was moved aside.
@@ -235,11 +138,11 @@ func isLog(name string) bool {
 // Place implements [session.Restorer]. A rotated name, which is this tool's,
 // stands for the log's own.
 func (s *Store) Place(ctx context.Context, path string, now time.Time) (session.Place, error) {
-	p, err := s.places().Place(ctx, path, now)
+	p, err := s.Logs.Place(ctx, path, now)
 	if err != nil || !p.There {
 		return p, err
 	}
-	d, name, err := s.directoryOf(p.Path)
+	d, name, err := s.Directory(p.Path)
 	if err != nil {
 		return p, err
 	}
@@ -248,9 +151,4 @@ func (s *Store) Place(ctx context.Context, path string, now time.Time) (session.
 		p.Ref.ID = session.CleanID(h.ID)
 	}
 	return p, nil
-}
-
-// Unused implements [session.Restorer]. pi takes no locks.
-func (s *Store) Unused(ctx context.Context, path string, now time.Time, quiet time.Duration) error {
-	return s.places().Unused(ctx, path, now, quiet)
 }

@@ -22,7 +22,7 @@ import (
 // one's own place is in the way.
 func (s *Store) PlanUndo(ctx context.Context, r session.Rotation, o session.UndoOptions) (session.Undo, error) {
 	u := session.Undo{Rotation: r, At: o.Now.UTC().Truncate(time.Millisecond)}
-	c, err := s.openChange(r)
+	c, err := s.OpenChange(session.Shortening{Rotation: r})
 	if err != nil {
 		return u, err
 	}
@@ -86,7 +86,7 @@ func begunSince(ctx context.Context, d *logfile.Dir, old string, at time.Time) e
 // Undo implements [session.Undoer]: the old log gets its name again, or
 // is made of the archived bytes, and is the newest of its directory.
 func (s *Store) Undo(ctx context.Context, u session.Undo, archived func(io.Writer) error) error {
-	c, err := s.openChange(u.Rotation)
+	c, err := s.OpenChange(session.Shortening{Rotation: u.Rotation})
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (s *Store) makeNewest(d *logfile.Dir, u session.Undo) error {
 	if err := durable.Touch(u.Rotation.Live, at); err != nil {
 		return err
 	}
-	return s.step("newest")
+	return s.Stepped("newest")
 }
 
 // newestBeside is when the newest of the other logs was changed.
