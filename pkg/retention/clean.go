@@ -588,7 +588,11 @@ func lastLook(ctx context.Context, item Item) (*logfile.Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	return logfile.ChangeOf(snap, "")
+	change, err := logfile.ChangeOf(snap, "")
+	if err == nil {
+		change.Linked = true // as when it was put there
+	}
+	return change, err
 }
 
 // ErrWrittenLate is why a file stays in the trash that was written after it was

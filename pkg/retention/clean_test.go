@@ -329,3 +329,30 @@ func TestPrune(t *testing.T) {
 		t.Error(deleted, err)
 	}
 }
+
+// A companion that has a second name somewhere goes like any other, and for good
+// in the end. The other name stays.
+func TestCleanOfAFileWithTwoNames(t *testing.T) {
+	ctx := context.Background()
+	r := newRoom(t)
+	r.session("new", 0)
+	r.session("old", 30)
+	side, second := r.file("old.side", 30), filepath.Join(t.TempDir(), "second")
+	if err := os.Link(side, second); err != nil {
+		t.Skip("no hard links:", err)
+	}
+	r.adapter.companions["old"] = side
+	for _, at := range []time.Time{now, now.Add(2 * retention.Grace)} {
+		r.clean.Now = func() time.Time { return at }
+		if result, err := r.clean.Execute(ctx, r.plan()); err != nil || result.Busy+result.Failed+len(result.Kept) > 0 {
+			t.Fatalf("%+v, %v", result, err)
+		}
+		r.sessions = r.sessions[:1]
+	}
+	if items, err := r.clean.Trash.List(); err != nil || len(items) > 0 {
+		t.Errorf("still in the trash: %+v, %v", items, err)
+	}
+	if _, err := os.Lstat(second); err != nil {
+		t.Error(err)
+	}
+}
