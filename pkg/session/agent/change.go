@@ -30,9 +30,8 @@ func (s *Store) PlanRotation(ctx context.Context, ref session.Ref, snap session.
 	return r, err
 }
 
-// Rotate implements [session.Rotator]: an empty log, as a new session has one
-// (S7.1), takes the place of the old one, and metadata.json counts from 0
-// again.
+// Rotate implements [session.Rotator]: an empty log, as a new session has one,
+// takes the place of the old one, and metadata.json counts from 0 again.
 func (s *Store) Rotate(ctx context.Context, r session.Rotation) error {
 	nothing, err := logfile.Proof(func(io.Writer) error { return nil })
 	if err != nil {
@@ -55,15 +54,15 @@ func isRotated(name string) bool {
 	return rotated && log == logName
 }
 
-// Due implements [session.Trigger]: a session is due when its context is
-// larger than the window less what is reserved for the answer (seed 001,
-// section 7.5.2).
+// Due implements [session.Trigger]: a session is due when its context is larger
+// than the window less what is reserved for the answer (docs/decisions.md D17).
 func (s *Store) Due(_ context.Context, q session.DueQuestion) (bool, string, error) {
 	limit := s.options.ContextWindow - s.options.ReserveTokens
 	return q.Tail.Tokens > limit, fmt.Sprintf("%d tokens, due above %d (window %d less %d reserved)", q.Tail.Tokens, limit, s.options.ContextWindow, s.options.ReserveTokens), nil
 }
 
-// compactionRecord is a compaction as seed 001, section 7.2, has it.
+// compactionRecord is a compaction as the runtime writes it (docs/formats.md,
+// "agent").
 type compactionRecord struct {
 	RecordType    string   `json:"recordType"`
 	SchemaVersion int      `json:"schemaVersion"`
@@ -74,7 +73,7 @@ type compactionRecord struct {
 	ReadFiles     []string `json:"readFiles"`
 	ModifiedFiles []string `json:"modifiedFiles"`
 	Timestamp     string   `json:"timestamp"`
-	SummaryBy     string   `json:"summaryBy"` // no field of the seed: it says that the summary is ours
+	SummaryBy     string   `json:"summaryBy"` // not a field of the runtime's: it says that the summary is ours
 }
 
 // PlanOverlay implements [session.Overlayer].

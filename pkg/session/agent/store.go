@@ -15,15 +15,15 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
-// Options are the settings of seed 001, section 7.5.1.
+// Options say when a session is compacted and how much of it stays.
 type Options struct {
 	ReserveTokens    int64 // of the window, for the answer; 0 means DefaultReserve
 	KeepRecentTokens int64 // 0 means DefaultKeep
 	ContextWindow    int64 // tokens; 0 means DefaultWindow
 }
 
-// The defaults of seed 001, section 7.5.1. The window is that of the models
-// that its examples name; the log does not say.
+// The defaults (docs/decisions.md D17). The log does not say how large the
+// window of its model is.
 const (
 	DefaultReserve = 16_384
 	DefaultKeep    = 20_000
@@ -60,8 +60,8 @@ func orDefault(value, fallback int64) int64 {
 }
 
 // Roots returns the sessions directory of a user if it exists:
-// ~/.agent/sessions. Other programs use the same directory for flat files
-// (research/formats.md section 7); those are no sessions of this runtime.
+// ~/.agent/sessions. Other programs use the same directory for flat files,
+// which are no sessions of this runtime.
 func Roots(home string, _ func(string) string) []string {
 	if path := filepath.Join(home, ".agent", sessionsName); home != "" && logfile.IsDirectory(path) {
 		return []string{path}
@@ -77,7 +77,7 @@ const (
 	agentName = "agent"
 )
 
-// validID is the only form of a session's id (seed 001, section 7.1).
+// validID is the only form of a session's id: a ULID.
 var validID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9A-HJKMNP-TV-Z]{26}$`) })
 
 // locate reads where a log lies: one in each session's directory.
@@ -86,8 +86,8 @@ func locate(below string) (session.Ref, bool) {
 	return session.Ref{Agent: agentName, ID: id, Kind: session.KindLive}, name == logName && validID().MatchString(id)
 }
 
-// List implements [session.Store]: the session that was used last comes first
-// (S7.5). A directory whose name is no ULID is refused with a notice (S7.8).
+// List implements [session.Store]: the session that was used last comes first.
+// A directory whose name is no ULID is refused with a notice.
 func (s *Store) List(ctx context.Context) (session.Listing, error) {
 	l := &lister{Lister: s.NewLister(), used: map[string]time.Time{}, window: int(s.options.ContextWindow)}
 	err := l.Base(ctx, func(base *logfile.Dir, name string) {
@@ -156,7 +156,7 @@ func (l *lister) log(d *logfile.Dir, id, name string) error {
 
 const sourceCron = "cron"
 
-// metadata is what of metadata.json is used (seed 001, section 7.3).
+// metadata is what is used of metadata.json (docs/formats.md, "agent").
 type metadata struct {
 	Name          string          `json:"name"`
 	LastMessageAt json.RawMessage `json:"lastMessageAt"` // a bad time must not hide the rest

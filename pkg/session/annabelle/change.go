@@ -13,13 +13,14 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
-// compactionRecord is a compaction as seed 000 has it.
+// compactionRecord is a compaction as the runtime writes it (docs/formats.md,
+// "annabelle").
 type compactionRecord struct {
 	Type           string `json:"type"`
 	Summary        string `json:"summary"`
 	CompactedTurns int    `json:"compactedTurns"`
 	Timestamp      string `json:"timestamp"`
-	SummaryBy      string `json:"summaryBy"` // no field of the seed: it says that the summary is ours
+	SummaryBy      string `json:"summaryBy"` // not a field of the runtime's: it says that the summary is ours
 }
 
 // PlanRewrite implements [session.Rewriter]: the header, one compaction, and

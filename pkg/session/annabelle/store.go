@@ -18,7 +18,8 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
-// Options are the settings of seed 000, Session Compaction. 0 is the default.
+// Options say when a session is compacted and how much of it stays. 0 is the
+// default.
 type Options struct {
 	ThresholdChars  int64         // a session with more characters is due
 	MinTurns        int           // and at least as many turns
@@ -26,7 +27,7 @@ type Options struct {
 	KeepRecentTurns int           // that stay, byte for byte
 }
 
-// The defaults of seed 000.
+// The defaults are the runtime's own (docs/formats.md, "annabelle").
 const (
 	DefaultThresholdChars  = 20_000
 	DefaultMinTurns        = 8
@@ -171,7 +172,7 @@ type measured struct {
 	replaced  int   // turns that compactions so far have replaced
 }
 
-// Due implements [session.Trigger] with the conditions of seed 000: all must
+// Due implements [session.Trigger] with the runtime's own conditions: all must
 // be true. The time of the last compaction is taken from its record, because
 // the runtime keeps it only in memory.
 func (s *Store) Due(ctx context.Context, q session.DueQuestion) (bool, string, error) {

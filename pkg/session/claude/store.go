@@ -114,7 +114,7 @@ func projectOf(cwd string) string {
 }
 
 // defaultPeriod is how long Claude Code keeps a session that nobody uses
-// unless cleanupPeriodDays says otherwise (research/formats.md section 10).
+// unless cleanupPeriodDays says otherwise.
 const defaultPeriod = 30
 
 // maxPeriod is more days than a duration can hold, by far.

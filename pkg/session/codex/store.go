@@ -89,9 +89,8 @@ func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet 
 }
 
 // lockOf returns the path of the lock that Codex has put on a thread, "" if
-// there is none. It is there from the first record to the end of the program
-// (research/real-runtimes.md section 3); .coordination.lock beside it stays and
-// says nothing.
+// there is none. It is there from the first record to the end of the program;
+// .coordination.lock beside it stays and says nothing.
 func (s *Store) lockOf(thread string) string {
 	path := filepath.Join(s.Root(), "thread-writer-locks", thread+".lock")
 	if _, err := os.Lstat(path); err != nil {
@@ -114,7 +113,7 @@ const (
 )
 
 // rolloutName is the allow-list of names: the local time of the start and the
-// id of the thread (research/formats.md section 11).
+// id of the thread (docs/formats.md, "codex").
 var rolloutName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^rollout-(?:\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}-)?([A-Za-z0-9][A-Za-z0-9._-]{0,127}?)(\.jsonl|\.jsonl\.zst)$`)
 })

@@ -14,13 +14,13 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
-// maxContext bounds the summary that takes a session's place, in bytes
-// (research/behaviours.md section 4).
+// maxContext bounds the summary that takes a session's place, in bytes, as the
+// program does.
 const maxContext = 12_000
 
-// PlanRewrite implements [session.Rewriter]: a session that nobody has used
-// for half an hour is cleared, another one is replaced by its summary, which
-// the program reads as an answer of its own (seed 003).
+// PlanRewrite implements [session.Rewriter]: a session that nobody has used for
+// half an hour is cleared, another one is replaced by its summary, which the
+// program reads as an answer of its own.
 func (s *Store) PlanRewrite(ctx context.Context, request session.ShortenRequest) (session.Shortening, error) {
 	rotation, err := s.PlanRotation(ctx, request.Ref, request.Snapshot, request.Now)
 	if err != nil {

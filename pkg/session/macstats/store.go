@@ -13,7 +13,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
-// The thresholds of seed 003.
+// When a session is due (docs/decisions.md D17).
 const (
 	periodicMessages  = 4 // from so many on a session is due in a run over everything
 	requestedMessages = 8 // from so many on when it was asked for
@@ -65,7 +65,7 @@ func (s *Store) LessonsFile(session.Ref) string {
 }
 
 // Due implements [session.Trigger]: by the number of messages, a summary among
-// them, as the program counts them (seed 003, Config constants).
+// them, as the program counts them.
 func (s *Store) Due(_ context.Context, q session.DueQuestion) (bool, string, error) {
 	least := periodicMessages
 	if q.Requested {
@@ -76,8 +76,8 @@ func (s *Store) Due(_ context.Context, q session.DueQuestion) (bool, string, err
 
 const agentName = "mac-stats"
 
-// The two forms of names. Both match when the topic ends in digits: the
-// newer one is tried first (research/formats.md section 8).
+// The two forms of names. Both match when the topic ends in digits: the newer
+// one is tried first.
 var (
 	newName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^session-memory-(\d+)-(\d{8}-\d{6})-?(.*)\.md$`) })
 	oldName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^session-memory-(.*)-(\d+)-(\d{8}-\d{6})\.md$`) })
