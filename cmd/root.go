@@ -82,7 +82,7 @@ type app struct {
 	late   []lateLines
 
 	opened   []session.Store
-	unlisted int // stores that could not be listed
+	unlisted int // stores and directories that could not be listed
 	// foreign is a session of another user, if root has listed any.
 	foreign foreignFile
 	listed  bool // the stores were listed, and foreign was looked for

@@ -170,9 +170,18 @@ func (v *inventory) own(o owner) {
 	v.owners = append(v.owners, o)
 }
 
+// showNotices tells what was found while listing. What could not be read makes
+// the run incomplete: it is told even with --quiet, and the exit code is 3.
 func (a *app) showNotices(notices []session.Notice) {
 	for _, n := range notices {
-		a.notice(note(n))
+		a.notice(note{Path: n.Path, Message: n.Message, Hint: n.Hint})
+		if !n.Unread {
+			continue
+		}
+		a.unlisted++
+		if a.global.Quiet {
+			_, _ = fmt.Fprintln(a.Err, "sessctl: "+visible(n.Path+": "+n.Message))
+		}
 	}
 }
 

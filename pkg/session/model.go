@@ -4,7 +4,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"io/fs"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
@@ -97,6 +100,27 @@ type Notice struct {
 	Path    string
 	Message string
 	Hint    string // what to do, or ""
+	// Unread says that sessions may be missing from the listing because the
+	// system let nobody read what is at Path: a run over all of them is
+	// incomplete, and must not look like one that had nothing to do.
+	Unread bool
+}
+
+// Skipped is the notice that something was left out of a listing because of an
+// error.
+func Skipped(path string, err error) Notice {
+	return Notice{Path: path, Message: "skipped: " + err.Error(), Unread: systemError(err)}
+}
+
+// systemError reports whether an error says that the system did not let us
+// read: no permission, a broken disk, too many open files. That something is
+// gone, or is no directory, or is a link, is no such error.
+func systemError(err error) bool {
+	var code syscall.Errno
+	if !errors.As(err, &code) {
+		return errors.Is(err, fs.ErrPermission)
+	}
+	return !errors.Is(err, fs.ErrNotExist) && code != syscall.ENOTDIR && code != syscall.ELOOP
 }
 
 // Listing is what one store holds.

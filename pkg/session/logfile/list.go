@@ -29,7 +29,9 @@ func (l *Lister) Notice(path, format string, args ...any) {
 }
 
 // Skip adds the notice that something was left out.
-func (l *Lister) Skip(path string, err error) { l.Notice(path, "skipped: %v", err) }
+func (l *Lister) Skip(path string, err error) {
+	l.Listing.Notices = append(l.Listing.Notices, session.Skipped(path, err))
+}
 
 // Base hands every name in the base of the store to each, in order. It returns
 // an error if the base cannot be read, or if ctx has ended.

@@ -49,6 +49,11 @@ type lister struct {
 	listing session.Listing
 }
 
+// skip adds the notice that something was left out.
+func (l *lister) skip(path string, err error) {
+	l.listing.Notices = append(l.listing.Notices, session.Skipped(path, err))
+}
+
 func (l *lister) notice(path, hint, format string, args ...any) {
 	l.listing.Notices = append(l.listing.Notices, session.Notice{Path: path, Message: fmt.Sprintf(format, args...), Hint: hint})
 }
@@ -78,7 +83,7 @@ func (l *lister) isAgent(dir *os.Root, name string) bool {
 	case err != nil && isLink(dir, name):
 		l.notice(path, "", "skipped: a symbolic link that leads nowhere or out of the store")
 	case err != nil:
-		l.notice(path, "", "skipped: %v", err)
+		l.skip(path, err)
 	case !info.IsDir() || strings.HasPrefix(name, "."):
 	case !session.SafeID(name):
 		l.notice(path, "", "skipped: the agent's id is not one that is safe in a path")
@@ -108,7 +113,7 @@ func (l *lister) agent(ctx context.Context, agent string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return ctx.Err()
 	case err != nil:
-		l.notice(filepath.Join(l.store.root, agentsName, agent, sessionsName), "", "skipped: %v", err)
+		l.skip(filepath.Join(l.store.root, agentsName, agent, sessionsName), err)
 		return ctx.Err()
 	}
 	defer d.Close()
@@ -123,7 +128,7 @@ func (l *lister) sessions(ctx context.Context, d *directory, frozen string) erro
 		return ctx.Err()
 	}
 	if err != nil {
-		l.notice(d.Path, "", "skipped: %v", err)
+		l.skip(d.Path, err)
 		return nil
 	}
 	l.tell(v)
@@ -174,7 +179,7 @@ func (l *lister) log(v *view, n logName) {
 		return // gone since the directory was read
 	}
 	if err != nil {
-		l.notice(path, "", "skipped: %v", err)
+		l.skip(path, err)
 		return
 	}
 	if reason := logfile.Unusable(info); reason != "" {
@@ -361,13 +366,13 @@ func (l *lister) imported(agent string) {
 		return
 	}
 	if err != nil {
-		l.notice(path, "", "skipped: %v", err)
+		l.skip(path, err)
 		return
 	}
 	defer d.Close()
 	names, err := d.Names()
 	if err != nil {
-		l.notice(path, "", "skipped: %v", err)
+		l.skip(path, err)
 		return
 	}
 	for _, name := range names {
@@ -383,7 +388,7 @@ func (l *lister) importedLog(d *directory, name, id string) {
 		return // gone since the directory was read
 	}
 	if err != nil {
-		l.notice(d.At(name), "", "skipped: %v", err)
+		l.skip(d.At(name), err)
 		return
 	}
 	if reason := logfile.Unusable(info); reason != "" {
