@@ -13,17 +13,29 @@ import (
 // dotted, with numbers for list elements ("sessions.0.outcome") and len for
 // the length of a list.
 func jsonHas(ts *testscript.TestScript, neg bool, args []string) {
-	var value any
-	dec := json.NewDecoder(strings.NewReader(ts.ReadFile(args[0])))
-	dec.UseNumber()
-	ts.Check(dec.Decode(&value))
-	for _, step := range strings.Split(args[1], ".") {
-		value = stepInto(ts, value, step)
-	}
-	got := strings.TrimSpace(fmt.Sprint(value))
+	got := jsonValue(ts, args[0], args[1])
 	if matched := regexp.MustCompile("(?s)^(?:" + args[2] + ")$").MatchString(got); matched == neg {
 		ts.Fatalf("%s: %s is %q, want match %v of %q", args[0], args[1], got, !neg, args[2])
 	}
+}
+
+// jsonget NAME FILE PATH sets $NAME to one value of a JSON document.
+func jsonGet(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: jsonget NAME FILE PATH")
+	}
+	ts.Setenv(args[0], jsonValue(ts, args[1], args[2]))
+}
+
+func jsonValue(ts *testscript.TestScript, file, path string) string {
+	var value any
+	dec := json.NewDecoder(strings.NewReader(ts.ReadFile(file)))
+	dec.UseNumber()
+	ts.Check(dec.Decode(&value))
+	for _, step := range strings.Split(path, ".") {
+		value = stepInto(ts, value, step)
+	}
+	return strings.TrimSpace(fmt.Sprint(value))
 }
 
 func stepInto(ts *testscript.TestScript, value any, step string) any {
