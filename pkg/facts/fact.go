@@ -34,7 +34,7 @@ const (
 	DefaultConfidence = 0.7 // from which a fact is stored
 )
 
-// Version names the rules by which facts are made and judged. A session that
+// Version names the rules by which facts are made and checked. A session that
 // was looked at by other rules is looked at again.
 const Version = "facts-1"
 

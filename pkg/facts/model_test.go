@@ -69,7 +69,7 @@ func TestModelFacts(t *testing.T) {
 	}
 }
 
-// TestBadFacts: each fact is judged alone, and one that does not stand up is
+// TestBadFacts: each fact is checked alone, and one that does not hold is
 // refused, whatever the others are.
 func TestBadFacts(t *testing.T) {
 	item := func(fact, category string, confidence any, quote string) string {

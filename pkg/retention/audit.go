@@ -30,7 +30,7 @@ type Line struct {
 	Rule    string    `json:"rule"`    // why it went
 }
 
-// Audit is the log of what went and came back.
+// Audit is the log of deleted and restored files.
 type Audit struct{ Path string }
 
 // Append adds a line and makes it durable.
@@ -87,8 +87,8 @@ func (a Audit) DeletedArchives() (map[string]bool, error) {
 	return deleted, nil
 }
 
-// ErrClock is returned when the clock says that it is earlier than when
-// something last went: ages cannot be told then.
+// ErrClock is returned when the clock is behind the last deletion: ages cannot
+// be told then.
 var ErrClock = errors.New("the clock runs behind the audit log")
 
 // CheckClock returns an error that wraps [ErrClock] when now is before the last

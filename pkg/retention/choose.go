@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// Policy says what may go.
+// Policy says what may be deleted.
 type Policy struct {
 	MaxAge time.Duration // only what is older
 	Keep   int           // never the newest so many of an owner
 }
 
-// Candidate is something that could go.
+// Candidate is something that could be deleted.
 type Candidate struct {
 	ID    string
 	Owner string    // whose: the newest are kept, and the half is counted, by owner
-	Time  time.Time // when it was last of use
-	// Temporary is for what was made to be thrown away: it counts among its
-	// owner's, but is never kept for being the newest.
+	Time  time.Time // when it was used last
+	// Temporary marks what was made to be thrown away: it counts among its
+	// owner's candidates, but is never kept for being the newest.
 	Temporary bool
 }
 
@@ -29,9 +29,9 @@ type Verdict struct {
 	Reason string // why it stays; "" if it goes
 }
 
-// Choose applies the rules that need no look at the thing itself: age, where a
-// time in the future is not old, and the newest of each owner. The verdicts
-// come in the order of the candidates.
+// Choose applies the rules that do not need the candidate itself: its age,
+// where a time in the future is not old, and the newest of each owner. The
+// verdicts come in the order of the candidates.
 func Choose(all []Candidate, p Policy, now time.Time) []Verdict {
 	rank := map[string]int{}
 	order := slices.Clone(all)
@@ -63,8 +63,8 @@ func Choose(all []Candidate, p Policy, now time.Time) []Verdict {
 	return verdicts
 }
 
-// MoreThanHalf returns the owners of whose candidates more than half would go,
-// sorted.
+// MoreThanHalf returns the owners, sorted, that would lose more than half of
+// their candidates.
 func MoreThanHalf(verdicts []Verdict) []string {
 	all, going := map[string]int{}, map[string]int{}
 	for _, v := range verdicts {

@@ -47,8 +47,8 @@ type Session struct {
 	Adapter session.Store // the open store that it was found in
 }
 
-// CleanPlan says what becomes of every session and of what has been in the
-// trash for long enough. It is data, and what is shown is what is executed.
+// CleanPlan says what becomes of every session, and of the files whose time in
+// the trash is over. It is data, and what is shown is what is executed.
 type CleanPlan struct {
 	Sessions []SessionPlan
 	Purge    []Item // what is removed for good
@@ -63,7 +63,7 @@ type SessionPlan struct {
 	members []Session // the session and the logs that go or stay with it; nil of a kind that stays
 }
 
-// File is one file that goes, as it was when the plan was made.
+// File is one file to be deleted, as it was when the plan was made.
 type File struct {
 	Path string
 	Seen session.Snapshot // without a hash
@@ -83,7 +83,7 @@ type Kept struct {
 	Err  error
 }
 
-// Going are the plans of what goes.
+// Going are the plans of the sessions to be deleted.
 func (p *CleanPlan) Going() []*SessionPlan {
 	var all []*SessionPlan
 	for i := range p.Sessions {
@@ -103,7 +103,7 @@ func (p *CleanPlan) Verdicts() []Verdict {
 	return all
 }
 
-// Size is that of all files of a session that goes, in bytes.
+// Size is that of all files of a session to be deleted, in bytes.
 func (p *SessionPlan) Size() (n int64) {
 	for _, f := range p.Files {
 		n += f.Seen.Size
@@ -141,8 +141,8 @@ func (c *Clean) Plan(ctx context.Context, all []Session) (*CleanPlan, error) {
 	return p, nil
 }
 
-// consider tells whether a session is of a kind that may go, and when it, or
-// what belongs to it, was used last.
+// consider tells whether a session is of a kind that may be deleted, and when
+// it, or what belongs to it, was used last.
 func consider(ctx context.Context, all []Session, s Session) SessionPlan {
 	p := SessionPlan{Session: s, LastUse: s.ModTime}
 	if p.Verdict.Reason = stays(s); p.Verdict.Reason != "" {
@@ -155,7 +155,7 @@ func consider(ctx context.Context, all []Session, s Session) SessionPlan {
 	return p
 }
 
-// stays returns why a session of this kind never goes, or "".
+// stays returns why a session of this kind is never deleted, or "".
 func stays(s Session) string {
 	switch {
 	case s.Kind == session.KindDatabase || s.Kind == session.KindStored:
@@ -199,8 +199,8 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// byAge applies the rules of age. The newest session of an agent stays, and so
-// every session counts, also those that may not go.
+// byAge applies the rules of age. The newest session of an agent stays, so
+// every session counts, also those that may not be deleted.
 func (c *Clean) byAge(plans []SessionPlan, now time.Time) {
 	candidates := make([]Candidate, 0, len(plans))
 	for _, p := range plans {
@@ -253,7 +253,7 @@ func busyText(err error) string {
 	return err.Error()
 }
 
-// add takes a file into what goes. It returns why it cannot go, or "".
+// add plans the deletion of a file. It returns why it cannot be deleted, or "".
 func (c *Clean) add(p *SessionPlan, path string, log *Session) string {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -285,7 +285,7 @@ func (s Session) CountsFor() (agent string, sub bool) {
 	return s.Agent, false
 }
 
-// leads reports whether a session stands for all that goes with it. Of a
+// leads reports whether a session represents all that is deleted with it. Of a
 // sub-agent that is the first.
 func leads(all []Session, s Session) bool {
 	if _, sub := s.CountsFor(); !sub {
@@ -511,7 +511,7 @@ func (c *Clean) put(p *SessionPlan, f File, e archive.Entry) error {
 	return err
 }
 
-// item is the record of a file that goes.
+// item is the record of a file to be deleted.
 func (c *Clean) item(p *SessionPlan, f File, e archive.Entry) (Item, error) {
 	detail, err := json.Marshal(TrashedSession{p.Runtime, p.Agent, p.ID, e.ID})
 	if err != nil {
@@ -576,8 +576,8 @@ func (c *Clean) forget(item Item, s TrashedSession) error {
 	return errors.Join(c.Audit.Append(item.line(ActionPurge, c.Now().UTC(), s.Archive)), c.Trash.Remove(item))
 }
 
-// lastLook reads a file of the trash once more. Who waited for the lease under
-// which it was moved has written into it afterwards.
+// lastLook reads a file of the trash once more: a program that waited for the
+// lease under which it was moved may have written to it since.
 func lastLook(ctx context.Context, item Item) (*logfile.Change, error) {
 	file, err := durable.OpenRegular(item.To)
 	if err != nil {

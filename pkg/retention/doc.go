@@ -1,8 +1,8 @@
-// Package retention is about letting go of files without losing them.
+// Package retention deletes files without losing them.
 //
-// A file that is to go is first moved into a trash beside it, where it stays for
-// a grace period (seven days unless told otherwise) and from where it can be
-// brought back; only then it is removed. Of each file in the trash there is a
+// A file that is to be deleted is first moved into a trash beside it. It stays
+// there for a grace period (seven days unless told otherwise), in which it can
+// be restored, and is removed afterwards. Of each file in the trash there is a
 // record, one small JSON file, which is durable before the file is moved, so
 // that a run that is killed anywhere leaves nothing that nobody knows of:
 // [Trash.Recover] tells by what is on disk how far it came.

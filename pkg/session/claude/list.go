@@ -109,7 +109,7 @@ func (l *lister) log(d *logfile.Dir, name, parent string) {
 			ref.Key = ref.Parent + "/" + ref.ID
 		}
 	}
-	l.judge(&ref)
+	l.classify(&ref)
 	l.Add(ref)
 }
 
@@ -139,8 +139,8 @@ func (l *lister) file(d *logfile.Dir, name string) (session.Ref, bool) {
 	return ref, ok
 }
 
-// judge sets the state.
-func (l *lister) judge(ref *session.Ref) {
+// classify sets the state.
+func (l *lister) classify(ref *session.Ref) {
 	if p, ok := openIn(l.running, *ref, l.dirName); ok {
 		ref.State, ref.Reason = session.StateBusy, p.reason()
 	} else if ref.State == session.StateBusy {
