@@ -352,10 +352,10 @@ func (l *lister) database(ctx context.Context, db *database, agent string) {
 	refs, err := l.storedRefs(ctx, db, agent)
 	if err != nil {
 		ref := l.databaseRef(db, agent, err)
-		l.notice(db.path, "", "its sessions are not read: %v", err)
+		l.Notice(db.path, "its sessions are not read: %v", err)
 		refs = []session.Ref{ref}
 	}
-	l.listing.Refs = append(l.listing.Refs, refs...)
+	l.Listing.Refs = append(l.Listing.Refs, refs...)
 }
 
 // databaseRef stands for the sessions of a database that cannot be read.
@@ -380,8 +380,8 @@ func (l *lister) doubtful(agent, doubt string, cause error) {
 	}
 	ref := l.databaseRef(db, agent, cause)
 	ref.Reason = fmt.Sprintf("%s: %v", doubt, cause)
-	l.notice(db.path, "", "%s", ref.Reason)
-	l.listing.Refs = append(l.listing.Refs, ref)
+	l.Notice(db.path, "%s", ref.Reason)
+	l.Add(ref)
 }
 
 // stored is what a database says of its sessions.
@@ -413,7 +413,7 @@ func (l *lister) storedRefs(ctx context.Context, db *database, agent string) ([]
 	refs := make([]session.Ref, 0, len(sessions))
 	for _, s := range sessions {
 		if !session.SafeID(s.ID) {
-			l.notice(db.path, "", "a session is skipped: its id %q is not one that is safe in a path", s.ID)
+			l.Notice(db.path, "a session is skipped: its id %q is not one that is safe in a path", s.ID)
 			continue
 		}
 		refs = append(refs, x.ref(s, l))
@@ -488,7 +488,7 @@ func (l *lister) tellUnread(ctx context.Context, db *database, open *agentdb.Dat
 		records += c.Records
 	}
 	if len(ids) > 0 {
-		l.notice(db.path, keepTheirs, "%d records are in the runtime's cold storage and are not read, of sessions: %s", records, someOf(ids))
+		l.hint(db.path, keepTheirs, "%d records are in the runtime's cold storage and are not read, of sessions: %s", records, someOf(ids))
 	}
 	ids = nil
 	for _, d := range deleted {
@@ -497,7 +497,7 @@ func (l *lister) tellUnread(ctx context.Context, db *database, open *agentdb.Dat
 		}
 	}
 	if len(ids) > 0 {
-		l.notice(db.path, keepTheirs, "deleted sessions of which the database has a copy are not read: %s", someOf(ids))
+		l.hint(db.path, keepTheirs, "deleted sessions of which the database has a copy are not read: %s", someOf(ids))
 	}
 	return nil
 }

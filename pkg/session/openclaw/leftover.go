@@ -14,6 +14,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/jsonl"
@@ -33,7 +34,7 @@ func (s *Store) Leftovers(ctx context.Context) ([]session.Leftover, error) {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	defer root.Close()
-	agents, err := (&lister{store: s, root: root}).agents()
+	agents, err := s.lister(root, time.Now()).agents()
 	if err != nil {
 		return nil, err
 	}

@@ -27,42 +27,44 @@ func (s *Store) List(ctx context.Context) (session.Listing, error) {
 		return session.Listing{}, fmt.Errorf("open store: %w", err)
 	}
 	defer root.Close()
-	l := &lister{store: s, root: root, now: time.Now()}
+	l := s.lister(root, time.Now())
 	agents, err := l.agents()
 	if err != nil {
 		return session.Listing{}, err
 	}
-	l.listing.Agents = agents
+	l.Listing.Agents = agents
 	for _, agent := range agents {
 		if err := l.agent(ctx, agent); err != nil {
 			return session.Listing{}, err
 		}
 	}
-	return l.listing, nil
+	return l.Listing, nil
 }
 
 // lister collects the sessions of one store.
 type lister struct {
-	store   *Store
-	root    *os.Root
-	now     time.Time
-	listing session.Listing
+	*logfile.Lister
+	store *Store
+	root  *os.Root
+	now   time.Time
 }
 
-// skip adds the notice that something was left out.
-func (l *lister) skip(path string, err error) {
-	l.listing.Notices = append(l.listing.Notices, session.Skipped(path, err))
+func (s *Store) lister(root *os.Root, now time.Time) *lister {
+	logs := &logfile.Logs{Name: session.RuntimeOpenClaw, Store: s.root}
+	return &lister{Lister: logs.NewLister(), store: s, root: root, now: now}
 }
 
-func (l *lister) notice(path, hint, format string, args ...any) {
-	l.listing.Notices = append(l.listing.Notices, session.Notice{Path: path, Message: fmt.Sprintf(format, args...), Hint: hint})
+// hint adds a notice that says what can be done.
+func (l *lister) hint(path, hint, format string, args ...any) {
+	l.Notice(path, format, args...)
+	l.Listing.Notices[len(l.Listing.Notices)-1].Hint = hint
 }
 
 // agents returns the ids of the store's agents, sorted.
 func (l *lister) agents() ([]string, error) {
 	dir, err := l.store.top(l.root).Below(agentsName)
 	if errors.Is(err, fs.ErrNotExist) {
-		l.notice(l.store.root, "a state directory of OpenClaw holds agents/<agent>/sessions/", "no agents here")
+		l.hint(l.store.root, "a state directory of OpenClaw holds agents/<agent>/sessions/", "no agents here")
 		return nil, nil
 	}
 	if err != nil {
@@ -81,12 +83,12 @@ func (l *lister) isAgent(dir *os.Root, name string) bool {
 	info, err := dir.Stat(name)
 	switch {
 	case err != nil && isLink(dir, name):
-		l.notice(path, "", "skipped: a symbolic link that leads nowhere or out of the store")
+		l.Notice(path, "skipped: a symbolic link that leads nowhere or out of the store")
 	case err != nil:
-		l.skip(path, err)
+		l.Skip(path, err)
 	case !info.IsDir() || strings.HasPrefix(name, "."):
 	case !session.SafeID(name):
-		l.notice(path, "", "skipped: the agent's id is not one that is safe in a path")
+		l.Notice(path, "skipped: the agent's id is not one that is safe in a path")
 	default:
 		return true
 	}
@@ -113,7 +115,7 @@ func (l *lister) agent(ctx context.Context, agent string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return ctx.Err()
 	case err != nil:
-		l.skip(filepath.Join(l.store.root, agentsName, agent, sessionsName), err)
+		l.Skip(filepath.Join(l.store.root, agentsName, agent, sessionsName), err)
 		return ctx.Err()
 	}
 	defer d.Close()
@@ -128,7 +130,7 @@ func (l *lister) sessions(ctx context.Context, d *directory, frozen string) erro
 		return ctx.Err()
 	}
 	if err != nil {
-		l.skip(d.Path, err)
+		l.Skip(d.Path, err)
 		return nil
 	}
 	l.tell(v)
@@ -144,7 +146,7 @@ func (l *lister) tell(v *view) {
 		l.tellIndex(v)
 	}
 	for _, name := range v.all.odd {
-		l.notice(v.At(name), "", "skipped: not a name that the runtime gives a session")
+		l.Notice(v.At(name), "skipped: not a name that the runtime gives a session")
 	}
 }
 
@@ -154,69 +156,50 @@ func (l *lister) tellIndex(v *view) {
 	switch {
 	case errors.Is(v.indexErr, fs.ErrNotExist):
 		if len(v.all.byName) > 0 {
-			l.notice(path, "if the configuration names another index (session.store), sessions here are read but never changed", "there is none beside the transcripts")
+			l.hint(path, "if the configuration names another index (session.store), sessions here are read but never changed", "there is none beside the transcripts")
 		}
 	case v.indexErr != nil:
-		l.notice(path, "the runtime takes it for an empty index and writes that back: keep a copy before a gateway starts", "%v", v.indexErr)
+		l.hint(path, "the runtime takes it for an empty index and writes that back: keep a copy before a gateway starts", "%v", v.indexErr)
 	case v.index.unchangeable != "":
-		l.notice(path, "its sessions are read, not changed", "%s", v.index.unchangeable)
+		l.hint(path, "its sessions are read, not changed", "%s", v.index.unchangeable)
 	}
 	if v.index == nil {
 		return
 	}
 	for _, e := range v.index.entries {
 		if e.problem != "" {
-			l.notice(path, "", "entry %q skipped: %s", e.key, e.problem)
+			l.Notice(path, "entry %q skipped: %s", e.key, e.problem)
 		}
 	}
 }
 
 // log lists one log of a directory.
 func (l *lister) log(v *view, n logName) {
-	path := v.At(n.name)
-	info, err := v.Root.Lstat(n.name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return // gone since the directory was read
-	}
-	if err != nil {
-		l.skip(path, err)
+	ref, ok := l.Ref(v.Dir, n.name)
+	if !ok {
 		return
 	}
-	if reason := logfile.Unusable(info); reason != "" {
-		l.notice(path, "", "skipped: %s", reason)
-		return
-	}
-	ref := session.Ref{
-		Runtime: session.RuntimeOpenClaw, Agent: v.agent, ID: n.id, Store: l.store.root,
-		Path: path, Kind: v.kind(n), Bytes: info.Size(), ModTime: info.ModTime(),
-	}
+	ref.Agent, ref.ID, ref.Kind = v.agent, n.id, v.kind(n)
 	if best, primary := v.best(n); best != nil {
 		ref.Primary = primary
 		ref.Key, ref.Model, ref.ContextWindow, ref.Counter = best.key, best.model, best.window, best.counter
 	}
-	ref.State, ref.Reason = l.state(v, n, info, ref.Primary)
-	l.listing.Refs = append(l.listing.Refs, ref)
+	l.classify(v, n, &ref)
+	l.Add(ref)
 }
 
-// state says whether a log may be changed, as far as that is seen without
+// classify says whether a log may be changed, as far as that is seen without
 // reading it. Of main sessions the format is looked at too.
-func (l *lister) state(v *view, n logName, info os.FileInfo, primary bool) (session.State, string) {
-	if reason := v.refusal(n); reason != "" {
-		return session.StateUnsupported, reason
+func (l *lister) classify(v *view, n logName, ref *session.Ref) {
+	reason := v.refusal(n)
+	if reason == "" && ref.Primary {
+		reason, _ = v.newer(n) // who reads the log will say what is wrong with it
 	}
-	if primary {
-		if reason, err := v.newer(n); err == nil && reason != "" {
-			return session.StateUnsupported, reason
-		}
+	if reason != "" {
+		ref.State, ref.Reason = session.StateUnsupported, reason
+	} else if holder, err := v.lockedNow(n, l.now); err != nil || holder != "" {
+		ref.State, ref.Reason = session.StateBusy, holder
 	}
-	if holder, err := v.lockedNow(n, l.now); err != nil || holder != "" {
-		return session.StateBusy, holder
-	}
-	var busy *session.BusyError
-	if errors.As(session.CheckQuiet(v.At(n.name), info, l.now, session.RecentChange), &busy) {
-		return session.StateBusy, busy.Reason
-	}
-	return session.StateIdle, ""
 }
 
 // logs are the session files of a directory, by name and by what their names
@@ -366,39 +349,25 @@ func (l *lister) imported(agent string) {
 		return
 	}
 	if err != nil {
-		l.skip(path, err)
+		l.Skip(path, err)
 		return
 	}
 	defer d.Close()
-	names, err := d.Names()
-	if err != nil {
-		l.skip(path, err)
-		return
-	}
-	for _, name := range names {
+	l.Each(d.Dir, func(name string) {
 		if id, ok := parseImported(name); ok {
 			l.importedLog(d, name, id)
 		}
-	}
+	})
 }
 
 func (l *lister) importedLog(d *directory, name, id string) {
-	info, err := d.Root.Lstat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return // gone since the directory was read
-	}
-	if err != nil {
-		l.skip(d.At(name), err)
+	ref, ok := l.Ref(d.Dir, name)
+	if !ok {
 		return
 	}
-	if reason := logfile.Unusable(info); reason != "" {
-		l.notice(d.At(name), "", "skipped: %s", reason)
-		return
-	}
-	l.listing.Refs = append(l.listing.Refs, session.Ref{
-		Runtime: session.RuntimeOpenClaw, Agent: d.agent, ID: id, Store: l.store.root, Path: d.At(name),
-		Kind: session.KindBackup, Bytes: info.Size(), ModTime: info.ModTime(), State: session.StateUnsupported, Reason: onlyCopy,
-	})
+	ref.Agent, ref.ID, ref.Kind = d.agent, id, session.KindBackup
+	ref.State, ref.Reason = session.StateUnsupported, onlyCopy
+	l.Add(ref)
 }
 
 // importedOf opens the directory of an agent's imported logs.

@@ -116,7 +116,7 @@ func (s *Store) Locks(ctx context.Context, now time.Time) ([]session.RuntimeLock
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	defer root.Close()
-	agents, err := (&lister{store: s, root: root, now: now}).agents()
+	agents, err := s.lister(root, now).agents()
 	if err != nil {
 		return nil, err
 	}
@@ -202,27 +202,7 @@ func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet 
 	if err := d.locked(name, now); err != nil {
 		return err
 	}
-	info, err := d.Root.Lstat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return logfile.Gone(ref.Path)
-	}
-	if err != nil {
-		return fmt.Errorf("look at log: %w", err)
-	}
-	if err := session.CheckQuiet(ref.Path, info, now, quiet); err != nil {
-		return err
-	}
-	if err := session.CheckWhole(ref, info); err != nil {
-		return err
-	}
-	tail, err := s.Tail(ctx, ref)
-	if errors.Is(err, fs.ErrNotExist) {
-		return logfile.Gone(ref.Path)
-	}
-	if err != nil {
-		return err
-	}
-	if err := session.CheckAnswered(ref.Path, tail); err != nil {
+	if err := d.Busy(ctx, name, logfile.Question{Ref: ref, Now: now, Quiet: quiet, Tail: s.Tail}); err != nil {
 		return err
 	}
 	return s.unserved(ref.Path)

@@ -48,10 +48,7 @@ type Store struct {
 // The options say how a running gateway is found and asked. Nothing is read
 // yet.
 func Open(root string, o Options) *Store {
-	if absolute, err := filepath.Abs(root); err == nil {
-		root = absolute
-	}
-	return &Store{root: root, step: func(string) error { return nil }, pause: pause, options: o}
+	return &Store{root: logfile.Absolute(root), step: func(string) error { return nil }, pause: pause, options: o}
 }
 
 // Runtime implements [session.Store].
@@ -146,10 +143,10 @@ func pause(ctx context.Context, d time.Duration) error {
 // runtime's earlier names.
 func Roots(home string, getenv func(string) string) []string {
 	candidates := []string{
-		expand(getenv("OPENCLAW_STATE_DIR"), home),
-		expand(getenv("CLAWDBOT_STATE_DIR"), home),
+		logfile.Expand(getenv("OPENCLAW_STATE_DIR"), home),
+		logfile.Expand(getenv("CLAWDBOT_STATE_DIR"), home),
 	}
-	if other := expand(getenv("OPENCLAW_HOME"), home); other != "" {
+	if other := logfile.Expand(getenv("OPENCLAW_HOME"), home); other != "" {
 		candidates = append(candidates, filepath.Join(other, ".openclaw"))
 	}
 	if home != "" {
@@ -159,7 +156,7 @@ func Roots(home string, getenv func(string) string) []string {
 			candidates = append(candidates, filepath.Join(home, name))
 		}
 	}
-	return existing(candidates)
+	return logfile.Existing(candidates...)
 }
 
 // profiles returns the state directories that `openclaw --profile` makes.
@@ -171,52 +168,11 @@ func profiles(home string) []string {
 	var found []string
 	for _, e := range entries {
 		path := filepath.Join(home, e.Name())
-		if strings.HasPrefix(e.Name(), ".openclaw-") && isDirectory(filepath.Join(path, agentsName)) {
+		if strings.HasPrefix(e.Name(), ".openclaw-") && logfile.IsDirectory(filepath.Join(path, agentsName)) {
 			found = append(found, path)
 		}
 	}
 	return found
-}
-
-// expand makes a path from the environment absolute; ~ is the home directory.
-func expand(path, home string) string {
-	if path == "" {
-		return ""
-	}
-	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
-		path = filepath.Join(home, rest)
-	}
-	absolute, err := filepath.Abs(path)
-	if err != nil {
-		return ""
-	}
-	return absolute
-}
-
-// existing returns the directories among paths, without a second name of one
-// that is there already.
-func existing(paths []string) []string {
-	var found []string
-	var seen []os.FileInfo
-next:
-	for _, path := range paths {
-		info, err := os.Stat(path)
-		if path == "" || err != nil || !info.IsDir() {
-			continue
-		}
-		for _, other := range seen {
-			if os.SameFile(other, info) {
-				continue next
-			}
-		}
-		found, seen = append(found, path), append(seen, info)
-	}
-	return found
-}
-
-func isDirectory(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }
 
 // logName is what the name of a file in a sessions directory says.
