@@ -118,6 +118,9 @@ func isPassing(status int) bool {
 	return false
 }
 
+// gatewayTimeout is the status of a proxy whose server did not answer in time.
+const gatewayTimeout = 504
+
 // blamesText says whether a status can be due to a text: it is too long, or
 // one that the model fails on.
 func blamesText(status int) bool {
@@ -127,9 +130,6 @@ func blamesText(status int) bool {
 	}
 	return false
 }
-
-// gatewayTimeout is the status of a proxy whose server did not answer in time.
-const gatewayTimeout = 504
 
 // classifyCall makes ErrUnavailable of what no other text would change, and names
 // what a connection was for.

@@ -69,7 +69,7 @@ func newRoom(t *testing.T) *room {
 	r := &room{t: t, dir: dir, archives: archives, adapter: &adapter{companions: map[string]string{}}}
 	r.clean = retention.Clean{
 		Archives: archives, Copy: r.copy, Trash: retention.Trash{Dir: filepath.Join(dir, "trash")}, Audit: retention.Audit{Path: filepath.Join(dir, "audit.jsonl")},
-		Now: func() time.Time { return now }, MaxAge: 7 * 24 * time.Hour, Grace: retention.Grace, Rule: "test",
+		Now: func() time.Time { return now }, MaxAge: 7 * 24 * time.Hour, Grace: 7 * 24 * time.Hour, Rule: "test",
 	}
 	return r
 }
@@ -218,7 +218,7 @@ func TestCleanUndeletesAndPurges(t *testing.T) {
 			write(t, e.Path, "damaged")
 		}
 	}
-	r.clean.Now = func() time.Time { return now.Add(2 * retention.Grace) }
+	r.clean.Now = func() time.Time { return now.Add(2 * 7 * 24 * time.Hour) }
 	r.sessions = nil
 	result, err := r.clean.Execute(ctx, r.plan())
 	if err != nil || result.Failed != 1 || len(result.Kept) != 1 || filepath.Base(result.Kept[0].Item.From) != "three.jsonl" {
@@ -269,7 +269,7 @@ func TestPrune(t *testing.T) {
 	r.session("three", 1)
 	p := retention.Prune{
 		Archives: r.archives, Trash: retention.Trash{Dir: filepath.Join(r.dir, "trash", "archives")}, Audit: r.clean.Audit, Now: r.clean.Now,
-		MaxAge: 7 * 24 * time.Hour, Grace: retention.Grace, Rule: "test", Logs: []session.Ref{r.sessions[0].Ref},
+		MaxAge: 7 * 24 * time.Hour, Grace: 7 * 24 * time.Hour, Rule: "test", Logs: []session.Ref{r.sessions[0].Ref},
 	}
 	verdict := func(e archive.Entry) retention.Verdict {
 		t.Helper()
@@ -342,7 +342,7 @@ func TestCleanOfAFileWithTwoNames(t *testing.T) {
 		t.Skip("no hard links:", err)
 	}
 	r.adapter.companions["old"] = side
-	for _, at := range []time.Time{now, now.Add(2 * retention.Grace)} {
+	for _, at := range []time.Time{now, now.Add(2 * 7 * 24 * time.Hour)} {
 		r.clean.Now = func() time.Time { return at }
 		if result, err := r.clean.Execute(ctx, r.plan()); err != nil || result.Busy+result.Failed+len(result.Kept) > 0 {
 			t.Fatalf("%+v, %v", result, err)

@@ -117,7 +117,7 @@ func TestTrash(t *testing.T) {
 	trash := retention.Trash{Dir: filepath.Join(dir, "records")}
 	from := filepath.Join(dir, "files", "x.jsonl")
 	write(t, from, "text")
-	item := retention.Item{ID: "id1", Kind: "archive", From: from, To: retention.Place(from, "id1"), At: now, Until: now.Add(retention.Grace)}
+	item := retention.Item{ID: "id1", Kind: "archive", From: from, To: retention.Place(from, "id1"), At: now, Until: now.Add(7 * 24 * time.Hour)}
 	for range 2 { // the second time finds it done
 		if err := trash.Put(item); err != nil {
 			t.Fatal(err)

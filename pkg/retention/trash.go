@@ -15,9 +15,6 @@ import (
 	"github.com/sessctl/sessctl/pkg/durable"
 )
 
-// Grace is how long what was deleted can be brought back.
-const Grace = 7 * 24 * time.Hour
-
 // DirName is the directory, beside what was deleted, in which it waits. Being
 // on the same file system, a file gets there in one step.
 const DirName = ".sessctl-trash"
