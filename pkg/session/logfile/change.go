@@ -110,7 +110,7 @@ func (c *Change) Append() error {
 	}
 	held, err := c.HoldToAppend()
 	if err != nil {
-		return c.begun(err)
+		return c.appendBegun(err)
 	}
 	defer held.Close()
 	rest, err := c.missing(held)
@@ -130,9 +130,9 @@ func (c *Change) Append() error {
 	return c.step("append")
 }
 
-// begun marks a log that is busy and is longer than the snapshot: the record,
+// appendBegun marks a log that is busy and is longer than the snapshot: the record,
 // or its beginning, may be in it already.
-func (c *Change) begun(err error) error {
+func (c *Change) appendBegun(err error) error {
 	var busy *session.BusyError
 	if info, statErr := c.Dir.Stat(c.name()); errors.As(err, &busy) && statErr == nil && info != nil {
 		now := session.Observe(c.Plan.Live, info)
