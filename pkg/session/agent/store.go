@@ -46,7 +46,7 @@ func Open(root string, o Options) *Store {
 	root = logfile.Absolute(root)
 	s := &Store{options: o, Logs: logfile.Logs{
 		Name: session.RuntimeAgent, Store: root, Base: logfile.Within(root, sessionsName), Depth: 1, Locate: locate,
-		Like: func(name string) bool { return name == metadataName || isRotated(name) },
+		Like: func(name string) bool { return name == metadataName },
 	}}
 	s.ReadAll = s.Scan
 	return s

@@ -64,10 +64,6 @@ func Open(root string, o Options) *Store {
 	root = logfile.Absolute(root)
 	s := &Store{options: o.withDefaults(), Logs: logfile.Logs{
 		Name: session.RuntimeAnnabelle, Store: root, Base: logfile.Within(root, sessionsName), Depth: 1, Locate: locate,
-		Like: func(name string) bool {
-			log, _ := logfile.OriginalName(name)
-			return logName().MatchString(log)
-		},
 	}}
 	s.ReadAll, s.ReadTail = s.Scan, s.tail
 	return s
@@ -132,23 +128,14 @@ func (s *Store) List(ctx context.Context) (session.Listing, error) {
 // listAgent lists the logs of one agent.
 func listAgent(l *logfile.Lister, d *logfile.Dir, agent string) {
 	listed := l.Each(d, func(name string) {
-		live, cleared := logfile.OriginalName(name)
-		named, ok := locate(agent + "/" + live)
-		if !ok && strings.HasSuffix(name, ".jsonl") {
+		if strings.HasSuffix(name, ".jsonl") && !logName().MatchString(name) {
 			l.Skip(d.At(name), errors.New("not a name that is safe in a path"))
 		}
-		if !ok {
-			return
+		ref, ok := l.Located(d, name, "a log that was cleared: it is kept until nobody can write it any more")
+		if ok {
+			ref.Primary = ref.Kind == session.KindLive && !subAgent().MatchString(agent)
+			l.Add(ref)
 		}
-		ref, ok := l.Ref(d, name)
-		if !ok {
-			return
-		}
-		ref.Agent, ref.ID, ref.Key, ref.Primary = named.Agent, named.ID, named.Key, !subAgent().MatchString(agent)
-		if cleared {
-			logfile.Aside(&ref, "a log that was cleared: it is kept until nobody can write it any more")
-		}
-		l.Add(ref)
 	})
 	if listed {
 		l.Listing.Agents = append(l.Listing.Agents, session.CleanID(agent))

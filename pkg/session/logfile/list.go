@@ -123,6 +123,23 @@ func (l *Lister) Ref(d *Dir, name string) (session.Ref, bool) {
 	return ref, err == nil
 }
 
+// Located is Ref with what the store's Locate tells of the place. It is false,
+// without a notice, where no log can be. A log that was moved aside is marked
+// as such, with reason, which is for people.
+func (l *Lister) Located(d *Dir, name, reason string) (session.Ref, bool) {
+	live, aside := OriginalName(name)
+	named, ok := l.logs.locate(d.At(live))
+	if !ok {
+		return session.Ref{}, false
+	}
+	ref, ok := l.Ref(d, name)
+	ref.Agent, ref.ID, ref.Key, ref.Kind = named.Agent, named.ID, named.Key, named.Kind
+	if aside {
+		Aside(&ref, reason)
+	}
+	return ref, ok
+}
+
 // Add adds a reference.
 func (l *Lister) Add(ref session.Ref) { l.Listing.Refs = append(l.Listing.Refs, ref) }
 

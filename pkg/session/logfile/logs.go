@@ -30,12 +30,13 @@ type Logs struct {
 	// false where no log can be. A log that was moved aside never comes here:
 	// its name stands for the one that it had.
 	Locate func(below string) (session.Ref, bool)
-	// Like reports whether a file in the directory of a log may lend it its
-	// mode and owner. nil for none: a log gets mode 0600.
-	Like func(name string) bool
 	// Owned is true where only the runtime changes its logs: one can be put
-	// where none is, and never in the place of another.
+	// where none is, and never in the place of another. It gets mode 0600.
+	// Else another log in its directory lends it its mode and owner.
 	Owned bool
+	// Like reports whether a file that is no log may lend them too; nil for
+	// none.
+	Like func(name string) bool
 
 	// ReadAll reads a whole log: the store's Scan.
 	ReadAll func(ctx context.Context, r io.Reader, o session.ScanOptions, emit func(*session.Message) error) (session.Scan, error)

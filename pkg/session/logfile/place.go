@@ -58,7 +58,7 @@ func (l *Logs) look(d *Dir, name string, place *session.Place, now time.Time) (e
 		return err
 	}
 	if info == nil {
-		place.Like, err = d.Newest(l.Like)
+		place.Like, err = l.lender(d)
 		return err
 	}
 	if reason := Unusable(info); reason != "" {
@@ -69,12 +69,21 @@ func (l *Logs) look(d *Dir, name string, place *session.Place, now time.Time) (e
 	return nil
 }
 
+// lender is the file whose mode and owner a new log in a directory gets: the one
+// that was changed last, nil if there is none.
+func (l *Logs) lender(d *Dir) (os.FileInfo, error) {
+	if l.Owned {
+		return nil, nil
+	}
+	return d.Newest(func(name string) bool {
+		log, _ := OriginalName(name)
+		return l.locates(d.At(log)) || l.Like != nil && l.Like(name)
+	})
+}
+
 // Newest is the file that was changed last of those that like picks, nil if
 // there is none.
 func (d *Dir) Newest(like func(name string) bool) (last os.FileInfo, err error) {
-	if like == nil {
-		return nil, nil
-	}
 	names, err := d.Names()
 	if err != nil {
 		return nil, err

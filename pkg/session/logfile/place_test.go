@@ -22,7 +22,7 @@ func shelf(base string) *logfile.Logs {
 		return strings.HasSuffix(log, ".jsonl")
 	}
 	return &logfile.Logs{
-		Base: base, Depth: 1, Store: base, Like: isLog,
+		Base: base, Depth: 1, Store: base,
 		Locate: func(below string) (session.Ref, bool) {
 			agent, name, nested := strings.Cut(below, "/")
 			return session.Ref{Agent: agent, ID: strings.TrimSuffix(name, ".jsonl")}, nested && isLog(name)

@@ -44,13 +44,18 @@ func (l *Logs) isLive(d *Dir, name, path string) error {
 	return nil
 }
 
-// locates reports whether a path is the place of a live log.
-func (l *Logs) locates(path string) bool {
+// locate is Locate for an absolute path.
+func (l *Logs) locate(path string) (session.Ref, bool) {
 	below, err := filepath.Rel(l.Base, path)
 	if err != nil {
-		return false
+		return session.Ref{}, false
 	}
-	_, ok := l.Locate(filepath.ToSlash(below))
+	return l.Locate(filepath.ToSlash(below))
+}
+
+// locates reports whether a path is the place of a live log.
+func (l *Logs) locates(path string) bool {
+	_, ok := l.locate(path)
 	return ok
 }
 

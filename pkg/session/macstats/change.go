@@ -2,14 +2,11 @@ package macstats
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
@@ -89,50 +86,13 @@ func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
 	return change.Replace(ctx, func(w io.Writer, _ *os.File) error { return rewrite(w, plan) })
 }
 
-// maxLessons bounds what is read of a list of lessons, in bytes.
-const maxLessons = 16 << 20
-
-// learn appends the lessons of a plan that the list does not have yet, with
-// one write. A list that somebody has open is a [*session.BusyError].
+// learn appends the lessons of a plan that the list does not have yet.
 func (s *Store) learn(plan session.Shortening) error {
-	if len(plan.Summary.Lessons) == 0 {
+	lessons := plan.Summary.Lessons
+	if len(lessons) == 0 {
 		return nil
 	}
-	path := s.LessonsFile(session.Ref{})
-	if err := durable.MakeDir(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("make the directory of lessons: %w", err)
-	}
-	d, err := logfile.Open(filepath.Dir(path))
-	if err != nil {
-		return fmt.Errorf("open the directory of lessons: %w", err)
-	}
-	defer d.Close()
-	if err := durable.Sweep(filepath.Dir(path), 0); err != nil { // a kill may have left half a list
-		return err
-	}
-	info, err := d.Stat(filepath.Base(path))
-	switch {
-	case err != nil:
-		return err
-	case info == nil:
-		return durable.CreateFile(path, 0o600, func(w io.Writer) error {
-			_, err := io.WriteString(w, newLessons("", plan.Summary.Lessons))
-			return err
-		})
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("open the lessons %s: %w", path, durable.ErrNotRegular)
-	}
-	change := &logfile.Change{Dir: d, Plan: session.Shortening{Rotation: session.Rotation{Live: path}}}
-	held, err := change.HoldToAppend()
-	if err != nil {
-		return err
-	}
-	defer held.Close()
-	known, err := io.ReadAll(io.NewSectionReader(held.File(), 0, maxLessons))
-	if err != nil {
-		return fmt.Errorf("read the lessons: %w", err)
-	}
-	return held.Append([]byte(newLessons(string(known), plan.Summary.Lessons)))
+	return logfile.AppendText(s.LessonsFile(session.Ref{}), "lessons", func(known string) string { return newLessons(known, lessons) })
 }
 
 // newLessons is what is to be appended to a list: a bullet for each lesson that

@@ -37,11 +37,6 @@ func Open(root string, o Options) *Store {
 	root = logfile.Absolute(root)
 	s := &Store{options: o, Logs: logfile.Logs{
 		Name: session.RuntimeMacStats, Store: root, Base: filepath.Join(root, "session"), Locate: locate,
-		Like: func(name string) bool {
-			live, _ := logfile.OriginalName(name)
-			_, ok := parseName(live)
-			return ok
-		},
 	}}
 	s.ReadAll = s.Scan
 	return s
@@ -108,21 +103,12 @@ func (s *Store) List(ctx context.Context) (session.Listing, error) {
 	l := s.NewLister()
 	newest := map[string]int{}
 	err := l.Base(ctx, func(d *logfile.Dir, name string) {
-		live, cleared := logfile.OriginalName(name)
-		named, ok := locate(live)
+		ref, ok := l.Located(d, name, "a session that was cleared: it is kept until nobody can write it any more")
 		if !ok {
 			return
 		}
-		ref, ok := l.Ref(d, name)
-		if !ok {
-			return
-		}
-		ref.Agent, ref.ID, ref.Key = named.Agent, named.ID, named.Key
-		if j, seen := newest[ref.Key]; !cleared && (!seen || l.Listing.Refs[j].ModTime.Before(ref.ModTime)) {
+		if j, seen := newest[ref.Key]; ref.Kind == session.KindLive && (!seen || l.Listing.Refs[j].ModTime.Before(ref.ModTime)) {
 			newest[ref.Key] = len(l.Listing.Refs)
-		}
-		if cleared {
-			logfile.Aside(&ref, "a session that was cleared: it is kept until nobody can write it any more")
 		}
 		l.Add(ref)
 	})

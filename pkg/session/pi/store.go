@@ -32,7 +32,7 @@ func Open(root string) *Store {
 	root = logfile.Absolute(root)
 	base := logfile.Within(root, sessionsName)
 	return &Store{Logs: logfile.Logs{
-		Name: session.RuntimePi, Store: root, Base: base, Depth: 1, Like: isLog,
+		Name: session.RuntimePi, Store: root, Base: base, Depth: 1,
 		Locate:  func(below string) (session.Ref, bool) { return locate(base, below) },
 		ReadAll: piformat.Scan, ReadTail: readTail, Count: piformat.CountMessages,
 	}}

@@ -1,0 +1,55 @@
+package logfile
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// maxBeside bounds what is read of a text beside the logs, in bytes.
+const maxBeside = 16 << 20
+
+// AppendText appends to a text that a runtime keeps beside its logs and may
+// have open, with one write and under a lease. missing gets what the text says
+// and returns what is to be added. A text that is not there is made, with its
+// directory, for its user alone. what names it in errors ("lessons"). It
+// returns a [*session.BusyError] while somebody has the text open.
+func AppendText(path, what string, missing func(known string) string) error {
+	if err := durable.MakeDir(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("make the directory of %s: %w", what, err)
+	}
+	d, err := Open(filepath.Dir(path))
+	if err != nil {
+		return fmt.Errorf("open the directory of %s: %w", what, err)
+	}
+	defer d.Close()
+	if err := durable.Sweep(filepath.Dir(path), 0); err != nil { // a kill may have left half a text
+		return err
+	}
+	info, err := d.Stat(filepath.Base(path))
+	switch {
+	case err != nil:
+		return err
+	case info == nil:
+		return durable.CreateFile(path, 0o600, func(w io.Writer) error {
+			_, err := io.WriteString(w, missing(""))
+			return err
+		})
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("open the %s %s: %w", what, path, durable.ErrNotRegular)
+	}
+	change := &Change{Dir: d, Plan: session.Shortening{Rotation: session.Rotation{Live: path}}}
+	held, err := change.HoldToAppend()
+	if err != nil {
+		return err
+	}
+	defer held.Close()
+	known, err := io.ReadAll(io.NewSectionReader(held.File(), 0, maxBeside))
+	if err != nil {
+		return fmt.Errorf("read the %s: %w", what, err)
+	}
+	return held.Append([]byte(missing(string(known))))
+}
