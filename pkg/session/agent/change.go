@@ -17,7 +17,7 @@ import (
 
 // PlanRotation implements [session.Rotator].
 func (s *Store) PlanRotation(ctx context.Context, ref session.Ref, snap session.Snapshot, now time.Time) (session.Rotation, error) {
-	r, err := s.Logs.PlanRotation(ctx, ref, snap, now)
+	r, err := s.RotatingLogs.PlanRotation(ctx, ref, snap, now)
 	if err != nil {
 		return session.Rotation{}, err
 	}

@@ -33,7 +33,7 @@ const (
 // Store is one sessions directory, a [session.Store]. It holds nothing open and
 // may be used by several goroutines at once.
 type Store struct {
-	logfile.Logs
+	logfile.RotatingLogs
 	options Options
 }
 
@@ -44,10 +44,11 @@ func Open(root string, o Options) *Store {
 	o.KeepRecentTokens = orDefault(o.KeepRecentTokens, DefaultKeep)
 	o.ContextWindow = orDefault(o.ContextWindow, DefaultWindow)
 	root = logfile.Absolute(root)
-	s := &Store{options: o, Logs: logfile.Logs{
+	s := &Store{options: o}
+	s.Logs = logfile.Logs{
 		Name: session.RuntimeAgent, Store: root, Base: logfile.Within(root, sessionsName), Depth: 1, Locate: locate,
 		Like: func(name string) bool { return name == metadataName },
-	}}
+	}
 	s.ReadAll = s.Scan
 	return s
 }

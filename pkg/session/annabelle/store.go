@@ -54,7 +54,7 @@ func (o Options) withDefaults() Options {
 // Store is one sessions directory, a [session.Store]. It holds nothing open and
 // may be used by several goroutines at once.
 type Store struct {
-	logfile.Logs
+	logfile.RotatingLogs
 	options Options
 }
 
@@ -62,9 +62,10 @@ type Store struct {
 // holds one.
 func Open(root string, o Options) *Store {
 	root = logfile.Absolute(root)
-	s := &Store{options: o.withDefaults(), Logs: logfile.Logs{
+	s := &Store{options: o.withDefaults()}
+	s.Logs = logfile.Logs{
 		Name: session.RuntimeAnnabelle, Store: root, Base: logfile.Within(root, sessionsName), Depth: 1, Locate: locate,
-	}}
+	}
 	s.ReadAll, s.ReadTail = s.Scan, s.tail
 	return s
 }

@@ -138,6 +138,11 @@ func (s *scanner) pass(node int) {
 	}
 }
 
+// CountMessages implements [session.MessageCounter].
+func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error) {
+	return s.CountBy(ctx, ref, countMessages)
+}
+
 // countMessages returns how many records of type user and assistant a log
 // has, tool results and repeated ones included. It decodes nothing else.
 func countMessages(ctx context.Context, log io.Reader) (int, error) {

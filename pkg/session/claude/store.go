@@ -36,7 +36,7 @@ func Open(root string) *Store {
 	root = logfile.Absolute(root)
 	s := &Store{config: root, runs: process.Runs, Logs: logfile.Logs{
 		Name: session.RuntimeClaude, Store: root, Base: filepath.Join(root, projectsName), Depth: depth,
-		Locate: locate, Owned: true, ReadTail: readTail, Count: countMessages,
+		Locate: locate, Owned: true, ReadTail: readTail,
 	}}
 	if !logfile.IsDirectory(s.Base) {
 		s.config, s.Base = filepath.Dir(root), root

@@ -8,16 +8,14 @@ import (
 	"os"
 	"time"
 
-	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
 // Logs are the logs of one store whose sessions are files. The store of a
 // runtime embeds them and has with that most of what [session.Store],
-// [session.Liveness], [session.MessageCounter] and [session.Restorer] ask for;
-// with the methods of rotate.go also [session.Rotator] and [session.Disposer].
-// What a runtime does in another way it has as a method of its own, which may
-// call the one of Logs.
+// [session.Liveness] and [session.Restorer] ask for. What a runtime does in
+// another way it has as a method of its own, which may call the one of Logs.
+// Nothing of Logs changes a log: see [RotatingLogs].
 //
 // They hold nothing open and may be used by several goroutines at once.
 type Logs struct {
@@ -42,23 +40,6 @@ type Logs struct {
 	ReadAll func(ctx context.Context, r io.Reader, o session.ScanOptions, emit func(*session.Message) error) (session.Scan, error)
 	// ReadTail reads the end of a log; nil: the whole log is read.
 	ReadTail func(ctx context.Context, log *os.File, info os.FileInfo, ref session.Ref) (session.Tail, error)
-	// Count counts the messages of a log; nil: the whole log is read.
-	Count func(ctx context.Context, log io.Reader) (int, error)
-
-	// Step is called after each step of a change, with its name; an error ends
-	// the change there. nil but in tests, which stop it so.
-	Step func(name string) error
-	// System says what of the system changes do without; the zero value uses
-	// all.
-	System durable.System
-}
-
-// Stepped calls Step, if there is one.
-func (l *Logs) Stepped(name string) error {
-	if l.Step == nil {
-		return nil
-	}
-	return l.Step(name)
 }
 
 // Runtime implements [session.Store].
@@ -94,18 +75,15 @@ func (l *Logs) Tail(ctx context.Context, ref session.Ref) (session.Tail, error) 
 	return l.ReadTail(ctx, log, info, ref)
 }
 
-// CountMessages implements [session.MessageCounter].
-func (l *Logs) CountMessages(ctx context.Context, ref session.Ref) (int, error) {
+// CountBy counts the messages of a log with count, which gets all of it. With
+// it an adapter is a [session.MessageCounter].
+func (l *Logs) CountBy(ctx context.Context, ref session.Ref, count func(ctx context.Context, log io.Reader) (int, error)) (int, error) {
 	log, info, err := l.OpenLog(ref)
 	if err != nil {
 		return 0, err
 	}
 	defer log.Close()
-	whole := io.NewSectionReader(log, 0, info.Size())
-	if l.Count == nil {
-		return l.CountIn(ctx, whole)
-	}
-	return l.Count(ctx, whole)
+	return count(ctx, io.NewSectionReader(log, 0, info.Size()))
 }
 
 // CountIn counts the messages of a log by reading all of it.

@@ -8,14 +8,35 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
 )
+
+// RotatingLogs are [Logs] that sessctl may change. They are a [session.Rotator]
+// and a [session.Disposer] too.
+type RotatingLogs struct {
+	Logs
+	// Step is called after each step of a change, with its name; an error ends
+	// the change there. nil but in tests, which stop it so.
+	Step func(name string) error
+	// System says what of the system changes do without; the zero value uses
+	// all.
+	System durable.System
+}
+
+// Stepped calls Step, if there is one.
+func (l *RotatingLogs) Stepped(name string) error {
+	if l.Step == nil {
+		return nil
+	}
+	return l.Step(name)
+}
 
 // Live opens the directory of a log that may be changed, and returns the log's
 // name in it. It returns an error that wraps [session.ErrUnsupported] for what
 // is not the live log of a session, and a [*session.BusyError] for a log that
 // is gone.
-func (l *Logs) Live(path string) (*Dir, string, error) {
+func (l *RotatingLogs) Live(path string) (*Dir, string, error) {
 	d, name, err := l.Directory(path)
 	if err != nil {
 		return nil, "", err
@@ -27,7 +48,7 @@ func (l *Logs) Live(path string) (*Dir, string, error) {
 	return d, name, nil
 }
 
-func (l *Logs) isLive(d *Dir, name, path string) error {
+func (l *RotatingLogs) isLive(d *Dir, name, path string) error {
 	if !l.locates(path) {
 		return Unsupported(path, "not the live log of a session")
 	}
@@ -61,7 +82,7 @@ func (l *Logs) locates(path string) bool {
 
 // PlanRotation implements [session.Rotator]. The old log gets the first free
 // name after the time.
-func (l *Logs) PlanRotation(_ context.Context, ref session.Ref, snap session.Snapshot, now time.Time) (session.Rotation, error) {
+func (l *RotatingLogs) PlanRotation(_ context.Context, ref session.Ref, snap session.Snapshot, now time.Time) (session.Rotation, error) {
 	d, name, err := l.Live(ref.Path)
 	if err != nil {
 		return session.Rotation{}, err
@@ -77,7 +98,7 @@ func (l *Logs) PlanRotation(_ context.Context, ref session.Ref, snap session.Sna
 
 // Rotate implements [session.Rotator] for a runtime that starts fresh where it
 // finds no log: the log is moved aside.
-func (l *Logs) Rotate(ctx context.Context, r session.Rotation) error {
+func (l *RotatingLogs) Rotate(ctx context.Context, r session.Rotation) error {
 	change, err := l.OpenChange(session.Shortening{Rotation: r})
 	if err != nil {
 		return err
@@ -87,7 +108,7 @@ func (l *Logs) Rotate(ctx context.Context, r session.Rotation) error {
 }
 
 // Dispose implements [session.Disposer].
-func (l *Logs) Dispose(ctx context.Context, r session.Rotation) error {
+func (l *RotatingLogs) Dispose(ctx context.Context, r session.Rotation) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -105,7 +126,7 @@ func (l *Logs) Dispose(ctx context.Context, r session.Rotation) error {
 // OpenChange opens the directory of a plan's log for a change that moves the
 // log aside or replaces it; close its Dir. The plan may come from a journal: it
 // is an error if it leads out of one directory of the store.
-func (l *Logs) OpenChange(plan session.Shortening) (*Change, error) {
+func (l *RotatingLogs) OpenChange(plan session.Shortening) (*Change, error) {
 	d, name, err := l.Directory(plan.Live)
 	if err != nil {
 		return nil, err
@@ -124,6 +145,6 @@ func (l *Logs) OpenChange(plan session.Shortening) (*Change, error) {
 }
 
 // Change is a change of a log in an open directory.
-func (l *Logs) Change(d *Dir, plan session.Shortening) *Change {
+func (l *RotatingLogs) Change(d *Dir, plan session.Shortening) *Change {
 	return &Change{Dir: d, Plan: plan, Step: l.Step, System: l.System}
 }

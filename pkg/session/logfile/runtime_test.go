@@ -20,11 +20,12 @@ import (
 // tenth is the store of a runtime that nobody has: <agent>/<id>.jsonl, a JSON
 // object with "text" for what a person says and "answer" for what is answered.
 // It is all that docs/architecture.md asks of an adapter.
-type tenth struct{ logfile.Logs }
+type tenth struct{ logfile.RotatingLogs }
 
 func openTenth(root string) *tenth {
 	root = logfile.Absolute(root)
-	s := &tenth{logfile.Logs{Name: "tenth", Store: root, Base: logfile.Within(root, "sessions"), Depth: 1, Locate: locateTenth}}
+	s := &tenth{}
+	s.Logs = logfile.Logs{Name: "tenth", Store: root, Base: logfile.Within(root, "sessions"), Depth: 1, Locate: locateTenth}
 	s.ReadAll = s.Scan
 	return s
 }
@@ -36,7 +37,7 @@ func locateTenth(below string) (session.Ref, bool) {
 }
 
 func (s *tenth) Capabilities() session.Capabilities {
-	return session.Capabilities{Liveness: s, Rotator: s, Disposer: s, Restorer: s, Counter: s}
+	return session.Capabilities{Liveness: s, Rotator: s, Disposer: s, Restorer: s}
 }
 
 func (s *tenth) List(ctx context.Context) (session.Listing, error) {
@@ -105,7 +106,7 @@ func TestLogsRead(t *testing.T) {
 	if err != nil || tail.Messages != 2 || !tail.Answered {
 		t.Errorf("tail %+v, %v", tail, err)
 	}
-	if n, err := s.CountMessages(t.Context(), ref); n != 2 || err != nil {
+	if n, err := s.CountBy(t.Context(), ref, s.CountIn); n != 2 || err != nil {
 		t.Errorf("%d messages, %v", n, err)
 	}
 	if err := s.Busy(t.Context(), ref, time.Now(), time.Minute); err != nil {

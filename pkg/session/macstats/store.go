@@ -28,16 +28,17 @@ type Options struct {
 // Store is one ~/.mac-stats, a [session.Store]. It holds nothing open and may be
 // used by several goroutines at once.
 type Store struct {
-	logfile.Logs
+	logfile.RotatingLogs
 	options Options
 }
 
 // Open returns the store of ~/.mac-stats or of another directory like it.
 func Open(root string, o Options) *Store {
 	root = logfile.Absolute(root)
-	s := &Store{options: o, Logs: logfile.Logs{
+	s := &Store{options: o}
+	s.Logs = logfile.Logs{
 		Name: session.RuntimeMacStats, Store: root, Base: filepath.Join(root, "session"), Locate: locate,
-	}}
+	}
 	s.ReadAll = s.Scan
 	return s
 }

@@ -21,7 +21,7 @@ func (s *Store) PlanRotation(ctx context.Context, ref session.Ref, snap session.
 	if err := mayRotate(d, name); err != nil {
 		return session.Rotation{}, err
 	}
-	return s.Logs.PlanRotation(ctx, ref, snap, now)
+	return s.RotatingLogs.PlanRotation(ctx, ref, snap, now)
 }
 
 // mayRotate returns an error that wraps [session.ErrUnsupported] unless a file

@@ -21,7 +21,7 @@ const maxVersion = 3
 // Store is one sessions directory of pi, a [session.Store]. It holds nothing
 // open and may be used by several goroutines at once.
 type Store struct {
-	logfile.Logs
+	logfile.RotatingLogs
 	tailCache session.TailCache // nil: logs are listed by their beginnings alone
 	workers   int               // directories that List reads at a time
 }
@@ -31,11 +31,13 @@ type Store struct {
 func Open(root string) *Store {
 	root = logfile.Absolute(root)
 	base := logfile.Within(root, sessionsName)
-	return &Store{Logs: logfile.Logs{
+	s := &Store{}
+	s.Logs = logfile.Logs{
 		Name: session.RuntimePi, Store: root, Base: base, Depth: 1,
 		Locate:  func(below string) (session.Ref, bool) { return locate(base, below) },
-		ReadAll: piformat.Scan, ReadTail: readTail, Count: piformat.CountMessages,
-	}}
+		ReadAll: piformat.Scan, ReadTail: readTail,
+	}
+	return s
 }
 
 // WithSystem returns the same store, which does without some mechanisms of the
@@ -52,6 +54,11 @@ func (s *Store) WithWorkers(n int) session.Store {
 	other := *s
 	other.workers = n
 	return &other
+}
+
+// CountMessages implements [session.MessageCounter].
+func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error) {
+	return s.CountBy(ctx, ref, piformat.CountMessages)
 }
 
 func readTail(ctx context.Context, log *os.File, info os.FileInfo, _ session.Ref) (session.Tail, error) {
