@@ -88,12 +88,16 @@ func TestFailures(t *testing.T) {
 		tries int
 		says  string
 	}{
-		"passing":  {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, 3, "the server answers 503 Service Unavailable"},
-		"final":    {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, `{"error":"bad `+key+`"}`, 401) }, 1, "the server answers 401: bad ***"},
-		"nested":   {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, `{"error":{"message":"no"}}`, 400) }, 1, "the server answers 400: no"},
-		"redirect": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL+"/"+key, 307) }, 1, "a redirect to " + elsewhere.URL + "/***, which is not followed"},
-		"long":     {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 101)) }, 1, "more than 100 bytes"},
-		"broken":   {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 3, "EOF"},
+		"passing": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, 3, "the server answers 503 Service Unavailable"},
+		"final": {func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, `{"error":"bad `+key+`"}`, http.StatusUnauthorized)
+		}, 1, "the server answers 401: bad ***"},
+		"nested": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, `{"error":{"message":"no"}}`, 400) }, 1, "the server answers 400: no"},
+		"redirect": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, elsewhere.URL+"/"+key, http.StatusTemporaryRedirect)
+		}, 1, "a redirect to " + elsewhere.URL + "/***, which is not followed"},
+		"long":   {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 101)) }, 1, "more than 100 bytes"},
+		"broken": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 3, "EOF"},
 	} {
 		tries := 0
 		_, _, err := ask(t, Retry{Waits: make([]time.Duration, 2), Longest: time.Minute}, func(w http.ResponseWriter, r *http.Request) {

@@ -70,7 +70,7 @@ func FindPlace(ctx context.Context, stores []session.Store, d Destination, now t
 // placeAnywhere is a file outside of every store.
 func placeAnywhere(d Destination, now time.Time) (session.Place, error) {
 	name := func(t time.Time) string { return d.To + ".replaced." + t.UTC().Format("2006-01-02T15-04-05.000Z") }
-	p := session.Place{Path: d.To, Aside: name(now), Spare: name(now.Add(time.Second)), Ref: session.Ref{
+	p := session.Place{Path: d.To, Kept: name(now), SecondKept: name(now.Add(time.Second)), Ref: session.Ref{
 		Runtime: d.Log.Runtime, Agent: d.Log.Agent, ID: d.Log.ID, Path: d.To, Kind: session.KindOrphan,
 	}}
 	info, err := os.Lstat(d.To)
@@ -194,9 +194,9 @@ func (p *RestorePlan) difference(grown bool) string {
 type Restoration struct {
 	Path    string   `json:"path"`    // where the log goes
 	Archive Archived `json:"archive"` // whose bytes
-	// Spare is where the replaced log goes on systems that cannot exchange two
+	// SecondKept is where the replaced log goes on systems that cannot exchange two
 	// files; on others it is at Rotation.Kept.
-	Spare string `json:"spare,omitempty"`
+	SecondKept string `json:"spare,omitempty"`
 	// Before is what the runtime's record beside the log said before a rotation
 	// that is undone (session.Recorder).
 	Before []session.IndexEntry `json:"before,omitempty"`
@@ -345,7 +345,7 @@ func (c *Compactor) restoreOver(ctx context.Context, p *RestorePlan, in Intent) 
 		return RestoreResult{}, err
 	}
 	in.Archive, in.Settled = replaced, p.There.Size
-	in.Rotation.Kept, in.Rotation.Snapshot, in.Restore.Spare = p.Place.Aside, *p.There, p.Place.Spare
+	in.Rotation.Kept, in.Rotation.Snapshot, in.Restore.SecondKept = p.Place.Kept, *p.There, p.Place.SecondKept
 	if err := c.Journal.Write(in); err != nil {
 		return RestoreResult{}, fmt.Errorf("write the intent: %w", err)
 	}
@@ -433,7 +433,7 @@ func (c *Compactor) replacement(in Intent) (*logfile.Change, error) {
 		return nil, err
 	}
 	plan := session.Shortening{
-		Rotation: session.Rotation{Live: in.Restore.Path, Kept: in.Restore.Spare, Snapshot: in.Rotation.Snapshot},
+		Rotation: session.Rotation{Live: in.Restore.Path, Kept: in.Restore.SecondKept, Snapshot: in.Rotation.Snapshot},
 		After:    session.LogProof{Size: in.Restore.Archive.Bytes, SHA256: in.Restore.Archive.SHA256},
 	}
 	return &logfile.Change{Dir: d, Plan: plan, System: c.System}, nil
@@ -449,7 +449,7 @@ func asBusy(path string, err error) error {
 
 // replaces reports whether a restore takes the place of a log: only then there
 // is a second name for that one.
-func (in Intent) replaces() bool { return in.Restore.Spare != "" }
+func (in Intent) replaces() bool { return in.Restore.SecondKept != "" }
 
 // settleRestore finishes a restore that an earlier run began. A log that was
 // not there before is there whole or not at all; one that was replaced is
@@ -464,7 +464,7 @@ func (c *Compactor) settleRestore(ctx context.Context, store session.Store, in I
 	if !in.replaces() {
 		return c.dropRestore(in)
 	}
-	for _, kept := range []string{in.Rotation.Kept, in.Restore.Spare} {
+	for _, kept := range []string{in.Rotation.Kept, in.Restore.SecondKept} {
 		if kept == "" {
 			continue
 		}

@@ -25,7 +25,7 @@ func (h *workspace) kept(text string) compact.Archived {
 // request asks for an archived log at the place of the workspace's own.
 func (h *workspace) request(text string) compact.RestoreRequest {
 	return compact.RestoreRequest{Archive: h.kept(text), Place: session.Place{
-		Path: h.ref.Path, Aside: h.ref.Path + ".aside", Spare: h.ref.Path + ".spare", Ref: h.ref,
+		Path: h.ref.Path, Kept: h.ref.Path + ".aside", SecondKept: h.ref.Path + ".spare", Ref: h.ref,
 	}}
 }
 
@@ -138,15 +138,15 @@ func TestSettleRestore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newWorkspace(t, 1)
 			r := h.request(old)
-			for path, text := range map[string]string{r.Place.Path: c.live, r.Place.Aside: c.aside, r.Place.Spare: c.spare} {
+			for path, text := range map[string]string{r.Place.Path: c.live, r.Place.Kept: c.aside, r.Place.SecondKept: c.spare} {
 				os.Remove(path)
 				if text != "" {
 					must(t, os.WriteFile(path, []byte(text), 0o600))
 				}
 			}
 			must(t, h.Journal.Write(compact.Intent{
-				Schema: 1, ID: "x", Kind: compact.KindRestore, Restore: &compact.Restoration{Path: r.Place.Path, Archive: r.Archive, Spare: r.Place.Spare},
-				Rotation: session.Rotation{Runtime: "test", Store: h.store.dir, Live: r.Place.Path, Kept: r.Place.Aside, Snapshot: session.Snapshot{Inode: 1}},
+				Schema: 1, ID: "x", Kind: compact.KindRestore, Restore: &compact.Restoration{Path: r.Place.Path, Archive: r.Archive, SecondKept: r.Place.SecondKept},
+				Rotation: session.Rotation{Runtime: "test", Store: h.store.dir, Live: r.Place.Path, Kept: r.Place.Kept, Snapshot: session.Snapshot{Inode: 1}},
 			}))
 			temp := filepath.Join(filepath.Dir(r.Place.Path), "."+filepath.Base(r.Place.Path)+".sessctl-0123456789abcdef.tmp")
 			must(t, os.WriteFile(temp, nil, 0o600))
@@ -192,7 +192,7 @@ func TestFindPlaceOutsideOfStores(t *testing.T) {
 	d.To = filepath.Join(dir, "s1.jsonl")
 	for _, there := range []bool{false, true} {
 		p, store, err := compact.FindPlace(ctx, nil, d, now)
-		if err != nil || store != nil || p.There != there || p.Path != d.To || p.Ref.Path != d.To || p.Ref.ID != "s1" || p.Aside == p.Spare {
+		if err != nil || store != nil || p.There != there || p.Path != d.To || p.Ref.Path != d.To || p.Ref.ID != "s1" || p.Kept == p.SecondKept {
 			t.Errorf("%+v, %v, %v", p, store, err)
 		}
 		must(t, os.WriteFile(d.To, []byte("x"), 0o600))

@@ -295,7 +295,7 @@ func (in Intent) movedPairs() []namesOfOne {
 	next := logfile.NextPath(kept)
 	pairs := []namesOfOne{{in.Rotation.Live, kept}, {in.Rotation.Live, next}, {kept, next}}
 	if r := in.Restore; r != nil {
-		pairs = append(pairs, namesOfOne{r.Path, kept}, namesOfOne{r.Path, r.Spare})
+		pairs = append(pairs, namesOfOne{r.Path, kept}, namesOfOne{r.Path, r.SecondKept})
 	}
 	if u := in.Undo; u != nil {
 		pairs = append(pairs, namesOfOne{u.Rotation.Live, u.Rotation.Kept}, namesOfOne{u.Fresh, u.FreshKept})

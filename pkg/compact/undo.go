@@ -506,7 +506,7 @@ func (c *Compactor) isBack(ctx context.Context, in Intent) (bool, error) {
 	if !in.replaces() {
 		return c.begins(ctx, in.Restore)
 	}
-	for _, path := range []string{in.Rotation.Kept, in.Restore.Spare} {
+	for _, path := range []string{in.Rotation.Kept, in.Restore.SecondKept} {
 		snap, err := snapshotOf(ctx, path)
 		if path == "" || errors.Is(err, fs.ErrNotExist) {
 			continue

@@ -325,9 +325,9 @@ type Place struct {
 	// with its size if there is one. What is archived before it is replaced is
 	// archived as this.
 	Ref Ref
-	// Aside and Spare are free names in the same directory that the runtime
+	// Kept and SecondKept are free names in the same directory that the runtime
 	// does not take for a log that is in use.
-	Aside, Spare string
+	Kept, SecondKept string
 	// There says that there is a file at Path.
 	There bool
 	// Like is a file whose mode and owner a new log gets: its neighbours';

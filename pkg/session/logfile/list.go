@@ -135,7 +135,7 @@ func (l *Lister) Located(d *Dir, name, reason string) (session.Ref, bool) {
 	ref, ok := l.Ref(d, name)
 	ref.Agent, ref.ID, ref.Key, ref.Kind = named.Agent, named.ID, named.Key, named.Kind
 	if aside {
-		Aside(&ref, reason)
+		MarkKept(&ref, reason)
 	}
 	return ref, ok
 }
@@ -143,9 +143,9 @@ func (l *Lister) Located(d *Dir, name, reason string) (session.Ref, bool) {
 // Add adds a reference.
 func (l *Lister) Add(ref session.Ref) { l.Listing.Refs = append(l.Listing.Refs, ref) }
 
-// Aside marks the reference of a log that was moved aside. reason is for
+// MarkKept marks the reference of a log that was moved aside. reason is for
 // people.
-func Aside(ref *session.Ref, reason string) {
+func MarkKept(ref *session.Ref, reason string) {
 	ref.Kind, ref.Primary = session.KindReset, false
 	ref.State, ref.Reason = session.StateUnsupported, reason
 }

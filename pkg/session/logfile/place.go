@@ -32,7 +32,7 @@ func (l *Logs) Place(ctx context.Context, path string, now time.Time) (session.P
 	place := session.Place{Path: path, Ref: ref, Owned: l.Owned}
 	d, _, err := Of(l.Base, path, l.Depth)
 	if errors.Is(err, fs.ErrNotExist) {
-		place.Aside, place.Spare = Rotated(path, now), Rotated(path, now.Add(time.Second))
+		place.Kept, place.SecondKept = Rotated(path, now), Rotated(path, now.Add(time.Second))
 		return place, nil
 	}
 	if err != nil {
@@ -47,10 +47,10 @@ func (l *Logs) Place(ctx context.Context, path string, now time.Time) (session.P
 
 // look completes what the directory tells.
 func (l *Logs) look(d *Dir, name string, place *session.Place, now time.Time) (err error) {
-	if place.Aside, err = d.FreeRotated(name, now); err != nil {
+	if place.Kept, err = d.FreeRotated(name, now); err != nil {
 		return err
 	}
-	if place.Spare, err = d.FreeRotated(name, now.Add(time.Second)); err != nil {
+	if place.SecondKept, err = d.FreeRotated(name, now.Add(time.Second)); err != nil {
 		return err
 	}
 	info, err := d.Stat(name)

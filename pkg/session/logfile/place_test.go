@@ -67,8 +67,8 @@ func TestPlace(t *testing.T) {
 		if !errors.Is(err, c.want) || place.There != c.there {
 			t.Errorf("%s: there %v, error %v, want %v, %v", name, place.There, err, c.there, c.want)
 		}
-		if c.want == nil && (!strings.HasSuffix(place.Path, ".jsonl") || place.Aside == place.Spare) {
-			t.Errorf("%s: path %s, aside %s, spare %s", name, place.Path, place.Aside, place.Spare)
+		if c.want == nil && (!strings.HasSuffix(place.Path, ".jsonl") || place.Kept == place.SecondKept) {
+			t.Errorf("%s: path %s, aside %s, spare %s", name, place.Path, place.Kept, place.SecondKept)
 		}
 	}
 	if _, err := shelf(base).Place(t.Context(), filepath.Join(base, "out", "a.jsonl"), time.Now()); err == nil {

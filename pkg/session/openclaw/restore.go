@@ -31,7 +31,7 @@ func (s *Store) Place(ctx context.Context, path string, now time.Time) (session.
 	d, err := s.openDirectory(agent)
 	if errors.Is(err, fs.ErrNotExist) {
 		p.Note = "the agent has no sessions.json: the runtime does not know this session"
-		p.Aside, p.Spare = asideNames(path, n, now)
+		p.Kept, p.SecondKept = keptNames(path, n, now)
 		return p, nil
 	}
 	if err != nil {
@@ -97,9 +97,9 @@ func (s *Store) Untouchable(path string) error {
 	return nil
 }
 
-// asideNames are two names for the log that is at the place now. The second is
+// keptNames are two names for the log that is at the place now. The second is
 // needed only where the system cannot exchange two files.
-func asideNames(path string, n logName, now time.Time) (aside, spare string) {
+func keptNames(path string, n logName, now time.Time) (aside, spare string) {
 	now = now.UTC().Truncate(time.Millisecond)
 	base := filepath.Join(filepath.Dir(path), n.live) + ".reset."
 	return base + now.Format(stampForm), base + now.Add(time.Second).Format(stampForm)
@@ -110,10 +110,10 @@ func (v *view) place(p *session.Place, n logName, now time.Time) (err error) {
 	now = now.UTC().Truncate(time.Millisecond)
 	live := n
 	live.name = n.live
-	if p.Aside, err = v.freeName(live, now); err != nil {
+	if p.Kept, err = v.freeName(live, now); err != nil {
 		return err
 	}
-	if p.Spare, err = v.freeName(live, now.Add(time.Second)); err != nil {
+	if p.SecondKept, err = v.freeName(live, now.Add(time.Second)); err != nil {
 		return err
 	}
 	if err := v.whatIsThere(p, n); err != nil {

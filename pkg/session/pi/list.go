@@ -165,7 +165,7 @@ func (l *lister) log(ctx context.Context, d *logfile.Dir, n logName) (ref sessio
 // classify sets kind and state.
 func (l *lister) classify(ref *session.Ref, n logName, h session.Head) {
 	if n.rotated {
-		logfile.Aside(ref, "a rotated log: it is kept until nobody can write it any more")
+		logfile.MarkKept(ref, "a rotated log: it is kept until nobody can write it any more")
 		return
 	}
 	if h.Found && h.Version > maxVersion {
