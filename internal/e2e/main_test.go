@@ -8,6 +8,7 @@ import (
 
 	"github.com/sessctl/sessctl/internal/fakegateway"
 	"github.com/sessctl/sessctl/internal/program"
+	"github.com/sessctl/sessctl/internal/scratch"
 )
 
 // The module, and what lies beside it, from the directory of this package.
@@ -32,6 +33,9 @@ type removing struct{ *testing.M }
 // Run implements testscript.TestingM.
 func (r removing) Run() int {
 	defer func() { _ = sessctl.Remove() }() // a leftover in the temporary directory fails no test
+	if err := os.Setenv("TMPDIR", scratch.Dir()); err != nil {
+		return 1
+	}
 	return r.M.Run()
 }
 
