@@ -282,12 +282,33 @@ func (a *app) home() string {
 	return home
 }
 
-// dataDir is the directory of everything that sessctl stores.
+// dataDir is the directory of everything that sessctl stores. Where there is no
+// home directory it is what systemd gives a unit with StateDirectory=.
 func (a *app) dataDir() string {
 	if a.global.DataDir != "" {
 		return absolute(a.global.DataDir)
 	}
+	if state, _, _ := strings.Cut(a.getenv("STATE_DIRECTORY"), ":"); a.home() == "" && filepath.IsAbs(state) {
+		return filepath.Clean(state)
+	}
 	return filepath.Join(a.xdg("XDG_DATA_HOME", filepath.Join(".local", "share")), "sessctl")
+}
+
+// withoutData are the commands that work on sessions alone, or on none.
+func withoutData() []string {
+	return []string{"sessctl", "sizes", "stores", "replay-context", "config", "version", "help", "completion"}
+}
+
+// checkDataDir refuses to work below whatever the working directory is: the next
+// run, elsewhere, would find neither the archives nor the lock.
+func (a *app) checkDataDir(c *cobra.Command) error {
+	for c.Parent() != nil && c.Parent().HasParent() {
+		c = c.Parent()
+	}
+	if filepath.IsAbs(a.dataDir()) || slices.Contains(withoutData(), c.Name()) {
+		return nil
+	}
+	return usageError("name one with --data-dir or SESSCTL_DATA_DIR, or set HOME", "there is no home directory, so there is no place for archives and memory")
 }
 
 func absolute(path string) string {

@@ -139,7 +139,7 @@ read again with archive show.
 		SilenceUsage:  true,
 		Args:          usageArgs(cobra.NoArgs),
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
-			return errors.Join(a.startProfile(), a.loadConfig(c), a.checkWorkers())
+			return errors.Join(a.startProfile(), a.loadConfig(c), a.checkWorkers(), a.checkDataDir(c))
 		},
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
