@@ -158,8 +158,9 @@ func (w *workspace) archiveAgain(ctx context.Context, a *app, item retention.Ite
 		return archive.Entry{}, err
 	}
 	entry, err := archiver{store: w.archives, now: a.now, reason: "clean"}.put(ctx, ref, snap, io.NewSectionReader(log, 0, snap.Size))
-	if err != nil || ref.Kind == session.KindOutput {
-		return entry, err
+	reader := a.readerOf(ref.Runtime)
+	if err != nil || ref.Kind == session.KindOutput || s.Archive == "" || reader == nil {
+		return entry, err // no log, or one that nobody here can read
 	}
 	if w.memory == nil {
 		if err := w.openMemory(ctx, a, mode{memory: true}); err != nil {
@@ -169,7 +170,7 @@ func (w *workspace) archiveAgain(ctx context.Context, a *app, item retention.Ite
 			return entry, err
 		}
 	}
-	return entry, w.compactor.RememberArchived(ctx, a.readerOf(ref.Runtime), ref, archivedLog(entry).Archived, recoveryPolicy())
+	return entry, w.compactor.RememberArchived(ctx, reader, ref, archivedLog(entry).Archived, recoveryPolicy())
 }
 
 // cleaner is one run of `clean`. The plan is made once, and what is shown is

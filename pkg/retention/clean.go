@@ -421,7 +421,7 @@ func (c *Clean) Execute(ctx context.Context, p *CleanPlan) (result CleanResult, 
 		case kept == nil:
 		case errors.Is(kept, session.ErrBusy):
 			result.Busy++
-		case !errors.Is(kept, ErrWrittenLate):
+		case !errors.Is(kept, ErrWrittenLate) && !errors.Is(kept, errAway):
 			result.Failed++
 		}
 		if kept != nil {
@@ -505,10 +505,21 @@ func (c *Clean) put(p *SessionPlan, f File, e archive.Entry) error {
 		return err
 	}
 	err = held.MoveAside()
-	if errors.Is(err, session.ErrBusy) { // it is at its place again
-		err = errors.Join(err, c.Trash.Drop(item.ID))
+	if errors.Is(err, session.ErrBusy) {
+		return errors.Join(err, c.dropUnlessMoved(item))
 	}
 	return err
+}
+
+// dropUnlessMoved drops the record of a file that could not be moved: it is at
+// its place again. One that is in the trash after all keeps its record, for
+// nobody else knows where it is.
+func (c *Clean) dropUnlessMoved(item Item) error {
+	moved, err := c.Trash.Recover(item)
+	if err != nil || moved {
+		return err
+	}
+	return c.Trash.Drop(item.ID)
 }
 
 // item is the record of a file to be deleted.
@@ -540,15 +551,17 @@ func (c *Clean) remove(ctx context.Context, item Item) (kept, err error) {
 		return nil, err
 	}
 	change, err := lastLook(ctx, item)
+	gone := errors.Is(err, fs.ErrNotExist)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, c.forget(item, s) // somebody else has emptied the trash
-	case err != nil:
+	case gone && !exists(filepath.Dir(item.From)):
+		return fmt.Errorf("%w: %s", errAway, filepath.Dir(item.From)), nil
+	case err != nil && !gone:
 		return err, ctx.Err()
-	}
-	defer change.Dir.Close()
-	if now := change.Plan.Snapshot; now.Size != item.Bytes || now.Size > 0 && now.SHA256 != item.SHA256 {
-		return c.keepAgain(ctx, item, s, now)
+	case !gone:
+		defer change.Dir.Close()
+		if now := change.Plan.Snapshot; now.Size != item.Bytes || now.Size > 0 && now.SHA256 != item.SHA256 {
+			return c.keepAgain(ctx, item, s, now)
+		}
 	}
 	if item.Bytes > 0 {
 		e, err := c.Archives.Get(ctx, s.Archive)
@@ -559,6 +572,15 @@ func (c *Clean) remove(ctx context.Context, item Item) (kept, err error) {
 			return fmt.Errorf("its archive does not verify: %w", err), ctx.Err()
 		}
 	}
+	if gone {
+		return nil, c.forget(item, s) // somebody else has emptied the trash
+	}
+	return c.removeHeld(ctx, change, item, s)
+}
+
+// removeHeld removes a file of the trash while nobody has it open. Where the
+// system cannot tell, a day must have gone by since it was put there.
+func (c *Clean) removeHeld(ctx context.Context, change *logfile.Change, item Item, s TrashedSession) (kept, err error) {
 	held, err := change.Hold()
 	if err != nil {
 		return err, ctx.Err()
@@ -567,13 +589,27 @@ func (c *Clean) remove(ctx context.Context, item Item) (kept, err error) {
 	if err := held.Check(); err != nil {
 		return err, ctx.Err()
 	}
+	if !held.Leased() && c.Now().Sub(item.At) < lateWriters {
+		return &session.BusyError{Path: item.To, Reason: "this system does not tell whether a program still has it open: it waits for a day"}, nil
+	}
 	return nil, c.forget(item, s)
 }
+
+// lateWriters is how long a file of the trash is watched for programs that
+// still have it open, where the system has no file leases.
+const lateWriters = 24 * time.Hour
+
+// errAway is why the record of a file stays that cannot be looked at: the
+// directory of its session is not there, as when a disk is not mounted.
+var errAway = errors.New("the directory of its session is not there")
 
 // forget removes a file from the trash and its record, and says so in the audit
 // log first.
 func (c *Clean) forget(item Item, s TrashedSession) error {
-	return errors.Join(c.Audit.Append(item.line(ActionPurge, c.Now().UTC(), s.Archive)), c.Trash.Remove(item))
+	if err := c.Audit.Append(item.line(ActionPurge, c.Now().UTC(), s.Archive)); err != nil {
+		return err
+	}
+	return c.Trash.Remove(item)
 }
 
 // lastLook reads a file of the trash once more: a program that waited for the

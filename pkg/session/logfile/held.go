@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/session"
 )
 
 // Held is a log that nobody else has open, as far as the system can tell: from
@@ -88,6 +89,10 @@ func (h *Held) Close() {
 	_ = h.file.Close() // what was written is synced
 }
 
+// Leased reports whether the system has proven that nobody else has the log
+// open. Without a lease nobody can tell.
+func (h *Held) Leased() bool { return h.lease != nil }
+
 // File is the open log.
 func (h *Held) File() *os.File { return h.file }
 
@@ -112,6 +117,9 @@ func (h *Held) Check() error {
 // Once the change has [Change.Switched], its bytes may be others.
 func (h *Held) InPlace() error {
 	c := h.change
+	if err := c.Dir.InPlace(); err != nil { // what switches works on paths
+		return err
+	}
 	named, err := c.Dir.Stat(c.name())
 	switch {
 	case err != nil:
@@ -145,7 +153,7 @@ func (h *Held) MoveAside() error {
 	}
 	c := h.change
 	if err := c.move(); err != nil || c.Switched {
-		return err
+		return h.moved(err)
 	}
 	moved, err := c.stat(c.Plan.Kept)
 	if err != nil || moved == nil {
@@ -159,6 +167,20 @@ func (h *Held) MoveAside() error {
 		return fmt.Errorf("put back a log that changed in the last instant: %w", err)
 	}
 	return changed
+}
+
+// moved marks a move that is busy although the log has its new name: where the
+// system can only link and unlink, another file can take the old name between
+// the two. Whoever planned the move must go on knowing of it.
+func (h *Held) moved(err error) error {
+	var busy *session.BusyError
+	if !errors.As(err, &busy) {
+		return err
+	}
+	if kept, statErr := h.change.stat(h.change.Plan.Kept); statErr == nil && kept != nil && os.SameFile(kept, h.opened) {
+		busy.Begun = true
+	}
+	return err
 }
 
 // changedAs returns a [*session.BusyError] if a file that has come from the

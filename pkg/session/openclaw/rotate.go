@@ -412,7 +412,7 @@ func (c *change) withoutLog(ctx context.Context) error {
 		return err
 	}
 	if c.linked {
-		return c.log.MoveAside(ctx)
+		return c.begun(c.log.MoveAside(ctx))
 	}
 	return durable.SyncDir(c.Path)
 }
