@@ -377,6 +377,9 @@ func (c *Clean) Recover() error {
 		return err
 	}
 	for _, item := range items {
+		if !exists(filepath.Dir(item.From)) {
+			continue // a disk that is not mounted: what is there is not known
+		}
 		moved, err := c.Trash.Recover(item)
 		if err == nil && !moved {
 			err = c.Trash.Drop(item.ID)
@@ -421,7 +424,7 @@ func (c *Clean) Execute(ctx context.Context, p *CleanPlan) (result CleanResult, 
 		case kept == nil:
 		case errors.Is(kept, session.ErrBusy):
 			result.Busy++
-		case !errors.Is(kept, ErrWrittenLate) && !errors.Is(kept, errAway):
+		case !waits(kept):
 			result.Failed++
 		}
 		if kept != nil {
@@ -590,7 +593,7 @@ func (c *Clean) removeHeld(ctx context.Context, change *logfile.Change, item Ite
 		return err, ctx.Err()
 	}
 	if !held.Leased() && c.Now().Sub(item.At) < lateWriters {
-		return &session.BusyError{Path: item.To, Reason: "this system does not tell whether a program still has it open: it waits for a day"}, nil
+		return errUnproven, nil
 	}
 	return nil, c.forget(item, s)
 }
@@ -598,6 +601,15 @@ func (c *Clean) removeHeld(ctx context.Context, change *logfile.Change, item Ite
 // lateWriters is how long a file of the trash is watched for programs that
 // still have it open, where the system has no file leases.
 const lateWriters = 24 * time.Hour
+
+// waits reports whether nothing is wrong with a file that stays: a later run
+// will remove it.
+func waits(kept error) bool {
+	return errors.Is(kept, ErrWrittenLate) || errors.Is(kept, errAway) || errors.Is(kept, errUnproven)
+}
+
+// errUnproven is why a file stays on a system without leases.
+var errUnproven = errors.New("this system does not tell whether a program still has it open, so it waits for a day")
 
 // errAway is why the record of a file stays that cannot be looked at: the
 // directory of its session is not there, as when a disk is not mounted.

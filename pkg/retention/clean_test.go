@@ -356,3 +356,55 @@ func TestCleanOfAFileWithTwoNames(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A record whose disk is not mounted stays until one can look.
+func TestPurgeWaitsForADirectoryThatIsAway(t *testing.T) {
+	r := newRoom(t)
+	r.session("old", 30)
+	r.session("new", 0)
+	if _, err := r.clean.Execute(t.Context(), r.plan()); err != nil {
+		t.Fatal(err)
+	}
+	r.clean.Now = func() time.Time { return now.Add(30 * 24 * time.Hour) }
+	r.sessions = nil
+	away := r.path("") + ".away"
+	if err := os.Rename(r.path(""), away); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.clean.Recover(); err != nil {
+		t.Fatal(err)
+	}
+	result, err := r.clean.Execute(t.Context(), r.plan())
+	if items, listErr := r.clean.Trash.List(); err != nil || listErr != nil || result.Failed != 0 || len(result.Kept) != 1 || len(items) != 1 {
+		t.Fatalf("%+v, %v; the trash has %v, %v", result, err, items, listErr)
+	}
+	if err := os.Rename(away, r.path("")); err != nil {
+		t.Fatal(err)
+	}
+	result, err = r.clean.Execute(t.Context(), r.plan())
+	if items, listErr := r.clean.Trash.List(); err != nil || listErr != nil || len(result.Kept) != 0 || len(items) != 0 {
+		t.Fatalf("%+v, %v; the trash has %v, %v", result, err, items, listErr)
+	}
+}
+
+// Nothing leaves for good before the audit log says so.
+func TestPurgeTellsTheAuditLogFirst(t *testing.T) {
+	r := newRoom(t)
+	r.session("old", 30)
+	r.session("new", 0)
+	if _, err := r.clean.Execute(t.Context(), r.plan()); err != nil {
+		t.Fatal(err)
+	}
+	items, err := r.clean.Trash.List()
+	if err != nil || len(items) != 1 {
+		t.Fatal(items, err)
+	}
+	r.clean.Now = func() time.Time { return now.Add(30 * 24 * time.Hour) }
+	r.sessions, r.clean.Audit.Path = nil, r.dir // a directory: nothing can be appended to it
+	if _, err := r.clean.Execute(t.Context(), r.plan()); err == nil {
+		t.Error("the audit log could not be written, and nobody was told")
+	}
+	if _, err := os.Stat(items[0].To); err != nil {
+		t.Error("removed without a line in the audit log:", err)
+	}
+}
