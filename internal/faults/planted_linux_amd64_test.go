@@ -110,7 +110,7 @@ func plantedBugs() []planted {
 		{
 			name: "no lock", file: "pkg/durable/lock.go",
 			old: "if !ok {\n", new: "if _ = ok; false {\n",
-			command: rotate, fault: "second sessctl",
+			command: "archive, openclaw", fault: "second sessctl",
 		},
 		{
 			name: "temporary files are not swept", file: "pkg/durable/replace.go",
