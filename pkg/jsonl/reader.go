@@ -2,7 +2,9 @@ package jsonl
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"io"
 )
 
@@ -113,6 +115,26 @@ func (r *Reader) Next() (Line, error) {
 			return r.take(r.seen, false)
 		default:
 			return Line{}, r.err
+		}
+	}
+}
+
+// Each hands every line to each, until that or ctx fails. It returns their
+// error as it is, and wraps one of the source.
+func (r *Reader) Each(ctx context.Context, each func(Line) error) error {
+	for n := 0; ; n++ {
+		if n%contextEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		line, err := r.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("read at byte %d: %w", r.offset, err)
+		}
+		if err := each(line); err != nil {
+			return err
 		}
 	}
 }

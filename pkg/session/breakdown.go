@@ -2,8 +2,6 @@ package session
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
@@ -65,19 +63,10 @@ func (b *Breakdown) Add(ctx context.Context, r io.Reader) error {
 		b.lines = lines
 	}
 	lines.Reset(r)
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		line, err := lines.Next()
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return fmt.Errorf("read the log: %w", err)
-		}
-		b.line(line)
-	}
+	return lines.Each(ctx, func(l jsonl.Line) error {
+		b.line(l)
+		return nil
+	})
 }
 
 // AddMessages reads a whole log that is not JSON lines (Markdown, one JSON

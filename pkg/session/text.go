@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 )
 
 // AppendText appends what the message says, as it goes to memory: the texts
@@ -584,4 +586,20 @@ func cutMemories(text []byte, from int) (start, end int) {
 		return -1, -1
 	}
 	return start, start + to + len(memoriesEnd)
+}
+
+// CutText cuts a text of more than so many bytes behind the last line or
+// sentence that fits; one that has neither in the second half of that behind its
+// last whole character. marker follows what was cut and counts.
+func CutText(text string, most int, marker string) string {
+	if len(text) <= most {
+		return text
+	}
+	fits := strings.ToValidUTF8(text[:most-len(marker)], "")
+	end := len(fits)
+	if at := strings.LastIndexAny(fits, "\n.!?。！？"); at > len(fits)/2 {
+		_, size := utf8.DecodeRuneInString(fits[at:])
+		end = at + size
+	}
+	return strings.TrimRight(fits[:end], "\n ") + marker
 }

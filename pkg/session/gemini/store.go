@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/sessctl/sessctl/pkg/session"
@@ -36,10 +35,7 @@ func Roots(home string, getenv func(string) string) []string {
 	if other := getenv("GEMINI_CLI_HOME"); other != "" {
 		home = other
 	}
-	if root := filepath.Join(home, ".gemini"); home != "" && logfile.IsDirectory(filepath.Join(root, projectsName)) {
-		return []string{root}
-	}
-	return nil
+	return logfile.Holding(home, ".gemini", projectsName)
 }
 
 // OwnCommand implements [session.Adviser].

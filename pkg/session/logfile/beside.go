@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -12,12 +13,12 @@ import (
 // maxBeside bounds what is read of a text beside the logs, in bytes.
 const maxBeside = 16 << 20
 
-// AppendText appends to a text that a runtime keeps beside its logs and may
+// appendText appends to a text that a runtime keeps beside its logs and may
 // have open, with one write and under a lease. missing gets what the text says
 // and returns what is to be added. A text that is not there is made, with its
 // directory, for its user alone. what names it in errors ("lessons"). It
 // returns a [*session.BusyError] while somebody has the text open.
-func AppendText(path, what string, missing func(known string) string) error {
+func appendText(path, what string, missing func(known string) string) error {
 	if err := durable.MakeDir(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("make the directory of %s: %w", what, err)
 	}
@@ -52,4 +53,45 @@ func AppendText(path, what string, missing func(known string) string) error {
 		return fmt.Errorf("read the %s: %w", what, err)
 	}
 	return held.Append([]byte(missing(string(known))))
+}
+
+// AppendList appends to a list that a runtime keeps beside its logs, and may
+// have open, the items that it does not have: each is a bullet on a line of its
+// own, and two that differ in case, white space or the mark at their end are
+// the same one. A list that is not there is made, with its directory, for its
+// user alone. what names it in errors ("lessons"). AppendList returns a
+// [*session.BusyError] while somebody has the list open.
+func AppendList(path, what string, items []string) error {
+	if len(items) == 0 {
+		return nil
+	}
+	return appendText(path, what, func(known string) string { return newItems(known, items) })
+}
+
+// newItems is what is to be appended to a list: a bullet for each item that it
+// does not have, on a line of its own.
+func newItems(known string, items []string) string {
+	has := map[string]bool{}
+	for line := range strings.Lines(known) {
+		has[asItem(line)] = true
+	}
+	var add strings.Builder
+	for _, item := range items {
+		item = strings.Join(strings.Fields(item), " ")
+		if key := asItem(item); key != "" && !has[key] {
+			has[key] = true
+			add.WriteString("- " + item + "\n")
+		}
+	}
+	if add.Len() > 0 && known != "" && !strings.HasSuffix(known, "\n") {
+		return "\n" + add.String()
+	}
+	return add.String()
+}
+
+// asItem is an item as it is compared: without its bullet, its case, the
+// white space and the mark at its end.
+func asItem(line string) string {
+	line = strings.TrimLeft(strings.TrimSpace(line), "-*• ")
+	return strings.TrimRight(strings.ToLower(strings.Join(strings.Fields(line), " ")), ".!")
 }

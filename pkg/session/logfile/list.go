@@ -143,6 +143,20 @@ func (l *Lister) Located(d *Dir, name, reason string) (session.Ref, bool) {
 // Add adds a reference.
 func (l *Lister) Add(ref session.Ref) { l.Listing.Refs = append(l.Listing.Refs, ref) }
 
+// MarkNewest marks the newest live log of each key as the one that its runtime
+// goes on with.
+func (l *Lister) MarkNewest() {
+	newest := map[string]int{}
+	for i, ref := range l.Listing.Refs {
+		if at, seen := newest[ref.Key]; ref.Kind == session.KindLive && (!seen || l.Listing.Refs[at].ModTime.Before(ref.ModTime)) {
+			newest[ref.Key] = i
+		}
+	}
+	for _, i := range newest {
+		l.Listing.Refs[i].Primary = true
+	}
+}
+
 // MarkKept marks the reference of a log that was moved aside. reason is for
 // people.
 func MarkKept(ref *session.Ref, reason string) {

@@ -37,6 +37,16 @@ func IsDirectory(path string) bool {
 	return err == nil && info.IsDir()
 }
 
+// Holding returns the directory of that name in the home directory, if there
+// is one and it holds a directory called inside.
+func Holding(home, name, inside string) []string {
+	root := filepath.Join(home, name)
+	if home == "" || !IsDirectory(filepath.Join(root, inside)) {
+		return nil
+	}
+	return []string{root}
+}
+
 // Within returns the directory of that name in root, or root itself if it has
 // none: a store may be opened with either.
 func Within(root, name string) string {

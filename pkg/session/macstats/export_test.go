@@ -13,8 +13,5 @@ func StopAfter(s *Store, step string) {
 	}
 }
 
-// NewLessons is newLessons.
-func NewLessons(known string, lessons []string) string { return newLessons(known, lessons) }
-
 // ParseName is parseName.
 func ParseName(name string) (string, bool) { return parseName(name) }

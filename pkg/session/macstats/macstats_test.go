@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/macstats"
@@ -211,22 +210,6 @@ func TestThresholds(t *testing.T) {
 			t.Errorf("%d messages, requested %v: due %v, want %v", c.messages, c.requested, got, c.want)
 		}
 	}
-}
-
-// What is appended never repeats a lesson, and appending twice adds nothing.
-func TestLessonsAreNotRepeated(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		lesson := rapid.SampledFrom([]string{"Use tabs.", "use tabs", "- Use  tabs!", "Ask first", "", "  ", "Never delete"})
-		known := strings.Join(rapid.SliceOf(lesson).Draw(t, "known"), "\n")
-		lessons := rapid.SliceOf(lesson).Draw(t, "lessons")
-		all := known + macstats.NewLessons(known, lessons)
-		if again := macstats.NewLessons(all, lessons); again != "" {
-			t.Fatalf("%q and then %q would be appended again", all, again)
-		}
-		if !strings.HasPrefix(all, known) || strings.Contains(all[len(known):], "\n\n") {
-			t.Fatalf("%q became %q", known, all)
-		}
-	})
 }
 
 func TestSamples(t *testing.T) {

@@ -21,59 +21,45 @@ const summaryMark = "Summary of the conversation so far:"
 // was injected. Blocks have no times.
 func (s *Store) Scan(ctx context.Context, r io.Reader, _ session.ScanOptions, emit func(*session.Message) error) (session.Scan, error) {
 	b := &blocks{emit: emit, role: session.RoleInjected}
-	lines := jsonl.NewReader(r, jsonl.Options{})
-	for {
-		if err := ctx.Err(); err != nil {
-			return b.result, err
-		}
-		line, err := lines.Next()
-		if errors.Is(err, io.EOF) {
-			return b.finish()
-		}
-		if errors.Is(err, jsonl.ErrUTF16) {
-			return b.result, fmt.Errorf("%w: %w", session.ErrUnknownFormat, err)
-		}
-		if err != nil {
-			return b.result, fmt.Errorf("scan log: %w", err)
-		}
-		if err := b.line(line); err != nil {
-			return b.result, err
-		}
+	err := jsonl.NewReader(r, jsonl.Options{}).Each(ctx, b.line)
+	if err == nil {
+		return b.finish()
 	}
+	if errors.Is(err, jsonl.ErrUTF16) {
+		err = fmt.Errorf("%w: %w", session.ErrUnknownFormat, err)
+	}
+	return b.result, err
 }
 
 // blocks collects the lines of the block that is open.
 type blocks struct {
-	emit   func(*session.Message) error
-	result session.Scan
-	role   session.Role
-	text   []byte
-	first  int   // line
-	offset int64 // of the block, its heading included
-	end    int64
-	cut    int64
-	opened bool // by a heading
+	emit        func(*session.Message) error
+	result      session.Scan
+	role        session.Role
+	text        []byte
+	first       int   // line
+	offset, end int64 // of the block, its heading included
+	cut         int64 // bytes that the reader left out
+	opened      bool  // by a heading
 }
 
 func (b *blocks) line(l jsonl.Line) error {
 	b.result.Counts.Lines++
 	b.result.Counts.Bytes = l.Offset + l.Length
-	role := roleOf(l.Raw)
-	if role != 0 {
+	if role := roleOf(l.Raw); role != 0 {
 		if err := b.say(); err != nil {
 			return err
 		}
 		b.role, b.opened = role, true
 		b.result.Counts.Records++
+	} else {
+		b.text = append(append(b.text, l.Raw...), '\n')
 	}
 	if b.first == 0 {
 		b.first, b.offset = l.Number, l.Offset
 	}
 	b.end = l.Offset + l.Length
 	b.cut += l.CutBytes
-	if role == 0 {
-		b.text = append(append(b.text, l.Raw...), '\n')
-	}
 	return nil
 }
 

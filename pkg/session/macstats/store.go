@@ -37,19 +37,15 @@ func Open(root string, o Options) *Store {
 	root = logfile.Absolute(root)
 	s := &Store{options: o}
 	s.Logs = logfile.Logs{
-		Name: session.RuntimeMacStats, Store: root, Base: filepath.Join(root, "session"), Locate: locate,
+		Name: session.RuntimeMacStats, Store: root, Base: filepath.Join(root, "session"),
+		Locate: locate, ReadAll: s.Scan,
 	}
-	s.ReadAll = s.Scan
 	return s
 }
 
 // Roots returns ~/.mac-stats if it holds sessions.
 func Roots(home string, _ func(string) string) []string {
-	root := filepath.Join(home, ".mac-stats")
-	if home == "" || !logfile.IsDirectory(filepath.Join(root, "session")) {
-		return nil
-	}
-	return []string{root}
+	return logfile.Holding(home, ".mac-stats", "session")
 }
 
 // LessonsFile implements [session.Learner].
@@ -72,21 +68,22 @@ func (s *Store) Due(_ context.Context, q session.DueQuestion) (bool, string, err
 
 const agentName = "mac-stats"
 
-// The two forms of names. Both match when the topic ends in digits: the newer
-// one is tried first.
-var (
-	newName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^session-memory-(\d+)-(\d{8}-\d{6})-?(.*)\.md$`) })
-	oldName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^session-memory-(.*)-(\d+)-(\d{8}-\d{6})\.md$`) })
-)
+// names are the two forms of a session's name. Both match when the topic ends in
+// digits: the newer one is tried first.
+var names = sync.OnceValue(func() []*regexp.Regexp {
+	return []*regexp.Regexp{
+		regexp.MustCompile(`^session-memory-(\d+)-\d{8}-\d{6}-?.*\.md$`),
+		regexp.MustCompile(`^session-memory-.*-(\d+)-\d{8}-\d{6}\.md$`),
+	}
+})
 
 // parseName returns the conversation's id that a name has; false for a file
 // that is no session.
 func parseName(name string) (id string, ok bool) {
-	if m := newName().FindStringSubmatch(name); m != nil {
-		return m[1], true
-	}
-	if m := oldName().FindStringSubmatch(name); m != nil {
-		return m[2], true
+	for _, form := range names() {
+		if m := form.FindStringSubmatch(name); m != nil {
+			return m[1], true
+		}
 	}
 	return "", false
 }
@@ -102,46 +99,22 @@ func locate(name string) (session.Ref, bool) {
 // is the one that the program resumes.
 func (s *Store) List(ctx context.Context) (session.Listing, error) {
 	l := s.NewLister()
-	newest := map[string]int{}
 	err := l.Base(ctx, func(d *logfile.Dir, name string) {
-		ref, ok := l.Located(d, name, "a session that was cleared: it is kept until nobody can write it any more")
-		if !ok {
-			return
+		if ref, ok := l.Located(d, name, "a session that was cleared: it is kept until nobody can write it any more"); ok {
+			l.Add(ref)
 		}
-		if j, seen := newest[ref.Key]; ref.Kind == session.KindLive && (!seen || l.Listing.Refs[j].ModTime.Before(ref.ModTime)) {
-			newest[ref.Key] = len(l.Listing.Refs)
-		}
-		l.Add(ref)
 	})
-	if err != nil {
-		return session.Listing{}, err
-	}
-	for _, i := range newest {
-		l.Listing.Refs[i].Primary = true
-	}
+	l.MarkNewest()
 	l.Listing.Agents = []string{agentName} // also after its last session was cleared
-	return l.Listing, nil
+	return l.Listing, err
 }
 
 // Succeeded implements [session.Successor]: after a clear the program begins
 // another file for the conversation.
 func (s *Store) Succeeded(ctx context.Context, r session.Rotation) error {
-	conversation, _ := parseName(filepath.Base(r.Live))
 	listing, err := s.List(ctx)
 	if err != nil {
 		return err
 	}
-	for _, ref := range listing.Refs {
-		if ref.Kind != session.KindLive || ref.Key != conversation || ref.Path == r.Live || !ref.ModTime.After(r.At) {
-			continue
-		}
-		tail, err := s.Tail(ctx, ref)
-		if err != nil {
-			return err
-		}
-		if tail.Messages > 0 {
-			return &session.NewerError{Path: ref.Path, Session: ref.ID, Messages: tail.Messages}
-		}
-	}
-	return nil
+	return s.Later(ctx, listing, r)
 }
