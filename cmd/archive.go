@@ -246,6 +246,9 @@ func newArchiveListCommand(a *app) *cobra.Command {
 				return err
 			}
 			entries, err := store.List(c.Context(), archive.Filter{Agent: agent, Runtime: a.global.Runtime})
+			if err == nil && len(entries) == 0 {
+				err = a.checkAgent(c.Context(), nil, agent)
+			}
 			if err != nil {
 				return err
 			}

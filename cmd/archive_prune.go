@@ -215,6 +215,9 @@ func (p *pruner) decide(ctx context.Context) (err error) {
 		return err
 	}
 	p.makeDocument()
+	if len(p.doc.Archives) == 0 {
+		return p.app.checkAgent(ctx, nil, p.options.Agent)
+	}
 	return nil
 }
 

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"unicode/utf8"
 
@@ -118,36 +116,4 @@ func newShowLine(n int, line []byte) showLine {
 		return showLine{Line: n, Record: line}
 	}
 	return showLine{Line: n, Text: string(line)}
-}
-
-// findArchive resolves what a person types: an id, the start of one, or the
-// id of a session with one archive.
-func findArchive(ctx context.Context, store *archive.Store, id string) (archive.Entry, error) {
-	entry, err := store.Get(ctx, id)
-	if err == nil {
-		return entry, nil
-	}
-	if errors.Is(err, archive.ErrAmbiguous) {
-		return entry, &failure{code: "ambiguous", exit: exitUsage, hint: "give more of the id; sessctl archive list shows them", err: err}
-	}
-	if !errors.Is(err, archive.ErrNotFound) {
-		return entry, err
-	}
-	all, err := store.List(ctx, archive.Filter{})
-	if err != nil {
-		return entry, err
-	}
-	var mine []archive.Entry
-	for _, e := range all {
-		if e.Session == id {
-			mine = append(mine, e)
-		}
-	}
-	switch len(mine) {
-	case 1:
-		return mine[0], nil
-	case 0:
-		return entry, &failure{code: "unknown_archive", exit: exitUsage, hint: "sessctl archive list shows the archives there are", err: fmt.Errorf("unknown archive %q", id)}
-	}
-	return entry, &failure{code: "ambiguous", exit: exitUsage, hint: "name one of them by its own id; sessctl archive list shows them", err: fmt.Errorf("session %q has %d archives", id, len(mine))}
 }

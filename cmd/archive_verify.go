@@ -84,6 +84,9 @@ func runArchiveVerify(ctx context.Context, a *app, o verifyOptions) error {
 		return err
 	}
 	entries, err := chooseArchives(ctx, store, o.Agent, o.IDs)
+	if err == nil && len(entries) == 0 {
+		err = a.checkAgent(ctx, nil, o.Agent)
+	}
 	if err != nil {
 		return err
 	}

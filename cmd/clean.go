@@ -462,6 +462,9 @@ func runCleanUndelete(ctx context.Context, a *app, id string) error {
 	if err := c.rules.Recover(); err != nil {
 		return err
 	}
+	if id, err = c.trashedSession(id); err != nil {
+		return err
+	}
 	items, err := c.rules.Trashed(id)
 	if errors.Is(err, retention.ErrNotInTrash) {
 		return &failure{code: "unknown_session", exit: exitUsage, hint: "audit.jsonl under the data directory says what was deleted", err: fmt.Errorf("%q is not in the trash", id)}
@@ -482,6 +485,29 @@ func runCleanUndelete(ctx context.Context, a *app, id string) error {
 		}
 	}
 	return errors.Join(c.render(), c.outcome())
+}
+
+// trashedSession is the whole id of a session in the trash; what is none is
+// looked for among the records of the trash.
+func (c *cleaner) trashedSession(name string) (string, error) {
+	items, err := c.rules.Trash.List()
+	if err != nil {
+		return name, err
+	}
+	var all []candidate
+	for _, item := range items {
+		if s, err := retention.SessionOf(item); err == nil {
+			all = append(all, candidate{s.Session, s.Agent + ", " + s.Runtime})
+		}
+	}
+	switch fits := sessionIDs().matching(name, all); len(fits) {
+	case 0:
+		return name, nil
+	case 1:
+		return fits[0].id, nil
+	default:
+		return name, sessionIDs().ambiguous(name, fits)
+	}
 }
 
 // undelete restores one file. A file whose place is taken, or that may not

@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize/english"
+	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/summarize"
@@ -383,13 +385,20 @@ func details(r compact.Result) [][2]string {
 		}
 	}
 	if r.Archive != nil {
-		lines = append(lines, [2]string{"archive", visible(r.Archive.Path)}, [2]string{"", "sha256 " + r.Archive.SHA256 + ", verified"})
+		lines = append(lines, [2]string{"archive", r.Archive.ID + "  " + visible(r.Archive.Path)}, [2]string{"", "sha256 " + r.Archive.SHA256 + ", verified"})
 	}
-	if r.Receipt != "" {
-		lines = append(lines, [2]string{"receipt", visible(r.Receipt)})
+	if r.Receipt == "" {
+		return lines
+	}
+	lines = append(lines, [2]string{"receipt", visible(r.Receipt)})
+	if r.Outcome == compact.Compacted {
+		lines = append(lines, [2]string{"undo", undoCommand(strings.TrimSuffix(filepath.Base(r.Receipt), ".json"))})
 	}
 	return lines
 }
+
+// undoCommand is what reverses the compaction of a receipt.
+func undoCommand(receipt string) string { return "sessctl compact --undo " + shortReceipt(receipt) }
 
 func thenLine(r compact.Result) string {
 	if r.Via == session.ViaGateway {
@@ -458,6 +467,9 @@ func runResummarize(ctx context.Context, a *app, o compactOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := a.resolveSession(ctx, &o, receipts); err != nil {
+		return err
+	}
 	wanted := slices.DeleteFunc(compact.Upgradable(receipts, o.Force), func(r compact.Receipt) bool { return !a.wants(o, r) })
 	doc := compactDocument{Schema: 1, DryRun: o.DryRun}
 	if o.DryRun {
@@ -475,6 +487,19 @@ func runResummarize(ctx context.Context, a *app, o compactOptions) error {
 	defer w.close()
 	doc.Sessions, err = w.resummarize(ctx, a, wanted)
 	return a.finish(doc, err)
+}
+
+// resolveSession puts whole ids in the place of what was typed.
+func (a *app) resolveSession(ctx context.Context, o *compactOptions, receipts []compact.Receipt) (err error) {
+	if err := a.checkAgent(ctx, nil, o.Agent); err != nil {
+		return err
+	}
+	sessions := make([]archive.Meta, 0, len(receipts))
+	for _, r := range receipts {
+		sessions = append(sessions, archive.Meta{Runtime: r.Runtime, Agent: r.Agent, Session: r.Session, Key: r.Key})
+	}
+	o.Session, err = knownSession(sessions, o.Session, scope{a.global.Runtime, o.Agent})
+	return err
 }
 
 // wants reports whether a receipt is about a session that the options mean.

@@ -433,6 +433,16 @@ func (a *app) factArchives(ctx context.Context, o factsOptions) ([]found, invent
 	if err != nil {
 		return nil, all, err
 	}
+	if err := a.checkAgent(ctx, nil, o.Agent); err != nil {
+		return nil, all, err
+	}
+	metas := make([]archive.Meta, 0, len(entries))
+	for _, e := range entries {
+		metas = append(metas, e.Meta)
+	}
+	if o.Session, err = knownSession(metas, o.Session, scope{a.global.Runtime, o.Agent}); err != nil {
+		return nil, all, err
+	}
 	var targets []found
 	seen := map[memory.Source]bool{}
 	for _, e := range slices.Backward(entries) {

@@ -105,6 +105,9 @@ func runMemoryStats(ctx context.Context, a *app, agent string) error {
 		return err
 	}
 	defer store.Close()
+	if err := a.checkAgent(ctx, store, agent); err != nil {
+		return err
+	}
 	stats, err := store.Stats(ctx)
 	if err != nil {
 		return err
@@ -237,9 +240,9 @@ type forgetOptions struct {
 }
 
 func (o *forgetOptions) addFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&o.Session, "session", "", "forget what was remembered of this session `id`")
+	fs.StringVar(&o.Session, "session", "", "forget what was remembered of this session (`id` or its start)")
 	fs.StringVar(&o.Agent, "agent", "", "forget what was remembered of this `agent`")
-	fs.StringVar(&o.ID, "id", "", "forget the record with this `id` (recall --json shows it)")
+	fs.StringVar(&o.ID, "id", "", "forget the record with this `id`, or the start of it (recall --json shows it)")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "show what would be forgotten and change nothing")
 	fs.BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
 }
@@ -254,9 +257,9 @@ must match. What was forgotten does not come back by a later compaction of the
 same log, or when the memory is made anew. Archives are not touched: whoever can
 read those can still read what was said.
 ` + exitHelp,
-		Example: `  sessctl memory forget --session 4f0c1d2e-6d0a-4f57-9d2b-0c8e1f1a2b3c
+		Example: `  sessctl memory forget --session 4f0c1d2e
   sessctl memory forget --agent scout --dry-run
-  sessctl memory forget --id 9b1f0c... --yes`,
+  sessctl memory forget --id 9b1f0c --yes`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if o.Session == "" && o.Agent == "" && o.ID == "" {
@@ -285,7 +288,7 @@ func runMemoryForget(ctx context.Context, a *app, o forgetOptions) error {
 	if o.DryRun {
 		open = func(ctx context.Context) (*memory.Store, error) { return a.needMemory(a.glimpseMemory(ctx)) }
 	}
-	doc, err := previewForget(ctx, open, selection)
+	doc, selection, err := a.previewForget(ctx, open, selection)
 	if err != nil {
 		return err
 	}
@@ -317,22 +320,40 @@ func runMemoryForget(ctx context.Context, a *app, o forgetOptions) error {
 	return renderForget(a, doc)
 }
 
-func previewForget(ctx context.Context, open func(context.Context) (*memory.Store, error), selection memory.Selection) (forgetDocument, error) {
+// previewForget returns what is selected, and the selection with whole ids.
+func (a *app) previewForget(ctx context.Context, open func(context.Context) (*memory.Store, error), selection memory.Selection) (forgetDocument, memory.Selection, error) {
 	doc := forgetDocument{Schema: 1, Sessions: []memory.Selected{}}
 	store, err := open(ctx)
 	if err != nil {
-		return doc, err
+		return doc, selection, err
 	}
 	defer store.Close()
+	if selection, err = a.wholeIDs(ctx, store, selection); err != nil {
+		return doc, selection, err
+	}
 	sessions, err := store.Select(ctx, selection)
 	if err != nil {
-		return doc, err
+		return doc, selection, err
 	}
 	for _, s := range sessions {
 		doc.Sessions = append(doc.Sessions, s)
 		doc.Records += s.Records
 	}
-	return doc, nil
+	return doc, selection, nil
+}
+
+// wholeIDs is a selection with the ids that its names mean. A name that means
+// nothing is an error: whoever forgets something must not believe it is gone.
+func (a *app) wholeIDs(ctx context.Context, store *memory.Store, s memory.Selection) (memory.Selection, error) {
+	err := a.checkAgent(ctx, store, s.Agent)
+	if err != nil {
+		return s, err
+	}
+	if s.Session, err = a.sessionID(ctx, store, s.Session, scope{s.Runtime, s.Agent}); err != nil || s.ID == "" {
+		return s, err
+	}
+	s.ID, err = recordID(ctx, store, s.ID)
+	return s, err
 }
 
 func renderForget(a *app, doc forgetDocument) error {

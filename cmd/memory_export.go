@@ -31,7 +31,7 @@ type exportOptions struct {
 
 func (o *exportOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Agent, "agent", "", "only memories of this `agent`")
-	fs.StringVar(&o.Session, "session", "", "only memories of this session `id`")
+	fs.StringVar(&o.Session, "session", "", "only memories of this session (`id` or its start)")
 	fs.StringVar(&o.Category, "category", "", "only this `category`")
 	fs.StringVar(&o.Format, "format", "jsonl", "`jsonl` or arrow")
 	fs.StringVarP(&o.Output, "output", "o", "", "write to this `file`, which must not exist (default stdout)")
@@ -96,6 +96,12 @@ func runMemoryExport(ctx context.Context, a *app, o exportOptions) error {
 		return err
 	}
 	defer store.Close()
+	if err := a.checkAgent(ctx, store, o.Agent); err != nil {
+		return err
+	}
+	if o.Session, err = a.sessionID(ctx, store, o.Session, scope{a.global.Runtime, o.Agent}); err != nil {
+		return err
+	}
 	x := &exporter{store: store, options: memory.ExportOptions{
 		Query:   memory.Query{Agent: o.Agent, Session: o.Session, Category: o.Category, Runtime: a.global.Runtime},
 		Vectors: o.Vectors, Model: o.Model,

@@ -139,6 +139,11 @@ func (w *workspace) reindex(ctx context.Context, a *app, o reindexOptions, doc *
 	if err != nil {
 		return err
 	}
+	if len(agents) == 0 {
+		if err := a.checkAgent(ctx, w.memory, o.Agent); err != nil {
+			return err
+		}
+	}
 	doc.Agents = append(doc.Agents, agents...)
 	if down != nil {
 		return w.reindexLater(ctx, a, downed{o.Pending, model, down}, doc)

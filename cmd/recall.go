@@ -37,7 +37,7 @@ type recallOptions struct {
 func (o *recallOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Agent, "agent", "", "only memories of this `agent`")
 	fs.StringVar(&o.Runtime, "runtime", "", "only memories of this `runtime`")
-	fs.StringVar(&o.Session, "session", "", "only memories of this session `id`")
+	fs.StringVar(&o.Session, "session", "", "only memories of this session (`id` or its start)")
 	fs.StringVar(&o.Category, "category", "", "only this `category`: session_history, session_summary, fact or lesson")
 	fs.StringVar(&o.Kind, "kind", "", "only facts of this `kind`: "+kindNames())
 	fs.BoolVar(&o.Superseded, "superseded", false, "also facts that newer ones have superseded")
@@ -120,6 +120,12 @@ func runRecall(ctx context.Context, a *app, o recallOptions) error {
 		return err
 	}
 	defer store.Close()
+	if err := a.checkAgent(ctx, store, o.Agent); err != nil {
+		return err
+	}
+	if query.Session, err = a.sessionID(ctx, store, o.Session, scope{o.Runtime, o.Agent}); err != nil {
+		return err
+	}
 	result, err := a.askMemory(ctx, store, query)
 	if err != nil {
 		return fmt.Errorf("recall: %w", err)

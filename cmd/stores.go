@@ -236,11 +236,7 @@ func (v inventory) of(agent string) (inventory, error) {
 	if len(mine.owners) > 0 {
 		return mine, nil
 	}
-	hint := "no agent has any session yet"
-	if names := v.agentNames(); len(names) > 0 {
-		hint = "agents found: " + strings.Join(names, ", ")
-	}
-	return mine, &failure{code: "unknown_agent", exit: exitUsage, hint: hint, err: fmt.Errorf("unknown agent %q", agent)}
+	return mine, unknownAgent(agent, v.agentNames())
 }
 
 func newStoresCommand(a *app) *cobra.Command {
@@ -539,13 +535,8 @@ func named(sessions []found, name string) ([]found, error) {
 	if exact = append(exact, newestOf(keyed)...); len(exact) > 0 {
 		return exact, nil
 	}
-	if len(prefixed) == 1 {
-		return prefixed, nil
-	}
-	if len(prefixed) > 1 {
-		return nil, usageError("give more of the id", "%d sessions start with %q", len(prefixed), name)
-	}
-	return nil, &failure{code: "unknown_session", exit: exitUsage, hint: "sessctl sizes shows the sessions there are", err: fmt.Errorf("unknown session %q", name)}
+	_, err := sessionIDs().resolve(name, inventory{sessions: prefixed}.candidates(scope{}))
+	return prefixed, err
 }
 
 // newestOf keeps of the sessions of each agent the one that was used last.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/memory"
@@ -21,7 +20,7 @@ type undoOptions struct {
 }
 
 func (o *undoOptions) addFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&o.Receipt, "undo", "", "reverse the compaction of this `receipt` (id, start of one, or path)")
+	fs.StringVar(&o.Receipt, "undo", "", "reverse the compaction of this `receipt` (id, its start or end, or path)")
 	fs.BoolVar(&o.KeepMemory, "keep-memory", false, "with --undo: leave in memory what the compaction stored")
 }
 
@@ -158,31 +157,6 @@ func (u *undoRun) plan(ctx context.Context) (*compact.UndoPlan, error) {
 		u.doc.PutAway = append(u.doc.PutAway, result)
 	}
 	return nil, errors.New("new sessions keep taking its place")
-}
-
-// findReceipt resolves what a person types: a path, an id, or the start of one.
-func (a *app) findReceipt(name string) (compact.Receipt, error) {
-	if bare := strings.TrimSuffix(name, ".json"); !strings.ContainsAny(bare, `/\.`) && !exists(name) {
-		name = bare // the name of a file in the directory of receipts
-	}
-	if strings.HasSuffix(name, ".json") || strings.ContainsAny(name, `/\`) {
-		return a.receipts().Read(absolute(name))
-	}
-	all, err := a.receipts().List()
-	if err != nil {
-		return compact.Receipt{}, err
-	}
-	all = slices.DeleteFunc(all, func(r compact.Receipt) bool { return !strings.HasPrefix(r.ID, strings.ToUpper(name)) })
-	const hint = "the ids are the names of the files in receipts/ under the data directory; compact prints them"
-	switch {
-	case len(all) == 0:
-		return compact.Receipt{}, &failure{code: "unknown_receipt", exit: exitUsage, hint: hint, err: fmt.Errorf("unknown receipt %q", name)}
-	case len(all) > 1:
-		return compact.Receipt{}, &failure{code: "ambiguous", exit: exitUsage, hint: "give more of the id", err: fmt.Errorf("%d receipts start with %q", len(all), name)}
-	case all[0].Undo != nil:
-		return compact.Receipt{}, usageError("compact the session again", "%s is the receipt of an undo", all[0].ID)
-	}
-	return all[0], nil
 }
 
 // storeOf finds the store that a receipt is about.
