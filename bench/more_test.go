@@ -33,6 +33,8 @@ func TestMoreAnswers(t *testing.T) {
 		{"types, not JSON", typeShares, "x", "", true},
 		{"archived", archivedBytes, `{"archives":[{"outcome":"archived","bytes":3},{"outcome":"archived","bytes":4}]}`, "7", false},
 		{"archived, busy", archivedBytes, `{"archives":[{"outcome":"busy","bytes":3}]}`, "", true},
+		{"cleaned", cleanedBytes, `{"sessions":[{"outcome":"trash","bytes":3},{"outcome":"kept","bytes":4}]}`, "7", false},
+		{"cleaned, not JSON", cleanedBytes, "", "", true},
 		{"hits", hitIDs, `{"hits":[{"id":"a"},{"id":"b"}]}`, "a b", false},
 		{"hits, not JSON", hitIDs, "", "", true},
 	} {

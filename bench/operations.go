@@ -54,6 +54,8 @@ func specOf(name string) corpus.Spec {
 		"one1000": {Files: 1, Bytes: 1000 * megabyte},
 		"line60":  {Files: 1, Bytes: 60 * megabyte, OneLine: true},
 		"line600": {Files: 1, Bytes: 600 * megabyte, OneLine: true},
+		"old400":  {Files: 400, Bytes: 10 * megabyte, Spread: true, Closed: true},
+		"old2000": {Files: 2000, Bytes: 50 * megabyte, Spread: true, Closed: true},
 	}
 	spec := specs[name]
 	spec.Name = name
@@ -69,6 +71,7 @@ func operations(quick bool) []operation {
 	all := append(sizesOperations(), readingOperations()...)
 	all = append(all, storingOperations()...)
 	all = append(all, workerOperations()...)
+	all = append(all, cleaningOperations()...)
 	// The answer about thousands of logs makes the driver itself larger, and
 	// with it the smallest peak that can be seen: last but for compact.
 	return append(all, []operation{
@@ -166,10 +169,22 @@ func storingOperations() []operation {
 	}
 }
 
+// cleaningOperations look for what may be deleted: five times the logs of one
+// agent may take five times the time, not more.
+func cleaningOperations() []operation {
+	return []operation{
+		{name: "clean --dry-run, 400 closed logs of an agent", corpus: "old400", programs: []program{planToClean(), findClosed()}},
+		{
+			name: "clean --dry-run, 2000 closed logs of an agent", corpus: "old2000",
+			programs: []program{planToClean(), findClosed()}, growth: "clean --dry-run, 400 closed logs of an agent",
+		},
+	}
+}
+
 // quickOperations are the same on a tenth of the bytes: start-up times weigh
 // more, so the limits that only large files can meet are left out.
 func quickOperations() []operation {
-	return []operation{
+	return append(cleaningOperations(), []operation{
 		{
 			name: "sizes, 20 MB in 12 logs", corpus: "m20", peak: readingPeak,
 			programs: []program{
@@ -214,7 +229,7 @@ func quickOperations() []operation {
 			programs: []program{sizesAgain(), find(target{}), wc(target{})},
 		},
 		{name: "compact, 20 MB", corpus: "one20", programs: []program{sessctlCompact(), extractChunks()}, rounds: 1, stages: compactStages()},
-	}
+	}...)
 }
 
 // extractUnchecked is for logs whose answer no peer gives: text beyond the

@@ -118,6 +118,37 @@ func find(t target) program {
 	}
 }
 
+// planToClean looks at every log of an agent and says what becomes of it.
+func planToClean() program {
+	return program{
+		name: "sessctl clean --dry-run", tool: "sessctl", arguments: words("clean", "--max-age", "7d", "--dry-run", "--json"),
+		question: size, answer: cleanedBytes,
+	}
+}
+
+// cleanedBytes adds up the logs of a plan, those that stay too.
+func cleanedBytes(out []byte) (string, error) {
+	var document struct {
+		Sessions []struct {
+			Bytes int64 `json:"bytes"`
+		} `json:"sessions"`
+	}
+	if err := json.Unmarshal(out, &document); err != nil {
+		return "", err
+	}
+	total := int64(0)
+	for _, s := range document.Sessions {
+		total += s.Bytes
+	}
+	return strconv.FormatInt(total, 10), nil
+}
+
+func findClosed() program {
+	p := find(target{})
+	p.name, p.arguments = "find -mtime +7 -printf %s", words(".", "-name", "*.jsonl.*", "-mtime", "+7", "-printf", "%s\n")
+	return p
+}
+
 func sizesPython(t target) program {
 	return program{name: "Python json", tool: "python3", arguments: script("sizes.py"), question: tokens, answer: trimmed, target: t}
 }

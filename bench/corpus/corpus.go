@@ -26,9 +26,11 @@ type Spec struct {
 	Bytes   int64 // of all files together
 	Spread  bool  // sizes vary, most are small (lognormal, sigma 1)
 	OneLine bool  // one tool result of Bytes bytes in a single log
+	Closed  bool  // logs of one agent of OpenClaw that its runtime has closed
 }
 
-// Corpus is a corpus on disk: a pi store under a home directory.
+// Corpus is a corpus on disk: a store of pi, or of OpenClaw, under a home
+// directory.
 type Corpus struct {
 	Name string `json:"name"`
 	Home string `json:"-"`
@@ -108,15 +110,23 @@ func seedOf(name string) uint64 {
 	return seed
 }
 
-// writeFile writes the i-th log where pi would, with a time in the past.
+// pathOf is where the runtime would write the i-th log.
+func pathOf(home string, i int, id []byte, s Spec) string {
+	if s.Closed {
+		return filepath.Join(home, ".openclaw", "agents", "coordinator", "sessions", fmt.Sprintf("%s.jsonl.reset.2026-05-01T10-00-00.%03dZ", id, i%1000))
+	}
+	project := fmt.Sprintf("--work-project-%d--", i%(s.Files/10+1))
+	return filepath.Join(home, ".pi", "agent", "sessions", project, fmt.Sprintf("2026-05-01T10-00-00-%03dZ_%s.jsonl", i%1000, id))
+}
+
+// writeFile writes the i-th log where its runtime would, with a time in the past.
 func writeFile(home string, i int, size int64, s Spec) (Log, error) {
 	seed := seedOf(s.Name) + uint64(i)
 	r := rand.New(rand.NewPCG(seed, 3))
-	dir := filepath.Join(home, ".pi", "agent", "sessions", fmt.Sprintf("--work-project-%d--", i%(s.Files/10+1)))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	path := pathOf(home, i, appendUUID(nil, r), s)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return Log{}, err
 	}
-	path := filepath.Join(dir, fmt.Sprintf("2026-05-01T10-00-00-%03dZ_%s.jsonl", i%1000, appendUUID(nil, r)))
 	file, err := os.Create(path)
 	if err != nil {
 		return Log{}, err

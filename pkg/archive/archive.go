@@ -103,6 +103,9 @@ type Store struct {
 	options   Options
 	// step is called after each step of Put, with its name. Tests stop there.
 	step func(name string)
+	// files are the names that the directories of archives held when they were
+	// first looked through.
+	files listings
 }
 
 // Open returns the store whose catalogue is in the directory catalogue. It

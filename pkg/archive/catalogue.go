@@ -72,6 +72,12 @@ func (s *Store) Damaged(ctx context.Context) ([]Damage, error) {
 // [ErrNotFound] is returned when there is none, [ErrAmbiguous] when there are
 // several.
 func (s *Store) Get(ctx context.Context, idOrPrefix string) (Entry, error) {
+	if len(idOrPrefix) == idDigits && isID(idOrPrefix) {
+		if err := ctx.Err(); err != nil {
+			return Entry{}, err
+		}
+		return s.load(idOrPrefix)
+	}
 	ids, err := s.ids(ctx)
 	if err != nil {
 		return Entry{}, err
@@ -268,6 +274,7 @@ func (s *Store) sweep(ctx context.Context, m Meta, olderThan time.Duration) erro
 	if err != nil {
 		return err
 	}
+	s.files.forget(dir)
 	if err := durable.EndMoves(dir); err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func TestEndOfTheName(t *testing.T) {
 				if got := e.Path[strings.Index(e.Path, e.SHA256[:8])+8:]; got != want+more {
 					t.Errorf("%s ends in %s, want %s", e.Path, got, want+more)
 				}
-				readopted(t, s, root, source, e)
+				readopted(t, root, source, compression, e)
 				// of a time when all names ended like those of logs
 				older := strings.TrimSuffix(e.Path, want+more) + ".jsonl" + more
 				if err := os.Rename(e.Path, older); err != nil {
@@ -36,7 +36,7 @@ func TestEndOfTheName(t *testing.T) {
 					return // ".jsonl.zst" could mean either, and a second copy is cheap
 				}
 				e.Path = older
-				readopted(t, s, root, source, e)
+				readopted(t, root, source, compression, e)
 			})
 		}
 	}
@@ -57,9 +57,11 @@ func putFrom(t *testing.T, s *archive.Store, source string) archive.Entry {
 	return e
 }
 
-// readopted loses the entry of an archive, and wants its file taken over.
-func readopted(t *testing.T, s *archive.Store, root, source string, e archive.Entry) {
+// readopted loses the entry of an archive, and wants its file taken over by the
+// next run.
+func readopted(t *testing.T, root, source, compression string, e archive.Entry) {
 	t.Helper()
+	s := open(t, root, compression)
 	if err := os.Remove(filepath.Join(root, "archives", e.ID+".json")); err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
@@ -88,6 +90,7 @@ func (s *Store) write(ctx context.Context, dir string, e Entry, src source) (Ent
 	case err != nil:
 		return Entry{}, err
 	}
+	s.files.add(path)
 	s.step("renamed")
 	e.settleAt(path)
 	if err := verify(ctx, e); err != nil {
@@ -158,6 +161,7 @@ func freeName(dir string, e Entry) (string, error) {
 // afterRace is reached when another Put made a file with our name since we
 // chose it. Of the same bytes that is our archive too.
 func (s *Store) afterRace(ctx context.Context, dir string, e Entry) (Entry, error) {
+	s.files.forget(dir)
 	kept, err := s.existing(ctx, dir, &e)
 	if err == nil && kept.ID == "" {
 		err = fmt.Errorf("another archive took its name in %s", dir)
@@ -208,17 +212,17 @@ func (s *Store) existing(ctx context.Context, dir string, e *Entry) (Entry, erro
 // adopt takes over a file without an entry: a run was killed before it could
 // write one, or the entry was lost.
 func (s *Store) adopt(ctx context.Context, dir string, e Entry) (Entry, error) {
-	files, err := os.ReadDir(dir)
+	files, err := s.files.of(dir, safeName(e.Session)+".")
 	if err != nil {
 		return Entry{}, err
 	}
 	for _, file := range files {
-		name, ok := parseName(file.Name(), e)
+		name, ok := parseName(file, e)
 		if !ok {
 			continue
 		}
 		found := e
-		found.settleAt(filepath.Join(dir, file.Name()))
+		found.settleAt(filepath.Join(dir, file))
 		found.CreatedAt, found.Compression = name.createdAt, name.compression
 		adoptable, err := s.adoptable(ctx, &found)
 		if err != nil {
@@ -233,6 +237,59 @@ func (s *Store) adopt(ctx context.Context, dir string, e Entry) (Entry, error) {
 		return s.enter(ctx, found)
 	}
 	return Entry{}, nil
+}
+
+// listings are the names of directories, each read once: a run that archives
+// thousands of sessions of one agent would otherwise read its directory
+// thousands of times. What another process adds meanwhile is not in them; a file
+// without an entry that is overlooked so costs a second copy, no more.
+type listings struct {
+	mutex sync.Mutex
+	names map[string][]string // sorted
+}
+
+// of returns the names in a directory that begin with a prefix.
+func (l *listings) of(dir, prefix string) ([]string, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	names, known := l.names[dir]
+	if !known {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		if l.names == nil {
+			l.names = map[string][]string{}
+		}
+		l.names[dir] = names
+	}
+	first, _ := slices.BinarySearch(names, prefix)
+	last := first
+	for last < len(names) && strings.HasPrefix(names[last], prefix) {
+		last++
+	}
+	return names[first:last], nil
+}
+
+// add notes a file that was made since its directory was read.
+func (l *listings) add(path string) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	names, known := l.names[filepath.Dir(path)]
+	at, there := slices.BinarySearch(names, filepath.Base(path))
+	if known && !there {
+		l.names[filepath.Dir(path)] = slices.Insert(names, at, filepath.Base(path))
+	}
+}
+
+// forget makes a directory be read anew.
+func (l *listings) forget(dir string) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	delete(l.names, dir)
 }
 
 // adoptable reports whether the file of found is a whole archive of its bytes

@@ -277,3 +277,23 @@ func TestNameTaken(t *testing.T) {
 	mustVerify(t, s, first)
 	mustVerify(t, s, second)
 }
+
+// A directory that holds thousands of archives is read once, not for each
+// session that is added to it.
+func TestPutIntoALargeDirectory(t *testing.T) {
+	root := t.TempDir()
+	s := open(t, root, archive.CompressionNone)
+	dir := filepath.Dir(put(t, s, "first", "a\n").Path)
+	const files = 3000
+	for i := range files {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("other%d.20260304T110000Z.00000000.jsonl", i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s = open(t, root, archive.CompressionNone)
+	put(t, s, "second", "b\n")
+	n := 0
+	if cost := testing.AllocsPerRun(3, func() { n++; put(t, s, fmt.Sprintf("s%d", n), "c\n") }); cost > files/2 {
+		t.Errorf("one session more takes %.0f allocations beside %d files", cost, files)
+	}
+}

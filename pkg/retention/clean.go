@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -116,17 +115,23 @@ func (p *SessionPlan) Size() (n int64) {
 func (c *Clean) Plan(ctx context.Context, all []Session) (*CleanPlan, error) {
 	now := c.Now()
 	p := &CleanPlan{}
+	together := group(all)
 	for _, s := range all {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if s.Parent == "" && leads(all, s) {
-			p.Sessions = append(p.Sessions, consider(ctx, all, s))
+		if s.Parent == "" && together.leads(s) {
+			p.Sessions = append(p.Sessions, consider(ctx, together, s))
 		}
 	}
 	c.byAge(p.Sessions, now)
-	for _, s := range p.Going() {
-		s.Verdict.Reason = c.mayGo(ctx, s, now)
+	going := p.Going()
+	belongings := companionsOf(ctx, going)
+	for i, s := range going {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		s.Verdict.Reason = c.mayGo(ctx, s, belongings[i], now)
 		s.Verdict.Goes = s.Verdict.Reason == ""
 	}
 	items, err := c.Trash.List()
@@ -143,12 +148,12 @@ func (c *Clean) Plan(ctx context.Context, all []Session) (*CleanPlan, error) {
 
 // consider tells whether a session is of a kind that may be deleted, and when
 // it, or what belongs to it, was used last.
-func consider(ctx context.Context, all []Session, s Session) SessionPlan {
+func consider(ctx context.Context, together *families, s Session) SessionPlan {
 	p := SessionPlan{Session: s, LastUse: s.ModTime}
 	if p.Verdict.Reason = stays(s); p.Verdict.Reason != "" {
 		return p
 	}
-	p.members = members(all, s)
+	p.members = together.members(s)
 	for _, m := range p.members {
 		p.LastUse = later(p.LastUse, lastUse(ctx, m))
 	}
@@ -215,8 +220,9 @@ func (c *Clean) byAge(plans []SessionPlan, now time.Time) {
 	}
 }
 
-// mayGo looks at a session that is old enough. It returns why it stays, or "".
-func (c *Clean) mayGo(ctx context.Context, p *SessionPlan, now time.Time) string {
+// mayGo looks at a session that is old enough, with its companions. It returns
+// why it stays, or "".
+func (c *Clean) mayGo(ctx context.Context, p *SessionPlan, companions session.Companions, now time.Time) string {
 	for _, m := range p.members {
 		if err := untouchable(m.Adapter, m.Path); err != nil {
 			return err.Error()
@@ -230,12 +236,15 @@ func (c *Clean) mayGo(ctx context.Context, p *SessionPlan, now time.Time) string
 			return reason
 		}
 	}
-	companions, err := companions(ctx, p.Session)
-	if err != nil {
-		return "what belongs to it cannot be told: " + err.Error()
+	if companions.Err != nil {
+		return "what belongs to it cannot be told: " + companions.Err.Error()
 	}
-	for _, path := range companions {
-		if slices.ContainsFunc(p.Files, func(f File) bool { return f.Path == path }) {
+	logs := map[string]bool{}
+	for _, f := range p.Files {
+		logs[f.Path] = true
+	}
+	for _, path := range companions.Paths {
+		if logs[path] {
 			continue
 		}
 		if reason := c.add(p, path, nil); reason != "" {
@@ -267,73 +276,6 @@ func (c *Clean) add(p *SessionPlan, path string, log *Session) string {
 	}
 	p.Files = append(p.Files, File{Path: path, Seen: session.Observe(path, info), log: log})
 	return ""
-}
-
-// owner is an agent of a store.
-type owner struct{ runtime, store, agent string }
-
-func (s Session) owner() owner { return owner{s.Runtime, s.Ref.Store, s.Agent} }
-
-// CountsFor returns the agent that a session counts for: the one that started
-// its agent, if that is a sub-agent, else its own.
-func (s Session) CountsFor() (agent string, sub bool) {
-	if parents := s.Adapter.Capabilities().Parent; parents != nil {
-		if parent, ok := parents.ParentOf(s.Agent); ok {
-			return parent, true
-		}
-	}
-	return s.Agent, false
-}
-
-// leads reports whether a session represents all that is deleted with it. Of a
-// sub-agent that is the first.
-func leads(all []Session, s Session) bool {
-	if _, sub := s.CountsFor(); !sub {
-		return true
-	}
-	for _, x := range all {
-		if x.owner() == s.owner() {
-			return x.Path == s.Path
-		}
-	}
-	return true
-}
-
-// members are a session and the logs that go with it, or stay with it: its
-// family, and all of a sub-agent's sessions.
-func members(all []Session, s Session) []Session {
-	_, sub := s.CountsFor()
-	mine := []Session{s}
-	for _, x := range all {
-		if x.Parent != "" && x.Parent == s.ID && x.owner() == s.owner() {
-			mine = append(mine, x)
-		}
-	}
-	for _, x := range all {
-		if sub && x.owner() == s.owner() && x.Path != s.Path {
-			mine = append(mine, x)
-		}
-	}
-	return mine
-}
-
-// companions are the paths of the other files that go with a session. Of a
-// sub-agent they are all that its directory has: what is not a file keeps it.
-func companions(ctx context.Context, s Session) (paths []string, err error) {
-	if family := s.Adapter.Capabilities().Family; family != nil {
-		return family.Companions(ctx, s.Ref)
-	}
-	if _, sub := s.CountsFor(); !sub {
-		return nil, nil
-	}
-	dir := filepath.Dir(s.Path)
-	entries, err := os.ReadDir(dir)
-	for _, e := range entries {
-		if e.Name() != DirName {
-			paths = append(paths, filepath.Join(dir, e.Name()))
-		}
-	}
-	return paths, err
 }
 
 // untouchable returns an error for a place of a store from which nothing may be
@@ -376,11 +318,12 @@ func (c *Clean) Recover() error {
 	if err != nil {
 		return err
 	}
+	var ended movesEnded
 	for _, item := range items {
 		if !exists(filepath.Dir(item.From)) {
 			continue // a disk that is not mounted: what is there is not known
 		}
-		moved, err := c.Trash.Recover(item)
+		moved, err := c.Trash.recover(item, &ended)
 		if err == nil && !moved {
 			err = c.Trash.Drop(item.ID)
 		}

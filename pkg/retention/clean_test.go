@@ -23,6 +23,7 @@ type adapter struct {
 	session.Store
 	busy       string            // id of a session that somebody uses
 	companions map[string]string // a path that belongs to a session, by its id
+	asked      int               // how often it was asked for what belongs to sessions
 }
 
 func (a *adapter) Capabilities() session.Capabilities {
@@ -40,11 +41,15 @@ func (a *adapter) Busy(_ context.Context, ref session.Ref, _ time.Time, _ time.D
 	return nil
 }
 
-func (a *adapter) Companions(_ context.Context, ref session.Ref) ([]string, error) {
-	if path := a.companions[ref.ID]; path != "" {
-		return []string{path}, nil
+func (a *adapter) Companions(_ context.Context, refs []session.Ref) []session.Companions {
+	a.asked++
+	all := make([]session.Companions, len(refs))
+	for i, ref := range refs {
+		if path := a.companions[ref.ID]; path != "" {
+			all[i].Paths = []string{path}
+		}
 	}
-	return nil, nil
+	return all
 }
 
 // room is a directory of sessions, an archive and a clean of both.
@@ -406,5 +411,18 @@ func TestPurgeTellsTheAuditLogFirst(t *testing.T) {
 	}
 	if _, err := os.Stat(items[0].To); err != nil {
 		t.Error("removed without a line in the audit log:", err)
+	}
+}
+
+// What belongs to the sessions of a store is asked for once, however many there
+// are: a store then reads a directory once for all that lie in it.
+func TestCompanionsAreAskedForTogether(t *testing.T) {
+	r := newRoom(t)
+	for i := range 40 {
+		r.session(fmt.Sprintf("s%02d", i), 30+i)
+	}
+	p, err := r.clean.Plan(t.Context(), r.sessions)
+	if err != nil || len(p.Going()) != 39 || r.adapter.asked != 1 {
+		t.Errorf("%d go, asked %d times: %v", len(p.Going()), r.adapter.asked, err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -86,22 +87,67 @@ func (p *Prune) Plan(ctx context.Context) (*PrunePlan, error) {
 	for i, v := range Choose(candidates, Policy{MaxAge: p.MaxAge, Keep: p.Keep}, p.Now()) {
 		plan.Archives = append(plan.Archives, ArchivePlan{entries[i], v})
 	}
+	places := p.places(entries)
 	for i := len(plan.Archives) - 1; i >= 0; i-- { // the newer ones first: older ones may lean on those that stay
 		if v := &plan.Archives[i].Verdict; v.Goes {
-			where, err := p.findCopy(ctx, plan, i)
+			where, err := p.findCopy(ctx, plan, places, i)
 			if err != nil {
 				return nil, err
 			}
 			v.Goes, v.Reason = where.found, where.reason
 		}
 	}
-	return plan, p.planPurge(ctx, plan)
+	return plan, p.planPurge(ctx, plan, places)
+}
+
+// origin is the session that archives and logs are of.
+type origin struct{ runtime, agent, session string }
+
+func originOf(e archive.Entry) origin { return origin{e.Runtime, e.Agent, e.Session} }
+
+// places are where the bytes of a session can be, found without looking at every
+// archive and log for each.
+type places struct {
+	planned map[origin][]int // of the plan's archives, oldest first
+	logs    map[origin][]session.Ref
+	entered map[origin][]archive.Entry // the whole catalogue's; nil until it is asked for
+}
+
+func (p *Prune) places(entries []archive.Entry) *places {
+	known := &places{planned: map[origin][]int{}, logs: map[origin][]session.Ref{}}
+	for i, e := range entries {
+		known.planned[originOf(e)] = append(known.planned[originOf(e)], i)
+	}
+	for _, ref := range p.Logs {
+		of := origin{ref.Runtime, ref.Agent, ref.ID}
+		known.logs[of] = append(known.logs[of], ref)
+	}
+	return known
+}
+
+// archivesOf are the archives of a session in the catalogue, which is read once.
+func (p *Prune) archivesOf(ctx context.Context, known *places, of origin) ([]archive.Entry, error) {
+	if known.entered == nil {
+		all, err := p.Archives.List(ctx, archive.Filter{})
+		if err != nil {
+			return nil, err
+		}
+		known.entered = map[origin][]archive.Entry{}
+		for _, e := range all {
+			known.entered[originOf(e)] = append(known.entered[originOf(e)], e)
+		}
+	}
+	return known.entered[of], nil
 }
 
 // planPurge finds what has been in the trash for long enough, and whether its
 // bytes still are somewhere else.
-func (p *Prune) planPurge(ctx context.Context, plan *PrunePlan) error {
+func (p *Prune) planPurge(ctx context.Context, plan *PrunePlan, known *places) error {
 	now := p.Now()
+	going := map[string]bool{}
+	for _, v := range plan.Verdicts() {
+		going[v.ID] = v.Goes
+	}
 	items, err := p.Trash.List()
 	if err != nil {
 		return err
@@ -114,7 +160,7 @@ func (p *Prune) planPurge(ctx context.Context, plan *PrunePlan) error {
 		if err != nil {
 			return err
 		}
-		still, err := p.still(ctx, plan, item, e)
+		still, err := p.still(ctx, going, known, PurgePlan{Item: item, Entry: e})
 		if err != nil {
 			return err
 		}
@@ -130,14 +176,17 @@ type otherCopy struct {
 }
 
 // findCopy verifies archive i and looks for its bytes elsewhere.
-func (p *Prune) findCopy(ctx context.Context, plan *PrunePlan, i int) (otherCopy, error) {
+func (p *Prune) findCopy(ctx context.Context, plan *PrunePlan, known *places, i int) (otherCopy, error) {
 	e := plan.Archives[i].Entry
 	if err := p.Archives.Verify(ctx, e); err != nil {
 		return otherCopy{reason: "does not verify: " + err.Error()}, ctx.Err()
 	}
-	for j := len(plan.Archives) - 1; j > i; j-- {
+	for _, j := range slices.Backward(known.planned[originOf(e)]) {
+		if j <= i {
+			break
+		}
 		other := plan.Archives[j].Entry
-		if other.Runtime != e.Runtime || other.Agent != e.Agent || other.Session != e.Session || plan.Archives[j].Verdict.Goes {
+		if plan.Archives[j].Verdict.Goes {
 			continue
 		}
 		if same, err := p.Archives.Begins(ctx, other, e); err == nil && same {
@@ -147,16 +196,16 @@ func (p *Prune) findCopy(ctx context.Context, plan *PrunePlan, i int) (otherCopy
 			return otherCopy{}, ctx.Err()
 		}
 	}
-	if path := p.inLog(ctx, e); path != "" {
+	if path := p.inLog(ctx, known, e); path != "" {
 		return otherCopy{true, "its bytes are in " + path}, nil
 	}
 	return p.lastCopy(ctx, e)
 }
 
 // inLog is the path of a log that begins with an archive's bytes, or "".
-func (p *Prune) inLog(ctx context.Context, e archive.Entry) string {
-	for _, ref := range p.Logs {
-		if p.Leaving[ref.Path] || ref.Runtime != e.Runtime || ref.Agent != e.Agent || ref.ID != e.Session || ref.Bytes < e.Bytes {
+func (p *Prune) inLog(ctx context.Context, known *places, e archive.Entry) string {
+	for _, ref := range known.logs[originOf(e)] {
+		if p.Leaving[ref.Path] || ref.Bytes < e.Bytes {
 			continue
 		}
 		log, err := durable.OpenRegular(ref.Path)
@@ -193,23 +242,19 @@ func (p *Prune) lastCopy(ctx context.Context, e archive.Entry) (otherCopy, error
 
 // still reports whether the bytes of an archive in the trash are somewhere else
 // as they were when it went there, so that it may be removed for good.
-func (p *Prune) still(ctx context.Context, plan *PrunePlan, item Item, e archive.Entry) (bool, error) {
-	if strings.HasSuffix(item.Rule, lastCopyReason) || p.inLog(ctx, e) != "" {
+func (p *Prune) still(ctx context.Context, going map[string]bool, known *places, in PurgePlan) (bool, error) {
+	if strings.HasSuffix(in.Item.Rule, lastCopyReason) || p.inLog(ctx, known, in.Entry) != "" {
 		return true, ctx.Err()
 	}
-	others, err := p.Archives.List(ctx, archive.Filter{Runtime: e.Runtime, Agent: e.Agent})
+	others, err := p.archivesOf(ctx, known, originOf(in.Entry))
 	if err != nil {
 		return false, err
 	}
-	going := map[string]bool{}
-	for _, v := range plan.Verdicts() {
-		going[v.ID] = v.Goes
-	}
 	for _, other := range others {
-		if other.Session != e.Session || going[other.ID] {
+		if going[other.ID] {
 			continue
 		}
-		if same, err := p.Archives.Begins(ctx, other, e); err == nil && same {
+		if same, err := p.Archives.Begins(ctx, other, in.Entry); err == nil && same {
 			return true, nil
 		}
 	}
@@ -227,8 +272,9 @@ func (p *Prune) Recover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var ended movesEnded
 	for _, item := range items {
-		if err := p.recoverItem(ctx, item); err != nil {
+		if err := p.recoverItem(ctx, item, &ended); err != nil {
 			return fmt.Errorf("finish an earlier prune: %w", err)
 		}
 	}
@@ -238,12 +284,12 @@ func (p *Prune) Recover(ctx context.Context) error {
 // recoverItem looks how far the run came that deleted an archive, or brought one
 // back. The same bytes may have been archived anew meanwhile, under the same id
 // and another name: that entry stays.
-func (p *Prune) recoverItem(ctx context.Context, item Item) error {
+func (p *Prune) recoverItem(ctx context.Context, item Item, ended *movesEnded) error {
 	e, err := entryOf(item)
 	if err != nil {
 		return err
 	}
-	inTrash, err := p.Trash.Recover(item)
+	inTrash, err := p.Trash.recover(item, ended)
 	if err != nil {
 		return err
 	}

@@ -175,9 +175,12 @@ func (t Trash) Drop(id string) error { return durable.RemoveFile(t.path(id)) }
 // file is in the trash. It moves nothing, but ends a move, in whichever
 // direction, that was killed between its two steps where the file system can
 // only link and unlink: the file is where it was then.
-func (t Trash) Recover(item Item) (moved bool, err error) {
+func (t Trash) Recover(item Item) (moved bool, err error) { return t.recover(item, new(movesEnded)) }
+
+// recover is Recover for many records: each directory is looked through once.
+func (t Trash) recover(item Item, ended *movesEnded) (moved bool, err error) {
 	for _, dir := range []string{filepath.Dir(item.From), filepath.Dir(item.To)} {
-		if err := durable.Sweep(dir, 0); err != nil {
+		if err := ended.in(dir); err != nil {
 			return false, err
 		}
 	}
@@ -192,4 +195,22 @@ func (t Trash) Recover(item Item) (moved bool, err error) {
 		return false, durable.RemoveFile(item.To)
 	}
 	return true, nil
+}
+
+// movesEnded are the directories in which one recovery has ended the moves that
+// were killed half-way.
+type movesEnded struct{ dirs map[string]bool }
+
+func (m *movesEnded) in(dir string) error {
+	if m.dirs[dir] {
+		return nil
+	}
+	if err := durable.Sweep(dir, 0); err != nil {
+		return err
+	}
+	if m.dirs == nil {
+		m.dirs = map[string]bool{}
+	}
+	m.dirs[dir] = true
+	return nil
 }

@@ -314,9 +314,16 @@ const HeadSize = 256 << 10
 // Family is a store whose sessions have files beside their log that go with
 // it: run traces, metadata.
 type Family interface {
-	// Companions returns the paths of the files that belong to this session
-	// and to no other one that stays, without its log.
-	Companions(ctx context.Context, ref Ref) ([]string, error)
+	// Companions returns, for each of the sessions and in their order, the
+	// files that belong to it and to no other one that stays. They are asked
+	// for together so that a directory is read once for all that lie in it.
+	Companions(ctx context.Context, refs []Ref) []Companions
+}
+
+// Companions are the files that belong to a session beside its log.
+type Companions struct {
+	Paths []string
+	Err   error // why they cannot be told, or nil
 }
 
 // Parent is a store some of whose agents were started by others, each in a

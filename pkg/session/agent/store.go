@@ -206,7 +206,15 @@ func (s *Store) hasMetadata(log string) bool {
 
 // Companions implements [session.Family]: a session is its log and its
 // metadata.
-func (s *Store) Companions(_ context.Context, ref session.Ref) ([]string, error) {
+func (s *Store) Companions(_ context.Context, refs []session.Ref) []session.Companions {
+	all := make([]session.Companions, len(refs))
+	for i, ref := range refs {
+		all[i].Paths, all[i].Err = s.companions(ref)
+	}
+	return all
+}
+
+func (s *Store) companions(ref session.Ref) ([]string, error) {
 	d, name, err := s.Directory(ref.Path)
 	if err != nil {
 		return nil, err

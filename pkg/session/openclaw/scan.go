@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
@@ -92,29 +94,61 @@ func (s *Store) fileTail(ctx context.Context, ref session.Ref, log *os.File) (se
 
 // Companions implements [session.Family]: the run traces that stand under a
 // session's id, which a reset leaves behind. While the session has an open log
-// or another closed one, they stay.
-func (s *Store) Companions(_ context.Context, ref session.Ref) ([]string, error) {
-	d, name, err := s.directoryOf(ref.Path)
+// or another closed one, they stay. Each directory is read once.
+func (s *Store) Companions(_ context.Context, refs []session.Ref) []session.Companions {
+	all := make([]session.Companions, len(refs))
+	seen := map[string]*traces{}
+	for i, ref := range refs {
+		dir := filepath.Dir(ref.Path)
+		if seen[dir] == nil {
+			seen[dir] = s.tracesIn(ref.Path)
+		}
+		all[i] = seen[dir].of(filepath.Base(ref.Path))
+	}
+	return all
+}
+
+// traceMark is in the name of a run trace, after the session's id. No log has it
+// in its name.
+const traceMark = ".trajectory"
+
+// traces are the run traces of a sessions directory, by session.
+type traces struct {
+	paths map[string][]string
+	logs  map[string][]string // the names of the session's logs, open and closed
+	err   error
+}
+
+// tracesIn reads the directory of a log.
+func (s *Store) tracesIn(path string) *traces {
+	t := &traces{paths: map[string][]string{}, logs: map[string][]string{}}
+	d, _, err := s.directoryOf(path)
 	if err != nil {
-		return nil, err
+		return &traces{err: err}
 	}
 	defer d.Close()
-	mine, verdict := parseName(name)
-	if verdict != isLog {
-		return nil, nil
-	}
 	names, err := d.Names()
 	if err != nil {
-		return nil, err
+		return &traces{err: err}
 	}
-	var paths []string
-	for _, other := range names {
-		if n, v := parseName(other); v == isLog && n.session == mine.session && other != name {
-			return nil, nil
-		}
-		if strings.HasPrefix(other, mine.session+".trajectory") {
-			paths = append(paths, d.At(other))
+	for _, name := range names {
+		if id, _, trace := strings.Cut(name, traceMark); trace {
+			t.paths[id] = append(t.paths[id], d.At(name))
+		} else if n, v := parseName(name); v == isLog {
+			t.logs[n.session] = append(t.logs[n.session], name)
 		}
 	}
-	return paths, nil
+	return t
+}
+
+// of returns the traces that belong to one log and to no other.
+func (t *traces) of(name string) session.Companions {
+	if t.err != nil {
+		return session.Companions{Err: t.err}
+	}
+	n, v := parseName(name)
+	if v != isLog || slices.ContainsFunc(t.logs[n.session], func(other string) bool { return other != name }) {
+		return session.Companions{}
+	}
+	return session.Companions{Paths: t.paths[n.session]}
 }

@@ -250,7 +250,7 @@ func parseName(name string) (logName, verdict) {
 func sideFile(name string) bool {
 	return strings.HasPrefix(name, ".") || strings.HasPrefix(name, indexName) ||
 		strings.HasSuffix(name, lockEnd) || strings.HasSuffix(name, ".tmp") ||
-		strings.Contains(name, ".trajectory")
+		strings.Contains(name, traceMark)
 }
 
 // parseLive reads the name of a log that is, or once was, live.
