@@ -132,12 +132,13 @@ func fixUp(ctx context.Context, a *app) error {
 }
 
 // closeMemory opens the memory and closes it again, so that what a killed run
-// left in its log is written into it. A damaged one is looked at later.
+// left in its log is written into it, and what it left of a forget is finished.
+// A damaged one is looked at later.
 func (a *app) closeMemory(ctx context.Context) error {
-	if !exists(filepath.Join(a.memoryDir(), "memory.db-wal")) {
+	if !exists(filepath.Join(a.memoryDir(), "memory.db-wal")) && !a.memoryWaits(ctx) {
 		return nil
 	}
-	store, err := memory.Open(ctx, a.memoryDir(), memory.Options{})
+	store, err := a.changeMemory(ctx)
 	if errors.Is(err, memory.ErrCorrupt) || errors.Is(err, memory.ErrNewerSchema) {
 		return nil
 	}
@@ -145,6 +146,18 @@ func (a *app) closeMemory(ctx context.Context) error {
 		return fmt.Errorf("open memory: %w", err)
 	}
 	return store.Close()
+}
+
+// memoryWaits says whether there is something to do in the memory: it is of an
+// earlier version, or a forget was cut off.
+func (a *app) memoryWaits(ctx context.Context) bool {
+	store, err := memory.Open(ctx, a.memoryDir(), memory.Options{NoTrace: true})
+	if err != nil {
+		return false // it is looked at later
+	}
+	defer store.Close()
+	due, err := store.WipeIsDue(ctx)
+	return err == nil && (due || !store.HasChecksums())
 }
 
 func (d *checkup) add(f finding) {

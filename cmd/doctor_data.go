@@ -467,6 +467,13 @@ func (d *checkup) verifyMemory(ctx context.Context) error {
 		return err
 	}
 	d.reportMemory(stats)
+	if due, err := store.WipeIsDue(ctx); err != nil || due {
+		d.warn(d.memoryDir(), "a forget was cut off: traces of what was forgotten are still in its files", adviseFix)
+		return err
+	}
+	if !store.HasChecksums() {
+		d.note(d.memoryDir(), "it is of an earlier version, and its records have no checksums yet", adviseFix)
+	}
 	return nil
 }
 
@@ -495,15 +502,23 @@ func statOf(path string) string {
 
 // examineSetAside reports damaged memories that are kept.
 func (d *checkup) examineSetAside() {
-	entries, err := os.ReadDir(d.dataDir())
+	for _, path := range d.setAside() {
+		d.note(path, "a damaged memory that was set aside", "remove it when you are sure that you do not need it")
+	}
+}
+
+// setAside lists the damaged memories that are kept.
+func (a *app) setAside() (paths []string) {
+	entries, err := os.ReadDir(a.dataDir())
 	if err != nil {
-		return
+		return nil
 	}
 	for _, e := range entries {
 		if ok, _ := filepath.Match("memory.damaged-*", e.Name()); ok {
-			d.note(filepath.Join(d.dataDir(), e.Name()), "a damaged memory that was set aside", "remove it when you are sure that you do not need it")
+			paths = append(paths, filepath.Join(a.dataDir(), e.Name()))
 		}
 	}
+	return paths
 }
 
 // tolerance is how far clocks of two machines on one file system may differ.

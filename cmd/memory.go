@@ -280,6 +280,8 @@ type forgetDocument struct {
 	Records   int               `json:"records"`  // selected
 	Forgotten int               `json:"forgotten"`
 	Notes     []note            `json:"notes"`
+
+	unwiped bool // an earlier forget was cut off, and its traces are left
 }
 
 func runMemoryForget(ctx context.Context, a *app, o forgetOptions) error {
@@ -296,10 +298,10 @@ func runMemoryForget(ctx context.Context, a *app, o forgetOptions) error {
 	if doc.Records == 0 {
 		a.notice(note{Message: "memory has no such record: nothing to forget"})
 	}
-	if doc.Records == 0 || o.DryRun {
+	if doc.Records == 0 && !doc.unwiped || o.DryRun {
 		return renderForget(a, doc)
 	}
-	if !o.Yes {
+	if doc.Records > 0 && !o.Yes {
 		if !a.global.JSON {
 			if err := listForget(a, doc); err != nil {
 				return err
@@ -314,10 +316,24 @@ func runMemoryForget(ctx context.Context, a *app, o forgetOptions) error {
 		return err
 	}
 	defer w.close()
-	if doc.Forgotten, err = w.memory.Forget(ctx, selection); err != nil {
+	doc.Forgotten, err = w.memory.Forget(ctx, selection)
+	unwiped := errors.Is(err, memory.ErrUnwiped)
+	if err := a.tellUnwiped(err); err != nil {
 		return err
 	}
-	return renderForget(a, doc)
+	a.noteSetAside()
+	if err := renderForget(a, doc); err != nil || !unwiped {
+		return err
+	}
+	return &outcomeError{exit: exitPartly}
+}
+
+// noteSetAside names the damaged memories that are kept: what was forgotten may
+// still be in them.
+func (a *app) noteSetAside() {
+	for _, path := range a.setAside() {
+		a.notice(note{Path: path, Message: "a damaged memory that was set aside: what was forgotten may still be in it", Hint: "remove it when you are sure that you do not need it"})
+	}
 }
 
 // previewForget returns what is selected, and the selection with whole ids.
@@ -339,7 +355,8 @@ func (a *app) previewForget(ctx context.Context, open func(context.Context) (*me
 		doc.Sessions = append(doc.Sessions, s)
 		doc.Records += s.Records
 	}
-	return doc, selection, nil
+	doc.unwiped, err = store.WipeIsDue(ctx)
+	return doc, selection, err
 }
 
 // wholeIDs is a selection with the ids that its names mean. A name that means

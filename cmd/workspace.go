@@ -115,7 +115,7 @@ func (w *workspace) open(ctx context.Context, a *app, m mode) (err error) {
 // openMemory opens memory if the mode asks for it, or if recovery will need it.
 func (w *workspace) openMemory(ctx context.Context, a *app, m mode) (err error) {
 	if m.memory {
-		if w.memory, err = memory.Open(ctx, a.memoryDir(), memory.Options{}); err != nil {
+		if w.memory, err = a.changeMemory(ctx); err != nil {
 			return fmt.Errorf("open memory: %w", err)
 		}
 		return nil
@@ -127,9 +127,36 @@ func (w *workspace) openMemory(ctx context.Context, a *app, m mode) (err error) 
 	if err != nil || len(begun) == 0 {
 		return err
 	}
-	if w.memory, err = memory.Open(ctx, a.memoryDir(), memory.Options{}); err != nil {
+	if w.memory, err = a.changeMemory(ctx); err != nil {
 		return fmt.Errorf("%w: open memory: %w", errUnrecovered, err)
 	}
+	return nil
+}
+
+// changeMemory opens the memory to change it. It tells what was done to one of
+// an earlier version, and finishes what a forget that was cut off has left.
+func (a *app) changeMemory(ctx context.Context) (*memory.Store, error) {
+	store, err := memory.Open(ctx, a.memoryDir(), memory.Options{})
+	if err != nil {
+		return nil, err
+	}
+	if n := store.Upgraded(); n > 0 {
+		a.notice(note{Path: a.memoryDir(), Message: fmt.Sprintf("the memory is of an earlier version: %s got a checksum", plural(n, "record"))})
+	}
+	if err := a.tellUnwiped(store.Wipe(ctx)); err != nil {
+		_ = store.Close() // the error says more
+		return nil, err
+	}
+	return store, nil
+}
+
+// tellUnwiped tells that traces of what was forgotten are left. Any other error
+// is passed on.
+func (a *app) tellUnwiped(err error) error {
+	if !errors.Is(err, memory.ErrUnwiped) {
+		return err
+	}
+	a.notice(note{Path: a.memoryDir(), Message: err.Error(), Hint: "the next run tries again; or sessctl doctor --fix"})
 	return nil
 }
 

@@ -3,9 +3,11 @@
 package faults
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -154,7 +156,7 @@ func memories() []Command {
 		command("memory reindex, memory damaged", "memory reindex --from-archives", damaged, Chunks),
 		command("memory forget", "memory forget --agent a --yes", compacted, 0),
 	}
-	all[3].Settled = forgot
+	all[3].Settled = func(h *Home) error { return errors.Join(forgot(h), h.hasNoTrace("nobody disputes")) }
 	return all
 }
 
@@ -419,6 +421,20 @@ func forgot(h *Home) error {
 		return err
 	}
 	return remembers(0)(h)
+}
+
+// hasNoTrace checks that no file of the memory has a text any more, in any case.
+func (h *Home) hasNoTrace(text string) error {
+	return filepath.WalkDir(filepath.Join(h.Data(), "memory"), func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		raw, err := os.ReadFile(path)
+		if err == nil && bytes.Contains(bytes.ToLower(raw), []byte(text)) {
+			return fmt.Errorf("%s still has what was forgotten", path)
+		}
+		return err
+	})
 }
 
 // forgotButLessons is the same where what was learned stays.

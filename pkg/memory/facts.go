@@ -196,12 +196,58 @@ func (s *Store) LinkFacts(ctx context.Context, source Source, log string, size i
 	if err != nil || !has || source.Archive == "" {
 		return 0, err
 	}
-	result, err := s.db.ExecContext(ctx, `UPDATE records SET archive=?, archive_path=? WHERE runtime=? AND agent=? AND session=? AND category=? AND archive='' AND archive_path=? AND end_byte<=?
-		AND (? OR EXISTS (SELECT 1 FROM extractions x WHERE x.runtime=records.runtime AND x.agent=records.agent AND x.session=records.session AND x.bytes=?))`,
-		source.Archive, source.ArchivePath, source.Runtime, source.Agent, source.Session, CategoryFact, log, size, appended, size)
+	const condition = `r.runtime=? AND r.agent=? AND r.session=? AND r.category=? AND r.archive='' AND r.archive_path=? AND r.end_byte<=?
+		AND (? OR EXISTS (SELECT 1 FROM extractions x WHERE x.runtime=r.runtime AND x.agent=r.agent AND x.session=r.session AND x.bytes=?))`
+	err = s.inTransaction(ctx, func(tx *sql.Tx) error {
+		w, err := newWriter(ctx, tx, &PutResult{})
+		if err != nil {
+			return err
+		}
+		defer w.close()
+		rows, err := readRows(ctx, tx, condition, source.Runtime, source.Agent, source.Session, CategoryFact, log, size, appended, size)
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			if err := w.link(row, source); err != nil {
+				return err
+			}
+		}
+		linked = len(rows)
+		return nil
+	})
 	if err != nil {
-		return 0, fmt.Errorf("link facts to their archive: %w", classifyError(err))
+		return 0, fmt.Errorf("link facts to their archive: %w", err)
 	}
-	n, err := result.RowsAffected()
-	return int(n), err
+	return linked, nil
+}
+
+// link notes the archive of a record. The checksum of one that is damaged stays
+// as it is: it would hide that.
+func (w *writer) link(row int64, source Source) error {
+	known, err := w.read(row)
+	if err != nil {
+		return err
+	}
+	if _, err := w.exec("UPDATE records SET archive=?, archive_path=? WHERE rowid=?", source.Archive, source.ArchivePath, row); err != nil || !known.sound() {
+		return err
+	}
+	return w.sum(row)
+}
+
+// readRows lists the rows of the records r that meet a condition.
+func readRows(ctx context.Context, q querier, condition string, args ...any) (list []int64, err error) {
+	rows, err := q.QueryContext(ctx, "SELECT r.rowid FROM records r WHERE "+condition, args...)
+	if err != nil {
+		return nil, fmt.Errorf("list records: %w", classifyError(err))
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var row int64
+		if err := rows.Scan(&row); err != nil {
+			return nil, fmt.Errorf("list records: %w", classifyError(err))
+		}
+		list = append(list, row)
+	}
+	return list, classifyError(rows.Err())
 }

@@ -27,11 +27,12 @@ func expected(t *testing.T) embed.Model {
 	return model
 }
 
-// filesWith are the files below a directory that have a text in them.
+// filesWith are the files below a directory that have a text in them, in any
+// case: the index has it in small letters.
 func filesWith(t *testing.T, dir, text string) (found []string) {
 	t.Helper()
 	for path := range contents(t, dir) {
-		if raw, err := os.ReadFile(path); err == nil && strings.Contains(string(raw), text) {
+		if raw, err := os.ReadFile(path); err == nil && strings.Contains(strings.ToLower(string(raw)), strings.ToLower(text)) {
 			found = append(found, path)
 		}
 	}

@@ -74,20 +74,21 @@ func (s *Store) Select(ctx context.Context, selection Selection) ([]Selected, er
 // Forget removes records with their text, words and vectors and leaves a
 // tombstone for each, so that a later Put or Rebuild does not bring it back,
 // not even in a memory that is rebuilt. It returns how many it removed.
-// Archives are not touched. ErrNothingSelected is returned for an empty
-// selection.
+// Archives are not touched. The caller holds the lock of the data directory.
+// ErrNothingSelected is returned for an empty selection, ErrUnwiped (with the
+// number) when the records are gone and their traces in the files are not.
 func (s *Store) Forget(ctx context.Context, selection Selection) (forgotten int, err error) {
 	if selection == (Selection{}) {
 		return 0, ErrNothingSelected
 	}
-	err = s.securely(ctx, func(tx *sql.Tx) (bool, error) {
+	err = s.deleteSecurely(ctx, func(tx *sql.Tx) (bool, error) {
 		forgotten, err = s.forget(ctx, tx, selection)
 		return forgotten > 0, err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("forget: %w", err)
 	}
-	return forgotten, nil
+	return forgotten, s.Wipe(ctx)
 }
 
 // Withdrawal says which records of a session to take out.
@@ -148,34 +149,7 @@ func (s *Store) forget(ctx context.Context, tx *sql.Tx, selection Selection) (in
 	if err := addTombstone(ctx, tx, time.Now().UnixMilli(), tombstones); err != nil {
 		return 0, err
 	}
-	if err := s.zeroVectors(ctx, tx, condition, args); err != nil {
-		return 0, err
-	}
 	return remove(ctx, tx, condition, args)
-}
-
-// securely runs f in a transaction in which deleted rows are overwritten. If f
-// says that it deleted something, that is removed from the index and the log
-// too. Doing so always would slow down storing.
-func (s *Store) securely(ctx context.Context, f func(tx *sql.Tx) (deleted bool, err error)) error {
-	c, err := s.db.Conn(ctx)
-	if err != nil {
-		return classifyError(err)
-	}
-	defer c.Close()
-	if _, err := c.ExecContext(ctx, "PRAGMA secure_delete=1"); err != nil {
-		return classifyError(err)
-	}
-	defer c.ExecContext(context.WithoutCancel(ctx), "PRAGMA secure_delete=0")
-	deleted := false
-	err = inTransaction(ctx, c, func(tx *sql.Tx) error {
-		deleted, err = f(tx)
-		return err
-	})
-	if err != nil || !deleted {
-		return err
-	}
-	return wipe(ctx, c)
 }
 
 // remove deletes records with their words; text, vectors and pending rows go
@@ -190,18 +164,6 @@ func remove(ctx context.Context, tx *sql.Tx, condition string, args []any) (int,
 	}
 	n, err := result.RowsAffected()
 	return int(n), err
-}
-
-// wipe removes what was deleted from the full-text index and the write-ahead
-// log. Active readers may keep the log for a while; the next commit without
-// them reuses its space.
-func wipe(ctx context.Context, c *sql.Conn) error {
-	for _, statement := range []string{"INSERT INTO words (words) VALUES ('optimize')", "PRAGMA wal_checkpoint(TRUNCATE)"} {
-		if _, err := c.ExecContext(ctx, statement); err != nil {
-			return fmt.Errorf("wipe what was forgotten: %w", classifyError(err))
-		}
-	}
-	return nil
 }
 
 // What was forgotten is recorded twice: in a row of the database, and in a file
@@ -343,41 +305,4 @@ func readForgottenFile(path string) (f forgottenFile, err error) {
 		return f, fmt.Errorf("it has schema %d, this version knows 1", f.Schema)
 	}
 	return f, nil
-}
-
-// zeroVectors overwrites the numbers of the records that are about to go. It
-// comes before the transaction ends: if that fails, or the program is killed,
-// the rows do not verify, and their records are embedded again.
-func (s *Store) zeroVectors(ctx context.Context, tx *sql.Tx, condition string, args []any) error {
-	rows, err := tx.QueryContext(ctx, `SELECT v.model, m.dim, v.agent, f.name, v.slot FROM vectors v
-		JOIN models m ON m.fingerprint=v.model JOIN files f ON f.model=v.model AND f.agent=v.agent
-		WHERE v.record IN (SELECT rowid FROM records WHERE `+condition+") ORDER BY v.model, v.agent, v.slot", args...)
-	if err != nil {
-		return fmt.Errorf("list vectors to forget: %w", err)
-	}
-	defer rows.Close()
-	var files []*vectorFile
-	slots := map[*vectorFile][]int64{}
-	for rows.Next() {
-		f, slot := &vectorFile{}, int64(0)
-		if err := rows.Scan(&f.fingerprint, &f.dim, &f.agent, &f.base, &slot); err != nil {
-			return fmt.Errorf("list vectors to forget: %w", err)
-		}
-		if n := len(files); n > 0 && files[n-1].fingerprint == f.fingerprint && files[n-1].agent == f.agent {
-			f = files[n-1]
-		} else {
-			f.path = s.vectorPath(f.agent, f.base)
-			files = append(files, f)
-		}
-		slots[f] = append(slots[f], slot)
-	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("list vectors to forget: %w", err)
-	}
-	for _, f := range files {
-		if err := durable.ZeroRows(f.path, rowBytes(f.dim), slots[f]); err != nil {
-			return fmt.Errorf("overwrite vectors: %w", err)
-		}
-	}
-	return nil
 }

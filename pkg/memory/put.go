@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"iter"
 	"strconv"
@@ -53,6 +54,7 @@ type PutResult struct {
 	Stored   int // new
 	Existing int // there already; text and source were brought up to date
 	Buried   int // not stored: they were forgotten on purpose
+	Repaired int // were damaged, and are stored anew
 }
 
 // Put stores the records of one session in one transaction; an error from the
@@ -141,8 +143,7 @@ func (w *writer) close() {
 	}
 }
 
-const selectKnown = `SELECT rowid, text, EXISTS (SELECT 1 FROM tombstones t WHERE t.id=?1) FROM
-	(SELECT 1) LEFT JOIN records r ON r.id=?1 LEFT JOIN texts t ON t.record=r.rowid`
+const selectKnown = `SELECT rowid, EXISTS (SELECT 1 FROM tombstones t WHERE t.id=?1) FROM (SELECT 1) LEFT JOIN records r ON r.id=?1`
 
 // put stores one record.
 func (w *writer) put(r Record) error {
@@ -151,9 +152,8 @@ func (w *writer) put(r Record) error {
 		return err
 	}
 	var rowid sql.NullInt64
-	var text sql.NullString
 	var buried bool
-	if err := s.QueryRowContext(w.ctx, r.ID).Scan(&rowid, &text, &buried); err != nil {
+	if err := s.QueryRowContext(w.ctx, r.ID).Scan(&rowid, &buried); err != nil {
 		return err
 	}
 	switch {
@@ -164,20 +164,52 @@ func (w *writer) put(r Record) error {
 		w.result.Stored++
 		return w.insert(r)
 	}
+	return w.update(rowid.Int64, r)
+}
+
+// update brings a record up to date that is there already. One that is damaged
+// is stored anew.
+func (w *writer) update(rowid int64, r Record) error {
+	known, err := w.read(rowid)
+	switch {
+	case err != nil:
+		return err
+	case !known.sound():
+		w.result.Repaired++
+		if _, err := remove(w.ctx, w.tx, "rowid=?", []any{rowid}); err != nil {
+			return err
+		}
+		return w.insert(r)
+	}
 	w.result.Existing++
-	if w.keepTexts && text.String != r.Text {
+	if w.keepTexts && known.Text != r.Text {
 		return nil
 	}
-	return w.refresh(rowid.Int64, r, text.String != r.Text)
+	return w.refresh(rowid, r, known.Text != r.Text)
+}
+
+const selectRecord = "SELECT " + columns + ", r.sum FROM records r JOIN texts t ON t.record=r.rowid WHERE r.rowid=?"
+
+// read returns a record that is stored.
+func (w *writer) read(rowid int64) (x stored, err error) {
+	s, err := w.statement(selectRecord)
+	if err != nil {
+		return x, err
+	}
+	err = s.QueryRowContext(w.ctx, rowid).Scan(x.fields()...)
+	if errors.Is(err, sql.ErrNoRows) { // its text is gone
+		return stored{sum: sql.NullInt64{Valid: true}}, nil
+	}
+	return x, err
 }
 
 const insertRecord = `
-INSERT INTO records (id, category, importance, created_at, runtime, agent, session, key, archive, archive_path, first_line, last_line, first_byte, end_byte, branch, position)
-VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
+INSERT INTO records (id, category, importance, created_at, runtime, agent, session, key, archive, archive_path, first_line, last_line, first_byte, end_byte, branch, position, sum)
+VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
 
 func (w *writer) insert(r Record) error {
 	res, err := w.exec(insertRecord, r.ID, r.Category, r.Importance, r.CreatedAt, r.Runtime, r.Agent, r.Session, r.Key,
-		r.Archive, r.ArchivePath, r.FirstLine, r.LastLine, r.FirstByte, r.EndByte, r.Branch, r.Position)
+		r.Archive, r.ArchivePath, r.FirstLine, r.LastLine, r.FirstByte, r.EndByte, r.Branch, r.Position, sumOf(r))
 	if err != nil {
 		return err
 	}
@@ -213,9 +245,19 @@ UPDATE records SET category=?, importance=?, created_at=?, archive=CASE WHEN ?='
 func (w *writer) refresh(rowid int64, r Record, changed bool) error {
 	_, err := w.exec(updateRecord, r.Category, r.Importance, r.CreatedAt, r.Archive, r.Archive, r.Archive, r.ArchivePath,
 		r.FirstLine, r.LastLine, r.FirstByte, r.EndByte, r.Branch, r.Position, rowid)
-	if err != nil || !changed {
+	if err != nil {
 		return err
 	}
+	if changed {
+		if err := w.rewrite(rowid, r); err != nil {
+			return err
+		}
+	}
+	return w.sum(rowid)
+}
+
+// rewrite takes another text for a record.
+func (w *writer) rewrite(rowid int64, r Record) error {
 	for _, statement := range []string{
 		"DELETE FROM texts WHERE record=?", "DELETE FROM words WHERE rowid=?",
 		"DELETE FROM vectors WHERE record=?", "DELETE FROM pending WHERE record=?",
@@ -225,4 +267,14 @@ func (w *writer) refresh(rowid int64, r Record, changed bool) error {
 		}
 	}
 	return w.write(rowid, r)
+}
+
+// sum gives a record its checksum as it is stored now.
+func (w *writer) sum(rowid int64) error {
+	x, err := w.read(rowid)
+	if err != nil {
+		return err
+	}
+	_, err = w.exec("UPDATE records SET sum=? WHERE rowid=?", sumOf(x.Record), rowid)
+	return err
 }

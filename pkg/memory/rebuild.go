@@ -57,8 +57,8 @@ func (s *Store) Rebuild(ctx context.Context, b Rebuild, records iter.Seq2[Record
 		return b.finish(ctx, tx, &result)
 	}
 	tombstones, err := s.countTombstones(ctx)
-	if tombstones > 0 { // what is taken out again must leave no trace
-		err = s.securely(ctx, func(tx *sql.Tx) (bool, error) {
+	if tombstones > 0 { // what is taken out again must leave no trace, see EndRebuild
+		err = s.deleteSecurely(ctx, func(tx *sql.Tx) (bool, error) {
 			err := rebuild(tx)
 			return result.Buried > 0, err
 		})
@@ -113,7 +113,7 @@ func (b Rebuild) finish(ctx context.Context, tx *sql.Tx, result *RebuildResult) 
 // BeginRebuild reads what was forgotten from the files beside the memory, and
 // removes it. It returns how many records it removed.
 func (s *Store) BeginRebuild(ctx context.Context) (removed int, err error) {
-	err = s.securely(ctx, func(tx *sql.Tx) (bool, error) {
+	err = s.deleteSecurely(ctx, func(tx *sql.Tx) (bool, error) {
 		removed, err = s.rememberForgotten(ctx, tx)
 		return removed > 0, err
 	})
@@ -131,12 +131,13 @@ func (s *Store) Rebuilt(ctx context.Context, source Source) (mark string, err er
 	return mark, classifyError(err)
 }
 
-// EndRebuild removes all marks: the rebuild is complete.
+// EndRebuild removes all marks: the rebuild is complete. What it took out again
+// because it was forgotten leaves no trace; ErrUnwiped is returned if it does.
 func (s *Store) EndRebuild(ctx context.Context) error {
 	if _, err := s.db.ExecContext(ctx, "DELETE FROM rebuilt"); err != nil {
 		return fmt.Errorf("end the rebuild: %w", classifyError(err))
 	}
-	return nil
+	return s.Wipe(ctx)
 }
 
 // SetAsideDamaged moves the directory of a memory that is damaged, or is not

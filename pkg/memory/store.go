@@ -62,6 +62,8 @@ type Store struct {
 	db       *sql.DB
 	dir      string
 	readOnly bool
+	schema   int // version of the database
+	upgraded int // records that got a checksum when it was opened
 }
 
 // Open opens the memory in dir and makes it if it is missing (unless it is
@@ -152,58 +154,6 @@ func address(path string, readOnly bool) string {
 	return (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: q.Encode()}).String()
 }
 
-// prepare checks the version and makes the tables of a new database.
-func (s *Store) prepare(ctx context.Context) error {
-	isNew, err := checkVersion(ctx, s.db)
-	switch {
-	case err != nil || !isNew:
-		return err
-	case s.readOnly:
-		return ErrEmpty
-	}
-	for _, pragma := range []string{fmt.Sprintf("PRAGMA page_size=%d", pageSize), "PRAGMA journal_mode=WAL"} {
-		if _, err := s.db.ExecContext(ctx, pragma); err != nil {
-			return fmt.Errorf("set up: %w", classifyError(err))
-		}
-	}
-	return s.inTransaction(ctx, func(tx *sql.Tx) error {
-		// Another process may have been faster.
-		if isNew, err := checkVersion(ctx, tx); err != nil || !isNew {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, schema+fmt.Sprintf("PRAGMA user_version = %d; PRAGMA application_id = %d;", schemaVersion, applicationID)); err != nil {
-			return err
-		}
-		_, err := s.rememberForgotten(ctx, tx)
-		return err
-	})
-}
-
-// querier is a database or a transaction.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
-// checkVersion says whether the database is new; if it is not, it is ours and
-// of this version, or the error says what it is.
-func checkVersion(ctx context.Context, q querier) (isNew bool, err error) {
-	var version, application, tables int
-	err = q.QueryRowContext(ctx, `SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema)
-		FROM pragma_user_version, pragma_application_id`).Scan(&version, &application, &tables)
-	switch {
-	case err != nil:
-		return false, classifyError(err)
-	case application == applicationID && version > schemaVersion:
-		return false, fmt.Errorf("%w (schema %d, this one knows %d)", ErrNewerSchema, version, schemaVersion)
-	case application == applicationID && version == schemaVersion:
-		return false, nil
-	case application != 0 || version != 0 || tables != 0:
-		return false, fmt.Errorf("%w: not a memory of sessctl", ErrCorrupt)
-	}
-	return true, nil
-}
-
 // classifyError marks the errors by which SQLite says that the file itself is bad, or
 // that there is no room for it. A missing permission is neither.
 func classifyError(err error) error {
@@ -252,106 +202,6 @@ func inTransaction(ctx context.Context, b beginner, f func(*sql.Tx) error) error
 
 // Close closes the store.
 func (s *Store) Close() error { return s.db.Close() }
-
-// schemaVersion is the user_version of the database; a newer one is refused.
-// Whoever changes the schema of a released version raises it and writes the
-// way from the old one to the new.
-const schemaVersion = 1
-
-// applicationID marks the file as ours ("sess").
-const applicationID = 0x73657373
-
-// pageSize in bytes holds two chunks of 3,500 characters; indexing words is a
-// sixth faster than with SQLite's 4,096.
-const pageSize = 8192
-
-// Texts are kept apart from what is filtered by, so that a filter does not
-// have to step over them. Terms are the words of the text as the built-in
-// embedder sees them: stemmed, identifiers whole and in parts, pairs of CJK
-// characters; they are split at spaces only. The index has no copy of them, or
-// of the text. It gathers 8 MB of terms before it writes: a third faster than
-// its own 1 MB.
-const schema = `
-CREATE TABLE records (
-  rowid        INTEGER PRIMARY KEY,
-  id           TEXT    NOT NULL UNIQUE,
-  category     TEXT    NOT NULL,
-  importance   REAL    NOT NULL,
-  created_at   INTEGER NOT NULL, -- epoch milliseconds of the message
-  runtime      TEXT    NOT NULL,
-  agent        TEXT    NOT NULL,
-  session      TEXT    NOT NULL,
-  key          TEXT    NOT NULL,
-  archive      TEXT    NOT NULL,
-  archive_path TEXT    NOT NULL,
-  first_line   INTEGER NOT NULL,
-  last_line    INTEGER NOT NULL,
-  first_byte   INTEGER NOT NULL,
-  end_byte     INTEGER NOT NULL,
-  branch       TEXT    NOT NULL,
-  position     INTEGER NOT NULL
-) STRICT;
-CREATE INDEX records_by_session ON records (agent, runtime, session);
-CREATE INDEX records_by_time ON records (agent, created_at);
-CREATE TABLE texts (
-  record INTEGER PRIMARY KEY REFERENCES records (rowid) ON DELETE CASCADE,
-  text   TEXT    NOT NULL
-) STRICT;
-CREATE VIRTUAL TABLE words USING fts5 (terms, content='', contentless_delete=1, tokenize="ascii tokenchars '_-./\:@'");
-INSERT INTO words (words, rank) VALUES ('hashsize', 8388608);
-CREATE TABLE models (
-  fingerprint TEXT    PRIMARY KEY,
-  name        TEXT    NOT NULL, -- embed.Model.String
-  dim         INTEGER NOT NULL
-) STRICT;
--- files: one of vectors an agent and model
-CREATE TABLE files (
-  model   TEXT    NOT NULL REFERENCES models (fingerprint),
-  agent   TEXT    NOT NULL,
-  name    TEXT    NOT NULL, -- of the file, in the agent's directory
-  slots   INTEGER NOT NULL, -- rows of the file that may have a name
-  stamp   TEXT    NOT NULL, -- of the file when it was last written or checked
-  checked INTEGER NOT NULL, -- epoch milliseconds of the last check of every row
-  PRIMARY KEY (model, agent)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE vectors (
-  model  TEXT    NOT NULL REFERENCES models (fingerprint),
-  agent  TEXT    NOT NULL,
-  slot   INTEGER NOT NULL, -- row of the file
-  record INTEGER NOT NULL REFERENCES records (rowid) ON DELETE CASCADE,
-  crc    INTEGER NOT NULL, -- CRC-32C of the row's bytes
-  PRIMARY KEY (model, agent, slot)
-) STRICT, WITHOUT ROWID;
-CREATE UNIQUE INDEX vectors_by_record ON vectors (record, model);
--- pending: every record has a vector of each model, or a row here
-CREATE TABLE pending (
-  model  TEXT    NOT NULL REFERENCES models (fingerprint),
-  agent  TEXT    NOT NULL,
-  record INTEGER NOT NULL REFERENCES records (rowid) ON DELETE CASCADE,
-  tries  INTEGER NOT NULL,
-  reason TEXT    NOT NULL, -- why the last try failed
-  PRIMARY KEY (model, agent, record)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX pending_by_record ON pending (record);
--- tombstones: what was forgotten; where it stood finds it again however the
--- source is cut then
-CREATE TABLE tombstones (
-  id         TEXT    PRIMARY KEY,
-  at         INTEGER NOT NULL, -- epoch milliseconds
-  archive    TEXT    NOT NULL,
-  first_byte INTEGER NOT NULL, -- both 0 if it was no piece of the log
-  end_byte   INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE INDEX tombstones_by_archive ON tombstones (archive);
--- rebuilt: sessions that a rebuild which has not ended yet is done with
-CREATE TABLE rebuilt (
-  runtime TEXT NOT NULL,
-  agent   TEXT NOT NULL,
-  session TEXT NOT NULL,
-  mark    TEXT NOT NULL, -- what it was made of
-  PRIMARY KEY (runtime, agent, session)
-) STRICT, WITHOUT ROWID;
-`
 
 // AgentStats counts what memory has of one agent.
 type AgentStats struct {

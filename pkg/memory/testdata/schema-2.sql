@@ -1,4 +1,4 @@
-user_version 1, application_id 1936028531, page_size 8192, journal_mode wal
+user_version 2, application_id 1936028531, page_size 8192, journal_mode wal
 CREATE TABLE files (
   model   TEXT    NOT NULL REFERENCES models (fingerprint),
   agent   TEXT    NOT NULL,
@@ -46,10 +46,15 @@ CREATE TABLE records (
   first_byte   INTEGER NOT NULL,
   end_byte     INTEGER NOT NULL,
   branch       TEXT    NOT NULL,
-  position     INTEGER NOT NULL
+  position     INTEGER NOT NULL,
+  sum          INTEGER NOT NULL DEFAULT 0 -- checksum of the row and its text, see sumOf
 ) STRICT
 CREATE INDEX records_by_session ON records (agent, runtime, session)
 CREATE INDEX records_by_time ON records (agent, created_at)
+CREATE TABLE state (
+  name  TEXT PRIMARY KEY,
+  value TEXT NOT NULL
+) STRICT, WITHOUT ROWID
 CREATE TABLE texts (
   record INTEGER PRIMARY KEY REFERENCES records (rowid) ON DELETE CASCADE,
   text   TEXT    NOT NULL

@@ -1,0 +1,213 @@
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// prepare checks the version, makes the tables of a new database, and brings
+// one of an earlier version up to date. One that is only to be read is read as
+// it is.
+func (s *Store) prepare(ctx context.Context) (err error) {
+	s.schema, err = checkVersion(ctx, s.db)
+	switch {
+	case err != nil || s.schema == schemaVersion:
+		return err
+	case s.readOnly && s.schema == 0:
+		return ErrEmpty
+	case s.readOnly:
+		return nil
+	case s.schema != 0:
+		return s.upgrade(ctx)
+	}
+	for _, pragma := range []string{fmt.Sprintf("PRAGMA page_size=%d", pageSize), "PRAGMA journal_mode=WAL"} {
+		if _, err := s.db.ExecContext(ctx, pragma); err != nil {
+			return fmt.Errorf("set up: %w", classifyError(err))
+		}
+	}
+	return s.create(ctx)
+}
+
+// create makes the tables.
+func (s *Store) create(ctx context.Context) error {
+	return s.inTransaction(ctx, func(tx *sql.Tx) (err error) {
+		// Another process may have been faster.
+		if s.schema, err = checkVersion(ctx, tx); err != nil || s.schema != 0 {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, schema+markVersion); err != nil {
+			return err
+		}
+		s.schema = schemaVersion
+		_, err = s.rememberForgotten(ctx, tx)
+		return err
+	})
+}
+
+// upgrade brings a database of version 1 up to date: its records get their
+// checksums.
+func (s *Store) upgrade(ctx context.Context) error {
+	return s.inTransaction(ctx, func(tx *sql.Tx) (err error) {
+		if s.schema, err = checkVersion(ctx, tx); err != nil || s.schema == schemaVersion {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, stateTable+"ALTER TABLE records ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;"); err != nil {
+			return fmt.Errorf("bring the memory up to date: %w", err)
+		}
+		if s.upgraded, err = s.sumRecords(ctx, tx, "1=1", nil); err != nil {
+			return fmt.Errorf("bring the memory up to date: %w", err)
+		}
+		if _, err := tx.ExecContext(ctx, markVersion); err != nil {
+			return fmt.Errorf("bring the memory up to date: %w", err)
+		}
+		s.schema = schemaVersion
+		return nil
+	})
+}
+
+// Upgraded is how many records of an earlier version got their checksums when
+// the memory was opened.
+func (s *Store) Upgraded() int { return s.upgraded }
+
+// HasChecksums says whether records have checksums: those of a memory of an
+// earlier version get them when it is opened to be changed.
+func (s *Store) HasChecksums() bool { return s.schema > 1 }
+
+// querier is a database or a transaction.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// checkVersion returns the version of the database, 0 if it is new. If it is
+// not ours, or newer, the error says so.
+func checkVersion(ctx context.Context, q querier) (version int, err error) {
+	var application, tables int
+	err = q.QueryRowContext(ctx, `SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema)
+		FROM pragma_user_version, pragma_application_id`).Scan(&version, &application, &tables)
+	switch {
+	case err != nil:
+		return 0, classifyError(err)
+	case application == applicationID && version > schemaVersion:
+		return 0, fmt.Errorf("%w (schema %d, this one knows %d)", ErrNewerSchema, version, schemaVersion)
+	case application == applicationID && version > 0:
+		return version, nil
+	case application != 0 || version != 0 || tables != 0:
+		return 0, fmt.Errorf("%w: not a memory of sessctl", ErrCorrupt)
+	}
+	return 0, nil
+}
+
+// schemaVersion is the user_version of the database; a newer one is refused.
+// Whoever changes the schema of a released version raises it and writes the
+// way from the old one to the new.
+const schemaVersion = 2
+
+// applicationID marks the file as ours ("sess").
+const applicationID = 0x73657373
+
+// markVersion are the statements that mark a database as one of this version.
+const markVersion = "PRAGMA user_version = 2; PRAGMA application_id = 1936028531;"
+
+// pageSize in bytes holds two chunks of 3,500 characters; indexing words is a
+// sixth faster than with SQLite's 4,096.
+const pageSize = 8192
+
+// Texts are kept apart from what is filtered by, so that a filter does not
+// have to step over them. Terms are the words of the text as the built-in
+// embedder sees them: stemmed, identifiers whole and in parts, pairs of CJK
+// characters; they are split at spaces only. The index has no copy of them, or
+// of the text. It gathers 8 MB of terms before it writes: a third faster than
+// its own 1 MB.
+const schema = `
+CREATE TABLE records (
+  rowid        INTEGER PRIMARY KEY,
+  id           TEXT    NOT NULL UNIQUE,
+  category     TEXT    NOT NULL,
+  importance   REAL    NOT NULL,
+  created_at   INTEGER NOT NULL, -- epoch milliseconds of the message
+  runtime      TEXT    NOT NULL,
+  agent        TEXT    NOT NULL,
+  session      TEXT    NOT NULL,
+  key          TEXT    NOT NULL,
+  archive      TEXT    NOT NULL,
+  archive_path TEXT    NOT NULL,
+  first_line   INTEGER NOT NULL,
+  last_line    INTEGER NOT NULL,
+  first_byte   INTEGER NOT NULL,
+  end_byte     INTEGER NOT NULL,
+  branch       TEXT    NOT NULL,
+  position     INTEGER NOT NULL,
+  sum          INTEGER NOT NULL DEFAULT 0 -- checksum of the row and its text, see sumOf
+) STRICT;
+CREATE INDEX records_by_session ON records (agent, runtime, session);
+CREATE INDEX records_by_time ON records (agent, created_at);
+CREATE TABLE texts (
+  record INTEGER PRIMARY KEY REFERENCES records (rowid) ON DELETE CASCADE,
+  text   TEXT    NOT NULL
+) STRICT;
+CREATE VIRTUAL TABLE words USING fts5 (terms, content='', contentless_delete=1, tokenize="ascii tokenchars '_-./\:@'");
+INSERT INTO words (words, rank) VALUES ('hashsize', 8388608);
+CREATE TABLE models (
+  fingerprint TEXT    PRIMARY KEY,
+  name        TEXT    NOT NULL, -- embed.Model.String
+  dim         INTEGER NOT NULL
+) STRICT;
+-- files: one of vectors an agent and model
+CREATE TABLE files (
+  model   TEXT    NOT NULL REFERENCES models (fingerprint),
+  agent   TEXT    NOT NULL,
+  name    TEXT    NOT NULL, -- of the file, in the agent's directory
+  slots   INTEGER NOT NULL, -- rows of the file that may have a name
+  stamp   TEXT    NOT NULL, -- of the file when it was last written or checked
+  checked INTEGER NOT NULL, -- epoch milliseconds of the last check of every row
+  PRIMARY KEY (model, agent)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE vectors (
+  model  TEXT    NOT NULL REFERENCES models (fingerprint),
+  agent  TEXT    NOT NULL,
+  slot   INTEGER NOT NULL, -- row of the file
+  record INTEGER NOT NULL REFERENCES records (rowid) ON DELETE CASCADE,
+  crc    INTEGER NOT NULL, -- CRC-32C of the row's bytes
+  PRIMARY KEY (model, agent, slot)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX vectors_by_record ON vectors (record, model);
+-- pending: every record has a vector of each model, or a row here
+CREATE TABLE pending (
+  model  TEXT    NOT NULL REFERENCES models (fingerprint),
+  agent  TEXT    NOT NULL,
+  record INTEGER NOT NULL REFERENCES records (rowid) ON DELETE CASCADE,
+  tries  INTEGER NOT NULL,
+  reason TEXT    NOT NULL, -- why the last try failed
+  PRIMARY KEY (model, agent, record)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX pending_by_record ON pending (record);
+-- tombstones: what was forgotten; where it stood finds it again however the
+-- source is cut then
+CREATE TABLE tombstones (
+  id         TEXT    PRIMARY KEY,
+  at         INTEGER NOT NULL, -- epoch milliseconds
+  archive    TEXT    NOT NULL,
+  first_byte INTEGER NOT NULL, -- both 0 if it was no piece of the log
+  end_byte   INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX tombstones_by_archive ON tombstones (archive);
+-- rebuilt: sessions that a rebuild which has not ended yet is done with
+CREATE TABLE rebuilt (
+  runtime TEXT NOT NULL,
+  agent   TEXT NOT NULL,
+  session TEXT NOT NULL,
+  mark    TEXT NOT NULL, -- what it was made of
+  PRIMARY KEY (runtime, agent, session)
+) STRICT, WITHOUT ROWID;
+` + stateTable
+
+// stateTable came with version 2.
+const stateTable = `
+-- state: what a later run has to do
+CREATE TABLE state (
+  name  TEXT PRIMARY KEY,
+  value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+`

@@ -1,0 +1,187 @@
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/sessctl/sessctl/pkg/durable"
+)
+
+// What is deleted from a database stays in its file: in pages that are free, in
+// the room that a page has left, and in the log. SQLite's secure_delete
+// overwrites what a statement deletes, but not what earlier statements have
+// left behind when they moved or replaced a text. So a wipe also writes the
+// whole database anew.
+
+// ErrUnwiped is returned when something was forgotten, and its traces could not
+// be removed from the files yet. The next Wipe tries again.
+var ErrUnwiped = errors.New("what was forgotten is not found any more, but traces of it are still in the files")
+
+// wipeDue is the row of state that says that a wipe is due.
+const wipeDue = "wipe"
+
+// deleteSecurely runs f in a transaction in which deleted rows are overwritten.
+// If f says that it deleted something, a Wipe is due from then on, so that a run
+// that is killed leaves it to the next. Doing so always would slow down storing.
+func (s *Store) deleteSecurely(ctx context.Context, f func(tx *sql.Tx) (deleted bool, err error)) error {
+	return s.overwriting(ctx, func(ctx context.Context, c *sql.Conn) error {
+		return inTransaction(ctx, c, func(tx *sql.Tx) error {
+			deleted, err := f(tx)
+			if err != nil || !deleted {
+				return err
+			}
+			_, err = tx.ExecContext(ctx, "INSERT OR REPLACE INTO state (name, value) VALUES (?, '')", wipeDue)
+			return err
+		})
+	})
+}
+
+// overwriting runs f on a connection on which deleted rows are overwritten.
+func (s *Store) overwriting(ctx context.Context, f func(ctx context.Context, c *sql.Conn) error) error {
+	c, err := s.db.Conn(ctx)
+	if err != nil {
+		return classifyError(err)
+	}
+	defer c.Close()
+	if _, err := c.ExecContext(ctx, "PRAGMA secure_delete=1"); err != nil {
+		return classifyError(err)
+	}
+	defer c.ExecContext(context.WithoutCancel(ctx), "PRAGMA secure_delete=0")
+	return f(ctx, c)
+}
+
+// Wipe removes the traces of what was forgotten from the database, its log and
+// the vector files, if there may be some. The caller holds the lock of the data
+// directory. ErrUnwiped is returned when it could not be done, because there is
+// no room for a copy of the database or somebody is reading it; nothing else is
+// wrong then.
+func (s *Store) Wipe(ctx context.Context) error {
+	due, err := s.WipeIsDue(ctx)
+	if err != nil || !due {
+		return err
+	}
+	err = s.wipeVectors(ctx)
+	if err == nil {
+		err = s.overwriting(ctx, s.wipeDatabase)
+	}
+	if err == nil {
+		_, err = s.db.ExecContext(ctx, "DELETE FROM state WHERE name=?", wipeDue)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnwiped, classifyError(err))
+	}
+	return nil
+}
+
+// WipeIsDue says whether something was forgotten whose traces may be left. A
+// memory of version 1 does not tell.
+func (s *Store) WipeIsDue(ctx context.Context) (due bool, err error) {
+	if s.schema < 2 {
+		return false, nil
+	}
+	err = s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM state WHERE name=?)", wipeDue).Scan(&due)
+	return due, classifyError(err)
+}
+
+// wipeDatabase writes the full-text index and then the whole database anew, and
+// empties the log. What SQLite gathers meanwhile lies in the memory's own
+// directory: elsewhere others might see it, or there is no room. The log is
+// emptied twice: first what was overwritten reaches the file, then the file
+// gets shorter.
+func (s *Store) wipeDatabase(ctx context.Context, c *sql.Conn) error {
+	if _, err := c.ExecContext(ctx, "PRAGMA temp_store_directory='"+strings.ReplaceAll(s.dir, "'", "''")+"'"); err != nil {
+		return err
+	}
+	defer c.ExecContext(context.WithoutCancel(ctx), "PRAGMA temp_store_directory=''")
+	for _, statement := range []string{"INSERT INTO words (words) VALUES ('optimize')", truncateLog, "VACUUM", truncateLog} {
+		if err := execute(ctx, c, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const truncateLog = "PRAGMA wal_checkpoint(TRUNCATE)"
+
+// execute runs a statement. That a log could not be emptied is no error to
+// SQLite, but to us.
+func execute(ctx context.Context, c *sql.Conn, statement string) error {
+	if statement != truncateLog {
+		_, err := c.ExecContext(ctx, statement)
+		return err
+	}
+	var busy, pages, written int
+	if err := c.QueryRowContext(ctx, statement).Scan(&busy, &pages, &written); err != nil {
+		return err
+	}
+	if busy != 0 {
+		return fmt.Errorf("%w: somebody is reading it", ErrBusy)
+	}
+	return nil
+}
+
+// wipeVectors overwrites the rows of vector files that belong to no record, and
+// removes the files that the database does not name.
+func (s *Store) wipeVectors(ctx context.Context) error {
+	files, err := s.files(ctx)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if err := s.wipeFile(ctx, f); err != nil {
+			return fmt.Errorf("overwrite vectors: %w", err)
+		}
+	}
+	return s.removeUnnamed(ctx)
+}
+
+// wipeFile overwrites the rows of a vector file that belong to no record. A
+// file that nobody else has touched stays known as such.
+func (s *Store) wipeFile(ctx context.Context, f *vectorFile) error {
+	info, err := os.Lstat(f.path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	rows, err := s.unnamedRows(ctx, f, (info.Size()+rowBytes(f.dim)-1)/rowBytes(f.dim))
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	known := stampOf(f.path)
+	if err := durable.ZeroRows(f.path, rowBytes(f.dim), rows); err != nil {
+		return err
+	}
+	_, err = s.db.ExecContext(ctx, "UPDATE files SET stamp=? WHERE model=? AND agent=? AND stamp=?", stampOf(f.path), f.fingerprint, f.agent, known)
+	return err
+}
+
+// unnamedRows lists those of the first n rows of a file that belong to no
+// record.
+func (s *Store) unnamedRows(ctx context.Context, f *vectorFile, n int64) (list []int64, err error) {
+	rows, err := s.db.QueryContext(ctx, "SELECT slot FROM vectors WHERE model=? AND agent=? ORDER BY slot", f.fingerprint, f.agent)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	next := int64(0)
+	for rows.Next() {
+		var slot int64
+		if err := rows.Scan(&slot); err != nil {
+			return nil, err
+		}
+		for ; next < slot; next++ {
+			list = append(list, next)
+		}
+		next = slot + 1
+	}
+	for ; next < n; next++ {
+		list = append(list, next)
+	}
+	return list, rows.Err()
+}

@@ -1,0 +1,75 @@
+package memory_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sessctl/sessctl/pkg/memory"
+)
+
+// rewritten stores a session whose summary and pieces were replaced again and
+// again, as those of a session that grows are: SQLite leaves such texts behind
+// in its pages.
+func rewritten(t *testing.T, s *memory.Store, session string) {
+	t.Helper()
+	for round := range 6 {
+		var records []memory.Record
+		for i := range 12 {
+			r := record(i, "")
+			r.ID, r.Session = memory.RecordID("a", session, i, "v", ""), session
+			r.Text = fmt.Sprintf("xylograph%d in %s %s", round, session, strings.Repeat("heron ", 40+60*((i+round)%7)))
+			records = append(records, r)
+		}
+		put(t, s, records...)
+		embedAll(t, s, "a")
+	}
+}
+
+// What is forgotten is in no file any more: not in the room that pages have
+// left, not in the index, the log or the vectors, also where the text was
+// replaced before.
+func TestForgetLeavesNoTrace(t *testing.T) {
+	ctx := context.Background()
+	s, dir := newStore(t)
+	rewritten(t, s, "s2")
+	keep := record(0, "the heron by the lake")
+	put(t, s, keep)
+	embedAll(t, s, "a")
+	if len(filesWith(t, dir, "xylograph")) == 0 {
+		t.Fatal("there is nothing to forget")
+	}
+	if n, err := s.Forget(ctx, memory.Selection{Session: "s2"}); n != 12 || err != nil {
+		t.Fatal(n, err)
+	}
+	if left := filesWith(t, dir, "xylograph"); len(left) > 0 {
+		t.Errorf("traces in %v", left)
+	}
+	if left := filesWith(t, memory.ForgottenDir(dir), "xylograph"); len(left) > 0 {
+		t.Errorf("traces in %v", left)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "vectors", "*", "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	for _, path := range files {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw = raw[:len(raw)-4*1024] // of what is kept
+		if len(bytes.Trim(raw, "\x00")) > 0 {
+			t.Errorf("%s still has the vectors of what was forgotten", path)
+		}
+	}
+	if problems, err := s.Verify(ctx); err != nil || len(problems) > 0 {
+		t.Error(problems, err)
+	}
+	if hits := recall(t, s, memory.Query{Text: "heron"}).Hits; len(hits) != 1 || hits[0].ID != keep.ID {
+		t.Error(hits)
+	}
+}
