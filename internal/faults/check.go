@@ -186,7 +186,8 @@ func (h *Home) nothingLeft(journal bool) error {
 // log is archived, nothing of it is at its place any more, the runtime's index
 // names another session, and one receipt says so.
 func rotated(h *Home) error {
-	if log, err := os.ReadFile(h.Log()); err == nil && len(log) > 0 || err != nil && !errors.Is(err, os.ErrNotExist) {
+	log, err := os.ReadFile(h.Log())
+	if err == nil && len(log) > 0 && !h.isFresh(string(log)) || err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("the log was not moved away: %v", err)
 	}
 	if h.index() != "" {
@@ -196,6 +197,12 @@ func rotated(h *Home) error {
 		}
 	}
 	return errors.Join(h.hasReceipts(1), h.inArchives(h.Lines))
+}
+
+// isFresh reports whether a log is one that a rotation of pi leaves: the header
+// of another session, and nothing that was said.
+func (h *Home) isFresh(log string) bool {
+	return h.Command.Runtime == "pi" && strings.HasPrefix(log, `{"type":"session","version":3,`) && strings.Count(log, "\n") == 1 && !strings.Contains(log, Session)
 }
 
 // overlaid is what exit 0 of compact promises where a record is appended:
@@ -384,6 +391,7 @@ func (h *Home) wasCarried(next successor) error {
 // passes by every entry.
 func onOneBranch(log string) error {
 	type entry struct {
+		Type   string
 		ID     string
 		Parent string `json:"parentId"`
 	}
@@ -393,10 +401,12 @@ func onOneBranch(log string) error {
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			return fmt.Errorf("%w: %s", err, line)
 		}
-		entries = append(entries, e)
+		if e.Type != "session" {
+			entries = append(entries, e)
+		}
 	}
 	leaf := entries[len(entries)-1].ID
-	for _, e := range slices.Backward(entries[1:]) {
+	for _, e := range slices.Backward(entries) {
 		if e.ID != leaf {
 			return fmt.Errorf("entry %s is not on the branch that ends the log:\n%s", e.ID, log)
 		}
@@ -412,8 +422,9 @@ const (
 	lateID = `"id":"a0000019"`
 )
 
-// begun is in the header of the session that followed, and in no other line.
-const begun = `"timestamp":"2099-01-01T10:00:00.000Z"`
+// begun is in the first thing that was said in the session that followed, and in
+// no other line.
+const begun = `"id":"f0000001"`
 
 // nextTurn lets the agent begin the session that follows a rotated one, as its
 // runtime would: a late line can be carried only into a session that has begun.
@@ -423,8 +434,12 @@ func (h *Home) nextTurn() (bool, error) {
 	if err != nil || path == "" {
 		return false, err
 	}
-	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+	before, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) || strings.Contains(string(before), begun) {
 		return false, err
+	}
+	if len(before) > 0 && h.Command.Runtime != "pi" {
+		return false, nil
 	}
 	header := strings.Replace(piHeader, Session, strings.TrimSuffix(filepath.Base(path), ".jsonl"), 1)
 	said := []string{
@@ -432,7 +447,21 @@ func (h *Home) nextTurn() (bool, error) {
 		`{"type":"message","id":"f0000001","parentId":null,"timestamp":"2099-01-01T10:00:01.000Z","message":{"role":"user","content":[{"type":"text","text":"Hello again"}]}}`,
 		`{"type":"message","id":"f0000002","parentId":"f0000001","timestamp":"2099-01-01T10:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Hello."}],"stopReason":"stop"}}`,
 	}
-	return true, writeAged(path, strings.Join(said, "\n")+"\n")
+	switch {
+	case h.isFresh(string(before)):
+		said[0] = strings.TrimSuffix(string(before), "\n") // pi writes what it has read again with its first answer
+	case len(before) > 0:
+		said[1] = strings.Replace(said[1], `"parentId":null`, `"parentId":"`+lastID(string(before))+`"`, 1)
+		said = said[1:]
+	}
+	return true, writeAged(path, string(before)+strings.Join(said, "\n")+"\n")
+}
+
+// lastID is the id of the last entry of a log.
+func lastID(log string) string {
+	_, id, _ := strings.Cut(log[strings.LastIndex(strings.TrimSuffix(log, "\n"), "\n")+1:], `"id":"`)
+	id, _, _ = strings.Cut(id, `"`)
+	return id
 }
 
 // freshLog is where the runtime would begin the session that follows, "" if
@@ -440,10 +469,14 @@ func (h *Home) nextTurn() (bool, error) {
 func (h *Home) freshLog() (string, error) {
 	switch h.Command.Runtime {
 	case "pi":
-		if _, err := os.Lstat(h.Log()); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		log, err := os.ReadFile(h.Log())
+		if errors.Is(err, fs.ErrNotExist) {
+			return filepath.Join(h.Sessions(), freshLog), nil
+		}
+		if first, _, _ := strings.Cut(string(log), "\n"); err != nil || first == piHeader || !strings.Contains(first, `"type":"session"`) {
 			return "", err
 		}
-		return filepath.Join(h.Sessions(), freshLog), nil
+		return h.Log(), nil
 	case "openclaw":
 		data, err := os.ReadFile(h.index())
 		if err != nil {

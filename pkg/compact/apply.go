@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
 // rotate writes the intent, lets the store switch, and proves it.
@@ -31,6 +32,10 @@ func (r *run) rotate(ctx context.Context) error {
 	}
 	r.result.TokensAfter = 0
 	in := r.newIntent(rotation)
+	if rotation.Fresh != "" {
+		after := logfile.FreshProof(rotation)
+		in.Receipt.After = &after
+	}
 	return r.carryOut(in, func() error { return rotator.Rotate(ctx, rotation) })
 }
 

@@ -33,7 +33,7 @@ func TestOldLogIsKeptForAsLongAsSomebodyMayWriteIt(t *testing.T) {
 			t.Fatalf("result %+v", result)
 		}
 		kept := g.kept()
-		if g.read(g.live) != "nothing" || g.read(kept) != g.log || !g.archived(g.log) {
+		if g.read(g.live) != g.freshLog() || g.read(kept) != g.log || !g.archived(g.log) {
 			t.Fatal("the log was not moved aside as it was")
 		}
 		g.settle(23 * time.Hour)

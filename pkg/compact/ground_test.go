@@ -135,6 +135,17 @@ func (g *ground) kept() string {
 	return strings.Join(found, "")
 }
 
+// freshLog is what the last compaction left at the log's place.
+func (g *ground) freshLog() string {
+	g.t.Helper()
+	receipts, err := g.Receipts.List()
+	must(g.t, err)
+	if fresh := receipts[len(receipts)-1].Rotation.Fresh; fresh != "" {
+		return fresh
+	}
+	return "nothing"
+}
+
 func (g *ground) read(path string) string {
 	g.t.Helper()
 	text, err := os.ReadFile(path)

@@ -143,7 +143,7 @@ func (c *Compactor) PlanRestore(ctx context.Context, r RestoreRequest) (*Restore
 		return p, nil
 	}
 	p.There = &there
-	if p.Store != nil && there.Size == 0 && !p.Place.Owned {
+	if p.Store != nil && (there.Size == 0 || p.Place.Blank) && !p.Place.Owned {
 		p.Force = true // nothing is in it that could be newer
 	}
 	return p, p.mayReplace(ctx, log, c.Now())

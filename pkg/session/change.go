@@ -328,6 +328,9 @@ type Place struct {
 	// Kept and SecondKept are free names in the same directory that the runtime
 	// does not take for a log that is in use.
 	Kept, SecondKept string
+	// Blank says that nothing has been said in the log at Path: it may be
+	// replaced without being asked about.
+	Blank bool
 	// There says that there is a file at Path.
 	There bool
 	// Like is a file whose mode and owner a new log gets: its neighbours';

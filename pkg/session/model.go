@@ -2,9 +2,11 @@ package session
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 	"syscall"
@@ -363,6 +365,14 @@ func safeByte(c byte) bool {
 	const digits = 1<<('9'+1) - 1<<'0' | 1<<'.' | 1<<'-'
 	const letters = 1<<('Z'+1-64) - 1<<('A'-64) | 1<<('z'+1-64) - 1<<('a'-64) | 1<<('_'-64)
 	return c < 64 && uint64(digits)>>c&1 == 1 || c >= 64 && c < 128 && uint64(letters)>>(c-64)&1 == 1
+}
+
+// NewID returns a random UUID (version 4), as runtimes name their sessions.
+func NewID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails, by its documentation
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
 // CleanID returns a safe id for a name: the name itself if it is one, else

@@ -42,3 +42,15 @@ func TestCleanIDTellsNamesApart(t *testing.T) {
 		seen[id] = name
 	}
 }
+
+func TestNewID(t *testing.T) {
+	pattern := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+	seen := map[string]bool{}
+	for range 100 {
+		id := session.NewID()
+		if !pattern.MatchString(id) || seen[id] {
+			t.Fatal(id)
+		}
+		seen[id] = true
+	}
+}

@@ -178,8 +178,11 @@ type Rotation struct {
 	// one, without a session: what it keeps beside the log (see [Recorder]).
 	Before     []IndexEntry `json:"before,omitempty"`
 	NewSession string       `json:"new_session,omitempty"` // id that the index names from now on
-	At         time.Time    `json:"at"`
-	Snapshot   Snapshot     `json:"snapshot"`
+	// Fresh is the whole log that takes the old one's place, "" if none does: a
+	// runtime that goes on with what it finds in a directory needs one there.
+	Fresh    string    `json:"fresh,omitempty"`
+	At       time.Time `json:"at"`
+	Snapshot Snapshot  `json:"snapshot"`
 }
 
 // IndexEntry is what one entry of a runtime's index said.

@@ -28,6 +28,9 @@ type Change struct {
 	// Linked is true where a file may go that has other names (hard links): they
 	// stay.
 	Linked bool
+	// KeepTime gives a new log the modification time of the old one, for a
+	// runtime that goes on with the log of a directory that was written last.
+	KeepTime bool
 	// Step is called after each step with its name; tests stop here. It may
 	// be nil.
 	Step func(name string) error

@@ -142,6 +142,9 @@ func (c *Change) stage(ctx context.Context, held *Held, write func(io.Writer, *o
 		}
 		return ctx.Err()
 	})
+	if err == nil && c.KeepTime {
+		err = durable.Touch(c.nextPath(), held.opened.ModTime())
+	}
 	if err != nil {
 		return fmt.Errorf("make the new log: %w", err)
 	}

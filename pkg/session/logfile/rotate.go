@@ -2,9 +2,13 @@ package logfile
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -96,15 +100,30 @@ func (l *RotatingLogs) PlanRotation(_ context.Context, ref session.Ref, snap ses
 	}, err
 }
 
-// Rotate implements [session.Rotator] for a runtime that starts fresh where it
-// finds no log: the log is moved aside.
+// Rotate implements [session.Rotator]: the fresh log of the plan takes the old
+// one's place. Without one the log is moved aside, for a runtime that starts
+// fresh where it finds none.
 func (l *RotatingLogs) Rotate(ctx context.Context, r session.Rotation) error {
-	change, err := l.OpenChange(session.Shortening{Rotation: r})
+	change, err := l.OpenChange(session.Shortening{Rotation: r, After: FreshProof(r)})
 	if err != nil {
 		return err
 	}
 	defer change.Dir.Close()
-	return change.MoveAside(ctx)
+	if r.Fresh == "" {
+		return change.MoveAside(ctx)
+	}
+	change.KeepTime = true
+	return change.Replace(ctx, func(w io.Writer, _ *os.File) error {
+		_, err := io.WriteString(w, r.Fresh)
+		return err
+	})
+}
+
+// FreshProof is the log that a rotation leaves at the old one's place. It is of
+// no bytes where there is none then.
+func FreshProof(r session.Rotation) session.LogProof {
+	sum := sha256.Sum256([]byte(r.Fresh))
+	return session.LogProof{Size: int64(len(r.Fresh)), SHA256: hex.EncodeToString(sum[:])}
 }
 
 // Dispose implements [session.Disposer].

@@ -54,9 +54,6 @@ func Kind(name string) (kind, live, id string) {
 	return "", "", ""
 }
 
-// NewSessionID makes an id.
-func NewSessionID() string { return newSessionID() }
-
 // StartTime is when a process was started, as locks record it.
 func StartTime(pid int) (uint64, bool) {
 	s := process.Look(pid)

@@ -3,7 +3,6 @@ package openclaw
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -465,14 +464,6 @@ func (w *objectWriter) add(name, value string) {
 func (w *objectWriter) finish() []byte {
 	w.out.WriteString(w.style.end + "}")
 	return w.out.Bytes()
-}
-
-// newSessionID returns a random UUID (version 4), as the runtime makes them.
-func newSessionID() string {
-	var b [16]byte
-	rand.Read(b[:]) // never fails, by its documentation
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
 // maxReset is the longest text, in bytes, of a field that a plan remembers.

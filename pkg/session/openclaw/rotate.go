@@ -99,7 +99,7 @@ func (s *Store) plan(v *view, n logName, snap session.Snapshot, now time.Time) (
 		r.Before = append(r.Before, v.index.beforeRotation(e))
 	}
 	if len(r.Keys) > 0 {
-		r.NewSession = newSessionID()
+		r.NewSession = session.NewID()
 	}
 	var err error
 	r.Kept, err = v.freeName(n, now)

@@ -19,7 +19,7 @@ func (s *Store) Capabilities() session.Capabilities {
 		Traits: Traits(), Strategies: []session.Strategy{session.StrategyOverlay, session.StrategyRotate}, Keep: session.Keep{Tokens: keepRecentTokens},
 		Liveness: s, Counter: s,
 		Rotator: s, Overlayer: s, Shortener: s, Carrier: s, Disposer: s,
-		Undoer: s, Restorer: s,
+		Restorer: s, Recorder: s, Successor: s,
 		WithTailCache: s.WithTailCache, WithWorkers: s.WithWorkers,
 	}
 }

@@ -8,8 +8,10 @@
 //
 // pi appends with one open, write and close for each record and takes no lock,
 // so a session is busy by what its log shows ([Store.Busy]). A log that is
-// renamed while pi runs is made again without its header, and a log without a
-// header is overwritten when it is opened by name; so a rotation happens only
-// when nobody has the file open and the last turn is answered, and it leaves
-// nothing that ends in .jsonl behind (docs/formats.md, "pi").
+// renamed while pi runs is made again without its header, a log without a header
+// is overwritten when it is opened by name, and where the newest log of a
+// directory goes, "pi -c" continues the one before. So a rotation happens only
+// when nobody has the file open and the last turn is answered, and it puts the
+// log of a session in which nothing has been said in the place of the one that
+// "pi -c" continues (docs/formats.md, "pi").
 package pi

@@ -11,7 +11,10 @@ import (
 )
 
 // PlanRotation implements [session.Rotator]: the log gets a name that pi does
-// not read. A format newer than version 3 is [session.ErrUnsupported].
+// not read. In the place of the one that `pi -c` continues comes the log of a
+// session in which nothing has been said: without it pi would go on with the
+// session before, and a pi that runs would make the log again without its
+// header. A format newer than version 3 is [session.ErrUnsupported].
 func (s *Store) PlanRotation(ctx context.Context, ref session.Ref, snap session.Snapshot, now time.Time) (session.Rotation, error) {
 	d, name, err := s.Directory(ref.Path)
 	if err != nil {
@@ -21,7 +24,22 @@ func (s *Store) PlanRotation(ctx context.Context, ref session.Ref, snap session.
 	if err := mayRotate(d, name); err != nil {
 		return session.Rotation{}, err
 	}
-	return s.RotatingLogs.PlanRotation(ctx, ref, snap, now)
+	r, err := s.RotatingLogs.PlanRotation(ctx, ref, snap, now)
+	if err != nil || !ref.Primary {
+		return r, err
+	}
+	log, _, err := d.OpenLog(name)
+	if err != nil {
+		return session.Rotation{}, err
+	}
+	defer log.Close()
+	h, found, err := piformat.ReadHeader(log)
+	if err != nil || !found {
+		return r, err
+	}
+	r.NewSession = session.NewID()
+	r.Fresh, err = piformat.Fresh(r.NewSession, h.CWD, now)
+	return r, err
 }
 
 // mayRotate returns an error that wraps [session.ErrUnsupported] unless a file

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/piformat"
 )
 
 func TestBusy(t *testing.T) {
@@ -40,14 +42,11 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// rotated is the state of newOne after a rotation.
+// wantRotated checks the state of newOne after a rotation.
 func (s *state) wantRotated(r session.Rotation) {
 	s.t.Helper()
-	rel, err := filepath.Rel(s.root, r.Kept)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	wantTree(s.t, map[string]string{filepath.ToSlash(rel): transcript(id, 3)}, s.tree())
+	kept := directory + "/" + filepath.Base(r.Kept)
+	wantTree(s.t, map[string]string{kept: transcript(id, 3), directory + "/" + name: r.Fresh}, s.tree())
 }
 
 func TestRotate(t *testing.T) {
@@ -67,8 +66,12 @@ func TestRotate(t *testing.T) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		t.Fatal(err)
 	}
-	if r.Index != "" || r.NewSession != "" || r.Live != ref.Path || r.Session != id || r.Agent != "work-orders-api" || r.Store != s.root {
+	if r.Index != "" || r.Live != ref.Path || r.Session != id || r.Agent != "work-orders-api" || r.Store != s.root {
 		t.Errorf("%+v", r)
+	}
+	h, ok, err := piformat.ReadHeader(strings.NewReader(r.Fresh))
+	if err != nil || !ok || h.ID != r.NewSession || h.ID == id || h.CWD != "/work/orders/api" || h.Version != 3 || !h.Time.Equal(r.At) || strings.Count(r.Fresh, "\n") != 1 {
+		t.Errorf("the fresh log is %q: %+v, %v", r.Fresh, h, err)
 	}
 	s.mustRotate(r)
 	s.wantRotated(r)
@@ -77,8 +80,36 @@ func TestRotate(t *testing.T) {
 	}
 	s.mustRotate(r)
 	s.wantRotated(r)
-	if refs := s.list().Refs; len(refs) != 1 || refs[0].Kind != session.KindReset || refs[0].Primary {
+	refs := s.list().Refs
+	if len(refs) != 2 || refs[1].Kind != session.KindReset || refs[1].Primary || refs[0].ID != r.NewSession || !refs[0].Primary {
 		t.Errorf("%+v", refs)
+	}
+	if !refs[0].ModTime.Equal(ref.ModTime) {
+		t.Errorf("the fresh log was changed at %s, want the time of the old one, %s", refs[0].ModTime, ref.ModTime)
+	}
+	if err := s.Busy(context.Background(), refs[0], time.Now(), quiet); err != nil {
+		t.Errorf("the fresh session is busy: %v", err)
+	}
+}
+
+// `pi -c` continues the log that was written last: the fresh session is that
+// one, and not the session before. One that pi would not continue leaves none.
+func TestRotateBesideAnOlderSession(t *testing.T) {
+	const older = "2026-02-01T10-00-00-000Z_older.jsonl"
+	s := newOne(t)
+	s.log(older, transcript("older", 3))
+	s.age(s.path(older), 3*time.Hour)
+	r := s.plan(s.ref(name))
+	s.mustRotate(r)
+	for _, ref := range s.list().Refs {
+		if ref.Primary != (ref.ID == r.NewSession) {
+			t.Errorf("%+v", ref)
+		}
+	}
+	old := s.plan(s.ref(older))
+	s.mustRotate(old)
+	if _, err := os.Lstat(s.path(older)); !os.IsNotExist(err) || old.Fresh != "" || !s.ref(name).Primary {
+		t.Errorf("%v, %+v", err, old)
 	}
 }
 
@@ -86,7 +117,7 @@ var errKilled = errors.New("killed")
 
 // Stopped after any step, the rotation is finished by doing it again.
 func TestRotateStoppedAnywhere(t *testing.T) {
-	for _, step := range []string{"lease", "check", "move"} {
+	for _, step := range []string{"lease", "check", "stage", "exchange"} {
 		s := newOne(t)
 		r := s.plan(s.ref(name))
 		s.SetStep(func(name string) error {
@@ -104,22 +135,42 @@ func TestRotateStoppedAnywhere(t *testing.T) {
 	}
 }
 
-// A move that died between its two halves is finished.
+// A move that died between its two halves is taken back: the link has touched
+// the log, and the next plan rotates it.
 func TestRotateFinishesHalfAMove(t *testing.T) {
 	s := newOne(t)
 	r := s.plan(s.ref(name))
+	before := s.tree()
 	if err := os.Link(r.Live, r.Kept); err != nil {
 		t.Skip("no hard links:", err)
 	}
+	wantBusy(t, s.rotate(r), "touched")
+	wantTree(t, before, s.tree())
+	r = s.plan(s.ref(name))
 	s.mustRotate(r)
 	s.wantRotated(r)
 }
 
-// A process that goes on after the move makes the log again, without a header.
-// That is a file of its own.
+// A pi that has the session in its memory goes on at the same place: what it
+// writes there has a header before it, and a pi that is started sees it.
+func TestRotateWhilePiGoesOn(t *testing.T) {
+	s := newOne(t)
+	r := s.plan(s.ref(name))
+	s.mustRotate(r)
+	s.log(name, r.Fresh+question)
+	after := s.tree()
+	s.mustRotate(r)
+	wantTree(t, after, s.tree())
+	if ref := s.ref(name); ref.Kind != session.KindLive || !ref.Primary || ref.ID != r.NewSession {
+		t.Errorf("%+v", ref)
+	}
+}
+
+// A log that was made again without a header is a file of its own.
 func TestRotateLeavesALogThatWasMadeAgain(t *testing.T) {
 	s := newOne(t)
 	r := s.plan(s.ref(name))
+	r.Fresh = "" // as the versions before this one planned it
 	s.mustRotate(r)
 	s.log(name, question)
 	after := s.tree()

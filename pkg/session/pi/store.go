@@ -136,12 +136,6 @@ func locate(base, below string) (session.Ref, bool) {
 	return session.Ref{Agent: agentNamed(agent), ID: session.CleanID(n.id()), Kind: session.KindLive}, ok && !n.rotated
 }
 
-// isLog reports whether a name is that of a log, or of one that was moved aside.
-func isLog(name string) bool {
-	_, ok, _ := parseName(name)
-	return ok
-}
-
 // Place implements [session.Restorer]. A rotated name, which is this tool's,
 // stands for the log's own.
 func (s *Store) Place(ctx context.Context, path string, now time.Time) (session.Place, error) {
@@ -154,8 +148,12 @@ func (s *Store) Place(ctx context.Context, path string, now time.Time) (session.
 		return p, err
 	}
 	defer d.Close()
-	if h, err := readHead(d, name); err == nil && h.Found {
-		p.Ref.ID = session.CleanID(h.ID)
+	h, err := readHead(d, name)
+	if err != nil || !h.Found {
+		return p, nil
 	}
+	p.Ref.ID = session.CleanID(h.ID)
+	said, err := messages(ctx, d, name)
+	p.Blank = err == nil && said == 0 && p.Ref.Bytes <= piformat.HeaderRoom
 	return p, nil
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -70,6 +71,21 @@ func Overlay(log io.ReaderAt, request session.ShortenRequest) (string, error) {
 		Summary: request.Summary.Text, FirstKept: request.Cut.KeptID, TokensBefore: request.Tokens,
 		Details: compactionDetails{ReadFiles: notNull(request.Summary.ReadFiles), ModifiedFiles: notNull(request.Summary.ModifiedFiles), SummaryBy: session.SummaryBy},
 	})
+}
+
+// freshHeader is the header of a log as pi writes it.
+type freshHeader struct {
+	Type      string `json:"type"`
+	Version   int    `json:"version"`
+	ID        string `json:"id"`
+	Timestamp string `json:"timestamp"`
+	CWD       string `json:"cwd"`
+}
+
+// Fresh returns the log of a session in which nothing has been said, one line
+// with its line feed: the header that says who it is and where its agent works.
+func Fresh(id, cwd string, now time.Time) (string, error) {
+	return line(freshHeader{Type: "session", Version: overlayVersion, ID: id, Timestamp: now.UTC().Format(compactionTime), CWD: cwd})
 }
 
 func notNull(list []string) []string { return append([]string{}, list...) }
@@ -135,7 +151,7 @@ func line(record any) (string, error) {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(record); err != nil {
-		return "", fmt.Errorf("write the compaction record: %w", err)
+		return "", fmt.Errorf("write the record: %w", err)
 	}
 	return b.String(), nil
 }
