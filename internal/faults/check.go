@@ -90,7 +90,8 @@ func (h *Home) inArchive(path string) bool {
 // the runtime's index can be read and has the other session's entry as it was.
 func (h *Home) liveIsWhole() error {
 	data, err := os.ReadFile(h.Log())
-	if err == nil && len(data) > 0 && h.layout().header != "" && !strings.HasPrefix(string(data), h.layout().header+"\n") {
+	first, _, _ := strings.Cut(string(data), "\n")
+	if err == nil && len(data) > 0 && h.layout().header != "" && first != h.layout().header && !h.isFresh(first+"\n") {
 		return fmt.Errorf("the live log has no header: %.80q", data)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -51,7 +51,7 @@ func (c *Change) Replace(ctx context.Context, write func(w io.Writer, old *os.Fi
 	if old == c.Plan.Kept {
 		return nil
 	}
-	return c.moveOld()
+	return c.moveOld(ctx)
 }
 
 func (c *Change) nextPath() string { return NextPath(c.Plan.Kept) }
@@ -97,9 +97,9 @@ func (c *Change) finish(ctx context.Context) (done bool, err error) {
 	case kept != nil && c.isOld(kept):
 		return true, c.finishMoving(ctx, live)
 	case kept != nil:
-		return false, c.busy("another file is at " + c.Plan.Kept)
+		return false, c.revert(ctx)
 	case next != nil && c.isOld(next):
-		return true, c.moveOld()
+		return true, c.moveOld(ctx)
 	case next != nil:
 		return false, errors.Join(c.giveBack(ctx, c.nextPath()), c.dropNext(ctx))
 	}
@@ -163,11 +163,27 @@ func (c *Change) dropNext(ctx context.Context) error {
 }
 
 // moveOld gives the old log's inode the name under which it is kept.
-func (c *Change) moveOld() error {
-	if err := c.System.MoveFile(c.nextPath(), c.Plan.Kept); err != nil {
+func (c *Change) moveOld(ctx context.Context) error {
+	err := c.System.MoveFile(c.nextPath(), c.Plan.Kept)
+	if errors.Is(err, durable.ErrExists) {
+		return c.revert(ctx)
+	}
+	if err != nil {
 		return fmt.Errorf("keep the old log: %w", err)
 	}
 	return c.step("keep")
+}
+
+// revert takes a change back whose old log cannot be kept, because another file
+// has its name: nobody would look after the log then. It returns a
+// [*session.BusyError], which is Begun if the old log could not go back.
+func (c *Change) revert(ctx context.Context) error {
+	taken := c.busy("another file is at " + c.Plan.Kept)
+	next, err := c.stat(c.nextPath())
+	if err != nil || next == nil {
+		return errors.Join(err, taken)
+	}
+	return c.Begun(errors.Join(taken, c.giveBack(context.WithoutCancel(ctx), c.nextPath()), c.dropNext(ctx)))
 }
 
 // Proof measures what write writes, for the After of a plan.
