@@ -200,6 +200,13 @@ func (p *pruner) decide(ctx context.Context) (err error) {
 	if p.rules.Logs, err = p.app.logsInUse(ctx); err != nil {
 		return err
 	}
+	needs, err := p.app.journal().Needs()
+	if err != nil {
+		return err
+	}
+	p.rules.Needed = func(e archive.Entry) string {
+		return needs.KeepsArchive(e.ID, session.Ref{Runtime: e.Runtime, Agent: e.Agent, ID: e.Session})
+	}
 	if p.options.LastCopies {
 		memories, err := p.app.glimpseMemory(ctx)
 		if err == nil {

@@ -225,6 +225,11 @@ func (c *cleaner) decide(ctx context.Context) error {
 	if all, err = all.withSubAgents(c.options.Agent); err != nil {
 		return err
 	}
+	needs, err := c.app.journal().Needs()
+	if err != nil {
+		return err
+	}
+	c.rules.Needed = needs.Keeps
 	if c.plan, err = c.rules.Plan(ctx, all.retained()); err != nil {
 		return err
 	}

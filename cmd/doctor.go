@@ -18,7 +18,7 @@ import (
 )
 
 func newDoctorCommand(a *app) *cobra.Command {
-	var fix bool
+	var o doctorOptions
 	var broken error
 	c := &cobra.Command{
 		Use:   "doctor",
@@ -29,10 +29,16 @@ their receipts, free space, permissions, the configuration and the clock. It
 reads and changes nothing; with --fix it finishes what earlier runs began and
 removes what they left half-written, as the next compaction would.
 
+What no run can finish is set aside, and its session is neither changed nor
+deleted until that is decided: --fix tries once more, --give-up ends it and
+loses nothing. What it had put aside is archived and remembered, no log is
+touched, and its entry is kept.
+
 Exit codes: 0 nothing above a note, 1 a warning or a problem, 4 an archive or
 the memory is damaged.`,
 		Example: `  sessctl doctor
   sessctl doctor --fix
+  sessctl doctor --give-up 01KD3V
   sessctl doctor --json`,
 		Args: usageArgs(cobra.NoArgs),
 		// A configuration that cannot be read is a finding, not the end.
@@ -40,10 +46,16 @@ the memory is damaged.`,
 			broken = a.loadConfig(c)
 			return errors.Join(a.startProfile(), a.withoutConfig(broken))
 		},
-		RunE: func(c *cobra.Command, _ []string) error { return runDoctor(c.Context(), a, fix, broken) },
+		RunE: func(c *cobra.Command, _ []string) error { return runDoctor(c.Context(), a, o, broken) },
 	}
-	c.Flags().BoolVar(&fix, "fix", false, "finish what earlier runs began and remove what they left half-written")
+	c.Flags().BoolVar(&o.Fix, "fix", false, "finish what earlier runs began and remove what they left half-written")
+	c.Flags().StringVar(&o.GiveUp, "give-up", "", "end the unfinished run with this `id`, which --fix cannot finish")
 	return c
+}
+
+type doctorOptions struct {
+	Fix    bool
+	GiveUp string // the id of a journal entry, or its start
 }
 
 // severity says how much a finding matters.
@@ -72,6 +84,7 @@ type doctorDocument struct {
 	Schema   int       `json:"schema"`
 	Fixed    bool      `json:"fixed"` // --fix was given and ran to its end
 	Findings []finding `json:"findings"`
+	GivenUp  *givenUp  `json:"given_up,omitempty"` // with --give-up
 }
 
 // checkup is one run of doctor.
@@ -86,9 +99,19 @@ type checkup struct {
 	receipts []compact.Receipt
 }
 
-func runDoctor(ctx context.Context, a *app, fix bool, broken error) error {
+func runDoctor(ctx context.Context, a *app, o doctorOptions, broken error) error {
 	d := &checkup{app: a}
-	if fix && broken == nil {
+	fixed := o.Fix && broken == nil && o.GiveUp == ""
+	var given *givenUp
+	switch {
+	case o.GiveUp != "" && broken != nil:
+		return broken
+	case o.GiveUp != "":
+		var err error
+		if given, err = giveUp(ctx, a, o.GiveUp); err != nil {
+			return err
+		}
+	case fixed:
 		if err := fixUp(ctx, a); err != nil {
 			return err
 		}
@@ -110,7 +133,7 @@ func runDoctor(ctx context.Context, a *app, fix bool, broken error) error {
 			d.problem("", "cannot be looked at: "+err.Error(), "")
 		}
 	}
-	return finishDoctor(a, doctorDocument{Schema: 1, Fixed: fix && broken == nil, Findings: d.findings})
+	return finishDoctor(a, doctorDocument{Schema: 1, Fixed: fixed, Findings: d.findings, GivenUp: given})
 }
 
 // fixUp does what every state-changing command does first. The memory is only
@@ -119,16 +142,21 @@ func fixUp(ctx context.Context, a *app) error {
 	if !exists(a.dataDir()) {
 		return nil // no run ever began
 	}
-	all, _, err := a.listStores(ctx)
-	if f := (*failure)(nil); err != nil && !(errors.As(err, &f) && f.code == "no_store") {
-		return err
-	}
-	w, err := a.openWorkspace(ctx, mode{reason: "compact", recover: &recovery{sessions: all.sessions, policy: recoveryPolicy()}})
+	w, err := openFixing(ctx, a)
 	if err != nil {
 		return err
 	}
 	defer w.close()
 	return a.closeMemory(ctx)
+}
+
+// openFixing opens the workspace and finishes what can be finished.
+func openFixing(ctx context.Context, a *app) (*workspace, error) {
+	all, _, err := a.listStores(ctx)
+	if f := (*failure)(nil); err != nil && !(errors.As(err, &f) && f.code == "no_store") {
+		return nil, err
+	}
+	return a.openWorkspace(ctx, mode{reason: "compact", recover: &recovery{sessions: all.sessions, policy: recoveryPolicy()}})
 }
 
 // closeMemory opens the memory and closes it again, so that what a killed run
@@ -211,6 +239,7 @@ func finishDoctor(a *app, doc doctorDocument) error {
 func renderDoctor(a *app, doc doctorDocument) error {
 	var b strings.Builder
 	count := map[severity]int{}
+	b.WriteString(doc.GivenUp.describe())
 	for _, f := range doc.Findings {
 		count[f.Severity]++
 		text := f.Message
@@ -277,7 +306,8 @@ func (d *checkup) examineRuns(context.Context) error {
 		return err
 	}
 	for _, u := range unreadable {
-		d.problem(u.Path, u.Err.Error(), "it may be all that remembers a half-done change: update sessctl, or ask before you remove it; no run goes on until then")
+		id := strings.TrimSuffix(filepath.Base(u.Path), ".json")
+		d.problem(u.Path, u.Err.Error()+"; until it is decided, nothing is deleted", "update sessctl, if a newer one has made it; "+adviseGiveUp(id))
 	}
 	d.intents = intents
 	waiting := map[string]bool{}
@@ -285,8 +315,17 @@ func (d *checkup) examineRuns(context.Context) error {
 		waiting[in.Rotation.Kept] = true
 		d.examineRun(journal.Path(in.ID), in)
 	}
+	given, err := journal.GivenUp().List()
+	if err != nil {
+		return err
+	}
 	for _, s := range d.sessions.sessions {
-		if strings.Contains(s.Path, ".rotated.") && !waiting[s.Path] {
+		if !strings.Contains(s.Path, ".rotated.") || waiting[s.Path] {
+			continue
+		}
+		if slices.ContainsFunc(given, func(in compact.Intent) bool { return in.Names(s.Path) }) {
+			d.note(s.Path, "an old log; the change that put it aside was given up", "sessctl archive --session "+s.ID+" makes sure that its bytes are in the archive; remove it when you do not need it")
+		} else {
 			d.warn(s.Path, "a log that was rotated away, and no run remembers it", "sessctl archive --session "+s.ID+" makes sure that its bytes are in the archive")
 		}
 	}
@@ -296,14 +335,16 @@ func (d *checkup) examineRuns(context.Context) error {
 	return nil
 }
 
-func (d *checkup) journal() compact.Journal { return compact.Journal{Dir: d.journalDir()} }
-
 // examineRun reports one change.
 func (d *checkup) examineRun(path string, in compact.Intent) {
 	r := in.Rotation
 	what := fmt.Sprintf("%s of session %s of %s, begun %s ago", kindName(in.Kind), r.Session, r.Agent, formatAge(d.now().Sub(r.At)))
 	if _, ok := storesByRoot(d.stores)(r.Runtime, r.Store); !ok && r.Store != "" {
-		d.warn(path, what+": its store "+r.Store+" is not found", "name it with --store "+r.Runtime+"="+r.Store)
+		d.warn(path, what+": its store "+r.Store+" is not found", "name it with --store "+r.Runtime+"="+r.Store+"; if it is gone for good: "+adviseGiveUp(in.ID))
+		return
+	}
+	if note, stuck := d.journal().Note(in.ID); stuck {
+		d.problem(path, what+", could not be finished: "+note.Reason+"; until it is decided, its session is neither changed nor deleted", d.adviseStuck(in))
 		return
 	}
 	if !in.Switched {

@@ -46,10 +46,10 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 		err = context.Cause(ctx)
 	}
 	reportError(errOut, err, app.global.JSON)
-	if code := exitCode(err); code != exitOK || app.unlisted == 0 {
+	if code := exitCode(err); code != exitOK || app.incomplete == 0 {
 		return code
 	}
-	return exitPartly // a store could not be listed
+	return exitPartly
 }
 
 // errTerminated is the cause of a cancellation by SIGTERM.
@@ -81,8 +81,10 @@ type app struct {
 	notes  []note // told so far
 	late   []lateLines
 
-	opened   []session.Store
-	unlisted int // stores and directories that could not be listed
+	opened []session.Store
+	// incomplete counts what the run had to pass over: stores and directories
+	// that could not be listed, and earlier runs that could not be finished.
+	incomplete int
 	// foreign is a session of another user, if root has listed any.
 	foreign foreignFile
 	listed  bool // the stores were listed, and foreign was looked for
@@ -266,6 +268,7 @@ func explain(err error) errorBody {
 	}
 	var space *durable.SpaceError
 	var gateway *session.GatewayError
+	var stuck *compact.StuckError
 	var path *os.PathError
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -273,6 +276,8 @@ func explain(err error) errorBody {
 		body.Hint = "nothing was lost; run the same command again to go on"
 	case errors.Is(err, durable.ErrLocked):
 		body.Code, body.Hint = "locked", "another sessctl is working on this data directory; try again when it is done"
+	case errors.As(err, &stuck):
+		body.Code, body.Hint = "unfinished", "sessctl doctor says what can be done about it"
 	case errors.As(err, &gateway):
 		body.Code, body.Hint, body.Path = "gateway", gateway.Hint, gateway.Store
 	case errors.As(err, &space):

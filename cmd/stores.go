@@ -135,7 +135,7 @@ func (a *app) listStores(ctx context.Context) (inventory, []session.Notice, erro
 			return all, notices, err
 		}
 		if err != nil { // the other stores are not to suffer for it
-			a.unlisted++
+			a.incomplete++
 			notices = append(notices, session.Notice{Path: store.Root(), Message: err.Error()})
 			continue
 		}
@@ -170,18 +170,24 @@ func (v *inventory) own(o owner) {
 	v.owners = append(v.owners, o)
 }
 
-// showNotices tells what was found while listing. What could not be read makes
-// the run incomplete: it is told even with --quiet, and the exit code is 3.
+// showNotices tells what was found while listing.
 func (a *app) showNotices(notices []session.Notice) {
 	for _, n := range notices {
-		a.notice(note{Path: n.Path, Message: n.Message, Hint: n.Hint})
-		if !n.Unread {
-			continue
+		tell := a.notice
+		if n.Unread {
+			tell = a.passOver
 		}
-		a.unlisted++
-		if a.global.Quiet {
-			_, _ = fmt.Fprintln(a.Err, "sessctl: "+visible(n.Path+": "+n.Message))
-		}
+		tell(note{Path: n.Path, Message: n.Message, Hint: n.Hint})
+	}
+}
+
+// passOver tells what makes a run incomplete: it is told even with --quiet, and
+// the exit code is 3.
+func (a *app) passOver(n note) {
+	a.notice(n)
+	a.incomplete++
+	if a.global.Quiet {
+		_, _ = fmt.Fprintln(a.Err, "sessctl: "+visible(n.Path+": "+n.Message))
 	}
 }
 
@@ -288,7 +294,7 @@ func runStores(ctx context.Context, a *app) error {
 			return ctx.Err()
 		}
 		if err != nil {
-			a.unlisted++
+			a.incomplete++
 			row.Error = err.Error()
 		}
 		a.showNotices(notices)

@@ -183,6 +183,11 @@ func (u *undoRun) failure(err error) error {
 			code: "newer", exit: exitFailed, path: newer.Path, err: fmt.Errorf("not undone: %w", err),
 			hint: "with --force what is newer is archived and remembered, and then the old session comes back",
 		}
+	case errors.Is(err, compact.ErrNotWithdrawn):
+		return &failure{
+			code: "not_withdrawn", exit: exitCode(err), path: u.request.Receipt.Source.Path, err: fmt.Errorf("not undone: %w", err),
+			hint: "--keep-memory undoes it and leaves memory as it is; or bring that archive back (sessctl archive prune --undelete ID, or from a backup) and try again",
+		}
 	case errors.Is(err, session.ErrUnsupported):
 		hint := ""
 		if archive := u.request.Receipt.Archive; archive != nil {

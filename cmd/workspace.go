@@ -123,7 +123,7 @@ func (w *workspace) openMemory(ctx context.Context, a *app, m mode) (err error) 
 	if m.recover == nil {
 		return nil
 	}
-	begun, err := compact.Journal{Dir: a.journalDir()}.List()
+	begun, err := a.journal().List()
 	if err != nil || len(begun) == 0 {
 		return err
 	}
@@ -178,7 +178,7 @@ func (w *workspace) assemble(a *app, m mode) (err error) {
 		Embedder:   embedder{app: a, store: w.memory, embedding: embedding},
 		Withdrawer: memoryAdapter{store: w.memory},
 		Summarizer: m.summaries,
-		Journal:    compact.Journal{Dir: a.journalDir()},
+		Journal:    a.journal(),
 		Receipts:   a.receipts(),
 		Version:    programVersion(),
 		NewID:      func() string { return ulid.Make().String() },
@@ -201,11 +201,31 @@ func (w *workspace) recover(ctx context.Context, a *app, r recovery) error {
 	if err != nil {
 		return err
 	}
-	if w.recovered, err = w.compactor.Settle(ctx, storesByRoot(stores), r.policy); err != nil {
+	w.recovered, err = w.compactor.Settle(ctx, storesByRoot(stores), r.policy)
+	var unfinished *compact.UnfinishedError
+	if errors.As(err, &unfinished) {
+		a.tellUnfinished(unfinished)
+		return nil
+	}
+	if err != nil {
 		return fmt.Errorf("finish an earlier run: %w", err)
 	}
 	return nil
 }
+
+// tellUnfinished says once what of earlier runs could not be finished; the
+// command goes on with everything else, and ends with exit code 3.
+func (a *app) tellUnfinished(e *compact.UnfinishedError) {
+	for _, u := range e.Entries {
+		if u.Known {
+			continue // an earlier run has said so; doctor does, whenever it is asked
+		}
+		a.passOver(note{Path: u.Path, Message: "an earlier run cannot be finished and is set aside: " + u.Reason, Hint: "sessctl doctor says what can be done about it"})
+	}
+}
+
+// journal is where changes stand before they are made.
+func (a *app) journal() compact.Journal { return compact.Journal{Dir: a.journalDir()} }
 
 // recoveryPolicy is that of commands that finish earlier runs and change no
 // session themselves.
@@ -238,7 +258,7 @@ func (w *workspace) sweep(ctx context.Context, a *app, sessions []found) error {
 // endMoves lets stores see the logs that a killed run was moving when it died.
 // Where another sessctl is at work it does nothing: that one moves them.
 func (a *app) endMoves(ctx context.Context, dryRun bool) error {
-	journal := compact.Journal{Dir: a.journalDir()}
+	journal := a.journal()
 	if begun, err := journal.List(); dryRun || err == nil && len(begun) == 0 {
 		return nil
 	}

@@ -70,7 +70,7 @@ func Systems() []System {
 
 // Commands lists every command that changes files.
 func Commands() []Command {
-	return slices.Concat(compactions(), undos(), carryings(), archivings(), restores(), prunings(), cleanings(), memories(), extractions())
+	return slices.Concat(compactions(), undos(), carryings(), archivings(), restores(), prunings(), cleanings(), memories(), extractions(), givingUps())
 }
 
 func compactions() []Command {
@@ -214,6 +214,49 @@ func writtenInTrash(h *Home) error {
 	}
 	h.Lines = append(h.Lines, h.layout().late()...)
 	return writeAged(trashed[0], h.source())
+}
+
+// givingUps end a change that no run can finish.
+func givingUps() []Command {
+	return []Command{{
+		Name: "doctor --give-up", Runtime: "pi", Args: []string{"doctor", "--give-up", stuckRun},
+		Prepare: cannotFinish, Done: givenUp, Refusals: []string{"no unfinished run"},
+	}}
+}
+
+// stuckRun is the id of a change that no run can finish.
+const stuckRun = "01KD3V00000000000000000000"
+
+// cannotFinish is a home in whose journal is a change that this version does not
+// know, and beside the log one that it has put aside.
+func cannotFinish(h *Home) error {
+	kept := h.Log() + ".rotated.2026-03-01T11-00-00.000Z"
+	entry := map[string]any{
+		"schema": 1, "id": stuckRun, "kind": "merge", "rotation": map[string]any{
+			"runtime": "pi", "agent": "work-a", "session": Session, "store": filepath.Dir(h.Sessions()),
+			"live": h.Log(), "kept": kept, "at": "2026-03-01T11:00:00Z",
+		},
+	}
+	text, err := json.Marshal(entry)
+	if err != nil {
+		return err
+	}
+	last := len(h.Lines) - 2 // the log was shortened to these
+	return errors.Join(
+		writeAged(kept, h.source()), writeAged(h.Log(), h.layout().header+"\n"+strings.Join(h.Lines[last:], "\n")+"\n"),
+		writeAged(filepath.Join(h.Data(), "journal", stuckRun+".json"), string(text)),
+	)
+}
+
+// givenUp checks that nothing was touched, that every line is in an archive, and
+// that the entry is kept.
+func givenUp(h *Home) error {
+	kept, err := filepath.Glob(h.Log() + ".rotated.*")
+	if err != nil || len(kept) != 1 {
+		return fmt.Errorf("the old log is one of %v (%v)", kept, err)
+	}
+	_, err = os.Stat(filepath.Join(h.Data(), "given-up", stuckRun+".json"))
+	return errors.Join(err, h.inArchives(h.Lines))
 }
 
 func weeksAgo(path string) error {

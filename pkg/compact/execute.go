@@ -56,11 +56,15 @@ type Compactor struct {
 // last: a log that only grows meanwhile is followed up to three times. A
 // session that changes otherwise, or once more, is left as it is and its
 // outcome is Busy; what was archived and remembered by then stays and is found
-// again by the next run.
+// again by the next run. A session whose earlier change is not finished fails
+// with a [*StuckError] and is left as it is.
 func (c *Compactor) Execute(ctx context.Context, store session.Store, plan *Plan, policy Policy) (Result, error) {
 	r := &run{Compactor: c, store: store, plan: plan, policy: policy, result: plan.Result()}
 	r.result.TokensAfter = plan.Tokens
-	err := r.execute(ctx)
+	err := c.notStuck(plan.Ref)
+	if err == nil {
+		err = r.execute(ctx)
+	}
 	switch {
 	case errors.Is(err, session.ErrBusy):
 		r.result.Outcome, r.result.Reason = Busy, busyReason(err)

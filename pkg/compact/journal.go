@@ -67,33 +67,19 @@ func (j Journal) Write(in Intent) error {
 	return writeJSON(j.Path(in.ID), in)
 }
 
-// Remove drops an intent that is settled.
+// Remove drops an intent that is settled, and the note that it was set aside.
 func (j Journal) Remove(id string) error {
-	return durable.RemoveFile(j.Path(id))
+	if err := durable.RemoveFile(j.Path(id)); err != nil {
+		return err
+	}
+	return j.dropNote(id)
 }
 
-// List returns all intents, oldest first. An entry that cannot be read is an
-// error: it may be all that remembers a half-done rotation.
+// List returns all intents that can be read, oldest first. [Journal.Examine]
+// tells of the others too.
 func (j Journal) List() ([]Intent, error) {
-	entries, err := os.ReadDir(j.Dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("list journal: %w", err)
-	}
-	var all []Intent
-	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), ".json") || strings.HasPrefix(e.Name(), ".") {
-			continue
-		}
-		in, err := readIntent(filepath.Join(j.Dir, e.Name()))
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, in)
-	}
-	return all, nil
+	intents, _, err := j.Examine()
+	return intents, err
 }
 
 func readIntent(path string) (Intent, error) {

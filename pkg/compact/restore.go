@@ -114,12 +114,16 @@ func (e *DifferentError) Error() string { return e.Path + " is there already: " 
 // PlanRestore reads the archive to its end, so that a damaged one is noticed
 // before anything is done, and looks at what is at the place. A
 // [*DifferentError] is returned for other bytes without Force, a
-// [*session.BusyError] if somebody may be writing them, and an error that wraps
+// [*session.BusyError] if somebody may be writing them, a [*StuckError] if an
+// earlier change of the session is not finished, and an error that wraps
 // [session.ErrUnsupported] if the store is no [session.Restorer].
 func (c *Compactor) PlanRestore(ctx context.Context, r RestoreRequest) (*RestorePlan, error) {
 	p := &RestorePlan{RestoreRequest: r, Outcome: Planned}
 	if r.Store != nil && r.Store.Capabilities().Restorer == nil {
 		return nil, fmt.Errorf("%w: logs of %s cannot be put back", session.ErrUnsupported, r.Store.Runtime())
+	}
+	if err := c.notStuck(r.Place.Ref); err != nil {
+		return nil, err
 	}
 	if err := c.readBack(ctx, r.Archive); err != nil {
 		return nil, fmt.Errorf("read the archive: %w", err)

@@ -30,10 +30,18 @@ type Stores func(runtime, root string) (session.Store, bool)
 // followed when that is idle. An intent is done when nobody can write the old
 // log any more and nothing waits to be carried. Settle returns how many intents
 // it looked after.
+//
+// What cannot be finished is set aside, and the rest is looked after all the
+// same: a [*UnfinishedError] says which and why.
 func (c *Compactor) Settle(ctx context.Context, stores Stores, policy Policy) (int, error) {
-	intents, err := c.Journal.List()
+	intents, unreadable, err := c.Journal.Examine()
 	if err != nil {
 		return 0, err
+	}
+	var unfinished UnfinishedError
+	for _, u := range unreadable {
+		entry := Unfinished{Path: u.Path, SetAside: SetAside{ID: entryID(u.Path)}}
+		unfinished.add(c.Journal.setAside(entry, u.Err, c.Now()))
 	}
 	settled := 0
 	for _, in := range intents {
@@ -44,14 +52,24 @@ func (c *Compactor) Settle(ctx context.Context, stores Stores, policy Policy) (i
 		if in.ID == c.Undoing && in.Switched && takesBack(store, in) {
 			continue // its old log is left to the undo
 		}
-		if err := c.settle(ctx, store, in, policy); errors.Is(err, session.ErrBusy) {
+		err := c.settle(ctx, store, in, policy)
+		if errors.Is(err, session.ErrBusy) {
 			continue // its intent stays: the next run looks again
-		} else if err != nil {
-			return settled, fmt.Errorf("settle %s of %s: %w", in.Rotation.Session, in.Rotation.Agent, err)
 		}
 		settled++
+		if err == nil {
+			err = c.Journal.dropNote(in.ID)
+		}
+		if ctx.Err() != nil {
+			return settled, ctx.Err()
+		}
+		if err != nil {
+			err = fmt.Errorf("settle %s of %s: %w", in.Rotation.Session, in.Rotation.Agent, err)
+			entry := Unfinished{Path: c.Journal.Path(in.ID), Intent: in, SetAside: SetAside{ID: in.ID}}
+			unfinished.add(c.Journal.setAside(entry, err, c.Now()))
+		}
 	}
-	return settled, nil
+	return settled, unfinished.orNil()
 }
 
 // takesBack reports whether the undo of a change gives the old log its place
@@ -250,19 +268,15 @@ func (c *Compactor) RememberArchived(ctx context.Context, store session.Store, r
 
 // EndMoves ends what killed runs have left between the two steps of a move,
 // where the file system can only link and unlink: a log that has two names is
-// no session to any store, and so no command would come to settle it. The
-// caller holds the lock.
+// no session to any store, and so no command would come to settle it. What
+// cannot be ended is left to [Compactor.Settle], which sets it aside. The caller
+// holds the lock.
 func (j Journal) EndMoves() error {
 	intents, err := j.List()
-	if err != nil {
-		return err
-	}
 	for _, in := range intents {
-		if err := in.endMoves(); err != nil {
-			return err
-		}
+		_ = in.endMoves() // Settle tells
 	}
-	return nil
+	return err
 }
 
 // endMoves leaves a log of an intent one name: the one where agents find it. A

@@ -50,8 +50,10 @@ func (p *UndoPlan) result() Result {
 }
 
 // PlanUndo looks what there is to do. A [*session.NewerError] is returned when
-// the runtime has gone on, unless Force; an error that wraps
-// [session.ErrUnsupported] when the compaction cannot be reversed any more.
+// the runtime has gone on, unless Force; a [*StuckError] when an earlier change of
+// the session is not finished; an error that wraps [session.ErrUnsupported] when
+// the compaction cannot be reversed any more, and one that wraps
+// [ErrNotWithdrawn] when memory could not be made what it was.
 func (c *Compactor) PlanUndo(ctx context.Context, store session.Store, r UndoRequest) (*UndoPlan, error) {
 	p := &UndoPlan{UndoRequest: r, Outcome: Planned}
 	receipts, err := c.Receipts.List()
@@ -66,11 +68,41 @@ func (c *Compactor) PlanUndo(ctx context.Context, store session.Store, r UndoReq
 		p.Outcome, p.Reason = NothingToDo, "that run has not changed the session"
 		return p, nil
 	}
+	if err := c.notStuck(session.Ref{Runtime: r.Receipt.Runtime, Agent: r.Receipt.Agent, ID: r.Receipt.Session, Path: r.Receipt.Source.Path}); err != nil {
+		return nil, err
+	}
 	p.takeReceipt(receipts)
 	if undoer := session.CapabilitiesOf(store).Undoer; undoer != nil && r.Receipt.After == nil {
-		return p, c.planLogUndo(ctx, undoer, p)
+		err = c.planLogUndo(ctx, undoer, p)
+	} else {
+		err = c.planPutBack(ctx, store, p)
 	}
-	return p, c.planPutBack(ctx, store, p)
+	if err != nil || p.KeepMemory {
+		return p, err
+	}
+	return p, c.canWithdraw(ctx, p)
+}
+
+// ErrNotWithdrawn is returned by [Compactor.PlanUndo] when what a compaction has
+// stored cannot be taken out of memory: an archive of another compaction of the
+// session, from which memory would have to be made again, cannot be read. With
+// KeepMemory none is needed.
+var ErrNotWithdrawn = errors.New("what the compaction has stored cannot be taken out of memory")
+
+// canWithdraw reads the archives that [Compactor.withdraw] will need, before
+// anything is begun.
+func (c *Compactor) canWithdraw(ctx context.Context, p *UndoPlan) error {
+	undo := Receipt{Result: p.Receipt.Result, Undo: &UndoProof{Receipt: p.Receipt.ID}}
+	others, err := c.otherArchives(undo)
+	if err != nil {
+		return err
+	}
+	for _, a := range others {
+		if err := c.readBack(ctx, a); err != nil {
+			return fmt.Errorf("%w: %w", ErrNotWithdrawn, err)
+		}
+	}
+	return nil
 }
 
 // takeReceipt takes the receipt as it is on disk now: what reached the old log

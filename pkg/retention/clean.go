@@ -24,7 +24,7 @@ import (
 const RecentUse = 24 * time.Hour
 
 // Clean deletes old sessions, once they are safe in the archive. Every field but
-// Force is required.
+// Force and Needed is required.
 type Clean struct {
 	Archives *archive.Store
 	// Copy archives the file of a session, unless its bytes are there already.
@@ -37,7 +37,10 @@ type Clean struct {
 	MaxAge time.Duration // only what nobody has used for longer
 	Grace  time.Duration // how long what goes can be brought back
 	Force  bool          // also what was changed within [RecentUse]
-	Rule   string        // why it goes, for the audit log
+	// Needed returns why nothing of a session may be deleted, or "": an earlier
+	// run is not finished with it.
+	Needed func(ref session.Ref) string
+	Rule   string // why it goes, for the audit log
 }
 
 // Session is a session, or a log that belongs to one.
@@ -224,6 +227,9 @@ func (c *Clean) byAge(plans []SessionPlan, now time.Time) {
 // why it stays, or "".
 func (c *Clean) mayGo(ctx context.Context, p *SessionPlan, companions session.Companions, now time.Time) string {
 	for _, m := range p.members {
+		if reason := c.needed(m.Ref); reason != "" {
+			return reason
+		}
 		if err := untouchable(m.Adapter, m.Path); err != nil {
 			return err.Error()
 		}
@@ -252,6 +258,13 @@ func (c *Clean) mayGo(ctx context.Context, p *SessionPlan, companions session.Co
 		}
 	}
 	return ""
+}
+
+func (c *Clean) needed(ref session.Ref) string {
+	if c.Needed == nil {
+		return ""
+	}
+	return c.Needed(ref)
 }
 
 func busyText(err error) string {
@@ -496,6 +509,9 @@ func (c *Clean) remove(ctx context.Context, item Item) (kept, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if reason := c.needed(session.Ref{Runtime: s.Runtime, Agent: s.Agent, ID: s.Session, Path: item.From}); reason != "" {
+		return fmt.Errorf("%w: %s", errNeeded, reason), nil
+	}
 	change, err := lastLook(ctx, item)
 	gone := errors.Is(err, fs.ErrNotExist)
 	switch {
@@ -548,8 +564,11 @@ const lateWriters = 24 * time.Hour
 // waits reports whether nothing is wrong with a file that stays: a later run
 // will remove it.
 func waits(kept error) bool {
-	return errors.Is(kept, ErrWrittenLate) || errors.Is(kept, errAway) || errors.Is(kept, errUnproven)
+	return errors.Is(kept, ErrWrittenLate) || errors.Is(kept, errAway) || errors.Is(kept, errUnproven) || errors.Is(kept, errNeeded)
 }
+
+// errNeeded is why a file stays whose session an earlier run has not finished.
+var errNeeded = errors.New("it may be needed")
 
 // errUnproven is why a file stays on a system without leases.
 var errUnproven = errors.New("this system does not tell whether a program still has it open, so it waits for a day")

@@ -20,7 +20,7 @@ import (
 var ErrNotRemembered = errors.New("memory does not have it")
 
 // Prune deletes old archives whose bytes are somewhere else too. Every field
-// but Logs, Leaving and Remembered is required.
+// but Logs, Leaving, Needed and Remembered is required.
 type Prune struct {
 	Archives *archive.Store
 	Filter   archive.Filter // which archives are considered
@@ -36,6 +36,9 @@ type Prune struct {
 	Logs []session.Ref
 	// Leaving are the paths of logs that go in the same run: they do not count.
 	Leaving map[string]bool
+	// Needed returns why an archive may not be deleted, or "": an earlier run is
+	// not finished with it.
+	Needed func(e archive.Entry) string
 	// Remembered reports whether memory has all that an archive says, so that
 	// its last copy may go. nil keeps last copies.
 	Remembered func(ctx context.Context, e archive.Entry) (bool, error)
@@ -89,7 +92,11 @@ func (p *Prune) Plan(ctx context.Context) (*PrunePlan, error) {
 	}
 	places := p.places(entries)
 	for i := len(plan.Archives) - 1; i >= 0; i-- { // the newer ones first: older ones may lean on those that stay
-		if v := &plan.Archives[i].Verdict; v.Goes {
+		v := &plan.Archives[i].Verdict
+		if reason := p.needed(entries[i]); v.Goes && reason != "" {
+			v.Goes, v.Reason = false, reason
+		}
+		if v.Goes {
 			where, err := p.findCopy(ctx, plan, places, i)
 			if err != nil {
 				return nil, err
@@ -140,6 +147,13 @@ func (p *Prune) archivesOf(ctx context.Context, known *places, of origin) ([]arc
 	return known.entered[of], nil
 }
 
+func (p *Prune) needed(e archive.Entry) string {
+	if p.Needed == nil {
+		return ""
+	}
+	return p.Needed(e)
+}
+
 // planPurge finds what has been in the trash for long enough, and whether its
 // bytes still are somewhere else.
 func (p *Prune) planPurge(ctx context.Context, plan *PrunePlan, known *places) error {
@@ -156,9 +170,12 @@ func (p *Prune) planPurge(ctx context.Context, plan *PrunePlan, known *places) e
 		if now.Before(item.Until) {
 			continue
 		}
-		e, err := entryOf(item)
+		e, err := ArchiveOf(item)
 		if err != nil {
 			return err
+		}
+		if p.needed(e) != "" {
+			continue
 		}
 		still, err := p.still(ctx, going, known, PurgePlan{Item: item, Entry: e})
 		if err != nil {
@@ -284,8 +301,12 @@ func (p *Prune) Recover(ctx context.Context) error {
 // recoverItem looks how far the run came that deleted an archive, or brought one
 // back. The same bytes may have been archived anew meanwhile, under the same id
 // and another name: that entry stays.
+<<<<<<< HEAD
 func (p *Prune) recoverItem(ctx context.Context, item Item, ended *movesEnded) error {
 	e, err := entryOf(item)
+=======
+func (p *Prune) recoverItem(ctx context.Context, item Item) error {
+	e, err := ArchiveOf(item)
 	if err != nil {
 		return err
 	}
@@ -309,8 +330,8 @@ func (p *Prune) recoverItem(ctx context.Context, item Item, ended *movesEnded) e
 	return p.Trash.Drop(item.ID)
 }
 
-// entryOf is the catalogue's entry of an archive in the trash.
-func entryOf(item Item) (e archive.Entry, err error) {
+// ArchiveOf is the catalogue's entry of an archive in the trash.
+func ArchiveOf(item Item) (e archive.Entry, err error) {
 	if err := json.Unmarshal(item.Detail, &e); err != nil || e.ID == "" {
 		return e, fmt.Errorf("the record %s of the trash is not of an archive", item.ID)
 	}
@@ -373,7 +394,7 @@ func (p *Prune) Undelete(ctx context.Context, id string) (archive.Entry, error) 
 	if err != nil {
 		return archive.Entry{}, err
 	}
-	e, err := entryOf(item)
+	e, err := ArchiveOf(item)
 	if err != nil {
 		return e, err
 	}

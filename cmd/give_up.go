@@ -1,0 +1,134 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/retention"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// givenUp is what `doctor --give-up` did.
+type givenUp struct {
+	compact.GivenUp
+	Nothing bool `json:"nothing"` // it could be finished after all
+}
+
+// giveUp tries once more to finish what earlier runs began, and ends the run
+// that is meant, if that cannot be finished.
+func giveUp(ctx context.Context, a *app, id string) (*givenUp, error) {
+	before, err := a.findUnfinished(id)
+	if err != nil {
+		return nil, err
+	}
+	w, err := openFixing(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	defer w.close()
+	now, err := a.findUnfinished(before.ID)
+	if f := (*failure)(nil); errors.As(err, &f) && f.code == "unknown_run" {
+		return &givenUp{GivenUp: compact.GivenUp{ID: before.ID}, Nothing: true}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	store, err := a.storeOfUnfinished(now)
+	if err != nil {
+		return nil, err
+	}
+	given, err := w.compactor.GiveUp(ctx, store, now, recoveryPolicy())
+	if err != nil {
+		return nil, fmt.Errorf("give up %s: %w", now.ID, err)
+	}
+	return &givenUp{GivenUp: given}, nil
+}
+
+// findUnfinished finds the entry of the journal that an id, or its start, names.
+func (a *app) findUnfinished(id string) (u compact.Unfinished, err error) {
+	intents, unreadable, err := a.journal().Examine()
+	if err != nil {
+		return u, err
+	}
+	var all []compact.Unfinished
+	for _, in := range intents {
+		note, known := a.journal().Note(in.ID)
+		note.ID = in.ID
+		all = append(all, compact.Unfinished{SetAside: note, Path: a.journal().Path(in.ID), Intent: in, Known: known})
+	}
+	for _, bad := range unreadable {
+		name := strings.TrimSuffix(filepath.Base(bad.Path), ".json")
+		all = append(all, compact.Unfinished{SetAside: compact.SetAside{ID: name, Reason: bad.Err.Error()}, Path: bad.Path, Known: true})
+	}
+	var meant []compact.Unfinished
+	for _, one := range all {
+		if strings.HasPrefix(one.ID, strings.ToUpper(id)) || one.ID == id {
+			meant = append(meant, one)
+		}
+	}
+	switch len(meant) {
+	case 0:
+		return u, &failure{code: "unknown_run", exit: exitUsage, hint: "sessctl doctor names what is not finished", err: fmt.Errorf("no unfinished run %q", id)}
+	case 1:
+		return meant[0], nil
+	}
+	return u, &failure{code: "ambiguous", exit: exitUsage, hint: "give more of the id", err: fmt.Errorf("%d unfinished runs start with %q", len(meant), id)}
+}
+
+// storeOfUnfinished is the store of a change that no run can finish, nil if it
+// is gone. One that only waits is refused.
+func (a *app) storeOfUnfinished(u compact.Unfinished) (session.Store, error) {
+	stores, err := a.openStores()
+	if err != nil {
+		return nil, err
+	}
+	store, found := storesByRoot(stores)(u.Intent.Rotation.Runtime, u.Intent.Rotation.Store)
+	if !u.Known && (found || u.Intent.Rotation.Store == "") {
+		return nil, &failure{
+			code: "waiting", exit: exitBusy, path: u.Path, hint: "the next run goes on with it; sessctl doctor says what it waits for",
+			err: fmt.Errorf("%s waits and can be finished: it is not given up", u.ID),
+		}
+	}
+	if !found {
+		return nil, nil
+	}
+	return store, nil
+}
+
+// describe says what was given up, for people.
+func (g *givenUp) describe() string {
+	switch {
+	case g == nil:
+		return ""
+	case g.Nothing:
+		return fmt.Sprintf("%s: finished, there is nothing to give up\n", visible(g.ID))
+	case g.Finished:
+		return fmt.Sprintf("%s: %s: finished, memory is left as it is\n", visible(g.ID), visible(g.Change))
+	}
+	text := fmt.Sprintf("%s: %s: given up, its entry is kept at %s\n", visible(g.ID), visible(g.Change), visible(g.Entry))
+	for _, a := range g.Archives {
+		text += fmt.Sprintf("  archived  %s, %s\n", visible(a.ID), visible(a.Path))
+	}
+	return text
+}
+
+func adviseGiveUp(id string) string {
+	return "sessctl doctor --give-up " + id + " ends it and loses nothing"
+}
+
+// adviseStuck says what can be done about a change that no run can finish.
+func (d *checkup) adviseStuck(in compact.Intent) string {
+	advice := ""
+	items, _ := d.archiveTrash().List() // what cannot be listed cannot be brought back either
+	for _, item := range items {
+		e, err := retention.ArchiveOf(item)
+		if err == nil && e.Runtime == in.Rotation.Runtime && e.Agent == in.Rotation.Agent && e.Session == in.Rotation.Session {
+			advice += "sessctl archive prune --undelete " + e.ID + " brings back an archive of the session; "
+		}
+	}
+	return advice + "sessctl doctor --fix tries again; " + adviseGiveUp(in.ID)
+}
