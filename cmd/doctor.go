@@ -338,7 +338,7 @@ func (d *checkup) examineRuns(context.Context) error {
 // examineRun reports one change.
 func (d *checkup) examineRun(path string, in compact.Intent) {
 	r := in.Rotation
-	what := fmt.Sprintf("%s of session %s of %s, begun %s ago", kindName(in.Kind), r.Session, r.Agent, formatAge(d.now().Sub(r.At)))
+	what := fmt.Sprintf("%s, begun %s ago", in, formatAge(d.now().Sub(r.At)))
 	if _, ok := storesByRoot(d.stores)(r.Runtime, r.Store); !ok && r.Store != "" {
 		d.warn(path, what+": its store "+r.Store+" is not found", "name it with --store "+r.Runtime+"="+r.Store+"; if it is gone for good: "+adviseGiveUp(in.ID))
 		return
@@ -364,14 +364,6 @@ func (d *checkup) examineRun(path string, in compact.Intent) {
 	default:
 		d.note(r.Kept, what+": the old log is kept until nobody can write it any more", "")
 	}
-}
-
-// kindName is a kind of change for people.
-func kindName(k compact.Kind) string {
-	if k == compact.KindRotation {
-		return "rotation"
-	}
-	return string(k)
 }
 
 // examineRuntimeLocks reports the runtimes' own locks: whose they are, and

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/sessctl/sessctl/pkg/compact"
@@ -31,52 +32,70 @@ func giveUp(ctx context.Context, a *app, id string) (*givenUp, error) {
 	}
 	defer w.close()
 	now, err := a.findUnfinished(before.ID)
-	if f := (*failure)(nil); errors.As(err, &f) && f.code == "unknown_run" {
+	var f *failure
+	switch {
+	case errors.As(err, &f) && f.code == unknownRun:
 		return &givenUp{GivenUp: compact.GivenUp{ID: before.ID}, Nothing: true}, nil
+	case err != nil:
+		return nil, err
+	case now.given:
+		return &givenUp{GivenUp: compact.GivenUp{ID: now.ID, Entry: now.Path, Change: now.Intent.String(), Archives: []compact.Archived{}}}, nil
 	}
+	store, err := a.storeOfUnfinished(now.Unfinished)
 	if err != nil {
 		return nil, err
 	}
-	store, err := a.storeOfUnfinished(now)
-	if err != nil {
-		return nil, err
-	}
-	given, err := w.compactor.GiveUp(ctx, store, now, recoveryPolicy())
+	given, err := w.compactor.GiveUp(ctx, store, now.Unfinished, recoveryPolicy())
 	if err != nil {
 		return nil, fmt.Errorf("give up %s: %w", now.ID, err)
 	}
 	return &givenUp{GivenUp: given}, nil
 }
 
-// findUnfinished finds the entry of the journal that an id, or its start, names.
-func (a *app) findUnfinished(id string) (u compact.Unfinished, err error) {
-	intents, unreadable, err := a.journal().Examine()
-	if err != nil {
-		return u, err
-	}
-	var all []compact.Unfinished
-	for _, in := range intents {
-		note, known := a.journal().Note(in.ID)
-		note.ID = in.ID
-		all = append(all, compact.Unfinished{SetAside: note, Path: a.journal().Path(in.ID), Intent: in, Known: known})
-	}
-	for _, bad := range unreadable {
-		name := strings.TrimSuffix(filepath.Base(bad.Path), ".json")
-		all = append(all, compact.Unfinished{SetAside: compact.SetAside{ID: name, Reason: bad.Err.Error()}, Path: bad.Path, Known: true})
-	}
-	var meant []compact.Unfinished
-	for _, one := range all {
-		if strings.HasPrefix(one.ID, strings.ToUpper(id)) || one.ID == id {
-			meant = append(meant, one)
+// unknownRun is the code of an id that no entry has.
+const unknownRun = "unknown_run"
+
+// begun is an entry of the journal, or one that was given up.
+type begun struct {
+	compact.Unfinished
+	given bool
+}
+
+// allBegun are all entries of the journal, and those that were given up.
+func (a *app) allBegun() (all []begun, err error) {
+	for _, j := range []compact.Journal{a.journal(), a.journal().GivenUp()} {
+		intents, unreadable, err := j.Examine()
+		if err != nil {
+			return nil, err
+		}
+		given := j != a.journal()
+		for _, in := range intents {
+			note, known := j.Note(in.ID)
+			note.ID = in.ID
+			all = append(all, begun{compact.Unfinished{SetAside: note, Path: j.Path(in.ID), Intent: in, Known: known}, given})
+		}
+		for _, bad := range unreadable {
+			note := compact.SetAside{ID: strings.TrimSuffix(filepath.Base(bad.Path), ".json"), Reason: bad.Err.Error()}
+			all = append(all, begun{compact.Unfinished{SetAside: note, Path: bad.Path, Known: true}, given})
 		}
 	}
+	return all, nil
+}
+
+// findUnfinished finds the entry that an id, or its start, names.
+func (a *app) findUnfinished(id string) (begun, error) {
+	all, err := a.allBegun()
+	if err != nil {
+		return begun{}, err
+	}
+	meant := slices.DeleteFunc(all, func(b begun) bool { return !strings.HasPrefix(b.ID, strings.ToUpper(id)) && b.ID != id })
 	switch len(meant) {
 	case 0:
-		return u, &failure{code: "unknown_run", exit: exitUsage, hint: "sessctl doctor names what is not finished", err: fmt.Errorf("no unfinished run %q", id)}
+		return begun{}, &failure{code: unknownRun, exit: exitUsage, hint: "sessctl doctor names what is not finished", err: fmt.Errorf("no unfinished run %q", id)}
 	case 1:
 		return meant[0], nil
 	}
-	return u, &failure{code: "ambiguous", exit: exitUsage, hint: "give more of the id", err: fmt.Errorf("%d unfinished runs start with %q", len(meant), id)}
+	return begun{}, &failure{code: "ambiguous", exit: exitUsage, hint: "give more of the id", err: fmt.Errorf("%d unfinished runs start with %q", len(meant), id)}
 }
 
 // storeOfUnfinished is the store of a change that no run can finish, nil if it

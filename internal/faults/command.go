@@ -220,7 +220,7 @@ func writtenInTrash(h *Home) error {
 func givingUps() []Command {
 	return []Command{{
 		Name: "doctor --give-up", Runtime: "pi", Args: []string{"doctor", "--give-up", stuckRun},
-		Prepare: cannotFinish, Done: givenUp, Refusals: []string{"no unfinished run"},
+		Prepare: cannotFinish, Done: givenUp,
 	}}
 }
 
@@ -242,10 +242,14 @@ func cannotFinish(h *Home) error {
 		return err
 	}
 	last := len(h.Lines) - 2 // the log was shortened to these
-	return errors.Join(
+	err = errors.Join(
 		writeAged(kept, h.source()), writeAged(h.Log(), h.layout().header+"\n"+strings.Join(h.Lines[last:], "\n")+"\n"),
 		writeAged(filepath.Join(h.Data(), "journal", stuckRun+".json"), string(text)),
 	)
+	if err != nil {
+		return err
+	}
+	return h.must([]int{1}, "doctor", "--fix")
 }
 
 // givenUp checks that nothing was touched, that every line is in an archive, and

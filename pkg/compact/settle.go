@@ -69,7 +69,10 @@ func (c *Compactor) Settle(ctx context.Context, stores Stores, policy Policy) (i
 			unfinished.add(c.Journal.setAside(entry, err, c.Now()))
 		}
 	}
-	return settled, unfinished.orNil()
+	if err := unfinished.orNil(); err != nil {
+		return settled, err
+	}
+	return settled, c.Journal.dropOrphanedNotes()
 }
 
 // takesBack reports whether the undo of a change gives the old log its place

@@ -94,6 +94,24 @@ func (j Journal) dropNote(id string) error {
 	return durable.RemoveFile(j.notePath(id))
 }
 
+// dropOrphanedNotes removes the notes whose entries are gone: a killed run may
+// have come only so far.
+func (j Journal) dropOrphanedNotes() error {
+	names, err := filepath.Glob(j.notePath("*"))
+	if err != nil {
+		return fmt.Errorf("list notes of the journal: %w", err)
+	}
+	for _, name := range names {
+		id := strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
+		if _, err := os.Lstat(j.Path(id)); errors.Is(err, os.ErrNotExist) {
+			if err := j.dropNote(id); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // entryID is the id of the entry in a file of the journal.
 func entryID(path string) string { return strings.TrimSuffix(filepath.Base(path), ".json") }
 
@@ -261,7 +279,7 @@ type GivenUp struct {
 // the logs, and any other where one of them cannot be archived; nothing is given
 // up then. store is nil if it is gone.
 func (c *Compactor) GiveUp(ctx context.Context, store session.Store, u Unfinished, policy Policy) (GivenUp, error) {
-	given := GivenUp{ID: u.ID, Change: u.Intent.describe(), Archives: []Archived{}}
+	given := GivenUp{ID: u.ID, Change: u.Intent.String(), Archives: []Archived{}}
 	if u.Intent.ID == "" {
 		return given, c.putAwayEntry(&given)
 	}
@@ -352,8 +370,8 @@ func (c *Compactor) putAwayEntry(given *GivenUp) error {
 	return c.Journal.dropNote(given.ID)
 }
 
-// describe says which change an entry is about.
-func (in Intent) describe() string {
+// String says which change an entry is about, for people.
+func (in Intent) String() string {
 	if in.ID == "" {
 		return "a change that cannot be read"
 	}
