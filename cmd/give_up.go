@@ -88,14 +88,15 @@ func (a *app) findUnfinished(id string) (begun, error) {
 	if err != nil {
 		return begun{}, err
 	}
-	meant := slices.DeleteFunc(all, func(b begun) bool { return !strings.HasPrefix(b.ID, strings.ToUpper(id)) && b.ID != id })
-	switch len(meant) {
-	case 0:
-		return begun{}, &failure{code: unknownRun, exit: exitUsage, hint: "sessctl doctor names what is not finished", err: fmt.Errorf("no unfinished run %q", id)}
-	case 1:
-		return meant[0], nil
+	var known []candidate
+	for _, b := range all {
+		known = append(known, candidate{b.ID, b.Intent.String()})
 	}
-	return begun{}, &failure{code: "ambiguous", exit: exitUsage, hint: "give more of the id", err: fmt.Errorf("%d unfinished runs start with %q", len(meant), id)}
+	whole, err := runIDs().resolve(id, known)
+	if err != nil {
+		return begun{}, err
+	}
+	return all[slices.IndexFunc(all, func(b begun) bool { return b.ID == whole })], nil
 }
 
 // storeOfUnfinished is the store of a change that no run can finish, nil if it

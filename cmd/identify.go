@@ -100,6 +100,8 @@ func archiveIDs() idKind { return idKind{noun: "archive", list: "sessctl archive
 
 func receiptIDs() idKind { return idKind{noun: "receipt", list: "sessctl log", ends: true} }
 
+func runIDs() idKind { return idKind{noun: "run", list: "sessctl doctor", ends: true} }
+
 // shortDigits is how many characters of a receipt's id are shown: 40 bits that
 // are random, or counted up within a millisecond.
 const shortDigits = 8

@@ -118,9 +118,15 @@ func entryID(path string) string { return strings.TrimSuffix(filepath.Base(path)
 // Needs is what the journal still needs: what its entries name must not be
 // deleted, and a session whose change was set aside must not be changed.
 type Needs struct {
-	begun      []Intent
+	begun      []named
 	aside      map[string]SetAside // by the id of the entry
 	unreadable []unread
+}
+
+// named is an intent, and the logs that it names.
+type named struct {
+	Intent
+	logs []string
 }
 
 // unread is an entry that cannot be read, and the text that is left of it.
@@ -135,8 +141,9 @@ func (j Journal) Needs() (Needs, error) {
 	if err != nil {
 		return Needs{}, err
 	}
-	n := Needs{begun: begun, aside: map[string]SetAside{}}
+	n := Needs{aside: map[string]SetAside{}}
 	for _, in := range begun {
+		n.begun = append(n.begun, named{in, in.logs()})
 		if note, found := j.Note(in.ID); found {
 			n.aside[in.ID] = note
 		}
@@ -220,12 +227,12 @@ func (c *Compactor) notStuck(ref session.Ref) error {
 }
 
 // concerns reports whether a change is of this session or names its log.
-func (in Intent) concerns(ref session.Ref) bool {
+func (in named) concerns(ref session.Ref) bool {
 	r := in.Rotation
 	if r.Runtime == ref.Runtime && r.Agent == ref.Agent && ref.ID != "" && (r.Session == ref.ID || r.NewSession == ref.ID) {
 		return true
 	}
-	return ref.Path != "" && in.Names(ref.Path)
+	return ref.Path != "" && slices.Contains(in.logs, filepath.Clean(ref.Path))
 }
 
 // logs are the paths that a change names.

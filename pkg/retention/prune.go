@@ -301,11 +301,7 @@ func (p *Prune) Recover(ctx context.Context) error {
 // recoverItem looks how far the run came that deleted an archive, or brought one
 // back. The same bytes may have been archived anew meanwhile, under the same id
 // and another name: that entry stays.
-<<<<<<< HEAD
 func (p *Prune) recoverItem(ctx context.Context, item Item, ended *movesEnded) error {
-	e, err := entryOf(item)
-=======
-func (p *Prune) recoverItem(ctx context.Context, item Item) error {
 	e, err := ArchiveOf(item)
 	if err != nil {
 		return err
