@@ -51,9 +51,12 @@ func (k *knowledge) search(text string, bits uint64) (string, int) {
 		}
 		text = r.pattern.ReplaceAllString(text, r.replace)
 	}
-	if bits&(1<<assignedBit) != 0 {
-		text = k.assigned.ReplaceAllStringFunc(text, func(s string) string {
-			clean := k.redactValue(s)
+	if bits&(1<<assignedBit) == 0 {
+		return text, found
+	}
+	for _, assigned := range k.assigned {
+		text = assigned.ReplaceAllStringFunc(text, func(s string) string {
+			clean := k.redactValue(assigned.FindStringSubmatch(s))
 			if clean != s {
 				found++
 			}
@@ -65,16 +68,18 @@ func (k *knowledge) search(text string, bits uint64) (string, int) {
 
 // redactValue keeps the name and replaces the value, unless it is a path,
 // refers to a variable or is computed by a program. After "token" and the like,
-// prose and numbers stand as often as secrets: only a longer value with letters
-// and digits counts.
-func (k *knowledge) redactValue(found string) string {
-	m := k.assigned.FindStringSubmatch(found)
-	name, kind, sign, value := m[1], strings.ToLower(m[2]), m[3], m[4]
-	bare := strings.Trim(value, `"'`)
+// in comparisons, on the next line and behind words or a blank, prose and
+// numbers stand as often as secrets: only a longer value with letters and digits
+// counts.
+func (k *knowledge) redactValue(m []string) string {
+	found, name, kind, sign, value := m[0], m[1], strings.ToLower(m[2]), m[3], m[4]
+	bare := strings.Trim(value, `"'\`)
 	if strings.HasPrefix(bare, Mark) || strings.ContainsAny(bare[:min(1, len(bare))], "/$~`") || k.computed.MatchString(value) {
 		return found
 	}
-	if !strings.HasPrefix(kind, "pass") && kind != "pwd" && !looksRandom(bare) {
+	plain := strings.Trim(sign, " =:>：＝") != "" || strings.Contains(sign, "==") || strings.TrimSpace(sign) == ""
+	password := !strings.Contains(kind, "key") && kind != "token" && kind != "secret"
+	if (plain || !password) && !looksRandom(bare) {
 		return found
 	}
 	return name + sign + Mark
@@ -85,9 +90,9 @@ func looksRandom(s string) bool {
 }
 
 // rule is one shape of secrets. Only a text that has one of the anchors, in
-// any case, is searched for it. Anchors have at least four bytes.
+// any case, is searched for it.
 type rule struct {
-	anchors []string // lower case
+	anchors []string // lower case, of two bytes or more; nil: see anchorSet.dotted
 	pattern *regexp.Regexp
 	replace string
 }
@@ -95,7 +100,7 @@ type rule struct {
 // newRules are the shapes, the ones with the longest prefixes first.
 func newRules() []rule {
 	return []rule{
-		{[]string{"private key"}, regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(-----END [A-Z ]*PRIVATE KEY-----|$)`), Mark},
+		{[]string{"private key"}, regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|$)`), Mark},
 		{[]string{"age-secret-key-1"}, regexp.MustCompile(`\bAGE-SECRET-KEY-1[A-Z0-9]{20,}`), Mark},
 		{[]string{"sk-a", "sk-b", "sk-c", "sk-d", "sk-e", "sk-f", "sk-g", "sk-h", "sk-i", "sk-j", "sk-k", "sk-l", "sk-m", "sk-n", "sk-o", "sk-p", "sk-q", "sk-r", "sk-s", "sk-t", "sk-u", "sk-v", "sk-w", "sk-x", "sk-y", "sk-z", "sk-0", "sk-1", "sk-2", "sk-3", "sk-4", "sk-5", "sk-6", "sk-7", "sk-8", "sk-9"},
 			regexp.MustCompile(`\bsk-[A-Za-z0-9_-]{12,}`), Mark}, // OpenAI, Anthropic and others
@@ -119,35 +124,62 @@ func newRules() []rule {
 		{[]string{"bearer ", "authorization:"}, regexp.MustCompile(`(?i)\b(bearer|authorization: *(?:token|basic)) +[A-Za-z0-9._~+/=-]{8,}`), "${1} " + Mark},
 		{[]string{"cookie:"}, regexp.MustCompile(`(?i)\b((?:set-)?cookie: *)[^\s=;]+=[^\r\n"']{8,}`), "${1}" + Mark},
 		{[]string{"x-api-key"}, regexp.MustCompile(`(?i)\b(x-api-key["']?: *["']?)[A-Za-z0-9._~+/=-]{8,}`), "${1}" + Mark},
-		{[]string{"://"}, regexp.MustCompile(`(://[^/\s:@"']+:)[^/\s@"']+@`), "${1}" + Mark + "@"},
+		{[]string{"://"}, regexp.MustCompile(`(://[^/\s:@"']*:)[^/\s@"']+@`), "${1}" + Mark + "@"},
+		{[]string{"lin_api_", "lin_oauth_", "secret_", "ntn_", "glsa_", "dckr_pat_", "figd_", "rubygems_", "sbp_", "sntrys_", "nvapi-", "pplx-", "tvly-", "xai-", "tskey-", "hvs.", "hvb.", "hvr.", "pmak-", "nrak-"},
+			regexp.MustCompile(`\b(?:lin_(?:api|oauth)_|(?:glsa|dckr_pat|figd|rubygems|sbp|sntrys)_|ntn_|(?:nvapi|pplx|tvly|xai|tskey|PMAK|NRAK)-|hv[sbr]\.)[A-Za-z0-9_-]{20,}|\bsecret_[A-Za-z0-9]{40,}`), Mark},
+		{[]string{"sk0", "sk1", "sk2", "sk3", "sk4", "sk5", "sk6", "sk7", "sk8", "sk9", "ska", "skb", "skc", "skd", "ske", "skf"}, regexp.MustCompile(`\bSK[0-9a-f]{32}\b`), Mark}, // Twilio
+		{[]string{"sig=", "signature="}, regexp.MustCompile(`(?i)([?&](?:sig|x-amz-signature|x-goog-signature)=)[A-Za-z0-9%+/=_-]{20,}`), "${1}" + Mark},
+		// Programs that take a secret as an argument.
+		{[]string{"curl", "wget"}, regexp.MustCompile(`(?i)\b((?:curl|wget)\b[^\n]*?\s(?:-u|--user|--proxy-user)[ =]?\\*["']?[^\s:"'$]+:)[^\s"'$\\]{3,}`), "${1}" + Mark},
+		{[]string{"mysql", "mariadb", "sshpass"}, regexp.MustCompile(`\b((?:mysql(?:dump|admin)?|mariadb(?:-dump|-admin)?)\b[^\n|;&]*?\s-p|sshpass\s+-p\s*)[^\s"'$=-][^\s"'\\]{3,}`), "${1}" + Mark},
+		{[]string{"login "}, regexp.MustCompile(`(?i)\b(login\s+\S+\s+password\s+)[^\s"']{4,}`), "${1}" + Mark}, // .netrc
+		{[]string{`"auth`}, regexp.MustCompile(`("auth\\*"\s*:\s*\\*")[A-Za-z0-9+/=]{16,}`), "${1}" + Mark},     // Docker
+		{[]string{"password>", "passwd>", "passphrase>", "secret>", "token>", "key>"}, regexp.MustCompile(`(?i)(<[a-z0-9_:-]*(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key)>)[^<>\s]{4,}(</)`), "${1}" + Mark + "${2}"},
 		// Tokens of bots have no letters to begin with, only their shapes:
-		// Hugging Face, SendGrid, Telegram.
+		// Hugging Face, SendGrid, Telegram, Discord.
 		{[]string{"hf_"}, regexp.MustCompile(`\bhf_[A-Za-z0-9]{20,}`), Mark},
 		{[]string{"sg."}, regexp.MustCompile(`\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`), Mark},
 		{[]string{":aa"}, regexp.MustCompile(`\b[0-9]{8,10}:AA[A-Za-z0-9_-]{30,}`), Mark},
+		{nil, regexp.MustCompile(`\b[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}`), Mark}, // Discord
 	}
 }
 
-// newAssigned is a value that is given to a name like "password".
-func newAssigned() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)([A-Za-z0-9_-]*(passw(?:or)?d|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key)["']?)( ?[=:] ?)("[^"]+"|'[^']+'|[^\s"'&;,]+)`)
+// newAssigned are the ways in which a value is given to a name like "password":
+// assigned to it, as the argument of an option, and told in a sentence. The
+// groups are the name, its last part, what stands between, and the value.
+// Quotes may be escaped: the arguments of tools are JSON in JSON.
+func newAssigned() []*regexp.Regexp {
+	const (
+		pass  = `passw(?:or[dt]|d)|passphrase|passcode|kennwort|密码|密碼|パスワード|비밀번호|пароль`
+		key   = `secret(?:[_-]?key)?|token|(?:api|access|private|signing|encryption|master)[_-]?key`
+		value = `(\\+"[^"\\]+\\+"|\\+'[^'\\]+\\+'|"[^"]+"|'[^']+'|(?:[^\s"'&;,\\]|\\[^"'\\nrt])+)`
+	)
+	return []*regexp.Regexp{
+		regexp.MustCompile(`(?i)([A-Za-z0-9_-]*(` + pass + `|pwd|` + key + `)\\*["']?)( {0,2}(?:=>|:=|={1,3}|[:：＝]) {0,4}(?:\r?\n|\\n)?)` + value),
+		regexp.MustCompile(`(?i)(--[a-z-]*(` + pass + `|` + key + `))( +)` + value),
+		regexp.MustCompile(`(?i)(\b(` + pass + `|secret|token|api key|access key))( (?:is|was|ist|lautet)(?: now)?:? )` + value),
+	}
 }
 
 // assignedAnchors are what the names that newAssigned looks for have in them.
 func assignedAnchors() []string {
-	return []string{"passw", "passphrase", "pwd", "secret", "token", "api_key", "api-key", "apikey", "access_key", "access-key", "accesskey"}
+	anchors := []string{"passw", "passphrase", "passcode", "pwd", "kennwort", "密码", "密碼", "パスワード", "비밀번호", "пароль", "Пароль", "secret", "token", "api key", "access key"}
+	for _, kind := range []string{"api", "access", "private", "signing", "encryption", "master"} {
+		anchors = append(anchors, kind+"key", kind+"_key", kind+"-key")
+	}
+	return anchors
 }
 
 // newComputed is a value of source code that calls something or reads a variable
 // of a program: "pwd = process.cwd()", "password: process.env.PASSWORD".
 func newComputed() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:await )?[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)*\(|^(?:process\.env|os\.environ|this|self)\b[.\[]`)
+	return regexp.MustCompile(`^(?:await )?[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)*(?:\(|\[[A-Za-z0-9_.:]*\])|^(?:process\.env|os\.environ|this|self)\b[.\[]|^\[\](?:byte|string|rune)\b|^[A-Za-z][A-Za-z0-9_.]*(?:Key|Token|Secret)\)*,?$`)
 }
 
 // knowledge is everything that is known of how secrets look.
 type knowledge struct {
 	rules    []rule
-	assigned *regexp.Regexp
+	assigned []*regexp.Regexp
 	computed *regexp.Regexp
 	anchors  anchorSet
 }
@@ -162,6 +194,9 @@ var known = sync.OnceValue(func() *knowledge {
 	for i, r := range k.rules {
 		for _, word := range r.anchors {
 			k.anchors.add(word, 1<<i)
+		}
+		if r.anchors == nil {
+			k.anchors.dotted |= 1 << i
 		}
 	}
 	for _, word := range assignedAnchors() {
@@ -189,6 +224,9 @@ type anchorSet struct {
 	four  [1 << filterBits / 64]uint64
 	// starts are the anchors by these two or four bytes.
 	starts map[uint32][]anchor
+	// dotted is for two dots with six bytes between them, the only thing that
+	// tokens of Discord's bots have in common.
+	dotted uint64
 }
 
 // fold makes letters lower-case, whatever it makes of other bytes.
@@ -221,6 +259,9 @@ func (s *anchorSet) in(text []byte) (bits uint64) {
 		}
 		if short := four & 0xffff; s.short[short/64]&(1<<(short%64)) != 0 {
 			bits |= s.at(text[i:], short)
+		}
+		if text[i] == '.' && i+7 < len(text) && text[i+7] == '.' {
+			bits |= s.dotted
 		}
 	}
 	for i := max(len(text)-3, 0); i+2 <= len(text); i++ { // where no four are left

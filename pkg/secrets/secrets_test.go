@@ -50,6 +50,32 @@ var examples = []struct{ text, secret string }{
 	{"api_key=0123456789abcdef", "0123456789"},
 	{"aws_secret_access_key = wJalrXUtnFEMI/K7MDENG", "wJalrXUtnFEMI"},
 	{"token=a1b2c3d4e5f6", "a1b2c3d4"},
+	{"-----BEGIN PGP PRIVATE KEY BLOCK-----\nlQOYBGabcdef\n-----END PGP PRIVATE KEY BLOCK-----", "lQOYBGabcdef"},
+	{`{\"command\":\"export API_TOKEN=\\\"a1b2c3d4e5f6\\\"\"}`, "a1b2c3d4"},
+	{`{\"password\": \"correcthorse\"}`, "correcthorse"},
+	{`export API_TOKEN=\"a1b2c3d4e5f6\"`, "a1b2c3d4"},
+	{"secret_key = 'a1b2c3d4e5f6'", "a1b2c3d4"},
+	{"password => 'correcthorse'", "correcthorse"},
+	{"Password:\na1b2c3d4e5", "a1b2c3d4"},
+	{"the password is a1b2c3d4e5 now", "a1b2c3d4"},
+	{"Das Passwort lautet a1b2c3d4e5.", "a1b2c3d4"},
+	{"密码：correcthorse", "correcthorse"},
+	{"Пароль: correcthorse", "correcthorse"},
+	{"<password>correcthorse</password>", "correcthorse"},
+	{"gh auth login --token a1b2c3d4e5f6", "a1b2c3d4"},
+	{"curl -s --user admin:correct1horse https://x.example", "correct1horse"},
+	{`curl -u \"admin:correct1horse\" https://x.example`, "correct1horse"},
+	{"mysql -uroot -pcorrecthorse shop", "correcthorse"},
+	{"machine x login y password correcthorse", "correcthorse"},
+	{`{"auths":{"r":{"auth":"dTpwYXNzd29yZA=="}}}`, "dTpwYXNzd29"},
+	{"redis://:correcthorse@cache:6379", "correcthorse"},
+	{"https://x.blob.example/c?sv=2022&sig=abcdefghijklmnopqrstuvwx%3D", "abcdefghij"},
+	{"lin_" + "api_abcdefghijklmnopqrstuvwxyz01", "abcdefghij"},
+	{"hvs" + ".abcdefghijklmnopqrstuvwxyz01", "abcdefghij"},
+	{"tskey-" + "auth-abcdefghij-klmnopqrstuvwxyz", "klmnopqr"},
+	{"xai-" + "abcdefghijklmnopqrstuvwxyz", "abcdefghij"},
+	{"SK" + "0123456789abcdef0123456789abcdef", "0123456789"},
+	{"MTIzNDU2Nzg5MDEyMzQ1Njc4" + ".Gabcde.abcdefghijklmnopqrstuvwxyz01", "abcdefghijkl"},
 }
 
 func TestSecretsAreRedacted(t *testing.T) {
@@ -70,6 +96,8 @@ func TestOrdinaryTextIsKept(t *testing.T) {
 		"password = getpass.getpass(", "password=self.password", "password=$PASSWORD", "PASSWORD_FILE=/run/x", "the secret: never hurry",
 		"risk-averse and task-oriented work-in-progress", "https://example.org/a:b@c", "Asia and Akia", "cookie: a recipe",
 		"http://localhost:8080/path@2", "a 12:AA battery", "npm_config_cache=/tmp", "", "a", "ab", "abc", "sk-", "ratio 1:AAA",
+		"if password == confirm {", "use --token to sign in", "docker run -u 1000:1000 x", "the token is invalid", "the password was wrong", "--password-stdin", "Password:\nsudo: no password was provided",
+		"mysql -u root -p shop", "<token>abc</token", "PrivateKey: testRSA2048PrivateKey,", "password := args[3]", "secret := []byte{0, 1}", "SKU0123", "a.b.c.d.e.f.g", "see pkg.Config.go and x.", "grep -p password:", "curl -u $USER:$PASS https://x",
 	} {
 		if clean, n := Redact(s); clean != s || n != 0 {
 			t.Errorf("%q became %q", s, clean)
@@ -111,6 +139,11 @@ func TestAnchorsAreFound(t *testing.T) {
 		for word, bits := range all {
 			if strings.Contains(strings.ToLower(text), word) {
 				want |= bits
+			}
+		}
+		for i := range max(len(text)-7, 0) {
+			if text[i] == '.' && text[i+7] == '.' {
+				want |= k.anchors.dotted
 			}
 		}
 		if got := k.anchors.in([]byte(text)); got != want && !strings.ContainsRune(text, '\u0130') {
