@@ -39,7 +39,7 @@ func (o *pruneOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Grace, "grace", "7d", "how long they can be brought back, as an `age`")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "print the plan and change nothing")
 	fs.BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
-	fs.BoolVar(&o.Force, "force", false, "allow more than half of an agent's archives, and an age under a day")
+	fs.BoolVar(&o.Force, "force", false, "also more than half of an agent's archives, and an age under a day")
 	fs.StringVar(&o.Undelete, "undelete", "", "bring the archive with this `id` back from the trash")
 }
 
@@ -109,7 +109,8 @@ type pruneDocument struct {
 	MaxAge   string     `json:"max_age"`
 	Keep     int        `json:"keep"`
 	Archives []pruneRow `json:"archives"`
-	Bytes    int64      `json:"bytes"` // of the files that go
+	Bytes    int64      `json:"bytes"`  // of the files that go
+	Spared   []string   `json:"spared"` // the agents, with their runtime, of which nothing goes because more than half would
 	Notes    []note     `json:"notes"`
 }
 
@@ -152,7 +153,7 @@ func runPrune(ctx context.Context, a *app, o pruneOptions) error {
 	if err := p.rules.Execute(ctx, p.plan); err != nil {
 		return err
 	}
-	return p.render()
+	return errors.Join(p.render(), spareOutcome(p.plan.Spared))
 }
 
 // pruner is one run of `archive prune`. The plan is made once, and what is
@@ -169,7 +170,7 @@ func (a *app) newPruner(o pruneOptions) (*pruner, error) {
 	archives, err := a.openArchive()
 	return &pruner{app: a, options: o, rules: retention.Prune{
 		Archives: archives, Filter: archive.Filter{Agent: o.Agent, Runtime: a.global.Runtime}, Trash: a.archiveTrash(), Audit: a.audit(), Now: a.now,
-		MaxAge: o.maxAge, Keep: o.Keep, Grace: o.grace, Rule: fmt.Sprintf("archive prune --max-age %s --keep %d", o.MaxAge, o.Keep),
+		MaxAge: o.maxAge, Keep: o.Keep, Grace: o.grace, Force: o.Force, Rule: fmt.Sprintf("archive prune --max-age %s --keep %d", o.MaxAge, o.Keep),
 	}}, err
 }
 
@@ -186,9 +187,7 @@ func (p *pruner) rehearse(ctx context.Context) error {
 	if err := p.decide(ctx); err != nil {
 		return err
 	}
-	if !p.options.Force {
-		p.app.noteTooMuch("archives", p.plan.Verdicts())
-	}
+	p.app.noteSpared("archives", p.plan.Spared)
 	return p.render()
 }
 
@@ -247,12 +246,14 @@ func (a *app) logsInUse(ctx context.Context) (refs []session.Ref, err error) {
 	return slices.DeleteFunc(refs, func(r session.Ref) bool { return !shown(r.Kind) }), nil
 }
 
-// agreed refuses a plan that deletes too much, and asks the user.
+// agreed refuses a plan of which nothing is left because it deletes too much, and
+// asks the user.
 func (p *pruner) agreed() error {
-	if err := refuseTooMuch("archives", p.plan.Verdicts()); err != nil && !p.options.Force {
+	going := p.going()
+	if err := refuseTooMuch("archives", p.plan.Spared); err != nil && len(going) == 0 {
 		return err
 	}
-	going := p.going()
+	p.app.noteSpared("archives", p.plan.Spared)
 	if len(going) == 0 || p.options.Yes {
 		return nil
 	}
@@ -292,7 +293,7 @@ const pruneKept = "kept"
 
 // makeDocument shows what goes, and what is old enough and stays all the same.
 func (p *pruner) makeDocument() {
-	p.doc = pruneDocument{Schema: 1, DryRun: p.options.DryRun, MaxAge: p.options.MaxAge, Keep: p.options.Keep, Archives: []pruneRow{}}
+	p.doc = pruneDocument{Schema: 1, DryRun: p.options.DryRun, MaxAge: p.options.MaxAge, Keep: p.options.Keep, Archives: []pruneRow{}, Spared: append([]string{}, p.plan.Spared...)}
 	for _, a := range p.plan.Archives {
 		if !a.Verdict.Goes && p.app.now().Sub(a.Entry.CreatedAt) <= p.options.maxAge {
 			continue

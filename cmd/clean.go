@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -40,7 +41,7 @@ func (o *cleanOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Grace, "grace", "7d", "how long what goes can be brought back, as an `age`")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "print the plan and change nothing")
 	fs.BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
-	fs.BoolVar(&o.Force, "force", false, "allow more than half of an agent's sessions, and an age under a day")
+	fs.BoolVar(&o.Force, "force", false, "also more than half of an agent's sessions")
 	fs.StringVar(&o.Undelete, "undelete", "", "bring back the session with this `id`, or \"all\", from the trash")
 	fromConfig(fs, "max-age", "clean.max_age")
 	fromConfig(fs, "grace", "clean.grace")
@@ -62,8 +63,8 @@ func (o *cleanOptions) validate() (err error) {
 	if o.grace, err = parseAgo(o.Grace); err != nil || o.grace < 0 {
 		return usageError("write 7d or 24h", "--grace: %q is no age", o.Grace)
 	}
-	if o.maxAge < retention.RecentUse && !o.Force {
-		return usageError("--force allows it", "--max-age %s is less than a day", o.MaxAge)
+	if o.maxAge < retention.RecentUse {
+		return usageError("what was used within a day never goes, whatever is asked for", "--max-age %s is less than a day", o.MaxAge)
 	}
 	return nil
 }
@@ -72,13 +73,15 @@ func newCleanCommand(a *app) *cobra.Command {
 	var o cleanOptions
 	c := &cobra.Command{
 		Use:   "clean",
-		Short: "Delete old sessions, once they are safe in the archive",
+		Short: "Delete old sessions, once they are archived and remembered",
 		Long: `Delete sessions that nobody has used for an age: logs that a runtime has closed,
 and old sessions that it will not go on with by itself. A session goes only once
-it is in the archive and the archive was read back; what has no archive gets one
-first. The newest session of an agent stays, so does what an index names, what
-somebody has open or has changed within a day, and what only its runtime may
-change. Files that belong together go together.
+it is in the archive, the archive was read back, and memory has what it says;
+what is not archived or remembered is first. The newest session of an agent
+stays, so does what an index names, what somebody has open or has changed within
+a day, and what only its runtime may change. Files that belong together go
+together. Of an agent that would lose more than half of its sessions nothing
+goes without --force; the others are cleaned, and the exit code is 3.
 
 What goes waits in a trash beside it for seven days and can be brought back with
 --undelete; what has waited longer is removed for good. Every step has a line in
@@ -132,6 +135,14 @@ func runClean(ctx context.Context, a *app, o cleanOptions) error {
 	if err := c.agreed(); err != nil {
 		return err
 	}
+	if len(c.plan.Going()) > 0 {
+		if err := w.needMemory(ctx, a); err != nil {
+			return err // nothing goes that could not be found again
+		}
+	}
+	c.rules.Remember = func(ctx context.Context, log retention.Session, e archive.Entry) error {
+		return w.rememberOnce(ctx, a, log, e)
+	}
 	err = c.execute(ctx)
 	return errors.Join(err, c.render(), c.outcome())
 }
@@ -162,15 +173,30 @@ func (w *workspace) archiveAgain(ctx context.Context, a *app, item retention.Ite
 	if err != nil || ref.Kind == session.KindOutput || s.Archive == "" || reader == nil {
 		return entry, err // no log, or one that nobody here can read
 	}
-	if w.memory == nil {
-		if err := w.openMemory(ctx, a, mode{memory: true}); err != nil {
-			return entry, err
-		}
-		if err := w.assemble(a, mode{reason: "clean"}); err != nil {
-			return entry, err
-		}
+	if err := w.needMemory(ctx, a); err != nil {
+		return entry, err
 	}
 	return entry, w.compactor.RememberArchived(ctx, reader, ref, archivedLog(entry).Archived, recoveryPolicy())
+}
+
+// needMemory opens memory, unless it is open.
+func (w *workspace) needMemory(ctx context.Context, a *app) error {
+	if w.memory != nil {
+		return nil
+	}
+	if err := w.openMemory(ctx, a, mode{memory: true}); err != nil {
+		return err
+	}
+	return w.assemble(a, mode{reason: "clean"})
+}
+
+// rememberOnce remembers what an archived log says, unless memory has all of it:
+// most logs were remembered when they were compacted.
+func (w *workspace) rememberOnce(ctx context.Context, a *app, log retention.Session, e archive.Entry) error {
+	if all, err := a.remembered(ctx, w.memory, w.archives, e); err == nil && all {
+		return nil
+	}
+	return w.compactor.RememberArchived(ctx, log.Adapter, log.Ref, archivedOf(e), recoveryPolicy())
 }
 
 // cleaner is one run of `clean`. The plan is made once, and what is shown is
@@ -208,7 +234,7 @@ func (c *cleaner) rehearse(ctx context.Context) error {
 	if err := c.decide(ctx); err != nil {
 		return err
 	}
-	c.noteRefusal()
+	c.noteSpared()
 	return c.render()
 }
 
@@ -278,31 +304,36 @@ func (c *cleaner) execute(ctx context.Context) (err error) {
 	return nil
 }
 
-// noteRefusal says in a dry run what the real run would refuse.
-func (c *cleaner) noteRefusal() {
-	if c.options.Force {
-		return
-	}
-	c.app.noteTooMuch("sessions", c.plan.Verdicts())
+// noteSpared says of which agents nothing goes.
+func (c *cleaner) noteSpared() {
+	c.app.noteSpared("sessions", c.plan.Spared)
 	if c.prune != nil {
-		c.app.noteTooMuch("archives", c.prune.plan.Verdicts())
+		c.app.noteSpared("archives", c.prune.plan.Spared)
 	}
 }
 
-// agreed refuses a plan that deletes too much, and asks the user.
+// spared are the agents of which nothing goes because too much would.
+func (c *cleaner) spared() []string {
+	if c.prune == nil {
+		return c.plan.Spared
+	}
+	return append(slices.Clone(c.plan.Spared), c.prune.plan.Spared...)
+}
+
+// agreed refuses a plan of which nothing is left because it deletes too much, and
+// asks the user.
 func (c *cleaner) agreed() error {
-	if err := refuseTooMuch("sessions", c.plan.Verdicts()); err != nil && !c.options.Force {
-		return err
-	}
-	if c.prune != nil && !c.options.Force {
-		if err := refuseTooMuch("archives", c.prune.plan.Verdicts()); err != nil {
-			return err
-		}
-	}
 	going := len(c.plan.Going()) + len(c.plan.Purge)
 	if c.prune != nil {
 		going += len(c.prune.going())
 	}
+	if err := refuseTooMuch("sessions", c.plan.Spared); err != nil && going == 0 {
+		return err
+	}
+	if err := refuseTooMuch("archives", c.spared()); err != nil && going == 0 {
+		return err
+	}
+	c.noteSpared()
 	if going == 0 || c.options.Yes {
 		return nil
 	}
@@ -343,7 +374,8 @@ type cleanDocument struct {
 	DryRun   bool           `json:"dry_run"`
 	MaxAge   string         `json:"max_age"`
 	Sessions []cleanRow     `json:"sessions"`
-	Bytes    int64          `json:"bytes"` // of the files that go
+	Bytes    int64          `json:"bytes"`  // of the files that go
+	Spared   []string       `json:"spared"` // the agents, with their runtime, of which nothing goes because more than half would
 	Archives *pruneDocument `json:"archives"`
 	Notes    []note         `json:"notes"`
 }
@@ -390,7 +422,7 @@ func (c *cleaner) makeRows() {
 func days(d time.Duration) string { return plural(int(d/(24*time.Hour)), "day") }
 
 func (c *cleaner) render() error {
-	doc := cleanDocument{Schema: 1, DryRun: c.options.DryRun, MaxAge: c.options.MaxAge, Sessions: append([]cleanRow{}, c.rows...), Notes: c.app.notes}
+	doc := cleanDocument{Schema: 1, DryRun: c.options.DryRun, MaxAge: c.options.MaxAge, Sessions: append([]cleanRow{}, c.rows...), Spared: append([]string{}, c.plan.Spared...), Notes: c.app.notes}
 	going := 0
 	for _, r := range c.rows {
 		if r.Outcome != pruneKept {
@@ -447,6 +479,8 @@ func (c *cleaner) outcome() error {
 		return &outcomeError{exit: exitPartly}
 	case c.result.Failed > 0:
 		return &outcomeError{exit: exitFailed}
+	case len(c.spared()) > 0:
+		return spareOutcome(c.spared())
 	case c.result.Busy > 0:
 		return &outcomeError{exit: exitBusy}
 	}
@@ -576,10 +610,9 @@ func (a *app) checkClock(now time.Time) error {
 
 var errClock = errors.New("the clock runs behind the last run")
 
-// refuseTooMuch is the error for a plan that takes more than half of what an
-// owner has, or nil. what is "sessions" or "archives".
-func refuseTooMuch(what string, verdicts []retention.Verdict) *failure {
-	owners := retention.MoreThanHalf(verdicts)
+// refuseTooMuch is the error for a plan that would take more than half of what
+// owners have, nil without owners. what is "sessions" or "archives".
+func refuseTooMuch(what string, owners []string) *failure {
 	if len(owners) == 0 {
 		return nil
 	}
@@ -589,9 +622,24 @@ func refuseTooMuch(what string, verdicts []retention.Verdict) *failure {
 	}
 }
 
-// noteTooMuch says in a dry run what the real run would refuse.
-func (a *app) noteTooMuch(what string, verdicts []retention.Verdict) {
-	if owners := retention.MoreThanHalf(verdicts); len(owners) > 0 {
-		a.notice(note{Message: fmt.Sprintf("more than half of the %s of %s would go: without --force nothing is done", what, strings.Join(owners, ", "))})
+// noteSpared names the owners of whom nothing goes because more than half of
+// what they have would. It is said with --quiet too: the run does not do all
+// that it was asked for.
+func (a *app) noteSpared(what string, owners []string) {
+	if len(owners) == 0 {
+		return
 	}
+	text := fmt.Sprintf("more than half of the %s of %s would go: they stay", what, strings.Join(owners, ", "))
+	a.notice(note{Message: text, Hint: "see the plan with --dry-run; --force deletes them too"})
+	if a.global.Quiet {
+		_, _ = fmt.Fprintln(a.Err, "sessctl: "+visible(text))
+	}
+}
+
+// spareOutcome is the exit code of a run that left owners alone.
+func spareOutcome(owners []string) error {
+	if len(owners) == 0 {
+		return nil
+	}
+	return &outcomeError{exit: exitPartly}
 }

@@ -166,7 +166,7 @@ func cleanings() []Command {
 	return []Command{
 		{Name: "clean", Runtime: "openclaw", Args: strings.Fields(clean), Prepare: closedLongAgo, Done: cleaned},
 		{Name: "clean, purge", Runtime: "openclaw", Args: strings.Fields(clean + " --grace 0h"), Prepare: closedLongAgo, Done: cleaned},
-		{Name: "clean, archives first", Runtime: "pi", Args: strings.Fields(clean), Prepare: oldBesideNew, Done: cleaned},
+		{Name: "clean, archives and remembers first", Runtime: "pi", Args: strings.Fields(clean), Prepare: oldBesideNew, Done: cleanedAndRemembered},
 		{Name: "clean, purge of a log written late", Runtime: "pi", Args: strings.Fields(clean + " --grace 0h"), Prepare: writtenInTrash, Done: cleaned},
 		{Name: "clean --undelete", Runtime: "pi", Args: []string{"clean", "--undelete", "all"}, Prepare: inTrash, Done: func(h *Home) error { return h.logIs(h.source()) }, Refusals: []string{"is not in the trash"}},
 	}
@@ -287,6 +287,9 @@ func cleaned(h *Home) error {
 	}
 	return h.inArchives(h.Lines)
 }
+
+// cleanedAndRemembered checks too that memory has what the log said.
+func cleanedAndRemembered(h *Home) error { return errors.Join(cleaned(h), h.recalls(Chunks)) }
 
 // extractions remember what people said. The session is only read.
 func extractions() []Command {

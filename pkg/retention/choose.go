@@ -82,3 +82,24 @@ func MoreThanHalf(verdicts []Verdict) []string {
 	slices.Sort(owners)
 	return owners
 }
+
+// spareOwners keeps everything of the owners that would lose more than half of
+// their candidates, and returns those owners, sorted. What goes of others goes
+// all the same.
+func spareOwners(verdicts []*Verdict) []string {
+	all := make([]Verdict, 0, len(verdicts))
+	for _, v := range verdicts {
+		all = append(all, *v)
+	}
+	owners := MoreThanHalf(all)
+	for _, v := range verdicts {
+		if v.Goes && slices.Contains(owners, v.Owner) {
+			v.Goes, v.Reason = false, ReasonHalf
+		}
+	}
+	return owners
+}
+
+// ReasonHalf is why something stays that may go alone, but not with so much else
+// of its agent.
+const ReasonHalf = "more than half of its agent would go; --force allows it"

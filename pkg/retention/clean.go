@@ -20,15 +20,19 @@ import (
 )
 
 // RecentUse is how long ago a session must have been used to be deleted,
-// whatever age was asked for.
+// whatever was asked for.
 const RecentUse = 24 * time.Hour
 
-// Clean deletes old sessions, once they are safe in the archive. Every field but
-// Force and Needed is required.
+// Clean deletes old sessions, once they are safe in the archive and memory has
+// what they say. Every field but Force and Needed is required; Remember and Again
+// only by [Clean.Execute].
 type Clean struct {
 	Archives *archive.Store
 	// Copy archives the file of a session, unless its bytes are there already.
 	Copy func(ctx context.Context, ref session.Ref) (archive.Entry, error)
+	// Remember puts what an archived log says into memory, unless it is there
+	// already.
+	Remember func(ctx context.Context, log Session, e archive.Entry) error
 	// Again archives and remembers a file of the trash as it is now.
 	Again  func(ctx context.Context, item Item, s TrashedSession) (archive.Entry, error)
 	Trash  Trash // the records of deleted sessions
@@ -36,7 +40,7 @@ type Clean struct {
 	Now    func() time.Time
 	MaxAge time.Duration // only what nobody has used for longer
 	Grace  time.Duration // how long what goes can be brought back
-	Force  bool          // also what was changed within [RecentUse]
+	Force  bool          // also more than half of an agent's sessions
 	// Needed returns why nothing of a session may be deleted, or "": an earlier
 	// run is not finished with it.
 	Needed func(ref session.Ref) string
@@ -53,7 +57,8 @@ type Session struct {
 // the trash is over. It is data, and what is shown is what is executed.
 type CleanPlan struct {
 	Sessions []SessionPlan
-	Purge    []Item // what is removed for good
+	Purge    []Item   // what is removed for good
+	Spared   []string // the agents, with their runtime, that would lose more than half of their sessions: all of these stay
 }
 
 // SessionPlan is what becomes of one session and of what belongs to it.
@@ -96,15 +101,6 @@ func (p *CleanPlan) Going() []*SessionPlan {
 	return all
 }
 
-// Verdicts are those of all sessions.
-func (p *CleanPlan) Verdicts() []Verdict {
-	var all []Verdict
-	for _, s := range p.Sessions {
-		all = append(all, s.Verdict)
-	}
-	return all
-}
-
 // Size is that of all files of a session to be deleted, in bytes.
 func (p *SessionPlan) Size() (n int64) {
 	for _, f := range p.Files {
@@ -137,6 +133,9 @@ func (c *Clean) Plan(ctx context.Context, all []Session) (*CleanPlan, error) {
 		s.Verdict.Reason = c.mayGo(ctx, s, belongings[i], now)
 		s.Verdict.Goes = s.Verdict.Reason == ""
 	}
+	if !c.Force {
+		p.spare()
+	}
 	items, err := c.Trash.List()
 	if err != nil {
 		return nil, err
@@ -147,6 +146,15 @@ func (c *Clean) Plan(ctx context.Context, all []Session) (*CleanPlan, error) {
 		}
 	}
 	return p, nil
+}
+
+// spare keeps the agents that would lose too much.
+func (p *CleanPlan) spare() {
+	verdicts := make([]*Verdict, 0, len(p.Sessions))
+	for i := range p.Sessions {
+		verdicts = append(verdicts, &p.Sessions[i].Verdict)
+	}
+	p.Spared = spareOwners(verdicts)
 }
 
 // consider tells whether a session is of a kind that may be deleted, and when
@@ -284,7 +292,7 @@ func (c *Clean) add(p *SessionPlan, path string, log *Session) string {
 	if !info.Mode().IsRegular() {
 		return fmt.Sprintf("%s is not a regular file", filepath.Base(path))
 	}
-	if c.Now().Sub(info.ModTime()) < RecentUse && !c.Force {
+	if c.Now().Sub(info.ModTime()) < RecentUse {
 		return filepath.Base(path) + " was changed within a day"
 	}
 	p.Files = append(p.Files, File{Path: path, Seen: session.Observe(path, info), log: log})
@@ -397,8 +405,8 @@ func (c *Clean) Execute(ctx context.Context, p *CleanPlan) (result CleanResult, 
 }
 
 // discard archives a session and what belongs to it, reads the copies back,
-// and only then moves the files into the trash, the log last: what is left of
-// a family after a kill goes with it in the next run.
+// remembers what the logs say, and only then moves the files into the trash, the
+// log last: what is left of a family after a kill goes with it in the next run.
 func (c *Clean) discard(ctx context.Context, p *SessionPlan) error {
 	entries := make([]archive.Entry, len(p.Files))
 	for i, f := range p.Files {
@@ -416,8 +424,8 @@ func (c *Clean) discard(ctx context.Context, p *SessionPlan) error {
 	return nil
 }
 
-// secured archives a file, unless its bytes are there already, and reads the
-// copy back.
+// secured archives a file, unless its bytes are there already, reads the copy
+// back, and remembers what it says if it is a log.
 func (c *Clean) secured(ctx context.Context, p *SessionPlan, f File) (archive.Entry, error) {
 	ref := p.Ref
 	if f.log != nil {
@@ -432,7 +440,13 @@ func (c *Clean) secured(ctx context.Context, p *SessionPlan, f File) (archive.En
 	if err == nil {
 		err = c.Archives.Verify(ctx, e)
 	}
-	return e, err
+	if err != nil || f.log == nil || ref.Kind == session.KindOutput {
+		return e, err
+	}
+	if err := c.Remember(ctx, *f.log, e); err != nil {
+		return e, fmt.Errorf("it cannot be remembered: %w", err)
+	}
+	return e, nil
 }
 
 // put moves a file into the trash: first the line that says so, then the

@@ -60,6 +60,9 @@ type room struct {
 	archives *archive.Store
 	clean    retention.Clean
 	sessions []retention.Session
+
+	remembered []string
+	forgetful  error // why nothing can be remembered
 }
 
 func newRoom(t *testing.T) *room {
@@ -73,8 +76,8 @@ func newRoom(t *testing.T) *room {
 	}
 	r := &room{t: t, dir: dir, archives: archives, adapter: &adapter{companions: map[string]string{}}}
 	r.clean = retention.Clean{
-		Archives: archives, Copy: r.copy, Trash: retention.Trash{Dir: filepath.Join(dir, "trash")}, Audit: retention.Audit{Path: filepath.Join(dir, "audit.jsonl")},
-		Now: func() time.Time { return now }, MaxAge: 7 * 24 * time.Hour, Grace: 7 * 24 * time.Hour, Rule: "test",
+		Archives: archives, Copy: r.copy, Remember: r.remember, Trash: retention.Trash{Dir: filepath.Join(dir, "trash")}, Audit: retention.Audit{Path: filepath.Join(dir, "audit.jsonl")},
+		Now: func() time.Time { return now }, MaxAge: 7 * 24 * time.Hour, Grace: 7 * 24 * time.Hour, Rule: "test", Force: true,
 	}
 	return r
 }
@@ -110,6 +113,12 @@ func (r *room) copy(ctx context.Context, ref session.Ref) (archive.Entry, error)
 	}
 	meta := archive.Meta{Runtime: ref.Runtime, Agent: ref.Agent, Session: ref.ID, Source: ref.Path, Kind: string(ref.Kind), Reason: "test"}
 	return r.archives.Put(ctx, meta, strings.NewReader(string(text)), int64(len(text)), now)
+}
+
+// remember notes which logs were remembered, or fails as it is told to.
+func (r *room) remember(_ context.Context, log retention.Session, e archive.Entry) error {
+	r.remembered = append(r.remembered, log.ID+" "+e.Session)
+	return r.forgetful
 }
 
 func (r *room) plan() *retention.CleanPlan {
@@ -424,5 +433,58 @@ func TestCompanionsAreAskedForTogether(t *testing.T) {
 	p, err := r.clean.Plan(t.Context(), r.sessions)
 	if err != nil || len(p.Going()) != 39 || r.adapter.asked != 1 {
 		t.Errorf("%d go, asked %d times: %v", len(p.Going()), r.adapter.asked, err)
+	}
+}
+
+// What goes is remembered first, its companions are not; what cannot be
+// remembered stays.
+func TestCleanRemembersFirst(t *testing.T) {
+	r := newRoom(t)
+	r.session("new", 1)
+	r.session("old", 30)
+	r.adapter.companions["old"] = r.file("old.trace", 30)
+	r.forgetful = errors.New("memory is damaged")
+	plan := r.plan()
+	result, err := r.clean.Execute(t.Context(), plan)
+	if diff := cmp.Diff([]string{"new.jsonl", "old.jsonl", "old.trace"}, r.names()); err != nil || result.Failed != 1 || diff != "" {
+		t.Error(err, result, diff)
+	}
+	if got := reasons(plan)["old"]; !strings.Contains(got, "cannot be remembered: memory is damaged") {
+		t.Error(got)
+	}
+	r.forgetful, r.remembered = nil, nil
+	if result, err = r.clean.Execute(t.Context(), r.plan()); err != nil || result.Failed != 0 {
+		t.Error(err, result)
+	}
+	if diff := cmp.Diff([]string{"old old"}, r.remembered); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"new.jsonl"}, r.names()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Of an agent that would lose more than half of its sessions nothing goes, and of
+// the others what is due. Force lets it go, but nothing that was used within a
+// day.
+func TestCleanSparesAnAgent(t *testing.T) {
+	r := newRoom(t)
+	r.clean.Force = false
+	for i, agent := range []string{"a", "a", "a", "b", "b", "b", "b"} {
+		id := fmt.Sprintf("%s%d", agent, i)
+		r.session(id, []int{1, 30, 40, 1, 2, 3, 40}[i])
+		r.sessions[i].Agent = agent
+	}
+	plan := r.plan()
+	got := reasons(plan)
+	if diff := cmp.Diff([]string{"test a"}, plan.Spared); diff != "" || got["a1"] != retention.ReasonHalf || got["a2"] != retention.ReasonHalf || got["b6"] != "goes with 1 files" {
+		t.Error(diff, got)
+	}
+	r.clean.Force, r.clean.MaxAge = true, time.Hour
+	r.file("b4.jsonl", 0)
+	plan = r.plan()
+	got = reasons(plan)
+	if len(plan.Spared) > 0 || got["a1"] != "goes with 1 files" || got["b4"] != "b4.jsonl was changed within a day" {
+		t.Error(plan.Spared, got)
 	}
 }

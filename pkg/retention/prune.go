@@ -20,7 +20,7 @@ import (
 var ErrNotRemembered = errors.New("memory does not have it")
 
 // Prune deletes old archives whose bytes are somewhere else too. Every field
-// but Logs, Leaving, Needed and Remembered is required.
+// but Force, Logs, Leaving, Needed and Remembered is required.
 type Prune struct {
 	Archives *archive.Store
 	Filter   archive.Filter // which archives are considered
@@ -30,6 +30,7 @@ type Prune struct {
 	MaxAge   time.Duration // only what is older
 	Keep     int           // never the newest so many of an agent
 	Grace    time.Duration // how long what goes can be brought back
+	Force    bool          // also more than half of an agent's archives
 	Rule     string        // why it goes, for the audit log
 	// Logs are the sessions in whose logs the bytes of an archive may be. Logs that
 	// the runtime has closed are not among them: it removes them in its own time.
@@ -49,6 +50,7 @@ type Prune struct {
 type PrunePlan struct {
 	Archives []ArchivePlan
 	Purge    []PurgePlan
+	Spared   []string // the agents, with their runtime, that would lose more than half of their archives: all of these stay
 }
 
 // ArchivePlan is what becomes of an archive. The reason of a verdict that it
@@ -104,7 +106,19 @@ func (p *Prune) Plan(ctx context.Context) (*PrunePlan, error) {
 			v.Goes, v.Reason = where.found, where.reason
 		}
 	}
+	if !p.Force {
+		plan.spare()
+	}
 	return plan, p.planPurge(ctx, plan, places)
+}
+
+// spare keeps the agents that would lose too much.
+func (p *PrunePlan) spare() {
+	verdicts := make([]*Verdict, 0, len(p.Archives))
+	for i := range p.Archives {
+		verdicts = append(verdicts, &p.Archives[i].Verdict)
+	}
+	p.Spared = spareOwners(verdicts)
 }
 
 // origin is the session that archives and logs are of.
