@@ -113,7 +113,7 @@ func runArchive(ctx context.Context, a *app, o archiveOptions) error {
 		}
 		row := archiveOne(ctx, a, w.archives, s)
 		if ctx.Err() != nil {
-			return ctx.Err()
+			return errors.Join(ctx.Err(), renderArchives(a, doc)) // what is done is told
 		}
 		doc.Archives = append(doc.Archives, row)
 	}
@@ -219,6 +219,10 @@ func renderArchives(a *app, doc archiveDocument) error {
 	if a.global.JSON {
 		return a.printJSON(doc)
 	}
+	t := table{empty: "no archives", columns: []column{
+		{name: "ID"}, {name: "RUNTIME", drop: 2}, {name: "AGENT", least: 8}, {name: "SESSION", least: 12}, {name: "MADE", drop: 1},
+		{name: "SIZE", right: true}, {name: "STORED", right: true, drop: 3}, {name: "FILE", least: 20, drop: 4},
+	}}
 	rows := make([][]string, 0, len(doc.Archives))
 	for _, r := range doc.Archives {
 		last := r.Path
@@ -226,11 +230,13 @@ func renderArchives(a *app, doc archiveDocument) error {
 			last = r.Outcome + ": " + r.Reason
 		}
 		rows = append(rows, []string{r.ID, visible(r.Agent), visible(r.Session), r.CreatedAt, strconv.FormatInt(r.Bytes, 10), visible(last)})
+		t.rows = append(t.rows, []string{r.ID, r.Runtime, r.Agent, r.Session, shownTime(r.CreatedAt), formatBytes(r.Bytes), formatBytes(r.StoredBytes), a.tilde(last)})
 	}
 	if len(rows) == 0 {
 		a.notice(note{Message: "no archives"})
+		return nil
 	}
-	return a.printRows(rows)
+	return a.printList(t, rows)
 }
 
 func newArchiveListCommand(a *app) *cobra.Command {

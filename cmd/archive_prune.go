@@ -281,10 +281,15 @@ func (p *pruner) render() error {
 // list shows what goes, and of what is old enough why it stays.
 func (p *pruner) list() error {
 	var rows [][]string
+	t := table{empty: "no old archives", columns: []column{
+		{name: "WHAT"}, {name: "ID"}, {name: "RUNTIME", drop: 2}, {name: "AGENT", least: 8}, {name: "SESSION", least: 12}, {name: "MADE", drop: 1},
+		{name: "STORED", right: true, drop: 3}, {name: "WHY", least: 16},
+	}}
 	for _, r := range p.doc.Archives {
 		rows = append(rows, []string{r.Outcome, r.ID, visible(r.Agent), visible(r.Session), r.CreatedAt, visible(r.Reason)})
+		t.rows = append(t.rows, []string{r.Outcome, r.ID, r.Runtime, r.Agent, r.Session, shownTime(r.CreatedAt), formatBytes(r.Bytes), r.Reason})
 	}
-	return p.app.printRows(rows)
+	return p.app.printList(t, rows)
 }
 
 // pruneKept is the outcome of what stays; the others are the actions of the

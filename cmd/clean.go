@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -457,10 +458,14 @@ func (c *cleaner) render() error {
 // list prints the plan.
 func (c *cleaner) list() error {
 	var rows [][]string
+	t := table{empty: "no old sessions", columns: []column{
+		{name: "WHAT"}, {name: "RUNTIME", drop: 1}, {name: "AGENT", least: 8}, {name: "SESSION", least: 12}, {name: "LAST USE", drop: 2}, {name: "SIZE", right: true}, {name: "WHY", least: 16},
+	}}
 	for _, r := range c.rows {
 		rows = append(rows, []string{r.Outcome, r.Runtime, visible(r.Agent), visible(r.Session), r.LastUse, formatBytes(r.Bytes), visible(r.Reason)})
+		t.rows = append(t.rows, []string{r.Outcome, r.Runtime, r.Agent, cmp.Or(r.Session, c.app.tilde(r.Path)), shownTime(r.LastUse), formatBytes(r.Bytes), r.Reason})
 	}
-	if err := c.app.printRows(rows); err != nil || c.prune == nil {
+	if err := c.app.printList(t, rows); err != nil || c.prune == nil {
 		return err
 	}
 	return c.prune.list()

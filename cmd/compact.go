@@ -165,6 +165,8 @@ type compactDocument struct {
 	Sessions []compact.Result `json:"sessions"`
 	Late     []lateLines      `json:"late_lines,omitempty"`
 	Notes    []note           `json:"notes"`
+
+	printed int // of Sessions, when each was done
 }
 
 func runCompact(ctx context.Context, a *app, o compactOptions) error {
@@ -195,10 +197,13 @@ func runCompact(ctx context.Context, a *app, o compactOptions) error {
 			return err
 		}
 	}
-	done, err := compactAll(ctx, a, w, chosen.targets, o.policy())
+	all := results{app: a, progress: w.progress}
+	all.add(chosen.none...)
+	err = compactAll(ctx, a, w, chosen.targets, o.policy(), &all)
+	done := all.sessions[len(chosen.none):]
 	a.announce(ctx, o, done)
 	a.warnOfPurge(ctx, chosen.all.sessions)
-	return a.finish(compactDocument{Schema: 1, Sessions: append(chosen.none, done...)}, err)
+	return a.finish(all.document(), err)
 }
 
 // finish prints what there is to say and decides the exit code.
@@ -219,23 +224,51 @@ func (a *app) renderUnlessEmpty(doc compactDocument) error {
 	return renderCompact(a, doc)
 }
 
-func compactAll(ctx context.Context, a *app, w *workspace, targets []found, policy compact.Policy) ([]compact.Result, error) {
-	var results []compact.Result
-	for _, t := range targets {
+// results are what a run has done so far. For people each is printed when it is
+// done, so that nothing of it is lost when the run is stopped.
+type results struct {
+	*app
+	progress *progress
+	sessions []compact.Result
+	printed  int // of sessions
+	err      error
+}
+
+func (r *results) add(done ...compact.Result) {
+	r.sessions = append(r.sessions, done...)
+	if r.global.JSON {
+		return // one document at the end
+	}
+	r.progress.clear()
+	for _, result := range r.sessions[r.printed:] {
+		if _, err := fmt.Fprint(r.Out, describeResult(result)); r.err == nil {
+			r.err = err
+		}
+		r.printed++
+	}
+}
+
+func (r *results) document() compactDocument {
+	return compactDocument{Schema: 1, Sessions: r.sessions, printed: r.printed}
+}
+
+func compactAll(ctx context.Context, a *app, w *workspace, targets []found, policy compact.Policy, all *results) error {
+	for i, t := range targets {
+		w.progress.of(i+1, len(targets))
 		result, err := compactOne(ctx, a, w, t, policy)
 		if ctx.Err() != nil {
-			return results, ctx.Err()
+			return ctx.Err()
 		}
 		if err != nil {
 			w.progress.clear()
 			reportFailure(a, t, err)
 		}
-		results = append(results, result)
+		all.add(result)
 		if result.Outcome == compact.Partial {
-			results = append(results, compactFamily(ctx, a, w, t, policy)...)
+			all.add(compactFamily(ctx, a, w, t, policy)...)
 		}
 	}
-	return results, ctx.Err()
+	return errors.Join(ctx.Err(), all.err)
 }
 
 func compactOne(ctx context.Context, a *app, w *workspace, t found, policy compact.Policy) (compact.Result, error) {
@@ -335,7 +368,7 @@ func renderCompact(a *app, doc compactDocument) error {
 	if a.global.JSON {
 		return a.printJSON(doc)
 	}
-	for _, r := range doc.Sessions {
+	for _, r := range doc.Sessions[doc.printed:] {
 		if _, err := fmt.Fprint(a.Out, describeResult(r)); err != nil {
 			return err
 		}
@@ -485,8 +518,9 @@ func runResummarize(ctx context.Context, a *app, o compactOptions) error {
 		return err
 	}
 	defer w.close()
-	doc.Sessions, err = w.resummarize(ctx, a, wanted)
-	return a.finish(doc, err)
+	all := results{app: a, progress: w.progress}
+	err = w.resummarize(ctx, a, wanted, &all)
+	return a.finish(all.document(), err)
 }
 
 // resolveSession puts whole ids in the place of what was typed.
@@ -508,24 +542,24 @@ func (a *app) wants(o compactOptions, r compact.Receipt) bool {
 		(o.Session == "" || r.Session == o.Session || r.Key == o.Session)
 }
 
-func (w *workspace) resummarize(ctx context.Context, a *app, wanted []compact.Receipt) ([]compact.Result, error) {
-	var results []compact.Result
-	for _, r := range wanted {
+func (w *workspace) resummarize(ctx context.Context, a *app, wanted []compact.Receipt, all *results) error {
+	for i, r := range wanted {
+		w.progress.of(i+1, len(wanted))
 		store := a.readerOf(r.Runtime)
 		if store == nil {
-			return results, fmt.Errorf("no runtime %q is known", r.Runtime)
+			return fmt.Errorf("no runtime %q is known", r.Runtime)
 		}
 		result, err := w.compactor.Resummarize(ctx, store, r, compact.Policy{})
 		if ctx.Err() != nil {
-			return results, ctx.Err()
+			return ctx.Err()
 		}
 		if err != nil && !a.global.JSON {
 			w.progress.clear()
 			_, _ = fmt.Fprintf(a.Err, "sessctl: %s: %s\n", visible(r.Path), visibleText(err.Error()))
 		}
-		results = append(results, result)
+		all.add(result)
 	}
-	return results, nil
+	return all.err
 }
 
 // lateLines is what a run found out about lines that reached an old log after

@@ -415,9 +415,9 @@ func runConfigShow(a *app) error {
 	if a.global.JSON {
 		return a.printJSON(map[string]any{"schema": 1, "file": a.configFile(), "data_dir": a.dataDir(), "keys": keys})
 	}
-	rows := make([][]string, 0, len(keys))
+	t := table{empty: "no keys", columns: []column{{name: "KEY"}, {name: "VALUE", least: 20}, {name: "FROM", least: 7}}}
 	for _, k := range keys {
-		rows = append(rows, []string{k.Key, visible(fmt.Sprint(k.Value)), k.Origin})
+		t.rows = append(t.rows, []string{k.Key, visible(fmt.Sprint(k.Value)), k.Origin})
 	}
-	return a.printRows(rows)
+	return a.printList(t, t.rows)
 }

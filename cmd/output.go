@@ -157,7 +157,16 @@ type progress struct {
 	out   io.Writer
 	on    bool
 	stage compact.Stage
+	count string // "12 of 400", where many sessions are worked on
 	bar   *progressbar.ProgressBar
+}
+
+// of says which of how many sessions comes now.
+func (p *progress) of(number, all int) {
+	p.clear()
+	if p.count = ""; all > 1 {
+		p.count = fmt.Sprintf("%s of %s, ", formatCount(int64(number)), formatCount(int64(all)))
+	}
 }
 
 func newProgress(a *app) *progress {
@@ -174,7 +183,7 @@ func (p *progress) show(ref session.Ref, stage compact.Stage, done, total int64)
 		p.stage = stage
 		p.bar = progressbar.NewOptions64(max(total, 1),
 			progressbar.OptionSetWriter(p.out),
-			progressbar.OptionSetDescription(fmt.Sprintf("%s %s", firstLine(ref.Agent, 20), stage)),
+			progressbar.OptionSetDescription(fmt.Sprintf("%s%s %s", p.count, firstLine(ref.Agent, 20), stage)),
 			progressbar.OptionSetWidth(24),
 			progressbar.OptionThrottle(progressInterval),
 			progressbar.OptionClearOnFinish(),

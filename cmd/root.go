@@ -153,6 +153,7 @@ read again with archive show.
 	root.AddCommand(
 		newSizesCommand(a),
 		newCompactCommand(a),
+		newLogCommand(a),
 		newRecallCommand(a),
 		newArchiveCommand(a),
 		newCleanCommand(a),

@@ -14,8 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/lipgloss"
-	"github.com/charmbracelet/lipgloss/table"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/tailcache"
@@ -120,6 +118,7 @@ type sessionRow struct {
 	Expires        *string  `json:"expires"`       // when the runtime deletes the log by itself, null for never
 	State          string   `json:"state"`
 	Reason         string   `json:"reason"`
+	Unreadable     bool     `json:"unreadable"` // the log could not be read, see reason: tokens and messages are not known
 
 	last   time.Time
 	unread error // why it could not be read
@@ -209,7 +208,10 @@ func byName(x, y *sessionRow) int {
 
 // thresholdState is the word of the table.
 func (r *sessionRow) thresholdState() string {
-	if r.Over {
+	switch {
+	case r.Unreadable:
+		return "unreadable"
+	case r.Over:
 		return "over"
 	}
 	return "ok"
@@ -290,12 +292,12 @@ func (m *measurer) measure(ctx context.Context, s *found) *sessionRow {
 		row.Tokens, row.TokenSource = s.Counter.Tokens, session.TokensFromIndex
 	} else if err := m.readLog(ctx, row, s); err != nil {
 		row.State, row.Reason, row.TokenSource = string(session.StateUnsupported), err.Error(), session.TokensFromEstimate
-		row.unread = err
+		row.unread, row.Unreadable = err, true
 	}
 	row.Over = row.Tokens >= m.threshold
 	row.LastActivity = row.last.UTC().Format(time.RFC3339)
-	if s.ContextWindow > 0 {
-		percent := math.Round(1000*float64(row.Tokens)/float64(s.ContextWindow)) / 10
+	if row.ContextWindow > 0 && !row.Unreadable {
+		percent := math.Round(1000*float64(row.Tokens)/float64(row.ContextWindow)) / 10
 		row.Percent = &percent
 	}
 	return row
@@ -308,6 +310,7 @@ func (m *measurer) readLog(ctx context.Context, r *sessionRow, s *found) error {
 	}
 	r.Tokens, r.TokenSource = tail.Tokens, tail.TokenSource
 	r.Messages, r.MessagesSource = tail.Messages, "count"
+	r.ContextWindow = cmp.Or(r.ContextWindow, tail.ContextWindow)
 	if !tail.LastActivity.IsZero() {
 		r.last = tail.LastActivity
 	}
@@ -335,11 +338,7 @@ func renderSizes(a *app, doc sizesDocument) error {
 	if !a.OutTTY {
 		return a.printEach(sizesRows(doc))
 	}
-	if len(doc.Sessions) == 0 {
-		_, err := fmt.Fprintln(a.Out, "no sessions")
-		return err
-	}
-	return a.printSizesTable(doc)
+	return a.printTable(a.sizesTable(doc))
 }
 
 // sizesRows makes the rows for programs, each valid until the next.
@@ -347,9 +346,13 @@ func sizesRows(doc sizesDocument) iter.Seq[[]string] {
 	row := make([]string, 10)
 	return func(yield func([]string) bool) {
 		for _, s := range doc.Sessions {
+			tokens, messages := strconv.FormatInt(s.Tokens, 10), strconv.Itoa(s.Messages)
+			if s.Unreadable {
+				tokens, messages = unknownFigure, unknownFigure
+			}
 			row = append(row[:0],
-				s.Runtime, visible(s.Agent), visible(s.name()), strconv.FormatInt(s.Tokens, 10), s.TokenSource,
-				s.thresholdState(), strconv.FormatInt(s.Bytes, 10), strconv.Itoa(s.Messages), s.LastActivity, s.State,
+				s.Runtime, visible(s.Agent), visible(s.name()), tokens, s.TokenSource,
+				s.thresholdState(), strconv.FormatInt(s.Bytes, 10), messages, s.LastActivity, s.State,
 			)
 			if !yield(row) {
 				return
@@ -358,54 +361,61 @@ func sizesRows(doc sizesDocument) iter.Seq[[]string] {
 	}
 }
 
-func (a *app) printSizesTable(doc sizesDocument) error {
-	r := a.renderer()
-	faint, warn := r.NewStyle().Faint(true), r.NewStyle().Foreground(lipgloss.Color("3")).Bold(true)
-	t := table.New().Border(lipgloss.HiddenBorder()).BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).
-		Headers("AGENT", "SESSION", "TOKENS", "CONTEXT", "SOURCE", "SIZE", "MESSAGES", "IDLE", "STATE").
-		StyleFunc(func(row, col int) lipgloss.Style {
-			style := r.NewStyle().PaddingRight(1)
-			switch {
-			case row == table.HeaderRow:
-				return style.Inherit(faint)
-			case doc.Sessions[row].Over && (col == 2 || col == 3):
-				style = style.Inherit(warn)
-			}
-			if col == 2 || col == 5 || col == 6 || col == 7 {
-				style = style.Align(lipgloss.Right)
-			}
-			return style
-		})
-	for _, s := range doc.Sessions {
-		t.Row(a.sizesCells(s, doc.Threshold)...)
+// sizesTable is the page for people.
+func (a *app) sizesTable(doc sizesDocument) table {
+	t := table{
+		empty: "no sessions",
+		columns: []column{
+			{name: "AGENT", least: 10}, {name: "SESSION", least: 12}, {name: "RUNTIME", drop: 3}, {name: "TOKENS", right: true}, {name: "CONTEXT", drop: 1},
+			{name: "SOURCE", drop: 6}, {name: "SIZE", right: true, drop: 4}, {name: "MESSAGES", right: true, drop: 5}, {name: "IDLE", right: true, drop: 2}, {name: "STATE", least: 10},
+		},
 	}
 	over := 0
 	for _, s := range doc.Sessions {
+		t.rows = append(t.rows, a.sizesCells(s))
 		if s.Over {
 			over++
 		}
 	}
-	_, err := fmt.Fprintf(a.Out, "%s\n%s\n", t.Render(),
-		faint.Render(fmt.Sprintf("%d of %d sessions at or over %s tokens", over, len(doc.Sessions), formatCount(doc.Threshold))))
-	return err
+	const tokens, context, state = 3, 4, 9
+	t.warn = func(row, column int) bool {
+		s := doc.Sessions[row]
+		return s.Over && (column == tokens || column == context) || s.Unreadable && column == state
+	}
+	t.footer = fmt.Sprintf("%d of %d sessions at or over %s tokens", over, len(doc.Sessions), formatCount(doc.Threshold))
+	return t
 }
 
-func (a *app) sizesCells(s *sessionRow, threshold int64) []string {
-	whole := int64(s.ContextWindow)
-	if whole == 0 {
-		whole = threshold
-	}
+func (a *app) sizesCells(s *sessionRow) []string {
 	state := s.State
-	if s.Over {
+	switch {
+	case s.Unreadable:
+		state = "unreadable: " + s.Reason
+	case s.Over:
 		state = "over, " + state
 	}
 	if s.Kind != "live" && s.Kind != "database" {
 		state += " (" + s.Kind + ")"
 	}
-	return []string{
-		firstLine(s.Agent, 20), firstLine(s.name(), 44), formatCount(s.Tokens), bar(s.Tokens, whole), s.TokenSource,
-		formatBytes(s.Bytes), s.messageCount(), formatAge(a.now().Sub(s.last)), state,
+	tokens, messages, source := formatCount(s.Tokens), s.messageCount(), s.TokenSource
+	if s.Unreadable {
+		tokens, messages, source = unknownFigure, unknownFigure, ""
 	}
+	return []string{
+		s.Agent, s.name(), s.Runtime, tokens, s.context(), source,
+		formatBytes(s.Bytes), messages, formatAge(a.now().Sub(s.last)), state,
+	}
+}
+
+// unknownFigure stands where there is no figure.
+const unknownFigure = "-"
+
+// context shows how full the model's context window is, where it is known.
+func (r *sessionRow) context() string {
+	if r.Percent == nil {
+		return unknownFigure
+	}
+	return bar(r.Tokens, int64(r.ContextWindow))
 }
 
 // bar draws tokens of whole as filled cells and a percentage.

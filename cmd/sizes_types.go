@@ -133,14 +133,16 @@ func renderTypes(a *app, doc typesDocument) error {
 	if a.global.JSON {
 		return a.printJSON(doc)
 	}
-	rows := make([][]string, 0, len(doc.Types)+2)
-	for _, t := range doc.Types {
-		rows = append(rows, []string{t.Runtime, visible(t.Type), strconv.Itoa(t.Records), formatBytes(t.Bytes), fmt.Sprintf("%.1f%%", t.Percent)})
+	t := table{empty: "no records", columns: []column{
+		{name: "RUNTIME", drop: 1}, {name: "TYPE", least: 16}, {name: "RECORDS", right: true}, {name: "SIZE", right: true}, {name: "SHARE", right: true},
+	}}
+	rows := make([][]string, 0, len(doc.Types)+1)
+	for _, r := range doc.Types {
+		size, share := formatBytes(r.Bytes), fmt.Sprintf("%.1f%%", r.Percent)
+		rows = append(rows, []string{r.Runtime, visible(r.Type), strconv.Itoa(r.Records), size, share})
+		t.rows = append(t.rows, []string{r.Runtime, r.Type, formatCount(int64(r.Records)), size, share})
 	}
-	if err := a.printRows(rows); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(a.Out, "%s in %s; base64 %s (%.1f%%), repeated text %s (%.1f%%)\n", formatBytes(doc.Bytes), plural(doc.Sessions, "log"),
+	t.footer = fmt.Sprintf("%s in %s; base64 %s (%.1f%%), repeated text %s (%.1f%%)", formatBytes(doc.Bytes), plural(doc.Sessions, "log"),
 		formatBytes(doc.Base64), percentOf(doc.Base64, doc.Bytes), formatBytes(doc.Duplicate), percentOf(doc.Duplicate, doc.Bytes))
-	return err
+	return a.printList(t, append(rows, []string{t.footer}))
 }

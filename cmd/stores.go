@@ -346,6 +346,10 @@ func renderStores(a *app, doc storesDocument) error {
 		return a.printJSON(doc)
 	}
 	rows := make([][]string, 0, len(doc.Stores))
+	t := table{empty: "no stores", columns: []column{
+		{name: "RUNTIME"}, {name: "STORE", least: 16}, {name: "AGENTS", right: true, drop: 2}, {name: "SESSIONS", right: true}, {name: "CLOSED", right: true, drop: 1},
+		{name: "SIZE", right: true}, {name: "STRATEGIES", least: 12},
+	}}
 	for _, r := range doc.Stores {
 		last := strategyList(r.Strategies)
 		if r.Error != "" {
@@ -355,8 +359,11 @@ func renderStores(a *app, doc storesDocument) error {
 			r.Runtime, visible(r.Root), plural(r.Agents, "agent"), plural(r.Sessions, "session"),
 			strconv.Itoa(r.Closed) + " closed", formatBytes(r.Bytes), visible(last),
 		})
+		t.rows = append(t.rows, []string{
+			r.Runtime, a.tilde(r.Root), formatCount(int64(r.Agents)), formatCount(int64(r.Sessions)), formatCount(int64(r.Closed)), formatBytes(r.Bytes), last,
+		})
 	}
-	return a.printRows(rows)
+	return a.printList(t, rows)
 }
 
 func strategyList(all []session.Strategy) string {

@@ -7,6 +7,8 @@ import (
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
 // visible makes text that is not ours safe to print on one line of a
@@ -73,14 +75,10 @@ func escaped(r rune) string {
 	return fmt.Sprintf(`\u%04x`, r)
 }
 
-// firstLine shortens text to one visible line of at most width runes.
+// firstLine shortens text to one visible line that fills at most width columns
+// of a terminal.
 func firstLine(s string, width int) string {
-	line := visible(strings.Join(strings.Fields(s), " "))
-	if utf8.RuneCountInString(line) <= width {
-		return line
-	}
-	runes := []rune(line)
-	return string(runes[:width-1]) + "…"
+	return ansi.Truncate(visible(strings.Join(strings.Fields(s), " ")), width, "…")
 }
 
 // visibleJSON escapes what visible makes visible, in a document of JSON: the

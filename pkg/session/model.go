@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 )
@@ -354,6 +356,30 @@ func SafeID(id string) bool {
 	}
 	return true
 }
+
+// SafeAgent reports whether a directory's name can be an agent's: [SafeID], with
+// letters, signs and emoji of every script as well. What cannot be seen, spaces,
+// and what is no UTF-8 is refused.
+func SafeAgent(name string) bool {
+	if SafeID(name) {
+		return true
+	}
+	if name == "" || len(name) > maxSafeID || !utf8.ValidString(name) {
+		return false
+	}
+	for i, r := range name {
+		switch {
+		case r < utf8.RuneSelf && (!safeByte(byte(r)) || i == 0 && !alphanumeric(byte(r))):
+			return false
+		case r == zeroWidthJoiner && i > 0: // holds the parts of an emoji together
+		case r >= utf8.RuneSelf && (unicode.IsSpace(r) || !unicode.IsGraphic(r)):
+			return false
+		}
+	}
+	return true
+}
+
+const zeroWidthJoiner = 0x200d
 
 func alphanumeric(c byte) bool {
 	return c-'0' <= 9 || c|0x20-'a' < 26

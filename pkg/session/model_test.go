@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/sessctl/sessctl/pkg/session"
 	"pgregory.net/rapid"
@@ -29,6 +30,30 @@ func TestSafeID(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) { check(t, rapid.String().Draw(t, "id")) })
 	rapid.Check(t, func(t *rapid.T) { check(t, rapid.StringMatching(`[ -~]{0,200}`).Draw(t, "id")) })
+}
+
+// An agent's name may be in any script; it is one visible part of a path.
+func TestSafeAgent(t *testing.T) {
+	for _, name := range []string{"a", "Zoë-🦞-研究", "Zoe\u0308", "агент_2", "👩‍👩‍👧‍👦", "❤️", "المساعد", "हिन्दी"} {
+		if !session.SafeAgent(name) {
+			t.Errorf("%q is refused", name)
+		}
+	}
+	for _, name := range []string{"", ".", "..", "ë/b", `ë\b`, "-ë", ".ë", "_ë", "ë b", "ë\u00a0b", "ë\u3000b", "ë\u202eb", "ë\u200bb", "\u200dë", "ë\x00", "ë\n",
+		"ë\u0085", "ë\xff", "\ufeffë", "ë:b", "ë*", strings.Repeat("ë", 65), "\ue000"} {
+		if session.SafeAgent(name) {
+			t.Errorf("%q is accepted", name)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.String().Draw(t, "name")
+		if session.SafeID(name) && !session.SafeAgent(name) {
+			t.Fatalf("%q is an id and no agent", name)
+		}
+		if session.SafeAgent(name) && (strings.ContainsAny(name, "/\\:*?\"<>|\x00") || name == ".." || !utf8.ValidString(name)) {
+			t.Fatalf("%q is accepted", name)
+		}
+	})
 }
 
 // Different names keep different ids.

@@ -127,6 +127,9 @@ type Tail struct {
 	LastActivity time.Time // time of the last record, clamped to the file's
 	LastRecord   time.Time // time of the last record as it says itself; zero if it says none
 	Torn         bool      // the last line has no line feed and is not a whole record
+	// ContextWindow is that of the model as the log tells it, in tokens; 0 if it
+	// does not.
+	ContextWindow int
 }
 
 // SetLast sets the times of the last record: ms is what it says itself, in

@@ -32,6 +32,7 @@ type tailReader struct {
 	items   int                // calls, results and injected texts
 	texts   [completed + 1]sum // what is said, by where it stands: said, shown, completed
 	other   int64              // tokens of what has only one place
+	window  int64              // of the model, in tokens; 0 if no call told
 	used    int64              // the last model call's own count
 	sized   bool               // nothing further back belongs to the context
 	skip    int64              // turns that were rolled back and are still to be passed over
@@ -93,7 +94,7 @@ func (t *tailReader) finish(modTime time.Time) session.Tail {
 	}
 	tail := session.Tail{
 		Tokens: t.used + t.other + text.tokens, TokenSource: session.TokensFromEstimate,
-		LastRole: t.role, Answered: t.answer || !t.turn,
+		LastRole: t.role, Answered: t.answer || !t.turn, ContextWindow: int(t.window),
 	}
 	if t.used > 0 {
 		tail.TokenSource = session.TokensFromUsage
@@ -197,6 +198,9 @@ func (t *tailReader) add(m *session.Message, to *int64) {
 // record does not say.
 func (t *tailReader) counted() int64 {
 	last := lastUsage(&t.inner, t.record.item.info)
+	if t.window == 0 {
+		t.window = last.window
+	}
 	return last.context()
 }
 

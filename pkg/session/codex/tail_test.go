@@ -96,6 +96,27 @@ const (
 	summed = `{"timestamp":"2026-07-20T09:00:00Z","type":"compacted","payload":{"message":"123456","replacement_history":[{"type":"message","role":"user","content":[{"type":"input_text","text":"123456789"}]}]}}`
 )
 
+// The window is the one that the newest model call has told.
+func TestTailContextWindow(t *testing.T) {
+	told := func(tokens, window int) string {
+		return entry("event_msg", fmt.Sprintf(`{"type":"token_count","info":{"last_token_usage":{"total_tokens":%d},"model_context_window":%d}}`, tokens, window))
+	}
+	for _, c := range []struct {
+		lines  []string
+		window int
+	}{
+		{[]string{user("a"), agent("b"), told(5, 1000), user("c"), agent("d"), told(9, 258_400), ended}, 258_400},
+		{[]string{user("a"), agent("b"), told(5, 1000), user("c"), agent("d"), noInfo, ended}, 1000},
+		{[]string{user("a"), agent("b"), counted(5), ended}, 0},
+		{[]string{user("a"), agent("b"), told(5, 0), ended}, 0},
+	} {
+		log := []byte(strings.Join(append([]string{vocabulary[0]}, c.lines...), "\n") + "\n")
+		if got := tailOf(t, log).ContextWindow; got != c.window {
+			t.Errorf("%q: window %d, want %d", c.lines, got, c.window)
+		}
+	}
+}
+
 // Texts have three characters a token.
 func TestTailTokensAndTurn(t *testing.T) {
 	for name, c := range map[string]struct {

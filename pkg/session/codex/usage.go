@@ -7,6 +7,7 @@ import "github.com/sessctl/sessctl/pkg/jsonl"
 type usage struct {
 	input, cached, cacheWrite, output, reasoning int64
 	total                                        int64 // as recorded, or 0
+	window                                       int64 // of the model, or 0
 }
 
 // context returns the tokens that the context held after the call: the
@@ -18,10 +19,11 @@ func (u usage) context() int64 {
 	return u.input + u.output
 }
 
-// lastUsage reads {"last_token_usage","total_token_usage"}, or one usage that
-// stands alone, and returns what the last call cost.
+// lastUsage reads {"last_token_usage","total_token_usage","model_context_window"},
+// or one usage that stands alone, and returns what the last call cost.
 func lastUsage(c *jsonl.Cursor, raw []byte) usage {
 	var last, sum, alone usage
+	var window int64
 	c.Reset(raw)
 	if !c.EnterObject() {
 		return last
@@ -32,13 +34,16 @@ func lastUsage(c *jsonl.Cursor, raw []byte) usage {
 			last = readUsage(c)
 		case "total_token_usage":
 			sum = readUsage(c)
+		case "model_context_window":
+			window, _ = c.Int64()
 		default:
 			alone.member(c)
 		}
 	}
 	if last == (usage{}) && sum == (usage{}) {
-		return alone
+		last = alone
 	}
+	last.window = max(window, 0)
 	return last
 }
 

@@ -249,7 +249,7 @@ func (s *Store) databaseFile(agent string) agentdb.File {
 func (s *Store) storedLog(ctx context.Context, ref session.Ref) (log *agentdb.Log, release func(), err error) {
 	f := s.databaseFile(ref.Agent)
 	path, id, ok := cutLast(ref.Path, storedMark)
-	if !ok || path != f.Path() || !session.SafeID(ref.Agent) {
+	if !ok || path != f.Path() || !session.SafeAgent(ref.Agent) {
 		return nil, nil, fmt.Errorf("%s is not a session of the store %s", ref.Path, s.root)
 	}
 	db, release, err := s.databases.Known(ctx, f)
@@ -413,7 +413,7 @@ func (l *lister) storedRefs(ctx context.Context, db *database, agent string) ([]
 	refs := make([]session.Ref, 0, len(sessions))
 	for _, s := range sessions {
 		if !session.SafeID(s.ID) {
-			l.Notice(db.path, "a session is skipped: its id %q is not one that is safe in a path", s.ID)
+			l.Notice(db.path, "a session is skipped: its id %q has characters that are not safe in a path", s.ID)
 			continue
 		}
 		refs = append(refs, x.ref(s, l))

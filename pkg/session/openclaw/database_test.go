@@ -347,7 +347,7 @@ func TestWhatADatabaseHasBesides(t *testing.T) {
 	}
 	s.noticed("openclaw-agent.sqlite", "7 records are in the runtime's cold storage and are not read, of sessions: frozen (frozen.cold)")
 	s.noticed("openclaw-agent.sqlite", "not read: ../evil, gone, old-00, old-01, old-02, old-03, old-04, old-05, old-06, old-07 and 4 more")
-	s.noticed("openclaw-agent.sqlite", "not one that is safe")
+	s.noticed("openclaw-agent.sqlite", "not safe in a path")
 }
 
 func TestMainKeyOfTheDatabase(t *testing.T) {

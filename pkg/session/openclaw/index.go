@@ -200,7 +200,7 @@ func (e *entry) read(c *jsonl.Cursor) {
 
 // name takes the session id. Only a string that can be part of a path is one.
 func (e *entry) name(id string) {
-	e.session, e.problem = "", "its session id is not one that is safe in a path"
+	e.session, e.problem = "", "its session id has characters that are not safe in a path"
 	if session.SafeID(id) {
 		e.session, e.problem = id, ""
 	}

@@ -87,8 +87,8 @@ func (l *lister) isAgent(dir *os.Root, name string) bool {
 	case err != nil:
 		l.Skip(path, err)
 	case !info.IsDir() || strings.HasPrefix(name, "."):
-	case !session.SafeID(name):
-		l.Notice(path, "skipped: the agent's id is not one that is safe in a path")
+	case !session.SafeAgent(name):
+		l.Notice(path, "skipped: the directory's name cannot be an agent's: it has characters that are not safe in a path")
 	default:
 		return true
 	}
@@ -397,7 +397,7 @@ func (s *Store) splitImported(path string) (agent, name string, ok bool) {
 		return "", "", false
 	}
 	parts := strings.Split(filepath.ToSlash(below), "/")
-	if len(parts) != 4 || parts[0] != agentsName || parts[2] != importedName || !session.SafeID(parts[1]) {
+	if len(parts) != 4 || parts[0] != agentsName || parts[2] != importedName || !session.SafeAgent(parts[1]) {
 		return "", "", false
 	}
 	return parts[1], parts[3], true

@@ -214,7 +214,7 @@ func TestListAgents(t *testing.T) {
 	if diff := cmp.Diff(map[string]bool{agent: true, "zeta": true}, agents); diff != "" {
 		t.Error(diff)
 	}
-	s.noticed("bad agent", "not one that is safe")
+	s.noticed("bad agent", "not safe in a path")
 	s.noticed("sessions", "not a directory")
 	// z has no index beside it
 	s.noticed("sessions.json", "none beside the transcripts")

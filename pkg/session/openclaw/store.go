@@ -330,7 +330,7 @@ func (s *Store) split(path string) (agent, name string, err error) {
 		return "", "", fmt.Errorf("%s is not in the store %s", path, s.root)
 	}
 	parts := strings.Split(filepath.ToSlash(below), "/")
-	if len(parts) != 4 || parts[0] != agentsName || parts[2] != sessionsName || !session.SafeID(parts[1]) {
+	if len(parts) != 4 || parts[0] != agentsName || parts[2] != sessionsName || !session.SafeAgent(parts[1]) {
 		return "", "", fmt.Errorf("%s is not a session of the store %s", path, s.root)
 	}
 	return parts[1], parts[3], nil

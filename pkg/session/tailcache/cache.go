@@ -251,7 +251,7 @@ func gone(path string) bool {
 // line feed, the number of entries, the entries in order of path, and the
 // SHA-256 of all that. Numbers are varints; texts have their length before them.
 const (
-	format = "sessctl tailCache 2\n"
+	format = "sessctl tailCache 3\n"
 	// maxFile is the size in bytes above which a file is not read: that of a
 	// million logs.
 	maxFile = 512 << 20
@@ -370,6 +370,7 @@ func (d *decoder) entry(e *entry) {
 	t.Tokens, t.TokenSource, t.Messages = d.int(), d.string(), int(d.int())
 	t.MessagesExact, t.Answered, t.Torn = d.flags()
 	t.LastRole, t.LastActivity, t.LastRecord = session.Role(d.uint()), d.time(), d.time()
+	t.ContextWindow = int(d.int())
 }
 
 // encode is the content of the cache's file.
@@ -395,7 +396,8 @@ func appendEntry(text []byte, e *entry) []byte {
 	text = appendFlags(text, h.Found, h.Continued, false)
 	text = appendString(binary.AppendVarint(text, t.Tokens), t.TokenSource)
 	text = appendFlags(binary.AppendVarint(text, int64(t.Messages)), t.MessagesExact, t.Answered, t.Torn)
-	return appendTime(appendTime(binary.AppendUvarint(text, uint64(t.LastRole)), t.LastActivity), t.LastRecord)
+	text = appendTime(appendTime(binary.AppendUvarint(text, uint64(t.LastRole)), t.LastActivity), t.LastRecord)
+	return binary.AppendVarint(text, int64(t.ContextWindow))
 }
 
 func appendString(text []byte, s string) []byte {

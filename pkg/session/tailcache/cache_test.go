@@ -39,7 +39,7 @@ func cachedTail(tokens int64) session.CachedTail {
 		Head: session.Head{ID: "id", Version: 3, Time: at, Found: true, Continued: true},
 		Tail: session.Tail{
 			Tokens: tokens, TokenSource: session.TokensFromUsage, Messages: 7, MessagesExact: true,
-			LastRole: session.RoleAssistant, Answered: true, LastActivity: at.Add(time.Hour), LastRecord: at.Add(2 * time.Hour), Torn: true,
+			LastRole: session.RoleAssistant, Answered: true, LastActivity: at.Add(time.Hour), LastRecord: at.Add(2 * time.Hour), Torn: true, ContextWindow: 258_400,
 		},
 	}
 }

@@ -1,0 +1,218 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/retention"
+	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+type logOptions struct {
+	Agent string
+	Limit int
+	Since string
+}
+
+func (o *logOptions) addFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&o.Agent, "agent", "", "only sessions of this `agent`")
+	fs.IntVar(&o.Limit, "limit", 20, "show the last `n`, 0 for all")
+	fs.StringVar(&o.Since, "since", "", "only from this `time` on: 30d, 12h, 2026-03-01 or RFC 3339")
+}
+
+func newLogCommand(a *app) *cobra.Command {
+	var o logOptions
+	c := &cobra.Command{
+		Use:   "log",
+		Short: "List what was done: compactions, undos and deletions",
+		Long: `List what earlier runs did, the newest first: sessions that were compacted,
+archived or brought back, and files that were deleted. ID is the end of a
+receipt's id, which compact --undo takes. FREED is what a session's log became
+smaller by, or the size of a file that was removed for good.
+` + exitHelp,
+		Example: `  sessctl log
+  sessctl log --agent coordinator --since 7d
+  sessctl log --limit 0 --json`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if o.Limit < 0 {
+				return usageError("0 shows all", "--limit must not be negative")
+			}
+			return runLog(c.Context(), a, o)
+		},
+	}
+	o.addFlags(c.Flags())
+	return c
+}
+
+// logDocument is `log --json` (docs/json.md).
+type logDocument struct {
+	Schema  int      `json:"schema"`
+	Entries []logRow `json:"entries"` // the newest first
+	Freed   int64    `json:"freed_bytes"`
+	Notes   []note   `json:"notes"`
+}
+
+// logRow is one thing that was done: a receipt, or a line of the audit log.
+type logRow struct {
+	At           string `json:"at"`      // RFC 3339, UTC
+	Receipt      string `json:"receipt"` // its id, "" for a line of the audit log
+	Action       string `json:"action"`  // the outcome of the receipt, or trash, purge, undelete
+	Runtime      string `json:"runtime"`
+	Agent        string `json:"agent"`
+	Session      string `json:"session"`
+	Path         string `json:"path"`
+	Strategy     string `json:"strategy"`
+	TokensBefore int64  `json:"tokens_before"`
+	TokensAfter  int64  `json:"tokens_after"`
+	Freed        int64  `json:"freed_bytes"`
+	Archive      string `json:"archive"`   // id, or ""
+	UndoneBy     string `json:"undone_by"` // id of the receipt of the undo, or ""
+	Undo         string `json:"undo"`      // the command that reverses it, "" if none does
+
+	time time.Time
+}
+
+func runLog(ctx context.Context, a *app, o logOptions) error {
+	since, err := parseTime(o.Since, a.now())
+	if err != nil {
+		return usageError("write 30d, 12h, 2026-03-01 or 2026-03-01T12:00:00Z", "--since: %w", err)
+	}
+	rows, err := a.logRows(ctx)
+	if err != nil {
+		return err
+	}
+	rows = slices.DeleteFunc(rows, func(r logRow) bool {
+		return !(scope{a.global.Runtime, o.Agent}).holds(r.Runtime, r.Agent) || r.time.UnixMilli() < since
+	})
+	if len(rows) == 0 {
+		if err := a.checkAgent(ctx, nil, o.Agent); err != nil {
+			return err
+		}
+	}
+	slices.SortStableFunc(rows, func(x, y logRow) int { return y.time.Compare(x.time) })
+	if o.Limit > 0 {
+		rows = rows[:min(o.Limit, len(rows))]
+	}
+	doc := logDocument{Schema: 1, Entries: append([]logRow{}, rows...), Notes: a.notes}
+	for _, r := range rows {
+		doc.Freed += r.Freed
+	}
+	return renderLog(a, doc)
+}
+
+// logRows are all receipts and all lines of the audit log.
+func (a *app) logRows(ctx context.Context) ([]logRow, error) {
+	receipts, unreadable, err := a.receipts().Examine()
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range unreadable {
+		a.notice(note{Path: u.Path, Message: u.Err.Error(), Hint: "sessctl doctor says more"})
+	}
+	lines, err := a.audit().Lines()
+	if err != nil {
+		return nil, err
+	}
+	undone := compact.UndoneBy(receipts)
+	rows := make([]logRow, 0, len(receipts)+len(lines))
+	for _, r := range receipts {
+		rows = append(rows, receiptRow(r, undone[r.ID].ID))
+	}
+	entries, err := a.archivedByID(ctx)
+	for _, l := range lines {
+		rows = append(rows, auditRow(l, entries[l.Archive]))
+	}
+	return rows, err
+}
+
+func receiptRow(r compact.Receipt, undoneBy string) logRow {
+	row := logRow{
+		At: r.At.UTC().Format(time.RFC3339), Receipt: r.ID, Action: string(r.Outcome), Runtime: r.Runtime, Agent: r.Agent, Session: r.Session, Path: r.Path,
+		Strategy: string(r.Strategy), TokensBefore: r.TokensBefore, TokensAfter: r.TokensAfter, UndoneBy: undoneBy, time: r.At,
+	}
+	if r.Archive != nil {
+		row.Archive = r.Archive.ID
+	}
+	if r.Outcome != compact.Compacted {
+		return row
+	}
+	switch {
+	case r.After != nil:
+		row.Freed = max(r.Source.Bytes-r.After.Size, 0)
+	case r.Strategy == session.StrategyRotate:
+		row.Freed = r.Source.Bytes
+	}
+	if undoneBy == "" && r.Rotation != nil {
+		row.Undo = undoCommand(r.ID)
+	}
+	return row
+}
+
+func auditRow(l retention.Line, of logRow) logRow {
+	row := logRow{
+		At: l.Time.UTC().Format(time.RFC3339), Action: l.Action, Runtime: of.Runtime, Agent: of.Agent, Session: of.Session,
+		Path: l.Path, Archive: l.Archive, time: l.Time,
+	}
+	if l.Action == retention.ActionPurge {
+		row.Freed = l.Bytes
+	}
+	return row
+}
+
+// archivedByID are the sessions of the archives that there are.
+func (a *app) archivedByID(ctx context.Context) (map[string]logRow, error) {
+	entries, err := a.archived(ctx, archive.Filter{})
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]logRow{}
+	for _, e := range entries {
+		known[e.ID] = logRow{Runtime: e.Runtime, Agent: e.Agent, Session: e.Session}
+	}
+	return known, nil
+}
+
+func renderLog(a *app, doc logDocument) error {
+	if a.global.JSON {
+		return a.printJSON(doc)
+	}
+	t := table{empty: "nothing was done yet", columns: []column{
+		{name: "WHEN"}, {name: "ID"}, {name: "WHAT", least: 9}, {name: "RUNTIME", drop: 3}, {name: "AGENT", least: 8}, {name: "SESSION", least: 8},
+		{name: "TOKENS", right: true, drop: 2}, {name: "FREED", right: true, drop: 1}, {name: "UNDO", drop: 4},
+	}}
+	var rows [][]string
+	for _, r := range doc.Entries {
+		what := r.Action
+		if r.UndoneBy != "" {
+			what += ", undone"
+		}
+		id := ""
+		if r.Receipt != "" {
+			id = shortReceipt(r.Receipt)
+		}
+		rows = append(rows, []string{r.At, id, what, r.Runtime, visible(r.Agent), visible(cmp.Or(r.Session, r.Path)), strconv.FormatInt(r.TokensBefore, 10), strconv.FormatInt(r.Freed, 10), r.Undo})
+		t.rows = append(t.rows, []string{shownTime(r.At), id, what, r.Runtime, r.Agent, cmp.Or(r.Session, a.tilde(r.Path)), figure(r.TokensBefore, formatCount), figure(r.Freed, formatBytes), r.Undo})
+	}
+	t.footer = fmt.Sprintf("%s freed; sessctl compact --undo ID reverses a compaction", formatBytes(doc.Freed))
+	if len(rows) == 0 && !a.OutTTY {
+		a.notice(note{Message: t.empty})
+	}
+	return a.printList(t, rows)
+}
+
+// figure leaves out what is not there.
+func figure(n int64, format func(int64) string) string {
+	if n == 0 {
+		return unknownFigure
+	}
+	return format(n)
+}
