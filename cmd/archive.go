@@ -95,7 +95,7 @@ func runArchive(ctx context.Context, a *app, o archiveOptions) error {
 		return err
 	}
 	w, err := a.openWorkspace(ctx, mode{reason: "archive", recover: &recovery{
-		sessions: sessions, policy: recoveryPolicy(), optional: true, // a copy is never worse than none
+		sessions: sessions, policy: a.recoveryPolicy(), optional: true, // a copy is never worse than none
 	}})
 	if err != nil {
 		return err

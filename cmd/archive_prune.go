@@ -136,7 +136,7 @@ func runPrune(ctx context.Context, a *app, o pruneOptions) error {
 	if o.DryRun {
 		return p.rehearse(ctx)
 	}
-	w, err := a.openWorkspace(ctx, mode{reason: "archive", recover: &recovery{policy: recoveryPolicy()}})
+	w, err := a.openWorkspace(ctx, mode{reason: "archive", recover: &recovery{policy: a.recoveryPolicy()}})
 	if err != nil {
 		return err
 	}
@@ -378,7 +378,7 @@ func (a *app) remembered(ctx context.Context, memories *memory.Store, archives *
 		return false, retention.ErrNotRemembered
 	}
 	compactor := &compact.Compactor{Archiver: archiver{store: archives, now: a.now}}
-	survey, err := compactor.Survey(ctx, store, archivedOf(e))
+	survey, err := compactor.Survey(ctx, store, archivedOf(e), a.recoveryPolicy())
 	if err != nil {
 		return false, err
 	}

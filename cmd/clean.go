@@ -119,7 +119,7 @@ func runClean(ctx context.Context, a *app, o cleanOptions) error {
 	if err != nil {
 		return err
 	}
-	w, err := a.openWorkspace(ctx, mode{reason: "clean", recover: &recovery{sessions: all.sessions, policy: recoveryPolicy()}})
+	w, err := a.openWorkspace(ctx, mode{reason: "clean", recover: &recovery{sessions: all.sessions, policy: a.recoveryPolicy()}})
 	if err != nil {
 		return err
 	}
@@ -177,7 +177,7 @@ func (w *workspace) archiveAgain(ctx context.Context, a *app, item retention.Ite
 	if err := w.needMemory(ctx, a); err != nil {
 		return entry, err
 	}
-	return entry, w.compactor.RememberArchived(ctx, reader, ref, archivedLog(entry).Archived, recoveryPolicy())
+	return entry, w.compactor.RememberArchived(ctx, reader, ref, archivedLog(entry).Archived, a.recoveryPolicy())
 }
 
 // needMemory opens memory, unless it is open.
@@ -197,7 +197,7 @@ func (w *workspace) rememberOnce(ctx context.Context, a *app, log retention.Sess
 	if all, err := a.remembered(ctx, w.memory, w.archives, e); err == nil && all {
 		return nil
 	}
-	return w.compactor.RememberArchived(ctx, log.Adapter, log.Ref, archivedOf(e), recoveryPolicy())
+	return w.compactor.RememberArchived(ctx, log.Adapter, log.Ref, archivedOf(e), a.recoveryPolicy())
 }
 
 // cleaner is one run of `clean`. The plan is made once, and what is shown is

@@ -98,9 +98,10 @@ func (o *compactOptions) validate() error {
 	return nil
 }
 
-func (o *compactOptions) policy() compact.Policy {
+func (o *compactOptions) policy(a *app) compact.Policy {
 	return compact.Policy{
-		DryRun: o.DryRun, Threshold: o.Threshold, Force: o.Force, SkipArchive: o.SkipArchive, SkipSummary: o.SkipSummary,
+		OutputLimit: a.outputLimit(),
+		DryRun:      o.DryRun, Threshold: o.Threshold, Force: o.Force, SkipArchive: o.SkipArchive, SkipSummary: o.SkipSummary,
 		Strategy: session.Strategy(o.Strategy), Quiet: o.Quiet, Asked: o.thresholdAsked, Requested: !o.All,
 		Gateway: compact.GatewayUse(o.Gateway),
 		Keep:    session.Keep{Tokens: o.KeepRecentTokens},
@@ -183,10 +184,10 @@ func runCompact(ctx context.Context, a *app, o compactOptions) error {
 		return err
 	}
 	if o.DryRun {
-		return dryRun(ctx, a, chosen, o.policy())
+		return dryRun(ctx, a, chosen, o.policy(a))
 	}
 	w, err := a.openWorkspace(ctx, mode{
-		memory: true, reason: "compact", summaries: summaries, recover: &recovery{sessions: chosen.all.sessions, policy: o.policy()},
+		memory: true, reason: "compact", summaries: summaries, recover: &recovery{sessions: chosen.all.sessions, policy: o.policy(a)},
 	})
 	if err != nil {
 		return err
@@ -199,7 +200,7 @@ func runCompact(ctx context.Context, a *app, o compactOptions) error {
 	}
 	all := results{app: a, progress: w.progress}
 	all.add(chosen.none...)
-	err = compactAll(ctx, a, w, chosen.targets, o.policy(), &all)
+	err = compactAll(ctx, a, w, chosen.targets, o.policy(a), &all)
 	done := all.sessions[len(chosen.none):]
 	a.announce(ctx, o, done)
 	a.warnOfPurge(ctx, chosen.all.sessions)

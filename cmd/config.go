@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -28,6 +29,7 @@ type config struct {
 	Archive    archiveConfig    `mapstructure:"archive" json:"archive"`
 	Embed      embedConfig      `mapstructure:"embed" json:"embed"`
 	Clean      cleanConfig      `mapstructure:"clean" json:"clean"`
+	Memory     memoryConfig     `mapstructure:"memory" json:"memory"`
 	Recall     recallConfig     `mapstructure:"recall" json:"recall"`
 	Annabelle  annabelleConfig  `mapstructure:"annabelle" json:"annabelle"`
 	MacStats   macStatsConfig   `mapstructure:"macstats" json:"macstats"`
@@ -70,6 +72,10 @@ type embedConfig struct {
 type cleanConfig struct {
 	MaxAge string `mapstructure:"max_age" json:"max_age"`
 	Grace  string `mapstructure:"grace" json:"grace"`
+}
+
+type memoryConfig struct {
+	OutputLimit int64 `mapstructure:"output_limit" json:"output_limit"` // bytes of one output of a tool that are remembered
 }
 
 type recallConfig struct {
@@ -146,6 +152,7 @@ func defaults() map[string]any {
 		"facts.window":                  0,
 		"llm.max_calls":                 50,
 		"events.url":                    "",
+		"memory.output_limit":           compact.DefaultOutputLimit,
 		"recall.limit":                  5,
 		"recall.rank":                   "hybrid",
 	}

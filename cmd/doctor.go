@@ -156,7 +156,7 @@ func openFixing(ctx context.Context, a *app) (*workspace, error) {
 	if f := (*failure)(nil); err != nil && !(errors.As(err, &f) && f.code == "no_store") {
 		return nil, err
 	}
-	return a.openWorkspace(ctx, mode{reason: "compact", recover: &recovery{sessions: all.sessions, policy: recoveryPolicy()}})
+	return a.openWorkspace(ctx, mode{reason: "compact", recover: &recovery{sessions: all.sessions, policy: a.recoveryPolicy()}})
 }
 
 // closeMemory opens the memory and closes it again, so that what a killed run

@@ -45,7 +45,7 @@ func giveUp(ctx context.Context, a *app, id string) (*givenUp, error) {
 	if err != nil {
 		return nil, err
 	}
-	given, err := w.compactor.GiveUp(ctx, store, now.Unfinished, recoveryPolicy())
+	given, err := w.compactor.GiveUp(ctx, store, now.Unfinished, a.recoveryPolicy())
 	if err != nil {
 		return nil, fmt.Errorf("give up %s: %w", now.ID, err)
 	}

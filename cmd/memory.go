@@ -73,7 +73,7 @@ func (a *app) openRecovered(ctx context.Context) (*workspace, error) {
 	if f := (*failure)(nil); err != nil && !(errors.As(err, &f) && f.code == "no_store" && len(a.global.Stores) == 0) {
 		return nil, err
 	}
-	return a.openWorkspace(ctx, mode{memory: true, reason: "compact", recover: &recovery{sessions: all.sessions, policy: recoveryPolicy()}})
+	return a.openWorkspace(ctx, mode{memory: true, reason: "compact", recover: &recovery{sessions: all.sessions, policy: a.recoveryPolicy()}})
 }
 
 func newMemoryStatsCommand(a *app) *cobra.Command {

@@ -376,7 +376,7 @@ func (w *workspace) rebuildSession(ctx context.Context, a *app, s archivedSessio
 		return nil
 	}
 	keeper := &rebuilder{store: w.memory}
-	result, err := w.compactor.Rebuild(ctx, store, logs, compact.Policy{}, keeper)
+	result, err := w.compactor.Rebuild(ctx, store, logs, a.recoveryPolicy(), keeper)
 	for _, d := range result.Damaged {
 		report.fail(d.Archived.ID, d.Archived.Path, d.Err)
 	}

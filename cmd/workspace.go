@@ -229,7 +229,17 @@ func (a *app) journal() compact.Journal { return compact.Journal{Dir: a.journalD
 
 // recoveryPolicy is that of commands that finish earlier runs and change no
 // session themselves.
-func recoveryPolicy() compact.Policy { return compact.Policy{Quiet: compact.DefaultQuiet} }
+func (a *app) recoveryPolicy() compact.Policy {
+	return compact.Policy{Quiet: compact.DefaultQuiet, OutputLimit: a.outputLimit()}
+}
+
+// outputLimit is memory.output_limit as a policy has it.
+func (a *app) outputLimit() int64 {
+	if a.config.Memory.OutputLimit <= 0 {
+		return -1
+	}
+	return a.config.Memory.OutputLimit
+}
 
 // sweep removes what killed runs left half-written in our own directories and
 // in the archives of these sessions. The lock makes it safe.

@@ -167,31 +167,34 @@ func (c *Chunker) endBlock() {
 
 // send hands the window out.
 func (c *Chunker) send() {
-	first, last := c.covered()
-	c.chunk = Chunk{
-		Text: c.window.text, Runes: c.window.runes,
-		FirstMessage: first.Message, LastMessage: last.Message,
-		FirstLine: first.Line, LastLine: last.Line,
-		FirstByte: first.Offset, EndByte: last.End,
-		Time: first.Time, Abandoned: c.abandoned, Position: c.chunk.Position,
-	}
+	position := c.chunk.Position
+	c.chunk = c.covered()
+	c.chunk.Text, c.chunk.Runes = c.window.text, c.window.runes
+	c.chunk.Abandoned, c.chunk.Position = c.abandoned, position
 	c.err = c.emit(&c.chunk)
 	c.chunk.Position++
 }
 
-// covered returns the first and the last message with text in the window.
-// There always is one: a window is longer than what stands between messages.
-func (c *Chunker) covered() (first, last *Piece) {
-	end := c.window.end()
+// covered returns a chunk that names the messages with text in the window, and
+// where they stand: a message may stand before the one that it follows. There
+// always is one: a window is longer than what stands between messages.
+func (c *Chunker) covered() (covered Chunk) {
+	end, found := c.window.end(), false
 	for i := range c.spans {
-		if s := &c.spans[i]; s.to > c.window.start && s.from < end {
-			if first == nil {
-				first = &s.piece
-			}
-			last = &s.piece
+		s := &c.spans[i]
+		if s.to <= c.window.start || s.from >= end {
+			continue
 		}
+		p := &s.piece
+		if !found {
+			found = true
+			covered = Chunk{FirstMessage: p.Message, FirstLine: p.Line, FirstByte: p.Offset, Time: p.Time}
+		}
+		covered.FirstLine, covered.LastLine = min(covered.FirstLine, p.Line), max(covered.LastLine, p.Line)
+		covered.FirstByte, covered.EndByte = min(covered.FirstByte, p.Offset), max(covered.EndByte, p.End)
+		covered.LastMessage = p.Message
 	}
-	return first, last
+	return covered
 }
 
 // forget drops the messages that the window has left behind.

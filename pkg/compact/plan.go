@@ -377,6 +377,9 @@ type Policy struct {
 	Quiet       time.Duration    // how long a session must have been untouched
 	Gateway     GatewayUse       // whether a running runtime is asked
 	Chunk       chunk.Options
+	// OutputLimit is how many bytes memory takes of one output of a tool; what
+	// is beyond is counted. 0 is DefaultOutputLimit, below 0 takes none.
+	OutputLimit int64
 	// Wait waits for a log that is being rewritten; nil waits for real. Tests
 	// let the log change instead.
 	Wait func(ctx context.Context, d time.Duration) error

@@ -169,19 +169,20 @@ type Content struct {
 	Characters     int64  `json:"characters"`      // code points of message text that memory covers
 	CoveredBytes   int64  `json:"covered_bytes"`   // of the log, that some chunk was made from
 	LeftOutBytes   int64  `json:"left_out_bytes"`  // images, base64 and control characters: in the archive only
-	CutBytes       int64  `json:"cut_bytes"`       // of strings too long for memory: in the archive only
+	CutBytes       int64  `json:"cut_bytes"`       // of strings and of tools' output too long for memory: in the archive only
+	OutputLimit    int64  `json:"output_limit"`    // bytes that memory took of one output; 0 in receipts of earlier versions
 	Redacted       int    `json:"redacted"`        // what looked like a secret: in the archive only
 	Chunker        string `json:"chunker"`         // rule by which the text was cut
 	ChunksStored   int    `json:"chunks_stored"`   // new in memory
 	ChunksExisting int    `json:"chunks_existing"` // stored by an earlier run
 }
 
-func contentOf(s Survey, m Remembered) Content {
+func contentOf(s Survey, m Remembered, p Policy) Content {
 	c := s.Scan.Counts
 	return Content{
 		Lines: c.Lines, Records: c.Records, LinesSkipped: c.Bad, LinesSalvaged: c.Salvaged,
 		TornBytes: c.TornBytes, NULBytes: c.NULBytes, Messages: s.Scan.Records, ToolCalls: s.Scan.ToolCalls,
-		Characters: s.Runes, CoveredBytes: s.Covered, LeftOutBytes: s.LeftOut + s.Scan.LeftOut, Redacted: s.Redacted, CutBytes: c.CutBytes,
+		Characters: s.Runes, CoveredBytes: s.Covered, LeftOutBytes: s.LeftOut + s.Scan.LeftOut, Redacted: s.Redacted, CutBytes: c.CutBytes + s.Cut, OutputLimit: p.outputLimit(),
 		Chunker: chunk.Version, ChunksStored: m.Stored, ChunksExisting: m.Existing,
 	}
 }

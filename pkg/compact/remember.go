@@ -60,7 +60,7 @@ func (m *recorder) records(ctx context.Context) iter.Seq2[Record, error] {
 // history yields the chunks, while the summarizer listens.
 func (m *recorder) history(ctx context.Context) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		r := &reader{store: m.store, options: m.policy.Chunk}
+		r := &reader{store: m.store, options: m.policy.Chunk, limit: m.policy.outputLimit()}
 		m.files = newFileOperations()
 		stopped := false // whatever the reader makes of it, nobody listens then
 		err := r.read(ctx, m.open, m.tree, m.observe, func(c *chunk.Chunk) error {

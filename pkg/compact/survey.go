@@ -32,7 +32,10 @@ type Survey struct {
 	// LeftOut counts the bytes of base64, control characters, memories that were
 	// recalled and summaries of ours, which memory does not get (or, the last,
 	// has as summaries). The archive has them.
-	LeftOut  int64
+	LeftOut int64
+	// Cut counts the bytes of tools' output beyond the limit of one (see
+	// Policy.OutputLimit). The archive has them.
+	Cut      int64
 	Redacted int      // what looked like a secret: in the archive only
 	outline  *outline // only if it was asked for
 }
@@ -40,6 +43,7 @@ type Survey struct {
 // surveyOptions say what a survey counts and looks for.
 type surveyOptions struct {
 	chunk chunk.Options
+	limit int64         // bytes that memory takes of one output of a tool
 	keep  *session.Keep // to outline the context; nil for not
 }
 
@@ -50,6 +54,7 @@ func (s Survey) Skipped() int { return s.Scan.Counts.Bad }
 type reader struct {
 	store   session.Store
 	options chunk.Options
+	limit   int64 // bytes that memory takes of one output of a tool
 	text    []byte
 	survey  Survey
 }
@@ -104,6 +109,11 @@ func (r *reader) add(cut *chunk.Chunker, m *session.Message) error {
 	r.survey.LeftOut += recalled + leftOut
 	clean, redacted := secrets.RedactBytes(clean)
 	r.survey.Redacted += redacted
+	if m.Role == session.RoleToolResult || m.Role == session.RoleShell {
+		var cut int64
+		clean, cut = cutOutput(clean, r.limit)
+		r.survey.Cut += cut
+	}
 	r.survey.Runes += chunk.CountRunes(clean)
 	return cut.Add(chunk.Piece{
 		Label: m.Label(), Text: clean, Message: m.Ordinal, Line: m.Line,
@@ -113,12 +123,12 @@ func (r *reader) add(cut *chunk.Chunker, m *session.Message) error {
 
 // survey is a survey of what memory would hold under this policy.
 func (p Policy) survey() surveyOptions {
-	return surveyOptions{chunk: p.Chunk}
+	return surveyOptions{chunk: p.Chunk, limit: p.outputLimit()}
 }
 
 // takeSurvey reads a log and counts what a compaction would store.
 func takeSurvey(ctx context.Context, store session.Store, o surveyOptions, open func() (io.ReadCloser, error)) (Survey, error) {
-	r := &reader{store: store, options: o.chunk}
+	r := &reader{store: store, options: o.chunk, limit: o.limit}
 	if err := r.pass(ctx, o, nil, open); err != nil {
 		return Survey{}, err
 	}
@@ -146,9 +156,10 @@ func (r *reader) pass(ctx context.Context, o surveyOptions, tree *session.Tree, 
 	return nil
 }
 
-// Survey reads an archived log and counts what a compaction would store of it.
-func (c *Compactor) Survey(ctx context.Context, store session.Store, a Archived) (Survey, error) {
-	return takeSurvey(ctx, store, surveyOptions{}, func() (io.ReadCloser, error) { return c.Archiver.Open(ctx, a) })
+// Survey reads an archived log and counts what a compaction under this policy
+// would store of it.
+func (c *Compactor) Survey(ctx context.Context, store session.Store, a Archived, policy Policy) (Survey, error) {
+	return takeSurvey(ctx, store, policy.survey(), func() (io.ReadCloser, error) { return c.Archiver.Open(ctx, a) })
 }
 
 // outline is what the cut of a session is decided on: one small entry for each

@@ -66,7 +66,7 @@ func newMessage(m *session.Message) Message {
 		x.CallID, x.ToolName = string(m.CallID), string(m.ToolName)
 	}
 	said := *m
-	said.Parts = nil
+	said.Parts, said.ErrorText = nil, nil
 	for _, p := range m.Parts {
 		switch p.Kind {
 		case session.PartToolCall:

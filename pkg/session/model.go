@@ -197,6 +197,7 @@ const (
 	PartToolCall          // Name, CallID and Text = the arguments as raw JSON
 	PartImage             // Text is empty; Size counts the bytes left out
 	PartCommand           // the command line of a shell message; its output is a PartText
+	PartUnsent            // output of a tool that its log has and the model was not sent: for memory alone
 )
 
 // Part is one block of a message. Its slices are valid until the function
@@ -281,6 +282,10 @@ type Message struct {
 	// share one. Empty else.
 	Core     []byte
 	CutBytes int64 // bytes of text left out because a string exceeded the reader's limit
+	// LeftOut counts the bytes of text that the record of a tool's result has
+	// beside its output and that memory does not take: files as they were before a
+	// change.
+	LeftOut int64
 }
 
 // Format is what a file's content shows it to be.

@@ -78,6 +78,7 @@ func (s *Scan) Count(m *Message) {
 	s.Messages++
 	s.ByRole[m.Role]++
 	s.CutBytes += m.CutBytes
+	s.LeftOut += m.LeftOut
 	for i := range m.Parts {
 		switch p := &m.Parts[i]; p.Kind {
 		case PartToolCall:

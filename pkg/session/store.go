@@ -108,7 +108,7 @@ type Scan struct {
 	Unknown   map[string]int // records of unknown type, by type
 	ToolCalls int
 	CutBytes  int64 // text left out of over-long strings
-	LeftOut   int64 // bytes of images and other binary data left out
+	LeftOut   int64 // bytes of images and other binary data left out, and Message.LeftOut
 	First     int64 // epoch milliseconds of the first and last message
 	Last      int64
 }

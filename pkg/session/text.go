@@ -15,9 +15,10 @@ import (
 //
 //	[tool call] read {"path":"import.go"}
 //
-// A shell message is the command after "$ ", its output, and "[exit code 1]".
-// Thinking and images are left out. The text is not cleaned (see
-// [Clean]).
+// A shell message is the command after "$ ", its output, and "[exit code 1]". A
+// model call that failed is "[error] " and what the runtime says of it. What a
+// tool printed and the model was not sent stands last. Thinking and images are
+// left out. The text is not cleaned (see [Clean]).
 func (m *Message) AppendText(dst []byte) []byte {
 	start := len(dst)
 	for i := range m.Parts {
@@ -35,13 +36,16 @@ func (m *Message) AppendText(dst []byte) []byte {
 		dst = strconv.AppendInt(dst, int64(m.ExitCode), 10)
 		dst = append(dst, ']')
 	}
+	if m.failed() {
+		dst = append(append(dst, "\n[error] "...), m.ErrorText...)
+	}
 	return trimFrom(dst, start)
 }
 
 // said reports whether a part belongs to the message's text.
 func (p *Part) said() bool {
 	switch p.Kind {
-	case PartText, PartCommand:
+	case PartText, PartCommand, PartUnsent:
 		return len(p.Text) > 0
 	case PartToolCall:
 		return len(p.Name)+len(p.Text) > 0
@@ -132,7 +136,16 @@ func (m *Message) Embeddable() bool {
 	return !m.silent()
 }
 
+// failed reports whether the message tells of a model call that failed. One that
+// a person broke off says nothing worth finding.
+func (m *Message) failed() bool {
+	return m.IsError && m.Role == RoleAssistant && string(m.StopReason) != "aborted" && len(bytes.TrimSpace(m.ErrorText)) > 0
+}
+
 func (m *Message) hasText() bool {
+	if m.failed() {
+		return true
+	}
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		if p.said() && (p.Kind == PartToolCall || len(bytes.TrimSpace(p.Text)) > 0) {
@@ -152,6 +165,9 @@ func (m *Message) bookkeeping() bool {
 // silent reports whether the message is one of OpenClaw's marks for "nothing
 // to say" and nothing else.
 func (m *Message) silent() bool {
+	if m.failed() {
+		return false
+	}
 	silent := false
 	for i := range m.Parts {
 		p := &m.Parts[i]

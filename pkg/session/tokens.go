@@ -85,7 +85,7 @@ func (n *runeCounts) byte(c byte) {
 
 // EstimateTokens estimates the tokens that the message takes in a context:
 // its texts, thinking, commands and tool calls, and 1,200 for an image. It is
-// 0 for a message that the runtime never sends to the model.
+// 0 for a message, and for parts, that the runtime never sends to the model.
 func (m *Message) EstimateTokens() int64 {
 	if m.OutOfContext {
 		return 0
@@ -93,6 +93,9 @@ func (m *Message) EstimateTokens() int64 {
 	var sum int64
 	for i := range m.Parts {
 		p := &m.Parts[i]
+		if p.Kind == PartUnsent {
+			continue
+		}
 		sum += EstimateTokens(p.Name) + EstimateTokens(p.Text)
 		if p.Kind == PartImage {
 			sum += imageTokens

@@ -307,7 +307,7 @@ func (o *oracle) ofAssistant(s *said, r, message object) {
 	s.Role, s.Failed = "assistant", s.Failed || r.flag("isApiErrorMessage")
 	switch {
 	case r.flag("isApiErrorMessage"):
-		s.Words, s.Images = "", 0
+		s.Words, s.Images = words("[error] "+s.Words), 0
 	case message.text("model") == "<synthetic>":
 		s.inject("claude.synthetic")
 	}

@@ -67,6 +67,7 @@ type record struct {
 	attachment []byte // its type
 	mode       []byte // of a queued command
 	prompt     []byte // the same, raw JSON
+	printed    []byte // toolUseResult, raw JSON
 
 	hasMessage bool
 	reply      []byte // the message's id: records of one reply have the same
@@ -78,8 +79,10 @@ type record struct {
 // record to record.
 type decoder struct {
 	thinking bool // whether thinking parts are wanted
+	unsent   bool // whether output is wanted that the model was not sent
 	cursor   jsonl.Cursor
 	queue    jsonl.Cursor // of a prompt, which is read after its type is known
+	printed  jsonl.Cursor // of what a tool printed, which is compared with what was sent
 	record   record
 	message  session.Message
 	block    block
@@ -147,6 +150,8 @@ func (d *decoder) member(c *jsonl.Cursor) {
 		d.attachment(c)
 	case "message":
 		d.decodeMessage(c)
+	case "toolUseResult":
+		r.printed = c.Raw()
 	}
 }
 
@@ -343,6 +348,9 @@ func (d *decoder) fromUser() {
 	r, m := &d.record, &d.message
 	if m.Role == session.RoleToolResult {
 		d.stripReminders()
+		if d.unsent && len(r.printed) > 0 {
+			d.outputs()
+		}
 		return
 	}
 	m.Role = session.RoleUser

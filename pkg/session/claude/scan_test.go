@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,8 +51,11 @@ func readSample(t testing.TB, name string) []byte {
 	return text
 }
 
-// messageOf is what a message is for the oracle.
-func messageOf(m *session.Message) said {
+// messageOf is what a message is for the oracle, which reads what was sent.
+func messageOf(x *session.Message) said {
+	m := new(session.Message)
+	*m = *x
+	m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), func(p session.Part) bool { return p.Kind == session.PartUnsent })
 	s := said{
 		Line: m.Line, ID: string(m.ID), Role: m.Role.String(), Custom: string(m.CustomType),
 		Words: words(string(m.AppendText(nil))), Call: string(m.CallID), Failed: m.IsError,

@@ -3,6 +3,7 @@ package codex
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,8 +24,11 @@ type line struct {
 	Branch string
 }
 
-// lineOf copies a message.
-func lineOf(m *session.Message) line {
+// lineOf copies a message as it was sent: the oracle reads nothing else.
+func lineOf(x *session.Message) line {
+	m := new(session.Message)
+	*m = *x
+	m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), func(p session.Part) bool { return p.Kind == session.PartUnsent })
 	l := line{
 		Line: m.Line, Role: m.Role.String(), Custom: string(m.CustomType), Text: string(m.AppendText(nil)),
 		CallID: string(m.CallID), Branch: m.Branch.String(),

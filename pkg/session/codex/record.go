@@ -26,6 +26,7 @@ const (
 	turnStart
 	turnEnd
 	rollback
+	printed // what a tool printed, as the screen shows it
 )
 
 // item is the payload of a record, or a record that is its own payload. What
@@ -35,7 +36,9 @@ type item struct {
 
 	content, arguments, output, summary, action, function []byte
 	message, inner, history, info, origin                 []byte
-	turns                                                 int64 // num_turns of a rollback
+	printed                                               []byte // all that a command printed
+	failure                                               []byte // why a turn failed
+	turns                                                 int64  // num_turns of a rollback
 	cwd, fork                                             []byte
 }
 
@@ -165,8 +168,12 @@ func (i *item) raw(key []byte) *[]byte {
 		return &i.content
 	case "arguments", "input":
 		return &i.arguments
-	case "output", "result", "tools":
+	case "output", "result", "results", "content_items", "tools":
 		return &i.output
+	case "aggregated_output":
+		return &i.printed
+	case "error":
+		return &i.failure
 	case "summary":
 		return &i.summary
 	case "action":
@@ -281,8 +288,18 @@ func (d *decoder) event() kind {
 		return rollback
 	case "task_started", "turn_started":
 		return turnStart
-	case "task_complete", "turn_complete", "turn_aborted", "error":
+	case "task_complete", "turn_complete":
+		d.failedTurn(i.failure)
 		return turnEnd
+	case "error":
+		d.failedTurn(i.message)
+		return turnEnd
+	case "turn_aborted":
+		return turnEnd
+	case "exec_command_end":
+		return d.printedBy(i.callID, i.printed)
+	case "mcp_tool_call_end", "dynamic_tool_call_response", "web_search_end":
+		return d.printedBy(i.callID, i.output)
 	}
 	return bookkeeping
 }
@@ -305,6 +322,10 @@ func (d *decoder) completedItem() kind {
 		m.Role = session.RoleUser
 	case "AgentMessage":
 		m.Role = session.RoleAssistant
+	case "CommandExecution":
+		return d.printedBy(inner.id, inner.printed)
+	case "McpToolCall", "DynamicToolCall", "Extension":
+		return d.printedBy(inner.id, inner.output)
 	default:
 		return bookkeeping
 	}

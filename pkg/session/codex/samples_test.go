@@ -77,7 +77,7 @@ func TestSamples(t *testing.T) {
 		{"codex/codexbar/harness-smoke/codex-home/archived_sessions/child.jsonl", 0, 0, 0, 0, 0, 0},
 		{"_malformed/codex-fork-copy.jsonl", 1, 1, 0, 0, 0, 0},
 		{"real/codex/01-three-turns-tool.jsonl", 11, 3, 5, 1, 2, 0},
-		{"real/codex/rollout-2026-11-21T03-42-22-01a1fc32-ae0f-7cc0-b105-9609e89100ec.jsonl", 26, 11, 12, 1, 2, 3},
+		{"real/codex/rollout-2026-11-21T03-42-22-01a1fc32-ae0f-7cc0-b105-9609e89100ec.jsonl", 26, 11, 13, 1, 2, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text := readLog(t, filepath.Join(samplesDir(t), filepath.FromSlash(c.name)))

@@ -38,6 +38,9 @@ func (s *Store) Scan(ctx context.Context, r io.Reader, o session.ScanOptions, em
 		result.Counts.Torn, err = true, nil
 	}
 	if err == nil {
+		err = scan.sayOutputs()
+	}
+	if err == nil {
 		err = scan.decide()
 	}
 	if scan.failed != nil {
@@ -62,6 +65,8 @@ type scanner struct {
 	tree    *session.Tree // nil while it is built
 	builder *session.TreeBuilder
 	repeats *session.Repeats
+	outputs outputs
+	failure []byte  // why the last failed turn failed
 	nodes   int     // of the tree, so far
 	id      [8]byte // of the node that is added
 	turns   []int   // nodes at which the active turns begin
@@ -71,7 +76,7 @@ type scanner struct {
 }
 
 func newScanner(o session.ScanOptions, emit func(*session.Message) error) *scanner {
-	s := &scanner{emit: emit, tree: o.Tree, want: o.Thinking}
+	s := &scanner{emit: emit, tree: o.Tree, want: o.Thinking, outputs: newOutputs()}
 	if o.Tree == nil {
 		s.builder = session.NewTreeBuilder()
 	} else {
@@ -104,7 +109,12 @@ func (s *scanner) read(r *jsonl.Record) (known bool, err error) {
 	case meta:
 		s.header()
 	case said, reasoning, shown, completed, compaction:
+		s.answer()
 		err = s.offer(s.record.kind)
+	case printed:
+		err = s.printed()
+	case turnEnd:
+		err = s.endTurn()
 	case repeated:
 		result.Repeated++
 	case rollback:
@@ -130,7 +140,7 @@ func (s *scanner) say(m *session.Message, of kind) error {
 	m.Ordinal = s.ordinal
 	s.ordinal++
 	node := s.link(m)
-	if of != compaction && of != reasoning {
+	if of == said || of == shown || of == completed {
 		s.lines.Result.Records++
 	}
 	if s.tree != nil {
@@ -231,7 +241,7 @@ func (w *waiting) has(of kind) bool {
 // clone copies a message with all that it points to.
 func clone(m *session.Message) session.Message {
 	c := *m
-	c.ID, c.CallID, c.ToolName, c.CustomType = bytes.Clone(m.ID), bytes.Clone(m.CallID), bytes.Clone(m.ToolName), bytes.Clone(m.CustomType)
+	c.ID, c.CallID, c.ToolName, c.CustomType, c.ErrorText = bytes.Clone(m.ID), bytes.Clone(m.CallID), bytes.Clone(m.ToolName), bytes.Clone(m.CustomType), bytes.Clone(m.ErrorText)
 	c.Parts = make([]session.Part, len(m.Parts))
 	for i, p := range m.Parts {
 		p.Text, p.Name, p.CallID = bytes.Clone(p.Text), bytes.Clone(p.Name), bytes.Clone(p.CallID)

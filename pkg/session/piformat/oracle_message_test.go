@@ -33,6 +33,7 @@ func (m *said) readBody(o object, thinking bool) {
 		}
 	case "toolResult":
 		m.Role = "tool_result"
+		m.addUnsent(objectOf(o["details"]).text("aggregated"))
 	case "bashExecution":
 		m.Role = "shell"
 		m.Parts = append(m.Parts, saidPart{Kind: session.PartCommand, Text: o.text("command")})
@@ -92,12 +93,26 @@ func (m *said) readBlock(o object, thinking bool) {
 	}
 }
 
+// addUnsent adds what the texts before do not say. The samples and the generator
+// have outputs that are sent as a whole or not at all.
+func (m *said) addUnsent(whole string) {
+	whole = strings.TrimSpace(whole)
+	for _, p := range m.Parts {
+		if p.Kind == session.PartText && strings.Contains(p.Text, whole) {
+			return
+		}
+	}
+	if whole != "" {
+		m.Parts = append(m.Parts, saidPart{Kind: session.PartUnsent, Text: whole})
+	}
+}
+
 func (m *said) naiveText() string {
 	var lines []string
 	oneLine := strings.NewReplacer("\n", `\n`, "\r", `\r`)
 	for _, p := range m.Parts {
 		switch {
-		case p.Kind == session.PartText && p.Text != "":
+		case (p.Kind == session.PartText || p.Kind == session.PartUnsent) && p.Text != "":
 			lines = append(lines, p.Text)
 		case p.Kind == session.PartCommand && p.Text != "":
 			lines = append(lines, "$ "+p.Text)
@@ -108,6 +123,9 @@ func (m *said) naiveText() string {
 	text := strings.Join(lines, "\n")
 	if m.Role == "shell" && m.Exit != "" {
 		text += "\n[exit code " + m.Exit + "]"
+	}
+	if m.Role == "assistant" && m.IsError && m.StopReason != "aborted" && strings.TrimSpace(m.Error) != "" {
+		text += "\n[error] " + m.Error
 	}
 	return strings.TrimSpace(text)
 }

@@ -274,6 +274,9 @@ func (r *naiveRecord) context() int64 {
 func (m *said) estimate() int64 {
 	var sum int64
 	for _, p := range m.Parts {
+		if p.Kind == session.PartUnsent {
+			continue
+		}
 		sum += session.EstimateTokens([]byte(p.Name)) + session.EstimateTokens([]byte(p.Text))
 		if p.Kind == session.PartImage {
 			sum += 1200

@@ -88,12 +88,14 @@ type entry struct {
 // its memory from record to record.
 type decoder struct {
 	thinking bool // whether thinking parts are wanted
+	unsent   bool // whether output is wanted that the model was not sent
 	cursor   jsonl.Cursor
 	inner    jsonl.Cursor // of content that is read after the type is known
 	entry    entry
 	message  session.Message
 
 	messageTime []byte // raw JSON
+	aggregated  []byte // all that a command printed, raw JSON
 	role        []byte
 	block       block
 }
@@ -250,7 +252,7 @@ func (d *decoder) customMessage() {
 // clearMessage empties the message and keeps its memory.
 func (d *decoder) clearMessage() {
 	d.message = session.Message{Parts: d.message.Parts[:0]}
-	d.messageTime, d.role = nil, nil
+	d.messageTime, d.role, d.aggregated = nil, nil, nil
 }
 
 // decodeMessage reads the value of "message". A second one in the same record
@@ -274,6 +276,14 @@ func (d *decoder) decodeMessage(c *jsonl.Cursor) {
 // shellFields are the fields of a command that the user ran by hand, and the
 // text of a summary that was written as a message.
 type shellFields struct{ command, output, summary []byte }
+
+// aggregate adds what OpenClaw's details of a command have beyond its result.
+func (d *decoder) aggregate() {
+	d.inner.Reset(d.aggregated)
+	if whole, ok := d.inner.Bytes(); ok {
+		d.message.AddUnsent(whole)
+	}
+}
 
 func (d *decoder) messageMember(c *jsonl.Cursor, shell *shellFields) {
 	m := &d.message
@@ -332,6 +342,9 @@ func (d *decoder) settleRole(shell shellFields) {
 		}
 	case "toolResult":
 		m.Role = session.RoleToolResult
+		if d.unsent && d.aggregated != nil {
+			d.aggregate()
+		}
 	case "bashExecution":
 		m.Role = session.RoleShell
 		m.Parts = append(m.Parts, session.Part{Kind: session.PartCommand, Text: shell.command})
@@ -373,15 +386,18 @@ func (d *decoder) setExit(c *jsonl.Cursor) {
 	}
 }
 
-// decodeDetails takes the exit code out of a tool's details, which hold the
-// output a second time.
+// decodeDetails takes the exit code out of a tool's details, and of a command
+// all that it printed, which the result may have a part of.
 func (d *decoder) decodeDetails(c *jsonl.Cursor) {
 	if !c.EnterObject() {
 		return
 	}
 	for c.NextKey() {
-		if string(c.Key()) == "exitCode" {
+		switch string(c.Key()) {
+		case "exitCode":
 			d.setExit(c)
+		case "aggregated":
+			d.aggregated = c.Raw()
 		}
 	}
 }

@@ -72,7 +72,7 @@ type scanner struct {
 
 func newScanner(o session.ScanOptions, emit func(*session.Message) error) *scanner {
 	s := &scanner{emit: emit, tree: o.Tree}
-	s.thinking = o.Thinking
+	s.thinking, s.unsent = o.Thinking, true
 	if o.Tree == nil {
 		s.builder = session.NewTreeBuilder()
 	} else {

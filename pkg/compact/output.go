@@ -1,0 +1,67 @@
+package compact
+
+import (
+	"bytes"
+	"fmt"
+	"unicode/utf8"
+)
+
+// DefaultOutputLimit is how many bytes memory takes of one output of a tool
+// (docs/decisions.md D5).
+const DefaultOutputLimit = 1 << 20
+
+func (p Policy) outputLimit() int64 {
+	if p.OutputLimit == 0 {
+		return DefaultOutputLimit
+	}
+	return max(p.OutputLimit, 0)
+}
+
+// cutOutput leaves out the middle of an output that is longer than the limit,
+// in bytes: errors stand at the end, and what was asked for at the beginning. It
+// cuts between lines where there are any near by, and within text's own memory.
+// cut is how many bytes are missing.
+func cutOutput(text []byte, limit int64) (short []byte, cut int64) {
+	if int64(len(text)) <= limit {
+		return text, 0
+	}
+	head := endOfLine(text, int(limit-limit/2))
+	tail := startOfLine(text, len(text)-int(limit/2))
+	if tail <= head {
+		return text, 0
+	}
+	cut = int64(tail - head)
+	note := fmt.Sprintf("[%d bytes left out]\n", cut)
+	if head > 0 && text[head-1] != '\n' {
+		note = "\n" + note
+	}
+	short = make([]byte, 0, head+len(note)+len(text)-tail)
+	return append(append(append(short, text[:head]...), note...), text[tail:]...), cut
+}
+
+// nearby is how far a cut moves to the end of a line, in bytes.
+const nearby = 4096
+
+// endOfLine is the end of the last line before position at, or the nearest
+// boundary between characters.
+func endOfLine(text []byte, at int) int {
+	if i := bytes.LastIndexByte(text[max(0, at-nearby):at], '\n'); i >= 0 {
+		return max(0, at-nearby) + i + 1
+	}
+	for at > 0 && !utf8.RuneStart(text[at]) {
+		at--
+	}
+	return at
+}
+
+// startOfLine is the start of the first line behind position at, or the nearest
+// boundary between characters.
+func startOfLine(text []byte, at int) int {
+	if i := bytes.IndexByte(text[at:min(len(text), at+nearby)], '\n'); i >= 0 {
+		return at + i + 1
+	}
+	for at < len(text) && !utf8.RuneStart(text[at]) {
+		at++
+	}
+	return at
+}
