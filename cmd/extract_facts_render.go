@@ -198,6 +198,10 @@ func runListFacts(ctx context.Context, a *app, o factsOptions) error {
 			return err
 		}
 		for _, f := range known {
+			if f.Damaged {
+				a.notice(note{Message: "fact " + f.ID + " is damaged and not shown", Hint: "sessctl memory verify says more"})
+				continue
+			}
 			list.Facts = append(list.Facts, newFactRow(f))
 		}
 	}

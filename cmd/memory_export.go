@@ -88,6 +88,7 @@ type memoryExportDocument struct {
 	Format         string `json:"format"`
 	Records        int    `json:"records"`
 	WithoutVectors int    `json:"without_vectors"` // 0 if none were asked for
+	Damaged        int    `json:"damaged"`         // left out: they are not what was stored
 }
 
 func runMemoryExport(ctx context.Context, a *app, o exportOptions) error {
@@ -111,7 +112,10 @@ func runMemoryExport(ctx context.Context, a *app, o exportOptions) error {
 		write = x.arrow
 	}
 	if o.Output == "" {
-		return explainExport(o, write(ctx, a.Out))
+		if err := write(ctx, a.Out); err != nil {
+			return explainExport(o, err)
+		}
+		return x.tellDamaged(a)
 	}
 	save := durable.CreateFile
 	if o.Force {
@@ -121,15 +125,28 @@ func runMemoryExport(ctx context.Context, a *app, o exportOptions) error {
 	if err := save(path, 0o600, func(w io.Writer) error { return write(ctx, w) }); err != nil {
 		return explainExport(o, err)
 	}
-	doc := memoryExportDocument{Schema: 1, Path: path, Format: o.Format, Records: x.records, WithoutVectors: x.bare}
+	doc := memoryExportDocument{Schema: 1, Path: path, Format: o.Format, Records: x.records, WithoutVectors: x.bare, Damaged: x.damaged}
+	return errors.Join(renderExport(a, doc), x.tellDamaged(a))
+}
+
+func renderExport(a *app, doc memoryExportDocument) error {
 	if a.global.JSON {
 		return a.printJSON(doc)
 	}
-	if x.bare > 0 {
-		a.notice(note{Message: plural(x.bare, "record") + " without a vector", Hint: "sessctl memory reindex --pending"})
+	if doc.WithoutVectors > 0 {
+		a.notice(note{Message: plural(doc.WithoutVectors, "record") + " without a vector", Hint: "sessctl memory reindex --pending"})
 	}
-	_, err = fmt.Fprintf(a.Out, "%s written to %s\n", plural(x.records, "record"), visible(path))
+	_, err := fmt.Fprintf(a.Out, "%s written to %s\n", plural(doc.Records, "record"), visible(doc.Path))
 	return err
+}
+
+// tellDamaged says that records were left out.
+func (x *exporter) tellDamaged(a *app) error {
+	if x.damaged == 0 {
+		return nil
+	}
+	a.notice(note{Message: plural(x.damaged, "record") + " damaged and left out", Hint: "sessctl memory verify says more"})
+	return &outcomeError{exit: exitIntegrity}
 }
 
 // explainExport adds what a person can do about it.
@@ -151,11 +168,12 @@ type exporter struct {
 	options memory.ExportOptions
 	records int
 	bare    int // without a vector, if vectors were asked for
+	damaged int // left out
 }
 
 // each hands out pages and counts their records.
-func (x *exporter) each(ctx context.Context, fn func([]memory.Exported) error) error {
-	return x.store.Export(ctx, x.options, func(page []memory.Exported) error {
+func (x *exporter) each(ctx context.Context, fn func([]memory.Exported) error) (err error) {
+	x.damaged, err = x.store.Export(ctx, x.options, func(page []memory.Exported) error {
 		for _, e := range page {
 			x.records++
 			if x.options.Vectors && e.Vector == nil {
@@ -164,6 +182,7 @@ func (x *exporter) each(ctx context.Context, fn func([]memory.Exported) error) e
 		}
 		return fn(page)
 	})
+	return err
 }
 
 // exportedRecord is a line of the export (docs/json.md).

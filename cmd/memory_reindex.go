@@ -260,6 +260,9 @@ func describeReindex(doc reindexDocument) string {
 		fmt.Fprintf(&b, "%s of %s read: %s new, %s there already, %s replaced, %s stay forgotten\n", plural(r.Archives, "archive"), plural(r.Sessions, "session"),
 			plural(r.Stored, "record"), formatCount(int64(r.Existing)), formatCount(int64(r.Removed)), formatCount(int64(r.Buried)))
 	}
+	if r := doc.Archives; r != nil && r.Repaired > 0 {
+		fmt.Fprintf(&b, "%s damaged and stored anew\n", plural(r.Repaired, "record"))
+	}
 	if doc.down {
 		return b.String()
 	}
@@ -276,8 +279,9 @@ type rebuildReport struct {
 	Archives int              `json:"archives"` // that verified
 	Stored   int              `json:"stored"`
 	Existing int              `json:"existing"`
-	Removed  int              `json:"removed"` // cut by an earlier rule
-	Buried   int              `json:"buried"`  // stay forgotten
+	Removed  int              `json:"removed"`  // cut by an earlier rule
+	Buried   int              `json:"buried"`   // stay forgotten
+	Repaired int              `json:"repaired"` // were damaged, and are stored anew
 	Problems []rebuildProblem `json:"problems"`
 }
 
@@ -385,6 +389,7 @@ func (w *workspace) rebuildSession(ctx context.Context, a *app, s archivedSessio
 	report.Existing += keeper.result.Existing
 	report.Removed += keeper.result.Removed
 	report.Buried += keeper.result.Buried
+	report.Repaired += keeper.result.Repaired
 	return err
 }
 

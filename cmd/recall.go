@@ -131,7 +131,7 @@ func runRecall(ctx context.Context, a *app, o recallOptions) error {
 		return fmt.Errorf("recall: %w", err)
 	}
 	doc := newRecallDocument(o.Query, result)
-	if err := addFacts(ctx, store, doc.Hits); err != nil {
+	if err := doc.addFacts(ctx, store); err != nil {
 		return fmt.Errorf("recall: %w", err)
 	}
 	if err := doc.addNeighbors(ctx, store, result, o.Neighbors); err != nil {
@@ -184,9 +184,9 @@ func parseAgo(s string) (time.Duration, error) {
 }
 
 // addFacts says of those hits that are facts what is known of them.
-func addFacts(ctx context.Context, store *memory.Store, hits []recallHit) error {
+func (d *recallDocument) addFacts(ctx context.Context, store *memory.Store) error {
 	var ids []string
-	for _, h := range hits {
+	for _, h := range d.Hits {
 		if h.Category == memory.CategoryFact {
 			ids = append(ids, h.ID)
 		}
@@ -199,14 +199,23 @@ func addFacts(ctx context.Context, store *memory.Store, hits []recallHit) error 
 		return err
 	}
 	for _, f := range known {
-		for i := range hits {
-			if hits[i].ID == f.ID {
+		if f.Damaged {
+			d.tell("what is known of fact " + f.ID + " is damaged and not shown; sessctl memory verify says more")
+			continue
+		}
+		for i := range d.Hits {
+			if d.Hits[i].ID == f.ID {
 				row := newFactRow(f)
-				hits[i].Fact = &recallFact{Kind: row.Kind, Confidence: row.Confidence, Quote: row.Quote, SupersededBy: row.SupersededBy}
+				d.Hits[i].Fact = &recallFact{Kind: row.Kind, Confidence: row.Confidence, Quote: row.Quote, SupersededBy: row.SupersededBy}
 			}
 		}
 	}
 	return nil
+}
+
+// tell adds to the notice.
+func (d *recallDocument) tell(notice string) {
+	d.Notice = strings.TrimPrefix(d.Notice+"; "+notice, "; ")
 }
 
 // recallDocument is `recall --json` (docs/json.md).
@@ -298,12 +307,17 @@ func (d *recallDocument) addNeighbors(ctx context.Context, store *memory.Store, 
 		}
 		return list
 	}
+	damaged := 0
 	for i, h := range r.Hits {
-		before, after, err := store.Neighbors(ctx, h.Record, n)
+		near, err := store.Neighbors(ctx, h.Record, n)
 		if err != nil {
 			return err
 		}
-		d.Hits[i].Before, d.Hits[i].After = add(d.Hits[i].Before, before), add(d.Hits[i].After, after)
+		d.Hits[i].Before, d.Hits[i].After = add(d.Hits[i].Before, near.Before), add(d.Hits[i].After, near.After)
+		damaged += near.Damaged
+	}
+	if damaged > 0 {
+		d.tell(fmt.Sprintf("%s beside the hits damaged and left out; sessctl memory verify says more", plural(damaged, "record")))
 	}
 	return nil
 }

@@ -301,7 +301,7 @@ func scramble(ctx context.Context, from *library, dir string) (*library, error) 
 		return nil, err
 	}
 	random, agents := rand.New(rand.NewPCG(1, 2)), map[string]bool{}
-	err = from.store.Export(ctx, memory.ExportOptions{}, func(page []memory.Exported) error {
+	_, err = from.store.Export(ctx, memory.ExportOptions{}, func(page []memory.Exported) error {
 		_, err := store.Put(ctx, memory.Source{}, func(yield func(memory.Record, error) bool) {
 			for _, e := range page {
 				e.Importance = random.Float64()

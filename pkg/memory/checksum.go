@@ -13,14 +13,29 @@ import (
 // it. It is the beginning of a SHA-256, so that no two kinds of damage cancel
 // each other out.
 func sumOf(r Record) int64 {
-	b := make([]byte, 0, len(r.Text)+len(r.ArchivePath)+512)
-	for _, text := range []string{r.ID, r.Text, r.Category, r.Runtime, r.Agent, r.Session, r.Key, r.Archive, r.ArchivePath, r.Branch} {
-		b = binary.AppendUvarint(b, uint64(len(text)))
-		b = append(b, text...)
-	}
+	b := appendTexts(make([]byte, 0, len(r.Text)+len(r.ArchivePath)+512), r.ID, r.Text, r.Category, r.Runtime, r.Agent, r.Session, r.Key, r.Archive, r.ArchivePath, r.Branch)
 	for _, n := range []int64{int64(math.Float64bits(r.Importance)), r.CreatedAt, int64(r.FirstLine), int64(r.LastLine), r.FirstByte, r.EndByte, int64(r.Position)} {
 		b = binary.LittleEndian.AppendUint64(b, uint64(n))
 	}
+	return sumOfBytes(b)
+}
+
+// sumOfFact is the checksum of what is stored of a fact beside its record.
+func sumOfFact(f Fact) int64 {
+	b := appendTexts(nil, f.ID, f.Kind, f.Quote, f.Speaker, f.Topic, f.Value, f.Instead, f.MadeBy, f.Successor)
+	return sumOfBytes(binary.LittleEndian.AppendUint64(b, math.Float64bits(f.Confidence)))
+}
+
+// appendTexts appends texts so that none can be taken for a part of another.
+func appendTexts(b []byte, texts ...string) []byte {
+	for _, text := range texts {
+		b = binary.AppendUvarint(b, uint64(len(text)))
+		b = append(b, text...)
+	}
+	return b
+}
+
+func sumOfBytes(b []byte) int64 {
 	sum := sha256.Sum256(b)
 	return int64(binary.LittleEndian.Uint64(sum[:8]))
 }
@@ -32,6 +47,14 @@ func (s *Store) recordColumns() string {
 		return columns + ", r.sum"
 	}
 	return columns + ", NULL"
+}
+
+// sumColumns are the checksums of records r and facts f.
+func (s *Store) sumColumns() string {
+	if s.HasChecksums() {
+		return "r.sum, f.sum"
+	}
+	return "NULL, NULL"
 }
 
 // stored is a record as it was read, and its checksum.
@@ -50,11 +73,9 @@ func (x *stored) sound() bool { return !x.sum.Valid || x.sum.Int64 == sumOf(x.Re
 // summedPage is how many records are held while checksums are made or checked.
 const summedPage = 256
 
-// readAfter returns up to summedPage records that meet a condition, after a row.
-// The rows are those of the records.
-func (s *Store) readAfter(ctx context.Context, q querier, after int64, condition string, args []any) (list []stored, rows []int64, err error) {
-	found, err := q.QueryContext(ctx, "SELECT r.rowid, "+s.recordColumns()+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.rowid>? AND ("+condition+") ORDER BY r.rowid LIMIT ?",
-		append(append([]any{after}, args...), summedPage)...)
+// readAfter returns up to summedPage records after a row, and their rows.
+func (s *Store) readAfter(ctx context.Context, q querier, after int64) (list []stored, rows []int64, err error) {
+	found, err := q.QueryContext(ctx, "SELECT r.rowid, "+s.recordColumns()+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.rowid>? ORDER BY r.rowid LIMIT ?", after, summedPage)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read records: %w", classifyError(err))
 	}
@@ -70,11 +91,10 @@ func (s *Store) readAfter(ctx context.Context, q querier, after int64, condition
 	return list, rows, classifyError(found.Err())
 }
 
-// sumRecords gives records their checksums, those that meet a condition over
-// records r. It returns how many.
-func (s *Store) sumRecords(ctx context.Context, tx *sql.Tx, condition string, args []any) (n int, err error) {
+// sumRecords gives all records their checksums. It returns how many there are.
+func (s *Store) sumRecords(ctx context.Context, tx *sql.Tx) (n int, err error) {
 	for after := int64(0); ; {
-		list, rows, err := s.readAfter(ctx, tx, after, condition, args)
+		list, rows, err := s.readAfter(ctx, tx, after)
 		if err != nil || len(list) == 0 {
 			return n, err
 		}
@@ -91,7 +111,7 @@ func (s *Store) sumRecords(ctx context.Context, tx *sql.Tx, condition string, ar
 // few by id.
 func (s *Store) unsound(ctx context.Context, q querier) (n int, ids []string, err error) {
 	for after := int64(0); ; {
-		list, rows, err := s.readAfter(ctx, q, after, "1=1", nil)
+		list, rows, err := s.readAfter(ctx, q, after)
 		if err != nil || len(list) == 0 {
 			return n, ids, err
 		}
@@ -105,6 +125,54 @@ func (s *Store) unsound(ctx context.Context, q querier) (n int, ids []string, er
 		}
 		after = rows[len(rows)-1]
 	}
+}
+
+// sumFacts gives all facts of a memory of version 1 their checksums.
+func sumFacts(ctx context.Context, tx *sql.Tx) error {
+	facts, _, err := readFacts(ctx, tx)
+	if err != nil {
+		return err
+	}
+	for _, f := range facts {
+		if _, err := tx.ExecContext(ctx, "UPDATE facts SET sum=? WHERE record=(SELECT rowid FROM records WHERE id=?)", sumOfFact(f), f.ID); err != nil {
+			return fmt.Errorf("store checksums: %w", err)
+		}
+	}
+	return nil
+}
+
+// unsoundFacts counts the facts whose checksum does not hold.
+func (s *Store) unsoundFacts(ctx context.Context, q querier) (n int, err error) {
+	has, err := s.hasFacts(ctx)
+	if err != nil || !has || !s.HasChecksums() {
+		return 0, err
+	}
+	facts, sums, err := readFacts(ctx, q)
+	for i, f := range facts {
+		if sums[i] != sumOfFact(f) {
+			n++
+		}
+	}
+	return n, err
+}
+
+// readFacts reads what is stored of all facts beside their records: facts are
+// few. Of the records they have the id.
+func readFacts(ctx context.Context, q querier) (facts []Fact, sums []int64, err error) {
+	rows, err := q.QueryContext(ctx, selectFact)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read facts: %w", classifyError(err))
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var f Fact
+		var sum int64
+		if err := rows.Scan(f.fields(&sum)...); err != nil {
+			return nil, nil, fmt.Errorf("read facts: %w", classifyError(err))
+		}
+		facts, sums = append(facts, f), append(sums, sum)
+	}
+	return facts, sums, classifyError(rows.Err())
 }
 
 // shownIDs is how many damaged records are named; the rest is counted.

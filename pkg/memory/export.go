@@ -26,40 +26,41 @@ type Exported struct {
 const exportPage = 512
 
 // Export hands out pages of the records that pass the filters, in the order
-// they were stored, as they are at one moment. An error of fn ends it.
-// ErrOtherModel is returned when memory has no vectors of the model asked for.
-func (s *Store) Export(ctx context.Context, o ExportOptions, fn func(page []Exported) error) error {
+// they were stored, as they are at one moment, and returns how many it left out
+// because they are not what was stored. An error of fn ends it. ErrOtherModel is
+// returned when memory has no vectors of the model asked for.
+func (s *Store) Export(ctx context.Context, o ExportOptions, fn func(page []Exported) error) (damaged int, err error) {
 	model, err := s.exportModel(ctx, o)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	said, stated, err := s.factColumns(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	condition, args := o.filter()
-	rows, err := s.db.QueryContext(ctx, `SELECT r.rowid, coalesce(v.slot, -1), coalesce(v.crc, 0), coalesce(files.name, ''), `+said+", "+columns+`
+	rows, err := s.db.QueryContext(ctx, `SELECT r.rowid, coalesce(v.slot, -1), coalesce(v.crc, 0), coalesce(files.name, ''), `+said+", "+s.recordColumns()+`
 		FROM records r JOIN texts t ON t.record=r.rowid LEFT JOIN vectors v ON v.record=r.rowid AND v.model=?
 		LEFT JOIN files ON files.model=v.model AND files.agent=v.agent `+stated+" WHERE "+condition+" ORDER BY r.rowid", append([]any{model.fingerprint}, args...)...)
 	if err != nil {
-		return fmt.Errorf("read records: %w", classifyError(err))
+		return 0, fmt.Errorf("read records: %w", classifyError(err))
 	}
 	defer rows.Close()
 	x := &export{store: s, rows: rowReader{dim: model.dim}, fn: fn}
 	for rows.Next() {
 		if err := x.scan(rows); err != nil {
-			return err
+			return 0, err
 		}
 		if len(x.page) == exportPage {
 			if err := x.flush(ctx); err != nil {
-				return err
+				return 0, err
 			}
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return fmt.Errorf("read records: %w", classifyError(err))
+		return 0, fmt.Errorf("read records: %w", classifyError(err))
 	}
-	return x.flush(ctx)
+	return x.damaged, x.flush(ctx)
 }
 
 // factColumns are the columns of facts, and the tables to read them from. A
@@ -111,6 +112,8 @@ type export struct {
 	page   []Exported
 	places []place // of the page's vectors; record is the index in the page
 	fn     func(page []Exported) error
+
+	damaged int // records that were left out
 }
 
 func (x *export) scan(rows *sql.Rows) error {
@@ -118,10 +121,16 @@ func (x *export) scan(rows *sql.Rows) error {
 	var file string
 	var e Exported
 	var f Fact
+	var read stored
 	p := place{record: int64(len(x.page))}
-	if err := rows.Scan(append([]any{&rowid, &p.slot, &p.crc, &file, &f.Kind, &f.Confidence, &f.Quote, &f.Speaker, &f.Topic, &f.Value, &f.Instead, &f.MadeBy, &f.Successor}, e.fields()...)...); err != nil {
+	if err := rows.Scan(append([]any{&rowid, &p.slot, &p.crc, &file, &f.Kind, &f.Confidence, &f.Quote, &f.Speaker, &f.Topic, &f.Value, &f.Instead, &f.MadeBy, &f.Successor}, read.fields()...)...); err != nil {
 		return fmt.Errorf("read records: %w", classifyError(err))
 	}
+	if !read.sound() {
+		x.damaged++
+		return nil
+	}
+	e.Record = read.Record
 	if f.Kind != "" {
 		f.Record = e.Record
 		e.Fact = &f

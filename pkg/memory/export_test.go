@@ -28,7 +28,7 @@ func TestExport(t *testing.T) {
 	embedAll(t, s, "a")
 	b, _ := builtin(t)
 	var got []memory.Record
-	err := s.Export(context.Background(), memory.ExportOptions{Vectors: true}, func(page []memory.Exported) error {
+	_, err := s.Export(context.Background(), memory.ExportOptions{Vectors: true}, func(page []memory.Exported) error {
 		for _, e := range page {
 			got = append(got, e.Record)
 			if e.Agent == "b" {
@@ -69,7 +69,7 @@ func TestExportOptions(t *testing.T) {
 	put(t, s, record(0, "one"), other)
 	embedAll(t, s, "a")
 	count := 0
-	err := s.Export(context.Background(), memory.ExportOptions{Query: memory.Query{Agent: "b"}}, func(page []memory.Exported) error {
+	_, err := s.Export(context.Background(), memory.ExportOptions{Query: memory.Query{Agent: "b"}}, func(page []memory.Exported) error {
 		count += len(page)
 		if page[0].Agent != "b" || page[0].Vector != nil {
 			t.Errorf("got %+v", page[0])
@@ -80,10 +80,10 @@ func TestExportOptions(t *testing.T) {
 		t.Errorf("%d records, %v", count, err)
 	}
 	stop := errors.New("stop")
-	if err := s.Export(context.Background(), memory.ExportOptions{}, func([]memory.Exported) error { return stop }); !errors.Is(err, stop) {
+	if _, err := s.Export(context.Background(), memory.ExportOptions{}, func([]memory.Exported) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("error of the receiver: %v", err)
 	}
-	if err := s.Export(context.Background(), memory.ExportOptions{Vectors: true, Model: "no such"}, nil); !errors.Is(err, memory.ErrOtherModel) {
+	if _, err := s.Export(context.Background(), memory.ExportOptions{Vectors: true, Model: "no such"}, nil); !errors.Is(err, memory.ErrOtherModel) {
 		t.Errorf("unknown model: %v", err)
 	}
 }

@@ -22,7 +22,8 @@ CREATE TABLE IF NOT EXISTS facts (
   value      TEXT NOT NULL,
   instead    TEXT NOT NULL, -- what it says is over, or ''
   made_by    TEXT NOT NULL, -- rules or model
-  successor  TEXT NOT NULL  -- id of the record that supersedes it, or ''
+  successor  TEXT NOT NULL, -- id of the record that supersedes it, or ''
+  sum        INTEGER NOT NULL DEFAULT 0 -- checksum of the row, see sumOfFact
 ) STRICT;
 -- extractions: up to where the facts of a session were extracted
 CREATE TABLE IF NOT EXISTS extractions (
@@ -52,6 +53,7 @@ type Fact struct {
 	Instead    string // what it says is over, or ""
 	MadeBy     string // rules or model that made it
 	Successor  string // id of the fact that supersedes it, or ""
+	Damaged    bool   // what is stored of it, or of its record, is not what was stored
 }
 
 // Extraction says how far the facts of a session have been extracted.
@@ -88,7 +90,7 @@ func (s *Store) PutFacts(ctx context.Context, x Extraction, facts []Fact, supers
 			}
 		}
 		for id, successor := range superseded {
-			if _, err := w.exec("UPDATE facts SET successor=? WHERE record=(SELECT rowid FROM records WHERE id=?)", successor, id); err != nil {
+			if err := w.supersede(id, successor); err != nil {
 				return fmt.Errorf("supersede fact %s: %w", id, err)
 			}
 		}
@@ -102,16 +104,48 @@ func (s *Store) PutFacts(ctx context.Context, x Extraction, facts []Fact, supers
 	return result, nil
 }
 
-const insertFact = `INSERT INTO facts (record, kind, confidence, quote, speaker, topic, value, instead, made_by, successor)
-	SELECT rowid, ?, ?, ?, ?, ?, ?, ?, ?, '' FROM records WHERE id=?
+const insertFact = `INSERT INTO facts (record, kind, confidence, quote, speaker, topic, value, instead, made_by, successor, sum)
+	SELECT rowid, ?, ?, ?, ?, ?, ?, ?, ?, '', ? FROM records WHERE id=?
 	ON CONFLICT (record) DO UPDATE SET kind=excluded.kind, confidence=excluded.confidence, quote=excluded.quote, speaker=excluded.speaker,
-	topic=excluded.topic, value=excluded.value, instead=excluded.instead, made_by=excluded.made_by, successor=''`
+	topic=excluded.topic, value=excluded.value, instead=excluded.instead, made_by=excluded.made_by, successor='', sum=excluded.sum`
 
 func (w *writer) putFact(f Fact) error {
 	if err := w.put(f.Record); err != nil {
 		return err
 	}
-	_, err := w.exec(insertFact, f.Kind, f.Confidence, f.Quote, f.Speaker, f.Topic, f.Value, f.Instead, f.MadeBy, f.ID)
+	f.Successor = ""
+	_, err := w.exec(insertFact, f.Kind, f.Confidence, f.Quote, f.Speaker, f.Topic, f.Value, f.Instead, f.MadeBy, sumOfFact(f), f.ID)
+	return err
+}
+
+const selectFact = "SELECT r.id, f.kind, f.confidence, f.quote, f.speaker, f.topic, f.value, f.instead, f.made_by, f.successor, f.sum FROM facts f JOIN records r ON r.rowid=f.record"
+
+// fields are where selectFact is read to.
+func (f *Fact) fields(sum *int64) []any {
+	return []any{&f.ID, &f.Kind, &f.Confidence, &f.Quote, &f.Speaker, &f.Topic, &f.Value, &f.Instead, &f.MadeBy, &f.Successor, sum}
+}
+
+// supersede notes what supersedes a fact. The checksum of one that is damaged
+// stays as it is: another would hide that.
+func (w *writer) supersede(id, successor string) error {
+	s, err := w.statement(selectFact + " WHERE r.id=?")
+	if err != nil {
+		return err
+	}
+	var f Fact
+	var sum int64
+	err = s.QueryRowContext(w.ctx, id).Scan(f.fields(&sum)...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil // it was forgotten
+	}
+	if err != nil {
+		return err
+	}
+	if sum == sumOfFact(f) {
+		f.Successor = successor
+		sum = sumOfFact(f)
+	}
+	_, err = w.exec("UPDATE facts SET successor=?, sum=? WHERE record=(SELECT rowid FROM records WHERE id=?)", successor, sum, id)
 	return err
 }
 
@@ -150,7 +184,7 @@ func (s *Store) Facts(ctx context.Context, o FactFilter) ([]Fact, error) {
 	}
 	rows, err := s.db.QueryContext(ctx, `SELECT r.id, t.text, r.category, r.importance, r.created_at, r.runtime, r.agent, r.session, r.key, r.archive, r.archive_path,
 		r.first_line, r.last_line, r.first_byte, r.end_byte, r.branch, r.position, f.kind, f.confidence, f.quote, f.speaker, f.topic, f.value, f.instead, f.made_by,
-		iif(`+live+`, '', f.successor)
+		iif(`+live+`, '', f.successor), f.successor, `+s.sumColumns()+`
 		FROM facts f JOIN records r ON r.rowid=f.record JOIN texts t ON t.record=r.rowid WHERE `+condition+" ORDER BY r.created_at, r.first_line, r.rowid", args...)
 	if err != nil {
 		return nil, fmt.Errorf("list facts: %w", classifyError(err))
@@ -159,14 +193,24 @@ func (s *Store) Facts(ctx context.Context, o FactFilter) ([]Fact, error) {
 	var facts []Fact
 	for rows.Next() {
 		var f Fact
+		var successor string
+		var recordSum, factSum sql.NullInt64
 		if err := rows.Scan(&f.ID, &f.Text, &f.Category, &f.Importance, &f.CreatedAt, &f.Runtime, &f.Agent, &f.Session, &f.Key, &f.Archive, &f.ArchivePath,
 			&f.FirstLine, &f.LastLine, &f.FirstByte, &f.EndByte, &f.Branch, &f.Position, &f.Kind, &f.Confidence, &f.Quote, &f.Speaker, &f.Topic, &f.Value, &f.Instead, &f.MadeBy,
-			&f.Successor); err != nil {
+			&f.Successor, &successor, &recordSum, &factSum); err != nil {
 			return nil, fmt.Errorf("list facts: %w", classifyError(err))
 		}
+		f.Damaged = !f.sound(successor, recordSum, factSum)
 		facts = append(facts, f)
 	}
 	return facts, classifyError(rows.Err())
+}
+
+// sound says whether a fact and its record are what was stored.
+func (f Fact) sound(successor string, recordSum, factSum sql.NullInt64) bool {
+	f.Successor = successor
+	record := stored{f.Record, recordSum}
+	return record.sound() && (!factSum.Valid || factSum.Int64 == sumOfFact(f))
 }
 
 // Extraction returns up to where the facts of a session were extracted; false

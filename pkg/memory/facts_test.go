@@ -244,7 +244,7 @@ func TestFactsOfReadOnlyMemory(t *testing.T) {
 func TestExportFacts(t *testing.T) {
 	s := openNew(t)
 	exported := func() (facts []memory.Fact, others int) {
-		err := s.Export(context.Background(), memory.ExportOptions{}, func(page []memory.Exported) error {
+		_, err := s.Export(context.Background(), memory.ExportOptions{}, func(page []memory.Exported) error {
 			for _, e := range page {
 				if e.Fact == nil {
 					others++

@@ -225,8 +225,7 @@ func (w *writer) write(rowid int64, r Record) error {
 	if _, err := w.exec("INSERT INTO texts (record, text) VALUES (?, ?)", rowid, r.Text); err != nil {
 		return err
 	}
-	w.terms = embed.AppendTerms(w.terms[:0], r.Text)
-	if _, err := w.exec("INSERT INTO words (rowid, terms) VALUES (?, ?)", rowid, string(w.terms)); err != nil {
+	if err := w.writeWords(rowid, r.Text); err != nil {
 		return err
 	}
 	for _, model := range w.models {
@@ -235,6 +234,13 @@ func (w *writer) write(rowid int64, r Record) error {
 		}
 	}
 	return nil
+}
+
+// writeWords stores the words of a text.
+func (w *writer) writeWords(rowid int64, text string) error {
+	w.terms = embed.AppendTerms(w.terms[:0], text)
+	_, err := w.exec("INSERT INTO words (rowid, terms) VALUES (?, ?)", rowid, string(w.terms))
+	return err
 }
 
 const updateRecord = `

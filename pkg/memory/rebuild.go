@@ -111,13 +111,52 @@ func (b Rebuild) finish(ctx context.Context, tx *sql.Tx, result *RebuildResult) 
 }
 
 // BeginRebuild reads what was forgotten from the files beside the memory, and
-// removes it. It returns how many records it removed.
+// removes it; words that are not those of the texts it reads anew. It returns
+// how many records it removed.
 func (s *Store) BeginRebuild(ctx context.Context) (removed int, err error) {
 	err = s.deleteSecurely(ctx, func(tx *sql.Tx) (bool, error) {
 		removed, err = s.rememberForgotten(ctx, tx)
 		return removed > 0, err
 	})
-	return removed, err
+	if err != nil {
+		return 0, err
+	}
+	return removed, s.repairWords(ctx)
+}
+
+// repairWords reads the words of all texts anew if the full-text index has
+// others.
+func (s *Store) repairWords(ctx context.Context) error {
+	var wrong []Problem
+	err := s.atOneMoment(ctx, func(c *sql.Conn) (err error) {
+		wrong, err = s.verifyWords(ctx, c)
+		return err
+	})
+	if err != nil || len(wrong) == 0 {
+		return err
+	}
+	return s.inTransaction(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO words (words) VALUES ('delete-all')"); err != nil {
+			return fmt.Errorf("read the words anew: %w", err)
+		}
+		w, err := newWriter(ctx, tx, &PutResult{})
+		if err != nil {
+			return err
+		}
+		defer w.close()
+		for after := int64(0); ; {
+			list, rows, err := s.readAfter(ctx, tx, after)
+			if err != nil || len(list) == 0 {
+				return err
+			}
+			for i, x := range list {
+				if err := w.writeWords(rows[i], x.Text); err != nil {
+					return fmt.Errorf("read the words anew: %w", err)
+				}
+			}
+			after = rows[len(rows)-1]
+		}
+	})
 }
 
 // Rebuilt returns the mark that Rebuild left on a session since the last

@@ -67,23 +67,53 @@ type Result struct {
 // when there are vectors, but of another model only; RankHybrid then goes by
 // words, with a notice. An unknown Rank is an error.
 func (s *Store) Recall(ctx context.Context, q Query, e embed.QueryEmbedder, m embed.Model) (Result, error) {
+	for try := 1; ; try++ {
+		before, err := s.vectorFiles(ctx)
+		if err != nil {
+			return Result{}, err
+		}
+		result, damaged, err := s.recallOnce(ctx, q, e, m)
+		if err != nil || !damaged || try == recallTries {
+			return result, err
+		}
+		// A reindex may have put other files in the place of those that were read.
+		if after, err := s.vectorFiles(ctx); err != nil || slices.Equal(after, before) {
+			return result, err
+		}
+	}
+}
+
+// recallTries is how often a question is asked while vectors change under it.
+const recallTries = 3
+
+// vectorFiles names the vector files that are in use, and what shows that they
+// have changed.
+func (s *Store) vectorFiles(ctx context.Context) ([]string, error) {
+	files, err := readStrings(ctx, s.db, "SELECT model || ' ' || agent || ' ' || name || ' ' || slots || ' ' || stamp FROM files ORDER BY model, agent")
+	if err != nil {
+		return nil, fmt.Errorf("list vector files: %w", err)
+	}
+	return files, nil
+}
+
+// recallOnce reports besides whether vectors were lost or damaged.
+func (s *Store) recallOnce(ctx context.Context, q Query, e embed.QueryEmbedder, m embed.Model) (result Result, damaged bool, err error) {
 	r := &recall{store: s, query: q.withDefaults(), model: m, rows: rowReader{dim: m.Dim}, embedder: e}
 	r.closely, r.words = r.query.Rank == RankHybrid, r.query.Text
 	if !slices.Contains([]string{RankHybrid, RankText, RankVector, RankSeed}, r.query.Rank) {
-		return Result{}, fmt.Errorf("unknown rank %q", r.query.Rank)
+		return Result{}, false, fmt.Errorf("unknown rank %q", r.query.Rank)
 	}
-	var err error
 	if r.query.facts, err = s.hasFacts(ctx); err != nil {
-		return Result{}, err
+		return Result{}, false, err
 	}
 	if err := r.prepareVectors(ctx, e, m); err != nil {
-		return Result{Rank: r.query.Rank}, err
+		return Result{Rank: r.query.Rank}, false, err
 	}
 	if err := r.gather(ctx); err != nil {
-		return Result{Rank: r.query.Rank}, err
+		return Result{Rank: r.query.Rank}, false, err
 	}
 	hits, err := r.ranked(ctx)
-	return Result{Hits: hits, Rank: r.query.Rank, Notice: r.notices()}, err
+	return Result{Hits: hits, Rank: r.query.Rank, Notice: r.notices()}, r.rows.damaged > 0, err
 }
 
 func (q Query) withDefaults() Query {
@@ -126,6 +156,7 @@ type recall struct {
 	names   []string             // identifiers in the query
 	periods []period             // times that it names; only RankHybrid asks for them
 	pool    map[int64]*candidate // by row id
+	unsound int                  // records that were proposed and are not what was stored
 }
 
 // candidate is a record that was proposed, and what is known of it so far: its
@@ -288,24 +319,30 @@ func (r *recall) askNames(ctx context.Context) error {
 	return nil
 }
 
-// load reads the records of the pool.
+// load reads the records of the pool. One that is not what was stored is left
+// out: it says what nobody has said, or names a source that it is not from.
 func (r *recall) load(ctx context.Context) error {
 	if len(r.pool) == 0 {
 		return nil
 	}
-	rows, err := r.store.db.QueryContext(ctx, "SELECT r.rowid, "+columns+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.rowid IN "+listed(r.pool))
+	r.unsound = 0
+	rows, err := r.store.db.QueryContext(ctx, "SELECT r.rowid, "+r.store.recordColumns()+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.rowid IN "+listed(r.pool))
 	if err != nil {
 		return fmt.Errorf("read records: %w", classifyError(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var rowid int64
-		var x Record
+		var x stored
 		if err := rows.Scan(append([]any{&rowid}, x.fields()...)...); err != nil {
 			return fmt.Errorf("read records: %w", classifyError(err))
 		}
+		if !x.sound() {
+			r.unsound++
+			continue
+		}
 		c := r.at(rowid)
-		c.Record, c.loaded, c.holds = x, true, holds(x.Text, r.names)
+		c.Record, c.loaded, c.holds = x.Record, true, holds(x.Text, r.names)
 	}
 	return classifyError(rows.Err())
 }
@@ -398,11 +435,14 @@ func (r *recall) goByWords(notice string) {
 }
 
 func (r *recall) notices() string {
-	if r.rows.damaged == 0 {
-		return r.notice
+	list := []string{r.notice}
+	if r.rows.damaged > 0 {
+		list = append(list, fmt.Sprintf("%d vectors are lost or damaged, those records were found by words only; the next compaction makes them again", r.rows.damaged))
 	}
-	damaged := fmt.Sprintf("%d vectors are lost or damaged, those records were found by words only; the next compaction makes them again", r.rows.damaged)
-	return strings.TrimPrefix(r.notice+"; "+damaged, "; ")
+	if r.unsound > 0 {
+		list = append(list, fmt.Sprintf("damaged records that may fit were left out: %d; sessctl memory verify says more", r.unsound))
+	}
+	return strings.TrimPrefix(strings.Join(list, "; "), "; ")
 }
 
 // filter is the SQL condition of the query's filters over records r.
@@ -473,36 +513,45 @@ func (x *Record) fields() []any {
 		&x.Archive, &x.ArchivePath, &x.FirstLine, &x.LastLine, &x.FirstByte, &x.EndByte, &x.Branch, &x.Position}
 }
 
+// Neighborhood is what stands around a record in its session.
+type Neighborhood struct {
+	Before, After []Record
+	Damaged       int // that are not what was stored, and are left out
+}
+
 // Neighbors returns the records that stand in the same session at most n
 // places before and after x, in their order. A summary has none. Where a place
 // was cut twice as the session grew, it is the record of x's archive, else the
 // latest.
-func (s *Store) Neighbors(ctx context.Context, x Record, n int) (before, after []Record, err error) {
+func (s *Store) Neighbors(ctx context.Context, x Record, n int) (near Neighborhood, err error) {
 	if n < 1 || x.Position < 0 {
-		return nil, nil, nil
+		return near, nil
 	}
-	rows, err := s.db.QueryContext(ctx, "SELECT "+columns+` FROM records r JOIN texts t ON t.record=r.rowid
+	rows, err := s.db.QueryContext(ctx, "SELECT "+s.recordColumns()+` FROM records r JOIN texts t ON t.record=r.rowid
 		WHERE r.agent=? AND r.runtime=? AND r.session=? AND r.category=? AND r.position BETWEEN max(?, 0) AND ? AND r.position<>?
 		ORDER BY r.position, r.archive=? DESC, r.rowid DESC`,
 		x.Agent, x.Runtime, x.Session, x.Category, x.Position-n, x.Position+n, x.Position, x.Archive)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read neighbours: %w", classifyError(err))
+		return near, fmt.Errorf("read neighbours: %w", classifyError(err))
 	}
 	defer rows.Close()
 	last := -1
 	for rows.Next() {
-		var r Record
+		var r stored
 		if err := rows.Scan(r.fields()...); err != nil {
-			return nil, nil, fmt.Errorf("read neighbours: %w", classifyError(err))
+			return near, fmt.Errorf("read neighbours: %w", classifyError(err))
 		}
 		switch {
+		case !r.sound():
+			near.Damaged++
+			continue
 		case r.Position == last:
 		case r.Position < x.Position:
-			before = append(before, r)
+			near.Before = append(near.Before, r.Record)
 		default:
-			after = append(after, r)
+			near.After = append(near.After, r.Record)
 		}
 		last = r.Position
 	}
-	return before, after, classifyError(rows.Err())
+	return near, classifyError(rows.Err())
 }

@@ -275,11 +275,11 @@ func TestNeighbors(t *testing.T) {
 		"all":       {records[5], 100, "[part 0 part 1 part 2 part 3 part 4]", "[]"},
 		"a summary": {summary, 3, "[]", "[]"},
 	} {
-		before, after, err := s.Neighbors(context.Background(), c.of, c.n)
+		near, err := s.Neighbors(context.Background(), c.of, c.n)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := fmt.Sprint(texts(before), texts(after)); got != c.before+" "+c.after {
+		if got := fmt.Sprint(texts(near.Before), texts(near.After)); got != c.before+" "+c.after {
 			t.Errorf("%s: %s, want %s %s", name, got, c.before, c.after)
 		}
 	}

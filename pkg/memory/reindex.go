@@ -175,7 +175,7 @@ func anyOf(list []string) []any {
 // removeUnnamed removes the vector files that the database does not name. The
 // caller holds the lock of the data directory.
 func (s *Store) removeUnnamed(ctx context.Context) error {
-	files, err := s.files(ctx)
+	files, err := s.files(ctx, s.db)
 	if err != nil {
 		return err
 	}

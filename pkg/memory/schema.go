@@ -55,7 +55,7 @@ func (s *Store) upgrade(ctx context.Context) error {
 		if _, err := tx.ExecContext(ctx, stateTable+"ALTER TABLE records ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;"); err != nil {
 			return fmt.Errorf("bring the memory up to date: %w", err)
 		}
-		if s.upgraded, err = s.sumRecords(ctx, tx, "1=1", nil); err != nil {
+		if s.upgraded, err = s.sumAll(ctx, tx); err != nil {
 			return fmt.Errorf("bring the memory up to date: %w", err)
 		}
 		if _, err := tx.ExecContext(ctx, markVersion); err != nil {
@@ -64,6 +64,23 @@ func (s *Store) upgrade(ctx context.Context) error {
 		s.schema = schemaVersion
 		return nil
 	})
+}
+
+// sumAll gives all records and facts their checksums. It returns how many
+// records there are.
+func (s *Store) sumAll(ctx context.Context, tx *sql.Tx) (int, error) {
+	n, err := s.sumRecords(ctx, tx)
+	if err != nil {
+		return 0, err
+	}
+	var facts bool
+	if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type='table' AND name='facts')").Scan(&facts); err != nil || !facts {
+		return n, err
+	}
+	if _, err := tx.ExecContext(ctx, "ALTER TABLE facts ADD COLUMN sum INTEGER NOT NULL DEFAULT 0"); err != nil {
+		return 0, err
+	}
+	return n, sumFacts(ctx, tx)
 }
 
 // Upgraded is how many records of an earlier version got their checksums when

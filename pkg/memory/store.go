@@ -265,7 +265,7 @@ func (s *Store) countModels(ctx context.Context, stats *Stats) error {
 	if err := rows.Err(); err != nil {
 		return classifyError(err)
 	}
-	files, err := s.files(ctx)
+	files, err := s.files(ctx, s.db)
 	for _, f := range files {
 		for i := range stats.Models {
 			if info, err := os.Lstat(f.path); err == nil && stats.Models[i].Fingerprint == f.fingerprint {

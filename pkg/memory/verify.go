@@ -1,14 +1,19 @@
 package memory
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/sessctl/sessctl/pkg/embed"
 )
 
 // Problem is something that Verify found.
@@ -17,21 +22,77 @@ type Problem struct {
 	Message string
 }
 
-// Verify checks the database (its pages, its indexes, and that every record
-// has a text, words, and of each model a vector or a pending row) and every
-// named vector against its file. It changes nothing. An error means that it
+// Verify checks the database (its pages, its indexes, that every record has a
+// text, words, and of each model a vector or a pending row), every record and
+// fact against its checksum, the words against the texts, and every named
+// vector against its file. All of it is seen as it was at one moment, whatever
+// another process does meanwhile. It changes nothing. An error means that it
 // could not check.
-func (s *Store) Verify(ctx context.Context) ([]Problem, error) {
-	problems, err := s.verifyDatabase(ctx)
-	if err != nil || len(problems) > 0 {
+func (s *Store) Verify(ctx context.Context) (problems []Problem, err error) {
+	err = s.atOneMoment(ctx, func(c *sql.Conn) error {
+		for _, check := range []func(context.Context, *sql.Conn) ([]Problem, error){s.verifyDatabase, s.verifyRecords, s.verifyWords, s.verifyVectors} {
+			found, err := check(ctx, c)
+			problems = append(problems, found...)
+			if err != nil || len(found) > 0 {
+				return err
+			}
+		}
+		return nil
+	})
+	return problems, err
+}
+
+// vocabulary is a view of the full-text index: a row a term.
+const vocabulary = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab('main', 'words', 'row')"
+
+// atOneMoment runs f on a connection that sees the database as it is now.
+func (s *Store) atOneMoment(ctx context.Context, f func(c *sql.Conn) error) error {
+	c, err := s.db.Conn(ctx)
+	if err != nil {
+		return classifyError(err)
+	}
+	defer c.Close()
+	statements := []string{vocabulary, "BEGIN"}
+	if s.readOnly { // a view of its own is no change of the database
+		statements = []string{"PRAGMA query_only=0", vocabulary, "PRAGMA query_only=1", "BEGIN"}
+	}
+	for _, statement := range statements {
+		if _, err := c.ExecContext(ctx, statement); err != nil {
+			return classifyError(err)
+		}
+	}
+	defer c.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+	return f(c)
+}
+
+// verifyRecords checks every record and fact against its checksum.
+func (s *Store) verifyRecords(ctx context.Context, c *sql.Conn) (problems []Problem, err error) {
+	path := filepath.Join(s.dir, "memory.db")
+	n, ids, err := s.unsound(ctx, c)
+	if n > 0 {
+		problems = append(problems, Problem{path, fmt.Sprintf("records that are not what was stored: %d (%s); sessctl memory reindex --from-archives stores them anew, sessctl memory forget --id removes one", n, strings.Join(ids, ", "))})
+	}
+	if err != nil {
 		return problems, err
 	}
-	files, err := s.files(ctx)
+	n, err = s.unsoundFacts(ctx, c)
+	if n > 0 {
+		problems = append(problems, Problem{path, fmt.Sprintf("facts that are not what was stored: %d; sessctl extract-facts --archived finds them again", n)})
+	}
+	return problems, err
+}
+
+// verifyVectors checks every named vector against its file.
+func (s *Store) verifyVectors(ctx context.Context, c *sql.Conn) (problems []Problem, err error) {
+	files, err := s.files(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	for _, f := range files {
-		lost, _, err := f.lost(ctx, s.db)
+		lost, _, err := f.lost(ctx, c)
+		if err == nil && len(lost) > 0 {
+			lost, err = s.stillNamed(ctx, f, lost)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -40,6 +101,28 @@ func (s *Store) Verify(ctx context.Context) ([]Problem, error) {
 		}
 	}
 	return problems, nil
+}
+
+// stillNamed returns those rows of a file that the database still names, as it
+// is by now: another process may have put other vectors in their place, or
+// forgotten their records, and removed the file or overwritten the rows since.
+func (s *Store) stillNamed(ctx context.Context, f *vectorFile, lost []place) (named []place, err error) {
+	statement, err := s.db.PrepareContext(ctx, `SELECT EXISTS (SELECT 1 FROM vectors v JOIN files f ON f.model=v.model AND f.agent=v.agent
+		WHERE v.model=? AND v.agent=? AND v.slot=? AND v.record=? AND v.crc=? AND f.name=?)`)
+	if err != nil {
+		return nil, fmt.Errorf("look for vectors again: %w", classifyError(err))
+	}
+	defer statement.Close()
+	for _, p := range lost {
+		var still bool
+		if err := statement.QueryRowContext(ctx, f.fingerprint, f.agent, p.slot, p.record, p.crc, f.base).Scan(&still); err != nil {
+			return nil, fmt.Errorf("look for vectors again: %w", classifyError(err))
+		}
+		if still {
+			named = append(named, p)
+		}
+	}
+	return named, nil
 }
 
 // counts are figures that are zero in a sound database.
@@ -51,9 +134,9 @@ UNION ALL SELECT 'records with neither a vector nor a pending row of ' || name, 
 UNION ALL SELECT 'vectors that are in no file', (SELECT count(*) FROM vectors v WHERE NOT EXISTS (SELECT 1 FROM files f WHERE f.model=v.model AND f.agent=v.agent AND v.slot<f.slots))`
 
 // verifyDatabase asks SQLite, and then counts.
-func (s *Store) verifyDatabase(ctx context.Context) (problems []Problem, err error) {
+func (s *Store) verifyDatabase(ctx context.Context, c *sql.Conn) (problems []Problem, err error) {
 	path := filepath.Join(s.dir, "memory.db")
-	answers, err := readStrings(ctx, s.db, "PRAGMA integrity_check(10)")
+	answers, err := readStrings(ctx, c, "PRAGMA integrity_check(10)")
 	if err != nil {
 		answers = append(answers, err.Error())
 	}
@@ -65,16 +148,87 @@ func (s *Store) verifyDatabase(ctx context.Context) (problems []Problem, err err
 	if err := ctx.Err(); err != nil || len(problems) > 0 {
 		return problems, err
 	}
-	wrong, err := readStrings(ctx, s.db, "SELECT abs(n) || ' ' || what FROM ("+counts+") WHERE n<>0")
+	wrong, err := readStrings(ctx, c, "SELECT abs(n) || ' ' || what FROM ("+counts+") WHERE n<>0")
 	for _, message := range wrong {
 		problems = append(problems, Problem{path, message})
 	}
 	return problems, err
 }
 
+// verifyWords checks that the full-text index has the words of the texts and no
+// others, each as often: both are summed up, because neither fits into memory.
+func (s *Store) verifyWords(ctx context.Context, c *sql.Conn) ([]Problem, error) {
+	want := newWordSum()
+	for after := int64(0); ; {
+		list, rows, err := s.readAfter(ctx, c, after)
+		if err != nil {
+			return nil, err
+		}
+		if len(list) == 0 {
+			break
+		}
+		for _, x := range list {
+			want.addText(x.Text)
+		}
+		after = rows[len(rows)-1]
+	}
+	have := wordSum{seed: want.seed}
+	rows, err := c.QueryContext(ctx, "SELECT term, doc, cnt FROM temp.vocabulary")
+	if err != nil {
+		return nil, fmt.Errorf("read the words: %w", classifyError(err))
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var term string
+		var records, times uint64
+		if err := rows.Scan(&term, &records, &times); err != nil {
+			return nil, fmt.Errorf("read the words: %w", classifyError(err))
+		}
+		have.add([]byte(term), records, times)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, classifyError(err)
+	}
+	if have.records == want.records && have.times == want.times {
+		return nil, nil
+	}
+	return []Problem{{filepath.Join(s.dir, "memory.db"), "the words are not those of the texts; sessctl memory reindex --from-archives reads them anew"}}, nil
+}
+
+// wordSum sums up which words stand in how many records, and how often.
+type wordSum struct {
+	seed           maphash.Seed
+	records, times uint64
+	seen           map[uint64]bool // words of the text that is read
+	buffer         []byte
+}
+
+func newWordSum() *wordSum { return &wordSum{seed: maphash.MakeSeed(), seen: map[uint64]bool{}} }
+
+// add counts a word that stands in so many records so many times.
+func (w *wordSum) add(term []byte, records, times uint64) {
+	hash := maphash.Bytes(w.seed, term)
+	w.records += hash * records
+	w.times += hash * times
+}
+
+// addText counts the words of a record.
+func (w *wordSum) addText(text string) {
+	clear(w.seen)
+	w.buffer = embed.AppendTerms(w.buffer[:0], text)
+	for term := range bytes.FieldsSeq(w.buffer) {
+		hash := maphash.Bytes(w.seed, term)
+		if !w.seen[hash] {
+			w.seen[hash] = true
+			w.records += hash
+		}
+		w.times += hash
+	}
+}
+
 // files lists all vector files.
-func (s *Store) files(ctx context.Context) ([]*vectorFile, error) {
-	rows, err := s.db.QueryContext(ctx, "SELECT f.model, m.dim, f.agent, f.name FROM files f JOIN models m ON m.fingerprint=f.model ORDER BY f.agent, f.model")
+func (s *Store) files(ctx context.Context, q querier) ([]*vectorFile, error) {
+	rows, err := q.QueryContext(ctx, "SELECT f.model, m.dim, f.agent, f.name FROM files f JOIN models m ON m.fingerprint=f.model ORDER BY f.agent, f.model")
 	if err != nil {
 		return nil, fmt.Errorf("list vector files: %w", classifyError(err))
 	}
@@ -103,7 +257,11 @@ func examine(ctx context.Context, dir string) ([]Problem, error) {
 	case err != nil:
 		return nil, err
 	}
-	problems, err := s.verifyDatabase(ctx)
+	var problems []Problem
+	err = s.atOneMoment(ctx, func(c *sql.Conn) error {
+		problems, err = s.verifyDatabase(ctx, c)
+		return err
+	})
 	return problems, errors.Join(err, s.Close())
 }
 

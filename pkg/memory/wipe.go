@@ -127,7 +127,7 @@ func execute(ctx context.Context, c *sql.Conn, statement string) error {
 // wipeVectors overwrites the rows of vector files that belong to no record, and
 // removes the files that the database does not name.
 func (s *Store) wipeVectors(ctx context.Context) error {
-	files, err := s.files(ctx)
+	files, err := s.files(ctx, s.db)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,218 @@
+package memory_test
+
+import (
+	"context"
+	"database/sql"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sessctl/sessctl/pkg/memory"
+)
+
+// alter changes the database behind the program's back.
+func alter(t *testing.T, dir, statement string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(dir, "memory.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(statement); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// problemsOf are what Verify says.
+func problemsOf(t *testing.T, s *memory.Store) string {
+	t.Helper()
+	problems, err := s.Verify(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, p := range problems {
+		all = append(all, p.Message)
+	}
+	return strings.Join(all, "\n")
+}
+
+// Whatever of a record has changed since it was stored: verify tells, recall
+// and export leave it out, and storing it again makes it whole.
+func TestChangedRecordIsNoticed(t *testing.T) {
+	for name, statement := range map[string]string{
+		"text":         "UPDATE texts SET text=replace(text, 'xylograph', 'xylogrbph')",
+		"text, gone":   "UPDATE texts SET text=''",
+		"category":     "UPDATE records SET category='session_summary'",
+		"importance":   "UPDATE records SET importance=0.75",
+		"time":         "UPDATE records SET created_at=created_at+1",
+		"runtime":      "UPDATE records SET runtime='pj'",
+		"session":      "UPDATE records SET session='s9'",
+		"key":          "UPDATE records SET key='agent:b'",
+		"archive":      "UPDATE records SET archive='other'",
+		"archive path": "UPDATE records SET archive_path='/elsewhere'",
+		"first line":   "UPDATE records SET first_line=first_line+1",
+		"last line":    "UPDATE records SET last_line=last_line+1",
+		"first byte":   "UPDATE records SET first_byte=first_byte+1",
+		"end byte":     "UPDATE records SET end_byte=end_byte+1",
+		"branch":       "UPDATE records SET branch='abandoned'",
+		"position":     "UPDATE records SET position=position+1",
+		"checksum":     "UPDATE records SET sum=sum+1",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, dir := newStore(t)
+			changed, whole := record(4, "the heron is codenamed xylograph"), record(9, "another heron")
+			whole.Session, whole.ID = "s2", memory.RecordID("a", "s2", 9, "v", "")
+			put(t, s, changed, whole)
+			embedAll(t, s, "a")
+			if said := problemsOf(t, s); said != "" {
+				t.Fatal(said)
+			}
+			where := " WHERE rowid=1"
+			if strings.HasPrefix(statement, "UPDATE texts") {
+				where = " WHERE record=1"
+			}
+			alter(t, dir, statement+where)
+			if said := problemsOf(t, s); !strings.Contains(said, "records that are not what was stored: 1 ("+changed.ID+")") {
+				t.Errorf("verify says %q", said)
+			}
+			for _, rank := range []string{memory.RankHybrid, memory.RankText, memory.RankVector} {
+				result := recall(t, s, memory.Query{Text: "heron xylograph", Rank: rank})
+				if len(result.Hits) != 1 || result.Hits[0].ID != whole.ID || !strings.Contains(result.Notice, "were left out: 1") {
+					t.Errorf("%s: %d hits, %q", rank, len(result.Hits), result.Notice)
+				}
+			}
+			exported := 0
+			damaged, err := s.Export(context.Background(), memory.ExportOptions{}, func(page []memory.Exported) error {
+				exported += len(page)
+				return nil
+			})
+			if damaged != 1 || exported != 1 || err != nil {
+				t.Errorf("%d exported, %d left out, %v", exported, damaged, err)
+			}
+			if got, want := put(t, s, changed), (memory.PutResult{Repaired: 1}); got != want {
+				t.Errorf("%+v, want %+v", got, want)
+			}
+			embedAll(t, s, "a")
+			if said := problemsOf(t, s); said != "" {
+				t.Error(said)
+			}
+			if hits := recall(t, s, memory.Query{Text: "xylograph"}).Hits; len(hits) == 0 || hits[0].Record != changed {
+				t.Errorf("found %+v, want %+v", hits, changed)
+			}
+		})
+	}
+}
+
+// What changes a record on purpose changes its checksum too.
+func TestChecksumFollows(t *testing.T) {
+	s, _ := newStore(t)
+	r := record(4, "one")
+	put(t, s, r)
+	r.Text, r.Importance, r.Archive, r.ArchivePath = "two", 0.7, "", ""
+	put(t, s, r)
+	r.Archive, r.ArchivePath, r.Branch = "other", "/elsewhere", "abandoned"
+	put(t, s, r)
+	putFacts(t, s, nil, storedFact("s1", "preference", "tea", 1), storedFact("s1", "preference", "coffee", 2))
+	facts, err := s.Facts(context.Background(), memory.FactFilter{})
+	if err != nil || len(facts) != 2 {
+		t.Fatal(facts, err)
+	}
+	putFacts(t, s, map[string]string{facts[0].ID: facts[1].ID})
+	source := memory.Source{Runtime: "pi", Agent: "a", Session: "s1", Archive: "x", ArchivePath: "/archive/x"}
+	if n, err := s.LinkFacts(context.Background(), source, "/logs/s1", 1000, true); n != 2 || err != nil {
+		t.Fatal(n, err)
+	}
+	if said := problemsOf(t, s); said != "" {
+		t.Error(said)
+	}
+}
+
+// What is known of a fact is checked too.
+func TestChangedFactIsNoticed(t *testing.T) {
+	for _, statement := range []string{
+		"UPDATE facts SET quote='no'", "UPDATE facts SET kind='project'", "UPDATE facts SET confidence=0.1",
+		"UPDATE facts SET value='w'", "UPDATE facts SET successor='x'", "UPDATE facts SET sum=0",
+	} {
+		s, dir := newStore(t)
+		putFacts(t, s, nil, storedFact("s1", "preference", "tea", 1))
+		alter(t, dir, statement)
+		if said := problemsOf(t, s); !strings.Contains(said, "facts that are not what was stored: 1") {
+			t.Errorf("%s: verify says %q", statement, said)
+		}
+		facts, err := s.Facts(context.Background(), memory.FactFilter{})
+		if err != nil || len(facts) != 1 || !facts[0].Damaged {
+			t.Errorf("%s: %+v, %v", statement, facts, err)
+		}
+	}
+}
+
+// Words that are not those of the texts are told: what they hide is not found.
+func TestChangedWordsAreNoticed(t *testing.T) {
+	for _, statement := range []string{
+		"DELETE FROM words WHERE rowid=1; INSERT INTO words (rowid, terms) VALUES (1, 'the heron is codenam xylogrbph')",
+		"DELETE FROM words WHERE rowid=1; INSERT INTO words (rowid, terms) VALUES (1, 'heron')",
+	} {
+		s, dir := newStore(t)
+		put(t, s, record(0, "the heron is codenamed xylograph"), record(1, "heron HERON straße 東京の天気 src/io_test.go heron"))
+		if said := problemsOf(t, s); said != "" {
+			t.Fatal(said)
+		}
+		alter(t, dir, statement)
+		if said := problemsOf(t, s); !strings.Contains(said, "the words are not those of the texts") {
+			t.Errorf("verify says %q", said)
+		}
+		if _, err := s.BeginRebuild(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if said := problemsOf(t, s); said != "" {
+			t.Errorf("after the rebuild verify says %q", said)
+		}
+		if hits := recall(t, s, memory.Query{Text: "xylograph", Rank: memory.RankText}).Hits; len(hits) != 1 {
+			t.Errorf("%d hits after the rebuild", len(hits))
+		}
+	}
+}
+
+// A memory of the version before checksums is read as it is, and gets them when
+// it is opened to be changed.
+func TestUpgrade(t *testing.T) {
+	ctx := context.Background()
+	s, dir := newStore(t)
+	put(t, s, record(0, "the heron is codenamed xylograph"), record(1, "another heron"))
+	putFacts(t, s, nil, storedFact("s1", "preference", "tea", 1))
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	alter(t, dir, "ALTER TABLE records DROP COLUMN sum; ALTER TABLE facts DROP COLUMN sum; DROP TABLE state; PRAGMA user_version=1")
+	old, err := memory.Open(ctx, dir, memory.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if old.HasChecksums() {
+		t.Error("the old memory has checksums")
+	}
+	if said := problemsOf(t, old); said != "" {
+		t.Error(said)
+	}
+	if hits := recall(t, old, memory.Query{Text: "xylograph"}).Hits; len(hits) == 0 {
+		t.Error("nothing is found in the old memory")
+	}
+	if facts, err := old.Facts(ctx, memory.FactFilter{}); err != nil || len(facts) != 1 || facts[0].Damaged {
+		t.Error(facts, err)
+	}
+	if err := old.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, dir)
+	if n := s.Upgraded(); n != 3 || !s.HasChecksums() {
+		t.Errorf("%d records got a checksum, want 3", n)
+	}
+	if said := problemsOf(t, s); said != "" {
+		t.Error(said)
+	}
+	alter(t, dir, "UPDATE texts SET text='x' WHERE record=1")
+	if said := problemsOf(t, s); !strings.Contains(said, "records that are not what was stored: 1") {
+		t.Errorf("verify says %q", said)
+	}
+}
