@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"unicode/utf8"
 
@@ -13,27 +14,46 @@ import (
 )
 
 func newArchiveShowCommand(a *app) *cobra.Command {
-	var lines string
+	var o showOptions
 	c := &cobra.Command{
 		Use:   "show ID",
 		Short: "Print an archived log, or some of its lines",
-		Long: `Print the lines of an archived log as they were. On a terminal, control
-characters in them are made visible; into a file or a pipe the bytes go out
-unchanged. ID is an archive's id, the start of one, or a session id that has one
-archive.`,
+		Long: `Print an archived log. On a terminal its messages are shown as text, through
+the pager that PAGER names; into a file or a pipe the bytes go out unchanged.
+--raw prints the lines as they stand in the log on a terminal too, with control
+characters made visible. ID is an archive's id, the start of one, or a session
+id that has one archive.
+` + exitHelp,
 		Example: `  sessctl archive show 3f9a2c --lines 120-140
+  sessctl archive show 3f9a2c --text | grep -i importer
   sessctl archive show 3f9a2c > session.jsonl`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
-			first, last, err := parseLines(lines)
+			first, last, err := parseLines(o.Lines)
 			if err != nil {
 				return usageError("write --lines 120-140", "--lines: %w", err)
 			}
-			return runArchiveShow(c.Context(), a, args[0], first, last)
+			if o.Text && o.Raw {
+				return usageError("one of them", "--text does not go with --raw")
+			}
+			if (o.Text || o.Raw) && a.global.JSON {
+				return usageError("--json prints the records", "--json goes with neither --text nor --raw")
+			}
+			o.lines = lineRange{first, last}
+			return runArchiveShow(c.Context(), a, args[0], o)
 		},
 	}
-	c.Flags().StringVar(&lines, "lines", "", "only these `lines` (120-140), counted from 1")
+	c.Flags().StringVar(&o.Lines, "lines", "", "only these `lines` (120-140), counted from 1")
+	c.Flags().BoolVar(&o.Text, "text", false, "show the messages as text (the default on a terminal)")
+	c.Flags().BoolVar(&o.Raw, "raw", false, "show the lines as they are (the default into a file or a pipe)")
 	return c
+}
+
+type showOptions struct {
+	Lines     string
+	Text, Raw bool
+
+	lines lineRange
 }
 
 // showDocument is `archive show --json`.
@@ -49,7 +69,7 @@ type showLine struct {
 	Text   string          `json:"text,omitempty"`   // the line, if it is not
 }
 
-func runArchiveShow(ctx context.Context, a *app, id string, first, last int) error {
+func runArchiveShow(ctx context.Context, a *app, id string, o showOptions) error {
 	store, err := a.openArchive()
 	if err != nil {
 		return err
@@ -58,19 +78,44 @@ func runArchiveShow(ctx context.Context, a *app, id string, first, last int) err
 	if err != nil {
 		return err
 	}
-	if a.global.JSON {
-		return a.printArchive(ctx, store, entry, lineRange{first, last})
-	}
-	if last == 0 && !a.OutTTY {
+	switch {
+	case a.global.JSON:
+		return a.printArchive(ctx, store, entry, o.lines)
+	case a.readable(entry) && (o.Text || a.OutTTY && !o.Raw):
+		return a.printText(ctx, store, entry, o.lines)
+	case o.Lines == "" && !a.OutTTY:
 		return copyArchive(ctx, a.Out, store, entry)
 	}
-	return store.Lines(ctx, entry, first, last, func(_ int, piece []byte) error {
+	return a.paged(ctx, func(ctx context.Context, out io.Writer) error { return a.printLines(ctx, out, store, entry, o.lines) })
+}
+
+func (a *app) printText(ctx context.Context, store *archive.Store, entry archive.Entry, lines lineRange) error {
+	var text *archivedText
+	err := a.paged(ctx, func(ctx context.Context, out io.Writer) error {
+		text = a.newArchivedText(out, lines)
+		return text.print(ctx, store, entry)
+	})
+	if err == nil {
+		text.told()
+	}
+	return err
+}
+
+// printLines prints lines as they are.
+func (a *app) printLines(ctx context.Context, out io.Writer, store *archive.Store, entry archive.Entry, lines lineRange) error {
+	end := 0
+	err := store.Lines(ctx, entry, lines.first, lines.last, func(n int, piece []byte) error {
+		end = n
 		if a.OutTTY {
 			piece = []byte(visibleText(string(piece)))
 		}
-		_, err := a.Out.Write(piece)
+		_, err := out.Write(piece)
 		return err
 	})
+	if err != nil {
+		return err
+	}
+	return lines.check(ctx, a, store, entry, end)
 }
 
 func copyArchive(ctx context.Context, w io.Writer, store *archive.Store, entry archive.Entry) error {
@@ -86,6 +131,38 @@ func copyArchive(ctx context.Context, w io.Writer, store *archive.Store, entry a
 // lineRange is a range of lines, counted from 1, both included; last 0 is the
 // end of the log.
 type lineRange struct{ first, last int }
+
+// check is the error for lines of which the log has none, and a note where it
+// ends among them. end is the last that was there.
+func (l lineRange) check(ctx context.Context, a *app, store *archive.Store, entry archive.Entry, end int) error {
+	if end == 0 && l.first > 1 {
+		return l.beyond(countLines(ctx, store, entry))
+	}
+	l.tellEnd(a, end)
+	return nil
+}
+
+// beyond is the error for a range that begins after the end of the log.
+func (l lineRange) beyond(lines int) error {
+	return usageError(fmt.Sprintf("write --lines 1-%d", max(lines, 1)), "--lines: the log ends at line %d, before line %d", lines, l.first)
+}
+
+func (l lineRange) tellEnd(a *app, end int) {
+	if l.last > end {
+		a.notice(note{Message: fmt.Sprintf("the log ends at line %d", end)})
+	}
+}
+
+// countLines counts the lines of what an archived log holds, for one that is
+// compressed itself: those are what a receipt counts. What cannot be read of it
+// has none.
+func countLines(ctx context.Context, store *archive.Store, e archive.Entry) (lines int) {
+	_ = store.Lines(ctx, e, 1, 0, func(n int, _ []byte) error { // the copy itself was compared already, or is told to be damaged
+		lines = n
+		return nil
+	})
+	return lines
+}
 
 func (a *app) printArchive(ctx context.Context, store *archive.Store, entry archive.Entry, lines lineRange) error {
 	doc := showDocument{Schema: 1, Archive: newArchiveRow(entry), Lines: []showLine{}}
@@ -108,6 +185,9 @@ func (a *app) printArchive(ctx context.Context, store *archive.Store, entry arch
 		return err
 	}
 	end()
+	if err := lines.check(ctx, a, store, entry, number); err != nil {
+		return err
+	}
 	return a.printJSON(doc)
 }
 

@@ -276,20 +276,9 @@ func (v *auditor) againstArchive(ctx context.Context, r compact.Receipt) {
 		v.problem(r, "the receipt's archive has %d bytes and sha256 %s, the catalogue says %d and %s", r.Archive.Bytes, r.Archive.SHA256, e.Bytes, e.SHA256)
 	case r.Source.SHA256 != r.Archive.SHA256:
 		v.problem(r, "the receipt's log has sha256 %s, its archive %s", r.Source.SHA256, r.Archive.SHA256)
-	case traitsOf(r.Runtime).CountsLines && r.Undo == nil && int64(r.Content.Lines) != e.Lines && r.Content.Lines != v.textLines(ctx, e):
+	case traitsOf(r.Runtime).CountsLines && r.Undo == nil && int64(r.Content.Lines) != e.Lines && r.Content.Lines != countLines(ctx, v.copies, e):
 		v.problem(r, "the receipt says %d lines, the archive has %d", r.Content.Lines, e.Lines)
 	}
-}
-
-// textLines counts the lines of what an archived log holds, for one that is
-// compressed itself: those are what a receipt counts. What cannot be read of it
-// has none.
-func (v *auditor) textLines(ctx context.Context, e archive.Entry) (lines int) {
-	_ = v.copies.Lines(ctx, e, 1, 0, func(n int, _ []byte) error { // the copy itself was compared already
-		lines = n
-		return nil
-	})
-	return lines
 }
 
 // againstMemory compares what a receipt says was stored with what is there.

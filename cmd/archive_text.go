@@ -1,0 +1,113 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/jsonl"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// archivedText prints the messages of an archived log for a reader: who said
+// what, when, and in which line. What was said is indented, so that no line of
+// it can be taken for a heading.
+type archivedText struct {
+	app     *app
+	out     io.Writer
+	lines   lineRange
+	heading func(...string) string
+	shown   int // messages
+	last    int // lines of the log
+}
+
+// readable reports whether the messages of an archive can be told apart: it is
+// no output of a tool, and its runtime is known.
+func (a *app) readable(e archive.Entry) bool {
+	return session.Kind(e.Kind) != session.KindOutput && a.readerOf(e.Runtime) != nil
+}
+
+func (a *app) newArchivedText(out io.Writer, lines lineRange) *archivedText {
+	return &archivedText{app: a, out: out, lines: lines, heading: a.renderer().NewStyle().Bold(true).Render}
+}
+
+// print reads the archive twice: the first time tells which messages were said
+// on a branch that was left.
+func (t *archivedText) print(ctx context.Context, store *archive.Store, e archive.Entry) error {
+	var tree *session.Tree
+	for _, emit := range []func(*session.Message) error{func(*session.Message) error { return nil }, t.message} {
+		scan, err := t.scan(ctx, store, e, session.ScanOptions{Tree: tree}, emit)
+		if err != nil {
+			return err
+		}
+		if t.last = scan.Counts.Lines; scan.Tree != nil && scan.Tree.Forked() {
+			tree = scan.Tree
+		}
+		if t.lines.first > t.last {
+			return t.lines.beyond(t.last)
+		}
+	}
+	return nil
+}
+
+func (t *archivedText) scan(ctx context.Context, store *archive.Store, e archive.Entry, o session.ScanOptions, emit func(*session.Message) error) (session.Scan, error) {
+	r, err := store.OpenEntry(ctx, e)
+	if err != nil {
+		return session.Scan{}, err
+	}
+	defer r.Close()
+	plain, _, err := jsonl.Decompress(r, e.Bytes)
+	if err != nil {
+		return session.Scan{}, fmt.Errorf("read archive %s: %w", e.ID, err)
+	}
+	defer plain.Close()
+	return t.app.readerOf(e.Runtime).Scan(ctx, plain, o, emit)
+}
+
+func (t *archivedText) message(m *session.Message) error {
+	if m.Line < t.lines.first || t.lines.last > 0 && m.Line > t.lines.last {
+		return nil
+	}
+	t.shown++
+	text := strings.TrimRight(visibleText(string(m.AppendText(nil))), "\n")
+	if text == "" {
+		text = "(nothing to read: archive show --raw has the record)"
+	}
+	var b strings.Builder
+	b.WriteString(t.heading(visible(messageHeading(m))) + "\n")
+	for line := range strings.SplitSeq(text, "\n") {
+		b.WriteString(strings.TrimRight("  "+line, " ") + "\n")
+	}
+	_, err := t.out.Write([]byte(b.String() + "\n"))
+	return err
+}
+
+// messageHeading says who speaks, where it stands and when it was said.
+func messageHeading(m *session.Message) string {
+	who := strings.Trim(m.Label(), "[]")
+	if len(m.ToolName) > 0 {
+		who += " " + string(m.ToolName)
+	}
+	if m.IsError {
+		who += ", failed"
+	}
+	if m.Branch == session.Abandoned {
+		who += ", abandoned branch"
+	}
+	line := fmt.Sprintf("%s  line %d", who, m.Line)
+	if m.Time > 0 {
+		line += "  " + time.UnixMilli(m.Time).Local().Format("2006-01-02 15:04")
+	}
+	return line
+}
+
+// told says what is odd about the lines that were asked for.
+func (t *archivedText) told() {
+	t.lines.tellEnd(t.app, t.last)
+	if t.shown == 0 {
+		t.app.notice(note{Message: "no message stands in these lines", Hint: "--raw shows them"})
+	}
+}
