@@ -97,6 +97,7 @@ type checkup struct {
 	stores   []session.Store
 	intents  []compact.Intent
 	receipts []compact.Receipt
+	proofs   *receiptAudit // holds the receipts against archives and memory
 }
 
 func runDoctor(ctx context.Context, a *app, o doctorOptions, broken error) error {

@@ -354,7 +354,7 @@ func (d *checkup) examineArchives(ctx context.Context) error {
 			}
 		}
 	}
-	if err := d.examineReceipts(entries); err != nil {
+	if err := d.examineReceipts(ctx, entries); err != nil {
 		return err
 	}
 	d.ok("", "%s, %s; sessctl archive verify reads them in full", plural(len(entries), "archive"), plural(len(d.receipts), "receipt"))
@@ -378,32 +378,21 @@ func (d *checkup) examineArchive(e archive.Entry) {
 	}
 }
 
-// examineReceipts reports receipts without an archive, and archives of
-// compactions without a receipt.
-func (d *checkup) examineReceipts(entries []archive.Entry) error {
-	receipts, unreadable, err := d.app.receipts().Examine()
-	if err != nil {
+// examineReceipts reports receipts that do not fit their archives, and archives
+// of compactions without a receipt.
+func (d *checkup) examineReceipts(ctx context.Context, entries []archive.Entry) (err error) {
+	if d.proofs, err = d.newReceiptAudit(entries); err != nil {
 		return err
 	}
-	for _, u := range unreadable {
-		d.damaged(u.Path, u.Err.Error(), "restore it from a backup; without it nothing proves what that run did")
+	d.receipts = d.proofs.receipts
+	d.proofs.againstCatalogue(ctx)
+	for _, f := range d.proofs.found {
+		d.damaged(f.Path, f.about(), "restore it from a backup; without it nothing proves what that run did")
 	}
-	d.receipts = receipts
-	known, proven := map[string]bool{}, map[string]bool{}
-	pruned, err := d.app.audit().DeletedArchives()
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		known[e.ID] = true
-	}
-	for _, r := range receipts {
-		if r.Archive == nil {
-			continue
-		}
-		proven[r.Archive.ID] = true
-		if !known[r.Archive.ID] && !pruned[r.Archive.ID] {
-			d.damaged(r.Archive.Path, "receipt "+r.ID+" names an archive that is not in the catalogue", "sessctl archive verify says more")
+	proven := map[string]bool{}
+	for _, r := range d.receipts {
+		if r.Archive != nil {
+			proven[r.Archive.ID] = true
 		}
 	}
 	for _, in := range d.intents {
@@ -425,7 +414,7 @@ func (d *checkup) examineMemory(ctx context.Context) error {
 	err := d.verifyMemory(ctx)
 	changed := before != statOf(path) || d.atWork()
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && len(d.receipts) > 0 && !changed:
+	case errors.Is(err, fs.ErrNotExist) && !changed && d.lacking(ctx, nil) > 0:
 		d.damaged(path, "there are receipts and no memory", "sessctl memory reindex --from-archives")
 	case errors.Is(err, fs.ErrNotExist):
 		d.ok(path, "no memory yet")
@@ -466,6 +455,14 @@ func (d *checkup) verifyMemory(ctx context.Context) error {
 	if err != nil || len(problems) > 0 {
 		return err
 	}
+	if lacking := d.lacking(ctx, store); lacking > 0 && d.atWork() {
+		return errUnsound
+	} else if lacking > 0 {
+		for _, f := range d.proofs.found[len(d.proofs.found)-lacking:] {
+			d.damaged(f.Path, f.about(), adviseRebuild)
+		}
+		return nil
+	}
 	d.reportMemory(stats)
 	if due, err := store.WipeIsDue(ctx); err != nil || due {
 		d.warn(d.memoryDir(), "a forget was cut off: traces of what was forgotten are still in its files", adviseFix)
@@ -475,6 +472,19 @@ func (d *checkup) verifyMemory(ctx context.Context) error {
 		d.note(d.memoryDir(), "it is of an earlier version, and its records have no checksums yet", adviseFix)
 	}
 	return nil
+}
+
+// lacking counts what receipts say was stored and memory, nil if there is none,
+// does not have.
+func (d *checkup) lacking(ctx context.Context, store *memory.Store) int {
+	if d.proofs == nil {
+		return 0 // the archives could not be looked at, which was said
+	}
+	before := len(d.proofs.found)
+	if err := d.proofs.againstMemory(ctx, store); err != nil {
+		d.problem(d.memoryDir(), err.Error(), "")
+	}
+	return len(d.proofs.found) - before
 }
 
 func (d *checkup) reportMemory(stats memory.Stats) {

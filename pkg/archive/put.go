@@ -234,9 +234,39 @@ func (s *Store) adopt(ctx context.Context, dir string, e Entry) (Entry, error) {
 		if err := durable.SyncFile(found.Path); err != nil {
 			return Entry{}, err
 		}
+		if !s.alone(dir) && !s.nameOwn(dir, e, &found) {
+			continue
+		}
 		return s.enter(ctx, found)
 	}
 	return Entry{}, nil
+}
+
+// alone reports whether only this catalogue can name the archives of a directory:
+// it lies below the directory of the catalogue. Any other, such as OpenClaw's
+// session_archive, may be shared.
+func (s *Store) alone(dir string) bool {
+	below, err := filepath.Rel(filepath.Dir(s.catalogue), dir)
+	return err == nil && filepath.IsLocal(below)
+}
+
+// nameOwn gives a file that was found a name of our own, beside the one that it
+// has: if that is another catalogue's, its prune takes only its name away. It
+// reports false where that cannot be done; a second copy is made then.
+func (s *Store) nameOwn(dir string, e Entry, found *Entry) bool {
+	e.Compression = found.Compression
+	name, err := freeName(dir, e)
+	if err != nil {
+		return false
+	}
+	own := filepath.Join(dir, name)
+	if err := durable.LinkFile(found.Path, own); err != nil {
+		return false
+	}
+	s.files.add(own)
+	found.settleAt(own)
+	found.CreatedAt = e.CreatedAt
+	return true
 }
 
 // listings are the names of directories, each read once: a run that archives

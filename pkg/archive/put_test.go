@@ -297,3 +297,35 @@ func TestPutIntoALargeDirectory(t *testing.T) {
 		t.Errorf("one session more takes %.0f allocations beside %d files", cost, files)
 	}
 }
+
+// Two data directories may share a directory of archives. A file that one finds
+// there may be the other's: it gets a name of its own, so that what one deletes
+// stays the other's.
+func TestSharedDirectory(t *testing.T) {
+	root := t.TempDir()
+	shared := filepath.Join(root, "session_archive")
+	var stores [2]*archive.Store
+	var made [2]archive.Entry
+	for i := range stores {
+		s, err := archive.Open(filepath.Join(root, fmt.Sprint("data", i), "archives"), archive.Options{Dir: func(archive.Meta) string { return shared }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stores[i], made[i] = s, put(t, s, "s1", "one\ntwo\n")
+	}
+	if made[0].Path == made[1].Path {
+		t.Fatalf("both catalogues name %s", made[0].Path)
+	}
+	a, _ := os.Stat(made[0].Path)
+	b, _ := os.Stat(made[1].Path)
+	if !os.SameFile(a, b) {
+		t.Error("the bytes are there twice")
+	}
+	if err := os.Remove(made[0].Path); err != nil {
+		t.Fatal(err)
+	}
+	mustVerify(t, stores[1], made[1])
+	if again := put(t, stores[1], "s1", "one\ntwo\n"); again.Path != made[1].Path {
+		t.Errorf("archived again at %s, want %s", again.Path, made[1].Path)
+	}
+}

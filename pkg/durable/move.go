@@ -29,6 +29,16 @@ func moveBy(rename func(from, to string) error, from, to string) error {
 	return syncBoth(to, from)
 }
 
+// LinkFile gives a file a second name and makes it durable. [ErrExists] is
+// returned when anything has that name, another error where the file system
+// knows no second names.
+func LinkFile(path, second string) error {
+	if err := os.Link(path, second); err != nil {
+		return explain("link "+path+" as", second, filepath.Dir(second), err)
+	}
+	return SyncDir(filepath.Dir(second))
+}
+
 // ExchangeFiles swaps the names of two files in one step: at no time is either
 // path missing. [ErrUnsupported] is returned where the system or the file
 // system cannot; nothing has changed then.

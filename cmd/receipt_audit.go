@@ -1,0 +1,228 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/chunk"
+	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/retention"
+)
+
+// receiptAudit holds receipts against the catalogue and memory. It is the one
+// judge of archive verify and of doctor: it knows what was withdrawn, forgotten
+// or deleted on purpose.
+type receiptAudit struct {
+	receipts []compact.Receipt
+	archives map[string]archive.Entry
+	sessions map[memory.Source][]string // ids of the archives of each session, deleted ones too
+	deleted  map[string]bool            // ids of archives that were deleted on purpose
+	undone   map[string]compact.Receipt
+	undoing  map[memory.Source]bool // sessions of which an undo is not finished
+	copies   *archive.Store
+	found    []receiptProblem
+	// outputLimit is the present limit of the policy: a memory that was made again
+	// under another one than a receipt has other chunks.
+	outputLimit int64
+}
+
+// receiptProblem is what is wrong with a receipt.
+type receiptProblem struct {
+	problem
+	ofMemory bool // the archives can mend it
+}
+
+// about is the problem with the receipt that it is of.
+func (p receiptProblem) about() string {
+	if p.ID == "" {
+		return p.Message
+	}
+	return "receipt " + p.ID + ": " + p.Message
+}
+
+// adviseRebuild is what mends a memory that lacks something.
+const adviseRebuild = "sessctl memory reindex --from-archives makes memory again from the archives that verify"
+
+// newReceiptAudit reads what receipts are held against, and notes the receipts
+// that cannot be read.
+func (a *app) newReceiptAudit(entries []archive.Entry) (*receiptAudit, error) {
+	receipts, unreadable, err := a.receipts().Examine()
+	if err != nil {
+		return nil, err
+	}
+	v := &receiptAudit{
+		receipts: receipts, archives: map[string]archive.Entry{}, sessions: map[memory.Source][]string{},
+		undone: compact.UndoneBy(receipts), undoing: map[memory.Source]bool{}, outputLimit: a.outputLimit(),
+	}
+	for _, u := range unreadable {
+		v.found = append(v.found, receiptProblem{problem: problem{Path: u.Path, Message: u.Err.Error()}})
+	}
+	if v.copies, err = a.openArchive(); err != nil {
+		return nil, err
+	}
+	if v.deleted, err = a.audit().DeletedArchives(); err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		v.archives[e.ID] = e
+		source := memory.Source{Runtime: e.Runtime, Agent: e.Agent, Session: e.Session}
+		v.sessions[source] = append(v.sessions[source], e.ID)
+	}
+	lines, err := a.audit().Lines()
+	if err != nil {
+		return nil, err
+	}
+	v.addDeleted(lines)
+	begun, err := a.journal().List()
+	for _, in := range begun {
+		if in.Kind == compact.KindUndo {
+			v.undoing[memory.Source{Runtime: in.Rotation.Runtime, Agent: in.Rotation.Agent, Session: in.Rotation.Session}] = true
+		}
+	}
+	return v, err
+}
+
+// addDeleted adds the archives that were deleted on purpose to those of their
+// sessions: what was forgotten of them stays forgotten.
+func (v *receiptAudit) addDeleted(lines []retention.Line) {
+	sources := map[memory.Source]bool{}
+	for _, r := range v.receipts {
+		sources[sourceOf(r)] = true
+	}
+	for _, l := range lines {
+		if l.Kind != "archive" || l.Action != retention.ActionTrash || v.archives[l.Archive].ID != "" {
+			continue
+		}
+		for s := range sources {
+			if archive.ID(archive.Meta{Runtime: s.Runtime, Agent: s.Agent, Session: s.Session}, l.SHA256) == l.Archive {
+				v.sessions[s] = append(v.sessions[s], l.Archive)
+			}
+		}
+	}
+}
+
+// sourceOf is the session of a receipt.
+func sourceOf(r compact.Receipt) memory.Source {
+	return memory.Source{Runtime: r.Runtime, Agent: r.Agent, Session: r.Session}
+}
+
+// run holds every receipt against the catalogue, and then against the memory in
+// a directory. A damaged memory ends it with memory.ErrCorrupt.
+func (v *receiptAudit) run(ctx context.Context, dir string) error {
+	v.againstCatalogue(ctx)
+	store, err := memory.Open(ctx, dir, memory.Options{ReadOnly: true})
+	if errors.Is(err, fs.ErrNotExist) {
+		return v.againstMemory(ctx, nil)
+	}
+	if err != nil {
+		return fmt.Errorf("open memory: %w", err)
+	}
+	defer store.Close()
+	return v.againstMemory(ctx, store)
+}
+
+func (v *receiptAudit) problem(r compact.Receipt, format string, args ...any) {
+	path := r.Path
+	if r.Archive != nil {
+		path = r.Archive.Path
+	}
+	v.found = append(v.found, receiptProblem{problem: problem{ID: r.ID, Path: path, Message: fmt.Sprintf(format, args...)}})
+}
+
+// memoryProblem is a problem that the archives can mend.
+func (v *receiptAudit) memoryProblem(r compact.Receipt, format string, args ...any) {
+	v.problem(r, format, args...)
+	v.found[len(v.found)-1].ofMemory = true
+}
+
+// againstCatalogue compares what receipts say of their archives with the
+// catalogue, which the copies themselves are compared with.
+func (v *receiptAudit) againstCatalogue(ctx context.Context) {
+	for _, r := range v.receipts {
+		v.againstArchive(ctx, r)
+	}
+}
+
+func (v *receiptAudit) againstArchive(ctx context.Context, r compact.Receipt) {
+	if r.Archive == nil {
+		return
+	}
+	e, known := v.archives[r.Archive.ID]
+	switch {
+	case !known && v.deleted[r.Archive.ID]:
+	case !known:
+		v.problem(r, "the receipt names an archive that is not in the catalogue")
+	case e.SHA256 != r.Archive.SHA256 || e.Bytes != r.Archive.Bytes:
+		v.problem(r, "the receipt's archive has %d bytes and sha256 %s, the catalogue says %d and %s", r.Archive.Bytes, r.Archive.SHA256, e.Bytes, e.SHA256)
+	case r.Source.SHA256 != r.Archive.SHA256:
+		v.problem(r, "the receipt's log has sha256 %s, its archive %s", r.Source.SHA256, r.Archive.SHA256)
+	case traitsOf(r.Runtime).CountsLines && r.Undo == nil && int64(r.Content.Lines) != e.Lines && r.Content.Lines != countLines(ctx, v.copies, e):
+		v.problem(r, "the receipt says %d lines, the archive has %d", r.Content.Lines, e.Lines)
+	}
+}
+
+// againstMemory compares what receipts say was stored with what is there. store
+// is nil if there is no memory.
+func (v *receiptAudit) againstMemory(ctx context.Context, store *memory.Store) error {
+	for _, r := range v.receipts {
+		if r.Chunks == 0 || r.Undo != nil || v.withdrawn(r) {
+			continue
+		}
+		if store == nil {
+			v.memoryProblem(r, "memory has no record of session %s, the receipt says %d chunks", r.Session, r.Chunks)
+			continue
+		}
+		if err := v.againstRecords(ctx, store, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *receiptAudit) againstRecords(ctx context.Context, store *memory.Store, r compact.Receipt) error {
+	source := sourceOf(r)
+	c, err := store.Coverage(ctx, source, compact.CategoryHistory, v.sessions[source])
+	if err != nil {
+		return fmt.Errorf("look what memory has of %s: %w", r.Session, err)
+	}
+	missing := 0
+	comparable := r.Content.OutputLimit == 0 || r.Content.OutputLimit == max(v.outputLimit, 0)
+	if r.Content.Chunker == chunk.Version && comparable {
+		missing = c.Missing(r.Chunks)
+	}
+	switch {
+	case missing > 0:
+		v.memoryProblem(r, "memory lacks %d of the %d chunks of session %s", missing, r.Chunks, r.Session)
+	case c.Bytes < r.Content.CoveredBytes:
+		v.memoryProblem(r, "memory covers %d bytes of the log of session %s, the receipt says %d", c.Bytes, r.Session, r.Content.CoveredBytes)
+	case c.Forgotten == 0 && comparable && c.Characters < r.Content.Characters:
+		v.memoryProblem(r, "memory has %d characters of session %s, the receipt says %d", c.Characters, r.Session, r.Content.Characters)
+	}
+	return nil
+}
+
+// withdrawn reports whether an undo has taken what the receipt's run stored out
+// of memory, or is about to: its own, or a later one of the same session. That
+// one leaves what other compactions stored, but not if they were undone before.
+func (v *receiptAudit) withdrawn(r compact.Receipt) bool {
+	if v.undoing[sourceOf(r)] {
+		return true
+	}
+	own, undone := v.undone[r.ID]
+	if undone && !own.Undo.MemoryKept {
+		return true
+	}
+	for _, undo := range v.undone {
+		if sourceOf(undo) != sourceOf(r) || undo.ID < r.ID || undo.Undo.MemoryKept {
+			continue
+		}
+		if r.Outcome != compact.Compacted || undone && own.ID < undo.ID {
+			return true
+		}
+	}
+	return false
+}
