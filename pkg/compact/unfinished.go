@@ -306,7 +306,7 @@ func (c *Compactor) GiveUp(ctx context.Context, store session.Store, u Unfinishe
 		if path == filepath.Clean(in.Rotation.Live) {
 			continue // it is where its runtime has it
 		}
-		archived, err := c.saveAside(ctx, store, in, path)
+		archived, err := c.saveAside(ctx, store, in, path, policy)
 		if err != nil {
 			return given, fmt.Errorf("make sure of %s: %w", path, err)
 		}
@@ -327,7 +327,7 @@ func (c *Compactor) rememberAgain(ctx context.Context, store session.Store, in I
 
 // saveAside archives and remembers a log that a change had put aside; the zero
 // value is returned if there is none, or an empty one.
-func (c *Compactor) saveAside(ctx context.Context, store session.Store, in Intent, path string) (Archived, error) {
+func (c *Compactor) saveAside(ctx context.Context, store session.Store, in Intent, path string, policy Policy) (Archived, error) {
 	log, err := durable.OpenRegular(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return Archived{}, nil
@@ -354,7 +354,7 @@ func (c *Compactor) saveAside(ctx context.Context, store session.Store, in Inten
 	if store == nil {
 		return archived, nil // nothing here can read it; the archive has every byte
 	}
-	return archived, c.RememberArchived(ctx, store, ref, archived, Policy{})
+	return archived, c.RememberArchived(ctx, store, ref, archived, policy)
 }
 
 // GivenUp is where the entries are that people gave up: beside the journal, where
