@@ -174,12 +174,17 @@ func (a *app) loadConfig(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := v.UnmarshalExact(&a.config); err != nil {
-		return usageError("docs/configuration.md lists the keys and what they take", "configuration (%s): %w", a.blame(), err)
+	if err := a.checkConfig(v); err != nil {
+		return err
 	}
 	if err := a.config.checkStores(); err != nil {
 		return err
 	}
+	return fillFlags(c, v)
+}
+
+// fillFlags fills every flag that was not typed.
+func fillFlags(c *cobra.Command, v *viper.Viper) error {
 	var failed error
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		if key := f.Annotations[configAnnotation]; len(key) == 1 && !f.Changed && failed == nil {
@@ -187,21 +192,6 @@ func (a *app) loadConfig(c *cobra.Command) error {
 		}
 	})
 	return failed
-}
-
-// blame names the layer whose value cannot be used: the variable that is wrong
-// by itself, else the file.
-func (a *app) blame() string {
-	for key := range defaults() {
-		v := viper.New()
-		if value := a.getenv(envName(key)); value != "" {
-			v.Set(key, envValue(key, value))
-			if v.UnmarshalExact(&config{}) != nil {
-				return envName(key)
-			}
-		}
-	}
-	return a.configFile()
 }
 
 func (a *app) readConfig() (*viper.Viper, error) {
@@ -231,7 +221,7 @@ func readConfigFile(v *viper.Viper, path string, required bool) error {
 	defer f.Close()
 	v.SetConfigType("yaml")
 	if err := v.ReadConfig(f); err != nil {
-		return usageError("the file is YAML, see docs/configuration.md", "read configuration %s: %w", path, err)
+		return usageError("the file is YAML, see docs/configuration.md", "read configuration %s: %w", path, oneLine(err))
 	}
 	return nil
 }
@@ -303,16 +293,13 @@ func (a *app) dataDir() string {
 
 // withoutData are the commands that work on sessions alone, or on none.
 func withoutData() []string {
-	return []string{"sessctl", "sizes", "stores", "replay-context", "config", "version", "help", "completion"}
+	return []string{"sessctl", "sizes", "stores", "replay-context", "config", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}
 }
 
 // checkDataDir refuses to work below whatever the working directory is: the next
 // run, elsewhere, would find neither the archives nor the lock.
 func (a *app) checkDataDir(c *cobra.Command) error {
-	for c.Parent() != nil && c.Parent().HasParent() {
-		c = c.Parent()
-	}
-	if filepath.IsAbs(a.dataDir()) || slices.Contains(withoutData(), c.Name()) {
+	if filepath.IsAbs(a.dataDir()) || slices.Contains(withoutData(), topCommand(c).Name()) {
 		return nil
 	}
 	return usageError("name one with --data-dir or SESSCTL_DATA_DIR, or set HOME", "there is no home directory, so there is no place for archives and memory")

@@ -14,7 +14,6 @@ import (
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/spf13/cobra"
-	"github.com/spf13/viper"
 )
 
 func newDoctorCommand(a *app) *cobra.Command {
@@ -43,8 +42,10 @@ the memory is damaged.`,
 		Args: usageArgs(cobra.NoArgs),
 		// A configuration that cannot be read is a finding, not the end.
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
-			broken = a.loadConfig(c)
-			return errors.Join(a.startProfile(), a.withoutConfig(broken))
+			if broken = a.configured(c); broken == nil {
+				return a.startProfile()
+			}
+			return errors.Join(a.startProfile(), a.useDefaults(c))
 		},
 		RunE: func(c *cobra.Command, _ []string) error { return runDoctor(c.Context(), a, o, broken) },
 	}
@@ -257,29 +258,16 @@ func renderDoctor(a *app, doc doctorDocument) error {
 	return err
 }
 
-// withoutConfig falls back to the defaults if the configuration cannot be
-// used. What was typed as a flag counts all the same.
-func (a *app) withoutConfig(broken error) error {
-	if broken == nil {
-		return nil
-	}
-	v := viper.New()
-	for key, value := range defaults() {
-		v.SetDefault(key, value)
-	}
-	a.config = config{}
-	return v.UnmarshalExact(&a.config)
-}
-
 // examineConfig reports a configuration that cannot be used, and one that
 // others can change.
 func (d *checkup) examineConfig(broken error) {
 	d.check = "config"
 	path := d.configFile()
 	if broken != nil {
-		advice := "docs/configuration.md lists the keys; the checks below use the defaults"
+		const without = "; the checks below use the variables and the defaults"
+		advice := "docs/configuration.md lists the keys" + without
 		if f := (*failure)(nil); errors.As(broken, &f) && f.hint != "" {
-			advice = f.hint + "; the checks below use the defaults"
+			advice = f.hint + without
 		}
 		d.problem(path, broken.Error(), advice)
 		return

@@ -236,7 +236,7 @@ func unknownAgent(agent string, names []string) error {
 	names = slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
 	hint := "no agent has any session yet"
 	if len(names) > 0 {
-		hint = "agents found: " + strings.Join(names, ", ")
+		hint = didYouMean(agent, names, "agents found: "+strings.Join(names, ", "))
 	}
 	return &failure{code: "unknown_agent", exit: exitUsage, hint: hint, err: fmt.Errorf("unknown agent %q", agent)}
 }

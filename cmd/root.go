@@ -141,14 +141,15 @@ read again with archive show.
 		SilenceUsage:  true,
 		Args:          usageArgs(cobra.NoArgs),
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
-			return errors.Join(a.startProfile(), a.loadConfig(c), a.checkWorkers(), a.checkDataDir(c))
+			return a.prepare(c)
 		},
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError("see "+c.CommandPath()+" --help", "%w", err)
-	})
-	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(flagError)
+	root.Version = programVersion()
+	root.SetVersionTemplate(versionLine() + "\n")
+	root.Flags().Bool("version", false, "print the version")
+	root.SetHelpCommand(newHelpCommand(a))
 	a.global.addFlags(root.PersistentFlags())
 	root.AddCommand(
 		newSizesCommand(a),
@@ -165,13 +166,41 @@ read again with archive show.
 		newConfigCommand(a),
 		newVersionCommand(a),
 	)
+	root.InitDefaultCompletionCmd()
+	a.addCompletions(root)
 	return root
+}
+
+// prepare reads the configuration before a command runs. What says what this
+// program is works whatever the configuration says.
+func (a *app) prepare(c *cobra.Command) error {
+	if name := topCommand(c).Name(); name == "version" || name == "help" || name == "completion" {
+		return nil
+	}
+	if err := a.startProfile(); err != nil {
+		return err
+	}
+	if err := a.configured(c); err != nil {
+		return err
+	}
+	return a.checkDataDir(c)
+}
+
+// topCommand is the command below the root that c is, or belongs to.
+func topCommand(c *cobra.Command) *cobra.Command {
+	for c.Parent() != nil && c.Parent().HasParent() {
+		c = c.Parent()
+	}
+	return c
 }
 
 // usageArgs makes cobra's complaints about arguments usage errors.
 func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if err := check(c, args); err != nil {
+			if len(args) > 0 && c.HasSubCommands() {
+				return noCommand(c, args[0])
+			}
 			return usageError("see "+c.CommandPath()+" --help", "%w", err)
 		}
 		return nil

@@ -34,10 +34,21 @@ func newVersionCommand(a *app) *cobra.Command {
 			if a.global.JSON {
 				return a.printJSON(v)
 			}
-			_, err := fmt.Fprintf(a.Out, "sessctl %s (%s, %s)\n", v.Version, v.Go, v.System)
+			_, err := fmt.Fprintln(a.Out, v)
 			return err
 		},
 	}
+}
+
+// String is the version for people.
+func (v versionInfo) String() string {
+	return fmt.Sprintf("sessctl %s (%s, %s)", v.Version, v.Go, v.System)
+}
+
+// versionLine is what --version prints.
+func versionLine() string {
+	info, _ := debug.ReadBuildInfo()
+	return resolveVersion(version, info).String()
 }
 
 // resolveVersion prefers what the linker injected over what the build

@@ -1,0 +1,87 @@
+package cmd
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// freeFlags take what nobody can guess: numbers, texts, and ids that are found
+// by asking.
+const freeFlags = " threshold keep-recent-tokens focus quiet-period max-llm-calls limit min-score neighbors keep lines query min-relevance budget " +
+	"keep-tool-results max last min-confidence idle workers id "
+
+// Every flag that takes a value says what is offered for it, and every entry of
+// the table is of a flag that there is.
+func TestEveryFlagIsCompleted(t *testing.T) {
+	a := &app{streams: &streams{}, getenv: func(string) string { return "" }}
+	root := newRootCommand(a)
+	used := map[string]bool{}
+	var visit func(c *cobra.Command)
+	visit = func(c *cobra.Command) {
+		path := strings.TrimPrefix(strings.TrimPrefix(c.CommandPath(), "sessctl"), " ")
+		look := func(f *pflag.Flag) {
+			table := completeFlags()
+			for _, key := range []string{path + " " + f.Name, f.Name} {
+				if _, known := table[key]; known {
+					used[key] = true
+					return
+				}
+			}
+			if f.Value.Type() != "bool" && !strings.Contains(freeFlags, " "+f.Name+" ") {
+				t.Errorf("nothing says what is offered for %s --%s", c.CommandPath(), f.Name)
+			}
+		}
+		if strings.HasPrefix(path, "completion") {
+			return
+		}
+		c.LocalFlags().VisitAll(look)
+		if _, known := completeArguments()[path]; known {
+			used[path] = true
+		} else if strings.Contains(c.Use, " ID") {
+			t.Errorf("%s takes an id that is not completed", c.CommandPath())
+		}
+		for _, below := range c.Commands() {
+			visit(below)
+		}
+	}
+	visit(root)
+	for key := range completeFlags() {
+		if !used[key] {
+			t.Errorf("%q is of no flag", key)
+		}
+	}
+	for path := range completeArguments() {
+		if !used[path] {
+			t.Errorf("%q is no command", path)
+		}
+	}
+}
+
+func TestClosest(t *testing.T) {
+	known := []string{"sizes", "stores", "compact", "config", "log", "coordinator"}
+	for typed, want := range map[string]string{
+		"szies": "sizes", "size": "sizes", "compcat": "compact", "Cordinator": "coordinator", "frobnicate": "", "x": "", "lgo": "log", "dog": "log", "pig": "", "": "",
+	} {
+		if got := closest(typed, known); got != want {
+			t.Errorf("closest(%q) = %q, want %q", typed, got, want)
+		}
+	}
+}
+
+// What a key takes is said in words, of every key.
+func TestKindOfKeys(t *testing.T) {
+	for key := range defaults() {
+		kind := kindOf(key)
+		if number := fits(key, "many"); number == (kind == "a whole number" || strings.HasPrefix(kind, "a duration")) {
+			t.Errorf("%s takes %s, and a word fits: %v", key, kind, number)
+		}
+	}
+	for key, want := range map[string]string{"workers": "a whole number", "compaction.quiet_period": "a duration such as 30s or 5m", "stores": "a list", "archive.dir": "a text", "recall.limit": "a whole number"} {
+		if got := kindOf(key); got != want {
+			t.Errorf("%s takes %s, want %s", key, got, want)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/viper"
+	"go.yaml.in/yaml/v3"
+)
+
+// checkConfig is the error for the first key that cannot be used: one that
+// nobody knows, or one whose value is of another kind. It names the file and the
+// line, or the variable.
+func (a *app) checkConfig(v *viper.Viper) error {
+	known := slices.Sorted(maps.Keys(defaults()))
+	for _, key := range slices.Sorted(slices.Values(v.AllKeys())) {
+		if !slices.Contains(known, key) {
+			return a.unknownKey(key, known)
+		}
+	}
+	for _, key := range known {
+		if !fits(key, v.Get(key)) {
+			err := fmt.Errorf("%s: %s takes %s, not %q", a.originOf(key), key, kindOf(key), fmt.Sprint(v.Get(key)))
+			return usageError("docs/configuration.md lists the keys and what they take", "%w", err)
+		}
+	}
+	return v.UnmarshalExact(&a.config)
+}
+
+func (a *app) unknownKey(key string, known []string) error {
+	if slices.ContainsFunc(known, func(k string) bool { return strings.HasPrefix(k, key+".") }) {
+		return usageError("docs/configuration.md lists the keys", "%s: %s has keys below it and takes no value", a.originOf(key), key)
+	}
+	return usageError(didYouMean(key, known, "docs/configuration.md lists the keys"), "%s: unknown key %s", a.originOf(key), key)
+}
+
+// fits reports whether a value can be that of a key.
+func fits(key string, value any) bool {
+	v := viper.New()
+	v.Set(key, value)
+	return v.UnmarshalExact(&config{}) == nil
+}
+
+// originOf says where a value comes from: a variable, or a file and the line.
+func (a *app) originOf(key string) string {
+	if a.getenv(envName(key)) != "" {
+		return envName(key)
+	}
+	file := a.configFile()
+	if line := lineOf(file, key); line > 0 {
+		return fmt.Sprintf("%s:%d", file, line)
+	}
+	return file
+}
+
+// lineOf is the line of a file of YAML in which a key stands, 0 if it is not
+// known.
+func lineOf(file, key string) int {
+	text, err := os.ReadFile(file)
+	var document yaml.Node
+	if err != nil || yaml.Unmarshal(text, &document) != nil || len(document.Content) == 0 {
+		return 0
+	}
+	node, line := document.Content[0], 0
+	for name := range strings.SplitSeq(key, ".") {
+		at := -1
+		for i := 0; i+1 < len(node.Content) && node.Kind == yaml.MappingNode; i += 2 {
+			if strings.EqualFold(node.Content[i].Value, name) {
+				at = i
+			}
+		}
+		if at < 0 {
+			return line
+		}
+		node, line = node.Content[at+1], node.Content[at].Line
+	}
+	return line
+}
+
+// kindOf says what a key takes.
+func kindOf(key string) string {
+	t := reflect.TypeFor[config]()
+	for name := range strings.SplitSeq(key, ".") {
+		for i := range t.NumField() {
+			if t.Field(i).Tag.Get("mapstructure") == name {
+				t = t.Field(i).Type
+				break
+			}
+		}
+	}
+	switch {
+	case t == reflect.TypeFor[time.Duration]():
+		return "a duration such as 30s or 5m"
+	case t.Kind() == reflect.Slice:
+		return "a list"
+	case t.Kind() == reflect.Int, t.Kind() == reflect.Int64:
+		return "a whole number"
+	}
+	return "a text"
+}
+
+// configured reads the configuration and checks what it says.
+func (a *app) configured(c *cobra.Command) error {
+	if err := a.loadConfig(c); err != nil {
+		return err
+	}
+	return a.checkWorkers()
+}
+
+// useDefaults falls back to the variables and the defaults if the configuration
+// cannot be used; a variable that is wrong itself does not count.
+func (a *app) useDefaults(c *cobra.Command) error {
+	v := viper.New()
+	for key, value := range defaults() {
+		v.SetDefault(key, value)
+		if own := a.getenv(envName(key)); own != "" && fits(key, envValue(key, own)) {
+			v.Set(key, envValue(key, own))
+		}
+	}
+	a.config = config{}
+	if err := v.UnmarshalExact(&a.config); err != nil {
+		return err
+	}
+	return fillFlags(c, v)
+}
+
+// oneLine is an error of a library on one line.
+func oneLine(err error) error {
+	return errors.New(strings.Join(strings.Fields(err.Error()), " "))
+}

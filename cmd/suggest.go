@@ -1,0 +1,118 @@
+package cmd
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// maxTypos is how many letters may be wrong in a word that is taken for another.
+const maxTypos = 2
+
+// closest returns the known word that a mistyped one was probably meant to be,
+// or "". A short word has room for one wrong letter only.
+func closest(typed string, known []string) string {
+	best, typos := "", maxTypos+1
+	if len([]rune(typed)) < 5 {
+		typos = 2
+	}
+	for _, word := range known {
+		if n := distance(strings.ToLower(typed), strings.ToLower(word)); n < typos {
+			best, typos = word, n
+		}
+	}
+	return best
+}
+
+// distance counts the letters that are wrong, missing, too many or changed
+// places with their neighbour between two words.
+func distance(x, y string) int {
+	a, b := []rune(x), []rune(y)
+	var before, last []int
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range a {
+		before, last, row = last, row, make([]int, len(b)+1)
+		row[0] = i + 1
+		for j := range b {
+			changed := last[j]
+			if a[i] != b[j] {
+				changed++
+			}
+			row[j+1] = min(last[j+1]+1, row[j]+1, changed)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+	}
+	return row[len(b)]
+}
+
+// didYouMean is a hint for a mistyped word, in front of another hint.
+func didYouMean(typed string, known []string, hint string) string {
+	if meant := closest(typed, known); meant != "" {
+		return "did you mean " + meant + "? " + hint
+	}
+	return hint
+}
+
+var unknownFlag = regexp.MustCompile(`^unknown flag: --([\w-]+)`)
+
+// flagError explains a flag that cannot be used.
+func flagError(c *cobra.Command, err error) error {
+	hint := "see " + c.CommandPath() + " --help"
+	if m := unknownFlag.FindStringSubmatch(err.Error()); m != nil {
+		var names []string
+		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+		hint = didYouMean("--"+m[1], names, hint)
+	}
+	return usageError(hint, "%w", err)
+}
+
+// noCommand is the error for a word that is no command of c.
+func noCommand(c *cobra.Command, word string) error {
+	return usageError(didYouMean(word, commandNames(c), "see "+c.CommandPath()+" --help"), "unknown command %q for %q", word, c.CommandPath())
+}
+
+func commandNames(c *cobra.Command) (names []string) {
+	for _, below := range c.Commands() {
+		if below.IsAvailableCommand() || below.Name() == "help" {
+			names = append(names, below.Name())
+		}
+	}
+	return names
+}
+
+// newHelpCommand is cobra's, but a topic that is none is an error.
+func newHelpCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [command]",
+		Short: "Show the help of a command",
+		Args:  cobra.ArbitraryArgs,
+		ValidArgsFunction: func(c *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			about, rest, err := c.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			names := slices.DeleteFunc(commandNames(about), func(name string) bool { return !strings.HasPrefix(name, word) })
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			about, rest, err := c.Root().Find(args)
+			if len(rest) > 0 && about != nil {
+				return noCommand(about, rest[0])
+			}
+			if err != nil || about == nil {
+				return fmt.Errorf("find the command: %w", err)
+			}
+			about.InitDefaultHelpFlag()
+			return about.Help()
+		},
+	}
+}
