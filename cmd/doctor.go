@@ -179,7 +179,7 @@ func (a *app) closeMemory(ctx context.Context) error {
 }
 
 // memoryWaits says whether there is something to do in the memory: it is of an
-// earlier version, or a forget was cut off.
+// earlier version, a forget was cut off, or what was forgotten is not recorded.
 func (a *app) memoryWaits(ctx context.Context) bool {
 	store, err := memory.Open(ctx, a.memoryDir(), memory.Options{NoTrace: true})
 	if err != nil {
@@ -187,7 +187,7 @@ func (a *app) memoryWaits(ctx context.Context) bool {
 	}
 	defer store.Close()
 	due, err := store.WipeIsDue(ctx)
-	return err == nil && (due || !store.HasChecksums())
+	return err == nil && (due || !store.HasChecksums() || !store.RecordsForgotten(ctx))
 }
 
 func (d *checkup) add(f finding) {

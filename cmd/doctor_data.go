@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/archive"
@@ -412,6 +413,11 @@ func (d *checkup) examineMemory(ctx context.Context) error {
 	path := filepath.Join(d.memoryDir(), "memory.db")
 	before := statOf(path)
 	err := d.verifyMemory(ctx)
+	if err != nil { // it was not asked for these
+		for _, l := range memory.LostForgottenFiles(d.memoryDir()) {
+			d.damaged(l.Path, l.Message(), adviseForgotten)
+		}
+	}
 	changed := before != statOf(path) || d.atWork()
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !changed && d.lacking(ctx, nil) > 0:
@@ -449,7 +455,7 @@ func (d *checkup) verifyMemory(ctx context.Context) error {
 		return errUnsound
 	}
 	for _, p := range problems {
-		d.damaged(p.Path, p.Message, "lost vectors: sessctl memory reindex --pending; a damaged database: sessctl memory reindex --from-archives")
+		d.damaged(p.Path, p.Message, adviseMemory(p.Path, d.memoryDir()))
 	}
 	stats, err := store.Stats(ctx)
 	if err != nil || len(problems) > 0 {
@@ -485,6 +491,15 @@ func (d *checkup) lacking(ctx context.Context, store *memory.Store) int {
 		d.problem(d.memoryDir(), err.Error(), "")
 	}
 	return len(d.proofs.found) - before
+}
+
+// adviseMemory is what to do about a problem of the memory in dir; path is where
+// it is.
+func adviseMemory(path, dir string) string {
+	if strings.HasPrefix(path, memory.ForgottenDir(dir)) {
+		return adviseFix + ", as long as the memory knows what was forgotten; else " + adviseForgotten
+	}
+	return "lost vectors: sessctl memory reindex --pending; a damaged database: sessctl memory reindex --from-archives"
 }
 
 func (d *checkup) reportMemory(stats memory.Stats) {

@@ -227,7 +227,14 @@ func renderMemoryVerify(a *app, doc memoryVerifyDocument) error {
 		_, _ = fmt.Fprintf(a.Out, "damaged\t%s\t%s\n", visible(p.Path), visible(p.Message))
 	}
 	if len(doc.Problems) > 0 {
-		a.hint("lost vectors: sessctl memory reindex --pending; a damaged database: sessctl memory reindex --from-archives")
+		var hints []string
+		for _, p := range doc.Problems {
+			hints = append(hints, adviseMemory(p.Path, a.memoryDir()))
+		}
+		slices.Sort(hints)
+		for _, hint := range slices.Compact(hints) {
+			a.hint(hint)
+		}
 		_, err := fmt.Fprintf(a.Out, "%s\n", plural(len(doc.Problems), "problem"))
 		return err
 	}

@@ -25,6 +25,8 @@ type reindexOptions struct {
 	Model        string
 	Pending      bool
 	FromArchives bool
+	// AllowForgotten goes on although records of what was forgotten are lost.
+	AllowForgotten bool
 }
 
 func (o *reindexOptions) addFlags(fs *pflag.FlagSet) {
@@ -32,6 +34,7 @@ func (o *reindexOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Model, "model", "", "with this model, `provider/name` or a name of the configured provider (default the configured one)")
 	fs.BoolVar(&o.Pending, "pending", false, "only make the vectors that are missing")
 	fs.BoolVar(&o.FromArchives, "from-archives", false, "make the records themselves again from the archives")
+	fs.BoolVar(&o.AllowForgotten, "allow-forgotten", false, "with --from-archives: also if what was forgotten comes back, because the record of it is lost")
 }
 
 func newMemoryReindexCommand(a *app) *cobra.Command {
@@ -47,7 +50,8 @@ model than the configured one, which you then set in the configuration.
 With --pending only what has no vector gets one. With --from-archives the
 records themselves are made again from every archive that verifies; a memory
 that is damaged is set aside first, never deleted. What was forgotten stays
-forgotten.
+forgotten. Where the record of that is lost or damaged (exit code 4), put it back
+from a backup, or say --allow-forgotten: then it is remembered again.
 ` + exitHelp,
 		Example: `  sessctl memory reindex --pending
   sessctl memory reindex --agent coordinator
@@ -57,6 +61,9 @@ forgotten.
 		RunE: func(c *cobra.Command, _ []string) error {
 			if o.Pending && o.FromArchives {
 				return usageError("--from-archives also makes the vectors that are missing", "--pending and --from-archives exclude each other")
+			}
+			if o.AllowForgotten && !o.FromArchives {
+				return usageError("without --from-archives nothing that was forgotten can come back", "--allow-forgotten needs --from-archives")
 			}
 			return runMemoryReindex(c.Context(), a, o)
 		},
@@ -84,7 +91,7 @@ func runMemoryReindex(ctx context.Context, a *app, o reindexOptions) error {
 	doc := reindexDocument{Schema: 1, Agents: []string{}}
 	if o.FromArchives {
 		var err error
-		if doc.SetAside, err = a.setMemoryAside(ctx); err != nil {
+		if doc.SetAside, err = a.setMemoryAside(ctx, o.AllowForgotten); err != nil {
 			return err
 		}
 	}
@@ -105,13 +112,17 @@ func runMemoryReindex(ctx context.Context, a *app, o reindexOptions) error {
 	return finishReindex(a, doc)
 }
 
-// setMemoryAside moves a memory that is damaged out of the way.
-func (a *app) setMemoryAside(ctx context.Context) (string, error) {
+// setMemoryAside moves a memory that is damaged out of the way. That comes after
+// what it knows of what was forgotten is written down again.
+func (a *app) setMemoryAside(ctx context.Context, allowForgotten bool) (string, error) {
 	lock, err := a.lock(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer lock.Unlock()
+	if err := a.checkForgotten(ctx, allowForgotten); err != nil {
+		return "", err
+	}
 	moved, problems, err := memory.SetAsideDamaged(ctx, a.memoryDir(), a.now())
 	if err != nil {
 		return "", fmt.Errorf("set the damaged memory aside: %w", err)
@@ -120,6 +131,28 @@ func (a *app) setMemoryAside(ctx context.Context) (string, error) {
 		a.notice(note{Path: moved, Message: "the memory was damaged (" + problems[0].Message + ") and is kept here"})
 	}
 	return moved, nil
+}
+
+// checkForgotten refuses to make the memory again while a record of what was
+// forgotten is lost: those texts would come back. With allow they may.
+func (a *app) checkForgotten(ctx context.Context, allow bool) error {
+	dir := a.memoryDir()
+	store, err := memory.Open(ctx, dir, memory.Options{})
+	if err == nil {
+		err = errors.Join(a.repairForgotten(ctx, store), store.Close())
+	}
+	if err != nil && !errors.Is(err, memory.ErrCorrupt) {
+		return fmt.Errorf("open memory: %w", err)
+	}
+	lost := memory.LostForgottenFiles(dir)
+	switch {
+	case len(lost) == 0:
+		return nil
+	case allow:
+		return memory.GiveUpForgotten(dir)
+	}
+	return &failure{code: "forgotten_lost", exit: exitIntegrity, path: lost[0].Path, hint: "put the file back from a backup; or say --allow-forgotten, and what it meant is remembered again",
+		err: fmt.Errorf("what was forgotten would come back: %s: %s", lost[0].Path, lost[0].Message())}
 }
 
 // stageReindex is what the progress bar says.

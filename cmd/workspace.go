@@ -143,12 +143,28 @@ func (a *app) changeMemory(ctx context.Context) (*memory.Store, error) {
 	if n := store.Upgraded(); n > 0 {
 		a.notice(note{Path: a.memoryDir(), Message: fmt.Sprintf("the memory is of an earlier version: %s got a checksum", plural(n, "record"))})
 	}
-	if err := a.tellUnwiped(store.Wipe(ctx)); err != nil {
+	if err := errors.Join(a.repairForgotten(ctx, store), a.tellUnwiped(store.Wipe(ctx))); err != nil {
 		_ = store.Close() // the error says more
 		return nil, err
 	}
 	return store, nil
 }
+
+// repairForgotten looks after the files of what was forgotten, and tells what it
+// found.
+func (a *app) repairForgotten(ctx context.Context, store *memory.Store) error {
+	restored, lost, err := store.RepairForgotten(ctx)
+	if restored > 0 {
+		a.notice(note{Path: memory.ForgottenDir(a.memoryDir()), Message: fmt.Sprintf("the record of what was forgotten was missing or damaged: it is written again from the memory (%s)", plural(restored, "record"))})
+	}
+	for _, l := range lost {
+		a.notice(note{Path: l.Path, Message: l.Message() + "; what was forgotten may come back", Hint: adviseForgotten})
+	}
+	return err
+}
+
+// adviseForgotten is what to do about a lost record of what was forgotten.
+const adviseForgotten = "put the file back from a backup; or give it up with sessctl memory reindex --from-archives --allow-forgotten"
 
 // tellUnwiped tells that traces of what was forgotten are left. Any other error
 // is passed on.
@@ -300,7 +316,7 @@ func (w *workspace) close() {
 // something, but for those of archives.
 func (a *app) ownDirs() []string {
 	of := a.memoryDir()
-	return []string{a.journalDir(), a.receipts().Dir, a.factsReceiptsDir(), of, memory.ForgottenDir(of), memory.KeptDir(of)}
+	return []string{a.dataDir(), a.journalDir(), a.receipts().Dir, a.factsReceiptsDir(), of, memory.ForgottenDir(of), memory.KeptDir(of)}
 }
 
 func (a *app) journalDir() string { return filepath.Join(a.dataDir(), "journal") }

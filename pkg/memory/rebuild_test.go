@@ -120,19 +120,24 @@ func TestOldBackupDoesNotBringBack(t *testing.T) {
 	}
 }
 
-// What cannot be read of what was forgotten is an error, not forgotten.
+// What cannot be read of what was forgotten is told, and blocks nothing.
 func TestUnreadableForgottenFile(t *testing.T) {
 	_, dir := newStore(t)
-	forgotten := memory.ForgottenDir(filepath.Join(filepath.Dir(dir), "other"))
+	dir = filepath.Join(filepath.Dir(dir), "other")
+	forgotten := memory.ForgottenDir(dir)
 	if err := os.MkdirAll(forgotten, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(forgotten, "1-x.json"), []byte(`{"schema":1,"rec`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := memory.Open(context.Background(), filepath.Join(filepath.Dir(dir), "other"), memory.Options{}); err == nil {
+	for range 2 {
+		s := open(t, dir)
+		_, lost, err := s.RepairForgotten(context.Background())
+		if err != nil || len(lost) != 1 || lost[0].Path != filepath.Join(forgotten, "1-x.json") {
+			t.Errorf("%+v, %v", lost, err)
+		}
 		s.Close()
-		t.Fatal("opened")
 	}
 }
 

@@ -39,7 +39,7 @@ func (s *Store) create(ctx context.Context) error {
 		if _, err := tx.ExecContext(ctx, schema+markVersion); err != nil {
 			return err
 		}
-		s.schema = schemaVersion
+		s.schema, s.created = schemaVersion, true
 		_, err = s.rememberForgotten(ctx, tx)
 		return err
 	})

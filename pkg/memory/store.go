@@ -62,8 +62,9 @@ type Store struct {
 	db       *sql.DB
 	dir      string
 	readOnly bool
-	schema   int // version of the database
-	upgraded int // records that got a checksum when it was opened
+	schema   int  // version of the database
+	created  bool // it was made when it was opened
+	upgraded int  // records that got a checksum then
 }
 
 // Open opens the memory in dir and makes it if it is missing (unless it is

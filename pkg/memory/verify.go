@@ -25,7 +25,7 @@ type Problem struct {
 // Verify checks the database (its pages, its indexes, that every record has a
 // text, words, and of each model a vector or a pending row), every record and
 // fact against its checksum, the words against the texts, and every named
-// vector against its file. All of it is seen as it was at one moment, whatever
+// vector against its file, and what records that something was forgotten. All of it is seen as it was at one moment, whatever
 // another process does meanwhile. It changes nothing. An error means that it
 // could not check.
 func (s *Store) Verify(ctx context.Context) (problems []Problem, err error) {
@@ -33,11 +33,19 @@ func (s *Store) Verify(ctx context.Context) (problems []Problem, err error) {
 		for _, check := range []func(context.Context, *sql.Conn) ([]Problem, error){s.verifyDatabase, s.verifyRecords, s.verifyWords, s.verifyVectors} {
 			found, err := check(ctx, c)
 			problems = append(problems, found...)
-			if err != nil || len(found) > 0 {
+			if err != nil {
 				return err
 			}
+			if len(found) > 0 {
+				break // what cannot be trusted is not looked at
+			}
 		}
-		return nil
+		found, err := s.verifyTombstones(ctx, c)
+		problems = append(problems, found...)
+		if errors.Is(err, ErrCorrupt) && len(problems) > 0 {
+			return nil // that is told
+		}
+		return err
 	})
 	return problems, err
 }
