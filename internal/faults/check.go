@@ -115,6 +115,11 @@ func (h *Home) indexIsWhole() error {
 	if !bytes.Contains(data, []byte(otherEntry)) {
 		return fmt.Errorf("the entry of another session was changed: %s", data)
 	}
+	for _, entry := range h.entries {
+		if !bytes.Contains(data, []byte(entry)) {
+			return fmt.Errorf("an entry is gone that the runtime has added to its index: %s: %s", entry, data)
+		}
+	}
 	if index["agent:a:main"]["label"] != "desk" {
 		return fmt.Errorf("the session's label is gone: %s", data)
 	}
@@ -176,7 +181,7 @@ func (h *Home) verifies() error {
 // be empty, no entry of it.
 func (h *Home) nothingLeft(journal bool) error {
 	return h.eachFile(func(path string) error {
-		if slices.Contains([]string{".tmp", ".next", ".moved"}, filepath.Ext(path)) || journal && strings.Contains(path, "/journal/") {
+		if slices.Contains([]string{".tmp", ".next", ".moved", ".sessctl", ".lock", ".stale"}, filepath.Ext(path)) || journal && strings.Contains(path, "/journal/") {
 			return fmt.Errorf("left behind: %s", path)
 		}
 		return nil

@@ -25,6 +25,7 @@ type Home struct {
 	Lines   []string // of the session, in order
 	archive string   // id of the newest archive that was made before
 	receipt string   // id of the newest receipt
+	entries []string // of the index, that its runtime has added since
 	next    successor
 }
 

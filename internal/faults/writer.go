@@ -3,6 +3,7 @@
 package faults
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,6 +34,8 @@ type writer struct {
 	at    func(b *Bench, c crashloop.Call) bool // nil: at calls on the session
 	// intent says that he knows the name that the old log will get.
 	intent bool
+	// index says that he writes the runtime's index.
+	index bool
 }
 
 // meeting is one run with a writer in it.
@@ -53,6 +56,7 @@ type meeting struct {
 	other    []string // that he has written elsewhere: they must stay
 	gone     bool     // he removed the log before it was archived
 	blind    bool     // without leases nobody knows that he has the log open
+	over     bool     // the run has ended
 	// obstructs says that he took away what the program works on, or put
 	// something in its way: it may fail, in order, and lose nothing.
 	obstructs bool
@@ -69,6 +73,8 @@ func (w writer) fault() Fault {
 			return "no session is touched"
 		case w.intent && !c.Intends:
 			return "nothing is moved aside"
+		case w.index && b.home.index() == "":
+			return "the runtime has no index"
 		}
 		return ""
 	}}
@@ -79,7 +85,7 @@ func (w writer) try(b *Bench, c crashloop.Call) (problem, err error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &meeting{Home: h, blind: h.Command.Lacking.Leases && (w.before != nil || w.after != nil)}
+	m := &meeting{Home: h, blind: h.Command.Lacking.Leases && (w.before != nil || w.after != nil) && !w.index}
 	if w.before != nil {
 		if err := w.before(m); err != nil {
 			return nil, err
@@ -89,6 +95,7 @@ func (w writer) try(b *Bench, c crashloop.Call) (problem, err error) {
 	if err != nil {
 		return nil, err
 	}
+	m.over = true
 	if err == nil && w.after != nil {
 		err = w.after(m)
 	}
@@ -332,7 +339,39 @@ func writers() []writer {
 		{name: "replaced by rename", strike: replaces},
 		{name: "removed", strike: removes},
 		{name: "a stranger at the old log's new name", strike: squats, at: afterIntent, intent: true},
+		{name: "an entry added to the index under its lock", strike: beginsLocked, after: beginsLocked, index: true},
+		{name: "an entry added to the index without its lock", strike: begins, index: true},
+		{name: "an entry added to the index at two calls", strike: begins, next: begins, index: true},
 	}
+}
+
+// begins adds the entry of another session to the index, as a runtime does that
+// takes no lock.
+func begins(m *meeting) error {
+	text, err := os.ReadFile(m.index())
+	if err != nil {
+		return err
+	}
+	entry := fmt.Sprintf(`  "agent:a:telegram:group:%d": { "sessionId": "00000000-0000-4000-8000-0000000001%02d", "updatedAt": 2 },`, len(m.entries), len(m.entries))
+	m.entries = append(m.entries, entry)
+	text = bytes.Replace(text, []byte("{\n"), []byte("{\n"+entry+"\n"), 1)
+	temp := m.index() + ".77.tmp"
+	return errors.Join(os.WriteFile(temp, text, 0o600), os.Rename(temp, m.index()))
+}
+
+// beginsLocked does it as an older version does, under the index's lock. While
+// the program holds that it waits, until the run is over.
+func beginsLocked(m *meeting) error {
+	lock := m.index() + ".lock"
+	f, err := os.OpenFile(lock, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, os.ErrExist) && !m.over {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("the lock of the index was not given back: %w", err)
+	}
+	_, err = fmt.Fprintf(f, `{"pid":%d,"createdAt":%q}`, os.Getpid(), time.Now().UTC().Format(time.RFC3339Nano))
+	return errors.Join(err, f.Close(), begins(m), os.Remove(lock))
 }
 
 // appends writes a line as pi does: open, one write, close.

@@ -26,11 +26,19 @@ import (
 //
 // A full disk is a [*SpaceError].
 func ReplaceFile(path string, perm os.FileMode, write func(io.Writer) error) error {
+	return ReplaceChecked(path, perm, write, nil)
+}
+
+// ReplaceChecked is [ReplaceFile] for a file that others replace as well: check
+// gets the path of the temporary file, complete and synced, right before that
+// takes the place of path. An error that it returns is returned as it is, and
+// path stays as it was.
+func ReplaceChecked(path string, perm os.FileMode, write func(io.Writer) error, check func(temp string) error) error {
 	j := jobFor(path, perm)
 	if old, err := os.Lstat(path); err == nil && old.Mode().IsRegular() {
 		j.owner = old
 	}
-	j.publish = os.Rename
+	j.publish, j.check = os.Rename, check
 	return j.runFor(path, write)
 }
 

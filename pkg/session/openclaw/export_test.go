@@ -75,3 +75,6 @@ func Entries(text []byte) (map[string][2]string, error) {
 
 // SetDeadline sets how long one call of the runtime's program may take.
 func (s *Store) SetDeadline(d time.Duration) { s.options.Deadline = d }
+
+// Merge puts two changes of an index together.
+func Merge(base, theirs, ours []byte) ([]byte, error) { return mergeIndexes(base, theirs, ours) }

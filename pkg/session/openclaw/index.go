@@ -47,7 +47,7 @@ type index struct {
 // there is no index, also fs.ErrNotExist.
 func (d *directory) readIndex(ctx context.Context) (*index, error) {
 	for try := 0; ; try++ {
-		x, err := d.readIndexOnce()
+		x, err := d.readIndexFile(indexName)
 		if err == nil {
 			return x, nil
 		}
@@ -60,8 +60,9 @@ func (d *directory) readIndex(ctx context.Context) (*index, error) {
 	}
 }
 
-func (d *directory) readIndexOnce() (*index, error) {
-	f, err := durable.OpenRegularIn(d.Root, indexName)
+// readIndexFile reads an index by the name of its file.
+func (d *directory) readIndexFile(name string) (*index, error) {
+	f, err := durable.OpenRegularIn(d.Root, name)
 	if err != nil {
 		return nil, err
 	}
@@ -137,19 +138,6 @@ func (x *index) entry(key string) *entry {
 		if e.key == key {
 			return e
 		}
-	}
-	return nil
-}
-
-// changed returns a [*session.BusyError] if the index is not the one that was
-// read any more.
-func (x *index) changed(d *directory) error {
-	info, err := d.Root.Lstat(indexName)
-	if err != nil {
-		return fmt.Errorf("look at sessions.json: %w", err)
-	}
-	if err := session.Observe(d.At(indexName), x.info).Matches(info); err != nil {
-		return &session.BusyError{Path: d.At(indexName), Reason: "the runtime has changed it just now"}
 	}
 	return nil
 }
@@ -340,8 +328,7 @@ func (x *index) edited(keys []string, replace func(key string, old []byte) ([]by
 	if err != nil {
 		return nil, err
 	}
-	var out bytes.Buffer
-	end := 0
+	changed := indexChanges{values: map[string][]byte{}}
 	for i, m := range found {
 		if !slices.Contains(keys, m.key) || repeatedLater(found, i) {
 			continue
@@ -350,15 +337,9 @@ func (x *index) edited(keys []string, replace func(key string, old []byte) ([]by
 		if err != nil {
 			return nil, fmt.Errorf("entry %q: %w", m.key, err)
 		}
-		out.Write(x.raw[end:m.from])
-		out.Write(value)
-		end = m.to
+		changed.set(m.key, value)
 	}
-	out.Write(x.raw[end:])
-	if !json.Valid(out.Bytes()) {
-		return nil, errors.New("the edited index would not be JSON")
-	}
-	return out.Bytes(), nil
+	return changed.apply(x.raw)
 }
 
 // replace makes the new text of an entry: what the runtime's own reset sets,

@@ -33,7 +33,7 @@ type lockFile struct {
 
 // lockedBy says who holds the lock with this name, "" if nobody does: there is
 // no lock, its process is gone, or it is so old that the runtime would take it
-// away. A lock is never removed.
+// away. Nothing is removed here.
 //
 // A lock without a lock file's content is somebody's who is just writing it,
 // as long as it is young.
@@ -199,7 +199,7 @@ func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet 
 		return err
 	}
 	defer d.Close()
-	if err := d.locked(name, now); err != nil {
+	if err := d.locked(ctx, name, now); err != nil {
 		return err
 	}
 	if err := d.Busy(ctx, name, logfile.Question{Ref: ref, Now: now, Quiet: quiet, Tail: s.Tail}); err != nil {
@@ -209,16 +209,32 @@ func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet 
 }
 
 // locked returns a [*session.BusyError] if the lock of a log or of the index
-// is held.
-func (d *directory) locked(name string, now time.Time) error {
-	for _, lock := range []string{name + lockEnd, indexName + lockEnd} {
-		holder, err := d.lockedBy(lock, now)
-		if err != nil {
+// is held. That of the index is held for a moment at a time, for any session,
+// so it is waited for.
+func (d *directory) locked(ctx context.Context, name string, now time.Time) error {
+	if err := d.logLocked(name, now); err != nil {
+		return err
+	}
+	for try := 0; ; try++ {
+		err := d.notHeld(name, indexLockName, now)
+		if !errors.Is(err, session.ErrBusy) || try == indexLockTries {
 			return err
 		}
-		if holder != "" {
-			return &session.BusyError{Path: d.At(name), Reason: holder}
+		if err := d.pause(ctx, indexLockWait); err != nil {
+			return err
 		}
 	}
-	return nil
+}
+
+// logLocked returns a [*session.BusyError] if the lock of a log is held.
+func (d *directory) logLocked(name string, now time.Time) error {
+	return d.notHeld(name, name+lockEnd, now)
+}
+
+func (d *directory) notHeld(name, lock string, now time.Time) error {
+	holder, err := d.lockedBy(lock, now)
+	if err == nil && holder != "" {
+		err = &session.BusyError{Path: d.At(name), Reason: holder}
+	}
+	return err
 }

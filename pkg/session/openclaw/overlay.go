@@ -67,7 +67,7 @@ func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
 	if err := d.InPlace(); err != nil {
 		return err
 	}
-	if err := d.locked(name, time.Now()); err != nil {
+	if err := d.locked(ctx, name, time.Now()); err != nil {
 		return err
 	}
 	if err := s.unserved(plan.Live); err != nil {

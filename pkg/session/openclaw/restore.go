@@ -185,7 +185,7 @@ func (v *view) placeInIndex(p *session.Place, n logName) {
 }
 
 // Unused implements [session.Restorer].
-func (s *Store) Unused(_ context.Context, path string, now time.Time, quiet time.Duration) error {
+func (s *Store) Unused(ctx context.Context, path string, now time.Time, quiet time.Duration) error {
 	d, name, err := s.directoryOf(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -194,7 +194,7 @@ func (s *Store) Unused(_ context.Context, path string, now time.Time, quiet time
 		return err
 	}
 	defer d.Close()
-	if err := d.locked(name, now); err != nil {
+	if err := d.locked(ctx, name, now); err != nil {
 		return err
 	}
 	if err := s.unserved(path); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -249,10 +248,11 @@ type change struct {
 	// new session.
 	log *logfile.Change
 
-	index    *index
-	logThere bool // the log is at its place
-	moved    bool // the log is at its new name
-	linked   bool // at both: an earlier run died inside the move
+	view     *view             // nil where the runtime has moved on to a database since
+	replaced map[string][]byte // the entries as they were before the switch
+	logThere bool              // the log is at its place
+	moved    bool              // the log is at its new name
+	linked   bool              // at both: an earlier run died inside the move
 }
 
 // openChange checks that a rotation, which may come from a journal, stays in
@@ -308,7 +308,7 @@ func (c *change) read(ctx context.Context) error {
 		}
 		return c.refuse(v.frozen)
 	}
-	c.index = v.index
+	c.view = v
 	c.log.Switched, err = c.indexState(v)
 	return err
 }
@@ -358,7 +358,7 @@ func (c *change) logState() error {
 	if err != nil {
 		return err
 	}
-	c.logThere = live != nil
+	c.logThere, c.moved, c.linked = live != nil, false, false
 	if kept == nil {
 		return nil
 	}
@@ -379,11 +379,12 @@ func (c *change) logState() error {
 // ".reset.<time>", and no new log is made; the runtime makes it at the next
 // turn.
 //
-// The order is what makes it safe to die anywhere. A lease proves that nobody
-// has the log open, and the log is compared with the snapshot. Then the index
-// is replaced, and then the log's inode gets its new name. Between the two the
-// runtime already starts fresh, and the old log lies where it lay. Each step
-// is recognised as done by what is on disk.
+// The order is what makes it safe to die anywhere. The runtime's lock of the
+// index is taken. A lease proves that nobody has the log open, and the log is
+// compared with the snapshot. Then the index is replaced, and then the log's
+// inode gets its new name. Between the two the runtime already starts fresh,
+// and the old log lies where it lay. Each step is recognised as done by what
+// is on disk.
 //
 // Before the index is replaced every doubt is a [*session.BusyError] and
 // nothing has changed. When an earlier run has replaced it and the log is open
@@ -394,6 +395,17 @@ func (s *Store) Rotate(ctx context.Context, r session.Rotation) error {
 		return err
 	}
 	defer c.Close()
+	v, err := s.lookAgain(ctx, c.directory)
+	if err != nil {
+		return err
+	}
+	if v.frozen == "" {
+		release, err := c.begin(ctx)
+		if err != nil {
+			return c.beganBefore(v, err)
+		}
+		defer release()
+	}
 	if err := c.read(ctx); err != nil {
 		return err
 	}
@@ -401,6 +413,41 @@ func (s *Store) Rotate(ctx context.Context, r session.Rotation) error {
 		return c.withoutLog(ctx)
 	}
 	return c.begun(c.takeAway(ctx))
+}
+
+// begin takes the lock of the index and settles what an earlier run left of it.
+func (c *change) begin(ctx context.Context) (release func(), err error) {
+	lock, err := c.lockIndex(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.writing(nil).settle(ctx); err != nil {
+		lock.release()
+		return nil, err
+	}
+	return lock.release, nil
+}
+
+// beganBefore marks what is busy although an earlier run has done a part of the
+// rotation: its intent must stay.
+func (c *change) beganBefore(v *view, err error) error {
+	var busy *session.BusyError
+	if !errors.As(err, &busy) {
+		return err
+	}
+	kept, statErr := c.Stat(c.kept)
+	names, listErr := c.Names()
+	busy.Begun = statErr != nil || listErr != nil || kept != nil || slices.ContainsFunc(names, nextIndexName().MatchString) ||
+		slices.ContainsFunc(c.rotation.Keys, func(key string) bool {
+			e := v.index.entry(key)
+			return e != nil && e.session == c.rotation.NewSession
+		})
+	return err
+}
+
+// writing is a change of the index while a log is held; nil for none.
+func (c *change) writing(held *logfile.Held) *indexWrite {
+	return &indexWrite{directory: c.directory, system: c.store.options.System, step: c.store.step, held: held}
 }
 
 // withoutLog finishes a rotation whose log is not at its place any more.
@@ -443,13 +490,17 @@ func (c *change) takeAway(ctx context.Context) error {
 	if err := c.switchIndex(ctx, held); err != nil {
 		return err
 	}
-	return held.MoveAside()
+	if err := held.MoveAside(); err != nil {
+		return err
+	}
+	return c.stillSwitched(ctx)
 }
 
 // letsGo returns a [*session.BusyError] while the runtime holds a log of a
-// directory, by its lock or by serving it.
+// directory, by its lock or by serving it. The lock of the index is this
+// process's.
 func (s *Store) letsGo(d *directory, path string) error {
-	if err := d.locked(filepath.Base(path), time.Now()); err != nil {
+	if err := d.logLocked(filepath.Base(path), time.Now()); err != nil {
 		return err
 	}
 	return s.unserved(path)
@@ -465,11 +516,9 @@ func (c *change) switchIndex(ctx context.Context, held *logfile.Held) error {
 	if c.log.Switched {
 		return durable.SyncDir(c.Path)
 	}
-	text, err := c.index.rotated(c.rotation.Keys, freshEntry{session: c.rotation.NewSession, at: c.rotation.At})
-	if err != nil {
-		return fmt.Errorf("edit sessions.json: %w", err)
-	}
-	if err := c.replaceIndex(c.index, text, held); err != nil {
+	write := c.writing(held)
+	write.edit = c.switched
+	if err := write.run(ctx); err != nil {
 		return err
 	}
 	if err := c.store.step("index"); err != nil {
@@ -478,19 +527,28 @@ func (c *change) switchIndex(ctx context.Context, held *logfile.Held) error {
 	return c.confirm(ctx, held)
 }
 
-// replaceIndex replaces the index that was read, unless somebody else has just
-// done so, or the held log, if there is one, is not in its place any more.
-func (d *directory) replaceIndex(read *index, text []byte, held *logfile.Held) error {
-	err := durable.ReplaceFile(d.At(indexName), read.info.Mode().Perm(), func(w io.Writer) error {
-		if _, err := w.Write(text); err != nil {
-			return err
-		}
-		return errors.Join(read.changed(d), inPlace(held))
+// switched returns the text of an index whose entries name the new session. It
+// is busy if they are not what they were when the rotation was planned.
+func (c *change) switched(x *index) ([]byte, error) {
+	now := *c.view
+	now.index, now.owners = x, ownersOf(x, now.all, now.agent)
+	done, err := c.indexState(&now)
+	if err != nil {
+		return nil, err
+	}
+	if done {
+		return x.raw, nil
+	}
+	c.replaced = map[string][]byte{}
+	fresh := freshEntry{session: c.rotation.NewSession, at: c.rotation.At}
+	text, err := x.edited(c.rotation.Keys, func(key string, old []byte) ([]byte, error) {
+		c.replaced[key] = old
+		return fresh.replace(old)
 	})
 	if err != nil {
-		return fmt.Errorf("replace sessions.json: %w", err)
+		return nil, fmt.Errorf("edit sessions.json: %w", err)
 	}
-	return nil
+	return text, nil
 }
 
 func inPlace(held *logfile.Held) error {
@@ -503,20 +561,51 @@ func inPlace(held *logfile.Held) error {
 // confirm looks again before the log is moved. A runtime that wrote its own
 // index over ours in the same instant is at work: the session goes on, and
 // nothing has changed. So does one that put another log in place of the one
-// that was archived, and then the index goes back to what it was.
+// that was archived, and then the entries go back to what they were.
 func (c *change) confirm(ctx context.Context, held *logfile.Held) error {
 	x, err := c.readIndex(ctx)
 	if err != nil {
 		return fmt.Errorf("read sessions.json again: %w", err)
 	}
-	for _, key := range c.rotation.Keys {
-		if e := x.entry(key); e == nil || e.session != c.rotation.NewSession {
-			return c.refuse("the runtime has written its own sessions.json over the change")
-		}
+	if !c.namedIn(x, func(i int) string { return c.rotation.NewSession }) {
+		return c.refuse("the runtime has written its own sessions.json over the change")
 	}
 	if replaced := inPlace(held); replaced != nil {
-		return errors.Join(replaced, c.replaceIndex(x, c.index.raw, nil))
+		back := c.writing(nil)
+		back.edit = func(x *index) ([]byte, error) {
+			return x.edited(c.rotation.Keys, func(key string, _ []byte) ([]byte, error) { return c.replaced[key], nil })
+		}
+		return errors.Join(replaced, back.run(ctx))
 	}
 	c.log.Switched = true
 	return nil
+}
+
+// namedIn reports whether every entry of the rotation names a session.
+func (c *change) namedIn(x *index, session func(i int) string) bool {
+	for i, key := range c.rotation.Keys {
+		if e := x.entry(key); e == nil || e.session != session(i) {
+			return false
+		}
+	}
+	return true
+}
+
+// stillSwitched looks at the index once more when the log is moved. A runtime
+// that takes no lock may have written what it had read before the switch: the
+// entries would name a log that is not there, and it would be made again.
+func (c *change) stillSwitched(ctx context.Context) error {
+	if len(c.rotation.Keys) == 0 {
+		return nil
+	}
+	x, err := c.readIndex(ctx)
+	if err != nil {
+		return fmt.Errorf("read sessions.json again: %w", err)
+	}
+	if !c.namedIn(x, func(i int) string { return c.rotation.Before[i].Session }) {
+		return nil
+	}
+	again := c.writing(nil)
+	again.edit = c.switched
+	return again.run(ctx)
 }

@@ -262,7 +262,8 @@ func rotateSample(t *testing.T, s *state, name string) {
 	if after[dir+filepath.Base(r.Kept)] != before[dir+name] {
 		t.Error("the kept log is not the log")
 	}
-	for _, changed := range []string{dir + name, dir + filepath.Base(r.Kept), dir + "sessions.json"} {
+	// The lock of the index that a sample has is of a process that is gone.
+	for _, changed := range []string{dir + name, dir + filepath.Base(r.Kept), dir + "sessions.json", dir + "sessions.json.lock"} {
 		delete(before, changed)
 		delete(after, changed)
 	}

@@ -35,7 +35,7 @@ func (s *Store) PlanUndo(ctx context.Context, r session.Rotation, o session.Undo
 	if v.frozen != "" {
 		return u, logfile.Unsupported(r.Live, v.frozen)
 	}
-	if err := errors.Join(c.locked(c.name, o.Now), s.unserved(r.Live)); err != nil {
+	if err := errors.Join(c.locked(ctx, c.name, o.Now), s.unserved(r.Live)); err != nil {
 		return u, err
 	}
 	if u.From, err = c.oldLog(ctx); err != nil {
@@ -118,7 +118,7 @@ func (v *view) planFresh(ctx context.Context, u *session.Undo, o session.UndoOpt
 	if n > 0 {
 		return &session.NewerError{Path: v.At(name), Session: u.Rotation.NewSession, Messages: n}
 	}
-	if err := errors.Join(v.locked(name, o.Now), session.CheckQuiet(v.At(name), info, o.Now, o.Quiet)); err != nil {
+	if err := errors.Join(v.locked(ctx, name, o.Now), session.CheckQuiet(v.At(name), info, o.Now, o.Quiet)); err != nil {
 		return err
 	}
 	u.Fresh, u.FreshSnapshot = v.At(name), session.Observe(v.At(name), info)
@@ -162,7 +162,15 @@ func (s *Store) Undo(ctx context.Context, u session.Undo, archived func(io.Write
 		b.fresh = s.changeOf(c.directory, session.Rotation{Live: u.Fresh, Kept: u.FreshKept, Snapshot: u.FreshSnapshot})
 	}
 	defer b.letGo()
-	for _, step := range []func(context.Context) error{b.read, b.put, b.switchBack} {
+	if err := b.read(ctx); err != nil {
+		return b.giveUp(ctx, err)
+	}
+	lock, err := b.lockIndex(ctx)
+	if err != nil {
+		return b.giveUp(ctx, err)
+	}
+	defer lock.release()
+	for _, step := range []func(context.Context) error{b.writing().settle, b.read, b.put, b.switchBack} {
 		if err := step(ctx); err != nil {
 			return b.giveUp(ctx, err)
 		}
@@ -281,7 +289,7 @@ func (b *back) holdFresh(v *view) error {
 	}
 	if b.fresh == nil {
 		live := b.plan.Rotation.Live
-		return errors.Join(b.locked(filepath.Base(live), b.plan.At), b.store.unserved(live))
+		return b.store.letsGo(b.directory, live)
 	}
 	return b.hold()
 }
@@ -324,17 +332,38 @@ func (b *back) switchBack(ctx context.Context) error {
 	if err := b.holdFresh(v); err != nil {
 		return err
 	}
-	text, err := b.index.edited(b.keys(), b.entry)
-	if err != nil {
-		return fmt.Errorf("edit sessions.json: %w", err)
-	}
-	if err := b.replaceIndex(b.index, text, b.held); err != nil {
+	write := b.writing()
+	write.held, write.edit = b.held, b.named
+	if err := write.run(ctx); err != nil {
 		return err
 	}
 	if err := b.store.step("index back"); err != nil {
 		return err
 	}
 	return b.confirmBack(ctx)
+}
+
+// writing is a change of the index.
+func (b *back) writing() *indexWrite {
+	return &indexWrite{directory: b.directory, system: b.store.options.System, step: b.store.step}
+}
+
+// named returns the text of an index whose entries name the old session again.
+// It is busy if they are not what they were when this was planned.
+func (b *back) named(x *index) ([]byte, error) {
+	b.index = x
+	done, err := b.entriesSwitched()
+	if err != nil {
+		return nil, err
+	}
+	if done {
+		return x.raw, nil
+	}
+	text, err := x.edited(b.keys(), b.entry)
+	if err != nil {
+		return nil, fmt.Errorf("edit sessions.json: %w", err)
+	}
+	return text, nil
 }
 
 // keys are the keys of the entries that are to name the old session.

@@ -1,0 +1,148 @@
+package openclaw
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/process"
+)
+
+const (
+	indexLockName = indexName + lockEnd
+	// A lock of the index is held for a moment, so it is waited for: for two
+	// seconds in all.
+	indexLockTries = 80
+	indexLockWait  = 25 * time.Millisecond
+	// indexLockHeld is how long the lock may be held, as a runtime that reads
+	// this field is told. The runtime takes a lock of the index for forgotten
+	// after 30 seconds.
+	indexLockHeld = 30 * time.Second
+	// staleLockName is where a forgotten lock is looked at once more.
+	staleLockName = "." + indexLockName + ".stale"
+)
+
+// indexLock is the runtime's lock of the index, held by this process. A run
+// that is killed leaves it: its process is gone then, by which the runtime and
+// the next run know that it does not count.
+type indexLock struct {
+	dir  *directory
+	text []byte // what is in it
+}
+
+// lockIndex takes the lock of the index as the runtime does: the file is made
+// in one step with its content, and only where there is none. One that somebody
+// else holds is waited for; after two seconds it is a [*session.BusyError]. One
+// that does not count any more is taken away, as the runtime itself does.
+func (d *directory) lockIndex(ctx context.Context) (*indexLock, error) {
+	for try := 0; ; try++ {
+		lock, err := d.tryLockIndex()
+		if !errors.Is(err, session.ErrBusy) || try == indexLockTries {
+			return lock, err
+		}
+		if err := d.pause(ctx, indexLockWait); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (d *directory) tryLockIndex() (*indexLock, error) {
+	now := time.Now()
+	holder, err := d.lockedBy(indexLockName, now)
+	if err != nil {
+		return nil, err
+	}
+	if holder != "" {
+		return nil, &session.BusyError{Path: d.At(indexName), Reason: holder}
+	}
+	if err := d.dropStaleLock(now); err != nil {
+		return nil, err
+	}
+	text, err := lockText(now)
+	if err != nil {
+		return nil, err
+	}
+	err = durable.CreateFile(d.At(indexLockName), 0o600, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+	switch {
+	case errors.Is(err, durable.ErrExists):
+		return nil, &session.BusyError{Path: d.At(indexName), Reason: "somebody else has just taken its lock " + indexLockName}
+	case err != nil:
+		return nil, fmt.Errorf("lock sessions.json: %w", err)
+	}
+	return &indexLock{dir: d, text: text}, nil
+}
+
+// lockText is what the runtime writes into a lock.
+func lockText(now time.Time) ([]byte, error) {
+	lock := struct {
+		PID       int    `json:"pid"`
+		CreatedAt string `json:"createdAt"`
+		MaxHold   int64  `json:"maxHoldMs"`
+		Start     uint64 `json:"starttime,omitempty"`
+	}{PID: os.Getpid(), CreatedAt: now.UTC().Format("2006-01-02T15:04:05.000Z"), MaxHold: indexLockHeld.Milliseconds()}
+	if own := process.Look(lock.PID); own.Known {
+		lock.Start = own.Start
+	}
+	return json.Marshal(lock)
+}
+
+// dropStaleLock takes a lock away that does not count any more. It is moved
+// aside first and looked at there: in between somebody may have done the same
+// and taken the lock, and then it goes back.
+func (d *directory) dropStaleLock(now time.Time) error {
+	if err := durable.RemoveFile(d.At(staleLockName)); err != nil { // of a run that was killed here
+		return fmt.Errorf("drop a forgotten lock: %w", err)
+	}
+	info, err := d.Stat(indexLockName)
+	if err != nil || info == nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return &session.BusyError{Path: d.At(indexName), Reason: "its lock " + indexLockName + " is no file"}
+	}
+	err = durable.MoveFile(d.At(indexLockName), d.At(staleLockName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("drop a forgotten lock: %w", err)
+	}
+	holder, err := d.lockedBy(staleLockName, now)
+	if err != nil {
+		return err
+	}
+	if holder != "" {
+		err := durable.MoveFile(d.At(staleLockName), d.At(indexLockName))
+		return errors.Join(err, &session.BusyError{Path: d.At(indexName), Reason: holder})
+	}
+	if err := durable.RemoveFile(d.At(staleLockName)); err != nil {
+		return fmt.Errorf("drop a forgotten lock: %w", err)
+	}
+	return nil
+}
+
+// release gives the lock back, if it still is ours: the runtime takes away one
+// that was held for too long. A lock that cannot be removed is left to those
+// who find it: it does not count once this process has ended.
+func (l *indexLock) release() {
+	f, err := durable.OpenRegularIn(l.dir.Root, indexLockName)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxLock))
+	if err == nil && bytes.Equal(text, l.text) {
+		_ = durable.RemoveFile(l.dir.At(indexLockName)) // see above
+	}
+}
