@@ -381,7 +381,7 @@ func (d *checkup) examineRuntimeLocks(ctx context.Context) error {
 
 func (d *checkup) examineRuntimeLock(l session.RuntimeLock) {
 	age := formatAge(d.now().Sub(l.Since))
-	const remove = "the runtime removes it by itself; sessctl never does"
+	const remove = "the runtime removes it by itself"
 	switch {
 	case !l.Stale && l.Process == 0:
 		d.note(l.Path, fmt.Sprintf("a lock that does not say whose it is, %s old: the session is taken for busy", age), "")

@@ -51,6 +51,11 @@ func plantedBugs() []planted {
 			command: rotate, fault: "a line appended",
 		},
 		{
+			name: "an index that came out of the exchange is dropped", file: "pkg/session/openclaw/indexwrite.go",
+			old: "if session.Observe(path, expected).MatchesMoved(came.info) == nil {", new: "if came != nil {",
+			command: rotate, fault: "an entry added to the index without its lock",
+		},
+		{
 			name: "no second look before a log is exchanged", file: "pkg/session/logfile/held.go",
 			old: "return c.Plan.Snapshot.Matches(named)\n", new: "return nil\n",
 			command: rewrite, fault: "a line appended",

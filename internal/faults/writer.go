@@ -34,8 +34,9 @@ type writer struct {
 	at    func(b *Bench, c crashloop.Call) bool // nil: at calls on the session
 	// intent says that he knows the name that the old log will get.
 	intent bool
-	// index says that he writes the runtime's index.
-	index bool
+	// index says that he writes the runtime's index, and unlocked that he does
+	// not take its lock.
+	index, unlocked bool
 }
 
 // meeting is one run with a writer in it.
@@ -75,6 +76,8 @@ func (w writer) fault() Fault {
 			return "nothing is moved aside"
 		case w.index && b.home.index() == "":
 			return "the runtime has no index"
+		case w.unlocked && c.Lacking.RenameFlags:
+			return "without exchanges only the lock keeps its entries"
 		}
 		return ""
 	}}
@@ -340,8 +343,8 @@ func writers() []writer {
 		{name: "removed", strike: removes},
 		{name: "a stranger at the old log's new name", strike: squats, at: afterIntent, intent: true},
 		{name: "an entry added to the index under its lock", strike: beginsLocked, after: beginsLocked, index: true},
-		{name: "an entry added to the index without its lock", strike: begins, index: true},
-		{name: "an entry added to the index at two calls", strike: begins, next: begins, index: true},
+		{name: "an entry added to the index without its lock", strike: begins, index: true, unlocked: true},
+		{name: "an entry added to the index at two calls", strike: begins, next: begins, index: true, unlocked: true},
 	}
 }
 
@@ -352,9 +355,9 @@ func begins(m *meeting) error {
 	if err != nil {
 		return err
 	}
-	entry := fmt.Sprintf(`  "agent:a:telegram:group:%d": { "sessionId": "00000000-0000-4000-8000-0000000001%02d", "updatedAt": 2 },`, len(m.entries), len(m.entries))
+	entry := fmt.Sprintf(`  "agent:a:telegram:group:%d": { "sessionId": "00000000-0000-4000-8000-0000000001%02d", "updatedAt": 2 }`, len(m.entries), len(m.entries))
 	m.entries = append(m.entries, entry)
-	text = bytes.Replace(text, []byte("{\n"), []byte("{\n"+entry+"\n"), 1)
+	text = bytes.Replace(text, []byte("{\n"), []byte("{\n"+entry+",\n"), 1)
 	temp := m.index() + ".77.tmp"
 	return errors.Join(os.WriteFile(temp, text, 0o600), os.Rename(temp, m.index()))
 }

@@ -133,16 +133,24 @@ func (d *directory) dropStaleLock(now time.Time) error {
 }
 
 // release gives the lock back, if it still is ours: the runtime takes away one
-// that was held for too long. A lock that cannot be removed is left to those
-// who find it: it does not count once this process has ended.
-func (l *indexLock) release() {
+// that was held for too long. A lock that cannot be removed is an error: it
+// keeps the runtime waiting until this process has ended, and the change it was
+// taken for is begun again by the next run, which takes it away.
+func (l *indexLock) release() error {
 	f, err := durable.OpenRegularIn(l.dir.Root, indexLockName)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, durable.ErrNotRegular) {
+		return nil
+	}
 	if err != nil {
-		return
+		return fmt.Errorf("give the lock of sessions.json back: %w", err)
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxLock))
 	if err == nil && bytes.Equal(text, l.text) {
-		_ = durable.RemoveFile(l.dir.At(indexLockName)) // see above
+		err = durable.RemoveFile(l.dir.At(indexLockName))
 	}
+	if err != nil {
+		return fmt.Errorf("give the lock of sessions.json back: %w", err)
+	}
+	return nil
 }

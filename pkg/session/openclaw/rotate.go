@@ -389,7 +389,7 @@ func (c *change) logState() error {
 // Before the index is replaced every doubt is a [*session.BusyError] and
 // nothing has changed. When an earlier run has replaced it and the log is open
 // somewhere, the error has Begun set.
-func (s *Store) Rotate(ctx context.Context, r session.Rotation) error {
+func (s *Store) Rotate(ctx context.Context, r session.Rotation) (err error) {
 	c, err := s.openChange(r)
 	if err != nil {
 		return err
@@ -404,7 +404,7 @@ func (s *Store) Rotate(ctx context.Context, r session.Rotation) error {
 		if err != nil {
 			return c.beganBefore(v, err)
 		}
-		defer release()
+		defer func() { err = errors.Join(err, release()) }()
 	}
 	if err := c.read(ctx); err != nil {
 		return err
@@ -416,14 +416,13 @@ func (s *Store) Rotate(ctx context.Context, r session.Rotation) error {
 }
 
 // begin takes the lock of the index and settles what an earlier run left of it.
-func (c *change) begin(ctx context.Context) (release func(), err error) {
+func (c *change) begin(ctx context.Context) (release func() error, err error) {
 	lock, err := c.lockIndex(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if err := c.writing(nil).settle(ctx); err != nil {
-		lock.release()
-		return nil, err
+		return nil, errors.Join(err, lock.release())
 	}
 	return lock.release, nil
 }

@@ -148,7 +148,7 @@ func freshLog(v *view, u *session.Undo) string {
 //
 // Until the index is replaced every doubt is a [*session.BusyError], and the
 // old log goes back to where it lay.
-func (s *Store) Undo(ctx context.Context, u session.Undo, archived func(io.Writer) error) error {
+func (s *Store) Undo(ctx context.Context, u session.Undo, archived func(io.Writer) error) (err error) {
 	c, err := s.openChange(u.Rotation)
 	if err != nil {
 		return err
@@ -169,7 +169,7 @@ func (s *Store) Undo(ctx context.Context, u session.Undo, archived func(io.Write
 	if err != nil {
 		return b.giveUp(ctx, err)
 	}
-	defer lock.release()
+	defer func() { err = errors.Join(err, lock.release()) }()
 	for _, step := range []func(context.Context) error{b.writing().settle, b.read, b.put, b.switchBack} {
 		if err := step(ctx); err != nil {
 			return b.giveUp(ctx, err)
