@@ -95,3 +95,12 @@ func asItem(line string) string {
 	line = strings.TrimLeft(strings.TrimSpace(line), "-*• ")
 	return strings.TrimRight(strings.ToLower(strings.Join(strings.Fields(line), " ")), ".!")
 }
+
+// SwapBeside exchanges two files of the directory that are no logs, by their
+// names: a new text, complete under the name next, and the one whose place it
+// takes. What was there is at next then, whoever has written it, so that the
+// caller can look whether it is what he has read.
+// [durable.ErrUnsupported] is returned where the system cannot.
+func (d *Dir) SwapBeside(system durable.System, next, name string) error {
+	return system.ExchangeFiles(d.At(next), d.At(name))
+}

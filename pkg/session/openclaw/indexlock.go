@@ -56,14 +56,11 @@ func (d *directory) lockIndex(ctx context.Context) (*indexLock, error) {
 
 func (d *directory) tryLockIndex() (*indexLock, error) {
 	now := time.Now()
-	holder, err := d.lockedBy(indexLockName, now)
+	forgotten, err := d.forgottenLock(now)
+	if err == nil && forgotten {
+		err = d.dropStaleLock(now)
+	}
 	if err != nil {
-		return nil, err
-	}
-	if holder != "" {
-		return nil, &session.BusyError{Path: d.At(indexName), Reason: holder}
-	}
-	if err := d.dropStaleLock(now); err != nil {
 		return nil, err
 	}
 	text, err := lockText(now)
@@ -81,6 +78,31 @@ func (d *directory) tryLockIndex() (*indexLock, error) {
 		return nil, fmt.Errorf("lock sessions.json: %w", err)
 	}
 	return &indexLock{dir: d, text: text}, nil
+}
+
+// forgottenLock reports whether there is a lock of the index that does not count
+// any more. It is a [*session.BusyError] if there is one that does. Without a
+// lock nothing is taken away: somebody may take it at any moment.
+func (d *directory) forgottenLock(now time.Time) (bool, error) {
+	info, err := d.Stat(indexLockName)
+	if err != nil || info == nil {
+		return false, err
+	}
+	if !info.Mode().IsRegular() {
+		return false, &session.BusyError{Path: d.At(indexName), Reason: "its lock " + indexLockName + " is no file"}
+	}
+	holder, err := d.lockedBy(indexLockName, now)
+	if err != nil {
+		return false, err
+	}
+	if holder != "" {
+		return false, &session.BusyError{Path: d.At(indexName), Reason: holder}
+	}
+	after, err := d.Stat(indexLockName)
+	if err != nil || after == nil || !os.SameFile(info, after) || !info.ModTime().Equal(after.ModTime()) {
+		return false, err // it has changed hands meanwhile
+	}
+	return true, nil
 }
 
 // lockText is what the runtime writes into a lock.
@@ -104,14 +126,7 @@ func (d *directory) dropStaleLock(now time.Time) error {
 	if err := durable.RemoveFile(d.At(staleLockName)); err != nil { // of a run that was killed here
 		return fmt.Errorf("drop a forgotten lock: %w", err)
 	}
-	info, err := d.Stat(indexLockName)
-	if err != nil || info == nil {
-		return err
-	}
-	if !info.Mode().IsRegular() {
-		return &session.BusyError{Path: d.At(indexName), Reason: "its lock " + indexLockName + " is no file"}
-	}
-	err = durable.MoveFile(d.At(indexLockName), d.At(staleLockName))
+	err := durable.MoveFile(d.At(indexLockName), d.At(staleLockName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -163,7 +163,7 @@ func (w *indexWrite) exchange(next *nextIndex, expected os.FileInfo) error {
 		if err != nil {
 			return fmt.Errorf("look at the new sessions.json: %w", err)
 		}
-		if err := w.system.ExchangeFiles(path, w.At(indexName)); err != nil {
+		if err := w.SwapBeside(w.system, next.name(), indexName); err != nil {
 			return fmt.Errorf("replace sessions.json: %w", err)
 		}
 		if err := errors.Join(w.step("index exchanged"), w.dropNext(merged)); err != nil {
@@ -193,7 +193,7 @@ func (w *indexWrite) exchange(next *nextIndex, expected os.FileInfo) error {
 // it is somebody's who is writing it.
 func (w *indexWrite) giveBack(next *nextIndex, unread error) error {
 	path := w.At(next.name())
-	if err := w.system.ExchangeFiles(path, w.At(indexName)); err != nil {
+	if err := w.SwapBeside(w.system, next.name(), indexName); err != nil {
 		return fmt.Errorf("put sessions.json back: %w", err)
 	}
 	busy := &session.BusyError{Path: w.At(indexName), Reason: fmt.Sprintf("the runtime has just put one there that cannot be read (%v)", unread)}
