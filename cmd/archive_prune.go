@@ -179,7 +179,7 @@ func (a *app) audit() retention.Audit {
 }
 
 func (a *app) archiveTrash() retention.Trash {
-	return retention.Trash{Dir: filepath.Join(a.dataDir(), "trash", "archives")}
+	return retention.Trash{Dir: filepath.Join(a.dataDir(), "trash", "archives"), Moves: a.moves()}
 }
 
 // rehearse is a dry run.

@@ -227,7 +227,7 @@ func (a *app) newCleaner(o cleanOptions) (*cleaner, error) {
 }
 
 func (a *app) sessionTrash() retention.Trash {
-	return retention.Trash{Dir: filepath.Join(a.dataDir(), "trash", "sessions")}
+	return retention.Trash{Dir: filepath.Join(a.dataDir(), "trash", "sessions"), Moves: a.moves()}
 }
 
 // rehearse is a dry run.

@@ -202,6 +202,7 @@ func runListFacts(ctx context.Context, a *app, o factsOptions) error {
 				a.notice(note{Message: "fact " + f.ID + " is damaged and not shown", Hint: "sessctl memory verify says more"})
 				continue
 			}
+			f.ArchivePath = a.moves().Path(f.ArchivePath)
 			list.Facts = append(list.Facts, newFactRow(f))
 		}
 	}

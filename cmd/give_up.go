@@ -68,7 +68,7 @@ func (a *app) allBegun() (all []begun, err error) {
 		if err != nil {
 			return nil, err
 		}
-		given := j != a.journal()
+		given := j.Dir != a.journalDir()
 		for _, in := range intents {
 			note, known := j.Note(in.ID)
 			note.ID = in.ID

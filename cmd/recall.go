@@ -11,6 +11,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/relocate"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -137,7 +138,21 @@ func runRecall(ctx context.Context, a *app, o recallOptions) error {
 	if err := doc.addNeighbors(ctx, store, result, o.Neighbors); err != nil {
 		return fmt.Errorf("recall: %w", err)
 	}
+	doc.relocate(a.moves())
 	return renderRecall(a, o, doc)
+}
+
+// relocate lets the sources name where they are now, if they were moved.
+func (d *recallDocument) relocate(moves relocate.Moves) {
+	for i := range d.Hits {
+		h := &d.Hits[i]
+		h.Source.Path = moves.Path(h.Source.Path)
+		for _, around := range [][]recallNeighbor{h.Before, h.After} {
+			for k := range around {
+				around[k].Source.Path = moves.Path(around[k].Source.Path)
+			}
+		}
+	}
 }
 
 func (o *recallOptions) query(now time.Time) (memory.Query, error) {

@@ -15,6 +15,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/relocate"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/tailcache"
 	"github.com/sessctl/sessctl/pkg/summarize"
@@ -82,6 +83,7 @@ type app struct {
 	late   []lateLines
 
 	opened []session.Store
+	moved  *relocate.Moves // nil until somebody asks
 	// incomplete counts what the run had to pass over: stores and directories
 	// that could not be listed, and earlier runs that could not be finished.
 	incomplete int

@@ -241,7 +241,9 @@ func (a *app) tellUnfinished(e *compact.UnfinishedError) {
 }
 
 // journal is where changes stand before they are made.
-func (a *app) journal() compact.Journal { return compact.Journal{Dir: a.journalDir()} }
+func (a *app) journal() compact.Journal {
+	return compact.Journal{Dir: a.journalDir(), Moves: a.moves()}
+}
 
 // recoveryPolicy is that of commands that finish earlier runs and change no
 // session themselves.
@@ -316,7 +318,7 @@ func (w *workspace) close() {
 // something, but for those of archives.
 func (a *app) ownDirs() []string {
 	of := a.memoryDir()
-	return []string{a.dataDir(), a.journalDir(), a.receipts().Dir, a.factsReceiptsDir(), of, memory.ForgottenDir(of), memory.KeptDir(of)}
+	return []string{a.dataDir(), a.journalDir(), a.receiptsDir(), a.factsReceiptsDir(), of, memory.ForgottenDir(of), memory.KeptDir(of)}
 }
 
 func (a *app) journalDir() string { return filepath.Join(a.dataDir(), "journal") }
@@ -324,7 +326,7 @@ func (a *app) journalDir() string { return filepath.Join(a.dataDir(), "journal")
 func (a *app) memoryDir() string { return filepath.Join(a.dataDir(), "memory") }
 
 func (a *app) receipts() compact.Receipts {
-	return compact.Receipts{Dir: filepath.Join(a.dataDir(), "receipts")}
+	return compact.Receipts{Dir: a.receiptsDir(), Moves: a.moves()}
 }
 
 func exists(path string) bool {
@@ -338,7 +340,9 @@ func (a *app) openArchive() (*archive.Store, error) {
 	if compression != "none" && compression != "zstd" {
 		return nil, usageError("compressions: none, zstd", "unknown compression %q (archive.compression)", compression)
 	}
-	return archive.Open(filepath.Join(a.dataDir(), "archives"), archive.Options{Dir: a.archiveDir, Compression: compression, ToolVersion: programVersion()})
+	return archive.Open(a.catalogueDir(), archive.Options{
+		Dir: a.archiveDir, Compression: compression, ToolVersion: programVersion(), Moves: a.moves(), Find: a.findArchive,
+	})
 }
 
 // archiveDir is where a session's copies go: archive.dir if it is set, else the
@@ -476,7 +480,15 @@ func (a *app) lock(ctx context.Context) (*durable.FileLock, error) {
 	if err := durable.MakeDir(a.dataDir(), 0o700); err != nil {
 		return nil, &failure{code: "permission", exit: exitFailed, path: a.dataDir(), hint: "choose another place with --data-dir", err: fmt.Errorf("make data directory: %w", err)}
 	}
-	return durable.Lock(filepath.Join(a.dataDir(), "lock"))
+	lock, err := durable.Lock(filepath.Join(a.dataDir(), "lock"))
+	if err != nil {
+		return nil, err
+	}
+	if err := a.notePlace(); err != nil {
+		lock.Unlock()
+		return nil, err
+	}
+	return lock, nil
 }
 
 // atWork says whether a state-changing sessctl runs.

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/sessctl/sessctl/pkg/relocate"
 )
 
 // The ways an archive is stored.
@@ -94,6 +96,11 @@ type Options struct {
 	Compression string
 	// ToolVersion is noted in every entry.
 	ToolVersion string
+	// Moves say what was recorded under another path than it has now.
+	Moves relocate.Moves
+	// Find returns where the file of an entry is, whatever the entry says: a
+	// store can be moved without the catalogue. nil trusts the entry.
+	Find func(Entry) string
 }
 
 // Store is a set of archives and their catalogue. It may be used by several

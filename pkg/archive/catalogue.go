@@ -154,7 +154,11 @@ func (s *Store) load(id string) (Entry, error) {
 	if err != nil {
 		return Entry{}, fmt.Errorf("read entry: %w", err)
 	}
-	return parseEntry(id, data)
+	e, err := parseEntry(id, s.options.Moves.JSON(data))
+	if err == nil && s.options.Find != nil {
+		e.Path = s.options.Find(e)
+	}
+	return e, err
 }
 
 func parseEntry(id string, data []byte) (Entry, error) {

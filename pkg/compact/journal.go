@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/relocate"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -54,7 +55,10 @@ const (
 
 // Journal is the directory of intents. Every change of it is durable before
 // the method returns.
-type Journal struct{ Dir string }
+type Journal struct {
+	Dir   string
+	Moves relocate.Moves // of what entries name
+}
 
 // Path returns where the entry with this id is or would be.
 func (j Journal) Path(id string) string { return filepath.Join(j.Dir, id+".json") }
@@ -82,9 +86,9 @@ func (j Journal) List() ([]Intent, error) {
 	return intents, err
 }
 
-func readIntent(path string) (Intent, error) {
+func (j Journal) read(path string) (Intent, error) {
 	var in Intent
-	if err := readJSON(path, &in); err != nil {
+	if err := readJSON(path, &in, j.Moves); err != nil {
 		return in, err
 	}
 	if in.Schema != 1 {
@@ -113,7 +117,8 @@ var ErrDamagedRecord = errors.New("the file is damaged")
 // receipts; they have a few thousand.
 const maxRecord = 64 << 20
 
-func readJSON(path string, value any) error {
+// readJSON reads a record; paths in it that have moved are those of today.
+func readJSON(path string, value any, moves relocate.Moves) error {
 	f, err := durable.OpenRegular(path)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", filepath.Base(path), err)
@@ -123,7 +128,7 @@ func readJSON(path string, value any) error {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", filepath.Base(path), err)
 	}
-	if err := json.Unmarshal(b, value); err != nil {
+	if err := json.Unmarshal(moves.JSON(b), value); err != nil {
 		return fmt.Errorf("read %s: %w: %w", path, ErrDamagedRecord, err)
 	}
 	return nil
@@ -139,14 +144,14 @@ type Unreadable struct {
 // Examine returns all intents that can be read, oldest first, and the entries
 // that cannot: those of a newer version and damaged ones.
 func (j Journal) Examine() ([]Intent, []Unreadable, error) {
-	return examine(j.Dir, "journal", readIntent)
+	return examine(j.Dir, "journal", j.read)
 }
 
 // Examine returns all receipts that can be read, oldest first, and the files
 // that cannot.
 func (r Receipts) Examine() ([]Receipt, []Unreadable, error) {
 	return examine(r.Dir, "receipts", func(path string) (receipt Receipt, err error) {
-		err = readJSON(path, &receipt)
+		err = readJSON(path, &receipt, r.Moves)
 		return receipt, err
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/chunk"
 	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/relocate"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -188,7 +189,10 @@ func contentOf(s Survey, m Remembered, p Policy) Content {
 }
 
 // Receipts is the directory of receipts.
-type Receipts struct{ Dir string }
+type Receipts struct {
+	Dir   string
+	Moves relocate.Moves // of what receipts name
+}
 
 // Write makes a receipt durable and returns its path.
 func (r Receipts) Write(receipt Receipt) (string, error) {
@@ -221,7 +225,7 @@ func (r Receipts) List() ([]Receipt, error) {
 	var all []Receipt
 	for _, name := range names {
 		var receipt Receipt
-		if err := readJSON(name, &receipt); err != nil {
+		if err := readJSON(name, &receipt, r.Moves); err != nil {
 			return nil, err
 		}
 		all = append(all, receipt)
@@ -232,7 +236,7 @@ func (r Receipts) List() ([]Receipt, error) {
 // Read returns the receipt in a file.
 func (r Receipts) Read(path string) (Receipt, error) {
 	var receipt Receipt
-	err := readJSON(path, &receipt)
+	err := readJSON(path, &receipt, r.Moves)
 	if err == nil && (receipt.Schema != 1 || receipt.ID == "") {
 		err = fmt.Errorf("read %s: it is no receipt that this version knows", path)
 	}

@@ -505,7 +505,7 @@ func (c *Compactor) concludePutBack(ctx context.Context, store session.Store, in
 
 // journalled returns the journal's entry with this id, nil if there is none.
 func (c *Compactor) journalled(id string) (*Intent, error) {
-	in, err := readIntent(c.Journal.Path(id))
+	in, err := c.Journal.read(c.Journal.Path(id))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

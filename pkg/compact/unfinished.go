@@ -67,7 +67,7 @@ func (j Journal) notePath(id string) string { return filepath.Join(j.Dir, id+".s
 // Note returns the note beside an entry; found is false if there is none that
 // can be read.
 func (j Journal) Note(id string) (note SetAside, found bool) {
-	err := readJSON(j.notePath(id), &note)
+	err := readJSON(j.notePath(id), &note, j.Moves)
 	return note, err == nil
 }
 
@@ -359,7 +359,9 @@ func (c *Compactor) saveAside(ctx context.Context, store session.Store, in Inten
 
 // GivenUp is where the entries are that people gave up: beside the journal, where
 // no run looks for them.
-func (j Journal) GivenUp() Journal { return Journal{filepath.Join(filepath.Dir(j.Dir), "given-up")} }
+func (j Journal) GivenUp() Journal {
+	return Journal{filepath.Join(filepath.Dir(j.Dir), "given-up"), j.Moves}
+}
 
 // Names reports whether an entry names this log.
 func (in Intent) Names(path string) bool { return slices.Contains(in.logs(), filepath.Clean(path)) }

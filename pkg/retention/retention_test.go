@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/sessctl/sessctl/pkg/relocate"
 	"github.com/sessctl/sessctl/pkg/retention"
 )
 
@@ -189,5 +190,31 @@ func write(t *testing.T, path, text string) {
 	}
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The trash of a home that has moved is where the home is.
+func TestTrashOfAMovedHome(t *testing.T) {
+	root := t.TempDir()
+	old, now := filepath.Join(root, "old"), filepath.Join(root, "new")
+	from := filepath.Join(old, "files", "x.jsonl")
+	write(t, from, "text")
+	item := retention.Item{ID: "id1", Kind: "session", From: from, To: retention.Place(from, "id1")}
+	if err := (retention.Trash{Dir: filepath.Join(old, "data", "records")}).Put(item); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(old, now); err != nil {
+		t.Fatal(err)
+	}
+	trash := retention.Trash{Dir: filepath.Join(now, "data", "records"), Moves: relocate.Of(filepath.Join(now, "data"), filepath.Join(old, "data"))}
+	items, err := trash.List()
+	if err != nil || len(items) != 1 {
+		t.Fatal(items, err)
+	}
+	if err := trash.TakeBack(items[0]); err != nil {
+		t.Error(err)
+	}
+	if text, err := os.ReadFile(filepath.Join(now, "files", "x.jsonl")); err != nil || string(text) != "text" {
+		t.Errorf("%q, %v", text, err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/relocate"
 )
 
 // DirName is the directory, beside what was deleted, in which it waits. Being
@@ -50,7 +51,10 @@ func Place(path, id string) string {
 }
 
 // Trash is the directory of records.
-type Trash struct{ Dir string }
+type Trash struct {
+	Dir   string
+	Moves relocate.Moves // of what records name
+}
 
 func (t Trash) path(id string) string { return filepath.Join(t.Dir, id+".json") }
 
@@ -107,7 +111,7 @@ func (t Trash) List() ([]Item, error) {
 		if !strings.HasSuffix(e.Name(), ".json") || strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
-		item, err := readItem(filepath.Join(t.Dir, e.Name()))
+		item, err := t.read(filepath.Join(t.Dir, e.Name()))
 		if err != nil {
 			return nil, err
 		}
@@ -117,7 +121,7 @@ func (t Trash) List() ([]Item, error) {
 	return items, nil
 }
 
-func readItem(path string) (item Item, err error) {
+func (t Trash) read(path string) (item Item, err error) {
 	f, err := durable.OpenRegular(path)
 	if err != nil {
 		return item, fmt.Errorf("read the trash: %w", err)
@@ -134,6 +138,10 @@ func readItem(path string) (item Item, err error) {
 	if err != nil {
 		return item, fmt.Errorf("read the trash, %s: %w", path, err)
 	}
+	if err := json.Unmarshal(t.Moves.JSON(text), &item); err != nil {
+		return item, fmt.Errorf("read the trash, %s: %w", path, err)
+	}
+	item.To = Place(item.From, item.ID) // it waits beside where it was, wherever that is now
 	return item, nil
 }
 

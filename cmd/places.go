@@ -1,0 +1,165 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/relocate"
+)
+
+// places is places.json in the data directory: where the directory has been.
+// What was recorded while it was elsewhere is found by that.
+type places struct {
+	Schema int      `json:"schema"` // 1
+	Data   []string `json:"data"`   // every place of the directory, oldest first
+}
+
+func (a *app) placesFile() string { return filepath.Join(a.dataDir(), "places.json") }
+
+func (a *app) catalogueDir() string { return filepath.Join(a.dataDir(), "archives") }
+
+func (a *app) receiptsDir() string { return filepath.Join(a.dataDir(), "receipts") }
+
+// moves says what was recorded under another path than it has now, because the
+// home or the data directory was moved. It is found out once.
+func (a *app) moves() relocate.Moves {
+	if a.moved == nil {
+		moves := relocate.Of(a.dataDir(), a.formerPlaces()...)
+		a.moved = &moves
+	}
+	return *a.moved
+}
+
+// formerPlaces is where the data directory has been.
+func (a *app) formerPlaces() []string {
+	if known, err := a.readPlaces(); err == nil {
+		return known.Data
+	}
+	return a.recordedPlaces() // an earlier version kept no such file
+}
+
+func (a *app) readPlaces() (known places, err error) {
+	f, err := durable.OpenRegular(a.placesFile())
+	if err != nil {
+		return known, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, 1<<20))
+	if err == nil {
+		err = json.Unmarshal(text, &known)
+	}
+	if err == nil && known.Schema != 1 {
+		err = fmt.Errorf("%s has schema %d, this version knows 1", a.placesFile(), known.Schema)
+	}
+	return known, err
+}
+
+// recordedPlaces gathers where the data directory was from what it holds: a
+// receipt names its own file, and an archive below the directory its path.
+func (a *app) recordedPlaces() (all []string) {
+	note := func(place string) {
+		if filepath.IsAbs(place) && !slices.Contains(all, place) {
+			all = append(all, place)
+		}
+	}
+	receipts, _, _ := compact.Receipts{Dir: a.receiptsDir()}.Examine()
+	for _, r := range receipts {
+		if r.Receipt != "" {
+			note(filepath.Dir(filepath.Dir(r.Receipt)))
+		}
+	}
+	catalogue, err := archive.Open(a.catalogueDir(), archive.Options{Dir: a.archiveDir})
+	if err != nil {
+		return all
+	}
+	entries, _ := catalogue.List(context.Background(), archive.Filter{})
+	for _, e := range entries {
+		agent := filepath.Dir(e.Path)
+		if base, ok := strings.CutSuffix(filepath.Dir(agent), filepath.Join("", "archive", e.Runtime)); ok {
+			note(filepath.Clean(base))
+		}
+	}
+	return all
+}
+
+// notePlace adds the place of the data directory to those that it has had. The
+// caller holds the lock.
+func (a *app) notePlace() error {
+	known, err := a.readPlaces()
+	switch now := filepath.Clean(a.dataDir()); {
+	case err == nil && len(known.Data) > 0 && slices.Contains(known.Data, now):
+		return nil
+	case err != nil:
+		known = places{Schema: 1, Data: a.recordedPlaces()} // missing, or damaged
+		fallthrough
+	default:
+		if !slices.Contains(known.Data, now) {
+			known.Data = append(known.Data, now)
+		}
+	}
+	text, err := json.MarshalIndent(known, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := durable.ReplaceFile(a.placesFile(), 0o600, func(w io.Writer) error {
+		_, err := w.Write(append(text, '\n'))
+		return err
+	}); err != nil {
+		return fmt.Errorf("note where the data directory is: %w", err)
+	}
+	return nil
+}
+
+// findArchive returns where the file of an archive is. One that is not where its
+// entry says is looked for where archives of its session go now, and in the
+// stores of its runtime: a store, or a directory of archives, can be moved alone.
+func (a *app) findArchive(e archive.Entry) string {
+	if _, err := os.Lstat(e.Path); !errors.Is(err, fs.ErrNotExist) {
+		return e.Path
+	}
+	agent := filepath.Base(filepath.Dir(e.Path))
+	for _, dir := range a.archiveDirs(e.Meta) {
+		if path := filepath.Join(dir, agent, filepath.Base(e.Path)); exists(path) {
+			return path
+		}
+	}
+	return e.Path
+}
+
+// archiveDirs are the directories in which archives of a session may be now.
+func (a *app) archiveDirs(m archive.Meta) []string {
+	dirs := []string{a.archiveDir(m)}
+	own := traitsOf(m.Runtime).ArchiveDir
+	stores, err := a.openStores()
+	if own == nil || err != nil {
+		return dirs
+	}
+	for _, s := range stores {
+		if s.Runtime() != m.Runtime {
+			continue
+		}
+		for rest := filepath.ToSlash(m.Source); rest != ""; _, rest, _ = strings.Cut(rest, "/") {
+			if dir := own(filepath.Join(s.Root(), filepath.FromSlash(rest))); dir != "" && below(s.Root(), dir) {
+				dirs = append(dirs, dir)
+			}
+		}
+	}
+	return dirs
+}
+
+// below reports whether a path is in a directory.
+func below(dir, path string) bool {
+	rest, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rest)
+}
