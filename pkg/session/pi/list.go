@@ -44,7 +44,7 @@ func (s *Store) List(ctx context.Context) (session.Listing, error) {
 }
 
 func (s *Store) lister(top *logfile.Dir) *lister {
-	return &lister{Lister: s.NewLister(), top: top, looker: newLooker(s.tailCache)}
+	return &lister{Lister: s.NewLister(), store: s, top: top, looker: newLooker(s.tailCache)}
 }
 
 // listSpread lists several directories at a time, and puts what it found
@@ -83,6 +83,7 @@ func growing(refs []session.Ref, more int) []session.Ref {
 // lister collects the sessions of one store.
 type lister struct {
 	*logfile.Lister
+	store  *Store
 	top    *logfile.Dir
 	agent  string // of the directory that is being listed
 	looker *looker
@@ -112,7 +113,7 @@ func (l *lister) directory(ctx context.Context, name string) {
 
 // logs lists the logs of a directory and marks the one that pi would continue.
 func (l *lister) logs(ctx context.Context, d *logfile.Dir, found []string) {
-	primary := -1
+	primary, first := -1, len(l.Listing.Refs)
 	l.Listing.Refs = growing(l.Listing.Refs, len(found))
 	for _, name := range found {
 		n, ok, odd := parseName(name)
@@ -133,6 +134,20 @@ func (l *lister) logs(ctx context.Context, d *logfile.Dir, found []string) {
 	}
 	if primary >= 0 {
 		l.Listing.Refs[primary].Primary = true
+	}
+	l.markHeld(l.Listing.Refs[first:])
+}
+
+// markHeld shows sessions as busy that a pi which runs may have in its memory.
+func (l *lister) markHeld(refs []session.Ref) {
+	for i := range refs {
+		ref := &refs[i]
+		if ref.Kind != session.KindLive || ref.State != session.StateIdle {
+			continue
+		}
+		if r, ok := l.store.mayHold(*ref, ref.ModTime); ok {
+			ref.State, ref.Reason = session.StateBusy, r.reason()
+		}
 	}
 }
 

@@ -142,7 +142,7 @@ func (s *Store) PlanCarry(ctx context.Context, q session.CarryRequest) (session.
 	if err := mayRotate(d, name); err != nil {
 		return session.Carrying{}, err
 	}
-	if err := s.Busy(ctx, session.Ref{Path: d.At(name)}, q.Now, q.Quiet); err != nil {
+	if err := s.Busy(ctx, session.Ref{Path: d.At(name), Primary: true}, q.Now, q.Quiet); err != nil {
 		return session.Carrying{}, err
 	}
 	log, _, err := d.OpenLog(name)

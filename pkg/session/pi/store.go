@@ -13,6 +13,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/logfile"
 	"github.com/sessctl/sessctl/pkg/session/piformat"
+	"github.com/sessctl/sessctl/pkg/session/process"
 )
 
 // maxVersion is the newest format that is rotated (docs/formats.md, "pi").
@@ -24,6 +25,7 @@ type Store struct {
 	logfile.RotatingLogs
 	tailCache session.TailCache // nil: logs are listed by their beginnings alone
 	workers   int               // directories that List reads at a time
+	lookout   *lookout
 }
 
 // Open returns the store of a sessions directory, or of the agent directory
@@ -31,7 +33,7 @@ type Store struct {
 func Open(root string) *Store {
 	root = logfile.Absolute(root)
 	base := logfile.Within(root, sessionsName)
-	s := &Store{}
+	s := &Store{lookout: &lookout{find: process.Find}}
 	s.Logs = logfile.Logs{
 		Name: session.RuntimePi, Store: root, Base: base, Depth: 1,
 		Locate:  func(below string) (session.Ref, bool) { return locate(base, below) },

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"strconv"
+	"strings"
 )
 
 // look reads field 22 of the process's stat, its start, and field 3, its
@@ -30,4 +31,51 @@ func look(pid int) State {
 func isThere(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
+}
+
+func find(match func(Process) bool) (found []Process) {
+	proc, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer proc.Close()
+	names, err := proc.Readdirnames(-1)
+	if err != nil {
+		return nil
+	}
+	for _, name := range names {
+		id, err := strconv.Atoi(name)
+		if err != nil || id == os.Getpid() {
+			continue
+		}
+		p := Process{ID: id}
+		said, _ := p.read("comm") // one that has ended since says nothing
+		p.Name = strings.TrimSuffix(said, "\n")
+		arguments, ok := p.read("cmdline")
+		p.Args = strings.Split(strings.TrimRight(arguments, "\x00"), "\x00")
+		if ok && arguments != "" && match(p) {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+func (p Process) read(name string) (string, bool) {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(p.ID) + "/" + name)
+	return string(text), err == nil
+}
+
+func (p Process) dir() (string, bool) {
+	dir, err := os.Readlink("/proc/" + strconv.Itoa(p.ID) + "/cwd")
+	return dir, err == nil
+}
+
+func (p Process) getenv(name string) (string, bool) {
+	environment, ok := p.read("environ")
+	for _, variable := range strings.Split(environment, "\x00") {
+		if key, value, _ := strings.Cut(variable, "="); key == name {
+			return value, true
+		}
+	}
+	return "", ok
 }

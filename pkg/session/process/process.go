@@ -32,8 +32,8 @@ func Runs(pid int, by time.Time) bool {
 	if !s.Alive || !s.Known {
 		return s.Alive
 	}
-	boot, known := bootTime()
-	return !known || !boot.Add(time.Duration(s.Start)*time.Second/ticks).After(by.Add(slack))
+	started, known := Process{ID: pid}.Started()
+	return !known || !started.After(by.Add(slack))
 }
 
 // bootTime reads when the system was started, to the second; false where it
