@@ -102,7 +102,8 @@ type run struct {
 	prose      string         // with annotate
 	spent      spent
 	rotation   session.Rotation
-	followed   int // how often the log has grown and was read again
+	followed   int    // how often the log has grown and was read again
+	because    string // why a session is compacted that was before, "" if that is of no interest
 }
 
 // once goes through all steps with the log as it is.
@@ -448,6 +449,9 @@ const (
 // is followed: an embedding can take minutes, in which the agent said one more
 // thing and then fell quiet. Content ids make that cheap.
 func (r *run) execute(ctx context.Context) error {
+	if err := r.noteBypassed(); err != nil {
+		return err
+	}
 	for r.followed = 0; ; r.followed++ {
 		err := r.once(ctx)
 		busy := followable(err)

@@ -138,6 +138,9 @@ type Receipt struct {
 	Rotation *session.Rotation `json:"rotation,omitempty"`
 	After    *session.LogProof `json:"after,omitempty"`
 	Undo     *UndoProof        `json:"undo,omitempty"` // of an undo only
+	// Bypassed is set once a later run has seen that the appended summary has
+	// no effect.
+	Bypassed *Bypass `json:"bypassed,omitempty"`
 }
 
 // UndoProof says what an undo has reversed.

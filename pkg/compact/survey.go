@@ -37,6 +37,7 @@ type Survey struct {
 	// Policy.OutputLimit). The archive has them.
 	Cut      int64
 	Redacted int      // what looked like a secret: in the archive only
+	bypassed []int64  // where the records of our summaries are that the session does not go by
 	outline  *outline // only if it was asked for
 }
 
@@ -102,6 +103,9 @@ func (r *reader) add(cut *chunk.Chunker, m *session.Message) error {
 	r.text = m.AppendText(r.text[:0])
 	if m.Own {
 		r.survey.LeftOut += int64(len(r.text))
+		if m.Compaction && m.Branch == session.Abandoned {
+			r.survey.bypassed = append(r.survey.bypassed, m.Offset)
+		}
 		return nil
 	}
 	said, recalled := session.CutRecalled(r.text)

@@ -18,6 +18,7 @@ type runtimeName string
 
 const (
 	runtimePi       runtimeName = "pi"
+	runtimePiNewer  runtimeName = "pi, newer"
 	runtimeOpenClaw runtimeName = "openclaw"
 )
 
@@ -35,6 +36,7 @@ func nodePackage() npmPackage {
 func packages() map[runtimeName]npmPackage {
 	return map[runtimeName]npmPackage{
 		runtimePi:       {"@mariozechner/pi-coding-agent", "0.60.0"},
+		runtimePiNewer:  {"@mariozechner/pi-coding-agent", "0.73.1"},
 		runtimeOpenClaw: {"openclaw", "2026.7.1"},
 	}
 }

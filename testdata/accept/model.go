@@ -29,6 +29,12 @@ type request struct {
 	At    time.Time `json:"at"`
 	Users int       `json:"users"` // user messages: 1 is a fresh session
 	Last  string    `json:"last"`  // the last of them
+	said  []message // all messages but the system's
+}
+
+// message is one message of a request.
+type message struct {
+	role, text string
 }
 
 // answer is all that the model has to say, in the pieces it is streamed in.
@@ -92,10 +98,14 @@ func (m *model) complete(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	seen := request{At: time.Now().UTC()}
-	for _, message := range c.Messages {
-		if message.Role == "user" {
+	for _, m := range c.Messages {
+		text := textOf(m.Content)
+		if m.Role != "system" && m.Role != "developer" {
+			seen.said = append(seen.said, message{m.Role, text})
+		}
+		if m.Role == "user" {
 			seen.Users++
-			seen.Last = textOf(message.Content)
+			seen.Last = text
 		}
 	}
 	m.note(seen)

@@ -30,15 +30,50 @@ func playPi(ctx context.Context, s *stage) {
 	done := s.compact(ctx, "--all", "--strategy", "rotate", "--quiet-period", shortQuiet.String())
 	s.became("an idle session is rotated", done, "compacted")
 	same(s, "every line is in the archive", contains(done.archive(), before), true)
-	same(s, "no log is left", len(p.logs()), 0)
+	fresh, err := os.ReadFile(log)
+	same(s, "a log of one line has taken its place", err == nil && bytes.Count(fresh, []byte("\n")) == 1 && len(p.logs()) == 1, true)
 
 	p.turn(ctx, "Plan the next week", "-c")
 	same(s, "the next turn is fresh", p.users(), 1)
-	_, err = os.Lstat(log)
-	same(s, "the old log is not made again", os.IsNotExist(err), true)
-	same(s, "there is one new log", len(p.logs()), 1)
+	now, err = os.ReadFile(log)
+	same(s, "in that log", err == nil && bytes.HasPrefix(now, fresh) && len(p.logs()) == 1, true)
 	p.turn(ctx, "And the week after?", "-c")
 	same(s, "which pi continues", p.users(), 2)
+	time.Sleep(shortQuiet)
+	again := s.compact(ctx, "--all", "--strategy", "rotate", "--quiet-period", shortQuiet.String())
+	s.became("it is rotated in its turn", again, "compacted")
+	_, err = s.output(ctx, s.home, s.sessctl, "compact", "--undo", again.receipt(), "--quiet-period", "1ms")
+	s.must("undo", err)
+	p.turn(ctx, "And after that?", "-c")
+	same(s, "and pi continues it", p.users(), 3)
+}
+
+// playPiOlder tries the rotation of a session in whose directory lies an older
+// one, which `pi -c` must not go back to.
+func playPiOlder(ctx context.Context, s *stage) {
+	p := newPi(s)
+	p.turn(ctx, "Last month, about taxes")
+	p.turn(ctx, "More about taxes", "-c")
+	older := p.logs()[0]
+	before, err := os.ReadFile(older)
+	s.must("read the older log", err)
+	time.Sleep(1100 * time.Millisecond) // pi names logs by the millisecond, and goes by their times
+	p.turn(ctx, "Today, about bread")
+	p.turn(ctx, "More bread", "-c")
+	same(s, "there are two sessions", len(p.logs()), 2)
+	time.Sleep(shortQuiet)
+	for range 2 {
+		done := s.compact(ctx, "--all", "--strategy", "rotate", "--quiet-period", shortQuiet.String())
+		same(s, "rotated, or nothing to do", done.exit, 0)
+	}
+	now, err := os.ReadFile(older)
+	same(s, "the older session is not touched", err == nil && bytes.Equal(now, before), true)
+	p.turn(ctx, "After the rotation", "-c")
+	same(s, "the next turn is fresh", p.users(), 1)
+	p.turn(ctx, "And again", "-c")
+	same(s, "and is continued", p.users(), 2)
+	now, err = os.ReadFile(older)
+	same(s, "the older session is not touched", err == nil && bytes.Equal(now, before), true)
 }
 
 // playPiOverlay tries a summary that is appended to a session of pi.
@@ -77,13 +112,20 @@ func newPi(s *stage) *pi {
 	s.must("make a configuration", os.MkdirAll(agent, 0o700))
 	provider := object{
 		"baseUrl": s.model.url(), "api": "openai-completions", "apiKey": "none",
-		"models": []object{{
-			"id": modelName, "reasoning": false, "input": []string{"text"}, "contextWindow": 200_000, "maxTokens": 8192,
-			"cost": object{"input": 1, "output": 2, "cacheRead": 0, "cacheWrite": 0},
-		}},
+		"models": []object{piModel(modelName), piModel(otherModel)},
 	}
 	s.must("write a configuration", writeFile(filepath.Join(agent, "models.json"), object{"providers": object{"mock": provider}}))
 	return p
+}
+
+// otherModel is the same model under another name, to change to.
+const otherModel = "mock-small"
+
+func piModel(name string) object {
+	return object{
+		"id": name, "reasoning": false, "input": []string{"text"}, "contextWindow": 200_000, "maxTokens": 8192,
+		"cost": object{"input": 1, "output": 2, "cacheRead": 0, "cacheWrite": 0},
+	}
 }
 
 func writeFile(path string, value object) error {

@@ -31,7 +31,7 @@ func (s *stage) environment() []string {
 	path := strings.Join([]string{s.runtime.bin, s.runtime.node, os.Getenv("PATH")}, string(os.PathListSeparator))
 	return []string{
 		"PATH=" + path, "HOME=" + s.home, "TMPDIR=" + filepath.Join(s.home, "tmp"),
-		"LANG=C.UTF-8", "NO_COLOR=1", "OPENCLAW_NO_AUTO_UPDATE=1",
+		"LANG=C.UTF-8", "NO_COLOR=1", "OPENCLAW_NO_AUTO_UPDATE=1", "PI_OFFLINE=1", "PI_SKIP_VERSION_CHECK=1",
 	}
 }
 
