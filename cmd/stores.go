@@ -502,9 +502,9 @@ func chooseTargets(all inventory, o compactOptions) (targets []found, none []com
 	}
 	served := map[owner]bool{}
 	for _, s := range all.sessions {
-		if s.Primary || s.Kind == session.KindDatabase {
+		if s.Primary || s.Kind == session.KindDatabase || s.Fragment {
 			targets = append(targets, s)
-			served[s.owner()] = true
+			served[s.owner()] = served[s.owner()] || !s.Fragment
 		}
 	}
 	for _, w := range all.owners {

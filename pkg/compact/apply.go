@@ -36,7 +36,13 @@ func (r *run) rotate(ctx context.Context) error {
 		after := logfile.FreshProof(rotation)
 		in.Receipt.After = &after
 	}
-	return r.carryOut(in, func() error { return rotator.Rotate(ctx, rotation) })
+	if in.Late, err = r.lateness(); err != nil {
+		return err
+	}
+	if err := r.carryOut(in, func() error { return rotator.Rotate(ctx, rotation) }); err != nil || in.Late == nil {
+		return err
+	}
+	return r.carryFragment(ctx, in)
 }
 
 // newIntent says what is about to be done. The receipt in it is what the run

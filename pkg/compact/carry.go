@@ -35,6 +35,10 @@ type Lateness struct {
 	Proof LateProof `json:"proof"`
 	Since time.Time `json:"since"` // when the ones that wait were seen first
 	End   int64     `json:"end"`   // of the old log, up to which it is settled
+	// Fragment is true for a log of which all came late: it was made again
+	// after the session was rotated, or moved away otherwise, at Moved.
+	Fragment bool      `json:"fragment,omitempty"`
+	Moved    time.Time `json:"moved,omitzero"`
 	// Plan is of a change that has begun, or was about to, and Upto where its
 	// tail ends. It is durable before a byte is appended: by it the next run
 	// sees whether the bytes are there.
@@ -77,6 +81,9 @@ func (c *Compactor) carryLate(ctx context.Context, store session.Store, in Inten
 		l.Since = c.Now().UTC()
 	}
 	l.Proof.Bytes, l.Proof.Archive = k.late.snap.Size-in.Rotation.Snapshot.Size, in.Archive.ID
+	if l.Fragment {
+		l.Proof.Bytes = k.late.snap.Size
+	}
 	carrier := session.CapabilitiesOf(store).Carrier
 	if carrier == nil {
 		return k.leave("sessions of " + in.Rotation.Runtime + " do not take messages from another log")
@@ -125,7 +132,11 @@ func (k *carry) attempt(ctx context.Context, carrier session.Carrier) (waits boo
 	case upto == l.End:
 		return k.wait(errHalf)
 	}
-	plan, err := carrier.PlanCarry(ctx, session.CarryRequest{Rotation: k.in.Rotation, Tail: tail, Now: k.Now(), Quiet: k.quiet})
+	of := k.in.Rotation
+	if l.Fragment {
+		of.At = l.Moved
+	}
+	plan, err := carrier.PlanCarry(ctx, session.CarryRequest{Rotation: of, Tail: tail, Now: k.Now(), Quiet: k.quiet})
 	switch {
 	case errors.Is(err, session.ErrBusy):
 		return k.wait(err)

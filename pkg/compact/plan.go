@@ -103,6 +103,9 @@ func NewPlan(ctx context.Context, store session.Store, ref session.Ref, policy P
 // make takes the steps of a plan until one of them finds a reason to stop.
 func (p *Plan) make(ctx context.Context, store session.Store, policy Policy, now time.Time) error {
 	p.Strategy = policy.Strategy
+	if p.Ref.Fragment { // there is nothing to keep of it where it is
+		p.Strategy = session.StrategyRotate
+	}
 	if p.Ref.State == session.StateUnsupported {
 		return p.stop(Unsupported, "%s", p.Ref.Reason)
 	}
@@ -213,7 +216,7 @@ func (p *Plan) choose(store session.Store, policy Policy) string {
 // due decides whether the session is to be compacted now: by the runtime's own
 // trigger, unless a threshold was asked for.
 func (p *Plan) due(ctx context.Context, store session.Store, tail session.Tail, policy Policy, now time.Time) (bool, error) {
-	if policy.Force {
+	if policy.Force || p.Ref.Fragment {
 		return true, nil
 	}
 	if trigger := store.Capabilities().Trigger; trigger != nil && !policy.Asked {

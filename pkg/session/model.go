@@ -70,6 +70,10 @@ type Ref struct {
 	Path    string // absolute path of the log
 	Kind    Kind
 	Primary bool // the session the runtime continues by itself: openclaw's main, pi's newest
+	// Fragment is true for a log without its beginning: a program that had the
+	// session in its memory made it again after it was moved away. Its runtime
+	// never continues it.
+	Fragment bool
 
 	Bytes         int64     // size of the log
 	ModTime       time.Time // of the log

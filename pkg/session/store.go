@@ -335,6 +335,7 @@ type Head struct {
 	Time      time.Time // when the session began, zero if that is not known
 	Found     bool      // whether there is a header at all
 	Continued bool      // whether the runtime takes the file for a session that it continues
+	Fragment  bool      // whether it begins with a record of the runtime that is no header
 }
 
 // CachedTail is what one look at a log told: enough to list it, and the size of

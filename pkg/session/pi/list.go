@@ -189,8 +189,11 @@ func (l *lister) classify(ref *session.Ref, n logName, h session.Head) {
 	if h.Found {
 		return
 	}
-	ref.Kind = session.KindOrphan
-	if ref.Bytes > 0 {
+	ref.Kind, ref.Fragment = session.KindOrphan, h.Fragment
+	switch {
+	case h.Fragment:
+		l.Notice(ref.Path, "no session header: a pi that ran on made it after the log was moved away; pi never continues it and overwrites it when it is opened by name; sessctl compact carries it into the session that followed")
+	case ref.Bytes > 0:
 		l.Notice(ref.Path, "no session header: a fragment, or no session; pi never continues it and overwrites it when it is opened by name")
 	}
 }
@@ -278,5 +281,6 @@ func (l *looker) read(log io.ReaderAt, size int64) (session.Head, error) {
 	return session.Head{
 		ID: header.ID, Version: header.Version, Time: header.Time, Found: found,
 		Continued: found && header.Line == 1 && (n < looked || bytes.IndexByte(first, '\n') >= 0),
+		Fragment:  !found && piformat.IsEntry(l.start[:n]),
 	}, nil
 }

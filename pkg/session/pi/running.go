@@ -147,7 +147,11 @@ func (r running) reason() string {
 // where the session belongs makes it busy: it would go on with what it has in
 // its memory, beside a summary and in the place of a log that was rotated.
 func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
-	if err := s.Logs.Busy(ctx, ref, now, quiet); err != nil {
+	q := logfile.Question{Ref: ref, Now: now, Quiet: quiet, Tail: s.Tail}
+	if ref.Fragment {
+		q.Tail = nil // nobody will answer the last turn of a log that pi does not continue
+	}
+	if err := s.Ask(ctx, q); err != nil {
 		return err
 	}
 	return s.unheld(ref)

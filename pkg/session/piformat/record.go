@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
@@ -569,6 +570,19 @@ func (d *decoder) header(start []byte) (Header, bool) {
 	}
 	return newHeader(&d.entry, 1), true
 }
+
+// IsEntry reports whether a log of which these are the first bytes begins with
+// an entry: a record with an id and a parent.
+func IsEntry(start []byte) bool {
+	first, _, whole := bytes.Cut(start, []byte("\n"))
+	if !whole { // it is longer than what was read: runtimes write these three first
+		return entryStart.Match(first)
+	}
+	var d decoder
+	return d.decode(first) == nil && d.entry.kind != header && d.entry.kind != unknown && len(d.entry.id) > 0
+}
+
+var entryStart = regexp.MustCompile(`^\{"type":"[a-z_]+","id":"[^"]+","parentId":`)
 
 // searchHeader looks for a header anywhere in the first 256 KiB.
 func searchHeader(r io.Reader) (Header, bool, error) {
