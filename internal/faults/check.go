@@ -91,7 +91,7 @@ func (h *Home) inArchive(path string) bool {
 func (h *Home) liveIsWhole() error {
 	data, err := os.ReadFile(h.Log())
 	first, _, _ := strings.Cut(string(data), "\n")
-	if err == nil && len(data) > 0 && h.layout().header != "" && first != h.layout().header && !h.isFresh(first+"\n") {
+	if err == nil && len(data) > 0 && h.layout().header != "" && first != h.layout().header && first != h.Lines[0] && !h.isFresh(first+"\n") {
 		return fmt.Errorf("the live log has no header: %.80q", data)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

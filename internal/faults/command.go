@@ -108,7 +108,40 @@ func carryings() []Command {
 			Args: []string{"compact", "--runtime", runtime, "--agent", agent},
 		}
 	}
-	return []Command{carrying("openclaw", "a"), carrying("pi", "work-a"), carrying("agent", "agent")}
+	return []Command{carrying("openclaw", "a"), carrying("pi", "work-a"), carrying("agent", "agent"), {
+		Name: "fragment, pi", Runtime: "pi", Prepare: fragmented, Done: fragmentCarried,
+		Args: []string{"compact", "--runtime", "pi", "--agent", "work-a"},
+	}}
+}
+
+// fragmented is a home in which a pi that ran on has made the log again, without
+// its header, and another session has followed.
+func fragmented(h *Home) (err error) {
+	if err := os.Remove(h.Log()); err != nil {
+		return err
+	}
+	if h.next, err = h.begins(); err != nil {
+		return err
+	}
+	h.Lines = h.Lines[1:]
+	return writeAged(h.Log(), h.source())
+}
+
+// fragmentCarried checks that the fragment is gone, and that its records stand
+// in the session that followed, once each.
+func fragmentCarried(h *Home) error {
+	if _, err := os.Lstat(h.Log()); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the fragment is at its place: %v", err)
+	}
+	log, err := os.ReadFile(h.next.log)
+	if err != nil {
+		return err
+	}
+	added, ok := strings.CutPrefix(string(log), h.next.text)
+	if !ok || strings.Count(added, "\n") != 24 {
+		return fmt.Errorf("%d records were added to the session that followed, want 24: %.300q", strings.Count(added, "\n"), added)
+	}
+	return errors.Join(onOneBranch(string(log)), h.hasReceipts(1), h.inArchives(h.Lines))
 }
 
 func prunings() []Command {
