@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -210,17 +212,19 @@ func (a *app) readConfig() (*viper.Viper, error) {
 	return v, nil
 }
 
+// maxConfig bounds the configuration file, in bytes.
+const maxConfig = 1 << 20
+
 func readConfigFile(v *viper.Viper, path string, required bool) error {
-	f, err := os.Open(path)
+	text, err := durable.ReadSmall(path, maxConfig)
 	if errors.Is(err, fs.ErrNotExist) && !required {
 		return nil
 	}
 	if err != nil {
 		return usageError("", "read configuration: %w", err)
 	}
-	defer f.Close()
 	v.SetConfigType("yaml")
-	if err := v.ReadConfig(f); err != nil {
+	if err := v.ReadConfig(bytes.NewReader(text)); err != nil {
 		return usageError("the file is YAML, see docs/configuration.md", "read configuration %s: %w", path, oneLine(err))
 	}
 	return nil
@@ -350,10 +354,9 @@ type configKey struct {
 // configKeys returns every key with its value and the layer that set it.
 func configKeys(a *app) []configKey {
 	file := viper.New()
-	if f, err := os.Open(a.configFile()); err == nil {
-		defer f.Close()
+	if text, err := durable.ReadSmall(a.configFile(), maxConfig); err == nil {
 		file.SetConfigType("yaml")
-		_ = file.ReadConfig(f) // it was read once already, without error
+		_ = file.ReadConfig(bytes.NewReader(text)) // it was read once already, without error
 	}
 	merged, err := a.readConfig()
 	if err != nil {

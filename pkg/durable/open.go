@@ -3,6 +3,7 @@ package durable
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -20,6 +21,33 @@ func OpenRegular(path string) (*os.File, error) {
 	return openChecked(path, before, func() (*os.File, error) {
 		return os.OpenFile(path, os.O_RDONLY|openNoFollow|openNonblock, 0)
 	})
+}
+
+// ReadSmall reads a file of at most so many bytes that a person wrote: settings,
+// a key. It follows links to a regular file and waits for nothing.
+// [ErrNotRegular] is returned for anything else, such as a pipe or a device.
+func ReadSmall(path string, most int64) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: %w", path, ErrNotRegular)
+	}
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, err
+	}
+	file, err := OpenRegular(target)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, most+1))
+	if err == nil && int64(len(text)) > most {
+		err = fmt.Errorf("%s has more than %d bytes", path, most)
+	}
+	return text, err
 }
 
 // OpenRegularIn is [OpenRegular] for a name below root, which it cannot leave.

@@ -98,3 +98,27 @@ func identify(t *testing.T, path string) durable.Identity {
 	}
 	return durable.Identify(fi)
 }
+
+// A small file is read through links to a regular one, whole or not at all.
+func TestReadSmall(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	mustWrite(t, at("settings"), "text")
+	if err := errors.Join(os.Symlink("settings", at("link")), os.Symlink("pipe", at("to a pipe")), unix.Mkfifo(at("pipe"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"settings", "link"} {
+		if text, err := durable.ReadSmall(at(name), 4); err != nil || string(text) != "text" {
+			t.Errorf("%s: %q, %v", name, text, err)
+		}
+	}
+	if text, err := durable.ReadSmall(at("settings"), 3); err == nil {
+		t.Errorf("more than three bytes were read: %q", text)
+	}
+	for _, path := range []string{at("pipe"), at("to a pipe"), dir, "/dev/zero"} {
+		_, err := durable.ReadSmall(path, 4)
+		wantIs(t, err, durable.ErrNotRegular)
+	}
+	_, err := durable.ReadSmall(at("gone"), 4)
+	wantIs(t, err, os.ErrNotExist)
+}

@@ -78,7 +78,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 			return nil, err
 		}
 	}
-	if err := checkSize(path); err != nil {
+	if err := checkFile(path); err != nil {
 		return nil, err
 	}
 	name := address(path, o.ReadOnly)
@@ -88,16 +88,41 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 			return nil, fmt.Errorf("open %s: %w", path, err)
 		}
 	}
-	db, err := sql.Open("sqlite", name)
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
+	s, err := openNamed(ctx, name, &Store{dir: dir, readOnly: o.ReadOnly})
+	if o.ReadOnly && !o.NoTrace && unwritable(err) {
+		if name, err = traceless(path); err == nil {
+			s, err = openNamed(ctx, name, &Store{dir: dir, readOnly: true})
+		}
 	}
-	s := &Store{db: db, dir: dir, readOnly: o.ReadOnly}
-	if err := s.prepare(ctx); err != nil {
-		_ = db.Close() // it was only looked at
+	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, classifyError(err))
 	}
 	return s, nil
+}
+
+func openNamed(ctx context.Context, name string, s *Store) (*Store, error) {
+	db, err := sql.Open("sqlite", name)
+	if err != nil {
+		return nil, err
+	}
+	s.db = db
+	if err := s.prepare(ctx); err != nil {
+		_ = db.Close() // it was only looked at
+		return nil, err
+	}
+	return s, nil
+}
+
+// unwritable reports whether SQLite could not make its files beside a database
+// that is only to be read: the directory is another user's, or on a disk that
+// cannot be written.
+func unwritable(err error) bool {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	code := e.Code() & 0xFF
+	return code == sqlitelib.SQLITE_READONLY || code == sqlitelib.SQLITE_CANTOPEN
 }
 
 // makeFile makes the directory and an empty database, private (0700, 0600).
@@ -112,12 +137,17 @@ func makeFile(dir, path string) error {
 	return nil
 }
 
-// checkSize refuses what SQLite would take for a new database although it is
-// the beginning of another.
-func checkSize(path string) error {
+// checkFile refuses what SQLite would take for a new database although it is
+// the beginning of another, and what it would wait for, as for a pipe.
+func checkFile(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return fmt.Errorf("look for %s: %w", path, err)
+	}
+	for _, beside := range []string{"", "-wal", "-shm", "-journal"} {
+		if other, err := os.Stat(path + beside); err == nil && !other.Mode().IsRegular() {
+			return fmt.Errorf("open %s: %w: %w", path+beside, ErrCorrupt, durable.ErrNotRegular)
+		}
 	}
 	if size := info.Size(); size > 0 && size < 512 {
 		return fmt.Errorf("open %s: %w: it has only %d bytes", path, ErrCorrupt, size)

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 
+	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/viterin/vek/vek32"
 )
@@ -93,8 +93,8 @@ func (w *sweep) compare(ctx context.Context, vector []float32) error {
 }
 
 func (w *sweep) compareFile(ctx context.Context, f sweptFile, buffer []float32) error {
-	file, err := os.Open(f.path)
-	if errors.Is(err, fs.ErrNotExist) {
+	file, err := durable.OpenRegular(f.path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, durable.ErrNotRegular) {
 		return nil // gone this moment: its rows do not verify
 	}
 	if err != nil {

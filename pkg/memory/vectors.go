@@ -397,8 +397,8 @@ func (r *rowReader) each(ctx context.Context, places []place, fn func(b block) e
 
 // file reads the rows of one file.
 func (r *rowReader) file(ctx context.Context, places []place, fn func(b block) error) error {
-	f, err := os.Open(places[0].file)
-	if errors.Is(err, os.ErrNotExist) {
+	f, err := durable.OpenRegular(places[0].file)
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, durable.ErrNotRegular) {
 		r.damaged += len(places)
 		return nil
 	}

@@ -117,8 +117,12 @@ type Notice struct {
 // Skipped is the notice that something was left out of a listing because of an
 // error.
 func Skipped(path string, err error) Notice {
-	return Notice{Path: path, Message: "skipped: " + err.Error(), Unread: systemError(err)}
+	return Notice{Path: path, Message: "skipped: " + err.Error(), Unread: errors.Is(err, ErrLinked) || systemError(err)}
 }
+
+// ErrLinked is why a log that has other names is left out of a listing. It is a
+// session all the same, so a run that passes over it is incomplete.
+var ErrLinked = errors.New("a file with several names (hard links): changing it would change something else")
 
 // systemError reports whether an error says that the system did not let us
 // read: no permission, a broken disk, too many open files. That something is

@@ -209,7 +209,7 @@ func Unusable(info os.FileInfo) string {
 	case !mode.IsRegular():
 		return "a device or socket with the name of a session"
 	case durable.Identify(info).Links > 1:
-		return "a file with several names (hard links): changing it would change something else"
+		return session.ErrLinked.Error()
 	}
 	return ""
 }

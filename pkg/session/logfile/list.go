@@ -102,7 +102,11 @@ func (l *Lister) Look(d *Dir, name string) (session.Ref, error) {
 // RefOf is Look for a log that was looked at already. State is what the time of
 // its last change tells.
 func (l *Lister) RefOf(path string, info os.FileInfo) (session.Ref, error) {
-	if reason := Unusable(info); reason != "" {
+	switch reason := Unusable(info); reason {
+	case "":
+	case session.ErrLinked.Error():
+		return session.Ref{}, session.ErrLinked
+	default:
 		return session.Ref{}, errors.New(reason)
 	}
 	ref := session.Ref{
