@@ -88,17 +88,21 @@ func runArchiveVerify(ctx context.Context, a *app, o verifyOptions) error {
 		return err
 	}
 	doc := verifyDocument{Schema: 1, ReadData: o.reads(), Problems: []problem{}, Verified: []verifyRow{}}
-	if err := verifyEntries(ctx, store, entries, &doc); err != nil {
+	bar := newProgress(a)
+	defer bar.clear()
+	if err := verifyEntries(ctx, store, entries, &doc, bar); err != nil {
 		return err
 	}
 	if len(o.IDs) == 0 && o.Agent == "" {
 		if err := addDamaged(ctx, store, &doc); err != nil {
 			return err
 		}
+		bar.draw("verify receipts and memory", 0, 1)
 		if err := verifyReceipts(ctx, a, entries, &doc); err != nil {
 			return err
 		}
 	}
+	bar.clear()
 	if err := renderVerify(a, doc); err != nil {
 		return err
 	}
@@ -123,8 +127,14 @@ func chooseArchives(ctx context.Context, store *archive.Store, agent string, ids
 	return entries, nil
 }
 
-func verifyEntries(ctx context.Context, store *archive.Store, entries []archive.Entry, doc *verifyDocument) error {
+func verifyEntries(ctx context.Context, store *archive.Store, entries []archive.Entry, doc *verifyDocument, bar *progress) error {
+	var done, all int64
 	for _, e := range entries {
+		all += e.StoredBytes
+	}
+	for _, e := range entries {
+		bar.draw("verify "+plural(len(entries), "archive"), done, all)
+		done += e.StoredBytes
 		err := store.Look(e)
 		if err == nil && doc.ReadData {
 			err = store.Verify(ctx, e)

@@ -253,9 +253,13 @@ func (r *results) document() compactDocument {
 	return compactDocument{Schema: 1, Sessions: r.sessions, printed: r.printed}
 }
 
+// stageRead is what the progress bar says while a session is planned.
+const stageRead compact.Stage = "read"
+
 func compactAll(ctx context.Context, a *app, w *workspace, targets []found, policy compact.Policy, all *results) error {
 	for i, t := range targets {
 		w.progress.of(i+1, len(targets))
+		w.progress.show(t.Ref, stageRead, 0, 1)
 		result, err := compactOne(ctx, a, w, t, policy)
 		if ctx.Err() != nil {
 			return ctx.Err()

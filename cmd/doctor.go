@@ -119,15 +119,28 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions, broken error) error
 		}
 	}
 	d.examineConfig(broken)
-	for _, step := range []struct {
+	if err := d.examine(ctx); err != nil {
+		return err
+	}
+	return finishDoctor(a, doctorDocument{Schema: 1, Fixed: fixed, Findings: d.findings, GivenUp: given})
+}
+
+// examine takes every step of the checkup. Only a context that ended is an
+// error.
+func (d *checkup) examine(ctx context.Context) error {
+	steps := []struct {
 		check string
 		look  func(context.Context) error
 	}{
 		{"data", d.examineData}, {"lock", d.examineLock}, {"stores", d.examineStores}, {"runs", d.examineRuns},
-		{"locks", d.examineRuntimeLocks}, {"archives", d.examineArchives}, {"memory", d.examineMemory},
-		{"leftovers", d.examineLeftovers}, {"space", d.examineSpace}, {"clock", d.examineClock},
-	} {
+		{"locks", d.examineRuntimeLocks}, {"archives", d.examineArchives}, {"memory", d.examineMemory}, {"embedder", d.examineEmbedder},
+		{"models", d.examineModels}, {"leftovers", d.examineLeftovers}, {"space", d.examineSpace}, {"clock", d.examineClock},
+	}
+	bar := newProgress(d.app)
+	defer bar.clear()
+	for i, step := range steps {
 		d.check = step.check
+		bar.draw("doctor: "+step.check, int64(i), int64(len(steps)))
 		if err := step.look(ctx); err != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()
@@ -135,7 +148,7 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions, broken error) error
 			d.problem("", "cannot be looked at: "+err.Error(), "")
 		}
 	}
-	return finishDoctor(a, doctorDocument{Schema: 1, Fixed: fixed, Findings: d.findings, GivenUp: given})
+	return nil
 }
 
 // fixUp does what every state-changing command does first. The memory is only

@@ -506,9 +506,7 @@ func (d *checkup) reportMemory(stats memory.Stats) {
 	records, pending := 0, 0
 	for _, s := range stats.Agents {
 		records += s.Records
-		for _, n := range s.Pending {
-			pending += n
-		}
+		pending += s.Unembedded
 	}
 	if pending > 0 {
 		d.note(d.memoryDir(), fmt.Sprintf("%s without a vector; found by their words until then", plural(pending, "record")), "sessctl memory reindex --pending")

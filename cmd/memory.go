@@ -129,6 +129,9 @@ func renderMemoryStats(a *app, doc memoryStatsDocument) error {
 		for _, category := range slices.Sorted(maps.Keys(s.Category)) {
 			fmt.Fprintf(&b, "  %-17s %s\n", visible(category), formatCount(int64(s.Category[category])))
 		}
+		if s.Unembedded > 0 && len(s.Pending) == 0 { // no embedder has ever answered
+			fmt.Fprintf(&b, "  %-17s %s without a vector; found by their words until then\n", "pending", formatCount(int64(s.Unembedded)))
+		}
 		for _, model := range slices.Sorted(maps.Keys(s.Pending)) {
 			fmt.Fprintf(&b, "  %-17s %s without a vector of %s\n", "pending", formatCount(int64(s.Pending[model])), visible(model))
 		}

@@ -156,7 +156,7 @@ const progressInterval = 100 * time.Millisecond
 type progress struct {
 	out   io.Writer
 	on    bool
-	stage compact.Stage
+	what  string // that the bar shows
 	count string // "12 of 400", where many sessions are worked on
 	bar   *progressbar.ProgressBar
 }
@@ -175,19 +175,25 @@ func newProgress(a *app) *progress {
 
 // show is a compact.Progress.
 func (p *progress) show(ref session.Ref, stage compact.Stage, done, total int64) {
+	p.draw(fmt.Sprintf("%s%s %s", p.count, firstLine(ref.Agent, 20), stage), done, total)
+}
+
+// draw shows how far a piece of work has come. Another piece has its own bar.
+func (p *progress) draw(what string, done, total int64) {
 	if !p.on {
 		return
 	}
-	if stage != p.stage || p.bar == nil {
+	if what != p.what || p.bar == nil {
 		p.clear()
-		p.stage = stage
+		p.what = what
 		p.bar = progressbar.NewOptions64(max(total, 1),
 			progressbar.OptionSetWriter(p.out),
-			progressbar.OptionSetDescription(fmt.Sprintf("%s%s %s", p.count, firstLine(ref.Agent, 20), stage)),
+			progressbar.OptionSetDescription(what),
 			progressbar.OptionSetWidth(24),
 			progressbar.OptionThrottle(progressInterval),
 			progressbar.OptionClearOnFinish(),
 		)
+		_ = p.bar.RenderBlank()
 	}
 	if total > 0 && p.bar.GetMax64() != total {
 		p.bar.ChangeMax64(total)

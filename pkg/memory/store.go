@@ -243,6 +243,9 @@ type AgentStats struct {
 	Category map[string]int `json:"by_category"`
 	Vectors  map[string]int `json:"vectors_by_model"`
 	Pending  map[string]int `json:"pending_by_model"` // without a vector, those that cannot be embedded included
+	// Unembedded counts the records that have no vector of any model, and could
+	// have one: also while no embedder has ever answered.
+	Unembedded int `json:"without_vector"`
 }
 
 // ModelStats counts what memory has of one embedding model.
@@ -320,6 +323,9 @@ func (s *Store) countAgents(ctx context.Context, stats *Stats) error {
 			func(a *AgentStats, name string, count, _ int) { a.Vectors[name] = count }},
 		{"SELECT r.runtime, r.agent, m.name, count(*), 0 FROM pending p JOIN records r ON r.rowid=p.record JOIN models m ON m.fingerprint=p.model WHERE p.tries<" + strconv.Itoa(nothingTries) + " GROUP BY 1, 2, 3",
 			func(a *AgentStats, name string, count, _ int) { a.Pending[name] = count }},
+		{"SELECT runtime, agent, '', count(*), 0 FROM records r WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.record=r.rowid)" +
+			" AND NOT EXISTS (SELECT 1 FROM pending p WHERE p.record=r.rowid AND p.tries>=" + strconv.Itoa(nothingTries) + ") GROUP BY 1, 2",
+			func(a *AgentStats, _ string, count, _ int) { a.Unembedded = count }},
 	} {
 		if err := s.count(ctx, stats, step.query, step.take); err != nil {
 			return err
