@@ -193,15 +193,18 @@ type IndexEntry struct {
 	Key       string `json:"key"`
 	Session   string `json:"session"`
 	UpdatedAt string `json:"updated_at"` // as the index writes it, or ""
-	// Reset is a JSON object of the fields that the rotation resets or drops
-	// and that describe the old session (its counters, its file), as they
-	// were: a rotation that is reversed brings them back. "" for none.
+	// Reset is a JSON object of the fields that the rotation may reset or drop,
+	// as they were: a rotation that is reversed brings them back. "" for none.
 	Reset string `json:"reset,omitempty"`
+	// Complete says that Reset has every field of the entry. Receipts of
+	// earlier versions have only some that describe the old session.
+	Complete bool `json:"complete,omitempty"`
 }
 
-// Known is the entry without Reset: what tells whether it has changed.
+// Known is the entry without what only an undo needs: what tells whether it has
+// changed.
 func (e IndexEntry) Known() IndexEntry {
-	e.Reset = ""
+	e.Reset, e.Complete = "", false
 	return e
 }
 

@@ -46,13 +46,17 @@ func playStopped(ctx context.Context, s *stage) {
 func playUndo(ctx context.Context, s *stage) {
 	o := newOpenClaw(s)
 	o.local(ctx, "Plan the bakery week")
-	old := o.entry().SessionID
+	old, before := o.entry().SessionID, o.fields()
 	time.Sleep(shortQuiet)
 	done := s.compact(ctx, "--agent", o.agent, "--quiet-period", shortQuiet.String())
 	s.became("an idle session is rotated", done, "compacted")
 	receipt := strings.TrimSuffix(filepath.Base(done.receipt()), ".json")
 	_, err := s.output(ctx, s.home, s.sessctl, "compact", "--undo", receipt, "--quiet-period", "1ms")
 	s.must("take it back", err)
+	after := o.fields()
+	delete(before, "updatedAt")
+	delete(after, "updatedAt")
+	same(s, "the entry is as it was", fmt.Sprint(after), fmt.Sprint(before))
 	o.local(ctx, "Which supplier has the best rye?")
 	same(s, "after --undo the runtime goes on with the old session", s.users(), 2)
 	same(s, "under its old id", o.entry().SessionID, old)
@@ -146,6 +150,13 @@ func (o *openClaw) key() string { return "agent:" + o.agent + ":main" }
 func (o *openClaw) entry() (e entry) {
 	o.must("read the index's entry", json.Unmarshal(o.index()[o.key()], &e))
 	return e
+}
+
+// fields are those of the main session's entry.
+func (o *openClaw) fields() object {
+	fields := object{}
+	o.must("read the index's entry", json.Unmarshal(o.index()[o.key()], &fields))
+	return fields
 }
 
 // set gives the entry a setting, as a user would through a client. No gateway

@@ -447,21 +447,12 @@ func (w *objectWriter) finish() []byte {
 	return w.out.Bytes()
 }
 
-// maxReset is the longest text, in bytes, of a field that a plan remembers.
-const maxReset = 2 << 10
+// maxReset is the longest text, in bytes, of a field that a plan remembers: a
+// hundred times the longest that was seen.
+const maxReset = 256 << 10
 
-// returning reports whether a field that a rotation resets or drops comes back
-// when the rotation is reversed: the counters and the file of the session. Its
-// times do not: by them the runtime would take the session for expired and
-// reset it again at the next message.
-func returning(key string) bool {
-	return slices.Contains([]string{
-		"sessionFile", "systemSent", "abortedLastRun", "inputTokens", "outputTokens", "totalTokens", "totalTokensFresh",
-		"cacheRead", "cacheWrite", "estimatedCostUsd", "agentHarnessId", "memoryFlushAt", "memoryFlushCompactionCount", "status",
-	}, key)
-}
-
-// beforeRotation is what an entry says, and what of it a rotation loses.
+// beforeRotation is what an entry says, with all that a rotation of it may
+// lose: the gateway's own reset keeps other fields than [kept] does.
 func (x *index) beforeRotation(e *entry) session.IndexEntry {
 	before := e.before()
 	found, err := members(x.raw)
@@ -470,39 +461,54 @@ func (x *index) beforeRotation(e *entry) session.IndexEntry {
 	}
 	for i, m := range found {
 		if m.key == e.key && !repeatedLater(found, i) {
-			before.Reset = resetFields(x.raw[m.from:m.to])
+			before.Reset, before.Complete = resetFields(x.raw[m.from:m.to])
 		}
 	}
 	return before
 }
 
-func resetFields(text []byte) string {
+// resetFields are the fields of an entry but those by which it names its
+// session; complete is false where one was too long to be remembered.
+func resetFields(text []byte) (fields string, complete bool) {
 	found, err := members(text)
 	if err != nil {
-		return ""
+		return "", false
 	}
+	complete = true
 	w := objectWriter{style: style{colon: ":", comma: ","}}
 	for i, m := range found {
-		if returning(m.key) && !repeatedLater(found, i) && m.to-m.from <= maxReset {
-			w.set(m.key, string(text[m.from:m.to]))
+		switch {
+		case repeatedLater(found, i), names(m.key):
+		case m.to-m.from > maxReset:
+			complete = false
+		default:
+			w.add(string(text[m.name:m.nameEnd]), string(text[m.from:m.to]))
 		}
 	}
 	if w.out.Len() == 0 {
-		return ""
+		return "", complete
 	}
-	return string(w.finish())
+	return string(w.finish()), complete
 }
+
+// names reports whether a field says which session an entry names, and since
+// when.
+func names(key string) bool { return key == "sessionId" || key == "updatedAt" }
 
 // oldEntry is what an entry says when a rotation was reversed.
 type oldEntry struct {
-	session string
-	at      time.Time
-	log     string // path of the session's log
-	reset   string // IndexEntry.Reset
+	session  string
+	at       time.Time
+	log      string // path of the session's log
+	reset    string // IndexEntry.Reset
+	complete bool   // IndexEntry.Complete
 }
 
-// replace makes the new text of an entry: the old session's id and what was
-// remembered of it, all else as it is.
+// replace makes the new text of an entry: the old session's id and every field
+// as it was. Of the fields that a reset keeps, the user's settings and the
+// session's routing, those that the entry has now stay: they may have been
+// changed since. Every other field that it has now is of the fresh session and
+// goes, unless what was remembered is not complete.
 func (o oldEntry) replace(old []byte) ([]byte, error) {
 	found, err := members(old)
 	if err != nil {
@@ -514,29 +520,34 @@ func (o oldEntry) replace(old []byte) ([]byte, error) {
 		if repeatedLater(found, i) {
 			continue
 		}
-		value, changed := values[m.key]
-		switch {
-		case changed:
-			w.add(string(old[m.name:m.nameEnd]), value)
-			delete(values, m.key)
-		case m.key != "sessionFile": // the fresh session's
-			w.add(string(old[m.name:m.nameEnd]), string(old[m.from:m.to]))
+		value, was := values[m.key]
+		switch name := string(old[m.name:m.nameEnd]); {
+		case kept(m.key):
+			w.add(name, string(old[m.from:m.to]))
+		case was:
+			w.add(name, value.text)
+		case !o.complete && m.key != "sessionFile": // which is the fresh session's
+			w.add(name, string(old[m.from:m.to]))
 		}
+		delete(values, m.key)
 	}
 	for _, key := range order {
 		if value, left := values[key]; left {
-			w.set(key, value)
+			w.add(value.name, value.text)
 		}
 	}
 	return w.finish(), nil
 }
 
-// values are the fields that are set, and their order. A file that is not this
-// session's log is left out: the runtime finds the log by the id.
-func (o oldEntry) values() (values map[string]string, order []string) {
-	values = map[string]string{
-		"sessionId": strconv.Quote(o.session), // safe ids need no escapes
-		"updatedAt": strconv.FormatInt(o.at.UnixMilli(), 10),
+// oldField is a field of an entry as it was written.
+type oldField struct{ name, text string }
+
+// values are the fields that come back, and their order. A file that is not
+// this session's log is left out: the runtime finds the log by the id.
+func (o oldEntry) values() (values map[string]oldField, order []string) {
+	values = map[string]oldField{
+		"sessionId": {`"sessionId"`, strconv.Quote(o.session)}, // safe ids need no escapes
+		"updatedAt": {`"updatedAt"`, strconv.FormatInt(o.at.UnixMilli(), 10)},
 	}
 	order = []string{"sessionId", "updatedAt"}
 	reset := []byte(o.reset)
@@ -548,11 +559,11 @@ func (o oldEntry) values() (values map[string]string, order []string) {
 		return values, order
 	}
 	for _, m := range found {
-		value := string(reset[m.from:m.to])
-		if !returning(m.key) || m.key == "sessionFile" && baseName(text([]byte(value))) != baseName(o.log) {
+		raw := reset[m.from:m.to]
+		if names(m.key) || m.key == "sessionFile" && baseName(text(raw)) != baseName(o.log) {
 			continue
 		}
-		values[m.key] = value
+		values[m.key] = oldField{string(reset[m.name:m.nameEnd]), string(raw)}
 		order = append(order, m.key)
 	}
 	return values, order

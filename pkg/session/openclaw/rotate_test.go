@@ -120,7 +120,7 @@ func wantPlan(t *testing.T, s *state, r session.Rotation) {
 	r.Kept, r.NewSession, r.At, r.Snapshot = "", "", time.Time{}, session.Snapshot{}
 	want := session.Rotation{
 		Runtime: "openclaw", Agent: agent, Session: mainID, Store: s.root, Live: s.path(mainID + ".jsonl"), Index: s.path("sessions.json"),
-		Keys: []string{mainKey}, Before: []session.IndexEntry{{Key: mainKey, Session: mainID, UpdatedAt: "1772359300000"}},
+		Keys: []string{mainKey}, Before: []session.IndexEntry{{Key: mainKey, Session: mainID, UpdatedAt: "1772359300000", Reset: `{"label":"desk"}`, Complete: true}},
 	}
 	if diff := cmp.Diff(want, r); diff != "" {
 		t.Error(diff)

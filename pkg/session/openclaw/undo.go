@@ -379,7 +379,7 @@ func (b *back) keys() []string {
 func (b *back) entry(key string, old []byte) ([]byte, error) {
 	e := oldEntry{session: oldSession(b.plan.Rotation, key), at: b.plan.At, log: b.plan.Rotation.Live}
 	if i := slices.Index(b.plan.Rotation.Keys, key); i >= 0 {
-		e.reset = b.plan.Rotation.Before[i].Reset
+		e.reset, e.complete = b.plan.Rotation.Before[i].Reset, b.plan.Rotation.Before[i].Complete
 	}
 	return e.replace(old)
 }

@@ -20,7 +20,7 @@ func rotated(t *testing.T) (*state, session.Rotation) {
 	t.Helper()
 	s := newState(t)
 	s.log(mainID+".jsonl", transcript(mainID))
-	s.index(fmt.Sprintf(`{%q: {"sessionId": %q, "updatedAt": 1772359300000, "label": "desk", "totalTokens": 160000, "systemSent": true, "sessionStartedAt": 5, "sessionFile": "/x/%s.jsonl"}, "agent:coordinator:cron:daily": { "sessionId":"other" }}`, mainKey, mainID, mainID))
+	s.index(fmt.Sprintf(`{%q: {"sessionId": %q, "updatedAt": 1772359300000, "label": "desk", "totalTokens": 160000, "systemSent": true, "sessionStartedAt": 5, "lastInteractionAt": 6, "dashboard": {"pinned": [1, "ä\u00e9"]}, "a key \"of\" nobody's": null, "sessionFile": "/x/%s.jsonl"}, "agent:coordinator:cron:daily": { "sessionId":"other" }}`, mainKey, mainID, mainID))
 	r := s.plan(s.ref(mainID + ".jsonl"))
 	s.mustRotate(r)
 	text, err := json.Marshal(r) // as a receipt keeps it
@@ -62,7 +62,8 @@ func (s *state) wantBack(u session.Undo) {
 	e := s.entries()[mainKey]
 	for field, want := range map[string]string{
 		"sessionId": `"` + mainID + `"`, "updatedAt": fmt.Sprint(u.At.UnixMilli()), "label": `"desk"`, "totalTokens": "160000",
-		"systemSent": "true", "sessionFile": `"/x/` + mainID + `.jsonl"`, "sessionStartedAt": "",
+		"systemSent": "true", "sessionFile": `"/x/` + mainID + `.jsonl"`, "sessionStartedAt": "5", "lastInteractionAt": "6",
+		"dashboard": `{"pinned": [1, "ä\u00e9"]}`, `a key "of" nobody's`: "null", "abortedLastRun": "", "totalTokensFresh": "", "inputTokens": "",
 	} {
 		if e[field] != want {
 			s.t.Errorf("%s is %q, want %q", field, e[field], want)
@@ -73,6 +74,38 @@ func (s *state) wantBack(u session.Undo) {
 	}
 	if ref := s.ref(mainID + ".jsonl"); !ref.Primary {
 		s.t.Errorf("%+v", ref)
+	}
+}
+
+// What the runtime has made of the entry since is of the fresh session and goes;
+// what the user has set since stays; and what the gateway's own reset drops,
+// although ours keeps it, comes back.
+func TestUndoOfAnEntryThatHasGoneOn(t *testing.T) {
+	s, r := rotated(t)
+	s.index(fmt.Sprintf(`{%q: {"sessionId": %q, "updatedAt": 5, "thinkingLevel": "high", "lastInteractionAt": 77, "memoryFlushAt": 3, "unknown": [1]}, "agent:coordinator:cron:daily": { "sessionId":"other" }}`, mainKey, r.NewSession))
+	u := s.mustPlanBack(r)
+	if err := s.back(u); err != nil {
+		t.Fatal(err)
+	}
+	s.wantBack(u)
+	e := s.entries()[mainKey]
+	if e["thinkingLevel"] != `"high"` || e["memoryFlushAt"] != "" || e["unknown"] != "" {
+		t.Errorf("%v", e)
+	}
+}
+
+// A receipt of an earlier version has some of the fields only: nothing that the
+// entry has now is dropped by it.
+func TestUndoByAnOldReceipt(t *testing.T) {
+	s, r := rotated(t)
+	r.Before[0].Reset, r.Before[0].Complete = `{"totalTokens":160000,"sessionFile":"/x/`+mainID+`.jsonl"}`, false
+	s.index(fmt.Sprintf(`{%q: {"sessionId": %q, "updatedAt": 5, "label": "desk", "totalTokens": 1, "unknown": [1]}, "agent:coordinator:cron:daily": { "sessionId":"other" }}`, mainKey, r.NewSession))
+	u := s.mustPlanBack(r)
+	if err := s.back(u); err != nil {
+		t.Fatal(err)
+	}
+	if e := s.entries()[mainKey]; e["unknown"] != "[1]" || e["totalTokens"] != "160000" || e["sessionId"] != `"`+mainID+`"` {
+		t.Errorf("%v", e)
 	}
 }
 
