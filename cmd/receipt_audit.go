@@ -87,11 +87,16 @@ func (a *app) newReceiptAudit(entries []archive.Entry) (*receiptAudit, error) {
 }
 
 // addDeleted adds the archives that were deleted on purpose to those of their
-// sessions: what was forgotten of them stays forgotten.
+// sessions, and the empty id, for sessions that were remembered without one
+// (--skip-archive): what was forgotten of them stays forgotten. Whose session a
+// text without an archive was of is not known once it was forgotten.
 func (v *receiptAudit) addDeleted(lines []retention.Line) {
 	sources := map[memory.Source]bool{}
 	for _, r := range v.receipts {
-		sources[sourceOf(r)] = true
+		if s := sourceOf(r); !sources[s] {
+			sources[s] = true
+			v.sessions[s] = append(v.sessions[s], "")
+		}
 	}
 	for _, l := range lines {
 		if l.Kind != "archive" || l.Action != retention.ActionTrash || v.archives[l.Archive].ID != "" {
