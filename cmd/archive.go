@@ -19,15 +19,17 @@ import (
 )
 
 type archiveOptions struct {
-	Agent   string
-	All     bool
-	Session string
+	Agent    string
+	All      bool
+	Session  string
+	Remember bool
 }
 
 func (o *archiveOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Agent, "agent", "", "archive the sessions of this `agent`")
 	fs.BoolVar(&o.All, "all", false, "archive the sessions of every agent that is found")
 	fs.StringVar(&o.Session, "session", "", "archive only this session (`id` or key)")
+	fs.BoolVar(&o.Remember, "remember", false, "put what was said in them into memory too")
 }
 
 func newArchiveCommand(a *app) *cobra.Command {
@@ -38,9 +40,15 @@ func newArchiveCommand(a *app) *cobra.Command {
 		Long: `Copy sessions into the archive, byte for byte, and read every copy back. The
 sessions are not changed. A session whose bytes are in the archive already is
 not copied again.
+
+With --remember the sessions are put into memory too, with a summary, whatever
+their size: also those that compact does not mean or finds too small to cut,
+older ones, and logs that the runtime has closed. The next run passes over what
+has not changed.
 ` + exitHelp,
 		Example: `  sessctl archive --agent coordinator
   sessctl archive --all
+  sessctl archive --all --remember
   sessctl archive list
   sessctl archive show 3f9a2c --lines 120-140
   sessctl archive verify`,
@@ -63,6 +71,8 @@ type archiveDocument struct {
 	Schema   int          `json:"schema"`
 	Archives []archiveRow `json:"archives"`
 	Notes    []note       `json:"notes"`
+
+	folds bool // archives that were there are counted and not printed
 }
 
 // archiveRow is one archive of `archive` and `archive list`.
@@ -80,6 +90,10 @@ type archiveRow struct {
 	CreatedAt   string `json:"created_at"`
 	Outcome     string `json:"outcome"` // archived, busy, failed; "" in lists
 	Reason      string `json:"reason"`
+	Unchanged   bool   `json:"unchanged,omitempty"`  // it was archived before, and with --remember remembered
+	Remembered  bool   `json:"remembered,omitempty"` // memory has it
+	Chunks      int    `json:"chunks,omitempty"`     // the same: pieces
+	Receipt     string `json:"receipt,omitempty"`    // the same: of this run
 }
 
 func newArchiveRow(e archive.Entry) archiveRow {
@@ -94,7 +108,7 @@ func runArchive(ctx context.Context, a *app, o archiveOptions) error {
 	if err != nil {
 		return err
 	}
-	w, err := a.openWorkspace(ctx, mode{reason: "archive", recover: &recovery{
+	w, err := a.openWorkspace(ctx, mode{memory: o.Remember, reason: "archive", recover: &recovery{
 		sessions: sessions, policy: a.recoveryPolicy(), optional: true, // a copy is never worse than none
 	}})
 	if err != nil {
@@ -106,18 +120,22 @@ func runArchive(ctx context.Context, a *app, o archiveOptions) error {
 			return err
 		}
 	}
-	doc := archiveDocument{Schema: 1, Archives: []archiveRow{}}
+	keeper, err := newKeeper(ctx, a, w, o)
+	if err != nil {
+		return err
+	}
+	doc := archiveDocument{Schema: 1, Archives: []archiveRow{}, folds: o.All}
 	for _, s := range sessions {
 		if s.Bytes == 0 && s.Kind != session.KindDatabase {
 			continue
 		}
-		row := archiveOne(ctx, a, w.archives, s)
+		row := keeper.keep(ctx, s)
 		if ctx.Err() != nil {
 			return errors.Join(ctx.Err(), renderArchives(a, doc)) // what is done is told
 		}
 		doc.Archives = append(doc.Archives, row)
 	}
-	if err := renderArchives(a, doc); err != nil {
+	if err := errors.Join(keeper.end(ctx), renderArchives(a, doc)); err != nil {
 		return err
 	}
 	return archiveOutcome(doc.Archives)
@@ -225,6 +243,9 @@ func renderArchives(a *app, doc archiveDocument) error {
 	}}
 	rows := make([][]string, 0, len(doc.Archives))
 	for _, r := range doc.Archives {
+		if doc.folds && r.Unchanged {
+			continue
+		}
 		last := r.Path
 		if r.Reason != "" {
 			last = r.Outcome + ": " + r.Reason
@@ -232,8 +253,13 @@ func renderArchives(a *app, doc archiveDocument) error {
 		rows = append(rows, []string{r.ID, visible(r.Agent), visible(r.Session), r.CreatedAt, strconv.FormatInt(r.Bytes, 10), visible(last)})
 		t.rows = append(t.rows, []string{r.ID, r.Runtime, r.Agent, r.Session, shownTime(r.CreatedAt), formatBytes(r.Bytes), formatBytes(r.StoredBytes), a.tilde(last)})
 	}
+	if told := doc.folded(); told != "" {
+		a.notice(note{Message: told})
+	}
 	if len(rows) == 0 {
-		a.notice(note{Message: "no archives"})
+		if len(doc.Archives) == 0 {
+			a.notice(note{Message: "no archives"})
+		}
 		return nil
 	}
 	return a.printList(t, rows)

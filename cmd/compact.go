@@ -165,9 +165,12 @@ type compactDocument struct {
 	DryRun   bool             `json:"dry_run"`
 	Sessions []compact.Result `json:"sessions"`
 	Late     []lateLines      `json:"late_lines,omitempty"`
-	Notes    []note           `json:"notes"`
+	// PassedOver are the sessions that a run over everything does not mean.
+	PassedOver []passedOver `json:"passed_over,omitempty"`
+	Notes      []note       `json:"notes"`
 
-	printed int // of Sessions, when each was done
+	printed int   // of Sessions, when each was done
+	idle    tally // of Sessions that are counted and not printed
 }
 
 func runCompact(ctx context.Context, a *app, o compactOptions) error {
@@ -184,7 +187,7 @@ func runCompact(ctx context.Context, a *app, o compactOptions) error {
 		return err
 	}
 	if o.DryRun {
-		return dryRun(ctx, a, chosen, o.policy(a))
+		return dryRun(ctx, a, o, chosen)
 	}
 	w, err := a.openWorkspace(ctx, mode{
 		memory: true, reason: "compact", summaries: summaries, recover: &recovery{sessions: chosen.all.sessions, policy: o.policy(a)},
@@ -198,9 +201,16 @@ func runCompact(ctx context.Context, a *app, o compactOptions) error {
 			return err
 		}
 	}
-	all := results{app: a, progress: w.progress}
+	policy := o.policy(a)
+	if policy.Known, err = a.known(ctx, w.memory, w.archives); err != nil {
+		return err
+	}
+	all := results{app: a, progress: w.progress, folds: o.All}
+	if o.All {
+		all.passed = chosen.passedOver()
+	}
 	all.add(chosen.none...)
-	err = compactAll(ctx, a, w, chosen.targets, o.policy(a), &all)
+	err = compactAll(ctx, a, w, chosen.targets, policy, &all)
 	done := all.sessions[len(chosen.none):]
 	a.announce(ctx, o, done)
 	a.warnOfPurge(ctx, chosen.all.sessions)
@@ -231,7 +241,10 @@ type results struct {
 	*app
 	progress *progress
 	sessions []compact.Result
-	printed  int // of sessions
+	printed  int  // of sessions
+	folds    bool // sessions that nothing was done with are counted and not printed
+	idle     tally
+	passed   []passedOver
 	err      error
 }
 
@@ -242,6 +255,11 @@ func (r *results) add(done ...compact.Result) {
 	}
 	r.progress.clear()
 	for _, result := range r.sessions[r.printed:] {
+		if why := idleReason(result); why != "" && (r.folds || r.global.Quiet) {
+			r.idle.add(why, 1)
+			r.printed++
+			continue
+		}
 		if _, err := fmt.Fprint(r.Out, describeResult(result)); r.err == nil {
 			r.err = err
 		}
@@ -250,7 +268,7 @@ func (r *results) add(done ...compact.Result) {
 }
 
 func (r *results) document() compactDocument {
-	return compactDocument{Schema: 1, Sessions: r.sessions, printed: r.printed}
+	return compactDocument{Schema: 1, Sessions: r.sessions, printed: r.printed, idle: r.idle, PassedOver: r.passed}
 }
 
 // stageRead is what the progress bar says while a session is planned.
@@ -269,11 +287,11 @@ func compactAll(ctx context.Context, a *app, w *workspace, targets []found, poli
 			reportFailure(a, t, err)
 		}
 		all.add(result)
-		if result.Outcome == compact.Partial {
+		if result.Outcome == compact.Partial || result.Unchanged {
 			all.add(compactFamily(ctx, a, w, t, policy)...)
 		}
 	}
-	return errors.Join(ctx.Err(), all.err)
+	return errors.Join(ctx.Err(), all.err, w.embedWaiting(ctx, all.sessions))
 }
 
 func compactOne(ctx context.Context, a *app, w *workspace, t found, policy compact.Policy) (compact.Result, error) {
@@ -322,13 +340,23 @@ func outcomeOf(results []compact.Result) error {
 }
 
 // dryRun says what would be done, and where texts would be sent.
-func dryRun(ctx context.Context, a *app, chosen selection, policy compact.Policy) error {
+func dryRun(ctx context.Context, a *app, o compactOptions, chosen selection) error {
+	policy := o.policy(a)
+	var end func()
+	policy.Known, end = a.knownForPlan(ctx)
+	defer end()
 	planned, err := planAll(ctx, a, chosen.targets, policy)
 	a.warnOfPurge(ctx, chosen.all.sessions)
 	if !policy.SkipSummary {
 		err = errors.Join(err, a.noteSummarizer())
 	}
-	doc := compactDocument{Schema: 1, DryRun: true, Sessions: append(chosen.none, planned...)}
+	all := results{app: a, progress: newProgress(a), folds: o.All}
+	all.add(append(chosen.none, planned...)...)
+	doc := all.document()
+	doc.DryRun = true
+	if o.All {
+		doc.PassedOver = chosen.passedOver()
+	}
 	return a.finish(doc, errors.Join(err, a.noteEmbedder()))
 }
 
@@ -378,7 +406,11 @@ func renderCompact(a *app, doc compactDocument) error {
 			return err
 		}
 	}
-	return nil
+	if a.global.Quiet {
+		return nil
+	}
+	_, err := fmt.Fprint(a.Out, doc.leftAlone())
+	return err
 }
 
 // describeResult is one session for people.

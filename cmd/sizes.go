@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/tailcache"
 	"github.com/spf13/cobra"
@@ -36,6 +37,8 @@ type sizesOptions struct {
 	ByType    bool
 	Orphans   bool
 	NoCache   bool
+
+	thresholdAsked bool // as a flag: not as a default or by the configuration
 }
 
 func (o *sizesOptions) addFlags(fs *pflag.FlagSet) {
@@ -67,7 +70,8 @@ func newSizesCommand(a *app) *cobra.Command {
 		Use:   "sizes",
 		Short: "Show how full every session's context is",
 		Long: `Show, for every session, how many tokens its context holds, where that figure
-comes from, and whether it is at or over the threshold.
+comes from, and whether it is large enough for compact --all: at or over the
+threshold, or, where none is given, by the runtime's own rule if it has one.
 
 The figure is the last model call's own count plus an estimate of what was added
 since ("usage"), or an estimate of everything ("estimate"). Only the end of each
@@ -79,6 +83,7 @@ log is read.
   sessctl sizes --agent coordinator --json`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
+			o.thresholdAsked = c.Flags().Changed("threshold")
 			if err := o.validate(); err != nil {
 				return err
 			}
@@ -234,7 +239,7 @@ func (r *sessionRow) messageCount() string {
 // measureAll makes the row of every session. Logs that are not known from an
 // earlier run are read, as many at a time as there are workers.
 func (a *app) measureAll(ctx context.Context, sessions []found, o sizesOptions) ([]*sessionRow, error) {
-	m := measurer{app: a, threshold: o.Threshold, exact: o.Exact || totalBytes(sessions) <= exactCountBytes}
+	m := measurer{app: a, policy: compact.Policy{Threshold: o.Threshold, Asked: o.thresholdAsked}, exact: o.Exact || totalBytes(sessions) <= exactCountBytes}
 	rows := make([]*sessionRow, len(sessions))
 	var unknown []int
 	for i := range sessions {
@@ -261,7 +266,7 @@ func (a *app) measureAll(ctx context.Context, sessions []found, o sizesOptions) 
 // measurer makes rows of `sizes`.
 type measurer struct {
 	*app
-	threshold int64
+	policy compact.Policy // by which a session is over the threshold: that of compact --all
 	exact     bool // messages are to be counted, not estimated
 }
 
@@ -290,11 +295,11 @@ func (m *measurer) measure(ctx context.Context, s *found) *sessionRow {
 	}
 	if s.Kind == session.KindDatabase {
 		row.Tokens, row.TokenSource = s.Counter.Tokens, session.TokensFromIndex
+		row.Over = row.Tokens >= m.policy.Threshold
 	} else if err := m.readLog(ctx, row, s); err != nil {
 		row.State, row.Reason, row.TokenSource = string(session.StateUnsupported), err.Error(), session.TokensFromEstimate
 		row.unread, row.Unreadable = err, true
 	}
-	row.Over = row.Tokens >= m.threshold
 	row.LastActivity = row.last.UTC().Format(time.RFC3339)
 	if row.ContextWindow > 0 && !row.Unreadable {
 		percent := math.Round(1000*float64(row.Tokens)/float64(row.ContextWindow)) / 10
@@ -306,6 +311,9 @@ func (m *measurer) measure(ctx context.Context, s *found) *sessionRow {
 func (m *measurer) readLog(ctx context.Context, r *sessionRow, s *found) error {
 	tail, err := m.tail(ctx, s)
 	if err != nil {
+		return err
+	}
+	if r.Over, _, err = compact.Due(ctx, s.store, s.Ref, tail, m.policy, m.now()); err != nil {
 		return err
 	}
 	r.Tokens, r.TokenSource = tail.Tokens, tail.TokenSource

@@ -618,6 +618,9 @@ func compactMember(ctx context.Context, a *app, w *workspace, member found, poli
 	if policy.SkipArchive || member.Bytes == 0 {
 		return compact.Result{}, nil
 	}
+	if _, same, err := w.fileKnown(ctx, member); err == nil && same {
+		return compact.Result{}, nil
+	}
 	if _, err := putArchive(ctx, a, w.archives, member); err != nil {
 		return failedResult(member, err), err
 	}

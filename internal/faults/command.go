@@ -172,8 +172,14 @@ func archivings() []Command {
 			Name: "archive, log left alone", Runtime: "openclaw", Args: []string{"archive", "--agent", "a"},
 			Done: archived, Sessions: true, Rested: 2100 * time.Millisecond,
 		},
+		{
+			Name: "archive, and remember", Runtime: "pi", Args: []string{"archive", "--all", "--remember"},
+			Done: archivedAndRemembered, Settled: remembers(Chunks), Sessions: true,
+		},
 	}
 }
+
+func archivedAndRemembered(h *Home) error { return errors.Join(archived(h), h.recalls(Chunks)) }
 
 func memories() []Command {
 	command := func(name, args string, prepare func(*Home) error, chunks int) Command {

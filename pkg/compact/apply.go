@@ -197,7 +197,10 @@ func tokensAfter(s session.Shortening) (int64, error) {
 
 // leave ends a run whose session only its runtime may change.
 func (r *run) leave() error {
-	r.result.Outcome, r.result.Reason = Partial, "archived and remembered; "+r.plan.left()
+	r.result.Outcome, r.result.Reason = Partial, "archived and remembered"
+	if !r.policy.LeaveSessions {
+		r.result.Reason += "; " + r.plan.left()
+	}
 	return r.receipt()
 }
 

@@ -28,6 +28,7 @@ type Plan struct {
 	Via         string           // session.ViaGateway or ViaFiles where a gateway may run, else ""
 	Advice      string           // with none: the runtime's own command
 	Survey      Survey           // only of planned sessions
+	Remembered  *Receipt         // of an earlier run, if the session has not changed since
 	seen        session.Snapshot // without a hash: which bytes the survey read
 	print       fingerprint      // of those bytes
 	followed    bool             // it is a plan for a log that grew meanwhile
@@ -41,6 +42,9 @@ func (p *Plan) Result() Result {
 	r.Strategy, r.TokensBefore, r.TokenSource = p.Strategy, p.Tokens, p.TokenSource
 	r.Messages, r.LinesSkipped, r.Chunks = p.Survey.Scan.Records, p.Survey.Skipped(), p.Survey.Chunks
 	r.TokensAfter = p.Tokens
+	if p.Remembered != nil {
+		r.Unchanged, r.Archive, r.Chunks, r.Messages = true, p.Remembered.Archive, p.Remembered.Chunks, p.Remembered.Messages
+	}
 	switch {
 	case p.Outcome != Planned:
 	case p.Strategy == session.StrategyNone:
@@ -106,7 +110,7 @@ func (p *Plan) make(ctx context.Context, store session.Store, policy Policy, now
 	if p.Ref.Fragment { // there is nothing to keep of it where it is
 		p.Strategy = session.StrategyRotate
 	}
-	if p.Ref.State == session.StateUnsupported {
+	if p.Ref.State == session.StateUnsupported && !(policy.LeaveSessions && p.Ref.Kind != session.KindDatabase) {
 		return p.stop(Unsupported, "%s", p.Ref.Reason)
 	}
 	if reason := p.choose(store, policy); reason != "" {
@@ -116,6 +120,9 @@ func (p *Plan) make(ctx context.Context, store session.Store, policy Policy, now
 		return p.stopBusy(err)
 	}
 	tail, err := store.Tail(ctx, p.Ref)
+	if policy.LeaveSessions && errors.Is(err, session.ErrUnknownFormat) {
+		err = nil // its size does not matter
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return p.stop(Busy, "it was moved away since it was listed")
 	}
@@ -133,6 +140,9 @@ func (p *Plan) make(ctx context.Context, store session.Store, policy Policy, now
 		return p.stop(NothingToDo, "the session is empty")
 	}
 	if idle, err := p.idle(ctx, store, policy, now); err != nil || !idle {
+		return err
+	}
+	if done, err := p.unchanged(ctx, store, policy); err != nil || done {
 		return err
 	}
 	if err := p.survey(ctx, store, policy); errors.Is(err, fs.ErrNotExist) {
@@ -190,6 +200,10 @@ func section(f *os.File, size int64) io.ReadCloser {
 // choose settles the strategy. It returns why the one that was asked for
 // cannot be had, or "".
 func (p *Plan) choose(store session.Store, policy Policy) string {
+	if policy.LeaveSessions {
+		p.Strategy = session.StrategyNone
+		return ""
+	}
 	can := store.Capabilities()
 	able := can.StrategiesOf(p.Ref)
 	if can.Adviser != nil && able[0] == session.StrategyNone {
@@ -213,24 +227,29 @@ func (p *Plan) choose(store session.Store, policy Policy) string {
 	return fmt.Sprintf("sessions of %s cannot be compacted by %s, only by %s", p.Ref.Runtime, p.Strategy, able)
 }
 
-// due decides whether the session is to be compacted now: by the runtime's own
-// trigger, unless a threshold was asked for.
+// due decides whether the session is to be compacted now.
 func (p *Plan) due(ctx context.Context, store session.Store, tail session.Tail, policy Policy, now time.Time) (bool, error) {
-	if policy.Force || p.Ref.Fragment {
+	if policy.Force || policy.LeaveSessions || p.Ref.Fragment {
 		return true, nil
 	}
+	due, reason, err := Due(ctx, store, p.Ref, tail, policy, now)
+	if err == nil && !due {
+		p.Outcome, p.Reason = BelowThreshold, reason
+	}
+	return due, err
+}
+
+// Due reports whether a session is large enough to be compacted: by the
+// runtime's own trigger, unless a threshold was asked for. reason says why it is
+// not, for people.
+func Due(ctx context.Context, store session.Store, ref session.Ref, tail session.Tail, policy Policy, now time.Time) (due bool, reason string, err error) {
 	if trigger := store.Capabilities().Trigger; trigger != nil && !policy.Asked {
-		due, reason, err := trigger.Due(ctx, session.DueQuestion{Ref: p.Ref, Tail: tail, Now: now, Requested: policy.Requested})
-		if err == nil && !due {
-			p.Outcome, p.Reason = BelowThreshold, reason
-		}
-		return due, err
+		return trigger.Due(ctx, session.DueQuestion{Ref: ref, Tail: tail, Now: now, Requested: policy.Requested})
 	}
-	if p.Tokens < policy.Threshold {
-		_ = p.stop(BelowThreshold, "%d tokens, threshold %d", p.Tokens, policy.Threshold)
-		return false, nil
+	if tail.Tokens < policy.Threshold {
+		return false, fmt.Sprintf("%d tokens, threshold %d", tail.Tokens, policy.Threshold), nil
 	}
-	return true, nil
+	return true, "", nil
 }
 
 // idle asks whether somebody is writing the session. Reading is harmless, so a
@@ -368,18 +387,21 @@ const (
 
 // Policy is what a run was asked to do.
 type Policy struct {
-	Threshold   int64            // tokens; sessions at or above it are compacted
-	Asked       bool             // the threshold was asked for: it takes the place of a runtime's own trigger
-	Requested   bool             // the session or its agent was named
-	Force       bool             // compact below the threshold too
-	SkipArchive bool             // remember only: no archive, hence no change to the session
-	SkipSummary bool             // store no summary
-	DryRun      bool             // the plan is only shown: what it has read is not hashed
-	Strategy    session.Strategy // "" = the runtime's default
-	Keep        session.Keep     // what stays with overlay and rewrite; zero = the runtime's default
-	Quiet       time.Duration    // how long a session must have been untouched
-	Gateway     GatewayUse       // whether a running runtime is asked
-	Chunk       chunk.Options
+	Threshold   int64 // tokens; sessions at or above it are compacted
+	Asked       bool  // the threshold was asked for: it takes the place of a runtime's own trigger
+	Requested   bool  // the session or its agent was named
+	Force       bool  // compact below the threshold too
+	SkipArchive bool  // remember only: no archive, hence no change to the session
+	// LeaveSessions archives and remembers sessions of any size and changes none.
+	LeaveSessions bool
+	Known         *Known           // what earlier runs have remembered; nil for nothing
+	SkipSummary   bool             // store no summary
+	DryRun        bool             // the plan is only shown: what it has read is not hashed
+	Strategy      session.Strategy // "" = the runtime's default
+	Keep          session.Keep     // what stays with overlay and rewrite; zero = the runtime's default
+	Quiet         time.Duration    // how long a session must have been untouched
+	Gateway       GatewayUse       // whether a running runtime is asked
+	Chunk         chunk.Options
 	// OutputLimit is how many bytes memory takes of one output of a tool; what
 	// is beyond is counted. 0 is DefaultOutputLimit, below 0 takes none.
 	OutputLimit int64

@@ -52,6 +52,7 @@ type Result struct {
 	Archive       *ArchiveResult   `json:"archive"`
 	Summary       *SummaryResult   `json:"summary"`
 	Receipt       string           `json:"receipt"`
+	Unchanged     bool             `json:"unchanged,omitempty"` // since an earlier run archived and remembered it
 }
 
 // Archived names the verified copy of a log.

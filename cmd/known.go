@@ -1,0 +1,228 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/chunk"
+	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// known is what earlier runs have archived and remembered. Both must still have
+// it: a session whose archive was pruned, or whose records were lost, is
+// remembered again. memories is nil if there is none.
+func (a *app) known(ctx context.Context, memories *memory.Store, archives *archive.Store) (*compact.Known, error) {
+	receipts, err := a.receipts().List()
+	if err != nil {
+		return nil, fmt.Errorf("read the receipts: %w", err)
+	}
+	entries, err := archives.List(ctx, archive.Filter{})
+	if err != nil {
+		return nil, err
+	}
+	h := &holdings{app: a, memories: memories, archives: archives, entries: map[string]archive.Entry{}, sessions: map[memory.Source][]string{}}
+	for _, e := range entries {
+		h.entries[e.ID] = e
+		source := memory.Source{Runtime: e.Runtime, Agent: e.Agent, Session: e.Session}
+		h.sessions[source] = append(h.sessions[source], e.ID)
+	}
+	return compact.NewKnown(receipts, h.has), nil
+}
+
+// holdings is what archive and memory have.
+type holdings struct {
+	*app
+	memories *memory.Store
+	archives *archive.Store
+	entries  map[string]archive.Entry
+	sessions map[memory.Source][]string // ids of the archives of each session
+}
+
+// has reports whether archive and memory have what a receipt says. The archive
+// is looked at and not read: archive verify reads it.
+func (h *holdings) has(ctx context.Context, r compact.Receipt) (bool, error) {
+	e, there := h.entries[r.Archive.ID]
+	limit := r.Content.OutputLimit
+	switch {
+	case !there, h.archives.Look(e) != nil, r.Content.Chunker != chunk.Version, limit != 0 && limit != max(h.outputLimit(), 0):
+		return false, nil
+	case r.Chunks == 0 || h.memories == nil:
+		return r.Chunks == 0, nil
+	}
+	source := memory.Source{Runtime: r.Runtime, Agent: r.Agent, Session: r.Session}
+	c, err := h.memories.Coverage(ctx, source, compact.CategoryHistory, h.sessions[source])
+	if err != nil {
+		return false, err
+	}
+	return c.Missing(r.Chunks) == 0 && c.Bytes >= r.Content.CoveredBytes && (c.Forgotten > 0 || c.Characters >= r.Content.Characters), nil
+}
+
+// knownForPlan is known for a dry run: without a memory that can be read nothing
+// is known. close ends it.
+func (a *app) knownForPlan(ctx context.Context) (known *compact.Known, end func()) {
+	archives, err := a.openArchive()
+	if err != nil {
+		return nil, func() {}
+	}
+	memories, err := memory.Open(ctx, a.memoryDir(), memory.Options{ReadOnly: true})
+	if err != nil {
+		return nil, func() {}
+	}
+	end = func() { _ = memories.Close() } // it was only read
+	if known, err = a.known(ctx, memories, archives); err != nil {
+		return nil, end
+	}
+	return known, end
+}
+
+// embedWaiting gives vectors to what an earlier run could not embed, of the
+// agents whose sessions have not changed since.
+func (w *workspace) embedWaiting(ctx context.Context, done []compact.Result) error {
+	agents := map[string]compact.Result{}
+	for _, r := range done {
+		if r.Unchanged {
+			agents[r.Agent] = r
+		}
+	}
+	for _, agent := range slices.Sorted(maps.Keys(agents)) {
+		ref := session.Ref{Runtime: agents[agent].Runtime, Agent: agent}
+		if _, err := w.compactor.Embedder.EmbedPending(ctx, ref, func(int64, int64) {}); err != nil {
+			return fmt.Errorf("embed what waits: %w", err)
+		}
+	}
+	return nil
+}
+
+// tally counts sessions that nothing was done with, by the reason.
+type tally struct {
+	reasons []string
+	count   map[string]int
+}
+
+func (t *tally) add(reason string, n int) {
+	if n == 0 {
+		return
+	}
+	if t.count == nil {
+		t.count = map[string]int{}
+	}
+	if t.count[reason] == 0 {
+		t.reasons = append(t.reasons, reason)
+	}
+	t.count[reason] += n
+}
+
+func (t *tally) total() (n int) {
+	for _, of := range t.count {
+		n += of
+	}
+	return n
+}
+
+// String is "390 unchanged, 8 below the threshold".
+func (t *tally) String() string {
+	var parts []string
+	for _, reason := range t.reasons {
+		parts = append(parts, fmt.Sprintf("%s %s", formatCount(int64(t.count[reason])), reason))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (t *tally) nothingToDo() string {
+	return fmt.Sprintf("nothing to do with %s: %s", plural(t.total(), "session"), t.String())
+}
+
+// idleReason is why nothing was done with a session, as a tally names it; "" if
+// something was done or has gone wrong.
+func idleReason(r compact.Result) string {
+	switch {
+	case r.Unchanged:
+		return "unchanged since it was remembered"
+	case r.Outcome == compact.BelowThreshold:
+		return "below the threshold"
+	case r.Outcome != compact.NothingToDo:
+		return ""
+	case r.Session == "":
+		return "without a main session"
+	case strings.HasPrefix(r.Reason, "nothing to cut away"):
+		return "too small to cut"
+	}
+	return "empty"
+}
+
+// passedOver are sessions that a run over everything does not mean.
+type passedOver struct {
+	Why      string `json:"why"`
+	Sessions int    `json:"sessions"`
+}
+
+// passedOver counts the sessions that are not compacted without being named.
+// What belongs to another session goes with that one.
+func (s selection) passedOver() []passedOver {
+	taken := map[string]bool{}
+	for _, t := range s.targets {
+		taken[t.Path] = true
+	}
+	var t tally
+	for _, x := range s.all.sessions {
+		switch {
+		case taken[x.Path], x.Parent != "", x.Kind == session.KindSubagent, x.Kind == session.KindOutput:
+		case !shown(x.Kind):
+			t.add("closed by the runtime", 1)
+		case x.Kind == session.KindOrphan:
+			t.add("not in the runtime's index", 1)
+		default:
+			t.add("not the main session of its agent", 1)
+		}
+	}
+	all := make([]passedOver, 0, len(t.reasons))
+	for _, why := range t.reasons {
+		all = append(all, passedOver{why, t.count[why]})
+	}
+	return all
+}
+
+// leftAlone is the end of a run over everything: how many sessions it has done
+// nothing with, and why.
+func (d compactDocument) leftAlone() string {
+	var b strings.Builder
+	if d.idle.total() > 0 {
+		b.WriteString(d.idle.nothingToDo() + "\n")
+	}
+	var over tally
+	for _, p := range d.PassedOver {
+		over.add(p.Why, p.Sessions)
+	}
+	if n := over.total(); n > 0 {
+		fmt.Fprintf(&b, "passed over %s: %s (sessctl archive --all --remember takes them too)\n", plural(n, "session"), over.String())
+	}
+	return b.String()
+}
+
+// fileKnown reports whether a file that is no log, a tool's output, is archived
+// as it is.
+func (w *workspace) fileKnown(ctx context.Context, s found) (archive.Entry, bool, error) {
+	entries, err := w.archives.List(ctx, archive.Filter{Agent: s.Agent, Runtime: s.Runtime})
+	if err != nil {
+		return archive.Entry{}, false, err
+	}
+	for _, e := range entries {
+		if e.Source != s.Path || e.Bytes != s.Bytes || w.archives.Look(e) != nil {
+			continue
+		}
+		sum, err := compact.HashOf(ctx, s.store, s.Ref)
+		if err != nil {
+			return archive.Entry{}, false, err
+		}
+		if sum.SHA256 == e.SHA256 {
+			return e, true, nil
+		}
+	}
+	return archive.Entry{}, false, ctx.Err()
+}
