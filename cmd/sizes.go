@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/tailcache"
 	"github.com/spf13/cobra"
@@ -267,7 +267,7 @@ func (a *app) measureAll(ctx context.Context, sessions []found, o sizesOptions) 
 type measurer struct {
 	*app
 	policy compact.Policy // by which a session is over the threshold: that of compact --all
-	exact     bool // messages are to be counted, not estimated
+	exact  bool           // messages are to be counted, not estimated
 }
 
 // known says whether a row can be made without reading.
