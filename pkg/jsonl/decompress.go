@@ -23,7 +23,7 @@ const (
 
 // ErrTooLarge is returned when a compressed stream yields more than 64 MiB and
 // 256 times its own size. Logs compress 7 to 13 times; more is a bomb.
-var ErrTooLarge = errors.New("the decompressed data is too large")
+var ErrTooLarge = errors.New("it decompresses to more than 256 times its size, as no log does")
 
 const (
 	outputFloor  = 64 << 20 // bytes that every stream may yield
@@ -35,10 +35,14 @@ const (
 	maxWindow = 32 << 20
 )
 
+// Unsized is given to [Decompress] for a stream whose size is not known: what
+// was read of it so far counts.
+const Unsized int64 = -1
+
 // Decompress returns the plain bytes of r. Its first bytes say what r is, never
 // a name: some sessions named .jsonl are gzip, and some named .gz are plain.
 // compressedSize is the size of r in bytes. Reading fails with [ErrTooLarge]
-// after 256 times that and 64 MiB more.
+// after 256 times that and 64 MiB more; see [Unsized].
 //
 // A truncated stream yields what can be read of it, then io.ErrUnexpectedEOF.
 // A damaged one yields what comes before the damage, then an error. Closing
@@ -54,7 +58,12 @@ func Decompress(r io.Reader, compressedSize int64) (io.ReadCloser, Compression, 
 	if compression == CompressionNone {
 		return io.NopCloser(plain), compression, nil
 	}
-	return &decompressor{source: plain, compression: compression, left: outputLimit(compressedSize)}, compression, nil
+	d := &decompressor{source: plain, compression: compression, limit: outputLimit(compressedSize)}
+	if compressedSize == Unsized {
+		counted := &counter{Reader: plain}
+		d.source, d.read = counted, &counted.n
+	}
+	return d, compression, nil
 }
 
 // compressionOf tells how a stream that begins with head is compressed.
@@ -83,8 +92,31 @@ type decompressor struct {
 	source      io.Reader
 	compression Compression
 	decoder     io.ReadCloser
-	left        int64 // bytes that may still come
+	limit       int64  // how many bytes may come, if read is nil
+	read        *int64 // how many compressed bytes were read
+	came        int64
 	err         error // sticky
+}
+
+// counter counts what is read.
+type counter struct {
+	io.Reader
+	n int64
+}
+
+// Read implements io.Reader.
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// tooMuch reports whether more came than so much compressed text can hold.
+func (d *decompressor) tooMuch() bool {
+	if d.read != nil {
+		return d.came > outputLimit(*d.read)
+	}
+	return d.came > d.limit
 }
 
 // Read implements io.Reader.
@@ -96,7 +128,7 @@ func (d *decompressor) Read(p []byte) (int, error) {
 		return 0, d.err
 	}
 	n, err := d.decoder.Read(p)
-	if d.left -= int64(n); d.left < 0 {
+	if d.came += int64(n); d.tooMuch() {
 		n, err = 0, ErrTooLarge
 	}
 	d.err = d.wrap(err)

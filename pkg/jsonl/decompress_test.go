@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -140,6 +141,34 @@ func TestDecompressStopsBombs(t *testing.T) {
 			}
 			plain.Close()
 		}
+	}
+}
+
+// A bomb whose size nobody knows ends by what was read of it, and ordinary
+// text, which is compressed less, does not.
+func TestDecompressStopsBombsOfUnknownSize(t *testing.T) {
+	bomb := bytes.Repeat([]byte("0123456789abcdef"), 12<<20)
+	for name, data := range map[string][]byte{"gzip": gzipped(t, bomb), "zstd": zstandard(t, bomb)} {
+		plain, _, err := Decompress(bytes.NewReader(data), Unsized)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer plain.Close()
+		if n, err := io.Copy(io.Discard, plain); !errors.Is(err, ErrTooLarge) || n > outputLimit(int64(len(data))) {
+			t.Errorf("%s of %d bytes: %d bytes, %v", name, len(data), n, err)
+		}
+	}
+	random := make([]byte, 1<<20)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(random)
+	text := bytes.Repeat(random, 80) // more than the floor
+	data := gzipped(t, text)         // whose window is too short to see that it repeats
+	plain, _, err := Decompress(bytes.NewReader(data), Unsized)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plain.Close()
+	if n, err := io.Copy(io.Discard, plain); err != nil || n != int64(len(text)) {
+		t.Errorf("%d bytes: %d bytes of %d, %v", len(data), n, len(text), err)
 	}
 }
 

@@ -46,7 +46,7 @@ func readLog(t testing.TB, name string) []byte {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	plain, _, err := jsonl.Decompress(f, largestCompressed)
+	plain, _, err := jsonl.Decompress(f, jsonl.Unsized)
 	if err != nil {
 		t.Fatal(err)
 	}

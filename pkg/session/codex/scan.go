@@ -12,11 +12,6 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
-// largestCompressed is the size, in bytes, that a compressed rollout is taken
-// to have at most: what may come out of it is bounded by 256 times that. The
-// largest rollout known has 9.4 GB.
-const largestCompressed = 256 << 20
-
 // Scan implements [session.Store]: what is said in a rollout, in file order. A
 // compressed rollout is read as what it holds, so places are those in the
 // plain text; one that was cut off is read as far as it goes, and is torn.
@@ -26,7 +21,7 @@ const largestCompressed = 256 << 20
 // back are abandoned, and what they say and an active turn says again is
 // counted instead of emitted.
 func (s *Store) Scan(ctx context.Context, r io.Reader, o session.ScanOptions, emit func(*session.Message) error) (session.Scan, error) {
-	plain, compression, err := jsonl.Decompress(r, largestCompressed)
+	plain, compression, err := jsonl.Decompress(r, jsonl.Unsized)
 	if err != nil {
 		return session.Scan{}, fmt.Errorf("scan log: %w", err)
 	}

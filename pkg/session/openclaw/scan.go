@@ -16,14 +16,9 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/piformat"
 )
 
-const (
-	// largestCompressed is the size, in bytes, that a compressed log is taken
-	// to have at most: what may come out of it is bounded by 256 times that.
-	largestCompressed = 256 << 20
-	// wholeText is up to how many bytes the text of a compressed log is kept
-	// to be read backwards, like one that is not compressed.
-	wholeText = 64 << 20
-)
+// wholeText is up to how many bytes the text of a compressed log is kept to be
+// read backwards, like one that is not compressed.
+const wholeText = 64 << 20
 
 // Scan implements [session.Store]. From 2026.8 on the runtime compresses the
 // logs of deleted sessions. They are read as what they hold, so places are
@@ -49,7 +44,7 @@ type logText struct {
 
 // plainText decompresses a log that is compressed, whatever its name.
 func plainText(r io.Reader) (*logText, error) {
-	plain, compression, err := jsonl.Decompress(r, largestCompressed)
+	plain, compression, err := jsonl.Decompress(r, jsonl.Unsized)
 	return &logText{ReadCloser: plain, compressed: compression != jsonl.CompressionNone}, err
 }
 
