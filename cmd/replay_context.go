@@ -62,7 +62,7 @@ func (o *replayOptions) validate() error {
 		return usageError(see, "--file goes with neither --agent nor --session")
 	case !slices.Contains(replay.Formats(), format):
 		return usageError("--format takes text, json, openai, anthropic or aisdk", "unknown format %q", o.Format)
-	case o.NoRepair && provider:
+	case o.NoRepair && provider && format != replay.AISDK:
 		return usageError("providers refuse a context whose calls and results do not fit", "--no-repair does not go with --format %s", o.Format)
 	case o.Budget < 0:
 		return usageError(see, "--budget must not be negative")

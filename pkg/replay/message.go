@@ -167,7 +167,7 @@ func (c *reading) add(m *session.Message) error {
 	switch {
 	case x.Role == Summary:
 		c.compacted(m, x)
-	case x.empty():
+	case x.empty() && !x.failed: // Repair leaves out turns that failed
 		c.kept.Pass(m)
 	default:
 		c.kept.Add(m, x)
@@ -181,8 +181,15 @@ func (c *reading) compacted(m *session.Message, summary Message) {
 	c.kept.Pass(m)
 	first, _ := c.kept.Kept(m)
 	c.kept.Drop(first)
+	for i := range m.Kept {
+		if x := newMessage(&m.Kept[i]); !x.empty() {
+			c.kept.Add(&m.Kept[i], x)
+		}
+	}
 	summary.Reason = ReasonSummary
-	c.summary = &summary
+	if c.summary = &summary; summary.Text == "" && len(m.Kept) > 0 {
+		c.summary = nil // only the runtime's model can read it
+	}
 }
 
 // since returns the context, of which nothing before a line of the log counts.

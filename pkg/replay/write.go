@@ -368,7 +368,7 @@ func rebuilt(messages []Message) []coreMessage {
 	for _, m := range messages {
 		switch m.Role {
 		case Tool:
-			result := coreResult{Type: "tool-result", ID: m.CallID, Name: orElse(m.ToolName, "tool"), Result: value(m.Text), IsError: m.IsError}
+			result := coreResult{Type: "tool-result", ID: m.CallID, Name: orElse(m.ToolName, "tool"), Result: value(m.Text), IsError: m.IsError && m.Reason != ReasonAdded}
 			if n := len(out); n > 0 && out[n-1].Role == string(Tool) {
 				out[n-1].Content = append(out[n-1].Content.([]coreResult), result)
 				continue

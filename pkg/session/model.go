@@ -266,6 +266,11 @@ type Message struct {
 	// which is empty if the log itself keeps nothing of before.
 	Compaction bool
 	FirstKept  []byte
+	// Kept are the messages that the record of a compaction itself has in place
+	// of everything before it, where it has any (codex): then nothing else of
+	// before stays. They stood in the log before, and are said again for a context
+	// alone.
+	Kept []Message
 	// Passed names the records of the branch between the message before and
 	// this one, each by its [RecordKey]: a compaction may name one of them as
 	// the first that it kept (see [Context]). Only of active messages.

@@ -156,8 +156,8 @@ func (m *Message) hasText() bool {
 }
 
 func (m *Message) bookkeeping() bool {
-	if m.Role != RoleInjected {
-		return false
+	if m.Role != RoleInjected || m.IsError {
+		return false // what went wrong is looked for
 	}
 	return hasAnyPrefix(m.CustomType, "openclaw.", "openclaw:", "clawdbot.", "clawdbot:", "codex.", "claude.", "gemini.")
 }

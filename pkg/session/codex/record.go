@@ -585,6 +585,35 @@ func (d *decoder) compacted() kind {
 	return compaction
 }
 
+// summaryOrigin is the kind of content of a summary in a replaced history.
+const summaryOrigin = ownPrefix + "compaction.summary"
+
+// replacement reads the history that a compaction has put in the place of all
+// before it, without its summary. What only the runtime's model can read says
+// nothing.
+func replacement(history []byte, summary *session.Message) (kept []session.Message) {
+	var c jsonl.Cursor
+	c.Reset(history)
+	for ok := c.EnterArray(); ok && c.NextElement(); {
+		var d decoder
+		d.record.payload = history // an item of a known place
+		for in := c.EnterObject(); in && c.NextKey(); {
+			d.record.item.member(&c)
+		}
+		if d.contextItem() != said {
+			continue
+		}
+		m := &d.message
+		text := firstText(m)
+		if string(m.CustomType) == summaryOrigin || text != nil && bytes.Equal(withoutPreamble(text), firstText(summary)) {
+			continue
+		}
+		m.Line, m.Offset, m.Length, m.Time, m.TimeInferred = summary.Line, summary.Offset, summary.Length, summary.Time, summary.TimeInferred
+		kept = append(kept, clone(m))
+	}
+	return kept
+}
+
 // withoutPreamble leaves out the line that Codex puts before a summary for the
 // model that reads it.
 func withoutPreamble(text []byte) []byte {

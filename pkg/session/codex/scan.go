@@ -104,6 +104,9 @@ func (s *scanner) read(r *jsonl.Record) (known bool, err error) {
 	case meta:
 		s.header()
 	case said, reasoning, shown, completed, compaction:
+		if s.record.kind == compaction {
+			m.Kept = replacement(s.record.item.history, m)
+		}
 		s.answer()
 		err = s.offer(s.record.kind)
 	case printed:

@@ -222,7 +222,7 @@ func (d *decoder) build() {
 		d.group.growing = true
 	case "info", "warning", "error":
 		m.Role, m.CustomType = session.RoleInjected, []byte(ownPrefix+name)
-		m.IsError = name == "error"
+		m.IsError, m.OutOfContext = name == "error", true // for the person, not for the model
 	default:
 		m.Role, m.CustomType = session.RoleInjected, append([]byte("type "), r.name...)
 	}
