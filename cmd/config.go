@@ -119,7 +119,7 @@ func defaults() map[string]any {
 		"compaction.gateway":            "auto",
 		"openclaw.command":              "openclaw",
 		"archive.dir":                   "",
-		"archive.compression":           "none",
+		"archive.compression":           compressionAuto,
 		"embed.provider":                "builtin",
 		"embed.model":                   "",
 		"embed.base_url":                "",

@@ -157,6 +157,7 @@ read again with archive show.
 		newSizesCommand(a),
 		newCompactCommand(a),
 		newLogCommand(a),
+		newUsageCommand(a),
 		newRecallCommand(a),
 		newArchiveCommand(a),
 		newCleanCommand(a),

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -336,13 +337,37 @@ func exists(path string) bool {
 
 // openArchive opens the archive; nothing is made until something is put in.
 func (a *app) openArchive() (*archive.Store, error) {
-	compression := a.config.Archive.Compression
-	if compression != "none" && compression != "zstd" {
-		return nil, usageError("compressions: none, zstd", "unknown compression %q (archive.compression)", compression)
+	o := archive.Options{
+		Dir: a.archiveDir, Compression: a.config.Archive.Compression, ToolVersion: programVersion(), Moves: a.moves(), Find: a.findArchive,
 	}
-	return archive.Open(a.catalogueDir(), archive.Options{
-		Dir: a.archiveDir, Compression: compression, ToolVersion: programVersion(), Moves: a.moves(), Find: a.findArchive,
-	})
+	switch o.Compression {
+	case compressionAuto:
+		o.Compression, o.Plain = archive.CompressionZstd, a.storedPlain
+	case archive.CompressionNone, archive.CompressionZstd:
+	default:
+		return nil, usageError("compressions: auto, none, zstd", "unknown compression %q (archive.compression)", o.Compression)
+	}
+	return archive.Open(a.catalogueDir(), o)
+}
+
+// compressionAuto compresses what is ours alone.
+const compressionAuto = "auto"
+
+// storedPlain reports the sessions whose archives are not compressed unless that
+// is asked for: those in a place that is the runtime's as well, where other
+// programs read them, and those of logs that are compressed already.
+func (a *app) storedPlain(m archive.Meta) bool {
+	return strings.HasSuffix(strings.ToLower(m.Source), ".zst") || a.config.Archive.Dir == "" && ownArchiveDir(m) != ""
+}
+
+// ownArchiveDir is the place that the runtime's own layout has for archives of a
+// session, "" without one.
+func ownArchiveDir(m archive.Meta) string {
+	own := traitsOf(m.Runtime).ArchiveDir
+	if own == nil {
+		return ""
+	}
+	return own(m.Source)
 }
 
 // archiveDir is where a session's copies go: archive.dir if it is set, else the
@@ -352,10 +377,8 @@ func (a *app) archiveDir(m archive.Meta) string {
 	if a.config.Archive.Dir != "" {
 		return filepath.Join(absolute(a.config.Archive.Dir), m.Runtime)
 	}
-	if own := traitsOf(m.Runtime).ArchiveDir; own != nil {
-		if dir := own(m.Source); dir != "" {
-			return dir
-		}
+	if dir := ownArchiveDir(m); dir != "" {
+		return dir
 	}
 	return filepath.Join(a.dataDir(), "archive", m.Runtime)
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 // Every malformed log that is known, as the main session of each runtime:
@@ -109,6 +111,9 @@ func filesBelow(t *testing.T, dir string) (all [][]byte) {
 			return err
 		}
 		data, err := os.ReadFile(path)
+		if err == nil && strings.HasSuffix(path, ".zst") {
+			data, err = decompressed(data)
+		}
 		all = append(all, data)
 		return err
 	})
@@ -116,4 +121,13 @@ func filesBelow(t *testing.T, dir string) (all [][]byte) {
 		t.Fatal(err)
 	}
 	return all
+}
+
+func decompressed(data []byte) ([]byte, error) {
+	d, err := zstd.NewReader(nil)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	return d.DecodeAll(data, nil)
 }

@@ -94,6 +94,9 @@ type Options struct {
 	Dir func(Meta) string
 	// Compression is "none" (the default) or "zstd".
 	Compression string
+	// Plain reports the sessions whose archives are not compressed all the same;
+	// nil for none. Archives that are there already stay as they are.
+	Plain func(Meta) bool
 	// ToolVersion is noted in every entry.
 	ToolVersion string
 	// Moves say what was recorded under another path than it has now.
@@ -133,6 +136,14 @@ func Open(catalogue string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("open archives: %w", err)
 	}
 	return &Store{catalogue: catalogue, options: o, step: func(string) {}}, nil
+}
+
+// compressionOf is how an archive of m is stored.
+func (s *Store) compressionOf(m Meta) string {
+	if s.options.Plain != nil && s.options.Plain(m) {
+		return CompressionNone
+	}
+	return s.options.Compression
 }
 
 // dirOf is the directory where the archives of m's agent are.

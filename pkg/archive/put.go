@@ -58,7 +58,7 @@ func (s *Store) put(ctx context.Context, m Meta, src source, now time.Time) (Ent
 		return Entry{}, err
 	}
 	e := Entry{
-		Schema: schema, Meta: m, Compression: s.options.Compression,
+		Schema: schema, Meta: m, Compression: s.compressionOf(m),
 		CreatedAt: plainTime(now), ToolVersion: s.options.ToolVersion,
 	}
 	return s.write(ctx, dir, e, src)
