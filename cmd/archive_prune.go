@@ -39,7 +39,7 @@ func (o *pruneOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Grace, "grace", "7d", "how long they can be brought back, as an `age`")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "print the plan and change nothing")
 	fs.BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
-	fs.BoolVar(&o.Force, "force", false, "also more than half of an agent's archives, and an age under a day")
+	fs.BoolVar(&o.Force, "force", false, "disable the safety limits: > 50 % of an agent's archives, age < 1 day")
 	fs.StringVar(&o.Undelete, "undelete", "", "bring the archive with this `id` back from the trash")
 }
 
@@ -52,13 +52,13 @@ func (o *pruneOptions) validate() (err error) {
 		return usageError("sessctl archive prune --max-age 90d --dry-run", "how old? --max-age is needed")
 	}
 	if o.maxAge, err = parseAgo(o.MaxAge); err != nil || o.maxAge < 0 {
-		return usageError("write 90d, 26w or 720h", "--max-age: %q is no age", o.MaxAge)
+		return usageError("write 90d, 26w or 720h", "--max-age: %q is not an age", o.MaxAge)
 	}
 	if o.Grace == "" {
 		o.Grace = "7d"
 	}
 	if o.grace, err = parseAgo(o.Grace); err != nil || o.grace < 0 {
-		return usageError("write 7d or 24h", "--grace: %q is no age", o.Grace)
+		return usageError("write 7d or 24h", "--grace: %q is not an age", o.Grace)
 	}
 	switch {
 	case o.Keep < 0:
@@ -77,12 +77,13 @@ func newArchivePruneCommand(a *app) *cobra.Command {
 		Long: `Delete archives that are older than an age, with rules that keep conversations
 from being lost. The newest of every agent stay. An archive goes only if it
 verifies, and if its bytes are also in a newer archive of the session, which is
-read to its end, or in the session's log. With --last-copies others go too, if
-memory has all that they say.
+read to its end, or in the session's log. --last-copies also deletes archives
+that have no other copy, if every chunk of them is in memory.
 
-What goes waits in a trash beside it for seven days and can be brought back with
---undelete; what has waited longer is removed for good. Every step has a line in
-audit.jsonl under the data directory. Without a terminal --yes is needed.
+Deleted files stay in a .sessctl-trash directory beside them for 7 days
+(--grace). Restore them with --undelete; the next prune purges older ones. Every
+step is a line of audit.jsonl in the data directory. Without a terminal --yes is
+needed.
 ` + exitHelp,
 		Example: `  sessctl archive prune --max-age 90d --dry-run
   sessctl archive prune --max-age 90d --keep 5 --yes

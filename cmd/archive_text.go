@@ -108,6 +108,6 @@ func messageHeading(m *session.Message) string {
 func (t *archivedText) told() {
 	t.lines.tellEnd(t.app, t.last)
 	if t.shown == 0 {
-		t.app.notice(note{Message: "no message stands in these lines", Hint: "--raw shows them"})
+		t.app.notice(note{Message: "these lines contain no message", Hint: "--raw shows them"})
 	}
 }

@@ -16,13 +16,13 @@ func newArchiveVerifyCommand(a *app) *cobra.Command {
 		Use:   "verify [ID]...",
 		Short: "Read archives back and check them against their hashes and receipts",
 		Long: `Read archives in full and compare length, lines and SHA-256 with what was
-recorded when they were made. Hold every receipt against its archive (hash,
-length, lines) and against memory (every piece, the bytes of the log that they
-cover, and their characters). Exit code 4 means that something is damaged or
-missing; each of it is listed.
+recorded when they were made. Compare every receipt with its archive (hash,
+length, lines) and with memory: every chunk must exist and cover the same bytes
+and characters as when it was stored. Exit code 4 means that something is
+damaged or missing; every problem is listed.
 
-All of every copy is read: that is what finds one that has rotted. --quick only
-looks whether the files are there, and as long as they should be.`,
+Every copy is read in full, because only that finds bytes that have rotted.
+--quick only checks that the files exist and have the right length.`,
 		Example: `  sessctl archive verify
   sessctl archive verify --quick
   sessctl archive verify 3f9a2c`,

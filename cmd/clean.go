@@ -42,7 +42,7 @@ func (o *cleanOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Grace, "grace", "7d", "how long what goes can be brought back, as an `age`")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "print the plan and change nothing")
 	fs.BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
-	fs.BoolVar(&o.Force, "force", false, "also more than half of an agent's sessions")
+	fs.BoolVar(&o.Force, "force", false, "disable the safety limit: > 50 % of an agent's sessions")
 	fs.StringVar(&o.Undelete, "undelete", "", "bring back the session with this `id`, or \"all\", from the trash")
 	fromConfig(fs, "max-age", "clean.max_age")
 	fromConfig(fs, "grace", "clean.grace")
@@ -59,10 +59,10 @@ func (o *cleanOptions) validate() (err error) {
 		return usageError("sessctl clean --max-age 7d --dry-run", "how old? --max-age is needed")
 	}
 	if o.maxAge, err = parseAgo(o.MaxAge); err != nil || o.maxAge < 0 {
-		return usageError("write 7d, 4w or 240h", "--max-age: %q is no age", o.MaxAge)
+		return usageError("write 7d, 4w or 240h", "--max-age: %q is not an age", o.MaxAge)
 	}
 	if o.grace, err = parseAgo(o.Grace); err != nil || o.grace < 0 {
-		return usageError("write 7d or 24h", "--grace: %q is no age", o.Grace)
+		return usageError("write 7d or 24h", "--grace: %q is not an age", o.Grace)
 	}
 	if o.maxAge < retention.RecentUse {
 		return usageError("what was used within a day never goes, whatever is asked for", "--max-age %s is less than a day", o.MaxAge)
@@ -79,14 +79,15 @@ func newCleanCommand(a *app) *cobra.Command {
 and old sessions that it will not go on with by itself. A session goes only once
 it is in the archive, the archive was read back, and memory has what it says;
 what is not archived or remembered is first. The newest session of an agent
-stays, so does what an index names, what somebody has open or has changed within
-a day, and what only its runtime may change. Files that belong together go
-together. Of an agent that would lose more than half of its sessions nothing
+stays, and so do sessions that an index names, that are open in a program, that
+changed within a day, or that only their runtime may change. Files that belong
+together go together. Of an agent that would lose more than half of its sessions nothing
 goes without --force; the others are cleaned, and the exit code is 3.
 
-What goes waits in a trash beside it for seven days and can be brought back with
---undelete; what has waited longer is removed for good. Every step has a line in
-audit.jsonl under the data directory. Without a terminal --yes is needed.
+Deleted files stay in a .sessctl-trash directory beside them for 7 days
+(--grace). Restore them with --undelete; the next clean purges older ones. Every
+step is a line of audit.jsonl in the data directory. Without a terminal --yes is
+needed.
 ` + exitHelp,
 		Example: `  sessctl clean --max-age 7d --dry-run
   sessctl clean --max-age 7d --yes

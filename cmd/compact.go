@@ -48,7 +48,7 @@ func strategyNames() []string {
 
 func (o *compactOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Agent, "agent", "", "compact the main session of this `agent`")
-	fs.BoolVar(&o.All, "all", false, "compact the main session of every agent that is found")
+	fs.BoolVar(&o.All, "all", false, "compact the main session of every agent, and every session of Claude Code, Codex and Gemini")
 	fs.StringVar(&o.Session, "session", "", "compact this session (`id` or key) instead of the main one")
 	fs.Int64Var(&o.Threshold, "threshold", 0, "compact sessions of at least this many `tokens` (default 150000)")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "print the plan and change nothing")
@@ -59,10 +59,10 @@ func (o *compactOptions) addFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.SkipArchive, "skip-archive", false, "remember only: no archive, and the session is not changed")
 	fs.Int64Var(&o.KeepRecentTokens, "keep-recent-tokens", 0, "keep at least this many recent `tokens` in the session (with overlay and rewrite; default 20000)")
 	fs.StringVar(&o.Focus, "focus", "", "what the summary should dwell on, as `text`")
-	fs.DurationVar(&o.Quiet, "quiet-period", 0, "leave sessions alone that changed within this `duration` (default 1m)")
+	fs.DurationVar(&o.Quiet, "quiet-period", 0, "skip sessions that changed within this `duration` (default 1m)")
 	fs.StringVar(&o.Gateway, "gateway", "", "whether a running OpenClaw gateway is asked to start the session fresh: `auto`, never or require")
 	fs.IntVar(&o.MaxCalls, "max-llm-calls", 0, "ask models at most so many `times` in this run (default 50)")
-	fs.BoolVar(&o.Resummarize, "resummarize", false, "write summaries anew that a model was to write and did not; with --force all that none has written")
+	fs.BoolVar(&o.Resummarize, "resummarize", false, "write the summaries again that a model should have written; with --force all that no model has written")
 	fromConfig(fs, "max-llm-calls", "llm.max_calls")
 	fromConfig(fs, "gateway", "compaction.gateway")
 	fromConfig(fs, "threshold", "compaction.threshold")
@@ -113,21 +113,22 @@ func newCompactCommand(a *app) *cobra.Command {
 	var undo undoOptions
 	c := &cobra.Command{
 		Use:   "compact",
-		Short: "Archive a session, remember it, and let its agent start fresh",
+		Short: "Archive a session, remember it, and make its context small",
 		Long: `Put a verified copy of a session's log in the archive, cut it into searchable
-memory, write a summary, and make the session small: it starts fresh (rotate),
-or a summary record is appended that stands for all but its recent end
-(overlay), or its older turns are replaced by a summary (rewrite). Each runtime
-has its default. A session that somebody may be writing is left alone: exit
-code 75, try again later.
+memory, write a summary, and make the session small: a new session begins
+(rotate), or a summary record is appended after which the runtime sends only the
+summary and the recent messages (overlay), or the older turns are replaced by a
+summary (rewrite). Each runtime has its default. A session that another program
+may be writing is skipped: exit code 75, try again later.
 
-Sessions below the threshold are left alone too. An agent's main session is
-meant unless --session names another; sessions of cron jobs, groups and threads
-are only compacted by name.
+Sessions below the threshold are skipped too. --agent means the agent's main
+session; sessions of cron jobs, groups and threads are only compacted with
+--session.
 
---undo reverses a compaction: the session is as it was, and what had been stored
-of it is taken out of memory. --resummarize makes summaries of archived sessions
-again that a model was to write and did not; sessions are not touched.
+--undo reverses a compaction: the log is byte for byte what it was, the runtime
+continues it, and memory drops what the compaction stored. --resummarize writes
+the summaries of archived sessions again that a model should have written;
+sessions are not changed.
 ` + exitHelp,
 		Example: `  sessctl compact --agent coordinator --dry-run
   sessctl compact --agent coordinator
@@ -440,7 +441,7 @@ func details(r compact.Result) [][2]string {
 		{"log", fmt.Sprintf("%s, %s messages, %s tokens (%s)", formatBytes(r.Bytes), formatCount(int64(r.Messages)), formatCount(r.TokensBefore), r.TokenSource)},
 	}
 	if r.LinesSkipped > 0 {
-		lines = append(lines, [2]string{"unread", plural(r.LinesSkipped, "line") + " could not be read; the archive has every byte"})
+		lines = append(lines, [2]string{"skipped", plural(r.LinesSkipped, "unreadable line") + "; the archive has every byte"})
 	}
 	if r.Outcome != compact.Resummarized {
 		lines = append(lines, [2]string{"memory", memoryLine(r)})
@@ -613,8 +614,8 @@ type lateLines struct {
 func (a *app) tellLate(old session.Rotation, l compact.LateProof) {
 	a.late = append(a.late, lateLines{Runtime: old.Runtime, Agent: old.Agent, Session: old.Session, LateProof: l})
 	if l.Carried > 0 {
-		a.notice(note{Path: l.Into, Message: fmt.Sprintf("%s that session %s got after it was closed now %s here too",
-			english.Plural(l.Carried, "record", ""), old.Session, stand(l.Carried))})
+		a.notice(note{Path: l.Into, Message: fmt.Sprintf("%s that session %s got after it was closed %s appended here",
+			english.Plural(l.Carried, "record", ""), old.Session, were(l.Carried))})
 	}
 	const safe = "what was added after it was closed is archived and remembered"
 	switch {
@@ -627,9 +628,9 @@ func (a *app) tellLate(old session.Rotation, l compact.LateProof) {
 	}
 }
 
-func stand(n int) string {
+func were(n int) string {
 	if n == 1 {
-		return "stands"
+		return "was"
 	}
-	return "stand"
+	return "were"
 }

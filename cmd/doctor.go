@@ -21,7 +21,7 @@ func newDoctorCommand(a *app) *cobra.Command {
 	var broken error
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Look for what is unfinished, damaged, left over or open to others",
+		Short: "Check for unfinished runs, damage, leftover files and wrong permissions",
 		Long: `Look at everything of this tool and at the session stores: runs that were cut
 short, old logs that wait, locks, temporary files, the memory, the archives and
 their receipts, free space, permissions, the configuration and the clock. It
@@ -33,8 +33,8 @@ deleted until that is decided: --fix tries once more, --give-up ends it and
 loses nothing. What it had put aside is archived and remembered, no log is
 touched, and its entry is kept.
 
-Exit codes: 0 nothing above a note, 1 a warning or a problem, 4 an archive or
-the memory is damaged.`,
+Exit codes: 0 no warnings and no problems, 1 a warning or a problem, 4 an archive
+or the memory is damaged.`,
 		Example: `  sessctl doctor
   sessctl doctor --fix
   sessctl doctor --give-up 01KD3V

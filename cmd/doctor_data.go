@@ -95,13 +95,13 @@ func (d *checkup) examineModes(root string) error {
 	}
 	for i, path := range open {
 		if i == shownFiles {
-			d.warn(root, fmt.Sprintf("%d more files are open to others", len(open)-shownFiles), "chmod -R go= "+root)
+			d.warn(root, fmt.Sprintf("%d more files that other users can read or change", len(open)-shownFiles), "chmod -R go= "+root)
 			return nil
 		}
-		d.warn(path, "open to other users", "chmod go= it")
+		d.warn(path, "other users can read or change it", "chmod go= it")
 	}
 	if len(open) == 0 {
-		d.ok(root, "only its user gets in")
+		d.ok(root, "private: no other user can read it")
 	}
 	return nil
 }
@@ -143,7 +143,7 @@ func (d *checkup) examineLock(context.Context) error {
 	case state.Process != 0:
 		d.note(path, fmt.Sprintf("process %d ended without giving it back; it is free", state.Process), "the next run finishes what that one began; or sessctl doctor --fix")
 	default:
-		d.ok(path, "nobody is at work")
+		d.ok(path, "not locked: no other sessctl is running")
 	}
 	return nil
 }
@@ -343,7 +343,7 @@ func (d *checkup) examineArchives(ctx context.Context) error {
 		return err
 	}
 	for _, b := range broken {
-		d.damaged(b.Path, b.Err.Error(), "archive that session again: the entry is written anew; the archive itself is still there")
+		d.damaged(b.Path, b.Err.Error(), "archive that session again: that writes the entry again; the archive itself is still there")
 	}
 	dirs := map[string]bool{}
 	for _, e := range entries {
@@ -375,7 +375,7 @@ func (d *checkup) examineArchive(e archive.Entry) {
 	case info.Size() != e.StoredBytes:
 		d.damaged(e.Path, fmt.Sprintf("archive %s has %d bytes, its entry says %d", e.ID, info.Size(), e.StoredBytes), restore)
 	case info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows":
-		d.warn(e.Path, "open to other users", "chmod go= it")
+		d.warn(e.Path, "other users can read or change it", "chmod go= it")
 	}
 }
 
@@ -556,6 +556,6 @@ func (d *checkup) examineClock(context.Context) error {
 			return nil
 		}
 	}
-	d.ok("", "no run is in the future")
+	d.ok("", "no receipt has a date in the future")
 	return nil
 }

@@ -71,7 +71,7 @@ func (d *checkup) examineVectors(ctx context.Context, model embed.Model) error {
 		others, err := store.OtherModels(ctx, agent, model)
 		if err == nil && len(others) > 0 {
 			d.warn(d.memoryDir(), fmt.Sprintf("the vectors of %s are of %s, and %s is configured: recall goes by words", agent, strings.Join(others, ", "), model),
-				"sessctl memory reindex makes all vectors anew; or set embed.provider and embed.model back")
+				"sessctl memory reindex rebuilds all vectors; or set embed.provider and embed.model back")
 		}
 	}
 	return nil

@@ -206,7 +206,7 @@ func (e embedder) EmbedPending(ctx context.Context, ref session.Ref, progress fu
 	if len(others) > 0 {
 		e.app.notice(note{
 			Message: fmt.Sprintf("the vectors of %s are of %s, and %s is configured: no vectors are made", ref.Agent, strings.Join(others, ", "), m),
-			Hint:    "sessctl memory reindex makes all vectors anew; or set embed.provider and embed.model back",
+			Hint:    "sessctl memory reindex rebuilds all vectors; or set embed.provider and embed.model back",
 		})
 		return e.waiting(ctx, m, ref.Agent)
 	}

@@ -44,7 +44,7 @@ func (o *factsOptions) addFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.Max, "max", facts.DefaultMost, "store at most `n` new facts of a session, the surest (0: no limit)")
 	fs.IntVar(&o.Last, "last", facts.DefaultMessages, "look at the last `n` messages of a session (0: all)")
 	fs.Float64Var(&o.MinConfidence, "min-confidence", facts.DefaultConfidence, "store facts of at least this `confidence`, 0 to 1")
-	fs.DurationVar(&o.Idle, "idle", 5*time.Minute, "leave sessions for later that changed within this `duration`")
+	fs.DurationVar(&o.Idle, "idle", 5*time.Minute, "skip sessions that changed within this `duration`")
 	fs.IntVar(&o.MaxCalls, "max-llm-calls", 0, "ask models at most so many `times` in this run (default 50)")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "print what would be stored and change nothing; no model is asked")
 	fs.BoolVar(&o.Force, "force", false, "look again at sessions that were looked at")
@@ -107,8 +107,8 @@ func newExtractFactsCommand(a *app) *cobra.Command {
 		Long: fmt.Sprintf(`Find facts in what was said and store them in memory: preference, background,
 pattern, project, contact and decision. Only what is said outright becomes a fact
 ("my name is", "I prefer", "we decided"); each has the line of the log and the
-words that say so. With facts.provider a model finds more, and every fact of it
-is held against the conversation. What looks like a secret is never a fact.
+words that say so. With facts.provider a model finds more, and each of its facts
+is compared with the conversation. What looks like a secret is never a fact.
 
 The last %d messages of a session are looked at once it has been idle for five
 minutes, and again when it has gone on. What is known is not stored again; what

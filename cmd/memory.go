@@ -18,7 +18,7 @@ import (
 func newMemoryCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "memory",
-		Short: "Look after the memory: count, check, make anew, forget",
+		Short: "Manage the memory: count, check, rebuild, forget, export",
 		Long: `The memory is what recall searches: the texts of compacted sessions, their
 words and their vectors. All of it can be made again from the archives.
 ` + exitHelp,
@@ -81,8 +81,8 @@ func newMemoryStatsCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "stats",
 		Short: "Count what the memory holds",
-		Long: `Count the records of every agent, by category, and the vectors of every
-embedding model, what waits for a vector, and what was forgotten.`,
+		Long: `Count the records of every agent by category, the vectors of every embedding
+model, the records that have no vector yet, and those that were forgotten.`,
 		Example: `  sessctl memory stats
   sessctl memory stats --agent coordinator --json`,
 		Args: usageArgs(cobra.NoArgs),
@@ -139,7 +139,7 @@ func renderMemoryStats(a *app, doc memoryStatsDocument) error {
 	for _, m := range doc.Models {
 		fmt.Fprintf(&b, "model %s: %s, %s", visible(m.Name), plural(m.Vectors, "vector"), formatBytes(m.Bytes))
 		if m.Unnamed > 0 {
-			b.WriteString(", " + strconv.Itoa(m.Unnamed) + " unused (sessctl memory reindex takes their room back)")
+			b.WriteString(", " + strconv.Itoa(m.Unnamed) + " unused (sessctl memory reindex frees their space)")
 		}
 		b.WriteByte('\n')
 	}
@@ -268,7 +268,7 @@ func newMemoryForgetCommand(a *app) *cobra.Command {
 		Short: "Remove a session, an agent or a record from the memory",
 		Long: `Remove records with their text, words and vectors. All options that are given
 must match. What was forgotten does not come back by a later compaction of the
-same log, or when the memory is made anew. Archives are not touched: whoever can
+same log, or when the memory is rebuilt. Archives are not touched: whoever can
 read those can still read what was said.
 ` + exitHelp,
 		Example: `  sessctl memory forget --session 4f0c1d2e
@@ -277,7 +277,7 @@ read those can still read what was said.
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if o.Session == "" && o.Agent == "" && o.ID == "" {
-				return usageError("see sessctl memory forget --help", "what is to be forgotten? --session, --agent or --id is needed")
+				return usageError("see sessctl memory forget --help", "what should be forgotten? --session, --agent or --id is needed")
 			}
 			return runMemoryForget(c.Context(), a, o)
 		},

@@ -41,16 +41,15 @@ func newMemoryReindexCommand(a *app) *cobra.Command {
 	var o reindexOptions
 	c := &cobra.Command{
 		Use:   "reindex",
-		Short: "Make the vectors, or the whole memory, anew",
-		Long: `Make every vector anew with the embedding model that is configured, beside
-those in use, and change over when all are done. Until then recall uses the old
-ones. Killed, it goes on where it stopped. With --model it is done with another
-model than the configured one, which you then set in the configuration.
+		Short: "Rebuild the vectors, or the whole memory",
+		Long: `Rebuild every vector with the configured embedding model. Recall uses the old
+vectors until all new ones are there. A reindex that is killed continues where
+it stopped. --model uses another model than the configured one; set it in the
+configuration afterwards.
 
-With --pending only what has no vector gets one. With --from-archives the
-records themselves are made again from every archive that verifies; a memory
-that is damaged is set aside first, never deleted. What was forgotten stays
-forgotten. Where the record of that is lost or damaged (exit code 4), put it back
+--pending only makes the vectors that are missing. --from-archives rebuilds the
+records themselves from every archive that verifies; a damaged memory is moved
+aside first, never deleted. Forgotten records are not restored. Where the record of that is lost or damaged (exit code 4), put it back
 from a backup, or say --allow-forgotten: then it is remembered again.
 ` + exitHelp,
 		Example: `  sessctl memory reindex --pending
@@ -254,7 +253,7 @@ func (a *app) refuseOthers(ctx context.Context, store *memory.Store, agents []st
 			return err
 		}
 		if len(others) > 0 {
-			return &failure{code: "other_model", exit: exitFailed, hint: "sessctl memory reindex makes all vectors anew; or set embed.provider and embed.model back",
+			return &failure{code: "other_model", exit: exitFailed, hint: "sessctl memory reindex rebuilds all vectors; or set embed.provider and embed.model back",
 				err: fmt.Errorf("the vectors of %s are of %s, and %s is configured", agent, strings.Join(others, ", "), model)}
 		}
 	}
@@ -290,11 +289,11 @@ func describeReindex(doc reindexDocument) string {
 		for _, p := range r.Problems {
 			fmt.Fprintf(&b, "not remembered\t%s\t%s\t%s\n", visible(p.ID), visible(p.Path), visible(p.Message))
 		}
-		fmt.Fprintf(&b, "%s of %s read: %s new, %s there already, %s replaced, %s stay forgotten\n", plural(r.Archives, "archive"), plural(r.Sessions, "session"),
+		fmt.Fprintf(&b, "%s of %s read: %s new, %s there already, %s replaced, %s forgotten and not restored\n", plural(r.Archives, "archive"), plural(r.Sessions, "session"),
 			plural(r.Stored, "record"), formatCount(int64(r.Existing)), formatCount(int64(r.Removed)), formatCount(int64(r.Buried)))
 	}
 	if r := doc.Archives; r != nil && r.Repaired > 0 {
-		fmt.Fprintf(&b, "%s damaged and stored anew\n", plural(r.Repaired, "record"))
+		fmt.Fprintf(&b, "%s damaged and stored again\n", plural(r.Repaired, "record"))
 	}
 	if doc.down {
 		return b.String()

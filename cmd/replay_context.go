@@ -199,7 +199,7 @@ func (a *app) sessionFile(path string) (found, error) {
 			return found{Ref: ref, store: kind.open(os.TempDir(), a.config)}, nil
 		}
 	}
-	return found{}, &failure{code: "unknown_format", exit: exitFailed, path: path, hint: "runtimes that can be read: " + runtimeNames(), err: fmt.Errorf("%s: its content (%s) is no session that can be replayed", path, format)}
+	return found{}, &failure{code: "unknown_format", exit: exitFailed, path: path, hint: "runtimes that can be read: " + runtimeNames(), err: fmt.Errorf("%s: its content (%s) is not a session log that can be replayed", path, format)}
 }
 
 // openFound opens a session's log, whatever it lies in.

@@ -113,7 +113,7 @@ type globalOptions struct {
 
 func (g *globalOptions) addFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&g.JSON, "json", false, "print one JSON document on stdout, and errors as JSON on stderr")
-	fs.BoolVarP(&g.Quiet, "quiet", "q", false, "no progress, no notes, and nothing about sessions that are as they were")
+	fs.BoolVarP(&g.Quiet, "quiet", "q", false, "no progress, no notes and no lines about unchanged sessions; other results and errors are printed")
 	fs.StringVar(&g.ConfigFile, "config", "", "read the configuration from `file` (default $XDG_CONFIG_HOME/sessctl/config.yaml)")
 	fs.StringVar(&g.DataDir, "data-dir", "", "keep memory, receipts and archives under `dir` (default $XDG_DATA_HOME/sessctl)")
 	fs.StringArrayVar(&g.Stores, "store", nil, "use the store at `runtime=path` instead of those under the home directory (repeatable)")

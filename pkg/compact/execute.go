@@ -460,7 +460,7 @@ func (r *run) execute(ctx context.Context) error {
 			return err
 		case r.followed == maxFollows:
 			return &session.BusyError{Path: busy.Path, Reason: fmt.Sprintf(
-				"it changed again while it was worked on, for the %dth time (%s): it is left alone until the next run", maxFollows+1, busy.Reason)}
+				"it changed again while it was worked on, for the %dth time (%s): it is skipped until the next run", maxFollows+1, busy.Reason)}
 		}
 		if err := r.follow(ctx); err != nil {
 			return err

@@ -41,7 +41,7 @@ var (
 	// ErrInUse is returned when a memory is to be looked at without a trace
 	// and its log has not been written into the database: somebody is at work
 	// in it, or was killed. What to do: look at it in the usual way.
-	ErrInUse = errors.New("the memory has a log of changes that are not in it yet")
+	ErrInUse = errors.New("the memory's write-ahead log is not checkpointed yet")
 	// ErrOtherModel is returned when only vectors of another model could
 	// answer. Vectors of different models are never compared.
 	ErrOtherModel = errors.New("memory has vectors of another model")
@@ -254,7 +254,7 @@ type ModelStats struct {
 	Fingerprint string `json:"fingerprint"`
 	Dimensions  int    `json:"dimensions"`
 	Vectors     int    `json:"vectors"`
-	Unnamed     int    `json:"unnamed"` // rows of its files that belong to no record; Reindex takes their room back
+	Unnamed     int    `json:"unnamed"` // rows of its files that belong to no record; Reindex frees their space
 	Bytes       int64  `json:"bytes"`   // of its files
 }
 

@@ -273,7 +273,7 @@ func CheckQuiet(path string, info os.FileInfo, now time.Time, quiet time.Duratio
 	if age < 0 {
 		when = "changed " + inWords(-age) + " in the future"
 	}
-	return &BusyError{Path: path, Reason: fmt.Sprintf("%s; it is left alone until it has been quiet for %s", when, inWords(quiet))}
+	return &BusyError{Path: path, Reason: fmt.Sprintf("%s; it is skipped until it has been unchanged for %s", when, inWords(quiet))}
 }
 
 // inWords is a duration in whole seconds, or in milliseconds if it is short.

@@ -24,7 +24,7 @@ func TestCheckQuiet(t *testing.T) {
 	}{
 		{time.Minute, time.Minute, ""},
 		{time.Minute - time.Millisecond, time.Minute, "changed 1m0s ago"},
-		{5 * time.Second, time.Minute, "changed 5s ago; it is left alone until it has been quiet for 1m0s"},
+		{5 * time.Second, time.Minute, "changed 5s ago; it is skipped until it has been unchanged for 1m0s"},
 		{0, time.Minute, "changed 0s ago"},
 		{-5 * time.Second, time.Minute, "changed 5s in the future"},
 		{-time.Hour, time.Minute, ""},

@@ -130,7 +130,7 @@ func (s *Store) List(ctx context.Context) (session.Listing, error) {
 func listAgent(l *logfile.Lister, d *logfile.Dir, agent string) {
 	listed := l.Each(d, func(name string) {
 		if strings.HasSuffix(name, ".jsonl") && !logName().MatchString(name) {
-			l.Skip(d.At(name), errors.New("not a name that is safe in a path"))
+			l.Skip(d.At(name), errors.New("its name has characters that are not safe in a path"))
 		}
 		ref, ok := l.Located(d, name, "a log that was cleared: it is kept until nobody can write it any more")
 		if ok {

@@ -87,7 +87,7 @@ func (l *lister) each(d *logfile.Dir, name string, list func(*logfile.Dir, strin
 func (l *lister) log(d *logfile.Dir, name, parent string) {
 	n, ok, odd := parseName(name)
 	if odd {
-		l.Skip(d.At(name), errors.New("not a name that is safe in a path"))
+		l.Skip(d.At(name), errors.New("its name has characters that are not safe in a path"))
 	}
 	if !ok || parent != "" && !n.subagent {
 		return

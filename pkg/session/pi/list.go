@@ -118,7 +118,7 @@ func (l *lister) logs(ctx context.Context, d *logfile.Dir, found []string) {
 	for _, name := range found {
 		n, ok, odd := parseName(name)
 		if odd {
-			l.Skip(d.At(name), errors.New("not a name that is safe in a path"))
+			l.Skip(d.At(name), errors.New("its name has characters that are not safe in a path"))
 		}
 		if !ok {
 			continue
