@@ -105,6 +105,8 @@ func scenarios() []scenario {
 		{"pi kept from a change of the model", runtimePi, playPiKept},
 		{"pi alive, rotate", runtimePi, playPiAliveRotate},
 		{"pi alive, overlay", runtimePi, playPiAliveOverlay},
+		{"pi context", runtimePi, playPiContext},
+		{"pi 0.73 context", runtimePiNewer, playPiContext},
 		{"pi 0.73 rotate", runtimePiNewer, playPi},
 		{"pi 0.73 overlay", runtimePiNewer, playPiOverlay},
 		{"pi 0.73 beside an older session", runtimePiNewer, playPiOlder},
