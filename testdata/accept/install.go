@@ -17,9 +17,11 @@ import (
 type runtimeName string
 
 const (
-	runtimePi       runtimeName = "pi"
-	runtimePiNewer  runtimeName = "pi, newer"
-	runtimeOpenClaw runtimeName = "openclaw"
+	runtimePi          runtimeName = "pi"
+	runtimePiNewer     runtimeName = "pi, newer"
+	runtimeOpenClaw    runtimeName = "openclaw"
+	runtimeClaude      runtimeName = "claude"
+	runtimeClaudeNewer runtimeName = "claude, newer"
 )
 
 // npmPackage is a package of one version, in a directory of its own.
@@ -38,6 +40,9 @@ func packages() map[runtimeName]npmPackage {
 		runtimePi:       {"@mariozechner/pi-coding-agent", "0.60.0"},
 		runtimePiNewer:  {"@mariozechner/pi-coding-agent", "0.73.1"},
 		runtimeOpenClaw: {"openclaw", "2026.7.1"},
+
+		runtimeClaude:      {"@anthropic-ai/claude-code", "2.1.197"},
+		runtimeClaudeNewer: {"@anthropic-ai/claude-code", "2.1.330"},
 	}
 }
 

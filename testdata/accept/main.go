@@ -28,7 +28,7 @@ import (
 )
 
 // patience is how long the whole run may take, installing not counted.
-const patience = 10 * time.Minute
+const patience = 40 * time.Minute
 
 func main() {
 	sessctl := flag.String("sessctl", "bin/sessctl", "the `program` to try")
@@ -113,6 +113,8 @@ func scenarios() []scenario {
 		{"pi 0.73 kept from a change of the model", runtimePiNewer, playPiKept},
 		{"pi 0.73 alive, rotate", runtimePiNewer, playPiAliveRotate},
 		{"pi 0.73 alive, overlay", runtimePiNewer, playPiAliveOverlay},
+		{"claude archived", runtimeClaude, playClaude},
+		{"claude 2.1.330 archived", runtimeClaudeNewer, playClaude},
 		{"openclaw stopped", runtimeOpenClaw, playStopped},
 		{"openclaw undo", runtimeOpenClaw, playUndo},
 		{"openclaw overlay", runtimeOpenClaw, playOverlay},

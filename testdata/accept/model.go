@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,7 +14,8 @@ import (
 )
 
 // model is a language model on the loopback interface that knows one sentence.
-// It speaks OpenAI's chat completions, whole and streamed. The word "slow" in
+// It speaks OpenAI's chat completions and Anthropic's messages, whole and
+// streamed. The word "slow" in
 // the last user message makes it wait, "slow12" for twelve seconds.
 type model struct {
 	port   int
@@ -53,6 +55,10 @@ func startModel(logFile string) (*model, error) {
 	m := &model{port: listener.Addr().(*net.TCPAddr).Port, log: log}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", m.complete)
+	mux.HandleFunc("POST /v1/messages", m.message)
+	mux.HandleFunc("POST /v1/messages/count_tokens", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, object{"input_tokens": 100})
+	})
 	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
 		writeJSON(w, object{"object": "list", "data": []object{{"id": modelName, "object": "model", "owned_by": "accept"}}})
 	})
@@ -82,22 +88,31 @@ func (m *model) requests() (n int, last request) {
 	return n, last
 }
 
+// since returns the requests after the first n.
+func (m *model) since(n int) []request {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	return slices.Clone(m.seen[n:])
+}
+
 // chat is the part of a request that matters.
 type chat struct {
-	Stream   bool `json:"stream"`
+	Model    string `json:"model"`
+	Stream   bool   `json:"stream"`
 	Messages []struct {
 		Role    string          `json:"role"`
 		Content json.RawMessage `json:"content"`
 	} `json:"messages"`
 }
 
-func (m *model) complete(w http.ResponseWriter, r *http.Request) {
-	var c chat
+// decode reads a request, notes it, and waits for as long as its last word asks.
+// It returns false if there is nothing to answer.
+func (m *model) decode(w http.ResponseWriter, r *http.Request) (c chat, seen request, ok bool) {
 	if err := json.NewDecoder(r.Body).Decode(&c); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
+		return c, seen, false
 	}
-	seen := request{At: time.Now().UTC()}
+	seen = request{At: time.Now().UTC()}
 	for _, m := range c.Messages {
 		text := textOf(m.Content)
 		if m.Role != "system" && m.Role != "developer" {
@@ -111,8 +126,16 @@ func (m *model) complete(w http.ResponseWriter, r *http.Request) {
 	m.note(seen)
 	select {
 	case <-r.Context().Done(): // the runtime has given up
-		return
+		return c, seen, false
 	case <-time.After(delayOf(seen.Last)):
+	}
+	return c, seen, true
+}
+
+func (m *model) complete(w http.ResponseWriter, r *http.Request) {
+	c, seen, ok := m.decode(w, r)
+	if !ok {
+		return
 	}
 	usage := object{"prompt_tokens": 100 * seen.Users, "completion_tokens": 12, "total_tokens": 100*seen.Users + 12}
 	if c.Stream {
@@ -123,6 +146,39 @@ func (m *model) complete(w http.ResponseWriter, r *http.Request) {
 		"id": "chat-1", "object": "chat.completion", "created": time.Now().Unix(), "model": modelName, "usage": usage,
 		"choices": []object{{"index": 0, "finish_reason": "stop", "message": object{"role": "assistant", "content": strings.Join(answer, "")}}},
 	})
+}
+
+// message answers as Anthropic does.
+func (m *model) message(w http.ResponseWriter, r *http.Request) {
+	c, seen, ok := m.decode(w, r)
+	if !ok {
+		return
+	}
+	n, _ := m.requests()
+	usage := object{"input_tokens": 100 * seen.Users, "output_tokens": 12}
+	whole := object{
+		"id": fmt.Sprintf("msg_%06d", n), "type": "message", "role": "assistant", "model": c.Model,
+		"content": []object{}, "stop_reason": nil, "stop_sequence": nil, "usage": usage,
+	}
+	if !c.Stream {
+		whole["content"], whole["stop_reason"] = []object{{"type": "text", "text": strings.Join(answer, "")}}, "end_turn"
+		writeJSON(w, whole)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	send := func(event object) {
+		text, _ := json.Marshal(event)
+		fmt.Fprintf(w, "event: %s\ndata: %s\n\n", event["type"], text)
+		w.(http.Flusher).Flush()
+	}
+	send(object{"type": "message_start", "message": whole})
+	send(object{"type": "content_block_start", "index": 0, "content_block": object{"type": "text", "text": ""}})
+	for _, piece := range answer {
+		send(object{"type": "content_block_delta", "index": 0, "delta": object{"type": "text_delta", "text": piece}})
+	}
+	send(object{"type": "content_block_stop", "index": 0})
+	send(object{"type": "message_delta", "delta": object{"stop_reason": "end_turn", "stop_sequence": nil}, "usage": usage})
+	send(object{"type": "message_stop"})
 }
 
 func (m *model) note(seen request) {
