@@ -593,28 +593,39 @@ func (c *cleaner) leaveInTrash(item retention.Item, cause, hint string) {
 // checkClock refuses to tell ages while the clock is behind the last thing that
 // was deleted, or behind the last run.
 func (a *app) checkClock(now time.Time) error {
-	audit := a.audit()
-	if err := audit.CheckClock(now); err != nil {
-		return &failure{code: "clock", exit: exitFailed, path: audit.Path, hint: "nothing is deleted by age until the clock is right", err: err}
-	}
-	receipts := a.receipts()
-	ids, err := receipts.IDs()
+	recorded, err := a.recorded()
 	if err != nil {
 		return err
 	}
-	for _, text := range ids {
-		id, err := ulid.ParseStrict(text)
-		if at := ulid.Time(id.Time()); err == nil && at.After(now.Add(time.Minute)) {
-			return &failure{
-				code: "clock", exit: exitFailed, path: receipts.Path(text), hint: "nothing is deleted by age until the clock is right",
-				err: fmt.Errorf("%w: it is %s, and there is a receipt of %s", errClock, now.UTC().Format(time.RFC3339), at.UTC().Format(time.RFC3339)),
-			}
-		}
+	wrong, err := a.clock().Check(now, recorded)
+	if wrong == nil {
+		return err
 	}
-	return nil
+	return &failure{code: "clock", exit: exitFailed, path: wrong.Path, hint: adviseClock, err: err}
 }
 
-var errClock = errors.New("the clock runs behind the last run")
+// adviseClock says what to do about a time in the future.
+const adviseClock = "nothing is deleted by age until the clock is right; if it is right and that time is not: sessctl doctor --trust-clock"
+
+func (a *app) clock() retention.Clock {
+	return retention.Clock{Path: filepath.Join(a.dataDir(), "clock.json")}
+}
+
+// recorded are the times of everything that was deleted, and of every run.
+func (a *app) recorded() ([]retention.Recorded, error) {
+	all, err := a.audit().Recorded()
+	if err != nil {
+		return nil, err
+	}
+	receipts := a.receipts()
+	ids, err := receipts.IDs()
+	for _, text := range ids {
+		if id, err := ulid.ParseStrict(text); err == nil {
+			all = append(all, retention.Recorded{At: ulid.Time(id.Time()), Path: receipts.Path(text), What: "the last run"})
+		}
+	}
+	return all, err
+}
 
 // refuseTooMuch is the error for a plan that would take more than half of what
 // owners have, nil without owners. what is "sessions" or "archives".

@@ -50,6 +50,7 @@ or the memory is damaged.`,
 		RunE: func(c *cobra.Command, _ []string) error { return runDoctor(c.Context(), a, o, broken) },
 	}
 	c.Flags().BoolVar(&o.Fix, "fix", false, "finish what earlier runs began and remove what they left half-written")
+	c.Flags().BoolVar(&o.TrustClock, "trust-clock", false, "the clock is right, and what was recorded in the future is not: clean and prune go on")
 	c.Flags().StringVar(&o.GiveUp, "give-up", "", "end the unfinished run with this `id`, which --fix cannot finish")
 	return c
 }
@@ -57,6 +58,8 @@ or the memory is damaged.`,
 type doctorOptions struct {
 	Fix    bool
 	GiveUp string // the id of a journal entry, or its start
+	// TrustClock declares recorded times in the future wrong.
+	TrustClock bool
 }
 
 // severity says how much a finding matters.
@@ -118,6 +121,11 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions, broken error) error
 			return err
 		}
 	}
+	if o.TrustClock {
+		if err := a.trustClock(ctx); err != nil {
+			return err
+		}
+	}
 	d.examineConfig(broken)
 	if err := d.examine(ctx); err != nil {
 		return err
@@ -149,6 +157,24 @@ func (d *checkup) examine(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// trustClock keeps that the clock is right.
+func (a *app) trustClock(ctx context.Context) error {
+	lock, err := a.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer lock.Unlock()
+	recorded, err := a.recorded()
+	if err != nil {
+		return err
+	}
+	wrong, err := a.clock().Trust(a.now(), recorded)
+	if err == nil {
+		a.notice(note{Path: a.clock().Path, Message: fmt.Sprintf("the clock is taken to be right, and %d recorded times in the future to be wrong", wrong)})
+	}
+	return err
 }
 
 // fixUp does what every state-changing command does first. The memory is only

@@ -10,11 +10,11 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/retention"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -544,18 +544,23 @@ func (a *app) setAside() (paths []string) {
 	return paths
 }
 
-// tolerance is how far clocks of two machines on one file system may differ.
-const tolerance = 5 * time.Minute
-
-// examineClock looks for runs that have not happened yet.
+// examineClock looks for what has not happened yet.
 func (d *checkup) examineClock(context.Context) error {
-	limit := d.now().Add(tolerance)
-	for _, r := range d.receipts {
-		if r.At.After(limit) {
-			d.warn(d.app.receipts().Path(r.ID), "a run at "+r.At.UTC().Format(time.RFC3339)+", which is in the future", "look at the clock: what goes by age (clean, quiet periods) cannot be trusted")
-			return nil
-		}
+	recorded, err := d.app.recorded()
+	if err != nil {
+		return err
 	}
-	d.ok("", "no receipt has a date in the future")
+	for _, r := range d.receipts {
+		recorded = append(recorded, retention.Recorded{At: r.At, Path: d.app.receipts().Path(r.ID), What: "the last run"})
+	}
+	wrong, err := d.app.clock().Check(d.now(), recorded)
+	if wrong == nil && err == nil {
+		d.ok("", "no receipt and no deletion has a date in the future")
+		return nil
+	}
+	if wrong == nil {
+		return err
+	}
+	d.warn(wrong.Path, err.Error()+", which is in the future", adviseClock)
 	return nil
 }

@@ -495,10 +495,20 @@ func (m memoryAdapter) keep(ctx context.Context, s memory.Source, r compact.Reco
 	return m.store.KeepSummary(ctx, memory.KeptSummary{ID: id, Runtime: s.Runtime, Agent: s.Agent, Session: s.Session, Archive: s.Archive, Model: r.Model, Text: r.Text})
 }
 
+// earliestYear is before every session: a machine whose clock is behind it has
+// just started and does not know the time yet.
+const earliestYear = 2020
+
 // lock makes the data directory and takes its lock.
 func (a *app) lock(ctx context.Context) (*durable.FileLock, error) {
 	if err := a.guard(ctx); err != nil {
 		return nil, err
+	}
+	if now := a.now().UTC(); now.Year() < earliestYear {
+		return nil, &failure{
+			code: "clock", exit: exitFailed, hint: "set the clock: ids, names and ages are made of its time",
+			err: fmt.Errorf("the clock says %s", now.Format(time.RFC3339)),
+		}
 	}
 	if err := durable.MakeDir(a.dataDir(), 0o700); err != nil {
 		return nil, &failure{code: "permission", exit: exitFailed, path: a.dataDir(), hint: "choose another place with --data-dir", err: fmt.Errorf("make data directory: %w", err)}

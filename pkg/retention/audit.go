@@ -86,22 +86,3 @@ func (a Audit) DeletedArchives() (map[string]bool, error) {
 	}
 	return deleted, nil
 }
-
-// ErrClock is returned when the clock is behind the last deletion: ages cannot
-// be told then.
-var ErrClock = errors.New("the clock runs behind the audit log")
-
-// CheckClock returns an error that wraps [ErrClock] when now is before the last
-// line, by more than a minute.
-func (a Audit) CheckClock(now time.Time) error {
-	lines, err := a.Lines()
-	if err != nil {
-		return err
-	}
-	for _, l := range lines {
-		if l.Time.After(now.Add(time.Minute)) {
-			return fmt.Errorf("%w: it is %s, and the log has a line of %s", ErrClock, now.UTC().Format(time.RFC3339), l.Time.UTC().Format(time.RFC3339))
-		}
-	}
-	return nil
-}
