@@ -84,6 +84,7 @@ func (k *keeper) end(ctx context.Context) error {
 	if !k.remember {
 		return nil
 	}
+	k.tellUnknown(k.done)
 	return k.embedWaiting(ctx, k.done)
 }
 

@@ -269,6 +269,7 @@ func (r *results) add(done ...compact.Result) {
 }
 
 func (r *results) document() compactDocument {
+	r.tellUnknown(r.sessions)
 	return compactDocument{Schema: 1, Sessions: r.sessions, printed: r.printed, idle: r.idle, PassedOver: r.passed}
 }
 

@@ -205,6 +205,27 @@ func (d compactDocument) leftAlone() string {
 	return b.String()
 }
 
+// tellUnknown tells, in one note for each runtime, which records its new versions
+// write that are not known yet.
+func (a *app) tellUnknown(done []compact.Result) {
+	byRuntime := map[string]map[string]int{}
+	for _, r := range done {
+		for name, n := range r.Unknown {
+			if byRuntime[r.Runtime] == nil {
+				byRuntime[r.Runtime] = map[string]int{}
+			}
+			byRuntime[r.Runtime][name] += n
+		}
+	}
+	for _, runtime := range slices.Sorted(maps.Keys(byRuntime)) {
+		var names []string
+		for _, name := range slices.Sorted(maps.Keys(byRuntime[runtime])) {
+			names = append(names, fmt.Sprintf("%s (%d)", name, byRuntime[runtime][name]))
+		}
+		a.notice(note{Message: fmt.Sprintf("%s: records that this version does not know, which are in the archive only: %s", runtime, strings.Join(names, ", "))})
+	}
+}
+
 // fileKnown reports whether a file that is no log, a tool's output, is archived
 // as it is.
 func (w *workspace) fileKnown(ctx context.Context, s found) (archive.Entry, bool, error) {

@@ -41,7 +41,7 @@ func (p *Plan) Result() Result {
 	r.Via = p.Via
 	r.Strategy, r.TokensBefore, r.TokenSource = p.Strategy, p.Tokens, p.TokenSource
 	r.Messages, r.LinesSkipped, r.Chunks = p.Survey.Scan.Records, p.Survey.Skipped(), p.Survey.Chunks
-	r.TokensAfter = p.Tokens
+	r.TokensAfter, r.Unknown = p.Tokens, p.Survey.Scan.Unknown
 	if p.Remembered != nil {
 		r.Unchanged, r.Archive, r.Chunks, r.Messages = true, p.Remembered.Archive, p.Remembered.Chunks, p.Remembered.Messages
 	}

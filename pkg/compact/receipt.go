@@ -52,7 +52,8 @@ type Result struct {
 	Archive       *ArchiveResult   `json:"archive"`
 	Summary       *SummaryResult   `json:"summary"`
 	Receipt       string           `json:"receipt"`
-	Unchanged     bool             `json:"unchanged,omitempty"` // since an earlier run archived and remembered it
+	Unchanged     bool             `json:"unchanged,omitempty"`       // since an earlier run archived and remembered it
+	Unknown       map[string]int   `json:"unknown_records,omitempty"` // types, roles and blocks that are not known, and how often: in the archive only
 }
 
 // Archived names the verified copy of a log.

@@ -33,7 +33,8 @@ func kindOf(name []byte) kind {
 	case "system", "attachment", "progress":
 		return link
 	case "summary", "queue-operation", "file-history-snapshot", "permission-mode", "mode", "agent-name", "custom-title",
-		"ai-title", "last-prompt", "frame-link", "pr-link", "started", "result", "relocated", "worktree-state", "bridge-session":
+		"ai-title", "last-prompt", "frame-link", "pr-link", "started", "result", "relocated", "worktree-state", "bridge-session",
+		"api-request", "api-request-blob", "api-request-shape", "cost-state", "tools-used", "atis-latch":
 		return bookkeeping
 	}
 	return unknown

@@ -3,6 +3,7 @@ package claude
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"io"
@@ -21,8 +22,9 @@ import (
 //
 // The context is what the last model call counted plus an estimate of what
 // follows, if that call lies after the last compaction. Else it is an estimate
-// of the compaction's summary, the messages that it kept and what follows, or
-// of everything; the runtime's own prompt and tools are not in it.
+// of the compaction's summary, the messages that it kept and what follows, with
+// the prompt and the tools as the first call of the log counted them; or of
+// everything, without the prompt and the tools.
 func readTail(ctx context.Context, log *os.File, info os.FileInfo, ref session.Ref) (session.Tail, error) {
 	if ref.Kind == session.KindOutput {
 		return session.Tail{}, fmt.Errorf("%w: the output of a tool", session.ErrUnknownFormat)
@@ -54,7 +56,47 @@ func (t *tailReader) tail(ctx context.Context, log io.ReaderAt, modTime time.Tim
 	if err := t.Walk(ctx, jsonl.NewBackwardReader(log, t.Size, jsonl.Options{}), t); err != nil {
 		return session.Tail{}, err
 	}
+	if t.context.summary && !t.context.counted {
+		before, err := t.promptSize(ctx, log)
+		if err != nil {
+			return session.Tail{}, err
+		}
+		t.context.sum += before
+	}
 	return t.finish(modTime), nil
+}
+
+// firstCalls is how far into a log its first call is looked for, in bytes.
+const firstCalls = 1 << 20
+
+var errFirstCall = errors.New("the first call")
+
+// promptSize is how many tokens the runtime sends beside the messages, its
+// prompt and tools: what the first call of the log counted less an estimate of
+// what was said before it. 0 if that cannot be told.
+func (t *tailReader) promptSize(ctx context.Context, log io.ReaderAt) (tokens int64, err error) {
+	var d decoder
+	var said int64
+	_, err = jsonl.Scan(ctx, io.NewSectionReader(log, 0, min(t.Size, firstCalls)), jsonl.Options{}, func(r *jsonl.Record) error {
+		if d.decode(r.Raw) != nil || d.record.sidechain != t.walk.side || !d.record.kind.says() {
+			return nil
+		}
+		m := &d.message
+		switch {
+		case m.Compaction:
+			return errFirstCall // a log that begins with what another one left
+		case m.HasUsage && !m.IsError:
+			u := m.Usage
+			tokens = max(0, u.Input+u.CacheRead+u.CacheWrite-said)
+			return errFirstCall
+		}
+		said += m.EstimateTokens()
+		return nil
+	})
+	if err != nil && !errors.Is(err, errFirstCall) && !errors.Is(err, jsonl.ErrUTF16) {
+		return 0, fmt.Errorf("read the first call: %w", err)
+	}
+	return tokens, nil
 }
 
 // settled reports whether nothing further back changes the context or the

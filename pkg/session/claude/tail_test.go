@@ -43,10 +43,10 @@ func TestTailOfSamples(t *testing.T) {
 }
 
 // After a compaction the context is the summary, what it kept and what
-// follows.
+// follows, and the prompt and tools that the first call counted.
 func TestTailAfterCompaction(t *testing.T) {
 	got := newHome(t).tail(readSample(t, "real/claude-code/02-after-compact.jsonl"))
-	if got.Tokens < 400 || got.Tokens > 700 { // 1,001 characters of summary, 198 kept, 350 of the command
+	if got.Tokens < 29_000 || got.Tokens > 29_600 { // the next call counts 29,309
 		t.Errorf("%d tokens", got.Tokens)
 	}
 	costly := func(id, parent, reply string) string {
@@ -55,6 +55,7 @@ func TestTailAfterCompaction(t *testing.T) {
 	bound := func(kept string) string {
 		return `{"type":"system","subtype":"compact_boundary","uuid":"b","parentUuid":null,"logicalParentUuid":"a2","compactMetadata":{"trigger":"auto"` + kept + `}}`
 	}
+	const prompt = 90_000 - 1000 // the first call, less the user's 3,000 characters before it
 	sum := rec("user", "s", "b", text("", strings.Repeat("abc", 100)), `,"isCompactSummary":true`)
 	before := []string{rec("user", "u1", "", text("", strings.Repeat("abc", 1000))), costly("a1", "u1", "m1"), rec("user", "u2", "a1", text("", strings.Repeat("abc", 20))), costly("a2", "u2", "m2")}
 	for name, c := range map[string]struct {
@@ -62,11 +63,11 @@ func TestTailAfterCompaction(t *testing.T) {
 		tokens   int64
 		answered bool
 	}{
-		"nothing kept":       {[]string{bound(""), sum}, 100, false},
-		"a stretch kept":     {[]string{bound(`,"preservedSegment":{"headUuid":"u2","tailUuid":"a2"}`), sum}, 100 + 20 + 2, false},
-		"a turn after it":    {[]string{bound(""), sum, rec("user", "u3", "s", text("", strings.Repeat("abc", 7)))}, 107, false},
+		"nothing kept":       {[]string{bound(""), sum}, prompt + 100, false},
+		"a stretch kept":     {[]string{bound(`,"preservedSegment":{"headUuid":"u2","tailUuid":"a2"}`), sum}, prompt + 100 + 20 + 2, false},
+		"a turn after it":    {[]string{bound(""), sum, rec("user", "u3", "s", text("", strings.Repeat("abc", 7)))}, prompt + 107, false},
 		"a reply after it":   {[]string{bound(""), sum, costly("a3", "s", "m3")}, 90_001, true},
-		"without a boundary": {[]string{strings.Replace(sum, `"b"`, `"a2"`, 1)}, 100, true},
+		"without a boundary": {[]string{strings.Replace(sum, `"b"`, `"a2"`, 1)}, prompt + 100, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := newHome(t).tail(logOf(append(before[:4:4], c.more...)...))
