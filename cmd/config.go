@@ -53,7 +53,9 @@ type compactionConfig struct {
 }
 
 type openClawConfig struct {
-	Command string `mapstructure:"command" json:"command"` // the runtime's program, to ask its gateway
+	Command  string        `mapstructure:"command" json:"command"`   // the runtime's program, to ask its gateway where its socket cannot be used
+	Deadline time.Duration `mapstructure:"deadline" json:"deadline"` // of one question
+	Wait     time.Duration `mapstructure:"wait" json:"wait"`         // for the end of a turn
 }
 
 type archiveConfig struct {
@@ -118,6 +120,8 @@ func defaults() map[string]any {
 		"compaction.strategy":           "",
 		"compaction.gateway":            "auto",
 		"openclaw.command":              "openclaw",
+		"openclaw.deadline":             30 * time.Second,
+		"openclaw.wait":                 15 * time.Second,
 		"archive.dir":                   "",
 		"archive.compression":           compressionAuto,
 		"embed.provider":                "builtin",

@@ -415,7 +415,7 @@ func databases(_ string, _ func(string) string, c config) []string {
 }
 
 func openOpenClaw(root string, c config) session.Store {
-	return openclaw.Open(root, openclaw.Options{Command: c.OpenClaw.Command})
+	return openclaw.Open(root, openclaw.Options{Command: c.OpenClaw.Command, Deadline: c.OpenClaw.Deadline, Wait: c.OpenClaw.Wait})
 }
 
 func openAgent(root string, c config) session.Store {

@@ -1,9 +1,11 @@
 package fakegateway
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -123,8 +125,17 @@ func (g *Gateway) serve() {
 		}
 		go func() {
 			defer connection.Close()
+			first := make([]byte, 1)
+			if _, err := io.ReadFull(connection, first); err != nil {
+				return
+			}
+			whole := io.MultiReader(bytes.NewReader(first), connection)
+			if first[0] == 'G' { // GET: a WebSocket; the program sends a JSON document
+				g.serveSocket(&begunConn{connection, whole})
+				return
+			}
 			var r request
-			if json.NewDecoder(connection).Decode(&r) != nil {
+			if json.NewDecoder(whole).Decode(&r) != nil {
 				return
 			}
 			answer, ok := g.answer(r)

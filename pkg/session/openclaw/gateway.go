@@ -29,6 +29,9 @@ type gateway struct {
 	// as it says itself; "" and 0 if it was only seen to have its state open.
 	config string
 	port   int
+	// foreign says that another user has written its lock, who could have put
+	// any port there.
+	foreign bool
 }
 
 // unserved returns a [*session.BusyError] with Served set while a gateway runs
@@ -57,7 +60,7 @@ func (s *Store) gateway() (*gateway, error) {
 			return nil, err
 		}
 		if lock.alive() && s.served(lock) {
-			return &gateway{process: lock.pid, config: lock.config, port: lock.port}, nil
+			return &gateway{process: lock.pid, config: lock.config, port: lock.port, foreign: lock.foreign}, nil
 		}
 	}
 	if pid := gatewayWithOpen(s.stateFile()); pid != 0 {
@@ -91,8 +94,9 @@ func (s *Store) gatewayLocks() []string {
 // "configPath", "port", "startTime"}.
 type gatewayLock struct {
 	lockFile
-	config string
-	port   int
+	config  string
+	port    int
+	foreign bool // another user's
 }
 
 // readGatewayLock reads a lock. One that is gone, that somebody else may not
@@ -110,7 +114,14 @@ func readGatewayLock(path string) (gatewayLock, error) {
 	if err != nil {
 		return gatewayLock{}, fmt.Errorf("look for a gateway: %w", err)
 	}
-	return parseGatewayLock(raw), nil
+	info, err := f.Stat()
+	if err != nil {
+		return gatewayLock{}, fmt.Errorf("look for a gateway: %w", err)
+	}
+	lock := parseGatewayLock(raw)
+	uid, known := durable.Owner(info)
+	lock.foreign = known && uid != os.Getuid() && uid != 0
+	return lock, nil
 }
 
 func parseGatewayLock(raw []byte) gatewayLock {
@@ -163,6 +174,9 @@ type Options struct {
 	LockDirs []string
 	// Deadline is how long one call may take; 0 means 30 seconds.
 	Deadline time.Duration
+	// Wait is how long the end of a turn is waited for before a reset; 0 is
+	// not at all.
+	Wait time.Duration
 	// System says what of the system is not used; the zero value uses all.
 	System durable.System
 }
@@ -179,6 +193,13 @@ const (
 	defaultDeadline = 30 * time.Second
 	maxReply        = 4 << 20 // bytes of a reply that are read
 )
+
+func (o Options) deadline() time.Duration {
+	if o.Deadline == 0 {
+		return defaultDeadline
+	}
+	return o.Deadline
+}
 
 // program finds the runtime's program.
 func (o Options) program() (string, error) {
@@ -232,12 +253,9 @@ func (s *Store) ask(ctx context.Context, g *gateway, method string, parameters, 
 	if err != nil {
 		return fmt.Errorf("encode the parameters of %s: %w", method, err)
 	}
-	run, deadline := s.options.Run, s.options.Deadline
+	run, deadline := s.options.Run, s.options.deadline()
 	if run == nil {
 		run = runProgram
-	}
-	if deadline == 0 {
-		deadline = defaultDeadline
 	}
 	limited, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
@@ -249,12 +267,16 @@ func (s *Store) ask(ctx context.Context, g *gateway, method string, parameters, 
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case limited.Err() != nil:
-		return s.unasked(fmt.Errorf("%s: no answer within %s", method, deadline), "openclaw gateway status shows how the gateway is; the session was not changed by sessctl")
+		return s.noAnswer(method, deadline)
 	}
 	if problem := readReply(out, err, reply); problem != nil {
 		return s.unasked(fmt.Errorf("%s: %w", method, problem), "try by hand: openclaw gateway call "+method+" --params '"+string(encoded)+"'")
 	}
 	return nil
+}
+
+func (s *Store) noAnswer(method string, deadline time.Duration) error {
+	return s.unasked(fmt.Errorf("%s: no answer within %s (openclaw.deadline)", method, deadline), "openclaw gateway status shows how the gateway is; the session was not changed by sessctl")
 }
 
 func (s *Store) unasked(err error, hint string) error {
@@ -320,23 +342,37 @@ func (s *Store) PlanReset(ctx context.Context, ref session.Ref, snap session.Sna
 	}
 	r.Kept, r.NewSession = "", ""
 	busy := &session.BusyError{Path: ref.Path, Reason: "its gateway is running and "}
-	switch program, err := s.options.program(); {
+	switch err := s.askable(); {
 	case len(r.Keys) == 0:
 		busy.Reason += "does not know this log: stop it to compact the log"
 	case len(r.Keys) > 1:
 		busy.Reason += fmt.Sprintf("would start only one of the %d entries fresh that share this log: stop it to compact the log", len(r.Keys))
 	case err != nil:
 		busy.Reason += fmt.Sprintf("cannot be asked (%v): set openclaw.command to the runtime's program, or stop the gateway", err)
-	case program != "":
+	default:
 		return r, nil
 	}
 	return session.Rotation{}, busy
 }
 
+// askable returns why the gateway cannot be asked: its configuration does not
+// tell how, and its program is not found.
+func (s *Store) askable() error {
+	if g, err := s.gateway(); err == nil && g != nil && !g.foreign {
+		if _, err := s.access(g); err == nil {
+			return nil
+		}
+	}
+	_, err := s.options.program()
+	return err
+}
+
 // Reset implements [session.Resetter]. The gateway is asked first whether a
-// turn is going on: its reset would end that turn without an answer. Between
-// this answer and the reset lie a few seconds, the time its program takes to
-// start; a message that comes in then is closed away with the log, unanswered.
+// turn is going on: its reset would end that turn without an answer. The end of
+// one is waited for. Between its answer and the reset lies a millisecond where
+// it is asked by its socket, and the seconds that its program takes to start
+// where that has to do; a message that comes in then is refused or lost by the
+// gateway (docs/compact.md).
 func (s *Store) Reset(ctx context.Context, r session.Rotation) (session.Rotation, error) {
 	done, ok, err := s.FindReset(ctx, r)
 	if err != nil || ok {
@@ -349,18 +385,51 @@ func (s *Store) Reset(ctx context.Context, r session.Rotation) (session.Rotation
 	case g == nil:
 		return r, &session.BusyError{Path: r.Live, Reason: "its gateway has stopped just now"}
 	}
-	if err := s.askIdle(ctx, g, r); err != nil {
+	asker, err := s.asker(ctx, g)
+	if err != nil {
 		return r, err
 	}
-	if err := s.unchanged(r); err != nil {
+	defer asker.close()
+	if err := s.awaitGap(ctx, asker, r); err != nil {
 		return r, err
 	}
 	if err := s.step("asked"); err != nil {
 		return r, err
 	}
-	refused := s.ask(ctx, g, "sessions.reset", map[string]string{"key": r.Before[0].Key}, &struct{}{})
+	refused := asker.ask(ctx, "sessions.reset", map[string]string{"key": r.Before[0].Key}, &struct{}{})
 	return s.afterReset(ctx, r, refused)
 }
+
+// gapWait is how long the gateway is left alone before it is asked again
+// whether a turn is going on.
+const gapWait = 200 * time.Millisecond
+
+// awaitGap waits until the gateway says that no turn is going on. It returns a
+// [*session.BusyError] if one is going on for too long, or if the log is not
+// what was archived any more.
+func (s *Store) awaitGap(ctx context.Context, asker asker, r session.Rotation) error {
+	for end := time.Now().Add(s.options.Wait); ; {
+		if err := s.unchanged(r); err != nil {
+			return err
+		}
+		err := s.askIdle(ctx, asker, r)
+		if err == nil {
+			err = asker.quiet(ctx)
+		}
+		if !errors.Is(err, errTurn) {
+			return errors.Join(err, s.unchanged(r))
+		}
+		if !time.Now().Before(end) {
+			return &session.BusyError{Path: r.Live, Reason: errTurn.Error()}
+		}
+		if err := s.pause(ctx, gapWait); err != nil {
+			return err
+		}
+	}
+}
+
+// errTurn says that the gateway has work for the session.
+var errTurn = errors.New("the gateway says that a turn is going on")
 
 // afterReset believes the files: what the gateway said, or did not say any
 // more, is only a reason where they show nothing.
@@ -394,13 +463,13 @@ type sessionRow struct {
 
 // askIdle asks the gateway whether it means the same session and whether a
 // turn is going on.
-func (s *Store) askIdle(ctx context.Context, g *gateway, r session.Rotation) error {
+func (s *Store) askIdle(ctx context.Context, asker asker, r session.Rotation) error {
 	key := r.Before[0].Key
 	var reply struct {
 		Path     string       `json:"path"`
 		Sessions []sessionRow `json:"sessions"`
 	}
-	if err := s.ask(ctx, g, "sessions.list", map[string]string{"agentId": r.Agent, "search": key}, &reply); err != nil {
+	if err := asker.ask(ctx, "sessions.list", map[string]string{"agentId": r.Agent, "search": key}, &reply); err != nil {
 		return err
 	}
 	if filepath.IsAbs(reply.Path) && !sameFile(reply.Path, r.Index) {
@@ -413,7 +482,7 @@ func (s *Store) askIdle(ctx context.Context, g *gateway, r session.Rotation) err
 	case reply.Sessions[i].SessionID != r.Before[0].Session:
 		return &session.BusyError{Path: r.Live, Reason: "the gateway has moved on to another session"}
 	case reply.Sessions[i].Active:
-		return &session.BusyError{Path: r.Live, Reason: "the gateway says that a turn is going on"}
+		return errTurn
 	}
 	return nil
 }

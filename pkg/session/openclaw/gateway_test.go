@@ -218,7 +218,32 @@ func (s *served) planReset() session.Rotation {
 }
 
 func TestReset(t *testing.T) {
-	s := newServed(t)
+	eachWay(t, testReset)
+}
+
+// eachWay lets a test ask the gateway by the runtime's program, and by the
+// gateway's socket: then the program is never run.
+func eachWay(t *testing.T, test func(t *testing.T, s *served)) {
+	t.Run("program", func(t *testing.T) {
+		s := newServed(t)
+		test(t, s)
+		if len(s.gateway.Asked()) > 0 && len(s.calls) == 0 {
+			t.Error("the program was not run")
+		}
+	})
+	t.Run("socket", func(t *testing.T) {
+		s := newServed(t)
+		if err := s.gateway.Configure(); err != nil {
+			t.Fatal(err)
+		}
+		test(t, s)
+		if len(s.calls) > 0 {
+			t.Errorf("the program was run: %+v", s.calls)
+		}
+	})
+}
+
+func testReset(t *testing.T, s *served) {
 	before := s.read(mainID + ".jsonl")
 	r := s.planReset()
 	if r.Kept != "" || r.NewSession != "" {
@@ -259,7 +284,7 @@ func TestResetOfOtherGateways(t *testing.T) {
 		{behaviour: fakegateway.MovedOn, busy: true, err: "moved on", asked: 1},
 		{behaviour: fakegateway.Elsewhere, err: "another store", asked: 1},
 		{behaviour: fakegateway.Refuses, err: "busy with something else", asked: 2},
-		{behaviour: fakegateway.Junk, err: "not JSON", asked: 2},
+		{behaviour: fakegateway.Junk, err: "is not ", asked: 2},
 		{behaviour: fakegateway.OtherKey, err: "do not show it", asked: 2},
 		{behaviour: fakegateway.Lies, err: "do not show it", asked: 2},
 		{behaviour: fakegateway.NoRename, err: "do not show it", asked: 2},
@@ -269,39 +294,40 @@ func TestResetOfOtherGateways(t *testing.T) {
 		{behaviour: fakegateway.Appends, done: true, asked: 2},
 	} {
 		t.Run(string(test.behaviour), func(t *testing.T) {
-			s := newServed(t)
-			if test.behaviour == fakegateway.Hangs {
-				s.SetDeadline(5 * time.Second) // by far longer than the first answer takes
-			}
-			before := s.read(mainID + ".jsonl")
-			r := s.planReset()
-			s.gateway.Behave(test.behaviour)
-			done, err := s.Reset(context.Background(), r)
-			if got := len(s.gateway.Asked()); got != test.asked {
-				t.Errorf("asked %q, want %d calls", s.gateway.Asked(), test.asked)
-			}
-			if test.done {
-				if err != nil || !strings.HasPrefix(s.read(filepath.Base(done.Kept)), before) {
-					t.Errorf("%+v, %v", done, err)
+			eachWay(t, func(t *testing.T, s *served) {
+				if test.behaviour == fakegateway.Hangs {
+					s.SetDeadline(5 * time.Second) // by far longer than the first answer takes
 				}
-				return
-			}
-			if err == nil || !strings.Contains(err.Error(), test.err) {
-				t.Fatalf("%v, want %q", err, test.err)
-			}
-			if errors.Is(err, session.ErrBusy) != test.busy {
-				t.Errorf("busy: %v", err)
-			}
-			var asked *session.GatewayError
-			if !test.busy && !errors.As(err, &asked) {
-				t.Errorf("not a GatewayError: %v", err)
-			}
-			if got := s.read(mainID + ".jsonl"); got != before {
-				t.Errorf("the log is %q", got)
-			}
-			if _, ok, err := s.FindReset(context.Background(), r); ok || err != nil {
-				t.Errorf("a reset is found that was none: %v", err)
-			}
+				before := s.read(mainID + ".jsonl")
+				r := s.planReset()
+				s.gateway.Behave(test.behaviour)
+				done, err := s.Reset(context.Background(), r)
+				if got := len(s.gateway.Asked()); got != test.asked {
+					t.Errorf("asked %q, want %d calls", s.gateway.Asked(), test.asked)
+				}
+				if test.done {
+					if err != nil || !strings.HasPrefix(s.read(filepath.Base(done.Kept)), before) {
+						t.Errorf("%+v, %v", done, err)
+					}
+					return
+				}
+				if err == nil || !strings.Contains(err.Error(), test.err) {
+					t.Fatalf("%v, want %q", err, test.err)
+				}
+				if errors.Is(err, session.ErrBusy) != test.busy {
+					t.Errorf("busy: %v", err)
+				}
+				var asked *session.GatewayError
+				if !test.busy && !errors.As(err, &asked) {
+					t.Errorf("not a GatewayError: %v", err)
+				}
+				if got := s.read(mainID + ".jsonl"); got != before {
+					t.Errorf("the log is %q", got)
+				}
+				if _, ok, err := s.FindReset(context.Background(), r); ok || err != nil {
+					t.Errorf("a reset is found that was none: %v", err)
+				}
+			})
 		})
 	}
 }
