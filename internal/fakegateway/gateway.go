@@ -21,6 +21,7 @@ type Behaviour string
 const (
 	Well      Behaviour = ""
 	Active    Behaviour = "active"    // a turn is going on
+	Queued    Behaviour = "queued"    // a message has come in, and is no turn yet
 	Refuses   Behaviour = "refuses"   // answers with an error and does nothing
 	Junk      Behaviour = "junk"      // prints something else and does nothing
 	JunkDone  Behaviour = "junk-done" // resets, but prints something else
@@ -165,6 +166,8 @@ func (g *Gateway) answer(r request) (Answer, bool) {
 		return g.list(parameters.Search), true
 	case "sessions.reset":
 		return g.reset(parameters.Key)
+	case "gateway.restart.preflight":
+		return g.preflight(), true
 	}
 	return refusal("unknown method " + r.Method), true
 }

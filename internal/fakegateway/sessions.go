@@ -34,6 +34,17 @@ func (g *Gateway) list(key string) Answer {
 	return Answer{Output: encode(map[string]any{"path": path, "count": len(rows), "sessions": rows})}
 }
 
+// preflight says what is in the way of a restart.
+func (g *Gateway) preflight() Answer {
+	queued := 0
+	if g.behaviour == Queued {
+		queued = 2
+	}
+	return Answer{Output: encode(map[string]any{"ok": true, "safe": queued == 0, "counts": map[string]any{
+		"queueSize": queued, "pendingReplies": 0, "embeddedRuns": 0, "cronRuns": 0, "activeTasks": 0, "totalActive": queued,
+	}})}
+}
+
 // Reset resets a session as if a client had asked for it.
 func (g *Gateway) Reset(key string) error {
 	g.mutex.Lock()

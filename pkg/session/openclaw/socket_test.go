@@ -64,6 +64,22 @@ func TestSocketWithoutProgram(t *testing.T) {
 	}
 }
 
+// For a second or so a message is no turn, only work that waits: by its socket
+// the gateway says so, and there is no reset.
+func TestResetAfterAMessageThatIsNoTurnYet(t *testing.T) {
+	s := newServed(t)
+	if err := s.gateway.Configure(); err != nil {
+		t.Fatal(err)
+	}
+	r := s.planReset()
+	s.gateway.Behave(fakegateway.Queued)
+	_, err := s.Reset(context.Background(), r)
+	wantBusy(t, err, "a turn is going on")
+	if slices.Contains(s.gateway.Asked(), "sessions.reset") {
+		t.Error("it was reset all the same")
+	}
+}
+
 // The end of a turn is waited for; what it has added to the log must be archived
 // before the session is started fresh.
 func TestResetWaitsForAGap(t *testing.T) {
