@@ -119,5 +119,6 @@ func scenarios() []scenario {
 		{"openclaw undo", runtimeOpenClaw, playUndo},
 		{"openclaw overlay", runtimeOpenClaw, playOverlay},
 		{"openclaw gateway", runtimeOpenClaw, playGateway},
+		{"openclaw numbered", runtimeOpenClaw, playNumbered},
 	}
 }

@@ -70,6 +70,9 @@ type openClaw struct {
 	port      int
 }
 
+// gatewayToken is the secret of the gateway.
+const gatewayToken = "accept"
+
 func newOpenClaw(s *stage) *openClaw {
 	o := &openClaw{stage: s, agent: "coordinator", workspace: filepath.Join(s.home, "workspace"), port: s.freePort()}
 	s.must("make a workspace", os.MkdirAll(o.workspace, 0o700))
@@ -94,7 +97,8 @@ func (o *openClaw) configuration() object {
 		}},
 	}
 	return object{
-		"gateway": object{"mode": "local", "port": o.port, "bind": "loopback", "auth": object{"mode": "token", "token": "accept"}},
+		"gateway": object{"mode": "local", "port": o.port, "bind": "loopback", "auth": object{"mode": "token", "token": gatewayToken},
+			"http": object{"endpoints": object{"chatCompletions": object{"enabled": true}}}},
 		"agents": object{
 			"defaults": object{
 				"workspace": o.workspace, "skipBootstrap": true, "model": object{"primary": "mock/" + modelName},
