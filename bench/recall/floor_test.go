@@ -47,6 +47,16 @@ func TestQualityFloor(t *testing.T) {
 	if got, least := table.row("hybrid").total.mean(), floor(); below(got, least) {
 		t.Errorf("hybrid is below the floor\n got %+v\nwant %+v", got, least)
 	}
+	for _, rank := range []string{"hybrid", "text", "vector"} {
+		a, err := countAnswered(t.Context(), homes, rank)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s answers %.3f of the questions and %.3f of the nonsense", rank, a.ownShare(), a.nonsenseShare())
+		if a.ownShare() < 0.98 || a.nonsenseShare() > 0.05 {
+			t.Errorf("%s answers %.3f of the questions (want 0.98) and %.3f of the nonsense (want at most 0.05)", rank, a.ownShare(), a.nonsenseShare())
+		}
+	}
 }
 
 func below(got, least score) bool {

@@ -152,7 +152,7 @@ func (h *home) run(ctx context.Context, arguments ...string) ([]byte, error) {
 	c.Dir = h.dir
 	c.Env = append([]string{"HOME=" + h.dir, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir()}, h.server.environment()...)
 	if err := c.Run(); err != nil {
-		return nil, fmt.Errorf("sessctl %s: %w\n%s%s", arguments[0], err, errs.Bytes(), tail(out.Bytes()))
+		return out.Bytes(), fmt.Errorf("sessctl %s: %w\n%s%s", arguments[0], err, errs.Bytes(), tail(out.Bytes()))
 	}
 	return out.Bytes(), nil
 }

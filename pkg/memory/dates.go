@@ -186,14 +186,18 @@ func (r *recall) askTime(ctx context.Context, n int) error {
 // favourDated adds to the relevance of records of the times that are named.
 func (r *recall) favourDated(list []*candidate) {
 	for _, x := range list {
-		share := 0.0
-		for _, p := range r.periods {
-			if p.from <= x.CreatedAt && x.CreatedAt < p.to {
-				share = max(share, p.share)
-			}
-		}
-		x.Relevance += share
+		x.Relevance += r.timeShare(x)
 	}
+}
+
+// timeShare is what a record gains because it is of a time that is named.
+func (r *recall) timeShare(x *candidate) (share float64) {
+	for _, p := range r.periods {
+		if p.from <= x.CreatedAt && x.CreatedAt < p.to {
+			share = max(share, p.share)
+		}
+	}
+	return share
 }
 
 // date is a date as far as a text names it; 0 stands for the rest.

@@ -93,7 +93,7 @@ func (r *recall) listPlaces(ctx context.Context, m embed.Model) ([]place, error)
 // superseded facts.
 func (r *recall) unfiltered() bool {
 	q := r.query
-	bare := Query{Text: q.Text, Agent: q.Agent, Limit: q.Limit, MinScore: q.MinScore, Rank: q.Rank, Superseded: q.Superseded, Now: q.Now, facts: q.facts}
+	bare := Query{Text: q.Text, Agent: q.Agent, Limit: q.Limit, MinScore: q.MinScore, LeastFit: q.LeastFit, Rank: q.Rank, Superseded: q.Superseded, Now: q.Now, facts: q.facts}
 	return bare == q && q.Rank != RankSeed
 }
 

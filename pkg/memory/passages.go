@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"math"
 	"strings"
 	"unicode/utf8"
 
@@ -60,7 +58,7 @@ func (r *recall) refine(ctx context.Context, list []*candidate) error {
 
 // readWords scores the words of passages.
 func (r *recall) readWords(ctx context.Context, list []*candidate) error {
-	terms, err := r.store.weigh(ctx, r.words)
+	terms, err := r.weigh(ctx)
 	if err != nil {
 		return err
 	}
@@ -223,20 +221,15 @@ type term struct {
 	weight float64
 }
 
-// weigh returns the terms of a query that stand anywhere in memory.
-func (s *Store) weigh(ctx context.Context, query string) (terms []term, err error) {
-	var all float64
-	if err := s.db.QueryRowContext(ctx, "SELECT count(*) FROM records").Scan(&all); err != nil {
-		return nil, fmt.Errorf("count records: %w", classifyError(err))
+// weigh returns the terms of the query that stand anywhere in memory.
+func (r *recall) weigh(ctx context.Context) (terms []term, err error) {
+	f, err := r.frequenciesOf(ctx)
+	if err != nil {
+		return nil, err
 	}
-	for _, quoted := range quotedTerms(query) {
-		var have float64
-		if err := s.db.QueryRowContext(ctx, "SELECT count(*) FROM words WHERE words MATCH ?", quoted).Scan(&have); err != nil {
-			return nil, fmt.Errorf("count the records with a word: %w", classifyError(err))
-		}
-		if have > 0 {
-			text := strings.ReplaceAll(quoted[1:len(quoted)-1], `""`, `"`)
-			terms = append(terms, term{text, math.Log(1 + (max(all, have)-have+0.5)/(have+0.5))})
+	for _, w := range f.words {
+		if w.records > 0 {
+			terms = append(terms, term{w.text, inverseFrequency(f.all, w.records)})
 		}
 	}
 	return terms, nil

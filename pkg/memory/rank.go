@@ -36,11 +36,30 @@ func (r *recall) ranked(ctx context.Context) ([]Hit, error) {
 	if r.byWords() {
 		list = r.foldSummaries(list)
 	}
-	list = slices.DeleteFunc(list, func(x *candidate) bool { return x.Score < r.query.MinScore })
-	list = pinIdentifiers(list, len(r.names))
+	return r.fitting(ctx, pinIdentifiers(list, len(r.names)))
+}
+
+// fitting turns the first of a list that fit into hits.
+func (r *recall) fitting(ctx context.Context, list []*candidate) ([]Hit, error) {
+	f, err := r.newFitting(ctx)
+	if err != nil {
+		return nil, err
+	}
 	hits := make([]Hit, 0, r.query.Limit)
-	for _, x := range list[:min(len(list), r.query.Limit)] {
-		hits = append(hits, x.Hit)
+	for _, x := range list {
+		if len(hits) == r.query.Limit {
+			break
+		}
+		if x.Fit, err = f.fit(ctx, x); err != nil {
+			return nil, err
+		}
+		r.bestFit = max(r.bestFit, x.Fit)
+		if x.Fit >= r.query.MinScore {
+			hits = append(hits, x.Hit)
+		}
+	}
+	if r.bestFit < r.query.LeastFit {
+		return nil, nil
 	}
 	return hits, nil
 }

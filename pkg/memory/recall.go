@@ -29,12 +29,13 @@ type Query struct {
 	Runtime      string
 	Session      string
 	Category     string
-	Since, Until int64 // epoch milliseconds, Until not included; 0 = open
-	Limit        int   // hits, 5 if 0
-	MinScore     float64
-	Rank         string // RankHybrid if empty
-	Kind         string // of facts only: no other record has one
-	Superseded   bool   // also facts that newer ones have superseded
+	Since, Until int64   // epoch milliseconds, Until not included; 0 = open
+	Limit        int     // hits, 5 if 0
+	MinScore     float64 // fit of a hit; those below are left out
+	LeastFit     float64 // fit of the best hit: below it nothing is found
+	Rank         string  // RankHybrid if empty
+	Kind         string  // of facts only: no other record has one
+	Superseded   bool    // also facts that newer ones have superseded
 	// Now is when it is asked: "last week" counts from it, and days begin as in
 	// its zone. Zero leaves such words alone, and days begin in UTC.
 	Now time.Time
@@ -47,14 +48,16 @@ type Hit struct {
 	Record
 	Score      float64 // 0.7 * relevance + 0.3 * importance
 	Relevance  float64 // 0 to 1 within the pool; the raw cosine under RankSeed
+	Fit        float64 // 0 to 1, whatever else is in the pool; see LeastFit
 	Duplicates int     // other records found with the same text, or nearly so beside it, and a summary that says no more
 }
 
 // Result is what Recall found.
 type Result struct {
 	Hits   []Hit
-	Rank   string // how it was ranked: RankText if the vectors could not be asked
-	Notice string // what a person should know about the ranking, or ""
+	Rank   string  // how it was ranked: RankText if the vectors could not be asked
+	Notice string  // what a person should know about the ranking, or ""
+	Fit    float64 // of the best that was found, even if it is no hit because of it
 }
 
 // Recall finds the records that answer a query, best first. A record that
@@ -113,7 +116,7 @@ func (s *Store) recallOnce(ctx context.Context, q Query, e embed.QueryEmbedder, 
 		return Result{Rank: r.query.Rank}, false, err
 	}
 	hits, err := r.ranked(ctx)
-	return Result{Hits: hits, Rank: r.query.Rank, Notice: r.notices()}, r.rows.damaged > 0, err
+	return Result{Hits: hits, Rank: r.query.Rank, Notice: r.notices(), Fit: r.bestFit}, r.rows.damaged > 0, err
 }
 
 func (q Query) withDefaults() Query {
@@ -157,6 +160,8 @@ type recall struct {
 	periods []period             // times that it names; only RankHybrid asks for them
 	pool    map[int64]*candidate // by row id
 	unsound int                  // records that were proposed and are not what was stored
+	bestFit float64              // of those that were judged
+	counted *frequencies         // nil until they are asked for
 }
 
 // candidate is a record that was proposed, and what is known of it so far: its

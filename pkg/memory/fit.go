@@ -1,0 +1,239 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/sessctl/sessctl/pkg/embed"
+)
+
+// A score says which hit is best. Whether the best one has to do with the
+// question at all, it does not say: one of them always has a relevance of 1.
+// Fit says that, in figures that mean the same for every question
+// (docs/recall.md, Fit):
+//
+//	fit = (words - absent / 2 + meaning) / 2
+//
+// words is how much of the question's words a record has, each as heavy as it
+// is rare: as a share of the question, or as how unlikely it is that so many
+// rare words stand together by chance, whichever is more. absent is the share
+// of those that stand nowhere in memory: what it knows nothing of it cannot
+// answer. meaning is how near record and question are by meaning.
+
+// LeastFit is the fit below which the best hit of a question does not answer
+// it, as it was measured.
+const LeastFit = 0.3
+
+const (
+	absentShare = 0.5
+	// unknownMeaning stands for a meaning that nothing is known of, and
+	// servedFloor for one that only a served model knows: it never speaks against
+	// a record.
+	unknownMeaning = 0.5
+	servedFloor    = 0.6
+	// builtinMeaning brings the cosines of embed.Builtin, which reach 0.28, to
+	// the scale of words.
+	builtinMeaning = 4
+	// servedMeaning does so for those of a model that a server runs: for how far
+	// a record is above the least of those that were proposed.
+	servedMeaning = 2
+	// otherRecords are added to a memory: in one of a few records no word is
+	// rare.
+	otherRecords = 500
+)
+
+// fitting judges how well records fit a question.
+type fitting struct {
+	recall *recall
+	terms  []term
+	total  float64 // of the weights
+	absent float64 // share of words that stand nowhere
+	rarity float64 // the weight of a word so rare that one record would have it
+
+	embedder meaningEmbedder // nil if it cannot tell meaning from words
+	query    []float32       // its meaning
+	known    float64         // share of the question's words whose meaning is known
+	least    float64         // cosine of what was proposed, of a served model
+}
+
+// newFitting prepares what is the same for all records.
+func (r *recall) newFitting(ctx context.Context) (*fitting, error) {
+	f := &fitting{recall: r}
+	if err := f.weigh(ctx); err != nil {
+		return nil, err
+	}
+	if r.vector == nil {
+		return f, nil
+	}
+	if e, ok := r.embedder.(meaningEmbedder); ok {
+		return f, f.readQuery(ctx, e)
+	}
+	f.least = 1
+	for _, c := range r.pool {
+		if c.hasVector {
+			f.least = min(f.least, c.cosine)
+		}
+	}
+	return f, nil
+}
+
+// weigh finds out how much each word of the question says.
+func (f *fitting) weigh(ctx context.Context) error {
+	counted, err := f.recall.frequenciesOf(ctx)
+	if err != nil {
+		return err
+	}
+	all, absent := counted.all+otherRecords, 0.0
+	f.rarity = math.Log(all)
+	for _, w := range counted.words {
+		t := term{w.text, inverseFrequency(all, w.records)}
+		f.terms, f.total = append(f.terms, t), f.total+t.weight
+		if w.records == 0 {
+			absent += t.weight
+		}
+	}
+	if len(f.recall.periods) > 0 {
+		f.total += f.timeWeight()
+	}
+	if f.total > 0 {
+		f.absent = absent / f.total
+	}
+	return nil
+}
+
+// readQuery finds the meaning of the question, and how many of its words have
+// one that is known.
+func (f *fitting) readQuery(ctx context.Context, e meaningEmbedder) error {
+	query, err := e.EmbedMeaning(ctx, f.recall.query.Text)
+	if errors.Is(err, embed.ErrNoVector) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f.embedder, f.query = e, query
+	words, known := 0.0, 0.0
+	for _, word := range strings.Fields(f.recall.words) {
+		if len(quotedTerms(word)) == 0 {
+			continue
+		}
+		words++
+		switch _, err := e.EmbedMeaning(ctx, word); {
+		case err == nil:
+			known++
+		case !errors.Is(err, embed.ErrNoVector):
+			return err
+		}
+	}
+	f.known = known / max(words, 1)
+	return nil
+}
+
+// fit judges a record.
+func (f *fitting) fit(ctx context.Context, c *candidate) (float64, error) {
+	meaning, err := f.meaning(ctx, c)
+	return max(0, min(1, (f.words(c)-absentShare*f.absent+meaning)/2)), err
+}
+
+// words is how much of the question's words a record has. Where the question has
+// none, or it holds an identifier of the question, it has all.
+func (f *fitting) words(c *candidate) float64 {
+	if f.total == 0 || c.holds != 0 {
+		return 1
+	}
+	then := 0.0
+	if f.recall.timeShare(c) > 0 {
+		then = f.timeWeight()
+	}
+	together := 0.0
+	for _, p := range passages(c.Text) {
+		together = max(together, f.weightIn(p))
+	}
+	return min(1, max((f.weightIn(c.Text)+then)/f.total, (together+then)/(2*f.rarity)))
+}
+
+// timeWeight is the weight of a time that the question names: that of a word
+// which is neither rare nor common.
+func (f *fitting) timeWeight() float64 { return f.rarity / 2 }
+
+// weightIn is the weight of the question's words that a text has.
+func (f *fitting) weightIn(text string) (sum float64) {
+	have := termSet(text)
+	for _, t := range f.terms {
+		if have[t.text] {
+			sum += t.weight
+		}
+	}
+	return sum
+}
+
+// meaning is how near a record is by meaning. A served model can only speak for
+// a record: how near its vectors are to each other differs from model to model.
+// It finds nothing only where memory does not have the question's words.
+func (f *fitting) meaning(ctx context.Context, c *candidate) (float64, error) {
+	switch {
+	case f.embedder != nil:
+		nearest, err := f.nearest(ctx, c)
+		return f.known*builtinMeaning*nearest + (1-f.known)*unknownMeaning, err
+	case f.recall.vector != nil && c.hasVector && f.least < 1:
+		return max(servedFloor, servedMeaning*(c.cosine-f.least)/(1-f.least)), nil
+	}
+	return unknownMeaning, nil
+}
+
+// nearest is the cosine of the question with a record, or with the nearest
+// passage of it.
+func (f *fitting) nearest(ctx context.Context, c *candidate) (float64, error) {
+	if c.hasSense {
+		return max(c.meaning, c.detail), nil
+	}
+	best := 0.0
+	for _, text := range append(passages(c.Text), c.Text) {
+		cosine, err := nearness(ctx, f.embedder, f.query, text)
+		if err != nil {
+			return 0, err
+		}
+		best = max(best, cosine)
+	}
+	return best, nil
+}
+
+// frequencies say how many records there are, and how many have each word of a
+// query.
+type frequencies struct {
+	all   float64
+	words []frequency
+}
+
+type frequency struct {
+	text    string // as it stands in the index
+	records float64
+}
+
+// frequenciesOf counts once in a recall.
+func (r *recall) frequenciesOf(ctx context.Context) (*frequencies, error) {
+	if r.counted != nil {
+		return r.counted, nil
+	}
+	f := &frequencies{}
+	if err := r.store.db.QueryRowContext(ctx, "SELECT count(*) FROM records").Scan(&f.all); err != nil {
+		return nil, fmt.Errorf("count records: %w", classifyError(err))
+	}
+	for _, quoted := range quotedTerms(r.words) {
+		w := frequency{text: strings.ReplaceAll(quoted[1:len(quoted)-1], `""`, `"`)}
+		if err := r.store.db.QueryRowContext(ctx, "SELECT count(*) FROM words WHERE words MATCH ?", quoted).Scan(&w.records); err != nil {
+			return nil, fmt.Errorf("count the records with a word: %w", classifyError(err))
+		}
+		f.words = append(f.words, w)
+	}
+	r.counted = f
+	return f, nil
+}
+
+// inverseFrequency is how much a word says that so many of all records have.
+func inverseFrequency(all, have float64) float64 {
+	return math.Log(1 + (max(all, have)-have+0.5)/(have+0.5))
+}
