@@ -361,14 +361,34 @@ func runUndelete(ctx context.Context, a *app, id string) error {
 	if err := p.rules.Recover(ctx); err != nil {
 		return err
 	}
-	entry, err := p.rules.Undelete(ctx, id)
-	if errors.Is(err, retention.ErrNotInTrash) {
-		return &failure{code: "unknown_archive", exit: exitUsage, hint: "audit.jsonl under the data directory says what was deleted", err: err}
+	if id, err = p.trashedArchive(id); err != nil {
+		return err
 	}
+	entry, err := p.rules.Undelete(ctx, id)
 	if err != nil {
 		return err
 	}
 	return renderArchives(a, archiveDocument{Schema: 1, Archives: []archiveRow{newArchiveRow(entry)}})
+}
+
+// trashedArchive is the whole id of an archive in the trash.
+func (p *pruner) trashedArchive(name string) (string, error) {
+	items, err := p.rules.Trash.List()
+	if err != nil {
+		return "", err
+	}
+	var all []candidate
+	for _, item := range items {
+		all = append(all, candidate{item.ID, p.app.tilde(item.From)})
+	}
+	switch fits := archiveIDs().matching(name, all); len(fits) {
+	case 0:
+		return "", &failure{code: "unknown_archive", exit: exitUsage, hint: "sessctl log --limit 0 shows what was deleted", err: fmt.Errorf("%q: %w", name, retention.ErrNotInTrash)}
+	case 1:
+		return fits[0].id, nil
+	default:
+		return "", archiveIDs().ambiguous(name, fits)
+	}
 }
 
 // remembered reads an archive again, as a compaction would, and compares what

@@ -512,7 +512,7 @@ func runCleanUndelete(ctx context.Context, a *app, id string) error {
 	}
 	items, err := c.rules.Trashed(id)
 	if errors.Is(err, retention.ErrNotInTrash) {
-		return &failure{code: "unknown_session", exit: exitUsage, hint: "audit.jsonl under the data directory says what was deleted", err: fmt.Errorf("%q is not in the trash", id)}
+		return &failure{code: "unknown_session", exit: exitUsage, hint: "sessctl log --limit 0 shows what was deleted", err: fmt.Errorf("%q is not in the trash", id)}
 	}
 	if err != nil {
 		return err

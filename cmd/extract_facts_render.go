@@ -193,6 +193,12 @@ func runListFacts(ctx context.Context, a *app, o factsOptions) error {
 	}
 	if err == nil {
 		defer store.Close()
+		if err := a.checkAgent(ctx, store, o.Agent); err != nil {
+			return err
+		}
+		if o.Session, err = a.sessionID(ctx, store, o.Session, scope{a.global.Runtime, o.Agent}); err != nil {
+			return err
+		}
 		known, err := store.Facts(ctx, memory.FactFilter{Runtime: a.global.Runtime, Agent: o.Agent, Session: o.Session, Kind: o.Kind, Superseded: o.Superseded})
 		if err != nil {
 			return err

@@ -213,7 +213,7 @@ func (p *progress) clear() {
 func (a *app) confirm(question string) error {
 	in, ok := a.In.(*os.File)
 	if !ok || !term.IsTerminal(int(in.Fd())) || !a.ErrTTY || a.global.JSON {
-		return &failure{code: "not_confirmed", exit: exitUsage, hint: "say --yes, or --dry-run to see what would be done", err: fmt.Errorf("nobody can be asked here: %s", question)}
+		return &failure{code: "not_confirmed", exit: exitUsage, hint: "say --yes, or --dry-run to see what would be done", err: fmt.Errorf("this needs a confirmation, and there is no terminal to ask on: %s", question)}
 	}
 	_, _ = fmt.Fprintf(a.Err, "%s [y/N] ", visible(question))
 	line, _ := bufio.NewReader(in).ReadString('\n') // no answer is no
