@@ -535,9 +535,12 @@ func runResummarize(ctx context.Context, a *app, o compactOptions) error {
 	if err != nil {
 		return err
 	}
-	receipts, err := a.receipts().List()
+	receipts, unreadable, err := a.receipts().Examine()
 	if err != nil {
 		return err
+	}
+	for _, u := range unreadable {
+		a.notice(note{Path: u.Path, Message: u.Err.Error(), Hint: "sessctl doctor says more"})
 	}
 	if err := a.resolveSession(ctx, &o, receipts); err != nil {
 		return err

@@ -310,7 +310,7 @@ func (a *app) findReceipt(name string) (compact.Receipt, error) {
 	if strings.HasSuffix(name, ".json") || strings.ContainsAny(name, `/\`) {
 		return a.receipts().Read(absolute(name))
 	}
-	all, err := a.receipts().List()
+	all, _, err := a.receipts().Examine() // one that cannot be read does not hide the others
 	if err != nil {
 		return compact.Receipt{}, err
 	}
