@@ -18,6 +18,7 @@ func (d *decoder) outputs() {
 		return
 	}
 	var content []byte
+	var size, stdout int64 // of an output in a file of its own, and what is here of it
 	edit := false
 	c.EnterObject()
 	for c.NextKey() {
@@ -27,10 +28,17 @@ func (d *decoder) outputs() {
 			c.Skip()
 		case "content":
 			content = c.Raw()
+		case "persistedOutputSize":
+			size, _ = c.Int64()
+		case "stdout":
+			text, _ := c.Bytes()
+			stdout = int64(len(text))
+			d.message.AddUnsent(d.keep(text))
 		default:
 			d.output(c, key)
 		}
 	}
+	d.message.LeftOut += max(0, size-stdout)
 	if content == nil || edit { // what was written to a file stands in the call
 		return
 	}

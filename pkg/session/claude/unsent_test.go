@@ -15,6 +15,7 @@ func TestOutputThatWasNotSent(t *testing.T) {
 	}{
 		{"all was sent", `"one\ntwo"`, `{"stdout":"one\ntwo","stderr":"","interrupted":false}`, "one\ntwo", false},
 		{"a preview was sent", `"Preview:\none\n..."`, `{"stdout":"one\ntwo\nthree","stderr":"warned","persistedOutputPath":"/tmp/x"}`, "Preview:\none\n...\ntwo\nthree\nwarned", false},
+		{"the rest is in a file", `"Preview:\none\n..."`, `{"stdout":"one\ntwo","persistedOutputPath":"/tmp/x","persistedOutputSize":31787}`, "Preview:\none\n...\ntwo", true},
 		{"an error", `"no such file"`, `"Error: no such file"`, "no such file\nError: no such file", false},
 		{"a file that was read", `"1→one\n2→two"`, `{"type":"text","file":{"filePath":"/a","content":"one\ntwo","numLines":2}}`, "1→one\n2→two", false},
 		{"a file that was written stands in the call", `"written"`, `{"type":"create","filePath":"/a","content":"what was written to the file, at some length","structuredPatch":[]}`, "written", true},
