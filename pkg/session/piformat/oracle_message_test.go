@@ -149,7 +149,9 @@ func naiveTime(raw json.RawMessage) (ms int64, naive, ok bool) {
 		text = *s
 		for naive, layouts := range naiveLayouts {
 			for _, layout := range layouts {
-				if t, err := time.Parse(layout, text); err == nil {
+				// time.Parse takes an hour of one digit too, which ISO 8601 has not,
+				// and no small t and z, which it has.
+				if t, err := time.Parse(layout, strings.ToUpper(text)); err == nil && len(text) >= len("2006-01-02T15:04") {
 					ms = t.UnixMilli()
 					return ms, naive, ms >= earliest && ms < latest
 				}

@@ -202,6 +202,9 @@ func (d *decoder) classify() {
 	case customMessage:
 		d.customMessage()
 	}
+	if e.kind != message {
+		d.messageTime = nil // what such a record has as "message" is none
+	}
 	d.message.ID = e.id
 }
 

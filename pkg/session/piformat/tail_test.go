@@ -242,14 +242,21 @@ func TestRefuseOrWait(t *testing.T) {
 }
 
 func FuzzTail(f *testing.F) {
-	files, _ := filepath.Glob("testdata/*.jsonl")
-	for _, name := range files {
+	own, _ := filepath.Glob("testdata/*.jsonl")
+	for _, depth := range []string{"*", "*/*", "*/*/*", "*/*/*/*", "*/*/*/*/*"} {
+		samples, _ := filepath.Glob("../../../../shared/samples*/" + depth + ".jsonl")
+		own = append(own, samples...)
+	}
+	for _, name := range own {
 		log, err := os.ReadFile(name)
 		if err != nil {
 			f.Fatal(err)
 		}
-		f.Add(log)
+		if len(log) <= session.ExactTail {
+			f.Add(log)
+		}
 	}
+	f.Add([]byte("{\"type\":\"message\",\"message\":{}}\n{\"message\":{\"timestamp\":1000000000}}\n")) // a time that belongs to no message
 	f.Fuzz(func(t *testing.T, log []byte) {
 		if len(log) > session.ExactTail || salvageable(log) || strange(log) || bytes.HasPrefix(log, []byte("\xFF\xFE")) || bytes.HasPrefix(log, []byte("\xFE\xFF")) {
 			return
