@@ -14,27 +14,42 @@ const Mark = "[redacted]"
 // Redact replaces what looks like a secret by [Mark] and returns how many there
 // were. Text without any is returned unchanged.
 func Redact(text string) (string, int) {
-	k := known()
-	bits := k.anchors.in([]byte(text))
-	if bits == 0 {
+	clean, n := redactBytes([]byte(text))
+	if n == 0 {
 		return text, 0
 	}
-	return k.search(text, bits)
+	return clean, n
 }
 
 // RedactBytes is [Redact] for bytes. What it returns is text itself, unchanged,
 // if there is no secret, and memory of its own else.
 func RedactBytes(text []byte) ([]byte, int) {
-	k := known()
-	bits := k.anchors.in(text)
-	if bits == 0 {
-		return text, 0
-	}
-	clean, n := k.search(string(text), bits)
+	clean, n := redactBytes(text)
 	if n == 0 {
 		return text, 0
 	}
 	return []byte(clean), n
+}
+
+// redactBytes also finds what is disguised: where plain letters show more than
+// the text does, the text is given in plain letters.
+func redactBytes(text []byte) (clean string, n int) {
+	k := known()
+	if bits := k.anchors.in(text); bits != 0 {
+		clean, n = k.search(string(text), bits)
+	}
+	bare, disguised := unmasked(text)
+	if !disguised {
+		return clean, n
+	}
+	bits := k.anchors.in(bare)
+	if bits == 0 {
+		return clean, n
+	}
+	if other, more := k.search(string(bare), bits); more > n {
+		return other, more
+	}
+	return clean, n
 }
 
 // search looks for the shapes whose anchors the text has.

@@ -50,6 +50,11 @@ var examples = []struct{ text, secret string }{
 	{"api_key=0123456789abcdef", "0123456789"},
 	{"aws_secret_access_key = wJalrXUtnFEMI/K7MDENG", "wJalrXUtnFEMI"},
 	{"token=a1b2c3d4e5f6", "a1b2c3d4"},
+	{"ｐassword=correcthorse", "correcthorse"},
+	{"ＰＡＳＳＷＯＲＤ＝correcthorse", "correcthorse"},
+	{"gh\u200bp_abcdefghijklmnopqrstuvwxyz0123456789", "klmnopqrst"},
+	{`{"command":"gh\u200bp_abcdefghijklmnopqrstuvwxyz0123456789"}`, "klmnopqrst"},
+	{"pass\u00adword=correcthorse", "correcthorse"},
 	{"-----BEGIN PGP PRIVATE KEY BLOCK-----\nlQOYBGabcdef\n-----END PGP PRIVATE KEY BLOCK-----", "lQOYBGabcdef"},
 	{`{\"command\":\"export API_TOKEN=\\\"a1b2c3d4e5f6\\\"\"}`, "a1b2c3d4"},
 	{`{\"password\": \"correcthorse\"}`, "correcthorse"},
@@ -98,6 +103,7 @@ func TestOrdinaryTextIsKept(t *testing.T) {
 		"http://localhost:8080/path@2", "a 12:AA battery", "npm_config_cache=/tmp", "", "a", "ab", "abc", "sk-", "ratio 1:AAA",
 		"if password == confirm {", "use --token to sign in", "docker run -u 1000:1000 x", "the token is invalid", "the password was wrong", "--password-stdin", "Password:\nsudo: no password was provided",
 		"mysql -u root -p shop", "<token>abc</token", "PrivateKey: testRSA2048PrivateKey,", "password := args[3]", "secret := []byte{0, 1}", "SKU0123", "a.b.c.d.e.f.g", "see pkg.Config.go and x.", "grep -p password:", "curl -u $USER:$PASS https://x",
+		"ＡＢＣ株式会社の資料（１２３）", "👨\u200d👩\u200d👧 family", "a\u200bb", `{"text":"\u200b"}`, "ｔｏｋｅｎ too long",
 	} {
 		if clean, n := Redact(s); clean != s || n != 0 {
 			t.Errorf("%q became %q", s, clean)
