@@ -243,8 +243,11 @@ func (p *Plan) due(ctx context.Context, store session.Store, tail session.Tail, 
 // runtime's own trigger, unless a threshold was asked for. reason says why it is
 // not, for people.
 func Due(ctx context.Context, store session.Store, ref session.Ref, tail session.Tail, policy Policy, now time.Time) (due bool, reason string, err error) {
-	if trigger := store.Capabilities().Trigger; trigger != nil && !policy.Asked {
-		return trigger.Due(ctx, session.DueQuestion{Ref: ref, Tail: tail, Now: now, Requested: policy.Requested})
+	if trigger := store.Capabilities().Trigger; trigger != nil {
+		due, reason, err = trigger.Due(ctx, session.DueQuestion{Ref: ref, Tail: tail, Now: now, Requested: policy.Requested, Asked: policy.Asked})
+		if err != nil || !due || !policy.Asked {
+			return due, reason, err
+		}
 	}
 	if tail.Tokens < policy.Threshold {
 		return false, fmt.Sprintf("%d tokens, threshold %d", tail.Tokens, policy.Threshold), nil

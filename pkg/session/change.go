@@ -197,6 +197,10 @@ type DueQuestion struct {
 	Tail      Tail
 	Now       time.Time
 	Requested bool // the session or its agent was named: it is not a run over everything
+	// Asked says that a size in tokens was asked for, which takes the place of
+	// all that the runtime itself goes by: only a session in which there is
+	// nothing new is not due then. The size is not the trigger's to look at.
+	Asked bool
 }
 
 // Undo is the plan to reverse a rotation: plain data that is written to

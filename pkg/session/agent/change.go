@@ -57,6 +57,9 @@ func isRotated(name string) bool {
 // Due implements [session.Trigger]: a session is due when its context is larger
 // than the window less what is reserved for the answer (docs/decisions.md D17).
 func (s *Store) Due(_ context.Context, q session.DueQuestion) (bool, string, error) {
+	if q.Asked {
+		return true, "", nil
+	}
 	limit := s.options.ContextWindow - s.options.ReserveTokens
 	return q.Tail.Tokens > limit, fmt.Sprintf("%d tokens, due above %d (window %d less %d reserved)", q.Tail.Tokens, limit, s.options.ContextWindow, s.options.ReserveTokens), nil
 }

@@ -60,6 +60,9 @@ func (s *Store) LessonsFile(session.Ref) string {
 // them, as the program counts them.
 func (s *Store) Due(_ context.Context, q session.DueQuestion) (bool, string, error) {
 	least := periodicMessages
+	if q.Asked {
+		return true, "", nil
+	}
 	if q.Requested {
 		least = requestedMessages
 	}

@@ -223,20 +223,21 @@ func (s *Store) Due(ctx context.Context, q session.DueQuestion) (bool, string, e
 	if err != nil {
 		return false, "", err
 	}
-	due, reason := s.due(x, q.Now)
+	due, reason := s.due(x, q)
 	return due, reason, nil
 }
 
-func (s *Store) due(x row, now time.Time) (bool, string) {
+func (s *Store) due(x row, q session.DueQuestion) (bool, string) {
 	switch {
-	case x.last == nil || x.people < s.options.UserMessages:
-		return false, fmt.Sprintf("%d messages of the user, due from %d", x.people, s.options.UserMessages)
-	case now.Sub(*x.last) < s.options.Inactivity:
-		return false, fmt.Sprintf("something was said %s ago, due after %s", now.Sub(*x.last).Round(time.Second), s.options.Inactivity)
 	case x.summary != "" && x.through == nil:
 		return false, "it has a summary of the program's own"
 	case x.summary != "" && x.highest != nil && *x.through >= *x.highest:
 		return false, "its summary is up to date"
+	case q.Asked:
+	case x.last == nil || x.people < s.options.UserMessages:
+		return false, fmt.Sprintf("%d messages of the user, due from %d", x.people, s.options.UserMessages)
+	case q.Now.Sub(*x.last) < s.options.Inactivity:
+		return false, fmt.Sprintf("something was said %s ago, due after %s", q.Now.Sub(*x.last).Round(time.Second), s.options.Inactivity)
 	}
 	return true, ""
 }

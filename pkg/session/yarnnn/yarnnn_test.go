@@ -100,6 +100,14 @@ func TestOnPostgreSQL(t *testing.T) {
 			}
 		}
 	})
+	t.Run("asked for another size", func(t *testing.T) {
+		for n, want := range map[int]bool{1: true, 2: true, 3: true, 4: false} {
+			due, reason, err := s.Due(t.Context(), session.DueQuestion{Ref: find(t, s, n), Now: now, Asked: true})
+			if due != want || err != nil || due != (reason == "") {
+				t.Errorf("session %d: due %v (%s), %v; want %v", n, due, reason, err, want)
+			}
+		}
+	})
 	t.Run("log", func(t *testing.T) { testLog(t, s) })
 	t.Run("annotate", func(t *testing.T) { testAnnotate(t, s, db) })
 	t.Run("recent", func(t *testing.T) { testRecent(t, s, db) })
@@ -231,18 +239,18 @@ func testAnnotate(t *testing.T, s *yarnnn.Store, db database) {
 	if after := openLog(t, s, ref); after != before {
 		t.Fatalf("the log changed:\n%s", cmp.Diff(before, after))
 	}
-	due := func() bool {
-		due, _, err := s.Due(t.Context(), session.DueQuestion{Ref: ref, Now: now})
+	due := func(asked bool) bool {
+		due, _, err := s.Due(t.Context(), session.DueQuestion{Ref: ref, Now: now, Asked: asked})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return due
 	}
-	if due() {
+	if due(false) || due(true) {
 		t.Fatal("a session with a summary is due again")
 	}
 	db.say(1, now.Add(-10*time.Hour), "user")
-	if !due() {
+	if !due(false) || !due(true) {
 		t.Fatal("a session that went on is not due")
 	}
 	if err := s.Annotate(t.Context(), a); !errors.Is(err, session.ErrBusy) {
