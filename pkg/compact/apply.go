@@ -126,14 +126,15 @@ func (r *run) shortens() bool { return r.plan.Strategy.Shortens() && !r.policy.S
 
 // summaryRunes bounds the summary that takes the place of messages to about a
 // third of them, of a short session two thirds: three characters are about a
-// token. 0 is no bound.
+// token. Where a summary takes the place of an earlier one, there is room for
+// that beside the headings, however short the session is. 0 is no bound.
 func (r *run) summaryRunes() int {
-	const least, short = 600, 2000
+	const least, short, earlier = 600, 2000, 1000
 	if !r.shortens() {
 		return 0
 	}
 	replaced := r.plan.Cut.SummarizedTokens + r.plan.Cut.PreviousTokens
-	return int(max(replaced, min(2*replaced, short), least))
+	return int(max(replaced, min(2*replaced, short), least+min(4*r.plan.Cut.PreviousTokens, earlier)))
 }
 
 // errNoSummary is returned when a summary is to take the place of messages and

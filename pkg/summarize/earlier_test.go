@@ -1,6 +1,7 @@
 package summarize
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -31,5 +32,23 @@ func TestEarlierExtractiveSummary(t *testing.T) {
 	}
 	if n := strings.Count(twice, extractiveNote); n != 1 {
 		t.Errorf("the note stands there %d times:\n%s", n, twice)
+	}
+}
+
+// A short session has all of the summary before, as far as that has about the
+// length that a compaction leaves room for beside the headings (600 and its own).
+func TestEarlierSummaryOfAShortSession(t *testing.T) {
+	for n := 1; n <= 8; n++ {
+		earlier := "## Goal\n"
+		for i := range n {
+			earlier += fmt.Sprintf("- the falcon-ridge shop number %d opens at seven, not at eight\n", i)
+		}
+		text := checkpointOf(t, 600+min(len(earlier), 1000),
+			saying(session.RoleSummary, earlier),
+			saying(session.RoleUser, "And who closes on Sunday? "+strings.Repeat("The mill sends spelt on Monday. We decided to take it. ", 20)),
+			saying(session.RoleAssistant, "Next I will ask Lea. "+strings.Repeat("The van leaves at 06:40, and the rye goes in second. ", 20)))
+		if got := strings.Count(text, "falcon-ridge shop number"); got != n {
+			t.Errorf("of %d lines of the earlier summary %d stand in\n%s", n, got, text)
+		}
 	}
 }

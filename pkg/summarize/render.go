@@ -18,6 +18,8 @@ type plan struct {
 	prose  bool        // items are lines of one text, whose source is in the title
 	whole  bool        // no item is left out between others
 	mark   int         // code points that an item's mark has more than "- "
+	first  int         // code points of it that come before all other sections
+	spent  int         // code points that the chosen ones cost
 	chosen []candidate
 }
 
@@ -128,13 +130,24 @@ func (e *Extractive) plans() []*plan {
 		{title: "Errors", share: 9, items: e.commands.failureCandidates(e.inFocus)},
 	}
 	for i, summary := range e.earlier {
-		share := 2
+		share, first := 2, 0
 		if i == len(e.earlier)-1 {
-			share = 10
+			share, first = 10, e.earlierFirst()
 		}
-		plans = append(plans, &plan{title: fmt.Sprintf("Earlier summary (line %d)", summary.line), share: share, items: paragraphs(summary), prose: true})
+		plans = append(plans, &plan{title: fmt.Sprintf("Earlier summary (line %d)", summary.line), share: share, first: first, items: paragraphs(summary), prose: true})
 	}
 	return append(plans, &plan{title: "Last exchanges", share: 14, items: e.lastItems(), whole: true})
+}
+
+// earlierFirst is how much of the summary before this one comes before all else,
+// in code points. What it says stands nowhere else in the context, and in a short
+// summary its share of the room would not hold a line of it.
+func (e *Extractive) earlierFirst() int {
+	const short, most = 2000, 1000
+	if e.options.MaxRunes >= short {
+		return 0
+	}
+	return most
 }
 
 // late favours what was said late in the log: what was open or next long ago
@@ -205,8 +218,11 @@ func fit(plans []*plan, space int) {
 	}
 	left := space
 	for _, p := range plans {
+		left -= p.take(min(7*space/8, p.first))
+	}
+	for _, p := range plans {
 		if len(p.items) > 0 {
-			left -= p.take(min(left, space*p.share/shares))
+			left -= p.take(min(left, space*p.share/shares-p.spent))
 		}
 	}
 	for _, p := range plans {
@@ -238,6 +254,7 @@ func (p *plan) take(space int) (spent int) {
 		rest = append(rest, c)
 	}
 	p.items = rest
+	p.spent += spent
 	return spent
 }
 
