@@ -57,7 +57,9 @@ func (e *Extractive) picked() (string, []Section) {
 		return text.String(), sections
 	}
 	for _, p := range plans {
-		p.mark = len("[x] ")
+		if !p.prose { // its lines have no mark
+			p.mark = len("[x] ")
+		}
 	}
 	fit(plans, space-checkpointFrame())
 	sections := writeCheckpoint(&text, plans)
