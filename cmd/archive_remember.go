@@ -94,7 +94,7 @@ func (d archiveDocument) folded() string {
 	for _, r := range d.Archives {
 		switch {
 		case d.folds && r.Unchanged && r.Remembered:
-			t.add("unchanged since it was remembered", 1)
+			t.add("unchanged", 1)
 		case d.folds && r.Unchanged:
 			t.add("archived before", 1)
 		}

@@ -143,7 +143,7 @@ func (t *tally) nothingToDo() string {
 func idleReason(r compact.Result) string {
 	switch {
 	case r.Unchanged:
-		return "unchanged since it was remembered"
+		return "unchanged"
 	case r.Outcome == compact.BelowThreshold:
 		return "below the threshold"
 	case r.Outcome != compact.NothingToDo:
