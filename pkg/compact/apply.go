@@ -327,7 +327,7 @@ func (p *Plan) route(store session.Store, policy Policy, cause error) bool {
 // runtime did is read from its files.
 func (r *run) reset(ctx context.Context) error {
 	r.tell(StageRotate, 0, 1)
-	if err := ctx.Err(); err != nil {
+	if err := r.afterTurn(ctx); err != nil {
 		return err
 	}
 	if err := r.stillIdle(ctx); err != nil {
@@ -361,6 +361,19 @@ func (r *run) reset(ctx context.Context) error {
 	r.result.Reason = in.Receipt.Reason
 	r.tell(StageRotate, 1, 1)
 	return r.settleRotation(ctx, r.store, in, r.policy)
+}
+
+// maxQuietWait is the longest quiet period that is waited for when a turn has
+// ended, so that the session can be started fresh in the same run.
+const maxQuietWait = 15 * time.Second
+
+// afterTurn waits for the quiet period, where it is short, after a turn that
+// the log was followed through.
+func (r *run) afterTurn(ctx context.Context) error {
+	if r.followed == 0 || r.policy.Quiet > maxQuietWait {
+		return ctx.Err()
+	}
+	return r.policy.wait(ctx, r.policy.Quiet)
 }
 
 // takeOver drops the intents of earlier resets of this log that are not known

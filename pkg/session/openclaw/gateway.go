@@ -409,9 +409,6 @@ const gapWait = 200 * time.Millisecond
 // what was archived any more.
 func (s *Store) awaitGap(ctx context.Context, asker asker, r session.Rotation) error {
 	for end := time.Now().Add(s.options.Wait); ; {
-		if err := s.unchanged(r); err != nil {
-			return err
-		}
 		err := s.askIdle(ctx, asker, r)
 		if err == nil {
 			err = asker.quiet(ctx)
