@@ -500,8 +500,11 @@ func chooseTargets(all inventory, o compactOptions) (targets []found, none []com
 		targets, err = named(all.sessions, o.Session)
 		return targets, nil, err
 	}
-	served := map[owner]bool{}
+	served, inDatabase := map[owner]bool{}, all.inDatabase()
 	for _, s := range all.sessions {
+		if s.Kind == session.KindDeleted && inDatabase[s.owner()] {
+			targets = append(targets, s) // what the runtime deletes, it keeps as a file, for a while
+		}
 		if s.Primary || s.Kind == session.KindDatabase || s.Fragment {
 			targets = append(targets, s)
 			served[s.owner()] = served[s.owner()] || !s.Fragment
@@ -513,6 +516,17 @@ func chooseTargets(all inventory, o compactOptions) (targets []found, none []com
 		}
 	}
 	return targets, none, nil
+}
+
+// inDatabase are the agents whose sessions are in a database of their runtime.
+func (v inventory) inDatabase() map[owner]bool {
+	agents := map[owner]bool{}
+	for _, s := range v.sessions {
+		if s.Kind == session.KindStored || s.Kind == session.KindDatabase {
+			agents[s.owner()] = true
+		}
+	}
+	return agents
 }
 
 // withoutMain says why an agent has no main session: its sessions cannot be
@@ -529,14 +543,16 @@ func (v inventory) withoutMain(w owner) compact.Result {
 
 // named finds sessions by id, by key, or by the start of an id that only one
 // session has. Of several that had a key one after the other the newest is
-// meant.
+// meant. Logs that were closed are meant where no other has the id.
 func named(sessions []found, name string) ([]found, error) {
-	var exact, keyed, prefixed []found
+	var exact, keyed, prefixed, closed, closedPrefixed []found
 	for _, s := range sessions {
-		if !shown(s.Kind) && s.Kind != session.KindSubagent {
-			continue
-		}
 		switch {
+		case s.Kind.Closed() && s.ID == name:
+			closed = append(closed, s)
+		case s.Kind.Closed() && strings.HasPrefix(s.ID, name):
+			closedPrefixed = append(closedPrefixed, s)
+		case !shown(s.Kind) && s.Kind != session.KindSubagent:
 		case s.ID == name:
 			exact = append(exact, s)
 		case strings.EqualFold(s.Key, name):
@@ -545,8 +561,14 @@ func named(sessions []found, name string) ([]found, error) {
 			prefixed = append(prefixed, s)
 		}
 	}
-	if exact = append(exact, newestOf(keyed)...); len(exact) > 0 {
+	if exact = append(exact, newestOf(keyed)...); len(exact) == 0 {
+		exact = closed
+	}
+	if len(exact) > 0 {
 		return exact, nil
+	}
+	if len(prefixed) == 0 {
+		prefixed = closedPrefixed
 	}
 	_, err := sessionIDs().resolve(name, inventory{sessions: prefixed}.candidates(scope{}))
 	return prefixed, err

@@ -207,6 +207,9 @@ func (r *run) leave() error {
 
 // left says why a session stays as it is, and what a person can do.
 func (p *Plan) left() string {
+	if p.Ref.Kind.Closed() {
+		return "the log was closed: nobody continues it, and it stays as it is"
+	}
 	why := "only " + p.Ref.Runtime + " itself changes its sessions"
 	if p.Advice != "" {
 		why += ": " + p.Advice

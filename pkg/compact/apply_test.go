@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -185,6 +186,38 @@ func TestExecuteAsksLast(t *testing.T) {
 	}
 	if _, err := h.Execute(context.Background(), g, h.planFor(g, h.policy()), h.policy()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A turn that was waited for has made the log longer: it is read and archived
+// again, a short quiet period is waited for, and the gateway asked anew. A long
+// one is left to the next run.
+func TestExecuteThroughTheGatewayAfterATurn(t *testing.T) {
+	for quiet, wants := range map[time.Duration][]time.Duration{700 * time.Millisecond: {700 * time.Millisecond}, time.Minute: nil} {
+		h, g := served(t)
+		asked := 0
+		g.ask = func(r session.Rotation) error {
+			if asked++; asked == 1 {
+				h.append(said(1))
+				h.log += said(1)
+				return &session.BusyError{Path: r.Live, Reason: "it grew", Change: session.ChangeGrew}
+			}
+			return os.Rename(r.Live, r.Live+".reset")
+		}
+		policy := h.policy()
+		policy.Quiet = quiet
+		var waited []time.Duration
+		policy.Wait = func(_ context.Context, d time.Duration) error {
+			waited = append(waited, d)
+			return nil
+		}
+		result, err := h.Execute(context.Background(), g, h.planFor(g, policy), policy)
+		if err != nil || result.Outcome != compact.Compacted || result.Reason != "" || h.archive.copies[result.Archive.ID] != h.log {
+			t.Fatalf("%+v, %v", result, err)
+		}
+		if !slices.Equal(waited, wants) {
+			t.Errorf("waited %v, want %v", waited, wants)
+		}
 	}
 }
 

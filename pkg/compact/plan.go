@@ -110,7 +110,7 @@ func (p *Plan) make(ctx context.Context, store session.Store, policy Policy, now
 	if p.Ref.Fragment { // there is nothing to keep of it where it is
 		p.Strategy = session.StrategyRotate
 	}
-	if p.Ref.State == session.StateUnsupported && !(policy.LeaveSessions && p.Ref.Kind != session.KindDatabase) {
+	if p.Ref.State == session.StateUnsupported && !(policy.LeaveSessions && p.Ref.Kind != session.KindDatabase || p.Ref.Kind.Closed()) {
 		return p.stop(Unsupported, "%s", p.Ref.Reason)
 	}
 	if reason := p.choose(store, policy); reason != "" {
@@ -229,7 +229,7 @@ func (p *Plan) choose(store session.Store, policy Policy) string {
 
 // due decides whether the session is to be compacted now.
 func (p *Plan) due(ctx context.Context, store session.Store, tail session.Tail, policy Policy, now time.Time) (bool, error) {
-	if policy.Force || policy.LeaveSessions || p.Ref.Fragment {
+	if policy.Force || policy.LeaveSessions || p.Ref.Fragment || p.Ref.Kind.Closed() {
 		return true, nil
 	}
 	due, reason, err := Due(ctx, store, p.Ref, tail, policy, now)

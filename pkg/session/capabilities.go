@@ -126,15 +126,15 @@ type Capabilities struct {
 }
 
 // StrategiesOf returns the strategies that one session can have, the default
-// first; [StrategyNone] alone if its runtime only may change it. What lies in a
-// runtime's database is not rotated or shortened, whatever its store does with
-// files.
+// first; [StrategyNone] alone if its runtime only may change it, or nobody. What
+// lies in a runtime's database is not rotated or shortened, whatever its store
+// does with files, and neither is a log that was closed.
 func (c Capabilities) StrategiesOf(ref Ref) []Strategy {
 	stored := ref.Kind == KindStored || ref.Kind == KindDatabase
 	switch {
 	case stored && c.Annotator != nil:
 		return []Strategy{StrategyAnnotate}
-	case stored, len(c.Strategies) == 0:
+	case stored, ref.Kind.Closed(), len(c.Strategies) == 0:
 		return []Strategy{StrategyNone}
 	}
 	return c.Strategies

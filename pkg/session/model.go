@@ -60,6 +60,16 @@ const (
 	KindStored     Kind = "stored"     // one session in such a database; its path names it and is no file
 )
 
+// Closed reports whether a log of this kind is one that nobody continues any
+// more: it is read, archived and remembered, never changed.
+func (k Kind) Closed() bool {
+	switch k {
+	case KindReset, KindDeleted, KindBackup, KindCheckpoint:
+		return true
+	}
+	return false
+}
+
 // Ref names one session of a store. It is data: holding a Ref keeps nothing open.
 type Ref struct {
 	Runtime string // one of the Runtime constants

@@ -190,10 +190,10 @@ func (v *view) best(n logName) (best *entry, primary bool) {
 // refusal says why a log is never rotated, "" if it may be.
 func (v *view) refusal(n logName) string {
 	switch {
-	case v.frozen != "":
-		return v.frozen
 	case !n.open():
 		return "a log that the runtime has closed: it is archived, never changed"
+	case v.frozen != "":
+		return v.frozen
 	case n.topic != "" && len(v.owners[n.name]) == 0 && v.names(n.session):
 		return "a thread of session " + n.session + ", and which entry of sessions.json uses it is not known"
 	}
