@@ -6,6 +6,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/replay"
 	"github.com/sessctl/sessctl/pkg/retention"
 	"github.com/spf13/cobra"
@@ -146,7 +147,7 @@ func completeSessions(a *app, c *cobra.Command) (all []candidate) {
 }
 
 func completeRemembered(a *app, c *cobra.Command) []candidate {
-	store, err := a.glimpseMemory(c.Context())
+	store, err := memory.Open(c.Context(), a.memoryDir(), memory.Options{NoTrace: true})
 	if err != nil {
 		return nil
 	}
@@ -159,7 +160,7 @@ func completeRemembered(a *app, c *cobra.Command) []candidate {
 }
 
 func completeModels(a *app, c *cobra.Command) (all []candidate) {
-	store, err := a.glimpseMemory(c.Context())
+	store, err := memory.Open(c.Context(), a.memoryDir(), memory.Options{NoTrace: true})
 	if err != nil {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/summarize"
 )
 
@@ -58,7 +59,7 @@ func (e *embedding) probe(ctx context.Context) (embed.Model, error) {
 // examineVectors compares the model of memory's vectors with the embedder's.
 func (d *checkup) examineVectors(ctx context.Context, model embed.Model) error {
 	d.ok("", "%s serves", model)
-	store, err := d.glimpseMemory(ctx)
+	store, err := memory.Open(ctx, d.memoryDir(), memory.Options{NoTrace: true})
 	if err != nil {
 		return nil // the check of the memory says why
 	}

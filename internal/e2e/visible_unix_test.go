@@ -114,6 +114,9 @@ func hostileCommands() [][]string {
 		{"clean", "--max-age", "1s", "--dry-run"}, {"clean", "--max-age", hostile},
 		{hostile}, {"sizes", hostile}, {"--runtime", hostile, "sizes"}, {"--store", hostile, "sizes"}, {"--store", "pi=/" + hostileName, "sizes"},
 		{"--config", "/" + hostileName, "sizes"}, {"--config", "CONFIG", "sizes"}, {"--config", "CONFIG", "doctor"}, {"--data-dir", "/dev/null/" + hostileName, "compact", "--all"},
+		{"log"}, {"log", "--agent", hostile}, {"archive", "show", "5f0c1c2e", "--text"}, {"archive", "show", "--lines", hostile, "5f0c1c2e"}, {"help", hostile},
+		{"__complete", "sizes", "--agent", ""}, {"__complete", "compact", "--session", ""}, {"__complete", "recall", "--session", ""},
+		{"__complete", "archive", "show", ""}, {"__complete", "compact", "--undo", ""}, {"__complete", "archive", "show", hostile},
 		{"memory", "forget", "--agent", "plain", "--yes"},
 	}
 }
