@@ -310,7 +310,7 @@ func (a *app) findReceipt(name string) (compact.Receipt, error) {
 	if strings.HasSuffix(name, ".json") || strings.ContainsAny(name, `/\`) {
 		return a.receipts().Read(absolute(name))
 	}
-	all, _, err := a.receipts().Examine() // one that cannot be read does not hide the others
+	all, unreadable, err := a.receipts().Examine()
 	if err != nil {
 		return compact.Receipt{}, err
 	}
@@ -319,6 +319,9 @@ func (a *app) findReceipt(name string) (compact.Receipt, error) {
 		ids = append(ids, candidate{r.ID, r.Agent + ", " + r.At.UTC().Format("2006-01-02 15:04")})
 	}
 	id, err := receiptIDs().resolve(name, ids)
+	if len(unreadable) > 0 && len(receiptIDs().matching(name, ids)) == 0 {
+		err = unreadable[0].Err // it may be the one that is meant
+	}
 	if err != nil {
 		return compact.Receipt{}, err
 	}
