@@ -51,6 +51,7 @@ func Faults() []Fault {
 		all = append(all, w.fault())
 	}
 	all = append(all, Fault{Name: "second sessctl", reads: true, try: second})
+	all = append(all, swapped()...)
 	return append(all, powerCuts()...)
 }
 

@@ -21,6 +21,9 @@ func SyncDir(dir string) error {
 	return nil
 }
 
+// SyncDirIn is [SyncDir] for a directory that is held open.
+func SyncDirIn(root *os.Root) error { return name{in: root}.sync() }
+
 // SyncFile makes the content of a file durable that something else wrote, and
 // its name too. [ErrNotRegular] is returned for anything but a regular file.
 func SyncFile(path string) error {
@@ -129,7 +132,10 @@ func MoveDir(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return explain("move "+from+" to", to, filepath.Dir(to), err)
 	}
-	return syncBoth(to, from)
+	if err := SyncDir(filepath.Dir(to)); err != nil || filepath.Dir(to) == filepath.Dir(from) {
+		return err
+	}
+	return SyncDir(filepath.Dir(from))
 }
 
 // Scratch is a directory for copies that are read once and then removed: in

@@ -2,14 +2,13 @@ package durable
 
 import (
 	"io"
-	"os"
 	"path/filepath"
 )
 
 // ReplaceFileStepping is ReplaceFile with step called before each step.
 func ReplaceFileStepping(path string, step func(string), write func(io.Writer) error) error {
 	j := jobFor(path, 0o600)
-	j.publish, j.step = os.Rename, step
+	j.publish, j.step = name.onto, step
 	return j.runFor(path, write)
 }
 
@@ -24,7 +23,21 @@ func CreateNamedStepping(dir string, step func(string), write func(io.Writer) (s
 func TempName(label string) string { return tempName(label) }
 
 // RenameByLink is what stands in for a rename that never replaces.
-func RenameByLink(from, to string) error { return renameByLink(from, to) }
+func RenameByLink(from, to string) error { return byPaths(renameByLink, from, to) }
 
 // DropName is the second step of RenameByLink.
-func DropName(from, to string) error { return dropName(from, to) }
+func DropName(from, to string) error { return byPaths(dropName, from, to) }
+
+func byPaths(act func(from, to name) error, from, to string) error {
+	a, err := nameAt(from)
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	b, err := nameAt(to)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	return act(a, b)
+}

@@ -18,15 +18,99 @@ import (
 // file is at from then, and the one that was moved is at to.
 func MoveFile(from, to string) error { return moveBy(renameOrLink, from, to) }
 
-func moveBy(rename func(from, to string) error, from, to string) error {
-	err := rename(from, to)
-	if errors.Is(err, ErrExists) && SameFile(from, to) {
-		err = dropName(from, to) // both names are this file: an earlier move got half way
-	}
+// MoveFileIn is [MoveFile] for two names below root, which is held open: it moves
+// what is there, wherever the path of root leads by now.
+func MoveFileIn(root *os.Root, from, to string) error { return moveIn(renameOrLink, root, from, to) }
+
+func moveBy(rename func(from, to name) error, from, to string) error {
+	a, err := nameAt(from)
 	if err != nil {
 		return explain("move "+from+" to", to, filepath.Dir(to), err)
 	}
+	defer a.close()
+	b, err := nameAt(to)
+	if err != nil {
+		return explain("move "+from+" to", to, filepath.Dir(to), err)
+	}
+	defer b.close()
+	return moveName(rename, a, b)
+}
+
+func moveIn(rename func(from, to name) error, root *os.Root, from, to string) error {
+	a, err := nameIn(root, from)
+	if err != nil {
+		return explain("move "+from+" to", to, root.Name(), err)
+	}
+	defer a.close()
+	b, err := nameIn(root, to)
+	if err != nil {
+		return explain("move "+from+" to", to, root.Name(), err)
+	}
+	defer b.close()
+	return moveName(rename, a, b)
+}
+
+func moveName(rename func(from, to name) error, from, to name) error {
+	err := rename(from, to)
+	if errors.Is(err, ErrExists) && sameName(from, to) {
+		err = dropName(from, to) // both names are this file: an earlier move got half way
+	}
+	if err != nil {
+		return explain("move "+from.path()+" to", to.path(), to.in.Name(), err)
+	}
 	return syncBoth(to, from)
+}
+
+// name is a name in a directory that is held open, so that it means the same
+// until it is closed.
+type name struct {
+	in   *os.Root
+	base string
+}
+
+// nameAt opens the directory of a path.
+func nameAt(path string) (name, error) {
+	root, err := os.OpenRoot(filepath.Dir(path))
+	return name{root, filepath.Base(path)}, err
+}
+
+// nameIn opens the directory of a name below root, which it cannot leave.
+func nameIn(root *os.Root, below string) (name, error) {
+	in, err := root.OpenRoot(filepath.Dir(below))
+	return name{in, filepath.Base(below)}, err
+}
+
+func (n name) close() { _ = n.in.Close() }
+
+// path is where the name was when its directory was opened, for messages.
+func (n name) path() string { return filepath.Join(n.in.Name(), n.base) }
+
+// beside is another name in the directory.
+func (n name) beside(base string) name { return name{n.in, base} }
+
+func (n name) unlink() error { return n.in.Remove(n.base) }
+
+// onto renames one name to another, replacing what has that. Both are in one
+// directory.
+func (n name) onto(other name) error { return n.in.Rename(n.base, other.base) }
+
+// link gives a file a second name, in whichever directory.
+func (n name) link(second name) error { return linkName(n, second) }
+
+// sync makes the names of the directory durable.
+func (n name) sync() error {
+	if err := syncRoot(n.in); err != nil {
+		return fmt.Errorf("sync directory %s: %w", n.in.Name(), bare(err))
+	}
+	return nil
+}
+
+// sameName reports whether two names are of one file. A symbolic link is a file of
+// its own; what cannot be looked at is no name of any.
+func sameName(a, b name) bool {
+	fa, errA := a.in.Lstat(a.base)
+	fb, errB := b.in.Lstat(b.base)
+	return errA == nil && errB == nil && os.SameFile(fa, fb)
 }
 
 // LinkFile gives a file a second name and makes it durable. [ErrExists] is
@@ -43,10 +127,29 @@ func LinkFile(path, second string) error {
 // path missing. [ErrUnsupported] is returned where the system or the file
 // system cannot; nothing has changed then.
 func ExchangeFiles(a, b string) error {
-	if err := exchange(a, b); err != nil {
+	return exchangeBy(nameAt, a, b)
+}
+
+// ExchangeFilesIn is [ExchangeFiles] for two names below root, which is held open.
+func ExchangeFilesIn(root *os.Root, a, b string) error {
+	return exchangeBy(func(below string) (name, error) { return nameIn(root, below) }, a, b)
+}
+
+func exchangeBy(find func(string) (name, error), a, b string) error {
+	first, err := find(a)
+	if err != nil {
 		return explain("exchange "+a+" with", b, filepath.Dir(b), err)
 	}
-	return syncBoth(a, b)
+	defer first.close()
+	second, err := find(b)
+	if err != nil {
+		return explain("exchange "+a+" with", b, filepath.Dir(b), err)
+	}
+	defer second.close()
+	if err := exchange(first, second); err != nil {
+		return explain("exchange "+first.path()+" with", second.path(), second.in.Name(), err)
+	}
+	return syncBoth(first, second)
 }
 
 // RemoveFile unlinks a file, never a directory, and syncs its directory. A
@@ -68,15 +171,35 @@ func RemoveFile(path string) error {
 	return err
 }
 
-func syncBoth(first, second string) error {
-	a, b := filepath.Dir(first), filepath.Dir(second)
-	if err := SyncDir(a); err != nil {
-		return err
-	}
-	if a == b {
+// RemoveFileIn is [RemoveFile] for a name below root, which is held open.
+func RemoveFileIn(root *os.Root, below string) error {
+	n, err := nameIn(root, below)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return SyncDir(b)
+	if err != nil {
+		return fmt.Errorf("remove %s: %w", below, err)
+	}
+	defer n.close()
+	if fi, err := n.in.Lstat(n.base); err == nil && fi.IsDir() {
+		return fmt.Errorf("remove %s: %w", n.path(), ErrNotRegular)
+	}
+	if err := n.unlink(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove %s: %w", n.path(), bare(err))
+	}
+	return n.sync()
+}
+
+func syncBoth(first, second name) error {
+	if err := first.sync(); err != nil {
+		return err
+	}
+	a, errA := first.in.Stat(".")
+	b, errB := second.in.Stat(".")
+	if errA == nil && errB == nil && os.SameFile(a, b) {
+		return nil
+	}
+	return second.sync()
 }
 
 // SameFile reports whether two paths are names of one file. A symbolic link is
@@ -94,7 +217,7 @@ const movedSuffix = ".moved"
 
 // renameOrLink is a rename that never replaces, of a file that others may rename
 // to as well.
-func renameOrLink(from, to string) error {
+func renameOrLink(from, to name) error {
 	err := renameOnly(from, to)
 	if errors.Is(err, ErrUnsupported) {
 		return renameByLink(from, to)
@@ -104,21 +227,21 @@ func renameOrLink(from, to string) error {
 
 // renameNew is a rename that never replaces, of a file whose name only this
 // program knows.
-func renameNew(from, to string) error {
+func renameNew(from, to name) error {
 	err := renameOnly(from, to)
 	if !errors.Is(err, ErrUnsupported) {
 		return err
 	}
-	if err := os.Link(from, to); err != nil {
+	if err := from.link(to); err != nil {
 		return err
 	}
-	return syscall.Unlink(from)
+	return from.unlink()
 }
 
 // renameByLink is a rename that never replaces, for file systems that cannot
 // do it in one step: the file has both names for a moment, never none.
-func renameByLink(from, to string) error {
-	if err := os.Link(from, to); err != nil {
+func renameByLink(from, to name) error {
+	if err := from.link(to); err != nil {
 		return err
 	}
 	return dropName(from, to)
@@ -128,18 +251,18 @@ func renameByLink(from, to string) error {
 // Unlinking would do it, but for a program that renames another file to from
 // just before: that one would be gone. So whatever is there gets a third name
 // first, and its old one again if it is another file.
-func dropName(from, to string) error {
-	aside := filepath.Join(filepath.Dir(from), movedName(filepath.Base(from)))
-	if err := os.Rename(from, aside); err != nil {
+func dropName(from, to name) error {
+	aside := from.beside(movedName(from.base))
+	if err := from.onto(aside); err != nil {
 		return err
 	}
-	if SameFile(aside, to) {
-		return syscall.Unlink(aside)
+	if sameName(aside, to) {
+		return aside.unlink()
 	}
 	if err := giveBack(aside, from); err != nil {
 		return err
 	}
-	return fmt.Errorf("another file has taken the place of %s: %w", from, ErrExists)
+	return fmt.Errorf("another file has taken the place of %s: %w", from.path(), ErrExists)
 }
 
 func movedName(label string) string {
@@ -149,15 +272,15 @@ func movedName(label string) string {
 
 // giveBack gives a file its name again. It keeps the one it has as well if the
 // name is taken.
-func giveBack(aside, name string) error {
-	err := os.Link(aside, name)
+func giveBack(aside, as name) error {
+	err := aside.link(as)
 	if errors.Is(err, ErrExists) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return syscall.Unlink(aside)
+	return aside.unlink()
 }
 
 // EndMoves ends the moves of files in dir, by [MoveFile], that were killed where
@@ -175,26 +298,31 @@ func EndMoves(dir string) error {
 	}
 	pattern := regexp.MustCompile(`^\.(.+)\.sessctl-[0-9a-f]{16}\` + movedSuffix + `$`)
 	for _, entry := range entries {
-		name := pattern.FindStringSubmatch(entry.Name())
-		if name == nil || !entry.Type().IsRegular() {
+		found := pattern.FindStringSubmatch(entry.Name())
+		if found == nil || !entry.Type().IsRegular() {
 			continue
 		}
-		if err := endMove(filepath.Join(dir, entry.Name()), filepath.Join(dir, name[1])); err != nil {
+		if err := endMove(filepath.Join(dir, entry.Name()), found[1]); err != nil {
 			return explain("sweep", dir, dir, err)
 		}
 	}
 	return nil
 }
 
-func endMove(aside, name string) error {
-	info, err := os.Lstat(aside)
+func endMove(path, base string) error {
+	aside, err := nameAt(path)
+	if err != nil {
+		return err
+	}
+	defer aside.close()
+	info, err := aside.in.Lstat(aside.base)
 	if err != nil {
 		return err
 	}
 	if Identify(info).Links > 1 {
-		err = syscall.Unlink(aside)
+		err = aside.unlink()
 	} else {
-		err = giveBack(aside, name)
+		err = giveBack(aside, aside.beside(base))
 	}
-	return errors.Join(err, SyncDir(filepath.Dir(aside)))
+	return errors.Join(err, aside.sync())
 }

@@ -165,15 +165,34 @@ func ReadEnd(path string, size int64, p []byte) (int, error) {
 // Touch sets the modification time of a regular file and makes it durable.
 // [ErrNotRegular] is returned for anything else; a link is not followed.
 func Touch(path string, at time.Time) error {
-	fi, err := os.Lstat(path)
+	n, err := nameAt(path)
+	if err != nil {
+		return fmt.Errorf("touch %s: %w", path, bare(err))
+	}
+	defer n.close()
+	return TouchIn(n.in, n.base, at)
+}
+
+// TouchIn is [Touch] for a name in root, which is held open.
+func TouchIn(root *os.Root, base string, at time.Time) error {
+	path := filepath.Join(root.Name(), base)
+	fi, err := root.Lstat(base)
 	if err != nil {
 		return fmt.Errorf("touch %s: %w", path, bare(err))
 	}
 	if !fi.Mode().IsRegular() {
 		return fmt.Errorf("touch %s: %w", path, ErrNotRegular)
 	}
-	if err := os.Chtimes(path, at, at); err != nil {
-		return explain("touch", path, filepath.Dir(path), err)
+	if err := root.Chtimes(base, at, at); err != nil {
+		return explain("touch", path, root.Name(), err)
 	}
-	return SyncFile(path)
+	// Windows syncs only what is open for writing.
+	file, err := root.OpenFile(base, os.O_RDWR|openNoFollow|openNonblock, 0)
+	if err != nil {
+		return fmt.Errorf("sync %s: %w", path, bare(err))
+	}
+	if err := errors.Join(file.Sync(), file.Close()); err != nil {
+		return fmt.Errorf("sync %s: %w", path, err)
+	}
+	return SyncDirIn(root)
 }

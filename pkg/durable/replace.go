@@ -38,7 +38,7 @@ func ReplaceChecked(path string, perm os.FileMode, write func(io.Writer) error, 
 	if old, err := os.Lstat(path); err == nil && old.Mode().IsRegular() {
 		j.owner = old
 	}
-	j.publish, j.check = os.Rename, check
+	j.publish, j.check = name.onto, check
 	return j.runFor(path, write)
 }
 
@@ -81,6 +81,20 @@ func CreateChecked(path string, like os.FileInfo, write func(io.Writer) error, c
 	return j.runFor(path, write)
 }
 
+// CreateCheckedIn is [CreateChecked] for a name in root, which is held open. check
+// may be nil.
+func CreateCheckedIn(root *os.Root, base string, like os.FileInfo, write func(io.Writer) error, check func(temp string) error) error {
+	if _, err := root.Lstat(base); err == nil {
+		return fmt.Errorf("create %s: %w", filepath.Join(root.Name(), base), ErrExists)
+	}
+	j := jobIn(root, base, 0o600)
+	if like != nil {
+		j.perm, j.owner = like.Mode().Perm(), like
+	}
+	j.check = check
+	return j.runFor(base, write)
+}
+
 // CreateNamed makes a new file in dir whose name is known only when its
 // content is: write returns the base name. The label is part of the temporary
 // name, for a person who finds it. It returns the path of the file. Like
@@ -107,7 +121,9 @@ type job struct {
 	// check, if not nil, looks at the temporary file before it gets its name.
 	check func(temp string) error
 	// publish gives the temporary file its name.
-	publish func(temp, path string) error
+	publish func(temp, to name) error
+	// in is the directory where it is held open already; nil: dir is opened.
+	in *os.Root
 	// step is called before each step, with its name. Tests stop here.
 	step func(name string)
 }
@@ -119,6 +135,12 @@ func jobFor(path string, perm os.FileMode) job {
 	}
 }
 
+func jobIn(root *os.Root, base string, perm os.FileMode) job {
+	j := jobFor(filepath.Join(root.Name(), base), perm)
+	j.in = root
+	return j
+}
+
 func (j job) runFor(path string, write func(io.Writer) error) error {
 	_, err := j.run(func(w io.Writer) (string, error) {
 		return filepath.Base(path), write(w)
@@ -128,7 +150,13 @@ func (j job) runFor(path string, write func(io.Writer) error) error {
 
 func (j job) run(write func(io.Writer) (string, error)) (path string, err error) {
 	j.step("create")
-	temp, err := createTemp(j.dir, j.label)
+	if j.in == nil {
+		if j.in, err = os.OpenRoot(j.dir); err != nil {
+			return "", explain("create", filepath.Join(j.dir, j.label), j.dir, err)
+		}
+		defer j.in.Close()
+	}
+	temp, err := createTemp(j.in, j.label)
 	if err != nil {
 		return "", explain("create", filepath.Join(j.dir, j.label), j.dir, err)
 	}
@@ -139,17 +167,17 @@ func (j job) run(write func(io.Writer) (string, error)) (path string, err error)
 	}
 	path = filepath.Join(j.dir, base)
 	if j.check != nil {
-		if err := j.check(temp.path); err != nil {
+		if err := j.check(temp.name.path()); err != nil {
 			return "", err
 		}
 	}
 	j.step("rename")
-	if err := j.publish(temp.path, path); err != nil {
+	if err := j.publish(temp.name, temp.name.beside(base)); err != nil {
 		return "", j.giveUp(temp, "rename to", path, err)
 	}
 	temp.gone = true
 	j.step("syncdir")
-	if err := SyncDir(j.dir); err != nil {
+	if err := temp.name.sync(); err != nil {
 		return path, explain("sync directory of", path, j.dir, err)
 	}
 	j.step("done")
@@ -217,18 +245,18 @@ const (
 // tempFile is a file that has no name of its own yet.
 type tempFile struct {
 	file *os.File
-	path string
-	gone bool // renamed or removed: nothing is at path any more
+	name name
+	gone bool // renamed or removed: nothing has the name any more
 }
 
-// createTemp opens a new hidden file in dir with mode 0600.
-func createTemp(dir, label string) (*tempFile, error) {
-	path := filepath.Join(dir, tempName(label))
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|openNoFollow, 0o600)
+// createTemp opens a new hidden file in a directory with mode 0600.
+func createTemp(in *os.Root, label string) (*tempFile, error) {
+	temp := name{in, tempName(label)}
+	file, err := in.OpenFile(temp.base, os.O_WRONLY|os.O_CREATE|os.O_EXCL|openNoFollow, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	return &tempFile{file: file, path: path}, nil
+	return &tempFile{file: file, name: temp}, nil
 }
 
 // tempName is ".<label>.sessctl-<16 hexadecimal digits>.tmp".
@@ -264,7 +292,7 @@ func (t *tempFile) discard() {
 	}
 	t.gone = true
 	t.file.Close()
-	_ = os.Remove(t.path) // best effort: Sweep takes what stays
+	_ = t.name.unlink() // best effort: Sweep takes what stays
 }
 
 // Leftovers lists the temporary files that killed runs left in dir and that

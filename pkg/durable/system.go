@@ -35,3 +35,19 @@ func (s System) MoveFile(from, to string) error {
 	}
 	return MoveFile(from, to)
 }
+
+// ExchangeFilesIn is [ExchangeFilesIn], and [ErrUnsupported] without exchanges.
+func (s System) ExchangeFilesIn(root *os.Root, a, b string) error {
+	if s.NoExchange {
+		return ErrUnsupported
+	}
+	return ExchangeFilesIn(root, a, b)
+}
+
+// MoveFileIn is [MoveFileIn], in two steps without renames that never replace.
+func (s System) MoveFileIn(root *os.Root, from, to string) error {
+	if s.NoReplace {
+		return moveIn(renameByLink, root, from, to)
+	}
+	return MoveFileIn(root, from, to)
+}

@@ -23,7 +23,7 @@ func identify(fi os.FileInfo) Identity {
 
 // renameOnly renames and never replaces. [ErrUnsupported] is returned where
 // the file system cannot.
-func renameOnly(from, to string) error {
+func renameOnly(from, to name) error {
 	err := renamex(from, to, unix.RENAME_EXCL)
 	if isFlagUnknown(err) {
 		return fmt.Errorf("%w: %w", ErrUnsupported, err)
@@ -31,7 +31,7 @@ func renameOnly(from, to string) error {
 	return err
 }
 
-func exchange(a, b string) error {
+func exchange(a, b name) error {
 	err := renamex(a, b, unix.RENAME_SWAP)
 	if isFlagUnknown(err) {
 		return fmt.Errorf("%w: %w", ErrUnsupported, err)
@@ -44,9 +44,11 @@ func isFlagUnknown(err error) bool {
 	return errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.EINVAL)
 }
 
-func renamex(from, to string, flags uint32) error {
-	if err := unix.RenamexNp(from, to, flags); err != nil {
-		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
-	}
-	return nil
+func renamex(from, to name, flags uint32) error {
+	return between(from, to, func(a, b int) error {
+		if err := unix.RenameatxNp(a, from.base, b, to.base, flags); err != nil {
+			return &os.LinkError{Op: "rename", Old: from.path(), New: to.path(), Err: err}
+		}
+		return nil
+	})
 }

@@ -77,7 +77,7 @@ func readAt(path string, p []byte, from int64) (int, error) {
 
 // renameOnly renames and never replaces. [ErrUnsupported] is returned where
 // the file system cannot.
-func renameOnly(from, to string) error {
+func renameOnly(from, to name) error {
 	err := renameat2(from, to, unix.RENAME_NOREPLACE)
 	if isFlagUnknown(err) {
 		return fmt.Errorf("%w: %w", ErrUnsupported, err)
@@ -85,7 +85,7 @@ func renameOnly(from, to string) error {
 	return err
 }
 
-func exchange(a, b string) error {
+func exchange(a, b name) error {
 	err := renameat2(a, b, unix.RENAME_EXCHANGE)
 	if isFlagUnknown(err) {
 		return fmt.Errorf("%w: %w", ErrUnsupported, err)
@@ -98,17 +98,19 @@ func isFlagUnknown(err error) bool {
 	return errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP)
 }
 
-func renameat2(from, to string, flags uint) error {
-	for {
-		err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, flags)
-		switch {
-		case err == nil:
-			return nil
-		case errors.Is(err, unix.EINTR):
-			continue
+func renameat2(from, to name, flags uint) error {
+	return between(from, to, func(a, b int) error {
+		for {
+			err := unix.Renameat2(a, from.base, b, to.base, flags)
+			switch {
+			case err == nil:
+				return nil
+			case errors.Is(err, unix.EINTR):
+				continue
+			}
+			return &os.LinkError{Op: "rename", Old: from.path(), New: to.path(), Err: err}
 		}
-		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
-	}
+	})
 }
 
 // zfsMagic is what OpenZFS tells; it is not part of Linux.

@@ -26,8 +26,12 @@ func isLink(err error) bool { return errors.Is(err, unix.ELOOP) }
 // isLeased reports that O_NONBLOCK met another process's lease.
 func isLeased(err error) bool { return errors.Is(err, unix.EAGAIN) }
 
-func syncDir(dir string) error {
-	file, err := os.Open(dir)
+func syncDir(dir string) error { return syncOpened(os.Open(dir)) }
+
+// syncRoot is syncDir for a directory that is held open.
+func syncRoot(root *os.Root) error { return syncOpened(root.Open(".")) }
+
+func syncOpened(file *os.File, err error) error {
 	if err != nil {
 		return err
 	}
@@ -37,6 +41,31 @@ func syncDir(dir string) error {
 		return nil // the file system cannot sync a directory (some network and FUSE ones)
 	}
 	return err
+}
+
+// between calls fn with the descriptors of the directories of two names.
+func between(from, to name, fn func(a, b int) error) error {
+	a, err := from.in.Open(".")
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	b, err := to.in.Open(".")
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	return fn(int(a.Fd()), int(b.Fd()))
+}
+
+// linkName gives a file a second name, in whichever directory.
+func linkName(n, second name) error {
+	return between(n, second, func(a, b int) error {
+		if err := unix.Linkat(a, n.base, b, second.base, 0); err != nil {
+			return &os.LinkError{Op: "link", Old: n.path(), New: second.path(), Err: err}
+		}
+		return nil
+	})
 }
 
 // keepOwner gives file the owner of like, or at least its group, where the

@@ -46,23 +46,32 @@ func freeSpace(dir string) (uint64, error) {
 
 func identify(os.FileInfo) Identity { return Identity{} }
 
-// renameOnly renames and never replaces.
-func renameOnly(from, to string) error {
-	oldName, err := windows.UTF16PtrFromString(from)
+// renameOnly renames and never replaces. Windows has it for paths only.
+func renameOnly(from, to name) error {
+	oldName, err := windows.UTF16PtrFromString(from.path())
 	if err != nil {
 		return err
 	}
-	newName, err := windows.UTF16PtrFromString(to)
+	newName, err := windows.UTF16PtrFromString(to.path())
 	if err != nil {
 		return err
 	}
 	if err := windows.MoveFileEx(oldName, newName, windows.MOVEFILE_WRITE_THROUGH); err != nil {
-		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
+		return &os.LinkError{Op: "rename", Old: from.path(), New: to.path(), Err: err}
 	}
 	return nil
 }
 
-func exchange(string, string) error { return ErrUnsupported }
+func exchange(name, name) error { return ErrUnsupported }
+
+// linkName: Windows has it for paths only.
+func linkName(n, second name) error { return os.Link(n.path(), second.path()) }
+
+// syncRoot: as syncDir.
+func syncRoot(root *os.Root) error {
+	_, err := root.Stat(".")
+	return err
+}
 
 // Owner returns the user id that a file belongs to; Windows has none.
 func Owner(os.FileInfo) (uid int, known bool) { return 0, false }
