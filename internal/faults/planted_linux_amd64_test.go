@@ -73,13 +73,13 @@ func plantedBugs() []planted {
 		},
 		{
 			name: "a rename in place of an exchange", file: "pkg/session/logfile/held.go",
-			old:     "err = c.System.ExchangeFiles(next, c.Plan.Live)\n\tif errors",
+			old:     "err = c.exchange(next, c.Plan.Live)\n\tif errors",
 			new:     "if os.Link(c.Plan.Live, c.Plan.Kept) == nil {\n\t\treturn c.Plan.Kept, os.Rename(next, c.Plan.Live)\n\t}\n\tif errors",
 			command: rewrite, fault: "replaced by rename",
 		},
 		{
 			name: "a name is taken away from whatever has it", file: "pkg/durable/move.go",
-			old: "if err := os.Rename(from, aside); err != nil {\n\t\treturn err\n\t}\n", new: "if aside != \"\" {\n\t\treturn syscall.Unlink(from)\n\t}\n",
+			old: "if err := from.onto(aside); err != nil {\n\t\treturn err\n\t}\n", new: "if aside.base != \"\" {\n\t\treturn from.unlink()\n\t}\n",
 			command: "compact, rotate, pi, no leases, no exchange", fault: "replaced by rename",
 		},
 		{

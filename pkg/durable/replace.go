@@ -42,6 +42,21 @@ func ReplaceChecked(path string, perm os.FileMode, write func(io.Writer) error, 
 	return j.runFor(path, write)
 }
 
+// ReplaceFileIn is [ReplaceFile] for a name in root, which is held open.
+func ReplaceFileIn(root *os.Root, base string, perm os.FileMode, write func(io.Writer) error) error {
+	return ReplaceCheckedIn(root, base, perm, write, nil)
+}
+
+// ReplaceCheckedIn is [ReplaceChecked] for a name in root, which is held open.
+func ReplaceCheckedIn(root *os.Root, base string, perm os.FileMode, write func(io.Writer) error, check func(temp string) error) error {
+	j := jobIn(root, base, perm)
+	if old, err := root.Lstat(base); err == nil && old.Mode().IsRegular() {
+		j.owner = old
+	}
+	j.publish, j.check = name.onto, check
+	return j.runFor(base, write)
+}
+
 // CreateFile is [ReplaceFile] for a file that must not exist yet: it returns
 // [ErrExists] and changes nothing when anything is at path, also when that
 // appeared during the write.

@@ -313,7 +313,7 @@ func setCount(d *logfile.Dir, count string) error {
 	if !ok || string(raw[start:end]) == count {
 		return nil
 	}
-	return durable.ReplaceFile(d.At(metadataName), info.Mode().Perm(), func(w io.Writer) error {
+	return durable.ReplaceFileIn(d.Root, metadataName, info.Mode().Perm(), func(w io.Writer) error {
 		_, err := w.Write(slices.Concat(raw[:start], []byte(count), raw[end:]))
 		return err
 	})

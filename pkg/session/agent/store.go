@@ -46,6 +46,7 @@ func Open(root string, o Options) *Store {
 	root = logfile.Absolute(root)
 	s := &Store{options: o}
 	s.Logs = logfile.Logs{
+		Pin:  &logfile.Pin{},
 		Name: session.RuntimeAgent, Store: root, Base: logfile.Within(root, sessionsName), Depth: 1, Locate: locate,
 		Like: func(name string) bool { return name == metadataName },
 	}

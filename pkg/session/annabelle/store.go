@@ -64,6 +64,7 @@ func Open(root string, o Options) *Store {
 	root = logfile.Absolute(root)
 	s := &Store{options: o.withDefaults()}
 	s.Logs = logfile.Logs{
+		Pin:  &logfile.Pin{},
 		Name: session.RuntimeAnnabelle, Store: root, Base: logfile.Within(root, sessionsName), Depth: 1, Locate: locate,
 	}
 	s.ReadAll, s.ReadTail = s.Scan, s.tail

@@ -102,5 +102,5 @@ func asItem(line string) string {
 // caller can look whether it is what he has read.
 // [durable.ErrUnsupported] is returned where the system cannot.
 func (d *Dir) SwapBeside(system durable.System, next, name string) error {
-	return system.ExchangeFiles(d.At(next), d.At(name))
+	return system.ExchangeFilesIn(d.Root, next, name)
 }

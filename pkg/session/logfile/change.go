@@ -64,14 +64,49 @@ func (c *Change) busy(reason string) error {
 	return &session.BusyError{Path: c.Plan.Live, Reason: reason}
 }
 
-// stat looks at a file in the directory, or further down, by its path; nil if
-// it is not there.
-func (c *Change) stat(path string) (os.FileInfo, error) {
+// What a change does, it does in the directory that is open, wherever that
+// directory's path leads by now.
+
+// below is the name of a path in the directory, or further down.
+func (c *Change) below(path string) (string, error) {
 	name, err := filepath.Rel(c.Dir.Path, path)
 	if err != nil {
-		return nil, fmt.Errorf("look at %s: %w", path, err)
+		return "", fmt.Errorf("look at %s: %w", path, err)
+	}
+	return name, nil
+}
+
+// stat looks at a file by its path; nil if it is not there.
+func (c *Change) stat(path string) (os.FileInfo, error) {
+	name, err := c.below(path)
+	if err != nil {
+		return nil, err
 	}
 	return c.Dir.Stat(name)
+}
+
+// rename gives a file another name, which nothing has.
+func (c *Change) rename(from, to string) error { return c.between(c.System.MoveFileIn, from, to) }
+
+// exchange swaps the names of two files in one step.
+func (c *Change) exchange(a, b string) error { return c.between(c.System.ExchangeFilesIn, a, b) }
+
+func (c *Change) between(act func(root *os.Root, a, b string) error, a, b string) error {
+	first, errA := c.below(a)
+	second, errB := c.below(b)
+	if err := errors.Join(errA, errB); err != nil {
+		return err
+	}
+	return act(c.Dir.Root, first, second)
+}
+
+// remove unlinks a file.
+func (c *Change) remove(path string) error {
+	name, err := c.below(path)
+	if err != nil {
+		return err
+	}
+	return durable.RemoveFileIn(c.Dir.Root, name)
 }
 
 // Begun marks an error that is a [*session.BusyError] as one of a change that is
@@ -186,7 +221,7 @@ func (c *Change) MoveAside(ctx context.Context) error {
 	case kept != nil && (live == nil || c.isOld(kept)):
 		// Inode numbers tell which file it is, but after a restart some file
 		// systems have others: one that is only there counts too.
-		return durable.SyncDir(c.Dir.Path)
+		return durable.SyncDirIn(c.Dir.Root)
 	case kept != nil:
 		return c.busy("another file is at " + c.Plan.Kept)
 	}
@@ -214,5 +249,5 @@ func (c *Change) Dispose() error {
 	if !was.SameFile(now) || changed || Unusable(info) != "" {
 		return nil
 	}
-	return durable.RemoveFile(c.Plan.Kept)
+	return c.remove(c.Plan.Kept)
 }

@@ -58,26 +58,6 @@ func (d *Dir) Below(name string) (*Dir, error) {
 	return &Dir{Root: root, Path: filepath.Join(d.Path, name)}, nil
 }
 
-// Of opens the directory of a log that lies below base, at most depth
-// directories down, and returns the log's name in it. An error for a path
-// that is anywhere else.
-func Of(base, path string, depth int) (*Dir, string, error) {
-	below, err := filepath.Rel(base, path)
-	if err != nil || !filepath.IsLocal(below) || strings.Count(filepath.ToSlash(below), "/") > depth {
-		return nil, "", fmt.Errorf("%s is not a session of the store %s", path, base)
-	}
-	top, err := Open(base)
-	if err != nil {
-		return nil, "", fmt.Errorf("open store: %w", err)
-	}
-	defer top.Close()
-	d, err := top.Below(filepath.Dir(below))
-	if err != nil {
-		return nil, "", fmt.Errorf("open the directory of %s: %w", path, err)
-	}
-	return d, filepath.Base(below), nil
-}
-
 // DirOf opens the directory of a log, as deep below base as it may lie. Without
 // a base, or for a log that is not below it, nothing is said of what is on the
 // way.

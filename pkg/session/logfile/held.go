@@ -163,7 +163,7 @@ func (h *Held) MoveAside() error {
 	if changed == nil {
 		return nil
 	}
-	if err := c.System.MoveFile(c.Plan.Kept, c.Plan.Live); err != nil {
+	if err := c.rename(c.Plan.Kept, c.Plan.Live); err != nil {
 		return fmt.Errorf("put back a log that changed in the last instant: %w", err)
 	}
 	return changed
@@ -198,7 +198,7 @@ func (h *Held) changedAs(moved os.FileInfo) error {
 
 // move gives whatever is at the log's place the name Kept.
 func (c *Change) move() error {
-	err := c.System.MoveFile(c.Plan.Live, c.Plan.Kept)
+	err := c.rename(c.Plan.Live, c.Plan.Kept)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return Gone(c.Plan.Live)
@@ -219,7 +219,7 @@ func (c *Change) move() error {
 // next again then.
 func (h *Held) Exchange(ctx context.Context, next string) (old string, err error) {
 	c := h.change
-	err = c.System.ExchangeFiles(next, c.Plan.Live)
+	err = c.exchange(next, c.Plan.Live)
 	if errors.Is(err, durable.ErrUnsupported) {
 		return c.Plan.Kept, h.changePlaces(next)
 	}
@@ -259,7 +259,7 @@ func (h *Held) changePlaces(next string) error {
 // which nothing has. A log that somebody began in that moment stays, and a
 // [*session.BusyError] is returned.
 func (c *Change) Place(next string) error {
-	err := c.System.MoveFile(next, c.Plan.Live)
+	err := c.rename(next, c.Plan.Live)
 	if errors.Is(err, durable.ErrExists) {
 		return c.busy("another log was begun while it was put aside")
 	}
@@ -285,7 +285,7 @@ func (c *Change) giveBack(ctx context.Context, next string) error {
 	if !switched {
 		return c.busy("a log that is neither the old one nor the new one is at " + next)
 	}
-	if err := c.System.ExchangeFiles(next, c.Plan.Live); err != nil {
+	if err := c.exchange(next, c.Plan.Live); err != nil {
 		return fmt.Errorf("give a log its place back: %w", err)
 	}
 	return nil

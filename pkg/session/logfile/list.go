@@ -36,7 +36,7 @@ func (l *Lister) Skip(path string, err error) {
 // Base hands every name in the base of the store to each, in order. It returns
 // an error if the base cannot be read, or if ctx has ended.
 func (l *Lister) Base(ctx context.Context, each func(base *Dir, name string)) error {
-	base, err := Open(l.logs.Base)
+	base, err := l.logs.Top()
 	if err != nil {
 		return fmt.Errorf("open store: %w", err)
 	}

@@ -17,12 +17,13 @@ import (
 // another way it has as a method of its own, which may call the one of Logs.
 // Nothing of Logs changes a log: see [RotatingLogs].
 //
-// They hold nothing open and may be used by several goroutines at once.
+// They hold nothing open but what Pin does, and may be used by several goroutines at once.
 type Logs struct {
 	Name  string // of the runtime
 	Store string // the root, as the store was opened
 	Base  string // the directory that all logs are below
 	Depth int    // how many directories further down a log is at most
+	Pin   *Pin   // of Base, for stores in which something may be changed
 	// Locate reads where a log is, below Base and with slashes. It returns the
 	// session as far as its place tells, without Runtime, Store and Path, and
 	// false where no log can be. A log that was moved aside never comes here:
@@ -47,10 +48,6 @@ func (l *Logs) Runtime() string { return l.Name }
 
 // Root implements [session.Store].
 func (l *Logs) Root() string { return l.Store }
-
-// Directory opens the directory of a log, and returns the log's name in it. An
-// error for a path that is not in the store.
-func (l *Logs) Directory(path string) (*Dir, string, error) { return Of(l.Base, path, l.Depth) }
 
 // OpenLog opens the log of a session.
 func (l *Logs) OpenLog(ref session.Ref) (*os.File, os.FileInfo, error) {

@@ -30,7 +30,7 @@ func (l *Logs) Place(ctx context.Context, path string, now time.Time) (session.P
 	}
 	ref.Runtime, ref.Store, ref.Path = l.Name, l.Store, path
 	place := session.Place{Path: path, Ref: ref, Owned: l.Owned}
-	d, _, err := Of(l.Base, path, l.Depth)
+	d, _, err := l.Directory(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		place.Kept, place.SecondKept = Rotated(path, now), Rotated(path, now.Add(time.Second))
 		return place, nil
@@ -105,7 +105,7 @@ func (d *Dir) Newest(like func(name string) bool) (last os.FileInfo, err error) 
 
 // Unused implements [session.Restorer] for runtimes that take no locks.
 func (l *Logs) Unused(_ context.Context, path string, now time.Time, quiet time.Duration) error {
-	d, name, err := Of(l.Base, path, l.Depth)
+	d, name, err := l.Directory(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

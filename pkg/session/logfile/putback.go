@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -71,14 +72,14 @@ func (c *Change) PutBack(ctx context.Context, source Source) error {
 	there, err := c.Begins(ctx, c.name())
 	switch {
 	case err == nil && there:
-		return durable.SyncDir(c.Dir.Path)
+		return durable.SyncDirIn(c.Dir.Root)
 	case err == nil:
 		return c.busy("somebody has made another log at its place")
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
 	if source.From != "" && source.From != c.Plan.Live {
-		err = c.System.MoveFile(source.From, c.Plan.Live)
+		err = c.rename(source.From, c.Plan.Live)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = c.makeLog(ctx, source)
@@ -102,8 +103,8 @@ func (c *Change) makeLog(ctx context.Context, source Source) error {
 	if err != nil {
 		return err
 	}
-	return durable.CreateChecked(c.Plan.Live, like, source.Archived, func(temp string) error {
-		f, err := durable.OpenRegular(temp)
+	return durable.CreateCheckedIn(c.Dir.Root, c.name(), like, source.Archived, func(temp string) error {
+		f, err := durable.OpenRegularIn(c.Dir.Root, filepath.Base(temp))
 		if err != nil {
 			return err
 		}
@@ -130,7 +131,7 @@ func (c *Change) TakeBack(ctx context.Context, source Source) error {
 	if info, err := c.stat(c.Plan.Kept); err != nil || info != nil {
 		return err // the bytes are there, and what is at its place stays
 	}
-	if err := c.System.MoveFile(c.Plan.Live, c.Plan.Kept); err != nil {
+	if err := c.rename(c.Plan.Live, c.Plan.Kept); err != nil {
 		return fmt.Errorf("put the old log away again: %w", err)
 	}
 	if source.From != "" {
@@ -155,5 +156,5 @@ func (c *Change) removeCopy() error {
 	if err != nil || info.Size() != c.Plan.Snapshot.Size {
 		return err
 	}
-	return durable.RemoveFile(c.Plan.Kept) // these bytes are in the archive
+	return c.remove(c.Plan.Kept) // these bytes are in the archive
 }

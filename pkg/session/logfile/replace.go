@@ -93,7 +93,7 @@ func (c *Change) finish(ctx context.Context) (done bool, err error) {
 	}
 	switch {
 	case kept != nil && live != nil && os.SameFile(kept, live):
-		return false, durable.RemoveFile(c.Plan.Kept) // half moved: start over
+		return false, c.remove(c.Plan.Kept) // half moved: start over
 	case kept != nil && c.isOld(kept):
 		return true, c.finishMoving(ctx, live)
 	case kept != nil:
@@ -115,9 +115,9 @@ func (c *Change) finishMoving(ctx context.Context, live os.FileInfo) error {
 	case waiting && live == nil:
 		return c.yield(ctx, c.Place(c.nextPath()))
 	case waiting: // somebody has begun another log, and goes on with it
-		return durable.RemoveFile(c.nextPath())
+		return c.remove(c.nextPath())
 	}
-	return durable.SyncDir(c.Dir.Path)
+	return durable.SyncDirIn(c.Dir.Root)
 }
 
 // isOld reports whether a file is the log of the snapshot: by its inode, and
@@ -132,7 +132,8 @@ func (c *Change) stage(ctx context.Context, held *Held, write func(io.Writer, *o
 	if err := c.dropNext(ctx); err != nil {
 		return err
 	}
-	err := durable.CreateLike(c.nextPath(), held.opened, func(w io.Writer) error {
+	next := filepath.Base(c.nextPath())
+	err := durable.CreateCheckedIn(c.Dir.Root, next, held.opened, func(w io.Writer) error {
 		t := &tally{w: w, sum: sha256.New()}
 		if err := write(t, held.file); err != nil {
 			return err
@@ -141,9 +142,9 @@ func (c *Change) stage(ctx context.Context, held *Held, write func(io.Writer, *o
 			return fmt.Errorf("the new log is %d bytes (%.12s), planned were %d (%.12s)", got.Size, got.SHA256, c.Plan.After.Size, c.Plan.After.SHA256)
 		}
 		return ctx.Err()
-	})
+	}, nil)
 	if err == nil && c.KeepTime {
-		err = durable.Touch(c.nextPath(), held.opened.ModTime())
+		err = durable.TouchIn(c.Dir.Root, next, held.opened.ModTime())
 	}
 	if err != nil {
 		return fmt.Errorf("make the new log: %w", err)
@@ -159,12 +160,12 @@ func (c *Change) dropNext(ctx context.Context) error {
 	if err != nil || !ours {
 		return err
 	}
-	return durable.RemoveFile(c.nextPath())
+	return c.remove(c.nextPath())
 }
 
 // moveOld gives the old log's inode the name under which it is kept.
 func (c *Change) moveOld(ctx context.Context) error {
-	err := c.System.MoveFile(c.nextPath(), c.Plan.Kept)
+	err := c.rename(c.nextPath(), c.Plan.Kept)
 	if errors.Is(err, durable.ErrExists) {
 		return c.revert(ctx)
 	}

@@ -37,6 +37,7 @@ func Open(root string, o Options) *Store {
 	root = logfile.Absolute(root)
 	s := &Store{options: o}
 	s.Logs = logfile.Logs{
+		Pin:  &logfile.Pin{},
 		Name: session.RuntimeMacStats, Store: root, Base: filepath.Join(root, "session"),
 		Locate: locate, ReadAll: s.Scan,
 	}

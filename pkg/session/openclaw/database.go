@@ -64,7 +64,7 @@ func (s *Store) era(root *os.Root, agent string) (db *database, frozen string, e
 // eraOf is era for one agent of a store that is not open. Not to know where the
 // sessions are freezes them like a database does.
 func (s *Store) eraOf(agent string) (frozen string, err error) {
-	root, err := os.OpenRoot(s.root)
+	root, err := s.pin.OpenRoot(s.root)
 	if err != nil {
 		return "", fmt.Errorf("open store: %w", err)
 	}

@@ -67,10 +67,10 @@ func (d *directory) tryLockIndex() (*indexLock, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = durable.CreateFile(d.At(indexLockName), 0o600, func(w io.Writer) error {
+	err = durable.CreateCheckedIn(d.Root, indexLockName, nil, func(w io.Writer) error {
 		_, err := w.Write(text)
 		return err
-	})
+	}, nil)
 	switch {
 	case errors.Is(err, durable.ErrExists):
 		return nil, &session.BusyError{Path: d.At(indexName), Reason: "somebody else has just taken its lock " + indexLockName}
@@ -123,10 +123,10 @@ func lockText(now time.Time) ([]byte, error) {
 // aside first and looked at there: in between somebody may have done the same
 // and taken the lock, and then it goes back.
 func (d *directory) dropStaleLock(now time.Time) error {
-	if err := durable.RemoveFile(d.At(staleLockName)); err != nil { // of a run that was killed here
+	if err := durable.RemoveFileIn(d.Root, staleLockName); err != nil { // of a run that was killed here
 		return fmt.Errorf("drop a forgotten lock: %w", err)
 	}
-	err := durable.MoveFile(d.At(indexLockName), d.At(staleLockName))
+	err := durable.MoveFileIn(d.Root, indexLockName, staleLockName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -138,10 +138,10 @@ func (d *directory) dropStaleLock(now time.Time) error {
 		return err
 	}
 	if holder != "" {
-		err := durable.MoveFile(d.At(staleLockName), d.At(indexLockName))
+		err := durable.MoveFileIn(d.Root, staleLockName, indexLockName)
 		return errors.Join(err, &session.BusyError{Path: d.At(indexName), Reason: holder})
 	}
-	if err := durable.RemoveFile(d.At(staleLockName)); err != nil {
+	if err := durable.RemoveFileIn(d.Root, staleLockName); err != nil {
 		return fmt.Errorf("drop a forgotten lock: %w", err)
 	}
 	return nil
@@ -162,7 +162,7 @@ func (l *indexLock) release() error {
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxLock))
 	if err == nil && bytes.Equal(text, l.text) {
-		err = durable.RemoveFile(l.dir.At(indexLockName))
+		err = durable.RemoveFileIn(l.dir.Root, indexLockName)
 	}
 	if err != nil {
 		return fmt.Errorf("give the lock of sessions.json back: %w", err)

@@ -79,7 +79,7 @@ func (w *indexWrite) put(read *index, text []byte) error {
 	}
 	switch {
 	case errors.Is(err, durable.ErrUnsupported):
-		return errors.Join(durable.RemoveFile(w.At(next.name())), w.replace(read, text, check))
+		return errors.Join(durable.RemoveFileIn(w.Root, next.name()), w.replace(read, text, check))
 	case err != nil:
 		return err
 	}
@@ -100,7 +100,7 @@ func (w *indexWrite) unchanged(read *index) error {
 
 // replace is put for file systems that cannot exchange two files.
 func (w *indexWrite) replace(read *index, text []byte, check func(string) error) error {
-	err := durable.ReplaceChecked(w.At(indexName), read.info.Mode().Perm(), writing(text), check)
+	err := durable.ReplaceCheckedIn(w.Root, indexName, read.info.Mode().Perm(), writing(text), check)
 	if errors.Is(err, errIndexChanged) || errors.Is(err, session.ErrBusy) || err == nil {
 		return err
 	}
@@ -138,11 +138,10 @@ var nextIndexName = sync.OnceValue(func() *regexp.Regexp {
 // stage makes the next index complete beside the one that it is to take the
 // place of.
 func (w *indexWrite) stage(next *nextIndex, like os.FileInfo, check func(string) error) error {
-	path := w.At(next.name())
-	if err := durable.RemoveFile(path); err != nil {
+	if err := durable.RemoveFileIn(w.Root, next.name()); err != nil {
 		return err
 	}
-	err := durable.CreateChecked(path, like, writing(next.text), check)
+	err := durable.CreateCheckedIn(w.Root, next.name(), like, writing(next.text), check)
 	switch {
 	case errors.Is(err, errIndexChanged), errors.Is(err, session.ErrBusy):
 		return err
@@ -159,7 +158,7 @@ func (w *indexWrite) exchange(next *nextIndex, expected os.FileInfo) error {
 	merged := "" // the name of what has been merged into next
 	for range indexWrites {
 		path := w.At(next.name())
-		ours, err := os.Lstat(path)
+		ours, err := w.Root.Lstat(next.name())
 		if err != nil {
 			return fmt.Errorf("look at the new sessions.json: %w", err)
 		}
@@ -209,7 +208,7 @@ func (w *indexWrite) dropNext(name string) error {
 	if name == "" {
 		return nil
 	}
-	if err := durable.RemoveFile(w.At(name)); err != nil {
+	if err := durable.RemoveFileIn(w.Root, name); err != nil {
 		return fmt.Errorf("remove what was sessions.json: %w", err)
 	}
 	return nil

@@ -29,7 +29,7 @@ import (
 // changes nothing. The database can have been changed since by the runtime; what
 // is missing is missing now.
 func (s *Store) Leftovers(ctx context.Context) ([]session.Leftover, error) {
-	root, err := os.OpenRoot(s.root)
+	root, err := s.pin.OpenRoot(s.root)
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}

@@ -22,7 +22,7 @@ import (
 // the order of their file names; what could not be used is a notice. Only
 // names, the index and locks are read, and of main sessions the header.
 func (s *Store) List(ctx context.Context) (session.Listing, error) {
-	root, err := os.OpenRoot(s.root)
+	root, err := s.pin.OpenRoot(s.root)
 	if err != nil {
 		return session.Listing{}, fmt.Errorf("open store: %w", err)
 	}
@@ -381,7 +381,7 @@ func (s *Store) readableOf(path string) (*directory, string, error) {
 	if !ok {
 		return s.directoryOf(path)
 	}
-	store, err := os.OpenRoot(s.root)
+	store, err := s.pin.OpenRoot(s.root)
 	if err != nil {
 		return nil, "", err
 	}

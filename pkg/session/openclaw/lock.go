@@ -111,7 +111,7 @@ func parseLock(raw []byte) lockFile {
 // Locks returns the lock files in the store's sessions directories, by path.
 // Directories that cannot be read have none.
 func (s *Store) Locks(ctx context.Context, now time.Time) ([]session.RuntimeLock, error) {
-	root, err := os.OpenRoot(s.root)
+	root, err := s.pin.OpenRoot(s.root)
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}

@@ -79,7 +79,7 @@ func (s *Store) Untouchable(path string) error {
 	if err != nil {
 		return nil // nothing of a session
 	}
-	root, err := os.OpenRoot(s.root)
+	root, err := s.pin.OpenRoot(s.root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -460,7 +460,7 @@ func (c *change) withoutLog(ctx context.Context) error {
 	if c.linked {
 		return c.begun(c.log.MoveAside(ctx))
 	}
-	return durable.SyncDir(c.Path)
+	return durable.SyncDirIn(c.Root)
 }
 
 // begun marks a log that is busy after the index was switched.
@@ -513,7 +513,7 @@ func (c *change) switchIndex(ctx context.Context, held *logfile.Held) error {
 		return nil
 	}
 	if c.log.Switched {
-		return durable.SyncDir(c.Path)
+		return durable.SyncDirIn(c.Root)
 	}
 	write := c.writing(held)
 	write.edit = c.switched

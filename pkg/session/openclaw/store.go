@@ -33,6 +33,7 @@ const maxVersion = 3
 // by several goroutines at once.
 type Store struct {
 	root string
+	pin  *logfile.Pin // of root
 	// step is called after each step of Rotate, with its name; an error ends
 	// the rotation there. Tests stop it so.
 	step func(name string) error
@@ -48,7 +49,7 @@ type Store struct {
 // The options say how a running gateway is found and asked. Nothing is read
 // yet.
 func Open(root string, o Options) *Store {
-	return &Store{root: logfile.Absolute(root), step: func(string) error { return nil }, pause: pause, options: o}
+	return &Store{root: logfile.Absolute(root), pin: &logfile.Pin{}, step: func(string) error { return nil }, pause: pause, options: o}
 }
 
 // Runtime implements [session.Store].
@@ -284,7 +285,7 @@ type directory struct {
 
 // openDirectory opens the sessions directory of an agent.
 func (s *Store) openDirectory(agent string) (*directory, error) {
-	store, err := os.OpenRoot(s.root)
+	store, err := s.pin.OpenRoot(s.root)
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}

@@ -410,11 +410,11 @@ func (b *back) confirmBack(ctx context.Context) error {
 // name of a closed one. An earlier run may have died before it came to this.
 func (b *back) closeFresh() error {
 	if b.fresh == nil {
-		return durable.SyncDir(b.Path)
+		return durable.SyncDirIn(b.Root)
 	}
 	info, err := b.Stat(filepath.Base(b.plan.Fresh))
 	if err != nil || info == nil {
-		return errors.Join(err, durable.SyncDir(b.Path))
+		return errors.Join(err, durable.SyncDirIn(b.Root))
 	}
 	if b.held == nil { // an earlier run has switched
 		if err := b.hold(); err != nil {

@@ -20,7 +20,7 @@ import (
 // in the order of their file names, which begin with a time; what could not be
 // used is a notice. Of every log the header is read.
 func (s *Store) List(ctx context.Context) (session.Listing, error) {
-	top, err := logfile.Open(s.Base)
+	top, err := s.Top()
 	if err != nil {
 		return session.Listing{}, fmt.Errorf("open store: %w", err)
 	}

@@ -72,9 +72,9 @@ func (s *Store) Record(_ context.Context, live string, _ []session.IndexEntry) e
 	}
 	last, err := newestBeside(d, name)
 	if err != nil || own.ModTime().After(last) {
-		return errors.Join(err, durable.SyncDir(d.Path))
+		return errors.Join(err, durable.SyncDirIn(d.Root))
 	}
-	if err := durable.Touch(d.At(filepath.Base(live)), last.Add(time.Millisecond)); err != nil {
+	if err := durable.TouchIn(d.Root, filepath.Base(live), last.Add(time.Millisecond)); err != nil {
 		return err
 	}
 	return s.Stepped("newest")

@@ -35,6 +35,7 @@ func Open(root string) *Store {
 	base := logfile.Within(root, sessionsName)
 	s := &Store{lookout: &lookout{find: process.Find}}
 	s.Logs = logfile.Logs{
+		Pin:  &logfile.Pin{},
 		Name: session.RuntimePi, Store: root, Base: base, Depth: 1,
 		Locate:  func(below string) (session.Ref, bool) { return locate(base, below) },
 		ReadAll: piformat.Scan, ReadTail: readTail,
