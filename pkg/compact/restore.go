@@ -250,9 +250,9 @@ func (c *Compactor) restoreNew(ctx context.Context, p *RestorePlan, in Intent) (
 	if err := c.Journal.Write(in); err != nil {
 		return RestoreResult{}, fmt.Errorf("write the intent: %w", err)
 	}
-	err := c.makePlace(ctx, p)
+	place, err := c.makePlace(ctx, p)
 	if err == nil {
-		err = c.writeCopy(ctx, p.Place.Path, p.Place.Like, p.Archive)
+		err = c.writeNew(ctx, place, p.Archive)
 	}
 	if errors.Is(err, durable.ErrExists) {
 		err = &session.BusyError{Path: p.Place.Path, Reason: "somebody has made it just now"}
@@ -277,15 +277,47 @@ func (c *Compactor) record(ctx context.Context, store session.Store, in Intent) 
 
 // makePlace makes the directory, if it is missing, and asks the store again:
 // what is on the way to it may lead elsewhere.
-func (c *Compactor) makePlace(ctx context.Context, p *RestorePlan) error {
+func (c *Compactor) makePlace(ctx context.Context, p *RestorePlan) (session.Place, error) {
 	if err := durable.MakeDir(filepath.Dir(p.Place.Path), 0o700); err != nil || p.Store == nil {
-		return err
+		return p.Place, err
 	}
 	place, err := p.Store.Capabilities().Restorer.Place(ctx, p.Place.Path, c.Now())
 	if err == nil && place.There {
 		err = durable.ErrExists
 	}
-	return err
+	place.Like = p.Place.Like
+	return place, err
+}
+
+// openPlace opens the directory of a place, if it is the one that was looked at:
+// what is done there is done in it, wherever its path leads by then.
+func openPlace(p session.Place) (*logfile.Dir, error) {
+	d, err := logfile.DirOf(p.Ref.Store, p.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, logfile.Gone(p.Path)
+	}
+	if err != nil || p.In == nil {
+		return d, err
+	}
+	opened, err := d.Root.Stat(".")
+	if err == nil && !os.SameFile(opened, p.In) {
+		err = &session.BusyError{Path: d.Path, Reason: "another directory has taken its place"}
+	}
+	if err != nil {
+		d.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// writeNew makes the log at a place where there is none.
+func (c *Compactor) writeNew(ctx context.Context, place session.Place, a Archived) error {
+	d, err := openPlace(place)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return c.writeCopy(ctx, d, copyOf{filepath.Base(place.Path), place.Like, a})
 }
 
 // dropRestore ends a restore that changed nothing.
@@ -296,11 +328,18 @@ func (c *Compactor) dropRestore(in Intent) error {
 	return c.Journal.Remove(in.ID)
 }
 
+// copyOf is a file that is to be made of an archive's bytes.
+type copyOf struct {
+	name    string
+	like    os.FileInfo
+	archive Archived
+}
+
 // writeCopy makes a file of an archive's bytes. They are read back before it
 // gets its name: from then on an agent may write it.
-func (c *Compactor) writeCopy(ctx context.Context, path string, like os.FileInfo, a Archived) error {
-	write := func(w io.Writer) error { return c.copyArchive(ctx, w, a) }
-	return durable.CreateChecked(path, like, write, func(temp string) error { return confirm(ctx, temp, a) })
+func (c *Compactor) writeCopy(ctx context.Context, d *logfile.Dir, of copyOf) error {
+	write := func(w io.Writer) error { return c.copyArchive(ctx, w, of.archive) }
+	return durable.CreateCheckedIn(d.Root, of.name, of.like, write, func(temp string) error { return confirm(ctx, d, temp, of.archive) })
 }
 
 // copyArchive copies an archived log. The reader checks length and hash at its
@@ -321,9 +360,14 @@ func (c *Compactor) copyArchive(ctx context.Context, w io.Writer, a Archived) er
 	return nil
 }
 
-// confirm reads a file and compares it with an archive's hash.
-func confirm(ctx context.Context, path string, a Archived) error {
-	snap, err := snapshotOf(ctx, path)
+// confirm reads a file of a directory and compares it with an archive's hash.
+func confirm(ctx context.Context, d *logfile.Dir, path string, a Archived) error {
+	f, err := durable.OpenRegularIn(d.Root, filepath.Base(path))
+	if err != nil {
+		return fmt.Errorf("read back: %w", err)
+	}
+	defer f.Close()
+	snap, err := session.TakeSnapshot(ctx, f, path)
 	if err != nil {
 		return fmt.Errorf("read back: %w", err)
 	}
@@ -353,7 +397,7 @@ func (c *Compactor) restoreOver(ctx context.Context, p *RestorePlan, in Intent) 
 	if err := c.Journal.Write(in); err != nil {
 		return RestoreResult{}, fmt.Errorf("write the intent: %w", err)
 	}
-	kept, err := c.exchange(ctx, in, p.Place.Like)
+	kept, err := c.exchange(ctx, in, p.Place)
 	if err != nil {
 		return RestoreResult{}, errors.Join(err, c.abandon(ctx, in))
 	}
@@ -406,16 +450,16 @@ func (c *Compactor) abandon(ctx context.Context, in Intent) error {
 // exchange writes the restored bytes beside the log and exchanges the two, once
 // nobody has the log open and it still is what was archived. It returns where
 // the old log's inode is then.
-func (c *Compactor) exchange(ctx context.Context, in Intent, like os.FileInfo) (kept string, err error) {
-	if err := c.writeCopy(ctx, in.Rotation.Kept, like, in.Restore.Archive); err != nil {
-		return "", err
-	}
-	change, err := c.replacement(in)
+func (c *Compactor) exchange(ctx context.Context, in Intent, place session.Place) (kept string, err error) {
+	d, err := openPlace(place)
 	if err != nil {
 		return "", err
 	}
-	defer change.Dir.Close()
-	held, err := change.Hold()
+	defer d.Close()
+	if err := c.writeCopy(ctx, d, copyOf{filepath.Base(in.Rotation.Kept), place.Like, in.Restore.Archive}); err != nil {
+		return "", err
+	}
+	held, err := c.replacement(in, d).Hold()
 	if err != nil {
 		return "", err
 	}
@@ -428,19 +472,12 @@ func (c *Compactor) exchange(ctx context.Context, in Intent, like os.FileInfo) (
 
 // replacement is the change of the log that is replaced. The restored bytes wait
 // where it goes when the two are exchanged.
-func (c *Compactor) replacement(in Intent) (*logfile.Change, error) {
-	d, err := logfile.DirOf(in.Rotation.Store, in.Restore.Path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, logfile.Gone(in.Restore.Path)
-	}
-	if err != nil {
-		return nil, err
-	}
+func (c *Compactor) replacement(in Intent, d *logfile.Dir) *logfile.Change {
 	plan := session.Shortening{
 		Rotation: session.Rotation{Live: in.Restore.Path, Kept: in.Restore.SecondKept, Snapshot: in.Rotation.Snapshot},
 		After:    session.LogProof{Size: in.Restore.Archive.Bytes, SHA256: in.Restore.Archive.SHA256},
 	}
-	return &logfile.Change{Dir: d, Plan: plan, System: c.System}, nil
+	return &logfile.Change{Dir: d, Plan: plan, System: c.System}
 }
 
 // asBusy turns the error of a log that somebody else has open into a BusyError.
@@ -538,12 +575,12 @@ func (c *Compactor) settleUnused(in Intent, path string) error {
 	if _, err := os.Lstat(in.Restore.Path); !errors.Is(err, fs.ErrNotExist) {
 		return durable.RemoveFile(path)
 	}
-	change, err := c.replacement(in)
+	d, err := openPlace(session.Place{Path: in.Restore.Path, Ref: session.Ref{Store: in.Rotation.Store}})
 	if err != nil {
 		return err
 	}
-	defer change.Dir.Close()
-	return change.Place(path)
+	defer d.Close()
+	return c.replacement(in, d).Place(path)
 }
 
 func (c *Compactor) archiveReplaced(ctx context.Context, in Intent, late lateLog) error {

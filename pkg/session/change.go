@@ -340,6 +340,9 @@ type Place struct {
 	// Like is a file whose mode and owner a new log gets: its neighbours';
 	// nil if it has none.
 	Like os.FileInfo
+	// In is the directory of Path as it was looked at; nil if it is not there yet,
+	// or if nothing is known of it.
+	In os.FileInfo
 	// Note says what a person should know about a log that is put back here
 	// ("the index names another session"), or "".
 	Note string

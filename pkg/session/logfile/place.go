@@ -42,6 +42,9 @@ func (l *Logs) Place(ctx context.Context, path string, now time.Time) (session.P
 	if err := d.InPlace(); err != nil {
 		return place, err
 	}
+	if place.In, err = d.Root.Stat("."); err != nil {
+		return place, err
+	}
 	return place, l.look(d, name, &place, now)
 }
 

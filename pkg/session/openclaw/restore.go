@@ -41,6 +41,9 @@ func (s *Store) Place(ctx context.Context, path string, now time.Time) (session.
 	if err := d.InPlace(); err != nil {
 		return p, err
 	}
+	if p.In, err = d.Root.Stat("."); err != nil {
+		return p, err
+	}
 	v, err := s.lookAgain(ctx, d)
 	if err != nil {
 		return p, err
