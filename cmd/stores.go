@@ -24,7 +24,13 @@ import (
 
 // openStores returns the stores of this run: those named by --store, else all
 // that are found under the home directory.
+//
+// They are opened once: all of a run happens in the directories that it has found
+// first, also where somebody puts a link in the place of one.
 func (a *app) openStores() ([]session.Store, error) {
+	if a.opened != nil {
+		return slices.Clone(a.opened), nil
+	}
 	if a.global.Runtime != "" && !slices.ContainsFunc(runtimes(), func(k runtimeKind) bool { return k.name == a.global.Runtime }) {
 		return nil, usageError("known runtimes: "+runtimeNames(), "unknown runtime %q", a.global.Runtime)
 	}
@@ -69,8 +75,8 @@ func (a *app) ofRuntime(stores []session.Store) []session.Store {
 	stores = slices.DeleteFunc(stores, func(s session.Store) bool {
 		return a.global.Runtime != "" && s.Runtime() != a.global.Runtime
 	})
-	a.opened = append(a.opened, stores...)
-	return stores
+	a.opened = stores
+	return slices.Clone(stores)
 }
 
 // closeStores gives back what the stores of this run hold: connections, and
