@@ -194,8 +194,10 @@ func memories() []Command {
 		command("memory reindex, memory gone", "memory reindex --from-archives", forgotten, Chunks),
 		command("memory reindex, memory damaged", "memory reindex --from-archives", damaged, Chunks),
 		command("memory forget", "memory forget --agent a --yes", compacted, 0),
+		command("memory reindex, tombstones lost", "memory reindex", tombstonesLost, 0),
 	}
 	all[3].Settled = func(h *Home) error { return errors.Join(forgot(h), h.hasNoTrace("nobody disputes")) }
+	all[4].Settled = func(h *Home) error { return errors.Join(forgot(h), h.hasTombstones()) }
 	return all
 }
 
@@ -510,6 +512,24 @@ func forgot(h *Home) error {
 		return err
 	}
 	return remembers(0)(h)
+}
+
+// tombstonesLost is a home whose session was forgotten, and where the file that
+// records it is gone.
+func tombstonesLost(h *Home) error {
+	if err := errors.Join(compacted(h), h.must([]int{0}, "memory", "forget", "--agent", "a", "--yes")); err != nil {
+		return err
+	}
+	return os.RemoveAll(filepath.Join(h.Data(), "memory-forgotten"))
+}
+
+// hasTombstones checks that the files alone keep what was forgotten out of a
+// memory that is made again.
+func (h *Home) hasTombstones() error {
+	if err := os.RemoveAll(filepath.Join(h.Data(), "memory")); err != nil {
+		return err
+	}
+	return errors.Join(h.must([]int{0}, "memory", "reindex", "--from-archives"), h.recalls(0))
 }
 
 // hasNoTrace checks that no file of the memory has a text any more, in any case.

@@ -85,26 +85,35 @@ func findTombstones(ctx context.Context, tx *sql.Tx, condition string, args []an
 	return tombstones, rows.Err()
 }
 
-// noteForgotten writes a file of a memory in dir, and then the list. The file's
-// name begins with the time and ends with its hash.
+// noteForgotten writes a file of a memory in dir, and then the list.
 func noteForgotten(dir string, f forgottenFile) error {
-	at := ForgottenDir(dir)
-	if err := durable.MakeDir(at, 0o700); err != nil {
-		return fmt.Errorf("note what is forgotten: %w", err)
-	}
-	text, err := json.Marshal(f)
+	listed, err := writeForgotten(dir, f)
 	if err != nil {
-		return fmt.Errorf("note what is forgotten: %w", err)
-	}
-	name := fmt.Sprintf("%013d-%s.json", f.At, hashOf(text)[:8])
-	if err := writeWhole(filepath.Join(at, name), append(text, '\n')); err != nil {
-		return fmt.Errorf("note what is forgotten: %w", err)
+		return err
 	}
 	list, err := readForgottenList(dir)
 	if err != nil {
 		return nil // it is damaged: the next run tells, and writes it anew
 	}
-	return list.add(dir, listedForgotten{Name: name, Records: len(f.Records), SHA256: hashOf(append(text, '\n'))})
+	return list.add(dir, listed)
+}
+
+// writeForgotten writes a file of a memory in dir. Its name begins with the time
+// and ends with its hash.
+func writeForgotten(dir string, f forgottenFile) (listed listedForgotten, err error) {
+	if err := durable.MakeDir(ForgottenDir(dir), 0o700); err != nil {
+		return listed, fmt.Errorf("note what is forgotten: %w", err)
+	}
+	text, err := json.Marshal(f)
+	if err != nil {
+		return listed, fmt.Errorf("note what is forgotten: %w", err)
+	}
+	name := fmt.Sprintf("%013d-%s.json", f.At, hashOf(text)[:8])
+	text = append(text, '\n')
+	if err := writeWhole(filepath.Join(ForgottenDir(dir), name), text); err != nil {
+		return listed, fmt.Errorf("note what is forgotten: %w", err)
+	}
+	return listedForgotten{Name: name, Records: len(f.Records), SHA256: hashOf(text)}, nil
 }
 
 func hashOf(text []byte) string {
@@ -398,17 +407,17 @@ func (s *Store) RepairForgotten(ctx context.Context) (restored int, lost []LostF
 	if err != nil {
 		return 0, nil, err
 	}
-	missing, count := withoutFile(rows, known.ids())
-	found, lost := s.sortLost(known.lost, count)
-	if !s.created { // else they are what the files say, the damaged ones too
-		restored = count
-	}
+	missing := withoutFile(rows, known.ids())
+	found, lost := s.sortLost(known, rows)
 	for _, f := range missing {
-		if err := noteForgotten(s.dir, f); err != nil {
+		if !s.created { // else they are what the files say, the damaged ones too
+			restored += len(f.Records)
+		}
+		if _, err := writeForgotten(s.dir, f); err != nil {
 			return 0, nil, err
 		}
 	}
-	if slices.ContainsFunc(lost, LostForgotten.isList) || count+len(found)+len(lost) == 0 && known.allListed() {
+	if slices.ContainsFunc(lost, LostForgotten.isList) || len(missing)+len(found)+len(lost) == 0 && known.allListed() {
 		return restored, lost, nil
 	}
 	return restored, lost, relist(s.dir, found, lost)
@@ -437,27 +446,38 @@ func (s *Store) applyForgotten(ctx context.Context, k *forgotten) error {
 	return nil
 }
 
-// withoutFile are the tombstones that no sound file has, and how many they are.
-func withoutFile(rows []forgottenFile, ids map[string]bool) (missing []forgottenFile, count int) {
+// withoutFile are the tombstones that no sound file has.
+func withoutFile(rows []forgottenFile, ids map[string]bool) (missing []forgottenFile) {
 	for _, f := range rows {
-		f.Records = slices.DeleteFunc(f.Records, func(g tombstone) bool { return ids[g.ID] })
+		f.Records = slices.DeleteFunc(slices.Clone(f.Records), func(g tombstone) bool { return ids[g.ID] })
 		if len(f.Records) > 0 {
-			missing, count = append(missing, f), count+len(f.Records)
+			missing = append(missing, f)
 		}
 	}
-	return missing, count
+	return missing
 }
 
-// sortLost sorts files into those whose tombstones the database has, count of
-// them in all, and those that are lost for good: a memory that was made a
-// moment ago has only what the other files say.
-func (s *Store) sortLost(all []LostForgotten, count int) (found, lost []LostForgotten) {
-	wanted := 0
-	for _, l := range all {
+// sortLost sorts files into those whose tombstones the database has, and those
+// that are lost for good: a memory that was made a moment ago has only what the
+// other files say. The database has the tombstones of a file if it has as many
+// of its time, or if it has enough that are in no other listed file. What a run
+// that was cut off has written again is not listed yet.
+func (s *Store) sortLost(known forgotten, rows []forgottenFile) (found, lost []LostForgotten) {
+	wanted, spare, listed := 0, 0, known.listedIDs()
+	ofTime := map[string]int{}
+	for _, f := range rows {
+		ofTime[fmt.Sprintf("%013d", f.At)] = len(f.Records)
+	}
+	for _, f := range withoutFile(rows, listed) {
+		spare += len(f.Records)
+	}
+	for _, l := range known.lost {
 		wanted += max(l.Records, 0)
 	}
-	for _, l := range all {
-		if s.created || l.unread || l.listed.Lost || wanted > count {
+	for _, l := range known.lost {
+		time, _, _ := strings.Cut(l.listed.Name, "-")
+		there := l.Records > 0 && ofTime[time] >= l.Records || wanted <= spare
+		if s.created || l.unread || l.listed.Lost || !there {
 			l.listed.Lost = l.listed.Lost || s.created
 			lost = append(lost, l)
 			continue
@@ -465,6 +485,20 @@ func (s *Store) sortLost(all []LostForgotten, count int) (found, lost []LostForg
 		found = append(found, l)
 	}
 	return found, lost
+}
+
+// listedIDs are the ids of all records that sound files mean which are listed.
+func (k *forgotten) listedIDs() map[string]bool {
+	ids := map[string]bool{}
+	for _, f := range k.files {
+		if f.damaged || k.entry(f.name).SHA256 == "" {
+			continue
+		}
+		for _, g := range f.content.Records {
+			ids[g.ID] = true
+		}
+	}
+	return ids
 }
 
 // allListed says whether all sound files are listed, and as not lost.
