@@ -49,11 +49,15 @@ func (s *Store) Annotate(ctx context.Context, a session.Annotation) error {
 		if _, err := tx.Exec(ctx, "SELECT 1 FROM chat_sessions WHERE id::text = $1 FOR UPDATE", a.Session); err != nil {
 			return fmt.Errorf("lock session: %w", err)
 		}
-		log, err := writeLog(ctx, tx, session.Ref{ID: a.Session, Path: a.Live})
+		log, err := newRowLog(ctx, tx, session.Ref{ID: a.Session, Path: a.Live})
 		if err != nil {
 			return err
 		}
-		if proofOf(log) != a.Proof {
+		proof, err := proofOf(log)
+		if err != nil {
+			return err
+		}
+		if proof != a.Proof {
 			return &session.BusyError{Path: a.Live, Reason: "something was said since it was summarised"}
 		}
 		if _, err := tx.Exec(ctx, update, a.Session, a.Text); err != nil {

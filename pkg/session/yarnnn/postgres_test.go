@@ -6,12 +6,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/sessctl/sessctl/internal/postgres"
+	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/yarnnn"
 )
 
 // startPostgres starts a PostgreSQL of the test's own and returns how to reach
@@ -93,4 +97,43 @@ func (d database) summary(n int) (summary, metadata string) {
 		d.t.Fatal(err)
 	}
 	return summary, metadata
+}
+
+// A message of any size comes in pieces, and the log is that of one statement,
+// byte for byte.
+func TestLogOfLongMessages(t *testing.T) {
+	dsn := startPostgres(t)
+	d := newDatabase(t, dsn)
+	d.session(1, time.Now().Add(-time.Hour))
+	d.say(1, time.Now().Add(-time.Hour), "user")
+	for i, size := range []int{1 << 20, 3<<20 + 17, 1, 1<<20 - 200} {
+		d.run(`INSERT INTO session_messages (session_id, role, content, sequence_number, created_at) VALUES ($1, 'assistant', repeat('ü"x', $2::int / 4), $3, now())`, sessionID(1), size, i+2)
+	}
+	for i := range 40 {
+		d.run(`INSERT INTO session_messages (session_id, role, content, sequence_number, created_at) VALUES ($1, 'user', 'short', $2, now())`, sessionID(1), i+10)
+	}
+	var want string
+	if err := d.QueryRow(t.Context(), `SELECT string_agg(to_jsonb(m)::text, E'\n' ORDER BY m.sequence_number) || E'\n' FROM session_messages m WHERE session_id = $1`, sessionID(1)).Scan(&want); err != nil {
+		t.Fatal(err)
+	}
+	store := yarnnn.Open(dsn, yarnnn.Options{})
+	defer store.Close()
+	log, err := store.OpenLog(t.Context(), session.Ref{ID: sessionID(1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.say(1, time.Now(), "user") // after it was opened: not in it
+	all, err := io.ReadAll(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, got, _ := strings.Cut(string(all), "\n"); got != want {
+		t.Errorf("%d bytes, want %d", len(got), len(want))
+	}
+	if _, err := store.OpenLog(t.Context(), session.Ref{ID: sessionID(2)}); !errors.Is(err, session.ErrBusy) {
+		t.Error("a session that is gone:", err)
+	}
 }

@@ -1,89 +1,13 @@
 package yarnnn
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
 )
-
-// The log of a session: its row without what a summary changes, and its
-// messages in order. jsonb gives the keys an order, so the same rows are
-// always the same bytes. No metadata are shown as empty ones: a summary makes
-// them so.
-const (
-	selectHead     = `SELECT (to_jsonb(s) - 'summary' - 'updated_at' - 'ended_at' - 'status' || jsonb_build_object('context_metadata', CASE WHEN jsonb_typeof(s.context_metadata) = 'object' THEN s.context_metadata - 'summary_through' ELSE coalesce(nullif(s.context_metadata, 'null'), '{}') END))::text FROM chat_sessions s WHERE s.id::text = $1`
-	selectMessages = `SELECT to_jsonb(m)::text FROM session_messages m WHERE m.session_id::text = $1 ORDER BY m.sequence_number, m.id`
-)
-
-// querier is a connection or a transaction.
-type querier interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
-}
-
-// OpenLog implements [session.LogSource]. A session's messages are held in
-// memory until the log is closed: they are read in one statement, so that they
-// are of one moment.
-func (s *Store) OpenLog(ctx context.Context, ref session.Ref) (io.ReadCloser, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	conn, err := s.connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
-	if err != nil {
-		return nil, fmt.Errorf("read session: %w", err)
-	}
-	defer func() { _ = tx.Rollback(ctx) }() // it has only read
-	log, err := writeLog(ctx, tx, ref)
-	if err != nil {
-		return nil, err
-	}
-	return io.NopCloser(bytes.NewReader(log)), nil
-}
-
-func writeLog(ctx context.Context, q querier, ref session.Ref) ([]byte, error) {
-	var log bytes.Buffer
-	var head string
-	err := q.QueryRow(ctx, selectHead, ref.ID).Scan(&head)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, &session.BusyError{Path: ref.Path, Reason: "it is not in the database any more"}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read session: %w", err)
-	}
-	log.WriteString(head + "\n")
-	rows, err := q.Query(ctx, selectMessages, ref.ID)
-	if err != nil {
-		return nil, fmt.Errorf("read messages: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var line string
-		if err := rows.Scan(&line); err != nil {
-			return nil, fmt.Errorf("read messages: %w", err)
-		}
-		log.WriteString(line + "\n")
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("read messages: %w", err)
-	}
-	return log.Bytes(), nil
-}
-
-func proofOf(log []byte) session.LogProof {
-	sum := sha256.Sum256(log)
-	return session.LogProof{Size: int64(len(log)), SHA256: hex.EncodeToString(sum[:])}
-}
 
 // Tail implements [session.Store].
 func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error) {

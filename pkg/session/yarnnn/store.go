@@ -30,7 +30,7 @@ type Options struct {
 
 // Store is one database, a [session.Store]. It connects when it is first asked
 // and keeps that one connection, which is used by one goroutine at a time,
-// until it is closed.
+// until it is closed. A log that is open has a connection of its own.
 type Store struct {
 	dsn     string
 	root    string // the DSN without what is secret in it
@@ -80,13 +80,21 @@ func (s *Store) connect(ctx context.Context) (*pgx.Conn, error) {
 	if s.conn != nil && !s.conn.IsClosed() {
 		return s.conn, nil
 	}
+	conn, err := s.dial(ctx)
+	if err == nil {
+		s.conn = conn
+	}
+	return conn, err
+}
+
+// dial makes a connection.
+func (s *Store) dial(ctx context.Context) (*pgx.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, s.dsn)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", s.root, hideSecrets(err))
 	}
-	s.conn = conn
 	return conn, nil
 }
 
