@@ -93,7 +93,7 @@ func TestListRefusesHostileFiles(t *testing.T) {
 	for _, n := range listing.Notices {
 		told = append(told, n.Message)
 	}
-	for _, want := range []string{"symbolic link", "hard links", "not a name that is safe", "a directory with the name"} {
+	for _, want := range []string{"symbolic link", "hard links", "not safe in a path", "a directory with the name"} {
 		if !strings.Contains(strings.Join(told, "\n"), want) {
 			t.Errorf("nothing is said of %q: %q", want, told)
 		}

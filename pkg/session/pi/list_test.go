@@ -154,8 +154,8 @@ func TestListOddNames(t *testing.T) {
 	if refs := s.list().Refs; len(refs) != 1 {
 		t.Errorf("%+v", refs)
 	}
-	s.noticed("-1.jsonl", "not a name")
-	s.noticed("a b.jsonl", "not a name")
+	s.noticed("-1.jsonl", "not safe in a path")
+	s.noticed("a b.jsonl", "not safe in a path")
 	s.noticed("dir.jsonl", "a directory")
 }
 

@@ -175,11 +175,21 @@ func followed(d *logfile.Dir, live string, at time.Time) (string, error) {
 	if h, err := readHead(d, live); err == nil && h.Continued {
 		return live, nil
 	}
+	name, h, err := continued(d)
+	if h.Time.Before(at) {
+		name = "" // what is continued is an older session
+	}
+	return name, err
+}
+
+// continued returns the name and the head of the log of a directory that `pi -c`
+// continues: the one that was written last; "" if there is none.
+func continued(d *logfile.Dir) (name string, head session.Head, err error) {
 	found, err := d.Names()
 	if err != nil {
-		return "", err
+		return "", head, err
 	}
-	newest, name := time.Time{}, ""
+	var newest time.Time
 	for _, candidate := range found {
 		n, ok, _ := parseName(candidate)
 		if !ok || n.rotated {
@@ -189,13 +199,9 @@ func followed(d *logfile.Dir, live string, at time.Time) (string, error) {
 		if err != nil || info == nil || logfile.Unusable(info) != "" || info.ModTime().Before(newest) {
 			continue
 		}
-		h, err := readHead(d, candidate)
-		if err != nil || !h.Continued {
-			continue
-		}
-		if newest, name = info.ModTime(), candidate; h.Time.Before(at) {
-			name = "" // what is continued is an older session
+		if h, err := readHead(d, candidate); err == nil && h.Continued {
+			newest, name, head = info.ModTime(), candidate, h
 		}
 	}
-	return name, nil
+	return name, head, nil
 }

@@ -189,8 +189,17 @@ func (s *Store) Unused(ctx context.Context, path string, now time.Time, quiet ti
 	if err := s.Logs.Unused(ctx, path, now, quiet); err != nil {
 		return err
 	}
-	if _, err := os.Lstat(path); err != nil {
+	d, name, err := s.Directory(path)
+	if err != nil {
 		return nil // there is none
 	}
-	return s.unheld(session.Ref{Path: path})
+	defer d.Close()
+	if info, err := d.Stat(name); err != nil || info == nil {
+		return err
+	}
+	newest, _, err := continued(d)
+	if err != nil {
+		return err
+	}
+	return s.unheld(session.Ref{Path: path, Primary: newest == name})
 }

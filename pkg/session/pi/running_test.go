@@ -79,7 +79,7 @@ func TestBusyInOneDirectory(t *testing.T) {
 // A log that is to be replaced is busy too while a pi may have it.
 func TestUnusedWhilePiRuns(t *testing.T) {
 	s := newOne(t)
-	s.LetRun(pi.Running{Dir: "/work/orders-api", Started: time.Now().Add(-3 * time.Hour), Sessions: s.root})
+	s.LetRun(pi.Running{Dir: "/work/orders-api", Started: time.Now().Add(-time.Hour), Sessions: s.root})
 	wantBusy(t, s.Unused(context.Background(), s.path(name), time.Now(), quiet), "pi is running")
 	if err := s.Unused(context.Background(), s.path("none.jsonl"), time.Now(), quiet); err != nil {
 		t.Error(err)
