@@ -453,6 +453,10 @@ func (c *cleaner) render() error {
 		going += len(c.prune.going())
 		doc.Bytes += c.prune.doc.Bytes
 	}
+	if c.app.OutTTY {
+		_, err := fmt.Fprintf(c.app.Out, "%s %s (%s)\n", formatCount(int64(going)), what, formatBytes(doc.Bytes))
+		return err
+	}
 	return c.app.printRows([][]string{{strconv.Itoa(going), what, formatBytes(doc.Bytes)}})
 }
 

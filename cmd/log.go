@@ -33,10 +33,10 @@ func newLogCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "log",
 		Short: "List what was done: compactions, undos and deletions",
-		Long: `List what earlier runs did, the newest first: sessions that were compacted,
-archived or brought back, and files that were deleted. ID is the end of a
-receipt's id, which compact --undo takes. FREED is what a session's log became
-smaller by, or the size of a file that was removed for good.
+		Long: `List what earlier runs did, the newest first: sessions that were compacted or
+remembered, undos, and files that clean and archive prune deleted or brought
+back. ID is the end of a receipt's id, which compact --undo takes. FREED is what
+a session's log became smaller by, or the size of a file that was purged.
 ` + exitHelp,
 		Example: `  sessctl log
   sessctl log --agent coordinator --since 7d
@@ -127,9 +127,14 @@ func (a *app) logRows(ctx context.Context) ([]logRow, error) {
 	for _, r := range receipts {
 		rows = append(rows, receiptRow(r, undone[r.ID].ID))
 	}
-	entries, err := a.archivedByID(ctx)
+	known, err := a.archivedByID(ctx)
+	for _, row := range rows { // archives that are gone by now
+		if _, there := known[row.Archive]; !there && row.Archive != "" && known != nil {
+			known[row.Archive] = row
+		}
+	}
 	for _, l := range lines {
-		rows = append(rows, auditRow(l, entries[l.Archive]))
+		rows = append(rows, auditRow(l, known[l.Archive]))
 	}
 	return rows, err
 }
