@@ -20,7 +20,6 @@ func swapped() []Fault {
 	return []Fault{
 		swap("the log's directory becomes a link", func(h *Home) string { return h.Sessions() }),
 		swap("the store becomes a link", func(h *Home) string { return h.store() }),
-		swap("the archive becomes a link", func(h *Home) string { return h.archives() }),
 	}
 }
 
@@ -32,23 +31,11 @@ func (h *Home) store() string {
 	return filepath.Dir(h.Sessions())
 }
 
-// archives is the directory that all archives are below.
-func (h *Home) archives() string {
-	if h.Command.Runtime == "openclaw" {
-		return filepath.Join(h.Dir, "home/.openclaw/session_archive")
-	}
-	return filepath.Join(h.Data(), "archive")
-}
-
 func swap(name string, of func(*Home) string) Fault {
 	return Fault{
 		Name: name, reads: true,
 		at: func(b *Bench, c crashloop.Call) bool {
-			dir := of(&b.home)
-			if info, err := os.Lstat(filepath.Join(b.template, strings.TrimPrefix(dir, b.home.Dir))); err != nil || !info.IsDir() {
-				return false // it is made by the run
-			}
-			return c.N > firstLook(b, dir)
+			return c.N > firstLook(b, of(&b.home))
 		},
 		fits: func(b *Bench) string {
 			if !b.home.Command.Sessions {

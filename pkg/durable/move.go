@@ -181,10 +181,14 @@ func RemoveFileIn(root *os.Root, below string) error {
 		return fmt.Errorf("remove %s: %w", below, err)
 	}
 	defer n.close()
-	if fi, err := n.in.Lstat(n.base); err == nil && fi.IsDir() {
+	fi, err := n.in.Lstat(n.base)
+	if err == nil && fi.IsDir() {
 		return fmt.Errorf("remove %s: %w", n.path(), ErrNotRegular)
 	}
-	if err := n.unlink(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err == nil {
+		err = n.unlink()
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove %s: %w", n.path(), bare(err))
 	}
 	return n.sync()

@@ -400,9 +400,9 @@ func (s *Store) Rotate(ctx context.Context, r session.Rotation) (err error) {
 		return err
 	}
 	if v.frozen == "" {
-		release, err := c.begin(ctx)
-		if err != nil {
-			return c.beganBefore(v, err)
+		release, begun := c.begin(ctx)
+		if begun != nil {
+			return c.beganBefore(v, begun)
 		}
 		defer func() { err = errors.Join(err, release()) }()
 	}
