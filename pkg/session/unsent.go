@@ -8,7 +8,7 @@ import "bytes"
 // a runtime puts before the lines of a file. What it returns is part of whole.
 func Unsent(shown, whole []byte) []byte {
 	whole = bytes.TrimSpace(whole)
-	if len(whole) == 0 || bytes.Contains(shown, whole) {
+	if len(whole) == 0 || bytes.Contains(shown, whole) || sentNumbered(shown, whole) {
 		return nil
 	}
 	known := map[string]struct{}{}
@@ -32,6 +32,21 @@ func Unsent(shown, whole []byte) []byte {
 		return nil
 	}
 	return bytes.Trim(whole[from:to], "\r\n")
+}
+
+// sentNumbered reports whether shown begins with the lines of whole, each behind
+// its number: a file that was read, the usual case that [Unsent] would compare
+// line by line.
+func sentNumbered(shown, whole []byte) bool {
+	for len(whole) > 0 {
+		var sent, line []byte
+		sent, shown, _ = bytes.Cut(shown, []byte("\n"))
+		line, whole, _ = bytes.Cut(whole, []byte("\n"))
+		if !bytes.Equal(withoutNumber(bytes.TrimSpace(sent)), bytes.TrimSpace(line)) {
+			return false
+		}
+	}
+	return true
 }
 
 // withoutNumber removes the number before a line of a file: "12→" or "12" and a
