@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 // stage is where one scenario plays: a home directory, a runtime, programs
@@ -148,9 +150,17 @@ func (s *stage) stop(c *exec.Cmd) {
 	_ = c.Wait()
 }
 
-// contains reports whether the file holds every line of lines.
+// contains reports whether the file, which may be compressed, holds every line
+// of lines.
 func contains(file string, lines []byte) bool {
 	data, err := os.ReadFile(file)
+	if err == nil && strings.HasSuffix(file, ".zst") {
+		var decoder *zstd.Decoder
+		if decoder, err = zstd.NewReader(nil); err == nil {
+			defer decoder.Close()
+			data, err = decoder.DecodeAll(data, nil)
+		}
+	}
 	if err != nil {
 		return false
 	}
