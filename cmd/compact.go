@@ -211,7 +211,7 @@ func runCompact(ctx context.Context, a *app, o compactOptions) error {
 		all.passed = chosen.passedOver()
 	}
 	all.add(chosen.none...)
-	err = compactAll(ctx, a, w, chosen.targets, policy, &all)
+	err = all.compactAll(ctx, w, chosen.targets, policy)
 	done := all.sessions[len(chosen.none):]
 	a.announce(ctx, o, done)
 	a.warnOfPurge(ctx, chosen.all.sessions)
@@ -276,24 +276,25 @@ func (r *results) document() compactDocument {
 // stageRead is what the progress bar says while a session is planned.
 const stageRead compact.Stage = "read"
 
-func compactAll(ctx context.Context, a *app, w *workspace, targets []found, policy compact.Policy, all *results) error {
+// compactAll compacts one session after the other.
+func (r *results) compactAll(ctx context.Context, w *workspace, targets []found, policy compact.Policy) error {
 	for i, t := range targets {
 		w.progress.of(i+1, len(targets))
 		w.progress.show(t.Ref, stageRead, 0, 1)
-		result, err := compactOne(ctx, a, w, t, policy)
+		result, err := compactOne(ctx, r.app, w, t, policy)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err != nil {
 			w.progress.clear()
-			reportFailure(a, t, err)
+			reportFailure(r.app, t, err)
 		}
-		all.add(result)
+		r.add(result)
 		if result.Outcome == compact.Partial || result.Unchanged {
-			all.add(compactFamily(ctx, a, w, t, policy)...)
+			r.add(compactFamily(ctx, r.app, w, t, policy)...)
 		}
 	}
-	return errors.Join(ctx.Err(), all.err, w.embedWaiting(ctx, all.sessions))
+	return errors.Join(ctx.Err(), r.err, w.embedWaiting(ctx, r.sessions))
 }
 
 func compactOne(ctx context.Context, a *app, w *workspace, t found, policy compact.Policy) (compact.Result, error) {

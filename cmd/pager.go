@@ -10,12 +10,12 @@ import (
 	"syscall"
 )
 
-// paged runs a print whose output goes through the pager that PAGER names, if
-// Out is a terminal. Leaving the pager ends the print without an error.
-func (a *app) paged(ctx context.Context, print func(ctx context.Context, out io.Writer) error) error {
+// paged runs a render whose output goes through the pager that PAGER names, if
+// Out is a terminal. Leaving the pager ends the render without an error.
+func (a *app) paged(ctx context.Context, render func(ctx context.Context, out io.Writer) error) error {
 	command := a.getenv("PAGER")
 	if !a.OutTTY || command == "" || command == "cat" || a.getenv("TERM") == "dumb" {
-		return print(ctx, a.Out)
+		return render(ctx, a.Out)
 	}
 	// In a pager Ctrl-C ends a search and not the program.
 	interrupted := make(chan os.Signal, 1)
@@ -32,9 +32,9 @@ func (a *app) paged(ctx context.Context, print func(ctx context.Context, out io.
 	}
 	if err != nil {
 		a.notice(note{Message: "the pager (PAGER) cannot be started: " + err.Error()})
-		return print(ctx, a.Out)
+		return render(ctx, a.Out)
 	}
-	err = print(ctx, in)
+	err = render(ctx, in)
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
 		err = nil // the reader has seen enough
 	}

@@ -195,8 +195,8 @@ func (v *receiptAudit) againstRecords(ctx context.Context, store *memory.Store, 
 		return fmt.Errorf("look what memory has of %s: %w", r.Session, err)
 	}
 	missing := 0
-	comparable := r.Content.OutputLimit == 0 || r.Content.OutputLimit == max(v.outputLimit, 0)
-	if r.Content.Chunker == chunk.Version && comparable {
+	sameLimit := r.Content.OutputLimit == 0 || r.Content.OutputLimit == max(v.outputLimit, 0)
+	if r.Content.Chunker == chunk.Version && sameLimit {
 		missing = c.Missing(r.Chunks)
 	}
 	switch {
@@ -204,7 +204,7 @@ func (v *receiptAudit) againstRecords(ctx context.Context, store *memory.Store, 
 		v.memoryProblem(r, "memory lacks %d of the %d chunks of session %s", missing, r.Chunks, r.Session)
 	case c.Bytes < r.Content.CoveredBytes:
 		v.memoryProblem(r, "memory covers %d bytes of the log of session %s, the receipt says %d", c.Bytes, r.Session, r.Content.CoveredBytes)
-	case c.Forgotten == 0 && comparable && c.Characters < r.Content.Characters:
+	case c.Forgotten == 0 && sameLimit && c.Characters < r.Content.Characters:
 		v.memoryProblem(r, "memory has %d characters of session %s, the receipt says %d", c.Characters, r.Session, r.Content.Characters)
 	}
 	return nil

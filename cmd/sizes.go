@@ -313,7 +313,7 @@ func (m *measurer) readLog(ctx context.Context, r *sessionRow, s *found) error {
 	if err != nil {
 		return err
 	}
-	if r.Over, _, err = compact.Due(ctx, s.store, s.Ref, tail, m.policy, m.now()); err != nil {
+	if r.Over, _, err = m.policy.Due(ctx, s.store, session.DueQuestion{Ref: s.Ref, Tail: tail, Now: m.now()}); err != nil {
 		return err
 	}
 	r.Tokens, r.TokenSource = tail.Tokens, tail.TokenSource

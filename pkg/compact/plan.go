@@ -232,7 +232,7 @@ func (p *Plan) due(ctx context.Context, store session.Store, tail session.Tail, 
 	if policy.Force || policy.LeaveSessions || p.Ref.Fragment || p.Ref.Kind.Closed() {
 		return true, nil
 	}
-	due, reason, err := Due(ctx, store, p.Ref, tail, policy, now)
+	due, reason, err := policy.Due(ctx, store, session.DueQuestion{Ref: p.Ref, Tail: tail, Now: now})
 	if err == nil && !due {
 		p.Outcome, p.Reason = BelowThreshold, reason
 	}
@@ -240,17 +240,19 @@ func (p *Plan) due(ctx context.Context, store session.Store, tail session.Tail, 
 }
 
 // Due reports whether a session is large enough to be compacted: by the
-// runtime's own trigger, unless a threshold was asked for. reason says why it is
-// not, for people.
-func Due(ctx context.Context, store session.Store, ref session.Ref, tail session.Tail, policy Policy, now time.Time) (due bool, reason string, err error) {
+// runtime's own trigger, unless a threshold was asked for. The question says
+// which session; what was asked for is the policy's. reason says why it is not,
+// for people.
+func (p Policy) Due(ctx context.Context, store session.Store, q session.DueQuestion) (due bool, reason string, err error) {
+	q.Requested, q.Asked = p.Requested, p.Asked
 	if trigger := store.Capabilities().Trigger; trigger != nil {
-		due, reason, err = trigger.Due(ctx, session.DueQuestion{Ref: ref, Tail: tail, Now: now, Requested: policy.Requested, Asked: policy.Asked})
-		if err != nil || !due || !policy.Asked {
+		due, reason, err = trigger.Due(ctx, q)
+		if err != nil || !due || !p.Asked {
 			return due, reason, err
 		}
 	}
-	if tail.Tokens < policy.Threshold {
-		return false, fmt.Sprintf("%d tokens, threshold %d", tail.Tokens, policy.Threshold), nil
+	if q.Tail.Tokens < p.Threshold {
+		return false, fmt.Sprintf("%d tokens, threshold %d", q.Tail.Tokens, p.Threshold), nil
 	}
 	return true, "", nil
 }
