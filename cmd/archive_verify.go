@@ -98,7 +98,7 @@ func runArchiveVerify(ctx context.Context, a *app, o verifyOptions) error {
 			return err
 		}
 		bar.draw("verify receipts and memory", 0, 1)
-		if err := verifyReceipts(ctx, a, entries, &doc); err != nil {
+		if err := verifyReceipts(ctx, a, &doc); err != nil {
 			return err
 		}
 	}
@@ -183,8 +183,8 @@ func renderVerify(a *app, doc verifyDocument) error {
 }
 
 // verifyReceipts holds every receipt against the catalogue and memory.
-func verifyReceipts(ctx context.Context, a *app, entries []archive.Entry, doc *verifyDocument) error {
-	audit, err := a.newReceiptAudit(entries)
+func verifyReceipts(ctx context.Context, a *app, doc *verifyDocument) error {
+	audit, err := a.newReceiptAudit(ctx)
 	if err != nil {
 		return err
 	}

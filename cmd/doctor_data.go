@@ -382,7 +382,7 @@ func (d *checkup) examineArchive(e archive.Entry) {
 // examineReceipts reports receipts that do not fit their archives, and archives
 // of compactions without a receipt.
 func (d *checkup) examineReceipts(ctx context.Context, entries []archive.Entry) (err error) {
-	if d.proofs, err = d.newReceiptAudit(entries); err != nil {
+	if d.proofs, err = d.newReceiptAudit(ctx); err != nil {
 		return err
 	}
 	d.receipts = d.proofs.receipts

@@ -47,9 +47,11 @@ func (p receiptProblem) about() string {
 // adviseRebuild is what mends a memory that lacks something.
 const adviseRebuild = "sessctl memory reindex --from-archives makes memory again from the archives that verify"
 
-// newReceiptAudit reads what receipts are held against, and notes the receipts
-// that cannot be read.
-func (a *app) newReceiptAudit(entries []archive.Entry) (*receiptAudit, error) {
+// newReceiptAudit reads the receipts and then what they are held against, and
+// notes the receipts that cannot be read. The order matters: a run that is at
+// work meanwhile writes the archive and the memory of a session before their
+// receipt, so a catalogue that was read earlier may lack what a receipt names.
+func (a *app) newReceiptAudit(ctx context.Context) (*receiptAudit, error) {
 	receipts, unreadable, err := a.receipts().Examine()
 	if err != nil {
 		return nil, err
@@ -62,6 +64,10 @@ func (a *app) newReceiptAudit(entries []archive.Entry) (*receiptAudit, error) {
 		v.found = append(v.found, receiptProblem{problem: problem{Path: u.Path, Message: u.Err.Error()}})
 	}
 	if v.copies, err = a.openArchive(); err != nil {
+		return nil, err
+	}
+	entries, err := v.copies.List(ctx, archive.Filter{})
+	if err != nil {
 		return nil, err
 	}
 	if v.deleted, err = a.audit().DeletedArchives(); err != nil {

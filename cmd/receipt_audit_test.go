@@ -1,0 +1,68 @@
+package cmd
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/compact"
+)
+
+// momentContext calls at when it is asked for the n-th time whether it ended.
+type momentContext struct {
+	context.Context
+	n  int
+	at func()
+}
+
+// Err implements context.Context.
+func (c *momentContext) Err() error {
+	if c.n--; c.n == 0 {
+		c.at()
+	}
+	return c.Context.Err()
+}
+
+// TestReceiptsAreReadBeforeTheCatalogue: a compaction that ends while the
+// catalogue is read leaves no receipt whose archive seems to be missing.
+func TestReceiptsAreReadBeforeTheCatalogue(t *testing.T) {
+	a := &app{
+		streams: newStreams(strings.NewReader(""), nil, nil), getenv: func(string) string { return "" }, now: time.Now,
+	}
+	a.global.DataDir, a.config.Archive.Compression = t.TempDir(), archive.CompressionNone
+	compactSession(t, a, "one")
+	ctx := &momentContext{Context: t.Context(), n: 2, at: func() { compactSession(t, a, "two") }} // the directory was read, no file of it yet
+	audit, err := a.newReceiptAudit(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ctx.n > 0 {
+		t.Fatal("no compaction ended meanwhile")
+	}
+	audit.againstCatalogue(t.Context())
+	for _, p := range audit.found {
+		t.Error(p.about())
+	}
+}
+
+// compactSession leaves what a compaction leaves: an archive, and then its receipt.
+func compactSession(t *testing.T, a *app, id string) {
+	t.Helper()
+	store, err := a.openArchive()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const text = "{}\n"
+	e, err := store.Put(t.Context(), archive.Meta{Runtime: "openclaw", Agent: "scout", Session: id, Source: "/sessions/" + id + ".jsonl"}, strings.NewReader(text), int64(len(text)), a.now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := compact.Receipt{Schema: 1, ID: id, Content: compact.Content{Lines: 1}}
+	r.Runtime, r.Agent, r.Session, r.Archive, r.Outcome = e.Runtime, e.Agent, e.Session, &compact.ArchiveResult{ID: e.ID, Path: e.Path, SHA256: e.SHA256, Bytes: e.Bytes}, compact.Compacted
+	r.Source.SHA256 = e.SHA256
+	if _, err := a.receipts().Write(r); err != nil {
+		t.Fatal(err)
+	}
+}
