@@ -22,7 +22,7 @@ type completer func(a *app, c *cobra.Command) []candidate
 // is a flag, or a command and a flag where that means something else there.
 func completeFlags() map[string]completer {
 	return map[string]completer{
-		"agent": completeAgents, "session": completeSessions, "runtime": words(strings.Split(runtimeNames(), ", ")...), "store": completeStores,
+		"agent": completeAgents, "session": completeSessions, "runtime": words(runtimeList()...), "store": completeStores,
 		"undo": completeReceipts, "archive prune undelete": completeTrashedArchives, "clean undelete": completeTrashedSessions, "give-up": completeUnfinished,
 		"recall session": completeRemembered, "memory forget session": completeRemembered, "memory export session": completeRemembered,
 		"sort": words("tokens", "bytes", "age", "agent"), "strategy": words(strategyNames()...), "gateway": words("auto", "never", "require"),

@@ -42,6 +42,9 @@ or the memory is damaged.`,
 		Args: usageArgs(cobra.NoArgs),
 		// A configuration that cannot be read is a finding, not the end.
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+			if err := checkNames(c); err != nil {
+				return err
+			}
 			if broken = a.configured(c); broken == nil {
 				return a.startProfile()
 			}

@@ -180,6 +180,9 @@ func (a *app) prepare(c *cobra.Command) error {
 	if name := topCommand(c).Name(); name == "version" || name == "help" || name == "completion" {
 		return nil
 	}
+	if err := checkNames(c); err != nil {
+		return err
+	}
 	if err := a.startProfile(); err != nil {
 		return err
 	}

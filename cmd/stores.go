@@ -31,9 +31,6 @@ func (a *app) openStores() ([]session.Store, error) {
 	if a.opened != nil {
 		return slices.Clone(a.opened), nil
 	}
-	if a.global.Runtime != "" && !slices.ContainsFunc(runtimes(), func(k runtimeKind) bool { return k.name == a.global.Runtime }) {
-		return nil, usageError("known runtimes: "+runtimeNames(), "unknown runtime %q", a.global.Runtime)
-	}
 	if len(a.global.Stores) > 0 {
 		return a.namedStores()
 	}
@@ -453,12 +450,15 @@ func traitsOf(runtime string) session.Traits {
 	return session.Traits{Runtime: runtime}
 }
 
-func runtimeNames() string {
+func runtimeNames() string { return strings.Join(runtimeList(), ", ") }
+
+// runtimeList are the names of the runtimes.
+func runtimeList() []string {
 	var names []string
 	for _, k := range runtimes() {
 		names = append(names, k.name)
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 // storesByRoot finds the store that a journal entry is about.

@@ -1,0 +1,41 @@
+package cmd
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// checkNames refuses a flag that names something and is empty, and a runtime
+// that nobody knows. An empty name comes from a variable of a script that is not
+// set, and without its name a command would mean another thing, or all of them.
+func checkNames(c *cobra.Command) error {
+	var err error
+	c.Flags().Visit(func(f *pflag.Flag) {
+		switch {
+		case err != nil || !takesName(f):
+		case f.Value.String() == "":
+			what, _ := pflag.UnquoteUsage(f)
+			err = usageError("leave the flag out if none is meant", "--%s: empty %s", f.Name, what)
+		case f.Name == "runtime":
+			err = checkRuntime(f.Value.String())
+		}
+	})
+	return err
+}
+
+// takesName reports whether the value of a flag says which session, archive,
+// record, run, receipt, agent or runtime is meant: its help calls the value so.
+func takesName(f *pflag.Flag) bool {
+	what, _ := pflag.UnquoteUsage(f)
+	return slices.Contains([]string{"id", "receipt", "agent", "runtime"}, what)
+}
+
+// checkRuntime refuses the name of a runtime that nobody knows.
+func checkRuntime(name string) error {
+	if slices.ContainsFunc(runtimes(), func(k runtimeKind) bool { return k.name == name }) {
+		return nil
+	}
+	return usageError(didYouMean(name, runtimeList(), "known runtimes: "+runtimeNames()), "unknown runtime %q", name)
+}
