@@ -133,13 +133,19 @@ func TestLateLinesAreCarried(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			bench := newBench(t, program, c)
-			r, err := bench.Try(fault, 0)
-			if err != nil || len(r.Violations) > 0 {
-				t.Fatal(err, r.Violations)
+			// Whether the other program has opened the log before it is put
+			// aside is for the system to decide: it is tried until it has.
+			const tries = 20
+			for range tries {
+				r, err := bench.Try(fault, 0)
+				if err != nil || len(r.Violations) > 0 {
+					t.Fatal(err, r.Violations)
+				}
+				if bench.Carried > 0 {
+					return
+				}
 			}
-			if bench.Carried == 0 {
-				t.Fatalf("no late line was carried in %d runs", r.Runs)
-			}
+			t.Fatalf("no late line was carried in %d tries at every call", tries)
 		})
 	}
 }
