@@ -157,9 +157,11 @@ func (a *app) sessionsToArchive(ctx context.Context, o archiveOptions) ([]found,
 	return all.sessions, nil
 }
 
-func archiveOne(ctx context.Context, a *app, store *archive.Store, s found) archiveRow {
+// archiveOne archives one session. The error is why it could not.
+func archiveOne(ctx context.Context, a *app, store *archive.Store, s found) (archiveRow, error) {
 	if s.Kind == session.KindDatabase {
-		return archiveRow{Runtime: s.Runtime, Agent: s.Agent, Session: s.ID, Path: s.Path, Bytes: s.Bytes, Outcome: "failed", Reason: s.Reason}
+		row := archiveRow{Runtime: s.Runtime, Agent: s.Agent, Session: s.ID, Path: s.Path, Bytes: s.Bytes, Outcome: "failed", Reason: s.Reason}
+		return row, errors.New(s.Reason)
 	}
 	entry, err := putArchive(ctx, a, store, s)
 	row := newArchiveRow(entry)
@@ -170,7 +172,7 @@ func archiveOne(ctx context.Context, a *app, store *archive.Store, s found) arch
 			row.Outcome = "busy"
 		}
 	}
-	return row
+	return row, err
 }
 
 func putArchive(ctx context.Context, a *app, store *archive.Store, s found) (archive.Entry, error) {

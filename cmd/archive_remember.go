@@ -44,7 +44,10 @@ func (k *keeper) keep(ctx context.Context, s found) archiveRow {
 			return row
 		}
 	}
-	row := archiveOne(ctx, k.app, k.archives, s)
+	row, err := archiveOne(ctx, k.app, k.archives, s)
+	if row.Outcome == "failed" {
+		reportFailure(k.app, s.Path, err)
+	}
 	row.Unchanged = row.Outcome == "archived" && k.there[row.ID]
 	return row
 }
@@ -60,6 +63,9 @@ func (k *keeper) rememberOne(ctx context.Context, s found) (archiveRow, bool) {
 		return archiveRow{}, false
 	case err == nil && result.Archive == nil:
 		return archiveRow{}, false
+	}
+	if err != nil && ctx.Err() == nil {
+		reportFailure(k.app, s.Path, err)
 	}
 	k.done = append(k.done, result)
 	row := archiveRow{Runtime: s.Runtime, Agent: s.Agent, Session: s.ID, Key: s.Key, Path: s.Path, Bytes: s.Bytes}

@@ -293,9 +293,7 @@ func (c *cleaner) decideArchives(ctx context.Context) (err error) {
 // execute carries the plan out, and then that for the archives.
 func (c *cleaner) execute(ctx context.Context) (err error) {
 	c.result, err = c.rules.Execute(ctx, c.plan)
-	for _, k := range c.result.Kept {
-		c.app.notice(note{Path: k.Item.To, Message: "stays in the trash: " + k.Err.Error()})
-	}
+	c.tellLeft()
 	if err != nil {
 		return err
 	}
@@ -304,6 +302,22 @@ func (c *cleaner) execute(ctx context.Context) (err error) {
 		return c.prune.rules.Execute(ctx, c.prune.plan)
 	}
 	return nil
+}
+
+// tellLeft says what was to go and did not. What only waits is a note.
+func (c *cleaner) tellLeft() {
+	for _, s := range c.plan.Sessions {
+		if s.Failed != nil {
+			reportFailure(c.app, s.Path, s.Failed)
+		}
+	}
+	for _, k := range c.result.Kept {
+		tell := c.app.notice
+		if k.Failed {
+			tell = c.app.tell
+		}
+		tell(note{Path: k.Item.To, Message: "stays in the trash: " + k.Err.Error()})
+	}
 }
 
 // noteSpared says of which agents nothing goes.
@@ -591,7 +605,7 @@ func (c *cleaner) undelete(stores []session.Store, item retention.Item) error {
 
 func (c *cleaner) leaveInTrash(item retention.Item, cause, hint string) {
 	c.result.Failed++
-	c.app.notice(note{Path: item.To, Message: "stays in the trash: " + cause, Hint: hint})
+	c.app.tell(note{Path: item.To, Message: "stays in the trash: " + cause, Hint: hint})
 }
 
 // checkClock refuses to tell ages while the clock is behind the last thing that
@@ -651,10 +665,7 @@ func (a *app) noteSpared(what string, owners []string) {
 		return
 	}
 	text := fmt.Sprintf("more than half of the %s of %s would go: they stay", what, strings.Join(owners, ", "))
-	a.notice(note{Message: text, Hint: "see the plan with --dry-run; --force deletes them too"})
-	if a.global.Quiet {
-		_, _ = fmt.Fprintln(a.Err, "sessctl: "+visible(text))
-	}
+	a.tell(note{Message: text, Hint: "see the plan with --dry-run; --force deletes them too"})
 }
 
 // spareOutcome is the exit code of a run that left owners alone.

@@ -287,7 +287,7 @@ func (r *results) compactAll(ctx context.Context, w *workspace, targets []found,
 		}
 		if err != nil {
 			w.progress.clear()
-			reportFailure(r.app, t, err)
+			reportFailure(r.app, t.Path, err)
 		}
 		r.add(result)
 		if result.Outcome == compact.Partial || result.Unchanged {
@@ -309,12 +309,12 @@ func compactOne(ctx context.Context, a *app, w *workspace, t found, policy compa
 }
 
 // reportFailure says at once what went wrong with one session; the run goes on.
-func reportFailure(a *app, t found, err error) {
+func reportFailure(a *app, path string, err error) {
 	if a.global.JSON {
 		return // the document has it
 	}
 	body := explain(err)
-	_, _ = fmt.Fprintf(a.Err, "sessctl: %s: %s\n", visible(t.Path), visibleText(body.Message))
+	_, _ = fmt.Fprintf(a.Err, "sessctl: %s: %s\n", visible(path), visibleText(body.Message))
 	a.hint(body.Hint)
 }
 

@@ -75,12 +75,28 @@ func (a *app) notice(n note) {
 	if a.global.JSON || a.global.Quiet {
 		return
 	}
-	text := n.Message
-	if n.Path != "" {
-		text = n.Path + ": " + text
-	}
-	_, _ = fmt.Fprintln(a.Err, "note: "+visible(text))
+	_, _ = fmt.Fprintln(a.Err, "note: "+visible(n.text()))
 	a.hint(n.Hint)
+}
+
+// text is what the note says, and of which file.
+func (n note) text() string {
+	if n.Path == "" {
+		return n.Message
+	}
+	return n.Path + ": " + n.Message
+}
+
+// tell is notice for what is said with --quiet too: why the run does not do all
+// that it was asked for.
+func (a *app) tell(n note) {
+	if slices.Contains(a.notes, n) {
+		return
+	}
+	a.notice(n)
+	if a.global.Quiet {
+		_, _ = fmt.Fprintln(a.Err, "sessctl: "+visible(n.text()))
+	}
 }
 
 func (a *app) hint(text string) {

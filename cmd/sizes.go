@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"math"
 	"os"
@@ -256,11 +257,21 @@ func (a *app) measureAll(ctx context.Context, sessions []found, o sizesOptions) 
 		return nil, err
 	}
 	for _, row := range rows {
-		if row.unread != nil && !errors.Is(row.unread, session.ErrUnknownFormat) {
-			a.notice(note{Path: row.Path, Message: row.unread.Error()})
-		}
+		a.tellUnread(row.Path, row.unread)
 	}
 	return rows, nil
+}
+
+// tellUnread says why a log could not be read. One of another format was read,
+// and one that is gone since it was listed is not missing.
+func (a *app) tellUnread(path string, err error) {
+	switch {
+	case err == nil || errors.Is(err, session.ErrUnknownFormat):
+	case errors.Is(err, fs.ErrNotExist):
+		a.notice(note{Path: path, Message: err.Error()})
+	default:
+		a.passOver(note{Path: path, Message: err.Error()})
+	}
 }
 
 // measurer makes rows of `sizes`.

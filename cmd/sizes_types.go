@@ -50,11 +50,11 @@ func runTypes(ctx context.Context, a *app, sessions []found) error {
 	}
 	doc := typesDocument{Schema: 1, Types: []typeRow{}}
 	for i, err := range failed {
-		if err != nil {
-			a.notice(note{Path: logs[i].Path, Message: err.Error()})
-			continue
+		if err == nil {
+			doc.Sessions++
+		} else {
+			a.tellUnread(logs[i].Path, err)
 		}
-		doc.Sessions++
 	}
 	for _, b := range whole {
 		doc.Bytes += b.Bytes

@@ -139,7 +139,7 @@ func (a *app) listStores(ctx context.Context) (inventory, []session.Notice, erro
 		}
 		if err != nil { // the other stores are not to suffer for it
 			a.incomplete++
-			notices = append(notices, session.Notice{Path: store.Root(), Message: err.Error()})
+			notices = append(notices, session.Notice{Path: store.Root(), Message: err.Error(), Unread: true})
 			continue
 		}
 		all.add(store, listing)
@@ -184,14 +184,10 @@ func (a *app) showNotices(notices []session.Notice) {
 	}
 }
 
-// passOver tells what makes a run incomplete: it is told even with --quiet, and
-// the exit code is 3.
+// passOver tells what makes a run incomplete: the exit code is 3.
 func (a *app) passOver(n note) {
-	a.notice(n)
+	a.tell(n)
 	a.incomplete++
-	if a.global.Quiet {
-		_, _ = fmt.Fprintln(a.Err, "sessctl: "+visible(n.Path+": "+n.Message))
-	}
 }
 
 // noStores says which places were searched: first below the home directory,
@@ -629,7 +625,7 @@ func compactFamily(ctx context.Context, a *app, w *workspace, s found, policy co
 		}
 		if err != nil {
 			w.progress.clear()
-			reportFailure(a, member, err)
+			reportFailure(a, member.Path, err)
 		}
 		if err != nil || member.Kind != session.KindOutput {
 			results = append(results, result)

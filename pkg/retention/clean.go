@@ -67,6 +67,7 @@ type SessionPlan struct {
 	Verdict Verdict
 	Files   []File // what goes, with the log first
 	LastUse time.Time
+	Failed  error     // why [Clean.Execute] could not do it; nil for a session that is busy
 	members []Session // the session and the logs that go or stay with it; nil of a kind that stays
 }
 
@@ -86,8 +87,9 @@ type CleanResult struct {
 // Kept is a file that stays in the trash: it was written after it was put
 // there, somebody has it open, or its archive does not verify.
 type Kept struct {
-	Item Item
-	Err  error
+	Item   Item
+	Err    error
+	Failed bool // it could not be removed; else it waits
 }
 
 // Going are the plans of the sessions to be deleted.
@@ -377,6 +379,7 @@ func (c *Clean) Execute(ctx context.Context, p *CleanPlan) (result CleanResult, 
 			result.Busy++
 		default:
 			result.Failed++
+			s.Failed = err
 		}
 		s.Verdict.Goes, s.Verdict.Reason = false, busyText(err)
 	}
@@ -384,15 +387,8 @@ func (c *Clean) Execute(ctx context.Context, p *CleanPlan) (result CleanResult, 
 	p.Purge = nil
 	for _, item := range purge {
 		kept, err := c.remove(ctx, item)
-		switch {
-		case kept == nil:
-		case errors.Is(kept, session.ErrBusy):
-			result.Busy++
-		case !waits(kept):
-			result.Failed++
-		}
 		if kept != nil {
-			result.Kept = append(result.Kept, Kept{item, kept})
+			result.keep(item, kept)
 		}
 		if err != nil {
 			return result, fmt.Errorf("empty the trash: %w", err)
@@ -402,6 +398,19 @@ func (c *Clean) Execute(ctx context.Context, p *CleanPlan) (result CleanResult, 
 		}
 	}
 	return result, nil
+}
+
+// keep counts a file that stays in the trash.
+func (r *CleanResult) keep(item Item, why error) {
+	kept := Kept{Item: item, Err: why}
+	switch {
+	case errors.Is(why, session.ErrBusy):
+		r.Busy++
+	case !waits(why):
+		r.Failed++
+		kept.Failed = true
+	}
+	r.Kept = append(r.Kept, kept)
 }
 
 // discard archives a session and what belongs to it, reads the copies back,
