@@ -11,7 +11,8 @@ import (
 )
 
 // paged runs a render whose output goes through the pager that PAGER names, if
-// Out is a terminal. Leaving the pager ends the render without an error.
+// Out is a terminal. Leaving the pager ends the render without an error; where
+// the pager cannot be run, the output goes to the terminal.
 func (a *app) paged(ctx context.Context, render func(ctx context.Context, out io.Writer) error) error {
 	command := a.getenv("PAGER")
 	if !a.OutTTY || command == "" || command == "cat" || a.getenv("TERM") == "dumb" {
@@ -21,9 +22,9 @@ func (a *app) paged(ctx context.Context, render func(ctx context.Context, out io
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt)
 	defer signal.Stop(interrupted)
-	ctx = context.WithoutCancel(ctx)
+	reading := context.WithoutCancel(ctx)
 
-	pager := exec.CommandContext(ctx, "sh", "-c", command)
+	pager := exec.CommandContext(reading, "sh", "-c", command)
 	pager.Stdin, pager.Stdout, pager.Stderr = nil, a.Out, a.Err
 	pager.Env = append(os.Environ(), "LESS="+lessOptions(a.getenv("LESS")))
 	in, err := pager.StdinPipe()
@@ -34,11 +35,24 @@ func (a *app) paged(ctx context.Context, render func(ctx context.Context, out io
 		a.notice(note{Message: "the pager (PAGER) cannot be started: " + err.Error()})
 		return render(ctx, a.Out)
 	}
-	err = render(ctx, in)
+	err = render(reading, in)
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
 		err = nil // the reader has seen enough
 	}
-	return errors.Join(err, in.Close(), pagerFailure(pager.Wait()))
+	err = errors.Join(err, in.Close())
+	ended := pager.Wait()
+	if neverRan(ended) {
+		a.notice(note{Message: "the pager (PAGER) cannot be run: " + command})
+		return render(ctx, a.Out)
+	}
+	return errors.Join(err, pagerFailure(ended))
+}
+
+// neverRan reports whether the shell has found no program to run, or none that
+// it may run. POSIX gives it the exit codes 127 and 126 for that.
+func neverRan(err error) bool {
+	var exit *exec.ExitError
+	return errors.As(err, &exit) && (exit.ExitCode() == 126 || exit.ExitCode() == 127)
 }
 
 // lessOptions are those of git: what fits a page is only printed, colours are
