@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,18 +39,46 @@ words and their vectors. All of it can be made again from the archives.
 // readMemory opens the memory to look at it. If there is none, the error says
 // how to make one.
 func (a *app) readMemory(ctx context.Context) (*memory.Store, error) {
-	return a.needMemory(memory.Open(ctx, a.memoryDir(), memory.Options{ReadOnly: true}))
+	store, err := memory.Open(ctx, a.memoryDir(), memory.Options{ReadOnly: true})
+	return a.needMemory(ctx, store, err)
 }
 
 // needMemory turns an error of opening the memory into what a person is told.
-func (a *app) needMemory(store *memory.Store, err error) (*memory.Store, error) {
+func (a *app) needMemory(ctx context.Context, store *memory.Store, err error) (*memory.Store, error) {
 	if errors.Is(err, fs.ErrNotExist) {
+		if lost, err := a.lostMemory(ctx); err != nil {
+			return nil, err
+		} else if lost > 0 {
+			return nil, &failure{code: "memory_lost", exit: exitIntegrity, path: a.memoryDir(), hint: adviseRebuild, err: fmt.Errorf("the memory in %s is lost: %s", a.memoryDir(), namedBy(lost))}
+		}
 		return nil, &failure{code: "no_memory", exit: exitFailed, path: a.memoryDir(), hint: "compact a session first: sessctl compact --agent NAME", err: fmt.Errorf("there is no memory yet in %s", a.memoryDir())}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open memory: %w", err)
 	}
 	return store, nil
+}
+
+// lostMemory counts the receipts of what a memory must hold that is not there: 0
+// if there is a memory, or if nothing has to be in it.
+func (a *app) lostMemory(ctx context.Context) (int, error) {
+	if exists(filepath.Join(a.memoryDir(), "memory.db")) {
+		return 0, nil
+	}
+	audit, err := a.newReceiptAudit(ctx)
+	if err != nil {
+		return 0, err
+	}
+	err = audit.againstMemory(ctx, nil)
+	return len(audit.ofMemory()), err
+}
+
+// namedBy says how many receipts tell that there was a memory.
+func namedBy(receipts int) string {
+	if receipts == 1 {
+		return "1 receipt names what it held"
+	}
+	return plural(receipts, "receipt") + " name what it held"
 }
 
 // glimpseMemory opens the memory for a dry run: without SQLite's files beside
@@ -65,15 +94,15 @@ func (a *app) glimpseMemory(ctx context.Context) (*memory.Store, error) {
 	return memory.Open(ctx, a.memoryDir(), memory.Options{ReadOnly: true})
 }
 
-// openRecovered opens a workspace with memory, in which nothing is unfinished.
-// That no store is found is no error here: the memory and the archives are there
+// openRecovered opens a workspace with memory, in which nothing is unfinished;
+// rebuild says that a lost memory is about to be made again. That no store is found is no error here: the memory and the archives are there
 // without one.
-func (a *app) openRecovered(ctx context.Context) (*workspace, error) {
+func (a *app) openRecovered(ctx context.Context, rebuild bool) (*workspace, error) {
 	all, _, err := a.listStores(ctx)
 	if f := (*failure)(nil); err != nil && !(errors.As(err, &f) && f.code == "no_store" && len(a.global.Stores) == 0) {
 		return nil, err
 	}
-	return a.openWorkspace(ctx, mode{memory: true, reason: "compact", recover: &recovery{sessions: all.sessions, policy: a.recoveryPolicy()}})
+	return a.openWorkspace(ctx, mode{memory: true, rebuild: rebuild, reason: "compact", recover: &recovery{sessions: all.sessions, policy: a.recoveryPolicy()}})
 }
 
 func newMemoryStatsCommand(a *app) *cobra.Command {
@@ -156,8 +185,9 @@ func newMemoryVerifyCommand(a *app) *cobra.Command {
 		Short: "Check the memory's database and every record and vector in it",
 		Long: `Check the pages and indexes of the database, that every record has its text, its
 words and a vector or a place in the queue for one, the checksum of every record
-and of every vector, and the words against the texts. Another run may be at work
-meanwhile. Exit code 4 means that something is damaged or missing.`,
+and of every vector, the words against the texts, and that what every receipt
+says was stored is there. Another run may be at work meanwhile: then the receipts
+are left out. Exit code 4 means that something is damaged or missing.`,
 		Example: "  sessctl memory verify",
 		Args:    usageArgs(cobra.NoArgs),
 		RunE:    func(c *cobra.Command, _ []string) error { return runMemoryVerify(c.Context(), a) },
@@ -206,6 +236,9 @@ func verifyMemory(ctx context.Context, a *app, doc *memoryVerifyDocument) error 
 	if len(found) > 0 {
 		return nil // what cannot be trusted is not counted
 	}
+	if err := holdAgainstReceipts(ctx, a, store, doc); err != nil {
+		return err
+	}
 	if !store.HasChecksums() {
 		a.notice(note{Path: a.memoryDir(), Message: "the memory is of an earlier version: its records have no checksums yet, so a changed letter is not noticed", Hint: "the next compaction, or sessctl doctor --fix, gives them some"})
 	}
@@ -222,6 +255,26 @@ func verifyMemory(ctx context.Context, a *app, doc *memoryVerifyDocument) error 
 	return nil
 }
 
+// holdAgainstReceipts adds what receipts say was stored and memory does not have.
+// While another run is at work memory may be on its way to have it.
+func holdAgainstReceipts(ctx context.Context, a *app, store *memory.Store, doc *memoryVerifyDocument) error {
+	if a.atWork() {
+		a.notice(note{Path: a.receiptsDir(), Message: "another sessctl is at work: the memory is not compared with the receipts"})
+		return nil
+	}
+	audit, err := a.newReceiptAudit(ctx)
+	if err != nil {
+		return err
+	}
+	if err := audit.againstMemory(ctx, store); err != nil {
+		return err
+	}
+	for _, p := range audit.ofMemory() {
+		doc.Problems = append(doc.Problems, p.problem)
+	}
+	return nil
+}
+
 func renderMemoryVerify(a *app, doc memoryVerifyDocument) error {
 	if a.global.JSON {
 		return a.printJSON(doc)
@@ -232,7 +285,11 @@ func renderMemoryVerify(a *app, doc memoryVerifyDocument) error {
 	if len(doc.Problems) > 0 {
 		var hints []string
 		for _, p := range doc.Problems {
-			hints = append(hints, adviseMemory(p.Path, a.memoryDir()))
+			hint := adviseMemory(p.Path, a.memoryDir())
+			if p.ID != "" { // of a receipt
+				hint = adviseRebuild
+			}
+			hints = append(hints, hint)
 		}
 		slices.Sort(hints)
 		for _, hint := range slices.Compact(hints) {
@@ -302,7 +359,10 @@ func runMemoryForget(ctx context.Context, a *app, o forgetOptions) error {
 	selection := memory.Selection{ID: o.ID, Runtime: a.global.Runtime, Agent: o.Agent, Session: o.Session}
 	open := a.readMemory
 	if o.DryRun {
-		open = func(ctx context.Context) (*memory.Store, error) { return a.needMemory(a.glimpseMemory(ctx)) }
+		open = func(ctx context.Context) (*memory.Store, error) {
+			store, err := a.glimpseMemory(ctx)
+			return a.needMemory(ctx, store, err)
+		}
 	}
 	doc, selection, err := a.previewForget(ctx, open, selection)
 	if err != nil {
@@ -325,7 +385,7 @@ func runMemoryForget(ctx context.Context, a *app, o forgetOptions) error {
 			return err
 		}
 	}
-	w, err := a.openRecovered(ctx)
+	w, err := a.openRecovered(ctx, false)
 	if err != nil {
 		return err
 	}

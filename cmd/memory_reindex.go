@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -94,7 +95,7 @@ func runMemoryReindex(ctx context.Context, a *app, o reindexOptions) error {
 			return err
 		}
 	}
-	w, err := a.openRecovered(ctx)
+	w, err := a.openRecovered(ctx, o.FromArchives)
 	if err != nil {
 		return err
 	}
@@ -136,12 +137,14 @@ func (a *app) setMemoryAside(ctx context.Context, allowForgotten bool) (string, 
 // forgotten is lost: those texts would come back. With allow they may.
 func (a *app) checkForgotten(ctx context.Context, allow bool) error {
 	dir := a.memoryDir()
-	store, err := memory.Open(ctx, dir, memory.Options{})
-	if err == nil {
-		err = errors.Join(a.repairForgotten(ctx, store), store.Close())
-	}
-	if err != nil && !errors.Is(err, memory.ErrCorrupt) {
-		return fmt.Errorf("open memory: %w", err)
+	if exists(filepath.Join(dir, "memory.db")) { // one that is lost stays so until it is made again
+		store, err := memory.Open(ctx, dir, memory.Options{})
+		if err == nil {
+			err = errors.Join(a.repairForgotten(ctx, store), store.Close())
+		}
+		if err != nil && !errors.Is(err, memory.ErrCorrupt) {
+			return fmt.Errorf("open memory: %w", err)
+		}
 	}
 	lost := memory.LostForgottenFiles(dir)
 	switch {

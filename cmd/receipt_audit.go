@@ -150,6 +150,16 @@ func (v *receiptAudit) memoryProblem(r compact.Receipt, format string, args ...a
 	v.found[len(v.found)-1].ofMemory = true
 }
 
+// ofMemory are the problems found that the archives can mend.
+func (v *receiptAudit) ofMemory() (found []receiptProblem) {
+	for _, p := range v.found {
+		if p.ofMemory {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
 // againstCatalogue compares what receipts say of their archives with the
 // catalogue, which the copies themselves are compared with.
 func (v *receiptAudit) againstCatalogue(ctx context.Context) {

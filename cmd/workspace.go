@@ -52,6 +52,8 @@ type mode struct {
 	// to recover, so that a damaged memory is no reason not to archive a session
 	// or to put one back.
 	memory bool
+	// rebuild says that the command makes a lost memory again: it is not told.
+	rebuild bool
 	// recover finishes what earlier runs began before the command does anything
 	// itself; nil leaves that to a later run.
 	recover *recovery
@@ -116,6 +118,9 @@ func (w *workspace) open(ctx context.Context, a *app, m mode) (err error) {
 // openMemory opens memory if the mode asks for it, or if recovery will need it.
 func (w *workspace) openMemory(ctx context.Context, a *app, m mode) (err error) {
 	if m.memory {
+		if err := a.tellLostMemory(ctx, m); err != nil {
+			return err
+		}
 		if w.memory, err = a.changeMemory(ctx); err != nil {
 			return fmt.Errorf("open memory: %w", err)
 		}
@@ -128,10 +133,26 @@ func (w *workspace) openMemory(ctx context.Context, a *app, m mode) (err error) 
 	if err != nil || len(begun) == 0 {
 		return err
 	}
+	if err := a.tellLostMemory(ctx, m); err != nil {
+		return err
+	}
 	if w.memory, err = a.changeMemory(ctx); err != nil {
 		return fmt.Errorf("%w: open memory: %w", errUnrecovered, err)
 	}
 	return nil
+}
+
+// tellLostMemory tells that a new memory takes the place of one that is lost:
+// the run is incomplete, for what only archives have is not in the new one.
+func (a *app) tellLostMemory(ctx context.Context, m mode) error {
+	if m.rebuild {
+		return nil
+	}
+	lost, err := a.lostMemory(ctx)
+	if err == nil && lost > 0 {
+		a.passOver(note{Path: a.memoryDir(), Message: "the memory is lost (" + namedBy(lost) + ") and a new one is begun; " + adviseRebuild})
+	}
+	return err
 }
 
 // changeMemory opens the memory to change it. It tells what was done to one of
