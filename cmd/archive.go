@@ -124,7 +124,7 @@ func runArchive(ctx context.Context, a *app, o archiveOptions) error {
 	if err != nil {
 		return err
 	}
-	doc := archiveDocument{Schema: 1, Archives: []archiveRow{}, folds: o.All}
+	doc := archiveDocument{Schema: 1, Archives: []archiveRow{}, folds: o.All || a.global.Quiet}
 	for _, s := range sessions {
 		if s.Bytes == 0 && s.Kind != session.KindDatabase {
 			continue

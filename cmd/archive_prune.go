@@ -127,6 +127,8 @@ type pruneRow struct {
 	CreatedAt string `json:"created_at"`
 	Outcome   string `json:"outcome"` // trash, purge or kept
 	Reason    string `json:"reason"`  // where else its bytes are, or why it stays
+
+	left bool // it was to be removed, and stays in the trash
 }
 
 func runPrune(ctx context.Context, a *app, o pruneOptions) error {
@@ -274,12 +276,16 @@ func (p *pruner) render() error {
 	if err := p.list(); err != nil {
 		return err
 	}
+	if len(p.going()) == 0 && p.app.global.Quiet {
+		return nil
+	}
 	what := map[bool]string{true: "would be deleted", false: "deleted"}[p.doc.DryRun]
 	_, err := fmt.Fprintf(p.app.Out, "%s (%s) %s\n", plural(len(p.going()), "archive"), formatBytes(p.doc.Bytes), what)
 	return err
 }
 
-// list shows what goes, and of what is old enough why it stays.
+// list shows what goes, and of what is old enough why it stays: with --quiet
+// only of what was to go.
 func (p *pruner) list() error {
 	var rows [][]string
 	t := table{empty: "no old archives", columns: []column{
@@ -287,10 +293,22 @@ func (p *pruner) list() error {
 		{name: "STORED", right: true, drop: 3}, {name: "WHY", least: 16},
 	}}
 	for _, r := range p.doc.Archives {
+		if p.app.global.Quiet && r.Outcome == pruneKept && !r.left {
+			continue
+		}
 		rows = append(rows, []string{r.Outcome, r.ID, visible(r.Agent), visible(r.Session), r.CreatedAt, visible(r.Reason)})
 		t.rows = append(t.rows, []string{r.Outcome, r.ID, r.Runtime, r.Agent, r.Session, shownTime(r.CreatedAt), formatBytes(r.Bytes), r.Reason})
 	}
-	return p.app.printList(t, rows)
+	return p.app.printPlan(t, rows)
+}
+
+// printPlan is printList for a plan of deletions: with --quiet an empty one is
+// no line.
+func (a *app) printPlan(t table, rows [][]string) error {
+	if a.global.Quiet && len(rows) == 0 {
+		return nil
+	}
+	return a.printList(t, rows)
 }
 
 // pruneKept is the outcome of what stays; the others are the actions of the
@@ -317,6 +335,7 @@ func (p *pruner) makeDocument() {
 		row.Outcome, row.Reason = retention.ActionPurge, "in the trash since "+purge.Item.At.UTC().Format(time.RFC3339)
 		if !purge.Goes {
 			row.Outcome, row.Reason = pruneKept, "stays in the trash: its bytes are nowhere else any more; --undelete brings it back"
+			row.left = true
 		}
 		p.addRow(row)
 	}

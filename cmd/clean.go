@@ -307,8 +307,8 @@ func (c *cleaner) execute(ctx context.Context) (err error) {
 // tellLeft says what was to go and did not. What only waits is a note.
 func (c *cleaner) tellLeft() {
 	for _, s := range c.plan.Sessions {
-		if s.Failed != nil {
-			reportFailure(c.app, s.Path, s.Failed)
+		if s.Left != nil && !errors.Is(s.Left, session.ErrBusy) {
+			reportFailure(c.app, s.Path, s.Left)
 		}
 	}
 	for _, k := range c.result.Kept {
@@ -408,6 +408,8 @@ type cleanRow struct {
 	LastUse string `json:"last_use"` // RFC 3339, UTC
 	Outcome string `json:"outcome"`  // trash, purge, undelete or kept
 	Reason  string `json:"reason"`
+
+	left bool // it was to go, and is busy or could not
 }
 
 // makeRows shows what goes, and of what is old enough why it stays.
@@ -420,7 +422,7 @@ func (c *cleaner) makeRows() {
 		}
 		row := cleanRow{
 			Runtime: p.Runtime, Agent: p.Agent, Session: p.ID, Kind: string(p.Kind), Path: p.Path, Files: len(p.Files), Bytes: p.Bytes,
-			LastUse: p.LastUse.UTC().Format(time.RFC3339), Outcome: pruneKept, Reason: p.Verdict.Reason,
+			LastUse: p.LastUse.UTC().Format(time.RFC3339), Outcome: pruneKept, Reason: p.Verdict.Reason, left: p.Left != nil,
 		}
 		if p.Verdict.Goes {
 			row.Outcome, row.Reason, row.Bytes = retention.ActionTrash, "unused for "+days(now.Sub(p.LastUse)), p.Size()
@@ -467,6 +469,9 @@ func (c *cleaner) render() error {
 		going += len(c.prune.going())
 		doc.Bytes += c.prune.doc.Bytes
 	}
+	if going == 0 && c.app.global.Quiet {
+		return nil
+	}
 	if c.app.OutTTY {
 		_, err := fmt.Fprintf(c.app.Out, "%s %s (%s)\n", formatCount(int64(going)), what, formatBytes(doc.Bytes))
 		return err
@@ -474,17 +479,20 @@ func (c *cleaner) render() error {
 	return c.app.printRows([][]string{{strconv.Itoa(going), what, formatBytes(doc.Bytes)}})
 }
 
-// list prints the plan.
+// list prints the plan; with --quiet without what was to stay.
 func (c *cleaner) list() error {
 	var rows [][]string
 	t := table{empty: "no old sessions", columns: []column{
 		{name: "WHAT"}, {name: "RUNTIME", drop: 1}, {name: "AGENT", least: 8}, {name: "SESSION", least: 12}, {name: "LAST USE", drop: 2}, {name: "SIZE", right: true}, {name: "WHY", least: 16},
 	}}
 	for _, r := range c.rows {
+		if c.app.global.Quiet && r.Outcome == pruneKept && !r.left {
+			continue
+		}
 		rows = append(rows, []string{r.Outcome, r.Runtime, visible(r.Agent), visible(r.Session), r.LastUse, formatBytes(r.Bytes), visible(r.Reason)})
 		t.rows = append(t.rows, []string{r.Outcome, r.Runtime, r.Agent, cmp.Or(r.Session, c.app.tilde(r.Path)), shownTime(r.LastUse), formatBytes(r.Bytes), r.Reason})
 	}
-	if err := c.app.printList(t, rows); err != nil || c.prune == nil {
+	if err := c.app.printPlan(t, rows); err != nil || c.prune == nil {
 		return err
 	}
 	return c.prune.list()

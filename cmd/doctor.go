@@ -86,6 +86,11 @@ type finding struct {
 	Integrity bool     `json:"integrity"` // an archive or the memory is damaged
 }
 
+// matters says whether doctor ends with an error for it.
+func (f finding) matters() bool {
+	return f.Severity == severityWarning || f.Severity == severityProblem
+}
+
 // doctorDocument is `doctor --json`.
 type doctorDocument struct {
 	Schema   int       `json:"schema"`
@@ -273,19 +278,23 @@ func finishDoctor(a *app, doc doctorDocument) error {
 		return err
 	case slices.ContainsFunc(doc.Findings, func(f finding) bool { return f.Integrity }):
 		return &outcomeError{exit: exitIntegrity}
-	case slices.ContainsFunc(doc.Findings, func(f finding) bool { return f.Severity == severityWarning || f.Severity == severityProblem }):
+	case slices.ContainsFunc(doc.Findings, finding.matters):
 		return &outcomeError{exit: exitFailed}
 	}
 	return nil
 }
 
-// renderDoctor prints a line a finding, and what to do below it.
+// renderDoctor prints a line a finding, and what to do below it; with --quiet
+// only what makes the exit code.
 func renderDoctor(a *app, doc doctorDocument) error {
 	var b strings.Builder
 	count := map[severity]int{}
 	b.WriteString(doc.GivenUp.describe())
 	for _, f := range doc.Findings {
 		count[f.Severity]++
+		if a.global.Quiet && !f.matters() {
+			continue
+		}
 		text := f.Message
 		if f.Path != "" {
 			text = f.Path + ": " + text
@@ -295,7 +304,9 @@ func renderDoctor(a *app, doc doctorDocument) error {
 			fmt.Fprintf(&b, "%18s -> %s\n", "", visible(f.Advice))
 		}
 	}
-	fmt.Fprintf(&b, "%s, %s, %s\n", plural(count[severityProblem], "problem"), plural(count[severityWarning], "warning"), plural(count[severityNote], "note"))
+	if !a.global.Quiet || slices.ContainsFunc(doc.Findings, finding.matters) {
+		fmt.Fprintf(&b, "%s, %s, %s\n", plural(count[severityProblem], "problem"), plural(count[severityWarning], "warning"), plural(count[severityNote], "note"))
+	}
 	_, err := fmt.Fprint(a.Out, b.String())
 	return err
 }

@@ -67,7 +67,7 @@ type SessionPlan struct {
 	Verdict Verdict
 	Files   []File // what goes, with the log first
 	LastUse time.Time
-	Failed  error     // why [Clean.Execute] could not do it; nil for a session that is busy
+	Left    error     // why [Clean.Execute] left it: [session.ErrBusy], or what failed
 	members []Session // the session and the logs that go or stay with it; nil of a kind that stays
 }
 
@@ -379,8 +379,8 @@ func (c *Clean) Execute(ctx context.Context, p *CleanPlan) (result CleanResult, 
 			result.Busy++
 		default:
 			result.Failed++
-			s.Failed = err
 		}
+		s.Left = err
 		s.Verdict.Goes, s.Verdict.Reason = false, busyText(err)
 	}
 	purge := p.Purge
