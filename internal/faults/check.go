@@ -245,6 +245,20 @@ func rewritten(h *Home) error {
 // nobody uses: what was learned is in memory.md, and the session is gone.
 func cleared(h *Home) error { return errors.Join(learned(h), rotated(h)) }
 
+// clearedBefore is the same for one with an older one of its conversation: a log
+// that says nothing has its place, and the older one is as it was.
+func clearedBefore(h *Home) error {
+	log, err := os.ReadFile(h.Log())
+	if err != nil || string(log) != macstatsFresh {
+		return fmt.Errorf("the log is not one that says nothing (%v): %.200q", err, log)
+	}
+	older, err := os.ReadFile(h.older())
+	if err != nil || string(older) != h.source() {
+		return fmt.Errorf("the older log is not as it was (%v): %.200q", err, older)
+	}
+	return errors.Join(learned(h), h.hasReceipts(1), h.inArchives(h.Lines))
+}
+
 // replaced is the same for one in use: its summary has taken its place.
 func replaced(h *Home) error {
 	log, err := os.ReadFile(h.Log())

@@ -91,11 +91,12 @@ func compactions() []Command {
 		compact("rewrite, annabelle", "annabelle", "--agent a --strategy rewrite"+now, rewritten),
 		compact("cleared, macstats", "macstats", "--agent mac-stats --strategy rewrite"+now, cleared),
 		compact("rewrite, macstats", "macstats", "--agent mac-stats --strategy rewrite"+now, replaced),
+		compact("cleared before an older one, macstats", "macstats", "--agent mac-stats --strategy rewrite"+now, clearedBefore),
 	}
 	for i := range 2 {
 		all[i].Intends = true
 	}
-	all[8].Prepare = inUse
+	all[8].Prepare, all[9].Prepare = inUse, hasOlder
 	return all
 }
 

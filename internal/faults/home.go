@@ -202,6 +202,8 @@ const (
 	claudeLog    = ".claude/projects/-work-a/" + Session + ".jsonl"
 	macstatsLog  = ".mac-stats/session/session-memory-8304042211-20260301-100000-importer.md"
 
+	macstatsFresh = "## Assistant\n\n" // of a session in which nothing has been said
+
 	piHeader        = `{"type":"session","version":3,"id":"` + Session + `","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/work/a"}`
 	annabelleHeader = `{"type":"header","chatId":"8304042211","agentId":"a","createdAt":"2026-03-01T10:00:00.000Z","version":1}`
 )
@@ -404,6 +406,20 @@ func (h *Home) backdate() error {
 func inUse(h *Home) error {
 	now := time.Now().Add(-10 * time.Minute)
 	return os.Chtimes(h.Log(), now, now)
+}
+
+// older is the path of an older session of the same conversation.
+func (h *Home) older() string {
+	return strings.Replace(h.Log(), "20260301-", "20260228-", 1)
+}
+
+// hasOlder lets the conversation have an older session with the same messages.
+func hasOlder(h *Home) error {
+	if err := writeAged(h.older(), h.source()); err != nil {
+		return err
+	}
+	before := time.Now().Add(-5 * time.Hour)
+	return os.Chtimes(h.older(), before, before)
 }
 
 // cameLate is a home whose session was rotated, whose old log a slow writer has

@@ -109,12 +109,19 @@ func (l *RotatingLogs) Rotate(ctx context.Context, r session.Rotation) error {
 		return err
 	}
 	defer change.Dir.Close()
-	if r.Fresh == "" {
-		return change.MoveAside(ctx)
+	return change.StartFresh(ctx)
+}
+
+// StartFresh puts the plan's Fresh, which its After names, in the place of the
+// log, with the log's time; without one the log is moved aside. It returns what
+// [Change.Replace] and [Change.MoveAside] return.
+func (c *Change) StartFresh(ctx context.Context) error {
+	if c.Plan.Fresh == "" {
+		return c.MoveAside(ctx)
 	}
-	change.KeepTime = true
-	return change.Replace(ctx, func(w io.Writer, _ *os.File) error {
-		_, err := io.WriteString(w, r.Fresh)
+	c.KeepTime = true
+	return c.Replace(ctx, func(w io.Writer, _ *os.File) error {
+		_, err := io.WriteString(w, c.Plan.Fresh)
 		return err
 	})
 }

@@ -49,6 +49,17 @@ func Roots(home string, _ func(string) string) []string {
 	return logfile.Holding(home, ".mac-stats", "session")
 }
 
+// Busy implements [session.Liveness]. A last message without an answer is being
+// answered only in the log that the program resumes, and only for as long as the
+// program takes that for one in use.
+func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
+	q := logfile.Question{Ref: ref, Now: now, Quiet: quiet, Tail: s.Tail}
+	if !ref.Primary || now.Sub(ref.ModTime) > inactive {
+		q.Tail = nil
+	}
+	return s.Ask(ctx, q)
+}
+
 // LessonsFile implements [session.Learner].
 func (s *Store) LessonsFile(session.Ref) string {
 	if s.options.LessonsAgent == "" {
@@ -111,6 +122,17 @@ func (s *Store) List(ctx context.Context) (session.Listing, error) {
 	l.MarkNewest()
 	l.Listing.Agents = []string{agentName} // also after its last session was cleared
 	return l.Listing, err
+}
+
+// Place implements [session.Restorer].
+func (s *Store) Place(ctx context.Context, path string, now time.Time) (session.Place, error) {
+	p, err := s.RotatingLogs.Place(ctx, path, now)
+	if err != nil || p.Ref.Bytes != int64(len(saysNothing)) {
+		return p, err
+	}
+	tail, err := s.Tail(ctx, p.Ref)
+	p.Blank = err == nil && tail.Messages == 0
+	return p, nil
 }
 
 // Succeeded implements [session.Successor]: after a clear the program begins
