@@ -83,9 +83,9 @@ func (o *compactOptions) validate() error {
 	case o.Clear && o.Strategy != string(session.StrategyRotate):
 		return usageError(see, "--clear goes with no other strategy")
 	case o.Strategy != "" && !slices.Contains(strategyNames(), o.Strategy):
-		return usageError("strategies: "+strings.Join(strategyNames(), ", "), "unknown strategy %q", o.Strategy)
+		return usageError("strategies: "+strings.Join(strategyNames(), ", "), "--strategy: unknown strategy %q", o.Strategy)
 	case !slices.Contains([]compact.GatewayUse{compact.GatewayAuto, compact.GatewayNever, compact.GatewayRequire}, compact.GatewayUse(o.Gateway)):
-		return usageError("auto asks a running gateway, never leaves its sessions alone, require changes nothing without one", "unknown use of the gateway %q", o.Gateway)
+		return usageError("auto asks a running gateway, never leaves its sessions alone, require changes nothing without one", "--gateway: unknown use of the gateway %q", o.Gateway)
 	case o.MaxCalls < 0:
 		return usageError("0 asks none: summaries are extractive", "--max-llm-calls must not be negative")
 	case o.KeepRecentTokens < 0:

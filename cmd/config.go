@@ -355,13 +355,19 @@ type configKey struct {
 	Origin string `json:"origin"` // default, file or the variable's name
 }
 
-// configKeys returns every key with its value and the layer that set it.
-func configKeys(a *app) []configKey {
+// fileConfig is what the configuration file alone says, nothing without one.
+func (a *app) fileConfig() *viper.Viper {
 	file := viper.New()
 	if text, err := durable.ReadSmall(a.configFile(), maxConfig); err == nil {
 		file.SetConfigType("yaml")
 		_ = file.ReadConfig(bytes.NewReader(text)) // it was read once already, without error
 	}
+	return file
+}
+
+// configKeys returns every key with its value and the layer that set it.
+func configKeys(a *app) []configKey {
+	file := a.fileConfig()
 	merged, err := a.readConfig()
 	if err != nil {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -111,7 +112,34 @@ func (a *app) configured(c *cobra.Command) error {
 	if err := a.loadConfig(c); err != nil {
 		return err
 	}
-	return a.checkWorkers()
+	return a.blameConfig(c, a.checkWorkers())
+}
+
+// leadingFlag is the flag that a message is about.
+var leadingFlag = regexp.MustCompile(`^--([\w-]+)`)
+
+// blameConfig makes a complaint about a flag that nobody typed one about the key
+// that has filled it, and says in which file and line, or variable, that stands.
+func (a *app) blameConfig(c *cobra.Command, err error) error {
+	var f *failure
+	if c == nil || !errors.As(err, &f) || f.exit != exitUsage {
+		return err
+	}
+	name := leadingFlag.FindStringSubmatch(f.Error())
+	if name == nil {
+		return err
+	}
+	flag := c.Flags().Lookup(name[1])
+	if flag == nil || flag.Changed || len(flag.Annotations[configAnnotation]) != 1 {
+		return err
+	}
+	key := flag.Annotations[configAnnotation][0]
+	if a.getenv(envName(key)) == "" && !a.fileConfig().IsSet(key) {
+		return err // a default
+	}
+	told := *f
+	told.err = fmt.Errorf("%s: %s%s", a.originOf(key), key, strings.TrimPrefix(f.Error(), name[0]))
+	return &told
 }
 
 // useDefaults falls back to the variables and the defaults if the configuration

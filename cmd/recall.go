@@ -71,7 +71,7 @@ func (o *recallOptions) validate() error {
 		return usageError("categories: session_history, session_summary, fact, lesson", "unknown category %q", o.Category)
 	}
 	if ranks := []string{"hybrid", "text", "vector", "seed"}; !slices.Contains(ranks, o.Rank) {
-		return usageError("ranks: "+strings.Join(ranks, ", "), "unknown rank %q", o.Rank)
+		return usageError("ranks: "+strings.Join(ranks, ", "), "--rank: unknown rank %q", o.Rank)
 	}
 	return checkKind(o.Kind)
 }

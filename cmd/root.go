@@ -40,7 +40,8 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(errOut)
-	err := root.ExecuteContext(ctx)
+	c, err := root.ExecuteContextC(ctx)
+	err = app.blameConfig(c, err)
 	app.stopProfile()
 	app.closeStores()
 	if err != nil && ctx.Err() != nil {
