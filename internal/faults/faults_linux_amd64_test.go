@@ -132,11 +132,13 @@ func TestLateLinesAreCarried(t *testing.T) {
 		}
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
-			bench := newBench(t, program, c)
 			// Whether the other program has opened the log before it is put
-			// aside is for the system to decide: it is tried until it has.
-			const tries = 20
+			// aside is for the system to decide, and on a loaded machine the
+			// calls may be others than those that were seen: it is tried anew
+			// until it has.
+			const tries = 10
 			for range tries {
+				bench := newBench(t, program, c)
 				r, err := bench.Try(fault, 0)
 				if err != nil || len(r.Violations) > 0 {
 					t.Fatal(err, r.Violations)
