@@ -430,7 +430,9 @@ func (c *cleaner) makeRows() {
 		c.rows = append(c.rows, row)
 	}
 	for _, item := range c.plan.Purge {
+		of, _ := retention.SessionOf(item) // of another record the path says enough
 		c.rows = append(c.rows, cleanRow{
+			Runtime: of.Runtime, Agent: of.Agent, Session: of.Session,
 			Path: item.From, Files: 1, Bytes: item.Bytes, Outcome: retention.ActionPurge,
 			LastUse: item.At.UTC().Format(time.RFC3339), Reason: "in the trash since " + item.At.UTC().Format(time.RFC3339),
 		})
