@@ -44,6 +44,7 @@ func (d *checkup) examineData(context.Context) error {
 		return nil
 	}
 	d.examineOwner(path, info)
+	d.examineWritable()
 	d.examineParents(path)
 	return d.examineModes(path)
 }
@@ -59,6 +60,17 @@ func (d *checkup) examineOwner(path string, info os.FileInfo) {
 		d.problem(path, fmt.Sprintf("everybody can change what is in it (mode %v): no command that changes something works there", mode), "chmod 700 it")
 	case mode&0o020 != 0:
 		d.warn(path, fmt.Sprintf("its group can change what is in it (mode %v)", mode), "chmod 700 it")
+	}
+}
+
+// examineWritable looks for directories of ours in which this user can make no
+// file: reading goes on there, and every command that changes something fails.
+func (d *checkup) examineWritable() {
+	for _, dir := range append(d.app.ownDirs(), d.catalogueDir()) {
+		if err := durable.MayWrite(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			d.warn(dir, "cannot be written ("+errors.Unwrap(err).Error()+"): every command that changes something fails", "chmod -R u+w "+d.dataDir()+", or run sessctl as its owner")
+			return // what is below it is likely the same
+		}
 	}
 }
 
@@ -171,6 +183,7 @@ func (d *checkup) examineStores(ctx context.Context) error {
 		d.sessions.add(store, listing)
 		d.ok(store.Root(), "%s: %s, %s", store.Runtime(), plural(len(listing.Agents), "agent"), plural(len(listing.Refs), "log"))
 		d.tellNotices(listing)
+		d.examineReadable(listing.Refs)
 		d.examineReaders(listing.Refs, store.Capabilities().DatabaseFile)
 		if lister := store.Capabilities().Leftovers; lister != nil {
 			if err := d.examineMigration(ctx, lister); err != nil {
@@ -182,12 +195,16 @@ func (d *checkup) examineStores(ctx context.Context) error {
 }
 
 // tellNotices reports what was skipped. That all sessions of an agent are, is
-// more than a note.
+// more than a note, and that nobody knows what was skipped is a problem: as long
+// as it lasts, nothing of it is archived.
 func (d *checkup) tellNotices(listing session.Listing) {
 	for _, n := range listing.Notices {
 		tell := d.note
 		if slices.ContainsFunc(listing.Refs, func(ref session.Ref) bool { return ref.Kind == session.KindDatabase && ref.Path == n.Path }) {
 			tell = d.warn
+		}
+		if n.Unread {
+			tell = d.problem
 		}
 		tell(n.Path, n.Message, n.Hint)
 	}
@@ -221,6 +238,23 @@ func (d *checkup) examineMigration(ctx context.Context, store session.LeftoverLi
 		}
 	}
 	return err
+}
+
+// examineReadable reports logs that this user cannot read: nothing archives them.
+func (d *checkup) examineReadable(refs []session.Ref) {
+	closed := 0
+	for _, ref := range refs {
+		err := durable.MayRead(ref.Path)
+		if ref.Kind == session.KindStored || err == nil || errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if closed++; closed <= shownFiles {
+			d.problem(ref.Path, "cannot be read: "+errors.Unwrap(err).Error(), "let this user read it (chmod u+r), or run sessctl as its owner: as it is, nothing archives it")
+		}
+	}
+	if closed > shownFiles {
+		d.problem("", fmt.Sprintf("%d more logs that cannot be read", closed-shownFiles), "")
+	}
 }
 
 // examineReaders reports directories whose logs other users can read. database

@@ -98,3 +98,18 @@ func Owner(fi os.FileInfo) (uid int, known bool) {
 	}
 	return int(stat.Uid), true
 }
+
+// MayRead returns the error of the system if this user may not read a file or
+// directory. Nothing is opened: whoever has a lease on it is not asked.
+func MayRead(path string) error { return mayAccess(path, unix.R_OK) }
+
+// MayWrite returns the error of the system if this user may not change a file
+// or make files in a directory, also where the file system is read-only.
+func MayWrite(path string) error { return mayAccess(path, unix.W_OK) }
+
+func mayAccess(path string, mode uint32) error {
+	if err := unix.Access(path, mode); err != nil {
+		return &os.PathError{Op: "access", Path: path, Err: err}
+	}
+	return nil
+}

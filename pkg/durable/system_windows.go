@@ -75,3 +75,9 @@ func syncRoot(root *os.Root) error {
 
 // Owner returns the user id that a file belongs to; Windows has none.
 func Owner(os.FileInfo) (uid int, known bool) { return 0, false }
+
+// MayRead is not known before it is tried: Windows has lists, not modes.
+func MayRead(string) error { return nil }
+
+// MayWrite is not known before it is tried either.
+func MayWrite(string) error { return nil }
