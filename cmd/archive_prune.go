@@ -190,7 +190,7 @@ func (p *pruner) rehearse(ctx context.Context) error {
 	if err := p.decide(ctx); err != nil {
 		return err
 	}
-	p.app.noteSpared("archives", p.plan.Spared)
+	p.app.noteSpared("archives", p.plan.Spared, p.options.DryRun)
 	return p.render()
 }
 
@@ -256,7 +256,7 @@ func (p *pruner) agreed() error {
 	if err := refuseTooMuch("archives", p.plan.Spared); err != nil && len(going) == 0 {
 		return err
 	}
-	p.app.noteSpared("archives", p.plan.Spared)
+	p.app.noteSpared("archives", p.plan.Spared, p.options.DryRun)
 	if len(going) == 0 || p.options.Yes {
 		return nil
 	}

@@ -322,9 +322,9 @@ func (c *cleaner) tellLeft() {
 
 // noteSpared says of which agents nothing goes.
 func (c *cleaner) noteSpared() {
-	c.app.noteSpared("sessions", c.plan.Spared)
+	c.app.noteSpared("sessions", c.plan.Spared, c.options.DryRun)
 	if c.prune != nil {
-		c.app.noteSpared("archives", c.prune.plan.Spared)
+		c.app.noteSpared("archives", c.prune.plan.Spared, c.options.DryRun)
 	}
 }
 
@@ -670,12 +670,16 @@ func refuseTooMuch(what string, owners []string) *failure {
 // noteSpared names the owners of whom nothing goes because more than half of
 // what they have would. It is said with --quiet too: the run does not do all
 // that it was asked for.
-func (a *app) noteSpared(what string, owners []string) {
+func (a *app) noteSpared(what string, owners []string, dryRun bool) {
 	if len(owners) == 0 {
 		return
 	}
 	text := fmt.Sprintf("more than half of the %s of %s would go: they stay", what, strings.Join(owners, ", "))
-	a.tell(note{Message: text, Hint: "see the plan with --dry-run; --force deletes them too"})
+	hint := "see the plan with --dry-run; --force deletes them too"
+	if dryRun {
+		hint = "--force deletes them too"
+	}
+	a.tell(note{Message: text, Hint: hint})
 }
 
 // spareOutcome is the exit code of a run that left owners alone.

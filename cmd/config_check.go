@@ -85,6 +85,12 @@ func lineOf(file, key string) int {
 	return line
 }
 
+// What keys and flags take.
+const (
+	aDuration    = "a duration such as 30s or 5m"
+	aWholeNumber = "a whole number"
+)
+
 // kindOf says what a key takes.
 func kindOf(key string) string {
 	t := reflect.TypeFor[config]()
@@ -98,11 +104,11 @@ func kindOf(key string) string {
 	}
 	switch {
 	case t == reflect.TypeFor[time.Duration]():
-		return "a duration such as 30s or 5m"
+		return aDuration
 	case t.Kind() == reflect.Slice:
 		return "a list"
 	case t.Kind() == reflect.Int, t.Kind() == reflect.Int64:
-		return "a whole number"
+		return aWholeNumber
 	}
 	return "a text"
 }

@@ -171,6 +171,7 @@ read again with archive show.
 		newVersionCommand(a),
 	)
 	root.InitDefaultCompletionCmd()
+	checkCompletionArguments(root)
 	a.addCompletions(root)
 	return root
 }
@@ -208,10 +209,22 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 			if len(args) > 0 && c.HasSubCommands() {
 				return noCommand(c, args[0])
 			}
-			return usageError("see "+c.CommandPath()+" --help", "%w", err)
+			return argumentError(c, check, args)
 		}
 		return nil
 	}
+}
+
+// argumentError says of which arguments a command has too many or too few.
+func argumentError(c *cobra.Command, check cobra.PositionalArgs, args []string) error {
+	hint := "write " + c.UseLine() + "; see " + c.CommandPath() + " --help"
+	switch {
+	case len(args) == 0:
+		return usageError(hint, "%s: an argument is missing", c.CommandPath())
+	case check(c, nil) == nil:
+		return usageError(hint, "%s takes no argument, not %q", c.CommandPath(), args[0])
+	}
+	return usageError(hint, "%s takes one argument: %q is one too many", c.CommandPath(), args[1])
 }
 
 // Exit codes (docs/decisions.md D23). 75 is EX_TEMPFAIL of sysexits.h.

@@ -1,9 +1,11 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -72,7 +74,38 @@ func flagError(c *cobra.Command, err error) error {
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
 		hint = didYouMean("--"+m[1], names, hint)
 	}
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		return valueError(hint, invalid)
+	}
 	return usageError(hint, "%w", err)
+}
+
+// valueError says what a flag takes that was given something else.
+func valueError(hint string, invalid *pflag.InvalidValueError) error {
+	name, value := invalid.GetFlag().Name, invalid.GetValue()
+	if errors.Is(invalid, strconv.ErrRange) {
+		return usageError(hint, "--%s: %q is too large a number", name, value)
+	}
+	if kind := kindOfFlag(invalid.GetFlag()); kind != "" {
+		return usageError(hint, "--%s takes %s, not %q", name, kind, value)
+	}
+	return usageError(hint, "--%s: %w", name, invalid.Unwrap())
+}
+
+// kindOfFlag says what a flag takes, "" for one that is not known.
+func kindOfFlag(f *pflag.Flag) string {
+	switch f.Value.Type() {
+	case "int", "int64":
+		return aWholeNumber
+	case "float64":
+		return "a number"
+	case "duration":
+		return aDuration
+	case "bool":
+		return "true or false"
+	}
+	return ""
 }
 
 // noCommand is the error for a word that is no command of c.
@@ -87,6 +120,21 @@ func commandNames(c *cobra.Command) (names []string) {
 		}
 	}
 	return names
+}
+
+// checkCompletionArguments makes a shell that cobra's own command does not know
+// an error, which it takes for a wish for help.
+func checkCompletionArguments(root *cobra.Command) {
+	for _, c := range root.Commands() {
+		if c.Name() != "completion" {
+			continue
+		}
+		c.Args = usageArgs(cobra.NoArgs)
+		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+		for _, shell := range c.Commands() {
+			shell.Args = usageArgs(cobra.NoArgs)
+		}
+	}
 }
 
 // newHelpCommand is cobra's, but a topic that is none is an error.
