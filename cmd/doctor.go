@@ -167,22 +167,29 @@ func (d *checkup) examine(ctx context.Context) error {
 	return nil
 }
 
-// trustClock keeps that the clock is right.
+// trustClock keeps that the clock is right, if any recorded time says otherwise.
 func (a *app) trustClock(ctx context.Context) error {
-	lock, err := a.lock(ctx)
-	if err != nil {
-		return err
+	wrong := 0
+	if exists(a.dataDir()) { // else nothing was ever recorded
+		lock, err := a.lock(ctx)
+		if err != nil {
+			return err
+		}
+		defer lock.Unlock()
+		recorded, err := a.recorded()
+		if err != nil {
+			return err
+		}
+		if wrong, err = a.clock().Trust(a.now(), recorded); err != nil {
+			return err
+		}
 	}
-	defer lock.Unlock()
-	recorded, err := a.recorded()
-	if err != nil {
-		return err
+	message := "no recorded time lies in the future: there is nothing to declare wrong"
+	if wrong > 0 {
+		message = fmt.Sprintf("the clock is taken to be right, and %s in the future to be wrong", plural(wrong, "recorded time"))
 	}
-	wrong, err := a.clock().Trust(a.now(), recorded)
-	if err == nil {
-		a.notice(note{Path: a.clock().Path, Message: fmt.Sprintf("the clock is taken to be right, and %d recorded times in the future to be wrong", wrong)})
-	}
-	return err
+	a.notice(note{Path: a.clock().Path, Message: message})
+	return nil
 }
 
 // fixUp does what every state-changing command does first. The memory is only

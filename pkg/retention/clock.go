@@ -57,7 +57,8 @@ func (c Clock) Check(now time.Time, all []Recorded) (*Recorded, error) {
 }
 
 // Trust keeps that the clock is right and every recorded time in the future is
-// wrong. It returns how many there are.
+// wrong, an earlier declaration among them. It returns how many there are; if
+// there is none, nothing is kept.
 func (c Clock) Trust(now time.Time, all []Recorded) (wrong int, err error) {
 	said := trust{Schema: 1, At: now.UTC()}
 	for _, r := range all {
@@ -68,6 +69,12 @@ func (c Clock) Trust(now time.Time, all []Recorded) (wrong int, err error) {
 		if r.At.After(said.Until) {
 			said.Until = r.At.UTC()
 		}
+	}
+	if before, err := c.read(); err != nil || before.At.After(now.Add(clockSlack)) {
+		wrong++ // it was said while the clock was ahead, or cannot be read: this takes its place
+	}
+	if wrong == 0 {
+		return 0, nil
 	}
 	text, err := json.Marshal(said)
 	if err != nil {

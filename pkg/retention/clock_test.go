@@ -2,6 +2,7 @@ package retention_test
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -28,6 +29,12 @@ func TestClock(t *testing.T) {
 	check("the past, and clocks that differ a little", now, false, past, near)
 	check("the future", now, true, past, far)
 
+	if n, err := c.Trust(now, []retention.Recorded{past, near}); n != 0 || err != nil {
+		t.Fatal(n, err)
+	}
+	if _, err := os.Stat(c.Path); err == nil {
+		t.Error("a declaration is kept that declares nothing wrong")
+	}
 	if n, err := c.Trust(now, []retention.Recorded{past, far}); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
@@ -38,4 +45,8 @@ func TestClock(t *testing.T) {
 		t.Fatal(n, err)
 	}
 	check("declared again", now, false, far, farther)
+	if n, err := c.Trust(now.Add(-48*time.Hour), nil); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	check("the declaration itself was wrong", now.Add(-48*time.Hour), false)
 }
