@@ -452,7 +452,11 @@ func details(r compact.Result) [][2]string {
 		return append(lines, [2]string{"then", thenLine(r)})
 	}
 	if r.Summary != nil {
-		lines = append(lines, [2]string{"summary", fmt.Sprintf("%s, %s characters", visible(cmp.Or(r.Summary.Model, r.Summary.Kind)), formatCount(int64(r.Summary.Chars)))})
+		text := fmt.Sprintf("%s, %s characters", visible(cmp.Or(r.Summary.Model, r.Summary.Kind)), formatCount(int64(r.Summary.Chars)))
+		if r.Summary.Forgotten {
+			text += ", not stored in memory: it was forgotten earlier"
+		}
+		lines = append(lines, [2]string{"summary", text})
 		if r.Summary.Degraded {
 			lines = append(lines, [2]string{"", "degraded: " + visible(r.Summary.Reason)})
 		}
@@ -503,6 +507,12 @@ func plural(n int, noun string) string {
 
 func memoryLine(r compact.Result) string {
 	s := plural(r.Chunks, "chunk")
+	switch {
+	case r.Forgotten > 0 && r.Forgotten == r.Chunks:
+		return "none of " + s + ": they were forgotten earlier and are not stored again"
+	case r.Forgotten > 0:
+		s += fmt.Sprintf(", %s of them forgotten earlier and not stored again", formatCount(int64(r.Forgotten)))
+	}
 	if r.ChunksPending > 0 {
 		s += fmt.Sprintf(", %s of this agent wait for an embedding (found by text until then)", formatCount(int64(r.ChunksPending)))
 	}

@@ -489,5 +489,5 @@ func (b *rebuilder) Rebuild(ctx context.Context, ref session.Ref, archives []com
 			}
 		}
 	})
-	return compact.Remembered{Stored: b.result.Stored, Existing: b.result.Existing}, err
+	return compact.Remembered{Stored: b.result.Stored, Existing: b.result.Existing, Forgotten: b.result.Buried}, err
 }

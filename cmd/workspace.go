@@ -459,7 +459,7 @@ func (m memoryAdapter) Remember(ctx context.Context, ref session.Ref, from compa
 	if err == nil && summary != nil {
 		err = m.keep(ctx, source, *summary)
 	}
-	return compact.Remembered{Stored: result.Stored, Existing: result.Existing}, err
+	return compact.Remembered{Stored: result.Stored, Existing: result.Existing, Forgotten: result.Buried}, err
 }
 
 func memoryRecords(s memory.Source, records iter.Seq2[compact.Record, error]) iter.Seq2[memory.Record, error] {

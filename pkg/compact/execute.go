@@ -236,6 +236,7 @@ func (r *run) remember(ctx context.Context, open func() (io.ReadCloser, error)) 
 	}
 	r.survey, r.summary, r.prose = m.survey, m.files.summed(m.text), m.text.Prose
 	r.result.Chunks, r.result.Messages, r.result.LinesSkipped = m.survey.Chunks, m.survey.Scan.Records, m.survey.Skipped()
+	r.result.Forgotten = r.remembered.Forgotten
 	return nil
 }
 
@@ -251,6 +252,9 @@ func (r *run) summarize(ctx context.Context, m *recorder) error {
 	r.remembered.Stored += stored.Stored
 	r.remembered.Existing += stored.Existing
 	r.result.Summary = m.made
+	if m.made != nil {
+		m.made.Forgotten = stored.Forgotten == len(records)
+	}
 	return err
 }
 
@@ -318,15 +322,16 @@ type Record struct {
 
 // Remembered counts what memory holds after a run.
 type Remembered struct {
-	Stored   int // records that are new
-	Existing int // records that an earlier run had stored
+	Stored    int // records that are new
+	Existing  int // records that an earlier run had stored
+	Forgotten int // records that were forgotten on purpose, and are not stored again
 }
 
 // after counts for one run that stored twice: what its first pass stored was
 // not there before the run.
 func (r Remembered) after(first Remembered) Remembered {
 	existing := min(r.Existing, first.Existing)
-	return Remembered{Stored: r.Stored + r.Existing - existing, Existing: existing}
+	return Remembered{Stored: r.Stored + r.Existing - existing, Existing: existing, Forgotten: r.Forgotten}
 }
 
 // Rememberer stores the records of one session in one transaction.

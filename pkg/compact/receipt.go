@@ -46,6 +46,7 @@ type Result struct {
 	Messages      int              `json:"messages"`
 	LinesSkipped  int              `json:"lines_skipped"`
 	Chunks        int              `json:"chunks"`
+	Forgotten     int              `json:"chunks_forgotten,omitempty"` // of them not stored: they were forgotten earlier
 	ChunksPending int              `json:"chunks_pending"`
 	Cut           *session.Cut     `json:"cut,omitempty"`     // with overlay and rewrite
 	Cleared       bool             `json:"cleared,omitempty"` // by rewrite: no summary takes the session's place
@@ -81,6 +82,8 @@ type SummaryResult struct {
 	Model    string `json:"model,omitempty"`
 	Degraded bool   `json:"degraded,omitempty"` // a model was to write it and did not, or not of all
 	Reason   string `json:"reason,omitempty"`   // why it is degraded
+	// Forgotten says that memory does not have it: it was forgotten earlier.
+	Forgotten bool `json:"forgotten,omitempty"`
 	// The report of the loss, see [Loss]; 0 in receipts of earlier versions.
 	Identifiers int `json:"identifiers,omitempty"`
 	Lost        int `json:"lost,omitempty"`

@@ -260,6 +260,7 @@ func (c *Compactor) Resummarize(ctx context.Context, store session.Store, old Re
 	r := &run{Compactor: c, store: store, policy: policy, plan: &Plan{Ref: old.ref()}, result: old.Result}
 	r.archived = Archived(*old.Archive)
 	r.result.Receipt, r.result.Reason, r.result.Chunks, r.result.TokensAfter = "", "", 0, old.TokensBefore
+	r.result.Forgotten = 0
 	err := r.resummarize(ctx, old)
 	if err != nil {
 		r.result.Outcome, r.result.Reason, r.result.Summary = Failed, err.Error(), old.Summary
@@ -280,9 +281,11 @@ func (r *run) resummarize(ctx context.Context, old Receipt) error {
 		r.result.Outcome, r.result.Reason = NothingToDo, "the summary stays as it is: "+m.text.Wrote.Reason
 		return nil
 	}
-	if _, err := r.Rememberer.Remember(ctx, r.plan.Ref, r.archived, each(records)); err != nil {
+	stored, err := r.Rememberer.Remember(ctx, r.plan.Ref, r.archived, each(records))
+	if err != nil {
 		return fmt.Errorf("remember: %w", err)
 	}
+	m.made.Forgotten = stored.Forgotten == len(records)
 	if err := r.embed(ctx); err != nil {
 		return err
 	}
