@@ -28,7 +28,7 @@ type RestoreRequest struct {
 	Place   session.Place // where it goes
 	Store   session.Store // that the place is in; nil outside of every store
 	Force   bool          // replace a log with other bytes, once it is archived
-	Quiet   time.Duration // how long such a log must have been untouched
+	Quiet   time.Duration // how long such a log must have been untouched, unless it is as a compaction left it
 }
 
 // Destination says where an archived log is wanted.
@@ -150,11 +150,11 @@ func (c *Compactor) PlanRestore(ctx context.Context, r RestoreRequest) (*Restore
 	if p.Store != nil && (there.Size == 0 || p.Place.Blank) && !p.Place.Owned {
 		p.Force = true // nothing is in it that could be newer
 	}
-	return p, p.mayReplace(ctx, log, c.Now())
+	return p, c.mayReplace(ctx, p, log)
 }
 
 // mayReplace returns an error unless what is there may be replaced.
-func (p *RestorePlan) mayReplace(ctx context.Context, log *os.File, now time.Time) error {
+func (c *Compactor) mayReplace(ctx context.Context, p *RestorePlan, log *os.File) error {
 	if info, err := log.Stat(); err != nil {
 		return fmt.Errorf("look at what is there: %w", err)
 	} else if durable.Identify(info).Links > 1 {
@@ -170,7 +170,35 @@ func (p *RestorePlan) mayReplace(ctx context.Context, log *os.File, now time.Tim
 	if p.Store == nil {
 		return nil
 	}
-	return p.Store.Capabilities().Restorer.Unused(ctx, p.Place.Path, now, p.Quiet)
+	restorer := p.Store.Capabilities().Restorer
+	err := restorer.Unused(ctx, p.Place.Path, c.Now(), p.Quiet)
+	if !errors.Is(err, session.ErrBusy) {
+		return err
+	}
+	if ours, listErr := c.isAsLeft(ctx, p, log); listErr != nil || !ours {
+		return errors.Join(err, listErr)
+	}
+	return restorer.Unused(ctx, p.Place.Path, c.Now(), 0)
+}
+
+// isAsLeft reports whether a log that would be replaced has exactly the bytes
+// that a compaction left at its place: the time of its last change is that of
+// the compaction then, and tells nothing of a writer. An empty log of a runtime
+// that may be rewriting it tells nothing either ([session.CheckWhole]).
+func (c *Compactor) isAsLeft(ctx context.Context, p *RestorePlan, log *os.File) (bool, error) {
+	receipts, err := c.Receipts.List()
+	if err != nil {
+		return false, err
+	}
+	for _, r := range receipts {
+		if r.Outcome != Compacted || r.After == nil || r.After.Size == 0 || r.Rotation == nil || r.Rotation.Live != p.Place.Path {
+			continue
+		}
+		if same, err := isLog(ctx, log, *r.After, r.Source); err != nil || same {
+			return same, err
+		}
+	}
+	return false, nil
 }
 
 // difference says which of the two is newer and which is longer.
