@@ -214,7 +214,7 @@ func runCompact(ctx context.Context, a *app, o compactOptions) error {
 	err = all.compactAll(ctx, w, chosen.targets, policy)
 	done := all.sessions[len(chosen.none):]
 	a.announce(ctx, o, done)
-	a.warnOfPurge(ctx, chosen.all.sessions)
+	a.warnOfPurge(ctx, chosen.meant(o))
 	return a.finish(all.document(), err)
 }
 
@@ -349,7 +349,7 @@ func dryRun(ctx context.Context, a *app, o compactOptions, chosen selection) err
 	policy.Known, end = a.knownForPlan(ctx)
 	defer end()
 	planned, err := planAll(ctx, a, chosen.targets, policy)
-	a.warnOfPurge(ctx, chosen.all.sessions)
+	a.warnOfPurge(ctx, chosen.meant(o))
 	if !policy.SkipSummary {
 		err = errors.Join(err, a.noteSummarizer())
 	}

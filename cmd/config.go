@@ -382,6 +382,9 @@ func configKeys(a *app) []configKey {
 			origin = envName(key)
 		}
 		keys = append(keys, configKey{Key: key, Value: shownValue(key, merged.Get(key)), Origin: origin})
+		if key == "data_dir" {
+			keys[len(keys)-1] = a.dataDirKey(merged.GetString(key), origin)
+		}
 	}
 	slices.SortFunc(keys, func(x, y configKey) int {
 		if x.Key < y.Key {
@@ -390,6 +393,19 @@ func configKeys(a *app) []configKey {
 		return 1
 	})
 	return keys
+}
+
+// dataDirKey shows the data directory that is used: that of the flag, of the
+// layer that set it, or the one that is made up where none does.
+func (a *app) dataDirKey(configured, origin string) configKey {
+	dir := a.dataDir()
+	switch {
+	case a.global.DataDir != configured:
+		origin = "--data-dir"
+	case !filepath.IsAbs(dir): // without a home directory there is none
+		dir = ""
+	}
+	return configKey{Key: "data_dir", Value: dir, Origin: origin}
 }
 
 // shownValue hides values that may hold a password.
@@ -420,7 +436,10 @@ func newConfigCommand(a *app) *cobra.Command {
 func runConfigShow(a *app) error {
 	keys := configKeys(a)
 	if a.global.JSON {
-		return a.printJSON(map[string]any{"schema": 1, "file": a.configFile(), "data_dir": a.dataDir(), "keys": keys})
+		return a.printJSON(map[string]any{"schema": 1, "file": a.configFile(), "file_exists": exists(a.configFile()), "data_dir": a.dataDir(), "keys": keys})
+	}
+	if !exists(a.configFile()) {
+		a.notice(note{Path: a.configFile(), Message: "no configuration file: the variables and the defaults count"})
 	}
 	t := table{empty: "no keys", columns: []column{{name: "KEY"}, {name: "VALUE", least: 20}, {name: "FROM", least: 7}}}
 	for _, k := range keys {

@@ -44,6 +44,18 @@ func (a *app) warnOfPurge(ctx context.Context, sessions []found) {
 	}
 }
 
+// meant are the sessions that a run is about: all, or those of the agents whose
+// sessions it compacts.
+func (s selection) meant(o compactOptions) []found {
+	if o.All {
+		return s.all.sessions
+	}
+	return slices.DeleteFunc(slices.Clone(s.all.sessions), func(f found) bool {
+		chosen := slices.ContainsFunc(s.targets, func(t found) bool { return t.owner() == f.owner() })
+		return !chosen && (o.Agent == "" || f.Agent != o.Agent)
+	})
+}
+
 // purgeNote is about one agent.
 func (a *app) purgeNote(o owner, sessions []found) note {
 	first := slices.MinFunc(sessions, func(x, y found) int { return x.Expires.Compare(y.Expires) })

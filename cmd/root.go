@@ -332,7 +332,7 @@ func explain(err error) errorBody {
 		body.Code, body.Hint, body.Path = "gateway", gateway.Hint, gateway.Store
 	case errors.As(err, &space):
 		body.Code, body.Path = "no_space", space.Dir
-		body.Hint = fmt.Sprintf("%s free in %s; make room or point archive.dir elsewhere; the session was not changed", formatBytes(int64(space.Free)), space.Dir)
+		body.Hint = fmt.Sprintf("%s free in %s; make room or point archive.dir elsewhere", formatBytes(int64(space.Free)), space.Dir)
 	case errors.Is(err, archive.ErrCorrupt), errors.Is(err, archive.ErrMissing):
 		body.Code, body.Hint = "damaged", "restore the archive from a backup; sessctl archive verify lists all that is damaged"
 	case errors.Is(err, compact.ErrDamagedRecord):
@@ -340,9 +340,9 @@ func explain(err error) errorBody {
 	case errors.Is(err, memory.ErrCorrupt):
 		body.Code, body.Hint = "damaged", "sessctl memory reindex --from-archives makes it again from the archives; the damaged one is kept"
 	case errors.Is(err, memory.ErrFull):
-		body.Code, body.Hint = "no_space", "make room, or point data_dir elsewhere; the session was not changed"
+		body.Code, body.Hint = "no_space", "make room, or point data_dir elsewhere"
 	case errors.Is(err, syscall.EROFS), errors.Is(err, os.ErrPermission):
-		body.Code, body.Hint = "permission", "the session was not changed; check who owns the path"
+		body.Code, body.Hint = "permission", "check who owns the path, and that its file system can be written"
 	}
 	if body.Path == "" && errors.As(err, &path) {
 		body.Path = path.Path
