@@ -428,6 +428,9 @@ func describeResult(r compact.Result) string {
 		fmt.Fprintf(&b, " (%s)", visible(r.Reason))
 	}
 	b.WriteByte('\n')
+	if uncut(r) {
+		fmt.Fprintf(&b, "  as it is: sessctl archive --session %s --remember archives and remembers it\n", visible(r.Session))
+	}
 	if r.Outcome != compact.Planned && r.Outcome != compact.Compacted && r.Outcome != compact.Partial && r.Outcome != compact.Resummarized {
 		return b.String()
 	}

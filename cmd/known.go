@@ -150,10 +150,19 @@ func idleReason(r compact.Result) string {
 		return ""
 	case r.Session == "":
 		return "without a main session"
-	case strings.HasPrefix(r.Reason, "nothing to cut away"):
-		return "too small to cut"
+	case uncut(r):
+		return nothingToCut
 	}
 	return "empty"
+}
+
+// nothingToCut is the reason of a session that would not get smaller.
+const nothingToCut = "with nothing to cut"
+
+// uncut says whether nothing was done with a session because all of it is to be
+// kept: it is neither archived nor remembered.
+func uncut(r compact.Result) bool {
+	return r.Outcome == compact.NothingToDo && strings.HasPrefix(r.Reason, "nothing to cut away")
 }
 
 // passedOver are sessions that a run over everything does not mean.
@@ -193,7 +202,11 @@ func (s selection) passedOver() []passedOver {
 func (d compactDocument) leftAlone() string {
 	var b strings.Builder
 	if d.idle.total() > 0 {
-		b.WriteString(d.idle.nothingToDo() + "\n")
+		b.WriteString(d.idle.nothingToDo())
+		if d.idle.count[nothingToCut] > 0 {
+			b.WriteString(" (sessctl archive --all --remember archives and remembers them)")
+		}
+		b.WriteByte('\n')
 	}
 	var over tally
 	for _, p := range d.PassedOver {

@@ -101,6 +101,8 @@ type sizesDocument struct {
 	Threshold int64         `json:"threshold"`
 	Sessions  []*sessionRow `json:"sessions"`
 	Notes     []note        `json:"notes"`
+
+	measured int // sessions, also those that --over leaves out
 }
 
 // sessionRow is one session of `sizes`.
@@ -152,7 +154,7 @@ func runSizes(ctx context.Context, a *app, o sizesOptions) error {
 	if o.ByType {
 		return runTypes(ctx, a, sessions)
 	}
-	doc := sizesDocument{Schema: 1, Threshold: o.Threshold, Sessions: make([]*sessionRow, 0, len(sessions))}
+	doc := sizesDocument{Schema: 1, Threshold: o.Threshold, Sessions: make([]*sessionRow, 0, len(sessions)), measured: len(sessions)}
 	rows, err := a.measureAll(ctx, sessions, o)
 	if err != nil {
 		return err
@@ -389,11 +391,14 @@ func (a *app) sizesTable(doc sizesDocument) table {
 			{name: "SOURCE", drop: 6}, {name: "SIZE", right: true, drop: 4}, {name: "MESSAGES", right: true, drop: 5}, {name: "IDLE", right: true, drop: 2}, {name: "STATE", least: 10},
 		},
 	}
-	over := 0
+	over, ruled := 0, 0
 	for _, s := range doc.Sessions {
 		t.rows = append(t.rows, a.sizesCells(s))
-		if s.Over {
+		switch {
+		case s.Over && s.Tokens >= doc.Threshold:
 			over++
+		case s.Over:
+			ruled++
 		}
 	}
 	const tokens, context, state = 3, 4, 9
@@ -401,7 +406,10 @@ func (a *app) sizesTable(doc sizesDocument) table {
 		s := doc.Sessions[row]
 		return s.Over && (column == tokens || column == context) || s.Unreadable && column == state
 	}
-	t.footer = fmt.Sprintf("%d of %d sessions at or over %s tokens", over, len(doc.Sessions), formatCount(doc.Threshold))
+	t.footer = fmt.Sprintf("%d of %d sessions at or over %s tokens", over, doc.measured, formatCount(doc.Threshold))
+	if ruled > 0 {
+		t.footer += fmt.Sprintf(", %s more over by the runtime's own rule", formatCount(int64(ruled)))
+	}
 	return t
 }
 

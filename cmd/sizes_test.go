@@ -102,3 +102,14 @@ func forge(t *testing.T, file, path string) {
 		t.Fatal(err)
 	}
 }
+
+func TestSizesFooterCountsAllSessions(t *testing.T) {
+	a := &app{streams: newStreams(strings.NewReader(""), io.Discard, io.Discard), now: time.Now, getenv: func(string) string { return "" }}
+	doc := sizesDocument{Threshold: 100, measured: 9, Sessions: []*sessionRow{
+		{Session: "large", Tokens: 100, Over: true}, {Session: "small, and due", Tokens: 75, Over: true},
+	}}
+	const want = "1 of 9 sessions at or over 100 tokens, 1 more over by the runtime's own rule"
+	if got := a.sizesTable(doc).footer; got != want {
+		t.Fatalf("footer %q, want %q", got, want)
+	}
+}
