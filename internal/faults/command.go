@@ -372,9 +372,13 @@ func factsKnown(h *Home) error {
 // undos are those of every kind of change that a compaction makes.
 func undos() []Command {
 	undo := func(compact Command) Command {
+		quiet := " --quiet-period 0s"
+		if compact.Name == "compact, overlay, pi" || compact.Name == "compact, rewrite, macstats" {
+			quiet = "" // the log just changed, and is as the compaction left it
+		}
 		return Command{
 			Name: "undo, " + strings.TrimPrefix(compact.Name, "compact, "), Runtime: compact.Runtime,
-			Args: strings.Fields("compact --undo $RECEIPT --quiet-period 0s"),
+			Args: strings.Fields("compact --undo $RECEIPT" + quiet),
 			Prepare: func(h *Home) error {
 				if compact.Prepare != nil {
 					if err := compact.Prepare(h); err != nil {
