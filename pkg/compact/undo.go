@@ -203,7 +203,7 @@ func (c *Compactor) Undo(ctx context.Context, store session.Store, p *UndoPlan) 
 	if err != nil {
 		return receipt, err
 	}
-	return receipt, c.Journal.Remove(in.ID)
+	return receipt, c.endUndo(in)
 }
 
 // newUndo says what is about to be done.
@@ -328,7 +328,24 @@ func (c *Compactor) settleUndo(ctx context.Context, store session.Store, in Inte
 	if _, err := c.proveUndo(ctx, store, in, policy); err != nil {
 		return err
 	}
-	return c.Journal.Remove(in.ID)
+	return c.endUndo(in)
+}
+
+// endUndo drops the entry of an undo that is done, and that of the rotation
+// which it has reversed: its old log is the session's again, and nothing is left
+// to look after. An entry that cannot be read is left to recovery.
+func (c *Compactor) endUndo(in Intent) error {
+	if err := c.Journal.Remove(in.ID); err != nil {
+		return err
+	}
+	undone, err := c.journalled(in.Receipt.Undo.Receipt)
+	if err != nil || undone == nil || undone.Kind != KindRotation || !undone.Switched {
+		return nil
+	}
+	if _, err := os.Lstat(undone.Rotation.Kept); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return c.oldLogGone(*undone)
 }
 
 // planPutBack is for a change that the store does not reverse by itself: the
