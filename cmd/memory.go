@@ -8,7 +8,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/sessctl/sessctl/pkg/memory"
@@ -162,13 +161,13 @@ func renderMemoryStats(a *app, doc memoryStatsDocument) error {
 			fmt.Fprintf(&b, "  %-17s %s without a vector; found by their words until then\n", "pending", formatCount(int64(s.Unembedded)))
 		}
 		for _, model := range slices.Sorted(maps.Keys(s.Pending)) {
-			fmt.Fprintf(&b, "  %-17s %s without a vector of %s\n", "pending", formatCount(int64(s.Pending[model])), visible(model))
+			fmt.Fprintf(&b, "  %-17s %s without a vector of\n    %s\n", "pending", formatCount(int64(s.Pending[model])), visible(model))
 		}
 	}
 	for _, m := range doc.Models {
-		fmt.Fprintf(&b, "model %s: %s, %s", visible(m.Name), plural(m.Vectors, "vector"), formatBytes(m.Bytes))
+		fmt.Fprintf(&b, "model %s\n  %-17s %s, %s", visible(m.Name), "vectors", formatCount(int64(m.Vectors)), formatBytes(m.Bytes))
 		if m.Unnamed > 0 {
-			b.WriteString(", " + strconv.Itoa(m.Unnamed) + " unused (sessctl memory reindex frees their space)")
+			fmt.Fprintf(&b, "\n  %-17s %s (sessctl memory reindex frees their space)", "unused", formatCount(int64(m.Unnamed)))
 		}
 		b.WriteByte('\n')
 	}

@@ -199,7 +199,7 @@ func (u *ollamaUser) stopped() {
 	u.equal("rank", found["rank"], "text")
 	u.want(fmt.Sprint(found["notice"]), "could not be embedded", "found by words only")
 	u.want(fmt.Sprint(found["hits"]), "8090")
-	u.want(u.run(0, "memory", "stats"), "pending", "without a vector of ollama/")
+	u.want(u.run(0, "memory", "stats"), "pending", "without a vector of", "ollama/")
 	u.want(u.run(3, "memory", "reindex", "--pending"), "embedder unavailable", "wait")
 
 	u.proxy.start(u.T)
