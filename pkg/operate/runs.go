@@ -1,0 +1,152 @@
+package operate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/sessctl/sessctl/pkg/durable"
+)
+
+// Runs is the directory of run records.
+type Runs struct {
+	Dir string
+}
+
+// OpenRuns returns the records of a directory, which need not exist: Write makes
+// it.
+func OpenRuns(dir string) Runs { return Runs{Dir: dir} }
+
+// Path returns where the record with this id is or would be.
+func (r Runs) Path(id string) string { return filepath.Join(r.Dir, id+".json") }
+
+// Write makes a record durable, private to the user. It takes the place of the
+// record with the same id; the documents of its steps are left out.
+func (r Runs) Write(record RunRecord) error {
+	if err := durable.MakeDir(r.Dir, 0o700); err != nil {
+		return fmt.Errorf("make directory of runs: %w", err)
+	}
+	record.Schema = 1
+	record.Steps = slices.Clone(record.Steps)
+	for i := range record.Steps {
+		record.Steps[i].Document = nil
+	}
+	text, err := json.MarshalIndent(record, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode the record of a run: %w", err)
+	}
+	return durable.ReplaceFile(r.Path(record.ID), 0o600, func(w io.Writer) error {
+		_, err := w.Write(append(text, '\n'))
+		return err
+	})
+}
+
+// List returns the records that can be read, the newest first. A directory that
+// does not exist is empty.
+func (r Runs) List(ctx context.Context) ([]RunRecord, error) {
+	records, _, err := r.Examine(ctx)
+	return records, err
+}
+
+// Unreadable is a record that cannot be used, and why.
+type Unreadable struct {
+	Path string
+	Err  error
+}
+
+// Examine is List with the records that cannot be read: damaged ones, and those
+// of a newer version.
+func (r Runs) Examine(ctx context.Context) (records []RunRecord, bad []Unreadable, err error) {
+	ids, err := r.ids()
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, id := range slices.Backward(ids) {
+		if ctx.Err() != nil {
+			return nil, nil, ctx.Err()
+		}
+		record, err := r.read(id)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // pruned since it was listed
+		case err != nil:
+			bad = append(bad, Unreadable{r.Path(id), err})
+		default:
+			records = append(records, record)
+		}
+	}
+	return records, bad, nil
+}
+
+// ids are the ids of all records, oldest first.
+func (r Runs) ids() ([]string, error) {
+	entries, err := os.ReadDir(r.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list runs: %w", err)
+	}
+	var ids []string
+	for _, e := range entries {
+		if id, ok := strings.CutSuffix(e.Name(), ".json"); ok && !strings.HasPrefix(id, ".") {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// maxRecord bounds, in bytes, what is read of a record. One has a few thousand.
+const maxRecord = 4 << 20
+
+func (r Runs) read(id string) (record RunRecord, err error) {
+	text, err := durable.ReadSmall(r.Path(id), maxRecord)
+	if err != nil {
+		return record, err
+	}
+	if err := json.Unmarshal(text, &record); err != nil {
+		return record, fmt.Errorf("the record of a run is damaged: %w", err)
+	}
+	if record.Schema != 1 || record.ID != id {
+		return record, fmt.Errorf("no record of a run that this version knows (schema %d, id %q)", record.Schema, record.ID)
+	}
+	return record, nil
+}
+
+// What Prune keeps: so many records, and of each profile so many whatever their
+// age, so that a profile that runs every minute does not push out what is known
+// of one that runs at night.
+const (
+	KeptRuns       = 1000
+	KeptOfAProfile = 50
+)
+
+// Prune removes the oldest records beyond [KeptRuns], but for the newest
+// [KeptOfAProfile] of each profile. Records that cannot be read stay.
+func (r Runs) Prune(ctx context.Context) error {
+	ids, err := r.ids()
+	if err != nil || len(ids) <= KeptRuns {
+		return err
+	}
+	records, err := r.List(ctx)
+	if err != nil {
+		return err
+	}
+	of := map[string]int{}
+	for i, record := range records {
+		of[record.Profile]++
+		if i < KeptRuns || of[record.Profile] <= KeptOfAProfile {
+			continue
+		}
+		if err := durable.RemoveFile(r.Path(record.ID)); err != nil {
+			return fmt.Errorf("remove an old record of a run: %w", err)
+		}
+	}
+	return nil
+}
