@@ -1,0 +1,61 @@
+package outbox
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+// TestPutTwice: the same id is one event, the first that was put.
+func TestPutTwice(t *testing.T) {
+	box, err := Open(filepath.Join(t.TempDir(), "outbox"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := DeriveID(noon, "the run")
+	for _, data := range []string{`{"n":1}`, `{"n":2}`} {
+		if err := box.Put(t.Context(), Event{ID: id, Type: RunFinished, Time: noon, Subject: "nightly", Data: json.RawMessage(data)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(box.doneDir(), id+".json"))
+	if err != nil || !strings.Contains(string(text), `"n": 1`) {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// TestPutRefuses what could not be read back.
+func TestPutRefuses(t *testing.T) {
+	box, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := Event{ID: NewID(), Type: RunFailed, Time: noon, Data: json.RawMessage(`{}`)}
+	for says, change := range map[string]func(*Event){
+		"no ULID": func(e *Event) { e.ID = "../etc" },
+		"no type": func(e *Event) { e.Type = "" },
+		"no time": func(e *Event) { e.Time = time.Time{} },
+		"no JSON": func(e *Event) { e.Data = json.RawMessage(`{`) },
+		"262144":  func(e *Event) { e.Data = json.RawMessage(`"` + strings.Repeat("x", maxData) + `"`) },
+	} {
+		e := good
+		change(&e)
+		if err := box.Put(t.Context(), e); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", says, err)
+		}
+	}
+}
+
+// TestDeriveID: the same from the same, another from another, in the order of
+// time.
+func TestDeriveID(t *testing.T) {
+	one, later := DeriveID(noon, "a"), DeriveID(noon.Add(time.Second), "a")
+	if one != DeriveID(noon, "a") || one == DeriveID(noon, "b") || one >= later || !isID(one) {
+		t.Errorf("%s, %s", one, later)
+	}
+}
