@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/sessctl/sessctl/pkg/session/process"
 )
 
 // gatewayCommand is the name of a gateway's process, cut off by the system
@@ -50,7 +52,8 @@ func gatewayWithOpen(database string) int {
 		if err != nil {
 			continue
 		}
-		if open, _ := stateOpen(pid, database); open {
+		// One that cannot be asked what it has open is taken to have it.
+		if open, _ := stateOpen(pid, database); open || process.Hidden(pid) {
 			return pid
 		}
 	}

@@ -25,6 +25,7 @@ type running struct {
 	started  time.Time
 	sessions string // directory of its sessions
 	flat     bool   // its logs lie in sessions itself, and not below it
+	hidden   bool   // it is this user's, and the system does not say where it works
 }
 
 // lookout finds the pi processes of this machine. It looks once for all
@@ -69,16 +70,19 @@ func isPi(p process.Process) bool {
 }
 
 // runningAs asks where a process works. One that the system says nothing about
-// is another user's, or has ended.
+// is another user's, or has ended; one of this user that is hidden may work
+// anywhere.
 func runningAs(p process.Process) (r running, ok bool) {
 	r.id = p.ID
 	dir, ok := p.Dir()
 	if !ok {
-		return r, false
+		r.hidden = process.Hidden(p.ID)
+		return r, r.hidden
 	}
 	r.dir = dir
 	if r.started, ok = p.Started(); !ok {
-		return r, false
+		r.hidden = process.Look(p.ID).Alive // /proc has only processes here (ProcSubset=pid)
+		return r, r.hidden
 	}
 	home, _ := p.Getenv("HOME")
 	expand := func(name string) string {
@@ -132,6 +136,9 @@ const slack = 5 * time.Second
 // which -c continues, is not its session, unless a person has picked it.
 func (s *Store) mayHold(ref session.Ref, changed time.Time) (pi running, ok bool) {
 	for _, r := range s.lookout.look() {
+		if r.hidden {
+			return r, true
+		}
 		if (ref.Primary || changed.After(r.started.Add(-slack))) && r.worksOn(s.Base, ref.Path, func() string { return s.cwdOf(ref) }) {
 			return r, true
 		}
@@ -140,6 +147,9 @@ func (s *Store) mayHold(ref session.Ref, changed time.Time) (pi running, ok bool
 }
 
 func (r running) reason() string {
+	if r.hidden {
+		return fmt.Sprintf("pi is running (process %d), and the system does not say where: end that pi, or run sessctl outside of its sandbox", r.id)
+	}
 	return fmt.Sprintf("pi is running in %s (process %d) and may have it in its memory: end that pi, or type /compact there", r.dir, r.id)
 }
 

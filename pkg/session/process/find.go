@@ -29,3 +29,8 @@ func (p Process) Started() (time.Time, bool) {
 	boot, known := bootTime()
 	return boot.Add(time.Duration(s.Start) * time.Second / ticks), s.Alive && s.Known && known
 }
+
+// Hidden reports whether a process of this user runs of which the system tells
+// nothing more than its name: this program is in a sandbox with a user namespace
+// of its own, or the other one has capabilities. It may be at work on anything.
+func Hidden(pid int) bool { return hidden(pid) }

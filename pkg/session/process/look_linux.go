@@ -7,30 +7,23 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // look reads field 22 of the process's stat, its start, and field 3, its
 // state.
 func look(pid int) State {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if errors.Is(err, fs.ErrNotExist) && isThere("/proc/self/stat") {
-		return State{}
-	}
 	// The name of the program, in brackets, may hold anything.
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	if err != nil || len(fields) < 20 {
-		return State{Alive: exists(pid)}
+		return State{Alive: exists(pid)} // /proc may hide the processes of others (hidepid=)
 	}
 	if state := fields[0][0]; state == 'Z' || state == 'X' {
 		return State{}
 	}
 	start, err := strconv.ParseUint(string(fields[19]), 10, 64)
 	return State{Alive: true, Start: start, Known: err == nil}
-}
-
-func isThere(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
 }
 
 func find(match func(Process) bool) (found []Process) {
@@ -68,6 +61,20 @@ func (p Process) read(name string) (string, bool) {
 func (p Process) dir() (string, bool) {
 	dir, err := os.Readlink("/proc/" + strconv.Itoa(p.ID) + "/cwd")
 	return dir, err == nil
+}
+
+func hidden(pid int) bool {
+	place := "/proc/" + strconv.Itoa(pid)
+	info, err := os.Stat(place)
+	if err != nil {
+		return false
+	}
+	owner, known := info.Sys().(*syscall.Stat_t)
+	if !known || int(owner.Uid) != os.Geteuid() {
+		return false
+	}
+	_, err = os.Readlink(place + "/cwd")
+	return errors.Is(err, fs.ErrPermission)
 }
 
 func (p Process) getenv(name string) (string, bool) {
