@@ -1,0 +1,161 @@
+package jobs
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/durable"
+)
+
+// State is how far a job is.
+type State string
+
+// The states of a job.
+const (
+	Queued      State = "queued"
+	Running     State = "running"
+	Finished    State = "finished"    // Result says how
+	Interrupted State = "interrupted" // it did not end, and will not be begun again; Reason says why
+)
+
+// Ended says whether nothing more will happen to the job.
+func (s State) Ended() bool { return s == Finished || s == Interrupted }
+
+// Request is what somebody asks for.
+type Request struct {
+	// ID is the job's id if the caller has one: the same id is the same job, also
+	// when that has ended. "" makes a new one.
+	ID      string
+	Kind    string // what is to be done
+	Subject string // with what. One job of a kind and a subject waits or is worked on at a time
+	Caller  string // who asks
+	Options json.RawMessage
+}
+
+// Job is one piece of work, and the document that tells of it.
+type Job struct {
+	ID       string          `json:"id"`
+	Kind     string          `json:"kind" doc:"what is done: compact, or run for a profile"`
+	Subject  string          `json:"subject" doc:"what it is done with: an agent, all, a session or a profile"`
+	Caller   string          `json:"caller_id" doc:"who asked, as the caller named itself"`
+	Options  json.RawMessage `json:"options" doc:"what was asked for"`
+	State    State           `json:"state" enum:"queued,running,finished,interrupted"`
+	Reason   string          `json:"reason" doc:"why it waits again or was interrupted"`
+	Attempts int             `json:"attempts" doc:"how often it was begun without being put back in order"`
+	Created  time.Time       `json:"created"`
+	Started  *time.Time      `json:"started" doc:"null until it is begun"`
+	Ended    *time.Time      `json:"ended" doc:"null until it has ended"`
+	Result   *Result         `json:"result" doc:"null until it is finished"`
+}
+
+// Result is how the work of a job ended.
+type Result struct {
+	Outcome  string          `json:"outcome" doc:"done, partial, failed, busy, damaged or interrupted, as the exit code says"`
+	ExitCode int             `json:"exit_code" doc:"of the command that does the same"`
+	Error    *Failure        `json:"error" doc:"what the command says on stderr, or null"`
+	Document json.RawMessage `json:"document,omitempty" doc:"what the command prints with --json; not in lists"`
+}
+
+// Failure is what a command says about an error.
+type Failure struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Hint    string `json:"hint"`
+	Path    string `json:"path"`
+}
+
+// file is a job on disk.
+type file struct {
+	Schema int `json:"schema"` // 1
+	Job
+}
+
+// maxFile bounds a job's file, in bytes: the document of a run over very many
+// sessions.
+const maxFile = 64 << 20
+
+const suffix = ".json"
+
+// write makes a job durable, in the place of what was known of it before.
+func write(dir string, j Job) error {
+	text, err := json.Marshal(file{Schema: 1, Job: j})
+	if err != nil {
+		return fmt.Errorf("write job %s: %w", j.ID, err)
+	}
+	err = durable.ReplaceFile(pathOf(dir, j.ID), 0o600, func(w io.Writer) error {
+		_, err := w.Write(append(text, '\n'))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("write job %s: %w", j.ID, err)
+	}
+	return nil
+}
+
+func pathOf(dir, id string) string { return filepath.Join(dir, id+suffix) }
+
+func read(path string) (Job, error) {
+	text, err := durable.ReadSmall(path, maxFile)
+	if err != nil {
+		return Job{}, err
+	}
+	var f file
+	if err := json.Unmarshal(text, &f); err != nil {
+		return Job{}, fmt.Errorf("read job %s: %w", path, err)
+	}
+	if name := strings.TrimSuffix(filepath.Base(path), suffix); f.ID != name {
+		return Job{}, fmt.Errorf("read job %s: it is of job %q", path, f.ID)
+	}
+	return f.Job, nil
+}
+
+// readAll returns the jobs of a directory, oldest first, and an error for each
+// file that is none. What else lies there is left alone.
+func readAll(dir string) (all []Job, damaged []error, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if !strings.HasSuffix(name, suffix) || strings.HasPrefix(name, ".") || !safeID(strings.TrimSuffix(name, suffix)) {
+			continue
+		}
+		j, err := read(filepath.Join(dir, name))
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			damaged = append(damaged, err)
+			continue
+		}
+		all = append(all, j)
+	}
+	slices.SortFunc(all, older)
+	return all, damaged, nil
+}
+
+func older(x, y Job) int {
+	return cmp.Or(x.Created.Compare(y.Created), strings.Compare(x.ID, y.ID))
+}
+
+// safeID reports whether an id can be the name of a file.
+func safeID(id string) bool {
+	if id == "" || len(id) > 64 {
+		return false
+	}
+	for _, r := range id {
+		if (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' {
+			return false
+		}
+	}
+	return true
+}
