@@ -66,6 +66,8 @@ var kept = []struct {
 	{"modernc.org/sqlite", []string{"pkg/memory", "pkg/session/openclaw/agentdb", "internal/fakeagentdb", "bench/vectordb"}, "SQL stays in the packages that know a database's tables"},
 	{"github.com/jackc/pgx/v5", []string{"pkg/session/yarnnn", "internal/postgres"}, "one runtime keeps its sessions in PostgreSQL"},
 	{"github.com/philippgille/chromem-go", []string{"pkg/memory", "bench/vectordb"}, "the query engine is a detail of memory"},
+	{"github.com/danielgtaylor/huma/v2", []string{"cmd"}, "the server is the business of cmd"},
+	{"github.com/adhocore/gronx", []string{"pkg/operate/jobs"}, "one package knows when a schedule is due"},
 	{"github.com/gofrs/flock", []string{"pkg/durable"}, "files are locked in one package"},
 	{"github.com/coder/websocket", []string{"pkg/session/openclaw", "internal/fakegateway"}, "one runtime is asked by its socket, on this machine"},
 	{"net/http", []string{"cmd", "internal/modelhttp", "internal/scriptcmd", "internal/fakegateway"}, "one package asks models; the rest works without a network"},

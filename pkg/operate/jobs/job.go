@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/operate"
 )
 
 // State is how far a job is.
@@ -50,15 +51,15 @@ type Job struct {
 	State    State           `json:"state" enum:"queued,running,finished,interrupted"`
 	Reason   string          `json:"reason" doc:"why it waits again or was interrupted"`
 	Attempts int             `json:"attempts" doc:"how often it was begun without being put back in order"`
-	Created  time.Time       `json:"created"`
-	Started  *time.Time      `json:"started" doc:"null until it is begun"`
-	Ended    *time.Time      `json:"ended" doc:"null until it has ended"`
+	Created  time.Time       `json:"created_at"`
+	Started  *time.Time      `json:"started_at" doc:"null until it is begun"`
+	Ended    *time.Time      `json:"ended_at" doc:"null until it has ended"`
 	Result   *Result         `json:"result" doc:"null until it is finished"`
 }
 
 // Result is how the work of a job ended.
 type Result struct {
-	Outcome  string          `json:"outcome" doc:"done, partial, failed, busy, damaged or interrupted, as the exit code says"`
+	Outcome  operate.Outcome `json:"outcome" enum:"ok,partial,failed,busy,damaged" doc:"what the exit code says, in a word"`
 	ExitCode int             `json:"exit_code" doc:"of the command that does the same"`
 	Error    *Failure        `json:"error" doc:"what the command says on stderr, or null"`
 	Document json.RawMessage `json:"document,omitempty" doc:"what the command prints with --json; not in lists"`

@@ -82,7 +82,7 @@ func work(r *jobs.Registry, n int, do func(context.Context, jobs.Job) (jobs.Resu
 }
 
 func done(context.Context, jobs.Job) (jobs.Result, error) {
-	return jobs.Result{Outcome: "done", Document: json.RawMessage(`{"schema":1}`)}, nil
+	return jobs.Result{Outcome: "ok", Document: json.RawMessage(`{"schema":1}`)}, nil
 }
 
 func TestSubmitAndRun(t *testing.T) {
