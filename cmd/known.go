@@ -157,12 +157,12 @@ func idleReason(r compact.Result) string {
 }
 
 // nothingToCut is the reason of a session that would not get smaller.
-const nothingToCut = "with nothing to cut"
+const nothingToCut = "irreducible"
 
 // uncut says whether nothing was done with a session because all of it is to be
-// kept: it is neither archived nor remembered.
+// kept, and no earlier run has archived and remembered it as it is.
 func uncut(r compact.Result) bool {
-	return r.Outcome == compact.NothingToDo && strings.HasPrefix(r.Reason, "nothing to cut away")
+	return r.Outcome == compact.NothingToDo && r.Irreducible && !r.Unchanged
 }
 
 // passedOver are sessions that a run over everything does not mean.

@@ -122,6 +122,7 @@ type sessionRow struct {
 	ContextWindow  int      `json:"context_window"`
 	Percent        *float64 `json:"percent"` // of the context window, null if that is unknown
 	Over           bool     `json:"over"`
+	Compact        string   `json:"compact"`       // what compact --all does with a session that is over, see prospect
 	LastActivity   string   `json:"last_activity"` // RFC 3339, UTC
 	Expires        *string  `json:"expires"`       // when the runtime deletes the log by itself, null for never
 	State          string   `json:"state"`
@@ -155,7 +156,7 @@ func runSizes(ctx context.Context, a *app, o sizesOptions) error {
 		return runTypes(ctx, a, sessions)
 	}
 	doc := sizesDocument{Schema: 1, Threshold: o.Threshold, Sessions: make([]*sessionRow, 0, len(sessions)), measured: len(sessions)}
-	rows, err := a.measureAll(ctx, sessions, o)
+	rows, err := a.measureAll(ctx, sessions, all.inDatabase(), o)
 	if err != nil {
 		return err
 	}
@@ -219,6 +220,8 @@ func (r *sessionRow) thresholdState() string {
 	switch {
 	case r.Unreadable:
 		return "unreadable"
+	case r.Compact == prospectIrreducible:
+		return prospectIrreducible
 	case r.Over:
 		return "over"
 	}
@@ -241,8 +244,12 @@ func (r *sessionRow) messageCount() string {
 
 // measureAll makes the row of every session. Logs that are not known from an
 // earlier run are read, as many at a time as there are workers.
-func (a *app) measureAll(ctx context.Context, sessions []found, o sizesOptions) ([]*sessionRow, error) {
-	m := measurer{app: a, policy: compact.Policy{Threshold: o.Threshold, Asked: o.thresholdAsked}, exact: o.Exact || totalBytes(sessions) <= exactCountBytes}
+func (a *app) measureAll(ctx context.Context, sessions []found, inDatabase map[owner]bool, o sizesOptions) ([]*sessionRow, error) {
+	all := compactOptions{
+		All: true, Threshold: o.Threshold, thresholdAsked: o.thresholdAsked, Strategy: a.config.Compaction.Strategy,
+		Quiet: a.config.Compaction.Quiet, Gateway: a.config.Compaction.Gateway, KeepRecentTokens: a.config.Compaction.Keep,
+	}
+	m := measurer{app: a, policy: all.policy(a), inDatabase: inDatabase, exact: o.Exact || totalBytes(sessions) <= exactCountBytes}
 	rows := make([]*sessionRow, len(sessions))
 	var unknown []int
 	for i := range sessions {
@@ -279,8 +286,9 @@ func (a *app) tellUnread(path string, err error) {
 // measurer makes rows of `sizes`.
 type measurer struct {
 	*app
-	policy compact.Policy // by which a session is over the threshold: that of compact --all
-	exact  bool           // messages are to be counted, not estimated
+	policy     compact.Policy // that of compact --all
+	inDatabase map[owner]bool // agents whose sessions are in a database
+	exact      bool           // messages are to be counted, not estimated
 }
 
 // known says whether a row can be made without reading.
@@ -308,10 +316,13 @@ func (m *measurer) measure(ctx context.Context, s *found) *sessionRow {
 	}
 	if s.Kind == session.KindDatabase {
 		row.Tokens, row.TokenSource = s.Counter.Tokens, session.TokensFromIndex
-		row.Over = row.Tokens >= m.policy.Threshold
+		if row.Over = row.Tokens >= m.policy.Threshold; row.Over {
+			row.Compact = prospectUnsupported
+		}
 	} else if err := m.readLog(ctx, row, s); err != nil {
 		row.State, row.Reason, row.TokenSource = string(session.StateUnsupported), err.Error(), session.TokensFromEstimate
 		row.unread, row.Unreadable = err, true
+		row.Over, row.Compact = false, ""
 	}
 	row.LastActivity = row.last.UTC().Format(time.RFC3339)
 	if row.ContextWindow > 0 && !row.Unreadable {
@@ -326,7 +337,7 @@ func (m *measurer) readLog(ctx context.Context, r *sessionRow, s *found) error {
 	if err != nil {
 		return err
 	}
-	if r.Over, _, err = m.policy.Due(ctx, s.store, session.DueQuestion{Ref: s.Ref, Tail: tail, Now: m.now()}); err != nil {
+	if err := m.judge(ctx, r, s, tail); err != nil {
 		return err
 	}
 	r.Tokens, r.TokenSource = tail.Tokens, tail.TokenSource
@@ -391,9 +402,12 @@ func (a *app) sizesTable(doc sizesDocument) table {
 			{name: "SOURCE", drop: 6}, {name: "SIZE", right: true, drop: 4}, {name: "MESSAGES", right: true, drop: 5}, {name: "IDLE", right: true, drop: 2}, {name: "STATE", least: 10},
 		},
 	}
-	over, ruled := 0, 0
+	over, ruled, irreducible := 0, 0, 0
 	for _, s := range doc.Sessions {
 		t.rows = append(t.rows, a.sizesCells(s))
+		if s.Compact == prospectIrreducible {
+			irreducible++
+		}
 		switch {
 		case s.Over && s.Tokens >= doc.Threshold:
 			over++
@@ -407,6 +421,9 @@ func (a *app) sizesTable(doc sizesDocument) table {
 		return s.Over && (column == tokens || column == context) || s.Unreadable && column == state
 	}
 	t.footer = fmt.Sprintf("%d of %d sessions at or over %s tokens", over, doc.measured, formatCount(doc.Threshold))
+	if irreducible > 0 {
+		t.footer += fmt.Sprintf(", %s of them irreducible (compact finds nothing to cut away)", formatCount(int64(irreducible)))
+	}
 	if ruled > 0 {
 		t.footer += fmt.Sprintf(", %s more over by the runtime's own rule", formatCount(int64(ruled)))
 	}
@@ -418,6 +435,8 @@ func (a *app) sizesCells(s *sessionRow) []string {
 	switch {
 	case s.Unreadable:
 		state = "unreadable: " + s.Reason
+	case s.Compact == prospectIrreducible:
+		state = "over, irreducible"
 	case s.Over:
 		state = "over, " + state
 	}

@@ -504,13 +504,11 @@ func chooseTargets(all inventory, o compactOptions) (targets []found, none []com
 	}
 	served, inDatabase := map[owner]bool{}, all.inDatabase()
 	for _, s := range all.sessions {
-		if s.Kind == session.KindDeleted && inDatabase[s.owner()] {
-			targets = append(targets, s) // what the runtime deletes, it keeps as a file, for a while
+		if !s.meant(inDatabase) {
+			continue
 		}
-		if s.Primary || s.Kind == session.KindDatabase || s.Fragment {
-			targets = append(targets, s)
-			served[s.owner()] = served[s.owner()] || !s.Fragment
-		}
+		targets = append(targets, s)
+		served[s.owner()] = served[s.owner()] || !s.Fragment && s.Kind != session.KindDeleted
 	}
 	for _, w := range all.owners {
 		if !served[w] {
@@ -518,6 +516,15 @@ func chooseTargets(all inventory, o compactOptions) (targets []found, none []com
 		}
 	}
 	return targets, none, nil
+}
+
+// meant reports whether a run over everything is about the session: it is the
+// one that its agent goes on with, or what is left of one.
+func (s found) meant(inDatabase map[owner]bool) bool {
+	if s.Kind == session.KindDeleted && inDatabase[s.owner()] {
+		return true // what the runtime deletes, it keeps as a file, for a while
+	}
+	return s.Primary || s.Kind == session.KindDatabase || s.Fragment
 }
 
 // inDatabase are the agents whose sessions are in a database of their runtime.

@@ -75,7 +75,7 @@ func (c *Compactor) Execute(ctx context.Context, store session.Store, plan *Plan
 	case errors.Is(err, errOtherPlan):
 		return r.result, nil
 	case errors.Is(err, errNothingToCut):
-		r.result.Outcome, r.result.Reason = NothingToDo, err.Error()
+		r.result.Outcome, r.result.Reason, r.result.Irreducible = NothingToDo, err.Error(), true
 		return r.result, nil
 	case errors.Is(err, errGone):
 		r.result.Outcome, r.result.Reason = Busy, "it was moved away since it was read"

@@ -29,6 +29,7 @@ type Plan struct {
 	Advice      string           // with none: the runtime's own command
 	Survey      Survey           // only of planned sessions
 	Remembered  *Receipt         // of an earlier run, if the session has not changed since
+	Irreducible bool             // nothing can be cut away: all of its context is to be kept
 	seen        session.Snapshot // without a hash: which bytes the survey read
 	print       fingerprint      // of those bytes
 	followed    bool             // it is a plan for a log that grew meanwhile
@@ -41,7 +42,7 @@ func (p *Plan) Result() Result {
 	r.Via = p.Via
 	r.Strategy, r.TokensBefore, r.TokenSource = p.Strategy, p.Tokens, p.TokenSource
 	r.Messages, r.LinesSkipped, r.Chunks = p.Survey.Scan.Records, p.Survey.Skipped(), p.Survey.Chunks
-	r.TokensAfter, r.Unknown = p.Tokens, p.Survey.Scan.Unknown
+	r.TokensAfter, r.Unknown, r.Irreducible = p.Tokens, p.Survey.Scan.Unknown, p.Irreducible
 	if p.Remembered != nil {
 		r.Unchanged, r.Archive, r.Chunks, r.Messages = true, p.Remembered.Archive, p.Remembered.Chunks, p.Remembered.Messages
 	}
@@ -104,8 +105,56 @@ func NewPlan(ctx context.Context, store session.Store, ref session.Ref, policy P
 	return p, nil
 }
 
+// foreseen is the size, in bytes, up to which Foresee reads a log to see whether
+// there is something to cut away. What a larger one holds is hardly ever all to
+// be kept.
+const foreseen = 512 << 10
+
+// Foresee says what NewPlan would come to, and reads as little as it can: the end
+// of the log, and the whole of a small one that would be shortened. The plan has
+// no survey of the others and cannot be executed.
+func Foresee(ctx context.Context, store session.Store, ref session.Ref, policy Policy, now time.Time) (*Plan, error) {
+	policy.DryRun = true
+	p := &Plan{Ref: ref}
+	if err := p.begin(ctx, store, policy, now); err != nil || p.Outcome != "" {
+		return p, err
+	}
+	p.Outcome = Planned
+	var err error
+	switch {
+	case p.Strategy.Shortens() && ref.Bytes > foreseen:
+		return p, nil
+	case p.Strategy.Shortens():
+		err = p.survey(ctx, store, policy)
+	default:
+		p.seen, _, err = look(ctx, store, ref)
+	}
+	if err != nil || p.Outcome != Planned {
+		return p, err
+	}
+	return p, p.tryChange(ctx, store, policy, now)
+}
+
 // make takes the steps of a plan until one of them finds a reason to stop.
 func (p *Plan) make(ctx context.Context, store session.Store, policy Policy, now time.Time) error {
+	if err := p.begin(ctx, store, policy, now); err != nil || p.Outcome != "" {
+		return err
+	}
+	if p.Strategy == session.StrategyNone {
+		if done, err := p.unchanged(ctx, store, policy); err != nil || done {
+			return err
+		}
+	}
+	if err := p.survey(ctx, store, policy); errors.Is(err, fs.ErrNotExist) {
+		return p.stop(Busy, "it was moved away while it was read")
+	} else if err != nil || p.Outcome != Planned {
+		return err
+	}
+	return p.tryChange(ctx, store, policy, now)
+}
+
+// begin takes the steps of a plan for which the end of the log is enough.
+func (p *Plan) begin(ctx context.Context, store session.Store, policy Policy, now time.Time) error {
 	p.Strategy = policy.Strategy
 	if p.Ref.Fragment { // there is nothing to keep of it where it is
 		p.Strategy = session.StrategyRotate
@@ -139,18 +188,8 @@ func (p *Plan) make(ctx context.Context, store session.Store, policy Policy, now
 	if p.Ref.Bytes == 0 {
 		return p.stop(NothingToDo, "the session is empty")
 	}
-	if idle, err := p.idle(ctx, store, policy, now); err != nil || !idle {
-		return err
-	}
-	if done, err := p.unchanged(ctx, store, policy); err != nil || done {
-		return err
-	}
-	if err := p.survey(ctx, store, policy); errors.Is(err, fs.ErrNotExist) {
-		return p.stop(Busy, "it was moved away while it was read")
-	} else if err != nil || p.Outcome != Planned {
-		return err
-	}
-	return p.tryChange(ctx, store, policy, now)
+	_, err = p.idle(ctx, store, policy, now)
+	return err
 }
 
 // survey reads the whole log and remembers which bytes it read.
@@ -303,7 +342,7 @@ func (p *Plan) tryChange(ctx context.Context, store session.Store, policy Policy
 	case errors.Is(err, session.ErrUnsupported):
 		return p.stop(Unsupported, "%v", err)
 	case errors.Is(err, errNothingToCut):
-		return p.stop(NothingToDo, "%v", err)
+		return p.irreducible(ctx, store, policy, err)
 	case err != nil:
 		return fmt.Errorf("plan the change: %w", err)
 	}

@@ -54,6 +54,7 @@ type Result struct {
 	Summary       *SummaryResult   `json:"summary"`
 	Receipt       string           `json:"receipt"`
 	Unchanged     bool             `json:"unchanged,omitempty"`       // since an earlier run archived and remembered it
+	Irreducible   bool             `json:"irreducible,omitempty"`     // nothing can be cut away: all of its context is to be kept
 	Unknown       map[string]int   `json:"unknown_records,omitempty"` // types, roles and blocks that are not known, and how often: in the archive only
 }
 

@@ -75,10 +75,22 @@ func HashOf(ctx context.Context, store session.Store, ref session.Ref) (session.
 	return session.TakeSnapshot(ctx, log, ref.Path)
 }
 
-// unchanged ends the plan of a session that only its runtime changes, or that
-// is to be left as it is, if an earlier run has remembered all of it.
+// irreducible ends the plan of a session of which nothing can be cut away. One
+// that an earlier run has remembered as it is needs nothing more.
+func (p *Plan) irreducible(ctx context.Context, store session.Store, policy Policy, reason error) error {
+	p.Irreducible = true
+	if known, err := p.unchanged(ctx, store, policy); err != nil {
+		return err
+	} else if known {
+		return p.stop(NothingToDo, "%v; %s", reason, p.Reason)
+	}
+	return p.stop(NothingToDo, "%v", reason)
+}
+
+// unchanged ends the plan of a session that is not to be changed, if an earlier
+// run has remembered all of it.
 func (p *Plan) unchanged(ctx context.Context, store session.Store, policy Policy) (bool, error) {
-	if p.Strategy != session.StrategyNone || policy.SkipArchive || p.followed {
+	if policy.SkipArchive || p.followed {
 		return false, nil
 	}
 	r, same, err := policy.Known.Unchanged(ctx, store, p.Ref)

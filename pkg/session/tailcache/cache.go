@@ -251,7 +251,7 @@ func gone(path string) bool {
 // line feed, the number of entries, the entries in order of path, and the
 // SHA-256 of all that. Numbers are varints; texts have their length before them.
 const (
-	format = "sessctl tailCache 3\n"
+	format = "sessctl tailCache 4\n"
 	// maxFile is the size in bytes above which a file is not read: that of a
 	// million logs.
 	maxFile = 512 << 20
@@ -366,7 +366,7 @@ func (d *decoder) entry(e *entry) {
 	copy(e.end[:], d.string())
 	h, t := &e.seen.Head, &e.seen.Tail
 	h.ID, h.Version, h.Time = d.string(), int(d.int()), d.time()
-	h.Found, h.Continued, _ = d.flags()
+	h.Found, h.Continued, h.Fragment = d.flags()
 	t.Tokens, t.TokenSource, t.Messages = d.int(), d.string(), int(d.int())
 	t.MessagesExact, t.Answered, t.Torn = d.flags()
 	t.LastRole, t.LastActivity, t.LastRecord = session.Role(d.uint()), d.time(), d.time()
@@ -393,7 +393,7 @@ func appendEntry(text []byte, e *entry) []byte {
 	text = appendString(text, string(e.end[:]))
 	h, t := e.seen.Head, e.seen.Tail
 	text = appendTime(binary.AppendVarint(appendString(text, h.ID), int64(h.Version)), h.Time)
-	text = appendFlags(text, h.Found, h.Continued, false)
+	text = appendFlags(text, h.Found, h.Continued, h.Fragment)
 	text = appendString(binary.AppendVarint(text, t.Tokens), t.TokenSource)
 	text = appendFlags(binary.AppendVarint(text, int64(t.Messages)), t.MessagesExact, t.Answered, t.Torn)
 	text = appendTime(appendTime(binary.AppendUvarint(text, uint64(t.LastRole)), t.LastActivity), t.LastRecord)

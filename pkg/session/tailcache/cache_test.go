@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"reflect"
 	"testing"
 	"time"
 
@@ -36,11 +37,24 @@ func write(t interface{ Fatal(...any) }, path, text string) os.FileInfo {
 func cachedTail(tokens int64) session.CachedTail {
 	at := time.Date(2026, 5, 1, 10, 0, 0, 123456789, time.UTC)
 	return session.CachedTail{
-		Head: session.Head{ID: "id", Version: 3, Time: at, Found: true, Continued: true},
+		Head: session.Head{ID: "id", Version: 3, Time: at, Found: true, Continued: true, Fragment: true},
 		Tail: session.Tail{
 			Tokens: tokens, TokenSource: session.TokensFromUsage, Messages: 7, MessagesExact: true,
 			LastRole: session.RoleAssistant, Answered: true, LastActivity: at.Add(time.Hour), LastRecord: at.Add(2 * time.Hour), Torn: true, ContextWindow: 258_400,
 		},
+	}
+}
+
+// A field that is not remembered would make sizes say another thing the second
+// time.
+func TestEveryFieldIsTried(t *testing.T) {
+	tried := cachedTail(1)
+	for _, of := range []any{tried.Head, tried.Tail} {
+		for v, i := reflect.ValueOf(of), 0; i < v.NumField(); i++ {
+			if v.Field(i).IsZero() {
+				t.Errorf("%T: nothing tries %s", of, v.Type().Field(i).Name)
+			}
+		}
 	}
 }
 

@@ -1,0 +1,91 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+
+	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// What `compact --all` does with a session that is over: the field "compact" of
+// `sizes --json`.
+const (
+	prospectDue         = "due"         // it is compacted
+	prospectBusy        = "busy"        // it is skipped, and taken by a later run
+	prospectIrreducible = "irreducible" // nothing can be cut away
+	prospectRuntime     = "runtime"     // it is archived and remembered: only its runtime can make it smaller
+	prospectPassedOver  = "passed-over" // it is left out: it is not the session that its agent goes on with
+	prospectUnsupported = "unsupported" // it cannot be changed
+)
+
+// judge says of a session whether it is over and what comes of that, and whether
+// somebody is writing it, as compact would.
+func (m *measurer) judge(ctx context.Context, r *sessionRow, s *found, tail session.Tail) error {
+	meant := s.meant(m.inDatabase)
+	if r.Over = tail.Tokens >= m.policy.Threshold; meant {
+		var err error
+		if r.Over, _, err = m.policy.Due(ctx, s.store, session.DueQuestion{Ref: s.Ref, Tail: tail, Now: m.now()}); err != nil {
+			return err
+		}
+	}
+	if err := m.look(ctx, r, s, tail); err != nil || !r.Over {
+		return err
+	}
+	if !meant {
+		r.Compact = prospectPassedOver
+		return nil
+	}
+	plan, err := compact.Foresee(ctx, s.store, s.Ref, m.policy, m.now())
+	if err != nil {
+		return err
+	}
+	r.foresee(plan)
+	return nil
+}
+
+// foresee takes over what the plan of a compaction says.
+func (r *sessionRow) foresee(plan *compact.Plan) {
+	switch {
+	case plan.Outcome == compact.Busy:
+		r.Compact, r.State, r.Reason = prospectBusy, string(session.StateBusy), plan.Reason
+	case plan.Irreducible:
+		r.Compact = prospectIrreducible
+		if r.Reason == "" {
+			r.Reason = plan.Reason
+		}
+	case plan.Outcome == compact.Unsupported:
+		r.Compact = prospectUnsupported
+		if r.Reason == "" {
+			r.Reason = plan.Reason
+		}
+	case plan.Strategy == session.StrategyNone:
+		r.Compact = prospectRuntime
+	case plan.Outcome == compact.Planned:
+		r.Compact = prospectDue
+	default: // it is empty
+		r.Over = false
+	}
+}
+
+// look asks the store whether somebody is writing a session whose end is not that
+// of a finished turn. What its times and its locks tell the listing has said.
+func (m *measurer) look(ctx context.Context, r *sessionRow, s *found, tail session.Tail) error {
+	if s.State != session.StateIdle || session.CheckAnswered(s.Path, tail) == nil {
+		return nil
+	}
+	liveness := s.store.Capabilities().Liveness
+	if liveness == nil || s.Kind.Closed() {
+		return nil
+	}
+	err := liveness.Busy(ctx, s.Ref, m.now(), m.policy.Quiet)
+	var busy *session.BusyError
+	switch {
+	case errors.As(err, &busy) && busy.Served: // it would be asked to change it
+	case errors.As(err, &busy):
+		r.State, r.Reason = string(session.StateBusy), busy.Reason
+	case err != nil && !errors.Is(err, session.ErrUnsupported):
+		return err
+	}
+	return nil
+}
