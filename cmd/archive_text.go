@@ -34,11 +34,16 @@ func (a *app) newArchivedText(out io.Writer, lines lineRange) *archivedText {
 	return &archivedText{app: a, out: out, lines: lines, heading: a.renderer().NewStyle().Bold(true).Render}
 }
 
-// print reads the archive twice: the first time tells which messages were said
-// on a branch that was left.
+// print prints the messages.
 func (t *archivedText) print(ctx context.Context, store *archive.Store, e archive.Entry) error {
+	return t.each(ctx, store, e, t.message)
+}
+
+// each hands out the messages. It reads the archive twice: the first time tells
+// which messages were said on a branch that was left.
+func (t *archivedText) each(ctx context.Context, store *archive.Store, e archive.Entry, emit func(*session.Message) error) error {
 	var tree *session.Tree
-	for _, emit := range []func(*session.Message) error{func(*session.Message) error { return nil }, t.message} {
+	for _, emit := range []func(*session.Message) error{func(*session.Message) error { return nil }, emit} {
 		scan, err := t.scan(ctx, store, e, session.ScanOptions{Tree: tree}, emit)
 		if err != nil {
 			return err

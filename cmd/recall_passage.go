@@ -65,7 +65,7 @@ func (p *passagePrinter) hit(text string) string {
 	words := p.find(text)
 	from, to := 0, len(text)
 	if !p.full {
-		from, to = window(text, words)
+		from, to = window(text, words, excerptRunes)
 	}
 	var b strings.Builder
 	if from > 0 {
@@ -136,16 +136,16 @@ func core(text string, from, to int) (int, int) {
 	return from + left, max(from+right, from+left)
 }
 
-// window is where most of the query's words stand, each counted once, within
-// excerptRunes, and of several such places the one where they stand closest
+// window is where most of the query's words stand, each counted once, within so
+// many runes, and of several such places the one where they stand closest
 // together: from the beginning of a line if one is near.
-func window(text string, words []queryWord) (from, to int) {
-	if utf8.RuneCountInString(text) <= excerptRunes {
+func window(text string, words []queryWord, runes int) (from, to int) {
+	if utf8.RuneCountInString(text) <= runes {
 		return 0, len(text)
 	}
 	most, closest := 0, 0
 	for i, w := range words {
-		terms, end, reach := map[string]bool{}, runesOn(text, w.from, excerptRunes), 0
+		terms, end, reach := map[string]bool{}, runesOn(text, w.from, runes), 0
 		for _, x := range words[i:] {
 			if x.to <= end && !terms[x.term] {
 				terms[x.term], reach = true, x.to-w.from
@@ -155,9 +155,9 @@ func window(text string, words []queryWord) (from, to int) {
 			most, closest, from = len(terms), reach, w.from
 		}
 	}
-	last := runesOn(text, 0, utf8.RuneCountInString(text)-excerptRunes)
+	last := runesOn(text, 0, utf8.RuneCountInString(text)-runes)
 	from = min(lineStart(text, from), last)
-	return from, runesOn(text, from, excerptRunes)
+	return from, runesOn(text, from, runes)
 }
 
 // leadBytes is how far back the beginning of a line may be, to begin there.

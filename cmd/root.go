@@ -167,6 +167,7 @@ read again with archive show.
 		newReplayContextCommand(a),
 		newExtractFactsCommand(a),
 		newDoctorCommand(a),
+		newMCPCommand(a),
 		newConfigCommand(a),
 		newVersionCommand(a),
 	)

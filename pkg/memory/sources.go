@@ -2,7 +2,10 @@ package memory
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
+	"io/fs"
 )
 
 // Sources returns the sessions that memory has records of, each with its
@@ -29,4 +32,20 @@ func (s *Store) Sources(ctx context.Context) ([]Source, error) {
 func (s *Store) RecordIDs(ctx context.Context, prefix string, limit int) ([]string, error) {
 	return readStrings(ctx, s.db, `SELECT id FROM records WHERE substr(id, 1, length(?1))=?1
 		UNION SELECT id FROM tombstones WHERE substr(id, 1, length(?1))=?1 ORDER BY id LIMIT ?2`, prefix, limit)
+}
+
+// Record returns the record of an id. One that is not there, or was forgotten,
+// is [fs.ErrNotExist]; one that is not what was stored is [ErrCorrupt].
+func (s *Store) Record(ctx context.Context, id string) (Record, error) {
+	var r stored
+	err := s.db.QueryRowContext(ctx, "SELECT "+s.recordColumns()+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.id=?", id).Scan(r.fields()...)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return Record{}, fmt.Errorf("read record %s: %w", id, fs.ErrNotExist)
+	case err != nil:
+		return Record{}, fmt.Errorf("read record %s: %w", id, classifyError(err))
+	case !r.sound():
+		return Record{}, fmt.Errorf("read record %s: %w", id, ErrCorrupt)
+	}
+	return r.Record, nil
 }
