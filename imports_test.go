@@ -71,6 +71,7 @@ var kept = []struct {
 	{"github.com/gofrs/flock", []string{"pkg/durable"}, "files are locked in one package"},
 	{"github.com/coder/websocket", []string{"pkg/session/openclaw", "internal/fakegateway"}, "one runtime is asked by its socket, on this machine"},
 	{"net/http", []string{"cmd", "internal/modelhttp", "internal/scriptcmd", "internal/fakegateway"}, "one package asks models; the rest works without a network"},
+	{"github.com/modelcontextprotocol/go-sdk", []string{"cmd"}, "agents ask through the same functions as the shell"},
 	{"log", []string{}, "errors are returned, notices go through cmd/output.go"},
 	{"testing", []string{}, "test code stays in test files"},
 	{"C", []string{}, "the program builds without a C compiler"},

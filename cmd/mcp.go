@@ -85,6 +85,10 @@ func newMCPServer(a *app, o mcpOptions) *mcp.Server {
 	addTool(server, s, "memory_read", "Read the messages of an archived session around a hit of memory_recall: by archive and lines, as text.", s.read)
 	addTool(server, s, "memory_facts", "List what was stated outright in earlier sessions: preferences, decisions, projects, contacts.", s.facts)
 	addTool(server, s, "sessions", "List sessions, newest first, with their archives: ids for memory_recall and memory_read.", s.sessions)
+	addTool(server, s, "session_sizes", "Show how full the context of each session is, in tokens, and which are due for compaction.", s.sizes)
+	if o.AllowWrite {
+		addChangingTool(server, s, "session_compact", "Archive a session, remember it and make its context small. Without confirm it only says what would be done.", s.compact)
+	}
 	return server
 }
 

@@ -522,3 +522,71 @@ type sizesInput struct {
 	Agent string `json:"agent,omitempty" jsonschema:"only sessions of this agent"`
 	Over  bool   `json:"over,omitempty" jsonschema:"only sessions that are due for compaction"`
 }
+
+func (s *mcpServer) sizes(ctx context.Context, in sizesInput) (string, error) {
+	agent, err := s.confined(in.Agent)
+	if err != nil {
+		return "", err
+	}
+	args := []string{"sizes"}
+	if agent != "" {
+		args = append(args, "--agent", agent)
+	}
+	if in.Over {
+		args = append(args, "--over")
+	}
+	text, err := s.run(ctx, args)
+	if err != nil || strings.TrimSpace(text) == "" {
+		return "no sessions", err
+	}
+	l := answerList{most: listBytes}
+	l.add("runtime\tagent\tsession\ttokens\tsource\tstate\tbytes\tmessages\tlast activity\tbusy or idle\n")
+	for line := range strings.Lines(text) {
+		l.add(line)
+	}
+	return strings.Join(l.lines, "") + l.more("lines"), nil
+}
+
+// compactInput is what session_compact is asked.
+type compactInput struct {
+	Agent   string `json:"agent" jsonschema:"whose main session"`
+	Session string `json:"session,omitempty" jsonschema:"another session of the agent, by its id"`
+	Force   bool   `json:"force,omitempty" jsonschema:"also if it is below the threshold"`
+	Confirm bool   `json:"confirm,omitempty" jsonschema:"do it; without this only the plan is returned"`
+}
+
+func (s *mcpServer) compact(ctx context.Context, in compactInput) (string, error) {
+	agent, err := s.confined(in.Agent)
+	if err != nil {
+		return "", err
+	}
+	args := []string{"compact", "--agent", agent}
+	if in.Session != "" {
+		args = append(args, "--session", in.Session)
+	}
+	if in.Force {
+		args = append(args, "--force")
+	}
+	if !in.Confirm {
+		args = append(args, "--dry-run")
+	}
+	return s.run(ctx, args)
+}
+
+// run runs a command as the shell would, with the server's own options. What it
+// prints is returned; if it failed, as the error.
+func (s *mcpServer) run(ctx context.Context, args []string) (string, error) {
+	var out strings.Builder
+	a := s.request(&out)
+	a.Err = &out
+	defer a.closeStores()
+	root := newRootCommand(a)
+	root.SetArgs(append(args, s.app.global.arguments()...))
+	root.SetOut(&out)
+	root.SetErr(&out)
+	err := root.ExecuteContext(ctx)
+	if outcome := (*outcomeError)(nil); errors.As(err, &outcome) {
+		return "", &failure{code: "failed", exit: outcome.exit, err: errors.New(strings.TrimSpace(out.String()))}
+	}
+	return out.String(), err
+}
