@@ -33,6 +33,7 @@ const (
 	Appends   Behaviour = "appends"   // a message comes in just before the reset
 	Lies      Behaviour = "lies"      // says that it reset, and did not
 	NoRename  Behaviour = "no-rename" // resets, and leaves the old log where it is
+	Stale     Behaviour = "stale"     // resets, and goes on with the session that it has closed
 )
 
 // LateLine is what [Appends] adds to the log.
@@ -49,6 +50,7 @@ type Gateway struct {
 	mutex     sync.Mutex
 	behaviour Behaviour
 	asked     []string
+	before    string // the session that the last reset has closed
 }
 
 // Start starts a gateway. Its lock file goes below temporary, the temporary

@@ -26,6 +26,12 @@ func (g *Gateway) list(key string) Answer {
 	switch g.behaviour {
 	case Elsewhere:
 		path = os.DevNull
+	case Stale:
+		for _, row := range rows {
+			if g.before != "" {
+				row["sessionId"] = g.before
+			}
+		}
 	case MovedOn:
 		for _, row := range rows {
 			row["sessionId"] = newID()
@@ -101,6 +107,7 @@ func (g *Gateway) change(key string) (entry map[string]any, err error) {
 		entry = map[string]any{}
 		index[key] = entry
 	}
+	g.before = old
 	id, at := newID(), time.Now().UTC()
 	entry["sessionId"], entry["updatedAt"] = id, at.UnixMilli()
 	entry["inputTokens"], entry["outputTokens"], entry["totalTokens"], entry["totalTokensFresh"] = 0, 0, 0, true

@@ -397,7 +397,31 @@ func (s *Store) Reset(ctx context.Context, r session.Rotation) (session.Rotation
 		return r, err
 	}
 	refused := asker.ask(ctx, "sessions.reset", map[string]string{"key": r.Before[0].Key}, &struct{}{})
-	return s.afterReset(ctx, r, refused)
+	if done, err = s.afterReset(ctx, r, refused); err != nil {
+		return done, err
+	}
+	return done, s.confirm(ctx, asker, r)
+}
+
+// confirm asks the gateway which session it goes on with: its files may say more
+// than it does. It is an error if that is the old one. A gateway that does not
+// answer, or that is asked by its program, which takes seconds, is believed its
+// files.
+func (s *Store) confirm(ctx context.Context, asker asker, r session.Rotation) error {
+	const tries, wait = 8, 250 * time.Millisecond
+	for range tries {
+		id, err := asker.current(ctx, r)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil || id != r.Before[0].Session {
+			return nil
+		}
+		if err := s.pause(ctx, wait); err != nil {
+			return err
+		}
+	}
+	return s.unasked(fmt.Errorf("its files show a fresh session, but it goes on with %s", r.Before[0].Session), "restart the gateway; everything is archived, and the next run says whether the fresh session is in force")
 }
 
 // gapWait is how long the gateway is left alone before it is asked again
@@ -461,27 +485,36 @@ type sessionRow struct {
 // askIdle asks the gateway whether it means the same session and whether a
 // turn is going on.
 func (s *Store) askIdle(ctx context.Context, asker asker, r session.Rotation) error {
+	row, err := s.askRow(ctx, asker, r)
+	switch {
+	case err != nil:
+		return err
+	case row.SessionID != r.Before[0].Session:
+		return &session.BusyError{Path: r.Live, Reason: "the gateway has moved on to another session"}
+	case row.Active:
+		return errTurn
+	}
+	return nil
+}
+
+// askRow asks the gateway what it knows of the session of a rotation.
+func (s *Store) askRow(ctx context.Context, asker asker, r session.Rotation) (sessionRow, error) {
 	key := r.Before[0].Key
 	var reply struct {
 		Path     string       `json:"path"`
 		Sessions []sessionRow `json:"sessions"`
 	}
 	if err := asker.ask(ctx, "sessions.list", map[string]string{"agentId": r.Agent, "search": key}, &reply); err != nil {
-		return err
+		return sessionRow{}, err
 	}
 	if filepath.IsAbs(reply.Path) && !sameFile(reply.Path, r.Index) {
-		return s.unasked(fmt.Errorf("it serves another store (%s)", reply.Path), "")
+		return sessionRow{}, s.unasked(fmt.Errorf("it serves another store (%s)", reply.Path), "")
 	}
 	i := slices.IndexFunc(reply.Sessions, func(row sessionRow) bool { return strings.EqualFold(row.Key, key) })
-	switch {
-	case i < 0:
-		return s.unasked(fmt.Errorf("it does not know the session %s", key), "")
-	case reply.Sessions[i].SessionID != r.Before[0].Session:
-		return &session.BusyError{Path: r.Live, Reason: "the gateway has moved on to another session"}
-	case reply.Sessions[i].Active:
-		return errTurn
+	if i < 0 {
+		return sessionRow{}, s.unasked(fmt.Errorf("it does not know the session %s", key), "")
 	}
-	return nil
+	return reply.Sessions[i], nil
 }
 
 func sameFile(a, b string) bool {

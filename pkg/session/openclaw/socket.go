@@ -17,6 +17,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/session"
 )
 
 // asker asks a gateway. An error wraps [*session.GatewayError]: the gateway
@@ -26,6 +27,9 @@ type asker interface {
 	// quiet returns errTurn if the gateway is at work for any session: for a
 	// second or so a message is nothing but that.
 	quiet(ctx context.Context) error
+	// current returns the id of the session that the gateway goes on with in the
+	// place of a rotation's, "" if it is not asked.
+	current(ctx context.Context, r session.Rotation) (string, error)
 	close()
 }
 
@@ -57,6 +61,9 @@ func (p *programAsker) ask(ctx context.Context, method string, parameters, reply
 // quiet is not asked by the program: the seconds that it takes to start would
 // leave more time for a message to come in than the answer saves.
 func (p *programAsker) quiet(context.Context) error { return nil }
+
+// current is not asked by the program either: the files have told already.
+func (p *programAsker) current(context.Context, session.Rotation) (string, error) { return "", nil }
 
 func (p *programAsker) close() {}
 
@@ -294,6 +301,11 @@ func (k *socket) quiet(ctx context.Context) error {
 		return errTurn
 	}
 	return nil
+}
+
+func (k *socket) current(ctx context.Context, r session.Rotation) (string, error) {
+	row, err := k.store.askRow(ctx, k, r)
+	return row.SessionID, err
 }
 
 func (k *socket) close() { _ = k.conn.CloseNow() } // nothing is on its way

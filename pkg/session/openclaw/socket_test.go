@@ -129,3 +129,24 @@ func TestSecretGoesToNoForeignPort(t *testing.T) {
 		t.Error(s.calls, err)
 	}
 }
+
+// A gateway that has written down a fresh session and goes on with the old one has
+// started nothing fresh.
+func TestResetThatIsNotInForce(t *testing.T) {
+	s := newServed(t)
+	if err := s.gateway.Configure(); err != nil {
+		t.Fatal(err)
+	}
+	r := s.planReset()
+	s.SetPause(func() {})
+	s.gateway.Behave(fakegateway.Stale)
+	_, err := s.Reset(context.Background(), r)
+	var gateway *session.GatewayError
+	if !errors.As(err, &gateway) || !strings.Contains(err.Error(), "goes on with "+mainID) {
+		t.Fatalf("%v, want that it goes on with the old session", err)
+	}
+	// What it has done stands in its files, and the next run finds it.
+	if _, ok, err := s.FindReset(context.Background(), r); err != nil || !ok {
+		t.Errorf("found %v, %v", ok, err)
+	}
+}
