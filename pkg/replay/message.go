@@ -187,8 +187,8 @@ func (c *reading) compacted(m *session.Message, summary Message) {
 		}
 	}
 	summary.Reason = ReasonSummary
-	if c.summary = &summary; summary.Text == "" && len(m.Kept) > 0 {
-		c.summary = nil // only the runtime's model can read it
+	if c.summary = &summary; summary.Text == "" {
+		c.summary = nil // only the runtime's model can read it, or it says what stays of one before
 	}
 }
 

@@ -21,6 +21,7 @@ const (
 	completed               // an item_completed event that repeats a message
 	repeated                // a summary that the compaction after it holds too
 	compaction
+	bareCompaction // without the history that takes the place of all before it
 	tokenCount // what a model call counted, told at the end of a step
 	callCount  // the same, told right after the call
 	turnStart
@@ -581,6 +582,9 @@ func (d *decoder) compacted() kind {
 	d.content(d.record.item.message)
 	for i := range m.Parts {
 		m.Parts[i].Text = withoutPreamble(m.Parts[i].Text)
+	}
+	if h := d.record.item.history; len(h) == 0 || h[0] != '[' {
+		return bareCompaction
 	}
 	return compaction
 }

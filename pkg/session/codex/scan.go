@@ -64,7 +64,7 @@ type scanner struct {
 	failure []byte  // why the last failed turn failed
 	nodes   int     // of the tree, so far
 	id      [8]byte // of the node that is added
-	turns   []int   // nodes at which the active turns begin
+	turns   turns   // that are active
 
 	ordinal  int   // of the next message
 	previous int64 // time of the record before
@@ -103,7 +103,7 @@ func (s *scanner) read(r *jsonl.Record) (known bool, err error) {
 		return false, nil
 	case meta:
 		s.header()
-	case said, reasoning, shown, completed, compaction:
+	case said, reasoning, shown, completed, compaction, bareCompaction:
 		if s.record.kind == compaction {
 			m.Kept = replacement(s.record.item.history, m)
 		}
@@ -116,7 +116,7 @@ func (s *scanner) read(r *jsonl.Record) (known bool, err error) {
 	case repeated:
 		result.Repeated++
 	case rollback:
-		s.offerRollback(s.record.item.turns)
+		err = s.offerRollback(s.record.item.turns)
 	}
 	return true, err
 }
@@ -138,6 +138,9 @@ func (s *scanner) say(m *session.Message, of kind) error {
 	m.Ordinal = s.ordinal
 	s.ordinal++
 	node := s.link(m)
+	if of == bareCompaction {
+		m.Kept = s.turns.compact(node)
+	}
 	if of == said || of == shown || of == completed {
 		s.lines.Result.Records++
 	}
@@ -165,7 +168,7 @@ func (s *scanner) link(m *session.Message) int {
 		s.builder.Said(node, m)
 	}
 	if m.Role == session.RoleUser {
-		s.turns = append(s.turns, node)
+		s.turns.add(node, m)
 	}
 	return node
 }
@@ -185,20 +188,30 @@ func (s *scanner) node(e session.TreeEntry) int {
 
 func nodeID(n int) []byte { return binary.LittleEndian.AppendUint64(nil, uint64(n)) }
 
-// rollBack leaves the last turns: what comes next follows what was before
-// them.
-func (s *scanner) rollBack(turns int64) {
-	n := int(min(turns, int64(len(s.turns))))
-	if n <= 0 {
-		return
-	}
-	start := s.turns[len(s.turns)-n]
-	s.turns = s.turns[:len(s.turns)-n]
-	if start == 0 {
+// rollBack leaves the last turns: what comes next follows what was before them.
+//
+// A compaction with a history of its own is left with them, and what was before
+// it is there again. One without stays in force for what the person said before
+// it, and only that is left of the turns before it: a compaction that says
+// nothing tells so to a replay.
+func (s *scanner) rollBack(of *session.Message, turns int64) error {
+	start, rebuilt, ok := s.turns.rollBack(turns)
+	switch {
+	case !ok:
+		return nil
+	case start == 0:
 		s.node(session.TreeEntry{Root: true})
-		return
+	default:
+		s.node(session.TreeEntry{Parent: nodeID(start - 1)})
 	}
-	s.node(session.TreeEntry{Parent: nodeID(start - 1)})
+	if !rebuilt {
+		return nil
+	}
+	again := session.Message{
+		Role: session.RoleSummary, Compaction: true, Kept: s.turns.said(),
+		Line: of.Line, Offset: of.Offset, Length: of.Length, Time: of.Time, TimeInferred: of.TimeInferred,
+	}
+	return s.say(&again, rollback)
 }
 
 // maxWaiting is how many bytes of text wait at most for an item that says
@@ -280,12 +293,12 @@ func (s *scanner) offer(of kind) error {
 }
 
 // offerRollback leaves turns, in its turn.
-func (s *scanner) offerRollback(turns int64) {
+func (s *scanner) offerRollback(turns int64) error {
 	if len(s.waiting.messages) == 0 {
-		s.rollBack(turns)
-		return
+		return s.rollBack(&s.message, turns)
 	}
-	s.waiting.messages = append(s.waiting.messages, waitingMessage{kind: rollback, turns: turns})
+	s.waiting.messages = append(s.waiting.messages, waitingMessage{message: clone(&s.message), kind: rollback, turns: turns})
+	return nil
 }
 
 // decide settles by which text the rollout is read, without an item that said
@@ -307,7 +320,9 @@ func (s *scanner) settle(source kind) error {
 		w := &s.waiting.messages[i]
 		switch {
 		case w.kind == rollback:
-			s.rollBack(w.turns)
+			if err := s.rollBack(&w.message, w.turns); err != nil {
+				return err
+			}
 			continue
 		case w.kind != source && (w.kind == shown || w.kind == completed):
 			continue

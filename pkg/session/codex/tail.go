@@ -126,7 +126,7 @@ func (t *tailReader) follow(k kind) {
 		if !t.roleSet {
 			t.role, t.roleSet = m.Role, true
 		}
-	case compaction:
+	case compaction, bareCompaction:
 		if !t.roleSet {
 			t.role, t.roleSet = m.Role, true
 		}
@@ -168,7 +168,7 @@ func (t *tailReader) measure(k kind) {
 			t.used = t.counted()
 		}
 		t.sized = t.used > 0 && k == callCount
-	case compaction:
+	case compaction, bareCompaction:
 		if t.sized = true; t.used == 0 {
 			t.other += t.kept()
 		}
