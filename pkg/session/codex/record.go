@@ -22,8 +22,8 @@ const (
 	repeated                // a summary that the compaction after it holds too
 	compaction
 	bareCompaction // without the history that takes the place of all before it
-	tokenCount // what a model call counted, told at the end of a step
-	callCount  // the same, told right after the call
+	tokenCount     // what a model call counted, told at the end of a step
+	callCount      // the same, told right after the call
 	turnStart
 	turnEnd
 	rollback
