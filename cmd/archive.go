@@ -23,6 +23,7 @@ type archiveOptions struct {
 	All      bool
 	Session  string
 	Remember bool
+	DryRun   bool
 }
 
 func (o *archiveOptions) addFlags(fs *pflag.FlagSet) {
@@ -30,6 +31,7 @@ func (o *archiveOptions) addFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.All, "all", false, "archive the sessions of every agent that is found")
 	fs.StringVar(&o.Session, "session", "", "archive only this session (`id` or key)")
 	fs.BoolVar(&o.Remember, "remember", false, "put what was said in them into memory too")
+	fs.BoolVar(&o.DryRun, "dry-run", false, "print the plan and change nothing")
 }
 
 func newArchiveCommand(a *app) *cobra.Command {
@@ -48,6 +50,7 @@ has not changed.
 ` + exitHelp,
 		Example: `  sessctl archive --agent coordinator
   sessctl archive --all
+  sessctl archive --all --remember --dry-run
   sessctl archive --all --remember
   sessctl archive list
   sessctl archive show 3f9a2c --lines 120-140
@@ -69,6 +72,7 @@ has not changed.
 // archiveDocument is `archive --json`.
 type archiveDocument struct {
 	Schema   int          `json:"schema"`
+	DryRun   bool         `json:"dry_run,omitempty"`
 	Archives []archiveRow `json:"archives"`
 	Notes    []note       `json:"notes"`
 
@@ -88,7 +92,7 @@ type archiveRow struct {
 	StoredBytes int64  `json:"stored_bytes"`
 	Compression string `json:"compression"`
 	CreatedAt   string `json:"created_at"`
-	Outcome     string `json:"outcome"` // archived, busy, failed; "" in lists
+	Outcome     string `json:"outcome"` // archived, planned, busy, failed; "" in lists
 	Reason      string `json:"reason"`
 	Unchanged   bool   `json:"unchanged,omitempty"`  // it was archived before, and with --remember remembered
 	Remembered  bool   `json:"remembered,omitempty"` // memory has it
@@ -108,6 +112,9 @@ func runArchive(ctx context.Context, a *app, o archiveOptions) error {
 	if err != nil {
 		return err
 	}
+	if o.DryRun {
+		return planArchive(ctx, a, o, sessions)
+	}
 	w, err := a.openWorkspace(ctx, mode{memory: o.Remember, reason: "archive", recover: &recovery{
 		sessions: sessions, policy: a.recoveryPolicy(), optional: true, // a copy is never worse than none
 	}})
@@ -115,7 +122,7 @@ func runArchive(ctx context.Context, a *app, o archiveOptions) error {
 		return err
 	}
 	defer w.close()
-	if w.recovered > 0 {
+	if w.outdated() {
 		if sessions, err = a.sessionsToArchive(ctx, o); err != nil {
 			return err
 		}
@@ -249,8 +256,8 @@ func renderArchives(a *app, doc archiveDocument) error {
 			continue
 		}
 		last := r.Path
-		if r.Reason != "" {
-			last = r.Outcome + ": " + r.Reason
+		if r.Reason != "" || r.Outcome == string(compact.Planned) {
+			last = strings.TrimSuffix(r.Outcome+": "+r.Reason, ": ")
 		}
 		rows = append(rows, []string{r.ID, visible(r.Agent), visible(r.Session), r.CreatedAt, strconv.FormatInt(r.Bytes, 10), visible(last)})
 		t.rows = append(t.rows, []string{r.ID, r.Runtime, r.Agent, r.Session, shownTime(r.CreatedAt), formatBytes(r.Bytes), formatBytes(r.StoredBytes), a.tilde(last)})

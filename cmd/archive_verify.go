@@ -8,6 +8,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func newArchiveVerifyCommand(a *app) *cobra.Command {
@@ -34,10 +35,14 @@ Every copy is read in full, because only that finds bytes that have rotted.
 			return runArchiveVerify(c.Context(), a, o)
 		},
 	}
-	c.Flags().StringVar(&o.Agent, "agent", "", "only archives of this `agent`")
-	c.Flags().BoolVar(&o.ReadData, "read-data", true, "read every copy in full and hash it")
-	c.Flags().BoolVar(&o.Quick, "quick", false, "read no copy, the same as --read-data=false")
+	o.addFlags(c.Flags())
 	return c
+}
+
+func (o *verifyOptions) addFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&o.Agent, "agent", "", "only archives of this `agent`")
+	fs.BoolVar(&o.ReadData, "read-data", true, "read every copy in full and hash it")
+	fs.BoolVar(&o.Quick, "quick", false, "read no copy, the same as --read-data=false")
 }
 
 type verifyOptions struct {
@@ -45,6 +50,8 @@ type verifyOptions struct {
 	IDs      []string
 	ReadData bool
 	Quick    bool
+
+	plan bool // say what would be read
 }
 
 func (o verifyOptions) reads() bool { return o.ReadData && !o.Quick }
@@ -52,9 +59,10 @@ func (o verifyOptions) reads() bool { return o.ReadData && !o.Quick }
 // verifyDocument is `archive verify --json`.
 type verifyDocument struct {
 	Schema   int         `json:"schema"`
-	ReadData bool        `json:"read_data"` // false: the copies were only looked at
-	Checked  int         `json:"checked"`   // archives
-	Bytes    int64       `json:"bytes"`     // of sessions
+	DryRun   bool        `json:"dry_run,omitempty"` // nothing was looked at
+	ReadData bool        `json:"read_data"`         // false: the copies were only looked at
+	Checked  int         `json:"checked"`           // archives
+	Bytes    int64       `json:"bytes"`             // of sessions
 	Receipts int         `json:"receipts"`
 	Problems []problem   `json:"problems"`
 	Verified []verifyRow `json:"verified"`
@@ -88,6 +96,9 @@ func runArchiveVerify(ctx context.Context, a *app, o verifyOptions) error {
 		return err
 	}
 	doc := verifyDocument{Schema: 1, ReadData: o.reads(), Problems: []problem{}, Verified: []verifyRow{}}
+	if o.plan {
+		return planVerify(a, entries, doc)
+	}
 	bar := newProgress(a)
 	defer bar.clear()
 	if err := verifyEntries(ctx, store, entries, &doc, bar); err != nil {
@@ -110,6 +121,19 @@ func runArchiveVerify(ctx context.Context, a *app, o verifyOptions) error {
 		return &outcomeError{exit: exitIntegrity}
 	}
 	return nil
+}
+
+// planVerify says what would be checked, of all archives and receipts.
+func planVerify(a *app, entries []archive.Entry, doc verifyDocument) error {
+	ids, err := a.receipts().IDs()
+	if err != nil {
+		return err
+	}
+	doc.DryRun, doc.Checked, doc.Receipts = true, len(entries), len(ids)
+	for _, e := range entries {
+		doc.Bytes += e.Bytes
+	}
+	return renderVerify(a, doc)
 }
 
 func chooseArchives(ctx context.Context, store *archive.Store, agent string, ids []string) ([]archive.Entry, error) {
@@ -178,6 +202,11 @@ func renderVerify(a *app, doc verifyDocument) error {
 		a.hint("restore damaged archives and receipts from a backup")
 	}
 	how := map[bool]string{true: "checked", false: "looked at, not read"}[doc.ReadData]
+	if doc.DryRun {
+		how = map[bool]string{true: "would be read and checked", false: "would be looked at, not read"}[doc.ReadData]
+		_, err := fmt.Fprintf(a.Out, "%s (%s) and %s %s\n", plural(doc.Checked, "archive"), formatBytes(doc.Bytes), plural(doc.Receipts, "receipt"), how)
+		return err
+	}
 	_, err := fmt.Fprintf(a.Out, "%s (%s) and %s %s, %s\n", plural(doc.Checked, "archive"), formatBytes(doc.Bytes), plural(doc.Receipts, "receipt"), how, plural(len(doc.Problems), "problem"))
 	return err
 }

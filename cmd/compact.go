@@ -197,7 +197,7 @@ func runCompact(ctx context.Context, a *app, o compactOptions) error {
 		return err
 	}
 	defer w.close()
-	if w.recovered > 0 { // a rotation that was half done is done now
+	if w.outdated() { // a rotation that was half done is done now, or another sessctl has made one
 		if chosen, err = a.choose(ctx, o); err != nil {
 			return err
 		}
@@ -310,6 +310,10 @@ func compactOne(ctx context.Context, a *app, w *workspace, t found, policy compa
 
 // reportFailure says at once what went wrong with one session; the run goes on.
 func reportFailure(a *app, path string, err error) {
+	if a.outer != nil {
+		reportFailure(a.outer, path, err)
+		return
+	}
 	if a.global.JSON {
 		return // the document has it
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,7 +26,8 @@ import (
 type config struct {
 	DataDir    string           `mapstructure:"data_dir" json:"data_dir"`
 	Stores     []string         `mapstructure:"stores" json:"stores"`
-	Workers    int              `mapstructure:"workers" json:"workers"` // logs that are read at a time
+	Workers    int              `mapstructure:"workers" json:"workers"`     // logs that are read at a time
+	LockWait   time.Duration    `mapstructure:"lock_wait" json:"lock_wait"` // for another sessctl; 0 = not at all
 	Compaction compactionConfig `mapstructure:"compaction" json:"compaction"`
 	OpenClaw   openClawConfig   `mapstructure:"openclaw" json:"openclaw"`
 	Archive    archiveConfig    `mapstructure:"archive" json:"archive"`
@@ -40,6 +42,8 @@ type config struct {
 	Facts      modelConfig      `mapstructure:"facts" json:"facts"`
 	LLM        llmConfig        `mapstructure:"llm" json:"llm"`
 	Events     eventsConfig     `mapstructure:"events" json:"events"`
+	// Profiles are the unattended runs that the file describes, by their names.
+	Profiles map[string]profileConfig `mapstructure:"profiles" json:"profiles"`
 }
 
 type compactionConfig struct {
@@ -115,6 +119,7 @@ func defaults() map[string]any {
 		"data_dir":                      "",
 		"stores":                        []string{},
 		"workers":                       2,
+		"lock_wait":                     0,
 		"compaction.threshold":          150_000,
 		"compaction.quiet_period":       "1m",
 		"compaction.strategy":           "",
@@ -186,13 +191,13 @@ func (a *app) loadConfig(c *cobra.Command) error {
 	if err := a.config.checkStores(); err != nil {
 		return err
 	}
-	return fillFlags(c, v)
+	return fillFlags(c.Flags(), v)
 }
 
 // fillFlags fills every flag that was not typed.
-func fillFlags(c *cobra.Command, v *viper.Viper) error {
+func fillFlags(fs *pflag.FlagSet, v *viper.Viper) error {
 	var failed error
-	c.Flags().VisitAll(func(f *pflag.Flag) {
+	fs.VisitAll(func(f *pflag.Flag) {
 		if key := f.Annotations[configAnnotation]; len(key) == 1 && !f.Changed && failed == nil {
 			failed = fillFlag(f, v, key[0])
 		}
@@ -373,7 +378,7 @@ func configKeys(a *app) []configKey {
 		return nil
 	}
 	var keys []configKey
-	for key := range defaults() {
+	for _, key := range slices.Concat(slices.Collect(maps.Keys(defaults())), profileKeysOf(merged)) {
 		origin := "default"
 		if file.IsSet(key) {
 			origin = "file"

@@ -22,11 +22,11 @@ import (
 func (a *app) checkConfig(v *viper.Viper) error {
 	known := slices.Sorted(maps.Keys(defaults()))
 	for _, key := range slices.Sorted(slices.Values(v.AllKeys())) {
-		if !slices.Contains(known, key) {
-			return a.unknownKey(key, known)
+		if !slices.Contains(known, key) && !isProfileKey(key, v.Get(key)) {
+			return a.unknownKey(key, append(known, profileKeysLike(key)...))
 		}
 	}
-	for _, key := range known {
+	for _, key := range slices.Concat(known, profileKeysOf(v)) {
 		if !fits(key, v.Get(key)) {
 			err := fmt.Errorf("%s: %s takes %s, not %q", a.originOf(key), key, kindOf(key), fmt.Sprint(v.Get(key)))
 			return usageError("docs/configuration.md lists the keys and what they take", "%w", err)
@@ -95,12 +95,19 @@ const (
 func kindOf(key string) string {
 	t := reflect.TypeFor[config]()
 	for name := range strings.SplitSeq(key, ".") {
+		if t.Kind() == reflect.Map { // of profiles, by their names
+			t = t.Elem()
+			continue
+		}
 		for i := range t.NumField() {
 			if t.Field(i).Tag.Get("mapstructure") == name {
 				t = t.Field(i).Type
 				break
 			}
 		}
+	}
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
 	}
 	switch {
 	case t == reflect.TypeFor[time.Duration]():
@@ -109,6 +116,12 @@ func kindOf(key string) string {
 		return "a list"
 	case t.Kind() == reflect.Int, t.Kind() == reflect.Int64:
 		return aWholeNumber
+	case t.Kind() == reflect.Bool:
+		return "true or false"
+	case t.Kind() == reflect.Float64:
+		return "a number"
+	case t.Kind() == reflect.Struct:
+		return "keys below it"
 	}
 	return "a text"
 }
@@ -118,7 +131,7 @@ func (a *app) configured(c *cobra.Command) error {
 	if err := a.loadConfig(c); err != nil {
 		return err
 	}
-	return a.blameConfig(c, a.checkWorkers())
+	return a.blameConfig(c, a.checkLimits())
 }
 
 // leadingFlag is the flag that a message is about.
@@ -162,10 +175,17 @@ func (a *app) useDefaults(c *cobra.Command) error {
 	if err := v.UnmarshalExact(&a.config); err != nil {
 		return err
 	}
-	return fillFlags(c, v)
+	return fillFlags(c.Flags(), v)
 }
 
 // oneLine is an error of a library on one line.
 func oneLine(err error) error {
 	return errors.New(strings.Join(strings.Fields(err.Error()), " "))
+}
+
+// profileKeysOf are the keys of profiles that are set.
+func profileKeysOf(v *viper.Viper) []string {
+	return slices.DeleteFunc(slices.Sorted(slices.Values(v.AllKeys())), func(key string) bool {
+		return !strings.HasPrefix(key, "profiles.") || v.Get(key) == nil
+	})
 }

@@ -172,7 +172,7 @@ func runExtractFacts(ctx context.Context, a *app, o factsOptions) error {
 		return err
 	}
 	defer w.close()
-	if w.recovered > 0 {
+	if w.outdated() {
 		if targets, _, err = a.factTargets(ctx, o); err != nil {
 			return err
 		}
@@ -250,9 +250,7 @@ func (r *factsRun) each(ctx context.Context, targets []found) (factsDocument, er
 		}
 		if err != nil {
 			row.Outcome, row.Reason, row.damaged = factsFailed, err.Error(), exitCode(err) == exitIntegrity
-			if !r.global.JSON {
-				_, _ = fmt.Fprintf(r.Err, "sessctl: %s: %s\n", visible(t.Path), visibleText(err.Error()))
-			}
+			reportFailure(r.app, t.Path, err)
 		}
 		doc.Sessions = append(doc.Sessions, row)
 	}

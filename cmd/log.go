@@ -20,11 +20,13 @@ type logOptions struct {
 	Agent string
 	Limit int
 	Since string
+	Runs  bool
 }
 
 func (o *logOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Agent, "agent", "", "only sessions of this `agent`")
 	fs.IntVar(&o.Limit, "limit", 20, "show the last `n`, 0 for all")
+	fs.BoolVar(&o.Runs, "runs", false, "list the runs of profiles instead: which steps failed, and how long each took")
 	fs.StringVar(&o.Since, "since", "", "only from this `time` on: 30d, 12h, 2026-03-01 or RFC 3339")
 }
 
@@ -37,14 +39,21 @@ func newLogCommand(a *app) *cobra.Command {
 remembered, undos, and files that clean and archive prune deleted or brought
 back. ID is the end of a receipt's id, which compact --undo takes. FREED is what
 a session's log became smaller by, or the size of a file that was purged.
+
+--runs lists the unattended runs of sessctl run, also those that were stopped or
+killed. The newest 1,000 are kept, and of every profile the newest 50.
 ` + exitHelp,
 		Example: `  sessctl log
   sessctl log --agent coordinator --since 7d
-  sessctl log --limit 0 --json`,
+  sessctl log --limit 0 --json
+  sessctl log --runs --since 7d`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if o.Limit < 0 {
 				return usageError("0 shows all", "--limit must not be negative")
+			}
+			if o.Runs {
+				return runLogOfRuns(c.Context(), a, o)
 			}
 			return runLog(c.Context(), a, o)
 		},

@@ -30,6 +30,8 @@ type streams struct {
 	ErrTTY bool
 	Color  bool // on Out
 	Width  int  // columns of Out, 80 if unknown
+	// document takes what --json would print; nil to print it.
+	document func(any)
 }
 
 func newStreams(in io.Reader, out, errOut io.Writer) *streams {
@@ -72,6 +74,10 @@ func (a *app) notice(n note) {
 		return
 	}
 	a.notes = append(a.notes, n)
+	if a.outer != nil {
+		a.outer.notice(n)
+		return
+	}
 	if a.global.JSON || a.global.Quiet {
 		return
 	}
@@ -93,6 +99,11 @@ func (a *app) tell(n note) {
 	if slices.Contains(a.notes, n) {
 		return
 	}
+	if a.outer != nil {
+		a.notes = append(a.notes, n)
+		a.outer.tell(n)
+		return
+	}
 	a.notice(n)
 	if a.global.Quiet {
 		_, _ = fmt.Fprintln(a.Err, "sessctl: "+visible(n.text()))
@@ -107,6 +118,10 @@ func (a *app) hint(text string) {
 
 // printJSON prints one document and a line feed.
 func (s *streams) printJSON(document any) error {
+	if s.document != nil {
+		s.document(document)
+		return nil
+	}
 	return writeJSON(s.Out, "  ", document)
 }
 
@@ -186,7 +201,14 @@ func (p *progress) of(number, all int) {
 }
 
 func newProgress(a *app) *progress {
-	return &progress{out: a.Err, on: a.ErrTTY && !a.global.Quiet && !a.global.JSON}
+	return &progress{out: a.Err, on: a.showsProgress()}
+}
+
+func (a *app) showsProgress() bool {
+	if a.outer != nil {
+		return a.outer.showsProgress()
+	}
+	return a.ErrTTY && !a.global.Quiet && !a.global.JSON
 }
 
 // show is a compact.Progress.

@@ -96,6 +96,12 @@ type app struct {
 
 	profile *os.File // of --pprof, while it is written
 
+	held      *dataLock // of the run whose step the command is; nil for a command of its own
+	lockUntil time.Time // until when the lock is waited for; zero before somebody else has it
+	// outer is the app of the run whose step the command is. It shows the notes
+	// and failures of the step, whose document the run takes.
+	outer *app
+
 	meter *summarize.Meter // counts the calls to models; nil until the first is meant
 }
 
@@ -110,6 +116,7 @@ type globalOptions struct {
 	Profile    string
 	AllowRoot  bool
 	Workers    int
+	LockWait   time.Duration
 }
 
 func (g *globalOptions) addFlags(fs *pflag.FlagSet) {
@@ -122,7 +129,9 @@ func (g *globalOptions) addFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&g.AllowRoot, "allow-root", false, "as root, change sessions and data of other users too")
 	fs.StringVar(&g.Profile, "pprof", "", "write a CPU profile of this run to `file`")
 	fs.IntVar(&g.Workers, "workers", 0, "read at most `n` logs at a time where many are read (default 2)")
+	fs.DurationVar(&g.LockWait, "lock-wait", 0, "wait so long, as a `duration`, while another sessctl works on the data directory (default: do not wait)")
 	fromConfig(fs, "workers", "workers")
+	fromConfig(fs, "lock-wait", "lock_wait")
 	fromConfig(fs, "data-dir", "data_dir")
 	fromConfig(fs, "store", "stores")
 }
@@ -171,6 +180,7 @@ read again with archive show.
 	root.AddCommand(
 		newSizesCommand(a),
 		newCompactCommand(a),
+		newRunCommand(a),
 		newLogCommand(a),
 		newUsageCommand(a),
 		newRecallCommand(a),
@@ -390,7 +400,11 @@ const maxWorkers = 64
 // is changed. What changes something is done one after the other.
 func (a *app) workers() int { return max(a.global.Workers, 1) }
 
-func (a *app) checkWorkers() error {
+// checkLimits looks at the options of all commands that are numbers.
+func (a *app) checkLimits() error {
+	if a.global.LockWait < 0 {
+		return usageError("0 does not wait", "--lock-wait must not be negative, not %s", a.global.LockWait)
+	}
 	if a.global.Workers < 1 || a.global.Workers > maxWorkers {
 		return usageError("1 is one after the other", "--workers must be between 1 and %d, not %d", maxWorkers, a.global.Workers)
 	}

@@ -34,12 +34,18 @@ import (
 // workspace is what a command holds open that changes sessions or archives, or
 // that plans such a change.
 type workspace struct {
-	lock      *durable.FileLock // nil in a dry run
-	memory    *memory.Store     // nil where the mode does not open it
+	lock      *dataLock     // nil in a dry run
+	memory    *memory.Store // nil where the mode does not open it
 	archives  *archive.Store
 	compactor *compact.Compactor
 	progress  *progress
-	recovered int // changes of earlier runs that were looked after: if any, what was listed before is out of date
+	recovered int // changes of earlier runs that were looked after
+}
+
+// outdated reports whether what was listed before the workspace was opened may
+// be different now: something was recovered, or another sessctl was waited for.
+func (w *workspace) outdated() bool {
+	return w.recovered > 0 || w.lock != nil && w.lock.waited
 }
 
 // mode says how a command opens the workspace. Unless it is a dry run, the data
@@ -340,7 +346,7 @@ func (w *workspace) close() {
 // something, but for those of archives.
 func (a *app) ownDirs() []string {
 	of := a.memoryDir()
-	return []string{a.dataDir(), a.journalDir(), a.receiptsDir(), a.factsReceiptsDir(), of, memory.ForgottenDir(of), memory.KeptDir(of)}
+	return []string{a.dataDir(), a.journalDir(), a.receiptsDir(), a.factsReceiptsDir(), a.runsDir(), of, memory.ForgottenDir(of), memory.KeptDir(of)}
 }
 
 func (a *app) journalDir() string { return filepath.Join(a.dataDir(), "journal") }
@@ -520,8 +526,26 @@ func (m memoryAdapter) keep(ctx context.Context, s memory.Source, r compact.Reco
 // just started and does not know the time yet.
 const earliestYear = 2020
 
-// lock makes the data directory and takes its lock.
-func (a *app) lock(ctx context.Context) (*durable.FileLock, error) {
+// dataLock is the lock of the data directory, as a command has it.
+type dataLock struct {
+	file   *durable.FileLock
+	lent   bool // by the run whose step the command is: that one gives it back
+	waited bool // another sessctl had it first
+}
+
+// Unlock gives the lock back, unless it was lent.
+func (l *dataLock) Unlock() {
+	if !l.lent {
+		l.file.Unlock()
+	}
+}
+
+// lock makes the data directory and takes its lock. While another sessctl has it
+// the command waits for as long as --lock-wait says, once.
+func (a *app) lock(ctx context.Context) (*dataLock, error) {
+	if a.held != nil {
+		return &dataLock{file: a.held.file, lent: true}, nil
+	}
 	if err := a.guard(ctx); err != nil {
 		return nil, err
 	}
@@ -534,7 +558,7 @@ func (a *app) lock(ctx context.Context) (*durable.FileLock, error) {
 	if err := durable.MakeDir(a.dataDir(), 0o700); err != nil {
 		return nil, &failure{code: "permission", exit: exitFailed, path: a.dataDir(), hint: "choose another place with --data-dir", err: fmt.Errorf("make data directory: %w", err)}
 	}
-	lock, err := durable.Lock(filepath.Join(a.dataDir(), "lock"))
+	lock, err := a.takeLock(ctx, filepath.Join(a.dataDir(), "lock"))
 	if err != nil {
 		return nil, err
 	}
@@ -543,6 +567,19 @@ func (a *app) lock(ctx context.Context) (*durable.FileLock, error) {
 		return nil, err
 	}
 	return lock, nil
+}
+
+func (a *app) takeLock(ctx context.Context, path string) (*dataLock, error) {
+	lock, err := durable.Lock(path)
+	if err == nil || a.global.LockWait == 0 || !errors.Is(err, durable.ErrLocked) {
+		return &dataLock{file: lock}, err
+	}
+	if a.lockUntil.IsZero() {
+		a.lockUntil = time.Now().Add(a.global.LockWait)
+		a.notice(note{Message: fmt.Sprintf("waiting up to %s for another sessctl: %s", a.global.LockWait, err)})
+	}
+	lock, err = durable.LockWithin(ctx, path, max(time.Until(a.lockUntil), 0))
+	return &dataLock{file: lock, waited: true}, err
 }
 
 // atWork says whether a state-changing sessctl runs.

@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gofrs/flock"
 )
@@ -41,6 +43,31 @@ func Lock(path string) (*FileLock, error) {
 	}
 	writeHolder(path, strconv.Itoa(os.Getpid())+"\n")
 	return &FileLock{lock: lock}, nil
+}
+
+// lockPause is how long a wait for a lock leaves between two tries. Whoever
+// holds it holds it for seconds or longer.
+const lockPause = 100 * time.Millisecond
+
+// LockWithin is [Lock] that tries again for as long as wait says, and until the
+// context ends, whose error it returns then. Of several that wait any may be the
+// next.
+func LockWithin(ctx context.Context, path string, wait time.Duration) (*FileLock, error) {
+	over := time.NewTimer(wait)
+	defer over.Stop()
+	for {
+		lock, err := Lock(path)
+		if !errors.Is(err, ErrLocked) {
+			return lock, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-over.C:
+			return nil, err
+		case <-time.After(lockPause):
+		}
+	}
 }
 
 // Unlock releases the lock. Releasing it twice is no error.

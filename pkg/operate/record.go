@@ -30,9 +30,9 @@ type RunRecord struct {
 	ID          string       `json:"id"`     // ULID; the file is <id>.json
 	Version     string       `json:"version"`
 	Profile     string       `json:"profile"`
-	Process     int          `json:"process"`     // its id
-	Started     time.Time    `json:"started_at"`  // UTC
-	Finished    time.Time    `json:"finished_at"` // UTC; the zero time if the run was killed, or is at work
+	Process     int          `json:"process"`              // its id
+	Started     time.Time    `json:"started_at"`           // UTC
+	Finished    time.Time    `json:"finished_at,omitzero"` // UTC; not there if the run was killed, or is at work
 	Seconds     float64      `json:"seconds"`
 	Outcome     Outcome      `json:"outcome"`
 	ExitCode    int          `json:"exit_code"`
@@ -56,9 +56,9 @@ type Sizes struct {
 
 // StepRecord is one step of a run: a command of sessctl.
 type StepRecord struct {
-	Step     string    `json:"step"`       // its name in the profile: compact, archive prune
-	Command  []string  `json:"command"`    // the words after sessctl that do the same by hand
-	Started  time.Time `json:"started_at"` // UTC; the zero time if it was not begun
+	Step     string    `json:"step"`                // its name in the profile: compact, archive prune
+	Command  []string  `json:"command"`             // the words after sessctl that do the same by hand
+	Started  time.Time `json:"started_at,omitzero"` // UTC; not there if it was not begun
 	Seconds  float64   `json:"seconds"`
 	Outcome  Outcome   `json:"outcome"`
 	ExitCode int       `json:"exit_code"`

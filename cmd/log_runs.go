@@ -1,0 +1,101 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/operate"
+)
+
+// runsDocument is `log --runs --json` (docs/json.md).
+type runsDocument struct {
+	Schema int                 `json:"schema"`
+	Runs   []operate.RunRecord `json:"runs"` // the newest first
+	Notes  []note              `json:"notes"`
+}
+
+// runLogOfRuns is log --runs.
+func runLogOfRuns(ctx context.Context, a *app, o logOptions) error {
+	if o.Agent != "" || a.global.Runtime != "" {
+		return usageError("a run is of all sessions; without --runs the log shows what became of each", "--runs goes with neither --agent nor --runtime")
+	}
+	since, err := parseTime(o.Since, a.now())
+	if err != nil {
+		return usageError("write 30d, 12h, 2026-03-01 or 2026-03-01T12:00:00Z", "--since: %w", err)
+	}
+	runs, err := a.listedRuns(ctx)
+	if err != nil {
+		return err
+	}
+	runs = slices.DeleteFunc(runs, func(r operate.RunRecord) bool { return r.Started.UnixMilli() < since })
+	if o.Limit > 0 {
+		runs = runs[:min(o.Limit, len(runs))]
+	}
+	return renderRuns(a, runsDocument{Schema: 1, Runs: append([]operate.RunRecord{}, runs...)})
+}
+
+// listedRuns are the records of all runs, the newest first. The one that is at
+// work says so.
+func (a *app) listedRuns(ctx context.Context) ([]operate.RunRecord, error) {
+	runs, err := a.earlierRuns(ctx)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := durable.LookAtLock(filepath.Join(a.dataDir(), "lock"))
+	if err != nil || !lock.Held {
+		return runs, nil // then none is at work
+	}
+	holder := lock.Process
+	if a.held != nil {
+		holder = os.Getpid()
+	}
+	for i := range runs {
+		if !runs[i].Ended() && runs[i].Process == holder {
+			runs[i].Outcome = operate.Running
+			break // a process has one run at a time: older ones of its number were another's
+		}
+	}
+	return runs, nil
+}
+
+func renderRuns(a *app, doc runsDocument) error {
+	doc.Notes = a.notes
+	if a.global.JSON {
+		return a.printJSON(doc)
+	}
+	t := table{empty: "no profile was run yet", columns: []column{
+		{name: "WHEN"}, {name: "ID", drop: 3}, {name: "PROFILE", least: 8}, {name: "OUTCOME"}, {name: "TOOK", right: true, drop: 1}, {name: "CHANGED", right: true, drop: 2},
+		{name: "LOGS", right: true, drop: 4}, {name: "WHY", least: 16},
+	}}
+	var rows [][]string
+	for _, r := range doc.Runs {
+		at, id, why := r.Started.UTC().Format(time.RFC3339), shortReceipt(r.ID), whyOf(r)
+		rows = append(rows, []string{at, id, r.Profile, string(r.Outcome), seconds(r.Seconds), strconv.Itoa(r.Changed()), strconv.FormatInt(r.BytesAfter.Logs, 10), visible(why)})
+		t.rows = append(t.rows, []string{shownTime(at), id, r.Profile, string(r.Outcome), took(r.Seconds), formatCount(int64(r.Changed())), figure(r.BytesAfter.Logs, formatBytes), why})
+	}
+	t.footer = fmt.Sprintf("%s; sessctl log --runs --json has the steps of each", plural(len(doc.Runs), "run"))
+	if len(rows) == 0 && !a.OutTTY {
+		a.notice(note{Message: t.empty})
+	}
+	return a.printList(t, rows)
+}
+
+// whyOf says why a run did not end well: of its steps the first that did not.
+func whyOf(r operate.RunRecord) string {
+	if r.Reason != "" || r.Outcome == operate.OK {
+		return r.Reason
+	}
+	for _, s := range r.Steps {
+		if s.Outcome == r.Outcome || s.Outcome != operate.OK && r.Outcome == operate.Partial {
+			return stepTitle(s) + ": " + cmp.Or(s.Reason, s.Summary, string(s.Outcome))
+		}
+	}
+	return ""
+}
