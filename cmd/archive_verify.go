@@ -136,6 +136,9 @@ func planVerify(a *app, entries []archive.Entry, doc verifyDocument) error {
 	return renderVerify(a, doc)
 }
 
+// adviseBackup is what to do about what has no other copy here.
+const adviseBackup = "restore damaged archives and receipts from a backup"
+
 func chooseArchives(ctx context.Context, store *archive.Store, agent string, ids []string) ([]archive.Entry, error) {
 	if len(ids) == 0 {
 		return store.List(ctx, archive.Filter{Agent: agent})
@@ -199,7 +202,7 @@ func renderVerify(a *app, doc verifyDocument) error {
 		a.hint(adviseRebuild)
 	}
 	if len(doc.Problems) > doc.ofMemory {
-		a.hint("restore damaged archives and receipts from a backup")
+		a.hint(adviseBackup)
 	}
 	how := map[bool]string{true: "checked", false: "looked at, not read"}[doc.ReadData]
 	if doc.DryRun {

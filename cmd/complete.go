@@ -28,14 +28,14 @@ func completeFlags() map[string]completer {
 		"sort": words("tokens", "bytes", "age", "agent"), "strategy": words(strategyNames()...), "gateway": words("auto", "never", "require"),
 		"rank": words("hybrid", "text", "vector", "seed"), "category": words(recallCategories()[1:]...), "kind": words(strings.Split(kindNames(), ", ")...),
 		"replay-context format": words(formatNames()...), "memory export format": words("jsonl", "arrow"), "model": completeModels,
-		"since": words("1d", "7d", "30d"), "until": words("1d", "7d", "30d"), "max-age": words("7d", "30d", "90d"), "grace": words("7d", "30d"),
+		"since": words("1d", "7d", "30d"), "until": words("1d", "7d", "30d"), "max-age": words("7d", "30d", "90d"), "grace": words("7d", "30d"), "lock-wait": words("1m", "10m", "1h"),
 		"config": nil, "pprof": nil, "data-dir": nil, "to": nil, "output": nil, "file": nil, "check": nil, // files
 	}
 }
 
 // completeArguments says what is offered for the arguments of a command.
 func completeArguments() map[string]completer {
-	return map[string]completer{"archive show": completeArchives, "archive restore": completeArchives, "archive verify": completeArchives}
+	return map[string]completer{"archive show": completeArchives, "archive restore": completeArchives, "archive verify": completeArchives, "run": completeProfiles}
 }
 
 // addCompletions tells cobra what to offer, for every command below root. Where

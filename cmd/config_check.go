@@ -32,7 +32,11 @@ func (a *app) checkConfig(v *viper.Viper) error {
 			return usageError("docs/configuration.md lists the keys and what they take", "%w", err)
 		}
 	}
-	return v.UnmarshalExact(&a.config)
+	if err := v.UnmarshalExact(&a.config); err != nil {
+		return err
+	}
+	a.config.addBareProfiles(v.AllKeys())
+	return nil
 }
 
 func (a *app) unknownKey(key string, known []string) error {

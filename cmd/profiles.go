@@ -138,7 +138,7 @@ func (s pruneStep) flags(agent string) stepFlags {
 }
 
 // defaultReadEvery is how often archives are read in full where nothing else is
-// configured; in between they are looked at (docs/decisions.md D24).
+// configured; in between they are looked at (docs/decisions.md D26).
 const defaultReadEvery = "7d"
 
 // readEvery is the configured time between two full reads, negative for never.
@@ -177,6 +177,20 @@ func isProfileKey(key string, value any) bool {
 		return value == nil
 	}
 	return slices.Contains(keysBelow(reflect.TypeFor[profileConfig](), ""), parts[2])
+}
+
+// addBareProfiles adds the profiles that are named and say nothing.
+func (c *config) addBareProfiles(keys []string) {
+	for _, key := range keys {
+		name, below := strings.CutPrefix(key, "profiles.")
+		if _, known := c.Profiles[name]; known || !below || strings.Contains(name, ".") {
+			continue
+		}
+		if c.Profiles == nil {
+			c.Profiles = map[string]profileConfig{}
+		}
+		c.Profiles[name] = profileConfig{}
+	}
 }
 
 // profileName keeps names of profiles to what can be part of the name of a unit
@@ -294,8 +308,12 @@ func (a *app) blameStep(profile string, kind stepKind, err error) error {
 	if name := leadingFlag.FindStringSubmatch(f.Error()); name != nil {
 		key, text = section+"."+strings.ReplaceAll(name[1], "-", "_"), strings.TrimPrefix(f.Error(), name[0])
 	}
+	stands := key
+	if !a.fileConfig().IsSet(section) { // nothing is said of the step but its name
+		stands = "profiles." + profile + ".steps"
+	}
 	told := *f
-	told.err = fmt.Errorf("%s: %s%s", a.originOf(key), key, text)
+	told.err = fmt.Errorf("%s: %s%s", a.originOf(stands), key, text)
 	return &told
 }
 

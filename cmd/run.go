@@ -61,6 +61,13 @@ func (a *app) profileNames() []string {
 	return slices.Compact(slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(a.config.Profiles)), operate.DefaultProfile))))
 }
 
+func completeProfiles(a *app, _ *cobra.Command) (all []candidate) {
+	for _, name := range a.profileNames() {
+		all = append(all, candidate{id: name})
+	}
+	return all
+}
+
 // runDocument is `run --json` (docs/json.md): the record of the run, with the
 // document of each step.
 type runDocument struct {

@@ -302,6 +302,9 @@ func (r *profileRun) tellDamage(ctx context.Context, s operate.StepRecord) {
 		return
 	}
 	for _, problem := range s.Problems {
+		r.tell(note{Message: s.Step + ": " + problem, Hint: adviseBackup})
+	}
+	for _, problem := range s.Problems {
 		data := map[string]any{"run": r.record.ID, "profile": r.record.Profile, "problem": problem}
 		id := outbox.DeriveID(r.record.Started, "damaged "+problem)
 		if r.emitOnce(ctx, id, outbox.ArchiveDamaged, fmt.Sprintf("run/%s", r.record.Profile), data) != nil {

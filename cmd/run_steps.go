@@ -230,7 +230,11 @@ func tellVerify(doc verifyDocument) (r stepResult) {
 	how := map[bool]string{true: "read", false: "looked at"}[doc.ReadData]
 	r.summary = fmt.Sprintf("%s (%s) %s, %s checked", plural(doc.Checked, "archive"), formatBytes(doc.Bytes), how, plural(doc.Receipts, "receipt"))
 	for _, p := range doc.Problems {
-		r.problems = append(r.problems, problemOf(p.ID, p.Path, p.Message))
+		text := p.Message
+		if !strings.Contains(text, p.Path) {
+			text = p.Path + ": " + text
+		}
+		r.problems = append(r.problems, text)
 	}
 	if len(r.problems) > 0 {
 		r.summary += ", " + plural(len(r.problems), "problem")
@@ -238,30 +242,33 @@ func tellVerify(doc verifyDocument) (r stepResult) {
 	return r
 }
 
-func tellClean(doc cleanDocument) (r stepResult) {
-	var t tally
+func tellClean(doc cleanDocument) stepResult {
+	outcomes := make([]string, 0, len(doc.Sessions))
 	for _, row := range doc.Sessions {
-		r.addDeletion(&t, row.Outcome)
+		outcomes = append(outcomes, row.Outcome)
 	}
-	return r.deleted(&t, doc.Bytes, doc.Spared)
+	return tellDeletions(outcomes, doc.Bytes, doc.Spared)
 }
 
-func tellPrune(doc pruneDocument) (r stepResult) {
-	var t tally
+func tellPrune(doc pruneDocument) stepResult {
+	outcomes := make([]string, 0, len(doc.Archives))
 	for _, row := range doc.Archives {
-		r.addDeletion(&t, row.Outcome)
+		outcomes = append(outcomes, row.Outcome)
 	}
-	return r.deleted(&t, doc.Bytes, doc.Spared)
+	return tellDeletions(outcomes, doc.Bytes, doc.Spared)
 }
 
-func (r *stepResult) addDeletion(t *tally, outcome string) {
-	if outcome != pruneKept {
-		r.changed++
+// tellDeletions sums up what went, of so many bytes, and what stayed.
+func tellDeletions(outcomes []string, bytes int64, spared []string) (r stepResult) {
+	count := map[string]int{}
+	for _, outcome := range outcomes {
+		count[outcome]++
 	}
-	t.add(map[string]string{retention.ActionTrash: "into the trash", retention.ActionPurge: "removed from the trash", pruneKept: "kept"}[outcome], 1)
-}
-
-func (r stepResult) deleted(t *tally, bytes int64, spared []string) stepResult {
+	r.changed = len(outcomes) - count[pruneKept]
+	var t tally
+	t.add("into the trash", count[retention.ActionTrash])
+	t.add("removed from the trash", count[retention.ActionPurge])
+	t.add("kept", count[pruneKept])
 	r.summary = t.say("nothing is old enough")
 	if r.changed > 0 {
 		r.summary += " (" + formatBytes(bytes) + ")"
