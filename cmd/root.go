@@ -181,6 +181,7 @@ read again with archive show.
 		newSizesCommand(a),
 		newCompactCommand(a),
 		newRunCommand(a),
+		newScheduleCommand(a),
 		newLogCommand(a),
 		newUsageCommand(a),
 		newRecallCommand(a),

@@ -65,6 +65,18 @@ func MakeDir(path string, perm os.FileMode) error {
 	return makeOne(path, parent, perm)
 }
 
+// RemoveEmptyDir removes a directory that has nothing in it; any other one stays,
+// and is an error.
+func RemoveEmptyDir(path string) error {
+	if fi, err := os.Lstat(path); err == nil && !fi.IsDir() {
+		return fmt.Errorf("remove directory %s: it is none", path)
+	}
+	if err := os.Remove(path); err != nil {
+		return fmt.Errorf("remove directory %s: %w", path, bare(err))
+	}
+	return SyncDir(filepath.Dir(path))
+}
+
 func makeOne(path, parent string, perm os.FileMode) error {
 	err := os.Mkdir(path, perm)
 	if fi, statErr := os.Stat(path); errors.Is(err, fs.ErrExist) && statErr == nil && fi.IsDir() {

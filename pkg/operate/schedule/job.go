@@ -83,9 +83,7 @@ const (
 type Needs struct {
 	// Writable are directories that the job changes. They need not exist.
 	Writable []string
-	// Home says that something is read or written below a home directory.
-	Home    bool
-	Network Network
+	Network  Network
 	// Temporary says that files which others put into the temporary directories
 	// are looked at.
 	Temporary bool

@@ -144,13 +144,15 @@ func (j Job) families() string {
 
 // confineSystem is the rest of the sandbox of a job of the system.
 func (j Job) confineSystem(u *unit) {
-	u.set("CapabilityBoundingSet", "")
-	u.set("ProtectSystem", "strict")
-	if j.Needs.Home {
-		u.set("ProtectHome", "read-only")
+	if j.Account.Name == rootName {
+		u.why("Without it root is not told where runtimes of root are at work.")
+		u.set("CapabilityBoundingSet", "CAP_SYS_PTRACE")
 	} else {
-		u.set("ProtectHome", "yes")
+		u.set("CapabilityBoundingSet", "")
 	}
+	u.set("ProtectSystem", "strict")
+	u.why("Readable: a runtime is recognised by where its home and its configuration are.")
+	u.set("ProtectHome", "read-only")
 	for _, dir := range j.writable() {
 		u.set("ReadWritePaths", pathList([]string{dir}, "-"))
 	}

@@ -1,0 +1,183 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/operate"
+	"github.com/sessctl/sessctl/pkg/operate/outbox"
+	"github.com/sessctl/sessctl/pkg/operate/schedule"
+	"github.com/sessctl/sessctl/pkg/session/process"
+	"github.com/spf13/cobra"
+)
+
+func newScheduleStatusCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "List the schedules that are installed, when they ran and when they run next",
+		Long: `List every schedule that sessctl has installed, for this user and for the system,
+with systemd, launchd and cron: whether it is active, when it ran last and how
+that ended (from the records of runs, or from the manager), and when it runs
+next, where the manager tells.
+` + exitHelp,
+		Example: `  sessctl schedule status
+  sessctl schedule status --json`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error { return runScheduleStatus(c.Context(), a) },
+	}
+}
+
+// scheduleRow is one schedule of `schedule status --json`. Times are RFC 3339, UTC,
+// or "" where nobody knows.
+type scheduleRow struct {
+	Profile string           `json:"profile"`
+	Manager schedule.Manager `json:"manager"`
+	Scope   string           `json:"scope"`   // system or user
+	Account string           `json:"account"` // of a job of the system, else ""
+	Name    string           `json:"name"`
+	When    string           `json:"when"`
+	Path    string           `json:"path"`
+	Active  bool             `json:"active"`
+	Last    string           `json:"last"`
+	Outcome string           `json:"outcome"` // of the last run, or ""
+	Run     string           `json:"run"`     // id of its record, or ""
+	Next    string           `json:"next"`
+}
+
+// scheduleStatusDocument is `schedule status --json`.
+type scheduleStatusDocument struct {
+	Schema    int           `json:"schema"`
+	Schedules []scheduleRow `json:"schedules"`
+	Notes     []note        `json:"notes"`
+}
+
+func runScheduleStatus(ctx context.Context, a *app) error {
+	states, err := a.host().States(ctx, a.now())
+	if err != nil {
+		return err
+	}
+	records, err := a.runRecords().List(ctx)
+	if err != nil {
+		return err
+	}
+	doc := scheduleStatusDocument{Schema: 1, Schedules: []scheduleRow{}}
+	for _, s := range states {
+		row := scheduleRow{
+			Profile: s.Profile, Manager: s.Manager, Scope: scopeName(s.System), Account: s.Account, Name: s.Name, When: s.When, Path: s.Path,
+			Active: s.Active, Last: utc(s.Last), Outcome: s.Result, Next: utc(s.Next),
+		}
+		row.take(records)
+		doc.Schedules = append(doc.Schedules, row)
+		if !s.Active {
+			a.tell(note{Path: s.Path, Message: "it is not active: " + string(s.Manager) + " does not start it", Hint: "sessctl schedule install " + s.Profile + " --" + scopeName(s.System)})
+		}
+	}
+	return a.renderScheduleStatus(doc)
+}
+
+func utc(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+// take fills in the newest run of the profile. A record that is older than what
+// the manager says of its last start is of an earlier run.
+func (r *scheduleRow) take(records []operate.RunRecord) {
+	for _, record := range records {
+		if record.Profile != r.Profile {
+			continue
+		}
+		if at := utc(record.Started); at >= r.Last || r.Outcome == "" || r.Outcome == "success" {
+			r.Last, r.Outcome, r.Run = at, string(record.Outcome), record.ID
+		}
+		return
+	}
+}
+
+func (a *app) renderScheduleStatus(doc scheduleStatusDocument) error {
+	doc.Notes = a.notes
+	if a.global.JSON {
+		return a.printJSON(doc)
+	}
+	rows := make([][]string, 0, len(doc.Schedules))
+	t := table{empty: "no schedule is installed; sessctl schedule install makes one", columns: []column{
+		{name: "PROFILE"}, {name: "MANAGER"}, {name: "SCOPE", drop: 2}, {name: "WHEN", least: 10}, {name: "ACTIVE"}, {name: "LAST"}, {name: "OUTCOME"}, {name: "NEXT", drop: 1},
+	}}
+	for _, s := range doc.Schedules {
+		active := "no"
+		if s.Active {
+			active = "yes"
+		}
+		rows = append(rows, []string{s.Profile, string(s.Manager), s.Scope, visible(s.When), active, s.Last, s.Outcome, s.Next, visible(s.Path)})
+		t.rows = append(t.rows, []string{s.Profile, string(s.Manager), s.Scope, s.When, active, shownTime(s.Last), s.Outcome, shownTime(s.Next)})
+	}
+	t.warn = func(row, column int) bool { return column == 4 && t.rows[row][4] == "no" }
+	return a.printList(t, rows)
+}
+
+func (a *app) runRecords() operate.Runs { return operate.OpenRuns(filepath.Join(a.dataDir(), "runs")) }
+
+// newScheduleFailedCommand is what systemd starts when the unit of a schedule has
+// failed (OnFailure=).
+func newScheduleFailedCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "failed PROFILE",
+		Short: "Tell that a scheduled run could not be run to its end; systemd starts this",
+		Long: `Tell by an event, and by a line in the journal, that the run of a schedule was ended
+from outside, or could not be started. A run that ends by itself tells that
+itself, and is not told again; what a schedule fails of is told once a day.
+` + exitHelp,
+		Example: "  sessctl schedule failed nightly",
+		Hidden:  true,
+		Args:    usageArgs(cobra.ExactArgs(1)),
+		RunE:    func(c *cobra.Command, args []string) error { return runScheduleFailed(c.Context(), a, args[0]) },
+	}
+}
+
+// justNow is how long ago a run may have ended that a failed unit is about.
+const justNow = 2 * time.Minute
+
+// runScheduleFailed tells of runs that were killed, by the event that the next run
+// would make of them; and where there is no record of a run, that of the unit.
+func runScheduleFailed(ctx context.Context, a *app, profile string) error {
+	records, err := a.runRecords().List(ctx)
+	if err != nil {
+		return err
+	}
+	told := false
+	for _, r := range records {
+		if r.Profile != profile {
+			continue
+		}
+		told = told || r.Ended() && a.now().Sub(r.Finished) < justNow
+		if r.Ended() || r.Told || process.Runs(r.Process, r.Started.Add(justNow)) {
+			continue
+		}
+		if err := a.emitOnce(ctx, outbox.DeriveID(r.Started, "run "+r.ID), outbox.RunFailed, profile, r); err != nil {
+			return err
+		}
+		a.tell(note{Message: fmt.Sprintf("the run %s of %s was ended from outside: %s", r.ID, profile, a.unitResult())})
+		told = true
+	}
+	if told {
+		return nil
+	}
+	day := a.now().UTC().Truncate(24 * time.Hour)
+	failed := map[string]any{"profile": profile, "unit": a.getenv("MONITOR_UNIT"), "result": a.getenv("MONITOR_SERVICE_RESULT"), "exit_status": a.getenv("MONITOR_EXIT_STATUS"), "reason": "the schedule could not start a run: " + a.unitResult()}
+	a.tell(note{Message: fmt.Sprintf("the schedule of %s failed: %s", profile, a.unitResult()), Hint: "journalctl shows why"})
+	return a.emitOnce(ctx, outbox.DeriveID(day, "unit "+profile+" "+a.unitResult()), outbox.RunFailed, profile, failed)
+}
+
+// unitResult is what systemd says of the unit that has failed.
+func (a *app) unitResult() string {
+	words := []string{a.getenv("MONITOR_SERVICE_RESULT"), a.getenv("MONITOR_EXIT_CODE"), a.getenv("MONITOR_EXIT_STATUS")}
+	if text := strings.TrimSpace(strings.Join(words, " ")); text != "" {
+		return text
+	}
+	return "systemd does not say why"
+}
