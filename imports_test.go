@@ -46,6 +46,7 @@ var layers = map[string][]string{
 	"internal/program":       {"cmd"},
 	"internal/scriptcmd":     {"internal/fakegateway", "internal/fakeagentdb"},
 	"internal/fakegateway":   {},
+	"internal/fakemanagers":  {},
 	"internal/modelhttp":     {},
 	"internal/fakeagentdb":   {},
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/operate/schedule"
 	"github.com/sessctl/sessctl/pkg/replay"
 	"github.com/sessctl/sessctl/pkg/retention"
 	"github.com/spf13/cobra"
@@ -29,13 +30,17 @@ func completeFlags() map[string]completer {
 		"rank": words("hybrid", "text", "vector", "seed"), "category": words(recallCategories()[1:]...), "kind": words(strings.Split(kindNames(), ", ")...),
 		"replay-context format": words(formatNames()...), "memory export format": words("jsonl", "arrow"), "model": completeModels,
 		"since": words("1d", "7d", "30d"), "until": words("1d", "7d", "30d"), "max-age": words("7d", "30d", "90d"), "grace": words("7d", "30d"), "lock-wait": words("1m", "10m", "1h"),
+		"manager": words(managerNames()...), "every": words("5m", "30m", "1h", "6h", "1d"), "on-calendar": words("hourly", "daily", "weekly", "*-*-* 03:00"), "program": nil,
 		"config": nil, "pprof": nil, "data-dir": nil, "to": nil, "output": nil, "file": nil, "check": nil, // files
 	}
 }
 
 // completeArguments says what is offered for the arguments of a command.
 func completeArguments() map[string]completer {
-	return map[string]completer{"archive show": completeArchives, "archive restore": completeArchives, "archive verify": completeArchives, "run": completeProfiles}
+	return map[string]completer{
+		"schedule install": completeSchedules, "schedule show": completeSchedules, "schedule remove": completeSchedules,
+		"archive show": completeArchives, "archive restore": completeArchives, "archive verify": completeArchives, "run": completeProfiles,
+	}
 }
 
 // addCompletions tells cobra what to offer, for every command below root. Where
@@ -228,6 +233,15 @@ func completeUnfinished(a *app, _ *cobra.Command) (all []candidate) {
 	}
 	for _, in := range intents {
 		all = append(all, candidate{in.ID, in.String()})
+	}
+	return all
+}
+
+// completeSchedules offers what can be scheduled.
+func completeSchedules(a *app, _ *cobra.Command) []candidate {
+	all := []candidate{{schedule.Monitor, "looks at all sessions"}}
+	for _, name := range a.scheduledProfiles() {
+		all = append(all, candidate{name, "a profile"})
 	}
 	return all
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"slices"
@@ -361,8 +362,16 @@ func (a *app) printSchedule(o scheduleOptions, row schedulePlan, changed bool) e
 	case changed && row.When == "" && !o.DryRun:
 		fmt.Fprintf(&b, "%s is removed\n", what)
 	}
-	_, err := a.Out.Write([]byte(visibleText(b.String())))
+	_, err := io.WriteString(a.Out, a.shownText(b.String()))
 	return err
+}
+
+// shownText is a text as it goes to a terminal, or exactly as it is to a program.
+func (a *app) shownText(text string) string {
+	if !a.OutTTY {
+		return text
+	}
+	return strings.TrimRight(visibleText(text), "\n") + "\n"
 }
 
 // doing is an action as a word.
@@ -409,7 +418,7 @@ func runScheduleShow(ctx context.Context, a *app, o scheduleOptions) error {
 		}
 		b.WriteString(f.Text)
 	}
-	_, err = a.Out.Write([]byte(visibleText(b.String())))
+	_, err = io.WriteString(a.Out, a.shownText(b.String()))
 	return err
 }
 

@@ -135,10 +135,10 @@ func (a *app) job(ctx context.Context, o scheduleOptions, m schedule.Manager) (s
 
 // checkProfile refuses a profile that the configuration does not know.
 func (a *app) checkProfile(profile string) error {
-	if profile == schedule.Monitor || slices.Contains(a.profileNames(), profile) {
+	if profile == schedule.Monitor || slices.Contains(a.scheduledProfiles(), profile) {
 		return nil
 	}
-	known := append(a.profileNames(), schedule.Monitor)
+	known := append(a.scheduledProfiles(), schedule.Monitor)
 	return usageError(didYouMean(profile, known, "known: "+strings.Join(known, ", ")+"; the configuration describes profiles (docs/nightly.md)"), "unknown profile %q", profile)
 }
 
@@ -248,6 +248,7 @@ func (a *app) jobEnvironment(stores []session.Store) (all []string) {
 	if command, err := exec.LookPath(a.config.OpenClaw.Command); hasRuntime(stores, session.RuntimeOpenClaw) && err == nil && !filepath.IsAbs(a.config.OpenClaw.Command) {
 		all = append(all, envName("openclaw.command")+"="+absolute(command)) // the PATH of a job is short
 	}
+	add("TMPDIR") // there a gateway keeps its lock
 	slices.Sort(all)
 	return all
 }
@@ -277,7 +278,7 @@ func hasRuntime(stores []session.Store, name string) bool {
 
 // isServer reports whether a provider is asked over a network.
 func isServer(provider string) bool {
-	return provider != "" && provider != embed.ProviderBuiltin && provider != summarize.ProviderExtractive
+	return provider != "" && provider != "builtin" && provider != summarize.ProviderExtractive
 }
 
 func (a *app) usesOllama() bool {
@@ -286,9 +287,12 @@ func (a *app) usesOllama() bool {
 
 // jobNeeds is what the sandbox has to leave open.
 func (a *app) jobNeeds(stores []session.Store, profile string) schedule.Needs {
-	n := schedule.Needs{Writable: []string{a.dataDir()}, Network: a.jobNetwork(stores)}
+	n := schedule.Needs{Data: a.dataDir(), Network: a.jobNetwork(stores)}
 	n.Temporary = len(a.global.Stores) == 0 || hasRuntime(stores, session.RuntimeOpenClaw)
 	n.Programs = hasRuntime(stores, session.RuntimeOpenClaw)
+	if dir := a.getenv("TMPDIR"); filepath.IsAbs(dir) {
+		n.Scratch = filepath.Clean(dir)
+	}
 	if profile == schedule.Monitor {
 		return n
 	}
@@ -462,3 +466,6 @@ func (a *app) noteInstalled(ctx context.Context, h schedule.Host, p *schedule.Pl
 		a.notice(note{Message: "the timers of a user stop when the user logs out", Hint: "loginctl enable-linger " + j.Account.Name})
 	}
 }
+
+// scheduledProfiles are the profiles that can be scheduled.
+func (a *app) scheduledProfiles() []string { return []string{defaultProfile} }

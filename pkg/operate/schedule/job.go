@@ -81,8 +81,12 @@ const (
 
 // Needs is what a job cannot do without: the sandbox leaves it open.
 type Needs struct {
-	// Writable are directories that the job changes. They need not exist.
+	// Data is the data directory; Writable are other directories that the job
+	// changes. They need not exist. Scratch is where large files are for a moment,
+	// "" for the usual place.
+	Data     string
 	Writable []string
+	Scratch  string
 	Network  Network
 	// Temporary says that files which others put into the temporary directories
 	// are looked at.
@@ -113,7 +117,7 @@ func (j Job) Check() error {
 	case j.When.Every != 0 && j.When.Every < shortest:
 		return fmt.Errorf("every %s is more often than once a minute", span(j.When.Every))
 	}
-	for _, text := range slices.Concat([]string{j.Program, j.When.Calendar, j.Account.Name, j.Account.Home, j.Log}, j.Arguments, j.Failed, j.Environment, j.Needs.Writable) {
+	for _, text := range slices.Concat([]string{j.Program, j.When.Calendar, j.Account.Name, j.Account.Home, j.Log, j.Needs.Data, j.Needs.Scratch}, j.Arguments, j.Failed, j.Environment, j.Needs.Writable) {
 		if i := strings.IndexFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }); i >= 0 {
 			return fmt.Errorf("%q holds a control character: no manager takes that", text)
 		}

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -60,8 +61,8 @@ func (j Job) service() string {
 	if len(j.Failed) > 0 {
 		u.set("OnFailure", j.Name()+failedSuffix+".service")
 	}
-	if len(j.Needs.Writable) > 0 {
-		u.set("RequiresMountsFor", pathList(j.Needs.Writable, ""))
+	if needed := outermost(append([]string{j.Needs.Data}, j.Needs.Writable...)); len(needed) > 0 {
+		u.set("RequiresMountsFor", pathList(needed, ""))
 	}
 	if j.System && j.Needs.Network == Internet {
 		u.set("Wants", "network-online.target")
@@ -93,7 +94,7 @@ func (j Job) common(u *unit) {
 		u.set("User", unitText(j.Account.Name))
 	}
 	u.set("Environment", unitWord("GOMEMLIMIT="+memoryGo))
-	if j.System && !slices.ContainsFunc(j.Environment, func(v string) bool { return strings.HasPrefix(v, "TMPDIR=") }) {
+	if j.System && j.Needs.Scratch == "" {
 		u.set("Environment", unitWord("TMPDIR="+temporaryDir))
 	}
 	for _, v := range j.Environment {
@@ -163,7 +164,7 @@ func (j Job) confineSystem(u *unit) {
 	}
 	u.why("No ProtectProc=, ProcSubset= and PrivateUsers=: they hide the runtimes that are running,")
 	u.why("and their sessions would look idle.")
-	for _, name := range []string{"PrivateDevices", "PrivateIPC", "ProtectClock", "ProtectControlGroups", "ProtectHostname", "ProtectKernelLogs", "ProtectKernelModules", "ProtectKernelTunables", "RemoveIPC"} {
+	for _, name := range []string{"PrivateDevices", "PrivateIPC", "PrivateMounts", "ProtectClock", "ProtectControlGroups", "ProtectHostname", "ProtectKernelLogs", "ProtectKernelModules", "ProtectKernelTunables", "RemoveIPC"} {
 		if name != "RemoveIPC" || j.Account.Name != rootName {
 			u.set(name, "yes")
 		}
@@ -179,18 +180,23 @@ func (j Job) confineSystem(u *unit) {
 	}
 }
 
-// writable are the directories that the sandbox leaves writable. One below
-// another is left out, so that files can be moved between the two: each is a
-// mount of its own.
+// writable are the directories that the sandbox leaves writable.
 func (j Job) writable() []string {
-	all := slices.Clone(j.Needs.Writable)
+	all := append([]string{j.Needs.Data}, j.Needs.Writable...)
 	if j.Needs.Temporary {
-		all = append(all, temporaryDir)
+		all = append(all, cmp.Or(j.Needs.Scratch, temporaryDir))
 	}
-	slices.Sort(all)
-	all = slices.Compact(all)
-	return slices.DeleteFunc(slices.Clone(all), func(dir string) bool {
-		return slices.ContainsFunc(all, func(other string) bool {
+	return outermost(all)
+}
+
+// outermost leaves directories out that are below another one: each that is
+// writable is a mount of its own, and files cannot be moved from one to another.
+func outermost(dirs []string) []string {
+	dirs = slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool { return dir == "" })
+	slices.Sort(dirs)
+	dirs = slices.Compact(dirs)
+	return slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool {
+		return slices.ContainsFunc(dirs, func(other string) bool {
 			return other != dir && strings.HasPrefix(dir, strings.TrimSuffix(other, "/")+"/")
 		})
 	})
@@ -237,6 +243,7 @@ func (j Job) failedService() string {
 	u.set("ExecStart", commandLine(j.Program, j.Failed))
 	u.set("TimeoutStartSec", span(lookDeadline))
 	u.set("MemoryMax", memoryMax)
+	j.Needs.Writable = nil
 	j.common(u)
 	return u.String()
 }
