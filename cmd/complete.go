@@ -238,12 +238,8 @@ func completeUnfinished(a *app, _ *cobra.Command) (all []candidate) {
 }
 
 // completeSchedules offers what can be scheduled.
-func completeSchedules(a *app, _ *cobra.Command) []candidate {
-	all := []candidate{{schedule.Monitor, "looks at all sessions"}}
-	for _, name := range a.scheduledProfiles() {
-		all = append(all, candidate{name, "a profile"})
-	}
-	return all
+func completeSchedules(a *app, c *cobra.Command) []candidate {
+	return append(completeProfiles(a, c), candidate{schedule.Monitor, "looks at all sessions"})
 }
 
 // completeStores offers the stores that are found, as --store takes them.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sessctl/sessctl/pkg/operate"
 	"github.com/sessctl/sessctl/pkg/operate/schedule"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -52,7 +53,7 @@ const defaultCalendar = "*-*-* 03:00"
 const defaultEvery = "5m"
 
 func (o *scheduleOptions) validate(args []string) (err error) {
-	if o.Profile = defaultProfile; len(args) > 0 {
+	if o.Profile = operate.DefaultProfile; len(args) > 0 {
 		o.Profile = strings.ToLower(args[0])
 	}
 	switch {
@@ -78,9 +79,6 @@ func (o *scheduleOptions) validate(args []string) (err error) {
 	o.System = o.System || o.RunAs != "" || !o.User && os.Geteuid() == 0
 	return nil
 }
-
-// defaultProfile is the profile that is meant where none is named.
-const defaultProfile = "nightly"
 
 func managerNames() (names []string) {
 	for _, m := range schedule.Managers() {

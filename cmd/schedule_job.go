@@ -107,7 +107,7 @@ func (a *app) job(ctx context.Context, o scheduleOptions, m schedule.Manager) (s
 	if j.Program, err = a.jobProgram(o); err != nil {
 		return j, err
 	}
-	if err := a.checkProfile(o.Profile); err != nil {
+	if err := a.checkScheduled(o.Profile); err != nil {
 		return j, err
 	}
 	stores, err := a.openStores()
@@ -133,12 +133,12 @@ func (a *app) job(ctx context.Context, o scheduleOptions, m schedule.Manager) (s
 	return j, a.checkCalendar(ctx, j, m)
 }
 
-// checkProfile refuses a profile that the configuration does not know.
-func (a *app) checkProfile(profile string) error {
-	if profile == schedule.Monitor || slices.Contains(a.scheduledProfiles(), profile) {
+// checkScheduled refuses a profile that the configuration does not know.
+func (a *app) checkScheduled(profile string) error {
+	if profile == schedule.Monitor || slices.Contains(a.profileNames(), profile) {
 		return nil
 	}
-	known := append(a.scheduledProfiles(), schedule.Monitor)
+	known := append(a.profileNames(), schedule.Monitor)
 	return usageError(didYouMean(profile, known, "known: "+strings.Join(known, ", ")+"; the configuration describes profiles (docs/nightly.md)"), "unknown profile %q", profile)
 }
 
@@ -466,6 +466,3 @@ func (a *app) noteInstalled(ctx context.Context, h schedule.Host, p *schedule.Pl
 		a.notice(note{Message: "the timers of a user stop when the user logs out", Hint: "loginctl enable-linger " + j.Account.Name})
 	}
 }
-
-// scheduledProfiles are the profiles that can be scheduled.
-func (a *app) scheduledProfiles() []string { return []string{defaultProfile} }

@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -59,7 +58,7 @@ func runScheduleStatus(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	records, err := a.runRecords().List(ctx)
+	records, err := operate.OpenRuns(a.runsDir()).List(ctx)
 	if err != nil {
 		return err
 	}
@@ -120,8 +119,6 @@ func (a *app) renderScheduleStatus(doc scheduleStatusDocument) error {
 	return a.printList(t, rows)
 }
 
-func (a *app) runRecords() operate.Runs { return operate.OpenRuns(filepath.Join(a.dataDir(), "runs")) }
-
 // newScheduleFailedCommand is what systemd starts when the unit of a schedule has
 // failed (OnFailure=).
 func newScheduleFailedCommand(a *app) *cobra.Command {
@@ -145,7 +142,7 @@ const justNow = 2 * time.Minute
 // runScheduleFailed tells of runs that were killed, by the event that the next run
 // would make of them; and where there is no record of a run, that of the unit.
 func runScheduleFailed(ctx context.Context, a *app, profile string) error {
-	records, err := a.runRecords().List(ctx)
+	records, err := operate.OpenRuns(a.runsDir()).List(ctx)
 	if err != nil {
 		return err
 	}
