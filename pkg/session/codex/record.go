@@ -609,7 +609,7 @@ func replacement(history []byte, summary *session.Message) (kept []session.Messa
 		}
 		m := &d.message
 		text := firstText(m)
-		if string(m.CustomType) == summaryOrigin || text != nil && bytes.Equal(withoutPreamble(text), firstText(summary)) {
+		if string(m.CustomType) == summaryOrigin || text != nil && len(m.Parts) == 1 && bytes.Equal(withoutPreamble(text), firstText(summary)) {
 			continue
 		}
 		m.Line, m.Offset, m.Length, m.Time, m.TimeInferred = summary.Line, summary.Offset, summary.Length, summary.Time, summary.TimeInferred
