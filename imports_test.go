@@ -29,6 +29,7 @@ var layers = map[string][]string{
 	"pkg/archive":            {"pkg/durable", "pkg/jsonl", "pkg/relocate"},
 	"pkg/retention":          {"pkg/archive", "pkg/session", "pkg/session/logfile", "pkg/durable", "pkg/relocate"},
 	"pkg/operate":            {"pkg/durable"},
+	"pkg/operate/monitor":    {"pkg/operate/outbox", "pkg/durable"},
 	"pkg/operate/...":        {"pkg/operate", "pkg/durable", "pkg/session"},
 	"pkg/session":            {"pkg/jsonl"},
 	"pkg/session/piformat":   {"pkg/session", "pkg/jsonl"},

@@ -128,7 +128,8 @@ const (
 )
 
 // Prune removes the oldest records beyond [KeptRuns], but for the newest
-// [KeptOfAProfile] of each profile. Records that cannot be read stay.
+// [KeptOfAProfile] of each profile, and counts them for [Runs.Totals]. Records that
+// cannot be read stay.
 func (r Runs) Prune(ctx context.Context) error {
 	ids, err := r.ids()
 	if err != nil || len(ids) <= KeptRuns {
@@ -138,12 +139,21 @@ func (r Runs) Prune(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var going []RunRecord
 	of := map[string]int{}
 	for i, record := range records {
 		of[record.Profile]++
-		if i < KeptRuns || of[record.Profile] <= KeptOfAProfile {
-			continue
+		if i >= KeptRuns && of[record.Profile] > KeptOfAProfile {
+			going = append(going, record)
 		}
+	}
+	if len(going) == 0 {
+		return nil
+	}
+	if err := r.countPruned(going); err != nil {
+		return err
+	}
+	for _, record := range going {
 		if err := durable.RemoveFile(r.Path(record.ID)); err != nil {
 			return fmt.Errorf("remove an old record of a run: %w", err)
 		}

@@ -76,6 +76,9 @@ type observation struct {
 	data    any
 }
 
+// key is the name of the condition.
+func (o observation) key() string { return string(o.kind) + " " + o.subject }
+
 // levelOf compares a value that is bad when it is large.
 func levelOf(value, limit, rearm int64) level {
 	switch {
@@ -114,7 +117,9 @@ func (s *State) observe(look Look, o Options) []observation {
 			message: "cannot be read: " + x.Message, advice: "sessctl doctor says more; what cannot be read is not archived either",
 		})
 	}
-	all = append(all, s.observeStores(look.Time)...)
+	for _, x := range look.Stores {
+		all = append(all, x.observe())
+	}
 	if look.Memory != nil {
 		all = append(all, s.observePending(*look.Memory, look.Time))
 	}
@@ -188,21 +193,16 @@ func (x Disk) observe() observation {
 	return o
 }
 
-// observeStores is about every store that the state knows.
-func (s *State) observeStores(now time.Time) []observation {
-	var all []observation
-	for _, root := range sortedKeys(s.Stores) {
-		known := s.Stores[root]
-		o := observation{
-			kind: StoreMissing, subject: root, data: Store{Runtime: known.Runtime, Root: root},
-			message: "the store of " + known.Runtime + " is not there any more", advice: "if it was removed on purpose, nothing needs to be done: this ends a week after it was last seen",
-		}
-		if known.Seen.Before(now) {
-			o.level = above
-		}
-		all = append(all, o)
+func (x Store) observe() observation {
+	o := observation{
+		kind: StoreMissing, subject: x.Root, data: x,
+		message: "the store of " + x.Runtime + " is not there any more",
+		advice:  "if it was removed on purpose nothing needs to be done: this ends a week after it was last seen",
 	}
-	return all
+	if x.Missing {
+		o.level = above
+	}
+	return o
 }
 
 // pendingLimit is how long records may wait for an embedding.

@@ -82,7 +82,8 @@ type Unreadable struct {
 	Message string `json:"message"`
 }
 
-// Store is a session store that is there, or that was.
+// Store is a session store that is there, or one that [State.Stores] knows and
+// that is missing. It is the data of a store.missing event.
 type Store struct {
 	Runtime string `json:"runtime"`
 	Root    string `json:"root"`

@@ -146,8 +146,9 @@ type Alert struct {
 func (s *State) Step(look Look, o Options) []Alert {
 	s.take(look)
 	var alerts []Alert
-	gathered := map[Kind][]told{}
+	gathered, looked := map[Kind][]told{}, map[string]bool{}
 	for _, seen := range s.observe(look, o) {
+		looked[seen.key()] = true
 		c := s.condition(seen, look.Time)
 		if c == nil {
 			continue
@@ -163,6 +164,7 @@ func (s *State) Step(look Look, o Options) []Alert {
 	for _, kind := range sortedKeys(gathered) {
 		s.tell(kind, gathered[kind], alerts, look.Time, o)
 	}
+	s.end(look, looked)
 	s.endQuiet(look.Time, o.Quiet)
 	s.forget(look)
 	s.Anew, s.Looked = false, look.Time
@@ -217,14 +219,13 @@ func (s *State) take(look Look) {
 
 // condition returns that of an observation, nil if nothing is or was wrong.
 func (s *State) condition(seen observation, now time.Time) *Condition {
-	key := string(seen.kind) + " " + seen.subject
-	c := s.Conditions[key]
+	c := s.Conditions[seen.key()]
 	if c == nil {
 		if seen.level != above {
 			return nil
 		}
 		c = &Condition{Kind: seen.kind, Subject: seen.subject}
-		s.Conditions[key] = c
+		s.Conditions[seen.key()] = c
 	}
 	// The clock may have been set back: then nothing was later than now.
 	c.Told, c.Since, c.Seen = notAfter(c.Told, now), notAfter(c.Since, now), now
@@ -251,6 +252,16 @@ func (c *Condition) step(seen observation, now time.Time, coolDown time.Duration
 	return true
 }
 
+// end ends what is sound again without being named by the look.
+func (s *State) end(look Look, looked map[string]bool) {
+	for key, c := range s.Conditions {
+		whole := c.Kind == ArchiveDamaged && look.ArchivesSeen || c.Kind == LogUnreadable && look.UnreadSeen
+		if whole && !looked[key] {
+			c.Raised, c.Untold = false, false
+		}
+	}
+}
+
 // forgotten is how long something that is not seen any more is remembered.
 const forgotten = 7 * 24 * time.Hour
 
@@ -261,10 +272,6 @@ func (s *State) forget(look Look) {
 	now := look.Time
 	maps.DeleteFunc(s.Conditions, func(_ string, c *Condition) bool {
 		c.Seen = notAfter(c.Seen, now)
-		gone := c.Seen.Before(now) && (c.Kind == ArchiveDamaged && look.ArchivesSeen || c.Kind == LogUnreadable && look.UnreadSeen)
-		if gone {
-			c.Raised, c.Untold = false, false
-		}
 		return now.Sub(c.Seen) > forgotten || !c.Raised && now.Sub(c.Told) > 2*forgotten
 	})
 	maps.DeleteFunc(s.Stores, func(_ string, k KnownStore) bool { return now.Sub(k.Seen) > forgotten })

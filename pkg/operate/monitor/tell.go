@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"time"
 
@@ -60,17 +61,21 @@ func newEvent(kind Kind, subject string, data json.RawMessage, now time.Time, o 
 }
 
 // emit puts an event where it waits: for the outbox, or for the end of quiet
-// hours.
+// hours. There one event waits for a condition, however often it begins anew.
 func (s *State) emit(about []told, alerts []Alert, e outbox.Event, o Options) {
-	hold := about[0].kind.waits() && o.Quiet.Hold(e.Time)
+	key, hold := about[0].key(), about[0].kind.waits() && o.Quiet.Hold(e.Time)
+	earlier := slices.IndexFunc(s.Held, func(h HeldEvent) bool { return h.Key == key })
+	switch {
+	case !hold:
+		s.Ready = append(s.Ready, e)
+	case earlier >= 0 && !about[0].kind.gathers():
+		e = s.Held[earlier].Event
+	default:
+		s.Held = append(s.Held, HeldEvent{Key: key, Event: e})
+	}
 	for _, t := range about {
 		alerts[t.alert].Event, alerts[t.alert].Held = e.ID, hold
 	}
-	if !hold {
-		s.Ready = append(s.Ready, e)
-		return
-	}
-	s.Held = append(s.Held, HeldEvent{Key: string(about[0].kind) + " " + about[0].subject, Event: e})
 }
 
 // endQuiet releases what was held, once the quiet hours are over. What has ended
