@@ -44,6 +44,7 @@ type config struct {
 	Events     eventsConfig     `mapstructure:"events" json:"events"`
 	// Profiles are the unattended runs that the file describes, by their names.
 	Profiles map[string]profileConfig `mapstructure:"profiles" json:"profiles"`
+	Monitor  monitorConfig            `mapstructure:"monitor" json:"monitor"`
 }
 
 type compactionConfig struct {
@@ -163,6 +164,13 @@ func defaults() map[string]any {
 		"facts.window":                  0,
 		"llm.max_calls":                 50,
 		"events.url":                    "",
+		"monitor.cool_down":             "1h",
+		"monitor.quiet_hours":           "",
+		"monitor.disk_limit":            "1GiB",
+		"monitor.growth.factor":         4,
+		"monitor.growth.floor":          "8MiB",
+		"monitor.overdue":               0,
+		"monitor.compact":               false,
 		"memory.output_limit":           compact.DefaultOutputLimit,
 		"recall.limit":                  5,
 		"recall.rank":                   "hybrid",

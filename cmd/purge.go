@@ -81,11 +81,16 @@ func (a *app) archivedNow(ctx context.Context) (map[fileState]bool, error) {
 		return nil, err
 	}
 	entries, err := store.List(ctx, archive.Filter{Runtime: a.global.Runtime})
+	return archivedStates(entries), err
+}
+
+// archivedStates are the files, as they were, that archives are copies of.
+func archivedStates(entries []archive.Entry) map[fileState]bool {
 	archived := make(map[fileState]bool, len(entries))
 	for _, e := range entries {
 		archived[stateOf(e.Source, e.Bytes, e.SourceModTime)] = true
 	}
-	return archived, err
+	return archived
 }
 
 // fileState is what can be seen of a file without reading it.

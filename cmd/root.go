@@ -191,6 +191,8 @@ read again with archive show.
 		newStoresCommand(a),
 		newReplayContextCommand(a),
 		newExtractFactsCommand(a),
+		newMonitorCommand(a),
+		newMetricsCommand(a),
 		newDoctorCommand(a),
 		newMCPCommand(a),
 		newConfigCommand(a),

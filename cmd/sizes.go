@@ -242,14 +242,24 @@ func (r *sessionRow) messageCount() string {
 	return fmt.Sprint(formatCount(int64(r.Messages)))
 }
 
-// measureAll makes the row of every session. Logs that are not known from an
-// earlier run are read, as many at a time as there are workers.
+// measureAll makes the row of every session, and tells of logs that cannot be
+// read.
 func (a *app) measureAll(ctx context.Context, sessions []found, inDatabase map[owner]bool, o sizesOptions) ([]*sessionRow, error) {
 	all := compactOptions{
 		All: true, Threshold: o.Threshold, thresholdAsked: o.thresholdAsked, Strategy: a.config.Compaction.Strategy,
 		Quiet: a.config.Compaction.Quiet, Gateway: a.config.Compaction.Gateway, KeepRecentTokens: a.config.Compaction.Keep,
 	}
 	m := measurer{app: a, policy: all.policy(a), inDatabase: inDatabase, exact: o.Exact || totalBytes(sessions) <= exactCountBytes}
+	rows, err := m.rows(ctx, sessions)
+	for _, row := range rows {
+		a.tellUnread(row.Path, row.unread)
+	}
+	return rows, err
+}
+
+// rows makes the row of every session. Logs that are not known from an earlier
+// run are read, as many at a time as there are workers.
+func (m *measurer) rows(ctx context.Context, sessions []found) ([]*sessionRow, error) {
 	rows := make([]*sessionRow, len(sessions))
 	var unknown []int
 	for i := range sessions {
@@ -259,14 +269,11 @@ func (a *app) measureAll(ctx context.Context, sessions []found, inDatabase map[o
 			unknown = append(unknown, i)
 		}
 	}
-	err := session.Spread(ctx, a.workers(), len(unknown), func(_, i int) {
+	err := session.Spread(ctx, m.workers(), len(unknown), func(_, i int) {
 		rows[unknown[i]] = m.measure(ctx, &sessions[unknown[i]])
 	})
 	if err != nil {
 		return nil, err
-	}
-	for _, row := range rows {
-		a.tellUnread(row.Path, row.unread)
 	}
 	return rows, nil
 }

@@ -1,0 +1,199 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/operate"
+	"github.com/sessctl/sessctl/pkg/operate/metrics"
+	"github.com/spf13/cobra"
+)
+
+type metricsOptions struct {
+	Textfile string
+}
+
+func newMetricsCommand(a *app) *cobra.Command {
+	var o metricsOptions
+	c := &cobra.Command{
+		Use:   "metrics",
+		Short: "Print what is known of sessions, archives and runs for Prometheus",
+		Long: `Print figures of sessions, archives, memory, runs, events and disks in the text
+format of Prometheus; docs/monitor.md lists them. --textfile puts them into a
+file for node_exporter's textfile collector instead: the file is complete at any
+time, and everybody may read it. A file of that name that sessctl did not write
+is left alone.
+
+What cannot be looked at has no series; the exit code is 3 then.
+` + exitHelp,
+		Example: `  sessctl metrics
+  sessctl metrics --textfile /var/lib/node_exporter/textfile/sessctl.prom`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if c.Flags().Changed("textfile") {
+				return writeTextfile(c.Context(), a, o.Textfile)
+			}
+			return a.metricsText(c.Context(), a.Out)
+		},
+	}
+	c.Flags().StringVar(&o.Textfile, "textfile", "", "write them to `file`, whose name ends in .prom")
+	return c
+}
+
+// metricsText writes all metrics in the text format of Prometheus. What cannot be
+// looked at is told and left out.
+func (a *app) metricsText(ctx context.Context, w io.Writer) error {
+	seen, err := a.observe(ctx, a.config.Compaction.Threshold, nil)
+	if f := (*failure)(nil); errors.As(err, &f) && f.code == "no_store" {
+		a.notice(note{Message: f.Error(), Hint: f.hint}) // runs and archives are there without one
+	} else if err != nil {
+		return err
+	}
+	for _, n := range seen.failures {
+		a.passOver(n)
+	}
+	a.incomplete += len(seen.unread)
+	reading := seen.reading()
+	if reading.Runs != nil {
+		if reading.Runs.Total, err = a.runTotals(ctx); err != nil {
+			a.passOver(note{Path: filepath.Join(a.dataDir(), "runs"), Message: err.Error()})
+		}
+	}
+	return metrics.Write(w, reading)
+}
+
+// runTotals counts all runs that have ended, by outcome.
+func (a *app) runTotals(ctx context.Context) (map[string]int64, error) {
+	atWork := a.atWork()
+	counts, err := operate.OpenRuns(filepath.Join(a.dataDir(), "runs")).Totals(ctx, func(operate.RunRecord) bool { return atWork })
+	totals := map[string]int64{}
+	for _, outcome := range []operate.Outcome{operate.OK, operate.Partial, operate.Failed, operate.Busy, operate.Damaged, operate.Interrupted} {
+		totals[string(outcome)] = counts[outcome] // 0 too: a counter that appears with 1 is not seen to grow
+	}
+	return totals, err
+}
+
+// reading is what was observed, as figures.
+func (o *observed) reading() metrics.Reading {
+	r := metrics.Reading{
+		Version: programVersion(), Go: runtime.Version(), Time: o.at, Threshold: o.threshold, Unreadable: len(o.unread), Agents: o.agents(),
+	}
+	for _, d := range o.disks {
+		r.Disks = append(r.Disks, metrics.Disk{Directory: d.Path, Free: d.Free})
+	}
+	if o.archivesSeen {
+		r.Archives = &metrics.Archives{Count: len(o.entries), Damaged: len(o.damaged)}
+	}
+	if o.memory != nil {
+		r.Memory = &metrics.Memory{Bytes: o.memory.Bytes, Records: o.memory.Records}
+	}
+	if o.runsSeen {
+		r.Runs = &metrics.Runs{}
+		for _, p := range o.profiles() {
+			profile := metrics.Profile{Profile: p.Profile}
+			if !p.Never {
+				profile.Success = p.Success
+			}
+			last := slices.IndexFunc(o.runs, func(r operate.RunRecord) bool { return r.Profile == p.Profile && r.Ended() })
+			if last >= 0 {
+				profile.Duration = time.Duration(o.runs[last].Seconds * float64(time.Second))
+			}
+			r.Runs.Profiles = append(r.Runs.Profiles, profile)
+		}
+	}
+	return r
+}
+
+// agents are the figures of each agent.
+func (o *observed) agents() []metrics.Agent {
+	var all []metrics.Agent
+	of := func(runtime, agent string, figure metrics.Agent) {
+		figure.Runtime, figure.Agent = runtime, agent
+		all = append(all, figure) // those of one agent are added up
+	}
+	for i := range o.sessions {
+		of(o.sessions[i].Runtime, o.sessions[i].Agent, metrics.Agent{LogBytes: o.sessions[i].Bytes})
+	}
+	for _, s := range o.mainSessions() {
+		figure := metrics.Agent{Sessions: 1, Tokens: s.Tokens}
+		if s.Over && !s.Unused {
+			figure.Over = 1
+		}
+		if s.ContextWindow > 0 {
+			figure.Ratio = math.Round(1e4*float64(s.Tokens)/float64(s.ContextWindow)) / 1e4
+		}
+		of(s.Runtime, s.Agent, figure)
+	}
+	for _, e := range o.entries {
+		of(e.Runtime, e.Agent, metrics.Agent{ArchiveBytes: e.StoredBytes})
+	}
+	for _, p := range o.purges() {
+		of(p.Runtime, p.Agent, metrics.Agent{Purge: p.Deadline})
+	}
+	if o.memory != nil {
+		for _, w := range o.memory.Waiting {
+			of(w.Runtime, w.Agent, metrics.Agent{Pending: int64(w.Records)})
+		}
+	}
+	return all
+}
+
+// textfileMark is the first line of a file of metrics: by it we know our own.
+const textfileMark = "# Written by sessctl metrics --textfile.\n"
+
+// writeTextfile puts the metrics into a file that another user's program reads.
+func writeTextfile(ctx context.Context, a *app, path string) error {
+	if !strings.HasSuffix(path, ".prom") {
+		return usageError("node_exporter reads files whose names end in .prom", "--textfile: %q does not end in .prom", path)
+	}
+	path = absolute(path)
+	if err := checkTextfile(path); err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	text.WriteString(textfileMark)
+	if err := a.metricsText(ctx, &text); err != nil {
+		return err
+	}
+	err := durable.ReplaceFile(path, 0o644, func(w io.Writer) error {
+		_, err := w.Write(text.Bytes())
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("write metrics: %w", err)
+	}
+	return nil
+}
+
+// checkTextfile refuses to replace what sessctl did not write.
+func checkTextfile(path string) error {
+	file, err := durable.OpenRegular(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(filepath.Dir(path)); err != nil {
+			return usageError("make the directory; node_exporter is told of it with --collector.textfile.directory", "--textfile: %w", err)
+		}
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", path, err)
+	}
+	defer file.Close()
+	begin := make([]byte, len(textfileMark))
+	n, err := io.ReadFull(file, begin)
+	if n > 0 && (err != nil || string(begin) != textfileMark) {
+		return usageError("name another file, or remove it", "--textfile: %s is not a file that sessctl wrote", path)
+	}
+	return nil
+}

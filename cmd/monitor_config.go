@@ -1,0 +1,60 @@
+package cmd
+
+import (
+	"math"
+	"time"
+	_ "time/tzdata" // quiet hours name a time zone, also where the system has none
+
+	"github.com/dustin/go-humanize"
+	"github.com/sessctl/sessctl/pkg/operate/monitor"
+	"github.com/sessctl/sessctl/pkg/operate/outbox"
+)
+
+// monitorConfig says when the monitor tells of something (docs/monitor.md).
+type monitorConfig struct {
+	CoolDown   time.Duration `mapstructure:"cool_down" json:"cool_down"`     // between two events about the same
+	QuietHours string        `mapstructure:"quiet_hours" json:"quiet_hours"` // "22:00-07:00 Europe/Berlin"
+	DiskLimit  string        `mapstructure:"disk_limit" json:"disk_limit"`   // a size
+	Growth     growthConfig  `mapstructure:"growth" json:"growth"`
+	Overdue    time.Duration `mapstructure:"overdue" json:"overdue"` // since the last success of a profile; 0 = by its own pauses, below 0 never
+	Compact    bool          `mapstructure:"compact" json:"compact"`
+}
+
+type growthConfig struct {
+	Factor float64 `mapstructure:"factor" json:"factor"` // of what is usual; 0 = off
+	Floor  string  `mapstructure:"floor" json:"floor"`   // bytes an hour, a size
+}
+
+// options checks the configuration of the monitor.
+func (c monitorConfig) options() (o monitor.Options, err error) {
+	o = monitor.Options{CoolDown: c.CoolDown, Overdue: c.Overdue, NewID: outbox.NewID}
+	if c.CoolDown < 0 {
+		return o, usageError("1h, or 0s for none", "monitor.cool_down must not be negative")
+	}
+	if c.QuietHours != "" {
+		if o.Quiet, err = monitor.ParseQuietHours(c.QuietHours); err != nil {
+			return o, usageError("write 22:00-07:00 Europe/Berlin", "monitor.quiet_hours: %w", err)
+		}
+	}
+	if _, err := c.diskLimit(); err != nil {
+		return o, err
+	}
+	if c.Growth.Factor < 0 || math.IsNaN(c.Growth.Factor) || math.IsInf(c.Growth.Factor, 0) {
+		return o, usageError("4 is the default, 0 turns it off", "monitor.growth.factor must not be %v", c.Growth.Factor)
+	}
+	o.Growth.Factor = c.Growth.Factor
+	o.Growth.Floor, err = parseSize("monitor.growth.floor", c.Growth.Floor)
+	return o, err
+}
+
+// diskLimit is what must be free, in bytes.
+func (c monitorConfig) diskLimit() (int64, error) { return parseSize("monitor.disk_limit", c.DiskLimit) }
+
+// parseSize reads the size that a key of the configuration takes.
+func parseSize(key, text string) (int64, error) {
+	size, err := humanize.ParseBytes(text)
+	if err != nil || size > math.MaxInt64 {
+		return 0, usageError("write 500MB, 1GiB or 0", "%s: %q is no size", key, text)
+	}
+	return int64(size), nil
+}

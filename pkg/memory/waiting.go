@@ -1,0 +1,49 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+)
+
+// Waiting counts the records of an agent that wait for an embedding.
+type Waiting struct {
+	Runtime, Agent string
+	Records        int
+}
+
+// Brief is what can be counted at once, however much the memory holds.
+type Brief struct {
+	Records int
+	Bytes   int64 // of all files
+	Waiting []Waiting
+}
+
+// Brief counts the records, and those that wait for an embedding, by agent.
+// [Store.Stats] counts more, and looks at every record for it. While no embedder
+// has ever answered all records wait.
+func (s *Store) Brief(ctx context.Context) (b Brief, err error) {
+	b.Bytes = treeBytes(s.dir)
+	var models int
+	err = s.db.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM records), (SELECT count(*) FROM models)").Scan(&b.Records, &models)
+	if err != nil {
+		return b, fmt.Errorf("count records: %w", classifyError(err))
+	}
+	query := "SELECT r.runtime, r.agent, count(DISTINCT p.record) FROM pending p JOIN records r ON r.rowid=p.record WHERE p.tries<" + strconv.Itoa(nothingTries) + " GROUP BY 1, 2 ORDER BY 2, 1"
+	if models == 0 {
+		query = "SELECT runtime, agent, count(*) FROM records GROUP BY 1, 2 ORDER BY 2, 1"
+	}
+	rows, err := s.db.QueryContext(ctx, query)
+	if err != nil {
+		return b, fmt.Errorf("count what waits for an embedding: %w", classifyError(err))
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var w Waiting
+		if err := rows.Scan(&w.Runtime, &w.Agent, &w.Records); err != nil {
+			return b, fmt.Errorf("count what waits for an embedding: %w", classifyError(err))
+		}
+		b.Waiting = append(b.Waiting, w)
+	}
+	return b, classifyError(rows.Err())
+}
