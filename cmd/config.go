@@ -113,7 +113,7 @@ type modelConfig struct {
 
 // defaults is the lowest layer: flags > SESSCTL_* > file > defaults.
 func defaults() map[string]any {
-	return map[string]any{
+	all := map[string]any{
 		"compaction.keep_recent_tokens": 0,
 		"compaction.reserve_tokens":     16_384,
 		"compaction.context_window":     0,
@@ -164,17 +164,12 @@ func defaults() map[string]any {
 		"facts.window":                  0,
 		"llm.max_calls":                 50,
 		"events.url":                    "",
-		"monitor.cool_down":             "1h",
-		"monitor.quiet_hours":           "",
-		"monitor.disk_limit":            "1GiB",
-		"monitor.growth.factor":         4,
-		"monitor.growth.floor":          "8MiB",
-		"monitor.overdue":               0,
-		"monitor.compact":               false,
 		"memory.output_limit":           compact.DefaultOutputLimit,
 		"recall.limit":                  5,
 		"recall.rank":                   "hybrid",
 	}
+	maps.Copy(all, monitorDefaults())
+	return all
 }
 
 // configAnnotation marks a flag that a configuration key can fill.

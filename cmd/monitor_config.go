@@ -25,6 +25,18 @@ type growthConfig struct {
 	Floor  string  `mapstructure:"floor" json:"floor"`   // bytes an hour, a size
 }
 
+func monitorDefaults() map[string]any {
+	return map[string]any{
+		"monitor.cool_down":     "1h",
+		"monitor.quiet_hours":   "",
+		"monitor.disk_limit":    "1GiB",
+		"monitor.growth.factor": 4,
+		"monitor.growth.floor":  "8MiB",
+		"monitor.overdue":       0,
+		"monitor.compact":       false,
+	}
+}
+
 // options checks the configuration of the monitor.
 func (c monitorConfig) options() (o monitor.Options, err error) {
 	o = monitor.Options{CoolDown: c.CoolDown, Overdue: c.Overdue, NewID: outbox.NewID}
@@ -48,7 +60,9 @@ func (c monitorConfig) options() (o monitor.Options, err error) {
 }
 
 // diskLimit is what must be free, in bytes.
-func (c monitorConfig) diskLimit() (int64, error) { return parseSize("monitor.disk_limit", c.DiskLimit) }
+func (c monitorConfig) diskLimit() (int64, error) {
+	return parseSize("monitor.disk_limit", c.DiskLimit)
+}
 
 // parseSize reads the size that a key of the configuration takes.
 func parseSize(key, text string) (int64, error) {

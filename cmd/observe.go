@@ -200,10 +200,6 @@ func (o *observer) lookAtArchives(ctx context.Context) error {
 	}
 	o.catalogued = true
 	audit.againstCatalogue(ctx)
-	broken, err := audit.copies.Damaged(ctx)
-	if err != nil {
-		return err
-	}
 	for _, e := range audit.archives {
 		o.entries = append(o.entries, e)
 		if err := audit.copies.Look(e); err != nil {
@@ -213,7 +209,7 @@ func (o *observer) lookAtArchives(ctx context.Context) error {
 	for _, p := range audit.found {
 		o.damaged = append(o.damaged, monitor.DamagedArchive{ID: p.ID, Path: p.Path, Message: p.about()})
 	}
-	for _, d := range broken {
+	for _, d := range audit.damaged {
 		o.damaged = append(o.damaged, monitor.DamagedArchive{Path: d.Path, Message: d.Err.Error()})
 	}
 	if len(o.damaged) > 0 && (before || o.atWork()) {

@@ -24,6 +24,7 @@ type receiptAudit struct {
 	undone   map[string]compact.Receipt
 	undoing  map[memory.Source]bool // sessions of which an undo is not finished
 	copies   *archive.Store
+	damaged  []archive.Damage // files of the catalogue that cannot be read
 	found    []receiptProblem
 	// outputLimit is the present limit of the policy: a memory that was made again
 	// under another one than a receipt has other chunks.
@@ -66,10 +67,11 @@ func (a *app) newReceiptAudit(ctx context.Context) (*receiptAudit, error) {
 	if v.copies, err = a.openArchive(); err != nil {
 		return nil, err
 	}
-	entries, err := v.copies.List(ctx, archive.Filter{})
+	entries, damaged, err := v.copies.Examine(ctx, archive.Filter{})
 	if err != nil {
 		return nil, err
 	}
+	v.damaged = damaged
 	if v.deleted, err = a.audit().DeletedArchives(); err != nil {
 		return nil, err
 	}

@@ -39,9 +39,20 @@ type Damage struct {
 // catalogue that cannot be read are left out, and [Store.Damaged] names them.
 // A catalogue that does not exist yet is empty.
 func (s *Store) List(ctx context.Context, f Filter) ([]Entry, error) {
+	picked, _, err := s.Examine(ctx, f)
+	return picked, err
+}
+
+// Examine is List with the files of the catalogue that cannot be read, as
+// [Store.Damaged] returns them.
+func (s *Store) Examine(ctx context.Context, f Filter) ([]Entry, []Damage, error) {
 	var picked []Entry
-	err := s.each(ctx, func(_ string, e Entry, err error) {
-		if err == nil && f.picks(e) {
+	var damaged []Damage
+	err := s.each(ctx, func(path string, e Entry, err error) {
+		switch {
+		case err != nil:
+			damaged = append(damaged, Damage{Path: path, Err: err})
+		case f.picks(e):
 			picked = append(picked, e)
 		}
 	})
@@ -51,7 +62,7 @@ func (s *Store) List(ctx context.Context, f Filter) ([]Entry, error) {
 		}
 		return strings.Compare(a.ID, b.ID)
 	})
-	return picked, err
+	return picked, damaged, err
 }
 
 // Damaged returns the files of the catalogue that [Store.List] had to leave
@@ -59,12 +70,7 @@ func (s *Store) List(ctx context.Context, f Filter) ([]Entry, error) {
 // they named are still there; archiving the same bytes again writes the entry
 // anew.
 func (s *Store) Damaged(ctx context.Context) ([]Damage, error) {
-	var damaged []Damage
-	err := s.each(ctx, func(path string, _ Entry, err error) {
-		if err != nil {
-			damaged = append(damaged, Damage{Path: path, Err: err})
-		}
-	})
+	_, damaged, err := s.Examine(ctx, Filter{})
 	return damaged, err
 }
 
