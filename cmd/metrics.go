@@ -55,7 +55,7 @@ What cannot be looked at has no series; the exit code is 3 then.
 // metricsText writes all metrics in the text format of Prometheus. What cannot be
 // looked at is told and left out.
 func (a *app) metricsText(ctx context.Context, w io.Writer) error {
-	seen, err := a.observe(ctx, a.config.Compaction.Threshold, nil)
+	seen, err := a.observe(ctx, lookOptions{threshold: a.config.Compaction.Threshold})
 	if f := (*failure)(nil); errors.As(err, &f) && f.code == "no_store" {
 		a.notice(note{Message: f.Error(), Hint: f.hint}) // runs and archives are there without one
 	} else if err != nil {
@@ -68,7 +68,7 @@ func (a *app) metricsText(ctx context.Context, w io.Writer) error {
 	reading := seen.reading()
 	if reading.Runs != nil {
 		if reading.Runs.Total, err = a.runTotals(ctx); err != nil {
-			a.passOver(note{Path: filepath.Join(a.dataDir(), "runs"), Message: err.Error()})
+			a.passOver(note{Path: a.runsDir(), Message: err.Error()})
 		}
 	}
 	return metrics.Write(w, reading)
@@ -76,11 +76,16 @@ func (a *app) metricsText(ctx context.Context, w io.Writer) error {
 
 // runTotals counts all runs that have ended, by outcome.
 func (a *app) runTotals(ctx context.Context) (map[string]int64, error) {
-	atWork := a.atWork()
-	counts, err := operate.OpenRuns(filepath.Join(a.dataDir(), "runs")).Totals(ctx, func(operate.RunRecord) bool { return atWork })
+	listed, err := a.listedRuns(ctx)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := operate.OpenRuns(a.runsDir()).Totals(ctx, func(r operate.RunRecord) bool {
+		return slices.ContainsFunc(listed, func(l operate.RunRecord) bool { return l.ID == r.ID && l.Outcome == operate.Running })
+	})
 	totals := map[string]int64{}
 	for _, outcome := range []operate.Outcome{operate.OK, operate.Partial, operate.Failed, operate.Busy, operate.Damaged, operate.Interrupted} {
-		totals[string(outcome)] = counts[outcome] // 0 too: a counter that appears with 1 is not seen to grow
+		totals[string(outcome)] = counts[outcome] // 0 too: a counter that begins at 1 is not seen to grow
 	}
 	return totals, err
 }
@@ -88,7 +93,7 @@ func (a *app) runTotals(ctx context.Context) (map[string]int64, error) {
 // reading is what was observed, as figures.
 func (o *observed) reading() metrics.Reading {
 	r := metrics.Reading{
-		Version: programVersion(), Go: runtime.Version(), Time: o.at, Threshold: o.threshold, Unreadable: len(o.unread), Agents: o.agents(),
+		Version: programVersion(), Go: runtime.Version(), Time: o.at, Threshold: o.limit, Unreadable: len(o.unread), Agents: o.agents(),
 	}
 	for _, d := range o.disks {
 		r.Disks = append(r.Disks, metrics.Disk{Directory: d.Path, Free: d.Free})

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,6 +21,8 @@ type monitorOptions struct {
 	Interval  time.Duration
 	Compact   bool
 	DryRun    bool
+
+	thresholdAsked bool // as a flag
 }
 
 func (o *monitorOptions) addFlags(fs *pflag.FlagSet) {
@@ -76,6 +77,7 @@ With --interval a signal ends it, with exit code 0.`,
   sessctl monitor --dry-run --json`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
+			o.thresholdAsked = c.Flags().Changed("threshold")
 			if err := o.validate(); err != nil {
 				return err
 			}
@@ -172,24 +174,21 @@ func (a *app) lookLocked(ctx context.Context, o monitorOptions, options monitor.
 // compactDue is compact --all. What is busy now is taken by a later look, and
 // needs nobody.
 func (a *app) compactDue(ctx context.Context, o monitorOptions, report *monitorReport) error {
-	all := compactOptions{
-		All: true, Threshold: o.Threshold, Strategy: a.config.Compaction.Strategy, Quiet: a.config.Compaction.Quiet,
-		Gateway: a.config.Compaction.Gateway, KeepRecentTokens: a.config.Compaction.Keep, MaxCalls: a.config.LLM.MaxCalls,
+	flags := stepFlags{"--all"}
+	if o.thresholdAsked {
+		flags = append(flags, fmt.Sprintf("--threshold=%d", o.Threshold))
 	}
-	if err := all.validate(); err != nil {
+	options, err := parseCompact(a, flags)
+	if err != nil {
 		return err
 	}
-	inner, streams := a.again(), *a.streams
-	var document bytes.Buffer
-	if a.global.JSON {
-		streams.Out = &document
+	inner := a.inner()
+	inner.global.Quiet = true
+	if inner.streams.document = nil; a.global.JSON {
+		inner.streams.document = func(d any) { report.Compaction = encoded(d) }
 	}
-	inner.streams, inner.global.Quiet = &streams, true
-	err := runCompact(ctx, inner, all)
+	err = runCompact(ctx, inner, options)
 	inner.closeStores()
-	if document.Len() > 0 {
-		report.Compaction = document.Bytes()
-	}
 	a.incomplete += inner.incomplete
 	if exitCode(err) == exitBusy {
 		err = nil
@@ -226,7 +225,7 @@ func (a *app) lookAndTell(ctx context.Context, o monitorOptions, options monitor
 	if err != nil {
 		a.passOver(note{Path: path, Message: err.Error() + "; it is begun anew, and what is wrong now is told again in " + options.CoolDown.String() + " at the earliest"})
 	}
-	seen, err := a.observe(ctx, o.Threshold, state.Stores)
+	seen, err := a.observe(ctx, lookOptions{threshold: o.Threshold, thresholdAsked: o.thresholdAsked, earlier: state.Stores})
 	if err != nil {
 		return monitorReport{}, err
 	}
@@ -332,7 +331,7 @@ func (o *observed) mainSessions() []monitor.Session {
 		s := stores[row.Path+"\x00"+row.Session]
 		x := monitor.Session{
 			Runtime: row.Runtime, Agent: row.Agent, Session: row.Session, Key: row.Key, Store: s.Store, Tokens: row.Tokens, TokenSource: row.TokenSource,
-			Threshold: o.threshold, ContextWindow: row.ContextWindow, Bytes: row.Bytes, Over: row.Over,
+			Threshold: o.limit, ContextWindow: row.ContextWindow, Bytes: row.Bytes, Over: row.Over,
 			Strategy: string(session.StrategyNone),
 		}
 		if remote(row.Runtime) {
@@ -342,7 +341,7 @@ func (o *observed) mainSessions() []monitor.Session {
 		if strategies := can.StrategiesOf(s.Ref); len(strategies) > 0 {
 			x.Strategy = string(strategies[0])
 		}
-		x.Near = !row.Over && can.Trigger == nil && row.Tokens >= o.threshold-o.threshold/10
+		x.Near = !row.Over && can.Trigger == nil && row.Tokens >= o.limit-o.limit/10
 		idle := o.at.Sub(row.last) > inUse
 		x.Unused = row.Compact == prospectIrreducible || idle && (row.Compact == prospectRuntime || row.Compact == prospectUnsupported)
 		all = append(all, x)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -24,13 +23,13 @@ import (
 // it. Nothing is changed and nothing is locked for it. What could not be looked at is
 // nil, or its flag is not set, and stands in failures.
 type observed struct {
-	at        time.Time
-	threshold int64
-	sessions  []found       // all that the stores have
-	rows      []*sessionRow // of those that an agent may still be using
-	stores    []monitor.Store
-	unread    []monitor.Unreadable
-	whole     bool // every store was listed
+	at       time.Time
+	limit    int64         // tokens, at which a session is due
+	sessions []found       // all that the stores have
+	rows     []*sessionRow // of those that an agent may still be using
+	stores   []monitor.Store
+	unread   []monitor.Unreadable
+	whole    bool // every store was listed
 
 	entries      []archive.Entry
 	catalogued   bool // the entries are all there are
@@ -51,15 +50,21 @@ type observed struct {
 type observer struct {
 	*app
 	observed
-	known map[string]monitor.KnownStore // stores of earlier looks
+	lookOptions
+}
+
+type lookOptions struct {
+	threshold      int64
+	thresholdAsked bool                          // as a flag: no runtime has a rule of its own then
+	earlier        map[string]monitor.KnownStore // stores of earlier looks
 }
 
 // observe looks at everything. Only a context that ended is an error, and that
 // there is no store, after the rest was looked at.
-func (a *app) observe(ctx context.Context, threshold int64, known map[string]monitor.KnownStore) (observed, error) {
-	o := observer{app: a.apart(), known: known}
+func (a *app) observe(ctx context.Context, options lookOptions) (observed, error) {
+	o := observer{app: a.apart(), lookOptions: options}
 	defer o.closeStores()
-	o.at, o.threshold = a.now(), threshold
+	o.at, o.limit = stamp(a.now()), options.threshold
 	storesErr := o.lookAtStores(ctx)
 	if f := (*failure)(nil); storesErr != nil && !(errors.As(storesErr, &f) && f.code == "no_store") {
 		return o.observed, storesErr
@@ -68,7 +73,7 @@ func (a *app) observe(ctx context.Context, threshold int64, known map[string]mon
 		what string
 		look func(context.Context) error
 	}{
-		{a.catalogueDir(), o.lookAtArchives}, {a.memoryDir(), o.lookAtMemory}, {filepath.Join(a.dataDir(), "runs"), o.lookAtRuns}, {a.dataDir(), o.lookAtDisks},
+		{a.catalogueDir(), o.lookAtArchives}, {a.memoryDir(), o.lookAtMemory}, {a.runsDir(), o.lookAtRuns}, {a.dataDir(), o.lookAtDisks},
 	} {
 		if err := step.look(ctx); err != nil {
 			if ctx.Err() != nil {
@@ -83,18 +88,17 @@ func (a *app) observe(ctx context.Context, threshold int64, known map[string]mon
 // again is the app for one more run of a command in the same process: it has
 // listed nothing, told nothing and passed over nothing yet.
 func (a *app) again() *app {
-	again := *a
-	again.notes, again.late, again.opened, again.moved, again.incomplete = []note{}, nil, nil, nil, 0
-	again.foreign, again.listed, again.tailCache = foreignFile{}, false, nil
+	again := a.inner()
+	again.outer, again.streams.document = nil, nil
+	again.moved, again.tailCache = nil, nil
 	again.global.Stores = slices.Clone(a.global.Stores)
-	return &again
+	return again
 }
 
 // apart is again for what prints nothing.
 func (a *app) apart() *app {
-	apart, streams := a.again(), *a.streams
-	streams.Out, streams.Err, streams.OutTTY, streams.ErrTTY = io.Discard, io.Discard, false, false
-	apart.streams = &streams
+	apart := a.again()
+	apart.global.JSON, apart.global.Quiet, apart.streams.document = true, false, func(any) {}
 	return apart
 }
 
@@ -110,7 +114,7 @@ func (o *observer) lookAtStores(ctx context.Context) error {
 	switch {
 	case err == nil:
 	case errors.As(err, &f) && f.code == "no_store":
-		if len(o.known) == 0 {
+		if len(o.earlier) == 0 {
 			return err
 		}
 	default: // there is one store, and it cannot be listed
@@ -136,7 +140,7 @@ func (o *observer) leaveOutMissing() {
 			return false
 		}
 		_, err := os.Stat(path)
-		return errors.Is(err, fs.ErrNotExist) && o.known[absolute(path)].Runtime == runtime
+		return errors.Is(err, fs.ErrNotExist) && o.earlier[absolute(path)].Runtime == runtime
 	})
 }
 
@@ -156,7 +160,7 @@ func (o *observer) noteStores() {
 		}
 	}
 	narrowed := len(o.global.Stores) > 0 || o.global.Runtime != ""
-	for root, known := range o.known {
+	for root, known := range o.earlier {
 		if there[root] {
 			continue
 		}
@@ -171,7 +175,7 @@ func (o *observer) noteStores() {
 func (o *observer) measureUsed(ctx context.Context, all inventory) error {
 	used := slices.DeleteFunc(slices.Clone(all.sessions), func(s found) bool { return !shown(s.Kind) })
 	options := compactOptions{
-		All: true, Threshold: o.threshold, Strategy: o.config.Compaction.Strategy,
+		All: true, Threshold: o.threshold, thresholdAsked: o.thresholdAsked, Strategy: o.config.Compaction.Strategy,
 		Quiet: o.config.Compaction.Quiet, Gateway: o.config.Compaction.Gateway, KeepRecentTokens: o.config.Compaction.Keep,
 	}
 	m := measurer{app: o.app, policy: options.policy(o.app), inDatabase: all.inDatabase()}
@@ -242,7 +246,7 @@ func (o *observer) lookAtMemory(ctx context.Context) error {
 }
 
 func (o *observer) lookAtRuns(ctx context.Context) (err error) {
-	o.runs, err = operate.OpenRuns(filepath.Join(o.dataDir(), "runs")).List(ctx)
+	o.runs, err = o.listedRuns(ctx)
 	o.runsSeen = err == nil
 	return err
 }

@@ -3,6 +3,7 @@ package monitor
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -108,7 +109,7 @@ func (s *State) observe(look Look, o Options) []observation {
 	for _, x := range look.Archives {
 		all = append(all, observation{
 			kind: ArchiveDamaged, subject: cmp.Or(x.ID, x.Path), level: above, data: x,
-			message: x.Path + ": " + x.Message, advice: "restore it from a backup; sessctl archive verify lists all that is damaged",
+			message: x.text(), advice: "restore it from a backup; sessctl archive verify lists all that is damaged",
 		})
 	}
 	for _, x := range look.Unread {
@@ -127,6 +128,14 @@ func (s *State) observe(look Look, o Options) []observation {
 		all = append(all, s.observeProfile(x, look.Time, o.Overdue))
 	}
 	return all
+}
+
+// text is the message, with the path where it does not name that itself.
+func (x DamagedArchive) text() string {
+	if strings.Contains(x.Message, x.Path) {
+		return x.Message
+	}
+	return x.Path + ": " + x.Message
 }
 
 func (x Session) observe() observation {

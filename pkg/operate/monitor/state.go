@@ -86,7 +86,7 @@ func Load(path string) (*State, error) {
 		}
 	}
 	if err != nil {
-		s, err = &State{Anew: true}, fmt.Errorf("the state of the monitor in %s cannot be used: %w", path, err)
+		s, err = &State{Anew: true}, fmt.Errorf("the state of the monitor cannot be used: %w", err)
 	}
 	s.Schema = 1
 	s.Conditions, s.Agents = orEmpty(s.Conditions), orEmpty(s.Agents)
