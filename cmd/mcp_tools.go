@@ -576,17 +576,9 @@ func (s *mcpServer) compact(ctx context.Context, in compactInput) (string, error
 // run runs a command as the shell would, with the server's own options. What it
 // prints is returned; if it failed, as the error.
 func (s *mcpServer) run(ctx context.Context, args []string) (string, error) {
-	var out strings.Builder
-	a := s.request(&out)
-	a.Err = &out
-	defer a.closeStores()
-	root := newRootCommand(a)
-	root.SetArgs(append(args, s.app.global.arguments()...))
-	root.SetOut(&out)
-	root.SetErr(&out)
-	err := root.ExecuteContext(ctx)
+	out, err := s.app.runInside(ctx, args)
 	if outcome := (*outcomeError)(nil); errors.As(err, &outcome) {
-		return "", &failure{code: "failed", exit: outcome.exit, err: errors.New(strings.TrimSpace(out.String()))}
+		return "", &failure{code: "failed", exit: outcome.exit, err: errors.New(strings.TrimSpace(out))}
 	}
-	return out.String(), err
+	return out, err
 }

@@ -195,6 +195,7 @@ read again with archive show.
 		newMetricsCommand(a),
 		newDoctorCommand(a),
 		newMCPCommand(a),
+		newHookCommand(a),
 		newConfigCommand(a),
 		newVersionCommand(a),
 	)

@@ -1,0 +1,403 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sessctl/sessctl/pkg/hooks"
+)
+
+func newHookCommand(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "hook",
+		Short: "Register sessctl with the runtimes: recall for agents, archives before sessions change",
+		Long: `Register sessctl in a runtime's own settings: as MCP server, so that agents can
+recall, and as a hook, so that a session is archived and remembered before the
+runtime compacts, resets or leaves it. Only our part of each file is added;
+remove takes it away again.
+` + exitHelp,
+		Example: `  sessctl hook install claude --dry-run
+  sessctl hook install claude
+  sessctl hook status
+  sessctl hook remove claude`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newHookInstallCommand(a), newHookRemoveCommand(a), newHookStatusCommand(a), newHookRunCommand(a))
+	return c
+}
+
+type hookOptions struct {
+	Runtime string
+	DryRun  bool
+	Program string
+}
+
+func newHookInstallCommand(a *app) *cobra.Command {
+	o := hookOptions{}
+	c := &cobra.Command{
+		Use:   "install RUNTIME",
+		Short: "Register sessctl with a runtime: " + strings.Join(hooks.Names(), ", "),
+		Long: `Write into the runtime's settings what calls sessctl. Every other byte of them
+stays. A second install changes nothing. --dry-run shows the difference.
+` + exitHelp,
+		Example: `  sessctl hook install claude --dry-run
+  sessctl hook install openclaw
+  sessctl hook install codex --program /usr/local/bin/sessctl`,
+		Args: usageArgs(cobra.ExactArgs(1)),
+		RunE: func(_ *cobra.Command, args []string) error {
+			o.Runtime = args[0]
+			return runHookChange(a, o, hooks.PlanInstall)
+		},
+	}
+	c.Flags().BoolVar(&o.DryRun, "dry-run", false, "show the difference and change nothing")
+	c.Flags().StringVar(&o.Program, "program", "", "let the runtime call the sessctl at `path` (default: this one)")
+	return c
+}
+
+func newHookRemoveCommand(a *app) *cobra.Command {
+	o := hookOptions{}
+	c := &cobra.Command{
+		Use:   "remove RUNTIME",
+		Short: "Take away what install wrote",
+		Long: `Make a runtime's settings what they were before install: byte for byte, if nobody
+has changed them since, else by taking our part away.
+` + exitHelp,
+		Example: `  sessctl hook remove claude --dry-run
+  sessctl hook remove claude`,
+		Args: usageArgs(cobra.ExactArgs(1)),
+		RunE: func(_ *cobra.Command, args []string) error {
+			o.Runtime = args[0]
+			return runHookChange(a, o, hooks.PlanRemove)
+		},
+	}
+	c.Flags().BoolVar(&o.DryRun, "dry-run", false, "show the difference and change nothing")
+	return c
+}
+
+// hookDocument is `hook install --json` and `hook remove --json`.
+type hookDocument struct {
+	Schema  int        `json:"schema"`
+	Runtime string     `json:"runtime"`
+	DryRun  bool       `json:"dry_run"`
+	Changed bool       `json:"changed"`
+	Files   []hookFile `json:"files"`
+	Notes   []note     `json:"notes"`
+}
+
+type hookFile struct {
+	Path   string `json:"path"`
+	What   string `json:"what"`
+	Change string `json:"change"` // none, made, changed, removed
+
+	before, after []byte
+}
+
+func runHookChange(a *app, o hookOptions, plan func(hooks.Target, string) (hooks.Plan, error)) error {
+	target, err := a.hookTarget(o.Runtime, o.Program)
+	if err != nil {
+		return err
+	}
+	p, err := plan(target, a.hooksDir())
+	if err != nil {
+		return hookFailure(err, target)
+	}
+	doc := newHookDocument(p, o.DryRun)
+	if !o.DryRun && p.Needed() {
+		if err := p.Execute(); err != nil {
+			return hookFailure(err, target)
+		}
+	}
+	for _, text := range p.Notes {
+		if doc.Changed {
+			a.notice(note{Message: text})
+		}
+	}
+	if self, err := os.Executable(); err == nil && o.Program == "" && doc.Changed && p.Installs() && temporary(self) {
+		a.notice(note{Path: self, Message: "this program is in a temporary directory, and the runtime will not find it when that is gone", Hint: "--program names one that stays"})
+	}
+	doc.Notes = a.notes
+	return a.renderHooks(doc)
+}
+
+// hookFailure says what can be done about an error.
+func hookFailure(err error, t hooks.Target) error {
+	f := &failure{code: "failed", exit: exitFailed, err: err}
+	switch {
+	case errors.Is(err, hooks.ErrNoRuntime):
+		f.code, f.path, f.hint = "no_runtime", t.Dir, "start "+t.Runtime+" once, or make the directory"
+	case errors.Is(err, hooks.ErrForeign):
+		f.code, f.hint = "foreign", "move the file away, or merge the two by hand: --dry-run --json shows what would be written"
+	case errors.Is(err, hooks.ErrChanged):
+		f.code, f.exit, f.hint = "changed", exitBusy, "run the command again; if "+t.Runtime+" is running, end it first"
+	default:
+		f.hint = "correct the file, and run the command again"
+	}
+	return f
+}
+
+// hookTarget is a runtime, as this user has it.
+func (a *app) hookTarget(runtime, program string) (hooks.Target, error) {
+	p := hooks.Program{Path: program}
+	if p.Path == "" {
+		self, err := os.Executable()
+		if err != nil {
+			return hooks.Target{}, fmt.Errorf("find this program: %w", err)
+		}
+		p.Path = self
+	}
+	p.Path = absolute(p.Path)
+	if info, err := os.Stat(p.Path); err != nil || info.IsDir() {
+		return hooks.Target{}, usageError("write the path of a sessctl", "--program: %s is no program", p.Path)
+	}
+	p.Args = a.typedGlobals()
+	target, known := hooks.For(runtime, a.hookHome(), p)
+	if !known {
+		return target, usageError(didYouMean(runtime, hooks.Names(), "runtimes: "+strings.Join(hooks.Names(), ", ")), "unknown runtime %q", runtime)
+	}
+	return target, nil
+}
+
+// temporary reports a path that does not last.
+func temporary(path string) bool {
+	return strings.HasPrefix(path, filepath.Clean(os.TempDir())+string(filepath.Separator)) || strings.Contains(path, "go-build")
+}
+
+// typedGlobals are the options that a runtime's calls need too.
+func (a *app) typedGlobals() []string {
+	var args []string
+	if a.global.ConfigFile != "" {
+		args = append(args, "--config="+absolute(a.global.ConfigFile))
+	}
+	if dir := a.dataDir(); dir != filepath.Join(a.home(), ".local", "share", "sessctl") {
+		args = append(args, "--data-dir="+dir) // the runtime may have another environment
+	}
+	return args
+}
+
+// hookHome says where the runtimes of this user keep their settings.
+func (a *app) hookHome() hooks.Home {
+	home := a.home()
+	at := func(variable, below string) string {
+		if dir := a.getenv(variable); dir != "" {
+			return absolute(dir)
+		}
+		return filepath.Join(home, below)
+	}
+	h := hooks.Home{
+		Claude: at("CLAUDE_CONFIG_DIR", ".claude"), ClaudeJSON: filepath.Join(home, ".claude.json"), Codex: at("CODEX_HOME", ".codex"),
+		Gemini: filepath.Join(home, ".gemini"), OpenClaw: at("OPENCLAW_STATE_DIR", ".openclaw"), Pi: at("PI_CODING_AGENT_DIR", filepath.Join(".pi", "agent")),
+	}
+	if a.getenv("CLAUDE_CONFIG_DIR") != "" {
+		h.ClaudeJSON = filepath.Join(h.Claude, ".claude.json")
+	}
+	return h
+}
+
+// hooksDir keeps what was registered, and what went wrong in hooks.
+func (a *app) hooksDir() string { return filepath.Join(a.dataDir(), "hooks") }
+
+func newHookDocument(p hooks.Plan, dryRun bool) hookDocument {
+	doc := hookDocument{Schema: 1, Runtime: p.Runtime, DryRun: dryRun, Changed: p.Needed(), Files: []hookFile{}}
+	for _, c := range p.Changes {
+		f := hookFile{Path: c.Path, What: c.What, Change: "none", before: c.Before, after: c.After}
+		switch {
+		case !c.Needed():
+		case c.Before == nil:
+			f.Change = "made"
+		case c.After == nil:
+			f.Change = "removed"
+		default:
+			f.Change = "changed"
+		}
+		doc.Files = append(doc.Files, f)
+	}
+	return doc
+}
+
+func (a *app) renderHooks(doc hookDocument) error {
+	if a.global.JSON {
+		return a.printJSON(doc)
+	}
+	if !doc.Changed {
+		if !a.global.Quiet {
+			_, err := fmt.Fprintf(a.Out, "%s: nothing to change\n", doc.Runtime)
+			return err
+		}
+		return nil
+	}
+	var b strings.Builder
+	for _, f := range doc.Files {
+		switch {
+		case f.Change == "none":
+		case doc.DryRun:
+			b.WriteString(visibleText(difference(f.Path, splitLines(f.before), splitLines(f.after))))
+		default:
+			fmt.Fprintf(&b, "%s %s (%s)\n", f.Change, visible(a.tilde(f.Path)), f.What)
+		}
+	}
+	_, err := io.WriteString(a.Out, b.String())
+	return err
+}
+
+func splitLines(text []byte) []string { return strings.Split(string(text), "\n") }
+
+func newHookStatusCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:     "status",
+		Short:   "Show with which runtimes sessctl is registered",
+		Long:    "Show with which runtimes sessctl is registered, and the latest error of a hook.\n" + exitHelp,
+		Example: "  sessctl hook status",
+		Args:    usageArgs(cobra.NoArgs),
+		RunE:    func(*cobra.Command, []string) error { return runHookStatus(a) },
+	}
+}
+
+// hookStatusDocument is `hook status --json`.
+type hookStatusDocument struct {
+	Schema   int          `json:"schema"`
+	Runtimes []hookStatus `json:"runtimes"`
+	Failures []hookFailed `json:"failures"` // of the last week, newest last
+}
+
+type hookStatus struct {
+	Runtime string   `json:"runtime"`
+	State   string   `json:"state"` // installed, not installed, differs, absent, unreadable
+	Reason  string   `json:"reason"`
+	Paths   []string `json:"paths"`
+}
+
+func runHookStatus(a *app) error {
+	doc := hookStatusDocument{Schema: 1, Runtimes: []hookStatus{}, Failures: a.hookFailures()}
+	for _, runtime := range hooks.Names() {
+		target, err := a.hookTarget(runtime, "")
+		if err != nil {
+			return err
+		}
+		doc.Runtimes = append(doc.Runtimes, newHookStatus(hooks.Look(target, a.hooksDir())))
+	}
+	if a.global.JSON {
+		return a.printJSON(doc)
+	}
+	var b strings.Builder
+	for _, s := range doc.Runtimes {
+		fmt.Fprintf(&b, "%-10s%s\n", s.Runtime, s.State)
+		if s.Reason != "" {
+			fmt.Fprintf(&b, "          %s\n", visible(s.Reason))
+		}
+	}
+	for _, f := range doc.Failures {
+		fmt.Fprintf(&b, "failed %s: %s of %s: %s\n", f.At.Local().Format("2006-01-02 15:04"), visible(f.Event), f.Runtime, visible(f.Error))
+	}
+	_, err := io.WriteString(a.Out, b.String())
+	return err
+}
+
+func newHookStatus(s hooks.State, err error) hookStatus {
+	row := hookStatus{Runtime: s.Runtime, State: "not installed", Paths: append([]string{}, s.Paths...)}
+	switch {
+	case err != nil:
+		row.State, row.Reason = "unreadable", err.Error()
+	case !s.Present:
+		row.State = "absent"
+	case s.Installed:
+		row.State = "installed"
+	case s.Partly:
+		row.State, row.Reason = "differs", "some of it is missing, or calls another sessctl; sessctl hook install "+s.Runtime+" mends it"
+	}
+	return row
+}
+
+// hookFailed is a hook that went wrong: a line of <data>/hooks/failures.jsonl.
+type hookFailed struct {
+	At      time.Time `json:"at"`
+	Runtime string    `json:"runtime"`
+	Event   string    `json:"event"`
+	Session string    `json:"session"`
+	Error   string    `json:"error"`
+}
+
+// failuresKept is how long a failure of a hook is shown.
+const failuresKept = 7 * 24 * time.Hour
+
+func (a *app) hookFailuresFile() string { return filepath.Join(a.hooksDir(), "failures.jsonl") }
+
+// hookFailures are the failures of the last week, oldest first.
+func (a *app) hookFailures() []hookFailed {
+	failures := []hookFailed{}
+	text, err := readHookFailures(a.hookFailuresFile())
+	if err != nil {
+		return failures
+	}
+	for line := range strings.Lines(text) {
+		var f hookFailed
+		if json.Unmarshal([]byte(line), &f) == nil && a.now().Sub(f.At) < failuresKept {
+			failures = append(failures, f)
+		}
+	}
+	return failures[max(0, len(failures)-mostFailures):]
+}
+
+// mostFailures is how many failures are shown.
+const mostFailures = 20
+
+// pointedAt is what an agent is told when its session starts again, or "".
+func (a *app) pointedAt(ctx context.Context, e hooks.Event) string {
+	store, err := a.readMemory(ctx)
+	if err != nil {
+		return ""
+	}
+	defer store.Close()
+	sources, err := store.Sources(ctx)
+	if err != nil {
+		return ""
+	}
+	all, _, err := a.listStores(ctx)
+	if err != nil {
+		return ""
+	}
+	i := slices.IndexFunc(all.sessions, func(s found) bool { return s.Runtime == e.Runtime && (s.ID == e.Session || s.Path == e.Path) })
+	if i < 0 {
+		return ""
+	}
+	known := 0
+	for _, s := range sources {
+		if s.Runtime == e.Runtime && s.Agent == all.sessions[i].Agent {
+			known++
+		}
+	}
+	if known == 0 {
+		return ""
+	}
+	return fmt.Sprintf("sessctl remembers %s of this project, also what compactions took out of context. To look something up: the tool memory_recall (MCP server sessctl), or `sessctl recall \"...\"`.", plural(known, "earlier session"))
+}
+
+// examineHooks tells of hooks that went wrong, and of registrations that call
+// another sessctl.
+func (d *checkup) examineHooks(context.Context) error {
+	if failures := d.hookFailures(); len(failures) > 0 {
+		last := failures[len(failures)-1]
+		d.warn(d.hookFailuresFile(), fmt.Sprintf("%s in the last week; the last one, %s of %s: %s", plural(len(failures), "hook")+" failed", last.Event, last.Runtime, last.Error),
+			"sessctl hook status lists them; sessctl archive --all --remember takes in what they missed")
+	}
+	for _, runtime := range hooks.Names() {
+		target, err := d.hookTarget(runtime, "")
+		if err != nil {
+			return err
+		}
+		if s := newHookStatus(hooks.Look(target, d.hooksDir())); s.State == "differs" {
+			d.note(target.Dir, "sessctl's registration with "+runtime+" is incomplete, or calls another sessctl", "sessctl hook install "+runtime+" lets it call this one")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+package hooks
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Event is what a runtime tells a hook.
+type Event struct {
+	Runtime string
+	Name    string // as the runtime names it: PreCompact, session_shutdown
+	Session string // id, or ""
+	Agent   string // or ""
+	Path    string // of the log, or ""
+	Cause   string // why a session starts or ends: resume, compact, quit
+}
+
+// Action is what sessctl does about an event.
+type Action int
+
+// The actions. Keep archives and remembers the session before the runtime
+// changes it or leaves it; Point tells the agent that its memory has something.
+const (
+	Nothing Action = iota
+	Keep
+	Point
+)
+
+// told is what the runtimes send; each sends some of it (docs/formats.md,
+// "Hooks").
+type told struct {
+	// Claude Code, Codex, Gemini CLI
+	SessionID  string `json:"session_id"`
+	Transcript string `json:"transcript_path"`
+	HookEvent  string `json:"hook_event_name"`
+	Source     string `json:"source"`
+	Reason     string `json:"reason"`
+	// OpenClaw, by our handler
+	Type       string `json:"type"`
+	Action     string `json:"action"`
+	SessionKey string `json:"sessionKey"`
+	OpenClawID string `json:"sessionId"`
+	// pi, by our extension
+	Event       string `json:"event"`
+	SessionFile string `json:"sessionFile"`
+}
+
+// ReadEvent reads what a runtime sent.
+func ReadEvent(runtime string, text []byte) (Event, error) {
+	var t told
+	if err := json.Unmarshal(text, &t); err != nil {
+		return Event{Runtime: runtime, Name: "unknown event"}, fmt.Errorf("read the event of %s: %w", runtime, err)
+	}
+	e := Event{Runtime: runtime, Name: t.HookEvent, Session: t.SessionID, Path: t.Transcript, Cause: t.Source + t.Reason}
+	switch runtime {
+	case "openclaw":
+		e.Name, e.Session = t.Type+":"+t.Action, t.OpenClawID
+		if parts := strings.Split(t.SessionKey, ":"); len(parts) > 1 && parts[0] == "agent" {
+			e.Agent = parts[1]
+		}
+	case "pi":
+		e.Name, e.Path = t.Event, t.SessionFile
+	}
+	if e.Name == "" || e.Name == ":" {
+		return e, fmt.Errorf("read the event of %s: it has no name", runtime)
+	}
+	return e, nil
+}
+
+// Action says what is to be done. Events that fire in every turn are nothing:
+// each would copy the whole log again. Gemini CLI's PreCompress is one of them.
+func (e Event) Action() Action {
+	switch e.Name {
+	case "PreCompact", "SessionEnd", "session:compact:before", "command:new", "command:reset", "session_before_compact", "session_before_switch", "session_shutdown":
+		return Keep
+	case "SessionStart":
+		if e.Cause == "resume" || e.Cause == "compact" || e.Cause == "clear" {
+			return Point
+		}
+	}
+	return Nothing
+}
