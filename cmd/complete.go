@@ -6,6 +6,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/hooks"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/operate/schedule"
 	"github.com/sessctl/sessctl/pkg/replay"
@@ -39,6 +40,7 @@ func completeFlags() map[string]completer {
 func completeArguments() map[string]completer {
 	return map[string]completer{
 		"schedule install": completeSchedules, "schedule show": completeSchedules, "schedule remove": completeSchedules,
+		"hook install": words(hooks.Names()...), "hook remove": words(hooks.Names()...), "hook run": words(hooks.Names()...),
 		"archive show": completeArchives, "archive restore": completeArchives, "archive verify": completeArchives, "run": completeProfiles,
 	}
 }

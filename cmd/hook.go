@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -123,8 +122,8 @@ func runHookChange(a *app, o hookOptions, plan func(hooks.Target, string) (hooks
 			a.notice(note{Message: text})
 		}
 	}
-	if self, err := os.Executable(); err == nil && o.Program == "" && doc.Changed && p.Installs() && temporary(self) {
-		a.notice(note{Path: self, Message: "this program is in a temporary directory, and the runtime will not find it when that is gone", Hint: "--program names one that stays"})
+	if p.Installs() && doc.Changed && o.Program == "" {
+		a.tellTemporary(target.Program, "the hooks fail")
 	}
 	doc.Notes = a.notes
 	return a.renderHooks(doc)
@@ -148,29 +147,16 @@ func hookFailure(err error, t hooks.Target) error {
 
 // hookTarget is a runtime, as this user has it.
 func (a *app) hookTarget(runtime, program string) (hooks.Target, error) {
-	p := hooks.Program{Path: program}
-	if p.Path == "" {
-		self, err := os.Executable()
-		if err != nil {
-			return hooks.Target{}, fmt.Errorf("find this program: %w", err)
-		}
-		p.Path = self
+	path, err := a.programFor(program)
+	if err != nil {
+		return hooks.Target{}, err
 	}
-	p.Path = absolute(p.Path)
-	if info, err := os.Stat(p.Path); err != nil || info.IsDir() {
-		return hooks.Target{}, usageError("write the path of a sessctl", "--program: %s is no program", p.Path)
-	}
-	p.Args = a.typedGlobals()
+	p := hooks.Program{Path: path, Args: a.typedGlobals()}
 	target, known := hooks.For(runtime, a.hookHome(), p)
 	if !known {
 		return target, usageError(didYouMean(runtime, hooks.Names(), "runtimes: "+strings.Join(hooks.Names(), ", ")), "unknown runtime %q", runtime)
 	}
 	return target, nil
-}
-
-// temporary reports a path that does not last.
-func temporary(path string) bool {
-	return strings.HasPrefix(path, filepath.Clean(os.TempDir())+string(filepath.Separator)) || strings.Contains(path, "go-build")
 }
 
 // typedGlobals are the options that a runtime's calls need too.

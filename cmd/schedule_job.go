@@ -154,37 +154,13 @@ func (a *app) jobAccount(o scheduleOptions) (schedule.Account, error) {
 	return accountOf(u), nil
 }
 
-// jobProgram is the path of the program that the job runs. By its name in PATH it
-// stays the same when a new version is installed; the path that the system knows
-// may be that of this version only.
+// jobProgram is the path of the program that the job runs.
 func (a *app) jobProgram(o scheduleOptions) (string, error) {
-	if o.Program != "" {
-		path := absolute(o.Program)
-		if !exists(path) {
-			a.notice(note{Path: path, Message: "there is no such program yet"})
-		}
-		return path, nil
+	path, err := a.programFor(o.Program)
+	if err == nil && o.Program == "" {
+		a.tellTemporary(path, "the schedule fails")
 	}
-	path, err := os.Executable()
-	if err != nil {
-		return "", fmt.Errorf("find out where this program is: %w", err)
-	}
-	if named, err := exec.LookPath(filepath.Base(os.Args[0])); err == nil && sameProgram(named, path) {
-		path = absolute(named)
-	}
-	for _, dir := range []string{os.TempDir(), "/tmp", "/var/tmp", "/dev/shm"} {
-		if below(dir, path) || strings.Contains(path, string(filepath.Separator)+"go-build") {
-			a.tell(note{Path: path, Message: "the program is in a temporary directory: the schedule fails when it is gone", Hint: "install sessctl, or name it with --program /usr/local/bin/sessctl"})
-			break
-		}
-	}
-	return path, nil
-}
-
-func sameProgram(a, b string) bool {
-	x, errX := os.Stat(a)
-	y, errY := os.Stat(b)
-	return errX == nil && errY == nil && os.SameFile(x, y)
+	return path, err
 }
 
 // jobOptions are the options that are in force and that a run from elsewhere would

@@ -102,26 +102,6 @@ func resyncParent(path string) error {
 	return err
 }
 
-// RemoveEmptyDir removes a directory that holds nothing, and syncs the one that
-// it was in. One that is gone already is no error; one that holds something is,
-// and so is anything that is no directory.
-func RemoveEmptyDir(path string) error {
-	info, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err == nil && !info.IsDir() {
-		err = fs.ErrInvalid
-	}
-	if err == nil {
-		err = os.Remove(path)
-	}
-	if err != nil {
-		return fmt.Errorf("remove directory %s: %w", path, bare(err))
-	}
-	return SyncDir(filepath.Dir(path))
-}
-
 // FreeSpace returns the bytes that this user may still write on the file
 // system of dir, or of its nearest existing parent.
 func FreeSpace(dir string) (uint64, error) {

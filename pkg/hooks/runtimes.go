@@ -21,6 +21,7 @@ type Home struct {
 // Target is a runtime that sessctl is registered with.
 type Target struct {
 	Runtime string
+	Program string // that it calls
 	Dir     string // of its settings: without it the runtime is not there
 	Notes   []string
 	files   []targetFile
@@ -38,19 +39,13 @@ func Names() []string { return []string{"claude", "codex", "gemini", "openclaw",
 // For returns what is registered with a runtime, and false for one that it does
 // not know.
 func For(runtime string, home Home, p Program) (Target, bool) {
-	switch runtime {
-	case "claude":
-		return claude(home, p), true
-	case "codex":
-		return codex(home, p), true
-	case "gemini":
-		return gemini(home, p), true
-	case "openclaw":
-		return openclaw(home, p), true
-	case "pi":
-		return pi(home, p), true
+	make := map[string]func(Home, Program) Target{"claude": claude, "codex": codex, "gemini": gemini, "openclaw": openclaw, "pi": pi}[runtime]
+	if make == nil {
+		return Target{}, false
 	}
-	return Target{}, false
+	t := make(home, p)
+	t.Program = p.Path
+	return t, true
 }
 
 // How long a runtime waits for a hook, in seconds: archiving a log of 100 MB
