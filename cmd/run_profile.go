@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -46,7 +47,7 @@ type profileRun struct {
 	plan    profilePlan
 	record  operate.RunRecord
 	began   time.Time // with the monotonic clock
-	untold  bool      // that the record cannot be written
+	untold  bool      // a record or an event of a run could not be written, which was said
 }
 
 // runProfile runs the steps of a profile under one lock. The record tells how
@@ -75,6 +76,7 @@ func (a *app) runProfile(ctx context.Context, profile string) (operate.RunRecord
 	if r.plan, err = r.planProfile(profile, operate.LastRead(r.earlier)); err != nil {
 		return r.record, err
 	}
+	r.sweep()
 	r.tellEarlier(ctx)
 	r.steps(ctx)
 	r.end(ctx)
@@ -100,11 +102,31 @@ func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 // goes on: the disk may be full, and what it does is safe without.
 func (r *profileRun) write() {
 	err := r.runs.Write(r.record)
-	if err == nil || r.untold {
+	if errors.Is(err, fs.ErrNotExist) && r.held == nil {
+		err = r.runs.Write(r.record) // the run that has the lock has swept it
+	}
+	if err != nil {
+		r.unwritten(err)
+	}
+}
+
+// unwritten tells once that something about runs could not be written: the run
+// is not all that it should be.
+func (r *profileRun) unwritten(err error) {
+	if !r.untold {
+		r.untold = true
+		r.tell(note{Path: r.runs.Dir, Message: "the record of a run cannot be written: " + err.Error()})
+	}
+}
+
+// sweep removes what a run that was killed left half-written of its record.
+func (r *profileRun) sweep() {
+	if !exists(r.runs.Dir) {
 		return
 	}
-	r.untold = true
-	r.passOver(note{Path: r.runs.Dir, Message: "the record of this run cannot be written: " + err.Error()})
+	if err := durable.Sweep(r.runs.Dir, 0); err != nil {
+		r.unwritten(err)
+	}
 }
 
 // tellEarlier tells of runs whose end nobody heard of: those that were killed,
@@ -125,12 +147,12 @@ func (r *profileRun) tellEnd(ctx context.Context, record *operate.RunRecord) {
 	}
 	id := outbox.DeriveID(record.Started, "run "+record.ID)
 	if r.emitOnce(ctx, id, event, record.Profile, withoutDocuments(*record)) != nil {
+		r.untold = true // it was told
 		return
 	}
 	record.Told = true
-	if err := r.runs.Write(*record); err != nil && !r.untold {
-		r.untold = true
-		r.notice(note{Path: r.runs.Dir, Message: err.Error()})
+	if err := r.runs.Write(*record); err != nil {
+		r.unwritten(err)
 	}
 }
 
@@ -277,9 +299,6 @@ func (r *profileRun) finish(outcome operate.Outcome, reason string) {
 // the two leaves the event to the next.
 func (r *profileRun) end(ctx context.Context) {
 	outcome, reason := operate.Worst(r.record.Steps), ""
-	if r.untold && outcome == operate.OK {
-		outcome, reason = operate.Partial, "the record of this run could not be written"
-	}
 	if ctx.Err() != nil {
 		outcome, reason = operate.Interrupted, explain(context.Cause(ctx)).Message
 	}
@@ -292,7 +311,11 @@ func (r *profileRun) end(ctx context.Context) {
 	r.write()
 	r.tellEnd(rest, &r.record)
 	if err := r.runs.Prune(rest); err != nil {
-		r.notice(note{Path: r.runs.Dir, Message: err.Error()})
+		r.unwritten(err)
+	}
+	if r.untold && r.record.ExitCode == exitOK {
+		r.finish(operate.Partial, "the record of a run could not be written")
+		r.write()
 	}
 }
 
@@ -308,7 +331,8 @@ func (r *profileRun) tellDamage(ctx context.Context, s operate.StepRecord) {
 		data := map[string]any{"run": r.record.ID, "profile": r.record.Profile, "problem": problem}
 		id := outbox.DeriveID(r.record.Started, "damaged "+problem)
 		if r.emitOnce(ctx, id, outbox.ArchiveDamaged, fmt.Sprintf("run/%s", r.record.Profile), data) != nil {
-			return // it was told
+			r.untold = true // it was told
+			return
 		}
 	}
 }

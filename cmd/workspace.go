@@ -346,7 +346,7 @@ func (w *workspace) close() {
 // something, but for those of archives.
 func (a *app) ownDirs() []string {
 	of := a.memoryDir()
-	return []string{a.dataDir(), a.journalDir(), a.receiptsDir(), a.factsReceiptsDir(), a.runsDir(), of, memory.ForgottenDir(of), memory.KeptDir(of)}
+	return []string{a.dataDir(), a.journalDir(), a.receiptsDir(), a.factsReceiptsDir(), of, memory.ForgottenDir(of), memory.KeptDir(of)}
 }
 
 func (a *app) journalDir() string { return filepath.Join(a.dataDir(), "journal") }

@@ -70,7 +70,7 @@ func Systems() []System {
 
 // Commands lists every command that changes files.
 func Commands() []Command {
-	return slices.Concat(compactions(), undos(), carryings(), archivings(), restores(), prunings(), cleanings(), memories(), extractions(), givingUps())
+	return slices.Concat(compactions(), undos(), carryings(), archivings(), restores(), prunings(), cleanings(), memories(), extractions(), givingUps(), runs())
 }
 
 func compactions() []Command {
@@ -256,6 +256,35 @@ func writtenInTrash(h *Home) error {
 	}
 	h.Lines = append(h.Lines, h.layout().late()...)
 	return writeAged(trashed[0], h.source())
+}
+
+// runs are those of a profile: several commands under one lock.
+func runs() []Command {
+	return []Command{{
+		Name: "run nightly", Runtime: "openclaw", Args: []string{"run"}, Env: []string{"SESSCTL_COMPACTION_THRESHOLD=1"},
+		Done: ran, Settled: remembers(Chunks), Sessions: true,
+	}}
+}
+
+// ran checks what a run has done, and that it has left a record of its end.
+func ran(h *Home) error {
+	code, out, err := h.Run("log", "--runs", "--limit", "1", "--json")
+	if err != nil || code != 0 {
+		return fmt.Errorf("log --runs: exit %d, %v: %s", code, err, out)
+	}
+	var doc struct {
+		Runs []struct {
+			Outcome string
+			Told    bool
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &doc); err != nil {
+		return fmt.Errorf("log --runs: %w", err)
+	}
+	if len(doc.Runs) != 1 || doc.Runs[0].Outcome != "ok" || !doc.Runs[0].Told {
+		return fmt.Errorf("the last run is %+v, want one that is ok and told", doc.Runs)
+	}
+	return errors.Join(movedAway(h), h.inArchives(h.Lines))
 }
 
 // givingUps end a change that no run can finish.

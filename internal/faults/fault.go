@@ -245,12 +245,15 @@ func excused(calls []crashloop.Call, c crashloop.Call) string {
 }
 
 // atTheEnd says whether a call belongs to the closing of the memory: nothing
-// but that comes after it, and what was committed is copied, not written.
+// but that comes after it, or until its log is removed and a later step of a run
+// begins, and what was committed is copied, not written.
 func atTheEnd(calls []crashloop.Call, c crashloop.Call) bool {
+	closed := false
 	for _, later := range calls[c.N-1:] {
 		if !strings.Contains(later.Path, "/memory/memory.db") && !strings.HasSuffix(later.Path, "/data/sessctl/lock") {
-			return false
+			return closed
 		}
+		closed = closed || strings.HasPrefix(later.Name, "unlink") && strings.HasSuffix(later.Path, "-wal")
 		if strings.HasPrefix(later.Name, "pwrite") && strings.HasSuffix(later.Path, "-wal") {
 			return false // a commit is still to come
 		}
