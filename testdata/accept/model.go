@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,6 +33,7 @@ type request struct {
 	Users int       `json:"users"` // user messages: 1 is a fresh session
 	Last  string    `json:"last"`  // the last of them
 	said  []message // all messages but the system's
+	call  *toolCall // that the last user message asks for, if it was not made yet
 }
 
 // message is one message of a request.
@@ -114,7 +116,10 @@ func (m *model) decode(w http.ResponseWriter, r *http.Request) (c chat, seen req
 	}
 	seen = request{At: time.Now().UTC()}
 	for _, m := range c.Messages {
-		text := textOf(m.Content)
+		text, result := textOf(m.Content)
+		if result {
+			m.Role = "tool"
+		}
 		if m.Role != "system" && m.Role != "developer" {
 			seen.said = append(seen.said, message{m.Role, text})
 		}
@@ -123,6 +128,7 @@ func (m *model) decode(w http.ResponseWriter, r *http.Request) (c chat, seen req
 			seen.Last = text
 		}
 	}
+	seen.call = nextCall(seen.said)
 	m.note(seen)
 	select {
 	case <-r.Context().Done(): // the runtime has given up
@@ -139,7 +145,7 @@ func (m *model) complete(w http.ResponseWriter, r *http.Request) {
 	}
 	usage := object{"prompt_tokens": 100 * seen.Users, "completion_tokens": 12, "total_tokens": 100*seen.Users + 12}
 	if c.Stream {
-		stream(w, usage)
+		stream(w, seen.call, usage)
 		return
 	}
 	writeJSON(w, object{
@@ -172,6 +178,14 @@ func (m *model) message(w http.ResponseWriter, r *http.Request) {
 		w.(http.Flusher).Flush()
 	}
 	send(object{"type": "message_start", "message": whole})
+	if seen.call != nil {
+		send(object{"type": "content_block_start", "index": 0, "content_block": object{"type": "tool_use", "id": seen.call.id, "name": seen.call.name, "input": object{}}})
+		send(object{"type": "content_block_delta", "index": 0, "delta": object{"type": "input_json_delta", "partial_json": seen.call.arguments}})
+		send(object{"type": "content_block_stop", "index": 0})
+		send(object{"type": "message_delta", "delta": object{"stop_reason": "tool_use", "stop_sequence": nil}, "usage": usage})
+		send(object{"type": "message_stop"})
+		return
+	}
 	send(object{"type": "content_block_start", "index": 0, "content_block": object{"type": "text", "text": ""}})
 	for _, piece := range answer {
 		send(object{"type": "content_block_delta", "index": 0, "delta": object{"type": "text_delta", "text": piece}})
@@ -188,20 +202,55 @@ func (m *model) note(seen request) {
 	_ = json.NewEncoder(m.log).Encode(seen) // for people only
 }
 
-// textOf is the text of a message: a string, or a list of parts.
-func textOf(content json.RawMessage) string {
-	var text string
+// textOf is the text of a message: a string, or a list of parts, and whether it
+// is the result of a tool.
+func textOf(content json.RawMessage) (text string, result bool) {
 	if json.Unmarshal(content, &text) == nil {
-		return text
+		return text, false
 	}
 	var parts []struct {
-		Text string `json:"text"`
+		Type    string          `json:"type"`
+		Text    string          `json:"text"`
+		Content json.RawMessage `json:"content"`
 	}
 	_ = json.Unmarshal(content, &parts) // no parts, no text
 	for _, p := range parts {
 		text += p.Text
+		if p.Type == "tool_result" {
+			inner, _ := textOf(p.Content)
+			text, result = text+inner, true
+		}
 	}
-	return text
+	return text, result
+}
+
+// toolCall is a call of a tool that the model makes.
+type toolCall struct{ id, name, arguments string }
+
+// wantedCall is how a user asks the model to call a tool: one line a call.
+var wantedCall = regexp.MustCompile(`(?m)CALL (\S+) (\{[^\n]*\})$`)
+
+// nextCall is the first call that the last user message asks for and that has no
+// result yet.
+func nextCall(said []message) *toolCall {
+	results := 0
+	for i, m := range slices.Backward(said) {
+		if m.role == "tool" {
+			results++
+		}
+		wanted := wantedCall.FindAllStringSubmatch(m.text, -1)
+		if m.role != "user" || len(wanted) == 0 {
+			if m.role == "user" && !strings.Contains(m.text, "<system-reminder>") {
+				return nil
+			}
+			continue
+		}
+		if results >= len(wanted) {
+			return nil
+		}
+		return &toolCall{fmt.Sprintf("call_%06d%03d", i, results), wanted[results][1], wanted[results][2]}
+	}
+	return nil
 }
 
 // delayOf is how long the model thinks about a message.
@@ -225,7 +274,7 @@ func writeJSON(w http.ResponseWriter, value object) {
 }
 
 // stream sends the answer as server-sent events.
-func stream(w http.ResponseWriter, usage object) {
+func stream(w http.ResponseWriter, call *toolCall, usage object) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	send := func(choices []object, usage any) {
 		event, _ := json.Marshal(object{
@@ -236,10 +285,18 @@ func stream(w http.ResponseWriter, usage object) {
 		w.(http.Flusher).Flush()
 	}
 	send([]object{{"index": 0, "delta": object{"role": "assistant", "content": ""}, "finish_reason": nil}}, nil)
-	for _, piece := range answer {
-		send([]object{{"index": 0, "delta": object{"content": piece}, "finish_reason": nil}}, nil)
+	reason := "stop"
+	if call != nil {
+		reason = "tool_calls"
+		send([]object{{"index": 0, "finish_reason": nil, "delta": object{"tool_calls": []object{{
+			"index": 0, "id": call.id, "type": "function", "function": object{"name": call.name, "arguments": call.arguments},
+		}}}}}, nil)
+	} else {
+		for _, piece := range answer {
+			send([]object{{"index": 0, "delta": object{"content": piece}, "finish_reason": nil}}, nil)
+		}
 	}
-	send([]object{{"index": 0, "delta": object{}, "finish_reason": "stop"}}, nil)
+	send([]object{{"index": 0, "delta": object{}, "finish_reason": reason}}, nil)
 	send([]object{}, usage)
 	fmt.Fprint(w, "data: [DONE]\n\n")
 }

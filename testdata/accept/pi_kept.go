@@ -102,7 +102,8 @@ func (s *stage) replays(ctx context.Context, log string, sent request) {
 		return
 	}
 	for i, m := range sent.said {
-		got, want := words(textOf(all[i].Content)), words(m.text)
+		text, _ := textOf(all[i].Content)
+		got, want := words(text), words(m.text)
 		if got != want || all[i].Role != m.role {
 			s.fail(what, fmt.Sprintf("message %d is %s %.200q, want %s %.200q", i+1, all[i].Role, got, m.role, want))
 			return

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// playClaudeHooks registers sessctl with Claude Code: what its own /compact takes
+// out of a session was archived and remembered before, and the agent finds it
+// through the tool.
+func playClaudeHooks(ctx context.Context, s *stage) {
+	c := newClaude(s)
+	s.must("make a directory", os.MkdirAll(filepath.Join(s.home, ".claude"), 0o700))
+	settings := filepath.Join(s.home, ".claude", "settings.json")
+	mine := []byte("{\n    \"cleanupPeriodDays\": 30,\n    \"hooks\": {}\n}\n")
+	s.must("write settings", os.WriteFile(settings, mine, 0o600))
+	s.hook(ctx, "install", "claude")
+
+	c.turn(ctx, "Plan the bakery week. The code of the store room is heron-basin-4711.")
+	same(s, "the end of a turn in -p is the end of a session: it is in the archive", len(s.archives(ctx)) > 0, true)
+	c.turn(ctx, "Which supplier has the best rye?", "--continue")
+	c.turn(ctx, "/compact", "--continue")
+	same(s, "what was compacted is in memory", s.recalls(ctx, "heron-basin-4711"), true)
+	c.turn(ctx, "What was the code of the store room?\nCALL ToolSearch {\"query\": \"select:mcp__sessctl__memory_recall\", \"max_results\": 1}\nCALL mcp__sessctl__memory_recall {\"query\": \"code of the store room\"}",
+		"--continue", "--allowedTools", "mcp__sessctl__memory_recall,ToolSearch")
+	same(s, "the agent finds it through the tool, with its lines", c.toolSaid("heron-basin-4711", "memory_read archive"), true)
+	same(s, "its agent was told that there is a memory", c.sent("sessctl remembers"), true)
+	same(s, "no hook has failed", s.hookFailures(ctx), 0)
+
+	s.hook(ctx, "remove", "claude")
+	now, err := os.ReadFile(settings)
+	same(s, "remove leaves the settings byte for byte as they were", err == nil && bytes.Equal(now, mine), true)
+	written, err := os.ReadFile(filepath.Join(s.home, ".claude.json"))
+	same(s, "and no server", err == nil && !strings.Contains(string(written), "sessctl"), true)
+	c.turn(ctx, "Are you well?", "--continue")
+}
+
+// playPiHooks registers sessctl with pi: a session that pi leaves is in memory.
+func playPiHooks(ctx context.Context, s *stage) {
+	p := newPi(s)
+	s.hook(ctx, "install", "pi")
+	p.turn(ctx, "Plan the bakery week. The code of the store room is heron-basin-4711.")
+	same(s, "when pi quits, the session is in memory", s.recalls(ctx, "heron-basin-4711"), true)
+	p.turn(ctx, "What was the code?\nCALL memory_recall {\"query\": \"code of the store room\"}")
+	same(s, "another session's agent finds it through the tool", s.toolSaid("heron-basin-4711"), true)
+	same(s, "no hook has failed", s.hookFailures(ctx), 0)
+	s.hook(ctx, "remove", "pi")
+	_, err := os.Stat(filepath.Join(s.home, ".pi", "agent", "extensions"))
+	same(s, "remove leaves nothing", os.IsNotExist(err), true)
+}
+
+// playOpenClawHooks registers sessctl with OpenClaw: what a reset closes is in
+// memory, and the agent of the fresh session finds it.
+func playOpenClawHooks(ctx context.Context, s *stage) {
+	o := newOpenClaw(s)
+	config := filepath.Join(s.home, ".openclaw", "openclaw.json")
+	before, err := os.ReadFile(config)
+	s.must("read the configuration", err)
+	s.hook(ctx, "install", "openclaw")
+	o.startGateway(ctx)
+	o.ask(ctx, "Plan the bakery week. The code of the store room is heron-basin-4711.")
+	_, err = o.call(ctx, "sessions.reset", object{"key": o.key()})
+	s.must("reset the session", err)
+	same(s, "what a reset closes is in memory", s.recalls(ctx, "heron-basin-4711"), true)
+	o.ask(ctx, "What was the code?\nCALL sessctl__memory_recall {\"query\": \"code of the store room\"}")
+	same(s, "the agent of the fresh session finds it through the tool", s.toolSaid("heron-basin-4711", "memory_read archive"), true)
+	same(s, "no hook has failed", s.hookFailures(ctx), 0)
+	s.stopAll()
+	changed, err := os.ReadFile(config)
+	s.must("read the configuration", err)
+	s.hook(ctx, "remove", "openclaw")
+	now, err := os.ReadFile(config)
+	s.must("read the configuration", err)
+	if bytes.Contains(changed, []byte("lastTouched")) { // the gateway has written its settings anew
+		same(s, "remove leaves nothing of ours in the settings", bytes.Contains(now, []byte("sessctl")), false)
+	} else {
+		same(s, "remove leaves the settings byte for byte as they were", bytes.Equal(now, before), true)
+	}
+	_, err = os.Stat(filepath.Join(s.home, ".openclaw", "hooks", "sessctl"))
+	same(s, "and no hook", os.IsNotExist(err), true)
+}
+
+// hook runs sessctl hook.
+func (s *stage) hook(ctx context.Context, what, runtime string) {
+	_, err := s.output(ctx, s.home, s.sessctl, "hook", what, runtime)
+	s.must("hook "+what, err)
+}
+
+// archives are the ids of the archives.
+func (s *stage) archives(ctx context.Context) (ids []string) {
+	out, err := s.output(ctx, s.home, s.sessctl, "archive", "list", "--json")
+	s.must("list the archives", err)
+	var doc struct {
+		Archives []struct {
+			ID string `json:"id"`
+		} `json:"archives"`
+	}
+	s.must("read what sessctl printed", json.Unmarshal(out, &doc))
+	for _, a := range doc.Archives {
+		ids = append(ids, a.ID)
+	}
+	return ids
+}
+
+// recalls reports whether memory finds a word. A hook that the runtime does not
+// wait for may still be at work.
+func (s *stage) recalls(ctx context.Context, word string) bool {
+	for range 40 {
+		if out, err := s.output(ctx, s.home, s.sessctl, "recall", word); err == nil && strings.Contains(string(out), word) {
+			return true
+		}
+		time.Sleep(250 * time.Millisecond)
+	}
+	return false
+}
+
+// hookFailures is how many hooks went wrong.
+func (s *stage) hookFailures(ctx context.Context) int {
+	out, err := s.output(ctx, s.home, s.sessctl, "hook", "status", "--json")
+	s.must("ask for the hooks", err)
+	var doc struct {
+		Failures []json.RawMessage `json:"failures"`
+	}
+	s.must("read what sessctl printed", json.Unmarshal(out, &doc))
+	return len(doc.Failures)
+}
+
+// toolSaid reports whether a tool has answered the model with all these words.
+func (s *stage) toolSaid(words ...string) bool {
+	n, _ := s.model.requests()
+	return slices.ContainsFunc(s.model.since(max(0, n-20)), func(r request) bool {
+		return slices.ContainsFunc(r.said, func(m message) bool {
+			return m.role == "tool" && !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(m.text, w) })
+		})
+	})
+}
