@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,8 +76,9 @@ func TestClosest(t *testing.T) {
 func TestKindOfKeys(t *testing.T) {
 	for key := range defaults() {
 		kind := kindOf(key)
-		if number := fits(key, "many"); number == (kind == "a whole number" || strings.HasPrefix(kind, "a duration")) {
-			t.Errorf("%s takes %s, and a word fits: %v", key, kind, number)
+		none := []string{"a whole number", "a number", "true or false"} // of them takes a word
+		if word := fits(key, "many"); word == (slices.Contains(none, kind) || strings.HasPrefix(kind, "a duration")) {
+			t.Errorf("%s takes %s, and a word fits: %v", key, kind, word)
 		}
 	}
 	for key, want := range map[string]string{"workers": "a whole number", "compaction.quiet_period": "a duration such as 30s or 5m", "stores": "a list", "archive.dir": "a text", "recall.limit": "a whole number"} {

@@ -34,7 +34,7 @@ func newMetricsCommand(a *app) *cobra.Command {
 format of Prometheus; docs/monitor.md lists them. --textfile puts them into a
 file for node_exporter's textfile collector instead: the file is complete at any
 time, and everybody may read it. A file of that name that sessctl did not write
-is left alone.
+is not replaced.
 
 What cannot be looked at has no series; the exit code is 3 then.
 ` + exitHelp,

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
@@ -208,11 +209,25 @@ func (a *app) lockMonitor(ctx context.Context) (*durable.FileLock, error) {
 	if err := durable.MakeDir(a.dataDir(), 0o700); err != nil {
 		return nil, &failure{code: "permission", exit: exitFailed, path: a.dataDir(), hint: "choose another place with --data-dir", err: fmt.Errorf("make data directory: %w", err)}
 	}
-	lock, err := durable.Lock(filepath.Join(a.dataDir(), "monitor.lock"))
+	lock, err := durable.Lock(filepath.Join(a.dataDir(), "lock-monitor"))
 	if errors.Is(err, durable.ErrLocked) {
 		return nil, &failure{code: "locked", exit: exitBusy, path: a.dataDir(), hint: "it tells what there is to tell; sessctl monitor --dry-run looks without telling", err: fmt.Errorf("another monitor is looking: %w", err)}
 	}
-	return lock, err
+	if err != nil {
+		return nil, err
+	}
+	return lock, a.sweepMonitor()
+}
+
+// sweepMonitor removes what a monitor that was killed has left half-written.
+func (a *app) sweepMonitor() error {
+	left, err := durable.Leftovers(a.dataDir(), 0)
+	for _, path := range left {
+		if strings.HasPrefix(filepath.Base(path), "."+filepath.Base(a.monitorStatePath())+".") {
+			err = errors.Join(err, durable.RemoveFile(path))
+		}
+	}
+	return err
 }
 
 func (a *app) monitorStatePath() string { return filepath.Join(a.dataDir(), "monitor.json") }
@@ -252,12 +267,8 @@ func (a *app) keepAndPut(ctx context.Context, state *monitor.State, path string)
 	if len(state.Ready) == 0 {
 		return nil
 	}
-	box, err := a.openOutbox()
-	if err != nil {
-		return err
-	}
 	for _, e := range state.Ready {
-		if err := box.Put(context.WithoutCancel(ctx), e); err != nil {
+		if err := a.putEvent(ctx, e, e.Data); err != nil {
 			return err
 		}
 	}
