@@ -32,6 +32,7 @@ var layers = map[string][]string{
 	"pkg/operate/monitor":    {"pkg/operate/outbox", "pkg/durable"},
 	"pkg/operate/metrics":    {},
 	"pkg/operate/...":        {"pkg/operate", "pkg/durable", "pkg/session"},
+	"pkg/operate/outbox":     {"pkg/durable", "internal/httpclient"},
 	"pkg/session":            {"pkg/jsonl"},
 	"pkg/session/piformat":   {"pkg/session", "pkg/jsonl"},
 	"pkg/session/logfile":    {"pkg/session", "pkg/durable"},
@@ -50,7 +51,8 @@ var layers = map[string][]string{
 	"internal/scriptcmd":     {"internal/fakegateway", "internal/fakeagentdb"},
 	"internal/fakegateway":   {},
 	"internal/fakemanagers":  {},
-	"internal/modelhttp":     {},
+	"internal/modelhttp":     {"internal/httpclient"},
+	"internal/httpclient":    {},
 	"internal/fakeagentdb":   {},
 }
 
@@ -75,9 +77,9 @@ var kept = []struct {
 	{"github.com/gofrs/flock", []string{"pkg/durable"}, "files are locked in one package"},
 	{"github.com/coder/websocket", []string{"pkg/session/openclaw", "internal/fakegateway"}, "one runtime is asked by its socket, on this machine"},
 	{"github.com/prometheus", []string{"pkg/operate/metrics"}, "metrics have one place"},
-	{"net/http", []string{"cmd", "internal/modelhttp", "internal/scriptcmd", "internal/fakegateway"}, "one package asks models; the rest works without a network"},
 	{"github.com/modelcontextprotocol/go-sdk", []string{"cmd"}, "agents ask through the same functions as the shell"},
 	{"github.com/tailscale/hujson", []string{"pkg/hooks"}, "settings of runtimes are changed in one package"},
+	{"net/http", []string{"cmd", "internal/httpclient", "internal/modelhttp", "pkg/operate/outbox", "internal/scriptcmd", "internal/fakegateway"}, "what goes over the network stands in few places; the rest works without one"},
 	{"log", []string{}, "errors are returned, notices go through cmd/output.go"},
 	{"testing", []string{}, "test code stays in test files"},
 	{"C", []string{}, "the program builds without a C compiler"},

@@ -7,20 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/sessctl/sessctl/internal/httpclient"
 )
 
-const (
-	// dialTimeout is how long a connection may take to open.
-	dialTimeout = 10 * time.Second
-	// maxComplaint is how much is read of a reply that reports an error, in bytes.
-	maxComplaint = 16 << 10
-)
+// maxComplaint is how much is read of a reply that reports an error, in bytes.
+const maxComplaint = 16 << 10
 
 // Options says which server a [Client] asks, and how it treats its errors.
 type Options struct {
@@ -47,12 +43,7 @@ type Client struct {
 // New returns a client. Nothing is asked yet.
 func New(o Options) *Client {
 	o.Clock = o.Clock.orReal()
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.DialContext = (&net.Dialer{Timeout: dialTimeout}).DialContext
-	return &Client{options: o, http: &http.Client{
-		Transport:     transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
+	return &Client{options: o, http: httpclient.New()}
 }
 
 // ParseBase reads the base URL of a server and removes slashes at its end. It
@@ -173,11 +164,11 @@ func (c *Client) once(ctx context.Context, q Question, sent []byte) (body []byte
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, 0, &ConnectionError{Host: c.options.Base.Host, Err: bare(err)}
+		return nil, 0, &ConnectionError{Host: c.options.Base.Host, Err: httpclient.WithoutURL(err)}
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return nil, c.retryAfter(response.Header), c.complaint(response)
+		return nil, httpclient.RetryAfter(response.Header, c.options.Clock.Now()), c.complaint(response)
 	}
 	body, err = io.ReadAll(io.LimitReader(response.Body, q.Limit+1))
 	if err != nil {
@@ -200,27 +191,6 @@ func (c *Client) request(ctx context.Context, q Question, sent []byte) (*http.Re
 		request.Header.Set(name, value)
 	}
 	return request, nil
-}
-
-// bare is an error without the URL that net/http puts before it.
-func bare(err error) error {
-	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
-		return wrapped.Err
-	}
-	return err
-}
-
-// retryAfter reads the header in both of its forms, seconds and a date. It
-// returns 0 for a time that has passed and for what it cannot read.
-func (c *Client) retryAfter(h http.Header) time.Duration {
-	value := strings.TrimSpace(h.Get("Retry-After"))
-	if seconds, err := strconv.ParseInt(value, 10, 32); err == nil {
-		return max(0, time.Duration(seconds)*time.Second)
-	}
-	if when, err := http.ParseTime(value); err == nil {
-		return max(0, when.Sub(c.options.Clock.Now()))
-	}
-	return 0
 }
 
 // passing says whether the same question may be answered a little later. A

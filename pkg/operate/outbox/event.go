@@ -23,8 +23,12 @@ const (
 )
 
 // RunStarted is told to targets that measure how long a run takes, such as
-// healthchecks.io, and to no other.
+// healthchecks.io, and to no other. It is not kept for anybody else.
 const RunStarted = "run.started"
+
+// Test is what a person sends to see whether a target can be reached. It never
+// is in an outbox.
+const Test = "sessctl.test"
 
 // Types returns the types that a target can ask for.
 func Types() []string {
@@ -76,4 +80,20 @@ func (e Event) check() error {
 func isID(text string) bool {
 	id, err := ulid.ParseStrict(text)
 	return err == nil && id.String() == text
+}
+
+// Document returns the event as receivers get it: a CloudEvents 1.0 envelope in
+// structured JSON mode. The source names the machine, as a URI reference. The
+// same event and source give the same bytes.
+func (e Event) Document(source string) ([]byte, error) {
+	return json.Marshal(struct {
+		SpecVersion string          `json:"specversion"`
+		ID          string          `json:"id"`
+		Source      string          `json:"source"`
+		Type        string          `json:"type"`
+		Subject     string          `json:"subject,omitempty"`
+		Time        time.Time       `json:"time"`
+		ContentType string          `json:"datacontenttype"`
+		Data        json.RawMessage `json:"data"`
+	}{"1.0", e.ID, source, e.Type, e.Subject, e.Time.UTC(), "application/json", e.Data})
 }

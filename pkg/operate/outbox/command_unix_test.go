@@ -1,0 +1,45 @@
+//go:build unix
+
+package outbox
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestCommand: the program gets the envelope and no shell, only exit code 0 is a
+// yes, and neither its output nor its time is without bounds.
+func TestCommand(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "got")
+	keep := Command{Run: []string{"/bin/sh", "-c", `cat >"$1"; echo "$SESSCTL_EVENT_TYPE $SESSCTL_EVENT_ID" >>"$1"`, "sh", file}, Source: "//host/sessctl", Env: os.Environ()}
+	if err := keep.Send(t.Context(), example()); err != nil {
+		t.Fatal(err)
+	}
+	document, _ := example().Document("//host/sessctl")
+	if got, err := os.ReadFile(file); err != nil || string(got) != string(document)+"\nrun.failed "+example().ID+"\n" {
+		t.Errorf("%s, %v", got, err)
+	}
+	for script, want := range map[string]Failure{
+		"echo no; exit 3": {Reason: "sh: exit status 3: no"},
+		"exit 75":         {Reason: "sh: exit status 75", Unreachable: true},
+		"head -c 10000000 /dev/zero | tr '\\0' x; exit 1": {Reason: "sh: exit status 1: " + strings.Repeat("x", shownComplaint)},
+	} {
+		var f *Failure
+		if err := (Command{Run: []string{"/bin/sh", "-c", script}, Env: os.Environ()}).Send(t.Context(), example()); !errors.As(err, &f) || *f != want {
+			t.Errorf("%s: %+v", script, f)
+		}
+	}
+	var f *Failure
+	if err := (Command{Run: []string{"/no/such/program"}}).Send(t.Context(), example()); !errors.As(err, &f) || !f.Unreachable {
+		t.Errorf("%v", err)
+	}
+	slow := Command{Run: []string{"/bin/sleep", "100"}, Timeout: 20 * time.Millisecond}
+	if err := slow.Send(context.Background(), example()); !errors.As(err, &f) || !f.Unreachable || !strings.HasPrefix(f.Reason, "sleep did not end within") {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,566 @@
+package outbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/durable"
+)
+
+// receiver is a Sender that takes what take says, and remembers the ids.
+type receiver struct {
+	mu   sync.Mutex
+	got  []string
+	take func(e Event) error
+}
+
+func (r *receiver) Send(_ context.Context, e Event) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.got = append(r.got, e.ID)
+	if r.take == nil {
+		return nil
+	}
+	return r.take(e)
+}
+
+// clock is a time that a test moves.
+type clock struct{ now time.Time }
+
+func (c *clock) Now() time.Time { return c.now }
+
+func box(t *testing.T, c *clock, targets ...Target) *Outbox {
+	t.Helper()
+	return boxAt(t, filepath.Join(t.TempDir(), "outbox"), c, targets...)
+}
+
+func boxAt(t *testing.T, dir string, c *clock, targets ...Target) *Outbox {
+	t.Helper()
+	o, err := Open(dir, targets...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Now, o.Jitter = c.Now, func() float64 { return 0.5 }
+	return o
+}
+
+// put keeps events of these subjects, a millisecond apart, and returns their ids.
+func put(t *testing.T, o *Outbox, at time.Time, eventType string, subjects ...string) (ids []string) {
+	t.Helper()
+	for i, subject := range subjects {
+		at := at.Add(time.Duration(i) * time.Millisecond)
+		id := DeriveID(at, eventType+subject)
+		if err := o.Put(t.Context(), Event{ID: id, Type: eventType, Time: at, Subject: subject, Data: json.RawMessage(`{}`)}); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+func deliver(t *testing.T, o *Outbox) Report {
+	t.Helper()
+	report, err := o.Deliver(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// states returns the state of every event, oldest first.
+func states(t *testing.T, o *Outbox) (all []State) {
+	t.Helper()
+	c, err := o.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range slices.Backward(c.Events) {
+		all = append(all, e.State)
+	}
+	return all
+}
+
+// TestDeliver: each target gets what it asks for, once.
+func TestDeliver(t *testing.T) {
+	all, damaged := &receiver{}, &receiver{}
+	o := box(t, &clock{noon}, Target{Name: "all", Types: Types(), Sender: all}, Target{Name: "damaged", Types: []string{ArchiveDamaged}, Sender: damaged})
+	ids := append(put(t, o, noon, Compacted, "a", "b"), put(t, o, noon.Add(time.Second), ArchiveDamaged, "c")...)
+	for range 2 {
+		deliver(t, o)
+	}
+	if !slices.Equal(all.got, ids) || !slices.Equal(damaged.got, ids[2:]) {
+		t.Errorf("%v and %v, want %v", all.got, damaged.got, ids)
+	}
+	if got := states(t, o); !slices.Equal(got, []State{Sent, Sent, Sent}) {
+		t.Errorf("states %v", got)
+	}
+	put(t, o, noon, Compacted, "a") // the same id once more
+	if report := deliver(t, o); len(report.Attempts) != 0 {
+		t.Errorf("told again: %v", report)
+	}
+}
+
+// TestUnaddressed: what nobody asks for is kept to be listed; that a run has
+// started is not.
+func TestUnaddressed(t *testing.T) {
+	o := box(t, &clock{noon})
+	put(t, o, noon, Compacted, "a")
+	put(t, o, noon, RunStarted, "nightly")
+	if got := states(t, o); !slices.Equal(got, []State{Unaddressed}) {
+		t.Errorf("states %v", got)
+	}
+}
+
+// TestRefusal: an event that a receiver refuses is tried again after growing
+// pauses for a day and becomes a dead letter; others are sent meanwhile.
+func TestRefusal(t *testing.T) {
+	c := &clock{noon}
+	r := &receiver{take: func(e Event) error {
+		if e.Subject == "poison" {
+			return &Failure{Reason: "the server answers 400"}
+		}
+		return nil
+	}}
+	o := box(t, c, Target{Name: "hook", Types: Types(), Sender: r})
+	put(t, o, noon, Compacted, "poison", "fine")
+	var pauses []time.Duration
+	for {
+		report := deliver(t, o)
+		if report.Waiting == 0 {
+			break
+		}
+		next := report.Attempts[0].Next
+		pauses = append(pauses, next.Sub(c.now))
+		c.now = next.Add(-time.Second)
+		if early := deliver(t, o); len(early.Attempts) != 0 {
+			t.Fatalf("tried before its time: %+v", early)
+		}
+		c.now = next
+	}
+	if want := []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute}; !slices.Equal(pauses[:3], want) || slices.Max(pauses) != longestPause {
+		t.Errorf("pauses %v", pauses)
+	}
+	if got := states(t, o); !slices.Equal(got, []State{Dead, Sent}) || c.now.Sub(noon) < tryFor || c.now.Sub(noon) > tryFor+longestPause {
+		t.Errorf("states %v after %s", got, c.now.Sub(noon))
+	}
+	r.take = nil
+	if n, err := o.Retry(t.Context()); n != 1 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	deliver(t, o)
+	if got := states(t, o); !slices.Equal(got, []State{Sent, Sent}) {
+		t.Errorf("states %v after the retry", got)
+	}
+}
+
+// TestUnreachable: a target that does not answer is asked with one event at a
+// time, is no reason not to tell another, and gets everything when it answers.
+func TestUnreachable(t *testing.T) {
+	c := &clock{noon}
+	down := true
+	away := &receiver{take: func(Event) error {
+		if down {
+			return &Failure{Reason: "connection refused", Unreachable: true}
+		}
+		return nil
+	}}
+	other := &receiver{}
+	o := box(t, c, Target{Name: "away", Types: Types(), Sender: away}, Target{Name: "other", Types: Types(), Sender: other})
+	ids := put(t, o, noon, Compacted, "a", "b", "c")
+	deliver(t, o)
+	deliver(t, o)
+	if len(away.got) != 1 || !slices.Equal(other.got, ids) {
+		t.Errorf("%v and %v", away.got, other.got)
+	}
+	content, err := o.List(t.Context())
+	if err != nil || len(content.Silent) != 1 || content.Silent[0].Target != "away" {
+		t.Errorf("silent %v, %v", content.Silent, err)
+	}
+	c.now, down = c.now.Add(time.Minute), false
+	away.got = nil
+	deliver(t, o)
+	if !slices.Equal(away.got, ids) || !slices.Equal(states(t, o), []State{Sent, Sent, Sent}) {
+		t.Errorf("%v, %v", away.got, states(t, o))
+	}
+}
+
+// TestGiveUpSilent: all that has waited for a day for a target that did not
+// answer all the while becomes dead letters, without a try each.
+func TestGiveUpSilent(t *testing.T) {
+	c := &clock{noon}
+	r := &receiver{take: func(Event) error { return &Failure{Reason: "no answer within 10s", Unreachable: true} }}
+	o := box(t, c, Target{Name: "away", Types: Types(), Sender: r})
+	put(t, o, noon, Compacted, "a", "b", "c")
+	for range 40 {
+		c.now = c.now.Add(time.Hour)
+		deliver(t, o)
+	}
+	put(t, o, c.now, Compacted, "young")
+	deliver(t, o)
+	if got := states(t, o); !slices.Equal(got, []State{Dead, Dead, Dead, Waiting}) || len(r.got) > 40 {
+		t.Errorf("states %v after %d tries", got, len(r.got))
+	}
+}
+
+// TestClockSetBack: neither a clock that is set back an hour nor one that was a
+// year ahead puts a try off.
+func TestClockSetBack(t *testing.T) {
+	for name, move := range map[string]time.Duration{"an hour": -time.Hour, "a year": -365 * 24 * time.Hour} {
+		for _, unreachable := range []bool{true, false} {
+			c := &clock{noon}
+			r := &receiver{take: func(Event) error { return &Failure{Reason: "no", Unreachable: unreachable} }}
+			o := box(t, c, Target{Name: "hook", Types: Types(), Sender: r})
+			put(t, o, noon, Compacted, "a")
+			deliver(t, o)
+			c.now = c.now.Add(move)
+			deliver(t, o)
+			if len(r.got) != 2 {
+				t.Errorf("set back by %s (unreachable: %v): %d tries", name, unreachable, len(r.got))
+			}
+			deliver(t, o)
+			if len(r.got) != 2 {
+				t.Errorf("set back by %s (unreachable: %v): tried without a pause", name, unreachable)
+			}
+		}
+	}
+}
+
+// TestRetryAfter is honoured, up to the longest pause.
+func TestRetryAfter(t *testing.T) {
+	for asked, want := range map[time.Duration]time.Duration{0: 30 * time.Second, time.Minute: time.Minute, 100 * time.Hour: longestPause} {
+		if got := pause(1, asked, 0.5); got != want {
+			t.Errorf("asked for %s: %s, want %s", asked, got, want)
+		}
+	}
+}
+
+// TestLatest: a check hears how a run ended, and not late that it had started.
+func TestLatest(t *testing.T) {
+	c := &clock{noon}
+	down := true
+	r := &receiver{take: func(Event) error {
+		if down {
+			return &Failure{Reason: "no", Unreachable: true}
+		}
+		return nil
+	}}
+	o := box(t, c, Target{Name: "check", Types: HealthchecksTypes(), Latest: true, Sender: r})
+	put(t, o, noon, RunStarted, "nightly")
+	put(t, o, noon.Add(time.Millisecond), RunFinished, "weekly")
+	deliver(t, o)
+	ended := put(t, o, noon.Add(time.Second), RunFailed, "nightly")
+	c.now, down, r.got = c.now.Add(time.Hour), false, nil
+	deliver(t, o)
+	if got := states(t, o); !slices.Equal(got, []State{Superseded, Sent, Sent}) || !slices.Contains(r.got, ended[0]) || len(r.got) != 2 {
+		t.Errorf("states %v, told %v", got, r.got)
+	}
+}
+
+// TestSetAside: a file that is torn, foreign or of another event is told, moved
+// out of the way and stops nothing; one of a later version is left alone.
+func TestSetAside(t *testing.T) {
+	r := &receiver{}
+	o := box(t, &clock{noon}, Target{Name: "hook", Types: Types(), Sender: r})
+	ids := put(t, o, noon, Compacted, "a", "b", "c")
+	whole, err := os.ReadFile(filepath.Join(o.dir, ids[0]+".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	later := DeriveID(noon, "later")
+	for name, text := range map[string]string{
+		ids[0] + ".json": string(whole[:len(whole)/2]), "notes.txt": "mine", DeriveID(noon, "x") + ".json": string(whole),
+		later + ".json": strings.Replace(strings.Replace(string(whole), ids[0], later, 1), `"schema": 1`, `"schema": 2`, 1),
+	} {
+		if err := os.WriteFile(filepath.Join(o.dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	report := deliver(t, o)
+	if len(report.SetAside) != 4 || !slices.Equal(r.got, ids[1:]) || report.Waiting != 1 {
+		t.Errorf("set aside %v, told %v, waiting %d", report.SetAside, r.got, report.Waiting)
+	}
+	if kept, err := os.ReadFile(filepath.Join(o.asideDir(), ids[0]+".json")); err != nil || string(kept) != string(whole[:len(whole)/2]) {
+		t.Errorf("the torn file: %q, %v", kept, err)
+	}
+}
+
+// TestTwoDeliverers: a second process waits for the first, and sends nothing
+// twice; one that may not wait says so.
+func TestTwoDeliverers(t *testing.T) {
+	r := &receiver{}
+	dir := filepath.Join(t.TempDir(), "outbox")
+	target := Target{Name: "hook", Types: Types(), Sender: r}
+	one := boxAt(t, dir, &clock{noon}, target)
+	put(t, one, noon, Compacted, "a", "b", "c", "d", "e")
+	var both sync.WaitGroup
+	for range 2 {
+		both.Go(func() { _, _ = boxAt(t, dir, &clock{noon}, target).Deliver(t.Context()) })
+	}
+	both.Wait()
+	if len(r.got) != 5 {
+		t.Errorf("%d sent, want 5", len(r.got))
+	}
+	put(t, one, noon, Compacted, "f")
+	lock, err := durable.Lock(one.lockFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Unlock()
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if report, err := one.Deliver(over); err != nil || !report.Busy || report.Waiting != 1 {
+		t.Errorf("%+v, %v", report, err)
+	}
+}
+
+// TestPutMeanwhile: what is put while another process delivers is told by it.
+func TestPutMeanwhile(t *testing.T) {
+	r := &receiver{}
+	o := box(t, &clock{noon}, Target{Name: "hook", Types: Types(), Sender: r})
+	r.take = func(e Event) error {
+		if e.Subject == "a" {
+			put(t, o, noon.Add(time.Second), Compacted, "meanwhile")
+		}
+		return nil
+	}
+	put(t, o, noon, Compacted, "a")
+	deliver(t, o)
+	if len(r.got) != 2 {
+		t.Errorf("told %v", r.got)
+	}
+}
+
+// TestBounded: what is over is kept for a week, and the newest thousand.
+func TestBounded(t *testing.T) {
+	c := &clock{noon}
+	o := box(t, c)
+	if err := os.MkdirAll(o.doneDir(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for n := range keepAtMost + 30 { // written without a sync, which the test does not need
+		id := DeriveID(noon.Add(time.Duration(n)*time.Second), "x")
+		text := fmt.Sprintf(`{"schema":1,"id":%q,"type":"run.finished","time":"2026-05-01T12:00:00Z","data":{}}`, id)
+		if err := os.WriteFile(filepath.Join(o.doneDir(), id+".json"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	deliver(t, o)
+	if n := len(states(t, o)); n != keepAtMost {
+		t.Errorf("%d are kept", n)
+	}
+	c.now = noon.Add(keepDone + (keepAtMost+30)*time.Second/2)
+	names, _, err := o.names(o.doneDir())
+	if gone := len(o.toRemove(o.doneDir(), names)); err != nil || gone < keepAtMost/3 || gone > keepAtMost*2/3 {
+		t.Errorf("%d go after a week, %v", gone, err)
+	}
+}
+
+// TestReceipts: receipts of before the first event have none; later ones have
+// theirs once, in whatever order their ids come.
+func TestReceipts(t *testing.T) {
+	o := box(t, &clock{noon})
+	if fresh, err := o.NewReceipts([]string{"A"}); err != nil || fresh != nil {
+		t.Errorf("before the beginning: %v, %v", fresh, err)
+	}
+	for range 2 {
+		if err := o.BeginReceipts(func() ([]string, error) { return []string{"B", "D"}, nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := []string{"A", "B", "C", "D", "E"}
+	fresh, err := o.NewReceipts(all)
+	if err != nil || !slices.Equal(fresh, []string{"A", "C", "E"}) {
+		t.Errorf("%v, %v", fresh, err)
+	}
+	if err := o.NoteReceipts(fresh); err != nil {
+		t.Fatal(err)
+	}
+	if fresh, err := o.NewReceipts(append(all, "AA")); err != nil || !slices.Equal(fresh, []string{"AA"}) {
+		t.Errorf("%v, %v", fresh, err)
+	}
+}
+
+// hook serves one answer and returns a webhook to it.
+func hook(t *testing.T, answer http.HandlerFunc) Webhook {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text, _ := io.ReadAll(r.Body) // else the server does not see that the client has gone
+		r.Body = io.NopCloser(strings.NewReader(string(text)))
+		answer(w, r)
+	}))
+	t.Cleanup(server.Close)
+	to, err := ParseURL(server.URL + "/hooks/the-token-of-the-test?key=another-token")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Webhook{URL: to, Source: "//host/sessctl", Now: (&clock{noon}).Now, Secret: func() (string, error) { return "the secret", nil }}
+}
+
+func example() Event {
+	return Event{ID: DeriveID(noon, "x"), Type: RunFailed, Time: noon, Subject: "nightly", Data: json.RawMessage(`{"n":1}`)}
+}
+
+// TestWebhook: what arrives, byte for byte.
+func TestWebhook(t *testing.T) {
+	var header http.Header
+	var body string
+	w := hook(t, func(_ http.ResponseWriter, r *http.Request) {
+		text, _ := io.ReadAll(r.Body)
+		header, body = r.Header, string(text)
+	})
+	if err := w.Send(t.Context(), example()); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"specversion":"1.0","id":"` + example().ID + `","source":"//host/sessctl","type":"run.failed","subject":"nightly","time":"2026-05-01T12:00:00Z","datacontenttype":"application/json","data":{"n":1}}`
+	if body != want || header.Get("Content-Type") != "application/cloudevents+json" {
+		t.Errorf("%s: %s", header.Get("Content-Type"), body)
+	}
+	// printf '1777636800.%s' "$want" | openssl dgst -sha256 -hmac 'the secret'
+	if got := header.Get(SignatureHeader); got != Sign("the secret", noon, []byte(want)) || !strings.HasPrefix(got, "t=1777636800,v1=") {
+		t.Errorf("signature %s", got)
+	}
+	w.Plain = true
+	if err := w.Send(t.Context(), example()); err != nil || body != `{"event":"run.failed","n":1}` {
+		t.Errorf("%s, %v", body, err)
+	}
+}
+
+// TestSign is a value that openssl has computed:
+// printf '1700000000.{}' | openssl dgst -sha256 -hmac key
+func TestSign(t *testing.T) {
+	const want = "t=1700000000,v1=9d713ed406bb7076d4123f0dc2c39d2df5c654ed4b0cd56b52c8b4c940bd63ae"
+	if got := Sign("key", time.Unix(1700000000, 0), []byte("{}")); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestAnswers: what is made of each answer, that only 2xx is a yes, and that no
+// failure shows a token.
+func TestAnswers(t *testing.T) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect was followed") }))
+	defer elsewhere.Close()
+	status := func(code int) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
+	}
+	for name, c := range map[string]struct {
+		answer      http.HandlerFunc
+		says        string // "" for a yes
+		unreachable bool
+	}{
+		"204":   {answer: status(204)},
+		"10 MB": {answer: func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 10<<20)) }},
+		"10 MB, no": {func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(500)
+			_, _ = io.WriteString(w, strings.Repeat("x", 10<<20))
+		}, "answers 500 Internal Server Error: " + strings.Repeat("x", shownComplaint) + "…", false},
+		"400": {func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no\x1b[31m\n"+r.URL.String(), 400) }, "answers 400 Bad Request: no\x1b[31m /hooks/***?key=***", false},
+		"429": {status(429), "429 Too Many Requests", true},
+		"301 elsewhere": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, elsewhere.URL+"/the-token-of-the-test", 301)
+		}, "301 Moved Permanently (the host " + strings.TrimPrefix(elsewhere.URL, "http://") + "); redirects are not followed", true},
+		"308 here":    {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/other", 308) }, "(another path of the same host); redirects are not followed", true},
+		"301 nowhere": {status(301), "301 Moved Permanently; redirects are not followed", true},
+		"broken":      {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF", true},
+	} {
+		w := hook(t, c.answer)
+		err := w.Send(t.Context(), example())
+		var f *Failure
+		switch errors.As(err, &f); {
+		case c.says == "" && err != nil, c.says != "" && (f == nil || !strings.Contains(f.Reason, c.says) || f.Unreachable != c.unreachable):
+			t.Errorf("%s: %v, %+v", name, err, f)
+		case err != nil && (strings.Contains(err.Error(), "token") || strings.Contains(err.Error(), "secret")):
+			t.Errorf("%s shows a secret: %v", name, err)
+		}
+	}
+}
+
+// TestSlow: a receiver that does not answer, or sends a byte now and then, holds
+// nothing up beyond the deadline; one that has said yes is not waited for.
+func TestSlow(t *testing.T) {
+	drip := func(code int) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(code)
+			for r.Context().Err() == nil {
+				_, _ = io.WriteString(w, "x")
+				_ = http.NewResponseController(w).Flush()
+			}
+		}
+	}
+	hangs := hook(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	var f *Failure
+	if err := hangs.Send(short, example()); !errors.As(err, &f) || !f.Unreachable || !strings.Contains(f.Reason, "no answer within") {
+		t.Errorf("hangs: %v", err)
+	}
+	if err := hook(t, drip(200)).Send(t.Context(), example()); err != nil {
+		t.Errorf("says yes slowly: %v", err)
+	}
+	if err := hook(t, drip(500)).Send(t.Context(), example()); !errors.As(err, &f) || f.Unreachable {
+		t.Errorf("says no slowly: %v", err)
+	}
+}
+
+// TestNoServer, and a secret that cannot be read.
+func TestNoServer(t *testing.T) {
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	to, err := ParseURL(closed.URL + "/a-token")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var f *Failure
+	if err := (Webhook{URL: to, Now: time.Now}).Send(t.Context(), example()); !errors.As(err, &f) || !f.Unreachable || strings.Contains(f.Reason, "a-token") {
+		t.Errorf("%v", err)
+	}
+	w := Webhook{URL: to, Now: time.Now, Secret: func() (string, error) { return "", errors.New("the variable X is empty") }}
+	if err := w.Send(t.Context(), example()); !errors.As(err, &f) || !f.Unreachable || !strings.Contains(f.Reason, "X is empty") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestHealthchecks: which address is pinged.
+func TestHealthchecks(t *testing.T) {
+	var asked []string
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		asked = append(asked, r.URL.String()+" "+string(body))
+	}))
+	defer server.Close()
+	to, err := ParseURL(server.URL + "/uuid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := Healthchecks{URL: to, Now: time.Now}
+	run := DeriveID(noon, "run")
+	for eventType, data := range map[string]string{
+		RunStarted: `{"id":"` + run + `"}`, RunFinished: `{"id":"` + run + `","outcome":"ok","seconds":12.4}`, RunFailed: `{"outcome":"damaged","exit_code":4}`, Test: `{}`,
+	} {
+		if err := h.Send(t.Context(), Event{Type: eventType, Subject: "nightly", Time: noon, Data: json.RawMessage(data)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	slices.Sort(asked)
+	const rid = "?rid=019de368-f600-acba-2551-2100f80b56fc "
+	want := []string{
+		"/uuid/4 sessctl run nightly: damaged, exit code 4, 0 s, ended at 2026-05-01T12:00:00Z\n",
+		"/uuid/log sessctl events test\n",
+		"/uuid/start" + rid + "sessctl run nightly: started at 2026-05-01T12:00:00Z\n",
+		"/uuid" + rid + "sessctl run nightly: ok, exit code 0, 12 s, ended at 2026-05-01T12:00:00Z\n",
+	}
+	if !slices.Equal(asked, want) {
+		t.Errorf("%q", asked)
+	}
+}

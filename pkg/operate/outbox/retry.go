@@ -1,0 +1,146 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/sessctl/sessctl/pkg/durable"
+)
+
+// What is kept of events that are over (docs/events.md).
+const (
+	keepDone     = 7 * 24 * time.Hour
+	keepDead     = 90 * 24 * time.Hour
+	keepAtMost   = 1000
+	removeAtMost = 500 // at a time, so that no command is held up for long
+)
+
+func isThere(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// Retry lets dead letters be sent again, and what waits be sent at once: those
+// with these ids, or all dead letters. It returns how many there are. An id that
+// has nothing to be sent is fs.ErrNotExist; while another process delivers it
+// waits until ctx is done, and then is durable.ErrLocked.
+func (o *Outbox) Retry(ctx context.Context, ids ...string) (int, error) {
+	if !isThere(o.dir) {
+		if len(ids) > 0 {
+			return 0, fmt.Errorf("send %s again: %w", ids[0], fs.ErrNotExist)
+		}
+		return 0, nil
+	}
+	lock, err := o.lock(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("send events again: %w", err)
+	}
+	defer lock.Unlock()
+	paths, err := o.toRetry(ids)
+	if err != nil {
+		return 0, err
+	}
+	if len(paths) > 0 {
+		err = durable.RemoveFile(o.silenceFile()) // whoever asks for it thinks that they answer again
+	}
+	for i, path := range paths {
+		if err == nil {
+			err = o.again(path)
+		}
+		if err != nil {
+			return i, fmt.Errorf("send events again: %w", err)
+		}
+	}
+	return len(paths), nil
+}
+
+// toRetry are the files of these events, or of all dead letters.
+func (o *Outbox) toRetry(ids []string) (paths []string, err error) {
+	if len(ids) == 0 {
+		names, _, err := o.names(o.deadDir())
+		for _, name := range names {
+			paths = append(paths, filepath.Join(o.deadDir(), name))
+		}
+		return paths, err
+	}
+	for _, id := range ids {
+		path := o.find(id)
+		if path == "" || filepath.Dir(path) == o.doneDir() {
+			return nil, fmt.Errorf("send %s again: %w", id, fs.ErrNotExist)
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
+}
+
+// again makes the deliveries of an event that are not done new ones. The file is
+// written where it is and moved then: killed between the two it is still a file
+// that Retry finds.
+func (o *Outbox) again(path string) error {
+	s, err := o.read(path)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	for i, d := range s.Deliveries {
+		if d.State == Dead || d.State == Waiting {
+			s.Deliveries[i] = Delivery{Target: d.Target, State: Waiting, Error: d.Error}
+		}
+	}
+	if err := o.replace(path, s); err != nil {
+		return err
+	}
+	to := filepath.Join(o.dir, filepath.Base(path))
+	if s.state() != Waiting || path == to {
+		return nil
+	}
+	return durable.MoveFile(path, to)
+}
+
+// crowded says whether there is more that is over than is kept.
+func (o *Outbox) crowded() bool {
+	for _, dir := range []string{o.doneDir(), o.deadDir()} {
+		if names, _, err := o.names(dir); err == nil && len(o.toRemove(dir, names)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// toRemove are the names of events in a directory that are kept no longer: those
+// that are too old by the time in their id, and those beyond the newest.
+func (o *Outbox) toRemove(dir string, names []string) (gone []string) {
+	age := keepDone
+	if dir == o.deadDir() {
+		age = keepDead
+	}
+	for i, name := range names {
+		id, err := ulid.ParseStrict(name[:ulid.EncodedSize])
+		if err != nil || len(names)-i <= keepAtMost && o.Now().Sub(ulid.Time(id.Time())) <= age {
+			continue
+		}
+		gone = append(gone, name)
+	}
+	return gone[:min(len(gone), removeAtMost)]
+}
+
+// prune removes what is kept no longer. The caller holds the lock.
+func (o *Outbox) prune() error {
+	for _, dir := range []string{o.doneDir(), o.deadDir()} {
+		names, _, err := o.names(dir)
+		if err != nil {
+			return fmt.Errorf("list the outbox: %w", err)
+		}
+		for _, name := range o.toRemove(dir, names) {
+			if err := durable.RemoveFile(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("remove an event that was told: %w", err)
+			}
+		}
+	}
+	return nil
+}
