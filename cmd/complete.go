@@ -8,6 +8,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/hooks"
 	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/operate/outbox"
 	"github.com/sessctl/sessctl/pkg/operate/schedule"
 	"github.com/sessctl/sessctl/pkg/replay"
 	"github.com/sessctl/sessctl/pkg/retention"
@@ -32,6 +33,7 @@ func completeFlags() map[string]completer {
 		"replay-context format": words(formatNames()...), "memory export format": words("jsonl", "arrow"), "model": completeModels,
 		"since": words("1d", "7d", "30d"), "until": words("1d", "7d", "30d"), "max-age": words("7d", "30d", "90d"), "grace": words("7d", "30d"), "lock-wait": words("1m", "10m", "1h"), "interval": words("1m", "5m", "1h"),
 		"manager": words(managerNames()...), "every": words("5m", "30m", "1h", "6h", "1d"), "on-calendar": words("hourly", "daily", "weekly", "*-*-* 03:00"), "program": nil,
+		"state": words(eventStates()...), "type": words(outbox.Types()...),
 		"config": nil, "pprof": nil, "data-dir": nil, "to": nil, "output": nil, "file": nil, "check": nil, "textfile": nil, // files
 	}
 }
@@ -42,6 +44,7 @@ func completeArguments() map[string]completer {
 		"schedule install": completeSchedules, "schedule show": completeSchedules, "schedule remove": completeSchedules,
 		"hook install": words(hooks.Names()...), "hook remove": words(hooks.Names()...), "hook run": words(hooks.Names()...),
 		"archive show": completeArchives, "archive restore": completeArchives, "archive verify": completeArchives, "run": completeProfiles,
+		"events show": completeEvents, "events retry": completeEvents, "events test": completeTargets,
 	}
 }
 

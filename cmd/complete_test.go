@@ -76,6 +76,12 @@ func TestClosest(t *testing.T) {
 func TestKindOfKeys(t *testing.T) {
 	for key := range defaults() {
 		kind := kindOf(key)
+		if _, targets := listKeys()[key]; targets {
+			if kind != "a list" || fits(key, "many") {
+				t.Errorf("%s takes %s, and a word fits", key, kind)
+			}
+			continue
+		}
 		none := []string{"a whole number", "a number", "true or false"} // of them takes a word
 		if word := fits(key, "many"); word == (slices.Contains(none, kind) || strings.HasPrefix(kind, "a duration")) {
 			t.Errorf("%s takes %s, and a word fits: %v", key, kind, word)

@@ -96,10 +96,6 @@ type llmConfig struct {
 	MaxCalls int `mapstructure:"max_calls" json:"max_calls"` // of one run, to models
 }
 
-type eventsConfig struct {
-	URL string `mapstructure:"url" json:"-"` // may hold a token
-}
-
 // modelConfig says who writes: summaries, or facts.
 type modelConfig struct {
 	Provider string        `mapstructure:"provider" json:"provider"`
@@ -163,12 +159,12 @@ func defaults() map[string]any {
 		"facts.timeout":                 0,
 		"facts.window":                  0,
 		"llm.max_calls":                 50,
-		"events.url":                    "",
 		"memory.output_limit":           compact.DefaultOutputLimit,
 		"recall.limit":                  5,
 		"recall.rank":                   "hybrid",
 	}
 	maps.Copy(all, monitorDefaults())
+	maps.Copy(all, eventDefaults())
 	return all
 }
 
@@ -270,8 +266,12 @@ func envName(key string) string {
 	return "SESSCTL_" + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
 }
 
-// envValue splits lists: paths are separated as in $PATH.
+// envValue splits lists: paths are separated as in $PATH. A list of targets is
+// written as in the file.
 func envValue(key, value string) any {
+	if _, targets := listKeys()[key]; targets {
+		return listOfTargets(value)
+	}
 	if key == "stores" {
 		return filepath.SplitList(value)
 	}
@@ -420,6 +420,9 @@ func (a *app) dataDirKey(configured, origin string) configKey {
 func shownValue(key string, value any) any {
 	if (key == "yarnnn.dsn" || key == "events.url") && value != "" {
 		return "(set)"
+	}
+	if list, ok := value.([]any); ok { // of targets, whose addresses may hold tokens
+		return fmt.Sprintf("(%d set)", len(list))
 	}
 	return value
 }

@@ -27,6 +27,9 @@ func (a *app) checkConfig(v *viper.Viper) error {
 		}
 	}
 	for _, key := range slices.Concat(known, profileKeysOf(v)) {
+		if err := checkTargetList(key, v.Get(key)); err != nil {
+			return blamedOn(a.originOf(key), err)
+		}
 		if !fits(key, v.Get(key)) {
 			err := fmt.Errorf("%s: %s takes %s, not %q", a.originOf(key), key, kindOf(key), fmt.Sprint(v.Get(key)))
 			return usageError("docs/configuration.md lists the keys and what they take", "%w", err)
@@ -37,6 +40,17 @@ func (a *app) checkConfig(v *viper.Viper) error {
 	}
 	a.config.addBareProfiles(v.AllKeys())
 	return nil
+}
+
+// blamedOn is a usage error with where it stands in front.
+func blamedOn(origin string, err error) error {
+	var f *failure
+	if !errors.As(err, &f) {
+		return fmt.Errorf("%s: %w", origin, err)
+	}
+	told := *f
+	told.err = fmt.Errorf("%s: %w", origin, f.err)
+	return &told
 }
 
 func (a *app) unknownKey(key string, known []string) error {

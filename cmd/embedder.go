@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/sessctl/sessctl/pkg/chunk"
-	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -254,11 +253,7 @@ func isOpenAI(base string) bool {
 
 // readKey reads a file of one line, which the configuration's key names.
 func readKey(key, path string) (string, error) {
-	data, err := durable.ReadSmall(path, 64<<10)
-	secret := strings.TrimSpace(string(data))
-	if err == nil && (secret == "" || strings.ContainsAny(secret, "\r\n")) {
-		err = errors.New("it does not hold one line with a key")
-	}
+	secret, err := oneLineOf(path)
 	if err != nil {
 		return "", usageError("the file holds the key and nothing else", "%s %s: %w", key, path, err)
 	}

@@ -42,6 +42,9 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	root.SetErr(errOut)
 	c, err := root.ExecuteContextC(ctx)
 	err = app.blameConfig(c, err)
+	if app.eventsWait {
+		app.tellEvents(ctx)
+	}
 	app.stopProfile()
 	app.closeStores()
 	if err != nil && ctx.Err() != nil {
@@ -76,12 +79,13 @@ func cancelOnSignal(cancel context.CancelCauseFunc) (stop func()) {
 // the options that all commands share.
 type app struct {
 	*streams
-	now    func() time.Time
-	getenv func(string) string
-	global globalOptions
-	config config
-	notes  []note // told so far
-	late   []lateLines
+	now        func() time.Time
+	getenv     func(string) string
+	global     globalOptions
+	config     config
+	notes      []note // told so far
+	eventsWait bool   // events may wait that the command has made
+	late       []lateLines
 
 	opened []session.Store
 	moved  *relocate.Moves // nil until somebody asks
@@ -196,6 +200,7 @@ read again with archive show.
 		newDoctorCommand(a),
 		newMCPCommand(a),
 		newHookCommand(a),
+		newEventsCommand(a),
 		newConfigCommand(a),
 		newVersionCommand(a),
 	)

@@ -106,6 +106,7 @@ func (w *workspace) open(ctx context.Context, a *app, m mode) (err error) {
 		if w.lock, err = a.lock(ctx); err != nil {
 			return err
 		}
+		a.beginReceipts()
 	}
 	err = w.openMemory(ctx, a, m)
 	if errors.Is(err, errUnrecovered) && m.recover.optional {

@@ -28,6 +28,7 @@ func Commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"model":     model,
 		"overwrite": overwrite,
 		"read":      read,
+		"receiver":  receiver,
 		"remove":    remove,
 		"replace":   replace,
 		"sameas":    sameAs,
@@ -42,6 +43,7 @@ func Setup(e *testscript.Env) {
 	e.Values[gatewayKey{}] = &scriptGateway{}
 	e.Values[embeddingKey{}] = &scriptEmbedding{}
 	e.Values[modelKey{}] = &scriptModel{}
+	e.Values[receiverKey{}] = &scriptReceiver{}
 }
 
 // exit CODE COMMAND... runs a command and checks its exit code.

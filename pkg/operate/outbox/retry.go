@@ -26,8 +26,8 @@ func isThere(path string) bool {
 	return err == nil
 }
 
-// Retry lets dead letters be sent again, and what waits be sent at once: those
-// with these ids, or all dead letters. It returns how many there are. An id that
+// Retry lets dead letters be sent again, and what waits be sent at once: the
+// events with these ids, or all. It returns how many there are. An id that
 // has nothing to be sent is fs.ErrNotExist; while another process delivers it
 // waits until ctx is done, and then is durable.ErrLocked.
 func (o *Outbox) Retry(ctx context.Context, ids ...string) (int, error) {
@@ -60,14 +60,19 @@ func (o *Outbox) Retry(ctx context.Context, ids ...string) (int, error) {
 	return len(paths), nil
 }
 
-// toRetry are the files of these events, or of all dead letters.
+// toRetry are the files of these events, or of all that were not told.
 func (o *Outbox) toRetry(ids []string) (paths []string, err error) {
 	if len(ids) == 0 {
-		names, _, err := o.names(o.deadDir())
-		for _, name := range names {
-			paths = append(paths, filepath.Join(o.deadDir(), name))
+		for _, dir := range []string{o.deadDir(), o.dir} {
+			names, _, err := o.names(dir)
+			if err != nil {
+				return nil, err
+			}
+			for _, name := range names {
+				paths = append(paths, filepath.Join(dir, name))
+			}
 		}
-		return paths, err
+		return paths, nil
 	}
 	for _, id := range ids {
 		path := o.find(id)
@@ -85,7 +90,7 @@ func (o *Outbox) toRetry(ids []string) (paths []string, err error) {
 func (o *Outbox) again(path string) error {
 	s, err := o.read(path)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
+		return nil // Deliver sets it aside, and tells
 	}
 	for i, d := range s.Deliveries {
 		if d.State == Dead || d.State == Waiting {

@@ -6,6 +6,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -77,8 +78,12 @@ func (w Webhook) body(e Event) (body []byte, contentType string, err error) {
 		body, err = e.Document(w.Source)
 		return body, "application/cloudevents+json", err
 	}
+	var data bytes.Buffer
+	if err := json.Compact(&data, e.Data); err != nil { // the file has it indented
+		return nil, "", err
+	}
 	first := []byte(`{"event":` + strconv.Quote(e.Type))
-	if rest, ok := bytes.CutPrefix(e.Data, []byte("{")); ok && len(rest) > 1 {
+	if rest, ok := bytes.CutPrefix(data.Bytes(), []byte("{")); ok && len(rest) > 1 {
 		return append(append(first, ','), rest...), "application/json", nil
 	}
 	return append(first, '}'), "application/json", nil

@@ -1,0 +1,82 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/operate/outbox"
+)
+
+// examineEvents looks at what could not be told, and at targets that take
+// nothing. It sends nothing.
+func (d *checkup) examineEvents(ctx context.Context) error {
+	targets, err := d.eventTargets()
+	if err != nil {
+		d.unusable("events", err)
+		return nil
+	}
+	box, err := d.openOutbox()
+	if err != nil {
+		return err
+	}
+	content, err := box.List(ctx)
+	if err != nil {
+		return err
+	}
+	d.examineTargets(targets, content.Silent)
+	count := map[outbox.State]int{}
+	for _, e := range content.Events {
+		count[e.State]++
+	}
+	if n := count[outbox.Dead]; n > 0 {
+		d.warn(d.outboxDir(), plural(n, "dead letter")+": events that a receiver did not take for a day", "sessctl events list --state dead shows them, sessctl events retry sends them again")
+	}
+	for _, u := range content.Unreadable {
+		d.warn(u.Path, u.Reason, "look at it, and remove it")
+	}
+	switch n := count[outbox.Waiting]; {
+	case n > 0:
+		d.note(d.outboxDir(), plural(n, "event")+" to be told later", "sessctl events deliver tells what is due")
+	case len(targets) > 0 && count[outbox.Dead] == 0:
+		d.ok(d.outboxDir(), "all events were told, to %s", plural(len(targets), "target"))
+	}
+	return nil
+}
+
+// examineTargets looks at each target: whether what it is configured with can be
+// read, and whether it takes events.
+func (d *checkup) examineTargets(targets []namedTarget, silent []outbox.Silent) {
+	for _, t := range targets {
+		if err := d.usable(t); err != nil {
+			d.problem("", fmt.Sprintf("nothing can be told to %s: %v", t.Name, err), eventsHint)
+			continue
+		}
+		for _, s := range silent {
+			if s.Target == t.Name {
+				d.warn("", fmt.Sprintf("%s has taken no event since %s, in %s: %s", t.Name, shownTime(s.Since.UTC().Format(time.RFC3339)), countTries(s.Tries), s.Error), "sessctl events test says how it is now")
+			}
+		}
+	}
+}
+
+func countTries(n int) string {
+	if n == 1 {
+		return "1 try"
+	}
+	return fmt.Sprintf("%d tries", n)
+}
+
+// usable is the error of an address or a secret that cannot be read.
+func (d *checkup) usable(t namedTarget) error {
+	switch s := t.Sender.(type) {
+	case failing:
+		return s.err
+	case outbox.Webhook:
+		if s.Secret != nil {
+			_, err := s.Secret()
+			return err
+		}
+	}
+	return nil
+}

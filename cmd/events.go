@@ -1,0 +1,450 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/operate/outbox"
+	"github.com/spf13/cobra"
+)
+
+// deliverTimeout bounds `events deliver` and `events retry`.
+const deliverTimeout = 5 * time.Minute
+
+type eventsOptions struct {
+	State string
+	Type  string
+	Limit int
+}
+
+func newEventsCommand(a *app) *cobra.Command {
+	events := &cobra.Command{
+		Use:   "events",
+		Short: "Show what was told to webhooks and commands, and tell it again",
+		Long: `sessctl keeps what it does and sees as events: a session was compacted, a run
+failed, the disk is low. Who is told of them stands in the configuration, under
+events.webhooks, events.commands and events.healthchecks; docs/events.md shows
+how. Events are told at the end of the command that made them. What a receiver
+does not take is tried again by later commands for a day, with growing pauses,
+and then becomes a dead letter that retry sends again.
+` + exitHelp,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	events.AddCommand(newEventsListCommand(a), newEventsShowCommand(a), newEventsDeliverCommand(a), newEventsRetryCommand(a), newEventsTestCommand(a))
+	return events
+}
+
+func newEventsListCommand(a *app) *cobra.Command {
+	var o eventsOptions
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List events and whether they were told",
+		Long: `List the events that are kept, the newest first, and how far each is:
+
+  waiting      somebody is still to be told; NOTE says what went wrong so far
+  sent         every receiver has said that it has it
+  dead         a receiver did not take it for a day: events retry sends it again
+  superseded   a later one has said what matters (healthchecks only)
+  unaddressed  nobody has asked for it
+
+What is over is kept for 7 days, and 1,000 at most; dead letters for 90 days.
+` + exitHelp,
+		Example: `  sessctl events list
+  sessctl events list --state dead
+  sessctl events list --type session.compacted --json`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error { return runEventsList(c.Context(), a, o) },
+	}
+	c.Flags().StringVar(&o.State, "state", "", "only events in this `state`: "+strings.Join(eventStates(), ", "))
+	c.Flags().StringVar(&o.Type, "type", "", "only events of this `type`, such as session.compacted")
+	c.Flags().IntVar(&o.Limit, "limit", 20, "show the last `n`, 0 for all")
+	return c
+}
+
+func eventStates() []string {
+	return []string{string(outbox.Waiting), string(outbox.Sent), string(outbox.Dead), string(outbox.Superseded), string(outbox.Unaddressed)}
+}
+
+func newEventsShowCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show ID",
+		Short: "Print an event as receivers get it",
+		Long: `Print the CloudEvents document of an event, byte for byte as it is posted and
+signed. ID is what events list shows, or any start or end of the whole id.
+` + exitHelp,
+		Example: "  sessctl events show cvt7w348",
+		Args:    usageArgs(cobra.ExactArgs(1)),
+		RunE:    func(c *cobra.Command, args []string) error { return runEventsShow(c.Context(), a, args[0]) },
+	}
+}
+
+func newEventsDeliverCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "deliver",
+		Short: "Tell what waits and is due",
+		Long: `Tell receivers of the events that wait and are due. Every command that makes an
+event does the same at its end, for at most 5 seconds; this one takes its time.
+Put it into a timer where days pass between two commands.
+
+Exit codes: 0 all was told that is due, 1 none was, 2 wrong usage, 3 some was
+not, 75 another process was delivering all the while.`,
+		Example: "  sessctl events deliver",
+		Args:    usageArgs(cobra.NoArgs),
+		RunE:    func(c *cobra.Command, _ []string) error { return runEventsDeliver(c.Context(), a) },
+	}
+}
+
+func newEventsRetryCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "retry [ID...]",
+		Short: "Send again what was not told: dead letters, and what waits",
+		Long: `Send again, and at once, what receivers did not take: all dead letters and all
+that waits for its next try, or the events with these ids. Receivers get them
+with the ids they had.
+
+Exit codes: 0 all was told, 1 none was, 2 wrong usage, 3 some was not, 75 another
+process was delivering all the while.`,
+		Example: `  sessctl events retry
+  sessctl events retry cvt7w348`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error { return runEventsRetry(c.Context(), a, args) },
+	}
+}
+
+func newEventsTestCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "test [TARGET...]",
+		Short: "Send a test event, and say what each receiver answers",
+		Long: `Send an event of the type sessctl.test to all targets of the configuration, or to
+those with these names, whatever types they ask for. It is sent once and not
+kept. A check of healthchecks.io gets a line in its log and keeps its state.
+
+Exit codes: 0 all took it, 1 none did, 2 wrong usage or no target, 3 some did not.`,
+		Example: `  sessctl events test
+  sessctl events test n8n`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error { return runEventsTest(c.Context(), a, args) },
+	}
+}
+
+// eventsDocument is `events list --json` (docs/json.md).
+type eventsDocument struct {
+	Schema     int                 `json:"schema"`
+	Events     []outbox.Kept       `json:"events"` // the newest first
+	Counts     map[string]int      `json:"counts"` // of all that are kept, by state
+	Targets    []targetRow         `json:"targets"`
+	Unreadable []outbox.Unreadable `json:"unreadable"`
+	Notes      []note              `json:"notes"`
+}
+
+// targetRow is a target of the configuration.
+type targetRow struct {
+	Name   string         `json:"name"`
+	Kind   string         `json:"kind"`  // webhook, command or healthchecks
+	Where  string         `json:"where"` // host or program
+	Types  []string       `json:"types"`
+	Silent *outbox.Silent `json:"silent"` // null if it answers
+}
+
+func runEventsList(ctx context.Context, a *app, o eventsOptions) error {
+	switch {
+	case o.Limit < 0:
+		return usageError("0 shows all", "--limit must not be negative")
+	case o.State != "" && !slices.Contains(eventStates(), o.State):
+		return usageError(didYouMean(o.State, eventStates(), "states: "+strings.Join(eventStates(), ", ")), "--state: unknown state %q", o.State)
+	case o.Type != "" && !slices.Contains(append(outbox.Types(), outbox.RunStarted), o.Type):
+		return usageError(didYouMean(o.Type, outbox.Types(), "types: "+strings.Join(outbox.Types(), ", ")), "--type: unknown type of events %q", o.Type)
+	}
+	box, err := a.openOutbox()
+	if err != nil {
+		return err
+	}
+	content, err := box.List(ctx)
+	if err != nil {
+		return err
+	}
+	targets, err := a.targetRows(content.Silent)
+	if err != nil {
+		return err
+	}
+	doc := eventsDocument{Schema: 1, Events: []outbox.Kept{}, Counts: map[string]int{}, Targets: targets, Unreadable: append([]outbox.Unreadable{}, content.Unreadable...), Notes: a.notes}
+	for _, e := range content.Events {
+		doc.Counts[string(e.State)]++
+		if (o.State == "" || o.State == string(e.State)) && (o.Type == "" || o.Type == e.Type) && (o.Limit == 0 || len(doc.Events) < o.Limit) {
+			doc.Events = append(doc.Events, e)
+		}
+	}
+	return renderEvents(a, doc)
+}
+
+// targetRows are the targets of the configuration, and which do not answer.
+func (a *app) targetRows(silent []outbox.Silent) ([]targetRow, error) {
+	named, err := a.eventTargets()
+	rows := make([]targetRow, 0, len(named))
+	for _, t := range named {
+		row := targetRow{Name: t.Name, Kind: t.Kind, Where: t.Where, Types: t.Types}
+		for _, s := range silent {
+			if s.Target == t.Name {
+				row.Silent = &s
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows, err
+}
+
+func renderEvents(a *app, doc eventsDocument) error {
+	if a.global.JSON {
+		return a.printJSON(doc)
+	}
+	t := table{empty: "no events are kept", columns: []column{
+		{name: "WHEN"}, {name: "ID"}, {name: "TYPE", least: 17}, {name: "SUBJECT", least: 8, drop: 2}, {name: "STATE"}, {name: "NOTE", least: 12, drop: 1},
+	}}
+	var rows [][]string
+	for _, e := range doc.Events {
+		at := e.Time.UTC().Format(time.RFC3339)
+		told := deliveryNote(e)
+		rows = append(rows, []string{at, e.ID, e.Type, visible(e.Subject), string(e.State), visible(told)})
+		t.rows = append(t.rows, []string{shownTime(at), shortReceipt(e.ID), e.Type, e.Subject, string(e.State), told})
+	}
+	t.warn = func(row, column int) bool { return column == 4 && doc.Events[row].State == outbox.Dead }
+	t.footer = fmt.Sprintf("%d waiting, %d dead, of %d that are kept", doc.Counts[string(outbox.Waiting)], doc.Counts[string(outbox.Dead)], sum(doc.Counts))
+	for _, target := range doc.Targets {
+		if target.Silent != nil {
+			a.notice(note{Message: fmt.Sprintf("%s has taken nothing since %s: %s", target.Name, shownTime(target.Silent.Since.UTC().Format(time.RFC3339)), target.Silent.Error), Hint: "sessctl events test says how it is now"})
+		}
+	}
+	for _, u := range doc.Unreadable {
+		a.notice(note{Path: u.Path, Message: u.Reason})
+	}
+	if len(doc.Targets) == 0 {
+		a.notice(note{Message: "nobody is told: no target is configured", Hint: eventsHint})
+	}
+	if len(rows) == 0 && !a.OutTTY {
+		a.notice(note{Message: t.empty})
+	}
+	return a.printList(t, rows)
+}
+
+func sum(counts map[string]int) (n int) {
+	for _, c := range counts {
+		n += c
+	}
+	return n
+}
+
+// deliveryNote says of an event who is still to be told, or was not, and why.
+func deliveryNote(e outbox.Kept) string {
+	var said []string
+	for _, d := range e.Deliveries {
+		switch {
+		case d.State == outbox.Dead, d.State == outbox.Waiting && d.Error != "":
+			said = append(said, fmt.Sprintf("%s: %s", d.Target, d.Error))
+		case d.State == e.State:
+			said = append(said, d.Target)
+		}
+	}
+	return strings.Join(said, ", ")
+}
+
+func eventIDs() idKind { return idKind{noun: "event", list: "sessctl events list", ends: true} }
+
+// eventID is the whole id of an event.
+func (a *app) eventID(ctx context.Context, box *outbox.Outbox, name string) (string, error) {
+	content, err := box.List(ctx)
+	if err != nil {
+		return "", err
+	}
+	return eventIDs().resolve(name, eventCandidates(content.Events))
+}
+
+func eventCandidates(events []outbox.Kept) (all []candidate) {
+	for _, e := range events {
+		all = append(all, candidate{e.ID, e.Type + ", " + e.Subject})
+	}
+	return all
+}
+
+func completeEvents(a *app, c *cobra.Command) []candidate {
+	box, err := a.openOutbox()
+	if err != nil {
+		return nil
+	}
+	content, _ := box.List(c.Context())
+	return eventCandidates(content.Events)
+}
+
+func completeTargets(a *app, _ *cobra.Command) (all []candidate) {
+	targets, _ := a.eventTargets() // what cannot be read offers nothing
+	for _, t := range targets {
+		all = append(all, candidate{t.Name, t.Kind})
+	}
+	return all
+}
+
+func runEventsShow(ctx context.Context, a *app, name string) error {
+	box, err := a.openOutbox()
+	if err != nil {
+		return err
+	}
+	id, err := a.eventID(ctx, box, name)
+	if err != nil {
+		return err
+	}
+	e, err := box.Get(id)
+	if err != nil {
+		return err
+	}
+	document, err := e.Document(a.eventSource())
+	if err != nil {
+		return err
+	}
+	_, err = a.Out.Write(append(visibleJSON(document), '\n'))
+	return err
+}
+
+// toldDocument is --json of `events deliver`, `retry` and `test` (docs/json.md).
+type toldDocument struct {
+	Schema   int          `json:"schema"`
+	Attempts []attemptRow `json:"attempts"`
+	Sent     int          `json:"sent"`
+	Failed   int          `json:"failed"`
+	Waiting  int          `json:"waiting"` // events that are to be told later
+	Busy     bool         `json:"busy"`    // another process was delivering
+	Notes    []note       `json:"notes"`
+}
+
+// attemptRow is one try to tell one target of one event.
+type attemptRow struct {
+	Event   string `json:"event"`
+	Type    string `json:"type"`
+	Subject string `json:"subject"`
+	outbox.Delivery
+}
+
+func runEventsDeliver(ctx context.Context, a *app) error {
+	report, err := a.deliverEvents(ctx, deliverTimeout)
+	if err != nil {
+		return err
+	}
+	return a.finishTold(report)
+}
+
+func runEventsRetry(ctx context.Context, a *app, names []string) error {
+	box, err := a.openOutbox()
+	if err != nil {
+		return err
+	}
+	var ids []string
+	for _, name := range names {
+		id, err := a.eventID(ctx, box, name)
+		if err != nil {
+			return err
+		}
+		ids = append(ids, id)
+	}
+	waiting, cancel := context.WithTimeout(ctx, deliverTimeout)
+	defer cancel()
+	switch _, err = box.Retry(waiting, ids...); {
+	case errors.Is(err, fs.ErrNotExist):
+		return usageError("sessctl events list shows how far each is", "%w: it was told, or nobody had asked for it", err)
+	case err != nil:
+		return err
+	}
+	return runEventsDeliver(ctx, a)
+}
+
+func runEventsTest(ctx context.Context, a *app, names []string) error {
+	targets, err := a.eventTargets()
+	if err != nil {
+		return err
+	}
+	known := make([]string, 0, len(targets))
+	for _, t := range targets {
+		known = append(known, t.Name)
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return usageError(didYouMean(name, known, "targets: "+strings.Join(known, ", ")), "no target of events is called %q", name)
+		}
+	}
+	if len(targets) == 0 {
+		return usageError(eventsHint, "no target of events is configured")
+	}
+	e := outbox.Event{ID: outbox.NewID(), Type: outbox.Test, Time: a.now().UTC(), Subject: "test", Data: []byte(`{"message":"sessctl events test"}`)}
+	var report outbox.Report
+	for _, t := range targets {
+		if len(names) > 0 && !slices.Contains(names, t.Name) {
+			continue
+		}
+		attempt := outbox.Attempt{Event: e.ID, Type: e.Type, Subject: e.Subject, Delivery: outbox.Delivery{Target: t.Name, State: outbox.Sent, Tries: 1}}
+		if err := t.Sender.Send(ctx, e); err != nil {
+			attempt.State, attempt.Error = "failed", err.Error()
+		}
+		report.Attempts = append(report.Attempts, attempt)
+	}
+	return a.finishTold(report)
+}
+
+// finishTold prints a line a try and decides the exit code.
+func (a *app) finishTold(report outbox.Report) error {
+	doc := toldDocument{Schema: 1, Attempts: []attemptRow{}, Waiting: report.Waiting, Busy: report.Busy}
+	for _, u := range report.SetAside {
+		a.notice(note{Path: u.Path, Message: "this file of the outbox cannot be used: " + u.Reason})
+	}
+	var text strings.Builder
+	for _, t := range report.Attempts {
+		doc.Attempts = append(doc.Attempts, attemptRow{t.Event, t.Type, t.Subject, t.Delivery})
+		if t.State == outbox.Sent {
+			doc.Sent++
+			if !a.global.Quiet {
+				fmt.Fprintf(&text, "%s: sent %s (%s)\n", visible(t.Target), t.Type, visible(t.Subject))
+			}
+			continue
+		}
+		doc.Failed++
+		fmt.Fprintf(&text, "%s: did not take %s (%s): %s%s\n", visible(t.Target), t.Type, visible(t.Subject), visible(t.Error), whenAgain(t, a.now()))
+	}
+	doc.Notes = a.notes
+	if a.global.JSON {
+		if err := a.printJSON(doc); err != nil {
+			return err
+		}
+		return toldOutcome(doc)
+	}
+	if !a.global.Quiet || doc.Failed > 0 {
+		fmt.Fprintf(&text, "%d sent, %d failed, %s waiting\n", doc.Sent, doc.Failed, plural(doc.Waiting, "event"))
+	}
+	if _, err := fmt.Fprint(a.Out, text.String()); err != nil {
+		return err
+	}
+	return toldOutcome(doc)
+}
+
+func whenAgain(t outbox.Attempt, now time.Time) string {
+	switch {
+	case t.State == outbox.Dead:
+		return "; given up, sessctl events retry sends it again"
+	case t.Next.IsZero():
+		return ""
+	}
+	return "; tried again in " + t.Next.Sub(now).Round(time.Second).String()
+}
+
+func toldOutcome(doc toldDocument) error {
+	switch {
+	case doc.Busy:
+		return &outcomeError{exit: exitBusy}
+	case doc.Failed > 0 && doc.Sent > 0:
+		return &outcomeError{exit: exitPartly}
+	case doc.Failed > 0:
+		return &outcomeError{exit: exitFailed}
+	}
+	return nil
+}
