@@ -64,7 +64,8 @@ func (p archivePlan) row(ctx context.Context, s found) archiveRow {
 		row.Outcome, row.Reason = "failed", s.Reason
 		return row
 	}
-	if p.remember && s.Kind != session.KindOutput {
+	if read, isOutput := s.output(); p.remember && (isOutput || s.Kind != session.KindOutput) {
+		s = read
 		plan, err := compact.NewPlan(ctx, s.store, s.Ref, p.policy, p.app.now())
 		switch {
 		case err != nil && !errors.Is(err, session.ErrUnknownFormat):

@@ -413,7 +413,7 @@ func (p *pruner) trashedArchive(name string) (string, error) {
 // remembered reads an archive again, as a compaction would, and compares what
 // that would store with what memory, nil if there is none, has.
 func (a *app) remembered(ctx context.Context, memories *memory.Store, archives *archive.Store, e archive.Entry) (bool, error) {
-	store := a.readerOf(e.Runtime)
+	store := a.archiveReader(e)
 	if memories == nil || store == nil {
 		return false, retention.ErrNotRemembered
 	}

@@ -39,8 +39,9 @@ func newKeeper(ctx context.Context, a *app, w *workspace, o archiveOptions) (*ke
 
 // keep archives one session, and remembers what can be read of it.
 func (k *keeper) keep(ctx context.Context, s found) archiveRow {
-	if k.remember && s.Kind != session.KindDatabase && s.Kind != session.KindOutput {
-		if row, ok := k.rememberOne(ctx, s); ok {
+	read, isOutput := s.output()
+	if k.remember && s.Kind != session.KindDatabase && (isOutput || s.Kind != session.KindOutput) {
+		if row, ok := k.rememberOne(ctx, read); ok {
 			return row
 		}
 	}
@@ -55,7 +56,9 @@ func (k *keeper) keep(ctx context.Context, s found) archiveRow {
 // rememberOne is false for a log that says nothing, or that cannot be read as
 // one: it is only archived.
 func (k *keeper) rememberOne(ctx context.Context, s found) (archiveRow, bool) {
-	result, err := compactOne(ctx, k.app, k.workspace, s, k.policy)
+	policy := k.policy
+	policy.SkipSummary = policy.SkipSummary || s.Kind == session.KindOutput
+	result, err := compactOne(ctx, k.app, k.workspace, s, policy)
 	k.progress.clear()
 	switch {
 	case errors.Is(err, session.ErrUnknownFormat):

@@ -10,7 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -363,7 +365,7 @@ func runMemoryForget(ctx context.Context, a *app, o forgetOptions) error {
 			return a.needMemory(ctx, store, err)
 		}
 	}
-	doc, selection, err := a.previewForget(ctx, open, selection)
+	doc, selections, err := a.previewForget(ctx, open, selection)
 	if err != nil {
 		return err
 	}
@@ -389,10 +391,14 @@ func runMemoryForget(ctx context.Context, a *app, o forgetOptions) error {
 		return err
 	}
 	defer w.close()
-	doc.Forgotten, err = w.memory.Forget(ctx, selection)
-	unwiped := errors.Is(err, memory.ErrUnwiped)
-	if err := a.tellUnwiped(err); err != nil {
-		return err
+	unwiped := false
+	for _, selection := range selections {
+		n, err := w.memory.Forget(ctx, selection)
+		doc.Forgotten += n
+		unwiped = unwiped || errors.Is(err, memory.ErrUnwiped)
+		if err := a.tellUnwiped(err); err != nil {
+			return err
+		}
 	}
 	a.noteSetAside()
 	if err := renderForget(a, doc); err != nil || !unwiped {
@@ -409,27 +415,59 @@ func (a *app) noteSetAside() {
 	}
 }
 
-// previewForget returns what is selected, and the selection with whole ids.
-func (a *app) previewForget(ctx context.Context, open func(context.Context) (*memory.Store, error), selection memory.Selection) (forgetDocument, memory.Selection, error) {
-	doc := forgetDocument{Schema: 1, Sessions: []memory.Selected{}}
+// previewForget returns what is selected, and the selections with whole ids: that
+// of a session and those of what belongs to it.
+func (a *app) previewForget(ctx context.Context, open func(context.Context) (*memory.Store, error), selection memory.Selection) (doc forgetDocument, selections []memory.Selection, err error) {
+	doc = forgetDocument{Schema: 1, Sessions: []memory.Selected{}}
 	store, err := open(ctx)
 	if err != nil {
-		return doc, selection, err
+		return doc, nil, err
 	}
 	defer store.Close()
 	if selection, err = a.wholeIDs(ctx, store, selection); err != nil {
-		return doc, selection, err
+		return doc, nil, err
 	}
-	sessions, err := store.Select(ctx, selection)
-	if err != nil {
-		return doc, selection, err
+	if selections, err = a.withMembers(ctx, selection); err != nil {
+		return doc, nil, err
 	}
-	for _, s := range sessions {
-		doc.Sessions = append(doc.Sessions, s)
-		doc.Records += s.Records
+	for _, selection := range selections {
+		sessions, err := store.Select(ctx, selection)
+		if err != nil {
+			return doc, nil, err
+		}
+		for _, s := range sessions {
+			doc.Sessions = append(doc.Sessions, s)
+			doc.Records += s.Records
+		}
 	}
 	doc.unwiped, err = store.WipeIsDue(ctx)
-	return doc, selection, err
+	return doc, selections, err
+}
+
+// withMembers adds to the selection of a session those of its sub-agents and of
+// its long outputs, which memory has as sessions of their own. The catalogue knows
+// whose they are, by their keys.
+func (a *app) withMembers(ctx context.Context, selection memory.Selection) ([]memory.Selection, error) {
+	all := []memory.Selection{selection}
+	if selection.Session == "" || selection.ID != "" {
+		return all, nil
+	}
+	archives, err := a.openArchive()
+	if err != nil {
+		return nil, err
+	}
+	entries, err := archives.List(ctx, archive.Filter{Agent: selection.Agent, Runtime: selection.Runtime})
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		member := memory.Selection{Runtime: e.Runtime, Agent: e.Agent, Session: e.Session}
+		kind := session.Kind(e.Kind)
+		if (kind == session.KindSubagent || kind == session.KindOutput) && strings.HasPrefix(e.Key, selection.Session+"/") && !slices.Contains(all, member) {
+			all = append(all, member)
+		}
+	}
+	return all, nil
 }
 
 // wholeIDs is a selection with the ids that its names mean. A name that means

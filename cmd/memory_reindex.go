@@ -379,7 +379,7 @@ func (w *workspace) archivedSessions(ctx context.Context, a *app, agent string) 
 	var sessions []archivedSession
 	at := map[memory.Source]int{}
 	for _, e := range entries {
-		if session.Kind(e.Kind) == session.KindOutput {
+		if session.Kind(e.Kind) == session.KindOutput && !traitsOf(e.Runtime).Outputs {
 			continue // kept as it is, never read
 		}
 		source := memory.Source{Runtime: e.Runtime, Agent: e.Agent, Session: e.Session}
@@ -407,16 +407,21 @@ func (w *workspace) rebuildSession(ctx context.Context, a *app, s archivedSessio
 		report.Archives += len(s.entries)
 		return err
 	}
-	store := a.readerOf(s.entries[0].Runtime)
+	store := a.archiveReader(s.entries[0])
 	if store == nil {
 		for _, e := range s.entries {
 			report.fail(e.ID, e.Path, fmt.Errorf("no runtime %q is known", e.Runtime))
 		}
 		return nil
 	}
+	policy, isOutput := a.recoveryPolicy(), session.Kind(s.entries[0].Kind) == session.KindOutput
+	policy.SkipSummary = policy.SkipSummary || isOutput
 	keeper := &rebuilder{store: w.memory}
-	result, err := w.compactor.Rebuild(ctx, store, logs, a.recoveryPolicy(), keeper)
+	result, err := w.compactor.Rebuild(ctx, store, logs, policy, keeper)
 	for _, d := range result.Damaged {
+		if isOutput && errors.Is(d.Err, session.ErrUnknownFormat) {
+			continue // it is no text: only archived
+		}
 		report.fail(d.Archived.ID, d.Archived.Path, d.Err)
 	}
 	report.Archives += result.Archives
@@ -430,7 +435,7 @@ func (w *workspace) rebuildSession(ctx context.Context, a *app, s archivedSessio
 
 func archivedLog(e archive.Entry) compact.ArchivedLog {
 	return compact.ArchivedLog{
-		Ref:       session.Ref{Runtime: e.Runtime, Agent: e.Agent, ID: e.Session, Key: e.Key, Path: e.Path, Kind: session.Kind(e.Kind)},
+		Ref:       session.Ref{Runtime: e.Runtime, Agent: e.Agent, ID: e.Session, Key: e.Key, Path: e.Path, Kind: session.Kind(e.Kind), ModTime: e.SourceModTime},
 		Archived:  archivedOf(e),
 		CreatedAt: e.CreatedAt,
 	}
@@ -445,6 +450,15 @@ func (a *app) readerOf(runtime string) session.Store {
 		}
 	}
 	return nil
+}
+
+// archiveReader is readerOf for an archive, which may be that of a tool's output.
+func (a *app) archiveReader(e archive.Entry) session.Store {
+	store := a.readerOf(e.Runtime)
+	if store != nil && session.Kind(e.Kind) == session.KindOutput && store.Capabilities().Outputs {
+		return session.ReadOutput(store)
+	}
+	return store
 }
 
 // rebuildMark names the archives that a session was rebuilt from, and the rule.

@@ -3,11 +3,14 @@ package cmd
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,9 +31,10 @@ func TestEveryTextIsRememberedOrCounted(t *testing.T) {
 				t.Fatal(err)
 			}
 			runtime, place := placeOf(log)
-			memory, content := rememberLog(t, runtime, place, log)
+			outputs := outputsOf(t, path)
+			memory, content := rememberLog(t, runtime, place, log, outputs)
 			var missing int64
-			for _, text := range textsOf(runtime, log) {
+			for _, text := range append(textsOf(runtime, log), slices.Collect(maps.Values(outputs))...) {
 				for _, piece := range pieces(text) {
 					if !holdsPiece(memory, piece) {
 						missing += int64(len(piece))
@@ -74,6 +78,25 @@ func samplesToRemember(t *testing.T) (logs []string) {
 	return logs
 }
 
+// outputsOf are the outputs that lie in files beside a log of Claude Code, by their
+// names.
+func outputsOf(t *testing.T, log string) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(strings.TrimSuffix(log, ".jsonl"), "tool-results", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	outputs := map[string]string{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		outputs[filepath.Base(file)] = string(text)
+	}
+	return outputs
+}
+
 // placeOf tells whose log it is by its records, and where that runtime has one.
 func placeOf(log []byte) (runtime, place string) {
 	const id = "0a1b2c3d-4e5f-4061-8071-2a3b4c5d6e7f"
@@ -95,9 +118,9 @@ type counted struct {
 	Redacted int   `json:"redacted"`
 }
 
-// rememberLog puts a log into a home and remembers it. It returns all texts of
-// the memory and what the receipt counts.
-func rememberLog(t *testing.T, runtime, place string, log []byte) (memory string, content counted) {
+// rememberLog puts a log and the outputs beside it into a home and remembers them.
+// It returns all texts of the memory and what the receipts count.
+func rememberLog(t *testing.T, runtime, place string, log []byte, outputs map[string]string) (memory string, content counted) {
 	t.Helper()
 	home := t.TempDir()
 	t.Setenv("HOME", home)
@@ -105,14 +128,14 @@ func rememberLog(t *testing.T, runtime, place string, log []byte) (memory string
 		t.Setenv(name, "")
 	}
 	path, old := filepath.Join(home, place), time.Now().Add(-2*time.Hour)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
+	files := map[string]string{path: string(log)}
+	for name, text := range outputs {
+		files[filepath.Join(strings.TrimSuffix(path, ".jsonl"), "tool-results", name)] = text
 	}
-	if err := os.WriteFile(path, log, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chtimes(path, old, old); err != nil {
-		t.Fatal(err)
+	for path, text := range files {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600), os.Chtimes(path, old, old)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	var out, errOut bytes.Buffer
 	for _, args := range [][]string{{"archive", "--all", "--remember", "--allow-root", "--json"}, {"memory", "export"}} {
@@ -130,11 +153,11 @@ func rememberLog(t *testing.T, runtime, place string, log []byte) (memory string
 		texts = append(texts, r.Text)
 	}
 	receipts, err := filepath.Glob(filepath.Join(home, ".local", "share", "sessctl", "receipts", "*.json"))
-	if err != nil || len(receipts) > 1 {
+	if err != nil || len(receipts) > 1+len(outputs) {
 		t.Fatalf("%d receipts, %v", len(receipts), err)
 	}
-	var receipt struct{ Content counted }
 	for _, r := range receipts {
+		var receipt struct{ Content counted }
 		data, err := os.ReadFile(r)
 		if err == nil {
 			err = json.Unmarshal(data, &receipt)
@@ -142,8 +165,11 @@ func rememberLog(t *testing.T, runtime, place string, log []byte) (memory string
 		if err != nil {
 			t.Fatal(err)
 		}
+		content.LeftOut += receipt.Content.LeftOut
+		content.Cut += receipt.Content.Cut
+		content.Redacted += receipt.Content.Redacted
 	}
-	return oneSpace(strings.Join(texts, "\n")), receipt.Content
+	return oneSpace(strings.Join(texts, "\n")), content
 }
 
 var (

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -101,6 +102,16 @@ type owner struct {
 }
 
 func (s found) owner() owner { return owner{s.Runtime, s.Store, s.Agent} }
+
+// output is a tool's output with a store that reads it; false if it is none, or
+// one that says nothing to memory.
+func (s found) output() (found, bool) {
+	if s.Kind != session.KindOutput || !s.store.Capabilities().Outputs {
+		return s, false
+	}
+	s.store, s.State, s.Reason = session.ReadOutput(s.store), session.StateIdle, ""
+	return s, true
+}
 
 // inventory is everything that all stores hold.
 type inventory struct {
@@ -641,13 +652,21 @@ func compactFamily(ctx context.Context, a *app, w *workspace, s found, policy co
 	return results
 }
 
-// compactMember only archives outputs, which are not remembered.
+// compactMember archives and remembers what belongs to a session. An output that
+// is no text is only archived, and none has a summary.
 func compactMember(ctx context.Context, a *app, w *workspace, member found, policy compact.Policy) (compact.Result, error) {
 	if member.Kind != session.KindOutput {
 		return compactOne(ctx, a, w, member, policy)
 	}
 	if policy.SkipArchive || member.Bytes == 0 {
 		return compact.Result{}, nil
+	}
+	if output, ok := member.output(); ok {
+		policy.SkipSummary = true
+		result, err := compactOne(ctx, a, w, output, policy)
+		if result.Archive != nil || ctx.Err() != nil || err != nil && !errors.Is(err, session.ErrUnknownFormat) {
+			return result, err
+		}
 	}
 	if _, same, err := w.fileKnown(ctx, member); err == nil && same {
 		return compact.Result{}, nil

@@ -49,6 +49,7 @@ type Piece struct {
 	Text      []byte // UTF-8; may be reused once Add has returned
 	Message   int    // ordinal of the message in its log
 	Line      int    // 1-based line of the source
+	LastLine  int    // of the record, where it is more than one line; else 0
 	Offset    int64  // first byte of the record in the source
 	End       int64  // first byte after the record
 	Time      int64  // epoch milliseconds
@@ -190,7 +191,7 @@ func (c *Chunker) covered() (covered Chunk) {
 			found = true
 			covered = Chunk{FirstMessage: p.Message, FirstLine: p.Line, FirstByte: p.Offset, Time: p.Time}
 		}
-		covered.FirstLine, covered.LastLine = min(covered.FirstLine, p.Line), max(covered.LastLine, p.Line)
+		covered.FirstLine, covered.LastLine = min(covered.FirstLine, p.Line), max(covered.LastLine, p.Line, p.LastLine)
 		covered.FirstByte, covered.EndByte = min(covered.FirstByte, p.Offset), max(covered.EndByte, p.End)
 		covered.LastMessage = p.Message
 	}

@@ -59,6 +59,9 @@ type Traits struct {
 	// Indexed says that an index of the runtime names the sessions which go on.
 	// A log that it does not name is a [KindOrphan].
 	Indexed bool
+	// Outputs says that a [KindOutput] is the output of a tool, as text, which
+	// [ReadOutput] reads.
+	Outputs bool
 	// SummaryStyle is the form of its summaries.
 	SummaryStyle SummaryStyle
 	// ArchiveDir returns where the archives of a log belong by the runtime's own

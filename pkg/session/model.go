@@ -246,14 +246,17 @@ func (u Usage) Context() int64 {
 // Message is one normalised entry of a log. Slices in it and in its parts are
 // valid until the function that was handed the message returns.
 type Message struct {
-	Ordinal int   // 0-based among the messages of the log, abandoned ones included
-	Line    int   // 1-based line of the source
-	Offset  int64 // first byte of the record in the source
-	Length  int64 // bytes of the record
-	ID      []byte
-	Role    Role
-	Branch  Branch
-	Time    int64 // epoch milliseconds, UTC
+	Ordinal int // 0-based among the messages of the log, abandoned ones included
+	Line    int // 1-based line of the source
+	// LastLine is the last line of what the message is made from, where that is
+	// more than one; else 0.
+	LastLine int
+	Offset   int64 // first byte of the record in the source
+	Length   int64 // bytes of the record
+	ID       []byte
+	Role     Role
+	Branch   Branch
+	Time     int64 // epoch milliseconds, UTC
 	// TimeInferred is true when the record had no usable time and Time is the
 	// previous record's.
 	TimeInferred bool

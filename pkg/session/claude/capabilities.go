@@ -9,6 +9,7 @@ func Traits() session.Traits {
 	return session.Traits{
 		Runtime: session.RuntimeClaude, Homes: []string{"~/.claude/projects"}, Variables: []string{"CLAUDE_CONFIG_DIR"},
 		Formats:      []session.Format{session.FormatClaude},
+		Outputs:      true,
 		SummaryStyle: session.StyleCheckpoint,
 	}
 }

@@ -125,7 +125,7 @@ func (l *lister) output(d *logfile.Dir, name, parent string) {
 	ref.Kind, ref.Parent = session.KindOutput, parent
 	ref.Key = parent + "/" + resultsName + "/" + name
 	ref.ID = session.CleanID(parent + "." + name)
-	ref.State, ref.Reason = session.StateUnsupported, "the output of a tool: it is archived with its session and not read"
+	ref.State, ref.Reason = session.StateUnsupported, "the output of a tool: it is archived and remembered with its session"
 	l.Add(ref)
 }
 
