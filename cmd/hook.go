@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -348,17 +347,13 @@ func (a *app) pointedAt(ctx context.Context, e hooks.Event) string {
 	if err != nil {
 		return ""
 	}
-	all, _, err := a.listStores(ctx)
-	if err != nil {
-		return ""
-	}
-	i := slices.IndexFunc(all.sessions, func(s found) bool { return s.Runtime == e.Runtime && (s.ID == e.Session || s.Path == e.Path) })
-	if i < 0 {
+	about, err := a.sessionOf(ctx, e)
+	if err != nil || about == nil {
 		return ""
 	}
 	known := 0
 	for _, s := range sources {
-		if s.Runtime == e.Runtime && s.Agent == all.sessions[i].Agent {
+		if s.Runtime == about.Runtime && s.Agent == about.Agent {
 			known++
 		}
 	}

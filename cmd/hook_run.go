@@ -113,7 +113,7 @@ func (a *app) sessionOf(ctx context.Context, e hooks.Event) (*found, error) {
 	}
 	named := func(s found) bool {
 		switch {
-		case s.Runtime != e.Runtime || !shown(s.Kind) || e.Agent != "" && s.Agent != e.Agent:
+		case e.Runtime != hooks.Any && s.Runtime != e.Runtime || !shown(s.Kind) || e.Agent != "" && s.Agent != e.Agent:
 			return false
 		case e.Path != "" && s.Path == realPath(e.Path):
 			return true

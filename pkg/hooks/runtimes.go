@@ -81,13 +81,14 @@ type server struct {
 }
 
 func claude(h Home, p Program) Target {
-	call := calling(p.line("hook", "run", "claude"), hookSeconds)
-	start := call
-	start.Matcher = "resume|compact|clear"
+	var calls []element
+	for _, event := range []string{"PreCompact", "SessionEnd", "SessionStart"} {
+		for _, call := range claudeHooks(p, "claude")[event] {
+			calls = append(calls, element{[]string{"hooks", event}, call})
+		}
+	}
 	return Target{Runtime: "claude", Dir: h.Claude, files: []targetFile{
-		{filepath.Join(h.Claude, "settings.json"), "hooks", inSettings{elements: []element{
-			{[]string{"hooks", "PreCompact"}, call}, {[]string{"hooks", "SessionEnd"}, call}, {[]string{"hooks", "SessionStart"}, start},
-		}}},
+		{filepath.Join(h.Claude, "settings.json"), "hooks", inSettings{elements: calls}},
 		{h.ClaudeJSON, "MCP server", inSettings{members: []member{{path: []string{"mcpServers", "sessctl"}, value: server{Type: "stdio", Command: p.Path, Args: p.args("mcp")}}}}},
 		{filepath.Join(h.Claude, "commands", "recall.md"), "command /recall", whole{fill(claudeCommand, p)}},
 	}}

@@ -41,6 +41,19 @@ func playClaudeHooks(ctx context.Context, s *stage) {
 	c.turn(ctx, "Are you well?", "--continue")
 }
 
+// playClaudePlugin lets Claude Code take contrib/plugin.
+func playClaudePlugin(ctx context.Context, s *stage) {
+	c := newClaude(s)
+	plugin, err := filepath.Abs(filepath.Join("contrib", "plugin"))
+	s.must("find the plugin", err)
+	_, err = s.output(ctx, c.dir, filepath.Join(s.runtime.bin, "claude"), "plugin", "validate", plugin)
+	same(s, "claude plugin validate accepts it", err == nil, true)
+	c.turn(ctx, "Plan the bakery week. The code of the store room is heron-basin-4711.", "--plugin-dir", plugin)
+	same(s, "its hook keeps a session that ends", s.recalls(ctx, "heron-basin-4711"), true)
+	c.turn(ctx, "/sessctl:recall store room", "--plugin-dir", plugin)
+	same(s, "its command puts what was found before the model", c.sent("heron-basin-4711", "archive show"), true)
+}
+
 // playPiHooks registers sessctl with pi: a session that pi leaves is in memory.
 func playPiHooks(ctx context.Context, s *stage) {
 	p := newPi(s)

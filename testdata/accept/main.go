@@ -116,6 +116,7 @@ func scenarios() []scenario {
 		{"claude archived", runtimeClaude, playClaude},
 		{"claude 2.1.330 archived", runtimeClaudeNewer, playClaude},
 		{"claude 2.1.330 hooks", runtimeClaudeNewer, playClaudeHooks},
+		{"claude 2.1.330 plugin", runtimeClaudeNewer, playClaudePlugin},
 		{"pi 0.73 hooks", runtimePiNewer, playPiHooks},
 		{"openclaw hooks", runtimeOpenClaw, playOpenClawHooks},
 		{"openclaw stopped", runtimeOpenClaw, playStopped},

@@ -30,7 +30,7 @@ type stage struct {
 // environment is all that the programs see: nothing of the caller's but what
 // is needed to run, so that no key and no session of a real user is in reach.
 func (s *stage) environment() []string {
-	path := strings.Join([]string{s.runtime.bin, s.runtime.node, os.Getenv("PATH")}, string(os.PathListSeparator))
+	path := strings.Join([]string{s.runtime.bin, s.runtime.node, filepath.Dir(s.sessctl), os.Getenv("PATH")}, string(os.PathListSeparator))
 	return []string{
 		"PATH=" + path, "HOME=" + s.home, "TMPDIR=" + filepath.Join(s.home, "tmp"),
 		"LANG=C.UTF-8", "NO_COLOR=1", "OPENCLAW_NO_AUTO_UPDATE=1", "PI_OFFLINE=1", "PI_SKIP_VERSION_CHECK=1",
