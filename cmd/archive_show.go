@@ -39,7 +39,7 @@ id that has one archive.
 			if (o.Text || o.Raw) && a.global.JSON {
 				return usageError("--json prints the records", "--json goes with neither --text nor --raw")
 			}
-			o.lines = lineRange{first, last}
+			o.lines = lineRange{first: first, last: last}
 			return runArchiveShow(c.Context(), a, args[0], o)
 		},
 	}
@@ -130,7 +130,20 @@ func copyArchive(ctx context.Context, w io.Writer, store *archive.Store, entry a
 
 // lineRange is a range of lines, counted from 1, both included; last 0 is the
 // end of the log.
-type lineRange struct{ first, last int }
+type lineRange struct {
+	first, last int
+	most        int64 // bytes that a document of them may hold, 0 for any number
+}
+
+// tooMuch is the error for more lines than fit into a document: n is the first
+// that does not.
+func (l lineRange) tooMuch(n int) error {
+	hint := fmt.Sprintf("ask for lines %d-%d", l.first, n-1)
+	if n <= l.first {
+		hint = fmt.Sprintf("sessctl archive show prints line %d on the machine itself", n)
+	}
+	return &failure{code: "too_much", exit: exitFailed, hint: hint, err: fmt.Errorf("the lines have more than %s", formatBytes(l.most))}
+}
 
 // check is the error for lines of which the log has none, and a note where it
 // ends among them. end is the last that was there.
@@ -165,8 +178,17 @@ func countLines(ctx context.Context, store *archive.Store, e archive.Entry) (lin
 }
 
 func (a *app) printArchive(ctx context.Context, store *archive.Store, entry archive.Entry, lines lineRange) error {
+	doc, err := a.showArchive(ctx, store, entry, lines)
+	if err != nil {
+		return err
+	}
+	return a.printJSON(doc)
+}
+
+// showArchive reads lines of an archive into a document.
+func (a *app) showArchive(ctx context.Context, store *archive.Store, entry archive.Entry, lines lineRange) (showDocument, error) {
 	doc := showDocument{Schema: 1, Archive: newArchiveRow(entry), Lines: []showLine{}}
-	number, line := 0, []byte(nil)
+	number, line, total := 0, []byte(nil), int64(0)
 	end := func() {
 		if number > 0 {
 			doc.Lines = append(doc.Lines, newShowLine(number, bytes.TrimRight(line, "\r\n")))
@@ -179,16 +201,16 @@ func (a *app) printArchive(ctx context.Context, store *archive.Store, entry arch
 			number = n
 		}
 		line = append(line, piece...)
+		if total += int64(len(piece)); lines.most > 0 && total > lines.most {
+			return lines.tooMuch(number)
+		}
 		return nil
 	})
 	if err != nil {
-		return err
+		return doc, err
 	}
 	end()
-	if err := lines.check(ctx, a, store, entry, number); err != nil {
-		return err
-	}
-	return a.printJSON(doc)
+	return doc, lines.check(ctx, a, store, entry, number)
 }
 
 func newShowLine(n int, line []byte) showLine {

@@ -42,6 +42,7 @@ type config struct {
 	Facts      modelConfig      `mapstructure:"facts" json:"facts"`
 	LLM        llmConfig        `mapstructure:"llm" json:"llm"`
 	Events     eventsConfig     `mapstructure:"events" json:"events"`
+	Serve      serveConfig      `mapstructure:"serve" json:"serve"`
 	// Profiles are the unattended runs that the file describes, by their names.
 	Profiles map[string]profileConfig `mapstructure:"profiles" json:"profiles"`
 	Monitor  monitorConfig            `mapstructure:"monitor" json:"monitor"`
@@ -165,6 +166,7 @@ func defaults() map[string]any {
 	}
 	maps.Copy(all, monitorDefaults())
 	maps.Copy(all, eventDefaults())
+	maps.Copy(all, serveDefaults())
 	return all
 }
 
@@ -269,11 +271,14 @@ func envName(key string) string {
 // envValue splits lists: paths are separated as in $PATH. A list of targets is
 // written as in the file.
 func envValue(key, value string) any {
-	if _, targets := listKeys()[key]; targets {
+	if _, targets := listKeys()[key]; targets || key == schedulesKey {
 		return listOfTargets(value)
 	}
-	if key == "stores" {
+	switch key {
+	case "stores":
 		return filepath.SplitList(value)
+	case "serve.allowed_hosts":
+		return strings.Split(value, ",")
 	}
 	return value
 }

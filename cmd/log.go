@@ -86,6 +86,7 @@ type logRow struct {
 	Archive      string `json:"archive"`   // id, or ""
 	UndoneBy     string `json:"undone_by"` // id of the receipt of the undo, or ""
 	Undo         string `json:"undo"`      // the command that reverses it, "" if none does
+	Caller       string `json:"caller_id"` // who asked a server for it, "" for everything else
 
 	time time.Time
 }
@@ -178,6 +179,9 @@ func auditRow(l retention.Line, of logRow) logRow {
 	}
 	if l.Action == retention.ActionPurge {
 		row.Freed = l.Bytes
+	}
+	if l.Action == retention.ActionRequest {
+		row.Agent, row.Caller = l.Agent, l.Caller
 	}
 	return row
 }

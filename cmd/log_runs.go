@@ -23,22 +23,31 @@ type runsDocument struct {
 
 // runLogOfRuns is log --runs.
 func runLogOfRuns(ctx context.Context, a *app, o logOptions) error {
+	doc, err := a.runsOf(ctx, o)
+	if err != nil {
+		return err
+	}
+	return renderRuns(a, doc)
+}
+
+// runsOf are the runs that the options mean.
+func (a *app) runsOf(ctx context.Context, o logOptions) (runsDocument, error) {
 	if o.Agent != "" || a.global.Runtime != "" {
-		return usageError("a run is of all sessions; without --runs the log shows what became of each", "--runs goes with neither --agent nor --runtime")
+		return runsDocument{}, usageError("a run is of all sessions; without --runs the log shows what became of each", "--runs goes with neither --agent nor --runtime")
 	}
 	since, err := parseTime(o.Since, a.now())
 	if err != nil {
-		return usageError("write 30d, 12h, 2026-03-01 or 2026-03-01T12:00:00Z", "--since: %w", err)
+		return runsDocument{}, usageError("write 30d, 12h, 2026-03-01 or 2026-03-01T12:00:00Z", "--since: %w", err)
 	}
 	runs, err := a.listedRuns(ctx)
 	if err != nil {
-		return err
+		return runsDocument{}, err
 	}
 	runs = slices.DeleteFunc(runs, func(r operate.RunRecord) bool { return r.Started.UnixMilli() < since })
 	if o.Limit > 0 {
 		runs = runs[:min(o.Limit, len(runs))]
 	}
-	return renderRuns(a, runsDocument{Schema: 1, Runs: append([]operate.RunRecord{}, runs...)})
+	return runsDocument{Schema: 1, Runs: append([]operate.RunRecord{}, runs...), Notes: a.notes}, nil
 }
 
 // listedRuns are the records of all runs, the newest first. The one that is at
@@ -66,7 +75,6 @@ func (a *app) listedRuns(ctx context.Context) ([]operate.RunRecord, error) {
 }
 
 func renderRuns(a *app, doc runsDocument) error {
-	doc.Notes = a.notes
 	if a.global.JSON {
 		return a.printJSON(doc)
 	}

@@ -32,10 +32,9 @@ const (
 // request is the program for one call of a tool: it has notes and open stores
 // of its own, and prints nothing but what out gets.
 func (s *mcpServer) request(out io.Writer) *app {
-	return &app{
-		streams: &streams{In: strings.NewReader(""), Out: out, Err: io.Discard, Width: 120},
-		notes:   []note{}, now: s.app.now, getenv: s.app.getenv, global: s.app.global, config: s.app.config,
-	}
+	a := s.app.printingTo(out)
+	a.Width = 120
+	return a
 }
 
 // confined is the agent that a call is about. Another one than the server's is
@@ -278,7 +277,7 @@ func (s *mcpServer) readArchive(ctx context.Context, a *app, in readInput) (stri
 	if !a.readable(entry) {
 		return "", usageError("sessctl archive show "+entry.ID+" prints it", "archive %s is no log of messages", entry.ID)
 	}
-	reader := messageReader{lines: lineRange{max(in.FirstLine, 1), in.LastLine}, neighbors: in.Neighbors}
+	reader := messageReader{lines: lineRange{first: max(in.FirstLine, 1), last: in.LastLine}, neighbors: in.Neighbors}
 	if err := a.newArchivedText(io.Discard, lineRange{}).each(ctx, store, entry, reader.add); err != nil && !errors.Is(err, errReadEnough) {
 		return "", err
 	}

@@ -109,6 +109,16 @@ type app struct {
 	meter *summarize.Meter // counts the calls to models; nil until the first is meant
 }
 
+// printingTo is again for one piece of the work of a server: it prints nothing but
+// to out, and waits for the lock as if it were the first.
+func (a *app) printingTo(out io.Writer) *app {
+	own := a.again()
+	own.streams = newStreams(strings.NewReader(""), out, io.Discard)
+	own.global.Quiet = false
+	own.held, own.lockUntil, own.meter, own.profile = nil, time.Time{}, nil, nil
+	return own
+}
+
 // globalOptions are the flags of the root command.
 type globalOptions struct {
 	JSON       bool
@@ -197,6 +207,7 @@ read again with archive show.
 		newExtractFactsCommand(a),
 		newMonitorCommand(a),
 		newMetricsCommand(a),
+		newServeCommand(a),
 		newDoctorCommand(a),
 		newMCPCommand(a),
 		newHookCommand(a),

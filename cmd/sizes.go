@@ -134,31 +134,35 @@ type sessionRow struct {
 }
 
 func runSizes(ctx context.Context, a *app, o sizesOptions) error {
-	if !o.ByType {
-		a.openTailCache(!o.NoCache)
+	if o.ByType {
+		all, err := a.sessionsFor(ctx, o)
+		if err != nil {
+			return err
+		}
+		return runTypes(ctx, a, all.sessions)
 	}
-	all, err := a.findSessions(ctx)
+	doc, err := a.sizes(ctx, o)
 	if err != nil {
 		return err
 	}
-	if all, err = all.of(o.Agent); err != nil {
-		return err
+	if a.global.JSON {
+		return a.printJSON(doc)
+	}
+	return renderSizes(a, doc)
+}
+
+// sizes measures the sessions that the options mean.
+func (a *app) sizes(ctx context.Context, o sizesOptions) (sizesDocument, error) {
+	a.openTailCache(!o.NoCache)
+	all, err := a.sessionsFor(ctx, o)
+	if err != nil {
+		return sizesDocument{}, err
 	}
 	sessions := all.sessions
-	a.warnOfPurge(ctx, sessions)
-	if !o.All {
-		sessions = slices.DeleteFunc(sessions, func(s found) bool { return !shown(s.Kind) })
-	}
-	if o.Orphans {
-		sessions = slices.DeleteFunc(sessions, func(s found) bool { return s.Kind != session.KindOrphan })
-	}
-	if o.ByType {
-		return runTypes(ctx, a, sessions)
-	}
 	doc := sizesDocument{Schema: 1, Threshold: o.Threshold, Sessions: make([]*sessionRow, 0, len(sessions)), measured: len(sessions)}
 	rows, err := a.measureAll(ctx, sessions, all.inDatabase(), o)
 	if err != nil {
-		return err
+		return doc, err
 	}
 	for _, row := range rows {
 		if row.Over || !o.Over {
@@ -168,10 +172,26 @@ func runSizes(ctx context.Context, a *app, o sizesOptions) error {
 	a.saveTailCache()
 	sortRows(doc.Sessions, o.Sort)
 	doc.Notes = a.notes
-	if a.global.JSON {
-		return a.printJSON(doc)
+	return doc, nil
+}
+
+// sessionsFor lists the sessions that the options mean.
+func (a *app) sessionsFor(ctx context.Context, o sizesOptions) (inventory, error) {
+	all, err := a.findSessions(ctx)
+	if err != nil {
+		return all, err
 	}
-	return renderSizes(a, doc)
+	if all, err = all.of(o.Agent); err != nil {
+		return all, err
+	}
+	a.warnOfPurge(ctx, all.sessions)
+	if !o.All {
+		all.sessions = slices.DeleteFunc(all.sessions, func(s found) bool { return !shown(s.Kind) })
+	}
+	if o.Orphans {
+		all.sessions = slices.DeleteFunc(all.sessions, func(s found) bool { return s.Kind != session.KindOrphan })
+	}
+	return all, nil
 }
 
 // shown says whether a log is one that an agent may still be using.

@@ -16,6 +16,7 @@ const (
 	ActionTrash    = "trash"    // moved into the trash
 	ActionUndelete = "undelete" // brought back from it
 	ActionPurge    = "purge"    // removed for good
+	ActionRequest  = "request"  // a job was asked for, of a server
 )
 
 // Line is one line of the audit log.
@@ -28,9 +29,12 @@ type Line struct {
 	Bytes   int64     `json:"size_bytes"`
 	Archive string    `json:"archive"` // id of the archive that it is, or that has its bytes
 	Rule    string    `json:"rule"`    // why it went
+	// Agent and Caller are of requests: with what, and who asked.
+	Agent  string `json:"agent,omitempty"`
+	Caller string `json:"caller_id,omitempty"`
 }
 
-// Audit is the log of deleted and restored files.
+// Audit is the log of deleted and restored files, and of what was asked of a server.
 type Audit struct{ Path string }
 
 // Append adds a line and makes it durable.

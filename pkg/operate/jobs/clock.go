@@ -40,6 +40,12 @@ type Slot string
 
 const slotLayout = "2006-01-02T15:04"
 
+// Time is the slot as if its zone were UTC, for ids.
+func (s Slot) Time() time.Time {
+	at, _ := time.Parse(slotLayout, string(s)) // a slot is made of that layout
+	return at
+}
+
 // wall is the time that the clock on the wall shows, as if the wall stood in
 // UTC: cron expressions are about that.
 func wall(at time.Time, zone *time.Location) time.Time {

@@ -222,7 +222,7 @@ func (r *Registry) index(id string) int {
 func (r *Registry) List() []Job {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := slices.Clone(r.jobs)
+	all := append([]Job{}, r.jobs...)
 	slices.Reverse(all)
 	return all
 }

@@ -1,0 +1,323 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"github.com/sessctl/sessctl/pkg/operate/jobs"
+)
+
+// api serves the documents of --json over HTTP. What a request means is decided
+// by the functions that the commands call; here it is only read and written.
+type api struct {
+	*app
+	jobs    *jobs.Registry
+	working chan struct{} // a place for each document that may be made at a time
+}
+
+// reply is an answer with a document.
+type reply[T any] struct{ Body T }
+
+// apiDescription is what /openapi.json says of the whole.
+const apiDescription = `What sessctl does on the command line, for programs. The documents are those that the commands print with --json (docs/json.md); fields may be added to them. Errors are problem documents of RFC 9457 with a code and a hint.`
+
+// newAPI registers what the server can be asked for.
+func newAPI(s *api) (http.Handler, huma.API) {
+	mux := http.NewServeMux()
+	doc := func(w io.Writer, v any) error { return writeJSON(w, "  ", v) }
+	format := huma.Format{Marshal: doc, Unmarshal: json.Unmarshal}
+	config := huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI:    "3.1.0",
+			Info:       &huma.Info{Title: "sessctl", Version: "1", Description: apiDescription},
+			Components: &huma.Components{SecuritySchemes: map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer", Description: "what is in the file serve-token of the data directory; not needed on a unix socket"}}},
+			Security:   []map[string][]string{{"token": {}}},
+		},
+		Formats:                      map[string]huma.Format{"application/json": format, "json": format},
+		DefaultFormat:                "application/json",
+		RejectUnknownQueryParameters: true,
+		Transformers:                 []huma.Transformer{asProblem},
+	}
+	config.AllowAdditionalPropertiesByDefault = true // a later version may add fields
+	h := humago.New(mux, config)
+	s.registerSessions(h)
+	s.registerJobs(h)
+	s.registerStatus(h, mux)
+	delete(h.OpenAPI().Components.Schemas.Map(), "ErrorModel") // problems are problemDocuments
+	text, err := json.MarshalIndent(h.OpenAPI(), "", "  ")
+	mux.HandleFunc("GET /openapi.json", serveText("application/openapi+json", func(_ context.Context, w io.Writer) error {
+		if err == nil {
+			_, err = w.Write(append(text, '\n'))
+		}
+		return err
+	}))
+	return known(mux), h
+}
+
+// known answers with a problem where nothing is registered.
+func known(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, pattern := mux.Handler(r); pattern != "" {
+			mux.ServeHTTP(w, r)
+			return
+		}
+		var allowed []string
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			other := r.Clone(r.Context())
+			other.Method = method
+			if _, pattern := mux.Handler(other); pattern != "" {
+				allowed = append(allowed, method)
+			}
+		}
+		if len(allowed) == 0 {
+			newProblem(http.StatusNotFound, "unknown_path", "there is nothing at "+visible(r.URL.Path), "/openapi.json says what there is").write(w)
+			return
+		}
+		w.Header().Set("Allow", strings.Join(allowed, ", "))
+		newProblem(http.StatusMethodNotAllowed, "method", "this is asked with "+strings.Join(allowed, " or "), "").write(w)
+	})
+}
+
+// operation describes what can be asked for, and that it may answer with a
+// problem.
+func operation(h huma.API, id, method, path, summary string) huma.Operation {
+	return huma.Operation{
+		OperationID: id, Method: method, Path: path, Summary: summary, MaxBodyBytes: maxRequestBody, BodyReadTimeout: -1,
+		Responses: map[string]*huma.Response{"default": {
+			Description: "A problem",
+			Content: map[string]*huma.MediaType{problemType: {
+				Schema: h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[problemDocument](), true, "Problem"),
+			}},
+		}},
+	}
+}
+
+// answered makes a document when its turn comes, with an app of its own.
+func answered[T any](ctx context.Context, s *api, document func(context.Context, *app) (T, error)) (*reply[T], error) {
+	ctx, cancel := context.WithTimeout(ctx, workTimeout)
+	defer cancel()
+	select {
+	case s.working <- struct{}{}:
+		defer func() { <-s.working }()
+	case <-ctx.Done():
+		return nil, problemFor(ctx.Err())
+	}
+	own := s.printingTo(io.Discard)
+	defer own.closeStores()
+	own.global.JSON = true
+	doc, err := document(ctx, own)
+	if err != nil {
+		return nil, problemFor(err)
+	}
+	return &reply[T]{Body: doc}, nil
+}
+
+type sizesQuery struct {
+	Agent     string `query:"agent" doc:"only sessions of this agent"`
+	Runtime   string `query:"runtime" doc:"only sessions of this runtime"`
+	Threshold int64  `query:"threshold" minimum:"0" doc:"mark sessions of at least this many tokens; 0 or none is the configured threshold"`
+	Over      bool   `query:"over" doc:"only sessions at or over the threshold"`
+	Sort      string `query:"sort" enum:"tokens,bytes,age,agent" default:"tokens"`
+	All       bool   `query:"all" doc:"also closed logs, backups and checkpoints"`
+}
+
+type recallQuery struct {
+	Query      string  `query:"q" required:"true" minLength:"1" maxLength:"4096" doc:"the question"`
+	Agent      string  `query:"agent" doc:"only memories of this agent"`
+	Runtime    string  `query:"runtime" doc:"only memories of this runtime"`
+	Session    string  `query:"session" doc:"only memories of this session"`
+	Category   string  `query:"category" enum:",session_history,session_summary,fact,lesson"`
+	Kind       string  `query:"kind" doc:"only facts of this kind"`
+	Superseded bool    `query:"superseded" doc:"also facts that newer ones have superseded"`
+	Since      string  `query:"since" doc:"only from this time on: 30d, 12h, 2026-03-01 or RFC 3339"`
+	Until      string  `query:"until" doc:"only before this time"`
+	Limit      int     `query:"limit" minimum:"0" maximum:"100" doc:"the best so many; 0 or none is the configured number"`
+	MinScore   float64 `query:"min_score" minimum:"-1" maximum:"1" default:"-1" doc:"leave out what fits less; none is the usual bound"`
+	Rank       string  `query:"rank" enum:",hybrid,text,vector,seed"`
+	Neighbors  int     `query:"neighbors" minimum:"0" maximum:"10" doc:"pieces of the session before and after each hit"`
+}
+
+type linesQuery struct {
+	ID    string `path:"id" maxLength:"200" doc:"an archive's id, the start of one, or the id of a session that has one archive"`
+	Lines string `query:"lines" pattern:"^[0-9]+(-[0-9]+)?$" doc:"only these lines, counted from 1: 120-140"`
+}
+
+type runsQuery struct {
+	Limit int    `query:"limit" minimum:"0" maximum:"1000" default:"20" doc:"the last so many; 0 is all"`
+	Since string `query:"since" doc:"only from this time on: 30d, 12h, 2026-03-01 or RFC 3339"`
+}
+
+func (s *api) registerSessions(h huma.API) {
+	huma.Register(h, operation(h, "sizes", http.MethodGet, "/api/v1/sessions/sizes", "How full every session's context is (sessctl sizes)"),
+		func(ctx context.Context, in *sizesQuery) (*reply[sizesDocument], error) {
+			return answered(ctx, s, func(ctx context.Context, a *app) (sizesDocument, error) { return a.sizes(ctx, in.options(a)) })
+		})
+	huma.Register(h, operation(h, "recall", http.MethodGet, "/api/v1/recall", "What was said in compacted sessions (sessctl recall)"),
+		func(ctx context.Context, in *recallQuery) (*reply[recallDocument], error) {
+			return answered(ctx, s, func(ctx context.Context, a *app) (recallDocument, error) {
+				o := in.options(a)
+				if err := o.validate(); err != nil {
+					return recallDocument{}, err
+				}
+				return a.recall(ctx, o)
+			})
+		})
+	huma.Register(h, operation(h, "lines", http.MethodGet, "/api/v1/archives/{id}/lines", "Lines of an archived log (sessctl archive show)"),
+		func(ctx context.Context, in *linesQuery) (*reply[showDocument], error) {
+			return answered(ctx, s, func(ctx context.Context, a *app) (showDocument, error) { return a.archivedLines(ctx, in) })
+		})
+	huma.Register(h, operation(h, "runs", http.MethodGet, "/api/v1/runs", "The runs of profiles, and how each step ended (sessctl log --runs)"),
+		func(ctx context.Context, in *runsQuery) (*reply[runsDocument], error) {
+			return answered(ctx, s, func(ctx context.Context, a *app) (runsDocument, error) {
+				return a.runsOf(ctx, logOptions{Runs: true, Limit: in.Limit, Since: in.Since})
+			})
+		})
+}
+
+func (in *sizesQuery) options(a *app) sizesOptions {
+	a.global.Runtime = in.Runtime
+	return sizesOptions{
+		Agent: in.Agent, Threshold: cmp.Or(in.Threshold, a.config.Compaction.Threshold), thresholdAsked: in.Threshold > 0,
+		Over: in.Over, Sort: in.Sort, All: in.All,
+	}
+}
+
+func (in *recallQuery) options(a *app) recallOptions {
+	return recallOptions{
+		Query: in.Query, Agent: in.Agent, Runtime: in.Runtime, Session: in.Session, Category: in.Category, Kind: in.Kind, Superseded: in.Superseded,
+		Since: in.Since, Until: in.Until, Limit: cmp.Or(in.Limit, a.config.Recall.Limit), MinScore: max(in.MinScore, 0), Any: in.MinScore >= 0,
+		Rank: cmp.Or(in.Rank, a.config.Recall.Rank), Neighbors: in.Neighbors,
+	}
+}
+
+func (a *app) archivedLines(ctx context.Context, in *linesQuery) (showDocument, error) {
+	first, last, err := parseLines(in.Lines)
+	if err != nil {
+		return showDocument{}, usageError("write lines=120-140", "lines: %w", err)
+	}
+	store, err := a.openArchive()
+	if err != nil {
+		return showDocument{}, err
+	}
+	entry, err := findArchive(ctx, store, in.ID)
+	if err != nil {
+		return showDocument{}, err
+	}
+	return a.showArchive(ctx, store, entry, lineRange{first: first, last: last, most: maxLinesBytes})
+}
+
+// compactRequest is what POST /api/v1/compact is sent.
+type compactRequest struct {
+	_           struct{} `json:"-" additionalProperties:"false"`
+	Agent       string   `json:"agent,omitempty" doc:"compact the main session of this agent; all is every agent's"`
+	Runtime     string   `json:"runtime,omitempty" doc:"only sessions of this runtime"`
+	Session     string   `json:"session,omitempty" doc:"compact this session, by its id or key, instead of the main one"`
+	Threshold   int64    `json:"threshold,omitempty" minimum:"0" doc:"compact sessions of at least this many tokens; 0 or none is the configured threshold"`
+	SkipSummary bool     `json:"skip_summary,omitempty" doc:"store no summary"`
+	Caller      string   `json:"caller_id,omitempty" doc:"who asks, for the job and the audit log; what is no printable character is left out, and what is beyond 64 of them"`
+}
+
+type compactPost struct{ Body compactRequest }
+
+// accepted is the answer to a request that became a job.
+type accepted struct {
+	Location string `header:"Location" doc:"where the job is"`
+	Body     jobDocument
+}
+
+// jobDocument is one job.
+type jobDocument struct {
+	Schema int `json:"schema"`
+	jobs.Job
+	Notes []note `json:"notes"`
+}
+
+// jobsDocument is the list of jobs.
+type jobsDocument struct {
+	Schema int        `json:"schema"`
+	Jobs   []jobs.Job `json:"jobs" doc:"the newest first, without the documents of their results"`
+	Notes  []note     `json:"notes"`
+}
+
+type jobQuery struct {
+	ID string `path:"id" maxLength:"64" doc:"the job's id"`
+}
+
+func (s *api) registerJobs(h huma.API) {
+	post := operation(h, "compact", http.MethodPost, "/api/v1/compact", "Compact sessions (sessctl compact): a job that runs as soon as no other does")
+	post.Description = "Answers at once. The job is on disk by then: it survives the end of the server. While a job for the same agent waits or runs, that one is the answer."
+	post.DefaultStatus = http.StatusAccepted
+	huma.Register(h, post, s.compact)
+	huma.Register(h, operation(h, "jobs", http.MethodGet, "/api/v1/jobs", "The jobs there are, and how they ended"),
+		func(context.Context, *struct{}) (*reply[jobsDocument], error) {
+			return &reply[jobsDocument]{Body: jobsDocument{Schema: 1, Jobs: s.jobs.List(), Notes: []note{}}}, nil
+		})
+	huma.Register(h, operation(h, "job", http.MethodGet, "/api/v1/jobs/{id}", "One job, with the document of its result"),
+		func(_ context.Context, in *jobQuery) (*reply[jobDocument], error) {
+			j, err := s.jobs.Get(in.ID)
+			if err != nil {
+				return nil, problemFor(err)
+			}
+			return &reply[jobDocument]{Body: jobDocument{Schema: 1, Job: j, Notes: []note{}}}, nil
+		})
+}
+
+// compact accepts a compaction. What cannot be meant is refused at once; what
+// becomes of the rest, the job tells.
+func (s *api) compact(ctx context.Context, in *compactPost) (*accepted, error) {
+	q := in.Body
+	q.Caller = callerName(q.Caller)
+	_, err := answered(ctx, s, func(ctx context.Context, a *app) (struct{}, error) { return struct{}{}, a.checkRequest(ctx, q) })
+	if err != nil {
+		return nil, err
+	}
+	options, err := json.Marshal(q)
+	if err != nil {
+		return nil, problemFor(fmt.Errorf("write the job: %w", err))
+	}
+	j, _, err := s.jobs.Submit(jobs.Request{Kind: jobCompact, Subject: q.subject(), Caller: q.Caller, Options: options})
+	if err != nil {
+		return nil, problemFor(err)
+	}
+	return &accepted{Location: "/api/v1/jobs/" + j.ID, Body: jobDocument{Schema: 1, Job: j, Notes: []note{}}}, nil
+}
+
+// subject names what the request is about: one job of it at a time.
+func (q compactRequest) subject() string {
+	subject := q.Agent
+	if q.Session != "" {
+		subject = strings.TrimPrefix(subject+"/"+q.Session, "/")
+	}
+	if q.Runtime != "" {
+		subject = q.Runtime + ":" + subject
+	}
+	return subject
+}
+
+// maxCaller bounds a caller's name, in characters.
+const maxCaller = 64
+
+// callerName is what a caller calls itself as it may stand in a log: printable,
+// and not long.
+func callerName(name string) string {
+	clean := strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, name)
+	if runes := []rune(clean); len(runes) > maxCaller {
+		clean = string(runes[:maxCaller])
+	}
+	return strings.TrimSpace(clean)
+}
