@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/embed"
@@ -121,6 +122,9 @@ func (a *app) job(ctx context.Context, o scheduleOptions, m schedule.Manager) (s
 	j.Arguments = append([]string{"run", o.Profile, "--lock-wait", "10m", "--quiet"}, options...)
 	if o.Profile == schedule.Monitor {
 		j.Arguments = append([]string{"monitor"}, options...)
+		if !a.config.Monitor.Compact {
+			j.Deadline = lookDeadline
+		}
 	}
 	if m == schedule.Systemd {
 		j.Failed = append([]string{"schedule", "failed", o.Profile}, options...)
@@ -132,6 +136,9 @@ func (a *app) job(ctx context.Context, o scheduleOptions, m schedule.Manager) (s
 	}
 	return j, a.checkCalendar(ctx, j, m)
 }
+
+// lookDeadline is when a monitor that only looks is ended.
+const lookDeadline = 10 * time.Minute
 
 // checkScheduled refuses a profile that the configuration does not know.
 func (a *app) checkScheduled(profile string) error {
@@ -269,7 +276,7 @@ func (a *app) jobNeeds(stores []session.Store, profile string) schedule.Needs {
 	if dir := a.getenv("TMPDIR"); filepath.IsAbs(dir) {
 		n.Scratch = filepath.Clean(dir)
 	}
-	if profile == schedule.Monitor {
+	if profile == schedule.Monitor && !a.config.Monitor.Compact {
 		return n
 	}
 	if dir := a.config.Archive.Dir; dir != "" {

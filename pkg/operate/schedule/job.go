@@ -39,6 +39,8 @@ type Job struct {
 	// Environment is NAME=value for each variable.
 	Environment []string
 	When        When
+	// Deadline is when systemd ends a run; 0 is the usual one, some hours.
+	Deadline time.Duration
 	// System says that it is a job of the system and not of a user.
 	System  bool
 	Account Account

@@ -16,7 +16,7 @@ const (
 	memoryMax    = "1G"
 	memoryGo     = "768MiB"
 	runDeadline  = 6 * time.Hour
-	lookDeadline = 10 * time.Minute
+	tellDeadline = 10 * time.Minute
 	// endingTime is how long the step under way may take to end after a stop.
 	endingTime = 5 * time.Minute
 )
@@ -73,11 +73,7 @@ func (j Job) service() string {
 	u.set("ExecStart", commandLine(j.Program, j.Arguments))
 	u.why("75 is busy, 143 a stop: the next run goes on.")
 	u.set("SuccessExitStatus", "75 143")
-	deadline := runDeadline
-	if j.Profile == Monitor {
-		deadline = lookDeadline
-	}
-	u.set("TimeoutStartSec", span(deadline))
+	u.set("TimeoutStartSec", span(cmp.Or(j.Deadline, runDeadline)))
 	u.why("A stop lets the step under way end.")
 	u.set("TimeoutStopSec", span(endingTime))
 	u.set("KillMode", "mixed")
@@ -241,7 +237,7 @@ func (j Job) failedService() string {
 	u.section("Service")
 	u.set("Type", "oneshot")
 	u.set("ExecStart", commandLine(j.Program, j.Failed))
-	u.set("TimeoutStartSec", span(lookDeadline))
+	u.set("TimeoutStartSec", span(tellDeadline))
 	u.set("MemoryMax", memoryMax)
 	j.Needs.Writable = nil
 	j.common(u)
