@@ -76,6 +76,8 @@ func (h Host) Files(j Job, m Manager) ([]File, error) {
 		return nil, err
 	}
 	switch {
+	case m == Systemd && strings.ContainsAny(j.Program, "\"'\\"):
+		return nil, fmt.Errorf("the path of the program, %s, holds a quotation mark or a backslash: systemd runs no such program", j.Program)
 	case m == Systemd:
 		return j.Units(h.units(j.System)), nil
 	case m == Launchd:

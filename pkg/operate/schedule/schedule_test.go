@@ -47,7 +47,7 @@ func jobs() map[string]schedule.Job {
 	alone := system
 	alone.Needs = schedule.Needs{Data: "/var/lib/sessctl", Writable: []string{"/srv/agents/sessions"}}
 	strange := system
-	strange.Program, strange.Account.Home = odd+"/sessctl", odd
+	strange.Program, strange.Account.Home = "/srv/a b%h/$HOME é;#/sessctl", odd
 	strange.Arguments = []string{"run", "nightly", "--data-dir", odd}
 	strange.Environment = []string{"OPENCLAW_STATE_DIR=" + odd}
 	strange.Needs = schedule.Needs{Data: odd, Writable: []string{odd + "/x", "/srv/other %u"}, Temporary: true, Scratch: odd}
@@ -100,7 +100,9 @@ func analyze(t *testing.T, job schedule.Job, arguments ...string) string {
 		t.Skip("systemd-analyze is not installed: units are compared with golden files only")
 	}
 	dir := t.TempDir()
-	job.Program = "/bin/true"
+	if job.Profile != "nightly" || !strings.ContainsAny(job.Program, " %") {
+		job.Program = "/bin/true"
+	}
 	if job.Account.Name != "root" {
 		job.Account.Name = "daemon" // which there is everywhere
 	}
@@ -113,18 +115,30 @@ func analyze(t *testing.T, job schedule.Job, arguments ...string) string {
 	if arguments[0] == "verify" {
 		arguments = append(arguments, filepath.Join(dir, job.Name()+".timer"))
 	}
-	out, err := exec.Command("systemd-analyze", append(arguments, filepath.Join(dir, name))...).CombinedOutput()
+	if !job.System {
+		arguments = append([]string{"--user"}, arguments...)
+	}
+	c := exec.Command("systemd-analyze", append(arguments, filepath.Join(dir, name))...)
+	c.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+dir)
+	out, err := c.CombinedOutput()
 	if err != nil {
-		t.Errorf("%v: %s", err, out)
+		t.Logf("%v: %s", err, out)
 	}
 	return string(out)
 }
 
 // systemd finds nothing to complain about in any unit.
 func TestVerify(t *testing.T) {
-	for _, name := range []string{"strange", "gateway", "monitor"} {
+	for _, name := range []string{"servers", "gateway", "alone", "monitor", "user"} {
 		if out := analyze(t, jobs()[name], "verify", "--man=no"); strings.TrimSpace(out) != "" {
 			t.Errorf("%s: %s", name, out)
+		}
+	}
+	job := jobs()["strange"] // the only complaint is that there is no such program: its path was understood
+	out := analyze(t, job, "verify", "--man=no")
+	for line := range strings.Lines(out) {
+		if !strings.Contains(line, "Command "+job.Program+" is not executable: No such file or directory") {
+			t.Errorf("strange: %s", line)
 		}
 	}
 }
@@ -177,6 +191,7 @@ type plist struct {
 // installed its parser of property lists agrees.
 func TestPropertyList(t *testing.T) {
 	job := jobs()["strange"]
+	job.Program = odd
 	f, err := job.PropertyList("/Library/LaunchDaemons")
 	if err != nil {
 		t.Fatal(err)
@@ -324,5 +339,10 @@ func TestCheck(t *testing.T) {
 		if job.Check() == nil {
 			t.Errorf("%s: taken", what)
 		}
+	}
+	job := jobs()["user"]
+	job.Program = "/opt/lea's/sessctl"
+	if _, err := host(t).Files(job, schedule.Systemd); err == nil {
+		t.Error("a program that systemd does not run is taken")
 	}
 }

@@ -18,6 +18,9 @@ func TestRuns(t *testing.T) {
 	if _, err := os.Stat("/proc/self/stat"); err == nil && process.Runs(os.Getpid(), time.Now().Add(-10*365*24*time.Hour)) {
 		t.Error("this process was started ten years ago")
 	}
+	if process.Runs(0, time.Now()) || process.Look(-1).Alive {
+		t.Error("what is the number of no process runs")
+	}
 	child := exec.Command("true")
 	if err := child.Run(); err != nil {
 		t.Skip("no program to run: ", err)
