@@ -198,7 +198,7 @@ func putArchive(ctx context.Context, a *app, store *archive.Store, s found) (arc
 // listed, or changes while it is copied, is busy. reason is what the copy is
 // made for.
 func putLog(ctx context.Context, a *app, store *archive.Store, ref session.Ref, reason string) (archive.Entry, error) {
-	log, err := durable.OpenSingle(ref.Store, ref.Path)
+	log, err := a.pins.OpenSingle(ref.Store, ref.Path)
 	if err != nil {
 		return archive.Entry{}, err
 	}

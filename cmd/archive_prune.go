@@ -178,11 +178,11 @@ func (a *app) newPruner(o pruneOptions) (*pruner, error) {
 }
 
 func (a *app) audit() retention.Audit {
-	return retention.Audit{Path: filepath.Join(a.dataDir(), "audit.jsonl")}
+	return retention.Audit{Path: filepath.Join(a.dataDir(), "audit.jsonl"), Pins: a.pins}
 }
 
 func (a *app) archiveTrash() retention.Trash {
-	return retention.Trash{Dir: filepath.Join(a.dataDir(), "trash", "archives"), Moves: a.moves()}
+	return retention.Trash{Dir: filepath.Join(a.dataDir(), "trash", "archives"), Moves: a.moves(), Pins: a.pins}
 }
 
 // rehearse is a dry run.

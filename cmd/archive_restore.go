@@ -84,7 +84,7 @@ func runRestore(ctx context.Context, a *app, id string, o restoreOptions) error 
 	}
 	log := session.Ref{Runtime: entry.Runtime, Agent: entry.Agent, ID: entry.Session, Path: entry.Source}
 	w, err := a.openWorkspace(ctx, mode{
-		dryRun: o.DryRun, reason: "restore", recover: &recovery{sessions: []found{{Ref: log}}, policy: compact.Policy{Quiet: o.Quiet, OutputLimit: a.outputLimit()}},
+		dryRun: o.DryRun, reason: "restore", recover: &recovery{sessions: []found{{Ref: log}}, policy: compact.Policy{Quiet: o.Quiet, OutputLimit: a.outputLimit(), Pins: a.pins}},
 	})
 	if err != nil {
 		return err

@@ -15,7 +15,6 @@ import (
 
 	"github.com/oklog/ulid/v2"
 	"github.com/sessctl/sessctl/pkg/archive"
-	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/retention"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/spf13/cobra"
@@ -161,7 +160,7 @@ func (w *workspace) archiveAgain(ctx context.Context, a *app, item retention.Ite
 		ref = archivedLog(before).Ref
 	}
 	ref.Path = item.From
-	log, err := durable.OpenRegular(item.To)
+	log, err := a.pins.OpenRegular(item.To)
 	if err != nil {
 		return archive.Entry{}, err
 	}
@@ -228,7 +227,7 @@ func (a *app) newCleaner(o cleanOptions) (*cleaner, error) {
 }
 
 func (a *app) sessionTrash() retention.Trash {
-	return retention.Trash{Dir: filepath.Join(a.dataDir(), "trash", "sessions"), Moves: a.moves()}
+	return retention.Trash{Dir: filepath.Join(a.dataDir(), "trash", "sessions"), Moves: a.moves(), Pins: a.pins}
 }
 
 // rehearse is a dry run.
@@ -636,7 +635,7 @@ func (a *app) checkClock(now time.Time) error {
 const adviseClock = "nothing is deleted by age until the clock is right; if it is right and that time is not: sessctl doctor --trust-clock"
 
 func (a *app) clock() retention.Clock {
-	return retention.Clock{Path: filepath.Join(a.dataDir(), "clock.json")}
+	return retention.Clock{Path: filepath.Join(a.dataDir(), "clock.json"), Pins: a.pins}
 }
 
 // recorded are the times of everything that was deleted, and of every run.

@@ -100,6 +100,7 @@ func (o *compactOptions) validate() error {
 
 func (o *compactOptions) policy(a *app) compact.Policy {
 	return compact.Policy{
+		Pins:        a.pins,
 		OutputLimit: a.outputLimit(),
 		DryRun:      o.DryRun, Threshold: o.Threshold, Force: o.Force, SkipArchive: o.SkipArchive, SkipSummary: o.SkipSummary,
 		Strategy: session.Strategy(o.Strategy), Quiet: o.Quiet, Asked: o.thresholdAsked, Requested: !o.All,
@@ -609,7 +610,7 @@ func (w *workspace) resummarize(ctx context.Context, a *app, wanted []compact.Re
 		if store == nil {
 			return fmt.Errorf("no runtime %q is known", r.Runtime)
 		}
-		result, err := w.compactor.Resummarize(ctx, store, r, compact.Policy{})
+		result, err := w.compactor.Resummarize(ctx, store, r, compact.Policy{Pins: a.pins})
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/facts"
 	"github.com/sessctl/sessctl/pkg/memory"
 )
@@ -272,11 +271,11 @@ func (r *factsRun) writeFactsReceipt(t found, row *factsSession, id string) erro
 		}
 		receipt.Facts = append(receipt.Facts, p)
 	}
-	if err := durable.MakeDir(r.factsReceiptsDir(), 0o700); err != nil {
+	if err := r.pins.MakeDir(r.factsReceiptsDir(), 0o700); err != nil {
 		return fmt.Errorf("make receipts directory: %w", err)
 	}
 	path := filepath.Join(r.factsReceiptsDir(), id+".json")
-	if err := durable.ReplaceFile(path, 0o600, func(w io.Writer) error { return writeJSON(w, "  ", receipt) }); err != nil {
+	if err := r.pins.ReplaceFile(path, 0o600, func(w io.Writer) error { return writeJSON(w, "  ", receipt) }); err != nil {
 		return fmt.Errorf("write the receipt: %w", err)
 	}
 	row.Receipt = path

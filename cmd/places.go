@@ -112,7 +112,7 @@ func (a *app) notePlace() error {
 	if err != nil {
 		return err
 	}
-	if err := durable.ReplaceFile(a.placesFile(), 0o600, func(w io.Writer) error {
+	if err := a.pins.ReplaceFile(a.placesFile(), 0o600, func(w io.Writer) error {
 		_, err := w.Write(append(text, '\n'))
 		return err
 	}); err != nil {

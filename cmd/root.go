@@ -34,7 +34,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	defer stop()
 
 	st := newStreams(in, out, errOut)
-	app := &app{streams: st, notes: []note{}, now: time.Now, getenv: os.Getenv}
+	app := &app{streams: st, notes: []note{}, now: time.Now, getenv: os.Getenv, pins: &durable.Pins{}}
 	root := newRootCommand(app)
 	root.SetArgs(args)
 	root.SetIn(in)
@@ -88,7 +88,10 @@ type app struct {
 	late       []lateLines
 
 	opened []session.Store
-	moved  *relocate.Moves // nil until somebody asks
+	// pins hold the directories open in which a run works: from the opening of the
+	// stores until they are closed. nil in tests.
+	pins  *durable.Pins
+	moved *relocate.Moves // nil until somebody asks
 	// incomplete counts what the run had to pass over: stores and directories
 	// that could not be listed, and earlier runs that could not be finished.
 	incomplete int

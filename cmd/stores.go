@@ -73,7 +73,13 @@ func (a *app) ofRuntime(stores []session.Store) []session.Store {
 	stores = slices.DeleteFunc(stores, func(s session.Store) bool {
 		return a.global.Runtime != "" && s.Runtime() != a.global.Runtime
 	})
+	if a.opened == nil {
+		a.pin()
+	}
 	a.opened = stores
+	for _, store := range stores {
+		a.pins.Top(store.Root())
+	}
 	return slices.Clone(stores)
 }
 
@@ -85,6 +91,10 @@ func (a *app) closeStores() {
 			_ = closer.Close() // it was only read
 		}
 	}
+	if a.opened != nil {
+		a.pins.Release()
+	}
+	a.opened = nil
 }
 
 // found is a session together with the store that it was found in.

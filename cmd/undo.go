@@ -121,7 +121,7 @@ func (a *app) newUndo(o undoOptions, fs *pflag.FlagSet) (*undoRun, error) {
 	force, _ := fs.GetBool("force")
 	quiet, _ := fs.GetDuration("quiet-period")
 	u := &undoRun{app: a, request: compact.UndoRequest{
-		Receipt: receipt, Force: force, KeepMemory: o.KeepMemory, Policy: compact.Policy{Threshold: compact.DefaultThreshold, Quiet: quiet, OutputLimit: a.outputLimit()},
+		Receipt: receipt, Force: force, KeepMemory: o.KeepMemory, Policy: compact.Policy{Threshold: compact.DefaultThreshold, Quiet: quiet, OutputLimit: a.outputLimit(), Pins: a.pins},
 	}}
 	u.doc = undoDocument{Schema: 1, DryRun: dryRun, Undoes: receipt.ID, PutAway: []compact.Result{}}
 	u.store, err = a.storeOf(receipt)

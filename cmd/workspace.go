@@ -35,6 +35,7 @@ import (
 // that plans such a change.
 type workspace struct {
 	lock      *dataLock     // nil in a dry run
+	pins      *durable.Pins // held until the workspace is closed
 	memory    *memory.Store // nil where the mode does not open it
 	archives  *archive.Store
 	compactor *compact.Compactor
@@ -93,7 +94,8 @@ func (a *app) openWorkspace(ctx context.Context, m mode) (*workspace, error) {
 	if m.dryRun {
 		m.memory, m.recover = false, nil
 	}
-	w := &workspace{progress: newProgress(a)}
+	w := &workspace{progress: newProgress(a), pins: a.pins}
+	a.pin()
 	if err := w.open(ctx, a, m); err != nil {
 		w.close()
 		return nil, err
@@ -271,13 +273,13 @@ func (a *app) tellUnfinished(e *compact.UnfinishedError) {
 
 // journal is where changes stand before they are made.
 func (a *app) journal() compact.Journal {
-	return compact.Journal{Dir: a.journalDir(), Moves: a.moves()}
+	return compact.Journal{Dir: a.journalDir(), Moves: a.moves(), Pins: a.pins}
 }
 
 // recoveryPolicy is that of commands that finish earlier runs and change no
 // session themselves.
 func (a *app) recoveryPolicy() compact.Policy {
-	return compact.Policy{Quiet: compact.DefaultQuiet, OutputLimit: a.outputLimit()}
+	return compact.Policy{Quiet: compact.DefaultQuiet, OutputLimit: a.outputLimit(), Pins: a.pins}
 }
 
 // outputLimit is memory.output_limit as a policy has it.
@@ -295,7 +297,7 @@ func (w *workspace) sweep(ctx context.Context, a *app, sessions []found) error {
 		if !exists(dir) {
 			continue
 		}
-		if err := durable.Sweep(dir, 0); err != nil {
+		if err := a.pins.Sweep(dir, 0); err != nil {
 			return fmt.Errorf("sweep %s: %w", dir, err)
 		}
 	}
@@ -341,6 +343,19 @@ func (w *workspace) close() {
 	if w.lock != nil {
 		w.lock.Unlock()
 	}
+	w.pins.Release()
+}
+
+// pin begins to hold directories open. Those of our own may be links to other
+// disks, each of them: what is in them is not looked for through further links.
+func (a *app) pin() {
+	a.pins.Hold()
+	for _, dir := range []string{a.catalogueDir(), filepath.Join(a.dataDir(), "archive"), filepath.Join(a.dataDir(), "trash"), a.journal().GivenUp().Dir} {
+		a.pins.Top(dir)
+	}
+	for _, dir := range a.ownDirs() {
+		a.pins.Top(dir)
+	}
 }
 
 // ownDirs lists the directories of our own in which a killed run may have left
@@ -355,7 +370,7 @@ func (a *app) journalDir() string { return filepath.Join(a.dataDir(), "journal")
 func (a *app) memoryDir() string { return filepath.Join(a.dataDir(), "memory") }
 
 func (a *app) receipts() compact.Receipts {
-	return compact.Receipts{Dir: a.receiptsDir(), Moves: a.moves()}
+	return compact.Receipts{Dir: a.receiptsDir(), Moves: a.moves(), Pins: a.pins}
 }
 
 func exists(path string) bool {
@@ -366,7 +381,7 @@ func exists(path string) bool {
 // openArchive opens the archive; nothing is made until something is put in.
 func (a *app) openArchive() (*archive.Store, error) {
 	o := archive.Options{
-		Dir: a.archiveDir, Compression: a.config.Archive.Compression, ToolVersion: programVersion(), Moves: a.moves(), Find: a.findArchive,
+		Dir: a.archiveDir, Compression: a.config.Archive.Compression, ToolVersion: programVersion(), Moves: a.moves(), Find: a.findArchive, Pins: a.pins,
 	}
 	switch o.Compression {
 	case compressionAuto:

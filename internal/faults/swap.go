@@ -18,9 +18,26 @@ import (
 // Nothing may change there.
 func swapped() []Fault {
 	return []Fault{
-		swap("the log's directory becomes a link", func(h *Home) string { return h.Sessions() }),
-		swap("the store becomes a link", func(h *Home) string { return h.store() }),
+		swap("the log's directory becomes a link", func(h *Home, _ string) string { return h.Sessions() }),
+		swap("the store becomes a link", func(h *Home, _ string) string { return h.store() }),
+		swap("a directory of our own becomes a link", (*Home).own),
 	}
+}
+
+// own is the directory of our own, or of archives or trash, that a path is in, ""
+// if it is in none. Memory is not among them: SQLite finds its files by their
+// paths.
+func (h *Home) own(path string) string {
+	dirs := []string{filepath.Join(h.Sessions(), ".sessctl-trash"), filepath.Join(h.store(), "..", "session_archive")}
+	for _, name := range []string{"archive", "archives", "journal", "receipts", "facts", "trash", "given-up"} {
+		dirs = append(dirs, filepath.Join(h.Data(), name))
+	}
+	for _, dir := range dirs {
+		if path == dir || strings.HasPrefix(path, dir+"/") {
+			return dir
+		}
+	}
+	return ""
 }
 
 // store is the directory that all sessions are below.
@@ -31,26 +48,30 @@ func (h *Home) store() string {
 	return filepath.Dir(h.Sessions())
 }
 
-func swap(name string, of func(*Home) string) Fault {
+// swap puts a link in the place of the directory that of names for a path with
+// which the program is about to do something.
+func swap(name string, of func(h *Home, path string) string) Fault {
+	at := func(b *Bench, c crashloop.Call) bool {
+		dir := of(&b.home, c.Path)
+		return dir != "" && c.N > firstLook(b, dir)
+	}
 	return Fault{
-		Name: name, reads: true,
-		at: func(b *Bench, c crashloop.Call) bool {
-			return c.N > firstLook(b, of(&b.home))
-		},
+		Name: name, reads: true, at: at,
 		fits: func(b *Bench) string {
-			if !b.home.Command.Sessions {
-				return "no session is touched"
+			calls, _ := b.calls(nil, true) // an error is told by whoever asks for the calls themselves
+			if !slices.ContainsFunc(calls, func(c crashloop.Call) bool { return at(b, c) }) {
+				return "nothing is done there"
 			}
 			return ""
 		},
-		try: func(b *Bench, c crashloop.Call) (problem, err error) { return swapAt(b, c, of) },
+		try: func(b *Bench, c crashloop.Call) (problem, err error) { return swapAt(b, c, of(&b.home, c.Path)) },
 	}
 }
 
 // firstLook is the first call of an undisturbed run that opens a directory: a
 // link that is there by then is one that the user has made.
 func firstLook(b *Bench, dir string) int {
-	calls, _ := b.calls(nil, true) // an error is told by whoever asks for the calls themselves
+	calls, _ := b.calls(nil, true)
 	at := slices.IndexFunc(calls, func(c crashloop.Call) bool { return strings.HasPrefix(c.Name, "open") && c.Path == dir })
 	if at < 0 {
 		return len(calls)
@@ -58,34 +79,42 @@ func firstLook(b *Bench, dir string) int {
 	return calls[at].N
 }
 
-func swapAt(b *Bench, c crashloop.Call, of func(*Home) string) (problem, err error) {
+func swapAt(b *Bench, c crashloop.Call, dir string) (problem, err error) {
 	h, err := b.fresh()
 	if err != nil {
 		return nil, err
 	}
-	dir, other := of(h), h.Dir+".elsewhere"
-	if err := errors.Join(os.RemoveAll(other), copyTree(dir, other)); err != nil {
-		return nil, err
+	other, before := h.Dir+".elsewhere", ""
+	swapErr := os.RemoveAll(other)
+	if _, err := os.Stat(dir); err == nil { // now: later the program may hold a lease on what is in it
+		swapErr = errors.Join(swapErr, copyTree(dir, other))
 	}
-	before, err := contents(other)
-	if err != nil {
-		return nil, err
+	if swapErr != nil {
+		return nil, swapErr
 	}
-	var swapErr error
 	got, err := h.trace(true, once(c.N, crashloop.Fault{Hook: func() {
-		swapErr = errors.Join(os.Rename(dir, dir+".real"), os.Symlink(other, dir))
+		if _, err := os.Stat(dir); err != nil {
+			return // it is gone again
+		}
+		if _, err := os.Stat(other); err != nil {
+			swapErr = copyTree(dir, other)
+		}
+		if swapErr == nil {
+			before, swapErr = contents(other)
+		}
+		swapErr = errors.Join(swapErr, os.Rename(dir, dir+".real"), os.Symlink(other, dir))
 	}}))
 	if err = errors.Join(err, swapErr); err != nil {
 		return nil, err
 	}
+	var after string
 	if _, err := os.Lstat(dir + ".real"); err == nil { // the call was met
 		if err := errors.Join(os.Remove(dir), os.Rename(dir+".real", dir)); err != nil {
 			return nil, err
 		}
-	}
-	after, err := contents(other)
-	if err != nil {
-		return nil, err
+		if after, err = contents(other); err != nil {
+			return nil, err
+		}
 	}
 	if before != after {
 		problem = fmt.Errorf("exit %d: it changed what the link leads to:\n%s\nwas\n%s", got.Exit, after, before)

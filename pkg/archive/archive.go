@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/relocate"
 )
 
@@ -104,6 +105,9 @@ type Options struct {
 	// Find returns where the file of an entry is, whatever the entry says: a
 	// store can be moved without the catalogue. nil trusts the entry.
 	Find func(Entry) string
+	// Pins hold the directories of archives and catalogue open during a run; nil
+	// looks for them by their paths each time.
+	Pins *durable.Pins
 }
 
 // Store is a set of archives and their catalogue. It may be used by several
@@ -111,6 +115,7 @@ type Options struct {
 type Store struct {
 	catalogue string
 	options   Options
+	pins      *durable.Pins
 	// step is called after each step of Put, with its name. Tests stop there.
 	step func(name string)
 	// files are the names that the directories of archives held when they were
@@ -135,7 +140,8 @@ func Open(catalogue string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open archives: %w", err)
 	}
-	return &Store{catalogue: catalogue, options: o, step: func(string) {}}, nil
+	o.Pins.Top(catalogue)
+	return &Store{catalogue: catalogue, options: o, pins: o.Pins, step: func(string) {}}, nil
 }
 
 // compressionOf is how an archive of m is stored.
@@ -148,10 +154,12 @@ func (s *Store) compressionOf(m Meta) string {
 
 // dirOf is the directory where the archives of m's agent are.
 func (s *Store) dirOf(m Meta) (string, error) {
-	dir, err := filepath.Abs(filepath.Join(s.options.Dir(m), safeName(m.Agent)))
+	place, err := filepath.Abs(s.options.Dir(m))
 	if err != nil {
 		return "", err
 	}
+	s.pins.Top(place)
+	dir := filepath.Join(place, safeName(m.Agent))
 	if !utf8.ValidString(dir) { // an entry, which is JSON, could not name it
 		return "", fmt.Errorf("directory %q is not valid UTF-8", dir)
 	}

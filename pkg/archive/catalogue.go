@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -125,7 +124,7 @@ func (s *Store) ids(ctx context.Context) ([]string, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	files, err := os.ReadDir(s.catalogue)
+	files, err := s.pins.ReadDir(s.catalogue)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -147,7 +146,7 @@ func (s *Store) entryPath(id string) string {
 
 // load reads one entry and checks what can be checked without its archive.
 func (s *Store) load(id string) (Entry, error) {
-	file, err := durable.OpenRegular(s.entryPath(id))
+	file, err := s.pins.OpenRegular(s.entryPath(id))
 	if errors.Is(err, fs.ErrNotExist) {
 		return Entry{}, fmt.Errorf("archive %q: %w", id, ErrNotFound)
 	}
@@ -204,7 +203,7 @@ func (s *Store) Drop(ctx context.Context, e Entry) error {
 	if !isID(e.ID) || len(e.ID) != idDigits {
 		return fmt.Errorf("archive %q: %w", e.ID, ErrNotFound)
 	}
-	return durable.RemoveFile(s.entryPath(e.ID))
+	return s.pins.RemoveFile(s.entryPath(e.ID))
 }
 
 // Readmit enters an archive into the catalogue again, once its file is back in
@@ -213,10 +212,10 @@ func (s *Store) Readmit(ctx context.Context, e Entry) error {
 	if _, err := parseEntry(e.ID, mustEncode(e)); err != nil {
 		return err
 	}
-	if err := verify(ctx, e); err != nil {
+	if err := s.Verify(ctx, e); err != nil {
 		return err
 	}
-	if err := durable.MakeDir(s.catalogue, 0o700); err != nil {
+	if err := s.pins.MakeDir(s.catalogue, 0o700); err != nil {
 		return err
 	}
 	_, err := s.enter(ctx, e)
@@ -229,7 +228,7 @@ func (s *Store) Begins(ctx context.Context, e, with Entry) (bool, error) {
 	if e.Bytes < with.Bytes {
 		return false, nil
 	}
-	r, err := openEntry(ctx, e)
+	r, err := s.openEntry(ctx, e)
 	if err != nil {
 		return false, err
 	}
@@ -285,10 +284,10 @@ func (s *Store) sweep(ctx context.Context, m Meta, olderThan time.Duration) erro
 		return err
 	}
 	s.files.forget(dir)
-	if err := durable.EndMoves(dir); err != nil {
+	if err := s.pins.EndMoves(dir); err != nil {
 		return err
 	}
-	leftovers, err := durable.Leftovers(dir, olderThan)
+	leftovers, err := s.pins.Leftovers(dir, olderThan)
 	if err != nil {
 		return err
 	}
@@ -297,12 +296,12 @@ func (s *Store) sweep(ctx context.Context, m Meta, olderThan time.Duration) erro
 			return err
 		}
 	}
-	return durable.Sweep(s.catalogue, olderThan)
+	return s.pins.Sweep(s.catalogue, olderThan)
 }
 
 // rescueOrRemove deals with one temporary file of the archives.
 func (s *Store) rescueOrRemove(ctx context.Context, path string) error {
-	whole, err := measureFile(ctx, path)
+	whole, err := s.measureFile(ctx, path)
 	if err != nil {
 		return err // not known to be worthless: it stays
 	}
@@ -315,17 +314,17 @@ func (s *Store) rescueOrRemove(ctx context.Context, path string) error {
 		return err
 	}
 	for _, e := range lost {
-		if verify(ctx, e) != nil {
-			return rescue(path, e)
+		if s.Verify(ctx, e) != nil {
+			return s.rescue(path, e)
 		}
 	}
-	return durable.RemoveFile(path)
+	return s.pins.RemoveFile(path)
 }
 
 // rescue gives a temporary file the name its entry has for it. Where a damaged
 // file has that name, it stays as it is, and so does the good one.
-func rescue(path string, e Entry) error {
-	err := durable.MoveFile(path, e.Path)
+func (s *Store) rescue(path string, e Entry) error {
+	err := s.pins.MoveFile(path, e.Path)
 	if errors.Is(err, durable.ErrExists) {
 		return nil
 	}
@@ -333,8 +332,8 @@ func rescue(path string, e Entry) error {
 }
 
 // measureFile reads a file whole.
-func measureFile(ctx context.Context, path string) (*tally, error) {
-	file, err := durable.OpenRegular(path)
+func (s *Store) measureFile(ctx context.Context, path string) (*tally, error) {
+	file, err := s.pins.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}

@@ -54,20 +54,30 @@ func (s *Store) put(ctx context.Context, m Meta, src source, now time.Time) (Ent
 	if err != nil {
 		return Entry{}, err
 	}
-	if err := errors.Join(durable.MakeDir(dir, 0o700), durable.MakeDir(s.catalogue, 0o700)); err != nil {
+	if err := errors.Join(s.pins.MakeDir(dir, 0o700), s.pins.MakeDir(s.catalogue, 0o700)); err != nil {
 		return Entry{}, err
 	}
 	e := Entry{
 		Schema: schema, Meta: m, Compression: s.compressionOf(m),
 		CreatedAt: plainTime(now), ToolVersion: s.options.ToolVersion,
 	}
-	return s.write(ctx, dir, e, src)
+	made, err := s.write(ctx, dir, e, src)
+	if err == nil {
+		err = s.inPlace(dir)
+	}
+	return made, err
+}
+
+// inPlace returns an error if an archive that was made in dir would not be found
+// there by the next run: somebody has put another directory in its place.
+func (s *Store) inPlace(dir string) error {
+	return errors.Join(s.pins.InPlace(dir), s.pins.InPlace(s.catalogue))
 }
 
 // write makes the archive of e in dir and enters it into the catalogue.
 func (s *Store) write(ctx context.Context, dir string, e Entry, src source) (Entry, error) {
 	var kept Entry
-	path, err := durable.CreateNamed(dir, safeName(e.Session), 0o600, func(w io.Writer) (string, error) {
+	path, err := s.pins.CreateNamed(dir, safeName(e.Session), 0o600, func(w io.Writer) (string, error) {
 		if err := e.fill(ctx, w, src); err != nil {
 			return "", err
 		}
@@ -78,7 +88,7 @@ func (s *Store) write(ctx context.Context, dir string, e Entry, src source) (Ent
 		if kept.ID != "" {
 			return "", errKept
 		}
-		name, err := freeName(dir, e)
+		name, err := s.freeName(dir, e)
 		s.step("named")
 		return name, err
 	})
@@ -93,14 +103,14 @@ func (s *Store) write(ctx context.Context, dir string, e Entry, src source) (Ent
 	s.files.add(path)
 	s.step("renamed")
 	e.settleAt(path)
-	if err := verify(ctx, e); err != nil {
+	if err := s.Verify(ctx, e); err != nil {
 		// What cannot be read back is no archive. The session is untouched.
-		return Entry{}, errors.Join(fmt.Errorf("read back: %w", err), durable.RemoveFile(path))
+		return Entry{}, errors.Join(fmt.Errorf("read back: %w", err), s.pins.RemoveFile(path))
 	}
 	s.step("verified")
 	entered, err := s.enter(ctx, e)
-	if err == nil && !sameArchive(entered, e) {
-		err = durable.RemoveFile(path) // another Put was faster: nothing names our file
+	if err == nil && !s.sameArchive(entered, e) {
+		err = s.pins.RemoveFile(path) // another Put was faster: nothing names our file
 	}
 	return entered, err
 }
@@ -149,9 +159,9 @@ func compress(ctx context.Context, w io.Writer, src io.Reader, size int64) error
 }
 
 // freeName is the first name for e that nothing has.
-func freeName(dir string, e Entry) (string, error) {
+func (s *Store) freeName(dir string, e Entry) (string, error) {
 	for _, name := range fileNames(e) {
-		if _, err := os.Lstat(filepath.Join(dir, name)); errors.Is(err, fs.ErrNotExist) {
+		if _, err := s.pins.Lstat(filepath.Join(dir, name)); errors.Is(err, fs.ErrNotExist) {
 			return name, nil
 		}
 	}
@@ -173,7 +183,7 @@ func (s *Store) afterRace(ctx context.Context, dir string, e Entry) (Entry, erro
 // the catalogue then: that of another Put, if it was faster.
 func (s *Store) enter(ctx context.Context, e Entry) (Entry, error) {
 	path := s.entryPath(e.ID)
-	err := durable.CreateFile(path, 0o600, encodeEntry(e))
+	err := s.pins.CreateFile(path, 0o600, encodeEntry(e))
 	if err == nil {
 		s.step("entered")
 		return e, nil
@@ -182,14 +192,14 @@ func (s *Store) enter(ctx context.Context, e Entry) (Entry, error) {
 		return Entry{}, err
 	}
 	first, err := s.load(e.ID)
-	if err == nil && verify(ctx, first) == nil {
+	if err == nil && s.Verify(ctx, first) == nil {
 		return first, s.syncNames(first)
 	}
 	if err := ctx.Err(); err != nil {
 		return Entry{}, err
 	}
 	// That entry is damaged, or what it names is. This archive is good.
-	return e, durable.ReplaceFile(path, 0o600, encodeEntry(e))
+	return e, s.pins.ReplaceFile(path, 0o600, encodeEntry(e))
 }
 
 // existing returns the entry of an archive of e's bytes that verifies, or an
@@ -198,7 +208,7 @@ func (s *Store) enter(ctx context.Context, e Entry) (Entry, error) {
 // trusting it is not.
 func (s *Store) existing(ctx context.Context, dir string, e *Entry) (Entry, error) {
 	if old, err := s.load(e.ID); err == nil {
-		if verify(ctx, old) == nil {
+		if s.Verify(ctx, old) == nil {
 			return old, s.syncNames(old)
 		}
 		e.Superseded = append(old.Superseded, old.Path)
@@ -212,7 +222,7 @@ func (s *Store) existing(ctx context.Context, dir string, e *Entry) (Entry, erro
 // adopt takes over a file without an entry: a run was killed before it could
 // write one, or the entry was lost.
 func (s *Store) adopt(ctx context.Context, dir string, e Entry) (Entry, error) {
-	files, err := s.files.of(dir, safeName(e.Session)+".")
+	files, err := s.namesIn(dir, safeName(e.Session)+".")
 	if err != nil {
 		return Entry{}, err
 	}
@@ -231,7 +241,7 @@ func (s *Store) adopt(ctx context.Context, dir string, e Entry) (Entry, error) {
 		if !adoptable {
 			continue
 		}
-		if err := durable.SyncFile(found.Path); err != nil {
+		if err := s.pins.SyncFile(found.Path); err != nil {
 			return Entry{}, err
 		}
 		if !s.alone(dir) && !s.nameOwn(dir, e, &found) {
@@ -255,12 +265,12 @@ func (s *Store) alone(dir string) bool {
 // reports false where that cannot be done; a second copy is made then.
 func (s *Store) nameOwn(dir string, e Entry, found *Entry) bool {
 	e.Compression = found.Compression
-	name, err := freeName(dir, e)
+	name, err := s.freeName(dir, e)
 	if err != nil {
 		return false
 	}
 	own := filepath.Join(dir, name)
-	if err := durable.LinkFile(found.Path, own); err != nil {
+	if err := s.pins.LinkFile(found.Path, own); err != nil {
 		return false
 	}
 	s.files.add(own)
@@ -278,13 +288,18 @@ type listings struct {
 	names map[string][]string // sorted
 }
 
+// namesIn returns the names in a directory that begin with a prefix.
+func (s *Store) namesIn(dir, prefix string) ([]string, error) {
+	return s.files.of(s.pins, dir, prefix)
+}
+
 // of returns the names in a directory that begin with a prefix.
-func (l *listings) of(dir, prefix string) ([]string, error) {
+func (l *listings) of(pins *durable.Pins, dir, prefix string) ([]string, error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	names, known := l.names[dir]
 	if !known {
-		entries, err := os.ReadDir(dir)
+		entries, err := pins.ReadDir(dir)
 		if err != nil {
 			return nil, err
 		}
@@ -325,17 +340,17 @@ func (l *listings) forget(dir string) {
 // adoptable reports whether the file of found is a whole archive of its bytes
 // that no other entry names. It completes the entry with what is stored.
 func (s *Store) adoptable(ctx context.Context, found *Entry) (bool, error) {
-	stored, err := measureFile(ctx, found.Path)
+	stored, err := s.measureFile(ctx, found.Path)
 	if err != nil {
 		return false, ctx.Err() // cannot be read: not adopted
 	}
 	found.StoredSHA256, found.StoredBytes = stored.sha256(), stored.bytes
-	if verify(ctx, *found) != nil {
+	if s.Verify(ctx, *found) != nil {
 		return false, ctx.Err()
 	}
 	taken := false
 	err = s.each(ctx, func(_ string, other Entry, err error) {
-		taken = taken || err == nil && other.ID != found.ID && sameArchive(other, *found)
+		taken = taken || err == nil && other.ID != found.ID && s.sameArchive(other, *found)
 	})
 	return err == nil && !taken, err
 }
@@ -343,19 +358,19 @@ func (s *Store) adoptable(ctx context.Context, found *Entry) (bool, error) {
 // syncNames makes an archive durable that another run made: it may have been
 // killed after a file got its name and before that was synced.
 func (s *Store) syncNames(e Entry) error {
-	return errors.Join(durable.SyncDir(filepath.Dir(e.Path)), durable.SyncDir(s.catalogue))
+	return errors.Join(s.pins.SyncDir(filepath.Dir(e.Path)), s.pins.SyncDir(s.catalogue))
 }
 
 // sameArchive reports whether two entries name one file, however the path is
 // spelt.
-func sameArchive(a, b Entry) bool {
+func (s *Store) sameArchive(a, b Entry) bool {
 	if a.Path == b.Path {
 		return true
 	}
 	if !strings.EqualFold(filepath.Base(a.Path), filepath.Base(b.Path)) {
 		return false
 	}
-	fa, errA := os.Lstat(a.Path)
-	fb, errB := os.Lstat(b.Path)
+	fa, errA := s.pins.Lstat(a.Path)
+	fb, errB := s.pins.Lstat(b.Path)
 	return errA == nil && errB == nil && os.SameFile(fa, fb)
 }

@@ -12,9 +12,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/klauspost/compress/zstd"
-	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/jsonl"
 )
 
@@ -23,11 +23,7 @@ import (
 // is not there, [ErrCorrupt] with what differs when it is not the same, and
 // the system's error when it cannot be read.
 func (s *Store) Verify(ctx context.Context, e Entry) error {
-	return verify(ctx, e)
-}
-
-func verify(ctx context.Context, e Entry) error {
-	r, err := openEntry(ctx, e)
+	r, err := s.openEntry(ctx, e)
 	if err != nil {
 		return err
 	}
@@ -48,7 +44,7 @@ func verify(ctx context.Context, e Entry) error {
 // there, is a regular file and has the length it was stored with. The errors
 // are those of [Store.Verify].
 func (s *Store) Look(e Entry) error {
-	stored, err := openStored(e)
+	stored, err := s.openStored(e)
 	if err != nil {
 		return err
 	}
@@ -66,7 +62,7 @@ func (s *Store) Look(e Entry) error {
 // of io.EOF it returns [ErrCorrupt] when length or hash of what it gave is not
 // the entry's, so a caller that reads to the end has read the session.
 func (s *Store) OpenEntry(ctx context.Context, e Entry) (io.ReadCloser, error) {
-	return openEntry(ctx, e)
+	return s.openEntry(ctx, e)
 }
 
 // entryReader gives the session in an archive and checks it at the end.
@@ -80,8 +76,8 @@ type entryReader struct {
 	err     error // sticky
 }
 
-func openEntry(ctx context.Context, e Entry) (*entryReader, error) {
-	stored, err := openStored(e)
+func (s *Store) openEntry(ctx context.Context, e Entry) (*entryReader, error) {
+	stored, err := s.openStored(e)
 	if err != nil {
 		return nil, err
 	}
@@ -148,8 +144,9 @@ type storedFile struct {
 	err  error  // what the file system said, other than io.EOF
 }
 
-func openStored(e Entry) (*storedFile, error) {
-	file, err := durable.OpenRegular(e.Path)
+func (s *Store) openStored(e Entry) (*storedFile, error) {
+	s.pins.Top(filepath.Dir(filepath.Dir(e.Path)))
+	file, err := s.pins.OpenRegular(e.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("archive %s: %w: %s", e.ID, ErrMissing, e.Path)
 	}
@@ -202,7 +199,7 @@ const LinePiece = 1 << 20
 // several pieces with the same number. The slice is valid until fn returns; an
 // error of fn ends the reading and is returned.
 func (s *Store) Lines(ctx context.Context, e Entry, first, last int, fn func(n int, line []byte) error) error {
-	r, err := openEntry(ctx, e)
+	r, err := s.openEntry(ctx, e)
 	if err != nil {
 		return err
 	}

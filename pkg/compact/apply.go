@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/session"
@@ -401,7 +400,7 @@ func (r *run) takeOver(in Intent) error {
 func (c *Compactor) concludeReset(in Intent, done session.Rotation) (Intent, error) {
 	in.Rotation = done
 	in.Receipt.NewID, in.Receipt.Kept, in.Receipt.Rotation = done.NewSession, done.Kept, &done
-	if info, err := os.Lstat(done.Kept); err == nil && info.Size() > done.Snapshot.Size {
+	if info, err := c.pins().Lstat(done.Kept); err == nil && info.Size() > done.Snapshot.Size {
 		in.Receipt.Reason = fmt.Sprintf("%d bytes were added to the log before the gateway closed it: a message that came in then may be unanswered; they are archived and remembered too", info.Size()-done.Snapshot.Size)
 	}
 	if err := c.Journal.Write(in); err != nil {

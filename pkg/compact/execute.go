@@ -51,6 +51,9 @@ type Compactor struct {
 	System durable.System
 }
 
+// pins hold the directories open during a run.
+func (c *Compactor) pins() *durable.Pins { return c.Journal.Pins }
+
 // Execute carries out a plan whose outcome is Planned. The result is complete
 // even when an error is returned, and describes the bytes that were worked on
 // last: a log that only grows meanwhile is followed up to three times. A
@@ -139,7 +142,7 @@ func (r *run) secure(ctx context.Context) error {
 	if source := r.store.Capabilities().SourceOf(r.plan.Ref); source != nil {
 		return r.secureSource(ctx, source)
 	}
-	log, err := openLog(r.plan.Ref.Store, r.plan.Ref.Path)
+	log, err := openLog(r.pins(), r.plan.Ref.Store, r.plan.Ref.Path)
 	if err != nil {
 		return err
 	}
@@ -153,8 +156,8 @@ func (r *run) secure(ctx context.Context) error {
 // errGone says that the log that the plan has read is gone.
 var errGone = errors.New("the log is gone")
 
-func openLog(base, path string) (*os.File, error) {
-	log, err := durable.OpenSingle(base, path)
+func openLog(pins *durable.Pins, base, path string) (*os.File, error) {
+	log, err := pins.OpenSingle(base, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errGone
 	}
@@ -501,7 +504,7 @@ func (r *run) follow(ctx context.Context) error {
 	if !same {
 		return &session.BusyError{Path: r.plan.Ref.Path, Reason: "it was rewritten while it was worked on"}
 	}
-	info, err := os.Lstat(r.plan.Ref.Path)
+	info, err := r.pins().Lstat(r.plan.Ref.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return errGone
 	}
@@ -516,7 +519,7 @@ func (r *run) awaitWhole(ctx context.Context) error {
 	ref := r.plan.Ref
 	ref.Bytes = max(r.plan.seen.Size, r.snapshot.Size)
 	return WaitOut(ctx, r.policy, func() error {
-		info, err := os.Lstat(ref.Path)
+		info, err := r.pins().Lstat(ref.Path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return errGone
@@ -559,7 +562,7 @@ func shorter(err error) bool {
 // begins reports whether the log begins with the bytes that this run has read:
 // those of the snapshot, or before there is one those of the survey.
 func (r *run) begins(ctx context.Context) (bool, error) {
-	log, err := openLog(r.plan.Ref.Store, r.plan.Ref.Path)
+	log, err := openLog(r.pins(), r.plan.Ref.Store, r.plan.Ref.Path)
 	if err != nil {
 		return false, err
 	}
@@ -609,7 +612,7 @@ func (r *run) stillIdle(ctx context.Context) error {
 	}
 	// First whether it has changed: what was added is archived and remembered
 	// also when it is too fresh for the rest.
-	if info, err := os.Lstat(r.plan.Ref.Path); err == nil {
+	if info, err := r.pins().Lstat(r.plan.Ref.Path); err == nil {
 		if err := r.snapshot.Matches(info); err != nil {
 			return err
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -58,6 +57,7 @@ const (
 type Journal struct {
 	Dir   string
 	Moves relocate.Moves // of what entries name
+	Pins  *durable.Pins  // hold the directories open during a run; nil for none
 }
 
 // Path returns where the entry with this id is or would be.
@@ -65,15 +65,15 @@ func (j Journal) Path(id string) string { return filepath.Join(j.Dir, id+".json"
 
 // Write makes an intent durable.
 func (j Journal) Write(in Intent) error {
-	if err := durable.MakeDir(j.Dir, 0o700); err != nil {
+	if err := j.Pins.MakeDir(j.Dir, 0o700); err != nil {
 		return fmt.Errorf("make journal directory: %w", err)
 	}
-	return writeJSON(j.Path(in.ID), in)
+	return writeJSON(j.Pins, j.Path(in.ID), in)
 }
 
 // Remove drops an intent that is settled, and the note that it was set aside.
 func (j Journal) Remove(id string) error {
-	if err := durable.RemoveFile(j.Path(id)); err != nil {
+	if err := j.Pins.RemoveFile(j.Path(id)); err != nil {
 		return err
 	}
 	return j.dropNote(id)
@@ -88,7 +88,7 @@ func (j Journal) List() ([]Intent, error) {
 
 func (j Journal) read(path string) (Intent, error) {
 	var in Intent
-	if err := readJSON(path, &in, j.Moves); err != nil {
+	if err := readJSON(j.Pins, path, &in, j.Moves); err != nil {
 		return in, err
 	}
 	if in.Schema != 1 {
@@ -98,12 +98,12 @@ func (j Journal) read(path string) (Intent, error) {
 }
 
 // writeJSON replaces a file by an indented value, private (0600).
-func writeJSON(path string, value any) error {
+func writeJSON(pins *durable.Pins, path string, value any) error {
 	b, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", filepath.Base(path), err)
 	}
-	return durable.ReplaceFile(path, 0o600, func(w io.Writer) error {
+	return pins.ReplaceFile(path, 0o600, func(w io.Writer) error {
 		_, err := w.Write(append(b, '\n'))
 		return err
 	})
@@ -118,8 +118,8 @@ var ErrDamagedRecord = errors.New("the file is damaged")
 const maxRecord = 64 << 20
 
 // readJSON reads a record; paths in it that have moved are those of today.
-func readJSON(path string, value any, moves relocate.Moves) error {
-	f, err := durable.OpenRegular(path)
+func readJSON(pins *durable.Pins, path string, value any, moves relocate.Moves) error {
+	f, err := pins.OpenRegular(path)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", filepath.Base(path), err)
 	}
@@ -144,21 +144,21 @@ type Unreadable struct {
 // Examine returns all intents that can be read, oldest first, and the entries
 // that cannot: those of a newer version and damaged ones.
 func (j Journal) Examine() ([]Intent, []Unreadable, error) {
-	return examine(j.Dir, "journal", j.read)
+	return examine(j.Pins, j.Dir, "journal", j.read)
 }
 
 // Examine returns all receipts that can be read, oldest first, and the files
 // that cannot.
 func (r Receipts) Examine() ([]Receipt, []Unreadable, error) {
-	return examine(r.Dir, "receipts", func(path string) (receipt Receipt, err error) {
-		err = readJSON(path, &receipt, r.Moves)
+	return examine(r.Pins, r.Dir, "receipts", func(path string) (receipt Receipt, err error) {
+		err = readJSON(r.Pins, path, &receipt, r.Moves)
 		return receipt, err
 	})
 }
 
 // examine reads every record of a directory; one that does not exist is empty.
-func examine[T any](dir, name string, read func(path string) (T, error)) (good []T, bad []Unreadable, err error) {
-	entries, err := os.ReadDir(dir)
+func examine[T any](pins *durable.Pins, dir, name string, read func(path string) (T, error)) (good []T, bad []Unreadable, err error) {
+	entries, err := pins.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
 	}

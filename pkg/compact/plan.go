@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/chunk"
+	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -127,7 +128,7 @@ func Foresee(ctx context.Context, store session.Store, ref session.Ref, policy P
 	case p.Strategy.Shortens():
 		err = p.survey(ctx, store, policy)
 	default:
-		p.seen, _, err = look(ctx, store, ref)
+		p.seen, _, err = look(ctx, policy.Pins, store, ref)
 	}
 	if err != nil || p.Outcome != Planned {
 		return p, err
@@ -194,7 +195,7 @@ func (p *Plan) begin(ctx context.Context, store session.Store, policy Policy, no
 
 // survey reads the whole log and remembers which bytes it read.
 func (p *Plan) survey(ctx context.Context, store session.Store, policy Policy) error {
-	seen, open, err := look(ctx, store, p.Ref)
+	seen, open, err := look(ctx, policy.Pins, store, p.Ref)
 	if err != nil {
 		return err
 	}
@@ -441,6 +442,7 @@ type Policy struct {
 	Known         *Known           // what earlier runs have remembered; nil for nothing
 	SkipSummary   bool             // store no summary
 	DryRun        bool             // the plan is only shown: what it has read is not hashed
+	Pins          *durable.Pins    // hold the directories of logs open during a run; nil for none
 	Strategy      session.Strategy // "" = the runtime's default
 	Keep          session.Keep     // what stays with overlay and rewrite; zero = the runtime's default
 	Quiet         time.Duration    // how long a session must have been untouched

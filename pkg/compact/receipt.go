@@ -201,15 +201,16 @@ func contentOf(s Survey, m Remembered, p Policy) Content {
 type Receipts struct {
 	Dir   string
 	Moves relocate.Moves // of what receipts name
+	Pins  *durable.Pins  // hold the directories open during a run; nil for none
 }
 
 // Write makes a receipt durable and returns its path.
 func (r Receipts) Write(receipt Receipt) (string, error) {
-	if err := durable.MakeDir(r.Dir, 0o700); err != nil {
+	if err := r.Pins.MakeDir(r.Dir, 0o700); err != nil {
 		return "", fmt.Errorf("make receipts directory: %w", err)
 	}
 	path := r.Path(receipt.ID)
-	return path, writeJSON(path, receipt)
+	return path, writeJSON(r.Pins, path, receipt)
 }
 
 // IDs returns the ids of all receipts, oldest first, without reading them.
@@ -234,7 +235,7 @@ func (r Receipts) List() ([]Receipt, error) {
 	var all []Receipt
 	for _, name := range names {
 		var receipt Receipt
-		if err := readJSON(name, &receipt, r.Moves); err != nil {
+		if err := readJSON(r.Pins, name, &receipt, r.Moves); err != nil {
 			return nil, err
 		}
 		all = append(all, receipt)
@@ -245,7 +246,7 @@ func (r Receipts) List() ([]Receipt, error) {
 // Read returns the receipt in a file.
 func (r Receipts) Read(path string) (Receipt, error) {
 	var receipt Receipt
-	err := readJSON(path, &receipt, r.Moves)
+	err := readJSON(r.Pins, path, &receipt, r.Moves)
 	if err == nil && (receipt.Schema != 1 || receipt.ID == "") {
 		err = fmt.Errorf("read %s: it is no receipt that this version knows", path)
 	}

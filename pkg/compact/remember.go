@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"iter"
 	"math"
-	"os"
 	"slices"
 
 	"github.com/sessctl/sessctl/pkg/chunk"
@@ -140,18 +139,18 @@ func lastLine(s Survey) int {
 
 // look remembers which bytes a log has now, without a hash for a file, and
 // returns how they are read.
-func look(ctx context.Context, store session.Store, ref session.Ref) (session.Snapshot, func() (io.ReadCloser, error), error) {
+func look(ctx context.Context, pins *durable.Pins, store session.Store, ref session.Ref) (session.Snapshot, func() (io.ReadCloser, error), error) {
 	if source := session.CapabilitiesOf(store).SourceOf(ref); source != nil {
 		snap, err := SnapshotSource(ctx, source, ref)
 		return snap, func() (io.ReadCloser, error) { return source.OpenLog(ctx, ref) }, err
 	}
-	info, err := os.Lstat(ref.Path)
+	info, err := pins.Lstat(ref.Path)
 	if err != nil {
 		return session.Snapshot{}, nil, fmt.Errorf("look at the log: %w", err)
 	}
 	snap := session.Observe(ref.Path, info)
 	return snap, func() (io.ReadCloser, error) {
-		f, err := durable.OpenSingle(ref.Store, ref.Path)
+		f, err := pins.OpenSingle(ref.Store, ref.Path)
 		if err != nil {
 			return nil, err
 		}
@@ -211,7 +210,7 @@ func (r *run) rememberLive(ctx context.Context) error {
 		}
 		return r.remember(ctx, func() (io.ReadCloser, error) { return source.OpenLog(ctx, r.plan.Ref) })
 	}
-	log, err := openLog(r.plan.Ref.Store, r.plan.Ref.Path)
+	log, err := openLog(r.pins(), r.plan.Ref.Store, r.plan.Ref.Path)
 	if err != nil {
 		return err
 	}

@@ -128,7 +128,7 @@ func (c *Compactor) PlanRestore(ctx context.Context, r RestoreRequest) (*Restore
 	if err := c.readBack(ctx, r.Archive); err != nil {
 		return nil, fmt.Errorf("read the archive: %w", err)
 	}
-	log, err := durable.OpenRegular(r.Place.Path)
+	log, err := c.pins().OpenRegular(r.Place.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return p, nil
@@ -306,7 +306,7 @@ func (c *Compactor) record(ctx context.Context, store session.Store, in Intent) 
 // makePlace makes the directory, if it is missing, and asks the store again:
 // what is on the way to it may lead elsewhere.
 func (c *Compactor) makePlace(ctx context.Context, p *RestorePlan) (session.Place, error) {
-	if err := durable.MakeDir(filepath.Dir(p.Place.Path), 0o700); err != nil || p.Store == nil {
+	if err := c.pins().MakeDir(filepath.Dir(p.Place.Path), 0o700); err != nil || p.Store == nil {
 		return p.Place, err
 	}
 	place, err := p.Store.Capabilities().Restorer.Place(ctx, p.Place.Path, c.Now())
@@ -319,8 +319,8 @@ func (c *Compactor) makePlace(ctx context.Context, p *RestorePlan) (session.Plac
 
 // openPlace opens the directory of a place, if it is the one that was looked at:
 // what is done there is done in it, wherever its path leads by then.
-func openPlace(p session.Place) (*logfile.Dir, error) {
-	d, err := logfile.DirOf(p.Ref.Store, p.Path)
+func (c *Compactor) openPlace(p session.Place) (*logfile.Dir, error) {
+	d, err := logfile.DirOf(c.pins(), p.Ref.Store, p.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, logfile.Gone(p.Path)
 	}
@@ -340,7 +340,7 @@ func openPlace(p session.Place) (*logfile.Dir, error) {
 
 // writeNew makes the log at a place where there is none.
 func (c *Compactor) writeNew(ctx context.Context, place session.Place, a Archived) error {
-	d, err := openPlace(place)
+	d, err := c.openPlace(place)
 	if err != nil {
 		return err
 	}
@@ -350,7 +350,7 @@ func (c *Compactor) writeNew(ctx context.Context, place session.Place, a Archive
 
 // dropRestore ends a restore that changed nothing.
 func (c *Compactor) dropRestore(in Intent) error {
-	if err := in.Restore.sweep(in.Rotation.Kept); err != nil {
+	if err := in.Restore.sweep(c.pins(), in.Rotation.Kept); err != nil {
 		return err
 	}
 	return c.Journal.Remove(in.ID)
@@ -405,8 +405,8 @@ func confirm(ctx context.Context, d *logfile.Dir, path string, a Archived) error
 	return nil
 }
 
-func snapshotOf(ctx context.Context, path string) (session.Snapshot, error) {
-	f, err := durable.OpenRegular(path)
+func snapshotOf(ctx context.Context, pins *durable.Pins, path string) (session.Snapshot, error) {
+	f, err := pins.OpenRegular(path)
 	if err != nil {
 		return session.Snapshot{}, err
 	}
@@ -440,7 +440,7 @@ func (c *Compactor) restoreOver(ctx context.Context, p *RestorePlan, in Intent) 
 // secureReplaced archives what is at the place, as the plan has read it; an
 // empty log has nothing to archive.
 func (c *Compactor) secureReplaced(ctx context.Context, p *RestorePlan) (Archived, error) {
-	log, err := openLog(p.Place.Ref.Store, p.Place.Path)
+	log, err := openLog(c.pins(), p.Place.Ref.Store, p.Place.Path)
 	if err != nil {
 		return Archived{}, err
 	}
@@ -468,7 +468,7 @@ func (c *Compactor) secureReplaced(ctx context.Context, p *RestorePlan) (Archive
 // abandon removes the copy that was written beside the place, if the log there
 // was not replaced. Otherwise the intent stays for the next run.
 func (c *Compactor) abandon(ctx context.Context, in Intent) error {
-	snap, err := snapshotOf(ctx, in.Restore.Path)
+	snap, err := snapshotOf(ctx, c.pins(), in.Restore.Path)
 	if err != nil || snap.SHA256 == in.Restore.Archive.SHA256 || ctx.Err() != nil {
 		return nil // the first error says what happened; the next run settles
 	}
@@ -479,7 +479,7 @@ func (c *Compactor) abandon(ctx context.Context, in Intent) error {
 // nobody has the log open and it still is what was archived. It returns where
 // the old log's inode is then.
 func (c *Compactor) exchange(ctx context.Context, in Intent, place session.Place) (kept string, err error) {
-	d, err := openPlace(place)
+	d, err := c.openPlace(place)
 	if err != nil {
 		return "", err
 	}
@@ -524,7 +524,7 @@ func (in Intent) replaces() bool { return in.Restore.SecondKept != "" }
 // not there before is there whole or not at all; one that was replaced is
 // looked after like a rotated one.
 func (c *Compactor) settleRestore(ctx context.Context, store session.Store, in Intent) error {
-	if err := in.Restore.sweep(in.Rotation.Kept); err != nil {
+	if err := in.Restore.sweep(c.pins(), in.Rotation.Kept); err != nil {
 		return err
 	}
 	if err := c.recordRestored(ctx, store, in); err != nil {
@@ -564,7 +564,7 @@ func (c *Compactor) recordRestored(ctx context.Context, store session.Store, in 
 // archive that was not needed, or the log that was replaced. held is true when
 // a writer may still have that one open, so that the next run must look again.
 func (c *Compactor) settleAside(ctx context.Context, store session.Store, in Intent, path string) (held bool, err error) {
-	kept, err := durable.OpenRegular(path)
+	kept, err := c.pins().OpenRegular(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -600,10 +600,10 @@ func (c *Compactor) settleAside(ctx context.Context, store session.Store, in Int
 // cannot be exchanged, the log may be missing for a moment, and a run that was
 // killed in it is finished; else the copy goes.
 func (c *Compactor) settleUnused(in Intent, path string) error {
-	if _, err := os.Lstat(in.Restore.Path); !errors.Is(err, fs.ErrNotExist) {
-		return durable.RemoveFile(path)
+	if _, err := c.pins().Lstat(in.Restore.Path); !errors.Is(err, fs.ErrNotExist) {
+		return c.pins().RemoveFile(path)
 	}
-	d, err := openPlace(session.Place{Path: in.Restore.Path, Ref: session.Ref{Store: in.Rotation.Store}})
+	d, err := c.openPlace(session.Place{Path: in.Restore.Path, Ref: session.Ref{Store: in.Rotation.Store}})
 	if err != nil {
 		return err
 	}
@@ -630,7 +630,7 @@ func (c *Compactor) archiveReplaced(ctx context.Context, in Intent, late lateLog
 // a rotated one: with pi, and outside of every store.
 func (c *Compactor) disposeReplaced(ctx context.Context, store session.Store, in Intent, path string) error {
 	if in.Rotation.Store == "" {
-		return durable.RemoveFile(path)
+		return c.pins().RemoveFile(path)
 	}
 	if disposer := session.CapabilitiesOf(store).Disposer; disposer != nil {
 		return disposer.Dispose(ctx, in.Rotation)
@@ -640,8 +640,8 @@ func (c *Compactor) disposeReplaced(ctx context.Context, store session.Store, in
 
 // sweep removes the temporary files that a killed run left beside a path for
 // this restore; those of others stay.
-func (r *Restoration) sweep(kept string) error {
-	left, err := durable.Leftovers(filepath.Dir(r.Path), 0)
+func (r *Restoration) sweep(pins *durable.Pins, kept string) error {
+	left, err := pins.Leftovers(filepath.Dir(r.Path), 0)
 	if err != nil {
 		return fmt.Errorf("sweep beside %s: %w", r.Path, err)
 	}
@@ -653,7 +653,7 @@ func (r *Restoration) sweep(kept string) error {
 		if !ours {
 			continue
 		}
-		if err := durable.RemoveFile(temp); err != nil {
+		if err := pins.RemoveFile(temp); err != nil {
 			return err
 		}
 	}

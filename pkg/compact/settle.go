@@ -82,12 +82,15 @@ func takesBack(store session.Store, in Intent) bool {
 }
 
 func (c *Compactor) settle(ctx context.Context, store session.Store, in Intent, policy Policy) error {
+	if in.Rotation.Store != "" {
+		c.pins().Top(in.Rotation.Store)
+	}
 	if in.Rotation.Live != "" { // a kill may have left half a log, or half an index, beside it
-		if err := durable.Sweep(filepath.Dir(in.Rotation.Live), 0); err != nil {
+		if err := c.pins().Sweep(filepath.Dir(in.Rotation.Live), 0); err != nil {
 			return err
 		}
 	}
-	if err := in.endMoves(); err != nil {
+	if err := in.endMoves(c.pins()); err != nil {
 		return err
 	}
 	switch in.Kind {
@@ -118,7 +121,7 @@ func (c *Compactor) settleRotation(ctx context.Context, store session.Store, in 
 			return err
 		}
 	}
-	kept, err := durable.OpenRegular(in.Rotation.Kept)
+	kept, err := c.pins().OpenRegular(in.Rotation.Kept)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c.oldLogGone(in)
 	}
@@ -277,26 +280,26 @@ func (c *Compactor) RememberArchived(ctx context.Context, store session.Store, r
 func (j Journal) EndMoves() error {
 	intents, err := j.List()
 	for _, in := range intents {
-		_ = in.endMoves() // Settle tells
+		_ = in.endMoves(j.Pins) // Settle tells
 	}
 	return err
 }
 
 // endMoves leaves a log of an intent one name: the one where agents find it. A
 // move aside is undone with that, and a move back is done.
-func (in Intent) endMoves() error {
+func (in Intent) endMoves(pins *durable.Pins) error {
 	if in.Rotation.Live == "" && in.Restore == nil {
 		return nil
 	}
 	for _, pair := range in.movedPairs() {
 		dir := filepath.Dir(pair.place)
-		if err := durable.Sweep(dir, 0); err != nil { // a kill may have left half a log, or half an index
+		if err := pins.Sweep(dir, 0); err != nil { // a kill may have left half a log, or half an index
 			return err
 		}
-		if !durable.SameFile(pair.place, pair.other) {
+		if !pins.SameFile(pair.place, pair.other) {
 			continue
 		}
-		if err := durable.RemoveFile(pair.other); err != nil {
+		if err := pins.RemoveFile(pair.other); err != nil {
 			return err
 		}
 	}

@@ -67,7 +67,7 @@ func HashOf(ctx context.Context, store session.Store, ref session.Ref) (session.
 	if source := store.Capabilities().SourceOf(ref); source != nil {
 		return SnapshotSource(ctx, source, ref)
 	}
-	log, err := openLog(ref.Store, ref.Path)
+	log, err := openLog(nil, ref.Store, ref.Path)
 	if err != nil {
 		return session.Snapshot{}, err
 	}

@@ -342,7 +342,7 @@ func (c *Compactor) endUndo(in Intent) error {
 	if err != nil || undone == nil || undone.Kind != KindRotation || !undone.Switched {
 		return nil
 	}
-	if _, err := os.Lstat(undone.Rotation.Kept); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := c.pins().Lstat(undone.Rotation.Kept); !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return c.oldLogGone(*undone)
@@ -393,7 +393,7 @@ func (c *Compactor) letGo(kept string) error {
 	if kept == "" {
 		return nil
 	}
-	log, err := durable.OpenRegular(kept)
+	log, err := c.pins().OpenRegular(kept)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -413,7 +413,7 @@ func (c *Compactor) letGo(kept string) error {
 // compaction left, or what it was before.
 func (c *Compactor) asItWasLeft(ctx context.Context, p *UndoPlan) error {
 	path := p.Receipt.Rotation.Live
-	log, err := durable.OpenRegular(path)
+	log, err := c.pins().OpenRegular(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // it comes back
 	}
@@ -556,7 +556,7 @@ func (c *Compactor) isBack(ctx context.Context, in Intent) (bool, error) {
 		return c.begins(ctx, in.Restore)
 	}
 	for _, path := range []string{in.Rotation.Kept, in.Restore.SecondKept} {
-		snap, err := snapshotOf(ctx, path)
+		snap, err := snapshotOf(ctx, c.pins(), path)
 		if path == "" || errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -564,7 +564,7 @@ func (c *Compactor) isBack(ctx context.Context, in Intent) (bool, error) {
 			return false, err
 		}
 		if snap.SHA256 != in.Restore.Archive.SHA256 {
-			_, err := os.Lstat(in.Restore.Path)
+			_, err := c.pins().Lstat(in.Restore.Path)
 			return err == nil, nil
 		}
 	}
@@ -574,7 +574,7 @@ func (c *Compactor) isBack(ctx context.Context, in Intent) (bool, error) {
 // begins reports whether there is a log at the place that begins with the
 // restored bytes.
 func (c *Compactor) begins(ctx context.Context, r *Restoration) (bool, error) {
-	log, err := durable.OpenRegular(r.Path)
+	log, err := c.pins().OpenRegular(r.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

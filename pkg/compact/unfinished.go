@@ -67,7 +67,7 @@ func (j Journal) notePath(id string) string { return filepath.Join(j.Dir, id+".s
 // Note returns the note beside an entry; found is false if there is none that
 // can be read.
 func (j Journal) Note(id string) (note SetAside, found bool) {
-	err := readJSON(j.notePath(id), &note, j.Moves)
+	err := readJSON(j.Pins, j.notePath(id), &note, j.Moves)
 	return note, err == nil
 }
 
@@ -80,7 +80,7 @@ func (j Journal) setAside(u Unfinished, cause error, now time.Time) (Unfinished,
 		return u, cause
 	}
 	u.Schema, u.Since, u.Reason = 1, now.UTC(), cause.Error()
-	if err := writeJSON(j.notePath(u.ID), u.SetAside); err != nil {
+	if err := writeJSON(j.Pins, j.notePath(u.ID), u.SetAside); err != nil {
 		cause = errors.Join(cause, fmt.Errorf("note that it is set aside: %w", err))
 	}
 	return u, cause
@@ -88,10 +88,10 @@ func (j Journal) setAside(u Unfinished, cause error, now time.Time) (Unfinished,
 
 // dropNote removes the note beside an entry, if there is one.
 func (j Journal) dropNote(id string) error {
-	if _, err := os.Lstat(j.notePath(id)); err != nil {
+	if _, err := j.Pins.Lstat(j.notePath(id)); err != nil {
 		return nil // the usual case: there is none
 	}
-	return durable.RemoveFile(j.notePath(id))
+	return j.Pins.RemoveFile(j.notePath(id))
 }
 
 // dropOrphanedNotes removes the notes whose entries are gone: a killed run may
@@ -103,7 +103,7 @@ func (j Journal) dropOrphanedNotes() error {
 	}
 	for _, name := range names {
 		id := strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
-		if _, err := os.Lstat(j.Path(id)); errors.Is(err, os.ErrNotExist) {
+		if _, err := j.Pins.Lstat(j.Path(id)); errors.Is(err, os.ErrNotExist) {
 			if err := j.dropNote(id); err != nil {
 				return err
 			}
@@ -149,14 +149,14 @@ func (j Journal) Needs() (Needs, error) {
 		}
 	}
 	for _, u := range bad {
-		n.unreadable = append(n.unreadable, unread{entryID(u.Path), textOf(u.Path)})
+		n.unreadable = append(n.unreadable, unread{entryID(u.Path), textOf(j.Pins, u.Path)})
 	}
 	return n, nil
 }
 
 // textOf is what can be read of a file, "" if nothing can.
-func textOf(path string) string {
-	f, err := durable.OpenRegular(path)
+func textOf(pins *durable.Pins, path string) string {
+	f, err := pins.OpenRegular(path)
 	if err != nil {
 		return ""
 	}
@@ -328,7 +328,7 @@ func (c *Compactor) rememberAgain(ctx context.Context, store session.Store, in I
 // saveAside archives and remembers a log that a change had put aside; the zero
 // value is returned if there is none, or an empty one.
 func (c *Compactor) saveAside(ctx context.Context, store session.Store, in Intent, path string, policy Policy) (Archived, error) {
-	log, err := durable.OpenRegular(path)
+	log, err := c.pins().OpenRegular(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return Archived{}, nil
 	}
@@ -360,7 +360,7 @@ func (c *Compactor) saveAside(ctx context.Context, store session.Store, in Inten
 // GivenUp is where the entries are that people gave up: beside the journal, where
 // no run looks for them.
 func (j Journal) GivenUp() Journal {
-	return Journal{filepath.Join(filepath.Dir(j.Dir), "given-up"), j.Moves}
+	return Journal{filepath.Join(filepath.Dir(j.Dir), "given-up"), j.Moves, j.Pins}
 }
 
 // Names reports whether an entry names this log.
@@ -369,11 +369,11 @@ func (in Intent) Names(path string) bool { return slices.Contains(in.logs(), fil
 // putAwayEntry moves an entry where no run looks for it any more.
 func (c *Compactor) putAwayEntry(given *GivenUp) error {
 	dir := c.Journal.GivenUp().Dir
-	if err := durable.MakeDir(dir, 0o700); err != nil {
+	if err := c.pins().MakeDir(dir, 0o700); err != nil {
 		return fmt.Errorf("make the directory of entries that were given up: %w", err)
 	}
 	given.Entry = filepath.Join(dir, given.ID+".json")
-	if err := durable.MoveFile(c.Journal.Path(given.ID), given.Entry); err != nil {
+	if err := c.pins().MoveFile(c.Journal.Path(given.ID), given.Entry); err != nil {
 		return fmt.Errorf("put the journal entry away: %w", err)
 	}
 	return c.Journal.dropNote(given.ID)

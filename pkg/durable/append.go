@@ -101,14 +101,23 @@ func zeroRows(f *os.File, size int64, rows []int64) error {
 // half written is ended first, so that it spoils no other. The line must hold
 // no line feed; it gets one. A full disk is a [*SpaceError].
 func AppendLine(path string, line []byte, perm fs.FileMode) error {
+	if err := MakeDir(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	n, err := nameAt(path)
+	if err != nil {
+		return explain("append to", path, filepath.Dir(path), err)
+	}
+	defer n.close()
+	return appendLineIn(n.in, n.base, line, perm)
+}
+
+func appendLineIn(root *os.Root, base string, line []byte, perm fs.FileMode) error {
+	dir, path := root.Name(), filepath.Join(root.Name(), base)
 	if bytes.IndexByte(line, '\n') >= 0 {
 		return fmt.Errorf("append to %s: a line with a line feed in it", path)
 	}
-	dir := filepath.Dir(path)
-	if err := MakeDir(dir, 0o700); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND|openNoFollow|openNonblock, perm)
+	f, err := root.OpenFile(base, os.O_RDWR|os.O_CREATE|os.O_APPEND|openNoFollow|openNonblock, perm)
 	if err != nil {
 		return explain("append to", path, dir, err)
 	}
@@ -119,7 +128,7 @@ func AppendLine(path string, line []byte, perm fs.FileMode) error {
 	if err != nil {
 		return explain("append to", path, dir, err)
 	}
-	return SyncDir(dir)
+	return SyncDirIn(root)
 }
 
 func appendLine(f *os.File, line []byte, perm fs.FileMode) error {

@@ -27,18 +27,28 @@ func SyncDirIn(root *os.Root) error { return name{in: root}.sync() }
 // SyncFile makes the content of a file durable that something else wrote, and
 // its name too. [ErrNotRegular] is returned for anything but a regular file.
 func SyncFile(path string) error {
-	if fi, err := os.Lstat(path); err == nil && !fi.Mode().IsRegular() {
+	n, err := nameAt(path)
+	if err != nil {
+		return fmt.Errorf("sync %s: %w", path, bare(err))
+	}
+	defer n.close()
+	return syncFileIn(n.in, n.base)
+}
+
+func syncFileIn(root *os.Root, base string) error {
+	path := filepath.Join(root.Name(), base)
+	if fi, err := root.Lstat(base); err == nil && !fi.Mode().IsRegular() {
 		return fmt.Errorf("sync %s: %w", path, ErrNotRegular)
 	}
 	// Windows syncs only what is open for writing.
-	file, err := os.OpenFile(path, os.O_RDWR|openNoFollow|openNonblock, 0)
+	file, err := root.OpenFile(base, os.O_RDWR|openNoFollow|openNonblock, 0)
 	if err != nil {
 		return fmt.Errorf("sync %s: %w", path, bare(err))
 	}
 	if err := errors.Join(file.Sync(), file.Close()); err != nil {
 		return fmt.Errorf("sync %s: %w", path, err)
 	}
-	return SyncDir(filepath.Dir(path))
+	return SyncDirIn(root)
 }
 
 // MakeDir makes a directory and the parents it needs, all with mode perm

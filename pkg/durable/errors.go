@@ -23,6 +23,10 @@ var ErrNotRegular = errors.New("not a regular file")
 // is wanted that has only this.
 var ErrManyNames = errors.New("a file with several names (hard links)")
 
+// ErrElsewhere is returned when a path leads to another directory than the one
+// that is held open.
+var ErrElsewhere = errors.New("another directory has taken its place")
+
 // ErrHeld is returned when another process has the file open: by [WriteLease],
 // and by [OpenRegular] when that process holds a lease on it.
 var ErrHeld = errors.New("open in another process")

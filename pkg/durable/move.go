@@ -293,10 +293,21 @@ func giveBack(aside, as name) error {
 // name is taken stays as it is. A directory that is not there has none.
 // [Sweep] does it too.
 func EndMoves(dir string) error {
-	entries, err := os.ReadDir(dir)
+	root, err := os.OpenRoot(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
+	if err != nil {
+		return explain("sweep", dir, dir, err)
+	}
+	defer root.Close()
+	return EndMovesIn(root)
+}
+
+// EndMovesIn is [EndMoves] for a directory that is held open.
+func EndMovesIn(root *os.Root) error {
+	dir := root.Name()
+	entries, err := readDirIn(root, ".")
 	if err != nil {
 		return explain("sweep", dir, dir, err)
 	}
@@ -306,19 +317,14 @@ func EndMoves(dir string) error {
 		if found == nil || !entry.Type().IsRegular() {
 			continue
 		}
-		if err := endMove(filepath.Join(dir, entry.Name()), found[1]); err != nil {
+		if err := endMove(name{root, entry.Name()}, found[1]); err != nil {
 			return explain("sweep", dir, dir, err)
 		}
 	}
 	return nil
 }
 
-func endMove(path, base string) error {
-	aside, err := nameAt(path)
-	if err != nil {
-		return err
-	}
-	defer aside.close()
+func endMove(aside name, base string) error {
 	info, err := aside.in.Lstat(aside.base)
 	if err != nil {
 		return err

@@ -72,7 +72,11 @@ func OpenListedIn(root *os.Root, name string, before os.FileInfo) (*os.File, err
 // [ErrManyNames], since changing it would change something else. A path that
 // is not below base, or an empty base, is opened as OpenRegular does.
 func OpenSingle(base, path string) (*os.File, error) {
-	file, err := openBelow(base, path)
+	return single(path, func() (*os.File, error) { return openBelow(base, path) })
+}
+
+func single(path string, open func() (*os.File, error)) (*os.File, error) {
+	file, err := open()
 	if err != nil {
 		return nil, err
 	}
@@ -84,6 +88,20 @@ func OpenSingle(base, path string) (*os.File, error) {
 		return nil, errors.Join(err, file.Close())
 	}
 	return file, nil
+}
+
+// OpenSingle is [OpenSingle].
+func (p *Pins) OpenSingle(base, path string) (*os.File, error) {
+	if p == nil {
+		return OpenSingle(base, path)
+	}
+	if base != "" {
+		p.Top(base)
+	}
+	if found, err := p.find(filepath.Dir(path)); err != nil || found.root == nil {
+		return OpenSingle(base, path) // which says what is wrong
+	}
+	return single(path, func() (*os.File, error) { return p.OpenRegular(path) })
 }
 
 func openBelow(base, path string) (*os.File, error) {
@@ -186,13 +204,5 @@ func TouchIn(root *os.Root, base string, at time.Time) error {
 	if err := root.Chtimes(base, at, at); err != nil {
 		return explain("touch", path, root.Name(), err)
 	}
-	// Windows syncs only what is open for writing.
-	file, err := root.OpenFile(base, os.O_RDWR|openNoFollow|openNonblock, 0)
-	if err != nil {
-		return fmt.Errorf("sync %s: %w", path, bare(err))
-	}
-	if err := errors.Join(file.Sync(), file.Close()); err != nil {
-		return fmt.Errorf("sync %s: %w", path, err)
-	}
-	return SyncDirIn(root)
+	return syncFileIn(root, base)
 }

@@ -314,25 +314,38 @@ func (t *tempFile) discard() {
 // nobody has written for olderThan. Only regular files with our pattern of
 // name are listed. A directory that is not there has none.
 func Leftovers(dir string, olderThan time.Duration) ([]string, error) {
-	entries, err := os.ReadDir(dir)
+	root, err := os.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	pattern := regexp.MustCompile(`^\..+\.sessctl-[0-9a-f]{16}\.tmp$`)
-	var paths []string
-	for _, entry := range entries {
-		if pattern.MatchString(entry.Name()) && abandoned(entry, olderThan) {
-			paths = append(paths, filepath.Join(dir, entry.Name()))
-		}
+	defer root.Close()
+	names, err := leftoversIn(root, olderThan)
+	for i, name := range names {
+		names[i] = filepath.Join(dir, name)
 	}
-	return paths, nil
+	return names, err
 }
 
-func abandoned(entry fs.DirEntry, olderThan time.Duration) bool {
-	fi, err := entry.Info()
+// leftoversIn returns the names of what [Leftovers] lists in root.
+func leftoversIn(root *os.Root, olderThan time.Duration) (names []string, err error) {
+	entries, err := readDirIn(root, ".")
+	if err != nil {
+		return nil, err
+	}
+	pattern := regexp.MustCompile(`^\..+\.sessctl-[0-9a-f]{16}\.tmp$`)
+	for _, entry := range entries {
+		if pattern.MatchString(entry.Name()) && abandoned(root, entry.Name(), olderThan) {
+			names = append(names, entry.Name())
+		}
+	}
+	return names, nil
+}
+
+func abandoned(root *os.Root, base string, olderThan time.Duration) bool {
+	fi, err := root.Lstat(base)
 	return err == nil && fi.Mode().IsRegular() && time.Since(fi.ModTime()) >= olderThan
 }
 
@@ -340,18 +353,31 @@ func abandoned(entry fs.DirEntry, olderThan time.Duration) bool {
 // [SweepAge], and ends moves that were killed. A caller that holds the lock
 // under which dir is written may sweep with age 0.
 func Sweep(dir string, olderThan ...time.Duration) error {
+	root, err := os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return explain("sweep", dir, dir, err)
+	}
+	defer root.Close()
+	return SweepIn(root, olderThan...)
+}
+
+// SweepIn is [Sweep] for a directory that is held open.
+func SweepIn(root *os.Root, olderThan ...time.Duration) error {
 	age := SweepAge
 	if len(olderThan) > 0 {
 		age = olderThan[0]
 	}
-	paths, err := Leftovers(dir, age)
+	names, err := leftoversIn(root, age)
 	if err != nil {
-		return explain("sweep", dir, dir, err)
+		return explain("sweep", root.Name(), root.Name(), err)
 	}
-	for _, path := range paths {
-		if err := RemoveFile(path); err != nil {
+	for _, base := range names {
+		if err := RemoveFileIn(root, base); err != nil {
 			return err
 		}
 	}
-	return EndMoves(dir)
+	return EndMovesIn(root)
 }

@@ -35,7 +35,10 @@ type Line struct {
 }
 
 // Audit is the log of deleted and restored files, and of what was asked of a server.
-type Audit struct{ Path string }
+type Audit struct {
+	Path string
+	Pins *durable.Pins // hold its directory open during a run; nil for none
+}
 
 // Append adds a line and makes it durable.
 func (a Audit) Append(l Line) error {
@@ -43,7 +46,7 @@ func (a Audit) Append(l Line) error {
 	if err != nil {
 		return fmt.Errorf("write the audit log: %w", err)
 	}
-	if err := durable.AppendLine(a.Path, text, 0o600); err != nil {
+	if err := a.Pins.AppendLine(a.Path, text, 0o600); err != nil {
 		return fmt.Errorf("write the audit log: %w", err)
 	}
 	return nil
@@ -52,7 +55,7 @@ func (a Audit) Append(l Line) error {
 // Lines returns the log, oldest first. A line that cannot be read, which a
 // killed run left, is passed over. A log that is not there is empty.
 func (a Audit) Lines() ([]Line, error) {
-	f, err := durable.OpenRegular(a.Path)
+	f, err := a.Pins.OpenRegular(a.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

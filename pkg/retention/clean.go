@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/archive"
-	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
@@ -287,7 +286,7 @@ func busyText(err error) string {
 
 // add plans the deletion of a file. It returns why it cannot be deleted, or "".
 func (c *Clean) add(p *SessionPlan, path string, log *Session) string {
-	info, err := os.Lstat(path)
+	info, err := c.Trash.Pins.Lstat(path)
 	if err != nil {
 		return "it cannot be looked at: " + err.Error()
 	}
@@ -334,7 +333,7 @@ func (c *Clean) Recover() error {
 	if !exists(c.Trash.Dir) {
 		return nil
 	}
-	if err := durable.Sweep(c.Trash.Dir, 0); err != nil {
+	if err := c.Trash.Pins.Sweep(c.Trash.Dir, 0); err != nil {
 		return err
 	}
 	items, err := c.Trash.List()
@@ -466,7 +465,7 @@ func (c *Clean) put(p *SessionPlan, f File, e archive.Entry) error {
 	if err != nil {
 		return err
 	}
-	change, err := logfile.ChangeOf(f.Seen, item.To)
+	change, err := logfile.ChangeOf(c.Trash.Pins, f.Seen, item.To)
 	if err != nil {
 		return err
 	}
@@ -535,7 +534,7 @@ func (c *Clean) remove(ctx context.Context, item Item) (kept, err error) {
 	if reason := c.needed(session.Ref{Runtime: s.Runtime, Agent: s.Agent, ID: s.Session, Path: item.From}); reason != "" {
 		return fmt.Errorf("%w: %s", errNeeded, reason), nil
 	}
-	change, err := lastLook(ctx, item)
+	change, err := c.lastLook(ctx, item)
 	gone := errors.Is(err, fs.ErrNotExist)
 	switch {
 	case gone && !exists(filepath.Dir(item.From)):
@@ -611,8 +610,8 @@ func (c *Clean) forget(item Item, s TrashedSession) error {
 
 // lastLook reads a file of the trash once more: a program that waited for the
 // lease under which it was moved may have written to it since.
-func lastLook(ctx context.Context, item Item) (*logfile.Change, error) {
-	file, err := durable.OpenRegular(item.To)
+func (c *Clean) lastLook(ctx context.Context, item Item) (*logfile.Change, error) {
+	file, err := c.Trash.Pins.OpenRegular(item.To)
 	if err != nil {
 		return nil, err
 	}
@@ -621,7 +620,7 @@ func lastLook(ctx context.Context, item Item) (*logfile.Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	change, err := logfile.ChangeOf(snap, "")
+	change, err := logfile.ChangeOf(c.Trash.Pins, snap, "")
 	if err == nil {
 		change.Linked = true // as when it was put there
 	}

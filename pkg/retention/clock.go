@@ -28,7 +28,10 @@ type Recorded struct {
 // Clock tells whether the clock can be trusted with ages: not while it is behind
 // a time that was recorded. A person can say that it is right and what was
 // recorded is not; that is kept in the file at Path.
-type Clock struct{ Path string }
+type Clock struct {
+	Path string
+	Pins *durable.Pins // hold its directory open during a run; nil for none
+}
 
 // trust is the content of that file.
 type trust struct {
@@ -80,7 +83,7 @@ func (c Clock) Trust(now time.Time, all []Recorded) (wrong int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("keep what was said of the clock: %w", err)
 	}
-	err = durable.ReplaceFile(c.Path, 0o600, func(w io.Writer) error {
+	err = c.Pins.ReplaceFile(c.Path, 0o600, func(w io.Writer) error {
 		_, err := w.Write(append(text, '\n'))
 		return err
 	})

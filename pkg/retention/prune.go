@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/archive"
-	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -239,7 +238,7 @@ func (p *Prune) inLog(ctx context.Context, known *places, e archive.Entry) strin
 		if p.Leaving[ref.Path] || ref.Bytes < e.Bytes {
 			continue
 		}
-		log, err := durable.OpenRegular(ref.Path)
+		log, err := p.Trash.Pins.OpenRegular(ref.Path)
 		if err != nil {
 			continue
 		}
@@ -296,7 +295,7 @@ func (p *Prune) still(ctx context.Context, going map[string]bool, known *places,
 // trash is not in the catalogue any more, and one whose file is not was never
 // deleted.
 func (p *Prune) Recover(ctx context.Context) error {
-	if err := durable.Sweep(p.Trash.Dir, 0); err != nil {
+	if err := p.Trash.Pins.Sweep(p.Trash.Dir, 0); err != nil {
 		return err
 	}
 	items, err := p.Trash.List()

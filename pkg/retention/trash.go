@@ -54,6 +54,7 @@ func Place(path, id string) string {
 type Trash struct {
 	Dir   string
 	Moves relocate.Moves // of what records name
+	Pins  *durable.Pins  // hold the directories open during a run; nil for none
 }
 
 func (t Trash) path(id string) string { return filepath.Join(t.Dir, id+".json") }
@@ -63,7 +64,7 @@ func (t Trash) Put(item Item) error {
 	if err := t.record(item); err != nil {
 		return err
 	}
-	return move(item.From, item.To)
+	return t.move(item.From, item.To)
 }
 
 // record makes the record durable, and the directory that the file goes to.
@@ -73,10 +74,11 @@ func (t Trash) record(item Item) error {
 	if err != nil {
 		return fmt.Errorf("record what is deleted: %w", err)
 	}
-	if err := errors.Join(durable.MakeDir(t.Dir, 0o700), durable.MakeDir(filepath.Dir(item.To), 0o700)); err != nil {
+	t.name(item)
+	if err := errors.Join(t.Pins.MakeDir(t.Dir, 0o700), t.Pins.MakeDir(filepath.Dir(item.To), 0o700)); err != nil {
 		return err
 	}
-	if err := durable.ReplaceFile(t.path(item.ID), 0o600, func(w io.Writer) error {
+	if err := t.Pins.ReplaceFile(t.path(item.ID), 0o600, func(w io.Writer) error {
 		_, err := w.Write(append(text, '\n'))
 		return err
 	}); err != nil {
@@ -85,12 +87,20 @@ func (t Trash) record(item Item) error {
 	return nil
 }
 
+// name names the directory below which the archives of a runtime are: the user
+// may have put a link there. Those of sessions are named with their stores.
+func (t Trash) name(item Item) {
+	if item.Kind == "archive" {
+		t.Pins.Top(filepath.Dir(filepath.Dir(item.From)))
+	}
+}
+
 // move moves a file; one that has been moved already is there.
-func move(from, to string) error {
-	err := durable.MoveFile(from, to)
+func (t Trash) move(from, to string) error {
+	err := t.Pins.MoveFile(from, to)
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, there := os.Lstat(to); there == nil {
-			return durable.SyncDir(filepath.Dir(to))
+		if _, there := t.Pins.Lstat(to); there == nil {
+			return t.Pins.SyncDir(filepath.Dir(to))
 		}
 	}
 	return err
@@ -99,7 +109,7 @@ func move(from, to string) error {
 // List returns the records, oldest first. One that cannot be read is an error:
 // nobody else knows where its file is.
 func (t Trash) List() ([]Item, error) {
-	entries, err := os.ReadDir(t.Dir)
+	entries, err := t.Pins.ReadDir(t.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -122,7 +132,7 @@ func (t Trash) List() ([]Item, error) {
 }
 
 func (t Trash) read(path string) (item Item, err error) {
-	f, err := durable.OpenRegular(path)
+	f, err := t.Pins.OpenRegular(path)
 	if err != nil {
 		return item, fmt.Errorf("read the trash: %w", err)
 	}
@@ -162,22 +172,24 @@ func (t Trash) Get(idOrPrefix string) (Item, error) {
 // TakeBack moves a file back to where it was. fs.ErrExist is returned when
 // something else is there by now. The record stays until [Trash.Drop].
 func (t Trash) TakeBack(item Item) error {
-	if err := durable.MakeDir(filepath.Dir(item.From), 0o700); err != nil {
+	t.name(item)
+	if err := t.Pins.MakeDir(filepath.Dir(item.From), 0o700); err != nil {
 		return err
 	}
-	return move(item.To, item.From)
+	return t.move(item.To, item.From)
 }
 
 // Remove removes a file from the trash for good, and then its record.
 func (t Trash) Remove(item Item) error {
-	if err := durable.RemoveFile(item.To); err != nil {
+	t.name(item)
+	if err := t.Pins.RemoveFile(item.To); err != nil {
 		return err
 	}
 	return t.Drop(item.ID)
 }
 
 // Drop removes a record whose file is not in the trash.
-func (t Trash) Drop(id string) error { return durable.RemoveFile(t.path(id)) }
+func (t Trash) Drop(id string) error { return t.Pins.RemoveFile(t.path(id)) }
 
 // Recover says how far the run that made a record came: moved is true when the
 // file is in the trash. It moves nothing, but ends a move, in whichever
@@ -187,20 +199,21 @@ func (t Trash) Recover(item Item) (moved bool, err error) { return t.recover(ite
 
 // recover is Recover for many records: each directory is looked through once.
 func (t Trash) recover(item Item, ended *movesEnded) (moved bool, err error) {
+	t.name(item)
 	for _, dir := range []string{filepath.Dir(item.From), filepath.Dir(item.To)} {
-		if err := ended.in(dir); err != nil {
+		if err := ended.in(t.Pins, dir); err != nil {
 			return false, err
 		}
 	}
-	there, err := os.Lstat(item.To)
+	there, err := t.Pins.Lstat(item.To)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
 		return false, fmt.Errorf("look into the trash: %w", err)
 	}
-	if was, err := os.Lstat(item.From); err == nil && os.SameFile(was, there) {
-		return false, durable.RemoveFile(item.To)
+	if was, err := t.Pins.Lstat(item.From); err == nil && os.SameFile(was, there) {
+		return false, t.Pins.RemoveFile(item.To)
 	}
 	return true, nil
 }
@@ -209,11 +222,11 @@ func (t Trash) recover(item Item, ended *movesEnded) (moved bool, err error) {
 // were killed half-way.
 type movesEnded struct{ dirs map[string]bool }
 
-func (m *movesEnded) in(dir string) error {
+func (m *movesEnded) in(pins *durable.Pins, dir string) error {
 	if m.dirs[dir] {
 		return nil
 	}
-	if err := durable.Sweep(dir, 0); err != nil {
+	if err := pins.Sweep(dir, 0); err != nil {
 		return err
 	}
 	if m.dirs == nil {

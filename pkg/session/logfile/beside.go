@@ -27,7 +27,7 @@ func appendText(path, what string, missing func(known string) string) error {
 		return fmt.Errorf("open the directory of %s: %w", what, err)
 	}
 	defer d.Close()
-	if err := durable.Sweep(filepath.Dir(path), 0); err != nil { // a kill may have left half a text
+	if err := durable.SweepIn(d.Root, 0); err != nil { // a kill may have left half a text
 		return err
 	}
 	info, err := d.Stat(filepath.Base(path))
@@ -35,10 +35,10 @@ func appendText(path, what string, missing func(known string) string) error {
 	case err != nil:
 		return err
 	case info == nil:
-		return durable.CreateFile(path, 0o600, func(w io.Writer) error {
+		return durable.CreateCheckedIn(d.Root, filepath.Base(path), nil, func(w io.Writer) error {
 			_, err := io.WriteString(w, missing(""))
 			return err
-		})
+		}, nil)
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("open the %s %s: %w", what, path, durable.ErrNotRegular)
 	}

@@ -41,8 +41,8 @@ type Change struct {
 // ChangeOf returns a change of the log that a snapshot shows, wherever it lies,
 // and opens its directory, which the caller closes. kept is the path that the
 // log gets when it is moved aside.
-func ChangeOf(snap session.Snapshot, kept string) (*Change, error) {
-	d, err := Open(filepath.Dir(snap.Path))
+func ChangeOf(pins *durable.Pins, snap session.Snapshot, kept string) (*Change, error) {
+	d, err := OpenPinned(pins, filepath.Dir(snap.Path))
 	if err != nil {
 		return nil, fmt.Errorf("open the directory of %s: %w", snap.Path, err)
 	}

@@ -42,6 +42,15 @@ func Open(path string) (*Dir, error) {
 	return &Dir{Root: root, Path: path}, nil
 }
 
+// OpenPinned is [Open] for a directory that is held open during a run.
+func OpenPinned(pins *durable.Pins, path string) (*Dir, error) {
+	root, err := pins.OpenDir(path)
+	if err != nil {
+		return nil, err
+	}
+	return &Dir{Root: root, Path: path}, nil
+}
+
 // Below opens a directory inside this one. A link out of it is an error.
 func (d *Dir) Below(name string) (*Dir, error) {
 	info, err := d.Root.Stat(name)
@@ -61,8 +70,14 @@ func (d *Dir) Below(name string) (*Dir, error) {
 // DirOf opens the directory of a log, as deep below base as it may lie. Without
 // a base, or for a log that is not below it, nothing is said of what is on the
 // way.
-func DirOf(base, path string) (*Dir, error) {
+func DirOf(pins *durable.Pins, base, path string) (*Dir, error) {
 	dir := filepath.Dir(path)
+	if pins.Held() {
+		if base != "" {
+			pins.Top(base)
+		}
+		return OpenPinned(pins, dir)
+	}
 	below, err := filepath.Rel(base, dir)
 	if base == "" || err != nil || !filepath.IsLocal(below) {
 		return Open(dir)

@@ -135,7 +135,7 @@ func TestChangeOf(t *testing.T) {
 	for _, system := range systems {
 		h := newHome(t)
 		must(t, os.Mkdir(h.at("trash"), 0o700))
-		c, err := ChangeOf(h.plan.Snapshot, h.at("trash/log.jsonl"))
+		c, err := ChangeOf(nil, h.plan.Snapshot, h.at("trash/log.jsonl"))
 		must(t, err)
 		defer c.Dir.Close()
 		c.System = system
@@ -196,7 +196,7 @@ func TestDirOf(t *testing.T) {
 		if c.base != "" {
 			base = h.at(c.base)
 		}
-		d, err := DirOf(base, h.at(c.path))
+		d, err := DirOf(nil, base, h.at(c.path))
 		if (err != nil) != c.fails {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -1,0 +1,513 @@
+package durable
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Pins hold the directories open in which a run works, from the first look at
+// each to the end of the run, so that all of the run happens in the same ones: a
+// link that somebody puts in the place of a directory meanwhile leads nowhere.
+//
+// A directory that was named with [Pins.Top] is opened by its path, once: a link
+// that is there by then is the user's, and is followed. What lies below it is
+// opened from it, and a link on the way that leads out of it is an error. A
+// directory that is below no top becomes one.
+//
+// The methods are those of the package, for names in these directories. Before
+// [Pins.Hold], after [Pins.Release] and with nil Pins they work on paths, as the
+// functions do. Pins may be used by several goroutines at once.
+type Pins struct {
+	mutex sync.Mutex
+	holds int
+	tops  map[string]*os.Root // by path; nil until it is opened
+}
+
+// Hold begins a run, or a part of one. Each Hold needs a [Pins.Release].
+func (p *Pins) Hold() {
+	if p == nil {
+		return
+	}
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.holds++
+}
+
+// Release ends what the last [Pins.Hold] began. After the first one is ended,
+// nothing is open any more.
+func (p *Pins) Release() {
+	if p == nil {
+		return
+	}
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if p.holds--; p.holds > 0 {
+		return
+	}
+	for path, root := range p.tops {
+		if root != nil {
+			_ = root.Close() // it was only looked at
+		}
+		p.tops[path] = nil
+	}
+}
+
+// Held reports whether a run is under way.
+func (p *Pins) Held() bool {
+	if p == nil {
+		return false
+	}
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	return p.holds > 0
+}
+
+// Top names a directory at which a link is followed. During a run it is opened
+// at once, if it is there, and else when it is.
+func (p *Pins) Top(dir string) {
+	if p == nil {
+		return
+	}
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	dir = filepath.Clean(dir)
+	p.name(dir)
+	if p.holds > 0 && p.tops[dir] == nil {
+		_, _ = p.open(dir) // whoever needs it is told
+	}
+}
+
+// open opens a top: from the one that it is below, if that is open, else by its
+// path.
+func (p *Pins) open(top string) (root *os.Root, err error) {
+	if above, below := p.nearest(filepath.Dir(top)); p.tops[above] != nil {
+		root, err = openTop(pinned{p.tops[above], above, below}, top)
+	} else {
+		root, err = openDirectory(top)
+	}
+	if err == nil {
+		p.name(top)
+		p.tops[top] = root
+	}
+	return root, err
+}
+
+// openTop opens a top from the directory that it is in. A link at its own name is
+// followed, wherever it leads; none on the way to it is.
+func openTop(in pinned, top string) (*os.Root, error) {
+	dir, err := in.root.OpenRoot(in.below)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	target, err := dir.Readlink(filepath.Base(top))
+	switch {
+	case err != nil: // no link, or nothing
+		return dir.OpenRoot(filepath.Base(top))
+	case !filepath.IsAbs(target):
+		target = filepath.Join(filepath.Dir(top), target)
+	}
+	return openDirectory(target)
+}
+
+func (p *Pins) name(dir string) {
+	if _, known := p.tops[dir]; known {
+		return
+	}
+	if p.tops == nil {
+		p.tops = map[string]*os.Root{}
+	}
+	p.tops[dir] = nil
+}
+
+// pinned is a directory that is held open for the run, and the way from it to
+// another one.
+type pinned struct {
+	root  *os.Root
+	top   string // its path
+	below string
+}
+
+// find returns the nearest top above a directory, open. The root is nil outside
+// of a run.
+func (p *Pins) find(dir string) (pinned, error) {
+	if p == nil {
+		return pinned{}, nil
+	}
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if p.holds == 0 {
+		return pinned{}, nil
+	}
+	dir = filepath.Clean(dir)
+	top, below := p.nearest(dir)
+	if root := p.tops[top]; root != nil {
+		return pinned{root, top, below}, nil
+	}
+	root, err := p.open(top)
+	return pinned{root, top, below}, err
+}
+
+// nearest is the longest top that a directory is below, or the directory.
+func (p *Pins) nearest(dir string) (top, below string) {
+	for top = dir; ; top = filepath.Dir(top) {
+		if _, known := p.tops[top]; known {
+			below, _ = filepath.Rel(top, dir) // it is a prefix
+			return top, below
+		}
+		if top == filepath.Dir(top) {
+			return dir, "."
+		}
+	}
+}
+
+// openDirectory opens a directory by its path. Opening a pipe would wait for
+// ever, so it is looked at first.
+func openDirectory(path string) (*os.Root, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("open %s: not a directory", path)
+	}
+	return os.OpenRoot(path)
+}
+
+// OpenDir opens a directory. The caller closes it.
+func (p *Pins) OpenDir(dir string) (*os.Root, error) {
+	found, err := p.find(dir)
+	switch {
+	case err != nil:
+		return nil, err
+	case found.root == nil:
+		return openDirectory(dir)
+	}
+	return found.root.OpenRoot(found.below)
+}
+
+// at opens the directory of a path; nil outside of a run.
+func (p *Pins) at(path string) (root *os.Root, base string, err error) {
+	dir := filepath.Dir(path)
+	found, err := p.find(dir)
+	if err != nil || found.root == nil {
+		return nil, "", err
+	}
+	root, err = found.root.OpenRoot(found.below)
+	return root, filepath.Base(path), err
+}
+
+// within calls act with the directory of a path, or byPath outside of a run.
+func (p *Pins) within(path string, byPath func() error, act func(root *os.Root, base string) error) error {
+	root, base, err := p.at(path)
+	if err != nil {
+		return fmt.Errorf("open the directory of %s: %w", path, err)
+	}
+	if root == nil {
+		return byPath()
+	}
+	defer root.Close()
+	return act(root, base)
+}
+
+// inside is within for a directory itself. One that is not there is passed over.
+func (p *Pins) inside(dir string, byPath func() error, act func(root *os.Root) error) error {
+	if found, err := p.find(dir); err == nil && found.root == nil {
+		return byPath()
+	}
+	root, err := p.OpenDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("open %s: %w", dir, err)
+	}
+	defer root.Close()
+	return act(root)
+}
+
+// InPlace checks that the path of a directory still leads to the one that is
+// held open. [ErrElsewhere] is returned if not.
+func (p *Pins) InPlace(dir string) error {
+	return p.inside(dir, func() error { return nil }, func(root *os.Root) error {
+		held, err := root.Stat(".")
+		if err != nil {
+			return fmt.Errorf("look at %s: %w", dir, bare(err))
+		}
+		now, err := os.Stat(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("look at %s: %w", dir, bare(err))
+		}
+		if err != nil || !os.SameFile(held, now) {
+			return fmt.Errorf("%s: %w", dir, ErrElsewhere)
+		}
+		return nil
+	})
+}
+
+// MakeDir is [MakeDir].
+func (p *Pins) MakeDir(dir string, perm os.FileMode) error {
+	dir = filepath.Clean(dir)
+	found, err := p.find(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := p.makeTop(found.top, perm); err != nil {
+			return err
+		}
+		found, err = p.find(dir)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("make directory %s: %w", dir, bare(err))
+	case found.root == nil:
+		return MakeDir(dir, perm)
+	case found.below == ".":
+		return resyncParent(dir)
+	}
+	return makeDirIn(found.root, found.below, perm)
+}
+
+// makeTop makes a top and opens it from the directory in which it was made, so
+// that nothing can come between the two.
+func (p *Pins) makeTop(top string, perm os.FileMode) error {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	above := filepath.Dir(top)
+	for above != filepath.Dir(above) {
+		if _, err := os.Stat(above); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		above = filepath.Dir(above)
+	}
+	root := p.tops[above]
+	if root == nil {
+		opened, err := openDirectory(above)
+		if err != nil {
+			return explain("make directory", top, above, err)
+		}
+		defer opened.Close()
+		root = opened
+	}
+	below, err := filepath.Rel(above, top)
+	if err != nil {
+		return explain("make directory", top, above, err)
+	}
+	if err := makeDirIn(root, below, perm); err != nil {
+		return err
+	}
+	made, err := root.OpenRoot(below)
+	if err != nil {
+		return explain("make directory", top, above, err)
+	}
+	p.name(top)
+	p.tops[top] = made
+	return nil
+}
+
+// MakeDirIn makes a directory below root, which is held open, as [MakeDir] does.
+func MakeDirIn(root *os.Root, below string, perm os.FileMode) error {
+	return makeDirIn(root, filepath.Clean(below), perm)
+}
+
+func makeDirIn(root *os.Root, below string, perm os.FileMode) error {
+	if parent := filepath.Dir(below); parent != "." {
+		if err := makeDirIn(root, parent, perm); err != nil {
+			return err
+		}
+	}
+	path := filepath.Join(root.Name(), below)
+	at, err := nameIn(root, below)
+	if err != nil {
+		return explain("make directory", path, root.Name(), err)
+	}
+	defer at.close()
+	err = at.in.Mkdir(at.base, perm)
+	made := err == nil
+	if errors.Is(err, fs.ErrExist) {
+		err = nil
+	}
+	info, statErr := root.Stat(below)
+	switch {
+	case err == nil && statErr != nil:
+		err = statErr // a link that leads out of the directory
+	case err == nil && !info.IsDir():
+		return fmt.Errorf("make directory %s: a file is in the way", path)
+	case made:
+		err = at.in.Chmod(at.base, perm) // the umask may have taken bits away
+	}
+	if err != nil {
+		return explain("make directory", path, root.Name(), err)
+	}
+	if err := at.sync(); made || !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	return nil // as resyncParent
+}
+
+// SyncDir is [SyncDir].
+func (p *Pins) SyncDir(dir string) error {
+	return p.inside(dir, func() error { return SyncDir(dir) }, SyncDirIn)
+}
+
+// SyncFile is [SyncFile].
+func (p *Pins) SyncFile(path string) error {
+	return p.within(path, func() error { return SyncFile(path) }, syncFileIn)
+}
+
+// RemoveFile is [RemoveFile].
+func (p *Pins) RemoveFile(path string) error {
+	if found, err := p.find(filepath.Dir(path)); err == nil && found.root != nil {
+		return RemoveFileIn(found.root, filepath.Join(found.below, filepath.Base(path)))
+	}
+	return RemoveFile(path)
+}
+
+// ReplaceFile is [ReplaceFile].
+func (p *Pins) ReplaceFile(path string, perm os.FileMode, write func(io.Writer) error) error {
+	return p.within(path, func() error { return ReplaceFile(path, perm, write) }, func(root *os.Root, base string) error {
+		return ReplaceFileIn(root, base, perm, write)
+	})
+}
+
+// CreateFile is [CreateFile].
+func (p *Pins) CreateFile(path string, perm os.FileMode, write func(io.Writer) error) error {
+	return p.within(path, func() error { return CreateFile(path, perm, write) }, func(root *os.Root, base string) error {
+		if _, err := root.Lstat(base); err == nil {
+			return fmt.Errorf("create %s: %w", path, ErrExists)
+		}
+		return jobIn(root, base, perm).runFor(base, write)
+	})
+}
+
+// CreateNamed is [CreateNamed].
+func (p *Pins) CreateNamed(dir, label string, perm os.FileMode, write func(io.Writer) (string, error)) (string, error) {
+	root, base, err := p.at(filepath.Join(dir, label))
+	if err != nil {
+		return "", explain("create", filepath.Join(dir, label), dir, err)
+	}
+	if root == nil {
+		return CreateNamed(dir, label, perm, write)
+	}
+	defer root.Close()
+	j := jobIn(root, base, perm)
+	j.dir = dir
+	return j.run(write)
+}
+
+// AppendLine is [AppendLine].
+func (p *Pins) AppendLine(path string, line []byte, perm fs.FileMode) error {
+	return p.within(path, func() error { return AppendLine(path, line, perm) }, func(root *os.Root, base string) error {
+		return appendLineIn(root, base, line, perm)
+	})
+}
+
+// MoveFile is [MoveFile].
+func (p *Pins) MoveFile(from, to string) error {
+	return p.between(from, to, MoveFile, func(a, b name) error { return moveName(renameOrLink, a, b) })
+}
+
+// LinkFile is [LinkFile].
+func (p *Pins) LinkFile(path, second string) error {
+	return p.between(path, second, LinkFile, func(a, b name) error {
+		if err := a.link(b); err != nil {
+			return explain("link "+path+" as", second, filepath.Dir(second), err)
+		}
+		return b.sync()
+	})
+}
+
+func (p *Pins) between(from, to string, byPath func(from, to string) error, act func(a, b name) error) error {
+	return p.within(from, func() error { return byPath(from, to) }, func(root *os.Root, base string) error {
+		return p.within(to, func() error { return byPath(from, to) }, func(other *os.Root, second string) error {
+			return act(name{root, base}, name{other, second})
+		})
+	})
+}
+
+// OpenRegular is [OpenRegular].
+func (p *Pins) OpenRegular(path string) (file *os.File, err error) {
+	found, err := p.find(filepath.Dir(path))
+	switch {
+	case err != nil:
+		return nil, err
+	case found.root == nil:
+		return OpenRegular(path)
+	}
+	return OpenRegularIn(found.root, filepath.Join(found.below, filepath.Base(path)))
+}
+
+// Lstat is os.Lstat.
+func (p *Pins) Lstat(path string) (os.FileInfo, error) {
+	found, err := p.find(filepath.Dir(path))
+	switch {
+	case err != nil:
+		return nil, err
+	case found.root == nil:
+		return os.Lstat(path)
+	}
+	return found.root.Lstat(filepath.Join(found.below, filepath.Base(path)))
+}
+
+// ReadDir is os.ReadDir.
+func (p *Pins) ReadDir(dir string) ([]fs.DirEntry, error) {
+	found, err := p.find(dir)
+	switch {
+	case err != nil:
+		return nil, err
+	case found.root == nil:
+		return os.ReadDir(dir)
+	}
+	return readDirIn(found.root, found.below)
+}
+
+// readDirIn lists a directory below root, sorted by name.
+func readDirIn(root *os.Root, below string) ([]fs.DirEntry, error) {
+	dir, err := root.Open(below)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	entries, err := dir.ReadDir(-1)
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return entries, err
+}
+
+// Sweep is [Sweep].
+func (p *Pins) Sweep(dir string, olderThan ...time.Duration) error {
+	return p.inside(dir, func() error { return Sweep(dir, olderThan...) }, func(root *os.Root) error {
+		return SweepIn(root, olderThan...)
+	})
+}
+
+// EndMoves is [EndMoves].
+func (p *Pins) EndMoves(dir string) error {
+	return p.inside(dir, func() error { return EndMoves(dir) }, EndMovesIn)
+}
+
+// Leftovers is [Leftovers].
+func (p *Pins) Leftovers(dir string, olderThan time.Duration) (paths []string, err error) {
+	err = p.inside(dir,
+		func() error { paths, err = Leftovers(dir, olderThan); return err },
+		func(root *os.Root) error {
+			names, err := leftoversIn(root, olderThan)
+			for _, name := range names {
+				paths = append(paths, filepath.Join(dir, name))
+			}
+			return err
+		})
+	return paths, err
+}
+
+// SameFile is [SameFile].
+func (p *Pins) SameFile(a, b string) bool {
+	fa, errA := p.Lstat(a)
+	fb, errB := p.Lstat(b)
+	return errA == nil && errB == nil && os.SameFile(fa, fb)
+}
