@@ -293,11 +293,13 @@ func (a *app) outputLimit() int64 {
 // sweep removes what killed runs left half-written in our own directories and
 // in the archives of these sessions. The lock makes it safe.
 func (w *workspace) sweep(ctx context.Context, a *app, sessions []found) error {
-	for _, dir := range a.ownDirs() {
-		if !exists(dir) {
-			continue
-		}
+	for _, dir := range a.recordDirs() {
 		if err := a.pins.Sweep(dir, 0); err != nil {
+			return fmt.Errorf("sweep %s: %w", dir, err)
+		}
+	}
+	for _, dir := range a.memoryDirs() {
+		if err := durable.Sweep(dir, 0); err != nil {
 			return fmt.Errorf("sweep %s: %w", dir, err)
 		}
 	}
@@ -350,19 +352,24 @@ func (w *workspace) close() {
 // disks, each of them: what is in them is not looked for through further links.
 func (a *app) pin() {
 	a.pins.Hold()
-	for _, dir := range []string{a.catalogueDir(), filepath.Join(a.dataDir(), "archive"), filepath.Join(a.dataDir(), "trash"), a.journal().GivenUp().Dir} {
-		a.pins.Top(dir)
-	}
-	for _, dir := range a.ownDirs() {
+	for _, dir := range append(a.recordDirs(), a.catalogueDir(), filepath.Join(a.dataDir(), "archive"), filepath.Join(a.dataDir(), "trash"), a.journal().GivenUp().Dir) {
 		a.pins.Top(dir)
 	}
 }
 
 // ownDirs lists the directories of our own in which a killed run may have left
 // something, but for those of archives.
-func (a *app) ownDirs() []string {
+func (a *app) ownDirs() []string { return append(a.recordDirs(), a.memoryDirs()...) }
+
+// recordDirs are those of what was done and is to be done.
+func (a *app) recordDirs() []string {
+	return []string{a.dataDir(), a.journalDir(), a.receiptsDir(), a.factsReceiptsDir()}
+}
+
+// memoryDirs are those of memory, whose files SQLite finds by their paths.
+func (a *app) memoryDirs() []string {
 	of := a.memoryDir()
-	return []string{a.dataDir(), a.journalDir(), a.receiptsDir(), a.factsReceiptsDir(), of, memory.ForgottenDir(of), memory.KeptDir(of)}
+	return []string{of, memory.ForgottenDir(of), memory.KeptDir(of)}
 }
 
 func (a *app) journalDir() string { return filepath.Join(a.dataDir(), "journal") }

@@ -23,31 +23,47 @@ func MoveFile(from, to string) error { return moveBy(renameOrLink, from, to) }
 func MoveFileIn(root *os.Root, from, to string) error { return moveIn(renameOrLink, root, from, to) }
 
 func moveBy(rename func(from, to name) error, from, to string) error {
-	a, err := nameAt(from)
+	names, err := pairOf(nameAt, from, to)
 	if err != nil {
 		return explain("move "+from+" to", to, filepath.Dir(to), err)
 	}
-	defer a.close()
-	b, err := nameAt(to)
-	if err != nil {
-		return explain("move "+from+" to", to, filepath.Dir(to), err)
-	}
-	defer b.close()
-	return moveName(rename, a, b)
+	defer names.close()
+	return moveName(rename, names.first, names.second)
 }
 
 func moveIn(rename func(from, to name) error, root *os.Root, from, to string) error {
-	a, err := nameIn(root, from)
+	names, err := pairOf(func(below string) (name, error) { return nameIn(root, below) }, from, to)
 	if err != nil {
 		return explain("move "+from+" to", to, root.Name(), err)
 	}
-	defer a.close()
-	b, err := nameIn(root, to)
+	defer names.close()
+	return moveName(rename, names.first, names.second)
+}
+
+// pair are two names. In one directory they share it: a run may have few
+// descriptors left.
+type pair struct{ first, second name }
+
+func pairOf(find func(string) (name, error), a, b string) (pair, error) {
+	first, err := find(a)
 	if err != nil {
-		return explain("move "+from+" to", to, root.Name(), err)
+		return pair{}, err
 	}
-	defer b.close()
-	return moveName(rename, a, b)
+	if filepath.Dir(a) == filepath.Dir(b) {
+		return pair{first, first.beside(filepath.Base(b))}, nil
+	}
+	second, err := find(b)
+	if err != nil {
+		first.close()
+	}
+	return pair{first, second}, err
+}
+
+func (p pair) close() {
+	p.first.close()
+	if p.second.in != p.first.in {
+		p.second.close()
+	}
 }
 
 func moveName(rename func(from, to name) error, from, to name) error {
@@ -136,16 +152,12 @@ func ExchangeFilesIn(root *os.Root, a, b string) error {
 }
 
 func exchangeBy(find func(string) (name, error), a, b string) error {
-	first, err := find(a)
+	names, err := pairOf(find, a, b)
 	if err != nil {
 		return explain("exchange "+a+" with", b, filepath.Dir(b), err)
 	}
-	defer first.close()
-	second, err := find(b)
-	if err != nil {
-		return explain("exchange "+a+" with", b, filepath.Dir(b), err)
-	}
-	defer second.close()
+	defer names.close()
+	first, second := names.first, names.second
 	if err := exchange(first, second); err != nil {
 		return explain("exchange "+first.path()+" with", second.path(), second.in.Name(), err)
 	}
@@ -195,7 +207,7 @@ func RemoveFileIn(root *os.Root, below string) error {
 }
 
 func syncBoth(first, second name) error {
-	if err := first.sync(); err != nil {
+	if err := first.sync(); err != nil || first.in == second.in {
 		return err
 	}
 	a, errA := first.in.Stat(".")

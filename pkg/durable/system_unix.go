@@ -50,6 +50,9 @@ func between(from, to name, fn func(a, b int) error) error {
 		return err
 	}
 	defer a.Close()
+	if from.in == to.in {
+		return fn(int(a.Fd()), int(a.Fd()))
+	}
 	b, err := to.in.Open(".")
 	if err != nil {
 		return err
