@@ -143,7 +143,7 @@ func (a *app) runInside(ctx context.Context, args []string) (string, error) {
 	var out bytes.Buffer
 	inner := &app{
 		streams: &streams{In: strings.NewReader(""), Out: &out, Err: &out, Width: 120},
-		notes:   []note{}, now: a.now, getenv: a.getenv,
+		notes:   []note{}, now: a.now, getenv: a.getenv, pins: &durable.Pins{},
 	}
 	defer inner.closeStores()
 	root := newRootCommand(inner)

@@ -36,6 +36,7 @@ func (a *app) inner() *app {
 	inner.streams, inner.outer, inner.notes, inner.late = &streams, a, []note{}, nil
 	inner.opened, inner.listed, inner.foreign, inner.incomplete = nil, false, foreignFile{}, 0
 	inner.streams.document = func(any) {}
+	inner.pins = &durable.Pins{} // held until its stores are closed
 	return &inner
 }
 
