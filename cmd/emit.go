@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -58,9 +59,6 @@ func (a *app) emitOnce(ctx context.Context, id, eventType, subject string, data 
 	if err != nil {
 		a.tell(note{Path: a.outboxDir(), Message: err.Error(), Hint: explain(err).Hint})
 	}
-	if err == nil && eventType == outbox.RunStarted {
-		a.tellEvents(ctx) // it says when; at the end it would say nothing
-	}
 	return err
 }
 
@@ -74,14 +72,21 @@ func (a *app) putEvent(ctx context.Context, e outbox.Event, data any) error {
 		return err
 	}
 	e.Data = text
-	a.eventsWait = true
+	a.markEvents()
 	return box.Put(context.WithoutCancel(ctx), e) // what happened is told after an interrupt too
+}
+
+// markEvents says that the command has events to tell at its end.
+func (a *app) markEvents() {
+	for ; a != nil; a = a.outer {
+		a.eventsWait = true
+	}
 }
 
 // beginReceipts says, before the first receipt is written that has an event,
 // which have none. The caller holds the lock. A failure stops nothing.
 func (a *app) beginReceipts() {
-	a.eventsWait = true // the command may write receipts
+	a.markEvents() // the command may write receipts
 	box, err := outbox.Open(a.outboxDir())
 	if err == nil {
 		err = box.BeginReceipts(a.receipts().IDs)
@@ -157,6 +162,20 @@ func (a *app) emitCompacted(ctx context.Context) error {
 		noted = append(noted, id)
 	}
 	return box.NoteReceipts(noted)
+}
+
+// emitNow is emitOnce for an event that says when: told at the end of the command
+// it would say nothing.
+func (a *app) emitNow(ctx context.Context, id, eventType, subject string, data any) {
+	if a.emitOnce(ctx, id, eventType, subject, data) == nil && a.wanted(eventType) {
+		a.tellEvents(ctx)
+	}
+}
+
+// wanted says whether any target asks for events of a type.
+func (a *app) wanted(eventType string) bool {
+	targets, err := a.eventTargets()
+	return err == nil && slices.ContainsFunc(targets, func(t namedTarget) bool { return slices.Contains(t.Types, eventType) })
 }
 
 // tellEvents tells what is to be told, within a few seconds and without an

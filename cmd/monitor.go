@@ -127,6 +127,7 @@ func runMonitor(ctx context.Context, a *app, o monitorOptions) error {
 			reportError(a.Err, look.finishLook(report, err), a.global.JSON) // the next look may succeed
 			last = now
 		}
+		look.tellEvents(ctx) // of this look, and what waits
 		select {
 		case <-ctx.Done():
 			return nil
@@ -169,6 +170,7 @@ func (a *app) lookLocked(ctx context.Context, o monitorOptions, options monitor.
 		return monitorReport{}, err
 	}
 	defer lock.Unlock()
+	a.markEvents() // what waits is tried again by every look
 	return a.lookAndTell(ctx, o, options)
 }
 

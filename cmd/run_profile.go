@@ -79,9 +79,18 @@ func (a *app) runProfile(ctx context.Context, profile string) (operate.RunRecord
 	}
 	r.sweep()
 	r.tellEarlier(ctx)
+	r.emitNow(ctx, outbox.DeriveID(r.record.Started, "start "+r.record.ID), outbox.RunStarted, profile, startedRun{r.record.ID, profile, r.record.Started})
 	r.steps(ctx)
 	r.end(ctx)
 	return r.record, nil
+}
+
+// startedRun is the data of run.started, which only checks of healthchecks.io are
+// told of.
+type startedRun struct {
+	ID      string    `json:"id"`
+	Profile string    `json:"profile"`
+	Started time.Time `json:"started_at"`
 }
 
 // begin makes the record as it is if nothing more of the run is ever written.

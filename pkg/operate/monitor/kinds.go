@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/sessctl/sessctl/pkg/operate/outbox"
 )
 
 // Kind is what is wrong.
@@ -27,23 +29,23 @@ const (
 func (k Kind) Event() string {
 	switch k {
 	case NeedsCompaction:
-		return "session.needs_compaction"
+		return outbox.NeedsCompaction
 	case UnusualGrowth:
-		return "growth.unusual"
+		return outbox.GrowthUnusual
 	case PurgeSoon:
-		return "purge.soon"
+		return outbox.PurgeSoon
 	case DiskLow:
-		return "disk.low"
+		return outbox.DiskLow
 	case ArchiveDamaged:
-		return "archive.damaged"
+		return outbox.ArchiveDamaged
 	case LogUnreadable:
-		return "session.unreadable"
+		return outbox.SessionUnreadable
 	case StoreMissing:
-		return "store.missing"
+		return outbox.StoreMissing
 	case PendingVectors:
-		return "memory.pending"
+		return outbox.MemoryPending
 	case RunOverdue:
-		return "run.overdue"
+		return outbox.RunOverdue
 	}
 	return string(k)
 }

@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -136,8 +137,11 @@ func (d *delivery) load() (found int, err error) {
 			d.events = append(d.events, &s)
 		}
 	}
+	slices.SortFunc(d.events, byTime) // an id may be derived from what began earlier
 	return found, nil
 }
+
+func byTime(x, y *stored) int { return cmp.Or(x.Time.Compare(y.Time), cmp.Compare(x.ID, y.ID)) }
 
 // setAside moves what is no event out of the way. A directory, and what cannot
 // be moved, stays and is told all the same.
@@ -223,7 +227,7 @@ func (d *delivery) wantsNow(t Target, s *stored) bool {
 func (d *delivery) superseded(t Target, s *stored) bool {
 	return slices.ContainsFunc(d.events, func(later *stored) bool {
 		own := later.deliveryTo(t.Name)
-		return later.ID > s.ID && later.Subject == s.Subject && later.Type != RunStarted && own != nil && own.State == Waiting
+		return byTime(later, s) > 0 && later.Subject == s.Subject && later.Type != RunStarted && own != nil && own.State == Waiting
 	})
 }
 

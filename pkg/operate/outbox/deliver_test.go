@@ -268,6 +268,29 @@ func TestLatest(t *testing.T) {
 	}
 }
 
+// TestOrder: events are told in the order of their times. The id of how a run
+// ended may be the lower one, since both are derived from when it began.
+func TestOrder(t *testing.T) {
+	c, r := &clock{noon}, &receiver{}
+	o := box(t, c, Target{Name: "check", Types: HealthchecksTypes(), Latest: true, Sender: r})
+	start, end := DeriveID(noon, "b"), DeriveID(noon, "a")
+	if start < end {
+		start, end = end, start
+	}
+	for _, e := range []Event{
+		{ID: start, Type: RunStarted, Time: noon, Subject: "nightly", Data: json.RawMessage(`{}`)},
+		{ID: end, Type: RunFinished, Time: noon.Add(time.Minute), Subject: "nightly", Data: json.RawMessage(`{}`)},
+	} {
+		if err := o.Put(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	deliver(t, o)
+	if !slices.Equal(r.got, []string{end}) {
+		t.Errorf("told %v, want the end %s alone", r.got, end)
+	}
+}
+
 // TestSetAside: a file that is torn, foreign or of another event is told, moved
 // out of the way and stops nothing; one of a later version is left alone.
 func TestSetAside(t *testing.T) {

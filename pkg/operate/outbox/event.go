@@ -20,6 +20,11 @@ const (
 	DiskLow         = "disk.low"
 	PurgeSoon       = "purge.soon"
 	GrowthUnusual   = "growth.unusual"
+
+	SessionUnreadable = "session.unreadable"
+	StoreMissing      = "store.missing"
+	RunOverdue        = "run.overdue"
+	MemoryPending     = "memory.pending"
 )
 
 // RunStarted is told to targets that measure how long a run takes, such as
@@ -32,7 +37,7 @@ const Test = "sessctl.test"
 
 // Types returns the types that a target can ask for.
 func Types() []string {
-	return []string{NeedsCompaction, Compacted, RunFinished, RunFailed, ArchiveDamaged, DiskLow, PurgeSoon, GrowthUnusual}
+	return []string{NeedsCompaction, Compacted, RunFinished, RunFailed, ArchiveDamaged, DiskLow, PurgeSoon, GrowthUnusual, SessionUnreadable, StoreMissing, RunOverdue, MemoryPending}
 }
 
 // maxData bounds, in bytes, the data of one event.

@@ -253,7 +253,7 @@ func (o *Outbox) List(ctx context.Context) (c Content, err error) {
 	for _, name := range append(aside, others...) {
 		c.Unreadable = append(c.Unreadable, Unreadable{filepath.Join(o.asideDir(), name), "it is no event, and was set aside"})
 	}
-	slices.SortFunc(c.Events, func(x, y Kept) int { return cmp.Compare(y.ID, x.ID) })
+	slices.SortFunc(c.Events, func(x, y Kept) int { return cmp.Or(y.Time.Compare(x.Time), cmp.Compare(y.ID, x.ID)) })
 	for _, name := range sortedKeys(o.readSilence()) {
 		s := o.readSilence()[name]
 		c.Silent = append(c.Silent, Silent{Target: name, Since: s.Since, Tries: s.Tries, Next: s.Next, Error: s.Error})

@@ -112,10 +112,10 @@ func post(ctx context.Context, to *url.URL, header http.Header, body []byte, now
 	defer client.CloseIdleConnections()
 	response, err := client.Do(request)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return &Failure{Reason: fmt.Sprintf("%s: no answer within %s", to.Host, time.Since(began).Round(100*time.Millisecond)), Unreachable: true}
+		return &Failure{Reason: fmt.Sprintf("no answer within %s", time.Since(began).Round(100*time.Millisecond)), Unreachable: true}
 	}
 	if err != nil {
-		return &Failure{Reason: to.Host + ": " + httpclient.WithoutURL(err).Error(), Unreachable: true}
+		return &Failure{Reason: httpclient.WithoutURL(err).Error(), Unreachable: true}
 	}
 	defer response.Body.Close()
 	if response.StatusCode/100 == 2 {
@@ -128,7 +128,7 @@ func post(ctx context.Context, to *url.URL, header http.Header, body []byte, now
 func refusal(to *url.URL, response *http.Response, now time.Time) *Failure {
 	code := response.StatusCode
 	f := &Failure{
-		Reason:      fmt.Sprintf("%s answers %d %s", to.Host, code, http.StatusText(code)),
+		Reason:      fmt.Sprintf("it answers %d %s", code, http.StatusText(code)),
 		Unreachable: alikeForAll(code),
 		After:       httpclient.RetryAfter(response.Header, now),
 	}
