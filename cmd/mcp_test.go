@@ -220,10 +220,22 @@ func TestMCPLeavesOutTheRunningSession(t *testing.T) {
 		t.Fatalf("an idle session is not found: %s", before)
 	}
 	logs, _ := filepath.Glob(filepath.Join(a.getenv("HOME"), ".openclaw", "agents", "librarian", "sessions", "*.jsonl"))
-	for _, log := range logs {
-		if err := os.Chtimes(log, time.Now(), time.Now()); err != nil {
-			t.Fatal(err)
-		}
+	if len(logs) != 1 {
+		t.Fatal(logs)
+	}
+	if err := os.Chtimes(logs[0], time.Now(), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if text, _ := call(t, c, "memory_recall", question); text != before {
+		t.Errorf("a session whose turn is over asks nothing: %s", text)
+	}
+	log, err := os.ReadFile(logs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := regexp.MustCompile(`.*"role":"user".*\n`).FindAll(log, -1)
+	if err := os.WriteFile(logs[0], append(log, last[len(last)-1]...), 0o600); err != nil {
+		t.Fatal(err)
 	}
 	if text, failed := call(t, c, "memory_recall", question); failed || text != "nothing found that fits" {
 		t.Errorf("what is still in its context is recalled: %s", text)

@@ -110,8 +110,8 @@ type contexts struct {
 	lines map[memory.Source]map[int]bool // of the log, of those that were asked for
 }
 
-// runningSessions are the sessions that changed within the last ten minutes. A
-// store that cannot be listed has none.
+// runningSessions are the sessions that changed within the last ten minutes: one
+// of them may be the one that asks. A store that cannot be listed has none.
 func (a *app) runningSessions(ctx context.Context) *contexts {
 	c := &contexts{refs: map[memory.Source]found{}, lines: map[memory.Source]map[int]bool{}}
 	all, _, err := a.listStores(ctx)
@@ -126,9 +126,9 @@ func (a *app) runningSessions(ctx context.Context) *contexts {
 	return c
 }
 
-// has reports whether a record is of a running session that would send all of
-// it with its next turn. Of a session whose context cannot be read everything
-// is.
+// has reports whether a record is of a session that waits for the answer to this
+// question, and would send the record with its next turn anyway. Of a session
+// whose context cannot be read everything is.
 func (c *contexts) has(ctx context.Context, r memory.Record) bool {
 	source := memory.Source{Runtime: r.Runtime, Agent: r.Agent, Session: r.Session}
 	s, running := c.refs[source]
@@ -152,8 +152,12 @@ func (c *contexts) has(ctx context.Context, r memory.Record) bool {
 }
 
 // contextLines are the lines of a log whose messages the runtime would send, or
-// nil if it cannot be read.
+// nil if it cannot be read. A session whose last turn is complete asks nothing:
+// it has none.
 func contextLines(ctx context.Context, s found) map[int]bool {
+	if tail, err := s.store.Tail(ctx, s.Ref); err == nil && tail.Answered {
+		return map[int]bool{}
+	}
 	messages, _, err := replay.Read(ctx, s.store, func() (io.ReadCloser, error) { return openFound(ctx, s) })
 	if err != nil {
 		return nil

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -97,6 +99,60 @@ func playOpenClawHooks(ctx context.Context, s *stage) {
 	}
 	_, err = os.Stat(filepath.Join(s.home, ".openclaw", "hooks", "sessctl"))
 	same(s, "and no hook", os.IsNotExist(err), true)
+}
+
+// playCodexHooks registers sessctl with Codex, whose hooks run once they are
+// trusted.
+func playCodexHooks(ctx context.Context, s *stage) {
+	work, home := filepath.Join(s.home, "work"), filepath.Join(s.home, ".codex")
+	s.must("make a working directory", errors.Join(os.MkdirAll(work, 0o700), os.MkdirAll(home, 0o700)))
+	config := []byte(fmt.Sprintf("model = %q\nmodel_provider = \"mock\"\napproval_policy = \"never\"\nsandbox_mode = \"danger-full-access\"\ncheck_for_update_on_startup = false\n\n"+
+		"[model_providers.mock]\nname = \"Mock\"\nbase_url = %q\nwire_api = \"responses\"\nrequires_openai_auth = false\n", modelName, s.model.url()))
+	s.must("write a configuration", os.WriteFile(filepath.Join(home, "config.toml"), config, 0o600))
+	s.hook(ctx, "install", "codex")
+	turn := func(say string) {
+		_, err := s.output(ctx, work, filepath.Join(s.runtime.bin, "codex"), "exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", say)
+		s.must("a turn of codex", err)
+	}
+	turn("Plan the bakery week. The code of the store room is heron-basin-4711.")
+	same(s, "the end of a session keeps it", s.recalls(ctx, "heron-basin-4711"), true)
+	turn("What was the code?\nCALL memory_recall {\"query\": \"code of the store room\"}")
+	same(s, "another session's agent finds it through the tool", s.toolSaid("heron-basin-4711", "memory_read archive"), true)
+	same(s, "no hook has failed", s.hookFailures(ctx), 0)
+	s.hook(ctx, "remove", "codex")
+	now, err := os.ReadFile(filepath.Join(home, "config.toml"))
+	same(s, "remove leaves no server", err == nil && !bytes.Contains(now, []byte("sessctl")), true)
+	_, err = os.Stat(filepath.Join(home, "hooks.json"))
+	same(s, "and no hooks", os.IsNotExist(err), true)
+}
+
+// playGeminiHooks registers sessctl with Gemini CLI.
+func playGeminiHooks(ctx context.Context, s *stage) {
+	work, home := filepath.Join(s.home, "work"), filepath.Join(s.home, ".gemini")
+	s.must("make a working directory", errors.Join(os.MkdirAll(work, 0o700), os.MkdirAll(home, 0o700)))
+	settings := filepath.Join(home, "settings.json")
+	s.must("write settings", writeFile(settings, object{
+		"security": object{"auth": object{"selectedType": "gemini-api-key"}}, "general": object{"disableAutoUpdate": true, "enableAutoUpdate": false},
+		"privacy": object{"usageStatisticsEnabled": false},
+	}))
+	s.hook(ctx, "install", "gemini")
+	turn := func(say string) {
+		c := s.command(ctx, work, filepath.Join(s.runtime.bin, "gemini"), "-m", "gemini-2.5-flash", "--yolo", "-p", say)
+		c.Env = append(c.Env, "GEMINI_API_KEY=none", "GOOGLE_GEMINI_BASE_URL="+strings.TrimSuffix(s.model.url(), "/v1"), "GEMINI_TELEMETRY_ENABLED=false", "GEMINI_CLI_TRUST_WORKSPACE=true")
+		out, err := c.CombinedOutput()
+		if err != nil {
+			err = fmt.Errorf("%w: %s", err, lastLines(string(out)))
+		}
+		s.must("a turn of gemini", err)
+	}
+	turn("Plan the bakery week. The code of the store room is heron-basin-4711.")
+	same(s, "the end of a session keeps it", s.recalls(ctx, "heron-basin-4711"), true)
+	turn("What was the code?\nCALL mcp_sessctl_memory_recall {\"query\": \"code of the store room\"}")
+	same(s, "another session's agent finds it through the tool", s.toolSaid("heron-basin-4711", "memory_read archive"), true)
+	same(s, "no hook has failed", s.hookFailures(ctx), 0)
+	s.hook(ctx, "remove", "gemini")
+	now, err := os.ReadFile(settings) // which Gemini CLI has written anew meanwhile
+	same(s, "remove leaves nothing of ours in the settings", err == nil && bytes.Contains(now, []byte("gemini-api-key")) && !bytes.Contains(now, []byte("sessctl")) && !bytes.Contains(now, []byte("mcpServers")), true)
 }
 
 // hook runs sessctl hook.

@@ -22,6 +22,8 @@ const (
 	runtimeOpenClaw    runtimeName = "openclaw"
 	runtimeClaude      runtimeName = "claude"
 	runtimeClaudeNewer runtimeName = "claude, newer"
+	runtimeCodex       runtimeName = "codex"
+	runtimeGemini      runtimeName = "gemini"
 )
 
 // npmPackage is a package of one version, in a directory of its own.
@@ -43,6 +45,9 @@ func packages() map[runtimeName]npmPackage {
 
 		runtimeClaude:      {"@anthropic-ai/claude-code", "2.1.197"},
 		runtimeClaudeNewer: {"@anthropic-ai/claude-code", "2.1.330"},
+
+		runtimeCodex:  {"@openai/codex", "0.169.0"},
+		runtimeGemini: {"@google/gemini-cli", "0.61.0"},
 	}
 }
 

@@ -117,6 +117,8 @@ func scenarios() []scenario {
 		{"claude 2.1.330 archived", runtimeClaudeNewer, playClaude},
 		{"claude 2.1.330 hooks", runtimeClaudeNewer, playClaudeHooks},
 		{"claude 2.1.330 plugin", runtimeClaudeNewer, playClaudePlugin},
+		{"codex hooks", runtimeCodex, playCodexHooks},
+		{"gemini hooks", runtimeGemini, playGeminiHooks},
 		{"pi 0.73 hooks", runtimePiNewer, playPiHooks},
 		{"openclaw hooks", runtimeOpenClaw, playOpenClawHooks},
 		{"openclaw stopped", runtimeOpenClaw, playStopped},

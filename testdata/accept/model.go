@@ -15,8 +15,9 @@ import (
 )
 
 // model is a language model on the loopback interface that knows one sentence.
-// It speaks OpenAI's chat completions and Anthropic's messages, whole and
-// streamed. The word "slow" in
+// It speaks OpenAI's chat completions and responses, Anthropic's messages and
+// Google's generateContent, whole and streamed. A line "CALL tool {arguments}" in
+// the last user message makes it call a tool. The word "slow" in
 // the last user message makes it wait, "slow12" for twelve seconds.
 type model struct {
 	port   int
@@ -58,6 +59,8 @@ func startModel(logFile string) (*model, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", m.complete)
 	mux.HandleFunc("POST /v1/messages", m.message)
+	mux.HandleFunc("POST /v1/responses", m.respond)
+	mux.HandleFunc("POST /v1beta/models/{model}", m.generate)
 	mux.HandleFunc("POST /v1/messages/count_tokens", func(w http.ResponseWriter, _ *http.Request) {
 		writeJSON(w, object{"input_tokens": 100})
 	})
