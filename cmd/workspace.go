@@ -171,14 +171,24 @@ func (a *app) changeMemory(ctx context.Context) (*memory.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n := store.Upgraded(); n > 0 {
-		a.notice(note{Path: a.memoryDir(), Message: fmt.Sprintf("the memory is of an earlier version: %s got a checksum", plural(n, "record"))})
-	}
+	a.tellUpgraded(store.Upgraded())
 	if err := errors.Join(a.repairForgotten(ctx, store), a.tellUnwiped(store.Wipe(ctx))); err != nil {
 		_ = store.Close() // the error says more
 		return nil, err
 	}
 	return store, nil
+}
+
+// tellUpgraded tells what was done to a memory of an earlier version.
+func (a *app) tellUpgraded(u memory.Upgrade) {
+	if u.From == 0 {
+		return
+	}
+	done := "the memory was of an earlier version and is brought up to date"
+	if u.Summed > 0 {
+		done += ": " + plural(u.Summed, "record") + " got a checksum"
+	}
+	a.notice(note{Path: a.memoryDir(), Message: fmt.Sprintf("%s; it has %s, it had %s", done, formatBytes(u.After), formatBytes(u.Before))})
 }
 
 // repairForgotten looks after the files of what was forgotten, and tells what it

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -60,10 +61,10 @@ func writeAndSync(f *os.File, rows []byte, offset int64) error {
 	return err
 }
 
-// ZeroRows overwrites rows of a file, each of size bytes, with zeros and syncs
-// it. Rows that the file does not have, or a file that is not there, have
-// nothing to overwrite. The file keeps its length.
-func ZeroRows(path string, size int64, rows []int64) error {
+// Overwrite writes over parts of a file, each given by its offset, and syncs
+// it. What lies beyond the end of the file is cut off. A file that is missing
+// is no error.
+func Overwrite(path string, parts iter.Seq2[int64, []byte]) error {
 	f, err := os.OpenFile(path, os.O_RDWR|openNoFollow|openNonblock, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -71,25 +72,24 @@ func ZeroRows(path string, size int64, rows []int64) error {
 	if err != nil {
 		return fmt.Errorf("open rows %s: %w", path, bare(err))
 	}
-	err = zeroRows(f, size, rows)
+	err = overwrite(f, parts)
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}
 	return explain("overwrite rows of", path, filepath.Dir(path), err)
 }
 
-func zeroRows(f *os.File, size int64, rows []int64) error {
+func overwrite(f *os.File, parts iter.Seq2[int64, []byte]) error {
 	info, err := f.Stat()
 	if err != nil {
 		return err
 	}
-	zeros := make([]byte, size)
-	for _, row := range rows {
-		left := min(size, info.Size()-row*size)
+	for at, part := range parts {
+		left := min(int64(len(part)), info.Size()-at)
 		if left <= 0 {
 			continue
 		}
-		if _, err := f.WriteAt(zeros[:left], row*size); err != nil {
+		if _, err := f.WriteAt(part[:left], at); err != nil {
 			return err
 		}
 	}

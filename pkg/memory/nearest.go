@@ -44,12 +44,34 @@ func (r *recall) prepareVectors(ctx context.Context, e embed.QueryEmbedder, m em
 		r.goByWords("the query could not be embedded (" + err.Error() + "); found by words only")
 	default:
 		r.vector = toUnit(vector)
-		if r.sweep != nil {
-			err = r.sweep.compare(ctx, r.vector)
+		if err := r.compareAll(ctx, m); err != nil || r.vector == nil {
+			return err
 		}
-		return errors.Join(err, r.noteOthers(ctx, m))
+		return r.noteOthers(ctx, m)
 	}
 	return nil
+}
+
+// compareAll sweeps. If that cannot be, the vectors are listed.
+func (r *recall) compareAll(ctx context.Context, m embed.Model) error {
+	if r.sweep == nil {
+		return nil
+	}
+	err := r.sweep.compare(ctx, r.vector)
+	if errors.Is(err, errSweepMore) {
+		return r.listInstead(ctx, m)
+	}
+	return err
+}
+
+// listInstead lists the vectors in place of a sweep.
+func (r *recall) listInstead(ctx context.Context, m embed.Model) (err error) {
+	r.sweep = nil
+	if r.places, err = r.listPlaces(ctx, m); err == nil && len(r.places) == 0 {
+		r.vector = nil
+		return r.explainNone(ctx, m)
+	}
+	return err
 }
 
 // findVectors prepares a sweep, or lists the vectors.

@@ -261,10 +261,8 @@ func (r *recall) askVectors(ctx context.Context, n int) (more bool, err error) {
 	r.rows.damaged = 0
 	if r.sweep != nil {
 		if found, err = r.sweep.nearest(ctx, n, &r.rows); errors.Is(err, errSweepMore) {
-			r.sweep = nil
-			if r.places, err = r.listPlaces(ctx, r.model); err == nil && len(r.places) == 0 {
-				r.vector = nil
-				return false, r.explainNone(ctx, r.model)
+			if err = r.listInstead(ctx, r.model); err != nil || r.vector == nil {
+				return false, err
 			}
 		}
 	}

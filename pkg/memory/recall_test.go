@@ -169,7 +169,7 @@ func TestSeedRank(t *testing.T) {
 		for i, x := range query {
 			cosine += float64(x) * float64(document[0][i])
 		}
-		if want := 0.7*cosine + 0.3*h.Importance; h.Score < want-1e-5 || h.Score > want+1e-5 {
+		if want := 0.7*cosine + 0.3*h.Importance; h.Score < want-1e-3 || h.Score > want+1e-3 {
 			t.Errorf("score %v, want %v", h.Score, want)
 		}
 	}

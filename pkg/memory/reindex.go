@@ -183,9 +183,13 @@ func (s *Store) removeUnnamed(ctx context.Context) error {
 	for _, f := range files {
 		named[f.path] = true
 	}
-	found, err := filepath.Glob(filepath.Join(globEscape(s.dir), "vectors", "*", "*.f32"))
-	if err != nil {
-		return fmt.Errorf("list vector files: %w", err)
+	var found []string
+	for _, suffix := range []string{packedSuffix, floatSuffix} {
+		list, err := filepath.Glob(filepath.Join(globEscape(s.dir), "vectors", "*", "*"+suffix))
+		if err != nil {
+			return fmt.Errorf("list vector files: %w", err)
+		}
+		found = append(found, list...)
 	}
 	for _, path := range found {
 		if info, err := os.Lstat(path); err != nil || named[path] || !info.Mode().IsRegular() {

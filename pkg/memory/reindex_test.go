@@ -1,7 +1,9 @@
 package memory_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -177,15 +179,9 @@ func TestForgetOverwritesVectors(t *testing.T) {
 	if _, err := s.Forget(context.Background(), memory.Selection{ID: record(0, "the heron").ID}); err != nil {
 		t.Fatal(err)
 	}
-	files, _ := filepath.Glob(filepath.Join(dir, "vectors", "*", "*.f32"))
-	raw, err := os.ReadFile(files[0])
-	if err != nil || len(raw) != 2*4096 {
-		t.Fatal(len(raw), err)
-	}
-	for i, b := range raw[:4096] {
-		if b != 0 {
-			t.Fatalf("byte %d is %d", i, b)
-		}
+	files, _ := filepath.Glob(filepath.Join(dir, "vectors", "*", "*.i8"))
+	if rows := rowsOf(t, files[0]); len(rows) != 2 || !isEmpty(rows[0]) || isEmpty(rows[1]) {
+		t.Fatalf("%x", rows)
 	}
 	verify(t, s)
 	if hits := recall(t, s, memory.Query{Text: "otter", Rank: memory.RankVector}).Hits; len(hits) != 1 {
@@ -231,4 +227,23 @@ func TestInterruptedServerKeepsItsBatches(t *testing.T) {
 	if err != nil || open != 200-2*64 {
 		t.Fatalf("%d are pending, %v", open, err)
 	}
+}
+
+// rowsOf are the rows of a vector file. A row begins with its size in units of
+// 4 bytes, and has 0xFFFF behind it if it holds no vector.
+func rowsOf(t *testing.T, path string) (rows [][]byte) {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for len(raw) > 0 {
+		size := 4 * int(binary.LittleEndian.Uint16(raw))
+		rows, raw = append(rows, raw[:size]), raw[size:]
+	}
+	return rows
+}
+
+func isEmpty(row []byte) bool {
+	return binary.LittleEndian.Uint16(row[2:]) == 0xFFFF && len(bytes.Trim(row[4:], "\x00")) == 0
 }

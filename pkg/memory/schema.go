@@ -45,52 +45,6 @@ func (s *Store) create(ctx context.Context) error {
 	})
 }
 
-// upgrade brings a database of version 1 up to date: its records get their
-// checksums.
-func (s *Store) upgrade(ctx context.Context) error {
-	return s.inTransaction(ctx, func(tx *sql.Tx) (err error) {
-		if s.schema, err = checkVersion(ctx, tx); err != nil || s.schema == schemaVersion {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, stateTable+"ALTER TABLE records ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;"); err != nil {
-			return fmt.Errorf("bring the memory up to date: %w", err)
-		}
-		if s.upgraded, err = s.sumAll(ctx, tx); err != nil {
-			return fmt.Errorf("bring the memory up to date: %w", err)
-		}
-		if _, err := tx.ExecContext(ctx, markVersion); err != nil {
-			return fmt.Errorf("bring the memory up to date: %w", err)
-		}
-		s.schema = schemaVersion
-		return nil
-	})
-}
-
-// sumAll gives all records and facts their checksums. It returns how many
-// records there are.
-func (s *Store) sumAll(ctx context.Context, tx *sql.Tx) (int, error) {
-	n, err := s.sumRecords(ctx, tx)
-	if err != nil {
-		return 0, err
-	}
-	var facts bool
-	if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type='table' AND name='facts')").Scan(&facts); err != nil || !facts {
-		return n, err
-	}
-	if _, err := tx.ExecContext(ctx, "ALTER TABLE facts ADD COLUMN sum INTEGER NOT NULL DEFAULT 0"); err != nil {
-		return 0, err
-	}
-	return n, sumFacts(ctx, tx)
-}
-
-// Upgraded is how many records of an earlier version got their checksums when
-// the memory was opened.
-func (s *Store) Upgraded() int { return s.upgraded }
-
-// HasChecksums says whether records have checksums: those of a memory of an
-// earlier version get them when it is opened to be changed.
-func (s *Store) HasChecksums() bool { return s.schema > 1 }
-
 // querier is a database or a transaction.
 type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
@@ -119,13 +73,13 @@ func checkVersion(ctx context.Context, q querier) (version int, err error) {
 // schemaVersion is the user_version of the database; a newer one is refused.
 // Whoever changes the schema of a released version raises it and writes the
 // way from the old one to the new.
-const schemaVersion = 2
+const schemaVersion = 3
 
 // applicationID marks the file as ours ("sess").
 const applicationID = 0x73657373
 
 // markVersion are the statements that mark a database as one of this version.
-const markVersion = "PRAGMA user_version = 2; PRAGMA application_id = 1936028531;"
+const markVersion = "PRAGMA user_version = 3; PRAGMA application_id = 1936028531;"
 
 // pageSize in bytes holds two chunks of 3,500 characters; indexing words is a
 // sixth faster than with SQLite's 4,096.
@@ -176,7 +130,8 @@ CREATE TABLE files (
   model   TEXT    NOT NULL REFERENCES models (fingerprint),
   agent   TEXT    NOT NULL,
   name    TEXT    NOT NULL, -- of the file, in the agent's directory
-  slots   INTEGER NOT NULL, -- rows of the file that may have a name
+  slots   INTEGER NOT NULL, -- where the rows end that may have a name, see vectors
+  rows    INTEGER NOT NULL, -- how many there are
   stamp   TEXT    NOT NULL, -- of the file when it was last written or checked
   checked INTEGER NOT NULL, -- epoch milliseconds of the last check of every row
   PRIMARY KEY (model, agent)
@@ -184,7 +139,7 @@ CREATE TABLE files (
 CREATE TABLE vectors (
   model  TEXT    NOT NULL REFERENCES models (fingerprint),
   agent  TEXT    NOT NULL,
-  slot   INTEGER NOT NULL, -- row of the file
+  slot   INTEGER NOT NULL, -- where the row begins in the file, in units of 4 bytes
   record INTEGER NOT NULL REFERENCES records (rowid) ON DELETE CASCADE,
   crc    INTEGER NOT NULL, -- CRC-32C of the row's bytes
   PRIMARY KEY (model, agent, slot)

@@ -64,7 +64,7 @@ type Store struct {
 	readOnly bool
 	schema   int  // version of the database
 	created  bool // it was made when it was opened
-	upgraded int  // records that got a checksum then
+	upgraded Upgrade
 }
 
 // Open opens the memory in dir and makes it if it is missing (unless it is
@@ -282,18 +282,18 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 // countModels counts the vectors of each model, and the rows of its files.
 func (s *Store) countModels(ctx context.Context, stats *Stats) error {
 	rows, err := s.db.QueryContext(ctx, `SELECT fingerprint, name, dim, (SELECT count(*) FROM vectors v WHERE v.model=fingerprint),
-		(SELECT coalesce(sum(slots), 0) FROM files f WHERE f.model=fingerprint) FROM models ORDER BY name`)
+		(SELECT coalesce(sum(`+s.rowCount()+`), 0) FROM files f WHERE f.model=fingerprint) FROM models ORDER BY name`)
 	if err != nil {
 		return fmt.Errorf("count vectors: %w", classifyError(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var m ModelStats
-		var slots int
-		if err := rows.Scan(&m.Fingerprint, &m.Name, &m.Dimensions, &m.Vectors, &slots); err != nil {
+		var inFiles int
+		if err := rows.Scan(&m.Fingerprint, &m.Name, &m.Dimensions, &m.Vectors, &inFiles); err != nil {
 			return fmt.Errorf("count vectors: %w", classifyError(err))
 		}
-		m.Unnamed = slots - m.Vectors
+		m.Unnamed = inFiles - m.Vectors
 		stats.Models = append(stats.Models, m)
 	}
 	if err := rows.Err(); err != nil {

@@ -167,14 +167,14 @@ func TestLostVectorsArePendingAgain(t *testing.T) {
 	want := map[string]int{"deleted": 3, "truncated": 2, "flipped": 1}
 	for name, harm := range map[string]func(path string) error{
 		"deleted":   os.Remove,
-		"truncated": func(path string) error { return os.Truncate(path, 4096+17) },
+		"truncated": func(path string) error { return os.Truncate(path, 300) },
 		"flipped": func(path string) error {
 			f, err := os.OpenFile(path, os.O_RDWR, 0)
 			if err != nil {
 				return err
 			}
 			defer f.Close()
-			_, err = f.WriteAt([]byte{0x55, 0xAA}, 5000)
+			_, err = f.WriteAt([]byte{0x55, 0xAA}, 400)
 			return err
 		},
 	} {
@@ -182,7 +182,7 @@ func TestLostVectorsArePendingAgain(t *testing.T) {
 			s, dir := newStore(t)
 			put(t, s, record(0, "the importer hangs"), record(1, "use a bigger buffer"), record(2, "ship it on friday"))
 			embedAll(t, s, "a")
-			files, err := filepath.Glob(filepath.Join(dir, "vectors", "*", "*.f32"))
+			files, err := filepath.Glob(filepath.Join(dir, "vectors", "*", "*.i8"))
 			if err != nil || len(files) != 1 {
 				t.Fatalf("%v %v", files, err)
 			}
@@ -215,7 +215,7 @@ func TestUnnamedRowsAreWrittenOver(t *testing.T) {
 	s, dir := newStore(t)
 	put(t, s, record(0, "first"))
 	embedAll(t, s, "a")
-	files, _ := filepath.Glob(filepath.Join(dir, "vectors", "*", "*.f32"))
+	files, _ := filepath.Glob(filepath.Join(dir, "vectors", "*", "*.i8"))
 	f, err := os.OpenFile(files[0], os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -10,12 +10,11 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/embed"
-	"github.com/viterin/vek/vek32"
 )
 
-// sweepRows is how many rows are read at a time: at 1,024 dimensions they fill
-// 256 KiB, which the processor's cache still holds when they are compared.
-const sweepRows = 64
+// sweepBytes is how much of a file is read at a time: the processor's cache
+// still holds it when it is compared.
+const sweepBytes = 256 << 10
 
 // A sweep compares the query with every row of vector files and only then asks
 // which records the best rows belong to. Listing the owner of every row and
@@ -32,28 +31,32 @@ type sweep struct {
 	model  string // fingerprint
 	vector []float32
 	files  []sweptFile
-	scores []float32 // of all rows, file by file: their cosines in float32
+	scores []float32 // of all rows, file by file: their cosines, to within slack
+	slots  []uint32  // where those rows lie
+	slack  float64
 }
 
-// sweptFile is a vector file and which of the scores are those of its rows.
+// sweptFile is a vector file, and which of the scores are those of its rows.
 type sweptFile struct {
 	agent, path string
+	end         int64 // bytes of the rows that may have a name
 	first, rows int
 }
 
-// errSweepMore is returned when most of the best rows belong to no record: then
-// it is cheaper to list those that belong to records.
+// errSweepMore is returned when most of the best rows belong to no record, or
+// what is no row stands among them: then those that belong to records are
+// listed.
 var errSweepMore = errors.New("too few of the rows belong to a record")
 
 // newSweep returns nil if the query is not one for a sweep: it has filters that
 // most records may not pass, or so few vectors that it does not matter, or a
 // file was touched.
 func (r *recall) newSweep(ctx context.Context, m embed.Model) (*sweep, error) {
-	if !r.unfiltered() {
+	if !r.unfiltered() || !r.store.hasPackedRows() {
 		return nil, nil
 	}
 	w := &sweep{store: r.store, query: r.query, model: m.Fingerprint()}
-	rows, err := r.store.db.QueryContext(ctx, `SELECT agent, name, slots, stamp FROM files f WHERE model=?1 AND (?2='' OR agent=?2)
+	rows, err := r.store.db.QueryContext(ctx, `SELECT agent, name, slots, rows, stamp FROM files f WHERE model=?1 AND (?2='' OR agent=?2)
 		AND EXISTS (SELECT 1 FROM vectors v WHERE v.model=f.model AND v.agent=f.agent) ORDER BY agent`, w.model, r.query.Agent)
 	if err != nil {
 		return nil, fmt.Errorf("list vector files: %w", classifyError(err))
@@ -61,12 +64,12 @@ func (r *recall) newSweep(ctx context.Context, m embed.Model) (*sweep, error) {
 	defer rows.Close()
 	total := 0
 	for rows.Next() {
-		f := sweptFile{first: total}
+		var f sweptFile
 		var name, stamp string
-		if err := rows.Scan(&f.agent, &name, &f.rows, &stamp); err != nil {
+		if err := rows.Scan(&f.agent, &name, &f.end, &f.rows, &stamp); err != nil {
 			return nil, fmt.Errorf("list vector files: %w", classifyError(err))
 		}
-		f.path = r.store.vectorPath(f.agent, name)
+		f.path, f.end = r.store.vectorPath(f.agent, name), f.end*slotBytes
 		if stamp != stampOf(f.path) {
 			return nil, nil
 		}
@@ -76,23 +79,29 @@ func (r *recall) newSweep(ctx context.Context, m embed.Model) (*sweep, error) {
 	if total <= chromemLimit {
 		return nil, classifyError(rows.Err())
 	}
-	w.scores = make([]float32, total)
+	w.scores, w.slots = make([]float32, 0, total), make([]uint32, 0, total)
 	return w, classifyError(rows.Err())
 }
 
-// compare compares the query with all rows.
+// compare compares the query with all rows. errSweepMore is returned when a
+// file has what is no row.
 func (w *sweep) compare(ctx context.Context, vector []float32) error {
 	w.vector = vector
-	buffer := make([]float32, sweepRows*len(vector))
-	for _, f := range w.files {
-		if err := w.compareFile(ctx, f, buffer); err != nil {
+	c := newComparer(vector)
+	w.slack = c.slack
+	buffer := make([]byte, sweepBytes)
+	for i := range w.files {
+		f := &w.files[i]
+		f.first = len(w.scores)
+		if err := w.compareFile(ctx, f, c, buffer); err != nil {
 			return err
 		}
+		f.rows = len(w.scores) - f.first
 	}
 	return nil
 }
 
-func (w *sweep) compareFile(ctx context.Context, f sweptFile, buffer []float32) error {
+func (w *sweep) compareFile(ctx context.Context, f *sweptFile, c *comparer, buffer []byte) error {
 	file, err := durable.OpenRegular(f.path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, durable.ErrNotRegular) {
 		return nil // gone this moment: its rows do not verify
@@ -101,27 +110,42 @@ func (w *sweep) compareFile(ctx context.Context, f sweptFile, buffer []float32) 
 		return fmt.Errorf("open vectors: %w", err)
 	}
 	defer file.Close()
-	dim := len(w.vector)
-	for row := 0; row < f.rows; row += sweepRows {
+	format := rowFormat{dim: len(w.vector), packed: true}
+	for at := int64(0); at < f.end; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		scores := w.scores[f.first+row : f.first+min(row+sweepRows, f.rows)]
-		raw := bytesOf(buffer)[:4*dim*len(scores)]
-		got, _ := file.ReadAt(raw, int64(row)*rowBytes(dim)) // what is missing has no checksum that holds
-		clear(raw[got:])
-		fromLittleEndian(buffer[:dim*len(scores)])
-		for i := range scores {
-			scores[i] = vek32.Dot(w.vector, buffer[i*dim:][:dim])
+		if most := format.most(); int64(len(buffer)) < most {
+			buffer = make([]byte, most)
 		}
+		got, _ := file.ReadAt(buffer[:min(int64(len(buffer)), f.end-at)], at) // what is missing is no row
+		done := w.compareRows(format, c, buffer[:got], at)
+		if done == 0 {
+			return errSweepMore
+		}
+		at += done
 	}
 	return nil
+}
+
+// compareRows compares the query with the rows in a part of a file, which lies
+// at an offset. It returns how many bytes it went through.
+func (w *sweep) compareRows(format rowFormat, c *comparer, part []byte, at int64) (done int64) {
+	for {
+		row := format.cut(part[done:])
+		if row == nil {
+			return done
+		}
+		w.scores = append(w.scores, c.cosine(row))
+		w.slots = append(w.slots, uint32((at+done)/slotBytes))
+		done += int64(len(row))
+	}
 }
 
 // nearest returns the n records whose vectors are nearest to the query, best
 // first, equal ones by record: what function nearest returns of all vectors
 // that are named. A row below floor cannot be among them once n others are
-// above it by more than rounding.
+// above it by more than slack.
 func (w *sweep) nearest(ctx context.Context, n int, reader *rowReader) ([]scored, error) {
 	for k := 2*n + tieRoom; ; k *= 4 {
 		floor, rows := w.best(k)
@@ -141,7 +165,7 @@ func (w *sweep) nearest(ctx context.Context, n int, reader *rowReader) ([]scored
 			return nil
 		})
 		found := best.take()
-		if err != nil || best.full && best.floor > float64(floor)+rounding {
+		if err != nil || best.full && best.floor > float64(floor)+w.slack {
 			return found, err
 		}
 		reader.damaged = 0
@@ -204,7 +228,7 @@ func (w *sweep) placesOf(ctx context.Context, rows []int) (places []place, err e
 		slots := map[int64]bool{}
 		for _, row := range rows {
 			if row >= f.first && row < f.first+f.rows {
-				slots[int64(row-f.first)] = true
+				slots[int64(w.slots[row])] = true
 			}
 		}
 		if len(slots) == 0 {

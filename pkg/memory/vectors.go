@@ -4,17 +4,14 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"math"
-	"math/bits"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
-	"unsafe"
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/embed"
@@ -70,7 +67,8 @@ type vectorFile struct {
 	agent       string
 	base        string // in the agent's directory
 	path        string
-	slots       int64 // rows that may have a name
+	slots       int64 // where the rows end that may have a name
+	rows        int64 // how many there are
 	stamp       string
 	checked     int64 // epoch milliseconds
 }
@@ -82,7 +80,7 @@ func (s *Store) vectorPath(agent, name string) string {
 
 func (s *Store) fileOf(ctx context.Context, q querier, model embed.Model, agent string) (*vectorFile, error) {
 	f := &vectorFile{fingerprint: model.Fingerprint(), dim: model.Dim, agent: agent}
-	err := q.QueryRowContext(ctx, "SELECT name, slots, stamp, checked FROM files WHERE model=? AND agent=?", model.Fingerprint(), agent).Scan(&f.base, &f.slots, &f.stamp, &f.checked)
+	err := q.QueryRowContext(ctx, "SELECT name, slots, rows, stamp, checked FROM files WHERE model=? AND agent=?", model.Fingerprint(), agent).Scan(&f.base, &f.slots, &f.rows, &f.stamp, &f.checked)
 	if errors.Is(err, sql.ErrNoRows) {
 		f.base, err = freeName(ctx, q, f.fingerprint, agent)
 	}
@@ -97,9 +95,9 @@ func (s *Store) fileOf(ctx context.Context, q querier, model embed.Model, agent 
 // file that is in use has that name. A file that nobody names is overwritten.
 func freeName(ctx context.Context, q querier, fingerprint, agent string) (string, error) {
 	for n := 1; ; n++ {
-		name := fingerprint + ".f32"
+		name := fingerprint + packedSuffix
 		if n > 1 {
-			name = fmt.Sprintf("%s.%d.f32", fingerprint, n)
+			name = fmt.Sprintf("%s.%d"+packedSuffix, fingerprint, n)
 		}
 		var taken bool
 		err := q.QueryRowContext(ctx, "SELECT count(*)>0 FROM files WHERE agent=? AND name=?", agent, name).Scan(&taken)
@@ -111,7 +109,7 @@ func freeName(ctx context.Context, q querier, fingerprint, agent string) (string
 
 func (f *vectorFile) save(ctx context.Context, tx *sql.Tx) error {
 	f.stamp = stampOf(f.path)
-	_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO files (model, agent, name, slots, stamp, checked) VALUES (?,?,?,?,?,?)", f.fingerprint, f.agent, f.base, f.slots, f.stamp, f.checked)
+	_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO files (model, agent, name, slots, rows, stamp, checked) VALUES (?,?,?,?,?,?,?)", f.fingerprint, f.agent, f.base, f.slots, f.rows, f.stamp, f.checked)
 	return err
 }
 
@@ -176,7 +174,7 @@ func (f *vectorFile) check(ctx context.Context, tx *sql.Tx, save bool) (int, err
 			return 0, fmt.Errorf("make records pending: %w", err)
 		}
 	}
-	f.slots, f.checked = kept, time.Now().UnixMilli()
+	f.slots, f.rows, f.checked = kept.end, kept.rows, time.Now().UnixMilli()
 	if !save {
 		return len(lost), nil
 	}
@@ -191,11 +189,14 @@ func (f *vectorFile) unname(ctx context.Context, tx *sql.Tx, p place) error {
 	return err
 }
 
-// lost returns the rows that do not verify, and how many slots the others need.
-func (f *vectorFile) lost(ctx context.Context, q querier) (lost []place, slots int64, err error) {
+// extent is how many rows there are, and where the last of them ends.
+type extent struct{ rows, end int64 }
+
+// lost returns the rows that do not verify, and the extent of the others.
+func (f *vectorFile) lost(ctx context.Context, q querier) (lost []place, kept extent, err error) {
 	rows, err := q.QueryContext(ctx, "SELECT record, slot, crc FROM vectors WHERE model=? AND agent=?", f.fingerprint, f.agent)
 	if err != nil {
-		return nil, 0, fmt.Errorf("list vectors: %w", classifyError(err))
+		return nil, kept, fmt.Errorf("list vectors: %w", classifyError(err))
 	}
 	defer rows.Close()
 	named := map[int64]place{}
@@ -203,26 +204,26 @@ func (f *vectorFile) lost(ctx context.Context, q querier) (lost []place, slots i
 	for rows.Next() {
 		p := place{file: f.path}
 		if err := rows.Scan(&p.record, &p.slot, &p.crc); err != nil {
-			return nil, 0, fmt.Errorf("list vectors: %w", classifyError(err))
+			return nil, kept, fmt.Errorf("list vectors: %w", classifyError(err))
 		}
 		named[p.slot] = p
 		places = append(places, p)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, 0, classifyError(err)
+		return nil, kept, classifyError(err)
 	}
 	reader := rowReader{dim: f.dim}
 	err = reader.each(ctx, places, func(b block) error {
-		for _, p := range b.places {
+		for i, p := range b.places {
 			delete(named, p.slot)
-			slots = max(slots, p.slot+1)
+			kept.rows, kept.end = kept.rows+1, max(kept.end, b.ends[i])
 		}
 		return nil
 	})
 	for _, p := range named {
 		lost = append(lost, p)
 	}
-	return lost, slots, err
+	return lost, kept, err
 }
 
 // append writes rows behind those that may have a name, and names them.
@@ -233,8 +234,11 @@ func (f *vectorFile) append(ctx context.Context, tx *sql.Tx, vectors []Vector) e
 	if _, err := f.check(ctx, tx, false); err != nil {
 		return err
 	}
-	rows, crcs := encodeRows(vectors, f.dim)
-	if err := durable.AppendRows(f.path, f.slots*rowBytes(f.dim), rows, 0o600); err != nil {
+	rows, places, err := encodeRows(vectors, f.dim)
+	if err != nil {
+		return err
+	}
+	if err := durable.AppendRows(f.path, f.slots*slotBytes, rows, 0o600); err != nil {
 		return fmt.Errorf("write vectors: %w", err)
 	}
 	n, err := f.newNamer(ctx, tx)
@@ -243,11 +247,11 @@ func (f *vectorFile) append(ctx context.Context, tx *sql.Tx, vectors []Vector) e
 	}
 	defer n.close()
 	for i, v := range vectors {
-		if err := n.name(ctx, v.ID, row{f.slots + int64(i), crcs[i]}); err != nil {
+		if err := n.name(ctx, v.ID, row{f.slots + places[i].slot, places[i].crc}); err != nil {
 			return fmt.Errorf("name vectors: %w", err)
 		}
 	}
-	f.slots += int64(len(vectors))
+	f.slots, f.rows = f.slots+int64(len(rows)/slotBytes), f.rows+int64(len(vectors))
 	return f.save(ctx, tx)
 }
 
@@ -302,29 +306,16 @@ func (n *namer) name(ctx context.Context, id string, at row) error {
 	if err != nil {
 		return err
 	}
+	return n.give(ctx, record, at)
+}
+
+// give notes that a row belongs to a record.
+func (n *namer) give(ctx context.Context, record int64, at row) error {
 	if _, err := n.insert.ExecContext(ctx, n.file.fingerprint, n.file.agent, at.slot, record, at.crc); err != nil {
 		return err
 	}
-	_, err = n.done.ExecContext(ctx, n.file.fingerprint, n.file.agent, record)
+	_, err := n.done.ExecContext(ctx, n.file.fingerprint, n.file.agent, record)
 	return err
-}
-
-func rowBytes(dim int) int64 { return int64(dim) * 4 }
-
-func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
-
-// encodeRows scales vectors to unit length and lays them out as rows.
-func encodeRows(vectors []Vector, dim int) ([]byte, []uint32) {
-	rows := make([]byte, 0, int64(len(vectors))*rowBytes(dim))
-	crcs := make([]uint32, 0, len(vectors))
-	for _, v := range vectors {
-		start := len(rows)
-		for _, x := range toUnit(v.Values) {
-			rows = binary.LittleEndian.AppendUint32(rows, math.Float32bits(x))
-		}
-		crcs = append(crcs, crc32.Checksum(rows[start:], castagnoli()))
-	}
-	return rows, crcs
 }
 
 // toUnit returns the vector scaled to unit length.
@@ -345,12 +336,13 @@ func norm(v []float32) float64 {
 	return math.Sqrt(sum)
 }
 
-// blockRows is how many rows are in memory at a time, at most. Rows that
-// nobody wants are read along if they are no more than gapRows in a row:
-// another call costs about as much.
+// blockRows is how many rows are in memory at a time, and blockBytes how much of
+// a file, at most. What nobody wants is read along if it is no more than
+// gapBytes in a row: another call costs about as much.
 const (
-	blockRows = 1024
-	gapRows   = 16
+	blockRows  = 1024
+	blockBytes = 1 << 20
+	gapBytes   = 1 << 16
 )
 
 // place names one vector: the record it belongs to, its file and row.
@@ -362,16 +354,19 @@ type place struct {
 	importance float64
 }
 
-// block is a run of rows of one file. rows[i] is the vector of places[i]; all
-// rows are slices of one buffer and valid until the next block.
+// block is a run of rows of one file. rows[i] is the vector of places[i], and
+// ends[i] the slot where its row ends; all rows are slices of one buffer and
+// valid until the next block.
 type block struct {
 	places []place
 	rows   [][]float32
+	ends   []int64
 }
 
 // rowReader reads vectors in blocks: its memory does not grow with the files.
 type rowReader struct {
 	dim     int
+	raw     []byte
 	buffer  []float32
 	damaged int // rows passed over because they are lost or do not verify
 }
@@ -406,15 +401,17 @@ func (r *rowReader) file(ctx context.Context, places []place, fn func(b block) e
 		return fmt.Errorf("open vectors: %w", err)
 	}
 	defer f.Close()
+	format := formatOf(places[0].file, r.dim)
+	gap, span := gapBytes/format.unit(), blockBytes/format.unit()
 	for len(places) > 0 {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		n := 1
-		for n < len(places) && places[n].slot < places[0].slot+blockRows && places[n].slot <= places[n-1].slot+gapRows {
+		for n < len(places) && n < blockRows && places[n].slot < places[0].slot+span && places[n].slot <= places[n-1].slot+gap {
 			n++
 		}
-		if err := fn(r.read(f, places[:n])); err != nil {
+		if err := fn(r.read(f, format, places[:n])); err != nil {
 			return err
 		}
 		places = places[n:]
@@ -422,43 +419,27 @@ func (r *rowReader) file(ctx context.Context, places []place, fn func(b block) e
 	return nil
 }
 
-// read reads the span of the file that holds places, all within blockRows.
-func (r *rowReader) read(f *os.File, places []place) block {
-	first := places[0].slot
-	size := int(rowBytes(r.dim))
-	if need := int(places[len(places)-1].slot-first+1) * r.dim; len(r.buffer) < need {
-		r.buffer = make([]float32, need)
+// read reads the part of the file that holds places.
+func (r *rowReader) read(f *os.File, format rowFormat, places []place) block {
+	first, unit := places[0].slot, format.unit()
+	need := (places[len(places)-1].slot-first)*unit + format.most()
+	if int64(len(r.raw)) < need {
+		r.raw = make([]byte, need)
 	}
-	raw := bytesOf(r.buffer)[:int(places[len(places)-1].slot-first+1)*size]
-	got, _ := f.ReadAt(raw, first*int64(size)) // what is missing does not verify
-	clear(raw[got:])
-	b := block{places: make([]place, 0, len(places)), rows: make([][]float32, 0, len(places))}
-	for _, p := range places {
-		at := int(p.slot - first)
-		if crc32.Checksum(raw[at*size:][:size], castagnoli()) != p.crc {
+	if floats := len(places) * r.dim; len(r.buffer) < floats {
+		r.buffer = make([]float32, floats)
+	}
+	got, _ := f.ReadAt(r.raw[:need], first*unit) // what is missing does not verify
+	b := block{places: make([]place, 0, len(places)), rows: make([][]float32, 0, len(places)), ends: make([]int64, 0, len(places))}
+	for i, p := range places {
+		at := (p.slot - first) * unit
+		row := format.cut(r.raw[min(at, int64(got)):got])
+		vector := r.buffer[i*r.dim:][:r.dim]
+		if row == nil || crc32.Checksum(row, castagnoli()) != p.crc || !format.decode(row, vector) {
 			r.damaged++
 			continue
 		}
-		row := r.buffer[at*r.dim:][:r.dim]
-		fromLittleEndian(row)
-		b.places, b.rows = append(b.places, p), append(b.rows, row)
+		b.places, b.rows, b.ends = append(b.places, p), append(b.rows, vector), append(b.ends, p.slot+int64(len(row))/unit)
 	}
 	return b
-}
-
-// bytesOf is the memory of floats, to read a file into.
-func bytesOf(floats []float32) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(floats))), 4*len(floats))
-}
-
-// fromLittleEndian turns what a file holds into numbers, in place. On all
-// machines that this is released for, they are the same.
-func fromLittleEndian(row []float32) {
-	if binary.NativeEndian.Uint16([]byte{1, 0}) == 1 {
-		return
-	}
-	words := unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(row))), len(row))
-	for i, w := range words {
-		words[i] = bits.ReverseBytes32(w)
-	}
 }

@@ -3,9 +3,6 @@ package memory
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
-	"hash/crc32"
-	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -16,28 +13,33 @@ import (
 	"pgregory.net/rapid"
 )
 
-// newRows writes unit rows to two files in turn and returns their places.
-func newRows(t testing.TB, dir string, rows [][]float32) []place {
+// newRows writes unit rows to two files in turn and returns their places, and
+// the vectors as they are kept.
+func newRows(t testing.TB, dir string, rows [][]float32) (places []place, kept [][]float32) {
 	t.Helper()
 	files := [2][]byte{}
-	var places []place
-	for i, row := range rows {
-		var raw []byte
-		for _, x := range row {
-			raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(x))
+	for i, x := range rows {
+		row, at, err := encodeRows([]Vector{{Values: x}}, len(x))
+		if err != nil {
+			t.Fatal(err)
 		}
 		places = append(places, place{
-			record: int64(i + 1), file: filepath.Join(dir, []string{"a.f32", "b.f32"}[i%2]),
-			slot: int64(len(files[i%2]) / len(raw)), crc: crc32.Checksum(raw, castagnoli()), importance: float64(i%7) / 7,
+			record: int64(i + 1), file: filepath.Join(dir, []string{"a", "b"}[i%2]+packedSuffix),
+			slot: int64(len(files[i%2]) / slotBytes), crc: at[0].crc, importance: float64(i%7) / 7,
 		})
-		files[i%2] = append(files[i%2], raw...)
+		files[i%2] = append(files[i%2], row...)
+		vector := make([]float32, len(x))
+		if !formatOf("", len(x)).decode(row, vector) {
+			t.Fatal("not a row")
+		}
+		kept = append(kept, vector)
 	}
-	for k, name := range []string{"a.f32", "b.f32"} {
-		if err := os.WriteFile(filepath.Join(dir, name), files[k], 0o600); err != nil {
+	for k, name := range []string{"a", "b"} {
+		if err := os.WriteFile(filepath.Join(dir, name+packedSuffix), files[k], 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return places
+	return places, kept
 }
 
 func unit(random *rand.Rand, dim int) []float32 {
@@ -77,7 +79,7 @@ func TestEnginesAgree(t *testing.T) {
 			}
 			rows[i] = rows[random.IntN(variety)]
 		}
-		places := newRows(t, dir, rows)
+		places, rows := newRows(t, dir, rows)
 		random.Shuffle(len(places), func(i, j int) { places[i], places[j] = places[j], places[i] })
 		query := unit(random, dim)
 		want := plainly(query, rows, n)
@@ -102,16 +104,16 @@ func TestDamagedRowsArePassedOver(t *testing.T) {
 	for i := range rows {
 		rows[i] = unit(random, 8)
 	}
-	places := newRows(t, dir, rows)
+	places, rows := newRows(t, dir, rows)
 	raw, err := os.ReadFile(places[0].file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw[3*4*8] ^= 1                                                               // slot 3 of the first file is record 7
+	raw[places[6].slot*slotBytes+rowHeader] ^= 1                                  // a number of record 7
 	if err := os.WriteFile(places[0].file, raw[:len(raw)-1], 0o600); err != nil { // and the last is record 39
 		t.Fatal(err)
 	}
-	lost := append(slices.Clone(places), place{record: 99, file: filepath.Join(dir, "missing.f32")})
+	lost := append(slices.Clone(places), place{record: 99, file: filepath.Join(dir, "missing"+packedSuffix)})
 	for name, e := range map[string]engine{"chromem": chromemEngine{}, "scan": scanEngine{}} {
 		reader := &rowReader{dim: 8}
 		got, err := nearest(context.Background(), e, reader, vectorQuery{rows[0], lost, 100})
@@ -136,7 +138,7 @@ func TestHighestIsExact(t *testing.T) {
 	for i := range rows {
 		rows[i] = unit(random, 12)
 	}
-	places := newRows(t, t.TempDir(), rows)
+	places, rows := newRows(t, t.TempDir(), rows)
 	query := unit(random, 12)
 	var want []scored
 	for i, p := range places {

@@ -149,39 +149,47 @@ func (s *Store) wipeFile(ctx context.Context, f *vectorFile) error {
 	if err != nil {
 		return err
 	}
-	rows, err := s.unnamedRows(ctx, f, (info.Size()+rowBytes(f.dim)-1)/rowBytes(f.dim))
-	if err != nil || len(rows) == 0 {
+	unnamed, err := s.unnamedSpans(ctx, f, info.Size())
+	if err != nil || len(unnamed) == 0 {
 		return err
 	}
 	known := stampOf(f.path)
-	if err := durable.ZeroRows(f.path, rowBytes(f.dim), rows); err != nil {
+	empty := func(yield func(int64, []byte) bool) {
+		for _, x := range unnamed {
+			for at := x.from; at < x.to; at += mostEmpty {
+				if !yield(at, emptyRow(min(x.to-at, mostEmpty))) {
+					return
+				}
+			}
+		}
+	}
+	if err := durable.Overwrite(f.path, empty); err != nil {
 		return err
 	}
 	_, err = s.db.ExecContext(ctx, "UPDATE files SET stamp=? WHERE model=? AND agent=? AND stamp=?", stampOf(f.path), f.fingerprint, f.agent, known)
 	return err
 }
 
-// unnamedRows lists those of the first n rows of a file that belong to no
-// record.
-func (s *Store) unnamedRows(ctx context.Context, f *vectorFile, n int64) (list []int64, err error) {
-	rows, err := s.db.QueryContext(ctx, "SELECT slot FROM vectors WHERE model=? AND agent=? ORDER BY slot", f.fingerprint, f.agent)
+// unnamedSpans lists what of a file, which has so many bytes, is no row of a
+// record. A row that does not verify is none.
+func (s *Store) unnamedSpans(ctx context.Context, f *vectorFile, size int64) (list []byteRange, err error) {
+	places, err := listAll(ctx, s.db, f)
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
 	next := int64(0)
-	for rows.Next() {
-		var slot int64
-		if err := rows.Scan(&slot); err != nil {
-			return nil, err
+	reader := rowReader{dim: f.dim}
+	err = reader.each(ctx, places, func(b block) error {
+		for i, p := range b.places {
+			if at := p.slot * slotBytes; next < at {
+				list = append(list, byteRange{next, at})
+			}
+			next = b.ends[i] * slotBytes
 		}
-		for ; next < slot; next++ {
-			list = append(list, next)
-		}
-		next = slot + 1
+		return nil
+	})
+	if size = (size + slotBytes - 1) &^ (slotBytes - 1); next < size {
+		list = append(list, byteRange{next, size})
 	}
-	for ; next < n; next++ {
-		list = append(list, next)
-	}
-	return list, rows.Err()
+	return list, err
 }

@@ -1,9 +1,10 @@
-user_version 2, application_id 1936028531, page_size 8192, journal_mode wal
+user_version 3, application_id 1936028531, page_size 8192, journal_mode wal
 CREATE TABLE files (
   model   TEXT    NOT NULL REFERENCES models (fingerprint),
   agent   TEXT    NOT NULL,
   name    TEXT    NOT NULL, -- of the file, in the agent's directory
-  slots   INTEGER NOT NULL, -- rows of the file that may have a name
+  slots   INTEGER NOT NULL, -- where the rows end that may have a name, see vectors
+  rows    INTEGER NOT NULL, -- how many there are
   stamp   TEXT    NOT NULL, -- of the file when it was last written or checked
   checked INTEGER NOT NULL, -- epoch milliseconds of the last check of every row
   PRIMARY KEY (model, agent)
@@ -70,7 +71,7 @@ CREATE INDEX tombstones_by_archive ON tombstones (archive)
 CREATE TABLE vectors (
   model  TEXT    NOT NULL REFERENCES models (fingerprint),
   agent  TEXT    NOT NULL,
-  slot   INTEGER NOT NULL, -- row of the file
+  slot   INTEGER NOT NULL, -- where the row begins in the file, in units of 4 bytes
   record INTEGER NOT NULL REFERENCES records (rowid) ON DELETE CASCADE,
   crc    INTEGER NOT NULL, -- CRC-32C of the row's bytes
   PRIMARY KEY (model, agent, slot)

@@ -1,0 +1,260 @@
+package memory
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"math/bits"
+	"strings"
+)
+
+// A vector is kept as a row of small whole numbers: docs/decisions.md D26 says
+// what that saves and that it finds the same. A row holds
+//
+//	size   uint16   of the row, in units of 4 bytes
+//	split  uint16   how many components are listed, a multiple of 64
+//	listed uint16   how many of those are not 0
+//	peakAt uint16   the largest component, which is kept apart: it would make all
+//	                others coarse
+//	scale  float32  what the numbers are multiplied by
+//	peak   float32  the largest component
+//	bitmap          a bit for each of the first split components, that it is not 0
+//	numbers         int8, of those that have a bit
+//	numbers         int8, of all others, to a multiple of 8
+//
+// and zeroes to a multiple of 4 bytes, all of it little-endian. The vectors of
+// the built-in embedder are mostly zeroes, those of served models never: what
+// is listed is what makes the row shortest.
+const (
+	rowHeader = 16
+	slotBytes = 4
+	// largestNumber is the largest int8 that is used: its opposite is one too.
+	largestNumber = 127
+	// maxDim is the largest dimension whose row has a size that fits.
+	maxDim = 1 << 15
+)
+
+// noSplit marks a row whose vector was forgotten: it has a size, and nothing
+// else.
+const noSplit = math.MaxUint16
+
+// packedSuffix ends the name of a file of such rows. A memory of version 2 and
+// before has floatSuffix: rows of float32.
+const (
+	packedSuffix = ".i8"
+	floatSuffix  = ".f32"
+)
+
+// rowFormat is how the rows of a file are read.
+type rowFormat struct {
+	dim    int
+	packed bool
+}
+
+// formatOf returns the format of a file, by its name.
+func formatOf(path string, dim int) rowFormat {
+	return rowFormat{dim: dim, packed: !strings.HasSuffix(path, floatSuffix)}
+}
+
+// unit is what slots count, in bytes: a packed row lies at a multiple of
+// slotBytes.
+func (f rowFormat) unit() int64 {
+	if f.packed {
+		return slotBytes
+	}
+	return int64(f.dim) * 4
+}
+
+// most is the size of the largest row, in bytes.
+func (f rowFormat) most() int64 {
+	if f.packed {
+		return rowHeader + int64(f.dim) + int64(f.dim)/8 + 16
+	}
+	return f.unit()
+}
+
+// cut returns the row that data begins with, or nil if there is none.
+func (f rowFormat) cut(data []byte) []byte {
+	size := int(f.unit())
+	if f.packed {
+		if len(data) < slotBytes {
+			return nil
+		}
+		size = slotBytes * int(binary.LittleEndian.Uint16(data))
+	}
+	if size == 0 || size > len(data) {
+		return nil
+	}
+	return data[:size]
+}
+
+// decode writes the vector of a row. It reports whether it is a row of this
+// format.
+func (f rowFormat) decode(row []byte, vector []float32) bool {
+	if !f.packed {
+		for i := range vector {
+			vector[i] = math.Float32frombits(binary.LittleEndian.Uint32(row[4*i:]))
+		}
+		return true
+	}
+	p, ok := openRow(row, f.dim)
+	if ok {
+		p.decode(vector)
+	}
+	return ok
+}
+
+func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
+
+// packedRow is a row whose parts were found.
+type packedRow struct {
+	split       int
+	peakAt      int
+	scale, peak float32
+	bitmap      []byte
+	listed      []byte
+	others      []byte // of the components from split on; to a multiple of 8
+}
+
+// openRow finds the parts of a row. It reports false for what is none, or for a
+// row whose vector was forgotten.
+func openRow(row []byte, dim int) (p packedRow, ok bool) {
+	if len(row) < rowHeader {
+		return p, false
+	}
+	listed := int(binary.LittleEndian.Uint16(row[4:]))
+	p = packedRow{
+		split: int(binary.LittleEndian.Uint16(row[2:])), peakAt: int(binary.LittleEndian.Uint16(row[6:])),
+		scale: math.Float32frombits(binary.LittleEndian.Uint32(row[8:])), peak: math.Float32frombits(binary.LittleEndian.Uint32(row[12:])),
+	}
+	if p.split%64 != 0 || p.split > dim || p.peakAt >= dim || listed > p.split {
+		return p, false
+	}
+	numbers, end := rowHeader+p.split/8, rowHeader+p.split/8+listed
+	if end+padded(dim-p.split) > len(row) {
+		return p, false
+	}
+	p.bitmap, p.listed, p.others = row[rowHeader:numbers], row[numbers:end], row[end:end+padded(dim-p.split)]
+	return p, true
+}
+
+// padded is a number of components, made a multiple of 8.
+func padded(n int) int { return (n + 7) &^ 7 }
+
+// decode writes the vector, which has unit length.
+func (p *packedRow) decode(vector []float32) {
+	clear(vector[:p.split])
+	listed := p.listed
+	for at := 0; at < p.split; at += 64 {
+		for word := binary.LittleEndian.Uint64(p.bitmap[at/8:]); word != 0 && len(listed) > 0; word &= word - 1 {
+			vector[at+bits.TrailingZeros64(word)] = p.scale * float32(int8(listed[0]))
+			listed = listed[1:]
+		}
+	}
+	for i := range vector[p.split:] {
+		vector[p.split+i] = p.scale * float32(int8(p.others[i]))
+	}
+	vector[p.peakAt] = p.peak
+}
+
+// appendRow appends the row of a vector of unit length.
+func appendRow(rows []byte, unit []float32, numbers []int8) []byte {
+	peakAt, scale, peak := quantize(unit, numbers)
+	split := bestSplit(numbers)
+	start, listed := len(rows), 0
+	rows = append(rows, make([]byte, rowHeader+split/8)...)
+	for i, n := range numbers[:split] {
+		if n != 0 {
+			rows[start+rowHeader+i/8] |= 1 << (i % 8)
+			rows = append(rows, byte(n))
+			listed++
+		}
+	}
+	for _, n := range numbers[split:] {
+		rows = append(rows, byte(n))
+	}
+	rows = append(rows, make([]byte, padded(len(unit)-split)-(len(unit)-split))...)
+	for (len(rows)-start)%slotBytes != 0 {
+		rows = append(rows, 0)
+	}
+	head := rows[start:]
+	for i, x := range []int{len(head) / slotBytes, split, listed, peakAt} {
+		binary.LittleEndian.PutUint16(head[2*i:], uint16(x))
+	}
+	binary.LittleEndian.PutUint32(head[8:], math.Float32bits(scale))
+	binary.LittleEndian.PutUint32(head[12:], math.Float32bits(peak))
+	return rows
+}
+
+// quantize finds the whole numbers that are nearest to a vector in its
+// direction. What they stand for has unit length, as the vector has.
+func quantize(unit []float32, numbers []int8) (peakAt int, scale, peak float32) {
+	second := 0.0
+	for i, x := range unit {
+		switch size := math.Abs(float64(x)); {
+		case size > math.Abs(float64(unit[peakAt])):
+			second, peakAt = math.Abs(float64(unit[peakAt])), i
+		case i != peakAt:
+			second = max(second, size)
+		}
+	}
+	clear(numbers)
+	sum := 0.0
+	for i, x := range unit {
+		if i == peakAt || second == 0 {
+			continue
+		}
+		n := math.Round(float64(x) / second * largestNumber)
+		numbers[i] = int8(n)
+		sum += n * n
+	}
+	top := float64(unit[peakAt])
+	step := second / largestNumber
+	length := math.Sqrt(step*step*sum + top*top)
+	return peakAt, float32(step / length), float32(top / length)
+}
+
+// bestSplit is how many components are best listed by a bitmap: a multiple of
+// 64.
+func bestSplit(numbers []int8) (split int) {
+	size, best := 0, 0
+	for at := 64; at <= len(numbers); at += 64 {
+		for _, n := range numbers[at-64 : at] {
+			if n == 0 {
+				size--
+			}
+		}
+		if size += 64 / 8; size < best {
+			split, best = at, size
+		}
+	}
+	return split
+}
+
+// encodeRows scales vectors to unit length and lays them out as rows. Slots
+// count from 0.
+func encodeRows(vectors []Vector, dim int) (rows []byte, places []row, err error) {
+	if dim > maxDim {
+		return nil, nil, fmt.Errorf("vectors of %d components are too long, at most %d", dim, maxDim)
+	}
+	numbers := make([]int8, dim)
+	for _, v := range vectors {
+		start := len(rows)
+		rows = appendRow(rows, toUnit(v.Values), numbers)
+		places = append(places, row{int64(start / slotBytes), crc32.Checksum(rows[start:], castagnoli())})
+	}
+	return rows, places, nil
+}
+
+// mostEmpty is the size of the largest row without a vector.
+const mostEmpty = slotBytes * math.MaxUint16
+
+// emptyRow is a row without a vector: it takes the place of those that were
+// forgotten.
+func emptyRow(size int64) []byte {
+	row := make([]byte, size)
+	binary.LittleEndian.PutUint16(row, uint16(size/slotBytes))
+	binary.LittleEndian.PutUint16(row[2:], noSplit)
+	return row
+}

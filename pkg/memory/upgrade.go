@@ -1,0 +1,216 @@
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/sessctl/sessctl/pkg/durable"
+)
+
+// Versions of the database: version 1 had no checksums, and version 2 kept
+// vectors as float32.
+const (
+	checksumVersion = 2
+	packedVersion   = 3
+)
+
+// Upgrade is what was done to a memory of an earlier version when it was
+// opened.
+type Upgrade struct {
+	From    int // its version; 0 if it was of this one
+	Summed  int // records that got a checksum
+	Vectors int // that were written anew, shorter
+	Before  int64
+	After   int64 // bytes of all files, before and after
+}
+
+// Upgraded is what was done to a memory of an earlier version when it was
+// opened.
+func (s *Store) Upgraded() Upgrade { return s.upgraded }
+
+// HasChecksums says whether records have checksums: those of a memory of an
+// earlier version get them when it is opened to be changed.
+func (s *Store) HasChecksums() bool { return s.schema >= checksumVersion }
+
+// hasPackedRows says whether vectors are kept as packed rows.
+func (s *Store) hasPackedRows() bool { return s.schema >= packedVersion }
+
+// rowCount is the column of files that has the number of rows.
+func (s *Store) rowCount() string {
+	if s.hasPackedRows() {
+		return "rows"
+	}
+	return "slots"
+}
+
+// upgrade brings a database of an earlier version up to date, in one
+// transaction: a run that is killed leaves it as it was, and files that nobody
+// names, which the next one writes over. What was replaced is given back to the
+// file system afterwards.
+func (s *Store) upgrade(ctx context.Context) error {
+	before := treeBytes(s.dir)
+	if err := s.roomToUpgrade(before); err != nil {
+		return err
+	}
+	var done Upgrade
+	err := s.inTransaction(ctx, func(tx *sql.Tx) (err error) {
+		done = Upgrade{Before: before}
+		// Another process may have been faster.
+		if s.schema, err = checkVersion(ctx, tx); err != nil || s.schema == schemaVersion {
+			return err
+		}
+		done.From = s.schema
+		if err := s.upgradeIn(ctx, tx, &done); err != nil {
+			return fmt.Errorf("bring the memory up to date: %w", err)
+		}
+		s.schema = schemaVersion
+		return nil
+	})
+	if err != nil || done.From == 0 {
+		return err
+	}
+	if err := s.giveBack(ctx); err != nil {
+		return err
+	}
+	done.After = treeBytes(s.dir)
+	s.upgraded = done
+	return nil
+}
+
+// roomToUpgrade refuses to begin what would fill the disk: new vectors take a
+// third of the old ones, and the database is written twice.
+func (s *Store) roomToUpgrade(size int64) error {
+	free, err := durable.FreeSpace(s.dir)
+	if err != nil || free >= uint64(2*size) {
+		return err
+	}
+	return fmt.Errorf("bring the memory up to date: %w: it has %d bytes and needs %d more for a while, %d are free", ErrFull, size, 2*size, free)
+}
+
+// upgradeIn does what is to be done to the database.
+func (s *Store) upgradeIn(ctx context.Context, tx *sql.Tx, done *Upgrade) (err error) {
+	if s.schema < checksumVersion {
+		if _, err := tx.ExecContext(ctx, stateTable+"ALTER TABLE records ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;"); err != nil {
+			return err
+		}
+		if done.Summed, err = s.sumAll(ctx, tx); err != nil {
+			return err
+		}
+	}
+	if done.Vectors, err = s.packVectors(ctx, tx); err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, markVersion)
+	return err
+}
+
+// sumAll gives all records and facts their checksums. It returns how many
+// records there are.
+func (s *Store) sumAll(ctx context.Context, tx *sql.Tx) (int, error) {
+	n, err := s.sumRecords(ctx, tx)
+	if err != nil {
+		return 0, err
+	}
+	var facts bool
+	if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type='table' AND name='facts')").Scan(&facts); err != nil || !facts {
+		return n, err
+	}
+	if _, err := tx.ExecContext(ctx, "ALTER TABLE facts ADD COLUMN sum INTEGER NOT NULL DEFAULT 0"); err != nil {
+		return 0, err
+	}
+	return n, sumFacts(ctx, tx)
+}
+
+// packVectors writes all vectors as packed rows, into new files beside those in
+// use. Records whose vector is lost are pending.
+func (s *Store) packVectors(ctx context.Context, tx *sql.Tx) (n int, err error) {
+	if _, err := tx.ExecContext(ctx, "ALTER TABLE files ADD COLUMN rows INTEGER NOT NULL DEFAULT 0"); err != nil {
+		return 0, err
+	}
+	files, err := s.files(ctx, tx)
+	if err != nil {
+		return 0, err
+	}
+	for _, f := range files {
+		done, err := s.packFile(ctx, tx, f)
+		if err != nil {
+			return n, fmt.Errorf("write %s anew: %w", f.path, err)
+		}
+		n += done
+	}
+	return n, nil
+}
+
+// packFile writes the vectors of one file as packed rows, and names them.
+func (s *Store) packFile(ctx context.Context, tx *sql.Tx, old *vectorFile) (n int, err error) {
+	places, err := listAll(ctx, tx, old)
+	if err != nil {
+		return 0, err
+	}
+	f := *old
+	if f.base, err = freeName(ctx, tx, f.fingerprint, f.agent); err != nil {
+		return 0, err
+	}
+	f.path, f.slots, f.rows = s.vectorPath(f.agent, f.base), 0, 0
+	if _, err := tx.ExecContext(ctx, `INSERT OR IGNORE INTO pending (model, agent, record, tries, reason)
+		SELECT model, agent, record, 0, '' FROM vectors WHERE model=? AND agent=?`, f.fingerprint, f.agent); err != nil {
+		return 0, err
+	}
+	if _, err := tx.ExecContext(ctx, "DELETE FROM vectors WHERE model=? AND agent=?", f.fingerprint, f.agent); err != nil {
+		return 0, err
+	}
+	name, err := f.newNamer(ctx, tx)
+	if err != nil {
+		return 0, err
+	}
+	defer name.close()
+	reader := rowReader{dim: f.dim}
+	err = reader.each(ctx, places, func(b block) error {
+		n += len(b.rows)
+		return f.appendBlock(ctx, name, b)
+	})
+	if err != nil {
+		return n, err
+	}
+	return n, f.save(ctx, tx)
+}
+
+// listAll lists the vectors of a file.
+func listAll(ctx context.Context, q querier, f *vectorFile) ([]place, error) {
+	rows, err := q.QueryContext(ctx, "SELECT record, slot<<32 | crc FROM vectors WHERE model=? AND agent=?", f.fingerprint, f.agent)
+	if err != nil {
+		return nil, err
+	}
+	return appendPlaces(nil, rows, f.path)
+}
+
+// appendBlock writes vectors that are in another file behind those of this one,
+// and names them.
+func (f *vectorFile) appendBlock(ctx context.Context, name *namer, b block) error {
+	vectors := make([]Vector, len(b.rows))
+	for i, row := range b.rows {
+		vectors[i].Values = row
+	}
+	rows, places, err := encodeRows(vectors, f.dim)
+	if err != nil {
+		return err
+	}
+	if err := durable.AppendRows(f.path, f.slots*slotBytes, rows, 0o600); err != nil {
+		return fmt.Errorf("write vectors: %w", err)
+	}
+	for i, p := range b.places {
+		if err := name.give(ctx, p.record, row{f.slots + places[i].slot, places[i].crc}); err != nil {
+			return fmt.Errorf("name vectors: %w", err)
+		}
+	}
+	f.slots, f.rows = f.slots+int64(len(rows)/slotBytes), f.rows+int64(len(b.rows))
+	return nil
+}
+
+// giveBack removes files that nobody names and gives the room that is free in
+// the database back to the file system. If there is no room for that, or
+// somebody reads the memory, the next run does it.
+func (s *Store) giveBack(ctx context.Context) error {
+	return s.removeUnnamed(ctx)
+}
