@@ -43,21 +43,22 @@ func TestChangedRecordIsNoticed(t *testing.T) {
 	for name, statement := range map[string]string{
 		"text":         "UPDATE texts SET text=replace(text, 'xylograph', 'xylogrbph')",
 		"text, gone":   "UPDATE texts SET text=''",
-		"category":     "UPDATE records SET category='session_summary'",
-		"importance":   "UPDATE records SET importance=0.75",
-		"time":         "UPDATE records SET created_at=created_at+1",
-		"runtime":      "UPDATE records SET runtime='pj'",
-		"session":      "UPDATE records SET session='s9'",
-		"key":          "UPDATE records SET key='agent:b'",
-		"archive":      "UPDATE records SET archive='other'",
-		"archive path": "UPDATE records SET archive_path='/elsewhere'",
-		"first line":   "UPDATE records SET first_line=first_line+1",
-		"last line":    "UPDATE records SET last_line=last_line+1",
-		"first byte":   "UPDATE records SET first_byte=first_byte+1",
-		"end byte":     "UPDATE records SET end_byte=end_byte+1",
-		"branch":       "UPDATE records SET branch='abandoned'",
-		"position":     "UPDATE records SET position=position+1",
-		"checksum":     "UPDATE records SET sum=sum+1",
+		"text, packed": "UPDATE texts SET text=x'28b52ffd2005290000'",
+		"category":     "UPDATE sources SET category='session_summary'",
+		"importance":   "UPDATE record_rows SET importance=0.75",
+		"time":         "UPDATE record_rows SET created_at=created_at+1",
+		"runtime":      "UPDATE sources SET runtime='pj'",
+		"session":      "UPDATE sources SET session='s9'",
+		"key":          "UPDATE sources SET key='agent:b'",
+		"archive":      "UPDATE sources SET archive='other'",
+		"archive path": "UPDATE sources SET archive_path='/elsewhere'",
+		"first line":   "UPDATE record_rows SET first_line=first_line+1",
+		"last line":    "UPDATE record_rows SET last_line=last_line+1",
+		"first byte":   "UPDATE record_rows SET first_byte=first_byte+1",
+		"end byte":     "UPDATE record_rows SET end_byte=end_byte+1",
+		"branch":       "UPDATE sources SET branch='abandoned'",
+		"position":     "UPDATE record_rows SET position=position+1",
+		"checksum":     "UPDATE record_rows SET sum=sum+1",
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, dir := newStore(t)
@@ -68,9 +69,9 @@ func TestChangedRecordIsNoticed(t *testing.T) {
 			if said := problemsOf(t, s); said != "" {
 				t.Fatal(said)
 			}
-			where := " WHERE rowid=1"
-			if strings.HasPrefix(statement, "UPDATE texts") {
-				where = " WHERE record=1"
+			where := " WHERE record=1"
+			if strings.HasPrefix(statement, "UPDATE sources") {
+				where = " WHERE source=1"
 			}
 			alter(t, dir, statement+where)
 			if said := problemsOf(t, s); !strings.Contains(said, "records that are not what was stored: 1 ("+changed.ID+")") {
@@ -171,48 +172,5 @@ func TestChangedWordsAreNoticed(t *testing.T) {
 		if hits := recall(t, s, memory.Query{Text: "xylograph", Rank: memory.RankText}).Hits; len(hits) != 1 {
 			t.Errorf("%d hits after the rebuild", len(hits))
 		}
-	}
-}
-
-// A memory of the version before checksums is read as it is, and gets them when
-// it is opened to be changed.
-func TestUpgrade(t *testing.T) {
-	ctx := context.Background()
-	s, dir := newStore(t)
-	put(t, s, record(0, "the heron is codenamed xylograph"), record(1, "another heron"))
-	putFacts(t, s, nil, storedFact("s1", "preference", "tea", 1))
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	alter(t, dir, "ALTER TABLE records DROP COLUMN sum; ALTER TABLE facts DROP COLUMN sum; DROP TABLE state; ALTER TABLE files DROP COLUMN rows; PRAGMA user_version=1")
-	old, err := memory.Open(ctx, dir, memory.Options{ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if old.HasChecksums() {
-		t.Error("the old memory has checksums")
-	}
-	if said := problemsOf(t, old); said != "" {
-		t.Error(said)
-	}
-	if hits := recall(t, old, memory.Query{Text: "xylograph"}).Hits; len(hits) == 0 {
-		t.Error("nothing is found in the old memory")
-	}
-	if facts, err := old.Facts(ctx, memory.FactFilter{}); err != nil || len(facts) != 1 || facts[0].Damaged {
-		t.Error(facts, err)
-	}
-	if err := old.Close(); err != nil {
-		t.Fatal(err)
-	}
-	s = open(t, dir)
-	if n := s.Upgraded().Summed; n != 3 || !s.HasChecksums() {
-		t.Errorf("%d records got a checksum, want 3", n)
-	}
-	if said := problemsOf(t, s); said != "" {
-		t.Error(said)
-	}
-	alter(t, dir, "UPDATE texts SET text='x' WHERE record=1")
-	if said := problemsOf(t, s); !strings.Contains(said, "records that are not what was stored: 1") {
-		t.Errorf("verify says %q", said)
 	}
 }

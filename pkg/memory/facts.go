@@ -13,7 +13,7 @@ const CategoryFact = "fact"
 // factTables are made with the first fact. Removing a record removes its fact too.
 const factTables = `
 CREATE TABLE IF NOT EXISTS facts (
-  record     INTEGER PRIMARY KEY REFERENCES records (rowid) ON DELETE CASCADE,
+  record     INTEGER PRIMARY KEY REFERENCES record_rows (record) ON DELETE CASCADE,
   kind       TEXT NOT NULL,
   confidence REAL NOT NULL,
   quote      TEXT NOT NULL, -- the words of the source
@@ -195,7 +195,7 @@ func (s *Store) Facts(ctx context.Context, o FactFilter) ([]Fact, error) {
 		var f Fact
 		var successor string
 		var recordSum, factSum sql.NullInt64
-		if err := rows.Scan(&f.ID, &f.Text, &f.Category, &f.Importance, &f.CreatedAt, &f.Runtime, &f.Agent, &f.Session, &f.Key, &f.Archive, &f.ArchivePath,
+		if err := rows.Scan(&f.ID, (*keptText)(&f.Text), &f.Category, &f.Importance, &f.CreatedAt, &f.Runtime, &f.Agent, &f.Session, &f.Key, &f.Archive, &f.ArchivePath,
 			&f.FirstLine, &f.LastLine, &f.FirstByte, &f.EndByte, &f.Branch, &f.Position, &f.Kind, &f.Confidence, &f.Quote, &f.Speaker, &f.Topic, &f.Value, &f.Instead, &f.MadeBy,
 			&f.Successor, &successor, &recordSum, &factSum); err != nil {
 			return nil, fmt.Errorf("list facts: %w", classifyError(err))
@@ -273,7 +273,13 @@ func (w *writer) link(row int64, source Source) error {
 	if err != nil {
 		return err
 	}
-	if _, err := w.exec("UPDATE records SET archive=?, archive_path=? WHERE rowid=?", source.Archive, source.ArchivePath, row); err != nil || !known.sound() {
+	linked := known.Record
+	linked.Archive, linked.ArchivePath = source.Archive, source.ArchivePath
+	at, err := w.sourceOf(linked)
+	if err != nil {
+		return err
+	}
+	if _, err := w.exec("UPDATE record_rows SET source=? WHERE record=?", at, row); err != nil || !known.sound() {
 		return err
 	}
 	return w.sum(row)

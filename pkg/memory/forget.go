@@ -150,10 +150,14 @@ func remove(ctx context.Context, tx *sql.Tx, condition string, args []any) (int,
 	if _, err := tx.ExecContext(ctx, "DELETE FROM words WHERE rowid IN (SELECT rowid FROM records WHERE "+condition+")", args...); err != nil {
 		return 0, fmt.Errorf("delete words: %w", err)
 	}
-	result, err := tx.ExecContext(ctx, "DELETE FROM records WHERE "+condition, args...)
+	result, err := tx.ExecContext(ctx, "DELETE FROM record_rows WHERE record IN (SELECT rowid FROM records WHERE "+condition+")", args...)
 	if err != nil {
 		return 0, fmt.Errorf("delete records: %w", err)
 	}
 	n, err := result.RowsAffected()
+	if err != nil || n == 0 {
+		return int(n), err
+	}
+	_, err = tx.ExecContext(ctx, "DELETE FROM sources WHERE NOT EXISTS (SELECT 1 FROM record_rows r WHERE r.source=sources.source)")
 	return int(n), err
 }

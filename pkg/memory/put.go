@@ -108,14 +108,20 @@ type writer struct {
 	result   *PutResult
 	models   []string // fingerprints of those that are known
 	prepared map[string]*sql.Stmt
+	texts    *textWriter
+	sources  map[Record]int64 // what records have in common, and where it is kept
 	terms    []byte
 	// keepTexts leaves a record alone whose text is another one than is given.
 	keepTexts bool
 }
 
 func newWriter(ctx context.Context, tx *sql.Tx, result *PutResult) (*writer, error) {
+	texts, err := newTextWriter()
+	if err != nil {
+		return nil, err
+	}
 	models, err := readStrings(ctx, tx, "SELECT fingerprint FROM models")
-	return &writer{ctx: ctx, tx: tx, result: result, models: models, prepared: map[string]*sql.Stmt{}}, err
+	return &writer{ctx: ctx, tx: tx, result: result, models: models, prepared: map[string]*sql.Stmt{}, texts: texts, sources: map[Record]int64{}}, err
 }
 
 func (w *writer) statement(text string) (*sql.Stmt, error) {
@@ -179,13 +185,14 @@ func (w *writer) update(rowid int64, r Record) error {
 		if _, err := remove(w.ctx, w.tx, "rowid=?", []any{rowid}); err != nil {
 			return err
 		}
+		clear(w.sources) // some may be gone
 		return w.insert(r)
 	}
 	w.result.Existing++
 	if w.keepTexts && known.Text != r.Text {
 		return nil
 	}
-	return w.refresh(rowid, r, known.Text != r.Text)
+	return w.refresh(rowid, r, known.Record)
 }
 
 const selectRecord = "SELECT " + columns + ", r.sum FROM records r JOIN texts t ON t.record=r.rowid WHERE r.rowid=?"
@@ -204,12 +211,15 @@ func (w *writer) read(rowid int64) (x stored, err error) {
 }
 
 const insertRecord = `
-INSERT INTO records (id, category, importance, created_at, runtime, agent, session, key, archive, archive_path, first_line, last_line, first_byte, end_byte, branch, position, sum)
-VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
+INSERT INTO record_rows (id, source, importance, created_at, first_line, last_line, first_byte, end_byte, position, sum)
+VALUES (?,?,?,?,?,?,?,?,?,?)`
 
 func (w *writer) insert(r Record) error {
-	res, err := w.exec(insertRecord, r.ID, r.Category, r.Importance, r.CreatedAt, r.Runtime, r.Agent, r.Session, r.Key,
-		r.Archive, r.ArchivePath, r.FirstLine, r.LastLine, r.FirstByte, r.EndByte, r.Branch, r.Position, sumOf(r))
+	source, err := w.sourceOf(r)
+	if err != nil {
+		return err
+	}
+	res, err := w.exec(insertRecord, r.ID, source, r.Importance, r.CreatedAt, r.FirstLine, r.LastLine, r.FirstByte, r.EndByte, r.Position, sumOf(r))
 	if err != nil {
 		return err
 	}
@@ -222,7 +232,7 @@ func (w *writer) insert(r Record) error {
 
 // write stores the text of a record, new or cleared, and makes it pending.
 func (w *writer) write(rowid int64, r Record) error {
-	if _, err := w.exec("INSERT INTO texts (record, text) VALUES (?, ?)", rowid, r.Text); err != nil {
+	if _, err := w.exec("INSERT INTO texts (record, text) VALUES (?, ?)", rowid, w.texts.kept(r.Text)); err != nil {
 		return err
 	}
 	if err := w.writeWords(rowid, r.Text); err != nil {
@@ -243,18 +253,55 @@ func (w *writer) writeWords(rowid int64, text string) error {
 	return err
 }
 
-const updateRecord = `
-UPDATE records SET category=?, importance=?, created_at=?, archive=CASE WHEN ?='' THEN archive ELSE ? END, archive_path=CASE WHEN ?='' AND archive<>'' THEN archive_path ELSE ? END,
-  first_line=?, last_line=?, first_byte=?, end_byte=?, branch=?, position=? WHERE rowid=?`
+const (
+	selectSource = "SELECT source FROM sources WHERE agent=? AND runtime=? AND session=? AND category=? AND key=? AND archive=? AND archive_path=? AND branch=?"
+	insertSource = "INSERT INTO sources (agent, runtime, session, category, key, archive, archive_path, branch) VALUES (?,?,?,?,?,?,?,?)"
+)
 
-// refresh brings a record up to date; a changed text needs a new vector.
-func (w *writer) refresh(rowid int64, r Record, changed bool) error {
-	_, err := w.exec(updateRecord, r.Category, r.Importance, r.CreatedAt, r.Archive, r.Archive, r.Archive, r.ArchivePath,
-		r.FirstLine, r.LastLine, r.FirstByte, r.EndByte, r.Branch, r.Position, rowid)
+// sourceOf returns where what a record has in common with others is kept.
+func (w *writer) sourceOf(r Record) (source int64, err error) {
+	shared := Record{Agent: r.Agent, Runtime: r.Runtime, Session: r.Session, Category: r.Category, Key: r.Key, Archive: r.Archive, ArchivePath: r.ArchivePath, Branch: r.Branch}
+	if source, ok := w.sources[shared]; ok {
+		return source, nil
+	}
+	s, err := w.statement(selectSource)
+	if err != nil {
+		return 0, err
+	}
+	args := []any{r.Agent, r.Runtime, r.Session, r.Category, r.Key, r.Archive, r.ArchivePath, r.Branch}
+	err = s.QueryRowContext(w.ctx, args...).Scan(&source)
+	if errors.Is(err, sql.ErrNoRows) {
+		var result sql.Result
+		if result, err = w.exec(insertSource, args...); err == nil {
+			source, err = result.LastInsertId()
+		}
+	}
+	if err == nil {
+		w.sources[shared] = source
+	}
+	return source, err
+}
+
+const updateRecord = `
+UPDATE record_rows SET source=?, importance=?, created_at=?, first_line=?, last_line=?, first_byte=?, end_byte=?, position=? WHERE record=?`
+
+// refresh brings a record up to date that is known; a changed text needs a new
+// vector. Whose it is stays, and where it comes from if that is not said.
+func (w *writer) refresh(rowid int64, r, known Record) error {
+	now := r
+	now.Runtime, now.Agent, now.Session, now.Key = known.Runtime, known.Agent, known.Session, known.Key
+	if r.Archive == "" && known.Archive != "" {
+		now.Archive, now.ArchivePath = known.Archive, known.ArchivePath
+	}
+	source, err := w.sourceOf(now)
 	if err != nil {
 		return err
 	}
-	if changed {
+	_, err = w.exec(updateRecord, source, r.Importance, r.CreatedAt, r.FirstLine, r.LastLine, r.FirstByte, r.EndByte, r.Position, rowid)
+	if err != nil {
+		return err
+	}
+	if known.Text != r.Text {
 		if err := w.rewrite(rowid, r); err != nil {
 			return err
 		}
@@ -281,6 +328,6 @@ func (w *writer) sum(rowid int64) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.exec("UPDATE records SET sum=? WHERE rowid=?", sumOf(x.Record), rowid)
+	_, err = w.exec("UPDATE record_rows SET sum=? WHERE record=?", sumOf(x.Record), rowid)
 	return err
 }

@@ -512,7 +512,7 @@ const columns = "r.id, t.text, r.category, r.importance, r.created_at, r.runtime
 
 // fields are where columns of r are read to.
 func (x *Record) fields() []any {
-	return []any{&x.ID, &x.Text, &x.Category, &x.Importance, &x.CreatedAt, &x.Runtime, &x.Agent, &x.Session, &x.Key,
+	return []any{&x.ID, (*keptText)(&x.Text), &x.Category, &x.Importance, &x.CreatedAt, &x.Runtime, &x.Agent, &x.Session, &x.Key,
 		&x.Archive, &x.ArchivePath, &x.FirstLine, &x.LastLine, &x.FirstByte, &x.EndByte, &x.Branch, &x.Position}
 }
 

@@ -332,7 +332,7 @@ func (s *Store) pendingAfter(ctx context.Context, model embed.Model, agent strin
 	var pending []PendingText
 	for rows.Next() {
 		var p PendingText
-		if err := rows.Scan(&p.row, &p.ID, &p.Text); err != nil {
+		if err := rows.Scan(&p.row, &p.ID, (*keptText)(&p.Text)); err != nil {
 			return nil, fmt.Errorf("list pending records: %w", classifyError(err))
 		}
 		pending = append(pending, p)

@@ -91,33 +91,7 @@ const pageSize = 8192
 // characters; they are split at spaces only. The index has no copy of them, or
 // of the text. It gathers 8 MB of terms before it writes: a third faster than
 // its own 1 MB.
-const schema = `
-CREATE TABLE records (
-  rowid        INTEGER PRIMARY KEY,
-  id           TEXT    NOT NULL UNIQUE,
-  category     TEXT    NOT NULL,
-  importance   REAL    NOT NULL,
-  created_at   INTEGER NOT NULL, -- epoch milliseconds of the message
-  runtime      TEXT    NOT NULL,
-  agent        TEXT    NOT NULL,
-  session      TEXT    NOT NULL,
-  key          TEXT    NOT NULL,
-  archive      TEXT    NOT NULL,
-  archive_path TEXT    NOT NULL,
-  first_line   INTEGER NOT NULL,
-  last_line    INTEGER NOT NULL,
-  first_byte   INTEGER NOT NULL,
-  end_byte     INTEGER NOT NULL,
-  branch       TEXT    NOT NULL,
-  position     INTEGER NOT NULL,
-  sum          INTEGER NOT NULL DEFAULT 0 -- checksum of the row and its text, see sumOf
-) STRICT;
-CREATE INDEX records_by_session ON records (agent, runtime, session);
-CREATE INDEX records_by_time ON records (agent, created_at);
-CREATE TABLE texts (
-  record INTEGER PRIMARY KEY REFERENCES records (rowid) ON DELETE CASCADE,
-  text   TEXT    NOT NULL
-) STRICT;
+const schema = recordTables + `
 CREATE VIRTUAL TABLE words USING fts5 (terms, content='', contentless_delete=1, tokenize="ascii tokenchars '_-./\:@'");
 INSERT INTO words (words, rank) VALUES ('hashsize', 8388608);
 CREATE TABLE models (
@@ -125,36 +99,6 @@ CREATE TABLE models (
   name        TEXT    NOT NULL, -- embed.Model.String
   dim         INTEGER NOT NULL
 ) STRICT;
--- files: one of vectors an agent and model
-CREATE TABLE files (
-  model   TEXT    NOT NULL REFERENCES models (fingerprint),
-  agent   TEXT    NOT NULL,
-  name    TEXT    NOT NULL, -- of the file, in the agent's directory
-  slots   INTEGER NOT NULL, -- where the rows end that may have a name, see vectors
-  rows    INTEGER NOT NULL, -- how many there are
-  stamp   TEXT    NOT NULL, -- of the file when it was last written or checked
-  checked INTEGER NOT NULL, -- epoch milliseconds of the last check of every row
-  PRIMARY KEY (model, agent)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE vectors (
-  model  TEXT    NOT NULL REFERENCES models (fingerprint),
-  agent  TEXT    NOT NULL,
-  slot   INTEGER NOT NULL, -- where the row begins in the file, in units of 4 bytes
-  record INTEGER NOT NULL REFERENCES records (rowid) ON DELETE CASCADE,
-  crc    INTEGER NOT NULL, -- CRC-32C of the row's bytes
-  PRIMARY KEY (model, agent, slot)
-) STRICT, WITHOUT ROWID;
-CREATE UNIQUE INDEX vectors_by_record ON vectors (record, model);
--- pending: every record has a vector of each model, or a row here
-CREATE TABLE pending (
-  model  TEXT    NOT NULL REFERENCES models (fingerprint),
-  agent  TEXT    NOT NULL,
-  record INTEGER NOT NULL REFERENCES records (rowid) ON DELETE CASCADE,
-  tries  INTEGER NOT NULL,
-  reason TEXT    NOT NULL, -- why the last try failed
-  PRIMARY KEY (model, agent, record)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX pending_by_record ON pending (record);
 -- tombstones: what was forgotten; where it stood finds it again however the
 -- source is cut then
 CREATE TABLE tombstones (
@@ -174,6 +118,76 @@ CREATE TABLE rebuilt (
   PRIMARY KEY (runtime, agent, session)
 ) STRICT, WITHOUT ROWID;
 ` + stateTable
+
+// recordTables are those that version 3 changed. What the records of a session
+// have in common is kept once; the view records is what all queries read.
+const recordTables = `
+CREATE TABLE sources (
+  source       INTEGER PRIMARY KEY,
+  category     TEXT NOT NULL,
+  runtime      TEXT NOT NULL,
+  agent        TEXT NOT NULL,
+  session      TEXT NOT NULL,
+  key          TEXT NOT NULL,
+  archive      TEXT NOT NULL,
+  archive_path TEXT NOT NULL,
+  branch       TEXT NOT NULL
+) STRICT;
+CREATE INDEX sources_by_session ON sources (agent, runtime, session);
+CREATE TABLE record_rows (
+  record       INTEGER PRIMARY KEY,
+  id           TEXT    NOT NULL UNIQUE,
+  source       INTEGER NOT NULL REFERENCES sources (source),
+  importance   REAL    NOT NULL,
+  created_at   INTEGER NOT NULL, -- epoch milliseconds of the message
+  first_line   INTEGER NOT NULL,
+  last_line    INTEGER NOT NULL,
+  first_byte   INTEGER NOT NULL,
+  end_byte     INTEGER NOT NULL,
+  position     INTEGER NOT NULL,
+  sum          INTEGER NOT NULL -- checksum of the record and its text, see sumOf
+) STRICT;
+CREATE INDEX record_rows_by_source ON record_rows (source);
+CREATE INDEX record_rows_by_time ON record_rows (created_at);
+-- a left join: where nothing of a source is asked for, none is read
+CREATE VIEW records AS SELECT r.record AS rowid, r.id, s.category, r.importance, r.created_at, s.runtime, s.agent, s.session, s.key,
+  s.archive, s.archive_path, r.first_line, r.last_line, r.first_byte, r.end_byte, s.branch, r.position, r.sum
+  FROM record_rows r LEFT JOIN sources s ON s.source=r.source;
+CREATE TABLE texts (
+  record INTEGER PRIMARY KEY REFERENCES record_rows (record) ON DELETE CASCADE,
+  text   ANY     NOT NULL -- compressed, see keptText
+) STRICT;
+-- files: one of vectors an agent and model
+CREATE TABLE files (
+  model   TEXT    NOT NULL REFERENCES models (fingerprint),
+  agent   TEXT    NOT NULL,
+  name    TEXT    NOT NULL, -- of the file, in the agent's directory
+  slots   INTEGER NOT NULL, -- where the rows end that may have a name, see vectors
+  rows    INTEGER NOT NULL, -- how many there are
+  stamp   TEXT    NOT NULL, -- of the file when it was last written or checked
+  checked INTEGER NOT NULL, -- epoch milliseconds of the last check of every row
+  PRIMARY KEY (model, agent)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE vectors (
+  model  TEXT    NOT NULL REFERENCES models (fingerprint),
+  agent  TEXT    NOT NULL,
+  slot   INTEGER NOT NULL, -- where the row begins in the file, in units of 4 bytes
+  record INTEGER NOT NULL REFERENCES record_rows (record) ON DELETE CASCADE,
+  crc    INTEGER NOT NULL, -- CRC-32C of the row's bytes
+  PRIMARY KEY (model, agent, slot)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX vectors_by_record ON vectors (record, model);
+-- pending: every record has a vector of each model, or a row here
+CREATE TABLE pending (
+  model  TEXT    NOT NULL REFERENCES models (fingerprint),
+  agent  TEXT    NOT NULL,
+  record INTEGER NOT NULL REFERENCES record_rows (record) ON DELETE CASCADE,
+  tries  INTEGER NOT NULL,
+  reason TEXT    NOT NULL, -- why the last try failed
+  PRIMARY KEY (model, agent, record)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX pending_by_record ON pending (record);
+`
 
 // stateTable came with version 2.
 const stateTable = `

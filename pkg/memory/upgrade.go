@@ -3,13 +3,14 @@ package memory
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 
 	"github.com/sessctl/sessctl/pkg/durable"
 )
 
-// Versions of the database: version 1 had no checksums, and version 2 kept
-// vectors as float32.
+// Versions of the database: version 1 had no checksums; version 2 kept vectors
+// as float32, texts as they are, and with every record where it comes from.
 const (
 	checksumVersion = 2
 	packedVersion   = 3
@@ -98,11 +99,109 @@ func (s *Store) upgradeIn(ctx context.Context, tx *sql.Tx, done *Upgrade) (err e
 			return err
 		}
 	}
+	facts, err := s.copyRows(ctx, tx)
+	if err != nil {
+		return err
+	}
+	if err := s.packTexts(ctx, tx); err != nil {
+		return err
+	}
 	if done.Vectors, err = s.packVectors(ctx, tx); err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, markVersion)
+	if facts {
+		if _, err := tx.ExecContext(ctx, "DROP TABLE old_facts"); err != nil {
+			return err
+		}
+	}
+	_, err = tx.ExecContext(ctx, dropOld+markVersion)
 	return err
+}
+
+// oldTables are those that are made anew, those that others refer to last.
+func oldTables() []string {
+	return []string{"facts", "pending", "vectors", "files", "texts", "records"}
+}
+
+// dropOld removes what was copied, and says that there is room to give back.
+const dropOld = `
+DROP TABLE old_pending;
+DROP TABLE old_vectors;
+DROP TABLE old_files;
+DROP TABLE old_texts;
+DROP TABLE old_records;
+INSERT OR REPLACE INTO state (name, value) VALUES ('` + roomDue + `', '');
+`
+
+// copyOld copies the rows of records. What waits for a vector is read from the
+// old tables, whose rows stay.
+const copyOld = `
+INSERT INTO sources (category, runtime, agent, session, key, archive, archive_path, branch)
+  SELECT DISTINCT category, runtime, agent, session, key, archive, archive_path, branch FROM old_records;
+CREATE TEMP TABLE source_of AS SELECT o.rowid AS record, s.source FROM old_records o JOIN sources s
+  ON s.agent=o.agent AND s.runtime=o.runtime AND s.session=o.session AND s.category=o.category
+  AND s.key=o.key AND s.archive=o.archive AND s.archive_path=o.archive_path AND s.branch=o.branch ORDER BY o.rowid;
+INSERT INTO record_rows (record, id, source, importance, created_at, first_line, last_line, first_byte, end_byte, position, sum)
+  SELECT o.rowid, o.id, s.source, o.importance, o.created_at, o.first_line, o.last_line, o.first_byte, o.end_byte, o.position, o.sum
+  FROM temp.source_of s JOIN old_records o ON o.rowid=s.record ORDER BY s.rowid;
+DROP TABLE temp.source_of;
+INSERT INTO pending SELECT * FROM old_pending;
+`
+
+// copyRows puts the old tables aside, makes new ones and copies the rows of
+// records. It reports whether there are facts.
+func (s *Store) copyRows(ctx context.Context, tx *sql.Tx) (facts bool, err error) {
+	if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type='table' AND name='facts')").Scan(&facts); err != nil {
+		return false, err
+	}
+	indexes, err := readStrings(ctx, tx, "SELECT name FROM sqlite_schema WHERE type='index' AND sql IS NOT NULL AND tbl_name IN ('facts', 'pending', 'vectors', 'files', 'texts', 'records')")
+	if err != nil {
+		return false, err
+	}
+	statements := ""
+	for _, name := range indexes {
+		statements += "DROP INDEX " + name + ";"
+	}
+	for _, table := range oldTables() {
+		if table != "facts" || facts {
+			statements += "ALTER TABLE " + table + " RENAME TO old_" + table + ";"
+		}
+	}
+	statements += recordTables + copyOld
+	if facts {
+		statements += factTables + "INSERT INTO facts SELECT * FROM old_facts;"
+	}
+	_, err = tx.ExecContext(ctx, statements)
+	return facts, err
+}
+
+// packTexts compresses all texts.
+func (s *Store) packTexts(ctx context.Context, tx *sql.Tx) error {
+	w, err := newTextWriter()
+	if err != nil {
+		return err
+	}
+	insert, err := tx.PrepareContext(ctx, "INSERT INTO texts (record, text) VALUES (?, ?)")
+	if err != nil {
+		return err
+	}
+	defer insert.Close()
+	rows, err := tx.QueryContext(ctx, "SELECT record, text FROM old_texts ORDER BY record")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var record int64
+		var text string
+		if err := rows.Scan(&record, &text); err != nil {
+			return err
+		}
+		if _, err := insert.ExecContext(ctx, record, w.kept(text)); err != nil {
+			return fmt.Errorf("compress texts: %w", err)
+		}
+	}
+	return rows.Err()
 }
 
 // sumAll gives all records and facts their checksums. It returns how many
@@ -125,10 +224,7 @@ func (s *Store) sumAll(ctx context.Context, tx *sql.Tx) (int, error) {
 // packVectors writes all vectors as packed rows, into new files beside those in
 // use. Records whose vector is lost are pending.
 func (s *Store) packVectors(ctx context.Context, tx *sql.Tx) (n int, err error) {
-	if _, err := tx.ExecContext(ctx, "ALTER TABLE files ADD COLUMN rows INTEGER NOT NULL DEFAULT 0"); err != nil {
-		return 0, err
-	}
-	files, err := s.files(ctx, tx)
+	files, err := s.filesIn(ctx, tx, "old_files")
 	if err != nil {
 		return 0, err
 	}
@@ -144,20 +240,15 @@ func (s *Store) packVectors(ctx context.Context, tx *sql.Tx) (n int, err error) 
 
 // packFile writes the vectors of one file as packed rows, and names them.
 func (s *Store) packFile(ctx context.Context, tx *sql.Tx, old *vectorFile) (n int, err error) {
-	places, err := listAll(ctx, tx, old)
+	places, err := listAll(ctx, tx, old, "old_vectors")
 	if err != nil {
 		return 0, err
 	}
 	f := *old
-	if f.base, err = freeName(ctx, tx, f.fingerprint, f.agent); err != nil {
-		return 0, err
-	}
-	f.path, f.slots, f.rows = s.vectorPath(f.agent, f.base), 0, 0
+	f.base, f.slots, f.rows = old.fingerprint+packedSuffix, 0, 0
+	f.path = s.vectorPath(f.agent, f.base)
 	if _, err := tx.ExecContext(ctx, `INSERT OR IGNORE INTO pending (model, agent, record, tries, reason)
-		SELECT model, agent, record, 0, '' FROM vectors WHERE model=? AND agent=?`, f.fingerprint, f.agent); err != nil {
-		return 0, err
-	}
-	if _, err := tx.ExecContext(ctx, "DELETE FROM vectors WHERE model=? AND agent=?", f.fingerprint, f.agent); err != nil {
+		SELECT model, agent, record, 0, '' FROM old_vectors WHERE model=? AND agent=?`, f.fingerprint, f.agent); err != nil {
 		return 0, err
 	}
 	name, err := f.newNamer(ctx, tx)
@@ -176,9 +267,9 @@ func (s *Store) packFile(ctx context.Context, tx *sql.Tx, old *vectorFile) (n in
 	return n, f.save(ctx, tx)
 }
 
-// listAll lists the vectors of a file.
-func listAll(ctx context.Context, q querier, f *vectorFile) ([]place, error) {
-	rows, err := q.QueryContext(ctx, "SELECT record, slot<<32 | crc FROM vectors WHERE model=? AND agent=?", f.fingerprint, f.agent)
+// listAll lists the vectors of a file, as a table has them.
+func listAll(ctx context.Context, q querier, f *vectorFile, table string) ([]place, error) {
+	rows, err := q.QueryContext(ctx, "SELECT record, slot<<32 | crc FROM "+table+" WHERE model=? AND agent=?", f.fingerprint, f.agent)
 	if err != nil {
 		return nil, err
 	}
@@ -208,9 +299,27 @@ func (f *vectorFile) appendBlock(ctx context.Context, name *namer, b block) erro
 	return nil
 }
 
-// giveBack removes files that nobody names and gives the room that is free in
-// the database back to the file system. If there is no room for that, or
-// somebody reads the memory, the next run does it.
+// roomDue is the row of state that says that the database has room to give
+// back.
+const roomDue = "room"
+
+// giveBack removes the files that nobody names any more, and writes the database
+// anew, so that it gets shorter. If there is no room for that, or somebody reads
+// the memory, a later run does it.
 func (s *Store) giveBack(ctx context.Context) error {
-	return s.removeUnnamed(ctx)
+	var due bool
+	if err := s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM state WHERE name=?)", roomDue).Scan(&due); err != nil || !due {
+		return classifyError(err)
+	}
+	err := s.removeUnnamed(ctx)
+	if err == nil {
+		err = classifyError(s.overwriting(ctx, s.wipeDatabase))
+	}
+	if err == nil {
+		_, err = s.db.ExecContext(ctx, "DELETE FROM state WHERE name=?", roomDue)
+	}
+	if errors.Is(err, ErrFull) || errors.Is(err, ErrBusy) {
+		return nil
+	}
+	return err
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/sessctl/sessctl/pkg/embed"
 )
@@ -236,7 +237,12 @@ func (w *wordSum) addText(text string) {
 
 // files lists all vector files.
 func (s *Store) files(ctx context.Context, q querier) ([]*vectorFile, error) {
-	rows, err := q.QueryContext(ctx, "SELECT f.model, m.dim, f.agent, f.name FROM files f JOIN models m ON m.fingerprint=f.model ORDER BY f.agent, f.model")
+	return s.filesIn(ctx, q, "files")
+}
+
+// filesIn lists the vector files that a table has.
+func (s *Store) filesIn(ctx context.Context, q querier, table string) ([]*vectorFile, error) {
+	rows, err := q.QueryContext(ctx, "SELECT f.model, m.dim, f.agent, f.name FROM "+table+" f JOIN models m ON m.fingerprint=f.model ORDER BY f.agent, f.model")
 	if err != nil {
 		return nil, fmt.Errorf("list vector files: %w", classifyError(err))
 	}
@@ -302,7 +308,7 @@ type byteRange struct{ from, to int64 }
 // found.
 func (s *Store) Coverage(ctx context.Context, source Source, category string, archives []string) (Coverage, error) {
 	c := Coverage{positions: map[int]bool{}}
-	rows, err := s.db.QueryContext(ctx, `SELECT position, first_byte, end_byte, length(text) FROM records JOIN texts ON record=rowid
+	rows, err := s.db.QueryContext(ctx, `SELECT r.position, r.first_byte, r.end_byte, t.text FROM records r JOIN texts t ON t.record=r.rowid
 		WHERE runtime=? AND agent=? AND session=? AND category=?`, source.Runtime, source.Agent, source.Session, category)
 	if err != nil {
 		return c, fmt.Errorf("look what is covered: %w", classifyError(err))
@@ -310,13 +316,14 @@ func (s *Store) Coverage(ctx context.Context, source Source, category string, ar
 	defer rows.Close()
 	var ranges []byteRange
 	for rows.Next() {
-		var position, characters int
+		var position int
 		var r byteRange
-		if err := rows.Scan(&position, &r.from, &r.to, &characters); err != nil {
+		var text keptText
+		if err := rows.Scan(&position, &r.from, &r.to, &text); err != nil {
 			return c, fmt.Errorf("look what is covered: %w", classifyError(err))
 		}
 		c.Records++
-		c.Characters += int64(characters)
+		c.Characters += int64(utf8.RuneCountInString(string(text)))
 		c.positions[position] = true
 		ranges = append(ranges, r)
 	}

@@ -173,7 +173,7 @@ func (s *Store) wipeFile(ctx context.Context, f *vectorFile) error {
 // unnamedSpans lists what of a file, which has so many bytes, is no row of a
 // record. A row that does not verify is none.
 func (s *Store) unnamedSpans(ctx context.Context, f *vectorFile, size int64) (list []byteRange, err error) {
-	places, err := listAll(ctx, s.db, f)
+	places, err := listAll(ctx, s.db, f, "vectors")
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ CREATE TABLE models (
 CREATE TABLE pending (
   model  TEXT    NOT NULL REFERENCES models (fingerprint),
   agent  TEXT    NOT NULL,
-  record INTEGER NOT NULL REFERENCES records (rowid) ON DELETE CASCADE,
+  record INTEGER NOT NULL REFERENCES record_rows (record) ON DELETE CASCADE,
   tries  INTEGER NOT NULL,
   reason TEXT    NOT NULL, -- why the last try failed
   PRIMARY KEY (model, agent, record)
@@ -30,35 +30,43 @@ CREATE TABLE rebuilt (
   mark    TEXT NOT NULL, -- what it was made of
   PRIMARY KEY (runtime, agent, session)
 ) STRICT, WITHOUT ROWID
-CREATE TABLE records (
-  rowid        INTEGER PRIMARY KEY,
+CREATE TABLE record_rows (
+  record       INTEGER PRIMARY KEY,
   id           TEXT    NOT NULL UNIQUE,
-  category     TEXT    NOT NULL,
+  source       INTEGER NOT NULL REFERENCES sources (source),
   importance   REAL    NOT NULL,
   created_at   INTEGER NOT NULL, -- epoch milliseconds of the message
-  runtime      TEXT    NOT NULL,
-  agent        TEXT    NOT NULL,
-  session      TEXT    NOT NULL,
-  key          TEXT    NOT NULL,
-  archive      TEXT    NOT NULL,
-  archive_path TEXT    NOT NULL,
   first_line   INTEGER NOT NULL,
   last_line    INTEGER NOT NULL,
   first_byte   INTEGER NOT NULL,
   end_byte     INTEGER NOT NULL,
-  branch       TEXT    NOT NULL,
   position     INTEGER NOT NULL,
-  sum          INTEGER NOT NULL DEFAULT 0 -- checksum of the row and its text, see sumOf
+  sum          INTEGER NOT NULL -- checksum of the record and its text, see sumOf
 ) STRICT
-CREATE INDEX records_by_session ON records (agent, runtime, session)
-CREATE INDEX records_by_time ON records (agent, created_at)
+CREATE INDEX record_rows_by_source ON record_rows (source)
+CREATE INDEX record_rows_by_time ON record_rows (created_at)
+CREATE VIEW records AS SELECT r.record AS rowid, r.id, s.category, r.importance, r.created_at, s.runtime, s.agent, s.session, s.key,
+  s.archive, s.archive_path, r.first_line, r.last_line, r.first_byte, r.end_byte, s.branch, r.position, r.sum
+  FROM record_rows r LEFT JOIN sources s ON s.source=r.source
+CREATE TABLE sources (
+  source       INTEGER PRIMARY KEY,
+  category     TEXT NOT NULL,
+  runtime      TEXT NOT NULL,
+  agent        TEXT NOT NULL,
+  session      TEXT NOT NULL,
+  key          TEXT NOT NULL,
+  archive      TEXT NOT NULL,
+  archive_path TEXT NOT NULL,
+  branch       TEXT NOT NULL
+) STRICT
+CREATE INDEX sources_by_session ON sources (agent, runtime, session)
 CREATE TABLE state (
   name  TEXT PRIMARY KEY,
   value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID
 CREATE TABLE texts (
-  record INTEGER PRIMARY KEY REFERENCES records (rowid) ON DELETE CASCADE,
-  text   TEXT    NOT NULL
+  record INTEGER PRIMARY KEY REFERENCES record_rows (record) ON DELETE CASCADE,
+  text   ANY     NOT NULL -- compressed, see keptText
 ) STRICT
 CREATE TABLE tombstones (
   id         TEXT    PRIMARY KEY,
@@ -72,7 +80,7 @@ CREATE TABLE vectors (
   model  TEXT    NOT NULL REFERENCES models (fingerprint),
   agent  TEXT    NOT NULL,
   slot   INTEGER NOT NULL, -- where the row begins in the file, in units of 4 bytes
-  record INTEGER NOT NULL REFERENCES records (rowid) ON DELETE CASCADE,
+  record INTEGER NOT NULL REFERENCES record_rows (record) ON DELETE CASCADE,
   crc    INTEGER NOT NULL, -- CRC-32C of the row's bytes
   PRIMARY KEY (model, agent, slot)
 ) STRICT, WITHOUT ROWID
