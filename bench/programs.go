@@ -381,7 +381,7 @@ func records(name string) (int, bool) {
 
 // memory makes a memory that is only searched.
 func (d *driver) memory(name string, n int) (corpus.Corpus, error) {
-	c := corpus.Corpus{Name: name, Home: filepath.Join(d.options.dir, name+"-v1"), Logs: []corpus.Log{{Bytes: int64(n) * 4096}}}
+	c := corpus.Corpus{Name: name, Home: filepath.Join(d.options.dir, name+"-v2"), Logs: []corpus.Log{{Bytes: int64(n) * 4096}}}
 	whole := filepath.Join(c.Home, "whole")
 	if _, err := os.Stat(whole); err == nil {
 		return c, nil

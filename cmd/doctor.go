@@ -241,7 +241,7 @@ func (a *app) memoryWaits(ctx context.Context) bool {
 	}
 	defer store.Close()
 	due, err := store.WipeIsDue(ctx)
-	return err == nil && (due || !store.HasChecksums() || !store.RecordsForgotten(ctx))
+	return err == nil && (due || !store.IsCurrent() || !store.RecordsForgotten(ctx))
 }
 
 func (d *checkup) add(f finding) {

@@ -508,8 +508,11 @@ func (d *checkup) verifyMemory(ctx context.Context) error {
 		d.warn(d.memoryDir(), "a forget was cut off: traces of what was forgotten are still in its files", adviseFix)
 		return err
 	}
-	if !store.HasChecksums() {
+	switch {
+	case !store.HasChecksums():
 		d.note(d.memoryDir(), "it is of an earlier version, and its records have no checksums yet", adviseFix)
+	case !store.IsCurrent():
+		d.note(d.memoryDir(), "it is of an earlier version, and takes more room than it needs", adviseFix)
 	}
 	return nil
 }

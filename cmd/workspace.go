@@ -167,7 +167,9 @@ func (a *app) tellLostMemory(ctx context.Context, m mode) error {
 // changeMemory opens the memory to change it. It tells what was done to one of
 // an earlier version, and finishes what a forget that was cut off has left.
 func (a *app) changeMemory(ctx context.Context) (*memory.Store, error) {
-	store, err := memory.Open(ctx, a.memoryDir(), memory.Options{})
+	bar := newProgress(a)
+	store, err := memory.Open(ctx, a.memoryDir(), memory.Options{Progress: func(done, total int64) { bar.draw("bring the memory up to date", done, total) }})
+	bar.clear()
 	if err != nil {
 		return nil, err
 	}

@@ -1,10 +1,15 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"iter"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 
 	"github.com/sessctl/sessctl/pkg/chunk"
 	"github.com/sessctl/sessctl/pkg/embed"
@@ -41,7 +46,30 @@ func fill(ctx context.Context, home string, n int) error {
 			return err
 		}
 	}
-	return nil
+	return writeFloats(ctx, store, floatsOf(home))
+}
+
+// floatsOf is where the vectors of a memory lie as float32, which is what the
+// programs beside the product read.
+func floatsOf(home string) string { return filepath.Join(home, "vectors.f32") }
+
+// writeFloats writes the vectors of a memory as it has them. Row i is that of
+// record i.
+func writeFloats(ctx context.Context, store *memory.Store, path string) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(f, 1<<20)
+	_, err = store.Export(ctx, memory.ExportOptions{Vectors: true}, func(page []memory.Exported) error {
+		for _, e := range page {
+			if err := binary.Write(w, binary.LittleEndian, e.Vector); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return errors.Join(err, w.Flush(), f.Close())
 }
 
 func records(r *rand.Rand, first, n int) iter.Seq2[memory.Record, error] {

@@ -55,13 +55,9 @@ func memoryDir(home string) string {
 	return filepath.Join(home, ".local", "share", "sessctl", "memory")
 }
 
-// nearest compares all rows of the only vector file with the question, 1024 at
-// a time. Row i is that of record i.
+// nearest compares all vectors with the question, 1024 at a time. Row i is that
+// of record i.
 func nearest(home string) ([]string, error) {
-	files, err := filepath.Glob(filepath.Join(memoryDir(home), "vectors", "*", "*.f32"))
-	if err != nil || len(files) != 1 {
-		return nil, fmt.Errorf("want one vector file, found %q (%v)", files, err)
-	}
 	builtin, err := embed.NewBuiltin()
 	if err != nil {
 		return nil, err
@@ -70,7 +66,7 @@ func nearest(home string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.Open(files[0])
+	f, err := os.Open(floatsOf(home))
 	if err != nil {
 		return nil, err
 	}

@@ -74,14 +74,9 @@ func run(ctx context.Context, args []string) error {
 	return err
 }
 
-// fillFrom gives a store the vectors of the only vector file of a memory, of
-// which row i is record i.
+// fillFrom gives a store the vectors of a memory, of which row i is record i.
 func fillFrom(ctx context.Context, s store, home string, dim int) error {
-	paths, err := filepath.Glob(filepath.Join(home, ".local", "share", "sessctl", "memory", "vectors", "*", "*.f32"))
-	if err != nil || len(paths) != 1 {
-		return fmt.Errorf("want one vector file, found %q (%v)", paths, err)
-	}
-	f, err := os.Open(paths[0])
+	f, err := os.Open(filepath.Join(home, "vectors.f32")) // that bench/scan wrote
 	if err != nil {
 		return err
 	}

@@ -12,12 +12,14 @@ import (
 func (s *Store) prepare(ctx context.Context) (err error) {
 	s.schema, err = checkVersion(ctx, s.db)
 	switch {
-	case err != nil || s.schema == schemaVersion:
+	case err != nil:
 		return err
 	case s.readOnly && s.schema == 0:
 		return ErrEmpty
 	case s.readOnly:
 		return nil
+	case s.schema == schemaVersion:
+		return s.giveBack(ctx)
 	case s.schema != 0:
 		return s.upgrade(ctx)
 	}

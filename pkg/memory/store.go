@@ -54,6 +54,9 @@ type Options struct {
 	// made or changed. It is for a memory that nobody writes meanwhile: what
 	// is read while somebody does may look damaged. See ErrInUse.
 	NoTrace bool
+	// Progress is told how much of a memory of an earlier version has been
+	// brought up to date, texts and vectors, of how many. It may be nil.
+	Progress func(done, total int64)
 }
 
 // Store is an open memory. It may be used by several goroutines; of several
@@ -65,6 +68,7 @@ type Store struct {
 	schema   int  // version of the database
 	created  bool // it was made when it was opened
 	upgraded Upgrade
+	progress func(done, total int64) // of an upgrade; may be nil
 }
 
 // Open opens the memory in dir and makes it if it is missing (unless it is
@@ -88,7 +92,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 			return nil, fmt.Errorf("open %s: %w", path, err)
 		}
 	}
-	s, err := openNamed(ctx, name, &Store{dir: dir, readOnly: o.ReadOnly})
+	s, err := openNamed(ctx, name, &Store{dir: dir, readOnly: o.ReadOnly, progress: o.Progress})
 	if o.ReadOnly && !o.NoTrace && unwritable(err) {
 		if name, err = traceless(path); err == nil {
 			s, err = openNamed(ctx, name, &Store{dir: dir, readOnly: true})

@@ -8,7 +8,7 @@ import (
 
 // Texts are kept compressed, each by itself: several together would be shorter,
 // but what is forgotten must leave the file without those beside it, and a
-// question reads a hundred of them from anywhere (docs/decisions.md D26).
+// question reads a hundred of them from anywhere (docs/decisions.md D27).
 
 // keptText is a text as it is kept: compressed, or as it is where that is no
 // longer. Reading one that is damaged gives "": the checksum of its record does

@@ -34,6 +34,10 @@ func (s *Store) Upgraded() Upgrade { return s.upgraded }
 // earlier version get them when it is opened to be changed.
 func (s *Store) HasChecksums() bool { return s.schema >= checksumVersion }
 
+// IsCurrent says whether the memory is of this version: one of an earlier
+// version is brought up to date when it is opened to be changed.
+func (s *Store) IsCurrent() bool { return s.schema == schemaVersion }
+
 // hasPackedRows says whether vectors are kept as packed rows.
 func (s *Store) hasPackedRows() bool { return s.schema >= packedVersion }
 
@@ -103,10 +107,15 @@ func (s *Store) upgradeIn(ctx context.Context, tx *sql.Tx, done *Upgrade) (err e
 	if err != nil {
 		return err
 	}
-	if err := s.packTexts(ctx, tx); err != nil {
+	var work counted
+	if err := tx.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM old_texts) + (SELECT count(*) FROM old_vectors)").Scan(&work.total); err != nil {
 		return err
 	}
-	if done.Vectors, err = s.packVectors(ctx, tx); err != nil {
+	work.tell = s.progress
+	if err := s.packTexts(ctx, tx, &work); err != nil {
+		return err
+	}
+	if done.Vectors, err = s.packVectors(ctx, tx, &work); err != nil {
 		return err
 	}
 	if facts {
@@ -116,6 +125,18 @@ func (s *Store) upgradeIn(ctx context.Context, tx *sql.Tx, done *Upgrade) (err e
 	}
 	_, err = tx.ExecContext(ctx, dropOld+markVersion)
 	return err
+}
+
+// counted is work that is told about as it is done.
+type counted struct {
+	done, total int64
+	tell        func(done, total int64)
+}
+
+func (c *counted) add(n int) {
+	if c.done += int64(n); c.tell != nil {
+		c.tell(c.done, c.total)
+	}
 }
 
 // oldTables are those that are made anew, those that others refer to last.
@@ -176,7 +197,7 @@ func (s *Store) copyRows(ctx context.Context, tx *sql.Tx) (facts bool, err error
 }
 
 // packTexts compresses all texts.
-func (s *Store) packTexts(ctx context.Context, tx *sql.Tx) error {
+func (s *Store) packTexts(ctx context.Context, tx *sql.Tx, work *counted) error {
 	w, err := newTextWriter()
 	if err != nil {
 		return err
@@ -200,6 +221,7 @@ func (s *Store) packTexts(ctx context.Context, tx *sql.Tx) error {
 		if _, err := insert.ExecContext(ctx, record, w.kept(text)); err != nil {
 			return fmt.Errorf("compress texts: %w", err)
 		}
+		work.add(1)
 	}
 	return rows.Err()
 }
@@ -223,13 +245,13 @@ func (s *Store) sumAll(ctx context.Context, tx *sql.Tx) (int, error) {
 
 // packVectors writes all vectors as packed rows, into new files beside those in
 // use. Records whose vector is lost are pending.
-func (s *Store) packVectors(ctx context.Context, tx *sql.Tx) (n int, err error) {
+func (s *Store) packVectors(ctx context.Context, tx *sql.Tx, work *counted) (n int, err error) {
 	files, err := s.filesIn(ctx, tx, "old_files")
 	if err != nil {
 		return 0, err
 	}
 	for _, f := range files {
-		done, err := s.packFile(ctx, tx, f)
+		done, err := s.packFile(ctx, tx, f, work)
 		if err != nil {
 			return n, fmt.Errorf("write %s anew: %w", f.path, err)
 		}
@@ -239,7 +261,7 @@ func (s *Store) packVectors(ctx context.Context, tx *sql.Tx) (n int, err error) 
 }
 
 // packFile writes the vectors of one file as packed rows, and names them.
-func (s *Store) packFile(ctx context.Context, tx *sql.Tx, old *vectorFile) (n int, err error) {
+func (s *Store) packFile(ctx context.Context, tx *sql.Tx, old *vectorFile, work *counted) (n int, err error) {
 	places, err := listAll(ctx, tx, old, "old_vectors")
 	if err != nil {
 		return 0, err
@@ -259,6 +281,7 @@ func (s *Store) packFile(ctx context.Context, tx *sql.Tx, old *vectorFile) (n in
 	reader := rowReader{dim: f.dim}
 	err = reader.each(ctx, places, func(b block) error {
 		n += len(b.rows)
+		work.add(len(b.rows))
 		return f.appendBlock(ctx, name, b)
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package memory_test
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -38,8 +39,9 @@ func TestForgetLeavesNoTrace(t *testing.T) {
 	keep := record(0, "the heron by the lake")
 	put(t, s, keep)
 	embedAll(t, s, "a")
-	if len(filesWith(t, dir, "xylograph")) == 0 {
-		t.Fatal("there is nothing to forget")
+	packed := textsOf(t, dir, "s2")
+	if len(filesWith(t, dir, "xylograph")) == 0 || len(packed) != 12 || len(filesWith(t, dir, packed[3])) == 0 {
+		t.Fatalf("there is nothing to forget, %d texts", len(packed))
 	}
 	if n, err := s.Forget(ctx, memory.Selection{Session: "s2"}); n != 12 || err != nil {
 		t.Fatal(n, err)
@@ -49,6 +51,11 @@ func TestForgetLeavesNoTrace(t *testing.T) {
 	}
 	if left := filesWith(t, memory.ForgottenDir(dir), "xylograph"); len(left) > 0 {
 		t.Errorf("traces in %v", left)
+	}
+	for _, text := range packed {
+		if left := filesWith(t, dir, text); len(left) > 0 {
+			t.Errorf("a text is in %v", left)
+		}
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "vectors", "*", "*"))
 	if err != nil || len(files) != 1 {
@@ -63,4 +70,27 @@ func TestForgetLeavesNoTrace(t *testing.T) {
 	if hits := recall(t, s, memory.Query{Text: "heron"}).Hits; len(hits) != 1 || hits[0].ID != keep.ID {
 		t.Error(hits)
 	}
+}
+
+// textsOf are the texts of a session as they are kept.
+func textsOf(t *testing.T, dir, session string) (list []string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(dir, "memory.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	rows, err := db.Query("SELECT text FROM texts JOIN records r ON r.rowid=record WHERE typeof(text)='blob' AND r.session=?", session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var text []byte
+		if err := rows.Scan(&text); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, string(text))
+	}
+	return list
 }
