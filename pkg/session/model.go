@@ -439,17 +439,39 @@ func CleanID(name string) string {
 	if SafeID(name) {
 		return name
 	}
+	return cleanName(name, func(r rune) bool { return r < utf8.RuneSelf && safeByte(byte(r)) })
+}
+
+// CleanAgent is [CleanID] for the name of an agent, which may have letters, signs
+// and emoji of every script: see [SafeAgent].
+func CleanAgent(name string) string {
+	if SafeAgent(name) {
+		return name
+	}
+	return cleanName(name, func(r rune) bool {
+		if r < utf8.RuneSelf {
+			return safeByte(byte(r))
+		}
+		return r != utf8.RuneError && !unicode.IsSpace(r) && unicode.IsGraphic(r)
+	})
+}
+
+// cleanName is what is safe in a name, with eight digits of its hash.
+func cleanName(name string, safe func(rune) bool) string {
 	const digits = 8
 	hash := sha256.Sum256([]byte(name))
 	clean := strings.Map(func(r rune) rune {
-		if r < 0x80 && safeByte(byte(r)) {
+		if safe(r) {
 			return r
 		}
 		return '_'
 	}, name)
 	clean = strings.TrimLeft(clean, "._-")
-	clean = clean[:min(len(clean), maxSafeID-digits-1)]
-	if clean != "" {
+	end := min(len(clean), maxSafeID-digits-1)
+	for end < len(clean) && !utf8.RuneStart(clean[end]) {
+		end--
+	}
+	if clean = clean[:end]; clean != "" {
 		clean += "-"
 	}
 	return clean + hex.EncodeToString(hash[:])[:digits]

@@ -109,7 +109,7 @@ func locate(below string) (session.Ref, bool) {
 	if chat == nil {
 		return session.Ref{}, false
 	}
-	return session.Ref{Agent: session.CleanID(agent), ID: session.CleanID(chat[1]), Key: chat[1], Kind: session.KindLive}, true
+	return session.Ref{Agent: session.CleanAgent(agent), ID: session.CleanID(chat[1]), Key: chat[1], Kind: session.KindLive}, true
 }
 
 // List implements [session.Store].
@@ -140,7 +140,7 @@ func listAgent(l *logfile.Lister, d *logfile.Dir, agent string) {
 		}
 	})
 	if listed {
-		l.Listing.Agents = append(l.Listing.Agents, session.CleanID(agent))
+		l.Listing.Agents = append(l.Listing.Agents, session.CleanAgent(agent))
 	}
 }
 

@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
 	"strings"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
@@ -51,15 +53,63 @@ func (l *lister) project(base *logfile.Dir, name string) {
 		return
 	}
 	defer d.Close()
-	l.agent, l.dirName = agentOf(name), name
-	listed := l.Each(d, func(file string) {
+	files, err := d.Names()
+	if err != nil {
+		l.Skip(d.Path, err)
+		return
+	}
+	l.agent, l.dirName = agentIn(name, workingDirectory(d, files)), name
+	for _, file := range files {
 		l.log(d, file, "")
 		if session.SafeID(file) {
 			l.family(d, file)
 		}
-	})
-	if listed {
-		l.Listing.Agents = append(l.Listing.Agents, l.agent)
+	}
+	l.Listing.Agents = append(l.Listing.Agents, l.agent)
+}
+
+// workingDirectory is the working directory that the first records of a project's
+// logs name, "" if none does. A few logs are enough.
+func workingDirectory(d *logfile.Dir, files []string) string {
+	const few = 4
+	looked := 0
+	for _, file := range files {
+		if _, isLog, _ := parseName(file); !isLog {
+			continue
+		}
+		if looked++; looked > few {
+			break
+		}
+		var c jsonl.Cursor
+		for line := range firstLines(d, file) {
+			c.Reset(line)
+			if cwd := member(&c, "cwd"); len(cwd) > 0 {
+				return string(cwd)
+			}
+		}
+	}
+	return ""
+}
+
+// firstLines yields the whole lines at the beginning of a file.
+func firstLines(d *logfile.Dir, name string) iter.Seq[[]byte] {
+	const looked = 16 << 10
+	return func(yield func([]byte) bool) {
+		f, err := durable.OpenRegularIn(d.Root, name)
+		if err != nil {
+			return
+		}
+		defer f.Close()
+		start := make([]byte, looked)
+		n, err := io.ReadFull(f, start)
+		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return
+		}
+		for line := range bytes.Lines(start[:n]) {
+			if !yield(bytes.TrimSpace(line)) {
+				return
+			}
+		}
 	}
 }
 
@@ -150,20 +200,9 @@ func (l *lister) classify(ref *session.Ref) {
 
 // readSession returns the session that the first records of a log name, or "".
 func readSession(d *logfile.Dir, name string) string {
-	const looked = 16 << 10
-	f, err := durable.OpenRegularIn(d.Root, name)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	start := make([]byte, looked)
-	n, err := io.ReadFull(f, start)
-	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return ""
-	}
 	var dec decoder
-	for line := range bytes.Lines(start[:n]) {
-		if dec.decode(bytes.TrimSpace(line)) == nil && session.SafeID(string(dec.record.session)) {
+	for line := range firstLines(d, name) {
+		if dec.decode(line) == nil && session.SafeID(string(dec.record.session)) {
 			return string(dec.record.session)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/logfile"
@@ -98,19 +99,35 @@ func parseName(name string) (n logName, ok, odd bool) {
 // agentOf makes an agent's id of the name of a project: the working
 // directory's path with dashes, without the dashes in front.
 func agentOf(project string) string {
-	return session.CleanID(strings.TrimLeft(project, "-"))
+	return session.CleanAgent(strings.TrimLeft(project, "-"))
 }
 
 // projectOf is the name that the runtime gives to the directory of the
 // sessions of a working directory: every character but letters and digits is
-// a dash.
+// a dash, and one beyond the first 65,536 two.
 func projectOf(cwd string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
-			return r
+	var name strings.Builder
+	for _, r := range cwd {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9':
+			name.WriteRune(r)
+		case r > 0xFFFF:
+			name.WriteString("--")
+		default:
+			name.WriteByte('-')
 		}
-		return '-'
-	}, cwd)
+	}
+	return name.String()
+}
+
+// agentIn is the agent of a project whose logs tell the working directory. The
+// name of the project has lost all letters but those of ASCII: where there were
+// others the agent is named after the working directory.
+func agentIn(project, cwd string) string {
+	if projectOf(cwd) != project || strings.IndexFunc(cwd, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
+		return agentOf(project)
+	}
+	return agentOf(strings.NewReplacer("/", "-", `\`, "-", ":", "-").Replace(cwd))
 }
 
 // defaultPeriod is how long Claude Code keeps a session that nobody uses

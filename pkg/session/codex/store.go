@@ -142,7 +142,7 @@ func agentOf(cwd string) string {
 	if name == "" {
 		return noAgent
 	}
-	return session.CleanID(name)
+	return session.CleanAgent(name)
 }
 
 // locate reads where a rollout lies.

@@ -49,7 +49,7 @@ func (l *lister) project(base *logfile.Dir, name string) {
 	if !base.HasDirectory(chats) {
 		return
 	}
-	l.agent = session.CleanID(name)
+	l.agent = session.CleanAgent(name)
 	l.Listing.Agents = append(l.Listing.Agents, l.agent)
 	l.chats(base, chats, chatName())
 }

@@ -77,7 +77,7 @@ func locate(below string) (session.Ref, bool) {
 	parts := strings.Split(below, "/")
 	name := parts[len(parts)-1]
 	stem := strings.TrimSuffix(strings.TrimSuffix(name, ".jsonl"), ".json")
-	ref := session.Ref{Agent: session.CleanID(parts[0]), ID: session.CleanID(stem), Kind: session.KindLive}
+	ref := session.Ref{Agent: session.CleanAgent(parts[0]), ID: session.CleanID(stem), Kind: session.KindLive}
 	switch {
 	case len(parts) < 3 || parts[1] != chatsName:
 		return ref, false

@@ -83,6 +83,8 @@ func TestAgentNames(t *testing.T) {
 		"abs-x-0bff77":            "abs-x-0bff77",
 		"plain":                   "plain",
 		"--a":                     "a",
+		"--w-Zoë-🦞-研究--":          "w-Zoë-🦞-研究",
+		"--é--":                   "é",
 	} {
 		s := newState(t)
 		s.write(filepath.Join(s.root, dir, "x.jsonl"), transcript("x", 3))
@@ -90,7 +92,7 @@ func TestAgentNames(t *testing.T) {
 			t.Errorf("%s: agent %s", dir, got)
 		}
 	}
-	for _, dir := range []string{"----", "--my project--", "--é--", "--" + strings.Repeat("d", 200) + "--"} {
+	for _, dir := range []string{"----", "--my project--", "--" + strings.Repeat("d", 200) + "--"} {
 		s := newState(t)
 		s.write(filepath.Join(s.root, dir, "x.jsonl"), transcript("x", 3))
 		refs := s.list().Refs

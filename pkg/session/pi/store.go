@@ -125,7 +125,7 @@ func agentOf(d *logfile.Dir) string { return agentNamed(filepath.Base(d.Path)) }
 func agentNamed(directory string) string {
 	name := strings.TrimPrefix(directory, "--")
 	name = strings.TrimSuffix(name, "--")
-	return session.CleanID(name)
+	return session.CleanAgent(name)
 }
 
 // locate reads where a log lies: in the directory of a working directory, or in
