@@ -48,7 +48,7 @@ type profileRun struct {
 	plan    profilePlan
 	record  operate.RunRecord
 	began   time.Time // with the monotonic clock
-	untold  bool      // a record or an event of a run could not be written, which was said
+	unrecorded  bool      // a record or an event of a run could not be written, which was said
 }
 
 // runProfile runs the steps of a profile under one lock. The record tells how
@@ -123,8 +123,8 @@ func (r *profileRun) write() {
 // unwritten tells once that something about runs could not be written: the run
 // is not all that it should be.
 func (r *profileRun) unwritten(err error) {
-	if !r.untold {
-		r.untold = true
+	if !r.unrecorded {
+		r.unrecorded = true
 		r.tell(note{Path: r.runs.Dir, Message: "the record of a run cannot be written: " + err.Error()})
 	}
 }
@@ -157,7 +157,7 @@ func (r *profileRun) tellEnd(ctx context.Context, record *operate.RunRecord) {
 	}
 	id := outbox.DeriveID(record.Started, "run "+record.ID)
 	if r.emitOnce(ctx, id, event, record.Profile, withoutDocuments(*record)) != nil {
-		r.untold = true // it was told
+		r.unrecorded = true // it was told
 		return
 	}
 	record.Told = true
@@ -323,7 +323,7 @@ func (r *profileRun) end(ctx context.Context) {
 	if err := r.runs.Prune(rest); err != nil {
 		r.unwritten(err)
 	}
-	if r.untold && r.record.ExitCode == exitOK {
+	if r.unrecorded && r.record.ExitCode == exitOK {
 		r.finish(operate.Partial, "the record of a run could not be written")
 		r.write()
 	}
@@ -341,7 +341,7 @@ func (r *profileRun) tellDamage(ctx context.Context, s operate.StepRecord) {
 		data := map[string]any{"run": r.record.ID, "profile": r.record.Profile, "problem": problem}
 		id := outbox.DeriveID(r.record.Started, "damaged "+problem)
 		if r.emitOnce(ctx, id, outbox.ArchiveDamaged, fmt.Sprintf("run/%s", r.record.Profile), data) != nil {
-			r.untold = true // it was told
+			r.unrecorded = true // it was told
 			return
 		}
 	}
