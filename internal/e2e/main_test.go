@@ -7,6 +7,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/sessctl/sessctl/internal/fakegateway"
+	"github.com/sessctl/sessctl/internal/fakemanagers"
 	"github.com/sessctl/sessctl/internal/program"
 	"github.com/sessctl/sessctl/internal/scratch"
 )
@@ -19,11 +20,12 @@ const (
 
 var sessctl program.Once
 
-// TestMain puts a program "openclaw" on the path: sessctl asks the gateway
-// through it.
+// TestMain puts programs on the path: "openclaw", through which sessctl asks the
+// gateway, and "systemctl", which starts nothing.
 func TestMain(m *testing.M) {
 	testscript.Main(removing{m}, map[string]func(){
-		"openclaw": func() { os.Exit(fakegateway.Program(os.Args[1:], os.Stdout, os.Stderr)) },
+		"openclaw":  func() { os.Exit(fakegateway.Program(os.Args[1:], os.Stdout, os.Stderr)) },
+		"systemctl": func() { os.Exit(fakemanagers.Program(os.Args, os.Stdin, os.Stdout, os.Stderr)) },
 	})
 }
 
