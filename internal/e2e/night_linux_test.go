@@ -426,7 +426,7 @@ func (n *night) metricsAreAccepted() {
 	text := n.run("metrics")
 	for _, line := range []string{
 		`(?m)^sessctl_runs_total\{.*outcome="ok".*\} 30$`, `(?m)^sessctl_last_success_timestamp_seconds\{.*profile="nightly".*\} [1-9]`,
-		`(?m)^sessctl_damaged_archives(\{.*\})? 0$`, `(?m)^sessctl_context_tokens\{.*agent="librarian".*\} [1-9]`,
+		`(?m)^sessctl_damaged_archives(\{.*\})? 0$`, `(?m)^sessctl_context_tokens\{.*agent="work-orders-api".*\} [1-9]`,
 	} {
 		if !regexp.MustCompile(line).MatchString(text) {
 			n.t.Errorf("no metric like %s", line)
