@@ -40,15 +40,22 @@ func (a *app) inner() *app {
 	return &inner
 }
 
+// leave ends an inner app: it closes its stores, and leaves to the outer one what
+// there is to be told at the end.
+func (a *app) leave() {
+	a.closeStores()
+	a.outer.eventsWait = a.outer.eventsWait || a.eventsWait
+}
+
 // profileRun is one run of a profile.
 type profileRun struct {
 	*app
-	runs    operate.Runs
-	earlier []operate.RunRecord
-	plan    profilePlan
-	record  operate.RunRecord
-	began   time.Time // with the monotonic clock
-	unrecorded  bool      // a record or an event of a run could not be written, which was said
+	runs       operate.Runs
+	earlier    []operate.RunRecord
+	plan       profilePlan
+	record     operate.RunRecord
+	began      time.Time // with the monotonic clock
+	unrecorded bool      // a record or an event of a run could not be written, which was said
 }
 
 // runProfile runs the steps of a profile under one lock. The record tells how
@@ -56,6 +63,7 @@ type profileRun struct {
 // that does not end within --lock-wait is durable.ErrLocked, and a record.
 func (a *app) runProfile(ctx context.Context, profile string) (operate.RunRecord, error) {
 	r := &profileRun{app: a.inner(), runs: operate.OpenRuns(a.runsDir())}
+	defer r.leave()
 	r.begin(profile)
 	if _, err := r.planProfile(profile, time.Time{}); err != nil {
 		return r.record, err // before anything is waited for
@@ -209,7 +217,7 @@ func (r *profileRun) step(ctx context.Context, step plannedStep, s *operate.Step
 	began, inner := r.now(), r.inner()
 	inner.global.JSON, inner.streams.OutTTY, inner.streams.document = true, false, func(d any) { document = d }
 	err := step.kind.run(ctx, inner, step.flags, false)
-	inner.closeStores()
+	inner.leave()
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}

@@ -486,7 +486,8 @@ func (n *night) answersByHTTP() {
 	ask("/api/v1/sessions/sizes", &sizes)
 	ask("/api/v1/runs?limit=100", &log)
 	ask("/api/v1/recall?q=where+is+"+n.said[3], &found)
-	if len(sizes.Sessions) < 4 || len(log.Runs) != nights || len(found.Hits) == 0 {
+	if len(sizes.Sessions) < 3 || // an agent whose session was just put away has none
+		len(log.Runs) != nights || len(found.Hits) == 0 {
 		n.t.Errorf("%d sessions, %d runs, %d hits", len(sizes.Sessions), len(log.Runs), len(found.Hits))
 	}
 	n.t.Logf("the API tells of %d sessions, %d runs and %d hits", len(sizes.Sessions), len(log.Runs), len(found.Hits))
