@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,10 +37,10 @@ went wrong is in sessctl hook status and sessctl doctor.
 
 // Bounds of what a hook reads, in bytes, and of how long it waits.
 const (
-	mostEvent     = 4 << 20
-	mostFailed    = 256 << 10 // of the file of failures
-	hookPatience  = 45 * time.Second
-	hookLockRetry = 200 * time.Millisecond
+	mostEvent    = 4 << 20
+	mostFailed   = 256 << 10 // of the file of failures
+	hookPatience = 45 * time.Second
+	hookLockWait = 30 * time.Second
 )
 
 // hookRun does what an event asks for, and keeps what went wrong.
@@ -87,21 +86,18 @@ func (a *app) keepSession(ctx context.Context, e hooks.Event) error {
 	if err != nil || s == nil {
 		return err
 	}
-	args := []string{"archive", "--remember", "--quiet", "--runtime=" + s.Runtime, "--agent=" + s.Agent, "--session=" + s.ID}
-	for {
-		text, err := a.runInside(ctx, args)
-		if !errors.Is(err, durable.ErrLocked) {
-			if err != nil {
-				return fmt.Errorf("keep session %s: %w (%s)", s.ID, err, firstLine(text, besideRunes))
-			}
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("keep session %s: %w", s.ID, err)
-		case <-time.After(hookLockRetry):
-		}
+	var out strings.Builder
+	own := a.printingTo(&out)
+	defer own.closeStores()
+	own.global.Runtime, own.global.LockWait = s.Runtime, hookLockWait
+	err = runArchive(ctx, own, archiveOptions{Agent: s.Agent, Session: s.ID, Remember: true})
+	if errors.As(err, new(*outcomeError)) {
+		err = errors.New(firstLine(out.String()+" "+notesText(own.notes), besideRunes))
 	}
+	if err != nil {
+		return fmt.Errorf("keep session %s: %w", s.ID, err)
+	}
+	return nil
 }
 
 // sessionOf is the session that an event is about, or nil if it has no log: one
@@ -135,23 +131,6 @@ func realPath(path string) string {
 		return real
 	}
 	return filepath.Clean(path)
-}
-
-// runInside runs a command as the shell would, with the options of this one,
-// and returns what it prints.
-func (a *app) runInside(ctx context.Context, args []string) (string, error) {
-	var out bytes.Buffer
-	inner := &app{
-		streams: &streams{In: strings.NewReader(""), Out: &out, Err: &out, Width: 120},
-		notes:   []note{}, now: a.now, getenv: a.getenv, pins: &durable.Pins{},
-	}
-	defer inner.closeStores()
-	root := newRootCommand(inner)
-	root.SetArgs(append(args, a.global.arguments()...))
-	root.SetOut(&out)
-	root.SetErr(&out)
-	err := root.ExecuteContext(ctx)
-	return out.String(), err
 }
 
 // hookFailed keeps what went wrong, where doctor and hook status find it.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -72,6 +73,7 @@ const mcpInstructions = `Memory of this user's earlier agent sessions, kept by s
 type mcpServer struct {
 	app     *app
 	options mcpOptions
+	working chan struct{} // a place for each call at a time
 }
 
 // newMCPServer makes a server with the tools that the options allow.
@@ -80,7 +82,7 @@ func newMCPServer(a *app, o mcpOptions) *mcp.Server {
 		&mcp.Implementation{Name: "sessctl", Title: "sessctl: memory of agent sessions", Version: programVersion()},
 		&mcp.ServerOptions{Instructions: mcpInstructions, Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}},
 	)
-	s := &mcpServer{app: a, options: o}
+	s := &mcpServer{app: a, options: o, working: make(chan struct{}, maxWorking)}
 	addTool(server, s, "memory_recall", "Search the memory of earlier sessions by words and by meaning. Returns the best passages, each with the archive and lines it came from, or \"nothing found that fits\". Names, identifiers, paths and error messages are found word for word.", s.recall)
 	addTool(server, s, "memory_read", "Read the messages of an archived session around a hit of memory_recall: by archive and lines, as text.", s.read)
 	addTool(server, s, "memory_facts", "List what was stated outright in earlier sessions: preferences, decisions, projects, contacts.", s.facts)
@@ -114,11 +116,32 @@ func addChangingTool[In any](server *mcp.Server, s *mcpServer, name, description
 
 func registerTool[In any](server *mcp.Server, tool *mcp.Tool, s *mcpServer, call toolCall[In]) {
 	mcp.AddTool(server, tool, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
-		text, err := call(ctx, in)
+		text, err := inTurn(ctx, s.working, func(ctx context.Context) (string, error) { return call(ctx, in) })
 		if err != nil {
 			return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: toolError(err)}}}, nil, nil
 		}
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, nil
+	})
+}
+
+// inTurn makes a call when its turn comes.
+func inTurn(ctx context.Context, working chan struct{}, call func(context.Context) (string, error)) (string, error) {
+	select {
+	case working <- struct{}{}:
+		defer func() { <-working }()
+		return call(ctx)
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// mcpHandler serves the tools over HTTP. Each request stands alone: there are no
+// sessions that could be left open.
+func mcpHandler(a *app, o mcpOptions) http.Handler {
+	server := newMCPServer(a, o)
+	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{
+		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxRequestBody,
+		DisableLocalhostProtection: true, // the guard looks at Host and Origin of every request
 	})
 }
 

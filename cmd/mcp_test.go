@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -269,4 +271,45 @@ func TestCutMessage(t *testing.T) {
 	if got := cutMessage(strings.Repeat("研", 3000)); !utf8.ValidString(got) || !strings.Contains(got, "1,000 more") {
 		t.Errorf("one long word: %q", got[len(got)-60:])
 	}
+}
+
+// The server has the tools at /mcp, behind its token and to the byte those of
+// stdin.
+func TestMCPOverHTTP(t *testing.T) {
+	s := newServing(t)
+	web := httptest.NewServer(s.handler)
+	defer web.Close()
+	connect := func(token string) (*mcp.ClientSession, error) {
+		return mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.StreamableClientTransport{
+			Endpoint: web.URL + "/mcp", HTTPClient: &http.Client{Transport: bearer(token)}, MaxRetries: -1,
+		}, nil)
+	}
+	if c, err := connect("nobody's"); err == nil {
+		_ = c.Close()
+		t.Error("it answers without the token")
+	}
+	c, err := connect(s.token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	question := map[string]any{"query": "why does the label printer refuse"}
+	got, failed := call(t, c, "memory_recall", question)
+	want, _ := call(t, askMCP(t, s.app, mcpOptions{}), "memory_recall", question)
+	if failed || got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	if _, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "session_compact", Arguments: map[string]any{"agent": "coordinator"}}); err == nil {
+		t.Error("session_compact is there without serve.mcp_allow_write")
+	}
+}
+
+// bearer sends a token with every request.
+type bearer string
+
+// RoundTrip implements http.RoundTripper.
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+string(b))
+	return http.DefaultTransport.RoundTrip(r)
 }

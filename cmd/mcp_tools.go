@@ -531,20 +531,22 @@ func (s *mcpServer) sizes(ctx context.Context, in sizesInput) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	args := []string{"sizes"}
-	if agent != "" {
-		args = append(args, "--agent", agent)
+	var out strings.Builder
+	a := s.request(&out)
+	defer a.closeStores()
+	doc, err := a.sizes(ctx, sizesOptions{Agent: agent, Over: in.Over, Sort: "tokens", Threshold: a.config.Compaction.Threshold})
+	if err != nil {
+		return "", err
 	}
-	if in.Over {
-		args = append(args, "--over")
+	if len(doc.Sessions) == 0 {
+		return "no sessions", nil
 	}
-	text, err := s.run(ctx, args)
-	if err != nil || strings.TrimSpace(text) == "" {
-		return "no sessions", err
+	if err := renderSizes(a, doc); err != nil {
+		return "", err
 	}
 	l := answerList{most: listBytes}
 	l.add("runtime\tagent\tsession\ttokens\tsource\tstate\tbytes\tmessages\tlast activity\tbusy or idle\n")
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(out.String()) {
 		l.add(line)
 	}
 	return strings.Join(l.lines, "") + l.more("lines"), nil
@@ -563,25 +565,25 @@ func (s *mcpServer) compact(ctx context.Context, in compactInput) (string, error
 	if err != nil {
 		return "", err
 	}
-	args := []string{"compact", "--agent", agent}
-	if in.Session != "" {
-		args = append(args, "--session", in.Session)
+	var out strings.Builder
+	a := s.request(&out)
+	defer a.closeStores()
+	a.global.LockWait = cmp.Or(a.global.LockWait, jobLockWait)
+	o, err := parseCompact(a, whose(agent).text("--session", in.Session).on("--force", in.Force).on("--dry-run", !in.Confirm))
+	if err != nil {
+		return "", err
 	}
-	if in.Force {
-		args = append(args, "--force")
+	if err = runCompact(ctx, a, o); errors.As(err, new(*outcomeError)) {
+		err = nil // what there is to say was printed
 	}
-	if !in.Confirm {
-		args = append(args, "--dry-run")
-	}
-	return s.run(ctx, args)
+	return out.String() + notesText(a.notes), err
 }
 
-// run runs a command as the shell would, with the server's own options. What it
-// prints is returned; if it failed, as the error.
-func (s *mcpServer) run(ctx context.Context, args []string) (string, error) {
-	out, err := s.app.runInside(ctx, args)
-	if outcome := (*outcomeError)(nil); errors.As(err, &outcome) {
-		return "", &failure{code: "failed", exit: outcome.exit, err: errors.New(strings.TrimSpace(out))}
+// notesText is what the notes of a call say.
+func notesText(notes []note) string {
+	var b strings.Builder
+	for _, n := range notes {
+		b.WriteString("note: " + visible(n.text()) + "\n")
 	}
-	return out, err
+	return b.String()
 }

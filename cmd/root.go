@@ -153,20 +153,6 @@ func (g *globalOptions) addFlags(fs *pflag.FlagSet) {
 	fromConfig(fs, "store", "stores")
 }
 
-// arguments are the options as they are typed, for a command that this one runs.
-func (g *globalOptions) arguments() []string {
-	args := []string{fmt.Sprintf("--allow-root=%t", g.AllowRoot), fmt.Sprintf("--workers=%d", g.Workers)}
-	for flag, value := range map[string]string{"config": g.ConfigFile, "data-dir": g.DataDir, "runtime": g.Runtime} {
-		if value != "" {
-			args = append(args, "--"+flag+"="+value)
-		}
-	}
-	for _, store := range g.Stores {
-		args = append(args, "--store="+store)
-	}
-	return args
-}
-
 func newRootCommand(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "sessctl",

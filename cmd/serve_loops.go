@@ -17,12 +17,14 @@ import (
 
 // serveConfig is the section serve.
 type serveConfig struct {
-	Listen       string        `mapstructure:"listen" json:"listen"`
-	CertFile     string        `mapstructure:"tls_cert" json:"tls_cert"`
-	KeyFile      string        `mapstructure:"tls_key" json:"tls_key"`
-	AllowedHosts []string      `mapstructure:"allowed_hosts" json:"allowed_hosts"` // names under which it may be asked
-	Monitor      time.Duration `mapstructure:"monitor_interval" json:"monitor_interval"`
-	Deliver      time.Duration `mapstructure:"deliver_interval" json:"deliver_interval"`
+	Listen       string   `mapstructure:"listen" json:"listen"`
+	CertFile     string   `mapstructure:"tls_cert" json:"tls_cert"`
+	KeyFile      string   `mapstructure:"tls_key" json:"tls_key"`
+	AllowedHosts []string `mapstructure:"allowed_hosts" json:"allowed_hosts"` // names under which it may be asked
+	// MCPAllowWrite says that /mcp offers the tools that change something too.
+	MCPAllowWrite bool          `mapstructure:"mcp_allow_write" json:"mcp_allow_write"`
+	Monitor       time.Duration `mapstructure:"monitor_interval" json:"monitor_interval"`
+	Deliver       time.Duration `mapstructure:"deliver_interval" json:"deliver_interval"`
 	// ShutdownTimeout is how long the step at hand may take to end after SIGTERM.
 	ShutdownTimeout time.Duration   `mapstructure:"shutdown_timeout" json:"shutdown_timeout"`
 	TimeZone        string          `mapstructure:"time_zone" json:"time_zone"` // of the schedules
@@ -44,6 +46,7 @@ func serveDefaults() map[string]any {
 		"serve.tls_cert":         "",
 		"serve.tls_key":          "",
 		"serve.allowed_hosts":    []string{},
+		"serve.mcp_allow_write":  false,
 		"serve.monitor_interval": "5m",
 		"serve.deliver_interval": "30s",
 		"serve.shutdown_timeout": "25s",

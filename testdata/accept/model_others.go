@@ -19,25 +19,22 @@ type item struct {
 	Output  json.RawMessage `json:"output"`
 }
 
-// respond answers as OpenAI's responses do; Codex always streams.
-func (m *model) respond(w http.ResponseWriter, r *http.Request) {
-	var body struct {
-		Model string `json:"model"`
-		Input []item `json:"input"`
+// responseRequest is what matters of a request for a response.
+type responseRequest struct {
+	Model string `json:"model"`
+	Input []item `json:"input"`
+	Tools []struct {
+		Name  string `json:"name"`
 		Tools []struct {
-			Type  string `json:"type"`
-			Name  string `json:"name"`
-			Tools []struct {
-				Name string `json:"name"`
-			} `json:"tools"`
+			Name string `json:"name"`
 		} `json:"tools"`
-	}
-	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
+	} `json:"tools"`
+}
+
+// seen is what the model notes of it.
+func (q responseRequest) seen() request {
 	seen := request{At: time.Now().UTC()}
-	for _, x := range body.Input {
+	for _, x := range q.Input {
 		switch {
 		case x.Type == "function_call_output":
 			text, _ := textOf(x.Output)
@@ -49,20 +46,38 @@ func (m *model) respond(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	seen.call = nextCall(seen.said)
-	m.note(seen)
-	n, _ := m.requests()
-	out := object{"type": "message", "id": fmt.Sprintf("msg_%06d", n), "role": "assistant", "status": "completed",
-		"content": []object{{"type": "output_text", "text": strings.Join(answer, ""), "annotations": []object{}}}}
-	if seen.call != nil {
-		out = object{"type": "function_call", "id": fmt.Sprintf("fc_%06d", n), "call_id": seen.call.id, "name": seen.call.name, "arguments": seen.call.arguments, "status": "completed"}
-		for _, tool := range body.Tools { // tools of a server stand in a namespace
-			for _, inner := range tool.Tools {
-				if inner.Name == seen.call.name {
-					out["namespace"] = tool.Name
-				}
+	return seen
+}
+
+// output is the answer: a sentence, or the call of a tool. Those of a server stand
+// in a namespace.
+func (q responseRequest) output(n int, call *toolCall) object {
+	if call == nil {
+		return object{"type": "message", "id": fmt.Sprintf("msg_%06d", n), "role": "assistant", "status": "completed",
+			"content": []object{{"type": "output_text", "text": strings.Join(answer, ""), "annotations": []object{}}}}
+	}
+	out := object{"type": "function_call", "id": fmt.Sprintf("fc_%06d", n), "call_id": call.id, "name": call.name, "arguments": call.arguments, "status": "completed"}
+	for _, tool := range q.Tools {
+		for _, inner := range tool.Tools {
+			if inner.Name == call.name {
+				out["namespace"] = tool.Name
 			}
 		}
 	}
+	return out
+}
+
+// respond answers as OpenAI's responses do; Codex always streams.
+func (m *model) respond(w http.ResponseWriter, r *http.Request) {
+	var body responseRequest
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	seen := body.seen()
+	m.note(seen)
+	n, _ := m.requests()
+	out := body.output(n, seen.call)
 	whole := func(status string, output []object) object {
 		return object{"id": fmt.Sprintf("resp_%06d", n), "object": "response", "created_at": time.Now().Unix(), "status": status, "model": body.Model, "output": output,
 			"usage": object{"input_tokens": 100 * seen.Users, "output_tokens": 12, "total_tokens": 100*seen.Users + 12,
