@@ -33,16 +33,12 @@ func (s *Store) PlanRotation(ctx context.Context, ref session.Ref, snap session.
 // Rotate implements [session.Rotator]: an empty log, as a new session has one,
 // takes the place of the old one, and metadata.json counts from 0 again.
 func (s *Store) Rotate(ctx context.Context, r session.Rotation) error {
-	nothing, err := logfile.Proof(func(io.Writer) error { return nil })
-	if err != nil {
-		return err
-	}
-	change, err := s.OpenChange(session.Shortening{Rotation: r, After: nothing})
+	change, err := s.OpenChange(session.Shortening{Rotation: r, After: logfile.TextProof("")})
 	if err != nil {
 		return err
 	}
 	defer change.Dir.Close()
-	if err := change.Replace(ctx, func(io.Writer, *os.File) error { return nil }); err != nil {
+	if err := change.ReplaceBy(ctx, ""); err != nil {
 		return err
 	}
 	return setCount(change.Dir, "0")

@@ -23,6 +23,9 @@ type RotatingLogs struct {
 	// Step is called after each step of a change, with its name; an error ends
 	// the change there. nil but in tests, which stop it so.
 	Step func(name string) error
+	// Resuming is for a runtime that goes on with an older log where the newest is
+	// gone; nil for others.
+	Resuming *Resuming
 	// System says what of the system changes do without; the zero value uses
 	// all.
 	System durable.System
@@ -86,7 +89,7 @@ func (l *Logs) locates(path string) bool {
 
 // PlanRotation implements [session.Rotator]. The old log gets the first free
 // name after the time.
-func (l *RotatingLogs) PlanRotation(_ context.Context, ref session.Ref, snap session.Snapshot, now time.Time) (session.Rotation, error) {
+func (l *RotatingLogs) PlanRotation(ctx context.Context, ref session.Ref, snap session.Snapshot, now time.Time) (session.Rotation, error) {
 	d, name, err := l.Live(ref.Path)
 	if err != nil {
 		return session.Rotation{}, err
@@ -94,10 +97,18 @@ func (l *RotatingLogs) PlanRotation(_ context.Context, ref session.Ref, snap ses
 	defer d.Close()
 	now = now.UTC().Truncate(time.Millisecond)
 	kept, err := d.FreeRotated(name, now)
-	return session.Rotation{
+	r := session.Rotation{
 		Runtime: l.Name, Agent: ref.Agent, Session: ref.ID, Store: l.Store,
 		Live: ref.Path, Kept: kept, At: now, Snapshot: snap,
-	}, err
+	}
+	if err != nil || l.Resuming == nil || !ref.Primary {
+		return r, err
+	}
+	older, err := l.older(ctx, ref)
+	if older {
+		r.Fresh = l.Resuming.Nothing
+	}
+	return r, err
 }
 
 // Rotate implements [session.Rotator]: the fresh log of the plan takes the old
@@ -120,17 +131,25 @@ func (c *Change) StartFresh(ctx context.Context) error {
 		return c.MoveAside(ctx)
 	}
 	c.KeepTime = true
+	return c.ReplaceBy(ctx, c.Plan.Fresh)
+}
+
+// ReplaceBy is [Change.Replace] with a text.
+func (c *Change) ReplaceBy(ctx context.Context, text string) error {
 	return c.Replace(ctx, func(w io.Writer, _ *os.File) error {
-		_, err := io.WriteString(w, c.Plan.Fresh)
+		_, err := io.WriteString(w, text)
 		return err
 	})
 }
 
 // FreshProof is the log that a rotation leaves at the old one's place. It is of
 // no bytes where there is none then.
-func FreshProof(r session.Rotation) session.LogProof {
-	sum := sha256.Sum256([]byte(r.Fresh))
-	return session.LogProof{Size: int64(len(r.Fresh)), SHA256: hex.EncodeToString(sum[:])}
+func FreshProof(r session.Rotation) session.LogProof { return TextProof(r.Fresh) }
+
+// TextProof is [Proof] of a text.
+func TextProof(text string) session.LogProof {
+	sum := sha256.Sum256([]byte(text))
+	return session.LogProof{Size: int64(len(text)), SHA256: hex.EncodeToString(sum[:])}
 }
 
 // Dispose implements [session.Disposer].

@@ -41,6 +41,7 @@ func Open(root string, o Options) *Store {
 		Name: session.RuntimeMacStats, Store: root, Base: filepath.Join(root, "session"),
 		Locate: locate, ReadAll: s.Scan,
 	}
+	s.Resuming = &logfile.Resuming{List: s.List, Nothing: opensAnswer}
 	return s
 }
 
@@ -122,25 +123,4 @@ func (s *Store) List(ctx context.Context) (session.Listing, error) {
 	l.MarkNewest()
 	l.Listing.Agents = []string{agentName} // also after its last session was cleared
 	return l.Listing, err
-}
-
-// Place implements [session.Restorer].
-func (s *Store) Place(ctx context.Context, path string, now time.Time) (session.Place, error) {
-	p, err := s.RotatingLogs.Place(ctx, path, now)
-	if err != nil || p.Ref.Bytes != int64(len(saysNothing)) {
-		return p, err
-	}
-	tail, err := s.Tail(ctx, p.Ref)
-	p.Blank = err == nil && tail.Messages == 0
-	return p, nil
-}
-
-// Succeeded implements [session.Successor]: after a clear the program begins
-// another file for the conversation.
-func (s *Store) Succeeded(ctx context.Context, r session.Rotation) error {
-	listing, err := s.List(ctx)
-	if err != nil {
-		return err
-	}
-	return s.Later(ctx, listing, r)
 }
