@@ -228,6 +228,7 @@ func (a *app) jobEnvironment(stores []session.Store) (all []string) {
 		add("OLLAMA_HOST")
 	}
 	a.noteKeys()
+	a.noteVariables()
 	if command, err := exec.LookPath(a.config.OpenClaw.Command); hasRuntime(stores, session.RuntimeOpenClaw) && err == nil && !filepath.IsAbs(a.config.OpenClaw.Command) {
 		all = append(all, envName("openclaw.command")+"="+absolute(command)) // the PATH of a job is short
 	}
@@ -255,6 +256,23 @@ func (a *app) noteKeys() {
 	}
 }
 
+// noteVariables says that an address or a secret of events is in a variable that
+// the job does not have.
+func (a *app) noteVariables() {
+	var names []string
+	for _, c := range a.receivers() {
+		names = append(names, c.Env)
+	}
+	for _, w := range a.config.Events.Webhooks {
+		names = append(names, w.SecretEnv)
+	}
+	for _, name := range names {
+		if name != "" {
+			a.tell(note{Message: "$" + name + ", which the configuration of events names, is not put into the schedule", Hint: "put it into a file that only you can read, and name that with url_file or secret_file"})
+		}
+	}
+}
+
 func hasRuntime(stores []session.Store, name string) bool {
 	return slices.ContainsFunc(stores, func(s session.Store) bool { return s.Runtime() == name })
 }
@@ -272,7 +290,7 @@ func (a *app) usesOllama() bool {
 func (a *app) jobNeeds(stores []session.Store, profile string) schedule.Needs {
 	n := schedule.Needs{Data: a.dataDir(), Network: a.jobNetwork(stores)}
 	n.Temporary = len(a.global.Stores) == 0 || hasRuntime(stores, session.RuntimeOpenClaw)
-	n.Programs = hasRuntime(stores, session.RuntimeOpenClaw)
+	n.Programs = hasRuntime(stores, session.RuntimeOpenClaw) || len(a.config.Events.Commands) > 0
 	if dir := a.getenv("TMPDIR"); filepath.IsAbs(dir) {
 		n.Scratch = filepath.Clean(dir)
 	}
@@ -325,6 +343,9 @@ func (a *app) jobNetwork(stores []session.Store) schedule.Network {
 	if hasRuntime(stores, session.RuntimeOpenClaw) {
 		need = schedule.Loopback // its gateway
 	}
+	if len(a.config.Events.Commands) > 0 {
+		need = schedule.Internet // nobody knows what they do
+	}
 	for _, server := range a.servers() {
 		need = max(need, networkOf(server))
 	}
@@ -345,6 +366,24 @@ func (a *app) servers() (all []string) {
 		if address != "" {
 			all = append(all, address)
 		}
+	}
+	for _, c := range a.receivers() {
+		if u, err := a.address(c); err == nil {
+			all = append(all, u.String())
+		} else {
+			all = append(all, "") // anywhere
+		}
+	}
+	return all
+}
+
+// receivers are the addresses that are told of events.
+func (a *app) receivers() (all []addressConfig) {
+	for _, w := range a.config.Events.Webhooks {
+		all = append(all, w.addressConfig)
+	}
+	for _, h := range a.config.Events.Healthchecks {
+		all = append(all, h.addressConfig)
 	}
 	return all
 }
@@ -412,6 +451,11 @@ func (a *app) checkInstall(ctx context.Context, h schedule.Host, m schedule.Mana
 		return &failure{code: "no_manager", exit: exitFailed, hint: "let the task scheduler start: sessctl " + strings.Join(j.Arguments, " "), err: errors.New("no manager that is known here runs on Windows")}
 	case !h.Installed(ctx, m):
 		return &failure{code: "no_manager", exit: exitFailed, hint: "choose another with --manager, or print the files with sessctl schedule show", err: fmt.Errorf("%s is not installed on this machine", m)}
+	case m == schedule.Systemd && h.Unreachable(ctx, j.System):
+		return &failure{
+			code: "no_manager", exit: exitFailed, err: fmt.Errorf("systemd runs here, and its manager for %s cannot be reached", j.Account.Name),
+			hint: fmt.Sprintf("loginctl enable-linger %s, then export XDG_RUNTIME_DIR=/run/user/%d; or, as root, --system --run-as %s; or --manager cron", j.Account.Name, j.Account.UID, j.Account.Name),
+		}
 	case j.System && os.Geteuid() != 0:
 		return &failure{code: "permission", exit: exitFailed, hint: "sudo sessctl schedule install --system --run-as " + j.Account.Name, err: errors.New("only root installs a job of the system")}
 	case !j.System:

@@ -70,7 +70,10 @@ func runScheduleStatus(ctx context.Context, a *app) error {
 		}
 		row.take(records)
 		doc.Schedules = append(doc.Schedules, row)
-		if !s.Active {
+		switch {
+		case s.Offline:
+			a.tell(note{Path: s.Path, Message: "systemd does not run here, or cannot be asked: whether it starts this is not known"})
+		case !s.Active:
 			a.tell(note{Path: s.Path, Message: "it is not active: " + string(s.Manager) + " does not start it", Hint: "sessctl schedule install " + s.Profile + " --" + scopeName(s.System)})
 		}
 	}

@@ -81,6 +81,7 @@ func (m manager) say(yes bool, word, other string) error {
 }
 
 func (m manager) systemctl(arguments []string) error {
+	ofUser := slices.Contains(arguments, "--user")
 	arguments = slices.DeleteFunc(slices.Clone(arguments), func(a string) bool { return a == "--user" })
 	unit := arguments[len(arguments)-1]
 	units := filepath.Join(m.home, ".config", "systemd", "user")
@@ -88,7 +89,7 @@ func (m manager) systemctl(arguments []string) error {
 	stamp := filepath.Join(m.home, ".local", "share", "systemd", "timers", "stamp-"+unit)
 	switch arguments[0] {
 	case "is-system-running":
-		return m.say(!m.has("offline"), "running", "offline")
+		return m.say(!m.has("offline") && !(ofUser && m.has("no-session")), "running", "offline")
 	case "enable":
 		if _, err := os.Stat(filepath.Join(units, unit)); err != nil {
 			return err

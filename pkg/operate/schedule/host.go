@@ -61,7 +61,7 @@ func (h Host) Default(ctx context.Context, system string) (Manager, error) {
 	if system == "darwin" {
 		return Launchd, nil
 	}
-	if h.systemdRuns(ctx, h.UID == 0) {
+	if h.systemdRuns(ctx, h.UID == 0) || h.Unreachable(ctx, h.UID == 0) {
 		return Systemd, nil
 	}
 	if h.Installed(ctx, Cron) {
@@ -93,6 +93,12 @@ func (h Host) systemdRuns(ctx context.Context, system bool) bool {
 	said, err := h.Programs.Run(ctx, nil, "systemctl", scoped(system, "is-system-running")...)
 	state := strings.TrimSpace(string(said))
 	return !notFound(err) && state != "" && state != "offline" && state != "unknown"
+}
+
+// Unreachable reports whether systemd runs here and its manager for the user cannot
+// be reached: the user has no session, or this is not one.
+func (h Host) Unreachable(ctx context.Context, system bool) bool {
+	return !system && !h.systemdRuns(ctx, false) && h.systemdRuns(ctx, true)
 }
 
 // scoped are the arguments of systemctl for the manager that is meant.

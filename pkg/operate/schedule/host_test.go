@@ -54,6 +54,7 @@ func TestDefault(t *testing.T) {
 		"systemd is degraded":              {"linux", programs{says: map[string]string{"systemctl": "degraded\n"}, fails: map[string]error{"systemctl --user is-system-running": errors.New("exit status 1")}}, schedule.Systemd},
 		"systemd is installed, cron too":   {"linux", programs{says: map[string]string{"systemctl": "offline\n", "crontab": ""}, fails: offline}, schedule.Cron},
 		"systemd is installed and nothing": {"linux", programs{says: map[string]string{"systemctl": "offline\n"}, fails: offline}, schedule.Systemd},
+		"the user has no session":          {"linux", programs{says: map[string]string{"systemctl": "running\n", "systemctl --user is-system-running": "offline\n", "crontab": ""}}, schedule.Systemd},
 		"cron":                             {"freebsd", programs{says: map[string]string{"crontab": ""}}, schedule.Cron},
 		"cron of a user without a crontab": {"linux", programs{fails: map[string]error{"crontab": errors.New("no crontab for lea")}}, schedule.Cron},
 		"nothing":                          {"linux", programs{}, ""},

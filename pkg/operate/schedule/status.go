@@ -20,8 +20,9 @@ type State struct {
 	Name    string // as the manager knows it
 	When    string // as the manager has it
 	Path    string // of the file that says when
-	// Active says that the manager will start it.
-	Active bool
+	// Active says that the manager will start it; Offline that the manager does not
+	// run, or cannot be asked.
+	Active, Offline bool
 	// Next and Last are the zero time where the manager does not tell.
 	Next, Last time.Time
 	// Result is what systemd says of the last run: success, exit-code, timeout,
@@ -176,7 +177,7 @@ func (c calendar) next(now time.Time) time.Time {
 // timerState asks systemd about a timer.
 func (h Host) timerState(ctx context.Context, s State) State {
 	p := &Plan{Name: s.Name, System: s.System}
-	s.Active = h.systemdActive(ctx, p)
+	s.Active, s.Offline = h.systemdActive(ctx, p), !h.systemdRuns(ctx, s.System)
 	listed, err := h.Programs.Run(ctx, nil, "systemctl", scoped(s.System, "list-timers", "--all", "--output=json", p.timer())...)
 	var timers []struct {
 		Unit string `json:"unit"`
