@@ -120,7 +120,7 @@ func runMonitor(ctx context.Context, a *app, o monitorOptions) error {
 	for {
 		look := a.again()
 		report, err := look.monitor(ctx, o)
-		if ctx.Err() != nil {
+		if err != nil && ctx.Err() != nil {
 			return nil
 		}
 		if now := report.state(); err != nil || last == nil || !slices.Equal(now, last) {
