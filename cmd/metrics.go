@@ -93,7 +93,7 @@ func (a *app) runTotals(ctx context.Context) (map[string]int64, error) {
 // reading is what was observed, as figures.
 func (o *observed) reading() metrics.Reading {
 	r := metrics.Reading{
-		Version: programVersion(), Go: runtime.Version(), Time: o.at, Threshold: o.limit, Unreadable: len(o.unread), Agents: o.agents(),
+		Version: programVersion(), Go: runtime.Version(), Time: o.at, Threshold: o.limit, Unreadable: len(o.unread), Agents: o.agents(), Events: o.events,
 	}
 	for _, d := range o.disks {
 		r.Disks = append(r.Disks, metrics.Disk{Directory: d.Path, Free: d.Free})

@@ -15,7 +15,9 @@ import (
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/operate"
+	"github.com/sessctl/sessctl/pkg/operate/metrics"
 	"github.com/sessctl/sessctl/pkg/operate/monitor"
+	"github.com/sessctl/sessctl/pkg/operate/outbox"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -41,6 +43,7 @@ type observed struct {
 	runs       []operate.RunRecord
 	runsSeen   bool
 	disks      []monitor.Disk
+	events     *metrics.Events
 
 	failures []note
 }
@@ -73,7 +76,7 @@ func (a *app) observe(ctx context.Context, options lookOptions) (observed, error
 		what string
 		look func(context.Context) error
 	}{
-		{a.catalogueDir(), o.lookAtArchives}, {a.memoryDir(), o.lookAtMemory}, {a.runsDir(), o.lookAtRuns}, {a.dataDir(), o.lookAtDisks},
+		{a.catalogueDir(), o.lookAtArchives}, {a.memoryDir(), o.lookAtMemory}, {a.runsDir(), o.lookAtRuns}, {a.outboxDir(), o.lookAtEvents}, {a.dataDir(), o.lookAtDisks},
 	} {
 		if err := step.look(ctx); err != nil {
 			if ctx.Err() != nil {
@@ -248,6 +251,18 @@ func (o *observer) lookAtMemory(ctx context.Context) error {
 func (o *observer) lookAtRuns(ctx context.Context) (err error) {
 	o.runs, err = o.listedRuns(ctx)
 	o.runsSeen = err == nil
+	return err
+}
+
+func (o *observer) lookAtEvents(context.Context) error {
+	box, err := outbox.Open(o.outboxDir())
+	if err != nil {
+		return err
+	}
+	waiting, dead, err := box.Count()
+	if err == nil {
+		o.events = &metrics.Events{Waiting: waiting, Dead: dead}
+	}
 	return err
 }
 

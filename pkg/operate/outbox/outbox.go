@@ -261,6 +261,20 @@ func (o *Outbox) List(ctx context.Context) (c Content, err error) {
 	return c, err
 }
 
+// Count returns how many events wait to be delivered and how many were given up.
+// It reads none of them.
+func (o *Outbox) Count() (waiting, dead int, err error) {
+	events, _, err := o.names(o.dir)
+	if err != nil {
+		return 0, 0, fmt.Errorf("count the outbox: %w", err)
+	}
+	given, _, err := o.names(o.deadDir())
+	if err != nil {
+		return 0, 0, fmt.Errorf("count the outbox: %w", err)
+	}
+	return len(events), len(given), nil
+}
+
 // add reads a file. One that has gone meanwhile is found where it went.
 func (c *Content) add(o *Outbox, path string) bool {
 	s, err := o.read(path)
