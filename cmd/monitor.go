@@ -137,10 +137,12 @@ func runMonitor(ctx context.Context, a *app, o monitorOptions) error {
 }
 
 // monitorOnce is one look by the configuration, for whoever looks again and
-// again: the server. It prints nothing.
+// again: the server. It prints nothing, and tells the events of the look and those
+// that wait.
 func (a *app) monitorOnce(ctx context.Context) (monitorReport, error) {
 	look := a.apart()
 	report, err := look.monitor(ctx, monitorOptions{Threshold: a.config.Compaction.Threshold, Compact: a.config.Monitor.Compact})
+	look.tellEvents(ctx)
 	report.Notes = look.notes
 	return report, err
 }
