@@ -132,11 +132,14 @@ func runArchive(ctx context.Context, a *app, o archiveOptions) error {
 		return err
 	}
 	doc := archiveDocument{Schema: 1, Archives: []archiveRow{}, folds: o.All || a.global.Quiet}
-	for _, s := range sessions {
+	for i, s := range sessions {
 		if s.Bytes == 0 && s.Kind != session.KindDatabase {
 			continue
 		}
+		w.progress.of(i+1, len(sessions))
+		w.progress.show(s.Ref, stageRead, 0, 1)
 		row := keeper.keep(ctx, s)
+		w.progress.clear()
 		if ctx.Err() != nil {
 			return errors.Join(ctx.Err(), renderArchives(a, doc)) // what is done is told
 		}

@@ -13,6 +13,9 @@ import (
 // and which are already.
 func planArchive(ctx context.Context, a *app, o archiveOptions, sessions []found) error {
 	store, err := a.openArchive()
+	if err == nil && o.Remember {
+		err = a.foretellLostMemory(ctx)
+	}
 	if err != nil {
 		return err
 	}

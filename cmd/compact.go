@@ -354,6 +354,7 @@ func dryRun(ctx context.Context, a *app, o compactOptions, chosen selection) err
 	policy.Known, end = a.knownForPlan(ctx)
 	defer end()
 	planned, err := planAll(ctx, a, chosen.targets, policy)
+	err = errors.Join(err, a.foretellLostMemory(ctx))
 	a.warnOfPurge(ctx, chosen.meant(o))
 	if !policy.SkipSummary {
 		err = errors.Join(err, a.noteSummarizer())

@@ -188,20 +188,41 @@ type progress struct {
 	out   io.Writer
 	on    bool
 	what  string // that the bar shows
-	count string // "12 of 400", where many sessions are worked on
+	count string // "12 of 400, about 3m left", where many sessions are worked on
 	bar   *progressbar.ProgressBar
+
+	now     func() time.Time
+	started time.Time // when the first of many sessions came
 }
 
 // of says which of how many sessions comes now.
 func (p *progress) of(number, all int) {
 	p.clear()
-	if p.count = ""; all > 1 {
-		p.count = fmt.Sprintf("%s of %s, ", formatCount(int64(number)), formatCount(int64(all)))
+	if p.count = ""; all <= 1 || !p.on {
+		return
+	}
+	p.count = fmt.Sprintf("%s of %s, ", formatCount(int64(number)), formatCount(int64(all)))
+	if number == 1 {
+		p.started = p.now()
+	}
+	if left := timeLeft(p.now().Sub(p.started), number-1, all); left != "" {
+		p.count += left + ", "
 	}
 }
 
+// timeLeft estimates how long the rest takes of a work of which so many parts
+// took so long: "about 3m left". It is "" while too little is known to tell.
+func timeLeft(elapsed time.Duration, done, all int) string {
+	const least = 3 * time.Second
+	if done == 0 || elapsed < least {
+		return ""
+	}
+	left := elapsed * time.Duration(all-done) / time.Duration(done)
+	return "about " + formatAge(max(left, time.Second)) + " left"
+}
+
 func newProgress(a *app) *progress {
-	return &progress{out: a.Err, on: a.showsProgress()}
+	return &progress{out: a.Err, on: a.showsProgress(), now: a.now}
 }
 
 func (a *app) showsProgress() bool {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -153,5 +154,32 @@ func TestBar(t *testing.T) {
 		if got := bar(c.tokens, c.whole); got != c.want {
 			t.Errorf("bar(%d, %d) = %q, want %q", c.tokens, c.whole, got, c.want)
 		}
+	}
+}
+
+// How long the rest takes is told once enough is known, from the time that the
+// sessions before have taken.
+func TestTimeLeft(t *testing.T) {
+	for _, test := range []struct {
+		elapsed   time.Duration
+		done, all int
+		want      string
+	}{
+		{time.Hour, 0, 400, ""},
+		{2 * time.Second, 1, 400, ""},
+		{4 * time.Second, 2, 400, "about 13m left"},
+		{10 * time.Second, 100, 400, "about 30s left"},
+		{10 * time.Second, 399, 400, "about 1s left"},
+	} {
+		if got := timeLeft(test.elapsed, test.done, test.all); got != test.want {
+			t.Errorf("%v for %d of %d: %q, want %q", test.elapsed, test.done, test.all, got, test.want)
+		}
+	}
+	now := time.Unix(0, 0)
+	p := &progress{out: io.Discard, on: true, now: func() time.Time { return now }}
+	p.of(1, 10)
+	now = now.Add(5 * time.Second)
+	if p.of(6, 10); p.count != "6 of 10, about 5s left, " {
+		t.Errorf("the bar says %q", p.count)
 	}
 }

@@ -164,6 +164,15 @@ func (a *app) tellLostMemory(ctx context.Context, m mode) error {
 	return err
 }
 
+// foretellLostMemory is tellLostMemory for a dry run.
+func (a *app) foretellLostMemory(ctx context.Context) error {
+	lost, err := a.lostMemory(ctx)
+	if err == nil && lost > 0 {
+		a.passOver(note{Path: a.memoryDir(), Message: "the memory is lost (" + namedBy(lost) + "): a run would begin a new one; " + adviseRebuild})
+	}
+	return err
+}
+
 // changeMemory opens the memory to change it. It tells what was done to one of
 // an earlier version, and finishes what a forget that was cut off has left.
 func (a *app) changeMemory(ctx context.Context) (*memory.Store, error) {
