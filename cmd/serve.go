@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -97,8 +98,15 @@ func runServe(ctx context.Context, a *app, o serveOptions) error {
 	if err != nil {
 		return err
 	}
+	if a.getenv("GOGC") == "" {
+		debug.SetGCPercent(collectAt)
+	}
 	return s.serve(ctx, listener)
 }
+
+// collectAt is by how many percent memory may grow between two collections of
+// garbage: a server that is there all day should be small rather than fast.
+const collectAt = 50
 
 // newServer opens everything but the address.
 func newServer(ctx context.Context, a *app, o serveOptions) (*server, error) {

@@ -23,10 +23,10 @@ const (
 	writeTimeout     = 2 * time.Minute  // for a whole answer, with the time it waits and is made
 	idleTimeout      = time.Minute      // between two requests of a connection
 	workTimeout      = time.Minute      // for making a document
-	queueTimeout     = 45 * time.Second // for a request to come to its turn
+	queueTimeout     = time.Minute      // for a request to come to its turn
 	maxConnections   = 1200             // open ones; of those that wait for a request the oldest is closed
 	maxServing       = 64               // requests that are served at a time; others wait
-	maxWorking       = 4                // documents that are made at a time
+	maxWorking       = 2                // documents that are made at a time
 	maxLinesBytes    = 8 << 20          // of archived lines in one document
 )
 

@@ -95,7 +95,8 @@ func (s *server) loops() []loop {
 	var all []loop
 	for _, l := range []loop{
 		{"schedule", scheduleInterval, func(context.Context, *app) error { return s.startDue() }},
-		{"monitor", s.config.Serve.Monitor, func(ctx context.Context, a *app) error { return s.look(ctx, a) }},
+		{"monitor", s.config.Serve.Monitor, watchSessions},
+		{"events", s.config.Serve.Deliver, tellEvents},
 	} {
 		if l.every > 0 {
 			all = append(all, l)
@@ -141,11 +142,22 @@ func (s *server) tellLoop(name, told string, err error) string {
 	return told
 }
 
-// look watches the sessions as monitor does; what is new becomes events.
-func (s *server) look(ctx context.Context, a *app) error {
+// watchSessions watches the sessions as monitor does; what is new becomes events.
+func watchSessions(ctx context.Context, a *app) error {
 	_, err := a.monitorOnce(ctx)
 	if f := (*failure)(nil); errors.As(err, &f) && f.code == "no_store" || errors.Is(err, durable.ErrLocked) {
 		return nil // there is nothing to watch yet, or somebody does
+	}
+	return err
+}
+
+// tellEvents tells what waits in the outbox.
+func tellEvents(ctx context.Context, a *app) error {
+	report, err := a.deliverEvents(ctx, deliverTimeout)
+	for _, t := range report.Attempts {
+		if err == nil && t.State != outbox.Sent {
+			err = fmt.Errorf("%s was not told of %s: %s", t.Target, t.Type, t.Error)
+		}
 	}
 	return err
 }
