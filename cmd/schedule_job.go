@@ -121,7 +121,7 @@ func (a *app) job(ctx context.Context, o scheduleOptions, m schedule.Manager) (s
 	options := a.jobOptions()
 	j.Arguments = append([]string{"run", o.Profile, "--lock-wait", "10m", "--quiet"}, options...)
 	if o.Profile == schedule.Monitor {
-		j.Arguments = append([]string{"monitor"}, options...)
+		j.Arguments = append([]string{"monitor", "--quiet"}, options...)
 		if !a.config.Monitor.Compact {
 			j.Deadline = lookDeadline
 		}

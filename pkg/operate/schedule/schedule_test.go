@@ -54,7 +54,7 @@ func jobs() map[string]schedule.Job {
 	monitor := nightly
 	monitor.Profile, monitor.When = schedule.Monitor, schedule.When{Every: 5 * time.Minute}
 	monitor.Deadline = 10 * time.Minute
-	monitor.Arguments, monitor.Failed = append([]string{"monitor"}, options...), append([]string{"schedule", "failed", "monitor"}, options...)
+	monitor.Arguments, monitor.Failed = append([]string{"monitor", "--quiet"}, options...), append([]string{"schedule", "failed", "monitor"}, options...)
 	return map[string]schedule.Job{"user": nightly, "system": system, "gateway": gateway, "servers": servers, "alone": alone, "strange": strange, "monitor": monitor}
 }
 
