@@ -13,6 +13,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -115,9 +116,7 @@ func runArchive(ctx context.Context, a *app, o archiveOptions) error {
 	if o.DryRun {
 		return planArchive(ctx, a, o, sessions)
 	}
-	w, err := a.openWorkspace(ctx, mode{memory: o.Remember, reason: "archive", recover: &recovery{
-		sessions: sessions, policy: a.recoveryPolicy(), optional: true, // a copy is never worse than none
-	}})
+	w, damaged, err := a.openToArchive(ctx, &o, sessions)
 	if err != nil {
 		return err
 	}
@@ -148,7 +147,25 @@ func runArchive(ctx context.Context, a *app, o archiveOptions) error {
 	if err := errors.Join(keeper.end(ctx), renderArchives(a, doc)); err != nil {
 		return err
 	}
+	if damaged {
+		return &outcomeError{exit: exitIntegrity}
+	}
 	return archiveOutcome(doc.Archives)
+}
+
+// openToArchive opens the workspace. Where the memory is damaged, which it tells,
+// sessions are archived all the same and not remembered: a copy is never worse
+// than none.
+func (a *app) openToArchive(ctx context.Context, o *archiveOptions, sessions []found) (w *workspace, damaged bool, err error) {
+	m := mode{memory: o.Remember, reason: "archive", recover: &recovery{sessions: sessions, policy: a.recoveryPolicy(), optional: true}}
+	w, err = a.openWorkspace(ctx, m)
+	if !o.Remember || !errors.Is(err, memory.ErrCorrupt) {
+		return w, false, err
+	}
+	a.tell(note{Path: a.memoryDir(), Message: "sessions are archived and not remembered: " + err.Error(), Hint: adviseRebuild})
+	o.Remember, m.memory = false, false
+	w, err = a.openWorkspace(ctx, m)
+	return w, true, err
 }
 
 // sessionsToArchive finds what the options mean.

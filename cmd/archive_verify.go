@@ -66,8 +66,16 @@ type verifyDocument struct {
 	Receipts int         `json:"receipts"`
 	Problems []problem   `json:"problems"`
 	Verified []verifyRow `json:"verified"`
+}
 
-	ofMemory int // how many problems memory has, which archives can mend
+// ofMemory counts the problems that memory has, which archives can mend.
+func (d verifyDocument) ofMemory() (n int) {
+	for _, p := range d.Problems {
+		if p.ofMemory {
+			n++
+		}
+	}
+	return n
 }
 
 type verifyRow struct {
@@ -81,6 +89,8 @@ type problem struct {
 	ID      string `json:"id"`
 	Path    string `json:"path"`
 	Message string `json:"message"`
+
+	ofMemory bool // the archives can mend it
 }
 
 func runArchiveVerify(ctx context.Context, a *app, o verifyOptions) error {
@@ -198,10 +208,10 @@ func renderVerify(a *app, doc verifyDocument) error {
 	for _, p := range doc.Problems {
 		_, _ = fmt.Fprintf(a.Out, "damaged\t%s\t%s\t%s\n", visible(p.ID), visible(p.Path), visible(p.Message))
 	}
-	if doc.ofMemory > 0 {
+	if doc.ofMemory() > 0 {
 		a.hint(adviseRebuild)
 	}
-	if len(doc.Problems) > doc.ofMemory {
+	if len(doc.Problems) > doc.ofMemory() {
 		a.hint(adviseBackup)
 	}
 	how := map[bool]string{true: "checked", false: "looked at, not read"}[doc.ReadData]
@@ -223,14 +233,12 @@ func verifyReceipts(ctx context.Context, a *app, doc *verifyDocument) error {
 	doc.Receipts = len(audit.receipts)
 	err = audit.run(ctx, a.memoryDir())
 	for _, f := range audit.found {
-		if f.ofMemory {
-			doc.ofMemory++
-		}
-		doc.Problems = append(doc.Problems, f.problem)
+		found := f.problem
+		found.ofMemory = f.ofMemory
+		doc.Problems = append(doc.Problems, found)
 	}
 	if errors.Is(err, memory.ErrCorrupt) {
-		doc.ofMemory++
-		doc.Problems = append(doc.Problems, problem{Path: a.memoryDir(), Message: err.Error()})
+		doc.Problems = append(doc.Problems, problem{Path: a.memoryDir(), Message: err.Error(), ofMemory: true})
 		return nil
 	}
 	return err

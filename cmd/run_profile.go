@@ -1,10 +1,10 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -206,13 +206,13 @@ func (r *profileRun) steps(ctx context.Context) {
 		}
 		s.Outcome, s.ExitCode, s.Started = operate.Interrupted, exitUnknown, stamp(r.now())
 		r.write()
-		r.step(ctx, step, s)
-		r.tellDamage(ctx, *s)
+		r.tellDamage(ctx, r.step(ctx, step, s))
 	}
 }
 
-// step carries one step out and writes down how it ended.
-func (r *profileRun) step(ctx context.Context, step plannedStep, s *operate.StepRecord) {
+// step carries one step out and writes down how it ended. It returns the damage
+// that it has found.
+func (r *profileRun) step(ctx context.Context, step plannedStep, s *operate.StepRecord) []problem {
 	var document any
 	began, inner := r.now(), r.inner()
 	inner.global.JSON, inner.streams.OutTTY, inner.streams.document = true, false, func(d any) { document = d }
@@ -236,6 +236,7 @@ func (r *profileRun) step(ctx context.Context, step plannedStep, s *operate.Step
 	if ctx.Err() == nil {
 		inner.reportStep(s.Step, err)
 	}
+	return result.damage
 }
 
 // reportStep tells why a step could not be carried out; what went wrong with
@@ -337,20 +338,22 @@ func (r *profileRun) end(ctx context.Context) {
 	}
 }
 
-// tellDamage tells of the archives that a verification has found damaged.
-func (r *profileRun) tellDamage(ctx context.Context, s operate.StepRecord) {
-	if s.Step != operate.StepArchiveVerify {
-		return
-	}
-	for _, problem := range s.Problems {
-		r.tell(note{Message: s.Step + ": " + problem, Hint: adviseBackup})
-	}
-	for _, problem := range s.Problems {
-		data := map[string]any{"run": r.record.ID, "profile": r.record.Profile, "problem": problem}
-		id := outbox.DeriveID(r.record.Started, "damaged "+problem)
-		if r.emitOnce(ctx, id, outbox.ArchiveDamaged, fmt.Sprintf("run/%s", r.record.Profile), data) != nil {
+// tellDamage tells what a verification has found: people of everything, and
+// receivers of events of what has no other copy here.
+func (r *profileRun) tellDamage(ctx context.Context, damage []problem) {
+	for i, p := range damage {
+		advice := adviseBackup
+		if p.ofMemory {
+			advice = adviseRebuild
+		}
+		r.tell(note{Message: operate.StepArchiveVerify + ": " + p.text(), Hint: advice})
+		if p.ofMemory || i >= operate.MaxProblems {
+			continue
+		}
+		data := map[string]any{"run": r.record.ID, "profile": r.record.Profile, "archive": p.ID, "path": p.Path, "problem": p.Message}
+		id := outbox.DeriveID(r.record.Started, "damaged "+p.text())
+		if r.emitOnce(ctx, id, outbox.ArchiveDamaged, cmp.Or(p.ID, p.Path), data) != nil {
 			r.unrecorded = true // it was told
-			return
 		}
 	}
 }

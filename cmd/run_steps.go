@@ -36,6 +36,7 @@ type stepResult struct {
 	changed  int
 	summary  string
 	problems []string
+	damage   []problem // that a verification has found
 }
 
 // stepKinds are all steps that a profile can have.
@@ -230,16 +231,21 @@ func tellVerify(doc verifyDocument) (r stepResult) {
 	how := map[bool]string{true: "read", false: "looked at"}[doc.ReadData]
 	r.summary = fmt.Sprintf("%s (%s) %s, %s checked", plural(doc.Checked, "archive"), formatBytes(doc.Bytes), how, plural(doc.Receipts, "receipt"))
 	for _, p := range doc.Problems {
-		text := p.Message
-		if !strings.Contains(text, p.Path) {
-			text = p.Path + ": " + text
-		}
-		r.problems = append(r.problems, text)
+		r.problems = append(r.problems, p.text())
 	}
+	r.damage = doc.Problems
 	if len(r.problems) > 0 {
 		r.summary += ", " + plural(len(r.problems), "problem")
 	}
 	return r
+}
+
+// text is a problem, and where it is.
+func (p problem) text() string {
+	if strings.Contains(p.Message, p.Path) {
+		return p.Message
+	}
+	return p.Path + ": " + p.Message
 }
 
 func tellClean(doc cleanDocument) stepResult {
