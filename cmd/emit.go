@@ -57,7 +57,7 @@ func (a *app) emit(ctx context.Context, eventType, subject string, data any) err
 func (a *app) emitOnce(ctx context.Context, id, eventType, subject string, data any) error {
 	err := a.putEvent(ctx, outbox.Event{ID: id, Type: eventType, Time: a.now().UTC().Truncate(time.Millisecond), Subject: subject}, data)
 	if err != nil {
-		a.tell(note{Path: a.outboxDir(), Message: err.Error(), Hint: explain(err).Hint})
+		a.passOver(note{Path: a.outboxDir(), Message: err.Error(), Hint: explain(err).Hint})
 	}
 	return err
 }
@@ -84,16 +84,28 @@ func (a *app) markEvents() {
 }
 
 // beginReceipts says, before the first receipt is written that has an event,
-// which have none. The caller holds the lock. A failure stops nothing.
+// which have none. The caller holds the lock. A failure stops nothing:
+// emitCompacted tries again.
 func (a *app) beginReceipts() {
 	a.markEvents() // the command may write receipts
 	box, err := outbox.Open(a.outboxDir())
 	if err == nil {
-		err = box.BeginReceipts(a.receipts().IDs)
+		err = box.BeginReceipts(a.listReceipts)
 	}
 	if err != nil {
-		a.tell(note{Path: a.outboxDir(), Message: "sessions that are compacted now may have no event: " + err.Error()})
+		a.passOver(note{Path: a.outboxDir(), Message: "sessions that are compacted now may have no event: " + err.Error()})
 	}
+}
+
+// listReceipts lists the receipts there are, and keeps that for another try.
+func (a *app) listReceipts() ([]string, error) {
+	ids, err := a.receipts().IDs()
+	if err == nil {
+		for of := a; of != nil; of = of.outer {
+			of.receiptsBefore = &ids
+		}
+	}
+	return ids, err
 }
 
 // compactedEvent is the data of session.compacted (docs/events.md).
@@ -138,6 +150,11 @@ func (a *app) emitCompacted(ctx context.Context) error {
 	box, err := a.openOutbox()
 	if err != nil {
 		return err
+	}
+	if before := a.receiptsBefore; before != nil {
+		if err := box.BeginReceipts(func() ([]string, error) { return *before, nil }); err != nil {
+			return err
+		}
 	}
 	ids, err := a.receipts().IDs()
 	if err != nil {
@@ -186,7 +203,7 @@ func (a *app) tellEvents(ctx context.Context) {
 	}
 	report, err := a.deliverEvents(ctx, eventTimeout)
 	if err != nil && ctx.Err() == nil {
-		a.tell(note{Path: a.outboxDir(), Message: "events are not told for now: " + err.Error(), Hint: explain(err).Hint})
+		a.passOver(note{Path: a.outboxDir(), Message: "events are not told for now: " + err.Error(), Hint: explain(err).Hint})
 	}
 	a.tellUndelivered(report)
 }

@@ -85,7 +85,10 @@ type app struct {
 	config     config
 	notes      []note // told so far
 	eventsWait bool   // events may wait that the command has made
-	late       []lateLines
+	// receiptsBefore are the receipts from before the first that has an event; nil
+	// in all runs but that.
+	receiptsBefore *[]string
+	late           []lateLines
 
 	opened []session.Store
 	// pins hold the directories open in which a run works: from the opening of the

@@ -230,7 +230,7 @@ func excused(calls []crashloop.Call, c crashloop.Call) string {
 		return "a temporary file that stays is swept by the next run"
 	case strings.HasPrefix(c.Name, "fchown"):
 		return "a file's owner is kept as a courtesy, where the user may"
-	case strings.HasSuffix(c.Path, "/data/sessctl/lock"), strings.HasSuffix(c.Path, "/data/sessctl/lock-monitor"):
+	case strings.HasSuffix(c.Path, "/data/sessctl/lock"), strings.HasSuffix(c.Path, "/data/sessctl/lock-monitor"), strings.HasSuffix(c.Path, "/outbox/lock"):
 		return "the lock is held without the note of who holds it"
 	case strings.HasSuffix(c.Path, "/memory.db-shm"):
 		return "SQLite builds its shared memory anew from the log"

@@ -32,13 +32,17 @@ type Attempt struct {
 	Unreachable bool // the other events of this target wait with this one
 }
 
-// lockPoll is how often a lock is asked for that another process holds.
-const lockPoll = 20 * time.Millisecond
+// A lock that another process holds is asked for so often, and for so long.
+const (
+	lockPoll = 20 * time.Millisecond
+	lockWait = 10 * time.Second
+)
 
 // Deliver tells the targets of all events that are due, those that are put
 // meanwhile too. It ends when ctx does; a receiver that has not answered by a
 // deadline of ctx has failed, and one that was interrupted by ctx is asked again.
-// What a receiver did not take is no error but an attempt of the report.
+// What a receiver did not take is no error but an attempt of the report. Another
+// process that delivers is waited for, for 10 seconds.
 func (o *Outbox) Deliver(ctx context.Context) (Report, error) {
 	events, others, err := o.names(o.dir)
 	if err != nil || len(events)+len(others) == 0 && !o.crowded() {
@@ -57,8 +61,10 @@ func (o *Outbox) Deliver(ctx context.Context) (Report, error) {
 	return d.report, err
 }
 
-// lock waits for the lock until ctx is done.
+// lock waits for the lock for a while, or until ctx is done.
 func (o *Outbox) lock(ctx context.Context) (*durable.FileLock, error) {
+	ctx, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
 	for {
 		lock, err := durable.Lock(o.lockFile())
 		if err == nil || !errors.Is(err, durable.ErrLocked) {

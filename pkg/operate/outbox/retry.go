@@ -28,8 +28,8 @@ func isThere(path string) bool {
 
 // Retry lets dead letters be sent again, and what waits be sent at once: the
 // events with these ids, or all. It returns how many there are. An id that
-// has nothing to be sent is fs.ErrNotExist; while another process delivers it
-// waits until ctx is done, and then is durable.ErrLocked.
+// has nothing to be sent is fs.ErrNotExist; another process that delivers is
+// waited for, for 10 seconds, and then is durable.ErrLocked.
 func (o *Outbox) Retry(ctx context.Context, ids ...string) (int, error) {
 	if !isThere(o.dir) {
 		if len(ids) > 0 {
