@@ -151,9 +151,9 @@ func (x Session) observe() observation {
 	case x.Over, x.Near:
 		o.level = near
 	}
-	o.message = fmt.Sprintf("the session of %s has %d tokens, the threshold is %d", x.Agent, x.Tokens, x.Threshold)
+	o.message = fmt.Sprintf("%d tokens, the threshold is %d", x.Tokens, x.Threshold)
 	if x.Tokens < x.Threshold {
-		o.message = fmt.Sprintf("the session of %s is due by the rule of its runtime, with %d tokens", x.Agent, x.Tokens)
+		o.message = fmt.Sprintf("due by the rule of its runtime, with %d tokens", x.Tokens)
 	}
 	return o
 }
@@ -177,7 +177,7 @@ func (s *State) observeGrowth(x AgentSize, now time.Time, rule Growth) observati
 	}
 	rate := h.rate(now)
 	o.level = levelOf(rate, limit, limit/2)
-	o.message = fmt.Sprintf("the logs of %s grow by %d bytes an hour, usual is less than %d", x.Agent, rate, limit)
+	o.message = fmt.Sprintf("grows by %d bytes an hour, usual is less than %d", rate, limit)
 	o.data = growthData{x.Runtime, x.Agent, x.Bytes, rate, limit}
 	return o
 }
@@ -188,7 +188,7 @@ func (x Purge) observe() observation {
 		return o
 	}
 	o.level, o.mark = above, x.Last.Unix()/(24*60*60) // once a day at most
-	o.message = fmt.Sprintf("%s deletes logs of %s that have no archive: %d, the first (%s) from %s on", x.Runtime, x.Agent, x.Sessions, x.Session, x.Deadline.UTC().Format(time.DateOnly))
+	o.message = fmt.Sprintf("%s deletes %d of its logs that have no archive, the first (%s) from %s on", x.Runtime, x.Sessions, x.Session, x.Deadline.UTC().Format(time.DateOnly))
 	return o
 }
 
