@@ -20,26 +20,31 @@ import (
 type comparer struct {
 	query  []float32
 	masks  []uint64 // a bit for each component that is not 0, 64 a word
-	blocks []queryBlock
+	runs   []queryRun
 	starts []start // by split / 64
 	step   float32
 	// slack is by how much a cosine may be off.
 	slack float64
 }
 
-// queryBlock are 8 components of the query, some of them not 0: even and odd
-// ones, the higher and the lower 6 bits.
-type queryBlock struct {
-	at                                 int // component
-	evenHigh, evenLow, oddHigh, oddLow uint64
-	sum                                int // of the components
+// queryBlock are 8 components of the query: the higher 6 bits of those with an
+// even number and of those with an odd one, and the lower 6 bits of both.
+type queryBlock [4]uint64
+
+// queryRun are blocks that follow each other, none of them all 0.
+type queryRun struct {
+	at     int // component
+	blocks []queryBlock
 }
 
-// start is the first block of those components that are not listed.
+// start is where those components begin that are not listed.
 type start struct {
-	block int
-	sum   int // of the components from there on
+	run, skipped int // blocks of that run
+	sum          int // of the components from there on
 }
+
+// longestRun is how many blocks sums of 16 bits have room for.
+const longestRun = 128
 
 // queryBias makes components of the query positive: they have 12 bits.
 const (
@@ -58,49 +63,61 @@ func newComparer(query []float32) *comparer {
 		largest = max(largest, math.Abs(float64(x)))
 	}
 	c.step = float32(largest / queryLargest)
-	off := 0.0
+	off, sums := 0.0, make([]int, 0, len(query)/8+1)
 	for at := 0; at < len(query); at += 8 {
-		if b, any := c.block(at, &off); any {
-			c.blocks = append(c.blocks, b)
-		}
+		sums = append(sums, c.addBlock(at, &off))
 	}
 	c.slack += math.Sqrt(off)
-	rest, block := 0, 0
-	for _, b := range c.blocks {
-		rest += b.sum
-	}
 	for split := 0; split <= len(query); split += 64 {
-		for ; block < len(c.blocks) && c.blocks[block].at < split; block++ {
-			rest -= c.blocks[block].sum
-		}
-		c.starts = append(c.starts, start{block, rest})
+		c.starts = append(c.starts, c.startAt(split, sums[min(split/8, len(sums)):]))
 	}
 	return c
 }
 
-// block takes the components from at on. What is lost is added to off, squared.
-func (c *comparer) block(at int, off *float64) (b queryBlock, any bool) {
-	b.at = at
+// addBlock adds the components from at on to the runs, if one of them is not 0,
+// and returns their sum. What is lost is added to off, squared.
+func (c *comparer) addBlock(at int, off *float64) (sum int) {
+	var b queryBlock
+	empty := true
 	for i := range 8 {
 		n := 0
 		if at+i < len(c.query) && c.query[at+i] != 0 {
 			x := float64(c.query[at+i])
-			n = int(math.Round(x / float64(c.step)))
-			n = max(-queryLargest, min(queryLargest, n))
+			n = max(-queryLargest, min(queryLargest, int(math.Round(x/float64(c.step)))))
 			lost := x - float64(n)*float64(c.step)
 			*off += lost * lost
-			any = true
+			empty = false
 		}
-		b.sum += n
-		high, low := uint64(n+queryBias)>>6, uint64(n+queryBias)&63
+		sum += n
 		lane := 48 - 16*(i/2)
-		if i%2 == 0 {
-			b.evenHigh, b.evenLow = b.evenHigh|high<<lane, b.evenLow|low<<lane
-		} else {
-			b.oddHigh, b.oddLow = b.oddHigh|high<<lane, b.oddLow|low<<lane
-		}
+		b[i%2] |= uint64(n+queryBias) >> 6 << lane
+		b[2+i%2] |= uint64(n+queryBias) & 63 << lane
 	}
-	return b, any
+	if empty {
+		return 0
+	}
+	last := len(c.runs) - 1
+	if last < 0 || c.runs[last].at+8*len(c.runs[last].blocks) != at || len(c.runs[last].blocks) == longestRun {
+		c.runs = append(c.runs, queryRun{at: at})
+		last++
+	}
+	c.runs[last].blocks = append(c.runs[last].blocks, b)
+	return sum
+}
+
+// startAt finds where the components from split on begin; sums are those of
+// their blocks.
+func (c *comparer) startAt(split int, sums []int) (s start) {
+	for _, sum := range sums {
+		s.sum += sum
+	}
+	for s.run < len(c.runs) && c.runs[s.run].at+8*len(c.runs[s.run].blocks) <= split {
+		s.run++
+	}
+	if s.run < len(c.runs) {
+		s.skipped = max(0, (split-c.runs[s.run].at)/8)
+	}
+	return s
 }
 
 // cosine compares the query with a row, to within slack. What is no row has
@@ -138,22 +155,46 @@ func (c *comparer) listed(p *packedRow) (sum float32) {
 
 // others is the inner product of the others, in whole numbers.
 func (c *comparer) others(p *packedRow) int {
-	const (
-		lanes = 0x00FF00FF00FF00FF
-		ones  = 0x0001000100010001
-		signs = 0x8080808080808080
-	)
-	var high, low, all uint64
 	from := c.starts[p.split/64]
-	blocks := c.blocks[from.block:]
-	for i := range blocks {
-		b := &blocks[i]
-		word := binary.LittleEndian.Uint64(p.others[b.at-p.split:]) ^ signs
-		even, odd := word&lanes, word>>8&lanes
-		high += even*b.evenHigh>>48 + odd*b.oddHigh>>48
-		low += even*b.evenLow>>48 + odd*b.oddLow>>48
-		all += (even + odd) * ones >> 48
+	biased, all, skipped := 0, 0, from.skipped
+	for i := from.run; i < len(c.runs); i++ {
+		r := &c.runs[i]
+		n, sum := products(p.others[r.at+8*skipped-p.split:], r.blocks[skipped:])
+		biased, all, skipped = biased+n, all+sum, 0
 	}
 	// (n + rowBias) * (q + queryBias), summed up, less what the two biases add.
-	return int(high<<6+low) - queryBias*int(all) - rowBias*from.sum
+	return biased - queryBias*all - rowBias*from.sum
+}
+
+// products is the inner product of the first bytes of a row, made positive, with
+// blocks, and the sum of these bytes.
+func products(row []byte, blocks []queryBlock) (biased, sum int) {
+	const (
+		lanes = 0x00FF00FF00FF00FF
+		signs = 0x8080808080808080
+	)
+	var high, low, sums uint64
+	row = row[:8*len(blocks)]
+	for len(blocks) >= 2 && len(row) >= 16 {
+		first, second := &blocks[0], &blocks[1]
+		word, next := binary.LittleEndian.Uint64(row)^signs, binary.LittleEndian.Uint64(row[8:])^signs
+		blocks, row = blocks[2:], row[16:]
+		even, odd := word&lanes, word>>8&lanes
+		high += even*first[0]>>48 + odd*first[1]>>48
+		low += even*first[2]>>48 + odd*first[3]>>48
+		sums += even + odd
+		even, odd = next&lanes, next>>8&lanes
+		high += even*second[0]>>48 + odd*second[1]>>48
+		low += even*second[2]>>48 + odd*second[3]>>48
+		sums += even + odd
+	}
+	if len(blocks) > 0 && len(row) >= 8 {
+		word := binary.LittleEndian.Uint64(row) ^ signs
+		even, odd := word&lanes, word>>8&lanes
+		high += even*blocks[0][0]>>48 + odd*blocks[0][1]>>48
+		low += even*blocks[0][2]>>48 + odd*blocks[0][3]>>48
+		sums += even + odd
+	}
+	sum = int(sums&0xFFFF + sums>>16&0xFFFF + sums>>32&0xFFFF + sums>>48)
+	return int(high<<6 + low), sum
 }
