@@ -434,10 +434,11 @@ func shownValue(key string, value any) any {
 
 func newConfigCommand(a *app) *cobra.Command {
 	config := &cobra.Command{
-		Use:   "config",
-		Short: "Show the configuration",
-		Args:  usageArgs(cobra.NoArgs),
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+		Use:     "config",
+		Short:   "Show the configuration",
+		Example: "  sessctl config show",
+		Args:    usageArgs(cobra.NoArgs),
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	config.AddCommand(&cobra.Command{
 		Use:     "show",

@@ -33,6 +33,9 @@ how. Events are told at the end of the command that made them. What a receiver
 does not take is tried again by later commands for a day, with growing pauses,
 and then becomes a dead letter that retry sends again.
 ` + exitHelp,
+		Example: `  sessctl events list
+  sessctl events test
+  sessctl events retry`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
