@@ -341,21 +341,37 @@ func (r *profileRun) end(ctx context.Context) {
 // tellDamage tells what a verification has found: people of everything, and
 // receivers of events of what has no other copy here.
 func (r *profileRun) tellDamage(ctx context.Context, damage []problem) {
-	for i, p := range damage {
-		advice := adviseBackup
+	event := damageEvent{Run: r.record.ID, Profile: r.record.Profile, Items: []problem{}}
+	for _, p := range damage {
 		if p.ofMemory {
-			advice = adviseRebuild
-		}
-		r.tell(note{Message: operate.StepArchiveVerify + ": " + p.text(), Hint: advice})
-		if p.ofMemory || i >= operate.MaxProblems {
+			r.tell(note{Message: operate.StepArchiveVerify + ": " + p.text(), Hint: adviseRebuild})
 			continue
 		}
-		data := map[string]any{"run": r.record.ID, "profile": r.record.Profile, "archive": p.ID, "path": p.Path, "problem": p.Message}
-		id := outbox.DeriveID(r.record.Started, "damaged "+p.text())
-		if r.emitOnce(ctx, id, outbox.ArchiveDamaged, cmp.Or(p.ID, p.Path), data) != nil {
-			r.unrecorded = true // it was told
-		}
+		r.tell(note{Message: operate.StepArchiveVerify + ": " + p.text(), Hint: adviseBackup})
+		event.Count++
+		event.Items = append(event.Items, p)
 	}
+	if event.Count == 0 {
+		return
+	}
+	event.Message, event.Advice = event.Items[0].text(), adviseBackup
+	subject := cmp.Or(event.Items[0].ID, event.Items[0].Path)
+	event.Items = event.Items[:min(event.Count, operate.MaxProblems)]
+	id := outbox.DeriveID(r.record.Started, "damaged "+r.record.ID)
+	if r.emitOnce(ctx, id, outbox.ArchiveDamaged, subject, event) != nil {
+		r.unrecorded = true // it was told
+	}
+}
+
+// damageEvent is the data of archive.damaged, as the monitor has it
+// (docs/monitor.md), with the run that has read the archives.
+type damageEvent struct {
+	Run     string    `json:"run"`
+	Profile string    `json:"profile"`
+	Message string    `json:"message"` // of the first
+	Advice  string    `json:"advice"`
+	Count   int       `json:"count"`
+	Items   []problem `json:"items"` // the first operate.MaxProblems
 }
 
 // sizes adds up what logs, archives and memory take; what cannot be looked at is
