@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/operate"
 	"github.com/sessctl/sessctl/pkg/operate/schedule"
 	"github.com/spf13/cobra"
@@ -306,6 +307,11 @@ func runScheduleInstall(ctx context.Context, a *app, o scheduleOptions) error {
 		return explainSchedule(err)
 	}
 	if !o.DryRun && !plan.Nothing() {
+		if m == schedule.Launchd { // it starts nothing whose log it cannot make
+			if err := durable.MakeDir(a.dataDir(), 0o700); err != nil {
+				return err
+			}
+		}
 		if err := h.Execute(ctx, plan); err != nil {
 			return scheduleFailed(plan, err)
 		}
