@@ -305,19 +305,35 @@ func (o *observed) look() monitor.Look {
 		Time: o.at, Sessions: o.mainSessions(), Purges: o.purges(), Disks: o.disks,
 		Archives: o.damaged, ArchivesSeen: o.archivesSeen, Unread: o.unread, UnreadSeen: o.whole, Stores: o.stores,
 	}
-	sizes := map[[2]string]int64{}
-	for i := range o.sessions {
-		s := &o.sessions[i]
-		sizes[[2]string{s.Runtime, s.Agent}] += s.Bytes
-	}
-	for key, bytes := range sizes {
-		look.Agents = append(look.Agents, monitor.AgentSize{Runtime: key[0], Agent: key[1], Bytes: bytes})
+	if o.whole { // what could not be listed is not to grow when it can be
+		look.Agents = o.agentSizes()
 	}
 	if o.memory != nil || o.memoryless {
 		look.Memory = &monitor.Memory{Pending: o.pending()}
 	}
 	look.Profiles = o.profiles()
 	return look
+}
+
+// agentSizes adds up the logs of each agent of a store.
+func (o *observed) agentSizes() []monitor.AgentSize {
+	var all []monitor.AgentSize
+	at := map[owner]int{}
+	for i := range o.sessions {
+		s := &o.sessions[i]
+		of := s.owner()
+		if remote(of.runtime) {
+			of.store = ""
+		}
+		n, known := at[of]
+		if !known {
+			n = len(all)
+			at[of] = n
+			all = append(all, monitor.AgentSize{Runtime: of.runtime, Agent: of.agent, Store: of.store})
+		}
+		all[n].Bytes += s.Bytes
+	}
+	return all
 }
 
 // pending counts the records that wait for an embedding.

@@ -162,13 +162,14 @@ func (x Session) observe() observation {
 type growthData struct {
 	Runtime string `json:"runtime"`
 	Agent   string `json:"agent"`
+	Store   string `json:"store"`
 	Bytes   int64  `json:"bytes"`          // of all logs of the agent
 	Rate    int64  `json:"bytes_per_hour"` // now
 	Limit   int64  `json:"limit_bytes_per_hour"`
 }
 
 func (s *State) observeGrowth(x AgentSize, now time.Time, rule Growth) observation {
-	subject := x.Runtime + "/" + x.Agent
+	subject := x.subject()
 	o := observation{kind: UnusualGrowth, subject: subject, advice: "see what fills its logs: sessctl sizes --runtime " + x.Runtime + " --agent " + x.Agent + " --by-type"}
 	h := s.Agents[subject]
 	limit, known := h.limit(rule)
@@ -178,7 +179,7 @@ func (s *State) observeGrowth(x AgentSize, now time.Time, rule Growth) observati
 	rate := h.rate(now)
 	o.level = levelOf(rate, limit, limit/2)
 	o.message = fmt.Sprintf("grows by %d bytes an hour, usual is less than %d", rate, limit)
-	o.data = growthData{x.Runtime, x.Agent, x.Bytes, rate, limit}
+	o.data = growthData{x.Runtime, x.Agent, x.Store, x.Bytes, rate, limit}
 	return o
 }
 

@@ -42,11 +42,21 @@ type Session struct {
 	Unused bool `json:"-"`
 }
 
-// AgentSize is what the logs of an agent have, all of them.
+// AgentSize is what the logs of an agent have in a store, all of them.
 type AgentSize struct {
 	Runtime string
 	Agent   string
+	Store   string // "" for one that has no path
 	Bytes   int64
+}
+
+// subject is what the growth of the agent is told of, and its key in
+// [State.Agents].
+func (a AgentSize) subject() string {
+	if a.Store == "" {
+		return a.Runtime + "/" + a.Agent
+	}
+	return a.Runtime + "/" + a.Agent + " in " + a.Store
 }
 
 // Purge is what a runtime is about to delete of an agent. It is the data of a

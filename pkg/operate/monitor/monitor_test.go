@@ -260,7 +260,7 @@ func TestGrowth(t *testing.T) {
 	bytes, at := int64(1000<<20), noon
 	grow := func(by int64, after time.Duration) (int, []Alert) {
 		bytes, at = bytes+by, at.Add(after)
-		return w.look(Look{Time: at, Agents: []AgentSize{{"pi", "work", bytes}}})
+		return w.look(Look{Time: at, Agents: []AgentSize{{"pi", "work", "", bytes}}})
 	}
 	for i := range 20 {
 		by := int64(1+i%3) << 20

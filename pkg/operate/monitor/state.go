@@ -21,7 +21,7 @@ type State struct {
 	Schema     int                   `json:"schema"` // 1
 	Looked     time.Time             `json:"looked_at"`
 	Conditions map[string]*Condition `json:"conditions"`
-	Agents     map[string]*History   `json:"agents"`   // by runtime/agent
+	Agents     map[string]*History   `json:"agents"`   // by runtime, agent and store
 	Stores     map[string]KnownStore `json:"stores"`   // by root
 	Profiles   map[string]LastRun    `json:"profiles"` // by name
 	// PendingSince is since when records wait for an embedding without a break.
@@ -183,7 +183,7 @@ func rank(k Kind) int {
 func (s *State) take(look Look) {
 	now := look.Time
 	for _, a := range look.Agents {
-		key := a.Runtime + "/" + a.Agent
+		key := a.subject()
 		if s.Agents[key] == nil {
 			s.Agents[key] = &History{}
 		}
@@ -280,7 +280,7 @@ func (s *State) forget(look Look) {
 		return now.Sub(h.Seen) > 4*forgotten
 	})
 	for _, a := range look.Agents {
-		s.Agents[a.Runtime+"/"+a.Agent].turn(now)
+		s.Agents[a.subject()].turn(now)
 	}
 	seen := map[string]bool{}
 	for _, p := range look.Profiles {
