@@ -10,6 +10,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/retention"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/spf13/cobra"
 )
@@ -106,8 +107,21 @@ func runRestore(ctx context.Context, a *app, id string, o restoreOptions) error 
 			return err
 		}
 		doc.done(result)
+		if result.Outcome == compact.Restored {
+			if err := a.noteRestored(plan); err != nil {
+				return err
+			}
+		}
 	}
 	return a.renderRestore(ctx, doc, plan, entry)
+}
+
+// noteRestored adds to the audit log that an archived log was put somewhere.
+func (a *app) noteRestored(p *compact.RestorePlan) error {
+	return a.audit().Append(retention.Line{
+		Time: a.now().UTC(), Action: retention.ActionRestore, Kind: "session", Path: p.Place.Path,
+		SHA256: p.Archive.SHA256, Bytes: p.Archive.Bytes, Archive: p.Archive.ID, Rule: "archive restore",
+	})
 }
 
 // restoreRequest finds the place: in a store that is found or named, or with

@@ -176,6 +176,9 @@ func (a *app) trustClock(ctx context.Context) error {
 			return err
 		}
 		defer lock.Unlock()
+		if err := a.pins.Sweep(a.dataDir(), 0); err != nil { // of a run that was killed here
+			return err
+		}
 		recorded, err := a.recorded()
 		if err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/archive"
@@ -34,10 +35,11 @@ func newLogCommand(a *app) *cobra.Command {
 	var o logOptions
 	c := &cobra.Command{
 		Use:   "log",
-		Short: "List what was done: compactions, undos and deletions",
+		Short: "List what was done: compactions, undos, archives, restores and deletions",
 		Long: `List what earlier runs did, the newest first: sessions that were compacted or
-remembered, undos, and files that clean and archive prune deleted or brought
-back. ID is the end of a receipt's id, which compact --undo takes. FREED is what
+remembered, undos, archives that archive made and that are still there, logs
+that archive restore put back, and files that clean and archive prune deleted or
+brought back. ID is the end of a receipt's id, which compact --undo takes. FREED is what
 a session's log became smaller by, or the size of a file that was purged.
 
 --runs lists the unattended runs of sessctl run, also those that were stopped or
@@ -74,7 +76,7 @@ type logDocument struct {
 type logRow struct {
 	At           string `json:"at"`      // RFC 3339, UTC
 	Receipt      string `json:"receipt"` // its id, "" for a line of the audit log
-	Action       string `json:"action"`  // the outcome of the receipt, or trash, purge, undelete
+	Action       string `json:"action"`  // the outcome of the receipt, archived, or trash, purge, undelete, restore
 	Runtime      string `json:"runtime"`
 	Agent        string `json:"agent"`
 	Session      string `json:"session"`
@@ -119,7 +121,8 @@ func runLog(ctx context.Context, a *app, o logOptions) error {
 	return renderLog(a, doc)
 }
 
-// logRows are all receipts and all lines of the audit log.
+// logRows are all receipts, all lines of the audit log, and the archives that no
+// receipt tells of.
 func (a *app) logRows(ctx context.Context) ([]logRow, error) {
 	receipts, unreadable, err := a.receipts().Examine()
 	if err != nil {
@@ -138,6 +141,7 @@ func (a *app) logRows(ctx context.Context) ([]logRow, error) {
 		rows = append(rows, receiptRow(r, undone[r.ID].ID))
 	}
 	known, err := a.archivedByID(ctx)
+	rows = append(rows, unreceipted(known, rows)...)
 	for _, row := range rows { // archives that are gone by now
 		if _, there := known[row.Archive]; !there && row.Archive != "" && known != nil {
 			known[row.Archive] = row
@@ -194,9 +198,30 @@ func (a *app) archivedByID(ctx context.Context) (map[string]logRow, error) {
 	}
 	known := map[string]logRow{}
 	for _, e := range entries {
-		known[e.ID] = logRow{Runtime: e.Runtime, Agent: e.Agent, Session: e.Session}
+		known[e.ID] = logRow{
+			At: e.CreatedAt.UTC().Format(time.RFC3339), Action: e.Reason, Runtime: e.Runtime, Agent: e.Agent, Session: e.Session,
+			Path: e.Source, Archive: e.ID, time: e.CreatedAt,
+		}
 	}
 	return known, nil
+}
+
+// unreceipted are the archives that were made for their own sake: of those of a
+// compaction a receipt tells, and of those of clean the audit log.
+func unreceipted(archives map[string]logRow, receipts []logRow) (rows []logRow) {
+	told := map[string]bool{}
+	for _, r := range receipts {
+		told[r.Archive] = true
+	}
+	for id, row := range archives {
+		if told[id] || row.Action == "compact" || row.Action == "clean" {
+			continue
+		}
+		row.Action = "archived"
+		rows = append(rows, row)
+	}
+	slices.SortFunc(rows, func(a, b logRow) int { return strings.Compare(a.Archive, b.Archive) })
+	return rows
 }
 
 func renderLog(a *app, doc logDocument) error {

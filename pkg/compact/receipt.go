@@ -1,9 +1,12 @@
 package compact
 
 import (
+	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -241,6 +244,34 @@ func (r Receipts) List() ([]Receipt, error) {
 		all = append(all, receipt)
 	}
 	return all, nil
+}
+
+// ForUndo returns the receipts that tell what an undo needs to know: whether the
+// compaction was undone before, and what else was archived of its session. It
+// returns an error that names a receipt which cannot be read and which may be of
+// that session; one of another session is passed over.
+func (r Receipts) ForUndo(of Receipt) ([]Receipt, error) {
+	all, unreadable, err := r.Examine()
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range unreadable {
+		if mayConcern(textOf(r.Pins, u.Path), of) {
+			return nil, fmt.Errorf("the receipt %s may be of this session: %w", u.Path, u.Err)
+		}
+	}
+	return all, nil
+}
+
+// sessionIn is the session that a receipt names, in what is left of its text.
+var sessionIn = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"session": "((?:[^"\\]|\\.)*)"`) })
+
+// mayConcern reports whether what is left of a receipt may be of the session of
+// another one. A text that names no session may be of any.
+func mayConcern(text string, of Receipt) bool {
+	named := sessionIn().FindStringSubmatch(text)
+	own, err := json.Marshal(of.Session)
+	return named == nil || err != nil || `"`+named[1]+`"` == string(own) || of.ID != "" && strings.Contains(text, of.ID)
 }
 
 // Read returns the receipt in a file.

@@ -186,7 +186,7 @@ func (c *Compactor) mayReplace(ctx context.Context, p *RestorePlan, log *os.File
 // the compaction then, and tells nothing of a writer. An empty log of a runtime
 // that may be rewriting it tells nothing either ([session.CheckWhole]).
 func (c *Compactor) isAsLeft(ctx context.Context, p *RestorePlan, log *os.File) (bool, error) {
-	receipts, err := c.Receipts.List()
+	receipts, _, err := c.Receipts.Examine() // one that cannot be read proves nothing
 	if err != nil {
 		return false, err
 	}

@@ -56,7 +56,7 @@ func (p *UndoPlan) result() Result {
 // [ErrNotWithdrawn] when memory could not be made what it was.
 func (c *Compactor) PlanUndo(ctx context.Context, store session.Store, r UndoRequest) (*UndoPlan, error) {
 	p := &UndoPlan{UndoRequest: r, Outcome: Planned}
-	receipts, err := c.Receipts.List()
+	receipts, err := c.Receipts.ForUndo(r.Receipt)
 	if err != nil {
 		return nil, err
 	}
@@ -280,7 +280,7 @@ func (c *Compactor) withdraw(ctx context.Context, store session.Store, undo Rece
 // otherArchives are the archives of the session's other compactions, oldest
 // first, and of what was said after the one that is undone.
 func (c *Compactor) otherArchives(undo Receipt) ([]Archived, error) {
-	receipts, err := c.Receipts.List()
+	receipts, err := c.Receipts.ForUndo(undo)
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ const (
 	ActionTrash    = "trash"    // moved into the trash
 	ActionUndelete = "undelete" // brought back from it
 	ActionPurge    = "purge"    // removed for good
+	ActionRestore  = "restore"  // an archived log was put back, or into a file
 	ActionRequest  = "request"  // a job was asked for, of a server
 )
 

@@ -51,12 +51,9 @@ func (l *RotatingLogs) Place(ctx context.Context, path string, now time.Time) (s
 	return p, nil
 }
 
-// Succeeded implements [session.Successor] for a runtime that begins another log
-// after a clear: it is one of the same key.
-func (l *RotatingLogs) Succeeded(ctx context.Context, r session.Rotation) error {
-	if l.Resuming == nil {
-		return nil
-	}
+// WentOn is [Logs.Later] for such a runtime: after a clear it begins another log of
+// the same key.
+func (l *RotatingLogs) WentOn(ctx context.Context, r session.Rotation) error {
 	listing, err := l.Resuming.List(ctx)
 	if err != nil {
 		return err

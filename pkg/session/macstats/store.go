@@ -124,3 +124,6 @@ func (s *Store) List(ctx context.Context) (session.Listing, error) {
 	l.Listing.Agents = []string{agentName} // also after its last session was cleared
 	return l.Listing, err
 }
+
+// Succeeded implements [session.Successor].
+func (s *Store) Succeeded(ctx context.Context, r session.Rotation) error { return s.WentOn(ctx, r) }
