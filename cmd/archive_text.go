@@ -81,6 +81,9 @@ func (t *archivedText) message(m *session.Message) error {
 	if text == "" {
 		text = "(nothing to read: archive show --raw has the record)"
 	}
+	if m.CutBytes > 0 {
+		text += fmt.Sprintf("\n[%s of this line are not shown: archive show --raw --lines %d-%d has them]", formatBytes(m.CutBytes), m.Line, m.Line)
+	}
 	var b strings.Builder
 	b.WriteString(t.heading(visible(messageHeading(m))) + "\n")
 	for line := range strings.SplitSeq(text, "\n") {
