@@ -50,7 +50,7 @@ func TestEveryCommandHasAnExample(t *testing.T) {
 // checkExample finds the command of an example and the flags that it is given.
 func checkExample(t *testing.T, c *cobra.Command, line string) {
 	t.Helper()
-	at := strings.LastIndex(line, "sessctl ") // another program's command line may end in one of ours
+	at := strings.LastIndex(" "+line, " sessctl ") // another program's command line may end in one of ours
 	if at < 0 {
 		return
 	}
@@ -71,6 +71,35 @@ func checkExample(t *testing.T, c *cobra.Command, line string) {
 		if isFlag && name != "" && shown.Flag(strings.TrimSpace(name)) == nil && shown.InheritedFlags().Lookup(name) == nil {
 			t.Errorf("%s --help: no flag --%s of %s: sessctl %s", c.CommandPath(), name, shown.CommandPath(), line)
 		}
+	}
+}
+
+// A command line in a page is one that the program takes.
+func TestEveryCommandLineOfThePages(t *testing.T) {
+	pages, err := filepath.Glob(filepath.Join("..", "docs", "*.md"))
+	if err != nil || len(pages) == 0 {
+		t.Fatal(pages, err)
+	}
+	lines := 0
+	for _, page := range append(pages, filepath.Join("..", "README.md")) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inBlock := false
+		for line := range strings.Lines(string(text)) {
+			if strings.HasPrefix(line, "```") {
+				inBlock = !inBlock
+			}
+			if command, ok := strings.CutPrefix(strings.TrimSpace(line), "$ "); inBlock && ok && strings.Contains(" "+command, " sessctl ") {
+				lines++
+				command, _, _ = strings.Cut(command, "  #")
+				t.Run(filepath.Base(page), func(t *testing.T) { checkExample(t, newRootCommand(&app{}), command) })
+			}
+		}
+	}
+	if lines < 60 {
+		t.Errorf("only %d command lines", lines)
 	}
 }
 
