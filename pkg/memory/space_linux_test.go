@@ -78,3 +78,43 @@ func TestOpenOnFullDisk(t *testing.T) {
 		t.Errorf("%v, want ErrFull", err)
 	}
 }
+
+// A memory of an earlier version is not brought up to date where there is no
+// room for it: that is told before anything is changed, and it can be read.
+func TestUpgradeNeedsRoom(t *testing.T) {
+	older, root := olderMemory(t, 2), t.TempDir()
+	if err := unix.Mount("none", root, "tmpfs", 0, "size=1m"); err != nil {
+		t.Skip("tmpfs cannot be mounted (needs root):", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(root, unix.MNT_DETACH) })
+	dir := filepath.Join(root, "memory")
+	if err := os.CopyFS(dir, os.DirFS(older)); err != nil {
+		t.Fatal(err)
+	}
+	before := contents(t, dir)
+	if s, err := memory.Open(context.Background(), dir, memory.Options{}); !errors.Is(err, memory.ErrFull) {
+		if err == nil {
+			s.Close()
+		}
+		t.Fatalf("%v, want ErrFull", err)
+	}
+	s, err := memory.Open(context.Background(), dir, memory.Options{NoTrace: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(exported(t, s)); n != 47 {
+		t.Errorf("%d records", n)
+	}
+	s.Close()
+	for path, text := range contents(t, dir) {
+		if path != dir && before[path] != text && !strings.HasSuffix(path, "-shm") && !strings.HasSuffix(path, "-wal") {
+			t.Errorf("%s was changed", path)
+		}
+	}
+	if err := unix.Mount("none", root, "tmpfs", unix.MS_REMOUNT, "size=30m"); err != nil {
+		t.Fatal(err)
+	}
+	if u := open(t, dir).Upgraded(); u.Vectors != 45 {
+		t.Errorf("%+v", u)
+	}
+}
