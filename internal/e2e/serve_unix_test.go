@@ -154,7 +154,11 @@ func (s *served) ended(at string) (j jobState) {
 
 // A job that was accepted is finished or told of, whenever the server is killed.
 func TestServeKilled(t *testing.T) {
-	for _, after := range []time.Duration{0, 15 * time.Millisecond, 60 * time.Millisecond} {
+	moments := []time.Duration{0, 60 * time.Millisecond}
+	if os.Getenv("SESSCTL_LONG") != "" {
+		moments = append(moments, 5*time.Millisecond, 15*time.Millisecond, 30*time.Millisecond, 120*time.Millisecond, 250*time.Millisecond)
+	}
+	for _, after := range moments {
 		s := newServed(t)
 		s.start()
 		status, body, header := s.ask(http.MethodPost, "/api/v1/compact", `{"agent":"coordinator"}`, s.token)
