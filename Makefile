@@ -31,7 +31,7 @@ test-long: ## every fault run, and fuzzing for FUZZTIME (30s) each (hours)
 	CGO_ENABLED=0 SESSCTL_LONG=1 $(GO) test -count=1 -timeout 12h ./... ./testdata/gen ./testdata/accept
 	GO="$(GO)" sh testdata/fuzz.sh $(FUZZTIME)
 
-accept: build ## the real pi, Claude Code and OpenClaw on what sessctl leaves (from npm, 1.5 GB in ACCEPT_DIR; 9 minutes)
+accept: build ## the real pi, Claude Code and OpenClaw on what sessctl leaves (from npm, 3.3 GB in ACCEPT_DIR; 9 minutes)
 	$(GO) run ./testdata/accept -sessctl bin/sessctl
 
 bench: ## compare with wc, find, Python, Node, jq and zstd on generated sessions (15 minutes)

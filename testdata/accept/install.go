@@ -24,6 +24,7 @@ const (
 	runtimeClaudeNewer runtimeName = "claude, newer"
 	runtimeCodex       runtimeName = "codex"
 	runtimeGemini      runtimeName = "gemini"
+	runtimeN8N         runtimeName = "n8n"
 )
 
 // npmPackage is a package of one version, in a directory of its own.
@@ -48,6 +49,7 @@ func packages() map[runtimeName]npmPackage {
 
 		runtimeCodex:  {"@openai/codex", "0.169.0"},
 		runtimeGemini: {"@google/gemini-cli", "0.61.0"},
+		runtimeN8N:    {"n8n", "1.123.81"}, // no runtime, but what contrib/n8n is for
 	}
 }
 
@@ -108,10 +110,18 @@ func fetch(ctx context.Context, cache string, p npmPackage) (string, error) {
 	fmt.Printf("installing %s %s into %s\n", p.name, p.version, dir)
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute)
 	defer cancel()
-	c := exec.CommandContext(ctx, npm, "install", "--prefix", dir, "--no-audit", "--no-fund", "--loglevel=error", p.name+"@"+p.version)
-	c.Dir = dir
-	if out, err := c.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("npm install %s@%s: %w: %s", p.name, p.version, err, lastLines(string(out)))
+	steps := [][]string{{"install", "--prefix", dir, "--no-audit", "--no-fund", "--loglevel=error", p.name + "@" + p.version}}
+	if p.name == "n8n" {
+		if steps, err = n8nInstall(dir, p); err != nil {
+			return "", err
+		}
+	}
+	for _, step := range steps {
+		c := exec.CommandContext(ctx, npm, step...)
+		c.Dir = dir
+		if out, err := c.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("npm %s %s@%s: %w: %s", step[0], p.name, p.version, err, lastLines(string(out)))
+		}
 	}
 	if !p.there(dir) {
 		return "", fmt.Errorf("npm installed another version of %s than %s", p.name, p.version)

@@ -126,5 +126,6 @@ func scenarios() []scenario {
 		{"openclaw overlay", runtimeOpenClaw, playOverlay},
 		{"openclaw gateway", runtimeOpenClaw, playGateway},
 		{"openclaw numbered", runtimeOpenClaw, playNumbered},
+		{"n8n workflow", runtimeN8N, playN8N},
 	}
 }
