@@ -70,7 +70,7 @@ func Systems() []System {
 
 // Commands lists every command that changes files.
 func Commands() []Command {
-	return slices.Concat(compactions(), undos(), carryings(), archivings(), restores(), prunings(), cleanings(), memories(), extractions(), givingUps(), runs(), watching(), tellings())
+	return slices.Concat(compactions(), undos(), carryings(), archivings(), restores(), prunings(), cleanings(), memories(), extractions(), givingUps(), besides(), runs(), watching(), tellings())
 }
 
 func compactions() []Command {

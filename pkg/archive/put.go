@@ -244,8 +244,14 @@ func (s *Store) adopt(ctx context.Context, dir string, e Entry) (Entry, error) {
 		if err := s.pins.SyncFile(found.Path); err != nil {
 			return Entry{}, err
 		}
-		if !s.alone(dir) && !s.nameOwn(dir, e, &found) {
-			continue
+		if !s.alone(dir) {
+			named, err := s.nameOwn(dir, e, &found)
+			if err != nil {
+				return Entry{}, err
+			}
+			if !named {
+				continue
+			}
 		}
 		return s.enter(ctx, found)
 	}
@@ -262,21 +268,25 @@ func (s *Store) alone(dir string) bool {
 
 // nameOwn gives a file that was found a name of our own, beside the one that it
 // has: if that is another catalogue's, its prune takes only its name away. It
-// reports false where that cannot be done; a second copy is made then.
-func (s *Store) nameOwn(dir string, e Entry, found *Entry) bool {
+// reports false where that cannot be done; a second copy is made then. A name that
+// is there and may not be durable is an error.
+func (s *Store) nameOwn(dir string, e Entry, found *Entry) (bool, error) {
 	e.Compression = found.Compression
 	name, err := s.freeName(dir, e)
 	if err != nil {
-		return false
+		return false, nil
 	}
 	own := filepath.Join(dir, name)
 	if err := s.pins.LinkFile(found.Path, own); err != nil {
-		return false
+		if s.pins.SameFile(found.Path, own) {
+			return false, err
+		}
+		return false, nil
 	}
 	s.files.add(own)
 	found.settleAt(own)
 	found.CreatedAt = e.CreatedAt
-	return true
+	return true, nil
 }
 
 // listings are the names of directories, each read once: a run that archives

@@ -77,7 +77,13 @@ func (d *directory) tryLockIndex() (*indexLock, error) {
 	case err != nil:
 		return nil, fmt.Errorf("lock sessions.json: %w", err)
 	}
-	return &indexLock{dir: d, text: text}, nil
+	lock := &indexLock{dir: d, text: text}
+	if left, err := d.Stat(staleLockName); err == nil && left != nil { // a run ended before it could remove it
+		if err := durable.RemoveFileIn(d.Root, staleLockName); err != nil {
+			return nil, errors.Join(fmt.Errorf("drop a forgotten lock: %w", err), lock.release())
+		}
+	}
+	return lock, nil
 }
 
 // forgottenLock reports whether there is a lock of the index that does not count
