@@ -332,6 +332,10 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
+// plentyFree is so much room, in bytes, that a write which found none was refused
+// for another reason.
+const plentyFree = 8 << 20
+
 // errorDocument is what --json prints on stderr (docs/json.md).
 type errorDocument struct {
 	Schema int       `json:"schema"`
@@ -370,6 +374,9 @@ func explain(err error) errorBody {
 	case errors.As(err, &space):
 		body.Code, body.Path = "no_space", space.Dir
 		body.Hint = fmt.Sprintf("%s free in %s; make room or point archive.dir elsewhere", formatBytes(int64(space.Free)), space.Dir)
+		if space.Free > plentyFree {
+			body.Hint = fmt.Sprintf("%s free in %s: it may be out of inodes (df -i), or a quota is used up", formatBytes(int64(space.Free)), space.Dir)
+		}
 	case errors.Is(err, archive.ErrCorrupt), errors.Is(err, archive.ErrMissing):
 		body.Code, body.Hint = "damaged", "restore the archive from a backup; sessctl archive verify lists all that is damaged"
 	case errors.Is(err, compact.ErrDamagedRecord):

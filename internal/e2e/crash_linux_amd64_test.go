@@ -238,10 +238,12 @@ func (s *scenario) remembered(chunks int) {
 	}
 }
 
+// nothingTemporary checks that no temporary file is left. Several programs write
+// to the outbox at a time: what is young there may be somebody's, and stays.
 func (s *scenario) nothingTemporary() {
 	s.t.Helper()
 	err := filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && (strings.HasSuffix(path, ".tmp") || strings.Contains(path, "/journal/")) {
+		if err == nil && !d.IsDir() && !strings.Contains(path, "/sessctl/outbox/") && (strings.HasSuffix(path, ".tmp") || strings.Contains(path, "/journal/")) {
 			s.t.Fatalf("left behind: %s", path)
 		}
 		return err

@@ -36,7 +36,7 @@ func limits() []limit {
 		},
 		{
 			name: "no inode left", mount: tmpfs + " && mount -o remount,nr_inodes=6 data", undo: "mount -o remount,nr_inodes=4096 data",
-			code: 1, says: "unable to open",
+			code: 1, says: "out of inodes",
 		},
 		{
 			name: "data directory read-only", mount: tmpfs + " && mount -o remount,ro data", undo: "mount -o remount,rw data",

@@ -89,12 +89,12 @@ func plantedBugs() []planted {
 		},
 		{
 			name: "an archive is not read back", file: "pkg/archive/put.go",
-			old: "if err := verify(ctx, e); err != nil {", new: "if err := ctx.Err(); err != nil {",
+			old: "if err := s.Verify(ctx, e); err != nil {", new: "if err := ctx.Err(); err != nil {",
 			command: "archive, openclaw", fault: "write lost by the disk", always: true,
 		},
 		{
 			name: "the intent is not written", file: "pkg/compact/journal.go",
-			old: "return writeJSON(j.Path(in.ID), in)\n", new: "return nil\n",
+			old: "return writeJSON(j.Pins, j.Path(in.ID), in)\n", new: "return nil\n",
 			command: rotate, fault: "SIGKILL",
 		},
 		{
@@ -119,7 +119,7 @@ func plantedBugs() []planted {
 		},
 		{
 			name: "temporary files are not swept", file: "pkg/durable/replace.go",
-			old: "paths, err := Leftovers(dir, age)\n\tif err != nil {\n\t\treturn explain(\"sweep\", dir, dir, err)\n", new: "paths, err := []string(nil), error(nil)\n\tif _ = age; err != nil {\n\t\treturn explain(\"sweep\", dir, dir, err)\n",
+			old: "names, err := leftoversIn(root, age)\n\tif err != nil {\n\t\treturn explain(\"sweep\"", new: "names, err := []string(nil), error(nil)\n\tif _ = age; err != nil {\n\t\treturn explain(\"sweep\"",
 			command: rotate, fault: "SIGKILL",
 		},
 	}
