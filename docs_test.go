@@ -45,6 +45,24 @@ func TestPagesNameWhatThereIs(t *testing.T) {
 	}
 }
 
+// The list of pages in README has every page.
+func TestReadmeListsEveryPage(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatal(pages, err)
+	}
+	_, list, _ := strings.Cut(string(readme), "## Documentation")
+	for _, page := range pages {
+		if !strings.Contains(list, "("+filepath.ToSlash(page)+")") {
+			t.Errorf("README.md does not list %s", page)
+		}
+	}
+}
+
 func wantFile(t *testing.T, page, path string) {
 	t.Helper()
 	if _, err := os.Stat(path); err != nil {

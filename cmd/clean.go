@@ -538,6 +538,9 @@ func runCleanUndelete(ctx context.Context, a *app, id string) error {
 		return err
 	}
 	items, err := c.rules.Trashed(id)
+	if errors.Is(err, retention.ErrNotInTrash) && id == "all" {
+		return c.render() // the trash is empty: all of it is back
+	}
 	if errors.Is(err, retention.ErrNotInTrash) {
 		return &failure{code: "unknown_session", exit: exitUsage, hint: "sessctl log --limit 0 shows what was deleted", err: fmt.Errorf("%q is not in the trash", id)}
 	}

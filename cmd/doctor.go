@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/durable"
@@ -335,6 +336,12 @@ func (d *checkup) examineConfig(broken error) {
 		d.problem(path, broken.Error(), advice)
 		return
 	}
+	if unusable := d.unusableSettings(); len(unusable) > 0 {
+		for _, err := range unusable {
+			d.unusableSetting(path, err)
+		}
+		return
+	}
 	info, err := os.Stat(path)
 	if err != nil {
 		d.ok("", "no configuration file; defaults and variables are used")
@@ -345,6 +352,28 @@ func (d *checkup) examineConfig(broken error) {
 		return
 	}
 	d.ok(path, "the configuration is read")
+}
+
+// unusableSettings are the errors that commands would end with later, when nobody
+// looks: one for each profile, and for the settings of the monitor and the server.
+func (a *app) unusableSettings() (all []error) {
+	for _, name := range a.profileNames() {
+		_, err := a.planProfile(name, time.Time{})
+		all = append(all, err)
+	}
+	_, monitorErr := a.config.Monitor.options()
+	_, schedulesErr := a.serveSchedules()
+	_, zoneErr := a.serveZone()
+	all = append(all, monitorErr, schedulesErr, zoneErr)
+	return slices.DeleteFunc(all, func(err error) bool { return err == nil })
+}
+
+func (d *checkup) unusableSetting(path string, err error) {
+	advice := "docs/configuration.md lists the keys"
+	if f := (*failure)(nil); errors.As(err, &f) && f.hint != "" {
+		advice = f.hint
+	}
+	d.problem(path, err.Error(), advice)
 }
 
 const adviseFix = "sessctl doctor --fix, or the next compaction, does it"

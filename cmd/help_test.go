@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -50,19 +51,33 @@ func TestEveryCommandHasAnExample(t *testing.T) {
 // checkExample finds the command of an example and the flags that it is given.
 func checkExample(t *testing.T, c *cobra.Command, line string) {
 	t.Helper()
+	for _, one := range betweenCommands.Split(line, -1) {
+		checkCommandLine(t, c, one)
+	}
+}
+
+var betweenCommands = regexp.MustCompile(` && |; | \| `)
+
+func checkCommandLine(t *testing.T, c *cobra.Command, line string) {
+	t.Helper()
 	at := strings.LastIndex(" "+line, " sessctl ") // another program's command line may end in one of ours
 	if at < 0 {
 		return
 	}
 	line = line[at+len("sessctl "):]
-	line, _, _ = strings.Cut(line, " | ")
 	line, _, _ = strings.Cut(line, " > ")
 	words := strings.Fields(line)
+	if strings.HasPrefix(words[0], "-") || strings.Contains(words[0], "://") {
+		return // flags of every command; a name, not the program
+	}
 	root := c.Root()
 	shown, rest, err := root.Find(words)
 	if err != nil || shown == root {
 		t.Errorf("%s --help: no command: sessctl %s", c.CommandPath(), line)
 		return
+	}
+	if len(rest) > 0 && shown.HasSubCommands() && isWord.MatchString(rest[0]) {
+		t.Errorf("%s --help: no command %s of %s: sessctl %s", c.CommandPath(), rest[0], shown.CommandPath(), line)
 	}
 	shown.InitDefaultHelpFlag()
 	for _, word := range rest {
@@ -72,6 +87,34 @@ func checkExample(t *testing.T, c *cobra.Command, line string) {
 			t.Errorf("%s --help: no flag --%s of %s: sessctl %s", c.CommandPath(), name, shown.CommandPath(), line)
 		}
 	}
+}
+
+var (
+	isWord     = regexp.MustCompile(`^[a-z]`)
+	codeBlock  = regexp.MustCompile("(?ms)^ *```([a-z]*)\n(.*?)^ *```")
+	inlineCode = regexp.MustCompile("`((?:sudo )?sessctl [^`\n]+)`")
+	ofCrontab  = regexp.MustCompile(`^[*\d]\S* +\S+ +\S+ +\S+ +\S+ +`)
+)
+
+// commandLines are the lines of a page that a person is to type: those of shell
+// blocks, those behind a prompt, those of a crontab, and code in a sentence.
+func commandLines(text string) (all []string) {
+	for _, block := range codeBlock.FindAllStringSubmatch(text, -1) {
+		for line := range strings.Lines(block[2]) {
+			line = strings.TrimSpace(line)
+			command, prompted := strings.CutPrefix(line, "$ ")
+			if !prompted && block[1] != "sh" && !ofCrontab.MatchString(line) {
+				continue
+			}
+			if command, _, _ = strings.Cut(command, " #"); strings.Contains(" "+command, " sessctl ") {
+				all = append(all, command)
+			}
+		}
+	}
+	for _, code := range inlineCode.FindAllStringSubmatch(codeBlock.ReplaceAllString(text, ""), -1) {
+		all = append(all, code[1])
+	}
+	return all
 }
 
 // A command line in a page is one that the program takes.
@@ -86,19 +129,12 @@ func TestEveryCommandLineOfThePages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		inBlock := false
-		for line := range strings.Lines(string(text)) {
-			if strings.HasPrefix(line, "```") {
-				inBlock = !inBlock
-			}
-			if command, ok := strings.CutPrefix(strings.TrimSpace(line), "$ "); inBlock && ok && strings.Contains(" "+command, " sessctl ") {
-				lines++
-				command, _, _ = strings.Cut(command, "  #")
-				t.Run(filepath.Base(page), func(t *testing.T) { checkExample(t, newRootCommand(&app{}), command) })
-			}
+		for _, command := range commandLines(string(text)) {
+			lines++
+			t.Run(filepath.Base(page), func(t *testing.T) { checkExample(t, newRootCommand(&app{}), command) })
 		}
 	}
-	if lines < 60 {
+	if lines < 170 {
 		t.Errorf("only %d command lines", lines)
 	}
 }

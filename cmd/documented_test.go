@@ -1,0 +1,190 @@
+package cmd
+
+import (
+	"bytes"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// A page for users tells of every word of an error, so that a program can tell them apart.
+func TestEveryErrorCodeIsInThePage(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "docs", "json.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes := errorCodes(t)
+	if len(codes) < 30 {
+		t.Errorf("only %d codes: %v", len(codes), codes)
+	}
+	for code := range codes {
+		if !bytes.Contains(page, []byte("`"+code+"`")) {
+			t.Errorf("docs/json.md lacks the code %s", code)
+		}
+	}
+}
+
+// errorCodes are the codes that the failures of this package are made with.
+func errorCodes(t *testing.T) map[string]bool {
+	t.Helper()
+	codes := map[string]bool{}
+	set := token.NewFileSet()
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(set, name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if code := codeIn(n); code != "" {
+				codes[code] = true
+			}
+			return true
+		})
+	}
+	return codes
+}
+
+// codeIn is the code that a field of a literal or an assignment gives, or "".
+func codeIn(n ast.Node) string {
+	var value ast.Expr
+	prefix := ""
+	switch n := n.(type) {
+	case *ast.KeyValueExpr:
+		key, isName := n.Key.(*ast.Ident)
+		if !isName || key.Name != "code" && key.Name != "noun" {
+			return ""
+		}
+		if key.Name == "noun" {
+			prefix = "unknown_"
+		}
+		value = n.Value
+	case *ast.AssignStmt:
+		if field, ok := n.Lhs[0].(*ast.SelectorExpr); !ok || field.Sel.Name != "code" {
+			return ""
+		}
+		value = n.Rhs[0]
+	}
+	text, ok := value.(*ast.BasicLit)
+	if !ok {
+		return ""
+	}
+	code, _ := strconv.Unquote(text.Value)
+	return prefix + code
+}
+
+// documentNamed are the headings of the page, and the names that a line begins with.
+var documentNamed = regexp.MustCompile("(?m)^(?:## .*|(?:`[a-z -]+`(?:, | and )?)+)")
+
+// Every command that prints a document has a place in the page of documents.
+func TestEveryDocumentIsInThePage(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "docs", "json.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := string(bytes.Join(documentNamed.FindAll(page, -1), []byte("\n")))
+	everyCommand(func(c *cobra.Command) {
+		_, path, _ := strings.Cut(c.CommandPath(), " ")
+		_, without := withoutDocument[path]
+		if without && !strings.HasPrefix(path, "schedule ") {
+			return
+		}
+		if !strings.Contains(told, "`"+path+"`") && !strings.Contains(told, "`"+path+" --json`") {
+			t.Errorf("docs/json.md does not have the document of sessctl %s", path)
+		}
+	})
+}
+
+var yamlBlock = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```")
+
+// An example of a configuration is one that the program takes: its keys, its
+// profiles, its schedules, its quiet hours and the words that have only some values.
+func TestEveryExampleOfTheConfiguration(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	t.Setenv("HOME", t.TempDir())
+	examples := 0
+	for _, page := range pagesOfUsers(t) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, block := range yamlBlock.FindAllSubmatch(text, -1) {
+			examples++
+			if problem := configurationProblem(t, file, block[1]); problem != "" {
+				t.Errorf("%s:\n%s%s", page, block[1], problem)
+			}
+		}
+	}
+	if examples < 12 {
+		t.Errorf("only %d examples", examples)
+	}
+}
+
+func TestExamplesOfTheConfigurationCanFail(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	t.Setenv("HOME", t.TempDir())
+	for _, text := range []string{
+		"nosuch: 1\n", "archive:\n  compression: foo\n", "profiles:\n  nightly:\n    steps: [compact, nosuch]\n", "profiles:\n  often:\n    steps: [clean]\n",
+		"monitor:\n  quiet_hours: 22:00-07:00\n", "serve:\n  time_zone: Europe/Nowhere\n", "serve:\n  schedules:\n    - {profile: nightly, cron: daily}\n", "events:\n  commands:\n    - {name: a, exec: [b]}\n",
+	} {
+		if configurationProblem(t, file, []byte(text)) == "" {
+			t.Errorf("%q passes", text)
+		}
+	}
+}
+
+func pagesOfUsers(t *testing.T) (pages []string) {
+	t.Helper()
+	for _, root := range []string{"docs", "contrib"} {
+		err := filepath.WalkDir(filepath.Join("..", root), func(path string, d fs.DirEntry, err error) error {
+			if err == nil && strings.HasSuffix(path, ".md") {
+				pages = append(pages, path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return append(pages, filepath.Join("..", "README.md"))
+}
+
+// configurationProblem is what the program says of a configuration, "" if it can
+// be used.
+func configurationProblem(t *testing.T, file string, text []byte) string {
+	t.Helper()
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	a := &app{streams: newStreams(strings.NewReader(""), &out, &errs), notes: []note{}, now: time.Now, getenv: func(string) string { return "" }}
+	a.global.ConfigFile = file
+	a.global.DataDir = filepath.Dir(file)
+	a.global.Workers = 1
+	c := &cobra.Command{}
+	if err := a.configured(c); err != nil {
+		return err.Error()
+	}
+	_, archiveErr := a.openArchive()
+	if err := errors.Join(append(a.unusableSettings(), archiveErr)...); err != nil {
+		return err.Error()
+	}
+	return ""
+}
