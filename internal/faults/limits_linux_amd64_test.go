@@ -54,6 +54,9 @@ func limits() []limit {
 }
 
 func TestLimits(t *testing.T) {
+	if os.Getenv("SESSCTL_FAULTS") == "" && os.Getenv("SESSCTL_LONG") == "" {
+		t.Skip("make test-faults tries the limits")
+	}
 	program := BuiltProgram(t)
 	for _, l := range limits() {
 		for _, c := range compactions()[:2] {

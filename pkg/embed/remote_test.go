@@ -337,7 +337,7 @@ func TestRetries(t *testing.T) {
 // long for one text is unavailable. The deadlines are short for a server that
 // hangs, and long for one that answers.
 func TestHangs(t *testing.T) {
-	both(t, RemoteOptions{Dim: testDim, Timeout: 2 * time.Second}, func(t *testing.T, s *server, p provider) {
+	both(t, RemoteOptions{Dim: testDim, Timeout: time.Second}, func(t *testing.T, s *server, p provider) {
 		t.Parallel()
 		done := make(chan struct{})
 		t.Cleanup(func() { close(done) })
@@ -352,12 +352,12 @@ func TestHangs(t *testing.T) {
 			}
 			return true
 		}
-		for i, r := range embedAll(t, p, numbers(8)) {
-			sameDirection(t, r, numbers(8)[i])
+		for i, r := range embedAll(t, p, numbers(4)) {
+			sameDirection(t, r, numbers(4)[i])
 		}
 		limit = 1
 		before := len(s.calls())
-		for _, r := range embedAll(t, p, numbers(8)) {
+		for _, r := range embedAll(t, p, numbers(4)) {
 			if !errors.Is(r.Err, ErrUnavailable) {
 				t.Errorf("error %v", r.Err)
 			}

@@ -299,7 +299,7 @@ func TestResetOfOtherGateways(t *testing.T) {
 		{behaviour: fakegateway.OtherKey, err: "do not show it", asked: 2},
 		{behaviour: fakegateway.Lies, err: "do not show it", asked: 2},
 		{behaviour: fakegateway.NoRename, err: "do not show it", asked: 2},
-		{behaviour: fakegateway.Hangs, err: "no answer within 5s", asked: 2},
+		{behaviour: fakegateway.Hangs, err: "no answer within 3s", asked: 2},
 		{behaviour: fakegateway.JunkDone, done: true, asked: 2, confirms: true},
 		{behaviour: fakegateway.Dies, done: true, asked: 2},
 		{behaviour: fakegateway.Appends, done: true, asked: 2, confirms: true},
@@ -307,7 +307,7 @@ func TestResetOfOtherGateways(t *testing.T) {
 		t.Run(string(test.behaviour), func(t *testing.T) {
 			eachWay(t, func(t *testing.T, s *served) {
 				if test.behaviour == fakegateway.Hangs {
-					s.SetDeadline(5 * time.Second) // by far longer than the first answer takes
+					s.SetDeadline(3 * time.Second) // by far longer than the first answer takes
 				}
 				before := s.read(mainID + ".jsonl")
 				r := s.planReset()
