@@ -12,7 +12,9 @@ var (
 	codeSpan   = regexp.MustCompile("`[^`\n]+`")
 	namedTest  = regexp.MustCompile(`\b(?:Test|Fuzz|Benchmark)[A-Z]\w*`)
 	namedIn    = regexp.MustCompile(`\b[a-z_]+\.txtar\b`)
-	pageLink   = regexp.MustCompile(`\]\(([a-z0-9./-]+\.md)(?:#[^)]*)?\)`)
+	pageLink   = regexp.MustCompile(`\]\(([a-z0-9./-]+\.md)(?:#([^)]*))?\)`)
+	heading    = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	notInSlug  = regexp.MustCompile(`[^a-z0-9 _-]`)
 	testHeader = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark)\w+)\(`)
 )
 
@@ -40,9 +42,29 @@ func TestPagesNameWhatThereIs(t *testing.T) {
 			wantFile(t, page, filepath.Join("testdata/script", name))
 		}
 		for _, m := range pageLink.FindAllStringSubmatch(string(text), -1) {
-			wantFile(t, page, filepath.Join(filepath.Dir(page), m[1]))
+			target := filepath.Join(filepath.Dir(page), m[1])
+			wantFile(t, page, target)
+			if m[2] != "" && !hasHeading(t, target, m[2]) {
+				t.Errorf("%s leads to #%s of %s, which has no such heading", page, m[2], target)
+			}
 		}
 	}
+}
+
+// hasHeading says whether a page has the heading that an anchor means.
+func hasHeading(t *testing.T, page, anchor string) bool {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range heading.FindAllStringSubmatch(string(text), -1) {
+		slug := strings.ReplaceAll(notInSlug.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-")
+		if slug == anchor {
+			return true
+		}
+	}
+	return false
 }
 
 // The list of pages in README has every page.
