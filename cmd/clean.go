@@ -80,8 +80,8 @@ it is in the archive, the archive was read back, and memory has what it says;
 what is not archived or remembered is first. The newest session of an agent
 stays, and so do sessions that an index names, that are open in a program, that
 changed within a day, or that only their runtime may change. Files that belong
-together go together. Of an agent that would lose more than half of its sessions nothing
-goes without --force; the others are cleaned, and the exit code is 3.
+together go together. An agent that would lose more than half of its sessions
+loses none without --force; the others are cleaned, and the exit code is 3.
 
 Deleted files stay in a .sessctl-trash directory beside them for 7 days
 (--grace). Restore them with --undelete; the next clean purges older ones. Every

@@ -188,3 +188,26 @@ func configurationProblem(t *testing.T, file string, text []byte) string {
 	}
 	return ""
 }
+
+var checkOfDoctor = regexp.MustCompile(`\{"([a-z]+)", d\.examine`)
+
+// Every check of doctor is explained in its page.
+func TestEveryCheckOfDoctorIsInThePage(t *testing.T) {
+	source, err := os.ReadFile("doctor.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join("..", "docs", "doctor.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checks := checkOfDoctor.FindAllSubmatch(source, -1)
+	if len(checks) < 12 {
+		t.Errorf("only %d checks", len(checks))
+	}
+	for _, check := range checks {
+		if !bytes.Contains(page, []byte("\n| `"+string(check[1])+"` |")) {
+			t.Errorf("docs/doctor.md does not explain the check %s", check[1])
+		}
+	}
+}

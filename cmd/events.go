@@ -25,13 +25,13 @@ type eventsOptions struct {
 func newEventsCommand(a *app) *cobra.Command {
 	events := &cobra.Command{
 		Use:   "events",
-		Short: "Show what was told to webhooks and commands, and tell it again",
+		Short: "List events and their deliveries to webhooks and commands; send them again",
 		Long: `sessctl keeps what it does and sees as events: a session was compacted, a run
-failed, the disk is low. Who is told of them stands in the configuration, under
+failed, the disk is low. The configuration says who gets them, under
 events.webhooks, events.commands and events.healthchecks; docs/events.md shows
-how. Events are told at the end of the command that made them. What a receiver
-does not take is tried again by later commands for a day, with growing pauses,
-and then becomes a dead letter that retry sends again.
+how. Events are sent at the end of the command that made them. What a receiver
+does not accept is sent again by later commands for a day, with growing pauses,
+and then becomes a dead letter, which retry sends again.
 ` + exitHelp,
 		Example: `  sessctl events list
   sessctl events test
@@ -47,16 +47,16 @@ func newEventsListCommand(a *app) *cobra.Command {
 	var o eventsOptions
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List events and whether they were told",
-		Long: `List the events that are kept, the newest first, and how far each is:
+		Short: "List events and whether they were delivered",
+		Long: `List the events that are kept, the newest first, with their state:
 
-  waiting      somebody is still to be told; NOTE says what went wrong so far
-  sent         every receiver has said that it has it
-  dead         a receiver did not take it for a day: events retry sends it again
+  waiting      a receiver does not have it yet; NOTE says what went wrong so far
+  sent         every receiver has accepted it
+  dead         a receiver did not accept it for a day: events retry sends it again
   superseded   a later one has said what matters (healthchecks only)
-  unaddressed  nobody has asked for it
+  unaddressed  no receiver has asked for it
 
-What is over is kept for 7 days, and 1,000 at most; dead letters for 90 days.
+Events that are done are kept for 7 days, at most 1,000; dead letters for 90 days.
 ` + exitHelp,
 		Example: `  sessctl events list
   sessctl events list --state dead
@@ -90,13 +90,13 @@ signed. ID is what events list shows, or any start or end of the whole id.
 func newEventsDeliverCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "deliver",
-		Short: "Tell what waits and is due",
-		Long: `Tell receivers of the events that wait and are due. Every command that makes an
-event does the same at its end, for at most 5 seconds; this one takes its time.
-Put it into a timer where days pass between two commands.
+		Short: "Send the events that wait and are due",
+		Long: `Send receivers the events that wait and are due. Every command that makes an
+event does the same at its end, for at most 5 seconds; this one has no limit.
+Put it into a timer if days pass between two commands.
 
-Exit codes: 0 all was told that is due, 1 none was, 2 wrong usage, 3 some was
-not, 75 another process was delivering all the while.`,
+Exit codes: 0 all were sent, 1 none was, 2 wrong usage, 3 some were not, 75
+another process was delivering all the while.`,
 		Example: "  sessctl events deliver",
 		Args:    usageArgs(cobra.NoArgs),
 		RunE:    func(c *cobra.Command, _ []string) error { return runEventsDeliver(c.Context(), a) },
@@ -106,7 +106,7 @@ not, 75 another process was delivering all the while.`,
 func newEventsRetryCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "retry [ID...]",
-		Short: "Send again what was not told: dead letters, and what waits",
+		Short: "Send undelivered events again: dead letters, and those that wait",
 		Long: `Send again, and at once, what receivers did not take: all dead letters and all
 that waits for its next try, or the events with these ids. Receivers get them
 with the ids they had.

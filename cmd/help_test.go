@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 )
@@ -38,6 +39,11 @@ func TestEveryCommandHasAnExample(t *testing.T) {
 	everyCommand(func(c *cobra.Command) {
 		if c.Name() == "completion" {
 			return
+		}
+		for line := range strings.Lines(c.Long) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 84 {
+				t.Errorf("%s --help has a line of %d characters: %s", c.CommandPath(), n, line)
+			}
 		}
 		if strings.TrimSpace(c.Example) == "" {
 			t.Errorf("%s --help shows no example", c.CommandPath())

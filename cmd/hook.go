@@ -18,7 +18,7 @@ import (
 func newHookCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "hook",
-		Short: "Register sessctl with the runtimes: recall for agents, archives before sessions change",
+		Short: "Register sessctl with runtimes: recall for agents, archives before changes",
 		Long: `Register sessctl in a runtime's own settings: as MCP server, so that agents can
 recall, and as a hook, so that a session is archived and remembered before the
 runtime compacts, resets or leaves it. Only our part of each file is added;
@@ -67,7 +67,7 @@ func newHookRemoveCommand(a *app) *cobra.Command {
 	o := hookOptions{}
 	c := &cobra.Command{
 		Use:   "remove RUNTIME",
-		Short: "Take away what install wrote",
+		Short: "Remove what install wrote",
 		Long: `Make a runtime's settings what they were before install: byte for byte, if nobody
 has changed them since, else by taking our part away.
 ` + exitHelp,

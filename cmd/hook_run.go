@@ -20,7 +20,7 @@ import (
 func newHookRunCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "run RUNTIME",
-		Short: "What runtimes call: keep a session before it changes",
+		Short: "Archive and remember a session before it changes (runtimes call this)",
 		Long: `Read an event of a runtime on stdin. Before a compaction, a reset or an end the
 session is archived and remembered; when a session starts again its agent is told
 that there is a memory. It never fails the runtime: the exit code is 0, and what

@@ -39,8 +39,8 @@ func newLogCommand(a *app) *cobra.Command {
 		Long: `List what earlier runs did, the newest first: sessions that were compacted or
 remembered, undos, archives that archive made and that are still there, logs
 that archive restore put back, and files that clean and archive prune deleted or
-brought back. ID is the end of a receipt's id, which compact --undo takes. FREED is what
-a session's log became smaller by, or the size of a file that was purged.
+brought back. ID is the end of a receipt's id, which compact --undo takes. FREED
+is what a session's log became smaller by, or the size of a file that was purged.
 
 --runs lists the unattended runs of sessctl run, also those that were stopped or
 killed. The newest 1,000 are kept, and of every profile the newest 50.

@@ -22,7 +22,7 @@ func newMCPCommand(a *app) *cobra.Command {
 	var o mcpOptions
 	c := &cobra.Command{
 		Use:   "mcp",
-		Short: "Let agents ask the memory themselves (MCP server)",
+		Short: "Let agents search the memory: an MCP server on stdin and stdout",
 		Long: `Serve the Model Context Protocol on stdin and stdout, so that an agent can search
 what was said and done in earlier sessions. The tools only read: memory_recall,
 memory_read, memory_facts, sessions, session_sizes. --allow-write adds

@@ -50,8 +50,9 @@ configuration afterwards.
 
 --pending only makes the vectors that are missing. --from-archives rebuilds the
 records themselves from every archive that verifies; a damaged memory is moved
-aside first, never deleted. Forgotten records are not restored. Where the record of that is lost or damaged (exit code 4), put it back
-from a backup, or say --allow-forgotten: then it is remembered again.
+aside first, never deleted. Forgotten records are not restored. If the record of
+what was forgotten is lost or damaged (exit code 4), put it back from a backup,
+or say --allow-forgotten: then it is remembered again.
 ` + exitHelp,
 		Example: `  sessctl memory reindex --pending
   sessctl memory reindex --agent coordinator

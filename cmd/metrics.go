@@ -29,7 +29,7 @@ func newMetricsCommand(a *app) *cobra.Command {
 	var o metricsOptions
 	c := &cobra.Command{
 		Use:   "metrics",
-		Short: "Print what is known of sessions, archives and runs for Prometheus",
+		Short: "Print metrics of sessions, archives, memory and runs for Prometheus",
 		Long: `Print figures of sessions, archives, memory, runs, events and disks in the text
 format of Prometheus; docs/monitor.md lists them. --textfile puts them into a
 file for node_exporter's textfile collector instead: the file is complete at any

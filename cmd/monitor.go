@@ -54,22 +54,22 @@ func newMonitorCommand(a *app) *cobra.Command {
 	var o monitorOptions
 	c := &cobra.Command{
 		Use:   "monitor",
-		Short: "Look once, or every few minutes, and tell what needs a person",
-		Long: `Look at all sessions, archives, the memory, the runs and the disks, and say what
-needs a person: sessions over the threshold, logs that a runtime is about to
-delete and that have no archive, damaged archives, a disk that fills up, growth
-out of the usual, records that wait for an embedding for a day, a profile that
+		Short: "Report what needs a person, once or every few minutes",
+		Long: `Look at all sessions, archives, the memory, the runs and the disks, and report
+what needs a person: sessions over the threshold, logs that a runtime is about to
+delete and that have no archive, damaged archives, a disk that fills up, unusual
+growth, records that wait for an embedding for a day, a profile that
 has not succeeded for too long, logs that cannot be read, stores that are gone.
 
-Each makes one event when it begins (docs/monitor.md lists the types), and
-another only after it has ended and begun again, or something new has come to
-it. What was told is kept in monitor.json in the data directory. In quiet hours
-alerts are held and told afterwards; sessions that need a compaction are told at
+A problem makes one event when it begins (docs/monitor.md lists the types), and
+another only after it has ended and begun again, or something is added to it.
+monitor.json in the data directory holds what was reported. In quiet hours alerts
+are held and sent afterwards; sessions that need a compaction are reported at
 once, and --compact compacts at any hour.
 
-With --quiet only what this look tells for the first time is printed.
+With --quiet only what is reported for the first time is printed.
 
-Exit codes: 0 looked and told, also if something needs a person; 1 failed, 2
+Exit codes: 0 done, also if something needs a person; 1 failed, 2
 wrong usage, 3 something could not be looked at, 75 another monitor is looking.
 With --interval a signal ends it, with exit code 0.`,
 		Example: `  sessctl monitor

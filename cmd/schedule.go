@@ -91,9 +91,9 @@ func managerNames() (names []string) {
 func newScheduleCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "schedule",
-		Short: "Have the system run a profile, or the monitor, by itself",
-		Long: `Install a timer of systemd, a job of launchd or a line for cron that runs a profile
-at its times (sessctl run PROFILE), or the monitor (sessctl monitor); see what is
+		Short: "Install timers that run a profile or the monitor (systemd, launchd, cron)",
+		Long: `Install a timer of systemd, a job of launchd or a line for cron that runs a
+profile (sessctl run PROFILE) or the monitor (sessctl monitor); see what is
 installed, and remove it. show prints what install would write.
 ` + exitHelp,
 		Example: `  sessctl schedule install
