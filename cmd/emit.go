@@ -43,17 +43,12 @@ func (f failing) Send(context.Context, outbox.Event) error {
 	return &outbox.Failure{Reason: f.err.Error(), Unreachable: true}
 }
 
-// emit keeps an event that is told to whoever the configuration names, at the
-// end of the command or later. It is on disk when emit returns. An error was
-// told already: the caller goes on with what it does, and does not take the
-// event for told.
-func (a *app) emit(ctx context.Context, eventType, subject string, data any) error {
-	return a.emitOnce(ctx, outbox.NewID(), eventType, subject, data)
-}
-
-// emitOnce is emit for an event that a later run would make again if this one
-// were killed before it has noted that it did: the id is derived from what the
-// event is about (outbox.DeriveID, or a receipt's), and the second is dropped.
+// emitOnce keeps an event that is told to whoever the configuration names, at
+// the end of the command or later. It is on disk when emitOnce returns. An error
+// was told already: the caller goes on with what it does, and does not take the
+// event for told. The id is derived from what the event is about
+// (outbox.DeriveID, or a receipt's): if this run is killed before it has noted
+// that it did and a later one makes the event again, the second is dropped.
 func (a *app) emitOnce(ctx context.Context, id, eventType, subject string, data any) error {
 	err := a.putEvent(ctx, outbox.Event{ID: id, Type: eventType, Time: a.now().UTC().Truncate(time.Millisecond), Subject: subject}, data)
 	if err != nil {

@@ -127,8 +127,8 @@ func (a *app) sessionOf(ctx context.Context, e hooks.Event) (*found, error) {
 
 // realPath is where a log is, whatever links lead there.
 func realPath(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		return target
 	}
 	return filepath.Clean(path)
 }

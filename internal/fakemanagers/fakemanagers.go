@@ -132,7 +132,7 @@ func (m manager) launchctl(arguments []string) error {
 	switch arguments[0] {
 	case "bootstrap":
 		if m.has(label) {
-			return errors.New("Bootstrap failed: 5: Input/output error")
+			return errors.New("Bootstrap failed: 5: Input/output error") //nolint:staticcheck // the words of launchctl
 		}
 		return m.set(label)
 	case "bootout":

@@ -165,8 +165,8 @@ func look(f targetFile, old record) (Change, recordFile, error) {
 // resolved is where a link leads: settings are often links into a directory
 // that is kept elsewhere, and it is the file there that is changed.
 func resolved(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		return target
 	}
 	return path
 }

@@ -39,11 +39,11 @@ func Names() []string { return []string{"claude", "codex", "gemini", "openclaw",
 // For returns what is registered with a runtime, and false for one that it does
 // not know.
 func For(runtime string, home Home, p Program) (Target, bool) {
-	make := map[string]func(Home, Program) Target{"claude": claude, "codex": codex, "gemini": gemini, "openclaw": openclaw, "pi": pi}[runtime]
-	if make == nil {
+	build := map[string]func(Home, Program) Target{"claude": claude, "codex": codex, "gemini": gemini, "openclaw": openclaw, "pi": pi}[runtime]
+	if build == nil {
 		return Target{}, false
 	}
-	t := make(home, p)
+	t := build(home, p)
 	t.Program = p.Path
 	return t, true
 }

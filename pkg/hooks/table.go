@@ -72,8 +72,8 @@ func findTable(text []byte, name string) (start, end int) {
 }
 
 func checkTOML(text []byte) error {
-	var any map[string]any
-	if err := toml.Unmarshal(text, &any); err != nil {
+	var settings map[string]any
+	if err := toml.Unmarshal(text, &settings); err != nil {
 		return fmt.Errorf("read settings: %w", err)
 	}
 	return nil

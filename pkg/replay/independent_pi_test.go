@@ -21,7 +21,7 @@ func piContext(log []byte) []heard {
 			break
 		}
 	}
-	at, first := -1, len(path)
+	at := -1
 	for i, e := range path {
 		if str(e["type"]) == "compaction" {
 			at = i
@@ -30,7 +30,7 @@ func piContext(log []byte) []heard {
 	if at < 0 {
 		return piHeard(path)
 	}
-	first = at
+	first := at
 	for i, e := range path[:at] {
 		named := str(path[at]["firstKeptEntryId"])
 		if index, ok := path[at]["firstKeptEntryIndex"]; ok && named == "" {

@@ -50,7 +50,8 @@ func (c Command) Send(ctx context.Context, e Event) error {
 	program.WaitDelay = time.Second // for what it has started and left behind
 	said := &firstBytes{}
 	program.Stdout, program.Stderr = said, said
-	if err = program.Run(); err == nil {
+	// Exit code 0 is a yes, whoever it has left behind that still holds its output.
+	if err = program.Run(); err == nil || errors.Is(err, exec.ErrWaitDelay) {
 		return nil
 	}
 	return c.failure(ctx, err, time.Since(began), said.String())

@@ -5,6 +5,7 @@ package outbox
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,5 +42,16 @@ func TestCommand(t *testing.T) {
 	slow := Command{Run: []string{"/bin/sleep", "100"}, Timeout: 20 * time.Millisecond}
 	if err := slow.Send(context.Background(), example()); !errors.As(err, &f) || !f.Unreachable || !strings.HasPrefix(f.Reason, "sleep did not end within") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestCommandLeftBehind: what a command has left behind may hold its output as
+// long as it wants. The exit code of the command counts.
+func TestCommandLeftBehind(t *testing.T) {
+	for script, want := range map[string]string{"sleep 3 & exit 0": "", "sleep 3 & exit 3": "sh: exit status 3"} {
+		err := (Command{Run: []string{"/bin/sh", "-c", script}, Env: os.Environ()}).Send(t.Context(), example())
+		if got := fmt.Sprint(err); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(got, want)) {
+			t.Errorf("%s: %v, want %q", script, err, want)
+		}
 	}
 }

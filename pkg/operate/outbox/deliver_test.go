@@ -491,9 +491,9 @@ func TestAnswers(t *testing.T) {
 		"400": {func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no\x1b[31m\n"+r.URL.String(), 400) }, "answers 400 Bad Request: no\x1b[31m /hooks/***?key=***", false},
 		"429": {status(429), "429 Too Many Requests", true},
 		"301 elsewhere": {func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, elsewhere.URL+"/the-token-of-the-test", 301)
+			http.Redirect(w, r, elsewhere.URL+"/the-token-of-the-test", http.StatusMovedPermanently)
 		}, "301 Moved Permanently (the host " + strings.TrimPrefix(elsewhere.URL, "http://") + "); redirects are not followed", true},
-		"308 here":    {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/other", 308) }, "(another path of the same host); redirects are not followed", true},
+		"308 here":    {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/other", http.StatusPermanentRedirect) }, "(another path of the same host); redirects are not followed", true},
 		"301 nowhere": {status(301), "301 Moved Permanently; redirects are not followed", true},
 		"broken":      {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF", true},
 	} {
