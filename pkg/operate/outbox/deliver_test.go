@@ -493,7 +493,9 @@ func TestAnswers(t *testing.T) {
 		"301 elsewhere": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, elsewhere.URL+"/the-token-of-the-test", http.StatusMovedPermanently)
 		}, "301 Moved Permanently (the host " + strings.TrimPrefix(elsewhere.URL, "http://") + "); redirects are not followed", true},
-		"308 here":    {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/other", http.StatusPermanentRedirect) }, "(another path of the same host); redirects are not followed", true},
+		"308 here": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/other", http.StatusPermanentRedirect)
+		}, "(another path of the same host); redirects are not followed", true},
 		"301 nowhere": {status(301), "301 Moved Permanently; redirects are not followed", true},
 		"broken":      {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF", true},
 	} {
