@@ -81,9 +81,16 @@ func sharesArchive(h *Home) error {
 
 // forgotLock is a home in which a runtime has ended without giving the lock of its
 // index back.
-func forgotLock(h *Home) error {
-	const gone = `{"pid":4194303,"createdAt":"2026-01-01T00:00:00.000Z","maxHoldMs":30000}`
-	return writeAged(h.index()+".lock", gone)
+func forgotLock(h *Home) error { return writeAged(h.index()+".lock", forgottenLock) }
+
+const forgottenLock = `{"pid":4194303,"createdAt":"2026-01-01T00:00:00.000Z","maxHoldMs":30000}`
+
+// isForgottenLock reports the lock of a runtime that has ended: not ours, and
+// nobody's business where no session is left to change. [rotatedUnlocked] holds
+// that it goes where one is.
+func isForgottenLock(path string) bool {
+	text, err := os.ReadFile(path)
+	return err == nil && string(text) == forgottenLock
 }
 
 // rotatedUnlocked is rotated, and the lock is gone.

@@ -182,7 +182,7 @@ func (h *Home) verifies() error {
 // what is young there may be somebody's and stays.
 func (h *Home) nothingLeft(journal bool) error {
 	return h.eachFile(func(path string) error {
-		if strings.Contains(path, "/sessctl/outbox/") {
+		if strings.Contains(path, "/sessctl/outbox/") || isForgottenLock(path) {
 			return nil
 		}
 		if slices.Contains([]string{".tmp", ".next", ".moved", ".sessctl", ".lock", ".stale"}, filepath.Ext(path)) || journal && strings.Contains(path, "/journal/") && !waitsForSession(path) {

@@ -215,11 +215,6 @@ func TestRefusals(t *testing.T) {
 	if _, err := PlanInstall(target, t.TempDir()); err == nil || !strings.Contains(err.Error(), "/hooks is no object") {
 		t.Errorf("hooks of another shape: %v", err)
 	}
-	write(t, filepath.Join(h.Codex, "config.toml"), "a = \"\"\"\n[mcp_servers.sessctl]\nx\n\"\"\"\n[mcp_servers.sessctl]\ncommand = 'y'\n")
-	target, _ = For("codex", h, p)
-	if _, err := PlanInstall(target, t.TempDir()); err == nil {
-		t.Error("a table inside of a string was taken for ours")
-	}
 	if _, known := For("cursor", h, p); known {
 		t.Error("an unknown runtime is known")
 	}
@@ -254,5 +249,98 @@ func TestCommandLine(t *testing.T) {
 	p := Program{Path: "/opt/my tools/sessctl", Args: []string{"--data-dir=/it's"}}
 	if got, want := p.line("hook", "run", "claude"), `'/opt/my tools/sessctl' hook run claude '--data-dir=/it'\''s'`; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// What others have registered is neither changed nor taken away, also where it
+// looks like ours; install says that it stays.
+func TestOthersStay(t *testing.T) {
+	h, dir := home(t)
+	records := filepath.Join(t.TempDir(), "hooks")
+	p := Program{Path: "/usr/bin/sessctl"}
+	write(t, filepath.Join(h.Claude, "settings.json"), `{"hooks":{"PreCompact":[{"hooks":[{"type":"command","command":"/opt/wrap sessctl hook run claude --x"}]}]}}`)
+	write(t, h.ClaudeJSON, `{"mcpServers":{"sessctl":{"command":"sessctl","args":["mcp","--agent","coordinator"],"env":{"K":"v"}}}}`)
+	write(t, filepath.Join(h.Codex, "config.toml"), "a = \"\"\"\n[mcp_servers.sessctl]\nx\n\"\"\"\n[mcp_servers.sessctl]\ncommand = 'y'\nargs = ['mcp', '--agent', 'z']\n[mcp_servers.sessctl.env]\nK = 'v'\n")
+	before := files(t, dir)
+	for _, runtime := range []string{"claude", "codex"} {
+		target, _ := For(runtime, h, p)
+		if plan, err := PlanRemove(target, records); err != nil || plan.Needed() {
+			t.Errorf("%s: remove without an install would change something: %v", runtime, err)
+		}
+		plan := install(t, target, records)
+		if !strings.Contains(strings.Join(plan.Notes, " "), "stays as it is") {
+			t.Errorf("%s: nothing says that a registration stays: %q", runtime, plan.Notes)
+		}
+		remove(t, target, records)
+	}
+	same(t, "after remove", files(t, dir), before)
+}
+
+// A hook that somebody has put beside ours stays when ours goes.
+func TestHookBesideOurs(t *testing.T) {
+	h, dir := home(t)
+	records := filepath.Join(t.TempDir(), "hooks")
+	target, _ := For("claude", h, Program{Path: "/usr/bin/sessctl"})
+	install(t, target, records)
+	settings := filepath.Join(h.Claude, "settings.json")
+	text, err := os.ReadFile(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, settings, strings.Replace(string(text), `"hooks": [`+"\n", `"hooks": [{"type": "command", "command": "mine.sh"},`+"\n", 1))
+	install(t, target, records)
+	remove(t, target, records)
+	if now := files(t, dir)[settings]; strings.Contains(now, "sessctl") || !strings.Contains(now, "mine.sh") {
+		t.Errorf("it is %s", now)
+	}
+}
+
+// An installation that fails half way leaves everything as it was.
+func TestFailedInstall(t *testing.T) {
+	h, dir := home(t)
+	records := filepath.Join(t.TempDir(), "hooks")
+	target, _ := For("claude", h, Program{Path: "/usr/bin/sessctl"})
+	p, err := PlanInstall(target, records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(h.Claude, "commands"), "in the way")
+	before := files(t, dir)
+	if err := p.Execute(); err == nil {
+		t.Fatal("it is installed")
+	}
+	same(t, "after the failure", files(t, dir), before)
+}
+
+// A file of ours that was edited, a link that leads nowhere and an empty file are
+// not written over.
+func TestEdges(t *testing.T) {
+	h, dir := home(t)
+	records := filepath.Join(t.TempDir(), "hooks")
+	target, _ := For("claude", h, Program{Path: "/usr/bin/sessctl"})
+	write(t, filepath.Join(h.Claude, "settings.json"), "")
+	before := files(t, dir)
+	install(t, target, records)
+	remove(t, target, records)
+	same(t, "an empty file", files(t, dir), before)
+	install(t, target, records)
+	recall := filepath.Join(h.Claude, "commands", "recall.md")
+	text, _ := os.ReadFile(recall)
+	write(t, recall, string(text)+"mine\n")
+	if _, err := PlanInstall(target, records); !errors.Is(err, ErrForeign) {
+		t.Errorf("an edited file: %v", err)
+	}
+	if err := os.Remove(recall); err != nil {
+		t.Fatal(err)
+	}
+	remove(t, target, records)
+	if err := os.Remove(filepath.Join(h.Claude, "settings.json")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("../gone.json", filepath.Join(h.Claude, "settings.json")); err != nil {
+		t.Skip(err)
+	}
+	if _, err := PlanInstall(target, records); !errors.Is(err, ErrDangling) {
+		t.Errorf("a link that leads nowhere: %v", err)
 	}
 }

@@ -20,6 +20,9 @@ import (
 // by this user.
 var ErrNoRuntime = errors.New("the runtime's directory does not exist")
 
+// ErrDangling is returned where a file of settings is a link that leads nowhere.
+var ErrDangling = errors.New("the link leads nowhere")
+
 // ErrChanged is returned by [Plan.Execute] if a file is not what the plan saw.
 var ErrChanged = errors.New("the file has changed meanwhile")
 
@@ -34,6 +37,7 @@ type Change struct {
 	mode    fs.FileMode
 	base    []byte // without ours
 	created []string
+	ours    []string
 }
 
 // Needed reports whether the file has to be written, or removed.
@@ -67,6 +71,7 @@ type recordFile struct {
 	After   string   `json:"sha256"`      // of what was written
 	Base    *string  `json:"before"`      // the whole file before, null if there was none
 	Created []string `json:"made_values"` // what was made to hold ours, as JSON pointers
+	Ours    []string `json:"ours"`        // what was put there
 }
 
 // mostBytes bounds the files that are changed, and records of them.
@@ -87,11 +92,16 @@ func PlanInstall(t Target, dir string) (Plan, error) {
 		if err != nil {
 			return p, err
 		}
-		if c.After, c.created, err = f.ours.put(c.base); err != nil {
+		put, err := f.ours.put(c.base)
+		if err != nil {
 			return p, fmt.Errorf("%s: %w", c.Path, err)
 		}
-		if c.created = slices.Concat(c.created, known.Created); c.mode == 0 {
+		c.After, c.ours, c.created = put.text, put.ours, slices.Concat(put.created, known.Created)
+		if c.mode == 0 {
 			c.mode = 0o600
+		}
+		for _, n := range put.notes {
+			p.Notes = append(p.Notes, c.Path+": "+n)
 		}
 		p.Changes = append(p.Changes, c)
 	}
@@ -136,6 +146,9 @@ func begin(t Target, dir string, install bool) (Plan, record, error) {
 // look reads a file, and takes ours away: to the byte, if it is what we wrote.
 func look(f targetFile, old record) (Change, recordFile, error) {
 	c := Change{Path: resolved(f.path), What: f.what}
+	if info, err := os.Lstat(c.Path); err == nil && info.Mode().Type() == fs.ModeSymlink {
+		return c, recordFile{}, fmt.Errorf("%s: %w", c.Path, ErrDangling)
+	}
 	text, err := durable.ReadSmall(c.Path, mostBytes)
 	if err != nil && exists(err) {
 		return c, recordFile{}, fmt.Errorf("read %s: %w", c.Path, err)
@@ -153,7 +166,7 @@ func look(f targetFile, old record) (Change, recordFile, error) {
 		}
 		return c, known, nil
 	}
-	if c.base, err = f.ours.drop(c.Before, known.Created); err != nil {
+	if c.base, err = f.ours.drop(c.Before, known); err != nil {
 		return c, known, fmt.Errorf("%s: %w", c.Path, err)
 	}
 	if empty := string(bytes.TrimSpace(c.base)); known.After != "" && known.Base == nil && (empty == "" || empty == "{}") {
@@ -221,7 +234,7 @@ func (p Plan) installAll() error {
 	now := record{Schema: 1, Runtime: p.Runtime, Dirs: old.Dirs}
 	for _, c := range p.Changes {
 		now.Dirs = append(now.Dirs, missingDirs(filepath.Dir(c.Path), now.Dirs)...)
-		f := recordFile{Path: c.Path, After: sum(c.After), Created: c.created}
+		f := recordFile{Path: c.Path, After: sum(c.After), Created: c.created, Ours: c.ours}
 		if c.base != nil {
 			base := string(c.base)
 			f.Base = &base
@@ -231,12 +244,27 @@ func (p Plan) installAll() error {
 	if err := p.records.write(now); err != nil {
 		return err
 	}
-	for _, c := range p.Changes {
+	for i, c := range p.Changes {
 		if err := c.write(); err != nil {
-			return err
+			return errors.Join(err, p.takeBack(old, p.Changes[:i]))
 		}
 	}
 	return nil
+}
+
+// takeBack makes files what they were before an installation that failed.
+func (p Plan) takeBack(old record, done []Change) error {
+	var errs []error
+	for _, c := range slices.Backward(done) {
+		c.Before, c.After = c.After, c.Before
+		errs = append(errs, c.write())
+	}
+	if old.Runtime != "" {
+		errs = append(errs, p.records.write(old))
+	} else {
+		errs = append(errs, p.records.drop(p.Runtime))
+	}
+	return errors.Join(errs...)
 }
 
 // missingDirs are a directory and those above it that do not exist, the

@@ -6,25 +6,37 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
+
+	"github.com/tailscale/hujson"
 )
 
 // ErrForeign is returned where a file that would be written exists and is not
-// ours.
-var ErrForeign = errors.New("the file is not ours")
+// ours, or was edited since we wrote it.
+var ErrForeign = errors.New("the file is not ours, or was edited since")
 
 // registered is what stands in one file of a runtime.
 type registered interface {
-	// put returns a file with ours in it, and the pointers of what was made to
-	// hold ours. text is nil if there is no file.
-	put(text []byte) (with []byte, created []string, err error)
-	// drop returns a file without ours, nil for no file. created is what put
-	// returned.
-	drop(text []byte, created []string) (without []byte, err error)
+	// put returns a file with ours in it. text is nil if there is no file, and has
+	// nothing of ours otherwise.
+	put(text []byte) (placed, error)
+	// drop returns a file without ours, nil for no file. Ours is what was put there
+	// before, by the record, and what would be put now: nothing that only looks
+	// like it.
+	drop(text []byte, before recordFile) ([]byte, error)
+}
+
+// placed is a file with ours in it.
+type placed struct {
+	text    []byte
+	created []string // pointers of what was made to hold ours
+	ours    []string // what was put: command lines, values and tables
+	notes   []string
 }
 
 // member is a value that is set in settings, and element one that is added to a
-// list there.
+// list of hooks there.
 type (
 	member struct {
 		path  []string
@@ -33,7 +45,7 @@ type (
 	}
 	element struct {
 		path  []string
-		value any
+		value command
 	}
 )
 
@@ -43,29 +55,43 @@ type inSettings struct {
 	elements []element
 }
 
-// put implements registered.
-func (f inSettings) put(text []byte) ([]byte, []string, error) {
+// put implements registered. A value that somebody has set stays.
+func (f inSettings) put(text []byte) (p placed, err error) {
 	s, err := readSettings(text)
 	if err != nil {
-		return nil, nil, err
+		return p, err
 	}
 	for _, m := range f.members {
-		if m.keep && s.find(m.path...) != nil {
-			if err := s.checkKept(m); err != nil {
-				return nil, nil, err
+		if s.find(m.path...) != nil {
+			if err := s.checkKept(m); m.keep && err != nil {
+				return p, err
+			}
+			if !m.keep {
+				p.notes = append(p.notes, pointer(m.path)+" is there already and stays as it is")
 			}
 			continue
 		}
 		if err := s.set(m.value, m.path...); err != nil {
-			return nil, nil, err
+			return p, err
 		}
+		p.ours = append(p.ours, compactJSON(m.value))
 	}
 	for _, e := range f.elements {
 		if err := s.add(e.value, e.path...); err != nil {
-			return nil, nil, err
+			return p, err
 		}
+		p.ours = append(p.ours, e.value.Hooks[0].Command)
 	}
-	return s.bytes(), s.created, nil
+	p.text, p.created = s.bytes(), s.created
+	return p, nil
+}
+
+func compactJSON(v any) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(v) // values of ours are always JSON
+	return string(bytes.TrimSpace(b.Bytes()))
 }
 
 // checkKept refuses a setting that somebody made otherwise than ours needs it.
@@ -83,32 +109,33 @@ func (s *settings) checkKept(m member) error {
 }
 
 // drop implements registered.
-func (f inSettings) drop(text []byte, created []string) ([]byte, error) {
-	if text == nil {
-		return nil, nil
+func (f inSettings) drop(text []byte, before recordFile) ([]byte, error) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return text, nil
 	}
 	s, err := readSettings(text)
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range f.elements {
-		s.remove(calledByRuntime, e.path...)
-	}
-	made := map[string]bool{}
-	for _, at := range created {
-		made[at] = true
+		s.removeCalls(func(line string) bool { return line == e.value.Hooks[0].Command || slices.Contains(before.Ours, line) }, e.path...)
 	}
 	for _, m := range f.members {
-		if !m.keep || made[pointer(m.path)] {
+		value := s.find(m.path...)
+		made := slices.Contains(before.Created, pointer(m.path))
+		if value != nil && (m.keep && made || !m.keep && (minimized(value) == compactJSON(m.value) || slices.Contains(before.Ours, minimized(value)))) {
 			s.drop(m.path...)
 		}
 	}
-	s.prune(created)
+	s.prune(before.Created)
 	return s.bytes(), nil
 }
 
-// calledByRuntime reports an entry of a list of hooks that calls sessctl.
-func calledByRuntime(entry []byte) bool { return bytes.Contains(entry, []byte(" hook run ")) }
+func minimized(v *hujson.Value) string {
+	short := v.Clone()
+	short.Minimize()
+	return string(short.Pack())
+}
 
 // inTable is ours in a file of TOML.
 type inTable struct {
@@ -116,16 +143,33 @@ type inTable struct {
 	rows any
 }
 
-// put implements registered.
-func (f inTable) put(text []byte) ([]byte, []string, error) {
+// put implements registered. A table that somebody has made stays.
+func (f inTable) put(text []byte) (placed, error) {
+	there, err := hasTable(text, f.name)
+	if err != nil {
+		return placed{}, err
+	}
+	if there {
+		return placed{text: text, notes: []string{f.name + " is there already and stays as it is"}}, nil
+	}
 	with, err := putTable(text, f.name, f.rows)
-	return with, nil, err
+	return placed{text: with, ours: []string{tableText(with, f.name)}}, err
 }
 
 // drop implements registered.
-func (f inTable) drop(text []byte, _ []string) ([]byte, error) {
-	if text == nil {
-		return nil, nil
+func (f inTable) drop(text []byte, before recordFile) ([]byte, error) {
+	if len(text) == 0 {
+		return text, nil
+	}
+	now, err := putTable(nil, f.name, f.rows)
+	if err != nil {
+		return nil, err
+	}
+	if is, err := hasTable(text, f.name); err != nil || !is {
+		return text, err
+	}
+	if there := tableText(text, f.name); there == "" || there != tableText(now, f.name) && !slices.Contains(before.Ours, there) {
+		return text, checkTOML(text)
 	}
 	without, err := dropTable(text, f.name)
 	if err == nil && len(without) == 0 {
@@ -143,19 +187,19 @@ type whole struct {
 const Mark = "Installed by sessctl hook install"
 
 // put implements registered.
-func (f whole) put(text []byte) ([]byte, []string, error) {
-	if text != nil && !bytes.Contains(text, []byte(Mark)) {
-		return nil, nil, ErrForeign
+func (f whole) put(text []byte) (placed, error) {
+	if text != nil {
+		return placed{}, ErrForeign
 	}
-	return []byte(f.text), nil, nil
+	return placed{text: []byte(f.text)}, nil
 }
 
-// drop implements registered.
-func (f whole) drop(text []byte, _ []string) ([]byte, error) {
-	if text != nil && !bytes.Contains(text, []byte(Mark)) {
-		return text, nil
+// drop implements registered. One that was edited is somebody's.
+func (f whole) drop(text []byte, before recordFile) ([]byte, error) {
+	if string(text) == f.text || text != nil && before.After == sum(text) {
+		return nil, nil
 	}
-	return nil, nil
+	return text, nil
 }
 
 // Program is how a runtime calls sessctl.

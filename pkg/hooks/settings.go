@@ -214,22 +214,46 @@ func (s *settings) drop(path ...string) {
 	}
 }
 
-// remove takes the elements of a list away that are ours.
-func (s *settings) remove(ours func(element []byte) bool, path ...string) {
-	found := s.find(path...)
-	if found == nil {
-		return
-	}
-	list, ok := found.Value.(*hujson.Array)
+// removeCalls takes the hooks of a list of groups away whose command is ours, and
+// a group that has no other.
+func (s *settings) removeCalls(ours func(line string) bool, path ...string) {
+	groups, ok := s.list(path)
 	if !ok {
 		return
 	}
-	comma := len(list.Elements) > 0 && list.Elements[len(list.Elements)-1].AfterExtra != nil
-	list.Elements = slices.DeleteFunc(list.Elements, func(e hujson.Value) bool {
-		text := e.Clone()
-		text.Standardize()
-		return ours(text.Pack())
+	removeFrom(groups, func(group hujson.Value) bool {
+		calls, ok := listOf(group.Find("/hooks"))
+		if !ok {
+			return false
+		}
+		before := len(calls.Elements)
+		removeFrom(calls, func(call hujson.Value) bool {
+			line := call.Find("/command")
+			if line == nil {
+				return false
+			}
+			literal, ok := line.Value.(hujson.Literal)
+			return ok && literal.Kind() == '"' && ours(literal.String())
+		})
+		return before > 0 && len(calls.Elements) == 0
 	})
+}
+
+func (s *settings) list(path []string) (*hujson.Array, bool) { return listOf(s.find(path...)) }
+
+func listOf(v *hujson.Value) (*hujson.Array, bool) {
+	if v == nil {
+		return nil, false
+	}
+	list, ok := v.Value.(*hujson.Array)
+	return list, ok
+}
+
+// removeFrom takes elements of a list away; the last that stays has a comma if
+// the last one had.
+func removeFrom(list *hujson.Array, which func(hujson.Value) bool) {
+	comma := len(list.Elements) > 0 && list.Elements[len(list.Elements)-1].AfterExtra != nil
+	list.Elements = slices.DeleteFunc(list.Elements, which)
 	if n := len(list.Elements); n == 0 && len(bytes.TrimSpace(list.AfterExtra)) == 0 {
 		list.AfterExtra = nil
 	} else if n > 0 && !comma {

@@ -102,9 +102,9 @@ func comesBack(t failer, text string) {
 	if err != nil {
 		t.Fatalf("%q became %q: %v", text, with, err)
 	}
-	ours := func(element []byte) bool { return strings.Contains(string(element), "sessctl hook run") }
-	back.remove(ours, "hooks", "SessionEnd")
-	back.remove(ours, "hooks", "PreCompact")
+	ours := func(line string) bool { return line == "sessctl hook run claude" }
+	back.removeCalls(ours, "hooks", "SessionEnd")
+	back.removeCalls(ours, "hooks", "PreCompact")
 	back.drop("mcpServers", "sessctl")
 	back.prune(s.created)
 	if got := string(back.bytes()); fmt.Sprint(decoded(t, []byte(got))) != fmt.Sprint(decoded(t, []byte(text))) {

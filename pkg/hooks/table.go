@@ -11,26 +11,38 @@ import (
 // A file of settings in TOML is changed by whole tables: ours is put at its end,
 // and taken away from its header to the next one. Every other byte stays.
 
-// putTable is a file with a table at its end. One of that name is replaced.
+// putTable is a file with a table at its end, which it does not have yet.
 func putTable(text []byte, name string, rows any) ([]byte, error) {
-	rest, err := dropTable(text, name)
-	if err != nil {
-		return nil, err
-	}
 	body, err := toml.Marshal(rows)
 	if err != nil {
 		return nil, fmt.Errorf("write settings: %w", err)
 	}
 	var b bytes.Buffer
-	b.Write(rest)
-	if len(rest) > 0 && !bytes.HasSuffix(rest, []byte("\n")) {
+	b.Write(text)
+	if len(text) > 0 && !bytes.HasSuffix(text, []byte("\n")) {
 		b.WriteByte('\n')
 	}
-	if len(rest) > 0 {
+	if len(text) > 0 {
 		b.WriteByte('\n')
 	}
 	fmt.Fprintf(&b, "[%s]\n%s", name, body)
 	return b.Bytes(), checkTOML(b.Bytes())
+}
+
+// hasTable reports whether a file has a table of a dotted name, however it is
+// written.
+func hasTable(text []byte, name string) (bool, error) {
+	var all any = map[string]any{}
+	if err := toml.Unmarshal(text, &all); err != nil {
+		return false, fmt.Errorf("read settings: %w", err)
+	}
+	for part := range strings.SplitSeq(name, ".") {
+		table, _ := all.(map[string]any)
+		if all = table[part]; all == nil {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // dropTable is a file without a table, and without the empty line before it.
@@ -77,4 +89,13 @@ func checkTOML(text []byte) error {
 		return fmt.Errorf("read settings: %w", err)
 	}
 	return nil
+}
+
+// tableText is a table as it stands in a file, without the space around it, or "".
+func tableText(text []byte, name string) string {
+	start, end := findTable(text, name)
+	if start < 0 {
+		return ""
+	}
+	return string(bytes.TrimSpace(text[start:end]))
 }
