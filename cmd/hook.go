@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"time"
@@ -121,6 +122,9 @@ func runHookChange(a *app, o hookOptions, plan func(hooks.Target, string) (hooks
 			a.notice(note{Message: text})
 		}
 	}
+	if p.Installs() && !a.readsStoresOf(o.Runtime) {
+		a.tell(note{Path: a.configFile(), Message: "no store of " + o.Runtime + " is among those in the configuration: its hooks keep nothing", Hint: "add it to stores"})
+	}
 	if p.Installs() && doc.Changed && o.Program == "" {
 		a.tellTemporary(target.Program, "the hooks fail")
 	}
@@ -136,10 +140,14 @@ func hookFailure(err error, t hooks.Target) error {
 		f.code, f.path, f.hint = "no_runtime", t.Dir, "start "+t.Runtime+" once, or make the directory"
 	case errors.Is(err, hooks.ErrForeign):
 		f.code, f.hint = "foreign", "move the file away, or merge the two by hand: --dry-run --json shows what would be written"
+	case errors.Is(err, hooks.ErrDangling):
+		f.code, f.hint = "dangling", "make the file that it leads to, or remove the link"
+	case errors.Is(err, fs.ErrPermission):
+		f.code, f.hint = "permission", "check who owns the file and its directory; nothing was installed"
 	case errors.Is(err, hooks.ErrChanged):
 		f.code, f.exit, f.hint = "changed", exitBusy, "run the command again; if "+t.Runtime+" is running, end it first"
 	default:
-		f.hint = "correct the file, and run the command again"
+		f.hint = "comments and trailing commas are fine, other extensions of JSON and inline tables are not: correct the file, or write our part by hand (docs/hooks.md)"
 	}
 	return f
 }

@@ -18,7 +18,7 @@ import (
 )
 
 func newHookRunCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "run RUNTIME",
 		Short: "Archive and remember a session before it changes (runtimes call this)",
 		Long: `Read an event of a runtime on stdin. Before a compaction, a reset or an end the
@@ -27,33 +27,69 @@ that there is a memory. It never fails the runtime: the exit code is 0, and what
 went wrong is in sessctl hook status and sessctl doctor.
 ` + exitHelp,
 		Example: `  sessctl hook run claude < event.json`,
-		Args:    usageArgs(cobra.ExactArgs(1)),
+		Args:    cobra.ArbitraryArgs,
+		PersistentPreRunE: func(c *cobra.Command, args []string) error {
+			if err := a.prepare(c); err != nil {
+				a.hookRefused(c, args, err)
+			}
+			return nil
+		},
 		RunE: func(c *cobra.Command, args []string) error {
-			a.hookRun(c.Context(), args[0])
+			a.hookRun(c.Context(), args)
 			return nil
 		},
 	}
+	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error { // some runtimes take any other exit code for a veto
+		a.hookRefused(c, c.Flags().Args(), err)
+		return nil
+	})
+	return c
+}
+
+// hookRefused keeps why a hook could not begin. Where the configuration cannot be
+// used the data directory is the usual one.
+func (a *app) hookRefused(c *cobra.Command, args []string, err error) {
+	if a.useDefaults(c) != nil {
+		a.global.DataDir = ""
+	}
+	a.refused = true
+	a.hookFailed(hooks.Event{Runtime: strings.Join(args, " "), Name: "unknown event"}, err)
 }
 
 // Bounds of what a hook reads, in bytes, and of how long it waits.
 const (
-	mostEvent    = 4 << 20
-	mostFailed   = 256 << 10 // of the file of failures
-	hookPatience = 45 * time.Second
-	hookLockWait = 30 * time.Second
+	mostEvent     = 4 << 20
+	mostFailed    = 256 << 10 // of the file of failures
+	hookPatience  = 45 * time.Second
+	hookLockWait  = 30 * time.Second
+	eventPatience = 10 * time.Second // for the event on stdin
 )
 
-// hookRun does what an event asks for, and keeps what went wrong.
-func (a *app) hookRun(ctx context.Context, runtime string) {
-	ctx, cancel := context.WithTimeout(ctx, hookPatience)
-	defer cancel()
-	text, err := io.ReadAll(io.LimitReader(a.In, mostEvent))
-	if err != nil {
-		a.hookFailed(hooks.Event{Runtime: runtime, Name: "unknown event"}, fmt.Errorf("read the event: %w", err))
+// hookRun does what an event asks for, and keeps what went wrong. Whatever
+// happens, the runtime sees a hook that has succeeded.
+func (a *app) hookRun(ctx context.Context, args []string) {
+	e := hooks.Event{Runtime: strings.Join(args, " "), Name: "unknown event"}
+	defer func() {
+		if p := recover(); p != nil {
+			a.hookFailed(e, fmt.Errorf("a defect of sessctl: %v", p))
+		}
+		a.incomplete = 0
+	}()
+	if a.refused {
 		return
 	}
-	e, err := hooks.ReadEvent(runtime, text)
+	ctx, cancel := context.WithTimeout(ctx, hookPatience)
+	defer cancel()
+	if len(args) != 1 {
+		a.hookFailed(e, fmt.Errorf("hook run takes the name of one runtime"))
+		return
+	}
+	text, err := a.readEvent(ctx)
 	if err != nil {
+		a.hookFailed(e, fmt.Errorf("read the event of %s: %w", args[0], err))
+		return
+	}
+	if e, err = hooks.ReadEvent(args[0], text); err != nil {
 		a.hookFailed(e, err)
 		return
 	}
@@ -66,6 +102,28 @@ func (a *app) hookRun(ctx context.Context, runtime string) {
 		if told := a.pointedAt(ctx, e); told != "" {
 			_ = a.printJSON(hookAnswer{hookContext{e.Name, told}}) // there is nobody to tell
 		}
+	}
+}
+
+// readEvent reads one document from stdin, which need not end after it.
+func (a *app) readEvent(ctx context.Context) (json.RawMessage, error) {
+	type read struct {
+		text json.RawMessage
+		err  error
+	}
+	done := make(chan read, 1)
+	go func() { // it ends with the program, if nobody writes
+		var r read
+		r.err = json.NewDecoder(io.LimitReader(a.In, mostEvent)).Decode(&r.text)
+		done <- r
+	}()
+	select {
+	case r := <-done:
+		return r.text, r.err
+	case <-time.After(eventPatience):
+		return nil, fmt.Errorf("none came on stdin within %s", eventPatience)
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 }
 
@@ -119,10 +177,21 @@ func (a *app) sessionOf(ctx context.Context, e hooks.Event) (*found, error) {
 	if i := slices.IndexFunc(all.sessions, named); i >= 0 {
 		return &all.sessions[i], nil
 	}
-	if e.Session == "" && e.Path == "" {
+	switch {
+	case e.Session == "" && e.Path == "":
 		return nil, fmt.Errorf("the event names no session")
+	case e.Path != "" && exists(e.Path):
+		return nil, fmt.Errorf("%s is in none of the stores that sessctl reads; sessctl stores shows them", e.Path)
+	case e.Runtime != hooks.Any && !a.readsStoresOf(e.Runtime):
+		return nil, fmt.Errorf("no store of %s is among those in the configuration", e.Runtime)
 	}
-	return nil, nil
+	return nil, nil // it ended before anything was said
+}
+
+// readsStoresOf reports whether stores of a runtime are read: all are, unless
+// those to read are named.
+func (a *app) readsStoresOf(runtime string) bool {
+	return len(a.global.Stores) == 0 || slices.ContainsFunc(a.global.Stores, func(s string) bool { return strings.HasPrefix(s, runtime+"=") })
 }
 
 // realPath is where a log is, whatever links lead there.

@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/spf13/cobra"
 )
 
@@ -50,7 +52,9 @@ const maxMCPLine = 1 << 20
 // runMCP serves one client. stdout is the protocol's.
 func runMCP(ctx context.Context, a *app, o mcpOptions) error {
 	server := newMCPServer(a, o)
-	err := server.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(a.In), Writer: keptOpen{a.Out}, MaxLineLength: maxMCPLine})
+	lines := newRequestLines(a.In, a.Out)
+	go lines.pass()
+	err := server.Run(ctx, &mcp.IOTransport{Reader: lines, Writer: keptOpen{lines}, MaxLineLength: maxMCPLine})
 	if ctx.Err() != nil || errors.Is(err, io.EOF) || errors.Is(err, mcp.ErrConnectionClosed) {
 		return ctx.Err() // the client has gone, which is how it ends
 	}
@@ -82,6 +86,7 @@ func newMCPServer(a *app, o mcpOptions) *mcp.Server {
 		&mcp.Implementation{Name: "sessctl", Title: "sessctl: memory of agent sessions", Version: programVersion()},
 		&mcp.ServerOptions{Instructions: mcpInstructions, Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}},
 	)
+	server.AddReceivingMiddleware(briefErrors)
 	s := &mcpServer{app: a, options: o, working: make(chan struct{}, maxWorking)}
 	addTool(server, s, "memory_recall", "Search the memory of earlier sessions by words and by meaning. Returns the best passages, each with the archive and lines it came from, or \"nothing found that fits\". Names, identifiers, paths and error messages are found word for word.", s.recall)
 	addTool(server, s, "memory_read", "Read the messages of an archived session around a hit of memory_recall: by archive and lines, as text.", s.read)
@@ -92,6 +97,29 @@ func newMCPServer(a *app, o mcpOptions) *mcp.Server {
 		addChangingTool(server, s, "session_compact", "Archive a session, remember it and make its context small. Without confirm it only says what would be done.", s.compact)
 	}
 	return server
+}
+
+// mostComplaint bounds what an error says, in bytes: it may quote what it was
+// sent.
+const mostComplaint = 1000
+
+// briefErrors bounds the errors of all tools.
+func briefErrors(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+		result, err := next(ctx, method, r)
+		if called, ok := result.(*mcp.CallToolResult); ok && called != nil && called.IsError {
+			for _, c := range called.Content {
+				if text, ok := c.(*mcp.TextContent); ok {
+					text.Text = session.CutText(text.Text, mostComplaint, " …")
+				}
+			}
+		}
+		var wire *jsonrpc.Error
+		if errors.As(err, &wire) && len(wire.Message) > mostComplaint {
+			err = &jsonrpc.Error{Code: wire.Code, Message: session.CutText(wire.Message, mostComplaint, " …")}
+		}
+		return result, err
+	}
 }
 
 // toolCall is what the handler of a tool is: it returns text for a model.

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -312,4 +313,83 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer "+string(b))
 	return http.DefaultTransport.RoundTrip(r)
+}
+
+// What is no request is answered as JSON-RPC says and ends nothing; what is being
+// answered when stdin ends is answered.
+func TestMCPLines(t *testing.T) {
+	a := mcpHome(t)
+	var out bytes.Buffer
+	long := `{"jsonrpc":"2.0","id":9,"method":"x","params":"` + strings.Repeat("x", maxMCPLine) + `"}`
+	query := strings.Repeat("y", 100<<10)
+	a.In, a.Out = strings.NewReader(strings.Join([]string{
+		"not json", "[]", "5", "null", `{"id":5}`, `[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, `{"jsonrpc":"1.0","id":1,"method":"ping"}`, `{"jsonrpc":"2.0","id":{},"method":"ping"}`, long, "",
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`,
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"memory_recall","arguments":{"query":"` + query + `"}}}`,
+		`{"jsonrpc":"2.0","id":"three","method":"tools/call","params":{"name":"memory_recall","arguments":{"query":"why is port 9100 refused"}}}`,
+	}, "\n")), &out
+	if err := runMCP(t.Context(), a, mcpOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	answers := map[string]string{}
+	refused := 0
+	for line := range strings.Lines(out.String()) {
+		var answer struct {
+			ID    json.RawMessage
+			Error *struct{ Code int }
+		}
+		if err := json.Unmarshal([]byte(line), &answer); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		if string(answer.ID) == "null" && answer.Error != nil && (answer.Error.Code == codeParse || answer.Error.Code == codeRequest) {
+			refused++
+			continue
+		}
+		answers[string(answer.ID)] = line
+	}
+	if refused != 9 {
+		t.Errorf("%d lines were refused, want 9:\n%s", refused, out.String())
+	}
+	if len(answers["2"]) > 2*mostComplaint {
+		t.Errorf("a long question is sent back: %d bytes", len(answers["2"]))
+	}
+	if !strings.Contains(answers[`"three"`], "9101") {
+		t.Errorf("the last request was not answered: %s", answers[`"three"`])
+	}
+}
+
+// A server for one agent names no id of another, whatever prefix it is asked for.
+func TestMCPConfinedIDs(t *testing.T) {
+	a := mcpHome(t)
+	root := newRootCommand(a.printingTo(io.Discard))
+	root.SetArgs([]string{"archive", "--all", "--remember"})
+	if err := root.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := a.archived(t.Context(), archive.Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := askMCP(t, a, mcpOptions{Agent: "librarian"})
+	nobody := askMCP(t, a, mcpOptions{Agent: "nosuch"})
+	for _, digit := range "0123456789abcdef" {
+		for _, args := range []map[string]any{{"archive": string(digit)}, {"hit": string(digit)}} {
+			text, _ := call(t, c, "memory_read", args)
+			for _, e := range entries {
+				if e.Agent != "librarian" && (strings.Contains(text, e.ID) || strings.Contains(text, e.Agent)) {
+					t.Errorf("%v: %s", args, text)
+				}
+			}
+		}
+	}
+	for _, tool := range []string{"memory_recall", "sessions", "session_sizes", "memory_facts"} {
+		args := map[string]any{}
+		if tool == "memory_recall" {
+			args["query"] = "port"
+		}
+		if text, failed := call(t, nobody, tool, args); !failed || strings.Contains(text, "coordinator") {
+			t.Errorf("%s of an agent without sessions: %s", tool, text)
+		}
+	}
 }

@@ -37,6 +37,15 @@ func (s *mcpServer) request(out io.Writer) *app {
 	return a
 }
 
+// known refuses an agent that nobody knows. A confined server names no others.
+func (s *mcpServer) known(ctx context.Context, a *app, store *memory.Store, agent string) error {
+	err := a.checkAgent(ctx, store, agent)
+	if err != nil && s.options.Agent != "" {
+		return &failure{code: "unknown_agent", exit: exitUsage, err: fmt.Errorf("agent %q has no session yet", agent)}
+	}
+	return err
+}
+
 // confined is the agent that a call is about. Another one than the server's is
 // refused.
 func (s *mcpServer) confined(agent string) (string, error) {
@@ -66,6 +75,9 @@ func (s *mcpServer) recall(ctx context.Context, in recallInput) (string, error) 
 	limit := min(max(cmp.Or(in.Limit, usualHits), 1), mostHits)
 	o := recallOptions{Query: in.Query, Agent: agent, Since: in.Since, Until: in.Until, Category: in.Category, Rank: memory.RankHybrid, Limit: limit}
 	if err := o.validate(); err != nil {
+		return "", err
+	}
+	if err := s.known(ctx, a, nil, agent); err != nil {
 		return "", err
 	}
 	doc, err := a.recallElsewhere(ctx, o)
@@ -241,6 +253,9 @@ func (s *mcpServer) readHit(ctx context.Context, a *app, in readInput) (string, 
 	}
 	defer store.Close()
 	id, err := recordID(ctx, store, in.Hit)
+	if err != nil && s.options.Agent != "" { // it may name ids of other agents
+		return "", idKind{noun: "record", list: "memory_recall"}.unknown(in.Hit)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -271,12 +286,9 @@ func (s *mcpServer) readArchive(ctx context.Context, a *app, in readInput) (stri
 	if err != nil {
 		return "", err
 	}
-	entry, err := findArchive(ctx, store, in.Archive)
+	entry, err := s.findArchive(ctx, store, in.Archive)
 	if err != nil {
 		return "", err
-	}
-	if _, err := s.confined(entry.Agent); err != nil {
-		return "", archiveIDs().unknown(in.Archive)
 	}
 	if !a.readable(entry) {
 		return "", usageError("sessctl archive show "+entry.ID+" prints it", "archive %s is no log of messages", entry.ID)
@@ -286,6 +298,27 @@ func (s *mcpServer) readArchive(ctx context.Context, a *app, in readInput) (stri
 		return "", err
 	}
 	return reader.text(entry), nil
+}
+
+// findArchive is the archive that an id means: for a confined server one of its
+// agent, and no other is named.
+func (s *mcpServer) findArchive(ctx context.Context, store *archive.Store, name string) (archive.Entry, error) {
+	if s.options.Agent == "" {
+		return findArchive(ctx, store, name)
+	}
+	all, err := store.List(ctx, archive.Filter{Agent: s.options.Agent})
+	if err != nil {
+		return archive.Entry{}, err
+	}
+	var ids []candidate
+	for _, e := range all {
+		ids = append(ids, archiveCandidate(e))
+	}
+	id, err := archiveIDs().resolve(name, ids)
+	if err != nil {
+		return archive.Entry{}, err
+	}
+	return all[slices.IndexFunc(all, func(e archive.Entry) bool { return e.ID == id })], nil
 }
 
 // errReadEnough ends the reading of an archive.
@@ -374,7 +407,7 @@ func (s *mcpServer) facts(ctx context.Context, in factsInput) (string, error) {
 		return "", err
 	}
 	defer store.Close()
-	if err := a.checkAgent(ctx, store, agent); err != nil {
+	if err := s.known(ctx, a, store, agent); err != nil {
 		return "", err
 	}
 	known, err := store.Facts(ctx, memory.FactFilter{Agent: agent, Kind: in.Kind})
@@ -445,7 +478,7 @@ func (s *mcpServer) sessions(ctx context.Context, in sessionsInput) (string, err
 	if err != nil {
 		return "", usageError("write 30d, 12h, 2026-03-01 or 2026-03-01T12:00:00Z", "since: %w", err)
 	}
-	if err := a.checkAgent(ctx, nil, agent); err != nil {
+	if err := s.known(ctx, a, nil, agent); err != nil {
 		return "", err
 	}
 	all, err := a.allSessions(ctx, scope{agent: agent})
@@ -534,6 +567,9 @@ func (s *mcpServer) sizes(ctx context.Context, in sizesInput) (string, error) {
 	var out strings.Builder
 	a := s.request(&out)
 	defer a.closeStores()
+	if err := s.known(ctx, a, nil, agent); err != nil {
+		return "", err
+	}
 	doc, err := a.sizes(ctx, sizesOptions{Agent: agent, Over: in.Over, Sort: "tokens", Threshold: a.config.Compaction.Threshold})
 	if err != nil {
 		return "", err

@@ -98,6 +98,7 @@ type app struct {
 	// incomplete counts what the run had to pass over: stores and directories
 	// that could not be listed, and earlier runs that could not be finished.
 	incomplete int
+	refused    bool // a hook could not begin: its runtime is not to notice
 	// foreign is a session of another user, if root has listed any.
 	foreign foreignFile
 	listed  bool // the stores were listed, and foreign was looked for
