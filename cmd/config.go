@@ -190,17 +190,17 @@ func (a *app) loadConfig(c *cobra.Command) error {
 		return err
 	}
 	if err := a.config.checkStores(); err != nil {
-		return err
+		return a.blameKey(err)
 	}
-	return fillFlags(c.Flags(), v)
+	return a.fillFlags(c.Flags(), v)
 }
 
 // fillFlags fills every flag that was not typed.
-func fillFlags(fs *pflag.FlagSet, v *viper.Viper) error {
+func (a *app) fillFlags(fs *pflag.FlagSet, v *viper.Viper) error {
 	var failed error
 	fs.VisitAll(func(f *pflag.Flag) {
 		if key := f.Annotations[configAnnotation]; len(key) == 1 && !f.Changed && failed == nil {
-			failed = fillFlag(f, v, key[0])
+			failed = a.fillFlag(f, v, key[0])
 		}
 	})
 	return failed
@@ -250,8 +250,9 @@ func (a *app) configFile() string {
 	return filepath.Join(a.xdg("XDG_CONFIG_HOME", ".config"), "sessctl", "config.yaml")
 }
 
-// fillFlag sets a flag from a key; a bad value names the key and its variable.
-func fillFlag(f *pflag.Flag, v *viper.Viper, key string) error {
+// fillFlag sets a flag from a key; the error names the file and the line, or the
+// variable.
+func (a *app) fillFlag(f *pflag.Flag, v *viper.Viper, key string) error {
 	var err error
 	if list, ok := f.Value.(pflag.SliceValue); ok {
 		err = list.Replace(v.GetStringSlice(key))
@@ -259,7 +260,10 @@ func fillFlag(f *pflag.Flag, v *viper.Viper, key string) error {
 		err = f.Value.Set(value)
 	}
 	if err != nil {
-		return usageError("", "configuration key %s (%s): %w", key, envName(key), err)
+		if kind := kindOf(key); kind != aText {
+			return a.wrongKind(key, kind, v.Get(key))
+		}
+		return usageError(keysHint, "%s: %s: %w", a.originOf(key), key, err)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,6 +21,9 @@ import (
 // nobody knows, or one whose value is of another kind. It names the file and the
 // line, or the variable.
 func (a *app) checkConfig(v *viper.Viper) error {
+	if err := a.checkProfileNames(); err != nil {
+		return err
+	}
 	known := slices.Sorted(maps.Keys(defaults()))
 	for _, key := range slices.Sorted(slices.Values(v.AllKeys())) {
 		if !slices.Contains(known, key) && !isProfileKey(key, v.Get(key)) {
@@ -30,9 +34,11 @@ func (a *app) checkConfig(v *viper.Viper) error {
 		if err := checkTargetList(key, v.Get(key)); err != nil {
 			return blamedOn(a.originOf(key), err)
 		}
+		if err := a.checkScheduleList(key, v.Get(key)); err != nil {
+			return err
+		}
 		if !fits(key, v.Get(key)) {
-			err := fmt.Errorf("%s: %s takes %s, not %q", a.originOf(key), key, kindOf(key), fmt.Sprint(v.Get(key)))
-			return usageError("docs/configuration.md lists the keys and what they take", "%w", err)
+			return a.wrongKind(key, kindOf(key), v.Get(key))
 		}
 	}
 	if err := v.UnmarshalExact(&a.config); err != nil {
@@ -40,6 +46,13 @@ func (a *app) checkConfig(v *viper.Viper) error {
 	}
 	a.config.addBareProfiles(v.AllKeys())
 	return nil
+}
+
+// keysHint is the hint for a value that a key does not take.
+const keysHint = "docs/configuration.md lists the keys and what they take"
+
+func (a *app) wrongKind(key, kind string, value any) error {
+	return usageError(keysHint, "%s: %s takes %s, not %q", a.originOf(key), key, kind, fmt.Sprint(value))
 }
 
 // blamedOn is a usage error with where it stands in front.
@@ -60,8 +73,20 @@ func (a *app) unknownKey(key string, known []string) error {
 	return usageError(didYouMean(key, known, "docs/configuration.md lists the keys"), "%s: unknown key %s", a.originOf(key), key)
 }
 
-// fits reports whether a value can be that of a key.
+// fits reports whether a value can be that of a key. The decoder alone would
+// take 7 for true, and 1.5 for 1.
 func fits(key string, value any) bool {
+	text := fmt.Sprint(value)
+	switch kindOf(key) {
+	case aSwitch:
+		if _, err := strconv.ParseBool(text); err != nil && text != "" {
+			return false
+		}
+	case aWholeNumber:
+		if _, err := strconv.ParseInt(text, 0, 64); err != nil && text != "" {
+			return false
+		}
+	}
 	v := viper.New()
 	v.Set(key, value)
 	return v.UnmarshalExact(&config{}) == nil
@@ -69,26 +94,44 @@ func fits(key string, value any) bool {
 
 // originOf says where a value comes from: a variable, or a file and the line.
 func (a *app) originOf(key string) string {
+	return a.originBelow(key, "")
+}
+
+// originBelow says where a part of the value of a key comes from: ".0.profile" is
+// that of the first entry of a list.
+func (a *app) originBelow(key, part string) string {
 	if a.getenv(envName(key)) != "" {
 		return envName(key)
 	}
 	file := a.configFile()
-	if line := lineOf(file, key); line > 0 {
+	if line := lineOf(file, key+part); line > 0 {
 		return fmt.Sprintf("%s:%d", file, line)
 	}
 	return file
 }
 
-// lineOf is the line of a file of YAML in which a key stands, 0 if it is not
-// known.
-func lineOf(file, key string) int {
+// yamlOf is what a file of YAML holds, nil if it cannot be read.
+func yamlOf(file string) *yaml.Node {
 	text, err := os.ReadFile(file)
 	var document yaml.Node
 	if err != nil || yaml.Unmarshal(text, &document) != nil || len(document.Content) == 0 {
+		return nil
+	}
+	return document.Content[0]
+}
+
+// lineOf is the line of a file of YAML in which a key stands, 0 if it is not
+// known. An entry of a list has its number, from 0, for a name.
+func lineOf(file, key string) int {
+	node, line := yamlOf(file), 0
+	if node == nil {
 		return 0
 	}
-	node, line := document.Content[0], 0
 	for name := range strings.SplitSeq(key, ".") {
+		if i, err := strconv.Atoi(name); err == nil && node.Kind == yaml.SequenceNode && i >= 0 && i < len(node.Content) {
+			node, line = node.Content[i], node.Content[i].Line
+			continue
+		}
 		at := -1
 		for i := 0; i+1 < len(node.Content) && node.Kind == yaml.MappingNode; i += 2 {
 			if strings.EqualFold(node.Content[i].Value, name) {
@@ -107,6 +150,8 @@ func lineOf(file, key string) int {
 const (
 	aDuration    = "a duration such as 30s or 5m"
 	aWholeNumber = "a whole number"
+	aSwitch      = "true or false"
+	aText        = "a text"
 )
 
 // kindOf says what a key takes.
@@ -135,13 +180,13 @@ func kindOf(key string) string {
 	case t.Kind() == reflect.Int, t.Kind() == reflect.Int64:
 		return aWholeNumber
 	case t.Kind() == reflect.Bool:
-		return "true or false"
+		return aSwitch
 	case t.Kind() == reflect.Float64:
 		return "a number"
 	case t.Kind() == reflect.Struct:
 		return "keys below it"
 	}
-	return "a text"
+	return aText
 }
 
 // configured reads the configuration and checks what it says.
@@ -150,6 +195,22 @@ func (a *app) configured(c *cobra.Command) error {
 		return err
 	}
 	return a.blameConfig(c, a.checkLimits())
+}
+
+// leadingKey is the key that a message is about.
+var leadingKey = regexp.MustCompile(`^[a-z_]+(?:\.[a-z_]+)+`)
+
+// blameKey says in which file and line, or variable, the key stands that a
+// complaint is about.
+func (a *app) blameKey(err error) error {
+	if err == nil {
+		return nil
+	}
+	key := leadingKey.FindString(err.Error())
+	if _, known := defaults()[key]; !known {
+		return err
+	}
+	return blamedOn(a.originOf(key), err)
 }
 
 // leadingFlag is the flag that a message is about.
@@ -193,7 +254,7 @@ func (a *app) useDefaults(c *cobra.Command) error {
 	if err := v.UnmarshalExact(&a.config); err != nil {
 		return err
 	}
-	return fillFlags(c.Flags(), v)
+	return a.fillFlags(c.Flags(), v)
 }
 
 // oneLine is an error of a library on one line.

@@ -307,7 +307,7 @@ func renderDoctor(a *app, doc doctorDocument) error {
 			continue
 		}
 		text := f.Message
-		if f.Path != "" {
+		if f.Path != "" && !strings.HasPrefix(text, f.Path+":") {
 			text = f.Path + ": " + text
 		}
 		fmt.Fprintf(&b, "%-8s %-9s %s\n", f.Severity, f.Check, visible(text))
@@ -361,7 +361,7 @@ func (a *app) unusableSettings() (all []error) {
 		_, err := a.planProfile(name, time.Time{})
 		all = append(all, err)
 	}
-	_, monitorErr := a.config.Monitor.options()
+	_, monitorErr := a.monitorSettings()
 	_, schedulesErr := a.serveSchedules()
 	_, zoneErr := a.serveZone()
 	all = append(all, monitorErr, schedulesErr, zoneErr)

@@ -150,6 +150,29 @@ func TestExamplesOfTheConfigurationCanFail(t *testing.T) {
 	}
 }
 
+// TestConfigurationErrorsNameTheLine: whatever cannot be used is told with where
+// it stands, in words of the configuration.
+func TestConfigurationErrorsNameTheLine(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	t.Setenv("HOME", t.TempDir())
+	for text, want := range map[string]string{
+		"serve:\n  schedules:\n    - {profile: nightly, cron: '@daily'}\n    - {profile: nightly, corn: '@daily'}\n": ":4: serve.schedules: entry 2: unknown key corn",
+		"serve:\n  schedules: [nightly]\n":                                       ":2: serve.schedules: entry 1: it is no mapping of profile and cron",
+		"serve:\n  schedules:\n    - profile: nightly\n      cron: 0 0 31 2 *\n": `:4: serve.schedules: entry 1, profile nightly: "0 0 31 2 *": no such date ever comes`,
+		"serve:\n  schedules:\n    - profile: nigthly\n      cron: '@daily'\n":   `:3: serve.schedules: entry 1: there is no profile "nigthly"`,
+		"serve:\n\n  time_zone: Europe/Nowhere\n":                                ":3: serve.time_zone: unknown time zone Europe/Nowhere",
+		"monitor:\n\n  compact: 7\n":                                             `:3: monitor.compact takes true or false, not "7"`,
+		"monitor:\n\n  quiet_hours: 22:00-07:00\n":                               `:3: monitor.quiet_hours: quiet hours "22:00-07:00": the time zone is missing`,
+		"monitor:\n\n  disk_limit: much\n":                                       `:3: monitor.disk_limit: "much" is no size`,
+		"monitor:\n  growth:\n    factor: -1\n":                                  ":3: monitor.growth.factor must not be -1",
+		"\nworkers: 1.5\n":                                                       `:2: workers takes a whole number, not "1.5"`,
+	} {
+		if got := configurationProblem(t, file, []byte(text)); got != file+want {
+			t.Errorf("%s\n got %s\nwant %s", text, got, file+want)
+		}
+	}
+}
+
 func pagesOfUsers(t *testing.T) (pages []string) {
 	t.Helper()
 	for _, root := range []string{"docs", "contrib"} {

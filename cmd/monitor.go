@@ -151,7 +151,7 @@ func (a *app) monitorOnce(ctx context.Context) (monitorReport, error) {
 // is asked for. Another monitor that is looking is durable.ErrLocked. The report
 // holds also where what is new could not be kept.
 func (a *app) monitor(ctx context.Context, o monitorOptions) (monitorReport, error) {
-	options, err := a.config.Monitor.options()
+	options, err := a.monitorSettings()
 	if err != nil {
 		return monitorReport{}, err
 	}

@@ -37,6 +37,13 @@ func monitorDefaults() map[string]any {
 	}
 }
 
+// monitorSettings are the checked settings of the monitor. The error names the
+// file and the line, or the variable.
+func (a *app) monitorSettings() (monitor.Options, error) {
+	options, err := a.config.Monitor.options()
+	return options, a.blameKey(err)
+}
+
 // options checks the configuration of the monitor.
 func (c monitorConfig) options() (o monitor.Options, err error) {
 	o = monitor.Options{CoolDown: c.CoolDown, Overdue: c.Overdue, NewID: outbox.NewID}

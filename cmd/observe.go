@@ -280,7 +280,7 @@ func (o *observer) lookAtDisks(context.Context) error {
 	}
 	limit, err := o.config.Monitor.diskLimit()
 	if err != nil {
-		return err
+		return o.blameKey(err)
 	}
 	var failed error
 	seen := map[string]bool{}

@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/operate"
+	"github.com/sessctl/sessctl/pkg/operate/schedule"
 	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v3"
 )
 
 // profileConfig is one profile of the configuration: which steps a run has, and
@@ -197,6 +199,42 @@ func (c *config) addBareProfiles(keys []string) {
 // of systemd as it is.
 var profileName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 
+const profileNameHint = "names of profiles have small letters, digits, - and _, and begin with a letter or a digit"
+
+// checkProfileNames refuses names in the file that are none. The keys that were
+// read do not tell: their letters are small by then.
+func (a *app) checkProfileNames() error {
+	for _, key := range namesOf(yamlOf(a.configFile()), "profiles") {
+		switch {
+		case key.Value == schedule.Monitor:
+			return usageError("sessctl schedule install monitor is for sessctl monitor; call the profile something else", "%s:%d: profiles: %s cannot be the name of a profile", a.configFile(), key.Line, key.Value)
+		case key.Value != "<<" && !profileName.MatchString(key.Value):
+			return usageError(profileNameHint, "%s:%d: profiles: %q cannot be the name of a profile", a.configFile(), key.Line, key.Value)
+		}
+	}
+	return nil
+}
+
+// namesOf are the keys below a key at the top of a document.
+func namesOf(document *yaml.Node, name string) (keys []*yaml.Node) {
+	if document == nil || document.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(document.Content); i += 2 {
+		below := document.Content[i+1]
+		if below.Kind == yaml.AliasNode {
+			below = below.Alias
+		}
+		if !strings.EqualFold(document.Content[i].Value, name) || below.Kind != yaml.MappingNode {
+			continue
+		}
+		for at := 0; at < len(below.Content); at += 2 {
+			keys = append(keys, below.Content[at])
+		}
+	}
+	return keys
+}
+
 // keysBelow are the keys of a type of the configuration, with dots.
 func keysBelow(t reflect.Type, prefix string) (keys []string) {
 	for i := range t.NumField() {
@@ -249,7 +287,7 @@ func (a *app) planProfile(name string, lastRead time.Time) (profilePlan, error) 
 		return profilePlan{}, a.unknownProfile(name)
 	}
 	plan := profilePlan{profile: name}
-	if len(config.Steps) == 0 {
+	if config.Steps == nil {
 		config.Steps = operate.DefaultSteps()
 	}
 	if err := a.checkProfile(name, config); err != nil {
@@ -270,6 +308,9 @@ func (a *app) planProfile(name string, lastRead time.Time) (profilePlan, error) 
 func (a *app) unknownProfile(name string) error {
 	known := append(slices.Sorted(maps.Keys(a.config.Profiles)), operate.DefaultProfile)
 	hint := fmt.Sprintf("describe it under profiles.%s in %s; docs/nightly.md has an example", name, a.configFile())
+	if !profileName.MatchString(name) {
+		hint = profileNameHint
+	}
 	return &failure{code: "unknown_profile", exit: exitUsage, hint: didYouMean(name, known, hint), err: fmt.Errorf("no profile %q is configured", name)}
 }
 
@@ -277,6 +318,10 @@ func (a *app) unknownProfile(name string) error {
 // profile does not have: they would be taken for ones that count.
 func (a *app) checkProfile(name string, config profileConfig) error {
 	key := "profiles." + name + ".steps"
+	if len(config.Steps) == 0 {
+		hint := "name steps, or leave the key out for the default: " + strings.Join(operate.DefaultSteps(), ", ")
+		return usageError(hint, "%s: %s is an empty list: a run would do nothing", a.originOf(key), key)
+	}
 	for _, step := range config.Steps {
 		if _, known := stepKindOf(step); !known {
 			hint := didYouMean(step, operate.StepNames(), "steps: "+strings.Join(operate.StepNames(), ", "))
@@ -329,5 +374,5 @@ func (a *app) optionsOf(add func(*pflag.FlagSet), flags stepFlags) (*pflag.FlagS
 	if err != nil {
 		return fs, err
 	}
-	return fs, fillFlags(fs, v)
+	return fs, a.fillFlags(fs, v)
 }

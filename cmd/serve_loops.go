@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -60,22 +61,48 @@ func (a *app) serveSchedules() ([]jobs.Schedule, error) {
 	var all []jobs.Schedule
 	for i, c := range a.config.Serve.Schedules {
 		s := jobs.Schedule{Name: strings.ToLower(c.Profile), Expr: c.Cron}
+		entry := fmt.Sprintf(".%d", i)
 		if known := a.profileNames(); !slices.Contains(known, s.Name) {
-			return nil, usageError(didYouMean(s.Name, known, "profiles: "+strings.Join(known, ", ")), "serve.schedules: entry %d: there is no profile %q", i+1, c.Profile)
+			return nil, usageError(didYouMean(s.Name, known, "profiles: "+strings.Join(known, ", ")), "%s: serve.schedules: entry %d: there is no profile %q", a.originBelow(schedulesKey, entry+".profile"), i+1, c.Profile)
 		}
 		if err := s.Check(); err != nil {
-			return nil, usageError(`for example "30 3 * * *", every night at half past three`, "serve.schedules: entry %d, profile %s: %w", i+1, s.Name, err)
+			return nil, usageError(`for example "30 3 * * *", every night at half past three`, "%s: serve.schedules: entry %d, profile %s: %w", a.originBelow(schedulesKey, entry+".cron"), i+1, s.Name, err)
 		}
 		all = append(all, s)
 	}
 	return all, nil
 }
 
+// checkScheduleList is the error for a list of schedules whose entries have keys
+// that nobody knows.
+func (a *app) checkScheduleList(key string, value any) error {
+	entries, isList := value.([]any)
+	if key != schedulesKey || !isList {
+		return nil
+	}
+	fields := []string{"profile", "cron"}
+	for i, entry := range entries {
+		of, ok := entry.(map[string]any)
+		if !ok {
+			return usageError(scheduleHint, "%s: %s: entry %d: it is no mapping of profile and cron", a.originBelow(key, fmt.Sprintf(".%d", i)), key, i+1)
+		}
+		for _, field := range slices.Sorted(maps.Keys(of)) {
+			if !slices.Contains(fields, field) {
+				return usageError(didYouMean(field, fields, scheduleHint), "%s: %s: entry %d: unknown key %s", a.originBelow(key, fmt.Sprintf(".%d.%s", i, field)), key, i+1, field)
+			}
+		}
+	}
+	return nil
+}
+
+// scheduleHint is the hint for an entry that is no schedule.
+const scheduleHint = `for example {profile: nightly, cron: "30 3 * * *"}`
+
 // serveZone is the time zone in which schedules are meant.
 func (a *app) serveZone() (*time.Location, error) {
 	zone, err := time.LoadLocation(a.config.Serve.TimeZone)
 	if err != nil {
-		return nil, usageError("write Local, UTC, or a name such as Europe/Berlin", "serve.time_zone: %w", err)
+		return nil, usageError("write Local, UTC, or a name such as Europe/Berlin", "%s: serve.time_zone: %w", a.originOf("serve.time_zone"), err)
 	}
 	return zone, nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"github.com/sessctl/sessctl/pkg/operate/outbox"
 )
 
@@ -151,9 +152,9 @@ func (x Session) observe() observation {
 	case x.Over, x.Near:
 		o.level = near
 	}
-	o.message = fmt.Sprintf("%d tokens, the threshold is %d", x.Tokens, x.Threshold)
+	o.message = fmt.Sprintf("%s tokens, the threshold is %s", humanize.Comma(x.Tokens), humanize.Comma(x.Threshold))
 	if x.Tokens < x.Threshold {
-		o.message = fmt.Sprintf("due by the rule of its runtime, with %d tokens", x.Tokens)
+		o.message = fmt.Sprintf("due by the rule of its runtime, with %s tokens", humanize.Comma(x.Tokens))
 	}
 	return o
 }

@@ -376,3 +376,12 @@ func TestForgotten(t *testing.T) {
 		t.Error(w.state.Conditions)
 	}
 }
+
+// TestTokensAreGrouped: numbers of tokens are written as everywhere else.
+func TestTokensAreGrouped(t *testing.T) {
+	for tokens, want := range map[int64]string{168_044: "168,044 tokens, the threshold is 150,000", 120_500: "due by the rule of its runtime, with 120,500 tokens"} {
+		if got := (Session{Tokens: tokens, Threshold: 150_000, Over: true}).observe().message; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
