@@ -35,6 +35,9 @@ func (a *app) openOutbox() (*outbox.Outbox, error) {
 		return nil, err
 	}
 	box.Now = a.now
+	if a.global.LockWait > 0 {
+		box.LockWait = a.global.LockWait
+	}
 	return box, nil
 }
 

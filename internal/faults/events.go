@@ -26,7 +26,7 @@ func tellings() []Command {
 			Done: func(h *Home) error { return errors.Join(rotated(h), oneEventEach(h)) }, Settled: oneEventEach, Sessions: true,
 		},
 		{
-			Name: "events retry", Runtime: "pi", Args: []string{"events", "retry"}, Env: []string{targets},
+			Name: "events retry", Runtime: "pi", Args: []string{"events", "retry", "--lock-wait", "100ms"}, Env: []string{targets},
 			Prepare: unheard, Done: func(h *Home) error { return eventIs(h, "sent") }, Settled: oneEventEach,
 		},
 	}

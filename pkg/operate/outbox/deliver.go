@@ -32,7 +32,8 @@ type Attempt struct {
 	Unreachable bool // the other events of this target wait with this one
 }
 
-// A lock that another process holds is asked for so often, and for so long.
+// A lock that another process holds is asked for so often, and for so long unless
+// LockWait is set.
 const (
 	lockPoll = 20 * time.Millisecond
 	lockWait = 10 * time.Second
@@ -42,7 +43,7 @@ const (
 // meanwhile too. It ends when ctx does; a receiver that has not answered by a
 // deadline of ctx has failed, and one that was interrupted by ctx is asked again.
 // What a receiver did not take is no error but an attempt of the report. Another
-// process that delivers is waited for, for 10 seconds.
+// process that delivers is waited for, for LockWait.
 func (o *Outbox) Deliver(ctx context.Context) (Report, error) {
 	events, others, err := o.names(o.dir)
 	if err != nil || len(events)+len(others) == 0 && !o.crowded() {
@@ -63,7 +64,7 @@ func (o *Outbox) Deliver(ctx context.Context) (Report, error) {
 
 // lock waits for the lock for a while, or until ctx is done.
 func (o *Outbox) lock(ctx context.Context) (*durable.FileLock, error) {
-	ctx, cancel := context.WithTimeout(ctx, lockWait)
+	ctx, cancel := context.WithTimeout(ctx, o.LockWait)
 	defer cancel()
 	for {
 		lock, err := durable.Lock(o.lockFile())

@@ -589,3 +589,24 @@ func TestHealthchecks(t *testing.T) {
 		t.Errorf("%q", asked)
 	}
 }
+
+// TestLockWait: another process that delivers is waited for as long as is said,
+// here far less than the 10 seconds that are the default.
+func TestLockWait(t *testing.T) {
+	box := boxAt(t, t.TempDir(), &clock{noon}, Target{Name: "hook", Types: Types(), Sender: &receiver{}})
+	put(t, box, noon, Compacted, "a")
+	lock, err := durable.Lock(box.lockFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Unlock()
+	box.LockWait = time.Millisecond
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if _, err := box.Retry(ctx); !errors.Is(err, durable.ErrLocked) || ctx.Err() != nil {
+		t.Errorf("%v, %v", err, ctx.Err())
+	}
+	if report, err := box.Deliver(ctx); err != nil || !report.Busy || ctx.Err() != nil {
+		t.Errorf("%+v, %v, %v", report, err, ctx.Err())
+	}
+}

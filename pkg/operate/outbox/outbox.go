@@ -23,6 +23,9 @@ import (
 type Outbox struct {
 	Now    func() time.Time // time.Now, unless it is set
 	Jitter func() float64   // 0 to 1; random, unless it is set
+	// LockWait is how long another process that delivers is waited for; 10
+	// seconds, unless it is set.
+	LockWait time.Duration
 
 	dir     string
 	targets []Target
@@ -37,7 +40,7 @@ func Open(dir string, targets ...Target) (*Outbox, error) {
 	if err := checkTargets(targets); err != nil {
 		return nil, err
 	}
-	return &Outbox{Now: time.Now, Jitter: rand.Float64, dir: dir, targets: targets}, nil
+	return &Outbox{Now: time.Now, Jitter: rand.Float64, LockWait: lockWait, dir: dir, targets: targets}, nil
 }
 
 // stored is the file of an event.

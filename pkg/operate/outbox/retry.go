@@ -29,7 +29,7 @@ func isThere(path string) bool {
 // Retry lets dead letters be sent again, and what waits be sent at once: the
 // events with these ids, or all. It returns how many there are. An id that
 // has nothing to be sent is fs.ErrNotExist; another process that delivers is
-// waited for, for 10 seconds, and then is durable.ErrLocked.
+// waited for, for LockWait, and then is durable.ErrLocked.
 func (o *Outbox) Retry(ctx context.Context, ids ...string) (int, error) {
 	if !isThere(o.dir) {
 		if len(ids) > 0 {
