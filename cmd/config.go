@@ -235,7 +235,7 @@ func readConfigFile(v *viper.Viper, path string, required bool) error {
 	}
 	v.SetConfigType("yaml")
 	if err := v.ReadConfig(bytes.NewReader(text)); err != nil {
-		return usageError("the file is YAML, see docs/configuration.md", "read configuration %s: %w", path, oneLine(err))
+		return usageError("the file is YAML, see docs/configuration.md", "%s: read configuration: %w", path, oneLine(err))
 	}
 	return nil
 }
