@@ -178,7 +178,7 @@ func newAssigned() []*regexp.Regexp {
 
 // assignedAnchors are what the names that newAssigned looks for have in them.
 func assignedAnchors() []string {
-	anchors := []string{"passw", "passphrase", "passcode", "pwd", "kennwort", "密码", "密碼", "パスワード", "비밀번호", "пароль", "Пароль", "secret", "token", "api key", "access key"}
+	anchors := []string{"passw", "passphrase", "passcode", "pwd", "kennwort", "密码", "密碼", "パスワード", "비밀번호", "пароль", "Пароль", "ПАРОЛЬ", "secret", "token", "api key", "access key"}
 	for _, kind := range []string{"api", "access", "private", "signing", "encryption", "master"} {
 		anchors = append(anchors, kind+"key", kind+"_key", kind+"-key")
 	}

@@ -66,6 +66,7 @@ var examples = []struct{ text, secret string }{
 	{"Das Passwort lautet a1b2c3d4e5.", "a1b2c3d4"},
 	{"密码：correcthorse", "correcthorse"},
 	{"Пароль: correcthorse", "correcthorse"},
+	{"ПАРОЛЬ: correcthorse", "correcthorse"},
 	{"<password>correcthorse</password>", "correcthorse"},
 	{"gh auth login --token a1b2c3d4e5f6", "a1b2c3d4"},
 	{"curl -s --user admin:correct1horse https://x.example", "correct1horse"},
