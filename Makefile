@@ -24,7 +24,7 @@ demo: build ## the main job on the bundled sample agent, in a temporary home
 test: ## run the tests, with a smoke share of the fault runs (2 minutes)
 	CGO_ENABLED=0 $(GO) test -timeout 60m ./... ./testdata/gen ./testdata/accept
 
-test-faults: ## the fault runs that CI makes (5 minutes)
+test-faults: ## the fault runs that CI makes (10 minutes)
 	CGO_ENABLED=0 SESSCTL_FAULTS=1 $(GO) test -count=1 -timeout 80m ./internal/faults
 
 test-long: ## every fault run, and fuzzing for FUZZTIME (30s) each (hours)
