@@ -393,3 +393,15 @@ func TestMCPConfinedIDs(t *testing.T) {
 		}
 	}
 }
+
+// An empty agent is nobody, not everybody.
+func TestMCPCompactsOneAgent(t *testing.T) {
+	a := mcpHome(t)
+	c := askMCP(t, a, mcpOptions{AllowWrite: true})
+	if text, failed := call(t, c, "session_compact", map[string]any{"agent": "", "force": true}); !failed || !strings.Contains(text, "agent is empty") {
+		t.Errorf("an empty agent: %v, %s", failed, text)
+	}
+	if text, failed := call(t, c, "session_compact", map[string]any{"agent": "librarian", "force": true}); failed || !strings.Contains(text, "planned") {
+		t.Errorf("a plan: %v, %s", failed, text)
+	}
+}

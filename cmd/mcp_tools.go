@@ -73,47 +73,18 @@ func (s *mcpServer) recall(ctx context.Context, in recallInput) (string, error) 
 	a := s.request(io.Discard)
 	defer a.closeStores()
 	limit := min(max(cmp.Or(in.Limit, usualHits), 1), mostHits)
-	o := recallOptions{Query: in.Query, Agent: agent, Since: in.Since, Until: in.Until, Category: in.Category, Rank: memory.RankHybrid, Limit: limit}
+	o := recallOptions{Query: in.Query, Agent: agent, Since: in.Since, Until: in.Until, Category: in.Category, Rank: memory.RankHybrid, Limit: limit, Elsewhere: true}
 	if err := o.validate(); err != nil {
 		return "", err
 	}
 	if err := s.known(ctx, a, nil, agent); err != nil {
 		return "", err
 	}
-	doc, err := a.recallElsewhere(ctx, o)
+	doc, err := a.recall(ctx, o)
 	if err != nil {
 		return "", err
 	}
 	return recallText(doc), nil
-}
-
-// recallElsewhere is a recall without what running sessions still have in their
-// contexts: whoever asks would find its own question.
-func (a *app) recallElsewhere(ctx context.Context, o recallOptions) (recallDocument, error) {
-	query, err := o.query(a.now())
-	if err != nil {
-		return recallDocument{}, err
-	}
-	store, err := a.readMemory(ctx)
-	if err != nil {
-		return recallDocument{}, err
-	}
-	defer store.Close()
-	if err := a.checkAgent(ctx, store, o.Agent); err != nil {
-		return recallDocument{}, err
-	}
-	running := a.runningSessions(ctx)
-	if len(running.refs) > 0 {
-		query.Limit += mostNeighbors + mostHits // some may be left out
-	}
-	result, err := a.askMemory(ctx, store, query)
-	if err != nil {
-		return recallDocument{}, fmt.Errorf("recall: %w", err)
-	}
-	result.Hits = slices.DeleteFunc(result.Hits, func(h memory.Hit) bool { return running.has(ctx, h.Record) })
-	result.Hits = result.Hits[:min(len(result.Hits), o.Limit)]
-	doc := newRecallDocument(o.Query, result)
-	return doc, doc.addFacts(ctx, store)
 }
 
 // contexts are what running sessions have in their contexts now.
@@ -136,6 +107,12 @@ func (a *app) runningSessions(ctx context.Context) *contexts {
 		}
 	}
 	return c
+}
+
+// without are the first hits that no running session would send anyway.
+func (c *contexts) without(ctx context.Context, hits []memory.Hit, most int) []memory.Hit {
+	hits = slices.DeleteFunc(hits, func(h memory.Hit) bool { return c.has(ctx, h.Record) })
+	return hits[:min(len(hits), most)]
 }
 
 // has reports whether a record is of a session that waits for the answer to this
@@ -600,6 +577,9 @@ func (s *mcpServer) compact(ctx context.Context, in compactInput) (string, error
 	agent, err := s.confined(in.Agent)
 	if err != nil {
 		return "", err
+	}
+	if agent == "" { // which would mean everybody's
+		return "", usageError("sessions lists the agents there are", "agent is empty")
 	}
 	var out strings.Builder
 	a := s.request(&out)

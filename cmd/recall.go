@@ -31,6 +31,7 @@ type recallOptions struct {
 	Rank      string
 	Neighbors int
 	Full      bool
+	Elsewhere bool // leave out what running sessions still have in their contexts: whoever asks would find its own question
 
 	Kind       string // of facts
 	Superseded bool
@@ -140,10 +141,17 @@ func (a *app) recall(ctx context.Context, o recallOptions) (recallDocument, erro
 	if query.Session, err = a.sessionID(ctx, store, o.Session, scope{o.Runtime, o.Agent}); err != nil {
 		return recallDocument{}, err
 	}
+	running := &contexts{}
+	if o.Elsewhere {
+		if running = a.runningSessions(ctx); len(running.refs) > 0 {
+			query.Limit += mostNeighbors + mostHits // some may be left out
+		}
+	}
 	result, err := a.askMemory(ctx, store, query)
 	if err != nil {
 		return recallDocument{}, fmt.Errorf("recall: %w", err)
 	}
+	result.Hits = running.without(ctx, result.Hits, o.Limit)
 	doc := newRecallDocument(o.Query, result)
 	if err := doc.addFacts(ctx, store); err != nil {
 		return doc, fmt.Errorf("recall: %w", err)
