@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -46,13 +45,16 @@ type tracer struct {
 	dead    bool // the program was killed by us; only reap
 }
 
-// thread is one thread of the program.
+// thread is one thread of the program, between the entry and the exit of a
+// system call that is tampered with.
 type thread struct {
-	inside bool          // between the entry and the exit of a system call
-	fail   syscall.Errno // what to return at the exit
-	torn   bool
-	claim  uint64 // how many bytes to say were written, 0 for the truth
+	fail  syscall.Errno // what to return at the exit
+	torn  bool
+	claim uint64 // how many bytes to say were written, 0 for the truth
 }
+
+// tampered says that the exit of the call must be seen too.
+func (th *thread) tampered() bool { return th.fail != 0 || th.torn || th.claim != 0 }
 
 func (t *tracer) run() (Outcome, error) {
 	output, err := os.CreateTemp("", "crashloop-*")
@@ -84,8 +86,8 @@ func (t *tracer) run() (Outcome, error) {
 	return t.outcome, err
 }
 
-const traceOptions = syscall.PTRACE_O_TRACESYSGOOD | syscall.PTRACE_O_TRACECLONE | syscall.PTRACE_O_TRACEFORK |
-	syscall.PTRACE_O_TRACEVFORK | syscall.PTRACE_O_TRACEEXEC | 0x100000 /* PTRACE_O_EXITKILL */
+const traceOptions = unix.PTRACE_O_TRACESYSGOOD | unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEFORK |
+	unix.PTRACE_O_TRACEVFORK | unix.PTRACE_O_TRACEEXEC | unix.PTRACE_O_TRACESECCOMP | unix.PTRACE_O_EXITKILL
 
 // loop handles stops until the program and all its children are gone.
 func (t *tracer) loop() error {
@@ -98,7 +100,10 @@ func (t *tracer) loop() error {
 		return fmt.Errorf("set trace options: %w", err)
 	}
 	t.threads[t.group] = &thread{}
-	if err := syscall.PtraceSyscall(t.group, 0); err != nil {
+	if err := inject(t.group, t.stops()); err != nil {
+		return fmt.Errorf("put a filter on the program: %w", err)
+	}
+	if err := syscall.PtraceCont(t.group, 0); err != nil {
 		return fmt.Errorf("continue the program: %w", err)
 	}
 	for {
@@ -127,15 +132,21 @@ func (t *tracer) stopped(tid int, status syscall.WaitStatus) {
 		t.threads[tid] = th
 	}
 	signal := 0
-	switch s := status.StopSignal(); {
-	case s == syscall.SIGTRAP|0x80:
-		t.systemCall(tid, th)
-	case s == syscall.SIGTRAP, s == syscall.SIGSTOP:
+	switch {
+	case status.TrapCause() == unix.PTRACE_EVENT_SECCOMP:
+		t.registers(tid, func(regs *syscall.PtraceRegs) { t.enter(tid, th, regs) })
+	case status.StopSignal() == syscall.SIGTRAP|0x80:
+		t.registers(tid, func(regs *syscall.PtraceRegs) { t.leave(tid, th, regs) })
+	case status.StopSignal() == syscall.SIGTRAP, status.StopSignal() == syscall.SIGSTOP:
 		// a clone, an exec, or a new thread's first stop
 	default:
-		signal = int(s)
+		signal = int(status.StopSignal())
 	}
-	_ = syscall.PtraceSyscall(tid, signal) // it may be gone by now: the next wait tells
+	resume := syscall.PtraceCont
+	if th.tampered() {
+		resume = syscall.PtraceSyscall // to the exit of this call
+	}
+	_ = resume(tid, signal) // it may be gone by now: the next wait tells
 }
 
 func (t *tracer) ended(tid int, status syscall.WaitStatus) {
@@ -150,19 +161,12 @@ func (t *tracer) ended(tid int, status syscall.WaitStatus) {
 	t.outcome.Killed = status.Signaled()
 }
 
-func (t *tracer) systemCall(tid int, th *thread) {
+// registers hands the registers of a stopped thread on, unless the program is
+// being killed.
+func (t *tracer) registers(tid int, fn func(*syscall.PtraceRegs)) {
 	var regs syscall.PtraceRegs
-	if syscall.PtraceGetRegs(tid, &regs) != nil {
-		return
-	}
-	if th.inside {
-		th.inside = false
-		t.leave(tid, th, &regs)
-		return
-	}
-	th.inside = true
-	if !t.dead {
-		t.enter(tid, th, &regs)
+	if !t.dead && syscall.PtraceGetRegs(tid, &regs) == nil {
+		fn(&regs)
 	}
 }
 
@@ -214,14 +218,15 @@ func (t *tracer) leave(tid int, th *thread, regs *syscall.PtraceRegs) {
 		t.kill()
 		return
 	}
-	if th.fail != 0 || th.claim != 0 {
-		regs.Rax = uint64(-int64(th.fail))
-		if th.claim != 0 {
-			regs.Rax = th.claim
-		}
-		th.fail, th.claim = 0, 0
-		_ = syscall.PtraceSetRegs(tid, regs)
+	if !th.tampered() {
+		return
 	}
+	regs.Rax = uint64(-int64(th.fail))
+	if th.claim != 0 {
+		regs.Rax = th.claim
+	}
+	*th = thread{}
+	_ = syscall.PtraceSetRegs(tid, regs)
 }
 
 func (t *tracer) kill() {
@@ -339,75 +344,4 @@ func reading() map[uint64]traced {
 		syscall.SYS_FCNTL: {"fcntl", byFD, false}, syscall.SYS_GETDENTS64: {"getdents64", byFD, false},
 		syscall.SYS_CLOSE: {"close", byFD, false}, syscall.SYS_FLOCK: {"flock", byFD, false},
 	}
-}
-
-// On calls fn on a thread of its own on which the kernel refuses these calls:
-// to fn and to every program that it starts.
-func (l Lacking) On(fn func() error) error {
-	if l == (Lacking{}) {
-		return fn()
-	}
-	done := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread() // never unlocked: the thread ends with its filter
-		err := l.install()
-		if err == nil {
-			err = fn()
-		}
-		done <- err
-	}()
-	return <-done
-}
-
-// Offsets in the kernel's struct seccomp_data; arguments are 64 bits wide and
-// the lower half, which is all that counts here, comes first.
-const (
-	offsetCall = 0
-	offsetArch = 4
-	offsetArgs = 16
-)
-
-// install puts a filter on this thread (seccomp(2)). A program that is started
-// from it inherits the filter.
-func (l Lacking) install() error {
-	// Another architecture has other numbers.
-	filter := []unix.SockFilter{load(offsetArch), skipIf(unix.AUDIT_ARCH_X86_64, 1), allow()}
-	if l.Leases {
-		filter = append(filter, load(offsetCall), skipUnless(unix.SYS_FCNTL, 3), load(offsetArgs+8), skipUnless(unix.F_SETLEASE, 1), refuse())
-	}
-	if l.RenameFlags {
-		filter = append(filter, load(offsetCall), skipUnless(unix.SYS_RENAMEAT2, 3), load(offsetArgs+4*8), skipIf(0, 1), refuse())
-	}
-	filter = append(filter, allow())
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("give up privileges: %w", err)
-	}
-	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
-	if err := unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0); err != nil {
-		return fmt.Errorf("install the filter: %w", err)
-	}
-	runtime.KeepAlive(filter)
-	return nil
-}
-
-func load(offset uint32) unix.SockFilter {
-	return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
-}
-
-// skipUnless goes on if the loaded word is k, else over the next n steps.
-func skipUnless(k uint32, n uint8) unix.SockFilter {
-	return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: k, Jf: n}
-}
-
-// skipIf goes over the next n steps if the loaded word is k.
-func skipIf(k uint32, n uint8) unix.SockFilter {
-	return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: k, Jt: n}
-}
-
-func allow() unix.SockFilter {
-	return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW}
-}
-
-func refuse() unix.SockFilter {
-	return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EINVAL)}
 }
