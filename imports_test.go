@@ -24,6 +24,7 @@ var layers = map[string][]string{
 	"pkg/compact":            {"pkg/session", "pkg/session/logfile", "pkg/chunk", "pkg/durable", "pkg/jsonl", "pkg/secrets", "pkg/relocate"},
 	"pkg/summarize":          {"pkg/session", "pkg/jsonl", "pkg/secrets", "internal/modelhttp"},
 	"pkg/replay":             {"pkg/session"},
+	"pkg/work":               {"pkg/session", "pkg/jsonl", "pkg/secrets"},
 	"pkg/facts":              {"pkg/session", "pkg/summarize", "pkg/secrets"},
 	"pkg/memory":             {"pkg/embed", "pkg/durable"},
 	"pkg/archive":            {"pkg/durable", "pkg/jsonl", "pkg/relocate"},
