@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -62,7 +61,7 @@ func (r *recall) readDates(ctx context.Context) (err error) {
 	if r.periods, err = r.namedPeriods(ctx, dates); err != nil || len(dates) == 0 {
 		return err
 	}
-	if matchAny(others) != "" {
+	if !matchAny(others).IsEmpty() {
 		r.words = others
 		return nil
 	}
@@ -79,7 +78,7 @@ func (r *recall) namedPeriods(ctx context.Context, dates []date) ([]period, erro
 	if len(dates) == 0 {
 		return list, nil
 	}
-	first, last, err := r.store.span(ctx)
+	first, last, err := r.index.Span(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -105,16 +104,6 @@ func (r *recall) namedPeriods(ctx context.Context, dates []date) ([]period, erro
 		}
 	}
 	return list, nil
-}
-
-// span is when the oldest and the newest record were said, in epoch
-// milliseconds.
-func (s *Store) span(ctx context.Context) (first, last int64, err error) {
-	err = s.db.QueryRowContext(ctx, "SELECT coalesce(min(created_at), 0), coalesce(max(created_at), 0) FROM records").Scan(&first, &last)
-	if err != nil {
-		return 0, 0, fmt.Errorf("look when records were said: %w", classifyError(err))
-	}
-	return first, last, nil
 }
 
 // relativePeriods are the times that a query names by how long ago they were.
@@ -150,37 +139,23 @@ func (r *recall) askDates(ctx context.Context) error {
 		if p.share < saidAfter {
 			continue
 		}
-		during := *r
-		during.query.Since = max(r.query.Since, p.from)
+		during := r.query
+		during.Since = max(r.query.Since, p.from)
 		if r.query.Until == 0 || p.to < r.query.Until {
-			during.query.Until = p.to
+			during.Until = p.to
 		}
-		if _, err := during.askWords(ctx, matchAny(r.words), poolSize); err != nil {
+		if _, err := r.askWords(ctx, during, matchAny(r.words), poolSize); err != nil {
 			return err
 		}
-		if err := during.askTime(ctx, poolSize/2); err != nil {
+		keys, err := r.index.Words(ctx, during, Match{}, poolSize/2)
+		if err != nil {
 			return err
+		}
+		for _, key := range keys {
+			r.at(key)
 		}
 	}
 	return nil
-}
-
-// askTime proposes the first n records that pass the filters.
-func (r *recall) askTime(ctx context.Context, n int) error {
-	condition, args := r.query.filter()
-	rows, err := r.store.db.QueryContext(ctx, "SELECT r.rowid FROM records r WHERE "+condition+" ORDER BY r.created_at, r.rowid LIMIT ?", append(args, n)...)
-	if err != nil {
-		return fmt.Errorf("search by time: %w", classifyError(err))
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var record int64
-		if err := rows.Scan(&record); err != nil {
-			return fmt.Errorf("search by time: %w", classifyError(err))
-		}
-		r.at(record)
-	}
-	return classifyError(rows.Err())
 }
 
 // favourDated adds to the relevance of records of the times that are named.

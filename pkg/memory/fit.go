@@ -3,7 +3,6 @@ package memory
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"strings"
 
@@ -117,7 +116,7 @@ func (f *fitting) readQuery(ctx context.Context, e meaningEmbedder) error {
 	f.embedder, f.query = e, query
 	words, known := 0.0, 0.0
 	for _, word := range strings.Fields(f.recall.words) {
-		if len(quotedTerms(word)) == 0 {
+		if len(terms(word)) == 0 {
 			continue
 		}
 		words++
@@ -218,16 +217,14 @@ func (r *recall) frequenciesOf(ctx context.Context) (*frequencies, error) {
 	if r.counted != nil {
 		return r.counted, nil
 	}
-	f := &frequencies{}
-	if err := r.store.db.QueryRowContext(ctx, "SELECT count(*) FROM records").Scan(&f.all); err != nil {
-		return nil, fmt.Errorf("count records: %w", classifyError(err))
+	asked := terms(r.words)
+	counts, err := r.index.Count(ctx, asked)
+	if err != nil {
+		return nil, err
 	}
-	for _, quoted := range quotedTerms(r.words) {
-		w := frequency{text: strings.ReplaceAll(quoted[1:len(quoted)-1], `""`, `"`)}
-		if err := r.store.db.QueryRowContext(ctx, "SELECT count(*) FROM words WHERE words MATCH ?", quoted).Scan(&w.records); err != nil {
-			return nil, fmt.Errorf("count the records with a word: %w", classifyError(err))
-		}
-		f.words = append(f.words, w)
+	f := &frequencies{all: float64(counts.Records)}
+	for i, term := range asked {
+		f.words = append(f.words, frequency{text: term, records: float64(counts.With[i])})
 	}
 	r.counted = f
 	return f, nil

@@ -64,40 +64,45 @@ func (s *Store) modelsOf(ctx context.Context, agent string, m embed.Model) (othe
 
 // explainNone says why no vector of the model passes the filters: the agent has
 // some that do not, or there are none yet, or another model made them.
-func (r *recall) explainNone(ctx context.Context, m embed.Model) error {
-	names, own, err := r.store.modelsOf(ctx, r.query.Agent, m)
+func (r *recall) explainNone(ctx context.Context) error {
+	models, err := r.index.Models(ctx, r.query.Agent, r.model)
 	if err != nil {
 		return err
 	}
-	others := strings.Join(names, ", ")
+	others := strings.Join(models.Others, ", ")
 	asked := r.query.Rank
 	switch {
-	case own:
+	case models.Own:
 		r.goByWords("")
 	case others == "":
 		r.goByWords("nothing has a vector yet; found by words only")
 	case asked == RankHybrid:
-		r.goByWords(fmt.Sprintf("memory has vectors of %s, not of %s; found by words only until sessctl memory reindex", others, m))
+		r.goByWords(fmt.Sprintf("memory has vectors of %s, not of %s; found by words only until sessctl memory reindex", others, r.model))
 	default:
-		return fmt.Errorf("%w: %s, and the query would be embedded by %s; sessctl memory reindex makes them the same", ErrOtherModel, others, m)
+		return fmt.Errorf("%w: %s, and the query would be embedded by %s; sessctl memory reindex makes them the same", ErrOtherModel, others, r.model)
 	}
 	return nil
 }
 
 // noteOthers says which agents have vectors of other models only, if the
 // search is not for one agent: those are found by their words.
-func (r *recall) noteOthers(ctx context.Context, m embed.Model) error {
+func (r *recall) noteOthers(ctx context.Context) error {
 	if r.query.Agent != "" {
 		return nil
 	}
-	agents, err := readStrings(ctx, r.store.db, `SELECT DISTINCT f.agent FROM files f JOIN models o ON o.fingerprint=f.model
-		WHERE f.model<>?1 AND o.name NOT LIKE '%`+stagedMark+`'
-		AND NOT EXISTS (SELECT 1 FROM files own WHERE own.model=?1 AND own.agent=f.agent) ORDER BY f.agent`, m.Fingerprint())
-	if err != nil || len(agents) == 0 {
-		return classifyError(err)
+	models, err := r.index.Models(ctx, "", r.model)
+	if err != nil || len(models.Without) == 0 {
+		return err
 	}
-	r.notice = fmt.Sprintf("memory has no vectors of %s of %s; found by words only until sessctl memory reindex", m, strings.Join(agents, ", "))
+	r.notice = fmt.Sprintf("memory has no vectors of %s of %s; found by words only until sessctl memory reindex", r.model, strings.Join(models.Without, ", "))
 	return nil
+}
+
+// agentsWithout lists the agents that have vectors of other models only.
+func (s *Store) agentsWithout(ctx context.Context, m embed.Model) ([]string, error) {
+	return readStrings(ctx, s.db, `SELECT DISTINCT f.agent FROM files f JOIN models o ON o.fingerprint=f.model
+		WHERE f.model<>?1 AND o.name NOT LIKE '%`+"`+stagedMark+`"+`'
+		AND NOT EXISTS (SELECT 1 FROM files own WHERE own.model=?1 AND own.agent=f.agent) ORDER BY f.agent`, m.Fingerprint())
 }
 
 // register makes a model known: from now on every record has a vector of it or

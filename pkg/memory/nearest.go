@@ -15,25 +15,24 @@ import (
 	"github.com/viterin/vek/vek32"
 )
 
-// prepareVectors embeds the query and lists the vectors to compare it with. If
-// that cannot be, the words alone decide and the notice says why.
-func (r *recall) prepareVectors(ctx context.Context, e embed.QueryEmbedder, m embed.Model) error {
+// prepareVectors embeds the query and compares it with the vectors. If that
+// cannot be, the words alone decide and the notice says why.
+func (r *recall) prepareVectors(ctx context.Context) error {
 	if r.query.Rank == RankText {
 		return nil
 	}
-	if e == nil {
+	if r.embedder == nil {
 		r.goByWords("there is no embedder; found by words only")
 		return nil
 	}
-	if err := r.findVectors(ctx, m); err != nil {
+	if has, err := r.index.HasVectors(ctx, r.query, r.model); err != nil {
 		return err
+	} else if !has {
+		return r.explainNone(ctx)
 	}
-	if r.sweep == nil && len(r.places) == 0 {
-		return r.explainNone(ctx, m)
-	}
-	vector, err := e.EmbedQuery(ctx, r.query.Text)
+	vector, err := r.embedder.EmbedQuery(ctx, r.query.Text)
 	if err == nil {
-		err = embed.Check([][]float32{vector}, 1, m.Dim)
+		err = embed.Check([][]float32{vector}, 1, r.model.Dim)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -44,56 +43,34 @@ func (r *recall) prepareVectors(ctx context.Context, e embed.QueryEmbedder, m em
 		r.goByWords("the query could not be embedded (" + err.Error() + "); found by words only")
 	default:
 		r.vector = toUnit(vector)
-		if err := r.compareAll(ctx, m); err != nil || r.vector == nil {
-			return err
-		}
-		return r.noteOthers(ctx, m)
+		return r.compare(ctx)
 	}
 	return nil
 }
 
-// compareAll sweeps. If that cannot be, the vectors are listed.
-func (r *recall) compareAll(ctx context.Context, m embed.Model) error {
-	if r.sweep == nil {
-		return nil
-	}
-	err := r.sweep.compare(ctx, r.vector)
-	if errors.Is(err, errSweepMore) {
-		return r.listInstead(ctx, m)
-	}
-	return err
-}
-
-// listInstead lists the vectors in place of a sweep.
-func (r *recall) listInstead(ctx context.Context, m embed.Model) (err error) {
-	r.sweep = nil
-	if r.places, err = r.listPlaces(ctx, m); err == nil && len(r.places) == 0 {
+// compare compares the query with the vectors.
+func (r *recall) compare(ctx context.Context) error {
+	if any, err := r.index.Compare(ctx, r.vector); err != nil {
+		return err
+	} else if !any {
 		r.vector = nil
-		return r.explainNone(ctx, m)
+		return r.explainNone(ctx)
 	}
-	return err
-}
-
-// findVectors prepares a sweep, or lists the vectors.
-func (r *recall) findVectors(ctx context.Context, m embed.Model) (err error) {
-	if r.sweep, err = r.newSweep(ctx, m); err == nil && r.sweep == nil {
-		r.places, err = r.listPlaces(ctx, m)
-	}
-	return err
+	return r.noteOthers(ctx)
 }
 
 // listPlaces lists the vectors of the model that pass the filters.
-func (r *recall) listPlaces(ctx context.Context, m embed.Model) ([]place, error) {
-	files, err := r.store.filesOf(ctx, m)
+func (x *embeddedIndex) listPlaces(ctx context.Context) ([]place, error) {
+	files, err := x.store.filesOf(ctx, x.model)
 	if err != nil {
 		return nil, err
 	}
-	if r.unfiltered() && (!r.query.facts || r.query.Superseded) {
-		return r.allPlaces(ctx, m, files)
+	if x.unfiltered() && (!x.query.facts || x.query.Superseded) {
+		return x.allPlaces(ctx, files)
 	}
-	condition, args := r.query.filter()
-	rows, err := r.store.db.QueryContext(ctx, `SELECT v.record, v.agent, v.slot, v.crc, r.importance FROM records r JOIN vectors v ON v.record=r.rowid AND v.model=?
-		WHERE `+condition, append([]any{m.Fingerprint()}, args...)...)
+	condition, args := x.query.filter()
+	rows, err := x.store.db.QueryContext(ctx, `SELECT v.record, v.agent, v.slot, v.crc, r.importance FROM records r JOIN vectors v ON v.record=r.rowid AND v.model=?
+		WHERE `+condition, append([]any{x.model.Fingerprint()}, args...)...)
 	if err != nil {
 		return nil, fmt.Errorf("list vectors: %w", classifyError(err))
 	}
@@ -113,8 +90,8 @@ func (r *recall) listPlaces(ctx context.Context, m embed.Model) ([]place, error)
 
 // unfiltered reports whether there is no filter but the agent, and that for
 // superseded facts.
-func (r *recall) unfiltered() bool {
-	q := r.query
+func (x *embeddedIndex) unfiltered() bool {
+	q := x.query
 	bare := Query{Text: q.Text, Agent: q.Agent, Limit: q.Limit, MinScore: q.MinScore, LeastFit: q.LeastFit, Rank: q.Rank, Superseded: q.Superseded, Now: q.Now, facts: q.facts}
 	return bare == q && q.Rank != RankSeed
 }
@@ -123,13 +100,13 @@ func (r *recall) unfiltered() bool {
 // names it. Listing them was once more than half of a recall: every value
 // that goes through database/sql costs as much as comparing a tenth of a
 // vector, so a row has two. A slot has 31 bits: 8 TB of vectors.
-func (r *recall) allPlaces(ctx context.Context, m embed.Model, files map[string]string) ([]place, error) {
+func (x *embeddedIndex) allPlaces(ctx context.Context, files map[string]string) ([]place, error) {
 	var places []place
 	for _, agent := range slices.Sorted(maps.Keys(files)) {
-		if r.query.Agent != "" && r.query.Agent != agent {
+		if x.query.Agent != "" && x.query.Agent != agent {
 			continue
 		}
-		rows, err := r.store.db.QueryContext(ctx, "SELECT record, slot<<32 | crc FROM vectors WHERE model=? AND agent=?", m.Fingerprint(), agent)
+		rows, err := x.store.db.QueryContext(ctx, "SELECT record, slot<<32 | crc FROM vectors WHERE model=? AND agent=?", x.model.Fingerprint(), agent)
 		if err != nil {
 			return nil, fmt.Errorf("list vectors: %w", classifyError(err))
 		}

@@ -82,7 +82,7 @@ func (r *recall) relevant() []*candidate {
 		x.Relevance = r.relevance(x, texts, cosines)
 	}
 	sortByRelevance(list)
-	return fold(list, func(x, y Record) bool { return x.Text == y.Text })
+	return fold(list, func(x, y Hit) bool { return x.Text == y.Text })
 }
 
 // relevance mixes the two halves. A record without a vector goes by its words;
@@ -139,13 +139,13 @@ const (
 // boostNeighbours adds to the relevance of each record a share of its neighbours'.
 func boostNeighbours(list []*candidate) {
 	type seat struct {
-		runtime, agent, session string
-		position                int
+		host, runtime, agent, session string
+		position                      int
 	}
 	relevance := map[seat]float64{}
 	for _, x := range list {
 		if x.Position >= 0 {
-			s := seat{x.Runtime, x.Agent, x.Session, x.Position}
+			s := seat{x.Host, x.Runtime, x.Agent, x.Session, x.Position}
 			relevance[s] = max(relevance[s], x.Relevance)
 		}
 	}
@@ -157,7 +157,7 @@ func boostNeighbours(list []*candidate) {
 		if n := len(x.Text); n > neighbourBytes {
 			share *= neighbourBytes * neighbourBytes / float64(n*n)
 		}
-		before, after := seat{x.Runtime, x.Agent, x.Session, x.Position - 1}, seat{x.Runtime, x.Agent, x.Session, x.Position + 1}
+		before, after := seat{x.Host, x.Runtime, x.Agent, x.Session, x.Position - 1}, seat{x.Host, x.Runtime, x.Agent, x.Session, x.Position + 1}
 		x.Relevance += share * (relevance[before] + relevance[after])
 	}
 }
@@ -193,12 +193,12 @@ func blend(list []*candidate) {
 
 // fold drops records that say the same as one before them, and counts them as
 // its duplicates. The order stays.
-func fold(list []*candidate, same func(x, y Record) bool) []*candidate {
+func fold(list []*candidate, same func(x, y Hit) bool) []*candidate {
 	var kept []*candidate
 next:
 	for _, x := range list {
 		for _, k := range kept {
-			if same(k.Record, x.Record) {
+			if same(k.Hit, x.Hit) {
 				k.Duplicates += 1 + x.Duplicates
 				k.holds |= x.holds
 				continue next
@@ -215,8 +215,8 @@ const nearShare = 0.9
 
 // nearlyEqual says whether two records are neighbours in one session (or the
 // same place of it, cut twice as the session grew) with nearly the same words.
-func nearlyEqual(x, y Record) bool {
-	if x.Session != y.Session || x.Agent != y.Agent || x.Runtime != y.Runtime || x.Category != y.Category {
+func nearlyEqual(x, y Hit) bool {
+	if x.Host != y.Host || x.Session != y.Session || x.Agent != y.Agent || x.Runtime != y.Runtime || x.Category != y.Category {
 		return false
 	}
 	if d := x.Position - y.Position; d < -1 || d > 1 {
@@ -283,7 +283,7 @@ func (r *recall) foldSummaries(list []*candidate) []*candidate {
 func fullerPiece(list []*candidate, summary *candidate, asked map[string]bool) *candidate {
 	terms, quotes := askedTerms(asked, summary.Text), bestLines(asked, summary.Text)
 	for _, x := range list {
-		if x.Position < 0 || x.Session != summary.Session || x.Agent != summary.Agent || x.Runtime != summary.Runtime || summary.holds&^x.holds != 0 {
+		if x.Position < 0 || x.Host != summary.Host || x.Session != summary.Session || x.Agent != summary.Agent || x.Runtime != summary.Runtime || summary.holds&^x.holds != 0 {
 			continue
 		}
 		have := termSet(x.Text)

@@ -1,13 +1,11 @@
 package memory
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -46,6 +44,7 @@ type Query struct {
 // Hit is a record that was found.
 type Hit struct {
 	Record
+	Host       string  // where it was remembered; "" in the memory of this host
 	Score      float64 // 0.7 * relevance + 0.3 * importance
 	Relevance  float64 // 0 to 1 within the pool; the raw cosine under RankSeed
 	Fit        float64 // 0 to 1, whatever else is in the pool; see LeastFit
@@ -100,23 +99,23 @@ func (s *Store) vectorFiles(ctx context.Context) ([]string, error) {
 }
 
 // recallOnce reports besides whether vectors were lost or damaged.
-func (s *Store) recallOnce(ctx context.Context, q Query, e embed.QueryEmbedder, m embed.Model) (result Result, damaged bool, err error) {
-	r := &recall{store: s, query: q.withDefaults(), model: m, rows: rowReader{dim: m.Dim}, embedder: e}
-	r.closely, r.words = r.query.Rank == RankHybrid, r.query.Text
-	if !slices.Contains([]string{RankHybrid, RankText, RankVector, RankSeed}, r.query.Rank) {
-		return Result{}, false, fmt.Errorf("unknown rank %q", r.query.Rank)
-	}
-	if r.query.facts, err = s.hasFacts(ctx); err != nil {
+func (s *Store) recallOnce(ctx context.Context, q Query, e embed.QueryEmbedder, m embed.Model) (Result, bool, error) {
+	x, err := s.newIndex(ctx, m)
+	if err != nil {
 		return Result{}, false, err
 	}
-	if err := r.prepareVectors(ctx, e, m); err != nil {
-		return Result{Rank: r.query.Rank}, false, err
+	result, err := Ask(ctx, x, q, e, m)
+	return result, x.rows.damaged > 0, err
+}
+
+// newRecall begins to answer a query.
+func newRecall(index Index, q Query, e embed.QueryEmbedder, m embed.Model) (*recall, error) {
+	r := &recall{index: index, query: q.withDefaults(), model: m, embedder: e}
+	r.closely, r.words = r.query.Rank == RankHybrid, r.query.Text
+	if !slices.Contains([]string{RankHybrid, RankText, RankVector, RankSeed}, r.query.Rank) {
+		return nil, fmt.Errorf("unknown rank %q", r.query.Rank)
 	}
-	if err := r.gather(ctx); err != nil {
-		return Result{Rank: r.query.Rank}, false, err
-	}
-	hits, err := r.ranked(ctx)
-	return Result{Hits: hits, Rank: r.query.Rank, Notice: r.notices(), Fit: r.bestFit}, r.rows.damaged > 0, err
+	return r, nil
 }
 
 func (q Query) withDefaults() Query {
@@ -142,7 +141,7 @@ const (
 
 // recall is one query on its way.
 type recall struct {
-	store  *Store
+	index  Index
 	query  Query
 	notice string
 
@@ -152,14 +151,10 @@ type recall struct {
 
 	vector []float32 // of the query, unit length, if the vectors are asked
 	model  embed.Model
-	sweep  *sweep  // nil where vectors are listed first
-	places []place // vectors that pass the filters, if they are listed
-	rows   rowReader
 
 	names   []string             // identifiers in the query
 	periods []period             // times that it names; only RankHybrid asks for them
-	pool    map[int64]*candidate // by row id
-	unsound int                  // records that were proposed and are not what was stored
+	pool    map[int64]*candidate // by key
 	bestFit float64              // of those that were judged
 	counted *frequencies         // nil until they are asked for
 }
@@ -232,7 +227,7 @@ func (r *recall) propose(ctx context.Context, n int) (more bool, err error) {
 	if !r.byWords() {
 		return more, nil
 	}
-	moreWords, err := r.askWords(ctx, matchAny(r.words), n)
+	moreWords, err := r.askWords(ctx, r.query, matchAny(r.words), n)
 	if err != nil {
 		return false, err
 	}
@@ -257,107 +252,51 @@ func (r *recall) distinct() int {
 
 // askVectors proposes the records whose vectors are nearest.
 func (r *recall) askVectors(ctx context.Context, n int) (more bool, err error) {
-	var found []scored
-	r.rows.damaged = 0
-	if r.sweep != nil {
-		if found, err = r.sweep.nearest(ctx, n, &r.rows); errors.Is(err, errSweepMore) {
-			if err = r.listInstead(ctx, r.model); err != nil || r.vector == nil {
-				return false, err
-			}
-		}
-	}
-	if err == nil && r.sweep == nil {
-		found, err = r.nearestListed(ctx, n)
-	}
+	found, err := r.index.Nearest(ctx, n)
 	if err != nil {
 		return false, fmt.Errorf("search the vectors: %w", err)
 	}
 	for _, x := range found {
-		c := r.at(x.record)
-		c.cosine, c.hasVector = x.cosine, true
+		c := r.at(x.Key)
+		c.cosine, c.hasVector = x.Cosine, true
 	}
 	return len(found) == n, nil
 }
 
-// nearestListed asks the vectors that are listed.
-func (r *recall) nearestListed(ctx context.Context, n int) ([]scored, error) {
-	q := vectorQuery{vector: r.vector, places: r.places, n: n}
-	if r.query.Rank == RankSeed {
-		return highest(ctx, &r.rows, q)
-	}
-	return nearest(ctx, engineFor(len(r.places)), &r.rows, q)
-}
-
-// askWords proposes the records that match a full-text query best.
-func (r *recall) askWords(ctx context.Context, words string, n int) (more bool, err error) {
-	if words == "" {
+// askWords proposes the records that match best.
+func (r *recall) askWords(ctx context.Context, q Query, m Match, n int) (more bool, err error) {
+	if m.IsEmpty() {
 		return false, nil
 	}
-	condition, args := r.query.filter()
-	rows, err := r.store.db.QueryContext(ctx, `SELECT r.rowid FROM words JOIN records r ON r.rowid=words.rowid
-		WHERE words MATCH ? AND `+condition+` ORDER BY bm25(words), r.rowid LIMIT ?`, append(append([]any{words}, args...), n)...)
-	if err != nil {
-		return false, fmt.Errorf("search the words: %w", classifyError(err))
+	keys, err := r.index.Words(ctx, q, m, n)
+	for _, key := range keys {
+		r.at(key)
 	}
-	defer rows.Close()
-	count := 0
-	for ; rows.Next(); count++ {
-		var record int64
-		if err := rows.Scan(&record); err != nil {
-			return false, fmt.Errorf("search the words: %w", classifyError(err))
-		}
-		r.at(record)
-	}
-	return count == n, classifyError(rows.Err())
+	return len(keys) == n, err
 }
 
 // askNames proposes records that may hold an identifier of the query word for
 // word: one rare word among many common ones must not be outvoted.
 func (r *recall) askNames(ctx context.Context) error {
 	for _, name := range r.names {
-		if _, err := r.askWords(ctx, matchName(name), poolSize); err != nil {
+		if _, err := r.askWords(ctx, r.query, matchName(name), poolSize); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// load reads the records of the pool. One that is not what was stored is left
-// out: it says what nobody has said, or names a source that it is not from.
+// load reads the records of the pool.
 func (r *recall) load(ctx context.Context) error {
 	if len(r.pool) == 0 {
 		return nil
 	}
-	r.unsound = 0
-	rows, err := r.store.db.QueryContext(ctx, "SELECT r.rowid, "+r.store.recordColumns()+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.rowid IN "+listed(r.pool))
-	if err != nil {
-		return fmt.Errorf("read records: %w", classifyError(err))
+	found, err := r.index.Read(ctx, slices.Sorted(maps.Keys(r.pool)))
+	for _, x := range found {
+		c := r.at(x.Key)
+		c.Record, c.Host, c.loaded, c.holds = x.Record, x.Host, true, holds(x.Text, r.names)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var rowid int64
-		var x stored
-		if err := rows.Scan(append([]any{&rowid}, x.fields()...)...); err != nil {
-			return fmt.Errorf("read records: %w", classifyError(err))
-		}
-		if !x.sound() {
-			r.unsound++
-			continue
-		}
-		c := r.at(rowid)
-		c.Record, c.loaded, c.holds = x.Record, true, holds(x.Text, r.names)
-	}
-	return classifyError(rows.Err())
-}
-
-// listed are the keys of a map as an SQL list. They are numbers: nothing to
-// quote.
-func listed[V any](keys map[int64]V) string {
-	list := []byte("(")
-	for key := range keys {
-		list = append(strconv.AppendInt(list, key, 10), ',')
-	}
-	return string(append(bytes.TrimSuffix(list, []byte(",")), ')'))
+	return err
 }
 
 // complete gives each record of the pool the score of both halves, whichever
@@ -374,28 +313,17 @@ func (r *recall) complete(ctx context.Context) error {
 	return r.completeCosines(ctx)
 }
 
-// completeText gives the records of the pool their BM25 score. The plus makes
-// SQLite go over all matches once: asked for each row by itself it would weigh
-// every word anew each time.
+// completeText gives the records of the pool their BM25 score.
 func (r *recall) completeText(ctx context.Context) error {
 	words := matchAny(r.words)
-	if words == "" {
+	if words.IsEmpty() {
 		return nil
 	}
-	rows, err := r.store.db.QueryContext(ctx, "SELECT rowid, -bm25(words) FROM words WHERE words MATCH ? AND +rowid IN "+listed(r.pool), words)
-	if err != nil {
-		return fmt.Errorf("score the words: %w", classifyError(err))
+	scores, err := r.index.WordScores(ctx, words, slices.Sorted(maps.Keys(r.pool)))
+	for key, score := range scores {
+		r.at(key).text = score
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var record int64
-		var score float64
-		if err := rows.Scan(&record, &score); err != nil {
-			return fmt.Errorf("score the words: %w", classifyError(err))
-		}
-		r.at(record).text = score
-	}
-	return classifyError(rows.Err())
+	return err
 }
 
 // completeCosines gives records that the words proposed their cosine.
@@ -403,34 +331,22 @@ func (r *recall) completeCosines(ctx context.Context) error {
 	if r.vector == nil {
 		return nil
 	}
-	missing := map[int64]*candidate{}
-	for record, c := range r.pool {
+	var missing []int64
+	for key, c := range r.pool {
 		if !c.hasVector {
-			missing[record] = c
+			missing = append(missing, key)
 		}
 	}
-	reader := &rowReader{dim: len(r.vector)} // what is damaged was counted
-	if r.sweep != nil {
-		return r.sweep.cosines(ctx, missing, reader)
-	}
-	var places []place
-	for _, p := range r.places {
-		if missing[p.record] != nil {
-			places = append(places, p)
-		}
-	}
-	return giveCosines(ctx, reader, vectorQuery{vector: r.vector, places: places}, missing)
-}
-
-// giveCosines gives candidates the cosines of the vectors at places.
-func giveCosines(ctx context.Context, reader *rowReader, q vectorQuery, wanted map[int64]*candidate) error {
-	return reader.each(ctx, q.places, func(b block) error {
-		for i, p := range b.places {
-			c := wanted[p.record]
-			c.cosine, c.hasVector = dot(q.vector, b.rows[i]), true
-		}
+	if len(missing) == 0 {
 		return nil
-	})
+	}
+	slices.Sort(missing)
+	cosines, err := r.index.Cosines(ctx, missing)
+	for key, cosine := range cosines {
+		c := r.at(key)
+		c.cosine, c.hasVector = cosine, true
+	}
+	return err
 }
 
 func (r *recall) goByWords(notice string) {
@@ -438,13 +354,7 @@ func (r *recall) goByWords(notice string) {
 }
 
 func (r *recall) notices() string {
-	list := []string{r.notice}
-	if r.rows.damaged > 0 {
-		list = append(list, fmt.Sprintf("%d vectors are lost or damaged, those records were found by words only; the next compaction makes them again", r.rows.damaged))
-	}
-	if r.unsound > 0 {
-		list = append(list, fmt.Sprintf("damaged records that may fit were left out: %d; sessctl memory verify says more", r.unsound))
-	}
+	list := append([]string{r.notice}, r.index.Notices()...)
 	return strings.TrimPrefix(strings.Join(list, "; "), "; ")
 }
 
@@ -478,33 +388,32 @@ func (q Query) filter() (string, []any) {
 // maxTerms bounds a full-text query: a pasted page is not a question.
 const maxTerms = 64
 
-// matchAny turns any text into a full-text query: its terms, any of them. It
-// is empty if the text has no terms. Each term is quoted, so no text can be a
-// syntax error.
-func matchAny(text string) string { return strings.Join(quotedTerms(text), " OR ") }
+// matchAny finds what has any of the terms of a text. It is empty if the text
+// has none.
+func matchAny(text string) Match { return Match{Any: terms(text)} }
 
-// matchName turns an identifier into a full-text query for texts that hold all
-// its parts; those that hold it as one word come first.
-func matchName(name string) string {
-	terms := quotedTerms(name)
-	if len(terms) < 2 {
-		return strings.Join(terms, "")
+// matchName finds texts that hold all parts of an identifier; those that hold
+// it as one word come first.
+func matchName(name string) Match {
+	parts := terms(name)
+	if len(parts) < 2 {
+		return Match{Any: parts}
 	}
-	last := len(terms) - 1 // a compound follows its parts
-	return strings.Join(terms[:last], " AND ") + " AND (" + terms[0] + " OR " + terms[last] + ")"
+	last := len(parts) - 1 // a compound follows its parts
+	return Match{All: parts[:last], Any: []string{parts[0], parts[last]}}
 }
 
-// quotedTerms returns the different terms of a text as full-text strings.
-func quotedTerms(text string) []string {
-	var quoted []string
+// terms returns the different terms of a text, up to maxTerms.
+func terms(text string) []string {
+	var list []string
 	seen := map[string]bool{}
 	for _, term := range strings.Fields(string(embed.AppendTerms(nil, text))) {
-		if !seen[term] && len(quoted) < maxTerms {
+		if !seen[term] && len(list) < maxTerms {
 			seen[term] = true
-			quoted = append(quoted, `"`+strings.ReplaceAll(term, `"`, `""`)+`"`)
+			list = append(list, term)
 		}
 	}
-	return quoted
+	return list
 }
 
 // columns are read from records r and texts t.

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/sessctl/sessctl/pkg/durable"
-	"github.com/sessctl/sessctl/pkg/embed"
 )
 
 // sweepBytes is how much of a file is read at a time: the processor's cache
@@ -51,13 +50,13 @@ var errSweepMore = errors.New("too few of the rows belong to a record")
 // newSweep returns nil if the query is not one for a sweep: it has filters that
 // most records may not pass, or so few vectors that it does not matter, or a
 // file was touched.
-func (r *recall) newSweep(ctx context.Context, m embed.Model) (*sweep, error) {
-	if !r.unfiltered() || !r.store.hasPackedRows() {
+func (x *embeddedIndex) newSweep(ctx context.Context) (*sweep, error) {
+	if !x.unfiltered() || !x.store.hasPackedRows() {
 		return nil, nil
 	}
-	w := &sweep{store: r.store, query: r.query, model: m.Fingerprint()}
-	rows, err := r.store.db.QueryContext(ctx, `SELECT agent, name, slots, rows, stamp FROM files f WHERE model=?1 AND (?2='' OR agent=?2)
-		AND EXISTS (SELECT 1 FROM vectors v WHERE v.model=f.model AND v.agent=f.agent) ORDER BY agent`, w.model, r.query.Agent)
+	w := &sweep{store: x.store, query: x.query, model: x.model.Fingerprint()}
+	rows, err := x.store.db.QueryContext(ctx, `SELECT agent, name, slots, rows, stamp FROM files f WHERE model=?1 AND (?2='' OR agent=?2)
+		AND EXISTS (SELECT 1 FROM vectors v WHERE v.model=f.model AND v.agent=f.agent) ORDER BY agent`, w.model, x.query.Agent)
 	if err != nil {
 		return nil, fmt.Errorf("list vector files: %w", classifyError(err))
 	}
@@ -69,7 +68,7 @@ func (r *recall) newSweep(ctx context.Context, m embed.Model) (*sweep, error) {
 		if err := rows.Scan(&f.agent, &name, &f.end, &f.rows, &stamp); err != nil {
 			return nil, fmt.Errorf("list vector files: %w", classifyError(err))
 		}
-		f.path, f.end = r.store.vectorPath(f.agent, name), f.end*slotBytes
+		f.path, f.end = x.store.vectorPath(f.agent, name), f.end*slotBytes
 		if stamp != stampOf(f.path) {
 			return nil, nil
 		}
@@ -201,20 +200,17 @@ func (w *sweep) best(k int) (floor float32, rows []int) {
 	return floor, rows
 }
 
-// cosines gives candidates the cosines of their vectors.
-func (w *sweep) cosines(ctx context.Context, wanted map[int64]*candidate, reader *rowReader) error {
-	if len(wanted) == 0 {
-		return nil
-	}
-	rows, err := w.store.db.QueryContext(ctx, "SELECT record, slot<<32 | crc, agent FROM vectors WHERE model=? AND record IN "+listed(wanted), w.model)
+// cosines are those of records that have a vector.
+func (w *sweep) cosines(ctx context.Context, keys []int64, reader *rowReader) (map[int64]float64, error) {
+	rows, err := w.store.db.QueryContext(ctx, "SELECT record, slot<<32 | crc, agent FROM vectors WHERE model=? AND record IN "+listed(keySet(keys)), w.model)
 	if err != nil {
-		return fmt.Errorf("look up vectors: %w", classifyError(err))
+		return nil, fmt.Errorf("look up vectors: %w", classifyError(err))
 	}
 	places, err := w.readPlaces(nil, rows)
 	if err != nil {
-		return fmt.Errorf("look up vectors: %w", classifyError(err))
+		return nil, fmt.Errorf("look up vectors: %w", classifyError(err))
 	}
-	return giveCosines(ctx, reader, vectorQuery{vector: w.vector, places: places}, wanted)
+	return cosinesOf(ctx, reader, vectorQuery{vector: w.vector, places: places})
 }
 
 // placesOf returns the records that rows belong to, as far as the query may

@@ -82,14 +82,14 @@ func sameEitherWay(t interface{ Fatal(...any) }, s *Store, d drawn, q Query) Res
 // isSwept reports whether a query is answered by a sweep to its end.
 func isSwept(t interface{ Fatal(...any) }, s *Store, d drawn, q Query) bool {
 	ctx := context.Background()
-	r := &recall{store: s, query: q.withDefaults(), model: d.model(), rows: rowReader{dim: d.dim}}
-	if err := r.prepareVectors(ctx, d, d.model()); err != nil {
+	x, err := s.newIndex(ctx, d.model())
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.gather(ctx); err != nil {
+	if _, err := Ask(ctx, x, q, d, d.model()); err != nil {
 		t.Fatal(err)
 	}
-	return r.sweep != nil
+	return x.sweep != nil
 }
 
 // TestSweepIsExact: records, order and scores are those of listing all vectors,
