@@ -3,6 +3,7 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -22,6 +23,7 @@ type logOptions struct {
 	Limit int
 	Since string
 	Runs  bool
+	hostsOption
 }
 
 func (o *logOptions) addFlags(fs *pflag.FlagSet) {
@@ -29,6 +31,7 @@ func (o *logOptions) addFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.Limit, "limit", 20, "show the last `n`, 0 for all")
 	fs.BoolVar(&o.Runs, "runs", false, "list the runs of profiles instead: which steps failed, and how long each took")
 	fs.StringVar(&o.Since, "since", "", "only from this `time` on: 30d, 12h, 2026-03-01 or RFC 3339")
+	o.hostsOption.addFlags(fs)
 }
 
 func newLogCommand(a *app) *cobra.Command {
@@ -48,13 +51,22 @@ killed. The newest 1,000 are kept, and of every profile the newest 50.
 		Example: `  sessctl log
   sessctl log --agent coordinator --since 7d
   sessctl log --limit 0 --json
-  sessctl log --runs --since 7d`,
+  sessctl log --runs --since 7d
+  sessctl log --host alpha,beta`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if o.Limit < 0 {
 				return usageError("0 shows all", "--limit must not be negative")
 			}
-			if o.Runs {
+			if err := o.read(c); err != nil {
+				return err
+			}
+			switch {
+			case o.asked() && o.Runs:
+				return runRunsOfHosts(c.Context(), a, o)
+			case o.asked():
+				return runLogOfHosts(c.Context(), a, o)
+			case o.Runs:
 				return runLogOfRuns(c.Context(), a, o)
 			}
 			return runLog(c.Context(), a, o)
@@ -70,13 +82,16 @@ type logDocument struct {
 	Entries []logRow `json:"entries"` // the newest first
 	Freed   int64    `json:"freed_bytes"`
 	Notes   []note   `json:"notes"`
+
+	Hosts []hostAnswer `json:"hosts,omitempty"` // of --host
 }
 
 // logRow is one thing that was done: a receipt, or a line of the audit log.
 type logRow struct {
-	At           string `json:"at"`      // RFC 3339, UTC
-	Receipt      string `json:"receipt"` // its id, "" for a line of the audit log
-	Action       string `json:"action"`  // the outcome of the receipt, archived, or trash, purge, undelete, restore
+	Host         string `json:"host,omitempty"` // with --host
+	At           string `json:"at"`             // RFC 3339, UTC
+	Receipt      string `json:"receipt"`        // its id, "" for a line of the audit log
+	Action       string `json:"action"`         // the outcome of the receipt, archived, or trash, purge, undelete, restore
 	Runtime      string `json:"runtime"`
 	Agent        string `json:"agent"`
 	Session      string `json:"session"`
@@ -110,6 +125,11 @@ func runLog(ctx context.Context, a *app, o logOptions) error {
 			return err
 		}
 	}
+	return renderLog(a, newLogDocument(a, o, rows))
+}
+
+// newLogDocument lists the newest of these rows.
+func newLogDocument(a *app, o logOptions, rows []logRow) logDocument {
 	slices.SortStableFunc(rows, func(x, y logRow) int { return y.time.Compare(x.time) })
 	if o.Limit > 0 {
 		rows = rows[:min(o.Limit, len(rows))]
@@ -118,7 +138,31 @@ func runLog(ctx context.Context, a *app, o logOptions) error {
 	for _, r := range rows {
 		doc.Freed += r.Freed
 	}
-	return renderLog(a, doc)
+	return doc
+}
+
+// runLogOfHosts lists what was done on several hosts.
+func runLogOfHosts(ctx context.Context, a *app, o logOptions) error {
+	var rows []logRow
+	hosts, outcome := o.ask(ctx, a, func(host string, document []byte) error {
+		var there logDocument
+		if err := json.Unmarshal(document, &there); err != nil {
+			return err
+		}
+		for _, row := range there.Entries {
+			row.Host = host
+			row.time, _ = time.Parse(time.RFC3339, row.At) // one without a time is the oldest
+			rows = append(rows, row)
+		}
+		a.noticeOf(host, there.Notes)
+		return nil
+	})
+	if hosts == nil {
+		return outcome
+	}
+	doc := newLogDocument(a, o, rows)
+	doc.Hosts = hosts
+	return cmp.Or(renderLog(a, doc), outcome)
 }
 
 // logRows are all receipts, all lines of the audit log, and the archives that no
@@ -233,6 +277,7 @@ func renderLog(a *app, doc logDocument) error {
 		{name: "TOKENS", right: true, drop: 2}, {name: "FREED", right: true, drop: 1}, {name: "UNDO", drop: 4},
 	}}
 	var rows [][]string
+	var hosts []string
 	for _, r := range doc.Entries {
 		what := r.Action
 		if r.UndoneBy != "" {
@@ -242,12 +287,17 @@ func renderLog(a *app, doc logDocument) error {
 		if r.Receipt != "" {
 			id = shortReceipt(r.Receipt)
 		}
-		rows = append(rows, []string{r.At, id, what, r.Runtime, visible(r.Agent), visible(cmp.Or(r.Session, r.Path)), strconv.FormatInt(r.TokensBefore, 10), strconv.FormatInt(r.Freed, 10), r.Undo})
-		t.rows = append(t.rows, []string{shownTime(r.At), id, what, r.Runtime, r.Agent, cmp.Or(r.Session, a.tilde(r.Path)), figure(r.TokensBefore, formatCount), figure(r.Freed, formatBytes), r.Undo})
+		undo := onHost(r.Host, r.Undo)
+		hosts = append(hosts, r.Host)
+		rows = append(rows, []string{visible(r.At), visible(id), visible(what), visible(r.Runtime), visible(r.Agent), visible(cmp.Or(r.Session, r.Path)), strconv.FormatInt(r.TokensBefore, 10), strconv.FormatInt(r.Freed, 10), visible(undo)})
+		t.rows = append(t.rows, []string{shownTime(r.At), id, what, r.Runtime, r.Agent, cmp.Or(r.Session, a.tilde(r.Path)), figure(r.TokensBefore, formatCount), figure(r.Freed, formatBytes), undo})
 	}
 	t.footer = fmt.Sprintf("%s freed; sessctl compact --undo ID reverses a compaction", formatBytes(doc.Freed))
 	if len(rows) == 0 && !a.OutTTY {
 		a.notice(note{Message: t.empty})
+	}
+	if doc.Hosts != nil {
+		t, rows = t.hostColumn(hosts), withHosts(hosts, rows)
 	}
 	return a.printList(t, rows)
 }

@@ -3,6 +3,7 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,9 +17,16 @@ import (
 
 // runsDocument is `log --runs --json` (docs/json.md).
 type runsDocument struct {
-	Schema int                 `json:"schema"`
-	Runs   []operate.RunRecord `json:"runs"` // the newest first
-	Notes  []note              `json:"notes"`
+	Schema int          `json:"schema"`
+	Runs   []runRow     `json:"runs"` // the newest first
+	Notes  []note       `json:"notes"`
+	Hosts  []hostAnswer `json:"hosts,omitempty"` // of --host
+}
+
+// runRow is one run.
+type runRow struct {
+	Host string `json:"host,omitempty"` // with --host
+	operate.RunRecord
 }
 
 // runLogOfRuns is log --runs.
@@ -44,10 +52,43 @@ func (a *app) runsOf(ctx context.Context, o logOptions) (runsDocument, error) {
 		return runsDocument{}, err
 	}
 	runs = slices.DeleteFunc(runs, func(r operate.RunRecord) bool { return r.Started.UnixMilli() < since })
-	if o.Limit > 0 {
-		runs = runs[:min(o.Limit, len(runs))]
+	rows := make([]runRow, len(runs))
+	for i := range runs {
+		rows[i].RunRecord = runs[i]
 	}
-	return runsDocument{Schema: 1, Runs: append([]operate.RunRecord{}, runs...), Notes: a.notes}, nil
+	return newRunsDocument(a, o, rows), nil
+}
+
+// newRunsDocument lists the newest of these runs.
+func newRunsDocument(a *app, o logOptions, rows []runRow) runsDocument {
+	slices.SortStableFunc(rows, func(x, y runRow) int { return y.Started.Compare(x.Started) })
+	if o.Limit > 0 {
+		rows = rows[:min(o.Limit, len(rows))]
+	}
+	return runsDocument{Schema: 1, Runs: append([]runRow{}, rows...), Notes: a.notes}
+}
+
+// runRunsOfHosts is log --runs of several hosts.
+func runRunsOfHosts(ctx context.Context, a *app, o logOptions) error {
+	var rows []runRow
+	hosts, outcome := o.ask(ctx, a, func(host string, document []byte) error {
+		var there runsDocument
+		if err := json.Unmarshal(document, &there); err != nil {
+			return err
+		}
+		for _, row := range there.Runs {
+			row.Host = host
+			rows = append(rows, row)
+		}
+		a.noticeOf(host, there.Notes)
+		return nil
+	})
+	if hosts == nil {
+		return outcome
+	}
+	doc := newRunsDocument(a, o, rows)
+	doc.Hosts = hosts
+	return cmp.Or(renderRuns(a, doc), outcome)
 }
 
 // listedRuns are the records of all runs, the newest first. The one that is at
@@ -83,14 +124,19 @@ func renderRuns(a *app, doc runsDocument) error {
 		{name: "LOGS", right: true, drop: 4}, {name: "WHY", least: 16},
 	}}
 	var rows [][]string
+	var hosts []string
 	for _, r := range doc.Runs {
-		at, id, why := r.Started.UTC().Format(time.RFC3339), shortReceipt(r.ID), whyOf(r)
-		rows = append(rows, []string{at, id, r.Profile, string(r.Outcome), seconds(r.Seconds), strconv.Itoa(r.Changed()), strconv.FormatInt(r.BytesAfter.Logs, 10), visible(why)})
+		at, id, why := r.Started.UTC().Format(time.RFC3339), shortReceipt(r.ID), whyOf(r.RunRecord)
+		hosts = append(hosts, r.Host)
+		rows = append(rows, []string{at, visible(id), visible(r.Profile), visible(string(r.Outcome)), seconds(r.Seconds), strconv.Itoa(r.Changed()), strconv.FormatInt(r.BytesAfter.Logs, 10), visible(why)})
 		t.rows = append(t.rows, []string{shownTime(at), id, r.Profile, string(r.Outcome), took(r.Seconds), formatCount(int64(r.Changed())), figure(r.BytesAfter.Logs, formatBytes), why})
 	}
 	t.footer = fmt.Sprintf("%s; sessctl log --runs --json has the steps of each", plural(len(doc.Runs), "run"))
 	if len(rows) == 0 && !a.OutTTY {
 		a.notice(note{Message: t.empty})
+	}
+	if doc.Hosts != nil {
+		t, rows = t.hostColumn(hosts), withHosts(hosts, rows)
 	}
 	return a.printList(t, rows)
 }

@@ -3,6 +3,7 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -38,6 +39,7 @@ type sizesOptions struct {
 	ByType    bool
 	Orphans   bool
 	NoCache   bool
+	hostsOption
 
 	thresholdAsked bool // as a flag: not as a default or by the configuration
 }
@@ -52,12 +54,16 @@ func (o *sizesOptions) addFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.ByType, "by-type", false, "show what fills the logs: bytes by type of record, base64, repeated text")
 	fs.BoolVar(&o.Orphans, "orphans", false, "only sessions that the runtime's index does not name")
 	fs.BoolVar(&o.NoCache, "no-cache", false, "read every log, also those that have not changed since the last run")
+	o.hostsOption.addFlags(fs)
 	fromConfig(fs, "threshold", "compaction.threshold")
 }
 
 func (o *sizesOptions) validate() error {
 	if !slices.Contains([]string{"tokens", "bytes", "age", "agent"}, o.Sort) {
 		return usageError("--sort takes tokens, bytes, age or agent", "unknown sort key %q", o.Sort)
+	}
+	if o.ByType && o.asked() {
+		return usageError("without --by-type the sessions of all hosts are listed", "--host does not go with --by-type")
 	}
 	if o.Threshold <= 0 {
 		return usageError("", "--threshold must be positive, not %d", o.Threshold)
@@ -81,12 +87,16 @@ log is read.
 		Example: `  sessctl sizes
   sessctl sizes --over
   sessctl sizes --by-type --all
-  sessctl sizes --agent coordinator --json`,
+  sessctl sizes --agent coordinator --json
+  sessctl sizes --over --host alpha,beta`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.thresholdAsked = c.Flags().Changed("threshold")
-			if err := o.validate(); err != nil {
+			if err := cmp.Or(o.validate(), o.read(c)); err != nil {
 				return err
+			}
+			if o.asked() {
+				return runSizesOfHosts(c.Context(), a, o)
 			}
 			return runSizes(c.Context(), a, o)
 		},
@@ -98,15 +108,17 @@ log is read.
 // sizesDocument is `sizes --json` (docs/json.md).
 type sizesDocument struct {
 	Schema    int           `json:"schema"`
-	Threshold int64         `json:"threshold"`
+	Threshold int64         `json:"threshold"` // 0 with --host if the hosts have different ones
 	Sessions  []*sessionRow `json:"sessions"`
 	Notes     []note        `json:"notes"`
+	Hosts     []hostAnswer  `json:"hosts,omitempty"` // of --host
 
 	measured int // sessions, also those that --over leaves out
 }
 
 // sessionRow is one session of `sizes`.
 type sessionRow struct {
+	Host           string   `json:"host,omitempty"` // with --host
 	Runtime        string   `json:"runtime"`
 	Agent          string   `json:"agent"`
 	Session        string   `json:"session"`
@@ -145,10 +157,38 @@ func runSizes(ctx context.Context, a *app, o sizesOptions) error {
 	if err != nil {
 		return err
 	}
-	if a.global.JSON {
-		return a.printJSON(doc)
-	}
 	return renderSizes(a, doc)
+}
+
+// runSizesOfHosts shows the sessions of several hosts in one list.
+func runSizesOfHosts(ctx context.Context, a *app, o sizesOptions) error {
+	doc := sizesDocument{Schema: 1, Sessions: []*sessionRow{}}
+	answered := 0
+	var outcome error
+	doc.Hosts, outcome = o.ask(ctx, a, func(host string, document []byte) error {
+		var there sizesDocument
+		if err := json.Unmarshal(document, &there); err != nil {
+			return err
+		}
+		for _, row := range there.Sessions {
+			row.Host = host
+			row.last, _ = time.Parse(time.RFC3339, row.LastActivity) // without one the row says that it is idle for long
+		}
+		if answered++; answered == 1 {
+			doc.Threshold = there.Threshold
+		} else if doc.Threshold != there.Threshold {
+			doc.Threshold = 0
+		}
+		doc.Sessions, doc.measured = append(doc.Sessions, there.Sessions...), doc.measured+len(there.Sessions)
+		a.noticeOf(host, there.Notes)
+		return nil
+	})
+	if doc.Hosts == nil {
+		return outcome
+	}
+	sortRows(doc.Sessions, o.Sort)
+	doc.Notes = a.notes
+	return cmp.Or(renderSizes(a, doc), outcome)
 }
 
 // sizes measures the sessions that the options mean.
@@ -394,24 +434,36 @@ const barCells = 10
 
 // renderSizes prints the table on a terminal, else tab-separated rows.
 func renderSizes(a *app, doc sizesDocument) error {
-	if !a.OutTTY {
+	switch {
+	case a.global.JSON:
+		return a.printJSON(doc)
+	case !a.OutTTY:
 		return a.printEach(sizesRows(doc))
+	case doc.Hosts != nil:
+		hosts := make([]string, len(doc.Sessions))
+		for i, s := range doc.Sessions {
+			hosts[i] = s.Host
+		}
+		return a.printTable(a.sizesTable(doc).hostColumn(hosts))
 	}
 	return a.printTable(a.sizesTable(doc))
 }
 
 // sizesRows makes the rows for programs, each valid until the next.
 func sizesRows(doc sizesDocument) iter.Seq[[]string] {
-	row := make([]string, 10)
+	row := make([]string, 0, 11)
 	return func(yield func([]string) bool) {
 		for _, s := range doc.Sessions {
 			tokens, messages := strconv.FormatInt(s.Tokens, 10), strconv.Itoa(s.Messages)
 			if s.Unreadable {
 				tokens, messages = unknownFigure, unknownFigure
 			}
-			row = append(row[:0],
-				s.Runtime, visible(s.Agent), visible(s.name()), tokens, s.TokenSource,
-				s.thresholdState(), strconv.FormatInt(s.Bytes, 10), messages, s.LastActivity, s.State,
+			if row = row[:0]; doc.Hosts != nil {
+				row = append(row, visible(s.Host))
+			}
+			row = append(row,
+				visible(s.Runtime), visible(s.Agent), visible(s.name()), tokens, visible(s.TokenSource),
+				s.thresholdState(), strconv.FormatInt(s.Bytes, 10), messages, visible(s.LastActivity), visible(s.State),
 			)
 			if !yield(row) {
 				return
@@ -436,7 +488,7 @@ func (a *app) sizesTable(doc sizesDocument) table {
 			irreducible++
 		}
 		switch {
-		case s.Over && s.Tokens >= doc.Threshold:
+		case s.Over && s.Tokens >= doc.Threshold && doc.Threshold > 0:
 			over++
 		case s.Over:
 			ruled++
@@ -448,6 +500,10 @@ func (a *app) sizesTable(doc sizesDocument) table {
 		return s.Over && (column == tokens || column == context) || s.Unreadable && column == state
 	}
 	t.footer = fmt.Sprintf("%d of %d sessions at or over %s tokens", over, doc.measured, formatCount(doc.Threshold))
+	if doc.Threshold == 0 {
+		t.footer = fmt.Sprintf("%d of %d sessions at or over the threshold of their host", over+ruled, doc.measured)
+		ruled = 0
+	}
 	if irreducible > 0 {
 		t.footer += fmt.Sprintf(", %s of them irreducible (compact finds nothing to cut away)", formatCount(int64(irreducible)))
 	}

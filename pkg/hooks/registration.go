@@ -212,13 +212,13 @@ type Program struct {
 func (p Program) line(args ...string) string {
 	words := append([]string{p.Path}, append(args, p.Args...)...)
 	for i, w := range words {
-		words[i] = quoteWord(w)
+		words[i] = QuoteWord(w)
 	}
 	return strings.Join(words, " ")
 }
 
-// quoteWord quotes a word for a shell where it needs that.
-func quoteWord(w string) string {
+// QuoteWord quotes a word for a shell where it needs that.
+func QuoteWord(w string) string {
 	if w != "" && strings.IndexFunc(w, func(r rune) bool {
 		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=@%+,", r)
 	}) < 0 {
