@@ -306,7 +306,14 @@ type Message struct {
 	// Core is the message as the runtime itself sends it, where its log has that:
 	// a core message of Vercel's AI SDK (annabelle). Several results of tools may
 	// share one. Empty else.
-	Core     []byte
+	Core []byte
+	// Directory is the working directory that the log names for the message, or
+	// empty.
+	Directory []byte
+	// Details are what the record of a tool's result has beside its output, as
+	// raw JSON: patches, exit statuses, ranges of lines, in the runtime's own
+	// terms (docs/formats.md). Only if [ScanOptions.Details] asks for them.
+	Details  []byte
 	CutBytes int64 // bytes of text left out because a string exceeded the reader's limit
 	// LeftOut counts the bytes of text that the record of a tool's result has
 	// beside its output and that memory does not take: files as they were before a

@@ -89,6 +89,8 @@ type ScanOptions struct {
 	Tree *Tree
 	// Thinking asks for PartThinking parts; they are skipped otherwise.
 	Thinking bool
+	// Details asks for [Message.Details].
+	Details bool
 }
 
 // Scan is what a scan saw.

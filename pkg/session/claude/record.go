@@ -53,6 +53,7 @@ type record struct {
 	root      bool   // parentUuid is null
 	leaf      bool   // has a leafUuid
 	session   []byte
+	cwd       []byte
 	sidechain bool
 	time      []byte // raw JSON
 
@@ -81,6 +82,7 @@ type record struct {
 type decoder struct {
 	thinking bool // whether thinking parts are wanted
 	unsent   bool // whether output is wanted that the model was not sent
+	details  bool // whether what stands beside a tool's output is wanted
 	cursor   jsonl.Cursor
 	queue    jsonl.Cursor // of a prompt, which is read after its type is known
 	printed  jsonl.Cursor // of what a tool printed, which is compared with what was sent
@@ -133,6 +135,8 @@ func (d *decoder) member(c *jsonl.Cursor) {
 		r.session, _ = c.Bytes()
 	case "timestamp":
 		r.time = c.Raw()
+	case "cwd":
+		r.cwd, _ = c.Bytes()
 	case "isSidechain":
 		r.sidechain, _ = c.Bool()
 	case "isMeta":
@@ -289,7 +293,10 @@ func (d *decoder) classify() {
 	case string(r.name) == "attachment" && string(r.attachment) == "queued_command":
 		d.fromQueue()
 	}
-	d.message.ID = r.id
+	d.message.ID, d.message.Directory = r.id, r.cwd
+	if d.details && d.message.Role == session.RoleToolResult {
+		d.message.Details = r.printed
+	}
 }
 
 // ours reports whether the record tells that the file is of this format.

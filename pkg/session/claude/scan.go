@@ -19,7 +19,7 @@ import (
 // is out of context; in a log of its own it is the conversation.
 func (s *Store) Scan(ctx context.Context, r io.Reader, o session.ScanOptions, emit func(*session.Message) error) (session.Scan, error) {
 	scan := &scanner{tree: o.Tree, chain: newChain(o.Tree == nil), replies: newReplies()}
-	scan.thinking, scan.unsent = o.Thinking, true
+	scan.thinking, scan.unsent, scan.details = o.Thinking, true, o.Details
 	if o.Tree != nil {
 		scan.repeats = o.Tree.Repeats()
 	}

@@ -28,6 +28,7 @@ const (
 	turnEnd
 	rollback
 	printed // what a tool printed, as the screen shows it
+	patched // what a patch changed, as the screen shows it
 )
 
 // item is the payload of a record, or a record that is its own payload. What
@@ -39,6 +40,7 @@ type item struct {
 	message, inner, history, info, origin                 []byte
 	printed                                               []byte // all that a command printed
 	failure                                               []byte // why a turn failed
+	changes                                               []byte // of a patch: the files with their diffs
 	turns                                                 int64  // num_turns of a rollback
 	cwd, fork                                             []byte
 }
@@ -67,6 +69,7 @@ type decoder struct {
 	record  record
 	message session.Message
 	wrapped []byte // arguments made an object
+	details bool   // whether what stands beside a tool's output is wanted
 }
 
 // decode reads one line. It returns an error that wraps [jsonl.ErrSyntax] if
@@ -175,6 +178,8 @@ func (i *item) raw(key []byte) *[]byte {
 		return &i.printed
 	case "error":
 		return &i.failure
+	case "changes":
+		return &i.changes
 	case "summary":
 		return &i.summary
 	case "action":
@@ -299,6 +304,8 @@ func (d *decoder) event() kind {
 		return turnEnd
 	case "exec_command_end":
 		return d.printedBy(i.callID, i.printed)
+	case "patch_apply_end":
+		return d.patchedBy(i.callID, i.changes)
 	case "mcp_tool_call_end", "dynamic_tool_call_response", "web_search_end":
 		return d.printedBy(i.callID, i.output)
 	}
@@ -325,6 +332,8 @@ func (d *decoder) completedItem() kind {
 		m.Role = session.RoleAssistant
 	case "CommandExecution":
 		return d.printedBy(inner.id, inner.printed)
+	case "FileChange":
+		return d.patchedBy(inner.id, inner.changes)
 	case "McpToolCall", "DynamicToolCall", "Extension":
 		return d.printedBy(inner.id, inner.output)
 	default:

@@ -66,12 +66,14 @@ type scanner struct {
 	id      [8]byte // of the node that is added
 	turns   turns   // that are active
 
-	ordinal  int   // of the next message
-	previous int64 // time of the record before
+	ordinal  int    // of the next message
+	previous int64  // time of the record before
+	cwd      []byte // of the last turn
 }
 
 func newScanner(o session.ScanOptions, emit func(*session.Message) error) *scanner {
 	s := &scanner{emit: emit, tree: o.Tree, want: o.Thinking, outputs: newOutputs()}
+	s.details = o.Details
 	if o.Tree == nil {
 		s.builder = session.NewTreeBuilder()
 	} else {
@@ -95,6 +97,7 @@ func (s *scanner) read(r *jsonl.Record) (known bool, err error) {
 	s.previous = s.settleTime(s.previous)
 	m, result := &s.message, &s.lines.Result
 	m.Line, m.Offset, m.Length, m.CutBytes = r.Line, r.Offset, r.Length, r.CutBytes
+	m.Directory = s.cwd
 	if s.record.unknown != "" {
 		result.CountUnknown(s.record.unknown, s.record.unknownName)
 	}
@@ -103,6 +106,9 @@ func (s *scanner) read(r *jsonl.Record) (known bool, err error) {
 		return false, nil
 	case meta:
 		s.header()
+		s.directory()
+	case bookkeeping:
+		s.directory()
 	case said, reasoning, shown, completed, compaction, bareCompaction:
 		if s.record.kind == compaction {
 			m.Kept = replacement(s.record.item.history, m)
@@ -111,6 +117,8 @@ func (s *scanner) read(r *jsonl.Record) (known bool, err error) {
 		err = s.offer(s.record.kind)
 	case printed:
 		err = s.printed()
+	case patched:
+		s.outputs.patched(&s.message)
 	case turnEnd:
 		err = s.endTurn()
 	case repeated:
@@ -127,6 +135,15 @@ func (s *scanner) header() {
 	result := &s.lines.Result
 	if result.Headers++; result.Headers == 1 {
 		result.SessionID = string(s.record.item.id)
+	}
+}
+
+// directory takes the working directory from a record that names one: that of
+// the thread, and those of its turns.
+func (s *scanner) directory() {
+	cwd := s.record.item.cwd
+	if len(cwd) > 0 && !bytes.Equal(cwd, s.cwd) && (s.record.kind == meta || string(s.record.name) == "turn_context") {
+		s.cwd = bytes.Clone(cwd) // messages that wait have the one before
 	}
 }
 

@@ -50,6 +50,15 @@ func (d *decoder) printedBy(call []byte, raws ...[]byte) kind {
 	return printed
 }
 
+// patchedBy keeps what a patch changed for the item of its call, if it is wanted.
+func (d *decoder) patchedBy(call, changes []byte) kind {
+	if !d.details || len(call) == 0 || len(changes) == 0 {
+		return bookkeeping
+	}
+	d.message.CallID, d.message.Details = call, changes
+	return patched
+}
+
 // appendTexts appends the texts in a value, each on lines of its own: of an
 // object only those that a tool may have printed.
 func appendTexts(dst []byte, c *jsonl.Cursor, key string) []byte {
@@ -100,6 +109,7 @@ type outputs struct {
 	open     map[string]session.Message // by call id
 	bytes    int
 	answered map[string]struct{} // calls of this turn whose item was read
+	patches  map[string][]byte   // by call id: what patches changed; nil if that is not wanted
 }
 
 func newOutputs() outputs {
@@ -124,6 +134,16 @@ func (s *scanner) printed() error {
 	return nil
 }
 
+// patched takes in what a patch changed.
+func (o *outputs) patched(m *session.Message) {
+	if o.patches == nil {
+		o.patches = map[string][]byte{}
+	}
+	if len(o.patches) < openOutputs && len(m.Details) < openBytes/openOutputs {
+		o.patches[string(m.CallID)] = bytes.Clone(m.Details)
+	}
+}
+
 // answer adds to a call's item what else its tool printed.
 func (s *scanner) answer() {
 	m, o := &s.message, &s.outputs
@@ -132,6 +152,10 @@ func (s *scanner) answer() {
 	}
 	call := string(m.CallID)
 	o.answered[call] = struct{}{}
+	if changes, ok := o.patches[call]; ok {
+		delete(o.patches, call)
+		m.Details = changes
+	}
 	if whole, ok := o.open[call]; ok {
 		delete(o.open, call)
 		o.bytes -= len(whole.Parts[0].Text)
@@ -146,6 +170,7 @@ func (s *scanner) endTurn() error {
 		return err
 	}
 	clear(s.outputs.answered)
+	clear(s.outputs.patches)
 	if len(failure.ErrorText) == 0 || bytes.Equal(failure.ErrorText, s.failure) {
 		return nil // an error stands in an event of its own and in that of the turn
 	}

@@ -46,8 +46,9 @@ type decoder struct {
 	tokens   jsonl.Cursor
 	deep     jsonl.Cursor
 
-	record record
-	group  group
+	record  record
+	group   group
+	details bool // whether what stands beside a tool's output is wanted
 }
 
 // decode reads one record and makes its messages. It returns an error that
@@ -195,6 +196,7 @@ func (g *group) clone() group {
 		m := g.messages[i]
 		m.ID, m.CallID, m.ToolName = bytes.Clone(m.ID), bytes.Clone(m.CallID), bytes.Clone(m.ToolName)
 		m.CustomType, m.ErrorText, m.Model = bytes.Clone(m.CustomType), bytes.Clone(m.ErrorText), bytes.Clone(m.Model)
+		m.Details = bytes.Clone(m.Details)
 		parts := make([]session.Part, len(m.Parts))
 		for j, p := range m.Parts {
 			p.Text, p.Name, p.CallID = bytes.Clone(p.Text), bytes.Clone(p.Name), bytes.Clone(p.CallID)
@@ -414,6 +416,7 @@ type call struct {
 	session.Part
 	status  []byte
 	result  []byte // raw
+	details []byte // raw, of a display that is no string
 	display []byte
 	shown   bool // display is a string
 }
@@ -437,6 +440,10 @@ func (d *decoder) toolCall(c *jsonl.Cursor, m *session.Message) ([]session.Messa
 		case "result":
 			t.result = arguments(c)
 		case "resultDisplay":
+			if d.details && c.Kind() == jsonl.Object {
+				t.details = c.Raw()
+				continue
+			}
 			t.display, t.shown = c.Bytes()
 		}
 	}
@@ -463,7 +470,7 @@ func (d *decoder) resultOf(t *call) ([]session.Message, bool) {
 	}
 	for i := range results {
 		r := &results[i]
-		r.CallID, r.ToolName = t.CallID, t.Name
+		r.CallID, r.ToolName, r.Details = t.CallID, t.Name, t.details
 		r.IsError = r.IsError || string(t.status) == "error" || string(t.status) == "cancelled"
 		if code, ok := exitOf(firstText(r)); ok {
 			r.ExitCode, r.HasExit = code, true

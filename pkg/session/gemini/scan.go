@@ -65,6 +65,7 @@ type scanner struct {
 
 func newScanner(o session.ScanOptions, emit func(*session.Message) error) *scanner {
 	s := &scanner{emit: emit, tree: o.Tree, want: o.Thinking, seen: newSeen()}
+	s.decoder.details = o.Details
 	if o.Tree == nil {
 		s.builder = session.NewTreeBuilder()
 	} else {

@@ -90,6 +90,7 @@ type entry struct {
 type decoder struct {
 	thinking bool // whether thinking parts are wanted
 	unsent   bool // whether output is wanted that the model was not sent
+	details  bool // whether what stands beside a tool's output is wanted
 	cursor   jsonl.Cursor
 	inner    jsonl.Cursor // of content that is read after the type is known
 	entry    entry
@@ -306,6 +307,11 @@ func (d *decoder) messageMember(c *jsonl.Cursor, shell *shellFields) {
 	case "isError":
 		m.IsError, _ = c.Bool()
 	case "details":
+		if d.details {
+			m.Details = c.Raw()
+			c = &d.inner
+			c.Reset(m.Details)
+		}
 		d.decodeDetails(c)
 	case "usage":
 		d.decodeUsage(c)

@@ -67,12 +67,13 @@ type scanner struct {
 	ordinal  int    // of the next message
 	known    int    // records of this format
 	previous int64  // time of the record before
+	cwd      []byte // of the last header
 	failed   error  // what emit returned
 }
 
 func newScanner(o session.ScanOptions, emit func(*session.Message) error) *scanner {
 	s := &scanner{emit: emit, tree: o.Tree}
-	s.thinking, s.unsent = o.Thinking, true
+	s.thinking, s.unsent, s.details = o.Thinking, true, o.Details
 	if o.Tree == nil {
 		s.builder = session.NewTreeBuilder()
 	} else {
@@ -136,6 +137,7 @@ func (s *scanner) placeName(index int64) []byte {
 
 func (s *scanner) header() {
 	s.known++
+	s.cwd = append(s.cwd[:0], s.entry.cwd...)
 	s.result.Headers++
 	if s.result.Headers == 1 {
 		s.result.SessionID = string(s.entry.id)
@@ -166,6 +168,7 @@ func (s *scanner) link() int {
 func (s *scanner) say(r *jsonl.Record, node int) error {
 	m := &s.message
 	m.Ordinal, m.Line, m.Offset, m.Length, m.CutBytes = s.ordinal, r.Line, r.Offset, r.Length, r.CutBytes
+	m.Directory = s.cwd
 	s.ordinal++
 	if node >= 0 && s.builder != nil {
 		s.builder.Said(node, m)
