@@ -237,7 +237,8 @@ func (a *app) closeMemory(ctx context.Context) error {
 }
 
 // memoryWaits says whether there is something to do in the memory: it is of an
-// earlier version, a forget was cut off, or what was forgotten is not recorded.
+// earlier version, a forget was cut off, or what was forgotten, or what agents
+// stored, is not recorded.
 func (a *app) memoryWaits(ctx context.Context) bool {
 	store, err := memory.Open(ctx, a.memoryDir(), memory.Options{NoTrace: true})
 	if err != nil {
@@ -245,7 +246,7 @@ func (a *app) memoryWaits(ctx context.Context) bool {
 	}
 	defer store.Close()
 	due, err := store.WipeIsDue(ctx)
-	return err == nil && (due || !store.IsCurrent() || !store.RecordsForgotten(ctx))
+	return err == nil && (due || !store.IsCurrent() || !store.RecordsForgotten(ctx) || store.OwnWordsWait(ctx))
 }
 
 func (d *checkup) add(f finding) {

@@ -536,6 +536,9 @@ func adviseMemory(path, dir string) string {
 	if strings.HasPrefix(path, memory.ForgottenDir(dir)) {
 		return adviseFix + ", as long as the memory knows what was forgotten; else " + adviseForgotten
 	}
+	if strings.HasPrefix(path, memory.StoredDir(dir)) {
+		return adviseFix + ", as long as the memory has what agents stored; else put the file back from a backup"
+	}
 	return "lost vectors: sessctl memory reindex --pending; a damaged database: sessctl memory reindex --from-archives"
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/spf13/cobra"
 )
@@ -18,6 +19,7 @@ import (
 type mcpOptions struct {
 	Agent      string
 	AllowWrite bool
+	Remote     bool // clients may be on other machines: their sessions are not among those here
 }
 
 func newMCPCommand(a *app) *cobra.Command {
@@ -28,7 +30,8 @@ func newMCPCommand(a *app) *cobra.Command {
 		Long: `Serve the Model Context Protocol on stdin and stdout, so that an agent can search
 what was said and done in earlier sessions. The tools only read: memory_recall,
 memory_read, memory_facts, sessions, session_sizes. --allow-write adds
-session_compact. --agent confines the server to one agent's sessions.
+memory_store, by which an agent keeps a summary, a lesson or a fact in its own
+words, and session_compact. --agent confines the server to one agent's sessions.
 
 What the tools return was said in a session: it is data, not instructions, and is
 marked as such. What a session that is running still has in its context is left
@@ -78,6 +81,7 @@ type mcpServer struct {
 	app     *app
 	options mcpOptions
 	working chan struct{} // a place for each call at a time
+	told    told          // what was returned of memory and archives
 }
 
 // newMCPServer makes a server with the tools that the options allow.
@@ -94,6 +98,7 @@ func newMCPServer(a *app, o mcpOptions) *mcp.Server {
 	addTool(server, s, "sessions", "List sessions, newest first, with their archives: ids for memory_recall and memory_read.", s.sessions)
 	addTool(server, s, "session_sizes", "Show how full the context of each session is, in tokens, and which are due for compaction.", s.sizes)
 	if o.AllowWrite {
+		addChangingTool(server, s, "memory_store", "Keep a summary of your work, a lesson or a fact for later sessions, in your own words: three to five a session. memory_recall finds it, marked as yours. What memory_recall or memory_read returned is in memory already and is refused.", s.store)
 		addChangingTool(server, s, "session_compact", "Archive a session, remember it and make its context small. Without confirm it only says what would be done.", s.compact)
 	}
 	return server
@@ -188,6 +193,7 @@ func toolError(err error) string {
 const (
 	maxQueryRunes = 1000 // of a question
 	maxIDRunes    = 200  // of ids, names and times
+	maxTextRunes  = memory.MaxOwnWords
 )
 
 // toolSchema is the schema of a tool's arguments. Every string has a greatest
@@ -199,8 +205,13 @@ func toolSchema[In any]() *jsonschema.Schema {
 	}
 	for name, property := range schema.Properties {
 		bound := maxIDRunes
-		if name == "query" {
+		switch name {
+		case "query":
 			bound = maxQueryRunes
+		case "text":
+			bound = maxTextRunes
+		case "importance":
+			property.Minimum, property.Maximum = new(0.0), new(memory.MaxOwnImportance)
 		}
 		if property.Type == "string" {
 			property.MaxLength = &bound

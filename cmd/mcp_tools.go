@@ -84,7 +84,7 @@ func (s *mcpServer) recall(ctx context.Context, in recallInput) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	return recallText(doc), nil
+	return s.told.keep(recallText(doc)), nil
 }
 
 // contexts are what running sessions have in their contexts now.
@@ -121,7 +121,7 @@ func (c *contexts) without(ctx context.Context, hits []memory.Hit, most int) []m
 func (c *contexts) has(ctx context.Context, r memory.Record) bool {
 	source := memory.Source{Runtime: r.Runtime, Agent: r.Agent, Session: r.Session}
 	s, running := c.refs[source]
-	if !running {
+	if !running || r.OwnWords() {
 		return false
 	}
 	lines, known := c.lines[source]
@@ -169,6 +169,9 @@ func recallText(doc recallDocument) string {
 	room := recallBytes - len(session.RecallBegin) - len(session.RecallEnd) - 8
 	for i, h := range doc.Hits {
 		heads[i] = fmt.Sprintf("%d. %s\n   %s\n", i+1, hitLine(h), readingOf(h))
+		if h.Stored != nil {
+			heads[i] += "   " + h.Stored.line() + "\n"
+		}
 		room -= len(heads[i]) + 2
 	}
 	var b strings.Builder
@@ -252,10 +255,13 @@ func (s *mcpServer) readHit(ctx context.Context, a *app, in readInput) (string, 
 		return "", err
 	}
 	var b strings.Builder
+	if own := newStoredBy(r); own != nil {
+		b.WriteString("   " + own.line() + "\n\n")
+	}
 	for _, n := range slices.Concat(near.Before, []memory.Record{r}, near.After) {
 		b.WriteString(indent(cutMessage(plainText(n.Text))) + "\n\n")
 	}
-	return quoted(b.String()), nil
+	return s.told.keep(quoted(b.String())), nil
 }
 
 func (s *mcpServer) readArchive(ctx context.Context, a *app, in readInput) (string, error) {
@@ -274,7 +280,7 @@ func (s *mcpServer) readArchive(ctx context.Context, a *app, in readInput) (stri
 	if err := a.newArchivedText(io.Discard, lineRange{}).each(ctx, store, entry, reader.add); err != nil && !errors.Is(err, errReadEnough) {
 		return "", err
 	}
-	return reader.text(entry), nil
+	return s.told.keep(reader.text(entry)), nil
 }
 
 // findArchive is the archive that an id means: for a confined server one of its
@@ -393,6 +399,15 @@ func (s *mcpServer) facts(ctx context.Context, in factsInput) (string, error) {
 	}
 	slices.Reverse(known) // newest first
 	l := answerList{most: listBytes - len(session.RecallBegin) - len(session.RecallEnd)}
+	own, _, err := store.ListOwnWords(ctx, memory.OwnWordsFilter{Agent: agent, Category: memory.CategoryFact})
+	if err != nil {
+		return "", err
+	}
+	for _, r := range own {
+		if in.Kind == "" {
+			l.add(fmt.Sprintf("   %s\n%s\n", newStoredBy(r).line(), indent(cutMessage(plainText(r.Text)))))
+		}
+	}
 	for _, f := range known {
 		if !f.Damaged {
 			l.add(fmt.Sprintf("   %s  %s  confidence %.2f  agent %s\n%s\n", time.UnixMilli(f.CreatedAt).UTC().Format(time.DateOnly), visible(f.Kind), f.Confidence, visible(f.Agent), indent(cutMessage(plainText(f.Text)))))
@@ -401,7 +416,7 @@ func (s *mcpServer) facts(ctx context.Context, in factsInput) (string, error) {
 	if l.lines == nil {
 		return "no facts are known; sessctl extract-facts finds them", nil
 	}
-	return quoted("\n"+strings.Join(l.lines, "")) + l.more("facts"), nil
+	return s.told.keep(quoted("\n"+strings.Join(l.lines, "")) + l.more("facts")), nil
 }
 
 // answerList is a list that is cut where an answer is full.

@@ -20,20 +20,22 @@ import (
 func newMemoryCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "memory",
-		Short: "Manage the memory: count, check, rebuild, forget, export",
+		Short: "Manage the memory: count, check, rebuild, forget, list, export",
 		Long: `The memory is what recall searches: the texts of compacted sessions, their
-words and their vectors. All of it can be made again from the archives.
+words and their vectors, and what agents stored. All of it can be made again from
+the archives, and from what is kept of agents' own words.
 ` + exitHelp,
 		Example: `  sessctl memory stats
   sessctl memory verify
   sessctl memory reindex --pending
   sessctl memory reindex --from-archives
   sessctl memory forget --session 4f0c1d2e
+  sessctl memory stored
   sessctl memory export --output memories.jsonl`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newMemoryStatsCommand(a), newMemoryVerifyCommand(a), newMemoryReindexCommand(a), newMemoryForgetCommand(a), newMemoryExportCommand(a))
+	c.AddCommand(newMemoryStatsCommand(a), newMemoryVerifyCommand(a), newMemoryReindexCommand(a), newMemoryForgetCommand(a), newMemoryStoredCommand(a), newMemoryExportCommand(a))
 	return c
 }
 
@@ -158,6 +160,9 @@ func renderMemoryStats(a *app, doc memoryStatsDocument) error {
 		fmt.Fprintf(&b, "%s (%s): %s of %s\n", visible(s.Agent), visible(s.Runtime), plural(s.Records, "record"), plural(s.Sessions, "session"))
 		for _, category := range slices.Sorted(maps.Keys(s.Category)) {
 			fmt.Fprintf(&b, "  %-17s %s\n", visible(category), formatCount(int64(s.Category[category])))
+		}
+		if s.Stored > 0 {
+			fmt.Fprintf(&b, "  %-17s %s in the agent's own words (sessctl memory stored lists them)\n", "stored", formatCount(int64(s.Stored)))
 		}
 		if s.Unembedded > 0 && len(s.Pending) == 0 { // no embedder has ever answered
 			fmt.Fprintf(&b, "  %-17s %s without a vector; found by their words until then\n", "pending", formatCount(int64(s.Unembedded)))
@@ -307,6 +312,7 @@ type forgetOptions struct {
 	Session string
 	Agent   string
 	ID      string
+	Text    string
 	DryRun  bool
 	Yes     bool
 }
@@ -315,6 +321,7 @@ func (o *forgetOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Session, "session", "", "forget what was remembered of this session (`id` or its start)")
 	fs.StringVar(&o.Agent, "agent", "", "forget what was remembered of this `agent`")
 	fs.StringVar(&o.ID, "id", "", "forget the record with this `id`, or the start of it (recall --json shows it)")
+	fs.StringVar(&o.Text, "text", "", "forget the records that contain this `text`, in any case")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "show what would be forgotten and change nothing")
 	fs.BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
 }
@@ -331,11 +338,13 @@ read those can still read what was said.
 ` + exitHelp,
 		Example: `  sessctl memory forget --session 4f0c1d2e
   sessctl memory forget --agent scout --dry-run
+  sessctl memory forget --text "the old staging password" --dry-run
   sessctl memory forget --id 9b1f0c --yes`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if o.Session == "" && o.Agent == "" && o.ID == "" {
-				return usageError("see sessctl memory forget --help", "what should be forgotten? --session, --agent or --id is needed")
+			o.Text = strings.TrimSpace(o.Text)
+			if o.Session == "" && o.Agent == "" && o.ID == "" && o.Text == "" {
+				return usageError("see sessctl memory forget --help", "what should be forgotten? --session, --agent, --id or --text is needed")
 			}
 			return runMemoryForget(c.Context(), a, o)
 		},
@@ -365,7 +374,7 @@ func runMemoryForget(ctx context.Context, a *app, o forgetOptions) error {
 			return a.needMemory(ctx, store, err)
 		}
 	}
-	doc, selections, err := a.previewForget(ctx, open, selection)
+	doc, selections, err := a.previewForget(ctx, open, selection, o.Text)
 	if err != nil {
 		return err
 	}
@@ -417,7 +426,7 @@ func (a *app) noteSetAside() {
 
 // previewForget returns what is selected, and the selections with whole ids: that
 // of a session and those of what belongs to it.
-func (a *app) previewForget(ctx context.Context, open func(context.Context) (*memory.Store, error), selection memory.Selection) (doc forgetDocument, selections []memory.Selection, err error) {
+func (a *app) previewForget(ctx context.Context, open func(context.Context) (*memory.Store, error), selection memory.Selection, text string) (doc forgetDocument, selections []memory.Selection, err error) {
 	doc = forgetDocument{Schema: 1, Sessions: []memory.Selected{}}
 	store, err := open(ctx)
 	if err != nil {
@@ -430,7 +439,13 @@ func (a *app) previewForget(ctx context.Context, open func(context.Context) (*me
 	if selections, err = a.withMembers(ctx, selection); err != nil {
 		return doc, nil, err
 	}
-	for _, selection := range selections {
+	for i, selection := range selections {
+		if text != "" {
+			if selection.IDs, err = store.Containing(ctx, selection, text); err != nil {
+				return doc, nil, err
+			}
+			selections[i] = selection
+		}
 		sessions, err := store.Select(ctx, selection)
 		if err != nil {
 			return doc, nil, err
@@ -463,7 +478,9 @@ func (a *app) withMembers(ctx context.Context, selection memory.Selection) ([]me
 	for _, e := range entries {
 		member := memory.Selection{Runtime: e.Runtime, Agent: e.Agent, Session: e.Session}
 		kind := session.Kind(e.Kind)
-		if (kind == session.KindSubagent || kind == session.KindOutput) && strings.HasPrefix(e.Key, selection.Session+"/") && !slices.Contains(all, member) {
+		if (kind == session.KindSubagent || kind == session.KindOutput) && strings.HasPrefix(e.Key, selection.Session+"/") && !slices.ContainsFunc(all, func(s memory.Selection) bool {
+			return s.Session == member.Session && s.Agent == member.Agent && s.Runtime == member.Runtime
+		}) {
 			all = append(all, member)
 		}
 	}

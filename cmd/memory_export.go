@@ -206,6 +206,7 @@ type exportedRecord struct {
 	Position    int     `json:"position"`
 
 	Fact   *exportedFact `json:"fact,omitempty"`
+	Stored *storedBy     `json:"stored,omitempty"` // of what an agent stored in its own words
 	Vector []float32     `json:"vector,omitempty"`
 }
 
@@ -252,7 +253,7 @@ func newExportedRecord(e memory.Exported) exportedRecord {
 		CreatedAt: time.UnixMilli(e.CreatedAt).UTC().Format("2006-01-02T15:04:05.000Z07:00"),
 		Runtime:   e.Runtime, Agent: e.Agent, Session: e.Session, Key: e.Key, Archive: e.Archive, ArchivePath: e.ArchivePath,
 		FirstLine: e.FirstLine, LastLine: e.LastLine, FirstByte: e.FirstByte, EndByte: e.EndByte,
-		Branch: e.Branch, Position: e.Position, Vector: e.Vector,
+		Branch: e.Branch, Position: e.Position, Vector: e.Vector, Stored: newStoredBy(e.Record),
 	}
 	if f := e.Fact; f != nil {
 		r.Fact = &exportedFact{Kind: f.Kind, Confidence: rounded(f.Confidence), Quote: f.Quote, Speaker: f.Speaker, MadeBy: f.MadeBy, SupersededBy: f.Successor}

@@ -155,7 +155,7 @@ func runRecallOfHosts(ctx context.Context, a *app, o recallOptions) error {
 		return outcome
 	}
 	slices.SortStableFunc(doc.Hits, func(x, y recallHit) int {
-		return cmp.Or(cmp.Compare(y.Fit, x.Fit), cmp.Compare(y.Score, x.Score))
+		return cmp.Or(cmp.Compare(y.Fit, x.Fit), x.Stored.rank()-y.Stored.rank(), cmp.Compare(y.Score, x.Score))
 	})
 	doc.Hits = doc.Hits[:min(len(doc.Hits), o.Limit)]
 	if err := renderRecall(a, o, doc); err != nil && outcome == nil {
@@ -329,7 +329,8 @@ type recallHit struct {
 	Text       string       `json:"text"`
 	Matched    []string     `json:"matched"` // words of text that the query has too, each once
 	Source     recallSource `json:"source"`
-	Fact       *recallFact  `json:"fact"` // of facts, else null
+	Fact       *recallFact  `json:"fact"`   // of facts, else null
+	Stored     *storedBy    `json:"stored"` // of what an agent stored in its own words, else null
 	// Before and After are of --neighbors, in the order of the session.
 	Before []recallNeighbor `json:"before"`
 	After  []recallNeighbor `json:"after"`
@@ -364,7 +365,7 @@ func newRecallDocument(query string, r memory.Result) recallDocument {
 			ID: h.ID, Score: h.Score, Relevance: h.Relevance, Fit: h.Fit, Importance: h.Importance, Category: h.Category,
 			Runtime: h.Runtime, Agent: h.Agent, Session: h.Session, Branch: h.Branch, Text: h.Text, Matched: p.matched(h.Text), Duplicates: h.Duplicates,
 			CreatedAt: time.UnixMilli(h.CreatedAt).UTC().Format(time.RFC3339),
-			Source:    newRecallSource(h.Record), Before: []recallNeighbor{}, After: []recallNeighbor{},
+			Source:    newRecallSource(h.Record), Stored: newStoredBy(h.Record), Before: []recallNeighbor{}, After: []recallNeighbor{},
 		})
 	}
 	return doc
@@ -459,6 +460,9 @@ func nothingFound(doc recallDocument) note {
 
 // source says where a hit can be read.
 func (h recallHit) source() string {
+	if h.Stored != nil {
+		return onHost(visible(h.Host), h.Stored.line())
+	}
 	if h.Host != "" && h.Source.Archive == "" {
 		return source(h.Source) + " on " + visible(h.Host)
 	}

@@ -173,7 +173,7 @@ func (u *usage) partOf(inside string) *diskUse {
 		return nil
 	case top == "archive":
 		return &u.doc.Archives
-	case top == "memory", top == "memory-forgotten", top == "memory-summaries":
+	case top == "memory", top == "memory-forgotten", top == "memory-summaries", top == "memory-stored":
 		return &u.doc.Memory
 	case strings.HasPrefix(top, "memory.damaged-"):
 		return &u.doc.SetAside

@@ -183,7 +183,7 @@ func (a *app) changeMemory(ctx context.Context) (*memory.Store, error) {
 		return nil, err
 	}
 	a.tellUpgraded(store.Upgraded())
-	if err := errors.Join(a.repairForgotten(ctx, store), a.tellUnwiped(store.Wipe(ctx))); err != nil {
+	if err := errors.Join(a.repairForgotten(ctx, store), a.repairOwnWords(ctx, store), a.tellUnwiped(store.Wipe(ctx))); err != nil {
 		_ = store.Close() // the error says more
 		return nil, err
 	}
@@ -211,6 +211,23 @@ func (a *app) repairForgotten(ctx context.Context, store *memory.Store) error {
 	}
 	for _, l := range lost {
 		a.notice(note{Path: l.Path, Message: l.Message() + "; what was forgotten may come back", Hint: adviseForgotten})
+	}
+	return err
+}
+
+// repairOwnWords looks after the files of what agents stored, and tells what it
+// found.
+func (a *app) repairOwnWords(ctx context.Context, store *memory.Store) error {
+	done, err := store.RepairOwnWords(ctx)
+	dir := memory.StoredDir(a.memoryDir())
+	if done.Stored > 0 {
+		a.notice(note{Path: dir, Message: "what agents stored is in the memory again: " + plural(done.Stored, "record")})
+	}
+	if done.Written > 0 {
+		a.notice(note{Path: dir, Message: "what agents stored was missing here or damaged: " + plural(done.Written, "file") + " written again from the memory"})
+	}
+	for _, path := range done.Lost {
+		a.notice(note{Path: path, Message: "what an agent stored is damaged, and the memory does not have it either; the file is kept as .damaged", Hint: "put the file back from a backup"})
 	}
 	return err
 }
@@ -390,7 +407,7 @@ func (a *app) recordDirs() []string {
 // memoryDirs are those of memory, whose files SQLite finds by their paths.
 func (a *app) memoryDirs() []string {
 	of := a.memoryDir()
-	return []string{of, memory.ForgottenDir(of), memory.KeptDir(of)}
+	return []string{of, memory.ForgottenDir(of), memory.KeptDir(of), memory.StoredDir(of)}
 }
 
 func (a *app) journalDir() string { return filepath.Join(a.dataDir(), "journal") }

@@ -97,6 +97,7 @@ func (s *Survey) cover(c *chunk.Chunk) {
 }
 
 func (r *reader) add(cut *chunk.Chunker, m *session.Message) error {
+	r.survey.LeftOut += m.CutStored()
 	if !m.Embeddable() {
 		return nil
 	}

@@ -131,6 +131,15 @@ func (f *fitting) readQuery(ctx context.Context, e meaningEmbedder) error {
 	return nil
 }
 
+// judge judges a record once.
+func (f *fitting) judge(ctx context.Context, c *candidate) (err error) {
+	if !c.judged {
+		c.Fit, err = f.fit(ctx, c)
+		c.judged = err == nil
+	}
+	return err
+}
+
 // fit judges a record.
 func (f *fitting) fit(ctx context.Context, c *candidate) (float64, error) {
 	meaning, err := f.meaning(ctx, c)

@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -16,10 +17,21 @@ var ErrNothingSelected = errors.New("nothing is selected")
 type Selection struct {
 	ID                      string
 	Runtime, Agent, Session string
+	// IDs are the only ones of which records are forgotten, unless they are nil:
+	// see Containing.
+	IDs []string
+}
+
+func (s Selection) empty() bool {
+	return s.ID == "" && s.Runtime == "" && s.Agent == "" && s.Session == "" && s.IDs == nil
 }
 
 func (s Selection) filter() (string, []any) {
 	condition, args := "1=1", []any(nil)
+	if s.IDs != nil {
+		list, _ := json.Marshal(s.IDs) // strings are always JSON
+		condition, args = "id IN (SELECT value FROM json_each(?))", []any{string(list)}
+	}
 	for _, f := range []struct{ sql, value string }{{"id=?", s.ID}, {"runtime=?", s.Runtime}, {"agent=?", s.Agent}, {"session=?", s.Session}} {
 		if f.value != "" {
 			condition += " AND " + f.sql
@@ -41,7 +53,7 @@ type Selected struct {
 // Select returns what a selection means, by session. It changes nothing.
 // ErrNothingSelected is returned for an empty selection.
 func (s *Store) Select(ctx context.Context, selection Selection) ([]Selected, error) {
-	if selection == (Selection{}) {
+	if selection.empty() {
 		return nil, ErrNothingSelected
 	}
 	condition, args := selection.filter()
@@ -69,7 +81,7 @@ func (s *Store) Select(ctx context.Context, selection Selection) ([]Selected, er
 // ErrNothingSelected is returned for an empty selection, ErrUnwiped (with the
 // number) when the records are gone and their traces in the files are not.
 func (s *Store) Forget(ctx context.Context, selection Selection) (forgotten int, err error) {
-	if selection == (Selection{}) {
+	if selection.empty() {
 		return 0, ErrNothingSelected
 	}
 	err = s.deleteSecurely(ctx, func(tx *sql.Tx) (bool, error) {
@@ -90,9 +102,35 @@ type Withdrawal struct {
 	Keep []string
 }
 
+// Containing lists the ids of the selected records that contain a text, in any
+// case and however it is spaced.
+func (s *Store) Containing(ctx context.Context, selection Selection, text string) ([]string, error) {
+	ids, wanted := []string{}, spaced(text)
+	condition, args := selection.filter()
+	rows, err := s.db.QueryContext(ctx, "SELECT records.id, t.text FROM records JOIN texts t ON t.record=records.rowid WHERE "+condition, args...)
+	if err != nil {
+		return nil, fmt.Errorf("look for a text: %w", classifyError(err))
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		var found keptText
+		if err := rows.Scan(&id, &found); err != nil {
+			return nil, fmt.Errorf("look for a text: %w", classifyError(err))
+		}
+		if strings.Contains(spaced(string(found)), wanted) {
+			ids = append(ids, id)
+		}
+	}
+	return ids, classifyError(rows.Err())
+}
+
+// spaced is a text in lower case with one space between words.
+func spaced(text string) string { return strings.ToLower(strings.Join(strings.Fields(text), " ")) }
+
 // Withdraw takes records of one session out, with their text, words and
 // vectors, and leaves no tombstones: unlike what was forgotten they are stored
-// again by a later Put. It is for a session that is back in its runtime. It
+// again by a later Put. What an agent stored stays. It is for a session that is back in its runtime. It
 // returns how many it took out. ErrNothingSelected is returned when runtime,
 // agent or session is missing.
 func (s *Store) Withdraw(ctx context.Context, w Withdrawal) (taken int, err error) {
@@ -108,7 +146,7 @@ func (s *Store) Withdraw(ctx context.Context, w Withdrawal) (taken int, err erro
 }
 
 func (w Withdrawal) filter() (string, []any) {
-	condition, args := "runtime=? AND agent=? AND session=?", []any{w.Runtime, w.Agent, w.Session}
+	condition, args := "runtime=? AND agent=? AND session=? AND branch<>?", []any{w.Runtime, w.Agent, w.Session, BranchStored}
 	add := func(column, operator string, values []string) {
 		if len(values) == 0 {
 			return
@@ -135,7 +173,7 @@ func (s *Store) forget(ctx context.Context, tx *sql.Tx, selection Selection) (in
 	if err := noteForgotten(s.dir, noted); err != nil {
 		return 0, err
 	}
-	if err := s.dropSummaries(tombstones); err != nil {
+	if err := s.dropKept(tombstones); err != nil {
 		return 0, err
 	}
 	if err := addTombstones(ctx, tx, noted); err != nil {

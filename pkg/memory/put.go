@@ -29,7 +29,7 @@ type Record struct {
 	ArchivePath         string // of that archive, or of the log itself
 	FirstLine, LastLine int    // in the source, 1-based, both included
 	FirstByte, EndByte  int64
-	Branch              string // active or abandoned
+	Branch              string // active or abandoned; BranchStored for what is from no log
 	Position            int    // of the chunk in its session; -1 for a summary
 }
 

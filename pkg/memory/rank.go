@@ -45,12 +45,15 @@ func (r *recall) fitting(ctx context.Context, list []*candidate) ([]Hit, error) 
 	if err != nil {
 		return nil, err
 	}
+	if list, err = f.quotationsFirst(ctx, list); err != nil {
+		return nil, err
+	}
 	hits := make([]Hit, 0, r.query.Limit)
 	for _, x := range list {
 		if len(hits) == r.query.Limit {
 			break
 		}
-		if x.Fit, err = f.fit(ctx, x); err != nil {
+		if err := f.judge(ctx, x); err != nil {
 			return nil, err
 		}
 		r.bestFit = max(r.bestFit, x.Fit)
@@ -82,7 +85,59 @@ func (r *recall) relevant() []*candidate {
 		x.Relevance = r.relevance(x, texts, cosines)
 	}
 	sortByRelevance(list)
-	return fold(list, func(x, y Hit) bool { return x.Text == y.Text })
+	return r.fewOwnWords(fold(list, func(x, y Hit) bool { return x.Text == y.Text }))
+}
+
+// ownPlaces is how many of the pool may be an agent's own words: the other
+// places are for what was said.
+const ownPlaces = poolSize / 5
+
+// fewOwnWords drops an agent's own words but for the first of them.
+func (r *recall) fewOwnWords(list []*candidate) []*candidate {
+	own := 0
+	return slices.DeleteFunc(list, func(x *candidate) bool {
+		if x.OwnWords() {
+			own++
+		}
+		return x.OwnWords() && own > max(ownPlaces, r.query.Limit)
+	})
+}
+
+// quotationsFirst moves what an agent stored in its own words behind every
+// quotation that fits the question at least as well, whatever their importance.
+func (f *fitting) quotationsFirst(ctx context.Context, list []*candidate) ([]*candidate, error) {
+	if !slices.ContainsFunc(list, func(x *candidate) bool { return x.OwnWords() }) {
+		return list, nil
+	}
+	list = list[:min(len(list), max(poolSize, f.recall.query.Limit))]
+	for _, x := range list {
+		if err := f.judge(ctx, x); err != nil {
+			return nil, err
+		}
+	}
+	type place struct {
+		x   *candidate
+		at  int // in the list
+		own int // 1 for own words, which come behind what stands there
+	}
+	places := make([]place, len(list))
+	for i, x := range list {
+		if places[i] = (place{x: x, at: i}); !x.OwnWords() {
+			continue
+		}
+		places[i].own = 1
+		for k := i + 1; k < len(list); k++ {
+			if !list[k].OwnWords() && list[k].Fit >= x.Fit {
+				places[i].at = k
+			}
+		}
+	}
+	slices.SortStableFunc(places, func(a, b place) int { return cmp.Or(a.at-b.at, a.own-b.own) })
+	ordered := make([]*candidate, len(places))
+	for i, p := range places {
+		ordered[i] = p.x
+	}
+	return ordered, nil
 }
 
 // relevance mixes the two halves. A record without a vector goes by its words;
@@ -195,18 +250,23 @@ func blend(list []*candidate) {
 // its duplicates. The order stays.
 func fold(list []*candidate, same func(x, y Hit) bool) []*candidate {
 	var kept []*candidate
-next:
-	for _, x := range list {
-		for _, k := range kept {
-			if same(k.Hit, x.Hit) {
-				k.Duplicates += 1 + x.Duplicates
-				k.holds |= x.holds
-				continue next
+	dropped := map[*candidate]bool{}
+	for _, own := range []bool{false, true} { // a quotation is never dropped for an agent's own words
+		for _, x := range list {
+			if x.OwnWords() != own {
+				continue
 			}
+			at := slices.IndexFunc(kept, func(k *candidate) bool { return same(k.Hit, x.Hit) })
+			if at < 0 {
+				kept = append(kept, x)
+				continue
+			}
+			dropped[x] = true
+			kept[at].Duplicates += 1 + x.Duplicates
+			kept[at].holds |= x.holds
 		}
-		kept = append(kept, x)
 	}
-	return kept
+	return slices.DeleteFunc(slices.Clone(list), func(x *candidate) bool { return dropped[x] })
 }
 
 // nearShare is how much of their words two neighbours must share to be one
@@ -216,6 +276,9 @@ const nearShare = 0.9
 // nearlyEqual says whether two records are neighbours in one session (or the
 // same place of it, cut twice as the session grew) with nearly the same words.
 func nearlyEqual(x, y Hit) bool {
+	if x.OwnWords() || y.OwnWords() {
+		return false // one may correct the other
+	}
 	if x.Host != y.Host || x.Session != y.Session || x.Agent != y.Agent || x.Runtime != y.Runtime || x.Category != y.Category {
 		return false
 	}
@@ -258,7 +321,7 @@ func (r *recall) foldSummaries(list []*candidate) []*candidate {
 	asked := termSet(r.words)
 	kept := make([]*candidate, 0, len(list))
 	for _, x := range list {
-		if x.Category != CategorySummary || len(kept) >= max(r.query.Limit, pinnedPlaces) { // nobody sees the rest
+		if x.Category != CategorySummary || x.OwnWords() || len(kept) >= max(r.query.Limit, pinnedPlaces) { // nobody sees the rest
 			if !slices.Contains(kept, x) {
 				kept = append(kept, x)
 			}

@@ -165,6 +165,7 @@ type recall struct {
 type candidate struct {
 	Hit
 	loaded bool
+	judged bool // its fit is known
 	holds  uint // bit i: holds r.names[i] word for word
 
 	text      float64 // BM25, more is better; 0 if no word matches
@@ -241,11 +242,14 @@ func (r *recall) byWords() bool {
 	return r.query.Rank == RankHybrid || r.query.Rank == RankText
 }
 
-// distinct counts the different texts in the pool.
+// distinct counts the different texts in the pool that are not an agent's own
+// words: however many of those fit, the rest is looked for.
 func (r *recall) distinct() int {
 	texts := map[string]bool{}
 	for _, c := range r.pool {
-		texts[c.Text] = true
+		if !c.OwnWords() {
+			texts[c.Text] = true
+		}
 	}
 	return len(texts)
 }

@@ -9,9 +9,10 @@ import (
 )
 
 // Sources returns the sessions that memory has records of, each with its
-// runtime and agent, in their order. Archives are not named.
+// runtime and agent, in their order. Archives are not named. What an agent stored
+// outside a session is of none.
 func (s *Store) Sources(ctx context.Context) ([]Source, error) {
-	rows, err := s.db.QueryContext(ctx, "SELECT DISTINCT runtime, agent, session FROM records ORDER BY agent, runtime, session")
+	rows, err := s.db.QueryContext(ctx, "SELECT DISTINCT runtime, agent, session FROM records WHERE session<>'' ORDER BY agent, runtime, session")
 	if err != nil {
 		return nil, fmt.Errorf("list sessions: %w", classifyError(err))
 	}

@@ -244,6 +244,7 @@ type AgentStats struct {
 	Agent    string         `json:"agent"`
 	Sessions int            `json:"sessions"`
 	Records  int            `json:"records"`
+	Stored   int            `json:"stored"` // of them, what the agent stored in its own words
 	Category map[string]int `json:"by_category"`
 	Vectors  map[string]int `json:"vectors_by_model"`
 	Pending  map[string]int `json:"pending_by_model"` // without a vector, those that cannot be embedded included
@@ -319,8 +320,10 @@ func (s *Store) countAgents(ctx context.Context, stats *Stats) error {
 		query string
 		take  func(a *AgentStats, name string, count, sessions int)
 	}{
-		{"SELECT runtime, agent, '', count(*), count(DISTINCT session) FROM records GROUP BY agent, runtime ORDER BY agent, runtime",
+		{"SELECT runtime, agent, '', count(*), count(DISTINCT nullif(session, '')) FROM records GROUP BY agent, runtime ORDER BY agent, runtime",
 			func(a *AgentStats, _ string, count, sessions int) { a.Records, a.Sessions = count, sessions }},
+		{"SELECT runtime, agent, '', count(*), 0 FROM records WHERE branch='" + BranchStored + "' GROUP BY 1, 2",
+			func(a *AgentStats, _ string, count, _ int) { a.Stored = count }},
 		{"SELECT runtime, agent, category, count(*), 0 FROM records GROUP BY 1, 2, 3",
 			func(a *AgentStats, name string, count, _ int) { a.Category[name] = count }},
 		{"SELECT r.runtime, r.agent, m.name, count(*), 0 FROM vectors v JOIN records r ON r.rowid=v.record JOIN models m ON m.fingerprint=v.model GROUP BY 1, 2, 3",

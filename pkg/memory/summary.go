@@ -102,12 +102,12 @@ func (s *Store) DropSummary(id string) error {
 	return nil
 }
 
-// dropSummaries removes the kept summaries of what is to be forgotten. It comes
-// before the records go: a forget that was stopped in between is asked for
-// again.
-func (s *Store) dropSummaries(tombstones []tombstone) error {
+// dropKept removes the kept summaries, and words of agents, of what is to be
+// forgotten. It comes before the records go: a forget that was stopped in between
+// is asked for again.
+func (s *Store) dropKept(tombstones []tombstone) error {
 	for _, g := range tombstones {
-		if err := s.DropSummary(g.ID); err != nil {
+		if err := errors.Join(s.DropSummary(g.ID), s.dropOwnWords(g.ID)); err != nil {
 			return err
 		}
 	}

@@ -26,8 +26,9 @@ type Problem struct {
 // Verify checks the database (its pages, its indexes, that every record has a
 // text, words, and of each model a vector or a pending row), every record and
 // fact against its checksum, the words against the texts, and every named
-// vector against its file, and what records that something was forgotten. All of it is seen as it was at one moment, whatever
-// another process does meanwhile. It changes nothing. An error means that it
+// vector against its file, and what records that something was forgotten. All of
+// it is seen as it was at one moment, whatever another process does meanwhile.
+// Then it checks the files of what agents stored. It changes nothing. An error means that it
 // could not check.
 func (s *Store) Verify(ctx context.Context) (problems []Problem, err error) {
 	err = s.atOneMoment(ctx, func(c *sql.Conn) error {
@@ -48,7 +49,10 @@ func (s *Store) Verify(ctx context.Context) (problems []Problem, err error) {
 		}
 		return err
 	})
-	return problems, err
+	if err != nil || len(problems) > 0 {
+		return problems, err
+	}
+	return s.verifyOwnWords(ctx)
 }
 
 // vocabulary is a view of the full-text index: a row a term.

@@ -3,6 +3,7 @@ package session
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -530,6 +531,28 @@ func WithoutRecalled(text []byte) []byte {
 		}
 	}
 	return text
+}
+
+// CutStored removes from a message the calls by which an agent stored something
+// in our memory in its own words. Memory has them, marked as such; in a quotation
+// of the log they would come back unmarked. leftOut counts the bytes removed.
+func (m *Message) CutStored() (leftOut int64) {
+	stores := func(p Part) bool {
+		return p.Kind == PartToolCall && bytes.Contains(p.Name, []byte("sessctl")) && bytes.HasSuffix(p.Name, []byte("memory_store"))
+	}
+	if !slices.ContainsFunc(m.Parts, stores) {
+		return 0
+	}
+	var rest []Part // the parts are the reader's
+	for _, p := range m.Parts {
+		if stores(p) {
+			leftOut += int64(len(p.Text))
+			continue
+		}
+		rest = append(rest, p)
+	}
+	m.Parts = rest
+	return leftOut
 }
 
 // cutLines finds recall's output for people.

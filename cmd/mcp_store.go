@@ -1,0 +1,230 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/secrets"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// told is what a server has returned of memory and archives, the last of it. A
+// tool's long output may be in an archive and not in memory.
+type told struct {
+	mu      sync.Mutex
+	answers []string
+}
+
+// mostTold is how many answers are kept: of 16 KiB at most.
+const mostTold = 64
+
+// keep keeps an answer, and returns it.
+func (t *told) keep(answer string) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.answers = append(t.answers, answer)
+	t.answers = slices.Clone(t.answers[max(0, len(t.answers)-mostTold):])
+	return answer
+}
+
+func (t *told) all() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.answers)
+}
+
+// storeInput is what memory_store is asked.
+type storeInput struct {
+	Text       string  `json:"text" jsonschema:"what to keep, in your own words, so that it is understood without this session"`
+	Category   string  `json:"category" jsonschema:"session_summary (what you are working on, what is open), lesson (what to do otherwise next time) or fact"`
+	Importance float64 `json:"importance,omitempty" jsonschema:"up to 0.9 (default 0.7): what is more important comes first"`
+	Agent      string  `json:"agent,omitempty" jsonschema:"whose memory it is (default: the agent of the one session that is waiting for this answer)"`
+}
+
+// storeCategories are those that an agent may store.
+func storeCategories() []string {
+	return []string{compact.CategorySummary, compact.CategoryLesson, memory.CategoryFact}
+}
+
+// embedPatience is how long memory_store waits for a vector: without one the
+// words find the record.
+const embedPatience = 10 * time.Second
+
+func (s *mcpServer) store(ctx context.Context, in storeInput) (string, error) {
+	agent, err := s.confined(in.Agent)
+	if err != nil {
+		return "", err
+	}
+	words, redacted, err := in.words()
+	if err != nil {
+		return "", err
+	}
+	a := s.request(io.Discard)
+	defer a.closeStores()
+	a.global.LockWait = cmp.Or(a.global.LockWait, jobLockWait)
+	from, err := s.storingFor(ctx, a, agent)
+	if err != nil {
+		return "", err
+	}
+	words.Runtime, words.Agent, words.Session = from.Runtime, from.Agent, from.Session
+	words.Returned, words.Everybody, words.At = s.told.all(), s.options.Agent == "", a.now()
+	r, existing, err := a.storeOwnWords(ctx, words)
+	if err != nil {
+		return "", explainStore(err)
+	}
+	return storedText(r, existing, redacted) + notesText(a.notes), nil
+}
+
+// words are what is to be stored: readable, and without secrets.
+func (in storeInput) words() (w memory.OwnWords, redacted int, err error) {
+	importance := cmp.Or(in.Importance, memory.OwnImportance)
+	text, redacted := secrets.Redact(strings.TrimSpace(plainText(in.Text)))
+	switch {
+	case !slices.Contains(storeCategories(), in.Category):
+		return w, 0, usageError("categories: "+strings.Join(storeCategories(), ", "), "unknown category %q", in.Category)
+	case importance < 0 || importance > memory.MaxOwnImportance:
+		return w, 0, usageError("", "importance must be between 0 and %v, not %v", memory.MaxOwnImportance, importance)
+	case len(session.WithoutRecalled([]byte(in.Text))) < len(in.Text):
+		return w, 0, explainStore(&memory.RepeatError{Share: 1, Run: len(strings.Fields(in.Text))})
+	case len(termsOf(text)) == 0:
+		return w, 0, usageError("say what is to be kept, in a sentence or more", "the text says nothing")
+	}
+	return memory.OwnWords{Category: in.Category, Importance: importance, Text: text}, redacted, nil
+}
+
+// storingFor is whose memory it is, and in which session, as far as that can be
+// known.
+func (s *mcpServer) storingFor(ctx context.Context, a *app, agent string) (memory.Source, error) {
+	if !s.options.Remote {
+		if one := a.askingSession(ctx, agent); one != nil {
+			return memory.Source{Runtime: one.Runtime, Agent: one.Agent, Session: one.ID}, nil
+		}
+	}
+	switch {
+	case agent == "":
+		return memory.Source{}, usageError("sessions lists the agents there are", "agent is needed: which session asks cannot be told")
+	case s.options.Agent == "": // the confined agent was named by a person
+		if err := s.known(ctx, a, nil, agent); err != nil {
+			return memory.Source{}, err
+		}
+	}
+	return memory.Source{Runtime: a.runtimeOf(ctx, agent), Agent: agent}, nil
+}
+
+// askingSession is the one session, of an agent or of all, that changed within
+// the last ten minutes and waits for an answer; nil if there is none, or several.
+func (a *app) askingSession(ctx context.Context, agent string) *found {
+	var one *found
+	for _, s := range a.runningSessions(ctx).refs {
+		if agent != "" && s.Agent != agent {
+			continue
+		}
+		if tail, err := s.store.Tail(ctx, s.Ref); err != nil || tail.Answered {
+			continue
+		}
+		if one != nil {
+			return nil
+		}
+		one = &s
+	}
+	return one
+}
+
+// runtimeOf is the runtime of an agent's sessions and archives, "" if there are
+// several.
+func (a *app) runtimeOf(ctx context.Context, agent string) string {
+	var names []string
+	if live, _, err := a.listStores(ctx); err == nil {
+		for _, s := range live.sessions {
+			if s.Agent == agent {
+				names = append(names, s.Runtime)
+			}
+		}
+	}
+	if entries, err := a.archived(ctx, archive.Filter{Agent: agent}); err == nil {
+		for _, e := range entries {
+			names = append(names, e.Runtime)
+		}
+	}
+	slices.Sort(names)
+	if names = slices.Compact(names); len(names) == 1 {
+		return names[0]
+	}
+	return ""
+}
+
+// storeOwnWords stores words under the lock, and gives them a vector if the
+// embedder answers soon.
+func (a *app) storeOwnWords(ctx context.Context, w memory.OwnWords) (memory.Record, bool, error) {
+	lock, err := a.lock(ctx)
+	if err != nil {
+		return memory.Record{}, false, err
+	}
+	defer lock.Unlock()
+	if err := a.tellLostMemory(ctx, mode{}); err != nil {
+		return memory.Record{}, false, err
+	}
+	store, err := a.changeMemory(ctx)
+	if err != nil {
+		return memory.Record{}, false, fmt.Errorf("open memory: %w", err)
+	}
+	defer store.Close()
+	r, existing, err := store.StoreOwnWords(ctx, w)
+	if err != nil || existing {
+		return r, existing, err
+	}
+	if err := a.embedSoon(ctx, store, r); err != nil {
+		a.notice(note{Message: "it has no vector yet: " + err.Error(), Hint: "words find it until the next run makes one"})
+	}
+	return r, false, nil
+}
+
+// embedSoon gives an agent's records vectors, if the embedder answers soon.
+func (a *app) embedSoon(ctx context.Context, store *memory.Store, r memory.Record) error {
+	embedding, err := a.openEmbedder()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, embedPatience)
+	defer cancel()
+	_, err = embedder{app: a, store: store, embedding: embedding}.EmbedPending(ctx, session.Ref{Runtime: r.Runtime, Agent: r.Agent}, func(int64, int64) {})
+	return err
+}
+
+// explainStore says what an agent can do about words that are not stored.
+func explainStore(err error) error {
+	repeat := (*memory.RepeatError)(nil)
+	switch {
+	case errors.As(err, &repeat):
+		return &failure{code: "repeats", exit: exitFailed, hint: "nothing is lost: memory_recall finds it where it was said. Store what you conclude from it, in your own words", err: fmt.Errorf("not stored: %w", err)}
+	case errors.Is(err, memory.ErrForgotten):
+		return &failure{code: "forgotten", exit: exitFailed, hint: "somebody does not want it to be remembered", err: fmt.Errorf("not stored: %w", err)}
+	case errors.Is(err, memory.ErrTooMany):
+		return &failure{code: "too_many", exit: exitFailed, hint: "three to five a session are meant; put what belongs together into one text tomorrow", err: fmt.Errorf("not stored: %w", err)}
+	}
+	return err
+}
+
+// storedText is what memory_store returns: the id, and what was stored. The text
+// stands between the marks, so that a later run does not remember it twice.
+func storedText(r memory.Record, existing bool, redacted int) string {
+	own := newStoredBy(r)
+	head := fmt.Sprintf("stored as %s: %s, importance %.2f, agent %s, session %s", r.ID, r.Category, r.Importance, visible(r.Agent), visible(cmp.Or(r.Session, "not known")))
+	if existing {
+		head = fmt.Sprintf("already stored as %s at %s: %s, importance %.2f, agent %s; nothing was changed", r.ID, own.At, r.Category, r.Importance, visible(r.Agent))
+	}
+	if redacted > 0 {
+		head += fmt.Sprintf("\n%s redacted", plural(redacted, "secret"))
+	}
+	return head + "\n" + quoted("   "+own.line()+"\n"+indent(plainText(r.Text))+"\n\n") + "\n"
+}

@@ -1,0 +1,108 @@
+package cmd
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// memory_store tells what is wrong, stores for whom it may, and refuses what the
+// server itself has returned.
+func TestMCPStore(t *testing.T) {
+	a := mcpHome(t)
+	lesson := func(text string, more ...string) map[string]any {
+		args := map[string]any{"text": text, "category": "lesson"}
+		for i := 0; i+1 < len(more); i += 2 {
+			args[more[i]] = more[i+1]
+		}
+		return args
+	}
+	t.Run("errors say what to do", func(t *testing.T) {
+		c := askMCP(t, a, mcpOptions{AllowWrite: true})
+		for want, args := range map[string]map[string]any{
+			"agent is needed":            lesson("Ask Zoë before money is spent."),
+			"unknown agent \"claude\"":   lesson("Ask Zoë before money is spent.", "agent", "claude"),
+			"unknown category \"diary\"": lesson("Ask Zoë before money is spent.", "agent", "coordinator", "category", "diary"),
+			"the text says nothing":      lesson(" \x1b[31m ", "agent", "coordinator"),
+		} {
+			if text, failed := call(t, c, "memory_store", args); !failed || !strings.Contains(text, want) || !strings.Contains(text, "\nhint: ") {
+				t.Errorf("%v: %q", args, text)
+			}
+		}
+		args := lesson("Ask Zoë before money is spent.", "agent", "coordinator")
+		args["importance"] = 0.95
+		if text, failed := call(t, c, "memory_store", args); !failed || !strings.Contains(text, "importance") {
+			t.Errorf("an importance of 0.95: %q", text)
+		}
+		if text, failed := call(t, c, "memory_store", lesson(strings.Repeat("word ", 500), "agent", "coordinator")); !failed {
+			t.Errorf("2,500 characters: %q", text)
+		}
+	})
+	t.Run("what a server has returned is not stored", func(t *testing.T) {
+		c := askMCP(t, a, mcpOptions{AllowWrite: true, Agent: "coordinator"})
+		list, _ := call(t, c, "sessions", nil)
+		archive := regexp.MustCompile(`archives (\S+)`).FindStringSubmatch(list)[1]
+		whole, _ := call(t, c, "memory_read", map[string]any{"archive": archive, "first_line": 1})
+		for _, shown := range []string{whole, quotedLines(whole)} {
+			text, failed := call(t, c, "memory_store", lesson(shown[:min(len(shown), 1500)]))
+			if !failed || !strings.Contains(text, "not stored: it repeats") {
+				t.Errorf("%.80q: %q", shown, text)
+			}
+		}
+	})
+	t.Run("a server for one agent", func(t *testing.T) {
+		c := askMCP(t, a, mcpOptions{AllowWrite: true, Agent: "librarian"})
+		if text, failed := call(t, c, "memory_store", lesson("Ask Zoë before money is spent.", "agent", "coordinator")); !failed || !strings.Contains(text, "librarian") {
+			t.Errorf("for another agent: %q", text)
+		}
+		text, failed := call(t, c, "memory_store", lesson("Thermal paper turns yellow in the sun; label books with laser prints.", "category", "fact"))
+		if failed || !strings.Contains(text, "agent librarian") {
+			t.Fatalf("%q", text)
+		}
+		for tool, args := range map[string]map[string]any{"memory_recall": {"query": "thermal paper labels yellow sun"}, "memory_facts": {}} {
+			if text, _ := call(t, c, tool, args); !strings.Contains(text, "laser prints") || !strings.Contains(text, "stored by agent librarian at ") {
+				t.Errorf("%s: %s", tool, text)
+			}
+		}
+		other := askMCP(t, a, mcpOptions{Agent: "coordinator"})
+		if text, _ := call(t, other, "memory_recall", map[string]any{"query": "thermal paper labels yellow sun"}); strings.Contains(text, "laser") {
+			t.Errorf("another agent sees it: %s", text)
+		}
+	})
+	t.Run("the session that asks", func(t *testing.T) {
+		logs, _ := filepath.Glob(filepath.Join(a.getenv("HOME"), ".openclaw", "agents", "librarian", "sessions", "*.jsonl"))
+		log, err := os.ReadFile(logs[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		asks := regexp.MustCompile(`.*"role":"user".*\n`).FindAll(log, -1)
+		if err := os.WriteFile(logs[0], append(log, asks[len(asks)-1]...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(logs[0], time.Now(), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		stored := lesson("Renewals by mail need a phone call afterwards, or nobody reads them.")
+		if text, _ := call(t, askMCP(t, a, mcpOptions{AllowWrite: true, Remote: true}), "memory_store", stored); !strings.Contains(text, "agent is needed") {
+			t.Errorf("over HTTP: %q", text)
+		}
+		session := strings.TrimSuffix(filepath.Base(logs[0]), ".jsonl")
+		if text, failed := call(t, askMCP(t, a, mcpOptions{AllowWrite: true}), "memory_store", stored); failed || !strings.Contains(text, "agent librarian, session "+session) {
+			t.Errorf("%q", text)
+		}
+	})
+}
+
+// quotedLines are what stands behind the bars of an answer.
+func quotedLines(answer string) string {
+	var b strings.Builder
+	for line := range strings.Lines(answer) {
+		if text, is := strings.CutPrefix(line, "   | "); is {
+			b.WriteString(text)
+		}
+	}
+	return b.String()
+}
