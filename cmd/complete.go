@@ -35,6 +35,7 @@ func completeFlags() map[string]completer {
 		"host": completeHosts, "manager": words(managerNames()...), "every": words("5m", "30m", "1h", "6h", "1d"), "on-calendar": words("hourly", "daily", "weekly", "*-*-* 03:00"), "program": nil,
 		"state": words(eventStates()...), "type": words(outbox.Types()...),
 		"config": nil, "pprof": nil, "data-dir": nil, "to": nil, "output": nil, "file": nil, "check": nil, "textfile": nil, "tls-cert": nil, "tls-key": nil, // files
+		"memory forget text": nil,
 	}
 }
 

@@ -460,19 +460,23 @@ func nothingFound(doc recallDocument) note {
 
 // source says where a hit can be read.
 func (h recallHit) source() string {
+	from := source(h.Source)
 	if h.Stored != nil {
-		return onHost(visible(h.Host), h.Stored.line())
+		from = h.Stored.line()
 	}
-	if h.Host != "" && h.Source.Archive == "" {
-		return source(h.Source) + " on " + visible(h.Host)
+	switch {
+	case h.Source.Archive != "":
+		return onHost(visible(h.Host), from)
+	case h.Host != "":
+		return from + " on " + visible(h.Host)
 	}
-	return onHost(visible(h.Host), source(h.Source))
+	return from
 }
 
 // hitLine says whose a hit is.
 func hitLine(h recallHit) string {
 	line := fmt.Sprintf("%s  %s  %s  fit %.2f  score %.2f  %s session %s", visible(cmp.Or(h.Agent, "?")), h.CreatedAt[:10], visible(h.Category), h.Fit, h.Score,
-		visible(h.Runtime), visible(h.Session))
+		visible(h.Runtime), visible(cmp.Or(h.Session, "not known")))
 	if h.Branch == session.Abandoned.String() {
 		line += "  abandoned branch"
 	}
