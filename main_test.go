@@ -25,6 +25,7 @@ func TestMain(m *testing.M) {
 
 		"systemctl": func() { os.Exit(fakemanagers.Program(os.Args, os.Stdin, os.Stdout, os.Stderr)) },
 		"launchctl": func() { os.Exit(fakemanagers.Program(os.Args, os.Stdin, os.Stdout, os.Stderr)) },
+		"pgrep":     func() { os.Exit(fakemanagers.Program(os.Args, os.Stdin, os.Stdout, os.Stderr)) },
 		"crontab":   func() { os.Exit(fakemanagers.Program(os.Args, os.Stdin, os.Stdout, os.Stderr)) },
 	})
 }

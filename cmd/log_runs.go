@@ -94,11 +94,16 @@ func runRunsOfHosts(ctx context.Context, a *app, o logOptions) error {
 // listedRuns are the records of all runs, the newest first. The one that is at
 // work says so.
 func (a *app) listedRuns(ctx context.Context) ([]operate.RunRecord, error) {
-	runs, err := a.earlierRuns(ctx)
+	return a.listedRunsIn(ctx, a.dataDir())
+}
+
+// listedRunsIn is listedRuns of a data directory.
+func (a *app) listedRunsIn(ctx context.Context, data string) ([]operate.RunRecord, error) {
+	runs, err := a.earlierRunsIn(ctx, data)
 	if err != nil {
 		return nil, err
 	}
-	lock, err := durable.LookAtLock(filepath.Join(a.dataDir(), "lock"))
+	lock, err := durable.LookAtLock(filepath.Join(data, "lock"))
 	if err != nil || !lock.Held {
 		return runs, nil // then none is at work
 	}

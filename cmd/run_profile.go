@@ -17,11 +17,19 @@ import (
 	"github.com/sessctl/sessctl/pkg/summarize"
 )
 
-func (a *app) runsDir() string { return filepath.Join(a.dataDir(), "runs") }
+func (a *app) runsDir() string { return runsIn(a.dataDir()) }
+
+// runsIn is where a data directory has its records of runs.
+func runsIn(data string) string { return filepath.Join(data, "runs") }
 
 // earlierRuns are the records of all runs, the newest first.
 func (a *app) earlierRuns(ctx context.Context) ([]operate.RunRecord, error) {
-	records, bad, err := operate.OpenRuns(a.runsDir()).Examine(ctx)
+	return a.earlierRunsIn(ctx, a.dataDir())
+}
+
+// earlierRunsIn is earlierRuns of a data directory.
+func (a *app) earlierRunsIn(ctx context.Context, data string) ([]operate.RunRecord, error) {
+	records, bad, err := operate.OpenRuns(runsIn(data)).Examine(ctx)
 	for _, u := range bad {
 		a.notice(note{Path: u.Path, Message: u.Err.Error(), Hint: "it is not needed for anything else: remove it"})
 	}
@@ -105,7 +113,7 @@ type startedRun struct {
 func (r *profileRun) begin(profile string) {
 	r.began = r.now()
 	r.record = operate.RunRecord{
-		Schema: 1, ID: ulid.Make().String(), Version: programVersion(), Profile: profile, Process: os.Getpid(), Started: stamp(r.began),
+		Schema: 1, ID: ulid.Make().String(), Version: programVersion(), Profile: profile, Process: os.Getpid(), Invocation: r.getenv("INVOCATION_ID"), Started: stamp(r.began),
 		Outcome: operate.Interrupted, ExitCode: exitUnknown, Steps: []operate.StepRecord{},
 	}
 }

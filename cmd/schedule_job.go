@@ -32,7 +32,7 @@ type managerPrograms struct{}
 // Run implements [schedule.Programs].
 func (managerPrograms) Run(ctx context.Context, input []byte, name string, arguments ...string) ([]byte, error) {
 	program := exec.CommandContext(ctx, name, arguments...)
-	program.Env = append(os.Environ(), "LC_ALL=C")
+	program.Env = append(os.Environ(), "LC_ALL=C", "TZ=UTC")
 	program.Stdin = bytes.NewReader(input)
 	var out, complaints bytes.Buffer
 	program.Stdout, program.Stderr = &out, &complaints
@@ -444,6 +444,16 @@ func (a *app) checkCalendar(ctx context.Context, j schedule.Job, m schedule.Mana
 	return nil // without that program systemd says so when the timer is started
 }
 
+// makeDataDirectory is the command that makes it, with what it lies in, so that all
+// of it belongs to the account.
+func makeDataDirectory(account, dir string) string {
+	as := "runuser -u " + account + " --"
+	if runtime.GOOS == "darwin" {
+		as = "sudo -u " + account
+	}
+	return as + " mkdir -p -m 700 " + schedule.ShellWord(dir)
+}
+
 // checkInstall refuses what cannot work, before anything is written.
 func (a *app) checkInstall(ctx context.Context, h schedule.Host, m schedule.Manager, j schedule.Job) error {
 	switch {
@@ -464,7 +474,7 @@ func (a *app) checkInstall(ctx context.Context, h schedule.Host, m schedule.Mana
 	info, err := os.Stat(a.dataDir())
 	if err != nil {
 		return &failure{
-			code: "no_data", exit: exitFailed, path: a.dataDir(), hint: fmt.Sprintf("make it for the account: install -d -m 700 -o %s %s", j.Account.Name, a.dataDir()),
+			code: "no_data", exit: exitFailed, path: a.dataDir(), hint: "make it as the account: " + makeDataDirectory(j.Account.Name, a.dataDir()),
 			err: fmt.Errorf("a job of the system cannot make its data directory: %w", err),
 		}
 	}
@@ -474,10 +484,17 @@ func (a *app) checkInstall(ctx context.Context, h schedule.Host, m schedule.Mana
 	return nil
 }
 
+// cronHint says how cron is started.
+const cronHint = "start it: systemctl start cron (crond on some systems)"
+
 // noteInstalled says what else there is to know about a schedule.
 func (a *app) noteInstalled(ctx context.Context, h schedule.Host, p *schedule.Plan, j schedule.Job) {
 	if p.Offline {
-		a.notice(note{Message: "systemd does not run here: the timer starts with it"})
+		what := map[schedule.Manager]note{
+			schedule.Systemd: {Message: "systemd does not run here: the timer starts with it"},
+			schedule.Cron:    {Message: "cron does not run here: the line is of use when it does", Hint: cronHint},
+		}
+		a.notice(what[p.Manager])
 	}
 	states, _ := h.States(ctx, a.now()) // what cannot be listed is no reason to stop
 	for _, s := range states {

@@ -1,8 +1,11 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -58,19 +61,26 @@ func runScheduleStatus(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	records, err := operate.OpenRuns(a.runsDir()).List(ctx)
-	if err != nil {
-		return err
-	}
+	records := map[string][]operate.RunRecord{} // by data directory: schedules may be for others
 	doc := scheduleStatusDocument{Schema: 1, Schedules: []scheduleRow{}}
 	for _, s := range states {
 		row := scheduleRow{
 			Profile: s.Profile, Manager: s.Manager, Scope: scopeName(s.System), Account: s.Account, Name: s.Name, When: s.When, Path: s.Path,
 			Active: s.Active, Last: utc(s.Last), Outcome: s.Result, Next: utc(s.Next),
 		}
-		row.take(records)
+		data := cmp.Or(s.Data, a.dataDir())
+		if _, read := records[data]; !read {
+			if records[data], err = a.listedRunsIn(ctx, data); errors.Is(err, fs.ErrPermission) {
+				a.notice(note{Path: runsIn(data), Message: "the records of its runs are not yours to read"})
+			} else if err != nil {
+				return err
+			}
+		}
+		row.take(records[data])
 		doc.Schedules = append(doc.Schedules, row)
 		switch {
+		case s.Offline && s.Manager == schedule.Cron:
+			a.tell(note{Path: s.Path, Message: "cron does not run here, and starts nothing", Hint: cronHint})
 		case s.Offline:
 			a.tell(note{Path: s.Path, Message: "systemd does not run here, or cannot be asked: whether it starts this is not known"})
 		case !s.Active:
@@ -139,8 +149,18 @@ itself, and is not told again; what a schedule fails of is told once a day.
 	}
 }
 
-// justNow is how long ago a run may have ended that a failed unit is about.
+// justNow is how long ago a run may have ended that a failed unit is about, where
+// systemd does not say which of its invocations failed (before version 251).
 const justNow = 2 * time.Minute
+
+// toldItself reports whether a run came to an end that it has told itself, and is
+// the one that the failed unit was.
+func (a *app) toldItself(r operate.RunRecord) bool {
+	if failed := a.getenv("MONITOR_INVOCATION_ID"); failed != "" {
+		return r.Ended() && r.Invocation == failed
+	}
+	return r.Ended() && a.now().Sub(r.Finished) < justNow
+}
 
 // runScheduleFailed tells of runs that were killed, by the event that the next run
 // would make of them; and where there is no record of a run, that of the unit.
@@ -154,7 +174,7 @@ func runScheduleFailed(ctx context.Context, a *app, profile string) error {
 		if r.Profile != profile {
 			continue
 		}
-		told = told || r.Ended() && a.now().Sub(r.Finished) < justNow
+		told = told || a.toldItself(r)
 		if r.Ended() || r.Told || process.Runs(r.Process, r.Started.Add(justNow)) {
 			continue
 		}

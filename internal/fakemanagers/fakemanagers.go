@@ -35,7 +35,7 @@ func Program(arguments []string, in io.Reader, out, errOut io.Writer) int {
 		fmt.Fprintln(errOut, err)
 		return 1
 	}
-	run := map[string]func([]string) error{"systemctl": m.systemctl, "launchctl": m.launchctl, "crontab": m.crontab}[name]
+	run := map[string]func([]string) error{"systemctl": m.systemctl, "launchctl": m.launchctl, "crontab": m.crontab, "pgrep": m.pgrep}[name]
 	if err := run(arguments[1:]); err != nil {
 		fmt.Fprintln(errOut, err)
 		return 1
@@ -119,9 +119,14 @@ func (m manager) systemctl(arguments []string) error {
 	case "list-timers":
 		fmt.Fprintf(m.out, `[{"next":1893466800000000,"left":1,"last":1893380400000000,"passed":1,"unit":%q,"activates":"x"}]`+"\n", unit)
 	case "show":
-		fmt.Fprintln(m.out, "success")
+		fmt.Fprintln(m.out, "Result=success")
 	}
 	return nil // daemon-reload, reset-failed, --version
+}
+
+// pgrep sees the first process, and cron unless it is stopped.
+func (m manager) pgrep(arguments []string) error {
+	return m.say(arguments[0] == "-P" || !m.has("no-cron"), "1", "")
 }
 
 func (m manager) launchctl(arguments []string) error {

@@ -31,6 +31,7 @@ type RunRecord struct {
 	Version     string       `json:"version"`
 	Profile     string       `json:"profile"`
 	Process     int          `json:"process"`              // its id
+	Invocation  string       `json:"invocation,omitempty"` // of the unit of systemd that ran it: its INVOCATION_ID
 	Started     time.Time    `json:"started_at"`           // UTC
 	Finished    time.Time    `json:"finished_at,omitzero"` // UTC; not there if the run was killed, or is at work
 	Seconds     float64      `json:"seconds"`

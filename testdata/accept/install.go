@@ -17,6 +17,7 @@ import (
 type runtimeName string
 
 const (
+	runtimeNone        runtimeName = "" // what needs none
 	runtimePi          runtimeName = "pi"
 	runtimePiNewer     runtimeName = "pi, newer"
 	runtimeOpenClaw    runtimeName = "openclaw"
@@ -76,6 +77,9 @@ func cacheDir() (string, error) {
 // cache.
 func install(ctx context.Context, cache string, wanted []scenario) map[runtimeName]installed {
 	all := map[runtimeName]installed{}
+	if !slices.ContainsFunc(wanted, func(s scenario) bool { return s.needs != runtimeNone }) {
+		return all
+	}
 	nodeDir, nodeProblem := fetch(ctx, cache, nodePackage())
 	for name, p := range packages() {
 		if !slices.ContainsFunc(wanted, func(s scenario) bool { return s.needs == name }) {

@@ -127,5 +127,8 @@ func scenarios() []scenario {
 		{"openclaw gateway", runtimeOpenClaw, playGateway},
 		{"openclaw numbered", runtimeOpenClaw, playNumbered},
 		{"n8n workflow", runtimeN8N, playN8N},
+		{"schedule systemd", runtimeNone, playScheduleSystemd},
+		{"schedule systemd user", runtimeNone, playScheduleUser},
+		{"schedule cron", runtimeNone, playScheduleCron},
 	}
 }

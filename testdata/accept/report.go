@@ -75,6 +75,13 @@ func (s *stage) fail(what, why string) {
 	fmt.Printf("FAILED  %s: %s: %s\n", s.name, what, why)
 }
 
+// skip ends a scenario that cannot be played here.
+func (s *stage) skip(why string) {
+	s.report.skipped++
+	fmt.Printf("skipped %s: %s\n", s.name, why)
+	panic(errGivenUp)
+}
+
 // must ends the scenario if err is not nil.
 func (s *stage) must(what string, err error) {
 	if err == nil {

@@ -78,22 +78,22 @@ func (j Job) spread() (n int) {
 func (j Job) cronCommand() string {
 	quoted := make([]string, 0, len(j.Arguments)+1)
 	for _, text := range append([]string{j.Program}, j.Arguments...) {
-		quoted = append(quoted, shellWord(text))
+		quoted = append(quoted, ShellWord(text))
 	}
 	command := strings.Join(quoted, " ")
 	if len(j.Environment) > 0 {
 		var set []string
 		for _, v := range j.Environment {
 			name, value, _ := strings.Cut(v, "=")
-			set = append(set, name+"="+shellWord(value))
+			set = append(set, name+"="+ShellWord(value))
 		}
 		command = strings.Join(set, " ") + " " + command
 	}
 	return strings.ReplaceAll(command, "%", `\%`)
 }
 
-// shellWord quotes a text for sh where it needs that.
-func shellWord(text string) string {
+// ShellWord quotes a text for sh where it needs that.
+func ShellWord(text string) string {
 	plain := text != "" && strings.IndexFunc(text, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("/._-+:,@", r)
 	}) < 0

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -93,6 +94,23 @@ func (h Host) systemdRuns(ctx context.Context, system bool) bool {
 	said, err := h.Programs.Run(ctx, nil, "systemctl", scoped(system, "is-system-running")...)
 	state := strings.TrimSpace(string(said))
 	return !notFound(err) && state != "" && state != "offline" && state != "unknown"
+}
+
+// cronRuns reports whether a daemon of cron runs. Where that cannot be known, it
+// does: launchd starts cron when there is a crontab, and other processes may be
+// hidden.
+func (h Host) cronRuns(ctx context.Context) bool {
+	if runtime.GOOS == "darwin" {
+		return true
+	}
+	if _, err := h.Programs.Run(ctx, nil, "pgrep", "-x", "cron|crond|fcron"); err == nil || notFound(err) {
+		return true
+	}
+	if _, err := h.Programs.Run(ctx, nil, "pgrep", "-P", "0"); err != nil {
+		return true // not even the first process is seen
+	}
+	_, err := h.Programs.Run(ctx, nil, "systemctl", "is-active", "--quiet", "cron.target") // crontabs as timers
+	return err == nil
 }
 
 // Unreachable reports whether systemd runs here and its manager for the user cannot

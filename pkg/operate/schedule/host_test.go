@@ -73,6 +73,7 @@ func systemHost(t *testing.T, p *programs) schedule.Host {
 	dir := t.TempDir()
 	h.Programs, h.UID = p, 0
 	h.Places.SystemUnits, h.Places.SystemAgents, h.Places.CronDir = filepath.Join(dir, "system"), filepath.Join(dir, "LaunchDaemons"), filepath.Join(dir, "cron.d")
+	h.Places.UserUnits, h.Places.UserAgents = filepath.Join(dir, "user"), filepath.Join(dir, "LaunchAgents")
 	for _, d := range []string{h.Places.SystemUnits, h.Places.SystemAgents, h.Places.CronDir} {
 		if err := os.Mkdir(d, 0o755); err != nil {
 			t.Fatal(err)
@@ -212,5 +213,61 @@ func TestNextOfCron(t *testing.T) {
 				t.Errorf("%s after %s: %s, want %s (%v)", expression, now, states[0].Next, want, err)
 			}
 		}
+	}
+}
+
+// The data directory of a job is found in what any manager was told, however it is
+// written there.
+func TestStatesKnowTheDataDirectory(t *testing.T) {
+	for _, data := range []string{"/home/lea/.local/share/sessctl", `/srv/it's 100% "dear" $HOME\x & <more>`} {
+		for _, m := range schedule.Managers() {
+			p := &programs{says: map[string]string{"systemctl": "", "launchctl": "", "crontab": ""}}
+			h := systemHost(t, p)
+			for _, system := range []bool{true, false} {
+				job := jobs()["system"]
+				job.Arguments = []string{"run", "nightly", "--quiet", "--data-dir", data, "--config", "/etc/x"}
+				if job.System = system; m == schedule.Cron && !system {
+					lines, err := job.CronLines()
+					if err != nil {
+						t.Fatal(err)
+					}
+					p.says["crontab -l"] = lines
+					continue
+				}
+				files, err := h.Files(job, m)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, f := range files {
+					if err := errors.Join(os.MkdirAll(filepath.Dir(f.Path), 0o755), os.WriteFile(f.Path, []byte(f.Text), 0o600)); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			states, err := h.States(t.Context(), time.Now())
+			if err != nil || len(states) != 2 || states[0].Data != data || states[1].Data != data {
+				t.Errorf("%s: %+v, %v", m, states, err)
+			}
+		}
+	}
+}
+
+// systemd tells of a start by hand too, and of how it ended.
+func TestStatesKnowAStartByHand(t *testing.T) {
+	p := &programs{says: map[string]string{"systemctl": ""}}
+	h := systemHost(t, p)
+	for _, f := range jobs()["system"].Units(h.Places.SystemUnits) {
+		if err := os.WriteFile(f.Path, []byte(f.Text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.says["systemctl show --property=Result,ExecMainStartTimestamp sessctl-nightly-lea.service"] = "Result=signal\nExecMainStartTimestamp=Sun 2026-11-22 15:30:08 UTC\n"
+	states, err := h.States(t.Context(), time.Now())
+	if err != nil || len(states) != 1 || states[0].Result != "signal" || !states[0].Last.Equal(time.Date(2026, 11, 22, 15, 30, 8, 0, time.UTC)) {
+		t.Errorf("%+v, %v", states, err)
+	}
+	p.says["systemctl show --property=Result,ExecMainStartTimestamp sessctl-nightly-lea.service"] = "Result=success\nExecMainStartTimestamp=\n"
+	if states, err = h.States(t.Context(), time.Now()); err != nil || len(states) != 1 || states[0].Result != "" {
+		t.Errorf("a unit that was never started: %+v, %v", states, err)
 	}
 }

@@ -153,6 +153,8 @@ func (h Host) crontabName() string { return "crontab of " + h.Account }
 func (h Host) activate(ctx context.Context, p *Plan, j Job) {
 	changed := !p.Nothing()
 	switch p.Manager {
+	case Cron:
+		p.Offline = !h.cronRuns(ctx)
 	case Systemd:
 		p.Offline = !h.systemdRuns(ctx, p.System)
 		if !changed && h.systemdActive(ctx, p) {

@@ -20,10 +20,12 @@ type State struct {
 	Name    string // as the manager knows it
 	When    string // as the manager has it
 	Path    string // of the file that says when
+	Data    string // the data directory of the job; "" where its file does not say
 	// Active says that the manager will start it; Offline that the manager does not
 	// run, or cannot be asked.
 	Active, Offline bool
-	// Next and Last are the zero time where the manager does not tell.
+	// Next and Last are the zero time where the manager does not tell. Last is of a
+	// start by hand too, where systemd tells.
 	Next, Last time.Time
 	// Result is what systemd says of the last run: success, exit-code, timeout,
 	// signal, oom-kill; "" if it does not tell.
@@ -47,12 +49,18 @@ func (h Host) States(ctx context.Context, now time.Time) ([]State, error) {
 			}
 		}
 	}
+	var lines []State
 	for _, path := range glob(h.Places.CronDir, namePrefix+"*") {
 		if s, ok := h.stateOf(path, Cron, true); ok {
-			all = append(all, s.withNext(now))
+			lines = append(lines, s.withNext(now))
 		}
 	}
-	lines, err := h.cronStates(ctx, now)
+	ofUser, err := h.cronStates(ctx, now)
+	if lines = append(lines, ofUser...); len(lines) > 0 && !h.cronRuns(ctx) {
+		for i := range lines {
+			lines[i].Active, lines[i].Offline = false, true
+		}
+	}
 	return append(all, lines...), err
 }
 
@@ -81,6 +89,10 @@ func (h Host) stateOf(path string, m Manager, system bool) (State, bool) {
 	s.Profile, s.Account, _ = strings.Cut(strings.TrimPrefix(mark, marker), " for ")
 	s.Name = strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".timer"), ".plist")
 	s.When = whenIn(text, m)
+	if service, isTimer := strings.CutSuffix(path, ".timer"); isTimer {
+		text, _ = readOwn(service + ".service") // one that cannot be read says nothing
+	}
+	s.Data = dataDirectory(text, m)
 	return s, true
 }
 
@@ -129,7 +141,7 @@ func (h Host) cronStates(ctx context.Context, now time.Time) ([]State, error) {
 		if err != nil || !found {
 			return all, err
 		}
-		s := State{Manager: Cron, Profile: mark, Name: namePrefix + mark, Path: h.crontabName(), Active: true, When: whenIn(own, Cron)}
+		s := State{Manager: Cron, Profile: mark, Name: namePrefix + mark, Path: h.crontabName(), Active: true, When: whenIn(own, Cron), Data: dataDirectory(own, Cron)}
 		all = append(all, s.withNext(now))
 	}
 	return all, nil
@@ -191,10 +203,31 @@ func (h Host) timerState(ctx context.Context, s State) State {
 			}
 		}
 	}
-	if result, err := h.Programs.Run(ctx, nil, "systemctl", scoped(s.System, "show", "--property=Result", "--value", s.Name+".service")...); err == nil && !s.Last.IsZero() {
-		s.Result = strings.TrimSpace(string(result))
-	}
+	h.serviceState(ctx, &s)
 	return s
+}
+
+// serviceState asks systemd how the service of a timer ended, and when it was
+// started last: by the timer or by hand.
+func (h Host) serviceState(ctx context.Context, s *State) {
+	said, err := h.Programs.Run(ctx, nil, "systemctl", scoped(s.System, "show", "--property=Result,ExecMainStartTimestamp", s.Name+".service")...)
+	if err != nil {
+		return
+	}
+	result := ""
+	for line := range strings.Lines(string(said)) {
+		switch name, value, _ := strings.Cut(strings.TrimSpace(line), "="); name {
+		case "Result":
+			result = value
+		case "ExecMainStartTimestamp":
+			if at, err := time.Parse("Mon 2006-01-02 15:04:05 MST", value); err == nil && at.After(s.Last) {
+				s.Last = at
+			}
+		}
+	}
+	if !s.Last.IsZero() {
+		s.Result = result
+	}
 }
 
 // microseconds reads a time as systemd writes it into JSON: microseconds since
