@@ -101,7 +101,7 @@ func (r *recall) noteOthers(ctx context.Context) error {
 // agentsWithout lists the agents that have vectors of other models only.
 func (s *Store) agentsWithout(ctx context.Context, m embed.Model) ([]string, error) {
 	return readStrings(ctx, s.db, `SELECT DISTINCT f.agent FROM files f JOIN models o ON o.fingerprint=f.model
-		WHERE f.model<>?1 AND o.name NOT LIKE '%`+"`+stagedMark+`"+`'
+		WHERE f.model<>?1 AND o.name NOT LIKE '%`+stagedMark+`'
 		AND NOT EXISTS (SELECT 1 FROM files own WHERE own.model=?1 AND own.agent=f.agent) ORDER BY f.agent`, m.Fingerprint())
 }
 
