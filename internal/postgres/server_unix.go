@@ -21,7 +21,11 @@ import (
 type Server struct {
 	DSN     string // with a password that the server does not ask for
 	dir     string
+	bin     string
+	sync    bool // it survives being killed
+	as      *syscall.SysProcAttr
 	process *exec.Cmd
+	ended   chan struct{} // closed when the process has ended
 	log     bytes.Buffer
 }
 
@@ -32,36 +36,84 @@ func Start(ctx context.Context) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	return start(ctx, &Server{bin: bin})
+}
+
+// StartVector starts a server that has pgvector, and that may be killed and
+// started again. It returns an error that wraps [ErrUnavailable] if there is
+// none: testdata/postgresql/install.sh installs one.
+func StartVector(ctx context.Context) (*Server, error) {
+	bin, err := vectorPrograms()
+	if err != nil {
+		return nil, err
+	}
+	return start(ctx, &Server{bin: bin, sync: true})
+}
+
+func start(ctx context.Context, s *Server) (*Server, error) {
 	dir, err := os.MkdirTemp("", "pg") // short: a socket's path has a limit
 	if err != nil {
 		return nil, fmt.Errorf("make a directory: %w", err)
 	}
-	s := &Server{dir: dir, DSN: fmt.Sprintf("host=%s user=postgres dbname=postgres password=hunter2", dir)}
-	if err := s.start(ctx, bin); err != nil {
+	s.dir, s.DSN = dir, fmt.Sprintf("host=%s user=postgres dbname=postgres password=hunter2", dir)
+	if err := s.start(ctx); err != nil {
 		s.Stop()
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *Server) start(ctx context.Context, bin string) error {
-	as, err := serverUser(s.dir)
-	if err != nil {
+func (s *Server) start(ctx context.Context) (err error) {
+	if s.as, err = serverUser(s.dir); err != nil {
 		return err
 	}
-	data := filepath.Join(s.dir, "data")
-	initdb := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "-D", data, "-U", "postgres", "-A", "trust", "--no-sync")
-	initdb.SysProcAttr = as
+	initdb := exec.CommandContext(ctx, filepath.Join(s.bin, "initdb"), "-D", s.data(), "-U", "postgres", "-A", "trust", "--no-sync", "--encoding", "UTF8", "--locale", "C")
+	initdb.SysProcAttr = s.as
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w\n%s", err, out)
 	}
-	s.process = exec.Command(filepath.Join(bin, "postgres"), "-D", data, "-k", s.dir, "-c", "listen_addresses=", "-c", "fsync=off")
-	s.process.SysProcAttr = as
+	return s.Restart(ctx)
+}
+
+func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+
+// Kill kills the server at once (-9), as a machine that loses power does to it.
+func (s *Server) Kill() {
+	_ = s.process.Process.Kill() // nobody else started it
+	<-s.ended
+	s.process = nil
+}
+
+// Restart starts the server again, on what it had.
+func (s *Server) Restart(ctx context.Context) error {
+	const tries, pause = 50, 100 * time.Millisecond
+	var err error
+	for range tries { // those that the one before left may still be there
+		if err = s.run(ctx); err == nil {
+			return nil
+		}
+		time.Sleep(pause)
+	}
+	return err
+}
+
+func (s *Server) run(ctx context.Context) error {
+	fsync := "fsync=off"
+	if s.sync {
+		fsync = "synchronous_commit=on"
+	}
+	s.process = exec.Command(filepath.Join(s.bin, "postgres"), "-D", s.data(), "-k", s.dir, "-c", "listen_addresses=", "-c", fsync, "-c", "full_page_writes=on")
+	s.process.SysProcAttr = s.as
 	s.process.Stdout, s.process.Stderr = &s.log, &s.log
 	if err := s.process.Start(); err != nil {
 		s.process = nil
 		return fmt.Errorf("start postgres: %w", err)
 	}
+	s.ended = make(chan struct{})
+	go func(process *exec.Cmd, ended chan struct{}) {
+		_ = process.Wait() // whether it answers is what counts
+		close(ended)
+	}(s.process, s.ended)
 	return s.wait(ctx)
 }
 
@@ -69,6 +121,11 @@ func (s *Server) wait(ctx context.Context) error {
 	const tries, pause = 300, 50 * time.Millisecond
 	var err error
 	for range tries {
+		select {
+		case <-s.ended:
+			return fmt.Errorf("PostgreSQL ended\n%s", s.log.String())
+		default:
+		}
 		var conn *pgx.Conn
 		if conn, err = pgx.Connect(ctx, s.DSN); err == nil {
 			return conn.Close(ctx)
@@ -82,7 +139,7 @@ func (s *Server) wait(ctx context.Context) error {
 func (s *Server) Stop() {
 	if s.process != nil {
 		_ = s.process.Process.Signal(syscall.SIGINT) // a fast shutdown
-		_ = s.process.Wait()
+		<-s.ended
 	}
 	_ = os.RemoveAll(s.dir) // of a test, in the temporary directory
 }
@@ -99,6 +156,36 @@ func programs() (string, error) {
 		}
 	}
 	return "", fmt.Errorf("%w: initdb is not installed", ErrUnavailable)
+}
+
+// cacheVariable names where a PostgreSQL with pgvector was installed for tests.
+const cacheVariable = "SESSCTL_TEST_POSTGRES"
+
+// vectorPrograms finds the directory of initdb and postgres of a server that has
+// pgvector.
+func vectorPrograms() (string, error) {
+	places := []string{os.Getenv(cacheVariable), "/var/cache/sessctl-test/postgresql"}
+	if cache, err := os.UserCacheDir(); err == nil {
+		places = append(places, filepath.Join(cache, "sessctl-test", "postgresql"))
+	}
+	for _, place := range places {
+		if _, err := os.Stat(filepath.Join(place, "bin", "initdb")); place != "" && err == nil {
+			return filepath.EvalSymlinks(filepath.Join(place, "bin"))
+		}
+	}
+	controls, _ := filepath.Glob("/usr/share/postgresql/*/extension/vector.control")
+	for _, control := range controls {
+		version := filepath.Base(filepath.Dir(filepath.Dir(control)))
+		if bin := filepath.Join("/usr/lib/postgresql", version, "bin"); exists(filepath.Join(bin, "initdb")) {
+			return bin, nil
+		}
+	}
+	return "", fmt.Errorf("%w: no server with pgvector is installed; testdata/postgresql/install.sh installs one", ErrUnavailable)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // serverUser is who runs the server: it refuses to be root.

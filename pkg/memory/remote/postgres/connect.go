@@ -1,0 +1,237 @@
+package postgres
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/sessctl/sessctl/pkg/memory/remote"
+)
+
+// Options say how to connect.
+type Options struct {
+	// URL is postgres://..., or key=value pairs as libpq knows them. What it does
+	// not say the variables (PGHOST, PGSERVICE, ...) and files (~/.pgpass,
+	// ~/.pg_service.conf) do.
+	URL string
+	// Exact compares a question with every vector that passes the filters: the
+	// best are found for certain. Otherwise large months have an index, which
+	// finds nearly all of them sooner.
+	Exact bool
+	// SetUp makes the tables, or brings them up to date.
+	SetUp bool
+	// IndexFrom is how many vectors of a month are indexed; 0 is DefaultIndexFrom.
+	IndexFrom int
+}
+
+// DefaultIndexFrom is how many vectors a month must have to be indexed: fewer
+// are compared one by one in a few milliseconds.
+const DefaultIndexFrom = 10_000
+
+// connectTimeout bounds connecting where nothing else is said.
+const connectTimeout = 5 * time.Second
+
+// leastVersion is the oldest pgvector that is used: those before lose rows of
+// their indexes when the table is vacuumed.
+const leastVersion = "0.8.4"
+
+// schemaName is where the tables are.
+const schemaName = "sessctl"
+
+// Memory is a connection to a shared memory.
+type Memory struct {
+	conn    *pgx.Conn
+	options Options
+	engine  string
+	version int // of the tables
+	server  string
+	search  bool // pg_textsearch proposes words
+}
+
+// Open connects to a shared memory. Errors are those of package remote.
+func Open(ctx context.Context, o Options) (*Memory, error) {
+	config, err := pgx.ParseConfig(o.URL)
+	if err != nil {
+		return nil, parseError(err)
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = connectTimeout
+	}
+	if config.RuntimeParams["application_name"] == "" {
+		config.RuntimeParams["application_name"] = "sessctl"
+	}
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("connect: %w", classify(err))
+	}
+	m := &Memory{conn: conn, options: o}
+	if err := m.prepare(ctx); err != nil {
+		_ = m.Close() // it was only looked at
+		return nil, err
+	}
+	return m, nil
+}
+
+// parseError says what is wrong with the way to the server without repeating
+// it: it may hold a password.
+func parseError(err error) error {
+	for _, known := range []string{"service", "passfile", "sslmode", "sslrootcert", "sslcert", "sslkey"} {
+		if strings.Contains(err.Error(), known) {
+			return fmt.Errorf("%w: how to connect is not understood: look at %s", remote.ErrUnsuitable, known)
+		}
+	}
+	return fmt.Errorf("%w: how to connect is not understood: it is neither postgres://HOST/DATABASE nor host=HOST dbname=DATABASE", remote.ErrUnsuitable)
+}
+
+// Close ends the connection.
+func (m *Memory) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	return m.conn.Close(ctx)
+}
+
+// Address says where the server is, without a password.
+func (m *Memory) Address() string {
+	c := m.conn.Config()
+	return fmt.Sprintf("%s/%s", net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port))), c.Database)
+}
+
+// Server is the identity of the shared memory.
+func (m *Memory) Server() string { return m.server }
+
+// prepare checks what is there, and makes what is missing if that was asked for.
+func (m *Memory) prepare(ctx context.Context) error {
+	place, err := m.checkVector(ctx)
+	if err != nil {
+		return err
+	}
+	path := pgx.Identifier{schemaName}.Sanitize() + ", " + pgx.Identifier{place}.Sanitize() + ", pg_temp"
+	if _, err := m.conn.Exec(ctx, "SELECT set_config('search_path', $1, false)", path); err != nil {
+		return fmt.Errorf("prepare the connection: %w", classify(err))
+	}
+	if err := m.checkTables(ctx); err != nil {
+		return err
+	}
+	if err := m.conn.QueryRow(ctx, "SELECT value FROM state WHERE name='server'").Scan(&m.server); err != nil {
+		return fmt.Errorf("read the identity of the shared memory: %w", classify(err))
+	}
+	return m.findSearch(ctx)
+}
+
+// checkVector checks that pgvector is there and recent, and returns the schema
+// that it is in. If it was asked to, it makes or updates the extension.
+func (m *Memory) checkVector(ctx context.Context) (place string, err error) {
+	for _, change := range []string{"CREATE EXTENSION IF NOT EXISTS vector", "ALTER EXTENSION vector UPDATE", ""} {
+		var installed, available, server string
+		err := m.conn.QueryRow(ctx, `SELECT coalesce(e.extversion, ''), coalesce(n.nspname, ''), coalesce(a.default_version, ''), current_setting('server_version')
+			FROM (SELECT 1) one LEFT JOIN pg_extension e ON e.extname='vector' LEFT JOIN pg_namespace n ON n.oid=e.extnamespace
+			LEFT JOIN pg_available_extensions a ON a.name='vector'`).Scan(&installed, &place, &available, &server)
+		if err != nil {
+			return "", fmt.Errorf("look for pgvector: %w", classify(err))
+		}
+		m.engine = "PostgreSQL " + server + ", pgvector " + installed
+		switch {
+		case installed != "" && !isOlder(installed, leastVersion):
+			return place, nil
+		case installed == "" && available == "":
+			return "", fmt.Errorf("%w: PostgreSQL %s has no pgvector: install version %s or later", remote.ErrUnsuitable, server, leastVersion)
+		case isOlder(available, leastVersion):
+			return "", fmt.Errorf("%w: pgvector %s is too old (its indexes lose rows): install version %s or later, then ALTER EXTENSION vector UPDATE", remote.ErrUnsuitable, installedOr(installed, available), leastVersion)
+		case !m.options.SetUp || change == "":
+			return "", fmt.Errorf("%w: pgvector %s is there and not used by this database", remote.ErrNotSetUp, available)
+		}
+		if _, err := m.conn.Exec(ctx, change); err != nil {
+			return "", fmt.Errorf("%s: %w", change, classify(err))
+		}
+	}
+	return "", remote.ErrUnsuitable
+}
+
+func installedOr(installed, available string) string {
+	if installed == "" {
+		return available
+	}
+	return installed
+}
+
+// isOlder compares versions of numbers and dots.
+func isOlder(version, than string) bool {
+	x, y := strings.Split(version, "."), strings.Split(than, ".")
+	for i := range y {
+		have, want := 0, 0
+		if i < len(x) {
+			have, _ = strconv.Atoi(strings.TrimRightFunc(x[i], func(r rune) bool { return r < '0' || r > '9' }))
+		}
+		want, _ = strconv.Atoi(y[i])
+		if have != want {
+			return have < want
+		}
+	}
+	return false
+}
+
+// classify marks an error of the server as one of package remote. None of them
+// repeats how to connect.
+func classify(err error) error {
+	var known *pgconn.PgError
+	var unreachable *pgconn.ConnectError
+	var network net.Error
+	switch {
+	case err == nil || errors.Is(err, context.Canceled):
+		return err
+	case errors.As(err, &known):
+		return classifyCode(known)
+	case isTLS(err):
+		return fmt.Errorf("%w: TLS: %w", remote.ErrNotAllowed, withoutWay(err))
+	case errors.As(err, &unreachable), errors.As(err, &network), errors.Is(err, context.DeadlineExceeded), pgconn.SafeToRetry(err), isGone(err):
+		return fmt.Errorf("%w: %w", remote.ErrUnreachable, withoutWay(err))
+	}
+	return err
+}
+
+func classifyCode(e *pgconn.PgError) error {
+	said := fmt.Errorf("%s (%s)", e.Message, e.Code)
+	switch {
+	case strings.HasPrefix(e.Code, "28"), e.Code == "42501", e.Code == "3D000":
+		return fmt.Errorf("%w: %w", remote.ErrNotAllowed, said)
+	case strings.HasPrefix(e.Code, "08"), strings.HasPrefix(e.Code, "57P"), e.Code == "53300":
+		return fmt.Errorf("%w: %w", remote.ErrUnreachable, said)
+	case e.Code == "3F000", e.Code == "42P01":
+		return fmt.Errorf("%w: %w", remote.ErrNotSetUp, said)
+	}
+	return said
+}
+
+func isTLS(err error) bool {
+	var authority x509.UnknownAuthorityError
+	var name x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var verification *tls.CertificateVerificationError
+	return errors.As(err, &authority) || errors.As(err, &name) || errors.As(err, &invalid) || errors.As(err, &verification)
+}
+
+// isGone says whether the connection was lost.
+func isGone(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "unexpected EOF") || strings.Contains(text, "conn closed") || strings.Contains(text, "connection reset") || strings.Contains(text, "broken pipe")
+}
+
+// withoutWay is the innermost reason: what stands around it names the user and
+// every address that was tried.
+func withoutWay(err error) error {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err
+		}
+		err = inner
+	}
+}

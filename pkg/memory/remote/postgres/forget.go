@@ -1,0 +1,113 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/memory/remote"
+)
+
+// buriedAtOnce is how many records are buried in one transaction.
+const buriedAtOnce = 5000
+
+// Bury forgets records of every host, with tombstones.
+func (m *Memory) Bury(ctx context.Context, host string, forgotten []memory.Forgotten) (removed int, err error) {
+	if len(forgotten) == 0 {
+		return 0, nil
+	}
+	err = m.inTransaction(ctx, pgx.TxOptions{}, func(tx pgx.Tx) error {
+		_, err := lockHost(ctx, tx, host) // it must be known
+		return err
+	})
+	for from := 0; err == nil && from < len(forgotten); from += buriedAtOnce {
+		n := 0
+		n, err = m.bury(ctx, host, forgotten[from:min(from+buriedAtOnce, len(forgotten))])
+		removed += n
+	}
+	if err != nil {
+		return removed, fmt.Errorf("forget: %w", err)
+	}
+	return removed, nil
+}
+
+func (m *Memory) bury(ctx context.Context, host string, forgotten []memory.Forgotten) (removed int, err error) {
+	var ids, archives []string
+	var times, firsts, ends []int64
+	for _, f := range forgotten {
+		ids, archives = append(ids, f.ID), append(archives, storable(f.Archive))
+		times, firsts, ends = append(times, f.At), append(firsts, f.FirstByte), append(ends, f.EndByte)
+	}
+	err = m.conn.QueryRow(ctx, "SELECT bury($1, $2, $3, $4, $5, $6)", host, ids, times, archives, firsts, ends).Scan(&removed)
+	return removed, classify(err)
+}
+
+// Forgotten lists the tombstones that were committed since a mark. One that is
+// still under way is listed the next time.
+func (m *Memory) Forgotten(ctx context.Context, since string) (list []memory.Forgotten, mark string, err error) {
+	err = m.inTransaction(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+		if err := tx.QueryRow(ctx, "SELECT pg_snapshot_xmin(pg_current_snapshot())::text").Scan(&mark); err != nil {
+			return err
+		}
+		found, err := tx.Query(ctx, `SELECT id, at, archive, first_byte, end_byte FROM tombstones
+			WHERE $1='' OR xact >= nullif($1, '')::xid8 ORDER BY at, id`, since)
+		if err != nil {
+			return err
+		}
+		list, err = pgx.CollectRows(found, pgx.RowToStructByPos[memory.Forgotten])
+		return err
+	})
+	if err != nil {
+		return nil, "", fmt.Errorf("read what was forgotten: %w", err)
+	}
+	return list, mark, nil
+}
+
+// Count counts what each host has.
+func (m *Memory) Count(ctx context.Context) (c remote.Counts, err error) {
+	c = remote.Counts{Server: m.server, Hosts: []remote.HostCount{}, Engine: m.engine, Schema: m.version}
+	found, err := m.conn.Query(ctx, "SELECT name, records, last_push FROM hosts ORDER BY name")
+	if err == nil {
+		c.Hosts, err = pgx.CollectRows(found, pgx.RowToStructByPos[remote.HostCount])
+	}
+	if err == nil {
+		err = m.conn.QueryRow(ctx, `SELECT (SELECT count(*) FROM tombstones),
+			(SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c JOIN pg_namespace n ON n.oid=c.relnamespace WHERE n.nspname=$1 AND c.relkind='r')`, schemaName).Scan(&c.Tombstones, &c.Bytes)
+	}
+	if err != nil {
+		return c, fmt.Errorf("count: %w", classify(err))
+	}
+	return c, nil
+}
+
+// Verify hands out the records of a host with their digests.
+func (m *Memory) Verify(ctx context.Context, host string, fn func(id string, digest int64) error) error {
+	found, err := m.conn.Query(ctx, `SELECT r.id, r.digest FROM records r JOIN hosts h ON h.host=r.host WHERE h.name=$1 ORDER BY r.id COLLATE "C"`, host)
+	if err != nil {
+		return fmt.Errorf("read what is there: %w", classify(err))
+	}
+	var id string
+	var digest int64
+	if _, err := pgx.ForEachRow(found, []any{&id, &digest}, func() error { return fn(id, digest) }); err != nil {
+		return fmt.Errorf("read what is there: %w", classify(err))
+	}
+	return nil
+}
+
+// Index lets the server index the vectors of the months that have become large.
+// It returns how many indexes were made.
+func (m *Memory) Index(ctx context.Context, v memory.VectorModel) (made int, err error) {
+	model, err := m.modelOf(ctx, v)
+	if err != nil || model == nil {
+		return 0, err
+	}
+	least := m.options.IndexFrom
+	if least == 0 {
+		least = DefaultIndexFrom
+	}
+	if err := m.conn.QueryRow(ctx, "SELECT index_vectors($1, $2)", *model, least).Scan(&made); err != nil {
+		return 0, fmt.Errorf("index vectors: %w", classify(err))
+	}
+	return made, nil
+}

@@ -1,0 +1,113 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	server "github.com/sessctl/sessctl/internal/postgres"
+	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/memory/remote/conformance"
+	"github.com/sessctl/sessctl/pkg/memory/remote/postgres"
+)
+
+// testServer is the server of all tests of this package, or why there is none.
+type testServer struct {
+	*server.Server
+	reason error
+}
+
+// shared is started once: it takes seconds.
+func shared(t *testing.T) *server.Server {
+	t.Helper()
+	if started.reason != nil {
+		t.Skip(started.reason)
+	}
+	return started.Server
+}
+
+var started = startServer() //nolint:gochecknoglobals // one server for all tests, stopped by TestMain
+
+func startServer() testServer {
+	s, err := server.StartVector(context.Background())
+	if err != nil && !errors.Is(err, server.ErrUnavailable) {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	return testServer{s, err}
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if started.Server != nil {
+		started.Stop()
+	}
+	os.Exit(code)
+}
+
+// database makes an empty database and returns how to connect to it.
+func database(t *testing.T, s *server.Server) string {
+	t.Helper()
+	name := strings.ToLower(strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '_'
+	}, t.Name()))
+	name = name[max(0, len(name)-50):]
+	run(t, s.DSN, "CREATE DATABASE "+pgx.Identifier{name}.Sanitize())
+	return strings.Replace(s.DSN, "dbname=postgres", "dbname="+name, 1)
+}
+
+func run(t *testing.T, dsn string, statements ...string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	for _, statement := range statements {
+		if _, err := conn.Exec(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
+func open(t *testing.T, o postgres.Options) *postgres.Memory {
+	t.Helper()
+	m, err := postgres.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Close() })
+	return m
+}
+
+func store(t *testing.T) *memory.Store {
+	t.Helper()
+	s, err := memory.Open(t.Context(), t.TempDir(), memory.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// TestConformance: PostgreSQL is a shared memory.
+func TestConformance(t *testing.T) {
+	s := shared(t)
+	dsn := database(t, s)
+	open(t, postgres.Options{URL: dsn, SetUp: true})
+	for _, r := range conformance.Requirements() {
+		t.Run(r.Name, func(t *testing.T) {
+			run(t, dsn, "SET search_path = sessctl", "TRUNCATE records, hosts, models, term_counts, tombstones RESTART IDENTITY CASCADE")
+			if err := r.Check(t.Context(), open(t, postgres.Options{URL: dsn, Exact: true}), store(t)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

@@ -1,0 +1,291 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/memory/remote"
+)
+
+// columns are those of a row that is stored, with their types, in the order of
+// arguments.
+const columns = `id text, digest bigint, category text, importance float8, created_at bigint, runtime text, agent text, session text,
+	routing_key text, archive text, archive_path text, first_line bigint, last_line bigint, first_byte bigint, end_byte bigint, branch text, position bigint,
+	text text, terms text, length integer, kind text, successor text, fact text, vector text`
+
+// Push stores a batch in one transaction and then reads back which of its
+// records are there.
+func (m *Memory) Push(ctx context.Context, b remote.Batch) (r remote.Receipt, err error) {
+	rows := newRows(len(b.Records))
+	for _, x := range b.Records {
+		if err := rows.add(x, b.Model); err != nil {
+			return r, fmt.Errorf("push record %s: %w", x.ID, err)
+		}
+	}
+	if err := m.makeMonths(ctx, rows.createdAt); err != nil {
+		return r, err
+	}
+	model, err := m.modelOf(ctx, b.Model)
+	if err != nil {
+		return r, err
+	}
+	err = m.inTransaction(ctx, pgx.TxOptions{}, func(tx pgx.Tx) error {
+		host, err := lockHost(ctx, tx, b.Host)
+		if err != nil {
+			return err
+		}
+		return rows.store(ctx, tx, host, model, b.Gone, &r)
+	})
+	if err != nil {
+		return remote.Receipt{}, fmt.Errorf("push: %w", err)
+	}
+	return r, m.readBack(ctx, b, rows, &r)
+}
+
+// makeMonths makes the tables of the months of a batch. It is done apart from
+// storing: others wait for it.
+func (m *Memory) makeMonths(ctx context.Context, times []int64) error {
+	var missing bool
+	err := m.conn.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM (SELECT DISTINCT month_of(t) AS month FROM unnest($1::bigint[]) t) x
+		WHERE month IS NOT NULL AND to_regclass('records_' || to_char(month, 'YYYY_MM')) IS NULL)`, times).Scan(&missing)
+	if err == nil && missing {
+		_, err = m.conn.Exec(ctx, "SELECT add_months($1)", times)
+	}
+	if err != nil {
+		return fmt.Errorf("make the tables of months: %w", classify(err))
+	}
+	return nil
+}
+
+// modelOf returns the number of a model, nil of none.
+func (m *Memory) modelOf(ctx context.Context, v memory.VectorModel) (*int, error) {
+	if v.Fingerprint == "" {
+		return nil, nil
+	}
+	var model int
+	_, err := m.conn.Exec(ctx, "INSERT INTO models (fingerprint, name, dim) SELECT $1, $2, $3 WHERE NOT EXISTS (SELECT 1 FROM models WHERE fingerprint=$1) ON CONFLICT DO NOTHING", v.Fingerprint, v.Name, v.Dim)
+	if err == nil {
+		err = m.conn.QueryRow(ctx, "SELECT model FROM models WHERE fingerprint=$1", v.Fingerprint).Scan(&model)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("register the model of vectors: %w", classify(err))
+	}
+	return &model, nil
+}
+
+// lockHost registers a host and lets nobody else change its records. It also
+// keeps others from burying what is being stored.
+func lockHost(ctx context.Context, tx pgx.Tx, name string) (host int, err error) {
+	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock_shared(7310575183871968117)"); err != nil {
+		return 0, err
+	}
+	if _, err := tx.Exec(ctx, "INSERT INTO hosts (name) SELECT $1 WHERE NOT EXISTS (SELECT 1 FROM hosts WHERE name=$1) ON CONFLICT DO NOTHING", name); err != nil {
+		return 0, fmt.Errorf("register host %s: %w", name, classify(err))
+	}
+	err = tx.QueryRow(ctx, "SELECT host FROM hosts WHERE name=$1 FOR UPDATE", name).Scan(&host)
+	if err == pgx.ErrNoRows {
+		return 0, fmt.Errorf("%w: host %s belongs to another role", remote.ErrNotAllowed, name)
+	}
+	return host, err
+}
+
+// rows are the records of a batch, by column.
+type rows struct {
+	ids, categories, runtimes, agents, sessions, keys, archives, paths, branches, texts, terms, kinds, successors []string
+	digests, createdAt, firstLines, lastLines, firstBytes, endBytes, positions                                    []int64
+	importances                                                                                                   []float64
+	lengths                                                                                                       []int32
+	facts, vectors                                                                                                []*string
+}
+
+func newRows(n int) *rows { return &rows{ids: make([]string, 0, n)} }
+
+func (r *rows) add(x memory.Shared, m memory.VectorModel) error {
+	text := storable(x.Text)
+	terms, length := termVector(text)
+	r.ids, r.digests = append(r.ids, x.ID), append(r.digests, x.Digest)
+	r.categories, r.importances, r.createdAt = append(r.categories, storable(x.Category)), append(r.importances, x.Importance), append(r.createdAt, x.CreatedAt)
+	r.runtimes, r.agents, r.sessions, r.keys = append(r.runtimes, storable(x.Runtime)), append(r.agents, storable(x.Agent)), append(r.sessions, storable(x.Session)), append(r.keys, storable(x.Key))
+	r.archives, r.paths, r.branches = append(r.archives, storable(x.Archive)), append(r.paths, storable(x.ArchivePath)), append(r.branches, storable(x.Branch))
+	r.firstLines, r.lastLines = append(r.firstLines, int64(x.FirstLine)), append(r.lastLines, int64(x.LastLine))
+	r.firstBytes, r.endBytes, r.positions = append(r.firstBytes, x.FirstByte), append(r.endBytes, x.EndByte), append(r.positions, int64(x.Position))
+	r.texts, r.terms, r.lengths = append(r.texts, text), append(r.terms, terms), append(r.lengths, int32(length))
+	if x.Vector != nil && len(x.Vector) != m.Dim {
+		return fmt.Errorf("%w: %d components, not %d", embed.ErrDimension, len(x.Vector), m.Dim)
+	}
+	r.vectors = append(r.vectors, halfVector(x.Vector))
+	return r.addFact(x.Fact)
+}
+
+// addFact adds what a record says as a fact.
+func (r *rows) addFact(f *memory.Fact) error {
+	if f == nil {
+		r.kinds, r.successors, r.facts = append(r.kinds, ""), append(r.successors, ""), append(r.facts, nil)
+		return nil
+	}
+	text, err := json.Marshal(fact{f.Confidence, storable(f.Quote), f.Speaker, storable(f.Topic), storable(f.Value), storable(f.Instead), f.MadeBy})
+	said := string(text)
+	r.kinds, r.successors, r.facts = append(r.kinds, f.Kind), append(r.successors, f.Successor), append(r.facts, &said)
+	return err
+}
+
+// fact is what is kept of a fact beside its record.
+type fact struct {
+	Confidence float64 `json:"confidence"`
+	Quote      string  `json:"quote"`
+	Speaker    string  `json:"speaker"`
+	Topic      string  `json:"topic"`
+	Value      string  `json:"value"`
+	Instead    string  `json:"instead"`
+	MadeBy     string  `json:"made_by"`
+}
+
+func (r *rows) arguments() []any {
+	return []any{r.ids, r.digests, r.categories, r.importances, r.createdAt, r.runtimes, r.agents, r.sessions, r.keys, r.archives, r.paths,
+		r.firstLines, r.lastLines, r.firstBytes, r.endBytes, r.branches, r.positions, r.texts, r.terms, r.lengths, r.kinds, r.successors, r.facts, r.vectors}
+}
+
+// incoming is the batch as a table; its arguments begin at $3.
+func incoming() string {
+	var kinds, names []string
+	for i, column := range strings.Split(columns, ",") {
+		name, kind, _ := strings.Cut(strings.TrimSpace(column), " ")
+		kinds, names = append(kinds, "$"+strconv.Itoa(i+3)+"::"+kind+"[]"), append(names, name)
+	}
+	return "unnest(" + strings.Join(kinds, ", ") + ") AS x (" + strings.Join(names, ", ") + ")"
+}
+
+const insertRows = `INSERT INTO records (host, model, id, digest, category, importance, created_at, runtime, agent, session, routing_key, archive, archive_path,
+	first_line, last_line, first_byte, end_byte, branch, position, text, terms, length, kind, successor, fact, vector)
+	SELECT $1::integer, CASE WHEN x.vector IS NOT NULL THEN $2::integer END, x.id, x.digest, x.category, x.importance, x.created_at, x.runtime, x.agent, x.session, x.routing_key, x.archive, x.archive_path,
+	x.first_line, x.last_line, x.first_byte, x.end_byte, x.branch, x.position, x.text, x.terms::tsvector, x.length, x.kind, x.successor, x.fact::json, x.vector::halfvec FROM `
+
+// store takes the place of what was changed, drops what is gone, and adds what
+// is new and was not forgotten.
+func (r *rows) store(ctx context.Context, tx pgx.Tx, host int, model *int, gone []string, receipt *remote.Receipt) error {
+	dropped, err := tx.Exec(ctx, "DELETE FROM records WHERE host=$1 AND id = ANY ($2)", host, gone)
+	if err != nil {
+		return err
+	}
+	receipt.Gone = int(dropped.RowsAffected())
+	_, err = tx.Exec(ctx, `DELETE FROM records r USING unnest($2::text[], $3::bigint[]) AS x (id, digest) WHERE r.host=$1 AND r.id=x.id AND r.digest<>x.digest`, host, r.ids, r.digests)
+	if err != nil {
+		return err
+	}
+	added, err := tx.Exec(ctx, insertRows+incoming()+` WHERE NOT EXISTS (SELECT 1 FROM tombstones t WHERE t.id=x.id)
+		AND NOT EXISTS (SELECT 1 FROM records r WHERE r.host=$1 AND r.id=x.id) ORDER BY x.created_at, x.id`, append([]any{host, model}, r.arguments()...)...)
+	if err != nil {
+		return err
+	}
+	receipt.Stored = int(added.RowsAffected())
+	_, err = tx.Exec(ctx, "UPDATE hosts SET last_push=$2 WHERE host=$1", host, time.Now().UnixMilli())
+	return err
+}
+
+// readBack looks which records of a batch are there after all.
+func (m *Memory) readBack(ctx context.Context, b remote.Batch, r *rows, receipt *remote.Receipt) error {
+	found, err := m.conn.Query(ctx, "SELECT r.id, r.digest FROM records r JOIN hosts h ON h.host=r.host WHERE h.name=$1 AND r.id = ANY ($2)", b.Host, r.ids)
+	if err != nil {
+		return fmt.Errorf("read back: %w", classify(err))
+	}
+	sent := make(map[string]int64, len(r.ids))
+	for i, id := range r.ids {
+		sent[id] = r.digests[i]
+	}
+	var id string
+	var digest int64
+	_, err = pgx.ForEachRow(found, []any{&id, &digest}, func() error {
+		if want, ok := sent[id]; ok && want == digest {
+			receipt.Present = append(receipt.Present, id)
+		}
+		return nil
+	})
+	if err == nil && len(receipt.Present) < len(r.ids) {
+		receipt.Buried, err = m.texts(ctx, "SELECT id FROM tombstones WHERE id = ANY ($1)", r.ids)
+	}
+	slices.Sort(receipt.Present)
+	if err != nil {
+		return fmt.Errorf("read back: %w", classify(err))
+	}
+	return nil
+}
+
+// texts are the rows of a query of one text column.
+func (m *Memory) texts(ctx context.Context, query string, args ...any) ([]string, error) {
+	found, err := m.conn.Query(ctx, query, args...)
+	if err != nil {
+		return nil, classify(err)
+	}
+	list, err := pgx.CollectRows(found, pgx.RowTo[string])
+	return list, classify(err)
+}
+
+// storable is a text as PostgreSQL can keep it: it has no NUL, and nothing that
+// is no UTF-8.
+func storable(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
+}
+
+// A tsvector keeps up to mostPositions places of a term, and no term longer
+// than longestTerm bytes.
+const (
+	mostPositions = 255
+	longestTerm   = 1000
+)
+
+// termVector is a tsvector of the terms of a text, and how many there are. What
+// stands in place of their positions counts how often each occurs.
+func termVector(text string) (vector string, length int) {
+	counts := map[string]int{}
+	var order []string
+	for _, term := range strings.Fields(string(embed.AppendTerms(nil, text))) {
+		length++
+		if len(term) > longestTerm {
+			continue
+		}
+		if counts[term]++; counts[term] == 1 {
+			order = append(order, term)
+		}
+	}
+	slices.Sort(order)
+	var b strings.Builder
+	for _, term := range order {
+		b.WriteString(lexeme(term))
+		for n := range min(counts[term], mostPositions) {
+			b.WriteByte(":,"[min(n, 1)])
+			b.WriteString(strconv.Itoa(n + 1))
+		}
+		b.WriteByte(' ')
+	}
+	return b.String(), length
+}
+
+// lexeme is a term as it is written in a tsvector or tsquery.
+func lexeme(term string) string {
+	return "'" + strings.ReplaceAll(strings.ReplaceAll(term, `\`, `\\`), "'", "''") + "'"
+}
+
+// halfVector is a vector as it is written, nil of none. A halfvec has 11 bits of
+// each component.
+func halfVector(v []float32) *string {
+	if v == nil {
+		return nil
+	}
+	b := append(make([]byte, 0, 8*len(v)), '[')
+	for i, x := range v {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendFloat(b, float64(x), 'g', 6, 32)
+	}
+	text := string(append(b, ']'))
+	return &text
+}

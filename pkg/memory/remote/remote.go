@@ -1,0 +1,102 @@
+package remote
+
+import (
+	"context"
+	"errors"
+
+	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory"
+)
+
+var (
+	// ErrUnreachable is returned when the server cannot be reached, or was lost
+	// meanwhile. Nothing is known then of what was under way.
+	ErrUnreachable = errors.New("the shared memory cannot be reached")
+	// ErrUnsuitable is returned when the server is not what is needed: an
+	// extension is missing or too old. The error says which.
+	ErrUnsuitable = errors.New("the server cannot keep a shared memory")
+	// ErrNotSetUp is returned when the tables are missing or of an earlier
+	// version, and whoever connects may not make them.
+	ErrNotSetUp = errors.New("the shared memory is not set up")
+	// ErrNewerSchema is returned when the tables are those of a newer sessctl.
+	ErrNewerSchema = errors.New("the shared memory was set up by a newer sessctl")
+	// ErrNotAllowed is returned when the server refuses whoever connects.
+	ErrNotAllowed = errors.New("the shared memory refuses this")
+)
+
+// Memory is a memory that hosts share. It may be used by one goroutine at a
+// time. All errors that have to do with the server wrap one of this package.
+type Memory interface {
+	// Push stores records of a host and drops those that it has no more, all of
+	// it or nothing. What it returns was looked at after that was committed.
+	Push(ctx context.Context, b Batch) (Receipt, error)
+	// Bury forgets records of whatever host, for good. It returns how many were
+	// there.
+	Bury(ctx context.Context, host string, forgotten []memory.Forgotten) (removed int, err error)
+	// Forgotten lists what was buried since a mark ("" is the beginning), and
+	// the mark of now.
+	Forgotten(ctx context.Context, since string) (list []memory.Forgotten, mark string, err error)
+	// Recall answers a question as [memory.Store.Recall] does. Hits say which
+	// host remembers them.
+	Recall(ctx context.Context, q memory.Query, e embed.QueryEmbedder, m embed.Model) (memory.Result, error)
+	// Neighbors returns what stands around a hit in its session.
+	Neighbors(ctx context.Context, h memory.Hit, n int) (memory.Neighborhood, error)
+	// Count counts what each host has.
+	Count(ctx context.Context) (Counts, error)
+	// Verify hands out the id and the digest of each record of a host, as the
+	// server has them, ordered by id.
+	Verify(ctx context.Context, host string, fn func(id string, digest int64) error) error
+	// Close ends the connection.
+	Close() error
+}
+
+// Batch is what one call of Push is about.
+type Batch struct {
+	Host    string
+	Model   memory.VectorModel // of the vectors
+	Records []memory.Shared
+	Gone    []string // ids of records that the host has no more
+}
+
+// Receipt says what the server has of a batch.
+type Receipt struct {
+	Stored  int      // records that are new or were changed
+	Present []string // ids of those that are there as they were sent
+	Buried  []string // ids of those that were forgotten, and not stored
+	Gone    int      // records that were dropped
+}
+
+// Counts say what a shared memory has.
+type Counts struct {
+	Server     string      `json:"server"` // its identity, the same for as long as it has its tables
+	Hosts      []HostCount `json:"hosts"`  // by name
+	Tombstones int         `json:"tombstones"`
+	Bytes      int64       `json:"bytes"`  // that it takes there, 0 if that is not known
+	Engine     string      `json:"engine"` // and its version
+	Schema     int         `json:"schema"`
+}
+
+// HostCount is what a shared memory has of one host.
+type HostCount struct {
+	Host     string `json:"host"`
+	Records  int    `json:"records"`
+	LastPush int64  `json:"last_push"` // epoch milliseconds, 0 if there was none
+}
+
+// Of is how many records a host has.
+func (c Counts) Of(host string) int {
+	for _, h := range c.Hosts {
+		if h.Host == host {
+			return h.Records
+		}
+	}
+	return 0
+}
+
+// Records is how many all hosts have.
+func (c Counts) Records() (n int) {
+	for _, h := range c.Hosts {
+		n += h.Records
+	}
+	return n
+}

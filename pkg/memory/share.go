@@ -1,0 +1,448 @@
+package memory
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// What a memory that hosts share has of this one is noted here, record by
+// record, with the checksums of what it has: so a run sends what is new or
+// changed and nothing else, and one that was cut off goes on where it was.
+
+// shareTables are made when records are first shared.
+const shareTables = `
+-- shared: what a server has of the records here
+CREATE TABLE IF NOT EXISTS shared (
+  server TEXT    NOT NULL, -- its identity
+  id     TEXT    NOT NULL, -- of a record
+  sum    INTEGER NOT NULL, -- checksum of the record
+  vector INTEGER NOT NULL, -- checksum of its vector's row, -1 without one
+  fact   INTEGER NOT NULL, -- checksum of it as a fact, 0 if it is none
+  PRIMARY KEY (server, id)
+) STRICT, WITHOUT ROWID;
+-- shared_tombstones: those that a server has, or that came from it
+CREATE TABLE IF NOT EXISTS shared_tombstones (
+  server TEXT NOT NULL,
+  id     TEXT NOT NULL,
+  PRIMARY KEY (server, id)
+) STRICT, WITHOUT ROWID;
+`
+
+// Shared is a record as it goes to a memory that hosts share.
+type Shared struct {
+	Exported
+	Digest int64 // of the record, its vector and what it says as a fact
+
+	row   int64
+	marks [3]int64 // the checksums that Digest is made of
+}
+
+// Forgotten is a record that was forgotten, and when (epoch milliseconds).
+type Forgotten struct {
+	ID                 string
+	At                 int64
+	Archive            string // where it stood, as far as it was a piece of a log
+	FirstByte, EndByte int64
+}
+
+// VectorModel is the model of vectors that are shared.
+type VectorModel struct {
+	Fingerprint string // embed.Model.Fingerprint
+	Name        string // embed.Model.String
+	Dim         int
+}
+
+// Unshared counts what a server does not have yet.
+type Unshared struct {
+	Records    int `json:"records"`    // new or changed
+	Gone       int `json:"gone"`       // that the server has and the memory does not
+	Tombstones int `json:"tombstones"` // of what was forgotten
+}
+
+// VectorModel is the model that made the most vectors: what is shared has those
+// of one model. It has no name if there are no vectors.
+func (s *Store) VectorModel(ctx context.Context) (m VectorModel, err error) {
+	err = s.db.QueryRowContext(ctx, `SELECT fingerprint, name, dim FROM models WHERE name NOT LIKE '%`+stagedMark+`'
+		AND EXISTS (SELECT 1 FROM vectors v WHERE v.model=fingerprint)
+		ORDER BY (SELECT count(*) FROM vectors v WHERE v.model=fingerprint) DESC, fingerprint LIMIT 1`).Scan(&m.Fingerprint, &m.Name, &m.Dim)
+	if errors.Is(err, sql.ErrNoRows) {
+		return m, nil
+	}
+	if err != nil {
+		return m, fmt.Errorf("look for the model: %w", classifyError(err))
+	}
+	return m, nil
+}
+
+// sharePage is how many records Unshared hands out at a time.
+const sharePage = 256
+
+// ShareQuery says whose records of which model to hand out.
+type ShareQuery struct {
+	Server string
+	Model  VectorModel
+	All    bool // also what the server has already
+}
+
+// EachUnshared hands out pages of the records that a server does not have as
+// they are, in the order they were stored. No page is read before fn is done
+// with the one before it, and no transaction is open meanwhile. Records that
+// are damaged are left out and counted. An error of fn ends it.
+func (s *Store) EachUnshared(ctx context.Context, q ShareQuery, fn func([]Shared) error) (damaged int, err error) {
+	source, err := s.shareSource(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for after := int64(0); ; {
+		page, last, bad, err := s.sharePage(ctx, source, q, after)
+		damaged += bad
+		if err != nil || last == after {
+			return damaged, err
+		}
+		after = last
+		if len(page) == 0 {
+			continue
+		}
+		if err := fn(page); err != nil {
+			return damaged, err
+		}
+	}
+}
+
+// shareSource are the tables and columns of records with what is shared of
+// them.
+type shareSource struct {
+	facts, noted  bool
+	said, stated  string
+	known, differ string
+}
+
+func (s *Store) shareSource(ctx context.Context) (x shareSource, err error) {
+	if x.said, x.stated, err = s.factColumns(ctx); err != nil {
+		return x, err
+	}
+	x.facts = x.stated != ""
+	fact := "0"
+	if x.facts {
+		fact = "coalesce(f.sum, 0)"
+	}
+	x.said += ", coalesce(v.crc, -1), " + fact
+	if x.noted, err = s.hasTable(ctx, "shared"); err != nil || !x.noted {
+		x.differ = "?='' OR 1=1"
+		return x, err
+	}
+	x.known = " LEFT JOIN shared p ON p.server=? AND p.id=r.id"
+	x.differ = "p.id IS NULL OR p.sum IS NOT r.sum OR p.vector IS NOT coalesce(v.crc, -1) OR p.fact IS NOT " + fact
+	return x, nil
+}
+
+func (s *Store) hasTable(ctx context.Context, name string) (has bool, err error) {
+	err = s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type='table' AND name=?)", name).Scan(&has)
+	return has, classifyError(err)
+}
+
+// from is the part of a query that begins with FROM, over records that differ;
+// its arguments are the model and the server.
+func (x shareSource) from(all bool) string {
+	condition := x.differ
+	if all {
+		condition = "(" + condition + ") OR 1=1"
+	}
+	return ` FROM records r LEFT JOIN vectors v ON v.record=r.rowid AND v.model=?
+		LEFT JOIN files ON files.model=v.model AND files.agent=v.agent ` + x.stated + x.known + " WHERE (" + condition + ")"
+}
+
+// sharePage reads the page after a row, and returns its last row.
+func (s *Store) sharePage(ctx context.Context, source shareSource, q ShareQuery, after int64) (page []Shared, last int64, damaged int, err error) {
+	rows, err := s.db.QueryContext(ctx, "SELECT r.rowid, coalesce(v.slot, -1), coalesce(files.name, ''), "+source.said+", "+s.recordColumns()+
+		strings.Replace(source.from(q.All), "FROM records r", "FROM records r JOIN texts t ON t.record=r.rowid", 1)+
+		" AND r.rowid>? ORDER BY r.rowid LIMIT ?", q.Model.Fingerprint, q.Server, after, sharePage)
+	if err != nil {
+		return nil, after, 0, fmt.Errorf("read records: %w", classifyError(err))
+	}
+	defer rows.Close()
+	last = after
+	var places []place
+	for rows.Next() {
+		var x Shared
+		var r stored
+		var f Fact
+		var file string
+		p := place{}
+		if err := rows.Scan(append([]any{&x.row, &p.slot, &file, &f.Kind, &f.Confidence, &f.Quote, &f.Speaker, &f.Topic, &f.Value, &f.Instead, &f.MadeBy, &f.Successor,
+			&x.marks[1], &x.marks[2]}, r.fields()...)...); err != nil {
+			return nil, after, 0, fmt.Errorf("read records: %w", classifyError(err))
+		}
+		if last = x.row; !r.sound() {
+			damaged++
+			continue
+		}
+		x.complete(r, f, q.Model)
+		if file != "" {
+			p.record, p.crc, p.file = int64(len(page)), uint32(x.marks[1]), s.vectorPath(x.Agent, file)
+			places = append(places, p)
+		}
+		page = append(page, x)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, after, 0, fmt.Errorf("read records: %w", classifyError(err))
+	}
+	return page, last, damaged, readShared(ctx, page, places, q.Model.Dim)
+}
+
+// complete fills in what was read.
+func (x *Shared) complete(r stored, f Fact, m VectorModel) {
+	x.Record = r.Record
+	x.marks[0] = r.sum.Int64
+	if f.Kind != "" {
+		f.Record = x.Record
+		x.Fact = &f
+	}
+	h := sha256.New()
+	for _, mark := range x.marks {
+		_ = binary.Write(h, binary.LittleEndian, mark) // a hash takes everything
+	}
+	if x.marks[1] >= 0 {
+		h.Write([]byte(m.Fingerprint))
+	}
+	x.Digest = int64(binary.LittleEndian.Uint64(h.Sum(nil)))
+}
+
+// readShared reads the vectors of a page; the record of a place is an index.
+func readShared(ctx context.Context, page []Shared, places []place, dim int) error {
+	reader := rowReader{dim: dim}
+	return reader.each(ctx, places, func(b block) error {
+		for i, p := range b.places {
+			page[p.record].Vector = append([]float32(nil), b.rows[i]...)
+		}
+		return nil
+	})
+}
+
+// CountUnshared counts what EachUnshared and the rest would hand out.
+func (s *Store) CountUnshared(ctx context.Context, q ShareQuery) (u Unshared, err error) {
+	source, err := s.shareSource(ctx)
+	if err != nil {
+		return u, err
+	}
+	if err = s.db.QueryRowContext(ctx, "SELECT count(*)"+source.from(false), q.Model.Fingerprint, q.Server).Scan(&u.Records); err != nil {
+		return u, fmt.Errorf("count what is to be sent: %w", classifyError(err))
+	}
+	gone, err := s.GoneShared(ctx, q.Server)
+	if err != nil {
+		return u, err
+	}
+	forgotten, err := s.UnsharedTombstones(ctx, q.Server)
+	u.Gone, u.Tombstones = len(gone), len(forgotten)
+	return u, err
+}
+
+// CountShared is how many records a server is noted to have.
+func (s *Store) CountShared(ctx context.Context, server string) (n int, err error) {
+	if has, err := s.hasTable(ctx, "shared"); err != nil || !has {
+		return 0, err
+	}
+	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM shared WHERE server=?", server).Scan(&n)
+	return n, classifyError(err)
+}
+
+// GoneShared lists the records that a server is noted to have and the memory
+// has no more.
+func (s *Store) GoneShared(ctx context.Context, server string) ([]string, error) {
+	if has, err := s.hasTable(ctx, "shared"); err != nil || !has {
+		return nil, err
+	}
+	return readStrings(ctx, s.db, "SELECT id FROM shared p WHERE server=? AND NOT EXISTS (SELECT 1 FROM record_rows r WHERE r.id=p.id) ORDER BY id", server)
+}
+
+// NoteShared notes that a server has records as they were handed out.
+func (s *Store) NoteShared(ctx context.Context, server string, records []Shared) error {
+	return s.note(ctx, func(tx *sql.Tx) error {
+		insert, err := tx.PrepareContext(ctx, "INSERT OR REPLACE INTO shared (server, id, sum, vector, fact) VALUES (?,?,?,?,?)")
+		if err != nil {
+			return err
+		}
+		defer insert.Close()
+		for _, x := range records {
+			if _, err := insert.ExecContext(ctx, server, x.ID, x.marks[0], x.marks[1], x.marks[2]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// NoteGone notes that a server has records no more.
+func (s *Store) NoteGone(ctx context.Context, server string, ids []string) error {
+	return s.noteIDs(ctx, "DELETE FROM shared WHERE server=? AND id=?", server, ids)
+}
+
+// NoteTombstones notes that a server has the tombstones of these records.
+func (s *Store) NoteTombstones(ctx context.Context, server string, ids []string) error {
+	return s.noteIDs(ctx, "INSERT OR IGNORE INTO shared_tombstones (server, id) VALUES (?,?)", server, ids)
+}
+
+// ForgetShared drops all that is noted of a server: it has lost something.
+func (s *Store) ForgetShared(ctx context.Context, server string) error {
+	return s.note(ctx, func(tx *sql.Tx) error {
+		for _, table := range []string{"shared", "shared_tombstones"} {
+			if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE server=?", server); err != nil {
+				return err
+			}
+		}
+		_, err := tx.ExecContext(ctx, "DELETE FROM state WHERE name=?", shareState(server))
+		return err
+	})
+}
+
+func (s *Store) noteIDs(ctx context.Context, statement, server string, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	return s.note(ctx, func(tx *sql.Tx) error {
+		each, err := tx.PrepareContext(ctx, statement)
+		if err != nil {
+			return err
+		}
+		defer each.Close()
+		for _, id := range ids {
+			if _, err := each.ExecContext(ctx, server, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (s *Store) note(ctx context.Context, f func(tx *sql.Tx) error) error {
+	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, shareTables); err != nil {
+			return err
+		}
+		return f(tx)
+	})
+	if err != nil {
+		return fmt.Errorf("note what is shared: %w", err)
+	}
+	return nil
+}
+
+// UnsharedTombstones lists what was forgotten and a server does not know of.
+func (s *Store) UnsharedTombstones(ctx context.Context, server string) ([]Forgotten, error) {
+	has, err := s.hasTable(ctx, "shared_tombstones")
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]bool{}
+	if has {
+		ids, err := readStrings(ctx, s.db, "SELECT id FROM shared_tombstones WHERE server=?", server)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			known[id] = true
+		}
+	}
+	files, err := readTombstones(ctx, s.db)
+	var list []Forgotten
+	for _, f := range files {
+		for _, g := range f.Records {
+			if !known[g.ID] {
+				list = append(list, Forgotten{ID: g.ID, At: f.At, Archive: g.Archive, FirstByte: g.FirstByte, EndByte: g.EndByte})
+			}
+		}
+	}
+	return list, err
+}
+
+// Honour forgets what was forgotten elsewhere, with the tombstones that came
+// from there: a record that is not here yet will not be stored either. It
+// returns how many records it removed. The caller holds the lock of the data
+// directory. ErrUnwiped is that of [Store.Forget].
+func (s *Store) Honour(ctx context.Context, forgotten []Forgotten) (removed int, err error) {
+	fresh, err := s.unknown(ctx, forgotten)
+	if err != nil || len(fresh) == 0 {
+		return 0, err
+	}
+	err = s.deleteSecurely(ctx, func(tx *sql.Tx) (bool, error) {
+		for _, f := range byTime(fresh) {
+			if err := noteForgotten(s.dir, f); err != nil {
+				return false, err
+			}
+			if err := s.dropSummaries(f.Records); err != nil {
+				return false, err
+			}
+			if err := addTombstones(ctx, tx, f); err != nil {
+				return false, err
+			}
+		}
+		removed, err = remove(ctx, tx, "id IN (SELECT id FROM tombstones)", nil)
+		return removed > 0, err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("forget what was forgotten elsewhere: %w", err)
+	}
+	return removed, s.Wipe(ctx)
+}
+
+// unknown are those whose tombstones the memory does not have.
+func (s *Store) unknown(ctx context.Context, forgotten []Forgotten) ([]Forgotten, error) {
+	if len(forgotten) == 0 {
+		return nil, nil
+	}
+	ids, err := readStrings(ctx, s.db, "SELECT id FROM tombstones")
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]bool{}
+	for _, id := range ids {
+		known[id] = true
+	}
+	var fresh []Forgotten
+	for _, f := range forgotten {
+		if !known[f.ID] {
+			known[f.ID], fresh = true, append(fresh, f)
+		}
+	}
+	return fresh, nil
+}
+
+// byTime are the files that tombstones belong in: one for each time.
+func byTime(list []Forgotten) (files []forgottenFile) {
+	at := map[int64]int{}
+	for _, f := range list {
+		i, ok := at[f.At]
+		if !ok {
+			i = len(files)
+			at[f.At] = i
+			files = append(files, forgottenFile{Schema: 1, At: f.At})
+		}
+		files[i].Records = append(files[i].Records, tombstone{ID: f.ID, Archive: f.Archive, FirstByte: f.FirstByte, EndByte: f.EndByte})
+	}
+	return files
+}
+
+func shareState(server string) string { return "shared:" + server }
+
+// ShareMark is how far the tombstones of a server were read, "" if they never
+// were.
+func (s *Store) ShareMark(ctx context.Context, server string) (mark string, err error) {
+	err = s.db.QueryRowContext(ctx, "SELECT value FROM state WHERE name=?", shareState(server)).Scan(&mark)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return mark, classifyError(err)
+}
+
+// NoteShareMark notes how far the tombstones of a server were read.
+func (s *Store) NoteShareMark(ctx context.Context, server, mark string) error {
+	return s.note(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO state (name, value) VALUES (?, ?)", shareState(server), mark)
+		return err
+	})
+}
