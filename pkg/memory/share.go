@@ -374,7 +374,7 @@ func (s *Store) Honour(ctx context.Context, forgotten []Forgotten) (removed int,
 			if err := noteForgotten(s.dir, f); err != nil {
 				return false, err
 			}
-			if err := s.dropSummaries(f.Records); err != nil {
+			if err := s.dropKept(f.Records); err != nil {
 				return false, err
 			}
 			if err := addTombstones(ctx, tx, f); err != nil {
