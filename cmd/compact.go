@@ -176,6 +176,7 @@ type compactDocument struct {
 }
 
 func runCompact(ctx context.Context, a *app, o compactOptions) error {
+	defer a.pinned()()
 	if err := a.endMoves(ctx, o.DryRun); err != nil {
 		return err
 	}

@@ -44,7 +44,9 @@ func (a *app) inner() *app {
 	inner.streams, inner.outer, inner.notes, inner.late = &streams, a, []note{}, nil
 	inner.opened, inner.listed, inner.foreign, inner.incomplete = nil, false, foreignFile{}, 0
 	inner.streams.document = func(any) {}
-	inner.pins = &durable.Pins{} // held until its stores are closed
+	if a.held == nil {
+		inner.pins = &durable.Pins{} // held until its stores are closed
+	}
 	return &inner
 }
 
@@ -72,6 +74,7 @@ type profileRun struct {
 func (a *app) runProfile(ctx context.Context, profile string) (operate.RunRecord, error) {
 	r := &profileRun{app: a.inner(), runs: operate.OpenRuns(a.runsDir())}
 	defer r.leave()
+	defer r.pinned()() // through all steps
 	r.begin(profile)
 	if _, err := r.planProfile(profile, time.Time{}); err != nil {
 		return r.record, err // before anything is waited for

@@ -81,8 +81,7 @@ func runUndo(ctx context.Context, a *app, o undoOptions, fs *pflag.FlagSet) erro
 	if err := o.validate(fs); err != nil {
 		return err
 	}
-	a.pin() // from the first look at the receipts on
-	defer a.pins.Release()
+	defer a.pinned()()
 	u, err := a.newUndo(o, fs)
 	if err != nil {
 		return err

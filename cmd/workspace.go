@@ -395,6 +395,13 @@ func (a *app) pin() {
 	}
 }
 
+// pinned is [app.pin] for a whole command, which has to look before it opens a
+// workspace: at a receipt, or at changes that a killed run has begun.
+func (a *app) pinned() (release func()) {
+	a.pin()
+	return a.pins.Release
+}
+
 // ownDirs lists the directories of our own in which a killed run may have left
 // something, but for those of archives.
 func (a *app) ownDirs() []string { return append(a.recordDirs(), a.memoryDirs()...) }
