@@ -39,9 +39,8 @@ func (s *Store) Export(ctx context.Context, o ExportOptions, fn func(page []Expo
 		return 0, err
 	}
 	condition, args := o.filter()
-	rows, err := s.db.QueryContext(ctx, `SELECT r.rowid, coalesce(v.slot, -1), coalesce(v.crc, 0), coalesce(files.name, ''), `+said+", "+s.recordColumns()+`
-		FROM records r JOIN texts t ON t.record=r.rowid LEFT JOIN vectors v ON v.record=r.rowid AND v.model=?
-		LEFT JOIN files ON files.model=v.model AND files.agent=v.agent `+stated+" WHERE "+condition+" ORDER BY r.rowid", append([]any{model.fingerprint}, args...)...)
+	rows, err := s.db.QueryContext(ctx, `SELECT r.rowid, coalesce(v.slot, -1), coalesce(v.crc & 4294967295, 0), coalesce(files.name, ''), `+said+", "+s.recordColumns()+`
+		FROM records r JOIN texts t ON t.record=r.rowid `+s.joinedVectors()+" "+stated+" WHERE "+condition+" ORDER BY r.rowid", append([]any{model.fingerprint}, args...)...)
 	if err != nil {
 		return 0, fmt.Errorf("read records: %w", classifyError(err))
 	}
@@ -61,6 +60,15 @@ func (s *Store) Export(ctx context.Context, o ExportOptions, fn func(page []Expo
 		return 0, fmt.Errorf("read records: %w", classifyError(err))
 	}
 	return x.damaged, x.flush(ctx)
+}
+
+// joinedVectors joins the vectors v of a model to records r, and the files that
+// they are in. It does not name the view: SQLite would make a table of all of it.
+func (s *Store) joinedVectors() string {
+	if s.hasNumberedFiles() {
+		return "LEFT JOIN vector_rows v ON v.record=r.rowid AND v.file IN (SELECT file FROM files WHERE model=?) LEFT JOIN files ON files.file=v.file"
+	}
+	return "LEFT JOIN vectors v ON v.record=r.rowid AND v.model=? LEFT JOIN files ON files.model=v.model AND files.agent=v.agent"
 }
 
 // factColumns are the columns of facts, and the tables to read them from. A

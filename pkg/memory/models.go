@@ -146,7 +146,7 @@ func dropUnused(ctx context.Context, tx *sql.Tx, model string) error {
 }
 
 func dropModel(ctx context.Context, tx *sql.Tx, fingerprint string) error {
-	for _, table := range []string{"vectors WHERE model", "files WHERE model", "pending WHERE model", "models WHERE fingerprint"} {
+	for _, table := range []string{"files WHERE model", "pending WHERE model", "models WHERE fingerprint"} {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+"=?", fingerprint); err != nil {
 			return fmt.Errorf("drop model: %w", err)
 		}

@@ -61,7 +61,7 @@ func (r *recall) compare(ctx context.Context) error {
 
 // listPlaces lists the vectors of the model that pass the filters.
 func (x *embeddedIndex) listPlaces(ctx context.Context) ([]place, error) {
-	files, err := x.store.filesOf(ctx, x.model)
+	files, keyed, err := x.store.filesOf(ctx, x.model)
 	if err != nil {
 		return nil, err
 	}
@@ -69,8 +69,8 @@ func (x *embeddedIndex) listPlaces(ctx context.Context) ([]place, error) {
 		return x.allPlaces(ctx, files)
 	}
 	condition, args := x.query.filter()
-	rows, err := x.store.db.QueryContext(ctx, `SELECT v.record, v.agent, v.slot, v.crc, r.importance FROM records r JOIN vectors v ON v.record=r.rowid AND v.model=?
-		WHERE `+condition, append([]any{x.model.Fingerprint()}, args...)...)
+	table, key := x.store.vectorRows()
+	rows, err := x.store.db.QueryContext(ctx, "SELECT v.record, "+key+", v.slot<<32 | (v.crc & 4294967295), r.importance FROM records r JOIN "+table+" v ON v.record=r.rowid WHERE "+condition, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list vectors: %w", classifyError(err))
 	}
@@ -78,14 +78,26 @@ func (x *embeddedIndex) listPlaces(ctx context.Context) ([]place, error) {
 	var places []place
 	for rows.Next() {
 		var p place
-		var agent string
-		if err := rows.Scan(&p.record, &agent, &p.slot, &p.crc, &p.importance); err != nil {
+		var file any
+		var packed int64
+		if err := rows.Scan(&p.record, &file, &packed, &p.importance); err != nil {
 			return nil, fmt.Errorf("list vectors: %w", classifyError(err))
 		}
-		p.file = files[agent]
-		places = append(places, p)
+		p.slot, p.crc = packed>>32, uint32(packed)
+		if p.file = keyed[file]; p.file != "" { // else it is of another model
+			places = append(places, p)
+		}
 	}
 	return places, classifyError(rows.Err())
+}
+
+// vectorRows is the table of vectors as it is stored, and what tells the file of
+// one: its number, or the model and agent in a memory of version 3 and before.
+func (s *Store) vectorRows() (table, key string) {
+	if s.hasNumberedFiles() {
+		return "vector_rows", "v.file"
+	}
+	return "vectors", "v.model || ' ' || v.agent"
 }
 
 // unfiltered reports whether there is no filter but the agent, and that for
@@ -137,22 +149,26 @@ func appendPlaces(places []place, rows *sql.Rows, file string) ([]place, error) 
 	return places, rows.Err()
 }
 
-// filesOf returns the paths of a model's files, by agent.
-func (s *Store) filesOf(ctx context.Context, m embed.Model) (map[string]string, error) {
-	rows, err := s.db.QueryContext(ctx, "SELECT agent, name FROM files WHERE model=?", m.Fingerprint())
+// filesOf returns the paths of a model's files, by agent and by the key of
+// vectorRows.
+func (s *Store) filesOf(ctx context.Context, m embed.Model) (files map[string]string, keyed map[any]string, err error) {
+	_, key := s.vectorRows()
+	rows, err := s.db.QueryContext(ctx, "SELECT v.agent, v.name, "+key+" FROM files v WHERE v.model=?", m.Fingerprint())
 	if err != nil {
-		return nil, fmt.Errorf("list vector files: %w", classifyError(err))
+		return nil, nil, fmt.Errorf("list vector files: %w", classifyError(err))
 	}
 	defer rows.Close()
-	files := map[string]string{}
+	files, keyed = map[string]string{}, map[any]string{}
 	for rows.Next() {
 		var agent, name string
-		if err := rows.Scan(&agent, &name); err != nil {
-			return nil, fmt.Errorf("list vector files: %w", classifyError(err))
+		var key any
+		if err := rows.Scan(&agent, &name, &key); err != nil {
+			return nil, nil, fmt.Errorf("list vector files: %w", classifyError(err))
 		}
 		files[agent] = s.vectorPath(agent, name)
+		keyed[key] = files[agent]
 	}
-	return files, classifyError(rows.Err())
+	return files, keyed, classifyError(rows.Err())
 }
 
 // scored is a record and its cosine with the query, and what it is ranked by:

@@ -313,7 +313,7 @@ func (w *writer) refresh(rowid int64, r, known Record) error {
 func (w *writer) rewrite(rowid int64, r Record) error {
 	for _, statement := range []string{
 		"DELETE FROM texts WHERE record=?", "DELETE FROM words WHERE rowid=?",
-		"DELETE FROM vectors WHERE record=?", "DELETE FROM pending WHERE record=?",
+		"DELETE FROM vector_rows WHERE record=?", "DELETE FROM pending WHERE record=?",
 	} {
 		if _, err := w.exec(statement, rowid); err != nil {
 			return err

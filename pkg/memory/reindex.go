@@ -126,7 +126,7 @@ func (s *Store) changeOver(ctx context.Context, m embed.Model, agents []string) 
 		if err := dropUnused(ctx, tx, m.Fingerprint()); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, "DELETE FROM files WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.model=files.model AND v.agent=files.agent)"); err != nil {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM files WHERE NOT EXISTS (SELECT 1 FROM vector_rows v WHERE v.file=files.file)"); err != nil {
 			return fmt.Errorf("drop empty files: %w", err)
 		}
 		vectors, err = countVectors(ctx, tx, m.Fingerprint(), agents)
@@ -143,10 +143,8 @@ func replaceVectors(ctx context.Context, tx *sql.Tx, staged, model, agent string
 		sql  string
 		args []any
 	}{
-		{"DELETE FROM vectors WHERE agent=? AND model<>?", []any{agent, staged}},
 		{"DELETE FROM files WHERE agent=? AND model<>?", []any{agent, staged}},
 		{"DELETE FROM pending WHERE agent=? AND model=?", []any{agent, model}},
-		{"UPDATE vectors SET model=? WHERE agent=? AND model=?", []any{model, agent, staged}},
 		{"UPDATE files SET model=? WHERE agent=? AND model=?", []any{model, agent, staged}},
 		{"UPDATE pending SET model=? WHERE agent=? AND model=?", []any{model, agent, staged}},
 		{`INSERT OR IGNORE INTO pending (model, agent, record, tries, reason)

@@ -75,17 +75,17 @@ func checkVersion(ctx context.Context, q querier) (version int, err error) {
 // schemaVersion is the user_version of the database; a newer one is refused.
 // Whoever changes the schema of a released version raises it and writes the
 // way from the old one to the new.
-const schemaVersion = 3
+const schemaVersion = 4
 
 // applicationID marks the file as ours ("sess").
 const applicationID = 0x73657373
 
 // markVersion are the statements that mark a database as one of this version.
-const markVersion = "PRAGMA user_version = 3; PRAGMA application_id = 1936028531;"
+const markVersion = "PRAGMA user_version = 4; PRAGMA application_id = 1936028531;"
 
-// pageSize in bytes holds two chunks of 3,500 characters; indexing words is a
-// sixth faster than with SQLite's 4,096.
-const pageSize = 8192
+// pageSize in bytes is that of a new database: each table and index has a page
+// at least, and most have one that is nearly empty (docs/decisions.md D27).
+const pageSize = 4096
 
 // Texts are kept apart from what is filtered by, so that a filter does not
 // have to step over them. Terms are the words of the text as the built-in
@@ -121,8 +121,9 @@ CREATE TABLE rebuilt (
 ) STRICT, WITHOUT ROWID;
 ` + stateTable
 
-// recordTables are those that version 3 changed. What the records of a session
-// have in common is kept once; the view records is what all queries read.
+// recordTables are those that version 3 changed, vectorTables included. What the
+// records of a session have in common is kept once; the view records is what all
+// queries read.
 const recordTables = `
 CREATE TABLE sources (
   source       INTEGER PRIMARY KEY,
@@ -159,26 +160,6 @@ CREATE TABLE texts (
   record INTEGER PRIMARY KEY REFERENCES record_rows (record) ON DELETE CASCADE,
   text   ANY     NOT NULL -- compressed, see keptText
 ) STRICT;
--- files: one of vectors an agent and model
-CREATE TABLE files (
-  model   TEXT    NOT NULL REFERENCES models (fingerprint),
-  agent   TEXT    NOT NULL,
-  name    TEXT    NOT NULL, -- of the file, in the agent's directory
-  slots   INTEGER NOT NULL, -- where the rows end that may have a name, see vectors
-  rows    INTEGER NOT NULL, -- how many there are
-  stamp   TEXT    NOT NULL, -- of the file when it was last written or checked
-  checked INTEGER NOT NULL, -- epoch milliseconds of the last check of every row
-  PRIMARY KEY (model, agent)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE vectors (
-  model  TEXT    NOT NULL REFERENCES models (fingerprint),
-  agent  TEXT    NOT NULL,
-  slot   INTEGER NOT NULL, -- where the row begins in the file, in units of 4 bytes
-  record INTEGER NOT NULL REFERENCES record_rows (record) ON DELETE CASCADE,
-  crc    INTEGER NOT NULL, -- CRC-32C of the row's bytes
-  PRIMARY KEY (model, agent, slot)
-) STRICT, WITHOUT ROWID;
-CREATE UNIQUE INDEX vectors_by_record ON vectors (record, model);
 -- pending: every record has a vector of each model, or a row here
 CREATE TABLE pending (
   model  TEXT    NOT NULL REFERENCES models (fingerprint),
@@ -189,6 +170,34 @@ CREATE TABLE pending (
   PRIMARY KEY (model, agent, record)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX pending_by_record ON pending (record);
+` + vectorTables
+
+// vectorTables are those that version 4 changed: a vector names its file by a
+// number. The view vectors is what queries read; its left join is left out where
+// nothing of a file is asked for.
+const vectorTables = `
+-- files: one of vectors an agent and model
+CREATE TABLE files (
+  file    INTEGER PRIMARY KEY,
+  model   TEXT    NOT NULL REFERENCES models (fingerprint),
+  agent   TEXT    NOT NULL,
+  name    TEXT    NOT NULL, -- of the file, in the agent's directory
+  slots   INTEGER NOT NULL, -- where the rows end that may have a name, see vectors
+  rows    INTEGER NOT NULL, -- how many there are
+  stamp   TEXT    NOT NULL, -- of the file when it was last written or checked
+  checked INTEGER NOT NULL, -- epoch milliseconds of the last check of every row
+  UNIQUE (model, agent)
+) STRICT;
+CREATE TABLE vector_rows (
+  file   INTEGER NOT NULL REFERENCES files (file) ON DELETE CASCADE,
+  slot   INTEGER NOT NULL, -- where the row begins in the file, in units of 4 bytes
+  record INTEGER NOT NULL REFERENCES record_rows (record) ON DELETE CASCADE,
+  crc    INTEGER NOT NULL, -- CRC-32C of the row's bytes, as a number with a sign: it is shorter
+  PRIMARY KEY (file, slot)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX vector_rows_by_record ON vector_rows (record, file);
+CREATE VIEW vectors AS SELECT f.model, f.agent, v.slot, v.record, v.crc & 4294967295 AS crc
+  FROM vector_rows v LEFT JOIN files f ON f.file=v.file;
 `
 
 // stateTable came with version 2.

@@ -32,7 +32,7 @@ func TestSchemaIsGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := strings.Join(append(pragmas, lines...), "\n") + "\n"
-	golden := filepath.Join("testdata", "schema-3.sql")
+	golden := filepath.Join("testdata", "schema-4.sql")
 	if f := flag.Lookup("update"); f != nil && f.Value.String() == "true" {
 		if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
 			t.Fatal(err)

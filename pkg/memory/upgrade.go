@@ -10,10 +10,12 @@ import (
 )
 
 // Versions of the database: version 1 had no checksums; version 2 kept vectors
-// as float32, texts as they are, and with every record where it comes from.
+// as float32, texts as they are, and with every record where it comes from;
+// version 3 named model and agent with every vector.
 const (
 	checksumVersion = 2
 	packedVersion   = 3
+	numberedVersion = 4
 )
 
 // Upgrade is what was done to a memory of an earlier version when it was
@@ -40,6 +42,9 @@ func (s *Store) IsCurrent() bool { return s.schema == schemaVersion }
 
 // hasPackedRows says whether vectors are kept as packed rows.
 func (s *Store) hasPackedRows() bool { return s.schema >= packedVersion }
+
+// hasNumberedFiles says whether vectors name their files by a number.
+func (s *Store) hasNumberedFiles() bool { return s.schema >= numberedVersion }
 
 // rowCount is the column of files that has the number of rows.
 func (s *Store) rowCount() string {
@@ -103,6 +108,10 @@ func (s *Store) upgradeIn(ctx context.Context, tx *sql.Tx, done *Upgrade) (err e
 			return err
 		}
 	}
+	if s.hasPackedRows() {
+		_, err := tx.ExecContext(ctx, numberFiles+markVersion)
+		return err
+	}
 	facts, err := s.copyRows(ctx, tx)
 	if err != nil {
 		return err
@@ -126,6 +135,24 @@ func (s *Store) upgradeIn(ctx context.Context, tx *sql.Tx, done *Upgrade) (err e
 	_, err = tx.ExecContext(ctx, dropOld+markVersion)
 	return err
 }
+
+// numberFiles gives vector files their numbers, and names them by those. A record
+// whose vector is in no file is pending. There is room to give back then.
+const numberFiles = `
+DROP INDEX vectors_by_record;
+ALTER TABLE vectors RENAME TO old_vectors;
+ALTER TABLE files RENAME TO old_files;
+` + vectorTables + `
+INSERT INTO files (model, agent, name, slots, rows, stamp, checked)
+  SELECT model, agent, name, slots, rows, stamp, checked FROM old_files ORDER BY model, agent;
+INSERT INTO vector_rows (file, slot, record, crc)
+  SELECT f.file, o.slot, o.record, o.crc << 32 >> 32 FROM files f CROSS JOIN old_vectors o ON o.model=f.model AND o.agent=f.agent;
+INSERT OR IGNORE INTO pending (model, agent, record, tries, reason)
+  SELECT o.model, o.agent, o.record, 0, '' FROM old_vectors o WHERE NOT EXISTS (SELECT 1 FROM files f WHERE f.model=o.model AND f.agent=o.agent);
+DROP TABLE old_vectors;
+DROP TABLE old_files;
+INSERT OR REPLACE INTO state (name, value) VALUES ('` + roomDue + `', '');
+`
 
 // counted is work that is told about as it is done.
 type counted struct {
@@ -267,7 +294,7 @@ func (s *Store) packFile(ctx context.Context, tx *sql.Tx, old *vectorFile, work 
 		return 0, err
 	}
 	f := *old
-	f.base, f.slots, f.rows = old.fingerprint+packedSuffix, 0, 0
+	f.number, f.base, f.slots, f.rows = 0, old.fingerprint+packedSuffix, 0, 0
 	f.path = s.vectorPath(f.agent, f.base)
 	if _, err := tx.ExecContext(ctx, `INSERT OR IGNORE INTO pending (model, agent, record, tries, reason)
 		SELECT model, agent, record, 0, '' FROM old_vectors WHERE model=? AND agent=?`, f.fingerprint, f.agent); err != nil {

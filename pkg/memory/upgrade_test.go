@@ -215,3 +215,71 @@ func TestUpgradeOfDamage(t *testing.T) {
 		t.Errorf("%d records", n)
 	}
 }
+
+// toVersion3 makes of a memory one of version 3: model and agent stood with
+// every vector.
+const toVersion3 = `
+CREATE TABLE f (model TEXT NOT NULL, agent TEXT NOT NULL, name TEXT NOT NULL, slots INTEGER NOT NULL, rows INTEGER NOT NULL, stamp TEXT NOT NULL,
+  checked INTEGER NOT NULL, PRIMARY KEY (model, agent)) STRICT, WITHOUT ROWID;
+CREATE TABLE v (model TEXT NOT NULL, agent TEXT NOT NULL, slot INTEGER NOT NULL, record INTEGER NOT NULL REFERENCES record_rows (record) ON DELETE CASCADE,
+  crc INTEGER NOT NULL, PRIMARY KEY (model, agent, slot)) STRICT, WITHOUT ROWID;
+INSERT INTO f SELECT model, agent, name, slots, rows, stamp, checked FROM files;
+INSERT INTO v SELECT model, agent, slot, record, crc FROM vectors;
+DROP VIEW vectors;
+DROP TABLE vector_rows;
+DROP TABLE files;
+ALTER TABLE f RENAME TO files;
+ALTER TABLE v RENAME TO vectors;
+CREATE UNIQUE INDEX vectors_by_record ON vectors (record, model);
+PRAGMA user_version=3;
+`
+
+// A memory of version 3 answers as it is, and the same after it was brought up to
+// date: the same records, vectors and scores.
+func TestUpgradeOfVersion3(t *testing.T) {
+	ctx := context.Background()
+	s, dir := newStore(t)
+	var records []memory.Record
+	for i := range 60 {
+		r := record(i, []string{"the xylograph of the harbour", "a lighthouse keeper's log", "bread and salt"}[i%3]+" "+string(rune('a'+i%26)))
+		r.Agent, r.Category = []string{"a", "b"}[i%2], "session_history"
+		records = append(records, r)
+	}
+	put(t, s, records...)
+	embedAll(t, s, "a")
+	embedAll(t, s, "b")
+	ask := func(s *memory.Store) (all []memory.Result) {
+		for _, q := range []memory.Query{{Text: "xylograph"}, {Text: "keeper of the lighthouse", Agent: "b"}, {Text: "salt", Category: "session_history", Rank: memory.RankVector}} {
+			all = append(all, recall(t, s, q))
+		}
+		return all
+	}
+	want, all := ask(s), exported(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	alter(t, dir, toVersion3)
+	old, err := memory.Open(ctx, dir, memory.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said := problemsOf(t, old); said != "" || old.IsCurrent() {
+		t.Error(said)
+	}
+	if d := cmp.Diff(want, ask(old)) + cmp.Diff(all, exported(t, old)); d != "" {
+		t.Errorf("as it is: %s", d)
+	}
+	if err := old.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, dir)
+	if u := s.Upgraded(); u.From != 3 {
+		t.Errorf("%+v", u)
+	}
+	if said := problemsOf(t, s); said != "" {
+		t.Error(said)
+	}
+	if d := cmp.Diff(want, ask(s)) + cmp.Diff(all, exported(t, s)); d != "" {
+		t.Errorf("up to date: %s", d)
+	}
+}

@@ -62,6 +62,7 @@ func (s *Store) PutVectors(ctx context.Context, model embed.Model, agent string,
 // vectorFile is the file of one agent and model, and what the database knows
 // of it.
 type vectorFile struct {
+	number      int64  // 0 if the database does not know it yet
 	fingerprint string // of the model
 	dim         int
 	agent       string
@@ -80,7 +81,7 @@ func (s *Store) vectorPath(agent, name string) string {
 
 func (s *Store) fileOf(ctx context.Context, q querier, model embed.Model, agent string) (*vectorFile, error) {
 	f := &vectorFile{fingerprint: model.Fingerprint(), dim: model.Dim, agent: agent}
-	err := q.QueryRowContext(ctx, "SELECT name, slots, rows, stamp, checked FROM files WHERE model=? AND agent=?", model.Fingerprint(), agent).Scan(&f.base, &f.slots, &f.rows, &f.stamp, &f.checked)
+	err := q.QueryRowContext(ctx, "SELECT file, name, slots, rows, stamp, checked FROM files WHERE model=? AND agent=?", model.Fingerprint(), agent).Scan(&f.number, &f.base, &f.slots, &f.rows, &f.stamp, &f.checked)
 	if errors.Is(err, sql.ErrNoRows) {
 		f.base, err = freeName(ctx, q, f.fingerprint, agent)
 	}
@@ -109,7 +110,20 @@ func freeName(ctx context.Context, q querier, fingerprint, agent string) (string
 
 func (f *vectorFile) save(ctx context.Context, tx *sql.Tx) error {
 	f.stamp = stampOf(f.path)
-	_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO files (model, agent, name, slots, rows, stamp, checked) VALUES (?,?,?,?,?,?,?)", f.fingerprint, f.agent, f.base, f.slots, f.rows, f.stamp, f.checked)
+	_, err := tx.ExecContext(ctx, "UPDATE files SET name=?, slots=?, rows=?, stamp=?, checked=? WHERE file=?", f.base, f.slots, f.rows, f.stamp, f.checked, f.number)
+	return err
+}
+
+// register makes the file known to the database, if it is not.
+func (f *vectorFile) register(ctx context.Context, tx *sql.Tx) error {
+	if f.number != 0 {
+		return nil
+	}
+	result, err := tx.ExecContext(ctx, "INSERT INTO files (model, agent, name, slots, rows, stamp, checked) VALUES (?,?,?,?,?,?,?)", f.fingerprint, f.agent, f.base, f.slots, f.rows, f.stamp, f.checked)
+	if err != nil {
+		return fmt.Errorf("register vector file: %w", err)
+	}
+	f.number, err = result.LastInsertId()
 	return err
 }
 
@@ -182,7 +196,7 @@ func (f *vectorFile) check(ctx context.Context, tx *sql.Tx, save bool) (int, err
 }
 
 func (f *vectorFile) unname(ctx context.Context, tx *sql.Tx, p place) error {
-	if _, err := tx.ExecContext(ctx, "DELETE FROM vectors WHERE model=? AND agent=? AND slot=?", f.fingerprint, f.agent, p.slot); err != nil {
+	if _, err := tx.ExecContext(ctx, "DELETE FROM vector_rows WHERE file=? AND slot=?", f.number, p.slot); err != nil {
 		return err
 	}
 	_, err := tx.ExecContext(ctx, "INSERT OR IGNORE INTO pending (model, agent, record, tries, reason) VALUES (?,?,?,0,'')", f.fingerprint, f.agent, p.record)
@@ -270,11 +284,14 @@ type namer struct {
 }
 
 func (f *vectorFile) newNamer(ctx context.Context, tx *sql.Tx) (*namer, error) {
+	if err := f.register(ctx, tx); err != nil {
+		return nil, err
+	}
 	n := &namer{file: f}
 	for text, statement := range map[string]**sql.Stmt{
-		"SELECT rowid FROM records WHERE id=? AND agent=?":                                        &n.record,
-		"INSERT OR REPLACE INTO vectors (model, agent, slot, record, crc) VALUES (?, ?, ?, ?, ?)": &n.insert,
-		"DELETE FROM pending WHERE model=? AND agent=? AND record=?":                              &n.done,
+		"SELECT rowid FROM records WHERE id=? AND agent=?":                                 &n.record,
+		"INSERT OR REPLACE INTO vector_rows (file, slot, record, crc) VALUES (?, ?, ?, ?)": &n.insert,
+		"DELETE FROM pending WHERE model=? AND agent=? AND record=?":                       &n.done,
 	} {
 		s, err := tx.PrepareContext(ctx, text)
 		if err != nil {
@@ -311,7 +328,7 @@ func (n *namer) name(ctx context.Context, id string, at row) error {
 
 // give notes that a row belongs to a record.
 func (n *namer) give(ctx context.Context, record int64, at row) error {
-	if _, err := n.insert.ExecContext(ctx, n.file.fingerprint, n.file.agent, at.slot, record, at.crc); err != nil {
+	if _, err := n.insert.ExecContext(ctx, n.file.number, at.slot, record, int32(at.crc)); err != nil {
 		return err
 	}
 	_, err := n.done.ExecContext(ctx, n.file.fingerprint, n.file.agent, record)

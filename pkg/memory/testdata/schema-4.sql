@@ -1,5 +1,6 @@
-user_version 3, application_id 1936028531, page_size 8192, journal_mode wal
+user_version 4, application_id 1936028531, page_size 4096, journal_mode wal
 CREATE TABLE files (
+  file    INTEGER PRIMARY KEY,
   model   TEXT    NOT NULL REFERENCES models (fingerprint),
   agent   TEXT    NOT NULL,
   name    TEXT    NOT NULL, -- of the file, in the agent's directory
@@ -7,8 +8,8 @@ CREATE TABLE files (
   rows    INTEGER NOT NULL, -- how many there are
   stamp   TEXT    NOT NULL, -- of the file when it was last written or checked
   checked INTEGER NOT NULL, -- epoch milliseconds of the last check of every row
-  PRIMARY KEY (model, agent)
-) STRICT, WITHOUT ROWID
+  UNIQUE (model, agent)
+) STRICT
 CREATE TABLE models (
   fingerprint TEXT    PRIMARY KEY,
   name        TEXT    NOT NULL, -- embed.Model.String
@@ -76,13 +77,14 @@ CREATE TABLE tombstones (
   end_byte   INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID
 CREATE INDEX tombstones_by_archive ON tombstones (archive)
-CREATE TABLE vectors (
-  model  TEXT    NOT NULL REFERENCES models (fingerprint),
-  agent  TEXT    NOT NULL,
+CREATE TABLE vector_rows (
+  file   INTEGER NOT NULL REFERENCES files (file) ON DELETE CASCADE,
   slot   INTEGER NOT NULL, -- where the row begins in the file, in units of 4 bytes
   record INTEGER NOT NULL REFERENCES record_rows (record) ON DELETE CASCADE,
-  crc    INTEGER NOT NULL, -- CRC-32C of the row's bytes
-  PRIMARY KEY (model, agent, slot)
+  crc    INTEGER NOT NULL, -- CRC-32C of the row's bytes, as a number with a sign: it is shorter
+  PRIMARY KEY (file, slot)
 ) STRICT, WITHOUT ROWID
-CREATE UNIQUE INDEX vectors_by_record ON vectors (record, model)
+CREATE UNIQUE INDEX vector_rows_by_record ON vector_rows (record, file)
+CREATE VIEW vectors AS SELECT f.model, f.agent, v.slot, v.record, v.crc & 4294967295 AS crc
+  FROM vector_rows v LEFT JOIN files f ON f.file=v.file
 CREATE VIRTUAL TABLE words USING fts5 (terms, content='', contentless_delete=1, tokenize="ascii tokenchars '_-./\:@'")
