@@ -22,7 +22,7 @@ var layers = map[string][]string{
 	"":                       {"cmd"},
 	"cmd":                    {"pkg/..."},
 	"pkg/compact":            {"pkg/session", "pkg/session/logfile", "pkg/chunk", "pkg/durable", "pkg/jsonl", "pkg/secrets", "pkg/relocate"},
-	"pkg/summarize":          {"pkg/session", "pkg/jsonl", "pkg/secrets", "internal/modelhttp"},
+	"pkg/summarize":          {"pkg/session", "pkg/work", "pkg/jsonl", "pkg/secrets", "internal/modelhttp"},
 	"pkg/replay":             {"pkg/session"},
 	"pkg/work":               {"pkg/session", "pkg/jsonl", "pkg/secrets"},
 	"pkg/facts":              {"pkg/session", "pkg/summarize", "pkg/secrets"},

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/sessctl/sessctl/pkg/work"
 )
 
 // Bounds of what is remembered of commands and their failures.
@@ -133,7 +135,7 @@ func errorText(text []byte) string {
 	var told, all []string
 	for line := range bytes.Lines(text) {
 		line = bytes.TrimSpace(line)
-		if _, exit := writtenExit(line); exit || len(line) == 0 || string(line) == "(no output)" {
+		if work.TellsExit(line) || len(line) == 0 || string(line) == "(no output)" {
 			continue
 		}
 		quoted := code(oneLine(string(cut(line, 4*errorRunes)), errorRunes))

@@ -1,7 +1,6 @@
 package summarize
 
 import (
-	"bytes"
 	"cmp"
 	"maps"
 	"slices"
@@ -51,21 +50,6 @@ func (f *files) touch(c call) {
 	if len(f.byPath) > maxFiles {
 		f.forget()
 	}
-}
-
-// patchedFiles returns the files that an apply_patch text names.
-func patchedFiles(patch []byte) []string {
-	var names []string
-	for line := range bytes.Lines(patch) {
-		for _, verb := range []string{"*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: "} {
-			rest, ok := bytes.CutPrefix(line, []byte(verb))
-			name := string(bytes.TrimSpace(cut(rest, argumentBytes)))
-			if ok && name != "" && !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	return names
 }
 
 func (f *files) forget() {

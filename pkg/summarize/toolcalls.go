@@ -8,6 +8,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/work"
 )
 
 // action is what a tool does, as far as it matters to a summary.
@@ -65,18 +66,14 @@ func (c *calls) since(line int) []call {
 	return c.open[i:]
 }
 
-// actionOf maps the names that runtimes give to their tools.
+// actionOf tells what a tool does by its name.
 func actionOf(tool string) action {
-	if i := strings.LastIndex(tool, "__"); i >= 0 { // mcp__server__tool
-		tool = tool[i+2:]
-	}
-	switch strings.ToLower(tool) {
-	case "read", "read_file", "readfile", "view", "open_file", "notebookread":
+	switch work.Does(tool) {
+	case work.KindRead:
 		return reads
-	case "write", "write_file", "writefile", "create", "create_file", "edit", "edit_file", "multiedit", "multi_edit",
-		"apply_patch", "applypatch", "patch", "replace", "str_replace", "str_replace_editor", "str_replace_based_edit_tool", "notebookedit":
+	case work.KindWrite, work.KindEdit, work.KindDelete:
 		return changes
-	case "exec", "bash", "shell", "run", "run_command", "run_shell_command", "run_terminal_cmd", "shell_command", "exec_command", "local_shell", "terminal":
+	case work.KindCommand:
 		return runs
 	}
 	return other
@@ -114,7 +111,7 @@ func (c *call) argument(key string, value *jsonl.Cursor) {
 	case "input", "patch":
 		if c.action == changes {
 			patch, _ := value.Bytes()
-			c.paths = append(c.paths, patchedFiles(patch)...)
+			c.paths = append(c.paths, work.PatchedPaths(patch)...)
 		}
 	}
 }
@@ -180,13 +177,8 @@ func (o outcome) text() string {
 	return "ok"
 }
 
-// outcomeOf reads the exit code where the runtime keeps it, else from the
-// line that runtimes end the output of a failed command with.
-func outcomeOf(m *session.Message) outcome {
-	o := outcome{exit: m.ExitCode, known: m.HasExit}
-	if !o.known {
-		o.exit, o.known = writtenExit(lastText(m))
-	}
+func outcomeOf(m *session.Message) (o outcome) {
+	o.exit, o.known = work.ExitStatus(m)
 	o.failed = m.IsError || o.known && o.exit != 0
 	return o
 }
@@ -198,25 +190,6 @@ func lastText(m *session.Message) []byte {
 		}
 	}
 	return nil
-}
-
-// exitMarks stand before the exit code in the last line of a result.
-func exitMarks() []string {
-	return []string{"ommand exited with code ", "rocess exited with code ", "xit code: ", "xit code ", "xited with code "}
-}
-
-func writtenExit(text []byte) (exit int, found bool) {
-	text = bytes.TrimSpace(text)
-	last := text[bytes.LastIndexByte(text, '\n')+1:]
-	for _, mark := range exitMarks() {
-		if i := bytes.LastIndex(last, []byte(mark)); i >= 0 && i < 12 {
-			number := strings.TrimRight(string(last[i+len(mark):]), ")]. ")
-			if n, err := strconv.Atoi(number); err == nil {
-				return n, true
-			}
-		}
-	}
-	return 0, false
 }
 
 // failureText returns the beginning and the end of what a failed call

@@ -20,13 +20,14 @@ type outcome struct {
 // outcomeOf tells how a call ended, from the fields of its result, from its
 // details, and from what the runtime writes into the output.
 func outcomeOf(m *session.Message, c *call, t *told) (o outcome) {
-	o.exit, o.hasExit = m.ExitCode, m.HasExit
-	if !o.hasExit {
-		o.exit, o.hasExit = t.exit, t.hasExit
-	}
 	o.failed = m.IsError || t.failed
 	text := printed(m, session.PartText)
-	if !o.hasExit && (c.verb == runs || c.verb == byHand) {
+	switch {
+	case m.HasExit:
+		o.exit, o.hasExit = m.ExitCode, true
+	case t.hasExit:
+		o.exit, o.hasExit = t.exit, true
+	case c.verb == runs || c.verb == byHand: // a file that is read may end in such a line
 		o.exit, o.hasExit = writtenExit(text, o.failed)
 	}
 	o.failed = o.failed || o.hasExit && o.exit != 0 || refused(text)
@@ -34,6 +35,15 @@ func outcomeOf(m *session.Message, c *call, t *told) (o outcome) {
 		o.errors, o.redacted = errorsOf(m, text)
 	}
 	return o
+}
+
+// ExitStatus returns the exit status of the command that a result is of: the
+// runtime's own field, else what the runtime writes into the output.
+func ExitStatus(m *session.Message) (exit int, known bool) {
+	if m.HasExit {
+		return m.ExitCode, true
+	}
+	return writtenExit(printed(m, session.PartText), m.IsError)
 }
 
 // errorsOf picks the error lines of what the model was sent. Where that tells no
@@ -103,6 +113,13 @@ func writtenExit(text []byte, failed bool) (exit int, ok bool) {
 	return exit, ok
 }
 
+// TellsExit reports whether a line of an output says the exit status and nothing
+// else.
+func TellsExit(line []byte) bool {
+	_, tells := exitIn(bytes.Trim(bytes.TrimSpace(line), "()"))
+	return tells
+}
+
 // exitIn reads the exit status from a line that says nothing else.
 func exitIn(line []byte) (int, bool) {
 	line = bytes.TrimRight(bytes.TrimSpace(line), ".")
@@ -156,13 +173,12 @@ func ofOutput(line string) (string, bool) {
 	for _, label := range []string{"Output: ", "Stdout: ", "Stderr: "} {
 		line = strings.TrimPrefix(line, label)
 	}
-	switch bare := strings.TrimSpace(line); bare {
+	switch strings.TrimSpace(line) {
 	case "", "(no output)", "(empty)", "(none)", "Output:", "Error: (none)", "Error", "FAIL":
 		return "", false
-	default:
-		if _, exit := exitIn([]byte(strings.Trim(bare, "()"))); exit {
-			return "", false
-		}
+	}
+	if TellsExit([]byte(line)) {
+		return "", false
 	}
 	for _, label := range []string{
 		"Chunk ID: ", "Wall time: ", "Original token count: ", "Total output lines: ", "Process exited with ", // Codex

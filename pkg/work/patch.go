@@ -2,10 +2,21 @@ package work
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 )
+
+// PatchedPaths returns the files that a patch in Codex' envelope names, each once.
+func PatchedPaths(patch []byte) (paths []string) {
+	for _, a := range patchedFiles(patch) {
+		if !slices.Contains(paths, a.Path) {
+			paths = append(paths, a.Path)
+		}
+	}
+	return paths
+}
 
 // patchedFiles makes an action of each file operation of a patch in Codex'
 // envelope. A file that is moved is removed in one place and written in another.

@@ -172,6 +172,14 @@ func details(raw string) func(*session.Message) {
 	return func(m *session.Message) { m.Details = []byte(raw) }
 }
 
+// TestFilesThatEndLikeCommands: what stands in a file is no exit status.
+func TestFilesThatEndLikeCommands(t *testing.T) {
+	all, _ := told(t, asked("1", "read", `{"path":"build.log"}`), answered("1", "no\n\n(Command exited with code 1)"))
+	if all[0].Failed || all[0].HasExit {
+		t.Error(line(all[0]))
+	}
+}
+
 // TestArgumentsThatAreNotUnderstood are counted and never dropped in silence.
 func TestArgumentsThatAreNotUnderstood(t *testing.T) {
 	deep := strings.Repeat(`{"command":`, 20000)

@@ -22,6 +22,28 @@ const (
 	byHand       // a command that a person ran
 )
 
+// Does returns what the tool of a name does as far as its name tells: an editor
+// of many verbs edits, a patch too. It is empty for a tool that is of no kind.
+func Does(tool string) Kind {
+	switch v, _ := verbOf(tool); v {
+	case runs:
+		return KindCommand
+	case reads:
+		return KindRead
+	case writes:
+		return KindWrite
+	case edits, editor, patches:
+		return KindEdit
+	case deletes, moves:
+		return KindDelete
+	case finds, lists:
+		return KindSearch
+	case fetches:
+		return KindFetch
+	}
+	return ""
+}
+
 // verbOf maps the names that runtimes and MCP servers give to their tools
 // (docs/formats.md, "Tool calls"). foreign is true for the tool of an MCP
 // server, whose arguments nobody has promised.
