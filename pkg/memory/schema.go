@@ -121,7 +121,7 @@ CREATE TABLE rebuilt (
 ) STRICT, WITHOUT ROWID;
 ` + stateTable
 
-// recordTables are those that version 3 changed, vectorTables included. What the
+// recordTables are those that version 3 changed, textTable and vectorTables included. What the
 // records of a session have in common is kept once; the view records is what all
 // queries read.
 const recordTables = `
@@ -156,10 +156,6 @@ CREATE INDEX record_rows_by_time ON record_rows (created_at);
 CREATE VIEW records AS SELECT r.record AS rowid, r.id, s.category, r.importance, r.created_at, s.runtime, s.agent, s.session, s.key,
   s.archive, s.archive_path, r.first_line, r.last_line, r.first_byte, r.end_byte, s.branch, r.position, r.sum
   FROM record_rows r LEFT JOIN sources s ON s.source=r.source;
-CREATE TABLE texts (
-  record INTEGER PRIMARY KEY REFERENCES record_rows (record) ON DELETE CASCADE,
-  text   ANY     NOT NULL -- compressed, see keptText
-) STRICT;
 -- pending: every record has a vector of each model, or a row here
 CREATE TABLE pending (
   model  TEXT    NOT NULL REFERENCES models (fingerprint),
@@ -170,7 +166,14 @@ CREATE TABLE pending (
   PRIMARY KEY (model, agent, record)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX pending_by_record ON pending (record);
-` + vectorTables
+` + textTable + vectorTables
+
+const textTable = `
+CREATE TABLE texts (
+  record INTEGER PRIMARY KEY REFERENCES record_rows (record) ON DELETE CASCADE,
+  text   ANY     NOT NULL -- compressed, see keptText
+) STRICT;
+`
 
 // vectorTables are those that version 4 changed: a vector names its file by a
 // number. The view vectors is what queries read; its left join is left out where

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	_ "embed"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -9,6 +10,15 @@ import (
 // Texts are kept compressed, each by itself: several together would be shorter,
 // but what is forgotten must leave the file without those beside it, and a
 // question reads a hundred of them from anywhere (docs/decisions.md D27).
+
+// dictionary has what texts are likely to have, so that a short one becomes
+// shorter too: phrases of conversations and of coding sessions (dictionary.txt)
+// and how often which byte follows. It is never changed: texts that were written
+// with it can be read only with it. Another one would stand beside it, with a
+// number of its own.
+//
+//go:embed dictionary.bin
+var dictionary []byte
 
 // keptText is a text as it is kept: compressed, or as it is where that is no
 // longer. Reading one that is damaged gives "": the checksum of its record does
@@ -22,11 +32,19 @@ func (t *keptText) Scan(value any) error {
 	case string:
 		*t = keptText(v)
 	case []byte:
-		if plain, err := textDecoder().DecodeAll(v, nil); err == nil {
-			*t = keptText(plain)
-		}
+		plain, _ := unpackText(v)
+		*t = keptText(plain)
 	}
 	return nil
+}
+
+// unpackText returns the text that was compressed, and whether it is whole.
+func unpackText(packed []byte) (string, bool) {
+	plain, err := textDecoder().DecodeAll(packed, nil)
+	if err != nil {
+		return "", false
+	}
+	return string(plain), true
 }
 
 // mostText bounds what a text may unpack to, in bytes: more is damage.
@@ -34,7 +52,7 @@ const mostText = 64 << 20
 
 // textDecoder reads texts; any number at a time.
 var textDecoder = sync.OnceValue(func() *zstd.Decoder {
-	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(mostText))
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(mostText), zstd.WithDecoderDicts(dictionary))
 	if err != nil {
 		panic(err) // the options are constants
 	}
@@ -49,7 +67,7 @@ type textWriter struct {
 
 func newTextWriter() (*textWriter, error) {
 	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
-		zstd.WithEncoderCRC(false), zstd.WithSingleSegment(true), zstd.WithLowerEncoderMem(true))
+		zstd.WithEncoderCRC(false), zstd.WithSingleSegment(true), zstd.WithLowerEncoderMem(true), zstd.WithEncoderDict(dictionary))
 	return &textWriter{encoder: e}, err
 }
 

@@ -11,7 +11,7 @@ import (
 
 // Versions of the database: version 1 had no checksums; version 2 kept vectors
 // as float32, texts as they are, and with every record where it comes from;
-// version 3 named model and agent with every vector.
+// version 3 named model and agent with every vector, and had no dictionary.
 const (
 	checksumVersion = 2
 	packedVersion   = 3
@@ -109,8 +109,7 @@ func (s *Store) upgradeIn(ctx context.Context, tx *sql.Tx, done *Upgrade) (err e
 		}
 	}
 	if s.hasPackedRows() {
-		_, err := tx.ExecContext(ctx, numberFiles+markVersion)
-		return err
+		return s.upgradePacked(ctx, tx)
 	}
 	facts, err := s.copyRows(ctx, tx)
 	if err != nil {
@@ -133,6 +132,23 @@ func (s *Store) upgradeIn(ctx context.Context, tx *sql.Tx, done *Upgrade) (err e
 		}
 	}
 	_, err = tx.ExecContext(ctx, dropOld+markVersion)
+	return err
+}
+
+// upgradePacked brings a database of version 3 up to date: its texts were
+// compressed without the dictionary.
+func (s *Store) upgradePacked(ctx context.Context, tx *sql.Tx) error {
+	if _, err := tx.ExecContext(ctx, "ALTER TABLE texts RENAME TO old_texts;"+textTable+numberFiles); err != nil {
+		return err
+	}
+	work := counted{tell: s.progress}
+	if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM old_texts").Scan(&work.total); err != nil {
+		return err
+	}
+	if err := s.packTexts(ctx, tx, &work); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, "DROP TABLE old_texts;"+markVersion)
 	return err
 }
 
@@ -223,7 +239,8 @@ func (s *Store) copyRows(ctx context.Context, tx *sql.Tx) (facts bool, err error
 	return facts, err
 }
 
-// packTexts compresses all texts.
+// packTexts compresses all texts. What cannot be read stays as it is: the
+// checksum of its record does not hold.
 func (s *Store) packTexts(ctx context.Context, tx *sql.Tx, work *counted) error {
 	w, err := newTextWriter()
 	if err != nil {
@@ -241,11 +258,19 @@ func (s *Store) packTexts(ctx context.Context, tx *sql.Tx, work *counted) error 
 	defer rows.Close()
 	for rows.Next() {
 		var record int64
-		var text string
-		if err := rows.Scan(&record, &text); err != nil {
+		var kept any
+		if err := rows.Scan(&record, &kept); err != nil {
 			return err
 		}
-		if _, err := insert.ExecContext(ctx, record, w.kept(text)); err != nil {
+		if packed, ok := kept.([]byte); ok {
+			if text, ok := unpackText(packed); ok {
+				kept = text
+			}
+		}
+		if text, ok := kept.(string); ok {
+			kept = w.kept(text)
+		}
+		if _, err := insert.ExecContext(ctx, record, kept); err != nil {
 			return fmt.Errorf("compress texts: %w", err)
 		}
 		work.add(1)
