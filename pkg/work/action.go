@@ -77,9 +77,9 @@ type Action struct {
 	// Branch says whether the call is on the branch that the session goes on
 	// with.
 	Branch session.Branch
-	// Call is where the call stands, Result where its result does. Result is
-	// the zero Place unless Answered; it is Call where a runtime keeps both in
-	// one record.
+	// Call is where the call stands, Result where its result does; of a command
+	// in the background where its end is told. Result is the zero Place unless
+	// Answered; it is Call where a runtime keeps both in one record.
 	Call, Result Place
 	// Redacted is how many secrets were replaced in the texts.
 	Redacted int

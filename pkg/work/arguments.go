@@ -34,6 +34,7 @@ type arguments struct {
 	patch     []byte // the text of a patch
 	script    []byte // the command line in full
 	verbName  string // what an editor or a browser is to do
+	task      string // the command in the background that is asked after
 	prompt    []byte // a text with addresses in it
 
 	offset, limit, start, end int
@@ -45,18 +46,20 @@ type arguments struct {
 
 // readCall tells what a call does from the tool's name and the raw JSON of its
 // arguments.
-func readCall(c *jsonl.Cursor, tool string, raw []byte) (verb, []*Action, understanding) {
+func readCall(c *jsonl.Cursor, tool string, raw []byte) (made call, asked understanding) {
 	v, foreign := verbOf(tool)
+	made = call{tool: tool, verb: v}
 	if v == other {
-		return other, nil, notOurs
+		return made, notOurs
 	}
 	a := arguments{verb: v, zeroBased: strings.EqualFold(tool, "read_file")}
 	a.read(c, raw)
-	actions, asked := a.actions()
+	made.task = a.task
+	made.actions, asked = a.actions()
 	if asked == notUnderstood && foreign && !a.broken {
 		asked = notOurs // a tool of another meaning
 	}
-	return v, actions, asked
+	return made, asked
 }
 
 // read takes the arguments from raw, which is an object, or a string that holds
@@ -135,6 +138,8 @@ func (a *arguments) member(c *jsonl.Cursor) {
 		if a.verb == finds { // of Codex' searches: search, open_page, find_in_page, other
 			a.verbName = textOf(c, maxTool).text
 		}
+	case "bash_id", "shell_id", "task_id", "sessionId", "session_id":
+		a.task = taskName(c)
 	case "dryRun", "dry_run":
 		a.dryRun, _ = c.Bool()
 	default:
@@ -172,6 +177,14 @@ func (a *arguments) viewRange(c *jsonl.Cursor) {
 			a.end = max(n, 0) // -1 is the end of the file
 		}
 	}
+}
+
+// taskName reads the name of a command in the background: a string or a number.
+func taskName(c *jsonl.Cursor) string {
+	if c.Kind() == jsonl.Number {
+		return string(c.Raw())
+	}
+	return textOf(c, maxTool).text
 }
 
 // number reads a count of lines; what is none is 0.
@@ -323,6 +336,8 @@ func (a *arguments) actions() ([]*Action, understanding) {
 		return a.edited()
 	case moves:
 		return a.moved()
+	case follows:
+		return nil, notOurs
 	}
 	return a.looked()
 }

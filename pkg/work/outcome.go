@@ -28,7 +28,7 @@ func outcomeOf(m *session.Message, c *call, t *told) (o outcome) {
 	case t.hasExit:
 		o.exit, o.hasExit = t.exit, true
 	case c.verb == runs || c.verb == byHand: // a file that is read may end in such a line
-		o.exit, o.hasExit = writtenExit(text, o.failed)
+		o.exit, o.hasExit = writtenExit(text, o.failed || c.task != "")
 	}
 	o.failed = o.failed || o.hasExit && o.exit != 0 || refused(text)
 	if o.failed {
@@ -95,7 +95,7 @@ func ends(text []byte) []byte {
 // writtenExit reads the exit status that a runtime writes into the output of a
 // command: as its first line, or as its last. Of a command that did not fail
 // only the form is believed that no program has of itself.
-func writtenExit(text []byte, failed bool) (exit int, ok bool) {
+func writtenExit(text []byte, believed bool) (exit int, ok bool) {
 	text = bytes.TrimSpace(text)
 	first, _, _ := bytes.Cut(text, []byte("\n"))
 	last := text[bytes.LastIndexByte(text, '\n')+1:]
@@ -104,13 +104,26 @@ func writtenExit(text []byte, failed bool) (exit int, ok bool) {
 			return exitIn(inside)
 		}
 	}
-	if !failed {
+	if !believed {
 		return 0, false
 	}
 	if exit, ok = exitIn(last); !ok {
 		exit, ok = exitIn(first)
 	}
+	if !ok {
+		exit, ok = writtenNumber(between(text, "<exit_code>", "</exit_code>"))
+	}
 	return exit, ok
+}
+
+// between returns what stands between two marks, nil without them.
+func between(text []byte, from, to string) []byte {
+	_, rest, _ := bytes.Cut(text, []byte(from))
+	inside, _, closed := bytes.Cut(rest, []byte(to))
+	if !closed {
+		return nil
+	}
+	return bytes.TrimSpace(inside)
 }
 
 // TellsExit reports whether a line of an output says the exit status and nothing

@@ -54,8 +54,11 @@ type told struct {
 	exit    int
 	hasExit bool
 	failed  bool
-	read    Span // the lines of a file that was read
-	changed Span // the lines of a file that was changed
+	running bool
+	ended   bool   // a command in the background, whether it failed or not
+	task    string // the name of a command in the background
+	read    Span   // the lines of a file that was read
+	changed Span   // the lines of a file that was changed
 	files   []changedFile
 }
 
@@ -81,11 +84,15 @@ func (t *told) member(c *jsonl.Cursor) {
 	switch key := c.Key(); string(key) {
 	case "exitCode":
 		if n, ok := c.Int64(); ok {
-			t.exit, t.hasExit = int(n), true
+			t.exit, t.hasExit, t.ended = int(n), true, true
 		}
 	case "status":
 		status, _ := c.Bytes()
-		t.failed = string(status) == "error" || string(status) == "failed"
+		t.state(string(status))
+	case "backgroundTaskId": // claude
+		t.task, t.running = taskName(c), true
+	case "sessionId": // openclaw
+		t.task = taskName(c)
 	case "file": // claude: {startLine, numLines}
 		t.readLines(c)
 	case "structuredPatch": // claude: hunks
@@ -105,6 +112,17 @@ func (t *told) member(c *jsonl.Cursor) {
 				t.files = append(t.files, changedFile{path, unifiedDiff(diff)})
 			}
 		}
+	}
+}
+
+func (t *told) state(status string) {
+	switch status {
+	case "error", "failed":
+		t.failed, t.ended = true, true
+	case "running":
+		t.running = true
+	case "completed", "killed":
+		t.ended = true
 	}
 }
 

@@ -15,6 +15,7 @@ type Reader struct {
 	counts  Counts
 	open    []call // calls that wait for their results, oldest first
 	waiting int    // actions of them
+	behind  []call // commands that go on in the background, oldest first
 	cursor  jsonl.Cursor
 	details jsonl.Cursor
 }
@@ -24,6 +25,7 @@ type call struct {
 	id      string // as the log names it; calls of old logs have none
 	tool    string
 	verb    verb
+	task    string    // of a command in the background, or of a call that asks after one
 	actions []*Action // none if the call is of no kind, or was not understood
 }
 
@@ -31,11 +33,13 @@ type call struct {
 const (
 	maxOpen    = 512
 	maxWaiting = 2048 // actions of open calls
+	maxBehind  = 64   // commands in the background
 )
 
 // NewReader returns a reader that hands every action to emit: when its result
 // has come, so in the order of the results, and those without a result at
-// [Reader.Close]. The action is emit's to keep.
+// [Reader.Close]. The result of a command that goes on in the background is that
+// of the call that tells its end. The action is emit's to keep.
 //
 // The messages come from a scan with [session.ScanOptions.Details]; without it
 // spans of changed lines are missing.
@@ -68,6 +72,11 @@ func (r *Reader) Close() (Counts, error) {
 			return r.counts, err
 		}
 	}
+	for len(r.behind) > 0 {
+		if err := r.endBehind(0); err != nil {
+			return r.counts, err
+		}
+	}
 	return r.counts, nil
 }
 
@@ -75,9 +84,8 @@ func (r *Reader) Close() (Counts, error) {
 func (r *Reader) call(m *session.Message, p *session.Part) error {
 	r.counts.Calls++
 	tool := clean(p.Name, maxTool)
-	c := call{id: string(p.CallID), tool: tool.text}
-	var asked understanding
-	c.verb, c.actions, asked = readCall(&r.cursor, c.tool, p.Text)
+	c, asked := readCall(&r.cursor, tool.text, p.Text)
+	c.id = string(p.CallID)
 	switch asked {
 	case notOurs:
 		r.counts.Others++
@@ -166,7 +174,14 @@ func (r *Reader) result(m *session.Message) error {
 		return nil
 	}
 	c := r.take(i)
-	r.conclude(&c, m)
+	t := readDetails(&r.details, m.Details)
+	if c.verb == follows {
+		return r.follow(&c, m, &t)
+	}
+	r.conclude(&c, m, &t)
+	if c.task = goesOn(&c, m, &t); c.task != "" {
+		return r.leaveBehind(c)
+	}
 	return r.tell(c.actions)
 }
 
@@ -188,12 +203,11 @@ func (r *Reader) find(m *session.Message) int {
 }
 
 // conclude adds to the actions of a call what its result tells.
-func (r *Reader) conclude(c *call, m *session.Message) {
+func (r *Reader) conclude(c *call, m *session.Message, t *told) {
 	if len(c.actions) == 0 {
 		return
 	}
-	told := readDetails(&r.details, m.Details)
-	how := outcomeOf(m, c, &told)
+	how := outcomeOf(m, c, t)
 	for _, a := range c.actions {
 		a.Answered, a.Ended, a.Result = true, m.Time, placeOf(m)
 		a.Failed, a.Errors = how.failed, how.errors
@@ -203,7 +217,7 @@ func (r *Reader) conclude(c *call, m *session.Message) {
 		a.Redacted += how.redacted
 		how.redacted = 0 // counted once
 		if !a.Failed {
-			told.spanOf(a)
+			t.spanOf(a)
 		}
 	}
 }
@@ -215,7 +229,7 @@ func (r *Reader) shell(m *session.Message) error {
 	if i < 0 {
 		if open := slices.IndexFunc(r.open, func(c call) bool { return c.verb == byHand }); open >= 0 {
 			c := r.take(open)
-			r.conclude(&c, m)
+			r.conclude(&c, m, &told{})
 			return r.tell(c.actions)
 		}
 		return nil
@@ -231,6 +245,6 @@ func (r *Reader) shell(m *session.Message) error {
 	if len(m.Parts) == 1 && !m.HasExit {
 		return r.wait(c)
 	}
-	r.conclude(&c, m)
+	r.conclude(&c, m, &told{})
 	return r.tell(c.actions)
 }

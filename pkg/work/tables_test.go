@@ -169,7 +169,7 @@ func exits(code int) func(*session.Message) {
 func fails(m *session.Message) { m.IsError = true }
 
 func details(raw string) func(*session.Message) {
-	return func(m *session.Message) { m.Details = []byte(raw) }
+	return func(m *session.Message) { withDetails(m, raw) }
 }
 
 // TestFilesThatEndLikeCommands: what stands in a file is no exit status.
@@ -273,6 +273,64 @@ func TestPairs(t *testing.T) {
 			t.Errorf("%s: %q %+v, want %q %+v", name, got, counts, c.want, c.counts)
 		}
 	}
+}
+
+// TestBackground: a command that goes on in the background ends with the call
+// that tells so.
+func TestBackground(t *testing.T) {
+	const running = `{"status":"running","sessionId":"calm-fox"}`
+	poll := asked("2", "process", `{"action":"poll","sessionId":"calm-fox"}`)
+	for _, c := range []struct {
+		name     string
+		messages []*session.Message
+		want     string
+	}{
+		{"claude", []*session.Message{
+			withDetails(answered("1", "Command running in background with ID: bash_1"), `{"stdout":"","backgroundTaskId":"bash_1"}`),
+			asked("2", "BashOutput", `{"bash_id":"bash_1"}`), withDetails(answered("2", "<status>running</status>"), `{"status":"running","exitCode":null}`),
+			asked("3", "BashOutput", `{"bash_id":"bash_1"}`), withDetails(answered("3", "<status>failed</status>\nError: port in use"), `{"status":"failed","exitCode":1}`),
+			asked("4", "BashOutput", `{"bash_id":"bash_1"}`), answered("4", "<status>completed</status>"),
+		}, `exit 1 failed ["Error: port in use"]`},
+		{"claude, by its text", []*session.Message{
+			answered("1", "Command running in background with ID: b3f. Output is being written to: /tmp/x"),
+			asked("2", "TaskOutput", `{"task_id":"b3f"}`), answered("2", "<status>completed</status>\n<exit_code>0</exit_code>"),
+		}, "exit 0"},
+		{"openclaw", []*session.Message{
+			withDetails(answered("1", "Command still running (session calm-fox, pid 7)."), running), poll,
+			withDetails(answered("2", "no such pod\n\nProcess exited with code 3."), `{"status":"failed","exitCode":3,"sessionId":"calm-fox"}`),
+		}, `exit 3 failed ["no such pod"]`},
+		{"openclaw, without details", []*session.Message{
+			answered("1", "Command still running (session calm-fox, pid 7)."), poll, answered("2", "ready\n\nProcess exited with code 0."),
+		}, "exit 0"},
+		{"codex", []*session.Message{
+			answered("1", "Wall time: 10 seconds\nProcess running with session ID 5\nOutput:\n"),
+			asked("2", "write_stdin", `{"session_id":5,"chars":""}`), {Role: session.RoleToolResult, CallID: []byte("2"), HasExit: true, ExitCode: 2},
+		}, "exit 2 failed []"},
+		{"another one ended", []*session.Message{
+			withDetails(answered("1", "x"), running), asked("2", "process", `{"action":"poll","sessionId":"other"}`),
+			withDetails(answered("2", ""), `{"status":"completed","exitCode":0}`),
+		}, ""},
+		{"nobody asked", []*session.Message{withDetails(answered("1", "x"), running)}, ""},
+	} {
+		all, counts := told(t, append([]*session.Message{asked("1", "bash", `{"command":"x"}`)}, c.messages...)...)
+		if len(all) != 1 || counts.Actions != 1 || counts.Unanswered != 0 || counts.Orphans != 0 {
+			t.Errorf("%s: %v %+v", c.name, lines(all), counts)
+		} else if got := strings.TrimSpace(strings.TrimPrefix(line(all[0]), `0-0 command(bash) $ "x"`)); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+	var messages []*session.Message
+	for i := range 200 { // they are given up as well
+		messages = append(messages, asked(fmt.Sprint(i), "bash", `{"command":"x"}`), withDetails(answered(fmt.Sprint(i), ""), running))
+	}
+	if all, _ := told(t, messages...); len(all) != 200 {
+		t.Error(len(all))
+	}
+}
+
+func withDetails(m *session.Message, raw string) *session.Message {
+	m.Details = []byte(raw)
+	return m
 }
 
 // TestBounds: whatever a log holds, what waits and what an action holds is

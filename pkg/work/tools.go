@@ -19,6 +19,7 @@ const (
 	finds        // text in files, files by their names, pages of the web
 	fetches      // an address
 	browses      // a browser, which sometimes goes to an address
+	follows      // what came of a command in the background
 	byHand       // a command that a person ran
 )
 
@@ -92,6 +93,8 @@ func named(name string) verb {
 		return fetches
 	case "browser":
 		return browses
+	case "bashoutput", "taskoutput", "process", "write_stdin":
+		return follows
 	}
 	return other
 }
