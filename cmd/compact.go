@@ -176,7 +176,6 @@ type compactDocument struct {
 }
 
 func runCompact(ctx context.Context, a *app, o compactOptions) error {
-	defer a.pinned()()
 	if err := a.endMoves(ctx, o.DryRun); err != nil {
 		return err
 	}

@@ -199,7 +199,6 @@ func (a *app) trustClock(ctx context.Context) error {
 // fixUp does what every state-changing command does first. The memory is only
 // opened if an earlier run left something unfinished.
 func fixUp(ctx context.Context, a *app) error {
-	defer a.pinned()()
 	if !exists(a.dataDir()) {
 		return nil // no run ever began
 	}

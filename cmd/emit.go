@@ -34,7 +34,7 @@ func (a *app) openOutbox() (*outbox.Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	box.Now = a.now
+	box.Now, box.Pins = a.now, a.pins
 	if a.global.LockWait > 0 {
 		box.LockWait = a.global.LockWait
 	}
@@ -88,6 +88,7 @@ func (a *app) beginReceipts() {
 	a.markEvents() // the command may write receipts
 	box, err := outbox.Open(a.outboxDir())
 	if err == nil {
+		box.Pins = a.pins
 		err = box.BeginReceipts(a.listReceipts)
 	}
 	if err != nil {

@@ -22,7 +22,6 @@ type givenUp struct {
 // giveUp tries once more to finish what earlier runs began, and ends the run
 // that is meant, if that cannot be finished.
 func giveUp(ctx context.Context, a *app, id string) (*givenUp, error) {
-	defer a.pinned()()
 	before, err := a.findUnfinished(id)
 	if err != nil {
 		return nil, err

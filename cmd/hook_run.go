@@ -146,7 +146,7 @@ func (a *app) keepSession(ctx context.Context, e hooks.Event) error {
 	}
 	var out strings.Builder
 	own := a.printingTo(&out)
-	defer own.closeStores()
+	defer own.end()
 	own.global.Runtime, own.global.LockWait = s.Runtime, hookLockWait
 	err = runArchive(ctx, own, archiveOptions{Agent: s.Agent, Session: s.ID, Remember: true})
 	if errors.As(err, new(*outcomeError)) {
@@ -206,13 +206,13 @@ func realPath(path string) string {
 func (a *app) hookFailed(e hooks.Event, cause error) {
 	line, err := json.Marshal(hookFailed{At: a.now().UTC(), Runtime: e.Runtime, Event: e.Name, Session: e.Session, Error: cause.Error()})
 	if err == nil {
-		err = durable.MakeDir(a.hooksDir(), 0o700)
+		err = a.pins.MakeDir(a.hooksDir(), 0o700)
 	}
 	if err == nil {
 		err = a.boundFailures()
 	}
 	if err == nil {
-		err = durable.AppendLine(a.hookFailuresFile(), line, 0o600)
+		err = a.pins.AppendLine(a.hookFailuresFile(), line, 0o600)
 	}
 	if err != nil {
 		cause = errors.Join(cause, err)
@@ -227,7 +227,7 @@ func (a *app) boundFailures() error {
 		return nil // a new one is begun
 	}
 	lines := strings.SplitAfter(text, "\n")
-	return durable.ReplaceFile(a.hookFailuresFile(), 0o600, func(w io.Writer) error {
+	return a.pins.ReplaceFile(a.hookFailuresFile(), 0o600, func(w io.Writer) error {
 		_, err := io.WriteString(w, strings.Join(lines[len(lines)/2:], ""))
 		return err
 	})

@@ -71,7 +71,7 @@ func (s *mcpServer) recall(ctx context.Context, in recallInput) (string, error) 
 		return "", err
 	}
 	a := s.request(io.Discard)
-	defer a.closeStores()
+	defer a.end()
 	limit := min(max(cmp.Or(in.Limit, usualHits), 1), mostHits)
 	o := recallOptions{Query: in.Query, Agent: agent, Since: in.Since, Until: in.Until, Category: in.Category, Rank: memory.RankHybrid, Limit: limit, Elsewhere: true}
 	if err := o.validate(); err != nil {
@@ -210,7 +210,7 @@ type readInput struct {
 
 func (s *mcpServer) read(ctx context.Context, in readInput) (string, error) {
 	a := s.request(io.Discard)
-	defer a.closeStores()
+	defer a.end()
 	switch {
 	case (in.Archive == "") == (in.Hit == ""):
 		return "", usageError("memory_recall names them", "give either archive or hit")
@@ -384,7 +384,7 @@ func (s *mcpServer) facts(ctx context.Context, in factsInput) (string, error) {
 		return "", err
 	}
 	a := s.request(io.Discard)
-	defer a.closeStores()
+	defer a.end()
 	store, err := a.readMemory(ctx)
 	if err != nil {
 		return "", err
@@ -465,7 +465,7 @@ func (s *mcpServer) sessions(ctx context.Context, in sessionsInput) (string, err
 		return "", err
 	}
 	a := s.request(io.Discard)
-	defer a.closeStores()
+	defer a.end()
 	since, err := parseTime(in.Since, a.now())
 	if err != nil {
 		return "", usageError("write 30d, 12h, 2026-03-01 or 2026-03-01T12:00:00Z", "since: %w", err)
@@ -558,7 +558,7 @@ func (s *mcpServer) sizes(ctx context.Context, in sizesInput) (string, error) {
 	}
 	var out strings.Builder
 	a := s.request(&out)
-	defer a.closeStores()
+	defer a.end()
 	if err := s.known(ctx, a, nil, agent); err != nil {
 		return "", err
 	}
@@ -598,7 +598,7 @@ func (s *mcpServer) compact(ctx context.Context, in compactInput) (string, error
 	}
 	var out strings.Builder
 	a := s.request(&out)
-	defer a.closeStores()
+	defer a.end()
 	a.global.LockWait = cmp.Or(a.global.LockWait, jobLockWait)
 	o, err := parseCompact(a, whose(agent).text("--session", in.Session).on("--force", in.Force).on("--dry-run", !in.Confirm))
 	if err != nil {

@@ -124,7 +124,7 @@ func (a *app) setMemoryAside(ctx context.Context, allowForgotten bool) (string, 
 	if err := a.checkForgotten(ctx, allowForgotten); err != nil {
 		return "", err
 	}
-	moved, problems, err := memory.SetAsideDamaged(ctx, a.memoryDir(), a.now())
+	moved, problems, err := memory.SetAsideDamaged(ctx, a.pins, a.memoryDir(), a.now())
 	if err != nil {
 		return "", fmt.Errorf("set the damaged memory aside: %w", err)
 	}
@@ -152,7 +152,7 @@ func (a *app) checkForgotten(ctx context.Context, allow bool) error {
 	case len(lost) == 0:
 		return nil
 	case allow:
-		return memory.GiveUpForgotten(dir)
+		return memory.GiveUpForgotten(a.pins, dir)
 	}
 	return &failure{code: "forgotten_lost", exit: exitIntegrity, path: lost[0].Path, hint: "put the file back from a backup; or say --allow-forgotten, and what it meant is remembered again",
 		err: fmt.Errorf("what was forgotten would come back: %s: %s", lost[0].Path, lost[0].Message())}

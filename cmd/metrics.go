@@ -80,7 +80,7 @@ func (a *app) runTotals(ctx context.Context) (map[string]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	counts, err := operate.OpenRuns(a.runsDir()).Totals(ctx, func(r operate.RunRecord) bool {
+	counts, err := a.openRuns().Totals(ctx, func(r operate.RunRecord) bool {
 		return slices.ContainsFunc(listed, func(l operate.RunRecord) bool { return l.ID == r.ID && l.Outcome == operate.Running })
 	})
 	totals := map[string]int64{}

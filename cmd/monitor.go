@@ -119,6 +119,7 @@ func runMonitor(ctx context.Context, a *app, o monitorOptions) error {
 	var last []string
 	for {
 		look := a.again()
+		look.pin()
 		report, err := look.monitor(ctx, o)
 		if err != nil && ctx.Err() != nil {
 			return nil
@@ -128,6 +129,7 @@ func runMonitor(ctx context.Context, a *app, o monitorOptions) error {
 			last = now
 		}
 		look.tellEvents(ctx) // of this look, and what waits
+		look.pins.End()
 		select {
 		case <-ctx.Done():
 			return nil
@@ -141,6 +143,8 @@ func runMonitor(ctx context.Context, a *app, o monitorOptions) error {
 // that wait.
 func (a *app) monitorOnce(ctx context.Context) (monitorReport, error) {
 	look := a.apart()
+	look.pin()
+	defer look.pins.End()
 	report, err := look.monitor(ctx, monitorOptions{Threshold: a.config.Compaction.Threshold, Compact: a.config.Monitor.Compact})
 	look.tellEvents(ctx)
 	report.Notes = look.notes
@@ -210,10 +214,10 @@ func (a *app) lockMonitor(ctx context.Context) (*durable.FileLock, error) {
 	if err := guarded.guard(ctx); err != nil {
 		return nil, err
 	}
-	if err := durable.MakeDir(a.dataDir(), 0o700); err != nil {
+	if err := a.pins.MakeDir(a.dataDir(), 0o700); err != nil {
 		return nil, &failure{code: "permission", exit: exitFailed, path: a.dataDir(), hint: "choose another place with --data-dir", err: fmt.Errorf("make data directory: %w", err)}
 	}
-	lock, err := durable.Lock(filepath.Join(a.dataDir(), "lock-monitor"))
+	lock, err := a.pins.Lock(filepath.Join(a.dataDir(), "lock-monitor"))
 	if errors.Is(err, durable.ErrLocked) {
 		return nil, &failure{code: "locked", exit: exitBusy, path: a.dataDir(), hint: "it tells what there is to tell; sessctl monitor --dry-run looks without telling", err: fmt.Errorf("another monitor is looking: %w", err)}
 	}
@@ -225,10 +229,10 @@ func (a *app) lockMonitor(ctx context.Context) (*durable.FileLock, error) {
 
 // sweepMonitor removes what a monitor that was killed has left half-written.
 func (a *app) sweepMonitor() error {
-	left, err := durable.Leftovers(a.dataDir(), 0)
+	left, err := a.pins.Leftovers(a.dataDir(), 0)
 	for _, path := range left {
 		if strings.HasPrefix(filepath.Base(path), "."+filepath.Base(a.monitorStatePath())+".") {
-			err = errors.Join(err, durable.RemoveFile(path))
+			err = errors.Join(err, a.pins.RemoveFile(path))
 		}
 	}
 	return err
@@ -240,7 +244,7 @@ func (a *app) monitorStatePath() string { return filepath.Join(a.dataDir(), "mon
 // state with the events, the events, the state without them.
 func (a *app) lookAndTell(ctx context.Context, o monitorOptions, options monitor.Options) (monitorReport, error) {
 	path := a.monitorStatePath()
-	state, err := monitor.Load(path)
+	state, err := monitor.Load(a.pins, path)
 	if err != nil {
 		a.passOver(note{Path: path, Message: err.Error() + "; it is begun anew, and what is wrong now is told again in " + options.CoolDown.String() + " at the earliest"})
 	}
@@ -265,7 +269,7 @@ func (a *app) lookAndTell(ctx context.Context, o monitorOptions, options monitor
 // keepAndPut writes down what was decided and then puts the events. What is not
 // put, because the disk is full say, is put by the next look.
 func (a *app) keepAndPut(ctx context.Context, state *monitor.State, path string) error {
-	if err := state.Save(path); err != nil {
+	if err := state.Save(a.pins, path); err != nil {
 		return err
 	}
 	if len(state.Ready) == 0 {
@@ -277,7 +281,7 @@ func (a *app) keepAndPut(ctx context.Context, state *monitor.State, path string)
 		}
 	}
 	state.Ready = nil
-	return state.Save(path)
+	return state.Save(a.pins, path)
 }
 
 // count says how much was looked at.

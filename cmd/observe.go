@@ -94,6 +94,7 @@ func (a *app) again() *app {
 	again := a.inner()
 	again.outer, again.streams.document = nil, nil
 	again.moved, again.tailCache = nil, nil
+	again.pins = &durable.Pins{} // held until its work is done
 	again.global.Stores = slices.Clone(a.global.Stores)
 	return again
 }

@@ -46,7 +46,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 		app.tellEvents(ctx)
 	}
 	app.stopProfile()
-	app.closeStores()
+	app.end()
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -117,9 +117,11 @@ type app struct {
 }
 
 // printingTo is again for one piece of the work of a server: it prints nothing but
-// to out, and waits for the lock as if it were the first.
+// to out, and waits for the lock as if it were the first. The caller ends it with
+// end.
 func (a *app) printingTo(out io.Writer) *app {
 	own := a.again()
+	own.pin()
 	own.streams = newStreams(strings.NewReader(""), out, io.Discard)
 	own.global.Quiet = false
 	own.held, own.lockUntil, own.meter, own.profile = nil, time.Time{}, nil, nil
@@ -229,7 +231,13 @@ func (a *app) prepare(c *cobra.Command) error {
 	if err := a.configured(c); err != nil {
 		return err
 	}
-	return a.checkDataDir(c)
+	if err := a.checkDataDir(c); err != nil {
+		return err
+	}
+	if name := topCommand(c).Name(); name != "serve" && name != "mcp" { // each piece of their work begins anew
+		a.pin()
+	}
+	return nil
 }
 
 // topCommand is the command below the root that c is, or belongs to.

@@ -17,6 +17,15 @@ import (
 	"github.com/sessctl/sessctl/pkg/summarize"
 )
 
+func (a *app) openRuns() operate.Runs { return a.recordsOf(a.dataDir()) }
+
+// recordsOf are the records of runs of a data directory.
+func (a *app) recordsOf(data string) operate.Runs {
+	r := operate.OpenRuns(runsIn(data))
+	r.Pins = a.pins
+	return r
+}
+
 func (a *app) runsDir() string { return runsIn(a.dataDir()) }
 
 // runsIn is where a data directory has its records of runs.
@@ -29,7 +38,7 @@ func (a *app) earlierRuns(ctx context.Context) ([]operate.RunRecord, error) {
 
 // earlierRunsIn is earlierRuns of a data directory.
 func (a *app) earlierRunsIn(ctx context.Context, data string) ([]operate.RunRecord, error) {
-	records, bad, err := operate.OpenRuns(runsIn(data)).Examine(ctx)
+	records, bad, err := a.recordsOf(data).Examine(ctx)
 	for _, u := range bad {
 		a.notice(note{Path: u.Path, Message: u.Err.Error(), Hint: "it is not needed for anything else: remove it"})
 	}
@@ -44,9 +53,6 @@ func (a *app) inner() *app {
 	inner.streams, inner.outer, inner.notes, inner.late = &streams, a, []note{}, nil
 	inner.opened, inner.listed, inner.foreign, inner.incomplete = nil, false, foreignFile{}, 0
 	inner.streams.document = func(any) {}
-	if a.held == nil {
-		inner.pins = &durable.Pins{} // held until its stores are closed
-	}
 	return &inner
 }
 
@@ -72,9 +78,8 @@ type profileRun struct {
 // that ended, whatever failed; with an error nothing was begun. Another sessctl
 // that does not end within --lock-wait is durable.ErrLocked, and a record.
 func (a *app) runProfile(ctx context.Context, profile string) (operate.RunRecord, error) {
-	r := &profileRun{app: a.inner(), runs: operate.OpenRuns(a.runsDir())}
+	r := &profileRun{app: a.inner(), runs: a.openRuns()}
 	defer r.leave()
-	defer r.pinned()() // through all steps
 	r.begin(profile)
 	if _, err := r.planProfile(profile, time.Time{}); err != nil {
 		return r.record, err // before anything is waited for
@@ -153,7 +158,7 @@ func (r *profileRun) sweep() {
 	if !exists(r.runs.Dir) {
 		return
 	}
-	if err := durable.Sweep(r.runs.Dir, 0); err != nil {
+	if err := r.pins.Sweep(r.runs.Dir, 0); err != nil {
 		r.unwritten(err)
 	}
 }

@@ -165,7 +165,7 @@ func (a *app) toldItself(r operate.RunRecord) bool {
 // runScheduleFailed tells of runs that were killed, by the event that the next run
 // would make of them; and where there is no record of a run, that of the unit.
 func runScheduleFailed(ctx context.Context, a *app, profile string) error {
-	records, err := operate.OpenRuns(a.runsDir()).List(ctx)
+	records, err := a.openRuns().List(ctx)
 	if err != nil {
 		return err
 	}

@@ -82,6 +82,7 @@ type server struct {
 	*api
 	log       *slog.Logger
 	clock     *jobs.Clock
+	jobPins   *durable.Pins // hold the directory of the jobs open
 	schedules []jobs.Schedule
 	address   address
 	tls       *tls.Config
@@ -93,7 +94,7 @@ func runServe(ctx context.Context, a *app, o serveOptions) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = s.jobs.Close() }() // the end of the process gives the lock back too
+	defer func() { _ = s.closeJobs() }() // the end of the process gives the lock back too
 	listener, err := s.address.listen(ctx)
 	if err != nil {
 		return err
@@ -110,7 +111,7 @@ const collectAt = 50
 
 // newServer opens everything but the address.
 func newServer(ctx context.Context, a *app, o serveOptions) (*server, error) {
-	s := &server{log: a.serverLog()}
+	s := &server{log: a.serverLog(), jobPins: &durable.Pins{}}
 	var err error
 	if s.address, err = parseAddress(o.Listen); err != nil {
 		return nil, err
@@ -140,14 +141,14 @@ func newServer(ctx context.Context, a *app, o serveOptions) (*server, error) {
 		return nil, err
 	}
 	if err := s.open(zone); err != nil {
-		return nil, errors.Join(err, s.jobs.Close())
+		return nil, errors.Join(err, s.closeJobs())
 	}
 	return s, nil
 }
 
 // open makes the handler and opens the clock of the schedules.
 func (s *server) open(zone *time.Location) (err error) {
-	if s.clock, err = jobs.OpenClock(filepath.Join(s.jobsDir(), "clock"), zone); err != nil {
+	if s.clock, err = jobs.OpenClock(s.jobPins, filepath.Join(s.jobsDir(), "clock"), zone); err != nil {
 		return err
 	}
 	g := &guard{
@@ -169,8 +170,11 @@ func (a *app) jobsDir() string { return filepath.Join(a.dataDir(), "jobs") }
 // openJobs opens the jobs of the data directory. One server has them: two would
 // each run the profiles, deliver the events and watch the sessions.
 func (s *server) openJobs() (*jobs.Registry, error) {
+	s.jobPins.Hold()
+	s.jobPins.Top(s.jobsDir())
 	registry, err := jobs.Open(s.jobsDir(), jobs.Options{
-		Now: s.now, NewID: func() string { return ulid.Make().String() }, Accept: s.auditJob,
+		Pins: s.jobPins,
+		Now:  s.now, NewID: func() string { return ulid.Make().String() }, Accept: s.auditJob,
 		Report: func(err error) { s.log.Warn("jobs", "error", visible(err.Error())) },
 	})
 	if errors.Is(err, durable.ErrLocked) {
@@ -180,6 +184,11 @@ func (s *server) openJobs() (*jobs.Registry, error) {
 		}
 	}
 	return registry, err
+}
+
+func (s *server) closeJobs() error {
+	defer s.jobPins.End()
+	return s.jobs.Close()
 }
 
 // serverLog is where the server says what it does: lines of key=value on stderr,

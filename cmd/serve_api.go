@@ -114,7 +114,7 @@ func answered[T any](ctx context.Context, s *api, document func(context.Context,
 		return nil, problemFor(ctx.Err())
 	}
 	own := s.printingTo(io.Discard)
-	defer own.closeStores()
+	defer own.end()
 	own.global.JSON = true
 	doc, err := document(ctx, own)
 	if err != nil {

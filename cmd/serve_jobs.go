@@ -61,7 +61,7 @@ func (s *server) work(ctx context.Context, j jobs.Job) (jobs.Result, error) {
 	s.log.Info("job begins", "job", j.ID, "kind", j.Kind, "subject", visible(j.Subject), "caller", visible(j.Caller))
 	var out bytes.Buffer
 	own := s.printingTo(&out)
-	defer own.closeStores()
+	defer own.end()
 	own.global.JSON, own.global.LockWait = true, cmp.Or(own.global.LockWait, jobLockWait)
 	err := own.perform(ctx, j)
 	if ctx.Err() != nil && err != nil {

@@ -141,7 +141,7 @@ func (s *server) repeat(ctx context.Context, l loop) {
 	for {
 		own := s.printingTo(io.Discard)
 		err := l.do(ctx, own)
-		own.closeStores()
+		own.end()
 		if ctx.Err() != nil {
 			return
 		}

@@ -83,6 +83,12 @@ func (a *app) ofRuntime(stores []session.Store) []session.Store {
 	return slices.Clone(stores)
 }
 
+// end ends a command, or a piece of the work of a server.
+func (a *app) end() {
+	a.closeStores()
+	a.pins.End()
+}
+
 // closeStores gives back what the stores of this run hold: connections, and
 // copies of databases.
 func (a *app) closeStores() {

@@ -81,7 +81,6 @@ func runUndo(ctx context.Context, a *app, o undoOptions, fs *pflag.FlagSet) erro
 	if err := o.validate(fs); err != nil {
 		return err
 	}
-	defer a.pinned()()
 	u, err := a.newUndo(o, fs)
 	if err != nil {
 		return err

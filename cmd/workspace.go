@@ -177,7 +177,7 @@ func (a *app) foretellLostMemory(ctx context.Context) error {
 // an earlier version, and finishes what a forget that was cut off has left.
 func (a *app) changeMemory(ctx context.Context) (*memory.Store, error) {
 	bar := newProgress(a)
-	store, err := memory.Open(ctx, a.memoryDir(), memory.Options{Progress: func(done, total int64) { bar.draw("bring the memory up to date", done, total) }})
+	store, err := memory.Open(ctx, a.memoryDir(), memory.Options{Pins: a.pins, Progress: func(done, total int64) { bar.draw("bring the memory up to date", done, total) }})
 	bar.clear()
 	if err != nil {
 		return nil, err
@@ -331,13 +331,8 @@ func (a *app) outputLimit() int64 {
 // sweep removes what killed runs left half-written in our own directories and
 // in the archives of these sessions. The lock makes it safe.
 func (w *workspace) sweep(ctx context.Context, a *app, sessions []found) error {
-	for _, dir := range a.recordDirs() {
+	for _, dir := range a.ownDirs() {
 		if err := a.pins.Sweep(dir, 0); err != nil {
-			return fmt.Errorf("sweep %s: %w", dir, err)
-		}
-	}
-	for _, dir := range a.memoryDirs() {
-		if err := durable.Sweep(dir, 0); err != nil {
 			return fmt.Errorf("sweep %s: %w", dir, err)
 		}
 	}
@@ -390,16 +385,10 @@ func (w *workspace) close() {
 // disks, each of them: what is in them is not looked for through further links.
 func (a *app) pin() {
 	a.pins.Hold()
-	for _, dir := range append(a.recordDirs(), a.catalogueDir(), filepath.Join(a.dataDir(), "archive"), filepath.Join(a.dataDir(), "trash"), a.journal().GivenUp().Dir) {
+	further := []string{a.catalogueDir(), filepath.Join(a.dataDir(), "archive"), filepath.Join(a.dataDir(), "trash"), a.journal().GivenUp().Dir, a.runsDir(), a.outboxDir(), a.hooksDir()}
+	for _, dir := range append(a.ownDirs(), further...) {
 		a.pins.Top(dir)
 	}
-}
-
-// pinned is [app.pin] for a whole command, which has to look before it opens a
-// workspace: at a receipt, or at changes that a killed run has begun.
-func (a *app) pinned() (release func()) {
-	a.pin()
-	return a.pins.Release
 }
 
 // ownDirs lists the directories of our own in which a killed run may have left
@@ -411,7 +400,7 @@ func (a *app) recordDirs() []string {
 	return []string{a.dataDir(), a.journalDir(), a.receiptsDir(), a.factsReceiptsDir()}
 }
 
-// memoryDirs are those of memory, whose files SQLite finds by their paths.
+// memoryDirs are those of memory.
 func (a *app) memoryDirs() []string {
 	of := a.memoryDir()
 	return []string{of, memory.ForgottenDir(of), memory.KeptDir(of), memory.StoredDir(of)}
@@ -623,7 +612,7 @@ func (a *app) lock(ctx context.Context) (*dataLock, error) {
 			err: fmt.Errorf("the clock says %s", now.Format(time.RFC3339)),
 		}
 	}
-	if err := durable.MakeDir(a.dataDir(), 0o700); err != nil {
+	if err := a.pins.MakeDir(a.dataDir(), 0o700); err != nil {
 		return nil, &failure{code: "permission", exit: exitFailed, path: a.dataDir(), hint: "choose another place with --data-dir", err: fmt.Errorf("make data directory: %w", err)}
 	}
 	lock, err := a.takeLock(ctx, filepath.Join(a.dataDir(), "lock"))
@@ -638,7 +627,7 @@ func (a *app) lock(ctx context.Context) (*dataLock, error) {
 }
 
 func (a *app) takeLock(ctx context.Context, path string) (*dataLock, error) {
-	lock, err := durable.Lock(path)
+	lock, err := a.pins.Lock(path)
 	if err == nil || a.global.LockWait == 0 || !errors.Is(err, durable.ErrLocked) {
 		return &dataLock{file: lock}, err
 	}
@@ -646,7 +635,7 @@ func (a *app) takeLock(ctx context.Context, path string) (*dataLock, error) {
 		a.lockUntil = time.Now().Add(a.global.LockWait)
 		a.notice(note{Message: fmt.Sprintf("waiting up to %s for another sessctl: %s", a.global.LockWait, err)})
 	}
-	lock, err = durable.LockWithin(ctx, path, max(time.Until(a.lockUntil), 0))
+	lock, err = a.pins.LockWithin(ctx, path, max(time.Until(a.lockUntil), 0))
 	return &dataLock{file: lock, waited: true}, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -264,6 +265,10 @@ func fdPath(tid int, fd uint64) string {
 }
 
 func atPath(tid int, dir uint64, path string) string {
+	if fd, below, _ := strings.Cut(strings.TrimPrefix(path, "/proc/self/fd/"), "/"); strings.HasPrefix(path, "/proc/self/fd/") {
+		number, _ := strconv.ParseInt(fd, 10, 32)
+		return filepath.Join(fdPath(tid, uint64(number)), below)
+	}
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
 	}

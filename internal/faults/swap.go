@@ -25,11 +25,10 @@ func swapped() []Fault {
 }
 
 // own is the directory of our own, or of archives or trash, that a path is in, ""
-// if it is in none. Memory is not among them: SQLite finds its files by their
-// paths.
+// if it is in none.
 func (h *Home) own(path string) string {
 	dirs := []string{filepath.Join(h.Sessions(), ".sessctl-trash"), filepath.Join(h.store(), "..", "session_archive")}
-	for _, name := range []string{"archive", "archives", "journal", "receipts", "facts", "trash", "given-up"} {
+	for _, name := range []string{"archive", "archives", "journal", "receipts", "facts", "trash", "given-up", "memory", "memory-forgotten", "memory-summaries", "memory-stored", "runs", "outbox", "jobs"} {
 		dirs = append(dirs, filepath.Join(h.Data(), name))
 	}
 	for _, dir := range dirs {

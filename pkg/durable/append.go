@@ -21,7 +21,17 @@ func AppendRows(path string, offset int64, rows []byte, perm fs.FileMode) error 
 	if err := MakeDir(dir, 0o700); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|openNoFollow|openNonblock, perm)
+	n, err := nameAt(path)
+	if err != nil {
+		return fmt.Errorf("open rows %s: %w", path, bare(err))
+	}
+	defer n.close()
+	return appendRowsIn(n.in, n.base, offset, rows, perm)
+}
+
+func appendRowsIn(root *os.Root, base string, offset int64, rows []byte, perm fs.FileMode) error {
+	dir, path := root.Name(), filepath.Join(root.Name(), base)
+	f, err := root.OpenFile(base, os.O_RDWR|os.O_CREATE|openNoFollow|openNonblock, perm)
 	if err != nil {
 		return fmt.Errorf("open rows %s: %w", path, bare(err))
 	}
@@ -32,7 +42,7 @@ func AppendRows(path string, offset int64, rows []byte, perm fs.FileMode) error 
 		return explain("write rows of", path, dir, err)
 	}
 	if offset == 0 {
-		return SyncDir(dir) // also for a run that was killed before it came to this
+		return SyncDirIn(root) // also for a run that was killed before it came to this
 	}
 	return nil
 }
@@ -65,7 +75,20 @@ func writeAndSync(f *os.File, rows []byte, offset int64) error {
 // it. What lies beyond the end of the file is cut off. A file that is missing
 // is no error.
 func Overwrite(path string, parts iter.Seq2[int64, []byte]) error {
-	f, err := os.OpenFile(path, os.O_RDWR|openNoFollow|openNonblock, 0)
+	n, err := nameAt(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("open rows %s: %w", path, bare(err))
+	}
+	defer n.close()
+	return overwriteIn(n.in, n.base, parts)
+}
+
+func overwriteIn(root *os.Root, base string, parts iter.Seq2[int64, []byte]) error {
+	path := filepath.Join(root.Name(), base)
+	f, err := root.OpenFile(base, os.O_RDWR|openNoFollow|openNonblock, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -76,7 +99,7 @@ func Overwrite(path string, parts iter.Seq2[int64, []byte]) error {
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}
-	return explain("overwrite rows of", path, filepath.Dir(path), err)
+	return explain("overwrite rows of", path, root.Name(), err)
 }
 
 func overwrite(f *os.File, parts iter.Seq2[int64, []byte]) error {

@@ -19,6 +19,8 @@ import (
 // however it ends: it is never stale.
 type FileLock struct {
 	lock *flock.Flock
+	path string  // as it is named to people
+	held *Handle // of the directory, by whose path the lock was taken; may be nil
 }
 
 // Lock takes the exclusive lock of the file at path, which it makes if it is
@@ -26,23 +28,42 @@ type FileLock struct {
 // the lock, with that process's id where it is known. [ErrNotRegular] is
 // returned when anything but a regular file is at path. The file stays when the
 // lock is released: removing it would let two processes hold "the" lock.
-func Lock(path string) (*FileLock, error) {
-	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+func Lock(path string) (*FileLock, error) { return lockBy(path, path) }
+
+// lockBy takes the lock of the file that the system finds at reach, and that
+// people know by another path.
+func lockBy(reach, path string) (*FileLock, error) {
+	if info, err := os.Lstat(reach); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("lock %s: %w", path, ErrNotRegular) // opening a pipe may wait
 	}
-	lock := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|openNoFollow), flock.SetPermissions(0o600))
+	lock := flock.New(reach, flock.SetFlag(os.O_CREATE|os.O_RDWR|openNoFollow), flock.SetPermissions(0o600))
 	ok, err := lock.TryLock()
 	if err != nil {
 		return nil, explain("lock", path, filepath.Dir(path), err)
 	}
 	if !ok {
-		return nil, lockedBy(path)
+		return nil, lockedBy(reach, path)
 	}
-	if info, err := os.Lstat(path); err == nil && info.Mode().Perm() != 0o600 && runtime.GOOS != "windows" {
-		_ = os.Chmod(path, 0o600) // a umask that forbids everything would keep the next run out
+	if info, err := os.Lstat(reach); err == nil && info.Mode().Perm() != 0o600 && runtime.GOOS != "windows" {
+		_ = os.Chmod(reach, 0o600) // a umask that forbids everything would keep the next run out
 	}
-	writeHolder(path, strconv.Itoa(os.Getpid())+"\n")
-	return &FileLock{lock: lock}, nil
+	writeHolder(reach, strconv.Itoa(os.Getpid())+"\n")
+	return &FileLock{lock: lock, path: path}, nil
+}
+
+// Lock is [Lock].
+func (p *Pins) Lock(path string) (*FileLock, error) {
+	held, err := p.OpenHandle(filepath.Dir(path))
+	if err != nil {
+		return nil, explain("lock", path, filepath.Dir(path), err)
+	}
+	lock, err := lockBy(filepath.Join(held.Path(), filepath.Base(path)), path)
+	if err != nil {
+		held.Close()
+		return nil, err
+	}
+	lock.held = held
+	return lock, nil
 }
 
 // lockPause is how long a wait for a lock leaves between two tries. Whoever
@@ -53,10 +74,19 @@ const lockPause = 100 * time.Millisecond
 // context ends, whose error it returns then. Of several that wait any may be the
 // next.
 func LockWithin(ctx context.Context, path string, wait time.Duration) (*FileLock, error) {
+	return lockWithin(ctx, Lock, path, wait)
+}
+
+// LockWithin is [LockWithin].
+func (p *Pins) LockWithin(ctx context.Context, path string, wait time.Duration) (*FileLock, error) {
+	return lockWithin(ctx, p.Lock, path, wait)
+}
+
+func lockWithin(ctx context.Context, take func(path string) (*FileLock, error), path string, wait time.Duration) (*FileLock, error) {
 	over := time.NewTimer(wait)
 	defer over.Stop()
 	for {
-		lock, err := Lock(path)
+		lock, err := take(path)
 		if !errors.Is(err, ErrLocked) {
 			return lock, err
 		}
@@ -76,8 +106,12 @@ func (l *FileLock) Unlock() error {
 		return nil
 	}
 	writeHolder(l.lock.Path(), "")
-	if err := l.lock.Unlock(); err != nil {
-		return fmt.Errorf("unlock %s: %w", l.lock.Path(), bare(err))
+	err := l.lock.Unlock()
+	if l.held != nil {
+		l.held.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("unlock %s: %w", l.path, bare(err))
 	}
 	return nil
 }
@@ -94,8 +128,8 @@ func writeHolder(path, text string) {
 	_, _ = file.WriteString(text) // only for people: the lock is held without it
 }
 
-func lockedBy(path string) error {
-	text, err := os.ReadFile(path)
+func lockedBy(reach, path string) error {
+	text, err := os.ReadFile(reach)
 	pid, convErr := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err := errors.Join(err, convErr); err != nil {
 		return fmt.Errorf("lock %s: %w", path, ErrLocked)

@@ -42,6 +42,11 @@ func ReadSmall(path string, most int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return readSmall(file, path, most)
+}
+
+// readSmall reads a file, and closes it.
+func readSmall(file *os.File, path string, most int64) ([]byte, error) {
 	defer file.Close()
 	text, err := io.ReadAll(io.LimitReader(file, most+1))
 	if err == nil && int64(len(text)) > most {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,7 +50,7 @@ func (p *Pins) Release() {
 	}
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	if p.holds--; p.holds > 0 {
+	if p.holds = max(p.holds-1, 0); p.holds > 0 {
 		return
 	}
 	for path, root := range p.tops {
@@ -58,6 +59,17 @@ func (p *Pins) Release() {
 		}
 		p.tops[path] = nil
 	}
+}
+
+// End releases whatever is held, however often [Pins.Hold] was called.
+func (p *Pins) End() {
+	if p == nil {
+		return
+	}
+	p.mutex.Lock()
+	p.holds = min(p.holds, 1)
+	p.mutex.Unlock()
+	p.Release()
 }
 
 // Held reports whether a run is under way.
@@ -401,11 +413,55 @@ func (p *Pins) CreateNamed(dir, label string, perm os.FileMode, write func(io.Wr
 	return j.run(write)
 }
 
+// AppendRows is [AppendRows].
+func (p *Pins) AppendRows(path string, offset int64, rows []byte, perm fs.FileMode) error {
+	if err := p.MakeDir(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return p.within(path, func() error { return AppendRows(path, offset, rows, perm) }, func(root *os.Root, base string) error {
+		return appendRowsIn(root, base, offset, rows, perm)
+	})
+}
+
+// Overwrite is [Overwrite].
+func (p *Pins) Overwrite(path string, parts iter.Seq2[int64, []byte]) error {
+	err := p.within(path, func() error { return Overwrite(path, parts) }, func(root *os.Root, base string) error {
+		return overwriteIn(root, base, parts)
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // with its directory
+	}
+	return err
+}
+
 // AppendLine is [AppendLine].
 func (p *Pins) AppendLine(path string, line []byte, perm fs.FileMode) error {
 	return p.within(path, func() error { return AppendLine(path, line, perm) }, func(root *os.Root, base string) error {
 		return appendLineIn(root, base, line, perm)
 	})
+}
+
+// MoveDir is [MoveDir]. What lies at the old name from now on is another
+// directory, and is opened when it is needed.
+func (p *Pins) MoveDir(from, to string) error {
+	if p == nil {
+		return MoveDir(from, to)
+	}
+	if err := p.InPlace(from); err != nil {
+		return fmt.Errorf("move %s: %w", from, err)
+	}
+	if err := MoveDir(from, to); err != nil {
+		return err
+	}
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	for _, dir := range []string{filepath.Clean(from), filepath.Clean(to)} {
+		if root := p.tops[dir]; root != nil {
+			_ = root.Close() // it was only looked at
+			p.tops[dir] = nil
+		}
+	}
+	return nil
 }
 
 // MoveFile is [MoveFile].
@@ -441,6 +497,19 @@ func (p *Pins) OpenRegular(path string) (file *os.File, err error) {
 		return OpenRegular(path)
 	}
 	return OpenRegularIn(found.root, filepath.Join(found.below, filepath.Base(path)))
+}
+
+// ReadSmall is [ReadSmall] for a file of our own: in a directory that is held
+// open a link is [ErrNotRegular].
+func (p *Pins) ReadSmall(path string, most int64) ([]byte, error) {
+	if found, err := p.find(filepath.Dir(path)); err == nil && found.root == nil {
+		return ReadSmall(path, most)
+	}
+	file, err := p.OpenRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	return readSmall(file, path, most)
 }
 
 // Lstat is os.Lstat.

@@ -139,3 +139,20 @@ func identify(fi os.FileInfo) Identity {
 		Changed: time.Unix(stat.Ctim.Unix()),
 	}
 }
+
+// pathOf is a path of an open directory that goes by its descriptor; "" without
+// /proc.
+func pathOf(dir *os.File) (path string) {
+	here, err := dir.Stat()
+	if err != nil {
+		return ""
+	}
+	_ = onDescriptor(dir, func(fd uintptr) error { // what fails leaves no path
+		path = fmt.Sprintf("/proc/self/fd/%d", fd)
+		return nil
+	})
+	if there, err := os.Stat(path); err != nil || !os.SameFile(here, there) {
+		return ""
+	}
+	return path
+}

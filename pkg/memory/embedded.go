@@ -28,7 +28,7 @@ type embeddedIndex struct {
 
 func (s *Store) newIndex(ctx context.Context, m embed.Model) (*embeddedIndex, error) {
 	facts, err := s.hasFacts(ctx)
-	return &embeddedIndex{store: s, facts: facts, model: m, rows: rowReader{dim: m.Dim}}, err
+	return &embeddedIndex{store: s, facts: facts, model: m, rows: rowReader{dim: m.Dim, pins: s.pins}}, err
 }
 
 // filter is the SQL condition of a query over records r.
@@ -106,7 +106,7 @@ func (x *embeddedIndex) nearest(ctx context.Context, n int) ([]scored, error) {
 
 // Cosines reads the vectors of records.
 func (x *embeddedIndex) Cosines(ctx context.Context, keys []int64) (map[int64]float64, error) {
-	reader := &rowReader{dim: len(x.vector)} // what is damaged was counted
+	reader := &rowReader{dim: len(x.vector), pins: x.store.pins} // what is damaged was counted
 	if x.sweep != nil {
 		return x.sweep.cosines(ctx, keys, reader)
 	}

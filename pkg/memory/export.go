@@ -45,7 +45,7 @@ func (s *Store) Export(ctx context.Context, o ExportOptions, fn func(page []Expo
 		return 0, fmt.Errorf("read records: %w", classifyError(err))
 	}
 	defer rows.Close()
-	x := &export{store: s, rows: rowReader{dim: model.dim}, fn: fn}
+	x := &export{store: s, rows: rowReader{dim: model.dim, pins: s.pins}, fn: fn}
 	for rows.Next() {
 		if err := x.scan(rows); err != nil {
 			return 0, err

@@ -170,7 +170,7 @@ func (s *Store) forget(ctx context.Context, tx *sql.Tx, selection Selection) (in
 		return 0, err
 	}
 	noted := forgottenFile{Schema: 1, At: time.Now().UnixMilli(), Records: tombstones}
-	if err := noteForgotten(s.dir, noted); err != nil {
+	if err := s.forgottenFiles().noteForgotten(noted); err != nil {
 		return 0, err
 	}
 	if err := s.dropKept(tombstones); err != nil {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -152,10 +151,13 @@ func (s *Store) ownWordsPath(id string) string {
 // keepOwnWords writes the file of a record, unless it is there.
 func (s *Store) keepOwnWords(r Record) error {
 	path := s.ownWordsPath(r.ID)
-	if kept, err := readOwnWords(path); err == nil && kept == r || path == "" {
+	if path == "" {
 		return nil
 	}
-	if err := durable.MakeDir(StoredDir(s.dir), 0o700); err != nil {
+	if kept, err := readOwnWords(s.pins, path); err == nil && kept == r {
+		return nil
+	}
+	if err := s.pins.MakeDir(StoredDir(s.dir), 0o700); err != nil {
 		return fmt.Errorf("keep own words: %w", err)
 	}
 	text, err := json.Marshal(keptWords{
@@ -163,7 +165,7 @@ func (s *Store) keepOwnWords(r Record) error {
 		At: r.CreatedAt, Text: r.Text, Sum: fmt.Sprintf("%016x", uint64(sumOf(r))),
 	})
 	if err == nil {
-		err = durable.ReplaceFile(path, 0o600, func(w io.Writer) error {
+		err = s.pins.ReplaceFile(path, 0o600, func(w io.Writer) error {
 			_, err := w.Write(append(text, '\n'))
 			return err
 		})
@@ -178,8 +180,8 @@ func (s *Store) keepOwnWords(r Record) error {
 var errNotAsWritten = errors.New("it is damaged")
 
 // readOwnWords reads the file of a record.
-func readOwnWords(path string) (Record, error) {
-	file, err := durable.OpenRegular(path)
+func readOwnWords(pins *durable.Pins, path string) (Record, error) {
+	file, err := pins.OpenRegular(path)
 	if err != nil {
 		return Record{}, err
 	}
@@ -205,10 +207,13 @@ func readOwnWords(path string) (Record, error) {
 // dropOwnWords removes the file of a record, if there is one.
 func (s *Store) dropOwnWords(id string) error {
 	path := s.ownWordsPath(id)
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) { // nearly always
+	if path == "" {
 		return nil
 	}
-	if err := durable.RemoveFile(path); err != nil {
+	if _, err := s.pins.Lstat(path); errors.Is(err, fs.ErrNotExist) { // nearly always
+		return nil
+	}
+	if err := s.pins.RemoveFile(path); err != nil {
 		return fmt.Errorf("remove own words: %w", err)
 	}
 	return nil
@@ -222,8 +227,8 @@ type ownWordsFile struct {
 }
 
 // ownWordsFiles reads all files of a memory in dir, by the ids of their records.
-func ownWordsFiles(dir string) (map[string]ownWordsFile, error) {
-	entries, err := os.ReadDir(StoredDir(dir))
+func ownWordsFiles(pins *durable.Pins, dir string) (map[string]ownWordsFile, error) {
+	entries, err := pins.ReadDir(StoredDir(dir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("list own words: %w", err)
 	}
@@ -234,7 +239,7 @@ func ownWordsFiles(dir string) (map[string]ownWordsFile, error) {
 			continue
 		}
 		f := ownWordsFile{path: filepath.Join(StoredDir(dir), e.Name())}
-		f.record, f.err = readOwnWords(f.path)
+		f.record, f.err = readOwnWords(pins, f.path)
 		files[id] = f
 	}
 	return files, nil
@@ -285,7 +290,7 @@ type RepairedOwnWords struct {
 // memory that was made again gets them back, and so does a store that was
 // killed half-way. The caller holds the lock of the data directory.
 func (s *Store) RepairOwnWords(ctx context.Context) (done RepairedOwnWords, err error) {
-	files, err := ownWordsFiles(s.dir)
+	files, err := ownWordsFiles(s.pins, s.dir)
 	if err != nil {
 		return done, err
 	}
@@ -321,7 +326,7 @@ func (s *Store) OwnWordsWait(ctx context.Context) bool {
 		return err == nil
 	}
 	list, err := s.ownWords(ctx, s.db, OwnWordsFilter{})
-	files, listErr := ownWordsFiles(s.dir)
+	files, listErr := ownWordsFiles(s.pins, s.dir)
 	return err == nil && listErr == nil && len(files) != len(list)
 }
 
@@ -335,7 +340,7 @@ func (s *Store) repairFromFile(ctx context.Context, f ownWordsFile, known stored
 		return fmt.Errorf("read own words: %w", f.err)
 	case f.err != nil:
 		done.Lost = append(done.Lost, f.path)
-		return durable.MoveFile(f.path, f.path+".damaged")
+		return s.pins.MoveFile(f.path, f.path+".damaged")
 	}
 	result, err := s.Put(ctx, Source{}, oneRecord(f.record))
 	if err == nil && result.Buried > 0 { // a forget that was cut off
@@ -352,7 +357,7 @@ func (s *Store) verifyOwnWords(ctx context.Context) (problems []Problem, err err
 	if err != nil {
 		return nil, err
 	}
-	files, err := ownWordsFiles(s.dir) // after the records: their files were written before them
+	files, err := ownWordsFiles(s.pins, s.dir) // after the records: their files were written before them
 	if err != nil {
 		return nil, err
 	}

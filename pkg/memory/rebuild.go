@@ -182,12 +182,13 @@ func (s *Store) EndRebuild(ctx context.Context) error {
 // SetAsideDamaged moves the directory of a memory that is damaged, or is not
 // ours, to a name beside it and returns that; "" if there is none or it is
 // sound. Nothing is deleted. The vectors move with it, and are made again.
-// ErrNewerSchema is returned for the memory of a newer sessctl, which stays.
-func SetAsideDamaged(ctx context.Context, dir string, now time.Time) (moved string, problems []Problem, err error) {
+// ErrNewerSchema is returned for the memory of a newer sessctl, which stays. pins,
+// which may be nil, are those of the run.
+func SetAsideDamaged(ctx context.Context, pins *durable.Pins, dir string, now time.Time) (moved string, problems []Problem, err error) {
 	problems, err = examine(ctx, dir)
 	if err != nil || len(problems) == 0 {
 		return "", nil, err
 	}
 	moved = dir + ".damaged-" + now.UTC().Format("20060102T150405.000000000Z")
-	return moved, problems, durable.MoveDir(dir, moved)
+	return moved, problems, pins.MoveDir(dir, moved)
 }

@@ -169,10 +169,10 @@ func TestSetAsideDamaged(t *testing.T) {
 	s, dir := newStore(t)
 	put(t, s, cut("one", 100)...)
 	s.Close()
-	if moved, _, err := memory.SetAsideDamaged(ctx, dir, time.Now()); moved != "" || err != nil {
+	if moved, _, err := memory.SetAsideDamaged(ctx, nil, dir, time.Now()); moved != "" || err != nil {
 		t.Fatal(moved, err)
 	}
-	if moved, _, err := memory.SetAsideDamaged(ctx, dir+"-none", time.Now()); moved != "" || err != nil {
+	if moved, _, err := memory.SetAsideDamaged(ctx, nil, dir+"-none", time.Now()); moved != "" || err != nil {
 		t.Fatal(moved, err)
 	}
 	path := filepath.Join(dir, "memory.db")
@@ -186,7 +186,7 @@ func TestSetAsideDamaged(t *testing.T) {
 	if err := os.WriteFile(path, raw, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	moved, problems, err := memory.SetAsideDamaged(ctx, dir, time.Now())
+	moved, problems, err := memory.SetAsideDamaged(ctx, nil, dir, time.Now())
 	if moved == "" || len(problems) == 0 || err != nil {
 		t.Fatal(moved, problems, err)
 	}

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/embed"
 )
 
@@ -193,7 +192,7 @@ func (s *Store) removeUnnamed(ctx context.Context) error {
 		if info, err := os.Lstat(path); err != nil || named[path] || !info.Mode().IsRegular() {
 			continue
 		}
-		if err := durable.RemoveFile(path); err != nil {
+		if err := s.pins.RemoveFile(path); err != nil {
 			return err
 		}
 	}

@@ -192,7 +192,7 @@ func (s *Store) sharePage(ctx context.Context, source shareSource, q ShareQuery,
 	if err := rows.Err(); err != nil {
 		return nil, after, 0, fmt.Errorf("read records: %w", classifyError(err))
 	}
-	return page, last, damaged, readShared(ctx, page, places, q.Model.Dim)
+	return page, last, damaged, s.readShared(ctx, page, places, q.Model.Dim)
 }
 
 // complete fills in what was read.
@@ -214,8 +214,8 @@ func (x *Shared) complete(r stored, f Fact, m VectorModel) {
 }
 
 // readShared reads the vectors of a page; the record of a place is an index.
-func readShared(ctx context.Context, page []Shared, places []place, dim int) error {
-	reader := rowReader{dim: dim}
+func (s *Store) readShared(ctx context.Context, page []Shared, places []place, dim int) error {
+	reader := rowReader{dim: dim, pins: s.pins}
 	return reader.each(ctx, places, func(b block) error {
 		for i, p := range b.places {
 			page[p.record].Vector = append([]float32(nil), b.rows[i]...)
@@ -371,7 +371,7 @@ func (s *Store) Honour(ctx context.Context, forgotten []Forgotten) (removed int,
 	}
 	err = s.deleteSecurely(ctx, func(tx *sql.Tx) (bool, error) {
 		for _, f := range byTime(fresh) {
-			if err := noteForgotten(s.dir, f); err != nil {
+			if err := s.forgottenFiles().noteForgotten(f); err != nil {
 				return false, err
 			}
 			if err := s.dropKept(f.Records); err != nil {

@@ -57,6 +57,9 @@ type Options struct {
 	// Progress is told how much of a memory of an earlier version has been
 	// brought up to date, texts and vectors, of how many. It may be nil.
 	Progress func(done, total int64)
+	// Pins hold the directories of the memory open for longer than the store is;
+	// nil holds them from here to Close.
+	Pins *durable.Pins
 }
 
 // Store is an open memory. It may be used by several goroutines; of several
@@ -64,6 +67,8 @@ type Options struct {
 type Store struct {
 	db       *sql.DB
 	dir      string
+	pins     *durable.Pins   // its directories, until Close
+	held     *durable.Handle // that of the database
 	readOnly bool
 	schema   int  // version of the database
 	created  bool // it was made when it was opened
@@ -75,46 +80,52 @@ type Store struct {
 // only to be read: then it is an error that wraps fs.ErrNotExist). Errors:
 // ErrNewerSchema, ErrCorrupt.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
-	path := filepath.Join(dir, "memory.db")
 	o.ReadOnly = o.ReadOnly || o.NoTrace
-	if !o.ReadOnly {
-		if err := makeFile(dir, path); err != nil {
-			return nil, err
-		}
-	}
-	if err := checkFile(path); err != nil {
+	s := &Store{dir: dir, readOnly: o.ReadOnly, progress: o.Progress}
+	s.hold(o.Pins)
+	if err := s.open(ctx, o); err != nil {
+		s.letGo()
 		return nil, err
-	}
-	name := address(path, o.ReadOnly)
-	if o.NoTrace {
-		var err error
-		if name, err = traceless(path); err != nil {
-			return nil, fmt.Errorf("open %s: %w", path, err)
-		}
-	}
-	s, err := openNamed(ctx, name, &Store{dir: dir, readOnly: o.ReadOnly, progress: o.Progress})
-	if o.ReadOnly && !o.NoTrace && unwritable(err) {
-		if name, err = traceless(path); err == nil {
-			s, err = openNamed(ctx, name, &Store{dir: dir, readOnly: true})
-		}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, classifyError(err))
 	}
 	return s, nil
 }
 
-func openNamed(ctx context.Context, name string, s *Store) (*Store, error) {
-	db, err := sql.Open("sqlite", name)
+func (s *Store) open(ctx context.Context, o Options) (err error) {
+	if !o.ReadOnly {
+		if err := s.makeFile(); err != nil {
+			return err
+		}
+	}
+	if err := s.checkFile(); err != nil {
+		return err
+	}
+	if s.held, err = s.pins.OpenHandle(s.dir); err != nil {
+		return fmt.Errorf("open %s: %w", s.path(), err)
+	}
+	if o.NoTrace {
+		err = s.openTraceless(ctx)
+	} else if err = s.openNamed(ctx, s.address()); o.ReadOnly && unwritable(err) {
+		err = s.openTraceless(ctx)
+	}
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("open %s: %w", s.path(), classifyError(err))
 	}
-	s.db = db
-	if err := s.prepare(ctx); err != nil {
-		_ = db.Close() // it was only looked at
-		return nil, err
+	return nil
+}
+
+func (s *Store) path() string { return filepath.Join(s.dir, "memory.db") }
+
+func (s *Store) openNamed(ctx context.Context, name string) (err error) {
+	if s.db, err = sql.Open("sqlite", name); err != nil {
+		return err
 	}
-	return s, nil
+	if err = s.inPlace(); err == nil {
+		err = s.prepare(ctx)
+	}
+	if err != nil {
+		_ = s.db.Close() // it was only looked at
+	}
+	return err
 }
 
 // unwritable reports whether SQLite could not make its files beside a database
@@ -130,26 +141,31 @@ func unwritable(err error) bool {
 }
 
 // makeFile makes the directory and an empty database, private (0700, 0600).
-func makeFile(dir, path string) error {
-	if err := durable.MakeDir(dir, 0o700); err != nil {
+func (s *Store) makeFile() error {
+	if err := s.pins.MakeDir(s.dir, 0o700); err != nil {
 		return fmt.Errorf("make memory directory: %w", err)
 	}
-	err := durable.CreateFile(path, 0o600, func(w io.Writer) error { return nil })
+	err := s.pins.CreateFile(s.path(), 0o600, func(w io.Writer) error { return nil })
 	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("make %s: %w", path, err)
+		return fmt.Errorf("make %s: %w", s.path(), err)
 	}
 	return nil
 }
 
 // checkFile refuses what SQLite would take for a new database although it is
-// the beginning of another, and what it would wait for, as for a pipe.
-func checkFile(path string) error {
-	info, err := os.Stat(path)
+// the beginning of another, what it would wait for, as for a pipe, and links.
+func (s *Store) checkFile() error {
+	path := s.path()
+	info, err := s.pins.Lstat(path)
 	if err != nil {
 		return fmt.Errorf("look for %s: %w", path, err)
 	}
 	for _, beside := range []string{"", "-wal", "-shm", "-journal"} {
-		if other, err := os.Stat(path + beside); err == nil && !other.Mode().IsRegular() {
+		other, err := s.pins.Lstat(path + beside)
+		if err == nil && other.Mode()&fs.ModeSymlink != 0 {
+			return fmt.Errorf("open %s: %w: it is a symbolic link; put the file itself there, or link the directory", path+beside, durable.ErrNotRegular)
+		}
+		if err == nil && !other.Mode().IsRegular() {
 			return fmt.Errorf("open %s: %w: %w", path+beside, ErrCorrupt, durable.ErrNotRegular)
 		}
 	}
@@ -159,29 +175,33 @@ func checkFile(path string) error {
 	return nil
 }
 
-// traceless is the driver's name of a database that is looked at without a
-// trace: as if it lay on a disk that cannot change. With a log beside it that
-// would be wrong, and to read the log SQLite touches it and its index
-// (docs/decisions.md D10).
-func traceless(path string) (string, error) {
-	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
-		return "", ErrInUse
+// openTraceless opens a database to look at it without a trace: as if it lay on a
+// disk that cannot change. With a log beside it that would be wrong, and to read
+// the log SQLite touches it and its index (docs/decisions.md D10).
+func (s *Store) openTraceless(ctx context.Context) error {
+	if info, err := s.pins.Lstat(s.path() + "-wal"); err == nil && info.Size() > 0 {
+		return ErrInUse
 	}
-	return address(path, true) + "&mode=ro&immutable=1", nil
+	s.readOnly = true
+	return s.openNamed(ctx, s.address()+"&mode=ro&immutable=1")
 }
 
 // address is the driver's name of the database: every commit synced, and
 // patience with another process's lock.
-func address(path string, readOnly bool) string {
+func (s *Store) address() string {
+	path := filepath.Join(s.held.Path(), "memory.db")
 	q := url.Values{}
 	pragmas := []string{"busy_timeout(10000)", "synchronous(FULL)", "foreign_keys(1)", "journal_size_limit(4194304)"}
-	if readOnly {
+	if s.readOnly {
 		pragmas = []string{"busy_timeout(10000)", "query_only(1)"}
 	}
 	for _, pragma := range pragmas {
 		q.Add("_pragma", pragma)
 	}
 	q.Set("_txlock", "immediate")
+	if s.held.Held() {
+		q.Set("vfs", heldVFS)
+	}
 	path = filepath.ToSlash(path)
 	if filepath.VolumeName(path) != "" {
 		path = "/" + path // file:/C:/...
@@ -236,7 +256,13 @@ func inTransaction(ctx context.Context, b beginner, f func(*sql.Tx) error) error
 }
 
 // Close closes the store.
-func (s *Store) Close() error { return s.db.Close() }
+func (s *Store) Close() error {
+	defer s.letGo()
+	if err := s.inPlace(); err != nil {
+		return err // the database is left as by a process that was killed: closing it removes its log by path
+	}
+	return s.db.Close()
+}
 
 // AgentStats counts what memory has of one agent.
 type AgentStats struct {
@@ -307,7 +333,7 @@ func (s *Store) countModels(ctx context.Context, stats *Stats) error {
 	files, err := s.files(ctx, s.db)
 	for _, f := range files {
 		for i := range stats.Models {
-			if info, err := os.Lstat(f.path); err == nil && stats.Models[i].Fingerprint == f.fingerprint {
+			if info, err := f.pins.Lstat(f.path); err == nil && stats.Models[i].Fingerprint == f.fingerprint {
 				stats.Models[i].Bytes += info.Size()
 			}
 		}

@@ -7,11 +7,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/sessctl/sessctl/pkg/durable"
 )
 
 // CategorySummary is the category of summaries.
@@ -58,13 +55,13 @@ func (s *Store) KeepSummary(ctx context.Context, k KeptSummary) error {
 	if !stored || path == "" {
 		return nil
 	}
-	if err := durable.MakeDir(KeptDir(s.dir), 0o700); err != nil {
+	if err := s.pins.MakeDir(KeptDir(s.dir), 0o700); err != nil {
 		return fmt.Errorf("keep the summary: %w", err)
 	}
 	k.Schema = 1
 	text, err := json.Marshal(k)
 	if err == nil {
-		err = durable.ReplaceFile(path, 0o600, func(w io.Writer) error {
+		err = s.pins.ReplaceFile(path, 0o600, func(w io.Writer) error {
 			_, err := w.Write(append(text, '\n'))
 			return err
 		})
@@ -78,7 +75,11 @@ func (s *Store) KeepSummary(ctx context.Context, k KeptSummary) error {
 // KeptSummary returns the summary that is kept for a record; false if there is
 // none, or none that can be read: then it is made again.
 func (s *Store) KeptSummary(id string) (k KeptSummary, found bool) {
-	file, err := durable.OpenRegular(s.keptPath(id))
+	path := s.keptPath(id)
+	if path == "" {
+		return k, false
+	}
+	file, err := s.pins.OpenRegular(path)
 	if err != nil {
 		return k, false
 	}
@@ -93,10 +94,13 @@ func (s *Store) KeptSummary(id string) (k KeptSummary, found bool) {
 // DropSummary removes the kept summary of a record, if there is one.
 func (s *Store) DropSummary(id string) error {
 	path := s.keptPath(id)
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) { // nearly always
+	if path == "" {
 		return nil
 	}
-	if err := durable.RemoveFile(path); err != nil {
+	if _, err := s.pins.Lstat(path); errors.Is(err, fs.ErrNotExist) { // nearly always
+		return nil
+	}
+	if err := s.pins.RemoveFile(path); err != nil {
 		return fmt.Errorf("remove the kept summary: %w", err)
 	}
 	return nil

@@ -69,7 +69,7 @@ func (x *embeddedIndex) newSweep(ctx context.Context) (*sweep, error) {
 			return nil, fmt.Errorf("list vector files: %w", classifyError(err))
 		}
 		f.path, f.end = x.store.vectorPath(f.agent, name), f.end*slotBytes
-		if stamp != stampOf(f.path) {
+		if stamp != stampOf(w.store.pins, f.path) {
 			return nil, nil
 		}
 		total += f.rows
@@ -101,7 +101,7 @@ func (w *sweep) compare(ctx context.Context, vector []float32) error {
 }
 
 func (w *sweep) compareFile(ctx context.Context, f *sweptFile, c *comparer, buffer []byte) error {
-	file, err := durable.OpenRegular(f.path)
+	file, err := w.store.pins.OpenRegular(f.path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, durable.ErrNotRegular) {
 		return nil // gone this moment: its rows do not verify
 	}

@@ -167,7 +167,7 @@ func TestSweepOfDamage(t *testing.T) {
 		}
 		for _, forged := range []bool{false, true} {
 			if forged {
-				if _, err := s.db.Exec("UPDATE files SET stamp=? WHERE agent='a'", stampOf(path)); err != nil {
+				if _, err := s.db.Exec("UPDATE files SET stamp=? WHERE agent='a'", stampOf(nil, path)); err != nil {
 					t.Fatal(err)
 				}
 			}

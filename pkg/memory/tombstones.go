@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -86,22 +85,30 @@ func findTombstones(ctx context.Context, tx *sql.Tx, condition string, args []an
 }
 
 // noteForgotten writes a file of a memory in dir, and then the list.
-func noteForgotten(dir string, f forgottenFile) error {
-	listed, err := writeForgotten(dir, f)
+func (b forgottenFiles) noteForgotten(f forgottenFile) error {
+	listed, err := b.writeForgotten(f)
 	if err != nil {
 		return err
 	}
-	list, err := readForgottenList(dir)
+	list, err := b.readForgottenList()
 	if err != nil {
 		return nil // it is damaged: the next run tells, and writes it anew
 	}
-	return list.add(dir, listed)
+	return b.list(list, listed)
 }
 
-// writeForgotten writes a file of a memory in dir. Its name begins with the time
+// forgottenFiles are the files beside a memory in dir of what was forgotten.
+type forgottenFiles struct {
+	dir  string
+	pins *durable.Pins
+}
+
+func (s *Store) forgottenFiles() forgottenFiles { return forgottenFiles{s.dir, s.pins} }
+
+// writeForgotten writes a file of a memory. Its name begins with the time
 // and ends with its hash.
-func writeForgotten(dir string, f forgottenFile) (listed listedForgotten, err error) {
-	if err := durable.MakeDir(ForgottenDir(dir), 0o700); err != nil {
+func (b forgottenFiles) writeForgotten(f forgottenFile) (listed listedForgotten, err error) {
+	if err := b.pins.MakeDir(ForgottenDir(b.dir), 0o700); err != nil {
 		return listed, fmt.Errorf("note what is forgotten: %w", err)
 	}
 	text, err := json.Marshal(f)
@@ -110,7 +117,7 @@ func writeForgotten(dir string, f forgottenFile) (listed listedForgotten, err er
 	}
 	name := fmt.Sprintf("%013d-%s.json", f.At, hashOf(text)[:8])
 	text = append(text, '\n')
-	if err := writeWhole(filepath.Join(ForgottenDir(dir), name), text); err != nil {
+	if err := b.writeWhole(filepath.Join(ForgottenDir(b.dir), name), text); err != nil {
 		return listed, fmt.Errorf("note what is forgotten: %w", err)
 	}
 	return listedForgotten{Name: name, Records: len(f.Records), SHA256: hashOf(text)}, nil
@@ -121,25 +128,25 @@ func hashOf(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func writeWhole(path string, text []byte) error {
-	return durable.ReplaceFile(path, 0o600, func(w io.Writer) error {
+func (b forgottenFiles) writeWhole(path string, text []byte) error {
+	return b.pins.ReplaceFile(path, 0o600, func(w io.Writer) error {
 		_, err := w.Write(text)
 		return err
 	})
 }
 
-// add lists a file and writes the list.
-func (l forgottenList) add(dir string, f listedForgotten) error {
+// list adds a file to a list and writes that.
+func (b forgottenFiles) list(l forgottenList, f listedForgotten) error {
 	l.Files = append(slices.DeleteFunc(l.Files, func(x listedForgotten) bool { return x.Name == f.Name }), f)
-	return l.write(dir)
+	return b.writeList(l)
 }
 
-func (l forgottenList) write(dir string) error {
+func (b forgottenFiles) writeList(l forgottenList) error {
 	l.Schema = 1
 	slices.SortFunc(l.Files, func(x, y listedForgotten) int { return cmp.Compare(x.Name, y.Name) })
 	text, err := json.Marshal(l)
 	if err == nil {
-		err = writeWhole(forgottenListPath(dir), append(text, '\n'))
+		err = b.writeWhole(forgottenListPath(b.dir), append(text, '\n'))
 	}
 	if err != nil {
 		return fmt.Errorf("list what is forgotten: %w", err)
@@ -148,8 +155,8 @@ func (l forgottenList) write(dir string) error {
 }
 
 // readForgottenList returns the list, an empty one if there is none.
-func readForgottenList(dir string) (l forgottenList, err error) {
-	text, err := readWhole(forgottenListPath(dir))
+func (b forgottenFiles) readForgottenList() (l forgottenList, err error) {
+	text, err := b.readWhole(forgottenListPath(b.dir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return l, nil
 	}
@@ -162,8 +169,8 @@ func readForgottenList(dir string) (l forgottenList, err error) {
 	return l, err
 }
 
-func readWhole(path string) ([]byte, error) {
-	file, err := durable.OpenRegular(path)
+func (b forgottenFiles) readWhole(path string) ([]byte, error) {
+	file, err := b.pins.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +198,7 @@ func addTombstones(ctx context.Context, tx *sql.Tx, f forgottenFile) error {
 // is told by RepairForgotten. A damaged file counts only for a memory that was
 // made a moment ago: any other has its tombstones already.
 func (s *Store) rememberForgotten(ctx context.Context, tx *sql.Tx) (int, error) {
-	known := readForgotten(s.dir)
+	known := s.forgottenFiles().readForgotten()
 	if len(known.files) == 0 {
 		return 0, nil
 	}
@@ -246,28 +253,28 @@ func (l LostForgotten) Message() string {
 	return fmt.Sprintf("that %d records were forgotten is recorded here: %s", l.Records, l.Reason)
 }
 
-// readForgotten reads the files beside a memory in dir.
-func readForgotten(dir string) (k forgotten) {
-	list, err := readForgottenList(dir)
+// readForgotten reads the files of what was forgotten.
+func (b forgottenFiles) readForgotten() (k forgotten) {
+	list, err := b.readForgottenList()
 	if err != nil {
-		k.lost = append(k.lost, LostForgotten{Path: forgottenListPath(dir), Records: -1, Reason: "the list is damaged (" + err.Error() + ")"})
+		k.lost = append(k.lost, LostForgotten{Path: forgottenListPath(b.dir), Records: -1, Reason: "the list is damaged (" + err.Error() + ")"})
 	}
 	k.list = list
-	entries, err := os.ReadDir(ForgottenDir(dir))
+	entries, err := b.pins.ReadDir(ForgottenDir(b.dir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		k.lost = append(k.lost, LostForgotten{Path: ForgottenDir(dir), Records: -1, Reason: err.Error(), unread: true, listed: listedForgotten{Name: "."}})
+		k.lost = append(k.lost, LostForgotten{Path: ForgottenDir(b.dir), Records: -1, Reason: err.Error(), unread: true, listed: listedForgotten{Name: "."}})
 		return k
 	}
 	seen := map[string]bool{}
 	for _, e := range entries {
 		if strings.HasSuffix(e.Name(), ".json") && !strings.HasPrefix(e.Name(), ".") {
 			seen[e.Name()] = true
-			k.read(dir, e.Name())
+			k.read(b, e.Name())
 		}
 	}
 	for _, l := range k.list.Files {
 		if !seen[l.Name] {
-			k.lost = append(k.lost, LostForgotten{Path: filepath.Join(ForgottenDir(dir), l.Name), Records: l.Records, Reason: "it is missing", listed: l})
+			k.lost = append(k.lost, LostForgotten{Path: filepath.Join(ForgottenDir(b.dir), l.Name), Records: l.Records, Reason: "it is missing", listed: l})
 		}
 	}
 	return k
@@ -285,10 +292,10 @@ func (k *forgotten) entry(name string) listedForgotten {
 
 // read reads one file. It is what was written if it has the hash that is
 // listed, and the one that its name ends with.
-func (k *forgotten) read(dir, name string) {
+func (k *forgotten) read(b forgottenFiles, name string) {
 	listed := k.entry(name)
-	lost := LostForgotten{Path: filepath.Join(ForgottenDir(dir), name), Records: listed.Records, listed: listed}
-	text, err := readWhole(lost.Path)
+	lost := LostForgotten{Path: filepath.Join(ForgottenDir(b.dir), name), Records: listed.Records, listed: listed}
+	text, err := b.readWhole(lost.Path)
 	if err != nil {
 		lost.Reason, lost.unread = "it cannot be read ("+err.Error()+")", true
 		k.lost = append(k.lost, lost)
@@ -324,7 +331,9 @@ func (k *forgotten) ids() map[string]bool {
 
 // LostForgottenFiles lists the files beside a memory in dir, of what was
 // forgotten, that are missing or damaged.
-func LostForgottenFiles(dir string) []LostForgotten { return readForgotten(dir).lost }
+func LostForgottenFiles(dir string) []LostForgotten {
+	return forgottenFiles{dir: dir}.readForgotten().lost
+}
 
 // verifyTombstones checks the files beside the memory, and that every tombstone
 // of the database is in one of them.
@@ -333,7 +342,7 @@ func (s *Store) verifyTombstones(ctx context.Context, c *sql.Conn) (problems []P
 	if err != nil {
 		return nil, err
 	}
-	k := readForgotten(s.dir) // after the rows: what they say was written before them
+	k := s.forgottenFiles().readForgotten() // after the rows: what they say was written before them
 	for _, l := range k.lost {
 		problems = append(problems, Problem{l.Path, l.Message()})
 	}
@@ -399,7 +408,7 @@ func readTombstones(ctx context.Context, q querier) (files []forgottenFile, err 
 // when the memory is made again. The caller holds the lock of the data
 // directory.
 func (s *Store) RepairForgotten(ctx context.Context) (restored int, lost []LostForgotten, err error) {
-	known := readForgotten(s.dir)
+	known := s.forgottenFiles().readForgotten()
 	if err := s.applyForgotten(ctx, &known); err != nil {
 		return 0, nil, err
 	}
@@ -413,14 +422,14 @@ func (s *Store) RepairForgotten(ctx context.Context) (restored int, lost []LostF
 		if !s.created { // else they are what the files say, the damaged ones too
 			restored += len(f.Records)
 		}
-		if _, err := writeForgotten(s.dir, f); err != nil {
+		if _, err := s.forgottenFiles().writeForgotten(f); err != nil {
 			return 0, nil, err
 		}
 	}
 	if slices.ContainsFunc(lost, LostForgotten.isList) || len(missing)+len(found)+len(lost) == 0 && known.allListed() {
 		return restored, lost, nil
 	}
-	return restored, lost, relist(s.dir, found, lost)
+	return restored, lost, s.forgottenFiles().relist(found, lost)
 }
 
 // applyForgotten forgets what the files say and the database does not know.
@@ -511,17 +520,17 @@ func (k *forgotten) allListed() bool {
 
 // relist puts damaged files aside that are written again, and writes the list
 // anew: of all sound files, and of those that are lost.
-func relist(dir string, found, lost []LostForgotten) error {
+func (b forgottenFiles) relist(found, lost []LostForgotten) error {
 	for _, l := range found {
 		if !l.damaged {
 			continue
 		}
-		if err := durable.MoveFile(l.Path, l.Path+".damaged"); err != nil {
+		if err := b.pins.MoveFile(l.Path, l.Path+".damaged"); err != nil {
 			return fmt.Errorf("put a damaged record of what was forgotten aside: %w", err)
 		}
 	}
 	var list forgottenList
-	for _, f := range readForgotten(dir).files {
+	for _, f := range b.readForgotten().files {
 		if !f.damaged {
 			list.Files = append(list.Files, listedForgotten{Name: f.name, Records: len(f.content.Records), SHA256: f.sha256})
 		}
@@ -531,16 +540,18 @@ func relist(dir string, found, lost []LostForgotten) error {
 			list.Files = append(list.Files, l.listed)
 		}
 	}
-	return list.write(dir)
+	return b.writeList(list)
 }
 
 // GiveUpForgotten drops lost files from the list, so that nobody waits for them
 // any more: what they meant may come back. Damaged ones stay beside the others
-// as .damaged. The caller holds the lock of the data directory.
-func GiveUpForgotten(dir string) error {
-	known := readForgotten(dir)
+// as .damaged. The caller holds the lock of the data directory; pins, which may be
+// nil, are those of his run.
+func GiveUpForgotten(pins *durable.Pins, dir string) error {
+	b := forgottenFiles{dir, pins}
+	known := b.readForgotten()
 	if len(known.lost) == 0 {
 		return nil
 	}
-	return relist(dir, known.lost, nil)
+	return b.relist(known.lost, nil)
 }

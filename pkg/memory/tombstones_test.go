@@ -171,7 +171,7 @@ func TestGiveUpForgotten(t *testing.T) {
 			if err := os.RemoveAll(dir); err != nil {
 				t.Fatal(err)
 			}
-			if err := memory.GiveUpForgotten(dir); err != nil {
+			if err := memory.GiveUpForgotten(nil, dir); err != nil {
 				t.Fatal(err)
 			}
 			if lost := memory.LostForgottenFiles(dir); len(lost) > 0 {

@@ -330,7 +330,7 @@ func (s *Store) packFile(ctx context.Context, tx *sql.Tx, old *vectorFile, work 
 		return 0, err
 	}
 	defer name.close()
-	reader := rowReader{dim: f.dim}
+	reader := rowReader{dim: f.dim, pins: f.pins}
 	err = reader.each(ctx, places, func(b block) error {
 		n += len(b.rows)
 		work.add(len(b.rows))
@@ -362,7 +362,7 @@ func (f *vectorFile) appendBlock(ctx context.Context, name *namer, b block) erro
 	if err != nil {
 		return err
 	}
-	if err := durable.AppendRows(f.path, f.slots*slotBytes, rows, 0o600); err != nil {
+	if err := f.pins.AppendRows(f.path, f.slots*slotBytes, rows, 0o600); err != nil {
 		return fmt.Errorf("write vectors: %w", err)
 	}
 	for i, p := range b.places {

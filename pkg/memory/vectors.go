@@ -68,6 +68,7 @@ type vectorFile struct {
 	agent       string
 	base        string // in the agent's directory
 	path        string
+	pins        *durable.Pins
 	slots       int64 // where the rows end that may have a name
 	rows        int64 // how many there are
 	stamp       string
@@ -80,7 +81,7 @@ func (s *Store) vectorPath(agent, name string) string {
 }
 
 func (s *Store) fileOf(ctx context.Context, q querier, model embed.Model, agent string) (*vectorFile, error) {
-	f := &vectorFile{fingerprint: model.Fingerprint(), dim: model.Dim, agent: agent}
+	f := &vectorFile{fingerprint: model.Fingerprint(), dim: model.Dim, agent: agent, pins: s.pins}
 	err := q.QueryRowContext(ctx, "SELECT file, name, slots, rows, stamp, checked FROM files WHERE model=? AND agent=?", model.Fingerprint(), agent).Scan(&f.number, &f.base, &f.slots, &f.rows, &f.stamp, &f.checked)
 	if errors.Is(err, sql.ErrNoRows) {
 		f.base, err = freeName(ctx, q, f.fingerprint, agent)
@@ -109,7 +110,7 @@ func freeName(ctx context.Context, q querier, fingerprint, agent string) (string
 }
 
 func (f *vectorFile) save(ctx context.Context, tx *sql.Tx) error {
-	f.stamp = stampOf(f.path)
+	f.stamp = stampOf(f.pins, f.path)
 	_, err := tx.ExecContext(ctx, "UPDATE files SET name=?, slots=?, rows=?, stamp=?, checked=? WHERE file=?", f.base, f.slots, f.rows, f.stamp, f.checked, f.number)
 	return err
 }
@@ -129,8 +130,8 @@ func (f *vectorFile) register(ctx context.Context, tx *sql.Tx) error {
 
 // stampOf is what shows that anybody else has changed a file: its size, times
 // and identity. It is empty for a file that is not there.
-func stampOf(path string) string {
-	info, err := os.Lstat(path)
+func stampOf(pins *durable.Pins, path string) string {
+	info, err := pins.Lstat(path)
 	if err != nil {
 		return ""
 	}
@@ -144,7 +145,7 @@ const checkEvery = 7 * 24 * time.Hour
 // untouched says whether the file is as it was left, and was checked lately.
 func (f *vectorFile) untouched() bool {
 	since := time.Since(time.UnixMilli(f.checked))
-	return f.stamp == stampOf(f.path) && since >= 0 && since < checkEvery
+	return f.stamp == stampOf(f.pins, f.path) && since >= 0 && since < checkEvery
 }
 
 // Reclaim makes records pending again whose vector the file does not have: it
@@ -226,7 +227,7 @@ func (f *vectorFile) lost(ctx context.Context, q querier) (lost []place, kept ex
 	if err := rows.Err(); err != nil {
 		return nil, kept, classifyError(err)
 	}
-	reader := rowReader{dim: f.dim}
+	reader := rowReader{dim: f.dim, pins: f.pins}
 	err = reader.each(ctx, places, func(b block) error {
 		for i, p := range b.places {
 			delete(named, p.slot)
@@ -252,7 +253,7 @@ func (f *vectorFile) append(ctx context.Context, tx *sql.Tx, vectors []Vector) e
 	if err != nil {
 		return err
 	}
-	if err := durable.AppendRows(f.path, f.slots*slotBytes, rows, 0o600); err != nil {
+	if err := f.pins.AppendRows(f.path, f.slots*slotBytes, rows, 0o600); err != nil {
 		return fmt.Errorf("write vectors: %w", err)
 	}
 	n, err := f.newNamer(ctx, tx)
@@ -383,6 +384,7 @@ type block struct {
 // rowReader reads vectors in blocks: its memory does not grow with the files.
 type rowReader struct {
 	dim     int
+	pins    *durable.Pins
 	raw     []byte
 	buffer  []float32
 	damaged int // rows passed over because they are lost or do not verify
@@ -409,7 +411,7 @@ func (r *rowReader) each(ctx context.Context, places []place, fn func(b block) e
 
 // file reads the rows of one file.
 func (r *rowReader) file(ctx context.Context, places []place, fn func(b block) error) error {
-	f, err := durable.OpenRegular(places[0].file)
+	f, err := r.pins.OpenRegular(places[0].file)
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, durable.ErrNotRegular) {
 		r.damaged += len(places)
 		return nil

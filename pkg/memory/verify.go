@@ -253,7 +253,7 @@ func (s *Store) filesIn(ctx context.Context, q querier, table string) ([]*vector
 	defer rows.Close()
 	var list []*vectorFile
 	for rows.Next() {
-		f := &vectorFile{}
+		f := &vectorFile{pins: s.pins}
 		if err := rows.Scan(&f.fingerprint, &f.dim, &f.agent, &f.base); err != nil {
 			return nil, fmt.Errorf("list vector files: %w", classifyError(err))
 		}

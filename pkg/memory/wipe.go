@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-
-	"github.com/sessctl/sessctl/pkg/durable"
 )
 
 // What is deleted from a database stays in its file: in pages that are free, in
@@ -142,7 +140,7 @@ func (s *Store) wipeVectors(ctx context.Context) error {
 // wipeFile overwrites the rows of a vector file that belong to no record. A
 // file that nobody else has touched stays known as such.
 func (s *Store) wipeFile(ctx context.Context, f *vectorFile) error {
-	info, err := os.Lstat(f.path)
+	info, err := f.pins.Lstat(f.path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -153,7 +151,7 @@ func (s *Store) wipeFile(ctx context.Context, f *vectorFile) error {
 	if err != nil || len(unnamed) == 0 {
 		return err
 	}
-	known := stampOf(f.path)
+	known := stampOf(f.pins, f.path)
 	empty := func(yield func(int64, []byte) bool) {
 		for _, x := range unnamed {
 			for at := x.from; at < x.to; at += mostEmpty {
@@ -163,10 +161,10 @@ func (s *Store) wipeFile(ctx context.Context, f *vectorFile) error {
 			}
 		}
 	}
-	if err := durable.Overwrite(f.path, empty); err != nil {
+	if err := f.pins.Overwrite(f.path, empty); err != nil {
 		return err
 	}
-	_, err = s.db.ExecContext(ctx, "UPDATE files SET stamp=? WHERE model=? AND agent=? AND stamp=?", stampOf(f.path), f.fingerprint, f.agent, known)
+	_, err = s.db.ExecContext(ctx, "UPDATE files SET stamp=? WHERE model=? AND agent=? AND stamp=?", stampOf(f.pins, f.path), f.fingerprint, f.agent, known)
 	return err
 }
 
@@ -178,7 +176,7 @@ func (s *Store) unnamedSpans(ctx context.Context, f *vectorFile, size int64) (li
 		return nil, err
 	}
 	next := int64(0)
-	reader := rowReader{dim: f.dim}
+	reader := rowReader{dim: f.dim, pins: f.pins}
 	err = reader.each(ctx, places, func(b block) error {
 		for i, p := range b.places {
 			if at := p.slot * slotBytes; next < at {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,7 +16,8 @@ import (
 
 // Runs is the directory of run records.
 type Runs struct {
-	Dir string
+	Dir  string
+	Pins *durable.Pins // hold the directory open during a run; nil for none
 }
 
 // OpenRuns returns the records of a directory, which need not exist: Write makes
@@ -30,7 +30,7 @@ func (r Runs) Path(id string) string { return filepath.Join(r.Dir, id+".json") }
 // Write makes a record durable, private to the user. It takes the place of the
 // record with the same id; the documents of its steps are left out.
 func (r Runs) Write(record RunRecord) error {
-	if err := durable.MakeDir(r.Dir, 0o700); err != nil {
+	if err := r.Pins.MakeDir(r.Dir, 0o700); err != nil {
 		return fmt.Errorf("make directory of runs: %w", err)
 	}
 	record.Schema = 1
@@ -42,7 +42,7 @@ func (r Runs) Write(record RunRecord) error {
 	if err != nil {
 		return fmt.Errorf("encode the record of a run: %w", err)
 	}
-	return durable.ReplaceFile(r.Path(record.ID), 0o600, func(w io.Writer) error {
+	return r.Pins.ReplaceFile(r.Path(record.ID), 0o600, func(w io.Writer) error {
 		_, err := w.Write(append(text, '\n'))
 		return err
 	})
@@ -86,7 +86,7 @@ func (r Runs) Examine(ctx context.Context) (records []RunRecord, bad []Unreadabl
 
 // ids are the ids of all records, oldest first.
 func (r Runs) ids() ([]string, error) {
-	entries, err := os.ReadDir(r.Dir)
+	entries, err := r.Pins.ReadDir(r.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -106,7 +106,7 @@ func (r Runs) ids() ([]string, error) {
 const maxRecord = 4 << 20
 
 func (r Runs) read(id string) (record RunRecord, err error) {
-	text, err := durable.ReadSmall(r.Path(id), maxRecord)
+	text, err := r.Pins.ReadSmall(r.Path(id), maxRecord)
 	if err != nil {
 		return record, err
 	}
@@ -154,7 +154,7 @@ func (r Runs) Prune(ctx context.Context) error {
 		return err
 	}
 	for _, record := range going {
-		if err := durable.RemoveFile(r.Path(record.ID)); err != nil {
+		if err := r.Pins.RemoveFile(r.Path(record.ID)); err != nil {
 			return fmt.Errorf("remove an old record of a run: %w", err)
 		}
 	}

@@ -9,8 +9,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-
-	"github.com/sessctl/sessctl/pkg/durable"
 )
 
 // pruned counts the runs whose records are gone, so that what is counted only
@@ -25,7 +23,7 @@ type pruned struct {
 func (r Runs) prunedPath() string { return filepath.Join(r.Dir, "pruned") }
 
 func (r Runs) readPruned() (p pruned, err error) {
-	text, err := durable.ReadSmall(r.prunedPath(), maxRecord)
+	text, err := r.Pins.ReadSmall(r.prunedPath(), maxRecord)
 	if errors.Is(err, fs.ErrNotExist) {
 		return pruned{Counts: map[Outcome]int64{}}, nil
 	}
@@ -77,7 +75,7 @@ func (r Runs) countPruned(going []RunRecord) error {
 	if err != nil {
 		return fmt.Errorf("encode the count of pruned runs: %w", err)
 	}
-	return durable.ReplaceFile(r.prunedPath(), 0o600, func(w io.Writer) error {
+	return r.Pins.ReplaceFile(r.prunedPath(), 0o600, func(w io.Writer) error {
 		_, err := w.Write(append(text, '\n'))
 		return err
 	})

@@ -59,6 +59,7 @@ const maxAhead = 25 * time.Hour
 
 // Clock remembers which slots were begun.
 type Clock struct {
+	pins *durable.Pins
 	path string
 	zone *time.Location
 	last map[string]Slot // of each schedule by its name
@@ -72,10 +73,10 @@ type clockFile struct {
 
 // OpenClock opens the clock that is kept at path; the schedules are meant in the
 // time of zone. A file that cannot be read is an error: without it a slot might
-// be begun twice.
-func OpenClock(path string, zone *time.Location) (*Clock, error) {
+// be begun twice. pins, which may be nil, hold its directory open.
+func OpenClock(pins *durable.Pins, path string, zone *time.Location) (*Clock, error) {
 	f := clockFile{Last: map[string]Slot{}}
-	text, err := durable.ReadSmall(path, 1<<20)
+	text, err := pins.ReadSmall(path, 1<<20)
 	if err == nil {
 		err = json.Unmarshal(text, &f)
 	}
@@ -85,7 +86,7 @@ func OpenClock(path string, zone *time.Location) (*Clock, error) {
 	if f.Last == nil {
 		f.Last = map[string]Slot{}
 	}
-	return &Clock{path: path, zone: zone, last: f.Last}, nil
+	return &Clock{pins: pins, path: path, zone: zone, last: f.Last}, nil
 }
 
 // Due returns the slot that is to be begun now, "" for none: the last one that
@@ -112,7 +113,7 @@ func (c *Clock) Begun(s Schedule, slot Slot) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", c.path, err)
 	}
-	return durable.ReplaceFile(c.path, 0o600, func(w io.Writer) error {
+	return c.pins.ReplaceFile(c.path, 0o600, func(w io.Writer) error {
 		_, err := w.Write(append(text, '\n'))
 		return err
 	})

@@ -28,7 +28,7 @@ func begun(t *testing.T, path string, z *time.Location, expr string, looks []tim
 	s := jobs.Schedule{Name: "nightly", Expr: expr}
 	var slots []jobs.Slot
 	for _, now := range looks {
-		c, err := jobs.OpenClock(path, z)
+		c, err := jobs.OpenClock(nil, path, z)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +97,7 @@ func TestClockDamaged(t *testing.T) {
 	if err := os.WriteFile(path, []byte(`{"last":`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := jobs.OpenClock(path, time.UTC); err == nil {
+	if _, err := jobs.OpenClock(nil, path, time.UTC); err == nil {
 		t.Error("a damaged file is opened")
 	}
 }

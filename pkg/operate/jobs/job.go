@@ -85,13 +85,19 @@ const maxFile = 64 << 20
 
 const suffix = ".json"
 
+// directory holds the files of jobs.
+type directory struct {
+	path string
+	pins *durable.Pins
+}
+
 // write makes a job durable, in the place of what was known of it before.
-func write(dir string, j Job) error {
+func (d directory) write(j Job) error {
 	text, err := json.Marshal(file{Schema: 1, Job: j})
 	if err != nil {
 		return fmt.Errorf("write job %s: %w", j.ID, err)
 	}
-	err = durable.ReplaceFile(pathOf(dir, j.ID), 0o600, func(w io.Writer) error {
+	err = d.pins.ReplaceFile(d.pathOf(j.ID), 0o600, func(w io.Writer) error {
 		_, err := w.Write(append(text, '\n'))
 		return err
 	})
@@ -101,10 +107,10 @@ func write(dir string, j Job) error {
 	return nil
 }
 
-func pathOf(dir, id string) string { return filepath.Join(dir, id+suffix) }
+func (d directory) pathOf(id string) string { return filepath.Join(d.path, id+suffix) }
 
-func read(path string) (Job, error) {
-	text, err := durable.ReadSmall(path, maxFile)
+func (d directory) read(path string) (Job, error) {
+	text, err := d.pins.ReadSmall(path, maxFile)
 	if err != nil {
 		return Job{}, err
 	}
@@ -118,10 +124,10 @@ func read(path string) (Job, error) {
 	return f.Job, nil
 }
 
-// readAll returns the jobs of a directory, oldest first, and an error for each
+// readAll returns all jobs, oldest first, and an error for each
 // file that is none. What else lies there is left alone.
-func readAll(dir string) (all []Job, damaged []error, err error) {
-	entries, err := os.ReadDir(dir)
+func (d directory) readAll() (all []Job, damaged []error, err error) {
+	entries, err := d.pins.ReadDir(d.path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -130,7 +136,7 @@ func readAll(dir string) (all []Job, damaged []error, err error) {
 		if !strings.HasSuffix(name, suffix) || strings.HasPrefix(name, ".") || !safeID(strings.TrimSuffix(name, suffix)) {
 			continue
 		}
-		j, err := read(filepath.Join(dir, name))
+		j, err := d.read(filepath.Join(d.path, name))
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}

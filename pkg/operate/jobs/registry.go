@@ -39,6 +39,8 @@ type Options struct {
 	// MaxAge is how old a job may be that waited for the server to start again:
 	// an older one is interrupted. 0 is 24 hours.
 	MaxAge time.Duration
+	// Pins hold the directory open for as long as the jobs are; nil for none.
+	Pins *durable.Pins
 }
 
 const (
@@ -52,7 +54,7 @@ const (
 
 // Registry has the jobs of a directory. It may be used by several goroutines.
 type Registry struct {
-	dir  string
+	dir  directory
 	o    Options
 	lock *durable.FileLock
 	wake chan struct{} // holds a token when there may be something to do
@@ -69,14 +71,14 @@ func Open(dir string, o Options) (*Registry, error) {
 	if o.Report == nil {
 		o.Report = func(error) {}
 	}
-	if err := durable.MakeDir(dir, 0o700); err != nil {
+	if err := o.Pins.MakeDir(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open jobs: %w", err)
 	}
-	lock, err := durable.Lock(filepath.Join(dir, "lock"))
+	lock, err := o.Pins.Lock(filepath.Join(dir, "lock"))
 	if err != nil {
 		return nil, fmt.Errorf("open jobs: %w", err)
 	}
-	r := &Registry{dir: dir, o: o, lock: lock, wake: make(chan struct{}, 1)}
+	r := &Registry{dir: directory{dir, o.Pins}, o: o, lock: lock, wake: make(chan struct{}, 1)}
 	if err := r.load(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open jobs: %w", err), lock.Unlock())
 	}
@@ -88,10 +90,10 @@ func Open(dir string, o Options) (*Registry, error) {
 func (r *Registry) Close() error { return r.lock.Unlock() }
 
 func (r *Registry) load() error {
-	if err := durable.Sweep(r.dir, 0); err != nil {
+	if err := r.o.Pins.Sweep(r.dir.path, 0); err != nil {
 		return err
 	}
-	all, damaged, err := readAll(r.dir)
+	all, damaged, err := r.dir.readAll()
 	if err != nil {
 		return err
 	}
@@ -101,7 +103,7 @@ func (r *Registry) load() error {
 	for _, j := range all {
 		if again := r.revive(j); again.State != j.State || again.Reason != j.Reason {
 			j = again
-			if err := write(r.dir, j); err != nil {
+			if err := r.dir.write(j); err != nil {
 				return err // what cannot be told may not be begun
 			}
 		}
@@ -171,7 +173,7 @@ func (r *Registry) Submit(q Request) (j Job, isNew bool, err error) {
 			return Job{}, false, err
 		}
 	}
-	if err := write(r.dir, j); err != nil {
+	if err := r.dir.write(j); err != nil {
 		return Job{}, false, err
 	}
 	r.jobs = append(r.jobs, j)
@@ -207,7 +209,7 @@ func (r *Registry) Get(id string) (Job, error) {
 	if known.State != Finished {
 		return known, nil
 	}
-	j, err := read(pathOf(r.dir, id))
+	j, err := r.dir.read(r.dir.pathOf(id))
 	if err == nil && j.State != known.State {
 		return known, nil // its end could not be written
 	}
@@ -264,7 +266,7 @@ func (r *Registry) next() (Job, bool) {
 // worked on all the same: the next Open sees it as it was, and begins it again.
 func (r *Registry) store(i int, j Job) {
 	r.jobs[i] = listed(j)
-	if err := write(r.dir, j); err != nil {
+	if err := r.dir.write(j); err != nil {
 		r.o.Report(err)
 	}
 }
@@ -296,7 +298,7 @@ func (r *Registry) trim() {
 			return false
 		}
 		over--
-		if err := durable.RemoveFile(pathOf(r.dir, j.ID)); err != nil {
+		if err := r.o.Pins.RemoveFile(r.dir.pathOf(j.ID)); err != nil {
 			r.o.Report(err)
 		}
 		return true

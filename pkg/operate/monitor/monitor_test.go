@@ -23,7 +23,7 @@ type watcher struct {
 func newWatcher(t *testing.T) *watcher {
 	t.Helper()
 	n := 0
-	state, err := Load(filepath.Join(t.TempDir(), "monitor.json"))
+	state, err := Load(nil, filepath.Join(t.TempDir(), "monitor.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,11 +40,11 @@ func (w *watcher) look(look Look) (events int, alerts []Alert) {
 		w.told = append(w.told, e.Type+" "+e.Subject)
 	}
 	w.state.Ready = nil
-	if err := w.state.Save(path); err != nil { // kept across restarts
+	if err := w.state.Save(nil, path); err != nil { // kept across restarts
 		w.t.Fatal(err)
 	}
 	var err error
-	if w.state, err = Load(path); err != nil {
+	if w.state, err = Load(nil, path); err != nil {
 		w.t.Fatal(err)
 	}
 	return events, alerts
@@ -119,7 +119,7 @@ func TestDamagedState(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		state, err := Load(path)
+		state, err := Load(nil, path)
 		if err == nil || !state.Anew {
 			t.Fatalf("%q: %v", text, err)
 		}
@@ -138,7 +138,7 @@ func TestDamagedState(t *testing.T) {
 	if err := os.WriteFile(path, []byte(`{"schema":1,"conditions":{"a":null},"agents":{"b":null}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if state, err := Load(path); err != nil || len(state.Conditions) != 0 || len(state.Agents) != 0 {
+	if state, err := Load(nil, path); err != nil || len(state.Conditions) != 0 || len(state.Agents) != 0 {
 		t.Errorf("null is kept: %+v, %v", state, err)
 	}
 }

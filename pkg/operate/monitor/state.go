@@ -73,9 +73,9 @@ const maxState = 64 << 20
 // Load reads the state. A file that does not exist is the state of the first
 // look. For one that cannot be used it returns a new state and an error that
 // says why; the new state does not repeat what may have been told.
-func Load(path string) (*State, error) {
+func Load(pins *durable.Pins, path string) (*State, error) {
 	s := &State{}
-	text, err := durable.ReadSmall(path, maxState)
+	text, err := pins.ReadSmall(path, maxState)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		err = nil
@@ -104,12 +104,12 @@ func orEmpty[V any](m map[string]V) map[string]V {
 }
 
 // Save makes the state durable.
-func (s *State) Save(path string) error {
+func (s *State) Save(pins *durable.Pins, path string) error {
 	text, err := json.Marshal(s)
 	if err != nil {
 		return fmt.Errorf("encode the state of the monitor: %w", err)
 	}
-	err = durable.ReplaceFile(path, 0o600, func(w io.Writer) error {
+	err = pins.ReplaceFile(path, 0o600, func(w io.Writer) error {
 		_, err := w.Write(append(text, '\n'))
 		return err
 	})

@@ -67,7 +67,7 @@ func (o *Outbox) lock(ctx context.Context) (*durable.FileLock, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.LockWait)
 	defer cancel()
 	for {
-		lock, err := durable.Lock(o.lockFile())
+		lock, err := o.Pins.Lock(o.lockFile())
 		if err == nil || !errors.Is(err, durable.ErrLocked) {
 			return lock, err
 		}
@@ -94,7 +94,7 @@ type delivery struct {
 
 func (d *delivery) deliver(ctx context.Context) error {
 	for _, dir := range append(d.places(), d.asideDir()) {
-		if err := durable.Sweep(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := d.Pins.Sweep(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("sweep %s: %w", dir, err)
 		}
 	}
@@ -157,7 +157,7 @@ func (d *delivery) setAside(name string, why error) {
 	if slices.ContainsFunc(d.report.SetAside, func(u Unreadable) bool { return filepath.Base(u.Path) == name }) {
 		return
 	}
-	if aside := d.freeName(name); durable.MakeDir(d.asideDir(), 0o700) == nil && durable.MoveFile(path, aside) == nil {
+	if aside := d.freeName(name); d.Pins.MakeDir(d.asideDir(), 0o700) == nil && d.Pins.MoveFile(path, aside) == nil {
 		path = aside
 	}
 	d.report.SetAside = append(d.report.SetAside, Unreadable{path, why.Error()})
@@ -167,7 +167,7 @@ func (d *delivery) setAside(name string, why error) {
 func (d *delivery) freeName(name string) string {
 	path := filepath.Join(d.asideDir(), name)
 	for n := 2; ; n++ {
-		if !isThere(path) {
+		if !d.isThere(path) {
 			return path
 		}
 		path = filepath.Join(d.asideDir(), fmt.Sprintf("%s.%d", name, n))
@@ -363,12 +363,12 @@ func (d *delivery) move(s *stored) {
 		return
 	}
 	from, to := filepath.Join(d.dir, s.ID+".json"), filepath.Join(dir, s.ID+".json")
-	err := durable.MakeDir(dir, 0o700)
+	err := d.Pins.MakeDir(dir, 0o700)
 	if err == nil {
-		err = durable.MoveFile(from, to)
+		err = d.Pins.MoveFile(from, to)
 	}
 	if errors.Is(err, durable.ErrExists) { // the same event, told before
-		err = durable.RemoveFile(from)
+		err = d.Pins.RemoveFile(from)
 	}
 	if err != nil {
 		d.err = fmt.Errorf("note that an event was told: %w", err)
@@ -378,7 +378,7 @@ func (d *delivery) move(s *stored) {
 func (d *delivery) saveSilence() {
 	write, err := writing(d.silent)
 	if err == nil {
-		err = durable.ReplaceFile(d.silenceFile(), 0o600, write)
+		err = d.Pins.ReplaceFile(d.silenceFile(), 0o600, write)
 	}
 	if err != nil && d.err == nil {
 		d.err = fmt.Errorf("note which targets do not answer: %w", err)

@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,6 +25,8 @@ type Outbox struct {
 	// LockWait is how long another process that delivers is waited for; 10
 	// seconds, unless it is set.
 	LockWait time.Duration
+	// Pins hold its directory open during a run; nil for none.
+	Pins *durable.Pins
 
 	dir     string
 	targets []Target
@@ -98,7 +99,7 @@ func (o *Outbox) has(id string) bool { return o.find(id) != "" }
 func (o *Outbox) find(id string) string {
 	for _, dir := range o.places() {
 		path := filepath.Join(dir, id+".json")
-		if _, err := os.Lstat(path); err == nil {
+		if _, err := o.Pins.Lstat(path); err == nil {
 			return path
 		}
 	}
@@ -134,14 +135,14 @@ func (o *Outbox) placeOf(s State) string {
 // create writes a new event where it belongs.
 func (o *Outbox) create(s stored) error {
 	dir := o.placeOf(s.state())
-	if err := durable.MakeDir(dir, 0o700); err != nil {
+	if err := o.Pins.MakeDir(dir, 0o700); err != nil {
 		return err
 	}
 	write, err := writing(s)
 	if err != nil {
 		return err
 	}
-	return durable.CreateFile(filepath.Join(dir, s.ID+".json"), 0o600, write)
+	return o.Pins.CreateFile(filepath.Join(dir, s.ID+".json"), 0o600, write)
 }
 
 // replace writes an event that is there.
@@ -150,7 +151,7 @@ func (o *Outbox) replace(path string, s stored) error {
 	if err != nil {
 		return err
 	}
-	return durable.ReplaceFile(path, 0o600, write)
+	return o.Pins.ReplaceFile(path, 0o600, write)
 }
 
 // writing returns what writes a value as a file.
@@ -168,7 +169,7 @@ var errNewer = errors.New("it is of a later version of sessctl")
 // read returns the event of a file. errNewer is returned for a schema that is
 // not known; any other error is one of the file itself.
 func (o *Outbox) read(path string) (s stored, err error) {
-	f, err := durable.OpenRegular(path)
+	f, err := o.Pins.OpenRegular(path)
 	if err != nil {
 		return s, err
 	}
@@ -192,7 +193,7 @@ func (o *Outbox) read(path string) (s stored, err error) {
 // names lists the files of a directory that can be events, oldest first, and
 // those that cannot.
 func (o *Outbox) names(dir string) (events, others []string, err error) {
-	entries, err := os.ReadDir(dir)
+	entries, err := o.Pins.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
 	}
@@ -315,7 +316,7 @@ func sortedKeys(m map[string]silence) []string {
 // only makes the next try early.
 func (o *Outbox) readSilence() map[string]silence {
 	all := map[string]silence{}
-	if text, err := durable.ReadSmall(o.silenceFile(), 1<<20); err == nil && json.Unmarshal(text, &all) != nil {
+	if text, err := o.Pins.ReadSmall(o.silenceFile(), 1<<20); err == nil && json.Unmarshal(text, &all) != nil {
 		return map[string]silence{}
 	}
 	return all

@@ -8,8 +8,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
-
-	"github.com/sessctl/sessctl/pkg/durable"
 )
 
 // Receipts are durable before an event is made of them. Which ones have had
@@ -22,17 +20,17 @@ func (o *Outbox) toldFile() string { return filepath.Join(o.dir, "receipts.told"
 // first event is made of any. all lists them; it is called only then. The caller
 // holds the lock under which receipts are written.
 func (o *Outbox) BeginReceipts(all func() ([]string, error)) error {
-	if isThere(o.toldFile()) {
+	if o.isThere(o.toldFile()) {
 		return nil
 	}
 	ids, err := all()
 	if err != nil {
 		return err
 	}
-	if err := durable.MakeDir(o.dir, 0o700); err != nil {
+	if err := o.Pins.MakeDir(o.dir, 0o700); err != nil {
 		return fmt.Errorf("note which receipts there are: %w", err)
 	}
-	err = durable.ReplaceFile(o.toldFile(), 0o600, func(w io.Writer) error {
+	err = o.Pins.ReplaceFile(o.toldFile(), 0o600, func(w io.Writer) error {
 		_, err := io.WriteString(w, strings.Join(ids, "\n")+"\n")
 		return err
 	})
@@ -45,7 +43,7 @@ func (o *Outbox) BeginReceipts(all func() ([]string, error)) error {
 // NewReceipts returns which of these receipts have had no event yet, none if
 // [Outbox.BeginReceipts] was never called.
 func (o *Outbox) NewReceipts(ids []string) (fresh []string, err error) {
-	f, err := durable.OpenRegular(o.toldFile())
+	f, err := o.Pins.OpenRegular(o.toldFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -76,7 +74,7 @@ func (o *Outbox) NoteReceipts(ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	if err := durable.AppendLine(o.toldFile(), []byte(strings.Join(ids, " ")), 0o600); err != nil {
+	if err := o.Pins.AppendLine(o.toldFile(), []byte(strings.Join(ids, " ")), 0o600); err != nil {
 		return fmt.Errorf("note which receipts have had an event: %w", err)
 	}
 	return nil

@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/oklog/ulid/v2"
-	"github.com/sessctl/sessctl/pkg/durable"
 )
 
 // What is kept of events that are over (docs/events.md).
@@ -21,8 +19,8 @@ const (
 	removeAtMost = 500 // at a time, so that no command is held up for long
 )
 
-func isThere(path string) bool {
-	_, err := os.Lstat(path)
+func (o *Outbox) isThere(path string) bool {
+	_, err := o.Pins.Lstat(path)
 	return err == nil
 }
 
@@ -31,7 +29,7 @@ func isThere(path string) bool {
 // has nothing to be sent is fs.ErrNotExist; another process that delivers is
 // waited for, for LockWait, and then is durable.ErrLocked.
 func (o *Outbox) Retry(ctx context.Context, ids ...string) (int, error) {
-	if !isThere(o.dir) {
+	if !o.isThere(o.dir) {
 		if len(ids) > 0 {
 			return 0, fmt.Errorf("send %s again: %w", ids[0], fs.ErrNotExist)
 		}
@@ -47,7 +45,7 @@ func (o *Outbox) Retry(ctx context.Context, ids ...string) (int, error) {
 		return 0, err
 	}
 	if len(paths) > 0 {
-		err = durable.RemoveFile(o.silenceFile()) // whoever asks for it thinks that they answer again
+		err = o.Pins.RemoveFile(o.silenceFile()) // whoever asks for it thinks that they answer again
 	}
 	for i, path := range paths {
 		if err == nil {
@@ -104,7 +102,7 @@ func (o *Outbox) again(path string) error {
 	if s.state() != Waiting || path == to {
 		return nil
 	}
-	return durable.MoveFile(path, to)
+	return o.Pins.MoveFile(path, to)
 }
 
 // crowded says whether there is more that is over than is kept.
@@ -142,7 +140,7 @@ func (o *Outbox) prune() error {
 			return fmt.Errorf("list the outbox: %w", err)
 		}
 		for _, name := range o.toRemove(dir, names) {
-			if err := durable.RemoveFile(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := o.Pins.RemoveFile(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("remove an event that was told: %w", err)
 			}
 		}
