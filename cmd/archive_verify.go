@@ -231,7 +231,7 @@ func verifyReceipts(ctx context.Context, a *app, doc *verifyDocument) error {
 		return err
 	}
 	doc.Receipts = len(audit.receipts)
-	err = audit.run(ctx, a.memoryDir())
+	err = audit.run(ctx, a.pins, a.memoryDir())
 	for _, f := range audit.found {
 		found := f.problem
 		found.ofMemory = f.ofMemory

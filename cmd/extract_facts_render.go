@@ -186,7 +186,7 @@ type factsList struct {
 
 func runListFacts(ctx context.Context, a *app, o factsOptions) error {
 	list := factsList{Schema: 1, Facts: []factRow{}}
-	store, err := memory.Open(ctx, a.memoryDir(), memory.Options{ReadOnly: true})
+	store, err := memory.Open(ctx, a.memoryDir(), memory.Options{ReadOnly: true, Pins: a.pins})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("open memory: %w", err)
 	}

@@ -70,7 +70,7 @@ func (a *app) knownForPlan(ctx context.Context) (known *compact.Known, end func(
 	if err != nil {
 		return nil, func() {}
 	}
-	memories, err := memory.Open(ctx, a.memoryDir(), memory.Options{ReadOnly: true})
+	memories, err := memory.Open(ctx, a.memoryDir(), memory.Options{ReadOnly: true, Pins: a.pins})
 	if err != nil {
 		return nil, func() {}
 	}

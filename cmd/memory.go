@@ -42,7 +42,7 @@ the archives, and from what is kept of agents' own words.
 // readMemory opens the memory to look at it. If there is none, the error says
 // how to make one.
 func (a *app) readMemory(ctx context.Context) (*memory.Store, error) {
-	store, err := memory.Open(ctx, a.memoryDir(), memory.Options{ReadOnly: true})
+	store, err := memory.Open(ctx, a.memoryDir(), memory.Options{ReadOnly: true, Pins: a.pins})
 	return a.needMemory(ctx, store, err)
 }
 
@@ -94,7 +94,7 @@ func (a *app) glimpseMemory(ctx context.Context) (*memory.Store, error) {
 			return store, err
 		}
 	}
-	return memory.Open(ctx, a.memoryDir(), memory.Options{ReadOnly: true})
+	return memory.Open(ctx, a.memoryDir(), memory.Options{ReadOnly: true, Pins: a.pins})
 }
 
 // openRecovered opens a workspace with memory, in which nothing is unfinished;

@@ -139,7 +139,7 @@ func (a *app) setMemoryAside(ctx context.Context, allowForgotten bool) (string, 
 func (a *app) checkForgotten(ctx context.Context, allow bool) error {
 	dir := a.memoryDir()
 	if exists(filepath.Join(dir, "memory.db")) { // one that is lost stays so until it is made again
-		store, err := memory.Open(ctx, dir, memory.Options{})
+		store, err := memory.Open(ctx, dir, memory.Options{Pins: a.pins})
 		if err == nil {
 			err = errors.Join(a.repairForgotten(ctx, store), store.Close())
 		}

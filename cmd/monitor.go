@@ -144,7 +144,7 @@ func runMonitor(ctx context.Context, a *app, o monitorOptions) error {
 func (a *app) monitorOnce(ctx context.Context) (monitorReport, error) {
 	look := a.apart()
 	look.pin()
-	defer look.pins.End()
+	defer look.pins.Release()
 	report, err := look.monitor(ctx, monitorOptions{Threshold: a.config.Compaction.Threshold, Compact: a.config.Monitor.Compact})
 	look.tellEvents(ctx)
 	report.Notes = look.notes

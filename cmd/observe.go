@@ -99,9 +99,11 @@ func (a *app) again() *app {
 	return again
 }
 
-// apart is again for what prints nothing.
+// apart is again for what prints nothing. It works in the directories that are
+// held open.
 func (a *app) apart() *app {
 	apart := a.again()
+	apart.pins = a.pins
 	apart.global.JSON, apart.global.Quiet, apart.streams.document = true, false, func(any) {}
 	return apart
 }

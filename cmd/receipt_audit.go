@@ -9,6 +9,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/chunk"
 	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/retention"
 )
@@ -125,9 +126,9 @@ func sourceOf(r compact.Receipt) memory.Source {
 
 // run holds every receipt against the catalogue, and then against the memory in
 // a directory. A damaged memory ends it with memory.ErrCorrupt.
-func (v *receiptAudit) run(ctx context.Context, dir string) error {
+func (v *receiptAudit) run(ctx context.Context, pins *durable.Pins, dir string) error {
 	v.againstCatalogue(ctx)
-	store, err := memory.Open(ctx, dir, memory.Options{ReadOnly: true})
+	store, err := memory.Open(ctx, dir, memory.Options{ReadOnly: true, Pins: pins})
 	if errors.Is(err, fs.ErrNotExist) {
 		return v.againstMemory(ctx, nil)
 	}

@@ -5,6 +5,7 @@ package faults
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,15 +14,24 @@ import (
 	"github.com/sessctl/sessctl/internal/crashloop"
 )
 
-// swapped are directories in whose place somebody puts a link to another one,
-// with a copy of all that is in it, while the program is at work.
+// swapped are directories and files in whose place somebody puts a link to
+// another one, with a copy of all that is in it, while the program is at work.
 // Nothing may change there.
 func swapped() []Fault {
 	return []Fault{
 		swap("the log's directory becomes a link", func(h *Home, _ string) string { return h.Sessions() }),
 		swap("the store becomes a link", func(h *Home, _ string) string { return h.store() }),
 		swap("a directory of our own becomes a link", (*Home).own),
+		swap("a file of our own becomes a link", (*Home).ownFile),
 	}
+}
+
+// ownFile is the path itself, if it is in a directory of our own.
+func (h *Home) ownFile(path string) string {
+	if dir := h.own(path); dir == "" || dir == path {
+		return ""
+	}
+	return path
 }
 
 // own is the directory of our own, or of archives or trash, that a path is in, ""
@@ -83,8 +93,8 @@ func swapAt(b *Bench, c crashloop.Call, dir string) (problem, err error) {
 	if err != nil {
 		return nil, err
 	}
-	other, before := h.Dir+".elsewhere", ""
-	swapErr := os.RemoveAll(other)
+	other, real, before := h.Dir+".elsewhere", h.Dir+".real", ""
+	swapErr := errors.Join(os.RemoveAll(other), os.RemoveAll(real))
 	if _, err := os.Stat(dir); err == nil { // now: later the program may hold a lease on what is in it
 		swapErr = errors.Join(swapErr, copyTree(dir, other))
 	}
@@ -101,14 +111,14 @@ func swapAt(b *Bench, c crashloop.Call, dir string) (problem, err error) {
 		if swapErr == nil {
 			before, swapErr = contents(other)
 		}
-		swapErr = errors.Join(swapErr, os.Rename(dir, dir+".real"), os.Symlink(other, dir))
+		swapErr = errors.Join(swapErr, os.Rename(dir, real), os.Symlink(other, dir))
 	}}))
 	if err = errors.Join(err, swapErr); err != nil {
 		return nil, err
 	}
 	var after string
-	if _, err := os.Lstat(dir + ".real"); err == nil { // the call was met
-		if err := errors.Join(os.Remove(dir), os.Rename(dir+".real", dir)); err != nil {
+	if _, err := os.Lstat(real); err == nil { // the call was met
+		if err := putBack(dir, real); err != nil {
 			return nil, err
 		}
 		if after, err = contents(other); err != nil {
@@ -119,6 +129,16 @@ func swapAt(b *Bench, c crashloop.Call, dir string) (problem, err error) {
 		problem = fmt.Errorf("exit %d: it changed what the link leads to:\n%s\nwas\n%s", got.Exit, after, before)
 	}
 	return errors.Join(orderly(got), problem, h.linesKept(), h.settles()), nil
+}
+
+// putBack takes a link away and puts in its place what was there. A file that the
+// program has removed, or replaced, is gone.
+func putBack(path, real string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() {
+		return os.RemoveAll(real)
+	}
+	return errors.Join(err, os.Remove(path), os.Rename(real, path))
 }
 
 // contents lists the files below a directory, with their lengths and times.

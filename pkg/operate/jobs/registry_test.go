@@ -247,3 +247,24 @@ func TestDamagedFile(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestLinkInThePlaceOfTheJobs: a link that takes the place of the directory while
+// the jobs are open leads nowhere.
+func TestLinkInThePlaceOfTheJobs(t *testing.T) {
+	p, pins := newPlace(t), &durable.Pins{}
+	pins.Hold()
+	defer pins.End()
+	r := p.open(jobs.Options{Pins: pins})
+	p.submit(r, "a")
+	elsewhere := t.TempDir()
+	if err := errors.Join(os.Rename(p.dir, p.dir+".real"), os.Symlink(elsewhere, p.dir)); err != nil {
+		t.Fatal(err)
+	}
+	j := p.submit(r, "b")
+	if _, err := os.Stat(filepath.Join(p.dir+".real", j.ID+".json")); err != nil {
+		t.Error(err)
+	}
+	if found, err := os.ReadDir(elsewhere); len(found) > 0 || err != nil {
+		t.Errorf("%v, %v", found, err)
+	}
+}

@@ -1,12 +1,16 @@
 package outbox
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sessctl/sessctl/pkg/durable"
 )
 
 var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
@@ -59,3 +63,41 @@ func TestDeriveID(t *testing.T) {
 		t.Errorf("%s, %s", one, later)
 	}
 }
+
+// TestLinkInThePlaceOfTheOutbox: a link that takes the place of the directory
+// during a run leads nowhere.
+func TestLinkInThePlaceOfTheOutbox(t *testing.T) {
+	dir, elsewhere := filepath.Join(t.TempDir(), "outbox"), t.TempDir()
+	box, err := Open(dir, Target{Name: "a", Types: []string{RunFailed}, Sender: deaf{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	box.Pins = &durable.Pins{}
+	box.Pins.Hold()
+	defer box.Pins.End()
+	put := func() {
+		t.Helper()
+		if err := box.Put(t.Context(), Event{ID: NewID(), Type: RunFailed, Time: noon, Subject: "nightly", Data: json.RawMessage(`{}`)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put()
+	if err := errors.Join(os.Rename(dir, dir+".real"), os.Symlink(elsewhere, dir)); err != nil {
+		t.Fatal(err)
+	}
+	put()
+	if _, err := box.Deliver(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if waiting, _, err := box.Count(); waiting != 2 || err != nil {
+		t.Errorf("%d wait, %v", waiting, err)
+	}
+	if found, err := os.ReadDir(elsewhere); len(found) > 0 || err != nil {
+		t.Errorf("%v, %v", found, err)
+	}
+}
+
+// deaf takes no event.
+type deaf struct{}
+
+func (deaf) Send(context.Context, Event) error { return &Failure{Reason: "deaf"} }
