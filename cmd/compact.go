@@ -153,7 +153,7 @@ sessions are not changed.
 			if err := o.validate(); err != nil {
 				return err
 			}
-			return runCompact(c.Context(), a, o)
+			return a.pushAfter(c.Context(), runCompact(c.Context(), a, o), o.DryRun)
 		},
 	}
 	o.addFlags(c.Flags())

@@ -85,7 +85,8 @@ type cleanConfig struct {
 }
 
 type memoryConfig struct {
-	OutputLimit int64 `mapstructure:"output_limit" json:"output_limit"` // bytes of one output of a tool that are remembered
+	OutputLimit int64        `mapstructure:"output_limit" json:"output_limit"` // bytes of one output of a tool that are remembered
+	Remote      remoteConfig `mapstructure:"remote" json:"remote"`
 }
 
 type recallConfig struct {
@@ -167,6 +168,7 @@ func defaults() map[string]any {
 	maps.Copy(all, monitorDefaults())
 	maps.Copy(all, eventDefaults())
 	maps.Copy(all, serveDefaults())
+	maps.Copy(all, remoteDefaults())
 	return all
 }
 
@@ -427,7 +429,7 @@ func (a *app) dataDirKey(configured, origin string) configKey {
 
 // shownValue hides values that may hold a password.
 func shownValue(key string, value any) any {
-	if (key == "yarnnn.dsn" || key == "events.url") && value != "" {
+	if (key == "yarnnn.dsn" || key == "events.url" || key == "memory.remote.url") && value != "" {
 		return "(set)"
 	}
 	if list, ok := value.([]any); ok { // of targets, whose addresses may hold tokens

@@ -150,7 +150,7 @@ func (d *checkup) examine(ctx context.Context) error {
 		look  func(context.Context) error
 	}{
 		{"data", d.examineData}, {"lock", d.examineLock}, {"stores", d.examineStores}, {"runs", d.examineRuns},
-		{"locks", d.examineRuntimeLocks}, {"archives", d.examineArchives}, {"memory", d.examineMemory}, {"embedder", d.examineEmbedder},
+		{"locks", d.examineRuntimeLocks}, {"archives", d.examineArchives}, {"memory", d.examineMemory}, {"shared memory", d.examineShared}, {"embedder", d.examineEmbedder},
 		{"models", d.examineModels}, {"hooks", d.examineHooks}, {"leftovers", d.examineLeftovers}, {"space", d.examineSpace}, {"events", d.examineEvents}, {"clock", d.examineClock},
 	}
 	bar := newProgress(d.app)

@@ -63,6 +63,8 @@ type recallInput struct {
 	Until    string `json:"until,omitempty" jsonschema:"only what was said before then"`
 	Category string `json:"category,omitempty" jsonschema:"only session_history, session_summary, fact or lesson"`
 	Limit    int    `json:"limit,omitempty" jsonschema:"how many passages, 1 to 10 (default 5)"`
+	// Everywhere asks the memory that hosts share.
+	Everywhere bool `json:"everywhere,omitempty" jsonschema:"also what other hosts remember, if they share a memory"`
 }
 
 func (s *mcpServer) recall(ctx context.Context, in recallInput) (string, error) {
@@ -73,7 +75,7 @@ func (s *mcpServer) recall(ctx context.Context, in recallInput) (string, error) 
 	a := s.request(io.Discard)
 	defer a.end()
 	limit := min(max(cmp.Or(in.Limit, usualHits), 1), mostHits)
-	o := recallOptions{Query: in.Query, Agent: agent, Since: in.Since, Until: in.Until, Category: in.Category, Rank: memory.RankHybrid, Limit: limit, Elsewhere: true}
+	o := recallOptions{Query: in.Query, Agent: agent, Since: in.Since, Until: in.Until, Category: in.Category, Rank: memory.RankHybrid, Limit: limit, Elsewhere: true, Everywhere: in.Everywhere}
 	if err := o.validate(); err != nil {
 		return "", err
 	}

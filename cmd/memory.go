@@ -409,6 +409,7 @@ func runMemoryForget(ctx context.Context, a *app, o forgetOptions) error {
 			return err
 		}
 	}
+	a.buryShared(ctx, w.memory)
 	a.noteSetAside()
 	if err := renderForget(a, doc); err != nil || !unwiped {
 		return err

@@ -326,7 +326,7 @@ func (o *observed) agentSizes() []monitor.AgentSize {
 	for i := range o.sessions {
 		s := &o.sessions[i]
 		of := s.owner()
-		if remote(of.runtime) {
+		if hasNoDirectory(of.runtime) {
 			of.store = ""
 		}
 		n, known := at[of]
@@ -369,7 +369,7 @@ func (o *observed) mainSessions() []monitor.Session {
 			Threshold: o.limit, ContextWindow: row.ContextWindow, Bytes: row.Bytes, Over: row.Over,
 			Strategy: string(session.StrategyNone),
 		}
-		if remote(row.Runtime) {
+		if hasNoDirectory(row.Runtime) {
 			x.Store = ""
 		}
 		can := s.store.Capabilities()

@@ -142,7 +142,7 @@ func (o *observer) lookAtStores(ctx context.Context) error {
 func (o *observer) leaveOutMissing() {
 	o.global.Stores = slices.DeleteFunc(o.global.Stores, func(named string) bool {
 		runtime, path, ok := strings.Cut(named, "=")
-		if !ok || remote(runtime) {
+		if !ok || hasNoDirectory(runtime) {
 			return false
 		}
 		_, err := os.Stat(path)
@@ -150,9 +150,9 @@ func (o *observer) leaveOutMissing() {
 	})
 }
 
-// remote reports a runtime whose roots are no directories. They may hold
+// hasNoDirectory reports a runtime whose roots are no directories. They may hold
 // passwords.
-func remote(runtime string) bool {
+func hasNoDirectory(runtime string) bool {
 	return slices.ContainsFunc(runtimes(), func(k runtimeKind) bool { return k.remote && k.name == runtime })
 }
 
@@ -160,7 +160,7 @@ func remote(runtime string) bool {
 func (o *observer) noteStores() {
 	there := map[string]bool{}
 	for _, s := range o.opened {
-		if !remote(s.Runtime()) {
+		if !hasNoDirectory(s.Runtime()) {
 			there[s.Root()] = true
 			o.stores = append(o.stores, monitor.Store{Runtime: s.Runtime(), Root: s.Root()})
 		}

@@ -194,6 +194,7 @@ read again with archive show.
 		newLogCommand(a),
 		newUsageCommand(a),
 		newRecallCommand(a),
+		newPushCommand(a),
 		newArchiveCommand(a),
 		newCleanCommand(a),
 		newMemoryCommand(a),

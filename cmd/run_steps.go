@@ -58,6 +58,8 @@ func stepKinds() []stepKind {
 			func(c profileConfig, _ bool) []stepFlags {
 				return perAgent(c.ArchivePrune.Agents, c.ArchivePrune.flags)
 			}),
+		newStepKind(operate.StepPush, parsePush, runPush, tellPush,
+			func(profileConfig, bool) []stepFlags { return []stepFlags{{}} }),
 	}
 }
 
@@ -146,6 +148,11 @@ func parsePrune(a *app, flags stepFlags) (o pruneOptions, err error) {
 		return o, err
 	}
 	return o, o.validate()
+}
+
+func parsePush(a *app, flags stepFlags) (o pushOptions, err error) {
+	_, err = a.optionsOf(o.addFlags, flags)
+	return o, err
 }
 
 // say joins what there is to say of a step.
@@ -262,6 +269,18 @@ func tellPrune(doc pruneDocument) stepResult {
 		outcomes = append(outcomes, row.Outcome)
 	}
 	return tellDeletions(outcomes, doc.Bytes, doc.Spared)
+}
+
+func tellPush(doc pushDocument) (r stepResult) {
+	r.changed = doc.Stored + doc.Gone + doc.Removed + doc.Honoured
+	r.summary = "nothing new to send"
+	if r.changed > 0 {
+		r.summary = fmt.Sprintf("%s sent and read back", plural(doc.Sent, "record"))
+	}
+	if doc.LeftToSend > 0 {
+		r.problems = append(r.problems, plural(doc.LeftToSend, "record")+" left to send")
+	}
+	return r
 }
 
 // tellDeletions sums up what went, of so many bytes, and what stayed.

@@ -145,6 +145,7 @@ type recallQuery struct {
 	Limit      int     `query:"limit" minimum:"0" maximum:"100" doc:"the best so many; 0 or none is the configured number"`
 	MinScore   float64 `query:"min_score" minimum:"-1" maximum:"1" default:"-1" doc:"leave out what fits less; none is the usual bound"`
 	Rank       string  `query:"rank" enum:",hybrid,text,vector,seed"`
+	Everywhere bool    `query:"everywhere" doc:"ask the memory that many hosts share"`
 	Neighbors  int     `query:"neighbors" minimum:"0" maximum:"10" doc:"pieces of the session before and after each hit"`
 }
 
@@ -197,7 +198,7 @@ func (in *recallQuery) options(a *app) recallOptions {
 	return recallOptions{
 		Query: in.Query, Agent: in.Agent, Runtime: in.Runtime, Session: in.Session, Category: in.Category, Kind: in.Kind, Superseded: in.Superseded,
 		Since: in.Since, Until: in.Until, Limit: cmp.Or(in.Limit, a.config.Recall.Limit), MinScore: max(in.MinScore, 0), Any: in.MinScore >= 0,
-		Rank: cmp.Or(in.Rank, a.config.Recall.Rank), Neighbors: in.Neighbors,
+		Rank: cmp.Or(in.Rank, a.config.Recall.Rank), Neighbors: in.Neighbors, Everywhere: in.Everywhere,
 	}
 }
 

@@ -365,7 +365,7 @@ func (s *Store) UnsharedTombstones(ctx context.Context, server string) ([]Forgot
 // returns how many records it removed. The caller holds the lock of the data
 // directory. ErrUnwiped is that of [Store.Forget].
 func (s *Store) Honour(ctx context.Context, forgotten []Forgotten) (removed int, err error) {
-	fresh, err := s.unknown(ctx, forgotten)
+	fresh, err := s.Unforgotten(ctx, forgotten)
 	if err != nil || len(fresh) == 0 {
 		return 0, err
 	}
@@ -390,8 +390,8 @@ func (s *Store) Honour(ctx context.Context, forgotten []Forgotten) (removed int,
 	return removed, s.Wipe(ctx)
 }
 
-// unknown are those whose tombstones the memory does not have.
-func (s *Store) unknown(ctx context.Context, forgotten []Forgotten) ([]Forgotten, error) {
+// Unforgotten are those whose tombstones the memory does not have.
+func (s *Store) Unforgotten(ctx context.Context, forgotten []Forgotten) ([]Forgotten, error) {
 	if len(forgotten) == 0 {
 		return nil, nil
 	}

@@ -14,12 +14,13 @@ const (
 	StepArchiveVerify = "archive verify"
 	StepClean         = "clean"
 	StepArchivePrune  = "archive prune"
+	StepPush          = "push"
 )
 
 // StepNames returns all steps, in the order that suits most profiles: what
 // deletes comes after what was to be archived, and after archives were verified.
 func StepNames() []string {
-	return []string{StepCompact, StepArchive, StepExtractFacts, StepArchiveVerify, StepClean, StepArchivePrune}
+	return []string{StepCompact, StepArchive, StepExtractFacts, StepArchiveVerify, StepClean, StepArchivePrune, StepPush}
 }
 
 // DefaultProfile is the profile that there is without any configuration.

@@ -149,7 +149,7 @@ func (m *Memory) checkVector(ctx context.Context) (place string, err error) {
 			return "", fmt.Errorf("%w: pgvector %s is there and not used by this database", remote.ErrNotSetUp, available)
 		}
 		if _, err := m.conn.Exec(ctx, change); err != nil {
-			return "", fmt.Errorf("%s: %w", change, classify(err))
+			return "", fmt.Errorf("%w (a superuser does it, once, in this database: %s)", classify(err), change)
 		}
 	}
 	return "", remote.ErrUnsuitable

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -233,4 +234,29 @@ func (m *Memory) Neighbors(ctx context.Context, h memory.Hit, n int) (near memor
 		last = x.Position
 	}
 	return near, classify(err)
+}
+
+// Fact is what a hit says as a fact. It has no kind if it is none.
+func (m *Memory) Fact(ctx context.Context, h memory.Hit) (f memory.Fact, err error) {
+	var text *string
+	err = m.conn.QueryRow(ctx, "SELECT r.kind, r.successor, r.fact::text FROM records r JOIN hosts h ON h.host=r.host WHERE h.name=$1 AND r.id=$2", h.Host, h.ID).Scan(&f.Kind, &f.Successor, &text)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return f, nil // it was forgotten a moment ago
+	}
+	if err != nil {
+		return f, fmt.Errorf("read a fact: %w", classify(err))
+	}
+	var said fact
+	if text != nil {
+		if err := json.Unmarshal([]byte(*text), &said); err != nil {
+			return f, fmt.Errorf("read a fact: %w", err)
+		}
+	}
+	f.Record, f.Confidence, f.Quote, f.Speaker, f.Topic, f.Value, f.Instead, f.MadeBy = h.Record, said.Confidence, said.Quote, said.Speaker, said.Topic, said.Value, said.Instead, said.MadeBy
+	return f, nil
+}
+
+// Sessions lists at most n sessions whose ids begin with a text, in order.
+func (m *Memory) Sessions(ctx context.Context, start string, n int) ([]string, error) {
+	return m.texts(ctx, `SELECT DISTINCT session COLLATE "C" FROM records WHERE starts_with(session, $1) ORDER BY 1 LIMIT $2`, start, n)
 }

@@ -1,0 +1,310 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/memory/remote"
+	"github.com/sessctl/sessctl/pkg/memory/remote/postgres"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+type pushOptions struct {
+	DryRun bool
+	SetUp  bool
+	Verify bool
+}
+
+func (o *pushOptions) addFlags(fs *pflag.FlagSet) {
+	fs.BoolVar(&o.DryRun, "dry-run", false, "say what would be sent, and send nothing")
+	fs.BoolVar(&o.SetUp, "setup", false, "make the tables of the shared memory first, or bring them up to date")
+	fs.BoolVar(&o.Verify, "verify", false, "compare all that the shared memory has of this host, and send what differs")
+}
+
+func newPushCommand(a *app) *cobra.Command {
+	var o pushOptions
+	c := &cobra.Command{
+		Use:   "push",
+		Short: "Send the memory of this host to the one that many hosts share",
+		Long: `Send what is new or changed in the memory of this host to a PostgreSQL server,
+where "sessctl recall --everywhere" finds it from every host. A push can be
+repeated and cut off at any time: nothing is stored twice, the next one goes
+on, and "sent" means that it was read back from the server. What was forgotten
+here is forgotten there and by all hosts; what others have forgotten is
+forgotten here.
+
+The server is named by memory.remote.url and by the usual variables and files
+of PostgreSQL (PGHOST, PGSERVICE, PGPASSFILE, ...).
+
+Exit codes: 0 done or nothing to do, 1 failed, 2 wrong usage, 3 some records
+were not sent, 4 the memory is damaged, 75 the server cannot be reached or the
+memory is busy (try again later), 130/143 interrupted.`,
+		Example: `  sessctl push --dry-run
+  sessctl push --setup
+  sessctl push
+  sessctl push --verify --json`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error { return runPush(c.Context(), a, o) },
+	}
+	o.addFlags(c.Flags())
+	return c
+}
+
+// pushDocument is `push --json` (docs/json.md).
+type pushDocument struct {
+	Schema int    `json:"schema"`
+	DryRun bool   `json:"dry_run"`
+	Server string `json:"server"` // host, port and database
+	Host   string `json:"host"`   // the name of this host there
+	remote.Report
+	Pending *memory.Unshared `json:"pending,omitempty"` // of --dry-run: what would go
+	Indexed int              `json:"indexed"`           // months whose vectors were indexed
+	Notes   []note           `json:"notes"`
+}
+
+// remoteConfig says which memory hosts share.
+type remoteConfig struct {
+	URL          string        `mapstructure:"url" json:"-"`                                 // may hold a password
+	Host         string        `mapstructure:"host" json:"host"`                             // "": the name of the machine
+	AfterCompact bool          `mapstructure:"push_after_compact" json:"push_after_compact"` // of whatever a compaction has stored
+	Search       string        `mapstructure:"search" json:"search"`                         // index or exact
+	Timeout      time.Duration `mapstructure:"timeout" json:"timeout"`                       // of one question
+}
+
+func remoteDefaults() map[string]any {
+	return map[string]any{
+		"memory.remote.url":                "",
+		"memory.remote.host":               "",
+		"memory.remote.push_after_compact": false,
+		"memory.remote.search":             searchIndex,
+		"memory.remote.timeout":            "10s",
+	}
+}
+
+// The ways to compare vectors.
+const (
+	searchIndex = "index" // nearly all of the nearest, soon
+	searchExact = "exact" // the nearest for certain
+)
+
+func (c *remoteConfig) check() error {
+	if c.Search != searchIndex && c.Search != searchExact {
+		return usageError("index, or exact", "memory.remote.search: unknown way to search %q", c.Search)
+	}
+	if c.Timeout <= 0 {
+		return usageError("", "memory.remote.timeout must be positive")
+	}
+	return nil
+}
+
+// shares reports whether a shared memory is configured.
+func (a *app) shares() bool { return a.config.Memory.Remote.URL != "" }
+
+// ownHost is the name of this host in the shared memory.
+func (a *app) ownHost() (string, error) {
+	if name := a.config.Memory.Remote.Host; name != "" {
+		return name, nil
+	}
+	name, err := os.Hostname()
+	if err != nil || name == "" {
+		return "", usageError("set memory.remote.host", "this machine has no name: %w", cmp.Or(err, fs.ErrNotExist))
+	}
+	return name, nil
+}
+
+// openShared connects to the shared memory.
+func (a *app) openShared(ctx context.Context, setUp bool) (*postgres.Memory, error) {
+	c := a.config.Memory.Remote
+	if c.URL == "" {
+		return nil, usageError("set memory.remote.url (docs/fleet.md), for example to postgres://db.example.org/sessctl", "no shared memory is configured")
+	}
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	m, err := postgres.Open(ctx, postgres.Options{URL: c.URL, Exact: c.Search == searchExact, SetUp: setUp})
+	return m, explainShared(err)
+}
+
+// explainShared adds to an error of a shared memory what to do.
+func explainShared(err error) error {
+	for _, known := range []struct {
+		err        error
+		code, hint string
+		exit       int
+	}{
+		{remote.ErrUnreachable, "unreachable", "is the server up? memory.remote.url, PGHOST and PGSERVICE say where it is; nothing is lost, try again later", exitBusy},
+		{remote.ErrUnsuitable, "unsuitable_server", "docs/fleet.md says what the server needs", exitFailed},
+		{remote.ErrNotSetUp, "not_set_up", "as the owner of the database: sessctl push --setup", exitFailed},
+		{remote.ErrNewerSchema, "newer_schema", "use that sessctl, or a later one, on this host too", exitFailed},
+		{remote.ErrNotAllowed, "not_allowed", "look at the role, its password (PGPASSFILE) and its rights: docs/fleet.md", exitFailed},
+		{remote.ErrNotThere, "not_there", "nothing is lost here: push again, and look at the server", exitPartly},
+	} {
+		var f *failure
+		if errors.Is(err, known.err) && !errors.As(err, &f) {
+			return &failure{code: known.code, exit: known.exit, hint: known.hint, err: err}
+		}
+	}
+	return err
+}
+
+func runPush(ctx context.Context, a *app, o pushOptions) error {
+	host, err := a.ownHost()
+	if err != nil {
+		return err
+	}
+	shared, err := a.openShared(ctx, o.SetUp && !o.DryRun)
+	if err != nil {
+		return err
+	}
+	defer shared.Close()
+	doc := pushDocument{Schema: 1, DryRun: o.DryRun, Server: shared.Address(), Host: host}
+	look, err := a.readMemory(ctx)
+	if err != nil {
+		return err
+	}
+	if o.DryRun {
+		defer look.Close()
+		return previewPush(ctx, a, look, shared, doc)
+	}
+	_ = look.Close() // it was only looked whether there is one
+	store, err := memory.Open(ctx, a.memoryDir(), memory.Options{})
+	if err != nil {
+		return fmt.Errorf("open memory: %w", err)
+	}
+	defer store.Close()
+	return errors.Join(push(ctx, a, store, shared, o.Verify, &doc), renderPush(a, doc))
+}
+
+func previewPush(ctx context.Context, a *app, store *memory.Store, shared *postgres.Memory, doc pushDocument) error {
+	model, err := store.VectorModel(ctx)
+	if err != nil {
+		return err
+	}
+	pending, err := store.CountUnshared(ctx, memory.ShareQuery{Server: shared.Server(), Model: model})
+	if err != nil {
+		return err
+	}
+	doc.Pending, doc.LeftToSend = &pending, pending.Records
+	counts, err := shared.Count(ctx)
+	if err != nil {
+		return explainShared(err)
+	}
+	doc.ThereNow = counts.Of(doc.Host)
+	return renderPush(a, doc)
+}
+
+// push sends what is to be sent, and fills in the document.
+func push(ctx context.Context, a *app, store *memory.Store, shared *postgres.Memory, verify bool, doc *pushDocument) error {
+	bar := newProgress(a)
+	defer bar.clear()
+	p := remote.Pusher{
+		Local: store, Shared: shared, Host: doc.Host, Server: shared.Server(), Compare: verify,
+		Lock: func(ctx context.Context) (func(), error) {
+			lock, err := a.lock(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return lock.Unlock, nil
+		},
+		Progress: func(done, total int) { bar.draw("push", int64(done), int64(total)) },
+	}
+	var err error
+	doc.Report, err = p.Push(ctx)
+	if told := a.tellUnwiped(err); told != nil {
+		return explainShared(told)
+	}
+	if doc.Stored == 0 {
+		return nil
+	}
+	model, err := store.VectorModel(ctx)
+	if err == nil {
+		bar.draw("index", 0, 1)
+		doc.Indexed, err = shared.Index(ctx, model)
+	}
+	return explainShared(err)
+}
+
+func renderPush(a *app, doc pushDocument) error {
+	if doc.Damaged > 0 {
+		a.notice(note{Message: plural(doc.Damaged, "record") + " damaged and not sent", Hint: "sessctl memory verify"})
+	}
+	if doc.Honoured > 0 {
+		a.notice(note{Message: plural(doc.Honoured, "record") + " forgotten here, because another host forgot them"})
+	}
+	doc.Notes = a.notes
+	if a.global.JSON {
+		return a.printJSON(doc)
+	}
+	to := visible(doc.Server)
+	if doc.DryRun {
+		_, err := fmt.Fprintf(a.Out, "%s, and that %s were forgotten, would be sent to %s; %s would be dropped there, which has %s of %s\n",
+			plural(doc.Pending.Records, "record"), plural(doc.Pending.Tombstones, "record"), to, plural(doc.Pending.Gone, "record"), plural(doc.ThereNow, "record"), visible(doc.Host))
+		return err
+	}
+	_, err := fmt.Fprintf(a.Out, "%s sent to %s and read back (%d new or changed), %d dropped, %d forgotten; it has %s of %s\n",
+		plural(doc.Sent, "record"), to, doc.Stored, doc.Gone, doc.Removed, plural(doc.ThereNow, "record"), visible(doc.Host))
+	return err
+}
+
+// buryShared tells the shared memory at once what was forgotten here. Where that
+// cannot be, the next push does.
+func (a *app) buryShared(ctx context.Context, store *memory.Store) {
+	if !a.shares() {
+		return
+	}
+	if err := a.tryBury(ctx, store); err != nil {
+		a.notice(note{Message: "the shared memory still has it: " + err.Error(), Hint: "the next sessctl push tells it"})
+	}
+}
+
+func (a *app) tryBury(ctx context.Context, store *memory.Store) error {
+	ctx, cancel := context.WithTimeout(ctx, a.config.Memory.Remote.Timeout)
+	defer cancel()
+	host, err := a.ownHost()
+	if err != nil {
+		return err
+	}
+	shared, err := a.openShared(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer shared.Close()
+	list, err := store.UnsharedTombstones(ctx, shared.Server())
+	if err != nil {
+		return err
+	}
+	removed, err := shared.Bury(ctx, host, list)
+	if err != nil {
+		return err
+	}
+	ids := make([]string, len(list))
+	for i, f := range list {
+		ids[i] = f.ID
+	}
+	if removed > 0 {
+		a.notice(note{Message: plural(removed, "record") + " forgotten in the shared memory too"})
+	}
+	return store.NoteTombstones(ctx, shared.Server(), ids)
+}
+
+// pushAfter sends what a compaction has stored, if that is configured. That it
+// could not be sent is a note: the next one sends it too.
+func (a *app) pushAfter(ctx context.Context, compacted error, dryRun bool) error {
+	if compacted != nil || dryRun || !a.shares() || !a.config.Memory.Remote.AfterCompact {
+		return compacted
+	}
+	quiet := a.inner()
+	defer quiet.leave()
+	quiet.global.JSON = true // whose document nobody reads
+	if err := runPush(ctx, quiet, pushOptions{}); err != nil && ctx.Err() == nil {
+		a.notice(note{Message: "not sent to the shared memory: " + err.Error(), Hint: "sessctl push tries again"})
+	}
+	return ctx.Err()
+}
