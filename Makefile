@@ -6,7 +6,7 @@ GO = go
 MODULE = github.com/sessctl/sessctl
 FUZZTIME = 30s
 
-.PHONY: help build demo test test-faults test-long accept bench bench-quick lint format clean
+.PHONY: help build demo test test-faults test-long accept accept-postgres bench bench-quick lint format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -33,6 +33,10 @@ test-long: ## every fault run, and fuzzing for FUZZTIME (30s) each (hours)
 
 accept: build ## the real pi, Claude Code and OpenClaw on what sessctl leaves (from npm, 3.3 GB in ACCEPT_DIR; 9 minutes)
 	$(GO) run ./testdata/accept -sessctl bin/sessctl
+
+accept-postgres: ## the shared memory on a real PostgreSQL with pgvector (from Debian's packages), with load and killed servers (10 minutes)
+	sh testdata/postgresql/install.sh
+	CGO_ENABLED=0 SESSCTL_LONG=1 $(GO) test -count=1 -timeout 4h -v -run . ./pkg/memory/remote/... ./internal/postgres
 
 bench: ## compare with wc, find, Python, Node, jq and zstd on generated sessions (15 minutes)
 	CGO_ENABLED=0 $(GO) run ./bench

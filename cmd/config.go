@@ -165,10 +165,9 @@ func defaults() map[string]any {
 		"recall.limit":                  5,
 		"recall.rank":                   "hybrid",
 	}
-	maps.Copy(all, monitorDefaults())
-	maps.Copy(all, eventDefaults())
-	maps.Copy(all, serveDefaults())
-	maps.Copy(all, remoteDefaults())
+	for _, more := range []map[string]any{monitorDefaults(), eventDefaults(), serveDefaults(), remoteDefaults()} {
+		maps.Copy(all, more)
+	}
 	return all
 }
 

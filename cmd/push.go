@@ -123,7 +123,7 @@ func (a *app) ownHost() (string, error) {
 func (a *app) openShared(ctx context.Context, setUp bool) (*postgres.Memory, error) {
 	c := a.config.Memory.Remote
 	if c.URL == "" {
-		return nil, usageError("set memory.remote.url (docs/fleet.md), for example to postgres://db.example.org/sessctl", "no shared memory is configured")
+		return nil, &failure{code: "no_shared_memory", exit: exitFailed, hint: "set memory.remote.url (docs/fleet.md), for example to postgres://db.example.org/sessctl", err: errors.New("no shared memory is configured")}
 	}
 	if err := c.check(); err != nil {
 		return nil, err
