@@ -1,0 +1,251 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/memory/remote"
+	"github.com/sessctl/sessctl/pkg/memory/remote/postgres"
+)
+
+// ask is a question of the built-in embedder.
+func ask(t *testing.T, m remote.Memory, q memory.Query) memory.Result {
+	t.Helper()
+	e, err := embed.NewBuiltin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := m.Recall(t.Context(), q, e, e.Model())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// said fills the memory of a host with n records and their vectors.
+func said(t *testing.T, s *memory.Store, host string, n int) {
+	t.Helper()
+	e, err := embed.NewBuiltin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var vectors []memory.Vector
+	_, err = s.Put(t.Context(), memory.Source{Runtime: "openclaw", Agent: "scout", Session: host}, func(yield func(memory.Record, error) bool) {
+		for i := range n {
+			text := fmt.Sprintf("user: note %d of %s says that the crane number %d lifts %d tons.", i, host, i*7%n, i%97)
+			r := memory.Record{ID: memory.RecordID("scout", host, i, "test", text), Text: text, Category: "session_history", Importance: 0.25, CreatedAt: 1772533800000 + int64(i)*1000, Branch: "active", Position: i}
+			unit, err := e.EmbedDocuments(t.Context(), []string{text})
+			if err == nil {
+				vectors = append(vectors, memory.Vector{ID: r.ID, Values: unit[0]})
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	})
+	if err == nil {
+		err = s.PutVectors(t.Context(), e.Model(), "scout", vectors, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func pusher(s *memory.Store, m *postgres.Memory, host string) *remote.Pusher {
+	return &remote.Pusher{Local: s, Shared: m, Host: host, Server: m.Server(), Lock: func(context.Context) (func(), error) { return func() {}, nil }}
+}
+
+func push(t *testing.T, p *remote.Pusher) remote.Report {
+	t.Helper()
+	r, err := p.Push(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// text is the value of a query, as text.
+func text(t *testing.T, dsn, query string) string {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	var value string
+	if err := conn.QueryRow(t.Context(), query).Scan(&value); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return value
+}
+
+// TestPushAndForget: two hosts push, one forgets, and both have it no more; a
+// push that lost its notes, or whose server lost rows, puts that right.
+func TestPushAndForget(t *testing.T) {
+	dsn := database(t, shared(t))
+	m := open(t, postgres.Options{URL: dsn, SetUp: true})
+	laptop, desktop := store(t), store(t)
+	said(t, laptop, "shared", 40)
+	said(t, desktop, "shared", 40)
+	first, second := pusher(laptop, m, "laptop"), pusher(desktop, m, "desktop")
+	if r := push(t, first); r.Sent != 40 || r.Stored != 40 || r.ThereNow != 40 {
+		t.Fatalf("first push: %+v", r)
+	}
+	push(t, second)
+	if r := push(t, first); r.Sent != 0 || r.Stored != 0 || r.Compared {
+		t.Fatalf("a repeated push: %+v", r)
+	}
+	id := memory.RecordID("scout", "shared", 3, "test", "user: note 3 of shared says that the crane number 21 lifts 3 tons.")
+	if n, err := laptop.Forget(t.Context(), memory.Selection{ID: id}); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	if r := push(t, first); r.Removed != 2 || r.Tombstones != 1 {
+		t.Fatalf("after it was forgotten: %+v", r)
+	}
+	if r := push(t, second); r.Honoured != 1 || r.ThereNow != 39 {
+		t.Fatalf("the other host: %+v", r)
+	}
+	if hits := ask(t, m, memory.Query{Text: "crane number 21 note 3", Limit: 60}).Hits; len(hits) == 0 || strings.Contains(hits[0].Text, "note 3 of") {
+		t.Fatalf("found %d", len(hits))
+	}
+	run(t, dsn, "DELETE FROM sessctl.records WHERE position < 10 AND host = 1")
+	if r := push(t, first); !r.Compared || r.ThereNow != 39 || r.Stored != 9 {
+		t.Fatalf("after the server lost rows: %+v", r)
+	}
+	for _, query := range []string{
+		"SELECT (SELECT sum(records) FROM sessctl.hosts) = (SELECT count(*) FROM sessctl.records)",
+		"SELECT (SELECT sum(tokens) FROM sessctl.hosts) = (SELECT sum(length) FROM sessctl.records)",
+		"SELECT NOT EXISTS (SELECT term, host, sum(n) FROM (SELECT term, host, records AS n FROM sessctl.term_counts UNION ALL SELECT u.lexeme, host, -1 FROM sessctl.records, unnest(terms) u) x GROUP BY 1, 2 HAVING sum(n) <> 0)",
+	} {
+		if got := text(t, dsn, "SELECT ("+query+")::text"); got != "true" {
+			t.Errorf("%s: %s", query, got)
+		}
+	}
+}
+
+// TestWhatIsSent: a row has what the record has, and no secret besides.
+func TestWhatIsSent(t *testing.T) {
+	dsn := database(t, shared(t))
+	m := open(t, postgres.Options{URL: dsn, SetUp: true})
+	s := store(t)
+	said(t, s, "laptop", 1)
+	push(t, pusher(s, m, "laptop"))
+	const want = "archive archive_path agent branch category created_at digest end_byte fact first_byte first_line host id importance key kind last_line length model position routing_key runtime session successor terms text vector"
+	got := text(t, dsn, `SELECT string_agg(column_name, ' ' ORDER BY replace(column_name, '_', '') COLLATE "C") FROM information_schema.columns WHERE table_schema='sessctl' AND table_name='records'`)
+	if len(strings.Fields(got)) != len(strings.Fields(want)) {
+		t.Errorf("a row has %s, not %s: is what is new meant to leave the host?", got, want)
+	}
+}
+
+// TestRoles: a role writes the records of its hosts and no others, and only a
+// reader sees all.
+func TestRoles(t *testing.T) {
+	dsn := database(t, shared(t))
+	owner := open(t, postgres.Options{URL: dsn, SetUp: true})
+	run(t, dsn, "DO $$ BEGIN CREATE ROLE laptop LOGIN IN ROLE sessctl_host; CREATE ROLE desktop LOGIN IN ROLE sessctl_host, sessctl_reader; CREATE ROLE analyst LOGIN IN ROLE sessctl_reader; END $$")
+	as := func(role string) string { return strings.Replace(dsn, "user=postgres", "user="+role, 1) }
+	stores := map[string]*memory.Store{}
+	for _, role := range []string{"laptop", "desktop"} {
+		stores[role] = store(t)
+		said(t, stores[role], role, 5)
+		if r := push(t, pusher(stores[role], open(t, postgres.Options{URL: as(role)}), role)); r.ThereNow != 5 {
+			t.Fatalf("%s: %+v", role, r)
+		}
+	}
+	if counts, err := owner.Count(t.Context()); err != nil || counts.Records() != 10 {
+		t.Fatal(counts, err)
+	}
+	for role, want := range map[string]string{"laptop": "5", "desktop": "10", "analyst": "10"} {
+		if got := text(t, as(role), "SELECT count(*)::text FROM sessctl.records"); got != want {
+			t.Errorf("%s sees %s records, not %s", role, got, want)
+		}
+	}
+	if _, err := open(t, postgres.Options{URL: as("laptop")}).Push(t.Context(), remote.Batch{Host: "desktop", Gone: []string{"x"}}); !errors.Is(err, remote.ErrNotAllowed) {
+		t.Errorf("a push under another's name: %v", err)
+	}
+	if _, err := open(t, postgres.Options{URL: as("analyst")}).Push(t.Context(), remote.Batch{Host: "third"}); !errors.Is(err, remote.ErrNotAllowed) {
+		t.Errorf("a reader pushes: %v", err)
+	}
+	run(t, as("laptop"), "DELETE FROM sessctl.records")
+	if got := text(t, dsn, "SELECT count(*)::text FROM sessctl.records"); got != "5" {
+		t.Errorf("a host deleted what is not its own: %s records are left", got)
+	}
+	if hits := ask(t, open(t, postgres.Options{URL: as("analyst")}), memory.Query{Text: "which crane lifts"}).Hits; len(hits) == 0 || hits[0].Host != "desktop" {
+		t.Errorf("a reader finds %+v", hits)
+	}
+}
+
+// TestIndex: with an index of vectors the first hits are those of comparing all,
+// also under a filter that few rows pass.
+func TestIndex(t *testing.T) {
+	dsn := database(t, shared(t))
+	m := open(t, postgres.Options{URL: dsn, SetUp: true, IndexFrom: 100})
+	s := store(t)
+	said(t, s, "laptop", 300)
+	p := pusher(s, m, "laptop")
+	push(t, p)
+	model, err := s.VectorModel(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []int{1, 0} {
+		if made, err := m.Index(t.Context(), model); err != nil || made != want {
+			t.Fatalf("%d indexes were made, not %d: %v", made, want, err)
+		}
+	}
+	exact := open(t, postgres.Options{URL: dsn, Exact: true})
+	run(t, dsn, "ANALYZE sessctl.records")
+	for _, q := range []memory.Query{{Text: "the crane that lifts 42 tons"}, {Text: "note 77", Since: 1772533800000 + 200_000}, {Text: "crane number 14", Until: 1772533800000 + 9000}} {
+		q.Rank, q.Limit = memory.RankVector, 5
+		got, want := ask(t, m, q).Hits, ask(t, exact, q).Hits
+		if len(got) != len(want) || len(got) > 0 && got[0].Text != want[0].Text {
+			t.Errorf("%+v: %d hits, not %d", q, len(got), len(want))
+		}
+	}
+}
+
+// TestRefused: what cannot be used is told for what it is, and no password is
+// repeated.
+func TestRefused(t *testing.T) {
+	s := shared(t)
+	dsn := database(t, s)
+	for name, c := range map[string]struct {
+		url  string
+		want error
+	}{
+		"not set up":  {dsn, remote.ErrNotSetUp},
+		"no server":   {"host=/nonexistent user=x password=hunter2", remote.ErrUnreachable},
+		"no database": {strings.Replace(s.DSN, "dbname=postgres", "dbname=nowhere", 1), remote.ErrNotAllowed},
+		"no role":     {strings.Replace(dsn, "user=postgres", "user=nobody_at_all", 1), remote.ErrNotAllowed},
+		"nonsense":    {"postgres://user:hunter2@host:port:port/db", remote.ErrUnsuitable},
+		"no service":  {"service=nowhere password=hunter2", remote.ErrUnsuitable},
+	} {
+		m, err := postgres.Open(t.Context(), postgres.Options{URL: c.url})
+		if err == nil {
+			_ = m.Close()
+		}
+		if !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, not %v", name, err, c.want)
+		}
+		if strings.Contains(fmt.Sprint(err), "hunter2") {
+			t.Errorf("%s: the password is in the error: %v", name, err)
+		}
+	}
+	open(t, postgres.Options{URL: dsn, SetUp: true})
+	open(t, postgres.Options{URL: dsn, SetUp: true})
+	run(t, dsn, "INSERT INTO sessctl.migrations (version, name) VALUES (1000, 'later')")
+	if _, err := postgres.Open(t.Context(), postgres.Options{URL: dsn, SetUp: true}); !errors.Is(err, remote.ErrNewerSchema) {
+		t.Errorf("newer tables: %v", err)
+	}
+	old := strings.Replace(dsn, "dbname=", "dbname=", 1)
+	run(t, old, "UPDATE pg_extension SET extversion='0.8.3' WHERE extname='vector'")
+	if _, err := postgres.Open(t.Context(), postgres.Options{URL: old}); !errors.Is(err, remote.ErrNotSetUp) && !errors.Is(err, remote.ErrUnsuitable) {
+		t.Errorf("an old pgvector: %v", err)
+	}
+}
