@@ -37,7 +37,12 @@ func scanners() map[session.Format]scanner {
 // done is what was done in a log, as the product reads it.
 func done(t testing.TB, s scanner, log []byte) (all []*work.Action, counts work.Counts) {
 	t.Helper()
-	scan, err := s.Scan(context.Background(), bytes.NewReader(log), session.ScanOptions{}, func(*session.Message) error { return nil })
+	scan, err := s.Scan(context.Background(), bytes.NewReader(log), session.ScanOptions{}, func(m *session.Message) error {
+		if m.Details != nil {
+			t.Errorf("line %d has details that nobody asked for", m.Line)
+		}
+		return nil
+	})
 	if errors.Is(err, session.ErrUnknownFormat) {
 		t.Skip(err)
 	}
