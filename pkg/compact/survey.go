@@ -61,7 +61,8 @@ type reader struct {
 }
 
 // read scans the log, twice if it has forks: the first pass finds out which
-// entries are active. observe sees every message and may be nil.
+// entries are active. observe sees every message, with the details of tools'
+// results, and may be nil.
 func (r *reader) read(ctx context.Context, open func() (io.ReadCloser, error), tree *session.Tree, observe func(*session.Message) error, emit func(*chunk.Chunk) error) error {
 	src, err := open()
 	if err != nil {
@@ -74,7 +75,7 @@ func (r *reader) read(ctx context.Context, open func() (io.ReadCloser, error), t
 		r.survey.cover(c)
 		return emit(c)
 	})
-	scan, err := r.store.Scan(ctx, src, session.ScanOptions{Tree: tree}, func(m *session.Message) error {
+	scan, err := r.store.Scan(ctx, src, session.ScanOptions{Tree: tree, Details: observe != nil}, func(m *session.Message) error {
 		if observe != nil {
 			if err := observe(m); err != nil {
 				return err
