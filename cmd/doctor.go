@@ -226,7 +226,7 @@ func (a *app) closeMemory(ctx context.Context) error {
 	if !exists(filepath.Join(a.memoryDir(), "memory.db-wal")) && !a.memoryWaits(ctx) {
 		return nil
 	}
-	store, err := a.changeMemory(ctx)
+	store, err := a.changeMemory(ctx, false)
 	if errors.Is(err, memory.ErrCorrupt) || errors.Is(err, memory.ErrNewerSchema) {
 		return nil
 	}

@@ -174,7 +174,7 @@ func (a *app) storeOwnWords(ctx context.Context, w memory.OwnWords) (memory.Reco
 	if err := a.tellLostMemory(ctx, mode{}); err != nil {
 		return memory.Record{}, false, err
 	}
-	store, err := a.changeMemory(ctx)
+	store, err := a.changeMemory(ctx, false)
 	if err != nil {
 		return memory.Record{}, false, fmt.Errorf("open memory: %w", err)
 	}

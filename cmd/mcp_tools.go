@@ -392,6 +392,9 @@ func (s *mcpServer) facts(ctx context.Context, in factsInput) (string, error) {
 		return "", err
 	}
 	defer store.Close()
+	if _, err := a.partOfMemory(ctx, store); err != nil {
+		return "", err
+	}
 	if err := s.known(ctx, a, store, agent); err != nil {
 		return "", err
 	}

@@ -49,17 +49,45 @@ func (a *app) readMemory(ctx context.Context) (*memory.Store, error) {
 // needMemory turns an error of opening the memory into what a person is told.
 func (a *app) needMemory(ctx context.Context, store *memory.Store, err error) (*memory.Store, error) {
 	if errors.Is(err, fs.ErrNotExist) {
-		if lost, err := a.lostMemory(ctx); err != nil {
-			return nil, err
-		} else if lost > 0 {
-			return nil, &failure{code: "memory_lost", exit: exitIntegrity, path: a.memoryDir(), hint: adviseRebuild, err: fmt.Errorf("the memory in %s is lost: %s", a.memoryDir(), namedBy(lost))}
-		}
-		return nil, &failure{code: "no_memory", exit: exitFailed, path: a.memoryDir(), hint: "compact a session first: sessctl compact --agent NAME", err: fmt.Errorf("there is no memory yet in %s", a.memoryDir())}
+		return nil, a.explainNoMemory(ctx, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open memory: %w", err)
 	}
 	return store, nil
+}
+
+// explainNoMemory says why there is no memory to be read: somebody is making it,
+// it is lost, or there never was one.
+func (a *app) explainNoMemory(ctx context.Context, err error) error {
+	lost, lostErr := a.lostMemory(ctx)
+	switch {
+	case lostErr != nil:
+		return lostErr
+	case (lost > 0 || errors.Is(err, memory.ErrEmpty)) && a.othersAtWork():
+		return a.memoryBeingMade()
+	case lost > 0:
+		return &failure{code: "memory_lost", exit: exitIntegrity, path: a.memoryDir(), hint: adviseRebuild, err: fmt.Errorf("the memory in %s is lost: %s", a.memoryDir(), namedBy(lost))}
+	}
+	return &failure{code: "no_memory", exit: exitFailed, path: a.memoryDir(), hint: "compact a session first: sessctl compact --agent NAME", err: fmt.Errorf("there is no memory yet in %s", a.memoryDir())}
+}
+
+func (a *app) memoryBeingMade() error {
+	return &failure{code: "memory_being_made", exit: exitBusy, path: a.memoryDir(), hint: "ask again when the sessctl that is at work has ended", err: fmt.Errorf("the memory in %s is being made, and not all is in it yet", a.memoryDir())}
+}
+
+// partOfMemory says what a question to a memory cannot find: one that is being
+// made from the archives is not asked, and one whose making was cut off answers
+// with what it has, and a notice.
+func (a *app) partOfMemory(ctx context.Context, store *memory.Store) (notice string, err error) {
+	incomplete, err := store.Incomplete(ctx)
+	switch {
+	case err != nil || !incomplete:
+		return "", err
+	case a.othersAtWork():
+		return "", a.memoryBeingMade()
+	}
+	return "the memory was being made from the archives and has not all of them yet; sessctl memory reindex --from-archives goes on", nil
 }
 
 // lostMemory counts the receipts of what a memory must hold that is not there: 0

@@ -109,6 +109,11 @@ func runMemoryReindex(ctx context.Context, a *app, o reindexOptions) error {
 	if err := w.reindex(ctx, a, o, &doc); err != nil {
 		return err
 	}
+	if o.FromArchives && o.Agent == "" && a.global.Runtime == "" {
+		if err := w.memory.Complete(ctx); err != nil {
+			return err
+		}
+	}
 	w.progress.clear()
 	return finishReindex(a, doc)
 }

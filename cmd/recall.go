@@ -186,6 +186,10 @@ func (a *app) recall(ctx context.Context, o recallOptions) (recallDocument, erro
 		return recallDocument{}, err
 	}
 	defer store.Close()
+	missing, err := a.partOfMemory(ctx, store)
+	if err != nil {
+		return recallDocument{}, err
+	}
 	if err := a.checkAgent(ctx, store, o.Agent); err != nil {
 		return recallDocument{}, err
 	}
@@ -204,6 +208,9 @@ func (a *app) recall(ctx context.Context, o recallOptions) (recallDocument, erro
 	}
 	result.Hits = running.without(ctx, result.Hits, o.Limit)
 	doc := newRecallDocument(o.Query, result)
+	if missing != "" {
+		doc.tell(missing)
+	}
 	if err := doc.addFacts(ctx, store); err != nil {
 		return doc, fmt.Errorf("recall: %w", err)
 	}

@@ -99,15 +99,29 @@ func runServe(ctx context.Context, a *app, o serveOptions) error {
 	if err != nil {
 		return err
 	}
-	if a.getenv("GOGC") == "" {
-		debug.SetGCPercent(collectAt)
-	}
+	a.keepSmall()
 	return s.serve(ctx, listener)
 }
 
-// collectAt is by how many percent memory may grow between two collections of
-// garbage: a server that is there all day should be small rather than fast.
-const collectAt = 50
+// A server that is there all day should be small rather than fast. collectAt is
+// by how many percent memory may grow between two collections of garbage;
+// softLimit is above what a server needs, and below what a thousand clients at
+// once would make it (docs/reliability.md): there it collects more often. What
+// cannot be collected may be more; Go then collects at most half of the time.
+const (
+	collectAt = 25
+	softLimit = 40 << 20 // bytes
+)
+
+// keepSmall sets both, unless the environment says otherwise.
+func (a *app) keepSmall() {
+	if a.getenv("GOGC") == "" {
+		debug.SetGCPercent(collectAt)
+	}
+	if a.getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(softLimit)
+	}
+}
 
 // newServer opens everything but the address.
 func newServer(ctx context.Context, a *app, o serveOptions) (*server, error) {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -113,14 +114,30 @@ func answered[T any](ctx context.Context, s *api, document func(context.Context,
 	case <-ctx.Done():
 		return nil, problemFor(ctx.Err())
 	}
-	own := s.printingTo(io.Discard)
-	defer own.end()
-	own.global.JSON = true
-	doc, err := document(ctx, own)
+	doc, err := apart(func() (T, error) {
+		own := s.printingTo(io.Discard)
+		defer own.end()
+		own.global.JSON = true
+		return document(ctx, own)
+	})
 	if err != nil {
 		return nil, problemFor(err)
 	}
 	return &reply[T]{Body: doc}, nil
+}
+
+// apart calls a function in a goroutine of its own. SQLite needs a deep stack,
+// which goes with the goroutine; in that of the connection it would stay, once
+// for each client that keeps its connection. A panic is the caller's.
+func apart[T any](f func() (T, error)) (T, error) {
+	once, done := sync.OnceValues(f), make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() { _ = recover() }() // the call below panics with it once more
+		_, _ = once()
+	}()
+	<-done
+	return once()
 }
 
 type sizesQuery struct {

@@ -20,7 +20,7 @@ const (
 	maxRequestHeader = 16 << 10         // bytes
 	headerTimeout    = 5 * time.Second  // for a request's header
 	readTimeout      = 15 * time.Second // for a whole request
-	writeTimeout     = 2 * time.Minute  // for a whole answer, with the time it waits and is made
+	writeTimeout     = 3 * time.Minute  // for a whole answer, with the time it waits and is made: a minute more than these
 	idleTimeout      = time.Minute      // between two requests of a connection
 	workTimeout      = time.Minute      // for making a document
 	queueTimeout     = time.Minute      // for a request to come to its turn

@@ -130,7 +130,7 @@ func (w *workspace) openMemory(ctx context.Context, a *app, m mode) (err error) 
 		if err := a.tellLostMemory(ctx, m); err != nil {
 			return err
 		}
-		if w.memory, err = a.changeMemory(ctx); err != nil {
+		if w.memory, err = a.changeMemory(ctx, m.rebuild); err != nil {
 			return fmt.Errorf("open memory: %w", err)
 		}
 		return nil
@@ -145,7 +145,7 @@ func (w *workspace) openMemory(ctx context.Context, a *app, m mode) (err error) 
 	if err := a.tellLostMemory(ctx, m); err != nil {
 		return err
 	}
-	if w.memory, err = a.changeMemory(ctx); err != nil {
+	if w.memory, err = a.changeMemory(ctx, m.rebuild); err != nil {
 		return fmt.Errorf("%w: open memory: %w", errUnrecovered, err)
 	}
 	return nil
@@ -175,9 +175,10 @@ func (a *app) foretellLostMemory(ctx context.Context) error {
 
 // changeMemory opens the memory to change it. It tells what was done to one of
 // an earlier version, and finishes what a forget that was cut off has left.
-func (a *app) changeMemory(ctx context.Context) (*memory.Store, error) {
+// rebuild says that one that is made is going to be filled from the archives.
+func (a *app) changeMemory(ctx context.Context, rebuild bool) (*memory.Store, error) {
 	bar := newProgress(a)
-	store, err := memory.Open(ctx, a.memoryDir(), memory.Options{Pins: a.pins, Progress: func(done, total int64) { bar.draw("bring the memory up to date", done, total) }})
+	store, err := memory.Open(ctx, a.memoryDir(), memory.Options{Rebuild: rebuild, Pins: a.pins, Progress: func(done, total int64) { bar.draw("bring the memory up to date", done, total) }})
 	bar.clear()
 	if err != nil {
 		return nil, err
@@ -644,6 +645,9 @@ func (a *app) atWork() bool {
 	state, err := durable.LookAtLock(filepath.Join(a.dataDir(), "lock"))
 	return err == nil && state.Held
 }
+
+// othersAtWork says whether a state-changing sessctl runs that is not this one.
+func (a *app) othersAtWork() bool { return a.held == nil && a.atWork() }
 
 // guard refuses to change anything where it would harm the user: as root in
 // another user's files, whose new files would then be root's, and in a data

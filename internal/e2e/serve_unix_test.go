@@ -252,7 +252,7 @@ func TestServeFlood(t *testing.T) {
 	if os.Getenv("SESSCTL_LONG") == "" {
 		t.Skip("only with SESSCTL_LONG=1")
 	}
-	const clients, mostMemory = 1000, 100 << 10 // KiB
+	const clients, mostMemory = 1000, 90 << 10 // KiB
 	s := newServed(t)
 	s.start()
 	_, _, header := s.ask(http.MethodPost, "/api/v1/compact", `{"agent":"coordinator"}`, s.token)

@@ -79,6 +79,23 @@ func (b *Builtin) EmbedDocuments(ctx context.Context, texts []string) ([][]float
 	return vectors, nil
 }
 
+// EmbedInto is EmbedDocuments for one text, into the room for a vector that the
+// caller has: for whoever compares many texts and keeps none of their vectors.
+// It returns ErrNoVector if text has no words.
+func (b *Builtin) EmbedInto(ctx context.Context, text string, vector []float32) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r := b.room()
+	defer b.leave(r)
+	if !r.read(text) {
+		return ErrNoVector
+	}
+	clear(vector)
+	r.document(vector[:builtinDim])
+	return nil
+}
+
 // EmbedQuery returns a unit vector, or ErrNoVector if text has no words to
 // search for.
 func (b *Builtin) EmbedQuery(ctx context.Context, text string) ([]float32, error) {

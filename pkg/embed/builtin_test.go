@@ -78,6 +78,10 @@ func TestUnitVectors(t *testing.T) {
 		if freshErr != nil || !slices.Equal(d[1], document(t, fresh, text)) || !slices.Equal(q, query(t, fresh, text)) {
 			t.Fatal("not the vector of a fresh embedder")
 		}
+		room := slices.Clone(q) // what was there before does not count
+		if err := used.EmbedInto(context.Background(), text, room); err != nil || !slices.Equal(d[1], room) {
+			t.Fatal("not the vector in the caller's room", err)
+		}
 		both := [][]float32{d[1], q}
 		if err := Check(both, 2, used.Model().Dim); err != nil {
 			t.Fatal(err)
@@ -98,6 +102,9 @@ func TestNoVector(t *testing.T) {
 	for _, text := range []string{"", " \n\t", "...!?", "the and of it", "That's what it was.", "don't", "🙂 👍", "\xff\xfe", "____"} {
 		if _, err := e.EmbedQuery(context.Background(), text); err != ErrNoVector {
 			t.Errorf("query %q: %v", text, err)
+		}
+		if err := e.EmbedInto(context.Background(), text, make([]float32, builtinDim)); err != ErrNoVector {
+			t.Errorf("into room %q: %v", text, err)
 		}
 		v, err := e.EmbedDocuments(context.Background(), []string{"fine", text})
 		var blame *TextError

@@ -143,7 +143,7 @@ func (x *embeddedIndex) Words(ctx context.Context, q Query, m Match, n int) ([]i
 }
 
 func (x *embeddedIndex) keys(ctx context.Context, query string, args ...any) (keys []int64, err error) {
-	rows, err := x.store.db.QueryContext(ctx, query, args...)
+	rows, err := x.store.reads().QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("search the words: %w", classifyError(err))
 	}
@@ -161,7 +161,7 @@ func (x *embeddedIndex) keys(ctx context.Context, query string, args ...any) (ke
 // WordScores goes over all matches once, which is what the plus is for: asked
 // for each row by itself SQLite would weigh every word anew each time.
 func (x *embeddedIndex) WordScores(ctx context.Context, m Match, keys []int64) (map[int64]float64, error) {
-	rows, err := x.store.db.QueryContext(ctx, "SELECT rowid, -bm25(words) FROM words WHERE words MATCH ? AND +rowid IN "+listed(keySet(keys)), fullText(m))
+	rows, err := x.store.reads().QueryContext(ctx, "SELECT rowid, -bm25(words) FROM words WHERE words MATCH ? AND +rowid IN "+listed(keySet(keys)), fullText(m))
 	if err != nil {
 		return nil, fmt.Errorf("score the words: %w", classifyError(err))
 	}
@@ -182,7 +182,7 @@ func (x *embeddedIndex) WordScores(ctx context.Context, m Match, keys []int64) (
 // names a source that it is not from.
 func (x *embeddedIndex) Read(ctx context.Context, keys []int64) (list []Found, err error) {
 	x.unsound = 0
-	rows, err := x.store.db.QueryContext(ctx, "SELECT r.rowid, "+x.store.recordColumns()+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.rowid IN "+listed(keySet(keys)))
+	rows, err := x.store.reads().QueryContext(ctx, "SELECT r.rowid, "+x.store.recordColumns()+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.rowid IN "+listed(keySet(keys)))
 	if err != nil {
 		return nil, fmt.Errorf("read records: %w", classifyError(err))
 	}
@@ -205,11 +205,11 @@ func (x *embeddedIndex) Read(ctx context.Context, keys []int64) (list []Found, e
 // Count counts the records that have each term.
 func (x *embeddedIndex) Count(ctx context.Context, terms []string) (Counts, error) {
 	c := Counts{With: make([]int, len(terms))}
-	if err := x.store.db.QueryRowContext(ctx, "SELECT count(*) FROM records").Scan(&c.Records); err != nil {
+	if err := x.store.reads().QueryRowContext(ctx, "SELECT count(*) FROM records").Scan(&c.Records); err != nil {
 		return c, fmt.Errorf("count records: %w", classifyError(err))
 	}
 	for i, term := range terms {
-		if err := x.store.db.QueryRowContext(ctx, "SELECT count(*) FROM words WHERE words MATCH ?", quoted(term)).Scan(&c.With[i]); err != nil {
+		if err := x.store.reads().QueryRowContext(ctx, "SELECT count(*) FROM words WHERE words MATCH ?", quoted(term)).Scan(&c.With[i]); err != nil {
 			return c, fmt.Errorf("count the records with a word: %w", classifyError(err))
 		}
 	}
@@ -218,7 +218,7 @@ func (x *embeddedIndex) Count(ctx context.Context, terms []string) (Counts, erro
 
 // Span is when the oldest and the newest record were said.
 func (x *embeddedIndex) Span(ctx context.Context) (first, last int64, err error) {
-	err = x.store.db.QueryRowContext(ctx, "SELECT coalesce(min(created_at), 0), coalesce(max(created_at), 0) FROM records").Scan(&first, &last)
+	err = x.store.reads().QueryRowContext(ctx, "SELECT coalesce(min(created_at), 0), coalesce(max(created_at), 0) FROM records").Scan(&first, &last)
 	if err != nil {
 		return 0, 0, fmt.Errorf("look when records were said: %w", classifyError(err))
 	}

@@ -151,7 +151,7 @@ func (w *writer) supersede(id, successor string) error {
 
 // hasFacts tells whether the memory ever had a fact.
 func (s *Store) hasFacts(ctx context.Context) (has bool, err error) {
-	err = s.db.QueryRowContext(ctx, "SELECT count(*)=2 FROM sqlite_schema WHERE type='table' AND name IN ('facts', 'extractions')").Scan(&has)
+	err = s.reads().QueryRowContext(ctx, "SELECT count(*)=2 FROM sqlite_schema WHERE type='table' AND name IN ('facts', 'extractions')").Scan(&has)
 	return has, classifyError(err)
 }
 

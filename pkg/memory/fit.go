@@ -200,7 +200,7 @@ func (f *fitting) nearest(ctx context.Context, c *candidate) (float64, error) {
 	}
 	best := 0.0
 	for _, text := range append(passages(c.Text), c.Text) {
-		cosine, err := nearness(ctx, f.embedder, f.query, text)
+		cosine, err := f.recall.nearness(ctx, f.embedder, f.query, text)
 		if err != nil {
 			return 0, err
 		}

@@ -82,12 +82,5 @@ func Ask(ctx context.Context, index Index, q Query, e embed.QueryEmbedder, m emb
 	if err != nil {
 		return Result{}, err
 	}
-	if err := r.prepareVectors(ctx); err != nil {
-		return Result{Rank: r.query.Rank}, err
-	}
-	if err := r.gather(ctx); err != nil {
-		return Result{Rank: r.query.Rank}, err
-	}
-	hits, err := r.ranked(ctx)
-	return Result{Hits: hits, Rank: r.query.Rank, Notice: r.notices(), Fit: r.bestFit}, err
+	return r.answer(ctx)
 }

@@ -39,7 +39,7 @@ func (s *Store) OtherModels(ctx context.Context, agent string, m embed.Model) ([
 // modelsOf lists the models, other than m, that made vectors of an agent ("" is
 // any), and whether m did too.
 func (s *Store) modelsOf(ctx context.Context, agent string, m embed.Model) (others []string, own bool, err error) {
-	rows, err := s.db.QueryContext(ctx, `SELECT fingerprint, name FROM models
+	rows, err := s.reads().QueryContext(ctx, `SELECT fingerprint, name FROM models
 		WHERE EXISTS (SELECT 1 FROM vectors v WHERE v.model=fingerprint AND (?1='' OR v.agent=?1)) ORDER BY name`, agent)
 	if err != nil {
 		return nil, false, fmt.Errorf("list models: %w", classifyError(err))
@@ -100,7 +100,7 @@ func (r *recall) noteOthers(ctx context.Context) error {
 
 // agentsWithout lists the agents that have vectors of other models only.
 func (s *Store) agentsWithout(ctx context.Context, m embed.Model) ([]string, error) {
-	return readStrings(ctx, s.db, `SELECT DISTINCT f.agent FROM files f JOIN models o ON o.fingerprint=f.model
+	return readStrings(ctx, s.reads(), `SELECT DISTINCT f.agent FROM files f JOIN models o ON o.fingerprint=f.model
 		WHERE f.model<>?1 AND o.name NOT LIKE '%`+stagedMark+`'
 		AND NOT EXISTS (SELECT 1 FROM files own WHERE own.model=?1 AND own.agent=f.agent) ORDER BY f.agent`, m.Fingerprint())
 }

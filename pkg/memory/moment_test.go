@@ -13,6 +13,11 @@ import (
 // embedded is a memory of some records with vectors.
 func embedded(t *testing.T) (*Store, *embed.Builtin) {
 	t.Helper()
+	return embeddedMany(t, 20)
+}
+
+func embeddedMany(t *testing.T, count int) (*Store, *embed.Builtin) {
+	t.Helper()
 	ctx := context.Background()
 	s, err := Open(ctx, t.TempDir(), Options{})
 	if err != nil {
@@ -20,7 +25,7 @@ func embedded(t *testing.T) (*Store, *embed.Builtin) {
 	}
 	t.Cleanup(func() { s.Close() })
 	_, err = s.Put(ctx, Source{Runtime: "pi", Agent: "a", Session: "s"}, func(yield func(Record, error) bool) {
-		for i := range 20 {
+		for i := range count {
 			text := fmt.Sprintf("the heron number %d", i)
 			yield(Record{ID: RecordID("a", "s", i, "v", text), Text: text, Category: "session_history", Position: i}, nil)
 		}

@@ -30,7 +30,10 @@ func (r *recall) prepareVectors(ctx context.Context) error {
 	} else if !has {
 		return r.explainNone(ctx)
 	}
-	vector, err := r.embedder.EmbedQuery(ctx, r.query.Text)
+	vector, err := slices.Clone(r.known.vector), r.known.err
+	if vector == nil && err == nil {
+		vector, err = r.embedder.EmbedQuery(ctx, r.query.Text)
+	}
 	if err == nil {
 		err = embed.Check([][]float32{vector}, 1, r.model.Dim)
 	}
@@ -70,7 +73,7 @@ func (x *embeddedIndex) listPlaces(ctx context.Context) ([]place, error) {
 	}
 	condition, args := x.query.filter()
 	table, key := x.store.vectorRows()
-	rows, err := x.store.db.QueryContext(ctx, "SELECT v.record, "+key+", v.slot<<32 | (v.crc & 4294967295), r.importance FROM records r JOIN "+table+" v ON v.record=r.rowid WHERE "+condition, args...)
+	rows, err := x.store.reads().QueryContext(ctx, "SELECT v.record, "+key+", v.slot<<32 | (v.crc & 4294967295), r.importance FROM records r JOIN "+table+" v ON v.record=r.rowid WHERE "+condition, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list vectors: %w", classifyError(err))
 	}
@@ -118,7 +121,7 @@ func (x *embeddedIndex) allPlaces(ctx context.Context, files map[string]string) 
 		if x.query.Agent != "" && x.query.Agent != agent {
 			continue
 		}
-		rows, err := x.store.db.QueryContext(ctx, "SELECT record, slot<<32 | crc FROM vectors WHERE model=? AND agent=?", x.model.Fingerprint(), agent)
+		rows, err := x.store.reads().QueryContext(ctx, "SELECT record, slot<<32 | crc FROM vectors WHERE model=? AND agent=?", x.model.Fingerprint(), agent)
 		if err != nil {
 			return nil, fmt.Errorf("list vectors: %w", classifyError(err))
 		}
@@ -153,7 +156,7 @@ func appendPlaces(places []place, rows *sql.Rows, file string) ([]place, error) 
 // vectorRows.
 func (s *Store) filesOf(ctx context.Context, m embed.Model) (files map[string]string, keyed map[any]string, err error) {
 	_, key := s.vectorRows()
-	rows, err := s.db.QueryContext(ctx, "SELECT v.agent, v.name, "+key+" FROM files v WHERE v.model=?", m.Fingerprint())
+	rows, err := s.reads().QueryContext(ctx, "SELECT v.agent, v.name, "+key+" FROM files v WHERE v.model=?", m.Fingerprint())
 	if err != nil {
 		return nil, nil, fmt.Errorf("list vector files: %w", classifyError(err))
 	}

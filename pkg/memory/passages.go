@@ -87,7 +87,7 @@ func (r *recall) readWords(ctx context.Context, list []*candidate) error {
 // embed.Builtin does; the vectors of language models cannot be taken apart.
 type meaningEmbedder interface {
 	EmbedMeaning(ctx context.Context, text string) ([]float32, error)
-	EmbedDocuments(ctx context.Context, texts []string) ([][]float32, error)
+	EmbedInto(ctx context.Context, text string, vector []float32) error
 }
 
 // readMeanings compares meanings, if the embedder can tell them from words.
@@ -104,12 +104,12 @@ func (r *recall) readMeanings(ctx context.Context, list []*candidate) error {
 		return err
 	}
 	for _, c := range list {
-		if c.meaning, err = nearness(ctx, e, query, c.Text); err != nil {
+		if c.meaning, err = r.nearness(ctx, e, query, c.Text); err != nil {
 			return err
 		}
 		c.hasSense = true
 		for _, p := range c.passages {
-			cosine, err := nearness(ctx, e, query, p)
+			cosine, err := r.nearness(ctx, e, query, p)
 			if err != nil {
 				return err
 			}
@@ -119,16 +119,20 @@ func (r *recall) readMeanings(ctx context.Context, list []*candidate) error {
 	return nil
 }
 
-// nearness is the cosine of a text with a query; 0 if it has no words.
-func nearness(ctx context.Context, e meaningEmbedder, query []float32, text string) (float64, error) {
-	vectors, err := e.EmbedDocuments(ctx, []string{text})
+// nearness is the cosine of a text with a query; 0 if it has no words. A recall
+// compares hundreds of texts, whose vectors all go through the same room.
+func (r *recall) nearness(ctx context.Context, e meaningEmbedder, query []float32, text string) (float64, error) {
+	if len(r.passing) != len(query) {
+		r.passing = make([]float32, len(query))
+	}
+	err := e.EmbedInto(ctx, text, r.passing)
 	if errors.Is(err, embed.ErrNoVector) {
 		return 0, nil
 	}
 	if err != nil {
 		return 0, err
 	}
-	return max(0, dot(query, vectors[0])), nil
+	return max(0, dot(query, r.passing)), nil
 }
 
 // rate mixes what was seen. The share of what is not known goes to the words.

@@ -179,6 +179,31 @@ func (s *Store) EndRebuild(ctx context.Context) error {
 	return s.Wipe(ctx)
 }
 
+// incomplete is the row of state that says that a memory was made to be filled
+// from the archives, and that not all of them are in it yet.
+const incomplete = "incomplete"
+
+// Incomplete says whether the memory was made to be filled from the archives, and
+// that has not been done yet: what is not found may be in one of them.
+func (s *Store) Incomplete(ctx context.Context) (is bool, err error) {
+	if s.schema < 2 {
+		return false, nil
+	}
+	err = s.reads().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM state WHERE name=?)", incomplete).Scan(&is)
+	return is, classifyError(err)
+}
+
+// Complete says that the memory has what the archives have.
+func (s *Store) Complete(ctx context.Context) error {
+	if is, err := s.Incomplete(ctx); err != nil || !is {
+		return err
+	}
+	if _, err := s.db.ExecContext(ctx, "DELETE FROM state WHERE name=?", incomplete); err != nil {
+		return fmt.Errorf("end the rebuild: %w", classifyError(err))
+	}
+	return nil
+}
+
 // SetAsideDamaged moves the directory of a memory that is damaged, or is not
 // ours, to a name beside it and returns that; "" if there is none or it is
 // sound. Nothing is deleted. The vectors move with it, and are made again.

@@ -197,3 +197,34 @@ func TestSetAsideDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// A memory that is made to be filled from the archives says so until that is
+// done, whoever opens it; one that was there is complete.
+func TestIncomplete(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		o    memory.Options
+		want bool
+	}{{memory.Options{Rebuild: true}, true}, {memory.Options{}, true}, {memory.Options{ReadOnly: true}, true}} {
+		s, err := memory.Open(t.Context(), dir, c.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if got, err := s.Incomplete(t.Context()); got != c.want || err != nil {
+			t.Errorf("%+v: %v, %v", c.o, got, err)
+		}
+	}
+	s := open(t, dir)
+	if err := s.Complete(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	again, err := memory.Open(t.Context(), dir, memory.Options{Rebuild: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if is, err := again.Incomplete(t.Context()); is || err != nil {
+		t.Errorf("one that was there and is complete: %v, %v", is, err)
+	}
+}

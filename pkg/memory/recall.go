@@ -69,12 +69,20 @@ type Result struct {
 // when there are vectors, but of another model only; RankHybrid then goes by
 // words, with a notice. An unknown Rank is an error.
 func (s *Store) Recall(ctx context.Context, q Query, e embed.QueryEmbedder, m embed.Model) (Result, error) {
+	known, err := s.embedQuery(ctx, q, e, m)
+	if err != nil {
+		return Result{}, err
+	}
 	for try := 1; ; try++ {
-		before, err := s.vectorFiles(ctx)
-		if err != nil {
-			return Result{}, err
-		}
-		result, damaged, err := s.recallOnce(ctx, q, e, m)
+		var before []string
+		var result Result
+		var damaged bool
+		err := s.asOfNow(ctx, func(view *Store) (err error) {
+			if before, err = view.vectorFiles(ctx); err == nil {
+				result, damaged, err = view.recallOnce(ctx, q, e, m, known)
+			}
+			return err
+		})
 		if err != nil || !damaged || try == recallTries {
 			return result, err
 		}
@@ -85,13 +93,35 @@ func (s *Store) Recall(ctx context.Context, q Query, e embed.QueryEmbedder, m em
 	}
 }
 
+// embeddedQuery is what an embedder made of a query: neither vector nor error if
+// it was not asked.
+type embeddedQuery struct {
+	vector []float32
+	err    error
+}
+
+// embedQuery asks the embedder before the memory is held as it is at one moment:
+// a server may take minutes, in which nobody could wipe what was forgotten. Where
+// there is nothing to compare with, nobody is asked.
+func (s *Store) embedQuery(ctx context.Context, q Query, e embed.QueryEmbedder, m embed.Model) (v embeddedQuery, err error) {
+	if e == nil || q.Rank == RankText {
+		return v, nil
+	}
+	var some bool
+	if err := s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM vectors WHERE model=?)", m.Fingerprint()).Scan(&some); err != nil || !some {
+		return v, classifyError(err)
+	}
+	v.vector, v.err = e.EmbedQuery(ctx, q.Text)
+	return v, ctx.Err()
+}
+
 // recallTries is how often a question is asked while vectors change under it.
 const recallTries = 3
 
 // vectorFiles names the vector files that are in use, and what shows that they
 // have changed.
 func (s *Store) vectorFiles(ctx context.Context) ([]string, error) {
-	files, err := readStrings(ctx, s.db, "SELECT model || ' ' || agent || ' ' || name || ' ' || slots || ' ' || stamp FROM files ORDER BY model, agent")
+	files, err := readStrings(ctx, s.reads(), "SELECT model || ' ' || agent || ' ' || name || ' ' || slots || ' ' || stamp FROM files ORDER BY model, agent")
 	if err != nil {
 		return nil, fmt.Errorf("list vector files: %w", err)
 	}
@@ -99,12 +129,17 @@ func (s *Store) vectorFiles(ctx context.Context) ([]string, error) {
 }
 
 // recallOnce reports besides whether vectors were lost or damaged.
-func (s *Store) recallOnce(ctx context.Context, q Query, e embed.QueryEmbedder, m embed.Model) (Result, bool, error) {
+func (s *Store) recallOnce(ctx context.Context, q Query, e embed.QueryEmbedder, m embed.Model, known embeddedQuery) (Result, bool, error) {
 	x, err := s.newIndex(ctx, m)
 	if err != nil {
 		return Result{}, false, err
 	}
-	result, err := Ask(ctx, x, q, e, m)
+	r, err := newRecall(x, q, e, m)
+	if err != nil {
+		return Result{}, false, err
+	}
+	r.known = known
+	result, err := r.answer(ctx)
 	return result, x.rows.damaged > 0, err
 }
 
@@ -116,6 +151,18 @@ func newRecall(index Index, q Query, e embed.QueryEmbedder, m embed.Model) (*rec
 		return nil, fmt.Errorf("unknown rank %q", r.query.Rank)
 	}
 	return r, nil
+}
+
+// answer finds the hits.
+func (r *recall) answer(ctx context.Context) (Result, error) {
+	if err := r.prepareVectors(ctx); err != nil {
+		return Result{Rank: r.query.Rank}, err
+	}
+	if err := r.gather(ctx); err != nil {
+		return Result{Rank: r.query.Rank}, err
+	}
+	hits, err := r.ranked(ctx)
+	return Result{Hits: hits, Rank: r.query.Rank, Notice: r.notices(), Fit: r.bestFit}, err
 }
 
 func (q Query) withDefaults() Query {
@@ -146,11 +193,14 @@ type recall struct {
 	notice string
 
 	embedder embed.QueryEmbedder
-	words    string // of the query that full text looks for
-	closely  bool   // RankHybrid was asked for, whatever it became
+	known    embeddedQuery // what the embedder has said already
+	words    string        // of the query that full text looks for
+	closely  bool          // RankHybrid was asked for, whatever it became
 
 	vector []float32 // of the query, unit length, if the vectors are asked
 	model  embed.Model
+
+	passing []float32 // room for the vector of a text that is only compared
 
 	names   []string             // identifiers in the query
 	periods []period             // times that it names; only RankHybrid asks for them
@@ -443,7 +493,7 @@ func (s *Store) Neighbors(ctx context.Context, x Record, n int) (near Neighborho
 	if n < 1 || x.Position < 0 {
 		return near, nil
 	}
-	rows, err := s.db.QueryContext(ctx, "SELECT "+s.recordColumns()+` FROM records r JOIN texts t ON t.record=r.rowid
+	rows, err := s.reads().QueryContext(ctx, "SELECT "+s.recordColumns()+` FROM records r JOIN texts t ON t.record=r.rowid
 		WHERE r.agent=? AND r.runtime=? AND r.session=? AND r.category=? AND r.position BETWEEN max(?, 0) AND ? AND r.position<>?
 		ORDER BY r.position, r.archive=? DESC, r.rowid DESC`,
 		x.Agent, x.Runtime, x.Session, x.Category, x.Position-n, x.Position+n, x.Position, x.Archive)

@@ -42,6 +42,11 @@ func (s *Store) create(ctx context.Context) error {
 			return err
 		}
 		s.schema, s.created = schemaVersion, true
+		if s.rebuild {
+			if _, err := tx.ExecContext(ctx, "INSERT INTO state (name, value) VALUES (?, '')", incomplete); err != nil {
+				return err
+			}
+		}
 		_, err = s.rememberForgotten(ctx, tx)
 		return err
 	})

@@ -54,6 +54,9 @@ type Options struct {
 	// made or changed. It is for a memory that nobody writes meanwhile: what
 	// is read while somebody does may look damaged. See ErrInUse.
 	NoTrace bool
+	// Rebuild says that a memory that is missing is made to be filled from the
+	// archives: it is Incomplete until Complete is called.
+	Rebuild bool
 	// Progress is told how much of a memory of an earlier version has been
 	// brought up to date, texts and vectors, of how many. It may be nil.
 	Progress func(done, total int64)
@@ -70,10 +73,20 @@ type Store struct {
 	pins     *durable.Pins   // its directories, until Close
 	held     *durable.Handle // that of the database
 	readOnly bool
+	rebuild  bool // one that is made is incomplete
 	schema   int  // version of the database
 	created  bool // it was made when it was opened
 	upgraded Upgrade
 	progress func(done, total int64) // of an upgrade; may be nil
+	moment   querier                 // sees the database as it was at one moment; nil sees it as it is
+}
+
+// reads is what questions are put to.
+func (s *Store) reads() querier {
+	if s.moment != nil {
+		return s.moment
+	}
+	return s.db
 }
 
 // Open opens the memory in dir and makes it if it is missing (unless it is
@@ -81,7 +94,7 @@ type Store struct {
 // ErrNewerSchema, ErrCorrupt.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	o.ReadOnly = o.ReadOnly || o.NoTrace
-	s := &Store{dir: dir, readOnly: o.ReadOnly, progress: o.Progress}
+	s := &Store{dir: dir, readOnly: o.ReadOnly, rebuild: o.Rebuild, progress: o.Progress}
 	s.hold(o.Pins)
 	if err := s.open(ctx, o); err != nil {
 		s.letGo()

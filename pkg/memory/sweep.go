@@ -55,7 +55,7 @@ func (x *embeddedIndex) newSweep(ctx context.Context) (*sweep, error) {
 		return nil, nil
 	}
 	w := &sweep{store: x.store, query: x.query, model: x.model.Fingerprint()}
-	rows, err := x.store.db.QueryContext(ctx, `SELECT agent, name, slots, rows, stamp FROM files f WHERE model=?1 AND (?2='' OR agent=?2)
+	rows, err := x.store.reads().QueryContext(ctx, `SELECT agent, name, slots, rows, stamp FROM files f WHERE model=?1 AND (?2='' OR agent=?2)
 		AND EXISTS (SELECT 1 FROM vectors v WHERE v.model=f.model AND v.agent=f.agent) ORDER BY agent`, w.model, x.query.Agent)
 	if err != nil {
 		return nil, fmt.Errorf("list vector files: %w", classifyError(err))
@@ -103,7 +103,7 @@ func (w *sweep) compare(ctx context.Context, vector []float32) error {
 func (w *sweep) compareFile(ctx context.Context, f *sweptFile, c *comparer, buffer []byte) error {
 	file, err := w.store.pins.OpenRegular(f.path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, durable.ErrNotRegular) {
-		return nil // gone this moment: its rows do not verify
+		return errSweepMore // gone this moment: whoever lists its rows counts them as lost
 	}
 	if err != nil {
 		return fmt.Errorf("open vectors: %w", err)
@@ -202,7 +202,7 @@ func (w *sweep) best(k int) (floor float32, rows []int) {
 
 // cosines are those of records that have a vector.
 func (w *sweep) cosines(ctx context.Context, keys []int64, reader *rowReader) (map[int64]float64, error) {
-	rows, err := w.store.db.QueryContext(ctx, "SELECT record, slot<<32 | crc, agent FROM vectors WHERE model=? AND record IN "+listed(keySet(keys)), w.model)
+	rows, err := w.store.reads().QueryContext(ctx, "SELECT record, slot<<32 | crc, agent FROM vectors WHERE model=? AND record IN "+listed(keySet(keys)), w.model)
 	if err != nil {
 		return nil, fmt.Errorf("look up vectors: %w", classifyError(err))
 	}
@@ -230,7 +230,7 @@ func (w *sweep) placesOf(ctx context.Context, rows []int) (places []place, err e
 		if len(slots) == 0 {
 			continue
 		}
-		found, err := w.store.db.QueryContext(ctx, "SELECT record, slot<<32 | crc, agent FROM vectors WHERE model=? AND agent=? AND slot IN "+listed(slots)+condition, w.model, f.agent)
+		found, err := w.store.reads().QueryContext(ctx, "SELECT record, slot<<32 | crc, agent FROM vectors WHERE model=? AND agent=? AND slot IN "+listed(slots)+condition, w.model, f.agent)
 		if err != nil {
 			return nil, fmt.Errorf("look up vectors: %w", classifyError(err))
 		}

@@ -60,15 +60,21 @@ const vocabulary = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts
 
 // atOneMoment runs f on a connection that sees the database as it is now.
 func (s *Store) atOneMoment(ctx context.Context, f func(c *sql.Conn) error) error {
+	statements := []string{vocabulary, "BEGIN"}
+	if s.readOnly { // a view of its own is no change of the database
+		statements = []string{"PRAGMA query_only=0", vocabulary, "PRAGMA query_only=1", "BEGIN"}
+	}
+	return s.connected(ctx, statements, f)
+}
+
+// connected runs f on a connection on which statements were executed, of which
+// the last begins a transaction.
+func (s *Store) connected(ctx context.Context, statements []string, f func(c *sql.Conn) error) error {
 	c, err := s.db.Conn(ctx)
 	if err != nil {
 		return classifyError(err)
 	}
 	defer c.Close()
-	statements := []string{vocabulary, "BEGIN"}
-	if s.readOnly { // a view of its own is no change of the database
-		statements = []string{"PRAGMA query_only=0", vocabulary, "PRAGMA query_only=1", "BEGIN"}
-	}
 	for _, statement := range statements {
 		if _, err := c.ExecContext(ctx, statement); err != nil {
 			return classifyError(err)
@@ -76,6 +82,16 @@ func (s *Store) atOneMoment(ctx context.Context, f func(c *sql.Conn) error) erro
 	}
 	defer c.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
 	return f(c)
+}
+
+// asOfNow runs f with a view of the memory that stays as it is now, whatever
+// other processes do to it meanwhile. Only questions can be put to the view.
+func (s *Store) asOfNow(ctx context.Context, f func(view *Store) error) error {
+	return s.connected(ctx, []string{"BEGIN"}, func(c *sql.Conn) error {
+		view := *s
+		view.moment = c
+		return f(&view)
+	})
 }
 
 // verifyRecords checks every record and fact against its checksum.
