@@ -33,6 +33,8 @@ type Options struct {
 	Reads   bool          // count reading calls too (for Hook at every boundary)
 	Timeout time.Duration // 0 = one minute
 	Lacking Lacking       // what the kernel refuses to the program
+	// Started is told the process when it runs; it may be nil.
+	Started func(process int)
 	// Decide is asked before every counted call.
 	Decide func(Call) Fault
 }

@@ -75,6 +75,9 @@ func (t *tracer) run() (Outcome, error) {
 	if limit == 0 {
 		limit = time.Minute
 	}
+	if t.options.Started != nil {
+		t.options.Started(t.group)
+	}
 	timer := time.AfterFunc(limit, func() { syscall.Kill(-t.group, syscall.SIGKILL) })
 	err = t.loop()
 	t.outcome.Hung = !timer.Stop()
