@@ -114,7 +114,7 @@ func answered[T any](ctx context.Context, s *api, document func(context.Context,
 	case <-ctx.Done():
 		return nil, problemFor(ctx.Err())
 	}
-	doc, err := apart(func() (T, error) {
+	doc, err := withOwnStack(func() (T, error) {
 		own := s.printingTo(io.Discard)
 		defer own.end()
 		own.global.JSON = true
@@ -126,10 +126,10 @@ func answered[T any](ctx context.Context, s *api, document func(context.Context,
 	return &reply[T]{Body: doc}, nil
 }
 
-// apart calls a function in a goroutine of its own. SQLite needs a deep stack,
+// withOwnStack calls a function in a goroutine of its own. SQLite needs a deep stack,
 // which goes with the goroutine; in that of the connection it would stay, once
 // for each client that keeps its connection. A panic is the caller's.
-func apart[T any](f func() (T, error)) (T, error) {
+func withOwnStack[T any](f func() (T, error)) (T, error) {
 	once, done := sync.OnceValues(f), make(chan struct{})
 	go func() {
 		defer close(done)
