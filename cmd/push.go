@@ -24,7 +24,7 @@ type pushOptions struct {
 
 func (o *pushOptions) addFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.DryRun, "dry-run", false, "say what would be sent, and send nothing")
-	fs.BoolVar(&o.SetUp, "setup", false, "make the tables of the shared memory first, or bring them up to date")
+	fs.BoolVar(&o.SetUp, "setup", false, "make the tables of the shared memory, or bring them up to date, and send nothing")
 	fs.BoolVar(&o.Verify, "verify", false, "compare all that the shared memory has of this host, and send what differs")
 }
 
@@ -61,6 +61,7 @@ memory is busy (try again later), 130/143 interrupted.`,
 type pushDocument struct {
 	Schema int    `json:"schema"`
 	DryRun bool   `json:"dry_run"`
+	SetUp  bool   `json:"setup"`  // the tables are made and up to date; nothing was sent
 	Server string `json:"server"` // host, port and database
 	Host   string `json:"host"`   // the name of this host there
 	remote.Report
@@ -164,7 +165,10 @@ func runPush(ctx context.Context, a *app, o pushOptions) error {
 		return err
 	}
 	defer shared.Close()
-	doc := pushDocument{Schema: 1, DryRun: o.DryRun, Server: shared.Address(), Host: host}
+	doc := pushDocument{Schema: 1, DryRun: o.DryRun, SetUp: o.SetUp && !o.DryRun, Server: shared.Address(), Host: host}
+	if doc.SetUp {
+		return renderPush(a, doc)
+	}
 	look, err := a.readMemory(ctx)
 	if err != nil {
 		return err
@@ -243,6 +247,10 @@ func renderPush(a *app, doc pushDocument) error {
 		return a.printJSON(doc)
 	}
 	to := visible(doc.Server)
+	if doc.SetUp {
+		_, err := fmt.Fprintf(a.Out, "the shared memory at %s is set up; nothing was sent\n", to)
+		return err
+	}
 	if doc.DryRun {
 		_, err := fmt.Fprintf(a.Out, "%s, and that %s were forgotten, would be sent to %s; %s would be dropped there, which has %s of %s\n",
 			plural(doc.Pending.Records, "record"), plural(doc.Pending.Tombstones, "record"), to, plural(doc.Pending.Gone, "record"), plural(doc.ThereNow, "record"), visible(doc.Host))
