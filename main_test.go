@@ -12,6 +12,7 @@ import (
 	"github.com/sessctl/sessctl/cmd"
 	"github.com/sessctl/sessctl/internal/fakegateway"
 	"github.com/sessctl/sessctl/internal/fakemanagers"
+	"github.com/sessctl/sessctl/internal/objectstore"
 	"github.com/sessctl/sessctl/internal/scratch"
 	"github.com/sessctl/sessctl/internal/scriptcmd"
 )
@@ -60,6 +61,9 @@ func TestScript(t *testing.T) {
 func scriptCondition(cond string) (bool, error) {
 	if cond == "root" {
 		return os.Geteuid() == 0, nil
+	}
+	if cond == "storage" {
+		return objectstore.Available(), nil
 	}
 	if name, ok := strings.CutPrefix(cond, "shared:"); ok {
 		_, err := os.Stat(filepath.Join("..", "shared", name))

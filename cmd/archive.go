@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,7 +67,7 @@ has not changed.
 	}
 	o.addFlags(c.Flags())
 	c.AddCommand(newArchiveListCommand(a), newArchiveShowCommand(a), newArchiveVerifyCommand(a),
-		newArchiveRestoreCommand(a), newArchivePruneCommand(a))
+		newArchiveRestoreCommand(a), newArchivePruneCommand(a), newArchiveUploadCommand(a), newArchivePullCommand(a))
 	return c
 }
 
@@ -93,7 +94,9 @@ type archiveRow struct {
 	StoredBytes int64  `json:"stored_bytes"`
 	Compression string `json:"compression"`
 	CreatedAt   string `json:"created_at"`
-	Outcome     string `json:"outcome"` // archived, planned, busy, failed; "" in lists
+	Remote      string `json:"remote"`   // address of the copy on object storage, "" without one
+	OffSite     string `json:"off_site"` // "copy", "only" if the file is not here, or ""
+	Outcome     string `json:"outcome"`  // archived, planned, busy, failed; "" in lists
 	Reason      string `json:"reason"`
 	Unchanged   bool   `json:"unchanged,omitempty"`  // it was archived before, and with --remember remembered
 	Remembered  bool   `json:"remembered,omitempty"` // memory has it
@@ -102,10 +105,15 @@ type archiveRow struct {
 }
 
 func newArchiveRow(e archive.Entry) archiveRow {
-	return archiveRow{
+	row := archiveRow{
 		ID: e.ID, Runtime: e.Runtime, Agent: e.Agent, Session: e.Session, Key: e.Key, Path: e.Path, SHA256: e.SHA256,
 		Bytes: e.Bytes, StoredBytes: e.StoredBytes, Compression: e.Compression, CreatedAt: e.CreatedAt.UTC().Format(time.RFC3339),
+		OffSite: place(e),
 	}
+	if e.Remote != nil {
+		row.Remote = e.Remote.URL
+	}
+	return row
 }
 
 func runArchive(ctx context.Context, a *app, o archiveOptions) error {
@@ -268,7 +276,7 @@ func renderArchives(a *app, doc archiveDocument) error {
 	}
 	t := table{empty: "no archives", columns: []column{
 		{name: "ID"}, {name: "RUNTIME", drop: 2}, {name: "AGENT", least: 8}, {name: "SESSION", least: 12}, {name: "MADE", drop: 1},
-		{name: "SIZE", right: true}, {name: "STORED", right: true, drop: 3}, {name: "FILE", least: 20, drop: 4},
+		{name: "SIZE", right: true}, {name: "STORED", right: true, drop: 3}, {name: "OFF-SITE", drop: 5}, {name: "FILE", least: 20, drop: 4},
 	}}
 	rows := make([][]string, 0, len(doc.Archives))
 	for _, r := range doc.Archives {
@@ -280,7 +288,7 @@ func renderArchives(a *app, doc archiveDocument) error {
 			last = strings.TrimSuffix(r.Outcome+": "+r.Reason, ": ")
 		}
 		rows = append(rows, []string{r.ID, visible(r.Agent), visible(r.Session), r.CreatedAt, strconv.FormatInt(r.Bytes, 10), visible(last)})
-		t.rows = append(t.rows, []string{r.ID, r.Runtime, r.Agent, r.Session, shownTime(r.CreatedAt), formatBytes(r.Bytes), formatBytes(r.StoredBytes), a.tilde(last)})
+		t.rows = append(t.rows, []string{r.ID, r.Runtime, r.Agent, r.Session, shownTime(r.CreatedAt), formatBytes(r.Bytes), formatBytes(r.StoredBytes), cmp.Or(r.OffSite, unknownFigure), a.tilde(last)})
 	}
 	if told := doc.folded(); told != "" {
 		a.notice(note{Message: told})

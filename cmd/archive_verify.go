@@ -1,11 +1,13 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 
 	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/archive/objects"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -23,8 +25,13 @@ and characters as when it was stored. Exit code 4 means that something is
 damaged or missing; every problem is listed.
 
 Every copy is read in full, because only that finds bytes that have rotted.
---quick only checks that the files exist and have the right length.`,
+--quick only checks that the files exist and have the right length.
+
+--remote asks the object storage of archive.remote for length and checksum of
+every copy there. An archive whose file is only there is always checked that way;
+whether an encrypted copy can be decrypted, only archive show tells.`,
 		Example: `  sessctl archive verify
+  sessctl archive verify --remote
   sessctl archive verify --quick
   sessctl archive verify 3f9a2c`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -43,6 +50,7 @@ func (o *verifyOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Agent, "agent", "", "only archives of this `agent`")
 	fs.BoolVar(&o.ReadData, "read-data", true, "read every copy in full and hash it")
 	fs.BoolVar(&o.Quick, "quick", false, "read no copy, the same as --read-data=false")
+	fs.BoolVar(&o.Remote, "remote", false, "also ask the object storage for the checksums of the copies there")
 }
 
 type verifyOptions struct {
@@ -50,6 +58,7 @@ type verifyOptions struct {
 	IDs      []string
 	ReadData bool
 	Quick    bool
+	Remote   bool
 
 	plan bool // say what would be read
 }
@@ -83,6 +92,7 @@ type verifyRow struct {
 	Path   string `json:"path"`
 	SHA256 string `json:"sha256"`
 	OK     bool   `json:"ok"`
+	Remote bool   `json:"remote"` // the copy on object storage was checked by its checksum
 }
 
 type problem struct {
@@ -111,7 +121,11 @@ func runArchiveVerify(ctx context.Context, a *app, o verifyOptions) error {
 	}
 	bar := newProgress(a)
 	defer bar.clear()
-	if err := verifyEntries(ctx, store, entries, &doc, bar); err != nil {
+	v := verifier{archives: store, doc: &doc, remote: o.Remote}
+	if v.bucket, err = a.bucket(); err != nil && (o.Remote || a.config.Archive.Remote != "") {
+		return err
+	}
+	if err := v.entries(ctx, entries, bar); err != nil {
 		return err
 	}
 	if len(o.IDs) == 0 && o.Agent == "" {
@@ -164,7 +178,15 @@ func chooseArchives(ctx context.Context, store *archive.Store, agent string, ids
 	return entries, nil
 }
 
-func verifyEntries(ctx context.Context, store *archive.Store, entries []archive.Entry, doc *verifyDocument, bar *progress) error {
+// verifier reads archives back.
+type verifier struct {
+	archives *archive.Store
+	bucket   *objects.Bucket // nil without object storage
+	remote   bool            // copies there are checked too
+	doc      *verifyDocument
+}
+
+func (v *verifier) entries(ctx context.Context, entries []archive.Entry, bar *progress) error {
 	var done, all int64
 	for _, e := range entries {
 		all += e.StoredBytes
@@ -172,21 +194,41 @@ func verifyEntries(ctx context.Context, store *archive.Store, entries []archive.
 	for _, e := range entries {
 		bar.draw("verify "+plural(len(entries), "archive"), done, all)
 		done += e.StoredBytes
-		err := store.Look(e)
-		if err == nil && doc.ReadData {
-			err = store.Verify(ctx, e)
-		}
+		row := verifyRow{ID: e.ID, Path: e.Path, SHA256: e.SHA256}
+		err := v.entry(ctx, e, &row)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		doc.Checked++
-		doc.Bytes += e.Bytes
-		doc.Verified = append(doc.Verified, verifyRow{ID: e.ID, Path: e.Path, SHA256: e.SHA256, OK: err == nil})
+		if ofAll(err) {
+			return explainBucket(err)
+		}
+		v.doc.Checked++
+		v.doc.Bytes += e.Bytes
+		row.OK = err == nil
+		v.doc.Verified = append(v.doc.Verified, row)
 		if err != nil {
-			doc.Problems = append(doc.Problems, problem{ID: e.ID, Path: e.Path, Message: err.Error()})
+			v.doc.Problems = append(v.doc.Problems, problem{ID: e.ID, Path: e.Path, Message: err.Error()})
 		}
 	}
 	return nil
+}
+
+// entry checks the file of an archive, and the copy on object storage where that
+// is asked for or is all that there is.
+func (v *verifier) entry(ctx context.Context, e archive.Entry, row *verifyRow) error {
+	only := place(e) == "only" && v.bucket != nil
+	var remote error
+	if row.Remote = only || v.remote && e.Remote != nil; row.Remote {
+		remote = checkRemote(ctx, v.bucket, e)
+	}
+	if only {
+		return remote
+	}
+	err := v.archives.Look(e)
+	if err == nil && v.doc.ReadData {
+		err = v.archives.Verify(ctx, e)
+	}
+	return cmp.Or(err, remote)
 }
 
 // addDamaged adds the files of the catalogue that cannot be used.

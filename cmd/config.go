@@ -67,6 +67,13 @@ type openClawConfig struct {
 type archiveConfig struct {
 	Dir         string `mapstructure:"dir" json:"dir"`
 	Compression string `mapstructure:"compression" json:"compression"`
+
+	Remote     string   `mapstructure:"remote" json:"remote"`         // s3://bucket/prefix, "" for none
+	Endpoint   string   `mapstructure:"endpoint" json:"endpoint"`     // of the storage, "" is Amazon's
+	Region     string   `mapstructure:"region" json:"region"`         // "" lets the storage say
+	Retain     string   `mapstructure:"retain" json:"retain"`         // how long the storage keeps copies from being deleted
+	Recipients []string `mapstructure:"recipients" json:"recipients"` // of age
+	Identity   string   `mapstructure:"identity" json:"identity"`     // a file of age
 }
 
 type embedConfig struct {
@@ -126,8 +133,6 @@ func defaults() map[string]any {
 		"openclaw.command":              "openclaw",
 		"openclaw.deadline":             30 * time.Second,
 		"openclaw.wait":                 15 * time.Second,
-		"archive.dir":                   "",
-		"archive.compression":           compressionAuto,
 		"embed.provider":                "builtin",
 		"embed.model":                   "",
 		"embed.base_url":                "",
@@ -165,7 +170,7 @@ func defaults() map[string]any {
 		"recall.limit":                  5,
 		"recall.rank":                   "hybrid",
 	}
-	for _, more := range []map[string]any{monitorDefaults(), eventDefaults(), serveDefaults(), remoteDefaults()} {
+	for _, more := range []map[string]any{monitorDefaults(), eventDefaults(), serveDefaults(), remoteDefaults(), archiveDefaults()} {
 		maps.Copy(all, more)
 	}
 	return all

@@ -52,6 +52,8 @@ func stepKinds() []stepKind {
 			}),
 		newStepKind(operate.StepArchiveVerify, parseVerify, runArchiveVerify, tellVerify,
 			func(_ profileConfig, read bool) []stepFlags { return []stepFlags{stepFlags{}.on("--quick", !read)} }),
+		newStepKind(operate.StepArchiveUpload, parseUpload, runArchiveUpload, tellUpload,
+			func(profileConfig, bool) []stepFlags { return []stepFlags{{}} }),
 		newStepKind(operate.StepClean, parseClean, runClean, tellClean,
 			func(c profileConfig, _ bool) []stepFlags { return perAgent(c.Clean.Agents, c.Clean.flags) }),
 		newStepKind(operate.StepArchivePrune, parsePrune, runPrune, tellPrune,
@@ -141,6 +143,13 @@ func parseClean(a *app, flags stepFlags) (o cleanOptions, err error) {
 		return o, err
 	}
 	return o, o.validate()
+}
+
+func parseUpload(a *app, flags stepFlags) (o uploadOptions, err error) {
+	if _, err = a.optionsOf(o.addFlags, flags); err == nil && a.config.Archive.Remote == "" {
+		err = errNoRemote()
+	}
+	return o, err
 }
 
 func parsePrune(a *app, flags stepFlags) (o pruneOptions, err error) {
@@ -261,6 +270,20 @@ func tellClean(doc cleanDocument) stepResult {
 		outcomes = append(outcomes, row.Outcome)
 	}
 	return tellDeletions(outcomes, doc.Bytes, doc.Spared)
+}
+
+func tellUpload(doc uploadDocument) (r stepResult) {
+	var t tally
+	for _, row := range doc.Archives {
+		if row.Outcome == outcomeFailed {
+			r.problems = append(r.problems, strings.Join([]string{row.Agent, row.Session, row.Reason}, ": "))
+		} else {
+			r.changed++
+		}
+	}
+	t.add(outcomeOffSite, r.changed)
+	r.summary = t.say("all archives are off-site")
+	return r
 }
 
 func tellPrune(doc pruneDocument) stepResult {

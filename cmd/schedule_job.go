@@ -362,6 +362,9 @@ func (a *app) servers() (all []string) {
 			all = append(all, cmp.Or(s.base, usual[s.provider], "https://"+s.provider))
 		}
 	}
+	if a.config.Archive.Remote != "" {
+		all = append(all, cmp.Or(a.config.Archive.Endpoint, "https://s3.amazonaws.com"))
+	}
 	for _, address := range []string{a.config.Yarnnn.DSN, a.config.Events.URL} {
 		if address != "" {
 			all = append(all, address)

@@ -425,6 +425,9 @@ func (a *app) openArchive() (*archive.Store, error) {
 	o := archive.Options{
 		Dir: a.archiveDir, Compression: a.config.Archive.Compression, ToolVersion: programVersion(), Moves: a.moves(), Find: a.findArchive, Pins: a.pins,
 	}
+	if a.config.Archive.Remote != "" {
+		o.Fetch = a.fetchArchive
+	}
 	switch o.Compression {
 	case compressionAuto:
 		o.Compression, o.Plain = archive.CompressionZstd, a.storedPlain

@@ -15,6 +15,7 @@ func Commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"copytree":  copyTree,
 		"count":     count,
 		"embedder":  embedder,
+		"storage":   storage,
 		"exit":      exitStatus,
 		"file":      file,
 		"gateway":   gateway,

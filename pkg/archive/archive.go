@@ -1,10 +1,12 @@
 package archive
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -82,6 +84,38 @@ type Entry struct {
 	// Superseded are earlier files of the same bytes that did not verify when
 	// the bytes were archived again. They are left as they are.
 	Superseded []string `json:"superseded_paths,omitempty"`
+	// Remote is the copy of the file on object storage, nil without one.
+	Remote *Remote `json:"remote,omitempty"`
+}
+
+// Remote is a copy of an archive's file on object storage, as it was when its
+// checksum was last read back.
+type Remote struct {
+	// URL names the object: s3://bucket/key.
+	URL string `json:"url"`
+	// SHA256 is the hash of the object, in lower-case hexadecimal; that of the
+	// archive's file unless the object is encrypted.
+	SHA256 string `json:"sha256"`
+	// Bytes is the length of the object.
+	Bytes int64 `json:"size_bytes"`
+	// Encrypted says that the object is an age file of the archive's file.
+	Encrypted bool `json:"encrypted"`
+	// CheckedAt is when the storage last gave this checksum of the object.
+	CheckedAt time.Time `json:"checked_at"`
+	// RetainUntil is until when the storage keeps the object from being deleted;
+	// zero for not at all.
+	RetainUntil time.Time `json:"retain_until,omitzero"`
+}
+
+// ObjectName is the name of the archive's file on object storage, below a prefix:
+// it follows from the session and its bytes, so that a repeated upload meets the
+// first one.
+func (e Entry) ObjectName() string {
+	end := sourceEnd(e.Source)
+	if e.Compression == CompressionZstd {
+		end += zstdEnd
+	}
+	return path.Join("archives", safeName(e.Runtime), safeName(e.Agent), safeName(e.Session)+"."+e.ID+end)
 }
 
 // schema is the version of the catalogue's entries: fields may be added, never
@@ -105,6 +139,10 @@ type Options struct {
 	// Find returns where the file of an entry is, whatever the entry says: a
 	// store can be moved without the catalogue. nil trusts the entry.
 	Find func(Entry) string
+	// Fetch opens a verified copy of an archive's file that was got from object
+	// storage, for entries with [Entry.Remote] whose own file is not there; nil
+	// fetches nothing.
+	Fetch func(context.Context, Entry) (*os.File, error)
 	// Pins hold the directories of archives and catalogue open during a run; nil
 	// looks for them by their paths each time.
 	Pins *durable.Pins

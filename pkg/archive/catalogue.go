@@ -222,6 +222,50 @@ func (s *Store) Readmit(ctx context.Context, e Entry) error {
 	return err
 }
 
+// NoteRemote notes in the catalogue that an archive has a copy on object storage.
+// Its caller has read the checksum of that copy back.
+func (s *Store) NoteRemote(ctx context.Context, e Entry, r Remote) (Entry, error) {
+	if err := ctx.Err(); err != nil {
+		return e, err
+	}
+	recorded, err := s.load(e.ID)
+	if err != nil {
+		return e, err
+	}
+	recorded.Remote = &r
+	return recorded, s.pins.ReplaceFile(s.entryPath(e.ID), 0o600, encodeEntry(recorded))
+}
+
+// Adopt enters an archive whose file is only on object storage: another host has
+// made it, or this one has lost its data directory. The path of the entry is where
+// the file would be here. An entry that is there already stays as it is, and
+// Adopt reports whether there was none.
+func (s *Store) Adopt(ctx context.Context, e Entry) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	if e.Remote == nil {
+		return false, fmt.Errorf("archive %s: it has no copy on object storage", e.ID)
+	}
+	dir, err := s.dirOf(e.Meta)
+	if err != nil {
+		return false, err
+	}
+	e.Superseded = nil
+	e.Path = filepath.Join(dir, fileNames(e)[0])
+	if _, err := parseEntry(e.ID, mustEncode(e)); err != nil {
+		return false, err
+	}
+	if err := s.pins.MakeDir(s.catalogue, 0o700); err != nil {
+		return false, err
+	}
+	err = s.pins.CreateFile(s.entryPath(e.ID), 0o600, encodeEntry(e))
+	if errors.Is(err, durable.ErrExists) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // Begins reads an archive to its end, where it is checked, and reports whether
 // its session begins with the bytes of another one.
 func (s *Store) Begins(ctx context.Context, e, with Entry) (bool, error) {

@@ -208,6 +208,7 @@ func (s *Store) enter(ctx context.Context, e Entry) (Entry, error) {
 // trusting it is not.
 func (s *Store) existing(ctx context.Context, dir string, e *Entry) (Entry, error) {
 	if old, err := s.load(e.ID); err == nil {
+		e.Remote = old.Remote // it is of the same bytes
 		if s.Verify(ctx, old) == nil {
 			return old, s.syncNames(old)
 		}

@@ -41,10 +41,14 @@ func (s *Store) Verify(ctx context.Context, e Entry) error {
 }
 
 // Look checks what can be checked without reading the archive: that its file is
-// there, is a regular file and has the length it was stored with. The errors
-// are those of [Store.Verify].
+// there, is a regular file and has the length it was stored with. An archive that
+// is on object storage and can be fetched from there may be missing here. The
+// errors are those of [Store.Verify].
 func (s *Store) Look(e Entry) error {
 	stored, err := s.openStored(e)
+	if s.fetched(e, err) {
+		return nil // the copy counts; whether it is good the storage can tell
+	}
 	if err != nil {
 		return err
 	}
@@ -78,6 +82,9 @@ type entryReader struct {
 
 func (s *Store) openEntry(ctx context.Context, e Entry) (*entryReader, error) {
 	stored, err := s.openStored(e)
+	if s.fetched(e, err) {
+		stored, err = s.openFetched(ctx, e)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -153,6 +160,25 @@ func (s *Store) openStored(e Entry) (*storedFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open archive %s: %w", e.ID, err)
 	}
+	return newStoredFile(e, file)
+}
+
+// fetched reports whether an archive's file, which could not be opened, is to be
+// got from object storage.
+func (s *Store) fetched(e Entry, err error) bool {
+	return errors.Is(err, ErrMissing) && e.Remote != nil && s.options.Fetch != nil
+}
+
+// openFetched opens the copy of an archive whose own file is not there.
+func (s *Store) openFetched(ctx context.Context, e Entry) (*storedFile, error) {
+	file, err := s.options.Fetch(ctx, e)
+	if err != nil {
+		return nil, fmt.Errorf("fetch archive %s: %w", e.ID, err)
+	}
+	return newStoredFile(e, file)
+}
+
+func newStoredFile(e Entry, file *os.File) (*storedFile, error) {
 	fi, err := file.Stat()
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open archive %s: %w", e.ID, err), file.Close())

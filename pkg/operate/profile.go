@@ -15,12 +15,13 @@ const (
 	StepClean         = "clean"
 	StepArchivePrune  = "archive prune"
 	StepPush          = "push"
+	StepArchiveUpload = "archive upload"
 )
 
 // StepNames returns all steps, in the order that suits most profiles: what
 // deletes comes after what was to be archived, and after archives were verified.
 func StepNames() []string {
-	return []string{StepCompact, StepArchive, StepExtractFacts, StepArchiveVerify, StepClean, StepArchivePrune, StepPush}
+	return []string{StepCompact, StepArchive, StepExtractFacts, StepArchiveVerify, StepArchiveUpload, StepClean, StepArchivePrune, StepPush}
 }
 
 // DefaultProfile is the profile that there is without any configuration.

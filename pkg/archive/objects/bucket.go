@@ -1,0 +1,378 @@
+package objects
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"time"
+
+	"filippo.io/age"
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+	"github.com/sessctl/sessctl/pkg/archive"
+)
+
+var (
+	// ErrMissing is returned when the object is not there.
+	ErrMissing = errors.New("it is not on the storage")
+	// ErrDiffers is returned when an object of that name has other bytes than it
+	// should have. It is left as it is.
+	ErrDiffers = errors.New("the object has other bytes")
+	// ErrNoBucket is returned when there is no such bucket.
+	ErrNoBucket = errors.New("there is no such bucket")
+	// ErrRefused is returned when the storage refuses: key, signature or rights.
+	ErrRefused = errors.New("the storage refuses")
+	// ErrClock is returned when the clocks of host and storage are too far apart.
+	ErrClock = errors.New("the clocks of this host and of the storage differ too much")
+	// ErrLocked is returned when the bucket cannot keep objects from being deleted.
+	ErrLocked = errors.New("the bucket has no object lock")
+	// ErrNoIdentity is returned when an object is encrypted and none of the
+	// identities can read it.
+	ErrNoIdentity = errors.New("it is encrypted, and there is no identity for it")
+	// ErrTooLarge is returned for a file that does not fit in one object.
+	ErrTooLarge = errors.New("it is larger than 5 GiB, the most that one object takes")
+)
+
+// mostBytes is the largest object that is put at once (docs/decisions.md).
+const mostBytes = 5 << 30
+
+// Options say which storage, and how copies are kept there.
+type Options struct {
+	// URL is s3://bucket or s3://bucket/prefix.
+	URL string
+	// Endpoint is the address of the storage, https://host:port; "" is Amazon's.
+	// http:// is allowed for storage on this host or in a network of one's own.
+	Endpoint string
+	Region   string // "" lets the storage say
+	// Retain is how long the storage keeps a copy from being deleted (object lock,
+	// governance mode); 0 does not ask for it.
+	Retain time.Duration
+	// Recipients are the age recipients (age1...) to which copies are encrypted;
+	// none leaves copies as they are.
+	Recipients []string
+	// Identities is the text of an age identity file, with which encrypted copies
+	// are read; "" reads none.
+	Identities string
+	// Scratch is a directory for encrypted files on their way; it is made.
+	Scratch string
+	// Getenv is asked for AWS_SHARED_CREDENTIALS_FILE and AWS_PROFILE.
+	Getenv func(string) string
+	// Now is the time; nil is time.Now.
+	Now func() time.Time
+	// Retries is how often a request is tried again; 0 is 5.
+	Retries int
+}
+
+// Bucket is a place for copies. It may be used by several goroutines.
+type Bucket struct {
+	core    minio.Core
+	name    string
+	prefix  string
+	options Options
+
+	recipients []age.Recipient
+	identities []age.Identity
+}
+
+// Open returns the place that the options name. Nothing is asked of the storage
+// yet. The keys are AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or those of the
+// shared credentials file.
+func Open(o Options) (*Bucket, error) {
+	at, err := url.Parse(o.URL)
+	if err != nil || at.Scheme != "s3" || at.Host == "" || at.RawQuery != "" || at.User != nil {
+		return nil, fmt.Errorf("%q is not the address of a bucket: write s3://bucket/prefix", o.URL)
+	}
+	host, secure, err := endpoint(o.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Retries == 0 {
+		o.Retries = 5
+	}
+	transport, err := minio.DefaultTransport(secure)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", o.URL, err)
+	}
+	transport.ResponseHeaderTimeout = time.Minute
+	keys := credentials.NewChainCredentials([]credentials.Provider{
+		&credentials.EnvAWS{}, &credentials.FileAWSCredentials{Filename: o.Getenv("AWS_SHARED_CREDENTIALS_FILE"), Profile: o.Getenv("AWS_PROFILE")},
+	})
+	core, err := minio.NewCore(host, &minio.Options{Creds: keys, Secure: secure, Region: o.Region, Transport: transport, MaxRetries: o.Retries})
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", o.URL, err)
+	}
+	b := &Bucket{core: *core, name: at.Host, prefix: strings.Trim(at.Path, "/"), options: o}
+	if len(o.Recipients) > 0 {
+		if b.recipients, err = age.ParseRecipients(strings.NewReader(strings.Join(o.Recipients, "\n"))); err != nil {
+			return nil, fmt.Errorf("read the recipients: %w", err)
+		}
+	}
+	if o.Identities != "" {
+		if b.identities, err = age.ParseIdentities(strings.NewReader(o.Identities)); err != nil {
+			return nil, errors.New("read the identities: this is not an age identity file") // what it holds is secret
+		}
+	}
+	return b, nil
+}
+
+// endpoint is the host of an address, and whether it is spoken to by TLS.
+func endpoint(address string) (host string, secure bool, err error) {
+	if address == "" {
+		return "s3.amazonaws.com", true, nil
+	}
+	at, err := url.Parse(address)
+	if err != nil || at.Scheme != "https" && at.Scheme != "http" || at.Host == "" || strings.Trim(at.Path, "/") != "" || at.User != nil {
+		return "", false, fmt.Errorf("%q is not the address of a storage: write https://host:port", address)
+	}
+	return at.Host, at.Scheme == "https", nil
+}
+
+// URL is the address of the place.
+func (b *Bucket) URL() string { return "s3://" + path.Join(b.name, b.prefix) }
+
+func (b *Bucket) key(name string) string { return path.Join(b.prefix, name) }
+
+// keyOf is the key of a recorded copy in this bucket.
+func (b *Bucket) keyOf(r *archive.Remote) (string, error) {
+	if r == nil {
+		return "", ErrMissing
+	}
+	key, here := strings.CutPrefix(r.URL, "s3://"+b.name+"/")
+	if !here {
+		return "", fmt.Errorf("%s is not in the bucket %s: %w", r.URL, b.name, ErrMissing)
+	}
+	return key, nil
+}
+
+// object is what is put: its bytes, their number and their hash.
+type object struct {
+	key    string
+	body   io.ReadSeeker
+	bytes  int64
+	sha256 string
+	kind   string // MIME type
+	plain  string // hash of what an encrypted object holds, "" for others
+}
+
+// plainHash is the metadata of an encrypted object from which a repeated upload,
+// which encrypts to other bytes, knows that the first one was of the same file.
+const plainHash = "X-Amz-Meta-Sessctl-Plain-Sha256"
+
+// ownHash is the metadata that says what the bytes of the object hash to.
+const ownHash = "X-Amz-Meta-Sessctl-Sha256"
+
+// put puts an object that is not there yet. One that is there is compared.
+func (b *Bucket) put(ctx context.Context, o object) (archive.Remote, error) {
+	sum, err := hex.DecodeString(o.sha256)
+	if err != nil {
+		return archive.Remote{}, fmt.Errorf("put %s: %w", o.key, err)
+	}
+	options := minio.PutObjectOptions{ContentType: o.kind, UserMetadata: map[string]string{
+		"X-Amz-Checksum-Sha256": base64.StdEncoding.EncodeToString(sum), ownHash: o.sha256,
+	}}
+	if o.plain != "" {
+		options.UserMetadata[plainHash] = o.plain
+	}
+	if b.options.Retain > 0 {
+		options.Mode, options.RetainUntilDate = minio.Governance, b.options.Now().Add(b.options.Retain)
+	}
+	options.SetMatchETagExcept("*")
+	_, err = b.core.PutObject(ctx, b.name, o.key, o.body, o.bytes, "", o.sha256, options)
+	if err = explain(err); err != nil && !isThere(err) {
+		return archive.Remote{}, fmt.Errorf("put %s: %w", o.key, err)
+	}
+	return b.readBack(ctx, o)
+}
+
+// readBack asks the storage what it has, and compares.
+func (b *Bucket) readBack(ctx context.Context, o object) (archive.Remote, error) {
+	there, err := b.look(ctx, o.key)
+	if err != nil {
+		return archive.Remote{}, err
+	}
+	r := archive.Remote{URL: "s3://" + b.name + "/" + o.key, SHA256: o.sha256, Bytes: o.bytes, Encrypted: o.plain != "", CheckedAt: b.options.Now().UTC().Truncate(time.Second), RetainUntil: there.retain}
+	if o.plain != "" && there.plain == o.plain { // the same file, encrypted earlier
+		r.SHA256, r.Bytes = there.own, there.bytes
+	}
+	if there.sha256 != r.SHA256 || there.bytes != r.Bytes {
+		return archive.Remote{}, fmt.Errorf("%s: %w: %d bytes, sha256 %s, expected %d bytes, %s", r.URL, ErrDiffers, there.bytes, there.sha256, r.Bytes, r.SHA256)
+	}
+	if b.options.Retain > 0 && r.RetainUntil.IsZero() {
+		return archive.Remote{}, fmt.Errorf("%s: %w", r.URL, ErrLocked)
+	}
+	return r, nil
+}
+
+// state is what the storage says of an object.
+type state struct {
+	bytes  int64
+	sha256 string // as it was asked for or read, never from metadata
+	own    string // from metadata
+	plain  string // from metadata
+	retain time.Time
+}
+
+// look asks for the length and the checksum of an object. Where the storage keeps
+// no checksum the object is read.
+func (b *Bucket) look(ctx context.Context, key string) (state, error) {
+	info, err := b.core.StatObject(ctx, b.name, key, minio.StatObjectOptions{Checksum: true})
+	if err != nil {
+		return state{}, fmt.Errorf("look at %s: %w", key, explain(err))
+	}
+	s := state{bytes: info.Size, own: info.Metadata.Get(ownHash), plain: info.Metadata.Get(plainHash)}
+	s.retain, _ = time.Parse(time.RFC3339, info.Metadata.Get("X-Amz-Object-Lock-Retain-Until-Date")) // zero: it is not kept
+	if sum, err := base64.StdEncoding.DecodeString(info.ChecksumSHA256); err == nil && len(sum) == sha256.Size {
+		s.sha256 = hex.EncodeToString(sum)
+		return s, nil
+	}
+	hash := sha256.New()
+	if s.bytes, err = b.get(ctx, key, hash); err != nil {
+		return state{}, err
+	}
+	s.sha256 = hex.EncodeToString(hash.Sum(nil))
+	return s, nil
+}
+
+// get reads an object to its end.
+func (b *Bucket) get(ctx context.Context, key string, to io.Writer) (int64, error) {
+	body, info, _, err := b.core.GetObject(ctx, b.name, key, minio.GetObjectOptions{})
+	if err != nil {
+		return 0, fmt.Errorf("read %s: %w", key, explain(err))
+	}
+	defer body.Close()
+	n, err := io.Copy(to, body)
+	if err == nil && n != info.Size {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return n, fmt.Errorf("read %s: %w", key, err)
+	}
+	return n, nil
+}
+
+// Check asks the storage for length and checksum of a recorded copy and compares
+// them. It returns the record with the time of this look, [ErrMissing] when the
+// object is gone, and [ErrDiffers] when it is another.
+func (b *Bucket) Check(ctx context.Context, e archive.Entry) (archive.Remote, error) {
+	key, err := b.keyOf(e.Remote)
+	if err != nil {
+		return archive.Remote{}, err
+	}
+	there, err := b.look(ctx, key)
+	if err != nil {
+		return archive.Remote{}, err
+	}
+	r := *e.Remote
+	if there.bytes != r.Bytes || there.sha256 != r.SHA256 {
+		return r, fmt.Errorf("%s: %w: %d bytes, sha256 %s, expected %d bytes, %s", r.URL, ErrDiffers, there.bytes, there.sha256, r.Bytes, r.SHA256)
+	}
+	r.CheckedAt, r.RetainUntil = b.options.Now().UTC().Truncate(time.Second), there.retain
+	return r, nil
+}
+
+// mostEntry bounds an entry, in bytes; far above what names and paths can fill.
+const mostEntry = 1 << 20
+
+// putEntry puts the entry of a copy, with which it can be found.
+func (b *Bucket) putEntry(ctx context.Context, e archive.Entry) error {
+	e.Superseded = nil
+	e.Remote.CheckedAt = e.Remote.CheckedAt.UTC()
+	text, err := json.MarshalIndent(e, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write the entry of %s: %w", e.ID, err)
+	}
+	sum := sha256.Sum256(text)
+	key := b.key("entries/" + e.ID + ".json")
+	_, err = b.put(ctx, object{key: key, body: bytes.NewReader(text), bytes: int64(len(text)), sha256: hex.EncodeToString(sum[:]), kind: "application/json"})
+	if !errors.Is(err, ErrDiffers) {
+		return err
+	}
+	there, err := b.entry(ctx, key) // that of an earlier upload, or of another host
+	if err != nil {
+		return err
+	}
+	if there.ID != e.ID || there.SHA256 != e.SHA256 || there.Remote == nil {
+		return fmt.Errorf("%s: %w", key, ErrDiffers)
+	}
+	return nil
+}
+
+func (b *Bucket) entry(ctx context.Context, key string) (e archive.Entry, err error) {
+	info, err := b.core.StatObject(ctx, b.name, key, minio.StatObjectOptions{})
+	if err != nil {
+		return e, fmt.Errorf("look at %s: %w", key, explain(err))
+	}
+	if info.Size > mostEntry {
+		return e, fmt.Errorf("%s: it has %d bytes, which is no entry", key, info.Size)
+	}
+	var text bytes.Buffer
+	if _, err := b.get(ctx, key, &text); err != nil {
+		return e, err
+	}
+	if err := json.Unmarshal(text.Bytes(), &e); err != nil {
+		return e, fmt.Errorf("read %s: %w", key, err)
+	}
+	return e, nil
+}
+
+// Entries gives the entries of all copies that are below the prefix. One that
+// cannot be read comes as an error with its key; the others follow.
+func (b *Bucket) Entries(ctx context.Context) iter.Seq2[archive.Entry, error] {
+	return func(yield func(archive.Entry, error) bool) {
+		listing, stop := context.WithCancel(ctx)
+		defer stop()
+		for found := range b.core.Client.ListObjects(listing, b.name, minio.ListObjectsOptions{Prefix: b.key("entries") + "/", Recursive: true}) {
+			if found.Err != nil {
+				yield(archive.Entry{}, fmt.Errorf("list %s: %w", b.URL(), explain(found.Err)))
+				return
+			}
+			if !strings.HasSuffix(found.Key, ".json") {
+				continue
+			}
+			if !yield(b.entry(ctx, found.Key)) {
+				return
+			}
+		}
+	}
+}
+
+// errThere says that an object of that name is there already.
+var errThere = errors.New("it is there already")
+
+func isThere(err error) bool { return errors.Is(err, errThere) }
+
+// explain puts one of our errors before that of the storage.
+func explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	said := minio.ToErrorResponse(err)
+	kind := map[string]error{
+		"NoSuchKey": ErrMissing, "NotFound": ErrMissing, "NoSuchBucket": ErrNoBucket, "PreconditionFailed": errThere, "RequestTimeTooSkewed": ErrClock,
+		"AccessDenied": ErrRefused, "InvalidAccessKeyId": ErrRefused, "SignatureDoesNotMatch": ErrRefused, "ObjectLockConfigurationNotFoundError": ErrLocked,
+	}[said.Code]
+	switch {
+	case kind != nil:
+	case said.StatusCode == http.StatusPreconditionFailed:
+		kind = errThere
+	case said.StatusCode == http.StatusForbidden:
+		kind = ErrRefused
+	default:
+		return err
+	}
+	return fmt.Errorf("%w (%s)", kind, strings.TrimSuffix(said.Message, "."))
+}

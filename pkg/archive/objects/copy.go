@@ -1,0 +1,146 @@
+package objects
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"filippo.io/age"
+	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/durable"
+)
+
+// Upload puts a copy of an archive's file on the storage and reads its checksum
+// back. file is the archive's file as it is stored; it is read from its start and
+// must hash to e.StoredSHA256, or nothing is entered. A copy that is there from an
+// earlier upload is compared and taken. What is returned is true at the time of
+// return.
+func (b *Bucket) Upload(ctx context.Context, e archive.Entry, file *os.File) (archive.Remote, error) {
+	o := object{key: b.key(e.ObjectName()), body: file, bytes: e.StoredBytes, sha256: e.StoredSHA256, kind: "application/octet-stream"}
+	if len(b.recipients) > 0 {
+		sealed, err := b.seal(ctx, e, file)
+		if err != nil {
+			return archive.Remote{}, err
+		}
+		defer func() { _ = errors.Join(sealed.file.Close(), durable.RemoveFile(sealed.file.Name())) }() // a later run sweeps what is left
+		o.key, o.body, o.bytes, o.sha256, o.plain = o.key+".age", sealed.file, sealed.bytes, sealed.sha256, e.StoredSHA256
+	}
+	if o.bytes > mostBytes {
+		return archive.Remote{}, ErrTooLarge
+	}
+	r, err := b.put(ctx, o)
+	if err != nil {
+		return r, err
+	}
+	e.Remote = &r
+	return r, b.putEntry(ctx, e)
+}
+
+// sealed is an encrypted file on its way.
+type sealed struct {
+	file   *os.File
+	bytes  int64
+	sha256 string
+}
+
+// seal encrypts a file. The hash of what is encrypted is compared on the way.
+func (b *Bucket) seal(ctx context.Context, e archive.Entry, file io.Reader) (s sealed, err error) {
+	if err := durable.MakeDir(b.options.Scratch, 0o700); err != nil {
+		return s, err
+	}
+	at, plain, cipher := filepath.Join(b.options.Scratch, e.ID+".age"), sha256.New(), sha256.New()
+	err = durable.ReplaceFile(at, 0o600, func(to io.Writer) error {
+		out, err := age.Encrypt(io.MultiWriter(to, cipher), b.recipients...)
+		if err != nil {
+			return fmt.Errorf("encrypt archive %s: %w", e.ID, err)
+		}
+		if _, err := io.Copy(out, io.TeeReader(stoppable{ctx, file}, plain)); err != nil {
+			return err
+		}
+		return out.Close()
+	})
+	if err == nil && hex.EncodeToString(plain.Sum(nil)) != e.StoredSHA256 {
+		err = errors.Join(fmt.Errorf("archive %s: %w: %s", e.ID, archive.ErrCorrupt, e.Path), durable.RemoveFile(at))
+	}
+	if err != nil {
+		return s, err
+	}
+	if s.file, err = durable.OpenRegular(at); err != nil {
+		return s, err
+	}
+	info, err := s.file.Stat()
+	if err != nil {
+		return s, errors.Join(err, s.file.Close())
+	}
+	s.bytes, s.sha256 = info.Size(), hex.EncodeToString(cipher.Sum(nil))
+	return s, nil
+}
+
+// Fetch writes the archive's file, decrypted, to a writer. It returns
+// [archive.ErrCorrupt] when what was read is not the file that the entry names:
+// then what was written is of no use. [ErrNoIdentity] is returned when the copy is
+// encrypted and there is no key for it.
+func (b *Bucket) Fetch(ctx context.Context, e archive.Entry, to io.Writer) error {
+	key, err := b.keyOf(e.Remote)
+	if err != nil {
+		return err
+	}
+	hash := sha256.New()
+	out := io.MultiWriter(to, hash)
+	if e.Remote.Encrypted {
+		err = b.unseal(ctx, key, out)
+	} else {
+		_, err = b.get(ctx, key, out)
+	}
+	if err != nil {
+		return err
+	}
+	if got := hex.EncodeToString(hash.Sum(nil)); got != e.StoredSHA256 {
+		return fmt.Errorf("archive %s: %w: %s has sha256 %s, expected %s", e.ID, archive.ErrCorrupt, e.Remote.URL, got, e.StoredSHA256)
+	}
+	return nil
+}
+
+// unseal reads an encrypted object.
+func (b *Bucket) unseal(ctx context.Context, key string, to io.Writer) error {
+	if len(b.identities) == 0 {
+		return fmt.Errorf("%s: %w", key, ErrNoIdentity)
+	}
+	read, write := io.Pipe()
+	go func() {
+		_, err := b.get(ctx, key, write)
+		write.CloseWithError(err)
+	}()
+	defer read.Close()
+	plain, err := age.Decrypt(read, b.identities...)
+	var none *age.NoIdentityMatchError
+	switch {
+	case errors.As(err, &none):
+		return fmt.Errorf("%s: %w", key, ErrNoIdentity)
+	case err != nil:
+		return fmt.Errorf("decrypt %s: %w", key, err)
+	}
+	if _, err := io.Copy(to, plain); err != nil {
+		return fmt.Errorf("decrypt %s: %w", key, err)
+	}
+	return nil
+}
+
+// stoppable ends reading when the context does.
+type stoppable struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+// Read implements io.Reader.
+func (s stoppable) Read(p []byte) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return s.r.Read(p)
+}
