@@ -21,7 +21,7 @@ const module = "github.com/sessctl/sessctl"
 var layers = map[string][]string{
 	"":                       {"cmd"},
 	"cmd":                    {"pkg/..."},
-	"pkg/compact":            {"pkg/session", "pkg/session/logfile", "pkg/chunk", "pkg/durable", "pkg/jsonl", "pkg/secrets", "pkg/relocate"},
+	"pkg/compact":            {"pkg/session", "pkg/session/logfile", "pkg/chunk", "pkg/durable", "pkg/jsonl", "pkg/secrets", "pkg/relocate", "pkg/work"},
 	"pkg/summarize":          {"pkg/session", "pkg/work", "pkg/jsonl", "pkg/secrets", "internal/modelhttp"},
 	"pkg/replay":             {"pkg/session"},
 	"pkg/work":               {"pkg/session", "pkg/jsonl", "pkg/secrets"},

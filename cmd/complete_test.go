@@ -12,7 +12,7 @@ import (
 // freeFlags take what nobody can guess: numbers, texts, and ids that are found
 // by asking.
 const freeFlags = " threshold keep-recent-tokens focus quiet-period max-llm-calls limit min-score neighbors keep lines query min-relevance budget " +
-	"keep-tool-results max last min-confidence idle workers id run-as "
+	"keep-tool-results max last min-confidence idle workers id run-as command error "
 
 // Every flag that takes a value says what is offered for it, and every entry of
 // the table is of a flag that there is.

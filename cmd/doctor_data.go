@@ -514,7 +514,11 @@ func (d *checkup) verifyMemory(ctx context.Context) error {
 	case !store.IsCurrent():
 		d.note(d.memoryDir(), "it is of an earlier version, and takes more room than it needs", adviseFix)
 	}
-	return nil
+	due, err := store.WorkIsDue(ctx)
+	if due {
+		d.note(d.memoryDir(), workUnknown, "sessctl memory reindex --from-archives")
+	}
+	return err
 }
 
 // lacking counts what receipts say was stored and memory, nil if there is none,

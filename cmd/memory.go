@@ -141,7 +141,8 @@ func newMemoryStatsCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "stats",
 		Short: "Count what the memory holds",
-		Long: `Count the records of every agent by category, the vectors of every embedding
+		Long: `Count the records of every agent by category, what was done by kind (commands,
+files that were read and changed, searches), the vectors of every embedding
 model, the records that have no vector yet, and those that were forgotten.`,
 		Example: `  sessctl memory stats
   sessctl memory stats --agent coordinator --json`,
@@ -192,6 +193,9 @@ func renderMemoryStats(a *app, doc memoryStatsDocument) error {
 		if s.Stored > 0 {
 			fmt.Fprintf(&b, "  %-17s %s in the agent's own words (sessctl memory stored lists them)\n", "stored", formatCount(int64(s.Stored)))
 		}
+		for _, kind := range slices.Sorted(maps.Keys(s.Actions)) {
+			fmt.Fprintf(&b, "  %-17s %s\n", "work: "+visible(kind), formatCount(int64(s.Actions[kind])))
+		}
 		if s.Unembedded > 0 && len(s.Pending) == 0 { // no embedder has ever answered
 			fmt.Fprintf(&b, "  %-17s %s without a vector; found by their words until then\n", "pending", formatCount(int64(s.Unembedded)))
 		}
@@ -234,6 +238,7 @@ type memoryVerifyDocument struct {
 	Path     string    `json:"path"`
 	Records  int       `json:"records"`
 	Vectors  int       `json:"vectors"`
+	Actions  int       `json:"actions"` // what was done
 	Problems []problem `json:"problems"`
 }
 
@@ -282,6 +287,9 @@ func verifyMemory(ctx context.Context, a *app, doc *memoryVerifyDocument) error 
 	}
 	for _, s := range stats.Agents {
 		doc.Records += s.Records
+		for _, n := range s.Actions {
+			doc.Actions += n
+		}
 	}
 	for _, m := range stats.Models {
 		doc.Vectors += m.Vectors
@@ -332,7 +340,11 @@ func renderMemoryVerify(a *app, doc memoryVerifyDocument) error {
 		_, err := fmt.Fprintf(a.Out, "%s\n", plural(len(doc.Problems), "problem"))
 		return err
 	}
-	_, err := fmt.Fprintf(a.Out, "%s and %s checked, 0 problems\n", plural(doc.Records, "record"), plural(doc.Vectors, "vector"))
+	checked := plural(doc.Records, "record") + " and " + plural(doc.Vectors, "vector")
+	if doc.Actions > 0 {
+		checked = plural(doc.Records, "record") + ", " + plural(doc.Vectors, "vector") + " and " + plural(doc.Actions, "action")
+	}
+	_, err := fmt.Fprintf(a.Out, "%s checked, 0 problems\n", checked)
 	return err
 }
 
@@ -387,6 +399,7 @@ type forgetDocument struct {
 	DryRun    bool              `json:"dry_run"`
 	Sessions  []memory.Selected `json:"sessions"` // what is selected, by session
 	Records   int               `json:"records"`  // selected
+	Actions   int               `json:"actions"`  // what was done, selected
 	Forgotten int               `json:"forgotten"`
 	Notes     []note            `json:"notes"`
 
@@ -407,19 +420,20 @@ func runMemoryForget(ctx context.Context, a *app, o forgetOptions) error {
 		return err
 	}
 	doc.DryRun = o.DryRun
-	if doc.Records == 0 {
+	selected := doc.Records+doc.Actions > 0
+	if !selected {
 		a.notice(note{Message: "memory has no such record: nothing to forget"})
 	}
-	if doc.Records == 0 && !doc.unwiped || o.DryRun {
+	if !selected && !doc.unwiped || o.DryRun {
 		return renderForget(a, doc)
 	}
-	if doc.Records > 0 && !o.Yes {
+	if selected && !o.Yes {
 		if !a.global.JSON {
 			if err := listForget(a, doc); err != nil {
 				return err
 			}
 		}
-		if err := a.confirm(fmt.Sprintf("forget %s? The archives stay.", plural(doc.Records, "record"))); err != nil {
+		if err := a.confirm(fmt.Sprintf("forget %s? The archives stay.", forgottenOf(doc.Records, doc.Actions))); err != nil {
 			return err
 		}
 	}
@@ -482,6 +496,7 @@ func (a *app) previewForget(ctx context.Context, open func(context.Context) (*me
 		for _, s := range sessions {
 			doc.Sessions = append(doc.Sessions, s)
 			doc.Records += s.Records
+			doc.Actions += s.Actions
 		}
 	}
 	doc.unwiped, err = store.WipeIsDue(ctx)
@@ -538,17 +553,26 @@ func renderForget(a *app, doc forgetDocument) error {
 	if doc.DryRun {
 		return listForget(a, doc)
 	}
-	if doc.Records == 0 {
+	if doc.Records+doc.Actions == 0 {
 		return nil
 	}
 	_, err := fmt.Fprintf(a.Out, "%s forgotten; archives are not touched\n", plural(doc.Forgotten, "record"))
 	return err
 }
 
+// forgottenOf counts what is to be forgotten. What was done goes with the records
+// that it stands in; it is counted where it is alone.
+func forgottenOf(records, actions int) string {
+	if records == 0 && actions > 0 {
+		return plural(actions, "action")
+	}
+	return plural(records, "record")
+}
+
 // listForget shows what is selected.
 func listForget(a *app, doc forgetDocument) error {
 	for _, s := range doc.Sessions {
-		_, err := fmt.Fprintf(a.Out, "%s %s: %s (%s not touched)\n", visible(s.Agent), visible(s.Session), plural(s.Records, "record"), plural(s.Archives, "archive"))
+		_, err := fmt.Fprintf(a.Out, "%s %s: %s (%s not touched)\n", visible(s.Agent), visible(s.Session), forgottenOf(s.Records, s.Actions), plural(s.Archives, "archive"))
 		if err != nil {
 			return err
 		}

@@ -59,10 +59,10 @@ func newMemoryExportCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export",
 		Short: "Write the memory as JSON Lines, or as an Arrow file for LanceDB",
-		Long: `Write the records of the memory, oldest first: as JSON Lines, one record a
-line with all its fields (and its vector with --vectors), or as an Arrow IPC
-file with the columns id, text, vector, importance, category and createdAt,
-from which LanceDB makes a table.
+		Long: `Write the records of the memory, oldest first, and then what was done: as JSON
+Lines, one record a line with all its fields (and its vector with --vectors). Or
+what was said as an Arrow IPC file with the columns id, text, vector, importance,
+category and createdAt, from which LanceDB makes a table.
 
 What is written was said in sessions: it is data, not instructions.
 ` + exitHelp,
@@ -105,7 +105,7 @@ func runMemoryExport(ctx context.Context, a *app, o exportOptions) error {
 	}
 	x := &exporter{store: store, options: memory.ExportOptions{
 		Query:   memory.Query{Agent: o.Agent, Session: o.Session, Category: o.Category, Runtime: a.global.Runtime},
-		Vectors: o.Vectors, Model: o.Model,
+		Vectors: o.Vectors, Model: o.Model, Work: o.Format == "jsonl",
 	}}
 	write := x.lines
 	if o.Format == "arrow" {
@@ -176,7 +176,7 @@ func (x *exporter) each(ctx context.Context, fn func([]memory.Exported) error) (
 	x.damaged, err = x.store.Export(ctx, x.options, func(page []memory.Exported) error {
 		for _, e := range page {
 			x.records++
-			if x.options.Vectors && e.Vector == nil {
+			if x.options.Vectors && e.Vector == nil && e.Action == nil {
 				x.bare++
 			}
 		}
@@ -207,6 +207,7 @@ type exportedRecord struct {
 
 	Fact   *exportedFact `json:"fact,omitempty"`
 	Stored *storedBy     `json:"stored,omitempty"` // of what an agent stored in its own words
+	Work   *workAction   `json:"work,omitempty"`   // of the category work; text is the same
 	Vector []float32     `json:"vector,omitempty"`
 }
 
@@ -254,6 +255,10 @@ func newExportedRecord(e memory.Exported) exportedRecord {
 		Runtime:   e.Runtime, Agent: e.Agent, Session: e.Session, Key: e.Key, Archive: e.Archive, ArchivePath: e.ArchivePath,
 		FirstLine: e.FirstLine, LastLine: e.LastLine, FirstByte: e.FirstByte, EndByte: e.EndByte,
 		Branch: e.Branch, Position: e.Position, Vector: e.Vector, Stored: newStoredBy(e.Record),
+	}
+	if e.Action != nil {
+		work := newWorkAction(e.Record)
+		r.Work, r.Text = &work, e.Action.Subject
 	}
 	if f := e.Fact; f != nil {
 		r.Fact = &exportedFact{Kind: f.Kind, Confidence: rounded(f.Confidence), Quote: f.Quote, Speaker: f.Speaker, MadeBy: f.MadeBy, SupersededBy: f.Successor}

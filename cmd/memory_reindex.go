@@ -17,6 +17,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/work"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -374,7 +375,7 @@ func (w *workspace) rebuild(ctx context.Context, a *app, agent string) (*rebuild
 	for _, d := range damaged {
 		report.Problems = append(report.Problems, rebuildProblem{problem{Path: d.Path, Message: d.Err.Error()}, true})
 	}
-	return report, a.tellUnwiped(w.memory.EndRebuild(ctx))
+	return report, a.tellUnwiped(w.memory.EndRebuild(ctx, agent == "" && a.global.Runtime == ""))
 }
 
 func (w *workspace) archivedSessions(ctx context.Context, a *app, agent string) ([]archivedSession, error) {
@@ -471,7 +472,7 @@ func (a *app) archiveReader(e archive.Entry) session.Store {
 func rebuildMark(ids []string) string {
 	slices.Sort(ids)
 	sum := sha256.Sum256([]byte(strings.Join(ids, " ")))
-	return chunk.Version + " " + hex.EncodeToString(sum[:8])
+	return chunk.Version + " " + work.Version + " " + hex.EncodeToString(sum[:8])
 }
 
 // rebuilder is a compact.Rebuilder over a memory.Store.
@@ -501,10 +502,15 @@ func (b *rebuilder) Rebuild(ctx context.Context, ref session.Ref, archives []com
 	what := memory.Rebuild{Source: source, Archives: ids, Category: compact.CategoryHistory, Mark: rebuildMark(slices.Clone(ids))}
 	var err error
 	b.result, err = b.store.Rebuild(ctx, what, func(yield func(memory.Record, error) bool) {
+		var ids *memory.ActionIDs
+		archive := ""
 		for r, err := range records {
 			from := source
 			from.Archive, from.ArchivePath = r.From.ID, r.From.Path
-			if !yield(b.asKept(memoryRecord(from, r.Record)), err) {
+			if ids == nil || archive != r.From.ID { // what an archive says of the work, it says from its beginning
+				ids, archive = memory.NewActionIDs(from.Agent, from.Session), r.From.ID
+			}
+			if !yield(withAction(ids, b.asKept(memoryRecord(from, r.Record)), r.Action), err) {
 				return
 			}
 		}

@@ -150,12 +150,15 @@ type sizesQuery struct {
 }
 
 type recallQuery struct {
-	Query      string  `query:"q" required:"true" minLength:"1" maxLength:"4096" doc:"the question"`
+	Query      string  `query:"q" maxLength:"4096" doc:"the question; not with file, command or error"`
+	File       string  `query:"file" maxLength:"4096" doc:"what was done to this file: its path, the end of it, or words of its name"`
+	Command    string  `query:"command" maxLength:"4096" doc:"runs of commands with these words"`
+	Error      string  `query:"error" maxLength:"4096" doc:"where this error appeared, and what was done about it"`
 	Agent      string  `query:"agent" doc:"only memories of this agent"`
 	Runtime    string  `query:"runtime" doc:"only memories of this runtime"`
 	Session    string  `query:"session" doc:"only memories of this session"`
 	Category   string  `query:"category" enum:",session_history,session_summary,fact,lesson"`
-	Kind       string  `query:"kind" doc:"only facts of this kind"`
+	Kind       string  `query:"kind" doc:"only facts of this kind; work: what was done"`
 	Superseded bool    `query:"superseded" doc:"also facts that newer ones have superseded"`
 	Since      string  `query:"since" doc:"only from this time on: 30d, 12h, 2026-03-01 or RFC 3339"`
 	Until      string  `query:"until" doc:"only before this time"`
@@ -181,7 +184,7 @@ func (s *api) registerSessions(h huma.API) {
 		func(ctx context.Context, in *sizesQuery) (*reply[sizesDocument], error) {
 			return answered(ctx, s, func(ctx context.Context, a *app) (sizesDocument, error) { return a.sizes(ctx, in.options(a)) })
 		})
-	huma.Register(h, operation(h, "recall", http.MethodGet, "/api/v1/recall", "What was said in compacted sessions (sessctl recall)"),
+	huma.Register(h, operation(h, "recall", http.MethodGet, "/api/v1/recall", "What was said and done in compacted sessions (sessctl recall)"),
 		func(ctx context.Context, in *recallQuery) (*reply[recallDocument], error) {
 			return answered(ctx, s, func(ctx context.Context, a *app) (recallDocument, error) {
 				o := in.options(a)
@@ -213,7 +216,7 @@ func (in *sizesQuery) options(a *app) sizesOptions {
 
 func (in *recallQuery) options(a *app) recallOptions {
 	return recallOptions{
-		Query: in.Query, Agent: in.Agent, Runtime: in.Runtime, Session: in.Session, Category: in.Category, Kind: in.Kind, Superseded: in.Superseded,
+		Query: in.Query, File: in.File, Command: in.Command, Error: in.Error, Agent: in.Agent, Runtime: in.Runtime, Session: in.Session, Category: in.Category, Kind: in.Kind, Superseded: in.Superseded,
 		Since: in.Since, Until: in.Until, Limit: cmp.Or(in.Limit, a.config.Recall.Limit), MinScore: max(in.MinScore, 0), Any: in.MinScore >= 0,
 		Rank: cmp.Or(in.Rank, a.config.Recall.Rank), Neighbors: in.Neighbors, Everywhere: in.Everywhere,
 	}

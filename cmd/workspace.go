@@ -531,8 +531,9 @@ func (m memoryAdapter) Remember(ctx context.Context, ref session.Ref, from compa
 
 func memoryRecords(s memory.Source, records iter.Seq2[compact.Record, error]) iter.Seq2[memory.Record, error] {
 	return func(yield func(memory.Record, error) bool) {
+		work := memory.NewActionIDs(s.Agent, s.Session)
 		for r, err := range records {
-			if !yield(memoryRecord(s, r), err) {
+			if !yield(withAction(work, memoryRecord(s, r), r.Action), err) {
 				return
 			}
 		}

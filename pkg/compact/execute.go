@@ -12,6 +12,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/work"
 )
 
 // Stage is a step of Execute, as progress reports it.
@@ -307,7 +308,8 @@ type Archiver interface {
 	Open(ctx context.Context, a Archived) (io.ReadCloser, error)
 }
 
-// Record is one piece of a session as it goes to memory: a chunk or a summary.
+// Record is one piece of a session as it goes to memory: a chunk, a summary, or
+// what was done.
 // It names neither its session nor its archive, which are the same for all
 // records of a run. Memory's own shape adds those and an id; this one exists
 // because the compaction knows no store (docs/architecture.md).
@@ -321,6 +323,9 @@ type Record struct {
 	FirstByte, EndByte  int64
 	Abandoned           bool
 	Model               string // provider and model that wrote it, a summary; "" if none did
+	// Action is what was done, in a record of CategoryWork; such a record has no
+	// text. Nil in all others.
+	Action *work.Action
 }
 
 // Remembered counts what memory holds after a run.
@@ -416,7 +421,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// told counts the records of a sequence for the progress.
+// told counts the pieces of a sequence for the progress.
 func told(records iter.Seq2[Record, error], tell func(done int64)) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		var done int64
@@ -424,8 +429,10 @@ func told(records iter.Seq2[Record, error], tell func(done int64)) iter.Seq2[Rec
 			if !yield(r, err) {
 				return
 			}
-			done++
-			tell(done)
+			if r.Action == nil {
+				done++
+				tell(done)
+			}
 		}
 	}
 }

@@ -425,6 +425,7 @@ const (
 	CategoryHistory   = "session_history"
 	CategorySummary   = "session_summary"
 	CategoryLesson    = "lesson"
+	CategoryWork      = "work"
 	HistoryImportance = 0.25
 	SummaryImportance = 0.70
 	LessonImportance  = 0.70

@@ -16,6 +16,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/chunk"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/work"
 )
 
 // recorder turns the bytes of a log into records for memory: its chunks in
@@ -56,18 +57,24 @@ func (m *recorder) records(ctx context.Context) iter.Seq2[Record, error] {
 	}
 }
 
-// history yields the chunks, while the summarizer listens.
+// history yields the chunks and what was done, while the summarizer listens.
 func (m *recorder) history(ctx context.Context) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		r := &reader{store: m.store, options: m.policy.Chunk, limit: m.policy.outputLimit()}
 		m.files = newFileOperations()
 		stopped := false // whatever the reader makes of it, nobody listens then
-		err := r.read(ctx, m.open, m.tree, m.observe, func(c *chunk.Chunk) error {
-			if stopped = !yield(m.historyRecord(c), nil); stopped {
+		take := func(x Record) error {
+			if stopped = stopped || !yield(x, nil); stopped {
 				return errStopped
 			}
 			return nil
-		})
+		}
+		deeds := work.NewReader(func(a *work.Action) error { return take(m.workRecord(a)) })
+		observe := func(x *session.Message) error { return errors.Join(m.observe(x), deeds.Add(x)) }
+		err := r.read(ctx, m.open, m.tree, observe, func(c *chunk.Chunk) error { return take(m.historyRecord(c)) })
+		if err == nil {
+			_, err = deeds.Close()
+		}
 		m.survey = r.survey
 		if err != nil && !stopped {
 			yield(Record{}, err)
@@ -96,6 +103,14 @@ func (m *recorder) historyRecord(c *chunk.Chunk) Record {
 		Category: CategoryHistory, Importance: HistoryImportance, Text: string(c.Text), Position: c.Position,
 		CreatedAt: m.timeOf(c.Time), FirstLine: c.FirstLine, LastLine: c.LastLine,
 		FirstByte: c.FirstByte, EndByte: c.EndByte, Abandoned: c.Abandoned,
+	}
+}
+
+// workRecord is what was done as it goes to memory.
+func (m *recorder) workRecord(a *work.Action) Record {
+	return Record{
+		Category: CategoryWork, Position: a.Call.Ordinal, CreatedAt: m.timeOf(a.Time), Abandoned: a.Branch == session.Abandoned, Action: a,
+		FirstLine: a.Call.FirstLine, LastLine: a.Call.LastLine, FirstByte: a.Call.FirstByte, EndByte: a.Call.EndByte,
 	}
 }
 

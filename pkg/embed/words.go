@@ -29,6 +29,31 @@ func AppendTerms(dst []byte, text string) []byte {
 	return dst
 }
 
+// AppendNameTerms is AppendTerms for names of files, commands and the lines of
+// errors: runs are also cut where letters meet digits ("sha256sum" gives
+// "sha256sum", "sha", "256", "sum"), and no word is left out, for "all.go" is a
+// name.
+func AppendNameTerms(dst []byte, text string) []byte {
+	return appendNames(dst, text, inNames)
+}
+
+// AppendNameParts appends the smallest parts of the names in text alone
+// ("authMiddleware.ts" gives "auth", "middleware", "ts"): what to ask an index of
+// [AppendNameTerms] for, one by one.
+func AppendNameParts(dst []byte, text string) []byte {
+	return appendNames(dst, text, inParts)
+}
+
+func appendNames(dst []byte, text string, cut cutting) []byte {
+	var word []byte
+	s := scanner{cut: cut, emit: func(w []byte, _ bool) {
+		word = append(word[:0], w...)
+		dst = append(append(dst, stem(word)...), ' ')
+	}}
+	s.scan(text)
+	return dst
+}
+
 const (
 	// maxWord is how many bytes of a run of letters and digits are looked at,
 	// and how long a compound may be to be indexed whole.
@@ -36,6 +61,8 @@ const (
 	// maxHumped is how long a word may be to be cut at its humps: what is
 	// longer is encoded data, not a name.
 	maxHumped = 64
+	// maxBorders is how often letters may meet digits in a name: a hash is none.
+	maxBorders = 3
 )
 
 // A scanner finds the words of a text.
@@ -51,6 +78,7 @@ type scanner struct {
 	// emit takes a word, valid during the call. extra is true for compounds
 	// and parts, which repeat what plain words have said.
 	emit func(word []byte, extra bool)
+	cut  cutting
 
 	text  string
 	pos   int    // in text
@@ -58,6 +86,15 @@ type scanner struct {
 	humps []int  // where parts of the last run begin in name
 	pair  []byte
 }
+
+// cutting says how a scanner cuts runs and what it emits of them.
+type cutting uint8
+
+const (
+	inText  cutting = iota // at humps; the whole stands beside its parts
+	inNames                // also where letters meet digits
+	inParts                // likewise, and the parts alone
+)
 
 // scan emits the words of text in the order they end.
 func (s *scanner) scan(text string) {
@@ -93,7 +130,7 @@ func (s *scanner) compound() {
 		}
 		s.pos += tie
 	}
-	if runs > 1 && len(s.name) <= maxWord {
+	if runs > 1 && len(s.name) <= maxWord && s.cut != inParts {
 		s.emit(s.name, true)
 	}
 }
@@ -102,14 +139,19 @@ func (s *scanner) compound() {
 func (s *scanner) run() {
 	start := len(s.name)
 	s.humps = append(s.humps[:0], start)
+	borders := 0
 	for last := separator; s.pos < len(s.text); {
 		r, size, k := next(s.text[s.pos:])
 		if k != ignored {
 			if !k.continues() {
 				break
 			}
-			if k == upper && s.humpAt(last, size) {
+			border := s.cut != inText && last != separator && (k == digit) != (last == digit)
+			if border || k == upper && s.humpAt(last, size) {
 				s.humps = append(s.humps, len(s.name))
+			}
+			if border {
+				borders++
 			}
 			if len(s.name)-start < maxWord {
 				s.name = utf8.AppendRune(s.name, r)
@@ -122,8 +164,13 @@ func (s *scanner) run() {
 	if s.clitic() == 't' && word[len(word)-1] == 'n' {
 		return // don't, isn't: as good as stop words
 	}
-	s.emit(word, false)
-	s.parts(len(word))
+	cut := len(s.humps) > 1 && len(word) <= maxHumped && borders <= maxBorders
+	if !cut || s.cut != inParts {
+		s.emit(word, false)
+	}
+	if cut {
+		s.parts()
+	}
 }
 
 // humpAt says whether the upper-case letter at pos begins a part: after a
@@ -137,17 +184,14 @@ func (s *scanner) humpAt(last kind, size int) bool {
 	return last != separator && len(after) > 1 && isLower(after[0]) && isLower(after[1])
 }
 
-// parts emits the parts of the last run, if there are several.
-func (s *scanner) parts(size int) {
-	if len(s.humps) < 2 || size > maxHumped {
-		return
-	}
+// parts emits the parts of the last run. A single letter says nothing in a text.
+func (s *scanner) parts() {
 	for i, from := range s.humps {
 		to := len(s.name)
 		if i+1 < len(s.humps) {
 			to = s.humps[i+1]
 		}
-		if to-from > 1 {
+		if to-from > 1 || s.cut != inText {
 			s.emit(s.name[from:to], true)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -142,20 +144,12 @@ func (x *embeddedIndex) Words(ctx context.Context, q Query, m Match, n int) ([]i
 		WHERE words MATCH ? AND `+condition+` ORDER BY bm25(words), r.rowid LIMIT ?`, append(append([]any{fullText(m)}, args...), n)...)
 }
 
-func (x *embeddedIndex) keys(ctx context.Context, query string, args ...any) (keys []int64, err error) {
-	rows, err := x.store.reads().QueryContext(ctx, query, args...)
+func (x *embeddedIndex) keys(ctx context.Context, query string, args ...any) ([]int64, error) {
+	keys, err := readNumbers(ctx, x.store.reads(), query, args...)
 	if err != nil {
-		return nil, fmt.Errorf("search the words: %w", classifyError(err))
+		return nil, fmt.Errorf("search the words: %w", err)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var key int64
-		if err := rows.Scan(&key); err != nil {
-			return nil, fmt.Errorf("search the words: %w", classifyError(err))
-		}
-		keys = append(keys, key)
-	}
-	return keys, classifyError(rows.Err())
+	return keys, nil
 }
 
 // WordScores goes over all matches once, which is what the plus is for: asked
@@ -267,12 +261,14 @@ func keySet(keys []int64) map[int64]bool {
 	return set
 }
 
-// listed are the keys of a map as an SQL list. They are numbers: nothing to
-// quote.
-func listed[V any](keys map[int64]V) string {
+// listed are the keys of a map as an SQL list.
+func listed[V any](keys map[int64]V) string { return listedNumbers(slices.Collect(maps.Keys(keys))) }
+
+// listedNumbers are numbers as an SQL list: there is nothing to quote.
+func listedNumbers(numbers []int64) string {
 	list := []byte("(")
-	for key := range keys {
-		list = append(strconv.AppendInt(list, key, 10), ',')
+	for _, n := range numbers {
+		list = append(strconv.AppendInt(list, n, 10), ',')
 	}
 	return string(append(bytes.TrimSuffix(list, []byte(",")), ')'))
 }

@@ -11,6 +11,7 @@ import (
 type ExportOptions struct {
 	Query          // its filters; Text, Limit and the rest are ignored
 	Vectors bool   // with vectors
+	Work    bool   // also what was done: records of the category work
 	Model   string // whose: fingerprint or name; the one with the most vectors if empty
 }
 
@@ -26,7 +27,7 @@ type Exported struct {
 const exportPage = 512
 
 // Export hands out pages of the records that pass the filters, in the order
-// they were stored, as they are at one moment, and returns how many it left out
+// they were stored, as they are at one moment, then those of the work, and returns how many it left out
 // because they are not what was stored. An error of fn ends it. ErrOtherModel is
 // returned when memory has no vectors of the model asked for.
 func (s *Store) Export(ctx context.Context, o ExportOptions, fn func(page []Exported) error) (damaged int, err error) {
@@ -59,7 +60,34 @@ func (s *Store) Export(ctx context.Context, o ExportOptions, fn func(page []Expo
 	if err := rows.Err(); err != nil {
 		return 0, fmt.Errorf("read records: %w", classifyError(err))
 	}
-	return x.damaged, x.flush(ctx)
+	if err := x.flush(ctx); err != nil {
+		return x.damaged, err
+	}
+	err = x.work(ctx, o)
+	return x.damaged, err
+}
+
+// work hands out what was done.
+func (x *export) work(ctx context.Context, o ExportOptions) error {
+	has, err := hasActions(ctx, x.store.reads())
+	if err != nil || !has || !o.Work || o.Category != "" && o.Category != CategoryWork {
+		return err
+	}
+	condition, args := o.workFilter()
+	err = eachAction(ctx, x.store.reads(), condition, args, func(a *storedAction) error {
+		if !a.sound() {
+			x.damaged++
+			return nil
+		}
+		if x.page = append(x.page, Exported{Record: a.Record}); len(x.page) < exportPage {
+			return nil
+		}
+		return x.flush(ctx)
+	})
+	if err != nil {
+		return err
+	}
+	return x.flush(ctx)
 }
 
 // joinedVectors joins the vectors v of a model to records r, and the files that

@@ -286,18 +286,10 @@ func (w *writer) link(row int64, source Source) error {
 }
 
 // readRows lists the rows of the records r that meet a condition.
-func readRows(ctx context.Context, q querier, condition string, args ...any) (list []int64, err error) {
-	rows, err := q.QueryContext(ctx, "SELECT r.rowid FROM records r WHERE "+condition, args...)
+func readRows(ctx context.Context, q querier, condition string, args ...any) ([]int64, error) {
+	list, err := readNumbers(ctx, q, "SELECT r.rowid FROM records r WHERE "+condition, args...)
 	if err != nil {
-		return nil, fmt.Errorf("list records: %w", classifyError(err))
+		return nil, fmt.Errorf("list records: %w", err)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var row int64
-		if err := rows.Scan(&row); err != nil {
-			return nil, fmt.Errorf("list records: %w", classifyError(err))
-		}
-		list = append(list, row)
-	}
-	return list, classifyError(rows.Err())
+	return list, nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -47,6 +48,7 @@ type Selected struct {
 	Agent    string `json:"agent"`
 	Session  string `json:"session"`
 	Records  int    `json:"records"`
+	Actions  int    `json:"actions"`  // of the work
 	Archives int    `json:"archives"` // that the records come from; Forget does not touch them
 }
 
@@ -56,9 +58,19 @@ func (s *Store) Select(ctx context.Context, selection Selection) ([]Selected, er
 	if selection.empty() {
 		return nil, ErrNothingSelected
 	}
+	has, err := hasActions(ctx, s.db)
+	if err != nil {
+		return nil, err
+	}
 	condition, args := selection.filter()
-	rows, err := s.db.QueryContext(ctx, `SELECT runtime, agent, session, count(*), count(DISTINCT archive) FILTER (WHERE archive<>'')
-		FROM records WHERE `+condition+" GROUP BY 1, 2, 3 ORDER BY 2, 1, min(created_at), 3", args...)
+	query := "SELECT runtime, agent, session, count(*) AS records, 0 AS actions, min(created_at) AS created_at, archive FROM records WHERE " + condition + " GROUP BY 1, 2, 3, 7"
+	if has {
+		work, more := selection.workFilter()
+		query += " UNION ALL SELECT s.runtime, s.agent, s.session, 0, count(*), min(a.created_at), s.archive FROM actions a JOIN sources s ON s.source=a.source WHERE " + work + " GROUP BY 1, 2, 3, 7"
+		args = append(args, more...)
+	}
+	rows, err := s.db.QueryContext(ctx, `SELECT runtime, agent, session, sum(records), sum(actions), count(DISTINCT archive) FILTER (WHERE archive<>'')
+		FROM (`+query+") GROUP BY 1, 2, 3 ORDER BY 2, 1, min(created_at), 3", args...)
 	if err != nil {
 		return nil, fmt.Errorf("list records: %w", classifyError(err))
 	}
@@ -66,7 +78,7 @@ func (s *Store) Select(ctx context.Context, selection Selection) ([]Selected, er
 	var list []Selected
 	for rows.Next() {
 		var x Selected
-		if err := rows.Scan(&x.Runtime, &x.Agent, &x.Session, &x.Records, &x.Archives); err != nil {
+		if err := rows.Scan(&x.Runtime, &x.Agent, &x.Session, &x.Records, &x.Actions, &x.Archives); err != nil {
 			return nil, fmt.Errorf("list records: %w", classifyError(err))
 		}
 		list = append(list, x)
@@ -74,9 +86,44 @@ func (s *Store) Select(ctx context.Context, selection Selection) ([]Selected, er
 	return list, classifyError(rows.Err())
 }
 
-// Forget removes records with their text, words and vectors and leaves a
-// tombstone for each, so that a later Put or Rebuild does not bring it back,
-// not even in a memory that is rebuilt. It returns how many it removed.
+// ids are those that are selected, as JSON; false if ids do not matter.
+func (s Selection) ids() (list string, matter bool) {
+	ids := s.IDs
+	if s.ID != "" {
+		ids = slices.DeleteFunc([]string{s.ID}, func(id string) bool { return s.IDs != nil && !slices.Contains(s.IDs, id) })
+	}
+	text, _ := json.Marshal(ids) // strings are always JSON
+	return string(text), ids != nil
+}
+
+// workFilter is the condition under which actions a of sources s are selected:
+// with a piece of the log goes what was done in it.
+func (s Selection) workFilter() (string, []any) {
+	condition, args := s.ownActions()
+	ids, matter := s.ids()
+	if !matter {
+		return condition, args
+	}
+	of, more := Selection{Runtime: s.Runtime, Agent: s.Agent, Session: s.Session}.filter()
+	pieces := `EXISTS (SELECT 1 FROM json_each(?) j JOIN records r ON r.id=j.value WHERE r.position>=0
+		AND r.runtime=s.runtime AND r.agent=s.agent AND r.session=s.session AND r.archive=s.archive AND ` + standsIn("r") + ")"
+	return condition + " OR " + of + " AND " + pieces, append(append(args, more...), ids)
+}
+
+// ownActions is the condition under which actions a of sources s are selected by
+// themselves.
+func (s Selection) ownActions() (string, []any) {
+	condition, args := Selection{Runtime: s.Runtime, Agent: s.Agent, Session: s.Session}.filter()
+	if ids, matter := s.ids(); matter {
+		condition, args = condition+" AND a.id IN (SELECT unhex(value) FROM json_each(?))", append(args, ids)
+	}
+	return condition, args
+}
+
+// Forget removes records with their text, words and vectors, and what was done
+// in them, and leaves a tombstone for each, so that a later Put or Rebuild does
+// not bring it back, not even in a memory that is rebuilt. It returns how many
+// records it removed; an action that is named by its id counts as one.
 // Archives are not touched. The caller holds the lock of the data directory.
 // ErrNothingSelected is returned for an empty selection, ErrUnwiped (with the
 // number) when the records are gone and their traces in the files are not.
@@ -102,8 +149,8 @@ type Withdrawal struct {
 	Keep []string
 }
 
-// Containing lists the ids of the selected records that contain a text, in any
-// case and however it is spaced.
+// Containing lists the ids of the selected records, also of those of the work,
+// that contain a text, in any case and however it is spaced.
 func (s *Store) Containing(ctx context.Context, selection Selection, text string) ([]string, error) {
 	ids, wanted := []string{}, spaced(text)
 	condition, args := selection.filter()
@@ -122,7 +169,21 @@ func (s *Store) Containing(ctx context.Context, selection Selection, text string
 			ids = append(ids, id)
 		}
 	}
-	return ids, classifyError(rows.Err())
+	if err := rows.Err(); err != nil {
+		return nil, classifyError(err)
+	}
+	has, err := hasActions(ctx, s.db)
+	if err != nil || !has {
+		return ids, err
+	}
+	condition, args = selection.ownActions()
+	err = eachAction(ctx, s.db, condition, args, func(x *storedAction) error {
+		if slices.ContainsFunc([]string{x.Action.Subject, x.Action.Place, x.Action.Errors}, func(text string) bool { return strings.Contains(spaced(text), wanted) }) {
+			ids = append(ids, x.ID)
+		}
+		return nil
+	})
+	return ids, err
 }
 
 // spaced is a text in lower case with one space between words.
@@ -139,7 +200,11 @@ func (s *Store) Withdraw(ctx context.Context, w Withdrawal) (taken int, err erro
 	}
 	condition, args := w.filter()
 	err = s.inTransaction(ctx, func(tx *sql.Tx) error {
-		taken, err = remove(ctx, tx, condition, args)
+		if taken, err = remove(ctx, tx, condition, args); err != nil {
+			return err
+		}
+		condition, args = Withdrawal{Runtime: w.Runtime, Agent: w.Agent, Session: w.Session, Keep: w.Keep}.filter()
+		_, err = removeActions(ctx, tx, condition, args)
 		return err
 	})
 	return taken, err
@@ -166,6 +231,9 @@ func (w Withdrawal) filter() (string, []any) {
 func (s *Store) forget(ctx context.Context, tx *sql.Tx, selection Selection) (int, error) {
 	condition, args := selection.filter()
 	tombstones, err := findTombstones(ctx, tx, condition, args)
+	if _, ids := selection.ids(); err == nil && (ids || len(tombstones) == 0) {
+		tombstones, err = addActionTombstones(ctx, tx, selection, tombstones)
+	}
 	if err != nil || len(tombstones) == 0 {
 		return 0, err
 	}
@@ -179,7 +247,28 @@ func (s *Store) forget(ctx context.Context, tx *sql.Tx, selection Selection) (in
 	if err := addTombstones(ctx, tx, noted); err != nil {
 		return 0, err
 	}
-	return remove(ctx, tx, condition, args)
+	work, more := selection.workFilter()
+	if _, err := removeActions(ctx, tx, work, more); err != nil {
+		return 0, err
+	}
+	_, err = remove(ctx, tx, condition, args)
+	return len(tombstones), err
+}
+
+// addActionTombstones adds those of the actions that have a selected id, or of
+// those of a session that has nothing else. Else none is kept of actions: they
+// go with the pieces of the log that they stand in.
+func addActionTombstones(ctx context.Context, tx *sql.Tx, selection Selection, tombstones []tombstone) ([]tombstone, error) {
+	has, err := hasActions(ctx, tx)
+	if err != nil || !has {
+		return tombstones, err
+	}
+	condition, args := selection.ownActions()
+	ids, err := readStrings(ctx, tx, "SELECT lower(hex(a.id)) FROM actions a JOIN sources s ON s.source=a.source WHERE "+condition, args...)
+	for _, id := range ids {
+		tombstones = append(tombstones, tombstone{ID: id})
+	}
+	return tombstones, err
 }
 
 // remove deletes records with their words; text, vectors and pending rows go
@@ -196,6 +285,5 @@ func remove(ctx context.Context, tx *sql.Tx, condition string, args []any) (int,
 	if err != nil || n == 0 {
 		return int(n), err
 	}
-	_, err = tx.ExecContext(ctx, "DELETE FROM sources WHERE NOT EXISTS (SELECT 1 FROM record_rows r WHERE r.source=sources.source)")
-	return int(n), err
+	return int(n), removeSources(ctx, tx)
 }

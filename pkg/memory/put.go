@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"strconv"
 
 	"github.com/sessctl/sessctl/pkg/embed"
@@ -31,6 +32,8 @@ type Record struct {
 	FirstByte, EndByte  int64
 	Branch              string // active or abandoned; BranchStored for what is from no log
 	Position            int    // of the chunk in its session; -1 for a summary
+	// Action is what a record of the category work says, nil of all others.
+	Action *Action
 }
 
 // Source names the session that records come from.
@@ -78,7 +81,7 @@ func (s *Store) Put(ctx context.Context, source Source, records iter.Seq2[Record
 				return fmt.Errorf("store record %s of %s: %w", r.ID, source.Session, err)
 			}
 		}
-		return nil
+		return w.release(math.MaxInt64)
 	})
 	if err != nil {
 		return PutResult{}, err
@@ -113,6 +116,7 @@ type writer struct {
 	terms    []byte
 	// keepTexts leaves a record alone whose text is another one than is given.
 	keepTexts bool
+	work      work
 }
 
 func newWriter(ctx context.Context, tx *sql.Tx, result *PutResult) (*writer, error) {
@@ -151,8 +155,15 @@ func (w *writer) close() {
 
 const selectKnown = `SELECT rowid, EXISTS (SELECT 1 FROM tombstones t WHERE t.id=?1) FROM (SELECT 1) LEFT JOIN records r ON r.id=?1`
 
-// put stores one record.
+// put stores one record. One of the category work may wait for release.
 func (w *writer) put(r Record) error {
+	if err := w.enter(r.Archive); err != nil {
+		return err
+	}
+	if r.Action != nil {
+		w.work.held = append(w.work.held, r)
+		return nil
+	}
 	s, err := w.statement(selectKnown)
 	if err != nil {
 		return err
@@ -160,6 +171,9 @@ func (w *writer) put(r Record) error {
 	var rowid sql.NullInt64
 	var buried bool
 	if err := s.QueryRowContext(w.ctx, r.ID).Scan(&rowid, &buried); err != nil {
+		return err
+	}
+	if err := w.passed(r, buried); err != nil {
 		return err
 	}
 	switch {

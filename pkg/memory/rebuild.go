@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
@@ -43,6 +44,11 @@ func (s *Store) Rebuild(ctx context.Context, b Rebuild, records iter.Seq2[Record
 		if err := prepareMade(ctx, tx); err != nil {
 			return err
 		}
+		made := func(id string) error {
+			_, err := w.exec("INSERT OR IGNORE INTO temp.made (id) VALUES (?)", id)
+			return err
+		}
+		w.work.made = made
 		for r, err := range records {
 			if err != nil {
 				return err
@@ -50,9 +56,15 @@ func (s *Store) Rebuild(ctx context.Context, b Rebuild, records iter.Seq2[Record
 			if err := w.put(b.Source.complete(r)); err != nil {
 				return fmt.Errorf("store record %s of %s: %w", r.ID, b.Source.Session, err)
 			}
-			if _, err := w.exec("INSERT OR IGNORE INTO temp.made (id) VALUES (?)", r.ID); err != nil {
+			if r.Action != nil {
+				continue // it is told when it is stored
+			}
+			if err := made(r.ID); err != nil {
 				return err
 			}
+		}
+		if err := w.release(math.MaxInt64); err != nil {
+			return err
 		}
 		return b.finish(ctx, tx, &result)
 	}
@@ -105,8 +117,22 @@ func (b Rebuild) finish(ctx context.Context, tx *sql.Tx, result *RebuildResult) 
 		return err
 	}
 	result.Buried += buried
+	if err := b.finishWork(ctx, tx); err != nil {
+		return err
+	}
 	_, err = tx.ExecContext(ctx, "INSERT OR REPLACE INTO rebuilt (runtime, agent, session, mark) VALUES (?,?,?,?)",
 		b.Source.Runtime, b.Source.Agent, b.Source.Session, b.Mark)
+	return err
+}
+
+// finishWork removes the actions of the session that were not made again, and
+// those that stand in a piece of one of its archives that was forgotten.
+func (b Rebuild) finishWork(ctx context.Context, tx *sql.Tx) error {
+	archives := anyOf(b.Archives)
+	mine := []any{b.Source.Runtime, b.Source.Agent, b.Source.Session}
+	args := append(append(mine, archives...), archives...)
+	_, err := removeActions(ctx, tx, `s.runtime=? AND s.agent=? AND s.session=? AND s.archive IN (`+marks(b.Archives)+`)
+		AND (lower(hex(a.id)) NOT IN (SELECT id FROM temp.made) OR EXISTS (SELECT 1 FROM tombstones f WHERE f.archive IN (`+marks(b.Archives)+`) AND f.end_byte>0 AND `+standsIn("f")+"))", args)
 	return err
 }
 
@@ -127,36 +153,57 @@ func (s *Store) BeginRebuild(ctx context.Context) (removed int, err error) {
 // repairWords reads the words of all texts anew if the full-text index has
 // others.
 func (s *Store) repairWords(ctx context.Context) error {
-	var wrong []Problem
+	var wrong, wrongWork []Problem
 	err := s.atOneMoment(ctx, func(c *sql.Conn) (err error) {
-		wrong, err = s.verifyWords(ctx, c)
+		if wrong, err = s.verifyWords(ctx, c); err == nil {
+			wrongWork, err = s.verifyWorkWords(ctx, c)
+		}
 		return err
 	})
-	if err != nil || len(wrong) == 0 {
+	if err == nil && len(wrong) > 0 {
+		err = s.inTransaction(ctx, func(tx *sql.Tx) error { return s.readWordsAnew(ctx, tx) })
+	}
+	if err == nil && len(wrongWork) > 0 {
+		err = s.inTransaction(ctx, func(tx *sql.Tx) error { return readWorkWordsAnew(ctx, tx) })
+	}
+	return err
+}
+
+// readWordsAnew makes the full-text index of records again.
+func (s *Store) readWordsAnew(ctx context.Context, tx *sql.Tx) error {
+	if _, err := tx.ExecContext(ctx, "INSERT INTO words (words) VALUES ('delete-all')"); err != nil {
+		return fmt.Errorf("read the words anew: %w", err)
+	}
+	w, err := newWriter(ctx, tx, &PutResult{})
+	if err != nil {
 		return err
 	}
-	return s.inTransaction(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, "INSERT INTO words (words) VALUES ('delete-all')"); err != nil {
-			return fmt.Errorf("read the words anew: %w", err)
-		}
-		w, err := newWriter(ctx, tx, &PutResult{})
-		if err != nil {
+	defer w.close()
+	for after := int64(0); ; {
+		list, rows, err := s.readAfter(ctx, tx, after)
+		if err != nil || len(list) == 0 {
 			return err
 		}
-		defer w.close()
-		for after := int64(0); ; {
-			list, rows, err := s.readAfter(ctx, tx, after)
-			if err != nil || len(list) == 0 {
-				return err
+		for i, x := range list {
+			if err := w.writeWords(rows[i], x.Text); err != nil {
+				return fmt.Errorf("read the words anew: %w", err)
 			}
-			for i, x := range list {
-				if err := w.writeWords(rows[i], x.Text); err != nil {
-					return fmt.Errorf("read the words anew: %w", err)
-				}
-			}
-			after = rows[len(rows)-1]
 		}
-	})
+		after = rows[len(rows)-1]
+	}
+}
+
+// readWorkWordsAnew makes the full-text index of the texts of actions again.
+func readWorkWordsAnew(ctx context.Context, tx *sql.Tx) error {
+	if _, err := tx.ExecContext(ctx, "INSERT INTO work_words (work_words) VALUES ('delete-all')"); err != nil {
+		return fmt.Errorf("read the words of the work anew: %w", err)
+	}
+	w, err := newWriter(ctx, tx, &PutResult{})
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	return eachWorkText(ctx, tx, func(row int64, t workText) error { return w.writeWorkWords(row, t.body) })
 }
 
 // Rebuilt returns the mark that Rebuild left on a session since the last
@@ -170,9 +217,15 @@ func (s *Store) Rebuilt(ctx context.Context, source Source) (mark string, err er
 	return mark, classifyError(err)
 }
 
-// EndRebuild removes all marks: the rebuild is complete. What it took out again
-// because it was forgotten leaves no trace; ErrUnwiped is returned if it does.
-func (s *Store) EndRebuild(ctx context.Context) error {
+// EndRebuild removes all marks: the rebuild is complete; all says that it was one
+// of every archive. What it took out again because it was forgotten leaves no
+// trace; ErrUnwiped is returned if it does.
+func (s *Store) EndRebuild(ctx context.Context, all bool) error {
+	if all {
+		if _, err := s.db.ExecContext(ctx, "DELETE FROM state WHERE name=?", workDue); err != nil {
+			return fmt.Errorf("end the rebuild: %w", classifyError(err))
+		}
+	}
 	if _, err := s.db.ExecContext(ctx, "DELETE FROM rebuilt"); err != nil {
 		return fmt.Errorf("end the rebuild: %w", classifyError(err))
 	}

@@ -29,10 +29,18 @@ func (s *Store) Sources(ctx context.Context) ([]Source, error) {
 }
 
 // RecordIDs returns at most limit ids that start with a prefix, in their order:
-// of records, and of those that were forgotten.
+// of records, also of those of the work, and of those that were forgotten.
 func (s *Store) RecordIDs(ctx context.Context, prefix string, limit int) ([]string, error) {
-	return readStrings(ctx, s.db, `SELECT id FROM records WHERE substr(id, 1, length(?1))=?1
-		UNION SELECT id FROM tombstones WHERE substr(id, 1, length(?1))=?1 ORDER BY id LIMIT ?2`, prefix, limit)
+	has, err := hasActions(ctx, s.db)
+	if err != nil {
+		return nil, err
+	}
+	query := `SELECT id FROM records WHERE substr(id, 1, length(?1))=?1
+		UNION SELECT id FROM tombstones WHERE substr(id, 1, length(?1))=?1`
+	if has {
+		query += " UNION SELECT lower(hex(id)) FROM actions WHERE substr(lower(hex(id)), 1, length(?1))=?1"
+	}
+	return readStrings(ctx, s.db, query+" ORDER BY id LIMIT ?2", prefix, limit)
 }
 
 // Record returns the record of an id. One that is not there, or was forgotten,
@@ -42,11 +50,29 @@ func (s *Store) Record(ctx context.Context, id string) (Record, error) {
 	err := s.db.QueryRowContext(ctx, "SELECT "+s.recordColumns()+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.id=?", id).Scan(r.fields()...)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return Record{}, fmt.Errorf("read record %s: %w", id, fs.ErrNotExist)
+		return s.action(ctx, id)
 	case err != nil:
 		return Record{}, fmt.Errorf("read record %s: %w", id, classifyError(err))
 	case !r.sound():
 		return Record{}, fmt.Errorf("read record %s: %w", id, ErrCorrupt)
 	}
 	return r.Record, nil
+}
+
+// action returns the record of an action.
+func (s *Store) action(ctx context.Context, id string) (Record, error) {
+	has, err := hasActions(ctx, s.db)
+	var list []storedAction
+	if err == nil && has {
+		list, err = readActions(ctx, s.db, selectAction, id)
+	}
+	switch {
+	case err != nil:
+		return Record{}, fmt.Errorf("read record %s: %w", id, err)
+	case len(list) == 0:
+		return Record{}, fmt.Errorf("read record %s: %w", id, fs.ErrNotExist)
+	case !list[0].sound():
+		return Record{}, fmt.Errorf("read record %s: %w", id, ErrCorrupt)
+	}
+	return list[0].Record, nil
 }

@@ -287,6 +287,7 @@ type AgentStats struct {
 	Category map[string]int `json:"by_category"`
 	Vectors  map[string]int `json:"vectors_by_model"`
 	Pending  map[string]int `json:"pending_by_model"` // without a vector, those that cannot be embedded included
+	Actions  map[string]int `json:"actions_by_kind"`  // what was done: commands, files, searches
 	// Unembedded counts the records that have no vector of any model, and could
 	// have one: also while no embedder has ever answered.
 	Unembedded int `json:"without_vector"`
@@ -355,6 +356,18 @@ func (s *Store) countModels(ctx context.Context, stats *Stats) error {
 }
 
 func (s *Store) countAgents(ctx context.Context, stats *Stats) error {
+	if err := s.countRecords(ctx, stats); err != nil {
+		return err
+	}
+	has, err := hasActions(ctx, s.db)
+	if err != nil || !has {
+		return err
+	}
+	return s.count(ctx, stats, "SELECT s.runtime, s.agent, a.kind, count(*), 0 FROM actions a JOIN sources s ON s.source=a.source GROUP BY 1, 2, 3",
+		func(a *AgentStats, name string, count, _ int) { a.Actions[name] = count })
+}
+
+func (s *Store) countRecords(ctx context.Context, stats *Stats) error {
 	for _, step := range []struct {
 		query string
 		take  func(a *AgentStats, name string, count, sessions int)
@@ -406,7 +419,7 @@ func (s *Stats) of(runtime, agent string) *AgentStats {
 			return a
 		}
 	}
-	s.Agents = append(s.Agents, AgentStats{Runtime: runtime, Agent: agent, Category: map[string]int{}, Vectors: map[string]int{}, Pending: map[string]int{}})
+	s.Agents = append(s.Agents, AgentStats{Runtime: runtime, Agent: agent, Category: map[string]int{}, Vectors: map[string]int{}, Pending: map[string]int{}, Actions: map[string]int{}})
 	return &s.Agents[len(s.Agents)-1]
 }
 

@@ -307,7 +307,7 @@ func TestStats(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, m := builtin(t)
-	want := []memory.AgentStats{{Runtime: "pi", Agent: "a", Sessions: 1, Records: 2, Category: map[string]int{"session_history": 2}, Vectors: map[string]int{m.String(): 2}, Pending: map[string]int{}}}
+	want := []memory.AgentStats{{Runtime: "pi", Agent: "a", Sessions: 1, Records: 2, Category: map[string]int{"session_history": 2}, Vectors: map[string]int{m.String(): 2}, Pending: map[string]int{}, Actions: map[string]int{}}}
 	if d := cmp.Diff(want, got.Agents); d != "" || got.Bytes == 0 {
 		t.Fatal(d, got.Bytes)
 	}

@@ -210,7 +210,12 @@ func (s *Store) rememberForgotten(ctx context.Context, tx *sql.Tx) (int, error) 
 			return 0, err
 		}
 	}
-	return remove(ctx, tx, "id IN (SELECT id FROM tombstones)", nil)
+	n, err := remove(ctx, tx, "id IN (SELECT id FROM tombstones)", nil)
+	if err != nil {
+		return n, err
+	}
+	actions, err := removeForgotten(ctx, tx)
+	return n + actions, err
 }
 
 // forgotten is what the files beside a memory say.

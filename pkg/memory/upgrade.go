@@ -11,11 +11,13 @@ import (
 
 // Versions of the database: version 1 had no checksums; version 2 kept vectors
 // as float32, texts as they are, and with every record where it comes from;
-// version 3 named model and agent with every vector, and had no dictionary.
+// version 3 named model and agent with every vector, had no dictionary, and knew
+// nothing of what was done in a session.
 const (
 	checksumVersion = 2
 	packedVersion   = 3
 	numberedVersion = 4
+	workVersion     = 4
 )
 
 // Upgrade is what was done to a memory of an earlier version when it was
@@ -131,7 +133,20 @@ func (s *Store) upgradeIn(ctx context.Context, tx *sql.Tx, done *Upgrade) (err e
 			return err
 		}
 	}
-	_, err = tx.ExecContext(ctx, dropOld+markVersion)
+	if _, err = tx.ExecContext(ctx, dropOld); err != nil {
+		return err
+	}
+	return markUpgraded(ctx, tx)
+}
+
+// workDue is the row of state that says that there are sessions of which nobody
+// has looked what was done in them.
+const workDue = "work"
+
+// markUpgraded makes a database one of this version. What was done in the
+// sessions that it knows stands in their archives: a rebuild finds it.
+func markUpgraded(ctx context.Context, tx *sql.Tx) error {
+	_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO state (name, value) SELECT '"+workDue+"', '' WHERE EXISTS (SELECT 1 FROM sources WHERE archive<>'');"+markVersion)
 	return err
 }
 
@@ -148,8 +163,10 @@ func (s *Store) upgradePacked(ctx context.Context, tx *sql.Tx) error {
 	if err := s.packTexts(ctx, tx, &work); err != nil {
 		return err
 	}
-	_, err := tx.ExecContext(ctx, "DROP TABLE old_texts;"+markVersion)
-	return err
+	if _, err := tx.ExecContext(ctx, "DROP TABLE old_texts"); err != nil {
+		return err
+	}
+	return markUpgraded(ctx, tx)
 }
 
 // numberFiles gives vector files their numbers, and names them by those. A record
@@ -169,6 +186,18 @@ DROP TABLE old_vectors;
 DROP TABLE old_files;
 INSERT OR REPLACE INTO state (name, value) VALUES ('` + roomDue + `', '');
 `
+
+// WorkIsDue says whether the memory knows sessions of an earlier version, of
+// which it does not know what was done in them: Rebuild of all archives, see
+// EndRebuild, adds that.
+func (s *Store) WorkIsDue(ctx context.Context) (due bool, err error) {
+	if s.schema < workVersion {
+		err = s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM records WHERE archive<>'')").Scan(&due)
+		return due, classifyError(err)
+	}
+	err = s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM state WHERE name=?)", workDue).Scan(&due)
+	return due, classifyError(err)
+}
 
 // counted is work that is told about as it is done.
 type counted struct {

@@ -25,14 +25,14 @@ type Problem struct {
 
 // Verify checks the database (its pages, its indexes, that every record has a
 // text, words, and of each model a vector or a pending row), every record and
-// fact against its checksum, the words against the texts, and every named
+// fact and action against its checksum, the words against the texts, every named
 // vector against its file, and what records that something was forgotten. All of
 // it is seen as it was at one moment, whatever another process does meanwhile.
-// Then it checks the files of what agents stored. It changes nothing. An error means that it
-// could not check.
+// Then it checks the files of what agents stored. It changes nothing. An error
+// means that it could not check.
 func (s *Store) Verify(ctx context.Context) (problems []Problem, err error) {
 	err = s.atOneMoment(ctx, func(c *sql.Conn) error {
-		for _, check := range []func(context.Context, *sql.Conn) ([]Problem, error){s.verifyDatabase, s.verifyRecords, s.verifyWords, s.verifyVectors} {
+		for _, check := range []func(context.Context, *sql.Conn) ([]Problem, error){s.verifyDatabase, s.verifyRecords, s.verifyWords, s.verifyWork, s.verifyWorkWords, s.verifyVectors} {
 			found, err := check(ctx, c)
 			problems = append(problems, found...)
 			if err != nil {
@@ -58,11 +58,15 @@ func (s *Store) Verify(ctx context.Context) (problems []Problem, err error) {
 // vocabulary is a view of the full-text index: a row a term.
 const vocabulary = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab('main', 'words', 'row')"
 
+// workVocabulary is the same of the words of actions. It may be made before they
+// are.
+const workVocabulary = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.work_vocabulary USING fts5vocab('main', 'work_words', 'row')"
+
 // atOneMoment runs f on a connection that sees the database as it is now.
 func (s *Store) atOneMoment(ctx context.Context, f func(c *sql.Conn) error) error {
-	statements := []string{vocabulary, "BEGIN"}
+	statements := []string{vocabulary, workVocabulary, "BEGIN"}
 	if s.readOnly { // a view of its own is no change of the database
-		statements = []string{"PRAGMA query_only=0", vocabulary, "PRAGMA query_only=1", "BEGIN"}
+		statements = []string{"PRAGMA query_only=0", vocabulary, workVocabulary, "PRAGMA query_only=1", "BEGIN"}
 	}
 	return s.connected(ctx, statements, f)
 }
@@ -187,7 +191,7 @@ func (s *Store) verifyDatabase(ctx context.Context, c *sql.Conn) (problems []Pro
 // verifyWords checks that the full-text index has the words of the texts and no
 // others, each as often: both are summed up, because neither fits into memory.
 func (s *Store) verifyWords(ctx context.Context, c *sql.Conn) ([]Problem, error) {
-	want := newWordSum()
+	want, terms := newWordSum(), []byte(nil)
 	for after := int64(0); ; {
 		list, rows, err := s.readAfter(ctx, c, after)
 		if err != nil {
@@ -197,55 +201,34 @@ func (s *Store) verifyWords(ctx context.Context, c *sql.Conn) ([]Problem, error)
 			break
 		}
 		for _, x := range list {
-			want.addText(x.Text)
+			terms = embed.AppendTerms(terms[:0], x.Text)
+			want.addTerms(terms)
 		}
 		after = rows[len(rows)-1]
 	}
-	have := wordSum{seed: want.seed}
-	rows, err := c.QueryContext(ctx, "SELECT term, doc, cnt FROM temp.vocabulary")
-	if err != nil {
-		return nil, fmt.Errorf("read the words: %w", classifyError(err))
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var term string
-		var records, times uint64
-		if err := rows.Scan(&term, &records, &times); err != nil {
-			return nil, fmt.Errorf("read the words: %w", classifyError(err))
-		}
-		have.add([]byte(term), records, times)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, classifyError(err)
-	}
-	if have.records == want.records && have.times == want.times {
-		return nil, nil
+	have, err := want.ofIndex(ctx, c, "vocabulary")
+	if err != nil || have == want.wordCount {
+		return nil, err
 	}
 	return []Problem{{filepath.Join(s.dir, "memory.db"), "the words are not those of the texts; sessctl memory reindex --from-archives reads them anew"}}, nil
 }
 
 // wordSum sums up which words stand in how many records, and how often.
 type wordSum struct {
-	seed           maphash.Seed
-	records, times uint64
-	seen           map[uint64]bool // words of the text that is read
-	buffer         []byte
+	wordCount
+	seed maphash.Seed
+	seen map[uint64]bool // words of the text that is read
 }
+
+// wordCount is what a wordSum sums up.
+type wordCount struct{ records, times uint64 }
 
 func newWordSum() *wordSum { return &wordSum{seed: maphash.MakeSeed(), seen: map[uint64]bool{}} }
 
-// add counts a word that stands in so many records so many times.
-func (w *wordSum) add(term []byte, records, times uint64) {
-	hash := maphash.Bytes(w.seed, term)
-	w.records += hash * records
-	w.times += hash * times
-}
-
-// addText counts the words of a record.
-func (w *wordSum) addText(text string) {
+// addTerms counts the words of a text.
+func (w *wordSum) addTerms(terms []byte) {
 	clear(w.seen)
-	w.buffer = embed.AppendTerms(w.buffer[:0], text)
-	for term := range bytes.FieldsSeq(w.buffer) {
+	for term := range bytes.FieldsSeq(terms) {
 		hash := maphash.Bytes(w.seed, term)
 		if !w.seen[hash] {
 			w.seen[hash] = true
@@ -253,6 +236,26 @@ func (w *wordSum) addText(text string) {
 		}
 		w.times += hash
 	}
+}
+
+// ofIndex sums up what a full-text index has, by its vocabulary.
+func (w *wordSum) ofIndex(ctx context.Context, c *sql.Conn, vocabulary string) (sum wordCount, err error) {
+	rows, err := c.QueryContext(ctx, "SELECT term, doc, coalesce(cnt, 0) FROM temp."+vocabulary)
+	if err != nil {
+		return sum, fmt.Errorf("read the words: %w", classifyError(err))
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var term string
+		var records, times uint64
+		if err := rows.Scan(&term, &records, &times); err != nil {
+			return sum, fmt.Errorf("read the words: %w", classifyError(err))
+		}
+		hash := maphash.String(w.seed, term)
+		sum.records += hash * records
+		sum.times += hash * times
+	}
+	return sum, classifyError(rows.Err())
 }
 
 // files lists all vector files.

@@ -85,7 +85,7 @@ func (s *Store) WipeIsDue(ctx context.Context) (due bool, err error) {
 	return due, classifyError(err)
 }
 
-// wipeDatabase writes the full-text index and then the whole database anew, and
+// wipeDatabase writes the full-text indexes and then the whole database anew, and
 // empties the log. What SQLite gathers meanwhile lies in the memory's own
 // directory: elsewhere others might see it, or there is no room. The log is
 // emptied twice: first what was overwritten reaches the file, then the file
@@ -95,7 +95,15 @@ func (s *Store) wipeDatabase(ctx context.Context, c *sql.Conn) error {
 		return err
 	}
 	defer c.ExecContext(context.WithoutCancel(ctx), "PRAGMA temp_store_directory=''")
-	for _, statement := range []string{"INSERT INTO words (words) VALUES ('optimize')", truncateLog, "VACUUM", truncateLog} {
+	statements := []string{"INSERT INTO words (words) VALUES ('optimize')"}
+	has, err := hasActions(ctx, c)
+	if err != nil {
+		return err
+	}
+	if has {
+		statements = append(statements, "INSERT INTO work_words (work_words) VALUES ('optimize')")
+	}
+	for _, statement := range append(statements, truncateLog, "VACUUM", truncateLog) {
 		if err := execute(ctx, c, statement); err != nil {
 			return err
 		}

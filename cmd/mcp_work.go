@@ -1,0 +1,85 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// workInput is what work_history is asked.
+type workInput struct {
+	File    string `json:"file,omitempty" jsonschema:"a file: its path, the end of it, or words of its name"`
+	Command string `json:"command,omitempty" jsonschema:"words of a command line"`
+	Error   string `json:"error,omitempty" jsonschema:"an error message, or words of it"`
+	Query   string `json:"query,omitempty" jsonschema:"any other question for what was done"`
+	Agent   string `json:"agent,omitempty" jsonschema:"only sessions of this agent"`
+	Since   string `json:"since,omitempty" jsonschema:"only what was done from then on: 30d, 12h, 2026-03-01"`
+	Until   string `json:"until,omitempty" jsonschema:"only what was done before then"`
+	Limit   int    `json:"limit,omitempty" jsonschema:"how many, 1 to 10 (default 5)"`
+}
+
+func (s *mcpServer) work(ctx context.Context, in workInput) (string, error) {
+	agent, err := s.confined(in.Agent)
+	if err != nil {
+		return "", err
+	}
+	a := s.request(io.Discard)
+	defer a.closeStores()
+	o := recallOptions{
+		Query: in.Query, File: in.File, Command: in.Command, Error: in.Error, Kind: kindWork, Agent: agent, Since: in.Since, Until: in.Until,
+		Rank: memory.RankHybrid, Limit: min(max(cmp.Or(in.Limit, usualHits), 1), mostHits), Elsewhere: true,
+	}
+	if o.names() > 1 || o.names() == 1 && in.Query != "" || strings.TrimSpace(o.wanted()) == "" {
+		return "", usageError("", "give one of file, command, error and query")
+	}
+	if err := s.known(ctx, a, nil, agent); err != nil {
+		return "", err
+	}
+	doc, err := a.recall(ctx, o)
+	if err != nil {
+		return "", err
+	}
+	return workText(doc), nil
+}
+
+// workText is what work_history returns, in at most recallBytes: in lines of
+// recall's shape, so that no later recall finds them in a session.
+func workText(doc recallDocument) string {
+	notice := ""
+	if doc.Notice != "" {
+		notice = "\nnote: " + visible(doc.Notice)
+	}
+	if len(doc.Work) == 0 {
+		return "nothing found that fits" + notice
+	}
+	p := workPrinter{passagePrinter: &passagePrinter{terms: queryTerms(doc.Query), mark: func(word string) string { return word }}, source: workReading, clean: plainText}
+	var b strings.Builder
+	b.WriteString(session.RecallBegin + "\n\n")
+	room := recallBytes - len(session.RecallBegin) - len(session.RecallEnd) - len(notice) - 100
+	for i, h := range doc.Work {
+		text := fmt.Sprintf("%d. %s\n", i+1, p.hit(h))
+		if i > 0 && len(text) > room {
+			fmt.Fprintf(&b, "   %d more are not shown\n\n", len(doc.Work)-i)
+			break
+		}
+		text = session.CutText(text, max(room, 0), " …\n\n")
+		room -= len(text)
+		b.WriteString(text)
+	}
+	b.WriteString(session.RecallEnd)
+	return b.String() + notice
+}
+
+// workReading says how the lines of an action are read with memory_read.
+func workReading(x workAction) string {
+	if x.Source.Archive == "" {
+		return "not archived"
+	}
+	first, last := workLines(x)
+	return fmt.Sprintf("memory_read archive %s lines %d to %d", visible(x.Source.Archive), first, last)
+}

@@ -1,0 +1,411 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/sessctl/sessctl/pkg/embed"
+)
+
+// WorkQuery asks what was done. One of File, Command, Error and Text is set; the
+// rest narrows it, and what is empty matches everything.
+type WorkQuery struct {
+	File    string // what was done to this file: its path, the end of it, or words of its name
+	Command string // runs of this command
+	Error   string // where this error appeared, and what made it go away
+	Text    string // any question
+
+	Agent, Runtime, Session string
+	Since, Until            int64 // epoch milliseconds, Until not included; 0 = open
+	Limit                   int   // hits, 5 if 0
+}
+
+// WorkHit is something that was done.
+type WorkHit struct {
+	Record
+	Fit   float64 // 0 to 1: how well it answers the question
+	Times int     // how often the same was done: a hit of --command is its latest run
+	// Failures are those of Times that failed.
+	Failures int
+	After    *Aftermath // of a WorkQuery.Error, else nil
+}
+
+// WorkResult is what Work found.
+type WorkResult struct {
+	Hits    []WorkHit
+	Damaged int  // actions that may fit, are not what was stored, and are left out
+	Due     bool // see Store.WorkIsDue
+}
+
+// ErrNoQuestion is returned by Work if nothing, or more than one thing, is asked.
+var ErrNoQuestion = errors.New("ask for a file, a command, an error or a text")
+
+// Work finds what was done, best first: actions whose file, command or error
+// fits a question as well are in the order of their time, the newest first. Names
+// need not be whole: "auth middleware" finds internal/http/authMiddleware.ts.
+func (s *Store) Work(ctx context.Context, q WorkQuery) (r WorkResult, err error) {
+	if r.Due, err = s.WorkIsDue(ctx); err != nil {
+		return r, err
+	}
+	ask, err := q.asked()
+	if err != nil {
+		return r, err
+	}
+	has, err := hasActions(ctx, s.db)
+	if err != nil || !has {
+		return r, err
+	}
+	q.Limit = cmp.Or(max(q.Limit, 0), usualLimit)
+	w := &workSearch{store: s, query: q, ask: ask, folded: map[foldKey]int{}}
+	if err := w.run(ctx); err != nil {
+		return r, err
+	}
+	r.Hits, r.Damaged = w.hits, w.damaged
+	return r, nil
+}
+
+// usualLimit is how many hits are wanted if nothing is said.
+const usualLimit = 5
+
+// workAsk is a kind of question.
+type workAsk struct {
+	text  string
+	sorts []string // of texts that may answer it
+	where string   // the condition under which an action a has a text; %s is the list of texts
+	least float64  // share of the question's words that a text must have
+	fit   func(m *workMatch, text string) float64
+	fold  func(x *storedAction) foldKey
+}
+
+// foldKey is what actions have in common that are one hit.
+type foldKey struct {
+	subject int64
+	session string
+	kind    string
+	row     int64 // of an action that is a hit by itself, or of what ended an episode
+}
+
+func (q WorkQuery) asked() (ask workAsk, err error) {
+	asks := []workAsk{
+		{text: q.File, sorts: []string{sortPath}, least: 0.6, fit: fileFit, fold: foldReads,
+			where: "(a.subject IN %[1]s AND a.kind NOT IN ('command', 'search', 'fetch') OR a.kind='search' AND a.place IN %[1]s)"},
+		{text: q.Command, sorts: []string{sortCommand}, least: 0.6, fit: commandFit, fold: foldSubjects, where: "a.kind='command' AND a.subject IN %[1]s"},
+		{text: q.Error, sorts: []string{sortError}, least: 0.5, fit: errorFit, where: "a.errors IN %[1]s"},
+		{text: q.Text, least: LeastFit, fit: wordFit, fold: foldSubjects, where: "(a.subject IN %[1]s OR a.errors IN %[1]s)"},
+	}
+	asks = slices.DeleteFunc(asks, func(a workAsk) bool { return strings.TrimSpace(a.text) == "" })
+	if len(asks) != 1 {
+		return ask, ErrNoQuestion
+	}
+	return asks[0], nil
+}
+
+// foldReads makes one hit of how often a session read or searched a file.
+// Changes are hits by themselves.
+func foldReads(x *storedAction) foldKey {
+	if x.Action.Kind == "read" || x.Action.Kind == "search" {
+		return foldKey{subject: x.subject, session: x.Session, kind: x.Action.Kind}
+	}
+	return foldKey{row: x.row}
+}
+
+// foldSubjects makes one hit of how often the same was done.
+func foldSubjects(x *storedAction) foldKey { return foldKey{subject: x.subject, kind: x.Action.Kind} }
+
+// workSearch is one question on its way.
+type workSearch struct {
+	store *Store
+	query WorkQuery
+	ask   workAsk
+
+	hits    []WorkHit
+	folded  map[foldKey]int // index of the hit
+	damaged int
+}
+
+// Bounds of a search: how many texts are looked at closely, and how many of the
+// actions that have a text of the same fit.
+const (
+	mostTexts   = 2000
+	mostActions = 4000
+)
+
+// run asks for the actions of the texts that fit best, then for those of the
+// next, until there are enough.
+func (w *workSearch) run(ctx context.Context) error {
+	texts, err := w.texts(ctx)
+	if err != nil {
+		return err
+	}
+	for len(texts) > 0 && len(w.hits) < w.query.Limit {
+		n := slices.IndexFunc(texts, func(t fittingText) bool { return t.fit < texts[0].fit })
+		if n < 0 {
+			n = len(texts)
+		}
+		if err := w.take(ctx, texts[:n]); err != nil {
+			return err
+		}
+		texts = texts[n:]
+	}
+	w.hits = w.hits[:min(len(w.hits), w.query.Limit)]
+	return nil
+}
+
+// take adds the hits of texts that fit as well as each other, newest first.
+func (w *workSearch) take(ctx context.Context, texts []fittingText) error {
+	rows := make([]int64, len(texts))
+	for i, t := range texts {
+		rows[i] = t.row
+	}
+	condition, args := w.query.filter()
+	list, err := readActions(ctx, w.store.db, "WHERE "+fmt.Sprintf(w.ask.where, listedNumbers(rows))+" AND "+condition+
+		" ORDER BY a.created_at DESC, a.first_line DESC, a.action DESC LIMIT ?", append(args, mostActions)...)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		x := &list[i]
+		if !x.sound() {
+			w.damaged++
+			continue
+		}
+		if err := w.add(ctx, x, texts[0].fit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add adds an action to the hits, or to one of them that says the same.
+func (w *workSearch) add(ctx context.Context, x *storedAction, fit float64) error {
+	hit := WorkHit{Record: x.Record, Fit: fit, Times: 1}
+	if x.Action.Failed {
+		hit.Failures = 1
+	}
+	var key foldKey
+	if w.ask.fold != nil {
+		key = w.ask.fold(x)
+	} else {
+		if len(w.hits) >= w.query.Limit+foldedEpisodes {
+			return nil
+		}
+		after, end, err := w.store.aftermath(ctx, x)
+		if err != nil {
+			return err
+		}
+		hit.After, key = after, foldKey{subject: x.subject, session: x.Session, kind: x.Action.Kind, row: end}
+	}
+	if i, known := w.folded[key]; known {
+		w.fold(&w.hits[i], hit)
+		return nil
+	}
+	w.folded[key] = len(w.hits)
+	w.hits = append(w.hits, hit)
+	return nil
+}
+
+// foldedEpisodes is how many failures beyond the limit are looked at: they may
+// belong to an episode that is known.
+const foldedEpisodes = 20
+
+// fold adds another action of the same hit. Actions come newest first: an episode
+// is told from its beginning.
+func (w *workSearch) fold(hit *WorkHit, older WorkHit) {
+	times, failures := hit.Times+older.Times, hit.Failures+older.Failures
+	if older.After != nil {
+		older.Fit = max(hit.Fit, older.Fit)
+		*hit = older
+	}
+	hit.Times, hit.Failures = times, failures
+}
+
+// filter is the condition of the query over actions a of sources s.
+func (q WorkQuery) filter() (string, []any) {
+	return Query{Agent: q.Agent, Runtime: q.Runtime, Session: q.Session, Since: q.Since, Until: q.Until}.workFilter()
+}
+
+// workFilter is filter over actions a of sources s.
+func (q Query) workFilter() (string, []any) {
+	condition, args := "1=1", []any(nil)
+	for _, f := range []struct{ column, value string }{{"s.agent", q.Agent}, {"s.runtime", q.Runtime}, {"s.session", q.Session}} {
+		if f.value != "" {
+			condition, args = condition+" AND "+f.column+"=?", append(args, f.value)
+		}
+	}
+	if q.Since != 0 {
+		condition, args = condition+" AND a.created_at>=?", append(args, q.Since)
+	}
+	if q.Until != 0 {
+		condition, args = condition+" AND a.created_at<?", append(args, q.Until)
+	}
+	return condition, args
+}
+
+// workMatch is a question, and what its words say.
+type workMatch struct {
+	question string
+	terms    []term
+	total    float64 // of the weights
+	share    float64 // of a text: how much of the question's words it has
+}
+
+// fittingText is a text that fits a question.
+type fittingText struct {
+	row int64
+	fit float64
+}
+
+// A word of a question that stands at the beginning of one of a text counts less
+// than one that is the same.
+const (
+	beginningShare = 0.8
+	leastBeginning = 3 // bytes of it
+)
+
+// texts are those that fit the question, best first.
+func (w *workSearch) texts(ctx context.Context) ([]fittingText, error) {
+	m := &workMatch{question: w.ask.text}
+	shares, err := w.match(ctx, m)
+	if err != nil || len(shares) == 0 {
+		return nil, err
+	}
+	var list []fittingText
+	for row, share := range shares {
+		if share /= m.total; share >= w.ask.least-1e-9 {
+			list = append(list, fittingText{row, share})
+		}
+	}
+	best := func(x, y fittingText) int { return cmp.Or(cmp.Compare(y.fit, x.fit), cmp.Compare(y.row, x.row)) }
+	slices.SortFunc(list, best)
+	list = list[:min(len(list), mostTexts)]
+	if err := w.judge(ctx, m, list); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(list, best)
+	return w.ask.worthwhile(list), nil
+}
+
+// worthwhile leaves out what fits much less than the best: who writes the whole
+// name of a file does not mean those that are called nearly so.
+func (a *workAsk) worthwhile(list []fittingText) []fittingText {
+	if len(list) == 0 {
+		return nil
+	}
+	least := worthwhileShare * list[0].fit
+	if list[0].fit >= nameFit {
+		least = likeNameFit
+	}
+	n := slices.IndexFunc(list, func(t fittingText) bool { return t.fit < least })
+	if n < 0 {
+		return list
+	}
+	return list[:n]
+}
+
+// worthwhileShare is how much of the best fit a hit must have.
+const worthwhileShare = 0.7
+
+// match finds how much of the question's words the texts have, by row. Texts of
+// which the filters let no action through are left out.
+func (w *workSearch) match(ctx context.Context, m *workMatch) (map[int64]float64, error) {
+	var all float64
+	if err := w.store.db.QueryRowContext(ctx, "SELECT count(*) FROM work_texts").Scan(&all); err != nil {
+		return nil, fmt.Errorf("count texts of actions: %w", classifyError(err))
+	}
+	shares := map[int64]float64{}
+	for _, text := range workQuestion(m.question) {
+		whole, err := w.having(ctx, quoted(text))
+		if err != nil {
+			return nil, err
+		}
+		var begun []int64
+		if len(text) >= leastBeginning {
+			if begun, err = w.having(ctx, quoted(text)+"*"); err != nil {
+				return nil, err
+			}
+		}
+		t := term{text, inverseFrequency(all+otherRecords, float64(max(len(whole), len(begun))))}
+		m.terms, m.total = append(m.terms, t), m.total+t.weight
+		seen := make(map[int64]bool, len(whole))
+		for _, row := range whole {
+			shares[row] += t.weight
+			seen[row] = true
+		}
+		for _, row := range begun {
+			if !seen[row] {
+				shares[row] += beginningShare * t.weight
+			}
+		}
+	}
+	return shares, nil
+}
+
+// having lists the texts that match a full-text query.
+func (w *workSearch) having(ctx context.Context, match string) ([]int64, error) {
+	query, args := "SELECT w.rowid FROM work_words w JOIN work_texts t ON t.text=w.rowid WHERE work_words MATCH ?", []any{match}
+	if len(w.ask.sorts) > 0 {
+		query, args = query+" AND t.sort IN ("+marks(w.ask.sorts)+")", append(args, anyOf(w.ask.sorts)...)
+	}
+	if condition, more := w.query.filter(); len(more) > 0 {
+		query += " AND EXISTS (SELECT 1 FROM actions a JOIN sources s ON s.source=a.source WHERE " + fmt.Sprintf(w.ask.where, "(t.text)") + " AND " + condition + ")"
+		args = append(args, more...)
+	}
+	rows, err := readNumbers(ctx, w.store.db, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("search the work: %w", err)
+	}
+	return rows, nil
+}
+
+// workQuestion are the words that a question is asked by: the parts of its
+// names, each once. Words that say nothing are left out if others are left.
+func workQuestion(text string) []string {
+	var said, all []string
+	for _, word := range workNames(text) {
+		parts := strings.Fields(string(embed.AppendNameParts(nil, word)))
+		all = append(all, parts...)
+		if len(embed.AppendTerms(nil, word)) > 0 {
+			said = append(said, parts...)
+		}
+	}
+	if len(said) == 0 {
+		said = all
+	}
+	var list []string
+	for _, part := range said {
+		if !slices.Contains(list, part) && len(list) < maxTerms {
+			list = append(list, part)
+		}
+	}
+	return list
+}
+
+// judge replaces the shares of texts by how well they fit, in hundredths: what
+// fits as well is told apart by its time.
+func (w *workSearch) judge(ctx context.Context, m *workMatch, list []fittingText) error {
+	at, rows := map[int64]int{}, make([]int64, len(list))
+	for i, t := range list {
+		at[t.row], rows[i] = i, t.row
+	}
+	found, err := w.store.db.QueryContext(ctx, "SELECT text, body FROM work_texts WHERE text IN "+listedNumbers(rows))
+	if err != nil {
+		return fmt.Errorf("read texts of actions: %w", classifyError(err))
+	}
+	defer found.Close()
+	for found.Next() {
+		var row int64
+		var body keptText
+		if err := found.Scan(&row, &body); err != nil {
+			return fmt.Errorf("read texts of actions: %w", classifyError(err))
+		}
+		t := &list[at[row]]
+		m.share = t.fit
+		t.fit = math.Round(100*w.ask.fit(m, string(body))) / 100
+	}
+	return classifyError(found.Err())
+}

@@ -1,0 +1,104 @@
+package memory
+
+import (
+	"strings"
+
+	"github.com/sessctl/sessctl/pkg/embed"
+)
+
+// How well a name fits is told by the best of these that holds; less than the
+// whole name is rated by the share of the question's words that it has.
+const (
+	sameFit     = 1.0
+	endFit      = 0.98 // a path ends with what was asked for
+	nameFit     = 0.95 // its last element is that, but for the extension
+	likeNameFit = 0.9  // but for case, dots, dashes and underscores too
+	holdsFit    = 0.9  // a command or an error has it in one piece
+	// Of a path, the words in its last element count more.
+	pathWordsShare, nameWordsShare = 0.55, 0.25
+	wordsShare                     = 0.8 // of commands and errors
+)
+
+// fileFit rates a path.
+func fileFit(m *workMatch, text string) float64 {
+	path, asked := plainPath(text), plainPath(m.question)
+	name := path[strings.LastIndexByte(path, '/')+1:]
+	bare := withoutExtension(name)
+	switch {
+	case path == asked:
+		return sameFit
+	case strings.HasSuffix(path, "/"+asked), strings.Contains(path, "/") && strings.HasSuffix(asked, "/"+path):
+		return endFit
+	case name == asked, bare == asked:
+		return nameFit
+	case squeezed(name) == squeezed(asked), squeezed(bare) == squeezed(asked):
+		return likeNameFit
+	}
+	return m.share*pathWordsShare + m.shareOf(name)*nameWordsShare
+}
+
+// plainPath is a path as it is compared: in lower case, with slashes, and
+// without what says "here" in front.
+func plainPath(path string) string {
+	path = strings.ToLower(strings.ReplaceAll(strings.TrimSpace(path), `\`, "/"))
+	for strings.HasPrefix(path, "./") {
+		path = path[2:]
+	}
+	return strings.TrimSuffix(path, "/")
+}
+
+func withoutExtension(name string) string {
+	if dot := strings.LastIndexByte(name, '.'); dot > 0 {
+		return name[:dot]
+	}
+	return name
+}
+
+// squeezed is a name without what people forget of it.
+func squeezed(name string) string {
+	return strings.ReplaceAll(string(embed.AppendNameParts(nil, name)), " ", "")
+}
+
+// shareOf is how much of the question's words a text has, words that only begin
+// with one of them included.
+func (m *workMatch) shareOf(text string) (share float64) {
+	words := strings.Fields(string(appendWorkTerms(nil, text)))
+	for _, t := range m.terms {
+		best := 0.0
+		for _, word := range words {
+			switch {
+			case word == t.text:
+				best = 1
+			case len(t.text) >= leastBeginning && strings.HasPrefix(word, t.text):
+				best = max(best, beginningShare)
+			}
+		}
+		share += best * t.weight
+	}
+	return share / m.total
+}
+
+// commandFit rates a command line.
+func commandFit(m *workMatch, text string) float64 {
+	switch line, asked := plainLine(text), plainLine(m.question); {
+	case line == asked:
+		return sameFit
+	case strings.Contains(line, asked):
+		return holdsFit
+	}
+	return m.share * wordsShare
+}
+
+// errorFit rates the lines of an error.
+func errorFit(m *workMatch, text string) float64 {
+	if strings.Contains(plainLine(text), plainLine(m.question)) {
+		return holdsFit
+	}
+	return m.share * wordsShare
+}
+
+// wordFit rates anything by its words.
+func wordFit(m *workMatch, _ string) float64 { return m.share }
+
+// plainLine is a line as it is compared: in lower case, with single spaces.
+func plainLine(text string) string { return strings.ToLower(strings.Join(strings.Fields(text), " ")) }

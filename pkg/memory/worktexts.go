@@ -1,0 +1,139 @@
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/sessctl/sessctl/pkg/embed"
+)
+
+// The sorts of texts that actions have.
+const (
+	sortPath    = "path"
+	sortCommand = "command"
+	sortQuery   = "query"
+	sortURL     = "url"
+	sortError   = "error"
+)
+
+// sortOf is the sort of the subject of a kind of actions.
+func sortOf(kind string) string {
+	switch kind {
+	case "command":
+		return sortCommand
+	case "search":
+		return sortQuery
+	case "fetch":
+		return sortURL
+	}
+	return sortPath
+}
+
+// workText is a text of an action.
+type workText struct{ sort, body string }
+
+func (t workText) sum() int64 { return sumOfBytes(appendTexts(nil, t.sort, t.body)) }
+
+// textOf returns the row of a text, which is made if there is none.
+func (w *writer) textOf(t workText) (row int64, err error) {
+	s, err := w.statement("SELECT text, body FROM work_texts WHERE sum=? AND sort=?")
+	if err != nil {
+		return 0, err
+	}
+	rows, err := s.QueryContext(w.ctx, t.sum(), t.sort)
+	if err != nil {
+		return 0, err
+	}
+	for rows.Next() {
+		var body keptText
+		var at int64
+		if err = rows.Scan(&at, &body); err != nil {
+			break
+		}
+		if string(body) == t.body { // else it is damaged
+			row = at
+		}
+	}
+	if err == nil {
+		err = rows.Err()
+	}
+	_ = rows.Close() // it was read to its end
+	if err != nil || row != 0 {
+		return row, err
+	}
+	result, err := w.exec("INSERT INTO work_texts (sort, body, sum) VALUES (?,?,?)", t.sort, w.texts.kept(t.body), t.sum())
+	if err != nil {
+		return 0, err
+	}
+	if row, err = result.LastInsertId(); err != nil {
+		return 0, err
+	}
+	return row, w.writeWorkWords(row, t.body)
+}
+
+func (w *writer) writeWorkWords(row int64, body string) error {
+	w.terms = appendWorkTerms(w.terms[:0], body)
+	_, err := w.exec("INSERT INTO work_words (rowid, terms) VALUES (?, ?)", row, string(w.terms))
+	return err
+}
+
+// appendWorkTerms appends the words of a text of an action: each element of a
+// path by itself, so that its whole name is a word, also without its extension.
+func appendWorkTerms(dst []byte, text string) []byte {
+	for _, name := range workNames(text) {
+		dst = embed.AppendNameTerms(dst, name)
+		if dot := strings.LastIndexByte(name, '.'); dot > 0 && dot < len(name)-1 {
+			dst = embed.AppendNameTerms(dst, name[:dot])
+		}
+	}
+	return dst
+}
+
+// workNames are the words of a text, paths in their elements.
+func workNames(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == '/' || r == '\\' || unicode.IsSpace(r) })
+}
+
+// textIfAny is textOf, and 0 for a text that is empty.
+func (w *writer) textIfAny(t workText) (int64, error) {
+	if t.body == "" {
+		return 0, nil
+	}
+	return w.textOf(t)
+}
+
+// removeTexts deletes those of some texts, which a query lists, that no action
+// has, and their words.
+func removeTexts(ctx context.Context, tx *sql.Tx, query string) error {
+	gone := "(SELECT text FROM work_texts t WHERE text IN (" + query + ") AND " + unusedText + ")"
+	for _, table := range []string{"work_words WHERE rowid", "work_texts WHERE text"} {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" IN "+gone); err != nil {
+			return fmt.Errorf("delete texts of actions: %w", err)
+		}
+	}
+	return nil
+}
+
+// unusedText is the condition under which no action has a text t.
+const unusedText = `NOT EXISTS (SELECT 1 FROM actions a WHERE a.subject=t.text) AND NOT EXISTS (SELECT 1 FROM actions a WHERE a.place=t.text)
+	AND NOT EXISTS (SELECT 1 FROM actions a WHERE a.errors=t.text)`
+
+// readNumbers returns the rows of a query of one column of numbers.
+func readNumbers(ctx context.Context, q querier, query string, args ...any) (list []int64, err error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, classifyError(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var n int64
+		if err := rows.Scan(&n); err != nil {
+			return nil, classifyError(err)
+		}
+		list = append(list, n)
+	}
+	return list, classifyError(rows.Err())
+}
