@@ -109,3 +109,40 @@ func (c *claude) logs() []string {
 	c.must("look for logs", err)
 	return found
 }
+
+// playClaudeOutputs lets a tool print more than Claude Code keeps in its log: what
+// it puts into a file beside it is archived with the session and found again.
+func playClaudeOutputs(ctx context.Context, s *stage) {
+	c := newClaude(s)
+	c.turn(ctx, "Look at the mill.\nCALL Bash {\"command\": \"seq 100000 106000; echo heron-$((4700+11))-basin; seq 200000 206000\"}", "--allowedTools", "Bash")
+	outputs, err := filepath.Glob(filepath.Join(c.home, ".claude", "projects", "*", "*", "tool-results", "*"))
+	s.must("look for outputs", err)
+	same(s, "Claude Code has put the output into a file", len(outputs), 1)
+	if len(outputs) != 1 {
+		return
+	}
+	output, err := os.ReadFile(outputs[0])
+	s.must("read the output", err)
+	log, err := os.ReadFile(c.logs()[0])
+	s.must("read the log", err)
+	const word = "heron-4711-basin"
+	same(s, "which has what the log has not", bytes.Contains(output, []byte(word)) && !bytes.Contains(log, []byte(word)), true)
+
+	out, err := s.output(ctx, s.home, s.sessctl, "archive", "--all", "--remember", "--json")
+	s.must("archive it", err)
+	same(s, "it is in an archive, byte for byte", s.isArchived(ctx, output), true)
+	same(s, "nothing of it is left out", bytes.Contains(out, []byte(`"left_out_bytes":0`)) || !bytes.Contains(out, []byte("left_out_bytes")), true)
+	same(s, "and found in memory", s.recalls(ctx, word), true)
+	now, err := os.ReadFile(outputs[0])
+	same(s, "the file is not touched", err == nil && bytes.Equal(now, output), true)
+}
+
+// isArchived reports whether an archive has exactly these bytes.
+func (s *stage) isArchived(ctx context.Context, want []byte) bool {
+	for _, id := range s.archives(ctx) {
+		if out, err := s.output(ctx, s.home, s.sessctl, "archive", "show", id, "--raw"); err == nil && bytes.Equal(out, want) {
+			return true
+		}
+	}
+	return false
+}
