@@ -53,7 +53,6 @@ type Memory struct {
 	engine  string
 	version int // of the tables
 	server  string
-	search  bool // pg_textsearch proposes words
 }
 
 // Open connects to a shared memory. Errors are those of package remote.
@@ -123,7 +122,7 @@ func (m *Memory) prepare(ctx context.Context) error {
 	if err := m.conn.QueryRow(ctx, "SELECT value FROM state WHERE name='server'").Scan(&m.server); err != nil {
 		return fmt.Errorf("read the identity of the shared memory: %w", classify(err))
 	}
-	return m.findSearch(ctx)
+	return nil
 }
 
 // checkVector checks that pgvector is there and recent, and returns the schema

@@ -16,7 +16,7 @@ import (
 // Recall answers a question: all of it from one moment.
 func (m *Memory) Recall(ctx context.Context, q memory.Query, e embed.QueryEmbedder, model embed.Model) (result memory.Result, err error) {
 	err = m.inTransaction(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		result, err = memory.Ask(ctx, &index{tx: tx, exact: m.options.Exact, search: m.search}, q, e, model)
+		result, err = memory.Ask(ctx, &index{tx: tx, exact: m.options.Exact}, q, e, model)
 		return err
 	})
 	if err != nil {
@@ -27,9 +27,8 @@ func (m *Memory) Recall(ctx context.Context, q memory.Query, e embed.QueryEmbedd
 
 // index looks a question up in the tables.
 type index struct {
-	tx     pgx.Tx
-	exact  bool
-	search bool
+	tx    pgx.Tx
+	exact bool
 
 	query  memory.Query // that vectors are compared for
 	model  int
