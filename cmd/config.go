@@ -35,6 +35,7 @@ type config struct {
 	Clean      cleanConfig      `mapstructure:"clean" json:"clean"`
 	Memory     memoryConfig     `mapstructure:"memory" json:"memory"`
 	Recall     recallConfig     `mapstructure:"recall" json:"recall"`
+	Hooks      hooksConfig      `mapstructure:"hooks" json:"hooks"`
 	Annabelle  annabelleConfig  `mapstructure:"annabelle" json:"annabelle"`
 	MacStats   macStatsConfig   `mapstructure:"macstats" json:"macstats"`
 	Yarnnn     yarnnnConfig     `mapstructure:"yarnnn" json:"yarnnn"`
@@ -101,6 +102,10 @@ type recallConfig struct {
 	Rank  string `mapstructure:"rank" json:"rank"`
 }
 
+type hooksConfig struct {
+	Brief int `mapstructure:"brief" json:"brief"` // characters of the last summary that an agent is told when its session starts again; 0 = none
+}
+
 type llmConfig struct {
 	MaxCalls int `mapstructure:"max_calls" json:"max_calls"` // of one run, to models
 }
@@ -114,6 +119,11 @@ type modelConfig struct {
 	KeyFile  string        `mapstructure:"api_key_file" json:"api_key_file"` // file that holds it
 	Timeout  time.Duration `mapstructure:"timeout" json:"timeout"`           // of one call; 0 = the provider's
 	Window   int           `mapstructure:"window" json:"window"`             // tokens the model reads; 0 = 32000
+}
+
+// recallDefaults are those of what is told of the memory.
+func recallDefaults() map[string]any {
+	return map[string]any{"recall.limit": 5, "recall.rank": "hybrid", "hooks.brief": 0}
 }
 
 // defaults is the lowest layer: flags > SESSCTL_* > file > defaults.
@@ -167,10 +177,8 @@ func defaults() map[string]any {
 		"facts.window":                  0,
 		"llm.max_calls":                 50,
 		"memory.output_limit":           compact.DefaultOutputLimit,
-		"recall.limit":                  5,
-		"recall.rank":                   "hybrid",
 	}
-	for _, more := range []map[string]any{monitorDefaults(), eventDefaults(), serveDefaults(), remoteDefaults(), archiveDefaults()} {
+	for _, more := range []map[string]any{recallDefaults(), monitorDefaults(), eventDefaults(), serveDefaults(), remoteDefaults(), archiveDefaults()} {
 		maps.Copy(all, more)
 	}
 	return all

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/hooks"
 )
 
@@ -54,9 +56,9 @@ stays. A second install changes nothing. --dry-run shows the difference.
   sessctl hook install openclaw
   sessctl hook install codex --program /usr/local/bin/sessctl`,
 		Args: usageArgs(cobra.ExactArgs(1)),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			o.Runtime = args[0]
-			return runHookChange(a, o, hooks.PlanInstall)
+			return runHookChange(c.Context(), a, o, hooks.PlanInstall)
 		},
 	}
 	c.Flags().BoolVar(&o.DryRun, "dry-run", false, "show the difference and change nothing")
@@ -75,9 +77,9 @@ has changed them since, else by taking our part away.
 		Example: `  sessctl hook remove claude --dry-run
   sessctl hook remove claude`,
 		Args: usageArgs(cobra.ExactArgs(1)),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			o.Runtime = args[0]
-			return runHookChange(a, o, hooks.PlanRemove)
+			return runHookChange(c.Context(), a, o, hooks.PlanRemove)
 		},
 	}
 	c.Flags().BoolVar(&o.DryRun, "dry-run", false, "show the difference and change nothing")
@@ -102,10 +104,21 @@ type hookFile struct {
 	before, after []byte
 }
 
-func runHookChange(a *app, o hookOptions, plan func(hooks.Target, string) (hooks.Plan, error)) error {
+func runHookChange(ctx context.Context, a *app, o hookOptions, plan func(hooks.Target, string) (hooks.Plan, error)) error {
 	target, err := a.hookTarget(o.Runtime, o.Program)
 	if err != nil {
 		return err
+	}
+	if !o.DryRun {
+		a.global.LockWait = cmp.Or(a.global.LockWait, registerLockWait)
+		lock, err := a.lock(ctx)
+		if err != nil {
+			return err
+		}
+		defer lock.Unlock()
+		if err := errors.Join(durable.Sweep(a.dataDir(), 0), target.Sweep(a.hooksDir())); err != nil {
+			return hookFailure(err, target)
+		}
 	}
 	p, err := plan(target, a.hooksDir())
 	if err != nil {
@@ -131,6 +144,10 @@ func runHookChange(a *app, o hookOptions, plan func(hooks.Target, string) (hooks
 	doc.Notes = a.notes
 	return a.renderHooks(doc)
 }
+
+// registerLockWait is how long hook install and remove wait for another sessctl
+// if --lock-wait does not say so.
+const registerLockWait = 10 * time.Second
 
 // hookFailure says what can be done about an error.
 func hookFailure(err error, t hooks.Target) error {
@@ -343,33 +360,6 @@ func (a *app) hookFailures() []hookFailed {
 
 // mostFailures is how many failures are shown.
 const mostFailures = 20
-
-// pointedAt is what an agent is told when its session starts again, or "".
-func (a *app) pointedAt(ctx context.Context, e hooks.Event) string {
-	store, err := a.readMemory(ctx)
-	if err != nil {
-		return ""
-	}
-	defer store.Close()
-	sources, err := store.Sources(ctx)
-	if err != nil {
-		return ""
-	}
-	about, err := a.sessionOf(ctx, e)
-	if err != nil || about == nil {
-		return ""
-	}
-	known := 0
-	for _, s := range sources {
-		if s.Runtime == about.Runtime && s.Agent == about.Agent {
-			known++
-		}
-	}
-	if known == 0 {
-		return ""
-	}
-	return fmt.Sprintf("sessctl remembers %s of this project, also what compactions took out of context. To look something up: the tool memory_recall (MCP server sessctl), or `sessctl recall \"...\"`.", plural(known, "earlier session"))
-}
 
 // examineHooks tells of hooks that went wrong, and of registrations that call
 // another sessctl.

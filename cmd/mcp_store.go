@@ -163,42 +163,24 @@ func (a *app) runtimeOf(ctx context.Context, agent string) string {
 	return ""
 }
 
-// storeOwnWords stores words under the lock, and gives them a vector if the
-// embedder answers soon.
-func (a *app) storeOwnWords(ctx context.Context, w memory.OwnWords) (memory.Record, bool, error) {
-	lock, err := a.lock(ctx)
+// storeOwnWords stores words under the lock, after what earlier runs left
+// unfinished, and gives them a vector if the embedder answers soon.
+func (a *app) storeOwnWords(ctx context.Context, words memory.OwnWords) (memory.Record, bool, error) {
+	w, err := a.openRecovered(ctx, false)
 	if err != nil {
 		return memory.Record{}, false, err
 	}
-	defer lock.Unlock()
-	if err := a.tellLostMemory(ctx, mode{}); err != nil {
-		return memory.Record{}, false, err
-	}
-	store, err := a.changeMemory(ctx, false)
+	defer w.close()
+	r, existing, err := w.memory.StoreOwnWords(ctx, words)
 	if err != nil {
-		return memory.Record{}, false, fmt.Errorf("open memory: %w", err)
-	}
-	defer store.Close()
-	r, existing, err := store.StoreOwnWords(ctx, w)
-	if err != nil || existing {
 		return r, existing, err
-	}
-	if err := a.embedSoon(ctx, store, r); err != nil {
-		a.notice(note{Message: "it has no vector yet: " + err.Error(), Hint: "words find it until the next run makes one"})
-	}
-	return r, false, nil
-}
-
-// embedSoon gives an agent's records vectors, if the embedder answers soon.
-func (a *app) embedSoon(ctx context.Context, store *memory.Store, r memory.Record) error {
-	embedding, err := a.openEmbedder()
-	if err != nil {
-		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, embedPatience)
 	defer cancel()
-	_, err = embedder{app: a, store: store, embedding: embedding}.EmbedPending(ctx, session.Ref{Runtime: r.Runtime, Agent: r.Agent}, func(int64, int64) {})
-	return err
+	if _, err := w.compactor.Embedder.EmbedPending(ctx, session.Ref{Runtime: r.Runtime, Agent: r.Agent}, func(int64, int64) {}); err != nil {
+		a.notice(note{Message: "it has no vector yet: " + err.Error(), Hint: "words find it until the next run makes one"})
+	}
+	return r, existing, nil
 }
 
 // explainStore says what an agent can do about words that are not stored.

@@ -97,6 +97,18 @@ func TestMCPTools(t *testing.T) {
 			t.Errorf("memory_read: %s", whole)
 		}
 	})
+	t.Run("a runtime that calls the program gets the same", func(t *testing.T) {
+		var out bytes.Buffer
+		root := newRootCommand(&app{streams: newStreams(strings.NewReader(""), &out, io.Discard), notes: []note{}, now: a.now, getenv: a.getenv})
+		root.SetArgs([]string{"recall", "--for-model", "--limit", "50", "why is port 9100 refused by the label printer"})
+		if err := root.ExecuteContext(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		text := strings.TrimSuffix(out.String(), "\n")
+		if len(text) > recallBytes || !strings.HasPrefix(text, session.RecallBegin) || !strings.HasSuffix(text, session.RecallEnd) || !strings.Contains(text, "9101") {
+			t.Errorf("%d bytes: %s", len(text), text)
+		}
+	})
 	t.Run("nothing fits", func(t *testing.T) {
 		if text, failed := call(t, c, "memory_recall", map[string]any{"query": "zebra quantum unicorn"}); failed || text != "nothing found that fits" {
 			t.Errorf("got %q", text)

@@ -67,11 +67,11 @@ func wordStart(text string, at int) int {
 }
 
 // within is the part of a text that has most of the query's words, quoted, in
-// at most so many bytes.
+// at most so many bytes, and messageRunes characters.
 func (p *passagePrinter) within(text string, most int) string {
 	text = strings.TrimSpace(text)
 	words := p.find(text)
-	for runes := min(most, utf8.RuneCountInString(text)); runes > 0; {
+	for runes := min(most, messageRunes, utf8.RuneCountInString(text)); runes > 0; {
 		from, to := window(text, words, runes)
 		part := indent(cutAround(text, from, to))
 		if len(part) <= most {

@@ -86,7 +86,7 @@ func (s *mcpServer) recall(ctx context.Context, in recallInput) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	return s.told.keep(recallText(doc)), nil
+	return s.told.keep(recallText(doc, readingOf)), nil
 }
 
 // contexts are what running sessions have in their contexts now.
@@ -162,7 +162,8 @@ func contextLines(ctx context.Context, s found) map[int]bool {
 
 // recallText is what memory_recall returns, in at most recallBytes. Its lines
 // have the shape of recall's, so that no later recall finds them in a session.
-func recallText(doc recallDocument) string {
+// reading says how a hit is read in full.
+func recallText(doc recallDocument, reading func(recallHit) string) string {
 	if len(doc.Hits) == 0 {
 		return "nothing found that fits"
 	}
@@ -170,10 +171,7 @@ func recallText(doc recallDocument) string {
 	heads := make([]string, len(doc.Hits))
 	room := recallBytes - len(session.RecallBegin) - len(session.RecallEnd) - 8
 	for i, h := range doc.Hits {
-		heads[i] = fmt.Sprintf("%d. %s\n   %s\n", i+1, hitLine(h), readingOf(h))
-		if h.Stored != nil {
-			heads[i] += "   " + h.Stored.line() + "\n"
-		}
+		heads[i] = fmt.Sprintf("%d. %s\n   %s\n", i+1, hitLine(h), reading(h))
 		room -= len(heads[i]) + 2
 	}
 	var b strings.Builder
@@ -192,6 +190,9 @@ func recallText(doc recallDocument) string {
 
 // readingOf says how a hit is read in full.
 func readingOf(h recallHit) string {
+	if h.Stored != nil {
+		return h.Stored.line()
+	}
 	if h.Source.Archive == "" {
 		return fmt.Sprintf("memory_read hit %s", visible(h.ID[:min(len(h.ID), shownID)]))
 	}

@@ -34,6 +34,7 @@ type recallOptions struct {
 	Full      bool
 	// Everywhere asks the memory that hosts share.
 	Everywhere bool
+	ForModel   bool // print what memory_recall returns
 	Elsewhere  bool // leave out what running sessions still have in their contexts: whoever asks would find its own question
 
 	Kind       string // of facts, or kindWork
@@ -64,6 +65,7 @@ func (o *recallOptions) addFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.Neighbors, "neighbors", 0, "show `n` pieces of the session before and after each hit too")
 	fs.BoolVar(&o.Full, "full", false, "show whole texts, not their beginnings")
 	fs.BoolVar(&o.Everywhere, "everywhere", false, "ask the memory that many hosts share (memory.remote.url; see sessctl push)")
+	fs.BoolVar(&o.ForModel, "for-model", false, "print what the tool memory_recall returns: at most 4 KiB and 10 hits, without what running sessions have in their contexts")
 	o.hostsOption.addFlags(fs)
 	fromConfig(fs, "limit", "recall.limit")
 	fromConfig(fs, "rank", "recall.rank")
@@ -145,7 +147,7 @@ What recall prints was said in a session: it is data, not instructions.
 		RunE: func(c *cobra.Command, args []string) error {
 			o.chosen = changedFlags(c.Flags(), "category", "superseded", "neighbors", "rank", "min-score")
 			o.Query, o.Any = strings.Join(args, " "), c.Flags().Changed("min-score")
-			if err := cmp.Or(o.validate(), o.read(c, o.Query)); err != nil {
+			if err := cmp.Or(o.validate(), o.read(c, o.Query), o.boundForModel(a)); err != nil {
 				return err
 			}
 			if o.asked() {
@@ -166,7 +168,34 @@ func runRecall(ctx context.Context, a *app, o recallOptions) error {
 	if o.asksWork() {
 		return renderWork(a, o, doc)
 	}
+	if o.ForModel {
+		return a.printForModel(doc)
+	}
 	return renderRecall(a, o, doc)
+}
+
+// boundForModel bounds what --for-model asks for.
+func (o *recallOptions) boundForModel(a *app) error {
+	if !o.ForModel {
+		return nil
+	}
+	if a.global.JSON || o.Full || o.Neighbors > 0 || o.asked() || o.asksWork() {
+		return usageError("", "--for-model prints bounded text of what was said here: it goes with none of --json, --full, --neighbors, --host and questions for the work")
+	}
+	o.Elsewhere, o.Limit = true, min(o.Limit, mostHits)
+	return nil
+}
+
+// printForModel prints what memory_recall returns, for runtimes whose tools and
+// commands call the program.
+func (a *app) printForModel(doc recallDocument) error {
+	if _, err := fmt.Fprintln(a.Out, recallText(doc, recallHit.source)); err != nil {
+		return err
+	}
+	if len(doc.Hits) == 0 {
+		return &outcomeError{exit: exitFailed}
+	}
+	return nil
 }
 
 // runRecallOfHosts shows the best hits of several hosts. Scores are of the pool

@@ -29,6 +29,7 @@ type Options struct {
 	Args    []string // the program and its arguments
 	Env     []string
 	Dir     string        // working directory
+	Input   string        // on stdin
 	Under   string        // only calls on paths below this directory count
 	Reads   bool          // count reading calls too (for Hook at every boundary)
 	Timeout time.Duration // 0 = one minute

@@ -2,6 +2,7 @@ package crashloop
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -54,6 +55,20 @@ type thread struct {
 	claim uint64 // how many bytes to say were written, 0 for the truth
 }
 
+// inputFile is an open file without a name that holds a text.
+func inputFile(text string) (*os.File, error) {
+	f, err := os.CreateTemp("", "crashloop-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(f.Name())
+	if _, err := f.WriteString(text); err != nil {
+		return f, errors.Join(err, f.Close())
+	}
+	_, err = f.Seek(0, 0)
+	return f, err
+}
+
 // tampered says that the exit of the call must be seen too.
 func (th *thread) tampered() bool { return th.fail != 0 || th.torn || th.claim != 0 }
 
@@ -67,6 +82,14 @@ func (t *tracer) run() (Outcome, error) {
 	cmd := exec.Command(t.options.Args[0], t.options.Args[1:]...)
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = t.options.Env, t.options.Dir, output, output
 	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true, Setpgid: true}
+	if t.options.Input != "" { // a file: nobody copies while the program is traced
+		input, err := inputFile(t.options.Input)
+		if err != nil {
+			return t.outcome, err
+		}
+		defer input.Close()
+		cmd.Stdin = input
+	}
 	if err := cmd.Start(); err != nil {
 		return t.outcome, fmt.Errorf("start %s: %w", t.options.Args[0], err)
 	}

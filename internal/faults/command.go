@@ -23,11 +23,18 @@ type Command struct {
 	Runtime string   // of the session: a key of layouts
 	Args    []string // of sessctl; $ARCHIVE and $RECEIPT are ids of the prepared home
 	Env     []string // further variables; $DIR is the home
+	Input   string   // on stdin
 	// Prepare brings the home into the state in which the command starts.
 	// The files of the runtime are there already.
 	Prepare func(*Home) error
 	// Done checks what exit 0 has promised. Nothing ran since.
 	Done func(*Home) error
+	// Answered says that the output promises what Done checks. It is for a command
+	// whose exit code does not: a server answers that it could not. nil is exit 0.
+	Answered func(output string) bool
+	// Whole checks what must hold whenever the command was stopped, before anything
+	// else runs; nil is nothing.
+	Whole func(*Home) error
 	// Settled checks what else must be so after the next runs; nil is nothing.
 	Settled func(*Home) error
 	// Refusals is what it may say, whatever the exit code, when there is
@@ -70,7 +77,7 @@ func Systems() []System {
 
 // Commands lists every command that changes files.
 func Commands() []Command {
-	return slices.Concat(compactions(), undos(), carryings(), archivings(), restores(), prunings(), cleanings(), memories(), extractions(), givingUps(), besides(), runs(), watching(), tellings())
+	return slices.Concat(compactions(), undos(), carryings(), archivings(), restores(), prunings(), cleanings(), memories(), extractions(), givingUps(), besides(), runs(), watching(), tellings(), storings(), registrations())
 }
 
 func compactions() []Command {

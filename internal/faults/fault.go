@@ -108,10 +108,11 @@ func killed(fault crashloop.Fault) func(*Bench, crashloop.Call) (problem, err er
 		if err != nil {
 			return nil, err
 		}
-		if _, err := h.trace(false, once(c.N, fault)); err != nil {
+		got, err := h.trace(false, once(c.N, fault))
+		if err != nil {
 			return nil, err
 		}
-		return h.survived(), nil
+		return errors.Join(h.keepsWord(got), h.survived()), nil
 	}
 }
 
@@ -142,6 +143,11 @@ func (h *Home) survived() error {
 	if err := errors.Join(h.linesKept(), h.liveIsWhole()); err != nil {
 		return err
 	}
+	if h.Command.Whole != nil {
+		if err := h.Command.Whole(h); err != nil {
+			return err
+		}
+	}
 	return h.settles()
 }
 
@@ -161,7 +167,7 @@ func failing(errno syscall.Errno, onwards bool) func(*Bench, crashloop.Call) (pr
 		if err != nil {
 			return nil, err
 		}
-		return errors.Join(orderly(got), swallowed(b, c, got), h.survived()), nil
+		return errors.Join(orderly(got), swallowed(b, c, got), h.keepsWord(got), h.survived()), nil
 	}
 }
 
@@ -177,9 +183,10 @@ func shortened(b *Bench, c crashloop.Call) (problem, err error) {
 		return nil, err
 	}
 	problem = orderly(got)
-	if got.Exit == 0 {
+	if got.Exit == 0 && h.Command.Answered == nil {
 		problem = errors.Join(problem, h.Command.Done(h))
 	}
+	problem = errors.Join(problem, h.keepsWord(got))
 	return errors.Join(problem, h.survived()), nil
 }
 
@@ -215,10 +222,18 @@ func orderly(got crashloop.Outcome) error {
 // excused.
 func swallowed(b *Bench, c crashloop.Call, got crashloop.Outcome) error {
 	calls, err := b.calls(nil, false)
-	if err != nil || got.Exit != 0 || excused(calls, c) != "" {
+	if err != nil || got.Exit != 0 || excused(calls, c) != "" || b.home.Command.Answered != nil {
 		return err
 	}
 	return fmt.Errorf("exit 0 although a call failed: %s", got.Output)
+}
+
+// keepsWord: what a server has answered is so, whatever has failed meanwhile.
+func (h *Home) keepsWord(got crashloop.Outcome) error {
+	if h.Command.Answered == nil || !h.Command.Answered(got.Output) {
+		return nil
+	}
+	return h.Command.Done(h)
 }
 
 // excused says why a run may end well although a call failed, or nothing.
@@ -228,6 +243,8 @@ func excused(calls []crashloop.Call, c crashloop.Call) string {
 	switch {
 	case strings.HasPrefix(c.Name, "unlink") && strings.HasSuffix(c.Path, ".tmp"):
 		return "a temporary file that stays is swept by the next run"
+	case emptiesDirectory(calls, c):
+		return "an empty directory that stays in a runtime's settings, or among ours, harms nobody"
 	case strings.HasPrefix(c.Name, "fchown"):
 		return "a file's owner is kept as a courtesy, where the user may"
 	case strings.HasSuffix(c.Path, "/data/sessctl/lock"), strings.HasSuffix(c.Path, "/data/sessctl/lock-monitor"), strings.HasSuffix(c.Path, "/outbox/lock"):
@@ -242,6 +259,15 @@ func excused(calls []crashloop.Call, c crashloop.Call) string {
 		return "a checkpoint of SQLite that fails leaves its log, which holds everything, in place"
 	}
 	return ""
+}
+
+// emptiesDirectory says whether a call removes a directory that hook install has
+// made, or syncs the one above it after that.
+func emptiesDirectory(calls []crashloop.Call, c crashloop.Call) bool {
+	removes := func(c crashloop.Call) bool {
+		return c.Name == "unlinkat" && (strings.HasSuffix(c.Path, "/.claude/commands") || strings.HasSuffix(c.Path, "/data/sessctl/hooks"))
+	}
+	return removes(c) || c.Name == "fsync" && c.N > 1 && c.N <= len(calls) && removes(calls[c.N-2])
 }
 
 // atTheEnd says whether a call belongs to the closing of the memory: nothing

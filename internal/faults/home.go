@@ -27,6 +27,7 @@ type Home struct {
 	receipt string   // id of the newest receipt
 	entries []string // of the index, that its runtime has added since
 	next    successor
+	texts   map[string][2]string // of a runtime's settings, before the command and after it: "" is no file
 }
 
 func (h *Home) layout() layout { return layouts()[h.Command.Runtime] }
@@ -122,6 +123,9 @@ func (h *Home) env() []string {
 func (h *Home) Run(args ...string) (int, string, error) {
 	cmd := exec.Command(h.Program, args...)
 	cmd.Env, cmd.Dir = h.env(), h.Dir
+	if h.Command.Input != "" {
+		cmd.Stdin = strings.NewReader(h.Command.Input)
+	}
 	var out []byte
 	err := h.Command.Lacking.On(func() (err error) {
 		out, err = cmd.CombinedOutput()
@@ -152,7 +156,7 @@ func (h *Home) must(codes []int, args ...string) error {
 func (h *Home) trace(reads bool, decide func(crashloop.Call) crashloop.Fault) (crashloop.Outcome, error) {
 	time.Sleep(h.Command.Rested)
 	return crashloop.Run(crashloop.Options{
-		Args: append([]string{h.Program}, h.args()...), Env: h.env(), Dir: h.Dir, Under: h.Dir, Reads: reads, Decide: decide, Lacking: h.Command.Lacking,
+		Args: append([]string{h.Program}, h.args()...), Env: h.env(), Dir: h.Dir, Under: h.Dir, Input: h.Command.Input, Reads: reads, Decide: decide, Lacking: h.Command.Lacking,
 	})
 }
 

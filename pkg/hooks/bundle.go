@@ -49,9 +49,12 @@ const Any = "any"
 func claudeHooks(p Program, runtime string) map[string][]command {
 	call := calling(p.line("hook", "run", runtime), hookSeconds)
 	start := call
-	start.Matcher = "resume|compact|clear"
+	start.Matcher = whenAgain
 	return map[string][]command{"PreCompact": {call}, "SessionEnd": {call}, "SessionStart": {start}}
 }
+
+// whenAgain are the starts of a session of which its agent may have been before.
+const whenAgain = "resume|compact|clear"
 
 func indented(v any) string {
 	var b bytes.Buffer

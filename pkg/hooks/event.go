@@ -68,6 +68,10 @@ func ReadEvent(runtime string, text []byte) (Event, error) {
 	return e, nil
 }
 
+// Fresh reports whether the session takes the place of another and has just
+// begun, so that its log may not be there yet.
+func (e Event) Fresh() bool { return e.Cause == "clear" || e.Cause == "new" }
+
 // Action says what is to be done. Events that fire in every turn are nothing:
 // each would copy the whole log again. Gemini CLI's PreCompress is one of them.
 func (e Event) Action() Action {
@@ -78,6 +82,12 @@ func (e Event) Action() Action {
 		if e.Cause == "resume" || e.Cause == "compact" || e.Cause == "clear" {
 			return Point
 		}
+	case "session_start": // of pi, which says startup when it goes on with a session too
+		if e.Cause == "resume" || e.Cause == "new" || e.Cause == "startup" {
+			return Point
+		}
+	case "session_compact":
+		return Point
 	}
 	return Nothing
 }

@@ -246,25 +246,53 @@ func (p Plan) installAll() error {
 	}
 	for i, c := range p.Changes {
 		if err := c.write(); err != nil {
-			return errors.Join(err, p.takeBack(old, p.Changes[:i]))
+			return errors.Join(err, p.takeBack(old, p.Changes[:i+1], now.Dirs[len(old.Dirs):])) // what failed may be in place
 		}
 	}
 	return nil
 }
 
-// takeBack makes files what they were before an installation that failed.
-func (p Plan) takeBack(old record, done []Change) error {
+// takeBack makes files what they were before an installation that failed. Where
+// that fails too the record stays: by it the next run, or a removal, knows what
+// was before. made are the directories that the installation has made.
+func (p Plan) takeBack(old record, done []Change, made []string) error {
 	var errs []error
 	for _, c := range slices.Backward(done) {
+		if is, err := c.isBefore(); err != nil || is {
+			errs = append(errs, err)
+			continue
+		}
 		c.Before, c.After = c.After, c.Before
 		errs = append(errs, c.write())
 	}
-	if old.Runtime != "" {
-		errs = append(errs, p.records.write(old))
-	} else {
-		errs = append(errs, p.records.drop(p.Runtime))
+	if err := errors.Join(errs...); err != nil {
+		return err
 	}
-	return errors.Join(errs...)
+	for _, dir := range slices.Backward(made) {
+		_ = durable.RemoveEmptyDir(dir) // one that holds something stays
+	}
+	if old.Runtime != "" {
+		return p.records.write(old)
+	}
+	return p.records.drop(p.Runtime)
+}
+
+// Sweep removes what killed runs have left half-written beside the files of a
+// runtime, and in the directory of records. The caller holds the lock of the data
+// directory.
+func (t Target) Sweep(dir string) error {
+	dirs := []string{dir}
+	for _, f := range t.files {
+		if d := filepath.Dir(resolved(f.path)); !slices.Contains(dirs, d) {
+			dirs = append(dirs, d)
+		}
+	}
+	for _, d := range dirs {
+		if err := durable.Sweep(d, 0); err != nil {
+			return fmt.Errorf("sweep %s: %w", d, err)
+		}
+	}
+	return nil
 }
 
 // missingDirs are a directory and those above it that do not exist, the
@@ -280,16 +308,24 @@ func missingDirs(dir string, known []string) (missing []string) {
 	return missing
 }
 
+// isBefore reports whether the file is what the plan saw.
+func (c Change) isBefore() (bool, error) {
+	now, err := durable.ReadSmall(c.Path, mostBytes)
+	if err != nil && exists(err) {
+		return false, fmt.Errorf("read %s: %w", c.Path, err)
+	}
+	return exists(err) == (c.Before != nil) && bytes.Equal(now, c.Before), nil
+}
+
 // write makes the file what the plan says, if it still is what the plan saw.
 func (c Change) write() error {
 	if !c.Needed() {
 		return nil
 	}
-	now, err := durable.ReadSmall(c.Path, mostBytes)
-	if err != nil && exists(err) {
-		return fmt.Errorf("read %s: %w", c.Path, err)
-	}
-	if exists(err) != (c.Before != nil) || !bytes.Equal(now, c.Before) {
+	switch is, err := c.isBefore(); {
+	case err != nil:
+		return err
+	case !is:
 		return fmt.Errorf("%s: %w", c.Path, ErrChanged)
 	}
 	if c.After == nil {

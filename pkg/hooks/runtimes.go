@@ -96,9 +96,11 @@ func claude(h Home, p Program) Target {
 
 func codex(h Home, p Program) Target {
 	call := calling(p.line("hook", "run", "codex"), hookSeconds)
+	start := call
+	start.Matcher = whenAgain
 	return Target{Runtime: "codex", Dir: h.Codex, Notes: []string{"Codex runs hooks only after you have trusted them: start codex once and accept them"}, files: []targetFile{
 		{filepath.Join(h.Codex, "hooks.json"), "hooks", inSettings{elements: []element{
-			{[]string{"hooks", "PreCompact"}, call}, {[]string{"hooks", "SessionEnd"}, call},
+			{[]string{"hooks", "PreCompact"}, call}, {[]string{"hooks", "SessionEnd"}, call}, {[]string{"hooks", "SessionStart"}, start},
 		}}},
 		{filepath.Join(h.Codex, "config.toml"), "MCP server", inTable{"mcp_servers.sessctl", tomlServer{p.Path, p.args("mcp")}}},
 	}}
@@ -115,7 +117,7 @@ func gemini(h Home, p Program) Target {
 	call.Hooks[0].Name = "sessctl"
 	return Target{Runtime: "gemini", Dir: h.Gemini, files: []targetFile{
 		{filepath.Join(h.Gemini, "settings.json"), "hooks and MCP server", inSettings{
-			elements: []element{{[]string{"hooks", "SessionEnd"}, call}},
+			elements: []element{{[]string{"hooks", "SessionEnd"}, call}, {[]string{"hooks", "SessionStart"}, call}},
 			members:  []member{{path: []string{"mcpServers", "sessctl"}, value: server{Command: p.Path, Args: p.args("mcp"), Trust: true}}},
 		}},
 		{filepath.Join(h.Gemini, "commands", "recall.toml"), "command /recall", whole{fill(geminiCommand, p)}},

@@ -113,7 +113,7 @@ func (o *openClaw) startGateway(ctx context.Context) {
 
 // wait waits for something to come true.
 func (s *stage) wait(ctx context.Context, happened func() bool) error {
-	const patience = time.Minute
+	const patience = 3 * time.Minute // of which a busy machine needs one for a gateway to start
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		if ctx.Err() != nil {
 			return ctx.Err()

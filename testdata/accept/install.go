@@ -21,6 +21,7 @@ const (
 	runtimePi          runtimeName = "pi"
 	runtimePiNewer     runtimeName = "pi, newer"
 	runtimeOpenClaw    runtimeName = "openclaw"
+	runtimeOpenClaw9   runtimeName = "openclaw, newer"
 	runtimeClaude      runtimeName = "claude"
 	runtimeClaudeNewer runtimeName = "claude, newer"
 	runtimeCodex       runtimeName = "codex"
@@ -32,11 +33,15 @@ const (
 type npmPackage struct{ name, version string }
 
 // The versions that sessctl's adapters were written for. Node is pinned too:
-// openclaw refuses to run on most others.
-func nodePackage() npmPackage {
+// openclaw refuses to run on most others, and the newer one on this one.
+func nodePackage(name runtimeName) npmPackage {
+	version := "24.15.0"
+	if name == runtimeOpenClaw9 {
+		version = "26.10.0"
+	}
 	system := map[string]string{"linux": "linux", "darwin": "darwin", "windows": "win"}[runtime.GOOS]
 	machine := map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
-	return npmPackage{"node-" + system + "-" + machine, "24.15.0"}
+	return npmPackage{"node-" + system + "-" + machine, version}
 }
 
 func packages() map[runtimeName]npmPackage {
@@ -44,6 +49,8 @@ func packages() map[runtimeName]npmPackage {
 		runtimePi:       {"@mariozechner/pi-coding-agent", "0.60.0"},
 		runtimePiNewer:  {"@mariozechner/pi-coding-agent", "0.73.1"},
 		runtimeOpenClaw: {"openclaw", "2026.7.1"},
+
+		runtimeOpenClaw9: {"openclaw", "2026.9.6"},
 
 		runtimeClaude:      {"@anthropic-ai/claude-code", "2.1.197"},
 		runtimeClaudeNewer: {"@anthropic-ai/claude-code", "2.1.330"},
@@ -80,26 +87,26 @@ func install(ctx context.Context, cache string, wanted []scenario) map[runtimeNa
 	if !slices.ContainsFunc(wanted, func(s scenario) bool { return s.needs != runtimeNone }) {
 		return all
 	}
-	nodeDir, nodeProblem := fetch(ctx, cache, nodePackage())
 	for name, p := range packages() {
 		if !slices.ContainsFunc(wanted, func(s scenario) bool { return s.needs == name }) {
 			continue
 		}
-		dir, err := "", nodeProblem
+		nodeDir, err := fetch(ctx, cache, nodePackage(name), "")
+		node, dir := filepath.Join(nodeDir, "node_modules", nodePackage(name).name, "bin"), ""
 		if err == nil {
-			dir, err = fetch(ctx, cache, p)
+			dir, err = fetch(ctx, cache, p, node)
 		}
 		all[name] = installed{
 			bin:  filepath.Join(dir, "node_modules", ".bin"),
-			node: filepath.Join(nodeDir, "node_modules", nodePackage().name, "bin"), problem: err,
+			node: node, problem: err,
 		}
 	}
 	return all
 }
 
 // fetch installs a package unless this version of it is there, and returns
-// its directory.
-func fetch(ctx context.Context, cache string, p npmPackage) (string, error) {
+// its directory. Its scripts are run with the node in a directory, "" for any.
+func fetch(ctx context.Context, cache string, p npmPackage, node string) (string, error) {
 	dir := filepath.Join(cache, strings.ReplaceAll(strings.TrimPrefix(p.name, "@"), "/", "-")+"-"+p.version)
 	if p.there(dir) {
 		return dir, nil
@@ -122,7 +129,7 @@ func fetch(ctx context.Context, cache string, p npmPackage) (string, error) {
 	}
 	for _, step := range steps {
 		c := exec.CommandContext(ctx, npm, step...)
-		c.Dir = dir
+		c.Dir, c.Env = dir, append(os.Environ(), "PATH="+strings.Trim(node+string(os.PathListSeparator)+os.Getenv("PATH"), string(os.PathListSeparator)))
 		if out, err := c.CombinedOutput(); err != nil {
 			return "", fmt.Errorf("npm %s %s@%s: %w: %s", step[0], p.name, p.version, err, lastLines(string(out)))
 		}

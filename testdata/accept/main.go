@@ -126,6 +126,7 @@ func scenarios() []scenario {
 		{"gemini hooks", runtimeGemini, playGeminiHooks},
 		{"pi 0.73 hooks", runtimePiNewer, playPiHooks},
 		{"openclaw hooks", runtimeOpenClaw, playOpenClawHooks},
+		{"openclaw 2026.9 hooks", runtimeOpenClaw9, playOpenClawHooks},
 		{"openclaw stopped", runtimeOpenClaw, playStopped},
 		{"openclaw undo", runtimeOpenClaw, playUndo},
 		{"openclaw overlay", runtimeOpenClaw, playOverlay},

@@ -1,0 +1,141 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/hooks"
+	"github.com/sessctl/sessctl/pkg/memory"
+)
+
+// pointedAt is what an agent is told when its session starts again, or "": in one
+// line that there is a memory, and with hooks.brief what the last summary says.
+func (a *app) pointedAt(ctx context.Context, e hooks.Event) string {
+	store, err := a.readMemory(ctx)
+	if err != nil {
+		return ""
+	}
+	defer store.Close()
+	about, err := a.startedSession(ctx, e)
+	if err != nil || about == nil {
+		return ""
+	}
+	sources, err := store.Sources(ctx)
+	if err != nil {
+		return ""
+	}
+	known := 0
+	for _, s := range sources {
+		if s.Runtime == about.Runtime && s.Agent == about.Agent {
+			known++
+		}
+	}
+	if known == 0 {
+		return ""
+	}
+	told := fmt.Sprintf("sessctl remembers %s of this project, also what compactions took out of context. To look something up: the tool memory_recall (MCP server sessctl), or `sessctl recall \"...\"`.", plural(known, "earlier session"))
+	if most := min(a.config.Hooks.Brief, mostBrief); most > 0 {
+		told += brief(ctx, store, *about, most)
+	}
+	return told
+}
+
+// startedSession is the session of an event, or where a fresh one has no log yet
+// the newest one in the same directory, without its id; nil if there is none.
+func (a *app) startedSession(ctx context.Context, e hooks.Event) (*memory.Source, error) {
+	s, err := a.sessionOf(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	if s != nil {
+		return &memory.Source{Runtime: s.Runtime, Agent: s.Agent, Session: s.ID}, nil
+	}
+	if !e.Fresh() || e.Path == "" {
+		return nil, nil
+	}
+	all, _, err := a.listStores(ctx)
+	if err != nil {
+		return nil, err
+	}
+	dir := realPath(absolute(filepath.Dir(e.Path)))
+	i := slices.IndexFunc(all.sessions, func(s found) bool {
+		return shown(s.Kind) && (e.Runtime == hooks.Any || s.Runtime == e.Runtime) && filepath.Dir(s.Path) == dir
+	})
+	if i < 0 {
+		return nil, nil
+	}
+	return &memory.Source{Runtime: all.sessions[i].Runtime, Agent: all.sessions[i].Agent}, nil
+}
+
+// mostBrief bounds hooks.brief, in characters: a runtime puts all of it before its
+// model.
+const mostBrief = 4000
+
+// brief is the last summary of a session, or of its agent, as a quotation: what is
+// open comes first. What an agent has stored in its own words is not in it.
+func brief(ctx context.Context, store *memory.Store, about memory.Source, most int) string {
+	summary, found, err := store.LastSummary(ctx, about)
+	if err != nil || !found {
+		return ""
+	}
+	text := cutRunes(openFirst(plainText(summary.Text)), most)
+	head := fmt.Sprintf("   summary of session %s, %s", visible(summary.Session), time.UnixMilli(summary.CreatedAt).UTC().Format(time.DateOnly))
+	if summary.Archive != "" {
+		head += ", archive " + visible(summary.Archive)
+	}
+	return "\n\n" + quoted(head+"\n"+indent(text)+"\n\n")
+}
+
+// briefSections are the sections of a summary that come first, by the names that
+// summaries give them which are made by rule and by a model.
+func briefSections() []string {
+	return []string{"Next steps", "Open questions", "In progress", "Blocked", "Goals", "Goal", "Decisions", "Key decisions", "Last exchanges"}
+}
+
+// summarySection is a part of a summary, up to the next heading.
+type summarySection struct {
+	heading, text string
+	place         int // in briefSections
+}
+
+// openFirst puts the sections of a summary in the order in which they help an agent
+// to go on. A text without sections stays as it is.
+func openFirst(text string) string {
+	var sections []summarySection
+	for line := range strings.Lines(text) {
+		if heading := strings.TrimSpace(line); strings.HasPrefix(heading, "## ") || strings.HasPrefix(heading, "### ") || len(sections) == 0 {
+			sections = append(sections, summarySection{heading: heading, place: briefPlace(heading)})
+		}
+		sections[len(sections)-1].text += line
+	}
+	slices.SortStableFunc(sections, func(x, y summarySection) int { return x.place - y.place })
+	var b strings.Builder
+	for _, s := range sections {
+		if text := strings.TrimSpace(s.text); text != s.heading || len(sections) == 1 {
+			b.WriteString(text + "\n\n")
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// briefPlace is where a section with a heading goes.
+func briefPlace(heading string) int {
+	name := strings.TrimLeft(heading, "# ")
+	if at := slices.IndexFunc(briefSections(), func(first string) bool { return strings.EqualFold(first, name) }); at >= 0 {
+		return at
+	}
+	return len(briefSections())
+}
+
+// cutRunes bounds a text, at the end of a word, and says so if it was cut.
+func cutRunes(text string, most int) string {
+	end := wordEnd(text, runesOn(text, 0, most))
+	if end == len(text) {
+		return text
+	}
+	return text[:end] + " …"
+}
