@@ -182,13 +182,18 @@ type runsQuery struct {
 func (s *api) registerSessions(h huma.API) {
 	huma.Register(h, operation(h, "sizes", http.MethodGet, "/api/v1/sessions/sizes", "How full every session's context is (sessctl sizes)"),
 		func(ctx context.Context, in *sizesQuery) (*reply[sizesDocument], error) {
-			return answered(ctx, s, func(ctx context.Context, a *app) (sizesDocument, error) { return a.sizes(ctx, in.options(a)) })
+			return answered(ctx, s, func(ctx context.Context, a *app) (sizesDocument, error) {
+				if err := knownRuntime(in.Runtime); err != nil {
+					return sizesDocument{}, err
+				}
+				return a.sizes(ctx, in.options(a))
+			})
 		})
 	huma.Register(h, operation(h, "recall", http.MethodGet, "/api/v1/recall", "What was said and done in compacted sessions (sessctl recall)"),
 		func(ctx context.Context, in *recallQuery) (*reply[recallDocument], error) {
 			return answered(ctx, s, func(ctx context.Context, a *app) (recallDocument, error) {
 				o := in.options(a)
-				if err := o.validate(); err != nil {
+				if err := cmp.Or(knownRuntime(in.Runtime), o.validate()); err != nil {
 					return recallDocument{}, err
 				}
 				return a.recall(ctx, o)

@@ -43,12 +43,26 @@ func (a *app) checkRequest(ctx context.Context, q compactRequest) error {
 	if q.Agent == "" && q.Session == "" {
 		return usageError(`{"agent": "all"} means every agent`, "agent or session is missing")
 	}
+	if q.Agent == agentAll && q.Session != "" {
+		return usageError("leave agent out, or name the agent that the session is of", `"agent": "all" does not go with a session`)
+	}
+	if err := knownRuntime(q.Runtime); err != nil {
+		return err
+	}
 	o, err := q.options(a)
 	if err != nil {
 		return err
 	}
 	_, err = a.choose(ctx, o)
 	return err
+}
+
+// knownRuntime refuses the name of a runtime that nobody knows; none is any.
+func knownRuntime(name string) error {
+	if name == "" {
+		return nil
+	}
+	return checkRuntime(name)
 }
 
 // jobLockWait is how long a job waits for another sessctl if --lock-wait does not

@@ -129,6 +129,10 @@ func TestServeProblems(t *testing.T) {
 	}{
 		{"GET", "/api/v1/recall", "", nil, 422, "usage"},
 		{"GET", "/api/v1/recall?q=x&limt=3", "", nil, 422, "usage"},
+		{"GET", "/api/v1/recall?q=x&runtime=opnclaw", "", nil, 422, "usage"},
+		{"GET", "/api/v1/sessions/sizes?runtime=opnclaw", "", nil, 422, "usage"},
+		{"POST", "/api/v1/compact", `{"agent":"coordinator","runtime":"opnclaw"}`, nil, 422, "usage"},
+		{"POST", "/api/v1/compact", `{"agent":"all","session":"x"}`, nil, 422, "usage"},
 		{"GET", "/api/v1/recall?q=x&limit=1000000", "", nil, 422, "usage"},
 		{"GET", "/api/v1/recall?q=x&since=yesterday", "", nil, 422, "usage"},
 		{"GET", "/api/v1/recall?q=x&agent=coordinatr", "", nil, 404, "unknown_agent"},

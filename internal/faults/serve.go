@@ -229,7 +229,7 @@ func freePort() (string, error) {
 // visit waits until the server is ready, asks it, and ends it.
 func (v *visit) visit(ctx context.Context, row Serving, ready *net.UnixConn, process int) error {
 	if n, err := ready.Read(make([]byte, 64)); err != nil || n == 0 {
-		return fmt.Errorf("the server was never ready: %w", err)
+		return fmt.Errorf("the server was never ready: %v", err)
 	}
 	var err error
 	if row.ask != nil {
@@ -261,7 +261,7 @@ func (v *visit) request(ctx context.Context, method, path, body, token string) (
 func askToCompact(ctx context.Context, v *visit) error {
 	status, header, body, err := v.request(ctx, http.MethodPost, "/api/v1/compact", `{"agent": "a", "threshold": 1}`, "")
 	if err != nil || status != http.StatusAccepted {
-		return fmt.Errorf("a compaction: %d %s %w", status, body, err)
+		return fmt.Errorf("a compaction: %d %s %v", status, body, err)
 	}
 	v.job = header.Get("Location")
 	return jobTold(ctx, v)
@@ -273,7 +273,7 @@ func jobTold(ctx context.Context, v *visit) error {
 	for v.job != "" {
 		status, _, body, err := v.request(ctx, http.MethodGet, v.job, "", "")
 		if err != nil || status != http.StatusOK {
-			return fmt.Errorf("%s was accepted: %d %s %w", v.job, status, body, err)
+			return fmt.Errorf("%s was accepted: %d %s %v", v.job, status, body, err)
 		}
 		var job struct{ State, Reason string }
 		if err := json.Unmarshal(body, &job); err != nil {
@@ -304,7 +304,7 @@ func jobsWhole(h *Home) error {
 			err = json.Unmarshal(text, &job)
 		}
 		if err != nil || job.ID == "" || job.State == "" {
-			return fmt.Errorf("%s is no whole job: %w: %s", path, err, text)
+			return fmt.Errorf("%s is no whole job: %v: %s", path, err, text)
 		}
 	}
 	return nil
@@ -324,7 +324,7 @@ func tokenWhole(h *Home) error {
 	}
 	info, err := os.Stat(tokenPath(h))
 	if err != nil || info.Mode().Perm() != 0o600 || len(text) != 65 || text[64] != '\n' {
-		return fmt.Errorf("a token of %d bytes with mode %v: %w", len(text), info.Mode(), err)
+		return fmt.Errorf("a token of %d bytes with mode %v: %v", len(text), info.Mode(), err)
 	}
 	return nil
 }
@@ -338,7 +338,7 @@ func onlyTheToken(ctx context.Context, v *visit) error {
 	whole := "Bearer " + strings.TrimSpace(string(text))
 	for token, want := range map[string]int{whole: http.StatusOK, "": http.StatusUnauthorized, "Bearer ": http.StatusUnauthorized, "Bearer": http.StatusUnauthorized, whole[:len(whole)-1]: http.StatusUnauthorized} {
 		if status, _, body, err := v.request(ctx, http.MethodGet, "/api/v1/jobs", "", token); err != nil || status != want {
-			return fmt.Errorf("a token of %d characters: %d %s %w, want %d", len(token), status, body, err, want)
+			return fmt.Errorf("a token of %d characters: %d %s %v, want %d", len(token), status, body, err, want)
 		}
 	}
 	return nil
