@@ -65,6 +65,9 @@ func (d *driver) measure(op operation) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
+	if op.room {
+		return d.measureRoom(op, c)
+	}
 	programs := d.present(op.programs)
 	if len(programs) == 0 || !programs[0].product() {
 		return result{operation: op}, nil

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -116,5 +118,21 @@ func TestTypesPeersAgree(t *testing.T) {
 		if err := d.check(d.present(all), one); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// What a memory takes is told beside its log, and beside a full-text index alone.
+func TestRoomIsTold(t *testing.T) {
+	rows := roomRows(result{operation: operation{name: "o"}, bytes: 200, room: &room{memory: 150, fullText: 100}})
+	if len(rows) != 2 || rows[0].ratio != "0.75 of the log" || rows[1].ratio != "0.50 of the log" {
+		t.Errorf("%+v", rows)
+	}
+	dir := t.TempDir()
+	texts := "{\"text\":\"the port\"}\n"
+	if err := os.WriteFile(filepath.Join(dir, "memories.jsonl"), []byte(texts), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := bytesBelow(dir); err != nil || n != int64(len(texts)) {
+		t.Errorf("%d bytes, %v", n, err)
 	}
 }

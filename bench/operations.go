@@ -35,6 +35,7 @@ type operation struct {
 	wall     float64 // of the time by the clock that the second program takes, at most; 0 for no target
 	rounds   int     // at most; 0 for no bound
 	stages   []stage // that the product's time is shown by
+	room     bool    // what is measured is how large a memory is; there are no programs
 }
 
 // maxGrowth is how many times the CPU time may grow when the bytes grow
@@ -56,6 +57,8 @@ func specOf(name string) corpus.Spec {
 		"line600": {Files: 1, Bytes: 600 * megabyte, OneLine: true},
 		"old400":  {Files: 400, Bytes: 10 * megabyte, Spread: true, Closed: true},
 		"old2000": {Files: 2000, Bytes: 50 * megabyte, Spread: true, Closed: true},
+		"coding":  {Files: 6, Bytes: 5 * megabyte},
+		"chat":    {Files: 60, Bytes: 1 * megabyte, Chat: true},
 	}
 	spec := specs[name]
 	spec.Name = name
@@ -72,6 +75,7 @@ func operations(quick bool) []operation {
 	all = append(all, storingOperations()...)
 	all = append(all, workerOperations()...)
 	all = append(all, cleaningOperations()...)
+	all = append(all, roomOperations()...)
 	// The answer about thousands of logs makes the driver itself larger, and
 	// with it the smallest peak that can be seen: last but for compact.
 	return append(all, []operation{
@@ -181,10 +185,20 @@ func cleaningOperations() []operation {
 	}
 }
 
+// roomOperations say how large a memory is beside its logs. There is no target:
+// no word of these logs is one of a language, so the dictionary of the memory
+// does not help. TestRoom of pkg/memory holds the room of real text.
+func roomOperations() []operation {
+	return []operation{
+		{name: "room of the memory, 5 MB of coding sessions", corpus: "coding", room: true},
+		{name: "room of the memory, 1 MB of chat", corpus: "chat", room: true},
+	}
+}
+
 // quickOperations are the same on a tenth of the bytes: start-up times weigh
 // more, so the limits that only large files can meet are left out.
 func quickOperations() []operation {
-	return append(cleaningOperations(), []operation{
+	return append(append(cleaningOperations(), roomOperations()...), []operation{
 		{
 			name: "sizes, 20 MB in 12 logs", corpus: "m20", peak: readingPeak,
 			programs: []program{

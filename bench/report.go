@@ -29,6 +29,7 @@ type result struct {
 	bytes     int64
 	timings   []timing
 	stages    []stage
+	room      *room // of an operation that measures bytes
 	failed    error // a program did not run or gave a wrong answer
 }
 
@@ -149,6 +150,9 @@ func (r *report) rows(res result) []row {
 	name := res.operation.name
 	if res.failed != nil {
 		return []row{{operation: name, program: res.failed.Error(), verdict: r.judge(false, name+" failed")}}
+	}
+	if res.room != nil {
+		return roomRows(res)
 	}
 	if len(res.timings) == 0 {
 		return []row{{operation: name, program: "left out: not built"}}

@@ -27,6 +27,7 @@ type Spec struct {
 	Spread  bool  // sizes vary, most are small (lognormal, sigma 1)
 	OneLine bool  // one tool result of Bytes bytes in a single log
 	Closed  bool  // logs of one agent of OpenClaw that its runtime has closed
+	Chat    bool  // short messages and no tools
 }
 
 // Corpus is a corpus on disk: a store of pi, or of OpenClaw, under a home
@@ -132,8 +133,11 @@ func writeFile(home string, i int, size int64, s Spec) (Log, error) {
 		return Log{}, err
 	}
 	write := writeLog
-	if s.OneLine {
+	switch {
+	case s.OneLine:
 		write = writeOneLine
+	case s.Chat:
+		write = writeChat
 	}
 	l, err := write(file, seed, size)
 	if err = errors.Join(err, file.Close()); err != nil {
@@ -219,6 +223,19 @@ func newLogWriter(out *bufio.Writer, seed uint64) *logWriter {
 // writeLog writes a log of about size bytes, in whole turns.
 func writeLog(out io.Writer, seed uint64, size int64) (Log, error) {
 	w := newLogWriter(bufio.NewWriterSize(out, 1<<20), seed)
+	return w.writeTurns(size, w.turn)
+}
+
+// writeChat writes a log in which somebody talks with an agent. All such logs
+// have the words of one vocabulary, as those of a person have.
+func writeChat(out io.Writer, seed uint64, size int64) (Log, error) {
+	w := newLogWriter(bufio.NewWriterSize(out, 1<<20), seed)
+	w.author = author{r: w.r, v: newVocabulary(rand.New(rand.NewPCG(1, 4)))}
+	return w.writeTurns(size, w.exchange)
+}
+
+// writeTurns writes turns until the log has size bytes.
+func (w *logWriter) writeTurns(size int64, turn func() error) (Log, error) {
 	if err := w.header(); err != nil {
 		return Log{}, err
 	}
@@ -226,7 +243,7 @@ func writeLog(out io.Writer, seed uint64, size int64) (Log, error) {
 		if w.author.v == nil || w.written-w.stretch > stretchBytes {
 			w.newStretch()
 		}
-		if err := w.turn(); err != nil {
+		if err := turn(); err != nil {
 			return Log{}, err
 		}
 	}
@@ -278,6 +295,22 @@ func (w *logWriter) turn() error {
 		}
 	}
 	return w.answer()
+}
+
+// exchange writes a question and an answer, each of a line or two.
+func (w *logWriter) exchange() error {
+	w.openMessage("user")
+	w.line = append(w.line, `,"content":[`...)
+	w.said(20 + w.r.IntN(180))
+	w.line[len(w.line)-1] = ']' // in place of the last comma
+	if err := w.closeMessage(); err != nil {
+		return err
+	}
+	w.openMessage("assistant")
+	w.line = append(w.line, `,"content":[`...)
+	w.said(20 + w.r.IntN(180))
+	w.line[len(w.line)-1] = ']' // in place of the last comma
+	return w.endAssistant("stop")
 }
 
 // compaction replaces most of the context by a summary.

@@ -163,3 +163,20 @@ func TestMakeMendsWhatIsNotWhole(t *testing.T) {
 		t.Fatalf("%d bytes, want %d (%v)", len(got), len(want), err)
 	}
 }
+
+// A chat is short messages of one vocabulary, and no tools.
+func TestChat(t *testing.T) {
+	var out bytes.Buffer
+	log, err := writeChat(&out, 1, 50_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := shapeOf(t, out.Bytes())
+	if s.messages != log.Messages || s.messages+1 != len(s.lines) || log.Bytes != int64(out.Len()) {
+		t.Errorf("log says %+v; %d messages in %d lines", log, s.messages, len(s.lines))
+	}
+	between(t, "bytes a line", float64(log.Bytes)/float64(log.Lines), 300, 600)
+	if bytes.Contains(out.Bytes(), []byte("toolCall")) {
+		t.Error("somebody calls a tool")
+	}
+}

@@ -49,7 +49,10 @@ type store interface {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) != 3 {
-		return errors.New("want fill or ask, vec0 or chromem, and a home")
+		return errors.New("want fill or ask, vec0 or chromem, and a home; or fill fts5 and a home")
+	}
+	if args[0] == "fill" && args[1] == "fts5" {
+		return fillTexts(ctx, args[2])
 	}
 	stores := map[string]store{"vec0": vec0(filepath.Join(args[2], "vec0.db")), "chromem": files(filepath.Join(args[2], "chromem"))}
 	s := stores[args[1]]
