@@ -73,7 +73,11 @@ func (x *embeddedIndex) listPlaces(ctx context.Context) ([]place, error) {
 	}
 	condition, args := x.query.filter()
 	table, key := x.store.vectorRows()
-	rows, err := x.store.reads().QueryContext(ctx, "SELECT v.record, "+key+", v.slot<<32 | (v.crc & 4294967295), r.importance FROM records r JOIN "+table+" v ON v.record=r.rowid WHERE "+condition, args...)
+	from := table + " v CROSS JOIN records r"
+	if x.query.isNarrow() {
+		from = "records r CROSS JOIN " + table + " v"
+	}
+	rows, err := x.store.reads().QueryContext(ctx, "SELECT v.record, "+key+", v.slot<<32 | (v.crc & 4294967295), r.importance FROM "+from+" ON v.record=r.rowid WHERE "+condition, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list vectors: %w", classifyError(err))
 	}
@@ -92,6 +96,12 @@ func (x *embeddedIndex) listPlaces(ctx context.Context) ([]place, error) {
 		}
 	}
 	return places, classifyError(rows.Err())
+}
+
+// isNarrow says whether few records may pass: then they are looked for first, and
+// their vectors afterwards. Else it is faster to go through all vectors.
+func (q Query) isNarrow() bool {
+	return q.Session != "" || q.Agent != "" || q.Since != 0 || q.Until != 0
 }
 
 // vectorRows is the table of vectors as it is stored, and what tells the file of
