@@ -50,7 +50,7 @@ var layers = map[string][]string{
 	"bench/...":              {"pkg/...", "bench/..."},
 	"internal/crashloop/...": {},
 	"internal/e2e":           {},
-	"internal/faults/...":    {"internal/crashloop", "internal/faults", "internal/program", "internal/scratch"},
+	"internal/faults/...":    {"internal/crashloop", "internal/fakemanagers", "internal/faults", "internal/program", "internal/scratch"},
 	"internal/program":       {"cmd"},
 	"internal/scriptcmd":     {"internal/fakegateway", "internal/fakeagentdb", "internal/objectstore"},
 	"internal/fakegateway":   {},

@@ -324,6 +324,9 @@ func scheduleFailed(p *schedule.Plan, err error) error {
 	if errors.Is(err, os.ErrPermission) && p.System {
 		return &failure{code: "permission", exit: exitFailed, hint: "a job of the system is changed by root: put sudo before it, or say --user", err: err}
 	}
+	if errors.Is(err, schedule.ErrChanged) {
+		return &failure{code: "changed", exit: exitBusy, hint: "try again", err: err}
+	}
 	return explainSchedule(err)
 }
 

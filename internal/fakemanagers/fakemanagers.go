@@ -146,6 +146,26 @@ func (m manager) launchctl(arguments []string) error {
 	return m.say(m.has(label), label, "Could not find service")
 }
 
+// replace writes a file as the real crontab does: beside it, and then in its place.
+func replace(path string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "crontab-")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
 func (m manager) crontab(arguments []string) error {
 	path := filepath.Join(m.dir, "crontab")
 	if arguments[0] != "-l" && m.has("broken") {
@@ -156,7 +176,7 @@ func (m manager) crontab(arguments []string) error {
 		return os.Remove(path)
 	case "-":
 		text, err := io.ReadAll(m.in)
-		return errors.Join(err, os.WriteFile(path, text, 0o600))
+		return errors.Join(err, replace(path, text))
 	}
 	text, err := os.ReadFile(path)
 	switch {

@@ -178,11 +178,11 @@ func (h *Home) verifies() error {
 }
 
 // nothingLeft checks that no temporary file is left and, if the journal should
-// be empty, no entry of it. Several programs write to the outbox at a time, so
-// what is young there may be somebody's and stays.
+// be empty, no entry of it. Several programs write to the outbox at a time, and to
+// units, so what is young there may be somebody's and stays.
 func (h *Home) nothingLeft(journal bool) error {
 	return h.eachFile(func(path string) error {
-		if strings.Contains(path, "/sessctl/outbox/") || isForgottenLock(path) {
+		if strings.Contains(path, "/sessctl/outbox/") || strings.Contains(path, "/systemd/user/") || isForgottenLock(path) {
 			return nil
 		}
 		if slices.Contains([]string{".tmp", ".next", ".moved", ".sessctl", ".lock", ".stale"}, filepath.Ext(path)) || journal && strings.Contains(path, "/journal/") && !waitsForSession(path) {

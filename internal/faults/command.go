@@ -37,6 +37,8 @@ type Command struct {
 	Whole func(*Home) error
 	// Settled checks what else must be so after the next runs; nil is nothing.
 	Settled func(*Home) error
+	// Slow says that it is not in the smoke share.
+	Slow bool
 	// Refusals is what it may say, whatever the exit code, when there is
 	// nothing left that it may do.
 	Refusals []string
@@ -77,7 +79,7 @@ func Systems() []System {
 
 // Commands lists every command that changes files.
 func Commands() []Command {
-	return slices.Concat(compactions(), undos(), carryings(), archivings(), restores(), prunings(), cleanings(), memories(), extractions(), givingUps(), besides(), runs(), watching(), tellings(), storings(), registrations())
+	return slices.Concat(compactions(), undos(), carryings(), archivings(), restores(), prunings(), cleanings(), memories(), extractions(), givingUps(), besides(), runs(), watching(), tellings(), storings(), registrations(), schedulings())
 }
 
 func compactions() []Command {

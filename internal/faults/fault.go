@@ -245,10 +245,14 @@ func excused(calls []crashloop.Call, c crashloop.Call) string {
 		return "a temporary file that stays is swept by the next run"
 	case emptiesDirectory(calls, c):
 		return "an empty directory that stays in a runtime's settings, or among ours, harms nobody"
+	case strings.HasSuffix(c.Path, "/.config/systemd"), strings.HasSuffix(c.Path, "/.config") && !strings.HasPrefix(c.Name, "mkdir"), strings.HasSuffix(c.Path, "/systemd/user") && strings.HasPrefix(c.Name, "unlink"):
+		return "a directory that is empty is removed as a courtesy"
 	case strings.HasPrefix(c.Name, "fchown"):
 		return "a file's owner is kept as a courtesy, where the user may"
 	case strings.HasSuffix(c.Path, "/data/sessctl/lock"), strings.HasSuffix(c.Path, "/data/sessctl/lock-monitor"), strings.HasSuffix(c.Path, "/outbox/lock"):
 		return "the lock is held without the note of who holds it"
+	case strings.Contains(c.Path, "/managers/"), strings.Contains(c.Path, "/timers.target.wants"), strings.Contains(c.Path, "/.local/share/systemd"):
+		return "it is of another program, which is asked afterwards whether it does as it was told"
 	case strings.HasSuffix(c.Path, "/memory.db-shm"):
 		return "SQLite builds its shared memory anew from the log"
 	case c.Name == "fsync" && strings.HasSuffix(c.Path, "/memory"):

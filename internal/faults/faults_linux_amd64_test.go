@@ -36,6 +36,9 @@ func TestFaults(t *testing.T) {
 	program := faults.BuiltProgram(t)
 	rows := map[bool]int{} // a writer meets only commands that work on sessions
 	for _, c := range faults.Commands() {
+		if c.Slow && smoke() {
+			continue
+		}
 		first := rows[c.Sessions]
 		rows[c.Sessions]++
 		t.Run(c.Name, func(t *testing.T) {

@@ -28,6 +28,7 @@ type Home struct {
 	entries []string // of the index, that its runtime has added since
 	next    successor
 	texts   map[string][2]string // of a runtime's settings, before the command and after it: "" is no file
+	shown   map[string]string    // what install would write, by manager and time
 }
 
 func (h *Home) layout() layout { return layouts()[h.Command.Runtime] }

@@ -10,6 +10,7 @@ import (
 var sessctl program.Once
 
 func TestMain(m *testing.M) {
+	PlayManager()
 	code := m.Run()
 	_ = sessctl.Remove() // a leftover in the temporary directory fails no test
 	os.Exit(code)

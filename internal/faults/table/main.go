@@ -26,6 +26,7 @@ import (
 )
 
 func main() {
+	faults.PlayManager()
 	commands := flag.String("commands", "", "only commands that match this `pattern`")
 	columns := flag.String("faults", "", "only faults that match this `pattern`")
 	share := flag.Int("share", 0, "at most this many `runs` for each command and fault; 0 is every call")

@@ -56,6 +56,10 @@ var ErrNoManager = errors.New("nothing is found that starts jobs by itself")
 // does not carry our marker.
 var ErrForeign = errors.New("is not from sessctl schedule, or is of another schedule")
 
+// ErrChanged is the error about a crontab that somebody else has changed between
+// the plan and its execution. Nothing was written.
+var ErrChanged = errors.New("the crontab was changed just now, and nothing was written")
+
 // Default is the manager of this machine: the one that runs, or else one that is
 // installed.
 func (h Host) Default(ctx context.Context, system string) (Manager, error) {
@@ -147,6 +151,9 @@ func readOwn(path string) (string, error) {
 		return "", fmt.Errorf("%s %w", path, ErrForeign)
 	}
 	text, err := durable.ReadSmall(path, maxFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil // it was removed meanwhile
+	}
 	return string(text), err
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -119,6 +120,9 @@ func (h Host) PlanInstall(ctx context.Context, j Job, m Manager) (*Plan, error) 
 			return nil, err
 		}
 		p.Changes = append(p.Changes, change)
+	}
+	if m == Systemd { // by its timer a schedule is known: after an install that was killed remove finds the rest
+		p.Changes[0], p.Changes[1] = p.Changes[1], p.Changes[0]
 	}
 	h.activate(ctx, p, j)
 	return p, nil
@@ -238,7 +242,7 @@ func (h Host) removeFile(p *Plan, path, mark string) error {
 
 func (h Host) removeUnits(ctx context.Context, p *Plan, j Job) error {
 	dir := h.units(p.System)
-	for _, suffix := range []string{".timer", ".service", failedSuffix + ".service"} {
+	for _, suffix := range []string{failedSuffix + ".service", ".service", ".timer"} { // the timer last: by it a second remove knows of the rest
 		if err := h.removeFile(p, filepath.Join(dir, p.Name+suffix), j.marker()); err != nil {
 			return err
 		}
@@ -324,11 +328,15 @@ func (h Host) apply(ctx context.Context, c Change) error {
 	case c.crontab:
 		return h.writeCrontab(ctx, c)
 	case c.Action == Remove:
-		return durable.RemoveFile(c.Path)
+		if err := durable.RemoveFile(c.Path); !errors.Is(err, fs.ErrNotExist) { // another remove was faster
+			return err
+		}
+		return nil
 	}
 	if err := durable.MakeDir(filepath.Dir(c.Path), 0o755); err != nil {
 		return err
 	}
+	_ = durable.Sweep(filepath.Dir(c.Path)) // what a killed install left; the next one tries again
 	return durable.ReplaceFile(c.Path, 0o644, func(w io.Writer) error {
 		_, err := io.WriteString(w, c.After)
 		return err
@@ -342,7 +350,7 @@ func (h Host) writeCrontab(ctx context.Context, c Change) error {
 		return err
 	}
 	if now != c.Before {
-		return errors.New("the crontab was changed just now: nothing was written; try again")
+		return ErrChanged
 	}
 	if c.After == "" {
 		_, err = h.Programs.Run(ctx, nil, "crontab", "-r")
@@ -369,7 +377,8 @@ func (h Host) removeEmpty(p *Plan) {
 			continue
 		}
 		_ = durable.Sweep(filepath.Dir(c.Path)) // what a killed install left; the next one tries again
-		for dir, n := filepath.Dir(c.Path), 0; n < levels && durable.RemoveEmptyDir(dir) == nil; n++ {
+		for dir, n := filepath.Dir(c.Path), 0; n < levels; n++ {
+			_ = durable.RemoveEmptyDir(dir) // others may have files in it
 			dir = filepath.Dir(dir)
 		}
 	}
@@ -377,8 +386,7 @@ func (h Host) removeEmpty(p *Plan) {
 
 // verify looks whether the manager does as the plan says.
 func (h Host) verify(ctx context.Context, p *Plan) error {
-	removed := len(p.Changes) > 0 && p.Changes[0].Action == Remove
-	if removed || p.Manager == Cron {
+	if len(p.Changes) == 0 || p.Changes[0].Action == Remove || p.Manager == Cron {
 		return nil
 	}
 	if p.Manager == Systemd && !h.systemdActive(ctx, p) {
