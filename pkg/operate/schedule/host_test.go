@@ -153,7 +153,7 @@ func TestRemoveWithoutSystemctl(t *testing.T) {
 	if err == nil {
 		err = h.Execute(t.Context(), plan)
 	}
-	if err != nil || !slices.Equal(plan.Left, []string{dropIn, foreign}) {
+	if err != nil || !slices.Equal(plan.Left, []string{foreign, dropIn}) {
 		t.Fatalf("%v, left %q", err, plan.Left)
 	}
 	if _, err := os.Lstat(filepath.Join(wants, "sessctl-nightly-lea.timer")); err == nil {
