@@ -444,8 +444,10 @@ func standsIn(piece string) string {
 }
 
 // removeForgotten deletes the actions that were forgotten, by themselves or with
-// a piece of their log.
+// a piece of their log. The records of those pieces are still there.
 func removeForgotten(ctx context.Context, tx *sql.Tx) (int, error) {
 	return removeActions(ctx, tx, `lower(hex(a.id)) IN (SELECT id FROM tombstones)
-		OR EXISTS (SELECT 1 FROM tombstones f WHERE f.archive=s.archive AND f.archive<>'' AND f.end_byte>0 AND `+standsIn("f")+")", nil)
+		OR EXISTS (SELECT 1 FROM tombstones f WHERE f.archive=s.archive AND f.archive<>'' AND f.end_byte>0 AND `+standsIn("f")+`)
+		OR EXISTS (SELECT 1 FROM tombstones f JOIN records r ON r.id=f.id WHERE r.position>=0
+		AND r.runtime=s.runtime AND r.agent=s.agent AND r.session=s.session AND r.archive=s.archive AND `+standsIn("r")+")", nil)
 }

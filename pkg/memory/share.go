@@ -381,6 +381,9 @@ func (s *Store) Honour(ctx context.Context, forgotten []Forgotten) (removed int,
 				return false, err
 			}
 		}
+		if _, err = removeForgotten(ctx, tx); err != nil {
+			return false, err
+		}
 		removed, err = remove(ctx, tx, "id IN (SELECT id FROM tombstones)", nil)
 		return removed > 0, err
 	})

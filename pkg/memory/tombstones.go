@@ -210,11 +210,11 @@ func (s *Store) rememberForgotten(ctx context.Context, tx *sql.Tx) (int, error) 
 			return 0, err
 		}
 	}
-	n, err := remove(ctx, tx, "id IN (SELECT id FROM tombstones)", nil)
-	if err != nil {
-		return n, err
-	}
 	actions, err := removeForgotten(ctx, tx)
+	if err != nil {
+		return 0, err
+	}
+	n, err := remove(ctx, tx, "id IN (SELECT id FROM tombstones)", nil)
 	return n + actions, err
 }
 
