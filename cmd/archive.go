@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -278,6 +279,11 @@ func renderArchives(a *app, doc archiveDocument) error {
 		{name: "ID"}, {name: "RUNTIME", drop: 2}, {name: "AGENT", least: 8}, {name: "SESSION", least: 12}, {name: "MADE", drop: 1},
 		{name: "SIZE", right: true}, {name: "STORED", right: true, drop: 3}, {name: "OFF-SITE", drop: 5}, {name: "FILE", least: 20, drop: 4},
 	}}
+	const offSite = 7
+	somewhere := slices.ContainsFunc(doc.Archives, func(r archiveRow) bool { return r.OffSite != "" })
+	if !somewhere {
+		t.columns = slices.Delete(t.columns, offSite, offSite+1)
+	}
 	rows := make([][]string, 0, len(doc.Archives))
 	for _, r := range doc.Archives {
 		if doc.folds && r.Unchanged {
@@ -288,7 +294,11 @@ func renderArchives(a *app, doc archiveDocument) error {
 			last = strings.TrimSuffix(r.Outcome+": "+r.Reason, ": ")
 		}
 		rows = append(rows, []string{r.ID, visible(r.Agent), visible(r.Session), r.CreatedAt, strconv.FormatInt(r.Bytes, 10), visible(last)})
-		t.rows = append(t.rows, []string{r.ID, r.Runtime, r.Agent, r.Session, shownTime(r.CreatedAt), formatBytes(r.Bytes), formatBytes(r.StoredBytes), cmp.Or(r.OffSite, unknownFigure), a.tilde(last)})
+		cells := []string{r.ID, r.Runtime, r.Agent, r.Session, shownTime(r.CreatedAt), formatBytes(r.Bytes), formatBytes(r.StoredBytes), cmp.Or(r.OffSite, unknownFigure), a.tilde(last)}
+		if !somewhere {
+			cells = slices.Delete(cells, offSite, offSite+1)
+		}
+		t.rows = append(t.rows, cells)
 	}
 	if told := doc.folded(); told != "" {
 		a.notice(note{Message: told})

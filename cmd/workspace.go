@@ -184,6 +184,9 @@ func (a *app) changeMemory(ctx context.Context, rebuild bool) (*memory.Store, er
 		return nil, err
 	}
 	a.tellUpgraded(store.Upgraded())
+	if store.RoomLeft() {
+		a.notice(note{Path: a.memoryDir(), Message: "the memory takes more room than it needs: it could not be written anew, for want of room or because somebody reads it; the next run tries again"})
+	}
 	if err := errors.Join(a.repairForgotten(ctx, store), a.repairOwnWords(ctx, store), a.tellUnwiped(store.Wipe(ctx))); err != nil {
 		_ = store.Close() // the error says more
 		return nil, err

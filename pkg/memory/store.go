@@ -77,6 +77,7 @@ type Store struct {
 	schema   int  // version of the database
 	created  bool // it was made when it was opened
 	upgraded Upgrade
+	roomLeft bool
 	progress func(done, total int64) // of an upgrade; may be nil
 	moment   querier                 // sees the database as it was at one moment; nil sees it as it is
 }

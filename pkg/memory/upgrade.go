@@ -422,8 +422,13 @@ func (s *Store) giveBack(ctx context.Context) error {
 	if err == nil {
 		_, err = s.db.ExecContext(ctx, "DELETE FROM state WHERE name=?", roomDue)
 	}
-	if errors.Is(err, ErrFull) || errors.Is(err, ErrBusy) {
+	if s.roomLeft = errors.Is(err, ErrFull) || errors.Is(err, ErrBusy); s.roomLeft {
 		return nil
 	}
 	return err
 }
+
+// RoomLeft reports whether the database takes more room than it needs, because
+// there was no room to write it anew or somebody was reading. The next run that
+// changes the memory tries again.
+func (s *Store) RoomLeft() bool { return s.roomLeft }
