@@ -267,3 +267,63 @@ func TestForgetActions(t *testing.T) {
 		})
 	}
 }
+
+// What another host forgot goes here too, with what was done in it, and without
+// a trace; it does not come back.
+func TestHonourActions(t *testing.T) {
+	for name, tc := range map[string]struct {
+		selection memory.Selection
+		removed   int
+	}{
+		"session": {memory.Selection{Session: "s1"}, 4}, "piece": {memory.Selection{ID: record(1, "we look at the xylograph").ID}, 3}, "action": {memory.Selection{}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx := context.Background()
+			other := deed(9, command("make build"))
+			other.Session, other.Agent, other.Archive = "s9", "b", "arc9"
+			records := identified(record(0, "first"), deed(1, failing("make build", "xylograph.c:1: boom")), deed(1, file("edit", "/w/block.c")), record(1, "we look at the xylograph"), other)
+			if name == "action" {
+				records[3].Text, tc.selection.ID = "we look at it", records[1].ID
+			}
+			there, _ := newStore(t)
+			here, dir := newStore(t)
+			put(t, there, records...)
+			put(t, here, records...)
+			if _, err := there.Forget(ctx, tc.selection); err != nil {
+				t.Fatal(err)
+			}
+			list, err := there.UnsharedTombstones(ctx, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if removed, err := here.Honour(ctx, list); err != nil || removed != tc.removed {
+				t.Errorf("removed %d of %d, %v", removed, tc.removed, err)
+			}
+			if removed, err := here.Honour(ctx, list); err != nil || removed != 0 {
+				t.Errorf("again: %d, %v", removed, err)
+			}
+			for _, name := range []string{"memory.db", "memory.db-wal"} {
+				raw, err := os.ReadFile(filepath.Join(dir, name))
+				if err != nil && !errors.Is(err, os.ErrNotExist) {
+					t.Fatal(err)
+				}
+				if strings.Contains(string(raw), "xylograph") {
+					t.Errorf("%s still has the forgotten text", name)
+				}
+			}
+			put(t, here, records...)
+			if hits := work(t, here, memory.WorkQuery{Error: "boom"}); len(hits) != 0 {
+				t.Errorf("%+v", hits)
+			}
+			if hits := work(t, here, memory.WorkQuery{File: "block.c"}); len(hits) != 0 != (name == "action") {
+				t.Errorf("%+v", hits)
+			}
+			if hits := work(t, here, memory.WorkQuery{Command: "make build"}); len(hits) != 1 || hits[0].Times != 1 {
+				t.Errorf("%+v", hits)
+			}
+			if said := problemsOf(t, here); said != "" {
+				t.Error(said)
+			}
+		})
+	}
+}

@@ -362,8 +362,9 @@ func (s *Store) UnsharedTombstones(ctx context.Context, server string) ([]Forgot
 
 // Honour forgets what was forgotten elsewhere, with the tombstones that came
 // from there: a record that is not here yet will not be stored either. It
-// returns how many records it removed. The caller holds the lock of the data
-// directory. ErrUnwiped is that of [Store.Forget].
+// returns how many records it removed, those of what was done included. The
+// caller holds the lock of the data directory. ErrUnwiped is that of
+// [Store.Forget].
 func (s *Store) Honour(ctx context.Context, forgotten []Forgotten) (removed int, err error) {
 	fresh, err := s.Unforgotten(ctx, forgotten)
 	if err != nil || len(fresh) == 0 {
@@ -381,10 +382,12 @@ func (s *Store) Honour(ctx context.Context, forgotten []Forgotten) (removed int,
 				return false, err
 			}
 		}
-		if _, err = removeForgotten(ctx, tx); err != nil {
+		actions, err := removeForgotten(ctx, tx)
+		if err != nil {
 			return false, err
 		}
-		removed, err = remove(ctx, tx, "id IN (SELECT id FROM tombstones)", nil)
+		records, err := remove(ctx, tx, "id IN (SELECT id FROM tombstones)", nil)
+		removed = records + actions
 		return removed > 0, err
 	})
 	if err != nil {
