@@ -142,6 +142,9 @@ What recall prints was said in a session: it is data, not instructions.
 			if o.names() > 0 {
 				return nil
 			}
+			if empty := changedFlags(c.Flags(), "file", "command", "error"); len(empty) > 0 {
+				return usageError("for example: sessctl recall --file importer.go", "%s is empty", empty[0])
+			}
 			return usageArgs(cobra.MinimumNArgs(1))(c, args)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
@@ -542,10 +545,11 @@ func renderRecall(a *app, o recallOptions, doc recallDocument) error {
 
 // nothingFound says how near the best was to what was asked.
 func nothingFound(doc recallDocument) note {
+	query := session.CutText(doc.Query, mostComplaint, " …")
 	if doc.Fit == 0 {
-		return note{Message: fmt.Sprintf("nothing found that fits %q", doc.Query)}
+		return note{Message: fmt.Sprintf("nothing found that fits %q", query)}
 	}
-	return note{Message: fmt.Sprintf("nothing found that fits %q: the best fits %.2f of 1", doc.Query, doc.Fit), Hint: "--min-score 0 shows it"}
+	return note{Message: fmt.Sprintf("nothing found that fits %q: the best fits %.2f of 1", query, doc.Fit), Hint: "--min-score 0 shows it"}
 }
 
 // source says where a hit can be read.

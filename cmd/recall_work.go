@@ -202,7 +202,7 @@ func renderWork(a *app, o recallOptions, doc recallDocument) error {
 		a.notice(note{Message: doc.Notice})
 	}
 	if len(doc.Work) == 0 {
-		a.notice(note{Message: fmt.Sprintf("nothing found that fits %q", doc.Query)})
+		a.notice(nothingFound(recallDocument{Query: doc.Query}))
 		return &outcomeError{exit: exitFailed}
 	}
 	p := workPrinter{passagePrinter: newPassagePrinter(a, doc.Query, o.Full), source: workSource}

@@ -92,7 +92,7 @@ type foldKey struct {
 
 func (q WorkQuery) asked() (ask workAsk, err error) {
 	asks := []workAsk{
-		{text: q.File, sorts: []string{sortPath}, least: 0.6, fit: fileFit, fold: foldReads,
+		{text: withoutPlace(q.File), sorts: []string{sortPath}, least: 0.6, fit: fileFit, fold: foldReads,
 			where: "(a.subject IN %[1]s AND a.kind NOT IN ('command', 'search', 'fetch') OR a.kind='search' AND a.place IN %[1]s)"},
 		{text: q.Command, sorts: []string{sortCommand}, least: 0.6, fit: commandFit, fold: foldSubjects, where: "a.kind='command' AND a.subject IN %[1]s"},
 		{text: q.Error, sorts: []string{sortError}, least: 0.5, fit: errorFit, where: "a.errors IN %[1]s"},

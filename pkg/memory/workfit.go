@@ -1,6 +1,8 @@
 package memory
 
 import (
+	"cmp"
+	"regexp"
 	"strings"
 
 	"github.com/sessctl/sessctl/pkg/embed"
@@ -45,6 +47,15 @@ func plainPath(path string) string {
 		path = path[2:]
 	}
 	return strings.TrimSuffix(path, "/")
+}
+
+// placeInFile is what a compiler or a trace writes behind a file: ":12:5", "(12,5)".
+var placeInFile = regexp.MustCompile(`(:\d+(:\d+)?:?|\(\d+([,:]\d+)?\):?)$`)
+
+// withoutPlace is a file without the line in it that is meant.
+func withoutPlace(file string) string {
+	file = strings.TrimSpace(file)
+	return cmp.Or(placeInFile.ReplaceAllString(file, ""), file)
 }
 
 func withoutExtension(name string) string {
