@@ -85,8 +85,8 @@ Showing nodes accounting for 1500ms, 100% of 1500ms total
 // TestTypesPeersAgree: the product and the peers that are installed name and
 // count the same types.
 func TestTypesPeersAgree(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a program")
+	if os.Getenv("SESSCTL_FAULTS") == "" && os.Getenv("SESSCTL_LONG") == "" {
+		t.Skip("builds two programs and asks the peers: make test-faults")
 	}
 	programs := &tools{dir: t.TempDir(), paths: map[string]string{}}
 	if err := programs.writeScripts(); err != nil {
