@@ -362,9 +362,9 @@ func (s *Store) UnsharedTombstones(ctx context.Context, server string) ([]Forgot
 
 // Honour forgets what was forgotten elsewhere, with the tombstones that came
 // from there: a record that is not here yet will not be stored either. It
-// returns how many records it removed, those of what was done included. The
-// caller holds the lock of the data directory. ErrUnwiped is that of
-// [Store.Forget].
+// returns how many records it removed, counted as [Store.Forget] counts them: what
+// was done only where it was forgotten by itself. The caller holds the lock of the
+// data directory. ErrUnwiped is that of Forget.
 func (s *Store) Honour(ctx context.Context, forgotten []Forgotten) (removed int, err error) {
 	fresh, err := s.Unforgotten(ctx, forgotten)
 	if err != nil || len(fresh) == 0 {
@@ -382,12 +382,15 @@ func (s *Store) Honour(ctx context.Context, forgotten []Forgotten) (removed int,
 				return false, err
 			}
 		}
-		actions, err := removeForgotten(ctx, tx)
+		alone, err := removeActions(ctx, tx, "lower(hex(a.id)) IN (SELECT id FROM tombstones)", nil)
 		if err != nil {
 			return false, err
 		}
+		if _, err := removeForgotten(ctx, tx); err != nil {
+			return false, err
+		}
 		records, err := remove(ctx, tx, "id IN (SELECT id FROM tombstones)", nil)
-		removed = records + actions
+		removed = records + alone
 		return removed > 0, err
 	})
 	if err != nil {
