@@ -21,6 +21,14 @@
 //	go run ./bench/recall -locomo DIR
 //	go run ./bench/recall -docs 1500
 //	go run ./bench/recall -locomo DIR -ollama http://127.0.0.1:11434
+//
+// Questions about sessions of coding agents, as people ask them weeks later, are a
+// JSON file of question, kind, session_file and answers, ranges of lines of that
+// file: -coding names it, -coding-root the directory that the files of sessions
+// are relative to. A question is answered by a hit whose lines hold one of the
+// answers, of recall, of recall by words only and of recall --kind work.
+//
+//	go run ./bench/recall -coding questions.json -coding-root DIR
 package main
 
 import (
@@ -42,22 +50,26 @@ import (
 )
 
 type options struct {
-	locomo  string
-	docs    int
-	ranks   string
-	join    int
-	pooled  bool
-	library bool
-	program string
-	random  bool
-	ollama  string
-	model   string
+	locomo     string
+	docs       int
+	coding     string
+	codingRoot string
+	ranks      string
+	join       int
+	pooled     bool
+	library    bool
+	program    string
+	random     bool
+	ollama     string
+	model      string
 }
 
 func main() {
 	var o options
 	flag.StringVar(&o.locomo, "locomo", "", "directory of LoCoMo conversations (*.json)")
 	flag.IntVar(&o.docs, "docs", 0, "how many sections of Markdown files of the module cache")
+	flag.StringVar(&o.coding, "coding", "", "JSON file of questions about sessions of coding agents")
+	flag.StringVar(&o.codingRoot, "coding-root", ".", "directory that its session files are relative to")
 	flag.StringVar(&o.ranks, "ranks", "text,vector,hybrid,seed", "rankings to measure")
 	flag.IntVar(&o.join, "join", 1, "so many turns a message: 1000 makes a session one text that is cut into chunks of 3,500 characters")
 	flag.BoolVar(&o.pooled, "pooled", false, "all conversations in one memory")
@@ -80,8 +92,8 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	if len(conversations) == 0 {
-		return errors.New("nothing to measure: give -locomo DIR or -docs N")
+	if len(conversations) == 0 && o.coding == "" {
+		return errors.New("nothing to measure: give -locomo DIR, -docs N or -coding FILE")
 	}
 	markHard(conversations)
 	dir, err := os.MkdirTemp("", "sessctl-recall-")
@@ -91,6 +103,11 @@ func run(ctx context.Context, o options) error {
 	defer os.RemoveAll(dir)
 	if o.program == "" {
 		if o.program, err = build(ctx, dir); err != nil {
+			return err
+		}
+	}
+	if o.coding != "" {
+		if err := measureCoding(ctx, o, dir); err != nil || len(conversations) == 0 {
 			return err
 		}
 	}

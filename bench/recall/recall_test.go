@@ -74,3 +74,32 @@ func TestSections(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// A hit answers a question with its lines, those of the result of an action
+// included.
+func TestAnsweredBy(t *testing.T) {
+	q := codingQuestion{Kind: "file", Answers: [][2]int{{10, 12}, {30, 30}}}
+	for want, hits := range map[bool][]codingHit{
+		true:  {codingLines("a", 1, 10, 0), codingLines("a", 12, 40, 0), codingLines("a", 11, 11, 0), codingLines("a", 29, 29, 30)},
+		false: {codingLines("a", 1, 9, 0), codingLines("a", 13, 29, 0), codingLines("a", 31, 31, 32), codingLines("b", 10, 12, 0)},
+	} {
+		for _, h := range hits {
+			if got := q.answeredBy(h, "a"); got != want {
+				t.Errorf("%+v: %v", h, got)
+			}
+		}
+	}
+	var s codingScore
+	for _, at := range []int{-1, 0, 4, 5} {
+		s.add(at)
+	}
+	if got := s.String(); got != "0.50 / 0.75 (4)" || !q.aboutWork() {
+		t.Error(got)
+	}
+}
+
+func codingLines(session string, first, last, result int) codingHit {
+	h := codingHit{Session: session, ResultLast: result}
+	h.Source.First, h.Source.Last = first, last
+	return h
+}
