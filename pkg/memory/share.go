@@ -386,12 +386,13 @@ func (s *Store) Honour(ctx context.Context, forgotten []Forgotten) (removed int,
 		if err != nil {
 			return false, err
 		}
-		if _, err := removeForgotten(ctx, tx); err != nil {
+		with, err := removeForgotten(ctx, tx)
+		if err != nil {
 			return false, err
 		}
 		records, err := remove(ctx, tx, "id IN (SELECT id FROM tombstones)", nil)
 		removed = records + alone
-		return removed > 0, err
+		return removed+with > 0, err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("forget what was forgotten elsewhere: %w", err)
