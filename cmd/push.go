@@ -183,7 +183,7 @@ func runPush(ctx context.Context, a *app, o pushOptions) error {
 		return fmt.Errorf("open memory: %w", err)
 	}
 	defer store.Close()
-	return errors.Join(push(ctx, a, store, shared, o.Verify, &doc), renderPush(a, doc))
+	return errors.Join(a.push(ctx, store, shared, o.Verify, &doc), renderPush(a, doc))
 }
 
 func previewPush(ctx context.Context, a *app, store *memory.Store, shared *postgres.Memory, doc pushDocument) error {
@@ -205,7 +205,7 @@ func previewPush(ctx context.Context, a *app, store *memory.Store, shared *postg
 }
 
 // push sends what is to be sent, and fills in the document.
-func push(ctx context.Context, a *app, store *memory.Store, shared *postgres.Memory, verify bool, doc *pushDocument) error {
+func (a *app) push(ctx context.Context, store *memory.Store, shared *postgres.Memory, verify bool, doc *pushDocument) error {
 	bar := newProgress(a)
 	defer bar.clear()
 	p := remote.Pusher{

@@ -18,7 +18,7 @@ import (
 // that tries faults.
 func PlayManager() {
 	if os.Getenv(fakemanagers.Variable) != "" {
-		os.Exit(fakemanagers.Program(os.Args, os.Stdin, os.Stdout, os.Stderr)) //nolint:forbidigo // it is a program of its own then
+		os.Exit(fakemanagers.Program(os.Args, os.Stdin, os.Stdout, os.Stderr))
 	}
 }
 

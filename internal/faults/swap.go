@@ -93,8 +93,8 @@ func swapAt(b *Bench, c crashloop.Call, dir string) (problem, err error) {
 	if err != nil {
 		return nil, err
 	}
-	other, real, before := h.Dir+".elsewhere", h.Dir+".real", ""
-	swapErr := errors.Join(os.RemoveAll(other), os.RemoveAll(real))
+	other, aside, before := h.Dir+".elsewhere", h.Dir+".aside", ""
+	swapErr := errors.Join(os.RemoveAll(other), os.RemoveAll(aside))
 	if _, err := os.Stat(dir); err == nil { // now: later the program may hold a lease on what is in it
 		swapErr = errors.Join(swapErr, copyTree(dir, other))
 	}
@@ -111,14 +111,14 @@ func swapAt(b *Bench, c crashloop.Call, dir string) (problem, err error) {
 		if swapErr == nil {
 			before, swapErr = contents(other)
 		}
-		swapErr = errors.Join(swapErr, os.Rename(dir, real), os.Symlink(other, dir))
+		swapErr = errors.Join(swapErr, os.Rename(dir, aside), os.Symlink(other, dir))
 	}}))
 	if err = errors.Join(err, swapErr); err != nil {
 		return nil, err
 	}
 	var after string
-	if _, err := os.Lstat(real); err == nil { // the call was met
-		if err := putBack(dir, real); err != nil {
+	if _, err := os.Lstat(aside); err == nil { // the call was met
+		if err := putBack(dir, aside); err != nil {
 			return nil, err
 		}
 		if after, err = contents(other); err != nil {
@@ -133,12 +133,12 @@ func swapAt(b *Bench, c crashloop.Call, dir string) (problem, err error) {
 
 // putBack takes a link away and puts in its place what was there. A file that the
 // program has removed, or replaced, is gone.
-func putBack(path, real string) error {
+func putBack(path, aside string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() {
-		return os.RemoveAll(real)
+		return os.RemoveAll(aside)
 	}
-	return errors.Join(err, os.Remove(path), os.Rename(real, path))
+	return errors.Join(err, os.Remove(path), os.Rename(aside, path))
 }
 
 // contents lists the files below a directory, with their lengths and times.

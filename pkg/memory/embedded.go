@@ -233,14 +233,14 @@ func (x *embeddedIndex) Notices() (list []string) {
 // fullText is a match as a full-text query. Each term is quoted, so no text can
 // be a syntax error.
 func fullText(m Match) string {
-	any := "(" + joinQuoted(m.Any, " OR ") + ")"
+	some := "(" + joinQuoted(m.Any, " OR ") + ")"
 	switch {
 	case len(m.All) == 0:
 		return joinQuoted(m.Any, " OR ")
 	case len(m.Any) == 0:
 		return joinQuoted(m.All, " AND ")
 	}
-	return joinQuoted(m.All, " AND ") + " AND " + any
+	return joinQuoted(m.All, " AND ") + " AND " + some
 }
 
 func joinQuoted(terms []string, operator string) string {

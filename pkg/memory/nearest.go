@@ -53,9 +53,9 @@ func (r *recall) prepareVectors(ctx context.Context) error {
 
 // compare compares the query with the vectors.
 func (r *recall) compare(ctx context.Context) error {
-	if any, err := r.index.Compare(ctx, r.vector); err != nil {
+	if found, err := r.index.Compare(ctx, r.vector); err != nil {
 		return err
-	} else if !any {
+	} else if !found {
 		r.vector = nil
 		return r.explainNone(ctx)
 	}

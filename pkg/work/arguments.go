@@ -25,7 +25,6 @@ const maxFiles = 256
 // calls them.
 type arguments struct {
 	verb      verb
-	command   cleaned
 	directory cleaned
 	paths     []cleaned
 	to        cleaned // where a file is moved
@@ -168,8 +167,10 @@ func (a *arguments) lines(c *jsonl.Cursor) {
 }
 
 func (a *arguments) viewRange(c *jsonl.Cursor) {
-	at := 0
-	for ok := c.EnterArray(); ok && c.NextElement(); at++ {
+	if !c.EnterArray() {
+		return
+	}
+	for at := 0; c.NextElement(); at++ {
 		switch n, _ := number(c); at {
 		case 0:
 			a.start = n

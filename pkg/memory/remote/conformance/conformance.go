@@ -385,14 +385,14 @@ func facts(ctx context.Context, m remote.Memory, reference *memory.Store) error 
 	if err != nil {
 		return err
 	}
-	make := func(text, successor string) memory.Shared {
+	preference := func(text, successor string) memory.Shared {
 		r := f.batch.Records[0].Record
 		r.Text, r.Category, r.Position = text, memory.CategoryFact, -1
 		r.ID = memory.RecordID(r.Agent, r.Session, -1, "fact", text)
 		return memory.Shared{Exported: memory.Exported{Record: r, Fact: &memory.Fact{Record: r, Kind: "preference", Confidence: 0.9, Quote: text, Successor: successor}}, Digest: 77}
 	}
-	coffee := make("The user drinks coffee in the morning.", "")
-	tea := make("The user drinks matcha in the morning.", "")
+	coffee := preference("The user drinks coffee in the morning.", "")
+	tea := preference("The user drinks matcha in the morning.", "")
 	coffee.Fact.Successor = tea.ID
 	f.batch.Records = append(f.batch.Records, coffee, tea)
 	if err := f.push(ctx, 2); err != nil {

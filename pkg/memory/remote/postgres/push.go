@@ -42,7 +42,8 @@ func (m *Memory) Push(ctx context.Context, b remote.Batch) (r remote.Receipt, er
 		if err != nil {
 			return err
 		}
-		return rows.store(ctx, tx, host, model, b.Gone, &r)
+		r, err = rows.store(ctx, tx, origin{host, model}, b.Gone)
+		return err
 	})
 	if err != nil {
 		return remote.Receipt{}, fmt.Errorf("push: %w", err)
@@ -168,26 +169,33 @@ const insertRows = `INSERT INTO records (host, model, id, digest, category, impo
 	SELECT $1::integer, CASE WHEN x.vector IS NOT NULL THEN $2::integer END, x.id, x.digest, x.category, x.importance, x.created_at, x.runtime, x.agent, x.session, x.routing_key, x.archive, x.archive_path,
 	x.first_line, x.last_line, x.first_byte, x.end_byte, x.branch, x.position, x.text, x.terms::tsvector, x.length, x.kind, x.successor, x.fact::json, x.vector::halfvec FROM `
 
+// origin is whose records are stored: the numbers of host and model; nil where they
+// have no vectors.
+type origin struct {
+	host  int
+	model *int
+}
+
 // store takes the place of what was changed, drops what is gone, and adds what
 // is new and was not forgotten.
-func (r *rows) store(ctx context.Context, tx pgx.Tx, host int, model *int, gone []string, receipt *remote.Receipt) error {
-	dropped, err := tx.Exec(ctx, "DELETE FROM records WHERE host=$1 AND id = ANY ($2)", host, gone)
+func (r *rows) store(ctx context.Context, tx pgx.Tx, from origin, gone []string) (receipt remote.Receipt, err error) {
+	dropped, err := tx.Exec(ctx, "DELETE FROM records WHERE host=$1 AND id = ANY ($2)", from.host, gone)
 	if err != nil {
-		return err
+		return receipt, err
 	}
 	receipt.Gone = int(dropped.RowsAffected())
-	_, err = tx.Exec(ctx, `DELETE FROM records r USING unnest($2::text[], $3::bigint[]) AS x (id, digest) WHERE r.host=$1 AND r.id=x.id AND r.digest<>x.digest`, host, r.ids, r.digests)
+	_, err = tx.Exec(ctx, `DELETE FROM records r USING unnest($2::text[], $3::bigint[]) AS x (id, digest) WHERE r.host=$1 AND r.id=x.id AND r.digest<>x.digest`, from.host, r.ids, r.digests)
 	if err != nil {
-		return err
+		return receipt, err
 	}
 	added, err := tx.Exec(ctx, insertRows+incoming()+` WHERE NOT EXISTS (SELECT 1 FROM tombstones t WHERE t.id=x.id)
-		AND NOT EXISTS (SELECT 1 FROM records r WHERE r.host=$1 AND r.id=x.id) ORDER BY x.created_at, x.id`, append([]any{host, model}, r.arguments()...)...)
+		AND NOT EXISTS (SELECT 1 FROM records r WHERE r.host=$1 AND r.id=x.id) ORDER BY x.created_at, x.id`, append([]any{from.host, from.model}, r.arguments()...)...)
 	if err != nil {
-		return err
+		return receipt, err
 	}
 	receipt.Stored = int(added.RowsAffected())
-	_, err = tx.Exec(ctx, "UPDATE hosts SET last_push=$2 WHERE host=$1", host, time.Now().UnixMilli())
-	return err
+	_, err = tx.Exec(ctx, "UPDATE hosts SET last_push=$2 WHERE host=$1", from.host, time.Now().UnixMilli())
+	return receipt, err
 }
 
 // readBack looks which records of a batch are there after all.

@@ -207,16 +207,16 @@ func (x *index) WordScores(ctx context.Context, m memory.Match, keys []int64) (m
 
 // termQuery is a match as a tsquery.
 func termQuery(m memory.Match) string {
-	any := make([]string, len(m.Any))
+	some := make([]string, len(m.Any))
 	for i, term := range m.Any {
-		any[i] = lexeme(term)
+		some[i] = lexeme(term)
 	}
 	var all []string
 	for _, term := range m.All {
 		all = append(all, lexeme(term))
 	}
-	if len(any) > 0 {
-		all = append(all, "("+strings.Join(any, " | ")+")")
+	if len(some) > 0 {
+		all = append(all, "("+strings.Join(some, " | ")+")")
 	}
 	return strings.Join(all, " & ")
 }
