@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
@@ -279,7 +280,7 @@ func (s *Store) nameOwn(dir string, e Entry, found *Entry) (bool, error) {
 	}
 	own := filepath.Join(dir, name)
 	if err := s.pins.LinkFile(found.Path, own); err != nil {
-		if s.pins.SameFile(found.Path, own) {
+		if s.pins.SameFile(found.Path, own) || diskFails(err) {
 			return false, err
 		}
 		return false, nil
@@ -288,6 +289,12 @@ func (s *Store) nameOwn(dir string, e Entry, found *Entry) (bool, error) {
 	found.settleAt(own)
 	found.CreatedAt = e.CreatedAt
 	return true, nil
+}
+
+// diskFails tells a disk that is full or broken, which ends the run, from a file
+// system that has no second names.
+func diskFails(err error) bool {
+	return slices.ContainsFunc([]error{syscall.ENOSPC, syscall.EDQUOT, syscall.EIO, syscall.EROFS}, func(kind error) bool { return errors.Is(err, kind) })
 }
 
 // listings are the names of directories, each read once: a run that archives

@@ -300,6 +300,24 @@ func CheckWhole(ref Ref, info os.FileInfo) error {
 	return nil
 }
 
+// LineBreak is what must stand before a record that is appended to a log of this
+// size: a line feed if the last line has none. After a power cut there can be NULs
+// in the place of an earlier record, and a runtime that reads line by line would
+// lose what follows them on their line.
+func LineBreak(log io.ReaderAt, size int64) (string, error) {
+	var last [1]byte
+	if size == 0 {
+		return "", nil
+	}
+	if _, err := log.ReadAt(last[:], size-1); err != nil {
+		return "", fmt.Errorf("read the end of the log: %w", err)
+	}
+	if last[0] == '\n' {
+		return "", nil
+	}
+	return "\n", nil
+}
+
 // CheckAnswered returns a [*BusyError] when the end of a log shows that a turn
 // is going on: its last line is torn, or its last message waits for an answer
 // or a tool.

@@ -102,13 +102,17 @@ func (s *Store) PlanOverlay(ctx context.Context, request session.ShortenRequest)
 	} else if request.Cut.Kept > 0 {
 		return session.Shortening{}, logfile.Unsupported(request.Ref.Path, "the first message to keep has no seq")
 	}
+	before, err := session.LineBreak(log, request.Snapshot.Size)
+	if err != nil {
+		return session.Shortening{}, err
+	}
 	record, err := line(r)
 	return session.Shortening{
 		Rotation: session.Rotation{
 			Runtime: session.RuntimeAgent, Agent: agentName, Session: request.Ref.ID, Store: s.Root(),
 			Live: request.Ref.Path, At: request.Now.UTC(), Snapshot: request.Snapshot,
 		},
-		Cut: request.Cut, Summary: request.Summary, Record: record,
+		Cut: request.Cut, Summary: request.Summary, Record: before + record,
 	}, err
 }
 
@@ -226,8 +230,12 @@ func (s *Store) carry(ctx context.Context, log io.ReaderAt, tail []byte, c *sess
 			c.Records++
 		}
 	}
-	c.Record = text.String()
-	return nil
+	if c.Record = text.String(); c.Record == "" {
+		return nil
+	}
+	before, err := session.LineBreak(log, c.Snapshot.Size)
+	c.Record = before + c.Record
+	return err
 }
 
 // fits reports whether the decoded record is a message that can stand in

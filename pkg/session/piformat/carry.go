@@ -79,8 +79,12 @@ func Carry(ctx context.Context, log io.ReaderAt, size int64, tail []byte) (Carri
 		here[r.id], leaf = true, r.id
 		c.Records++
 	}
-	c.Text = text.String()
-	return c, nil
+	if c.Text = text.String(); c.Text == "" {
+		return c, nil
+	}
+	before, err := session.LineBreak(log, size)
+	c.Text = before + c.Text
+	return c, err
 }
 
 // lateRecords reads the records of a tail and counts the lines that are none.

@@ -215,3 +215,20 @@ func countButParent(t rapid.TB, log, line string) int {
 	}
 	return count
 }
+
+// After a power cut NULs can stand where a record was being written. What follows
+// begins a line of its own: a runtime reads line by line.
+func TestCarryBeginsALine(t *testing.T) {
+	tail := entryLine("r1", "0ld", "one")
+	for name, end := range map[string]string{"NULs": "\x00\x00\x00", "half a record": `{"type":"mess`} {
+		t.Run(name, func(t *testing.T) {
+			got := carry(t, carryHeader+entryLine("f1", "", "hello")+end, tail)
+			if want := "\n" + entryLine("r1", "f1", "one"); got.Text != want {
+				t.Errorf("%q, want %q", got.Text, want)
+			}
+		})
+	}
+	if got := carry(t, carryHeader+tail+"\x00", tail); got.Text != "" {
+		t.Errorf("nothing is to be carried, but %q", got.Text)
+	}
+}

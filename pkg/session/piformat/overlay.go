@@ -66,11 +66,16 @@ func Overlay(log io.ReaderAt, request session.ShortenRequest) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return line(compactionRecord{
+	before, err := session.LineBreak(log, size)
+	if err != nil {
+		return "", err
+	}
+	record, err := line(compactionRecord{
 		Type: "compaction", ID: id, Parent: leaf, Timestamp: request.Now.UTC().Format(compactionTime),
 		Summary: request.Summary.Text, FirstKept: request.Cut.KeptID, TokensBefore: request.Tokens,
 		Details: compactionDetails{ReadFiles: notNull(request.Summary.ReadFiles), ModifiedFiles: notNull(request.Summary.ModifiedFiles), SummaryBy: session.SummaryBy},
 	})
+	return before + record, err
 }
 
 // freshHeader is the header of a log as pi writes it.
