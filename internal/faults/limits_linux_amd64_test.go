@@ -26,7 +26,7 @@ func limits() []limit {
 	const tmpfs = "mkdir -p data && mount -t tmpfs -o size=16m,nr_inodes=4096 none data"
 	return []limit{
 		{name: "files may have 8 KiB", shell: "ulimit -f 16", code: 1, says: "disk I/O error"},
-		{name: "24 descriptors", shell: "ulimit -n 24", code: 0},
+		{name: "32 descriptors", shell: "ulimit -n 32", code: 0},
 		{name: "open umask", shell: "umask 000", code: 0},
 		{name: "closed umask", shell: "umask 777", code: 0},
 		{name: "no room for output", shell: "exec >/dev/full", code: 1},

@@ -1,8 +1,10 @@
 package logfile
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -18,11 +20,20 @@ const maxBeside = 16 << 20
 // and returns what is to be added. A text that is not there is made, with its
 // directory, for its user alone. what names it in errors ("lessons"). It
 // returns a [*session.BusyError] while somebody has the text open.
-func appendText(path, what string, missing func(known string) string) error {
-	if err := durable.MakeDir(filepath.Dir(path), 0o700); err != nil {
+func (l *Logs) appendText(path, what string, missing func(known string) string) error {
+	store, err := l.store()
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	below, err := filepath.Rel(l.Store, filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	if err := durable.MakeDirIn(store.Root, below, 0o700); err != nil {
 		return fmt.Errorf("make the directory of %s: %w", what, err)
 	}
-	d, err := Open(filepath.Dir(path))
+	d, err := store.Below(below)
 	if err != nil {
 		return fmt.Errorf("open the directory of %s: %w", what, err)
 	}
@@ -55,17 +66,47 @@ func appendText(path, what string, missing func(known string) string) error {
 	return held.Append([]byte(missing(string(known))))
 }
 
+// store opens the directory of the store, which must be the one that the logs of
+// this run are in: somebody may have put a link in its place.
+func (l *Logs) store() (*Dir, error) {
+	top, err := l.Top()
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	defer top.Close()
+	store, err := Open(l.Store)
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	below, err := filepath.Rel(l.Store, l.Base)
+	if err == nil && sameIn(store, below, top) {
+		return store, nil
+	}
+	store.Close()
+	return nil, errors.Join(err, &session.BusyError{Path: l.Store, Reason: "another directory was put in its place"})
+}
+
+// sameIn reports whether a directory below one is another one.
+func sameIn(d *Dir, below string, other *Dir) bool {
+	there, err := d.Root.Stat(below)
+	if err != nil {
+		return false
+	}
+	want, err := other.Root.Stat(".")
+	return err == nil && os.SameFile(there, want)
+}
+
 // AppendList appends to a list that a runtime keeps beside its logs, and may
 // have open, the items that it does not have: each is a bullet on a line of its
 // own, and two that differ in case, white space or the mark at their end are
 // the same one. A list that is not there is made, with its directory, for its
 // user alone. what names it in errors ("lessons"). AppendList returns a
 // [*session.BusyError] while somebody has the list open.
-func AppendList(path, what string, items []string) error {
+func (l *Logs) AppendList(path, what string, items []string) error {
 	if len(items) == 0 {
 		return nil
 	}
-	return appendText(path, what, func(known string) string { return newItems(known, items) })
+	return l.appendText(path, what, func(known string) string { return newItems(known, items) })
 }
 
 // newItems is what is to be appended to a list: a bullet for each item that it

@@ -45,7 +45,7 @@ func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
 		return err
 	}
 	defer change.Dir.Close()
-	if err := logfile.AppendList(s.LessonsFile(session.Ref{}), "lessons", plan.Summary.Lessons); err != nil {
+	if err := s.AppendList(s.LessonsFile(session.Ref{}), "lessons", plan.Summary.Lessons); err != nil {
 		return change.Begun(err) // an earlier run may have come further
 	}
 	if err := s.Stepped("lessons"); err != nil {
