@@ -25,20 +25,25 @@ func (d *checkup) examineEvents(ctx context.Context) error {
 		return err
 	}
 	d.examineTargets(targets, content.Silent)
-	count := map[outbox.State]int{}
+	waiting, dead := 0, 0
 	for _, e := range content.Events {
-		count[e.State]++
+		if e.State == outbox.Waiting {
+			waiting++
+		}
+		if e.Dead {
+			dead++
+		}
 	}
-	if n := count[outbox.Dead]; n > 0 {
-		d.warn(d.outboxDir(), plural(n, "dead letter")+": events that a receiver did not take for a day", "sessctl events list --state dead shows them, sessctl events retry sends them again")
+	if dead > 0 {
+		d.warn(d.outboxDir(), plural(dead, "dead letter")+": events that a receiver did not take for a day", "sessctl events list --state dead shows them, sessctl events retry sends them again")
 	}
 	for _, u := range content.Unreadable {
 		d.warn(u.Path, u.Reason, "look at it, and remove it")
 	}
-	switch n := count[outbox.Waiting]; {
-	case n > 0:
-		d.note(d.outboxDir(), plural(n, "event")+" to be told later", "sessctl events deliver tells what is due")
-	case len(targets) > 0 && count[outbox.Dead] == 0:
+	switch {
+	case waiting > 0:
+		d.note(d.outboxDir(), plural(waiting, "event")+" to be told later", "sessctl events deliver tells what is due")
+	case len(targets) > 0 && dead == 0:
 		d.ok(d.outboxDir(), "all events were told, to %s", plural(len(targets), "target"))
 	}
 	return nil

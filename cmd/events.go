@@ -52,7 +52,8 @@ func newEventsListCommand(a *app) *cobra.Command {
 
   waiting      a receiver does not have it yet; NOTE says what went wrong so far
   sent         every receiver has accepted it
-  dead         a receiver did not accept it for a day: events retry sends it again
+  dead         a receiver did not accept it for a day: events retry sends it again;
+               --state dead shows those too that still wait for another receiver
   superseded   a later one has said what matters (healthchecks only)
   unaddressed  no receiver has asked for it
 
@@ -141,6 +142,7 @@ type eventsDocument struct {
 	Schema     int                 `json:"schema"`
 	Events     []outbox.Kept       `json:"events"` // the newest first
 	Counts     map[string]int      `json:"counts"` // of all that are kept, by state
+	Dead       int                 `json:"dead"`   // those that a target has not taken for a day, waiting for others or not
 	Targets    []targetRow         `json:"targets"`
 	Unreadable []outbox.Unreadable `json:"unreadable"`
 	Notes      []note              `json:"notes"`
@@ -179,7 +181,10 @@ func runEventsList(ctx context.Context, a *app, o eventsOptions) error {
 	doc := eventsDocument{Schema: 1, Events: []outbox.Kept{}, Counts: map[string]int{}, Targets: targets, Unreadable: append([]outbox.Unreadable{}, content.Unreadable...), Notes: a.notes}
 	for _, e := range content.Events {
 		doc.Counts[string(e.State)]++
-		if (o.State == "" || o.State == string(e.State)) && (o.Type == "" || o.Type == e.Type) && (o.Limit == 0 || len(doc.Events) < o.Limit) {
+		if e.Dead {
+			doc.Dead++
+		}
+		if o.asksFor(e) && (o.Type == "" || o.Type == e.Type) && (o.Limit == 0 || len(doc.Events) < o.Limit) {
 			doc.Events = append(doc.Events, e)
 		}
 	}
@@ -216,8 +221,8 @@ func renderEvents(a *app, doc eventsDocument) error {
 		rows = append(rows, []string{at, e.ID, e.Type, visible(e.Subject), string(e.State), visible(told)})
 		t.rows = append(t.rows, []string{shownTime(at), shortReceipt(e.ID), e.Type, e.Subject, string(e.State), told})
 	}
-	t.warn = func(row, column int) bool { return column == 4 && doc.Events[row].State == outbox.Dead }
-	t.footer = fmt.Sprintf("%d waiting, %d dead, of %d that are kept", doc.Counts[string(outbox.Waiting)], doc.Counts[string(outbox.Dead)], sum(doc.Counts))
+	t.warn = func(row, column int) bool { return column == 4 && doc.Events[row].Dead }
+	t.footer = fmt.Sprintf("%d waiting, %d dead, of %d that are kept", doc.Counts[string(outbox.Waiting)], doc.Dead, sum(doc.Counts))
 	for _, target := range doc.Targets {
 		if target.Silent != nil {
 			a.notice(note{Message: fmt.Sprintf("%s has taken nothing since %s: %s", target.Name, shownTime(target.Silent.Since.UTC().Format(time.RFC3339)), target.Silent.Error), Hint: "sessctl events test says how it is now"})
@@ -242,11 +247,18 @@ func sum(counts map[string]int) (n int) {
 	return n
 }
 
+// asksFor says whether events in the state of this one are wanted.
+func (o eventsOptions) asksFor(e outbox.Kept) bool {
+	return o.State == "" || o.State == string(e.State) || o.State == string(outbox.Dead) && e.Dead
+}
+
 // deliveryNote says of an event who is still to be told, or was not, and why.
 func deliveryNote(e outbox.Kept) string {
 	var said []string
 	for _, d := range e.Deliveries {
 		switch {
+		case d.State == outbox.Dead && e.State != outbox.Dead:
+			said = append(said, fmt.Sprintf("%s: dead: %s", d.Target, d.Error))
 		case d.State == outbox.Dead, d.State == outbox.Waiting && d.Error != "":
 			said = append(said, fmt.Sprintf("%s: %s", d.Target, d.Error))
 		case d.State == e.State:

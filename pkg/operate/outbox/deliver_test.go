@@ -214,6 +214,30 @@ func TestGiveUpSilent(t *testing.T) {
 	}
 }
 
+// TestDeadForOneTarget: an event that one target has never taken is dead, also
+// while it still waits for another.
+func TestDeadForOneTarget(t *testing.T) {
+	c := &clock{noon}
+	refuses := &receiver{take: func(Event) error { return &Failure{Reason: "it answers 400"} }}
+	recovers := &receiver{take: func(Event) error { // it answers for a while, and is down again
+		hours := c.now.Sub(noon) / time.Hour
+		return &Failure{Reason: "down", Unreachable: hours < 10 || hours > 12}
+	}}
+	o := box(t, c, Target{Name: "refuses", Types: Types(), Sender: refuses}, Target{Name: "recovers", Types: Types(), Sender: recovers})
+	put(t, o, noon, Compacted, "a")
+	for range 30 {
+		deliver(t, o)
+		c.now = c.now.Add(time.Hour)
+	}
+	content, err := o.List(t.Context())
+	if err != nil || len(content.Events) != 1 || content.Events[0].State != Waiting || !content.Events[0].Dead {
+		t.Errorf("%+v, %v", content.Events, err)
+	}
+	if waiting, dead, err := o.Count(); waiting != 1 || dead != 1 || err != nil {
+		t.Errorf("%d wait, %d are dead, %v", waiting, dead, err)
+	}
+}
+
 // TestClockSetBack: neither a clock that is set back an hour nor one that was a
 // year ahead puts a try off.
 func TestClockSetBack(t *testing.T) {

@@ -214,9 +214,21 @@ func (o *Outbox) names(dir string) (events, others []string, err error) {
 // Kept is an event of the outbox.
 type Kept struct {
 	Event
-	State      State      `json:"state"`
+	State State `json:"state"`
+	// Dead says that a target did not take it for a day, also while the event
+	// still waits for another one and is Waiting as a whole.
+	Dead       bool       `json:"dead"`
 	Deliveries []Delivery `json:"deliveries"`
 	Path       string     `json:"-"` // of its file
+}
+
+func (s *stored) kept(path string) Kept {
+	return Kept{Event: s.Event, State: s.state(), Dead: s.dead(), Deliveries: s.Deliveries, Path: path}
+}
+
+// dead says whether a target was given up, whatever the others do.
+func (s *stored) dead() bool {
+	return slices.ContainsFunc(s.Deliveries, func(d Delivery) bool { return d.State == Dead })
 }
 
 // Unreadable is a file of the outbox that is no event, and why.
@@ -265,8 +277,8 @@ func (o *Outbox) List(ctx context.Context) (c Content, err error) {
 	return c, err
 }
 
-// Count returns how many events wait to be delivered and how many were given up.
-// It reads none of them.
+// Count returns how many events wait to be delivered, and how many a target has
+// not taken for a day. An event can be both; one that cannot be read only waits.
 func (o *Outbox) Count() (waiting, dead int, err error) {
 	events, _, err := o.names(o.dir)
 	if err != nil {
@@ -276,7 +288,13 @@ func (o *Outbox) Count() (waiting, dead int, err error) {
 	if err != nil {
 		return 0, 0, fmt.Errorf("count the outbox: %w", err)
 	}
-	return len(events), len(given), nil
+	dead = len(given)
+	for _, name := range events {
+		if s, err := o.read(filepath.Join(o.dir, name)); err == nil && s.dead() {
+			dead++
+		}
+	}
+	return len(events), dead, nil
 }
 
 // add reads a file. One that has gone meanwhile is found where it went.
@@ -288,7 +306,7 @@ func (c *Content) add(o *Outbox, path string) bool {
 	case err != nil:
 		c.Unreadable = append(c.Unreadable, Unreadable{path, err.Error()})
 	default:
-		c.Events = append(c.Events, Kept{Event: s.Event, State: s.state(), Deliveries: s.Deliveries, Path: path})
+		c.Events = append(c.Events, s.kept(path))
 	}
 	return true
 }
@@ -300,7 +318,7 @@ func (o *Outbox) Get(id string) (Kept, error) {
 		return Kept{}, fs.ErrNotExist
 	}
 	s, err := o.read(path)
-	return Kept{Event: s.Event, State: s.state(), Deliveries: s.Deliveries, Path: path}, err
+	return s.kept(path), err
 }
 
 func sortedKeys(m map[string]silence) []string {
