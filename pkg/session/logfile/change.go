@@ -124,6 +124,24 @@ func (c *Change) Begun(err error) error {
 	return err
 }
 
+// Untaken returns a [*session.BusyError] if another file is at the log's place
+// and this change has not put it there: the log was never taken. It is for an
+// adapter that writes something beside the log before it holds the log, and
+// gives the verdict early that [Held.Check] would give.
+func (c *Change) Untaken() error {
+	live, err := c.Dir.Stat(c.name())
+	if err != nil || live == nil || c.isOld(live) {
+		return err
+	}
+	for _, path := range []string{c.Plan.Kept, c.nextPath()} {
+		old, err := c.stat(path)
+		if err != nil || old != nil && c.isOld(old) {
+			return err // the change is done, or half done
+		}
+	}
+	return c.busy(replacedByNow)
+}
+
 // bytesAt reads n bytes of a log, fewer at its end.
 func bytesAt(f *os.File, at int64, n int) ([]byte, error) {
 	b := make([]byte, n)

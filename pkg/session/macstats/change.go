@@ -38,13 +38,17 @@ func (s *Store) PlanRewrite(ctx context.Context, request session.ShortenRequest)
 }
 
 // Shorten implements [session.Shortener]. The lessons are safe before the
-// session goes.
+// session goes. They are written only beside the log that the plan has read: a
+// link may lead to another store since.
 func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
 	change, err := s.OpenChange(plan)
 	if err != nil {
 		return err
 	}
 	defer change.Dir.Close()
+	if err := change.Untaken(); err != nil {
+		return err
+	}
 	if err := s.AppendList(s.LessonsFile(session.Ref{}), "lessons", plan.Summary.Lessons); err != nil {
 		return change.Begun(err) // an earlier run may have come further
 	}

@@ -196,6 +196,23 @@ func TestChangedSessionIsLeftAlone(t *testing.T) {
 	s.want(path, talk+"## User\n\nlate\n\n")
 }
 
+// A store that somebody puts in the place of another, with a copy of its
+// session, learns nothing.
+func TestCopyOfTheSessionTeachesNothing(t *testing.T) {
+	s := newStore(t)
+	path := s.write("session/"+name, talk, 10*time.Minute)
+	plan := s.plan(path, "Ask before you delete.")
+	if err := os.Rename(path, filepath.Join(t.TempDir(), name)); err != nil {
+		t.Fatal(err)
+	}
+	s.write("session/"+name, talk, 10*time.Minute)
+	if err := s.Shorten(t.Context(), plan); !errors.Is(err, session.ErrBusy) {
+		t.Fatalf("error %v, want busy", err)
+	}
+	s.want(path, talk)
+	s.want(filepath.Join(s.dir, "agents/memory.md"), "nothing")
+}
+
 // A session is due from 4 messages on in a run over everything, from 8 when
 // asked.
 func TestThresholds(t *testing.T) {

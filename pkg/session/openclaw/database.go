@@ -241,7 +241,7 @@ const storedMark = "#"
 
 // databaseFile is where an agent's database lies.
 func (s *Store) databaseFile(agent string) agentdb.File {
-	return agentdb.File{Base: s.root, Name: filepath.Join(agentsName, agent, "agent", databaseName)}
+	return agentdb.File{Base: s.root, Name: filepath.Join(agentsName, agent, "agent", databaseName), OpenRoot: s.pin.OpenRoot}
 }
 
 // storedLog opens the log of a session in a database. release gives the

@@ -248,6 +248,30 @@ func TestStoredSessions(t *testing.T) {
 	}
 }
 
+// A link that is put in the place of the store, or of a directory in it, after
+// the first look does not lead to another database.
+func TestStoredLogIsReadFromTheStoreThatIsHeldOpen(t *testing.T) {
+	for name, live := range map[string]bool{"in place": false, "copied": true} {
+		t.Run(name, func(t *testing.T) {
+			s := newStored(t, fakeagentdb.Story(live))
+			want := strings.Join(fakeagentdb.Lines(), "\n") + "\n"
+			ref := s.stored(fakeagentdb.Current)
+			planted := fakeagentdb.Story(live)
+			planted.Rows = planted.Rows[:len(planted.Rows)-1]
+			other := newStored(t, planted) // of somebody else, with the same session
+			if err := errors.Join(os.Rename(s.root, s.root+".aside"), os.Symlink(other.root, s.root)); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				if diff := cmp.Diff(want, s.openLog(ref)); diff != "" {
+					t.Error(diff)
+				}
+				s.list() // the database is looked at anew
+			}
+		})
+	}
+}
+
 // The log of a session is what a file of the file era would be: the readers of
 // records need not know better. After the reset nothing before counts.
 func TestStoredLog(t *testing.T) {

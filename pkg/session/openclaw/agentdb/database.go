@@ -24,7 +24,7 @@ type Database struct {
 	file    File
 	stamp   stamp     // of the files, before they were opened or copied
 	taken   time.Time // when
-	inPlace bool      // read where it lies, not as a copy
+	inPlace *inPlace  // read where it lies; nil for a copy
 	db      *sql.DB
 	conn    *sql.Conn        // the only one: a copy has no name any more by which another could be opened
 	scratch *durable.Scratch // of a copy that could not be removed while it is open (Windows), else nil
@@ -43,7 +43,7 @@ const (
 // [*session.BusyError] if the runtime changes it all the time, and a
 // [*durable.SpaceError] if there is no room for a copy.
 func Open(ctx context.Context, f File) (*Database, error) {
-	root, err := os.OpenRoot(f.Base)
+	root, err := f.openBase()
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", f.Path(), err)
 	}
@@ -91,33 +91,19 @@ func (f File) open(ctx context.Context, root *os.Root) (*Database, error) {
 var errChanged = errors.New("it changed while it was opened")
 
 // openInPlace opens a database that has no log beside it.
-func (d *Database) openInPlace(ctx context.Context, root *os.Root) error {
-	d.inPlace = true
-	if err := d.connect(ctx, d.file.Path()); err != nil {
+func (d *Database) openInPlace(ctx context.Context, root *os.Root) (err error) {
+	if d.inPlace, err = d.file.hold(root); err != nil {
+		return err
+	}
+	if err := d.connect(ctx, d.inPlace.address()); err != nil {
 		return err
 	}
 	after, err := d.file.look(root)
 	if err != nil {
 		return err
 	}
-	if after != d.stamp || after.main.young(d.taken) {
+	if after != d.stamp || after.main.young(d.taken) || d.unchanged() != nil {
 		return errChanged
-	}
-	return d.sameFile(root)
-}
-
-// sameFile checks that the path led SQLite to the file that was looked at.
-func (d *Database) sameFile(root *os.Root) error {
-	seen, err := root.Lstat(d.file.Name)
-	if err != nil {
-		return err
-	}
-	opened, err := os.Lstat(d.file.Path())
-	if err != nil {
-		return err
-	}
-	if !os.SameFile(seen, opened) || !seen.Mode().IsRegular() {
-		return durable.ErrNotRegular
 	}
 	return nil
 }
@@ -144,7 +130,7 @@ func (d *Database) openCopy(ctx context.Context, root *os.Root) error {
 	if err := mergeLogs(ctx, scratch.Path(copyName)); err != nil {
 		return err
 	}
-	if err := d.connect(ctx, scratch.Path(copyName)); err != nil {
+	if err := d.connect(ctx, address(scratch.Path(copyName), unchanging)); err != nil {
 		return err
 	}
 	if scratch.Remove() == nil {
@@ -170,9 +156,12 @@ func mergeLogs(ctx context.Context, path string) error {
 	return nil
 }
 
+// unchanging are the parameters of a file that nobody changes.
+const unchanging = "mode=ro&immutable=1"
+
 // connect opens a file that nobody changes.
-func (d *Database) connect(ctx context.Context, path string) (err error) {
-	if d.db, err = sql.Open("sqlite", address(path, "mode=ro&immutable=1")); err != nil {
+func (d *Database) connect(ctx context.Context, address string) (err error) {
+	if d.db, err = sql.Open("sqlite", address); err != nil {
 		return err
 	}
 	d.db.SetMaxOpenConns(1)
@@ -198,6 +187,9 @@ func (d *Database) Close() error {
 	if d.db != nil {
 		err = errors.Join(err, d.db.Close())
 	}
+	if d.inPlace != nil {
+		err = errors.Join(err, d.inPlace.close())
+	}
 	if d.scratch != nil {
 		err = errors.Join(err, d.scratch.Remove())
 	}
@@ -206,7 +198,7 @@ func (d *Database) Close() error {
 
 // current reports whether the files still look as they did when it was opened.
 func (d *Database) current() bool {
-	root, err := os.OpenRoot(d.file.Base)
+	root, err := d.file.openBase()
 	if err != nil {
 		return false
 	}
@@ -218,12 +210,7 @@ func (d *Database) current() bool {
 // unchanged returns a [*session.BusyError] if what is read in place is not what
 // was opened any more. A copy never changes.
 func (d *Database) unchanged() error {
-	if !d.inPlace {
-		return nil
-	}
-	info, err := os.Lstat(d.file.Path())
-	if err == nil && info.Size() == d.stamp.main.size && info.ModTime().Equal(d.stamp.main.mod) &&
-		durable.Identify(info).Inode == d.stamp.main.inode {
+	if d.inPlace == nil || d.inPlace.is(d.stamp.main) {
 		return nil
 	}
 	return &session.BusyError{Path: d.file.Path(), Reason: "the runtime has changed it while it was read"}
@@ -330,9 +317,19 @@ func (s *Databases) Close() error {
 // and no link leads out of Base.
 type File struct {
 	Base, Name string
+	// OpenRoot opens Base, the same directory all through a run. Without it Base
+	// is opened by its path.
+	OpenRoot func(base string) (*os.Root, error)
 	// copied is called after each file that was copied. Tests change things
 	// there.
 	copied func(end string)
+}
+
+func (f File) openBase() (*os.Root, error) {
+	if f.OpenRoot == nil {
+		return os.OpenRoot(f.Base)
+	}
+	return f.OpenRoot(f.Base)
 }
 
 // Path is the absolute path of the database.
