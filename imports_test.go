@@ -30,7 +30,7 @@ var layers = map[string][]string{
 	"pkg/memory/remote":      {"pkg/memory", "pkg/embed"},
 	"pkg/memory/remote/...":  {"pkg/memory", "pkg/memory/remote", "pkg/embed"},
 	"pkg/archive":            {"pkg/durable", "pkg/jsonl", "pkg/relocate"},
-	"pkg/archive/objects":    {"pkg/archive", "pkg/durable"},
+	"pkg/archive/objects":    {"internal/httpclient", "pkg/archive", "pkg/durable"},
 	"pkg/retention":          {"pkg/archive", "pkg/session", "pkg/session/logfile", "pkg/durable", "pkg/relocate"},
 	"pkg/operate":            {"pkg/durable"},
 	"pkg/operate/monitor":    {"pkg/operate/outbox", "pkg/durable"},

@@ -3,6 +3,8 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -119,14 +121,27 @@ func runArchiveUpload(ctx context.Context, a *app, o uploadOptions) error {
 	doc := uploadDocument{Schema: 1, DryRun: o.DryRun, Remote: bucket.URL(), Archives: []uploadRow{}}
 	doc.OffSite, entries = splitOffSite(bucket, entries)
 	u := uploader{app: a, bucket: bucket, archives: w.archives, doc: &doc}
-	if err := u.all(ctx, w.progress, entries); err != nil {
-		return err
-	}
+	err = u.all(ctx, w.progress, entries)
 	w.progress.clear()
+	if err != nil {
+		return errors.Join(printUpload(a, doc), doc.partly(err)) // what is done is told
+	}
 	if len(doc.Archives) == 0 {
 		a.notice(note{Message: fmt.Sprintf("nothing to upload: %s off-site in %s", plural(doc.OffSite, "archive"), doc.Remote)})
 	}
 	return renderUpload(a, doc)
+}
+
+// partly is an error that ended an upload, with the exit code of one that has done
+// something.
+func (d uploadDocument) partly(err error) error {
+	var f *failure
+	if len(d.Archives) == 0 || !errors.As(err, &f) {
+		return err
+	}
+	ended := *f
+	ended.exit = exitPartly
+	return &ended
 }
 
 // splitOffSite counts the archives that have a copy in the bucket, and returns the
@@ -174,17 +189,31 @@ func (u *uploader) all(ctx context.Context, bar *progress, entries []archive.Ent
 			u.doc.Bytes += row.Bytes
 		}
 		u.doc.Archives = append(u.doc.Archives, row)
-		if err != nil && ofAll(err) {
-			bar.clear()
+		if err != nil && u.endsAll(ctx, err) {
+			u.doc.Archives = u.doc.Archives[:i] // what is left is told by the error
 			return explainBucket(fmt.Errorf("upload archive %s: %w; %s left", e.ID, err, plural(len(entries)-i, "archive")))
 		}
 	}
 	return nil
 }
 
+// endsAll reports whether the other archives need not be tried. A connection that
+// breaks off may be about this one, such as behind a proxy that lets nothing large
+// pass: the storage is asked whether it answers at all.
+func (u *uploader) endsAll(ctx context.Context, err error) bool {
+	return ofAll(err) && (!isAway(err) || u.bucket.Answers(ctx) != nil)
+}
+
 // ofAll reports whether an error is of the storage, not of one archive.
 func ofAll(err error) bool {
-	return slices.ContainsFunc([]error{objects.ErrNoBucket, objects.ErrRefused, objects.ErrClock, objects.ErrLocked}, func(kind error) bool { return errors.Is(err, kind) })
+	return isAway(err) || isOneOf(err, objects.ErrNoBucket, objects.ErrRefused, objects.ErrClock, objects.ErrLocked)
+}
+
+// isAway reports that the storage cannot be reached, or cannot serve.
+func isAway(err error) bool { return isOneOf(err, objects.ErrAway, objects.ErrBusy) }
+
+func isOneOf(err error, kinds ...error) bool {
+	return slices.ContainsFunc(kinds, func(kind error) bool { return errors.Is(err, kind) })
 }
 
 // one makes one copy, and notes it when it was seen.
@@ -302,6 +331,8 @@ func explainBucket(err error) error {
 		{objects.ErrRefused, "check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or ~/.aws/credentials, and the rights of that key"},
 		{objects.ErrClock, "set the clock of this host, such as with timedatectl set-ntp true"},
 		{objects.ErrLocked, "object lock is set when a bucket is made; make one that has it, or leave archive.retain out"},
+		{objects.ErrAway, "check archive.endpoint and the network; the next run takes up what is left"},
+		{objects.ErrBusy, "try again later; the next run takes up what is left"},
 		{objects.ErrNoIdentity, "set archive.identity to the file of a key that can read it"},
 	} {
 		if errors.Is(err, known.kind) {
@@ -384,8 +415,8 @@ const mostFetched = 1 << 30
 func (a *app) fetchArchive(ctx context.Context, e archive.Entry) (*os.File, error) {
 	dir := filepath.Join(a.xdg("XDG_CACHE_HOME", ".cache"), "sessctl", "archives")
 	at := filepath.Join(dir, e.StoredSHA256)
-	if file, err := durable.OpenRegular(at); err == nil {
-		return file, nil // who reads it checks it
+	if file, err := openFetched(at, e); err == nil {
+		return file, nil
 	}
 	if !a.ours(at) {
 		return nil, fmt.Errorf("keep a copy in %s: it is another user's directory", dir)
@@ -401,7 +432,29 @@ func (a *app) fetchArchive(ctx context.Context, e archive.Entry) (*os.File, erro
 		return nil, explainBucket(err)
 	}
 	boundFetched(dir, at)
-	return durable.OpenRegular(at)
+	return openFetched(at, e)
+}
+
+// openFetched opens a copy of the cache that has the bytes of the archive's file.
+// It is read whole for that: a few lines of a copy that has rotted would be shown
+// as good ones, for a reader knows only at the end.
+func openFetched(at string, e archive.Entry) (*os.File, error) {
+	file, err := durable.OpenRegular(at)
+	if err != nil {
+		return nil, err
+	}
+	hash := sha256.New()
+	_, err = io.Copy(hash, file)
+	if err == nil && hex.EncodeToString(hash.Sum(nil)) != e.StoredSHA256 {
+		err = fmt.Errorf("archive %s: %w: %s has other bytes than the archive", e.ID, archive.ErrCorrupt, at)
+	}
+	if err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
 }
 
 // boundFetched removes the oldest fetched copies, but not the newest. One that

@@ -141,10 +141,23 @@ func runArchiveVerify(ctx context.Context, a *app, o verifyOptions) error {
 	if err := renderVerify(a, doc); err != nil {
 		return err
 	}
-	if len(doc.Problems) > 0 {
-		return &outcomeError{exit: exitIntegrity}
+	return v.outcome(a)
+}
+
+// outcome is that of the command. What is wrong weighs more than what could not be
+// asked.
+func (v *verifier) outcome(a *app) error {
+	var away error
+	if v.away != nil {
+		away = explainBucket(fmt.Errorf("%s could not be checked on object storage: %w", plural(v.unasked, "archive"), v.away))
 	}
-	return nil
+	if len(v.doc.Problems) == 0 {
+		return away
+	}
+	if away != nil {
+		a.tell(note{Message: away.Error()})
+	}
+	return &outcomeError{exit: exitIntegrity}
 }
 
 // planVerify says what would be checked, of all archives and receipts.
@@ -184,6 +197,8 @@ type verifier struct {
 	bucket   *objects.Bucket // nil without object storage
 	remote   bool            // copies there are checked too
 	doc      *verifyDocument
+	away     error // why the storage is not asked any more
+	unasked  int   // copies there that could not be checked
 }
 
 func (v *verifier) entries(ctx context.Context, entries []archive.Entry, bar *progress) error {
@@ -199,12 +214,13 @@ func (v *verifier) entries(ctx context.Context, entries []archive.Entry, bar *pr
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if ofAll(err) {
-			return explainBucket(err)
-		}
 		v.doc.Checked++
 		v.doc.Bytes += e.Bytes
-		row.OK = err == nil
+		if errors.Is(err, errUnasked) {
+			err = nil
+		} else {
+			row.OK = err == nil
+		}
 		v.doc.Verified = append(v.doc.Verified, row)
 		if err != nil {
 			v.doc.Problems = append(v.doc.Problems, problem{ID: e.ID, Path: e.Path, Message: err.Error()})
@@ -218,8 +234,9 @@ func (v *verifier) entries(ctx context.Context, entries []archive.Entry, bar *pr
 func (v *verifier) entry(ctx context.Context, e archive.Entry, row *verifyRow) error {
 	only := place(e) == "only" && v.bucket != nil
 	var remote error
-	if row.Remote = only || v.remote && e.Remote != nil; row.Remote {
-		remote = checkRemote(ctx, v.bucket, e)
+	if only || v.remote && e.Remote != nil {
+		remote = v.copy(ctx, e)
+		row.Remote = !errors.Is(remote, errUnasked)
 	}
 	if only {
 		return remote
@@ -228,7 +245,27 @@ func (v *verifier) entry(ctx context.Context, e archive.Entry, row *verifyRow) e
 	if err == nil && v.doc.ReadData {
 		err = v.archives.Verify(ctx, e)
 	}
+	if errors.Is(remote, errUnasked) {
+		remote = nil // the file here was checked
+	}
 	return cmp.Or(err, remote)
+}
+
+// errUnasked is returned for a copy of which the storage tells nothing.
+var errUnasked = errors.New("not checked")
+
+// copy checks a copy on object storage. A storage that does not answer, or
+// refuses, is not asked for the others: archives here are verified all the same.
+func (v *verifier) copy(ctx context.Context, e archive.Entry) error {
+	if v.away == nil {
+		err := checkRemote(ctx, v.bucket, e)
+		if !ofAll(err) {
+			return err
+		}
+		v.away = err
+	}
+	v.unasked++
+	return errUnasked
 }
 
 // addDamaged adds the files of the catalogue that cannot be used.

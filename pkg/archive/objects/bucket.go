@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"net/http"
 	"net/url"
 	"path"
 	"strings"
@@ -21,27 +20,6 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 	"github.com/sessctl/sessctl/pkg/archive"
-)
-
-var (
-	// ErrMissing is returned when the object is not there.
-	ErrMissing = errors.New("it is not on the storage")
-	// ErrDiffers is returned when an object of that name has other bytes than it
-	// should have. It is left as it is.
-	ErrDiffers = errors.New("the object has other bytes")
-	// ErrNoBucket is returned when there is no such bucket.
-	ErrNoBucket = errors.New("there is no such bucket")
-	// ErrRefused is returned when the storage refuses: key, signature or rights.
-	ErrRefused = errors.New("the storage refuses")
-	// ErrClock is returned when the clocks of host and storage are too far apart.
-	ErrClock = errors.New("the clocks of this host and of the storage differ too much")
-	// ErrLocked is returned when the bucket cannot keep objects from being deleted.
-	ErrLocked = errors.New("the bucket has no object lock")
-	// ErrNoIdentity is returned when an object is encrypted and none of the
-	// identities can read it.
-	ErrNoIdentity = errors.New("it is encrypted, and there is no identity for it")
-	// ErrTooLarge is returned for a file that does not fit in one object.
-	ErrTooLarge = errors.New("it is larger than 5 GiB, the most that one object takes")
 )
 
 // mostBytes is the largest object that is put at once (docs/decisions.md).
@@ -108,10 +86,11 @@ func Open(o Options) (*Bucket, error) {
 		return nil, fmt.Errorf("open %s: %w", o.URL, err)
 	}
 	transport.ResponseHeaderTimeout = time.Minute
+	patiently := &patient{next: transport, tries: o.Retries}
 	keys := credentials.NewChainCredentials([]credentials.Provider{
 		&credentials.EnvAWS{}, &credentials.FileAWSCredentials{Filename: o.Getenv("AWS_SHARED_CREDENTIALS_FILE"), Profile: o.Getenv("AWS_PROFILE")},
 	})
-	core, err := minio.NewCore(host, &minio.Options{Creds: keys, Secure: secure, Region: o.Region, Transport: transport, MaxRetries: o.Retries})
+	core, err := minio.NewCore(host, &minio.Options{Creds: keys, Secure: secure, Region: o.Region, Transport: patiently, MaxRetries: o.Retries})
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", o.URL, err)
 	}
@@ -175,11 +154,28 @@ const plainHash = "X-Amz-Meta-Sessctl-Plain-Sha256"
 // ownHash is the metadata that says what the bytes of the object hash to.
 const ownHash = "X-Amz-Meta-Sessctl-Sha256"
 
-// put puts an object that is not there yet. One that is there is compared.
+// put puts an object that is not there yet. One that is there is compared. The
+// storage is asked first: some take no condition, and the bytes of an upload that
+// is repeated need not be sent for that.
 func (b *Bucket) put(ctx context.Context, o object) (archive.Remote, error) {
+	_, err := b.core.StatObject(ctx, b.name, o.key, minio.StatObjectOptions{})
+	if err = explain(err); err == nil {
+		return b.readBack(ctx, o)
+	}
+	if errors.Is(err, ErrMissing) {
+		err = b.send(ctx, o)
+	}
+	if err != nil && !isThere(err) {
+		return archive.Remote{}, fmt.Errorf("put %s: %w", o.key, err)
+	}
+	return b.readBack(ctx, o)
+}
+
+// send sends an object that was not there a moment ago.
+func (b *Bucket) send(ctx context.Context, o object) error {
 	sum, err := hex.DecodeString(o.sha256)
 	if err != nil {
-		return archive.Remote{}, fmt.Errorf("put %s: %w", o.key, err)
+		return err
 	}
 	options := minio.PutObjectOptions{ContentType: o.kind, UserMetadata: map[string]string{
 		"X-Amz-Checksum-Sha256": base64.StdEncoding.EncodeToString(sum), ownHash: o.sha256,
@@ -190,12 +186,16 @@ func (b *Bucket) put(ctx context.Context, o object) (archive.Remote, error) {
 	if b.options.Retain > 0 {
 		options.Mode, options.RetainUntilDate = minio.Governance, b.options.Now().Add(b.options.Retain)
 	}
+	unconditional := options
 	options.SetMatchETagExcept("*")
 	_, err = b.core.PutObject(ctx, b.name, o.key, o.body, o.bytes, "", o.sha256, options)
-	if err = explain(err); err != nil && !isThere(err) {
-		return archive.Remote{}, fmt.Errorf("put %s: %w", o.key, err)
+	if takesNoCondition(err) {
+		if _, err = o.body.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		_, err = b.core.PutObject(ctx, b.name, o.key, o.body, o.bytes, "", o.sha256, unconditional)
 	}
-	return b.readBack(ctx, o)
+	return explain(err)
 }
 
 // readBack asks the storage what it has, and compares.
@@ -247,21 +247,81 @@ func (b *Bucket) look(ctx context.Context, key string) (state, error) {
 	return s, nil
 }
 
-// get reads an object to its end.
+// get reads an object to its end. Where the connection breaks off, it goes on from
+// there.
 func (b *Bucket) get(ctx context.Context, key string, to io.Writer) (int64, error) {
-	body, info, _, err := b.core.GetObject(ctx, b.name, key, minio.GetObjectOptions{})
+	at, etag := int64(0), ""
+	for try := 1; ; try++ {
+		p := part{key: key, at: at, etag: etag}
+		err := b.getPart(ctx, &p, to)
+		at, etag = p.at, p.etag
+		if err == nil {
+			return at, nil
+		}
+		if !p.broken || try >= b.options.Retries || ctx.Err() != nil {
+			return at, fmt.Errorf("read %s: %w", key, explain(err))
+		}
+	}
+}
+
+// part is an object from a byte on.
+type part struct {
+	key    string
+	at     int64  // the next byte
+	etag   string // of the object that the bytes before were of
+	broken bool   // the connection broke off
+}
+
+// getPart reads an object from a byte on, to its end.
+func (b *Bucket) getPart(ctx context.Context, p *part, to io.Writer) error {
+	options := minio.GetObjectOptions{}
+	if p.at > 0 {
+		if err := errors.Join(options.SetRange(p.at, 0), options.SetMatchETag(p.etag)); err != nil {
+			return err
+		}
+	}
+	body, info, header, err := b.core.GetObject(ctx, b.name, p.key, options)
 	if err != nil {
-		return 0, fmt.Errorf("read %s: %w", key, explain(err))
+		return err
 	}
 	defer body.Close()
-	n, err := io.Copy(to, body)
+	if p.at > 0 && header.Get("Content-Range") == "" {
+		return errors.New("the connection broke off, and the storage does not give the rest alone")
+	}
+	p.etag = info.ETag
+	source := &noted{Reader: body}
+	n, err := io.Copy(to, source)
+	p.at += n
 	if err == nil && n != info.Size {
-		err = io.ErrUnexpectedEOF
+		err, source.err = io.ErrUnexpectedEOF, io.ErrUnexpectedEOF
 	}
-	if err != nil {
-		return n, fmt.Errorf("read %s: %w", key, err)
+	p.broken = source.err != nil
+	return err
+}
+
+// noted notes how reading ended, which tells it from how writing did.
+type noted struct {
+	io.Reader
+	err error
+}
+
+// Read implements io.Reader.
+func (n *noted) Read(p []byte) (int, error) {
+	read, err := n.Reader.Read(p)
+	if err != nil && err != io.EOF {
+		n.err = err
 	}
-	return n, nil
+	return read, err
+}
+
+// Answers returns nil if the storage answers at all, be it that it refuses, and
+// otherwise [ErrAway] or [ErrBusy].
+func (b *Bucket) Answers(ctx context.Context) error {
+	_, err := b.core.StatObject(ctx, b.name, b.key("entries"), minio.StatObjectOptions{})
+	if err = explain(err); errors.Is(err, ErrAway) || errors.Is(err, ErrBusy) {
+		return err
+	}
+	return ctx.Err()
 }
 
 // Check asks the storage for length and checksum of a recorded copy and compares
@@ -348,31 +408,4 @@ func (b *Bucket) Entries(ctx context.Context) iter.Seq2[archive.Entry, error] {
 			}
 		}
 	}
-}
-
-// errThere says that an object of that name is there already.
-var errThere = errors.New("it is there already")
-
-func isThere(err error) bool { return errors.Is(err, errThere) }
-
-// explain puts one of our errors before that of the storage.
-func explain(err error) error {
-	if err == nil {
-		return nil
-	}
-	said := minio.ToErrorResponse(err)
-	kind := map[string]error{
-		"NoSuchKey": ErrMissing, "NotFound": ErrMissing, "NoSuchBucket": ErrNoBucket, "PreconditionFailed": errThere, "RequestTimeTooSkewed": ErrClock,
-		"AccessDenied": ErrRefused, "InvalidAccessKeyId": ErrRefused, "SignatureDoesNotMatch": ErrRefused, "ObjectLockConfigurationNotFoundError": ErrLocked,
-	}[said.Code]
-	switch {
-	case kind != nil:
-	case said.StatusCode == http.StatusPreconditionFailed:
-		kind = errThere
-	case said.StatusCode == http.StatusForbidden:
-		kind = ErrRefused
-	default:
-		return err
-	}
-	return fmt.Errorf("%w (%s)", kind, strings.TrimSuffix(said.Message, "."))
 }

@@ -1,0 +1,79 @@
+package objects
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/sessctl/sessctl/internal/httpclient"
+)
+
+var (
+	// ErrMissing is returned when the object is not there.
+	ErrMissing = errors.New("it is not on the storage")
+	// ErrDiffers is returned when an object of that name has other bytes than it
+	// should have. It is left as it is.
+	ErrDiffers = errors.New("the object has other bytes")
+	// ErrNoBucket is returned when there is no such bucket.
+	ErrNoBucket = errors.New("there is no such bucket")
+	// ErrRefused is returned when the storage refuses: key, signature or rights.
+	ErrRefused = errors.New("the storage refuses")
+	// ErrClock is returned when the clocks of host and storage are too far apart.
+	ErrClock = errors.New("the clocks of this host and of the storage differ too much")
+	// ErrLocked is returned when the bucket cannot keep objects from being deleted.
+	ErrLocked = errors.New("the bucket has no object lock")
+	// ErrNoIdentity is returned when an object is encrypted and none of the
+	// identities can read it.
+	ErrNoIdentity = errors.New("it is encrypted, and there is no identity for it")
+	// ErrAway is returned when no connection to the storage comes about, or none
+	// that lasts.
+	ErrAway = errors.New("the storage does not answer")
+	// ErrBusy is returned when the storage cannot serve, however often it is asked.
+	ErrBusy = errors.New("the storage is overloaded or out of order")
+	// ErrTooLarge is returned for a file that does not fit in one object.
+	ErrTooLarge = errors.New("it is larger than 5 GiB, the most that one object takes")
+)
+
+// errThere says that an object of that name is there already.
+var errThere = errors.New("it is there already")
+
+func isThere(err error) bool { return errors.Is(err, errThere) }
+
+// explain puts one of our errors before that of the storage.
+func explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	var broken net.Error
+	if errors.As(err, &broken) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("%w: %w", ErrAway, httpclient.WithoutURL(err))
+	}
+	said := minio.ToErrorResponse(err)
+	kind := map[string]error{
+		"NoSuchKey": ErrMissing, "NotFound": ErrMissing, "NoSuchBucket": ErrNoBucket, "PreconditionFailed": errThere, "RequestTimeTooSkewed": ErrClock,
+		"AccessDenied": ErrRefused, "InvalidAccessKeyId": ErrRefused, "SignatureDoesNotMatch": ErrRefused, "ObjectLockConfigurationNotFoundError": ErrLocked,
+	}[said.Code]
+	switch {
+	case kind != nil:
+	case said.StatusCode == http.StatusPreconditionFailed:
+		kind = errThere
+	case said.StatusCode == http.StatusForbidden:
+		kind = ErrRefused
+	case said.StatusCode >= http.StatusInternalServerError, said.StatusCode == http.StatusTooManyRequests, said.Code == "SlowDown":
+		kind = ErrBusy
+	default:
+		return err
+	}
+	return fmt.Errorf("%w (%s)", kind, strings.TrimSuffix(said.Message, "."))
+}
+
+// takesNoCondition reports the answer of a storage that does not know
+// If-None-Match.
+func takesNoCondition(err error) bool {
+	said := minio.ToErrorResponse(err)
+	return err != nil && (said.Code == "NotImplemented" || said.StatusCode == http.StatusNotImplemented)
+}

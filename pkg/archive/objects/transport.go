@@ -1,0 +1,65 @@
+package objects
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/sessctl/sessctl/internal/httpclient"
+)
+
+// patient lets a storage that is overloaded alone for as long as it asks for,
+// before its answer is given and the request may be tried again. It tries itself
+// what the client tries once only: asking for the region of a bucket.
+type patient struct {
+	next  http.RoundTripper
+	tries int
+}
+
+// longestWait bounds what a storage can ask for: after that it may be asked again.
+const longestWait = time.Minute
+
+// firstWait is the time between two tries where the storage does not say; it
+// doubles each time.
+const firstWait = 100 * time.Millisecond
+
+// RoundTrip implements http.RoundTripper.
+func (p *patient) RoundTrip(r *http.Request) (*http.Response, error) {
+	for try := 1; ; try++ {
+		response, err := p.next.RoundTrip(r)
+		if err == nil && !isBusy(response) {
+			return response, nil
+		}
+		last := try >= p.tries || !asksRegion(r)
+		select {
+		case <-r.Context().Done():
+			last = true
+		case <-time.After(pause(response, try, last)):
+		}
+		if last {
+			return response, err
+		}
+		if err == nil {
+			_ = response.Body.Close() // it says to come again
+		}
+	}
+}
+
+// pause is how long the storage wants to be left alone and, before another try,
+// some time at least.
+func pause(response *http.Response, try int, last bool) (asked time.Duration) {
+	if response != nil {
+		asked = min(httpclient.RetryAfter(response.Header, time.Now()), longestWait)
+	}
+	if last {
+		return asked
+	}
+	return max(asked, firstWait<<(try-1))
+}
+
+func isBusy(r *http.Response) bool {
+	return r.StatusCode == http.StatusServiceUnavailable || r.StatusCode == http.StatusTooManyRequests
+}
+
+func asksRegion(r *http.Request) bool {
+	return r.Method == http.MethodGet && r.URL.Query().Has("location")
+}
