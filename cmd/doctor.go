@@ -366,7 +366,14 @@ func (a *app) unusableSettings() (all []error) {
 	_, schedulesErr := a.serveSchedules()
 	_, zoneErr := a.serveZone()
 	all = append(all, monitorErr, schedulesErr, zoneErr)
-	return slices.DeleteFunc(all, func(err error) bool { return err == nil })
+	told := map[string]bool{} // a schedule repeats what is wrong with its profile
+	return slices.DeleteFunc(all, func(err error) bool {
+		if err == nil || told[err.Error()] {
+			return true
+		}
+		told[err.Error()] = true
+		return false
+	})
 }
 
 func (d *checkup) unusableSetting(path string, err error) {

@@ -265,6 +265,9 @@ func profileKeysLike(key string) []string {
 type plannedStep struct {
 	kind  stepKind
 	flags stepFlags
+	// refused says what its command would refuse: a flag, or that the server that
+	// it asks is not configured.
+	refused error
 }
 
 // command are the words that do the step by hand.
@@ -280,7 +283,8 @@ type profilePlan struct {
 }
 
 // planProfile makes the plan of a profile. lastRead is when the archives were
-// last read in full without a problem.
+// last read in full without a problem. With the error of the first step that is
+// refused comes the whole plan, for whoever only shows it.
 func (a *app) planProfile(name string, lastRead time.Time) (profilePlan, error) {
 	config, known := a.config.Profiles[name]
 	if !known && name != operate.DefaultProfile {
@@ -296,13 +300,24 @@ func (a *app) planProfile(name string, lastRead time.Time) (profilePlan, error) 
 	for _, step := range config.Steps {
 		kind, _ := stepKindOf(step)
 		for _, flags := range kind.flags(config, config.ArchiveVerify.due(lastRead, a.now())) {
-			plan.steps = append(plan.steps, plannedStep{kind: kind, flags: flags})
+			planned := plannedStep{kind: kind, flags: flags}
 			if err := kind.check(a, flags); err != nil {
-				return plan, a.blameStep(name, kind, err)
+				planned.refused = a.blameStep(name, kind, err)
 			}
+			plan.steps = append(plan.steps, planned)
 		}
 	}
-	return plan, nil
+	return plan, plan.refused()
+}
+
+// refused is the first error of its steps.
+func (p profilePlan) refused() error {
+	for _, step := range p.steps {
+		if step.refused != nil {
+			return step.refused
+		}
+	}
+	return nil
 }
 
 func (a *app) unknownProfile(name string) error {

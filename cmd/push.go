@@ -120,11 +120,16 @@ func (a *app) ownHost() (string, error) {
 	return name, nil
 }
 
+// errNoShared is the answer where a shared memory is asked for and none is named.
+func errNoShared() error {
+	return &failure{code: "no_shared_memory", exit: exitFailed, hint: "set memory.remote.url (docs/fleet.md), for example to postgres://db.example.org/sessctl", err: errors.New("no shared memory is configured")}
+}
+
 // openShared connects to the shared memory.
 func (a *app) openShared(ctx context.Context, setUp bool) (*postgres.Memory, error) {
 	c := a.config.Memory.Remote
-	if c.URL == "" {
-		return nil, &failure{code: "no_shared_memory", exit: exitFailed, hint: "set memory.remote.url (docs/fleet.md), for example to postgres://db.example.org/sessctl", err: errors.New("no shared memory is configured")}
+	if !a.shares() {
+		return nil, errNoShared()
 	}
 	if err := c.check(); err != nil {
 		return nil, err

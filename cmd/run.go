@@ -174,9 +174,9 @@ func rehearseProfile(ctx context.Context, a *app, profile string) error {
 	if err != nil {
 		return err
 	}
-	plan, err := a.planProfile(profile, operate.LastRead(earlier))
-	if err != nil {
-		return err
+	plan, refused := a.planProfile(profile, operate.LastRead(earlier))
+	if refused != nil && exitCode(refused) == exitUsage {
+		return refused
 	}
 	doc := rehearsal{Schema: 1, DryRun: true, Profile: profile, Steps: []rehearsedStep{}}
 	var codes []operate.StepRecord
@@ -185,9 +185,13 @@ func rehearseProfile(ctx context.Context, a *app, profile string) error {
 		if !a.global.JSON {
 			_, _ = fmt.Fprintf(a.Out, "# sessctl %s\n", visible(strings.Join(row.Command, " ")))
 		}
-		if row.Reason != "" {
+		switch {
+		case step.refused != nil:
+			row.Reason = explain(step.refused).Message
+			reportFailure(a, step.kind.name, step.refused)
+		case row.Reason != "":
 			a.tell(note{Message: step.kind.name + ": " + row.Reason})
-		} else {
+		default:
 			code, document := a.rehearseStep(ctx, step)
 			if ctx.Err() != nil {
 				return ctx.Err()
@@ -200,6 +204,9 @@ func rehearseProfile(ctx context.Context, a *app, profile string) error {
 		if err := a.printJSON(doc); err != nil {
 			return err
 		}
+	}
+	if refused != nil {
+		return &outcomeError{exit: exitCode(refused)} // that is how the run would end
 	}
 	return exitWith(operate.Worst(codes))
 }

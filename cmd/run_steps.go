@@ -160,7 +160,9 @@ func parsePrune(a *app, flags stepFlags) (o pruneOptions, err error) {
 }
 
 func parsePush(a *app, flags stepFlags) (o pushOptions, err error) {
-	_, err = a.optionsOf(o.addFlags, flags)
+	if _, err = a.optionsOf(o.addFlags, flags); err == nil && !a.shares() {
+		err = errNoShared()
+	}
 	return o, err
 }
 

@@ -140,10 +140,15 @@ func (a *app) job(ctx context.Context, o scheduleOptions, m schedule.Manager) (s
 // lookDeadline is when a monitor that only looks is ended.
 const lookDeadline = 10 * time.Minute
 
-// checkScheduled refuses a profile that the configuration does not know.
+// checkScheduled refuses a profile that the configuration does not know, and one
+// that a run would refuse: nobody looks when it is run.
 func (a *app) checkScheduled(profile string) error {
-	if profile == schedule.Monitor || slices.Contains(a.profileNames(), profile) {
+	if profile == schedule.Monitor {
 		return nil
+	}
+	if slices.Contains(a.profileNames(), profile) {
+		_, err := a.planProfile(profile, time.Time{})
+		return err
 	}
 	known := append(a.profileNames(), schedule.Monitor)
 	return usageError(didYouMean(profile, known, "known: "+strings.Join(known, ", ")+"; the configuration describes profiles (docs/nightly.md)"), "unknown profile %q", profile)

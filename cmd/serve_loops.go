@@ -68,6 +68,9 @@ func (a *app) serveSchedules() ([]jobs.Schedule, error) {
 		if err := s.Check(); err != nil {
 			return nil, usageError(`for example "30 3 * * *", every night at half past three`, "%s: serve.schedules: entry %d, profile %s: %w", a.originBelow(schedulesKey, entry+".cron"), i+1, s.Name, err)
 		}
+		if _, err := a.planProfile(s.Name, time.Time{}); err != nil {
+			return nil, err
+		}
 		all = append(all, s)
 	}
 	return all, nil
