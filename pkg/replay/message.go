@@ -33,6 +33,7 @@ type Message struct {
 	CallID    string     `json:"tool_call_id,omitempty"` // of a tool's result
 	ToolName  string     `json:"-"`                      // the same; the call has it
 	IsError   bool       `json:"is_error,omitempty"`     // the same
+	Injected  string     `json:"injected,omitempty"`     // what the runtime or an extension put there in the user's name: codex.environment_context
 	Reason    string     `json:"reason"`                 // why it is there: summary, kept, recent, relevant 0.62
 	Line      int        `json:"line"`                   // of the log, 1-based; 0 for what was put in
 	// core is the message as the runtime sends it, or "": see session.Message.
@@ -62,6 +63,9 @@ const (
 func newMessage(m *session.Message) Message {
 	x := Message{Role: roleOf(m), Reason: ReasonKept, Line: m.Line, IsError: m.IsError && m.Role == session.RoleToolResult, core: string(m.Core)}
 	x.failed = m.Role == session.RoleAssistant && (m.IsError || string(m.StopReason) == "aborted" || string(m.StopReason) == "error")
+	if m.Role == session.RoleInjected && x.Role == User {
+		x.Injected = orElse(string(m.CustomType), "unknown")
+	}
 	if m.Role == session.RoleToolResult {
 		x.CallID, x.ToolName = string(m.CallID), string(m.ToolName)
 	}

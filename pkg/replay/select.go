@@ -103,9 +103,12 @@ func (s Selection) older(ctx context.Context, messages []Message) ([]Message, er
 		if i+1 < len(starts) {
 			end = starts[i+1]
 		}
-		if end = min(end, limit); start < end && messages[start].Role == User && messages[start].Text != "" {
+		if end = min(end, limit); start >= end {
+			continue
+		}
+		if q := question(messages[start:end]); q != "" {
 			candidates = append(candidates, turn{start: start, end: end})
-			texts = append(texts, messages[start].Text)
+			texts = append(texts, q)
 		}
 	}
 	if len(candidates) == 0 {
@@ -122,6 +125,23 @@ func (s Selection) older(ctx context.Context, messages []Message) ([]Message, er
 		candidates[i].score = scores[i]
 	}
 	return s.fill(messages, candidates, s.Total-(len(messages)-limit)), nil
+}
+
+// question is what a turn is about: what the user has asked, not what the
+// runtime put in front of it; "" if the turn does not begin with the user's.
+func question(turn []Message) string {
+	for _, m := range turn {
+		if m.Role != User {
+			break
+		}
+		if m.Injected == "" && m.Text != "" {
+			return m.Text
+		}
+	}
+	if turn[0].Role == User {
+		return turn[0].Text
+	}
+	return ""
 }
 
 // fill takes turns while there is room for all of a turn, in messages.

@@ -70,7 +70,8 @@ func encode(w io.Writer, value any) error {
 // fence is the tag around replayed text, which is data and nothing to obey.
 const fence = "replayed-context"
 
-// fenced is a context as flat text: lines that begin "[User]:" and the like.
+// fenced is a context as flat text: lines that begin "[User]:" and the like,
+// "[Context]:" what nobody has said.
 func fenced(origin Origin, messages []Message) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<%s runtime=%q agent=%q session=%q>\n", fence, origin.Runtime, origin.Agent, origin.Session)
@@ -83,8 +84,11 @@ func fenced(origin Origin, messages []Message) string {
 
 func writeFlat(b *strings.Builder, m Message) {
 	label := map[Role]string{Summary: "Summary", System: "System", User: "User", Assistant: "Assistant", Tool: "Tool result"}[m.Role]
-	if m.Role == Tool && m.IsError {
+	switch {
+	case m.Role == Tool && m.IsError:
 		label = "Tool error"
+	case m.Injected != "":
+		label = "Context"
 	}
 	if m.Text != "" || m.Role == Tool {
 		fmt.Fprintf(b, "[%s]: %s\n", label, quoted(m.Text))
@@ -125,7 +129,7 @@ func flatArguments(raw string) string {
 // line that looks like the next message.
 var (
 	ending  = regexp.MustCompile(`(?i)<(\s*/\s*(?:` + fence + `|summary)\b)`)
-	speaker = regexp.MustCompile(`(?m)^(\s*)\[(User|Assistant|Assistant tool calls|Tool result|Tool error|Summary|System)\]:`)
+	speaker = regexp.MustCompile(`(?m)^(\s*)\[(User|Assistant|Assistant tool calls|Tool result|Tool error|Summary|System|Context)\]:`)
 )
 
 // closed keeps text from ending the tag that it stands in.
