@@ -420,7 +420,7 @@ func renderMonitor(a *app, r monitorReport) error {
 		if a.global.Quiet {
 			return nil
 		}
-		_, err := fmt.Fprintf(a.Out, "all is well: %s of %s in %s, %s\n", plural(r.Sessions, "session"), plural(r.Agents, "agent"), plural(r.Stores, "store"), plural(r.Archives, "archive"))
+		_, err := fmt.Fprintf(a.Out, "all is well: %s\n", r.lookedAt())
 		return err
 	}
 	t := table{columns: []column{{name: "WHAT"}, {name: "SINCE", drop: 2}, {name: "TOLD", drop: 1}, {name: "WHERE", least: 16}, {name: "MESSAGE", least: 30}}}
@@ -445,6 +445,16 @@ func renderMonitor(a *app, r monitorReport) error {
 		a.hint(text)
 	}
 	return nil
+}
+
+// lookedAt counts what was looked at. How many archives there were before a
+// compaction made more is of no use.
+func (r *monitorReport) lookedAt() string {
+	text := fmt.Sprintf("%s of %s in %s", plural(r.Sessions, "session"), plural(r.Agents, "agent"), plural(r.Stores, "store"))
+	if !r.compacted {
+		text += ", " + plural(r.Archives, "archive")
+	}
+	return text
 }
 
 // mostHints bounds the hints of one look.
