@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -52,7 +53,7 @@ func plantedBugs() []planted {
 		},
 		{
 			name: "an index that came out of the exchange is dropped", file: "pkg/session/openclaw/indexwrite.go",
-			old: "if session.Observe(path, expected).MatchesMoved(came.info) == nil {", new: "if came != nil {",
+			old: "if session.Observe(path, expected).MatchesMoved(came.info) == nil {", new: "if _ = path; came != nil {",
 			command: rotate, fault: "an entry added to the index without its lock",
 		},
 		{
@@ -151,7 +152,8 @@ func TestPlantedBugsAreFound(t *testing.T) {
 }
 
 // TestEveryPlantedBugFitsTheSource runs nothing: it keeps a change elsewhere
-// from losing a planted bug until somebody makes the long run.
+// from losing a planted bug until somebody makes the long run. With
+// SESSCTL_FAULTS=1 each is compiled too.
 func TestEveryPlantedBugFitsTheSource(t *testing.T) {
 	for _, p := range plantedBugs() {
 		t.Run(p.name, func(t *testing.T) {
@@ -161,6 +163,14 @@ func TestEveryPlantedBugFitsTheSource(t *testing.T) {
 			}
 			p.row(t)
 			column(t, p.fault)
+			if smoke() {
+				return
+			}
+			compile := exec.Command("go", "build", "-overlay", p.overlay(t), "./"+filepath.Dir(p.file))
+			compile.Dir = "../.."
+			if out, err := compile.CombinedOutput(); err != nil {
+				t.Errorf("the patched source does not compile: %v\n%s", err, out)
+			}
 		})
 	}
 }
