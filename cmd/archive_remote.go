@@ -106,7 +106,7 @@ func runArchiveUpload(ctx context.Context, a *app, o uploadOptions) error {
 	if err != nil {
 		return err
 	}
-	w, err := a.openWorkspace(ctx, mode{dryRun: o.DryRun, reason: "upload"})
+	w, err := a.openOffsite(ctx, o.DryRun)
 	if err != nil {
 		return err
 	}
@@ -131,6 +131,26 @@ func runArchiveUpload(ctx context.Context, a *app, o uploadOptions) error {
 	}
 	return renderUpload(a, doc)
 }
+
+// openOffsite opens the workspace of a command that changes what the catalogue says
+// of copies on object storage, and removes what a killed upload has encrypted.
+func (a *app) openOffsite(ctx context.Context, dryRun bool) (*workspace, error) {
+	w, err := a.openWorkspace(ctx, mode{dryRun: dryRun, reason: "upload", recover: &recovery{policy: a.recoveryPolicy(), optional: true}})
+	if err != nil || dryRun {
+		return w, err
+	}
+	names, _ := a.pins.ReadDir(a.outgoingDir()) // usually there is none
+	for _, name := range names {
+		if err := a.pins.RemoveFile(filepath.Join(a.outgoingDir(), name.Name())); err != nil {
+			w.close()
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+// outgoingDir is where copies are encrypted before they are uploaded.
+func (a *app) outgoingDir() string { return filepath.Join(a.dataDir(), "outgoing") }
 
 // partly is an error that ended an upload, with the exit code of one that has done
 // something.
@@ -298,7 +318,7 @@ func (a *app) bucket() (*objects.Bucket, error) {
 	}
 	o := objects.Options{
 		URL: c.Remote, Endpoint: c.Endpoint, Region: c.Region, Recipients: c.Recipients,
-		Scratch: filepath.Join(a.dataDir(), "outgoing"), Getenv: a.getenv, Now: a.now,
+		Scratch: a.outgoingDir(), Getenv: a.getenv, Now: a.now,
 	}
 	if c.Retain != "" {
 		retain, err := parseAgo(c.Retain)
@@ -367,7 +387,7 @@ func runArchivePull(ctx context.Context, a *app, dryRun bool) error {
 	if err != nil {
 		return err
 	}
-	w, err := a.openWorkspace(ctx, mode{dryRun: dryRun, reason: "pull"})
+	w, err := a.openOffsite(ctx, dryRun)
 	if err != nil {
 		return err
 	}
@@ -410,6 +430,10 @@ func runArchivePull(ctx context.Context, a *app, dryRun bool) error {
 // next question.
 const mostFetched = 1 << 30
 
+// abandoned is how long nobody has written a copy that is being fetched by nobody
+// any more: commands that only read fetch at the same time.
+const abandoned = time.Hour
+
 // fetchArchive opens an archive's file that is only on object storage. It is
 // fetched once and kept in the cache, the oldest of which go.
 func (a *app) fetchArchive(ctx context.Context, e archive.Entry) (*os.File, error) {
@@ -425,7 +449,7 @@ func (a *app) fetchArchive(ctx context.Context, e archive.Entry) (*os.File, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := durable.MakeDir(dir, 0o700); err != nil {
+	if err := errors.Join(durable.MakeDir(dir, 0o700), durable.Sweep(dir, abandoned)); err != nil {
 		return nil, err
 	}
 	if err := durable.ReplaceFile(at, 0o600, func(to io.Writer) error { return bucket.Fetch(ctx, e, to) }); err != nil {

@@ -312,7 +312,7 @@ func (d *checkup) placesOfLeftovers(ctx context.Context) ([]ownDir, error) {
 			dirs = append(dirs, ownDir{dir, advice})
 		}
 	}
-	for _, dir := range append(d.app.ownDirs(), filepath.Join(d.dataDir(), "archives")) {
+	for _, dir := range d.app.ownDirs() {
 		add(dir, "sessctl doctor --fix removes it")
 	}
 	store, err := d.openArchive()

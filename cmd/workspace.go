@@ -389,7 +389,7 @@ func (w *workspace) close() {
 // disks, each of them: what is in them is not looked for through further links.
 func (a *app) pin() {
 	a.pins.Hold()
-	further := []string{a.catalogueDir(), filepath.Join(a.dataDir(), "archive"), filepath.Join(a.dataDir(), "trash"), a.journal().GivenUp().Dir, a.runsDir(), a.outboxDir(), a.hooksDir()}
+	further := []string{filepath.Join(a.dataDir(), "archive"), filepath.Join(a.dataDir(), "trash"), a.journal().GivenUp().Dir, a.runsDir(), a.outboxDir(), a.hooksDir()}
 	for _, dir := range append(a.ownDirs(), further...) {
 		a.pins.Top(dir)
 	}
@@ -401,7 +401,7 @@ func (a *app) ownDirs() []string { return append(a.recordDirs(), a.memoryDirs().
 
 // recordDirs are those of what was done and is to be done.
 func (a *app) recordDirs() []string {
-	return []string{a.dataDir(), a.journalDir(), a.receiptsDir(), a.factsReceiptsDir()}
+	return []string{a.dataDir(), a.journalDir(), a.receiptsDir(), a.factsReceiptsDir(), a.catalogueDir(), a.outgoingDir()}
 }
 
 // memoryDirs are those of memory.

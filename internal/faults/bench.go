@@ -105,6 +105,7 @@ func (b *Bench) fresh() (*Home, error) {
 		return nil, err
 	}
 	h := b.home
+	h.storageAsBefore()
 	return &h, copyTree(b.template, h.Dir)
 }
 

@@ -53,14 +53,19 @@ func (h *Home) linesIn(choose func(path string) bool) (map[string]int, error) {
 		if err != nil {
 			return nil // a damaged archive holds no line
 		}
-		count := map[string]int{}
-		for line := range bytes.SplitSeq(data, []byte("\n")) {
-			count[string(line)]++
-			most[string(line)] = max(most[string(line)], count[string(line)])
-		}
+		countLines(data, most)
 		return nil
 	})
 	return most, err
+}
+
+// countLines counts the lines of one file, and notes those of which it has most.
+func countLines(data []byte, most map[string]int) {
+	count := map[string]int{}
+	for line := range bytes.SplitSeq(data, []byte("\n")) {
+		count[string(line)]++
+		most[string(line)] = max(most[string(line)], count[string(line)])
+	}
 }
 
 // isLog picks logs, old logs and archives: a session of mac-stats is Markdown.
@@ -179,10 +184,10 @@ func (h *Home) verifies() error {
 
 // nothingLeft checks that no temporary file is left and, if the journal should
 // be empty, no entry of it. Several programs write to the outbox at a time, and to
-// units, so what is young there may be somebody's and stays.
+// units, and fetches archives, so what is young there may be somebody's and stays.
 func (h *Home) nothingLeft(journal bool) error {
 	return h.eachFile(func(path string) error {
-		if strings.Contains(path, "/sessctl/outbox/") || strings.Contains(path, "/systemd/user/") || isForgottenLock(path) {
+		if strings.Contains(path, "/sessctl/outbox/") || strings.Contains(path, "/systemd/user/") || strings.Contains(path, "/cache/sessctl/archives/") || isForgottenLock(path) {
 			return nil
 		}
 		if slices.Contains([]string{".tmp", ".next", ".moved", ".sessctl", ".lock", ".stale"}, filepath.Ext(path)) || journal && strings.Contains(path, "/journal/") && !waitsForSession(path) {

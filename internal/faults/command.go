@@ -21,7 +21,7 @@ import (
 type Command struct {
 	Name    string   // in the table
 	Runtime string   // of the session: a key of layouts
-	Args    []string // of sessctl; $ARCHIVE and $RECEIPT are ids of the prepared home
+	Args    []string // of sessctl; $ARCHIVE and $RECEIPT are ids of the prepared home, $DIR is the home
 	Env     []string // further variables; $DIR is the home
 	Input   string   // on stdin
 	// Prepare brings the home into the state in which the command starts.
@@ -79,7 +79,7 @@ func Systems() []System {
 
 // Commands lists every command that changes files.
 func Commands() []Command {
-	return slices.Concat(compactions(), undos(), carryings(), archivings(), restores(), prunings(), cleanings(), memories(), extractions(), givingUps(), besides(), runs(), watching(), tellings(), storings(), registrations(), schedulings())
+	return slices.Concat(compactions(), undos(), carryings(), archivings(), restores(), prunings(), offsite(), cleanings(), memories(), extractions(), givingUps(), besides(), runs(), watching(), tellings(), storings(), registrations(), schedulings())
 }
 
 func compactions() []Command {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/internal/crashloop"
+	"github.com/sessctl/sessctl/internal/fakeobjects"
 )
 
 // Home is a home directory with one session, as a command finds it.
@@ -27,8 +28,10 @@ type Home struct {
 	receipt string   // id of the newest receipt
 	entries []string // of the index, that its runtime has added since
 	next    successor
-	texts   map[string][2]string // of a runtime's settings, before the command and after it: "" is no file
-	shown   map[string]string    // what install would write, by manager and time
+	texts   map[string][2]string          // of a runtime's settings, before the command and after it: "" is no file
+	shown   map[string]string             // what install would write, by manager and time
+	storage *fakeobjects.Server           // of the archives that are off-site; nil for none
+	stored  map[string]fakeobjects.Object // what it has when the command starts
 }
 
 func (h *Home) layout() layout { return layouts()[h.Command.Runtime] }
@@ -67,8 +70,18 @@ func (h *Home) build() error {
 	if err := h.Command.Prepare(h); err != nil {
 		return err
 	}
+	if h.storage != nil {
+		h.stored = h.storage.Objects()
+	}
 	h.archive, h.receipt = newest(filepath.Join(h.Data(), "archives")), newest(filepath.Join(h.Data(), "receipts"))
 	return nil
+}
+
+// storageAsBefore gives the storage what it had when the command starts.
+func (h *Home) storageAsBefore() {
+	if h.storage != nil {
+		h.storage.Replace(h.stored)
+	}
 }
 
 // newest is the name, without its ending, of the last document of a directory.
@@ -84,7 +97,7 @@ func newest(dir string) string {
 func (h *Home) args() []string {
 	args := slices.Clone(h.Command.Args)
 	for i := range args {
-		args[i] = strings.NewReplacer("$ARCHIVE", h.archive, "$RECEIPT", h.receipt).Replace(args[i])
+		args[i] = strings.NewReplacer("$ARCHIVE", h.archive, "$RECEIPT", h.receipt, "$DIR", h.Dir).Replace(args[i])
 	}
 	return args
 }
@@ -113,6 +126,9 @@ func (h *Home) env() []string {
 	env := []string{
 		"HOME=" + filepath.Join(h.Dir, "home"), "XDG_DATA_HOME=" + filepath.Join(h.Dir, "data"),
 		"PATH=" + os.Getenv("PATH"), "TMPDIR=" + filepath.Dir(h.Dir), // where nobody runs a gateway
+	}
+	if h.storage != nil {
+		env = append(env, "SESSCTL_ARCHIVE_ENDPOINT="+h.storage.URL, "AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=b")
 	}
 	for _, v := range h.Command.Env {
 		env = append(env, strings.ReplaceAll(v, "$DIR", h.Dir))

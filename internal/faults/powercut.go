@@ -157,6 +157,7 @@ func (m *machine) each(do func(i int) error) error {
 
 func (p powerCut) try(b *Bench, c crashloop.Call) (problem, err error) {
 	h := b.home
+	h.storageAsBefore()
 	h.Command.Env = append(p.env(), h.Command.Env...)
 	m := &machine{Home: &h, disks: b.disks, mounts: p.mounts()}
 	if err := errors.Join(m.clear(), m.makeTemplates(b.template), m.plugIn("template")); err != nil {

@@ -30,6 +30,7 @@ type storage struct {
 	*objectstore.Server
 	client *minio.Client
 	proxy  *httptest.Server
+	behind http.Handler // what passes by the proxy
 	// meddle answers a request itself and returns true, or lets it pass.
 	meddle atomic.Pointer[func(http.ResponseWriter, *http.Request) bool]
 }
@@ -47,13 +48,13 @@ func newStorage(t *testing.T) *storage {
 	}
 	t.Cleanup(server.Kill)
 	s := &storage{Server: server}
-	behind := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { // the signature is of the Host that was asked
+	s.behind = &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { // the signature is of the Host that was asked
 		r.SetURL(&url.URL{Scheme: "http", Host: server.Address})
 		r.Out.Host = r.In.Host
 	}, ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) }}
 	s.proxy = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if meddle := s.meddle.Load(); meddle == nil || !(*meddle)(w, r) {
-			behind.ServeHTTP(w, r)
+			s.behind.ServeHTTP(w, r)
 		}
 	}))
 	t.Cleanup(s.proxy.Close)
