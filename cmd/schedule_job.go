@@ -129,7 +129,7 @@ func (a *app) job(ctx context.Context, o scheduleOptions, m schedule.Manager) (s
 	if m == schedule.Systemd {
 		j.Failed = append([]string{"schedule", "failed", o.Profile}, options...)
 	}
-	j.Environment = a.jobEnvironment(stores)
+	j.Environment = a.jobEnvironment(j.Account, stores)
 	j.Needs = a.jobNeeds(stores, o.Profile)
 	if err := j.Check(); err != nil {
 		return j, usageError("see sessctl schedule --help", "%w", err)
@@ -207,7 +207,7 @@ func isRemote(runtime string) bool {
 // jobEnvironment are the variables that are in force and that the job would not
 // have. What may be a secret is not among them: units and crontabs can be read by
 // others.
-func (a *app) jobEnvironment(stores []session.Store) (all []string) {
+func (a *app) jobEnvironment(account schedule.Account, stores []session.Store) (all []string) {
 	add := func(name string) {
 		if value := a.getenv(name); value != "" && !slices.Contains(all, name+"="+value) {
 			all = append(all, name+"="+value)
@@ -238,6 +238,9 @@ func (a *app) jobEnvironment(stores []session.Store) (all []string) {
 		all = append(all, envName("openclaw.command")+"="+absolute(command)) // the PATH of a job is short
 	}
 	add("TMPDIR") // there a gateway keeps its lock
+	if account.Home != "" && absolute(a.home()) != filepath.Clean(account.Home) {
+		all = append(all, "HOME="+absolute(a.home())) // the stores are there; a manager gives a job the account's
+	}
 	slices.Sort(all)
 	return all
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -50,7 +51,8 @@ func (j Job) PropertyList(dir string) (File, error) {
 // launchdVariables are the variables of the job; launchd gives a job of the system
 // no home directory.
 func (j Job) launchdVariables() []string {
-	if !j.System || j.Account.Home == "" {
+	named := slices.ContainsFunc(j.Environment, func(v string) bool { return strings.HasPrefix(v, "HOME=") })
+	if !j.System || j.Account.Home == "" || named {
 		return j.Environment
 	}
 	return append([]string{"HOME=" + j.Account.Home}, j.Environment...)
