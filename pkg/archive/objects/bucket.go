@@ -292,7 +292,7 @@ func (b *Bucket) getPart(ctx context.Context, p *part, to io.Writer) error {
 	source := &noted{Reader: body}
 	n, err := io.Copy(to, source)
 	p.at += n
-	if err == nil && n != info.Size {
+	if err == nil && info.Size >= 0 && n != info.Size { // a proxy may not say how much follows
 		err, source.err = io.ErrUnexpectedEOF, io.ErrUnexpectedEOF
 	}
 	p.broken = source.err != nil
