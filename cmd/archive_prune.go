@@ -94,7 +94,7 @@ needed.
 				return err
 			}
 			if o.Undelete != "" {
-				return runUndelete(c.Context(), a, o.Undelete)
+				return runUndelete(c.Context(), a, o)
 			}
 			return runPrune(c.Context(), a, o)
 		},
@@ -367,10 +367,13 @@ func (p *pruner) going() []pruneRow {
 }
 
 // runUndelete restores an archive from the trash.
-func runUndelete(ctx context.Context, a *app, id string) error {
+func runUndelete(ctx context.Context, a *app, o pruneOptions) error {
 	p, err := a.newPruner(pruneOptions{})
 	if err != nil {
 		return err
+	}
+	if o.DryRun {
+		return p.rehearseUndelete(o.Undelete)
 	}
 	w, err := a.openWorkspace(ctx, mode{reason: "archive"})
 	if err != nil {
@@ -380,7 +383,8 @@ func runUndelete(ctx context.Context, a *app, id string) error {
 	if err := p.rules.Recover(ctx); err != nil {
 		return err
 	}
-	if id, err = p.trashedArchive(id); err != nil {
+	id, err := p.trashedArchive(o.Undelete)
+	if err != nil {
 		return err
 	}
 	entry, err := p.rules.Undelete(ctx, id)
@@ -388,6 +392,26 @@ func runUndelete(ctx context.Context, a *app, id string) error {
 		return err
 	}
 	return renderArchives(a, archiveDocument{Schema: 1, Archives: []archiveRow{newArchiveRow(entry)}})
+}
+
+// rehearseUndelete prints which archive would come back.
+func (p *pruner) rehearseUndelete(name string) error {
+	id, err := p.trashedArchive(name)
+	if err != nil {
+		return err
+	}
+	item, err := p.rules.Trash.Get(id)
+	if err != nil {
+		return err
+	}
+	entry, err := retention.ArchiveOf(item)
+	if err != nil {
+		return err
+	}
+	if err := retention.PlaceFree(item); err != nil {
+		return err
+	}
+	return renderArchives(p.app, archiveDocument{Schema: 1, DryRun: true, Archives: []archiveRow{newArchiveRow(entry)}})
 }
 
 // trashedArchive is the whole id of an archive in the trash.

@@ -98,7 +98,7 @@ needed.
 				return err
 			}
 			if o.Undelete != "" {
-				return runCleanUndelete(c.Context(), a, o.Undelete)
+				return runCleanUndelete(c.Context(), a, o)
 			}
 			return runClean(c.Context(), a, o)
 		},
@@ -461,6 +461,8 @@ func (c *cleaner) render() error {
 	}
 	what := "deleted"
 	switch {
+	case c.options.DryRun && c.options.MaxAge == "":
+		what = "would be brought back"
 	case c.options.DryRun:
 		what = "would be deleted"
 	case c.options.MaxAge == "":
@@ -521,10 +523,13 @@ func (c *cleaner) outcome() error {
 }
 
 // runCleanUndelete restores sessions from the trash.
-func runCleanUndelete(ctx context.Context, a *app, id string) error {
-	c, err := a.newCleaner(cleanOptions{})
+func runCleanUndelete(ctx context.Context, a *app, o cleanOptions) error {
+	c, err := a.newCleaner(cleanOptions{DryRun: o.DryRun})
 	if err != nil {
 		return err
+	}
+	if o.DryRun {
+		return c.bringBack(ctx, o.Undelete)
 	}
 	w, err := a.openWorkspace(ctx, mode{reason: "clean"})
 	if err != nil {
@@ -534,7 +539,13 @@ func runCleanUndelete(ctx context.Context, a *app, id string) error {
 	if err := c.rules.Recover(); err != nil {
 		return err
 	}
-	if id, err = c.trashedSession(id); err != nil {
+	return c.bringBack(ctx, o.Undelete)
+}
+
+// bringBack restores what the trash has of a session, or of all.
+func (c *cleaner) bringBack(ctx context.Context, name string) error {
+	id, err := c.trashedSession(name)
+	if err != nil {
 		return err
 	}
 	items, err := c.rules.Trashed(id)
@@ -547,7 +558,7 @@ func runCleanUndelete(ctx context.Context, a *app, id string) error {
 	if err != nil {
 		return err
 	}
-	stores, err := a.openStores()
+	stores, err := c.app.openStores()
 	if err != nil {
 		return err
 	}
@@ -600,7 +611,11 @@ func (c *cleaner) undelete(stores []session.Store, item retention.Item) error {
 		c.leaveInTrash(item, err.Error(), hint)
 		return nil
 	}
-	err = c.rules.Undelete(item)
+	if c.options.DryRun {
+		err = retention.PlaceFree(item)
+	} else {
+		err = c.rules.Undelete(item)
+	}
 	if errors.Is(err, fs.ErrExist) {
 		c.leaveInTrash(item, "another file is at "+item.From, "move it away first")
 		return nil

@@ -687,6 +687,19 @@ func MayReturn(stores []session.Store, item Item) error {
 	return nil
 }
 
+// PlaceFree returns an error that wraps fs.ErrExist if another file is where one
+// in the trash was.
+func PlaceFree(item Item) error {
+	_, err := os.Lstat(item.From)
+	switch {
+	case err == nil:
+		return &fs.PathError{Op: "bring back", Path: item.From, Err: fs.ErrExist}
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	}
+	return err
+}
+
 // Undelete brings a file back to where it was. An error that wraps fs.ErrExist
 // is returned when another file is there by now.
 func (c *Clean) Undelete(item Item) error {
