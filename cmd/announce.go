@@ -18,7 +18,7 @@ const reorientation = `Your main session was put away because it had become long
 // agents whose session started fresh. By then everything is done: what cannot be
 // told is a note and changes nothing.
 func (a *app) announce(ctx context.Context, o compactOptions, results []compact.Result) {
-	a.tellEvents(ctx)
+	a.tellCompacted(ctx)
 	for _, r := range results {
 		if r.Outcome != compact.Compacted || ctx.Err() != nil {
 			continue
@@ -29,6 +29,18 @@ func (a *app) announce(ctx context.Context, o compactOptions, results []compact.
 		if err := a.reorient(ctx, r.Agent); err != nil {
 			a.notice(note{Message: fmt.Sprintf("%s was not told that its session started fresh: %v", r.Agent, err)})
 		}
+	}
+}
+
+// tellCompacted tells the receivers of events. A compaction that is a part of
+// another command only keeps the events: nothing in a run waits for a receiver.
+func (a *app) tellCompacted(ctx context.Context) {
+	if a.outer == nil {
+		a.tellEvents(ctx)
+		return
+	}
+	if err := a.emitCompacted(ctx); err != nil && ctx.Err() == nil {
+		a.untold(err)
 	}
 }
 

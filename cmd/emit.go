@@ -202,9 +202,14 @@ func (a *app) tellEvents(ctx context.Context) {
 	}
 	report, err := a.deliverEvents(ctx, eventTimeout)
 	if err != nil && ctx.Err() == nil {
-		a.passOver(note{Path: a.outboxDir(), Message: "events are not told for now: " + err.Error(), Hint: explain(err).Hint})
+		a.untold(err)
 	}
 	a.tellUndelivered(report)
+}
+
+// untold says that events could not be made, or not be looked at.
+func (a *app) untold(err error) {
+	a.passOver(note{Path: a.outboxDir(), Message: "events are not told for now: " + err.Error(), Hint: explain(err).Hint})
 }
 
 // deliverEvents makes the events of receipts and tells all that are due, for at
