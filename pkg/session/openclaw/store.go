@@ -42,14 +42,14 @@ type Store struct {
 	// options say how a running gateway is found and asked.
 	options Options
 	// databases are those of the agents.
-	databases agentdb.Databases
+	databases *agentdb.Databases
 }
 
 // Open returns the store of a state directory: the one that holds agents/.
 // The options say how a running gateway is found and asked. Nothing is read
 // yet.
 func Open(root string, o Options) *Store {
-	return &Store{root: logfile.Absolute(root), pin: &logfile.Pin{}, step: func(string) error { return nil }, pause: pause, options: o}
+	return &Store{root: logfile.Absolute(root), pin: &logfile.Pin{}, step: func(string) error { return nil }, pause: pause, options: o, databases: agentdb.NewDatabases()}
 }
 
 // Runtime implements [session.Store].

@@ -15,17 +15,5 @@
 // is no file. A row of type "reset" starts a new generation inside a session
 // (docs/formats.md, "openclaw database").
 //
-// # Opening without a trace
-//
-// SQLite makes files beside a database that it opens, even one that it only
-// reads, and leaves them there. It makes none if it is told that the database
-// cannot change (immutable=1); but then it does not see what is still in the
-// write-ahead log, without any error: 25 of 32 rows, measured on a live store.
-// So a database without a log is read where it lies, as immutable, and SQLite
-// gets it as an open file, not as a path that may lead elsewhere by then; one with
-// a log is copied, log and all, into a private directory, and the copy is read.
-// While it is copied the runtime may move pages from the log into the database:
-// sizes, times and the log's header are compared before and after, and the copy
-// is made again if they tell of that. Both are opened from the directory of the
-// store that is held open during the run, and no link is followed.
+// Package sqlitefile opens the database without a trace.
 package agentdb

@@ -109,49 +109,6 @@ func TestReadingWhileTheRuntimeWrites(t *testing.T) {
 	}
 }
 
-// Between the copies of the database and of its log the runtime moves the log
-// into the database and begins it anew: what was in it would be in neither copy.
-func TestCheckpointBetweenTheCopies(t *testing.T) {
-	f := agentdb.File{Base: t.TempDir(), Name: "openclaw-agent.sqlite"}
-	if err := fakeagentdb.Write(f.Path(), fakeagentdb.Content{Version: 23}); err != nil {
-		t.Fatal(err)
-	}
-	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(f.Path()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	db.SetMaxOpenConns(1)
-	seq := int64(0)
-	commit := func(query string) {
-		_, err := db.Exec(query+"; INSERT INTO transcript_events (session_id, seq, event_json, created_at) VALUES ('s', ?, ?, 0)", seq, record(seq))
-		if err != nil {
-			t.Fatal(err)
-		}
-		seq++
-	}
-	for range 20 {
-		commit("PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0")
-	}
-	copies := 0
-	d := opened(t, f.WhenCopied(func(end string) {
-		if end == "" {
-			copies++
-		}
-		if end == "" && copies < 3 {
-			commit("PRAGMA wal_checkpoint(RESTART)")
-			commit("PRAGMA wal_checkpoint(PASSIVE)")
-		}
-	}))
-	want := ""
-	for i := range seq {
-		want += record(i) + "\n"
-	}
-	if got := text(t, d, "s"); got != want || copies != 3 {
-		t.Errorf("%d bytes of %d after %d copies", len(got), len(want), copies)
-	}
-}
-
 // What is read in place and changes then is not read on.
 func TestChangedWhileItIsRead(t *testing.T) {
 	f := written(t, fakeagentdb.Story(false))
@@ -177,7 +134,7 @@ func TestChangedWhileItIsRead(t *testing.T) {
 func TestDatabases(t *testing.T) {
 	f := written(t, fakeagentdb.Story(true))
 	scratchless(t)
-	var all agentdb.Databases
+	all := agentdb.NewDatabases()
 	fresh := func() *agentdb.Database {
 		t.Helper()
 		d, release, err := all.Fresh(t.Context(), f)

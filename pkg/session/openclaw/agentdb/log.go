@@ -71,7 +71,7 @@ FROM transcript_events WHERE session_id = ? ORDER BY seq`, session)
 	if len(l.rows) == 0 {
 		return nil, fmt.Errorf("read session %s: %w", session, fs.ErrNotExist)
 	}
-	return l, d.unchanged()
+	return l, d.Unchanged()
 }
 
 // Size returns the length of the log in bytes.
@@ -127,9 +127,9 @@ func (l *Log) fill(p []byte, offset int64) error {
 		return fmt.Errorf("read session %s: %w", l.session, err)
 	}
 	if index <= last {
-		return errors.Join(l.db.unchanged(), l.rowError(l.rows[index].seq, errors.New("it is gone")))
+		return errors.Join(l.db.Unchanged(), l.rowError(l.rows[index].seq, errors.New("it is gone")))
 	}
-	return l.db.unchanged()
+	return l.db.Unchanged()
 }
 
 // take copies what one row has of the bytes from offset on into p.
@@ -141,11 +141,11 @@ func (l *Log) take(rows *sql.Rows, index int, p []byte, offset int64) error {
 	}
 	start, end := l.start(index), l.rows[index].end
 	if seq != l.rows[index].seq {
-		return errors.Join(l.db.unchanged(), l.rowError(l.rows[index].seq, errors.New("it is gone")))
+		return errors.Join(l.db.Unchanged(), l.rowError(l.rows[index].seq, errors.New("it is gone")))
 	}
 	line, err := eventLine(plain, packed, int(end-start)-1)
 	if err != nil {
-		return errors.Join(l.db.unchanged(), l.rowError(seq, err))
+		return errors.Join(l.db.Unchanged(), l.rowError(seq, err))
 	}
 	if len(line) > largeLine {
 		l.large = row{index, line}

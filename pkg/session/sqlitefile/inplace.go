@@ -1,4 +1,4 @@
-package agentdb
+package sqlitefile
 
 import (
 	"errors"
@@ -22,17 +22,21 @@ type inPlace struct {
 	fs   *vfs.FS
 }
 
-// hold opens the database and shows it to SQLite. It never follows a link.
+// hold opens the database. It never follows a link. What it returns is to be
+// closed, with an error too.
 func (f File) hold(root *os.Root) (held *inPlace, err error) {
 	held = &inPlace{name: f.Name}
 	if held.root, err = root.OpenRoot("."); err != nil {
 		return held, err
 	}
-	if held.file, err = durable.OpenRegularIn(root, f.Name); err != nil {
-		return held, err
-	}
-	held.vfs, held.fs, err = vfs.New(onlyFile{held.file})
+	held.file, err = durable.OpenRegularIn(root, f.Name)
 	return held, err
+}
+
+// show shows SQLite the file, or what is read in its place.
+func (h *inPlace) show(as fs.FS) (err error) {
+	h.vfs, h.fs, err = vfs.New(as)
+	return err
 }
 
 // address is the driver's name of the file. What SQLite would put into a file of

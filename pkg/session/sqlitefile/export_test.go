@@ -1,4 +1,4 @@
-package agentdb
+package sqlitefile
 
 import "os"
 
