@@ -58,13 +58,14 @@ var layers = map[string][]string{
 	"internal/e2e":           {},
 	"internal/faults/...":    {"internal/crashloop", "internal/fakemanagers", "internal/fakeobjects", "internal/faults", "internal/program", "internal/scratch"},
 	"internal/program":       {"cmd"},
-	"internal/scriptcmd":     {"internal/fakegateway", "internal/fakeagentdb", "internal/objectstore"},
+	"internal/scriptcmd":     {"internal/fakegateway", "internal/fakeagentdb", "internal/fakesessiondb", "internal/objectstore"},
 	"internal/fakegateway":   {},
 	"internal/fakemanagers":  {},
 	"internal/fakeobjects":   {},
 	"internal/modelhttp":     {"internal/httpclient"},
 	"internal/httpclient":    {},
 	"internal/fakeagentdb":   {},
+	"internal/fakesessiondb": {},
 }
 
 // kept lists modules and standard packages that only some of our packages may
@@ -79,8 +80,8 @@ var kept = []struct {
 	{"github.com/spf13/viper", []string{"cmd"}, "packages take typed options"},
 	{"github.com/charmbracelet/lipgloss", []string{"cmd"}, "packages return data, cmd renders it"},
 	{"github.com/schollz/progressbar/v3", []string{"cmd"}, "packages report progress through a callback"},
-	{"database/sql", []string{"pkg/memory", "pkg/session/sqlitefile", "pkg/session/openclaw/agentdb", "pkg/session/opencode/sessiondb", "internal/fakeagentdb", "bench/vectordb"}, "SQL stays in the packages that know a database's tables"},
-	{"modernc.org/sqlite", []string{"pkg/memory", "pkg/session/sqlitefile", "pkg/session/openclaw/agentdb", "pkg/session/opencode/sessiondb", "internal/fakeagentdb", "bench/vectordb"}, "SQL stays in the packages that know a database's tables"},
+	{"database/sql", []string{"pkg/memory", "pkg/session/sqlitefile", "pkg/session/openclaw/agentdb", "pkg/session/opencode/sessiondb", "internal/fakeagentdb", "internal/fakesessiondb", "bench/vectordb"}, "SQL stays in the packages that know a database's tables"},
+	{"modernc.org/sqlite", []string{"pkg/memory", "pkg/session/sqlitefile", "pkg/session/openclaw/agentdb", "pkg/session/opencode/sessiondb", "internal/fakeagentdb", "internal/fakesessiondb", "bench/vectordb"}, "SQL stays in the packages that know a database's tables"},
 	{"github.com/jackc/pgx/v5", []string{"pkg/session/yarnnn", "pkg/memory/remote/postgres", "internal/postgres"}, "one runtime keeps its sessions in PostgreSQL, and hosts may share a memory there"},
 	{"github.com/minio/minio-go/v7", []string{"pkg/archive/objects", "internal/objectstore"}, "one package speaks to object storage"},
 	{"filippo.io/age", []string{"pkg/archive/objects"}, "copies are encrypted where they leave the host"},

@@ -121,6 +121,7 @@ func TestCapabilitiesInTheReadme(t *testing.T) {
 	for runtime, row := range map[string]string{
 		"openclaw": "| OpenClaw up to", "pi": "| pi |", "annabelle": "| Annabelle", "macstats": "| mac-stats", "yarnnn": "| YARNNN",
 		"claude": "| Claude Code, Codex", "codex": "| Claude Code, Codex", "gemini": "| Claude Code, Codex",
+		"opencode": "| OpenCode, Kilo", "kilo": "| OpenCode, Kilo",
 	} {
 		i := slices.IndexFunc(runtimes(), func(k runtimeKind) bool { return k.name == runtime })
 		by := runtimes()[i].open(t.TempDir(), config{}).Capabilities().Strategies[0]

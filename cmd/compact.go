@@ -48,7 +48,7 @@ func strategyNames() []string {
 
 func (o *compactOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Agent, "agent", "", "compact the main session of this `agent`")
-	fs.BoolVar(&o.All, "all", false, "compact the main session of every agent, and every session of Claude Code, Codex and Gemini")
+	fs.BoolVar(&o.All, "all", false, "compact the main session of every agent, and every session of Claude Code, Codex, Gemini and OpenCode")
 	fs.StringVar(&o.Session, "session", "", "compact this session (`id` or key) instead of the main one")
 	fs.Int64Var(&o.Threshold, "threshold", 0, "compact sessions of at least this many `tokens` (default 150000)")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "print the plan and change nothing")

@@ -18,6 +18,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/gemini"
 	"github.com/sessctl/sessctl/pkg/session/macstats"
 	"github.com/sessctl/sessctl/pkg/session/openclaw"
+	"github.com/sessctl/sessctl/pkg/session/opencode"
 	"github.com/sessctl/sessctl/pkg/session/pi"
 	"github.com/sessctl/sessctl/pkg/session/yarnnn"
 	"github.com/spf13/cobra"
@@ -423,6 +424,8 @@ func runtimes() []runtimeKind {
 		{name: session.RuntimeCodex, traits: codex.Traits, roots: onDisk(codex.Roots), open: func(root string, _ config) session.Store { return codex.Open(root) }},
 		{name: session.RuntimeClaude, traits: claude.Traits, roots: onDisk(claude.Roots), open: func(root string, _ config) session.Store { return claude.Open(root) }},
 		{name: session.RuntimeGemini, traits: gemini.Traits, roots: onDisk(gemini.Roots), open: func(root string, _ config) session.Store { return gemini.Open(root) }},
+		{name: session.RuntimeOpenCode, traits: opencode.Traits, roots: onDisk(opencode.Roots), open: openOpenCode(session.RuntimeOpenCode)},
+		{name: session.RuntimeKilo, traits: opencode.KiloTraits, roots: onDisk(opencode.KiloRoots), open: openOpenCode(session.RuntimeKilo)},
 		{name: session.RuntimeYarnnn, traits: yarnnn.Traits, roots: databases, remote: true, open: openYarnnn},
 	}
 }
@@ -460,6 +463,10 @@ func openAnnabelle(root string, c config) session.Store {
 func openYarnnn(dsn string, c config) session.Store {
 	o := c.Yarnnn
 	return yarnnn.Open(dsn, yarnnn.Options{Inactivity: o.Inactivity, UserMessages: o.UserMessages, User: o.UserID})
+}
+
+func openOpenCode(runtime string) func(string, config) session.Store {
+	return func(root string, _ config) session.Store { return opencode.Open(runtime, root) }
 }
 
 // traitsOf returns what holds for all stores of a runtime; of one that is not

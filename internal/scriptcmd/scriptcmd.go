@@ -10,6 +10,7 @@ import (
 func Commands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"agentdb":   agentDB,
+		"sessiondb": sessionDB,
 		"aged":      aged,
 		"append":    appendFile,
 		"copytree":  copyTree,

@@ -27,6 +27,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/gemini"
 	"github.com/sessctl/sessctl/pkg/session/macstats"
 	"github.com/sessctl/sessctl/pkg/session/openclaw"
+	"github.com/sessctl/sessctl/pkg/session/opencode"
 	"github.com/sessctl/sessctl/pkg/session/pi"
 )
 
@@ -51,6 +52,7 @@ func readersOf() map[session.Format]reader {
 		session.FormatAnnabelle: annabelleContext, session.FormatMacStats: macStatsContext,
 		session.FormatCodex: codexContext, session.FormatCodexBare: codexContext,
 		session.FormatGemini: geminiContext, session.FormatGeminiJSON: geminiContext, session.FormatClaude: claudeContext,
+		session.FormatOpenCode: openCodeContext,
 	}
 }
 
@@ -60,6 +62,7 @@ func storesOf() map[session.Format]replay.Scanner {
 		session.FormatAnnabelle: annabelle.Open("", annabelle.Options{}), session.FormatMacStats: macstats.Open("", macstats.Options{}),
 		session.FormatCodex: codex.Open(""), session.FormatCodexBare: codex.Open(""),
 		session.FormatGemini: gemini.Open(""), session.FormatGeminiJSON: gemini.Open(""), session.FormatClaude: claude.Open(""),
+		session.FormatOpenCode: opencode.Open(session.RuntimeOpenCode, ""),
 	}
 }
 
@@ -276,3 +279,11 @@ func forest(entries []thing, id, parent string, header string) map[string]bool {
 }
 
 func (h heard) says() bool { return h.Text != "" || len(h.Calls) > 0 || h.Role == "tool" }
+
+// parsed is text of JSON as a value.
+func parsed(text string) (v any) {
+	if json.Unmarshal([]byte(text), &v) != nil {
+		return nil
+	}
+	return v
+}

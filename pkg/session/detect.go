@@ -154,6 +154,8 @@ func (d *detector) openedBy(s sketch) Format {
 	switch {
 	case s.kind == "session" && s.has(hasStringID):
 		return d.piFamily(s)
+	case s.kind == "opencode.session":
+		return FormatOpenCode
 	case s.kind == "header" && s.has(hasChatID):
 		return FormatAnnabelle
 	case s.has(hasRecordType | hasSchemaVersion | hasSeq):

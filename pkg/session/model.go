@@ -29,6 +29,8 @@ const (
 	RuntimeGemini    = "gemini"
 	RuntimeYarnnn    = "yarnnn"
 	RuntimeClaude    = "claude"
+	RuntimeOpenCode  = "opencode"
+	RuntimeKilo      = "kilo"
 )
 
 // State says whether a session may be changed now.
@@ -340,6 +342,7 @@ const (
 	FormatMacStats      Format = "macstats"       // mac-stats Markdown
 	FormatMacStatsReset Format = "macstats-reset" // what mac-stats saves before a reset
 	FormatYarnnn        Format = "yarnnn"         // an export of YARNNN messages
+	FormatOpenCode      Format = "opencode"       // a session of OpenCode's or Kilo's database, written out
 	FormatOpenClawIndex Format = "openclaw-index" // sessions.json
 	FormatOpenClawLock  Format = "openclaw-lock"  // a write lock
 	FormatTrajectory    Format = "trajectory"     // OpenClaw's run trace beside a session: not a session
@@ -461,6 +464,17 @@ func CleanAgent(name string) string {
 		}
 		return r != utf8.RuneError && !unicode.IsSpace(r) && unicode.IsGraphic(r)
 	})
+}
+
+// AgentOfDirectory is the name of the agent that works in a directory: its path
+// with dashes, as pi writes it ("/home/lea/api" is "home-lea-api"), or none if
+// that is empty.
+func AgentOfDirectory(cwd, none string) string {
+	name := strings.Trim(strings.NewReplacer("/", "-", `\`, "-", ":", "-").Replace(cwd), "-")
+	if name == "" {
+		return none
+	}
+	return CleanAgent(name)
 }
 
 // cleanName is what is safe in a name, with eight digits of its hash.

@@ -138,6 +138,9 @@ type tailScan struct {
 }
 
 func (t *tailScan) add(m *Message) error {
+	if m.Branch == Abandoned {
+		return nil
+	}
 	if m.OutOfContext {
 		t.context.Pass(m)
 		return nil

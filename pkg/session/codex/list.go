@@ -134,7 +134,7 @@ func (l *lister) thread(name, id string) (session.Ref, error) {
 	if h.id == "" {
 		h.id = id
 	}
-	ref.Agent, ref.ID, ref.Primary = agentOf(h.cwd), session.CleanID(h.id), true
+	ref.Agent, ref.ID, ref.Primary = session.AgentOfDirectory(h.cwd, noAgent), session.CleanID(h.id), true
 	if lock := l.store.lockOf(ref.ID); lock != "" {
 		ref.State, ref.Reason = session.StateBusy, heldBy(lock)
 	}

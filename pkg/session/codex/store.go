@@ -135,16 +135,6 @@ func threadOf(name string) (id string, ok bool) {
 	return m[1], true
 }
 
-// agentOf makes an agent's id of a working directory, as pi does: its path
-// with dashes for slashes.
-func agentOf(cwd string) string {
-	name := strings.Trim(strings.NewReplacer("/", "-", `\`, "-", ":", "-").Replace(cwd), "-")
-	if name == "" {
-		return noAgent
-	}
-	return session.CleanAgent(name)
-}
-
 // locate reads where a rollout lies.
 func (s *Store) locate(below string) (session.Ref, bool) {
 	id, ok := threadOf(path.Base(below))

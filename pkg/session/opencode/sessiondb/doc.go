@@ -1,0 +1,26 @@
+// Package sessiondb knows the tables in which OpenCode, and Kilo, which is made
+// from it, keep sessions.
+//
+//	session          one row a session; parent_id names the session whose agent started it
+//	message          one row a message: who speaks, by which model, what it cost (data, JSON)
+//	part             what a message is made of: text, reasoning, calls of tools with their output (data, JSON)
+//	event            the journal: the whole new state of an object for every change of it
+//	event_sequence   the number of the last event of a session
+//	project          the work tree that a session belongs to
+//
+// Other tables with a column session_id (todo, and what newer versions add) hold
+// rows of a session too. session_share holds a secret and is left alone, and so
+// is everything with an account or a credential.
+//
+// A session's log is put together from its rows, always the same bytes for the
+// same rows:
+//
+//	{"type":"opencode.session","format":1,"row":{...}}                the row of the session, all columns
+//	{"type":"row","table":"project","row":{...}}                      what else it needs and has
+//	{"type":"message","row":{"id":...},"payload":{...}}               a message; payload is its data as it is stored
+//	{"type":"part","row":{"id":...,"message_id":...},"payload":{...}} its parts, in their order
+//	{"type":"journal","events":340,"last_seq":339,"last_id":"..."}    that there is a journal, not what is in it
+//
+// The journal itself has a log of its own, one event a line ([Journal]). Rows go
+// back from these lines as they were, byte for byte ([ReadRow]).
+package sessiondb

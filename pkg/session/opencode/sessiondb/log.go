@@ -1,0 +1,220 @@
+package sessiondb
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Log is the log of a session, written out while it is read: one message with
+// its parts after the other. It belongs to the context that it was opened with
+// and is used by one goroutine at a time.
+type Log struct {
+	ctx      context.Context
+	db       querier
+	tables   map[string]table
+	check    func() error // that the database still is what was opened
+	session  string
+	messages []string // ids that are still to be written, in their order
+	whole    bool     // it has its header and its end
+	line     []byte   // what was written and is not read yet
+	buffer   []byte
+	failed   error
+}
+
+// Log opens the log of a session. It returns an error that wraps fs.ErrNotExist
+// if there is no such session.
+func (d *Database) Log(ctx context.Context, session string) (*Log, error) {
+	return openLog(ctx, d.conn, d.tables, session, "", d.Unchanged)
+}
+
+// Since opens the log of a session from a message on, its header included, as
+// far as a look at its end needs it.
+func (d *Database) Since(ctx context.Context, session, message string) (*Log, error) {
+	return openLog(ctx, d.conn, d.tables, session, message, d.Unchanged)
+}
+
+func openLog(ctx context.Context, db querier, tables map[string]table, session, from string, check func() error) (*Log, error) {
+	l := &Log{ctx: ctx, db: db, tables: tables, session: session, whole: from == "", check: check}
+	if err := l.begin(); err != nil {
+		return nil, fmt.Errorf("read session %s: %w", session, err)
+	}
+	ids, err := messageIDs(ctx, db, session)
+	if err != nil {
+		return nil, err
+	}
+	if from != "" {
+		ids = ids[max(slices.Index(ids, from), 0):]
+	}
+	l.messages = ids
+	return l, check()
+}
+
+// messageIDs are the messages of a session in the order in which the runtime
+// sends them.
+func messageIDs(ctx context.Context, db querier, session string) ([]string, error) {
+	rows, err := db.QueryContext(ctx, "SELECT id FROM message WHERE session_id = ? ORDER BY time_created, id", session)
+	if err != nil {
+		return nil, fmt.Errorf("read session %s: %w", session, err)
+	}
+	return collect(rows, "read session "+session, func(rows *sql.Rows) (id string, err error) {
+		err = rows.Scan(&id)
+		return id, err
+	})
+}
+
+// begin writes the session and the project that it needs. What the project
+// counts for itself is not the session's: it would be another log every day.
+func (l *Log) begin() error {
+	var project any
+	found, err := l.rows(typeSession, sessionTable, nil, "id = ?", "id", func(r Row) { project = r.Value("project_id") }, l.session)
+	if err != nil {
+		return err
+	}
+	if found == 0 {
+		return fs.ErrNotExist
+	}
+	if _, there := l.tables[projectTable]; !there {
+		return nil
+	}
+	_, err = l.rows(typeRow, projectTable, []string{"time_updated", "time_initialized", "commands", "sandboxes"}, "id = ?", "id", nil, project)
+	return err
+}
+
+// rows writes rows of a table, without some columns, and returns how many.
+func (l *Log) rows(kind, name string, without []string, where, order string, each func(Row), args ...any) (n int, err error) {
+	t := l.tables[name]
+	r := Row{Table: name}
+	var list []string
+	for _, c := range t.columns {
+		if !slices.Contains(without, c) {
+			r.Columns = append(r.Columns, c)
+			list = append(list, exact(c))
+		}
+	}
+	rows, err := l.db.QueryContext(l.ctx, "SELECT "+strings.Join(list, ", ")+" FROM "+quoted(name)+" WHERE "+where+" ORDER BY "+order, args...)
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	r.Values = make([]any, len(r.Columns))
+	to := make([]any, len(r.Columns))
+	for i := range to {
+		to[i] = &r.Values[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(to...); err != nil {
+			return n, err
+		}
+		l.buffer = appendRow(l.buffer, kind, r)
+		if each != nil {
+			each(r)
+		}
+		n++
+	}
+	return n, rows.Err()
+}
+
+// exact asks for a value as it is stored: as an expression it has no declared
+// type that the driver could turn it into.
+func exact(column string) string { return "+" + quoted(column) }
+
+// Read implements io.Reader.
+func (l *Log) Read(p []byte) (int, error) {
+	for len(l.line) == 0 {
+		if l.failed != nil {
+			return 0, l.failed
+		}
+		if len(l.buffer) == 0 { // else it is the beginning
+			l.failed = l.next()
+		}
+		l.line = l.buffer
+		if l.buffer = l.buffer[:0]; cap(l.buffer) > keptBuffer {
+			l.buffer = nil
+		}
+	}
+	n := copy(p, l.line)
+	l.line = l.line[n:]
+	return n, nil
+}
+
+// keptBuffer is the size, in bytes, of a message from which its memory is given
+// back.
+const keptBuffer = 1 << 20
+
+// next writes the next message, or the end.
+func (l *Log) next() error {
+	if len(l.messages) == 0 {
+		if l.whole {
+			l.whole = false
+			return l.end()
+		}
+		return io.EOF
+	}
+	id := l.messages[0]
+	l.messages = l.messages[1:]
+	n, err := l.rows(typeMessage, messageTable, nil, "id = ?", "id", nil, id)
+	if err == nil && n == 0 {
+		err = fmt.Errorf("message %s: it is gone", id)
+	}
+	if err == nil {
+		_, err = l.rows(typePart, partTable, nil, "message_id = ?", "id", nil, id)
+	}
+	return l.failure(err)
+}
+
+// end writes what is no message: parts without one, rows of other tables, and
+// that there is a journal.
+func (l *Log) end() error {
+	_, err := l.rows(typePart, partTable, nil, "session_id = ? AND message_id NOT IN (SELECT id FROM message)", "id", nil, l.session)
+	for _, name := range extra(l.tables) {
+		if err == nil {
+			key := l.tables[name].key
+			if len(key) == 0 {
+				key = []string{"rowid"}
+			}
+			_, err = l.rows(typeRow, name, nil, "session_id = ?", strings.Join(key, ", "), nil, l.session)
+		}
+	}
+	if err == nil && hasJournal(l.tables) {
+		err = l.journal()
+	}
+	return l.failure(err)
+}
+
+// journal notes that there is a journal: how many events, and which is the last.
+func (l *Log) journal() error {
+	var n, last int64
+	var id string
+	err := l.db.QueryRowContext(l.ctx, "SELECT count(*), coalesce(max(seq), 0) FROM event WHERE aggregate_id = ?", l.session).Scan(&n, &last)
+	if err != nil || n == 0 {
+		return err
+	}
+	if err := l.db.QueryRowContext(l.ctx, "SELECT id FROM event WHERE aggregate_id = ? AND seq = ?", l.session, last).Scan(&id); err != nil {
+		return err
+	}
+	l.buffer = append(l.buffer, `{"type":"`+typeJournal+`","events":`...)
+	l.buffer = strconv.AppendInt(l.buffer, n, 10)
+	l.buffer = strconv.AppendInt(append(l.buffer, `,"last_seq":`...), last, 10)
+	l.buffer = append(appendText(append(l.buffer, `,"last_id":`...), id), '}', '\n')
+	return nil
+}
+
+// failure names the session, and says that it is busy if that is why.
+func (l *Log) failure(err error) error {
+	if busy := l.check(); busy != nil {
+		return busy
+	}
+	if err != nil {
+		return fmt.Errorf("read session %s: %w", l.session, err)
+	}
+	return nil
+}
+
+// Close implements io.Closer. Nothing is held.
+func (l *Log) Close() error { return nil }

@@ -1,0 +1,181 @@
+package opencode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
+	"github.com/sessctl/sessctl/pkg/session/opencode/sessiondb"
+)
+
+// Store is one data directory, a [session.Store]. It holds nothing open but the
+// databases that it has read, until it is closed, and may be used by several
+// goroutines at once.
+type Store struct {
+	name      string
+	root      string
+	pin       *logfile.Pin
+	databases *sessiondb.Databases
+}
+
+// Open returns the store of a data directory of OpenCode, or of Kilo.
+func Open(runtime, root string) *Store {
+	return &Store{name: runtime, root: logfile.Absolute(root), pin: &logfile.Pin{}, databases: sessiondb.NewDatabases()}
+}
+
+// Runtime implements [session.Store].
+func (s *Store) Runtime() string { return s.name }
+
+// Root implements [session.Store].
+func (s *Store) Root() string { return s.root }
+
+// Close gives the databases back that were read.
+func (s *Store) Close() error { return s.databases.Close() }
+
+// Roots returns the data directory of OpenCode if it has a database.
+func Roots(home string, getenv func(string) string) []string {
+	return roots(session.RuntimeOpenCode, home, getenv)
+}
+
+// KiloRoots returns the data directory of Kilo if it has a database.
+func KiloRoots(home string, getenv func(string) string) []string {
+	return roots(session.RuntimeKilo, home, getenv)
+}
+
+func roots(name, home string, getenv func(string) string) (found []string) {
+	data := getenv("XDG_DATA_HOME")
+	if !filepath.IsAbs(data) {
+		if data = filepath.Join(home, ".local", "share"); home == "" {
+			return nil
+		}
+	}
+	for _, root := range logfile.Existing(filepath.Join(data, name)) {
+		if names, _ := filepath.Glob(filepath.Join(root, "*"+databaseEnd)); len(names) > 0 {
+			found = append(found, root)
+		}
+	}
+	return found
+}
+
+const databaseEnd = ".db"
+
+// ownName are the names that the programs give to their databases: of a channel
+// other than the usual ones with the channel's.
+var ownName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(opencode|kilo)(-[\w.-]+)?\.db$`) })
+
+// file is where a database of this store lies.
+func (s *Store) file(name string) sessiondb.File { return sessiondb.File{Base: s.root, Name: name, OpenRoot: s.pin.OpenRoot} }
+
+// database opens the database of a session as it was listed, and what gives it
+// back.
+func (s *Store) database(ctx context.Context, ref session.Ref) (db *sessiondb.Database, id string, release func(), err error) {
+	path, id := cutPath(ref.Path)
+	if filepath.Dir(path) != s.root || filepath.Ext(path) != databaseEnd || !session.SafeID(id) {
+		return nil, "", nil, fmt.Errorf("%s is not a session of the store %s", ref.Path, s.root)
+	}
+	db, release, err = s.databases.Known(ctx, s.file(filepath.Base(path)))
+	return db, id, release, err
+}
+
+// OpenLog implements [session.LogSource]. It is of the moment at which the
+// store was listed last.
+func (s *Store) OpenLog(ctx context.Context, ref session.Ref) (io.ReadCloser, error) {
+	db, id, release, err := s.database(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	log, err := db.Log(ctx, id)
+	if err != nil {
+		release()
+		return nil, err
+	}
+	return &openLog{log, release}, nil
+}
+
+// openLog gives the database back when it is closed.
+type openLog struct {
+	io.Reader
+	release func()
+}
+
+// Close implements io.Closer.
+func (l *openLog) Close() error {
+	l.release()
+	return nil
+}
+
+// Tail implements [session.Store]: the rows since the message of the person
+// before the last answer are read, or all of them where that does not tell.
+func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error) {
+	db, id, release, err := s.database(ctx, ref)
+	if err != nil {
+		return session.Tail{}, err
+	}
+	defer release()
+	from, err := db.Recent(ctx, id)
+	if err != nil {
+		return session.Tail{}, err
+	}
+	log, err := db.Since(ctx, id, from)
+	if err != nil {
+		return session.Tail{}, err
+	}
+	tail, err := session.TailScan(ctx, log, ref.ModTime, s.Scan)
+	if err != nil {
+		return session.Tail{}, err
+	}
+	tail.Messages, err = db.CountMessages(ctx, id)
+	return tail, err
+}
+
+// CountMessages implements [session.MessageCounter].
+func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error) {
+	db, id, release, err := s.database(ctx, ref)
+	if err != nil {
+		return 0, err
+	}
+	defer release()
+	return db.CountMessages(ctx, id)
+}
+
+// Busy implements [session.Liveness]: by when the session was changed, and by
+// its last turn.
+func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
+	path, id := cutPath(ref.Path)
+	db, release, err := s.databases.Fresh(ctx, s.file(filepath.Base(path)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return logfile.Gone(ref.Path)
+	}
+	if err != nil {
+		return err
+	}
+	defer release()
+	changed, err := db.Changed(ctx, id)
+	if errors.Is(err, fs.ErrNotExist) {
+		return logfile.Gone(ref.Path)
+	}
+	if err != nil {
+		return err
+	}
+	if age := now.Sub(changed); age.Abs() < quiet {
+		return &session.BusyError{Path: ref.Path, Reason: "something was said a moment ago"}
+	}
+	tail, err := s.Tail(ctx, ref)
+	if err != nil {
+		return err
+	}
+	return session.CheckAnswered(ref.Path, tail)
+}
+
+// OwnCommand implements [session.Adviser].
+func (s *Store) OwnCommand(session.Ref) string {
+	return "/compact in the session makes its context small"
+}
