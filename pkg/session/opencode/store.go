@@ -72,7 +72,9 @@ const databaseEnd = ".db"
 var ownName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(opencode|kilo)(-[\w.-]+)?\.db$`) })
 
 // file is where a database of this store lies.
-func (s *Store) file(name string) sessiondb.File { return sessiondb.File{Base: s.root, Name: name, OpenRoot: s.pin.OpenRoot} }
+func (s *Store) file(name string) sessiondb.File {
+	return sessiondb.File{Base: s.root, Name: name, OpenRoot: s.pin.OpenRoot}
+}
 
 // database opens the database of a session as it was listed, and what gives it
 // back.
