@@ -11,9 +11,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/oklog/ulid/v2"
 	"github.com/sessctl/sessctl/internal/crashloop"
 )
 
@@ -39,6 +41,10 @@ type Command struct {
 	Settled func(*Home) error
 	// Slow says that it is not in the smoke share.
 	Slow bool
+	// Below is the directory of the data directory at whose files alone faults
+	// happen, and only before calls that change something; "" is everywhere. It is
+	// for a row that is another one but for what it does there.
+	Below string
 	// Refusals is what it may say, whatever the exit code, when there is
 	// nothing left that it may do.
 	Refusals []string
@@ -274,7 +280,70 @@ func runs() []Command {
 	return []Command{{
 		Name: "run nightly", Runtime: "openclaw", Args: []string{"run"}, Env: []string{"SESSCTL_COMPACTION_THRESHOLD=1"},
 		Done: ran, Settled: remembers(Chunks), Sessions: true,
+	}, {
+		Name: "run nightly, old records go", Runtime: "openclaw", Args: []string{"run"}, Env: []string{"SESSCTL_COMPACTION_THRESHOLD=1"},
+		Prepare: ranOften, Done: func(h *Home) error { return errors.Join(ran(h), countedOnce(h)) }, Settled: countedOnce, Slow: true, Below: "runs",
 	}}
+}
+
+// olderRuns are as many records of runs as are kept, and two more. They are of
+// another profile: of each the newest stay, whatever their age.
+const olderRuns = 1002
+
+// ranOften is a home with more records of runs than are kept.
+func ranOften(h *Home) error {
+	begun := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for i := range olderRuns {
+		at := begun.Add(time.Duration(i) * time.Minute)
+		id := ulid.MustNew(ulid.Timestamp(at), nil).String()
+		record := fmt.Sprintf(`{"schema":1,"id":%q,"profile":"often","started_at":%q,"finished_at":%[2]q,"outcome":"ok","told":true,"steps":[]}`, id, at.Format(time.RFC3339))
+		if err := writeAged(filepath.Join(h.Data(), "runs", id+".json"), record+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// countedOnce checks that every run is counted once, whether its record is still
+// there or not, and that all newer records are.
+func countedOnce(h *Home) error {
+	code, out, err := h.Run("metrics")
+	if err != nil || code != 0 {
+		return fmt.Errorf("metrics: exit %d, %v: %s", code, err, out)
+	}
+	records, err := filepath.Glob(filepath.Join(h.Data(), "runs", "*.json"))
+	if err != nil {
+		return err
+	}
+	total := 0
+	for line := range strings.Lines(out) {
+		if n, found := strings.CutPrefix(strings.TrimSpace(line), "sessctl_runs_total{"); found {
+			_, n, _ = strings.Cut(n, "} ")
+			counted, err := strconv.Atoi(n)
+			if err != nil {
+				return fmt.Errorf("metrics: %s: %w", line, err)
+			}
+			total += counted
+		}
+	}
+	code, out, err = h.Run("log", "--runs", "--limit", "0", "--json")
+	if err != nil || code != 0 {
+		return fmt.Errorf("log --runs: exit %d, %v: %s", code, err, out)
+	}
+	var doc struct{ Runs []struct{ Profile string } }
+	if err := json.Unmarshal([]byte(out), &doc); err != nil {
+		return fmt.Errorf("log --runs: %w", err)
+	}
+	own := 0
+	for _, r := range doc.Runs {
+		if r.Profile != "often" {
+			own++
+		}
+	}
+	if total != olderRuns+own || len(doc.Runs) != len(records) || len(records) < 1000 {
+		return fmt.Errorf("%d runs are counted and %d records kept, %d of them of this home's own runs; there were %d before", total, len(records), own, olderRuns)
+	}
+	return nil
 }
 
 // ran checks what a run has done, and that it has left a record of its end.

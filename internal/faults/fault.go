@@ -5,6 +5,7 @@ package faults
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -56,6 +57,9 @@ func Faults() []Fault {
 }
 
 func (f Fault) unfit(b *Bench) string {
+	if below := b.home.Command.Below; below != "" && f.reads {
+		return "faults happen to changes below " + below + " alone"
+	}
 	if f.fits == nil {
 		return ""
 	}
@@ -70,11 +74,16 @@ func (f Fault) places(b *Bench) ([]crashloop.Call, error) {
 	}
 	var some []crashloop.Call
 	for _, c := range calls {
-		if f.at == nil || f.at(b, c) {
+		if (f.at == nil || f.at(b, c)) && b.home.concerns(c) {
 			some = append(some, c)
 		}
 	}
 	return some, nil
+}
+
+// concerns says whether the row is about a call.
+func (h *Home) concerns(c crashloop.Call) bool {
+	return h.Command.Below == "" || strings.HasPrefix(c.Path, filepath.Join(h.Data(), h.Command.Below)+"/")
 }
 
 func isWrite(_ *Bench, c crashloop.Call) bool { return c.Name == "write" || c.Name == "pwrite64" }
