@@ -243,7 +243,7 @@ func nextCall(said []message) *toolCall {
 		}
 		wanted := wantedCall.FindAllStringSubmatch(m.text, -1)
 		if m.role != "user" || len(wanted) == 0 {
-			if m.role == "user" && !strings.Contains(m.text, "<system-reminder>") {
+			if m.role == "user" && !fromRuntime(m.text) {
 				return nil
 			}
 			continue
@@ -254,6 +254,12 @@ func nextCall(said []message) *toolCall {
 		return &toolCall{fmt.Sprintf("call_%06d%03d", i, results), wanted[results][1], wanted[results][2]}
 	}
 	return nil
+}
+
+// fromRuntime reports whether a runtime has put a message behind the user's, in
+// the user's name: Claude Code does, and OpenClaw from 2026.9 on.
+func fromRuntime(text string) bool {
+	return strings.Contains(text, "<system-reminder>") || strings.Contains(text, "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>")
 }
 
 // delayOf is how long the model thinks about a message.
