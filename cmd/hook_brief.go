@@ -54,6 +54,9 @@ func (a *app) startedSession(ctx context.Context, e hooks.Event) (*memory.Source
 	if s != nil {
 		return &memory.Source{Runtime: s.Runtime, Agent: s.Agent, Session: s.ID}, nil
 	}
+	if e.Agent != "" {
+		return &memory.Source{Runtime: e.Runtime, Agent: e.Agent}, nil
+	}
 	if !e.Fresh() || e.Path == "" {
 		return nil, nil
 	}

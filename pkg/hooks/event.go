@@ -86,7 +86,7 @@ func (e Event) Action() Action {
 		if e.Cause == "resume" || e.Cause == "new" || e.Cause == "startup" {
 			return Point
 		}
-	case "session_compact":
+	case "session_compact", "agent:bootstrap":
 		return Point
 	}
 	return Nothing

@@ -59,11 +59,14 @@ func playClaudePlugin(ctx context.Context, s *stage) {
 // playPiHooks registers sessctl with pi: a session that pi leaves is in memory.
 func playPiHooks(ctx context.Context, s *stage) {
 	p := newPi(s)
+	s.briefed()
 	s.hook(ctx, "install", "pi")
 	p.turn(ctx, "Plan the bakery week. The code of the store room is heron-basin-4711.")
 	same(s, "when pi quits, the session is in memory", s.recalls(ctx, "heron-basin-4711"), true)
 	p.turn(ctx, "What was the code?\nCALL memory_recall {\"query\": \"code of the store room\"}")
 	same(s, "another session's agent finds it through the tool", s.toolSaid("heron-basin-4711"), true)
+	p.turn(ctx, "And on Sunday?", "-c")
+	s.wasBriefed("What was the code?")
 	same(s, "no hook has failed", s.hookFailures(ctx), 0)
 	s.hook(ctx, "remove", "pi")
 	_, err := os.Stat(filepath.Join(s.home, ".pi", "agent", "extensions"))
@@ -77,12 +80,15 @@ func playOpenClawHooks(ctx context.Context, s *stage) {
 	config := filepath.Join(s.home, ".openclaw", "openclaw.json")
 	before, err := os.ReadFile(config)
 	s.must("read the configuration", err)
+	s.briefed()
 	s.hook(ctx, "install", "openclaw")
 	o.startGateway(ctx)
 	o.ask(ctx, "Plan the bakery week. The code of the store room is heron-basin-4711.")
 	_, err = o.call(ctx, "sessions.reset", object{"key": o.key()})
 	s.must("reset the session", err)
 	same(s, "what a reset closes is in memory", s.recalls(ctx, "heron-basin-4711"), true)
+	o.ask(ctx, "Are you well?")
+	s.wasBriefed("heron-basin-4711")
 	if strings.Contains(s.name, "2026.9") {
 		o.ask(ctx, "What was the code?\nCALL tool_describe {\"id\": \"sessctl__memory_recall\"}\nCALL tool_call {\"id\": \"sessctl__memory_recall\", \"args\": {\"query\": \"code of the store room\"}}")
 		same(s, "the agent of the fresh session finds it through the tool", s.toolSaid("heron-basin-4711", "memory_read archive"), true)
@@ -114,13 +120,16 @@ func playCodexHooks(ctx context.Context, s *stage) {
 	config := []byte(fmt.Sprintf("model = %q\nmodel_provider = \"mock\"\napproval_policy = \"never\"\nsandbox_mode = \"danger-full-access\"\ncheck_for_update_on_startup = false\n\n"+
 		"[model_providers.mock]\nname = \"Mock\"\nbase_url = %q\nwire_api = \"responses\"\nrequires_openai_auth = false\n", modelName, s.model.url()))
 	s.must("write a configuration", os.WriteFile(filepath.Join(home, "config.toml"), config, 0o600))
+	s.briefed()
 	s.hook(ctx, "install", "codex")
-	turn := func(say string) {
-		_, err := s.output(ctx, work, filepath.Join(s.runtime.bin, "codex"), "exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", say)
+	turn := func(say string, args ...string) {
+		_, err := s.output(ctx, work, filepath.Join(s.runtime.bin, "codex"), append(append([]string{"exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust"}, args...), say)...)
 		s.must("a turn of codex", err)
 	}
 	turn("Plan the bakery week. The code of the store room is heron-basin-4711.")
 	same(s, "the end of a session keeps it", s.recalls(ctx, "heron-basin-4711"), true)
+	turn("Which supplier has the best rye?", "resume", "--last")
+	s.wasBriefed("heron-basin-4711")
 	turn("What was the code?\nCALL memory_recall {\"query\": \"code of the store room\"}")
 	same(s, "another session's agent finds it through the tool", s.toolSaid("heron-basin-4711", "memory_read archive"), true)
 	same(s, "no hook has failed", s.hookFailures(ctx), 0)
@@ -140,9 +149,10 @@ func playGeminiHooks(ctx context.Context, s *stage) {
 		"security": object{"auth": object{"selectedType": "gemini-api-key"}}, "general": object{"disableAutoUpdate": true, "enableAutoUpdate": false},
 		"privacy": object{"usageStatisticsEnabled": false},
 	}))
+	s.briefed()
 	s.hook(ctx, "install", "gemini")
-	turn := func(say string) {
-		c := s.command(ctx, work, filepath.Join(s.runtime.bin, "gemini"), "-m", "gemini-2.5-flash", "--yolo", "-p", say)
+	turn := func(say string, args ...string) {
+		c := s.command(ctx, work, filepath.Join(s.runtime.bin, "gemini"), append(args, "-m", "gemini-2.5-flash", "--yolo", "-p", say)...)
 		c.Env = append(c.Env, "GEMINI_API_KEY=none", "GOOGLE_GEMINI_BASE_URL="+strings.TrimSuffix(s.model.url(), "/v1"), "GEMINI_TELEMETRY_ENABLED=false", "GEMINI_CLI_TRUST_WORKSPACE=true")
 		out, err := c.CombinedOutput()
 		if err != nil {
@@ -152,12 +162,36 @@ func playGeminiHooks(ctx context.Context, s *stage) {
 	}
 	turn("Plan the bakery week. The code of the store room is heron-basin-4711.")
 	same(s, "the end of a session keeps it", s.recalls(ctx, "heron-basin-4711"), true)
+	turn("Which supplier has the best rye?", "--resume", "latest")
+	s.wasBriefed("heron-basin-4711")
 	turn("What was the code?\nCALL mcp_sessctl_memory_recall {\"query\": \"code of the store room\"}")
 	same(s, "another session's agent finds it through the tool", s.toolSaid("heron-basin-4711", "memory_read archive"), true)
 	same(s, "no hook has failed", s.hookFailures(ctx), 0)
 	s.hook(ctx, "remove", "gemini")
 	now, err := os.ReadFile(settings) // which Gemini CLI has written anew meanwhile
 	same(s, "remove leaves nothing of ours in the settings", err == nil && bytes.Contains(now, []byte("gemini-api-key")) && !bytes.Contains(now, []byte("sessctl")) && !bytes.Contains(now, []byte("mcpServers")), true)
+}
+
+// briefed has agents told what the last summary says, when a session starts
+// again.
+func (s *stage) briefed() {
+	dir := filepath.Join(s.home, ".config", "sessctl")
+	s.must("make a directory", os.MkdirAll(dir, 0o700))
+	s.must("write a configuration", os.WriteFile(filepath.Join(dir, "config.yaml"), []byte("hooks:\n  brief: 1500\n"), 0o600))
+}
+
+// wasBriefed checks that the last request told the model what the last summary
+// says, as a quotation.
+func (s *stage) wasBriefed(word string) {
+	_, last := s.model.requests()
+	all := last.told
+	for _, m := range last.said {
+		all += "\n" + m.text
+	}
+	_, after, told := strings.Cut(all, "sessctl remembers")
+	_, quoted, found := strings.Cut(after, "summary of session")
+	same(s, "a session that starts again is told of the memory", told, true)
+	same(s, "and what the last summary says", found && strings.Contains(quoted, word), true)
 }
 
 // hook runs sessctl hook.

@@ -34,6 +34,7 @@ type request struct {
 	Users int       `json:"users"` // user messages: 1 is a fresh session
 	Last  string    `json:"last"`  // the last of them
 	said  []message // all messages but the system's
+	told  string    // by the system: its messages, and the developer's
 	call  *toolCall // that the last user message asks for, if it was not made yet
 }
 
@@ -123,7 +124,9 @@ func (m *model) decode(w http.ResponseWriter, r *http.Request) (c chat, seen req
 		if result {
 			m.Role = "tool"
 		}
-		if m.Role != "system" && m.Role != "developer" {
+		if m.Role == "system" || m.Role == "developer" {
+			seen.told += text
+		} else {
 			seen.said = append(seen.said, message{m.Role, text})
 		}
 		if m.Role == "user" {

@@ -43,6 +43,9 @@ func (q responseRequest) seen() request {
 			text, _ := textOf(x.Content)
 			seen.said, seen.Last = append(seen.said, message{"user", text}), text
 			seen.Users++
+		case x.Type == "message" || x.Type == "":
+			text, _ := textOf(x.Content)
+			seen.told += text
 		}
 	}
 	seen.call = nextCall(seen.said)
@@ -104,6 +107,11 @@ func (m *model) respond(w http.ResponseWriter, r *http.Request) {
 // generate answers as Google's generateContent does, whole or as one event.
 func (m *model) generate(w http.ResponseWriter, r *http.Request) {
 	var body struct {
+		System struct {
+			Parts []struct {
+				Text string `json:"text"`
+			} `json:"parts"`
+		} `json:"systemInstruction"`
 		Contents []struct {
 			Role  string `json:"role"`
 			Parts []struct {
@@ -117,6 +125,9 @@ func (m *model) generate(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	seen := request{At: time.Now().UTC()}
+	for _, p := range body.System.Parts {
+		seen.told += p.Text
+	}
 	for _, c := range body.Contents {
 		for _, p := range c.Parts {
 			switch {
