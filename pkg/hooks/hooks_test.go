@@ -231,7 +231,7 @@ func TestReadEvent(t *testing.T) {
 		`{"session_id":"a","hook_event_name":"SessionStart","source":"compact"}`:                             {"claude", Event{"claude", "SessionStart", "a", "", "", "compact"}, Point},
 		`{"session_id":"a","hook_event_name":"PreCompress","trigger":"auto"}`:                                {"gemini", Event{"gemini", "PreCompress", "a", "", "", ""}, Nothing},
 		`{"type":"session","action":"compact:before","sessionKey":"agent:coordinator:main","sessionId":"b"}`: {"openclaw", Event{"openclaw", "session:compact:before", "b", "coordinator", "", ""}, Keep},
-		`{"type":"agent","action":"bootstrap","sessionKey":"agent:coordinator:main","sessionId":"b"}`:       {"openclaw", Event{"openclaw", "agent:bootstrap", "b", "coordinator", "", ""}, Point},
+		`{"type":"agent","action":"bootstrap","sessionKey":"agent:coordinator:main","sessionId":"b"}`:        {"openclaw", Event{"openclaw", "agent:bootstrap", "b", "coordinator", "", ""}, Point},
 		`{"event":"session_shutdown","reason":"quit","sessionFile":"/s.jsonl","cwd":"/w"}`:                   {"pi", Event{"pi", "session_shutdown", "", "", "/s.jsonl", "quit"}, Keep},
 	} {
 		e, err := ReadEvent(want.runtime, []byte(text))
