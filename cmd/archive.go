@@ -95,9 +95,11 @@ type archiveRow struct {
 	StoredBytes int64  `json:"stored_bytes"`
 	Compression string `json:"compression"`
 	CreatedAt   string `json:"created_at"`
-	Remote      string `json:"remote"`   // address of the copy on object storage, "" without one
-	OffSite     string `json:"off_site"` // "copy", "only" if the file is not here, or ""
-	Outcome     string `json:"outcome"`  // archived, planned, busy, failed; "" in lists
+	Remote      string `json:"remote"`            // address of the copy on object storage, "" without one
+	OffSite     string `json:"off_site"`          // "copy", "only" if the file is not here, or ""
+	CheckedAt   string `json:"remote_checked_at"` // when the checksum of that copy was read back last, RFC 3339, "" without one
+	RetainUntil string `json:"retain_until"`      // until when the storage keeps that copy, RFC 3339, "" for not at all
+	Outcome     string `json:"outcome"`           // archived, planned, busy, failed; "" in lists
 	Reason      string `json:"reason"`
 	Unchanged   bool   `json:"unchanged,omitempty"`  // it was archived before, and with --remember remembered
 	Remembered  bool   `json:"remembered,omitempty"` // memory has it
@@ -111,8 +113,8 @@ func newArchiveRow(e archive.Entry) archiveRow {
 		Bytes: e.Bytes, StoredBytes: e.StoredBytes, Compression: e.Compression, CreatedAt: e.CreatedAt.UTC().Format(time.RFC3339),
 		OffSite: place(e),
 	}
-	if e.Remote != nil {
-		row.Remote = e.Remote.URL
+	if r := e.Remote; r != nil {
+		row.Remote, row.CheckedAt, row.RetainUntil = r.URL, r.CheckedAt.UTC().Format(time.RFC3339), retained(*r)
 	}
 	return row
 }
@@ -134,6 +136,13 @@ func runArchive(ctx context.Context, a *app, o archiveOptions) error {
 		if sessions, err = a.sessionsToArchive(ctx, o); err != nil {
 			return err
 		}
+	}
+	copies, err := a.offSiteCopies()
+	if err != nil {
+		return err
+	}
+	if copies != nil {
+		w.archives = w.archives.CountingCopies(copies.known)
 	}
 	keeper, err := newKeeper(ctx, a, w, o)
 	if err != nil {

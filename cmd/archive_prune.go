@@ -19,6 +19,7 @@ import (
 
 type pruneOptions struct {
 	MaxAge     string
+	LocalKeep  string
 	Keep       int
 	Agent      string
 	LastCopies bool
@@ -28,11 +29,12 @@ type pruneOptions struct {
 	Force      bool
 	Undelete   string
 
-	maxAge, grace time.Duration
+	maxAge, localKeep, grace time.Duration
 }
 
 func (o *pruneOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.MaxAge, "max-age", "", "only archives older than this `age`: 90d, 26w, 720h")
+	fs.StringVar(&o.LocalKeep, "local-keep", "", "files of archives older than this `age` whose copy on object storage is whole leave this disk")
 	fs.IntVar(&o.Keep, "keep", 3, "keep the newest `N` archives of every agent")
 	fs.StringVar(&o.Agent, "agent", "", "only archives of this `agent`")
 	fs.BoolVar(&o.LastCopies, "last-copies", false, "also archives whose bytes are nowhere else; memory must have what they say")
@@ -41,6 +43,7 @@ func (o *pruneOptions) addFlags(fs *pflag.FlagSet) {
 	fs.BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
 	fs.BoolVar(&o.Force, "force", false, "disable the safety limits: > 50 % of an agent's archives, age < 1 day")
 	fs.StringVar(&o.Undelete, "undelete", "", "bring the archive with this `id` back from the trash")
+	fromConfig(fs, "local-keep", "archive.local_keep")
 }
 
 func (o *pruneOptions) validate() (err error) {
@@ -48,11 +51,19 @@ func (o *pruneOptions) validate() (err error) {
 	if o.Undelete != "" {
 		return nil
 	}
-	if o.MaxAge == "" {
-		return usageError("sessctl archive prune --max-age 90d --dry-run", "how old? --max-age is needed")
+	if o.MaxAge == "" && o.LocalKeep == "" {
+		return usageError("sessctl archive prune --max-age 90d --dry-run; of what is off-site --local-keep 30d", "how old? --max-age is needed")
 	}
-	if o.maxAge, err = parseAgo(o.MaxAge); err != nil || o.maxAge < 0 {
-		return usageError("write 90d, 26w or 720h", "--max-age: %q is not an age", o.MaxAge)
+	o.maxAge = retention.Never
+	if o.MaxAge != "" {
+		if o.maxAge, err = parseAgo(o.MaxAge); err != nil || o.maxAge < 0 {
+			return usageError("write 90d, 26w or 720h", "--max-age: %q is not an age", o.MaxAge)
+		}
+	}
+	if o.LocalKeep != "" {
+		if o.localKeep, err = parseAgo(o.LocalKeep); err != nil || o.localKeep <= 0 {
+			return usageError("write 30d, 26w or 720h", "--local-keep: %q is not an age", o.LocalKeep)
+		}
 	}
 	if o.Grace == "" {
 		o.Grace = "7d"
@@ -65,6 +76,8 @@ func (o *pruneOptions) validate() (err error) {
 		return usageError(see, "--keep must not be negative")
 	case o.maxAge < 24*time.Hour && !o.Force:
 		return usageError("--force allows it", "--max-age %s is less than a day", o.MaxAge)
+	case o.LocalKeep != "" && o.localKeep < 24*time.Hour && !o.Force:
+		return usageError("--force allows it", "--local-keep %s is less than a day", o.LocalKeep)
 	}
 	return nil
 }
@@ -77,8 +90,14 @@ func newArchivePruneCommand(a *app) *cobra.Command {
 		Long: `Delete archives that are older than an age, with rules that keep conversations
 from being lost. The newest of every agent stay. An archive goes only if it
 verifies, and if its bytes are also in a newer archive of the session, which is
-read to its end, or in the session's log. --last-copies also deletes archives
-that have no other copy, if every chunk of them is in memory.
+read to its end, in the session's log, or in a copy on object storage whose
+checksum was read back. --last-copies also deletes archives that have no other
+copy, if every chunk of them is in memory.
+
+--local-keep is about room on this disk: the file of an older archive goes if its
+copy on object storage is whole, and if it is encrypted, if archive.identity
+opens it. The archive stays in the catalogue, is listed as off-site only, and is
+fetched when it is read.
 
 Deleted files stay in a .sessctl-trash directory beside them for 7 days
 (--grace). Restore them with --undelete; the next prune purges older ones. Every
@@ -87,6 +106,7 @@ needed.
 ` + exitHelp,
 		Example: `  sessctl archive prune --max-age 90d --dry-run
   sessctl archive prune --max-age 90d --keep 5 --yes
+  sessctl archive prune --local-keep 30d --dry-run
   sessctl archive prune --undelete 3f9a2c`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -108,6 +128,7 @@ type pruneDocument struct {
 	Schema   int        `json:"schema"`
 	DryRun   bool       `json:"dry_run"`
 	MaxAge   string     `json:"max_age"`
+	Local    string     `json:"local_keep"`
 	Keep     int        `json:"keep"`
 	Archives []pruneRow `json:"archives"`
 	Bytes    int64      `json:"bytes"`  // of the files that go
@@ -125,8 +146,11 @@ type pruneRow struct {
 	SHA256    string `json:"sha256"`
 	Bytes     int64  `json:"stored_bytes"`
 	CreatedAt string `json:"created_at"`
-	Outcome   string `json:"outcome"` // trash, purge or kept
+	Outcome   string `json:"outcome"` // trash, off-site (only the file goes), purge or kept
 	Reason    string `json:"reason"`  // where else its bytes are, or why it stays
+
+	Remote      string `json:"remote"`       // the copy on object storage because of which the file goes, or ""
+	RetainUntil string `json:"retain_until"` // until when the storage keeps that copy, RFC 3339, "" for not at all
 
 	left bool // it was to be removed, and stays in the trash
 }
@@ -171,10 +195,33 @@ type pruner struct {
 
 func (a *app) newPruner(o pruneOptions) (*pruner, error) {
 	archives, err := a.openArchive()
-	return &pruner{app: a, options: o, rules: retention.Prune{
+	if err != nil {
+		return nil, err
+	}
+	p := &pruner{app: a, options: o, rules: retention.Prune{
 		Archives: archives, Filter: archive.Filter{Agent: o.Agent, Runtime: a.global.Runtime}, Trash: a.archiveTrash(), Audit: a.audit(), Now: a.now,
-		MaxAge: o.maxAge, Keep: o.Keep, Grace: o.grace, Force: o.Force, Rule: fmt.Sprintf("archive prune --max-age %s --keep %d", o.MaxAge, o.Keep),
-	}}, err
+		MaxAge: o.maxAge, LocalKeep: o.localKeep, Keep: o.Keep, Grace: o.grace, Force: o.Force, Rule: o.rule(),
+	}}
+	copies, err := a.offSiteCopies()
+	if copies != nil {
+		p.rules.OffSite = copies.look
+	}
+	if err == nil && copies == nil && o.localKeep > 0 {
+		err = errNoRemote()
+	}
+	return p, err
+}
+
+// rule is the command as it stands in the audit log.
+func (o pruneOptions) rule() string {
+	rule := "archive prune"
+	if o.MaxAge != "" {
+		rule += fmt.Sprintf(" --max-age %s --keep %d", o.MaxAge, o.Keep)
+	}
+	if o.LocalKeep != "" {
+		rule += " --local-keep " + o.LocalKeep
+	}
+	return rule
 }
 
 func (a *app) audit() retention.Audit {
@@ -265,7 +312,7 @@ func (p *pruner) agreed() error {
 			return err
 		}
 	}
-	return p.app.confirm(fmt.Sprintf("delete %s?", plural(len(going), "archive")))
+	return p.app.confirm(p.question())
 }
 
 func (p *pruner) render() error {
@@ -280,8 +327,37 @@ func (p *pruner) render() error {
 		return nil
 	}
 	what := map[bool]string{true: "would be deleted", false: "deleted"}[p.doc.DryRun]
-	_, err := fmt.Fprintf(p.app.Out, "%s (%s) %s\n", plural(len(p.going()), "archive"), formatBytes(p.doc.Bytes), what)
+	files, bytes := p.leaving()
+	text := fmt.Sprintf("%s (%s) %s", plural(len(p.going())-files, "archive"), formatBytes(p.doc.Bytes-bytes), what)
+	if files > 0 {
+		what = map[bool]string{true: "would be", false: "now"}[p.doc.DryRun]
+		text += fmt.Sprintf("; %s (%s) %s only off-site", plural(files, "archive"), formatBytes(bytes), what)
+	}
+	_, err := fmt.Fprintln(p.app.Out, text)
 	return err
+}
+
+// leaving counts the archives of which only the file goes.
+func (p *pruner) leaving() (files int, bytes int64) {
+	for _, r := range p.doc.Archives {
+		if r.Outcome == outcomeOffSite {
+			files, bytes = files+1, bytes+r.Bytes
+		}
+	}
+	return files, bytes
+}
+
+// question asks whether to go on.
+func (p *pruner) question() string {
+	files, _ := p.leaving()
+	deleted := len(p.going()) - files
+	switch {
+	case files == 0:
+		return fmt.Sprintf("delete %s?", plural(deleted, "archive"))
+	case deleted == 0:
+		return fmt.Sprintf("keep %s only off-site?", plural(files, "archive"))
+	}
+	return fmt.Sprintf("delete %s, and keep %s only off-site?", plural(deleted, "archive"), plural(files, "archive"))
 }
 
 // list shows what goes, and of what is old enough why it stays: with --quiet
@@ -317,15 +393,18 @@ const pruneKept = "kept"
 
 // makeDocument shows what goes, and what is old enough and stays all the same.
 func (p *pruner) makeDocument() {
-	p.doc = pruneDocument{Schema: 1, DryRun: p.options.DryRun, MaxAge: p.options.MaxAge, Keep: p.options.Keep, Archives: []pruneRow{}, Spared: append([]string{}, p.plan.Spared...)}
+	p.doc = pruneDocument{Schema: 1, DryRun: p.options.DryRun, MaxAge: p.options.MaxAge, Local: p.options.LocalKeep, Keep: p.options.Keep, Archives: []pruneRow{}, Spared: append([]string{}, p.plan.Spared...)}
 	for _, a := range p.plan.Archives {
-		if !a.Verdict.Goes && p.app.now().Sub(a.Entry.CreatedAt) <= p.options.maxAge {
+		if !a.Verdict.Goes && (p.young(a.Entry) || place(a.Entry) == "only") {
 			continue
 		}
 		row := newPruneRow(a.Entry)
 		row.Outcome, row.Reason = pruneKept, a.Verdict.Reason
 		if a.Verdict.Goes {
 			row.Outcome = retention.ActionTrash
+		}
+		if a.OffSite != nil {
+			row.Outcome, row.Remote, row.RetainUntil = outcomeOffSite, a.OffSite.URL, retained(*a.OffSite)
 		}
 		p.addRow(row)
 	}
@@ -339,6 +418,12 @@ func (p *pruner) makeDocument() {
 		}
 		p.addRow(row)
 	}
+}
+
+// young reports whether no rule is about an archive of this age.
+func (p *pruner) young(e archive.Entry) bool {
+	age := p.app.now().Sub(e.CreatedAt)
+	return age <= p.options.maxAge && (p.options.localKeep == 0 || age <= p.options.localKeep)
 }
 
 func newPruneRow(e archive.Entry) pruneRow {

@@ -44,6 +44,8 @@ or deleted, and nothing here.
 
 The keys are AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or those of
 ~/.aws/credentials. An upload that was interrupted is taken up by the next one.
+Of an archive that is named by its ID the copy is looked at again, and made again
+if it is gone.
 ` + exitHelp,
 		Example: `  sessctl archive upload --dry-run
   sessctl archive upload
@@ -94,11 +96,17 @@ func newUploadRow(e archive.Entry, outcome string) uploadRow {
 	row := uploadRow{ID: e.ID, Runtime: e.Runtime, Agent: e.Agent, Session: e.Session, Bytes: e.StoredBytes, Outcome: outcome}
 	if r := e.Remote; r != nil {
 		row.URL, row.Bytes, row.Encrypted = r.URL, r.Bytes, r.Encrypted
-		if !r.RetainUntil.IsZero() {
-			row.RetainUntil = r.RetainUntil.UTC().Format(time.RFC3339)
-		}
+		row.RetainUntil = retained(*r)
 	}
 	return row
+}
+
+// retained is until when the storage keeps a copy, "" for not at all.
+func retained(r archive.Remote) string {
+	if r.RetainUntil.IsZero() {
+		return ""
+	}
+	return r.RetainUntil.UTC().Format(time.RFC3339)
 }
 
 func runArchiveUpload(ctx context.Context, a *app, o uploadOptions) error {
@@ -119,7 +127,9 @@ func runArchiveUpload(ctx context.Context, a *app, o uploadOptions) error {
 		return err
 	}
 	doc := uploadDocument{Schema: 1, DryRun: o.DryRun, Remote: bucket.URL(), Archives: []uploadRow{}}
-	doc.OffSite, entries = splitOffSite(bucket, entries)
+	if len(o.IDs) == 0 { // of one that is named the copy is looked at again
+		doc.OffSite, entries = splitOffSite(bucket, entries)
+	}
 	u := uploader{app: a, bucket: bucket, archives: w.archives, doc: &doc}
 	err = u.all(ctx, w.progress, entries)
 	w.progress.clear()
@@ -304,6 +314,7 @@ func archiveDefaults() map[string]any {
 		"archive.remote":      "",
 		"archive.endpoint":    "",
 		"archive.region":      "",
+		"archive.local_keep":  "",
 		"archive.retain":      "",
 		"archive.recipients":  []string{},
 		"archive.identity":    "",

@@ -217,6 +217,13 @@ func (a *app) newCleaner(o cleanOptions) (*cleaner, error) {
 	if err != nil {
 		return nil, err
 	}
+	copies, err := a.offSiteCopies()
+	if err != nil {
+		return nil, err
+	}
+	if copies != nil {
+		archives = archives.CountingCopies(copies.whole)
+	}
 	return &cleaner{app: a, options: o, plan: &retention.CleanPlan{}, rules: retention.Clean{
 		Archives: archives, Trash: a.sessionTrash(), Audit: a.audit(), Now: a.now,
 		MaxAge: o.maxAge, Grace: o.grace, Force: o.Force, Rule: "clean --max-age " + o.MaxAge,

@@ -72,6 +72,7 @@ type archiveConfig struct {
 	Remote     string   `mapstructure:"remote" json:"remote"`         // s3://bucket/prefix, "" for none
 	Endpoint   string   `mapstructure:"endpoint" json:"endpoint"`     // of the storage, "" is Amazon's
 	Region     string   `mapstructure:"region" json:"region"`         // "" lets the storage say
+	LocalKeep  string   `mapstructure:"local_keep" json:"local_keep"` // after which age an archive that is off-site may leave this disk, "" for never
 	Retain     string   `mapstructure:"retain" json:"retain"`         // how long the storage keeps copies from being deleted
 	Recipients []string `mapstructure:"recipients" json:"recipients"` // of age
 	Identity   string   `mapstructure:"identity" json:"identity"`     // a file of age

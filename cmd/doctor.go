@@ -111,6 +111,7 @@ type checkup struct {
 	intents  []compact.Intent
 	receipts []compact.Receipt
 	proofs   *receiptAudit // holds the receipts against archives and memory
+	offSite  int           // archives whose file is only on object storage
 }
 
 func runDoctor(ctx context.Context, a *app, o doctorOptions, broken error) error {

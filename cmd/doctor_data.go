@@ -392,14 +392,25 @@ func (d *checkup) examineArchives(ctx context.Context) error {
 	if err := d.examineReceipts(ctx, entries); err != nil {
 		return err
 	}
-	d.ok("", "%s, %s; sessctl archive verify reads them in full", plural(len(entries), "archive"), plural(len(d.receipts), "receipt"))
+	only := ""
+	if d.offSite > 0 {
+		only = fmt.Sprintf(" (%d only on object storage)", d.offSite)
+	}
+	d.ok("", "%s%s, %s; sessctl archive verify reads them in full", plural(len(entries), "archive"), only, plural(len(d.receipts), "receipt"))
 	return nil
 }
 
 func (d *checkup) examineArchive(e archive.Entry) {
 	info, err := os.Lstat(e.Path)
-	const restore = "restore it from a backup; what memory has of it stays"
+	restore := "restore it from a backup; what memory has of it stays"
+	if e.Remote != nil {
+		restore = "move the file away: the copy " + e.Remote.URL + " is read in its place"
+	}
 	switch {
+	case os.IsNotExist(err) && e.Remote != nil && d.config.Archive.Remote != "":
+		d.offSite++
+	case os.IsNotExist(err) && e.Remote != nil:
+		d.damaged(e.Path, "archive "+e.ID+" is only on object storage", "set archive.remote, so that "+e.Remote.URL+" can be read")
 	case os.IsNotExist(err):
 		d.damaged(e.Path, "archive "+e.ID+" is missing", restore)
 	case err != nil:

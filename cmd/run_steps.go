@@ -156,7 +156,10 @@ func parsePrune(a *app, flags stepFlags) (o pruneOptions, err error) {
 	if _, err = a.optionsOf(o.addFlags, flags); err != nil {
 		return o, err
 	}
-	return o, o.validate()
+	if err = o.validate(); err == nil && o.localKeep > 0 && a.config.Archive.Remote == "" {
+		err = errNoRemote()
+	}
+	return o, err
 }
 
 func parsePush(a *app, flags stepFlags) (o pushOptions, err error) {
@@ -317,6 +320,7 @@ func tellDeletions(outcomes []string, bytes int64, spared []string) (r stepResul
 	r.changed = len(outcomes) - count[pruneKept]
 	var t tally
 	t.add("into the trash", count[retention.ActionTrash])
+	t.add("only off-site", count[outcomeOffSite])
 	t.add("removed from the trash", count[retention.ActionPurge])
 	t.add("kept", count[pruneKept])
 	r.summary = t.say("nothing is old enough")

@@ -191,7 +191,7 @@ func (u *usage) archives(ctx context.Context) error {
 		for _, path := range append([]string{e.Path}, e.Superseded...) {
 			info, err := os.Lstat(path)
 			if err != nil {
-				if path == e.Path {
+				if path == e.Path && place(e) != "only" {
 					u.app.notice(note{Path: path, Message: "an archive that cannot be looked at: " + err.Error(), Hint: "sessctl archive verify says more"})
 				}
 				continue

@@ -56,7 +56,7 @@ func (h *Home) linesIn(choose func(path string) bool) (map[string]int, error) {
 		countLines(data, most)
 		return nil
 	})
-	return most, err
+	return most, errors.Join(err, h.linesOffSite(choose, most))
 }
 
 // countLines counts the lines of one file, and notes those of which it has most.

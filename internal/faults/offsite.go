@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/sessctl/sessctl/internal/fakeobjects"
 )
 
@@ -38,6 +39,14 @@ func offsite() []Command {
 			Name: "archive restore, fetched", Runtime: "pi", Slow: true, Args: []string{"archive", "restore", "$ARCHIVE", "--to", "$DIR/restored.jsonl"}, Env: []string{remote, cache},
 			Prepare: onlyOffsite, Done: restoredTo, Whole: claimsHold,
 		},
+		{
+			Name: "archive prune, local keep", Runtime: "pi", Args: strings.Fields("archive prune --local-keep 30d --yes"), Env: []string{remote, cache},
+			Prepare: offsiteLongAgo, Done: leftDisk, Whole: claimsHold,
+		},
+		{
+			Name: "archive prune, local keep, purge", Runtime: "pi", Args: strings.Fields("archive prune --local-keep 30d --yes --grace 0h"), Env: []string{remote, cache},
+			Prepare: offsiteLongAgo, Done: leftDisk, Whole: claimsHold, Settled: purgedHere,
+		},
 	}
 }
 
@@ -59,6 +68,66 @@ func hostLost(h *Home) error {
 // onlyOffsite is a home that knows the archive and has no file of it.
 func onlyOffsite(h *Home) error {
 	return errors.Join(hostLost(h), h.must([]int{0}, "archive", "pull"))
+}
+
+// offsiteLongAgo is a home whose old archive is on the storage, too, and whose
+// session its runtime has removed.
+func offsiteLongAgo(h *Home) error {
+	return errors.Join(withStorage(h), h.backdate(), h.must([]int{0}, "archive", "upload"), os.Remove(h.Log()))
+}
+
+// leftDisk checks that the archive is in the catalogue, and its file in the trash
+// or gone.
+func leftDisk(h *Home) error {
+	here, err := filepath.Glob(filepath.Join(h.Data(), "archive", "pi", "*", "*.jsonl*"))
+	if err != nil || len(here) > 0 {
+		return fmt.Errorf("files of archives are here: %v (%v)", here, err)
+	}
+	said, err := h.offsite()
+	if err != nil || len(said) != 1 || said[0].Remote == nil {
+		return fmt.Errorf("the catalogue says %+v, want one archive that is off-site (%v)", said, err)
+	}
+	return errors.Join(claimsHold(h), h.inArchives(h.Lines))
+}
+
+// purgedHere checks that no file is left of the archive, and that it can be read.
+func purgedHere(h *Home) error {
+	left, err := filepath.Glob(filepath.Join(h.Data(), "archive", "pi", "*", ".sessctl-trash", "*"))
+	if err != nil || len(left) > 0 {
+		return fmt.Errorf("left in the trash: %v (%v)", left, err)
+	}
+	code, out, err := h.Run("archive", "show", "--raw", h.archive)
+	if err != nil || code != 0 || out != h.source() {
+		return fmt.Errorf("archive show: exit %d, %v: %.200q", code, err, out)
+	}
+	return nil
+}
+
+// linesOffSite counts the lines of the archives that the storage has and that the
+// catalogue knows.
+func (h *Home) linesOffSite(choose func(path string) bool, most map[string]int) error {
+	if h.storage == nil || !choose(filepath.Join(h.Data(), "archive", "x")) {
+		return nil
+	}
+	said, err := h.offsite()
+	if err != nil {
+		return nil // a torn catalogue knows none
+	}
+	decoder, err := zstd.NewReader(nil)
+	if err != nil {
+		return err
+	}
+	defer decoder.Close()
+	objects := h.storage.Objects()
+	for _, c := range said {
+		if c.Remote == nil {
+			continue
+		}
+		if data, err := decoder.DecodeAll(objects[strings.TrimPrefix(c.Remote.URL, "s3://")].Body, nil); err == nil {
+			countLines(data, most)
+		}
+	}
+	return nil
 }
 
 // uploaded checks that the archive is said to be off-site, and is.

@@ -158,7 +158,10 @@ type Store struct {
 	step func(name string)
 	// files are the names that the directories of archives held when they were
 	// first looked through.
-	files listings
+	files *listings
+	// copied returns nil if the copy on object storage of an archive counts; nil
+	// counts none, see [Store.CountingCopies].
+	copied func(context.Context, Entry) error
 }
 
 // Open returns the store whose catalogue is in the directory catalogue. It
@@ -179,7 +182,17 @@ func Open(catalogue string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("open archives: %w", err)
 	}
 	o.Pins.Top(catalogue)
-	return &Store{catalogue: catalogue, options: o, pins: o.Pins, step: func(string) {}}, nil
+	return &Store{catalogue: catalogue, options: o, pins: o.Pins, step: func(string) {}, files: &listings{}}, nil
+}
+
+// CountingCopies returns the store as one in which an archive whose file is not
+// here is whole if copied says so of its copy on object storage: [Store.Verify]
+// asks it and fetches nothing, and [Store.Put] makes no second copy of such bytes.
+// Reading fetches as ever.
+func (s *Store) CountingCopies(copied func(context.Context, Entry) error) *Store {
+	counting := *s
+	counting.copied = copied
+	return &counting
 }
 
 // compressionOf is how an archive of m is stored.

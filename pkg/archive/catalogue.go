@@ -212,7 +212,7 @@ func (s *Store) Readmit(ctx context.Context, e Entry) error {
 	if _, err := parseEntry(e.ID, mustEncode(e)); err != nil {
 		return err
 	}
-	if err := s.Verify(ctx, e); err != nil {
+	if err := s.VerifyFile(ctx, e); err != nil {
 		return err
 	}
 	if err := s.pins.MakeDir(s.catalogue, 0o700); err != nil {
@@ -358,7 +358,7 @@ func (s *Store) rescueOrRemove(ctx context.Context, path string) error {
 		return err
 	}
 	for _, e := range lost {
-		if s.Verify(ctx, e) != nil {
+		if s.VerifyFile(ctx, e) != nil {
 			return s.rescue(path, e)
 		}
 	}

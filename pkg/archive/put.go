@@ -193,7 +193,7 @@ func (s *Store) enter(ctx context.Context, e Entry) (Entry, error) {
 		return Entry{}, err
 	}
 	first, err := s.load(e.ID)
-	if err == nil && s.Verify(ctx, first) == nil {
+	if err == nil && s.VerifyFile(ctx, first) == nil {
 		return first, s.syncNames(first)
 	}
 	if err := ctx.Err(); err != nil {
@@ -209,11 +209,20 @@ func (s *Store) enter(ctx context.Context, e Entry) (Entry, error) {
 // trusting it is not.
 func (s *Store) existing(ctx context.Context, dir string, e *Entry) (Entry, error) {
 	if old, err := s.load(e.ID); err == nil {
-		e.Remote = old.Remote // it is of the same bytes
-		if s.Verify(ctx, old) == nil {
+		err := s.VerifyFile(ctx, old)
+		if err == nil {
 			return old, s.syncNames(old)
 		}
-		e.Superseded = append(old.Superseded, old.Path)
+		offSite := errors.Is(err, ErrMissing) && old.Remote != nil
+		if offSite && s.copied != nil && s.copied(ctx, old) == nil {
+			return old, nil
+		}
+		if old.StoredSHA256 == e.StoredSHA256 {
+			e.Remote = old.Remote // a copy of this very file
+		}
+		if e.Superseded = old.Superseded; !offSite {
+			e.Superseded = append(e.Superseded, old.Path)
+		}
 	}
 	if err := ctx.Err(); err != nil {
 		return Entry{}, err
@@ -242,6 +251,9 @@ func (s *Store) adopt(ctx context.Context, dir string, e Entry) (Entry, error) {
 		}
 		if !adoptable {
 			continue
+		}
+		if found.StoredSHA256 != e.StoredSHA256 {
+			found.Remote = nil // that is a copy of another file
 		}
 		if err := s.pins.SyncFile(found.Path); err != nil {
 			return Entry{}, err

@@ -21,9 +21,37 @@ import (
 // Verify reads the whole archive and compares length and hash, of the file and
 // of the session in it, with the entry. [ErrMissing] is returned when the file
 // is not there, [ErrCorrupt] with what differs when it is not the same, and
-// the system's error when it cannot be read.
+// the system's error when it cannot be read. An archive that is only on object
+// storage is fetched for that, unless its copy counts ([Store.CountingCopies]).
 func (s *Store) Verify(ctx context.Context, e Entry) error {
-	r, err := s.openEntry(ctx, e)
+	err := s.VerifyFile(ctx, e)
+	switch {
+	case !errors.Is(err, ErrMissing) || e.Remote == nil:
+		return err
+	case s.copied != nil:
+		return s.copied(ctx, e)
+	case s.options.Fetch == nil:
+		return err
+	}
+	stored, err := s.openFetched(ctx, e)
+	if err != nil {
+		return err
+	}
+	return s.verifyStored(ctx, e, stored)
+}
+
+// VerifyFile is [Store.Verify] of the file that is here: one that is only on object
+// storage is missing.
+func (s *Store) VerifyFile(ctx context.Context, e Entry) error {
+	stored, err := s.openStored(e)
+	if err != nil {
+		return err
+	}
+	return s.verifyStored(ctx, e, stored)
+}
+
+func (s *Store) verifyStored(ctx context.Context, e Entry, stored *storedFile) error {
+	r, err := newEntryReader(ctx, e, stored)
 	if err != nil {
 		return err
 	}
@@ -61,6 +89,13 @@ func (s *Store) Look(e Entry) error {
 	return nil
 }
 
+// Here reports whether there is a file of the archive, whatever is in it.
+func (s *Store) Here(e Entry) bool {
+	s.pins.Top(filepath.Dir(filepath.Dir(e.Path)))
+	_, err := s.pins.Lstat(e.Path)
+	return err == nil
+}
+
 // OpenEntry opens the archived session for reading from its start,
 // decompressed. The reader never gives more than the entry's bytes. In place
 // of io.EOF it returns [ErrCorrupt] when length or hash of what it gave is not
@@ -88,7 +123,11 @@ func (s *Store) openEntry(ctx context.Context, e Entry) (*entryReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &entryReader{ctx: ctx, entry: e, stored: stored, content: stored, given: newTally()}
+	return newEntryReader(ctx, e, stored)
+}
+
+func newEntryReader(ctx context.Context, e Entry, stored *storedFile) (r *entryReader, err error) {
+	r = &entryReader{ctx: ctx, entry: e, stored: stored, content: stored, given: newTally()}
 	if e.Compression != CompressionZstd {
 		return r, nil
 	}

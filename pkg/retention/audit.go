@@ -24,7 +24,7 @@ const (
 type Line struct {
 	Time    time.Time `json:"time"`
 	Action  string    `json:"action"`
-	Kind    string    `json:"kind"` // of what went: "archive", "session"
+	Kind    string    `json:"kind"` // of what went: "archive", "archive file" (a copy is off-site), "session"
 	Path    string    `json:"path"` // where it was
 	SHA256  string    `json:"sha256"`
 	Bytes   int64     `json:"size_bytes"`
@@ -88,7 +88,7 @@ func (a Audit) DeletedArchives() (map[string]bool, error) {
 	}
 	deleted := map[string]bool{}
 	for _, l := range lines {
-		if l.Kind == "archive" {
+		if l.Kind == kindArchive {
 			deleted[l.Archive] = l.Action != ActionUndelete
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -19,18 +20,24 @@ import (
 var ErrNotRemembered = errors.New("memory does not have it")
 
 // Prune deletes old archives whose bytes are somewhere else too. Every field
-// but Force, Logs, Leaving, Needed and Remembered is required.
+// but LocalKeep, OffSite, Force, Logs, Leaving, Needed and Remembered is required.
 type Prune struct {
 	Archives *archive.Store
 	Filter   archive.Filter // which archives are considered
 	Trash    Trash          // the records of deleted archives
 	Audit    Audit
 	Now      func() time.Time
-	MaxAge   time.Duration // only what is older
+	MaxAge   time.Duration // only what is older; [Never] deletes nothing by age
 	Keep     int           // never the newest so many of an agent
-	Grace    time.Duration // how long what goes can be brought back
-	Force    bool          // also more than half of an agent's archives
-	Rule     string        // why it goes, for the audit log
+	// LocalKeep is after which age the file of an archive goes whose copy on object
+	// storage is whole; 0 is never. The catalogue keeps it.
+	LocalKeep time.Duration
+	// OffSite looks at the copy of an archive on object storage now, and returns an
+	// error unless it is whole and can be read. nil counts no such copy.
+	OffSite func(ctx context.Context, e archive.Entry) (archive.Remote, error)
+	Grace   time.Duration // how long what goes can be brought back
+	Force   bool          // also more than half of an agent's archives
+	Rule    string        // why it goes, for the audit log
 	// Logs are the sessions in whose logs the bytes of an archive may be. Logs that
 	// the runtime has closed are not among them: it removes them in its own time.
 	Logs []session.Ref
@@ -43,6 +50,9 @@ type Prune struct {
 	// its last copy may go. nil keeps last copies.
 	Remembered func(ctx context.Context, e archive.Entry) (bool, error)
 }
+
+// Never is an age that nothing reaches.
+const Never = time.Duration(math.MaxInt64)
 
 // PrunePlan says what becomes of every archive and of what has been in the
 // trash for long enough. It is data, and what is shown is what is executed.
@@ -57,6 +67,9 @@ type PrunePlan struct {
 type ArchivePlan struct {
 	Entry   archive.Entry
 	Verdict Verdict
+	// OffSite is the copy on object storage as it was seen a moment ago, if only the
+	// file goes and the catalogue keeps the archive; else nil.
+	OffSite *archive.Remote
 }
 
 // PurgePlan is what becomes of an archive that has been in the trash for long
@@ -89,20 +102,12 @@ func (p *Prune) Plan(ctx context.Context) (*PrunePlan, error) {
 	}
 	plan := &PrunePlan{}
 	for i, v := range Choose(candidates, Policy{MaxAge: p.MaxAge, Keep: p.Keep}, p.Now()) {
-		plan.Archives = append(plan.Archives, ArchivePlan{entries[i], v})
+		plan.Archives = append(plan.Archives, ArchivePlan{Entry: entries[i], Verdict: v})
 	}
 	places := p.places(entries)
 	for i := len(plan.Archives) - 1; i >= 0; i-- { // the newer ones first: older ones may lean on those that stay
-		v := &plan.Archives[i].Verdict
-		if reason := p.needed(entries[i]); v.Goes && reason != "" {
-			v.Goes, v.Reason = false, reason
-		}
-		if v.Goes {
-			where, err := p.findCopy(ctx, plan, places, i)
-			if err != nil {
-				return nil, err
-			}
-			v.Goes, v.Reason = where.found, where.reason
+		if err := p.decide(ctx, plan, places, i); err != nil {
+			return nil, err
 		}
 	}
 	if !p.Force {
@@ -111,11 +116,75 @@ func (p *Prune) Plan(ctx context.Context) (*PrunePlan, error) {
 	return plan, p.planPurge(ctx, plan, places)
 }
 
-// spare keeps the agents that would lose too much.
+// decide decides about archive i.
+func (p *Prune) decide(ctx context.Context, plan *PrunePlan, known *places, i int) error {
+	a := &plan.Archives[i]
+	v, leaves := &a.Verdict, p.mayLeave(a.Entry)
+	if !v.Goes && !leaves {
+		return nil
+	}
+	reason := p.needed(a.Entry)
+	if !p.Archives.Here(a.Entry) && a.Entry.Remote != nil {
+		reason = "only on object storage, where nothing is deleted"
+	}
+	if reason != "" {
+		v.Goes, v.Reason = false, reason
+		return nil
+	}
+	if v.Goes {
+		where, err := p.findCopy(ctx, plan, known, i)
+		if err != nil {
+			return err
+		}
+		v.Goes, v.Reason, a.OffSite = where.found, where.reason, where.offSite
+	}
+	if v.Goes || !leaves {
+		return nil
+	}
+	where, err := p.offSite(ctx, a.Entry)
+	v.Goes, v.Reason, a.OffSite = where.found, where.reason, where.offSite
+	return err
+}
+
+// mayLeave reports whether an archive is old enough for its file to leave this disk.
+func (p *Prune) mayLeave(e archive.Entry) bool {
+	return p.LocalKeep > 0 && p.Now().Sub(e.CreatedAt) > p.LocalKeep
+}
+
+// offSite verifies an archive's file and looks at its copy on object storage.
+func (p *Prune) offSite(ctx context.Context, e archive.Entry) (otherCopy, error) {
+	switch {
+	case e.Remote == nil:
+		return otherCopy{reason: "no copy on object storage yet"}, nil
+	case p.OffSite == nil:
+		return otherCopy{reason: "its copy on object storage cannot be looked at"}, nil
+	}
+	if err := p.Archives.VerifyFile(ctx, e); err != nil {
+		return otherCopy{reason: "does not verify: " + err.Error()}, ctx.Err()
+	}
+	r, err := p.OffSite(ctx, e)
+	if err != nil {
+		return otherCopy{reason: "its copy on object storage does not count: " + err.Error()}, ctx.Err()
+	}
+	reason := "its copy " + r.URL + " was checked now"
+	if !r.RetainUntil.IsZero() {
+		reason += ", and is locked until " + r.RetainUntil.UTC().Format(time.DateOnly)
+	}
+	return otherCopy{found: true, reason: reason, offSite: &r}, nil
+}
+
+// spare keeps the agents that would lose too much. Archives of which only the file
+// goes are not lost.
 func (p *PrunePlan) spare() {
 	verdicts := make([]*Verdict, 0, len(p.Archives))
 	for i := range p.Archives {
-		verdicts = append(verdicts, &p.Archives[i].Verdict)
+		v := &p.Archives[i].Verdict
+		if p.Archives[i].OffSite != nil {
+			stays := *v
+			stays.Goes = false
+			v = &stays
+		}
+		verdicts = append(verdicts, v)
 	}
 	p.Spared = spareOwners(verdicts)
 }
@@ -201,14 +270,15 @@ func (p *Prune) planPurge(ctx context.Context, plan *PrunePlan, known *places) e
 
 // otherCopy is where the bytes of an archive are beside it, or why it stays.
 type otherCopy struct {
-	found  bool
-	reason string
+	found   bool
+	reason  string
+	offSite *archive.Remote // it is this one
 }
 
 // findCopy verifies archive i and looks for its bytes elsewhere.
 func (p *Prune) findCopy(ctx context.Context, plan *PrunePlan, known *places, i int) (otherCopy, error) {
 	e := plan.Archives[i].Entry
-	if err := p.Archives.Verify(ctx, e); err != nil {
+	if err := p.Archives.VerifyFile(ctx, e); err != nil {
 		return otherCopy{reason: "does not verify: " + err.Error()}, ctx.Err()
 	}
 	for _, j := range slices.Backward(known.planned[originOf(e)]) {
@@ -216,18 +286,21 @@ func (p *Prune) findCopy(ctx context.Context, plan *PrunePlan, known *places, i 
 			break
 		}
 		other := plan.Archives[j].Entry
-		if plan.Archives[j].Verdict.Goes {
+		if plan.Archives[j].Verdict.Goes || !p.Archives.Here(other) {
 			continue
 		}
 		if same, err := p.Archives.Begins(ctx, other, e); err == nil && same {
-			return otherCopy{true, "archive " + other.ID + " begins with its bytes"}, nil
+			return otherCopy{found: true, reason: "archive " + other.ID + " begins with its bytes"}, nil
 		}
 		if ctx.Err() != nil {
 			return otherCopy{}, ctx.Err()
 		}
 	}
 	if path := p.inLog(ctx, known, e); path != "" {
-		return otherCopy{true, "its bytes are in " + path}, nil
+		return otherCopy{found: true, reason: "its bytes are in " + path}, nil
+	}
+	if e.Remote != nil && p.OffSite != nil {
+		return p.offSite(ctx, e)
 	}
 	return p.lastCopy(ctx, e)
 }
@@ -267,12 +340,17 @@ func (p *Prune) lastCopy(ctx context.Context, e archive.Entry) (otherCopy, error
 	if err != nil || !all {
 		return otherCopy{reason: "the only copy, and memory does not have all that it says"}, ctx.Err()
 	}
-	return otherCopy{true, lastCopyReason}, nil
+	return otherCopy{found: true, reason: lastCopyReason}, nil
 }
 
 // still reports whether the bytes of an archive in the trash are somewhere else
 // as they were when it went there, so that it may be removed for good.
 func (p *Prune) still(ctx context.Context, going map[string]bool, known *places, in PurgePlan) (bool, error) {
+	if in.Item.Kind == kindFile {
+		if whole, err := p.stillOffSite(ctx, in.Entry); whole || err != nil {
+			return whole, err
+		}
+	}
 	if strings.HasSuffix(in.Item.Rule, lastCopyReason) || p.inLog(ctx, known, in.Entry) != "" {
 		return true, ctx.Err()
 	}
@@ -291,9 +369,20 @@ func (p *Prune) still(ctx context.Context, going map[string]bool, known *places,
 	return false, ctx.Err()
 }
 
+// stillOffSite looks at the copy on object storage of an archive whose file is in
+// the trash, as the catalogue has it now.
+func (p *Prune) stillOffSite(ctx context.Context, e archive.Entry) (bool, error) {
+	entered, err := p.Archives.Get(ctx, e.ID)
+	if err != nil || entered.Remote == nil || p.OffSite == nil {
+		return false, ctx.Err()
+	}
+	_, err = p.OffSite(ctx, entered)
+	return err == nil, ctx.Err()
+}
+
 // Recover finishes what a killed run began: an archive whose file is in the
-// trash is not in the catalogue any more, and one whose file is not was never
-// deleted.
+// trash is not in the catalogue any more, unless only its file was to go, and one
+// whose file is not was never deleted.
 func (p *Prune) Recover(ctx context.Context) error {
 	if err := p.Trash.Pins.Sweep(p.Trash.Dir, 0); err != nil {
 		return err
@@ -322,6 +411,12 @@ func (p *Prune) recoverItem(ctx context.Context, item Item, ended *movesEnded) e
 	inTrash, err := p.Trash.recover(item, ended)
 	if err != nil {
 		return err
+	}
+	if item.Kind == kindFile {
+		if inTrash {
+			return nil
+		}
+		return p.Trash.Drop(item.ID)
 	}
 	entered, err := p.Archives.Get(ctx, e.ID)
 	known := err == nil
@@ -354,7 +449,7 @@ func (p *Prune) Execute(ctx context.Context, plan *PrunePlan) error {
 			return err
 		}
 		if a.Verdict.Goes {
-			if err := p.discard(ctx, a.Entry, a.Verdict.Reason); err != nil {
+			if err := p.discard(ctx, a); err != nil {
 				return fmt.Errorf("delete archive %s: %w", a.Entry.ID, err)
 			}
 		}
@@ -371,9 +466,18 @@ func (p *Prune) Execute(ctx context.Context, plan *PrunePlan) error {
 	return nil
 }
 
+// The kinds of what goes, in the trash and in the audit log.
+const (
+	kindArchive = "archive"
+	// kindFile is the file of an archive whose copy is on object storage: the
+	// catalogue has the archive as before.
+	kindFile = "archive file"
+)
+
 // discard moves one archive into the trash: first the line that says so, then
-// the record, the file, and the catalogue's entry.
-func (p *Prune) discard(ctx context.Context, e archive.Entry, where string) error {
+// the record, the file, and the catalogue's entry, unless only the file goes.
+func (p *Prune) discard(ctx context.Context, a ArchivePlan) error {
+	e := a.Entry
 	if err := p.Archives.Look(e); err != nil {
 		return err
 	}
@@ -384,13 +488,19 @@ func (p *Prune) discard(ctx context.Context, e archive.Entry, where string) erro
 	now := p.Now().UTC()
 	id := e.ID + "-" + now.Format("20060102T150405Z") // the same bytes may be archived and deleted again
 	item := Item{
-		ID: id, Kind: "archive", From: e.Path, To: Place(e.Path, id), SHA256: e.SHA256, Bytes: e.StoredBytes,
-		At: now, Until: now.Add(p.Grace), Rule: p.Rule + ": " + where, Detail: detail,
+		ID: id, Kind: kindArchive, From: e.Path, To: Place(e.Path, id), SHA256: e.SHA256, Bytes: e.StoredBytes,
+		At: now, Until: now.Add(p.Grace), Rule: p.Rule + ": " + a.Verdict.Reason, Detail: detail,
+	}
+	if a.OffSite != nil {
+		item.Kind = kindFile
+		if _, err := p.Archives.NoteRemote(ctx, e, *a.OffSite); err != nil {
+			return err
+		}
 	}
 	if err := p.Audit.Append(item.line(ActionTrash, now, e.ID)); err != nil {
 		return err
 	}
-	if err := p.Trash.Put(item); err != nil {
+	if err := p.Trash.Put(item); err != nil || a.OffSite != nil {
 		return err
 	}
 	return p.Archives.Drop(ctx, e)

@@ -90,7 +90,7 @@ func (t Trash) record(item Item) error {
 // name names the directory below which the archives of a runtime are: the user
 // may have put a link there. Those of sessions are named with their stores.
 func (t Trash) name(item Item) {
-	if item.Kind == "archive" {
+	if item.Kind == kindArchive || item.Kind == kindFile {
 		t.Pins.Top(filepath.Dir(filepath.Dir(item.From)))
 	}
 }

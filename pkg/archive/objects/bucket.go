@@ -337,6 +337,9 @@ func (b *Bucket) Check(ctx context.Context, e archive.Entry) (archive.Remote, er
 		return archive.Remote{}, err
 	}
 	r := *e.Remote
+	if !r.Encrypted && r.SHA256 != e.StoredSHA256 {
+		return r, fmt.Errorf("%s: %w: it is a copy of another file than %s", r.URL, ErrDiffers, e.StoredSHA256)
+	}
 	if there.bytes != r.Bytes || there.sha256 != r.SHA256 {
 		return r, fmt.Errorf("%s: %w: %d bytes, sha256 %s, expected %d bytes, %s", r.URL, ErrDiffers, there.bytes, there.sha256, r.Bytes, r.SHA256)
 	}

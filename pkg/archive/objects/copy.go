@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"filippo.io/age"
+	"github.com/minio/minio-go/v7"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/durable"
 )
@@ -117,18 +118,56 @@ func (b *Bucket) unseal(ctx context.Context, key string, to io.Writer) error {
 		write.CloseWithError(err)
 	}()
 	defer read.Close()
-	plain, err := age.Decrypt(read, b.identities...)
-	var none *age.NoIdentityMatchError
-	switch {
-	case errors.As(err, &none):
-		return fmt.Errorf("%s: %w", key, ErrNoIdentity)
-	case err != nil:
-		return fmt.Errorf("decrypt %s: %w", key, err)
+	plain, err := b.decrypt(key, read)
+	if err != nil {
+		return err
 	}
 	if _, err := io.Copy(to, plain); err != nil {
 		return fmt.Errorf("decrypt %s: %w", key, err)
 	}
 	return nil
+}
+
+// Opens returns nil if the copy is not encrypted, or one of the identities opens it:
+// the head of the object is read for that. That the rest can be decrypted then
+// follows from its checksum, which is that of what was encrypted.
+// [ErrNoIdentity] is returned when none does.
+func (b *Bucket) Opens(ctx context.Context, e archive.Entry) error {
+	key, err := b.keyOf(e.Remote)
+	if err != nil || !e.Remote.Encrypted {
+		return err
+	}
+	if len(b.identities) == 0 {
+		return fmt.Errorf("%s: %w", key, ErrNoIdentity)
+	}
+	options := minio.GetObjectOptions{}
+	if err := options.SetRange(0, mostHead-1); err != nil {
+		return err
+	}
+	head, _, _, err := b.core.GetObject(ctx, b.name, key, options)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", key, explain(err))
+	}
+	defer head.Close()
+	_, err = b.decrypt(key, head)
+	return err
+}
+
+// mostHead is how much of an encrypted object is read to see whether it can be
+// decrypted: the recipients stand in its first lines.
+const mostHead = 64 << 10
+
+// decrypt begins to decrypt what an object holds.
+func (b *Bucket) decrypt(key string, from io.Reader) (io.Reader, error) {
+	plain, err := age.Decrypt(from, b.identities...)
+	var none *age.NoIdentityMatchError
+	switch {
+	case errors.As(err, &none):
+		return nil, fmt.Errorf("%s: %w", key, ErrNoIdentity)
+	case err != nil:
+		return nil, fmt.Errorf("decrypt %s: %w", key, err)
+	}
+	return plain, nil
 }
 
 // stoppable ends reading when the context does.

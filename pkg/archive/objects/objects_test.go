@@ -178,15 +178,24 @@ func TestUploadAndFetch(t *testing.T) {
 			if left, _ := filepath.Glob(filepath.Join(filepath.Dir(e.Path), "*.age")); len(left) > 0 {
 				t.Errorf("left behind: %v", left)
 			}
+			if err := b.Opens(t.Context(), found[0]); err != nil {
+				t.Error(err)
+			}
 			if first.Encrypted {
 				without := s.open(t, func(o *objects.Options) { o.URL = "s3://plain/sealed" })
 				if err := without.Fetch(t.Context(), found[0], io.Discard); !errors.Is(err, objects.ErrNoIdentity) {
 					t.Errorf("without the key: %v", err)
 				}
+				if err := without.Opens(t.Context(), found[0]); !errors.Is(err, objects.ErrNoIdentity) {
+					t.Errorf("without the key it opens: %v", err)
+				}
 				other, _ := age.GenerateX25519Identity()
 				wrong := s.open(t, func(o *objects.Options) { o.URL, o.Identities = "s3://plain/sealed", other.String() })
 				if err := wrong.Fetch(t.Context(), found[0], io.Discard); !errors.Is(err, objects.ErrNoIdentity) {
 					t.Errorf("with another key: %v", err)
+				}
+				if err := wrong.Opens(t.Context(), found[0]); !errors.Is(err, objects.ErrNoIdentity) {
+					t.Errorf("with another key it opens: %v", err)
 				}
 			}
 		})
