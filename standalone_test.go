@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"bytes"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -18,6 +19,10 @@ var foreign = regexp.MustCompile(`\bresearch/|[Ss]eeds? ?00\d|S7[._]\d|\bDESIGN(
 
 // beside finds a directory that only tests may look for, which skip without it.
 var beside = regexp.MustCompile(`\.\./shared\b`)
+
+// workplace finds a path of the machine on which this was written. What ends in
+// such a path, as in pkg/, is another one.
+var workplace = regexp.MustCompile(`(?:^|[^\w./~$})-])/wor` + `k/\S*`)
 
 // A citation is a page, or a page and where in it.
 var (
@@ -41,6 +46,13 @@ func TestSourceCitesTheRepository(t *testing.T) {
 			}
 			return nil
 		}
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		if found := ofWorkplace(raw); found != nil && file != ".git" { // where a worktree says where it is from
+			t.Errorf("%s names %.80q: take a neutral path, such as /home/lea", file, found)
+		}
 		text, err := citing(file)
 		if err != nil {
 			return err
@@ -53,6 +65,15 @@ func TestSourceCitesTheRepository(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// ofWorkplace returns the first path of the workplace that a file names, nil for
+// none.
+func ofWorkplace(text []byte) []byte {
+	if !bytes.Contains(text, []byte("/wor"+"k/")) {
+		return nil
+	}
+	return workplace.Find(text)
 }
 
 // citing returns what a file says to its reader, each paragraph in one line:
@@ -170,6 +191,11 @@ func TestForeignCitationsAreFound(t *testing.T) {
 	} {
 		if got := citations(repository, unwrapped(text), true); len(got) != want {
 			t.Errorf("%q: %d problems, want %d: %q", text, len(got), want, got)
+		}
+	}
+	for text, want := range map[string]bool{"cd /wor" + "k/main": true, "\"/wor" + "k/a\"": true, "pkg/work/testdata": false, "~/work/a": false} {
+		if got := ofWorkplace([]byte(text)); (got != nil) != want {
+			t.Errorf("%q: %q", text, got)
 		}
 	}
 	if got := citations(repository, "../shared"+"/samples", false); len(got) != 0 {

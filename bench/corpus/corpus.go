@@ -268,7 +268,7 @@ func (w *logWriter) newStretch() {
 func (w *logWriter) header() error {
 	w.line = append(w.line[:0], `{"type":"session","version":3,"id":"`...)
 	w.line = append(appendUUID(w.line, w.r), `","timestamp":"`...)
-	w.line = append(appendTime(w.line, w.clock), `","cwd":"/work/project"`...)
+	w.line = append(appendTime(w.line, w.clock), `","cwd":"/home/lea/project"`...)
 	return w.close()
 }
 

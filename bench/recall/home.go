@@ -130,7 +130,7 @@ func sessionLog(id, name string, turns []turn) []byte {
 		}
 		_ = enc.Encode(more) // a buffer takes everything
 	}
-	record("session", id, nil, turns[0].time, map[string]any{"version": 3, "cwd": "/work/" + name})
+	record("session", id, nil, turns[0].time, map[string]any{"version": 3, "cwd": "/home/lea/" + name})
 	var parent any
 	for i, t := range turns {
 		message := map[string]any{"role": "user", "content": []any{map[string]any{"type": "text", "text": t.text}}, "timestamp": t.time.UnixMilli()}

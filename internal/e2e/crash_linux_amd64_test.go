@@ -81,7 +81,7 @@ func (s *scenario) write(path, text string) {
 
 // crashLines is a small session in which every line is different.
 func crashLines(runtime string) []string {
-	lines := []string{fmt.Sprintf(`{"type":"session","version":3,"id":"%s","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/work/a"}`, crashSession)}
+	lines := []string{fmt.Sprintf(`{"type":"session","version":3,"id":"%s","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/repo/a"}`, crashSession)}
 	parent := "null"
 	for i := range 24 {
 		id := fmt.Sprintf("%08x", 0xa0000000+i)

@@ -281,7 +281,7 @@ func (n *night) growClaude(hour int) {
 	id := newID()
 	n.append(s.log, encode(n.t, map[string]any{
 		"parentUuid": s.last, "isSidechain": false, "type": "user", "message": map[string]any{"role": "user", "content": "Where is " + n.word("claude", hour) + "?"},
-		"uuid": id, "timestamp": timeOf(hour), "cwd": "/work/bakery", "sessionId": strings.TrimSuffix(filepath.Base(s.log), ".jsonl"), "version": "2.1.197", "userType": "external",
+		"uuid": id, "timestamp": timeOf(hour), "cwd": "/repo/bakery", "sessionId": strings.TrimSuffix(filepath.Base(s.log), ".jsonl"), "version": "2.1.197", "userType": "external",
 	}))
 	s.last = id
 }

@@ -160,7 +160,7 @@ func (u *ollamaUser) compactAndRecall() {
 func (u *ollamaUser) tooLong() {
 	const id = "0464eea1-fd05-4c0e-8971-000000000001"
 	var log bytes.Buffer
-	fmt.Fprintf(&log, `{"type":"session","version":3,"id":%q,"timestamp":"2026-05-04T06:12:31.114Z","cwd":"/work/long"}`+"\n", id)
+	fmt.Fprintf(&log, `{"type":"session","version":3,"id":%q,"timestamp":"2026-05-04T06:12:31.114Z","cwd":"/repo/long"}`+"\n", id)
 	for i, text := range []string{"the heron table: " + strings.Repeat("1,2;3,4;", 400), "noted"} {
 		role := []string{`"user"`, `"assistant","provider":"none","model":"none","stopReason":"stop"`}[i]
 		parent := []string{`null`, `"00000000"`}[i]

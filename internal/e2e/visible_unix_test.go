@@ -80,7 +80,7 @@ func hostileLog(t *testing.T, id string) string {
 		// The encoder escapes what is below the space; the rest stands raw.
 		b.Write(append(text, '\n'))
 	}
-	line(map[string]any{"type": "session", "version": 3, "id": id, "timestamp": "2026-03-01T10:00:00.000Z", "cwd": "/work/" + hostile})
+	line(map[string]any{"type": "session", "version": 3, "id": id, "timestamp": "2026-03-01T10:00:00.000Z", "cwd": "/repo/" + hostile})
 	parent := any(nil)
 	for i := range 8 {
 		role := "user"

@@ -225,7 +225,7 @@ const (
 
 	macstatsFresh = "## Assistant\n\n" // of a session in which nothing has been said
 
-	piHeader        = `{"type":"session","version":3,"id":"` + Session + `","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/work/a"}`
+	piHeader        = `{"type":"session","version":3,"id":"` + Session + `","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/repo/a"}`
 	annabelleHeader = `{"type":"header","chatId":"8304042211","agentId":"a","createdAt":"2026-03-01T10:00:00.000Z","version":1}`
 )
 

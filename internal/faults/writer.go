@@ -460,7 +460,7 @@ func removes(m *meeting) error {
 }
 
 // strangersLine is in no archive: the file is not of this session.
-const strangersLine = `{"type":"session","version":3,"id":"5f0c1c2e-0000-4000-8000-000000000000","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/work/a"}`
+const strangersLine = `{"type":"session","version":3,"id":"5f0c1c2e-0000-4000-8000-000000000000","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/repo/a"}`
 
 // squats puts a file at the name that the intent has for the old log: a reset
 // by the runtime itself in the same millisecond.

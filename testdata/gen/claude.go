@@ -41,7 +41,7 @@ type claudeLog struct {
 }
 
 func newClaudeLog(seed uint64, start time.Time) *claudeLog {
-	c := &claudeLog{log: newLog(dialect{cwd: "/work/bakery", model: "claude-sonnet-4-5"}, seed), context: 28_400}
+	c := &claudeLog{log: newLog(dialect{cwd: "/repo/bakery", model: "claude-sonnet-4-5"}, seed), context: 28_400}
 	c.now = start
 	c.session = c.uuid()
 	return c
@@ -132,7 +132,7 @@ func (c *claudeLog) morning() {
 	c.record("attachment", "attachment", newObject("type", "skill_listing", "content", "- verify: check that a change works"))
 	calls := c.reply(newObject("type", "thinking", "thinking", "Three files, all at once.", "signature", "c2lnbmF0dXJl"),
 		"I read the stock and the calendar.",
-		use("toolu_stock", "Read", newObject("file_path", "/work/bakery/stock.md")),
+		use("toolu_stock", "Read", newObject("file_path", "/repo/bakery/stock.md")),
 		use("toolu_week", "Bash", newObject("command", "cal -m 5 2026")))
 	c.result(calls[3], "toolu_week", "May 2026\nMo Tu We Th Fr Sa Su", false)
 	c.result(calls[2], "toolu_stock", "rye: 9 sacks\nspelt: 14 sacks\n\n<system-reminder>\nThe file was opened for reading only.\n</system-reminder>", false)

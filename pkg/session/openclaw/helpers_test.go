@@ -50,7 +50,7 @@ func newMain(t *testing.T) *state {
 func transcript(id string) string { return version(id, 3) }
 
 func version(id string, version int) string {
-	return fmt.Sprintf(`{"type":"session","version":%d,"id":%q,"timestamp":"2026-03-01T10:00:00.000Z","cwd":"/work/a"}
+	return fmt.Sprintf(`{"type":"session","version":%d,"id":%q,"timestamp":"2026-03-01T10:00:00.000Z","cwd":"/repo/a"}
 {"type":"message","id":"a0000001","parentId":null,"timestamp":"2026-03-01T10:00:01.000Z","message":{"role":"user","content":[{"type":"text","text":"which port?"}]}}
 {"type":"message","id":"a0000002","parentId":"a0000001","timestamp":"2026-03-01T10:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"7001"}],"usage":{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"totalTokens":10},"stopReason":"stop"}}
 `, version, id)

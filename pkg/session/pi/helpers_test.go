@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	directory = "--work-orders-api--"
+	directory = "--repo-orders-api--"
 	id        = "0b6f2a54-7f61-4d3e-9a53-0c1c2d3e4f50"
 	name      = "2026-03-01T10-00-00-000Z_" + id + ".jsonl"
 	quiet     = time.Minute
@@ -46,7 +46,7 @@ func newOne(t *testing.T) *state {
 }
 
 func transcript(id string, version int) string {
-	return fmt.Sprintf(`{"type":"session","version":%d,"id":%q,"timestamp":"2026-03-01T10:00:00.000Z","cwd":"/work/orders/api"}
+	return fmt.Sprintf(`{"type":"session","version":%d,"id":%q,"timestamp":"2026-03-01T10:00:00.000Z","cwd":"/repo/orders/api"}
 `, version, id) + turns
 }
 

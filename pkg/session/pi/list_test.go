@@ -23,7 +23,7 @@ func TestList(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := session.Ref{
-		Runtime: "pi", Agent: "work-orders-api", ID: id, Store: s.root, Path: s.path(name), Kind: session.KindLive,
+		Runtime: "pi", Agent: "repo-orders-api", ID: id, Store: s.root, Path: s.path(name), Kind: session.KindLive,
 		Primary: true, Bytes: int64(len(transcript(id, 3))), ModTime: info.ModTime(), State: session.StateIdle,
 	}
 	if diff := cmp.Diff(want, ref); diff != "" {
@@ -43,7 +43,7 @@ func TestList(t *testing.T) {
 // count.
 func TestPrimary(t *testing.T) {
 	s := newState(t)
-	long := strings.Replace(transcript("long", 3), "/work/orders/api", "/"+strings.Repeat("d", 512), 1)
+	long := strings.Replace(transcript("long", 3), "/repo/orders/api", "/"+strings.Repeat("d", 512), 1)
 	for i, c := range []struct{ name, text string }{
 		{"oldest.jsonl", transcript("oldest", 3)},
 		{"newest.jsonl", transcript("newest", 3)},

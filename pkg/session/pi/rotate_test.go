@@ -66,11 +66,11 @@ func TestRotate(t *testing.T) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		t.Fatal(err)
 	}
-	if r.Index != "" || r.Live != ref.Path || r.Session != id || r.Agent != "work-orders-api" || r.Store != s.root {
+	if r.Index != "" || r.Live != ref.Path || r.Session != id || r.Agent != "repo-orders-api" || r.Store != s.root {
 		t.Errorf("%+v", r)
 	}
 	h, ok, err := piformat.ReadHeader(strings.NewReader(r.Fresh))
-	if err != nil || !ok || h.ID != r.NewSession || h.ID == id || h.CWD != "/work/orders/api" || h.Version != 3 || !h.Time.Equal(r.At) || strings.Count(r.Fresh, "\n") != 1 {
+	if err != nil || !ok || h.ID != r.NewSession || h.ID == id || h.CWD != "/repo/orders/api" || h.Version != 3 || !h.Time.Equal(r.At) || strings.Count(r.Fresh, "\n") != 1 {
 		t.Errorf("the fresh log is %q: %+v, %v", r.Fresh, h, err)
 	}
 	s.mustRotate(r)

@@ -17,7 +17,7 @@ func TestBusyWhilePiRuns(t *testing.T) {
 	const older = "2026-02-01T10-00-00-000Z_older.jsonl"
 	now := time.Now()
 	here := func(s *state) pi.Running {
-		return pi.Running{Dir: "/work/orders-api", Started: now.Add(-time.Hour), Sessions: s.root}
+		return pi.Running{Dir: "/repo/orders-api", Started: now.Add(-time.Hour), Sessions: s.root}
 	}
 	for what, c := range map[string]struct {
 		change func(s *state, r *pi.Running)
@@ -27,8 +27,8 @@ func TestBusyWhilePiRuns(t *testing.T) {
 		"it may have begun with -c":                       {nil, name, true},
 		"what it does not continue":                       {nil, older, false},
 		"written since it was started":                    {func(s *state, r *pi.Running) { r.Started = now.Add(-4 * time.Hour) }, older, true},
-		"in another directory":                            {func(s *state, r *pi.Running) { r.Dir = "/work/other" }, name, false},
-		"in the directory that the log names":             {func(s *state, r *pi.Running) { r.Dir = "/work/orders/api" }, name, true},
+		"in another directory":                            {func(s *state, r *pi.Running) { r.Dir = "/repo/other" }, name, false},
+		"in the directory that the log names":             {func(s *state, r *pi.Running) { r.Dir = "/repo/orders/api" }, name, true},
 		"with sessions elsewhere":                         {func(s *state, r *pi.Running) { r.Sessions = s.t.TempDir() }, name, false},
 		"with sessions that lie in one directory":         {func(s *state, r *pi.Running) { r.Flat = true }, name, false},
 		"with sessions through another path to the place": {func(s *state, r *pi.Running) { r.Sessions = filepath.Join(s.root, "..", filepath.Base(s.root), ".") }, name, true},
@@ -68,7 +68,7 @@ func TestBusyInOneDirectory(t *testing.T) {
 	s := newState(t)
 	path := filepath.Join(s.root, name)
 	s.write(path, transcript(id, 3))
-	for dir, busy := range map[string]bool{"/work/orders/api": true, "/work/other": false} {
+	for dir, busy := range map[string]bool{"/repo/orders/api": true, "/repo/other": false} {
 		s.LetRun(pi.Running{Dir: dir, Started: time.Now().Add(-time.Hour), Sessions: s.root, Flat: true})
 		if ref := s.ref(name); (ref.State == session.StateBusy) != busy {
 			t.Errorf("pi in %s: %s", dir, ref.State)
@@ -79,7 +79,7 @@ func TestBusyInOneDirectory(t *testing.T) {
 // A log that is to be replaced is busy too while a pi may have it.
 func TestUnusedWhilePiRuns(t *testing.T) {
 	s := newOne(t)
-	s.LetRun(pi.Running{Dir: "/work/orders-api", Started: time.Now().Add(-time.Hour), Sessions: s.root})
+	s.LetRun(pi.Running{Dir: "/repo/orders-api", Started: time.Now().Add(-time.Hour), Sessions: s.root})
 	wantBusy(t, s.Unused(context.Background(), s.path(name), time.Now(), quiet), "pi is running")
 	if err := s.Unused(context.Background(), s.path("none.jsonl"), time.Now(), quiet); err != nil {
 		t.Error(err)
