@@ -97,10 +97,10 @@ const mostAnswer = 64 << 20
 // mostHosts is how many hosts are asked at the same time.
 const mostHosts = 16
 
-// ask asks all hosts and hands each document on, in the order of --host. The
+// askHosts asks all hosts and hands each document on, in the order of --host. The
 // error is the outcome of the whole: a host without an answer is named, and the
 // rest stands.
-func (o *hostsOption) ask(ctx context.Context, a *app, take func(host string, document []byte) error) ([]hostAnswer, error) {
+func askHosts[Document any](ctx context.Context, a *app, o *hostsOption, take func(host string, there Document)) ([]hostAnswer, error) {
 	answers := make([]hostAnswer, len(o.Hosts))
 	err := session.Spread(ctx, mostHosts, len(o.Hosts), func(_, i int) {
 		answers[i] = o.askHost(ctx, o.Hosts[i])
@@ -113,8 +113,11 @@ func (o *hostsOption) ask(ctx context.Context, a *app, take func(host string, do
 		if answer.Error != nil {
 			continue
 		}
-		if err := take(answer.Host, answer.document); err != nil {
+		var there Document
+		if err := json.Unmarshal(answer.document, &there); err != nil {
 			answer.refuse("document", "what it answered is no document of this command: "+err.Error(), "sessctl may be much older there: see sessctl version")
+		} else {
+			take(answer.Host, there)
 		}
 		answer.Answered = answer.Error == nil
 	}
@@ -266,6 +269,18 @@ func (t table) hostColumn(hosts []string) table {
 		t.warn = func(row, column int) bool { return column > 0 && warn(row, column-1) }
 	}
 	return t
+}
+
+// printListOf prints a list, with the host of each row if several were asked, and
+// says so if it is empty.
+func (a *app) printListOf(asked bool, hosts []string, t table, rows [][]string) error {
+	if len(rows) == 0 && !a.OutTTY {
+		a.notice(note{Message: t.empty})
+	}
+	if asked {
+		t, rows = t.hostColumn(hosts), withHosts(hosts, rows)
+	}
+	return a.printList(t, rows)
 }
 
 // withHosts puts the host of each row before its other cells.

@@ -3,7 +3,6 @@ package cmd
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -130,32 +129,32 @@ func runLog(ctx context.Context, a *app, o logOptions) error {
 
 // newLogDocument lists the newest of these rows.
 func newLogDocument(a *app, o logOptions, rows []logRow) logDocument {
-	slices.SortStableFunc(rows, func(x, y logRow) int { return y.time.Compare(x.time) })
-	if o.Limit > 0 {
-		rows = rows[:min(o.Limit, len(rows))]
-	}
-	doc := logDocument{Schema: 1, Entries: append([]logRow{}, rows...), Notes: a.notes}
-	for _, r := range rows {
+	doc := logDocument{Schema: 1, Entries: newest(rows, o.Limit, func(r logRow) time.Time { return r.time }), Notes: a.notes}
+	for _, r := range doc.Entries {
 		doc.Freed += r.Freed
 	}
 	return doc
 }
 
+// newest are so many rows, 0 for all, the newest first.
+func newest[Row any](rows []Row, limit int, at func(Row) time.Time) []Row {
+	slices.SortStableFunc(rows, func(x, y Row) int { return at(y).Compare(at(x)) })
+	if limit > 0 {
+		rows = rows[:min(limit, len(rows))]
+	}
+	return append([]Row{}, rows...)
+}
+
 // runLogOfHosts lists what was done on several hosts.
 func runLogOfHosts(ctx context.Context, a *app, o logOptions) error {
 	var rows []logRow
-	hosts, outcome := o.ask(ctx, a, func(host string, document []byte) error {
-		var there logDocument
-		if err := json.Unmarshal(document, &there); err != nil {
-			return err
-		}
+	hosts, outcome := askHosts(ctx, a, &o.hostsOption, func(host string, there logDocument) {
 		for _, row := range there.Entries {
 			row.Host = host
 			row.time, _ = time.Parse(time.RFC3339, row.At) // one without a time is the oldest
 			rows = append(rows, row)
 		}
 		a.noticeOf(host, there.Notes)
-		return nil
 	})
 	if hosts == nil {
 		return outcome
@@ -293,13 +292,7 @@ func renderLog(a *app, doc logDocument) error {
 		t.rows = append(t.rows, []string{shownTime(r.At), id, what, r.Runtime, r.Agent, cmp.Or(r.Session, a.tilde(r.Path)), figure(r.TokensBefore, formatCount), figure(r.Freed, formatBytes), undo})
 	}
 	t.footer = fmt.Sprintf("%s freed; sessctl compact --undo ID reverses a compaction", formatBytes(doc.Freed))
-	if len(rows) == 0 && !a.OutTTY {
-		a.notice(note{Message: t.empty})
-	}
-	if doc.Hosts != nil {
-		t, rows = t.hostColumn(hosts), withHosts(hosts, rows)
-	}
-	return a.printList(t, rows)
+	return a.printListOf(doc.Hosts != nil, hosts, t, rows)
 }
 
 // figure leaves out what is not there.

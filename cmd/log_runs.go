@@ -3,7 +3,6 @@ package cmd
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -61,27 +60,18 @@ func (a *app) runsOf(ctx context.Context, o logOptions) (runsDocument, error) {
 
 // newRunsDocument lists the newest of these runs.
 func newRunsDocument(a *app, o logOptions, rows []runRow) runsDocument {
-	slices.SortStableFunc(rows, func(x, y runRow) int { return y.Started.Compare(x.Started) })
-	if o.Limit > 0 {
-		rows = rows[:min(o.Limit, len(rows))]
-	}
-	return runsDocument{Schema: 1, Runs: append([]runRow{}, rows...), Notes: a.notes}
+	return runsDocument{Schema: 1, Runs: newest(rows, o.Limit, func(r runRow) time.Time { return r.Started }), Notes: a.notes}
 }
 
 // runRunsOfHosts is log --runs of several hosts.
 func runRunsOfHosts(ctx context.Context, a *app, o logOptions) error {
 	var rows []runRow
-	hosts, outcome := o.ask(ctx, a, func(host string, document []byte) error {
-		var there runsDocument
-		if err := json.Unmarshal(document, &there); err != nil {
-			return err
-		}
+	hosts, outcome := askHosts(ctx, a, &o.hostsOption, func(host string, there runsDocument) {
 		for _, row := range there.Runs {
 			row.Host = host
 			rows = append(rows, row)
 		}
 		a.noticeOf(host, there.Notes)
-		return nil
 	})
 	if hosts == nil {
 		return outcome
@@ -137,13 +127,7 @@ func renderRuns(a *app, doc runsDocument) error {
 		t.rows = append(t.rows, []string{shownTime(at), id, r.Profile, string(r.Outcome), took(r.Seconds), formatCount(int64(r.Changed())), figure(r.BytesAfter.Logs, formatBytes), why})
 	}
 	t.footer = fmt.Sprintf("%s; sessctl log --runs --json has the steps of each", plural(len(doc.Runs), "run"))
-	if len(rows) == 0 && !a.OutTTY {
-		a.notice(note{Message: t.empty})
-	}
-	if doc.Hosts != nil {
-		t, rows = t.hostColumn(hosts), withHosts(hosts, rows)
-	}
-	return a.printList(t, rows)
+	return a.printListOf(doc.Hosts != nil, hosts, t, rows)
 }
 
 // whyOf says why a run did not end well: of its steps the first that did not.

@@ -46,6 +46,20 @@ func (a *app) readMemory(ctx context.Context) (*memory.Store, error) {
 	return a.needMemory(ctx, store, err)
 }
 
+// readMemoryOf is readMemory for what is asked of one agent, "" for all: it must
+// be a known one.
+func (a *app) readMemoryOf(ctx context.Context, agent string) (*memory.Store, error) {
+	store, err := a.readMemory(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.checkAgent(ctx, store, agent); err != nil {
+		_ = store.Close() // it was only read
+		return nil, err
+	}
+	return store, nil
+}
+
 // needMemory turns an error of opening the memory into what a person is told.
 func (a *app) needMemory(ctx context.Context, store *memory.Store, err error) (*memory.Store, error) {
 	if errors.Is(err, fs.ErrNotExist) {
@@ -161,14 +175,11 @@ type memoryStatsDocument struct {
 }
 
 func runMemoryStats(ctx context.Context, a *app, agent string) error {
-	store, err := a.readMemory(ctx)
+	store, err := a.readMemoryOf(ctx, agent)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	if err := a.checkAgent(ctx, store, agent); err != nil {
-		return err
-	}
 	stats, err := store.Stats(ctx)
 	if err != nil {
 		return err

@@ -92,14 +92,11 @@ type memoryExportDocument struct {
 }
 
 func runMemoryExport(ctx context.Context, a *app, o exportOptions) error {
-	store, err := a.readMemory(ctx)
+	store, err := a.readMemoryOf(ctx, o.Agent)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	if err := a.checkAgent(ctx, store, o.Agent); err != nil {
-		return err
-	}
 	if o.Session, err = a.sessionID(ctx, store, o.Session, scope{a.global.Runtime, o.Agent}); err != nil {
 		return err
 	}

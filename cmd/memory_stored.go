@@ -76,14 +76,11 @@ type storedRow struct {
 }
 
 func runMemoryStored(ctx context.Context, a *app, agent string) error {
-	store, err := a.readMemory(ctx)
+	store, err := a.readMemoryOf(ctx, agent)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	if err := a.checkAgent(ctx, store, agent); err != nil {
-		return err
-	}
 	list, damaged, err := store.ListOwnWords(ctx, memory.OwnWordsFilter{Runtime: a.global.Runtime, Agent: agent})
 	if err != nil {
 		return err

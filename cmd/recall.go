@@ -3,7 +3,6 @@ package cmd
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -206,11 +205,7 @@ func (a *app) printForModel(doc recallDocument) error {
 func runRecallOfHosts(ctx context.Context, a *app, o recallOptions) error {
 	doc := recallDocument{Schema: 1, Quoted: session.RecallStamp, Query: o.Query, Rank: o.Rank, Hits: []recallHit{}}
 	var outcome error
-	doc.Hosts, outcome = o.ask(ctx, a, func(host string, document []byte) error {
-		var there recallDocument
-		if err := json.Unmarshal(document, &there); err != nil {
-			return err
-		}
+	doc.Hosts, outcome = askHosts(ctx, a, &o.hostsOption, func(host string, there recallDocument) {
 		for _, h := range there.Hits {
 			if !slices.ContainsFunc(doc.Hits, func(k recallHit) bool { return k.ID == h.ID }) { // of a copied home
 				h.Host = host
@@ -220,7 +215,6 @@ func runRecallOfHosts(ctx context.Context, a *app, o recallOptions) error {
 		if doc.Fit = max(doc.Fit, there.Fit); there.Notice != "" {
 			doc.tell(host + ": " + there.Notice)
 		}
-		return nil
 	})
 	if doc.Hosts == nil {
 		return outcome

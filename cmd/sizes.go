@@ -3,7 +3,6 @@ package cmd
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -165,11 +164,7 @@ func runSizesOfHosts(ctx context.Context, a *app, o sizesOptions) error {
 	doc := sizesDocument{Schema: 1, Sessions: []*sessionRow{}}
 	answered := 0
 	var outcome error
-	doc.Hosts, outcome = o.ask(ctx, a, func(host string, document []byte) error {
-		var there sizesDocument
-		if err := json.Unmarshal(document, &there); err != nil {
-			return err
-		}
+	doc.Hosts, outcome = askHosts(ctx, a, &o.hostsOption, func(host string, there sizesDocument) {
 		for _, row := range there.Sessions {
 			row.Host = host
 			row.last, _ = time.Parse(time.RFC3339, row.LastActivity) // without one the row says that it is idle for long
@@ -181,7 +176,6 @@ func runSizesOfHosts(ctx context.Context, a *app, o sizesOptions) error {
 		}
 		doc.Sessions, doc.measured = append(doc.Sessions, there.Sessions...), doc.measured+len(there.Sessions)
 		a.noticeOf(host, there.Notes)
-		return nil
 	})
 	if doc.Hosts == nil {
 		return outcome

@@ -206,14 +206,7 @@ func readOwnWords(pins *durable.Pins, path string) (Record, error) {
 
 // dropOwnWords removes the file of a record, if there is one.
 func (s *Store) dropOwnWords(id string) error {
-	path := s.ownWordsPath(id)
-	if path == "" {
-		return nil
-	}
-	if _, err := s.pins.Lstat(path); errors.Is(err, fs.ErrNotExist) { // nearly always
-		return nil
-	}
-	if err := s.pins.RemoveFile(path); err != nil {
+	if err := s.removeBeside(s.ownWordsPath(id)); err != nil {
 		return fmt.Errorf("remove own words: %w", err)
 	}
 	return nil

@@ -94,17 +94,22 @@ func (s *Store) KeptSummary(id string) (k KeptSummary, found bool) {
 
 // DropSummary removes the kept summary of a record, if there is one.
 func (s *Store) DropSummary(id string) error {
-	path := s.keptPath(id)
+	if err := s.removeBeside(s.keptPath(id)); err != nil {
+		return fmt.Errorf("remove the kept summary: %w", err)
+	}
+	return nil
+}
+
+// removeBeside removes a file that is kept beside the memory, if it is there. ""
+// is none.
+func (s *Store) removeBeside(path string) error {
 	if path == "" {
 		return nil
 	}
 	if _, err := s.pins.Lstat(path); errors.Is(err, fs.ErrNotExist) { // nearly always
 		return nil
 	}
-	if err := s.pins.RemoveFile(path); err != nil {
-		return fmt.Errorf("remove the kept summary: %w", err)
-	}
-	return nil
+	return s.pins.RemoveFile(path)
 }
 
 // LastSummary returns the newest summary of a session, or if it has none of its
