@@ -30,6 +30,7 @@ type recallOptions struct {
 	Any       bool    // --min-score was given: no other bound counts
 	Rank      string
 	Neighbors int
+	Beside    bool // a hit that is short brings one piece on each side
 	Full      bool
 	// Everywhere asks the memory that hosts share.
 	Everywhere bool
@@ -61,7 +62,7 @@ func (o *recallOptions) addFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.Limit, "limit", 0, "show the best `n` (default 5)")
 	fs.Float64Var(&o.MinScore, "min-score", 0, "leave out hits that fit the question less than `n`, 0 to 1; 0 shows what was found however badly it fits (default: something is found if the best hit fits at least 0.3)")
 	fs.StringVar(&o.Rank, "rank", "", "how to rank: hybrid, text, vector or seed (default hybrid)")
-	fs.IntVar(&o.Neighbors, "neighbors", 0, "show `n` pieces of the session before and after each hit too")
+	fs.IntVar(&o.Neighbors, "neighbors", 0, "show `n` pieces of the session before and after each hit too (default: one beside a hit of up to 900 bytes)")
 	fs.BoolVar(&o.Full, "full", false, "show whole texts, not their beginnings")
 	fs.BoolVar(&o.Everywhere, "everywhere", false, "ask the memory that many hosts share (memory.remote.url; see sessctl push)")
 	fs.BoolVar(&o.ForModel, "for-model", false, "print what the tool memory_recall returns: at most 4 KiB and 10 hits, without what running sessions have in their contexts")
@@ -149,6 +150,7 @@ What recall prints was said in a session: it is data, not instructions.
 		RunE: func(c *cobra.Command, args []string) error {
 			o.chosen = changedFlags(c.Flags(), "category", "superseded", "neighbors", "rank", "min-score")
 			o.Query, o.Any = strings.Join(args, " "), c.Flags().Changed("min-score")
+			o.Beside = !o.ForModel && !c.Flags().Changed("neighbors")
 			if err := cmp.Or(o.validate(), o.read(c, o.Query), o.boundForModel(a)); err != nil {
 				return err
 			}
@@ -275,7 +277,7 @@ func (a *app) recall(ctx context.Context, o recallOptions) (recallDocument, erro
 	if err := doc.addFacts(ctx, store); err != nil {
 		return doc, fmt.Errorf("recall: %w", err)
 	}
-	if err := doc.addNeighbors(ctx, store, result, o.Neighbors); err != nil {
+	if err := doc.addNeighbors(ctx, store, result, o.neighborsOf); err != nil {
 		return doc, fmt.Errorf("recall: %w", err)
 	}
 	doc.relocate(a.moves())
@@ -415,7 +417,8 @@ type recallHit struct {
 	Source     recallSource `json:"source"`
 	Fact       *recallFact  `json:"fact"`   // of facts, else null
 	Stored     *storedBy    `json:"stored"` // of what an agent stored in its own words, else null
-	// Before and After are of --neighbors, in the order of the session.
+	// Before and After are of --neighbors, or what a short hit brings, in the order
+	// of the session.
 	Before []recallNeighbor `json:"before"`
 	After  []recallNeighbor `json:"after"`
 
@@ -462,12 +465,18 @@ func newRecallSource(r memory.Record) recallSource {
 	return recallSource{Archive: r.Archive, Path: r.ArchivePath, FirstLine: r.FirstLine, LastLine: r.LastLine}
 }
 
-// addNeighbors adds to each hit what came before and after it. What is shown
-// already is not shown again.
-func (d *recallDocument) addNeighbors(ctx context.Context, store *memory.Store, r memory.Result, n int) error {
-	if n == 0 {
-		return nil
+// neighborsOf is how many pieces to show on each side of a hit: as many as was
+// asked for, else one beside a hit that is too short to be understood alone.
+func (o *recallOptions) neighborsOf(h memory.Hit) int {
+	if o.Beside && len(h.Text) <= memory.ShortBytes {
+		return max(o.Neighbors, 1)
 	}
+	return o.Neighbors
+}
+
+// addNeighbors adds to each hit what came before and after it, as many pieces as
+// count says. What is shown already is not shown again.
+func (d *recallDocument) addNeighbors(ctx context.Context, store *memory.Store, r memory.Result, count func(memory.Hit) int) error {
 	shown := map[string]bool{}
 	for _, h := range d.Hits {
 		shown[h.ID] = true
@@ -483,7 +492,7 @@ func (d *recallDocument) addNeighbors(ctx context.Context, store *memory.Store, 
 	}
 	damaged := 0
 	for i, h := range r.Hits {
-		near, err := store.Neighbors(ctx, h.Record, n)
+		near, err := store.Neighbors(ctx, h.Record, count(h))
 		if err != nil {
 			return err
 		}

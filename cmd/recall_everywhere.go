@@ -70,7 +70,7 @@ func (a *app) askOpened(ctx context.Context, shared *postgres.Memory, o recallOp
 	doc = newRecallDocument(o.Query, result)
 	for i, h := range result.Hits {
 		doc.Hits[i].Host, doc.Hits[i].shared, doc.Hits[i].here = h.Host, true, h.Host == own
-		if err := doc.completeShared(ctx, shared, i, h, o.Neighbors); err != nil {
+		if err := doc.completeShared(ctx, shared, i, h, o.neighborsOf(h)); err != nil {
 			return doc, err
 		}
 	}

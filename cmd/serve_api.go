@@ -166,7 +166,7 @@ type recallQuery struct {
 	MinScore   float64 `query:"min_score" minimum:"-1" maximum:"1" default:"-1" doc:"leave out what fits less; none is the usual bound"`
 	Rank       string  `query:"rank" enum:",hybrid,text,vector,seed"`
 	Everywhere bool    `query:"everywhere" doc:"ask the memory that many hosts share"`
-	Neighbors  int     `query:"neighbors" minimum:"0" maximum:"10" doc:"pieces of the session before and after each hit"`
+	Neighbors  int     `query:"neighbors" minimum:"-1" maximum:"10" default:"-1" doc:"pieces of the session before and after each hit; none is one beside a short hit"`
 }
 
 type linesQuery struct {
@@ -223,7 +223,7 @@ func (in *recallQuery) options(a *app) recallOptions {
 	return recallOptions{
 		Query: in.Query, File: in.File, Command: in.Command, Error: in.Error, Agent: in.Agent, Runtime: in.Runtime, Session: in.Session, Category: in.Category, Kind: in.Kind, Superseded: in.Superseded,
 		Since: in.Since, Until: in.Until, Limit: cmp.Or(in.Limit, a.config.Recall.Limit), MinScore: max(in.MinScore, 0), Any: in.MinScore >= 0,
-		Rank: cmp.Or(in.Rank, a.config.Recall.Rank), Neighbors: in.Neighbors, Everywhere: in.Everywhere,
+		Rank: cmp.Or(in.Rank, a.config.Recall.Rank), Neighbors: max(in.Neighbors, 0), Beside: in.Neighbors < 0, Everywhere: in.Everywhere,
 	}
 }
 

@@ -543,10 +543,11 @@ func memoryRecords(s memory.Source, records iter.Seq2[compact.Record, error]) it
 	}
 }
 
-// memoryRecord gives a record its identity. A session has one summary: a new
-// one takes the place of the old.
+// memoryRecord gives a record its identity: that of a chunk is what the log says,
+// without the label of who goes on speaking. A session has one summary: a new one
+// takes the place of the old.
 func memoryRecord(s memory.Source, r compact.Record) memory.Record {
-	id := memory.RecordID(s.Agent, s.Session, r.Position, chunk.Version, r.Text)
+	id := memory.RecordID(s.Agent, s.Session, r.Position, chunk.Version, r.Text[r.Labelled:])
 	if r.Category == compact.CategorySummary {
 		id = memory.RecordID(s.Agent, s.Session, r.Position, "summary", "")
 	}

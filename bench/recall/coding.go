@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/sessctl/sessctl/pkg/memory"
 )
 
 // codingQuestion is a question about a session of a coding agent, with the lines
@@ -56,51 +58,91 @@ func codingWays() []struct{ name, flags string } {
 // measureCoding archives the sessions of a set of questions in one home and
 // prints the share of the questions that the first hits of each way answer.
 func measureCoding(ctx context.Context, o options, dir string) error {
-	raw, err := os.ReadFile(o.coding)
+	set, err := o.archiveCoding(ctx, dir)
 	if err != nil {
 		return err
 	}
-	var questions []codingQuestion
-	if err := json.Unmarshal(raw, &questions); err != nil {
-		return fmt.Errorf("read %s: %w", o.coding, err)
-	}
-	h := &home{dir: filepath.Join(dir, "coding"), program: o.program, server: server{o.ollama, o.model}}
-	ids := map[string]string{} // by file
-	for _, q := range questions {
-		if ids[q.Session] == "" {
-			if ids[q.Session], err = h.place(o.codingRoot, q.Session); err != nil {
-				return err
-			}
-		}
-	}
-	if _, err := h.run(ctx, "archive", "--all", "--remember", "--json"); err != nil {
-		return err
-	}
-	fmt.Println("| hit@5 / hit@10 | commands, files, errors | all |\n|---|---|---|")
+	fmt.Println("| hit@1 / hit@5 / hit@10 | commands, files, errors | all |\n|---|---|---|")
 	for _, way := range codingWays() {
-		var work, all codingScore
-		for _, q := range questions {
-			hits, err := h.askCoding(ctx, q.Question, strings.Fields(way.flags))
-			if err != nil {
-				return err
-			}
-			at := slices.IndexFunc(hits, func(x codingHit) bool { return q.answeredBy(x, ids[q.Session]) })
-			all.add(at)
-			if q.aboutWork() {
-				work.add(at)
-			}
+		work, all, err := set.measure(func(question string) ([]codingHit, error) {
+			return set.home.askCoding(ctx, question, strings.Fields(way.flags))
+		})
+		if err != nil {
+			return err
 		}
 		fmt.Printf("| %s | %s | %s |\n", way.name, work, all)
 	}
 	return nil
 }
 
+// codingSet is a set of questions, and the home that has their sessions in its
+// memory.
+type codingSet struct {
+	home      *home
+	questions []codingQuestion
+	ids       map[string]string // of sessions, by file
+}
+
+// archiveCoding archives the sessions of the questions in one home.
+func (o options) archiveCoding(ctx context.Context, dir string) (*codingSet, error) {
+	raw, err := os.ReadFile(o.coding)
+	if err != nil {
+		return nil, err
+	}
+	set := &codingSet{home: &home{dir: filepath.Join(dir, "coding"), program: o.program, server: server{o.ollama, o.model}}, ids: map[string]string{}}
+	if err := json.Unmarshal(raw, &set.questions); err != nil {
+		return nil, fmt.Errorf("read %s: %w", o.coding, err)
+	}
+	for _, q := range set.questions {
+		if set.ids[q.Session] == "" {
+			if set.ids[q.Session], err = set.home.place(o.codingRoot, q.Session); err != nil {
+				return nil, err
+			}
+		}
+	}
+	_, err = set.home.run(ctx, "archive", "--all", "--remember", "--json")
+	return set, err
+}
+
+// measure asks all questions: those about what was done, and all of them.
+func (s *codingSet) measure(ask func(question string) ([]codingHit, error)) (work, all codingScore, err error) {
+	for _, q := range s.questions {
+		hits, err := ask(q.Question)
+		if err != nil {
+			return work, all, err
+		}
+		at := slices.IndexFunc(hits, func(x codingHit) bool { return q.answeredBy(x, s.ids[q.Session]) })
+		all.add(at)
+		if q.aboutWork() {
+			work.add(at)
+		}
+	}
+	return work, all, nil
+}
+
+// askCoding asks package memory for ten pieces of sessions: what the program does,
+// without starting it.
+func (l *library) askCoding(ctx context.Context, question string) ([]codingHit, error) {
+	q := memory.Query{Text: question, Category: "session_history", Limit: 10, LeastFit: memory.LeastFit}
+	result, err := l.store.Recall(ctx, q, l.embedder, l.model)
+	var hits []codingHit
+	for _, h := range result.Hits {
+		x := codingHit{Session: h.Session}
+		x.Source.First, x.Source.Last = h.FirstLine, h.LastLine
+		hits = append(hits, x)
+	}
+	return hits, err
+}
+
 // codingScore counts questions.
-type codingScore struct{ questions, at5, at10 int }
+type codingScore struct{ questions, at1, at5, at10 int }
 
 // add counts a question whose answer is the hit at an index, -1 for none.
 func (s *codingScore) add(at int) {
 	s.questions++
+	if at == 0 {
+		s.at1++
+	}
 	if at >= 0 && at < 5 {
 		s.at5++
 	}
@@ -111,7 +153,7 @@ func (s *codingScore) add(at int) {
 
 func (s codingScore) String() string {
 	n := float64(max(s.questions, 1))
-	return fmt.Sprintf("%.2f / %.2f (%d)", float64(s.at5)/n, float64(s.at10)/n, s.questions)
+	return fmt.Sprintf("%.2f / %.2f / %.2f (%d)", float64(s.at1)/n, float64(s.at5)/n, float64(s.at10)/n, s.questions)
 }
 
 // place copies a log to where its runtime would have it, and returns the id of

@@ -10,6 +10,9 @@
 //	B8k       mean share that stands in the first 8,000 characters of hits: the
 //	          only figure that does not change with the size of chunks
 //
+// With -sessions it also prints which whole sessions are found (any@k, all@k,
+// NDCG@10), in the form of LongMemEval.
+//
 // "hard" is recall@10 over the third of the questions whose words overlap least
 // with the turns that answer them.
 //
@@ -60,6 +63,8 @@ type options struct {
 	library    bool
 	program    string
 	random     bool
+	brought    bool
+	sessions   bool
 	ollama     string
 	model      string
 }
@@ -75,6 +80,8 @@ func main() {
 	flag.BoolVar(&o.pooled, "pooled", false, "all conversations in one memory")
 	flag.BoolVar(&o.library, "library", false, "ask package memory instead of starting the program for every question")
 	flag.BoolVar(&o.random, "random-importance", true, "also measure hybrid with importance that says nothing")
+	flag.BoolVar(&o.brought, "brought", true, "also measure hybrid with the neighbours that short hits bring")
+	flag.BoolVar(&o.sessions, "sessions", false, "also measure which sessions are found, as LongMemEval defines it")
 	flag.StringVar(&o.ollama, "ollama", "", "URL of an Ollama server that makes the vectors, instead of the built-in embedder")
 	flag.StringVar(&o.model, "model", embed.DefaultOllamaModel, "its model")
 	flag.StringVar(&o.program, "program", "", "the program to measure (built if empty)")
@@ -151,8 +158,18 @@ func measure(ctx context.Context, o options, homes []home) error {
 			return err
 		}
 	}
+	if o.brought {
+		if err := t.measureBrought(ctx); err != nil {
+			return err
+		}
+	}
 	if _, err := os.Stdout.WriteString(t.text()); err != nil {
 		return err
+	}
+	if o.sessions {
+		if err := measureSessions(ctx, homes, o.ranks); err != nil {
+			return err
+		}
 	}
 	for rank := range strings.SplitSeq(o.ranks, ",") {
 		a, err := countAnswered(ctx, homes, rank)
@@ -391,6 +408,17 @@ func (t *table) measureRandom(ctx context.Context) error {
 			return nil, nil, err
 		}
 		return to, func() { _ = to.store.Close() }, nil
+	})
+}
+
+// measureBrought measures hybrid with what short hits bring.
+func (t *table) measureBrought(ctx context.Context) error {
+	return t.examine(ctx, "hybrid, with what short hits bring", "hybrid", func(h *home) (asker, func(), error) {
+		l, err := openLibrary(ctx, h)
+		if err != nil {
+			return nil, nil, err
+		}
+		return bringing{l}, func() { _ = l.store.Close() }, nil
 	})
 }
 

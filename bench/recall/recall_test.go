@@ -93,7 +93,7 @@ func TestAnsweredBy(t *testing.T) {
 	for _, at := range []int{-1, 0, 4, 5} {
 		s.add(at)
 	}
-	if got := s.String(); got != "0.50 / 0.75 (4)" || !q.aboutWork() {
+	if got := s.String(); got != "0.25 / 0.50 / 0.75 (4)" || !q.aboutWork() {
 		t.Error(got)
 	}
 }

@@ -62,6 +62,9 @@ type Piece struct {
 type Chunk struct {
 	Text  []byte // valid until emit returns
 	Runes int    // code points of Text
+	// Label is who speaks at the beginning of Text, with what follows a label, if
+	// the window begins inside a message; else it is empty. It is not in Text.
+	Label []byte // valid until emit returns
 
 	FirstMessage, LastMessage int
 	FirstLine, LastLine       int
@@ -84,13 +87,14 @@ type Chunker struct {
 	messages  int    // in the block
 	abandoned bool   // what the block holds
 	head      []byte // scratch for a label
+	label     []byte // scratch for that of a window
 	chunk     Chunk  // scratch for emit
 }
 
 // span is where a message lies in its block, in code points.
 type span struct {
 	from, to int64
-	piece    Piece // without Label and Text
+	piece    Piece // without Text
 }
 
 // New returns a Chunker that hands each chunk to emit as soon as it is
@@ -135,11 +139,14 @@ func (c *Chunker) begin(p Piece) {
 	}
 	c.abandoned = p.Abandoned
 	c.messages++
-	c.head = append(append(c.head[:0], p.Label...), ": "...)
-	p.Label, p.Text = "", nil
+	c.head = append(append(c.head[:0], p.Label...), afterLabel...)
+	p.Text = nil
 	c.spans = append(c.spans, span{from: c.window.end(), to: openEnd, piece: p})
 	c.write(c.head)
 }
+
+// afterLabel stands between who speaks and what was said.
+const afterLabel = ": "
 
 // openEnd is the end of a message that is still being written.
 const openEnd = 1<<63 - 1
@@ -170,10 +177,22 @@ func (c *Chunker) endBlock() {
 func (c *Chunker) send() {
 	position := c.chunk.Position
 	c.chunk = c.covered()
-	c.chunk.Text, c.chunk.Runes = c.window.text, c.window.runes
+	c.chunk.Text, c.chunk.Runes, c.chunk.Label = c.window.text, c.window.runes, c.beginning()
 	c.chunk.Abandoned, c.chunk.Position = c.abandoned, position
 	c.err = c.emit(&c.chunk)
 	c.chunk.Position++
+}
+
+// beginning is the label of the message inside which the window begins, nothing
+// if it begins with a label, or between two messages.
+func (c *Chunker) beginning() []byte {
+	for i := range c.spans {
+		if s := &c.spans[i]; s.from < c.window.start && s.to > c.window.start {
+			c.label = append(append(c.label[:0], s.piece.Label...), afterLabel...)
+			return c.label
+		}
+	}
+	return nil
 }
 
 // covered returns a chunk that names the messages with text in the window, and

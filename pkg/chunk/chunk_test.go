@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -22,7 +23,7 @@ func cut(t failer, o chunk.Options, pieces []chunk.Piece) []chunk.Chunk {
 	var out []chunk.Chunk
 	c := chunk.New(o, func(c *chunk.Chunk) error {
 		kept := *c
-		kept.Text = bytes.Clone(c.Text)
+		kept.Text, kept.Label = bytes.Clone(c.Text), bytes.Clone(c.Label)
 		out = append(out, kept)
 		return nil
 	})
@@ -287,5 +288,27 @@ func TestNoAllocationPerChunk(t *testing.T) {
 	work()
 	if n := testing.AllocsPerRun(5, work); n != 0 {
 		t.Errorf("%v allocations for 273 chunks, want none", n)
+	}
+}
+
+// A window that begins inside a message says who speaks; the others say it in
+// their text.
+func TestWindowsNameTheirSpeaker(t *testing.T) {
+	var got []string
+	c := chunk.New(chunk.Options{Size: 40, Overlap: -1}, func(c *chunk.Chunk) error {
+		got = append(got, string(c.Label)+"|"+string(c.Text))
+		return nil
+	})
+	for _, p := range []chunk.Piece{{Label: "[Human]", Text: []byte("why does it hang")}, {Label: "[Tool]", Text: []byte("a long output that goes on and on and on")}} {
+		if err := c.Add(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"|[Human]: why does it hang\n\n[Tool]: a lon", "[Tool]: |g output that goes on and on and on"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -56,7 +56,11 @@ func windows(o referenceOptions, block []chunk.Piece) []chunk.Chunk {
 	var out []chunk.Chunk
 	for at := 0; ; at += o.size - o.overlap {
 		end := min(at+o.size, len(runes))
-		out = append(out, cover(block, runes[at:end], owner[at:end]))
+		c := cover(block, runes[at:end], owner[at:end])
+		if at > 0 && owner[at] >= 0 && owner[at-1] == owner[at] { // it begins inside a message
+			c.Label = []byte(block[owner[at]].Label + ": ")
+		}
+		out = append(out, c)
 		if end == len(runes) {
 			return out
 		}

@@ -317,6 +317,7 @@ type Record struct {
 	Category            string
 	Importance          float64
 	Text                string
+	Labelled            int   // bytes at the beginning of Text that the log does not have there: who speaks, where a chunk begins inside a message
 	Position            int   // of the chunk in its session; -1 for the summary
 	CreatedAt           int64 // epoch milliseconds of the first message in it
 	FirstLine, LastLine int

@@ -100,7 +100,7 @@ var errStopped = fmt.Errorf("memory stopped taking records")
 // of its file.
 func (m *recorder) historyRecord(c *chunk.Chunk) Record {
 	return Record{
-		Category: CategoryHistory, Importance: HistoryImportance, Text: string(c.Text), Position: c.Position,
+		Category: CategoryHistory, Importance: HistoryImportance, Text: string(c.Label) + string(c.Text), Labelled: len(c.Label), Position: c.Position,
 		CreatedAt: m.timeOf(c.Time), FirstLine: c.FirstLine, LastLine: c.LastLine,
 		FirstByte: c.FirstByte, EndByte: c.EndByte, Abandoned: c.Abandoned,
 	}

@@ -115,6 +115,7 @@ func (r *reader) add(cut *chunk.Chunker, m *session.Message) error {
 	r.survey.LeftOut += recalled + leftOut
 	clean, redacted := secrets.RedactBytes(clean)
 	r.survey.Redacted += redacted
+	clean = session.QuoteLabels(clean)
 	if m.Role == session.RoleToolResult || m.Role == session.RoleShell {
 		var cut int64
 		clean, cut = cutOutput(clean, r.limit)

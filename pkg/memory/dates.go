@@ -55,55 +55,90 @@ func monthPeriod(year int, month time.Month, zone *time.Location, share float64)
 
 // readDates finds the times that the query names. The words of dates are not
 // searched for then, because "25" and "May" are everywhere. If the query has no
-// other words, they are, and the times count double.
+// other words, they are, and the times count double. A date near which nothing was
+// said is none: what is asked for may name it in its text only.
 func (r *recall) readDates(ctx context.Context) (err error) {
-	dates, others := namedDates(r.query.Text)
-	if r.periods, err = r.namedPeriods(ctx, dates); err != nil || len(dates) == 0 {
-		return err
-	}
-	if !matchAny(others).IsEmpty() {
-		r.words = others
+	r.periods = relativePeriods(r.query.Text, r.query.Now)
+	all, _ := namedDates(r.query.Text, func(date) bool { return true })
+	if len(all) == 0 {
 		return nil
 	}
-	for i := range r.periods {
-		r.periods[i].share *= 2
+	recorded, err := r.recordedPeriods(ctx, all)
+	if err != nil {
+		return err
+	}
+	dates, others := namedDates(r.query.Text, func(d date) bool { return len(recorded[d]) > 0 })
+	for _, d := range dates {
+		r.periods = append(r.periods, recorded[d]...)
+	}
+	switch {
+	case len(dates) == 0:
+	case !matchAny(others).IsEmpty():
+		r.words = others
+	default:
+		for i := range r.periods {
+			r.periods[i].share *= 2
+		}
 	}
 	return nil
 }
 
-// namedPeriods are the times of dates, and those that the query names by how
-// long ago they were.
-func (r *recall) namedPeriods(ctx context.Context, dates []date) ([]period, error) {
-	list := relativePeriods(r.query.Text, r.query.Now)
-	if len(dates) == 0 {
-		return list, nil
-	}
+// recordedPeriods are the times of dates, of each only if anything that the query
+// may find was said then.
+func (r *recall) recordedPeriods(ctx context.Context, dates []date) (map[date][]period, error) {
 	first, last, err := r.index.Span(ctx)
 	if err != nil {
 		return nil, err
 	}
 	zone := r.query.Now.Location() // UTC of the zero time
+	recorded := map[date][]period{}
 	for _, d := range dates {
-		years := []int{d.year}
-		if d.year == 0 { // any year that something was said in
-			years = nil
-			for y := time.UnixMilli(first).In(zone).Year(); y <= time.UnixMilli(last).In(zone).Year() && len(years) < 100; y++ {
-				years = append(years, y)
+		list := d.periods(time.UnixMilli(first).In(zone).Year(), time.UnixMilli(last).In(zone).Year(), zone)
+		for _, p := range list {
+			keys, err := r.index.Words(ctx, r.query.during(p), Match{}, 1)
+			if err != nil {
+				return nil, err
 			}
-		}
-		for _, year := range years {
-			switch {
-			case d.day != 0:
-				list = append(list, dayPeriods(year, d.month, d.day, zone)...)
-			case d.month != 0:
-				list = append(list, monthPeriods(year, d.month, zone)...)
-			default:
-				start := time.Date(year, time.January, 1, 0, 0, 0, 0, zone)
-				list = append(list, newPeriod(start, start.AddDate(1, 0, 0), saidNear))
+			if len(keys) > 0 {
+				recorded[d] = list
+				break
 			}
 		}
 	}
-	return list, nil
+	return recorded, nil
+}
+
+// periods are the times that a date may mean, and those near them: without a year
+// those of any from first to last.
+func (d date) periods(first, last int, zone *time.Location) (list []period) {
+	years := []int{d.year}
+	if d.year == 0 {
+		years = nil
+		for y := first; y <= last && len(years) < 100; y++ {
+			years = append(years, y)
+		}
+	}
+	for _, year := range years {
+		switch {
+		case d.day != 0:
+			list = append(list, dayPeriods(year, d.month, d.day, zone)...)
+		case d.month != 0:
+			list = append(list, monthPeriods(year, d.month, zone)...)
+		default:
+			start := time.Date(year, time.January, 1, 0, 0, 0, 0, zone)
+			list = append(list, newPeriod(start, start.AddDate(1, 0, 0), saidNear))
+		}
+	}
+	return list
+}
+
+// during narrows a query to a time.
+func (q Query) during(p period) Query {
+	q.Since = max(q.Since, p.from)
+	if q.Until == 0 || p.to < q.Until {
+		q.Until = p.to
+	}
+	return q
 }
 
 // relativePeriods are the times that a query names by how long ago they were.
@@ -139,11 +174,7 @@ func (r *recall) askDates(ctx context.Context) error {
 		if p.share < saidAfter {
 			continue
 		}
-		during := r.query
-		during.Since = max(r.query.Since, p.from)
-		if r.query.Until == 0 || p.to < r.query.Until {
-			during.Until = p.to
-		}
+		during := r.query.during(p)
 		if _, err := r.askWords(ctx, during, matchAny(r.words), poolSize); err != nil {
 			return err
 		}
@@ -182,11 +213,11 @@ type date struct {
 	day   int
 }
 
-// namedDates finds the dates in a question, and returns the words that belong
-// to none: 2026-03-01, 2026-03, 3 March 2026, March 3rd, March 2026, in March, in
+// namedDates finds the dates in a question that count, and returns the words that
+// belong to none of them: 2026-03-01, 2026-03, 3 March 2026, March 3rd, March 2026, in March, in
 // 2026. A word that is often no month (may, march, and short forms) counts as
 // one only beside a number, or with a capital after "in" and the like.
-func namedDates(text string) (dates []date, others string) {
+func namedDates(text string, counts func(date) bool) (dates []date, others string) {
 	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",;:!?()[]\"'", r) })
 	for i := range words {
 		words[i] = strings.Trim(words[i], ".")
@@ -204,7 +235,12 @@ func namedDates(text string) (dates []date, others string) {
 			i++
 			continue
 		}
-		dates, i = append(dates, d), i+n
+		if counts(d) {
+			dates = append(dates, d)
+		} else {
+			rest = append(rest, words[i:i+n]...)
+		}
+		i += n
 	}
 	return dates, strings.Join(rest, " ")
 }

@@ -158,7 +158,7 @@ func (f *fitting) words(c *candidate) float64 {
 	}
 	together := 0.0
 	for _, p := range passages(c.Text) {
-		together = max(together, f.weightIn(p))
+		together = max(together, f.weightIn(p.text))
 	}
 	return min(1, max((f.weightIn(c.Text)+then)/f.total, (together+then)/(2*f.rarity)))
 }
@@ -199,8 +199,8 @@ func (f *fitting) nearest(ctx context.Context, c *candidate) (float64, error) {
 		return max(c.meaning, c.detail), nil
 	}
 	best := 0.0
-	for _, text := range append(passages(c.Text), c.Text) {
-		cosine, err := f.recall.nearness(ctx, f.embedder, f.query, text)
+	for _, p := range append(passages(c.Text), passage{text: c.Text}) {
+		cosine, err := f.recall.nearness(ctx, f.embedder, f.query, p.text)
 		if err != nil {
 			return 0, err
 		}

@@ -43,6 +43,7 @@ func (r *recall) refine(ctx context.Context, list []*candidate) error {
 	for _, x := range list {
 		x.passages = passages(x.Text)
 	}
+	listen(list)
 	if err := r.readWords(ctx, list); err != nil {
 		return err
 	}
@@ -52,6 +53,7 @@ func (r *recall) refine(ctx context.Context, list []*candidate) error {
 	rate(list)
 	r.favourDated(list)
 	boostNeighbours(list)
+	favourSaid(list) // last: what is told beside a dump is not worth less
 	sortByRelevance(list)
 	return nil
 }
@@ -66,14 +68,19 @@ func (r *recall) readWords(ctx context.Context, list []*candidate) error {
 	w.answer = answerWords(r.query.Text)
 	for _, c := range list {
 		for _, p := range c.passages {
-			w.read(p)
+			w.read(p.text)
 		}
 	}
 	passage := 0
 	for _, c := range list {
-		for range c.passages {
+		c.unsaid = w.unsaid(passage, c.passages)
+		best := 0.0
+		for _, p := range c.passages {
 			score := w.score(passage)
-			c.word = max(c.word, score)
+			c.word = max(c.word, score*(1-(1-dumpShare)*p.said.of(p.said.dump)))
+			if score > best {
+				best, c.byPerson = score, 2*p.said.person >= p.said.all && p.said.all > 0
+			}
 			if w.answers[passage] {
 				c.answer = max(c.answer, score)
 			}
@@ -109,7 +116,7 @@ func (r *recall) readMeanings(ctx context.Context, list []*candidate) error {
 		}
 		c.hasSense = true
 		for _, p := range c.passages {
-			cosine, err := r.nearness(ctx, e, query, p)
+			cosine, err := r.nearness(ctx, e, query, p.text)
 			if err != nil {
 				return err
 			}
@@ -174,23 +181,34 @@ const (
 	shortPassage = 200
 )
 
+// passage is a part of a record's text, and where it begins.
+type passage struct {
+	text string
+	from int
+	said shares // by whom, as far as that was looked for
+}
+
 // passages cuts a record's text into its parts: its messages, long ones at a
 // line end, else at a space, and very short ones joined.
-func passages(text string) []string {
-	var list []string
+func passages(text string) []passage {
+	var list []passage
+	from := 0
 	for part := range strings.SplitSeq(text, "\n\n") {
+		at := from
+		from += len(part) + len("\n\n")
 		if strings.TrimSpace(part) == "" {
 			continue
 		}
-		if last := len(list) - 1; last >= 0 && len(list[last])+len(part) < shortPassage {
-			list[last] += "\n\n" + part
+		if last := len(list) - 1; last >= 0 && len(list[last].text)+len(part) < shortPassage {
+			list[last].text = text[list[last].from : at+len(part)]
 			continue
 		}
 		for len(part) > passageBytes {
-			at := cutAt(part)
-			list, part = append(list, part[:at]), part[at:]
+			n := cutAt(part)
+			list = append(list, passage{text: part[:n], from: at})
+			part, at = part[n:], at+n
 		}
-		list = append(list, part)
+		list = append(list, passage{text: part, from: at})
 	}
 	return list
 }
@@ -273,6 +291,31 @@ func (w *wordScore) read(passage string) {
 	}
 	w.counts, w.lengths, w.total = append(w.counts, counts), append(w.lengths, length), w.total+length
 	w.answers = append(w.answers, answers)
+}
+
+// unsaid is how much of the terms that a record has stand only where nothing is
+// said in words, by their weights. Its passages begin at a place in the order of
+// reading.
+func (w *wordScore) unsaid(from int, passages []passage) float64 {
+	have, unsaid := 0.0, 0.0
+	for n, t := range w.terms {
+		stands, said := false, false
+		for i, p := range passages {
+			if w.counts[from+i][n] > 0 {
+				stands, said = true, said || 2*p.said.dump < max(p.said.all, 1)
+			}
+		}
+		if stands {
+			have += t.weight
+		}
+		if stands && !said {
+			unsaid += t.weight
+		}
+	}
+	if have == 0 {
+		return 0
+	}
+	return unsaid / have
 }
 
 // score is that of a passage, by its place in the order of reading.

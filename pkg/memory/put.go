@@ -114,7 +114,8 @@ type writer struct {
 	texts    *textWriter
 	sources  map[Record]int64 // what records have in common, and where it is kept
 	terms    []byte
-	// keepTexts leaves a record alone whose text is another one than is given.
+	// keepTexts leaves a record alone that is no piece of a log, and whose text is
+	// another one than is given.
 	keepTexts bool
 	work      work
 }
@@ -203,7 +204,7 @@ func (w *writer) update(rowid int64, r Record) error {
 		return w.insert(r)
 	}
 	w.result.Existing++
-	if w.keepTexts && known.Text != r.Text {
+	if w.keepTexts && r.Position < 0 && known.Text != r.Text {
 		return nil
 	}
 	return w.refresh(rowid, r, known.Record)

@@ -77,7 +77,12 @@ func TestPassagesHoldEverything(t *testing.T) {
 		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{
 			"a", "\n\n", "\n", " ", "heron", "配送は第二便", "🙂", strings.Repeat("x", 700), strings.Repeat("words and words ", 60), strings.Repeat("é", 900),
 		}), 0, 40).Draw(t, "parts"), "")
-		list := passages(text)
+		var list []string
+		for _, p := range passages(text) {
+			if list = append(list, p.text); text[p.from:p.from+len(p.text)] != p.text {
+				t.Fatalf("%q does not stand at %d", p.text, p.from)
+			}
+		}
 		if got, want := strings.Join(strings.Fields(strings.Join(list, "")), ""), strings.Join(strings.Fields(text), ""); got != want {
 			t.Fatalf("%q became %q", text, list)
 		}
@@ -92,7 +97,7 @@ func TestPassagesHoldEverything(t *testing.T) {
 func TestPassagesAreMessages(t *testing.T) {
 	long := strings.Repeat("what the agent said ", 15)
 	list := passages("[Human]: yes\n\n[Agent]: done\n\n" + long + "\n\n[Human]: thanks")
-	if len(list) != 3 || list[0] != "[Human]: yes\n\n[Agent]: done" || list[1] != long {
-		t.Errorf("%q", list)
+	if len(list) != 3 || list[0].text != "[Human]: yes\n\n[Agent]: done" || list[1].text != long {
+		t.Errorf("%v", list)
 	}
 }

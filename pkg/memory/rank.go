@@ -27,12 +27,15 @@ func (r *recall) ranked(ctx context.Context) ([]Hit, error) {
 		}
 	} else {
 		list = r.keep(list, max(poolSize, r.query.Limit))
-		blend(list)
+		r.blend(list)
 	}
 	slices.SortFunc(list, func(x, y *candidate) int {
 		return cmp.Or(cmp.Compare(y.Score, x.Score), strings.Compare(x.ID, y.ID))
 	})
 	list = fold(list, nearlyEqual)
+	if r.closely {
+		list = r.foldCopies(list)
+	}
 	if r.byWords() {
 		list = r.foldSummaries(list)
 	}
@@ -182,14 +185,14 @@ func sortByRelevance(list []*candidate) {
 	})
 }
 
-// A short record is understood from those around it: what comes before or after
-// a relevant one is more likely to be relevant. neighbourShare is how much each
-// of the two counts; it falls with the square of the length beyond
-// neighbourBytes, about that of four short messages.
-const (
-	neighbourShare = 0.2
-	neighbourBytes = 900
-)
+// ShortBytes is how long a record is, in bytes, that is understood from those
+// around it: about four short messages.
+const ShortBytes = 900
+
+// What comes before or after a relevant record is more likely to be relevant.
+// neighbourShare is how much each of the two counts; it falls with the square of
+// the length beyond ShortBytes.
+const neighbourShare = 0.2
 
 // boostNeighbours adds to the relevance of each record a share of its neighbours'.
 func boostNeighbours(list []*candidate) {
@@ -209,8 +212,8 @@ func boostNeighbours(list []*candidate) {
 			continue
 		}
 		share := neighbourShare
-		if n := len(x.Text); n > neighbourBytes {
-			share *= neighbourBytes * neighbourBytes / float64(n*n)
+		if n := len(x.Text); n > ShortBytes {
+			share *= ShortBytes * ShortBytes / float64(n*n)
 		}
 		before, after := seat{x.Host, x.Runtime, x.Agent, x.Session, x.Position - 1}, seat{x.Host, x.Runtime, x.Agent, x.Session, x.Position + 1}
 		x.Relevance += share * (relevance[before] + relevance[after])
@@ -235,14 +238,18 @@ func (r *recall) keep(list []*candidate, n int) []*candidate {
 
 // blend normalises the relevance inside the pool and lets importance have its
 // share. On raw scores it would decide alone (docs/decisions.md D9).
-func blend(list []*candidate) {
+func (r *recall) blend(list []*candidate) {
 	pool := span{}
 	for _, x := range list {
 		pool.add(x.Relevance)
 	}
 	for _, x := range list {
 		x.Relevance = pool.share(x.Relevance)
-		x.Score = relevanceShare*x.Relevance + importanceShare*x.Importance
+		importance := x.Importance
+		if r.closely && x.Category == CategorySummary && !x.OwnWords() {
+			importance = min(importance, summaryImportance)
+		}
+		x.Score = relevanceShare*x.Relevance + importanceShare*importance
 	}
 }
 
@@ -309,6 +316,74 @@ func wordShare(x, y string) float64 {
 		}
 	}
 	return float64(common) / float64(max(len(words), 1))
+}
+
+// foldCopies drops what a tool printed nearly alike before, wherever that stands:
+// tests that ran again, a file that was read again. The newest of such copies
+// takes the place of the best and counts the others as its duplicates: it is how
+// things were in the end. One that holds an identifier of the query, or a word of
+// it, that the other does not have is no copy.
+func (r *recall) foldCopies(list []*candidate) []*candidate {
+	asked := termSet(r.words)
+	kept := make([]*candidate, 0, len(list))
+	words := map[*candidate]map[string]bool{}
+	for i, x := range list {
+		if len(kept) >= max(r.query.Limit, pinnedPlaces) { // nobody sees the rest
+			return append(kept, list[i:]...)
+		}
+		if !x.isDump() {
+			kept = append(kept, x)
+			continue
+		}
+		words[x] = termSet(x.Text)
+		at := slices.IndexFunc(kept, func(k *candidate) bool { return isCopy(k, x, words) && sameAsked(asked, words[k], words[x]) })
+		switch {
+		case at < 0:
+			kept = append(kept, x)
+		case x.CreatedAt > kept[at].CreatedAt:
+			k := kept[at]
+			x.Relevance, x.Score, x.Duplicates = k.Relevance, k.Score, x.Duplicates+1+k.Duplicates
+			kept[at] = x
+		default:
+			kept[at].Duplicates += 1 + x.Duplicates
+		}
+	}
+	return kept
+}
+
+// isDump says whether most of a record was said by nobody.
+func (c *candidate) isDump() bool { return 2*c.said.dump > c.said.all }
+
+// isCopy says whether one of two dumps of an agent has nearly the words of the
+// other.
+func isCopy(k, x *candidate, words map[*candidate]map[string]bool) bool {
+	if !k.isDump() || k.Host != x.Host || k.Agent != x.Agent || k.Runtime != x.Runtime || k.Category != x.Category || k.holds != x.holds {
+		return false
+	}
+	few, many := words[k], words[x]
+	if len(few) > len(many) {
+		few, many = many, few
+	}
+	if float64(len(few)) < nearShare*float64(len(many)) {
+		return false
+	}
+	common := 0
+	for word := range few {
+		if many[word] {
+			common++
+		}
+	}
+	return float64(common) >= nearShare*float64(len(many))
+}
+
+// sameAsked says whether two texts have the same of the words that are asked for.
+func sameAsked(asked, x, y map[string]bool) bool {
+	for word := range asked {
+		if x[word] != y[word] {
+			return false
+		}
+	}
+	return true
 }
 
 // foldSummaries drops each summary that has no more of the query's words than a

@@ -228,3 +228,23 @@ func TestIncomplete(t *testing.T) {
 		t.Errorf("one that was there and is complete: %v, %v", is, err)
 	}
 }
+
+// A piece of a log that got the label of its speaker is the same record: a rebuild
+// gives it the label.
+func TestRebuildLabelsPieces(t *testing.T) {
+	s, _ := newStore(t)
+	r := record(3, "went on printing herons")
+	r.FirstByte, r.EndByte = 300, 400
+	put(t, s, r)
+	embedAll(t, s, "a")
+	r.Text = "[Tool]: " + r.Text
+	if got, want := rebuild(t, s, r), (memory.RebuildResult{PutResult: memory.PutResult{Existing: 1}}); got != want {
+		t.Fatalf("%+v, want %+v", got, want)
+	}
+	embedAll(t, s, "a")
+	hits := recall(t, s, memory.Query{Text: "herons"}).Hits
+	if len(hits) != 1 || hits[0].Text != r.Text || hits[0].ID != r.ID {
+		t.Fatalf("%+v", hits)
+	}
+	verify(t, s)
+}

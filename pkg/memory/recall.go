@@ -45,7 +45,7 @@ type Query struct {
 type Hit struct {
 	Record
 	Host       string  // where it was remembered; "" in the memory of this host
-	Score      float64 // 0.7 * relevance + 0.3 * importance
+	Score      float64 // 0.7 * relevance + 0.3 * importance; of a summary under RankHybrid 0.3 * 0.4
 	Relevance  float64 // 0 to 1 within the pool; the raw cosine under RankSeed
 	Fit        float64 // 0 to 1, whatever else is in the pool; see LeastFit
 	Duplicates int     // other records found with the same text, or nearly so beside it, and a summary that says no more
@@ -223,7 +223,10 @@ type candidate struct {
 	hasVector bool
 
 	// What the second look finds (see refine).
-	passages []string
+	passages []passage
+	said     shares  // by whom
+	unsaid   float64 // share of the question's words it has that nobody says in words
+	byPerson bool    // a person says its best passage
 	word     float64 // BM25 of its best passage
 	answer   float64 // BM25 of its best passage that has what the answer must have
 	meaning  float64 // cosine of the whole text

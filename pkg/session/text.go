@@ -642,3 +642,41 @@ func CutText(text string, most int, marker string) string {
 	}
 	return strings.TrimRight(fits[:end], "\n ") + marker
 }
+
+// labels are what Label returns.
+func labels() [7]string {
+	return [...]string{"[Human]", "[Agent]", "[Tool]", "[Summary]", "[Shell]", "[System]", "[Custom]"}
+}
+
+// QuoteLabels puts "> " before what looks like the beginning of another message
+// within the text of one: a label behind a blank line. What a tool printed must
+// not pass for what a person said.
+func QuoteLabels(text []byte) []byte {
+	from := 0
+	var quoted []byte
+	for {
+		at := bytes.Index(text[from:], []byte("\n\n["))
+		if at < 0 {
+			break
+		}
+		at += from + len("\n\n")
+		if startsWithLabel(text[at:]) {
+			quoted = append(append(quoted, text[:at]...), "> "...)
+			text, at = text[at:], 0
+		}
+		from = at
+	}
+	if quoted == nil {
+		return text
+	}
+	return append(quoted, text...)
+}
+
+func startsWithLabel(text []byte) bool {
+	for _, label := range labels() {
+		if bytes.HasPrefix(text, []byte(label+": ")) {
+			return true
+		}
+	}
+	return false
+}
