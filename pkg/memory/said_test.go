@@ -40,8 +40,8 @@ func TestWordsBeforeDumps(t *testing.T) {
 }
 
 // Records of which nobody knows who said them are ranked as they were before
-// voices counted: nothing is held against them.
-func TestNoVoiceIsNotHeldAgainstARecord(t *testing.T) {
+// voices counted: they lose nothing.
+func TestRecordsWithoutAVoiceLoseNothing(t *testing.T) {
 	s, _ := newStore(t)
 	put(t, s, record(10, "theme heading colour amber, settled"), record(20, "[Tool]: theme heading colour amber, settled\nand more of the theme"))
 	embedAll(t, s, "a")

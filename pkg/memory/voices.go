@@ -30,7 +30,7 @@ const (
 type voice byte
 
 const (
-	unknownVoice voice = iota // the text does not tell: nothing is held against it
+	unknownVoice voice = iota // the text does not tell: it loses nothing
 	personVoice               // a person, in words
 	agentVoice                // an agent, in words
 	dumpVoice                 // what a tool was asked, what it printed, what stands between fences
