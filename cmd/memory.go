@@ -412,7 +412,11 @@ type forgetDocument struct {
 	Records   int               `json:"records"`  // selected
 	Actions   int               `json:"actions"`  // what was done, selected
 	Forgotten int               `json:"forgotten"`
-	Notes     []note            `json:"notes"`
+	// What went: the records, and what was done in them.
+	RecordsForgotten int `json:"records_forgotten"`
+	ActionsForgotten int `json:"actions_forgotten"`
+
+	Notes []note `json:"notes"`
 
 	unwiped bool // an earlier forget was cut off, and its traces are left
 }
@@ -455,8 +459,10 @@ func runMemoryForget(ctx context.Context, a *app, o forgetOptions) error {
 	defer w.close()
 	unwiped := false
 	for _, selection := range selections {
-		n, err := w.memory.Forget(ctx, selection)
-		doc.Forgotten += n
+		gone, err := w.memory.Forget(ctx, selection)
+		doc.Forgotten += gone.Marked
+		doc.RecordsForgotten += gone.Records
+		doc.ActionsForgotten += gone.Actions
 		unwiped = unwiped || errors.Is(err, memory.ErrUnwiped)
 		if err := a.tellUnwiped(err); err != nil {
 			return err
@@ -567,17 +573,19 @@ func renderForget(a *app, doc forgetDocument) error {
 	if doc.Records+doc.Actions == 0 {
 		return nil
 	}
-	_, err := fmt.Fprintf(a.Out, "%s forgotten; archives are not touched\n", plural(doc.Forgotten, "record"))
+	_, err := fmt.Fprintf(a.Out, "%s forgotten; archives are not touched\n", forgottenOf(doc.RecordsForgotten, doc.ActionsForgotten))
 	return err
 }
 
-// forgottenOf counts what is to be forgotten. What was done goes with the records
-// that it stands in; it is counted where it is alone.
+// forgottenOf counts what is forgotten: records, and what was done in them.
 func forgottenOf(records, actions int) string {
-	if records == 0 && actions > 0 {
+	switch {
+	case actions == 0:
+		return plural(records, "record")
+	case records == 0:
 		return plural(actions, "action")
 	}
-	return plural(records, "record")
+	return plural(records, "record") + " and " + plural(actions, "action")
 }
 
 // listForget shows what is selected.

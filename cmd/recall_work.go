@@ -38,7 +38,7 @@ func (o *recallOptions) wanted() string { return cmp.Or(o.File, o.Command, o.Err
 
 // validateWork checks a question for what was done.
 func (o *recallOptions) validateWork() error {
-	const hint = "for example: sessctl recall --file importer.go, or sessctl recall --kind work \"how was it built\""
+	const hint = "for example: sessctl recall --file importer.go, or sessctl recall --kind work \"npm install\""
 	switch {
 	case o.names() > 1:
 		return usageError(hint, "only one of --file, --command and --error can be asked for")

@@ -292,7 +292,7 @@ func TestHonourActions(t *testing.T) {
 			here, dir := newStore(t)
 			put(t, there, records...)
 			put(t, here, records...)
-			if forgotten, err := there.Forget(ctx, tc.selection); err != nil || forgotten != tc.removed {
+			if forgotten, err := there.Forget(ctx, tc.selection); err != nil || forgotten.Marked != tc.removed {
 				t.Fatal(forgotten, err)
 			}
 			list, err := there.UnsharedTombstones(ctx, "")

@@ -120,25 +120,33 @@ func (s Selection) ownActions() (string, []any) {
 	return condition, args
 }
 
+// Removed counts what Forget removed.
+type Removed struct {
+	Records int
+	Actions int // of the work
+	// Marked are the tombstones that were left: one for each record, and for each
+	// action that went by itself and not with a record.
+	Marked int
+}
+
 // Forget removes records with their text, words and vectors, and what was done
 // in them, and leaves a tombstone for each, so that a later Put or Rebuild does
-// not bring it back, not even in a memory that is rebuilt. It returns how many
-// records it removed; an action that is named by its id counts as one.
-// Archives are not touched. The caller holds the lock of the data directory.
+// not bring it back, not even in a memory that is rebuilt. It returns what it
+// removed. Archives are not touched. The caller holds the lock of the data directory.
 // ErrNothingSelected is returned for an empty selection, ErrUnwiped (with the
-// number) when the records are gone and their traces in the files are not.
-func (s *Store) Forget(ctx context.Context, selection Selection) (forgotten int, err error) {
+// numbers) when the records are gone and their traces in the files are not.
+func (s *Store) Forget(ctx context.Context, selection Selection) (removed Removed, err error) {
 	if selection.empty() {
-		return 0, ErrNothingSelected
+		return removed, ErrNothingSelected
 	}
 	err = s.deleteSecurely(ctx, func(tx *sql.Tx) (bool, error) {
-		forgotten, err = s.forget(ctx, tx, selection)
-		return forgotten > 0, err
+		removed, err = s.forget(ctx, tx, selection)
+		return removed.Marked > 0, err
 	})
 	if err != nil {
-		return 0, fmt.Errorf("forget: %w", err)
+		return Removed{}, fmt.Errorf("forget: %w", err)
 	}
-	return forgotten, s.Wipe(ctx)
+	return removed, s.Wipe(ctx)
 }
 
 // Withdrawal says which records of a session to take out.
@@ -228,31 +236,32 @@ func (w Withdrawal) filter() (string, []any) {
 
 // forget records what is to be forgotten, beside the database and in it, and
 // then deletes it.
-func (s *Store) forget(ctx context.Context, tx *sql.Tx, selection Selection) (int, error) {
+func (s *Store) forget(ctx context.Context, tx *sql.Tx, selection Selection) (gone Removed, err error) {
 	condition, args := selection.filter()
 	tombstones, err := findTombstones(ctx, tx, condition, args)
 	if _, ids := selection.ids(); err == nil && (ids || len(tombstones) == 0) {
 		tombstones, err = addActionTombstones(ctx, tx, selection, tombstones)
 	}
 	if err != nil || len(tombstones) == 0 {
-		return 0, err
+		return gone, err
 	}
+	gone.Marked = len(tombstones)
 	noted := forgottenFile{Schema: 1, At: time.Now().UnixMilli(), Records: tombstones}
 	if err := s.forgottenFiles().noteForgotten(noted); err != nil {
-		return 0, err
+		return gone, err
 	}
 	if err := s.dropKept(tombstones); err != nil {
-		return 0, err
+		return gone, err
 	}
 	if err := addTombstones(ctx, tx, noted); err != nil {
-		return 0, err
+		return gone, err
 	}
 	work, more := selection.workFilter()
-	if _, err := removeActions(ctx, tx, work, more); err != nil {
-		return 0, err
+	if gone.Actions, err = removeActions(ctx, tx, work, more); err != nil {
+		return gone, err
 	}
-	_, err = remove(ctx, tx, condition, args)
-	return len(tombstones), err
+	gone.Records, err = remove(ctx, tx, condition, args)
+	return gone, err
 }
 
 // addActionTombstones adds those of the actions that have a selected id, or of

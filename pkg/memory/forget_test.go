@@ -21,7 +21,7 @@ func TestForget(t *testing.T) {
 	if _, err := s.Forget(context.Background(), memory.Selection{}); !errors.Is(err, memory.ErrNothingSelected) {
 		t.Fatal(err)
 	}
-	if n, err := s.Forget(context.Background(), memory.Selection{Agent: "a", Session: "s2"}); n != 1 || err != nil {
+	if n, err := s.Forget(context.Background(), memory.Selection{Agent: "a", Session: "s2"}); n.Marked != 1 || err != nil {
 		t.Fatal(n, err)
 	}
 	for _, rank := range []string{memory.RankHybrid, memory.RankText, memory.RankVector, memory.RankSeed} {

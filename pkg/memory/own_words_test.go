@@ -47,7 +47,7 @@ func TestOwnWords(t *testing.T) {
 	if got, err := s.Record(ctx, r.ID); err != nil || got != r {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if n, err := s.Forget(ctx, memory.Selection{ID: r.ID}); n != 1 || err != nil {
+	if n, err := s.Forget(ctx, memory.Selection{ID: r.ID}); n.Marked != 1 || err != nil {
 		t.Fatal(n, err)
 	}
 	if files, err := os.ReadDir(memory.StoredDir(dir)); err != nil || len(files) > 0 {

@@ -71,7 +71,7 @@ func TestRebuildKeepsForgotten(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, dir := newStore(t)
 			put(t, s, cut("one", 100)...)
-			if n, err := s.Forget(context.Background(), memory.Selection{ID: cut("one", 100)[5].ID}); n != 1 || err != nil {
+			if n, err := s.Forget(context.Background(), memory.Selection{ID: cut("one", 100)[5].ID}); n.Marked != 1 || err != nil {
 				t.Fatal(n, err)
 			}
 			for _, made := range []string{"intact", "anew"} {

@@ -16,7 +16,7 @@ func forgetful(t *testing.T) (s *memory.Store, dir, file string) {
 	t.Helper()
 	s, dir = newStore(t)
 	put(t, s, record(0, "one"), record(1, "two"), record(2, "three"))
-	if n, err := s.Forget(context.Background(), memory.Selection{Session: "s1"}); n != 3 || err != nil {
+	if n, err := s.Forget(context.Background(), memory.Selection{Session: "s1"}); n.Marked != 3 || err != nil {
 		t.Fatal(n, err)
 	}
 	files, err := filepath.Glob(filepath.Join(memory.ForgottenDir(dir), "*.json"))

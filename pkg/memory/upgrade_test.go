@@ -283,3 +283,52 @@ func TestUpgradeOfVersion3(t *testing.T) {
 		t.Errorf("up to date: %s", d)
 	}
 }
+
+// A memory of an earlier version lacks what was done in the sessions that it
+// knows: it says so, also when it is up to date, until all archives were read
+// again. A new one lacks nothing.
+func TestWorkIsDue(t *testing.T) {
+	ctx := context.Background()
+	due := func(s *memory.Store, want bool, when string) {
+		t.Helper()
+		got, err := s.WorkIsDue(ctx)
+		work, workErr := s.Work(ctx, memory.WorkQuery{Text: "anything"})
+		if err := errors.Join(err, workErr); err != nil || got != want || work.Due != want {
+			t.Errorf("%s: due %v, Work says %v, want %v (%v)", when, got, work.Due, want, err)
+		}
+	}
+	for version := 1; version <= 2; version++ {
+		dir := olderMemory(t, version)
+		old, err := memory.Open(ctx, dir, memory.Options{ReadOnly: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		due(old, true, "as it is")
+		if err := old.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range []struct {
+			what string
+			do   func(s *memory.Store) error
+			want bool
+		}{
+			{"up to date", func(*memory.Store) error { return nil }, true},
+			{"some archives were read", func(s *memory.Store) error { return s.EndRebuild(ctx, false) }, true},
+			{"all were read", func(s *memory.Store) error { return s.EndRebuild(ctx, true) }, false},
+			{"opened again", func(*memory.Store) error { return nil }, false},
+		} {
+			s := open(t, dir)
+			if err := step.do(s); err != nil {
+				t.Fatal(step.what, err)
+			}
+			due(s, step.want, step.what)
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	s, _ := newStore(t)
+	due(s, false, "empty")
+	put(t, s, cut("one", 100)...)
+	due(s, false, "new")
+}

@@ -35,7 +35,7 @@ func TestWipeWaitsForReaders(t *testing.T) {
 	if err != nil || !rows.Next() {
 		t.Fatal("nothing is read", err)
 	}
-	if n, err := s.Forget(ctx, Selection{Session: "s"}); n != 1 || !errors.Is(err, ErrUnwiped) || !errors.Is(err, ErrBusy) {
+	if n, err := s.Forget(ctx, Selection{Session: "s"}); n.Marked != 1 || !errors.Is(err, ErrUnwiped) || !errors.Is(err, ErrBusy) {
 		t.Errorf("%d forgotten, %v; want 1, and that it is not wiped", n, err)
 	}
 	if err := rows.Close(); err != nil {

@@ -43,7 +43,7 @@ func TestForgetLeavesNoTrace(t *testing.T) {
 	if len(filesWith(t, dir, "xylograph")) == 0 || len(packed) != 12 || len(filesWith(t, dir, packed[3])) == 0 {
 		t.Fatalf("there is nothing to forget, %d texts", len(packed))
 	}
-	if n, err := s.Forget(ctx, memory.Selection{Session: "s2"}); n != 12 || err != nil {
+	if n, err := s.Forget(ctx, memory.Selection{Session: "s2"}); n.Marked != 12 || err != nil {
 		t.Fatal(n, err)
 	}
 	if left := filesWith(t, dir, "xylograph"); len(left) > 0 {

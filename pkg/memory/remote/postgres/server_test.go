@@ -104,7 +104,7 @@ func TestPushAndForget(t *testing.T) {
 		t.Fatalf("a repeated push: %+v", r)
 	}
 	id := memory.RecordID("scout", "shared", 3, "test", "user: note 3 of shared says that the crane number 21 lifts 3 tons.")
-	if n, err := laptop.Forget(t.Context(), memory.Selection{ID: id}); n != 1 || err != nil {
+	if n, err := laptop.Forget(t.Context(), memory.Selection{ID: id}); n.Marked != 1 || err != nil {
 		t.Fatal(n, err)
 	}
 	if r := push(t, first); r.Removed != 2 || r.Tombstones != 1 {
