@@ -16,7 +16,7 @@ type workInput struct {
 	File    string `json:"file,omitempty" jsonschema:"a file: its path, the end of it, or words of its name"`
 	Command string `json:"command,omitempty" jsonschema:"words of a command line"`
 	Error   string `json:"error,omitempty" jsonschema:"an error message, or words of it"`
-	Query   string `json:"query,omitempty" jsonschema:"any other question for what was done"`
+	Query   string `json:"query,omitempty" jsonschema:"words of a command, a path or an error, where it is not known which"`
 	Agent   string `json:"agent,omitempty" jsonschema:"only sessions of this agent"`
 	Since   string `json:"since,omitempty" jsonschema:"only what was done from then on: 30d, 12h, 2026-03-01"`
 	Until   string `json:"until,omitempty" jsonschema:"only what was done before then"`
