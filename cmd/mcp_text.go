@@ -7,6 +7,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/sessctl/sessctl/pkg/printable"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -17,7 +18,7 @@ func plainText(s string) string {
 		if r == '\n' || r == '\t' {
 			return r
 		}
-		if r == utf8.RuneError || hidden(r) {
+		if r == utf8.RuneError || printable.Hidden(r) {
 			return -1
 		}
 		return r

@@ -6,10 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -184,21 +181,5 @@ func writeTextfile(ctx context.Context, a *app, path string) error {
 
 // checkTextfile refuses to replace what sessctl did not write.
 func checkTextfile(path string) error {
-	file, err := durable.OpenRegular(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Stat(filepath.Dir(path)); err != nil {
-			return usageError("make the directory; node_exporter is told of it with --collector.textfile.directory", "--textfile: %w", err)
-		}
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("look at %s: %w", path, err)
-	}
-	defer file.Close()
-	begin := make([]byte, len(textfileMark))
-	n, err := io.ReadFull(file, begin)
-	if n > 0 && (err != nil || string(begin) != textfileMark) {
-		return usageError("name another file, or remove it", "--textfile: %s is not a file that sessctl wrote", path)
-	}
-	return nil
+	return checkReplaced(path, "--textfile", textfileMark, "make the directory; node_exporter is told of it with --collector.textfile.directory")
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/operate"
@@ -33,6 +34,7 @@ type observed struct {
 	unread   []monitor.Unreadable
 	whole    bool // every store was listed
 
+	allReceipts  []compact.Receipt
 	entries      []archive.Entry
 	catalogued   bool // the entries are all there are
 	damaged      []monitor.DamagedArchive
@@ -65,27 +67,39 @@ type lookOptions struct {
 // observe looks at everything. Only a context that ended is an error, and that
 // there is no store, after the rest was looked at.
 func (a *app) observe(ctx context.Context, options lookOptions) (observed, error) {
-	o := observer{app: a.apart(), lookOptions: options}
+	o := a.newObserver(options)
 	defer o.closeStores()
+	err := o.look(ctx)
+	return o.observed, err
+}
+
+// newObserver makes an observer. The caller closes its stores.
+func (a *app) newObserver(options lookOptions) *observer {
+	o := &observer{app: a.apart(), lookOptions: options}
 	o.at, o.limit = stamp(a.now()), options.threshold
+	return o
+}
+
+// look is observe for a caller that reads logs of the stores afterwards.
+func (o *observer) look(ctx context.Context) error {
 	storesErr := o.lookAtStores(ctx)
 	if f := (*failure)(nil); storesErr != nil && !(errors.As(storesErr, &f) && f.code == "no_store") {
-		return o.observed, storesErr
+		return storesErr
 	}
 	for _, step := range []struct {
 		what string
 		look func(context.Context) error
 	}{
-		{a.catalogueDir(), o.lookAtArchives}, {a.memoryDir(), o.lookAtMemory}, {a.runsDir(), o.lookAtRuns}, {a.outboxDir(), o.lookAtEvents}, {a.dataDir(), o.lookAtDisks},
+		{o.catalogueDir(), o.lookAtArchives}, {o.memoryDir(), o.lookAtMemory}, {o.runsDir(), o.lookAtRuns}, {o.outboxDir(), o.lookAtEvents}, {o.dataDir(), o.lookAtDisks},
 	} {
 		if err := step.look(ctx); err != nil {
 			if ctx.Err() != nil {
-				return o.observed, ctx.Err()
+				return ctx.Err()
 			}
 			o.failures = append(o.failures, note{Path: step.what, Message: "cannot be looked at: " + err.Error(), Hint: "sessctl doctor says more"})
 		}
 	}
-	return o.observed, storesErr
+	return storesErr
 }
 
 // again is the app for one more run of a command in the same process: it has
@@ -208,7 +222,7 @@ func (o *observer) lookAtArchives(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.catalogued = true
+	o.catalogued, o.allReceipts = true, audit.receipts
 	audit.againstCatalogue(ctx)
 	for _, e := range audit.archives {
 		o.entries = append(o.entries, e)

@@ -126,7 +126,7 @@ func runReplay(ctx context.Context, a *app, o replayOptions) error {
 	if err := replay.Write(&out, replay.Format(o.Format), origin, messages); err != nil {
 		return err
 	}
-	text := printable(replay.Format(o.Format), out.String())
+	text := visibleReplay(replay.Format(o.Format), out.String())
 	if o.Check != "" {
 		return checkReplay(a, o.Check, text)
 	}
@@ -134,9 +134,9 @@ func runReplay(ctx context.Context, a *app, o replayOptions) error {
 	return err
 }
 
-// printable is a replay as a terminal may see it: text with what is hidden in
+// visibleReplay is a replay as a terminal may see it: text with what is hidden in
 // it made visible, JSON with its own escapes.
-func printable(f replay.Format, text string) string {
+func visibleReplay(f replay.Format, text string) string {
 	if f == replay.Text {
 		return strings.TrimSuffix(visibleText(text), "\n") + "\n"
 	}

@@ -112,8 +112,14 @@ func (u *usage) sessions(ctx context.Context) error {
 	if f := (*failure)(nil); err != nil && !(errors.As(err, &f) && f.code == "no_store" && len(u.app.global.Stores) == 0) {
 		return err
 	}
+	u.countSessions(all.sessions)
+	return nil
+}
+
+// countSessions adds logs that were listed.
+func (u *usage) countSessions(sessions []found) {
 	counted := map[string]bool{}
-	for _, s := range all.sessions {
+	for _, s := range sessions {
 		path, size := s.Path, s.Bytes
 		if file := s.store.Capabilities().DatabaseFile; s.Kind == session.KindStored && file != nil {
 			path = file(s.Ref)
@@ -132,7 +138,6 @@ func (u *usage) sessions(ctx context.Context) error {
 			of.Closed.add(size)
 		}
 	}
-	return nil
 }
 
 // data counts what is in the data directory.
@@ -187,6 +192,12 @@ func (u *usage) archives(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	u.countArchives(entries)
+	return nil
+}
+
+// countArchives adds archives of the catalogue.
+func (u *usage) countArchives(entries []archive.Entry) {
 	for _, e := range entries {
 		for _, path := range append([]string{e.Path}, e.Superseded...) {
 			info, err := os.Lstat(path)
@@ -203,7 +214,6 @@ func (u *usage) archives(ctx context.Context) error {
 		}
 		u.doc.Saved.Compressed += e.Bytes - e.StoredBytes
 	}
-	return nil
 }
 
 // trash counts what can be brought back.
@@ -231,6 +241,12 @@ func (u *usage) saved(context.Context) error {
 	for _, bad := range unreadable {
 		u.app.notice(note{Path: bad.Path, Message: bad.Err.Error(), Hint: "sessctl doctor says more"})
 	}
+	u.countSaved(receipts)
+	return nil
+}
+
+// countSaved adds what the compactions of these receipts have saved.
+func (u *usage) countSaved(receipts []compact.Receipt) {
 	undone := compact.UndoneBy(receipts)
 	for _, r := range receipts {
 		if _, back := undone[r.ID]; back || r.Outcome != compact.Compacted || r.Rotation == nil || !(scope{runtime: u.app.global.Runtime}).holds(r.Runtime, r.Agent) {
@@ -241,7 +257,6 @@ func (u *usage) saved(context.Context) error {
 		s.Tokens += max(r.TokensBefore-r.TokensAfter, 0)
 		s.LogBytes += receiptRow(r, "").Freed
 	}
-	return nil
 }
 
 func sizeOf(path string) int64 {

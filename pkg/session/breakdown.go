@@ -1,8 +1,10 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"io"
+	"slices"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 )
@@ -13,6 +15,10 @@ type Breakdown struct {
 	Bytes     int64                 // of all logs
 	Base64    int64                 // bytes of images and other binary data written as base64
 	Duplicate int64                 // bytes of long strings that stand in an earlier record too
+	Largest   []LargeRecord         // the largest records, at most MostLargest, the largest first
+
+	// Log is the number, for whoever adds, of the log that is added next.
+	Log int
 
 	seen  *stringSet
 	sum   jsonl.Cursor
@@ -24,6 +30,18 @@ type TypeShare struct {
 	Records int
 	Bytes   int64
 }
+
+// LargeRecord is one record of a log.
+type LargeRecord struct {
+	Log               int // [Breakdown.Log]
+	Line              int // counted from 1
+	Type              string
+	Bytes             int64
+	Base64, Duplicate int64 // of the record
+}
+
+// MostLargest is how many of the largest records a Breakdown names.
+const MostLargest = 10
 
 // longString is the length, in bytes as written, from which a string is looked
 // at for binary data and repetition.
@@ -48,6 +66,9 @@ func (b *Breakdown) Merge(other *Breakdown) {
 		mine := b.typeShare(name)
 		mine.Records += share.Records
 		mine.Bytes += share.Bytes
+	}
+	for _, r := range other.Largest {
+		b.note(r)
 	}
 	b.Bytes += other.Bytes
 	b.Base64 += other.Base64
@@ -78,6 +99,7 @@ func (b *Breakdown) AddMessages(ctx context.Context, r io.Reader, size int64, sc
 		from := max(m.Offset, end) // several messages may stand in one record
 		end = max(end, m.Offset+m.Length)
 		b.share(m.Role.String(), end-min(from, end))
+		b.note(LargeRecord{Log: b.Log, Line: m.Line, Type: m.Role.String(), Bytes: end - min(from, end)})
 		rest -= end - min(from, end)
 		return nil
 	})
@@ -93,7 +115,28 @@ func (b *Breakdown) AddMessages(ctx context.Context, r io.Reader, size int64, sc
 
 func (b *Breakdown) line(l jsonl.Line) {
 	b.Bytes += l.Length
-	b.share(b.record(l.Raw), l.Length)
+	base64, duplicate := b.Base64, b.Duplicate
+	name := b.record(l.Raw)
+	b.share(name, l.Length)
+	b.note(LargeRecord{Log: b.Log, Line: l.Number, Type: name, Bytes: l.Length, Base64: b.Base64 - base64, Duplicate: b.Duplicate - duplicate})
+}
+
+// note keeps a record that is among the largest.
+func (b *Breakdown) note(r LargeRecord) {
+	full := len(b.Largest) == MostLargest
+	if full && r.compare(b.Largest[MostLargest-1]) >= 0 {
+		return
+	}
+	at, _ := slices.BinarySearchFunc(b.Largest, r, LargeRecord.compare)
+	if full {
+		b.Largest = b.Largest[:MostLargest-1]
+	}
+	b.Largest = slices.Insert(b.Largest, at, r)
+}
+
+// compare puts larger records first, and of equal ones that of the first log.
+func (r LargeRecord) compare(other LargeRecord) int {
+	return cmp.Or(cmp.Compare(other.Bytes, r.Bytes), cmp.Compare(r.Log, other.Log), cmp.Compare(r.Line, other.Line))
 }
 
 // share counts one record of a type.

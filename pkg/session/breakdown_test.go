@@ -67,7 +67,8 @@ func TestBreakdownBeside(t *testing.T) {
 		logs = append(logs, log)
 	}
 	alone := NewBreakdown()
-	for _, log := range logs {
+	for i, log := range logs {
+		alone.Log = i
 		if err := alone.Add(t.Context(), strings.NewReader(log)); err != nil {
 			t.Fatal(err)
 		}
@@ -75,6 +76,7 @@ func TestBreakdownBeside(t *testing.T) {
 	whole := NewBreakdown()
 	parts := []*Breakdown{whole.Beside(), whole.Beside(), whole.Beside()}
 	if err := Spread(t.Context(), len(parts), len(logs), func(worker, i int) {
+		parts[worker].Log = i
 		if err := parts[worker].Add(context.Background(), strings.NewReader(logs[i])); err != nil {
 			t.Error(err)
 		}
@@ -84,11 +86,45 @@ func TestBreakdownBeside(t *testing.T) {
 	for _, part := range parts {
 		whole.Merge(part)
 	}
-	if diff := cmp.Diff(alone, whole, cmpopts.IgnoreUnexported(Breakdown{})); diff != "" {
+	// Which of two equal strings repeats the other depends on who came first.
+	either := cmpopts.IgnoreFields(LargeRecord{}, "Duplicate")
+	if diff := cmp.Diff(alone, whole, cmpopts.IgnoreUnexported(Breakdown{}), cmpopts.IgnoreFields(Breakdown{}, "Log"), either); diff != "" {
 		t.Errorf("one reader, then three:\n%s", diff)
 	}
 	if alone.Duplicate == 0 {
 		t.Error("nothing is repeated: the test cannot fail")
+	}
+}
+
+// TestBreakdownLargest: the largest records are named, with what fills them.
+func TestBreakdownLargest(t *testing.T) {
+	line := func(size int) string {
+		return `{"type":"message","message":{"role":"user","text":"` + strings.Repeat("x y ", size/4) + `"}}`
+	}
+	image := `{"type":"message","message":{"role":"toolResult","data":"` + strings.Repeat("QUJD", 4000) + `"}}`
+	b := NewBreakdown()
+	for i, log := range []string{line(40), line(9000) + "\n" + line(9000), "\n" + image} {
+		b.Log = i
+		if err := b.Add(t.Context(), strings.NewReader(log)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for size := range 30 {
+		if err := b.Add(t.Context(), strings.NewReader(line(100+size*4))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := b.Largest
+	if len(got) != MostLargest || got[0].Log != 2 || got[0].Line != 2 || got[0].Type != "message toolResult" || got[0].Base64 < 15000 {
+		t.Fatalf("the largest: %+v", got)
+	}
+	if got[1].Line != 1 || got[1].Duplicate != 0 || got[2].Line != 2 || got[2].Duplicate < 8000 {
+		t.Errorf("the second repeats the first: %+v", got[1:3])
+	}
+	for i, r := range got[1:] {
+		if r.Bytes > got[i].Bytes {
+			t.Errorf("not the largest first: %+v", got)
+		}
 	}
 }
 
