@@ -100,9 +100,9 @@ opens it. The archive stays in the catalogue, is listed as off-site only, and is
 fetched when it is read.
 
 Deleted files stay in a .sessctl-trash directory beside them for 7 days
-(--grace). Restore them with --undelete; the next prune purges older ones. Every
-step is a line of audit.jsonl in the data directory. Without a terminal --yes is
-needed.
+(--grace). Restore them with --undelete; the next prune purges older ones. Pages of
+them that archive show --html keeps are removed at once. Every step is a line of
+audit.jsonl in the data directory. Without a terminal --yes is needed.
 ` + exitHelp,
 		Example: `  sessctl archive prune --max-age 90d --dry-run
   sessctl archive prune --max-age 90d --keep 5 --yes
@@ -175,6 +175,9 @@ func runPrune(ctx context.Context, a *app, o pruneOptions) error {
 		return err
 	}
 	if err := p.agreed(); err != nil {
+		return err
+	}
+	if err := p.removePages(ctx); err != nil {
 		return err
 	}
 	if err := p.rules.Execute(ctx, p.plan); err != nil {
@@ -358,6 +361,25 @@ func (p *pruner) question() string {
 		return fmt.Sprintf("keep %s only off-site?", plural(files, "archive"))
 	}
 	return fmt.Sprintf("delete %s, and keep %s only off-site?", plural(deleted, "archive"), plural(files, "archive"))
+}
+
+// removePages removes the kept pages of the archives that go, before they do, and
+// those whose archive is gone.
+func (p *pruner) removePages(ctx context.Context) error {
+	entries, err := p.rules.Archives.List(ctx, archive.Filter{})
+	if err != nil {
+		return err
+	}
+	stays := map[string]bool{}
+	for _, e := range entries {
+		stays[e.ID] = true
+	}
+	for _, row := range p.going() {
+		if row.Outcome != outcomeOffSite { // that archive is there to be read
+			stays[row.ID] = false
+		}
+	}
+	return p.app.removePagesOf(func(id string) bool { return !stays[id] })
 }
 
 // list shows what goes, and of what is old enough why it stays: with --quiet

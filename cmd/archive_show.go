@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -23,12 +24,29 @@ the pager that PAGER names; into a file or a pipe the bytes go out unchanged.
 --raw prints the lines as they stand in the log on a terminal too, with control
 characters made visible. ID is an archive's id, the start of one, or a session
 id that has one archive.
+
+--html writes the messages as a page for a browser, and prints its address: with
+tool calls folded, code and diffs set as such, a search box, and every line at
+#L<line>. It needs no network. A large session becomes several pages. Without a
+file the page is kept in the data directory, where recall leads to it; memory
+forget and archive prune remove it.
 ` + exitHelp,
 		Example: `  sessctl archive show 3f9a2c --lines 120-140
   sessctl archive show 3f9a2c --text | grep -i importer
-  sessctl archive show 3f9a2c > session.jsonl`,
-		Args: usageArgs(cobra.ExactArgs(1)),
+  sessctl archive show 3f9a2c > session.jsonl
+  sessctl archive show 3f9a2c --html
+  sessctl archive show 3f9a2c --html session.html --redact`,
+		Args: func(c *cobra.Command, args []string) error {
+			if o.HTML == keptPage && len(args) == 2 {
+				return nil
+			}
+			return usageArgs(cobra.ExactArgs(1))(c, args)
+		},
 		RunE: func(c *cobra.Command, args []string) error {
+			id := o.takeFile(args)
+			if err := o.validatePage(c, a); err != nil {
+				return err
+			}
 			first, last, err := parseLines(o.Lines)
 			if err != nil {
 				return usageError("write --lines 120-140", "--lines: %w", err)
@@ -40,20 +58,59 @@ id that has one archive.
 				return usageError("--json prints the records", "--json goes with neither --text nor --raw")
 			}
 			o.lines = lineRange{first: first, last: last}
-			return runArchiveShow(c.Context(), a, args[0], o)
+			return runArchiveShow(c.Context(), a, id, o)
 		},
 	}
 	c.Flags().StringVar(&o.Lines, "lines", "", "only these `lines` (120-140), counted from 1")
 	c.Flags().BoolVar(&o.Text, "text", false, "show the messages as text (the default on a terminal)")
 	c.Flags().BoolVar(&o.Raw, "raw", false, "show the lines as they are (the default into a file or a pipe)")
+	c.Flags().StringVar(&o.HTML, "html", "", "write the messages as a page to this `file` whose name ends in .html, - for stdout")
+	c.Flags().Lookup("html").NoOptDefVal = keptPage
+	c.Flags().BoolVar(&o.Redact, "redact", false, "mask what looks like a secret, with --html or --text")
 	return c
 }
 
 type showOptions struct {
 	Lines     string
 	Text, Raw bool
+	HTML      string
+	Redact    bool
 
 	lines lineRange
+}
+
+// takeFile takes the file of --html out of the arguments, where it stands after a
+// space, and returns the id. Before or behind the id, a file is known by its name.
+func (o *showOptions) takeFile(args []string) (id string) {
+	if len(args) < 2 {
+		return args[0]
+	}
+	file := 1
+	if looksLikePage(args[0]) && !looksLikePage(args[1]) {
+		file = 0
+	}
+	o.HTML = args[file]
+	return args[1-file]
+}
+
+func looksLikePage(arg string) bool {
+	return arg == "-" || strings.HasSuffix(arg, ".html") || strings.ContainsAny(arg, `/\\`)
+}
+
+// validatePage looks at the options of pages.
+func (o *showOptions) validatePage(c *cobra.Command, a *app) error {
+	given := c.Flags().Changed("html")
+	switch {
+	case given && o.HTML == "":
+		return usageError("sessctl archive show ID --html session.html", "--html names no file")
+	case given && (o.Text || o.Raw || o.Lines != ""):
+		return usageError("the page has every line at #L<line>", "--html goes with none of --text, --raw and --lines")
+	case o.HTML == "-" && a.global.JSON:
+		return usageError("write the page to a file", "--html - does not go with --json: both print on stdout")
+	case o.Redact && !given && (o.Raw || a.global.JSON || !o.Text && !a.OutTTY):
+		return usageError("add --text or --html", "--redact masks what is shown as text, not the lines as they are")
+	}
+	return nil
 }
 
 // showDocument is `archive show --json`.
@@ -79,20 +136,23 @@ func runArchiveShow(ctx context.Context, a *app, id string, o showOptions) error
 		return err
 	}
 	switch {
+	case o.HTML != "":
+		return a.showPages(ctx, store, entry, o)
 	case a.global.JSON:
 		return a.printArchive(ctx, store, entry, o.lines)
 	case a.readable(entry) && (o.Text || a.OutTTY && !o.Raw):
-		return a.printText(ctx, store, entry, o.lines)
+		return a.printText(ctx, store, entry, o)
 	case o.Lines == "" && !a.OutTTY:
 		return copyArchive(ctx, a.Out, store, entry)
 	}
 	return a.paged(ctx, func(ctx context.Context, out io.Writer) error { return a.printLines(ctx, out, store, entry, o.lines) })
 }
 
-func (a *app) printText(ctx context.Context, store *archive.Store, entry archive.Entry, lines lineRange) error {
+func (a *app) printText(ctx context.Context, store *archive.Store, entry archive.Entry, o showOptions) error {
 	var text *archivedText
 	err := a.paged(ctx, func(ctx context.Context, out io.Writer) error {
-		text = a.newArchivedText(out, lines)
+		text = a.newArchivedText(out, o.lines)
+		text.redact = o.Redact
 		return text.print(ctx, store, entry)
 	})
 	if err == nil {

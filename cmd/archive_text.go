@@ -9,6 +9,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/jsonl"
+	"github.com/sessctl/sessctl/pkg/secrets"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -20,8 +21,11 @@ type archivedText struct {
 	out     io.Writer
 	lines   lineRange
 	heading func(...string) string
-	shown   int // messages
-	last    int // lines of the log
+	// thinking says that what models thought is wanted too.
+	thinking bool
+	redact   bool // mask what looks like a secret
+	shown    int  // messages
+	last     int  // lines of the log
 }
 
 // readable reports whether the messages of an archive can be told apart: it is
@@ -44,7 +48,7 @@ func (t *archivedText) print(ctx context.Context, store *archive.Store, e archiv
 func (t *archivedText) each(ctx context.Context, store *archive.Store, e archive.Entry, emit func(*session.Message) error) error {
 	var tree *session.Tree
 	for _, emit := range []func(*session.Message) error{func(*session.Message) error { return nil }, emit} {
-		scan, err := t.scan(ctx, store, e, session.ScanOptions{Tree: tree}, emit)
+		scan, err := t.scan(ctx, store, e, session.ScanOptions{Tree: tree, Thinking: t.thinking}, emit)
 		if err != nil {
 			return err
 		}
@@ -77,7 +81,11 @@ func (t *archivedText) message(m *session.Message) error {
 		return nil
 	}
 	t.shown++
-	text := strings.TrimRight(visibleText(string(m.AppendText(nil))), "\n")
+	said := m.AppendText(nil)
+	if t.redact {
+		said, _ = secrets.RedactBytes(said)
+	}
+	text := strings.TrimRight(visibleText(string(said)), "\n")
 	if text == "" {
 		text = "(nothing to read: archive show --raw has the record)"
 	}

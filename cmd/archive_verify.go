@@ -138,6 +138,7 @@ func runArchiveVerify(ctx context.Context, a *app, o verifyOptions) error {
 		}
 	}
 	bar.clear()
+	a.recordCheck(doc, o)
 	if err := renderVerify(a, doc); err != nil {
 		return err
 	}

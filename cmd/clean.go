@@ -305,6 +305,9 @@ func (c *cleaner) execute(ctx context.Context) (err error) {
 	}
 	c.makeRows()
 	if c.prune != nil {
+		if err := c.prune.removePages(ctx); err != nil {
+			return err
+		}
 		return c.prune.rules.Execute(ctx, c.prune.plan)
 	}
 	return nil

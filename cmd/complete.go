@@ -34,7 +34,7 @@ func completeFlags() map[string]completer {
 		"since": words("1d", "7d", "30d"), "until": words("1d", "7d", "30d"), "max-age": words("7d", "30d", "90d"), "local-keep": words("7d", "30d", "90d"), "grace": words("7d", "30d"), "lock-wait": words("1m", "10m", "1h"), "interval": words("1m", "5m", "1h"), "listen": words("127.0.0.1:7433", "unix:"),
 		"host": completeHosts, "manager": words(managerNames()...), "every": words("5m", "30m", "1h", "6h", "1d"), "on-calendar": words("hourly", "daily", "weekly", "*-*-* 03:00"), "program": nil,
 		"state": words(eventStates()...), "type": words(outbox.Types()...),
-		"config": nil, "pprof": nil, "data-dir": nil, "to": nil, "output": nil, "file": nil, "check": nil, "textfile": nil, "tls-cert": nil, "tls-key": nil, // files
+		"config": nil, "pprof": nil, "data-dir": nil, "to": nil, "output": nil, "file": nil, "check": nil, "textfile": nil, "html": nil, "tls-cert": nil, "tls-key": nil, // files
 		"memory forget text": nil,
 	}
 }

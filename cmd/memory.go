@@ -384,8 +384,9 @@ func newMemoryForgetCommand(a *app) *cobra.Command {
 		Short: "Remove a session, an agent or a record from the memory",
 		Long: `Remove records with their text, words and vectors. All options that are given
 must match. What was forgotten does not come back by a later compaction of the
-same log, or when the memory is rebuilt. Archives are not touched: whoever can
-read those can still read what was said.
+same log, or when the memory is rebuilt. Pages of these sessions that archive show
+--html keeps are removed, with --text all pages. Archives are not touched: whoever
+can read those can still read what was said.
 ` + exitHelp,
 		Example: `  sessctl memory forget --session 4f0c1d2e
   sessctl memory forget --agent scout --dry-run
@@ -457,6 +458,9 @@ func runMemoryForget(ctx context.Context, a *app, o forgetOptions) error {
 		return err
 	}
 	defer w.close()
+	if err := a.forgetPages(ctx, doc, o); err != nil {
+		return err
+	}
 	unwiped := false
 	for _, selection := range selections {
 		gone, err := w.memory.Forget(ctx, selection)
@@ -474,6 +478,23 @@ func runMemoryForget(ctx context.Context, a *app, o forgetOptions) error {
 		return err
 	}
 	return &outcomeError{exit: exitPartly}
+}
+
+// forgetPages removes the kept pages of archives of which something is forgotten,
+// before it is: what was forgotten is on none. With --text all go, because the
+// text may stand in sessions of which memory does not have it.
+func (a *app) forgetPages(ctx context.Context, doc forgetDocument, o forgetOptions) error {
+	entries, err := a.archived(ctx, archive.Filter{})
+	if err != nil {
+		return err
+	}
+	stays := map[string]bool{}
+	for _, e := range entries {
+		stays[e.ID] = o.Text == "" && !slices.ContainsFunc(doc.Sessions, func(s memory.Selected) bool {
+			return s.Runtime == e.Runtime && s.Agent == e.Agent && s.Session == e.Session
+		})
+	}
+	return a.removePagesOf(func(id string) bool { return !stays[id] })
 }
 
 // noteSetAside names the damaged memories that are kept: what was forgotten may

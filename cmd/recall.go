@@ -173,6 +173,7 @@ func runRecall(ctx context.Context, a *app, o recallOptions) error {
 		return err
 	}
 	if o.asksWork() {
+		doc.link(a.keptPages())
 		return renderWork(a, o, doc)
 	}
 	if o.ForModel {
@@ -284,7 +285,21 @@ func (a *app) recall(ctx context.Context, o recallOptions) (recallDocument, erro
 		return doc, fmt.Errorf("recall: %w", err)
 	}
 	doc.relocate(a.moves())
+	doc.link(a.keptPages())
 	return doc, nil
+}
+
+// link adds the addresses of the lines whose archives have pages.
+func (d *recallDocument) link(pages pageLinks) {
+	for i := range d.Hits {
+		s := &d.Hits[i].Source
+		s.Page = pages.of(s.Archive, s.FirstLine)
+	}
+	for i := range d.Work {
+		for _, x := range d.Work[i].all() {
+			x.Source.Page = pages.of(x.Source.Archive, x.Source.FirstLine)
+		}
+	}
 }
 
 // relocate lets the sources name where they are now, if they were moved.
@@ -448,6 +463,7 @@ type recallSource struct {
 	Path      string `json:"path"`
 	FirstLine int    `json:"first_line"`
 	LastLine  int    `json:"last_line"`
+	Page      string `json:"page,omitempty"` // address of the line on a page of the archive, where one is kept (archive show --html)
 }
 
 func newRecallDocument(query string, r memory.Result) recallDocument {
@@ -532,6 +548,9 @@ func renderRecall(a *app, o recallOptions, doc recallDocument) error {
 	b.WriteString(session.RecallBegin + "\n\n")
 	for i, h := range doc.Hits {
 		fmt.Fprintf(&b, "%d. %s\n   %s\n", i+1, hitLine(h), h.source())
+		if h.Source.Page != "" && h.Host == "" { // another host's pages are opened there
+			fmt.Fprintf(&b, "   %s\n", visible(h.Source.Page))
+		}
 		for _, n := range h.Before {
 			p.beside(&b, "before", n)
 		}

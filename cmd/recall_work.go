@@ -238,7 +238,11 @@ func (p workPrinter) hit(h workHit) string {
 	if h.Branch == session.Abandoned.String() {
 		head = append(head, "abandoned branch")
 	}
-	fmt.Fprintf(&b, "%s\n   %s\n%s\n", strings.Join(head, "  "), p.source(h.workAction), p.said(h.workAction, true))
+	fmt.Fprintf(&b, "%s\n   %s\n", strings.Join(head, "  "), p.source(h.workAction))
+	if h.Source.Page != "" {
+		fmt.Fprintf(&b, "   %s\n", visible(h.Source.Page))
+	}
+	b.WriteString(p.said(h.workAction, true) + "\n")
 	if h.After != nil {
 		p.after(&b, h.After)
 	}

@@ -193,6 +193,7 @@ read again with archive show.
 		newScheduleCommand(a),
 		newLogCommand(a),
 		newUsageCommand(a),
+		newReportCommand(a),
 		newRecallCommand(a),
 		newPushCommand(a),
 		newArchiveCommand(a),

@@ -38,34 +38,51 @@ type typeRow struct {
 // runTypes reads every log in full and says what fills it.
 func runTypes(ctx context.Context, a *app, sessions []found) error {
 	logs := slices.DeleteFunc(sessions, func(s found) bool { return s.Kind == session.KindDatabase })
+	t, err := a.typesOf(ctx, logs)
+	if err != nil {
+		return err
+	}
+	for i, err := range t.failed {
+		a.tellUnread(logs[i].Path, err)
+	}
+	return renderTypes(a, t.doc)
+}
+
+// logTypes says what logs are made of.
+type logTypes struct {
+	doc     typesDocument
+	largest []session.LargeRecord // their Log is the index of a log
+	failed  []error               // by log: why it could not be read
+}
+
+// typesOf reads logs in full and says what fills them.
+func (a *app) typesOf(ctx context.Context, logs []found) (logTypes, error) {
+	t := logTypes{doc: typesDocument{Schema: 1, Types: []typeRow{}}}
 	whole := map[string]*session.Breakdown{} // by runtime
 	for _, s := range logs {
 		if whole[s.Runtime] == nil {
 			whole[s.Runtime] = session.NewBreakdown()
 		}
 	}
-	failed, err := a.readTypes(ctx, logs, whole)
-	if err != nil {
-		return err
+	var err error
+	if t.failed, err = a.readTypes(ctx, logs, whole); err != nil {
+		return t, err
 	}
-	doc := typesDocument{Schema: 1, Types: []typeRow{}}
-	for i, err := range failed {
+	for _, err := range t.failed {
 		if err == nil {
-			doc.Sessions++
-		} else {
-			a.tellUnread(logs[i].Path, err)
+			t.doc.Sessions++
 		}
 	}
+	all := session.NewBreakdown()
 	for _, b := range whole {
-		doc.Bytes += b.Bytes
-		doc.Base64 += b.Base64
-		doc.Duplicate += b.Duplicate
+		all.Merge(b)
 	}
+	t.doc.Bytes, t.doc.Base64, t.doc.Duplicate, t.largest = all.Bytes, all.Base64, all.Duplicate, all.Largest
 	for _, runtime := range slices.Sorted(maps.Keys(whole)) {
-		doc.addTypes(runtime, whole[runtime])
+		t.doc.addTypes(runtime, whole[runtime])
 	}
-	slices.SortStableFunc(doc.Types, func(x, y typeRow) int { return cmp.Compare(y.Bytes, x.Bytes) })
-	return renderTypes(a, doc)
+	slices.SortStableFunc(t.doc.Types, func(x, y typeRow) int { return cmp.Compare(y.Bytes, x.Bytes) })
+	return t, nil
 }
 
 // readTypes reads logs, as many at a time as there are workers, and adds up
@@ -80,7 +97,9 @@ func (a *app) readTypes(ctx context.Context, logs []found, whole map[string]*ses
 	}
 	failed := make([]error, len(logs))
 	err := session.Spread(ctx, len(parts), len(logs), func(worker, i int) {
-		failed[i] = readWhole(ctx, logs[i], parts[worker][logs[i].Runtime])
+		b := parts[worker][logs[i].Runtime]
+		b.Log = i
+		failed[i] = readWhole(ctx, logs[i], b)
 	})
 	for _, part := range parts {
 		for runtime, b := range part {

@@ -43,9 +43,13 @@ const (
 	chartWidth  = 720
 	chartHeight = 200
 	chartLeft   = 74 // room for the scale
+	chartRight  = 704
 	chartTop    = 10
 	chartBottom = 172 // below it stand the days
 )
+
+// fewDays is for how many days there is room at least, so that one day is no wall.
+const fewDays = 14
 
 // layer is one kind of values in a chart of days.
 type layer struct {
@@ -70,7 +74,7 @@ func drawDays(days []Day, layers []layer) chart {
 		value := scale / 4 * int64(i)
 		c.Ticks = append(c.Ticks, tick{chartBottom - height(value, scale), bytesText(value)})
 	}
-	step := float64(chartWidth-chartLeft) / float64(max(len(days), 1))
+	step := float64(chartRight-chartLeft) / float64(max(len(days), fewDays))
 	for i, d := range days {
 		column := drawDay(d, layers, scale)
 		column.X, column.Width = tenth(chartLeft+float64(i)*step+step*0.1), tenth(step*0.8)

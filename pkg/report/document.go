@@ -44,16 +44,19 @@ type Context struct {
 	Tokens   int64     `json:"tokens"`
 	Bytes    int64     `json:"bytes"`
 	Runtimes []Share   `json:"runtimes"` // the most tokens first
-	Agents   []Share   `json:"agents"`   // the same, the first MostRows of them
+	Agents   []Share   `json:"agents"`   // the same, the first MostAgents of them
 	List     []Session `json:"list"`     // the same
 	// More are the sessions that the list leaves out, MoreAgents the agents.
 	More       Share `json:"more"`
 	MoreAgents int   `json:"more_agents"`
 }
 
-// MostRows is how many sessions, and how many agents, a report lists one by one.
-// With the longest names that runtimes give, so many stay below a megabyte.
-const MostRows = 500
+// How many sessions, and how many agents, a report lists one by one: with the
+// longest names so many stay below a megabyte.
+const (
+	MostRows   = 500
+	MostAgents = 250
+)
 
 // Share is what a runtime or an agent has.
 type Share struct {

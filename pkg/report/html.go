@@ -20,8 +20,11 @@ var reportStyle string
 //go:embed report.js
 var reportScript string
 
-// FirstRows is how many rows of a long list are shown unfolded.
-const FirstRows = 15
+// How many rows of a long list, and how many alerts, are shown unfolded.
+const (
+	FirstRows   = 15
+	firstAlerts = 5
+)
 
 // WriteHTML writes a report as one file: it needs no network, and no script to be
 // read. Times are shown in the zone of location.
@@ -40,6 +43,26 @@ func WriteHTML(w io.Writer, d Document, location *time.Location) error {
 	return f.close(w)
 }
 
+// What a page bounds, so that it stays below a megabyte whatever sessions and
+// agents there are. `report --json` has the rest.
+const (
+	mostAlerts = 100
+	mostPurges = 250
+	clipRunes  = 160
+)
+
+// clip cuts what is too long for a cell.
+func clip(s string) string {
+	if len(s) <= clipRunes {
+		return s
+	}
+	runes := []rune(s)
+	if len(runes) <= clipRunes {
+		return s
+	}
+	return string(runes[:clipRunes]) + " …"
+}
+
 // reportView is a document with what is drawn of it.
 type reportView struct {
 	Document
@@ -53,20 +76,29 @@ type reportView struct {
 	DiskParts  []diskSegment
 	Agents     folded[Share]
 	Sessions   folded[Session]
-	Outcomes   []outcomeCount
-	MostTokens int64 // of a runtime
-	MostAgent  int64
-	MostDisk   int64 // of a runtime
-	MostType   int64
-	MostRecord int64
+	AlertKinds []alertKind
+
+	FoldedAlerts folded[Alert]
+	FoldedPurges folded[Purge]
+	FoldedRuns   folded[Run]
+	MoreAlerts   int
+	MorePurges   int
+
+	Outcomes    []outcomeCount
+	MostTokens  int64 // of a runtime
+	MostAgent   int64
+	MostSession int64
+	MostDisk    int64 // of a runtime
+	MostType    int64
+	MostRecord  int64
 }
 
 // folded is a list whose first rows are shown, and the rest on demand.
 type folded[T any] struct{ First, Rest []T }
 
-func fold[T any](all []T) folded[T] {
-	n := min(len(all), FirstRows)
-	if len(all) <= FirstRows+3 { // to fold so few costs more than to show them
+func fold[T any](all []T, first int) folded[T] {
+	n := min(len(all), first)
+	if len(all) <= first+3 { // to fold so few costs more than to show them
 		n = len(all)
 	}
 	return folded[T]{all[:n], all[n:]}
@@ -99,8 +131,10 @@ func newReportView(d Document) reportView {
 	}
 	v := reportView{
 		Document: d, Problems: len(d.Alerts), Size: drawDays(d.Growth.Days, sizes), PutAway: drawDays(d.Growth.Days, moved),
-		Layers: legendOf(sizes), Moved: legendOf(moved), DiskParts: segmentsOf(d.Disk), Agents: fold(d.Context.Agents), Sessions: fold(d.Context.List),
+		Layers: legendOf(sizes), Moved: legendOf(moved), DiskParts: segmentsOf(d.Disk), Agents: fold(d.Context.Agents, FirstRows), Sessions: fold(d.Context.List, FirstRows),
+		FoldedAlerts: fold(d.Alerts[:min(len(d.Alerts), mostAlerts)], firstAlerts), FoldedPurges: fold(d.Purges[:min(len(d.Purges), mostPurges)], FirstRows), FoldedRuns: fold(d.Runs.List, FirstRows), AlertKinds: kindsOf(d.Alerts),
 	}
+	v.MoreAlerts, v.MorePurges = max(len(d.Alerts)-mostAlerts, 0), max(len(d.Purges)-mostPurges, 0)
 	v.Size.Title, v.PutAway.Title = "Bytes of logs, archives and memory by day", "Bytes put into archives and taken out of logs by day"
 	for _, day := range d.Growth.Days {
 		if day.Known {
@@ -114,10 +148,30 @@ func newReportView(d Document) reportView {
 	slices.SortFunc(v.Outcomes, func(x, y outcomeCount) int { return strings.Compare(x.Outcome, y.Outcome) })
 	v.MostTokens = mostOf(d.Context.Runtimes, func(s Share) int64 { return s.Tokens })
 	v.MostAgent = mostOf(d.Context.Agents, func(s Share) int64 { return s.Tokens })
+	v.MostSession = mostOf(d.Context.List, func(s Session) int64 { return s.Tokens })
 	v.MostDisk = mostOf(d.Disk.Runtimes, RuntimeDisk.Sum)
 	v.MostType = mostOf(d.Records.Types, func(s TypeShare) int64 { return s.Bytes })
 	v.MostRecord = mostOf(d.Records.Largest, func(r Record) int64 { return r.Bytes })
 	return v
+}
+
+// alertKind counts the alerts of a kind.
+type alertKind struct {
+	Kind   string
+	Alerts int
+}
+
+// kindsOf counts alerts by kind, in their order.
+func kindsOf(alerts []Alert) (kinds []alertKind) {
+	for _, a := range alerts {
+		i := slices.IndexFunc(kinds, func(k alertKind) bool { return k.Kind == a.Kind })
+		if i < 0 {
+			i = len(kinds)
+			kinds = append(kinds, alertKind{Kind: a.Kind})
+		}
+		kinds[i].Alerts++
+	}
+	return kinds
 }
 
 // Sum is all that a runtime has on the disk.
@@ -176,17 +230,24 @@ func reportFuncs(location *time.Location) template.FuncMap {
 		"took": func(seconds float64) string {
 			return time.Duration(seconds * float64(time.Second)).Round(time.Second / 10).String()
 		},
-		"bar":     func(part, whole int64, class string) bar { return bar{portion(part, whole), class} },
-		"symbol":  symbolOf,
-		"plural":  pluralText,
-		"outcome": outcomeClass,
-		"rows":    func(rows []Share, most int64) shareRows { return shareRows{rows, most} },
+		"bar":      func(part, whole int64, class string) bar { return bar{portion(part, whole), class} },
+		"symbol":   symbolOf,
+		"plural":   pluralText,
+		"clip":     clip,
+		"outcome":  outcomeClass,
+		"rows":     func(rows []Share, most int64) shareRows { return shareRows{rows, most} },
+		"sessions": func(rows []Session, most int64) sessionRows { return sessionRows{rows, most} },
 	}
 }
 
 // shareRows are rows whose bars have a common scale.
 type shareRows struct {
 	Rows []Share
+	Most int64
+}
+
+type sessionRows struct {
+	Rows []Session
 	Most int64
 }
 

@@ -1,0 +1,63 @@
+package cmd
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"syscall"
+
+	"github.com/sessctl/sessctl/pkg/report"
+)
+
+// mostChecks is how many checks of archives a report lists.
+const mostChecks = 30
+
+// maxChecks bounds, in bytes, what is read of the record of checks: one check has
+// about 200.
+const maxChecks = 64 << 20
+
+// checksPath is the record of what archive verify has found. It is only appended
+// to.
+func (a *app) checksPath() string { return filepath.Join(a.dataDir(), "verified.jsonl") }
+
+// recordCheck writes down what archive verify has found. The check stands without
+// it: where nothing can be written, as in a data directory that may only be read,
+// the next report does not know of it.
+func (a *app) recordCheck(doc verifyDocument, o verifyOptions) {
+	path := a.checksPath()
+	if doc.Checked == 0 || !a.ours(path) {
+		return
+	}
+	line, err := json.Marshal(report.Check{
+		At: stampText(a.now()), All: len(o.IDs) == 0 && o.Agent == "", ReadData: doc.ReadData, Remote: o.Remote,
+		Archives: doc.Checked, Bytes: doc.Bytes, Receipts: doc.Receipts, Problems: len(doc.Problems),
+	})
+	if err == nil {
+		err = a.pins.AppendLine(path, line, 0o600)
+	}
+	if err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) {
+		a.notice(note{Path: path, Message: "that archives were verified is not written down: " + err.Error()})
+	}
+}
+
+// recordedChecks are the checks that were written down, the oldest first. A line
+// that a killed run has cut is passed over.
+func (a *app) recordedChecks() (checks []report.Check, err error) {
+	text, err := a.pins.ReadSmall(a.checksPath(), maxChecks)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what was verified: %w", err)
+	}
+	for line := range bytes.Lines(text) {
+		var c report.Check
+		if json.Unmarshal(line, &c) == nil && c.At != "" {
+			checks = append(checks, c)
+		}
+	}
+	return checks, nil
+}
