@@ -6,7 +6,7 @@ GO = go
 MODULE = github.com/sessctl/sessctl
 FUZZTIME = 30s
 
-.PHONY: help build demo test test-faults test-long accept accept-postgres bench bench-quick lint format clean
+.PHONY: help build demo test test-faults test-long accept accept-pages accept-postgres bench bench-quick lint format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -33,6 +33,9 @@ test-long: ## every fault run, and fuzzing for FUZZTIME (30s) each (hours)
 
 accept: build ## the real pi, Claude Code and OpenClaw on what sessctl leaves (from npm, 3.3 GB in ACCEPT_DIR; 9 minutes)
 	$(GO) run ./testdata/accept -sessctl bin/sessctl
+
+accept-pages: ## the report and the reader in a headless Chromium, with axe-core; pictures in dist/pages (2 minutes)
+	GO="$(GO)" sh testdata/pages/accept.sh dist/pages
 
 accept-postgres: ## the shared memory on a real PostgreSQL with pgvector (from Debian's packages), with load and killed servers (10 minutes)
 	sh testdata/postgresql/install.sh

@@ -229,8 +229,16 @@ func (b *Browser) event(method string, params json.RawMessage) {
 }
 
 // Open opens an address and waits until the page is loaded. What was seen before
-// is forgotten.
+// is forgotten. An empty page is opened before it: to go to another anchor of the
+// same page would load nothing.
 func (b *Browser) Open(ctx context.Context, address string) error {
+	if err := b.load(ctx, "about:blank"); err != nil {
+		return err
+	}
+	return b.load(ctx, address)
+}
+
+func (b *Browser) load(ctx context.Context, address string) error {
 	loaded := make(chan struct{})
 	b.mutex.Lock()
 	b.events["Page.loadEventFired"], b.seen = loaded, Seen{}
