@@ -41,7 +41,7 @@ func worked(h *Home) error {
 		if n == stages || !strings.Contains(line, `"role":"assistant"`) {
 			continue
 		}
-		call := fmt.Sprintf(`,{"type":"toolCall","id":"call_%d","name":"write","arguments":{"path":"/work/a/stage%02d.txt","content":"x"}}],"usage"`, n, n)
+		call := fmt.Sprintf(`,{"type":"toolCall","id":"call_%d","name":"write","arguments":{"path":"/home/lea/a/stage%02d.txt","content":"x"}}],"usage"`, n, n)
 		h.Lines[i] = strings.Replace(line, `],"usage"`, call, 1)
 		n++
 	}
@@ -59,7 +59,7 @@ func workForgotten(h *Home) error {
 // knowsWork checks that memory has each action once, as recall finds it by its
 // file, and none besides.
 func (h *Home) knowsWork() error {
-	code, out, err := h.Run("recall", "--json", "--limit", "100", "--kind", "work", "stage txt work")
+	code, out, err := h.Run("recall", "--json", "--limit", "100", "--kind", "work", "stage txt")
 	if err != nil || code > 1 {
 		return fmt.Errorf("recall --kind work: exit %d, %v: %s", code, err, out)
 	}
@@ -77,7 +77,7 @@ func (h *Home) knowsWork() error {
 		times[hit.Text] += hit.Times
 	}
 	for i := range stages {
-		file := fmt.Sprintf("/work/a/stage%02d.txt", i)
+		file := fmt.Sprintf("/home/lea/a/stage%02d.txt", i)
 		if times[file] != 1 {
 			return fmt.Errorf("memory has what was done to %s %d times, not once: %v", file, times[file], times)
 		}
