@@ -6,7 +6,7 @@ GO = go
 MODULE = github.com/sessctl/sessctl
 FUZZTIME = 30s
 
-.PHONY: help build demo test test-faults test-long accept accept-pages accept-postgres bench bench-quick lint format clean
+.PHONY: help build demo test test-faults test-long accept accept-pages accept-postgres load-postgres bench bench-quick lint format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -40,6 +40,11 @@ accept-pages: ## the report and the reader in a headless Chromium, with axe-core
 accept-postgres: ## the shared memory on a real PostgreSQL with pgvector (from Debian's packages), with load and killed servers (10 minutes)
 	sh testdata/postgresql/install.sh
 	CGO_ENABLED=0 SESSCTL_LONG=1 $(GO) test -count=1 -timeout 4h -v -run . ./pkg/memory/remote/... ./internal/postgres
+	CGO_ENABLED=0 $(GO) test -count=1 -timeout 10m -v -run TestSharedMemory ./internal/e2e
+
+load-postgres: ## 20 hosts push 300,000 records to a real PostgreSQL at once, which is killed twice (20 minutes, 5 GB)
+	sh testdata/postgresql/install.sh
+	CGO_ENABLED=0 SESSCTL_LONG=1 POSTGRES_HOSTS=$${POSTGRES_HOSTS:-20} POSTGRES_RECORDS=$${POSTGRES_RECORDS:-15000} $(GO) test -count=1 -timeout 4h -v -run 'TestLoad$$' ./pkg/memory/remote/postgres
 
 bench: ## compare with wc, find, Python, Node, jq and zstd on generated sessions (15 minutes)
 	CGO_ENABLED=0 $(GO) run ./bench

@@ -229,9 +229,6 @@ func (a *app) push(ctx context.Context, store *memory.Store, shared *postgres.Me
 	if told := a.tellUnwiped(err); told != nil {
 		return explainShared(told)
 	}
-	if doc.Stored == 0 {
-		return nil
-	}
 	model, err := store.VectorModel(ctx)
 	if err == nil {
 		bar.draw("index", 0, 1)

@@ -23,6 +23,7 @@ type Server struct {
 	dir     string
 	bin     string
 	sync    bool // it survives being killed
+	options []string
 	as      *syscall.SysProcAttr
 	process *exec.Cmd
 	ended   chan struct{} // closed when the process has ended
@@ -41,13 +42,18 @@ func Start(ctx context.Context) (*Server, error) {
 
 // StartVector starts a server that has pgvector, and that may be killed and
 // started again. It returns an error that wraps [ErrUnavailable] if there is
-// none: testdata/postgresql/install.sh installs one.
-func StartVector(ctx context.Context) (*Server, error) {
+// none: testdata/postgresql/install.sh installs one. Settings are those of
+// postgresql.conf, as NAME=VALUE.
+func StartVector(ctx context.Context, settings ...string) (*Server, error) {
 	bin, err := vectorPrograms()
 	if err != nil {
 		return nil, err
 	}
-	return start(ctx, &Server{bin: bin, sync: true})
+	s := &Server{bin: bin, sync: true}
+	for _, setting := range settings {
+		s.options = append(s.options, "-c", setting)
+	}
+	return start(ctx, s)
 }
 
 func start(ctx context.Context, s *Server) (*Server, error) {
@@ -102,7 +108,8 @@ func (s *Server) run(ctx context.Context) error {
 	if s.sync {
 		fsync = "synchronous_commit=on"
 	}
-	s.process = exec.Command(filepath.Join(s.bin, "postgres"), "-D", s.data(), "-k", s.dir, "-c", "listen_addresses=", "-c", fsync, "-c", "full_page_writes=on")
+	options := append([]string{"-D", s.data(), "-k", s.dir, "-c", "listen_addresses=", "-c", fsync, "-c", "full_page_writes=on"}, s.options...)
+	s.process = exec.Command(filepath.Join(s.bin, "postgres"), options...)
 	s.process.SysProcAttr = s.as
 	s.process.Stdout, s.process.Stderr = &s.log, &s.log
 	if err := s.process.Start(); err != nil {

@@ -46,6 +46,9 @@ const leastVersion = "0.8.4"
 // schemaName is where the tables are.
 const schemaName = "sessctl"
 
+// schemaPath is what names are looked for in.
+const schemaPath = schemaName + ", pg_temp"
+
 // Memory is a connection to a shared memory.
 type Memory struct {
 	conn    *pgx.Conn
@@ -53,6 +56,8 @@ type Memory struct {
 	engine  string
 	version int // of the tables
 	server  string
+	vector  string // in front of the names of pgvector: its schema and a dot
+	pushing bool   // others are told so
 }
 
 // Open connects to a shared memory. Errors are those of package remote.
@@ -112,8 +117,11 @@ func (m *Memory) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	path := pgx.Identifier{schemaName}.Sanitize() + ", " + pgx.Identifier{place}.Sanitize() + ", pg_temp"
-	if _, err := m.conn.Exec(ctx, "SELECT set_config('search_path', $1, false)", path); err != nil {
+	// Nothing is found by its name but our tables and what is PostgreSQL's: in the
+	// schema of pgvector, which usually is public, others may put a function that
+	// fits better than the one that is meant.
+	m.vector = pgx.Identifier{place}.Sanitize() + "."
+	if _, err := m.conn.Exec(ctx, "SELECT pg_catalog.set_config('search_path', $1, false)", schemaPath); err != nil {
 		return fmt.Errorf("prepare the connection: %w", classify(err))
 	}
 	if err := m.checkTables(ctx); err != nil {
@@ -130,14 +138,17 @@ func (m *Memory) prepare(ctx context.Context) error {
 func (m *Memory) checkVector(ctx context.Context) (place string, err error) {
 	for _, change := range []string{"CREATE EXTENSION IF NOT EXISTS vector", "ALTER EXTENSION vector UPDATE", ""} {
 		var installed, available, server string
-		err := m.conn.QueryRow(ctx, `SELECT coalesce(e.extversion, ''), coalesce(n.nspname, ''), coalesce(a.default_version, ''), current_setting('server_version')
+		var open bool
+		err := m.conn.QueryRow(ctx, `SELECT coalesce(e.extversion, ''), coalesce(n.nspname, ''), coalesce(a.default_version, ''), current_setting('server_version'), coalesce(has_schema_privilege('public', n.oid, 'CREATE'), false)
 			FROM (SELECT 1) one LEFT JOIN pg_extension e ON e.extname='vector' LEFT JOIN pg_namespace n ON n.oid=e.extnamespace
-			LEFT JOIN pg_available_extensions a ON a.name='vector'`).Scan(&installed, &place, &available, &server)
+			LEFT JOIN pg_available_extensions a ON a.name='vector'`).Scan(&installed, &place, &available, &server, &open)
 		if err != nil {
 			return "", fmt.Errorf("look for pgvector: %w", classify(err))
 		}
 		m.engine = "PostgreSQL " + server + ", pgvector " + installed
 		switch {
+		case open && m.options.SetUp:
+			return "", fmt.Errorf("%w: everybody may create functions in schema %s, and setting it up would carry them out: REVOKE CREATE ON SCHEMA %s FROM PUBLIC", remote.ErrUnsuitable, place, place)
 		case installed != "" && !isOlder(installed, leastVersion):
 			return place, nil
 		case installed == "" && available == "":

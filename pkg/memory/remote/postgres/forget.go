@@ -95,18 +95,26 @@ func (m *Memory) Verify(ctx context.Context, host string, fn func(id string, dig
 	return nil
 }
 
-// Index lets the server index the vectors of the months that have become large.
-// It returns how many indexes were made.
+// Index ends a push: the server brings its indexes up to date, and indexes the
+// vectors of the months that have become large. While others push it does that
+// only where a month has become ten times as large. It returns how many indexes
+// were made.
 func (m *Memory) Index(ctx context.Context, v memory.VectorModel) (made int, err error) {
 	model, err := m.modelOf(ctx, v)
 	if err != nil || model == nil {
 		return 0, err
 	}
+	if m.pushing {
+		if _, err := m.conn.Exec(ctx, "SELECT pg_advisory_unlock_shared($1)", int64(pushingLock)); err != nil {
+			return 0, fmt.Errorf("index vectors: %w", classify(err))
+		}
+		m.pushing = false
+	}
 	least := m.options.IndexFrom
 	if least == 0 {
 		least = DefaultIndexFrom
 	}
-	if err := m.conn.QueryRow(ctx, "SELECT index_vectors($1, $2)", *model, least).Scan(&made); err != nil {
+	if err := m.conn.QueryRow(ctx, "SELECT tend_indexes($1, $2)", *model, least).Scan(&made); err != nil {
 		return 0, fmt.Errorf("index vectors: %w", classify(err))
 	}
 	return made, nil

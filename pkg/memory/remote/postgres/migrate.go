@@ -120,6 +120,9 @@ func (m *Memory) carryOut(ctx context.Context, step migration) error {
 				return err
 			}
 		}
+		if _, err := tx.Exec(ctx, "SET LOCAL search_path = "+schemaName+", "+strings.TrimSuffix(m.vector, ".")+", pg_temp"); err != nil {
+			return err
+		}
 		if _, err := tx.Exec(ctx, step.text); err != nil {
 			return err
 		}

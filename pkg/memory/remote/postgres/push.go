@@ -30,6 +30,9 @@ func (m *Memory) Push(ctx context.Context, b remote.Batch) (r remote.Receipt, er
 			return r, fmt.Errorf("push record %s: %w", x.ID, err)
 		}
 	}
+	if err := m.beginPushing(ctx); err != nil {
+		return r, err
+	}
 	if err := m.makeMonths(ctx, rows.createdAt); err != nil {
 		return r, err
 	}
@@ -37,18 +40,33 @@ func (m *Memory) Push(ctx context.Context, b remote.Batch) (r remote.Receipt, er
 	if err != nil {
 		return r, err
 	}
+	var host int
 	err = m.inTransaction(ctx, pgx.TxOptions{}, func(tx pgx.Tx) error {
-		host, err := lockHost(ctx, tx, b.Host)
-		if err != nil {
+		if host, err = lockHost(ctx, tx, b.Host); err != nil {
 			return err
 		}
-		r, err = rows.store(ctx, tx, origin{host, model}, b.Gone)
+		r, err = rows.store(ctx, tx, origin{host, model, m.vector}, b.Gone)
 		return err
 	})
 	if err != nil {
 		return remote.Receipt{}, fmt.Errorf("push: %w", err)
 	}
-	return r, m.readBack(ctx, b, rows, &r)
+	return r, m.readBack(ctx, host, rows, &r)
+}
+
+// pushingLock is held, shared, by every connection that pushes: see Index.
+const pushingLock = 7310575183871968119
+
+// beginPushing tells others that this connection pushes, until Index or its end.
+func (m *Memory) beginPushing(ctx context.Context) error {
+	if m.pushing {
+		return nil
+	}
+	if _, err := m.conn.Exec(ctx, "SELECT pg_advisory_lock_shared($1)", int64(pushingLock)); err != nil {
+		return fmt.Errorf("push: %w", classify(err))
+	}
+	m.pushing = true
+	return nil
 }
 
 // makeMonths makes the tables of the months of a batch. It is done apart from
@@ -72,12 +90,16 @@ func (m *Memory) modelOf(ctx context.Context, v memory.VectorModel) (*int, error
 		return nil, nil
 	}
 	var model int
+	var dim int
 	_, err := m.conn.Exec(ctx, "INSERT INTO models (fingerprint, name, dim) SELECT $1, $2, $3 WHERE NOT EXISTS (SELECT 1 FROM models WHERE fingerprint=$1) ON CONFLICT DO NOTHING", v.Fingerprint, v.Name, v.Dim)
 	if err == nil {
-		err = m.conn.QueryRow(ctx, "SELECT model FROM models WHERE fingerprint=$1", v.Fingerprint).Scan(&model)
+		err = m.conn.QueryRow(ctx, "SELECT model, dim FROM models WHERE fingerprint=$1", v.Fingerprint).Scan(&model, &dim)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("register the model of vectors: %w", classify(err))
+	}
+	if dim != v.Dim {
+		return nil, fmt.Errorf("%w: its table models has %s with %d components, not %d", remote.ErrUnsuitable, v.Name, dim, v.Dim)
 	}
 	return &model, nil
 }
@@ -108,6 +130,27 @@ type rows struct {
 }
 
 func newRows(n int) *rows { return &rows{ids: make([]string, 0, n)} }
+
+// only are the rows that were chosen.
+func (r *rows) only(chosen []bool) *rows {
+	return &rows{
+		ids: some(r.ids, chosen), categories: some(r.categories, chosen), runtimes: some(r.runtimes, chosen), agents: some(r.agents, chosen), sessions: some(r.sessions, chosen),
+		keys: some(r.keys, chosen), archives: some(r.archives, chosen), paths: some(r.paths, chosen), branches: some(r.branches, chosen), texts: some(r.texts, chosen),
+		terms: some(r.terms, chosen), kinds: some(r.kinds, chosen), successors: some(r.successors, chosen), digests: some(r.digests, chosen), createdAt: some(r.createdAt, chosen),
+		firstLines: some(r.firstLines, chosen), lastLines: some(r.lastLines, chosen), firstBytes: some(r.firstBytes, chosen), endBytes: some(r.endBytes, chosen),
+		positions: some(r.positions, chosen), importances: some(r.importances, chosen), lengths: some(r.lengths, chosen), facts: some(r.facts, chosen), vectors: some(r.vectors, chosen),
+	}
+}
+
+func some[T any](column []T, chosen []bool) []T {
+	list := make([]T, 0, len(column))
+	for i, x := range column {
+		if chosen[i] {
+			list = append(list, x)
+		}
+	}
+	return list
+}
 
 func (r *rows) add(x memory.Shared, m memory.VectorModel) error {
 	text := storable(x.Text)
@@ -167,29 +210,41 @@ func incoming() string {
 const insertRows = `INSERT INTO records (host, model, id, digest, category, importance, created_at, runtime, agent, session, routing_key, archive, archive_path,
 	first_line, last_line, first_byte, end_byte, branch, position, text, terms, length, kind, successor, fact, vector)
 	SELECT $1::integer, CASE WHEN x.vector IS NOT NULL THEN $2::integer END, x.id, x.digest, x.category, x.importance, x.created_at, x.runtime, x.agent, x.session, x.routing_key, x.archive, x.archive_path,
-	x.first_line, x.last_line, x.first_byte, x.end_byte, x.branch, x.position, x.text, x.terms::tsvector, x.length, x.kind, x.successor, x.fact::json, x.vector::halfvec FROM `
+	x.first_line, x.last_line, x.first_byte, x.end_byte, x.branch, x.position, x.text, x.terms::tsvector, x.length, x.kind, x.successor, x.fact::json, x.vector::%shalfvec FROM `
 
 // origin is whose records are stored: the numbers of host and model; nil where they
 // have no vectors.
 type origin struct {
-	host  int
-	model *int
+	host   int
+	model  *int
+	vector string // in front of the names of pgvector
 }
 
 // store takes the place of what was changed, drops what is gone, and adds what
 // is new and was not forgotten.
 func (r *rows) store(ctx context.Context, tx pgx.Tx, from origin, gone []string) (receipt remote.Receipt, err error) {
+	there, err := digestsOf(ctx, tx, from.host, r.ids)
+	if err != nil {
+		return receipt, err
+	}
+	var fresh []bool
+	var changed []string
+	for i, id := range r.ids {
+		digest, known := there[id]
+		if fresh = append(fresh, !known || digest != r.digests[i]); known && fresh[i] {
+			changed = append(changed, id)
+		}
+	}
 	dropped, err := tx.Exec(ctx, "DELETE FROM records WHERE host=$1 AND id = ANY ($2)", from.host, gone)
+	if err == nil && len(changed) > 0 {
+		_, err = tx.Exec(ctx, "DELETE FROM records WHERE host=$1 AND id = ANY ($2)", from.host, changed)
+	}
 	if err != nil {
 		return receipt, err
 	}
 	receipt.Gone = int(dropped.RowsAffected())
-	_, err = tx.Exec(ctx, `DELETE FROM records r USING unnest($2::text[], $3::bigint[]) AS x (id, digest) WHERE r.host=$1 AND r.id=x.id AND r.digest<>x.digest`, from.host, r.ids, r.digests)
-	if err != nil {
-		return receipt, err
-	}
-	added, err := tx.Exec(ctx, insertRows+incoming()+` WHERE NOT EXISTS (SELECT 1 FROM tombstones t WHERE t.id=x.id)
-		AND NOT EXISTS (SELECT 1 FROM records r WHERE r.host=$1 AND r.id=x.id) ORDER BY x.created_at, x.id`, append([]any{from.host, from.model}, r.arguments()...)...)
+	added, err := tx.Exec(ctx, fmt.Sprintf(insertRows, from.vector)+incoming()+` WHERE NOT EXISTS (SELECT 1 FROM tombstones t WHERE t.id=x.id) ORDER BY x.created_at, x.id`,
+		append([]any{from.host, from.model}, r.only(fresh).arguments()...)...)
 	if err != nil {
 		return receipt, err
 	}
@@ -198,24 +253,37 @@ func (r *rows) store(ctx context.Context, tx pgx.Tx, from origin, gone []string)
 	return receipt, err
 }
 
-// readBack looks which records of a batch are there after all.
-func (m *Memory) readBack(ctx context.Context, b remote.Batch, r *rows, receipt *remote.Receipt) error {
-	found, err := m.conn.Query(ctx, "SELECT r.id, r.digest FROM records r JOIN hosts h ON h.host=r.host WHERE h.name=$1 AND r.id = ANY ($2)", b.Host, r.ids)
+// querier is a connection, or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+// digestsOf looks which records of a host are there, with their digests. Each is
+// looked up by itself: a join would read all that the host has.
+func digestsOf(ctx context.Context, q querier, host int, ids []string) (map[string]int64, error) {
+	found, err := q.Query(ctx, `SELECT x.id, r.digest FROM unnest($2::text[]) AS x (id)
+		CROSS JOIN LATERAL (SELECT r.digest FROM records r WHERE r.host=$1 AND r.id=x.id LIMIT 1) r`, host, ids)
 	if err != nil {
-		return fmt.Errorf("read back: %w", classify(err))
+		return nil, err
 	}
-	sent := make(map[string]int64, len(r.ids))
-	for i, id := range r.ids {
-		sent[id] = r.digests[i]
-	}
+	there := make(map[string]int64, len(ids))
 	var id string
 	var digest int64
 	_, err = pgx.ForEachRow(found, []any{&id, &digest}, func() error {
-		if want, ok := sent[id]; ok && want == digest {
-			receipt.Present = append(receipt.Present, id)
-		}
+		there[id] = digest
 		return nil
 	})
+	return there, err
+}
+
+// readBack looks which records of a batch are there after all.
+func (m *Memory) readBack(ctx context.Context, host int, r *rows, receipt *remote.Receipt) error {
+	there, err := digestsOf(ctx, m.conn, host, r.ids)
+	for i, id := range r.ids {
+		if digest, ok := there[id]; ok && digest == r.digests[i] {
+			receipt.Present = append(receipt.Present, id)
+		}
+	}
 	if err == nil && len(receipt.Present) < len(r.ids) {
 		receipt.Buried, err = m.texts(ctx, "SELECT id FROM tombstones WHERE id = ANY ($1)", r.ids)
 	}
@@ -250,7 +318,8 @@ const (
 )
 
 // termVector is a tsvector of the terms of a text, and how many there are. What
-// stands in place of their positions counts how often each occurs.
+// stands in place of their positions counts how often each occurs; most occur
+// once and have none.
 func termVector(text string) (vector string, length int) {
 	counts := map[string]int{}
 	var order []string
@@ -268,6 +337,9 @@ func termVector(text string) (vector string, length int) {
 	for _, term := range order {
 		b.WriteString(lexeme(term))
 		for n := range min(counts[term], mostPositions) {
+			if counts[term] == 1 {
+				break
+			}
 			b.WriteByte(":,"[min(n, 1)])
 			b.WriteString(strconv.Itoa(n + 1))
 		}

@@ -16,7 +16,7 @@ import (
 // Recall answers a question: all of it from one moment.
 func (m *Memory) Recall(ctx context.Context, q memory.Query, e embed.QueryEmbedder, model embed.Model) (result memory.Result, err error) {
 	err = m.inTransaction(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		result, err = memory.Ask(ctx, &index{tx: tx, exact: m.options.Exact}, q, e, model)
+		result, err = memory.Ask(ctx, &index{tx: tx, exact: m.options.Exact, pgvector: m.vector}, q, e, model)
 		return err
 	})
 	if err != nil {
@@ -27,8 +27,9 @@ func (m *Memory) Recall(ctx context.Context, q memory.Query, e embed.QueryEmbedd
 
 // index looks a question up in the tables.
 type index struct {
-	tx    pgx.Tx
-	exact bool
+	tx       pgx.Tx
+	exact    bool
+	pgvector string // in front of its names
 
 	query  memory.Query // that vectors are compared for
 	model  int
@@ -54,9 +55,9 @@ func condition(q memory.Query, first int) (string, []any) {
 	add(q.Category != "", "r.category=?", q.Category)
 	add(q.Since != 0, "r.created_at>=?", q.Since)
 	add(q.Until != 0, "r.created_at<?", q.Until)
-	add(q.Kind != "", "r.kind=?", q.Kind)
+	add(q.Kind != "", "r.kind<>'' AND r.kind=?", q.Kind)
 	if !q.Superseded {
-		text += " AND (r.successor='' OR NOT EXISTS (SELECT 1 FROM records n WHERE n.host=r.host AND n.id=r.successor))"
+		text += " AND (r.successor='' OR NOT has_record(r.host, r.successor))"
 	}
 	return text, args
 }
@@ -65,7 +66,7 @@ func condition(q memory.Query, first int) (string, []any) {
 // passes the filters.
 func (x *index) HasVectors(ctx context.Context, q memory.Query, m embed.Model) (has bool, err error) {
 	x.query = q
-	err = x.tx.QueryRow(ctx, "SELECT model, dim FROM models WHERE fingerprint=$1", m.Fingerprint()).Scan(&x.model, &x.dim)
+	err = x.tx.QueryRow(ctx, "SELECT model, dim FROM models WHERE fingerprint=$1 AND dim=$2", m.Fingerprint(), m.Dim).Scan(&x.model, &x.dim)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, nil
 	}
@@ -81,7 +82,12 @@ func (x *index) HasVectors(ctx context.Context, q memory.Query, m embed.Model) (
 
 // Models lists who made the vectors of an agent, or of all.
 func (x *index) Models(ctx context.Context, agent string, m embed.Model) (models memory.Models, err error) {
-	found, err := x.tx.Query(ctx, "SELECT fingerprint, name FROM models o WHERE EXISTS (SELECT 1 FROM records r WHERE r.model=o.model AND ($1='' OR r.agent=$1)) ORDER BY name", agent)
+	where, args := "r.model=o.model", []any(nil)
+	if agent != "" {
+		where, args = where+" AND r.agent=$1", []any{agent}
+	}
+	// One row of each model: EXISTS would be a join with all records.
+	found, err := x.tx.Query(ctx, "SELECT fingerprint, name FROM models o WHERE (SELECT r.model FROM records r WHERE "+where+" LIMIT 1) IS NOT NULL ORDER BY name", args...)
 	if err != nil {
 		return models, fmt.Errorf("list models: %w", err)
 	}
@@ -105,8 +111,11 @@ func (x *index) Models(ctx context.Context, agent string, m embed.Model) (models
 
 // without lists the agents that have vectors of other models only.
 func (x *index) without(ctx context.Context, m embed.Model) ([]string, error) {
-	found, err := x.tx.Query(ctx, `SELECT agent FROM records r JOIN models o ON o.model=r.model
-		GROUP BY agent HAVING NOT bool_or(o.fingerprint=$1) ORDER BY agent`, m.Fingerprint())
+	// Agents are found one after another by the index: they are few.
+	found, err := x.tx.Query(ctx, `WITH RECURSIVE agents AS (SELECT min(agent) AS agent FROM records
+			UNION ALL SELECT (SELECT min(r.agent) FROM records r WHERE r.agent > a.agent) FROM agents a WHERE a.agent IS NOT NULL)
+		SELECT a.agent FROM agents a WHERE a.agent IS NOT NULL AND (SELECT 1 FROM records r WHERE r.model IS NOT NULL AND r.agent=a.agent LIMIT 1) IS NOT NULL
+			AND (SELECT 1 FROM records r WHERE r.model=(SELECT model FROM models WHERE fingerprint=$1) AND r.agent=a.agent LIMIT 1) IS NULL ORDER BY 1`, m.Fingerprint())
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +126,7 @@ func (x *index) without(ctx context.Context, m embed.Model) ([]string, error) {
 // or goes by the index is said for this transaction.
 func (x *index) Compare(ctx context.Context, vector []float32) (bool, error) {
 	x.vector = *halfVector(vector)
-	settings := "SET LOCAL hnsw.iterative_scan = strict_order; SET LOCAL hnsw.ef_search = 200; SET LOCAL hnsw.max_scan_tuples = 100000"
+	settings := "SET LOCAL hnsw.iterative_scan = strict_order; SET LOCAL hnsw.ef_search = 100; SET LOCAL hnsw.max_scan_tuples = 100000"
 	if x.exact {
 		settings = "SET LOCAL enable_indexscan = off"
 	}
@@ -130,7 +139,7 @@ func (x *index) Compare(ctx context.Context, vector []float32) (bool, error) {
 // distance is minus the cosine of a record with the question, whose vector is
 // $1.
 func (x *index) distance() string {
-	return fmt.Sprintf("(r.vector::halfvec(%d) <#> $1::halfvec(%d))", x.dim, x.dim)
+	return fmt.Sprintf("(r.vector::%[1]shalfvec(%[2]d) OPERATOR(%[1]s<#>) $1::%[1]shalfvec(%[2]d))", x.pgvector, x.dim)
 }
 
 // Nearest compares vectors. The number of the model is written out: only so is

@@ -46,7 +46,8 @@ func (x *index) know(ctx context.Context, terms []string) error {
 	if len(unknown) == 0 {
 		return nil
 	}
-	found, err := x.tx.Query(ctx, "SELECT term, sum(records)::float8 FROM term_counts WHERE term = ANY ($1) GROUP BY 1", unknown)
+	found, err := x.tx.Query(ctx, `SELECT x.term, c.records FROM unnest($1::text[]) AS x (term)
+		CROSS JOIN LATERAL (SELECT coalesce(sum(c.records), 0)::float8 AS records FROM term_counts c WHERE c.term=x.term) c`, unknown)
 	if err != nil {
 		return fmt.Errorf("count the records with a word: %w", err)
 	}
@@ -96,10 +97,11 @@ func (x *index) Count(ctx context.Context, terms []string) (memory.Counts, error
 
 // Bounds of what is looked at for one question: rows that a search by the
 // question's rarer words may match, and how many of those, by the weight of the
-// words they have, are scored by how often.
+// words they have, are scored by how often. To count the words of a row costs
+// more than all else of a question.
 const (
 	mostMatches = 20_000
-	mostScored  = 2_000
+	mostScored  = 500
 )
 
 // Words finds rows by the index of terms and scores them. Words that stand in
@@ -145,8 +147,9 @@ func (x *index) earliest(ctx context.Context, q memory.Query, n int) ([]int64, e
 	return pgx.CollectRows(found, pgx.RowTo[int64])
 }
 
-// occurrences says how often a row r has each term of $1.
-const occurrences = `ARRAY(SELECT coalesce(array_length(u.positions, 1), 0) FROM unnest($1::text[]) WITH ORDINALITY t (term, n)
+// occurrences says how often a row r has each term of $1. One that has no
+// positions occurs once.
+const occurrences = `ARRAY(SELECT CASE WHEN u.lexeme IS NULL THEN 0 ELSE coalesce(array_length(u.positions, 1), 1) END FROM unnest($1::text[]) WITH ORDINALITY t (term, n)
 	LEFT JOIN unnest(r.terms) u ON u.lexeme=t.term ORDER BY t.n)`
 
 // matching returns the best of the rows that match, by BM25 over terms.
@@ -158,7 +161,7 @@ func (x *index) matching(ctx context.Context, q memory.Query, m memory.Match, te
 	where, args := condition(q, 6)
 	list, err := x.score(ctx, terms, `SELECT r.key, r.length, `+occurrences+` FROM (SELECT r.key, r.length, r.terms FROM records r
 		WHERE r.terms @@ $2::tsquery AND `+where+`
-		ORDER BY (SELECT sum(w) FROM unnest($3::text[]::tsquery[], $4::float8[]) AS t (q, w) WHERE r.terms @@ t.q) DESC, r.key LIMIT $5) r`,
+		ORDER BY (SELECT sum(w) FROM unnest($3::text[]::tsquery[], $4::float8[]) AS t (q, w) WHERE r.terms @@ t.q) DESC, ts_rank(r.terms, $2::tsquery, 1) DESC, r.key LIMIT $5) r`,
 		append([]any{terms, termQuery(m), lexemes, weights, max(mostScored, 4*n)}, args...)...)
 	slices.SortFunc(list, func(a, b memory.Scored) int {
 		return cmp.Or(cmp.Compare(b.Cosine, a.Cosine), cmp.Compare(a.Key, b.Key))

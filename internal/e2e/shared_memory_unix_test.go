@@ -1,0 +1,209 @@
+//go:build unix
+
+package e2e_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/sessctl/sessctl/internal/postgres"
+)
+
+// planted are secrets of every kind as a session may show them, and what of each
+// must be found nowhere. They are made up.
+var planted = []struct{ text, secret string }{
+	{"-----BEGIN RSA PRIVATE KEY-----\nMIIEplanted01\nghijklmn\n-----END RSA PRIVATE KEY-----", "MIIEplanted01"},
+	{"-----BEGIN PGP PRIVATE KEY BLOCK-----\nlQOYplanted02\n-----END PGP PRIVATE KEY BLOCK-----", "lQOYplanted02"},
+	{"AGE-SECRET-KEY-1PLANTED03QQQQQQQQQQQQQQQ", "PLANTED03"},
+	{"sk-planted04ghijklmnopqrstuvwx", "planted04"},
+	{"sk-ant-api03-PLANTED05BBBBCCCC", "PLANTED05"},
+	{"sk_live_" + "0a5b1c6planted06", "planted06"},
+	{"whsec_0123planted0789abcdef", "planted07"},
+	{"ghp_planted08ijklmnopqrstuvwxyz0123456789", "planted08"},
+	{"github_pat_11PLANTED09abcdefghij_klmnop", "PLANTED09"},
+	{"glpat-planted10j0123456789", "planted10"},
+	{"AKIAIOSFODNN7EXAMPLE", "IOSFODNN7"},
+	{"xoxb-123456789012-planted12jkl", "planted12"},
+	{"https://hooks.slack.com/services/T00000000/B00000000/PLANTED13XXXX", "PLANTED13"},
+	{"https://discord.com/api/webhooks/123456789/planted14jklmnopqrst", "planted14"},
+	{"AIzaSyPLANTED15456789abcdefghijklmnopq", "PLANTED15"},
+	{"ya29.a0planted16ABabcdefghijklmnop", "planted16"},
+	{"gsk_planted17jklmnopqrstuvwxyz", "planted17"},
+	{"npm_planted18jklmnopqrstuvwxyz", "planted18"},
+	{"pypi-AgEIplanted19mcCJGFiY2Rl", "planted19"},
+	{"dop_v1_0123456789abcdef0123420202", "abcdef0123420202"},
+	{"shpat_0123456789abcdef2121", "abcdef2121"},
+	{"AccountName=x;AccountKey=planted22jklmnopqrstuvwxyz0123==;", "planted22"},
+	{"eyJhbGciOiJIUzI1NiJ9.eyJplanted23iIxMjM0In0.dBjftJeZ4CVP", "planted23"},
+	{"curl -H 'Authorization: Bearer planted24.123456'", "planted24"},
+	{"Set-Cookie: sid=planted25abcdef; Path=/", "planted25"},
+	{`"x-api-key": "planted26h12345"`, "planted26"},
+	{"postgres://shed:planted27pw@db.example/shed", "planted27"},
+	{"hf_planted28jklmnopqrstuvwx", "planted28"},
+	{"SG.abcdefghijklmnopqrst.planted2989uvwxyzab", "planted29"},
+	{"password=planted30-laub-2019", "planted30"},
+	{"aws_secret_access_key = planted31FEMI/K7MDENG", "planted31"},
+	{"hvs" + ".planted32jklmnopqrstuvwxyz01", "planted32"},
+	{"curl -s --user admin:planted33horse1 https://x.example", "planted33"},
+	{"https://x.blob.example/c?sv=2022&sig=planted34jklmnopqrstuvwx%3D", "planted34"},
+}
+
+// TestSharedMemoryKeepsNoSecret: what is pushed has none of the secrets of a
+// session, in any table, index or file of the server; and what was forgotten is
+// in none either, once the tables were written anew.
+func TestSharedMemoryKeepsNoSecret(t *testing.T) {
+	server, err := postgres.StartVector(t.Context())
+	if errors.Is(err, postgres.ErrUnavailable) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Stop)
+	home := filepath.Join(t.TempDir(), "home")
+	var texts []string
+	for i, p := range planted {
+		texts = append(texts, fmt.Sprintf("Step %d of the walrus plan. Use %s for it.", i+1, p.text))
+	}
+	talk(t, home, "alpha", texts)
+	talk(t, home, "beta", []string{"The zebulonian heron sleeps by the quibblesome lake.", "Nobody else knows of the quibblesome lake."})
+	sessctl := func(arguments ...string) {
+		t.Helper()
+		c := exec.CommandContext(t.Context(), buildProgram(t), arguments...)
+		c.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "SESSCTL_MEMORY_REMOTE_URL=" + server.DSN, "SESSCTL_MEMORY_REMOTE_HOST=laptop"}
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("sessctl %s: %v\n%s", strings.Join(arguments, " "), err, out)
+		}
+	}
+	sessctl("archive", "--all", "--remember")
+	sessctl("push", "--setup")
+	sessctl("push")
+	sql(t, server.DSN, "ANALYZE", "CHECKPOINT")
+	rows, files := wholeDatabase(t, server.DSN), filesOfServer(t, server.DSN, "")
+	for _, p := range planted {
+		secret := strings.ToLower(p.secret)
+		if strings.Contains(rows, secret) || bytes.Contains(files, []byte(secret)) {
+			t.Errorf("%s is in the shared memory", p.secret)
+		}
+	}
+	const word = "quibblesome"
+	if n := strings.Count(rows, "[redacted]"); n < len(planted) || !strings.Contains(rows, word) || !bytes.Contains(files, []byte(word)) {
+		t.Fatalf("%d places are redacted; what is looked for is not found where it is", n)
+	}
+	sessctl("memory", "forget", "--text", word, "--yes")
+	sessctl("push")
+	if strings.Contains(wholeDatabase(t, server.DSN), word) {
+		t.Error("what was forgotten is in a table")
+	}
+	sql(t, server.DSN, "VACUUM FULL sessctl.records", "VACUUM FULL sessctl.term_counts", "CHECKPOINT")
+	if bytes.Contains(filesOfServer(t, server.DSN, "base"), []byte(word)) {
+		t.Error("what was forgotten is in a file of the database")
+	}
+}
+
+// talk writes a session of pi in which a person says these texts.
+func talk(t *testing.T, home, project string, texts []string) {
+	t.Helper()
+	dir := filepath.Join(home, ".pi/agent/sessions", "--"+project+"--")
+	id := "5f0c1c2e-6d0a-4f57-9d2b-0c8e1f1a2b3c"
+	log := fmt.Sprintf(`{"type":"session","version":3,"id":%q,"timestamp":"2026-03-01T10:00:00.000Z","cwd":"/w"}`, id) + "\n"
+	parent := "null"
+	for i, text := range texts {
+		for k, role := range []string{"user", "assistant"} {
+			said, _ := json.Marshal([]string{text, "Noted."}[k]) // a text always can be
+			log += fmt.Sprintf(`{"type":"message","id":"a%07d","parentId":%s,"timestamp":"2026-03-01T10:%02d:%02d.000Z","message":{"role":%q,"content":[{"type":"text","text":%s}],"stopReason":"stop"}}`,
+				2*i+k, parent, i, k+1, role, said) + "\n"
+			parent = fmt.Sprintf(`"a%07d"`, 2*i+k)
+		}
+	}
+	path := filepath.Join(dir, "2026-03-01T10-00-00-000Z_"+id+".jsonl")
+	old := time.Now().Add(-2 * time.Hour)
+	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(path, []byte(log), 0o600), os.Chtimes(path, old, old)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func sql(t *testing.T, dsn string, statements ...string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	for _, statement := range statements {
+		if _, err := conn.Exec(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
+// wholeDatabase is every row of every table, the server's own included, in lower
+// case.
+func wholeDatabase(t *testing.T, dsn string) string {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	found, err := conn.Query(t.Context(), "SELECT c.oid::regclass::text FROM pg_class c WHERE relkind IN ('r', 'm') AND relpersistence='p'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables, err := pgx.CollectRows(found, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, table := range tables {
+		rows, err := conn.Query(t.Context(), "SELECT x::text FROM "+table+" x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			t.Fatalf("%s: %v", table, err)
+		}
+		all.WriteString(strings.Join(list, "\n"))
+	}
+	return strings.ToLower(all.String())
+}
+
+// filesOfServer are the files below a directory of the server's, one after
+// another, in lower case.
+func filesOfServer(t *testing.T, dsn, below string) (all []byte) {
+	t.Helper()
+	dir := filepath.Join(strings.TrimPrefix(strings.Fields(dsn)[0], "host="), "data", below)
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return ignoreGone(err)
+		}
+		data, err := os.ReadFile(name)
+		all = append(append(all, bytes.ToLower(data)...), 0)
+		return ignoreGone(err)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// ignoreGone: the server is at work, and files come and go.
+func ignoreGone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,242 @@
+//go:build unix
+
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/memory/remote"
+	"github.com/sessctl/sessctl/pkg/memory/remote/postgres"
+)
+
+// attacked is a shared memory as docs/fleet.md sets it up: it belongs to a role
+// that is no superuser. alice pushes and asks, mallory may only push, and both
+// have said something.
+type attacked struct {
+	dsn    string
+	stores map[string]*memory.Store
+}
+
+func newAttacked(t *testing.T) *attacked {
+	t.Helper()
+	a := &attacked{dsn: database(t, shared(t)), stores: map[string]*memory.Store{}}
+	name := strings.Fields(a.dsn[strings.Index(a.dsn, "dbname="):])[0][len("dbname="):]
+	run(t, a.dsn, `DO $$ BEGIN
+		IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname='team') THEN CREATE ROLE team LOGIN CREATEROLE; END IF;
+		IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname='sessctl_host') THEN CREATE ROLE sessctl_host; CREATE ROLE sessctl_reader; END IF;
+		IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname='mallory') THEN
+			CREATE ROLE alice LOGIN IN ROLE sessctl_host, sessctl_reader; CREATE ROLE mallory LOGIN IN ROLE sessctl_host; CREATE ROLE reader LOGIN IN ROLE sessctl_reader;
+		END IF; END $$`,
+		"ALTER DATABASE "+pgx.Identifier{name}.Sanitize()+" OWNER TO team", "CREATE EXTENSION vector")
+	open(t, postgres.Options{URL: a.as("team"), SetUp: true})
+	for _, host := range []string{"alice", "mallory"} {
+		a.stores[host] = store(t)
+		said(t, a.stores[host], host, 5)
+		push(t, pusher(a.stores[host], open(t, postgres.Options{URL: a.as(host)}), host))
+	}
+	run(t, a.dsn, "ANALYZE")
+	return a
+}
+
+// as is how a role connects.
+func (a *attacked) as(role string) string {
+	return strings.Replace(a.dsn, "user=postgres", "user="+role, 1)
+}
+
+// try carries out a statement as a role, and returns how many rows it changed.
+func (a *attacked) try(t *testing.T, role, statement string) (rows int64, err error) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), a.as(role))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	if _, err := conn.Exec(t.Context(), "SET search_path = sessctl, public"); err != nil {
+		t.Fatal(err)
+	}
+	tag, err := conn.Exec(t.Context(), statement)
+	return tag.RowsAffected(), err
+}
+
+// TestRefusedToHosts: a role that may push does nothing with what is not its
+// own, and cannot become more than it is.
+func TestRefusedToHosts(t *testing.T) {
+	a := newAttacked(t)
+	const columns = "host, id, digest, category, importance, created_at, runtime, agent, session, routing_key, archive, archive_path, first_line, last_line, first_byte, end_byte, branch, position, text, terms, length, kind, successor"
+	row := func(host, id, length string) string {
+		return "(SELECT host FROM hosts WHERE name='" + host + "'), '" + id + "', 1, 'session_history', 0.5, 1772533800000, '', '', '', '', '', '', 0, 0, 0, 0, '', 0, 'text', '', " + length + ", '', ''"
+	}
+	insert := func(extra, values string) string {
+		return "INSERT INTO records (" + columns + extra + ") VALUES (" + values + ")"
+	}
+	for _, c := range []struct{ role, what string }{
+		{"mallory", "UPDATE records SET text='x'"},
+		{"mallory", "TRUNCATE records"},
+		{"mallory", "DROP TABLE records"},
+		{"mallory", "ALTER TABLE records DISABLE ROW LEVEL SECURITY"},
+		{"mallory", "DROP POLICY records_own ON records"},
+		{"mallory", "SET row_security = off; SELECT text FROM records"},
+		{"mallory", insert("", row("alice", "forged", "1"))},
+		{"mallory", insert(", key", row("mallory", "shadow", "1")+", 1")},
+		{"mallory", insert(", model, vector", row("mallory", "short", "1")+", 1, '[1,0,0]'")},
+		{"mallory", insert(", model, vector", row("mallory", "long", "1")+", 1, ('[' || repeat('9,', 1023) || '9]')::halfvec")},
+		{"mallory", insert(", model", row("mallory", "none", "1")+", 1")},
+		{"mallory", insert("", row("mallory", "heavy", "1000000"))},
+		{"mallory", insert("", row("mallory", "light", "-5"))},
+		{"mallory", "UPDATE hosts SET role='mallory'"},
+		{"mallory", "UPDATE hosts SET records=0"},
+		{"mallory", "INSERT INTO hosts (name, role) VALUES ('x', 'alice')"},
+		{"mallory", "INSERT INTO hosts (name, records) VALUES ('x', 1000000)"},
+		{"mallory", "DELETE FROM hosts"},
+		{"mallory", "UPDATE models SET dim=3"},
+		{"mallory", "DELETE FROM models"},
+		{"mallory", "INSERT INTO tombstones (id, host, at, archive, first_byte, end_byte) VALUES ('x', 1, 0, '', 0, 0)"},
+		{"mallory", "DELETE FROM tombstones"},
+		{"mallory", "SELECT bury('alice', ARRAY['x'], ARRAY[0], ARRAY[''], ARRAY[0], ARRAY[0])"},
+		{"mallory", "UPDATE term_counts SET records=0"},
+		{"mallory", "INSERT INTO term_counts VALUES ('x', 1, 5)"},
+		{"mallory", "UPDATE state SET value='x'"},
+		{"mallory", "INSERT INTO migrations (version, name) VALUES (1000, 'x')"},
+		{"mallory", "SELECT setval('record_keys', 1)"},
+		{"mallory", "SELECT set_storage('records')"},
+		{"mallory", "CREATE TEMP TABLE t (host integer, terms tsvector, length integer); CREATE TRIGGER x AFTER INSERT ON t REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION count_added()"},
+		{"mallory", "CREATE OR REPLACE FUNCTION sessctl.month_of(at bigint) RETURNS timestamp LANGUAGE sql AS 'SELECT now()::timestamp'"},
+		{"mallory", "ALTER FUNCTION add_months(bigint[]) SET search_path = public"},
+		{"mallory", "CREATE TABLE sessctl.mine (x text)"},
+		{"mallory", "CREATE TABLE public.mine (x text)"},
+		{"mallory", "GRANT sessctl_reader TO mallory"},
+		{"mallory", "GRANT sessctl_host TO reader"},
+		{"mallory", "ALTER ROLE mallory SUPERUSER"},
+		{"mallory", "ALTER ROLE mallory CREATEROLE"},
+		{"mallory", "ALTER ROLE alice PASSWORD 'x'"},
+		{"mallory", "SET ROLE alice"},
+		{"mallory", "SET ROLE team"},
+		{"mallory", "SET ROLE sessctl_reader"},
+		{"mallory", "SET SESSION AUTHORIZATION alice"},
+		{"mallory", "COPY records TO PROGRAM 'cat'"},
+		{"mallory", "SELECT pg_read_file('PG_VERSION')"},
+		{"reader", insert("", row("alice", "forged", "1"))},
+		{"reader", "DELETE FROM records"},
+		{"reader", "INSERT INTO hosts (name) VALUES ('x')"},
+		{"reader", "SELECT bury('alice', ARRAY['x'], ARRAY[0], ARRAY[''], ARRAY[0], ARRAY[0])"},
+		{"reader", "SELECT add_months(ARRAY[1772533800000])"},
+		{"reader", "SELECT tend_indexes(1, 0)"},
+	} {
+		_, err := a.try(t, c.role, c.what)
+		var refused *pgconn.PgError
+		if !errors.As(err, &refused) || refused.Code != "42501" {
+			t.Errorf("%s: %s: %v", c.role, c.what, err)
+		}
+	}
+	if got := text(t, a.dsn, "SELECT count(*) || ' ' || (SELECT sum(records) FROM sessctl.hosts) || ' ' || (SELECT count(*) FROM sessctl.tombstones) FROM sessctl.records"); got != "10 10 0" {
+		t.Errorf("afterwards there are %s", got)
+	}
+}
+
+// TestHostsSeeTheirOwn: who only pushes learns nothing of what others said: not
+// by the tables of months, not by a function that a filter calls, not by what
+// the server knows of the columns.
+func TestHostsSeeTheirOwn(t *testing.T) {
+	a := newAttacked(t)
+	for what, query := range map[string]string{
+		"records":    "SELECT count(*)::text FROM sessctl.records WHERE text LIKE '%alice%'",
+		"terms":      "SELECT count(*)::text FROM sessctl.term_counts c JOIN sessctl.hosts h USING (host) WHERE h.name='alice'",
+		"statistics": "SELECT count(*)::text FROM pg_stats WHERE schemaname='sessctl' AND (tablename LIKE 'records%' OR tablename='term_counts')",
+		"deleted":    "WITH gone AS (DELETE FROM sessctl.records WHERE text LIKE '%alice%' RETURNING 1) SELECT count(*)::text FROM gone",
+		"touched":    "WITH touched AS (UPDATE sessctl.hosts SET last_push=1 WHERE name='alice' RETURNING 1) SELECT count(*)::text FROM touched",
+	} {
+		if got := text(t, a.as("mallory"), query); got != "0" {
+			t.Errorf("%s: %s", what, got)
+		}
+	}
+	months := strings.Fields(text(t, a.dsn, "SELECT string_agg(inhrelid::regclass::text, ' ') FROM pg_inherits WHERE inhparent='sessctl.records'::regclass"))
+	for _, month := range months {
+		if _, err := a.try(t, "mallory", "SELECT * FROM "+month); err == nil {
+			t.Errorf("%s can be read", month)
+		}
+		if _, err := a.try(t, "reader", "DELETE FROM "+month); err == nil {
+			t.Errorf("%s can be emptied", month)
+		}
+	}
+	const leak = `CREATE FUNCTION pg_temp.leak(x text) RETURNS boolean COST 0.0001 LANGUAGE plpgsql AS $$ BEGIN IF x LIKE '%alice%' THEN RAISE 'seen: %', x; END IF; RETURN true; END $$;
+		SELECT count(*) FROM records WHERE pg_temp.leak(text)`
+	if _, err := a.try(t, "mallory", leak); err != nil {
+		t.Errorf("a function in a filter: %v", err)
+	}
+	if hits := ask(t, open(t, postgres.Options{URL: a.as("mallory")}), memory.Query{Text: "which crane lifts", Limit: 20}).Hits; len(hits) != 5 || hits[0].Host != "mallory" {
+		t.Errorf("who only pushes finds %d records", len(hits))
+	}
+}
+
+// TestTrappedNames: functions that somebody puts where names are looked for are
+// carried out by nobody else, neither by the owner's functions nor by hosts.
+func TestTrappedNames(t *testing.T) {
+	a := newAttacked(t)
+	run(t, a.dsn, "GRANT CREATE ON SCHEMA public TO mallory", "CREATE TABLE public.caught (who text, by text)", "GRANT INSERT ON public.caught TO PUBLIC")
+	for _, kind := range []string{"bigint", "text"} {
+		run(t, a.as("mallory"), `CREATE FUNCTION public.unnest(x `+kind+`[]) RETURNS SETOF `+kind+` LANGUAGE plpgsql AS $$ BEGIN
+			INSERT INTO public.caught VALUES (current_user, 'unnest'); RETURN QUERY SELECT pg_catalog.unnest(x); END $$`)
+	}
+	run(t, a.as("mallory"), `CREATE FUNCTION public.to_char(x timestamp, y text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN
+		INSERT INTO public.caught VALUES (current_user, 'to_char'); RETURN pg_catalog.to_char(x, y); END $$`,
+		`CREATE FUNCTION public.times(x numeric, y integer) RETURNS numeric LANGUAGE plpgsql AS $$ BEGIN
+			INSERT INTO public.caught VALUES (current_user, '*'); RETURN x OPERATOR(pg_catalog.*) y::numeric; END $$`,
+		"CREATE OPERATOR public.* (LEFTARG = numeric, RIGHTARG = integer, FUNCTION = public.times)")
+	m := open(t, postgres.Options{URL: a.as("alice")})
+	batch := remote.Batch{Host: "alice", Records: []memory.Shared{{Exported: memory.Exported{Record: memory.Record{ID: "old", Text: "of an older month", CreatedAt: 1600000000000}}, Digest: 1}}}
+	if _, err := m.Push(t.Context(), batch); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Bury(t.Context(), "alice", []memory.Forgotten{{ID: "old"}}); err != nil {
+		t.Fatal(err)
+	}
+	ask(t, m, memory.Query{Text: "which crane lifts"})
+	if got := text(t, a.dsn, "SELECT coalesce(string_agg(DISTINCT who || ' by ' || by, ', '), '') FROM public.caught"); got != "" {
+		t.Errorf("carried out by others: %s", got)
+	}
+}
+
+// TestHostsCannotBlock: what one role does with its rights keeps no other from
+// pushing and asking.
+func TestHostsCannotBlock(t *testing.T) {
+	a := newAttacked(t)
+	for _, statement := range []string{
+		// A row of a month that has no table yet.
+		`INSERT INTO records (host, id, digest, category, importance, created_at, runtime, agent, session, routing_key, archive, archive_path, first_line, last_line, first_byte, end_byte, branch, position, text, terms, length, kind, successor)
+			VALUES ((SELECT host FROM hosts WHERE name='mallory'), 'early', 1, 'x', 0.5, 1600000000000, '', '', '', '', '', '', 0, 0, 0, 0, '', 0, 'in the way', '''way''', 1, '', '')`,
+		"SELECT add_months(array_agg(1800000000000 + g * 2000000000)) FROM generate_series(1::bigint, 500) g",
+		"SELECT tend_indexes(1, 0)",
+	} {
+		if _, err := a.try(t, "mallory", statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := open(t, postgres.Options{URL: a.as("alice")})
+	batch := remote.Batch{Host: "alice", Records: []memory.Shared{{Exported: memory.Exported{Record: memory.Record{ID: "mine", Text: "the heron of the same month", CreatedAt: 1600000001000}}, Digest: 1}}}
+	if r, err := m.Push(t.Context(), batch); err != nil || r.Stored != 1 {
+		t.Fatal(r, err)
+	}
+	if got := text(t, a.dsn, `SELECT (SELECT count(*) FROM sessctl.records_2020_09) || ' ' || (SELECT count(*) FROM sessctl.records) || ' ' || (SELECT sum(records) FROM sessctl.hosts) || ' '
+		|| (SELECT count(*) FROM pg_inherits WHERE inhparent='sessctl.records'::regclass) || ' ' || (SELECT count(*) FROM pg_indexes WHERE schemaname='sessctl' AND indexdef LIKE '%hnsw%')`); got != "2 12 12 3 0" {
+		t.Errorf("rows of that month, rows, rows counted, months and indexes of vectors are %s", got)
+	}
+}
+
+// TestTombstonesNameWho: whoever pushes may make all hosts forget (docs/fleet.md),
+// and it is seen who did: no name can be forged.
+func TestTombstonesNameWho(t *testing.T) {
+	a := newAttacked(t)
+	id := text(t, a.dsn, "SELECT min(id) FROM sessctl.records WHERE text LIKE '%alice%'")
+	if _, err := a.try(t, "mallory", "SET application_name='alice'; SELECT bury('mallory', ARRAY['"+id+"'], ARRAY[0], ARRAY[''], ARRAY[0], ARRAY[0])"); err != nil {
+		t.Fatal(err)
+	}
+	if got := text(t, a.dsn, "SELECT string_agg(t.role || ' as ' || name, ', ') FROM sessctl.tombstones t JOIN sessctl.hosts h USING (host)"); !strings.HasPrefix(got, "mallory as mallory") {
+		t.Errorf("forgotten by %s", got)
+	}
+}
