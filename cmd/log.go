@@ -278,7 +278,7 @@ func renderLog(a *app, doc logDocument) error {
 	var rows [][]string
 	var hosts []string
 	for _, r := range doc.Entries {
-		what := r.Action
+		what := r.what()
 		if r.UndoneBy != "" {
 			what += ", undone"
 		}
@@ -293,6 +293,15 @@ func renderLog(a *app, doc logDocument) error {
 	}
 	t.footer = fmt.Sprintf("%s freed; sessctl compact --undo ID reverses a compaction", formatBytes(doc.Freed))
 	return a.printListOf(doc.Hosts != nil, hosts, t, rows)
+}
+
+// what is the action for people: a session that its runtime alone can make
+// smaller, or that archive --remember looked at, is not half done.
+func (r logRow) what() string {
+	if r.Action == string(compact.Partial) {
+		return "remembered"
+	}
+	return r.Action
 }
 
 // figure leaves out what is not there.

@@ -124,7 +124,7 @@ func runMonitor(ctx context.Context, a *app, o monitorOptions) error {
 		if err != nil && ctx.Err() != nil {
 			return nil
 		}
-		if now := report.state(); err != nil || last == nil || !slices.Equal(now, last) {
+		if now := report.state(); err != nil || last == nil || report.tells() || !slices.Equal(now, last) {
 			reportError(a.Err, look.finishLook(report, err), a.global.JSON) // the next look may succeed
 			last = now
 		}
@@ -384,11 +384,17 @@ func (o *observed) mainSessions() []monitor.Session {
 	return all
 }
 
-// state is what a report says is wrong, to be compared with another one.
+// tells says whether the look made an event.
+func (r *monitorReport) tells() bool {
+	return slices.ContainsFunc(r.Alerts, func(x monitor.Alert) bool { return x.Event != "" })
+}
+
+// state is what a report says is wrong, to be compared with another one. That it
+// was told before is no other state.
 func (r *monitorReport) state() []string {
 	lines := []string{fmt.Sprint(r.Waiting, r.incomplete)}
 	for _, alert := range r.Alerts {
-		lines = append(lines, string(alert.Kind)+" "+alert.Subject+" "+alert.Event)
+		lines = append(lines, string(alert.Kind)+" "+alert.Subject)
 	}
 	return lines
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -204,5 +205,18 @@ func TestProfilesOfRuns(t *testing.T) {
 	}
 	if len(got) == 2 && (!got[1].Never || !got[1].Success.Equal(at(1)) || got[1].Pause != 0) {
 		t.Errorf("%+v", got[1])
+	}
+}
+
+// A monitor that stays prints what is wrong when it begins, not again because it
+// was told by then.
+func TestMonitorPrintsOnce(t *testing.T) {
+	first := monitorReport{Alerts: []monitor.Alert{{Kind: monitor.DiskLow, Subject: "/srv", Event: "01M81MG8CWQAQEEQ2MCVT7W348"}}}
+	then := monitorReport{Alerts: []monitor.Alert{{Kind: monitor.DiskLow, Subject: "/srv"}}}
+	if !first.tells() || then.tells() || !slices.Equal(first.state(), then.state()) {
+		t.Errorf("%v, %v; %q and %q", first.tells(), then.tells(), first.state(), then.state())
+	}
+	if over := (monitorReport{}); slices.Equal(over.state(), then.state()) {
+		t.Error("the end of it is no change")
 	}
 }

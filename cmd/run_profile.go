@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -71,6 +72,7 @@ type profileRun struct {
 	plan       profilePlan
 	record     operate.RunRecord
 	began      time.Time // with the monotonic clock
+	told       []string  // why steps could not be carried out
 	unrecorded bool      // a record or an event of a run could not be written, which was said
 }
 
@@ -249,9 +251,10 @@ func (r *profileRun) step(ctx context.Context, step plannedStep, s *operate.Step
 	case len(result.problems) > 0:
 		s.Reason = result.problems[0]
 	}
-	if ctx.Err() == nil {
+	if ctx.Err() == nil && (s.Reason == "" || !slices.Contains(r.told, s.Reason)) { // that there is no store is told once
 		inner.reportStep(s.Step, err)
 	}
+	r.told = append(r.told, s.Reason)
 	return result.damage
 }
 

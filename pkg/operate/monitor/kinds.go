@@ -179,10 +179,13 @@ func (s *State) observeGrowth(x AgentSize, now time.Time, rule Growth) observati
 	}
 	rate := h.rate(now)
 	o.level = levelOf(rate, limit, limit/2)
-	o.message = fmt.Sprintf("grows by %d bytes an hour, usual is less than %d", rate, limit)
+	o.message = fmt.Sprintf("grows by %s an hour, usual is less than %s", size(rate), size(limit))
 	o.data = growthData{x.Runtime, x.Agent, x.Store, x.Bytes, rate, limit}
 	return o
 }
+
+// size is a number of bytes for people.
+func size(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }
 
 func (x Purge) observe() observation {
 	o := observation{kind: PurgeSoon, subject: x.Runtime + "/" + x.Agent + " in " + x.Store, data: x, advice: "sessctl archive --runtime " + x.Runtime + " --agent " + x.Agent}
@@ -202,7 +205,7 @@ func (x Disk) observe() observation {
 	case x.Free < x.Limit+x.Limit/10:
 		o.level = near
 	}
-	o.message = fmt.Sprintf("%d MiB free, the limit is %d MiB", x.Free>>20, x.Limit>>20)
+	o.message = fmt.Sprintf("%s free, the limit is %s", size(x.Free), size(x.Limit))
 	return o
 }
 
