@@ -59,7 +59,7 @@ var layers = map[string][]string{
 	"internal/crashloop/...": {},
 	"internal/browser":       {},
 	"internal/e2e":           {},
-	"internal/faults/...":    {"internal/crashloop", "internal/fakemanagers", "internal/fakeobjects", "internal/faults", "internal/program", "internal/scratch"},
+	"internal/faults/...":    {"internal/crashloop", "internal/fakesessiondb", "internal/fakemanagers", "internal/fakeobjects", "internal/faults", "internal/program", "internal/scratch"},
 	"internal/program":       {"cmd"},
 	"internal/scriptcmd":     {"internal/fakegateway", "internal/fakeagentdb", "internal/fakesessiondb", "internal/objectstore"},
 	"internal/fakegateway":   {},

@@ -36,6 +36,9 @@ A log with other bytes is not overwritten. With --force it is archived first,
 and the two change places in one step; if somebody may be writing it, the exit
 code is 75 and nothing is changed. Memory is not changed. The restored file has
 the time of the restore, so that no runtime takes it for an old one.
+
+A session of OpenCode or Kilo goes back into its database row by row, with its
+journal and the sessions of its sub-agents; the program must not run.
 ` + exitHelp,
 		Example: `  sessctl archive restore 3f9a2c --dry-run
   sessctl archive restore 3f9a2c
@@ -82,6 +85,15 @@ func runRestore(ctx context.Context, a *app, id string, o restoreOptions) error 
 	entry, err := findArchive(ctx, archives, id)
 	if err != nil {
 		return err
+	}
+	if o.To == "" {
+		store, database, ok, err := a.depositorOf(entry)
+		if err != nil {
+			return err
+		}
+		if ok {
+			return a.runDeposit(ctx, archives, entry, o, store, database)
+		}
 	}
 	log := session.Ref{Runtime: entry.Runtime, Agent: entry.Agent, ID: entry.Session, Path: entry.Source}
 	w, err := a.openWorkspace(ctx, mode{

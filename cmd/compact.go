@@ -112,6 +112,7 @@ func (o *compactOptions) policy(a *app) compact.Policy {
 func newCompactCommand(a *app) *cobra.Command {
 	var o compactOptions
 	var undo undoOptions
+	var shrink shrinkOptions
 	c := &cobra.Command{
 		Use:   "compact",
 		Short: "Archive a session, remember it, and make its context small",
@@ -126,6 +127,11 @@ Sessions below the threshold are skipped too. --agent means the agent's main
 session; sessions of cron jobs, groups and threads are only compacted with
 --session.
 
+--shrink says what a database of OpenCode or Kilo would be without old sessions,
+without the superseded part of its journal, and without free pages; with
+--shrink=sessions,journal,vacuum that is archived, remembered, checked, and then
+removed, while the program does not run. archive restore brings it back.
+
 --undo reverses a compaction: the log is byte for byte what it was, the runtime
 continues it, and memory drops what the compaction stored. --resummarize writes
 the summaries of archived sessions again that a model should have written;
@@ -134,10 +140,19 @@ sessions are not changed.
 		Example: `  sessctl compact --agent coordinator --dry-run
   sessctl compact --agent coordinator
   sessctl compact --all --threshold 120000
-  sessctl compact --agent coordinator --skip-archive`,
+  sessctl compact --agent coordinator --skip-archive
+  sessctl compact --shrink
+  sessctl compact --shrink=sessions,journal,vacuum --older-than 30d`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.thresholdAsked, o.keepAsked = c.Flags().Changed("threshold"), c.Flags().Changed("keep-recent-tokens")
+			if shrink.asked(c) {
+				shrink.DryRun, shrink.Quiet = o.DryRun, o.Quiet
+				if err := shrink.validate(c.Flags()); err != nil {
+					return err
+				}
+				return runShrink(c.Context(), a, shrink)
+			}
 			if undo.asked(c) {
 				return runUndo(c.Context(), a, undo, c.Flags())
 			}
@@ -158,6 +173,7 @@ sessions are not changed.
 	}
 	o.addFlags(c.Flags())
 	undo.addFlags(c.Flags())
+	shrink.addFlags(c.Flags())
 	return c
 }
 

@@ -24,7 +24,10 @@ type typesDocument struct {
 	Types     []typeRow `json:"types"` // the largest first
 	Base64    int64     `json:"base64_bytes"`
 	Duplicate int64     `json:"duplicate_bytes"`
-	Notes     []note    `json:"notes"`
+	// Databases are those in which sessions lie, and those that fill disks beside
+	// them.
+	Databases []databaseRow `json:"databases"`
+	Notes     []note        `json:"notes"`
 }
 
 type typeRow struct {
@@ -37,6 +40,7 @@ type typeRow struct {
 
 // runTypes reads every log in full and says what fills it.
 func runTypes(ctx context.Context, a *app, sessions []found) error {
+	databases := a.databasesOf(ctx, sessions)
 	logs := slices.DeleteFunc(sessions, func(s found) bool { return s.Kind == session.KindDatabase })
 	t, err := a.typesOf(ctx, logs)
 	if err != nil {
@@ -45,6 +49,7 @@ func runTypes(ctx context.Context, a *app, sessions []found) error {
 	for i, err := range t.failed {
 		a.tellUnread(logs[i].Path, err)
 	}
+	t.doc.Databases = databases
 	return renderTypes(a, t.doc)
 }
 
@@ -163,5 +168,8 @@ func renderTypes(a *app, doc typesDocument) error {
 	}
 	t.footer = fmt.Sprintf("%s in %s; base64 %s (%.1f%%), repeated text %s (%.1f%%)", formatBytes(doc.Bytes), plural(doc.Sessions, "log"),
 		formatBytes(doc.Base64), percentOf(doc.Base64, doc.Bytes), formatBytes(doc.Duplicate), percentOf(doc.Duplicate, doc.Bytes))
-	return a.printList(t, append(rows, []string{t.footer}))
+	if err := a.printList(t, append(rows, []string{t.footer})); err != nil {
+		return err
+	}
+	return a.printDatabases(doc.Databases)
 }

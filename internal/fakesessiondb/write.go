@@ -191,3 +191,61 @@ func Tool(name, call string, input Thing, output string, metadata Thing) Thing {
 		"status": "completed", "input": input, "output": output, "title": name, "metadata": metadata, "time": Thing{"start": 1, "end": 2},
 	}}
 }
+
+// Rows are the rows of a database, those that are only in its log too: the table,
+// the id and what the row says. It reads a copy in a directory of its own.
+func Rows(path, scratch string) (rows []string, err error) {
+	to := filepath.Join(scratch, "rows.db")
+	for _, end := range []string{"", "-wal"} {
+		data, readErr := os.ReadFile(path + end)
+		if errors.Is(readErr, os.ErrNotExist) && end != "" {
+			continue
+		}
+		if err := errors.Join(readErr, os.WriteFile(to+end, data, 0o600)); err != nil {
+			return nil, err
+		}
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(to), os.RemoveAll(to+"-wal"), os.RemoveAll(to+"-shm")) }()
+	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(to))
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	var sound string
+	if err := db.QueryRow("PRAGMA integrity_check").Scan(&sound); err != nil || sound != "ok" {
+		return nil, fmt.Errorf("the database is damaged: %s: %w", sound, err)
+	}
+	found, err := db.Query("SELECT 'session|' || id || '|' || title FROM session UNION ALL SELECT 'message|' || id || '|' || data FROM message UNION ALL SELECT 'part|' || id || '|' || data FROM part UNION ALL SELECT 'event|' || id || '|' || data FROM event")
+	if err != nil {
+		return nil, err
+	}
+	defer found.Close()
+	for found.Next() {
+		var row string
+		if err := found.Scan(&row); err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	return rows, found.Err()
+}
+
+// Archived are the rows that the lines of archives hold, as Rows has them.
+func Archived(lines []string) (rows []string) {
+	tables := map[string]string{"opencode.session": "session", "message": "message", "part": "part", "opencode.event": "event"}
+	for _, text := range lines {
+		var line struct {
+			Type    string
+			Row     struct{ ID, Title string }
+			Payload json.RawMessage
+		}
+		if json.Unmarshal([]byte(text), &line) == nil && tables[line.Type] != "" {
+			said := string(line.Payload)
+			if line.Type == "opencode.session" {
+				said = line.Row.Title
+			}
+			rows = append(rows, tables[line.Type]+"|"+line.Row.ID+"|"+said)
+		}
+	}
+	return rows
+}

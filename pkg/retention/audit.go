@@ -17,6 +17,7 @@ const (
 	ActionUndelete = "undelete" // brought back from it
 	ActionPurge    = "purge"    // removed for good
 	ActionRestore  = "restore"  // an archived log was put back, or into a file
+	ActionShrink   = "shrink"   // rows were removed from a runtime's database
 	ActionRequest  = "request"  // a job was asked for, of a server
 )
 

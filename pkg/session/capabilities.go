@@ -113,6 +113,10 @@ type Capabilities struct {
 	Successor Successor
 	Guard     Guard
 
+	// What concerns the database that sessions lie in.
+	Shrinker  Shrinker
+	Depositor Depositor
+
 	// What concerns the store as a whole.
 	Locks     LockLister
 	Leftovers LeftoverLister

@@ -80,7 +80,7 @@ func (s *scanner) line(r *jsonl.Record) (known bool, err error) {
 			result.CountUnknown("table ", l.table)
 		}
 		return true, s.flush()
-	case "journal":
+	case "journal", "children":
 		return true, s.flush()
 	}
 	return false, nil

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"sync"
 	"time"
 
@@ -94,12 +95,24 @@ func (s *Store) OpenLog(ctx context.Context, ref session.Ref) (io.ReadCloser, er
 	if err != nil {
 		return nil, err
 	}
-	log, err := db.Log(ctx, id)
+	log, err := logOf(ctx, db, id)
 	if err != nil {
 		release()
 		return nil, err
 	}
 	return &openLog{log, release}, nil
+}
+
+// journalEnd follows the id of a session in the name of its journal. No id of a
+// session has it.
+const journalEnd = ".journal"
+
+// logOf opens the log of a session, or of its journal.
+func logOf(ctx context.Context, db *sessiondb.Database, id string) (*sessiondb.Log, error) {
+	if session, journal := strings.CutSuffix(id, journalEnd); journal {
+		return db.Journal(ctx, session)
+	}
+	return db.Log(ctx, id)
 }
 
 // openLog gives the database back when it is closed.

@@ -19,8 +19,18 @@
 //	{"type":"row","table":"project","row":{...}}                      what else it needs and has
 //	{"type":"message","row":{"id":...},"payload":{...}}               a message; payload is its data as it is stored
 //	{"type":"part","row":{"id":...,"message_id":...},"payload":{...}} its parts, in their order
+//	{"type":"children","sessions":["ses_..."]}                        the sessions that its agents have begun
 //	{"type":"journal","events":340,"last_seq":339,"last_id":"..."}    that there is a journal, not what is in it
 //
-// The journal itself has a log of its own, one event a line ([Journal]). Rows go
-// back from these lines as they were, byte for byte ([ReadRow]).
+// The journal itself has a log of its own, one event a line ([Database.Journal]). Rows go
+// back from these lines as they were, byte for byte ([ReadRow], [Writer.Insert]).
+//
+// # Changing it
+//
+// A [Writer] has the database for itself: SQLite gives its lock to nobody while
+// a program has the database open, and to no program while the writer has it.
+// What is removed is read again under that lock, in the transaction that removes
+// it, and must have the hash of its archive: a row that came since makes it busy.
+// A transaction that a killed run leaves is taken back by whoever opens the
+// database next; a VACUUM too.
 package sessiondb

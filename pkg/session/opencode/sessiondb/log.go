@@ -21,6 +21,8 @@ type Log struct {
 	check    func() error // that the database still is what was opened
 	session  string
 	messages []string // ids that are still to be written, in their order
+	after    int64    // number of the last event that was written, of a journal
+	events   bool     // it is the log of a journal
 	whole    bool     // it has its header and its end
 	line     []byte   // what was written and is not read yet
 	buffer   []byte
@@ -86,7 +88,8 @@ func (l *Log) begin() error {
 	return err
 }
 
-// rows writes rows of a table, without some columns, and returns how many.
+// rows writes rows of a table, without some columns, and returns how many: of
+// events no more than fill the buffer.
 func (l *Log) rows(kind, name string, without []string, where, order string, each func(Row), args ...any) (n int, err error) {
 	t := l.tables[name]
 	r := Row{Table: name}
@@ -107,7 +110,7 @@ func (l *Log) rows(kind, name string, without []string, where, order string, eac
 	for i := range to {
 		to[i] = &r.Values[i]
 	}
-	for rows.Next() {
+	for (kind != typeEvent || len(l.buffer) < keptBuffer) && rows.Next() {
 		if err := rows.Scan(to...); err != nil {
 			return n, err
 		}
@@ -149,6 +152,9 @@ const keptBuffer = 1 << 20
 
 // next writes the next message, or the end.
 func (l *Log) next() error {
+	if l.events {
+		return l.nextEvents()
+	}
 	if len(l.messages) == 0 {
 		if l.whole {
 			l.whole = false
@@ -168,8 +174,8 @@ func (l *Log) next() error {
 	return l.failure(err)
 }
 
-// end writes what is no message: parts without one, rows of other tables, and
-// that there is a journal.
+// end writes what is no message: parts without one, rows of other tables, the
+// sessions that its agents have begun, and that there is a journal.
 func (l *Log) end() error {
 	_, err := l.rows(typePart, partTable, nil, "session_id = ? AND message_id NOT IN (SELECT id FROM message)", "id", nil, l.session)
 	for _, name := range extra(l.tables) {
@@ -181,10 +187,44 @@ func (l *Log) end() error {
 			_, err = l.rows(typeRow, name, nil, "session_id = ?", strings.Join(key, ", "), nil, l.session)
 		}
 	}
+	if err == nil {
+		err = l.children()
+	}
 	if err == nil && hasJournal(l.tables) {
 		err = l.journal()
 	}
 	return l.failure(err)
+}
+
+// children names the sessions that its agents have begun.
+func (l *Log) children() error {
+	ids, err := childrenOf(l.ctx, l.db, l.tables, l.session)
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	l.buffer = append(l.buffer, `{"type":"`+typeChildren+`","sessions":[`...)
+	for i, id := range ids {
+		if i > 0 {
+			l.buffer = append(l.buffer, ',')
+		}
+		l.buffer = appendText(l.buffer, id)
+	}
+	l.buffer = append(l.buffer, ']', '}', '\n')
+	return nil
+}
+
+func childrenOf(ctx context.Context, db querier, tables map[string]table, session string) ([]string, error) {
+	if !tables[sessionTable].has("parent_id") {
+		return nil, nil
+	}
+	rows, err := db.QueryContext(ctx, "SELECT id FROM session WHERE parent_id = ? ORDER BY id", session)
+	if err != nil {
+		return nil, err
+	}
+	return collect(rows, "list sub-agents", func(rows *sql.Rows) (id string, err error) {
+		err = rows.Scan(&id)
+		return id, err
+	})
 }
 
 // journal notes that there is a journal: how many events, and which is the last.

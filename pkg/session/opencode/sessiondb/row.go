@@ -28,6 +28,8 @@ const (
 	typePart    = "part"
 	typeEvent   = "opencode.event"
 	typeJournal = "journal"
+
+	typeChildren = "children"
 )
 
 // logFormat is the version of the lines.
@@ -132,6 +134,18 @@ type line struct {
 	Table   string          `json:"table"`
 	Row     json.RawMessage `json:"row"`
 	Payload json.RawMessage `json:"payload"`
+
+	Sessions []string `json:"sessions"` // that agents have begun
+}
+
+// Children are the sessions that a line of a log names as begun by its agents;
+// nil for any other line.
+func Children(text []byte) []string {
+	var l line
+	if json.Unmarshal(text, &l) != nil || l.Type != typeChildren {
+		return nil
+	}
+	return l.Sessions
 }
 
 // ReadRow reads the row that a line holds; false for a line that holds none.
@@ -154,7 +168,7 @@ func ReadRow(text []byte) (r Row, ok bool, err error) {
 		r.Table = eventTable
 	case typeRow:
 		r.Table = l.Table
-	case typeJournal:
+	case typeJournal, typeChildren:
 		return r, false, nil
 	default:
 		return r, false, fmt.Errorf("%w: its type is %q", ErrLine, l.Type)

@@ -1,0 +1,488 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/retention"
+	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/sqlitefile"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// What `compact --shrink` takes out of a runtime's database.
+const (
+	shrinkReport   = "report"   // nothing: it says what each would free
+	shrinkSessions = "sessions" // sessions that nobody has used for long
+	shrinkJournal  = "journal"  // superseded events of the sessions that stay
+	shrinkVacuum   = "vacuum"   // pages that nothing uses, and the write-ahead log
+)
+
+// shrinkOptions are those of `compact --shrink`.
+type shrinkOptions struct {
+	What      []string
+	OlderThan string
+	DryRun    bool
+	Quiet     time.Duration
+
+	olderThan time.Duration
+}
+
+func (o *shrinkOptions) addFlags(fs *pflag.FlagSet) {
+	fs.StringSliceVar(&o.What, "shrink", nil, "make the databases of OpenCode and Kilo smaller: `report` (what each would free), sessions, journal, vacuum")
+	fs.Lookup("shrink").NoOptDefVal = shrinkReport
+	fs.StringVar(&o.OlderThan, "older-than", "30d", "with --shrink sessions: sessions that nobody has used for this `age`: 30d, 8w")
+}
+
+func (o *shrinkOptions) asked(c *cobra.Command) bool {
+	return c.Flags().Changed("shrink") || c.Flags().Changed("older-than")
+}
+
+func (o *shrinkOptions) does(what string) bool { return slices.Contains(o.What, what) }
+
+// changes reports whether anything is to be changed.
+func (o *shrinkOptions) changes() bool { return !o.DryRun && !o.does(shrinkReport) }
+
+// leastAge is how long nobody must have used a session that is removed.
+const leastAge = 24 * time.Hour
+
+func (o *shrinkOptions) validate(flags *pflag.FlagSet) (err error) {
+	hint := "write --shrink, or --shrink=sessions,journal,vacuum"
+	if len(o.What) == 0 {
+		return usageError(hint, "--older-than goes with --shrink")
+	}
+	for _, what := range o.What {
+		if !slices.Contains([]string{shrinkReport, shrinkSessions, shrinkJournal, shrinkVacuum}, what) {
+			return usageError(hint, "--shrink: nothing called %q can be taken out", what)
+		}
+	}
+	for _, other := range []string{"agent", "session", "all", "strategy", "clear", "threshold", "undo", "resummarize", "skip-archive"} {
+		if flags.Changed(other) {
+			return usageError("--shrink works on whole databases; --runtime and --store choose them", "--shrink does not go with --%s", other)
+		}
+	}
+	if o.olderThan, err = parseAgo(o.OlderThan); err != nil || o.olderThan < 0 {
+		return usageError("write 30d, 8w or 720h", "--older-than: %q is not an age", o.OlderThan)
+	}
+	if o.olderThan < leastAge {
+		return usageError("what was used within a day never goes, whatever is asked for", "--older-than %s is less than a day", o.OlderThan)
+	}
+	return nil
+}
+
+// shrinkDocument is `compact --shrink --json`.
+type shrinkDocument struct {
+	Schema    int              `json:"schema"`
+	DryRun    bool             `json:"dry_run"`
+	Databases []shrinkDatabase `json:"databases"`
+	Notes     []note           `json:"notes"`
+}
+
+// shrinkDatabase is one database: what it takes up, what could be taken out, and
+// what was.
+type shrinkDatabase struct {
+	Runtime string     `json:"runtime"`
+	Path    string     `json:"path"`
+	Outcome string     `json:"outcome"` // planned, shrunk, nothing-to-do, busy, failed
+	Reason  string     `json:"reason"`
+	Before  spaceRow   `json:"before"`
+	After   *spaceRow  `json:"after"` // null if nothing was changed
+	Old     shrinkPart `json:"old_sessions"`
+	Journal shrinkPart `json:"journal"`
+	Removed struct {
+		Sessions int `json:"sessions"`
+		Events   int `json:"events"`
+	} `json:"removed"`
+
+	store session.Store
+	found session.DatabaseWeight
+}
+
+// shrinkPart is what one way would take out: rows, and the bytes in them.
+type shrinkPart struct {
+	Count int   `json:"count"`
+	Bytes int64 `json:"bytes"`
+	Kept  int   `json:"kept_sessions"` // that are left alone: used a moment ago, or synced
+}
+
+func runShrink(ctx context.Context, a *app, o shrinkOptions) error {
+	doc := shrinkDocument{Schema: 1, DryRun: !o.changes()}
+	stores, err := a.openStores()
+	if err != nil {
+		return err
+	}
+	if !o.changes() {
+		if doc.Databases, err = a.weighDatabases(ctx, stores, o); err != nil {
+			return err
+		}
+		return a.renderShrink(doc, o)
+	}
+	w, err := a.openWorkspace(ctx, mode{memory: true, reason: "shrink", recover: &recovery{policy: a.recoveryPolicy()}})
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	if err := a.settleShrinks(ctx, stores); err != nil {
+		return err
+	}
+	if doc.Databases, err = a.weighDatabases(ctx, stores, o); err != nil {
+		return err
+	}
+	for i := range doc.Databases {
+		d := &doc.Databases[i]
+		if err := a.shrinkOne(ctx, w, d, o); err != nil {
+			d.Outcome, d.Reason = "failed", err.Error()
+			if errors.Is(err, session.ErrBusy) {
+				d.Outcome = "busy"
+			}
+			if ctx.Err() != nil {
+				return errors.Join(ctx.Err(), a.renderShrink(doc, o))
+			}
+			w.progress.clear()
+			reportFailure(a, d.Path, err)
+		}
+	}
+	w.progress.clear()
+	return errors.Join(a.renderShrink(doc, o), shrinkOutcome(doc.Databases))
+}
+
+// shrinkOutcome decides the exit code.
+func shrinkOutcome(all []shrinkDatabase) error {
+	exit, failed := 0, 0
+	for _, d := range all {
+		switch d.Outcome {
+		case "busy":
+			exit = exitBusy
+			failed++
+		case "failed":
+			exit = exitFailed
+			failed++
+		}
+	}
+	if failed > 0 && failed < len(all) {
+		exit = exitPartly
+	}
+	if exit == 0 {
+		return nil
+	}
+	return &outcomeError{exit: exit}
+}
+
+// weighDatabases says of each database what could be taken out.
+func (a *app) weighDatabases(ctx context.Context, stores []session.Store, o shrinkOptions) (all []shrinkDatabase, err error) {
+	able := 0
+	for _, store := range stores {
+		shrinker := store.Capabilities().Shrinker
+		if shrinker == nil {
+			continue
+		}
+		able++
+		weights, err := shrinker.Weigh(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("weigh the databases of %s: %w", store.Root(), err)
+		}
+		for _, found := range weights {
+			d := shrinkDatabase{Runtime: store.Runtime(), Path: found.Path, Outcome: "planned", store: store, found: found}
+			d.weigh(a.now(), o)
+			if d.Before, err = measured(ctx, found.Path); err != nil {
+				return nil, err
+			}
+			all = append(all, d)
+		}
+	}
+	if able == 0 {
+		return nil, &failure{code: "no_store", exit: exitFailed, path: a.home(), hint: "--store opencode=PATH names a data directory", err: errors.New("no store of OpenCode or Kilo was found")}
+	}
+	return all, nil
+}
+
+// weigh adds up what the two ways would take out.
+func (d *shrinkDatabase) weigh(now time.Time, o shrinkOptions) {
+	old := d.old(now, o)
+	for _, s := range d.found.Sessions {
+		switch {
+		case old[s.Ref.ID]:
+			d.Old.Count++
+			d.Old.Bytes += s.Ref.Bytes
+		case s.Kept != "":
+			d.Journal.Kept++
+		case s.Superseded > 0:
+			d.Journal.Count += s.Superseded
+			d.Journal.Bytes += s.SupersededBytes
+		}
+	}
+}
+
+// old are the ids of the sessions that nobody has used for long, with those of
+// their sub-agents. One that must stay keeps its whole family.
+func (d *shrinkDatabase) old(now time.Time, o shrinkOptions) map[string]bool {
+	old := map[string]bool{}
+	if !o.does(shrinkSessions) && !o.does(shrinkReport) {
+		return old
+	}
+	stays := map[string]bool{}
+	top := func(s session.SessionWeight) string {
+		if s.Ref.Parent != "" {
+			return s.Ref.Parent
+		}
+		return s.Ref.ID
+	}
+	for _, s := range d.found.Sessions {
+		if s.Kept != "" || now.Sub(s.Ref.ModTime) < o.olderThan {
+			stays[top(s)] = true
+		}
+	}
+	for _, s := range d.found.Sessions {
+		old[s.Ref.ID] = !stays[top(s)]
+	}
+	return old
+}
+
+// shrinkOne archives and remembers what is to go, and takes it out.
+func (a *app) shrinkOne(ctx context.Context, w *workspace, d *shrinkDatabase, o shrinkOptions) error {
+	order, intent, err := a.secureShrink(ctx, w, d, o)
+	if err != nil {
+		return err
+	}
+	gains := len(order.Sessions) + len(order.Journals)
+	if gains == 0 && !o.does(shrinkVacuum) {
+		d.Outcome, d.Reason = "nothing-to-do", "nothing in it is old enough or superseded"
+		return nil
+	}
+	path := filepath.Join(a.shrinkDir(), ulid.Make().String()+".json")
+	if gains > 0 {
+		if err := a.noteShrink(path, intent); err != nil {
+			return err
+		}
+	}
+	done, err := d.store.Capabilities().Shrinker.Shrink(ctx, order)
+	d.Removed.Sessions, d.Removed.Events = done.Sessions, done.Events
+	if gains > 0 {
+		err = errors.Join(err, a.endShrink(ctx, path, intent, d.store))
+	}
+	if done.Sessions+done.Events > 0 || done.Vacuumed {
+		after, measureErr := measured(ctx, d.Path)
+		d.Outcome, d.After = "shrunk", &after
+		err = errors.Join(err, measureErr)
+	}
+	return err
+}
+
+// secureShrink archives every session that is to go, and every journal of which
+// events are to go, checks the copies, and remembers what the sessions say.
+func (a *app) secureShrink(ctx context.Context, w *workspace, d *shrinkDatabase, o shrinkOptions) (session.Shrink, shrinkIntent, error) {
+	order := session.Shrink{Database: d.Path, Vacuum: true, Now: a.now()}
+	intent := shrinkIntent{Schema: 1, At: a.now().UTC(), Runtime: d.Runtime, Store: d.store.Root(), Database: d.Path}
+	old := d.old(a.now(), o)
+	for i, s := range d.found.Sessions {
+		w.progress.of(i+1, len(d.found.Sessions))
+		w.progress.show(s.Ref, stageRead, 0, 1)
+		trims := o.does(shrinkJournal) && s.Superseded > 0 && s.Kept == "" && a.now().Sub(s.Ref.ModTime) >= o.Quiet
+		if !old[s.Ref.ID] && !trims {
+			continue
+		}
+		proof := session.ShrinkProof{Session: s.Ref.ID}
+		if s.Journal.Path != "" {
+			journal, err := a.secureRows(ctx, w, found{Ref: s.Journal, store: d.store})
+			if err != nil {
+				return order, intent, err
+			}
+			proof.Journal = journal.SHA256
+			intent.Items = append(intent.Items, shrinkItem{Session: s.Ref.ID, Path: s.Journal.Path, Kind: "journal", Archive: journal.ID, SHA256: journal.SHA256, Bytes: journal.Bytes, Whole: old[s.Ref.ID]})
+		}
+		if !old[s.Ref.ID] {
+			order.Journals = append(order.Journals, proof)
+			continue
+		}
+		log, err := a.secureRows(ctx, w, found{Ref: s.Ref, store: d.store})
+		if err == nil {
+			err = w.rememberOnce(ctx, a, retention.Session{Ref: s.Ref, Adapter: d.store}, log)
+		}
+		if err != nil {
+			return order, intent, err
+		}
+		proof.Log = log.SHA256
+		intent.Items = append(intent.Items, shrinkItem{Session: s.Ref.ID, Path: s.Ref.Path, Kind: "session", Archive: log.ID, SHA256: log.SHA256, Bytes: log.Bytes, Whole: true})
+		order.Sessions = append(order.Sessions, proof)
+	}
+	return order, intent, nil
+}
+
+// secureRows archives rows and reads the copy once more: nothing is removed by
+// the word of a catalogue.
+func (a *app) secureRows(ctx context.Context, w *workspace, s found) (archive.Entry, error) {
+	entry, err := putStored(ctx, a, w.archives, s, s.store.Capabilities().Source)
+	if err == nil {
+		err = w.archives.Verify(ctx, entry)
+	}
+	return entry, err
+}
+
+// shrinkIntent says what a run is about to take out, so that a later run can
+// note what a killed one has done.
+type shrinkIntent struct {
+	Schema   int          `json:"schema"`
+	At       time.Time    `json:"at"`
+	Runtime  string       `json:"runtime"`
+	Store    string       `json:"store"`
+	Database string       `json:"database"`
+	Items    []shrinkItem `json:"items"`
+}
+
+type shrinkItem struct {
+	Session string `json:"session"`
+	Path    string `json:"path"`
+	Kind    string `json:"kind"` // session, journal
+	Archive string `json:"archive"`
+	SHA256  string `json:"sha256"`
+	Bytes   int64  `json:"size_bytes"`
+	Whole   bool   `json:"whole"` // the session goes; else only superseded events
+}
+
+func (a *app) shrinkDir() string { return filepath.Join(a.dataDir(), "shrink") }
+
+func (a *app) noteShrink(path string, intent shrinkIntent) error {
+	text, err := json.MarshalIndent(intent, "", "  ")
+	if err == nil {
+		err = a.pins.MakeDir(a.shrinkDir(), 0o700)
+	}
+	if err == nil {
+		err = a.pins.CreateFile(path, 0o600, func(w io.Writer) error { _, err := w.Write(append(text, '\n')); return err })
+	}
+	if err != nil {
+		return fmt.Errorf("note what is to be removed: %w", err)
+	}
+	return nil
+}
+
+// endShrink writes the lines of what is gone into the audit log, and forgets the
+// intent. What is gone is what the database lacks now.
+func (a *app) endShrink(ctx context.Context, path string, intent shrinkIntent, store session.Store) error {
+	shrinker := store.Capabilities().Shrinker
+	weights, err := shrinker.Weigh(ctx)
+	if err != nil {
+		return err
+	}
+	there := map[string]session.SessionWeight{}
+	for _, d := range weights {
+		for _, s := range d.Sessions {
+			there[s.Ref.Path] = s
+		}
+	}
+	lines, err := a.audit().Lines()
+	if err != nil {
+		return err
+	}
+	for _, item := range intent.Items {
+		of := intent.Database + "#" + item.Session
+		s, stays := there[of]
+		gone := !stays && item.Whole || stays && !item.Whole && s.Superseded == 0
+		told := slices.ContainsFunc(lines, func(l retention.Line) bool {
+			return l.Action == retention.ActionShrink && l.Archive == item.Archive && l.Path == item.Path && !l.Time.Before(intent.At)
+		})
+		if !gone || told {
+			continue
+		}
+		err := a.audit().Append(retention.Line{
+			Time: a.now().UTC(), Action: retention.ActionShrink, Kind: item.Kind, Path: item.Path, SHA256: item.SHA256, Bytes: item.Bytes,
+			Archive: item.Archive, Rule: "compact --shrink",
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return a.pins.RemoveFile(path)
+}
+
+// settleShrinks ends what killed runs began: the database has done it or not, as
+// a whole.
+func (a *app) settleShrinks(ctx context.Context, stores []session.Store) error {
+	entries, err := a.pins.ReadDir(a.shrinkDir())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look for unfinished runs: %w", err)
+	}
+	for _, e := range entries {
+		if filepath.Ext(e.Name()) != ".json" || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		path := filepath.Join(a.shrinkDir(), e.Name())
+		text, err := a.pins.ReadSmall(path, 64<<20)
+		var intent shrinkIntent
+		if err == nil {
+			err = json.Unmarshal(text, &intent)
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", path, err)
+		}
+		for _, store := range stores {
+			if store.Runtime() == intent.Runtime && store.Root() == intent.Store {
+				if err := a.endShrink(ctx, path, intent, store); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func measured(ctx context.Context, path string) (spaceRow, error) {
+	s, err := sqlitefile.Measure(ctx, sqlitefile.File{Base: filepath.Dir(path), Name: filepath.Base(path)})
+	return newSpaceRow(s), err
+}
+
+// spaceRow is what a database takes up.
+type spaceRow struct {
+	Disk        int64 `json:"disk_bytes"` // file and logs
+	Live        int64 `json:"live_bytes"`
+	Free        int64 `json:"free_bytes"` // of pages that nothing uses
+	Log         int64 `json:"wal_bytes"`
+	Reclaimable int64 `json:"reclaimable_bytes"` // by VACUUM and a checkpoint, at least
+}
+
+func newSpaceRow(s sqlitefile.Space) spaceRow {
+	return spaceRow{Disk: s.Disk(), Live: s.Live(), Free: s.Unused(), Log: s.Log, Reclaimable: s.Reclaimable()}
+}
+
+// renderShrink prints what each way would free, or has freed.
+func (a *app) renderShrink(doc shrinkDocument, o shrinkOptions) error {
+	doc.Notes = a.notes
+	if a.global.JSON {
+		return a.printJSON(doc)
+	}
+	for _, d := range doc.Databases {
+		text := fmt.Sprintf("%s %s: %s, of it %s in use, %s free, %s in its write-ahead log\n", d.Runtime, visible(a.tilde(d.Path)),
+			formatBytes(d.Before.Disk), formatBytes(d.Before.Live), formatBytes(d.Before.Free), formatBytes(d.Before.Log))
+		if d.After == nil {
+			text += fmt.Sprintf("  sessions  %s unused for %s, %s of messages and parts\n", formatCount(int64(d.Old.Count)), o.OlderThan, formatBytes(d.Old.Bytes))
+			text += fmt.Sprintf("  journal   %s superseded events of the others, %s\n", formatCount(int64(d.Journal.Count)), formatBytes(d.Journal.Bytes))
+			text += fmt.Sprintf("  vacuum    at least %s\n", formatBytes(d.Before.Reclaimable))
+		} else {
+			text += fmt.Sprintf("  removed   %s and %s; they are in the archive\n", plural(d.Removed.Sessions, "session"), plural(d.Removed.Events, "superseded event"))
+			text += fmt.Sprintf("  now       %s, %s less\n", formatBytes(d.After.Disk), formatBytes(max(d.Before.Disk-d.After.Disk, 0)))
+		}
+		if d.Reason != "" {
+			text += "  " + d.Outcome + ": " + visibleText(d.Reason) + "\n"
+		}
+		if _, err := fmt.Fprint(a.Out, text); err != nil {
+			return err
+		}
+	}
+	if doc.DryRun && len(doc.Databases) > 0 {
+		a.hint("close the program, then: sessctl compact --shrink=sessions,journal,vacuum")
+	}
+	return nil
+}

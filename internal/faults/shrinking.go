@@ -1,0 +1,185 @@
+//go:build linux && amd64
+
+package faults
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/sessctl/sessctl/internal/fakesessiondb"
+)
+
+// shrinkings are the commands that change a database of OpenCode, which lies
+// beside the session of pi.
+func shrinkings() []Command {
+	shrink := "compact --runtime opencode --shrink="
+	return []Command{
+		{
+			Name: "compact --shrink=sessions", Runtime: "pi", Args: strings.Fields(shrink + "sessions --quiet-period 0s"),
+			Prepare: withRows, Done: rowsArchived, Whole: noRowLost, Settled: errors2(noRowLost, noIntent), Slow: true,
+		},
+		{
+			Name: "compact --shrink=journal,vacuum", Runtime: "pi", Args: strings.Fields(shrink + "journal,vacuum --quiet-period 0s"),
+			Prepare: withRows, Done: journalTrimmed, Whole: noRowLost, Settled: errors2(noRowLost, noIntent),
+		},
+		{
+			Name: "archive restore, opencode", Runtime: "pi", Args: []string{"archive", "restore", "--runtime", "opencode", fakesessiondb.Plan},
+			Prepare: rowsGone, Done: rowsBack, Whole: noRowLost, Settled: noRowLost, Slow: true,
+		},
+	}
+}
+
+// errors2 checks two things.
+func errors2(a, b func(*Home) error) func(*Home) error {
+	return func(h *Home) error { return errors.Join(a(h), b(h)) }
+}
+
+func (h *Home) database() string {
+	return filepath.Join(h.Dir, "data/opencode/opencode.db")
+}
+
+// original is a copy of the database as it was. No command finds it.
+func (h *Home) original() string { return filepath.Join(h.Dir, "original/opencode.db") }
+
+// withRows is a home with a database of OpenCode, of which all is in its log.
+func withRows(h *Home) error {
+	from := filepath.Join(h.Dir, "making.db")
+	d := fakesessiondb.Create(from)
+	fakesessiondb.Story(d)
+	err := d.Leave(from, h.database())
+	for _, end := range []string{"", "-wal"} {
+		data, readErr := os.ReadFile(h.database() + end)
+		err = errors.Join(err, readErr, os.MkdirAll(filepath.Dir(h.original()), 0o700), os.WriteFile(h.original()+end, data, 0o600), age(h.database()+end), os.RemoveAll(from+end))
+	}
+	return errors.Join(err, os.RemoveAll(from+"-shm"))
+}
+
+// rowsGone is that home after its sessions have been removed.
+func rowsGone(h *Home) error {
+	return errors.Join(withRows(h), h.must([]int{0}, "compact", "--runtime", "opencode", "--shrink=sessions"))
+}
+
+// rows are those of a database. The copy that is read lies where no fault is.
+func rows(path string) (all []string, err error) {
+	scratch, err := os.MkdirTemp("", "rows-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+	return fakesessiondb.Rows(path, scratch)
+}
+
+// noRowLost is promise 1: every row stands in the database or in an archive.
+func noRowLost(h *Home) error {
+	want, err := rows(h.original())
+	if err != nil {
+		return err
+	}
+	have, err := rows(h.database())
+	if err != nil {
+		return err
+	}
+	lines, err := h.linesIn(h.inArchive)
+	if err != nil {
+		return err
+	}
+	there := map[string]bool{}
+	for _, row := range have {
+		there[row] = true
+	}
+	for line := range lines {
+		for _, row := range fakesessiondb.Archived([]string{line}) {
+			there[row] = true
+		}
+	}
+	for _, row := range want {
+		if !there[row] {
+			return fmt.Errorf("lost: %.200s", row)
+		}
+	}
+	return nil
+}
+
+// rowsArchived checks that the sessions are gone, and told of.
+func rowsArchived(h *Home) error {
+	have, err := rows(h.database())
+	if err == nil && len(have) > 0 {
+		err = fmt.Errorf("%d rows are left: %.100s", len(have), have[0])
+	}
+	return errors.Join(err, noRowLost(h), told(h, 10))
+}
+
+// journalTrimmed checks that only superseded events are gone.
+func journalTrimmed(h *Home) error {
+	want, err := rows(h.original())
+	if err != nil {
+		return err
+	}
+	have, err := rows(h.database())
+	if err != nil {
+		return err
+	}
+	there := map[string]bool{}
+	for _, row := range have {
+		there[row] = true
+	}
+	gone := 0
+	for _, row := range want {
+		if !there[row] {
+			gone++
+			if !strings.HasPrefix(row, "event|") {
+				return fmt.Errorf("removed: %.100s", row)
+			}
+		}
+	}
+	if gone == 0 {
+		return errors.New("nothing was removed")
+	}
+	return errors.Join(noRowLost(h), told(h, 5))
+}
+
+// told checks that the audit log has a line of each thing that is gone, once.
+func told(h *Home, want int) error {
+	text, err := os.ReadFile(filepath.Join(h.Data(), "audit.jsonl"))
+	if n := strings.Count(string(text), `"action":"shrink"`); err == nil && n != want {
+		err = fmt.Errorf("the audit log has %d lines of what was removed, want %d", n, want)
+	}
+	return err
+}
+
+// noIntent checks that no run is left unfinished.
+func noIntent(h *Home) error {
+	left, err := filepath.Glob(filepath.Join(h.Data(), "shrink", "*"))
+	if len(left) > 0 {
+		err = fmt.Errorf("left: %v", left)
+	}
+	return err
+}
+
+// rowsBack checks that the session is there as it was, with what belongs to it.
+func rowsBack(h *Home) error {
+	want, err := rows(h.original())
+	if err != nil {
+		return err
+	}
+	have, err := rows(h.database())
+	if err != nil {
+		return err
+	}
+	there := map[string]bool{}
+	for _, row := range have {
+		there[row] = true
+	}
+	for _, row := range want {
+		if strings.HasPrefix(row, "session|"+fakesessiondb.Plan) && !there[row] {
+			return errors.New("the session is not back")
+		}
+		if strings.Contains(row, "The third tray is too dark") && !there[row] {
+			return fmt.Errorf("not back: %.100s", row)
+		}
+	}
+	return noRowLost(h)
+}

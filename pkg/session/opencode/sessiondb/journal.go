@@ -1,0 +1,110 @@
+package sessiondb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+)
+
+// Journal opens the log of a session's journal: the row that counts its events,
+// and every event. The error wraps fs.ErrNotExist if there is none.
+func (d *Database) Journal(ctx context.Context, session string) (*Log, error) {
+	return openJournal(ctx, d.conn, d.tables, session, d.Unchanged)
+}
+
+func openJournal(ctx context.Context, db querier, tables map[string]table, session string, check func() error) (*Log, error) {
+	l := &Log{ctx: ctx, db: db, tables: tables, session: session, events: true, after: -1, check: check}
+	err := fs.ErrNotExist
+	if hasJournal(tables) {
+		var n int
+		if n, err = l.rows(typeRow, countTable, nil, "aggregate_id = ?", "aggregate_id", nil, session); err == nil && n == 0 {
+			err = fs.ErrNotExist
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the journal of session %s: %w", session, err)
+	}
+	return l, check()
+}
+
+// nextEvents writes the next events of a journal.
+func (l *Log) nextEvents() error {
+	n, err := l.rows(typeEvent, eventTable, nil, "aggregate_id = ? AND seq > ?", "seq", func(r Row) {
+		l.after, _ = r.Value("seq").(int64)
+	}, l.session, l.after)
+	if err == nil && n == 0 {
+		err = io.EOF
+		if busy := l.check(); busy != nil {
+			err = busy
+		}
+		return err
+	}
+	return l.failure(err)
+}
+
+// Superseded are events of a session whose object has a newer event.
+type Superseded struct {
+	Events int
+	Bytes  int64 // of their data
+	Synced bool  // the session is synced to a workspace, or owned by another host: its journal is somebody else's too
+
+	seqs []int64
+}
+
+// Superseded looks for the events of a session whose object has a newer event,
+// which has its whole state. Of types that are not known every event stays.
+func (d *Database) Superseded(ctx context.Context, session string) (Superseded, error) {
+	return superseded(ctx, d.conn, d.tables, session)
+}
+
+func superseded(ctx context.Context, db querier, tables map[string]table, session string) (s Superseded, err error) {
+	if !hasJournal(tables) {
+		return s, nil
+	}
+	if s.Synced, err = synced(ctx, db, tables, session); err != nil || s.Synced {
+		return s, err
+	}
+	rows, err := db.QueryContext(ctx, `
+SELECT seq, octet_length(data), CASE type
+  WHEN 'message.part.updated.1' THEN json_extract(data, '$.part.id')
+  WHEN 'message.updated.1' THEN json_extract(data, '$.info.id')
+  WHEN 'session.updated.1' THEN 'session' END
+FROM event WHERE aggregate_id = ? AND type IN ('message.part.updated.1', 'message.updated.1', 'session.updated.1') AND json_valid(data) ORDER BY seq DESC`, session)
+	if err != nil {
+		return s, fmt.Errorf("read the journal of session %s: %w", session, err)
+	}
+	newest := map[string]struct{}{}
+	_, err = collect(rows, "read the journal of session "+session, func(rows *sql.Rows) (none struct{}, err error) {
+		var seq, size int64
+		var object sql.NullString
+		if err := rows.Scan(&seq, &size, &object); err != nil || !object.Valid {
+			return none, err
+		}
+		if _, newer := newest[object.String]; newer {
+			s.Events++
+			s.Bytes += size
+			s.seqs = append(s.seqs, seq)
+		}
+		newest[object.String] = struct{}{}
+		return none, nil
+	})
+	return s, err
+}
+
+// synced reports whether anybody else reads the journal of a session.
+func synced(ctx context.Context, db querier, tables map[string]table, session string) (is bool, err error) {
+	err = db.QueryRowContext(ctx, "SELECT "+tables[sessionTable].text("workspace_id")+" <> '' FROM session WHERE id = ?", session).Scan(&is)
+	if err == nil && !is {
+		err = db.QueryRowContext(ctx, "SELECT "+tables[countTable].text("owner_id")+" <> '' FROM event_sequence WHERE aggregate_id = ?", session).Scan(&is)
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read session %s: %w", session, err)
+	}
+	return is, nil
+}
