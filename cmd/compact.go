@@ -144,37 +144,40 @@ sessions are not changed.
   sessctl compact --shrink
   sessctl compact --shrink=sessions,journal,vacuum --older-than 30d`,
 		Args: usageArgs(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error {
-			o.thresholdAsked, o.keepAsked = c.Flags().Changed("threshold"), c.Flags().Changed("keep-recent-tokens")
-			if shrink.asked(c) {
-				shrink.DryRun, shrink.Quiet = o.DryRun, o.Quiet
-				if err := shrink.validate(c.Flags()); err != nil {
-					return err
-				}
-				return runShrink(c.Context(), a, shrink)
-			}
-			if undo.asked(c) {
-				return runUndo(c.Context(), a, undo, c.Flags())
-			}
-			if o.Resummarize {
-				if err := checkResummarize(o, c.Flags()); err != nil {
-					return err
-				}
-				return runResummarize(c.Context(), a, o)
-			}
-			if o.Clear && !c.Flags().Changed("strategy") {
-				o.Strategy, o.Force = string(session.StrategyRotate), true
-			}
-			if err := o.validate(); err != nil {
-				return err
-			}
-			return a.pushAfter(c.Context(), runCompact(c.Context(), a, o), o.DryRun)
-		},
+		RunE: func(c *cobra.Command, _ []string) error { return runCompactOf(c, a, o, undo, shrink) },
 	}
 	o.addFlags(c.Flags())
 	undo.addFlags(c.Flags())
 	shrink.addFlags(c.Flags())
 	return c
+}
+
+// runCompactOf runs what the flags of compact ask for.
+func runCompactOf(c *cobra.Command, a *app, o compactOptions, undo undoOptions, shrink shrinkOptions) error {
+	o.thresholdAsked, o.keepAsked = c.Flags().Changed("threshold"), c.Flags().Changed("keep-recent-tokens")
+	if shrink.asked(c) {
+		shrink.DryRun, shrink.Quiet = o.DryRun, o.Quiet
+		if err := shrink.validate(c.Flags()); err != nil {
+			return err
+		}
+		return runShrink(c.Context(), a, shrink)
+	}
+	if undo.asked(c) {
+		return runUndo(c.Context(), a, undo, c.Flags())
+	}
+	if o.Resummarize {
+		if err := checkResummarize(o, c.Flags()); err != nil {
+			return err
+		}
+		return runResummarize(c.Context(), a, o)
+	}
+	if o.Clear && !c.Flags().Changed("strategy") {
+		o.Strategy, o.Force = string(session.StrategyRotate), true
+	}
+	if err := o.validate(); err != nil {
+		return err
+	}
+	return a.pushAfter(c.Context(), runCompact(c.Context(), a, o), o.DryRun)
 }
 
 // compactDocument is `compact --json` (docs/json.md).
