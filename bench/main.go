@@ -25,6 +25,7 @@ import (
 	"regexp"
 
 	"github.com/sessctl/sessctl/bench/corpus"
+	"github.com/sessctl/sessctl/internal/objectstore"
 )
 
 // options are the flags.
@@ -64,6 +65,7 @@ func run(o options) error {
 		return err
 	}
 	d := &driver{options: o, tools: tools, corpora: map[string]corpus.Corpus{}}
+	defer func() { _ = d.stopStorage() }() // the run itself has failed or not
 	results := report{tools: tools, rounds: o.rounds}
 	for _, op := range operations(o.quick) {
 		if !only.MatchString(op.name) {
@@ -107,7 +109,7 @@ func findTools(dir string) (*tools, error) {
 		return nil, err
 	}
 	t.build("sessctl", module)
-	for _, name := range []string{"extract", "kernel", "scan", "vectordb"} {
+	for _, name := range []string{"extract", "kernel", "put", "scan", "vectordb"} {
 		t.build(name, module+"/bench/"+name)
 	}
 	return t, t.findPeers()
@@ -116,7 +118,7 @@ func findTools(dir string) (*tools, error) {
 const module = "github.com/sessctl/sessctl"
 
 func (t *tools) findPeers() error {
-	for _, name := range []string{"wc", "find", "python3", "node", "jq", "zstd", "sh"} {
+	for _, name := range []string{"wc", "find", "python3", "node", "jq", "zstd", "sh", "rclone"} {
 		path, err := exec.LookPath(name)
 		if errors.Is(err, exec.ErrNotFound) {
 			t.missing = append(t.missing, name)
@@ -126,6 +128,11 @@ func (t *tools) findPeers() error {
 			return err
 		}
 		t.paths[name] = realProgram(name, path)
+	}
+	if objectstore.Available() {
+		t.paths["versitygw"] = "versitygw"
+	} else {
+		t.missing = append(t.missing, "versitygw")
 	}
 	if t.paths["zstd"] != "" { // what is run is a shell that runs it
 		t.paths["zstd and sh"] = t.paths["sh"]

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/bench/corpus"
+	"github.com/sessctl/sessctl/internal/objectstore"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -30,6 +31,7 @@ type driver struct {
 	options options
 	tools   *tools
 	corpora map[string]corpus.Corpus
+	storage *objectstore.Server // of uploads, while they run
 }
 
 // corpus returns a corpus by name. It is made in a process of its own: the peak
@@ -69,6 +71,9 @@ func (d *driver) measure(op operation) (result, error) {
 		return d.measureRoom(op, c)
 	}
 	programs := d.present(op.programs)
+	if op.needs != "" && d.tools.paths[op.needs] == "" {
+		programs = nil
+	}
 	if len(programs) == 0 || !programs[0].product() {
 		return result{operation: op}, nil
 	}

@@ -35,6 +35,7 @@ type operation struct {
 	wall     float64 // of the time by the clock that the second program takes, at most; 0 for no target
 	rounds   int     // at most; 0 for no bound
 	stages   []stage // that the product's time is shown by
+	needs    string  // a program without which it is left out; "" for none
 	room     bool    // what is measured is how large a memory is; there are no programs
 }
 
@@ -76,6 +77,7 @@ func operations(quick bool) []operation {
 	all = append(all, workerOperations()...)
 	all = append(all, cleaningOperations()...)
 	all = append(all, roomOperations()...)
+	all = append(all, uploadOperations(false)...)
 	// The answer about thousands of logs makes the driver itself larger, and
 	// with it the smallest peak that can be seen: last but for compact.
 	return append(all, []operation{
@@ -198,7 +200,7 @@ func roomOperations() []operation {
 // quickOperations are the same on a tenth of the bytes: start-up times weigh
 // more, so the limits that only large files can meet are left out.
 func quickOperations() []operation {
-	return append(append(cleaningOperations(), roomOperations()...), []operation{
+	return append(slices.Concat(cleaningOperations(), roomOperations(), uploadOperations(true)), []operation{
 		{
 			name: "sizes, 20 MB in 12 logs", corpus: "m20", peak: readingPeak,
 			programs: []program{

@@ -19,6 +19,7 @@ import (
 	"filippo.io/age"
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
+	"github.com/minio/minio-go/v7/pkg/s3utils"
 	"github.com/sessctl/sessctl/pkg/archive"
 )
 
@@ -70,6 +71,9 @@ func Open(o Options) (*Bucket, error) {
 	at, err := url.Parse(o.URL)
 	if err != nil || at.Scheme != "s3" || at.Host == "" || at.RawQuery != "" || at.User != nil {
 		return nil, fmt.Errorf("%q is not the address of a bucket: write s3://bucket/prefix", o.URL)
+	}
+	if err := s3utils.CheckValidBucketName(at.Host); err != nil {
+		return nil, fmt.Errorf("%q: %w", at.Host, err)
 	}
 	host, secure, err := endpoint(o.Endpoint)
 	if err != nil {

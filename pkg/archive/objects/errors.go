@@ -59,6 +59,8 @@ func explain(err error) error {
 	}[said.Code]
 	switch {
 	case kind != nil:
+	case said.Code == "InvalidRequest" && strings.Contains(strings.ReplaceAll(said.Message, " ", ""), "ObjectLockConfiguration"):
+		kind = ErrLocked
 	case said.StatusCode == http.StatusPreconditionFailed:
 		kind = errThere
 	case said.StatusCode == http.StatusForbidden:
