@@ -96,9 +96,10 @@ func (x *index) Count(ctx context.Context, terms []string) (memory.Counts, error
 }
 
 // Bounds of what is looked at for one question: rows that a search by the
-// question's rarer words may match, and how many of those, by the weight of the
-// words they have, are scored by how often. To count the words of a row costs
-// more than all else of a question.
+// question's rarer words may match, and how many of those are scored by BM25. To
+// count the words of a row costs more than all else of a question, so they are
+// chosen by the weights of their words and by ts_rank, which for one word grows
+// with its count and falls with the length of the text as BM25 does, nearly.
 const (
 	mostMatches = 20_000
 	mostScored  = 500
@@ -161,7 +162,7 @@ func (x *index) matching(ctx context.Context, q memory.Query, m memory.Match, te
 	where, args := condition(q, 6)
 	list, err := x.score(ctx, terms, `SELECT r.key, r.length, `+occurrences+` FROM (SELECT r.key, r.length, r.terms FROM records r
 		WHERE r.terms @@ $2::tsquery AND `+where+`
-		ORDER BY (SELECT sum(w) FROM unnest($3::text[]::tsquery[], $4::float8[]) AS t (q, w) WHERE r.terms @@ t.q) DESC, ts_rank(r.terms, $2::tsquery, 1) DESC, r.key LIMIT $5) r`,
+		ORDER BY (SELECT sum(w * ts_rank(r.terms, t.q, 1)) FROM unnest($3::text[]::tsquery[], $4::float8[]) AS t (q, w)) DESC, r.key LIMIT $5) r`,
 		append([]any{terms, termQuery(m), lexemes, weights, max(mostScored, 4*n)}, args...)...)
 	slices.SortFunc(list, func(a, b memory.Scored) int {
 		return cmp.Or(cmp.Compare(b.Cosine, a.Cosine), cmp.Compare(a.Key, b.Key))
