@@ -37,7 +37,7 @@ accept: build ## the real pi, Claude Code and OpenClaw on what sessctl leaves (f
 accept-pages: ## the report and the reader in a headless Chromium, with axe-core; pictures in dist/pages (2 minutes)
 	GO="$(GO)" sh testdata/pages/accept.sh dist/pages
 
-accept-postgres: ## the shared memory on a real PostgreSQL with pgvector (from Debian's packages), with load and killed servers (10 minutes)
+accept-postgres: ## the shared memory on a real PostgreSQL with pgvector (from Debian's packages), with load and killed servers (5 minutes)
 	sh testdata/postgresql/install.sh
 	CGO_ENABLED=0 SESSCTL_LONG=1 $(GO) test -count=1 -timeout 4h -v -run . ./pkg/memory/remote/... ./internal/postgres
 	CGO_ENABLED=0 $(GO) test -count=1 -timeout 10m -v -run TestSharedMemory ./internal/e2e

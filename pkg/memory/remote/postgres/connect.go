@@ -28,12 +28,13 @@ type Options struct {
 	Exact bool
 	// SetUp makes the tables, or brings them up to date.
 	SetUp bool
-	// IndexFrom is how many vectors of a month are indexed; 0 is DefaultIndexFrom.
+	// IndexFrom is how many vectors the current month must have to be indexed; a
+	// fifth is enough for one that is over. 0 is DefaultIndexFrom.
 	IndexFrom int
 }
 
-// DefaultIndexFrom is how many vectors a month must have to be indexed: fewer
-// are compared one by one in a few milliseconds.
+// DefaultIndexFrom is how many vectors the current month must have to be
+// indexed: fewer are compared one by one in some milliseconds.
 const DefaultIndexFrom = 10_000
 
 // connectTimeout bounds connecting where nothing else is said.

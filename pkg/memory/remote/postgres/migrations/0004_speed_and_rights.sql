@@ -118,7 +118,8 @@ BEGIN
     name := part.relname || '_vectors_' || of_model;
     CONTINUE WHEN EXISTS (SELECT 1 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = part.id AND c.relname = name);
     EXECUTE format('SELECT count(*) FROM %s WHERE model = %s', part.id, of_model) INTO here;
-    CONTINUE WHEN here < many_from;
+    -- To a month that is over hardly anything is added.
+    CONTINUE WHEN here < CASE WHEN part.relname < 'records_' || to_char(now() AT TIME ZONE 'UTC', 'YYYY_MM') THEN many_from / 5 ELSE many_from END;
     -- The whole graph in memory is built several times as fast: as much as it
     -- needs, but no more than the server's own buffers, or 256 MB.
     SELECT greatest(262144, setting::bigint * 8) INTO most FROM pg_settings WHERE pg_settings.name = 'shared_buffers';
