@@ -26,6 +26,7 @@ type Requirement struct {
 func Requirements() []Requirement {
 	return []Requirement{
 		{"the same first hits", sameHits},
+		{"who says it counts alike", sameVoices},
 		{"the same filters", sameFilters},
 		{"a repeated push adds nothing", repeatedPush},
 		{"what changed takes the place of what was", changedRecords},
@@ -187,6 +188,26 @@ func sameHits(ctx context.Context, m remote.Memory, reference *memory.Store) err
 			if err := f.same(ctx, memory.Query{Text: text, Rank: rank, Limit: 5}); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// sameVoices asks where tools have printed what persons and agents say elsewhere.
+func sameVoices(ctx context.Context, m remote.Memory, reference *memory.Store) error {
+	list := corpus(160)
+	for i := range list {
+		r := &list[i]
+		r.Text = strings.NewReplacer("user: ", "[Human]: ", "assistant: ", []string{"[Agent]: ", "[Tool]: ", "[Agent]: [tool call] "}[i%3]).Replace(r.Text)
+		r.ID = memory.RecordID(r.Agent, r.Session, i, "test", r.Text)
+	}
+	f, err := fill(ctx, m, reference, list)
+	if err != nil {
+		return err
+	}
+	for _, text := range questions() {
+		if err := f.same(ctx, memory.Query{Text: text, Limit: 5}); err != nil {
+			return err
 		}
 	}
 	return nil
