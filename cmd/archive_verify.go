@@ -28,8 +28,9 @@ Every copy is read in full, because only that finds bytes that have rotted.
 --quick only checks that the files exist and have the right length.
 
 --remote asks the object storage of archive.remote for length and checksum of
-every copy there. An archive whose file is only there is always checked that way;
-whether an encrypted copy can be decrypted, only archive show tells.`,
+every copy there. An archive whose file is only there is always checked that way.
+Of an encrypted copy the head is opened with the key of archive.identity; without
+the key it is told that nobody here can say whether it can be decrypted.`,
 		Example: `  sessctl archive verify
   sessctl archive verify --remote
   sessctl archive verify --quick
@@ -148,6 +149,9 @@ func runArchiveVerify(ctx context.Context, a *app, o verifyOptions) error {
 // outcome is that of the command. What is wrong weighs more than what could not be
 // asked.
 func (v *verifier) outcome(a *app) error {
+	if v.sealed > 0 {
+		a.notice(note{Message: plural(v.sealed, "encrypted archive") + " on object storage: the bytes are those that were uploaded; whether they can be decrypted cannot be told without the key", Hint: "set archive.identity to the file of a key that can read them"})
+	}
 	var away error
 	if v.away != nil {
 		away = explainBucket(fmt.Errorf("%s could not be checked on object storage: %w", plural(v.unasked, "archive"), v.away))
@@ -200,6 +204,7 @@ type verifier struct {
 	doc      *verifyDocument
 	away     error // why the storage is not asked any more
 	unasked  int   // copies there that could not be checked
+	sealed   int   // copies there that nobody here has the key of
 }
 
 func (v *verifier) entries(ctx context.Context, entries []archive.Entry, bar *progress) error {
@@ -260,6 +265,13 @@ var errUnasked = errors.New("not checked")
 func (v *verifier) copy(ctx context.Context, e archive.Entry) error {
 	if v.away == nil {
 		err := checkRemote(ctx, v.bucket, e)
+		if err == nil {
+			err = v.bucket.Opens(ctx, e)
+		}
+		if errors.Is(err, objects.ErrNoIdentity) {
+			v.sealed++
+			return nil
+		}
 		if !ofAll(err) {
 			return err
 		}
