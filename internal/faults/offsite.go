@@ -32,7 +32,7 @@ func offsite() []Command {
 			Prepare: withStorage, Done: uploaded, Whole: claimsHold, Settled: nothingOutgoing,
 		},
 		{
-			Name: "archive pull", Runtime: "pi", Args: []string{"archive", "pull"}, Env: []string{remote, cache},
+			Name: "archive pull", Runtime: "pi", Slow: true, Args: []string{"archive", "pull"}, Env: []string{remote, cache},
 			Prepare: hostLost, Done: pulled, Whole: claimsHold,
 		},
 		{
@@ -40,7 +40,7 @@ func offsite() []Command {
 			Prepare: onlyOffsite, Done: restoredTo, Whole: claimsHold,
 		},
 		{
-			Name: "archive prune, local keep", Runtime: "pi", Args: strings.Fields("archive prune --local-keep 30d --yes"), Env: []string{remote, cache},
+			Name: "archive prune, local keep", Runtime: "pi", Slow: true, Args: strings.Fields("archive prune --local-keep 30d --yes"), Env: []string{remote, cache},
 			Prepare: offsiteLongAgo, Done: leftDisk, Whole: claimsHold,
 		},
 		{
