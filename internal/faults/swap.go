@@ -38,7 +38,7 @@ func (h *Home) ownFile(path string) string {
 // if it is in none.
 func (h *Home) own(path string) string {
 	dirs := []string{filepath.Join(h.Sessions(), ".sessctl-trash"), filepath.Join(h.store(), "..", "session_archive")}
-	for _, name := range []string{"archive", "archives", "journal", "receipts", "facts", "trash", "given-up", "memory", "memory-forgotten", "memory-summaries", "memory-stored", "runs", "outbox", "jobs"} {
+	for _, name := range []string{"archive", "archives", "journal", "receipts", "facts", "trash", "given-up", "memory", "memory-forgotten", "memory-summaries", "memory-stored", "runs", "outbox", "jobs", "pages"} {
 		dirs = append(dirs, filepath.Join(h.Data(), name))
 	}
 	for _, dir := range dirs {
