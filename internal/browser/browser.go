@@ -267,10 +267,13 @@ func (b *Browser) Seen() Seen {
 	return b.seen
 }
 
+// WindowHeight is the height of the window, in pixels.
+const WindowHeight = 1600
+
 // Look sets the width of the window, in pixels, and whether the system prefers
 // dark.
 func (b *Browser) Look(ctx context.Context, width int, dark bool) error {
-	metrics := map[string]any{"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+	metrics := map[string]any{"width": width, "height": WindowHeight, "deviceScaleFactor": 1, "mobile": width < 500}
 	if err := b.Call(ctx, "Emulation.setDeviceMetricsOverride", metrics, nil); err != nil {
 		return err
 	}
@@ -301,25 +304,27 @@ func (b *Browser) Evaluate(ctx context.Context, script string, result any) error
 	return json.Unmarshal(answer.Result.Value, result)
 }
 
-// Picture takes a picture of the whole page, or of its first height pixels where
-// that is not 0, as a PNG.
-func (b *Browser) Picture(ctx context.Context, height int) ([]byte, error) {
+// Picture takes a picture of what the window shows, as a PNG.
+func (b *Browser) Picture(ctx context.Context) ([]byte, error) {
+	return b.capture(ctx, map[string]any{"format": "png"})
+}
+
+// WholePicture takes a picture of the first height pixels of the page. What a page
+// draws only when it is in view is empty there.
+func (b *Browser) WholePicture(ctx context.Context, height int) ([]byte, error) {
 	var size struct {
 		CSSContentSize struct{ Width, Height float64 }
 	}
 	if err := b.Call(ctx, "Page.getLayoutMetrics", nil, &size); err != nil {
 		return nil, err
 	}
-	whole := size.CSSContentSize.Height
-	if height > 0 {
-		whole = min(whole, float64(height))
-	}
+	clip := map[string]any{"x": 0, "y": 0, "width": size.CSSContentSize.Width, "height": min(size.CSSContentSize.Height, float64(height)), "scale": 1}
+	return b.capture(ctx, map[string]any{"format": "png", "captureBeyondViewport": true, "clip": clip})
+}
+
+func (b *Browser) capture(ctx context.Context, how map[string]any) ([]byte, error) {
 	var shot struct{ Data string }
-	err := b.Call(ctx, "Page.captureScreenshot", map[string]any{
-		"format": "png", "captureBeyondViewport": true,
-		"clip": map[string]any{"x": 0, "y": 0, "width": size.CSSContentSize.Width, "height": whole, "scale": 1},
-	}, &shot)
-	if err != nil {
+	if err := b.Call(ctx, "Page.captureScreenshot", how, &shot); err != nil {
 		return nil, err
 	}
 	return base64.StdEncoding.DecodeString(shot.Data)

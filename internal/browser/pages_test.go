@@ -65,6 +65,7 @@ type page struct {
 	name, path, want string
 	anchor           string // where it is opened
 	lands            string // the name of the page that it must lead to
+	whole            bool   // the picture is of all of it
 	long             bool   // axe-core would take minutes, and has seen such a page
 }
 
@@ -99,7 +100,7 @@ func (l looker) page(p page) {
 // check is what must hold of a page that is open.
 func (l looker) check(p page, width int) {
 	var text string
-	l.evaluate(`document.body.innerText + document.title`, &text)
+	l.evaluate(`document.body.textContent + document.title`, &text)
 	if !strings.Contains(text, p.want) {
 		l.t.Errorf("the page does not say %q", p.want)
 	}
@@ -158,7 +159,10 @@ func (l looker) evaluate(script string, result any) {
 const pictureHeight = 6000
 
 func (l looker) picture(p page, width int, dark bool) {
-	png, err := l.browser.Picture(l.ctx, pictureHeight)
+	png, err := l.browser.Picture(l.ctx)
+	if p.whole && err == nil {
+		png, err = l.browser.WholePicture(l.ctx, pictureHeight)
+	}
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -217,8 +221,8 @@ func makePages(t *testing.T) []page {
 	line, _ := strings.CutSuffix(strings.TrimPrefix(last, "large-"), ".html")
 	at := func(name string) string { return filepath.Join(dir, name) }
 	return []page{
-		{name: "empty", path: at("empty.html"), want: "No session was found"},
-		{name: "report", path: at("report.html"), want: "alert(1)"},
+		{name: "empty", path: at("empty.html"), want: "No session was found", whole: true},
+		{name: "report", path: at("report.html"), want: "alert(1)", whole: true},
 		{name: "reader", path: at("reader.html"), want: "coordinator"},
 		{name: "line", path: at("reader.html"), want: "coordinator", anchor: "L64", lands: "reader.html", long: true},
 		{name: "hostile", path: at("hostile.html"), want: "pwned"},

@@ -124,8 +124,15 @@ func newBlock(m *Message, p Part) (block, bool) {
 	case "injected", "system":
 		return block{Folded: true, Summary: m.Label + ", " + linesText(body), Preview: firstLineOf(body), Texts: setText(body)}, true
 	}
+	if len(body) > mostProse {
+		return block{Folded: true, Summary: "long text, " + bytesText(int64(len(body))), Preview: firstLineOf(body), Texts: setText(body)}, true
+	}
 	return block{Texts: setText(body)}, true
 }
+
+// mostProse is how much of what was said is shown unfolded, in bytes: what is
+// longer was pasted, and hides what comes after it.
+const mostProse = 50_000
 
 // normalLines is text with line feeds alone, without white space at its ends.
 func normalLines(s string) string {
