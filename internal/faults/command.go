@@ -85,11 +85,7 @@ func Systems() []System {
 
 // Commands lists every command that changes files.
 func Commands() []Command {
-<<<<<<< HEAD
-	return slices.Concat(compactions(), undos(), carryings(), archivings(), restores(), prunings(), offsite(), cleanings(), memories(), extractions(), givingUps(), besides(), runs(), watching(), tellings(), storings(), registrations(), schedulings(), workings(), shrinkings())
-=======
-	return slices.Concat(compactions(), undos(), carryings(), archivings(), restores(), prunings(), offsite(), cleanings(), memories(), extractions(), givingUps(), besides(), runs(), watching(), tellings(), storings(), registrations(), schedulings(), workings(), pagings())
->>>>>>> fbeac91 (Fault rows of kept pages; the browser test is quicker, contrast on abandoned branches)
+	return slices.Concat(compactions(), undos(), carryings(), archivings(), restores(), prunings(), offsite(), cleanings(), memories(), extractions(), givingUps(), besides(), runs(), watching(), tellings(), storings(), registrations(), schedulings(), workings(), shrinkings(), pagings())
 }
 
 func compactions() []Command {
