@@ -6,7 +6,7 @@ GO = go
 MODULE = github.com/sessctl/sessctl
 FUZZTIME = 30s
 
-.PHONY: help build demo test test-faults test-long accept accept-pages accept-postgres load-postgres bench bench-quick lint format clean
+.PHONY: help build man demo test test-faults test-long accept accept-pages accept-postgres load-postgres bench bench-quick lint format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -15,6 +15,9 @@ build: ## build bin/sessctl
 	CGO_ENABLED=0 $(GO) build -trimpath \
 		-ldflags "-s -w -X $(MODULE)/cmd.version=$$(git describe --tags --always --dirty 2>/dev/null || echo dev)" \
 		-o bin/ .
+
+man: build ## man pages and completions in bin/share
+	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null)} bin/sessctl manual bin/share >/dev/null
 
 demo: build ## the main job on the bundled sample agent, in a temporary home
 	sh testdata/demo.sh

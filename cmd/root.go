@@ -210,8 +210,10 @@ read again with archive show.
 		newHookCommand(a),
 		newEventsCommand(a),
 		newConfigCommand(a),
+		newManualCommand(a),
 		newVersionCommand(a),
 	)
+	listTopics(root)
 	root.InitDefaultCompletionCmd()
 	checkCompletionArguments(root)
 	a.addCompletions(root)
@@ -221,7 +223,7 @@ read again with archive show.
 // prepare reads the configuration before a command runs. What says what this
 // program is works whatever the configuration says.
 func (a *app) prepare(c *cobra.Command) error {
-	if name := topCommand(c).Name(); name == "version" || name == "help" || name == "completion" {
+	if name := topCommand(c).Name(); name == "version" || name == "help" || name == "completion" || name == "manual" {
 		return nil
 	}
 	if err := checkNames(c); err != nil {

@@ -2,9 +2,7 @@ package cmd
 
 import (
 	"errors"
-	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -134,33 +132,5 @@ func checkCompletionArguments(root *cobra.Command) {
 		for _, shell := range c.Commands() {
 			shell.Args = usageArgs(cobra.NoArgs)
 		}
-	}
-}
-
-// newHelpCommand is cobra's, but a topic that is none is an error.
-func newHelpCommand(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "help [command]",
-		Short: "Show the help of a command",
-		Args:  cobra.ArbitraryArgs,
-		ValidArgsFunction: func(c *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			about, rest, err := c.Root().Find(args)
-			if err != nil || len(rest) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			names := slices.DeleteFunc(commandNames(about), func(name string) bool { return !strings.HasPrefix(name, word) })
-			return names, cobra.ShellCompDirectiveNoFileComp
-		},
-		RunE: func(c *cobra.Command, args []string) error {
-			about, rest, err := c.Root().Find(args)
-			if len(rest) > 0 && about != nil {
-				return noCommand(about, rest[0])
-			}
-			if err != nil || about == nil {
-				return fmt.Errorf("find the command: %w", err)
-			}
-			about.InitDefaultHelpFlag()
-			return about.Help()
-		},
 	}
 }
