@@ -77,6 +77,7 @@ func checkCommandLine(t *testing.T, c *cobra.Command, line string) {
 		return // flags of every command; a name, not the program
 	}
 	root := c.Root()
+	root.InitDefaultHelpCmd()
 	shown, rest, err := root.Find(words)
 	if err != nil || shown == root {
 		t.Errorf("%s --help: no command: sessctl %s", c.CommandPath(), line)
