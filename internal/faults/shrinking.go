@@ -42,7 +42,7 @@ func (h *Home) database() string {
 }
 
 // original is a copy of the database as it was. No command finds it.
-func (h *Home) original() string { return filepath.Join(h.Dir, "original/opencode.db") }
+func (h *Home) original() string { return filepath.Join(h.Dir, "home/original/opencode.db") }
 
 // withRows is a home with a database of OpenCode, of which all is in its log.
 func withRows(h *Home) error {

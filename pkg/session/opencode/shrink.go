@@ -164,8 +164,10 @@ func sameDevice(a, b string) bool {
 // Deposit implements [session.Depositor].
 func (s *Store) Deposit(ctx context.Context, database string, next func() (io.ReadCloser, error)) (rows int, err error) {
 	err = s.hold(ctx, database, func(w *sessiondb.Writer) error {
-		rows, err = w.Insert(ctx, next)
-		return err
+		if rows, err = w.Insert(ctx, next); err != nil {
+			return err
+		}
+		return w.Checkpoint(ctx)
 	})
 	return rows, err
 }

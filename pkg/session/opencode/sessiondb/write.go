@@ -47,7 +47,7 @@ func (w *Writer) open(ctx context.Context) (err error) {
 	}
 	// The mode of locking comes first: with it SQLite takes its lock for as long
 	// as the connection lives, and makes no index of the log that it would share.
-	query := url.Values{"mode": {"rw"}, "_pragma": {"locking_mode(exclusive)", "busy_timeout(0)", "synchronous(full)", "foreign_keys(1)", "cache_size(-16384)", "journal_size_limit(0)"}}
+	query := url.Values{"mode": {"rw"}, "_pragma": {"locking_mode(exclusive)", "busy_timeout(0)", "synchronous(full)", "foreign_keys(1)", "cache_size(-2000)", "journal_size_limit(0)"}}
 	address := (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: query.Encode()}).String()
 	if w.db, err = sql.Open("sqlite", address); err != nil {
 		return err
@@ -247,6 +247,12 @@ func (w *Writer) Vacuum(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// Checkpoint takes the write-ahead log in. What is in it is durable already; a
+// disk that is full is told.
+func (w *Writer) Checkpoint(ctx context.Context) error {
+	return w.explain("take the log into", w.run(ctx, "PRAGMA wal_checkpoint(TRUNCATE)"))
 }
 
 func (w *Writer) run(ctx context.Context, query string) error {
