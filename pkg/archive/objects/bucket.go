@@ -51,6 +51,9 @@ type Options struct {
 	Now func() time.Time
 	// Retries is how often a request is tried again; 0 is 5.
 	Retries int
+	// Silence is how long the storage may neither take nor send a byte before the
+	// connection counts as broken; 0 is a minute.
+	Silence time.Duration
 }
 
 // Bucket is a place for copies. It may be used by several goroutines.
@@ -85,11 +88,15 @@ func Open(o Options) (*Bucket, error) {
 	if o.Retries == 0 {
 		o.Retries = 5
 	}
+	if o.Silence == 0 {
+		o.Silence = time.Minute
+	}
 	transport, err := minio.DefaultTransport(secure)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", o.URL, err)
 	}
-	transport.ResponseHeaderTimeout = time.Minute
+	transport.ResponseHeaderTimeout = o.Silence
+	transport.DialContext = dialWatched(transport.DialContext, o.Silence)
 	patiently := &patient{next: transport, tries: o.Retries}
 	keys := credentials.NewChainCredentials([]credentials.Provider{
 		&credentials.EnvAWS{}, &credentials.FileAWSCredentials{Filename: o.Getenv("AWS_SHARED_CREDENTIALS_FILE"), Profile: o.Getenv("AWS_PROFILE")},

@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/sessctl/sessctl/pkg/archive"
@@ -27,6 +29,18 @@ func cut(w http.ResponseWriter) {
 	if c, _, err := http.NewResponseController(w).Hijack(); err == nil {
 		c.Close()
 	}
+}
+
+// silent sends the beginning of an object, and then nothing while the client waits.
+func silent(s *storage, w http.ResponseWriter, r *http.Request, _ int) bool {
+	whole := httptest.NewRecorder()
+	s.behind.ServeHTTP(whole, r)
+	maps.Copy(w.Header(), whole.Header())
+	w.WriteHeader(whole.Code)
+	_, _ = w.Write(whole.Body.Bytes()[:whole.Body.Len()/2])
+	_ = http.NewResponseController(w).Flush()
+	<-r.Context().Done()
+	return true
 }
 
 func isObject(r *http.Request, method string) bool {
@@ -222,7 +236,7 @@ func TestHalfUploadedIsNotThere(t *testing.T) {
 func TestFetchFromMisbehavingServers(t *testing.T) {
 	s := newStorage(t)
 	e, file := archived(t, "fetched", 20_000)
-	b := s.open(t)
+	b := s.open(t, func(o *objects.Options) { o.Silence = time.Second })
 	r, err := b.Upload(t.Context(), e, file)
 	if err != nil {
 		t.Fatal(err)
@@ -237,9 +251,7 @@ func TestFetchFromMisbehavingServers(t *testing.T) {
 			}
 			whole := httptest.NewRecorder()
 			s.behind.ServeHTTP(whole, r)
-			for name, values := range whole.Header() {
-				w.Header()[name] = values
-			}
+			maps.Copy(w.Header(), whole.Header())
 			w.WriteHeader(whole.Code)
 			_, _ = w.Write(whole.Body.Bytes()[:whole.Body.Len()/2])
 			_ = http.NewResponseController(w).Flush()
@@ -248,6 +260,7 @@ func TestFetchFromMisbehavingServers(t *testing.T) {
 		}
 	}
 	for _, c := range []meddling{
+		{"silent in the middle", gets, silent, objects.ErrAway},
 		{"cut in the middle, once", gets, half(1), nil},
 		{"cut in the middle, always", gets, half(1000), objects.ErrAway},
 		{"cut, and the rest is not given alone", gets, func(s *storage, w http.ResponseWriter, r *http.Request, n int) bool {

@@ -1,6 +1,8 @@
 package objects
 
 import (
+	"context"
+	"net"
 	"net/http"
 	"time"
 
@@ -62,4 +64,40 @@ func isBusy(r *http.Response) bool {
 
 func asksRegion(r *http.Request) bool {
 	return r.Method == http.MethodGet && r.URL.Query().Has("location")
+}
+
+// dial makes a connection.
+type dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+// dialWatched dials connections that break when nothing passes them for a time.
+// Without it a transfer waits for ever for a server that is there and says nothing.
+func dialWatched(next dial, silence time.Duration) dial {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := next(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return &watched{Conn: c, silence: silence}, nil
+	}
+}
+
+// watched is a connection whose reads and writes end with a timeout when nothing
+// passes it. A write also gives a read more time that waits for its answer.
+type watched struct {
+	net.Conn
+	silence time.Duration
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	if err := w.SetReadDeadline(time.Now().Add(w.silence)); err != nil {
+		return 0, err
+	}
+	return w.Conn.Read(p)
+}
+
+func (w *watched) Write(p []byte) (int, error) {
+	if err := w.SetDeadline(time.Now().Add(w.silence)); err != nil {
+		return 0, err
+	}
+	return w.Conn.Write(p)
 }
