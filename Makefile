@@ -6,7 +6,7 @@ GO = go
 MODULE = github.com/sessctl/sessctl
 FUZZTIME = 30s
 
-.PHONY: help build man demo test test-faults test-long accept accept-pages accept-postgres load-postgres bench bench-quick lint format clean
+.PHONY: help build man demo test test-faults test-long accept accept-pages accept-postgres load-postgres accept-cluster bench bench-quick lint format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -48,6 +48,11 @@ accept-postgres: ## the shared memory on a real PostgreSQL with pgvector (from D
 load-postgres: ## 20 hosts push 300,000 records to a real PostgreSQL at once, which is killed twice (20 minutes, 5 GB)
 	sh testdata/postgresql/install.sh
 	CGO_ENABLED=0 SESSCTL_LONG=1 POSTGRES_HOSTS=$${POSTGRES_HOSTS:-20} POSTGRES_RECORDS=$${POSTGRES_RECORDS:-15000} $(GO) test -count=1 -timeout 4h -v -run 'TestLoad$$' ./pkg/memory/remote/postgres
+
+accept-cluster: ## the shared memory on three nodes of Weaviate (built from the Go module proxy, 130 MB), two of them killed (15 minutes, the build included)
+	sh testdata/weaviate/install.sh
+	CGO_ENABLED=0 SESSCTL_LONG=1 $(GO) test -count=1 -timeout 2h -v ./pkg/memory/remote/weaviate
+	CGO_ENABLED=0 SESSCTL_LONG=1 $(GO) test -count=1 -timeout 2h -v -run 'TestCluster$$' ./internal/e2e
 
 bench: ## compare with wc, find, Python, Node, jq and zstd on generated sessions (15 minutes)
 	CGO_ENABLED=0 $(GO) run ./bench

@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"time"
 
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/memory/remote"
-	"github.com/sessctl/sessctl/pkg/memory/remote/postgres"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -41,7 +39,9 @@ here is forgotten there and by all hosts; what others have forgotten is
 forgotten here.
 
 The server is named by memory.remote.url and by the usual variables and files
-of PostgreSQL (PGHOST, PGSERVICE, PGPASSFILE, ...).
+of PostgreSQL (PGHOST, PGSERVICE, PGPASSFILE, ...). It may also be a cluster of
+Weaviate: weaviate+https://NODE,NODE,NODE, with the key that
+memory.remote.api_key_file or the variable WEAVIATE_API_KEY holds.
 
 Exit codes: 0 done or nothing to do, 1 failed, 2 wrong usage, 3 some records
 were not sent, 4 the memory is damaged, 75 the server cannot be reached or the
@@ -62,51 +62,13 @@ type pushDocument struct {
 	Schema int    `json:"schema"`
 	DryRun bool   `json:"dry_run"`
 	SetUp  bool   `json:"setup"`  // the tables are made and up to date; nothing was sent
-	Server string `json:"server"` // host, port and database
+	Server string `json:"server"` // hosts, ports and database
 	Host   string `json:"host"`   // the name of this host there
 	remote.Report
 	Pending *memory.Unshared `json:"pending,omitempty"` // of --dry-run: what would go
 	Indexed int              `json:"indexed"`           // months whose vectors were indexed
 	Notes   []note           `json:"notes"`
 }
-
-// remoteConfig says which memory hosts share.
-type remoteConfig struct {
-	URL          string        `mapstructure:"url" json:"-"`                                 // may hold a password
-	Host         string        `mapstructure:"host" json:"host"`                             // "": the name of the machine
-	AfterCompact bool          `mapstructure:"push_after_compact" json:"push_after_compact"` // of whatever a compaction has stored
-	Search       string        `mapstructure:"search" json:"search"`                         // index or exact
-	Timeout      time.Duration `mapstructure:"timeout" json:"timeout"`                       // of one question
-}
-
-func remoteDefaults() map[string]any {
-	return map[string]any{
-		"memory.remote.url":                "",
-		"memory.remote.host":               "",
-		"memory.remote.push_after_compact": false,
-		"memory.remote.search":             searchIndex,
-		"memory.remote.timeout":            "10s",
-	}
-}
-
-// The ways to compare vectors.
-const (
-	searchIndex = "index" // nearly all of the nearest, soon
-	searchExact = "exact" // the nearest for certain
-)
-
-func (c *remoteConfig) check() error {
-	if c.Search != searchIndex && c.Search != searchExact {
-		return usageError("index, or exact", "memory.remote.search: unknown way to search %q", c.Search)
-	}
-	if c.Timeout <= 0 {
-		return usageError("", "memory.remote.timeout must be positive")
-	}
-	return nil
-}
-
-// shares reports whether a shared memory is configured.
-func (a *app) shares() bool { return a.config.Memory.Remote.URL != "" }
 
 // ownHost is the name of this host in the shared memory.
 func (a *app) ownHost() (string, error) {
@@ -123,41 +85,6 @@ func (a *app) ownHost() (string, error) {
 // errNoShared is the answer where a shared memory is asked for and none is named.
 func errNoShared() error {
 	return &failure{code: "no_shared_memory", exit: exitFailed, hint: "set memory.remote.url (docs/fleet.md), for example to postgres://db.example.org/sessctl", err: errors.New("no shared memory is configured")}
-}
-
-// openShared connects to the shared memory.
-func (a *app) openShared(ctx context.Context, setUp bool) (*postgres.Memory, error) {
-	c := a.config.Memory.Remote
-	if !a.shares() {
-		return nil, errNoShared()
-	}
-	if err := c.check(); err != nil {
-		return nil, err
-	}
-	m, err := postgres.Open(ctx, postgres.Options{URL: c.URL, Exact: c.Search == searchExact, SetUp: setUp})
-	return m, explainShared(err)
-}
-
-// explainShared adds to an error of a shared memory what to do.
-func explainShared(err error) error {
-	for _, known := range []struct {
-		err        error
-		code, hint string
-		exit       int
-	}{
-		{remote.ErrUnreachable, "unreachable", "is the server up? memory.remote.url, PGHOST and PGSERVICE say where it is; nothing is lost, try again later", exitBusy},
-		{remote.ErrUnsuitable, "unsuitable_server", "docs/fleet.md says what the server needs", exitFailed},
-		{remote.ErrNotSetUp, "not_set_up", "as the owner of the database: sessctl push --setup", exitFailed},
-		{remote.ErrNewerSchema, "newer_schema", "use that sessctl, or a later one, on this host too", exitFailed},
-		{remote.ErrNotAllowed, "not_allowed", "look at the role, its password (PGPASSFILE) and its rights: docs/fleet.md", exitFailed},
-		{remote.ErrNotThere, "not_there", "nothing is lost here: push again, and look at the server", exitPartly},
-	} {
-		var f *failure
-		if errors.Is(err, known.err) && !errors.As(err, &f) {
-			return &failure{code: known.code, exit: known.exit, hint: known.hint, err: err}
-		}
-	}
-	return err
 }
 
 func runPush(ctx context.Context, a *app, o pushOptions) error {
@@ -191,7 +118,7 @@ func runPush(ctx context.Context, a *app, o pushOptions) error {
 	return errors.Join(a.push(ctx, store, shared, o.Verify, &doc), renderPush(a, doc))
 }
 
-func previewPush(ctx context.Context, a *app, store *memory.Store, shared *postgres.Memory, doc pushDocument) error {
+func previewPush(ctx context.Context, a *app, store *memory.Store, shared sharedMemory, doc pushDocument) error {
 	model, err := store.VectorModel(ctx)
 	if err != nil {
 		return err
@@ -210,7 +137,7 @@ func previewPush(ctx context.Context, a *app, store *memory.Store, shared *postg
 }
 
 // push sends what is to be sent, and fills in the document.
-func (a *app) push(ctx context.Context, store *memory.Store, shared *postgres.Memory, verify bool, doc *pushDocument) error {
+func (a *app) push(ctx context.Context, store *memory.Store, shared sharedMemory, verify bool, doc *pushDocument) error {
 	bar := newProgress(a)
 	defer bar.clear()
 	p := remote.Pusher{

@@ -10,7 +10,6 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/memory/remote"
-	"github.com/sessctl/sessctl/pkg/memory/remote/postgres"
 )
 
 // recallEverywhere asks the memory that hosts share. While its server cannot be
@@ -47,7 +46,7 @@ func (a *app) askShared(ctx context.Context, o recallOptions) (recallDocument, e
 	return doc, explainShared(err)
 }
 
-func (a *app) askOpened(ctx context.Context, shared *postgres.Memory, o recallOptions, query memory.Query) (doc recallDocument, err error) {
+func (a *app) askOpened(ctx context.Context, shared sharedMemory, o recallOptions, query memory.Query) (doc recallDocument, err error) {
 	if query.Session, err = sharedSession(ctx, shared, o.Session); err != nil {
 		return doc, err
 	}
@@ -104,7 +103,7 @@ func (a *app) askRemote(ctx context.Context, shared remote.Memory, q memory.Quer
 }
 
 // completeShared adds what stands around a hit, and what it says as a fact.
-func (d *recallDocument) completeShared(ctx context.Context, shared *postgres.Memory, i int, h memory.Hit, neighbors int) error {
+func (d *recallDocument) completeShared(ctx context.Context, shared sharedMemory, i int, h memory.Hit, neighbors int) error {
 	if h.Category == memory.CategoryFact {
 		f, err := shared.Fact(ctx, h)
 		if err != nil {
@@ -125,7 +124,7 @@ func (d *recallDocument) completeShared(ctx context.Context, shared *postgres.Me
 }
 
 // sharedSession is the whole id of a session that is named by its start.
-func sharedSession(ctx context.Context, shared *postgres.Memory, name string) (string, error) {
+func sharedSession(ctx context.Context, shared sharedMemory, name string) (string, error) {
 	if name == "" {
 		return "", nil
 	}
@@ -142,7 +141,7 @@ func sharedSession(ctx context.Context, shared *postgres.Memory, name string) (s
 }
 
 // tellUnsent says how much of this host is not in the shared memory yet.
-func (a *app) tellUnsent(ctx context.Context, shared *postgres.Memory, doc *recallDocument) error {
+func (a *app) tellUnsent(ctx context.Context, shared sharedMemory, doc *recallDocument) error {
 	store, err := a.glimpseMemory(ctx)
 	if err != nil || store == nil {
 		return nil // there is none here, or it cannot be looked at now: the question was another

@@ -259,9 +259,16 @@ func (a *app) noteKeys() {
 		usual := map[string]string{"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}[k.provider]
 		name := cmp.Or(k.env, usual)
 		if k.file == "" && name != "" && isServer(k.provider) && a.getenv(name) != "" {
-			a.tell(note{Message: "the key in $" + name + " is not put into the schedule", Hint: "put it into a file that only you can read, and name that with " + k.section + ".api_key_file"})
+			a.noteKey(name, k.section)
 		}
 	}
+	if name := a.clusterKeyVariable(); name != "" && a.getenv(name) != "" {
+		a.noteKey(name, "memory.remote")
+	}
+}
+
+func (a *app) noteKey(variable, section string) {
+	a.tell(note{Message: "the key in $" + variable + " is not put into the schedule", Hint: "put it into a file that only you can read, and name that with " + section + ".api_key_file"})
 }
 
 // noteVariables says that an address or a secret of events is in a variable that

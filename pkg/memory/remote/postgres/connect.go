@@ -150,11 +150,11 @@ func (m *Memory) checkVector(ctx context.Context) (place string, err error) {
 		switch {
 		case open && m.options.SetUp:
 			return "", fmt.Errorf("%w: everybody may create functions in schema %s, and setting it up would carry them out: REVOKE CREATE ON SCHEMA %s FROM PUBLIC", remote.ErrUnsuitable, place, place)
-		case installed != "" && !isOlder(installed, leastVersion):
+		case installed != "" && !remote.IsOlder(installed, leastVersion):
 			return place, nil
 		case installed == "" && available == "":
 			return "", fmt.Errorf("%w: PostgreSQL %s has no pgvector: install version %s or later", remote.ErrUnsuitable, server, leastVersion)
-		case isOlder(available, leastVersion):
+		case remote.IsOlder(available, leastVersion):
 			return "", fmt.Errorf("%w: pgvector %s is too old (its indexes lose rows): install version %s or later, then ALTER EXTENSION vector UPDATE", remote.ErrUnsuitable, installedOr(installed, available), leastVersion)
 		case !m.options.SetUp || change == "":
 			return "", fmt.Errorf("%w: pgvector %s is there and not used by this database", remote.ErrNotSetUp, available)
@@ -171,22 +171,6 @@ func installedOr(installed, available string) string {
 		return available
 	}
 	return installed
-}
-
-// isOlder compares versions of numbers and dots.
-func isOlder(version, than string) bool {
-	x, y := strings.Split(version, "."), strings.Split(than, ".")
-	for i := range y {
-		have, want := 0, 0
-		if i < len(x) {
-			have, _ = strconv.Atoi(strings.TrimRightFunc(x[i], func(r rune) bool { return r < '0' || r > '9' }))
-		}
-		want, _ = strconv.Atoi(y[i])
-		if have != want {
-			return have < want
-		}
-	}
-	return false
 }
 
 // classify marks an error of the server as one of package remote. None of them

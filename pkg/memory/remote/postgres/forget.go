@@ -36,7 +36,7 @@ func (m *Memory) bury(ctx context.Context, host string, forgotten []memory.Forgo
 	var ids, archives []string
 	var times, firsts, ends []int64
 	for _, f := range forgotten {
-		ids, archives = append(ids, f.ID), append(archives, storable(f.Archive))
+		ids, archives = append(ids, f.ID), append(archives, remote.Storable(f.Archive))
 		times, firsts, ends = append(times, f.At), append(firsts, f.FirstByte), append(ends, f.EndByte)
 	}
 	err = m.conn.QueryRow(ctx, "SELECT bury($1, $2, $3, $4, $5, $6)", host, ids, times, archives, firsts, ends).Scan(&removed)

@@ -153,12 +153,12 @@ func some[T any](column []T, chosen []bool) []T {
 }
 
 func (r *rows) add(x memory.Shared, m memory.VectorModel) error {
-	text := storable(x.Text)
+	text := remote.Storable(x.Text)
 	terms, length := termVector(text)
 	r.ids, r.digests = append(r.ids, x.ID), append(r.digests, x.Digest)
-	r.categories, r.importances, r.createdAt = append(r.categories, storable(x.Category)), append(r.importances, x.Importance), append(r.createdAt, x.CreatedAt)
-	r.runtimes, r.agents, r.sessions, r.keys = append(r.runtimes, storable(x.Runtime)), append(r.agents, storable(x.Agent)), append(r.sessions, storable(x.Session)), append(r.keys, storable(x.Key))
-	r.archives, r.paths, r.branches = append(r.archives, storable(x.Archive)), append(r.paths, storable(x.ArchivePath)), append(r.branches, storable(x.Branch))
+	r.categories, r.importances, r.createdAt = append(r.categories, remote.Storable(x.Category)), append(r.importances, x.Importance), append(r.createdAt, x.CreatedAt)
+	r.runtimes, r.agents, r.sessions, r.keys = append(r.runtimes, remote.Storable(x.Runtime)), append(r.agents, remote.Storable(x.Agent)), append(r.sessions, remote.Storable(x.Session)), append(r.keys, remote.Storable(x.Key))
+	r.archives, r.paths, r.branches = append(r.archives, remote.Storable(x.Archive)), append(r.paths, remote.Storable(x.ArchivePath)), append(r.branches, remote.Storable(x.Branch))
 	r.firstLines, r.lastLines = append(r.firstLines, int64(x.FirstLine)), append(r.lastLines, int64(x.LastLine))
 	r.firstBytes, r.endBytes, r.positions = append(r.firstBytes, x.FirstByte), append(r.endBytes, x.EndByte), append(r.positions, int64(x.Position))
 	r.texts, r.terms, r.lengths = append(r.texts, text), append(r.terms, terms), append(r.lengths, int32(length))
@@ -175,21 +175,10 @@ func (r *rows) addFact(f *memory.Fact) error {
 		r.kinds, r.successors, r.facts = append(r.kinds, ""), append(r.successors, ""), append(r.facts, nil)
 		return nil
 	}
-	text, err := json.Marshal(fact{f.Confidence, storable(f.Quote), f.Speaker, storable(f.Topic), storable(f.Value), storable(f.Instead), f.MadeBy})
+	text, err := json.Marshal(remote.DetailsOf(*f))
 	said := string(text)
 	r.kinds, r.successors, r.facts = append(r.kinds, f.Kind), append(r.successors, f.Successor), append(r.facts, &said)
 	return err
-}
-
-// fact is what is kept of a fact beside its record.
-type fact struct {
-	Confidence float64 `json:"confidence"`
-	Quote      string  `json:"quote"`
-	Speaker    string  `json:"speaker"`
-	Topic      string  `json:"topic"`
-	Value      string  `json:"value"`
-	Instead    string  `json:"instead"`
-	MadeBy     string  `json:"made_by"`
 }
 
 func (r *rows) arguments() []any {
@@ -302,12 +291,6 @@ func (m *Memory) texts(ctx context.Context, query string, args ...any) ([]string
 	}
 	list, err := pgx.CollectRows(found, pgx.RowTo[string])
 	return list, classify(err)
-}
-
-// storable is a text as PostgreSQL can keep it: it has no NUL, and nothing that
-// is no UTF-8.
-func storable(text string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
 
 // A tsvector keeps up to mostPositions places of a term, and no term longer

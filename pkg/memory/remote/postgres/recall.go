@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/memory/remote"
 )
 
 // Recall answers a question: all of it from one moment.
@@ -36,7 +37,7 @@ type index struct {
 	dim    int
 	vector string // of the question
 
-	statistics *statistics
+	statistics *remote.Statistics
 }
 
 // condition is a query's filters over records r, and their arguments from $first
@@ -254,13 +255,14 @@ func (m *Memory) Fact(ctx context.Context, h memory.Hit) (f memory.Fact, err err
 	if err != nil {
 		return f, fmt.Errorf("read a fact: %w", classify(err))
 	}
-	var said fact
+	var said remote.FactDetails
 	if text != nil {
 		if err := json.Unmarshal([]byte(*text), &said); err != nil {
 			return f, fmt.Errorf("read a fact: %w", err)
 		}
 	}
-	f.Record, f.Confidence, f.Quote, f.Speaker, f.Topic, f.Value, f.Instead, f.MadeBy = h.Record, said.Confidence, said.Quote, said.Speaker, said.Topic, said.Value, said.Instead, said.MadeBy
+	f.Record = h.Record
+	said.Complete(&f)
 	return f, nil
 }
 

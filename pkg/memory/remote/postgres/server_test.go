@@ -13,6 +13,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/memory/remote"
+	"github.com/sessctl/sessctl/pkg/memory/remote/conformance"
 	"github.com/sessctl/sessctl/pkg/memory/remote/postgres"
 )
 
@@ -33,28 +34,7 @@ func ask(t *testing.T, m remote.Memory, q memory.Query) memory.Result {
 // said fills the memory of a host with n records and their vectors.
 func said(t *testing.T, s *memory.Store, host string, n int) {
 	t.Helper()
-	e, err := embed.NewBuiltin()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var vectors []memory.Vector
-	_, err = s.Put(t.Context(), memory.Source{Runtime: "openclaw", Agent: "scout", Session: host}, func(yield func(memory.Record, error) bool) {
-		for i := range n {
-			text := fmt.Sprintf("user: note %d of %s says that the crane number %d lifts %d tons.", i, host, i*7%n, i%97)
-			r := memory.Record{ID: memory.RecordID("scout", host, i, "test", text), Text: text, Category: "session_history", Importance: 0.25, CreatedAt: 1772533800000 + int64(i)*1000, Branch: "active", Position: i}
-			unit, err := e.EmbedDocuments(t.Context(), []string{text})
-			if err == nil {
-				vectors = append(vectors, memory.Vector{ID: r.ID, Values: unit[0]})
-			}
-			if !yield(r, err) {
-				return
-			}
-		}
-	})
-	if err == nil {
-		err = s.PutVectors(t.Context(), e.Model(), "scout", vectors, nil)
-	}
-	if err != nil {
+	if err := conformance.Fill(t.Context(), s, host, n); err != nil {
 		t.Fatal(err)
 	}
 }

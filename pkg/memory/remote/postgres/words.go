@@ -4,45 +4,24 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/memory/remote"
 )
-
-// BM25 as SQLite computes it (FTS5), so that the shared memory proposes what
-// the memory of a host would: how fast a repeated term stops adding to the
-// score, how much a long text is held back, and the least weight of a term.
-const (
-	saturation  = 1.2
-	lengthShare = 0.75
-	leastWeight = 1e-6
-)
-
-// statistics are what BM25 needs to know of all records.
-type statistics struct {
-	records, tokens float64
-	with            map[string]float64 // records that have a term, as far as it was asked for
-}
 
 // know counts records and those with each of the terms.
 func (x *index) know(ctx context.Context, terms []string) error {
 	if x.statistics == nil {
-		s := &statistics{with: map[string]float64{}}
-		if err := x.tx.QueryRow(ctx, "SELECT coalesce(sum(records), 0)::float8, coalesce(sum(tokens), 0)::float8 FROM hosts").Scan(&s.records, &s.tokens); err != nil {
+		s := &remote.Statistics{With: map[string]float64{}}
+		if err := x.tx.QueryRow(ctx, "SELECT coalesce(sum(records), 0)::float8, coalesce(sum(tokens), 0)::float8 FROM hosts").Scan(&s.Records, &s.Tokens); err != nil {
 			return fmt.Errorf("count records: %w", err)
 		}
 		x.statistics = s
 	}
-	var unknown []string
-	for _, term := range terms {
-		if _, ok := x.statistics.with[term]; !ok {
-			x.statistics.with[term] = 0
-			unknown = append(unknown, term)
-		}
-	}
+	unknown := x.statistics.Unknown(terms)
 	if len(unknown) == 0 {
 		return nil
 	}
@@ -54,7 +33,7 @@ func (x *index) know(ctx context.Context, terms []string) error {
 	var term string
 	var records float64
 	_, err = pgx.ForEachRow(found, []any{&term, &records}, func() error {
-		x.statistics.with[term] = records
+		x.statistics.With[term] = records
 		return nil
 	})
 	if err != nil {
@@ -63,36 +42,12 @@ func (x *index) know(ctx context.Context, terms []string) error {
 	return nil
 }
 
-// weight is how much a term says: the rarer, the more.
-func (s *statistics) weight(term string) float64 {
-	w := math.Log((s.records - s.with[term] + 0.5) / (s.with[term] + 0.5))
-	if !(w > 0) {
-		return leastWeight
-	}
-	return w
-}
-
-// score is the BM25 of a text that has each term so many times.
-func (s *statistics) score(terms []string, counts []int32, length int32) (score float64) {
-	mean := s.tokens / max(s.records, 1)
-	for i, term := range terms {
-		if n := float64(counts[i]); n > 0 {
-			score += s.weight(term) * n * (saturation + 1) / (n + saturation*(1-lengthShare+lengthShare*float64(length)/max(mean, 1)))
-		}
-	}
-	return score
-}
-
 // Count counts records, and those that have each of the terms.
 func (x *index) Count(ctx context.Context, terms []string) (memory.Counts, error) {
 	if err := x.know(ctx, terms); err != nil {
 		return memory.Counts{}, err
 	}
-	c := memory.Counts{Records: int(x.statistics.records), With: make([]int, len(terms))}
-	for i, term := range terms {
-		c.With[i] = int(x.statistics.with[term])
-	}
-	return c, nil
+	return x.statistics.Counts(terms), nil
 }
 
 // Bounds of what is looked at for one question: rows that a search by the
@@ -129,10 +84,10 @@ func (x *index) Words(ctx context.Context, q memory.Query, m memory.Match, n int
 // more than mostMatches rows together, but at least one.
 func (x *index) rarest(terms []string) []string {
 	sorted := slices.Clone(terms)
-	slices.SortStableFunc(sorted, func(a, b string) int { return cmp.Compare(x.statistics.with[a], x.statistics.with[b]) })
+	slices.SortStableFunc(sorted, func(a, b string) int { return cmp.Compare(x.statistics.With[a], x.statistics.With[b]) })
 	sum := 0.0
 	for i, term := range sorted {
-		if sum += x.statistics.with[term]; sum > mostMatches && i > 0 && x.statistics.with[sorted[i-1]] > 0 {
+		if sum += x.statistics.With[term]; sum > mostMatches && i > 0 && x.statistics.With[sorted[i-1]] > 0 {
 			return sorted[:i]
 		}
 	}
@@ -157,7 +112,7 @@ const occurrences = `ARRAY(SELECT CASE WHEN u.lexeme IS NULL THEN 0 ELSE coalesc
 func (x *index) matching(ctx context.Context, q memory.Query, m memory.Match, terms []string, n int) ([]int64, error) {
 	lexemes, weights := make([]string, len(terms)), make([]float64, len(terms))
 	for i, term := range terms {
-		lexemes[i], weights[i] = lexeme(term), x.statistics.weight(term)
+		lexemes[i], weights[i] = lexeme(term), x.statistics.Weight(term)
 	}
 	where, args := condition(q, 6)
 	list, err := x.score(ctx, terms, `SELECT r.key, r.length, `+occurrences+` FROM (SELECT r.key, r.length, r.terms FROM records r
@@ -186,7 +141,7 @@ func (x *index) score(ctx context.Context, terms []string, query string, args ..
 	var length int32
 	var counts []int32
 	_, err = pgx.ForEachRow(found, []any{&key, &length, &counts}, func() error {
-		list = append(list, memory.Scored{Key: key, Cosine: x.statistics.score(terms, counts, length)})
+		list = append(list, memory.Scored{Key: key, Cosine: x.statistics.Score(terms, counts, length)})
 		return nil
 	})
 	if err != nil {

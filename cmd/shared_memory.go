@@ -1,0 +1,146 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/memory/remote"
+	"github.com/sessctl/sessctl/pkg/memory/remote/postgres"
+	"github.com/sessctl/sessctl/pkg/memory/remote/weaviate"
+)
+
+// sharedMemory is a memory that hosts share, with what only commands want of it.
+type sharedMemory interface {
+	remote.Memory
+	// Server is its identity, Address says where it is, without a password.
+	Server() string
+	Address() string
+	// Fact is what a hit says as a fact, without a kind if it says none.
+	Fact(ctx context.Context, h memory.Hit) (memory.Fact, error)
+	// Sessions lists at most n sessions whose ids begin with a text, in order.
+	Sessions(ctx context.Context, start string, n int) ([]string, error)
+	// Index indexes vectors that are not indexed as they are stored.
+	Index(ctx context.Context, m memory.VectorModel) (made int, err error)
+}
+
+// remoteConfig says which memory hosts share.
+type remoteConfig struct {
+	URL          string        `mapstructure:"url" json:"-"`                                 // may hold a password
+	KeyEnv       string        `mapstructure:"api_key_env" json:"api_key_env"`               // variable that holds the key of a cluster, "" is WEAVIATE_API_KEY
+	KeyFile      string        `mapstructure:"api_key_file" json:"api_key_file"`             // file that holds it
+	Host         string        `mapstructure:"host" json:"host"`                             // "": the name of the machine
+	AfterCompact bool          `mapstructure:"push_after_compact" json:"push_after_compact"` // of whatever a compaction has stored
+	Search       string        `mapstructure:"search" json:"search"`                         // index or exact
+	Timeout      time.Duration `mapstructure:"timeout" json:"timeout"`                       // of one question
+}
+
+func remoteDefaults() map[string]any {
+	return map[string]any{
+		"memory.remote.url":                "",
+		"memory.remote.host":               "",
+		"memory.remote.api_key_env":        "",
+		"memory.remote.api_key_file":       "",
+		"memory.remote.push_after_compact": false,
+		"memory.remote.search":             searchIndex,
+		"memory.remote.timeout":            "10s",
+	}
+}
+
+// The ways to compare vectors.
+const (
+	searchIndex = "index" // nearly all of the nearest, soon
+	searchExact = "exact" // the nearest for certain
+)
+
+func (c *remoteConfig) check() error {
+	if c.Search != searchIndex && c.Search != searchExact {
+		return usageError("index, or exact", "memory.remote.search: unknown way to search %q", c.Search)
+	}
+	if c.Timeout <= 0 {
+		return usageError("", "memory.remote.timeout must be positive")
+	}
+	return nil
+}
+
+// shares reports whether a shared memory is configured.
+func (a *app) shares() bool { return a.config.Memory.Remote.URL != "" }
+
+// openShared connects to the shared memory.
+func (a *app) openShared(ctx context.Context, setUp bool) (sharedMemory, error) {
+	c := a.config.Memory.Remote
+	if !a.shares() {
+		return nil, errNoShared()
+	}
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	if weaviate.IsAddress(c.URL) {
+		return a.openCluster(ctx, setUp)
+	}
+	m, err := postgres.Open(ctx, postgres.Options{URL: c.URL, Exact: c.Search == searchExact, SetUp: setUp})
+	if err != nil {
+		return nil, explainShared(err)
+	}
+	return m, nil
+}
+
+// openCluster connects to a cluster of Weaviate.
+func (a *app) openCluster(ctx context.Context, setUp bool) (sharedMemory, error) {
+	c := a.config.Memory.Remote
+	key, err := a.clusterKey()
+	if err != nil {
+		return nil, err
+	}
+	m, err := weaviate.Open(ctx, weaviate.Options{URL: c.URL, Key: key, Exact: c.Search == searchExact, SetUp: setUp})
+	if err != nil {
+		return nil, explainShared(err)
+	}
+	return m, nil
+}
+
+// clusterKeyEnv is the variable that holds the key if no other is named.
+const clusterKeyEnv = "WEAVIATE_API_KEY"
+
+// clusterKey is the key of a cluster, "" if none is configured.
+func (a *app) clusterKey() (string, error) {
+	if path := a.config.Memory.Remote.KeyFile; path != "" {
+		return readKey("memory.remote.api_key_file", path)
+	}
+	return strings.TrimSpace(a.getenv(a.clusterKeyVariable())), nil
+}
+
+// clusterKeyVariable is the variable that holds the key of a cluster, "" if
+// none is configured or the key is in a file.
+func (a *app) clusterKeyVariable() string {
+	c := a.config.Memory.Remote
+	if !weaviate.IsAddress(c.URL) || c.KeyFile != "" {
+		return ""
+	}
+	return cmp.Or(c.KeyEnv, clusterKeyEnv)
+}
+
+// explainShared adds to an error of a shared memory what to do.
+func explainShared(err error) error {
+	for _, known := range []struct {
+		err        error
+		code, hint string
+		exit       int
+	}{
+		{remote.ErrUnreachable, "unreachable", "is the server up? memory.remote.url, PGHOST and PGSERVICE say where it is; nothing is lost, try again later", exitBusy},
+		{remote.ErrUnsuitable, "unsuitable_server", "docs/fleet.md says what the server needs", exitFailed},
+		{remote.ErrNotSetUp, "not_set_up", "as the owner of the database, or the administrator of the cluster: sessctl push --setup", exitFailed},
+		{remote.ErrNewerSchema, "newer_schema", "use that sessctl, or a later one, on this host too", exitFailed},
+		{remote.ErrNotAllowed, "not_allowed", "look at the role, its password (PGPASSFILE) or key (memory.remote.api_key_file), and its rights: docs/fleet.md", exitFailed},
+		{remote.ErrNotThere, "not_there", "nothing is lost here: push again, and look at the server", exitPartly},
+	} {
+		var f *failure
+		if errors.Is(err, known.err) && !errors.As(err, &f) {
+			return &failure{code: known.code, exit: known.exit, hint: known.hint, err: err}
+		}
+	}
+	return err
+}

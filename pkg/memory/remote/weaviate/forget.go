@@ -1,0 +1,464 @@
+package weaviate
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/memory/remote"
+)
+
+// idsAtOnce is how many records are named in one request.
+const idsAtOnce = 250
+
+// Bury forgets records of every host: the tombstones first, so that no push
+// stores again what is being removed.
+func (m *Memory) Bury(ctx context.Context, host string, forgotten []memory.Forgotten) (removed int, err error) {
+	if len(forgotten) == 0 {
+		return 0, nil
+	}
+	now := time.Now().UnixMilli()
+	for part := range slices.Chunk(forgotten, idsAtOnce) {
+		tombstones, ids := make([]stored, len(part)), make([]string, len(part))
+		for i, f := range part {
+			entry, err := json.Marshal(f)
+			if err != nil {
+				return removed, fmt.Errorf("forget: %w", err)
+			}
+			ids[i] = f.ID
+			tombstones[i] = stored{Class: m.class(tombstonesClass), ID: objectID("tombstone", f.ID), Properties: map[string]any{"record_id": f.ID, "host": remote.Storable(host), "stamp": now, "entry": string(entry)}}
+		}
+		if err := m.write(ctx, tombstones); err != nil {
+			return removed, fmt.Errorf("forget: %w", err)
+		}
+		n, err := m.dropEverywhere(ctx, "", ids)
+		removed += n
+		if err != nil {
+			return removed, fmt.Errorf("forget: %w", err)
+		}
+	}
+	return removed, m.register(ctx, host)
+}
+
+// dropEverywhere removes records of whatever agent, of all hosts if host is "".
+// The leader says which agents there are: none may be left out.
+func (m *Memory) dropEverywhere(ctx context.Context, host string, ids []string) (removed int, err error) {
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	var list []struct {
+		Name string `json:"name"`
+	}
+	if err := m.client.ask(ctx, question{method: http.MethodGet, path: "/v1/schema/" + m.class(recordsClass) + "/tenants", into: &list, slow: true}); err != nil {
+		return 0, err
+	}
+	tenants := make([]string, len(list))
+	for i, t := range list {
+		tenants[i] = t.Name
+	}
+	if removed, err = m.dropRecords(ctx, tenants, host, ids); err != nil || m.replicas == 1 {
+		return removed, err
+	}
+	return removed, m.settle(ctx, host, ids)
+}
+
+// dropRecords removes records of a host, of all hosts if it is "".
+func (m *Memory) dropRecords(ctx context.Context, tenants []string, host string, ids []string) (removed int, err error) {
+	for part := range slices.Chunk(ids, idsAtOnce) {
+		counts, err := each(ctx, tenants, func(ctx context.Context, tenant string) (int, error) { return m.dropOf(ctx, tenant, host, part) })
+		for _, n := range counts {
+			removed += n
+		}
+		if err != nil {
+			return removed, err
+		}
+	}
+	return removed, nil
+}
+
+// deletion is what is to be deleted, as Weaviate wants it.
+type deletion struct {
+	Class string `json:"class"`
+	Where any    `json:"where"`
+}
+
+// dropOf removes records of an agent. Until none is left: a reply that was lost
+// counts nothing.
+func (m *Memory) dropOf(ctx context.Context, tenant, host string, ids []string) (removed int, err error) {
+	where := map[string]any{"path": []string{"record_id"}, "operator": "ContainsAny", "valueTextArray": ids}
+	if host != "" {
+		where = map[string]any{"operator": "And", "operands": []any{where, map[string]any{"path": []string{"host"}, "operator": "Equal", "valueText": remote.Storable(host)}}}
+	}
+	for {
+		var reply struct {
+			Results struct {
+				Matches    int `json:"matches"`
+				Successful int `json:"successful"`
+				Failed     int `json:"failed"`
+			} `json:"results"`
+		}
+		err := m.client.ask(ctx, question{method: http.MethodDelete, path: "/v1/batch/objects?consistency_level=" + quorum + "&tenant=" + tenant,
+			body: map[string]any{"match": deletion{m.class(recordsClass), where}, "output": "minimal", "deletionTimeUnixMilli": time.Now().UnixMilli()}, into: &reply, slow: true})
+		if err != nil {
+			return removed, err
+		}
+		removed += reply.Results.Successful
+		if reply.Results.Failed > 0 {
+			return removed, fmt.Errorf("%w: %d records could not be removed from a majority of their replicas", remote.ErrUnreachable, reply.Results.Failed)
+		}
+		if reply.Results.Matches < mostResults {
+			return removed, nil
+		}
+	}
+}
+
+// buried returns which of the records were forgotten.
+func (m *Memory) buried(ctx context.Context, ids []string) (map[string]bool, error) {
+	buried := map[string]bool{}
+	for part := range slices.Chunk(ids, idsAtOnce) {
+		found, err := m.find(ctx, query{class: m.class(tombstonesClass), where: anyOf("record_id", part), limit: len(part), fields: "record_id"})
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range found {
+			buried[o.RecordID] = true
+		}
+	}
+	return buried, nil
+}
+
+// buriedAnywhere asks every node that answers: one that was away does not know
+// what was forgotten meanwhile.
+func (m *Memory) buriedAnywhere(ctx context.Context, ids []string) (map[string]bool, error) {
+	buried, err := m.buried(ctx, ids)
+	if err != nil || m.replicas == 1 {
+		return buried, err
+	}
+	for _, node := range m.eachNode(ctx) {
+		found, err := node.buried(ctx, ids)
+		if errors.Is(err, remote.ErrUnreachable) {
+			continue // it went away: the others know
+		}
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(buried, found)
+	}
+	return buried, nil
+}
+
+// tenants are those of all agents.
+func (m *Memory) tenants(ctx context.Context) ([]string, error) {
+	agents, err := m.names(ctx, "agent")
+	tenants := make([]string, len(agents))
+	for i, a := range agents {
+		tenants[i] = tenantOf(a.Name)
+	}
+	return tenants, err
+}
+
+// names are the hosts, the agents or the doubts that were noted, in order.
+func (m *Memory) names(ctx context.Context, kind string) ([]object, error) {
+	found, err := m.find(ctx, query{class: m.class(namesClass), where: equal("kind", kind), limit: mostResults, fields: "name stamp entry _additional{id}"})
+	slices.SortFunc(found, func(a, b object) int { return cmp.Compare(a.Name, b.Name) })
+	return found, err
+}
+
+// mark says up to where tombstones were read: how many there were, and how many
+// of them were older than a time. Those from then on are read again, because
+// the clocks of hosts differ; if there are others before it than there were,
+// all are.
+type mark struct {
+	All    int   `json:"all"`
+	Before int   `json:"before"`
+	Time   int64 `json:"time"`
+}
+
+// clockSkew is by how much the clocks of hosts may differ, in milliseconds.
+const clockSkew = 24 * 60 * 60 * 1000
+
+// Forgotten lists the tombstones that a mark does not cover.
+func (m *Memory) Forgotten(ctx context.Context, since string) (list []memory.Forgotten, next string, err error) {
+	var last, now mark
+	_ = json.Unmarshal([]byte(since), &last) // of one that is not understood all are read
+	class := m.class(tombstonesClass)
+	before := query{class: class, where: number("stamp", "LessThan", last.Time)}
+	counted, err := m.counts(ctx, []query{{class: class, fields: " stamp{maximum}"}, before})
+	if err != nil {
+		return nil, "", fmt.Errorf("read what was forgotten: %w", err)
+	}
+	now = mark{All: counted[0].Meta.Count, Time: int64(counted[0].Stamp.Maximum) - clockSkew}
+	if since != "" && now.All == last.All {
+		return nil, since, nil
+	}
+	where := ""
+	if counted[1].Meta.Count == last.Before {
+		where = number("stamp", "GreaterThanEqual", last.Time)
+	}
+	err = m.list(ctx, listing{nodes: []*Memory{m}, class: class, tenants: []string{""}, where: where, total: now.All, fields: "record_id entry _additional{id}"}, func(o object) error {
+		var f memory.Forgotten
+		if err := json.Unmarshal([]byte(o.Entry), &f); err != nil {
+			return err
+		}
+		list = append(list, f)
+		return nil
+	})
+	if err == nil {
+		counted, err = m.counts(ctx, []query{{class: class, where: number("stamp", "LessThan", now.Time)}})
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("read what was forgotten: %w", err)
+	}
+	now.Before = counted[0].Meta.Count
+	text, err := json.Marshal(now)
+	slices.SortFunc(list, func(a, b memory.Forgotten) int { return cmp.Or(cmp.Compare(a.At, b.At), strings.Compare(a.ID, b.ID)) })
+	return list, string(text), err
+}
+
+// Count counts what each host has. Every node of the address is asked, and the
+// least that any of them finds is what counts, without what is in doubt: so a
+// push notices that one lags behind or does not find what it has.
+func (m *Memory) Count(ctx context.Context) (c remote.Counts, err error) {
+	c = remote.Counts{Server: m.identity, Hosts: []remote.HostCount{}, Schema: schemaVersion}
+	healthy, all, err := m.health(ctx)
+	c.Engine = fmt.Sprintf("Weaviate %s, %d of %d nodes", m.version, healthy, all)
+	var hosts []object
+	if err == nil {
+		hosts, err = m.names(ctx, "host")
+	}
+	var tenants []string
+	if err == nil {
+		tenants, err = m.tenants(ctx)
+	}
+	var buried []aggregate
+	if err == nil {
+		buried, err = m.counts(ctx, []query{{class: m.class(tombstonesClass)}})
+	}
+	if err != nil {
+		return c, fmt.Errorf("count: %w", err)
+	}
+	c.Tombstones = buried[0].Meta.Count
+	names := make([]string, len(hosts))
+	for i, h := range hosts {
+		names[i] = h.Name
+		c.Hosts = append(c.Hosts, remote.HostCount{Host: h.Name, Records: -1, LastPush: int64(h.Stamp)})
+	}
+	doubts, err := m.readDoubts(ctx)
+	if err != nil {
+		return c, fmt.Errorf("count: %w", err)
+	}
+	for _, node := range m.eachNode(ctx) {
+		found, err := node.countAll(ctx, tenants, names)
+		if err != nil {
+			return c, fmt.Errorf("count: %w", err)
+		}
+		for i, n := range found {
+			if h := &c.Hosts[i]; h.Records < 0 || n < h.Records {
+				h.Records = n
+			}
+		}
+	}
+	for i := range c.Hosts {
+		h := &c.Hosts[i]
+		h.Records = max(0, h.Records-len(doubts[h.Host]))
+	}
+	return c, nil
+}
+
+// countAll counts what hosts have of all agents.
+func (m *Memory) countAll(ctx context.Context, tenants, hosts []string) ([]int, error) {
+	all := make([]int, len(hosts))
+	counts, err := each(ctx, tenants, func(ctx context.Context, tenant string) ([]int, error) { return m.countHosts(ctx, tenant, hosts) })
+	for _, ofTenant := range counts {
+		for i, n := range ofTenant {
+			all[i] += n
+		}
+	}
+	return all, err
+}
+
+// countHosts counts what hosts have of an agent.
+func (m *Memory) countHosts(ctx context.Context, tenant string, hosts []string) ([]int, error) {
+	queries := make([]query, len(hosts))
+	for i, host := range hosts {
+		queries[i] = query{class: m.class(recordsClass), tenant: tenant, where: equal("host", host)}
+	}
+	counted, err := m.counts(ctx, queries)
+	numbers := make([]int, len(hosts))
+	for i, a := range counted {
+		numbers[i] = a.Meta.Count
+	}
+	return numbers, err
+}
+
+// Verify hands out the records of a host with their digests, as all nodes of
+// the address have them. Of what a node has and does not find, or may not find,
+// the digest is another one, and the next push of it on this connection stores
+// it anew. What a node merely lacks the cluster brings
+// there by itself.
+func (m *Memory) Verify(ctx context.Context, host string, fn func(id string, digest int64) error) error {
+	tenants, err := m.tenants(ctx)
+	total := []int{0}
+	if err == nil {
+		total, err = m.countAll(ctx, tenants, []string{host})
+	}
+	doubts := map[string]map[string]bool{}
+	if err == nil {
+		doubts, err = m.readDoubts(ctx)
+	}
+	maps.Copy(m.unindexed, doubts[host])
+	if err != nil {
+		return fmt.Errorf("read what is there: %w", err)
+	}
+	err = m.list(ctx, listing{nodes: m.eachNode(ctx), class: m.class(recordsClass), tenants: tenants, where: equal("host", remote.Storable(host)), total: total[0], fields: "record_id digest _additional{id}"}, func(o object) error {
+		digest, err := strconv.ParseInt(o.Digest, 10, 64)
+		if err != nil {
+			return err
+		}
+		if m.unindexed[o.RecordID] {
+			digest = ^digest // of nothing that is there for certain
+		}
+		return fn(o.RecordID, digest)
+	})
+	if err != nil {
+		return fmt.Errorf("read what is there: %w", err)
+	}
+	return nil
+}
+
+// listing is a search for more objects than a search may return: they are read
+// by the beginnings of their record's ids, which are hexadecimal.
+type listing struct {
+	nodes   []*Memory // each of them is asked
+	class   string
+	tenants []string
+	where   string
+	total   int // about so many there are
+	fields  string
+}
+
+// pageSize is about how many objects are read at once.
+const pageSize = 2000
+
+// list hands out what is found, ordered by record id.
+func (m *Memory) list(ctx context.Context, l listing, fn func(object) error) error {
+	digits := 0
+	for n := l.total; n > pageSize; n /= 16 {
+		digits++
+	}
+	return m.listFrom(ctx, l, start{"", digits}, fn)
+}
+
+// start is how ids begin, and how many digits more are fixed before anything is
+// read.
+type start struct {
+	text   string
+	digits int
+}
+
+func (m *Memory) listFrom(ctx context.Context, l listing, s start, fn func(object) error) error {
+	if s.digits == 0 {
+		found, whole, err := m.listPage(ctx, l, s.text)
+		if err != nil {
+			return err
+		}
+		if whole {
+			for _, o := range found {
+				if err := fn(o); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		s.digits = 1
+	}
+	for _, digit := range "0123456789abcdef" {
+		if err := m.listFrom(ctx, l, start{s.text + string(digit), s.digits - 1}, fn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// listPage reads those whose ids begin so. They may be too many for that: not
+// whole.
+func (m *Memory) listPage(ctx context.Context, l listing, begin string) (list []object, whole bool, err error) {
+	where := l.where
+	if begin != "" {
+		where = and(where, startsWith("record_id", begin))
+	}
+	p := page{objects: map[string]object{}, tenants: map[string]string{}}
+	for _, node := range l.nodes {
+		pages, err := each(ctx, l.tenants, func(ctx context.Context, tenant string) ([]object, error) {
+			return node.find(ctx, query{class: l.class, tenant: tenant, where: where, limit: mostResults, fields: l.fields})
+		})
+		if err != nil {
+			return nil, false, err
+		}
+		seen := map[string]bool{}
+		for i, found := range pages {
+			if len(found) == mostResults {
+				return nil, false, nil
+			}
+			p.add(found, l.tenants[i], seen)
+		}
+		p.seen = append(p.seen, seen)
+	}
+	if err := m.mark(ctx, l, p); err != nil {
+		return nil, false, err
+	}
+	list = slices.Collect(maps.Values(p.objects))
+	slices.SortFunc(list, func(a, b object) int { return strings.Compare(a.RecordID, b.RecordID) })
+	return list, true, nil
+}
+
+// page is what nodes found: each object, its tenant, and which node found it.
+type page struct {
+	objects map[string]object
+	tenants map[string]string
+	seen    []map[string]bool
+}
+
+func (p *page) add(found []object, tenant string, seen map[string]bool) {
+	for _, o := range found {
+		seen[o.RecordID] = true
+		p.objects[o.RecordID], p.tenants[o.RecordID] = o, tenant
+	}
+}
+
+// mark notes what a node has and did not find.
+func (m *Memory) mark(ctx context.Context, l listing, p page) error {
+	for i, node := range l.nodes {
+		var lacking []string
+		for id := range p.objects {
+			if !p.seen[i][id] {
+				lacking = append(lacking, id)
+			}
+		}
+		has, err := each(ctx, lacking, func(ctx context.Context, id string) (bool, error) {
+			_, err := node.read(ctx, p.tenants[id], p.objects[id].Additional.ID, "ONE")
+			if errors.Is(err, errAbsent) {
+				return false, nil
+			}
+			return true, err
+		})
+		if err != nil {
+			return err
+		}
+		for j, id := range lacking {
+			if has[j] {
+				m.unindexed[id] = true
+			}
+		}
+	}
+	return nil
+}

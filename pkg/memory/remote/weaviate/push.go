@@ -1,0 +1,254 @@
+package weaviate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/memory/remote"
+)
+
+// stored is an object as it is sent.
+type stored struct {
+	Class      string               `json:"class"`
+	ID         string               `json:"id"`
+	Tenant     string               `json:"tenant,omitempty"`
+	Properties map[string]any       `json:"properties"`
+	Vectors    map[string][]float32 `json:"vectors,omitempty"`
+}
+
+// write stores objects on a majority of their replicas, those that are there
+// already anew.
+func (m *Memory) write(ctx context.Context, objects []stored) error {
+	var results []struct {
+		ID     string `json:"id"`
+		Result struct {
+			Status string `json:"status"`
+			Errors struct {
+				Error []struct {
+					Message string `json:"message"`
+				} `json:"error"`
+			} `json:"errors"`
+		} `json:"result"`
+	}
+	for try := 0; ; try++ {
+		err := m.client.ask(ctx, question{method: http.MethodPost, path: "/v1/batch/objects?consistency_level=" + quorum, body: map[string]any{"objects": objects}, into: &results, slow: true})
+		if err != nil {
+			return err
+		}
+		said := ""
+		for _, r := range results {
+			if r.Result.Status != "SUCCESS" && len(r.Result.Errors.Error) > 0 {
+				said = r.Result.Errors.Error[0].Message
+			}
+		}
+		if said == "" {
+			return nil
+		}
+		if try == len(pauses) {
+			return fmt.Errorf("%w: %s", remote.ErrUnreachable, m.client.complaint([]byte(said)))
+		}
+		select { // a node was lost, and the others have not noticed it yet
+		case <-time.After(pauses[try]):
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", remote.ErrUnreachable, ctx.Err())
+		}
+	}
+}
+
+// recordObject is the object of a record of a host.
+func (m *Memory) recordObject(host string, x memory.Shared, v memory.VectorModel) (o stored, err error) {
+	o = stored{Class: m.class(recordsClass), ID: objectID("record", host, x.ID), Tenant: tenantOf(x.Agent)}
+	whole, err := json.Marshal(x.Record)
+	if err != nil {
+		return o, err
+	}
+	words, length := termsOf(x.Text)
+	o.Properties = map[string]any{"record_id": x.ID, "digest": strconv.FormatInt(x.Digest, 10), "host": remote.Storable(host),
+		"runtime": remote.Storable(x.Runtime), "session": remote.Storable(x.Session), "category": remote.Storable(x.Category), "kind": "", "model": "",
+		"successor": "", "details": "", "created_at": x.CreatedAt, "position": x.Position, "importance": x.Importance, "terms": words, "length": length, "record": string(whole)}
+	if x.Fact != nil {
+		details, err := json.Marshal(remote.DetailsOf(*x.Fact))
+		if err != nil {
+			return o, err
+		}
+		o.Properties["kind"], o.Properties["successor"], o.Properties["details"] = x.Fact.Kind, x.Fact.Successor, string(details)
+	}
+	if x.Vector == nil {
+		return o, nil
+	}
+	if len(x.Vector) != v.Dim {
+		return o, fmt.Errorf("%w: %d components, not %d", embed.ErrDimension, len(x.Vector), v.Dim)
+	}
+	o.Properties["model"] = v.Fingerprint
+	o.Vectors = map[string][]float32{vectorName(v.Fingerprint): x.Vector}
+	return o, nil
+}
+
+// longestTerm is how long a term may be to be found, in bytes.
+const longestTerm = 1000
+
+// termsOf are the terms of a text, separated by spaces, and how many there are
+// with those that are too long.
+func termsOf(text string) (words string, length int) {
+	all := strings.Fields(string(embed.AppendTerms(nil, remote.Storable(text))))
+	short := slices.DeleteFunc(slices.Clone(all), func(term string) bool { return len(term) > longestTerm })
+	return strings.Join(short, " "), len(all)
+}
+
+// Push writes the records of a batch that are new or changed, and reads back
+// which are there. What was forgotten before or meanwhile is not left there.
+func (m *Memory) Push(ctx context.Context, b remote.Batch) (r remote.Receipt, err error) {
+	if r.Gone, err = m.dropEverywhere(ctx, b.Host, b.Gone); err != nil {
+		return r, fmt.Errorf("push: %w", err)
+	}
+	if len(b.Records) == 0 {
+		return r, m.register(ctx, b.Host)
+	}
+	p := &push{memory: m, host: b.Host, objects: make([]stored, len(b.Records)), ids: make([]string, len(b.Records)), digests: map[string]string{}}
+	agents := map[string]bool{}
+	for i, x := range b.Records {
+		agents[x.Agent] = true
+		if p.objects[i], err = m.recordObject(b.Host, x, b.Model); err != nil {
+			return r, fmt.Errorf("push record %s: %w", x.ID, err)
+		}
+		p.ids[i] = x.ID
+		p.digests[p.objects[i].ID] = strconv.FormatInt(x.Digest, 10)
+	}
+	if err := m.addModel(ctx, b.Model); err != nil {
+		return r, err
+	}
+	if err := m.addAgents(ctx, slices.Sorted(maps.Keys(agents))); err != nil {
+		return r, err
+	}
+	if err := p.store(ctx, &r); err != nil {
+		return remote.Receipt{}, fmt.Errorf("push: %w", err)
+	}
+	return r, nil
+}
+
+// push is a batch under way.
+type push struct {
+	memory  *Memory
+	host    string
+	objects []stored
+	ids     []string          // of the records, in the same order
+	digests map[string]string // by id of object
+}
+
+// store writes, reads back, and looks last what was forgotten: a tombstone that
+// is written later finds the records that were written here.
+func (p *push) store(ctx context.Context, r *remote.Receipt) error {
+	m := p.memory
+	again, err := p.again(ctx)
+	if err != nil {
+		return err
+	}
+	there, err := p.present(ctx, p.objects, false)
+	if err != nil {
+		return err
+	}
+	buried, err := m.buried(ctx, p.ids)
+	if err != nil {
+		return err
+	}
+	var fresh []stored
+	for i, o := range p.objects {
+		if !there[o.ID] && !buried[p.ids[i]] {
+			fresh = append(fresh, o)
+		}
+	}
+	if len(fresh) > 0 {
+		if err := m.writeWatched(ctx, p.host, append(fresh, m.hostObject(p.host)), p.ids); err != nil {
+			return err
+		}
+		written, err := p.present(ctx, fresh, true)
+		if err != nil {
+			return err
+		}
+		maps.Copy(there, written)
+		if buried, err = m.buriedAnywhere(ctx, p.ids); err != nil {
+			return err
+		}
+		r.Stored = len(written)
+	}
+	if err := p.unbury(ctx, buried); err != nil {
+		return err
+	}
+	for i, o := range p.objects {
+		switch {
+		case buried[p.ids[i]]:
+			r.Buried = append(r.Buried, p.ids[i])
+		case there[o.ID]:
+			r.Present = append(r.Present, p.ids[i])
+		}
+	}
+	slices.Sort(r.Present)
+	if len(again) == 0 {
+		return nil
+	}
+	for _, id := range again {
+		delete(m.unindexed, id)
+	}
+	return m.settle(ctx, p.host, again)
+}
+
+// unbury drops what is there and was forgotten.
+func (p *push) unbury(ctx context.Context, buried map[string]bool) error {
+	return p.drop(ctx, slices.Sorted(maps.Keys(buried)))
+}
+
+// present reports which objects are there as they were sent: as many nodes find
+// them as make a majority of the replicas. One that fewer find is read from a
+// majority, unless none finds it and it is not wanted for certain.
+func (p *push) present(ctx context.Context, objects []stored, certain bool) (map[string]bool, error) {
+	ids := map[string][]string{}
+	for _, o := range objects {
+		ids[o.Tenant] = append(ids[o.Tenant], o.ID)
+	}
+	finders, err := p.memory.finders(ctx, ids, func(o object) bool { return o.Digest == p.digests[o.Additional.ID] })
+	if err != nil {
+		return nil, err
+	}
+	there := map[string]bool{}
+	var doubtful []stored
+	for _, o := range objects {
+		switch n := finders[o.ID]; {
+		case n > p.memory.replicas/2:
+			there[o.ID] = true
+		case n > 0 || certain:
+			doubtful = append(doubtful, o)
+		}
+	}
+	same, err := each(ctx, doubtful, func(ctx context.Context, o stored) (bool, error) {
+		read, err := p.memory.one(ctx, o.Tenant, o.ID)
+		if errors.Is(err, errAbsent) {
+			return false, nil
+		}
+		return read.Digest == p.digests[o.ID], err
+	})
+	for i, o := range doubtful {
+		if same[i] {
+			there[o.ID] = true
+		}
+	}
+	return there, err
+}
+
+func (m *Memory) hostObject(host string) stored {
+	return stored{Class: m.class(namesClass), ID: objectID("host", host), Properties: map[string]any{"name": remote.Storable(host), "kind": "host", "stamp": time.Now().UnixMilli()}}
+}
+
+// register makes a host known.
+func (m *Memory) register(ctx context.Context, host string) error {
+	return m.write(ctx, []stored{m.hostObject(host)})
+}
