@@ -155,7 +155,7 @@ func TestNoStoreSaysWhereWasLooked(t *testing.T) {
 	env := map[string]string{"HOME": "/home/lea", "CODEX_HOME": "/c", "OPENCLAW_STATE_DIR": "/o", "HEXA_PUFFS_HOME": "/h"}
 	a := &app{getenv: func(name string) string { return env[name] }}
 	const want = "no session store found; looked at ~/.openclaw, ~/.pi/agent/sessions, ~/.agent/sessions, ~/.annabelle/sessions, ~/.hexa-puffs/sessions, ~/.mac-stats, " +
-		"~/.codex, ~/.claude/projects, ~/.gemini, OPENCLAW_STATE_DIR=/o, HEXA_PUFFS_HOME=/h, CODEX_HOME=/c (home /home/lea)"
+		"~/.codex, ~/.claude/projects, ~/.gemini, ~/.local/share/opencode, ~/.local/share/kilo, OPENCLAW_STATE_DIR=/o, HEXA_PUFFS_HOME=/h, CODEX_HOME=/c (home /home/lea)"
 	if got := a.noStores().Error(); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
