@@ -234,3 +234,36 @@ func TestEveryCheckOfDoctorIsInThePage(t *testing.T) {
 		}
 	}
 }
+
+var rowOfMessage = regexp.MustCompile("(?m)^\\| `([^`]+)` \\|")
+
+// A message that the page explains is one that the program has.
+func TestMessagesOfThePageAreThoseOfTheProgram(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "docs", "troubleshoot.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var source []byte
+	for _, pattern := range []string{"*.go", "../pkg/hooks/*.go", "../pkg/session/*.go", "../pkg/compact/*.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			if text, err := os.ReadFile(file); err == nil && !strings.HasSuffix(file, "_test.go") {
+				source = append(source, text...)
+			}
+		}
+	}
+	messages := rowOfMessage.FindAllSubmatch(page, -1)
+	if len(messages) < 11 {
+		t.Errorf("only %d messages", len(messages))
+	}
+	for _, m := range messages {
+		noun, isUnknown := bytes.CutPrefix(m[1], []byte("unknown "))
+		made := isUnknown && bytes.Contains(source, append([]byte(`noun: "`), noun...))
+		if !made && !bytes.Contains(source, m[1]) {
+			t.Errorf("nothing says %q", m[1])
+		}
+	}
+}
