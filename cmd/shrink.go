@@ -139,6 +139,9 @@ func runShrink(ctx context.Context, a *app, o shrinkOptions) error {
 	if doc.Databases, err = a.weighDatabases(ctx, stores, o); err != nil {
 		return err
 	}
+	if err := w.sweep(ctx, a, sessionsOf(doc.Databases)); err != nil {
+		return err
+	}
 	for i := range doc.Databases {
 		d := &doc.Databases[i]
 		if err := a.shrinkOne(ctx, w, d, o); err != nil {
@@ -155,6 +158,16 @@ func runShrink(ctx context.Context, a *app, o shrinkOptions) error {
 	}
 	w.progress.clear()
 	return errors.Join(a.renderShrink(doc, o), shrinkOutcome(doc.Databases))
+}
+
+// sessionsOf are the sessions of the databases.
+func sessionsOf(databases []shrinkDatabase) (all []found) {
+	for _, d := range databases {
+		for _, s := range d.found.Sessions {
+			all = append(all, found{Ref: s.Ref, store: d.store})
+		}
+	}
+	return all
 }
 
 // shrinkOutcome decides the exit code.

@@ -401,7 +401,7 @@ func (a *app) ownDirs() []string { return append(a.recordDirs(), a.memoryDirs().
 
 // recordDirs are those of what was done and is to be done.
 func (a *app) recordDirs() []string {
-	return []string{a.dataDir(), a.journalDir(), a.receiptsDir(), a.factsReceiptsDir(), a.catalogueDir(), a.outgoingDir(), a.pagesDir()}
+	return []string{a.dataDir(), a.journalDir(), a.receiptsDir(), a.factsReceiptsDir(), a.catalogueDir(), a.outgoingDir(), a.pagesDir(), a.shrinkDir()}
 }
 
 // memoryDirs are those of memory.

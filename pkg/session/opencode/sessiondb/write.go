@@ -47,7 +47,9 @@ func (w *Writer) open(ctx context.Context) (err error) {
 	}
 	// The mode of locking comes first: with it SQLite takes its lock for as long
 	// as the connection lives, and makes no index of the log that it would share.
-	query := url.Values{"mode": {"rw"}, "_pragma": {"locking_mode(exclusive)", "busy_timeout(0)", "synchronous(full)", "foreign_keys(1)", "cache_size(-2000)", "journal_size_limit(0)"}}
+	// The log is taken in only where we ask for it: SQLite says nothing when it
+	// cannot do so by itself.
+	query := url.Values{"mode": {"rw"}, "_pragma": {"locking_mode(exclusive)", "busy_timeout(0)", "synchronous(full)", "foreign_keys(1)", "cache_size(-2000)", "journal_size_limit(0)", "wal_autocheckpoint(0)"}}
 	address := (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: query.Encode()}).String()
 	if w.db, err = sql.Open("sqlite", address); err != nil {
 		return err
