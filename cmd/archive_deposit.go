@@ -17,33 +17,39 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
-// depositorOf returns the store into whose database an archive's rows go back,
-// and the database; false for an archive of anything else.
-func (a *app) depositorOf(entry archive.Entry) (store session.Store, database string, ok bool, err error) {
+// deposit is the database into which rows go back, and its store.
+type deposit struct {
+	store    session.Store
+	database string
+}
+
+// depositOf returns the database into which an archive's rows go back; false for
+// an archive of anything else.
+func (a *app) depositOf(entry archive.Entry) (into deposit, ok bool, err error) {
 	if entry.Kind != string(session.KindStored) {
-		return nil, "", false, nil
+		return deposit{}, false, nil
 	}
 	stores, err := a.openStores()
 	if err != nil {
-		return nil, "", false, err
+		return deposit{}, false, err
 	}
 	for _, s := range stores {
 		can := s.Capabilities()
 		if can.Depositor == nil || can.DatabaseFile == nil || s.Runtime() != entry.Runtime {
 			continue
 		}
-		database = can.DatabaseFile(session.Ref{Path: entry.Source, Kind: session.KindStored})
+		database := can.DatabaseFile(session.Ref{Path: entry.Source, Kind: session.KindStored})
 		if filepath.Dir(database) == s.Root() {
-			return s, database, true, nil
+			return deposit{s, database}, true, nil
 		}
 	}
-	return nil, "", false, nil
+	return deposit{}, false, nil
 }
 
 // runDeposit puts the rows of an archived session back, with its journal and
 // with the sessions that its agents have begun.
-func (a *app) runDeposit(ctx context.Context, archives *archive.Store, entry archive.Entry, o restoreOptions, store session.Store, database string) error {
-	depositor := store.Capabilities().Depositor
+func (a *app) runDeposit(ctx context.Context, archives *archive.Store, entry archive.Entry, o restoreOptions, into deposit) error {
+	depositor := into.store.Capabilities().Depositor
 	family, err := a.familyOf(ctx, archives, entry, depositor)
 	if err != nil {
 		return err
@@ -61,7 +67,7 @@ func (a *app) runDeposit(ctx context.Context, archives *archive.Store, entry arc
 	}
 	defer w.close()
 	rest := slices.Clone(family)
-	rows, err := depositor.Deposit(ctx, database, func() (io.ReadCloser, error) {
+	rows, err := depositor.Deposit(ctx, into.database, func() (io.ReadCloser, error) {
 		if len(rest) == 0 {
 			return nil, io.EOF
 		}

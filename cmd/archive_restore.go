@@ -87,12 +87,12 @@ func runRestore(ctx context.Context, a *app, id string, o restoreOptions) error 
 		return err
 	}
 	if o.To == "" {
-		store, database, ok, err := a.depositorOf(entry)
+		into, ok, err := a.depositOf(entry)
 		if err != nil {
 			return err
 		}
 		if ok {
-			return a.runDeposit(ctx, archives, entry, o, store, database)
+			return a.runDeposit(ctx, archives, entry, o, into)
 		}
 	}
 	log := session.Ref{Runtime: entry.Runtime, Agent: entry.Agent, ID: entry.Session, Path: entry.Source}

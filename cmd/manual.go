@@ -87,7 +87,9 @@ func runManual(a *app, o manualOptions, dir string) error {
 		}
 		written.Files = append(written.Files, f.path)
 		if !a.global.JSON {
-			fmt.Fprintln(a.Out, filepath.Join(dir, filepath.FromSlash(f.path)))
+			if _, err := fmt.Fprintln(a.Out, filepath.Join(dir, filepath.FromSlash(f.path))); err != nil {
+				return err
+			}
 		}
 	}
 	if a.global.JSON {

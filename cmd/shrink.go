@@ -245,7 +245,7 @@ func (d *shrinkDatabase) old(now time.Time, o shrinkOptions) map[string]bool {
 		return old
 	}
 	stays := map[string]bool{}
-	top := func(s session.SessionWeight) string {
+	top := func(s session.Weight) string {
 		if s.Ref.Parent != "" {
 			return s.Ref.Parent
 		}
@@ -387,7 +387,7 @@ func (a *app) endShrink(ctx context.Context, path string, intent shrinkIntent, s
 	if err != nil {
 		return err
 	}
-	there := map[string]session.SessionWeight{}
+	there := map[string]session.Weight{}
 	for _, d := range weights {
 		for _, s := range d.Sessions {
 			there[s.Ref.Path] = s

@@ -120,7 +120,9 @@ func (a *app) helpTopic(root *cobra.Command, t topic) error {
 		return err
 	}
 	if c, _, err := root.Find([]string{t.name}); err == nil && c != root {
-		fmt.Fprintf(a.Out, "\nThe command %s:\n\n", c.CommandPath())
+		if _, err := fmt.Fprintf(a.Out, "\nThe command %s:\n\n", c.CommandPath()); err != nil {
+			return err
+		}
 		return helpCommand(root, []string{t.name})
 	}
 	return nil

@@ -30,9 +30,9 @@ func Grow(d *Database, bytes int64) {
 			for range states - 3 {
 				before = append(before, Thing{"type": "tool", "tool": "bash", "callID": tool["callID"], "state": tool["state"]})
 			}
-			m := d.Answer(id, u, at+1000, Tokens(3000, 20, 4000), Thing{"finish": "tool-calls"})
+			m := d.Answer(Turn{id, u, at + 1000}, Tokens(3000, 20, 4000), Thing{"finish": "tool-calls"})
 			d.Part(id, m, at+1000, tool, before...)
-			d.Answer(id, u, at+2000, Tokens(3000, 20, 4000), nil, Text(fmt.Sprintf("Part %d has what it needs.", turn)))
+			d.Answer(Turn{id, u, at + 2000}, Tokens(3000, 20, 4000), nil, Text(fmt.Sprintf("Part %d has what it needs.", turn)))
 			bytes -= 2 * output * (states - 1)
 		}
 		d.Do("COMMIT")

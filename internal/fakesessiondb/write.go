@@ -156,25 +156,31 @@ func Tokens(input, output, cached int64) Thing {
 	return Thing{"total": input + output + cached, "input": input, "output": output, "reasoning": 0, "cache": Thing{"read": cached, "write": 0}}
 }
 
+// Turn says what is answered, and when, in milliseconds.
+type Turn struct {
+	Session, Message string
+	At               int64
+}
+
 // Answer adds an answer and returns its id; more is added to its data.
-func (d *Database) Answer(session, to string, at int64, tokens Thing, more Thing, parts ...Thing) string {
-	data := Thing{"role": "assistant", "parentID": to, "mode": "build", "agent": "build", "path": Thing{"cwd": Directory, "root": Directory},
+func (d *Database) Answer(to Turn, tokens Thing, more Thing, parts ...Thing) string {
+	data := Thing{"role": "assistant", "parentID": to.Message, "mode": "build", "agent": "build", "path": Thing{"cwd": Directory, "root": Directory},
 		"cost": 0, "tokens": tokens, "modelID": "mock-large", "providerID": "mock", "finish": "stop"}
 	for k, v := range more {
 		data[k] = v
 	}
-	id := d.Message(session, at, data)
-	d.Part(session, id, at, Thing{"type": "step-start", "snapshot": "f6b2ff13ae2c97d73389800949e0aaa248803b9c"})
+	id := d.Message(to.Session, to.At, data)
+	d.Part(to.Session, id, to.At, Thing{"type": "step-start", "snapshot": "f6b2ff13ae2c97d73389800949e0aaa248803b9c"})
 	for _, p := range parts {
 		if p["type"] == "tool" {
 			before := Thing{"type": "tool", "tool": p["tool"], "callID": p["callID"], "state": Thing{"status": "pending", "input": Thing{}}}
 			running := Thing{"type": "tool", "tool": p["tool"], "callID": p["callID"], "state": Thing{"status": "running", "input": p["state"].(Thing)["input"]}}
-			d.Part(session, id, at, p, before, running)
+			d.Part(to.Session, id, to.At, p, before, running)
 			continue
 		}
-		d.Part(session, id, at, p)
+		d.Part(to.Session, id, to.At, p)
 	}
-	d.Part(session, id, at, Thing{"type": "step-finish", "reason": data["finish"], "tokens": tokens, "cost": 0})
+	d.Part(to.Session, id, to.At, Thing{"type": "step-finish", "reason": data["finish"], "tokens": tokens, "cost": 0})
 	return id
 }
 

@@ -17,7 +17,7 @@ import (
 
 // ErrUnavailable is returned, wrapped with the reason, when no node can be
 // started here.
-var ErrUnavailable = errors.New("Weaviate cannot be started here")
+var ErrUnavailable = errors.New("no Weaviate can be started here")
 
 // Key is the key that nodes want.
 const Key = "hunter2-hunter2"

@@ -32,11 +32,11 @@ type Depositor interface {
 // DatabaseWeight is what a database holds.
 type DatabaseWeight struct {
 	Path     string // of the database
-	Sessions []SessionWeight
+	Sessions []Weight
 }
 
-// SessionWeight is what could be taken out of a session.
-type SessionWeight struct {
+// Weight is what could be taken out of a session.
+type Weight struct {
 	Ref     Ref
 	Journal Ref // what [LogSource] writes the session's journal out by; Path "" if it has none
 	// Superseded events have a newer one of the same object.

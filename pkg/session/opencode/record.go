@@ -3,7 +3,6 @@ package opencode
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 )
@@ -294,6 +293,3 @@ func (p *part) binary() bool {
 	mime := string(p.mime)
 	return mime != "text/plain" && mime != "application/x-directory"
 }
-
-// image reports whether a file is an image.
-func (p *part) image() bool { return strings.HasPrefix(string(p.mime), "image/") }

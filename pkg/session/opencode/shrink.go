@@ -39,8 +39,8 @@ func (s *Store) Weigh(ctx context.Context) ([]session.DatabaseWeight, error) {
 	return all, nil
 }
 
-func (s *Store) weigh(ctx context.Context, ref session.Ref) (session.SessionWeight, error) {
-	w := session.SessionWeight{Ref: ref}
+func (s *Store) weigh(ctx context.Context, ref session.Ref) (session.Weight, error) {
+	w := session.Weight{Ref: ref}
 	db, id, release, err := s.database(ctx, ref)
 	if err != nil {
 		return w, err

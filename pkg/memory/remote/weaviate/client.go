@@ -91,7 +91,7 @@ func (c *client) ask(ctx context.Context, q question) error {
 		}
 	}
 	for round := 0; ; round++ {
-		err, refused := c.round(ctx, q, sent)
+		refused, err := c.round(ctx, q, sent)
 		var passing passingError
 		if !errors.As(err, &passing) {
 			return err
@@ -110,7 +110,7 @@ func (c *client) ask(ctx context.Context, q question) error {
 }
 
 // round asks every node once. refused reports that nobody listens on any.
-func (c *client) round(ctx context.Context, q question, sent []byte) (err error, refused bool) {
+func (c *client) round(ctx context.Context, q question, sent []byte) (refused bool, err error) {
 	c.mu.Lock()
 	first := c.first
 	c.mu.Unlock()
@@ -127,14 +127,14 @@ func (c *client) round(ctx context.Context, q question, sent []byte) (err error,
 			c.mu.Lock()
 			c.first = n
 			c.mu.Unlock()
-			return err, false
+			return false, err
 		}
 		refused = refused && passing.refused
 		if ctx.Err() != nil {
 			break
 		}
 	}
-	return err, refused
+	return refused, err
 }
 
 // try is what is sent, and how long the reply may take.

@@ -20,7 +20,7 @@ func openJournal(ctx context.Context, db querier, tables map[string]table, sessi
 	err := fs.ErrNotExist
 	if hasJournal(tables) {
 		var n int
-		if n, err = l.rows(typeRow, countTable, nil, "aggregate_id = ?", "aggregate_id", nil, session); err == nil && n == 0 {
+		if n, err = l.rows(selection{kind: typeRow, table: countTable, where: "aggregate_id = ?", order: "aggregate_id"}, nil, session); err == nil && n == 0 {
 			err = fs.ErrNotExist
 		}
 	}
@@ -32,7 +32,7 @@ func openJournal(ctx context.Context, db querier, tables map[string]table, sessi
 
 // nextEvents writes the next events of a journal.
 func (l *Log) nextEvents() error {
-	n, err := l.rows(typeEvent, eventTable, nil, "aggregate_id = ? AND seq > ?", "seq", func(r Row) {
+	n, err := l.rows(selection{kind: typeEvent, table: eventTable, where: "aggregate_id = ? AND seq > ?", order: "seq"}, func(r Row) {
 		l.after, _ = r.Value("seq").(int64)
 	}, l.session, l.after)
 	if err == nil && n == 0 {

@@ -32,26 +32,29 @@ type Log struct {
 // Log opens the log of a session. It returns an error that wraps fs.ErrNotExist
 // if there is no such session.
 func (d *Database) Log(ctx context.Context, session string) (*Log, error) {
-	return openLog(ctx, d.conn, d.tables, session, "", d.Unchanged)
+	return openLog(ctx, d.conn, d.tables, stretch{session: session}, d.Unchanged)
 }
 
 // Since opens the log of a session from a message on, its header included, as
 // far as a look at its end needs it.
 func (d *Database) Since(ctx context.Context, session, message string) (*Log, error) {
-	return openLog(ctx, d.conn, d.tables, session, message, d.Unchanged)
+	return openLog(ctx, d.conn, d.tables, stretch{session, message}, d.Unchanged)
 }
 
-func openLog(ctx context.Context, db querier, tables map[string]table, session, from string, check func() error) (*Log, error) {
-	l := &Log{ctx: ctx, db: db, tables: tables, session: session, whole: from == "", check: check}
+// stretch is a session from a message on; "" is all of it.
+type stretch struct{ session, from string }
+
+func openLog(ctx context.Context, db querier, tables map[string]table, of stretch, check func() error) (*Log, error) {
+	l := &Log{ctx: ctx, db: db, tables: tables, session: of.session, whole: of.from == "", check: check}
 	if err := l.begin(); err != nil {
-		return nil, fmt.Errorf("read session %s: %w", session, err)
+		return nil, fmt.Errorf("read session %s: %w", of.session, err)
 	}
-	ids, err := messageIDs(ctx, db, session)
+	ids, err := messageIDs(ctx, db, of.session)
 	if err != nil {
 		return nil, err
 	}
-	if from != "" {
-		ids = ids[max(slices.Index(ids, from), 0):]
+	if of.from != "" {
+		ids = ids[max(slices.Index(ids, of.from), 0):]
 	}
 	l.messages = ids
 	return l, check()
@@ -74,7 +77,7 @@ func messageIDs(ctx context.Context, db querier, session string) ([]string, erro
 // counts for itself is not the session's: it would be another log every day.
 func (l *Log) begin() error {
 	var project any
-	found, err := l.rows(typeSession, sessionTable, nil, "id = ?", "id", func(r Row) { project = r.Value("project_id") }, l.session)
+	found, err := l.rows(selection{kind: typeSession, table: sessionTable, where: "id = ?", order: "id"}, func(r Row) { project = r.Value("project_id") }, l.session)
 	if err != nil {
 		return err
 	}
@@ -84,23 +87,29 @@ func (l *Log) begin() error {
 	if _, there := l.tables[projectTable]; !there {
 		return nil
 	}
-	_, err = l.rows(typeRow, projectTable, []string{"time_updated", "time_initialized", "commands", "sandboxes"}, "id = ?", "id", nil, project)
+	_, err = l.rows(selection{kind: typeRow, table: projectTable, without: []string{"time_updated", "time_initialized", "commands", "sandboxes"}, where: "id = ?", order: "id"}, nil, project)
 	return err
 }
 
-// rows writes rows of a table, without some columns, and returns how many: of
-// events no more than fill the buffer.
-func (l *Log) rows(kind, name string, without []string, where, order string, each func(Row), args ...any) (n int, err error) {
-	t := l.tables[name]
-	r := Row{Table: name}
+// selection says which rows of a table are written, and as what.
+type selection struct {
+	kind, table, where, order string
+	without                   []string // columns that are left out
+}
+
+// rows writes rows of a table and returns how many: of events no more than fill
+// the buffer.
+func (l *Log) rows(s selection, each func(Row), args ...any) (n int, err error) {
+	t := l.tables[s.table]
+	r := Row{Table: s.table}
 	var list []string
 	for _, c := range t.columns {
-		if !slices.Contains(without, c) {
+		if !slices.Contains(s.without, c) {
 			r.Columns = append(r.Columns, c)
 			list = append(list, exact(c))
 		}
 	}
-	rows, err := l.db.QueryContext(l.ctx, "SELECT "+strings.Join(list, ", ")+" FROM "+quoted(name)+" WHERE "+where+" ORDER BY "+order, args...)
+	rows, err := l.db.QueryContext(l.ctx, "SELECT "+strings.Join(list, ", ")+" FROM "+quoted(s.table)+" WHERE "+s.where+" ORDER BY "+s.order, args...)
 	if err != nil {
 		return 0, err
 	}
@@ -110,11 +119,11 @@ func (l *Log) rows(kind, name string, without []string, where, order string, eac
 	for i := range to {
 		to[i] = &r.Values[i]
 	}
-	for (kind != typeEvent || len(l.buffer) < keptBuffer) && rows.Next() {
+	for (s.kind != typeEvent || len(l.buffer) < keptBuffer) && rows.Next() {
 		if err := rows.Scan(to...); err != nil {
 			return n, err
 		}
-		l.buffer = appendRow(l.buffer, kind, r)
+		l.buffer = appendRow(l.buffer, s.kind, r)
 		if each != nil {
 			each(r)
 		}
@@ -164,12 +173,12 @@ func (l *Log) next() error {
 	}
 	id := l.messages[0]
 	l.messages = l.messages[1:]
-	n, err := l.rows(typeMessage, messageTable, nil, "id = ?", "id", nil, id)
+	n, err := l.rows(selection{kind: typeMessage, table: messageTable, where: "id = ?", order: "id"}, nil, id)
 	if err == nil && n == 0 {
 		err = fmt.Errorf("message %s: it is gone", id)
 	}
 	if err == nil {
-		_, err = l.rows(typePart, partTable, nil, "message_id = ?", "id", nil, id)
+		_, err = l.rows(selection{kind: typePart, table: partTable, where: "message_id = ?", order: "id"}, nil, id)
 	}
 	return l.failure(err)
 }
@@ -177,14 +186,14 @@ func (l *Log) next() error {
 // end writes what is no message: parts without one, rows of other tables, the
 // sessions that its agents have begun, and that there is a journal.
 func (l *Log) end() error {
-	_, err := l.rows(typePart, partTable, nil, "session_id = ? AND message_id NOT IN (SELECT id FROM message)", "id", nil, l.session)
+	_, err := l.rows(selection{kind: typePart, table: partTable, where: "session_id = ? AND message_id NOT IN (SELECT id FROM message)", order: "id"}, nil, l.session)
 	for _, name := range extra(l.tables) {
 		if err == nil {
 			key := l.tables[name].key
 			if len(key) == 0 {
 				key = []string{"rowid"}
 			}
-			_, err = l.rows(typeRow, name, nil, "session_id = ?", strings.Join(key, ", "), nil, l.session)
+			_, err = l.rows(selection{kind: typeRow, table: name, where: "session_id = ?", order: strings.Join(key, ", ")}, nil, l.session)
 		}
 	}
 	if err == nil {

@@ -208,7 +208,7 @@ func (w *Writer) trimJournal(ctx context.Context, tx *sql.Tx, p Proof, done *Rem
 // proved checks that a session is what its archives hold. An error wraps
 // fs.ErrNotExist if it is gone.
 func (w *Writer) proved(ctx context.Context, tx *sql.Tx, p Proof) error {
-	log, err := openLog(ctx, tx, w.tables, p.Session, "", unchecked)
+	log, err := openLog(ctx, tx, w.tables, stretch{session: p.Session}, unchecked)
 	if err == nil {
 		err = w.same(log, p.Log, p.Session)
 	}
