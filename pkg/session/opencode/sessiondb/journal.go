@@ -3,6 +3,7 @@ package sessiondb
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -55,7 +56,8 @@ type Superseded struct {
 }
 
 // Superseded looks for the events of a session whose object has a newer event,
-// which has its whole state. Of types that are not known every event stays.
+// which has its whole state. Of types that are not known every event stays, and
+// so does one of a session with a field that no newer one has.
 func (d *Database) Superseded(ctx context.Context, session string) (Superseded, error) {
 	return superseded(ctx, d.conn, d.tables, session)
 }
@@ -71,27 +73,49 @@ func superseded(ctx context.Context, db querier, tables map[string]table, sessio
 SELECT seq, octet_length(data), CASE type
   WHEN 'message.part.updated.1' THEN json_extract(data, '$.part.id')
   WHEN 'message.updated.1' THEN json_extract(data, '$.info.id')
-  WHEN 'session.updated.1' THEN 'session' END
+  WHEN 'session.updated.1' THEN 'session' END,
+  iif(type = 'session.updated.1', (SELECT json_group_array(key) FROM json_each(data, '$.info')), '[]')
 FROM event WHERE aggregate_id = ? AND type IN ('message.part.updated.1', 'message.updated.1', 'session.updated.1') AND json_valid(data) ORDER BY seq DESC`, session)
 	if err != nil {
 		return s, fmt.Errorf("read the journal of session %s: %w", session, err)
 	}
-	newest := map[string]struct{}{}
+	newest := map[string]map[string]bool{} // by object, which fields its newest event states
 	_, err = collect(rows, "read the journal of session "+session, func(rows *sql.Rows) (none struct{}, err error) {
 		var seq, size int64
 		var object sql.NullString
-		if err := rows.Scan(&seq, &size, &object); err != nil || !object.Valid {
+		var fields string
+		if err := rows.Scan(&seq, &size, &object, &fields); err != nil || !object.Valid {
 			return none, err
 		}
-		if _, newer := newest[object.String]; newer {
+		stated, newer := newest[object.String]
+		if stated == nil {
+			stated = map[string]bool{}
+			newest[object.String] = stated
+		}
+		whole, err := states(stated, fields)
+		if newer && whole {
 			s.Events++
 			s.Bytes += size
 			s.seqs = append(s.seqs, seq)
 		}
-		newest[object.String] = struct{}{}
-		return none, nil
+		return none, err
 	})
 	return s, err
+}
+
+// states reports whether newer events that stay state all of these fields, and
+// adds them: an event of a session may say only what has changed.
+func states(stated map[string]bool, fields string) (whole bool, err error) {
+	var names []string
+	if err := json.Unmarshal([]byte(fields), &names); err != nil {
+		return false, err
+	}
+	whole = true
+	for _, name := range names {
+		whole = whole && stated[name]
+		stated[name] = true
+	}
+	return whole, nil
 }
 
 // synced reports whether anybody else reads the journal of a session.

@@ -24,6 +24,7 @@ type Log struct {
 	after    int64    // number of the last event that was written, of a journal
 	events   bool     // it is the log of a journal
 	whole    bool     // it has its header and its end
+	written  int64    // rows that go with the session: all but that of its project
 	line     []byte   // what was written and is not read yet
 	buffer   []byte
 	failed   error
@@ -128,6 +129,9 @@ func (l *Log) rows(s selection, each func(Row), args ...any) (n int, err error) 
 			each(r)
 		}
 		n++
+	}
+	if s.table != projectTable {
+		l.written += int64(n)
 	}
 	return n, rows.Err()
 }

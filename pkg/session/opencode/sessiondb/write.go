@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/sessctl/sessctl/pkg/session"
@@ -137,43 +138,99 @@ type Removed struct {
 // says makes everything busy. A session that is gone already is passed over, and
 // so are events.
 func (w *Writer) Remove(ctx context.Context, r Removal) (done Removed, err error) {
-	err = w.change(ctx, "remove from", func(tx *sql.Tx) error {
-		done = Removed{}
-		for _, p := range r.Sessions {
-			if err := w.removeSession(ctx, tx, p, &done); err != nil {
-				return err
-			}
-		}
-		for _, p := range r.Journals {
-			if err := w.trimJournal(ctx, tx, p, &done); err != nil {
-				return err
-			}
-		}
-		return nil
+	err = w.change(ctx, "remove from", func(tx *sql.Tx) (err error) {
+		done, err = w.remove(ctx, tx, r)
+		return err
 	})
 	return done, err
 }
 
-func (w *Writer) removeSession(ctx context.Context, tx *sql.Tx, p Proof, done *Removed) error {
-	err := w.proved(ctx, tx, p)
-	if errors.Is(err, fs.ErrNotExist) {
-		done.Gone = append(done.Gone, p.Session)
-		return nil
-	}
+// remove counts every row that changes, also by foreign keys and triggers of
+// tables that are not known here: all of them must be rows that are archived.
+func (w *Writer) remove(ctx context.Context, tx *sql.Tx, r Removal) (done Removed, err error) {
+	archived, before, err := w.proveAll(ctx, tx, r.Sessions, &done)
 	if err != nil {
-		return err
+		return done, err
 	}
+	shares := before.shares
+	for _, p := range r.Sessions {
+		if slices.Contains(done.Gone, p.Session) {
+			continue
+		}
+		if err := w.removeSession(ctx, tx, p.Session); err != nil {
+			return done, err
+		}
+		done.Sessions++
+	}
+	for _, p := range r.Journals {
+		if err := w.trimJournal(ctx, tx, p, &done); err != nil {
+			return done, err
+		}
+	}
+	after, err := w.count(ctx, tx)
+	if err != nil {
+		return done, err
+	}
+	archived += int64(done.Events) + shares - after.shares // what a share opens is not archived, on purpose
+	if changed := after.changes - before.changes; changed != archived {
+		return done, fmt.Errorf("%w: %d rows would change, and %d are archived; nothing was removed", ErrNotArchived, changed, archived)
+	}
+	return done, nil
+}
+
+// ErrNotArchived is returned when with a session rows would go that its archives
+// do not hold, or other rows would change: by foreign keys or triggers of tables
+// that this version does not know. Nothing was removed then.
+var ErrNotArchived = errors.New("the database has rows of these sessions that sessctl does not archive")
+
+// proveAll proves every session before the first one goes, since the log of one
+// names those that its agents have begun. It returns how many rows their archives
+// hold.
+func (w *Writer) proveAll(ctx context.Context, tx *sql.Tx, all []Proof, done *Removed) (archived int64, before counted, err error) {
+	for _, p := range all {
+		rows, err := w.proved(ctx, tx, p)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			done.Gone = append(done.Gone, p.Session)
+		case err != nil:
+			return 0, before, err
+		}
+		archived += rows
+	}
+	before, err = w.count(ctx, tx)
+	return archived, before, err
+}
+
+// counted is how many rows this connection has changed, and how many shares there
+// are.
+type counted struct{ changes, shares int64 }
+
+func (w *Writer) count(ctx context.Context, tx *sql.Tx) (c counted, err error) {
+	if err = tx.QueryRowContext(ctx, "SELECT total_changes()").Scan(&c.changes); err != nil {
+		return c, err
+	}
+	if _, there := w.tables[shareTable]; there {
+		err = tx.QueryRowContext(ctx, "SELECT count(*) FROM "+quoted(shareTable)).Scan(&c.shares)
+	}
+	return c, err
+}
+
+func (w *Writer) removeSession(ctx context.Context, tx *sql.Tx, id string) error {
 	if hasJournal(w.tables) {
-		if err := w.exec(ctx, tx, "DELETE FROM event WHERE aggregate_id = ?", p.Session); err != nil {
+		if err := w.exec(ctx, tx, "DELETE FROM event WHERE aggregate_id = ?", id); err != nil {
 			return err
 		}
-		if err := w.exec(ctx, tx, "DELETE FROM event_sequence WHERE aggregate_id = ?", p.Session); err != nil {
+		if err := w.exec(ctx, tx, "DELETE FROM event_sequence WHERE aggregate_id = ?", id); err != nil {
 			return err
 		}
 	}
-	// Rows of other tables go with the session, by its foreign keys.
-	done.Sessions++
-	return w.exec(ctx, tx, "DELETE FROM session WHERE id = ?", p.Session)
+	for _, name := range extra(w.tables) {
+		if err := w.exec(ctx, tx, "DELETE FROM "+quoted(name)+" WHERE session_id = ?", id); err != nil {
+			return err
+		}
+	}
+	// Messages and parts go with the session, by its foreign keys.
+	return w.exec(ctx, tx, "DELETE FROM session WHERE id = ?", id)
 }
 
 func (w *Writer) exec(ctx context.Context, tx *sql.Tx, query string, args ...any) error {
@@ -205,27 +262,30 @@ func (w *Writer) trimJournal(ctx context.Context, tx *sql.Tx, p Proof, done *Rem
 	return err
 }
 
-// proved checks that a session is what its archives hold. An error wraps
-// fs.ErrNotExist if it is gone.
-func (w *Writer) proved(ctx context.Context, tx *sql.Tx, p Proof) error {
+// proved checks that a session is what its archives hold, and returns how many
+// rows that is. An error wraps fs.ErrNotExist if it is gone.
+func (w *Writer) proved(ctx context.Context, tx *sql.Tx, p Proof) (rows int64, err error) {
 	log, err := openLog(ctx, tx, w.tables, stretch{session: p.Session}, unchecked)
 	if err == nil {
 		err = w.same(log, p.Log, p.Session)
 	}
 	if err != nil {
-		return err
+		return 0, err
 	}
-	log, err = openJournal(ctx, tx, w.tables, p.Session, unchecked)
+	journal, err := openJournal(ctx, tx, w.tables, p.Session, unchecked)
 	if errors.Is(err, fs.ErrNotExist) && p.Journal == "" {
-		return nil
+		return log.written, nil
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return &session.BusyError{Path: w.file.Path(), Reason: "the journal of session " + p.Session + " is gone"}
+		return 0, &session.BusyError{Path: w.file.Path(), Reason: "the journal of session " + p.Session + " is gone"}
 	}
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return w.same(log, p.Journal, p.Session)
+	if err := w.same(journal, p.Journal, p.Session); err != nil {
+		return 0, err
+	}
+	return log.written + journal.written, nil
 }
 
 // same compares a log with the hash of its archive.

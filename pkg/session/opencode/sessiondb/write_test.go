@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -66,6 +67,9 @@ func saved(t *testing.T, f sessiondb.File) map[string][]byte {
 			s.ID + ".journal": func() (*sessiondb.Log, error) { return db.Journal(t.Context(), s.ID) },
 		} {
 			log, err := open()
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // it has no journal
+			}
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -84,7 +88,11 @@ func sum(b []byte) string {
 
 func proofs(logs map[string][]byte, ids ...string) (all []sessiondb.Proof) {
 	for _, id := range ids {
-		all = append(all, sessiondb.Proof{Session: id, Log: sum(logs[id]), Journal: sum(logs[id+".journal"])})
+		p := sessiondb.Proof{Session: id, Log: sum(logs[id])}
+		if journal, there := logs[id+".journal"]; there {
+			p.Journal = sum(journal)
+		}
+		all = append(all, p)
 	}
 	return all
 }
@@ -241,6 +249,85 @@ func TestRemoveNothingThatIsNotProved(t *testing.T) {
 			t.Errorf("%s: %s", name, d)
 		}
 	}
+}
+
+// Rows of which nothing is archived do not go with a session, whatever ties them
+// to it.
+func TestRemoveNothingThatIsNotArchived(t *testing.T) {
+	const fork = fakesessiondb.Fork
+	for name, change := range map[string]string{
+		"a table below messages":          "CREATE TABLE attachment (message_id TEXT REFERENCES message(id) ON DELETE CASCADE, data BLOB); INSERT INTO attachment SELECT id, x'00' FROM message",
+		"a table with a name of its own":  "CREATE TABLE session_note (sid TEXT REFERENCES session(id) ON DELETE CASCADE, text TEXT); INSERT INTO session_note SELECT id, 'x' FROM session",
+		"a table that looks like secrets": "CREATE TABLE token_usage (session_id TEXT REFERENCES session(id) ON DELETE CASCADE, n INTEGER); INSERT INTO token_usage SELECT id, 1 FROM session",
+		"a reference that is cleared":     "CREATE TABLE bookmark (sid TEXT REFERENCES session(id) ON DELETE SET NULL, text TEXT); INSERT INTO bookmark SELECT id, 'x' FROM session",
+		"a trigger":                       "CREATE TABLE side (id TEXT); INSERT INTO side VALUES ('1'), ('2'); CREATE TRIGGER gone AFTER DELETE ON session BEGIN DELETE FROM side; END",
+		"events that nothing counts":      "DELETE FROM event_sequence WHERE aggregate_id = '" + fork + "'",
+		"an event before the first":       "INSERT INTO event SELECT 'evt_zz', aggregate_id, -5, type, data FROM event WHERE aggregate_id = '" + fork + "' LIMIT 1",
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := story(t)
+			do(t, f, change)
+			before, whole := saved(t, f), everything(t, f)
+			w := held(t, f)
+			_, err := w.Remove(t.Context(), sessiondb.Removal{Sessions: proofs(before, fork)})
+			if err := errors.Join(w.Close()); err != nil {
+				t.Fatal(err)
+			}
+			if !errors.Is(err, sessiondb.ErrNotArchived) {
+				t.Error(err)
+			}
+			if d := cmp.Diff(whole, everything(t, f)); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// A session goes whole with what its agents have begun, in whatever order.
+func TestRemoveAFamily(t *testing.T) {
+	for _, order := range [][]string{{fakesessiondb.Plan, fakesessiondb.Child}, {fakesessiondb.Child, fakesessiondb.Plan}} {
+		f := story(t)
+		do(t, f, "CREATE TABLE mark (session_id TEXT, text TEXT); INSERT INTO mark SELECT id, 'x' FROM session")
+		before := saved(t, f)
+		w := held(t, f)
+		done, err := w.Remove(t.Context(), sessiondb.Removal{Sessions: proofs(before, order...)})
+		if err := errors.Join(err, w.Close()); err != nil || done.Sessions != 2 {
+			t.Error(order, done, err)
+		}
+	}
+}
+
+// An event that says only what has changed does not make an older one needless.
+func TestPartialEventsSupersedeNothing(t *testing.T) {
+	f := story(t)
+	do(t, f, "INSERT INTO event SELECT 'evt_t' || n, '"+fakesessiondb.Small+"', 900 + n, 'session.updated.1', d FROM "+
+		`(SELECT 1 n, '{"info":{"onlyhere":"a"}}' d UNION SELECT 2, '{"info":{"other":1}}' UNION SELECT 3, '{"info":{"other":2}}')`)
+	before := saved(t, f)
+	w := held(t, f)
+	_, err := w.Remove(t.Context(), sessiondb.Removal{Journals: proofs(before, fakesessiondb.Small)})
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	left := string(saved(t, f)[fakesessiondb.Small+".journal"])
+	if !strings.Contains(left, "onlyhere") || strings.Contains(left, "evt_t2") || !strings.Contains(left, "evt_t3") {
+		t.Error(left)
+	}
+}
+
+// do changes a database as another program would.
+func do(t *testing.T, f sessiondb.File, change string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(f.Path()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec(change); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	age(t, f)
 }
 
 // A session that is there with other rows is not mixed with an archived one, and
