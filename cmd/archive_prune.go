@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/archive"
@@ -267,7 +268,7 @@ func (p *pruner) decide(ctx context.Context) (err error) {
 			memories = nil // then nothing is remembered
 		}
 		p.rules.Remembered = func(ctx context.Context, e archive.Entry) (bool, error) {
-			return p.app.remembered(ctx, memories, p.rules.Archives, e)
+			return p.app.lastCopyRemembered(ctx, memories, p.rules.Archives, e)
 		}
 	}
 	if p.plan, err = p.rules.Plan(ctx); err != nil {
@@ -541,22 +542,44 @@ func (p *pruner) trashedArchive(name string) (string, error) {
 	}
 }
 
-// remembered reads an archive again, as a compaction would, and compares what
-// that would store with what memory, nil if there is none, has.
-func (a *app) remembered(ctx context.Context, memories *memory.Store, archives *archive.Store, e archive.Entry) (bool, error) {
-	store := a.archiveReader(e)
-	if memories == nil || store == nil {
+// lastCopyRemembered is remembered for an archive whose bytes are nowhere else. One
+// that says nothing memory takes is not remembered, for there was nothing to
+// compare: what it holds would be gone. The journal of a session is none of the
+// conversation, so memory has nothing of it, whatever a reader makes of it.
+func (a *app) lastCopyRemembered(ctx context.Context, memories *memory.Store, archives *archive.Store, e archive.Entry) (bool, error) {
+	if strings.HasSuffix(e.Session, journalEnd) || strings.HasSuffix(e.Source, journalEnd) {
 		return false, retention.ErrNotRemembered
 	}
+	survey, all, err := a.surveyRemembered(ctx, memories, archives, e)
+	if err == nil && survey.Chunks == 0 {
+		return false, retention.ErrNotRemembered
+	}
+	return all, err
+}
+
+// remembered reports whether memory, nil if there is none, has all that an archive
+// says.
+func (a *app) remembered(ctx context.Context, memories *memory.Store, archives *archive.Store, e archive.Entry) (bool, error) {
+	_, all, err := a.surveyRemembered(ctx, memories, archives, e)
+	return all, err
+}
+
+// surveyRemembered reads an archive again, as a compaction would, and compares what
+// that would store with what memory has.
+func (a *app) surveyRemembered(ctx context.Context, memories *memory.Store, archives *archive.Store, e archive.Entry) (survey compact.Survey, all bool, err error) {
+	store := a.archiveReader(e)
+	if memories == nil || store == nil {
+		return survey, false, retention.ErrNotRemembered
+	}
 	compactor := &compact.Compactor{Archiver: archiver{store: archives, now: a.now}}
-	survey, err := compactor.Survey(ctx, store, archivedOf(e), a.recoveryPolicy())
-	if err != nil {
-		return false, err
+	if survey, err = compactor.Survey(ctx, store, archivedOf(e), a.recoveryPolicy()); err != nil {
+		return survey, false, err
 	}
 	source := memory.Source{Runtime: e.Runtime, Agent: e.Agent, Session: e.Session}
 	c, err := memories.Coverage(ctx, source, compact.CategoryHistory, []string{e.ID})
 	if err != nil {
-		return false, err
+		return survey, false, err
 	}
-	return c.Missing(survey.Chunks) == 0 && c.Bytes >= survey.Covered && (c.Forgotten > 0 || c.Characters >= survey.Runes), nil
+	all = c.Missing(survey.Chunks) == 0 && c.Bytes >= survey.Covered && (c.Forgotten > 0 || c.Characters >= survey.Runes)
+	return survey, all, nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/retention"
+	"github.com/sessctl/sessctl/pkg/session"
 )
 
 var errGone = errors.New("it is not there, or has other bytes")
@@ -27,6 +28,7 @@ type offSiteHome struct {
 	dir    string
 	now    time.Time
 	whole  map[string]bool // by id: a copy is there, and whole
+	cached map[string]bool // by id: it was fetched once, and is kept
 	texts  map[string][]byte
 	looked int
 }
@@ -34,12 +36,12 @@ type offSiteHome struct {
 func newOffSiteHome(t *testing.T) *offSiteHome {
 	t.Helper()
 	dir := t.TempDir()
-	h := &offSiteHome{t: t, dir: dir, now: now, whole: map[string]bool{}, texts: map[string][]byte{}}
+	h := &offSiteHome{t: t, dir: dir, now: now, whole: map[string]bool{}, cached: map[string]bool{}, texts: map[string][]byte{}}
 	var err error
 	h.Store, err = archive.Open(filepath.Join(dir, "data", "archives"), archive.Options{
 		Dir: func(archive.Meta) string { return filepath.Join(dir, "data", "archive") },
 		Fetch: func(_ context.Context, e archive.Entry) (*os.File, error) {
-			if !h.whole[e.ID] {
+			if !h.whole[e.ID] && !h.cached[e.ID] {
 				return nil, errGone
 			}
 			path := filepath.Join(t.TempDir(), e.ID)
@@ -80,6 +82,13 @@ func (h *offSiteHome) recorded(e archive.Entry, whole bool) {
 	}
 }
 
+// log is a log that has the bytes of an archive.
+func (h *offSiteHome) log(e archive.Entry) []session.Ref {
+	path := filepath.Join(h.dir, e.Session+".jsonl")
+	h.written(path, h.texts[e.ID])
+	return []session.Ref{{Runtime: e.Runtime, Agent: e.Agent, ID: e.Session, Path: path, Bytes: e.Bytes}}
+}
+
 func (h *offSiteHome) prune(change func(*retention.Prune)) *retention.PrunePlan {
 	h.t.Helper()
 	p := h.rules()
@@ -111,10 +120,12 @@ func (h *offSiteHome) rules() retention.Prune {
 }
 
 // safe reports whether the bytes of an archive are in a file that is no trash, or
-// whole off-site and known to the catalogue.
+// in an archive that is whole off-site and known to the catalogue.
 func (h *offSiteHome) safe(id string) bool {
-	if _, err := h.Get(h.t.Context(), id); err == nil && h.whole[id] {
-		return true
+	for other, text := range h.texts {
+		if _, err := h.Get(h.t.Context(), other); err == nil && h.whole[other] && bytes.HasPrefix(text, h.texts[id]) {
+			return true
+		}
 	}
 	found := false
 	_ = filepath.WalkDir(filepath.Join(h.dir, "data", "archive"), func(path string, d os.DirEntry, err error) error {
@@ -201,6 +212,68 @@ func TestLocalKeepPurge(t *testing.T) {
 	}
 }
 
+// The file in the trash is not removed because of a copy of it that was fetched and
+// is kept, or because of a log, which its runtime removes when it likes.
+func TestLocalKeepPurgeLeansOnTheStorage(t *testing.T) {
+	const day = 24 * time.Hour
+	for name, c := range map[string]struct {
+		change func(h *offSiteHome, e archive.Entry, p *retention.Prune)
+		goes   bool
+	}{
+		"fetched":          {func(h *offSiteHome, e archive.Entry, _ *retention.Prune) { h.cached[e.ID] = true }, false},
+		"fetched, no look": {func(h *offSiteHome, e archive.Entry, p *retention.Prune) { h.cached[e.ID], p.OffSite = true, nil }, false},
+		"in the log":       {func(h *offSiteHome, e archive.Entry, p *retention.Prune) { p.Logs = h.log(e) }, false},
+		"a longer archive": {func(h *offSiteHome, _ archive.Entry, _ *retention.Prune) { h.put("s", 6, 0) }, false}, // show could not read the entry any more
+		"archived again":   {func(h *offSiteHome, _ archive.Entry, _ *retention.Prune) { h.put("s", 5, 0) }, true},
+		"whole again":      {func(h *offSiteHome, e archive.Entry, _ *retention.Prune) { h.whole[e.ID] = true }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newOffSiteHome(t)
+			e := h.put("s", 5, 31*day)
+			h.recorded(e, true)
+			h.prune(func(p *retention.Prune) { p.Grace = 0 })
+			h.now = h.now.Add(time.Hour)
+			h.whole[e.ID] = false // somebody has removed it
+			plan := h.prune(func(p *retention.Prune) { c.change(h, e, p) })
+			if len(plan.Purge) != 1 || plan.Purge[0].Goes != c.goes {
+				t.Errorf("%+v", plan.Purge)
+			}
+		})
+	}
+}
+
+// An archive in the trash whose bytes a longer one has, which is only off-site, is
+// removed for good only if that one is seen to be whole there.
+func TestPurgeLooksAtTheCopy(t *testing.T) {
+	const day = 24 * time.Hour
+	for name, c := range map[string]struct {
+		change func(h *offSiteHome, longer archive.Entry, p *retention.Prune)
+		goes   bool
+	}{
+		"whole":   {func(*offSiteHome, archive.Entry, *retention.Prune) {}, true},
+		"gone":    {func(h *offSiteHome, longer archive.Entry, _ *retention.Prune) { h.whole[longer.ID] = false }, false},
+		"no look": {func(_ *offSiteHome, _ archive.Entry, p *retention.Prune) { p.OffSite = nil }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newOffSiteHome(t)
+			h.put("s", 5, 100*day)
+			longer := h.put("s", 8, 99*day)
+			h.prune(func(p *retention.Prune) { p.LocalKeep, p.MaxAge, p.Keep, p.Grace = 0, 90*day, 1, 2*day })
+			h.recorded(longer, true)
+			h.prune(func(p *retention.Prune) { p.Grace = 30 * day })
+			if h.Here(longer) {
+				t.Fatal("the longer one did not leave the disk")
+			}
+			h.now = h.now.Add(3 * day)
+			h.cached[longer.ID] = true
+			plan := h.prune(func(p *retention.Prune) { c.change(h, longer, p) })
+			if len(plan.Purge) != 1 || plan.Purge[0].Goes != c.goes {
+				t.Errorf("%+v", plan.Purge)
+			}
+		})
+	}
+}
+
 // By age, too, a copy that is off-site is another copy; without one the last stays.
 func TestPruneCountsOffSite(t *testing.T) {
 	const day = 24 * time.Hour
@@ -237,6 +310,7 @@ func TestNeverTheLastVerifiedCopy(t *testing.T) {
 				e := h.put(fmt.Sprintf("s%d", random.IntN(3)), 1+random.IntN(4), time.Duration(random.IntN(120))*day)
 				if random.IntN(3) > 0 {
 					h.recorded(e, random.IntN(4) > 0)
+					h.cached[e.ID] = random.IntN(2) == 0
 				}
 				all = append(all, e)
 			}

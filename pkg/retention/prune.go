@@ -344,14 +344,15 @@ func (p *Prune) lastCopy(ctx context.Context, e archive.Entry) (otherCopy, error
 }
 
 // still reports whether the bytes of an archive in the trash are somewhere else
-// as they were when it went there, so that it may be removed for good.
+// as they were when it went there, so that it may be removed for good. Of a file
+// whose archive stays in the catalogue a log does not count, nor does a longer
+// archive: what is asked for that archive must still be there to be read.
 func (p *Prune) still(ctx context.Context, going map[string]bool, known *places, in PurgePlan) (bool, error) {
 	if in.Item.Kind == kindFile {
 		if whole, err := p.stillOffSite(ctx, in.Entry); whole || err != nil {
 			return whole, err
 		}
-	}
-	if strings.HasSuffix(in.Item.Rule, lastCopyReason) || p.inLog(ctx, known, in.Entry) != "" {
+	} else if strings.HasSuffix(in.Item.Rule, lastCopyReason) || p.inLog(ctx, known, in.Entry) != "" {
 		return true, ctx.Err()
 	}
 	others, err := p.archivesOf(ctx, known, originOf(in.Entry))
@@ -359,7 +360,7 @@ func (p *Prune) still(ctx context.Context, going map[string]bool, known *places,
 		return false, err
 	}
 	for _, other := range others {
-		if going[other.ID] {
+		if going[other.ID] || !p.counts(ctx, other, in) {
 			continue
 		}
 		if same, err := p.Archives.Begins(ctx, other, in.Entry); err == nil && same {
@@ -367,6 +368,24 @@ func (p *Prune) still(ctx context.Context, going map[string]bool, known *places,
 		}
 	}
 	return false, ctx.Err()
+}
+
+// counts reports whether an archive may be what one in the trash leans on: its file
+// is here, or its copy on object storage is whole now. Reading it alone would not
+// tell: a copy that was fetched once is kept in a cache.
+func (p *Prune) counts(ctx context.Context, other archive.Entry, in PurgePlan) bool {
+	switch {
+	case other.Bytes < in.Entry.Bytes:
+		return false
+	case in.Item.Kind == kindFile:
+		return other.ID == in.Entry.ID && p.Archives.Here(other)
+	case p.Archives.Here(other):
+		return true
+	case other.Remote == nil || p.OffSite == nil:
+		return false
+	}
+	_, err := p.OffSite(ctx, other)
+	return err == nil
 }
 
 // stillOffSite looks at the copy on object storage of an archive whose file is in
