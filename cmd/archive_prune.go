@@ -436,7 +436,7 @@ func (p *pruner) makeDocument() {
 		row.Path, row.SHA256, row.Bytes = purge.Item.To, purge.Item.SHA256, purge.Item.Bytes
 		row.Outcome, row.Reason = retention.ActionPurge, "in the trash since "+purge.Item.At.UTC().Format(time.RFC3339)
 		if !purge.Goes {
-			row.Outcome, row.Reason = pruneKept, "stays in the trash: its bytes are nowhere else any more; --undelete brings it back"
+			row.Outcome, row.Reason = pruneKept, "stays in the trash: no other copy counts any more; --undelete brings it back"
 			row.left = true
 		}
 		p.addRow(row)
