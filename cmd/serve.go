@@ -223,6 +223,7 @@ func (a *app) serverLog() *slog.Logger {
 func (s *server) serve(ctx context.Context, listener net.Listener) error {
 	web := s.webServer()
 	failed := make(chan error, 1)
+	s.announceAddress(listener) // before a job that was interrupted says that it begins
 	go func() { failed <- s.accept(web, listener) }()
 	working, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -231,7 +232,6 @@ func (s *server) serve(ctx context.Context, listener net.Listener) error {
 	for _, l := range s.loops() {
 		busy.Go(func() { s.repeat(working, l) })
 	}
-	s.announceAddress(listener)
 	notifySystemd(s.getenv, "READY=1")
 	var err error
 	select {
