@@ -24,7 +24,7 @@ func offsite() []Command {
 	return []Command{
 		{
 			Name: "archive upload", Runtime: "pi", Args: []string{"archive", "upload"}, Env: []string{remote, cache},
-			Prepare: withStorage, Done: uploaded, Whole: claimsHold, Settled: nothingOutgoing,
+			Prepare: withStorage, Done: uploaded, Whole: claimsHold, Settled: nothingOutgoing, Slow: true,
 		},
 		{
 			Name: "archive upload, encrypted", Runtime: "pi", Args: []string{"archive", "upload"}, Slow: true,

@@ -15,7 +15,7 @@ func pagings() []Command {
 	return []Command{
 		{
 			Name: "archive show --html", Runtime: "openclaw", Args: []string{"archive", "show", "$ARCHIVE", "--html"}, Prepare: paged,
-			Done: hasWholePage, Whole: pagesAreWhole, Settled: hasWholePage,
+			Done: hasWholePage, Whole: pagesAreWhole, Settled: hasWholePage, Slow: true,
 		},
 		{
 			Name: "memory forget, with a page", Runtime: "openclaw", Args: strings.Fields("memory forget --agent a --yes"), Prepare: paged,
