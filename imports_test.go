@@ -46,8 +46,9 @@ var layers = map[string][]string{
 	"pkg/session/sqlitefile": {"pkg/session", "pkg/durable"},
 
 	"pkg/session/openclaw/agentdb":   {"pkg/session", "pkg/session/sqlitefile"},
+	"pkg/session/rowlog":             {"pkg/session", "pkg/session/sqlitefile"},
 	"pkg/session/opencode":           {"pkg/session", "pkg/session/logfile", "pkg/session/process", "pkg/session/sqlitefile", "pkg/session/opencode/sessiondb", "pkg/jsonl", "pkg/durable"},
-	"pkg/session/opencode/sessiondb": {"pkg/session", "pkg/session/sqlitefile", "pkg/jsonl"},
+	"pkg/session/opencode/sessiondb": {"pkg/session", "pkg/session/rowlog", "pkg/session/sqlitefile", "pkg/jsonl"},
 
 	"pkg/session/process":    {},
 	"pkg/session/...":        {"pkg/session", "pkg/session/piformat", "pkg/session/logfile", "pkg/session/process", "pkg/jsonl", "pkg/durable"},
@@ -83,8 +84,8 @@ var kept = []struct {
 	{"github.com/spf13/viper", []string{"cmd"}, "packages take typed options"},
 	{"github.com/charmbracelet/lipgloss", []string{"cmd"}, "packages return data, cmd renders it"},
 	{"github.com/schollz/progressbar/v3", []string{"cmd"}, "packages report progress through a callback"},
-	{"database/sql", []string{"pkg/memory", "pkg/session/sqlitefile", "pkg/session/openclaw/agentdb", "pkg/session/opencode/sessiondb", "internal/fakeagentdb", "internal/fakesessiondb", "bench/vectordb"}, "SQL stays in the packages that know a database's tables"},
-	{"modernc.org/sqlite", []string{"pkg/memory", "pkg/session/sqlitefile", "pkg/session/openclaw/agentdb", "pkg/session/opencode/sessiondb", "internal/fakeagentdb", "internal/fakesessiondb", "bench/vectordb"}, "SQL stays in the packages that know a database's tables"},
+	{"database/sql", []string{"pkg/memory", "pkg/session/sqlitefile", "pkg/session/rowlog", "pkg/session/openclaw/agentdb", "pkg/session/opencode/sessiondb", "internal/fakeagentdb", "internal/fakesessiondb", "bench/vectordb"}, "SQL stays in the packages that know a database's tables"},
+	{"modernc.org/sqlite", []string{"pkg/memory", "pkg/session/sqlitefile", "pkg/session/rowlog", "pkg/session/openclaw/agentdb", "pkg/session/opencode/sessiondb", "internal/fakeagentdb", "internal/fakesessiondb", "bench/vectordb"}, "SQL stays in the packages that know a database's tables"},
 	{"github.com/jackc/pgx/v5", []string{"pkg/session/yarnnn", "pkg/memory/remote/postgres", "internal/postgres"}, "one runtime keeps its sessions in PostgreSQL, and hosts may share a memory there"},
 	{"github.com/minio/minio-go/v7", []string{"pkg/archive/objects", "internal/objectstore", "bench/put"}, "one package speaks to object storage"},
 	{"filippo.io/age", []string{"pkg/archive/objects"}, "copies are encrypted where they leave the host"},

@@ -38,7 +38,7 @@ func (d endData) counted() bool {
 // back to an earlier message, say.
 func (d *Database) Recent(ctx context.Context, session string) (string, error) {
 	var reverted bool
-	err := d.conn.QueryRowContext(ctx, "SELECT "+d.tables[sessionTable].text("revert")+" <> '' FROM session WHERE id = ?", session).Scan(&reverted)
+	err := d.conn.QueryRowContext(ctx, "SELECT "+d.tables[sessionTable].Text("revert")+" <> '' FROM session WHERE id = ?", session).Scan(&reverted)
 	if err != nil || reverted {
 		return "", ignoreNoRows(err)
 	}

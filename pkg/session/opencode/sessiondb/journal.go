@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+
+	"github.com/sessctl/sessctl/pkg/session/rowlog"
 )
 
 // Journal opens the log of a session's journal: the row that counts its events,
@@ -16,7 +18,7 @@ func (d *Database) Journal(ctx context.Context, session string) (*Log, error) {
 	return openJournal(ctx, d.conn, d.tables, session, d.Unchanged)
 }
 
-func openJournal(ctx context.Context, db querier, tables map[string]table, session string, check func() error) (*Log, error) {
+func openJournal(ctx context.Context, db rowlog.Querier, tables rowlog.Tables, session string, check func() error) (*Log, error) {
 	l := &Log{ctx: ctx, db: db, tables: tables, session: session, events: true, after: -1, check: check}
 	err := fs.ErrNotExist
 	if hasJournal(tables) {
@@ -62,7 +64,7 @@ func (d *Database) Superseded(ctx context.Context, session string) (Superseded, 
 	return superseded(ctx, d.conn, d.tables, session)
 }
 
-func superseded(ctx context.Context, db querier, tables map[string]table, session string) (s Superseded, err error) {
+func superseded(ctx context.Context, db rowlog.Querier, tables rowlog.Tables, session string) (s Superseded, err error) {
 	if !hasJournal(tables) {
 		return s, nil
 	}
@@ -80,7 +82,7 @@ FROM event WHERE aggregate_id = ? AND type IN ('message.part.updated.1', 'messag
 		return s, fmt.Errorf("read the journal of session %s: %w", session, err)
 	}
 	newest := map[string]map[string]bool{} // by object, which fields its newest event states
-	_, err = collect(rows, "read the journal of session "+session, func(rows *sql.Rows) (none struct{}, err error) {
+	_, err = rowlog.Collect(rows, "read the journal of session "+session, func(rows *sql.Rows) (none struct{}, err error) {
 		var seq, size int64
 		var object sql.NullString
 		var fields string
@@ -119,10 +121,10 @@ func states(stated map[string]bool, fields string) (whole bool, err error) {
 }
 
 // synced reports whether anybody else reads the journal of a session.
-func synced(ctx context.Context, db querier, tables map[string]table, session string) (is bool, err error) {
-	err = db.QueryRowContext(ctx, "SELECT "+tables[sessionTable].text("workspace_id")+" <> '' FROM session WHERE id = ?", session).Scan(&is)
+func synced(ctx context.Context, db rowlog.Querier, tables rowlog.Tables, session string) (is bool, err error) {
+	err = db.QueryRowContext(ctx, "SELECT "+tables[sessionTable].Text("workspace_id")+" <> '' FROM session WHERE id = ?", session).Scan(&is)
 	if err == nil && !is {
-		err = db.QueryRowContext(ctx, "SELECT "+tables[countTable].text("owner_id")+" <> '' FROM event_sequence WHERE aggregate_id = ?", session).Scan(&is)
+		err = db.QueryRowContext(ctx, "SELECT "+tables[countTable].Text("owner_id")+" <> '' FROM event_sequence WHERE aggregate_id = ?", session).Scan(&is)
 	}
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil

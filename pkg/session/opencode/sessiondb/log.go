@@ -8,7 +8,8 @@ import (
 	"io/fs"
 	"slices"
 	"strconv"
-	"strings"
+
+	"github.com/sessctl/sessctl/pkg/session/rowlog"
 )
 
 // Log is the log of a session, written out while it is read: one message with
@@ -16,8 +17,8 @@ import (
 // and is used by one goroutine at a time.
 type Log struct {
 	ctx      context.Context
-	db       querier
-	tables   map[string]table
+	db       rowlog.Querier
+	tables   rowlog.Tables
 	check    func() error // that the database still is what was opened
 	session  string
 	messages []string // ids that are still to be written, in their order
@@ -45,7 +46,7 @@ func (d *Database) Since(ctx context.Context, session, message string) (*Log, er
 // stretch is a session from a message on; "" is all of it.
 type stretch struct{ session, from string }
 
-func openLog(ctx context.Context, db querier, tables map[string]table, of stretch, check func() error) (*Log, error) {
+func openLog(ctx context.Context, db rowlog.Querier, tables rowlog.Tables, of stretch, check func() error) (*Log, error) {
 	l := &Log{ctx: ctx, db: db, tables: tables, session: of.session, whole: of.from == "", check: check}
 	if err := l.begin(); err != nil {
 		return nil, fmt.Errorf("read session %s: %w", of.session, err)
@@ -63,12 +64,12 @@ func openLog(ctx context.Context, db querier, tables map[string]table, of stretc
 
 // messageIDs are the messages of a session in the order in which the runtime
 // sends them.
-func messageIDs(ctx context.Context, db querier, session string) ([]string, error) {
+func messageIDs(ctx context.Context, db rowlog.Querier, session string) ([]string, error) {
 	rows, err := db.QueryContext(ctx, "SELECT id FROM message WHERE session_id = ? ORDER BY time_created, id", session)
 	if err != nil {
 		return nil, fmt.Errorf("read session %s: %w", session, err)
 	}
-	return collect(rows, "read session "+session, func(rows *sql.Rows) (id string, err error) {
+	return rowlog.Collect(rows, "read session "+session, func(rows *sql.Rows) (id string, err error) {
 		err = rows.Scan(&id)
 		return id, err
 	})
@@ -101,44 +102,16 @@ type selection struct {
 // rows writes rows of a table and returns how many: of events no more than fill
 // the buffer.
 func (l *Log) rows(s selection, each func(Row), args ...any) (n int, err error) {
-	t := l.tables[s.table]
-	r := Row{Table: s.table}
-	var list []string
-	for _, c := range t.columns {
-		if !slices.Contains(s.without, c) {
-			r.Columns = append(r.Columns, c)
-			list = append(list, exact(c))
-		}
+	most := 0
+	if s.kind == typeEvent {
+		most = keptBuffer
 	}
-	rows, err := l.db.QueryContext(l.ctx, "SELECT "+strings.Join(list, ", ")+" FROM "+quoted(s.table)+" WHERE "+s.where+" ORDER BY "+s.order, args...)
-	if err != nil {
-		return 0, err
-	}
-	defer rows.Close()
-	r.Values = make([]any, len(r.Columns))
-	to := make([]any, len(r.Columns))
-	for i := range to {
-		to[i] = &r.Values[i]
-	}
-	for (s.kind != typeEvent || len(l.buffer) < keptBuffer) && rows.Next() {
-		if err := rows.Scan(to...); err != nil {
-			return n, err
-		}
-		l.buffer = appendRow(l.buffer, s.kind, r)
-		if each != nil {
-			each(r)
-		}
-		n++
-	}
+	l.buffer, n, err = lines().AppendRows(l.ctx, l.db, l.buffer, rowlog.Selection{Kind: s.kind, Table: l.tables[s.table], Without: s.without, Where: s.where, Order: s.order, Most: most}, each, args...)
 	if s.table != projectTable {
 		l.written += int64(n)
 	}
-	return n, rows.Err()
+	return n, err
 }
-
-// exact asks for a value as it is stored: as an expression it has no declared
-// type that the driver could turn it into.
-func exact(column string) string { return "+" + quoted(column) }
 
 // Read implements io.Reader.
 func (l *Log) Read(p []byte) (int, error) {
@@ -193,11 +166,7 @@ func (l *Log) end() error {
 	_, err := l.rows(selection{kind: typePart, table: partTable, where: "session_id = ? AND message_id NOT IN (SELECT id FROM message)", order: "id"}, nil, l.session)
 	for _, name := range extra(l.tables) {
 		if err == nil {
-			key := l.tables[name].key
-			if len(key) == 0 {
-				key = []string{"rowid"}
-			}
-			_, err = l.rows(selection{kind: typeRow, table: name, where: "session_id = ?", order: strings.Join(key, ", ")}, nil, l.session)
+			_, err = l.rows(selection{kind: typeRow, table: name, where: "session_id = ?", order: l.tables[name].Order()}, nil, l.session)
 		}
 	}
 	if err == nil {
@@ -212,29 +181,19 @@ func (l *Log) end() error {
 // children names the sessions that its agents have begun.
 func (l *Log) children() error {
 	ids, err := childrenOf(l.ctx, l.db, l.tables, l.session)
-	if err != nil || len(ids) == 0 {
-		return err
-	}
-	l.buffer = append(l.buffer, `{"type":"`+typeChildren+`","sessions":[`...)
-	for i, id := range ids {
-		if i > 0 {
-			l.buffer = append(l.buffer, ',')
-		}
-		l.buffer = appendText(l.buffer, id)
-	}
-	l.buffer = append(l.buffer, ']', '}', '\n')
-	return nil
+	l.buffer = rowlog.AppendChildren(l.buffer, ids)
+	return err
 }
 
-func childrenOf(ctx context.Context, db querier, tables map[string]table, session string) ([]string, error) {
-	if !tables[sessionTable].has("parent_id") {
+func childrenOf(ctx context.Context, db rowlog.Querier, tables rowlog.Tables, session string) ([]string, error) {
+	if !tables[sessionTable].Has("parent_id") {
 		return nil, nil
 	}
 	rows, err := db.QueryContext(ctx, "SELECT id FROM session WHERE parent_id = ? ORDER BY id", session)
 	if err != nil {
 		return nil, err
 	}
-	return collect(rows, "list sub-agents", func(rows *sql.Rows) (id string, err error) {
+	return rowlog.Collect(rows, "list sub-agents", func(rows *sql.Rows) (id string, err error) {
 		err = rows.Scan(&id)
 		return id, err
 	})
@@ -254,7 +213,7 @@ func (l *Log) journal() error {
 	l.buffer = append(l.buffer, `{"type":"`+typeJournal+`","events":`...)
 	l.buffer = strconv.AppendInt(l.buffer, n, 10)
 	l.buffer = strconv.AppendInt(append(l.buffer, `,"last_seq":`...), last, 10)
-	l.buffer = append(appendText(append(l.buffer, `,"last_id":`...), id), '}', '\n')
+	l.buffer = append(rowlog.AppendText(append(l.buffer, `,"last_id":`...), id), '}', '\n')
 	return nil
 }
 

@@ -1,0 +1,187 @@
+package rowlog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Querier is a connection or a transaction.
+type Querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// Table is what a database says of one of its tables.
+type Table struct {
+	Name    string
+	Columns []string
+	Key     []string // columns of its primary key; nil for one that has none
+}
+
+// Has reports whether the table has all of these columns.
+func (t Table) Has(columns ...string) bool {
+	return !slices.ContainsFunc(columns, func(c string) bool { return !slices.Contains(t.Columns, c) })
+}
+
+// Text is a column of text, as an expression; ” if the table lacks it.
+func (t Table) Text(column string) string {
+	if !t.Has(column) {
+		return "''"
+	}
+	return "coalesce(CAST(" + Quoted(column) + " AS TEXT), '')"
+}
+
+// Order is the order of the table's rows that is always the same: by its key, or
+// as they were put in.
+func (t Table) Order() string {
+	if len(t.Key) == 0 {
+		return "rowid"
+	}
+	names := make([]string, len(t.Key))
+	for i, c := range t.Key {
+		names[i] = Quoted(c)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Tables are those of a database, by name.
+type Tables map[string]Table
+
+// ErrEncoding is returned for a database whose texts are not UTF-8.
+var ErrEncoding = errors.New("its texts are not UTF-8")
+
+// ReadTables reads which tables there are. It returns an error that wraps
+// [ErrEncoding] for a database whose texts are not UTF-8.
+func ReadTables(ctx context.Context, conn Querier) (Tables, error) {
+	var encoding string
+	if err := conn.QueryRowContext(ctx, "PRAGMA encoding").Scan(&encoding); err != nil {
+		return nil, fmt.Errorf("read its encoding: %w", err)
+	}
+	if encoding != "UTF-8" {
+		return nil, fmt.Errorf("%w: %s", ErrEncoding, encoding)
+	}
+	rows, err := conn.QueryContext(ctx, `SELECT m.name, c.name, c.pk FROM sqlite_schema m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' ORDER BY m.name, c.cid`)
+	if err != nil {
+		return nil, fmt.Errorf("read its schema: %w", err)
+	}
+	type column struct {
+		table, name string
+		key         int
+	}
+	all, err := Collect(rows, "read its schema", func(rows *sql.Rows) (c column, err error) {
+		err = rows.Scan(&c.table, &c.name, &c.key)
+		return c, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	tables := Tables{}
+	for _, c := range all {
+		t := tables[c.table]
+		t.Name = c.table
+		t.Columns = append(t.Columns, c.name)
+		if c.key > 0 {
+			t.Key = append(t.Key, c.name)
+		}
+		tables[c.table] = t
+	}
+	return tables, nil
+}
+
+// Missing returns the first table, with the columns that it must have, that is
+// not there; "" if all are.
+func (t Tables) Missing(required map[string][]string) string {
+	for name, columns := range required {
+		if !t[name].Has(columns...) {
+			return "there is no table " + name + " with " + strings.Join(columns, ", ")
+		}
+	}
+	return ""
+}
+
+// Collect reads all rows and closes them.
+func Collect[T any](rows *sql.Rows, doing string, scan func(*sql.Rows) (T, error)) ([]T, error) {
+	defer rows.Close()
+	var all []T
+	for rows.Next() {
+		x, err := scan(rows)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", doing, err)
+		}
+		all = append(all, x)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", doing, err)
+	}
+	return all, nil
+}
+
+// Quoted is a name as SQL reads it.
+func Quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// Exact asks for a value as it is stored: as an expression it has no declared
+// type that the driver could turn it into.
+func Exact(column string) string { return "+" + Quoted(column) }
+
+// Selection says which rows of a table are written, and as lines of which type.
+type Selection struct {
+	Kind         string
+	Table        Table
+	Without      []string // columns that are left out
+	Where, Order string
+	Most         int // bytes after which no further row is begun; 0 for all rows
+}
+
+// AppendRows appends rows of a table as lines and returns how many. each, if it is
+// not nil, is called for every one.
+func (f Format) AppendRows(ctx context.Context, db Querier, to []byte, s Selection, each func(Row), args ...any) (_ []byte, n int, err error) {
+	r := Row{Table: s.Table.Name}
+	var list []string
+	for _, c := range s.Table.Columns {
+		if !slices.Contains(s.Without, c) {
+			r.Columns = append(r.Columns, c)
+			list = append(list, Exact(c))
+		}
+	}
+	rows, err := db.QueryContext(ctx, "SELECT "+strings.Join(list, ", ")+" FROM "+Quoted(s.Table.Name)+" WHERE "+s.Where+" ORDER BY "+s.Order, args...)
+	if err != nil {
+		return to, 0, err
+	}
+	defer rows.Close()
+	r.Values = make([]any, len(r.Columns))
+	into := make([]any, len(r.Columns))
+	for i := range into {
+		into[i] = &r.Values[i]
+	}
+	for (s.Most == 0 || len(to) < s.Most) && rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return to, n, err
+		}
+		to = f.Append(to, s.Kind, r)
+		if each != nil {
+			each(r)
+		}
+		n++
+	}
+	return to, n, rows.Err()
+}
+
+// AppendChildren appends the line that names sessions which belong to this one;
+// none for none.
+func AppendChildren(to []byte, ids []string) []byte {
+	if len(ids) == 0 {
+		return to
+	}
+	to = append(to, `{"type":"`+TypeChildren+`","sessions":[`...)
+	for i, id := range ids {
+		if i > 0 {
+			to = append(to, ',')
+		}
+		to = AppendText(to, id)
+	}
+	return append(to, ']', '}', '\n')
+}
