@@ -257,10 +257,13 @@ func (s *scenario) nothingTemporary() {
 const crashChunks = 6
 
 // stride says which share of all calls a run tries: every one with
-// SESSCTL_LONG, else a fixed few.
+// SESSCTL_LONG, a fixed few with SESSCTL_FAULTS, else half of those.
 func stride(calls, share int) int {
 	if os.Getenv("SESSCTL_LONG") != "" {
 		return 1
+	}
+	if smoke() {
+		share /= 2
 	}
 	return max(1, calls/share)
 }

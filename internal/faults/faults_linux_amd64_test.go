@@ -38,7 +38,14 @@ func variants() []string {
 		"compact, cleared before an older one, macstats", "undo, cleared before an older one, macstats", "undo, rewrite, macstats", "undo, rotate, annabelle",
 		"archive, pi, zstd", "archive restore, annabelle", "archive restore, claude", "archive restore, agent", "archive restore --force, macstats",
 		"memory reindex, memory damaged", "memory reindex, tombstones lost", "clean, archives and remembers first",
+		"archive, log left alone", "compact, forgotten lock of the index", "memory forget, memory of an earlier version", "doctor --give-up",
 	}
+}
+
+// isVariant says that the smoke share leaves a command out: it is a variant, or
+// takes seconds.
+func isVariant(c faults.Command) bool {
+	return c.Slow || slices.Contains(variants(), c.Name)
 }
 
 // TestFaults is promise 1: no fault at no call loses a line.
@@ -46,7 +53,7 @@ func TestFaults(t *testing.T) {
 	program := faults.BuiltProgram(t)
 	rows := map[bool]int{} // a writer meets only commands that work on sessions
 	for _, c := range faults.Commands() {
-		if smoke() && (c.Slow || slices.Contains(variants(), c.Name)) {
+		if smoke() && isVariant(c) {
 			continue
 		}
 		first := rows[c.Sessions]
@@ -68,7 +75,7 @@ func TestFaultsWhereTheSystemGivesLess(t *testing.T) {
 	}
 	first := slices.IndexFunc(columns, func(f faults.Fault) bool { return f.Name == "a line appended" })
 	for _, c := range faults.Commands() {
-		if !long() && !c.Sessions || smoke() && !c.Intends {
+		if !long() && !c.Sessions || smoke() && (!c.Intends || isVariant(c)) {
 			continue
 		}
 		for _, system := range lessers() {
@@ -140,7 +147,7 @@ func newBench(t *testing.T, program string, c faults.Command) *faults.Bench {
 func TestLateLinesAreCarried(t *testing.T) {
 	program, fault := faults.BuiltProgram(t), column(t, "log opened at the switch, written to after the run")
 	for _, c := range faults.Commands() {
-		if !c.Intends {
+		if !c.Intends || smoke() && isVariant(c) {
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) {
@@ -171,6 +178,9 @@ func TestDryRunMakesNoMutatingCall(t *testing.T) {
 	for _, c := range faults.Commands() {
 		if !c.Sessions || c.Args[0] == "archive" && c.Args[1] != "restore" {
 			continue // it has no dry run
+		}
+		if smoke() && isVariant(c) {
+			continue
 		}
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()

@@ -77,11 +77,12 @@ func TestCompressedLogs(t *testing.T) {
 
 // One that was cut off is read as far as it goes.
 func TestCompressedLogThatIsCut(t *testing.T) {
-	text := transcript(mainID)
+	var text strings.Builder
+	text.WriteString(transcript(mainID))
 	for i := range 4000 {
-		text += strings.Replace(question, "and tomorrow?", strings.Repeat(string(rune('a'+i%26)), 1+i%997), 1)
+		text.WriteString(strings.Replace(question, "and tomorrow?", strings.Repeat(string(rune('a'+i%26)), 1+i%997), 1))
 	}
-	whole := packed(t, text)
+	whole := packed(t, text.String())
 	s := newMain(t)
 	s.log("cut"+deletedEnd+".zst", whole[:len(whole)-len(whole)/3])
 	got := s.readAll("cut" + deletedEnd + ".zst")
