@@ -224,6 +224,9 @@ func putArchive(ctx context.Context, a *app, store *archive.Store, s found) (arc
 	if source := s.store.Capabilities().SourceOf(s.Ref); source != nil {
 		return putStored(ctx, a, store, s, source)
 	}
+	if err := keepAttached(ctx, a, store, s); err != nil {
+		return archive.Entry{}, err
+	}
 	var entry archive.Entry
 	err := compact.WaitOut(ctx, compact.Policy{}, func() (err error) {
 		entry, err = putLog(ctx, a, store, s.Ref, "archive")

@@ -66,6 +66,7 @@ type restoreDocument struct {
 	Bytes    int64        `json:"bytes"`
 	Orphan   bool         `json:"orphan"` // the runtime's index does not name the log
 	Replaced *replacedLog `json:"replaced"`
+	Files    int          `json:"files,omitempty"` // that the log names and that were put back with it
 	Notes    []note       `json:"notes"`
 }
 
@@ -114,6 +115,11 @@ func runRestore(ctx context.Context, a *app, id string, o restoreOptions) error 
 	doc := newRestoreDocument(entry, plan)
 	doc.DryRun = o.DryRun
 	if !o.DryRun {
+		if o.To == "" {
+			if doc.Files, err = a.restoreAttached(ctx, w, entry); err != nil {
+				return err
+			}
+		}
 		result, err := w.compactor.Restore(ctx, plan)
 		if err != nil {
 			return err
@@ -255,6 +261,9 @@ func describeRestore(d restoreDocument) string {
 		text += " (" + visible(d.Reason) + ")"
 	}
 	text += fmt.Sprintf("\n  from      archive %s, %s, sha256 %s\n", d.Archive.ID, formatBytes(d.Bytes), d.SHA256)
+	if d.Files > 0 {
+		text += fmt.Sprintf("  with      %s that it names\n", plural(d.Files, "file"))
+	}
 	if d.Replaced == nil {
 		return text
 	}

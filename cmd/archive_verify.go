@@ -251,6 +251,9 @@ func (v *verifier) entry(ctx context.Context, e archive.Entry, row *verifyRow) e
 	if err == nil && v.doc.ReadData {
 		err = v.archives.Verify(ctx, e)
 	}
+	if err == nil && v.doc.ReadData {
+		err = v.attached(ctx, e)
+	}
 	if errors.Is(remote, errUnasked) {
 		remote = nil // the file here was checked
 	}

@@ -325,7 +325,11 @@ func compactOne(ctx context.Context, a *app, w *workspace, t found, policy compa
 	if plan.Outcome != compact.Planned {
 		return plan.Result(), nil
 	}
-	return w.compactor.Execute(ctx, t.store, plan, policy)
+	result, err := w.compactor.Execute(ctx, t.store, plan, policy)
+	if len(result.Missing) > 0 {
+		err = errors.Join(err, a.tellMissing(ctx, w.archives, t.Path, result.Missing))
+	}
+	return result, err
 }
 
 // reportFailure says at once what went wrong with one session; the run goes on.

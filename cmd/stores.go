@@ -17,6 +17,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/codex"
 	"github.com/sessctl/sessctl/pkg/session/gemini"
 	"github.com/sessctl/sessctl/pkg/session/macstats"
+	"github.com/sessctl/sessctl/pkg/session/omp"
 	"github.com/sessctl/sessctl/pkg/session/openclaw"
 	"github.com/sessctl/sessctl/pkg/session/opencode"
 	"github.com/sessctl/sessctl/pkg/session/pi"
@@ -416,6 +417,7 @@ func runtimes() []runtimeKind {
 	return []runtimeKind{
 		{name: session.RuntimeOpenClaw, traits: openclaw.Traits, roots: onDisk(openclaw.Roots), open: openOpenClaw},
 		{name: session.RuntimePi, traits: pi.Traits, roots: onDisk(pi.Roots), open: func(root string, _ config) session.Store { return pi.Open(root) }},
+		{name: session.RuntimeOMP, traits: omp.Traits, roots: onDisk(omp.Roots), open: func(root string, _ config) session.Store { return omp.Open(root) }},
 		{name: session.RuntimeAgent, traits: agent.Traits, roots: onDisk(agent.Roots), open: openAgent},
 		{name: session.RuntimeAnnabelle, traits: annabelle.Traits, roots: onDisk(annabelle.Roots), open: openAnnabelle},
 		{name: session.RuntimeMacStats, traits: macstats.Traits, roots: onDisk(macstats.Roots), open: func(root string, c config) session.Store {

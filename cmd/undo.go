@@ -107,6 +107,9 @@ func runUndo(ctx context.Context, a *app, o undoOptions, fs *pflag.FlagSet) erro
 			return u.failure(err)
 		}
 		u.doc.Session, u.doc.Memory.Withdrawn = receipt.Result, receipt.Undo.Withdrawn
+		if err := a.undoAttached(ctx, w, r); err != nil {
+			return err
+		}
 	}
 	return a.renderUndo(u.doc)
 }

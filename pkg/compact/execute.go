@@ -151,6 +151,9 @@ func (r *run) secure(ctx context.Context) error {
 	if err := r.pin(ctx, log); err != nil {
 		return err
 	}
+	if err := r.keepAttached(ctx, log); err != nil {
+		return err
+	}
 	return r.archive(ctx, io.NewSectionReader(log, 0, r.snapshot.Size))
 }
 

@@ -59,6 +59,10 @@ type Result struct {
 	Unchanged     bool             `json:"unchanged,omitempty"`       // since an earlier run archived and remembered it
 	Irreducible   bool             `json:"irreducible,omitempty"`     // nothing can be cut away: all of its context is to be kept
 	Unknown       map[string]int   `json:"unknown_records,omitempty"` // types, roles and blocks that are not known, and how often: in the archive only
+
+	// Missing are files that the records name and that are gone: their bytes are
+	// not archived by this run.
+	Missing []session.Ref `json:"-"`
 }
 
 // Archived names the verified copy of a log.

@@ -68,6 +68,10 @@ type Traits struct {
 	// layout, or "" if the log's path tells no such place; nil if there never is
 	// one.
 	ArchiveDir func(log string) string
+	// Attached lists, by their SHA-256 in hexadecimal, the files that the records
+	// of a log name and that lie elsewhere: without them a copy of the log is not
+	// the whole session. nil for a runtime whose logs are whole.
+	Attached func(ctx context.Context, log io.Reader) (hashes []string, err error)
 }
 
 // Capabilities are what a store declares that it can do, besides listing and
@@ -94,6 +98,7 @@ type Capabilities struct {
 	Counter  MessageCounter // how many messages it has
 	Family   Family         // the files that belong to it
 	Parent   Parent         // which agent has started another
+	Attacher Attacher       // where the files lie that [Traits].Attached lists
 
 	// What changes a session, for each of its strategies.
 	Rotator   Rotator   // rotate
@@ -163,6 +168,12 @@ func CapabilitiesOf(store Store) Capabilities {
 		return Capabilities{}
 	}
 	return store.Capabilities()
+}
+
+// Attacher is a store whose records name files by their hash.
+type Attacher interface {
+	// Attachment is where the file of a hash lies, or belongs.
+	Attachment(hash string) Ref
 }
 
 // Disposer is a store whose rotated logs are this tool's to remove once they

@@ -154,6 +154,8 @@ func (d *detector) openedBy(s sketch) Format {
 	switch {
 	case s.kind == "session" && s.has(hasStringID):
 		return d.piFamily(s)
+	case s.kind == "title" && s.has(hasUpdatedAt|hasPad):
+		return FormatOMP
 	case s.kind == "opencode.session":
 		return FormatOpenCode
 	case s.kind == "header" && s.has(hasChatID):
@@ -279,6 +281,8 @@ const (
 	hasItems
 	hasPID
 	hasCreatedAt
+	hasUpdatedAt
+	hasPad
 )
 
 func (s *sketch) has(keys uint64) bool { return s.keys&keys == keys }
@@ -291,7 +295,7 @@ var plainKeys = map[string]uint64{
 	"projectHash": hasProjectHash, "startTime": hasStartTime, "lastUpdated": hasLastUpdated,
 	"session_id": hasSnakeSessionID, "sequence_number": hasSequenceNumber, "uuid": hasUUID,
 	"leafUuid": hasLeafUUID, "messages": hasMessages, "session": hasSession, "items": hasItems,
-	"pid": hasPID, "createdAt": hasCreatedAt,
+	"pid": hasPID, "createdAt": hasCreatedAt, "updatedAt": hasUpdatedAt, "pad": hasPad,
 }
 
 // sketch draws one JSON object. whole is false if text is anything else or

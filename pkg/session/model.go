@@ -31,6 +31,7 @@ const (
 	RuntimeClaude    = "claude"
 	RuntimeOpenCode  = "opencode"
 	RuntimeKilo      = "kilo"
+	RuntimeOMP       = "omp"
 )
 
 // State says whether a session may be changed now.
@@ -343,6 +344,7 @@ const (
 	FormatMacStatsReset Format = "macstats-reset" // what mac-stats saves before a reset
 	FormatYarnnn        Format = "yarnnn"         // an export of YARNNN messages
 	FormatOpenCode      Format = "opencode"       // a session of OpenCode's or Kilo's database, written out
+	FormatOMP           Format = "omp"            // oh-my-pi: records of pi behind a slot for the title
 	FormatOpenClawIndex Format = "openclaw-index" // sessions.json
 	FormatOpenClawLock  Format = "openclaw-lock"  // a write lock
 	FormatTrajectory    Format = "trajectory"     // OpenClaw's run trace beside a session: not a session

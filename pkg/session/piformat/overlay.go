@@ -100,7 +100,7 @@ func takesOverlay(log io.Reader) error {
 	switch {
 	case err != nil:
 		return err
-	case !found || h.Line != 1:
+	case !found || h.Line != 1 && !h.Slot:
 		return fmt.Errorf("%w: it does not begin with a header", session.ErrUnsupported)
 	case h.Version != overlayVersion:
 		return fmt.Errorf("%w: its format is version %d, and only %d takes a compaction from others; the runtime brings it up to date when it opens it", session.ErrUnsupported, h.Version, overlayVersion)

@@ -28,7 +28,7 @@ const (
 )
 
 // kindOf maps the value of "type" (docs/formats.md, "pi"). "reset" is OpenClaw's,
-// since 2026.9.
+// since 2026.9; "reset_boundary" and what follows "custom" are oh-my-pi's.
 func kindOf(name []byte) kind {
 	switch string(name) {
 	case "session":
@@ -41,9 +41,10 @@ func kindOf(name []byte) kind {
 		return branchSummary
 	case "custom_message":
 		return customMessage
-	case "reset":
+	case "reset", "reset_boundary":
 		return reset
-	case "model_change", "thinking_level_change", "label", "session_info", "custom":
+	case "model_change", "thinking_level_change", "label", "session_info", "custom",
+		"title", "title_change", "model_usage", "service_tier_change", "mode_change", "ttsr_injection", "credential_pin", "session_init":
 		return bookkeeping
 	}
 	return unknown
@@ -548,6 +549,8 @@ type Header struct {
 	ParentSession string // path of the log that this one was forked from, or ""
 	Time          time.Time
 	Line          int // 1-based; pi reads only a header on line 1 as such
+	// Slot says that it is the second record, after oh-my-pi's slot for the title.
+	Slot bool
 }
 
 var errFound = errors.New("found")
@@ -597,15 +600,19 @@ var entryStart = regexp.MustCompile(`^\{"type":"[a-z_]+","id":"[^"]+","parentId"
 func searchHeader(r io.Reader) (Header, bool, error) {
 	var d decoder
 	var h Header
+	before, slot := 0, false // records
 	head := io.LimitReader(r, session.HeadSize)
 	_, err := jsonl.Scan(context.Background(), head, jsonl.Options{}, func(record *jsonl.Record) error {
 		if err := d.decode(record.Raw); err != nil {
 			return err
 		}
 		if d.entry.kind != header {
+			before++
+			slot = record.Line == 1 && string(d.entry.name) == titleSlot
 			return nil
 		}
 		h = newHeader(&d.entry, record.Line)
+		h.Slot = slot && before == 1 && h.Line == 2
 		return errFound
 	})
 	if err != nil && !errors.Is(err, errFound) && !errors.Is(err, jsonl.ErrUTF16) {
@@ -613,6 +620,10 @@ func searchHeader(r io.Reader) (Header, bool, error) {
 	}
 	return h, h.ID != "", nil
 }
+
+// titleSlot is the type of oh-my-pi's first record, which is overwritten in place
+// when the title changes.
+const titleSlot = "title"
 
 func newHeader(e *entry, line int) Header {
 	h := Header{

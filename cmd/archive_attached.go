@@ -1,0 +1,156 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// keepAttached archives the files that a log names, before the log itself.
+func keepAttached(ctx context.Context, a *app, archives *archive.Store, s found) error {
+	if s.store.Capabilities().Attacher == nil || s.Kind == session.KindOutput {
+		return nil
+	}
+	log, err := a.pins.OpenSingle(s.Store, s.Path)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	missing, err := compact.KeepAttached(ctx, archiver{store: archives, now: a.now, reason: "archive"}, a.pins, s.store, log)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	return a.tellMissing(ctx, archives, s.Path, missing)
+}
+
+// tellMissing tells which files that a log names are gone and in no archive.
+func (a *app) tellMissing(ctx context.Context, archives *archive.Store, path string, missing []session.Ref) error {
+	lost := 0
+	for _, ref := range missing {
+		_, there, err := attachmentOf(ctx, archives, ref.Runtime, ref.ID)
+		if err != nil {
+			return err
+		}
+		if !there {
+			lost++
+		}
+	}
+	if lost > 0 {
+		a.notice(note{
+			Path: path, Message: fmt.Sprintf("it names %s that %s gone: its archive lacks them", plural(lost, "file"), map[bool]string{true: "is", false: "are"}[lost == 1]),
+			Hint: "put them back from a backup and archive the session again",
+		})
+	}
+	return nil
+}
+
+// attachmentOf returns the archive of a file that records name by its hash.
+func attachmentOf(ctx context.Context, archives *archive.Store, runtime, hash string) (archive.Entry, bool, error) {
+	all, err := archives.List(ctx, archive.Filter{Session: hash})
+	if err != nil {
+		return archive.Entry{}, false, err
+	}
+	i := slices.IndexFunc(all, func(e archive.Entry) bool { return e.Runtime == runtime && e.SHA256 == hash })
+	if i < 0 {
+		return archive.Entry{}, false, nil
+	}
+	return all[i], true, nil
+}
+
+// attachedTo lists the hashes of the files that an archived log names.
+func attachedTo(ctx context.Context, archives *archive.Store, e archive.Entry) ([]string, error) {
+	list := traitsOf(e.Runtime).Attached
+	if list == nil || e.Kind == string(session.KindOutput) {
+		return nil, nil
+	}
+	log, err := archives.OpenEntry(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	return list(ctx, log)
+}
+
+// attached returns an error for an archive of a log that names files of which
+// there is no archive: it is not the whole session.
+func (v *verifier) attached(ctx context.Context, e archive.Entry) error {
+	hashes, err := attachedTo(ctx, v.archives, e)
+	if err != nil {
+		return err
+	}
+	for _, hash := range hashes {
+		file, there, err := attachmentOf(ctx, v.archives, e.Runtime, hash)
+		if err != nil {
+			return err
+		}
+		if !there {
+			return fmt.Errorf("it names a file of which there is no archive: blob %.12s", hash)
+		}
+		if place(file) == "only" {
+			continue // it has a row of its own
+		}
+		if err := v.archives.Look(file); err != nil {
+			return fmt.Errorf("the archive of a file that it names: %w", err)
+		}
+	}
+	return nil
+}
+
+// undoAttached is [app.restoreAttached] for the log that an undo has put back:
+// its runtime may have removed what only lines named that were away.
+func (a *app) undoAttached(ctx context.Context, w *workspace, r compact.Receipt) error {
+	if r.Archive == nil || traitsOf(r.Runtime).Attached == nil {
+		return nil
+	}
+	e, err := w.archives.Get(ctx, r.Archive.ID)
+	if err != nil {
+		return err
+	}
+	_, err = a.restoreAttached(ctx, w, e)
+	return err
+}
+
+// restoreAttached puts the files that an archived log names back where they
+// belong, if they are gone. It returns how many.
+func (a *app) restoreAttached(ctx context.Context, w *workspace, e archive.Entry) (restored int, err error) {
+	hashes, err := attachedTo(ctx, w.archives, e)
+	if err != nil {
+		return 0, err
+	}
+	for _, hash := range hashes {
+		file, there, err := attachmentOf(ctx, w.archives, e.Runtime, hash)
+		if err != nil {
+			return restored, err
+		}
+		if _, gone := os.Lstat(file.Source); !there || gone == nil {
+			continue
+		}
+		log := session.Ref{Runtime: file.Runtime, Agent: file.Agent, ID: file.Session, Path: file.Source}
+		request, err := a.restoreRequest(ctx, file, compact.Destination{Log: log}, restoreOptions{})
+		if err != nil {
+			return restored, err
+		}
+		plan, err := w.compactor.PlanRestore(ctx, request)
+		if err != nil {
+			return restored, restoreFailure(err)
+		}
+		result, err := w.compactor.Restore(ctx, plan)
+		if err != nil {
+			return restored, err
+		}
+		if result.Outcome == compact.Restored {
+			restored++
+			err = a.noteRestored(plan)
+		}
+		if err != nil {
+			return restored, err
+		}
+	}
+	return restored, errors.Join(ctx.Err())
+}
