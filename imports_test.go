@@ -47,6 +47,7 @@ var layers = map[string][]string{
 
 	"pkg/session/openclaw/agentdb":   {"pkg/session", "pkg/session/sqlitefile"},
 	"pkg/session/rowlog":             {"pkg/session", "pkg/session/sqlitefile"},
+	"pkg/session/copilot":            {"pkg/session", "pkg/session/logfile", "pkg/session/process", "pkg/jsonl", "pkg/durable"},
 	"pkg/session/opencode":           {"pkg/session", "pkg/session/logfile", "pkg/session/process", "pkg/session/sqlitefile", "pkg/session/opencode/sessiondb", "pkg/jsonl", "pkg/durable"},
 	"pkg/session/opencode/sessiondb": {"pkg/session", "pkg/session/rowlog", "pkg/session/sqlitefile", "pkg/jsonl"},
 

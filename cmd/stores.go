@@ -15,6 +15,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/annabelle"
 	"github.com/sessctl/sessctl/pkg/session/claude"
 	"github.com/sessctl/sessctl/pkg/session/codex"
+	"github.com/sessctl/sessctl/pkg/session/copilot"
 	"github.com/sessctl/sessctl/pkg/session/gemini"
 	"github.com/sessctl/sessctl/pkg/session/macstats"
 	"github.com/sessctl/sessctl/pkg/session/omp"
@@ -428,6 +429,7 @@ func runtimes() []runtimeKind {
 		{name: session.RuntimeGemini, traits: gemini.Traits, roots: onDisk(gemini.Roots), open: func(root string, _ config) session.Store { return gemini.Open(root) }},
 		{name: session.RuntimeOpenCode, traits: opencode.Traits, roots: onDisk(opencode.Roots), open: openOpenCode(session.RuntimeOpenCode)},
 		{name: session.RuntimeKilo, traits: opencode.KiloTraits, roots: onDisk(opencode.KiloRoots), open: openOpenCode(session.RuntimeKilo)},
+		{name: session.RuntimeCopilot, traits: copilot.Traits, roots: onDisk(copilot.Roots), open: func(root string, _ config) session.Store { return copilot.Open(root) }},
 		{name: session.RuntimeYarnnn, traits: yarnnn.Traits, roots: databases, remote: true, open: openYarnnn},
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/annabelle"
 	"github.com/sessctl/sessctl/pkg/session/claude"
 	"github.com/sessctl/sessctl/pkg/session/codex"
+	"github.com/sessctl/sessctl/pkg/session/copilot"
 	"github.com/sessctl/sessctl/pkg/session/gemini"
 	"github.com/sessctl/sessctl/pkg/session/macstats"
 	"github.com/sessctl/sessctl/pkg/session/omp"
@@ -53,7 +54,7 @@ func readersOf() map[session.Format]reader {
 		session.FormatAnnabelle: annabelleContext, session.FormatMacStats: macStatsContext,
 		session.FormatCodex: codexContext, session.FormatCodexBare: codexContext,
 		session.FormatGemini: geminiContext, session.FormatGeminiJSON: geminiContext, session.FormatClaude: claudeContext,
-		session.FormatOpenCode: openCodeContext, session.FormatOMP: piContext,
+		session.FormatOpenCode: openCodeContext, session.FormatOMP: piContext, session.FormatCopilot: copilotContext,
 	}
 }
 
@@ -63,7 +64,7 @@ func storesOf() map[session.Format]replay.Scanner {
 		session.FormatAnnabelle: annabelle.Open("", annabelle.Options{}), session.FormatMacStats: macstats.Open("", macstats.Options{}),
 		session.FormatCodex: codex.Open(""), session.FormatCodexBare: codex.Open(""),
 		session.FormatGemini: gemini.Open(""), session.FormatGeminiJSON: gemini.Open(""), session.FormatClaude: claude.Open(""),
-		session.FormatOpenCode: opencode.Open(session.RuntimeOpenCode, ""), session.FormatOMP: omp.Open(""),
+		session.FormatOpenCode: opencode.Open(session.RuntimeOpenCode, ""), session.FormatOMP: omp.Open(""), session.FormatCopilot: copilot.Open(""),
 	}
 }
 

@@ -185,11 +185,13 @@ func (c *reading) compacted(m *session.Message, summary Message) {
 	c.kept.Pass(m)
 	first, _ := c.kept.Kept(m)
 	c.kept.Drop(first)
+	var again []Message
 	for i := range m.Kept {
 		if x := newMessage(&m.Kept[i]); !x.empty() {
-			c.kept.Add(&m.Kept[i], x)
+			again = append(again, x)
 		}
 	}
+	c.kept.Before(again...)
 	summary.Reason = ReasonSummary
 	if c.summary = &summary; summary.Text == "" {
 		c.summary = nil // only the runtime's model can read it, or it says what stays of one before

@@ -57,6 +57,13 @@ func (c *Context[T]) Kept(m *Message) (index int, found bool) {
 	return c.places[i].entry - c.dropped, true
 }
 
+// Before puts entries before the others: what the record of a compaction itself
+// has of the messages that it took the place of.
+func (c *Context[T]) Before(entries ...T) {
+	c.Entries = append(entries, c.Entries...)
+	c.dropped -= len(entries)
+}
+
 // Drop forgets the first n entries and every record before them.
 func (c *Context[T]) Drop(n int) {
 	clear(c.Entries[:n]) // what they point to can go

@@ -158,6 +158,8 @@ func (d *detector) openedBy(s sketch) Format {
 		return FormatOMP
 	case s.kind == "opencode.session":
 		return FormatOpenCode
+	case copilotTypes[s.kind] && s.has(hasStringID|hasTimestamp|hasParentID):
+		return FormatCopilot
 	case s.kind == "header" && s.has(hasChatID):
 		return FormatAnnabelle
 	case s.has(hasRecordType | hasSchemaVersion | hasSeq):
@@ -230,6 +232,10 @@ var codexTypes = map[string]bool{
 	"session_meta": true, "response_item": true, "event_msg": true, "turn_context": true, "compacted": true,
 	"world_state": true, "inter_agent_communication": true, "inter_agent_communication_metadata": true,
 }
+
+// copilotTypes are record types of Copilot CLI (docs/formats.md, "copilot"): that
+// of the first record, and those that a log without it begins with.
+var copilotTypes = map[string]bool{"session.start": true, "user.message": true, "assistant.message": true, "assistant.turn_start": true}
 
 // claudeTypes are the record types of Claude Code (docs/formats.md, "claude").
 var claudeTypes = map[string]bool{

@@ -32,6 +32,7 @@ const (
 	RuntimeOpenCode  = "opencode"
 	RuntimeKilo      = "kilo"
 	RuntimeOMP       = "omp"
+	RuntimeCopilot   = "copilot"
 )
 
 // State says whether a session may be changed now.
@@ -345,6 +346,7 @@ const (
 	FormatYarnnn        Format = "yarnnn"         // an export of YARNNN messages
 	FormatOpenCode      Format = "opencode"       // a session of OpenCode's or Kilo's database, written out
 	FormatOMP           Format = "omp"            // oh-my-pi: records of pi behind a slot for the title
+	FormatCopilot       Format = "copilot"        // an event log of GitHub Copilot CLI
 	FormatOpenClawIndex Format = "openclaw-index" // sessions.json
 	FormatOpenClawLock  Format = "openclaw-lock"  // a write lock
 	FormatTrajectory    Format = "trajectory"     // OpenClaw's run trace beside a session: not a session

@@ -1,0 +1,26 @@
+package copilot
+
+import (
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// Traits says what holds for every store of this runtime.
+func Traits() session.Traits {
+	return session.Traits{
+		Runtime: session.RuntimeCopilot, Homes: []string{"~/.copilot"}, Variables: []string{"COPILOT_HOME"},
+		Formats: []session.Format{session.FormatCopilot}, SummaryStyle: session.StyleCheckpoint,
+	}
+}
+
+// Capabilities implements [session.Store].
+func (s *Store) Capabilities() session.Capabilities {
+	return session.Capabilities{
+		Traits: Traits(), Strategies: []session.Strategy{session.StrategyNone},
+		Liveness: s, Adviser: s, Counter: s, Restorer: s, Locks: s,
+	}
+}
+
+// OwnCommand implements [session.Adviser].
+func (s *Store) OwnCommand(session.Ref) string {
+	return "/compact in the session makes its context small"
+}

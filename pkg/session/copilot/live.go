@@ -1,0 +1,163 @@
+package copilot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
+	"github.com/sessctl/sessctl/pkg/session/process"
+)
+
+// lockName is the name of the lock that the program puts into the directory of a
+// session that it has open. It says the number of the process; beside it lies a
+// file that the process holds locked (flock) until it ends.
+var lockName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^inuse\.([1-9][0-9]{0,9})\.lock$`) })
+
+const holdEnd = ".hold"
+
+// lockOf is what can be seen of a lock.
+type lockOf struct {
+	session.RuntimeLock
+	unjudged bool // nothing tells whether its process runs
+}
+
+// locksIn returns the locks in the directory of a session.
+func locksIn(d *logfile.Dir) (all []lockOf, err error) {
+	names, err := d.Names()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		m := lockName().FindStringSubmatch(name)
+		if m == nil {
+			continue
+		}
+		info, err := d.Stat(name)
+		if err != nil || info == nil {
+			continue // given back since
+		}
+		pid, _ := strconv.Atoi(m[1])
+		all = append(all, judge(d, name, pid, info))
+	}
+	return all, nil
+}
+
+// judge says whether the process of a lock runs. The lock of the file beside it
+// tells that for every process of this machine's kernel, one in another container
+// too. Without that file, or where it cannot be asked, a process that is not to
+// be seen here may run elsewhere: the lock counts as live.
+func judge(d *logfile.Dir, name string, pid int, info os.FileInfo) lockOf {
+	lock := lockOf{RuntimeLock: session.RuntimeLock{Path: d.At(name), Process: pid, Since: info.ModTime()}}
+	hold, err := durable.LookAtLock(d.At(strings.TrimSuffix(name, ".lock") + holdEnd))
+	switch {
+	case process.Runs(pid, info.ModTime()), err == nil && hold.Held:
+		lock.Alive = true
+	case err != nil || !hold.Exists:
+		lock.Alive, lock.unjudged = true, true
+	default:
+		lock.Stale = true
+	}
+	return lock
+}
+
+// heldBy says, for people, who has the session of a directory open; false if
+// nobody has.
+func heldBy(d *logfile.Dir) (reason string, busy bool) {
+	locks, err := locksIn(d)
+	if err != nil {
+		return "whether Copilot has it open is not known: " + err.Error(), true
+	}
+	for _, lock := range locks {
+		switch {
+		case lock.unjudged:
+			return fmt.Sprintf("Copilot may have it open: %s names process %d, which is not seen here; if no Copilot uses the session, on any machine, remove that file", lock.Path, lock.Process), true
+		case lock.Alive:
+			return fmt.Sprintf("a running Copilot has it open (process %d)", lock.Process), true
+		}
+	}
+	return "", false
+}
+
+// longestTurn is how long after its last change a session may still wait for an
+// answer. A turn that is older was killed.
+const longestTurn = 24 * time.Hour
+
+// Busy implements [session.Liveness]. A session is busy while a lock of a process
+// that runs is there, or of one of which that cannot be told; else shortly after
+// a change, and while its last turn is not answered and no day old. A stale lock
+// means that the program was killed: its last turn waits for nobody.
+func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
+	stale, err := s.held(ref.Path)
+	if err != nil {
+		return err
+	}
+	question := logfile.Question{Ref: ref, Now: now, Quiet: quiet, Tail: s.Tail}
+	if stale || now.Sub(ref.ModTime) > longestTurn {
+		question.Tail = nil
+	}
+	return s.Ask(ctx, question)
+}
+
+// held returns a [*session.BusyError] if somebody has the session of a log open,
+// and whether a stale lock lies beside the log.
+func (s *Store) held(log string) (stale bool, err error) {
+	if filepath.Base(log) != logName {
+		return false, nil // sessions that lie flat have no lock
+	}
+	d, _, err := s.Directory(log)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer d.Close()
+	if reason, busy := heldBy(d); busy {
+		return false, &session.BusyError{Path: log, Reason: reason}
+	}
+	locks, err := locksIn(d)
+	return len(locks) > 0, err
+}
+
+// Unused implements [session.Restorer].
+func (s *Store) Unused(ctx context.Context, path string, now time.Time, quiet time.Duration) error {
+	if _, err := s.held(path); err != nil {
+		return err
+	}
+	return s.Logs.Unused(ctx, path, now, quiet)
+}
+
+// Locks implements [session.LockLister].
+func (s *Store) Locks(ctx context.Context, now time.Time) ([]session.RuntimeLock, error) {
+	var all []session.RuntimeLock
+	l := s.NewLister()
+	err := l.Base(ctx, func(base *logfile.Dir, name string) {
+		if !base.HasDirectory(name) || !session.SafeID(name) {
+			return
+		}
+		d := l.Below(base, name)
+		if d == nil {
+			return
+		}
+		defer d.Close()
+		locks, err := locksIn(d)
+		if err != nil {
+			return // the listing says so
+		}
+		for _, lock := range locks {
+			all = append(all, lock.RuntimeLock)
+		}
+	})
+	return all, err
+}

@@ -1,0 +1,244 @@
+package copilot
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/sessctl/sessctl/pkg/jsonl"
+	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
+)
+
+// Store is one home directory of Copilot CLI, a [session.Store]. It holds nothing
+// open but what the run holds, and may be used by several goroutines at once.
+type Store struct {
+	logfile.Logs
+	changes logfile.RotatingLogs // of the same logs
+}
+
+// Open returns the store of a Copilot home, or of the directory in it that holds
+// the sessions.
+func Open(root string) *Store {
+	root = logfile.Absolute(root)
+	s := &Store{}
+	s.Logs = logfile.Logs{
+		Pin:  &logfile.Pin{},
+		Name: session.RuntimeCopilot, Store: root, Base: logfile.Within(root, sessionsName), Depth: deepest, Locate: locate, Like: beside,
+	}
+	s.ReadAll, s.ReadTail = s.Scan, readTail
+	s.changes.Logs = s.Logs
+	return s
+}
+
+// Roots returns the Copilot home of a user if it holds sessions: that of
+// COPILOT_HOME, else ~/.copilot.
+func Roots(home string, getenv func(string) string) []string {
+	root := getenv("COPILOT_HOME")
+	if root == "" && home != "" {
+		root = filepath.Join(home, ".copilot")
+	}
+	if root == "" || !logfile.IsDirectory(filepath.Join(root, sessionsName)) {
+		return nil
+	}
+	return []string{root}
+}
+
+const (
+	sessionsName = "session-state"
+	logName      = "events.jsonl"
+	flatEnd      = ".jsonl"
+	recoveryMark = logName + ".backup-before-recovery-"
+	olderName    = "history-session-state"
+	// noAgent is the agent of sessions that name no working directory.
+	noAgent = "copilot"
+	// deepest is how many directories a file that belongs to a session lies below
+	// the sessions: <id>/rewind-file-snapshots/<directory>.
+	deepest = 3
+)
+
+// flatName is the name of a session of older versions that lies flat.
+var flatName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[0-9a-fA-F]{8}-[0-9a-fA-F-]{27}\.jsonl$`)
+})
+
+// locate reads where a log, a copy of one, or what belongs to a session lies.
+func locate(below string) (session.Ref, bool) {
+	id, name, inside := strings.Cut(below, "/")
+	ref := session.Ref{Agent: noAgent, ID: id, Kind: session.KindLive}
+	switch {
+	case !inside:
+		ref.ID = strings.TrimSuffix(id, flatEnd)
+		return ref, flatName().MatchString(id)
+	case !session.SafeID(id):
+		return ref, false
+	case name == logName:
+		return ref, true
+	case strings.HasPrefix(name, recoveryMark):
+		ref.Kind = session.KindBackup
+		return ref, session.SafeID(name)
+	}
+	ref.Kind, ref.Parent, ref.ID = session.KindOutput, id, session.CleanID(id+"."+strings.ReplaceAll(name, "/", "."))
+	return ref, belongs(name)
+}
+
+// belongs reports whether a file in the directory of a session, by its path
+// below it, is part of the session: locks, and what sessctl puts there for a
+// while, are not.
+func belongs(name string) bool {
+	for _, part := range strings.Split(name, "/") {
+		if strings.HasPrefix(part, ".") || part == "" {
+			return false
+		}
+	}
+	return !strings.HasPrefix(name, logName) && !lockName().MatchString(name) && !strings.HasSuffix(name, holdEnd) && !strings.HasSuffix(name, "-shm")
+}
+
+// beside is what may lend a log that is put back its mode and owner.
+func beside(name string) bool { return name == "workspace.yaml" }
+
+// List implements [session.Store]: the sessions in the order of their names, each
+// followed by the copies that the program made before it repaired the log, and by
+// what else belongs to it. Every session is primary: the program goes on with
+// whichever it is told to.
+func (s *Store) List(ctx context.Context) (session.Listing, error) {
+	l := &lister{Lister: s.NewLister()}
+	err := l.Base(ctx, func(base *logfile.Dir, name string) {
+		switch {
+		case flatName().MatchString(name):
+			l.log(base, name, session.KindLive)
+		case base.HasDirectory(name) && session.SafeID(name):
+			l.directory(base, name)
+		}
+	})
+	for _, ref := range l.Listing.Refs {
+		if !slices.Contains(l.Listing.Agents, ref.Agent) {
+			l.Listing.Agents = append(l.Listing.Agents, ref.Agent)
+		}
+	}
+	if older := filepath.Join(s.Root(), olderName); err == nil && logfile.IsDirectory(older) {
+		l.Notice(older, "skipped: sessions of the first Copilot CLI, one JSON document each; this tool reads %s", sessionsName)
+	}
+	return l.Listing, err
+}
+
+// lister collects the sessions of one store.
+type lister struct {
+	*logfile.Lister
+	agent string // of the session that is listed
+}
+
+// directory lists one session.
+func (l *lister) directory(base *logfile.Dir, id string) {
+	d := l.Below(base, id)
+	if d == nil {
+		return
+	}
+	defer d.Close()
+	if !l.log(d, logName, session.KindLive) {
+		return
+	}
+	l.Each(d, func(name string) {
+		if live, aside := logfile.OriginalName(name); aside && live == logName {
+			if ref, ok := l.Located(d, name, "the log as it was before it was trimmed: it is kept until nobody can write it any more"); ok {
+				ref.Agent = l.agent
+				l.Add(ref)
+			}
+		}
+		if strings.HasPrefix(name, recoveryMark) {
+			l.log(d, name, session.KindBackup)
+		}
+	})
+	l.members(d, id, "", deepest)
+}
+
+// members lists what belongs to a session, below a directory of it.
+func (l *lister) members(d *logfile.Dir, id, below string, depth int) {
+	l.Each(d, func(name string) {
+		inside := path.Join(below, name)
+		info, err := d.Stat(name)
+		switch {
+		case err != nil:
+			l.Skip(d.At(name), err)
+		case info == nil || !belongs(inside):
+		case info.IsDir():
+			if inner := l.Below(d, name); inner != nil && depth > 1 {
+				l.members(inner, id, inside, depth-1)
+				inner.Close()
+			}
+		default:
+			l.member(d, id, name, inside)
+		}
+	})
+}
+
+func (l *lister) member(d *logfile.Dir, id, name, inside string) {
+	ref, ok := l.Ref(d, name)
+	if !ok {
+		return
+	}
+	ref.Agent, ref.Kind, ref.Parent = l.agent, session.KindOutput, id
+	ref.Key, ref.ID = id+"/"+inside, session.CleanID(id+"."+strings.ReplaceAll(inside, "/", "."))
+	ref.State, ref.Reason = session.StateUnsupported, "part of a session: it is archived with it"
+	l.Add(ref)
+}
+
+// log lists a log, or a copy of one; false if there is none.
+func (l *lister) log(d *logfile.Dir, name string, kind session.Kind) bool {
+	ref, ok := l.Ref(d, name)
+	if !ok {
+		return false
+	}
+	id := strings.TrimSuffix(name, flatEnd)
+	if strings.HasPrefix(name, logName) {
+		id = filepath.Base(d.Path)
+	}
+	b := beginningIn(d, name)
+	ref.ID, ref.Kind, ref.Primary = session.CleanID(id), kind, kind == session.KindLive
+	ref.Agent = session.AgentOfDirectory(b.cwd, noAgent)
+	if kind == session.KindLive {
+		l.agent = ref.Agent
+		if lock, busy := heldBy(d); busy && name == logName {
+			ref.State, ref.Reason = session.StateBusy, lock
+		}
+	} else {
+		ref.Reason = "a copy that Copilot made before it repaired the log"
+	}
+	l.Add(ref)
+	return true
+}
+
+// errFound ends the search for the first record.
+var errFound = errors.New("found")
+
+// beginningIn reads the first record of a log.
+func beginningIn(d *logfile.Dir, name string) (b beginning) {
+	log, _, err := d.OpenLog(name)
+	if err != nil {
+		return b
+	}
+	defer log.Close()
+	var dec decoder
+	_, _ = jsonl.Scan(context.Background(), io.LimitReader(log, session.HeadSize), jsonl.Options{}, func(r *jsonl.Record) error {
+		if err := dec.decode(r.Raw); err != nil {
+			return err
+		}
+		if dec.record.kind == header {
+			b = dec.beginning()
+			return errFound
+		}
+		return nil
+	}) // what cannot be read is a session without a directory
+	return b
+}
+
+// CountMessages implements [session.MessageCounter].
+func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error) {
+	return s.CountBy(ctx, ref, s.CountIn)
+}
