@@ -67,6 +67,8 @@ type pushDocument struct {
 	remote.Report
 	Pending *memory.Unshared `json:"pending,omitempty"` // of --dry-run: what would go
 	Indexed int              `json:"indexed"`           // months whose vectors were indexed
+	Engine  string           `json:"engine,omitempty"`  // of --setup: what the server is
+	Words   string           `json:"words,omitempty"`   // and what proposes records by their words
 	Notes   []note           `json:"notes"`
 }
 
@@ -99,7 +101,7 @@ func runPush(ctx context.Context, a *app, o pushOptions) error {
 	defer shared.Close()
 	doc := pushDocument{Schema: 1, DryRun: o.DryRun, SetUp: o.SetUp && !o.DryRun, Server: shared.Address(), Host: host}
 	if doc.SetUp {
-		return renderPush(a, doc)
+		return tellSetUp(ctx, a, shared, doc)
 	}
 	look, err := a.readMemory(ctx)
 	if err != nil {
@@ -116,6 +118,19 @@ func runPush(ctx context.Context, a *app, o pushOptions) error {
 	}
 	defer store.Close()
 	return errors.Join(a.push(ctx, store, shared, o.Verify, &doc), renderPush(a, doc))
+}
+
+// tellSetUp says what was set up.
+func tellSetUp(ctx context.Context, a *app, shared sharedMemory, doc pushDocument) error {
+	counts, err := shared.Count(ctx)
+	if err != nil {
+		return explainShared(err)
+	}
+	doc.Engine, doc.Words = counts.Engine, counts.Words
+	if counts.Unused != "" {
+		a.notice(note{Message: "not used: " + counts.Unused, Hint: "docs/fleet.md says what the server needs for it"})
+	}
+	return renderPush(a, doc)
 }
 
 func previewPush(ctx context.Context, a *app, store *memory.Store, shared sharedMemory, doc pushDocument) error {
@@ -171,13 +186,16 @@ func renderPush(a *app, doc pushDocument) error {
 	if doc.Honoured > 0 {
 		a.notice(note{Message: plural(doc.Honoured, "record") + " forgotten here, because another host forgot them"})
 	}
+	if doc.SetBack {
+		a.notice(note{Message: "the shared memory is in an earlier state than the last push left it in (was it restored from a backup?): all that it has of this host was compared, and it was told again what is forgotten"})
+	}
 	doc.Notes = a.notes
 	if a.global.JSON {
 		return a.printJSON(doc)
 	}
 	to := visible(doc.Server)
 	if doc.SetUp {
-		_, err := fmt.Fprintf(a.Out, "the shared memory at %s is set up; nothing was sent\n", to)
+		_, err := fmt.Fprintf(a.Out, "the shared memory at %s is set up (%s, words by %s); nothing was sent\n", to, visible(doc.Engine), visible(doc.Words))
 		return err
 	}
 	if doc.DryRun {

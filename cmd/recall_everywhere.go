@@ -191,8 +191,11 @@ func (d *checkup) examineShared(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.ok("", "%s, %s, tables of version %d: %s of %s, %s of %s", shared.Address(), counts.Engine, counts.Schema,
+	d.ok("", "%s, %s, words by %s, tables of version %d: %s of %s, %s of %s", shared.Address(), counts.Engine, counts.Words, counts.Schema,
 		plural(counts.Records(), "record"), plural(len(counts.Hosts), "host"), plural(counts.Of(host), "record"), visible(host))
+	if counts.Unused != "" {
+		d.note("", "the shared memory does not use "+counts.Unused, "as its owner: sessctl push --setup (docs/fleet.md)")
+	}
 	store, err := d.glimpseMemory(ctx)
 	if err != nil || store == nil {
 		return nil // said elsewhere

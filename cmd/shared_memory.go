@@ -133,7 +133,8 @@ func explainShared(err error) error {
 		{remote.ErrUnreachable, "unreachable", "is the server up? memory.remote.url, PGHOST and PGSERVICE say where it is; nothing is lost, try again later", exitBusy},
 		{remote.ErrUnsuitable, "unsuitable_server", "docs/fleet.md says what the server needs", exitFailed},
 		{remote.ErrNotSetUp, "not_set_up", "as the owner of the database, or the administrator of the cluster: sessctl push --setup", exitFailed},
-		{remote.ErrNewerSchema, "newer_schema", "use that sessctl, or a later one, on this host too", exitFailed},
+		{remote.ErrOlderSchema, "older_schema", "as its owner: sessctl push --setup with this version; hosts with an earlier one share nothing then until they have it too, and lose nothing", exitFailed},
+		{remote.ErrNewerSchema, "newer_schema", "install that version of sessctl, or a later one, on this host; nothing is lost, what is new here is pushed then", exitFailed},
 		{remote.ErrNotAllowed, "not_allowed", "look at the role, its password (PGPASSFILE) or key (memory.remote.api_key_file), and its rights: docs/fleet.md", exitFailed},
 		{remote.ErrNotThere, "not_there", "nothing is lost here: push again, and look at the server", exitPartly},
 	} {

@@ -5,6 +5,7 @@ package postgres
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -50,10 +51,18 @@ func StartVector(ctx context.Context, settings ...string) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{bin: bin, sync: true}
-	for _, setting := range settings {
-		s.options = append(s.options, "-c", setting)
-	}
+	s.Set(settings...)
 	return start(ctx, s)
+}
+
+// Set gives the server other settings from its next start on.
+func (s *Server) Set(settings ...string) {
+	s.options = nil
+	for _, setting := range settings {
+		if setting != "" {
+			s.options = append(s.options, "-c", setting)
+		}
+	}
 }
 
 func start(ctx context.Context, s *Server) (*Server, error) {
@@ -151,6 +160,24 @@ func (s *Server) Stop() {
 	_ = os.RemoveAll(s.dir) // of a test, in the temporary directory
 }
 
+// Run runs a program that came with the server (pg_dump, say), as the user that
+// the server runs as, and returns what it printed. It returns an error that wraps
+// [ErrUnavailable] if the program did not come with it.
+func (s *Server) Run(ctx context.Context, program string, arguments ...string) ([]byte, error) {
+	path := filepath.Join(s.bin, program)
+	if !exists(path) {
+		return nil, fmt.Errorf("%w: %s is not installed; testdata/postgresql/install.sh installs it", ErrUnavailable, program)
+	}
+	c := exec.CommandContext(ctx, path, arguments...)
+	c.SysProcAttr = s.as
+	out, err := c.Output()
+	var failed *exec.ExitError
+	if errors.As(err, &failed) {
+		return out, fmt.Errorf("%s: %w\n%s", program, err, failed.Stderr)
+	}
+	return out, err
+}
+
 // programs finds the directory of initdb and postgres.
 func programs() (string, error) {
 	candidates, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
@@ -193,6 +220,16 @@ func vectorPrograms() (string, error) {
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
+}
+
+// TextSearch is the setting with which the server of [StartVector] loads
+// pg_textsearch, or "" if that is not installed.
+func TextSearch() string {
+	bin, err := vectorPrograms()
+	if err != nil || !exists(filepath.Join(bin, "..", "lib", "pg_textsearch.so")) {
+		return ""
+	}
+	return "shared_preload_libraries=pg_textsearch"
 }
 
 // serverUser is who runs the server: it refuses to be root.

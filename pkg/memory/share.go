@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -251,6 +252,16 @@ func (s *Store) CountShared(ctx context.Context, server string) (n int, err erro
 	return n, classifyError(err)
 }
 
+// CountSharedTombstones is of how many forgotten records a server is noted to
+// know.
+func (s *Store) CountSharedTombstones(ctx context.Context, server string) (n int, err error) {
+	if has, err := s.hasTable(ctx, "shared_tombstones"); err != nil || !has {
+		return 0, err
+	}
+	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM shared_tombstones WHERE server=?", server).Scan(&n)
+	return n, classifyError(err)
+}
+
 // GoneShared lists the records that a server is noted to have and the memory
 // has no more.
 func (s *Store) GoneShared(ctx context.Context, server string) ([]string, error) {
@@ -295,7 +306,7 @@ func (s *Store) ForgetShared(ctx context.Context, server string) error {
 				return err
 			}
 		}
-		_, err := tx.ExecContext(ctx, "DELETE FROM state WHERE name=?", shareState(server))
+		_, err := tx.ExecContext(ctx, "DELETE FROM state WHERE name IN (?, ?)", shareState(server), pushState(server))
 		return err
 	})
 }
@@ -439,20 +450,51 @@ func byTime(list []Forgotten) (files []forgottenFile) {
 
 func shareState(server string) string { return "shared:" + server }
 
+// pushState is the name under which is noted when a server stored something of
+// this memory last.
+func pushState(server string) string { return "shared-pushed:" + server }
+
 // ShareMark is how far the tombstones of a server were read, "" if they never
 // were.
 func (s *Store) ShareMark(ctx context.Context, server string) (mark string, err error) {
-	err = s.db.QueryRowContext(ctx, "SELECT value FROM state WHERE name=?", shareState(server)).Scan(&mark)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
-	return mark, classifyError(err)
+	return s.shareNote(ctx, shareState(server))
 }
 
 // NoteShareMark notes how far the tombstones of a server were read.
 func (s *Store) NoteShareMark(ctx context.Context, server, mark string) error {
+	return s.noteState(ctx, shareState(server), mark)
+}
+
+// SharePushed is when a server stored something of this memory last, by what the
+// server said then (epoch milliseconds); 0 if that is not known.
+func (s *Store) SharePushed(ctx context.Context, server string) (at int64, err error) {
+	text, err := s.shareNote(ctx, pushState(server))
+	if err != nil || text == "" {
+		return 0, err
+	}
+	at, err = strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0, nil // as if it were not known: more is compared then
+	}
+	return at, nil
+}
+
+// NoteSharePushed notes when a server stored something of this memory last.
+func (s *Store) NoteSharePushed(ctx context.Context, server string, at int64) error {
+	return s.noteState(ctx, pushState(server), strconv.FormatInt(at, 10))
+}
+
+func (s *Store) shareNote(ctx context.Context, name string) (value string, err error) {
+	err = s.db.QueryRowContext(ctx, "SELECT value FROM state WHERE name=?", name).Scan(&value)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return value, classifyError(err)
+}
+
+func (s *Store) noteState(ctx context.Context, name, value string) error {
 	return s.note(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO state (name, value) VALUES (?, ?)", shareState(server), mark)
+		_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO state (name, value) VALUES (?, ?)", name, value)
 		return err
 	})
 }

@@ -35,6 +35,7 @@ type Report struct {
 	Honoured   int  `json:"honoured"`     // records that others forgot, and are gone here now
 	Damaged    int  `json:"damaged"`      // not sent: they are not what was stored
 	Compared   bool `json:"compared"`     // all that the server has was looked at
+	SetBack    bool `json:"set_back"`     // the server was found in an earlier state than the last push left it in
 	ThereNow   int  `json:"there_now"`    // records of this host, counted there at the end
 	LeftToSend int  `json:"left_to_send"` // records that are still to be sent
 }
@@ -46,16 +47,50 @@ var ErrNotThere = errors.New("not found after it was sent")
 // push goes on from there. [memory.ErrUnwiped] comes with a report that is
 // whole.
 func (p *Pusher) Push(ctx context.Context) (r Report, err error) {
+	if err := p.look(ctx, &r); err != nil {
+		return r, err
+	}
 	unwiped, err := p.honour(ctx, &r)
 	if err != nil {
 		return r, err
 	}
-	for _, step := range []func(context.Context, *Report) error{p.bury, p.compare, p.send, p.drop, p.finish} {
+	for _, step := range []func(context.Context, *Report) error{p.lookForTombstones, p.bury, p.compare, p.send, p.drop, p.finish} {
 		if err := step(ctx, &r); err != nil {
 			return r, err
 		}
 	}
 	return r, unwiped
+}
+
+// look finds out whether the server has been set back since the last push (it
+// was restored from a backup, say): its number of records may be what is noted
+// here all the same. Then nothing that is noted of it holds.
+func (p *Pusher) look(ctx context.Context, r *Report) error {
+	noted, err := p.Local.SharePushed(ctx, p.Server)
+	if err != nil || noted == 0 {
+		return err
+	}
+	counts, err := p.Shared.Count(ctx)
+	if err != nil || counts.LastPushOf(p.Host) == noted {
+		return err
+	}
+	r.SetBack = true
+	return p.Local.ForgetShared(ctx, p.Server)
+}
+
+// lookForTombstones finds out whether the server has lost some: all that it has
+// are noted here by now. Then it is told all of them again.
+func (p *Pusher) lookForTombstones(ctx context.Context, r *Report) error {
+	noted, err := p.Local.CountSharedTombstones(ctx, p.Server)
+	if err != nil || noted == 0 {
+		return err
+	}
+	counts, err := p.Shared.Count(ctx)
+	if err != nil || counts.Tombstones >= noted {
+		return err
+	}
+	r.SetBack = true
+	return p.Local.ForgetShared(ctx, p.Server)
 }
 
 // honour forgets here what others have forgotten. It comes first: what they
@@ -89,7 +124,7 @@ func (p *Pusher) honour(ctx context.Context, r *Report) (unwiped, err error) {
 	for i, f := range list {
 		ids[i] = f.ID
 	}
-	if err := p.Local.NoteTombstones(ctx, p.Server, ids); err != nil {
+	if err := p.noteForgotten(ctx, ids); err != nil {
 		return unwiped, err
 	}
 	if mark == since {
@@ -112,7 +147,13 @@ func (p *Pusher) bury(ctx context.Context, r *Report) error {
 		ids[i] = f.ID
 	}
 	r.Tombstones = len(list)
-	return p.Local.NoteTombstones(ctx, p.Server, ids)
+	return p.noteForgotten(ctx, ids)
+}
+
+// noteForgotten notes that the server has these tombstones, and the records no
+// more.
+func (p *Pusher) noteForgotten(ctx context.Context, ids []string) error {
+	return errors.Join(p.Local.NoteTombstones(ctx, p.Server, ids), p.Local.NoteGone(ctx, p.Server, ids))
 }
 
 // compare looks whether the server has what is noted here. If not (it was
@@ -123,7 +164,7 @@ func (p *Pusher) compare(ctx context.Context, r *Report) error {
 		return err
 	}
 	noted, err := p.Local.CountShared(ctx, p.Server)
-	if err != nil || noted == counts.Of(p.Host) && !p.Compare {
+	if err != nil || noted == counts.Of(p.Host) && !p.Compare && !r.SetBack {
 		return err
 	}
 	there := map[string]int64{}
@@ -195,12 +236,20 @@ func (p *Pusher) send(ctx context.Context, r *Report) error {
 		if p.Progress != nil {
 			p.Progress(r.Sent, todo.Records)
 		}
-		return p.Local.NoteShared(ctx, p.Server, there)
+		return errors.Join(p.Local.NoteShared(ctx, p.Server, there), p.notePushed(ctx, receipt))
 	})
 	if err == nil && missing > 0 {
 		err = fmt.Errorf("%w: %d records", ErrNotThere, missing)
 	}
 	return err
+}
+
+// notePushed notes in which state a batch has left the server.
+func (p *Pusher) notePushed(ctx context.Context, r Receipt) error {
+	if r.At == 0 {
+		return nil
+	}
+	return p.Local.NoteSharePushed(ctx, p.Server, r.At)
 }
 
 func idSet(ids []string) map[string]bool {
@@ -229,7 +278,7 @@ func (p *Pusher) dropIDs(ctx context.Context, ids []string, r *Report) error {
 			return err
 		}
 		r.Gone += receipt.Gone
-		if err := p.Local.NoteGone(ctx, p.Server, part); err != nil {
+		if err := errors.Join(p.Local.NoteGone(ctx, p.Server, part), p.notePushed(ctx, receipt)); err != nil {
 			return err
 		}
 	}
@@ -240,5 +289,8 @@ func (p *Pusher) dropIDs(ctx context.Context, ids []string, r *Report) error {
 func (p *Pusher) finish(ctx context.Context, r *Report) error {
 	counts, err := p.Shared.Count(ctx)
 	r.ThereNow = counts.Of(p.Host)
-	return err
+	if err != nil || !r.Compared {
+		return err
+	}
+	return p.notePushed(ctx, Receipt{At: counts.LastPushOf(p.Host)}) // that state was compared
 }

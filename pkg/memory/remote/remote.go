@@ -15,9 +15,11 @@ var (
 	// ErrUnsuitable is returned when the server is not what is needed: an
 	// extension is missing or too old. The error says which.
 	ErrUnsuitable = errors.New("the server cannot keep a shared memory")
-	// ErrNotSetUp is returned when the tables are missing or of an earlier
-	// version, and whoever connects may not make them.
+	// ErrNotSetUp is returned when the tables are missing, and whoever connects
+	// may not make them.
 	ErrNotSetUp = errors.New("the shared memory is not set up")
+	// ErrOlderSchema is returned when the tables are those of an earlier sessctl.
+	ErrOlderSchema = errors.New("the shared memory was set up by an earlier sessctl")
 	// ErrNewerSchema is returned when the tables are those of a newer sessctl.
 	ErrNewerSchema = errors.New("the shared memory was set up by a newer sessctl")
 	// ErrNotAllowed is returned when the server refuses whoever connects.
@@ -64,6 +66,7 @@ type Receipt struct {
 	Present []string // ids of those that are there as they were sent
 	Buried  []string // ids of those that were forgotten, and not stored
 	Gone    int      // records that were dropped
+	At      int64    // what HostCount.LastPush is from then on, 0 if the engine cannot say
 }
 
 // Counts say what a shared memory has.
@@ -73,6 +76,8 @@ type Counts struct {
 	Tombstones int         `json:"tombstones"`
 	Bytes      int64       `json:"bytes"`  // that it takes there, 0 if that is not known
 	Engine     string      `json:"engine"` // and its version
+	Words      string      `json:"words"`  // what proposes records by their words
+	Unused     string      `json:"unused"` // what the server has for that and is not used, and why; or ""
 	Schema     int         `json:"schema"`
 }
 
@@ -88,6 +93,16 @@ func (c Counts) Of(host string) int {
 	for _, h := range c.Hosts {
 		if h.Host == host {
 			return h.Records
+		}
+	}
+	return 0
+}
+
+// LastPushOf is when something of a host was stored last, 0 if that is not known.
+func (c Counts) LastPushOf(host string) int64 {
+	for _, h := range c.Hosts {
+		if h.Host == host {
+			return h.LastPush
 		}
 	}
 	return 0

@@ -58,7 +58,8 @@ type Memory struct {
 	version int // of the tables
 	server  string
 	vector  string // in front of the names of pgvector: its schema and a dot
-	pushing bool   // others are told so
+	words   textSearch
+	pushing bool // others are told so
 }
 
 // Open connects to a shared memory. Errors are those of package remote.
@@ -128,10 +129,10 @@ func (m *Memory) prepare(ctx context.Context) error {
 	if err := m.checkTables(ctx); err != nil {
 		return err
 	}
-	if err := m.conn.QueryRow(ctx, "SELECT value FROM state WHERE name='server'").Scan(&m.server); err != nil {
-		return fmt.Errorf("read the identity of the shared memory: %w", classify(err))
+	if err := m.readState(ctx); err != nil || !m.options.SetUp {
+		return err
 	}
-	return nil
+	return m.setUpWords(ctx)
 }
 
 // checkVector checks that pgvector is there and recent, and returns the schema

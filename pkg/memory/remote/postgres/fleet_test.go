@@ -45,6 +45,20 @@ type fleet struct {
 	records   int    // of each host
 	questions []string
 	embedder  *embed.Builtin
+
+	textSearch bool // pg_textsearch proposes by words
+}
+
+// setUp makes the shared memory in an empty database.
+func (f *fleet) setUp(t *testing.T, dsn string) *postgres.Memory {
+	if f.textSearch {
+		run(t, dsn, "CREATE EXTENSION pg_textsearch")
+	}
+	m, err := postgres.Open(t.Context(), postgres.Options{URL: dsn, SetUp: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
 }
 
 // textBytes is how long a record is: a few sentences.
@@ -140,7 +154,11 @@ func TestLoad(t *testing.T) {
 		t.Skip("it takes minutes: SESSCTL_LONG=1, or make accept-postgres")
 	}
 	shared(t)
-	own, err := server.StartVector(t.Context(), "shared_buffers=1GB") // as for a machine of 4 GB
+	textSearch := server.TextSearch()
+	if os.Getenv("POSTGRES_WORDS") == "gin" {
+		textSearch = ""
+	}
+	own, err := server.StartVector(t.Context(), "shared_buffers=1GB", textSearch) // as for a machine of 4 GB
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,10 +167,13 @@ func TestLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fleet{server: own, stores: make([]*memory.Store, number("POSTGRES_HOSTS", 5)), records: number("POSTGRES_RECORDS", 10_000), embedder: e}
+	f := &fleet{server: own, stores: make([]*memory.Store, number("POSTGRES_HOSTS", 5)), records: number("POSTGRES_RECORDS", 10_000), embedder: e, textSearch: textSearch != ""}
 	f.fill(t)
 	f.pushAlone(t)
-	f.identity = open(t, postgres.Options{URL: own.DSN, SetUp: true}).Server()
+	m := f.setUp(t, own.DSN)
+	f.identity = m.Server()
+	t.Logf("words by %s", words(t, m))
+	_ = m.Close() // the server is killed
 	f.pushAll(t)
 	f.index(t)
 	f.checkWhole(t)
@@ -166,10 +187,7 @@ func TestLoad(t *testing.T) {
 // database of its own, which is dropped afterwards.
 func (f *fleet) pushAlone(t *testing.T) {
 	run(t, f.server.DSN, "CREATE DATABASE alone")
-	m, err := postgres.Open(t.Context(), postgres.Options{URL: strings.Replace(f.server.DSN, "dbname=postgres", "dbname=alone", 1), SetUp: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := f.setUp(t, strings.Replace(f.server.DSN, "dbname=postgres", "dbname=alone", 1))
 	began := time.Now()
 	push(t, pusher(f.stores[0], m, f.names[0]))
 	took := time.Since(began)
@@ -260,6 +278,11 @@ func (f *fleet) checkWhole(t *testing.T) {
 	total := len(f.stores) * f.records
 	if got := text(t, f.server.DSN, "SELECT count(*) || ' ' || count(DISTINCT id) FROM sessctl.records"); got != fmt.Sprintf("%d %d", total, total) {
 		t.Errorf("there are %s records, not %d", got, total)
+	}
+	if f.textSearch {
+		if got := text(t, f.server.DSN, inStep); got != "true" {
+			t.Error("the table of pg_textsearch is not in step")
+		}
 	}
 	m := open(t, postgres.Options{URL: f.server.DSN})
 	for i, s := range f.stores {
@@ -420,12 +443,13 @@ func (f *fleet) measureRecall(t *testing.T) {
 // measureRoom says what takes how much room.
 func (f *fleet) measureRoom(t *testing.T) {
 	for what, where := range map[string]string{
-		"rows": "c.relkind='r' AND c.relname LIKE 'records_%'", "texts and vectors out of line": "c.relkind='t' AND true",
-		"index of vectors": "am.amname='hnsw'", "index of terms": "am.amname='gin'", "other indexes": "am.amname='btree' AND c.relname LIKE 'records_%'",
+		"rows": "c.relkind='r' AND c.relname LIKE 'records\\_%'", "texts and vectors out of line": "c.relkind='t' AND true",
+		"words for pg_textsearch": "c.relname LIKE 'record_words' OR c.relname='record_words_pkey'", "index of pg_textsearch": "am.amname='bm25'",
+		"index of vectors": "am.amname='hnsw'", "index of terms": "am.amname='gin'", "other indexes": "am.amname='btree' AND c.relname LIKE 'records\\_%'",
 		"counts of terms": "c.relname LIKE 'term_counts%'", "all": "c.relkind IN ('r', 'i', 't')",
 	} {
 		got := text(t, f.server.DSN, `SELECT (coalesce(sum(pg_relation_size(c.oid)), 0)::bigint / (SELECT count(*) FROM sessctl.records))::text FROM pg_class c LEFT JOIN pg_am am ON am.oid=c.relam
-			WHERE (c.relnamespace='sessctl'::regnamespace OR c.relname IN (SELECT 'pg_toast_' || oid FROM pg_class WHERE relnamespace='sessctl'::regnamespace)) AND `+where)
+			WHERE (c.relnamespace='sessctl'::regnamespace OR c.relname IN (SELECT 'pg_toast_' || oid FROM pg_class WHERE relnamespace='sessctl'::regnamespace)) AND (`+where+")")
 		t.Logf("bytes a record: %s: %s", what, got)
 	}
 	var bytes int64

@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/sessctl/sessctl/pkg/memory"
@@ -44,18 +46,29 @@ func (m *Memory) bury(ctx context.Context, host string, forgotten []memory.Forgo
 }
 
 // Forgotten lists the tombstones that were committed since a mark. One that is
-// still under way is listed the next time.
+// still under way is listed the next time. If the server has not got what it had
+// at the mark, because it was restored from a backup, all are listed.
 func (m *Memory) Forgotten(ctx context.Context, since string) (list []memory.Forgotten, mark string, err error) {
 	err = m.inTransaction(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		if err := tx.QueryRow(ctx, "SELECT pg_snapshot_xmin(pg_current_snapshot())::text").Scan(&mark); err != nil {
-			return err
-		}
-		found, err := tx.Query(ctx, `SELECT id, at, archive, first_byte, end_byte FROM tombstones
-			WHERE $1='' OR xact >= nullif($1, '')::xid8 ORDER BY at, id`, since)
+		from, err := readFrom(ctx, tx, since)
 		if err != nil {
 			return err
 		}
-		list, err = pgx.CollectRows(found, pgx.RowToStructByPos[memory.Forgotten])
+		found, err := tx.Query(ctx, "SELECT id, at, archive, first_byte, end_byte FROM tombstones WHERE xact >= $1::text::xid8 ORDER BY at, id", from)
+		if err != nil {
+			return err
+		}
+		if list, err = pgx.CollectRows(found, pgx.RowToStructByPos[memory.Forgotten]); err != nil {
+			return err
+		}
+		// The oldest transaction that is under way; behind all that another server
+		// has numbered, whose rows were restored into this one.
+		var now string
+		err = tx.QueryRow(ctx, `SELECT coalesce((SELECT (xact::text::numeric + 1)::text FROM tombstones WHERE xact >= pg_snapshot_xmax(pg_current_snapshot()) ORDER BY xact DESC LIMIT 1),
+			pg_snapshot_xmin(pg_current_snapshot())::text)`).Scan(&now)
+		if err == nil {
+			mark, err = markAt(ctx, tx, now)
+		}
 		return err
 	})
 	if err != nil {
@@ -64,16 +77,46 @@ func (m *Memory) Forgotten(ctx context.Context, since string) (list []memory.For
 	return list, mark, nil
 }
 
+// readFrom is the number of the transaction from which on tombstones were not
+// read yet: that of the mark if the server still has what it had then, else the
+// first of all. It is that too for a mark of an earlier version.
+func readFrom(ctx context.Context, tx pgx.Tx, mark string) (string, error) {
+	const first = "0"
+	from, _, ok := strings.Cut(mark, ":")
+	if _, err := strconv.ParseUint(from, 10, 64); err != nil || !ok {
+		return first, nil
+	}
+	have, err := markAt(ctx, tx, from)
+	if err != nil || have != mark {
+		return first, err
+	}
+	return from, nil
+}
+
+// markAt is a mark: the number of a transaction, and how many tombstones and
+// which are from before it.
+func markAt(ctx context.Context, tx pgx.Tx, transaction string) (mark string, err error) {
+	err = tx.QueryRow(ctx, `SELECT $1::text || ':' || count(*) || ':' || coalesce(bit_xor(hashtextextended(id, 0)), 0) FROM tombstones
+		WHERE xact < $1::text::xid8`, transaction).Scan(&mark)
+	return mark, err
+}
+
 // Count counts what each host has.
 func (m *Memory) Count(ctx context.Context) (c remote.Counts, err error) {
-	c = remote.Counts{Server: m.server, Hosts: []remote.HostCount{}, Engine: m.engine, Schema: m.version}
+	c = remote.Counts{Server: m.server, Hosts: []remote.HostCount{}, Engine: m.engine, Schema: m.version, Words: "the index of terms (GIN)", Unused: m.words.unused()}
+	if m.words.isUsed() {
+		c.Words = "pg_textsearch " + m.words.extension
+	}
+	if c.Unused != "" {
+		c.Unused = "pg_textsearch: " + c.Unused
+	}
 	found, err := m.conn.Query(ctx, "SELECT name, records, last_push FROM hosts ORDER BY name")
 	if err == nil {
 		c.Hosts, err = pgx.CollectRows(found, pgx.RowToStructByPos[remote.HostCount])
 	}
 	if err == nil {
 		err = m.conn.QueryRow(ctx, `SELECT (SELECT count(*) FROM tombstones),
-			(SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c JOIN pg_namespace n ON n.oid=c.relnamespace WHERE n.nspname=$1 AND c.relkind='r')`, schemaName).Scan(&c.Tombstones, &c.Bytes)
+			(SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c JOIN pg_namespace n ON n.oid=c.relnamespace WHERE n.nspname=$1 AND c.relkind='r' AND (c.relname<>'record_words' OR $2))`, schemaName, m.words.library != "").Scan(&c.Tombstones, &c.Bytes)
 	}
 	if err != nil {
 		return c, fmt.Errorf("count: %w", classify(err))

@@ -67,11 +67,13 @@ func (m *Memory) checkTables(ctx context.Context) error {
 	case err != nil:
 		return err
 	case m.version > len(all):
-		return fmt.Errorf("%w: version %d, this one knows %d", remote.ErrNewerSchema, m.version, len(all))
+		return fmt.Errorf("%w: its tables have version %d, this sessctl knows %d", remote.ErrNewerSchema, m.version, len(all))
 	case m.version == len(all):
 		return nil
+	case !m.options.SetUp && m.version == 0:
+		return fmt.Errorf("%w: the database has no tables of sessctl", remote.ErrNotSetUp)
 	case !m.options.SetUp:
-		return fmt.Errorf("%w: its tables have version %d, not %d", remote.ErrNotSetUp, m.version, len(all))
+		return fmt.Errorf("%w: its tables have version %d, this sessctl needs %d", remote.ErrOlderSchema, m.version, len(all))
 	}
 	return m.migrate(ctx, all)
 }

@@ -238,7 +238,8 @@ func (r *rows) store(ctx context.Context, tx pgx.Tx, from origin, gone []string)
 		return receipt, err
 	}
 	receipt.Stored = int(added.RowsAffected())
-	_, err = tx.Exec(ctx, "UPDATE hosts SET last_push=$2 WHERE host=$1", from.host, time.Now().UnixMilli())
+	// Never the same twice: by this a host sees that the server was set back.
+	err = tx.QueryRow(ctx, "UPDATE hosts SET last_push=greatest($2, last_push+1) WHERE host=$1 RETURNING last_push", from.host, time.Now().UnixMilli()).Scan(&receipt.At)
 	return receipt, err
 }
 

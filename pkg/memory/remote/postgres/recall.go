@@ -17,7 +17,11 @@ import (
 // Recall answers a question: all of it from one moment.
 func (m *Memory) Recall(ctx context.Context, q memory.Query, e embed.QueryEmbedder, model embed.Model) (result memory.Result, err error) {
 	err = m.inTransaction(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		result, err = memory.Ask(ctx, &index{tx: tx, exact: m.options.Exact, pgvector: m.vector}, q, e, model)
+		x := &index{tx: tx, exact: m.options.Exact, pgvector: m.vector}
+		if m.words.isUsed() {
+			x.textSearch = m.words.place
+		}
+		result, err = memory.Ask(ctx, x, q, e, model)
 		return err
 	})
 	if err != nil {
@@ -31,6 +35,8 @@ type index struct {
 	tx       pgx.Tx
 	exact    bool
 	pgvector string // in front of its names
+
+	textSearch string // schema of pg_textsearch, "" if it is not used
 
 	query  memory.Query // that vectors are compared for
 	model  int

@@ -221,7 +221,11 @@ func TestRefused(t *testing.T) {
 	}
 	open(t, postgres.Options{URL: dsn, SetUp: true})
 	open(t, postgres.Options{URL: dsn, SetUp: true})
-	run(t, dsn, "INSERT INTO sessctl.migrations (version, name) VALUES (1000, 'later')")
+	run(t, dsn, "UPDATE sessctl.migrations SET version=-version WHERE version > 4")
+	if _, err := postgres.Open(t.Context(), postgres.Options{URL: dsn}); !errors.Is(err, remote.ErrOlderSchema) || !strings.Contains(fmt.Sprint(err), "version 4, this sessctl needs") {
+		t.Errorf("older tables: %v", err)
+	}
+	run(t, dsn, "UPDATE sessctl.migrations SET version=-version WHERE version < 0", "INSERT INTO sessctl.migrations (version, name) VALUES (1000, 'later')")
 	if _, err := postgres.Open(t.Context(), postgres.Options{URL: dsn, SetUp: true}); !errors.Is(err, remote.ErrNewerSchema) {
 		t.Errorf("newer tables: %v", err)
 	}

@@ -228,7 +228,7 @@ func (m *Memory) Forgotten(ctx context.Context, since string) (list []memory.For
 // least that any of them finds is what counts, without what is in doubt: so a
 // push notices that one lags behind or does not find what it has.
 func (m *Memory) Count(ctx context.Context) (c remote.Counts, err error) {
-	c = remote.Counts{Server: m.identity, Hosts: []remote.HostCount{}, Schema: schemaVersion}
+	c = remote.Counts{Server: m.identity, Hosts: []remote.HostCount{}, Schema: schemaVersion, Words: "the cluster's BM25"}
 	healthy, all, err := m.health(ctx)
 	c.Engine = fmt.Sprintf("Weaviate %s, %d of %d nodes", m.version, healthy, all)
 	var hosts []object
