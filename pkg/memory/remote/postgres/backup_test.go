@@ -34,7 +34,9 @@ func newTeam(t *testing.T, s *server.Server) *team {
 	return &team{dsn: strings.Replace(s.DSN, "dbname=postgres", "dbname=team", 1), stores: map[string]*memory.Store{}}
 }
 
-func (x *team) as(role string) string { return strings.Replace(x.dsn, "user=postgres", "user="+role, 1) }
+func (x *team) as(role string) string {
+	return strings.Replace(x.dsn, "user=postgres", "user="+role, 1)
+}
 
 // push lets a host push with the rights of its role.
 func (x *team) push(t *testing.T, host string) remote.Report {
