@@ -2,6 +2,7 @@ package secrets
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -65,6 +66,7 @@ var examples = []struct{ text, secret string }{
 	{"the password is a1b2c3d4e5 now", "a1b2c3d4"},
 	{"Das Passwort lautet a1b2c3d4e5.", "a1b2c3d4"},
 	{"密码：correcthorse", "correcthorse"},
+	{"my密码 is correct1horse", "correct1horse"},
 	{"Пароль: correcthorse", "correcthorse"},
 	{"ПАРОЛЬ: correcthorse", "correcthorse"},
 	{"<password>correcthorse</password>", "correcthorse"},
@@ -132,31 +134,99 @@ func TestAnchorsAreFound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := ""
 		for range rapid.IntRange(0, 4).Draw(t, "words") {
-			word := rapid.SampledFrom(words).Draw(t, "anchor")
+			word := strings.TrimPrefix(rapid.SampledFrom(words).Draw(t, "anchor"), `\b`)
 			word = word[:rapid.IntRange(0, len(word)).Draw(t, "cut")] + rapid.SampledFrom([]string{"", word}).Draw(t, "whole")
 			switch rapid.IntRange(0, 3).Draw(t, "case") {
 			case 0:
 				word = strings.ToUpper(word)
 			case 1:
-				word = strings.ReplaceAll(word, "k", "\u212a")
+				word = strings.NewReplacer("k", "\u212a", "s", "\u017f").Replace(word)
 			}
 			text += rapid.StringN(0, 5, 10).Draw(t, "before") + word
 		}
-		want := uint64(0)
+		want, plain := uint64(0), strings.NewReplacer("\u212a", "k", "\u017f", "s")
 		for word, bits := range all {
-			if strings.Contains(strings.ToLower(text), word) {
+			if exact, ok := strings.CutPrefix(word, `\b`); ok && regexp.MustCompile(`\b`+regexp.QuoteMeta(exact)).MatchString(text+"\x00"+plain.Replace(text)) ||
+				!ok && strings.Contains(lower(text), word) {
 				want |= bits
 			}
 		}
-		for i := range max(len(text)-7, 0) {
-			if text[i] == '.' && text[i+7] == '.' {
-				want |= k.anchors.dotted
+		for _, text := range []string{text, plain.Replace(text)} {
+			for i := range max(len(text)-7, 0) {
+				if text[i] == '.' && text[i+7] == '.' {
+					want |= k.anchors.dotted
+				}
 			}
 		}
-		if got := k.anchors.in([]byte(text)); got != want && !strings.ContainsRune(text, '\u0130') {
+		if got := k.anchors.in([]byte(text)); got != want {
 			t.Fatalf("anchors of %q: %x, want %x", text, got, want)
 		}
 	})
+}
+
+// lower makes letters of ASCII lower-case, and those that stand for one.
+func lower(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case 'A' <= r && r <= 'Z':
+			return r | 0x20
+		case r == '\u212a':
+			return 'k'
+		case r == '\u017f':
+			return 's'
+		}
+		return r
+	}, text)
+}
+
+// searchedWhole is [knowledge.search] the slow way: every expression over the
+// whole text, whatever anchors it has.
+func searchedWhole(k *knowledge, text string) (string, int) {
+	found := 0
+	for _, r := range k.rules {
+		for _, at := range r.pattern.FindAllString(text, -1) {
+			if !strings.Contains(at, Mark) {
+				found++
+			}
+		}
+		text = r.pattern.ReplaceAllString(text, r.replace)
+	}
+	for _, a := range k.assigned {
+		clean, done := "", 0
+		for _, m := range a.whole().FindAllStringSubmatchIndex(text, -1) {
+			value := k.redactValue(submatches(text, m))
+			if value != text[m[0]:m[1]] {
+				found++
+			}
+			clean, done = clean+text[done:m[0]]+value, m[1]
+		}
+		text = clean + text[done:]
+	}
+	return text, found
+}
+
+func sameAsWhole(t interface{ Fatalf(string, ...any) }, text string) {
+	k := known()
+	want, n := searchedWhole(k, text)
+	if got, m := k.search(text, k.anchors.in([]byte(text))); got != want || m != n {
+		t.Fatalf("%q became\n%q (%d), searched whole\n%q (%d)", text, got, m, want, n)
+	}
+}
+
+// Searching only where names begin finds what searching everywhere finds.
+func TestSearchIsThatOfTheWholeText(t *testing.T) {
+	pieces := append(assignedAnchors(), "password", "passwort", "passwd", "passphrase", "пАРоль", "密码", "secret_key", "api_key", "--", "-", "_", " ", "  ", "=", ":", "：", "=>", " := ", "==", " is ", " is now: ", "\n", "\\n", "\r\n",
+		`"`, `'`, `\"`, `\\"`, `\`, "hunter2", "hunter2a9", "abc123def456", "$X", "/run/x", "f(", ",", ";", "&", "\u212a", "\u017f", "é", Mark, "SK0123456789abcdef0123456789abcdef", "sk-abcdefghijklmnop", "AGE-SECRET-KEY-1ABCDEFGHIJKLMNOPQRSTU", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIx.abcdefgh", "ghp_abcdefghijklmnop1", "AKIA0123456789AB", ".", "x")
+	rapid.Check(t, func(t *rapid.T) {
+		sameAsWhole(t, strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 14).Draw(t, "pieces"), ""))
+	})
+}
+
+func FuzzSearchIsThatOfTheWholeText(f *testing.F) {
+	for _, e := range examples {
+		f.Add(e.text)
+	}
+	f.Fuzz(func(t *testing.T, text string) { sameAsWhole(t, text) })
 }
 
 // What was redacted once has nothing to redact, and a text only changes where
