@@ -50,6 +50,8 @@ var layers = map[string][]string{
 	"pkg/session/copilot":            {"pkg/session", "pkg/session/logfile", "pkg/session/process", "pkg/jsonl", "pkg/durable"},
 	"pkg/session/opencode":           {"pkg/session", "pkg/session/logfile", "pkg/session/process", "pkg/session/sqlitefile", "pkg/session/opencode/sessiondb", "pkg/jsonl", "pkg/durable"},
 	"pkg/session/opencode/sessiondb": {"pkg/session", "pkg/session/rowlog", "pkg/session/sqlitefile", "pkg/jsonl"},
+	"pkg/session/hermes":             {"pkg/session", "pkg/session/logfile", "pkg/session/hermes/statedb", "pkg/jsonl", "pkg/durable"},
+	"pkg/session/hermes/statedb":     {"pkg/session", "pkg/session/rowlog", "pkg/session/sqlitefile"},
 
 	"pkg/session/process":    {},
 	"pkg/session/...":        {"pkg/session", "pkg/session/piformat", "pkg/session/logfile", "pkg/session/process", "pkg/jsonl", "pkg/durable"},
@@ -61,9 +63,9 @@ var layers = map[string][]string{
 	"internal/crashloop/...": {},
 	"internal/browser":       {},
 	"internal/e2e":           {},
-	"internal/faults/...":    {"internal/crashloop", "internal/fakesessiondb", "internal/fakemanagers", "internal/fakeobjects", "internal/faults", "internal/program", "internal/scratch"},
+	"internal/faults/...":    {"internal/crashloop", "internal/fakesessiondb", "internal/fakestatedb", "internal/fakemanagers", "internal/fakeobjects", "internal/faults", "internal/program", "internal/scratch"},
 	"internal/program":       {"cmd"},
-	"internal/scriptcmd":     {"internal/fakegateway", "internal/fakeagentdb", "internal/fakesessiondb", "internal/objectstore"},
+	"internal/scriptcmd":     {"internal/fakegateway", "internal/fakeagentdb", "internal/fakesessiondb", "internal/fakestatedb", "internal/objectstore"},
 	"internal/fakegateway":   {},
 	"internal/fakemanagers":  {},
 	"internal/fakeobjects":   {},
@@ -71,6 +73,7 @@ var layers = map[string][]string{
 	"internal/httpclient":    {},
 	"internal/fakeagentdb":   {},
 	"internal/fakesessiondb": {},
+	"internal/fakestatedb":   {},
 }
 
 // kept lists modules and standard packages that only some of our packages may
@@ -85,8 +88,8 @@ var kept = []struct {
 	{"github.com/spf13/viper", []string{"cmd"}, "packages take typed options"},
 	{"github.com/charmbracelet/lipgloss", []string{"cmd"}, "packages return data, cmd renders it"},
 	{"github.com/schollz/progressbar/v3", []string{"cmd"}, "packages report progress through a callback"},
-	{"database/sql", []string{"pkg/memory", "pkg/session/sqlitefile", "pkg/session/rowlog", "pkg/session/openclaw/agentdb", "pkg/session/opencode/sessiondb", "internal/fakeagentdb", "internal/fakesessiondb", "bench/vectordb"}, "SQL stays in the packages that know a database's tables"},
-	{"modernc.org/sqlite", []string{"pkg/memory", "pkg/session/sqlitefile", "pkg/session/rowlog", "pkg/session/openclaw/agentdb", "pkg/session/opencode/sessiondb", "internal/fakeagentdb", "internal/fakesessiondb", "bench/vectordb"}, "SQL stays in the packages that know a database's tables"},
+	{"database/sql", []string{"pkg/memory", "pkg/session/sqlitefile", "pkg/session/rowlog", "pkg/session/openclaw/agentdb", "pkg/session/opencode/sessiondb", "pkg/session/hermes/statedb", "internal/fakeagentdb", "internal/fakesessiondb", "internal/fakestatedb", "bench/vectordb"}, "SQL stays in the packages that know a database's tables"},
+	{"modernc.org/sqlite", []string{"pkg/memory", "pkg/session/sqlitefile", "pkg/session/rowlog", "pkg/session/openclaw/agentdb", "pkg/session/opencode/sessiondb", "pkg/session/hermes/statedb", "internal/fakeagentdb", "internal/fakesessiondb", "internal/fakestatedb", "bench/vectordb"}, "SQL stays in the packages that know a database's tables"},
 	{"github.com/jackc/pgx/v5", []string{"pkg/session/yarnnn", "pkg/memory/remote/postgres", "internal/postgres"}, "one runtime keeps its sessions in PostgreSQL, and hosts may share a memory there"},
 	{"github.com/minio/minio-go/v7", []string{"pkg/archive/objects", "internal/objectstore", "bench/put"}, "one package speaks to object storage"},
 	{"filippo.io/age", []string{"pkg/archive/objects"}, "copies are encrypted where they leave the host"},

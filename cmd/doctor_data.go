@@ -397,7 +397,21 @@ func (d *checkup) examineArchives(ctx context.Context) error {
 		only = fmt.Sprintf(" (%d only on object storage)", d.offSite)
 	}
 	d.ok("", "%s%s, %s; sessctl archive verify reads them in full", plural(len(entries), "archive"), only, plural(len(d.receipts), "receipt"))
+	d.examinePurges(entries)
 	return nil
+}
+
+// examinePurges says what runtimes are about to delete, and whether there is an
+// archive of it.
+func (d *checkup) examinePurges(entries []archive.Entry) {
+	soon := d.soonPurged(d.sessions.sessions)
+	notes := d.purgeNotes(soon, archivedStates(entries))
+	for _, n := range notes {
+		d.note(n.Path, n.Message, n.Hint)
+	}
+	if len(soon) > 0 && len(notes) == 0 {
+		d.ok("", "runtimes delete %s within %d days by themselves; all of them are archived", plural(len(soon), "log"), int(purgeWarning.Hours()/24))
+	}
 }
 
 func (d *checkup) examineArchive(e archive.Entry) {

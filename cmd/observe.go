@@ -368,7 +368,7 @@ func (o *observed) purges() []monitor.Purge {
 			at[s.owner()] = n
 			all = append(all, monitor.Purge{Runtime: s.Runtime, Agent: s.Agent, Store: s.Store})
 		}
-		if s.Bytes == 0 || s.Expires.Sub(o.at) > purgeWarning || archived[stateOf(s.Path, s.Bytes, s.ModTime)] {
+		if s.Bytes == 0 || s.Expires.Sub(o.at) > purgeWarning || archived[s.state()] {
 			continue
 		}
 		p := &all[n]

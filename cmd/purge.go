@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/session"
 )
 
 // purgeWarning is how long before a runtime deletes a session a person is told.
@@ -15,12 +16,7 @@ const purgeWarning = 7 * 24 * time.Hour
 // warnOfPurge says which sessions their runtime is about to delete of which
 // there is no archive as they are now.
 func (a *app) warnOfPurge(ctx context.Context, sessions []found) {
-	var soon []found
-	for i := range sessions {
-		if s := &sessions[i]; !s.Expires.IsZero() && s.Bytes > 0 && s.Expires.Sub(a.now()) <= purgeWarning {
-			soon = append(soon, *s)
-		}
-	}
+	soon := a.soonPurged(sessions)
 	if len(soon) == 0 {
 		return
 	}
@@ -28,10 +24,27 @@ func (a *app) warnOfPurge(ctx context.Context, sessions []found) {
 	if err != nil {
 		a.notice(note{Path: a.dataDir(), Message: "which sessions have an archive is not known: " + err.Error()})
 	}
+	for _, n := range a.purgeNotes(soon, archived) {
+		a.notice(n)
+	}
+}
+
+// soonPurged are the sessions that their runtime is about to delete.
+func (a *app) soonPurged(sessions []found) (soon []found) {
+	for i := range sessions {
+		if s := &sessions[i]; !s.Expires.IsZero() && s.Bytes > 0 && s.Expires.Sub(a.now()) <= purgeWarning {
+			soon = append(soon, *s)
+		}
+	}
+	return soon
+}
+
+// purgeNotes say, agent by agent, which of these sessions have no archive.
+func (a *app) purgeNotes(soon []found, archived map[fileState]bool) (notes []note) {
 	var owners []owner
 	losing := map[owner][]found{}
 	for _, s := range soon {
-		if archived[stateOf(s.Path, s.Bytes, s.ModTime)] {
+		if archived[s.state()] {
 			continue
 		}
 		if _, known := losing[s.owner()]; !known {
@@ -40,8 +53,9 @@ func (a *app) warnOfPurge(ctx context.Context, sessions []found) {
 		losing[s.owner()] = append(losing[s.owner()], s)
 	}
 	for _, o := range owners {
-		a.notice(a.purgeNote(o, losing[o]))
+		notes = append(notes, a.purgeNote(o, losing[o]))
 	}
+	return notes
 }
 
 // meant are the sessions that a run is about: all, or those of the agents whose
@@ -88,7 +102,11 @@ func (a *app) archivedNow(ctx context.Context) (map[fileState]bool, error) {
 func archivedStates(entries []archive.Entry) map[fileState]bool {
 	archived := make(map[fileState]bool, len(entries))
 	for _, e := range entries {
-		archived[stateOf(e.Source, e.Bytes, e.SourceModTime)] = true
+		state := stateOf(e.Source, e.Bytes, e.SourceModTime)
+		if e.Kind == string(session.KindStored) {
+			state.bytes = 0
+		}
+		archived[state] = true
 	}
 	return archived
 }
@@ -98,6 +116,15 @@ type fileState struct {
 	path  string
 	bytes int64
 	mod   int64 // nanoseconds
+}
+
+// state is what can be seen of a session's log. One that is rows of a database is
+// known by when it was used last: how long its log is shows when it is written out.
+func (s found) state() fileState {
+	if s.Kind == session.KindStored {
+		return stateOf(s.Path, 0, s.ModTime)
+	}
+	return stateOf(s.Path, s.Bytes, s.ModTime)
 }
 
 func stateOf(path string, bytes int64, mod time.Time) fileState {

@@ -336,7 +336,7 @@ func (r *reporter) purges() {
 		p.Sessions++
 		p.Bytes += s.Bytes
 		p.First, p.Last = min(p.First, stampText(s.Expires)), max(p.Last, stampText(s.Expires))
-		if !archived[stateOf(s.Path, s.Bytes, s.ModTime)] {
+		if !archived[s.state()] {
 			p.Unarchived++
 			if s.Expires.Sub(r.seen.at) <= purgeWarning {
 				p.Soon++

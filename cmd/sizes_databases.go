@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -21,6 +22,37 @@ type databaseRow struct {
 	// them: they are measured and never opened.
 	Sessions bool `json:"sessions"`
 	spaceRow
+	// Parts are what its pages are for, where that is known.
+	Parts []databasePart `json:"parts,omitempty"`
+}
+
+// databasePart is what one kind of tables and indexes takes up.
+type databasePart struct {
+	Name  string `json:"name"`
+	Bytes int64  `json:"bytes"`
+}
+
+// addParts says what databases are made of, of which their store knows it.
+func (a *app) addParts(ctx context.Context, rows []databaseRow) {
+	stores, err := a.openStores()
+	if err != nil {
+		return
+	}
+	for _, store := range stores {
+		measurer := store.Capabilities().Parts
+		if measurer == nil || !slices.ContainsFunc(rows, func(r databaseRow) bool { return r.Runtime == store.Runtime() }) {
+			continue
+		}
+		parts, err := measurer.DatabaseParts(ctx)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			a.tellUnread(store.Root(), err)
+		}
+		for _, p := range parts {
+			if i := slices.IndexFunc(rows, func(r databaseRow) bool { return r.Path == p.Database }); i >= 0 {
+				rows[i].Parts = append(rows[i].Parts, databasePart{p.Name, p.Bytes})
+			}
+		}
+	}
 }
 
 // besideStores are the databases of other programs, and of runtimes for other
@@ -72,6 +104,7 @@ func (a *app) databasesOf(ctx context.Context, sessions []found) []databaseRow {
 		}
 	}
 	slices.SortStableFunc(rows, func(x, y databaseRow) int { return cmp.Compare(y.Disk, x.Disk) })
+	a.addParts(ctx, rows)
 	return rows
 }
 
@@ -102,6 +135,26 @@ func (a *app) printDatabases(databases []databaseRow) error {
 		sizes := []string{formatBytes(d.Disk), formatBytes(d.Live), formatBytes(d.Free), formatBytes(d.Log), formatBytes(d.Reclaimable)}
 		rows = append(rows, append([]string{"database", visible(d.Path)}, sizes...))
 		t.rows = append(t.rows, append([]string{a.tilde(d.Path)}, sizes...))
+	}
+	if err := a.printList(t, rows); err != nil {
+		return err
+	}
+	return a.printParts(databases)
+}
+
+// printParts prints what databases are made of.
+func (a *app) printParts(databases []databaseRow) error {
+	t := table{columns: []column{{name: "DATABASE", least: 20}, {name: "PART", least: 16}, {name: "SIZE", right: true}, {name: "OF LIVE", right: true}}}
+	var rows [][]string
+	for _, d := range databases {
+		for _, p := range d.Parts {
+			size, share := formatBytes(p.Bytes), fmt.Sprintf("%.1f%%", percentOf(p.Bytes, d.Live))
+			rows = append(rows, []string{"part", visible(d.Path), p.Name, size, share})
+			t.rows = append(t.rows, []string{a.tilde(d.Path), p.Name, size, share})
+		}
+	}
+	if len(rows) == 0 {
+		return nil
 	}
 	return a.printList(t, rows)
 }

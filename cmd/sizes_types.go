@@ -130,6 +130,10 @@ func readWhole(ctx context.Context, s found, b *session.Breakdown) (err error) {
 		}
 		return errors.Join(b.Add(ctx, log), log.Close())
 	}
+	if s.Kind == session.KindOutput && !s.store.Capabilities().Outputs {
+		b.AddFile(string(s.Kind), s.Bytes)
+		return nil
+	}
 	f, err := durable.OpenRegular(s.Path)
 	if err != nil {
 		return err

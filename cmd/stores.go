@@ -17,6 +17,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/codex"
 	"github.com/sessctl/sessctl/pkg/session/copilot"
 	"github.com/sessctl/sessctl/pkg/session/gemini"
+	"github.com/sessctl/sessctl/pkg/session/hermes"
 	"github.com/sessctl/sessctl/pkg/session/macstats"
 	"github.com/sessctl/sessctl/pkg/session/omp"
 	"github.com/sessctl/sessctl/pkg/session/openclaw"
@@ -430,6 +431,7 @@ func runtimes() []runtimeKind {
 		{name: session.RuntimeOpenCode, traits: opencode.Traits, roots: onDisk(opencode.Roots), open: openOpenCode(session.RuntimeOpenCode)},
 		{name: session.RuntimeKilo, traits: opencode.KiloTraits, roots: onDisk(opencode.KiloRoots), open: openOpenCode(session.RuntimeKilo)},
 		{name: session.RuntimeCopilot, traits: copilot.Traits, roots: onDisk(copilot.Roots), open: func(root string, _ config) session.Store { return copilot.Open(root) }},
+		{name: session.RuntimeHermes, traits: hermes.Traits, roots: onDisk(hermes.Roots), open: func(root string, _ config) session.Store { return hermes.Open(root) }},
 		{name: session.RuntimeYarnnn, traits: yarnnn.Traits, roots: databases, remote: true, open: openYarnnn},
 	}
 }

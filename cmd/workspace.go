@@ -484,6 +484,9 @@ type archiver struct {
 func (r archiver) put(ctx context.Context, ref session.Ref, snap session.Snapshot, src io.Reader) (archive.Entry, error) {
 	meta := archiveMeta(ref)
 	meta.SourceModTime, meta.Reason = snap.ModTime, r.reason
+	if ref.Kind == session.KindStored && meta.SourceModTime.IsZero() {
+		meta.SourceModTime = ref.ModTime // by its runtime: it is no file
+	}
 	return r.store.Put(ctx, meta, src, snap.Size, r.now())
 }
 

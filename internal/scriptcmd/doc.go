@@ -32,6 +32,7 @@
 //	exit CODE COMMAND...              run a program that ends with this code
 //	agentdb FILE [WHAT...]            write a database of OpenClaw
 //	sessiondb FILE [live] [SQL]       write a database of OpenCode
+//	statedb FILE SCHEMA [live] [SQL]  write a database of Hermes
 //	gateway start DIR|behave HOW|stop a gateway of OpenClaw
 //	embedder start|stop|...           a server for embeddings
 //	model start|says MODE|...         a server for summaries and facts

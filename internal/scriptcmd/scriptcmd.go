@@ -11,6 +11,7 @@ func Commands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"agentdb":   agentDB,
 		"sessiondb": sessionDB,
+		"statedb":   stateDB,
 		"aged":      aged,
 		"append":    appendFile,
 		"copytree":  copyTree,

@@ -26,6 +26,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/codex"
 	"github.com/sessctl/sessctl/pkg/session/copilot"
 	"github.com/sessctl/sessctl/pkg/session/gemini"
+	"github.com/sessctl/sessctl/pkg/session/hermes"
 	"github.com/sessctl/sessctl/pkg/session/macstats"
 	"github.com/sessctl/sessctl/pkg/session/omp"
 	"github.com/sessctl/sessctl/pkg/session/openclaw"
@@ -54,7 +55,7 @@ func readersOf() map[session.Format]reader {
 		session.FormatAnnabelle: annabelleContext, session.FormatMacStats: macStatsContext,
 		session.FormatCodex: codexContext, session.FormatCodexBare: codexContext,
 		session.FormatGemini: geminiContext, session.FormatGeminiJSON: geminiContext, session.FormatClaude: claudeContext,
-		session.FormatOpenCode: openCodeContext, session.FormatOMP: piContext, session.FormatCopilot: copilotContext,
+		session.FormatOpenCode: openCodeContext, session.FormatOMP: piContext, session.FormatCopilot: copilotContext, session.FormatHermes: hermesContext,
 	}
 }
 
@@ -64,7 +65,7 @@ func storesOf() map[session.Format]replay.Scanner {
 		session.FormatAnnabelle: annabelle.Open("", annabelle.Options{}), session.FormatMacStats: macstats.Open("", macstats.Options{}),
 		session.FormatCodex: codex.Open(""), session.FormatCodexBare: codex.Open(""),
 		session.FormatGemini: gemini.Open(""), session.FormatGeminiJSON: gemini.Open(""), session.FormatClaude: claude.Open(""),
-		session.FormatOpenCode: opencode.Open(session.RuntimeOpenCode, ""), session.FormatOMP: omp.Open(""), session.FormatCopilot: copilot.Open(""),
+		session.FormatOpenCode: opencode.Open(session.RuntimeOpenCode, ""), session.FormatOMP: omp.Open(""), session.FormatCopilot: copilot.Open(""), session.FormatHermes: hermes.Open(""),
 	}
 }
 

@@ -90,6 +90,13 @@ func (b *Breakdown) Add(ctx context.Context, r io.Reader) error {
 	})
 }
 
+// AddFile counts a file that no reader reads as one record.
+func (b *Breakdown) AddFile(name string, size int64) {
+	b.Bytes += size
+	b.share(name, size)
+	b.note(LargeRecord{Log: b.Log, Line: 1, Type: name, Bytes: size})
+}
+
 // AddMessages reads a whole log that is not JSON lines (Markdown, one JSON
 // document): its messages count by who speaks, and what is left of it as
 // "frame". size is the log's, in bytes; scan is the store's own.
@@ -203,7 +210,7 @@ func (b *Breakdown) object(c *jsonl.Cursor, w *recordWalk, depth int) {
 			continue
 		}
 		inner := depth + 1
-		if depth == 0 && string(c.Key()) != "message" && string(c.Key()) != "payload" {
+		if key := string(c.Key()); depth == 0 && key != "message" && key != "payload" && key != "row" {
 			inner = 2
 		}
 		b.value(c, w, inner)

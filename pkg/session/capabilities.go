@@ -121,6 +121,7 @@ type Capabilities struct {
 	// What concerns the database that sessions lie in.
 	Shrinker  Shrinker
 	Depositor Depositor
+	Parts     PartMeasurer
 
 	// What concerns the store as a whole.
 	Locks     LockLister
@@ -196,6 +197,20 @@ type MessageCounter interface {
 type Guard interface {
 	// Untouchable returns an error for such a place.
 	Untouchable(path string) error
+}
+
+// PartMeasurer is a store that can say what its databases are made of: rows,
+// text that is kept twice, indexes.
+type PartMeasurer interface {
+	// DatabaseParts looks at every page of the databases.
+	DatabaseParts(ctx context.Context) ([]DatabasePart, error)
+}
+
+// DatabasePart is what one kind of tables and indexes takes up, in bytes of pages.
+type DatabasePart struct {
+	Database string // path
+	Name     string // for people
+	Bytes    int64
 }
 
 // LockLister is a store whose runtime keeps lock files.

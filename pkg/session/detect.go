@@ -160,6 +160,8 @@ func (d *detector) openedBy(s sketch) Format {
 		return FormatOpenCode
 	case copilotTypes[s.kind] && s.has(hasStringID|hasTimestamp|hasParentID):
 		return FormatCopilot
+	case s.kind == "hermes.session":
+		return FormatHermes
 	case s.kind == "header" && s.has(hasChatID):
 		return FormatAnnabelle
 	case s.has(hasRecordType | hasSchemaVersion | hasSeq):

@@ -30,6 +30,7 @@ const (
 	RuntimeYarnnn    = "yarnnn"
 	RuntimeClaude    = "claude"
 	RuntimeOpenCode  = "opencode"
+	RuntimeHermes    = "hermes"
 	RuntimeKilo      = "kilo"
 	RuntimeOMP       = "omp"
 	RuntimeCopilot   = "copilot"
@@ -347,6 +348,7 @@ const (
 	FormatOpenCode      Format = "opencode"       // a session of OpenCode's or Kilo's database, written out
 	FormatOMP           Format = "omp"            // oh-my-pi: records of pi behind a slot for the title
 	FormatCopilot       Format = "copilot"        // an event log of GitHub Copilot CLI
+	FormatHermes        Format = "hermes"         // a session of Hermes' database, written out
 	FormatOpenClawIndex Format = "openclaw-index" // sessions.json
 	FormatOpenClawLock  Format = "openclaw-lock"  // a write lock
 	FormatTrajectory    Format = "trajectory"     // OpenClaw's run trace beside a session: not a session

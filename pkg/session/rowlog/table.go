@@ -54,7 +54,8 @@ type Tables map[string]Table
 // ErrEncoding is returned for a database whose texts are not UTF-8.
 var ErrEncoding = errors.New("its texts are not UTF-8")
 
-// ReadTables reads which tables there are. It returns an error that wraps
+// ReadTables reads which tables there are. Virtual ones are passed over: what they
+// are may be known to their program alone. It returns an error that wraps
 // [ErrEncoding] for a database whose texts are not UTF-8.
 func ReadTables(ctx context.Context, conn Querier) (Tables, error) {
 	var encoding string
@@ -64,7 +65,7 @@ func ReadTables(ctx context.Context, conn Querier) (Tables, error) {
 	if encoding != "UTF-8" {
 		return nil, fmt.Errorf("%w: %s", ErrEncoding, encoding)
 	}
-	rows, err := conn.QueryContext(ctx, `SELECT m.name, c.name, c.pk FROM sqlite_schema m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' ORDER BY m.name, c.cid`)
+	rows, err := conn.QueryContext(ctx, `SELECT m.name, c.name, c.pk FROM sqlite_schema m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND m.rootpage > 0 ORDER BY m.name, c.cid`)
 	if err != nil {
 		return nil, fmt.Errorf("read its schema: %w", err)
 	}
@@ -172,11 +173,14 @@ func (f Format) AppendRows(ctx context.Context, db Querier, to []byte, s Selecti
 
 // AppendChildren appends the line that names sessions which belong to this one;
 // none for none.
-func AppendChildren(to []byte, ids []string) []byte {
+func AppendChildren(to []byte, ids []string) []byte { return AppendSessions(to, TypeChildren, ids) }
+
+// AppendSessions appends a line of a type that names sessions; none for none.
+func AppendSessions(to []byte, kind string, ids []string) []byte {
 	if len(ids) == 0 {
 		return to
 	}
-	to = append(to, `{"type":"`+TypeChildren+`","sessions":[`...)
+	to = append(to, `{"type":"`+kind+`","sessions":[`...)
 	for i, id := range ids {
 		if i > 0 {
 			to = append(to, ',')

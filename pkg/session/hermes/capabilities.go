@@ -1,0 +1,41 @@
+package hermes
+
+import (
+	"strings"
+
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// Traits says what holds for every store of Hermes.
+func Traits() session.Traits {
+	return session.Traits{
+		Runtime: session.RuntimeHermes, Homes: []string{"~/.hermes"}, Variables: []string{"HERMES_HOME"},
+		Formats: []session.Format{session.FormatHermes}, SummaryStyle: session.StyleCheckpoint,
+	}
+}
+
+// Capabilities implements [session.Store].
+func (s *Store) Capabilities() session.Capabilities {
+	return session.Capabilities{
+		Traits: Traits(), Strategies: []session.Strategy{session.StrategyNone},
+		Liveness: s, Adviser: s, Source: s, Counter: s, DatabaseFile: databaseOf, Parts: s, Closer: s,
+	}
+}
+
+// databaseOf is the file that a reference to a session begins with.
+func databaseOf(ref session.Ref) string {
+	database, _ := cutPath(ref.Path)
+	return database
+}
+
+// storedMark stands between the path of a database and the id of a session in
+// it. No id has it.
+const storedMark = "#"
+
+func cutPath(path string) (database, id string) {
+	i := strings.LastIndex(path, storedMark)
+	if i < 0 {
+		return path, ""
+	}
+	return path[:i], path[i+len(storedMark):]
+}

@@ -1,0 +1,222 @@
+package hermes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/hermes/statedb"
+)
+
+// List implements [session.Store]: the sessions of the database, the one that
+// was used last first, and the files that the program deletes with them. A
+// session that an agent began belongs to the one that a person sees.
+func (s *Store) List(ctx context.Context) (session.Listing, error) {
+	l := &lister{store: s, now: time.Now()}
+	root, err := s.pin.OpenRoot(s.root)
+	if err != nil {
+		return l.Listing, fmt.Errorf("open store: %w", err)
+	}
+	defer root.Close()
+	policy, err := s.retention(root)
+	if err != nil {
+		l.Notices = append(l.Notices, session.Notice{Path: filepath.Join(s.root, configName), Message: "when Hermes prunes is not known: " + err.Error(), Hint: "sessctl expects its defaults: every session that ended goes " + inDays(defaultRetention) + " after it was used last"})
+	}
+	l.retention = policy
+	if err := l.sessions(ctx, root); err != nil {
+		return l.Listing, err
+	}
+	l.files(root)
+	for _, ref := range l.Refs {
+		if !slices.Contains(l.Agents, ref.Agent) {
+			l.Agents = append(l.Agents, ref.Agent)
+		}
+	}
+	return l.Listing, ctx.Err()
+}
+
+// lister collects the sessions of a store.
+type lister struct {
+	session.Listing
+	store     *Store
+	now       time.Time
+	retention retention
+	byID      map[string]session.Ref
+}
+
+// sessions lists the database. One that cannot be read is a reference that
+// stands for all of its sessions, and a notice.
+func (l *lister) sessions(ctx context.Context, root *os.Root) error {
+	sessions, schema, byActivity, err := l.read(ctx)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		l.unreadable(root, err)
+		return nil
+	}
+	if schema > statedb.NewestSchema {
+		l.Notices = append(l.Notices, session.Notice{
+			Path: l.store.path(), Message: fmt.Sprintf("its schema is %d and this version knows those up to %d: it is read as far as it looks the same, and never changed", schema, statedb.NewestSchema),
+			Hint: "look for a newer sessctl; until then compare sessctl sizes with hermes sessions list",
+		})
+	}
+	expiries := l.retention.expiries(sessions, byActivity)
+	family := families(sessions)
+	l.byID = map[string]session.Ref{}
+	for _, s := range sessions {
+		if !session.SafeID(s.ID) {
+			l.Notices = append(l.Notices, session.Notice{Path: l.store.path(), Message: fmt.Sprintf("a session is skipped: its id %q has characters that are not safe in a path", s.ID), Unread: true})
+			continue
+		}
+		ref := l.ref(s, family[s.ID])
+		ref.Expires = expiries[s.ID]
+		l.byID[s.ID] = ref
+		l.Refs = append(l.Refs, ref)
+	}
+	slices.SortStableFunc(l.Refs, func(x, y session.Ref) int { return y.ModTime.Compare(x.ModTime) })
+	return nil
+}
+
+func (l *lister) read(ctx context.Context) (sessions []statedb.Session, schema int, byActivity bool, err error) {
+	db, release, err := l.store.databases.Fresh(ctx, l.store.file())
+	if err != nil {
+		return nil, 0, false, err
+	}
+	defer release()
+	sessions, err = db.Sessions(ctx)
+	return sessions, db.Schema, db.ByActivity(), err
+}
+
+// unreadable makes a reference that stands for the sessions of the database.
+func (l *lister) unreadable(root *os.Root, cause error) {
+	path := l.store.path()
+	ref := session.Ref{
+		Runtime: session.RuntimeHermes, Agent: l.store.agent(), ID: databaseName, Store: l.store.root, Path: path, Kind: session.KindDatabase,
+		ModTime: l.now, State: session.StateUnsupported, Reason: fmt.Sprintf("its sessions cannot be read: %v", cause),
+	}
+	if info, err := root.Lstat(databaseName); err == nil {
+		ref.Bytes, ref.ModTime = info.Size(), info.ModTime()
+	}
+	l.Refs = append(l.Refs, ref)
+	notice := session.Skipped(path, cause)
+	notice.Message = fmt.Sprintf("its sessions are not read: %v", cause)
+	notice.Unread = notice.Unread || errors.Is(cause, session.ErrBusy)
+	l.Notices = append(l.Notices, notice)
+}
+
+// maxFamily bounds how many sessions are followed from one to the one that it
+// came from.
+const maxFamily = 64
+
+// families says of each session that an agent began which one a person sees.
+func families(sessions []statedb.Session) map[string]statedb.Session {
+	byID := make(map[string]statedb.Session, len(sessions))
+	for _, s := range sessions {
+		byID[s.ID] = s
+	}
+	tops := make(map[string]statedb.Session, len(sessions))
+	for _, s := range sessions {
+		top := s
+		for range maxFamily {
+			parent, there := byID[top.Parent]
+			if !top.Delegate || !there {
+				break
+			}
+			top = parent
+		}
+		tops[s.ID] = top
+	}
+	return tops
+}
+
+// ref is one session.
+func (l *lister) ref(s, top statedb.Session) session.Ref {
+	ref := session.Ref{
+		Runtime: session.RuntimeHermes, Agent: session.AgentOfDirectory(top.Directory, l.store.agent()), ID: s.ID, Key: s.Key, Store: l.store.root,
+		Path: l.store.path() + storedMark + s.ID, Kind: session.KindStored, Primary: true, Bytes: s.Bytes, ModTime: s.Active,
+		Model: s.Model, State: session.StateIdle,
+	}
+	switch {
+	case top.ID != s.ID && session.SafeID(top.ID):
+		ref.Parent, ref.Primary = top.ID, false
+		ref.Reason = "begun by an agent of " + top.ID
+	case s.EndReason == "compression":
+		ref.Reason = "compressed; it goes on in another session"
+	}
+	if age := l.now.Sub(ref.ModTime); age.Abs() < session.RecentChange {
+		ref.State, ref.Reason = session.StateBusy, "something was said a moment ago"
+	}
+	return ref
+}
+
+// fileNames are the names of files that the program deletes with a session: a
+// dump ends in the time at which it was made.
+var fileNames = sync.OnceValue(func() []*regexp.Regexp {
+	return []*regexp.Regexp{
+		regexp.MustCompile(`^request_dump_(.+?)_\d{8}_\d{6}(?:_\d+)?\.json$`),
+		regexp.MustCompile(`^(?:session_)?(\d{8}_\d{6}_[0-9a-f]{4,16})\.jsonl?$`),
+	}
+})
+
+// files lists the dumps and the transcripts beside the database.
+func (l *lister) files(root *os.Root) {
+	entries, err := fs.ReadDir(root.FS(), sessionsName)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			l.Notices = append(l.Notices, session.Skipped(filepath.Join(l.store.root, sessionsName), err))
+		}
+		return
+	}
+	for _, e := range entries {
+		for i, names := range fileNames() {
+			if m := names.FindStringSubmatch(e.Name()); m != nil && session.SafeID(m[1]) {
+				l.file(e, m[1], i == 0)
+				break
+			}
+		}
+	}
+}
+
+// file lists one. It goes when its session does.
+func (l *lister) file(e fs.DirEntry, id string, dump bool) {
+	path := filepath.Join(l.store.root, sessionsName, e.Name())
+	info, err := e.Info()
+	if err == nil && !info.Mode().IsRegular() {
+		return
+	}
+	if err != nil {
+		l.Notices = append(l.Notices, session.Skipped(path, err))
+		return
+	}
+	of := l.byID[id]
+	ref := session.Ref{
+		Runtime: session.RuntimeHermes, Agent: of.Agent, ID: session.CleanID(e.Name()), Key: id + "/" + e.Name(), Store: l.store.root, Path: path,
+		Kind: session.KindOutput, Parent: id, Bytes: info.Size(), ModTime: info.ModTime(), Expires: of.Expires, State: session.StateUnsupported,
+		Reason: "a transcript of an earlier version: archived with its session, not remembered",
+	}
+	if ref.Agent == "" {
+		ref.Agent = l.store.agent()
+	}
+	if of.Parent != "" {
+		ref.Parent = of.Parent
+	}
+	if dump {
+		ref.Reason = "a dump of a request that failed: archived with its session, not remembered"
+	}
+	l.Refs = append(l.Refs, ref)
+}
+
+// inDays is a span of time in whole days.
+func inDays(d time.Duration) string {
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", d.Hours()/24), ".0") + " days"
+}

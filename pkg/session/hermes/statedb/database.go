@@ -1,0 +1,387 @@
+package statedb
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/session/rowlog"
+	"github.com/sessctl/sessctl/pkg/session/sqlitefile"
+)
+
+// File is where a database lies.
+type File = sqlitefile.File
+
+// ErrSchema is returned for a database without the tables of sessions.
+var ErrSchema = errors.New("not a database of Hermes' sessions")
+
+// The schemas that are known. One that is newer is read as far as its columns
+// have the names of today, and nothing of it is changed.
+const (
+	OldestSchema = 16
+	NewestSchema = 30
+)
+
+const (
+	sessionTable = "sessions"
+	messageTable = "messages"
+	promptTable  = "system_prompts"
+	metaTable    = "state_meta"
+)
+
+// required is what every version has.
+func required() map[string][]string {
+	return map[string][]string{
+		sessionTable: {"id", "source", "started_at"},
+		messageTable: {"id", "session_id", "role", "content", "timestamp"},
+	}
+}
+
+// Database is a database as it was at one moment. It may be used by several
+// goroutines at once.
+type Database struct {
+	*sqlitefile.Database
+	conn   *sql.Conn
+	tables rowlog.Tables
+	// Schema is its version, 0 if it does not say.
+	Schema int
+}
+
+// Open opens a database for reading, without a trace ([sqlitefile.Open]). It
+// returns an error that wraps [ErrSchema] for a database of something else.
+func Open(ctx context.Context, f File) (*Database, error) {
+	d := &Database{}
+	var err error
+	d.Database, err = sqlitefile.Open(ctx, f, func(ctx context.Context, conn *sql.Conn) (err error) {
+		d.conn = conn
+		d.tables, d.Schema, err = readSchema(ctx, conn)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// Databases are the open databases of a store.
+type Databases = sqlitefile.Cache[*Database]
+
+// NewDatabases returns a cache in which none is open.
+func NewDatabases() *Databases { return &Databases{Open: Open} }
+
+// readSchema reads what tables there are, and checks that they are Hermes'.
+func readSchema(ctx context.Context, conn rowlog.Querier) (tables rowlog.Tables, version int, err error) {
+	if tables, err = rowlog.ReadTables(ctx, conn); errors.Is(err, rowlog.ErrEncoding) {
+		err = fmt.Errorf("%w: %w", ErrSchema, err)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	if missing := tables.Missing(required()); missing != "" {
+		return nil, 0, fmt.Errorf("%w: %s", ErrSchema, missing)
+	}
+	if tables["schema_version"].Has("version") {
+		err = conn.QueryRowContext(ctx, "SELECT coalesce(max(CAST(version AS INTEGER)), 0) FROM schema_version").Scan(&version)
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("read its version: %w", err)
+	}
+	return tables, version, nil
+}
+
+// Session is one session in the database.
+type Session struct {
+	ID        string
+	Parent    string // the session that it came from, or ""
+	Source    string // where it is held: cli, telegram, cron
+	Key       string // the routing key of a gateway, or ""
+	Directory string // that it works in, or ""
+	Model     string
+	EndReason string // why it ended, or ""
+	Delegate  bool   // an agent of its parent has begun it
+	Continues bool   // a compaction of its parent goes on in it
+	Pinned    bool   // its program never prunes it
+	Messages  int
+	Bytes     int64 // of its texts
+	// Started, Ended and Active are zero for a time that is not known. Active is
+	// the last sign of life as the program counts it when it prunes.
+	Started, Ended, Active time.Time
+}
+
+// ByActivity reports whether the program prunes by the last sign of life. Earlier
+// versions go by when a session began.
+func (d *Database) ByActivity() bool { return d.tables[sessionTable].Has("last_activity_at") }
+
+// Sessions returns the sessions in the order of their ids. It reads no text.
+func (d *Database) Sessions(ctx context.Context) ([]Session, error) {
+	t := table{d.tables[sessionTable]}
+	columns := []string{"id"}
+	for _, c := range []string{"parent_session_id", "source", "session_key", "cwd", "model", "end_reason", "model_config", "pinned"} {
+		columns = append(columns, t.Text(c))
+	}
+	for _, c := range []string{"started_at", "ended_at", "last_activity_at"} {
+		columns = append(columns, t.number(c))
+	}
+	columns = append(columns, t.size("id", "title", "system_prompt", "model_config"))
+	rows, err := d.conn.QueryContext(ctx, "SELECT "+strings.Join(columns, ", ")+" FROM sessions ORDER BY id")
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	var markers []marks
+	all, err := rowlog.Collect(rows, "list sessions", func(rows *sql.Rows) (s Session, err error) {
+		var config, pinned string
+		var started, ended, active sql.NullFloat64
+		err = rows.Scan(&s.ID, &s.Parent, &s.Source, &s.Key, &s.Directory, &s.Model, &s.EndReason, &config, &pinned, &started, &ended, &active, &s.Bytes)
+		s.Started, s.Ended, s.Active = moment(started), moment(ended), moment(active)
+		s.Pinned = pinned != "" && pinned != "0"
+		markers = append(markers, readMarks(config))
+		return s, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	relate(all, markers)
+	return all, d.weigh(ctx, all)
+}
+
+// marks are what the configuration of a session says of how it came about.
+type marks struct {
+	Branched string `json:"_branched_from"`
+	Delegate string `json:"_delegate_from"`
+	Reset    string `json:"_reset_from"`
+}
+
+func readMarks(config string) (m marks) {
+	_ = json.Unmarshal([]byte(config), &m) // what it does not say it does not say
+	return m
+}
+
+// relate says of every session that has a parent how it came from it. A session
+// that a compaction began has the configuration of its parent, marks included: a
+// mark counts only if it names the parent.
+func relate(all []Session, markers []marks) {
+	ended := map[string]string{}
+	for _, s := range all {
+		ended[s.ID] = s.EndReason
+	}
+	for i := range all {
+		s, m := &all[i], markers[i]
+		if s.Parent == "" {
+			continue
+		}
+		s.Delegate = m.Delegate == s.Parent || s.Source == "subagent"
+		forked := s.Delegate || m.Branched == s.Parent || m.Reset == s.Parent || s.Source == "tool"
+		s.Continues = !forked && ended[s.Parent] == "compression"
+	}
+}
+
+// number is a column of numbers, as an expression; NULL if the table lacks it, and
+// for what is no number.
+func (t table) number(column string) string {
+	if !t.Has(column) {
+		return "NULL"
+	}
+	return "iif(typeof(" + rowlog.Quoted(column) + ") IN ('real', 'integer'), " + rowlog.Quoted(column) + ", NULL)"
+}
+
+// size adds up the bytes of columns of text, as an expression.
+func (t table) size(columns ...string) string {
+	sum := []string{"0"}
+	for _, c := range columns {
+		if t.Has(c) {
+			sum = append(sum, "coalesce(octet_length("+rowlog.Quoted(c)+"), 0)")
+		}
+	}
+	return strings.Join(sum, " + ")
+}
+
+// moment is a time in seconds since 1970, if it is one: in the years of this
+// century and of the last one.
+func moment(seconds sql.NullFloat64) time.Time {
+	const latest = 1 << 32
+	if !seconds.Valid || !(seconds.Float64 > 0 && seconds.Float64 < latest) {
+		return time.Time{}
+	}
+	whole, part := math.Modf(seconds.Float64)
+	return time.Unix(int64(whole), int64(part*1e6)*1000).UTC()
+}
+
+// texts are the columns of a message that hold text.
+func texts() []string {
+	return []string{"content", "tool_calls", "reasoning", "reasoning_content", "reasoning_details", "codex_reasoning_items", "codex_message_items", "api_content"}
+}
+
+// weigh counts the messages of all sessions and the bytes of their texts, and
+// looks for the newest. The table is read in the order in which it lies.
+func (d *Database) weigh(ctx context.Context, all []Session) error {
+	place := map[string]int{}
+	for i, s := range all {
+		place[s.ID] = i
+	}
+	t := table{d.tables[messageTable]}
+	rows, err := d.conn.QueryContext(ctx, "SELECT session_id, "+t.number("timestamp")+", "+t.size(texts()...)+" FROM messages NOT INDEXED")
+	if err != nil {
+		return fmt.Errorf("list sessions: %w", err)
+	}
+	_, err = rowlog.Collect(rows, "list sessions", func(rows *sql.Rows) (none struct{}, err error) {
+		var id sql.RawBytes
+		var at sql.NullFloat64
+		var size int64
+		if err := rows.Scan(&id, &at, &size); err != nil {
+			return none, err
+		}
+		if i, ok := place[string(id)]; ok {
+			s := &all[i]
+			s.Bytes += size
+			s.Messages++
+			if when := moment(at); when.After(s.Active) {
+				s.Active = when
+			}
+		}
+		return none, nil
+	})
+	for i := range all {
+		if all[i].Active.IsZero() {
+			all[i].Active = all[i].Started
+		}
+	}
+	return errors.Join(err, d.Unchanged())
+}
+
+// LastPrune is when the program has pruned last by itself, zero for never.
+func (d *Database) LastPrune(ctx context.Context) (time.Time, error) {
+	if !d.tables[metaTable].Has("key", "value") {
+		return time.Time{}, nil
+	}
+	var value string
+	err := d.conn.QueryRowContext(ctx, "SELECT coalesce(CAST(value AS TEXT), '') FROM state_meta WHERE key = 'last_auto_prune'").Scan(&value)
+	if errors.Is(err, sql.ErrNoRows) {
+		return time.Time{}, nil
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read when it was pruned last: %w", err)
+	}
+	seconds, err := strconv.ParseFloat(value, 64)
+	return moment(sql.NullFloat64{Float64: seconds, Valid: err == nil}), nil
+}
+
+// Held returns until when a turn, or a compaction, of the session is going on by
+// the program's own leases; zero if there is none.
+func (d *Database) Held(ctx context.Context, session string) (until time.Time, err error) {
+	for name, column := range map[string]string{"compression_locks": "session_id", "session_turn_leases": "conversation_id"} {
+		if !d.tables[name].Has(column, "expires_at") {
+			continue
+		}
+		var at sql.NullFloat64
+		err := d.conn.QueryRowContext(ctx, "SELECT max(expires_at) FROM "+name+" WHERE "+column+" = ?", session).Scan(&at)
+		if err != nil {
+			return until, fmt.Errorf("read the leases of %s: %w", session, err)
+		}
+		if end := moment(at); end.After(until) {
+			until = end
+		}
+	}
+	return until, nil
+}
+
+// Part is what a kind of tables takes up, in bytes of pages.
+type Part struct {
+	Name  string
+	Bytes int64
+}
+
+// Parts says what the database is made of, the largest part first. Every page is
+// looked at.
+func (d *Database) Parts(ctx context.Context) ([]Part, error) {
+	rows, err := d.conn.QueryContext(ctx, "SELECT coalesce(m.tbl_name, s.name), s.name, sum(s.pgsize) FROM dbstat s LEFT JOIN sqlite_schema m ON m.name = s.name WHERE s.aggregate = TRUE GROUP BY s.name")
+	if err != nil {
+		return nil, fmt.Errorf("measure its tables: %w", err)
+	}
+	sizes := map[string]int64{}
+	_, err = rowlog.Collect(rows, "measure its tables", func(rows *sql.Rows) (none struct{}, err error) {
+		var table, name string
+		var size int64
+		if err := rows.Scan(&table, &name, &size); err != nil {
+			return none, err
+		}
+		sizes[partOf(table, name)] += size
+		return none, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	parts := make([]Part, 0, len(sizes))
+	for name, size := range sizes {
+		parts = append(parts, Part{name, size})
+	}
+	slices.SortFunc(parts, func(x, y Part) int {
+		if x.Bytes != y.Bytes {
+			return int(max(min(y.Bytes-x.Bytes, 1), -1))
+		}
+		return strings.Compare(x.Name, y.Name)
+	})
+	return parts, nil
+}
+
+// partOf names what a table or an index is for.
+func partOf(table, name string) string {
+	rest, full := strings.CutPrefix(table, "messages_fts")
+	switch {
+	case full && strings.HasSuffix(rest, "_content"):
+		return "text copied for search"
+	case full && strings.HasPrefix(rest, "_trigram"):
+		return "search index by trigrams"
+	case full && strings.HasPrefix(rest, "_cjk"):
+		return "search index of Chinese, Japanese and Korean"
+	case full:
+		return "search index by words"
+	case table != name:
+		return "other indexes"
+	case table == messageTable:
+		return "messages"
+	case table == sessionTable, table == promptTable:
+		return "sessions and prompts"
+	}
+	return "other tables"
+}
+
+// table is a table that expressions are made for.
+type table struct{ rowlog.Table }
+
+// CountMessages returns the number of messages of a session.
+func (d *Database) CountMessages(ctx context.Context, session string) (n int, err error) {
+	err = d.conn.QueryRowContext(ctx, "SELECT count(*) FROM messages WHERE session_id = ?", session).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count messages of %s: %w", session, err)
+	}
+	return n, nil
+}
+
+// Changed returns when a session was changed last, and whether it has ended. The
+// error wraps fs.ErrNotExist if there is none.
+func (d *Database) Changed(ctx context.Context, session string) (changed time.Time, ended bool, err error) {
+	t := table{d.tables[sessionTable]}
+	var at [4]sql.NullFloat64
+	err = d.conn.QueryRowContext(ctx, "SELECT "+t.number("started_at")+", "+t.number("ended_at")+", "+t.number("last_activity_at")+
+		", (SELECT max(timestamp) FROM messages m WHERE m.session_id = s.id AND typeof(m.timestamp) IN ('real', 'integer')) FROM sessions s WHERE id = ?", session).Scan(&at[0], &at[1], &at[2], &at[3])
+	if errors.Is(err, sql.ErrNoRows) {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return changed, false, fmt.Errorf("read session %s: %w", session, err)
+	}
+	for _, a := range at {
+		if when := moment(a); when.After(changed) {
+			changed = when
+		}
+	}
+	return changed, !moment(at[1]).IsZero(), nil
+}

@@ -1,0 +1,237 @@
+package hermes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/hermes/statedb"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
+)
+
+// Store is one home of Hermes, or of one of its profiles, a [session.Store]. It
+// holds nothing open but the database that it has read, until it is closed, and
+// may be used by several goroutines at once.
+type Store struct {
+	root      string
+	pin       *logfile.Pin
+	databases *statedb.Databases
+}
+
+// Open returns the store of a home.
+func Open(root string) *Store {
+	return &Store{root: logfile.Absolute(root), pin: &logfile.Pin{}, databases: statedb.NewDatabases()}
+}
+
+// Runtime implements [session.Store].
+func (s *Store) Runtime() string { return session.RuntimeHermes }
+
+// Root implements [session.Store].
+func (s *Store) Root() string { return s.root }
+
+// Close gives the database back if it was read.
+func (s *Store) Close() error { return s.databases.Close() }
+
+const (
+	databaseName = "state.db"
+	profilesName = "profiles"
+	sessionsName = "sessions"
+	configName   = "config.yaml"
+)
+
+// Roots returns the homes with a database: the one of the environment, or the
+// usual one, and those of its profiles.
+func Roots(home string, getenv func(string) string) (found []string) {
+	base := logfile.Expand(getenv("HERMES_HOME"), home)
+	if base == "" {
+		if base = filepath.Join(home, ".hermes"); home == "" {
+			return nil
+		}
+	}
+	places, _ := filepath.Glob(filepath.Join(quotedGlob(base), profilesName, "*"))
+	for _, root := range logfile.Existing(append([]string{base}, places...)...) {
+		if info, err := os.Stat(filepath.Join(root, databaseName)); err == nil && info.Mode().IsRegular() {
+			found = append(found, root)
+		}
+	}
+	return found
+}
+
+// quotedGlob is a path in which no character stands for others.
+func quotedGlob(path string) string {
+	var quoted []rune
+	for _, r := range path {
+		if r == '*' || r == '?' || r == '[' {
+			quoted = append(quoted, '[', r, ']')
+			continue
+		}
+		quoted = append(quoted, r)
+	}
+	return string(quoted)
+}
+
+// agent is the name of the agent of a session without a directory: of a profile,
+// its name.
+func (s *Store) agent() string {
+	if filepath.Base(filepath.Dir(s.root)) == profilesName {
+		return session.CleanAgent(filepath.Base(s.root))
+	}
+	return session.RuntimeHermes
+}
+
+// file is where the database lies.
+func (s *Store) file() statedb.File {
+	return statedb.File{Base: s.root, Name: databaseName, OpenRoot: s.pin.OpenRoot}
+}
+
+func (s *Store) path() string { return filepath.Join(s.root, databaseName) }
+
+// database opens the database of a session as it was listed, and what gives it
+// back.
+func (s *Store) database(ctx context.Context, ref session.Ref) (db *statedb.Database, id string, release func(), err error) {
+	path, id := cutPath(ref.Path)
+	if path != s.path() || !session.SafeID(id) {
+		return nil, "", nil, fmt.Errorf("%s is not a session of the store %s", ref.Path, s.root)
+	}
+	db, release, err = s.databases.Known(ctx, s.file())
+	return db, id, release, err
+}
+
+// OpenLog implements [session.LogSource]. It is of the moment at which the
+// store was listed last.
+func (s *Store) OpenLog(ctx context.Context, ref session.Ref) (io.ReadCloser, error) {
+	db, id, release, err := s.database(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	log, err := db.Log(ctx, id)
+	if err != nil {
+		release()
+		return nil, err
+	}
+	return &openLog{log, release}, nil
+}
+
+// openLog gives the database back when it is closed.
+type openLog struct {
+	io.Reader
+	release func()
+}
+
+// Close implements io.Closer.
+func (l *openLog) Close() error {
+	l.release()
+	return nil
+}
+
+// Tail implements [session.Store]. No call of a model is counted by itself, so
+// all that is in the context is read and estimated.
+func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error) {
+	if ref.Kind != session.KindStored {
+		return session.Tail{}, fmt.Errorf("%w: %s is no session", session.ErrUnknownFormat, ref.Path)
+	}
+	db, id, release, err := s.database(ctx, ref)
+	if err != nil {
+		return session.Tail{}, err
+	}
+	defer release()
+	log, err := db.Context(ctx, id)
+	if err != nil {
+		return session.Tail{}, err
+	}
+	tail, err := session.TailScan(ctx, log, ref.ModTime, s.Scan)
+	if err != nil {
+		return session.Tail{}, err
+	}
+	tail.Messages, err = db.CountMessages(ctx, id)
+	return tail, err
+}
+
+// CountMessages implements [session.MessageCounter].
+func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error) {
+	db, id, release, err := s.database(ctx, ref)
+	if err != nil {
+		return 0, err
+	}
+	defer release()
+	return db.CountMessages(ctx, id)
+}
+
+// Busy implements [session.Liveness]: by the program's own leases, by when the
+// session was used, and by its last turn. A session that has ended is never in a
+// turn.
+func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
+	if ref.Kind != session.KindStored {
+		return s.busyFile(ref, now, quiet)
+	}
+	_, id := cutPath(ref.Path)
+	db, release, err := s.databases.Fresh(ctx, s.file())
+	if errors.Is(err, fs.ErrNotExist) {
+		return logfile.Gone(ref.Path)
+	}
+	if err != nil {
+		return err
+	}
+	defer release()
+	until, err := db.Held(ctx, id)
+	if err != nil {
+		return err
+	}
+	if until.After(now) {
+		return &session.BusyError{Path: ref.Path, Reason: "a turn of it is going on, by the program's own lease"}
+	}
+	changed, ended, err := db.Changed(ctx, id)
+	if errors.Is(err, fs.ErrNotExist) {
+		return logfile.Gone(ref.Path)
+	}
+	if err != nil {
+		return err
+	}
+	if age := now.Sub(changed); age.Abs() < quiet {
+		return &session.BusyError{Path: ref.Path, Reason: "something was said a moment ago"}
+	}
+	if ended {
+		return nil
+	}
+	tail, err := s.Tail(ctx, ref)
+	if err != nil {
+		return err
+	}
+	return session.CheckAnswered(ref.Path, tail)
+}
+
+func (s *Store) busyFile(ref session.Ref, now time.Time, quiet time.Duration) error {
+	info, err := os.Lstat(ref.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return logfile.Gone(ref.Path)
+	}
+	if err != nil {
+		return fmt.Errorf("look at the file: %w", err)
+	}
+	return session.CheckQuiet(ref.Path, info, now, quiet)
+}
+
+// OwnCommand implements [session.Adviser].
+func (s *Store) OwnCommand(session.Ref) string {
+	return "/compress in the session makes its context small"
+}
+
+// DatabaseParts implements [session.PartMeasurer].
+func (s *Store) DatabaseParts(ctx context.Context) (all []session.DatabasePart, err error) {
+	db, release, err := s.databases.Fresh(ctx, s.file())
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	parts, err := db.Parts(ctx)
+	for _, p := range parts {
+		all = append(all, session.DatabasePart{Database: s.path(), Name: p.Name, Bytes: p.Bytes})
+	}
+	return all, err
+}
