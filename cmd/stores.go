@@ -23,6 +23,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/openclaw"
 	"github.com/sessctl/sessctl/pkg/session/opencode"
 	"github.com/sessctl/sessctl/pkg/session/pi"
+	"github.com/sessctl/sessctl/pkg/session/qwen"
 	"github.com/sessctl/sessctl/pkg/session/yarnnn"
 	"github.com/spf13/cobra"
 )
@@ -428,6 +429,7 @@ func runtimes() []runtimeKind {
 		{name: session.RuntimeCodex, traits: codex.Traits, roots: onDisk(codex.Roots), open: func(root string, _ config) session.Store { return codex.Open(root) }},
 		{name: session.RuntimeClaude, traits: claude.Traits, roots: onDisk(claude.Roots), open: func(root string, _ config) session.Store { return claude.Open(root) }},
 		{name: session.RuntimeGemini, traits: gemini.Traits, roots: onDisk(gemini.Roots), open: func(root string, _ config) session.Store { return gemini.Open(root) }},
+		{name: session.RuntimeQwen, traits: qwen.Traits, roots: onDisk(qwen.Roots), open: func(root string, _ config) session.Store { return qwen.Open(root) }},
 		{name: session.RuntimeOpenCode, traits: opencode.Traits, roots: onDisk(opencode.Roots), open: openOpenCode(session.RuntimeOpenCode)},
 		{name: session.RuntimeKilo, traits: opencode.KiloTraits, roots: onDisk(opencode.KiloRoots), open: openOpenCode(session.RuntimeKilo)},
 		{name: session.RuntimeCopilot, traits: copilot.Traits, roots: onDisk(copilot.Roots), open: func(root string, _ config) session.Store { return copilot.Open(root) }},

@@ -32,6 +32,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/openclaw"
 	"github.com/sessctl/sessctl/pkg/session/opencode"
 	"github.com/sessctl/sessctl/pkg/session/pi"
+	"github.com/sessctl/sessctl/pkg/session/qwen"
 )
 
 // Replay is held to readers that share no code with it: for each runtime one, in
@@ -55,7 +56,7 @@ func readersOf() map[session.Format]reader {
 		session.FormatAnnabelle: annabelleContext, session.FormatMacStats: macStatsContext,
 		session.FormatCodex: codexContext, session.FormatCodexBare: codexContext,
 		session.FormatGemini: geminiContext, session.FormatGeminiJSON: geminiContext, session.FormatClaude: claudeContext,
-		session.FormatOpenCode: openCodeContext, session.FormatOMP: piContext, session.FormatCopilot: copilotContext, session.FormatHermes: hermesContext,
+		session.FormatOpenCode: openCodeContext, session.FormatOMP: piContext, session.FormatCopilot: copilotContext, session.FormatHermes: hermesContext, session.FormatQwen: qwenContext,
 	}
 }
 
@@ -65,7 +66,7 @@ func storesOf() map[session.Format]replay.Scanner {
 		session.FormatAnnabelle: annabelle.Open("", annabelle.Options{}), session.FormatMacStats: macstats.Open("", macstats.Options{}),
 		session.FormatCodex: codex.Open(""), session.FormatCodexBare: codex.Open(""),
 		session.FormatGemini: gemini.Open(""), session.FormatGeminiJSON: gemini.Open(""), session.FormatClaude: claude.Open(""),
-		session.FormatOpenCode: opencode.Open(session.RuntimeOpenCode, ""), session.FormatOMP: omp.Open(""), session.FormatCopilot: copilot.Open(""), session.FormatHermes: hermes.Open(""),
+		session.FormatOpenCode: opencode.Open(session.RuntimeOpenCode, ""), session.FormatOMP: omp.Open(""), session.FormatCopilot: copilot.Open(""), session.FormatHermes: hermes.Open(""), session.FormatQwen: qwen.Open(""),
 	}
 }
 

@@ -156,6 +156,8 @@ func (d *detector) openedBy(s sketch) Format {
 		return d.piFamily(s)
 	case s.kind == "title" && s.has(hasUpdatedAt|hasPad):
 		return FormatOMP
+	case s.has(hasSessionID|hasUUID) && (s.has(hasProvenance) || s.has(hasMessageParts)):
+		return FormatQwen
 	case s.kind == "opencode.session":
 		return FormatOpenCode
 	case copilotTypes[s.kind] && s.has(hasStringID|hasTimestamp|hasParentID):
@@ -291,6 +293,8 @@ const (
 	hasCreatedAt
 	hasUpdatedAt
 	hasPad
+	hasProvenance
+	hasMessageParts
 )
 
 func (s *sketch) has(keys uint64) bool { return s.keys&keys == keys }
@@ -303,7 +307,7 @@ var plainKeys = map[string]uint64{
 	"projectHash": hasProjectHash, "startTime": hasStartTime, "lastUpdated": hasLastUpdated,
 	"session_id": hasSnakeSessionID, "sequence_number": hasSequenceNumber, "uuid": hasUUID,
 	"leafUuid": hasLeafUUID, "messages": hasMessages, "session": hasSession, "items": hasItems,
-	"pid": hasPID, "createdAt": hasCreatedAt, "updatedAt": hasUpdatedAt, "pad": hasPad,
+	"pid": hasPID, "createdAt": hasCreatedAt, "updatedAt": hasUpdatedAt, "pad": hasPad, "provenance": hasProvenance,
 }
 
 // sketch draws one JSON object. whole is false if text is anything else or
@@ -361,6 +365,9 @@ func (s *sketch) object(c *jsonl.Cursor, message bool) {
 		session = session || string(c.Key()) == "sessionId"
 		if message && string(c.Key()) == "role" {
 			s.keys |= hasMessageRole
+		}
+		if message && string(c.Key()) == "parts" {
+			s.keys |= hasMessageParts
 		}
 	}
 	if session {

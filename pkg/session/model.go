@@ -34,6 +34,7 @@ const (
 	RuntimeKilo      = "kilo"
 	RuntimeOMP       = "omp"
 	RuntimeCopilot   = "copilot"
+	RuntimeQwen      = "qwen"
 )
 
 // State says whether a session may be changed now.
@@ -349,6 +350,7 @@ const (
 	FormatOMP           Format = "omp"            // oh-my-pi: records of pi behind a slot for the title
 	FormatCopilot       Format = "copilot"        // an event log of GitHub Copilot CLI
 	FormatHermes        Format = "hermes"         // a session of Hermes' database, written out
+	FormatQwen          Format = "qwen"           // Qwen Code
 	FormatOpenClawIndex Format = "openclaw-index" // sessions.json
 	FormatOpenClawLock  Format = "openclaw-lock"  // a write lock
 	FormatTrajectory    Format = "trajectory"     // OpenClaw's run trace beside a session: not a session

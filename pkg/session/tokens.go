@@ -167,6 +167,9 @@ func (t *tailScan) compacted(m *Message) {
 	kept, _ := t.context.Kept(m)
 	t.context.Drop(kept)
 	t.base, t.counted = m.EstimateTokens(), false
+	for i := range m.Kept {
+		t.base += m.Kept[i].EstimateTokens()
+	}
 	if t.last == 0 {
 		t.answered = true // nobody waits: nothing was said since
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/partsformat"
 )
 
 // kind is what a record is.
@@ -44,7 +45,7 @@ type decoder struct {
 	calls    jsonl.Cursor
 	thoughts jsonl.Cursor
 	tokens   jsonl.Cursor
-	deep     jsonl.Cursor
+	reader   partsformat.Reader
 
 	record  record
 	group   group
@@ -214,7 +215,7 @@ const ownPrefix = "gemini."
 // build makes the messages of a record.
 func (d *decoder) build() {
 	r := &d.record
-	d.group.id = r.id
+	d.group.id, d.reader.ID = r.id, r.id
 	m := session.Message{ID: r.id, Model: r.model}
 	switch name := string(r.name); name {
 	case "user":
@@ -229,14 +230,14 @@ func (d *decoder) build() {
 		m.Role, m.CustomType = session.RoleInjected, append([]byte("type "), r.name...)
 	}
 	d.thinking(&m)
-	results := d.parts(&d.content, r.content, &m)
+	results := d.reader.Parts(&d.content, r.content, &m)
 	results = append(results, d.toolCalls(&m)...)
 	d.usage(&m)
 	if m.Role == session.RoleUser {
 		d.typed(&m)
 	}
 	if m.IsError {
-		m.ErrorText = firstText(&m)
+		m.ErrorText = partsformat.FirstText(&m)
 	}
 	if len(m.Parts) > 0 || len(results) == 0 {
 		d.group.messages = append(d.group.messages, m)
@@ -248,7 +249,7 @@ func (d *decoder) build() {
 // the summary of a compression, and the description of the workspace that opens
 // a chat, which has a hash for an id.
 func (d *decoder) typed(m *session.Message) {
-	text := bytes.TrimSpace(firstText(m))
+	text := bytes.TrimSpace(partsformat.FirstText(m))
 	switch {
 	case bytes.HasPrefix(text, []byte("<state_snapshot>")):
 		m.Role, m.Compaction = session.RoleSummary, true
@@ -256,142 +257,6 @@ func (d *decoder) typed(m *session.Message) {
 		bytes.HasPrefix(text, []byte("This is the Gemini CLI. We are setting up the context")),
 		len(m.ID) == 32 && bytes.IndexByte(m.ID, '-') < 0:
 		m.Role, m.CustomType = session.RoleInjected, []byte(ownPrefix+"session_context")
-	}
-}
-
-func firstText(m *session.Message) []byte {
-	for i := range m.Parts {
-		if m.Parts[i].Kind == session.PartText {
-			return m.Parts[i].Text
-		}
-	}
-	return nil
-}
-
-func addText(m *session.Message, text []byte) {
-	if len(text) > 0 {
-		m.Parts = append(m.Parts, session.Part{Kind: session.PartText, Text: text})
-	}
-}
-
-// parts reads content: a string, a part, or a list of both. The results of
-// tools among them are messages of their own.
-func (d *decoder) parts(c *jsonl.Cursor, raw []byte, m *session.Message) (results []session.Message) {
-	c.Reset(raw)
-	if c.Kind() != jsonl.Array {
-		return d.part(c, m, nil)
-	}
-	c.EnterArray()
-	for c.NextElement() {
-		results = d.part(c, m, results)
-	}
-	return results
-}
-
-func (d *decoder) part(c *jsonl.Cursor, m *session.Message, results []session.Message) []session.Message {
-	if c.Kind() == jsonl.String {
-		text, _ := c.Bytes()
-		addText(m, text)
-		return results
-	}
-	thought := false
-	var text []byte
-	for ok := c.EnterObject(); ok && c.NextKey(); {
-		switch string(c.Key()) {
-		case "text":
-			text, _ = c.Bytes()
-		case "thought":
-			thought, _ = c.Bool()
-		case "functionCall":
-			d.functionCall(c, m)
-		case "functionResponse":
-			results = append(results, d.functionResponse(c))
-		case "inlineData":
-			m.Parts = append(m.Parts, session.Part{Kind: session.PartImage, Size: dataSize(c)})
-		}
-	}
-	if thought && len(text) > 0 {
-		m.Parts = append(m.Parts, session.Part{Kind: session.PartThinking, Text: text})
-	} else {
-		addText(m, text)
-	}
-	return results
-}
-
-// dataSize is the size of an inlineData's base64 text, in bytes.
-func dataSize(c *jsonl.Cursor) (size int64) {
-	for ok := c.EnterObject(); ok && c.NextKey(); {
-		if string(c.Key()) == "data" {
-			size = int64(max(len(c.Raw())-2, 0))
-		}
-	}
-	return size
-}
-
-func (d *decoder) functionCall(c *jsonl.Cursor, m *session.Message) {
-	p := session.Part{Kind: session.PartToolCall}
-	for ok := c.EnterObject(); ok && c.NextKey(); {
-		switch string(c.Key()) {
-		case "id":
-			p.CallID, _ = c.Bytes()
-		case "name":
-			p.Name, _ = c.Bytes()
-		case "args":
-			p.Text = arguments(c)
-		}
-	}
-	m.Parts = append(m.Parts, p)
-}
-
-func arguments(c *jsonl.Cursor) []byte {
-	if c.IsNull() {
-		c.Skip()
-		return nil
-	}
-	return c.Raw()
-}
-
-// functionResponse makes the message of a tool's result.
-func (d *decoder) functionResponse(c *jsonl.Cursor) session.Message {
-	m := session.Message{ID: d.record.id, Role: session.RoleToolResult}
-	var response []byte
-	for ok := c.EnterObject(); ok && c.NextKey(); {
-		switch string(c.Key()) {
-		case "id":
-			m.CallID, _ = c.Bytes()
-		case "name":
-			m.ToolName, _ = c.Bytes()
-		case "response":
-			response = c.Raw()
-		}
-	}
-	d.response(&m, response)
-	return m
-}
-
-// response reads {"output":…} or {"error":…}; any other answer is kept as it is.
-func (d *decoder) response(m *session.Message, raw []byte) {
-	c := &d.deep
-	c.Reset(raw)
-	if c.Kind() == jsonl.String {
-		text, _ := c.Bytes()
-		addText(m, bytes.Clone(text)) // the cursor is used again for the next result
-		return
-	}
-	found := false
-	for ok := c.EnterObject(); ok && c.NextKey(); {
-		key := string(c.Key())
-		if key != "output" && key != "error" {
-			continue
-		}
-		if text, ok := c.Bytes(); ok {
-			found = true
-			addText(m, bytes.Clone(text))
-			m.IsError = m.IsError || key == "error"
-		}
-	}
-	if !found && len(raw) > 0 && string(raw) != "null" {
-		addText(m, raw)
 	}
 }
 
@@ -434,11 +299,11 @@ func (d *decoder) toolCall(c *jsonl.Cursor, m *session.Message) ([]session.Messa
 		case "name":
 			t.Name, _ = c.Bytes()
 		case "args":
-			t.Text = arguments(c)
+			t.Text = partsformat.Arguments(c)
 		case "status":
 			t.status, _ = c.Bytes()
 		case "result":
-			t.result = arguments(c)
+			t.result = partsformat.Arguments(c)
 		case "resultDisplay":
 			if d.details && c.Kind() == jsonl.Object {
 				t.details = c.Raw()
@@ -459,9 +324,9 @@ func (d *decoder) resultOf(t *call) ([]session.Message, bool) {
 	switch {
 	case t.result != nil:
 		var c jsonl.Cursor // a message may hold many results, and all must stay
-		results = d.parts(&c, t.result, &whole)
+		results = d.reader.Parts(&c, t.result, &whole)
 	case t.shown && finished(t.status):
-		addText(&whole, t.display)
+		partsformat.AddText(&whole, t.display)
 	}
 	if len(whole.Parts) > 0 && len(results) > 0 {
 		results[0].Parts = append(results[0].Parts, whole.Parts...)
@@ -472,7 +337,7 @@ func (d *decoder) resultOf(t *call) ([]session.Message, bool) {
 		r := &results[i]
 		r.CallID, r.ToolName, r.Details = t.CallID, t.Name, t.details
 		r.IsError = r.IsError || string(t.status) == "error" || string(t.status) == "cancelled"
-		if code, ok := exitOf(firstText(r)); ok {
+		if code, ok := partsformat.ExitOf(partsformat.FirstText(r)); ok {
 			r.ExitCode, r.HasExit = code, true
 			r.IsError = r.IsError || code != 0
 		}
@@ -486,32 +351,6 @@ func finished(status []byte) bool {
 		return true
 	}
 	return false
-}
-
-// exitOf reads the exit code from the line that Gemini writes below a
-// command's output. It stands in the last lines.
-func exitOf(text []byte) (code int, ok bool) {
-	const near = 512
-	text = text[max(0, len(text)-near):]
-	_, rest, found := bytes.Cut(text, []byte("\nExit Code: "))
-	if !found {
-		return 0, false
-	}
-	digits, _, _ := bytes.Cut(rest, []byte("\n"))
-	digits, minus := bytes.CutPrefix(bytes.TrimSpace(digits), []byte("-"))
-	if len(digits) == 0 || len(digits) > 9 {
-		return 0, false
-	}
-	for _, b := range digits {
-		if b < '0' || b > '9' {
-			return 0, false
-		}
-		code = 10*code + int(b-'0')
-	}
-	if minus {
-		code = -code
-	}
-	return code, true
 }
 
 // thinking adds the thoughts of a model's message.

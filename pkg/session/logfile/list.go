@@ -137,7 +137,7 @@ func (l *Lister) Located(d *Dir, name, reason string) (session.Ref, bool) {
 		return session.Ref{}, false
 	}
 	ref, ok := l.Ref(d, name)
-	ref.Agent, ref.ID, ref.Key, ref.Kind = named.Agent, named.ID, named.Key, named.Kind
+	ref.Agent, ref.ID, ref.Key, ref.Kind, ref.Parent = named.Agent, named.ID, named.Key, named.Kind, named.Parent
 	if aside {
 		MarkKept(&ref, reason)
 	}

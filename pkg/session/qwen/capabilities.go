@@ -1,0 +1,21 @@
+package qwen
+
+import (
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// Traits says what holds for every store of this runtime.
+func Traits() session.Traits {
+	return session.Traits{
+		Runtime: session.RuntimeQwen, Homes: []string{"~/.qwen"}, Variables: []string{"QWEN_HOME"},
+		Formats: []session.Format{session.FormatQwen}, SummaryStyle: session.StyleCheckpoint,
+	}
+}
+
+// Capabilities implements [session.Store].
+func (s *Store) Capabilities() session.Capabilities {
+	return session.Capabilities{
+		Traits: Traits(), Strategies: []session.Strategy{session.StrategyNone},
+		Liveness: s, Adviser: s, Counter: s, Restorer: s,
+	}
+}

@@ -1,0 +1,145 @@
+package qwen
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
+)
+
+// Store is one home directory of Qwen Code, a [session.Store]. It holds nothing
+// open and may be used by several goroutines at once.
+type Store struct{ logfile.Logs }
+
+// depth is how many directories a log lies below the projects at most.
+const depth = 3
+
+// Open returns the store of a .qwen directory, or of the directory of projects in
+// it.
+func Open(root string) *Store {
+	root = logfile.Absolute(root)
+	s := &Store{}
+	s.Logs = logfile.Logs{
+		Pin:  &logfile.Pin{},
+		Name: session.RuntimeQwen, Store: root, Base: logfile.Within(root, projectsName), Depth: depth,
+		Locate: locate,
+	}
+	s.ReadAll = s.Scan
+	return s
+}
+
+const (
+	projectsName  = "projects"
+	chatsName     = "chats"
+	archiveName   = "archive"
+	subagentsName = "subagents"
+	logEnd        = ".jsonl"
+)
+
+// Roots returns the home directory of Qwen Code if it holds projects: that of
+// QWEN_HOME, else ~/.qwen.
+func Roots(home string, getenv func(string) string) []string {
+	if root := logfile.Expand(getenv("QWEN_HOME"), home); root != "" {
+		return logfile.Holding(filepath.Dir(root), filepath.Base(root), projectsName)
+	}
+	return logfile.Holding(home, ".qwen", projectsName)
+}
+
+// OwnCommand implements [session.Adviser].
+func (s *Store) OwnCommand(session.Ref) string {
+	return "/compress in the session makes its context small"
+}
+
+// CountMessages implements [session.MessageCounter].
+func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error) {
+	return s.CountBy(ctx, ref, s.CountIn)
+}
+
+// List implements [session.Store]: the sessions of each working directory, in the
+// order of their names, then those of sub-agents. The newest session of a
+// directory is the one that `qwen -c` goes on with.
+func (s *Store) List(ctx context.Context) (session.Listing, error) {
+	l := &lister{s.NewLister()}
+	err := l.Base(ctx, l.project)
+	l.MarkNewest()
+	return l.Listing, err
+}
+
+// lister collects the sessions of one store.
+type lister struct{ *logfile.Lister }
+
+func (l *lister) project(base *logfile.Dir, name string) {
+	if strings.HasPrefix(name, ".") {
+		return
+	}
+	found := false
+	for _, inner := range []string{chatsName, filepath.Join(chatsName, archiveName)} {
+		if base.HasDirectory(filepath.Join(name, inner)) {
+			found = true
+			l.logs(base, filepath.Join(name, inner))
+		}
+	}
+	if found {
+		l.Listing.Agents = append(l.Listing.Agents, agentOf(name))
+	}
+	if of := filepath.Join(name, subagentsName); base.HasDirectory(of) {
+		d := l.Below(base, of)
+		if d == nil {
+			return
+		}
+		defer d.Close()
+		l.Each(d, func(session string) {
+			if d.HasDirectory(session) {
+				l.logs(d, session)
+			}
+		})
+	}
+}
+
+// logs lists the logs of one directory.
+func (l *lister) logs(in *logfile.Dir, name string) {
+	d := l.Below(in, name)
+	if d == nil {
+		return
+	}
+	defer d.Close()
+	l.Each(d, func(name string) {
+		ref, ok := l.Located(d, name, "a log that was moved aside: it is kept until nobody can write it any more")
+		if !ok {
+			return
+		}
+		l.Add(ref)
+	})
+}
+
+// locate reads where a log lies.
+func locate(below string) (session.Ref, bool) {
+	parts := strings.Split(below, "/")
+	id, isLog := strings.CutSuffix(parts[len(parts)-1], logEnd)
+	ref := session.Ref{Agent: agentOf(parts[0]), ID: id, Kind: session.KindLive}
+	ref.Key = ref.Agent
+	isLog = isLog && session.SafeID(id) && !strings.HasPrefix(parts[0], ".")
+	switch {
+	case len(parts) == 3 && parts[1] == chatsName:
+		return ref, isLog
+	case len(parts) == 4 && parts[1] == chatsName && parts[2] == archiveName:
+		ref.Kind = session.KindArchived
+		return ref, isLog
+	case len(parts) == 4 && parts[1] == subagentsName && session.SafeID(parts[2]):
+		ref.Kind, ref.Parent = session.KindSubagent, parts[2]
+		ref.ID, ref.Key = session.CleanID(parts[2]+"."+id), parts[2]+"/"+id
+		return ref, isLog
+	}
+	return ref, false
+}
+
+// agentOf makes an agent's id of the name of a project: the working directory's
+// path with dashes, without the dashes in front.
+func agentOf(project string) string {
+	if name := strings.Trim(project, "-"); name != "" {
+		return session.CleanAgent(name)
+	}
+	return session.RuntimeQwen
+}
