@@ -5,19 +5,25 @@
 GO = go
 MODULE = github.com/sessctl/sessctl
 FUZZTIME = 30s
+TARGETS =
+VERSION = $$(git describe --tags --always --abbrev=12 --dirty 2>/dev/null || echo dev)
 
-.PHONY: help build man demo test test-faults test-long accept accept-pages accept-postgres load-postgres accept-cluster bench bench-quick lint format clean
+.PHONY: help build man packages demo test test-faults test-long accept accept-pages accept-postgres load-postgres accept-cluster bench bench-quick lint format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 build: ## build bin/sessctl
 	CGO_ENABLED=0 $(GO) build -trimpath \
-		-ldflags "-s -w -X $(MODULE)/cmd.version=$$(git describe --tags --always --dirty 2>/dev/null || echo dev)" \
+		-ldflags "-s -w -X $(MODULE)/cmd.version=$(VERSION)" \
 		-o bin/ .
 
 man: build ## man pages and completions in bin/share
 	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null)} bin/sessctl manual bin/share >/dev/null
+
+packages: ## archives, packages of Debian and RPM, SBOMs and checksums in dist/packages, from .goreleaser.yaml (3 minutes)
+	cd tools/packages && CGO_ENABLED=0 $(GO) build -trimpath -o ../../bin/ tool
+	GO="$(GO)" $(GO) run ./internal/packages -targets "$(TARGETS)" dist/packages
 
 demo: build ## the main job on the bundled sample agent, in a temporary home
 	sh testdata/demo.sh

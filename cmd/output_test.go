@@ -141,8 +141,28 @@ func TestResolveVersion(t *testing.T) {
 			t.Errorf("%q: %s, want %s", c.injected, got, c.want)
 		}
 	}
-	if got := resolveVersion("", info).Commit; got != "abc" {
-		t.Errorf("commit %q", got)
+}
+
+// Commit and date are told also by a program that was built without flags for the
+// linker: in a clone, and from the module proxy.
+func TestVersionFromTheBuild(t *testing.T) {
+	clone := []debug.BuildSetting{{Key: "vcs.revision", Value: "4745d8b5b8ba8a34eff5bc185e3bf19544481a0d"}, {Key: "vcs.time", Value: "2026-11-22T21:26:58Z"}}
+	for _, c := range []struct {
+		version      string
+		settings     []debug.BuildSetting
+		commit, date string
+	}{
+		{"v1.2.3", clone, "4745d8b5b8ba8a34eff5bc185e3bf19544481a0d", "2026-11-22T21:26:58Z"},
+		{"v0.0.0-20261122212658-4745d8b5b8ba+dirty", clone, "4745d8b5b8ba8a34eff5bc185e3bf19544481a0d", "2026-11-22T21:26:58Z"},
+		{"v0.0.0-20261122212658-4745d8b5b8ba", nil, "4745d8b5b8ba", "2026-11-22T21:26:58Z"},
+		{"v1.2.4-0.20261122212658-4745d8b5b8ba", nil, "4745d8b5b8ba", "2026-11-22T21:26:58Z"},
+		{"v1.2.4-rc.1.0.20261122212658-4745d8b5b8ba+dirty", nil, "4745d8b5b8ba", "2026-11-22T21:26:58Z"},
+		{"v1.2.3", nil, "", ""}, {"(devel)", nil, "", ""}, {"v1.0.0-20269922212658-4745d8b5b8ba", nil, "", ""},
+	} {
+		got := resolveVersion("", &debug.BuildInfo{Main: debug.Module{Version: c.version}, Settings: c.settings})
+		if got.Commit != c.commit || got.Date != c.date {
+			t.Errorf("%s: commit %q of %q, want %q of %q", c.version, got.Commit, got.Date, c.commit, c.date)
+		}
 	}
 }
 

@@ -1,9 +1,12 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
+	"regexp"
 	"runtime"
 	"runtime/debug"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -52,7 +55,9 @@ func versionLine() string {
 }
 
 // resolveVersion prefers what the linker injected over what the build
-// recorded; "dev" if neither knows.
+// recorded; "dev" if neither knows. Commit and date are those that the build
+// recorded. A program that was installed from the module proxy has no record of
+// them; then they are taken from the version, if it names a commit.
 func resolveVersion(injected string, info *debug.BuildInfo) versionInfo {
 	v := versionInfo{Schema: 1, Version: injected, Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH}
 	if info != nil {
@@ -67,11 +72,31 @@ func resolveVersion(injected string, info *debug.BuildInfo) versionInfo {
 				v.Date = s.Value
 			}
 		}
+		commit, date := commitOf(info.Main.Version)
+		v.Commit, v.Date = cmp.Or(v.Commit, commit), cmp.Or(v.Date, date)
 	}
 	if v.Version == "" {
 		v.Version = "dev"
 	}
 	return v
+}
+
+// pseudoVersion is how Go names a commit without a tag: its time and the
+// beginning of its hash.
+var pseudoVersion = regexp.MustCompile(`[-.](\d{14})-([0-9a-f]{12})(?:\+.*)?$`)
+
+// commitOf returns the commit, 12 digits of it, and its date that a version names;
+// both are empty if it names none.
+func commitOf(version string) (commit, date string) {
+	m := pseudoVersion.FindStringSubmatch(version)
+	if m == nil {
+		return "", ""
+	}
+	made, err := time.Parse("20060102150405", m[1])
+	if err != nil {
+		return "", ""
+	}
+	return m[2], made.Format(time.RFC3339)
 }
 
 // programVersion is what receipts and archives record.
