@@ -23,7 +23,7 @@ type configuration struct {
 	SBOMs       []sbom     `yaml:"sboms"`
 	Checksum    checksum   `yaml:"checksum"`
 	Snapshot    untouched  `yaml:"snapshot"`
-	Changelog   *yaml.Node `yaml:"changelog"`
+	Changelog   any        `yaml:"changelog"`
 }
 
 type before struct {
