@@ -14,16 +14,16 @@ import (
 // configuration is what is read of .goreleaser.yaml. A key that is not here is an
 // error: what goreleaser would build must be what is built here.
 type configuration struct {
-	Version     int        `yaml:"version"`
-	ProjectName string     `yaml:"project_name"`
-	Before      before     `yaml:"before"`
-	Builds      []build    `yaml:"builds"`
-	Archives    []archive  `yaml:"archives"`
-	NFPMs       []nfpm     `yaml:"nfpms"`
-	SBOMs       []sbom     `yaml:"sboms"`
-	Checksum    checksum   `yaml:"checksum"`
-	Snapshot    untouched  `yaml:"snapshot"`
-	Changelog   any        `yaml:"changelog"`
+	Version     int       `yaml:"version"`
+	ProjectName string    `yaml:"project_name"`
+	Before      before    `yaml:"before"`
+	Builds      []build   `yaml:"builds"`
+	Archives    []archive `yaml:"archives"`
+	NFPMs       []nfpm    `yaml:"nfpms"`
+	SBOMs       []sbom    `yaml:"sboms"`
+	Checksum    checksum  `yaml:"checksum"`
+	Snapshot    untouched `yaml:"snapshot"`
+	Changelog   any       `yaml:"changelog"`
 }
 
 type before struct {

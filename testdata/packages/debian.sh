@@ -1,0 +1,82 @@
+# Part of accept.sh: the package of Debian in a system that debootstrap has made.
+
+man_pages() {
+	lea "$1" sh -c 'man sessctl-compact | col -b | grep -q "verified copy"' && lea "$1" sh -c 'man 7 sessctl-files | col -b | grep -q memory.db'
+}
+# A shell is given what a person types, and the tabulator; archives are completed
+# by the program itself.
+bash_tab() {
+	printf '%s\n' 'set -m' | cat > /dev/null
+	lea "$1" sh -c 'printf "sessctl archive ver\t --js\t\nexit\n" | script -qec "bash --rcfile /etc/bash_completion -i" /dev/null' | tr -d '\r' | grep -q '"verified\|"archives\|{'
+}
+zsh_tab() {
+	lea "$1" zsh -f -c '
+		zmodload zsh/zpty
+		zpty z zsh -f -i
+		zpty -w z "autoload -U compinit; compinit -u -d /tmp/zcompdump-lea; PS1=ready; echo loa""ded"
+		zpty -m -r z out "*loaded*"
+		zpty -n -w z $'"'"'sessctl archive ver\t'"'"'
+		sleep 3
+		zpty -n -w z $'"'"' --quick --js\t\n'"'"'
+		sleep 3
+		zpty -r -m z more "*schema*"
+		print -r -- "$more"
+	' | grep -q '"schema"'
+}
+fish_tab() { lea "$1" fish -c 'complete -C "sessctl archive ver"' | grep -q '^verify'; }
+powershell_parses() {
+	pwsh -NoProfile -Command '$errors = $null; [void][System.Management.Automation.Language.Parser]::ParseFile($args[0], [ref]$null, [ref]$errors); exit $errors.Count' "$archived/bin/share/powershell/sessctl.ps1"
+}
+
+debian() {
+	arch=$(dpkg --print-architecture)
+	root=$work/debian
+	base=$cache/debian-bookworm-$arch.tar
+	if [ ! -f "$base" ]; then
+		mkdir -p "$cache"
+		debootstrap --variant=minbase --include=man-db,bash-completion,zsh,fish,bsdutils bookworm "$root" http://deb.debian.org/debian > "$work/debootstrap.log" 2>&1 || {
+			skipped 'Debian: its mirror cannot be reached'
+			return
+		}
+		tar -cf "$base.new" -C "$root" . && mv "$base.new" "$base"
+		rm -rf "$root"
+	fi
+	mkdir -p "$root"
+	tar -xf "$base" -C "$root"
+	mkdir -p "$root/proc"
+	mount -t proc proc "$root/proc" 2>/dev/null && proc=$root/proc
+	echo 'lea:x:1000:1000::/home/lea:/bin/bash' >> "$root/etc/passwd"
+	sample "$root"
+	listing "$root" > "$work/before"
+
+	cp "$work"/old/*.deb "$root/tmp/old.deb"
+	cp "$work"/new/*.deb "$root/tmp/new.deb"
+	check 'Debian: install the version before' chroot "$root" dpkg -i /tmp/old.deb
+	check 'Debian: a first day: sizes, compact, recall, verify' job "$root"
+	check 'Debian: upgrade' chroot "$root" dpkg -i /tmp/new.deb
+	check 'Debian: the new version finds what the old one kept' upgraded "$root"
+	check 'Debian: every file is as it was packed' chroot "$root" dpkg --verify sessctl
+	check 'Debian: man sessctl-compact, man 7 sessctl-files' man_pages "$root"
+	check 'Debian: bash completes' bash_tab "$root"
+	check 'Debian: zsh completes' zsh_tab "$root"
+	check 'Debian: fish completes' fish_tab "$root"
+	if command -v pwsh > /dev/null; then
+		check 'the completion of PowerShell parses' powershell_parses
+	else
+		skipped 'the completion of PowerShell: there is no pwsh here'
+	fi
+	check 'Debian: the units are there, and off' off "$root"
+	check 'Debian: remove' chroot "$root" dpkg --remove sessctl
+	check 'Debian: purge' chroot "$root" dpkg --purge sessctl
+	rm -f "$root"/tmp/old.deb "$root"/tmp/new.deb "$root"/tmp/zcompdump-lea
+	listing "$root" > "$work/after"
+	check 'Debian: nothing is left but what is the user'"'"'s' diff "$work/before" "$work/after"
+	check 'Debian: what the user has is still there' ls "$root/home/lea/.local/share/sessctl/memory/memory.db" "$root/home/lea/.openclaw/session_archive/coordinator"
+	[ -z "$proc" ] || { umount "$proc" && proc=; }
+}
+
+if ! command -v debootstrap > /dev/null || ! command -v dpkg > /dev/null; then
+	skipped 'Debian: there is no debootstrap here'
+else
+	debian
+fi
