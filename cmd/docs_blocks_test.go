@@ -7,31 +7,34 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
 // A block of commands in a page is run on the sample home, one page after the
-// other, each in a home of its own. Above a block that cannot be run stands a
-// comment, which readers do not see, that says why:
+// other, each in a home of its own. What cannot be run has a comment above its
+// block, which readers do not see and which says why; it may name one line:
 //
 //	<!-- not run: needs a PostgreSQL -->
+//	<!-- not run `sessctl schedule install`: changes the timers of the system -->
 //
 // Its commands and flags are still those of the program
 // (TestEveryCommandLineOfThePages). Of a block whose output depends on more than
 // the sample home only the output is left out:
 //
 //	<!-- output of another machine: a run was killed there -->
-var pageBlock = regexp.MustCompile("(?ms)(?:^<!-- (not run|output of another machine): ([^>]+) -->\n)?^ *```([a-z]*)\n(.*?)^ *```")
+var (
+	pageBlock    = regexp.MustCompile("(?ms)((?:^<!-- [^\n]+ -->\n)*)^ *```([a-z]*)\n(.*?)^ *```")
+	blockComment = regexp.MustCompile("<!-- (not run|output of another machine)(?: `([^`]+)`)?: ([^>]{8,}) -->")
+)
 
-// shellBlocks are the languages of blocks with commands: those without a language
-// have some if a line begins with sessctl.
-var shellBlocks = map[string]bool{"console": true, "sh": true}
-
-// documentBlock is a block of a page.
+// documentBlock is a block of a page with commands. Lines that begin with one of
+// notRun are not run.
 type documentBlock struct {
-	page, text     string
-	notRun, shaped bool // shaped: the output is compared
+	text   string
+	notRun []string
+	shaped bool // the output is compared
 }
 
 func blocksOf(t *testing.T, page string) (blocks []documentBlock) {
@@ -41,13 +44,26 @@ func blocksOf(t *testing.T, page string) (blocks []documentBlock) {
 		t.Fatal(err)
 	}
 	for _, m := range pageBlock.FindAllStringSubmatch(string(text), -1) {
-		if !shellBlocks[m[3]] && (m[3] != "" || !strings.Contains("\n"+m[4], "\nsessctl ")) {
+		isShell := m[2] == "console" || m[2] == "sh" || m[2] == "" && strings.Contains("\n"+m[3], "\nsessctl ")
+		if !isShell {
 			continue
 		}
-		if m[1] != "" && len(m[2]) < 10 {
-			t.Errorf("%s: %q is no reason", page, m[2])
+		block := documentBlock{text: m[3], shaped: true}
+		comments := blockComment.FindAllStringSubmatch(m[1], -1)
+		if len(comments) != strings.Count(m[1], "\n") {
+			t.Errorf("%s: a comment above a block is not understood: %s", page, m[1])
 		}
-		blocks = append(blocks, documentBlock{page: filepath.Base(page), text: m[4], notRun: m[1] == "not run", shaped: m[1] == ""})
+		for _, c := range comments {
+			if c[1] == "not run" {
+				block.notRun = append(block.notRun, c[2])
+			} else {
+				block.shaped = false
+			}
+			if !strings.Contains(m[3], c[2]) {
+				t.Errorf("%s: the block has no line %q", page, c[2])
+			}
+		}
+		blocks = append(blocks, block)
 	}
 	return blocks
 }
@@ -69,16 +85,19 @@ func (b documentBlock) steps() (steps []step) {
 		case prompted || !prompts && line != "":
 			steps = append(steps, step{line: strings.TrimSpace(command)})
 		case prompts && len(steps) > 0:
-			last := &steps[len(steps)-1]
-			last.shown = append(last.shown, line)
+			if last := &steps[len(steps)-1]; b.shaped {
+				last.shown = append(last.shown, line)
+			}
 		}
 	}
-	return steps
+	return slices.DeleteFunc(steps, func(s step) bool {
+		return slices.ContainsFunc(b.notRun, func(begin string) bool { return strings.HasPrefix(s.line, begin) })
+	})
 }
 
 // documentHome is the home that the commands of one page change.
 type documentHome struct {
-	dir, archiveID, sessionID string
+	dir, archiveID, sessionID, recordID string
 }
 
 // stand returns what there is in the sample home for a name that a page uses.
@@ -92,6 +111,8 @@ func (h documentHome) stand(word string) string {
 		return lastReceipt()
 	case word == "scout":
 		return "librarian"
+	case word == "346fa5e60b6acfc5" || word == "9b1f0c":
+		return h.recordID
 	case strings.HasPrefix(word, "~/"):
 		return filepath.Join(h.dir, word[2:])
 	case strings.HasPrefix(word, "/tmp/"), strings.HasPrefix(word, "/srv/"):
@@ -100,20 +121,31 @@ func (h documentHome) stand(word string) string {
 	return word
 }
 
+// lastReceipt is the receipt of the newest compaction.
 func lastReceipt() string {
-	out, _, _ := runMain("log", "--json", "--allow-root")
-	var log struct {
-		Receipts []struct {
-			ID string `json:"id"`
-		} `json:"receipts"`
+	out, _, _ := runMain("log", "--allow-root")
+	for line := range strings.Lines(out) {
+		if fields := strings.Split(line, "\t"); len(fields) > 1 && strings.Contains(line, "compact") {
+			return fields[1]
+		}
 	}
-	if json.Unmarshal([]byte(out), &log) != nil || len(log.Receipts) == 0 {
-		return "no receipt"
-	}
-	return log.Receipts[0].ID
+	return "no receipt"
 }
 
-var assignment = regexp.MustCompile(`^[A-Z_]+=\S* `)
+// firstRecord is the id of a record of the memory.
+func firstRecord(t *testing.T) string {
+	t.Helper()
+	out, _, _ := runMain("memory", "export", "--agent", "librarian", "--allow-root")
+	var record struct{ ID string }
+	first, _, _ := strings.Cut(out, "\n")
+	if err := json.Unmarshal([]byte(first), &record); err != nil || record.ID == "" {
+		t.Fatalf("%v: %s", err, first)
+	}
+	return record.ID
+}
+
+// endless are commands that a test would wait for.
+var endless = regexp.MustCompile(`^sessctl (?:serve|mcp|schedule|push|hook run)\b|--interval|--host|--everywhere`)
 
 // run runs a command line of a page and says what is wrong with how it ended.
 func (h documentHome) run(s step, before int) (problem, out string, code int) {
@@ -127,6 +159,9 @@ func (h documentHome) run(s step, before int) (problem, out string, code int) {
 	for one := range strings.SplitSeq(line, " && ") {
 		if !strings.HasPrefix(one, "sessctl ") {
 			return "is no command of sessctl: say above the block why it is not run", "", 0
+		}
+		if endless.MatchString(one) {
+			return "runs until it is stopped: say so above the block", "", 0
 		}
 		var errs string
 		args := append(exampleWords(one, h.stand), "--allow-root")
@@ -149,25 +184,25 @@ func (h documentHome) run(s step, before int) (problem, out string, code int) {
 }
 
 // changing are parts of output that differ from machine to machine and day to day.
-var changing = regexp.MustCompile(`(?:/[\w.+@-]+)+/\.local|\b[0-9a-f]{6,}(?:-[0-9a-f]{4,})*|\d[\d,.]*`)
+var changing = regexp.MustCompile(`/home/\w+|\b[0-9a-f]{6,}(?:-[0-9a-f]{4,})*|\d[\d,.]*`)
 
 // shape is a line of output without what changes, its columns one blank apart; it
 // ends where the page leaves something out.
-func shape(line string) string {
-	line = strings.Join(strings.Fields(line), " ")
+func (h documentHome) shape(line string) string {
+	line = strings.Join(strings.Fields(strings.ReplaceAll(line, h.dir, "/home/lea")), " ")
 	line, _, _ = strings.Cut(line, "...")
 	return strings.TrimSpace(changing.ReplaceAllString(line, "0"))
 }
 
 // notShown is the first line of a page that the program has not printed, "" if all
 // were, in their order.
-func notShown(shown []string, out string) string {
+func (h documentHome) notShown(shown []string, out string) string {
 	var printed []string
 	for line := range strings.Lines(out) {
-		printed = append(printed, shape(line))
+		printed = append(printed, h.shape(line))
 	}
 	for _, line := range shown {
-		want := shape(line)
+		want := h.shape(line)
 		for len(printed) > 0 && !(printed[0] == want || strings.Contains(line, "...") && strings.HasPrefix(printed[0], want)) {
 			printed = printed[1:]
 		}
@@ -191,24 +226,26 @@ func TestDocumentedCommands(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	logs, err := filepath.Glob(filepath.Join(home, ".openclaw/agents/librarian/sessions/*.jsonl"))
+	if err != nil || len(logs) == 0 {
+		t.Fatal(logs, err)
+	}
+	for _, name := range []string{"old.jsonl", "fixture.jsonl"} { // logs that the page about replaying names
+		if err := os.Link(logs[0], filepath.Join(home, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	recordID := firstRecord(t)
 	ran := 0
 	for _, page := range pages {
 		var steps []step
 		for _, block := range blocks[page] {
-			if block.notRun {
-				continue
-			}
-			for _, s := range block.steps() {
-				if !block.shaped {
-					s.shown = nil
-				}
-				steps = append(steps, s)
-			}
+			steps = append(steps, block.steps()...)
 		}
 		if len(steps) > 0 {
 			ran += len(steps)
 			t.Run(filepath.Base(page), func(t *testing.T) {
-				runSteps(t, documentHome{dir: copyOfHome(t, home), archiveID: archiveID, sessionID: sessionID}, steps)
+				runSteps(t, documentHome{dir: copyOfHome(t, home), archiveID: archiveID, sessionID: sessionID, recordID: recordID}, steps)
 			})
 		}
 	}
@@ -236,6 +273,9 @@ func copyOfHome(t *testing.T, home string) string {
 		if err != nil {
 			return err
 		}
+		if err := os.Chmod(path, was.Mode()); err != nil {
+			return err
+		}
 		return os.Chtimes(path, was.ModTime(), was.ModTime())
 	})
 	if err != nil {
@@ -254,7 +294,7 @@ func runSteps(t *testing.T, home documentHome, steps []step) {
 		problem, out, code = home.run(s, code)
 		if problem != "" {
 			t.Errorf("%s: %s\n%.1500s", s.line, problem, out)
-		} else if line := notShown(s.shown, out); line != "" && !strings.HasPrefix(s.line, "echo ") {
+		} else if line := home.notShown(s.shown, out); line != "" && !strings.HasPrefix(s.line, "echo ") {
 			t.Errorf("%s: the page shows a line that is not printed: %s\n%.2500s", s.line, line, out)
 		}
 	}
