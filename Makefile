@@ -8,7 +8,7 @@ FUZZTIME = 30s
 TARGETS =
 VERSION = $$(git describe --tags --always --abbrev=12 --dirty 2>/dev/null || echo dev)
 
-.PHONY: help build man packages demo test test-faults test-long accept accept-pages accept-postgres load-postgres accept-cluster bench bench-quick lint format clean
+.PHONY: help build man packages demo test test-faults test-long accept accept-pages accept-packages accept-postgres load-postgres accept-cluster bench bench-quick lint format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -45,6 +45,9 @@ accept: build ## the real pi, Claude Code and OpenClaw on what sessctl leaves (f
 
 accept-pages: ## the report and the reader in a headless Chromium, with axe-core; pictures in dist/pages (2 minutes)
 	GO="$(GO)" sh testdata/pages/accept.sh dist/pages
+
+accept-packages: ## packages built twice and compared; installed, used, upgraded and removed in a Debian and with rpm, as root (3 minutes)
+	GO="$(GO)" sh testdata/packages/accept.sh
 
 accept-postgres: ## the shared memory on a real PostgreSQL with pgvector (from Debian's packages), with load and killed servers (5 minutes)
 	sh testdata/postgresql/install.sh

@@ -236,11 +236,17 @@ func TestDocumentedCommands(t *testing.T) {
 		}
 	}
 	recordID := firstRecord(t)
-	ran := 0
+	ran, seen := 0, map[string]bool{} // what another page has told is not run again
 	for _, page := range pages {
 		var steps []step
 		for _, block := range blocks[page] {
-			steps = append(steps, block.steps()...)
+			for _, s := range block.steps() {
+				once := len(s.shown) == 0 && !changesSessions.MatchString(s.line)
+				if !once || !seen[s.line] {
+					steps = append(steps, s)
+				}
+				seen[s.line] = true
+			}
 		}
 		if len(steps) > 0 {
 			ran += len(steps)
@@ -249,7 +255,7 @@ func TestDocumentedCommands(t *testing.T) {
 			})
 		}
 	}
-	if ran < 90 {
+	if ran < 75 {
 		t.Errorf("only %d command lines were run", ran)
 	}
 }

@@ -10,9 +10,9 @@ here=$(cd "$(dirname "$0")" && pwd)
 source=$(git -C "$here" rev-parse --show-toplevel)
 cache=${ACCEPT_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/sessctl-accept}
 work=$(mktemp -d "${TMPDIR:-/tmp}/sessctl-packages.XXXXXX")
-proc=
+mounted=
 finish() {
-	[ -z "$proc" ] || umount "$proc" 2>/dev/null || true
+	for place in $mounted; do umount "$place" 2>/dev/null || true; done
 	chmod -R u+w "$work/modules" 2>/dev/null || true
 	rm -rf "$work"
 }
@@ -22,14 +22,14 @@ trap 'exit 143' TERM
 : > "$work/failed"
 
 check() { # NAME COMMAND...: one line for it
-	name=$1
+	what=$1
 	shift
 	if "$@" > "$work/out" 2>&1; then
-		echo "ok       $name"
+		echo "ok       $what"
 	else
-		echo "FAILED   $name"
+		echo "FAILED   $what"
 		sed 's/^/         /' "$work/out" | tail -20
-		echo "$name" >> "$work/failed"
+		echo "$what" >> "$work/failed"
 	fi
 }
 skipped() { echo "skipped  $1"; }
@@ -105,7 +105,7 @@ finished() {
 [ "$(uname -s)" = Linux ] || { skipped 'installing: needs Linux'; finished; }
 [ "$(id -u)" = 0 ] || { skipped 'installing: needs root'; finished; }
 
-listing() { (cd "$1" && find . -xdev ! -type d ! -path './proc/*' ! -path './var/lib/dpkg/*' ! -path './var/log/*' ! -path './var/cache/*' ! -path './var/lib/rpm/*' ! -path './usr/lib/sysimage/*' ! -path './run/*' ! -path './home/lea/*' | sort); }
+listing() { (cd "$1" && find . -xdev ! -type d ! -path './proc/*' ! -path './dev/pts/*' ! -path './var/lib/dpkg/*' ! -path './var/log/*' ! -path './var/cache/*' ! -path './var/lib/rpm/*' ! -path './usr/lib/sysimage/*' ! -path './run/*' ! -path './home/lea/*' | sort); }
 sample() { # ROOT: a home of lea with the sample agent, as old as demo.sh makes it
 	mkdir -p "$1/home/lea"
 	cp -R "$source/testdata/sample/." "$1/home/lea"

@@ -1,27 +1,29 @@
 # Part of accept.sh: the package of Debian in a system that debootstrap has made.
 
 man_pages() {
-	lea "$1" sh -c 'man sessctl-compact | col -b | grep -q "verified copy"' && lea "$1" sh -c 'man 7 sessctl-files | col -b | grep -q memory.db'
+	lea "$1" sh -c 'man sessctl-compact | col -b | grep -q SESSCTL-COMPACT' && lea "$1" sh -c 'man 7 sessctl-files | col -b | grep -q memory-forgotten'
 }
-# A shell is given what a person types, and the tabulator; archives are completed
-# by the program itself.
+# A shell in a terminal is given what a person types, and the tabulator.
 bash_tab() {
-	printf '%s\n' 'set -m' | cat > /dev/null
-	lea "$1" sh -c 'printf "sessctl archive ver\t --js\t\nexit\n" | script -qec "bash --rcfile /etc/bash_completion -i" /dev/null' | tr -d '\r' | grep -q '"verified\|"archives\|{'
+	lea "$1" sh -c 'printf "sessctl archive ver\t --quick --js\t\nexit\n" | script -qec "bash --rcfile /etc/bash_completion -i" /dev/null' > "$work/typed" 2>&1
+	grep -q '"schema"' "$work/typed" || { cat "$work/typed" && return 1; }
 }
 zsh_tab() {
-	lea "$1" zsh -f -c '
-		zmodload zsh/zpty
-		zpty z zsh -f -i
-		zpty -w z "autoload -U compinit; compinit -u -d /tmp/zcompdump-lea; PS1=ready; echo loa""ded"
-		zpty -m -r z out "*loaded*"
-		zpty -n -w z $'"'"'sessctl archive ver\t'"'"'
-		sleep 3
-		zpty -n -w z $'"'"' --quick --js\t\n'"'"'
-		sleep 3
-		zpty -r -m z more "*schema*"
-		print -r -- "$more"
-	' | grep -q '"schema"'
+	cat > "$1/tmp/type.zsh" <<'END'
+zmodload zsh/zpty
+zpty z zsh -f -i
+zpty -w z 'autoload -U compinit; compinit -u -D; PS1=; echo loa""ded'
+zpty -r -m z out '*loaded*'
+zpty -n -w z $'sessctl archive ver\t'
+sleep 3
+zpty -n -w z $'--quick --js\t'
+sleep 3
+zpty -n -w z $'\n'
+zpty -r -m z more '*schema*'
+print -r -- "$more"
+END
+	lea "$1" timeout 60 zsh -f /tmp/type.zsh > "$work/typed" 2>&1
+	grep -q '"schema"' "$work/typed" || { cat "$work/typed" && return 1; }
 }
 fish_tab() { lea "$1" fish -c 'complete -C "sessctl archive ver"' | grep -q '^verify'; }
 powershell_parses() {
@@ -43,8 +45,9 @@ debian() {
 	fi
 	mkdir -p "$root"
 	tar -xf "$base" -C "$root"
-	mkdir -p "$root/proc"
-	mount -t proc proc "$root/proc" 2>/dev/null && proc=$root/proc
+	mount -t proc proc "$root/proc" && mounted="$root/proc $mounted"
+	mount -t devpts -o newinstance,ptmxmode=0666,mode=0620 devpts "$root/dev/pts" && mounted="$root/dev/pts $mounted"
+	rm -f "$root/dev/ptmx" && ln -s pts/ptmx "$root/dev/ptmx"
 	echo 'lea:x:1000:1000::/home/lea:/bin/bash' >> "$root/etc/passwd"
 	sample "$root"
 	listing "$root" > "$work/before"
@@ -68,11 +71,10 @@ debian() {
 	check 'Debian: the units are there, and off' off "$root"
 	check 'Debian: remove' chroot "$root" dpkg --remove sessctl
 	check 'Debian: purge' chroot "$root" dpkg --purge sessctl
-	rm -f "$root"/tmp/old.deb "$root"/tmp/new.deb "$root"/tmp/zcompdump-lea
+	rm -f "$root"/tmp/old.deb "$root"/tmp/new.deb "$root"/tmp/type.zsh
 	listing "$root" > "$work/after"
 	check 'Debian: nothing is left but what is the user'"'"'s' diff "$work/before" "$work/after"
 	check 'Debian: what the user has is still there' ls "$root/home/lea/.local/share/sessctl/memory/memory.db" "$root/home/lea/.openclaw/session_archive/coordinator"
-	[ -z "$proc" ] || { umount "$proc" && proc=; }
 }
 
 if ! command -v debootstrap > /dev/null || ! command -v dpkg > /dev/null; then
