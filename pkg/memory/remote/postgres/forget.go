@@ -157,8 +157,13 @@ func (m *Memory) Index(ctx context.Context, v memory.VectorModel) (made int, err
 	if least == 0 {
 		least = DefaultIndexFrom
 	}
-	if err := m.conn.QueryRow(ctx, "SELECT tend_indexes($1, $2)", *model, least).Scan(&made); err != nil {
-		return 0, fmt.Errorf("index vectors: %w", classify(err))
+	for {
+		n := 0 // one at a time: pushes of the others go on
+		if err := m.conn.QueryRow(ctx, "SELECT tend_indexes($1, $2)", *model, least).Scan(&n); err != nil {
+			return made, fmt.Errorf("index vectors: %w", classify(err))
+		}
+		if made += n; n == 0 {
+			return made, nil
+		}
 	}
-	return made, nil
 }

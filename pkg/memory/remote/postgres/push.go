@@ -224,14 +224,12 @@ func (r *rows) store(ctx context.Context, tx pgx.Tx, from origin, gone []string)
 			changed = append(changed, id)
 		}
 	}
-	dropped, err := tx.Exec(ctx, "DELETE FROM records WHERE host=$1 AND id = ANY ($2)", from.host, gone)
-	if err == nil && len(changed) > 0 {
-		_, err = tx.Exec(ctx, "DELETE FROM records WHERE host=$1 AND id = ANY ($2)", from.host, changed)
-	}
-	if err != nil {
+	if receipt.Gone, err = drop(ctx, tx, from.host, gone); err != nil {
 		return receipt, err
 	}
-	receipt.Gone = int(dropped.RowsAffected())
+	if _, err = drop(ctx, tx, from.host, changed); err != nil {
+		return receipt, err
+	}
 	added, err := tx.Exec(ctx, fmt.Sprintf(insertRows, from.vector)+incoming()+` WHERE NOT EXISTS (SELECT 1 FROM tombstones t WHERE t.id=x.id) ORDER BY x.created_at, x.id`,
 		append([]any{from.host, from.model}, r.only(fresh).arguments()...)...)
 	if err != nil {
@@ -241,6 +239,17 @@ func (r *rows) store(ctx context.Context, tx pgx.Tx, from origin, gone []string)
 	// Never the same twice: by this a host sees that the server was set back.
 	err = tx.QueryRow(ctx, "UPDATE hosts SET last_push=greatest($2, last_push+1) WHERE host=$1 RETURNING last_push", from.host, time.Now().UnixMilli()).Scan(&receipt.At)
 	return receipt, err
+}
+
+// drop drops records of a host. Where there is nothing to drop nothing is asked:
+// the statement locks the tables of all months, and would wait for whichever is
+// being indexed.
+func drop(ctx context.Context, tx pgx.Tx, host int, ids []string) (dropped int, err error) {
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	tag, err := tx.Exec(ctx, "DELETE FROM records WHERE host=$1 AND id = ANY ($2)", host, ids)
+	return int(tag.RowsAffected()), err
 }
 
 // querier is a connection, or a transaction.

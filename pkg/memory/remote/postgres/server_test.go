@@ -235,3 +235,30 @@ func TestRefused(t *testing.T) {
 		t.Errorf("an old pgvector: %v", err)
 	}
 }
+
+// TestPushesDoNotWaitForOtherMonths: while the vectors of a month are indexed,
+// which locks its table, records of other months are pushed.
+func TestPushesDoNotWaitForOtherMonths(t *testing.T) {
+	dsn := database(t, shared(t))
+	m := open(t, postgres.Options{URL: dsn, SetUp: true})
+	s := store(t)
+	said(t, s, "laptop", 5)
+	p := pusher(s, m, "laptop")
+	push(t, p)
+	other := remote.Batch{Host: "laptop", Records: []memory.Shared{{Exported: memory.Exported{Record: memory.Record{ID: "old", Text: "of an older month", CreatedAt: 1600000000000}}, Digest: 1}}}
+	if _, err := m.Push(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	if _, err := conn.Exec(t.Context(), "BEGIN; LOCK TABLE sessctl.records_2020_09 IN SHARE MODE"); err != nil {
+		t.Fatal(err)
+	}
+	other.Records[0].ID, other.Records[0].CreatedAt = "new", 1772533800000
+	if r, err := open(t, postgres.Options{URL: dsn + " lock_timeout=2s"}).Push(t.Context(), other); err != nil || r.Stored != 1 {
+		t.Errorf("pushed %d: %v", r.Stored, err)
+	}
+}
