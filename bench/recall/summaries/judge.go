@@ -1,0 +1,247 @@
+package main
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// statement is one line of a summary that says something.
+type statement struct {
+	heading string
+	text    string
+	line    int // of the log
+	struck  bool
+}
+
+// verdict is what a statement is worth to somebody who goes on.
+type verdict uint8
+
+const (
+	right verdict = iota
+	wrong         // not so, not so any more, or under the wrong heading
+	noise         // so, but nobody needs it
+)
+
+func (v verdict) String() string { return [...]string{"right", "wrong", "noise"}[v] }
+
+var (
+	sourceLine = regexp.MustCompile(`(?s)^(?:-|1\.|>|\[.\]| )*(.*) \(line (\d+)(?:[^)]*)\)$`)
+	// overtaken is how a summary tells that something is over.
+	overtaken = regexp.MustCompile(`~~|worked later|fixed|replaced|done (?:at|in) line|since (?:then|line)|now: |→`)
+)
+
+// indexHeading is a list of names, none of which states anything.
+const indexHeading = "Also in the log"
+
+// statements are those of a summary, in their order.
+func statements(summary string) []statement {
+	var all []statement
+	heading := ""
+	for line := range strings.Lines(summary) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "#") {
+			heading = strings.TrimSpace(strings.TrimLeft(line, "#"))
+			continue
+		}
+		if m := sourceLine.FindStringSubmatch(line); m != nil && heading != indexHeading && heading != "Session summary (extractive)" {
+			n, err := strconv.Atoi(m[2])
+			if err != nil {
+				continue
+			}
+			all = append(all, statement{heading: heading, text: m[1], line: n, struck: overtaken.MatchString(m[1])})
+		}
+	}
+	return all
+}
+
+// judged is how a summary does.
+type judged struct {
+	held                 int
+	facts                []bool
+	statements           []statement
+	verdicts             []verdict
+	wrong, noise, misled int // misled: facts that a statement contradicts
+}
+
+// judge compares a summary with what was written down before.
+func (s *script) judge(summary string) judged {
+	j := judged{statements: statements(summary)}
+	for _, st := range j.statements {
+		v := s.verdict(st)
+		j.verdicts = append(j.verdicts, v)
+		switch v {
+		case wrong:
+			j.wrong++
+		case noise:
+			j.noise++
+		}
+	}
+	for _, w := range s.facts {
+		held, contradicted := w.in(j.statements)
+		if contradicted {
+			j.misled++
+		}
+		j.facts = append(j.facts, held && !contradicted)
+		if held && !contradicted {
+			j.held++
+		}
+	}
+	return j
+}
+
+// in tells whether a statement holds a fact, and whether one contradicts it.
+func (w wanted) in(all []statement) (held, contradicted bool) {
+	for _, st := range all {
+		matches := true
+		for _, p := range w.must {
+			matches = matches && found(p, st.text)
+		}
+		held = held || matches
+		for _, p := range w.not {
+			contradicted = contradicted || !st.struck && found(p, st.text)
+		}
+	}
+	return held, contradicted
+}
+
+// found matches without regard to case and to the marks of Markdown.
+func found(pattern, text string) bool {
+	return regexp.MustCompile(`(?is)` + pattern).MatchString(strings.NewReplacer("**", "", "`", "").Replace(text))
+}
+
+// verdict judges one statement by the marks of the record that it comes from.
+func (s *script) verdict(st statement) verdict {
+	e, result := s.at(st.line)
+	if e == nil {
+		return wrong
+	}
+	switch marks := e.marksOf(st.text); {
+	case result || isError(st):
+		return s.ofError(st)
+	case isAction(st):
+		return s.ofAction(st)
+	case e.filler, marks == "":
+		if strings.HasPrefix(st.heading, "Decision") || strings.HasPrefix(st.heading, "Key Decision") {
+			return wrong // advice is no decision
+		}
+		return noise
+	case strings.Contains(marks, "~") && !st.struck && !isLast(st):
+		return wrong
+	case !strings.ContainsAny(marks, belongs(st.heading)):
+		return wrong
+	}
+	return right
+}
+
+// belongs are the marks of what may stand under a heading.
+func belongs(heading string) string {
+	switch heading {
+	case "Goals", "Goal":
+		return "gdcnp"
+	case "Constraints and preferences", "Constraints & Preferences":
+		return "cd"
+	case "Decisions", "Key Decisions":
+		return "d"
+	case "Open questions", "Blocked":
+		return "onpx"
+	case "Next steps", "Next Steps":
+		return "np"
+	case "In Progress":
+		return "pnox"
+	case "Done":
+		return "rfdn"
+	}
+	return "gcdfronpx"
+}
+
+// isLast tells whether a statement only quotes what was said last.
+func isLast(st statement) bool { return st.heading == "Last exchanges" }
+
+// isAction tells whether a statement is of a file or a command.
+func isAction(st statement) bool {
+	switch st.heading {
+	case "Files changed", "Files read", "Commands":
+		return true
+	}
+	return strings.HasPrefix(st.text, "`") && (st.heading == "Done" || st.heading == "Critical Context" || st.heading == "In Progress")
+}
+
+// isError tells whether a statement is of a call that failed.
+func isError(st statement) bool {
+	return st.heading == "Errors" || st.heading == "Failures" || strings.HasPrefix(st.text, "exit ")
+}
+
+// ofAction: files that do not exist any more mislead; commands that only look
+// are noise.
+func (s *script) ofAction(st statement) verdict {
+	for _, path := range s.gone {
+		if strings.Contains(st.text, path) && !st.struck && !found("removed|deleted|rm ", st.text) {
+			return wrong
+		}
+	}
+	if found("^`?(?:ssh \\S+ )?(?:ls|cat|grep|sed|head|tail|df|du|git diff|git status)\\b", st.text) {
+		return noise
+	}
+	return right
+}
+
+// ofError: one that was overcome has to say so, unless it is of the last part of
+// the log.
+func (s *script) ofError(st statement) verdict {
+	last := s.events[len(s.events)-1]
+	if st.struck || 5*st.line >= 4*max(last.line, last.result) {
+		return right
+	}
+	return wrong
+}
+
+// at returns the event of a line, and whether the line is only its result.
+func (s *script) at(line int) (e *event, result bool) {
+	for i := range s.events {
+		e := &s.events[i]
+		if e.line == line && len(e.pieces) > 0 {
+			return e, false
+		}
+	}
+	for i := range s.events {
+		if s.events[i].line == line || s.events[i].result == line {
+			return &s.events[i], s.events[i].line != line
+		}
+	}
+	return nil, false
+}
+
+// marksOf are the marks of the pieces that a statement quotes; of what quotes no
+// single one, those of all.
+func (e *event) marksOf(text string) string {
+	quoted, all := "", ""
+	for _, p := range e.pieces {
+		all += p.marks
+		a, b := letters(text), letters(p.text)
+		if len(a) < 8 || len(b) < 8 {
+			continue
+		}
+		if strings.Contains(a, b[:min(len(b), 24)]) || strings.Contains(b, a[:min(len(a), 24)]) {
+			quoted += p.marks
+			if p.marks == "" && strings.Contains(b, a[:min(len(a), 24)]) {
+				return ""
+			}
+		}
+	}
+	if quoted != "" {
+		return quoted
+	}
+	return all
+}
+
+// letters are the letters and digits of a text, in lower case.
+func letters(text string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(text) {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
