@@ -110,28 +110,36 @@ func found(pattern, text string) bool {
 	return regexp.MustCompile(`(?is)` + pattern).MatchString(strings.NewReplacer("**", "", "`", "").Replace(text))
 }
 
-// verdict judges one statement by the marks of the record that it comes from.
+// verdict judges one statement by the marks of the sentences that it quotes: it
+// is right if one of them is right there, and wrong if one is a decision, a rule
+// or a finding that was overtaken, or if nothing else is right.
 func (s *script) verdict(st statement) verdict {
 	e, result := s.at(st.line)
-	if e == nil {
+	switch {
+	case e == nil:
 		return wrong
-	}
-	switch marks := e.marksOf(st.text); {
+	case isAction(st):
+		return s.ofAction(st, e)
 	case result || isError(st):
 		return s.ofError(st)
-	case isAction(st):
-		return s.ofAction(st)
-	case e.filler, marks == "":
-		if strings.HasPrefix(st.heading, "Decision") || strings.HasPrefix(st.heading, "Key Decision") {
-			return wrong // advice is no decision
-		}
-		return noise
-	case strings.Contains(marks, "~") && !st.struck && !isLast(st):
-		return wrong
-	case !strings.ContainsAny(marks, belongs(st.heading)):
-		return wrong
 	}
-	return right
+	best := noise
+	if strings.HasPrefix(st.heading, "Decision") || strings.HasPrefix(st.heading, "Key Decision") {
+		best = wrong // advice is no decision
+	}
+	for _, marks := range e.marksOf(st.text) {
+		over := strings.Contains(marks, "~") && !st.struck && !isLast(st)
+		switch {
+		case marks == "":
+		case over && strings.ContainsAny(marks, "dcf"):
+			return wrong
+		case !over && strings.ContainsAny(marks, belongs(st.heading)):
+			best = right
+		case best == noise:
+			best = wrong
+		}
+	}
+	return best
 }
 
 // belongs are the marks of what may stand under a heading.
@@ -172,15 +180,15 @@ func isError(st statement) bool {
 	return st.heading == "Errors" || st.heading == "Failures" || strings.HasPrefix(st.text, "exit ")
 }
 
-// ofAction: files that do not exist any more mislead; commands that only look
-// are noise.
-func (s *script) ofAction(st statement) verdict {
+// ofAction: files that do not exist any more mislead; commands that only look,
+// and files that were read and led nowhere, are noise.
+func (s *script) ofAction(st statement, e *event) verdict {
 	for _, path := range s.gone {
-		if strings.Contains(st.text, path) && !st.struck && !found("removed|deleted|rm ", st.text) {
+		if strings.HasPrefix(st.text, "`"+path) && !st.struck && !found("removed|deleted", st.text) {
 			return wrong
 		}
 	}
-	if found("^`?(?:ssh \\S+ )?(?:ls|cat|grep|sed|head|tail|df|du|git diff|git status)\\b", st.text) {
+	if e.filler || found("^`?(?:ssh \\S+ )?(?:ls|cat|grep|sed|head|tail|df|du|git diff|git status)\\b", st.text) {
 		return noise
 	}
 	return right
@@ -212,24 +220,21 @@ func (s *script) at(line int) (e *event, result bool) {
 	return nil, false
 }
 
-// marksOf are the marks of the pieces that a statement quotes; of what quotes no
+// marksOf are the marks of each piece that a statement quotes; of what quotes no
 // single one, those of all.
-func (e *event) marksOf(text string) string {
-	quoted, all := "", ""
+func (e *event) marksOf(text string) (quoted []string) {
+	var all []string
 	for _, p := range e.pieces {
-		all += p.marks
+		all = append(all, p.marks)
 		a, b := letters(text), letters(p.text)
-		if len(a) < 8 || len(b) < 8 {
+		if len(a) < 8 || len(b) < 4 {
 			continue
 		}
 		if strings.Contains(a, b[:min(len(b), 24)]) || strings.Contains(b, a[:min(len(a), 24)]) {
-			quoted += p.marks
-			if p.marks == "" && strings.Contains(b, a[:min(len(a), 24)]) {
-				return ""
-			}
+			quoted = append(quoted, p.marks)
 		}
 	}
-	if quoted != "" {
+	if len(quoted) > 0 {
 		return quoted
 	}
 	return all
