@@ -38,11 +38,15 @@ type command struct {
 type failure struct {
 	what    string // Markdown
 	command string // "" if it was no command
+	verb    string // what it does, by [verbOf]
 	exit    string
 	line    int
 	text    []byte // what was printed
 	lines   string // the lines of it that are told, as Markdown
 	fixed   int    // line of the run that worked later, or 0
+	by      string // the run that worked, if it is another one, as Markdown
+	why     string // what the agent said of it next
+	people  int    // messages of people before it
 }
 
 // ran counts a run of a command. A run that works settles the failures of the
@@ -59,11 +63,8 @@ func (c *commands) ran(text string, line int, o outcome) {
 	}
 	known.line, known.last = line, o
 	known.runs++
-	for i := range c.failures {
-		f := &c.failures[i]
-		if !o.failed && f.fixed == 0 && f.command != "" && (strings.HasPrefix(f.command, text) || strings.HasPrefix(text, f.command)) {
-			f.fixed = line
-		}
+	if !o.failed {
+		c.settles(text, line)
 	}
 	if len(c.byText) > maxCommands {
 		for _, old := range c.sorted()[maxCommands/2:] {
@@ -72,19 +73,115 @@ func (c *commands) ran(text string, line int, o outcome) {
 	}
 }
 
+// settles marks the failures that a run which worked has put right: those of the
+// same command, or of one that begins with it or that it begins with, or of the
+// same verb of the same program.
+func (c *commands) settles(text string, line int) {
+	if len(c.failures) == 0 {
+		return
+	}
+	verb := verbOf(text)
+	for i := range c.failures {
+		f := &c.failures[i]
+		if f.fixed > 0 || f.command == "" {
+			continue
+		}
+		same := strings.HasPrefix(f.command, text) || strings.HasPrefix(text, f.command)
+		if same || verb != "" && verb == f.verb {
+			f.fixed = line
+		}
+		if !same && f.fixed > 0 {
+			f.by = code(oneLine(redact(text), commandRunes/2))
+		}
+	}
+}
+
+// explained notes what the agent says before its next call: why the last call
+// failed, mostly.
+func (c *commands) explained(text []byte) {
+	if n := len(c.failures); n > 0 && c.failures[n-1].why == "" && c.failures[n-1].fixed == 0 {
+		eachSentence(text, func(s sentence) {
+			lower := bytes.ToLower(s.text)
+			if c.failures[n-1].why == "" && !announces(lower) && !containsAny(lower, guesses()) && wordCount(s.text) >= resultWords {
+				c.failures[n-1].why = oneLine(string(s.text), whyRunes)
+			}
+		})
+	}
+}
+
+// whyRunes is how much is told of why something failed, in code points.
+const whyRunes = 140
+
+// words returns the words of a command without what only leads to it: another
+// host, another user, a directory, variables.
+func commandWords(text string) []string {
+	if at := strings.Index(text, " && "); at > 0 && strings.HasPrefix(text, "cd ") {
+		text = text[at+4:]
+	}
+	words := strings.Fields(string(cut([]byte(text), 300)))
+	for len(words) > 0 {
+		switch first := words[0]; {
+		case first == "ssh" && len(words) > 2:
+			words = words[2:]
+		case first == "sudo" && len(words) > 3 && words[1] == "-u":
+			words = words[3:]
+		case first == "sudo" || first == "time" || first == "env" || first == "npx" || strings.Contains(first, "=") && len(words) > 1:
+			words = words[1:]
+		default:
+			return words
+		}
+	}
+	return words
+}
+
+// verbOf is what a command does: its program, and the first of its words that is
+// no option. It is "" for a shell's own words.
+func verbOf(text string) string {
+	words := commandWords(text)
+	if len(words) == 0 || words[0] == "for" || words[0] == "cd" {
+		return ""
+	}
+	program := words[0][strings.LastIndexByte(words[0], '/')+1:]
+	for _, w := range words[1:] {
+		if !strings.HasPrefix(w, "-") && !strings.ContainsAny(w, "/'\"=.") {
+			return program + " " + w
+		}
+	}
+	return program
+}
+
 // weight tells commands that change something from those that only look.
 func weight(text string) int {
-	for _, w := range []string{"commit", "push", "deploy", "install", "migrate", "restart", "publish", "merge", "release", "rm ", "mv ", "restore"} {
+	words := commandWords(text)
+	if len(words) > 0 && glances(words) && !strings.Contains(text, ">") && !strings.Contains(text, "<<") {
+		return -3
+	}
+	for _, w := range []string{"commit", "push", "deploy", "install", "migrate", "restart", "publish", "merge", "release", "rm ", "mv ", "restore", "apply", "upgrade", "drop", "enable", "disable", "render"} {
 		if strings.Contains(text, w) {
 			return 2
 		}
 	}
-	first, _, _ := strings.Cut(text, " ")
-	switch first {
-	case "ls", "cat", "pwd", "cd", "echo", "head", "tail", "grep", "rg", "find", "sed", "wc", "which", "file", "stat", "tree", "sleep":
-		return -3
+	for _, w := range []string{"test", "build", "check", "lint", "vet", "run"} {
+		if strings.Contains(text, w) {
+			return 1
+		}
 	}
 	return 0
+}
+
+// glances tells whether a command only looks.
+func glances(words []string) bool {
+	switch words[0] {
+	case "ls", "cat", "pwd", "cd", "echo", "head", "tail", "grep", "rg", "find", "wc", "which", "file", "stat", "tree", "sleep", "df", "du", "ps", "nl", "less", "jq", "awk", "date", "whoami", "env", "id", "uname", "test", "type":
+		return true
+	case "sed":
+		return len(words) > 1 && words[1] == "-n"
+	case "git":
+		return len(words) > 1 && slices.Contains([]string{"status", "diff", "log", "show", "branch", "blame", "remote", "rev-parse", "ls-files"}, words[1])
+	case "kubectl", "docker":
+		return slices.ContainsFunc(words, func(w string) bool { return w == "get" || w == "describe" || w == "logs" || w == "ps" || w == "images" })
+	}
+	return false
 }
 
 // sorted returns the commands with the newest first.
@@ -103,6 +200,7 @@ func (c *commands) failed(f failure) {
 		return
 	}
 	f.command = string(cut([]byte(f.command), argumentBytes))
+	f.verb = verbOf(f.command)
 	c.failures = append(c.failures, f)
 	if len(c.failures) <= maxFailures {
 		return
@@ -174,6 +272,9 @@ func (c *commands) candidates(inFocus func([]byte) int) []candidate {
 			text += ", run " + strconv.Itoa(known.runs) + " times"
 		}
 		score := known.score + min(known.runs, 2) + 4*inFocus([]byte(known.text))
+		if known.score < 0 && score < 4 { // it only looks
+			continue
+		}
 		if known.last.failed { // told as an error, with its exit code
 			score -= 2
 		}
@@ -184,12 +285,13 @@ func (c *commands) candidates(inFocus func([]byte) int) []candidate {
 }
 
 // failureCandidates returns the failures, most important first: those that
-// were not put right, and the newest.
-func (c *commands) failureCandidates(inFocus func([]byte) int) []candidate {
+// were not put right, and the newest. One that was not put right, and that
+// nobody has come back to for several turns, is over in another way.
+func (c *commands) failureCandidates(x extent, inFocus func([]byte) int) []candidate {
 	var out []candidate
 	for i := len(c.failures) - 1; i >= 0; i-- {
 		f := &c.failures[i]
-		text, score := f.what, 3
+		text, score := f.what, 6
 		if f.exit != "" && f.exit != "failed" {
 			text = f.exit + " from " + text
 		}
@@ -197,13 +299,34 @@ func (c *commands) failureCandidates(inFocus func([]byte) int) []candidate {
 			text += ": " + f.lines
 		}
 		if f.fixed > 0 {
-			text += ", worked later at line " + strconv.Itoa(f.fixed)
+			text += f.fix()
 			score = 1
+		} else if x.people-f.people >= goneTurns && f.line < x.lastLine-x.lastLine/4 {
+			continue
+		}
+		if f.why != "" {
+			score++
 		}
 		out = append(out, candidate{text: text, line: f.line, score: score + 4*inFocus([]byte(text))})
 	}
 	sortByScore(out)
 	return out
+}
+
+// goneTurns is after how many messages of people a failure that nobody came back
+// to is over.
+const goneTurns = 3
+
+// fix tells how a failure was put right.
+func (f *failure) fix() string {
+	text := workedLater + strconv.Itoa(f.fixed)
+	if f.by != "" {
+		text += " (" + f.by + ")"
+	}
+	if f.why != "" {
+		text += " → " + f.why
+	}
+	return text
 }
 
 func containsAny(text []byte, words []string) bool {

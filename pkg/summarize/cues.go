@@ -16,6 +16,8 @@ type sentence struct {
 	text []byte
 	item bool // the line is an item of a list
 	head bool // the line is a heading, or ends in a colon: it speaks for the list below
+	// goesOn is true if the line has a sentence before it.
+	goesOn bool
 }
 
 // eachSentence hands out the sentences of a text without the marks of lists
@@ -36,12 +38,12 @@ func eachSentence(text []byte, yield func(sentence)) {
 
 func eachInLine(line []byte, yield func(sentence)) {
 	bare, item := trimMarks(line)
-	for len(bare) > 0 {
+	for goesOn := false; len(bare) > 0; goesOn = true {
 		n := sentenceEnd(bare)
 		if s := bytes.TrimSpace(bare[:n]); len(s) > 0 {
 			last := s[len(s)-1]
 			head := line[0] == '#' || last == ':' || bytes.HasSuffix(s, []byte(":**"))
-			yield(sentence{text: s, item: item, head: head})
+			yield(sentence{text: s, item: item, head: head, goesOn: goesOn})
 		}
 		bare = bare[n:]
 	}
@@ -171,7 +173,8 @@ const (
 	finding
 	open
 	next
-	goal // of a whole message
+	known // when something is, where, and with whom
+	goal  // of a whole message
 	kinds
 )
 
@@ -196,7 +199,7 @@ type indexedCue struct {
 
 func newCueIndex() cueIndex {
 	index := cueIndex{}
-	for k, table := range [kinds][]cue{constraint: constraintCues(), decision: decisionCues(), finding: findingCues(), open: openCues(), next: nextCues(), goal: goalCues()} {
+	for k, table := range [kinds][]cue{constraint: constraintCues(), decision: decisionCues(), finding: findingCues(), open: openCues(), next: nextCues(), known: knownCues(), goal: goalCues()} {
 		for _, c := range table {
 			first := c.phrase
 			if i := bytes.IndexFunc([]byte(first), func(r rune) bool { return !wordRune(r) }); i > 0 {
@@ -294,6 +297,8 @@ func constraintCues() []cue {
 		{"prefer", 4, false}, {"i want", 2, false}, {"i don't want", 4, false}, {"i hate", 4, false}, {"important to me", 4, false},
 		{"only", 2, false}, {"at most", 3, false}, {"no more than", 4, false}, {"at least", 2, false}, {"not a cent more", 4, false},
 		{"budget", 2, false}, {"limit", 2, false}, {"deadline", 3, false}, {"rule", 3, false}, {"rule from now on", 4, false}, {"from now on", 4, false},
+		{"has to be", 3, false}, {"have to be", 3, false}, {"must be", 4, false}, {"needs a", 3, false}, {"needs to", 2, false}, {"every", 1, true}, {"nobody", 3, false}, {"no exceptions", 4, false}, {"all in", 2, false}, {"not more", 3, false}, {"without", 2, true},
+		{"before you", 3, false}, {"as it is", 3, false}, {"as they are", 3, false}, {"stays", 3, false}, {"stay", 2, false}, {"respect", 2, false}, {"cannot", 2, false}, {"can't", 1, false}, {"may not", 3, false}, {"don't touch", 4, false}, {"keep the", 3, false}, {"our people", 2, false}, {"hate", 2, false},
 		{"make sure", 3, false}, {"without asking", 3, false}, {"ask next time", 4, false}, {"ask first", 4, false}, {"ask me", 2, false},
 		{"avoid", 3, true}, {"no other", 3, true}, {"keep", 2, true}, {"use", 2, true}, {"please use", 3, false}, {"instead", 1, false},
 		{"niemals", 4, false}, {"immer", 3, false}, {"auf keinen fall", 4, false}, {"höchstens", 3, false}, {"bitte nicht", 4, false}, {"ab jetzt", 4, false},
@@ -310,6 +315,9 @@ func decisionCues() []cue {
 		{"stay on", 4, false}, {"stay with", 4, false}, {"stick with", 4, false}, {"stick to", 3, false}, {"switch to", 3, false}, {"switched to", 4, false},
 		{"moved to", 2, false}, {"replaced by", 2, false}, {"replaced with", 2, false}, {"we keep", 3, false}, {"new rule", 4, false}, {"as a rule", 4, false},
 		{"noted as", 3, true}, {"because", 2, false}, {"no longer", 2, false},
+		{"make that", 5, false}, {"make it", 2, true}, {"scrap that", 5, false}, {"scrap", 3, true}, {"changed my mind", 5, false}, {"instead", 1, false}, {"becomes", 4, false}, {"moved:", 4, false}, {"takes his", 4, false}, {"takes her", 4, false}, {"takes over", 3, false},
+		{"we go", 3, false}, {"we pay", 3, false}, {"we take", 3, false}, {"we have to", 3, false}, {"let's", 2, true}, {"let's do", 3, false}, {"pin", 4, true}, {"skip", 3, true}, {"leave", 3, true}, {"option", 3, true}, {"use", 3, true}, {"start at", 3, true}, {"upgrade", 2, true},
+		{"drop", 3, true}, {"cap", 3, true}, {"wants the", 3, false}, {"want the", 2, false}, {"wants", 1, false}, {"want", 1, false}, {"no", 2, true}, {"allow", 2, false}, {"they allow", 3, false}, {"is fine", 3, false}, {"not before", 3, false}, {"anyway", 1, false}, {"for good", 2, false}, {"after all", 3, false},
 		{"entschieden", 5, false}, {"beschlossen", 5, false}, {"stattdessen", 3, false}, {"wir nehmen", 4, false},
 		{"décidé", 5, false}, {"au lieu de", 3, false}, {"plutôt que", 3, false}, {"decidido", 5, false}, {"en lugar de", 3, false}, {"en vez de", 3, false},
 	}
@@ -321,7 +329,7 @@ func findingCues() []cue {
 	return []cue{
 		{"root cause", 4, false}, {"cause", 3, true}, {"the cause", 3, false}, {"the reason is", 3, false}, {"turned out", 3, false}, {"lesson", 4, false},
 		{"conclusion", 3, false}, {"because", 2, false}, {"the fix", 3, false}, {"the problem", 3, false}, {"the issue is", 3, false}, {"the issue was", 3, false}, {"the bug", 3, false},
-		{"reproduced", 3, true}, {"found it", 3, true}, {"fixed", 3, true}, {"done", 2, true}, {"done:", 3, true}, {"shipped", 3, true}, {"deployed", 3, true}, {"both", 1, true}, {"no longer", 2, false}, {"now uses", 2, false},
+		{"reproduced", 3, true}, {"found it", 4, false}, {"cause:", 4, false}, {"dead end", 3, false}, {"that explains", 3, false}, {"explains", 2, false}, {"the difference", 4, true}, {"two causes", 4, false}, {"passes alone", 3, false}, {"comes from", 2, false}, {"is that", 1, false}, {"this one is", 2, true}, {"yes:", 3, true}, {"no:", 3, true}, {"needs the", 2, false}, {"fixed", 3, true}, {"done", 2, true}, {"done:", 3, true}, {"shipped", 3, true}, {"deployed", 3, true}, {"both", 1, true}, {"no longer", 2, false}, {"now uses", 2, false},
 		{"die ursache", 3, false}, {"der grund ist", 3, false}, {"la cause", 3, false}, {"la causa", 3, false},
 	}
 }
@@ -341,6 +349,18 @@ func denials() []string {
 	return []string{"i don't think", "i dont think", "i don't tink", "i don't know", "i don't see", "i don't understand", "i don't get", "i don't remember", "i do not know", "i do not see", "i do not understand"}
 }
 
+// knownCues are looked for in what people say: days, places and people that
+// matter later. Most count only beside a number.
+func knownCues() []cue {
+	return []cue{
+		{"january", 2, false}, {"february", 2, false}, {"march", 2, false}, {"april", 2, false}, {"june", 2, false}, {"july", 2, false}, {"august", 2, false}, {"september", 2, false}, {"october", 2, false}, {"november", 2, false}, {"december", 2, false},
+		{"monday", 2, false}, {"tuesday", 2, false}, {"wednesday", 2, false}, {"thursday", 2, false}, {"friday", 2, false}, {"saturday", 2, false}, {"sunday", 2, false},
+		{"deadline", 3, false}, {"due", 3, false}, {"due on", 3, false}, {"on call", 4, false}, {"contact", 3, false}, {"is at", 3, false}, {"is on", 1, false}, {"port", 2, false}, {"account is", 3, false}, {"the window is", 3, false}, {"has the shift", 4, false},
+		{"administers it", 4, false}, {"has to review", 4, false}, {"needs a review", 4, false}, {"they decide", 3, false}, {"gets switched off", 4, false}, {"switched off", 3, false}, {"broken from", 3, false}, {"responsible for", 4, false}, {"is responsible", 4, false}, {"in charge of", 4, false},
+		{"runs on", 2, false}, {"lives in", 2, false}, {"lives on", 2, false}, {"password is in", 4, false}, {"they are in", 2, false}, {"maintains", 3, false}, {"reports to", 3, false}, {"our clinics", 1, false}, {"version", 1, false},
+	}
+}
+
 func openCues() []cue {
 	return []cue{
 		{"open question", 6, false}, {"open questions", 2, false}, {"open questions:", 4, false}, {"are open", 3, false}, {"open:", 3, false}, {"still open", 5, false}, {"is not yet", 3, false}, {"are not yet", 3, false},
@@ -353,10 +373,10 @@ func openCues() []cue {
 
 func nextCues() []cue {
 	return []cue{
-		{"next:", 5, false}, {"next step", 5, false}, {"next steps", 5, false}, {"todo:", 5, false}, {"todo for", 4, false}, {"todos:", 5, false}, {"still todo", 5, false}, {"to do", 2, false}, {"next week", 4, false}, {"tomorrow", 3, false},
+		{"next:", 5, false}, {"next step", 5, false}, {"next steps", 5, false}, {"todo:", 5, false}, {"todo for", 4, false}, {"todos:", 5, false}, {"still todo", 5, false}, {"to do", 2, false}, {"next week", 4, false}, {"tomorrow", 3, false}, {"tonight", 3, false}, {"last thing", 4, false}, {"i'll ask", 4, false}, {"i'll open", 3, false}, {"i'll file", 4, false}, {"i'll tell", 3, false}, {"has to be done", 4, false}, {"has to be corrected", 4, false}, {"translating is next", 4, false}, {"is next", 3, false}, {"finish it", 4, false},
 		{"still to do", 5, false}, {"left to do", 5, false}, {"what is left", 3, false}, {"remaining", 3, false}, {"left:", 3, false}, {"remains to", 4, false}, {"follow up", 3, false},
-		{"follow-up", 3, false}, {"reminder set", 4, false}, {"scheduled for", 4, false}, {"on monday", 3, false}, {"until then", 3, false}, {"we need to", 2, false},
-		{"i will", 2, true}, {"open from", 3, true}, {"nächster schritt", 5, false}, {"nächste woche", 4, false}, {"prochaine étape", 5, false}, {"siguiente paso", 5, false},
+		{"follow-up", 3, false}, {"reminder set", 4, false}, {"scheduled for", 4, false}, {"on monday", 3, false}, {"we need to", 2, false},
+		{"i will", 2, true}, {"what is left:", 5, false}, {"left", 3, true}, {"what remains", 4, false}, {"still missing", 4, false}, {"is missing", 3, false}, {"plan:", 4, false}, {"talk to", 2, true}, {"ask", 2, true}, {"then:", 3, true}, {"open from", 3, true}, {"nächster schritt", 5, false}, {"nächste woche", 4, false}, {"prochaine étape", 5, false}, {"siguiente paso", 5, false},
 	}
 }
 

@@ -84,7 +84,7 @@ func TestSections(t *testing.T) {
 		"Files changed":               {"`import.go` (7)"},
 		"Files read":                  {"`README.md` (3)"},
 		"Commands":                    {"`go test ./importer` ok, run 2 times (7)", "`make lint` exit 0 (10)"},
-		"Errors":                      {"exit 1 from `go test ./importer`: `--- FAIL: TestBig` `error: token too long`, worked later at line 7 (5)"},
+		"Errors":                      {"exit 1 from `go test ./importer`: `--- FAIL: TestBig` `error: token too long`, worked later at line 7 → We decided to use a bufio.Reader and no Scanner. (5)"},
 		"Last exchanges": {
 			"**User**: Please fix the importer, it hangs on big files. Never touch the billing module. (2)",
 			"**Agent**: We decided to use a bufio.Reader and no Scanner. (7)",

@@ -13,12 +13,17 @@ import (
 const maxFiles = 1024
 
 // files are the files that tools have read and changed.
-type files struct{ byPath map[string]*file }
+type files struct {
+	byPath    map[string]*file
+	committed int // line of the last commit that worked
+}
 
 type file struct {
 	path            string
 	changed, read   int
 	lineOfLastTouch int
+	made            bool // written as a whole, and not there before as far as the log tells
+	removed         bool
 }
 
 // touch counts a call that worked. A file that was ever changed is told as
@@ -38,6 +43,8 @@ func (f *files) touch(c call) {
 			f.byPath[path] = known
 		}
 		if c.action == changes {
+			known.made = known.made || known.changed+known.read == 0 && c.whole
+			known.removed = false
 			known.changed++
 			known.lineOfLastTouch = c.line
 		} else {
@@ -72,22 +79,90 @@ func (f *files) sorted() []*file {
 	})
 }
 
-// candidates returns the changed or the read files, most important first.
-func (f *files) candidates(changed bool, inFocus func([]byte) int) []candidate {
-	var out []candidate
-	for _, known := range f.sorted() {
-		if (known.changed > 0) != changed {
+// ran takes in a command that worked: what it removes is gone, and what it
+// commits is safe.
+func (f *files) ran(command string, line int) {
+	if !strings.Contains(command, "rm ") && !strings.Contains(command, "commit") {
+		return
+	}
+	for part := range strings.SplitSeq(strings.ReplaceAll(string(cut([]byte(command), argumentBytes)), "&&", ";"), ";") {
+		words := commandWords(strings.TrimSpace(part))
+		if len(words) > 1 && words[0] == "git" && words[1] == "commit" {
+			f.committed = line
+		}
+		if len(words) > 2 && words[0] == "git" && words[1] == "rm" {
+			words = words[1:]
+		}
+		if len(words) < 2 || words[0] != "rm" {
 			continue
 		}
-		text := code(known.path)
-		if n := known.changed; n > 1 {
-			text += " ×" + strconv.Itoa(n)
+		for _, word := range words[1:] {
+			f.remove(strings.Trim(word, `'"`), line)
 		}
-		out = append(out, candidate{text: text, line: known.lineOfLastTouch, score: min(known.changed, 4) + 4*inFocus([]byte(known.path))})
+	}
+}
+
+// remove notes that a file, or what is below a directory, is gone.
+func (f *files) remove(path string, line int) {
+	for _, known := range f.byPath {
+		if path != "" && (known.path == path || strings.HasSuffix(known.path, "/"+path) || strings.HasPrefix(known.path, strings.TrimRight(path, "/")+"/")) {
+			known.removed, known.lineOfLastTouch = true, line
+		}
+	}
+}
+
+// state is what became of a file.
+func (f *files) state(known *file) string {
+	var is []string
+	switch {
+	case known.removed:
+		return " removed"
+	case known.made:
+		is = append(is, "new")
+	}
+	if n := known.changed; n > 1 {
+		is = append(is, "×"+strconv.Itoa(n))
+	}
+	if f.committed > 0 && known.lineOfLastTouch > f.committed {
+		is = append(is, "not committed")
+	}
+	if len(is) == 0 {
+		return ""
+	}
+	return " " + strings.Join(is, ", ")
+}
+
+// candidates returns the changed or the read files, most important first. Those
+// that were only read are told where they are few, or nothing was changed.
+func (f *files) candidates(changed bool, inFocus func([]byte) int) []candidate {
+	var out []candidate
+	onlyRead := 0
+	for _, known := range f.byPath {
+		if known.changed == 0 {
+			onlyRead++
+		}
+	}
+	many := onlyRead > fewRead && onlyRead < len(f.byPath)
+	for _, known := range f.sorted() {
+		focus := inFocus([]byte(known.path))
+		switch {
+		case (known.changed > 0) != changed, changed && known.removed && known.made:
+			continue
+		case !changed && focus == 0 && (many || len(out) >= maxRead):
+			continue
+		}
+		out = append(out, candidate{text: code(known.path) + f.state(known), line: known.lineOfLastTouch, score: min(known.changed, 4) + 4*focus})
 	}
 	sortByScore(out)
 	return out
 }
+
+// How many files are named that were only read: where something was changed, and
+// where nothing was.
+const (
+	fewRead = 3
+	maxRead = 6
+)
 
 // sortByScore puts the highest score first and keeps the order of equals.
 func sortByScore(c []candidate) {

@@ -239,19 +239,28 @@ func identifiersOf(text string) iter.Seq[string] {
 
 // between tells whether a byte stands between words.
 func between(c byte) bool {
-	return c <= ' ' || c >= utf8.RuneSelf || strings.IndexByte("\"'<>()[]{},;|`\\*", c) >= 0
+	switch c {
+	case '"', '\'', '<', '>', '(', ')', '[', ']', '{', '}', ',', ';', '|', '`', '\\', '*':
+		return true
+	}
+	return c <= ' ' || c >= utf8.RuneSelf
 }
 
 // word takes the word that begins at i, and returns where it ends.
 func word(text string, i int, yield func(string) bool) (end int, more bool) {
-	telling := false
+	telling, joined := false, false
 	for end = i; end < len(text) && !between(text[end]); end++ {
 		c := text[end]
 		telling = telling || c >= '0' && c <= '9' || c == '/' || c == '.'
+		joined = joined || c == ':' || c == '='
 	}
 	w := text[i:end]
 	if !telling || len(w) < 2 {
 		return end, true
+	}
+	if !joined {
+		w = strings.TrimRight(w, ".!?")
+		return end, !isIdentifier(w) || yieldName(w, yield)
 	}
 	if at := strings.Index(w, "://"); at > 0 {
 		return end, yieldName(strings.TrimRight(w[schemeOf(w, at):], ".:!?"), yield)

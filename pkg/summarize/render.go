@@ -30,6 +30,7 @@ func (e *Extractive) Summary() Summary {
 	if e.seen.messages == 0 {
 		return Summary{Kind: KindExtractive}
 	}
+	e = e.finished()
 	text, sections := e.picked()
 	whole, items, loss := e.complete(strings.ToValidUTF8(strings.TrimRight(text, "\n"), "\uFFFD"), e.options.MaxRunes)
 	s := Summary{Kind: KindExtractive, Sections: sections, Identifiers: loss.all, Lost: loss.lost, Indexed: loss.named}
@@ -56,6 +57,7 @@ func (e *Extractive) picked() (string, []Section) {
 		sections := writeSections(&text, plans)
 		return text.String(), sections
 	}
+	plans = checkpointPlans(plans)
 	for _, p := range plans {
 		if !p.prose { // its lines have no mark
 			p.mark = len("[x] ")
@@ -118,18 +120,22 @@ func count(n int, noun string) string {
 // plans are the sections in their order. The shares were set so that no
 // section starves in a summary of the default length.
 func (e *Extractive) plans() []*plan {
+	turning := e.turning()
+	lasting := func(s *shelf) []candidate { return settled(s.ranked(), turning) }
 	plans := []*plan{
 		{title: "About " + strings.Join(e.focus, ", "), share: 20, items: e.about.ranked()},
-		{title: "Goals", share: 13, items: e.goals.ranked()},
-		{title: constraintsTitle, share: 10, items: e.said[constraint].ranked()},
-		{title: decisionsTitle, share: 12, items: e.said[decision].ranked()},
-		{title: findingsTitle, share: 7, items: e.said[finding].ranked()},
-		{title: "Open questions", share: 8, items: e.openItems()},
-		{title: "Next steps", share: 7, items: e.late(e.said[next].ranked())},
-		{title: "Files changed", share: 7, items: e.files.candidates(true, e.inFocus)},
-		{title: "Files read", share: 2, items: e.files.candidates(false, e.inFocus)},
-		{title: "Commands", share: 7, items: e.commands.candidates(e.inFocus)},
-		{title: "Errors", share: 9, items: e.commands.failureCandidates(e.inFocus)},
+		{title: "Goals", share: 11, items: e.current(e.goals.ranked(), turning)},
+		{title: constraintsTitle, share: 11, items: lasting(&e.said[constraint])},
+		{title: decisionsTitle, share: 13, items: lasting(&e.said[decision])},
+		{title: resultsTitle, share: 14, items: settled(renewed(e.results.ranked()), turning)},
+		{title: findingsTitle, share: 9, items: lasting(&e.said[finding])},
+		{title: knownTitle, share: 7, items: lasting(&e.said[known])},
+		{title: openTitle, share: 7, items: e.openItems()},
+		{title: nextTitle, share: 8, items: e.nextItems()},
+		{title: "Files changed", share: 8, items: e.files.candidates(true, e.inFocus)},
+		{title: "Files read", share: 1, items: e.files.candidates(false, e.inFocus)},
+		{title: "Commands", share: 4, items: e.commands.candidates(e.inFocus)},
+		{title: "Errors", share: 8, items: e.commands.failureCandidates(e.seen, e.inFocus)},
 	}
 	for i, summary := range e.earlier {
 		share, first := 2, 0
@@ -138,7 +144,52 @@ func (e *Extractive) plans() []*plan {
 		}
 		plans = append(plans, &plan{title: fmt.Sprintf("Earlier summary (line %d)", summary.line), share: share, first: first, items: paragraphs(summary), prose: true})
 	}
-	return append(plans, &plan{title: "Last exchanges", share: 14, items: e.lastItems(), whole: true})
+	return distinctPlans(append(plans, &plan{title: lastTitle, share: 12, items: e.lastItems(), whole: true}))
+}
+
+// sameRunes is how much of two items of a line is compared, in code points.
+const sameRunes = 40
+
+// distinctPlans drops what a section before it says as well.
+func distinctPlans(plans []*plan) []*plan {
+	type place struct {
+		line int
+		text string
+	}
+	seen := map[place]bool{}
+	for _, p := range plans {
+		if p.prose || p.whole || strings.HasPrefix(p.title, "About ") || p.title == "Goals" {
+			continue
+		}
+		p.items = slices.DeleteFunc(p.items, func(c candidate) bool {
+			at := place{c.line, string(cutRunes([]byte(c.text), sameRunes))}
+			again := seen[at]
+			seen[at] = true
+			return again
+		})
+	}
+	return plans
+}
+
+// current takes out of goals what was said in the same breath and does not hold
+// any more.
+func (e *Extractive) current(goals []candidate, turning []statement) []candidate {
+	for i := range goals {
+		for k := constraint; k <= known; k++ {
+			for _, c := range e.said[k].items {
+				if c.line == goals[i].line && strings.Contains(goals[i].text, c.text) && endedBy(c, turning) > 0 {
+					goals[i].text = strings.Replace(goals[i].text, c.text, "…", 1)
+				}
+			}
+		}
+	}
+	return goals
+}
+
+// nextItems are the steps that the log has not done since.
+func (e *Extractive) nextItems() []candidate {
+	items := slices.DeleteFunc(e.said[next].ranked(), func(c candidate) bool { return e.steps.doneAt(c) > 0 })
+	return e.late(items)
 }
 
 // earlierFirst is how much of the summary before this one comes before all else,
@@ -165,7 +216,7 @@ func (e *Extractive) late(items []candidate) []candidate {
 // openItems are the questions that are called open, the last one that nobody
 // answered, and the last turn's calls that have no result.
 func (e *Extractive) openItems() []candidate {
-	items := e.late(e.said[open].ranked())
+	items := e.late(slices.DeleteFunc(e.said[open].ranked(), func(c candidate) bool { return e.steps.doneAt(c) > 0 }))
 	for _, c := range e.calls.since(e.lastPerson) {
 		items = append([]candidate{{text: "No result: " + c.title(), line: c.line}}, items...)
 	}
@@ -301,7 +352,14 @@ func (p *plan) section() Section {
 const (
 	constraintsTitle = "Constraints and preferences"
 	decisionsTitle   = "Decisions"
+	resultsTitle     = "Done"
 	findingsTitle    = "Findings and results"
+	knownTitle       = "Dates, people and places"
+	openTitle        = "Open questions"
+	nextTitle        = "Next steps"
+	lastTitle        = "Last exchanges"
+	earlierTitle     = "Said before"
+	fixedTitle       = "Fixed"
 )
 
 // proseRunes is how long one sentence of prose is at most, in code points.
@@ -327,10 +385,10 @@ func proseParts() []prosePart {
 		{"Goals", "Asked: ", 1, false},
 		{decisionsTitle, "Decided: ", 2, false},
 		{findingsTitle, "Found: ", 1, false},
-		{"Open questions", "Open: ", 1, false},
-		{"Next steps", "Next: ", 1, false},
+		{openTitle, "Open: ", 1, false},
+		{nextTitle, "Next: ", 1, false},
 		{constraintsTitle, "To keep in mind: ", 1, false},
-		{"Last exchanges", "Last said: ", 1, true},
+		{lastTitle, "Last said: ", 1, true},
 	}
 }
 
@@ -436,14 +494,44 @@ func checkpointParts() []checkpointPart {
 		{"## Goal", "- ", []string{"Goals"}},
 		{"## Constraints & Preferences", "- ", []string{constraintsTitle}},
 		{"## Progress", "", nil},
-		{"### Done", "- [x] ", []string{"Files changed", "Commands"}},
-		{"### In Progress", "- [ ] ", []string{"Last exchanges"}},
-		{"### Blocked", "- ", []string{"Errors", "Open questions"}},
+		{"### Done", "- [x] ", []string{resultsTitle, "Files changed", "Commands"}},
+		{"### In Progress", "- [ ] ", []string{lastTitle}},
+		{"### Blocked", "- ", []string{"Errors", openTitle}},
 		{"## Key Decisions", "- ", []string{decisionsTitle}},
-		{"## Next Steps", "1. ", []string{"Next steps"}},
-		{"## Critical Context", "- ", []string{"About ", findingsTitle, "Files read", "Earlier summary"}},
+		{"## Next Steps", "1. ", []string{nextTitle}},
+		{"## Critical Context", "- ", []string{"About ", findingsTitle, knownTitle, "Files read", fixedTitle, "Earlier summary", earlierTitle}},
 	}
 }
+
+// checkpointPlans takes apart what a checkpoint has under several headings: of
+// what was said last only the last word of each side is in progress, and what
+// failed and was put right blocks nobody.
+func checkpointPlans(plans []*plan) []*plan {
+	var all []*plan
+	for _, p := range plans {
+		all = append(all, p)
+		switch p.title {
+		case lastTitle:
+			n := min(2, len(p.items))
+			all = append(all, &plan{title: earlierTitle, share: p.share / 2, items: p.items[n:], whole: true})
+			p.items, p.share = p.items[:n], p.share/2
+		case "Errors":
+			fixed := &plan{title: fixedTitle, share: p.share / 2}
+			p.items = slices.DeleteFunc(p.items, func(c candidate) bool {
+				if over := strings.Contains(c.text, workedLater); over {
+					fixed.items = append(fixed.items, c)
+					return true
+				}
+				return false
+			})
+			all = append(all, fixed)
+		}
+	}
+	return all
+}
+
+// workedLater is put behind a failure that was put right.
+const workedLater = ", worked later at line "
 
 const nothing = "- (none)\n"
 

@@ -73,8 +73,15 @@ type Extractive struct {
 	seen      extent
 	goals     shelf
 	said      [kinds]shelf
-	about     shelf     // what contains words of the focus
-	question  candidate // asked last, with no answer yet
+	results   shelf // what the agent said when a turn of work had ended
+	steps     steps // what became of what was to be done
+	turn      turnOfWork
+	before    turnOfWork // the turn before
+	replied   string     // what the agent said at its end, in lower case
+	repliedAt int        // the line of that
+	last      pending    // what the agent said last, until it is known whether a turn ends with it
+	about     shelf      // what contains words of the focus
+	question  candidate  // asked last, with no answer yet
 	exchanges []candidate
 	working   bool // the last exchange is the agent's word before a call
 	earlier   []candidate
@@ -108,7 +115,9 @@ func NewExtractive(o Options) *Extractive {
 	e.said[decision] = shelf{best: 24, recent: 10}
 	e.said[finding] = shelf{best: 16, recent: 8}
 	e.said[open] = shelf{best: 8, recent: 8}
-	e.said[next] = shelf{best: 4, recent: 10}
+	e.said[next] = shelf{best: 8, recent: 12}
+	e.said[known] = shelf{best: 14, recent: 8}
+	e.results = shelf{best: 20, recent: 12}
 	e.about = shelf{best: 12, recent: 6}
 	return e
 }
@@ -173,11 +182,18 @@ func (e *Extractive) user(m *session.Message) {
 		return
 	}
 	e.ids.text(m.Line, string(beginning(text, flatTextRunes)))
+	e.over()
 	e.answered(m.Line, text)
+	asked := e.question
 	e.question, e.lastPerson = candidate{}, m.Line
 	e.goal(m.Line, text)
+	e.after(m.Line, text)
 	e.sentences(m.Line, text, voice{person: true})
-	e.exchange(m.Line, "User", text)
+	e.chosen(m.Line, text, asked.text)
+	if e.turn.chose { // what was to be decided is decided
+		e.steps.decided(m.Line, &e.before, &e.turn)
+	}
+	e.exchange(m.Line, personSaid, text)
 	e.working = false
 	if last := lastSentence(text); bytes.HasSuffix(last, []byte("?")) || bytes.HasSuffix(last, []byte("？")) {
 		e.question = candidate{text: "Not answered: " + oneLine(string(last), sentenceRunes), line: m.Line}
@@ -185,9 +201,10 @@ func (e *Extractive) user(m *session.Message) {
 }
 
 func (e *Extractive) assistant(m *session.Message) {
-	e.callsOf(m)
+	called := e.callsOf(m)
+	e.went(called)
 	if len(m.ErrorText) > 0 && string(m.StopReason) != "aborted" { // by a person, who knows
-		e.commands.failed(failure{what: "model call", line: m.Line, text: []byte(redact(string(cut(m.ErrorText, 600))))})
+		e.commands.failed(failure{what: "model call", line: m.Line, people: e.seen.people, text: []byte(redact(string(cut(m.ErrorText, 600))))})
 	}
 	text := e.words(m)
 	if len(text) == 0 || !m.Embeddable() {
@@ -195,12 +212,16 @@ func (e *Extractive) assistant(m *session.Message) {
 	}
 	e.ids.text(m.Line, string(beginning(text, flatTextRunes)))
 	e.question = candidate{}
-	working := slices.ContainsFunc(m.Parts, func(p session.Part) bool { return p.Kind == session.PartToolCall })
-	e.sentences(m.Line, text, voice{working: working})
-	e.exchange(m.Line, "Agent", text)
-	e.working = working
+	e.exchange(m.Line, agentSaid, text)
+	e.working = slices.ContainsFunc(m.Parts, func(p session.Part) bool { return p.Kind == session.PartToolCall })
+	if e.working {
+		e.sentences(m.Line, text, voice{working: true})
+		e.commands.explained(text)
+	} else {
+		e.last = pending{line: m.Line, text: string(text)}
+	}
 	if last := lastSentence(text); bytes.HasSuffix(last, []byte("?")) || bytes.HasSuffix(last, []byte("？")) {
-		e.question = candidate{text: "Asked last: " + oneLine(string(last), sentenceRunes), line: m.Line}
+		e.question = candidate{text: askedLast + oneLine(string(last), sentenceRunes), line: m.Line}
 	}
 }
 
@@ -304,15 +325,45 @@ func (e *Extractive) answered(line int, text []byte) {
 }
 
 // exchange remembers the last things that were said. What the agent says
-// before a call ("Let me look.") gives way to what comes after it.
+// before a call gives way to what it says after it, and to what anybody says if it
+// only says what it looks at ("Let me look.").
 func (e *Extractive) exchange(line int, who string, text []byte) {
-	if e.working && who == "Agent" {
-		e.exchanges = e.exchanges[:len(e.exchanges)-1]
+	if n := len(e.exchanges); e.working && (who == agentSaid || narrates(e.exchanges[n-1].text)) {
+		e.exchanges = e.exchanges[:n-1]
 	}
-	e.exchanges = append(e.exchanges, candidate{text: "**" + who + "**: " + string(cut(text, 4*exchangeRunes+64)), line: line})
+	if courtesy(text) && len(e.exchanges) > 0 {
+		return
+	}
+	e.exchanges = append(e.exchanges, candidate{text: who + string(cut(text, 4*exchangeRunes+64)), line: line})
 	if len(e.exchanges) > keptExchanges {
 		e.exchanges = slices.Delete(e.exchanges, 0, 1)
 	}
+}
+
+// Who said what was said last.
+const (
+	personSaid = "**User**: "
+	agentSaid  = "**Agent**: "
+)
+
+// narrates tells whether an exchange only says what the agent looks at.
+func narrates(text string) bool {
+	lower := bytes.ToLower([]byte(strings.TrimPrefix(text, agentSaid)))
+	return len(lower) < narration && (announces(lower) || containsAny(lower, guesses()))
+}
+
+// courtesy tells whether somebody only says thanks or goodbye.
+func courtesy(text []byte) bool {
+	if wordCount(text) > 12 || bytes.IndexAny(text, "0123456789?") >= 0 {
+		return false
+	}
+	lower := bytes.ToLower(text)
+	for _, start := range []string{"you're welcome", "thanks", "thank you", "thx", "bye", "have a good", "good night", "great, thanks", "perfect, thanks", "ok thanks", "ok, thanks", "gern geschehen", "danke", "merci", "gracias"} {
+		if bytes.HasPrefix(lower, []byte(start)) {
+			return true
+		}
+	}
+	return false
 }
 
 func lastSentence(text []byte) (last []byte) {
@@ -354,7 +405,7 @@ const findingWords = 6
 // like "Still open:" speaks for the items of the list below it; one like
 // "Fixed:" does not, what is below it is seldom a sentence.
 func (e *Extractive) sentences(line int, text []byte, by voice) {
-	listed := kinds
+	listed, open := kinds, (*shelf)(nil)
 	eachSentence(text, func(s sentence) {
 		if e.inFocus(s.text) > 0 {
 			e.about.add(e.candidate(line, s.text, sentenceRunes, len(s.text)/100))
@@ -367,51 +418,138 @@ func (e *Extractive) sentences(line int, text []byte, by voice) {
 			if weight >= enough && k != finding {
 				listed = k
 			}
+			if listed == next && !by.person && remaining(e.lower) {
+				e.steps.listed(line)
+			}
+			return
+		}
+		if s.goesOn && open != nil && weight < enough && !containsAny(e.lower, guesses()) && open.extend(line, s.text) {
+			return
+		}
+		open = nil
+		if by.working && !s.item && k == next { // what it does at once
 			return
 		}
 		if s.item && listed != kinds && weight <= enough {
 			k, weight = listed, enough+1
 		}
 		if weight >= enough && len(s.text) >= 8 {
-			e.said[k].add(e.candidate(line, s.text, sentenceRunes, weight))
+			e.keep(k, line, s.text, weight, by)
+			if k == finding || by.person && (k == decision || k == constraint) {
+				open = &e.said[k]
+			}
 		}
 	})
+}
+
+// keep puts a sentence on its shelf.
+func (e *Extractive) keep(k kind, line int, text []byte, weight int, by voice) {
+	c := e.candidate(line, text, sentenceRunes, weight)
+	if c.person = by.person; by.person && k == decision {
+		c.reply, e.turn.chose = e.replied, true
+	}
+	e.said[k].add(c)
+	if k == next {
+		e.steps.add(c, by.person)
+	}
 }
 
 // classify returns what a sentence most probably is, and how much speaks for it.
 func (e *Extractive) classify(s []byte, by voice) (kind, int) {
 	e.lower = appendLower(e.lower[:0], s)
 	weights := e.cues.weigh(e.lower)
-	if !by.person {
-		weights[constraint] = 0
+	if by.person {
+		e.personal(s, &weights)
+	} else {
+		e.agents(s, &weights)
 	}
 	if s[len(s)-1] == '?' {
-		weights[constraint], weights[decision], weights[finding], weights[next] = 0, 0, 0, 0
+		weights[constraint], weights[decision], weights[finding], weights[next], weights[known] = 0, 0, 0, 0, 0
 	}
 	for _, word := range []string{"that ", "this ", "it "} { // says nothing without what came before
 		if bytes.HasPrefix(e.lower, []byte(word)) {
-			weights[constraint] -= 2
-			weights[decision] -= 2
 			weights[finding] -= 2
 		}
 	}
-	if containsAny(e.lower, denials()) { // a report, and no rule
+	if weights[constraint] >= enough && containsAny(e.lower, denials()) { // a report, and no rule
 		weights[constraint] -= 3
 	}
-	if containsAny(e.lower, guesses()) || bytes.HasPrefix(e.lower, []byte("if ")) {
+	if (weights[decision] >= enough || weights[finding] >= enough) && (containsAny(e.lower, guesses()) || bytes.HasPrefix(e.lower, []byte("if "))) {
 		weights[decision], weights[finding] = 0, 0
 	}
-	if by.working || len(bytes.Fields(s)) < findingWords {
+	if by.working && weights[finding] <= enough || wordCount(s) < findingWords {
 		weights[finding] = 0
 	}
 	k := heaviest(weights)
 	return k, weights[k]
 }
 
+// personal weighs what only people can say: what they choose, mostly in few
+// words, and when and with whom something is.
+func (e *Extractive) personal(s []byte, weights *[kinds]int) {
+	digit := bytes.IndexAny(s, "0123456789") >= 0
+	if !digit {
+		weights[known]--
+	} else if weights[known] > 0 {
+		weights[known] += 2
+	}
+	if bytes.IndexByte(s, '@') > 0 && bytes.IndexByte(s, '.') > 0 || bytes.Contains(s, []byte("://")) {
+		weights[known] += enough
+	}
+	n := wordCount(s)
+	if digit && n <= chosenWords && !containsAny(e.lower, reports()) {
+		weights[decision] += 2
+		if measured(s) {
+			weights[decision]++
+		}
+	}
+	if n <= chosenWords && !containsAny(e.lower, []string{"until then", "since then", "by then", "back then"}) && (bytes.HasSuffix(bytes.TrimRight(e.lower, ".! "), []byte(" then")) || bytes.HasPrefix(e.lower, []byte("then ")) || bytes.Contains(e.lower, []byte(" then. "))) {
+		weights[decision] += enough + 1
+	}
+}
+
+// measured tells whether a number stands with its unit: "24h", "4Gi", "25%".
+func measured(s []byte) bool {
+	for i := 1; i < len(s); i++ {
+		if s[i-1] >= '0' && s[i-1] <= '9' && (s[i] == '%' || s[i]|0x20 >= 'a' && s[i]|0x20 <= 'z') {
+			return true
+		}
+	}
+	return false
+}
+
+// chosenWords is how long a sentence is at most that chooses in passing.
+const chosenWords = 16
+
+// reports are the words of somebody who tells, rather than chooses.
+func reports() []string {
+	return []string{"i have", "i got", "says", "said", " was ", " were ", "happened", "error", "looks", "seems", "is at ", "there are", "there is", "i see", " is ", " are ", " has ", " have ", "called", "went ", "got ", "how ", "what ", "options", "green", "is that ok", "is this ok", "is it ok"}
+}
+
+// agents takes away what an agent cannot say for its person, and what is advice.
+func (e *Extractive) agents(s []byte, weights *[kinds]int) {
+	weights[constraint], weights[known] = 0, 0
+	if weights[decision] >= enough && !containsAny(e.lower, accepted()) {
+		weights[decision] = 0
+	}
+	if (weights[decision] >= enough || weights[finding] >= enough) && general(e.lower) {
+		weights[decision], weights[finding] = 0, 0
+	}
+	if weights[open] >= enough && containsAny(e.lower, []string{"i don't know", "i do not know"}) {
+		weights[open] -= enough
+	}
+}
+
+// accepted are the words by which an agent tells what was decided, rather than
+// what it would do.
+func accepted() []string {
+	return []string{"we decided", "was decided", "been decided", "decision:", "decided:", "we agreed", "agreed:", "agreed to", "agreed on", "we settled", "settled on", "you decided", "you chose", "as you", "noted as", "we will", "we'll", "we chose", "i chose", "i decided", "decisions", "entschieden", "beschlossen", "décidé", "decidido"}
+}
+
 // heaviest returns the kind of a sentence. Goals are of whole messages.
 func heaviest(weights [kinds]int) kind {
 	best := constraint
-	for _, k := range [...]kind{decision, finding, open, next} {
+	for _, k := range [...]kind{decision, finding, open, next, known} {
 		if weights[k] > weights[best] {
 			best = k
 		}
@@ -421,9 +559,11 @@ func heaviest(weights [kinds]int) kind {
 
 // candidate may become an item of a summary.
 type candidate struct {
-	text  string
-	line  int
-	score int
+	text   string
+	line   int
+	score  int
+	person bool   // they said it
+	reply  string // of a decision of theirs: what the agent had said before, in lower case
 }
 
 // shelf keeps a fixed number of candidates, in the order they came: the first

@@ -29,6 +29,7 @@ type call struct {
 	action  action
 	paths   []string
 	command string
+	whole   bool // a file is written as a whole
 }
 
 // maxCalls bounds the calls that wait for a result.
@@ -79,8 +80,9 @@ func actionOf(tool string) action {
 	return other
 }
 
-// callsOf remembers the calls of an assistant's message.
-func (e *Extractive) callsOf(m *session.Message) {
+// callsOf remembers the calls of an assistant's message, and tells whether it has
+// any.
+func (e *Extractive) callsOf(m *session.Message) (called bool) {
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		if p.Kind != session.PartToolCall {
@@ -88,11 +90,19 @@ func (e *Extractive) callsOf(m *session.Message) {
 		}
 		c := call{id: string(p.CallID), line: m.Line, tool: string(cut(p.Name, 80))}
 		c.action = actionOf(c.tool)
+		c.whole = work.Does(c.tool) == work.KindWrite
 		if c.action != other {
 			eachArgument(&e.cursor, p.Text, c.argument)
 		}
+		e.turn.worked, called = true, true
+		for _, path := range c.paths {
+			if c.action == changes && e.steps.live() {
+				e.turn.add(strings.ToLower(path))
+			}
+		}
 		e.calls.add(c)
 	}
+	return called
 }
 
 // argument takes what matters of one argument.
@@ -112,6 +122,7 @@ func (c *call) argument(key string, value *jsonl.Cursor) {
 		if c.action == changes {
 			patch, _ := value.Bytes()
 			c.paths = append(c.paths, work.PatchedPaths(patch)...)
+			c.whole = bytes.Contains(patch, []byte("*** Add File: ")) && !bytes.Contains(patch, []byte("*** Update File: "))
 		}
 	}
 }
@@ -126,11 +137,17 @@ func (e *Extractive) result(m *session.Message) {
 	switch {
 	case c.action == runs && c.command != "":
 		e.commands.ran(c.command, c.line, o)
+		if !o.failed {
+			e.files.ran(c.command, c.line)
+			if e.steps.live() {
+				e.turn.add(strings.ToLower(oneLine(c.command, 2*commandRunes)))
+			}
+		}
 	case !o.failed:
 		e.files.touch(c)
 	}
 	if o.failed {
-		e.commands.failed(failure{what: c.title(), command: c.command, exit: o.text(), line: m.Line, text: []byte(redact(string(failureText(m))))})
+		e.commands.failed(failure{what: c.title(), command: c.command, exit: o.text(), line: m.Line, people: e.seen.people, text: []byte(redact(string(failureText(m))))})
 	}
 }
 
@@ -153,7 +170,7 @@ func (e *Extractive) shell(m *session.Message) {
 			o := outcomeOf(m)
 			e.commands.ran(c.command, c.line, o)
 			if o.failed {
-				e.commands.failed(failure{what: c.title(), command: c.command, exit: o.text(), line: m.Line, text: []byte(redact(string(failureText(m))))})
+				e.commands.failed(failure{what: c.title(), command: c.command, exit: o.text(), line: m.Line, people: e.seen.people, text: []byte(redact(string(failureText(m))))})
 			}
 		}
 	}

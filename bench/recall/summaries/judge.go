@@ -149,8 +149,8 @@ func belongs(heading string) string {
 		return "gdcnp"
 	case "Constraints and preferences", "Constraints & Preferences":
 		return "cd"
-	case "Decisions", "Key Decisions":
-		return "d"
+	case "Decisions", "Key Decisions": // what a person asks to be kept to is decided
+		return "dc"
 	case "Open questions", "Blocked":
 		return "onpx"
 	case "Next steps", "Next Steps":

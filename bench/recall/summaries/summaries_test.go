@@ -91,3 +91,63 @@ func TestLogsAreRead(t *testing.T) {
 		}
 	}
 }
+
+// The summaries hold what they held when docs/summaries.md was written, in both
+// forms, of the sessions that were looked at and of those that were not.
+func TestSummaryFloor(t *testing.T) {
+	all, err := load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, form := range forms() {
+		sums := map[bool]*tally{false: {}, true: {}}
+		for _, s := range all {
+			text, err := s.summary(t.Context(), form.checkpoint)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sums[s.held].add(s.judge(text))
+		}
+		for held, least := range map[bool]struct {
+			facts        int
+			wrong, noise float64
+		}{false: {56, 0.05, 0.10}, true: {17, 0.12, 0.10}} {
+			if got := sums[held]; got.held < least.facts || share(got.wrong, got.statements) > least.wrong || share(got.noise, got.statements) > least.noise {
+				t.Errorf("%s, held back is %v: %s, and the floor is %+v", form.name, held, got.row(), least)
+			}
+		}
+	}
+}
+
+// A judge that lets everything pass is none: what is stale, advice, or said in
+// passing is told from what one needs.
+func TestJudge(t *testing.T) {
+	s, err := parse("judged", `@ runtime pi
+U: {g} Move the port.
+A: {d~} The port will be 7001. Usually one takes 8080.
+U: {d} no, take 7002.
+A: {r} The port is 7002 now.
+fact: the port
+must: 7002
+not: port will be 7001
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.log(); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"## Decisions\n- no, take 7002. (line 4)\n":                                              "1 of 1 | 1 | 0.000 | 0.000",
+		"## Decisions\n- no, take 7002. (line 4)\n- The port will be 7001. (line 3)\n":           "0 of 1 | 2 | 0.500 | 0.000",
+		"## Decisions\n- Usually one takes 8080. (line 3)\n":                                     "0 of 1 | 1 | 1.000 | 0.000",
+		"## Next steps\n- The port is 7002 now. (line 5)\n":                                      "1 of 1 | 1 | 1.000 | 0.000",
+		"## Done\n- The port is 7002 now. (line 5)\n\n## Also in the log\n\n- `7001` (line 3)\n": "1 of 1 | 1 | 0.000 | 0.000",
+	} {
+		var got tally
+		got.add(s.judge(text))
+		if got.row() != want {
+			t.Errorf("%q: %s, not %s", text, got.row(), want)
+		}
+	}
+}

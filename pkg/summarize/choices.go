@@ -1,0 +1,326 @@
+package summarize
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// chosen takes what a person says to an agent's question for a decision: the
+// agent offered, the person chose. asked is that question, "" if there was none.
+func (e *Extractive) chosen(line int, text []byte, asked string) {
+	question, offered := strings.CutPrefix(asked, askedLast)
+	first := firstLine(text)
+	if !offered || len(text) > 600 || len(first) == 0 || first[0] == '/' || bytes.Contains(text, []byte("```")) || bytes.HasSuffix(bytes.TrimSpace(first), []byte("?")) || !offers(strings.ToLower(question)) {
+		return
+	}
+	e.lower = appendLower(e.lower[:0], first)
+	if containsAny(e.lower, []string{"i don't know", "don't know", "need to think", "not sure", "let me think", "here, ", "here is", "ask "}) || corrects(e.lower) || !takesUp(e.lower, strings.ToLower(question)) {
+		return
+	}
+	if n := wordCount(first); n <= 3 && !bytes.ContainsAny(first, "0123456789") && agrees(e.lower) {
+		return // "yes": what came of it is told
+	}
+	e.turn.chose = true
+	c := e.candidate(line, first, sentenceRunes, enough+3)
+	c.person, c.reply = true, e.replied
+	if wordCount(first) < 12 {
+		c.text += answerTo + oneLine(question, 140) + ")"
+	}
+	e.said[decision].replace(c)
+}
+
+// corrects tells whether an answer in lower case says that something is otherwise,
+// and chooses nothing.
+func corrects(lower []byte) bool {
+	for _, start := range []string{"actually", "no, that", "no that", "hmm", "but ", "what", "why", "well,", "wait", "it's still", "still ", "that's not"} {
+		if bytes.HasPrefix(lower, []byte(start)) {
+			return true
+		}
+	}
+	return false
+}
+
+// takesUp tells whether an answer is to the question: where that only asks
+// whether the agent shall do something, the answer says yes or no.
+func takesUp(lower []byte, question string) bool {
+	for _, offer := range []string{"want me", "shall i", "should i", "would you like", "do you want me", "may i"} {
+		if strings.Contains(question, offer) && !strings.Contains(question, " or ") {
+			return agrees(lower) || bytes.HasPrefix(lower, []byte("no"))
+		}
+	}
+	return true
+}
+
+// agrees tells whether an answer in lower case begins with a yes.
+func agrees(lower []byte) bool {
+	for _, yes := range []string{"yes", "ok", "sure", "yep", "go", "please", "do it", "fine", "sounds good", "ja", "oui", "sí", "si"} {
+		if bytes.HasPrefix(lower, []byte(yes)) {
+			return true
+		}
+	}
+	return false
+}
+
+// answerTo is put before the question that a decision answers, where it says
+// little without it.
+const answerTo = " (asked: "
+
+// askedLast begins what the agent asked last.
+const askedLast = "Asked last: "
+
+func firstLine(text []byte) []byte {
+	line, _, _ := bytes.Cut(text, []byte("\n"))
+	return bytes.TrimSpace(line)
+}
+
+// offers tells whether a question in lower case leaves a choice, rather than
+// asking for something.
+func offers(question string) bool {
+	for _, ask := range []string{"can you", "could you", "have you", "who ", "when ", "where ", "is there", "are there", "do you know", "do you have", "what is ", "what does"} {
+		if strings.Contains(question, ask) {
+			return false
+		}
+	}
+	return true
+}
+
+// replace puts a candidate in the place of what the shelf has from the same
+// line and with the same words, and adds it where there is nothing.
+func (s *shelf) replace(c candidate) {
+	words, _, _ := strings.Cut(c.text, answerTo)
+	kept := s.items[:0]
+	for _, o := range s.items {
+		if o.line != c.line || !strings.Contains(words, strings.TrimSuffix(o.text, "…")) {
+			kept = append(kept, o)
+		}
+	}
+	s.items = kept
+	s.add(c)
+}
+
+// old matches what a sentence says is over: "not 7", "instead of pdf", "don't
+// want #6B6B6B".
+var old = regexp.MustCompile(`\b(?:instead of|rather than|in place of|replaces?|replacing|no longer|not want|n't want|scrap|forget about|away from|switched from|moved from|changed from|,? not|no)\s+(?:an? |the |at )?([^,;:.!?()]{1,40}[^,;:.!?() ]?(?:\.\d+)?)`)
+
+// oldWords are words of which [old] needs one.
+func oldWords() []string {
+	return []string{"instead of", "rather than", "in place", "replac", "no longer", "not ", "n't want", "scrap", "forget", "from ", "no "}
+}
+
+// changed are the words by which a person changes what they have said.
+func changed() []string {
+	return []string{
+		"changed my mind", "moved", "becomes", "make that", "make it", "scrap that", "after all", "on second thought", "actually", "bigger", "smaller", "higher", "lower", "longer", "shorter", "changes to", "instead", " then", "then ", "want", "allow",
+		"we have to", "have to",
+	}
+}
+
+// counted and measures are a number and the word that goes with it: "concurrency
+// 8", "90 days".
+var (
+	counted  = regexp.MustCompile(`\b([a-z][a-z-]{2,})[ =:]+(\d[\d.,:]*)\b`)
+	measures = regexp.MustCompile(`\b(\d[\d.,]*)[ -]?(days?|hours?|minutes?|seconds?|weeks?|months?|gi|gb|mb|cpus?|entries|connections|euros?|workers?|percent|jobs|replicas|october|november|december|january|february|march|april|june|july|august|september|%)`)
+)
+
+// statement is a candidate as it is compared with others.
+type statement struct {
+	candidate
+	stems []string
+	pairs map[string]string // the numbers that go with words
+	units map[string]bool   // of the words of pairs
+	// What only a statement has that may end others:
+	old     []string // what it says is over
+	changes bool     // it says that something is different now
+	replied []string // the stems of a report that something does not do, which it answers
+}
+
+func newStatement(c candidate) statement {
+	text, _, _ := strings.Cut(c.text, answerTo)
+	s := statement{candidate: c, stems: stemsOf(text), pairs: map[string]string{}, units: map[string]bool{}}
+	if !strings.ContainsAny(text, "0123456789") {
+		return s
+	}
+	text = strings.ToLower(text)
+	for _, m := range counted.FindAllStringSubmatch(text, -1) {
+		if !common(m[1]) {
+			s.pairs[Stem(m[1])] = strings.TrimRight(m[2], ".,:")
+		}
+	}
+	for _, m := range measures.FindAllStringSubmatch(text, -1) {
+		unit := Stem(m[2])
+		s.pairs[unit], s.units[unit] = strings.TrimRight(m[1], ".,:"), true
+	}
+	return s
+}
+
+// turningStatement is a statement that may end others.
+func turningStatement(c candidate) statement {
+	s := newStatement(c)
+	lower := []byte(strings.ToLower(s.text))
+	if containsAny(lower, oldWords()) {
+		for _, m := range old.FindAllSubmatch(lower, -1) {
+			s.old = append(s.old, string(bytes.TrimSpace(m[1])))
+		}
+	}
+	s.changes = containsAny(lower, changed())
+	if c.reply != "" && containsAny([]byte(c.reply), setbacks()) {
+		s.replied = stemsOf(c.reply)
+	}
+	return s
+}
+
+// ends tells whether a later statement says that an earlier one is over.
+func (s *statement) ends(earlier *statement) bool {
+	for _, over := range s.old {
+		if s.endsBy(over, earlier) {
+			return true
+		}
+	}
+	if s.reopens(earlier) {
+		return true
+	}
+	if !s.changes {
+		return false
+	}
+	shared, other := 0, false
+	for _, stem := range s.stems {
+		if !s.units[stem] && !isNumber(stem) && within(earlier.stems)(stem) {
+			shared++
+		}
+	}
+	for key, value := range s.pairs {
+		before, has := earlier.pairs[key]
+		other = other || has && before != value
+	}
+	return other && (shared >= 2 || shared >= 1 && len(earlier.stems) <= 8)
+}
+
+// reopens tells whether the agent had said that an earlier decision does not
+// work, and this is what the person decided then.
+func (s *statement) reopens(earlier *statement) bool {
+	if len(s.replied) == 0 || !earlier.person || len(earlier.stems) < 2 {
+		return false
+	}
+	share := overlap(earlier.stems, within(s.replied))
+	return share >= reopenedShare && share*float64(len(earlier.stems)) >= 2
+}
+
+// reopenedShare is the share of a decision's words that a report of its failure
+// has.
+const reopenedShare = 0.6
+
+// setbacks are the words by which an agent tells that something does not do.
+func setbacks() []string {
+	return []string{"dead end", "fail", "falls ", "does not", "doesn't", "cannot", "can't", "won't", "too ", "alternativ", "unless", "instead", "exceed", "that needs", "would need", "takes a "}
+}
+
+// endsBy tells whether what is called over stands in the earlier statement. A
+// bare number must go with the same word there.
+func (s *statement) endsBy(over string, earlier *statement) bool {
+	words := stemsOf(over)
+	if len(words) == 0 || len(words) > 4 {
+		return false
+	}
+	if overlap(words, within(earlier.stems)) < 1 || overlap(words, within(stemsOf(s.before(over)))) == 1 {
+		return false
+	}
+	if len(words) > 1 || len(over) >= 3 && strings.ContainsAny(over, "0123456789") {
+		return true
+	}
+	if strings.ContainsAny(over, "0123456789") {
+		for key, value := range earlier.pairs {
+			if _, both := s.pairs[key]; both && value == over {
+				return true
+			}
+		}
+		return false
+	}
+	return len(over) >= 3 && len(earlier.stems) <= 10
+}
+
+// before is what a statement says before what it calls over: there the word
+// stands for itself.
+func (s *statement) before(over string) string {
+	text, _, _ := strings.Cut(strings.ToLower(s.text), over)
+	return text
+}
+
+func isNumber(stem string) bool { return stem[0] >= '0' && stem[0] <= '9' }
+
+// renewed returns what was reported without what a later report says again with
+// other numbers.
+func renewed(items []candidate) []candidate {
+	reports := make([]statement, len(items))
+	for i, c := range items {
+		reports[i] = newStatement(c)
+	}
+	var kept []candidate
+	for i := range reports {
+		again := slices.ContainsFunc(reports, func(o statement) bool { return o.line > reports[i].line && o.renews(&reports[i]) })
+		if !again {
+			kept = append(kept, items[i])
+		}
+	}
+	return kept
+}
+
+// The bounds from which two reports are of the same.
+const (
+	renewedShare = 0.6
+	renewedWords = 3
+)
+
+// renews tells whether a report is an earlier one with other numbers.
+func (s *statement) renews(earlier *statement) bool {
+	shared, words, number := 0, 0, false
+	for _, stem := range earlier.stems {
+		switch in := within(s.stems)(stem); {
+		case isNumber(stem):
+			number = number || !in
+		case in:
+			shared, words = shared+1, words+1
+		default:
+			words++
+		}
+	}
+	return number && shared >= renewedWords && float64(shared) >= renewedShare*float64(words)
+}
+
+// settled returns the candidates of a shelf without those that later ones of
+// the others end.
+func settled(items []candidate, later []statement) []candidate {
+	kept := make([]candidate, 0, len(items))
+	for _, c := range items {
+		if by := endedBy(c, later); by == 0 {
+			kept = append(kept, c)
+		}
+	}
+	return kept
+}
+
+// endedBy returns the line of what ends a candidate, or 0.
+func endedBy(c candidate, later []statement) int {
+	s := newStatement(c)
+	for i := range later {
+		if l := &later[i]; l.line > c.line && l.ends(&s) {
+			return l.line
+		}
+	}
+	return 0
+}
+
+// turning are the statements that may end others: what people decided and
+// asked for.
+func (e *Extractive) turning() []statement {
+	var all []statement
+	for _, k := range [...]kind{decision, constraint} {
+		for _, c := range e.said[k].items {
+			if c.person {
+				all = append(all, turningStatement(c))
+			}
+		}
+	}
+	return all
+}
