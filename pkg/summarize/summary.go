@@ -354,7 +354,7 @@ func narrates(text string) bool {
 
 // courtesy tells whether somebody only says thanks or goodbye.
 func courtesy(text []byte) bool {
-	if wordCount(text) > 12 || bytes.IndexAny(text, "0123456789?") >= 0 {
+	if wordCount(text) > 12 || bytes.ContainsAny(text, "0123456789?") {
 		return false
 	}
 	lower := bytes.ToLower(text)
@@ -487,7 +487,7 @@ func (e *Extractive) classify(s []byte, by voice) (kind, int) {
 // personal weighs what only people can say: what they choose, mostly in few
 // words, and when and with whom something is.
 func (e *Extractive) personal(s []byte, weights *[kinds]int) {
-	digit := bytes.IndexAny(s, "0123456789") >= 0
+	digit := bytes.ContainsAny(s, "0123456789")
 	if !digit {
 		weights[known]--
 	} else if weights[known] > 0 {

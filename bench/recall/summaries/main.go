@@ -18,7 +18,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,13 +38,18 @@ func main() {
 	verbose := flag.String("v", "", "show every statement of this `session`, judged")
 	directory := flag.String("write", "", "write the logs into this `directory`")
 	flag.Parse()
-	if err := run(context.Background(), os.Stdout, *factual, *verbose, *directory); err != nil {
+	var out bytes.Buffer
+	err := run(context.Background(), &out, *factual, *verbose, *directory)
+	if err == nil {
+		_, err = out.WriteTo(os.Stdout)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, out io.Writer, factual bool, verbose, directory string) error {
+func run(ctx context.Context, out *bytes.Buffer, factual bool, verbose, directory string) error {
 	all, err := load()
 	if err != nil {
 		return err
@@ -139,7 +143,7 @@ func forms() []struct {
 	}{{"plain", false}, {"checkpoint", true}}
 }
 
-func printSummaries(ctx context.Context, out io.Writer, all []*script, verbose string) error {
+func printSummaries(ctx context.Context, out *bytes.Buffer, all []*script, verbose string) error {
 	fmt.Fprintln(out, "| session | form | held | statements | wrong or stale | noise |\n|---|---|---|---|---|---|")
 	for _, form := range forms() {
 		sums := map[bool]*tally{false: {}, true: {}}
@@ -167,7 +171,7 @@ func printSummaries(ctx context.Context, out io.Writer, all []*script, verbose s
 }
 
 // explain prints every judgement of one session.
-func (s *script) explain(out io.Writer, j judged) {
+func (s *script) explain(out *bytes.Buffer, j judged) {
 	for i, w := range s.facts {
 		fmt.Fprintf(out, "  %-5v %s\n", j.facts[i], w.fact)
 	}
@@ -243,7 +247,7 @@ func laterHalf(s *script) bool {
 	return s.held || s.name == "churn" || s.name == "vitest"
 }
 
-func printFacts(ctx context.Context, out io.Writer, all []*script, verbose string) error {
+func printFacts(ctx context.Context, out *bytes.Buffer, all []*script, verbose string) error {
 	fmt.Fprintln(out, "| session | facts made | right | to be found | found | precision | recall |\n|---|---|---|---|---|---|---|")
 	sums := map[bool]*extracted{false: {}, true: {}}
 	for _, s := range all {
