@@ -75,7 +75,7 @@ func TestCapabilitiesAreWhatIsThere(t *testing.T) {
 			for _, needed := range map[session.Strategy][]string{
 				session.StrategyRotate: {"Rotator", "Liveness"}, session.StrategyOverlay: {"Overlayer", "Shortener", "Liveness"},
 				session.StrategyRewrite: {"Rewriter", "Shortener", "Liveness"}, session.StrategyAnnotate: {"Annotator", "Liveness"},
-				session.StrategyNone: {"Adviser"},
+				session.StrategyTrim: {"Trimmer", "Shortener", "Liveness"}, session.StrategyNone: {"Adviser"},
 			}[by] {
 				if !slices.Contains(has, needed) {
 					t.Errorf("%s declares %s without %s", store.Runtime(), by, needed)
@@ -115,7 +115,7 @@ func TestCapabilitiesInTheReadme(t *testing.T) {
 		t.Fatal(err)
 	}
 	words := map[session.Strategy]string{
-		session.StrategyRotate: "starts the main session fresh", session.StrategyOverlay: "appends a summary", session.StrategyRewrite: "replaced by",
+		session.StrategyRotate: "starts the main session fresh", session.StrategyOverlay: "appends a summary", session.StrategyRewrite: "replaced by", session.StrategyTrim: "left out of the log",
 		session.StrategyAnnotate: "beside the messages", session.StrategyNone: "never changed",
 	}
 	for runtime, row := range map[string]string{

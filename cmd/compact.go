@@ -43,18 +43,18 @@ type compactOptions struct {
 
 // strategyNames are the strategies a person can ask for.
 func strategyNames() []string {
-	return []string{string(session.StrategyRotate), string(session.StrategyOverlay), string(session.StrategyRewrite)}
+	return []string{string(session.StrategyRotate), string(session.StrategyOverlay), string(session.StrategyRewrite), string(session.StrategyTrim)}
 }
 
 func (o *compactOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Agent, "agent", "", "compact the main session of this `agent`")
-	fs.BoolVar(&o.All, "all", false, "compact the main session of every agent, and every session of Claude Code, Codex, Gemini and OpenCode")
+	fs.BoolVar(&o.All, "all", false, "compact the main session of every agent, and every session of Claude Code, Codex, Gemini, OpenCode and Copilot CLI")
 	fs.StringVar(&o.Session, "session", "", "compact this session (`id` or key) instead of the main one")
 	fs.Int64Var(&o.Threshold, "threshold", 0, "compact sessions of at least this many `tokens` (default 150000)")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "print the plan and change nothing")
 	fs.BoolVar(&o.Force, "force", false, "compact below the threshold too")
 	fs.BoolVar(&o.Clear, "clear", false, "clear the session: archive it and start fresh (the same as --force --strategy rotate)")
-	fs.StringVar(&o.Strategy, "strategy", "", "how to make the session small: rotate, overlay, rewrite (default: the runtime's own)")
+	fs.StringVar(&o.Strategy, "strategy", "", "how to make the session small: rotate, overlay, rewrite, trim (default: the runtime's own)")
 	fs.BoolVar(&o.SkipSummary, "skip-summary", false, "store no summary")
 	fs.BoolVar(&o.SkipArchive, "skip-archive", false, "remember only: no archive, and the session is not changed")
 	fs.Int64Var(&o.KeepRecentTokens, "keep-recent-tokens", 0, "keep at least this many recent `tokens` in the session (with overlay and rewrite; default 20000)")
@@ -120,7 +120,8 @@ func newCompactCommand(a *app) *cobra.Command {
 memory, write a summary, and make the session small: a new session begins
 (rotate), or a summary record is appended after which the runtime sends only the
 summary and the recent messages (overlay), or the older turns are replaced by a
-summary (rewrite). Each runtime has its default. A session that another program
+summary (rewrite), or what the runtime does not need to go on is left out of its
+log (trim: the context stays). Each runtime has its default. A session that another program
 may be writing is skipped: exit code 75, try again later.
 
 Sessions below the threshold are skipped too. --agent means the agent's main
@@ -483,6 +484,9 @@ func details(r compact.Result) [][2]string {
 	if r.Outcome == compact.Planned && r.Summary == nil {
 		return append(lines, [2]string{"then", thenLine(r)})
 	}
+	if r.BytesAfter > 0 {
+		lines = append(lines, [2]string{"trimmed", fmt.Sprintf("%s stay; the context is as it was", formatBytes(r.BytesAfter))})
+	}
 	if r.Summary != nil {
 		text := fmt.Sprintf("%s, %s characters", visible(cmp.Or(r.Summary.Model, r.Summary.Kind)), formatCount(int64(r.Summary.Chars)))
 		if r.Summary.Forgotten {
@@ -523,6 +527,8 @@ func thenLine(r compact.Result) string {
 			return "archive, remember, and clear the session: nobody uses it (rewrite)"
 		}
 		return "archive, remember, and put a summary in the place of the older messages (rewrite)"
+	case session.StrategyTrim:
+		return fmt.Sprintf("archive, remember, and leave out of the log what its runtime does not need: %s of %s stay (trim)", formatBytes(r.BytesAfter), formatBytes(r.Bytes))
 	case session.StrategyAnnotate:
 		return "archive, remember, and write a summary beside the messages (annotate)"
 	}

@@ -265,6 +265,26 @@ func rewritten(h *Home) error {
 	return errors.Join(h.hasReceipts(1), h.inArchives(h.Lines))
 }
 
+// trimmed is what exit 0 of compact promises for a session of Copilot CLI: the log
+// has what a resume needs, line by line, and the archive all of it.
+func trimmed(h *Home) error {
+	log, err := os.ReadFile(h.Log())
+	if err != nil {
+		return err
+	}
+	var want strings.Builder
+	cut := slices.IndexFunc(h.Lines, func(line string) bool { return strings.Contains(line, "session.compaction_start") })
+	for i, line := range h.Lines {
+		if i == 0 || i >= cut && !strings.Contains(line, `"model.`) || i < cut && !strings.Contains(line, `"assistant.message"`) {
+			want.WriteString(line + "\n")
+		}
+	}
+	if string(log) != want.String() {
+		return fmt.Errorf("the log has %d bytes, %d are needed: %.300q", len(log), want.Len(), log)
+	}
+	return errors.Join(h.hasReceipts(1), h.inArchives(h.Lines))
+}
+
 // cleared is what exit 0 of compact promises for a session of mac-stats that
 // nobody uses: what was learned is in memory.md, and the session is gone.
 func cleared(h *Home) error { return errors.Join(learned(h), rotated(h)) }

@@ -220,12 +220,14 @@ const (
 	agentLog     = ".agent/sessions/" + agentSession + "/session.jsonl"
 	agentSession = "01JKTS6Q2N8R3Z5V7W9XYB4CDE"
 	annabelleLog = ".annabelle/sessions/a/8304042211.jsonl"
+	copilotLog   = ".copilot/session-state/" + Session + "/events.jsonl"
 	claudeLog    = ".claude/projects/-work-a/" + Session + ".jsonl"
 	macstatsLog  = ".mac-stats/session/session-memory-8304042211-20260301-100000-importer.md"
 
 	macstatsFresh = "## Assistant\n\n" // of a session in which nothing has been said
 
 	piHeader        = `{"type":"session","version":3,"id":"` + Session + `","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/repo/a"}`
+	copilotHeader   = `{"type":"session.start","data":{"sessionId":"` + Session + `","version":1,"context":{"cwd":"/work/a"}},"id":"00","timestamp":"2026-03-01T10:00:00.000Z","parentId":null}`
 	annabelleHeader = `{"type":"header","chatId":"8304042211","agentId":"a","createdAt":"2026-03-01T10:00:00.000Z","version":1}`
 )
 
@@ -237,6 +239,7 @@ func layouts() map[string]layout {
 		"annabelle": {log: annabelleLog, header: annabelleHeader, message: annabelleTurn, tail: 6},
 		"macstats":  {log: macstatsLog, message: macstatsMessage},
 		"claude":    {log: claudeLog, message: claudeMessage},
+		"copilot":   {log: copilotLog, header: copilotHeader, message: copilotMessage},
 	}
 }
 
@@ -316,6 +319,30 @@ func claudeMessage(i int, said string) string {
 	}
 	return fmt.Sprintf(`{"type":"%s","uuid":"%08x-0000-4000-8000-000000000000","parentUuid":%s,"sessionId":"%s","timestamp":"%s","message":{"role":"%s","content":[{"type":"text","text":"%s"}]}}`, role, i, parent, Session, clock(i), role, said)
 }
+
+// copilotMessage is a record of Copilot CLI; before the 17th message stand those of
+// a compaction of its own, which the program does not need all of to go on.
+func copilotMessage(i int, said string) string {
+	record := func(kind, data string) string {
+		return fmt.Sprintf(`{"type":"%s","data":{%s},"id":"%02d-%s","timestamp":"%s","parentId":"00"}`, kind, data, i, kind, clock(i))
+	}
+	kind := "user.message"
+	if i%2 == 1 {
+		kind = "assistant.message"
+	}
+	lines := record(kind, `"content":"`+said+`"`)
+	if i == copilotCut {
+		const attempt = `"compactionAttemptId":"one"`
+		lines = strings.Join([]string{
+			record("session.compaction_start", attempt), record("model.messages_snapshot", `"messages":[{"role":"user","content":"the whole request"}]`),
+			record("session.compaction_complete", attempt+`,"success":true`), lines,
+		}, "\n")
+	}
+	return lines
+}
+
+// copilotCut is the message before which the session was compacted.
+const copilotCut = 16
 
 // annabelleTurn has two messages: every second one makes a line.
 func annabelleTurn(i int, said string) string {

@@ -172,6 +172,25 @@ func (r *run) shorten(ctx context.Context) error {
 	return r.carryOut(in, func() error { return can.Shortener.Shorten(ctx, s) })
 }
 
+// trim leaves out of the log what its runtime does not need.
+func (r *run) trim(ctx context.Context) error {
+	r.tell(StageRotate, 0, 1)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := r.stillIdle(ctx); err != nil {
+		return err
+	}
+	s, err := planTrim(ctx, r.store, session.ShortenRequest{Ref: r.plan.Ref, Snapshot: r.snapshot, Tokens: r.plan.Tokens, Now: r.Now()})
+	if err != nil {
+		return fmt.Errorf("plan the change: %w", cutShort(r.plan.Ref, err))
+	}
+	r.result.TokensAfter, r.result.BytesAfter = r.plan.Tokens, s.After.Size
+	in := r.newIntent(s.Rotation)
+	in.Kind, in.Shortening, in.Receipt.After = KindShortening, &s, &s.After
+	return r.carryOut(in, func() error { return r.store.Capabilities().Shortener.Shorten(ctx, s) })
+}
+
 // proofAfter is the log as the change leaves it: with the hash of the record
 // alone where it only appends, and nothing at all where there is no log then.
 func proofAfter(s session.Shortening) *session.LogProof {

@@ -131,6 +131,8 @@ func (r *run) once(ctx context.Context) error {
 		return r.annotate(ctx)
 	case r.plan.Strategy.Shortens():
 		return r.shorten(ctx)
+	case r.plan.Strategy == session.StrategyTrim:
+		return r.trim(ctx)
 	case r.plan.Via == session.ViaGateway:
 		return r.reset(ctx)
 	}

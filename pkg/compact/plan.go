@@ -25,6 +25,7 @@ type Plan struct {
 	Tokens      int64
 	TokenSource string
 	Cut         session.Cut      // what is summed up and what stays, with overlay and rewrite
+	BytesAfter  int64            // of the log, with trim
 	Cleared     bool             // by rewrite: the session goes, and no summary takes its place
 	Via         string           // session.ViaGateway or ViaFiles where a gateway may run, else ""
 	Advice      string           // with none: the runtime's own command
@@ -53,6 +54,8 @@ func (p *Plan) Result() Result {
 		r.Reason = p.left()
 	case p.Strategy.Shortens():
 		r.TokensAfter, r.Cut, r.Cleared = p.Cut.KeptTokens, &p.Cut, p.Cleared
+	case p.Strategy == session.StrategyTrim:
+		r.BytesAfter = p.BytesAfter
 	default:
 		r.TokensAfter = 0
 	}
@@ -123,7 +126,7 @@ func Foresee(ctx context.Context, store session.Store, ref session.Ref, policy P
 	p.Outcome = Planned
 	var err error
 	switch {
-	case p.Strategy.Shortens() && ref.Bytes > foreseen:
+	case (p.Strategy.Shortens() || p.Strategy == session.StrategyTrim) && ref.Bytes > foreseen:
 		return p, nil
 	case p.Strategy.Shortens():
 		err = p.survey(ctx, store, policy)
@@ -356,6 +359,10 @@ func (p *Plan) tryStrategy(ctx context.Context, store session.Store, now time.Ti
 	switch {
 	case p.Strategy.Shortens():
 		err = p.tryShortening(ctx, store, now)
+	case p.Strategy == session.StrategyTrim:
+		var s session.Shortening
+		s, err = planTrim(ctx, store, session.ShortenRequest{Ref: p.Ref, Snapshot: p.seen, Tokens: p.Tokens, Now: now})
+		p.BytesAfter = s.After.Size
 	case p.Strategy == session.StrategyAnnotate && can.Annotator == nil:
 		err = cannot(store, p.Strategy)
 	case p.Strategy == session.StrategyAnnotate: // what is written is made of the summary only
@@ -399,6 +406,20 @@ func (p *Plan) tryShortening(ctx context.Context, store session.Store, now time.
 	})
 	p.Cleared = s.Cleared
 	return err
+}
+
+// planTrim asks the store what it would leave out. That there is nothing is
+// errNothingToCut.
+func planTrim(ctx context.Context, store session.Store, request session.ShortenRequest) (session.Shortening, error) {
+	can := store.Capabilities()
+	if can.Trimmer == nil || can.Shortener == nil {
+		return session.Shortening{}, cannot(store, session.StrategyTrim)
+	}
+	s, err := can.Trimmer.PlanTrim(ctx, request)
+	if errors.Is(err, session.ErrNothingToTrim) {
+		err = fmt.Errorf("%w: %w", errNothingToCut, err)
+	}
+	return s, err
 }
 
 func planShortening(ctx context.Context, store session.Store, by session.Strategy, request session.ShortenRequest) (session.Shortening, error) {

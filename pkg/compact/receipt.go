@@ -46,6 +46,7 @@ type Result struct {
 	TokenSource   string           `json:"token_source"`
 	TokensAfter   int64            `json:"tokens_after"`
 	Bytes         int64            `json:"bytes"`
+	BytesAfter    int64            `json:"bytes_after,omitempty"` // with trim: of the log that took the old one's place
 	Messages      int              `json:"messages"`
 	LinesSkipped  int              `json:"lines_skipped"`
 	Chunks        int              `json:"chunks"`

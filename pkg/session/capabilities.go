@@ -15,6 +15,9 @@ const (
 	StrategyRotate  Strategy = "rotate"  // the session starts fresh; its whole log is in the archive
 	StrategyOverlay Strategy = "overlay" // a summary record is appended; the log keeps every byte
 	StrategyRewrite Strategy = "rewrite" // older turns are replaced by a summary; the old log is in the archive
+	// StrategyTrim leaves out of the log what its runtime does not need to go on with
+	// the session. The context stays what it is; the old log is in the archive.
+	StrategyTrim Strategy = "trim"
 	// StrategyAnnotate writes a summary beside the messages and deletes nothing.
 	StrategyAnnotate Strategy = "annotate"
 	// StrategyNone is for runtimes whose sessions only they may change: the
@@ -104,7 +107,8 @@ type Capabilities struct {
 	Rotator   Rotator   // rotate
 	Overlayer Overlayer // overlay
 	Rewriter  Rewriter  // rewrite
-	Shortener Shortener // carries out what Overlayer, Rewriter and Carrier plan
+	Trimmer   Trimmer   // trim
+	Shortener Shortener // carries out what Overlayer, Rewriter, Trimmer and Carrier plan
 	Annotator Annotator // annotate
 	Resetter  Resetter  // rotate, by the runtime itself
 	Carrier   Carrier   // late records of a log that was rotated away
@@ -147,7 +151,7 @@ func (c Capabilities) StrategiesOf(ref Ref) []Strategy {
 	switch {
 	case stored && c.Annotator != nil:
 		return []Strategy{StrategyAnnotate}
-	case stored, ref.Kind.Closed(), len(c.Strategies) == 0:
+	case stored, ref.Kind.Closed(), ref.Kind == KindOutput, len(c.Strategies) == 0:
 		return []Strategy{StrategyNone}
 	}
 	return c.Strategies

@@ -176,6 +176,22 @@ type Rewriter interface {
 	PlanRewrite(ctx context.Context, request ShortenRequest) (Shortening, error)
 }
 
+// ErrNothingToTrim is returned by [Trimmer.PlanTrim] when the runtime needs all of
+// a log, or nearly all, to go on with the session.
+var ErrNothingToTrim = errors.New("nothing to trim")
+
+// Trimmer is a store whose logs hold more than their runtime needs to go on with
+// a session. The new log takes the old one's place in one step; what stays of it
+// stays byte for byte, in its order.
+type Trimmer interface {
+	Shortener
+	// PlanTrim says what Shorten would write; Cut and Summary of the request and
+	// of the plan mean nothing. It changes nothing. It returns [ErrNothingToTrim],
+	// wrapped, and an error that wraps [ErrUnsupported] for a session that cannot
+	// be trimmed.
+	PlanTrim(ctx context.Context, request ShortenRequest) (Shortening, error)
+}
+
 // Learner is a store whose runtime keeps what was learned apart from its
 // sessions, for every later one.
 type Learner interface {

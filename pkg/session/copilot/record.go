@@ -105,11 +105,14 @@ func (d *decoder) decode(raw []byte) error {
 	if err := c.End(); err != nil {
 		return err
 	}
-	if d.record.kind = kindOf(d.record.name); len(d.record.data) == 0 || d.record.data[0] != '{' {
+	if d.record.kind = kindOf(d.record.name); !d.whole() {
 		d.record.kind = foreign
 	}
 	return nil
 }
+
+// whole reports whether the record has the data that every record has.
+func (d *decoder) whole() bool { return len(d.record.data) > 0 && d.record.data[0] == '{' }
 
 // members hands each member of an object to read, which may leave it alone.
 func members(c *jsonl.Cursor, raw []byte, read func(key string)) {

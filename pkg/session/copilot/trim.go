@@ -1,0 +1,262 @@
+package copilot
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/sessctl/sessctl/pkg/jsonl"
+	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
+)
+
+// What a resume needs was compared with the program itself (docs/formats.md,
+// "copilot"). A line goes only if its type is named here; every other line stays,
+// wherever it stands, and so does one that cannot be read.
+
+// neverNeeded are the types of lines that a resume does not look at, wherever they
+// stand.
+var neverNeeded = map[string]bool{
+	"model.turn_started": true, "model.model_call_started": true, "model.model_call_success": true, "model.message": true,
+	"model.response": true, "model.turn_ended": true, "model.messages_snapshot": true, "system.message": true,
+}
+
+// onlyLast are those of which one is enough, the last: what was used in all, which
+// model a resume goes on with, how large the context is.
+var onlyLast = map[string]bool{"session.usage_record": true, "session.resume": true, "session.shutdown": true}
+
+// summedUp are those that the last summary takes the place of.
+var summedUp = map[string]bool{
+	"assistant.turn_start": true, "assistant.turn_end": true, "assistant.message": true,
+	"tool.execution_start": true, "tool.execution_complete": true, "session.compaction_start": true, "session.compaction_complete": true,
+	"session.usage_checkpoint": true, "permission.requested": true, "permission.completed": true, "hook.start": true, "hook.end": true,
+	"abort": true, "session.error": true,
+	"subagent.started": true, "subagent.selected": true, "subagent.configured": true, "subagent.completed": true,
+}
+
+// ofAgents are those that go with them if they are of an agent that the session's
+// agent has begun.
+var ofAgents = map[string]bool{"user.message": true, "session.model_change": true}
+
+// notCompared are types that say what becomes of lines before them: no log that
+// has one was compared.
+var notCompared = map[string]bool{
+	"session.snapshot_rewind": true, "session.truncation": true, "session.handoff": true, "session.import_legacy": true,
+}
+
+// marks are the places in a log by which it is decided what stays.
+type marks struct {
+	cut    int64            // where the last compaction that was applied began; 0 without one
+	last   map[string]int64 // the last line of each type of onlyLast
+	named  map[string]int64 // by the id of an image: the last line that names it, -1 for none
+	starts map[string]int64 // of compactions that are not finished
+	first  bool             // the first line was seen
+}
+
+// assetMark begins the id of an image.
+var assetMark = []byte("sha256:")
+
+// assetLength is the length of such an id.
+const assetLength = len("sha256:") + 64
+
+// look finds the marks of a log. It returns an error that wraps
+// [session.ErrUnsupported] for one that was not compared with the program.
+func look(ctx context.Context, log io.Reader) (marks, error) {
+	m := marks{last: map[string]int64{}, named: map[string]int64{}, starts: map[string]int64{}}
+	var d decoder
+	err := jsonl.NewReader(log, jsonl.Options{}).Each(ctx, func(l jsonl.Line) error {
+		if len(bytes.TrimSpace(l.Raw)) == 0 {
+			return nil
+		}
+		err := d.decode(l.Raw)
+		if !m.first {
+			m.first = true
+			if b := d.beginning(); err != nil || d.record.kind != header || b.version != 1 {
+				return fmt.Errorf("%w: its first line is no session.start of version 1", session.ErrUnsupported)
+			}
+			return nil
+		}
+		if err != nil || !d.whole() {
+			return nil // it stays
+		}
+		return m.take(&d, l)
+	})
+	return m, err
+}
+
+// take notes one line.
+func (m *marks) take(d *decoder, l jsonl.Line) error {
+	name := string(d.record.name)
+	switch {
+	case notCompared[name]:
+		return fmt.Errorf("%w: it has a record %s, and what a resume makes of such a session was not compared", session.ErrUnsupported, name)
+	case d.record.agent || neverNeeded[name]:
+		return nil
+	case onlyLast[name]:
+		m.last[name] = l.Offset
+		return nil
+	}
+	switch d.record.kind {
+	case asset:
+		if id := assetOf(d); id != "" {
+			if _, known := m.named[id]; !known {
+				m.named[id] = -1
+			}
+		}
+		return nil
+	case squeezing:
+		m.starts[d.compaction().attempt] = l.Offset
+	case squeezed:
+		if x := d.compaction(); x.applied {
+			m.cut = l.Offset
+			if from, known := m.starts[x.attempt]; known {
+				m.cut = from
+			}
+			clear(m.starts)
+		}
+	}
+	m.names(l)
+	return nil
+}
+
+// names notes which images a line names.
+func (m *marks) names(l jsonl.Line) {
+	for rest := l.Raw; ; {
+		at := bytes.Index(rest, assetMark)
+		if at < 0 || len(rest)-at < assetLength {
+			return
+		}
+		id := rest[at : at+assetLength]
+		if _, known := m.named[string(id)]; known {
+			m.named[string(id)] = l.Offset
+		}
+		rest = rest[at+len(assetMark):]
+	}
+}
+
+// assetOf is the id of the image of a record.
+func assetOf(d *decoder) (id string) {
+	members(&d.inner, d.record.data, func(key string) {
+		if key == "assetId" {
+			id = word(&d.inner)
+		}
+	})
+	return id
+}
+
+// stays reports whether a line stays.
+func (m *marks) stays(d *decoder, l jsonl.Line) bool {
+	if l.Offset == 0 || d.decode(l.Raw) != nil || !d.whole() {
+		return true
+	}
+	name := string(d.record.name)
+	last, one := m.last[name]
+	before := l.Offset < m.cut
+	switch {
+	case neverNeeded[name]:
+		return false
+	case onlyLast[name] && !d.record.agent:
+		return !one || l.Offset == last
+	case onlyLast[name]:
+		return false
+	case !before:
+		return true
+	case d.record.agent && ofAgents[name], summedUp[name]:
+		return false
+	case d.record.kind == asset:
+		at, known := m.named[assetOf(d)]
+		return !known || at < 0 || at >= m.cut
+	}
+	return true
+}
+
+// trim writes what stays of a log, byte for byte.
+func trim(ctx context.Context, w io.Writer, log io.ReaderAt, size int64) error {
+	m, err := look(ctx, io.NewSectionReader(log, 0, size))
+	if err != nil {
+		return err
+	}
+	var d decoder
+	var from, to int64 // what stays and is not written yet
+	flush := func() error {
+		_, err := io.Copy(w, io.NewSectionReader(log, from, to-from))
+		return err
+	}
+	err = jsonl.NewReader(io.NewSectionReader(log, 0, size), jsonl.Options{}).Each(ctx, func(l jsonl.Line) error {
+		if !m.stays(&d, l) {
+			return nil
+		}
+		if l.Offset != to {
+			if err := flush(); err != nil {
+				return err
+			}
+			from = l.Offset
+		}
+		to = l.Offset + l.Length
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read the log: %w", err)
+	}
+	return flush()
+}
+
+// least is how much of a log must be left out for a change to be worth it: a
+// tenth.
+const least = 10
+
+// PlanTrim implements [session.Trimmer].
+func (s *Store) PlanTrim(ctx context.Context, request session.ShortenRequest) (session.Shortening, error) {
+	if ref := request.Ref; !strings.HasSuffix(ref.Path, string(os.PathSeparator)+logName) {
+		return session.Shortening{}, logfile.Unsupported(ref.Path, "a session of an older version, in a file of its own: open it with Copilot once")
+	}
+	rotation, err := s.changes.PlanRotation(ctx, request.Ref, request.Snapshot, request.Now)
+	if err != nil {
+		return session.Shortening{}, err
+	}
+	log, _, err := s.OpenLog(request.Ref)
+	if err != nil {
+		return session.Shortening{}, err
+	}
+	defer log.Close()
+	size := request.Snapshot.Size
+	plan := session.Shortening{Rotation: rotation}
+	plan.After, err = logfile.Proof(func(w io.Writer) error { return trim(ctx, w, log, size) })
+	if err == nil && size-plan.After.Size < size/least {
+		err = fmt.Errorf("%w: Copilot needs %d of its %d bytes to go on (/compact in the session first)", session.ErrNothingToTrim, plan.After.Size, size)
+	}
+	return plan, err
+}
+
+// Shorten implements [session.Shortener].
+func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
+	if _, err := s.held(plan.Live); err != nil {
+		return err
+	}
+	change, err := s.changes.OpenChange(plan)
+	if err != nil {
+		return err
+	}
+	defer change.Dir.Close()
+	return change.Replace(ctx, func(w io.Writer, old *os.File) error { return trim(ctx, w, old, plan.Snapshot.Size) })
+}
+
+// Dispose implements [session.Disposer].
+func (s *Store) Dispose(ctx context.Context, r session.Rotation) error {
+	return s.changes.Dispose(ctx, r)
+}
+
+// dueBytes is the size from which a session is trimmed in a run over all of them.
+const dueBytes = 4 << 20
+
+// Due implements [session.Trigger]: what makes a session hard to open is the size
+// of its log, not that of its context.
+func (s *Store) Due(_ context.Context, q session.DueQuestion) (bool, string, error) {
+	if q.Asked || q.Requested || q.Ref.Bytes >= dueBytes {
+		return true, "", nil
+	}
+	return false, fmt.Sprintf("its log has %d bytes, due from %d", q.Ref.Bytes, dueBytes), nil
+}

@@ -1,0 +1,240 @@
+package copilot_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/copilot"
+)
+
+// planned is what a trim of a log would leave.
+func planned(t testing.TB, s *copilot.Store, path string) (session.Shortening, error) {
+	t.Helper()
+	f, err := os.Open(path)
+	must(t, err)
+	defer f.Close()
+	snap, err := session.TakeSnapshot(t.Context(), f, path)
+	must(t, err)
+	ref := list(t, s)[0]
+	return s.PlanTrim(t.Context(), session.ShortenRequest{Ref: ref, Snapshot: snap, Now: time.Now()})
+}
+
+func trimmed(t testing.TB, log []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	must(t, copilot.Trim(t.Context(), &out, bytes.NewReader(log), int64(len(log))))
+	return out.Bytes()
+}
+
+// needed is what a resume needs of a log, from docs/formats.md, by encoding/json
+// and in the plainest way.
+func needed(log []byte) string {
+	type record struct {
+		Type, AgentID string
+		Data          struct {
+			CompactionAttemptID, AssetID string
+			Success                      bool
+		}
+	}
+	lines := strings.SplitAfter(string(log), "\n")
+	all := make([]record, len(lines))
+	cut, starts, last := 0, map[string]int{}, map[string]int{}
+	for i, line := range lines {
+		if json.Unmarshal([]byte(line), &all[i]) != nil || all[i].AgentID != "" {
+			continue
+		}
+		switch r := all[i]; r.Type {
+		case "session.compaction_start":
+			starts[r.Data.CompactionAttemptID] = i
+		case "session.compaction_complete":
+			if r.Data.Success {
+				cut = starts[r.Data.CompactionAttemptID]
+			}
+		}
+		last[all[i].Type] = i
+	}
+	var kept strings.Builder
+	for i, line := range lines {
+		switch r := all[i]; {
+		case strings.HasPrefix(r.Type, "model.") || r.Type == "system.message":
+			continue
+		case slices.Contains([]string{"session.shutdown", "session.resume", "session.usage_record"}, r.Type):
+			if r.AgentID != "" || last[r.Type] != i {
+				continue
+			}
+		case i == 0 || i >= cut || r.AgentID == "" && (r.Type == "user.message" || r.Type == "session.model_change"):
+		case r.Type == "session.binary_asset" && strings.Contains(strings.Join(lines[cut:], ""), r.Data.AssetID):
+		default:
+			continue
+		}
+		kept.WriteString(line)
+	}
+	return kept.String()
+}
+
+// What stays is what the page of formats says, of every sample, and the smallest
+// log that sent the identical request is in it, but for what the model and the
+// sizes are kept by.
+func TestTrimKeepsWhatAResumeNeeds(t *testing.T) {
+	for path, log := range logs(t) {
+		got := trimmed(t, log)
+		if d := cmp.Diff(needed(log), string(got)); d != "" {
+			t.Errorf("%s (-page +sessctl)\n%s", path, d)
+		}
+		again := trimmed(t, got)
+		if !bytes.Equal(again, got) {
+			t.Errorf("%s: a second trim leaves %d of %d bytes", path, len(again), len(got))
+		}
+		before, _, err := scan(t, log)
+		must(t, err)
+		after, _, err := scan(t, got)
+		must(t, err)
+		if len(after) > len(before) {
+			t.Errorf("%s: %d messages, %d before", path, len(after), len(before))
+		}
+		if small := filepath.Join(filepath.Dir(path), "events.m.jsonl"); strings.HasSuffix(path, "events.base.jsonl") {
+			m, err := os.ReadFile(small)
+			must(t, err)
+			for line := range strings.Lines(string(m)) {
+				if !strings.Contains(string(got), line) {
+					t.Errorf("%s lacks %.80s", path, line)
+				}
+			}
+			if extra := len(got) - len(m); extra > 2000 {
+				t.Errorf("%s: %d bytes, %d more than the smallest", path, len(got), extra)
+			}
+		}
+	}
+}
+
+// A line that is not understood stays where it is; a log that was not compared with
+// the program is not touched.
+func TestTrimLeavesWhatItDoesNotKnow(t *testing.T) {
+	lines := strings.SplitAfter(string(bundled(t)), "\n")
+	plain := string(trimmed(t, []byte(strings.Join(lines, ""))))
+	for name, odd := range map[string]string{
+		"a type of the future":  `{"type":"session.dream","data":{"of":"the sea"},"id":"x"}` + "\n",
+		"a debug record of it":  `{"type":"model.dream","data":{},"id":"x"}` + "\n",
+		"no JSON":               "what is this\n",
+		"two records on a line": strings.TrimSuffix(lines[5], "\n") + lines[6],
+		"a torn record":         lines[5][:60] + "\n",
+		"no data":               `{"type":"assistant.message","id":"x"}` + "\n",
+		"a blank line":          "\n",
+		"NULs":                  "\x00\x00\x00\n",
+		"thinking":              `{"type":"assistant.reasoning","data":{"content":"hm"},"id":"x"}` + "\n",
+	} {
+		log := strings.Join(lines[:7], "") + odd + strings.Join(lines[7:], "")
+		got := string(trimmed(t, []byte(log)))
+		if !strings.Contains(got, odd) || len(got) != len(plain)+len(odd) {
+			t.Errorf("%s: %d bytes stay, %d without it", name, len(got), len(plain))
+		}
+	}
+	for name, odd := range map[string]string{
+		"session.snapshot_rewind": `{"type":"session.snapshot_rewind","data":{"upToEventId":"x"},"id":"x"}` + "\n",
+		"session.truncation":      `{"type":"session.truncation","data":{},"id":"x"}` + "\n",
+		"first line":              "",
+	} {
+		log := strings.Join(lines[:7], "") + odd + strings.Join(lines[7:], "")
+		if odd == "" {
+			log = strings.Join(lines[1:], "")
+		}
+		s, dir := home(t, []byte(log))
+		if _, err := planned(t, s, filepath.Join(dir, "events.jsonl")); !errors.Is(err, session.ErrUnsupported) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A session of which the program needs nearly everything is left alone, and so is
+// the copy before a repair, and one that lies flat.
+func TestTrimOfNothing(t *testing.T) {
+	s, dir := home(t, trimmed(t, bundled(t)))
+	path := filepath.Join(dir, "events.jsonl")
+	if _, err := planned(t, s, path); !errors.Is(err, session.ErrNothingToTrim) {
+		t.Error(err)
+	}
+	refs := list(t, s)
+	for _, ref := range refs[1:] {
+		if by := s.Capabilities().StrategiesOf(ref); by[0] != session.StrategyNone {
+			t.Errorf("%s can have %v", ref.Path, by)
+		}
+	}
+	flat := refs[0]
+	flat.Path = filepath.Join(filepath.Dir(dir), "5e55c0de-0000-4000-8000-00000000beef.jsonl")
+	must(t, os.WriteFile(flat.Path, bundled(t), 0o600))
+	if _, err := s.PlanTrim(t.Context(), session.ShortenRequest{Ref: flat, Now: time.Now()}); !errors.Is(err, session.ErrUnsupported) {
+		t.Error(err)
+	}
+}
+
+// A log that grew, or whose lock appeared, since the plan was made is left as it
+// is; a trim that stopped after any step is finished by the next.
+func TestTrimIsOneStep(t *testing.T) {
+	log := bundled(t)
+	want := trimmed(t, log)
+	for _, name := range []string{"grown", "locked", "stage", "exchange", "keep", ""} {
+		s, dir := home(t, log)
+		path := filepath.Join(dir, "events.jsonl")
+		plan, err := planned(t, s, path)
+		must(t, err)
+		now := log
+		switch name {
+		case "grown":
+			now = append(bytes.Clone(log), `{"type":"session.info","data":{},"id":"x"}`+"\n"...)
+			must(t, os.WriteFile(path, now, 0o600))
+		case "locked":
+			must(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("inuse.%d.lock", os.Getpid())), nil, 0o600))
+		default:
+			copilot.StopAfter(s, name)
+			if err := s.Shorten(t.Context(), plan); name != "" && err == nil {
+				t.Logf("no step %s", name)
+			}
+			copilot.StopAfter(s, "")
+			now = want
+		}
+		err = s.Shorten(t.Context(), plan)
+		if refused := name == "grown" || name == "locked"; refused != errors.Is(err, session.ErrBusy) || !refused && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		got, err := os.ReadFile(path)
+		must(t, err)
+		if !bytes.Equal(got, now) {
+			t.Errorf("%s: the log has %d bytes, want %d", name, len(got), len(now))
+		}
+		if name == "" {
+			old, err := os.ReadFile(plan.Kept)
+			must(t, err)
+			if !bytes.Equal(old, log) {
+				t.Error("the old log is not what it was")
+			}
+			must(t, s.Dispose(t.Context(), plan.Rotation))
+		}
+	}
+}
+
+// The size of the log decides in a run over all sessions; whoever names a session
+// is asked nothing.
+func TestDue(t *testing.T) {
+	s := copilot.Open(t.TempDir())
+	for _, c := range []struct {
+		bytes     int64
+		requested bool
+		due       bool
+	}{{1 << 20, false, false}, {4 << 20, false, true}, {1 << 20, true, true}} {
+		due, reason, err := s.Due(t.Context(), session.DueQuestion{Ref: session.Ref{Bytes: c.bytes}, Requested: c.requested})
+		if due != c.due || err != nil || due == (reason != "") {
+			t.Errorf("%+v: %v %q %v", c, due, reason, err)
+		}
+	}
+}
