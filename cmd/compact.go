@@ -311,7 +311,8 @@ func (r *results) compactAll(ctx context.Context, w *workspace, targets []found,
 			reportFailure(r.app, t.Path, err)
 		}
 		r.add(result)
-		if result.Outcome == compact.Partial || result.Unchanged {
+		trimmed := result.Outcome == compact.Compacted && result.Strategy == session.StrategyTrim
+		if result.Outcome == compact.Partial || result.Unchanged || trimmed {
 			r.add(compactFamily(ctx, r.app, w, t, policy)...)
 		}
 	}

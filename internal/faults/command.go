@@ -104,7 +104,7 @@ func compactions() []Command {
 		compact("overlay, pi", "pi", "--force --agent work-a --strategy overlay --keep-recent-tokens 10"+now, overlaid),
 		compact("overlay, agent", "agent", "--force --agent agent --strategy overlay --keep-recent-tokens 10"+now, overlaid),
 		compact("rewrite, annabelle", "annabelle", "--agent a --strategy rewrite"+now, rewritten),
-		compact("trim, copilot", "copilot", "--agent work-a"+now, trimmed),
+		compact("trim, copilot", "copilot", "--agent home-lea-a"+now, trimmed),
 		compact("cleared, macstats", "macstats", "--agent mac-stats --strategy rewrite"+now, cleared),
 		compact("rewrite, macstats", "macstats", "--agent mac-stats --strategy rewrite"+now, replaced),
 		compact("cleared before an older one, macstats", "macstats", "--agent mac-stats --strategy rewrite"+now, clearedBefore),

@@ -227,7 +227,7 @@ const (
 	macstatsFresh = "## Assistant\n\n" // of a session in which nothing has been said
 
 	piHeader        = `{"type":"session","version":3,"id":"` + Session + `","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/repo/a"}`
-	copilotHeader   = `{"type":"session.start","data":{"sessionId":"` + Session + `","version":1,"context":{"cwd":"/work/a"}},"id":"00","timestamp":"2026-03-01T10:00:00.000Z","parentId":null}`
+	copilotHeader   = `{"type":"session.start","data":{"sessionId":"` + Session + `","version":1,"context":{"cwd":"/home/lea/a"}},"id":"00","timestamp":"2026-03-01T10:00:00.000Z","parentId":null}`
 	annabelleHeader = `{"type":"header","chatId":"8304042211","agentId":"a","createdAt":"2026-03-01T10:00:00.000Z","version":1}`
 )
 

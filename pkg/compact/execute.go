@@ -78,7 +78,7 @@ func (c *Compactor) Execute(ctx context.Context, store session.Store, plan *Plan
 		return r.result, nil
 	case errors.Is(err, errOtherPlan):
 		return r.result, nil
-	case errors.Is(err, errNothingToCut):
+	case errors.Is(err, errNothingToCut), errors.Is(err, session.ErrNothingToTrim):
 		r.result.Outcome, r.result.Reason, r.result.Irreducible = NothingToDo, err.Error(), true
 		return r.result, nil
 	case errors.Is(err, errGone):

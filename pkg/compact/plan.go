@@ -345,7 +345,7 @@ func (p *Plan) tryChange(ctx context.Context, store session.Store, policy Policy
 		return p.tryChange(ctx, store, policy, now)
 	case errors.Is(err, session.ErrUnsupported):
 		return p.stop(Unsupported, "%v", err)
-	case errors.Is(err, errNothingToCut):
+	case errors.Is(err, errNothingToCut), errors.Is(err, session.ErrNothingToTrim):
 		return p.irreducible(ctx, store, policy, err)
 	case err != nil:
 		return fmt.Errorf("plan the change: %w", err)
@@ -408,18 +408,13 @@ func (p *Plan) tryShortening(ctx context.Context, store session.Store, now time.
 	return err
 }
 
-// planTrim asks the store what it would leave out. That there is nothing is
-// errNothingToCut.
+// planTrim asks the store what it would leave out.
 func planTrim(ctx context.Context, store session.Store, request session.ShortenRequest) (session.Shortening, error) {
 	can := store.Capabilities()
 	if can.Trimmer == nil || can.Shortener == nil {
 		return session.Shortening{}, cannot(store, session.StrategyTrim)
 	}
-	s, err := can.Trimmer.PlanTrim(ctx, request)
-	if errors.Is(err, session.ErrNothingToTrim) {
-		err = fmt.Errorf("%w: %w", errNothingToCut, err)
-	}
-	return s, err
+	return can.Trimmer.PlanTrim(ctx, request)
 }
 
 func planShortening(ctx context.Context, store session.Store, by session.Strategy, request session.ShortenRequest) (session.Shortening, error) {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -241,4 +242,20 @@ func beginningIn(d *logfile.Dir, name string) (b beginning) {
 // CountMessages implements [session.MessageCounter].
 func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error) {
 	return s.CountBy(ctx, ref, s.CountIn)
+}
+
+// Place implements [session.Restorer]. The agent of a log that is there is that of
+// its first record.
+func (s *Store) Place(ctx context.Context, path string, now time.Time) (session.Place, error) {
+	place, err := s.Logs.Place(ctx, path, now)
+	if err != nil || !place.There || place.Ref.Kind == session.KindOutput {
+		return place, err
+	}
+	d, name, err := s.Directory(place.Path)
+	if err != nil {
+		return place, err
+	}
+	defer d.Close()
+	place.Ref.Agent = session.AgentOfDirectory(beginningIn(d, name).cwd, noAgent)
+	return place, nil
 }
