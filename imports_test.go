@@ -46,11 +46,11 @@ var layers = map[string][]string{
 	"pkg/session/sqlitefile": {"pkg/session", "pkg/durable"},
 
 	"pkg/session/openclaw/agentdb":   {"pkg/session", "pkg/session/sqlitefile"},
-	"pkg/session/rowlog":             {"pkg/session", "pkg/session/sqlitefile"},
+	"pkg/session/rowlog":             {"pkg/session", "pkg/session/sqlitefile", "pkg/durable"},
 	"pkg/session/copilot":            {"pkg/session", "pkg/session/logfile", "pkg/session/process", "pkg/jsonl", "pkg/durable"},
-	"pkg/session/opencode":           {"pkg/session", "pkg/session/logfile", "pkg/session/process", "pkg/session/sqlitefile", "pkg/session/opencode/sessiondb", "pkg/jsonl", "pkg/durable"},
+	"pkg/session/opencode":           {"pkg/session", "pkg/session/logfile", "pkg/session/process", "pkg/session/sqlitefile", "pkg/session/rowlog", "pkg/session/opencode/sessiondb", "pkg/jsonl", "pkg/durable"},
 	"pkg/session/opencode/sessiondb": {"pkg/session", "pkg/session/rowlog", "pkg/session/sqlitefile", "pkg/jsonl"},
-	"pkg/session/hermes":             {"pkg/session", "pkg/session/logfile", "pkg/session/hermes/statedb", "pkg/jsonl", "pkg/durable"},
+	"pkg/session/hermes":             {"pkg/session", "pkg/session/logfile", "pkg/session/rowlog", "pkg/session/hermes/statedb", "pkg/jsonl", "pkg/durable"},
 	"pkg/session/hermes/statedb":     {"pkg/session", "pkg/session/rowlog", "pkg/session/sqlitefile"},
 
 	"pkg/session/process":     {},

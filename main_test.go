@@ -12,6 +12,7 @@ import (
 	"github.com/sessctl/sessctl/cmd"
 	"github.com/sessctl/sessctl/internal/fakegateway"
 	"github.com/sessctl/sessctl/internal/fakemanagers"
+	"github.com/sessctl/sessctl/internal/fakestatedb"
 	"github.com/sessctl/sessctl/internal/objectstore"
 	"github.com/sessctl/sessctl/internal/scratch"
 	"github.com/sessctl/sessctl/internal/scriptcmd"
@@ -23,6 +24,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"sessctl":  func() { os.Exit(cmd.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 		"openclaw": func() { os.Exit(fakegateway.Program(os.Args[1:], os.Stdout, os.Stderr)) },
+		"hermes":   func() { os.Exit(fakestatedb.Program(os.Args[1:], os.Stdout, os.Stderr)) },
 
 		"systemctl": func() { os.Exit(fakemanagers.Program(os.Args, os.Stdin, os.Stdout, os.Stderr)) },
 		"launchctl": func() { os.Exit(fakemanagers.Program(os.Args, os.Stdin, os.Stdout, os.Stderr)) },

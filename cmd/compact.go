@@ -128,10 +128,11 @@ Sessions below the threshold are skipped too. --agent means the agent's main
 session; sessions of cron jobs, groups and threads are only compacted with
 --session.
 
---shrink says what a database of OpenCode or Kilo would be without old sessions,
-without the superseded part of its journal, and without free pages; with
---shrink=sessions,journal,vacuum that is archived, remembered, checked, and then
-removed, while the program does not run. archive restore brings it back.
+--shrink says what a database of OpenCode, Kilo or Hermes would be without old
+sessions, without the superseded part of its journal, and without free pages;
+with --shrink=sessions,journal,vacuum that is archived, remembered, checked, and
+then removed, while the program does not run; of Hermes by its own program.
+archive restore brings it back.
 
 --undo reverses a compaction: the log is byte for byte what it was, the runtime
 continues it, and memory drops what the compaction stored. --resummarize writes

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -40,7 +41,7 @@ type shrinkOptions struct {
 }
 
 func (o *shrinkOptions) addFlags(fs *pflag.FlagSet) {
-	fs.StringSliceVar(&o.What, "shrink", nil, "make the databases of OpenCode and Kilo smaller: `report` (what each would free), sessions, journal, vacuum")
+	fs.StringSliceVar(&o.What, "shrink", nil, "make the databases of OpenCode, Kilo and Hermes smaller: `report` (what each would free), sessions, journal, vacuum")
 	fs.Lookup("shrink").NoOptDefVal = shrinkReport
 	fs.StringVar(&o.OlderThan, "older-than", "30d", "with --shrink sessions: sessions that nobody has used for this `age`: 30d, 8w")
 }
@@ -94,7 +95,7 @@ type shrinkDocument struct {
 type shrinkDatabase struct {
 	Runtime string     `json:"runtime"`
 	Path    string     `json:"path"`
-	Outcome string     `json:"outcome"` // planned, shrunk, nothing-to-do, busy, failed
+	Outcome string     `json:"outcome"` // planned, shrunk, archived, nothing-to-do, busy, failed
 	Reason  string     `json:"reason"`
 	Before  spaceRow   `json:"before"`
 	After   *spaceRow  `json:"after"` // null if nothing was changed
@@ -104,6 +105,10 @@ type shrinkDatabase struct {
 		Sessions int `json:"sessions"`
 		Events   int `json:"events"`
 	} `json:"removed"`
+
+	// Commands are what a person types, where the runtime's program was not found or
+	// has failed.
+	Commands []string `json:"commands,omitempty"`
 
 	store session.Store
 	found session.DatabaseWeight
@@ -145,6 +150,11 @@ func runShrink(ctx context.Context, a *app, o shrinkOptions) error {
 	for i := range doc.Databases {
 		d := &doc.Databases[i]
 		if err := a.shrinkOne(ctx, w, d, o); err != nil {
+			if p := (*session.ProgramError)(nil); errors.As(err, &p) && d.Removed.Sessions == 0 && ctx.Err() == nil {
+				w.progress.clear()
+				d.typeYourself(a, p)
+				continue
+			}
 			d.Outcome, d.Reason = "failed", err.Error()
 			if errors.Is(err, session.ErrBusy) {
 				d.Outcome = "busy"
@@ -181,6 +191,8 @@ func shrinkOutcome(all []shrinkDatabase) error {
 		case "failed":
 			exit = exitFailed
 			failed++
+		case "archived":
+			exit = exitPartly
 		}
 	}
 	if failed > 0 && failed < len(all) {
@@ -215,7 +227,7 @@ func (a *app) weighDatabases(ctx context.Context, stores []session.Store, o shri
 		}
 	}
 	if able == 0 {
-		return nil, &failure{code: "no_store", exit: exitFailed, path: a.home(), hint: "--store opencode=PATH names a data directory", err: errors.New("no store of OpenCode or Kilo was found")}
+		return nil, &failure{code: "no_store", exit: exitFailed, path: a.home(), hint: "--store opencode=PATH names a data directory", err: errors.New("no store of OpenCode, Kilo or Hermes was found")}
 	}
 	return all, nil
 }
@@ -241,6 +253,12 @@ func (d *shrinkDatabase) weigh(now time.Time, o shrinkOptions) {
 // their sub-agents. One that must stay keeps its whole family.
 func (d *shrinkDatabase) old(now time.Time, o shrinkOptions) map[string]bool {
 	old := map[string]bool{}
+	if d.found.Program != "" { // it judges each session by itself
+		for _, s := range d.found.Sessions {
+			old[s.Ref.ID] = (o.does(shrinkSessions) || o.does(shrinkReport)) && s.Kept == "" && now.Sub(s.Ref.ModTime) >= o.olderThan
+		}
+		return old
+	}
 	if !o.does(shrinkSessions) && !o.does(shrinkReport) {
 		return old
 	}
@@ -264,6 +282,10 @@ func (d *shrinkDatabase) old(now time.Time, o shrinkOptions) map[string]bool {
 
 // shrinkOne archives and remembers what is to go, and takes it out.
 func (a *app) shrinkOne(ctx context.Context, w *workspace, d *shrinkDatabase, o shrinkOptions) error {
+	if d.found.Program != "" && d.Old.Count == 0 && !o.does(shrinkVacuum) {
+		d.Outcome, d.Reason = "nothing-to-do", "nothing in it is old enough"
+		return nil
+	}
 	order, intent, err := a.secureShrink(ctx, w, d, o)
 	if err != nil {
 		return err
@@ -292,18 +314,38 @@ func (a *app) shrinkOne(ctx context.Context, w *workspace, d *shrinkDatabase, o 
 	return err
 }
 
+// typeYourself says what to type where the runtime's program could not be asked.
+// All that it may remove is archived by then.
+func (d *shrinkDatabase) typeYourself(a *app, p *session.ProgramError) {
+	d.Outcome, d.Reason, d.Commands = "archived", p.Error(), p.Commands
+	for _, command := range p.Commands {
+		a.hint(command)
+	}
+}
+
 // secureShrink archives every session that is to go, and every journal of which
 // events are to go, checks the copies, and remembers what the sessions say.
 func (a *app) secureShrink(ctx context.Context, w *workspace, d *shrinkDatabase, o shrinkOptions) (session.Shrink, shrinkIntent, error) {
-	order := session.Shrink{Database: d.Path, Vacuum: true, Now: a.now()}
+	order := session.Shrink{Database: d.Path, Vacuum: true, Now: a.now(), Files: map[string]string{}}
+	if o.does(shrinkSessions) {
+		order.OlderThan = o.olderThan
+	}
 	intent := shrinkIntent{Schema: 1, At: a.now().UTC(), Runtime: d.Runtime, Store: d.store.Root(), Database: d.Path}
 	old := d.old(a.now(), o)
 	for i, s := range d.found.Sessions {
 		w.progress.of(i+1, len(d.found.Sessions))
 		w.progress.show(s.Ref, stageRead, 0, 1)
 		trims := o.does(shrinkJournal) && s.Superseded > 0 && s.Kept == "" && a.now().Sub(s.Ref.ModTime) >= o.Quiet
-		if !old[s.Ref.ID] && !trims {
+		if !old[s.Ref.ID] && !trims && !s.Secure {
 			continue
+		}
+		for _, file := range s.Files {
+			entry, err := a.secureFile(ctx, w, found{Ref: file, store: d.store})
+			if err != nil {
+				return order, intent, err
+			}
+			order.Files[file.Path] = entry.SHA256
+			intent.Items = append(intent.Items, shrinkItem{Session: s.Ref.ID, Path: file.Path, Kind: "file", Archive: entry.ID, SHA256: entry.SHA256, Bytes: entry.Bytes, Whole: true})
 		}
 		proof := session.ShrinkProof{Session: s.Ref.ID}
 		if s.Journal.Path != "" {
@@ -314,7 +356,7 @@ func (a *app) secureShrink(ctx context.Context, w *workspace, d *shrinkDatabase,
 			proof.Journal = journal.SHA256
 			intent.Items = append(intent.Items, shrinkItem{Session: s.Ref.ID, Path: s.Journal.Path, Kind: "journal", Archive: journal.ID, SHA256: journal.SHA256, Bytes: journal.Bytes, Whole: old[s.Ref.ID]})
 		}
-		if !old[s.Ref.ID] {
+		if !old[s.Ref.ID] && !s.Secure {
 			order.Journals = append(order.Journals, proof)
 			continue
 		}
@@ -330,6 +372,16 @@ func (a *app) secureShrink(ctx context.Context, w *workspace, d *shrinkDatabase,
 		order.Sessions = append(order.Sessions, proof)
 	}
 	return order, intent, nil
+}
+
+// secureFile archives a file that goes with a session, and reads the copy once
+// more.
+func (a *app) secureFile(ctx context.Context, w *workspace, s found) (archive.Entry, error) {
+	entry, err := putArchive(ctx, a, w.archives, s)
+	if err == nil {
+		err = w.archives.Verify(ctx, entry)
+	}
+	return entry, err
 }
 
 // secureRows archives rows and reads the copy once more: nothing is removed by
@@ -401,6 +453,10 @@ func (a *app) endShrink(ctx context.Context, path string, intent shrinkIntent, s
 		of := intent.Database + "#" + item.Session
 		s, stays := there[of]
 		gone := !stays && item.Whole || stays && !item.Whole && s.Superseded == 0
+		if item.Kind == "file" {
+			_, err := os.Lstat(item.Path)
+			gone = errors.Is(err, fs.ErrNotExist)
+		}
 		told := slices.ContainsFunc(lines, func(l retention.Line) bool {
 			return l.Action == retention.ActionShrink && l.Archive == item.Archive && l.Path == item.Path && !l.Time.Before(intent.At)
 		})
@@ -481,7 +537,9 @@ func (a *app) renderShrink(doc shrinkDocument, o shrinkOptions) error {
 			formatBytes(d.Before.Disk), formatBytes(d.Before.Live), formatBytes(d.Before.Free), formatBytes(d.Before.Log))
 		if d.After == nil {
 			text += fmt.Sprintf("  sessions  %s unused for %s, %s of messages and parts\n", formatCount(int64(d.Old.Count)), o.OlderThan, formatBytes(d.Old.Bytes))
-			text += fmt.Sprintf("  journal   %s superseded events of the others, %s\n", formatCount(int64(d.Journal.Count)), formatBytes(d.Journal.Bytes))
+			if d.found.Program == "" {
+				text += fmt.Sprintf("  journal   %s superseded events of the others, %s\n", formatCount(int64(d.Journal.Count)), formatBytes(d.Journal.Bytes))
+			}
 			text += fmt.Sprintf("  vacuum    at least %s\n", formatBytes(d.Before.Reclaimable))
 		} else {
 			text += fmt.Sprintf("  removed   %s and %s; they are in the archive\n", plural(d.Removed.Sessions, "session"), plural(d.Removed.Events, "superseded event"))

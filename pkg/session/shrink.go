@@ -33,6 +33,9 @@ type Depositor interface {
 type DatabaseWeight struct {
 	Path     string // of the database
 	Sessions []Weight
+	// Program is the name of the runtime's own program, if that is what removes
+	// sessions and makes the database smaller; "" if the store does so itself.
+	Program string
 }
 
 // Weight is what could be taken out of a session.
@@ -44,6 +47,11 @@ type Weight struct {
 	SupersededBytes int64
 	// Kept says why nothing may be taken out of the session, "" if it may.
 	Kept string
+	// Secure says that the session must be archived before anything is removed,
+	// whatever its age: which ones go is decided by the runtime's program.
+	Secure bool
+	// Files are what goes with the session beside the database.
+	Files []Ref
 }
 
 // ShrinkProof names a session, or its journal, by the hashes of what is archived
@@ -61,7 +69,27 @@ type Shrink struct {
 	Journals []ShrinkProof // only superseded events; Log is ""
 	Vacuum   bool          // gives the room back to the file system
 	Now      time.Time
+	// OlderThan is how long nobody must have used a session that the runtime's
+	// program is asked to remove; 0 if it is not asked to. Files are the hashes of
+	// files that are archived, by path.
+	OlderThan time.Duration
+	Files     map[string]string
 }
+
+// ProgramError is returned by a store whose runtime's own program makes its
+// databases smaller, when that is not there, or has failed. Commands are what a
+// person can type.
+type ProgramError struct {
+	Program  string
+	Commands []string
+	Err      error
+}
+
+// Error implements error.
+func (e *ProgramError) Error() string { return e.Program + ": " + e.Err.Error() }
+
+// Unwrap returns what went wrong.
+func (e *ProgramError) Unwrap() error { return e.Err }
 
 // Shrunk is what was taken out.
 type Shrunk struct {

@@ -178,13 +178,45 @@ func (l *lister) files(root *os.Root) {
 		return
 	}
 	for _, e := range entries {
-		for i, names := range fileNames() {
-			if m := names.FindStringSubmatch(e.Name()); m != nil && session.SafeID(m[1]) {
-				l.file(e, m[1], i == 0)
-				break
+		if id, dump, ok := l.fileOf(e.Name()); ok {
+			l.file(e, id, dump)
+		}
+	}
+}
+
+// dumpStart begins the name of a dump.
+const dumpStart = "request_dump_"
+
+// fileOf says of which session a file is. The program deletes with a session every
+// file whose name begins as that of a dump of it, so what follows the id of one
+// that is known does not matter.
+func (l *lister) fileOf(name string) (id string, dump, ok bool) {
+	stem, isJSON := strings.CutSuffix(name, ".json")
+	if rest, isDump := strings.CutPrefix(stem, dumpStart); isDump && isJSON {
+		for i := range len(rest) {
+			if rest[i] == '_' && l.knows(rest[:i]) {
+				return rest[:i], true, true
 			}
 		}
 	}
+	if !isJSON {
+		stem = strings.TrimSuffix(name, ".jsonl")
+	}
+	if stem != name && l.knows(stem) {
+		return stem, false, true
+	}
+	for i, names := range fileNames() {
+		if m := names.FindStringSubmatch(name); m != nil && session.SafeID(m[1]) {
+			return m[1], i == 0, true
+		}
+	}
+	return "", false, false
+}
+
+// knows reports whether there is a session of this id.
+func (l *lister) knows(id string) bool {
+	_, known := l.byID[id]
+	return known
 }
 
 // file lists one. It goes when its session does.

@@ -13,6 +13,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/opencode/sessiondb"
+	"github.com/sessctl/sessctl/pkg/session/rowlog"
 )
 
 // Weigh implements [session.Shrinker]. It reads the journals of all sessions.
@@ -75,7 +76,7 @@ func (s *Store) Shrink(ctx context.Context, order session.Shrink) (done session.
 		if !order.Vacuum {
 			return nil
 		}
-		if err := s.room(ctx, w, order.Database); err != nil {
+		if err := rowlog.Room(ctx, w.Writer, order.Database); err != nil {
 			return err
 		}
 		err = w.Vacuum(ctx)
@@ -118,47 +119,6 @@ func (s *Store) hold(ctx context.Context, path string, do func(*sessiondb.Writer
 		return err
 	}
 	return errors.Join(do(w), w.Close())
-}
-
-// room checks that there is room for what VACUUM writes before it gives any
-// back: a new database among the temporary files, and the same pages in the
-// write-ahead log.
-func (s *Store) room(ctx context.Context, w *sessiondb.Writer, path string) error {
-	live, err := w.Live(ctx)
-	if err != nil {
-		return err
-	}
-	const slack = 1 << 20
-	beside, temporary := filepath.Dir(path), temporaryDir()
-	need := map[string]uint64{beside: uint64(live + live/64 + slack)}
-	if sameDevice(beside, temporary) {
-		need[beside] += uint64(live + slack)
-	} else {
-		need[temporary] = uint64(live + slack)
-	}
-	for dir, bytes := range need {
-		free, err := durable.FreeSpace(dir)
-		if err == nil && free < bytes {
-			return &durable.SpaceError{Path: path, Dir: dir, Free: free, Err: fmt.Errorf("VACUUM needs %d bytes there for a while; what was removed is gone, and its pages are used again", bytes)}
-		}
-	}
-	return nil
-}
-
-// temporaryDir is where SQLite puts its temporary files.
-func temporaryDir() string {
-	for _, dir := range []string{os.Getenv("SQLITE_TMPDIR"), os.Getenv("TMPDIR"), "/var/tmp"} {
-		if info, err := os.Stat(dir); dir != "" && err == nil && info.IsDir() {
-			return dir
-		}
-	}
-	return os.TempDir()
-}
-
-func sameDevice(a, b string) bool {
-	x, errX := os.Stat(a)
-	y, errY := os.Stat(b)
-	return errX != nil || errY != nil || durable.Identify(x).Device == durable.Identify(y).Device
 }
 
 // Deposit implements [session.Depositor].

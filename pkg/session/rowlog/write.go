@@ -5,11 +5,13 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/sessctl/sessctl/pkg/session"
@@ -158,6 +160,21 @@ func (w *Writer) InsertRow(ctx context.Context, tx *sql.Tx, r Row) error {
 	return err
 }
 
+// UpdateRow gives the row with the same key the values of r.
+func (w *Writer) UpdateRow(ctx context.Context, tx *sql.Tx, t Table, r Row) error {
+	sets, values := make([]string, len(r.Columns)), slices.Clone(r.Values)
+	for i, c := range r.Columns {
+		sets[i] = Quoted(c) + " = ?"
+	}
+	where := make([]string, len(t.Key))
+	for i, c := range t.Key {
+		where[i] = Quoted(c) + " = ?"
+		values = append(values, r.Value(c))
+	}
+	_, err := tx.ExecContext(ctx, "UPDATE "+Quoted(t.Name)+" SET "+strings.Join(sets, ", ")+" WHERE "+strings.Join(where, " AND "), values...)
+	return err
+}
+
 // Fits returns an error if the database has no place for the row.
 func (w *Writer) Fits(r Row) error {
 	t, known := w.Tables[r.Table]
@@ -192,8 +209,9 @@ func (w *Writer) Find(ctx context.Context, tx *sql.Tx, t Table, r Row) (there, s
 	return err == nil, same, err
 }
 
-// EachRow reads the rows of a log, line by line. The error names the line.
-func (f Format) EachRow(log io.Reader, take func(Row) error) error {
+// EachRow reads the rows of a log, line by line. named, if it is not nil, gets the
+// type of a line that names sessions, and these. The error names the line.
+func (f Format) EachRow(log io.Reader, take func(Row) error, named func(kind string, sessions []string)) error {
 	lines := bufio.NewReaderSize(log, 1<<20)
 	for n := 1; ; n++ {
 		text, err := lines.ReadBytes('\n')
@@ -203,8 +221,15 @@ func (f Format) EachRow(log io.Reader, take func(Row) error) error {
 		last := err != nil
 		if text = bytes.TrimSpace(text); len(text) > 0 {
 			r, holds, err := f.Read(text)
-			if err == nil && holds {
+			switch {
+			case err != nil:
+			case holds:
 				err = take(r)
+			case named != nil:
+				var l line
+				if err = json.Unmarshal(text, &l); err == nil {
+					named(l.Type, l.Sessions)
+				}
 			}
 			if err != nil {
 				return fmt.Errorf("line %d: %w", n, err)

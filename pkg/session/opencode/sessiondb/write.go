@@ -253,7 +253,7 @@ func (w *Writer) Insert(ctx context.Context, next func() (io.ReadCloser, error))
 						rows++
 					}
 					return err
-				}), log.Close())
+				}, nil), log.Close())
 			}
 			if err != nil {
 				return err

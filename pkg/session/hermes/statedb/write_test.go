@@ -1,0 +1,246 @@
+package statedb_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sessctl/sessctl/internal/fakestatedb"
+	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/hermes/statedb"
+	"github.com/sessctl/sessctl/pkg/session/rowlog"
+)
+
+func story(t *testing.T, schema int, change ...string) statedb.File {
+	t.Helper()
+	f := statedb.File{Base: t.TempDir(), Name: "state.db"}
+	d := fakestatedb.Told(f.Path(), schema)
+	for _, query := range change {
+		d.Do(query)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// logs are those of all sessions.
+func logs(t *testing.T, f statedb.File) map[string][]byte {
+	t.Helper()
+	db, err := statedb.Open(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	sessions, err := db.Sessions(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string][]byte{}
+	for _, s := range sessions {
+		log, err := db.Log(t.Context(), s.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all[s.ID], err = io.ReadAll(log); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+func proofs(all map[string][]byte) (p []statedb.Proof) {
+	for id, log := range all {
+		sum := sha256.Sum256(log)
+		p = append(p, statedb.Proof{Session: id, Log: hex.EncodeToString(sum[:])})
+	}
+	return p
+}
+
+func held(t *testing.T, f statedb.File) *statedb.Writer {
+	t.Helper()
+	w, err := statedb.Hold(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.Close() })
+	return w
+}
+
+func do(t *testing.T, f statedb.File, queries ...string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(f.Path()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, query := range queries {
+		if _, err := db.ExecContext(context.Background(), query); err != nil {
+			t.Fatal(query, err)
+		}
+	}
+}
+
+// Nothing is proved as long as a session that has ended is not archived as it is,
+// or has rows that no log holds; nothing is held while somebody has the database.
+func TestProve(t *testing.T) {
+	f := story(t, 30)
+	all := logs(t, f)
+	w := held(t, f)
+	ids, err := w.Prove(t.Context(), proofs(all))
+	if err != nil || len(ids) != 5 {
+		t.Fatal(err, ids)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]string{
+		"a message more":           "INSERT INTO messages (session_id, role, content, timestamp) VALUES ('" + fakestatedb.First + "', 'user', 'x', 1)",
+		"another title":            "UPDATE sessions SET title = 'x' WHERE id = '" + fakestatedb.First + "'",
+		"a session that has ended": "UPDATE sessions SET ended_at = 1 WHERE id = '" + fakestatedb.New + "'",
+		"a row of another table":   "CREATE TABLE notes (id INTEGER PRIMARY KEY, of INTEGER REFERENCES messages(id) ON DELETE CASCADE); INSERT INTO notes VALUES (1, 1)",
+	} {
+		f := story(t, 30)
+		do(t, f, change)
+		known := proofs(logs(t, story(t, 30)))
+		if name == "a session that has ended" {
+			known = known[:0]
+			for _, p := range proofs(logs(t, f)) {
+				if p.Session != fakestatedb.New {
+					known = append(known, p)
+				}
+			}
+		}
+		if _, err := held(t, f).Prove(t.Context(), known); !errors.Is(err, session.ErrBusy) {
+			t.Error(name, err)
+		}
+	}
+	f = story(t, 30)
+	do(t, f, "CREATE TABLE deep (id INTEGER PRIMARY KEY, of TEXT REFERENCES session_model_usage(session_id) ON DELETE CASCADE)")
+	if _, err := held(t, f).Prove(t.Context(), proofs(logs(t, f))); !errors.Is(err, statedb.ErrNotArchived) {
+		t.Error("rows behind rows:", err)
+	}
+	for _, schema := range []string{"15", "31"} {
+		f := story(t, 30, "UPDATE schema_version SET version = "+schema)
+		if _, err := statedb.Hold(t.Context(), f); !errors.Is(err, statedb.ErrUnknownSchema) {
+			t.Error(schema, err)
+		}
+	}
+	f = story(t, 16)
+	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(f.Path()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	tx, err := db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	if _, err := tx.Exec("UPDATE state_meta SET value = 1"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := statedb.Hold(t.Context(), f); !errors.Is(err, session.ErrBusy) {
+		t.Error("while a program has it open:", err)
+	}
+}
+
+func next(all ...[]byte) func() (io.ReadCloser, error) {
+	return func() (io.ReadCloser, error) {
+		if len(all) == 0 {
+			return nil, io.EOF
+		}
+		log := io.NopCloser(bytes.NewReader(all[0]))
+		all = all[1:]
+		return log, nil
+	}
+}
+
+// prune is what the program does.
+func prune(id string) []string {
+	return []string{"UPDATE sessions SET parent_session_id = NULL WHERE parent_session_id = '" + id + "'", "DELETE FROM messages WHERE session_id = '" + id + "'", "DELETE FROM sessions WHERE id = '" + id + "'"}
+}
+
+// What was pruned comes back as it was, also where triggers change what is put in,
+// and can be searched again; nothing comes back where anything else is there.
+func TestInsert(t *testing.T) {
+	for _, schema := range []int{16, 30} {
+		f := story(t, schema)
+		if schema == 30 {
+			do(t, f, "UPDATE messages SET display_order = NULL WHERE id = 2; DELETE FROM session_model_usage WHERE session_id <> '"+fakestatedb.First+"'")
+		}
+		want := logs(t, f)
+		for _, id := range []string{fakestatedb.First, fakestatedb.Second, fakestatedb.Delegate} {
+			if schema == 30 {
+				do(t, f, "DELETE FROM session_model_usage WHERE session_id = '"+id+"'")
+			}
+			do(t, f, prune(id)...)
+		}
+		if schema == 30 {
+			do(t, f, "DELETE FROM system_prompts WHERE hash NOT IN (SELECT system_prompt_hash FROM sessions WHERE system_prompt_hash IS NOT NULL)")
+		}
+		w := held(t, f)
+		rows, err := w.Insert(t.Context(), next(want[fakestatedb.Second], want[fakestatedb.Delegate]))
+		if err != nil || rows < 8 {
+			t.Fatal(schema, rows, err)
+		}
+		if rows, err = w.Insert(t.Context(), next(want[fakestatedb.First])); err != nil || rows == 0 {
+			t.Fatal(schema, rows, err)
+		}
+		if rows, err = w.Insert(t.Context(), next(want[fakestatedb.First], want[fakestatedb.Second])); err != nil || rows != 0 {
+			t.Error(schema, "again:", rows, err)
+		}
+		if err := errors.Join(w.Checkpoint(t.Context()), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		got := logs(t, f)
+		for id := range want {
+			if d := cmp.Diff(string(want[id]), string(got[id])); d != "" {
+				t.Errorf("%d %s: %s", schema, id, d)
+			}
+		}
+		var n int
+		db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(f.Path()))
+		if err == nil {
+			err = db.QueryRow("SELECT count(*) FROM messages_fts WHERE messages_fts MATCH 'sacks'").Scan(&n)
+			err = errors.Join(err, db.Close())
+		}
+		if err != nil || n != 1 {
+			t.Error("found again:", n, err)
+		}
+	}
+	f := story(t, 30)
+	want := logs(t, f)
+	do(t, f, "UPDATE messages SET content = 'other' WHERE session_id = '"+fakestatedb.First+"'")
+	if _, err := held(t, f).Insert(t.Context(), next(want[fakestatedb.First])); !errors.Is(err, rowlog.ErrDifferent) {
+		t.Error("other rows:", err)
+	}
+	f = story(t, 30)
+	do(t, f, prune(fakestatedb.Delegate)...)
+	for name, log := range map[string]string{
+		"no table":      strings.Replace(string(want[fakestatedb.Delegate]), `"table":"system_prompts"`, `"table":"nowhere"`, 1),
+		"no column":     strings.Replace(string(want[fakestatedb.Delegate]), `"role":`, `"rôle":`, 1),
+		"a lock":        string(want[fakestatedb.Delegate]) + `{"type":"row","table":"compression_locks","row":{"session_id":"x","holder":"y","acquired_at":1.0,"expires_at":1.0}}` + "\n",
+		"another's row": strings.ReplaceAll(string(want[fakestatedb.Delegate]), `"id":13`, `"id":1`),
+	} {
+		w := held(t, f)
+		if _, err := w.Insert(t.Context(), next([]byte(log))); err == nil {
+			t.Error(name, "was put back")
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, there := logs(t, f)[fakestatedb.Delegate]; there {
+			t.Error(name, "has left something")
+		}
+	}
+}
