@@ -37,8 +37,8 @@ and the two change places in one step; if somebody may be writing it, the exit
 code is 75 and nothing is changed. Memory is not changed. The restored file has
 the time of the restore, so that no runtime takes it for an old one.
 
-A session of OpenCode, Kilo or Hermes goes back into its database row by row, with its
-journal and the sessions of its sub-agents; the program must not run.
+A session of OpenCode, Kilo or Hermes goes back into its database row by row,
+with its journal and the sessions of its sub-agents; the program must not run.
 ` + exitHelp,
 		Example: `  sessctl archive restore 3f9a2c --dry-run
   sessctl archive restore 3f9a2c
