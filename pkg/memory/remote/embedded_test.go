@@ -134,3 +134,46 @@ func (a *adapter) Verify(_ context.Context, _ string, fn func(id string, digest 
 }
 
 func (a *adapter) Close() error { return a.store.Close() }
+
+// ticking is a memory that stamps a host whenever it is looked at, and counts no
+// tombstones, as a cluster may.
+type ticking struct {
+	*adapter
+	stamped bool
+	at      int64
+}
+
+func (m *ticking) Count(ctx context.Context) (remote.Counts, error) {
+	c, err := m.adapter.Count(ctx)
+	m.at++
+	c.Hosts[0].LastPush, c.Stamped = m.at, m.stamped
+	return c, err
+}
+
+// TestSetBack: a server that is in another state than the last push left it in
+// is compared with all that is here, where its stamps say so and only there.
+func TestSetBack(t *testing.T) {
+	for _, stamped := range []bool{true, false} {
+		var stores [2]*memory.Store
+		for i := range stores {
+			s, err := memory.Open(t.Context(), t.TempDir(), memory.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			stores[i] = s
+		}
+		if err := conformance.Fill(t.Context(), stores[0], "mine", 5); err != nil {
+			t.Fatal(err)
+		}
+		m := &ticking{adapter: &adapter{store: stores[1], digests: map[string]int64{}}, stamped: stamped}
+		p := remote.Pusher{Local: stores[0], Shared: m, Host: conformance.Host, Server: "x", Compare: true}
+		for round, want := range []bool{false, stamped} {
+			r, err := p.Push(t.Context())
+			if err != nil || r.SetBack != want {
+				t.Errorf("stamped %v, push %d: %+v: %v", stamped, round+1, r, err)
+			}
+			p.Compare = false
+		}
+	}
+}

@@ -71,7 +71,7 @@ func (p *Pusher) look(ctx context.Context, r *Report) error {
 		return err
 	}
 	counts, err := p.Shared.Count(ctx)
-	if err != nil || counts.LastPushOf(p.Host) == noted {
+	if err != nil || !counts.Stamped || counts.LastPushOf(p.Host) == noted {
 		return err
 	}
 	r.SetBack = true
@@ -86,7 +86,7 @@ func (p *Pusher) lookForTombstones(ctx context.Context, r *Report) error {
 		return err
 	}
 	counts, err := p.Shared.Count(ctx)
-	if err != nil || counts.Tombstones >= noted {
+	if err != nil || !counts.Stamped || counts.Tombstones >= noted {
 		return err
 	}
 	r.SetBack = true
@@ -289,7 +289,7 @@ func (p *Pusher) dropIDs(ctx context.Context, ids []string, r *Report) error {
 func (p *Pusher) finish(ctx context.Context, r *Report) error {
 	counts, err := p.Shared.Count(ctx)
 	r.ThereNow = counts.Of(p.Host)
-	if err != nil || !r.Compared {
+	if err != nil || !r.Compared || !counts.Stamped {
 		return err
 	}
 	return p.notePushed(ctx, Receipt{At: counts.LastPushOf(p.Host)}) // that state was compared

@@ -79,6 +79,9 @@ type Counts struct {
 	Words      string      `json:"words"`  // what proposes records by their words
 	Unused     string      `json:"unused"` // what the server has for that and is not used, and why; or ""
 	Schema     int         `json:"schema"`
+	// Stamped says that LastPush and Tombstones are exact, and so tell a server
+	// that was set back.
+	Stamped bool `json:"-"`
 }
 
 // HostCount is what a shared memory has of one host.

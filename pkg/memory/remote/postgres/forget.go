@@ -103,7 +103,7 @@ func markAt(ctx context.Context, tx pgx.Tx, transaction string) (mark string, er
 
 // Count counts what each host has.
 func (m *Memory) Count(ctx context.Context) (c remote.Counts, err error) {
-	c = remote.Counts{Server: m.server, Hosts: []remote.HostCount{}, Engine: m.engine, Schema: m.version, Words: "the index of terms (GIN)", Unused: m.words.unused()}
+	c = remote.Counts{Server: m.server, Hosts: []remote.HostCount{}, Engine: m.engine, Schema: m.version, Words: "the index of terms (GIN)", Unused: m.words.unused(), Stamped: true}
 	if m.words.isUsed() {
 		c.Words = "pg_textsearch " + m.words.extension
 	}
