@@ -27,6 +27,8 @@ const (
 	runtimeCodex       runtimeName = "codex"
 	runtimeGemini      runtimeName = "gemini"
 	runtimeN8N         runtimeName = "n8n"
+	runtimeOpenCode    runtimeName = "opencode"
+	runtimeKilo        runtimeName = "kilo"
 )
 
 // npmPackage is a package of one version, in a directory of its own.
@@ -55,9 +57,12 @@ func packages() map[runtimeName]npmPackage {
 		runtimeClaude:      {"@anthropic-ai/claude-code", "2.1.197"},
 		runtimeClaudeNewer: {"@anthropic-ai/claude-code", "2.1.330"},
 
-		runtimeCodex:  {"@openai/codex", "0.169.0"},
-		runtimeGemini: {"@google/gemini-cli", "0.61.0"},
-		runtimeN8N:    {"n8n", "1.123.81"}, // no runtime, but what contrib/n8n is for
+		runtimeCodex:    {"@openai/codex", "0.169.0"},
+		runtimeGemini:   {"@google/gemini-cli", "0.61.0"},
+		runtimeOpenCode: {"opencode-ai", "1.18.33"},
+		runtimeKilo:     {"@kilocode/cli", "7.7.7"},
+
+		runtimeN8N: {"n8n", "1.123.81"}, // no runtime, but what contrib/n8n is for
 	}
 }
 

@@ -132,6 +132,8 @@ func scenarios() []scenario {
 		{"openclaw overlay", runtimeOpenClaw, playOverlay},
 		{"openclaw gateway", runtimeOpenClaw, playGateway},
 		{"openclaw numbered", runtimeOpenClaw, playNumbered},
+		{"opencode shrunk", runtimeOpenCode, playOpenCode},
+		{"kilo shrunk", runtimeKilo, playKilo},
 		{"n8n workflow", runtimeN8N, playN8N},
 		{"schedule systemd", runtimeNone, playScheduleSystemd},
 		{"schedule systemd user", runtimeNone, playScheduleUser},
