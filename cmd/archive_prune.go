@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -257,8 +258,13 @@ func (p *pruner) decide(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	pinned, err := p.app.readPinned()
+	if err != nil {
+		return err
+	}
 	p.rules.Needed = func(e archive.Entry) string {
-		return needs.KeepsArchive(e.ID, session.Ref{Runtime: e.Runtime, Agent: e.Agent, ID: e.Session})
+		ref := session.Ref{Runtime: e.Runtime, Agent: e.Agent, ID: e.Session, Key: e.Key}
+		return cmp.Or(needs.KeepsArchive(e.ID, ref), pinned.keeps(ref))
 	}
 	if p.options.LastCopies {
 		memories, err := p.app.glimpseMemory(ctx)

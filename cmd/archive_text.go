@@ -43,12 +43,28 @@ func (t *archivedText) print(ctx context.Context, store *archive.Store, e archiv
 	return t.each(ctx, store, e, t.message)
 }
 
-// each hands out the messages. It reads the archive twice: the first time tells
-// which messages were said on a branch that was left.
+// each hands out the messages of an archive.
 func (t *archivedText) each(ctx context.Context, store *archive.Store, e archive.Entry, emit func(*session.Message) error) error {
+	return t.eachOf(ctx, readableLog{
+		name: "archive " + e.ID, reader: t.app.readerOf(e.Runtime), bytes: e.Bytes,
+		open: func(ctx context.Context) (io.ReadCloser, error) { return store.OpenEntry(ctx, e) },
+	}, emit)
+}
+
+// readableLog is a log whose messages can be read: an archived or a live one.
+type readableLog struct {
+	name   string // for errors
+	reader session.Store
+	bytes  int64
+	open   func(context.Context) (io.ReadCloser, error) // as it is stored: from its beginning, every time
+}
+
+// eachOf hands out the messages of a log. It reads the log twice: the first time
+// tells which messages were said on a branch that was left.
+func (t *archivedText) eachOf(ctx context.Context, log readableLog, emit func(*session.Message) error) error {
 	var tree *session.Tree
 	for _, emit := range []func(*session.Message) error{func(*session.Message) error { return nil }, emit} {
-		scan, err := t.scan(ctx, store, e, session.ScanOptions{Tree: tree, Thinking: t.thinking}, emit)
+		scan, err := t.scan(ctx, log, session.ScanOptions{Tree: tree, Thinking: t.thinking}, emit)
 		if err != nil {
 			return err
 		}
@@ -62,18 +78,18 @@ func (t *archivedText) each(ctx context.Context, store *archive.Store, e archive
 	return nil
 }
 
-func (t *archivedText) scan(ctx context.Context, store *archive.Store, e archive.Entry, o session.ScanOptions, emit func(*session.Message) error) (session.Scan, error) {
-	r, err := store.OpenEntry(ctx, e)
+func (t *archivedText) scan(ctx context.Context, log readableLog, o session.ScanOptions, emit func(*session.Message) error) (session.Scan, error) {
+	r, err := log.open(ctx)
 	if err != nil {
 		return session.Scan{}, err
 	}
 	defer r.Close()
-	plain, _, err := jsonl.Decompress(r, e.Bytes)
+	plain, _, err := jsonl.Decompress(r, log.bytes)
 	if err != nil {
-		return session.Scan{}, fmt.Errorf("read archive %s: %w", e.ID, err)
+		return session.Scan{}, fmt.Errorf("read %s: %w", log.name, err)
 	}
 	defer plain.Close()
-	return t.app.readerOf(e.Runtime).Scan(ctx, plain, o, emit)
+	return log.reader.Scan(ctx, plain, o, emit)
 }
 
 func (t *archivedText) message(m *session.Message) error {
@@ -81,8 +97,16 @@ func (t *archivedText) message(m *session.Message) error {
 		return nil
 	}
 	t.shown++
+	heading, lines := readableMessage(m, t.redact)
+	_, err := t.out.Write([]byte(t.heading(heading) + "\n" + strings.Join(lines, "\n") + "\n\n"))
+	return err
+}
+
+// readableMessage is a message as people read it: who said it and where, and what
+// was said, indented. No line of it does anything to a terminal.
+func readableMessage(m *session.Message, redact bool) (heading string, lines []string) {
 	said := m.AppendText(nil)
-	if t.redact {
+	if redact {
 		said, _ = secrets.RedactBytes(said)
 	}
 	text := strings.TrimRight(visibleText(string(said)), "\n")
@@ -92,13 +116,10 @@ func (t *archivedText) message(m *session.Message) error {
 	if m.CutBytes > 0 {
 		text += fmt.Sprintf("\n[%s of this line are not shown: archive show --raw --lines %d-%d has them]", formatBytes(m.CutBytes), m.Line, m.Line)
 	}
-	var b strings.Builder
-	b.WriteString(t.heading(visible(messageHeading(m))) + "\n")
 	for line := range strings.SplitSeq(text, "\n") {
-		b.WriteString(strings.TrimRight("  "+line, " ") + "\n")
+		lines = append(lines, strings.TrimRight("  "+line, " "))
 	}
-	_, err := t.out.Write([]byte(b.String() + "\n"))
-	return err
+	return visible(messageHeading(m)), lines
 }
 
 // messageHeading says who speaks, where it stands and when it was said.

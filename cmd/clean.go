@@ -263,7 +263,11 @@ func (c *cleaner) decide(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.rules.Needed = needs.Keeps
+	pinned, err := c.app.readPinned()
+	if err != nil {
+		return err
+	}
+	c.rules.Needed = neededBy(needs, pinned)
 	if c.plan, err = c.rules.Plan(ctx, all.retained()); err != nil {
 		return err
 	}

@@ -129,7 +129,7 @@ func runLog(ctx context.Context, a *app, o logOptions) error {
 
 // newLogDocument lists the newest of these rows.
 func newLogDocument(a *app, o logOptions, rows []logRow) logDocument {
-	doc := logDocument{Schema: 1, Entries: newest(rows, o.Limit, func(r logRow) time.Time { return r.time }), Notes: a.notes}
+	doc := logDocument{Schema: 1, Entries: newest(rows, o.Limit, logRow.when), Notes: a.notes}
 	for _, r := range doc.Entries {
 		doc.Freed += r.Freed
 	}
@@ -303,6 +303,8 @@ func (r logRow) what() string {
 	}
 	return r.Action
 }
+
+func (r logRow) when() time.Time { return r.time }
 
 // figure leaves out what is not there.
 func figure(n int64, format func(int64) string) string {

@@ -366,6 +366,10 @@ type forgetOptions struct {
 	Text    string
 	DryRun  bool
 	Yes     bool
+
+	// agree is asked before anything is forgotten: an error forgets nothing. nil
+	// agrees.
+	agree func(forgetDocument) error
 }
 
 func (o *forgetOptions) addFlags(fs *pflag.FlagSet) {
@@ -442,6 +446,11 @@ func runMemoryForget(ctx context.Context, a *app, o forgetOptions) error {
 	}
 	if !selected && !doc.unwiped || o.DryRun {
 		return renderForget(a, doc)
+	}
+	if selected && o.agree != nil {
+		if err := o.agree(doc); err != nil {
+			return err
+		}
 	}
 	if selected && !o.Yes {
 		if !a.global.JSON {
@@ -611,11 +620,15 @@ func forgottenOf(records, actions int) string {
 
 // listForget shows what is selected.
 func listForget(a *app, doc forgetDocument) error {
+	_, err := fmt.Fprint(a.Out, describeForget(doc))
+	return err
+}
+
+// describeForget is what is selected, for people.
+func describeForget(doc forgetDocument) string {
+	var b strings.Builder
 	for _, s := range doc.Sessions {
-		_, err := fmt.Fprintf(a.Out, "%s %s: %s (%s not touched)\n", visible(s.Agent), visible(s.Session), forgottenOf(s.Records, s.Actions), plural(s.Archives, "archive"))
-		if err != nil {
-			return err
-		}
+		fmt.Fprintf(&b, "%s %s: %s (%s not touched)\n", visible(s.Agent), visible(s.Session), forgottenOf(s.Records, s.Actions), plural(s.Archives, "archive"))
 	}
-	return nil
+	return b.String()
 }

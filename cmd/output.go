@@ -32,6 +32,8 @@ type streams struct {
 	Width  int  // columns of Out, 80 if unknown
 	// document takes what --json would print; nil to print it.
 	document func(any)
+	// underWay takes how far a piece of work has come; nil to draw a bar on Err.
+	underWay func(what string, done, total int64)
 }
 
 func newStreams(in io.Reader, out, errOut io.Writer) *streams {
@@ -186,6 +188,7 @@ const progressInterval = 100 * time.Millisecond
 // terminal it shows nothing: a cron log is for results.
 type progress struct {
 	out   io.Writer
+	tell  func(what string, done, total int64) // takes what the bar would show, nil for a bar
 	on    bool
 	what  string // that the bar shows
 	count string // "12 of 400, about 3m left", where many sessions are worked on
@@ -222,7 +225,7 @@ func timeLeft(elapsed time.Duration, done, all int) string {
 }
 
 func newProgress(a *app) *progress {
-	return &progress{out: a.Err, on: a.showsProgress(), now: a.now}
+	return &progress{out: a.Err, tell: a.underWay, on: a.underWay != nil || a.showsProgress(), now: a.now}
 }
 
 func (a *app) showsProgress() bool {
@@ -240,6 +243,10 @@ func (p *progress) show(ref session.Ref, stage compact.Stage, done, total int64)
 // draw shows how far a piece of work has come. Another piece has its own bar.
 func (p *progress) draw(what string, done, total int64) {
 	if !p.on {
+		return
+	}
+	if p.tell != nil {
+		p.tell(what, done, total)
 		return
 	}
 	if what != p.what || p.bar == nil {

@@ -188,6 +188,7 @@ read again with archive show.
 	a.global.addFlags(root.PersistentFlags())
 	root.AddCommand(
 		newSizesCommand(a),
+		newBrowseCommand(a),
 		newCompactCommand(a),
 		newRunCommand(a),
 		newScheduleCommand(a),
@@ -198,6 +199,7 @@ read again with archive show.
 		newPushCommand(a),
 		newArchiveCommand(a),
 		newCleanCommand(a),
+		newPinCommand(a),
 		newMemoryCommand(a),
 		newStoresCommand(a),
 		newReplayContextCommand(a),

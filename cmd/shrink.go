@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -206,6 +207,10 @@ func shrinkOutcome(all []shrinkDatabase) error {
 
 // weighDatabases says of each database what could be taken out.
 func (a *app) weighDatabases(ctx context.Context, stores []session.Store, o shrinkOptions) (all []shrinkDatabase, err error) {
+	pinned, err := a.readPinned()
+	if err != nil {
+		return nil, err
+	}
 	able := 0
 	for _, store := range stores {
 		shrinker := store.Capabilities().Shrinker
@@ -218,6 +223,9 @@ func (a *app) weighDatabases(ctx context.Context, stores []session.Store, o shri
 			return nil, fmt.Errorf("weigh the databases of %s: %w", store.Root(), err)
 		}
 		for _, found := range weights {
+			for i := range found.Sessions {
+				found.Sessions[i].Kept = cmp.Or(found.Sessions[i].Kept, pinned.keeps(found.Sessions[i].Ref))
+			}
 			d := shrinkDatabase{Runtime: store.Runtime(), Path: found.Path, Outcome: "planned", store: store, found: found}
 			d.weigh(a.now(), o)
 			if d.Before, err = measured(ctx, found.Path); err != nil {

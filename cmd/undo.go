@@ -236,12 +236,16 @@ func (a *app) renderUndo(d undoDocument) error {
 	if a.global.JSON {
 		return a.printJSON(d)
 	}
-	text := ""
+	_, err := fmt.Fprint(a.Out, describePutAway(d)+describeUndo(d))
+	return err
+}
+
+// describePutAway says what an undo puts away first, because it is newer.
+func describePutAway(d undoDocument) (text string) {
 	for _, r := range d.PutAway {
 		text += fmt.Sprintf("%s: %s, because it is newer\n", visible(r.Session), map[bool]string{true: "would be compacted first", false: "compacted first"}[d.DryRun])
 	}
-	_, err := fmt.Fprint(a.Out, text+describeUndo(d))
-	return err
+	return text
 }
 
 func describeUndo(d undoDocument) string {

@@ -1,0 +1,172 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/browse"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// load reads everything that can be browsed and hands it to show: first what a
+// listing says, then with the contexts measured and the archives.
+func (b *browser) load(ctx context.Context, show func(browse.Home)) error {
+	own := b.piece(func(any) {})
+	defer own.end()
+	own.openTailCache(true)
+	home := browse.Home{Now: own.now()}
+	all, notices, err := own.listStores(ctx)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	own.showNotices(notices)
+	if err == nil {
+		all, err = all.of(b.options.Agent)
+	}
+	if err != nil {
+		failure := failureOf(err)
+		home.Problem, home.Hint = failure.Message, failure.Hint
+	}
+	home.Sessions = listedSessions(all.sessions)
+	show(home)
+	measured, err := own.measureListed(ctx, all)
+	if err != nil {
+		return err
+	}
+	home.Sessions = measured
+	if err := errors.Join(own.addArchives(ctx, &home, b.options.Agent), own.addPins(&home)); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		own.notice(note{Message: err.Error(), Hint: explain(err).Hint})
+	}
+	for _, n := range own.notes {
+		text := n.text()
+		if n.Hint != "" {
+			text += " (" + n.Hint + ")"
+		}
+		home.Notes = append(home.Notes, text)
+	}
+	home.Complete = true
+	show(home)
+	return nil
+}
+
+// listedSessions are sessions before their contexts are measured.
+func listedSessions(listed []found) []browse.Session {
+	sessions := make([]browse.Session, len(listed))
+	for i, s := range listed {
+		sessions[i] = browse.Session{
+			Runtime: s.Runtime, Agent: s.Agent, ID: s.ID, Name: cmp.Or(s.Key, s.ID), Path: s.Path, Kind: string(s.Kind),
+			State: listedState(s.Ref), Bytes: s.Bytes, Used: s.ModTime,
+		}
+	}
+	return sessions
+}
+
+// listedState says in what state a session is, and what kind of log it is.
+func listedState(ref session.Ref) string {
+	state := string(ref.State)
+	if ref.Kind != session.KindLive && ref.Kind != session.KindDatabase {
+		state += " (" + string(ref.Kind) + ")"
+	}
+	return state
+}
+
+// measureListed measures the contexts of sessions, as `sizes --all` does.
+func (a *app) measureListed(ctx context.Context, all inventory) ([]browse.Session, error) {
+	var o sizesOptions
+	if _, err := a.optionsOf(o.addFlags, stepFlags{"--all"}); err != nil {
+		return nil, err
+	}
+	rows, err := a.measureAll(ctx, all.sessions, all.inDatabase(), o)
+	if err != nil {
+		return nil, err
+	}
+	a.saveTailCache()
+	sessions := make([]browse.Session, len(rows))
+	for i, row := range rows {
+		cells := a.sizesCells(row)
+		sessions[i] = browse.Session{
+			Runtime: row.Runtime, Agent: row.Agent, ID: row.Session, Name: row.name(), Path: row.Path, Kind: row.Kind,
+			State: cells[len(cells)-1], Warn: row.Over || row.Unreadable, Bytes: row.Bytes, Tokens: row.Tokens, Measured: !row.Unreadable, Used: row.last,
+		}
+	}
+	return sessions, nil
+}
+
+// addArchives says of which sessions there are archives, adds those that only
+// archives are left of, and what all of it takes on the disk.
+func (a *app) addArchives(ctx context.Context, home *browse.Home, agent string) error {
+	entries, err := a.archived(ctx, archive.Filter{Agent: agent, Runtime: a.global.Runtime})
+	if err != nil {
+		return err
+	}
+	use := usage{app: a}
+	if err := use.data(ctx); err != nil {
+		return err
+	}
+	use.countArchives(entries)
+	home.Archives, home.Memory = use.doc.Archives.Bytes, use.doc.Memory.Bytes
+	slices.SortFunc(entries, func(x, y archive.Entry) int { return x.CreatedAt.Compare(y.CreatedAt) })
+	type name struct{ runtime, agent, session string }
+	known := map[name]int{}
+	for i, s := range home.Sessions {
+		known[name{s.Runtime, s.Agent, s.ID}] = i
+	}
+	for _, e := range entries {
+		key := name{e.Runtime, e.Agent, e.Session}
+		i, there := known[key]
+		if !there {
+			i = len(home.Sessions)
+			known[key] = i
+			home.Sessions = append(home.Sessions, browse.Session{Runtime: e.Runtime, Agent: e.Agent, ID: e.Session, Name: cmp.Or(e.Key, e.Session), State: "in the archive"})
+		}
+		s := &home.Sessions[i]
+		s.Archive = e.ID
+		if s.Path == "" {
+			s.Bytes += e.StoredBytes
+			s.Used = e.SourceModTime
+		}
+	}
+	return nil
+}
+
+// addPins says which sessions are pinned.
+func (a *app) addPins(home *browse.Home) error {
+	known, err := a.readPinned()
+	for i := range home.Sessions {
+		s := &home.Sessions[i]
+		if slices.ContainsFunc(known.Sessions, pinnedSession{Runtime: s.Runtime, Agent: s.Agent, Session: s.ID}.same) {
+			s.State = "pinned, " + s.State
+		}
+	}
+	return err
+}
+
+// undoable lists the compactions that can be undone, the newest first.
+func (b *browser) undoable(ctx context.Context, of browse.Target) ([]browse.Doing, error) {
+	own := b.piece(func(any) {})
+	defer own.end()
+	rows, err := own.logRows(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var doings []browse.Doing
+	for _, r := range newest(rows, 0, logRow.when) {
+		if r.Undo == "" || of.Runtime != "" && r.Runtime != of.Runtime || of.Agent != "" && r.Agent != of.Agent {
+			continue
+		}
+		doings = append(doings, browse.Doing{
+			When: shownTime(r.At), What: visible(r.what() + "  " + r.Agent + "  " + r.Session + "  " + formatCount(r.TokensBefore) + " tokens before"),
+			Target: browse.Target{Runtime: r.Runtime, Agent: r.Agent, Session: r.Session, Receipt: r.Receipt, Name: r.Session},
+		})
+	}
+	return doings, nil
+}
+
+// isCanceled reports work that was broken off.
+func isCanceled(err error) bool { return errors.Is(err, context.Canceled) }

@@ -1,0 +1,291 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+
+	"github.com/sessctl/sessctl/pkg/browse"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// How much text is read at a time, and how much of it from before the line that
+// is asked for.
+const (
+	pageBytes   = 256 << 10
+	beforeBytes = 32 << 10
+)
+
+// read reads a part of a session or of an archive. progress takes how far it is.
+func (b *browser) read(ctx context.Context, place browse.Place, progress func(done, total int64)) (browse.Page, error) {
+	own := b.piece(func(any) {})
+	defer own.end()
+	log, changed, closeLog, err := own.openReadable(ctx, place)
+	if errors.Is(err, fs.ErrNotExist) {
+		return browse.Page{}, &failure{code: "gone", exit: exitFailed, path: place.Session.Path, hint: "press r to look again; what was archived of it is in the tree then", err: fmt.Errorf("the session is not there any more: %w", err)}
+	}
+	if err != nil {
+		return browse.Page{}, err
+	}
+	defer closeLog()
+	counted := &countedLog{open: log.open, total: 2 * log.bytes, progress: progress}
+	log.open = counted.reopen
+	p := &pageReader{place: place, redact: b.options.Redact}
+	p.bound()
+	text := own.newArchivedText(io.Discard, lineRange{})
+	if err := text.eachOf(ctx, log, p.add); err != nil && !errors.Is(err, errReadEnough) {
+		return browse.Page{}, err
+	}
+	page := p.page()
+	if len(page.Lines) == 0 && place.From > 1 { // the log was made shorter since
+		place.From, place.End = 0, true
+		again, err := b.read(ctx, place, progress)
+		again.Note = "the session has become shorter since: this is its end"
+		return again, err
+	}
+	if changed() {
+		page.Note = "the session has changed while it was read"
+	}
+	return page, nil
+}
+
+// openReadable opens the log that a place is about. changed says, afterwards,
+// whether somebody has written it meanwhile.
+func (a *app) openReadable(ctx context.Context, place browse.Place) (log readableLog, changed func() bool, end func(), err error) {
+	unchanged, nothing := func() bool { return false }, func() {}
+	if place.Archive != "" {
+		log, err := a.openReadableArchive(ctx, place.Archive)
+		return log, unchanged, nothing, err
+	}
+	s, err := a.sessionAt(ctx, place.Session)
+	if err != nil {
+		return log, unchanged, nothing, err
+	}
+	reader := s.store
+	if s.Kind == session.KindOutput {
+		reader = session.ReadOutput(reader)
+	}
+	log = readableLog{name: s.Path, reader: reader, bytes: s.Bytes}
+	if source := s.store.Capabilities().SourceOf(s.Ref); source != nil {
+		log.open = func(ctx context.Context) (io.ReadCloser, error) { return source.OpenLog(ctx, s.Ref) }
+		return log, unchanged, nothing, nil
+	}
+	file, err := a.pins.OpenSingle(s.Store, s.Path)
+	if err != nil {
+		return log, unchanged, nothing, err
+	}
+	before, err := file.Stat()
+	if err != nil {
+		return log, unchanged, nothing, errors.Join(err, file.Close())
+	}
+	log.bytes = before.Size()
+	log.open = func(context.Context) (io.ReadCloser, error) { // both reads are of the same bytes
+		return io.NopCloser(io.NewSectionReader(file, 0, before.Size())), nil
+	}
+	changed = func() bool {
+		after, err := os.Stat(s.Path)
+		return err != nil || after.Size() != before.Size() || !after.ModTime().Equal(before.ModTime())
+	}
+	return log, changed, func() { _ = file.Close() }, nil // it was only read
+}
+
+func (a *app) openReadableArchive(ctx context.Context, id string) (readableLog, error) {
+	store, err := a.openArchive()
+	if err != nil {
+		return readableLog{}, err
+	}
+	entry, err := store.Get(ctx, id)
+	if err != nil {
+		return readableLog{}, err
+	}
+	reader := a.archiveReader(entry)
+	if reader == nil {
+		return readableLog{}, usageError("sessctl archive show "+id+" --raw prints it", "archive %s is no log of messages that can be read", id)
+	}
+	return readableLog{
+		name: "archive " + id, reader: reader, bytes: entry.Bytes,
+		open: func(ctx context.Context) (io.ReadCloser, error) { return store.OpenEntry(ctx, entry) },
+	}, nil
+}
+
+// sessionAt finds a session that was listed before.
+func (a *app) sessionAt(ctx context.Context, at browse.Session) (found, error) {
+	all, _, err := a.listStores(ctx)
+	if err != nil {
+		return found{}, err
+	}
+	for _, s := range all.sessions {
+		if s.Path == at.Path && s.ID == at.ID && s.Runtime == at.Runtime && s.Agent == at.Agent {
+			if s.Kind == session.KindDatabase {
+				return found{}, &failure{code: "unsupported", exit: exitFailed, path: s.Path, err: fmt.Errorf("what is in %s cannot be read: %s", s.Path, s.Reason)}
+			}
+			return s, nil
+		}
+	}
+	return found{}, fmt.Errorf("%s: %w", at.Path, fs.ErrNotExist)
+}
+
+// countedLog tells how much of a log was read.
+type countedLog struct {
+	open        func(context.Context) (io.ReadCloser, error)
+	done, total int64
+	progress    func(done, total int64)
+}
+
+func (c *countedLog) reopen(ctx context.Context) (io.ReadCloser, error) {
+	r, err := c.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &countedReader{ctx: ctx, ReadCloser: r, log: c}, nil
+}
+
+type countedReader struct {
+	io.ReadCloser
+	ctx context.Context
+	log *countedLog
+}
+
+// Read implements io.Reader. It ends when the person has broken it off.
+func (c *countedReader) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := c.ReadCloser.Read(p)
+	c.log.done += int64(n)
+	c.log.progress(c.log.done, c.log.total)
+	return n, err
+}
+
+// pageReader collects the messages around a line of a log.
+type pageReader struct {
+	place         browse.Place
+	redact        bool
+	focus         int // the line that is asked for
+	before, after int // bytes to keep from before it and from there on
+
+	blocks      []pageBlock
+	bytes       int // of blocks
+	left, ahead bool
+	taken       int // bytes from the focus on
+}
+
+// pageBlock is one message of a page.
+type pageBlock struct {
+	line, lastLine int
+	lines          []browse.Text
+	bytes          int
+}
+
+// bound says what the place asks for.
+func (p *pageReader) bound() {
+	switch {
+	case p.place.End:
+		p.focus, p.before = math.MaxInt, pageBytes
+	case p.place.Until > 0:
+		p.focus, p.before = p.place.Until+1, pageBytes
+	case p.place.First > 0:
+		p.focus, p.before, p.after = p.place.First, beforeBytes, pageBytes
+	default:
+		p.focus, p.after = max(p.place.From, 1), pageBytes
+	}
+}
+
+// add takes the next message of the log.
+func (p *pageReader) add(m *session.Message) error {
+	if m.Line >= p.focus && p.taken >= p.after {
+		p.ahead = true
+		return errReadEnough
+	}
+	heading, lines := readableMessage(m, p.redact)
+	block := pageBlock{line: m.Line, lastLine: max(m.Line, m.LastLine)}
+	block.lines = append(block.lines, browse.Text{Text: heading, Style: p.style(m)})
+	for _, line := range lines {
+		block.lines = append(block.lines, browse.Text{Text: line, Indent: 2})
+		block.bytes += len(line)
+	}
+	block.lines = append(block.lines, browse.Text{})
+	block.bytes += len(heading)
+	p.blocks = append(p.blocks, block)
+	if m.Line >= p.focus {
+		p.taken += block.bytes
+		return nil
+	}
+	p.bytes += block.bytes
+	for len(p.blocks) > 1 && p.bytes > p.before || p.before == 0 && len(p.blocks) > 0 {
+		p.bytes -= p.blocks[0].bytes
+		p.blocks, p.left = p.blocks[1:], true
+	}
+	return nil
+}
+
+// style marks the messages that a hit is about.
+func (p *pageReader) style(m *session.Message) browse.Style {
+	if p.place.First > 0 && max(m.Line, m.LastLine) >= p.place.First && m.Line <= max(p.place.Last, p.place.First) {
+		return browse.Marked
+	}
+	return browse.Strong
+}
+
+// page is what was collected.
+func (p *pageReader) page() browse.Page {
+	page := browse.Page{Place: p.place, Before: p.left, After: p.ahead}
+	at := -1
+	for _, b := range p.blocks {
+		if at < 0 && b.lastLine >= p.focus {
+			at = len(page.Lines)
+		}
+		page.Lines = append(page.Lines, b.lines...)
+		page.First, page.Last = cmp.Or(page.First, b.line), b.lastLine
+	}
+	if page.At = at; at < 0 {
+		page.At = 0
+		if p.place.End || p.place.Until > 0 {
+			page.At = len(page.Lines)
+		}
+	}
+	if len(page.Lines) == 0 && p.place.From <= 1 {
+		page.Lines = []browse.Text{{Text: "nothing was said in this session yet", Style: browse.Dim}}
+	}
+	return page
+}
+
+// ask asks the memory. note is what there is to say about the answer.
+func (b *browser) ask(ctx context.Context, question string) (hits []browse.Hit, note string, err error) {
+	own := b.piece(func(any) {})
+	defer own.end()
+	var o recallOptions
+	if _, err := own.optionsOf(o.addFlags, stepFlags{}.text("--agent", b.options.Agent).text("--runtime", own.global.Runtime).number("--limit", 10)); err != nil {
+		return nil, "", err
+	}
+	o.Query = question
+	if err := o.validate(); err != nil {
+		return nil, "", err
+	}
+	doc, err := own.recall(ctx, o)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, h := range doc.Hits {
+		hit := browse.Hit{
+			Heading: fmt.Sprintf("%s  %s  fit %.2f  %s", h.CreatedAt[:10], cmp.Or(h.Agent, "?"), h.Fit, h.Category), Text: h.Text,
+			Place: browse.Place{
+				Archive: h.Source.Archive, First: h.Source.FirstLine, Last: h.Source.LastLine,
+				Session: browse.Session{Runtime: h.Runtime, Agent: h.Agent, ID: h.Session}, Title: h.Agent + "  " + cmp.Or(h.Session, h.Source.Archive),
+			},
+		}
+		if h.Source.Archive != "" {
+			hit.Heading += fmt.Sprintf("  line %d", h.Source.FirstLine)
+		}
+		hits = append(hits, hit)
+	}
+	if len(hits) == 0 {
+		return nil, nothingFound(doc).Message, nil
+	}
+	return hits, doc.Notice, nil
+}

@@ -1,0 +1,298 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// pinnedSession is a session that nothing deletes.
+type pinnedSession struct {
+	Runtime string `json:"runtime"`
+	Agent   string `json:"agent"`
+	Session string `json:"session"`
+	Key     string `json:"key"`
+	At      string `json:"at"` // when it was pinned, RFC 3339, UTC
+}
+
+func (p pinnedSession) same(o pinnedSession) bool {
+	return p.Runtime == o.Runtime && p.Agent == o.Agent && p.Session == o.Session
+}
+
+// pinned are all of them, as they stand in the data directory.
+type pinned struct {
+	Schema   int             `json:"schema"`
+	Sessions []pinnedSession `json:"sessions"`
+}
+
+func (a *app) pinnedFile() string { return filepath.Join(a.dataDir(), "pinned.json") }
+
+// mostPinned bounds the file of pinned sessions, in bytes.
+const mostPinned = 16 << 20
+
+// readPinned reads which sessions are pinned. Without the file none are; one that
+// cannot be read is an error, and whoever deletes something deletes nothing then.
+func (a *app) readPinned() (pinned, error) {
+	p := pinned{Schema: 1, Sessions: []pinnedSession{}}
+	text, err := a.readPinnedFile()
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &p)
+	}
+	if err == nil && p.Schema != 1 {
+		err = fmt.Errorf("it has schema %d, this version knows 1", p.Schema)
+	}
+	if err != nil {
+		return p, &failure{
+			code: "damaged", exit: exitIntegrity, path: a.pinnedFile(), err: fmt.Errorf("read which sessions are pinned (%s): %w", a.pinnedFile(), err),
+			hint: "put the file back from a backup, or remove it and pin the sessions again: until then nothing is deleted",
+		}
+	}
+	return p, nil
+}
+
+func (a *app) readPinnedFile() ([]byte, error) {
+	f, err := a.pins.OpenRegular(a.pinnedFile())
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, mostPinned+1))
+	if err == nil && len(text) > mostPinned {
+		err = fmt.Errorf("it has more than %s", formatBytes(mostPinned))
+	}
+	return text, err
+}
+
+const isPinned = "pinned (sessctl pin --remove lets it go)"
+
+// keeps returns why nothing of a session may be deleted, or "".
+func (p pinned) keeps(ref session.Ref) string {
+	for _, s := range p.Sessions {
+		own := ref.Agent == s.Agent && ref.ID == s.Session
+		if ref.Runtime == s.Runtime && (own || ref.Parent == s.Session && s.Session != "" || strings.HasPrefix(ref.Key, s.Session+"/")) {
+			return isPinned
+		}
+	}
+	return ""
+}
+
+// neededBy joins two reasons why nothing of a session may be deleted.
+func neededBy(needs compact.Needs, p pinned) func(session.Ref) string {
+	return func(ref session.Ref) string { return cmp.Or(needs.Keeps(ref), p.keeps(ref)) }
+}
+
+type pinOptions struct {
+	Sessions []string
+	Agent    string
+	Remove   bool
+	DryRun   bool
+}
+
+func (o *pinOptions) addFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&o.Agent, "agent", "", "the sessions are of this `agent`")
+	fs.BoolVar(&o.Remove, "remove", false, "let pinned sessions go")
+	fs.BoolVar(&o.DryRun, "dry-run", false, "print what would be pinned and change nothing")
+}
+
+func newPinCommand(a *app) *cobra.Command {
+	var o pinOptions
+	c := &cobra.Command{
+		Use:   "pin [SESSION...]",
+		Short: "Keep sessions: clean, archive prune and compact --shrink never delete them",
+		Long: `Pin sessions: clean does not delete their logs, archive prune does not delete
+their archives, and compact --shrink removes nothing of them from a database. What
+belongs to them, sub-agents and long outputs, is kept with them. They are
+compacted like others, which deletes nothing. What is in a trash already is not
+brought back by a pin.
+
+SESSION is a session's id, the start of one, or its key. Without one, the pinned
+sessions are listed.
+` + exitHelp,
+		Example: `  sessctl pin
+  sessctl pin 4f0c1d2e
+  sessctl pin 4f0c1d2e --agent coordinator --dry-run
+  sessctl pin --remove 4f0c1d2e`,
+		RunE: func(c *cobra.Command, args []string) error {
+			o.Sessions = args
+			if len(args) == 0 && (o.Remove || o.DryRun || o.Agent != "") {
+				return usageError("sessctl pin lists the pinned sessions", "which session? its id is missing")
+			}
+			return runPin(c.Context(), a, o)
+		},
+	}
+	o.addFlags(c.Flags())
+	return c
+}
+
+// pinDocument is `pin --json` (docs/json.md).
+type pinDocument struct {
+	Schema  int             `json:"schema"`
+	DryRun  bool            `json:"dry_run"`
+	Changed int             `json:"changed"` // sessions
+	Asked   []pinnedSession `json:"asked"`   // the sessions that were named
+	Removed bool            `json:"removed"` // they are pinned no more
+	Pinned  []pinnedSession `json:"pinned"`  // all that are pinned now
+	Notes   []note          `json:"notes"`
+}
+
+func runPin(ctx context.Context, a *app, o pinOptions) error {
+	known, err := a.readPinned()
+	if err != nil {
+		return err
+	}
+	doc := pinDocument{Schema: 1, DryRun: o.DryRun, Removed: o.Remove, Asked: []pinnedSession{}, Pinned: known.Sessions}
+	if len(o.Sessions) == 0 {
+		return a.renderPins(doc)
+	}
+	if doc.Asked, err = a.sessionsToPin(ctx, o, known); err != nil {
+		return err
+	}
+	if !o.DryRun {
+		w, err := a.openWorkspace(ctx, mode{reason: "archive"})
+		if err != nil {
+			return err
+		}
+		defer w.close()
+		if known, err = a.readPinned(); err != nil { // another sessctl may have pinned some
+			return err
+		}
+	}
+	after := known.with(doc.Asked)
+	if o.Remove {
+		after = known.without(doc.Asked)
+	}
+	doc.Changed = max(len(after.Sessions)-len(known.Sessions), len(known.Sessions)-len(after.Sessions))
+	if doc.Changed > 0 && !o.DryRun {
+		if err := a.writePinned(after); err != nil {
+			return err
+		}
+		doc.Pinned = after.Sessions
+	}
+	return a.renderPins(doc)
+}
+
+func (p pinned) with(more []pinnedSession) pinned {
+	all := slices.Clone(p.Sessions)
+	for _, s := range more {
+		if !slices.ContainsFunc(all, s.same) {
+			all = append(all, s)
+		}
+	}
+	return pinned{Schema: 1, Sessions: all}
+}
+
+func (p pinned) without(some []pinnedSession) pinned {
+	all := slices.DeleteFunc(slices.Clone(p.Sessions), func(s pinnedSession) bool { return slices.ContainsFunc(some, s.same) })
+	return pinned{Schema: 1, Sessions: all}
+}
+
+// writePinned replaces the file. The caller holds the lock.
+func (a *app) writePinned(p pinned) error {
+	text, err := json.MarshalIndent(p, "", "  ")
+	if err != nil {
+		return err
+	}
+	err = a.pins.ReplaceFile(a.pinnedFile(), 0o600, func(w io.Writer) error {
+		_, err := w.Write(append(text, '\n'))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("write which sessions are pinned: %w", err)
+	}
+	return nil
+}
+
+// sessionsToPin finds the sessions that were named: in the stores and in the
+// archive, or to let go among those that are pinned.
+func (a *app) sessionsToPin(ctx context.Context, o pinOptions, known pinned) ([]pinnedSession, error) {
+	var all []archive.Meta
+	for _, p := range known.Sessions {
+		all = append(all, archive.Meta{Runtime: p.Runtime, Agent: p.Agent, Session: p.Session, Key: p.Key})
+	}
+	if !o.Remove {
+		listed, _, err := a.listStores(ctx)
+		if f := (*failure)(nil); err != nil && !(errors.As(err, &f) && f.code == "no_store") {
+			return nil, err
+		}
+		for _, s := range listed.sessions {
+			if s.Kind != session.KindDatabase {
+				all = append(all, archiveMeta(s.Ref))
+			}
+		}
+		entries, err := a.archived(ctx, archive.Filter{})
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			all = append(all, e.Meta)
+		}
+	}
+	within := scope{a.global.Runtime, o.Agent}
+	var found []pinnedSession
+	for _, name := range o.Sessions {
+		id, err := knownSession(all, name, within)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range all {
+			s := pinnedSession{Runtime: m.Runtime, Agent: m.Agent, Session: m.Session, Key: m.Key, At: a.now().UTC().Format(time.RFC3339)}
+			if (m.Session == id || m.Key == id) && within.holds(m.Runtime, m.Agent) && !slices.ContainsFunc(found, s.same) {
+				found = append(found, s)
+			}
+		}
+	}
+	return found, nil
+}
+
+func (a *app) renderPins(doc pinDocument) error {
+	doc.Notes = a.notes
+	if a.global.JSON {
+		return a.printJSON(doc)
+	}
+	if len(doc.Asked) > 0 {
+		_, err := io.WriteString(a.Out, describePins(doc))
+		return err
+	}
+	t := table{empty: "no session is pinned", columns: []column{{name: "RUNTIME"}, {name: "AGENT", least: 8}, {name: "SESSION", least: 12}, {name: "KEY", drop: 1}, {name: "SINCE", drop: 2}}}
+	var rows [][]string
+	for _, s := range doc.Pinned {
+		rows = append(rows, []string{visible(s.Runtime), visible(s.Agent), visible(s.Session), visible(s.Key), visible(s.At)})
+		t.rows = append(t.rows, []string{s.Runtime, s.Agent, s.Session, cmp.Or(s.Key, unknownFigure), shownTime(s.At)})
+	}
+	return a.printList(t, rows)
+}
+
+const pinnedNoMore = "pinned no more"
+
+// describePins says what was done with the sessions that were named.
+func describePins(doc pinDocument) string {
+	what := map[[2]bool]string{
+		{false, false}: "pinned: clean, archive prune and compact --shrink keep it", {true, false}: "would be pinned: clean, archive prune and compact --shrink keep it then",
+		{false, true}: pinnedNoMore, {true, true}: "would be " + pinnedNoMore + ": clean and archive prune may delete it by their rules then",
+	}[[2]bool{doc.DryRun, doc.Removed}]
+	if doc.Changed == 0 {
+		what = map[bool]string{false: "pinned already", true: "is not pinned"}[doc.Removed]
+	}
+	text := ""
+	for _, s := range doc.Asked {
+		text += fmt.Sprintf("%s %s: %s\n", visible(s.Agent), visible(s.Session), what)
+	}
+	return text
+}

@@ -1,0 +1,427 @@
+package browse
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// textScreen shows a text: a part of a session, the result of an action, the keys.
+type textScreen struct {
+	name  string
+	lines []Text
+	page  *Page // of a session, nil for any other text
+
+	top     int
+	anchor  int // line of the text that is at the top when the width changes
+	width   int // that wrapped is for
+	wrapped []wrappedLine
+	height  int
+}
+
+// wrappedLine is a row of a text on the screen.
+type wrappedLine struct {
+	text  string
+	style Style
+	of    int // index of its line
+}
+
+func newReader(p Page) *textScreen {
+	return &textScreen{name: p.Place.Title, lines: p.Lines, page: &p, anchor: p.At}
+}
+
+func (s *textScreen) title() string {
+	if s.page == nil || s.page.Last == 0 {
+		return s.name
+	}
+	return fmt.Sprintf("%s  lines %d-%d", s.name, s.page.First, s.page.Last)
+}
+
+// wrap breaks the lines where the screen ends.
+func (s *textScreen) wrap(width int) {
+	if s.width == width {
+		return
+	}
+	if s.wrapped != nil && s.top < len(s.wrapped) {
+		s.anchor = s.wrapped[s.top].of
+	}
+	s.width, s.wrapped = width, nil
+	for i, line := range s.lines {
+		for _, row := range breakLine(safe(line.Text), max(width, 1), line.Indent) {
+			s.wrapped = append(s.wrapped, wrappedLine{row, line.Style, i})
+		}
+	}
+	s.top = 0
+	for i, w := range s.wrapped {
+		if w.of == s.anchor {
+			s.top = i
+			break
+		}
+	}
+}
+
+// breakLine breaks a line at spaces where it can, so that no part is wider than
+// width. What follows the first part is indented.
+func breakLine(text string, width, indent int) (rows []string) {
+	if indent >= width/2 {
+		indent = 0
+	}
+	if plainASCII(text) && len(text) <= width {
+		return []string{text}
+	}
+	room, lead := width, ""
+	for ansi.StringWidth(text) > room {
+		head := ansi.Truncate(text, room, "")
+		if head == "" { // a rune that is wider than the screen
+			return append(rows, lead+"?")
+		}
+		if i := strings.LastIndexByte(head, ' '); i > len(head)/3 && strings.TrimSpace(head[:i]) != "" {
+			head = head[:i+1]
+		}
+		rows = append(rows, lead+strings.TrimRight(head, " "))
+		text = strings.TrimLeft(text[len(head):], " ")
+		lead = strings.Repeat(" ", indent)
+		room = width - indent
+	}
+	if text != "" || len(rows) == 0 {
+		rows = append(rows, lead+text)
+	}
+	return rows
+}
+
+func plainASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *textScreen) press(m *Model, k Key) Request {
+	last := max(len(s.wrapped)-s.height, 0)
+	page := max(s.height-1, 1)
+	by, moved := map[string]int{
+		"up": -1, "k": -1, "down": 1, "j": 1, "pgup": -page, "ctrl+b": -page, "b": -page, "pgdown": page, "ctrl+f": page, "space": page, "enter": 1,
+	}[k.Name]
+	switch {
+	case moved:
+		return s.scroll(m, by, last)
+	case k.Name == "home" || k.Name == "g":
+		if s.page != nil && s.page.Before {
+			return s.read(m, func(p *Place) { p.From = 1 })
+		}
+		s.top = 0
+	case k.Name == "end" || k.Name == "G":
+		if s.page != nil && s.page.After {
+			return s.read(m, func(p *Place) { p.End = true })
+		}
+		s.top = last
+	case k.Name == "/":
+		m.show(&promptScreen{})
+	case k.Name == "?":
+		if s.name != keysTitle {
+			m.show(keysScreen())
+		}
+	case isBack(k):
+		m.back()
+	}
+	return Request{}
+}
+
+// scroll moves the text. Beyond its ends the next part of the log is read.
+func (s *textScreen) scroll(m *Model, by, last int) Request {
+	switch {
+	case by > 0 && s.top >= last && s.page != nil && s.page.After:
+		return s.read(m, func(p *Place) { p.From = s.page.Last + 1 })
+	case by < 0 && s.top == 0 && s.page != nil && s.page.Before:
+		return s.read(m, func(p *Place) { p.Until = s.page.First - 1 })
+	}
+	s.top = max(min(s.top+by, last), 0)
+	return Request{}
+}
+
+// read asks for another part of the same log.
+func (s *textScreen) read(m *Model, where func(*Place)) Request {
+	place := s.page.Place
+	place.From, place.Until, place.End, place.First, place.Last = 0, 0, false, 0, 0
+	where(&place)
+	return m.await("reading", Request{Do: Read, Place: place})
+}
+
+func (s *textScreen) body(_ *Model, width, height int) (lines []Line) {
+	s.height = height
+	s.wrap(width - 2)
+	if s.page != nil && s.page.Place.End && s.anchor == len(s.lines) {
+		s.top = len(s.wrapped)
+	}
+	s.top = max(min(s.top, len(s.wrapped)-height), 0)
+	for _, w := range s.wrapped[s.top:min(s.top+height, len(s.wrapped))] {
+		lines = append(lines, Line{{" " + w.text, w.style}})
+	}
+	if s.anchor = 0; s.top < len(s.wrapped) {
+		s.anchor = s.wrapped[s.top].of
+	}
+	return lines
+}
+
+func (s *textScreen) hints(*Model) []hint {
+	where := "all"
+	if rest := len(s.wrapped) - s.height; rest > 0 {
+		where = fmt.Sprintf("%d%%", 100*s.top/rest)
+	}
+	if s.page == nil && where == "all" {
+		return []hint{{"esc", "back"}}
+	}
+	return []hint{{"esc", "back"}, {"↑↓ space", "scroll (" + where + ")"}, {"g G", "first, last"}, {"/", "ask memory"}}
+}
+
+const keysTitle = "keys"
+
+// keysScreen says what every key does.
+func keysScreen() *textScreen {
+	var lines []Text
+	for _, group := range [][]hint{
+		{{"↑ ↓  j k", "move; PgUp, PgDn, space: by a page; g, G: first, last"}, {"enter  →", "open a runtime or an agent; read a session"}, {"esc  ←", "back"}, {"s", "sort by size, tokens, age or name"}},
+		{{"/", "ask the memory what was said; enter on a hit opens the session at that line"}},
+		{
+			{"c", "compact: archive, remember, and make the context small"},
+			{"a", "archive: make a verified copy and remember it; the session stays as it is"},
+			{"u", "undo a compaction: the session is what it was"},
+			{"f", "forget what the memory has of a session or an agent; archives stay"},
+			{"p", "pin a session, or let it go: what is pinned is never deleted by clean or archive prune"},
+		},
+		{{"r", "look again"}, {"n", "notes about stores that could not be read"}, {"ctrl+z", "suspend; fg comes back"}, {"q  ctrl+c", "quit; while something is under way esc and ctrl+c break it off"}},
+	} {
+		for _, h := range group {
+			lines = append(lines, Text{Text: fmt.Sprintf("%-10s %s", h.key, h.does), Indent: 11})
+		}
+		lines = append(lines, Text{})
+	}
+	lines = append(lines, Text{Text: "c, a, u, f and p show first what they would do, and change nothing before you say yes.", Style: Strong})
+	return &textScreen{name: keysTitle, lines: lines}
+}
+
+// promptScreen asks for a question to the memory.
+type promptScreen struct{ text []rune }
+
+const mostQuestion = 1000 // runes
+
+func (p *promptScreen) title() string { return "ask memory" }
+
+func (p *promptScreen) insert(text string) {
+	for _, r := range strings.Join(strings.Fields(text), " ") {
+		if len(p.text) < mostQuestion {
+			p.text = append(p.text, r)
+		}
+	}
+}
+
+func (p *promptScreen) press(m *Model, k Key) Request {
+	switch k.Name {
+	case "esc":
+		m.back()
+	case "enter":
+		question := strings.TrimSpace(string(p.text))
+		m.back()
+		if question == "" {
+			return Request{}
+		}
+		return m.await("asking the memory", Request{Do: Recall, Question: question})
+	case "backspace":
+		p.text = p.text[:max(len(p.text)-1, 0)]
+	case "ctrl+u":
+		p.text = nil
+	case "space":
+		p.text = append(p.text, ' ')
+	default:
+		if len(p.text) < mostQuestion {
+			p.text = append(p.text, []rune(k.Text)...)
+		}
+	}
+	return Request{}
+}
+
+func (p *promptScreen) body(_ *Model, width, height int) (lines []Line) {
+	text := safe(string(p.text))
+	room := width - 4
+	for ansi.StringWidth(text) > room && text != "" { // the end of a long question is what is typed
+		runes := []rune(text)
+		text = string(runes[1:])
+	}
+	lines = append(lines, Line{{" > ", Strong}, {text, Plain}, {"█", Cursor}})
+	if height > 4 {
+		lines = append(lines, Line{}, Line{{" What was said in sessions that were archived and remembered (a) or compacted (c).", Dim}},
+			Line{{" For example: which port did we choose for the importer", Dim}})
+	}
+	return lines
+}
+
+func (p *promptScreen) hints(*Model) []hint { return []hint{{"enter", "ask"}, {"esc", "back"}} }
+
+// hitsScreen shows what the memory has found.
+type hitsScreen struct {
+	list
+	question string
+	hits     []Hit
+}
+
+func (h *hitsScreen) title() string {
+	return plural(len(h.hits), "answer") + " from memory to: " + h.question
+}
+
+func (h *hitsScreen) press(m *Model, k Key) Request {
+	if h.move(k, len(h.hits)) {
+		return Request{}
+	}
+	switch {
+	case k.Name == "enter" || k.Name == "right" || k.Name == "l":
+		hit := h.hits[h.at]
+		if hit.Place.Archive == "" {
+			m.show(&textScreen{name: hit.Heading, lines: append([]Text{{Text: "Only the memory has this: there is no archive of it.", Style: Dim}, {}}, plainText(hit.Text, Plain)...)})
+			return Request{}
+		}
+		return m.await("reading", Request{Do: Read, Place: hit.Place})
+	case k.Name == "/":
+		m.replace(&promptScreen{text: []rune(h.question)})
+	case k.Name == "?":
+		m.show(keysScreen())
+	case isBack(k):
+		m.back()
+	}
+	return Request{}
+}
+
+func (h *hitsScreen) hints(*Model) []hint {
+	return []hint{{"enter", "open at that line"}, {"esc", "back"}, {"/", "ask again"}}
+}
+
+func (h *hitsScreen) body(_ *Model, width, height int) (lines []Line) {
+	each := 4 // lines of a hit: its heading, its text, a blank one
+	if height < 12 {
+		each = 2
+	}
+	top, end := h.window(len(h.hits), max(height/each, 1))
+	for i := top; i < end; i++ {
+		hit, style, mark := h.hits[i], Strong, "  "
+		if i == h.at {
+			style, mark = Cursor, "> "
+		}
+		lines = append(lines, Line{{mark + hit.Heading, style}})
+		text := strings.Join(strings.Fields(hit.Text), " ")
+		rows := breakLine(safe(text), max(width-6, 1), 0)
+		for k := range min(max(each-2, 1), len(rows)) {
+			lines = append(lines, Line{{"    " + rows[k], Plain}})
+		}
+		if each > 2 {
+			lines = append(lines, Line{})
+		}
+	}
+	return lines
+}
+
+// undoScreen lists what can be undone.
+type undoScreen struct {
+	list
+	doings []Doing
+}
+
+func (u *undoScreen) title() string { return "what can be undone, the newest first" }
+
+func (u *undoScreen) press(m *Model, k Key) Request {
+	if u.move(k, len(u.doings)) {
+		return Request{}
+	}
+	switch {
+	case k.Name == "enter" || k.Name == "u" || k.Name == "right" || k.Name == "l":
+		return m.await("making the plan", Request{Do: MakePlan, Action: Undo, Target: u.doings[u.at].Target})
+	case k.Name == "?":
+		m.show(keysScreen())
+	case isBack(k):
+		m.back()
+	}
+	return Request{}
+}
+
+func (u *undoScreen) hints(*Model) []hint {
+	return []hint{{"enter", "show what undoing it would do"}, {"esc", "back"}}
+}
+
+func (u *undoScreen) body(_ *Model, _, height int) (lines []Line) {
+	top, end := u.window(len(u.doings), height)
+	for i := top; i < end; i++ {
+		style, mark := Plain, "  "
+		if i == u.at {
+			style, mark = Cursor, "> "
+		}
+		d := u.doings[i]
+		lines = append(lines, Line{{mark + d.When + "  " + d.What, style}})
+	}
+	return lines
+}
+
+// planScreen shows what an action would do, and asks whether to do it.
+type planScreen struct {
+	request Request
+	plan    Plan
+	text    *textScreen
+}
+
+func (p *planScreen) title() string { return cmp.Or(p.plan.Title, "the plan") }
+
+func (p *planScreen) press(m *Model, k Key) Request {
+	switch {
+	case p.plan.Question != "" && k.Name == "y":
+		return m.await(string(p.request.Action), Request{
+			Do: Carry, Action: p.request.Action, Target: p.request.Target, Force: p.request.Force, Shown: p.plan.Text,
+		})
+	case p.plan.Force != "" && k.Name == "F":
+		return m.await("making the plan", Request{Do: MakePlan, Action: p.request.Action, Target: p.request.Target, Force: true})
+	case k.Name == "n" || isBack(k):
+		m.back()
+		m.say("nothing was changed")
+	case k.Name == "?":
+		m.show(keysScreen())
+	case p.text != nil && k.Name != "enter":
+		p.text.press(m, k)
+	case k.Name == "enter" && p.plan.Question != "":
+		m.say("press y to do it, n to leave everything as it is")
+	}
+	return Request{}
+}
+
+func (p *planScreen) hints(*Model) []hint {
+	if p.plan.Question == "" {
+		return []hint{{"esc", "back"}}
+	}
+	return []hint{{"y", "yes, do it"}, {"n", "no"}}
+}
+
+func (p *planScreen) body(m *Model, width, height int) (lines []Line) {
+	if p.text == nil {
+		p.text = &textScreen{name: keysTitle, lines: plainText(p.plan.Text, Plain)}
+	}
+	var asks []Line
+	if p.plan.Question != "" {
+		asks = append(asks, rowsOf(p.plan.Question+"  y: yes, n: no", Strong, width)...)
+	}
+	if p.plan.Force != "" {
+		asks = append(asks, rowsOf("F: "+p.plan.Force, Dim, width)...)
+	}
+	room := max(height-len(asks)-1, 1)
+	lines = p.text.body(m, width, room)
+	if len(lines)+len(asks) < height {
+		lines = append(lines, Line{})
+	}
+	return append(lines, asks...)
+}
+
+// rowsOf is one line, broken to fit.
+func rowsOf(text string, style Style, width int) (lines []Line) {
+	for _, row := range breakLine(safe(text), max(width-2, 1), 0) {
+		lines = append(lines, Line{{" " + row, style}})
+	}
+	return lines
+}

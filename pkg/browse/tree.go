@@ -1,0 +1,177 @@
+package browse
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Session is one session as the tree shows it.
+type Session struct {
+	Runtime, Agent, ID string
+	Name               string // for people: its key or its id
+	Path               string // of its log, "" if only archives of it are left
+	Kind               string // what the log is, where it is not a live one
+	State              string // for people
+	Warn               bool   // the state needs attention: over the threshold, unreadable
+	Bytes              int64  // on the disk
+	Tokens             int64  // its context
+	Measured           bool   // Tokens are known
+	Used               time.Time
+	Archive            string // id of its newest archive, "" without one
+}
+
+// gone reports a session of which only archives are left.
+func (s Session) gone() bool { return s.Path == "" }
+
+func (s Session) key() string {
+	return strings.Join([]string{s.Runtime, s.Agent, cmp.Or(s.Path, "archive "+s.ID)}, "\x00")
+}
+
+// Home is everything that can be browsed.
+type Home struct {
+	Sessions []Session
+	Now      time.Time
+	Archives int64 // bytes of all archives
+	Memory   int64 // bytes of the memory
+	Notes    []string
+	// Problem says why there is nothing to show, "" if there is, and Hint what to
+	// do about it.
+	Problem, Hint string
+	Complete      bool // everything was measured; else more comes
+}
+
+// Sort is the order of the tree.
+type Sort int
+
+// The orders of the tree: the largest on the disk first, the largest context, the
+// one that was used longest ago, and by name.
+const (
+	ByBytes Sort = iota
+	ByTokens
+	ByAge
+	ByName
+)
+
+// Sorts are the names of the orders, as --sort takes them.
+func Sorts() []string { return []string{"bytes", "tokens", "age", "name"} }
+
+// node is a runtime, an agent or a session with the figures of what is below it.
+type node struct {
+	key      string
+	name     string
+	level    int // 0 runtime, 1 agent, 2 session
+	bytes    int64
+	tokens   int64
+	used     time.Time // last
+	sessions int
+	measured bool // all of it
+	most     int64
+	session  *Session
+	below    []*node
+}
+
+// tree groups sessions by runtime and agent.
+func tree(home *Home, by Sort) []*node {
+	top := map[string]*node{}
+	var all []*node
+	within := func(list *[]*node, key, name string, level int) *node {
+		n, ok := top[key]
+		if !ok {
+			n = &node{key: key, name: name, level: level, measured: true}
+			top[key] = n
+			*list = append(*list, n)
+		}
+		return n
+	}
+	for i := range home.Sessions {
+		s := &home.Sessions[i]
+		runtime := within(&all, s.Runtime, s.Runtime, 0)
+		agent := within(&runtime.below, s.Runtime+"\x00"+s.Agent, cmp.Or(s.Agent, "(no agent)"), 1)
+		leaf := &node{key: s.key(), name: s.Name, level: 2, measured: true, session: s}
+		agent.below = append(agent.below, leaf)
+		for _, n := range []*node{runtime, agent, leaf} {
+			n.take(s)
+		}
+	}
+	order(all, by)
+	return all
+}
+
+// take adds the figures of a session.
+func (n *node) take(s *Session) {
+	n.bytes += s.Bytes
+	n.tokens += s.Tokens
+	n.sessions++
+	n.measured = n.measured && (s.Measured || s.gone())
+	if s.Used.After(n.used) {
+		n.used = s.Used
+	}
+}
+
+// order sorts nodes and what is below them, and notes the largest of each list.
+func order(list []*node, by Sort) {
+	slices.SortStableFunc(list, func(x, y *node) int {
+		first := 0
+		switch by {
+		case ByBytes:
+			first = cmp.Compare(y.bytes, x.bytes)
+		case ByTokens:
+			first = cmp.Compare(y.tokens, x.tokens)
+		case ByAge:
+			first = x.used.Compare(y.used)
+		case ByName:
+		}
+		return cmp.Or(first, strings.Compare(x.name, y.name), strings.Compare(x.key, y.key))
+	})
+	most := int64(0)
+	for _, n := range list {
+		most = max(most, n.figure(by))
+	}
+	for _, n := range list {
+		n.most = most
+		order(n.below, by)
+	}
+}
+
+// figure is what the bar of a node shows.
+func (n *node) figure(by Sort) int64 {
+	if by == ByTokens {
+		return n.tokens
+	}
+	return n.bytes
+}
+
+// fewRows is how many rows are shown unfolded at first.
+const fewRows = 40
+
+// unfold says which nodes are open when the browser starts: all if there are few,
+// else the runtimes.
+func unfold(all []*node) map[string]bool {
+	open, rows := map[string]bool{}, 0
+	for _, runtime := range all {
+		open[runtime.key] = true
+		rows += 1 + len(runtime.below) + runtime.sessions
+	}
+	if rows > fewRows {
+		return open
+	}
+	for _, runtime := range all {
+		for _, agent := range runtime.below {
+			open[agent.key] = true
+		}
+	}
+	return open
+}
+
+// rows are the nodes that are shown: those whose parents are open.
+func rows(list []*node, open map[string]bool) (shown []*node) {
+	for _, n := range list {
+		shown = append(shown, n)
+		if open[n.key] {
+			shown = append(shown, rows(n.below, open)...)
+		}
+	}
+	return shown
+}

@@ -1,0 +1,243 @@
+package browse
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// treeScreen shows runtimes, agents and sessions.
+type treeScreen struct {
+	list
+	open map[string]bool
+}
+
+func (t *treeScreen) title() string { return "" }
+
+func (t *treeScreen) rows(m *Model) []*node { return rows(m.nodes, t.open) }
+
+// current is the node under the cursor, nil if there is none.
+func (t *treeScreen) current(m *Model) *node {
+	all := t.rows(m)
+	if t.at < 0 || t.at >= len(all) {
+		return nil
+	}
+	return all[t.at]
+}
+
+func (t *treeScreen) cursorKey(m *Model) string {
+	if n := t.current(m); n != nil {
+		return n.key
+	}
+	return ""
+}
+
+// follow puts the cursor on the node with a key. One that is gone leaves it where
+// it is.
+func (t *treeScreen) follow(m *Model, key string) {
+	all := t.rows(m)
+	if i := slices.IndexFunc(all, func(n *node) bool { return n.key == key }); i >= 0 {
+		t.at = i
+	}
+	t.at = max(min(t.at, len(all)-1), 0)
+}
+
+func (t *treeScreen) press(m *Model, k Key) Request {
+	if t.move(k, len(t.rows(m))) {
+		return Request{}
+	}
+	switch k.Name {
+	case "q":
+		return Request{Do: Quit}
+	case "esc":
+		m.say("q quits")
+	case "enter", "right", "l":
+		return t.enter(m, k.Name == "enter")
+	case "left", "h", "backspace":
+		t.leave(m)
+	case "s":
+		t.sort(m, (m.by+1)%Sort(len(Sorts())))
+	case "/":
+		m.show(&promptScreen{})
+	case "?":
+		m.show(keysScreen())
+	case "n":
+		m.showNotes()
+	case "r":
+		return m.load()
+	case "a", "c", "f", "p", "u":
+		return t.act(m, k.Name)
+	default:
+		if k.Text != "" {
+			m.say("? shows the keys")
+		}
+	}
+	return Request{}
+}
+
+// enter opens or folds what has something below it, and reads a session.
+func (t *treeScreen) enter(m *Model, toggle bool) Request {
+	n := t.current(m)
+	switch {
+	case n == nil:
+		return Request{}
+	case n.session == nil:
+		if t.open == nil {
+			t.open = map[string]bool{}
+		}
+		t.open[n.key] = !toggle || !t.open[n.key]
+		return Request{}
+	}
+	place := Place{Session: *n.session, From: 1, Title: n.session.Agent + "  " + n.session.Name}
+	if n.session.gone() {
+		place.Archive = n.session.Archive
+	}
+	return m.await("reading", Request{Do: Read, Place: place})
+}
+
+// leave folds a node, or goes to the one above it.
+func (t *treeScreen) leave(m *Model) {
+	all := t.rows(m)
+	n := t.current(m)
+	if n == nil {
+		return
+	}
+	if t.open[n.key] {
+		delete(t.open, n.key)
+		return
+	}
+	for i := t.at - 1; i >= 0; i-- {
+		if all[i].level < n.level {
+			t.at = i
+			return
+		}
+	}
+}
+
+func (t *treeScreen) sort(m *Model, by Sort) {
+	key := t.cursorKey(m)
+	m.by = by
+	order(m.nodes, by)
+	t.follow(m, key)
+	m.say("sorted by " + []string{"size: the largest first", "tokens: the fullest context first", "age: unused for longest first", "name"}[by])
+}
+
+// act asks for the plan of an action.
+func (t *treeScreen) act(m *Model, key string) Request {
+	n := t.current(m)
+	if n == nil {
+		m.say("there is nothing to choose")
+		return Request{}
+	}
+	action := map[string]Action{"a": Archive, "c": Compact, "f": Forget, "p": Pin, "u": Undo}[key]
+	target := n.target()
+	switch {
+	case action == Undo:
+		return m.await("looking for what can be undone", Request{Do: List, Target: target})
+	case n.level == 0 && (action == Forget || action == Pin):
+		m.say("choose an agent or a session to " + string(action))
+		return Request{}
+	case n.level == 1 && action == Pin:
+		m.say("choose a session to pin")
+		return Request{}
+	case n.session != nil && n.session.gone() && (action == Archive || action == Compact):
+		m.say("only its archive is left: there is nothing to " + string(action))
+		return Request{}
+	}
+	return m.await("making the plan", Request{Do: MakePlan, Action: action, Target: target})
+}
+
+// target is what an action on a node is about.
+func (n *node) target() Target {
+	if n.session != nil {
+		s := n.session
+		return Target{Runtime: s.Runtime, Agent: s.Agent, Session: s.ID, Name: cmp.Or(s.Name, s.ID)}
+	}
+	runtime, agent, _ := strings.Cut(n.key, "\x00")
+	return Target{Runtime: runtime, Agent: agent, Name: n.name}
+}
+
+func (m *Model) showNotes() {
+	if len(m.home.Notes) == 0 {
+		m.say("there are no notes")
+		return
+	}
+	var lines []Text
+	for _, note := range m.home.Notes {
+		lines = append(lines, Text{Text: note, Indent: 2}, Text{})
+	}
+	m.show(&textScreen{name: "notes", lines: lines})
+}
+
+func (t *treeScreen) hints(m *Model) []hint {
+	open := "open"
+	if n := t.current(m); n != nil && n.session != nil {
+		open = "read"
+	}
+	return []hint{{"enter", open}, {"/", "ask memory"}, {"c", "compact"}, {"u", "undo"}, {"a", "archive"}, {"s", "sort"}, {"f", "forget"}, {"p", "pin"}}
+}
+
+func (t *treeScreen) body(m *Model, width, height int) []Line {
+	if len(m.nodes) == 0 {
+		return t.nothing(m, width, height)
+	}
+	var lines []Line
+	if height > 4 {
+		lines = append(lines, columnsOf(width).heading(m.by, width))
+		height--
+	}
+	details := height > 8
+	if details {
+		height -= 2
+	}
+	all := t.rows(m)
+	top, end := t.window(len(all), height)
+	for i := top; i < end; i++ {
+		lines = append(lines, t.row(m, all[i], i == t.at, width))
+	}
+	if details {
+		for range height - (end - top) {
+			lines = append(lines, Line{})
+		}
+		lines = append(lines, Line{{strings.Repeat("─", width), Dim}}, Line{{" " + t.details(m, all[t.at]), Dim}})
+	}
+	return lines
+}
+
+// nothing is the tree without a session.
+func (t *treeScreen) nothing(m *Model, width, height int) []Line {
+	text := []Text{{Text: "looking for sessions …"}}
+	if !m.loading || m.home.Problem != "" {
+		text = []Text{{Text: cmp.Or(m.home.Problem, "no sessions here yet: start an agent, and press r"), Style: Strong}}
+		if m.home.Hint != "" {
+			text = append(text, Text{}, Text{Text: m.home.Hint})
+		}
+	}
+	s := &textScreen{lines: text}
+	return s.body(m, width, height)
+}
+
+// details says more of the node under the cursor.
+func (t *treeScreen) details(m *Model, n *node) string {
+	s := n.session
+	if s == nil {
+		sessions := plural(n.sessions, "session")
+		return fmt.Sprintf("%s: %s, %s, %s", n.name, sessions, formatBytes(n.bytes), n.tokenText()+" tokens")
+	}
+	parts := []string{}
+	if s.State != "" {
+		parts = append(parts, s.State)
+	}
+	if s.Archive != "" && !s.gone() {
+		parts = append(parts, "archive "+short(s.Archive))
+	}
+	if s.gone() {
+		parts = append(parts, "archive "+s.Archive+"; enter reads it")
+	} else {
+		parts = append(parts, s.Path)
+	}
+	return strings.Join(parts, " · ")
+}
+
+func short(id string) string { return id[:min(len(id), 8)] }
