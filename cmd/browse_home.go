@@ -60,7 +60,7 @@ func listedSessions(listed []found) []browse.Session {
 	sessions := make([]browse.Session, len(listed))
 	for i, s := range listed {
 		sessions[i] = browse.Session{
-			Runtime: s.Runtime, Agent: s.Agent, ID: s.ID, Name: cmp.Or(s.Key, s.ID), Path: s.Path, Kind: string(s.Kind),
+			Runtime: s.Runtime, Agent: s.Agent, ID: s.ID, Name: cmp.Or(s.Key, s.ID), Path: s.Path,
 			State: listedState(s.Ref), Bytes: s.Bytes, Used: s.ModTime,
 		}
 	}
@@ -69,6 +69,9 @@ func listedSessions(listed []found) []browse.Session {
 
 // listedState says in what state a session is, and what kind of log it is.
 func listedState(ref session.Ref) string {
+	if ref.Kind.Closed() {
+		return "closed (" + string(ref.Kind) + ")"
+	}
 	state := string(ref.State)
 	if ref.Kind != session.KindLive && ref.Kind != session.KindDatabase {
 		state += " (" + string(ref.Kind) + ")"
@@ -90,10 +93,14 @@ func (a *app) measureListed(ctx context.Context, all inventory) ([]browse.Sessio
 	sessions := make([]browse.Session, len(rows))
 	for i, row := range rows {
 		cells := a.sizesCells(row)
-		sessions[i] = browse.Session{
-			Runtime: row.Runtime, Agent: row.Agent, ID: row.Session, Name: row.name(), Path: row.Path, Kind: row.Kind,
+		s := browse.Session{
+			Runtime: row.Runtime, Agent: row.Agent, ID: row.Session, Name: row.name(), Path: row.Path, Place: a.tilde(row.Path),
 			State: cells[len(cells)-1], Warn: row.Over || row.Unreadable, Bytes: row.Bytes, Tokens: row.Tokens, Measured: !row.Unreadable, Used: row.last,
 		}
+		if all.sessions[i].Kind.Closed() { // nobody goes on with it: it has no context
+			s.State, s.Warn, s.Tokens, s.Closed = listedState(all.sessions[i].Ref), row.Unreadable, 0, true
+		}
+		sessions[i] = s
 	}
 	return sessions, nil
 }
@@ -161,7 +168,7 @@ func (b *browser) undoable(ctx context.Context, of browse.Target) ([]browse.Doin
 			continue
 		}
 		doings = append(doings, browse.Doing{
-			When: shownTime(r.At), What: visible(r.what() + "  " + r.Agent + "  " + r.Session + "  " + formatCount(r.TokensBefore) + " tokens before"),
+			When: shownTime(r.At), What: visible(r.what() + "  " + r.Agent + "  " + r.Session[:min(len(r.Session), 8)] + "  " + formatCount(r.TokensBefore) + " tokens"),
 			Target: browse.Target{Runtime: r.Runtime, Agent: r.Agent, Session: r.Session, Receipt: r.Receipt, Name: r.Session},
 		})
 	}

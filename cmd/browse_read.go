@@ -204,7 +204,11 @@ func (p *pageReader) add(m *session.Message) error {
 	}
 	heading, lines := readableMessage(m, p.redact)
 	block := pageBlock{line: m.Line, lastLine: max(m.Line, m.LastLine)}
-	block.lines = append(block.lines, browse.Text{Text: heading, Style: p.style(m)})
+	style := p.style(m)
+	if style == browse.Marked {
+		heading = "▶ " + heading
+	}
+	block.lines = append(block.lines, browse.Text{Text: heading, Style: style})
 	for _, line := range lines {
 		block.lines = append(block.lines, browse.Text{Text: line, Indent: 2})
 		block.bytes += len(line)
@@ -271,8 +275,10 @@ func (b *browser) ask(ctx context.Context, question string) (hits []browse.Hit, 
 	if err != nil {
 		return nil, "", err
 	}
+	passages := newPassagePrinter(own, question, false)
 	for _, h := range doc.Hits {
 		hit := browse.Hit{
+			Excerpt: passages.hit(h.Text),
 			Heading: fmt.Sprintf("%s  %s  fit %.2f  %s", h.CreatedAt[:10], cmp.Or(h.Agent, "?"), h.Fit, h.Category), Text: h.Text,
 			Place: browse.Place{
 				Archive: h.Source.Archive, First: h.Source.FirstLine, Last: h.Source.LastLine,

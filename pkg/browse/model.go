@@ -86,6 +86,9 @@ func (m *Model) await(what string, r Request) Request {
 
 // Press takes a key and returns what is to be done.
 func (m *Model) Press(k Key) Request {
+	if k.Name == "alt+esc" { // pressed twice, quickly
+		k.Name = "esc"
+	}
 	if k.Name == "ctrl+z" {
 		return Request{Do: Suspend}
 	}

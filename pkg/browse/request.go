@@ -89,8 +89,9 @@ type Page struct {
 // Hit is something that the memory has found.
 type Hit struct {
 	Heading string // whose it is, and when it was said
-	Text    string
-	Place   Place // where it stands; without an archive it is in memory alone
+	Excerpt string // what fits the question best
+	Text    string // all of it
+	Place   Place  // where it stands; without an archive it is in memory alone
 }
 
 // Doing is something that was done and can be undone.

@@ -253,8 +253,9 @@ func (p *promptScreen) body(_ *Model, width, height int) (lines []Line) {
 	}
 	lines = append(lines, Line{{" > ", Strong}, {text, Plain}, {"█", Cursor}})
 	if height > 4 {
-		lines = append(lines, Line{}, Line{{" What was said in sessions that were archived and remembered (a) or compacted (c).", Dim}},
-			Line{{" For example: which port did we choose for the importer", Dim}})
+		lines = append(lines, Line{})
+		lines = append(lines, rowsOf("Memory knows what was said in sessions that were archived and remembered (a) or compacted (c).", Dim, width)...)
+		lines = append(lines, rowsOf("For example: which port did we choose for the importer", Dim, width)...)
 	}
 	return lines
 }
@@ -310,7 +311,7 @@ func (h *hitsScreen) body(_ *Model, width, height int) (lines []Line) {
 			style, mark = Cursor, "> "
 		}
 		lines = append(lines, Line{{mark + hit.Heading, style}})
-		text := strings.Join(strings.Fields(hit.Text), " ")
+		text := strings.Join(strings.Fields(hit.Excerpt), " ")
 		rows := breakLine(safe(text), max(width-6, 1), 0)
 		for k := range min(max(each-2, 1), len(rows)) {
 			lines = append(lines, Line{{"    " + rows[k], Plain}})
@@ -367,12 +368,15 @@ type planScreen struct {
 	request Request
 	plan    Plan
 	text    *textScreen
+	seen    bool // its end was shown
 }
 
 func (p *planScreen) title() string { return cmp.Or(p.plan.Title, "the plan") }
 
 func (p *planScreen) press(m *Model, k Key) Request {
 	switch {
+	case p.plan.Question != "" && k.Name == "y" && !p.seen:
+		m.say("there is more of the plan: ↓ or G shows it; then y")
 	case p.plan.Question != "" && k.Name == "y":
 		return m.await(string(p.request.Action), Request{
 			Do: Carry, Action: p.request.Action, Target: p.request.Target, Force: p.request.Force, Shown: p.plan.Text,
@@ -396,6 +400,9 @@ func (p *planScreen) hints(*Model) []hint {
 	if p.plan.Question == "" {
 		return []hint{{"esc", "back"}}
 	}
+	if !p.seen {
+		return []hint{{"↓ G", "more of the plan"}, {"n", "no"}}
+	}
 	return []hint{{"y", "yes, do it"}, {"n", "no"}}
 }
 
@@ -412,6 +419,7 @@ func (p *planScreen) body(m *Model, width, height int) (lines []Line) {
 	}
 	room := max(height-len(asks)-1, 1)
 	lines = p.text.body(m, width, room)
+	p.seen = p.seen || p.text.top+room >= len(p.text.wrapped)
 	if len(lines)+len(asks) < height {
 		lines = append(lines, Line{})
 	}

@@ -12,7 +12,8 @@ type Session struct {
 	Runtime, Agent, ID string
 	Name               string // for people: its key or its id
 	Path               string // of its log, "" if only archives of it are left
-	Kind               string // what the log is, where it is not a live one
+	Place              string // the same, for people
+	Closed             bool   // its runtime does not go on with it: it has no context
 	State              string // for people
 	Warn               bool   // the state needs attention: over the threshold, unreadable
 	Bytes              int64  // on the disk
@@ -104,7 +105,7 @@ func (n *node) take(s *Session) {
 	n.bytes += s.Bytes
 	n.tokens += s.Tokens
 	n.sessions++
-	n.measured = n.measured && (s.Measured || s.gone())
+	n.measured = n.measured && (s.Measured || s.Closed || s.gone())
 	if s.Used.After(n.used) {
 		n.used = s.Used
 	}

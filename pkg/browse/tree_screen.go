@@ -235,7 +235,7 @@ func (t *treeScreen) details(m *Model, n *node) string {
 	if s.gone() {
 		parts = append(parts, "archive "+s.Archive+"; enter reads it")
 	} else {
-		parts = append(parts, s.Path)
+		parts = append(parts, cmp.Or(s.Place, s.Path))
 	}
 	return strings.Join(parts, " · ")
 }

@@ -40,20 +40,25 @@ type Line []Span
 func (m *Model) Screen(width, height int) []Line {
 	width, height = max(width, 1), max(height, 1)
 	var top, bottom []Line
-	if height >= 4 {
-		top = []Line{m.heading(width)}
+	room := height
+	for _, least := range []int{3, 4, 6} { // the status, the heading, the keys
+		if height >= least {
+			room--
+		}
+	}
+	body := m.shown().body(m, width, room) // first: what the others say depends on what was drawn
+	body = body[:min(len(body), room)]
+	for len(body) < room {
+		body = append(body, Line{})
 	}
 	if height >= 3 {
 		bottom = append(bottom, m.status())
 	}
+	if height >= 4 {
+		top = []Line{m.heading(width)}
+	}
 	if height >= 6 {
 		bottom = append(bottom, m.keyLine(width))
-	}
-	room := height - len(top) - len(bottom)
-	body := m.shown().body(m, width, room)
-	body = body[:min(len(body), room)]
-	for len(body) < room {
-		body = append(body, Line{})
 	}
 	all := slices.Concat(top, body, bottom)
 	for i, line := range all {
@@ -256,7 +261,7 @@ func (n *node) style(current bool) Style {
 		return Cursor
 	case n.session == nil:
 		return Strong
-	case n.session.gone():
+	case n.session.gone() || n.session.Closed:
 		return Dim
 	case n.session.Warn:
 		return Warning
@@ -266,7 +271,7 @@ func (n *node) style(current bool) Style {
 
 func (n *node) tokenText() string {
 	switch {
-	case n.session != nil && (n.session.gone() || !n.session.Measured):
+	case n.session != nil && (n.session.gone() || n.session.Closed || !n.session.Measured):
 		return "-"
 	case !n.measured && n.tokens == 0:
 		return "…"
