@@ -151,7 +151,7 @@ func TestEveryCommandLineOfThePages(t *testing.T) {
 var withoutDocument = map[string]string{
 	"archive show": "prints a log", "completion": "prints a script", "config": "prints its help", "hook": "prints its help", "memory": "prints its help", "events": "prints its help", "schedule": "prints its help",
 	"memory export": "prints JSON Lines", "replay-context": "prints what --format says",
-	"mcp": "speaks a protocol of its own", "serve": "runs until it is stopped", "metrics": "prints what Prometheus reads",
+	"browse": "is a screen", "mcp": "speaks a protocol of its own", "serve": "runs until it is stopped", "metrics": "prints what Prometheus reads",
 	"schedule install": "changes the system", "schedule remove": "changes the system", "schedule status": "asks the system",
 	"hook run": "speaks the runtimes' protocols",
 }
