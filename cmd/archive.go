@@ -27,6 +27,8 @@ type archiveOptions struct {
 	Session  string
 	Remember bool
 	DryRun   bool
+
+	agreed agreedSessions
 }
 
 func (o *archiveOptions) addFlags(fs *pflag.FlagSet) {
@@ -197,9 +199,9 @@ func (a *app) sessionsToArchive(ctx context.Context, o archiveOptions) ([]found,
 	}
 	if o.Session != "" {
 		chosen, err := named(all.sessions, o.Session)
-		return all.withFamilies(chosen), err
+		return o.agreed.of(all.withFamilies(chosen)), err
 	}
-	return all.sessions, nil
+	return o.agreed.of(all.sessions), nil
 }
 
 // archiveOne archives one session. The error is why it could not.

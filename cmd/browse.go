@@ -162,6 +162,9 @@ func (b *browser) piece(take func(any)) *app {
 // failureOf is an error as a person is told it.
 func failureOf(err error) browse.Failure {
 	body := explain(err)
+	if body.Code == "no_memory" {
+		body.Hint = "go back (esc): on a session a archives and remembers it, c compacts it; then ask again"
+	}
 	return browse.Failure{Message: strings.TrimSpace(body.Message), Hint: body.Hint}
 }
 

@@ -68,6 +68,7 @@ func (x *browseAction) compact(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	o.agreed = x.ask.Of
 	return x.app.pushAfter(ctx, runCompact(ctx, x.app, o), o.DryRun)
 }
 
@@ -76,6 +77,7 @@ func (x *browseAction) archive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	o.agreed = x.ask.Of
 	return runArchive(ctx, x.app, o)
 }
 
@@ -103,7 +105,7 @@ func onlyTyped(fs *pflag.FlagSet) *pflag.FlagSet {
 // forget forgets only what was shown: the memory may have changed since.
 func (x *browseAction) forget(ctx context.Context) error {
 	t := x.ask.Target
-	o := forgetOptions{Agent: t.Agent, Session: t.Session, DryRun: x.dryRun, Yes: true}
+	o := forgetOptions{Agent: t.Agent, Session: t.Session, DryRun: x.dryRun}
 	o.agree = func(doc forgetDocument) error {
 		if describeForget(doc) == x.ask.Shown {
 			return nil
@@ -182,7 +184,7 @@ func describeArchive(doc archiveDocument) string {
 // plan is what the action would do, for a person to accept.
 func (x *browseAction) plan(err error) browse.Plan {
 	t := x.ask.Target
-	p := browse.Plan{Title: "plan: " + string(x.ask.Action) + " " + visible(t.Name), Text: x.text()}
+	p := browse.Plan{Title: "plan: " + string(x.ask.Action) + " " + visible(t.Name), Text: x.text(), Of: x.sessions()}
 	changes := x.changes()
 	if err == nil || errors.As(err, new(*outcomeError)) {
 		p.Question, p.Force = x.question(changes), x.force()
@@ -202,31 +204,38 @@ func (x *browseAction) plan(err error) browse.Plan {
 	return p
 }
 
-// changes counts what a plan would change.
-func (x *browseAction) changes() (n int) {
+// sessions are those that a plan of a compaction or of archives would change.
+func (x *browseAction) sessions() (names []string) {
 	switch doc := x.doc.(type) {
 	case compactDocument:
 		for _, r := range doc.Sessions {
 			if r.Outcome == compact.Planned {
-				n++
+				names = append(names, agreedName(r.Runtime, r.Agent, r.Session))
 			}
 		}
 	case archiveDocument:
 		for _, r := range doc.Archives {
 			if r.Outcome == string(compact.Planned) && !r.Unchanged {
-				n++
+				names = append(names, agreedName(r.Runtime, r.Agent, r.Session))
 			}
 		}
+	}
+	return names
+}
+
+// changes counts what a plan would change.
+func (x *browseAction) changes() int {
+	switch doc := x.doc.(type) {
 	case undoDocument:
 		if doc.Session.Outcome == compact.Planned {
-			n = 1
+			return 1
 		}
 	case forgetDocument:
-		n = doc.Records + doc.Actions
+		return doc.Records + doc.Actions
 	case pinDocument:
-		n = doc.Changed
+		return doc.Changed
 	}
-	return n
+	return len(x.sessions())
 }
 
 func (x *browseAction) question(changes int) string {

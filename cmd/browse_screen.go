@@ -73,6 +73,10 @@ func (s *browseScreen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return s, s.do(s.model.Press(browse.Key{Name: msg.String(), Text: msg.Key().Text}))
 	case tea.PasteMsg:
 		s.model.Paste(msg.Content)
+	case ticked:
+		if s.model.Tick(msg.serial) {
+			return s, tick(msg.serial)
+		}
 	case answer:
 		return s, s.do(msg(s.model))
 	}
@@ -118,10 +122,17 @@ func (s *browseScreen) do(r browse.Request) tea.Cmd {
 		return s.working(func() answer { return s.load(ctx, r) })
 	}
 	ctx, cancel := s.browser.begin(s.ctx)
-	return s.working(func() answer {
+	return tea.Batch(tick(r.Serial), s.working(func() answer {
 		defer cancel()
 		return s.carryOut(ctx, r)
-	})
+	}))
+}
+
+// ticked says that a request takes another second.
+type ticked struct{ serial int }
+
+func tick(serial int) tea.Cmd {
+	return tea.Tick(time.Second, func(time.Time) tea.Msg { return ticked{serial} })
 }
 
 // working is a piece of work that the end of the program waits for.

@@ -39,6 +39,23 @@ type compactOptions struct {
 
 	// Whether they were given as flags: not as defaults or by the configuration.
 	thresholdAsked, keepAsked bool
+	agreed                    agreedSessions
+}
+
+// agreedSessions are the only sessions that a run may change, because a person has
+// agreed to a plan of them; nil for those that the options mean.
+type agreedSessions []string
+
+// of leaves out the sessions that nobody has agreed to.
+func (g agreedSessions) of(sessions []found) []found {
+	if g == nil {
+		return sessions
+	}
+	return slices.DeleteFunc(slices.Clone(sessions), func(s found) bool { return !slices.Contains(g, agreedName(s.Runtime, s.Agent, s.ID)) })
+}
+
+func agreedName(runtime, agent, session string) string {
+	return strings.Join([]string{runtime, agent, session}, "\x00")
 }
 
 // strategyNames are the strategies a person can ask for.

@@ -16,7 +16,7 @@ import (
 // and why.
 var notRunHere = map[string]string{
 	"sessctl browse": "needs a terminal (TestBrowse in internal/e2e)",
-	"sessctl serve": "runs until it is stopped", "sessctl mcp": "speaks a protocol until stdin ends", "sessctl monitor --interval": "runs until it is stopped",
+	"sessctl serve":  "runs until it is stopped", "sessctl mcp": "speaks a protocol until stdin ends", "sessctl monitor --interval": "runs until it is stopped",
 	"sessctl schedule": "asks or changes the timers of the system", "sessctl hook run": "needs an event on stdin",
 	"sessctl archive upload": "needs object storage", "sessctl archive pull": "needs object storage", "sessctl archive verify --remote": "needs object storage", "sessctl archive prune --local-keep": "needs object storage",
 	"sessctl push": "needs a shared memory", "sessctl recall --everywhere": "needs a shared memory",

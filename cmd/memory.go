@@ -367,8 +367,8 @@ type forgetOptions struct {
 	DryRun  bool
 	Yes     bool
 
-	// agree is asked before anything is forgotten: an error forgets nothing. nil
-	// agrees.
+	// agree is asked instead of a person, before anything is forgotten: an error
+	// forgets nothing.
 	agree func(forgetDocument) error
 }
 
@@ -447,18 +447,8 @@ func runMemoryForget(ctx context.Context, a *app, o forgetOptions) error {
 	if !selected && !doc.unwiped || o.DryRun {
 		return renderForget(a, doc)
 	}
-	if selected && o.agree != nil {
-		if err := o.agree(doc); err != nil {
-			return err
-		}
-	}
-	if selected && !o.Yes {
-		if !a.global.JSON {
-			if err := listForget(a, doc); err != nil {
-				return err
-			}
-		}
-		if err := a.confirm(fmt.Sprintf("forget %s? The archives stay.", forgottenOf(doc.Records, doc.Actions))); err != nil {
+	if selected {
+		if err := a.agreeToForget(doc, o); err != nil {
 			return err
 		}
 	}
@@ -487,6 +477,22 @@ func runMemoryForget(ctx context.Context, a *app, o forgetOptions) error {
 		return err
 	}
 	return &outcomeError{exit: exitPartly}
+}
+
+// agreeToForget asks whether what is selected may go. An error forgets nothing.
+func (a *app) agreeToForget(doc forgetDocument, o forgetOptions) error {
+	if o.agree != nil {
+		return o.agree(doc)
+	}
+	if o.Yes {
+		return nil
+	}
+	if !a.global.JSON {
+		if err := listForget(a, doc); err != nil {
+			return err
+		}
+	}
+	return a.confirm(fmt.Sprintf("forget %s? The archives stay.", forgottenOf(doc.Records, doc.Actions)))
 }
 
 // forgetPages removes the kept pages of archives of which something is forgotten,

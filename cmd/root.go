@@ -186,7 +186,17 @@ read again with archive show.
 	root.Flags().Bool("version", false, "print the version")
 	root.SetHelpCommand(newHelpCommand(a))
 	a.global.addFlags(root.PersistentFlags())
-	root.AddCommand(
+	root.AddCommand(a.commands()...)
+	listTopics(root)
+	root.InitDefaultCompletionCmd()
+	checkCompletionArguments(root)
+	a.addCompletions(root)
+	return root
+}
+
+// commands are those below the root, in the order in which help lists them.
+func (a *app) commands() []*cobra.Command {
+	return []*cobra.Command{
 		newSizesCommand(a),
 		newBrowseCommand(a),
 		newCompactCommand(a),
@@ -214,12 +224,7 @@ read again with archive show.
 		newConfigCommand(a),
 		newManualCommand(a),
 		newVersionCommand(a),
-	)
-	listTopics(root)
-	root.InitDefaultCompletionCmd()
-	checkCompletionArguments(root)
-	a.addCompletions(root)
-	return root
+	}
 }
 
 // prepare reads the configuration before a command runs. What says what this

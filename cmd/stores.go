@@ -526,7 +526,7 @@ func (a *app) choose(ctx context.Context, o compactOptions) (selection, error) {
 		return selection{}, err
 	}
 	targets, none, err := chooseTargets(all, o)
-	return selection{all, targets, none}, err
+	return selection{all, o.agreed.of(targets), none}, err
 }
 
 // chooseTargets picks the sessions that the options mean. An agent without a

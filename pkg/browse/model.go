@@ -27,6 +27,7 @@ type job struct {
 	done, total int64
 	changes     bool // it carries out a plan: what was begun is ended
 	stopping    bool
+	seconds     int // that it has taken
 }
 
 // screen is one thing that is shown at a time.
@@ -134,6 +135,16 @@ func (m *Model) Progress(serial int, what string, done, total int64) {
 		m.job.what = what
 	}
 	m.job.done, m.job.total = done, total
+}
+
+// Tick takes that a request takes another second. It reports whether the request
+// is still waited for.
+func (m *Model) Tick(serial int) bool {
+	if m.job == nil || m.job.serial != serial {
+		return false
+	}
+	m.job.seconds++
+	return true
 }
 
 // take reports whether an answer is still waited for, and ends the waiting.

@@ -60,8 +60,10 @@ type Request struct {
 	Action   Action // of MakePlan and Carry
 	Target   Target // of MakePlan, Carry and List
 	Force    bool   // of MakePlan and Carry
-	// Shown is the plan that was accepted, of Carry.
+	// Shown is the plan that was accepted, of Carry, and Of the sessions that it
+	// would change.
 	Shown string
+	Of    []string
 }
 
 // Failure is why something could not be done, and what to do about it.
@@ -103,9 +105,10 @@ type Doing struct {
 // Plan is what an action would do.
 type Plan struct {
 	Title    string
-	Text     string // the plan as the command prints it
-	Question string // to be answered with yes; "" if there is nothing to do
-	Force    string // what another plan with force would do, "" for none
+	Text     string   // the plan as the command prints it
+	Of       []string // sessions that it would change, as whoever made it names them
+	Question string   // to be answered with yes; "" if there is nothing to do
+	Force    string   // what another plan with force would do, "" for none
 }
 
 // Result is what an action has done.

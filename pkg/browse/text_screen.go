@@ -379,7 +379,7 @@ func (p *planScreen) press(m *Model, k Key) Request {
 		m.say("there is more of the plan: ↓ or G shows it; then y")
 	case p.plan.Question != "" && k.Name == "y":
 		return m.await(string(p.request.Action), Request{
-			Do: Carry, Action: p.request.Action, Target: p.request.Target, Force: p.request.Force, Shown: p.plan.Text,
+			Do: Carry, Action: p.request.Action, Target: p.request.Target, Force: p.request.Force, Shown: p.plan.Text, Of: p.plan.Of,
 		})
 	case p.plan.Force != "" && k.Name == "F":
 		return m.await("making the plan", Request{Do: MakePlan, Action: p.request.Action, Target: p.request.Target, Force: true})

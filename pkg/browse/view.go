@@ -120,6 +120,9 @@ func (m *Model) status() Line {
 		if m.job.total > 0 {
 			text += fmt.Sprintf(" %d%%", 100*m.job.done/m.job.total)
 		}
+		if m.job.seconds > 1 {
+			text += fmt.Sprintf(" (%ds)", m.job.seconds)
+		}
 		if m.job.stopping {
 			return Line{{text + " … stops at the next safe point", Warning}}
 		}
