@@ -169,14 +169,14 @@ type pageReader struct {
 	focus         int // the line that is asked for
 	before, after int // bytes to keep from before it and from there on
 
-	blocks      []pageBlock
+	blocks      []messageBlock
 	bytes       int // of blocks
 	left, ahead bool
 	taken       int // bytes from the focus on
 }
 
-// pageBlock is one message of a page.
-type pageBlock struct {
+// messageBlock is one message of a page.
+type messageBlock struct {
 	line, lastLine int
 	lines          []browse.Text
 	bytes          int
@@ -203,7 +203,7 @@ func (p *pageReader) add(m *session.Message) error {
 		return errReadEnough
 	}
 	heading, lines := readableMessage(m, p.redact)
-	block := pageBlock{line: m.Line, lastLine: max(m.Line, m.LastLine)}
+	block := messageBlock{line: m.Line, lastLine: max(m.Line, m.LastLine)}
 	style := p.style(m)
 	if style == browse.Marked {
 		heading = "▶ " + heading
