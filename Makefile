@@ -34,7 +34,7 @@ test: ## run the tests, with a smoke share of the fault runs (2 minutes)
 	CGO_ENABLED=0 $(GO) test -p 4 -timeout 60m ./... ./testdata/gen ./testdata/accept
 
 test-faults: ## the fault runs that CI makes (10 minutes)
-	CGO_ENABLED=0 SESSCTL_FAULTS=1 $(GO) test -count=1 -timeout 80m ./internal/faults ./internal/e2e ./bench ./bench/recall
+	CGO_ENABLED=0 SESSCTL_FAULTS=1 $(GO) test -count=1 -timeout 80m ./internal/faults ./internal/e2e ./bench ./bench/recall ./pkg/archive/objects
 
 test-long: ## every fault run, and fuzzing for FUZZTIME (30s) each (hours)
 	CGO_ENABLED=0 SESSCTL_LONG=1 $(GO) test -count=1 -timeout 12h ./... ./testdata/gen ./testdata/accept

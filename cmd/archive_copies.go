@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"io"
 
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/archive/objects"
@@ -24,8 +25,26 @@ func (a *app) offSiteCopies() (*offSiteCopies, error) {
 }
 
 // look asks the storage for the checksum of a copy now. One that is encrypted and
-// that nobody here can read is an error: it cannot be known to be of use.
+// that nobody here can read is an error: it cannot be known to be of use. One whose
+// entry was found on the storage is read to its end: what the entry says of it is
+// what somebody has written there.
 func (c *offSiteCopies) look(ctx context.Context, e archive.Entry) (archive.Remote, error) {
+	r, err := c.lookOnly(ctx, e)
+	if err == nil && !e.Remote.Seen {
+		err = c.read(ctx, e)
+	}
+	return r, err
+}
+
+// read reads a copy from the storage, not from the cache.
+func (c *offSiteCopies) read(ctx context.Context, e archive.Entry) error {
+	from, to := io.Pipe()
+	go func() { to.CloseWithError(c.bucket.Fetch(ctx, e, to)) }()
+	defer from.Close()
+	return archive.Prove(ctx, e, from)
+}
+
+func (c *offSiteCopies) lookOnly(ctx context.Context, e archive.Entry) (archive.Remote, error) {
 	if c.away != nil {
 		return archive.Remote{}, c.away
 	}
@@ -45,10 +64,10 @@ func (c *offSiteCopies) whole(ctx context.Context, e archive.Entry) error {
 	return err
 }
 
-// known is look for what is not copied once more because of the copy: nothing is
+// known looks at a copy because of which nothing is copied once more: nothing is
 // lost if it turns out to be gone, so a storage that does not answer is believed.
 func (c *offSiteCopies) known(ctx context.Context, e archive.Entry) error {
-	if err := c.whole(ctx, e); !isAway(err) {
+	if _, err := c.lookOnly(ctx, e); !isAway(err) {
 		return err
 	}
 	return nil

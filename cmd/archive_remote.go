@@ -151,6 +151,11 @@ func (a *app) openOffsite(ctx context.Context, dryRun bool) (*workspace, error) 
 	}
 	names, _ := a.pins.ReadDir(a.outgoingDir()) // usually there is none
 	for _, name := range names {
+		if id, noted := objects.Noted(name.Name()); noted {
+			if e, err := w.archives.Get(ctx, id); err == nil && e.Remote == nil {
+				continue // it says what was sent before the run was killed
+			}
+		}
 		if err := a.pins.RemoveFile(filepath.Join(a.outgoingDir(), name.Name())); err != nil {
 			w.close()
 			return nil, err
@@ -257,7 +262,10 @@ func (u *uploader) one(ctx context.Context, e archive.Entry) (archive.Entry, err
 	if err != nil {
 		return e, err
 	}
-	return u.archives.NoteRemote(ctx, e, r)
+	if e, err = u.archives.NoteRemote(ctx, e, r); err != nil || !r.Encrypted {
+		return e, err
+	}
+	return e, u.bucket.Recorded(e.ID)
 }
 
 func uploadOutcome(rows []uploadRow) error {
@@ -364,6 +372,7 @@ func explainBucket(err error) error {
 		{objects.ErrLocked, "object lock is set when a bucket is made; make one that has it, or leave archive.retain out"},
 		{objects.ErrAway, "check archive.endpoint and the network; the next run takes up what is left"},
 		{objects.ErrBusy, "try again later; the next run takes up what is left"},
+		{objects.ErrUnknown, "set archive.identity to the file of a key that can read it, so that it is compared; or remove the object with the tools of the storage"},
 		{objects.ErrNoIdentity, "set archive.identity to the file of a key that can read it"},
 	} {
 		if errors.Is(err, known.kind) {

@@ -183,6 +183,9 @@ func renderPush(a *app, doc pushDocument) error {
 	if doc.Damaged > 0 {
 		a.notice(note{Message: plural(doc.Damaged, "record") + " damaged and not sent", Hint: "sessctl memory verify"})
 	}
+	if doc.Lagging > 0 {
+		a.notice(note{Message: plural(doc.Lagging, "record") + " sent and kept, but not found by every node of the cluster yet; questions ask the others", Hint: "a node that was away catches up by itself; sessctl push once more shows how far it is"})
+	}
 	if doc.Honoured > 0 {
 		a.notice(note{Message: plural(doc.Honoured, "record") + " forgotten here, because another host forgot them"})
 	}

@@ -98,6 +98,9 @@ type Remote struct {
 	SHA256 string `json:"sha256"`
 	// Bytes is the length of the object.
 	Bytes int64 `json:"size_bytes"`
+	// Checksum is the SHA-256 of those of the object's parts, as storages give it of
+	// an object that was sent in parts; "" of one that was sent at once.
+	Checksum string `json:"checksum,omitempty"`
 	// Encrypted says that the object is an age file of the archive's file.
 	Encrypted bool `json:"encrypted"`
 	// CheckedAt is when the storage last gave this checksum of the object.
@@ -105,6 +108,9 @@ type Remote struct {
 	// RetainUntil is until when the storage keeps the object from being deleted;
 	// zero for not at all.
 	RetainUntil time.Time `json:"retain_until,omitzero"`
+	// Seen says that this host has sent these bytes, or has read them to their end.
+	// Of an entry that was found on the storage it is not so.
+	Seen bool `json:"seen,omitempty"`
 }
 
 // ObjectName is the name of the archive's file on object storage, below a prefix:

@@ -252,6 +252,9 @@ func (s *Store) Adopt(ctx context.Context, e Entry) (bool, error) {
 		return false, err
 	}
 	e.Superseded = nil
+	said := *e.Remote
+	said.Seen = false
+	e.Remote = &said
 	e.Path = filepath.Join(dir, fileNames(e)[0])
 	if _, err := parseEntry(e.ID, mustEncode(e)); err != nil {
 		return false, err

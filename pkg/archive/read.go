@@ -68,6 +68,42 @@ func (s *Store) verifyStored(ctx context.Context, e Entry, stored *storedFile) e
 	return r.stored.check(e)
 }
 
+// Prove is [Store.Verify] of the bytes of an archive's file that come from
+// elsewhere. They are read to their end, and all that the entry says of file and
+// session is compared.
+func Prove(ctx context.Context, e Entry, from io.Reader) error {
+	file, given := newTally(), newTally()
+	content := io.TeeReader(from, file)
+	if e.Compression == CompressionZstd {
+		decoder, err := newDecompressor(content)
+		if err != nil {
+			return err
+		}
+		defer decoder.Close()
+		content = decoder
+	}
+	buffer := make([]byte, bufferSize)
+	for {
+		n, err := content.Read(buffer)
+		if _, err := given.Write(buffer[:n]); err != nil {
+			return err
+		}
+		if err == io.EOF && given.bytes <= e.Bytes {
+			break
+		}
+		if err = errors.Join(ctx.Err(), err); err != nil || given.bytes > e.Bytes {
+			return errors.Join(corrupt(e, "it cannot be read as %d bytes", e.Bytes), err)
+		}
+	}
+	if _, err := io.CopyBuffer(struct{ io.Writer }{file}, from, buffer); err != nil {
+		return err
+	}
+	if file.bytes != e.StoredBytes || file.sha256() != e.StoredSHA256 || given.bytes != e.Bytes || given.sha256() != e.SHA256 || given.lines() != e.Lines {
+		return corrupt(e, "a file of %d bytes with sha256 %s, in it %d bytes and %d lines with %s", file.bytes, file.sha256(), given.bytes, given.lines(), given.sha256())
+	}
+	return nil
+}
+
 // Look checks what can be checked without reading the archive: that its file is
 // there, is a regular file and has the length it was stored with. An archive that
 // is on object storage and can be fetched from there may be missing here. The

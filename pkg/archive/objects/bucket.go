@@ -2,6 +2,7 @@ package objects
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -22,9 +23,6 @@ import (
 	"github.com/minio/minio-go/v7/pkg/s3utils"
 	"github.com/sessctl/sessctl/pkg/archive"
 )
-
-// mostBytes is the largest object that is put at once (docs/decisions.md).
-const mostBytes = 5 << 30
 
 // Options say which storage, and how copies are kept there.
 type Options struct {
@@ -54,6 +52,9 @@ type Options struct {
 	// Silence is how long the storage may neither take nor send a byte before the
 	// connection counts as broken; 0 is a minute.
 	Silence time.Duration
+	// AtOnce is the largest object that is put at once, and Part how large the
+	// parts of larger ones are, at least 5 MiB; 0 is 5 GiB and 64 MiB.
+	AtOnce, Part int64
 }
 
 // Bucket is a place for copies. It may be used by several goroutines.
@@ -91,6 +92,7 @@ func Open(o Options) (*Bucket, error) {
 	if o.Silence == 0 {
 		o.Silence = time.Minute
 	}
+	o.AtOnce, o.Part = cmp.Or(o.AtOnce, mostAtOnce), cmp.Or(o.Part, partBytes)
 	transport, err := minio.DefaultTransport(secure)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", o.URL, err)
@@ -150,27 +152,37 @@ func (b *Bucket) keyOf(r *archive.Remote) (string, error) {
 
 // object is what is put: its bytes, their number and their hash.
 type object struct {
-	key    string
-	body   io.ReadSeeker
-	bytes  int64
-	sha256 string
-	kind   string // MIME type
-	plain  string // hash of what an encrypted object holds, "" for others
+	key       string
+	body      content
+	bytes     int64
+	sha256    string
+	kind      string // MIME type
+	encrypted bool
+
+	part     int64    // how large its parts are, 0 if it is put at once
+	sums     [][]byte // of its parts
+	checksum string   // of its parts, as storages give it
 }
 
-// plainHash is the metadata of an encrypted object from which a repeated upload,
-// which encrypts to other bytes, knows that the first one was of the same file.
-const plainHash = "X-Amz-Meta-Sessctl-Plain-Sha256"
+// content are the bytes of an object.
+type content interface {
+	io.ReadSeeker
+	io.ReaderAt
+}
 
-// ownHash is the metadata that says what the bytes of the object hash to.
+// ownHash is the metadata that says what the bytes of the object hash to. It is
+// for people; nothing is concluded from it.
 const ownHash = "X-Amz-Meta-Sessctl-Sha256"
 
 // put puts an object that is not there yet. One that is there is compared. The
 // storage is asked first: some take no condition, and the bytes of an upload that
 // is repeated need not be sent for that.
 func (b *Bucket) put(ctx context.Context, o object) (archive.Remote, error) {
-	_, err := b.core.StatObject(ctx, b.name, o.key, minio.StatObjectOptions{})
-	if err = explain(err); err == nil {
+	if err := b.partsOf(ctx, &o); err != nil {
+		return archive.Remote{}, err
+	}
+	_, err := b.stat(ctx, o.key)
+	if err == nil {
 		return b.readBack(ctx, o)
 	}
 	if errors.Is(err, ErrMissing) {
@@ -184,19 +196,18 @@ func (b *Bucket) put(ctx context.Context, o object) (archive.Remote, error) {
 
 // send sends an object that was not there a moment ago.
 func (b *Bucket) send(ctx context.Context, o object) error {
+	options := minio.PutObjectOptions{ContentType: o.kind, UserMetadata: map[string]string{ownHash: o.sha256}}
+	if b.options.Retain > 0 {
+		options.Mode, options.RetainUntilDate = minio.Governance, b.options.Now().Add(b.options.Retain)
+	}
+	if o.part > 0 {
+		return b.sendParts(ctx, o, options)
+	}
 	sum, err := hex.DecodeString(o.sha256)
 	if err != nil {
 		return err
 	}
-	options := minio.PutObjectOptions{ContentType: o.kind, UserMetadata: map[string]string{
-		"X-Amz-Checksum-Sha256": base64.StdEncoding.EncodeToString(sum), ownHash: o.sha256,
-	}}
-	if o.plain != "" {
-		options.UserMetadata[plainHash] = o.plain
-	}
-	if b.options.Retain > 0 {
-		options.Mode, options.RetainUntilDate = minio.Governance, b.options.Now().Add(b.options.Retain)
-	}
+	options.UserMetadata["X-Amz-Checksum-Sha256"] = base64.StdEncoding.EncodeToString(sum)
 	unconditional := options
 	options.SetMatchETagExcept("*")
 	_, err = b.core.PutObject(ctx, b.name, o.key, o.body, o.bytes, "", o.sha256, options)
@@ -211,42 +222,63 @@ func (b *Bucket) send(ctx context.Context, o object) error {
 
 // readBack asks the storage what it has, and compares.
 func (b *Bucket) readBack(ctx context.Context, o object) (archive.Remote, error) {
-	there, err := b.look(ctx, o.key)
+	there, err := b.look(ctx, o.key, o.checksum)
 	if err != nil {
 		return archive.Remote{}, err
 	}
-	r := archive.Remote{URL: "s3://" + b.name + "/" + o.key, SHA256: o.sha256, Bytes: o.bytes, Encrypted: o.plain != "", CheckedAt: b.options.Now().UTC().Truncate(time.Second), RetainUntil: there.retain}
-	if o.plain != "" && there.plain == o.plain { // the same file, encrypted earlier
-		r.SHA256, r.Bytes = there.own, there.bytes
+	if !there.is(o.sha256, o.bytes) {
+		return archive.Remote{}, there.differs(b.urlOf(o.key), o.sha256, o.bytes)
 	}
-	if there.sha256 != r.SHA256 || there.bytes != r.Bytes {
-		return archive.Remote{}, fmt.Errorf("%s: %w: %d bytes, sha256 %s, expected %d bytes, %s", r.URL, ErrDiffers, there.bytes, there.sha256, r.Bytes, r.SHA256)
-	}
-	if b.options.Retain > 0 && r.RetainUntil.IsZero() {
-		return archive.Remote{}, fmt.Errorf("%s: %w", r.URL, ErrLocked)
-	}
-	return r, nil
+	return b.remote(there, o)
 }
 
 // state is what the storage says of an object.
 type state struct {
 	bytes  int64
 	sha256 string // as it was asked for or read, never from metadata
-	own    string // from metadata
-	plain  string // from metadata
 	retain time.Time
+
+	parts bool // the checksum of its parts is the one that was wanted
+}
+
+// is reports whether these are the bytes of such a hash.
+func (s state) is(sha256 string, bytes int64) bool {
+	return s.bytes == bytes && (s.parts || s.sha256 == sha256)
+}
+
+func (s state) differs(url, sha256 string, bytes int64) error {
+	return fmt.Errorf("%s: %w: %d bytes, sha256 %s, expected %d bytes, %s", url, ErrDiffers, s.bytes, s.sha256, bytes, sha256)
+}
+
+// stat asks for the length of an object.
+func (b *Bucket) stat(ctx context.Context, key string) (state, error) {
+	s, _, err := b.ask(ctx, key, false)
+	return s, err
+}
+
+// ask asks for the length and the checksum of an object.
+func (b *Bucket) ask(ctx context.Context, key string, checksum bool) (s state, sum string, err error) {
+	info, err := b.core.StatObject(ctx, b.name, key, minio.StatObjectOptions{Checksum: checksum})
+	if err != nil {
+		return s, "", fmt.Errorf("look at %s: %w", key, explain(err))
+	}
+	s.bytes = info.Size
+	s.retain, _ = time.Parse(time.RFC3339, info.Metadata.Get("X-Amz-Object-Lock-Retain-Until-Date")) // zero: it is not kept
+	return s, info.ChecksumSHA256, nil
 }
 
 // look asks for the length and the checksum of an object. Where the storage keeps
-// no checksum the object is read.
-func (b *Bucket) look(ctx context.Context, key string) (state, error) {
-	info, err := b.core.StatObject(ctx, b.name, key, minio.StatObjectOptions{Checksum: true})
+// no checksum, or one of other parts than are known here, the object is read.
+func (b *Bucket) look(ctx context.Context, key, parts string) (state, error) {
+	s, said, err := b.ask(ctx, key, true)
 	if err != nil {
-		return state{}, fmt.Errorf("look at %s: %w", key, explain(err))
+		return state{}, err
 	}
-	s := state{bytes: info.Size, own: info.Metadata.Get(ownHash), plain: info.Metadata.Get(plainHash)}
-	s.retain, _ = time.Parse(time.RFC3339, info.Metadata.Get("X-Amz-Object-Lock-Retain-Until-Date")) // zero: it is not kept
-	if sum, err := base64.StdEncoding.DecodeString(info.ChecksumSHA256); err == nil && len(sum) == sha256.Size {
+	if parts != "" && said == parts {
+		s.parts, s.sha256 = true, said
+		return s, nil
+	}
+	if sum, err := base64.StdEncoding.DecodeString(said); err == nil && len(sum) == sha256.Size {
 		s.sha256 = hex.EncodeToString(sum)
 		return s, nil
 	}
@@ -343,16 +375,16 @@ func (b *Bucket) Check(ctx context.Context, e archive.Entry) (archive.Remote, er
 	if err != nil {
 		return archive.Remote{}, err
 	}
-	there, err := b.look(ctx, key)
+	r := *e.Remote
+	there, err := b.look(ctx, key, r.Checksum)
 	if err != nil {
 		return archive.Remote{}, err
 	}
-	r := *e.Remote
 	if !r.Encrypted && r.SHA256 != e.StoredSHA256 {
 		return r, fmt.Errorf("%s: %w: it is a copy of another file than %s", r.URL, ErrDiffers, e.StoredSHA256)
 	}
-	if there.bytes != r.Bytes || there.sha256 != r.SHA256 {
-		return r, fmt.Errorf("%s: %w: %d bytes, sha256 %s, expected %d bytes, %s", r.URL, ErrDiffers, there.bytes, there.sha256, r.Bytes, r.SHA256)
+	if !there.is(r.SHA256, r.Bytes) {
+		return r, there.differs(r.URL, r.SHA256, r.Bytes)
 	}
 	r.CheckedAt, r.RetainUntil = b.options.Now().UTC().Truncate(time.Second), there.retain
 	return r, nil
@@ -364,7 +396,9 @@ const mostEntry = 1 << 20
 // putEntry puts the entry of a copy, with which it can be found.
 func (b *Bucket) putEntry(ctx context.Context, e archive.Entry) error {
 	e.Superseded = nil
-	e.Remote.CheckedAt = e.Remote.CheckedAt.UTC()
+	recorded := *e.Remote
+	recorded.CheckedAt, recorded.Seen = recorded.CheckedAt.UTC(), false // by whoever reads it
+	e.Remote = &recorded
 	text, err := json.MarshalIndent(e, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write the entry of %s: %w", e.ID, err)

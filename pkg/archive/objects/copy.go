@@ -19,27 +19,45 @@ import (
 // Upload puts a copy of an archive's file on the storage and reads its checksum
 // back. file is the archive's file as it is stored; it is read from its start and
 // must hash to e.StoredSHA256, or nothing is entered. A copy that is there from an
-// earlier upload is compared and taken. What is returned is true at the time of
-// return.
-func (b *Bucket) Upload(ctx context.Context, e archive.Entry, file *os.File) (archive.Remote, error) {
-	o := object{key: b.key(e.ObjectName()), body: file, bytes: e.StoredBytes, sha256: e.StoredSHA256, kind: "application/octet-stream"}
+// earlier upload is compared and taken; [ErrUnknown] is returned for one that is
+// encrypted and that nobody here can compare. What is returned is true at the time
+// of return.
+func (b *Bucket) Upload(ctx context.Context, e archive.Entry, file *os.File) (r archive.Remote, err error) {
 	if len(b.recipients) > 0 {
-		sealed, err := b.seal(ctx, e, file)
-		if err != nil {
-			return archive.Remote{}, err
-		}
-		defer func() { _ = errors.Join(sealed.file.Close(), durable.RemoveFile(sealed.file.Name())) }() // a later run sweeps what is left
-		o.key, o.body, o.bytes, o.sha256, o.plain = o.key+".age", sealed.file, sealed.bytes, sealed.sha256, e.StoredSHA256
+		r, err = b.uploadSealed(ctx, e, file)
+	} else {
+		r, err = b.put(ctx, object{key: b.key(e.ObjectName()), body: file, bytes: e.StoredBytes, sha256: e.StoredSHA256, kind: "application/octet-stream"})
 	}
-	if o.bytes > mostBytes {
-		return archive.Remote{}, ErrTooLarge
-	}
-	r, err := b.put(ctx, o)
 	if err != nil {
 		return r, err
 	}
 	e.Remote = &r
 	return r, b.putEntry(ctx, e)
+}
+
+// uploadSealed puts an encrypted copy, if there is none yet.
+func (b *Bucket) uploadSealed(ctx context.Context, e archive.Entry, file *os.File) (archive.Remote, error) {
+	key := b.key(e.ObjectName()) + ".age"
+	r, err := b.meet(ctx, e, key)
+	if !errors.Is(err, ErrMissing) {
+		return r, err
+	}
+	sealed, err := b.seal(ctx, e, file)
+	if err != nil {
+		return archive.Remote{}, err
+	}
+	defer func() { _ = errors.Join(sealed.file.Close(), durable.RemoveFile(sealed.file.Name())) }() // a later run sweeps what is left
+	o := object{key: key, body: sealed.file, bytes: sealed.bytes, sha256: sealed.sha256, kind: "application/octet-stream", encrypted: true}
+	if err := b.partsOf(ctx, &o); err != nil {
+		return archive.Remote{}, err
+	}
+	if err := b.noteSent(e.ID, o); err != nil {
+		return archive.Remote{}, err
+	}
+	if err := b.send(ctx, o); err != nil && !isThere(err) {
+		return archive.Remote{}, fmt.Errorf("put %s: %w", o.key, err)
+	}
+	return b.meet(ctx, e, key)
 }
 
 // sealed is an encrypted file on its way.
@@ -63,11 +81,11 @@ func (b *Bucket) seal(ctx context.Context, e archive.Entry, file io.Reader) (s s
 		if _, err := io.Copy(out, io.TeeReader(stoppable{ctx, file}, plain)); err != nil {
 			return err
 		}
+		if hex.EncodeToString(plain.Sum(nil)) != e.StoredSHA256 {
+			return fmt.Errorf("archive %s: %w: %s", e.ID, archive.ErrCorrupt, e.Path)
+		}
 		return out.Close()
 	})
-	if err == nil && hex.EncodeToString(plain.Sum(nil)) != e.StoredSHA256 {
-		err = errors.Join(fmt.Errorf("archive %s: %w: %s", e.ID, archive.ErrCorrupt, e.Path), durable.RemoveFile(at))
-	}
 	if err != nil {
 		return s, err
 	}
@@ -94,7 +112,7 @@ func (b *Bucket) Fetch(ctx context.Context, e archive.Entry, to io.Writer) error
 	hash := sha256.New()
 	out := io.MultiWriter(to, hash)
 	if e.Remote.Encrypted {
-		err = b.unseal(ctx, key, out)
+		err = b.unseal(ctx, key, io.Discard, out)
 	} else {
 		_, err = b.get(ctx, key, out)
 	}
@@ -107,14 +125,14 @@ func (b *Bucket) Fetch(ctx context.Context, e archive.Entry, to io.Writer) error
 	return nil
 }
 
-// unseal reads an encrypted object.
-func (b *Bucket) unseal(ctx context.Context, key string, to io.Writer) error {
+// unseal reads an encrypted object to its end: as it is, and decrypted.
+func (b *Bucket) unseal(ctx context.Context, key string, cipher, to io.Writer) error {
 	if len(b.identities) == 0 {
 		return fmt.Errorf("%s: %w", key, ErrNoIdentity)
 	}
 	read, write := io.Pipe()
 	go func() {
-		_, err := b.get(ctx, key, write)
+		_, err := b.get(ctx, key, io.MultiWriter(write, cipher))
 		write.CloseWithError(err)
 	}()
 	defer read.Close()
@@ -125,7 +143,8 @@ func (b *Bucket) unseal(ctx context.Context, key string, to io.Writer) error {
 	if _, err := io.Copy(to, plain); err != nil {
 		return fmt.Errorf("decrypt %s: %w", key, err)
 	}
-	return nil
+	_, err = io.Copy(io.Discard, read) // to its end: what follows is a part of the object
+	return err
 }
 
 // Opens returns nil if the copy is not encrypted, or one of the identities opens it:

@@ -34,12 +34,16 @@ var (
 	ErrAway = errors.New("the storage does not answer")
 	// ErrBusy is returned when the storage cannot serve, however often it is asked.
 	ErrBusy = errors.New("the storage is overloaded or out of order")
-	// ErrTooLarge is returned for a file that does not fit in one object.
-	ErrTooLarge = errors.New("it is larger than 5 GiB, the most that one object takes")
+	// ErrUnknown is returned when an encrypted object is there that this host has
+	// not sent, as far as it knows, and that nobody here can decrypt to compare it.
+	ErrUnknown = errors.New("an encrypted object of that name is there, and whether it is the copy is not known")
 )
 
 // errThere says that an object of that name is there already.
 var errThere = errors.New("it is there already")
+
+// errPrecondition is errThere where the storage says so itself.
+var errPrecondition = fmt.Errorf("%w, says the storage", errThere)
 
 func isThere(err error) bool { return errors.Is(err, errThere) }
 
@@ -54,7 +58,7 @@ func explain(err error) error {
 	}
 	said := minio.ToErrorResponse(err)
 	kind := map[string]error{
-		"NoSuchKey": ErrMissing, "NotFound": ErrMissing, "NoSuchBucket": ErrNoBucket, "PreconditionFailed": errThere, "RequestTimeTooSkewed": ErrClock,
+		"NoSuchKey": ErrMissing, "NotFound": ErrMissing, "NoSuchBucket": ErrNoBucket, "PreconditionFailed": errPrecondition, "NoSuchUpload": errThere, "RequestTimeTooSkewed": ErrClock,
 		"AccessDenied": ErrRefused, "InvalidAccessKeyId": ErrRefused, "SignatureDoesNotMatch": ErrRefused, "ObjectLockConfigurationNotFoundError": ErrLocked,
 	}[said.Code]
 	switch {
@@ -62,7 +66,7 @@ func explain(err error) error {
 	case said.Code == "InvalidRequest" && strings.Contains(strings.ReplaceAll(said.Message, " ", ""), "ObjectLockConfiguration"):
 		kind = ErrLocked
 	case said.StatusCode == http.StatusPreconditionFailed:
-		kind = errThere
+		kind = errPrecondition
 	case said.StatusCode == http.StatusForbidden:
 		kind = ErrRefused
 	case said.StatusCode >= http.StatusInternalServerError, said.StatusCode == http.StatusTooManyRequests, said.Code == "SlowDown":

@@ -3,6 +3,8 @@ package objects_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -430,4 +432,80 @@ func TestAddresses(t *testing.T) {
 	if err != nil || b.URL() != "s3://bucket/a/b" {
 		t.Errorf("got %v, %v", b.URL(), err)
 	}
+}
+
+// An encrypted object that is there already counts only if this host has sent it
+// or can read it. That it says the right thing of itself is no reason.
+func TestEncryptedByOthers(t *testing.T) {
+	s := newStorage(t)
+	key, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seal := func(o *objects.Options) { o.Recipients = []string{key.Recipient().String()} }
+	open := func(o *objects.Options) { o.Identities = key.String() }
+	put := func(t *testing.T, e archive.Entry, holds []byte) {
+		t.Helper()
+		var sealed bytes.Buffer
+		w, err := age.Encrypt(&sealed, key.Recipient())
+		if err == nil {
+			_, err = w.Write(holds)
+		}
+		if err = errors.Join(err, w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		sum := sha256.Sum256(sealed.Bytes())
+		metadata := map[string]string{"Sessctl-Plain-Sha256": e.StoredSHA256, "Sessctl-Sha256": hex.EncodeToString(sum[:])}
+		if _, err := s.client.PutObject(t.Context(), "plain", "backups/"+e.ObjectName()+".age", &sealed, int64(sealed.Len()), minio.PutObjectOptions{UserMetadata: metadata}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := func(e archive.Entry) []byte {
+		text, err := os.ReadFile(e.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	for name, c := range map[string]struct {
+		holds func(e archive.Entry) []byte
+		with  []func(*objects.Options)
+		want  error
+	}{
+		"something else, without the key": {func(archive.Entry) []byte { return []byte("nothing") }, []func(*objects.Options){seal}, objects.ErrUnknown},
+		"something else, with the key":    {func(archive.Entry) []byte { return []byte("nothing") }, []func(*objects.Options){seal, open}, objects.ErrDiffers},
+		"the same, without the key":       {file, []func(*objects.Options){seal}, objects.ErrUnknown},
+		"the same, with the key":          {file, []func(*objects.Options){seal, open}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, f := archived(t, strings.ReplaceAll(name, " ", "-"), 100)
+			put(t, e, c.holds(e))
+			r, err := s.open(t, c.with...).Upload(t.Context(), e, f)
+			if !errors.Is(err, c.want) || err == nil && (!r.Seen || !r.Encrypted) {
+				t.Errorf("%+v: %v, not %v", r, err, c.want)
+			}
+		})
+	}
+	t.Run("sent before, and not recorded", func(t *testing.T) {
+		e, f := archived(t, "sent", 100)
+		b := s.open(t, seal)
+		first, err := b.Upload(t.Context(), e, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := b.Upload(t.Context(), e, reopened(t, e))
+		if err != nil || again.SHA256 != first.SHA256 {
+			t.Errorf("%+v: %v; the first was %+v", again, err, first)
+		}
+		if err := b.Recorded(e.ID); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Upload(t.Context(), e, reopened(t, e)); !errors.Is(err, objects.ErrUnknown) {
+			t.Errorf("nothing says that it was sent: %v", err)
+		}
+		e.Remote = &first
+		if _, err := b.Upload(t.Context(), e, reopened(t, e)); err != nil {
+			t.Errorf("the catalogue says that it was sent: %v", err)
+		}
+	})
 }

@@ -38,6 +38,7 @@ type Report struct {
 	SetBack    bool `json:"set_back"`     // the server was found in an earlier state than the last push left it in
 	ThereNow   int  `json:"there_now"`    // records of this host, counted there at the end
 	LeftToSend int  `json:"left_to_send"` // records that are still to be sent
+	Lagging    int  `json:"lagging"`      // sent, and not counted there at the end: a node of a cluster is behind the others
 }
 
 // ErrNotThere is returned when records that were sent are not found afterwards.
@@ -288,7 +289,12 @@ func (p *Pusher) dropIDs(ctx context.Context, ids []string, r *Report) error {
 // finish counts what is there.
 func (p *Pusher) finish(ctx context.Context, r *Report) error {
 	counts, err := p.Shared.Count(ctx)
+	if err != nil {
+		return err
+	}
+	noted, err := p.Local.CountShared(ctx, p.Server)
 	r.ThereNow = counts.Of(p.Host)
+	r.Lagging = max(0, noted-r.ThereNow)
 	if err != nil || !r.Compared || !counts.Stamped {
 		return err
 	}

@@ -8,67 +8,36 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-
-	"github.com/sessctl/sessctl/pkg/memory/remote"
 )
 
-// A node that is killed while it stores a batch may come back with records that
-// it has and does not find: they are in its store of objects and not in all of
-// its indexes (seen with 1.35.2), and the cluster sees no difference. So what was
-// under way when a node went away is in doubt. The ids are kept in the cluster,
-// and when all nodes are back the next push of that host stores those records
-// anew.
+// What was under way when a node went away, and what a node that answers does not
+// find in all of its indexes (indexed.go), is in doubt. The ids are kept in the
+// cluster, and when all nodes are back the next push of that host stores those
+// records anew.
 
-// answering are the nodes of the address that answer.
-func (m *Memory) answering(ctx context.Context) map[string]bool {
-	ready, _ := each(ctx, m.address.nodes, func(ctx context.Context, node string) (bool, error) { // none returns an error
-		ctx, cancel := context.WithTimeout(ctx, soon)
-		defer cancel()
-		return m.client.only(node).ask(ctx, question{method: http.MethodGet, path: "/v1/.well-known/ready"}) == nil, nil
-	})
-	nodes := map[string]bool{}
-	for i, node := range m.address.nodes {
-		if ready[i] {
-			nodes[node] = true
-		}
-	}
-	return nodes
-}
-
-// eachNode is each node of the address that answers, as if there were no other.
-func (m *Memory) eachNode(ctx context.Context) (nodes []*Memory) {
-	answering := m.answering(ctx)
-	for _, node := range m.address.nodes {
-		if answering[node] {
-			own := *m
-			own.client = m.client.only(node)
-			nodes = append(nodes, &own)
-		}
-	}
-	return nodes
-}
-
-// finders counts the nodes that find each object of some tenants as it should
-// be. A node that has gone counts for none.
-func (m *Memory) finders(ctx context.Context, ids map[string][]string, right func(object) bool) (map[string]int, error) {
-	finders := map[string]int{}
-	for _, node := range m.eachNode(ctx) {
+// finders counts the nodes that find each object of some tenants. A node that has
+// gone counts for none.
+func (m *Memory) finders(ctx context.Context, ids map[string][]string) (map[string]int, error) {
+	sets, err := m.onNodes(ctx, func(ctx context.Context, node *Memory) (map[string]bool, error) {
+		set := map[string]bool{}
 		for tenant, list := range ids {
-			found, err := node.find(ctx, query{class: m.class(recordsClass), tenant: tenant, where: anyOf("id", list), limit: len(list), fields: "digest _additional{id}"})
-			if errors.Is(err, remote.ErrUnreachable) && ctx.Err() == nil {
-				break
-			}
+			found, err := node.find(ctx, query{class: m.class(recordsClass), tenant: tenant, where: anyOf("id", list), limit: len(list), fields: "_additional{id}"})
 			if err != nil {
 				return nil, err
 			}
 			for _, o := range found {
-				if right(o) {
-					finders[o.Additional.ID]++
-				}
+				set[o.Additional.ID] = true
 			}
 		}
+		return set, nil
+	})
+	finders := map[string]int{}
+	for _, set := range sets {
+		for id := range set {
+			finders[id]++
+		}
 	}
-	return finders, nil
+	return finders, err
 }
 
 // writeWatched writes objects of a host and looks whether a node went away
@@ -96,17 +65,17 @@ func (m *Memory) writeWatched(ctx context.Context, host string, objects []stored
 }
 
 // doubtKind is the kind of the names that are lists of records in doubt; they
-// are named host, space, first record.
+// are named after their host.
 const doubtKind = "doubt"
 
 // noteDoubt keeps which records are in doubt.
 func (m *Memory) noteDoubt(ctx context.Context, host string, ids []string) error {
 	text, err := json.Marshal(ids)
 	if err == nil {
-		err = m.write(ctx, []stored{{Class: m.class(namesClass), ID: objectID(doubtKind, host, ids[0]), Properties: map[string]any{"name": host, "kind": doubtKind, "stamp": 0, "entry": string(text)}}})
+		err = m.write(ctx, []stored{{Class: m.class(namesClass), ID: objectID(append([]string{doubtKind, host}, ids...)...), Properties: map[string]any{"name": host, "kind": doubtKind, "stamp": 0, "entry": string(text)}}})
 	}
 	if err != nil {
-		return fmt.Errorf("note what was being stored while a node went away: %w", err)
+		return fmt.Errorf("note what a node may not find: %w", err)
 	}
 	return nil
 }
@@ -169,19 +138,62 @@ func (m *Memory) settle(ctx context.Context, host string, ids []string) error {
 	return nil
 }
 
-// again drops the records of a batch that are in doubt, so that they are stored
-// anew, and returns their ids.
-func (p *push) again(ctx context.Context) (ids []string, err error) {
-	for _, id := range p.ids {
+// again are the objects of a batch that are in doubt.
+func (p *push) again() (list []stored) {
+	for i, id := range p.ids {
 		if p.memory.unindexed[id] {
-			ids = append(ids, id)
+			list = append(list, p.objects[i])
 		}
 	}
-	return ids, p.drop(ctx, ids)
+	return list
+}
+
+// writeAnew stores objects so that every node makes all of its indexes of them
+// again. Those without a vector are dropped first.
+func (p *push) writeAnew(ctx context.Context, objects []stored) error {
+	var bare []string
+	for _, o := range objects {
+		if len(o.Vectors) == 0 {
+			bare = append(bare, p.records[o.ID])
+		}
+	}
+	if err := p.drop(ctx, bare); err != nil {
+		return err
+	}
+	objects = anew(objects)
+	for _, o := range objects {
+		p.last[o.Tenant] = o
+	}
+	return p.memory.writeWatched(ctx, p.host, objects, recordIDs(p.records, objects))
+}
+
+// seal stores one object of each tenant once more, as it is. A node takes that
+// for nothing new, but writes out what it knows of vectors: of a batch it does so
+// before it has looked at them (Weaviate 1.35), so that a node that is killed
+// would not find those of the last one.
+func (p *push) seal(ctx context.Context) error {
+	for tenant, o := range p.last {
+		if err := p.memory.write(ctx, []stored{o}); err != nil {
+			return err
+		}
+		delete(p.last, tenant)
+	}
+	return nil
+}
+
+func recordIDs(records map[string]string, objects []stored) []string {
+	ids := make([]string, len(objects))
+	for i, o := range objects {
+		ids[i] = records[o.ID]
+	}
+	return ids
 }
 
 // drop drops records of the agents of the batch.
 func (p *push) drop(ctx context.Context, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
 	tenants := map[string]bool{}
 	for _, o := range p.objects {
 		tenants[o.Tenant] = true

@@ -37,7 +37,7 @@ func (m *Memory) Bury(ctx context.Context, host string, forgotten []memory.Forgo
 			ids[i] = f.ID
 			tombstones[i] = stored{Class: m.class(tombstonesClass), ID: objectID("tombstone", f.ID), Properties: map[string]any{"record_id": f.ID, "host": remote.Storable(host), "stamp": now, "entry": string(entry)}}
 		}
-		if err := m.write(ctx, tombstones); err != nil {
+		if err := m.writeTombstones(ctx, tombstones); err != nil {
 			return removed, fmt.Errorf("forget: %w", err)
 		}
 		n, err := m.dropEverywhere(ctx, "", ids)
@@ -47,6 +47,42 @@ func (m *Memory) Bury(ctx context.Context, host string, forgotten []memory.Forgo
 		}
 	}
 	return removed, m.register(ctx, host)
+}
+
+// writeTombstones writes tombstones and looks whether every node that answers
+// finds them. One that does not gets them as other objects: what a node has
+// already it does not index again.
+func (m *Memory) writeTombstones(ctx context.Context, tombstones []stored) error {
+	for try := 0; ; try++ {
+		if err := m.write(ctx, tombstones); err != nil || m.replicas == 1 || try == len(pauses) {
+			return err
+		}
+		ids := make([]string, len(tombstones))
+		for i, o := range tombstones {
+			ids[i], _ = o.Properties["record_id"].(string)
+		}
+		sets, err := m.onNodes(ctx, func(ctx context.Context, node *Memory) (map[string]bool, error) {
+			return readers{nodes: []*Memory{node}}.buried(ctx, ids)
+		})
+		if err != nil {
+			return err
+		}
+		tombstones = slices.DeleteFunc(tombstones, func(o stored) bool {
+			id, _ := o.Properties["record_id"].(string)
+			return !slices.ContainsFunc(sets, func(set map[string]bool) bool { return !set[id] })
+		})
+		if len(tombstones) == 0 {
+			return nil
+		}
+		select { // it may be a little later than the others
+		case <-time.After(pauses[try]):
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", remote.ErrUnreachable, ctx.Err())
+		}
+		for i := range tombstones {
+			tombstones[i].ID = objectID("tombstone", tombstones[i].ID)
+		}
+	}
 }
 
 // dropEverywhere removes records of whatever agent, of all hosts if host is "".
@@ -107,7 +143,7 @@ func (m *Memory) dropOf(ctx context.Context, tenant, host string, ids []string) 
 			} `json:"results"`
 		}
 		err := m.client.ask(ctx, question{method: http.MethodDelete, path: "/v1/batch/objects?consistency_level=" + quorum + "&tenant=" + tenant,
-			body: map[string]any{"match": deletion{m.class(recordsClass), where}, "output": "minimal", "deletionTimeUnixMilli": time.Now().UnixMilli()}, into: &reply, slow: true})
+			body: map[string]any{"match": deletion{m.class(recordsClass), where}, "output": "minimal"}, into: &reply, slow: true})
 		if err != nil {
 			return removed, err
 		}
@@ -123,9 +159,13 @@ func (m *Memory) dropOf(ctx context.Context, tenant, host string, ids []string) 
 
 // buried returns which of the records were forgotten.
 func (m *Memory) buried(ctx context.Context, ids []string) (map[string]bool, error) {
+	return m.majority(ctx).buried(ctx, ids)
+}
+
+func (r readers) buried(ctx context.Context, ids []string) (map[string]bool, error) {
 	buried := map[string]bool{}
 	for part := range slices.Chunk(ids, idsAtOnce) {
-		found, err := m.find(ctx, query{class: m.class(tombstonesClass), where: anyOf("record_id", part), limit: len(part), fields: "record_id"})
+		found, err := r.find(ctx, query{class: r.nodes[0].class(tombstonesClass), where: anyOf("record_id", part), limit: mostResults, fields: "record_id _additional{id}"})
 		if err != nil {
 			return nil, err
 		}
@@ -136,39 +176,27 @@ func (m *Memory) buried(ctx context.Context, ids []string) (map[string]bool, err
 	return buried, nil
 }
 
-// buriedAnywhere asks every node that answers: one that was away does not know
-// what was forgotten meanwhile.
-func (m *Memory) buriedAnywhere(ctx context.Context, ids []string) (map[string]bool, error) {
-	buried, err := m.buried(ctx, ids)
-	if err != nil || m.replicas == 1 {
-		return buried, err
-	}
-	for _, node := range m.eachNode(ctx) {
-		found, err := node.buried(ctx, ids)
-		if errors.Is(err, remote.ErrUnreachable) {
-			continue // it went away: the others know
-		}
-		if err != nil {
-			return nil, err
-		}
-		maps.Copy(buried, found)
-	}
-	return buried, nil
-}
-
 // tenants are those of all agents.
 func (m *Memory) tenants(ctx context.Context) ([]string, error) {
 	agents, err := m.names(ctx, "agent")
+	return tenantsOf(agents), err
+}
+
+func tenantsOf(agents []object) []string {
 	tenants := make([]string, len(agents))
 	for i, a := range agents {
 		tenants[i] = tenantOf(a.Name)
 	}
-	return tenants, err
+	return tenants
 }
 
 // names are the hosts, the agents or the doubts that were noted, in order.
 func (m *Memory) names(ctx context.Context, kind string) ([]object, error) {
-	found, err := m.find(ctx, query{class: m.class(namesClass), where: equal("kind", kind), limit: mostResults, fields: "name stamp entry _additional{id}"})
+	return m.majority(ctx).names(ctx, kind)
+}
+
+func (r readers) names(ctx context.Context, kind string) ([]object, error) {
+	found, err := r.find(ctx, query{class: r.nodes[0].class(namesClass), where: equal("kind", kind), limit: mostResults, fields: "name stamp entry _additional{id}"})
 	slices.SortFunc(found, func(a, b object) int { return cmp.Compare(a.Name, b.Name) })
 	return found, err
 }
@@ -204,7 +232,7 @@ func (m *Memory) Forgotten(ctx context.Context, since string) (list []memory.For
 	if counted[1].Meta.Count == last.Before {
 		where = number("stamp", "GreaterThanEqual", last.Time)
 	}
-	err = m.list(ctx, listing{nodes: []*Memory{m}, class: class, tenants: []string{""}, where: where, total: now.All, fields: "record_id entry _additional{id}"}, func(o object) error {
+	err = m.list(ctx, listing{nodes: m.majority(ctx).nodes, class: class, tenants: []string{""}, where: where, total: now.All, fields: "record_id entry _additional{id}"}, func(o object) error {
 		var f memory.Forgotten
 		if err := json.Unmarshal([]byte(o.Entry), &f); err != nil {
 			return err
@@ -290,7 +318,7 @@ func (m *Memory) countAll(ctx context.Context, tenants, hosts []string) ([]int, 
 func (m *Memory) countHosts(ctx context.Context, tenant string, hosts []string) ([]int, error) {
 	queries := make([]query, len(hosts))
 	for i, host := range hosts {
-		queries[i] = query{class: m.class(recordsClass), tenant: tenant, where: equal("host", host)}
+		queries[i] = query{class: m.class(recordsClass), tenant: tenant, where: counted(host)}
 	}
 	counted, err := m.counts(ctx, queries)
 	numbers := make([]int, len(hosts))
@@ -319,7 +347,7 @@ func (m *Memory) Verify(ctx context.Context, host string, fn func(id string, dig
 	if err != nil {
 		return fmt.Errorf("read what is there: %w", err)
 	}
-	err = m.list(ctx, listing{nodes: m.eachNode(ctx), class: m.class(recordsClass), tenants: tenants, where: equal("host", remote.Storable(host)), total: total[0], fields: "record_id digest _additional{id}"}, func(o object) error {
+	err = m.list(ctx, listing{nodes: m.eachNode(ctx), class: m.class(recordsClass), tenants: tenants, where: equal("host", remote.Storable(host)), total: total[0], fields: "record_id digest host runtime session category kind model created_at position length _additional{id}"}, func(o object) error {
 		digest, err := strconv.ParseInt(o.Digest, 10, 64)
 		if err != nil {
 			return err
@@ -396,7 +424,7 @@ func (m *Memory) listPage(ctx context.Context, l listing, begin string) (list []
 	if begin != "" {
 		where = and(where, startsWith("record_id", begin))
 	}
-	p := page{objects: map[string]object{}, tenants: map[string]string{}}
+	p := page{}
 	for _, node := range l.nodes {
 		pages, err := each(ctx, l.tenants, func(ctx context.Context, tenant string) ([]object, error) {
 			return node.find(ctx, query{class: l.class, tenant: tenant, where: where, limit: mostResults, fields: l.fields})
@@ -404,48 +432,64 @@ func (m *Memory) listPage(ctx context.Context, l listing, begin string) (list []
 		if err != nil {
 			return nil, false, err
 		}
-		seen := map[string]bool{}
 		for i, found := range pages {
 			if len(found) == mostResults {
 				return nil, false, nil
 			}
-			p.add(found, l.tenants[i], seen)
+			for _, o := range found {
+				p[o.RecordID] = placed{o, l.tenants[i]}
+			}
 		}
-		p.seen = append(p.seen, seen)
 	}
-	if err := m.mark(ctx, l, p); err != nil {
-		return nil, false, err
+	if l.class == m.class(recordsClass) && m.replicas > 1 {
+		if err := m.mark(ctx, l.nodes, p); err != nil {
+			return nil, false, err
+		}
 	}
-	list = slices.Collect(maps.Values(p.objects))
+	for _, o := range p {
+		list = append(list, o.object)
+	}
 	slices.SortFunc(list, func(a, b object) int { return strings.Compare(a.RecordID, b.RecordID) })
 	return list, true, nil
 }
 
-// page is what nodes found: each object, its tenant, and which node found it.
-type page struct {
-	objects map[string]object
-	tenants map[string]string
-	seen    []map[string]bool
+// page is what nodes found, by record.
+type page map[string]placed
+
+// placed is an object and where it is.
+type placed struct {
+	object
+	tenant string
 }
 
-func (p *page) add(found []object, tenant string, seen map[string]bool) {
-	for _, o := range found {
-		seen[o.RecordID] = true
-		p.objects[o.RecordID], p.tenants[o.RecordID] = o, tenant
+// indexedAs is the object as far as its indexes are concerned.
+func (m *Memory) indexedAs(p placed, models map[string]int) stored {
+	o := stored{ID: p.Additional.ID, Tenant: p.tenant, Properties: map[string]any{"record_id": p.RecordID, "host": p.Host, "runtime": p.Runtime,
+		"session": p.Session, "category": p.Category, "kind": p.Kind, "model": p.Model, "created_at": int64(p.CreatedAt), "position": int(p.Position)}}
+	if n := models[p.Model]; n > 0 {
+		o.Vectors = map[string][]float32{vectorName(p.Model): make([]float32, n)}
 	}
+	return o
 }
 
-// mark notes what a node has and did not find.
-func (m *Memory) mark(ctx context.Context, l listing, p page) error {
-	for i, node := range l.nodes {
-		var lacking []string
-		for id := range p.objects {
-			if !p.seen[i][id] {
-				lacking = append(lacking, id)
-			}
+// mark notes what a node has and does not find in all of its indexes.
+func (m *Memory) mark(ctx context.Context, nodes []*Memory, p page) error {
+	models, err := m.lengths(ctx)
+	if err != nil {
+		return err
+	}
+	var objects []stored
+	for _, o := range p {
+		objects = append(objects, m.indexedAs(o, models))
+	}
+	for _, node := range nodes {
+		found, err := node.indexed(ctx, objects, func(object) bool { return true })
+		if err != nil {
+			return err
 		}
-		has, err := each(ctx, lacking, func(ctx context.Context, id string) (bool, error) {
-			_, err := node.read(ctx, p.tenants[id], p.objects[id].Additional.ID, "ONE")
+		lacking := slices.DeleteFunc(slices.Clone(objects), func(o stored) bool { return found[o.ID] })
+		has, err := each(ctx, lacking, func(ctx context.Context, o stored) (bool, error) {
+			_, err := node.read(ctx, o.Tenant, o.ID, "ONE")
 			if errors.Is(err, errAbsent) {
 				return false, nil
 			}
@@ -454,11 +498,21 @@ func (m *Memory) mark(ctx context.Context, l listing, p page) error {
 		if err != nil {
 			return err
 		}
-		for j, id := range lacking {
-			if has[j] {
+		for i, o := range lacking {
+			if id, _ := o.Properties["record_id"].(string); has[i] {
 				m.unindexed[id] = true
 			}
 		}
 	}
 	return nil
+}
+
+// lengths are how long the vectors of each model are, by its fingerprint.
+func (m *Memory) lengths(ctx context.Context) (map[string]int, error) {
+	models, err := m.majority(ctx).find(ctx, query{class: m.class(modelsClass), limit: mostResults, fields: "record_id length _additional{id}"})
+	lengths := map[string]int{}
+	for _, o := range models {
+		lengths[o.RecordID] = int(o.Length)
+	}
+	return lengths, err
 }

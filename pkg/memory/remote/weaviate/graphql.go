@@ -57,7 +57,11 @@ type object struct {
 	RecordID   string  `json:"record_id"`
 	Digest     string  `json:"digest"`
 	Host       string  `json:"host"`
+	Runtime    string  `json:"runtime"`
 	Session    string  `json:"session"`
+	Category   string  `json:"category"`
+	Model      string  `json:"model"`
+	Position   float64 `json:"position"`
 	Importance float64 `json:"importance"`
 	Successor  string  `json:"successor"`
 	Kind       string  `json:"kind"`
@@ -83,6 +87,7 @@ type aggregate struct {
 // span is what is said of a number of many objects. It is null of none.
 type span struct {
 	Mean    float64 `json:"mean"`
+	Sum     float64 `json:"sum"`
 	Minimum float64 `json:"minimum"`
 	Maximum float64 `json:"maximum"`
 }

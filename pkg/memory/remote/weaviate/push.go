@@ -75,7 +75,7 @@ func (m *Memory) recordObject(host string, x memory.Shared, v memory.VectorModel
 	words, length := termsOf(x.Text)
 	o.Properties = map[string]any{"record_id": x.ID, "digest": strconv.FormatInt(x.Digest, 10), "host": remote.Storable(host),
 		"runtime": remote.Storable(x.Runtime), "session": remote.Storable(x.Session), "category": remote.Storable(x.Category), "kind": "", "model": "",
-		"successor": "", "details": "", "created_at": x.CreatedAt, "position": x.Position, "importance": x.Importance, "terms": words, "length": length, "record": string(whole)}
+		"successor": "", "details": "", "created_at": x.CreatedAt, "position": x.Position, "importance": x.Importance, "terms": strings.TrimSpace(everyTerm + " " + words), "length": length, "record": string(whole)}
 	if x.Fact != nil {
 		details, err := json.Marshal(remote.DetailsOf(*x.Fact))
 		if err != nil {
@@ -114,7 +114,7 @@ func (m *Memory) Push(ctx context.Context, b remote.Batch) (r remote.Receipt, er
 	if len(b.Records) == 0 {
 		return r, m.register(ctx, b.Host)
 	}
-	p := &push{memory: m, host: b.Host, objects: make([]stored, len(b.Records)), ids: make([]string, len(b.Records)), digests: map[string]string{}}
+	p := &push{memory: m, host: b.Host, objects: make([]stored, len(b.Records)), ids: make([]string, len(b.Records)), records: map[string]string{}, digests: map[string]string{}, last: map[string]stored{}}
 	agents := map[string]bool{}
 	for i, x := range b.Records {
 		agents[x.Agent] = true
@@ -122,6 +122,7 @@ func (m *Memory) Push(ctx context.Context, b remote.Batch) (r remote.Receipt, er
 			return r, fmt.Errorf("push record %s: %w", x.ID, err)
 		}
 		p.ids[i] = x.ID
+		p.records[p.objects[i].ID] = x.ID
 		p.digests[p.objects[i].ID] = strconv.FormatInt(x.Digest, 10)
 	}
 	if err := m.addModel(ctx, b.Model); err != nil {
@@ -142,20 +143,22 @@ type push struct {
 	host    string
 	objects []stored
 	ids     []string          // of the records, in the same order
+	records map[string]string // their ids, by id of object
 	digests map[string]string // by id of object
+	last    map[string]stored // that was written, by tenant
 }
 
 // store writes, reads back, and looks last what was forgotten: a tombstone that
 // is written later finds the records that were written here.
 func (p *push) store(ctx context.Context, r *remote.Receipt) error {
 	m := p.memory
-	again, err := p.again(ctx)
+	again := p.again()
+	there, _, err := p.present(ctx, p.objects, false)
 	if err != nil {
 		return err
 	}
-	there, err := p.present(ctx, p.objects, false)
-	if err != nil {
-		return err
+	for _, o := range again {
+		delete(there, o.ID)
 	}
 	buried, err := m.buried(ctx, p.ids)
 	if err != nil {
@@ -168,20 +171,17 @@ func (p *push) store(ctx context.Context, r *remote.Receipt) error {
 		}
 	}
 	if len(fresh) > 0 {
-		if err := m.writeWatched(ctx, p.host, append(fresh, m.hostObject(p.host)), p.ids); err != nil {
-			return err
-		}
-		written, err := p.present(ctx, fresh, true)
+		written, err := p.write(ctx, fresh, again)
 		if err != nil {
 			return err
 		}
 		maps.Copy(there, written)
-		if buried, err = m.buriedAnywhere(ctx, p.ids); err != nil {
+		if buried, err = m.buried(ctx, p.ids); err != nil {
 			return err
 		}
 		r.Stored = len(written)
 	}
-	if err := p.unbury(ctx, buried); err != nil {
+	if err := p.drop(ctx, slices.Sorted(maps.Keys(buried))); err != nil {
 		return err
 	}
 	for i, o := range p.objects {
@@ -193,39 +193,84 @@ func (p *push) store(ctx context.Context, r *remote.Receipt) error {
 		}
 	}
 	slices.Sort(r.Present)
-	if len(again) == 0 {
-		return nil
-	}
-	for _, id := range again {
-		delete(m.unindexed, id)
-	}
-	return m.settle(ctx, p.host, again)
+	return nil
 }
 
-// unbury drops what is there and was forgotten.
-func (p *push) unbury(ctx context.Context, buried map[string]bool) error {
-	return p.drop(ctx, slices.Sorted(maps.Keys(buried)))
+// write stores objects and returns which of them are there. What a node that
+// answers does not find in all of its indexes is stored anew; if it is not found
+// then either it is in doubt.
+func (p *push) write(ctx context.Context, fresh, again []stored) (there map[string]bool, err error) {
+	m := p.memory
+	if err := m.write(ctx, []stored{m.hostObject(p.host)}); err != nil {
+		return nil, err
+	}
+	if err := p.writeAnew(ctx, fresh); err != nil {
+		return nil, err
+	}
+	there, gaps, err := p.present(ctx, fresh, true)
+	const pause = 300 * time.Millisecond // a replica may be a little later than the majority
+	for try := 0; err == nil && len(gaps) > 0 && try < 2; try++ {
+		if try == 0 {
+			time.Sleep(pause)
+		} else if err = p.writeAnew(ctx, gaps); err != nil {
+			return nil, err
+		}
+		var now map[string]bool
+		now, gaps, err = p.present(ctx, gaps, true)
+		maps.Copy(there, now)
+	}
+	if err == nil {
+		err = p.seal(ctx)
+	}
+	if err != nil || m.replicas == 1 {
+		return there, err
+	}
+	settled := map[string]bool{}
+	for _, o := range again {
+		settled[p.records[o.ID]] = true
+	}
+	for _, id := range recordIDs(p.records, gaps) {
+		delete(settled, id)
+	}
+	if len(settled) > 0 {
+		if err := m.settle(ctx, p.host, slices.Sorted(maps.Keys(settled))); err != nil {
+			return there, err
+		}
+	}
+	maps.DeleteFunc(m.unindexed, func(id string, _ bool) bool { return settled[id] })
+	if len(gaps) > 0 {
+		err = m.noteDoubt(ctx, p.host, recordIDs(p.records, gaps))
+	}
+	return there, err
 }
 
 // present reports which objects are there as they were sent: as many nodes find
-// them as make a majority of the replicas. One that fewer find is read from a
-// majority, unless none finds it and it is not wanted for certain.
-func (p *push) present(ctx context.Context, objects []stored, certain bool) (map[string]bool, error) {
-	ids := map[string][]string{}
-	for _, o := range objects {
-		ids[o.Tenant] = append(ids[o.Tenant], o.ID)
-	}
-	finders, err := p.memory.finders(ctx, ids, func(o object) bool { return o.Digest == p.digests[o.Additional.ID] })
+// them in all of their indexes as make a majority of the replicas. One that fewer
+// find is read from a majority, unless none finds it and it is not wanted for
+// certain. gaps are those that a node that answers does not find so.
+func (p *push) present(ctx context.Context, objects []stored, certain bool) (there map[string]bool, gaps []stored, err error) {
+	sets, err := p.memory.onNodes(ctx, func(ctx context.Context, node *Memory) (map[string]bool, error) {
+		return node.indexed(ctx, objects, func(o object) bool { return o.Digest == p.digests[o.Additional.ID] })
+	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	there := map[string]bool{}
+	there = map[string]bool{}
 	var doubtful []stored
 	for _, o := range objects {
-		switch n := finders[o.ID]; {
-		case n > p.memory.replicas/2:
+		finders := 0
+		for _, set := range sets {
+			if set[o.ID] {
+				finders++
+			}
+		}
+		if finders < len(sets) {
+			gaps = append(gaps, o)
+		}
+		switch { // where there are more nodes than replicas, two may have asked the same one
+		case finders > p.memory.replicas/2 && len(p.memory.address.nodes) <= p.memory.replicas:
 			there[o.ID] = true
-		case n > 0 || certain:
+		case finders > 0 || certain:
 			doubtful = append(doubtful, o)
 		}
 	}
@@ -241,7 +286,7 @@ func (p *push) present(ctx context.Context, objects []stored, certain bool) (map
 			there[o.ID] = true
 		}
 	}
-	return there, err
+	return there, gaps, err
 }
 
 func (m *Memory) hostObject(host string) stored {

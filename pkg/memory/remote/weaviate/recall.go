@@ -16,27 +16,74 @@ import (
 	"github.com/sessctl/sessctl/pkg/memory/remote"
 )
 
-// Recall answers a question.
+// Recall answers a question. A node that goes away meanwhile is left for the
+// others, and the question is asked again.
 func (m *Memory) Recall(ctx context.Context, q memory.Query, e embed.QueryEmbedder, model embed.Model) (memory.Result, error) {
-	x := &index{memory: m, keys: map[string]int64{}}
-	var err error
-	if x.tenants, err = m.tenants(ctx); err != nil {
-		return memory.Result{}, fmt.Errorf("ask the shared memory: %w", err)
+	for try := 0; ; try++ {
+		result, err := m.recall(ctx, q, e, model)
+		if err == nil {
+			return result, nil
+		}
+		if !errors.Is(err, remote.ErrUnreachable) || try == 2 || m.replicas == 1 || ctx.Err() != nil {
+			return result, fmt.Errorf("ask the shared memory: %w", err)
+		}
+	}
+}
+
+func (m *Memory) recall(ctx context.Context, q memory.Query, e embed.QueryEmbedder, model embed.Model) (memory.Result, error) {
+	x := &index{memory: m, keys: map[string]int64{}, nodes: m.majority(ctx)}
+	agents, err := x.nodes.names(ctx, "agent")
+	if err == nil {
+		x.tenants = tenantsOf(agents)
+		err = x.choose(ctx, x.of(q.Agent))
+	}
+	if err != nil {
+		return memory.Result{}, err
 	}
 	result, err := memory.Ask(ctx, x, q, e, model)
 	if err == nil {
 		result.Hits, err = m.confirm(ctx, result.Hits)
 	}
-	if err != nil {
-		return result, fmt.Errorf("ask the shared memory: %w", err)
+	return result, err
+}
+
+// choose decides whom each tenant is asked of: one node if all of a majority
+// say the same of it, and otherwise all of them, one of which may be behind the
+// others. What is in doubt any of them may not find.
+func (x *index) choose(ctx context.Context, tenants []string) error {
+	x.alike = map[string]bool{}
+	if len(x.nodes.nodes) == 1 {
+		return nil
 	}
-	return result, nil
+	doubts, err := x.nodes.names(ctx, doubtKind)
+	if err != nil || len(doubts) > 0 {
+		return err
+	}
+	alike, err := each(ctx, tenants, func(ctx context.Context, tenant string) (bool, error) {
+		class := x.memory.class(recordsClass)
+		_, same, err := x.nodes.counts(ctx, []query{{class: class, tenant: tenant, fields: " length{sum}"}, {class: class, tenant: tenant, where: anyOf("terms", []string{everyTerm})}})
+		return same, err
+	})
+	for i, tenant := range tenants {
+		x.alike[tenant] = err == nil && alike[i]
+	}
+	return err
+}
+
+// of a tenant these nodes are asked.
+func (x *index) readers(tenant string) readers {
+	if x.alike[tenant] {
+		return readers{x.nodes.nodes[:1], x.nodes.whole}
+	}
+	return x.nodes
 }
 
 // index looks a question up in the cluster.
 type index struct {
 	memory  *Memory
-	tenants []string // of all agents
+	nodes   readers
+	tenants []string        // of all agents
+	alike   map[string]bool // the nodes say the same of a tenant
 
 	query  memory.Query // that vectors are compared for
 	model  embed.Model
@@ -109,13 +156,13 @@ func (x *index) search(ctx context.Context, q memory.Query, s query) ([]object, 
 	s.class, s.fields = x.memory.class(recordsClass), always+s.fields
 	least := s.limit
 	for {
-		found, err := x.memory.find(ctx, s)
+		found, err := x.readers(s.tenant).find(ctx, s)
 		if err != nil || q.Superseded {
 			return found, err
 		}
-		read := len(found)
+		read := len(found) // by several nodes it may be more than was asked for
 		if found, err = x.current(ctx, s.tenant, found); err != nil || len(found) >= least || read < s.limit || s.limit == mostResults {
-			return found[:min(least, len(found))], err
+			return found, err
 		}
 		s.limit = min(2*s.limit, mostResults)
 	}
@@ -134,7 +181,7 @@ func (x *index) current(ctx context.Context, tenant string, found []object) ([]o
 	}
 	there := map[string]bool{}
 	for part := range slices.Chunk(successors, idsAtOnce) {
-		list, err := x.memory.find(ctx, query{class: x.memory.class(recordsClass), tenant: tenant, where: anyOf("id", part), limit: len(part), fields: "_additional{id}"})
+		list, err := x.readers(tenant).find(ctx, query{class: x.memory.class(recordsClass), tenant: tenant, where: anyOf("id", part), limit: len(part), fields: "_additional{id}"})
 		if err != nil {
 			return nil, err
 		}
@@ -181,7 +228,7 @@ func (x *index) HasVectors(ctx context.Context, q memory.Query, m embed.Model) (
 
 // Models counts the vectors of each model in each tenant.
 func (x *index) Models(ctx context.Context, agent string, m embed.Model) (models memory.Models, err error) {
-	known, err := x.memory.find(ctx, query{class: x.memory.class(modelsClass), limit: mostResults, fields: "name record_id"})
+	known, err := x.nodes.find(ctx, query{class: x.memory.class(modelsClass), limit: mostResults, fields: "name record_id _additional{id}"})
 	if err != nil {
 		return models, fmt.Errorf("list models: %w", err)
 	}
@@ -192,7 +239,8 @@ func (x *index) Models(ctx context.Context, agent string, m embed.Model) (models
 		for i, k := range known {
 			queries[i] = query{class: x.memory.class(recordsClass), tenant: tenant, where: equal("model", k.RecordID)}
 		}
-		return x.memory.counts(ctx, queries)
+		list, _, err := x.readers(tenant).counts(ctx, queries)
+		return list, err
 	})
 	if err != nil {
 		return models, fmt.Errorf("list models: %w", err)
@@ -215,7 +263,7 @@ func (x *index) Models(ctx context.Context, agent string, m embed.Model) (models
 
 // without lists the agents that have vectors of other models only.
 func (x *index) without(ctx context.Context, known []object, counts [][]aggregate) (agents []string, err error) {
-	names, err := x.memory.names(ctx, "agent")
+	names, err := x.nodes.names(ctx, "agent")
 	if err != nil {
 		return nil, fmt.Errorf("list agents: %w", err)
 	}
@@ -351,7 +399,7 @@ func (x *index) eachPart(ctx context.Context, keys []int64, s query, fn func(obj
 	lists, err := each(ctx, parts, func(ctx context.Context, p part) ([]object, error) {
 		own := s
 		own.class, own.tenant, own.where, own.limit = x.memory.class(recordsClass), p.tenant, anyOf("id", p.ids), len(p.ids)
-		return x.memory.find(ctx, own)
+		return x.readers(p.tenant).find(ctx, own)
 	})
 	for _, list := range lists {
 		for _, o := range list {
@@ -390,12 +438,12 @@ func (m *Memory) confirm(ctx context.Context, hits []memory.Hit) ([]memory.Hit, 
 	for _, h := range hits {
 		ids[tenantOf(h.Agent)] = append(ids[tenantOf(h.Agent)], idOf(h))
 	}
-	finders, err := m.finders(ctx, ids, func(object) bool { return true })
+	finders, err := m.finders(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
 	there, err := each(ctx, hits, func(ctx context.Context, h memory.Hit) (bool, error) {
-		if finders[idOf(h)] > m.replicas/2 {
+		if finders[idOf(h)] > m.replicas/2 && len(m.address.nodes) <= m.replicas {
 			return true, nil
 		}
 		_, err := m.one(ctx, tenantOf(h.Agent), idOf(h))
@@ -437,7 +485,7 @@ func (x *index) remembered(ctx context.Context, list []memory.Found) ([]memory.F
 	for i, f := range list {
 		ids[i] = f.ID
 	}
-	buried, err := x.memory.buried(ctx, ids)
+	buried, err := x.nodes.buried(ctx, ids)
 	if err != nil {
 		return nil, fmt.Errorf("look what was forgotten: %w", err)
 	}
@@ -447,7 +495,7 @@ func (x *index) remembered(ctx context.Context, list []memory.Found) ([]memory.F
 // Span asks every tenant.
 func (x *index) Span(ctx context.Context) (first, last int64, err error) {
 	spans, err := each(ctx, x.tenants, func(ctx context.Context, tenant string) (aggregate, error) {
-		list, err := x.memory.counts(ctx, []query{{class: x.memory.class(recordsClass), tenant: tenant, fields: " created_at{minimum maximum}"}})
+		list, _, err := x.readers(tenant).counts(ctx, []query{{class: x.memory.class(recordsClass), tenant: tenant, fields: " created_at{minimum maximum}"}})
 		if err != nil {
 			return aggregate{}, err
 		}
@@ -469,8 +517,13 @@ func (x *index) Span(ctx context.Context) (first, last int64, err error) {
 	return first, last, nil
 }
 
-// Notices has nothing to say.
-func (x *index) Notices() []string { return nil }
+// Notices says when too few nodes answer.
+func (x *index) Notices() []string {
+	if x.nodes.whole {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d of %d nodes of the shared memory answer, and %d keep each record: what the others have may be missing", len(x.nodes.nodes), len(x.memory.address.nodes), x.memory.replicas)}
+}
 
 // Neighbors returns what stands at most n places before and after a hit, on the
 // host that remembers it.
@@ -480,7 +533,7 @@ func (m *Memory) Neighbors(ctx context.Context, h memory.Hit, n int) (near memor
 	}
 	where := and(equal("host", h.Host), equal("runtime", h.Runtime), equal("session", h.Session), equal("category", h.Category),
 		number("position", "GreaterThanEqual", int64(max(0, h.Position-n))), number("position", "LessThanEqual", int64(h.Position+n)), number("position", "NotEqual", int64(h.Position)))
-	found, err := m.find(ctx, query{class: m.class(recordsClass), tenant: tenantOf(h.Agent), where: where, limit: mostResults, fields: "host record _additional{id}"})
+	found, err := m.majority(ctx).find(ctx, query{class: m.class(recordsClass), tenant: tenantOf(h.Agent), where: where, limit: mostResults, fields: "host record _additional{id}"})
 	if err != nil {
 		return near, fmt.Errorf("read what stands around a hit: %w", err)
 	}
@@ -492,7 +545,7 @@ func (m *Memory) Neighbors(ctx context.Context, h memory.Hit, n int) (near memor
 		}
 		list = append(list, f)
 	}
-	if list, err = (&index{memory: m}).remembered(ctx, list); err != nil {
+	if list, err = (&index{memory: m, nodes: m.majority(ctx)}).remembered(ctx, list); err != nil {
 		return near, err
 	}
 	here := func(f memory.Found) int { // those of the same archive first
@@ -543,9 +596,10 @@ func (m *Memory) Sessions(ctx context.Context, begin string, n int) (ids []strin
 	if err != nil {
 		return nil, fmt.Errorf("look for a session: %w", err)
 	}
+	nodes := m.majority(ctx)
 	for where := equal("session", begin); len(ids) < n; {
 		lists, err := each(ctx, tenants, func(ctx context.Context, tenant string) ([]object, error) {
-			return m.find(ctx, query{class: m.class(recordsClass), tenant: tenant, where: where, limit: 1, fields: "session"})
+			return nodes.find(ctx, query{class: m.class(recordsClass), tenant: tenant, where: where, limit: 1, fields: "session _additional{id}"})
 		})
 		if err != nil {
 			return nil, fmt.Errorf("look for a session: %w", err)

@@ -17,7 +17,7 @@ import (
 )
 
 // schemaVersion is the version of the collections.
-const schemaVersion = 1
+const schemaVersion = 2
 
 // leastVersion is the oldest Weaviate that was tried.
 const leastVersion = "1.35.0"
@@ -58,6 +58,8 @@ func figure(name string) property {
 	return property{Name: name, DataType: []string{"number"}, Filterable: true}
 }
 
+func keptFigure(name string) property { return property{Name: name, DataType: []string{"number"}} }
+
 func ranged(name string) property {
 	return property{Name: name, DataType: []string{"number"}, Filterable: true, Range: true}
 }
@@ -69,7 +71,7 @@ func terms(name string) property {
 
 func recordProperties() []property {
 	return []property{word("record_id"), kept("digest"), word("host"), word("runtime"), word("session"), word("category"), word("kind"), word("model"),
-		kept("successor"), kept("details"), ranged("created_at"), figure("position"), figure("importance"), terms("terms"), figure("length"), kept("record")}
+		kept("successor"), kept("details"), ranged("created_at"), figure("position"), keptFigure("importance"), terms("terms"), figure("length"), kept("record")}
 }
 
 // collection is what Weaviate is told to make.
@@ -137,6 +139,9 @@ func (m *Memory) check(ctx context.Context) error {
 	}
 	if version, _ := strconv.Atoi(said[1]); version > schemaVersion {
 		return fmt.Errorf("%w: schema %d, and this one knows %d", remote.ErrNewerSchema, version, schemaVersion)
+	}
+	if version, _ := strconv.Atoi(said[1]); version < schemaVersion {
+		return fmt.Errorf("%w: it was set up by an earlier sessctl (schema %d): put another name behind the nodes of the address, then push --setup, and push from every host", remote.ErrUnsuitable, version)
 	}
 	m.identity, m.replicas = said[2], c.Replication.Factor
 	for name := range c.Vectors {

@@ -31,7 +31,8 @@ func (x *index) know(ctx context.Context, terms []string) error {
 		for _, term := range unknown {
 			queries = append(queries, query{class: class, tenant: tenant, where: equal("terms", term)})
 		}
-		return x.memory.counts(ctx, queries)
+		list, _, err := x.readers(tenant).counts(ctx, queries)
+		return list, err
 	})
 	if err != nil {
 		return fmt.Errorf("count the records with a word: %w", err)
