@@ -18,6 +18,7 @@ func Commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"count":     count,
 		"embedder":  embedder,
 		"storage":   storage,
+		"broken":    broken,
 		"exit":      exitStatus,
 		"file":      file,
 		"gateway":   gateway,

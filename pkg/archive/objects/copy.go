@@ -36,9 +36,9 @@ func (b *Bucket) Upload(ctx context.Context, e archive.Entry, file *os.File) (r 
 }
 
 // uploadSealed puts an encrypted copy, if there is none yet.
-func (b *Bucket) uploadSealed(ctx context.Context, e archive.Entry, file *os.File) (archive.Remote, error) {
+func (b *Bucket) uploadSealed(ctx context.Context, e archive.Entry, file *os.File) (r archive.Remote, err error) {
 	key := b.key(e.ObjectName()) + ".age"
-	r, err := b.meet(ctx, e, key)
+	r, err = b.meet(ctx, e, key)
 	if !errors.Is(err, ErrMissing) {
 		return r, err
 	}
@@ -46,7 +46,7 @@ func (b *Bucket) uploadSealed(ctx context.Context, e archive.Entry, file *os.Fil
 	if err != nil {
 		return archive.Remote{}, err
 	}
-	defer func() { _ = errors.Join(sealed.file.Close(), durable.RemoveFile(sealed.file.Name())) }() // a later run sweeps what is left
+	defer func() { err = errors.Join(err, sealed.file.Close(), durable.RemoveFile(sealed.file.Name())) }() // a later run sweeps what is left
 	o := object{key: key, body: sealed.file, bytes: sealed.bytes, sha256: sealed.sha256, kind: "application/octet-stream", encrypted: true}
 	if err := b.partsOf(ctx, &o); err != nil {
 		return archive.Remote{}, err

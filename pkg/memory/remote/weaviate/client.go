@@ -40,6 +40,9 @@ type client struct {
 
 	mu    sync.Mutex
 	first int // the node that answered last
+
+	answering map[string]bool // the nodes that did when it was looked
+	looked    time.Time
 }
 
 func newClient(a address, key string) *client {
@@ -107,6 +110,13 @@ func (c *client) ask(ctx context.Context, q question) error {
 		case <-ctx.Done():
 		}
 	}
+}
+
+// forget has it asked anew which nodes answer.
+func (c *client) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.looked = time.Time{}
 }
 
 // round asks every node once. refused reports that nobody listens on any.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/memory/remote"
@@ -88,6 +89,39 @@ func (m *Memory) health(ctx context.Context) (healthy, all int, err error) {
 		}
 	}
 	return healthy, len(list.Nodes), err
+}
+
+// drained waits until the nodes have indexed the vectors that they have queued, as
+// they do with ASYNC_INDEXING. It does not wait for ever for a node that is busy.
+func (m *Memory) drained(ctx context.Context) error {
+	const longest, pause = 2 * time.Minute, 200 * time.Millisecond
+	for began := time.Now(); time.Since(began) < longest; {
+		var list struct {
+			Nodes []struct {
+				Shards []struct {
+					Queue int `json:"vectorQueueLength"`
+				} `json:"shards"`
+			} `json:"nodes"`
+		}
+		if err := m.client.ask(ctx, question{method: http.MethodGet, path: "/v1/nodes/" + m.class(recordsClass) + "?output=verbose", into: &list, slow: true}); err != nil {
+			return fmt.Errorf("look at the nodes: %w", err)
+		}
+		queued := 0
+		for _, n := range list.Nodes {
+			for _, s := range n.Shards {
+				queued += s.Queue
+			}
+		}
+		if queued == 0 {
+			return nil
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", remote.ErrUnreachable, ctx.Err())
+		}
+	}
+	return nil
 }
 
 // Close ends the connection.

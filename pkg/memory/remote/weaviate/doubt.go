@@ -51,6 +51,7 @@ func (m *Memory) writeWatched(ctx context.Context, host string, objects []stored
 	}
 	written := m.write(ctx, objects)
 	before := m.alive
+	m.client.forget()
 	m.alive = m.answering(ctx)
 	for node := range before {
 		if !m.alive[node] {
@@ -164,7 +165,7 @@ func (p *push) writeAnew(ctx context.Context, objects []stored) error {
 	for _, o := range objects {
 		p.last[o.Tenant] = o
 	}
-	return p.memory.writeWatched(ctx, p.host, objects, recordIDs(p.records, objects))
+	return p.memory.writeWatched(ctx, p.host, append(objects, p.memory.hostObject(p.host)), recordIDs(p.records, objects))
 }
 
 // seal stores one object of each tenant once more, as it is. A node takes that

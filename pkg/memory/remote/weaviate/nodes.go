@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/sessctl/sessctl/pkg/memory/remote"
 )
@@ -15,8 +16,27 @@ import (
 // missed is therefore asked of a majority, each node by itself, and put
 // together.
 
-// answering are the nodes of the address that answer.
+// fresh is for how long it is known which nodes answer.
+const fresh = time.Second
+
+// answering are the nodes of the address that answer, or did a moment ago.
 func (m *Memory) answering(ctx context.Context) map[string]bool {
+	c := m.client
+	c.mu.Lock()
+	known, at := c.answering, c.looked
+	c.mu.Unlock()
+	if len(known) > 0 && time.Since(at) < fresh {
+		return known
+	}
+	nodes := m.ready(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.answering, c.looked = nodes, time.Now()
+	return nodes
+}
+
+// ready asks every node of the address.
+func (m *Memory) ready(ctx context.Context) map[string]bool {
 	ready, _ := each(ctx, m.address.nodes, func(ctx context.Context, node string) (bool, error) { // none returns an error
 		ctx, cancel := context.WithTimeout(ctx, soon)
 		defer cancel()

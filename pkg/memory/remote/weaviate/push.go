@@ -201,9 +201,6 @@ func (p *push) store(ctx context.Context, r *remote.Receipt) error {
 // then either it is in doubt.
 func (p *push) write(ctx context.Context, fresh, again []stored) (there map[string]bool, err error) {
 	m := p.memory
-	if err := m.write(ctx, []stored{m.hostObject(p.host)}); err != nil {
-		return nil, err
-	}
 	if err := p.writeAnew(ctx, fresh); err != nil {
 		return nil, err
 	}
@@ -212,8 +209,12 @@ func (p *push) write(ctx context.Context, fresh, again []stored) (there map[stri
 	for try := 0; err == nil && len(gaps) > 0 && try < 2; try++ {
 		if try == 0 {
 			time.Sleep(pause)
+			err = m.drained(ctx)
 		} else if err = p.writeAnew(ctx, gaps); err != nil {
 			return nil, err
+		}
+		if err != nil {
+			break
 		}
 		var now map[string]bool
 		now, gaps, err = p.present(ctx, gaps, true)

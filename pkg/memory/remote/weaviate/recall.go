@@ -27,6 +27,7 @@ func (m *Memory) Recall(ctx context.Context, q memory.Query, e embed.QueryEmbedd
 		if !errors.Is(err, remote.ErrUnreachable) || try == 2 || m.replicas == 1 || ctx.Err() != nil {
 			return result, fmt.Errorf("ask the shared memory: %w", err)
 		}
+		m.client.forget()
 	}
 }
 
