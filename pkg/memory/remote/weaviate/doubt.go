@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"time"
 )
 
 // What was under way when a node went away, and what a node that answers does not
@@ -165,7 +166,8 @@ func (p *push) writeAnew(ctx context.Context, objects []stored) error {
 	for _, o := range objects {
 		p.last[o.Tenant] = o
 	}
-	return p.memory.writeWatched(ctx, p.host, append(objects, p.memory.hostObject(p.host)), recordIDs(p.records, objects))
+	p.stamp = time.Now().UnixMilli()
+	return p.memory.writeWatched(ctx, p.host, append(objects, p.memory.hostObject(p.host, p.stamp)), recordIDs(p.records, objects))
 }
 
 // seal stores one object of each tenant once more, as it is. A node takes that

@@ -46,7 +46,7 @@ func (m *Memory) Bury(ctx context.Context, host string, forgotten []memory.Forgo
 			return removed, fmt.Errorf("forget: %w", err)
 		}
 	}
-	return removed, m.register(ctx, host)
+	return removed, m.introduce(ctx, host)
 }
 
 // writeTombstones writes tombstones and looks whether every node that answers
@@ -269,7 +269,7 @@ func (m *Memory) Count(ctx context.Context) (c remote.Counts, err error) {
 	}
 	var buried []aggregate
 	if err == nil {
-		buried, err = m.counts(ctx, []query{{class: m.class(tombstonesClass)}})
+		buried, _, err = m.majority(ctx).counts(ctx, []query{{class: m.class(tombstonesClass)}})
 	}
 	if err != nil {
 		return c, fmt.Errorf("count: %w", err)

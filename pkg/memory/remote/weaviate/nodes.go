@@ -97,19 +97,24 @@ func (m *Memory) majority(ctx context.Context) readers {
 }
 
 // find searches on each of the nodes and returns each object that any of them
-// has found once, those of the first node first.
+// has found once, those of the first node first; of two that differ in their stamps
+// the later one.
 func (r readers) find(ctx context.Context, q query) ([]object, error) {
 	if len(r.nodes) == 1 {
 		return r.nodes[0].find(ctx, q)
 	}
 	lists, err := each(ctx, r.nodes, func(ctx context.Context, n *Memory) ([]object, error) { return n.find(ctx, q) })
 	var all []object
-	seen := map[string]bool{}
+	places := map[string]int{}
 	for _, found := range lists {
 		for _, o := range found {
-			if !seen[o.Additional.ID] {
-				seen[o.Additional.ID] = true
+			at, seen := places[o.Additional.ID]
+			switch {
+			case !seen:
+				places[o.Additional.ID] = len(all)
 				all = append(all, o)
+			case o.Stamp > all[at].Stamp:
+				all[at] = o
 			}
 		}
 	}

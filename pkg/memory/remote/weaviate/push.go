@@ -112,7 +112,8 @@ func (m *Memory) Push(ctx context.Context, b remote.Batch) (r remote.Receipt, er
 		return r, fmt.Errorf("push: %w", err)
 	}
 	if len(b.Records) == 0 {
-		return r, m.register(ctx, b.Host)
+		r.At, err = m.register(ctx, b.Host)
+		return r, err
 	}
 	p := &push{memory: m, host: b.Host, objects: make([]stored, len(b.Records)), ids: make([]string, len(b.Records)), records: map[string]string{}, digests: map[string]string{}, last: map[string]stored{}}
 	agents := map[string]bool{}
@@ -146,6 +147,7 @@ type push struct {
 	records map[string]string // their ids, by id of object
 	digests map[string]string // by id of object
 	last    map[string]stored // that was written, by tenant
+	stamp   int64             // that the host was written with last
 }
 
 // store writes, reads back, and looks last what was forgotten: a tombstone that
@@ -176,6 +178,7 @@ func (p *push) store(ctx context.Context, r *remote.Receipt) error {
 			return err
 		}
 		maps.Copy(there, written)
+		r.At = p.stamp
 		if buried, err = m.buried(ctx, p.ids); err != nil {
 			return err
 		}
@@ -290,11 +293,22 @@ func (p *push) present(ctx context.Context, objects []stored, certain bool) (the
 	return there, gaps, err
 }
 
-func (m *Memory) hostObject(host string) stored {
-	return stored{Class: m.class(namesClass), ID: objectID("host", host), Properties: map[string]any{"name": remote.Storable(host), "kind": "host", "stamp": time.Now().UnixMilli()}}
+func (m *Memory) hostObject(host string, stamp int64) stored {
+	return stored{Class: m.class(namesClass), ID: objectID("host", host), Properties: map[string]any{"name": remote.Storable(host), "kind": "host", "stamp": stamp}}
 }
 
-// register makes a host known.
-func (m *Memory) register(ctx context.Context, host string) error {
-	return m.write(ctx, []stored{m.hostObject(host)})
+// register notes that a host has pushed, and returns when.
+func (m *Memory) register(ctx context.Context, host string) (stamp int64, err error) {
+	stamp = time.Now().UnixMilli()
+	return stamp, m.write(ctx, []stored{m.hostObject(host, stamp)})
+}
+
+// introduce makes a host known that has not pushed yet.
+func (m *Memory) introduce(ctx context.Context, host string) error {
+	hosts, err := m.names(ctx, "host")
+	if err != nil || slices.ContainsFunc(hosts, func(h object) bool { return h.Name == remote.Storable(host) }) {
+		return err
+	}
+	_, err = m.register(ctx, host)
+	return err
 }
