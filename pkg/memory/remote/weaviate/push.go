@@ -203,49 +203,78 @@ func (p *push) store(ctx context.Context, r *remote.Receipt) error {
 // answers does not find in all of its indexes is stored anew; if it is not found
 // then either it is in doubt.
 func (p *push) write(ctx context.Context, fresh, again []stored) (there map[string]bool, err error) {
-	m := p.memory
 	if err := p.writeAnew(ctx, fresh); err != nil {
 		return nil, err
 	}
-	there, gaps, err := p.present(ctx, fresh, true)
+	if there, err = p.found(ctx, fresh); err != nil {
+		return nil, err
+	}
+	if err := p.seal(ctx); err != nil || p.memory.replicas == 1 {
+		return there, err
+	}
+	gaps, err := p.lookAgain(ctx, fresh)
+	if err != nil {
+		return there, err
+	}
+	if err := p.settleAll(ctx, again, gaps); err != nil || len(gaps) == 0 {
+		return there, err
+	}
+	return there, p.memory.noteDoubt(ctx, p.host, recordIDs(p.records, gaps))
+}
+
+// found returns which of the objects that were written are there, and stores those
+// anew that a node does not find.
+func (p *push) found(ctx context.Context, objects []stored) (there map[string]bool, err error) {
+	there, gaps, err := p.present(ctx, objects, true)
 	const pause = 300 * time.Millisecond // a replica may be a little later than the majority
 	for try := 0; err == nil && len(gaps) > 0 && try < 2; try++ {
 		if try == 0 {
 			time.Sleep(pause)
-			err = m.drained(ctx)
-		} else if err = p.writeAnew(ctx, gaps); err != nil {
-			return nil, err
+			err = p.memory.drained(ctx)
+		} else {
+			err = p.writeAnew(ctx, gaps)
 		}
 		if err != nil {
-			break
+			return nil, err
 		}
 		var now map[string]bool
 		now, gaps, err = p.present(ctx, gaps, true)
 		maps.Copy(there, now)
 	}
-	if err == nil {
-		err = p.seal(ctx)
-	}
-	if err != nil || m.replicas == 1 {
-		return there, err
-	}
+	return there, err
+}
+
+// settleAll forgets doubts about objects that were stored again, unless a node
+// still does not find them.
+func (p *push) settleAll(ctx context.Context, again, gaps []stored) error {
 	settled := map[string]bool{}
-	for _, o := range again {
-		settled[p.records[o.ID]] = true
+	for _, id := range recordIDs(p.records, again) {
+		settled[id] = true
 	}
 	for _, id := range recordIDs(p.records, gaps) {
 		delete(settled, id)
 	}
-	if len(settled) > 0 {
-		if err := m.settle(ctx, p.host, slices.Sorted(maps.Keys(settled))); err != nil {
-			return there, err
+	if len(settled) == 0 {
+		return nil
+	}
+	maps.DeleteFunc(p.memory.unindexed, func(id string, _ bool) bool { return settled[id] })
+	return p.memory.settle(ctx, p.host, slices.Sorted(maps.Keys(settled)))
+}
+
+// lookAgain returns what a node does not find after all of it was written out: it
+// was killed before that, and is back already. If one is away all are in doubt.
+func (p *push) lookAgain(ctx context.Context, objects []stored) (gaps []stored, err error) {
+	m := p.memory
+	m.client.forget()
+	now := m.answering(ctx)
+	for node := range m.alive {
+		if !now[node] {
+			m.alive = nil // it is looked at again before the next batch
+			return objects, nil
 		}
 	}
-	maps.DeleteFunc(m.unindexed, func(id string, _ bool) bool { return settled[id] })
-	if len(gaps) > 0 {
-		err = m.noteDoubt(ctx, p.host, recordIDs(p.records, gaps))
-	}
-	return there, err
+	_, gaps, err = p.present(ctx, objects, true)
+	return gaps, err
 }
 
 // present reports which objects are there as they were sent: as many nodes find
