@@ -140,7 +140,7 @@ func (c *Cluster) launch(i int) error {
 		join = append(join, other.Name+":"+other.ports.raft)
 	}
 	process := exec.Command(c.program, "--scheme", "http", "--host", "127.0.0.1", "--port", n.ports.http)
-	process.Env = append(os.Environ(), "DISABLE_TELEMETRY=true", "GO_PROFILING_DISABLE="+cmp.Or(os.Getenv("GO_PROFILING_DISABLE"),"true"), "LOG_LEVEL="+cmp.Or(os.Getenv("WEAVIATE_LOG_LEVEL"), "error"), "LIMIT_RESOURCES=true",
+	process.Env = append(os.Environ(), "DISABLE_TELEMETRY=true", "GO_PROFILING_DISABLE="+cmp.Or(os.Getenv("GO_PROFILING_DISABLE"), "true"), "LOG_LEVEL="+cmp.Or(os.Getenv("WEAVIATE_LOG_LEVEL"), "error"), "LIMIT_RESOURCES=true",
 		"PERSISTENCE_DATA_PATH="+n.dir, "ENABLE_MODULES=backup-filesystem", "BACKUP_FILESYSTEM_PATH="+filepath.Join(filepath.Dir(n.dir), "backups"),
 		"CLUSTER_HOSTNAME="+n.Name, "CLUSTER_BIND_ADDR=127.0.0.1", "CLUSTER_ADVERTISE_ADDR=127.0.0.1", "CLUSTER_IN_LOCALHOST=true",
 		"CLUSTER_GOSSIP_BIND_PORT="+n.ports.gossip, "CLUSTER_DATA_BIND_PORT="+n.ports.data,
