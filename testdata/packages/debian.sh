@@ -6,7 +6,7 @@ man_pages() {
 # A shell in a terminal is given what a person types, and the tabulator.
 bash_tab() {
 	lea "$1" sh -c 'printf "sessctl archive ver\t --quick --js\t\nexit\n" | script -qec "bash --rcfile /etc/bash_completion -i" /dev/null' > "$work/typed" 2>&1
-	grep -q '"schema"' "$work/typed" || { cat "$work/typed" && return 1; }
+	grep -q '"schema' "$work/typed" || { cat "$work/typed" && return 1; }
 }
 zsh_tab() {
 	cat > "$1/tmp/type.zsh" <<'END'
@@ -23,7 +23,7 @@ zpty -r -m z more '*schema*'
 print -r -- "$more"
 END
 	lea "$1" timeout 60 zsh -f /tmp/type.zsh > "$work/typed" 2>&1
-	grep -q '"schema"' "$work/typed" || { cat "$work/typed" && return 1; }
+	grep -q '"schema' "$work/typed" || { cat "$work/typed" && return 1; }
 }
 fish_tab() { lea "$1" fish -c 'complete -C "sessctl archive ver"' | grep -q '^verify'; }
 powershell_parses() {
