@@ -108,6 +108,42 @@ func TestCapabilitiesAreDocumented(t *testing.T) {
 	}
 }
 
+// The table of what can be done has a column for every runtime, which says of
+// changing logs what the runtime declares.
+func TestWhatCanBeDoneIsDocumented(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "docs", "runtimes.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "## What sessctl can and cannot do\n\n")
+	lines := strings.Split(table, "\n")
+	cells := map[string][]string{}
+	for _, line := range lines[:8] {
+		name, rest, _ := strings.Cut(strings.Trim(line, "| "), " | ")
+		cells[name] = strings.Split(rest, " | ")
+	}
+	heads := strings.Split(strings.Trim(lines[0], "| "), " | ")
+	for _, store := range declared(t) {
+		c := store.Capabilities()
+		column := slices.IndexFunc(heads, func(head string) bool { return strings.Contains(head, "`"+store.Runtime()+"`") })
+		if column < 0 {
+			t.Errorf("no column for %s", store.Runtime())
+			continue
+		}
+		small := cells["make the context small (`compact`)"][column]
+		if changes := !slices.Equal(c.Strategies, []session.Strategy{session.StrategyNone}) && c.Annotator == nil; changes != strings.HasPrefix(small, "yes") {
+			t.Errorf("%s declares %v, the page says %q", store.Runtime(), c.Strategies, small)
+		}
+		back := cells["put a log back that is gone (`archive restore`)"][column]
+		if named := strings.Contains(back, "`"+store.Runtime()+"`"); (c.Restorer != nil || c.Depositor != nil) != (strings.HasPrefix(back, "yes") || named) {
+			t.Errorf("%s is put back or not, the page says %q", store.Runtime(), back)
+		}
+		if smaller := cells["make a database smaller (`compact --shrink`)"][column]; (c.Shrinker != nil) != strings.Contains(smaller, "`"+store.Runtime()+"`") {
+			t.Errorf("%s shrinks or not, the page says %q", store.Runtime(), smaller)
+		}
+	}
+}
+
 // The table of README.md names what `compact` does by default.
 func TestCapabilitiesInTheReadme(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "README.md"))

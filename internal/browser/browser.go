@@ -278,7 +278,15 @@ func (b *Browser) Look(ctx context.Context, width int, dark bool) error {
 		return err
 	}
 	scheme := map[bool]string{true: "dark", false: "light"}[dark]
-	return b.Call(ctx, "Emulation.setEmulatedMedia", map[string]any{"features": []any{map[string]any{"name": "prefers-color-scheme", "value": scheme}}}, nil)
+	return b.Call(ctx, "Emulation.setEmulatedMedia", map[string]any{"media": "", "features": []any{map[string]any{"name": "prefers-color-scheme", "value": scheme}}}, nil)
+}
+
+// LookAsPrinted shows the page as it is printed on paper that is width pixels wide.
+func (b *Browser) LookAsPrinted(ctx context.Context, width int) error {
+	if err := b.Look(ctx, width, true); err != nil {
+		return err
+	}
+	return b.Call(ctx, "Emulation.setEmulatedMedia", map[string]any{"media": "print"}, nil)
 }
 
 // Evaluate runs a script on the page and decodes what it returns, which may be a

@@ -95,6 +95,28 @@ func (l looker) page(p page) {
 			l.picture(p, width, dark)
 		}
 	}
+	if p.anchor == "" {
+		l.printed(p)
+	}
+}
+
+// paperWidth is what A4 has between its margins, in pixels.
+const paperWidth = 718
+
+// printed is what must hold of a page on paper: nothing is cut off at the edge,
+// nothing is there that only a pointer can use, and it is dark on white.
+func (l looker) printed(p page) {
+	if err := l.browser.LookAsPrinted(l.ctx, paperWidth); err != nil {
+		l.t.Fatal(err)
+	}
+	if err := l.browser.Open(l.ctx, "file://"+p.path); err != nil {
+		l.t.Fatal(err)
+	}
+	var wrong []string
+	l.evaluate(`[...document.querySelectorAll("table,pre,.chart")].filter(e => e.checkVisibility() && e.getBoundingClientRect().right > innerWidth + 1).map(e => "cut off: " + e.outerHTML.slice(0, 160)).slice(0, 5).concat([...document.querySelectorAll(".tools,nav,.parts")].filter(e => e.checkVisibility()).map(e => "of no use on paper: " + e.outerHTML.slice(0, 120)), getComputedStyle(document.body).backgroundColor === "rgb(255, 255, 255)" ? [] : ["the paper is dark"])`, &wrong)
+	for _, what := range wrong {
+		l.t.Error("printed: " + what)
+	}
 }
 
 // check is what must hold of a page that is open.

@@ -40,7 +40,8 @@ function search() {
 		}
 	});
 	if (CSS.highlights) CSS.highlights.set("found", new Highlight(...ranges));
-	said.textContent = query ? (found === 1 ? "1 message" : found + " messages") : "";
+	const where = "others" in form.dataset ? " on this page; the other pages are not searched" : "";
+	said.textContent = query ? (found === 1 ? "1 message" : found + " messages") + where : "";
 }
 box.addEventListener("input", () => {
 	clearTimeout(timer);
