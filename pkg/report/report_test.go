@@ -263,6 +263,11 @@ func TestPagesSplit(t *testing.T) {
 	if !strings.Contains(files[ranges[1].Name], `rel="next" href="./`+ranges[2].Name+`"`) {
 		t.Error("the second page does not lead to the third")
 	}
+	for name, page := range files { // a search that finds nothing here may find it there
+		if !strings.Contains(page, " data-others hidden>") || !strings.Contains(page, "Search this page") {
+			t.Errorf("%s does not say that the other pages are not searched", name)
+		}
+	}
 }
 
 func TestPageLine(t *testing.T) {
@@ -297,7 +302,7 @@ func TestMessageIsSet(t *testing.T) {
 		`<article class="m assistant" id="L3">`, `<a id="L4"></a><a id="L5"></a>`, "See <code>main.go</code>:", `<pre tabindex="0" data-lang="go"><code>func main() {}</code></pre>`,
 		"<code>never closed</code>", `<summary><b>edit</b> <code>main.go</code></summary>`, `<span class="del">-b`, `<span class="add">+c`, `<dt>deep</dt><dd><code>{"x":1}</code>`,
 		"<code>not json</code>", `<article class="m tool_result failed" id="L6">`, `<summary><b>output, 5 lines</b>`, `<span class="add">+new`, `<article class="m tool_result">`,
-		"Nothing to read",
+		"Nothing to read", "Search this session",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %s", want)
