@@ -130,12 +130,12 @@ func TestWhatCanBeDoneIsDocumented(t *testing.T) {
 			t.Errorf("no column for %s", store.Runtime())
 			continue
 		}
-		small := cells["make the context small (`compact`)"][column]
+		small := cells["make a session small (`compact`)"][column]
 		if changes := !slices.Equal(c.Strategies, []session.Strategy{session.StrategyNone}) && c.Annotator == nil; changes != strings.HasPrefix(small, "yes") {
 			t.Errorf("%s declares %v, the page says %q", store.Runtime(), c.Strategies, small)
 		}
 		back := cells["put a log back that is gone (`archive restore`)"][column]
-		if named := strings.Contains(back, "`"+store.Runtime()+"`"); (c.Restorer != nil || c.Depositor != nil) != (strings.HasPrefix(back, "yes") || named) {
+		if named := strings.Contains(back, "`"+store.Runtime()+"`") && strings.Contains(back, ": yes"); (c.Restorer != nil || c.Depositor != nil) != (strings.HasPrefix(back, "yes") || named) {
 			t.Errorf("%s is put back or not, the page says %q", store.Runtime(), back)
 		}
 		if smaller := cells["make a database smaller (`compact --shrink`)"][column]; (c.Shrinker != nil) != strings.Contains(smaller, "`"+store.Runtime()+"`") {
