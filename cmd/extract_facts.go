@@ -105,9 +105,9 @@ func newExtractFactsCommand(a *app) *cobra.Command {
 		Use:   "extract-facts",
 		Short: "Remember what people said about themselves, their work and decisions",
 		Long: fmt.Sprintf(`Find facts in what was said and store them in memory: preference, background,
-pattern, project, contact and decision. Only what is said outright becomes a fact
-("my name is", "I prefer", "we decided"); each has the line of the log and the
-words that say so. With facts.provider a model finds more, and each of its facts
+pattern, project, contact, decision, environment and deadline. Only what is said
+becomes a fact ("my name is", "then v8 rather than istanbul", "staging is at
+..."); each has the line of the log and the words that say so. With facts.provider a model finds more, and each of its facts
 is compared with the conversation. What looks like a secret is never a fact.
 
 The last %d messages of a session are looked at once it has been idle for five

@@ -108,6 +108,11 @@ func (s *factsSession) list(records []memory.Fact, over map[string]string, known
 				row.Supersedes = append(row.Supersedes, supersededFact{k.ID, k.Text})
 			}
 		}
+		for _, earlier := range records {
+			if over[earlier.ID] == f.ID {
+				row.Supersedes = append(row.Supersedes, supersededFact{earlier.ID, earlier.Text})
+			}
+		}
 		s.Facts = append(s.Facts, row)
 	}
 }
@@ -202,13 +207,19 @@ func runListFacts(ctx context.Context, a *app, o factsOptions) error {
 		if err != nil {
 			return err
 		}
+		replaced, err := replacedFacts(ctx, store, memory.FactFilter{Runtime: a.global.Runtime, Agent: o.Agent})
+		if err != nil {
+			return err
+		}
 		for _, f := range known {
 			if f.Damaged {
 				a.notice(note{Message: "fact " + f.ID + " is damaged and not shown", Hint: "sessctl memory verify says more"})
 				continue
 			}
 			f.ArchivePath = a.moves().Path(f.ArchivePath)
-			list.Facts = append(list.Facts, newFactRow(f))
+			row := newFactRow(f)
+			row.Supersedes = append(row.Supersedes, replaced[f.ID]...)
+			list.Facts = append(list.Facts, row)
 		}
 	}
 	list.Notes = a.notes
@@ -221,6 +232,20 @@ func runListFacts(ctx context.Context, a *app, o factsOptions) error {
 		a.notice(note{Message: "no facts are known", Hint: "sessctl extract-facts --all looks for them"})
 	}
 	return a.renderFactRows(list.Facts)
+}
+
+// replacedFacts are the facts that newer ones have superseded, under the id of
+// what superseded them.
+func replacedFacts(ctx context.Context, store *memory.Store, of memory.FactFilter) (map[string][]supersededFact, error) {
+	of.Superseded = true
+	all, err := store.Facts(ctx, of)
+	replaced := map[string][]supersededFact{}
+	for _, f := range all {
+		if f.Successor != "" && !f.Damaged {
+			replaced[f.Successor] = append(replaced[f.Successor], supersededFact{f.ID, f.Text})
+		}
+	}
+	return replaced, err
 }
 
 // factsReceipt is what is written for each extraction that changed something.

@@ -375,7 +375,7 @@ func quoted(text string) string {
 // factsInput is what memory_facts is asked.
 type factsInput struct {
 	Agent string `json:"agent,omitempty" jsonschema:"only facts of this agent's sessions"`
-	Kind  string `json:"kind,omitempty" jsonschema:"only preference, background, pattern, project, contact or decision"`
+	Kind  string `json:"kind,omitempty" jsonschema:"only preference, background, pattern, project, contact, decision, environment or deadline"`
 }
 
 func (s *mcpServer) facts(ctx context.Context, in factsInput) (string, error) {
@@ -403,6 +403,10 @@ func (s *mcpServer) facts(ctx context.Context, in factsInput) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	replaced, err := replacedFacts(ctx, store, memory.FactFilter{Agent: agent})
+	if err != nil {
+		return "", err
+	}
 	slices.Reverse(known) // newest first
 	l := answerList{most: listBytes - len(session.RecallBegin) - len(session.RecallEnd)}
 	own, _, err := store.ListOwnWords(ctx, memory.OwnWordsFilter{Agent: agent, Category: memory.CategoryFact})
@@ -416,7 +420,11 @@ func (s *mcpServer) facts(ctx context.Context, in factsInput) (string, error) {
 	}
 	for _, f := range known {
 		if !f.Damaged {
-			l.add(fmt.Sprintf("   %s  %s  confidence %.2f  agent %s\n%s\n", time.UnixMilli(f.CreatedAt).UTC().Format(time.DateOnly), visible(f.Kind), f.Confidence, visible(f.Agent), indent(cutMessage(plainText(f.Text)))))
+			text := plainText(f.Text)
+			for _, before := range replaced[f.ID] {
+				text += "\nbefore that, and not so any more: " + plainText(before.Text)
+			}
+			l.add(fmt.Sprintf("   %s  %s  confidence %.2f  agent %s\n%s\n", time.UnixMilli(f.CreatedAt).UTC().Format(time.DateOnly), visible(f.Kind), f.Confidence, visible(f.Agent), indent(cutMessage(text))))
 		}
 	}
 	if l.lines == nil {

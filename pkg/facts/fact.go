@@ -19,11 +19,15 @@ const (
 	Project    Kind = "project"    // what they work on, and with what
 	Contact    Kind = "contact"    // people, and how to reach them
 	Decision   Kind = "decision"   // what was decided
+	// Environment is what work is done on and with: hosts, ports, versions, paths
+	// and accounts, never what opens them.
+	Environment Kind = "environment"
+	Deadline    Kind = "deadline" // when something is due, or happens
 )
 
 // Kinds returns all kinds.
 func Kinds() []Kind {
-	return []Kind{Preference, Background, Pattern, Project, Contact, Decision}
+	return []Kind{Preference, Background, Pattern, Project, Contact, Decision, Environment, Deadline}
 }
 
 // The limits of an extraction (docs/decisions.md D19).
@@ -36,7 +40,7 @@ const (
 
 // Version names the rules by which facts are made and checked. A session that
 // was looked at by other rules is looked at again.
-const Version = "facts-1"
+const Version = "facts-2"
 
 // Fact is one thing that was said.
 type Fact struct {
@@ -262,13 +266,19 @@ func relate(x, known Fact) relation {
 	if x.Topic != "" && known.Topic != "" && x.Topic != topicIs {
 		return byTopic(x, known)
 	}
-	if over := withVerbs(x.Instead); len(over) > 0 && (changeable(known.Kind) || len(over) > 1) && within(over, withVerbs(known.Text)) && known.Instead == "" {
+	if x.ends(known) || known.Time > x.Time && known.ends(x) {
 		return corrects
 	}
 	if x.Kind != known.Kind {
 		return unrelated
 	}
 	return byWords(stems(x.Text), stems(known.Text), negated(x.Text) != negated(known.Text))
+}
+
+// ends tells whether a fact says that another is over.
+func (f Fact) ends(other Fact) bool {
+	over := withVerbs(f.Instead)
+	return len(over) > 0 && (changeable(other.Kind) || len(over) > 1) && within(over, withVerbs(other.Text)) && other.Instead == ""
 }
 
 func byTopic(x, known Fact) relation {
@@ -283,7 +293,7 @@ func byTopic(x, known Fact) relation {
 
 // changeable kinds are those that "we moved from X" can end.
 func changeable(k Kind) bool {
-	return k == Decision || k == Project || k == Preference || k == Pattern
+	return k == Decision || k == Project || k == Preference || k == Pattern || k == Environment
 }
 
 func byWords(x, known []string, opposite bool) relation {

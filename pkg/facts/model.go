@@ -30,7 +30,7 @@ const instructions = `List what the person says about themselves, other people, 
 
 Write {"facts": [...]}, each fact an object with
   "fact": one sentence in the third person that can be understood alone, in the language of the conversation, without a word that the conversation does not have
-  "category": one of preference, background, pattern, project, contact, decision
+  "category": one of preference, background, pattern, project, contact, decision, environment, deadline
   "confidence": 0.9 or more if it is said outright, 0.7 to 0.9 if it clearly follows, less if not or if it holds only for a time
   "message": the number of the message that says so
   "quote": the words of that message that say so, letter by letter

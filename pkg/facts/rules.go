@@ -32,22 +32,49 @@ func Offline(messages []Message, confidence float64) ([]Fact, []Refusal) {
 func explicit(messages []Message) ([]Fact, []Refusal) {
 	var found []Fact
 	var refused []Refusal
+	asked := ""
 	for _, m := range messages {
-		for _, s := range sentences(m.Text) {
-			for _, c := range s.clauses() {
-				f, ok := match(m, s, c)
-				if !ok {
-					continue
+		for i, s := range sentences(m.Text) {
+			facts, no := outright(m, s)
+			if len(facts)+len(no) == 0 { // nothing was said outright
+				if i > 0 {
+					asked = ""
 				}
-				if why := objection(f, c); why != "" {
-					refused = append(refused, Refusal{Line: m.Line, Reason: why})
-					continue
-				}
-				found = append(found, f)
+				facts, no = atWork(m, s, asked)
 			}
+			found, refused = append(found, facts...), append(refused, no...)
 		}
+		asked = questionOf(m)
 	}
 	return slices.DeleteFunc(found, func(f Fact) bool { return slices.ContainsFunc(found, f.named) }), refused
+}
+
+// outright returns what a sentence says outright.
+func outright(m Message, s sentence) (found []Fact, refused []Refusal) {
+	for _, c := range s.clauses() {
+		f, ok := match(m, s, c)
+		if !ok {
+			continue
+		}
+		if why := objection(f, c); why != "" {
+			refused = append(refused, Refusal{Line: m.Line, Reason: why})
+			continue
+		}
+		found = append(found, f)
+	}
+	return found, refused
+}
+
+// questionOf is the question with which the agent ended a message, or "".
+func questionOf(m Message) string {
+	if m.Role == session.RoleUser {
+		return ""
+	}
+	all := sentences(m.Text)
+	if len(all) == 0 || !all[len(all)-1].question {
+		return ""
+	}
+	return all[len(all)-1].text
 }
 
 // The topics of who somebody is. "I'm German" is no name.

@@ -44,7 +44,7 @@ CREATE TABLE IF NOT EXISTS extractions (
 // Fact is a record of the category fact and what it says.
 type Fact struct {
 	Record
-	Kind       string  // preference, background, pattern, project, contact or decision
+	Kind       string  // preference, background, pattern, project, contact, decision, environment or deadline
 	Confidence float64 // 0 to 1
 	Quote      string  // the words of the source that say so
 	Speaker    string  // who said them: user or assistant

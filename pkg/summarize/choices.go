@@ -10,24 +10,14 @@ import (
 // chosen takes what a person says to an agent's question for a decision: the
 // agent offered, the person chose. asked is that question, "" if there was none.
 func (e *Extractive) chosen(line int, text []byte, asked string) {
-	question, offered := strings.CutPrefix(asked, askedLast)
-	first := firstLine(text)
-	if !offered || len(text) > 600 || len(first) == 0 || first[0] == '/' || bytes.Contains(text, []byte("```")) || bytes.HasSuffix(bytes.TrimSpace(first), []byte("?")) || !offers(strings.ToLower(question)) {
+	question, found := strings.CutPrefix(asked, askedLast)
+	choice, ok := Answer(question, string(cut(text, 1024)))
+	if !found || !ok || bytes.Contains(text, []byte("```")) {
 		return
-	}
-	e.lower = appendLower(e.lower[:0], first)
-	if containsAny(e.lower, []string{"i don't know", "don't know", "need to think", "not sure", "let me think", "here, ", "here is", "ask "}) || corrects(e.lower) || !takesUp(e.lower, strings.ToLower(question)) {
-		return
-	}
-	if n := wordCount(first); n <= 3 && !bytes.ContainsAny(first, "0123456789") && agrees(e.lower) {
-		return // "yes": what came of it is told
 	}
 	e.turn.chose = true
-	c := e.candidate(line, first, sentenceRunes, enough+3)
-	c.person, c.reply = true, e.replied
-	if wordCount(first) < 12 {
-		c.text += answerTo + oneLine(question, 140) + ")"
-	}
+	c := e.candidate(line, firstLine(text), sentenceRunes, enough+3)
+	c.text, c.person, c.reply = choice, true, e.replied
 	e.said[decision].replace(c)
 }
 
@@ -323,4 +313,31 @@ func (e *Extractive) turning() []statement {
 		}
 	}
 	return all
+}
+
+// Answer tells whether what a person said first, in answer to a question of the
+// agent, is a choice: the question offered something, and the answer takes it up
+// with more than a yes. It returns the first line of the answer, with the question
+// where the answer says little without it.
+func Answer(question, answer string) (choice string, ok bool) {
+	first := firstLine([]byte(answer))
+	lower := bytes.ToLower(first)
+	switch {
+	case !strings.HasSuffix(question, "?") || !offers(strings.ToLower(question)) || len(first) == 0 || first[0] == '/' || len(answer) > 600:
+		return "", false
+	case bytes.HasSuffix(first, []byte("?")) || corrects(lower) || !takesUp(lower, strings.ToLower(question)) || containsAny(lower, undecided()):
+		return "", false
+	case wordCount(first) <= 3 && !bytes.ContainsAny(first, "0123456789") && agrees(lower):
+		return "", false
+	}
+	choice = oneLine(string(first), sentenceRunes)
+	if wordCount(first) < 12 {
+		choice += answerTo + oneLine(question, 140) + ")"
+	}
+	return choice, true
+}
+
+// undecided are the words of an answer that chooses nothing.
+func undecided() []string {
+	return []string{"i don't know", "don't know", "need to think", "not sure", "let me think", "here, ", "here is", "ask ", "i was ", "i meant", "referring to", "go ahead", "proceed", "sounds good", "continue"}
 }

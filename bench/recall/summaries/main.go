@@ -255,8 +255,7 @@ func printFacts(ctx context.Context, out *bytes.Buffer, all []*script, verbose s
 		if err != nil {
 			return err
 		}
-		sum := sums[laterHalf(s)]
-		sum.made, sum.right, sum.wanted, sum.reached = sum.made+x.made, sum.right+x.right, sum.wanted+x.wanted, sum.reached+x.reached
+		sums[laterHalf(s)].plus(x)
 		if verbose == "" || verbose == s.name {
 			fmt.Fprintf(out, "| %s%s | %s |\n", s.name, map[bool]string{true: " (held back)"}[laterHalf(s)], x.row())
 		}
@@ -273,6 +272,11 @@ func printFacts(ctx context.Context, out *bytes.Buffer, all []*script, verbose s
 		fmt.Fprintf(out, "| **four sessions** | %s |\n| **four held back** | %s |\n", sums[false].row(), sums[true].row())
 	}
 	return nil
+}
+
+// plus adds the counts of another session.
+func (x *extracted) plus(o extracted) {
+	x.made, x.right, x.wanted, x.reached = x.made+o.made, x.right+o.right, x.wanted+o.wanted, x.reached+o.reached
 }
 
 func (x extracted) row() string {
