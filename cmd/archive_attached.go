@@ -63,6 +63,12 @@ func attachmentOf(ctx context.Context, archives *archive.Store, runtime, hash st
 	return all[i], true, nil
 }
 
+// isAttachment reports whether an archive is of a file that records name by its
+// hash.
+func isAttachment(e archive.Entry) bool {
+	return traitsOf(e.Runtime).Attached != nil && e.Kind == string(session.KindOutput) && e.Session == e.SHA256
+}
+
 // attachedTo lists the hashes of the files that an archived log names.
 func attachedTo(ctx context.Context, archives *archive.Store, e archive.Entry) ([]string, error) {
 	list := traitsOf(e.Runtime).Attached

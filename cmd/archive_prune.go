@@ -263,6 +263,9 @@ func (p *pruner) decide(ctx context.Context) (err error) {
 		return err
 	}
 	p.rules.Needed = func(e archive.Entry) string {
+		if isAttachment(e) {
+			return "records of archived sessions may name it"
+		}
 		ref := session.Ref{Runtime: e.Runtime, Agent: e.Agent, ID: e.Session, Key: e.Key}
 		return cmp.Or(needs.KeepsArchive(e.ID, ref), pinned.keeps(ref))
 	}

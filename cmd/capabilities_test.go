@@ -157,7 +157,7 @@ func TestCapabilitiesInTheReadme(t *testing.T) {
 	for runtime, row := range map[string]string{
 		"openclaw": "| OpenClaw up to", "pi": "| pi |", "annabelle": "| Annabelle", "macstats": "| mac-stats", "yarnnn": "| YARNNN",
 		"claude": "| Claude Code, Codex", "codex": "| Claude Code, Codex", "gemini": "| Claude Code, Codex",
-		"opencode": "| OpenCode, Kilo", "omp": "| oh-my-pi", "kilo": "| OpenCode, Kilo", "copilot": "| GitHub Copilot", "hermes": "| Hermes", "qwen": "| Claude Code, Codex",
+		"opencode": "| OpenCode, Kilo", "omp": "| oh-my-pi", "kilo": "| OpenCode, Kilo", "copilot": "| GitHub Copilot", "hermes": "| Hermes", "qwen": "| Qwen Code",
 	} {
 		i := slices.IndexFunc(runtimes(), func(k runtimeKind) bool { return k.name == runtime })
 		by := runtimes()[i].open(t.TempDir(), config{}).Capabilities().Strategies[0]

@@ -29,6 +29,8 @@ const (
 	runtimeN8N         runtimeName = "n8n"
 	runtimeOpenCode    runtimeName = "opencode"
 	runtimeKilo        runtimeName = "kilo"
+	runtimeOMP         runtimeName = "omp"
+	runtimeQwen        runtimeName = "qwen"
 )
 
 // npmPackage is a package of one version, in a directory of its own.
@@ -61,6 +63,8 @@ func packages() map[runtimeName]npmPackage {
 		runtimeGemini:   {"@google/gemini-cli", "0.61.0"},
 		runtimeOpenCode: {"opencode-ai", "1.18.33"},
 		runtimeKilo:     {"@kilocode/cli", "7.7.7"},
+		runtimeOMP:      {"@oh-my-pi/pi-coding-agent", "18.2.3"},
+		runtimeQwen:     {"@qwen-code/qwen-code", "0.24.4"},
 
 		runtimeN8N: {"n8n", "1.123.81"}, // no runtime, but what contrib/n8n is for
 	}
@@ -127,6 +131,9 @@ func fetch(ctx context.Context, cache string, p npmPackage, node string) (string
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute)
 	defer cancel()
 	steps := [][]string{{"install", "--prefix", dir, "--no-audit", "--no-fund", "--loglevel=error", p.name + "@" + p.version}}
+	if p.name == "@oh-my-pi/pi-coding-agent" { // it runs on Bun
+		steps[0] = append(steps[0], "bun@1.4.5")
+	}
 	if p.name == "n8n" {
 		if steps, err = n8nInstall(dir, p); err != nil {
 			return "", err

@@ -127,6 +127,8 @@ func scenarios() []scenario {
 		{"pi 0.73 hooks", runtimePiNewer, playPiHooks},
 		{"openclaw hooks", runtimeOpenClaw, playOpenClawHooks},
 		{"openclaw 2026.9 hooks", runtimeOpenClaw9, playOpenClawHooks},
+		{"omp", runtimeOMP, playOMP},
+		{"qwen", runtimeQwen, playQwen},
 		{"openclaw stopped", runtimeOpenClaw, playStopped},
 		{"openclaw undo", runtimeOpenClaw, playUndo},
 		{"openclaw overlay", runtimeOpenClaw, playOverlay},

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -216,26 +215,14 @@ func adapt(w *bytes.Buffer, raw []byte, parent string) error {
 	if err != nil {
 		return err
 	}
-	at := 0
-	for _, e := range edits {
-		w.Write(raw[at:e.from])
-		w.WriteString(e.value)
-		at = e.to
-	}
-	w.Write(raw[at:])
+	w.Write(jsonl.AppendEdited(nil, raw, edits))
 	return nil
-}
-
-// edit is a value of a record that becomes another one.
-type edit struct {
-	from, to int
-	value    string
 }
 
 // adaptions lists what adapt changes, in order. There is nothing to change in
 // a record without a parentId: it is no entry of a tree.
-func adaptions(raw []byte, parent string) ([]edit, error) {
-	top, err := members(raw, 0, len(raw))
+func adaptions(raw []byte, parent string) ([]jsonl.Edit, error) {
+	top, err := jsonl.Members(raw, 0, len(raw))
 	if err != nil {
 		return nil, err
 	}
@@ -243,67 +230,20 @@ func adaptions(raw []byte, parent string) ([]edit, error) {
 	if parent != "" {
 		value = string(jsonl.AppendQuoted(nil, parent))
 	}
-	var edits []edit
+	var edits []jsonl.Edit
 	for _, m := range top {
-		if m.key == "parentId" {
-			edits = append(edits, edit{m.from, m.to, value})
+		if m.Key == "parentId" {
+			edits = append(edits, jsonl.Edit{From: m.From, To: m.To, Value: value})
 		}
 	}
 	if len(edits) == 0 {
 		return nil, nil
 	}
-	for _, m := range slices.Concat(within(raw, top, "message", "usage")...) {
-		if c := raw[m.from]; c >= '0' && c <= '9' {
-			edits = append(edits, edit{m.from, m.to, "0"})
+	for _, m := range jsonl.Within(raw, top, "message", "usage") {
+		if c := raw[m.From]; c >= '0' && c <= '9' {
+			edits = append(edits, jsonl.Edit{From: m.From, To: m.To, Value: "0"})
 		}
 	}
-	slices.SortFunc(edits, func(a, b edit) int { return a.from - b.from })
+	slices.SortFunc(edits, func(a, b jsonl.Edit) int { return a.From - b.From })
 	return edits, nil
-}
-
-// within returns the members of the objects at a path.
-func within(raw []byte, top []member, path ...string) [][]member {
-	level := [][]member{top}
-	for _, key := range path {
-		var next [][]member
-		for _, m := range slices.Concat(level...) {
-			if m.key != key {
-				continue
-			}
-			if inner, err := members(raw, m.from, m.to); err == nil {
-				next = append(next, inner)
-			}
-		}
-		level = next
-	}
-	return level
-}
-
-// member is a member of an object, and where its value stands in the record.
-type member struct {
-	key      string
-	from, to int
-}
-
-// members lists the members of the object that stands at raw[from:to].
-func members(raw []byte, from, to int) ([]member, error) {
-	dec := json.NewDecoder(bytes.NewReader(raw[from:to]))
-	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
-		return nil, errors.Join(errors.New("not an object"), err)
-	}
-	var all []member
-	for dec.More() {
-		key, err := dec.Token()
-		if err != nil {
-			return nil, fmt.Errorf("read a record: %w", err)
-		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return nil, fmt.Errorf("read a record: %w", err)
-		}
-		end := from + int(dec.InputOffset())
-		name, _ := key.(string)
-		all = append(all, member{name, end - len(value), end})
-	}
-	return all, nil
 }

@@ -15,7 +15,7 @@ func Traits() session.Traits {
 // Capabilities implements [session.Store].
 func (s *Store) Capabilities() session.Capabilities {
 	return session.Capabilities{
-		Traits: Traits(), Strategies: []session.Strategy{session.StrategyNone},
-		Liveness: s, Adviser: s, Counter: s, Restorer: s,
+		Traits: Traits(), Strategies: []session.Strategy{session.StrategyTrim},
+		Liveness: s, Trigger: s, Adviser: s, Counter: s, Trimmer: s, Shortener: s, Disposer: s, Restorer: s,
 	}
 }

@@ -241,7 +241,7 @@ func (d *decoder) outcome(m *session.Message) {
 		whole = d.display(m)
 	}
 	m.IsError = m.IsError || m.HasExit && m.ExitCode != 0
-	if d.unsent && len(whole) > 0 {
+	if d.unsent && len(whole) > 0 && string(whole) != takenOut {
 		m.AddUnsent(bytes.Clone(whole))
 	}
 }

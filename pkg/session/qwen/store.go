@@ -11,7 +11,10 @@ import (
 
 // Store is one home directory of Qwen Code, a [session.Store]. It holds nothing
 // open and may be used by several goroutines at once.
-type Store struct{ logfile.Logs }
+type Store struct {
+	logfile.Logs
+	changes logfile.RotatingLogs // of the same logs
+}
 
 // depth is how many directories a log lies below the projects at most.
 const depth = 3
@@ -27,6 +30,7 @@ func Open(root string) *Store {
 		Locate: locate,
 	}
 	s.ReadAll = s.Scan
+	s.changes = logfile.RotatingLogs{Logs: s.Logs}
 	return s
 }
 

@@ -1,0 +1,258 @@
+package qwen
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/sessctl/sessctl/pkg/jsonl"
+	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
+)
+
+// What a resume needs was compared with the program itself (docs/formats.md,
+// "qwen"). A line goes only if its type is named here; every other one stays, and
+// a log with a line that is not understood stays as it is.
+
+// summedUp are the subtypes of system records that go with what a compression
+// takes the place of. The last snapshot stays.
+var summedUp = map[string]bool{"ui_telemetry": true, "attribution_snapshot": true, "chat_compression": true}
+
+// takenOut stands in the place of what was on the screen.
+const takenOut = "[taken out by sessctl: the archive has it]"
+
+// leastShown is the length, in bytes, from which an output on the screen is taken
+// out.
+const leastShown = 512
+
+// trimming is what is to be taken out of a log.
+type trimming struct {
+	lineage *session.Lineage
+	kinds   []kind
+	sums    []bool // of records, whether a compression takes their place
+	snaps   []bool // of records, whether they are a snapshot
+	goes    []bool
+	screen  int // before this record outputs on the screen go
+}
+
+// look reads a log and decides what goes. It returns an error that wraps
+// [session.ErrUnsupported] for a log with a line that is not understood.
+func look(ctx context.Context, log io.Reader) (*trimming, error) {
+	t := &trimming{lineage: session.NewLineage()}
+	var d decoder
+	err := jsonl.NewReader(log, jsonl.Options{}).Each(ctx, func(l jsonl.Line) error {
+		if len(bytes.TrimSpace(l.Raw)) == 0 {
+			return nil
+		}
+		if err := d.decode(l.Raw); err != nil || !l.Complete || l.NULBytes > 0 || d.record.kind == foreign || d.record.kind == unknown {
+			return fmt.Errorf("%w: its line %d is no record that is known", session.ErrUnsupported, l.Number)
+		}
+		return t.take(&d)
+	})
+	if err != nil {
+		return nil, err
+	}
+	t.decide()
+	return t, nil
+}
+
+// take notes one record.
+func (t *trimming) take(d *decoder) error {
+	r := &d.record
+	if err := t.lineage.Add(string(r.id), string(r.parent)); err != nil {
+		return err
+	}
+	said := r.kind == user || r.kind == assistant || r.kind == toolResult
+	t.kinds = append(t.kinds, r.kind)
+	t.sums = append(t.sums, said && len(r.subtype) == 0 || string(r.name) == "system" && summedUp[string(r.subtype)])
+	t.snaps = append(t.snaps, string(r.subtype) == "attribution_snapshot")
+	if r.kind == user && string(r.provenance) == "real_user" {
+		t.screen = len(t.kinds) - 1
+	}
+	return nil
+}
+
+// decide says what goes: on the way to the last record, what the last compression
+// takes the place of. The first question stays, by which Qwen lists the session.
+func (t *trimming) decide() {
+	t.goes = make([]bool, t.lineage.Len())
+	path := t.lineage.Path()
+	last := -1
+	for at, i := range path {
+		if t.kinds[i] == compression {
+			last = at
+		}
+	}
+	if last < 0 {
+		return
+	}
+	first, snap := true, -1
+	for _, i := range path {
+		if t.snaps[i] {
+			snap = i
+		}
+	}
+	for _, i := range path[:last] {
+		if t.kinds[i] == user && first {
+			first = false
+			continue
+		}
+		t.goes[i] = t.sums[i] && i != snap
+	}
+}
+
+// write writes what stays of a log: every record hangs on the nearest one that
+// stays, and every other byte of it is what it was.
+func (t *trimming) write(ctx context.Context, w io.Writer, log io.ReaderAt, size int64) error {
+	record := -1
+	return jsonl.NewReader(io.NewSectionReader(log, 0, size), jsonl.Options{}).Each(ctx, func(l jsonl.Line) error {
+		if len(bytes.TrimSpace(l.Raw)) == 0 {
+			return nil
+		}
+		if record++; record >= len(t.goes) {
+			return io.ErrUnexpectedEOF // it grew while it was read
+		}
+		if t.goes[record] {
+			return nil
+		}
+		return t.line(w, io.NewSectionReader(log, l.Offset, l.Length), record)
+	})
+}
+
+// line writes one record that stays.
+func (t *trimming) line(w io.Writer, whole *io.SectionReader, record int) error {
+	parent, moved := t.lineage.Parent(record, func(i int) bool { return t.goes[i] })
+	shown := t.kinds[record] == toolResult && record < t.screen
+	if !moved && !shown {
+		_, err := io.Copy(w, whole)
+		return err
+	}
+	if whole.Size() > maxLine {
+		return fmt.Errorf("%w: its record %d is longer than %d bytes", session.ErrUnsupported, record+1, maxLine)
+	}
+	raw, err := io.ReadAll(whole)
+	if err != nil {
+		return fmt.Errorf("read the log: %w", err)
+	}
+	top, err := jsonl.Members(raw, 0, len(raw))
+	if err != nil {
+		return fmt.Errorf("%w: its record %d: %w", session.ErrUnsupported, record+1, err)
+	}
+	var edits []jsonl.Edit
+	for _, m := range top {
+		if moved && m.Key == "parentUuid" {
+			edits = append(edits, jsonl.Edit{From: m.From, To: m.To, Value: quoted(parent)})
+		}
+	}
+	if shown {
+		edits = append(edits, screenEdits(raw, top)...)
+	}
+	slices.SortFunc(edits, func(a, b jsonl.Edit) int { return a.From - b.From })
+	_, err = w.Write(jsonl.AppendEdited(nil, raw, edits))
+	return err
+}
+
+// maxLine is the longest line, in bytes, in which something is changed.
+const maxLine = 256 << 20
+
+func quoted(id string) string {
+	if id == "" {
+		return "null"
+	}
+	return string(jsonl.AppendQuoted(nil, id))
+}
+
+// screenEdits take out what was on the screen: a long text, or all that a command
+// printed. What else is there, the change of a file say, stays.
+func screenEdits(raw []byte, top []jsonl.Member) (edits []jsonl.Edit) {
+	out := func(m jsonl.Member) {
+		if raw[m.From] == '"' && m.To-m.From > leastShown {
+			edits = append(edits, jsonl.Edit{From: m.From, To: m.To, Value: quoted(takenOut)})
+		}
+	}
+	for _, m := range jsonl.Within(raw, top, "toolCallResult") {
+		if m.Key != "resultDisplay" {
+			continue
+		}
+		out(m)
+		inner, err := jsonl.Members(raw, m.From, m.To)
+		if err != nil || !slices.ContainsFunc(inner, func(m jsonl.Member) bool {
+			return m.Key == "type" && string(raw[m.From:m.To]) == `"shell_result"`
+		}) {
+			continue
+		}
+		for _, m := range inner {
+			if m.Key == "output" || m.Key == "text" {
+				out(m)
+			}
+		}
+	}
+	return edits
+}
+
+// trim writes what stays of the log.
+func trim(ctx context.Context, w io.Writer, log io.ReaderAt, size int64) error {
+	t, err := look(ctx, io.NewSectionReader(log, 0, size))
+	if err != nil {
+		return err
+	}
+	return t.write(ctx, w, log, size)
+}
+
+// least is how much of a log must go for a change to be worth it: a tenth.
+const least = 10
+
+// PlanTrim implements [session.Trimmer].
+func (s *Store) PlanTrim(ctx context.Context, request session.ShortenRequest) (session.Shortening, error) {
+	rotation, err := s.changes.PlanRotation(ctx, request.Ref, request.Snapshot, request.Now)
+	if err != nil {
+		return session.Shortening{}, err
+	}
+	log, _, err := s.OpenLog(request.Ref)
+	if err != nil {
+		return session.Shortening{}, err
+	}
+	defer log.Close()
+	size := request.Snapshot.Size
+	plan := session.Shortening{Rotation: rotation}
+	plan.After, err = logfile.Proof(func(w io.Writer) error { return trim(ctx, w, log, size) })
+	if errors.Is(err, session.ErrUnsupported) {
+		err = fmt.Errorf("%s: %w", request.Ref.Path, err)
+	}
+	if err == nil && size-plan.After.Size < size/least {
+		err = fmt.Errorf("%w: Qwen Code needs %d of its %d bytes to go on (/compress in the session first)", session.ErrNothingToTrim, plan.After.Size, size)
+	}
+	return plan, err
+}
+
+// Shorten implements [session.Shortener]. The log keeps its time: `qwen -c` goes
+// on with the session that was used last.
+func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
+	change, err := s.changes.OpenChange(plan)
+	if err != nil {
+		return err
+	}
+	defer change.Dir.Close()
+	change.KeepTime = true
+	return change.Replace(ctx, func(w io.Writer, old *os.File) error { return trim(ctx, w, old, plan.Snapshot.Size) })
+}
+
+// Dispose implements [session.Disposer].
+func (s *Store) Dispose(ctx context.Context, r session.Rotation) error {
+	return s.changes.Dispose(ctx, r)
+}
+
+// dueBytes is the size from which a session is trimmed in a run over all of them.
+const dueBytes = 4 << 20
+
+// Due implements [session.Trigger]: the log grows beyond the context.
+func (s *Store) Due(_ context.Context, q session.DueQuestion) (bool, string, error) {
+	if q.Asked || q.Requested || q.Ref.Bytes >= dueBytes {
+		return true, "", nil
+	}
+	return false, fmt.Sprintf("its log has %d bytes, due from %d", q.Ref.Bytes, dueBytes), nil
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// playOMP has oh-my-pi go on after a summary, after a session was deleted and
+// restored, and after it was started fresh.
+func playOMP(ctx context.Context, s *stage) {
+	work, agent := filepath.Join(s.home, "work"), filepath.Join(s.home, ".omp", "agent")
+	s.must("make directories", errors.Join(os.MkdirAll(work, 0o700), os.MkdirAll(agent, 0o700)))
+	s.must("write a configuration", writeFile(filepath.Join(agent, "models.yml"), object{"providers": object{"mock": object{
+		"baseUrl": s.model.url(), "api": "openai-completions", "apiKey": "none", "models": []object{piModel(modelName)},
+	}}})) // JSON is YAML
+	turn := func(say string, args ...string) {
+		_, err := s.output(ctx, work, filepath.Join(s.runtime.bin, "omp"), append([]string{"--model", "mock/" + modelName, "--no-lsp", "--no-title", "--auto-approve", "-p", say}, args...)...)
+		s.must("a turn of omp", err)
+	}
+	turn("Plan the bakery week. " + strings.Repeat("The mill sends spelt on Monday and rye on Thursday. ", 100))
+	turn("Which supplier has the best rye?", "-c")
+	turn("Who opens on Saturday?", "-c")
+	same(s, "three turns are one session", s.users(), 3)
+	log, before := s.theLog("sessions of omp", filepath.Join(agent, "sessions", "*", "*.jsonl"))
+	same(s, "a session that was just written is busy: exit 75", s.compact(ctx, "--all", "--force").exit, 75)
+
+	time.Sleep(shortQuiet)
+	_, err := s.output(ctx, s.home, s.sessctl, "archive", "--all", "--remember")
+	s.must("archive it", err)
+	sent := s.sent()
+	s.must("delete it", os.Remove(log))
+	_, err = s.output(ctx, s.home, s.sessctl, "archive", "restore", s.archives(ctx)[0])
+	s.must("restore it", err)
+	now, err := os.ReadFile(log)
+	same(s, "it comes back as it was", err == nil && bytes.Equal(now, before), true)
+	turn("And on Sunday?", "-c")
+	s.goesOnFrom(sent)
+
+	time.Sleep(shortQuiet)
+	done := s.compact(ctx, "--all", "--force", "--strategy", "overlay", "--keep-recent-tokens", "25", "--quiet-period", shortQuiet.String())
+	s.became("older turns are summed up", done, "compacted")
+	turn("Who closes?", "-c")
+	same(s, "the next turn sees the summary, a kept turn, and the new one", s.users(), 3)
+	time.Sleep(shortQuiet)
+	done = s.compact(ctx, "--all", "--force", "--strategy", "rotate", "--quiet-period", shortQuiet.String())
+	s.became("it is started fresh", done, "compacted")
+	turn("Plan the next week", "-c")
+	same(s, "the next turn is fresh", s.users(), 1)
+}
+
+// playQwen has Qwen Code go on after what it does not send was taken out of its
+// session, and after that was taken back.
+func playQwen(ctx context.Context, s *stage) {
+	work, home := filepath.Join(s.home, "work"), filepath.Join(s.home, ".qwen")
+	s.must("make directories", errors.Join(os.MkdirAll(work, 0o700), os.MkdirAll(home, 0o700)))
+	s.must("write settings", writeFile(filepath.Join(home, "settings.json"), object{
+		"security": object{"auth": object{"selectedType": "openai"}}, "telemetry": object{"enabled": false},
+		"privacy": object{"usageStatisticsEnabled": false}, "general": object{"enableAutoUpdate": false, "disableAutoUpdate": true},
+	}))
+	turn := func(say string, args ...string) {
+		c := s.command(ctx, work, filepath.Join(s.runtime.bin, "qwen"), append([]string{"-y", "-p", say}, args...)...)
+		c.Env = append(c.Env, "OPENAI_API_KEY=none", "OPENAI_BASE_URL="+s.model.url(), "OPENAI_MODEL="+modelName)
+		out, err := c.CombinedOutput()
+		if err != nil {
+			err = fmt.Errorf("%w: %s", err, lastLines(string(out)))
+		}
+		s.must("a turn of qwen", err)
+	}
+	const count = "Count.\nCALL run_shell_command {\"command\": \"seq 1 9000\", \"description\": \"count\", \"is_background\": false}"
+	turn("Plan the bakery week")
+	turn(count, "-c")
+	turn("Which supplier has the best rye?", "-c")
+	turn("Who opens on Saturday?", "-c")
+	log, before := s.theLog("sessions of qwen", filepath.Join(home, "projects", "*", "chats", "*.jsonl"))
+	same(s, "a session that was just written is busy: exit 75", s.compact(ctx, "--all", "--force").exit, 75)
+	sent := s.sent()
+
+	time.Sleep(shortQuiet)
+	open, err := os.OpenFile(log, os.O_APPEND|os.O_WRONLY, 0)
+	s.must("have it open, as a running qwen has", err)
+	same(s, "a session that somebody has open is busy: exit 75", s.compact(ctx, "--all", "--force", "--quiet-period", shortQuiet.String()).exit, 75)
+	s.must("close it", open.Close())
+	done := s.compact(ctx, "--all", "--force", "--quiet-period", shortQuiet.String())
+	s.became("what is not sent is taken out", done, "compacted")
+	same(s, "every line is in the archive", contains(done.archive(), before), true)
+	now, err := os.ReadFile(log)
+	same(s, "the log is less than half as large", err == nil && len(now) < len(before)/2, true)
+	turn("And on Sunday?", "-c")
+	s.goesOnFrom(sent)
+
+	_, err = s.output(ctx, s.home, s.sessctl, "compact", "--undo", done.receipt(), "--force", "--quiet-period", "1ms")
+	s.must("undo", err)
+	now, err = os.ReadFile(log)
+	same(s, "an undo brings it back", err == nil && bytes.Equal(now, before), true)
+}
+
+// theLog is the one log that a pattern finds, and what is in it.
+func (s *stage) theLog(what, pattern string) (path string, text []byte) {
+	found, err := filepath.Glob(pattern)
+	if err == nil && len(found) != 1 {
+		err = fmt.Errorf("there are %d", len(found))
+	}
+	s.must("look for "+what, err)
+	text, err = os.ReadFile(found[0])
+	s.must("read the log", err)
+	return found[0], text
+}
+
+// sent is what the model was sent last.
+func (s *stage) sent() []message {
+	_, last := s.model.requests()
+	return slices.Clone(last.said)
+}
+
+// goesOnFrom checks that what the model was sent last begins with what it was sent
+// before.
+func (s *stage) goesOnFrom(before []message) {
+	now := s.sent()
+	same(s, "the context is what it was, and the new turn", len(now) > len(before) && slices.Equal(now[:len(before)], before), true)
+}
