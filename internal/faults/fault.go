@@ -268,10 +268,12 @@ func excused(calls []crashloop.Call, c crashloop.Call) string {
 		return "the lock is held without the note of who holds it"
 	case strings.Contains(c.Path, "/managers/"), strings.Contains(c.Path, "/timers.target.wants"), strings.Contains(c.Path, "/.local/share/systemd"):
 		return "it is of another program, which is asked afterwards whether it does as it was told"
-	case strings.HasSuffix(c.Path, "/memory.db-shm"):
+	case strings.HasSuffix(c.Path, "/memory.db-shm"), strings.HasSuffix(c.Path, "/home/.hermes/state.db-shm"):
 		return "SQLite builds its shared memory anew from the log"
 	case c.Name == "fsync" && strings.HasSuffix(c.Path, "/memory"):
 		return "SQLite does not insist on the directory entry of its journal; memory can be rebuilt"
+	case c.Name == "fsync" && strings.HasSuffix(c.Path, "/home/.hermes"):
+		return "SQLite does not insist on the directory entry of its log, which is taken into the database before the run ends"
 	case strings.HasPrefix(c.Name, "open") && strings.HasSuffix(c.Path, "/memory/memory.db"):
 		return "SQLite opens the database for reading then, and no later write of it can end well"
 	case sqlite && atTheEnd(calls, c):

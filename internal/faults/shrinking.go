@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/sessctl/sessctl/internal/fakesessiondb"
+	"github.com/sessctl/sessctl/internal/fakestatedb"
 )
 
 // shrinkings are the commands that change a database of OpenCode, which lies
@@ -29,7 +30,90 @@ func shrinkings() []Command {
 			Name: "archive restore, opencode", Runtime: "pi", Args: []string{"archive", "restore", "--runtime", "opencode", fakesessiondb.Plan},
 			Prepare: rowsGone, Done: rowsBack, Whole: noRowLost, Settled: noRowLost, Slow: true,
 		},
+		{
+			Name: "archive restore, hermes", Runtime: "pi", Args: []string{"archive", "restore", "--runtime", "hermes", fakestatedb.Second},
+			Prepare: statePruned, Done: stateBack, Whole: noStateLost, Settled: noStateLost, Slow: true,
+		},
 	}
+}
+
+// state is the database of Hermes, and originalState a copy of it as it was, which
+// no command finds.
+func (h *Home) state() string         { return filepath.Join(h.Dir, "home/.hermes/state.db") }
+func (h *Home) originalState() string { return filepath.Join(h.Dir, "home/original/state.db") }
+
+// statePruned is a home whose sessions of Hermes are archived, and of which Hermes
+// has removed two.
+func statePruned(h *Home) error {
+	err := errors.Join(fakestatedb.Told(h.state(), 30).Close(), fakestatedb.Told(h.originalState(), 30).Close(), age(h.state()))
+	if err == nil {
+		err = h.must([]int{0}, "archive", "--runtime", "hermes", "--all")
+	}
+	if err != nil {
+		return err
+	}
+	d := fakestatedb.Open(h.state())
+	d.Remove(fakestatedb.Delegate, fakestatedb.Second)
+	return errors.Join(d.Close(), age(h.state()))
+}
+
+func stateRows(path string) (all map[string]bool, err error) {
+	scratch, err := os.MkdirTemp("", "rows-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+	rows, err := fakestatedb.Rows(path, scratch)
+	all = map[string]bool{}
+	for _, row := range rows {
+		all[row] = true
+	}
+	return all, err
+}
+
+// noStateLost is promise 1: every row stands in the database or in an archive.
+func noStateLost(h *Home) error {
+	want, err := stateRows(h.originalState())
+	if err != nil {
+		return err
+	}
+	have, err := stateRows(h.state())
+	if err != nil {
+		return err
+	}
+	lines, err := h.linesIn(h.inArchive)
+	if err != nil {
+		return err
+	}
+	for line := range lines {
+		if row, ok := fakestatedb.Archived(line); ok {
+			have[row] = true
+		}
+	}
+	for row := range want {
+		if !have[row] {
+			return fmt.Errorf("lost: %.200s", row)
+		}
+	}
+	return nil
+}
+
+// stateBack checks that the sessions are there as they were.
+func stateBack(h *Home) error {
+	want, err := stateRows(h.originalState())
+	if err != nil {
+		return err
+	}
+	have, err := stateRows(h.state())
+	if err != nil {
+		return err
+	}
+	for row := range want {
+		if !have[row] {
+			return fmt.Errorf("not back: %.200s", row)
+		}
+	}
+	return noStateLost(h)
 }
 
 // errors2 checks two things.

@@ -242,7 +242,6 @@ func TestFiles(t *testing.T) {
 // nothing of ours.
 type spokenRow struct {
 	role, content string
-	calls         []string
 	active        int64
 }
 
@@ -302,9 +301,7 @@ func compareWithTables(t *testing.T, s *hermes.Store, path string) (messages int
 					t.Fatal(err)
 				}
 			}
-			for _, text := range r.texts(t) {
-				want = append(want, text)
-			}
+			want = append(want, r.texts(t)...)
 			for _, c := range made {
 				want = append(want, c.Function.Name+" "+c.Function.Arguments)
 			}

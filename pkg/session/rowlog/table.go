@@ -134,12 +134,13 @@ type Selection struct {
 	Table        Table
 	Without      []string // columns that are left out
 	Where, Order string
-	Most         int // bytes after which no further row is begun; 0 for all rows
+	Args         []any // of Where
+	Most         int   // bytes after which no further row is begun; 0 for all rows
 }
 
 // AppendRows appends rows of a table as lines and returns how many. each, if it is
 // not nil, is called for every one.
-func (f Format) AppendRows(ctx context.Context, db Querier, to []byte, s Selection, each func(Row), args ...any) (_ []byte, n int, err error) {
+func (f Format) AppendRows(ctx context.Context, db Querier, to []byte, s Selection, each func(Row)) (_ []byte, n int, err error) {
 	r := Row{Table: s.Table.Name}
 	var list []string
 	for _, c := range s.Table.Columns {
@@ -148,7 +149,7 @@ func (f Format) AppendRows(ctx context.Context, db Querier, to []byte, s Selecti
 			list = append(list, Exact(c))
 		}
 	}
-	rows, err := db.QueryContext(ctx, "SELECT "+strings.Join(list, ", ")+" FROM "+Quoted(s.Table.Name)+" WHERE "+s.Where+" ORDER BY "+s.Order, args...)
+	rows, err := db.QueryContext(ctx, "SELECT "+strings.Join(list, ", ")+" FROM "+Quoted(s.Table.Name)+" WHERE "+s.Where+" ORDER BY "+s.Order, s.Args...)
 	if err != nil {
 		return to, 0, err
 	}

@@ -98,7 +98,8 @@ func (l *Log) begin() error {
 }
 
 func (l *Log) rows(s rowlog.Selection, each func(rowlog.Row), args ...any) (n int, err error) {
-	l.buffer, n, err = lines().AppendRows(l.ctx, l.db, l.buffer, s, each, args...)
+	s.Args = args
+	l.buffer, n, err = lines().AppendRows(l.ctx, l.db, l.buffer, s, each)
 	return n, err
 }
 

@@ -106,7 +106,7 @@ func (l *Log) rows(s selection, each func(Row), args ...any) (n int, err error) 
 	if s.kind == typeEvent {
 		most = keptBuffer
 	}
-	l.buffer, n, err = lines().AppendRows(l.ctx, l.db, l.buffer, rowlog.Selection{Kind: s.kind, Table: l.tables[s.table], Without: s.without, Where: s.where, Order: s.order, Most: most}, each, args...)
+	l.buffer, n, err = lines().AppendRows(l.ctx, l.db, l.buffer, rowlog.Selection{Kind: s.kind, Table: l.tables[s.table], Without: s.without, Where: s.where, Order: s.order, Args: args, Most: most}, each)
 	if s.table != projectTable {
 		l.written += int64(n)
 	}
