@@ -62,7 +62,8 @@ func (x *index) choose(ctx context.Context, tenants []string) error {
 	}
 	alike, err := each(ctx, tenants, func(ctx context.Context, tenant string) (bool, error) {
 		class := x.memory.class(recordsClass)
-		_, same, err := x.nodes.counts(ctx, []query{{class: class, tenant: tenant, fields: " length{sum}"}, {class: class, tenant: tenant, where: anyOf("terms", []string{everyTerm})}})
+		// without a condition: to count what passes one takes 80 us for each that does
+		_, same, err := x.nodes.counts(ctx, []query{{class: class, tenant: tenant, fields: " length{sum}"}})
 		return same, err
 	})
 	for i, tenant := range tenants {
