@@ -165,7 +165,7 @@ func runPin(ctx context.Context, a *app, o pinOptions) error {
 		return err
 	}
 	if !o.DryRun {
-		w, err := a.openWorkspace(ctx, mode{reason: "archive"})
+		w, err := a.openWorkspace(ctx, mode{reason: "archive", recover: &recovery{policy: a.recoveryPolicy(), optional: true}})
 		if err != nil {
 			return err
 		}
