@@ -131,7 +131,7 @@ func (e *Extractive) plans() []*plan {
 		{title: findingsTitle, share: 9, items: lasting(&e.said[finding])},
 		{title: knownTitle, share: 7, items: lasting(&e.said[known])},
 		{title: openTitle, share: 7, items: e.openItems()},
-		{title: nextTitle, share: 8, items: e.nextItems()},
+		{title: nextTitle, share: 8, items: settled(e.nextItems(), turning)},
 		{title: "Files changed", share: 8, items: e.files.candidates(true, e.inFocus)},
 		{title: "Files read", share: 1, items: e.files.candidates(false, e.inFocus)},
 		{title: "Commands", share: 4, items: e.commands.candidates(e.inFocus)},
