@@ -26,6 +26,7 @@ const (
 	runtimeClaudeNewer runtimeName = "claude, newer"
 	runtimeCodex       runtimeName = "codex"
 	runtimeGemini      runtimeName = "gemini"
+	runtimeCopilot     runtimeName = "copilot"
 	runtimeN8N         runtimeName = "n8n"
 	runtimeOpenCode    runtimeName = "opencode"
 	runtimeKilo        runtimeName = "kilo"
@@ -65,6 +66,7 @@ func packages() map[runtimeName]npmPackage {
 		runtimeKilo:     {"@kilocode/cli", "7.7.7"},
 		runtimeOMP:      {"@oh-my-pi/pi-coding-agent", "18.2.3"},
 		runtimeQwen:     {"@qwen-code/qwen-code", "0.24.4"},
+		runtimeCopilot:  {"@github/copilot", "1.0.102"},
 
 		runtimeN8N: {"n8n", "1.123.81"}, // no runtime, but what contrib/n8n is for
 	}

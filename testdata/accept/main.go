@@ -136,6 +136,7 @@ func scenarios() []scenario {
 		{"openclaw numbered", runtimeOpenClaw, playNumbered},
 		{"opencode shrunk", runtimeOpenCode, playOpenCode},
 		{"kilo shrunk", runtimeKilo, playKilo},
+		{"copilot trimmed", runtimeCopilot, playCopilot},
 		{"n8n workflow", runtimeN8N, playN8N},
 		{"schedule systemd", runtimeNone, playScheduleSystemd},
 		{"schedule systemd user", runtimeNone, playScheduleUser},

@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -30,12 +32,13 @@ type model struct {
 
 // request is what the model saw, one line of the log.
 type request struct {
-	At    time.Time `json:"at"`
-	Users int       `json:"users"` // user messages: 1 is a fresh session
-	Last  string    `json:"last"`  // the last of them
-	said  []message // all messages but the system's
-	told  string    // by the system: its messages, and the developer's
-	call  *toolCall // that the last user message asks for, if it was not made yet
+	At       time.Time       `json:"at"`
+	Users    int             `json:"users"` // user messages: 1 is a fresh session
+	Last     string          `json:"last"`  // the last of them
+	said     []message       // all messages but the system's
+	told     string          // by the system: its messages, and the developer's
+	messages json.RawMessage // as they came
+	call     *toolCall       // that the last user message asks for, if it was not made yet
 }
 
 // message is one message of a request.
@@ -114,11 +117,15 @@ type chat struct {
 // decode reads a request, notes it, and waits for as long as its last word asks.
 // It returns false if there is nothing to answer.
 func (m *model) decode(w http.ResponseWriter, r *http.Request) (c chat, seen request, ok bool) {
-	if err := json.NewDecoder(r.Body).Decode(&c); err != nil {
+	var whole struct {
+		Messages json.RawMessage `json:"messages"`
+	}
+	body, err := io.ReadAll(r.Body)
+	if err := errors.Join(err, json.Unmarshal(body, &c), json.Unmarshal(body, &whole)); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return c, seen, false
 	}
-	seen = request{At: time.Now().UTC()}
+	seen = request{At: time.Now().UTC(), messages: whole.Messages}
 	for _, m := range c.Messages {
 		text, result := textOf(m.Content)
 		if result {
