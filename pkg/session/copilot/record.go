@@ -372,26 +372,31 @@ func (d *decoder) usage() (u session.Usage) {
 
 // compaction is what the two records of a compaction say.
 type compaction struct {
-	attempt string
-	applied bool
-	summary []byte
-	after   int64 // tokens of the context, as the runtime estimates them
+	attempt   string
+	applied   bool // its summary is the context's
+	succeeded bool
+	summary   []byte
+	after     int64 // tokens of the context, as the runtime estimates them
 }
 
 func (d *decoder) compaction() (x compaction) {
+	outcome := "applied" // older versions do not say
 	c := &d.inner
 	members(c, d.record.data, func(key string) {
 		switch key {
 		case "compactionAttemptId":
 			x.attempt = word(c)
 		case "success":
-			x.applied, _ = c.Bool()
+			x.succeeded, _ = c.Bool()
+		case "outcome":
+			outcome = word(c)
 		case "summaryContent":
 			x.summary, _ = c.Bytes()
 		case "postCompactionTokens":
 			x.after, _ = c.Int64()
 		}
 	})
+	x.applied = x.succeeded && outcome == "applied"
 	return x
 }
 

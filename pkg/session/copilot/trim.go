@@ -49,11 +49,18 @@ var notCompared = map[string]bool{
 
 // marks are the places in a log by which it is decided what stays.
 type marks struct {
-	cut    int64            // where the last compaction that was applied began; 0 without one
-	last   map[string]int64 // the last line of each type of onlyLast
-	named  map[string]int64 // by the id of an image: the last line that names it, -1 for none
-	starts map[string]int64 // of compactions that are not finished
-	first  bool             // the first line was seen
+	cut   int64            // where the last compaction that was applied began; 0 without one
+	last  map[string]int64 // the last line of each type of onlyLast
+	named map[string]int64 // by the id of an image: the last line that names it, -1 for none
+	start place            // of the compaction that is not finished
+	odd   int64            // a compaction that was finished and did not begin, or was finished in another way
+	first bool             // the first line was seen
+}
+
+// place is where a compaction began.
+type place struct {
+	attempt string
+	offset  int64
 }
 
 // assetMark begins the id of an image.
@@ -65,7 +72,7 @@ const assetLength = len("sha256:") + 64
 // look finds the marks of a log. It returns an error that wraps
 // [session.ErrUnsupported] for one that was not compared with the program.
 func look(ctx context.Context, log io.Reader) (marks, error) {
-	m := marks{last: map[string]int64{}, named: map[string]int64{}, starts: map[string]int64{}}
+	m := marks{last: map[string]int64{}, named: map[string]int64{}}
 	var d decoder
 	err := jsonl.NewReader(log, jsonl.Options{}).Each(ctx, func(l jsonl.Line) error {
 		if len(bytes.TrimSpace(l.Raw)) == 0 {
@@ -84,6 +91,9 @@ func look(ctx context.Context, log io.Reader) (marks, error) {
 		}
 		return m.take(&d, l)
 	})
+	if err == nil && m.cut > 0 && m.odd > m.cut {
+		err = fmt.Errorf("%w: two compactions at a time, and what a resume makes of such a session was not compared", session.ErrUnsupported)
+	}
 	return m, err
 }
 
@@ -93,7 +103,10 @@ func (m *marks) take(d *decoder, l jsonl.Line) error {
 	switch {
 	case notCompared[name]:
 		return fmt.Errorf("%w: it has a record %s, and what a resume makes of such a session was not compared", session.ErrUnsupported, name)
-	case d.record.agent || neverNeeded[name]:
+	case neverNeeded[name], d.record.agent && onlyLast[name]:
+		return nil
+	case d.record.agent:
+		m.names(l)
 		return nil
 	case onlyLast[name]:
 		m.last[name] = l.Offset
@@ -108,14 +121,13 @@ func (m *marks) take(d *decoder, l jsonl.Line) error {
 		}
 		return nil
 	case squeezing:
-		m.starts[d.compaction().attempt] = l.Offset
+		m.start = place{d.compaction().attempt, l.Offset}
 	case squeezed:
-		if x := d.compaction(); x.applied {
-			m.cut = l.Offset
-			if from, known := m.starts[x.attempt]; known {
-				m.cut = from
-			}
-			clear(m.starts)
+		switch x := d.compaction(); {
+		case x.applied && x.attempt == m.start.attempt && m.start.offset > 0:
+			m.cut = m.start.offset
+		case x.applied || x.succeeded:
+			m.odd = l.Offset
 		}
 	}
 	m.names(l)
@@ -152,19 +164,15 @@ func (m *marks) stays(d *decoder, l jsonl.Line) bool {
 	if l.Offset == 0 || d.decode(l.Raw) != nil || !d.whole() {
 		return true
 	}
-	name := string(d.record.name)
-	last, one := m.last[name]
-	before := l.Offset < m.cut
+	name := d.record.name
 	switch {
-	case neverNeeded[name]:
+	case neverNeeded[string(name)]:
 		return false
-	case onlyLast[name] && !d.record.agent:
-		return !one || l.Offset == last
-	case onlyLast[name]:
-		return false
-	case !before:
+	case onlyLast[string(name)]:
+		return !d.record.agent && l.Offset == m.last[string(name)]
+	case l.Offset >= m.cut:
 		return true
-	case d.record.agent && ofAgents[name], summedUp[name]:
+	case d.record.agent && ofAgents[string(name)], summedUp[string(name)]:
 		return false
 	case d.record.kind == asset:
 		at, known := m.named[assetOf(d)]

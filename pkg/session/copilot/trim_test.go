@@ -156,6 +156,39 @@ func TestTrimLeavesWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
+// Two compactions at a time, or one that ended in another way after the last, were
+// not compared; one whose beginning is not there changes nothing.
+func TestTrimOfOddCompactions(t *testing.T) {
+	lines := strings.SplitAfter(string(bundled(t)), "\n")
+	start := func(attempt string) string {
+		return `{"type":"session.compaction_start","data":{"compactionAttemptId":"` + attempt + `"},"id":"x"}` + "\n"
+	}
+	done := func(attempt, outcome string) string {
+		return `{"type":"session.compaction_complete","data":{"compactionAttemptId":"` + attempt + `","success":true,"outcome":"` + outcome + `","summaryContent":"s"},"id":"y"}` + "\n"
+	}
+	end := lines[len(lines)-4]
+	for name, c := range map[string]struct {
+		log     string
+		refused bool
+	}{
+		"interleaved":            {strings.Join(lines, "") + start("a") + end + start("b") + end + done("a", "applied") + done("b", "applied"), true},
+		"thrown away":            {strings.Join(lines, "") + start("a") + end + done("a", "discarded"), true},
+		"thrown away before":     {strings.Join(lines, "") + start("a") + end + done("a", "discarded") + start("b") + done("b", "applied"), false},
+		"without its beginning":  {lines[0] + done("a", "applied") + strings.Join(lines[1:20], ""), false},
+		"begun and never ended":  {strings.Join(lines, "") + start("a") + end, false},
+		"begun again after that": {strings.Join(lines, "") + start("a") + end + start("b") + done("b", "applied"), false},
+	} {
+		var out bytes.Buffer
+		err := copilot.Trim(t.Context(), &out, strings.NewReader(c.log), int64(len(c.log)))
+		if c.refused != errors.Is(err, session.ErrUnsupported) || !c.refused && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if name == "without its beginning" && !strings.Contains(out.String(), done("a", "applied")+lines[1]) {
+			t.Errorf("%s: %s", name, out.String())
+		}
+	}
+}
+
 // A session of which the program needs nearly everything is left alone, and so is
 // the copy before a repair, and one that lies flat.
 func TestTrimOfNothing(t *testing.T) {
