@@ -221,7 +221,6 @@ const (
 	agentSession = "01JKTS6Q2N8R3Z5V7W9XYB4CDE"
 	annabelleLog = ".annabelle/sessions/a/8304042211.jsonl"
 	copilotLog   = ".copilot/session-state/" + Session + "/events.jsonl"
-	qwenLog      = ".qwen/projects/-work-a/chats/" + Session + ".jsonl"
 	claudeLog    = ".claude/projects/-work-a/" + Session + ".jsonl"
 	macstatsLog  = ".mac-stats/session/session-memory-8304042211-20260301-100000-importer.md"
 
@@ -239,7 +238,6 @@ func layouts() map[string]layout {
 		"agent":     {log: agentLog, message: agentMessage},
 		"annabelle": {log: annabelleLog, header: annabelleHeader, message: annabelleTurn, tail: 6},
 		"macstats":  {log: macstatsLog, message: macstatsMessage},
-		"qwen":      {log: qwenLog, message: qwenMessage},
 		"claude":    {log: claudeLog, message: claudeMessage},
 		"copilot":   {log: copilotLog, header: copilotHeader, message: copilotMessage},
 	}
@@ -345,34 +343,6 @@ func copilotMessage(i int, said string) string {
 
 // copilotCut is the message before which the session was compacted.
 const copilotCut = 16
-
-// qwenMessage is a record of Qwen Code; before the 17th message stands a
-// compression, which has all that the program needs of what was before.
-func qwenMessage(i int, said string) string {
-	record := func(id, parent, kind, rest string) string {
-		return fmt.Sprintf(`{"uuid":"%s","parentUuid":%s,"sessionId":"%s","timestamp":"%s","type":"%s",%s}`, id, parent, Session, clock(i), kind, rest)
-	}
-	kind, provenance, role := "user", "real_user", "user"
-	if i%2 == 1 {
-		kind, provenance, role = "assistant", "assistant_output", "model"
-	}
-	parent := "null"
-	if i > 0 {
-		parent = `"` + qwenID(i-1) + `"`
-	}
-	compressed := ""
-	if i == qwenCut {
-		const id = "c0000000-0000-4000-8000-000000000000"
-		compressed = record(id, parent, "system", `"subtype":"chat_compression","systemPayload":{"compressedHistory":[{"role":"user","parts":[{"text":"<summary>the importer</summary>"}]}]}`) + "\n"
-		parent = `"` + id + `"`
-	}
-	return compressed + record(qwenID(i), parent, kind, fmt.Sprintf(`"provenance":"%s","message":{"role":"%s","parts":[{"text":"%s"}]}`, provenance, role, said))
-}
-
-// qwenCut is the message before which the session was compressed.
-const qwenCut = 16
-
-func qwenID(i int) string { return fmt.Sprintf("%08x-0000-4000-8000-000000000000", i) }
 
 // annabelleTurn has two messages: every second one makes a line.
 func annabelleTurn(i int, said string) string {
