@@ -138,8 +138,8 @@ memory, write a summary, and make the session small: a new session begins
 (rotate), or a summary record is appended after which the runtime sends only the
 summary and the recent messages (overlay), or the older turns are replaced by a
 summary (rewrite), or what the runtime does not need to go on is left out of its
-log (trim: the context stays). Each runtime has its default. A session that another program
-may be writing is skipped: exit code 75, try again later.
+log (trim: the context stays). Each runtime has its default. A session that
+another program may be writing is skipped: exit code 75, try again later.
 
 Sessions below the threshold are skipped too. --agent means the agent's main
 session; sessions of cron jobs, groups and threads are only compacted with

@@ -107,8 +107,9 @@ func newExtractFactsCommand(a *app) *cobra.Command {
 		Long: fmt.Sprintf(`Find facts in what was said and store them in memory: preference, background,
 pattern, project, contact, decision, environment and deadline. Only what is said
 becomes a fact ("my name is", "then v8 rather than istanbul", "staging is at
-..."); each has the line of the log and the words that say so. With facts.provider a model finds more, and each of its facts
-is compared with the conversation. What looks like a secret is never a fact.
+..."); each has the line of the log and the words that say so. With
+facts.provider a model finds more, and each of its facts is compared with the
+conversation. What looks like a secret is never a fact.
 
 The last %d messages of a session are looked at once it has been idle for five
 minutes, and again when it has gone on. What is known is not stored again; what
