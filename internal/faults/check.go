@@ -285,6 +285,22 @@ func trimmed(h *Home) error {
 	return errors.Join(h.hasReceipts(1), h.inArchives(h.Lines))
 }
 
+// trimmedQwen is what exit 0 of compact promises for a session of Qwen Code: the
+// first question, and what stands from the compression on, which hangs on it.
+func trimmedQwen(h *Home) error {
+	log, err := os.ReadFile(h.Log())
+	if err != nil {
+		return err
+	}
+	cut := slices.IndexFunc(h.Lines, func(line string) bool { return strings.Contains(line, `"chat_compression"`) })
+	relinked := strings.Replace(h.Lines[cut], qwenID(qwenCut-1), qwenID(0), 1)
+	want := strings.Join(append([]string{h.Lines[0], relinked}, h.Lines[cut+1:]...), "\n") + "\n"
+	if string(log) != want {
+		return fmt.Errorf("the log has %d bytes, %d are needed: %.300q", len(log), len(want), log)
+	}
+	return errors.Join(h.hasReceipts(1), h.inArchives(h.Lines))
+}
+
 // cleared is what exit 0 of compact promises for a session of mac-stats that
 // nobody uses: what was learned is in memory.md, and the session is gone.
 func cleared(h *Home) error { return errors.Join(learned(h), rotated(h)) }

@@ -105,6 +105,7 @@ func compactions() []Command {
 		compact("overlay, agent", "agent", "--force --agent agent --strategy overlay --keep-recent-tokens 10"+now, overlaid),
 		compact("rewrite, annabelle", "annabelle", "--agent a --strategy rewrite"+now, rewritten),
 		compact("trim, copilot", "copilot", "--agent home-lea-a"+now, trimmed),
+		compact("trim, qwen", "qwen", "--agent work-a"+now, trimmedQwen),
 		compact("cleared, macstats", "macstats", "--agent mac-stats --strategy rewrite"+now, cleared),
 		compact("rewrite, macstats", "macstats", "--agent mac-stats --strategy rewrite"+now, replaced),
 		compact("cleared before an older one, macstats", "macstats", "--agent mac-stats --strategy rewrite"+now, clearedBefore),
@@ -112,7 +113,7 @@ func compactions() []Command {
 	for i := range 2 {
 		all[i].Intends = true
 	}
-	all[9].Prepare, all[10].Prepare = inUse, hasOlder
+	all[10].Prepare, all[11].Prepare = inUse, hasOlder
 	return all
 }
 

@@ -38,7 +38,7 @@ func variants() []string {
 		"compact, cleared before an older one, macstats", "undo, cleared before an older one, macstats", "undo, rewrite, macstats", "undo, rotate, annabelle",
 		"archive, pi, zstd", "archive restore, annabelle", "archive restore, claude", "archive restore, agent", "archive restore --force, macstats",
 		"memory reindex, memory damaged", "memory reindex, tombstones lost", "clean, archives and remembers first",
-		"archive, log left alone", "compact, forgotten lock of the index", "memory forget, memory of an earlier version", "doctor --give-up",
+		"undo, trim, qwen", "archive, log left alone", "compact, forgotten lock of the index", "memory forget, memory of an earlier version", "doctor --give-up",
 	}
 }
 

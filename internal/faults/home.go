@@ -212,6 +212,8 @@ type layout struct {
 	header  string
 	message func(i int, text string) string
 	tail    int // lines that the runtime's own compaction keeps: five turns and a damaged line
+	// intact says that no line is damaged: trim leaves a log alone that has one.
+	intact bool
 }
 
 const (
@@ -221,6 +223,7 @@ const (
 	agentSession = "01JKTS6Q2N8R3Z5V7W9XYB4CDE"
 	annabelleLog = ".annabelle/sessions/a/8304042211.jsonl"
 	copilotLog   = ".copilot/session-state/" + Session + "/events.jsonl"
+	qwenLog      = ".qwen/projects/-work-a/chats/" + Session + ".jsonl"
 	claudeLog    = ".claude/projects/-work-a/" + Session + ".jsonl"
 	macstatsLog  = ".mac-stats/session/session-memory-8304042211-20260301-100000-importer.md"
 
@@ -238,6 +241,7 @@ func layouts() map[string]layout {
 		"agent":     {log: agentLog, message: agentMessage},
 		"annabelle": {log: annabelleLog, header: annabelleHeader, message: annabelleTurn, tail: 6},
 		"macstats":  {log: macstatsLog, message: macstatsMessage},
+		"qwen":      {log: qwenLog, message: qwenMessage, intact: true},
 		"claude":    {log: claudeLog, message: claudeMessage},
 		"copilot":   {log: copilotLog, header: copilotHeader, message: copilotMessage},
 	}
@@ -260,8 +264,8 @@ const sessionIndex = `{
 const otherEntry = `  "agent:a:cron:daily": { "sessionId": "00000000-0000-4000-8000-000000000001", "updatedAt": 1 }`
 
 // lines is a small session, long enough that a summary is shorter. Two of its
-// lines are the same, and damaged, as agents leave them: archives keep bytes,
-// not meanings.
+// lines are the same, and damaged, as agents leave them, unless it is intact:
+// archives keep bytes, not meanings.
 func (l layout) lines() []string {
 	var lines []string
 	if l.header != "" {
@@ -271,7 +275,7 @@ func (l layout) lines() []string {
 		if line := l.message(i, text(i)); line != "" {
 			lines = append(lines, strings.Split(line, "\n")...)
 		}
-		if i == 7 || i == 15 {
+		if !l.intact && (i == 7 || i == 15) {
 			lines = append(lines, `{"type":"message","id":"torn`)
 		}
 	}
@@ -343,6 +347,34 @@ func copilotMessage(i int, said string) string {
 
 // copilotCut is the message before which the session was compacted.
 const copilotCut = 16
+
+// qwenMessage is a record of Qwen Code; before the 17th message stands a
+// compression, which has all that the program needs of what was before.
+func qwenMessage(i int, said string) string {
+	record := func(id, parent, kind, rest string) string {
+		return fmt.Sprintf(`{"uuid":"%s","parentUuid":%s,"sessionId":"%s","timestamp":"%s","type":"%s",%s}`, id, parent, Session, clock(i), kind, rest)
+	}
+	kind, provenance, role := "user", "real_user", "user"
+	if i%2 == 1 {
+		kind, provenance, role = "assistant", "assistant_output", "model"
+	}
+	parent := "null"
+	if i > 0 {
+		parent = `"` + qwenID(min(i, 24)-1) + `"`
+	}
+	compressed := ""
+	if i == qwenCut {
+		const id = "c0000000-0000-4000-8000-000000000000"
+		compressed = record(id, parent, "system", `"subtype":"chat_compression","systemPayload":{"compressedHistory":[{"role":"user","parts":[{"text":"<summary>the importer</summary>"}]}]}`) + "\n"
+		parent = `"` + id + `"`
+	}
+	return compressed + record(qwenID(i), parent, kind, fmt.Sprintf(`"provenance":"%s","message":{"role":"%s","parts":[{"text":"%s"}]}`, provenance, role, said))
+}
+
+// qwenCut is the message before which the session was compressed.
+const qwenCut = 16
+
+func qwenID(i int) string { return fmt.Sprintf("%08x-0000-4000-8000-000000000000", i) }
 
 // annabelleTurn has two messages: every second one makes a line.
 func annabelleTurn(i int, said string) string {
