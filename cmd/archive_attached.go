@@ -123,21 +123,31 @@ func (a *app) undoAttached(ctx context.Context, w *workspace, r compact.Receipt)
 }
 
 // restoreAttached puts the files that an archived log names back where they
-// belong, if they are gone. It returns how many.
+// belong, if they are gone: beside the log, also if they were archived with the log
+// of another home. It returns how many, and tells which are in no archive.
 func (a *app) restoreAttached(ctx context.Context, w *workspace, e archive.Entry) (restored int, err error) {
 	hashes, err := attachedTo(ctx, w.archives, e)
+	if err != nil || len(hashes) == 0 {
+		return 0, err
+	}
+	home, err := a.restoreRequest(ctx, e, compact.Destination{Log: session.Ref{Runtime: e.Runtime, Agent: e.Agent, ID: e.Session, Path: e.Source}}, restoreOptions{})
 	if err != nil {
 		return 0, err
 	}
+	var missing []session.Ref
 	for _, hash := range hashes {
+		log := home.Store.Capabilities().Attacher.Attachment(hash)
+		if _, err := os.Lstat(log.Path); err == nil {
+			continue
+		}
 		file, there, err := attachmentOf(ctx, w.archives, e.Runtime, hash)
 		if err != nil {
 			return restored, err
 		}
-		if _, gone := os.Lstat(file.Source); !there || gone == nil {
+		if !there {
+			missing = append(missing, log)
 			continue
 		}
-		log := session.Ref{Runtime: file.Runtime, Agent: file.Agent, ID: file.Session, Path: file.Source}
 		request, err := a.restoreRequest(ctx, file, compact.Destination{Log: log}, restoreOptions{})
 		if err != nil {
 			return restored, err
@@ -158,5 +168,5 @@ func (a *app) restoreAttached(ctx context.Context, w *workspace, e archive.Entry
 			return restored, err
 		}
 	}
-	return restored, errors.Join(ctx.Err())
+	return restored, errors.Join(ctx.Err(), a.tellMissing(ctx, w.archives, e.Source, missing))
 }

@@ -9,13 +9,14 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 )
 
 // Program is what Hermes' own program does of what sessctl asks it for: "sessions
 // prune --older-than DAYS --yes" and "sessions optimize", in the home that
-// HERMES_HOME names. FAKEHERMES is "fail" for a program that refuses, and "greedy"
-// for one that removes every session.
+// HERMES_HOME names. FAKEHERMES is "fail" for a program that refuses, "greedy" for
+// one that removes every session, and "greedy-fail" for one that fails then.
 func Program(args []string, out, complaints io.Writer) int {
 	err := program(args, out)
 	if err != nil {
@@ -49,7 +50,8 @@ func program(args []string, out io.Writer) (err error) {
 		return err
 	}
 	which := "ended_at IS NOT NULL AND started_at < ?"
-	if os.Getenv("FAKEHERMES") == "greedy" {
+	greedy := os.Getenv("FAKEHERMES")
+	if strings.HasPrefix(greedy, "greedy") {
 		which = "started_at < ? + 1e9"
 	}
 	rows, err := db.QueryContext(ctx, "SELECT id FROM sessions WHERE "+which, time.Now().AddDate(0, 0, -days).Unix())
@@ -79,6 +81,9 @@ func program(args []string, out io.Writer) (err error) {
 				return err
 			}
 		}
+	}
+	if greedy == "greedy-fail" {
+		return errors.New("it failed at the end")
 	}
 	_, err = fmt.Fprintf(out, "Pruned %d session(s).\n", len(ids))
 	return err

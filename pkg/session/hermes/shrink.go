@@ -27,7 +27,8 @@ const program = "hermes"
 
 // Weigh implements [session.Shrinker]. Hermes' own program removes sessions, and
 // it may remove more than it is asked to: at each start it prunes by its own
-// settings. So every session that has ended must be archived before.
+// settings, and may end sessions that nobody has ended. So every session must be
+// archived before.
 func (s *Store) Weigh(ctx context.Context) ([]session.DatabaseWeight, error) {
 	listing, err := s.List(ctx)
 	if err != nil {
@@ -46,7 +47,7 @@ func (s *Store) Weigh(ctx context.Context) ([]session.DatabaseWeight, error) {
 		if i < 0 {
 			return nil, fmt.Errorf("%s: a session has an id that cannot be archived: %q", s.path(), x.ID)
 		}
-		w := session.Weight{Ref: listing.Refs[i], Secure: !x.Ended.IsZero()}
+		w := session.Weight{Ref: listing.Refs[i], Secure: true}
 		switch {
 		case x.Ended.IsZero():
 			w.Kept = "it has not ended"
@@ -109,12 +110,15 @@ func (s *Store) Shrink(ctx context.Context, order session.Shrink) (done session.
 		done.Vacuumed = a[1] == "optimize"
 	}
 	err = s.gone(ctx, order, before, &done)
+	if err != nil && failed != nil { // typing the commands would not put it right
+		failed = errors.New(failed.Error())
+	}
 	return done, errors.Join(failed, err)
 }
 
-// gone looks what was removed. A session that is gone and had not ended when all
-// that had was proved to be archived has no archive that is sure.
-func (s *Store) gone(ctx context.Context, order session.Shrink, before []string, done *session.Shrunk) error {
+// gone looks what was removed. One that had not ended should have stayed, and one
+// that came after the sessions were archived has no archive that is sure.
+func (s *Store) gone(ctx context.Context, order session.Shrink, before statedb.Proved, done *session.Shrunk) error {
 	db, release, err := s.databases.Fresh(ctx, s.file())
 	if err != nil {
 		return err
@@ -128,27 +132,33 @@ func (s *Store) gone(ctx context.Context, order session.Shrink, before []string,
 	for _, x := range sessions {
 		there[x.ID] = true
 	}
-	for _, id := range before {
-		proved := slices.ContainsFunc(order.Sessions, func(p session.ShrinkProof) bool { return p.Session == id })
-		switch {
-		case there[id]:
-		case proved:
+	for _, id := range before.Ended {
+		if !there[id] {
 			done.Sessions++
-		default:
-			err = errors.Join(err, fmt.Errorf("session %s, which had not ended, is gone too; it was not archived in this run", id))
 		}
+	}
+	for _, id := range before.Open {
+		if there[id] {
+			continue
+		}
+		if slices.ContainsFunc(order.Sessions, func(p session.ShrinkProof) bool { return p.Session == id }) {
+			done.Sessions++
+			err = errors.Join(err, fmt.Errorf("session %s, which had not ended, is gone too; it is in the archive: sessctl archive restore %s", id, id))
+			continue
+		}
+		err = errors.Join(err, fmt.Errorf("session %s, which had not ended, is gone too; it was not archived in this run", id))
 	}
 	return err
 }
 
 // prove checks everything with the database for itself.
-func (s *Store) prove(ctx context.Context, order session.Shrink) (ids []string, err error) {
+func (s *Store) prove(ctx context.Context, order session.Shrink) (proved statedb.Proved, err error) {
 	err = s.hold(ctx, order.Database, func(w *statedb.Writer) error {
 		var all []statedb.Proof
 		for _, p := range order.Sessions {
 			all = append(all, statedb.Proof{Session: p.Session, Log: p.Log})
 		}
-		if ids, err = w.Prove(ctx, all); err != nil {
+		if proved, err = w.Prove(ctx, all); err != nil {
 			return err
 		}
 		if err := s.proveFiles(order); err != nil || !order.Vacuum {
@@ -156,7 +166,7 @@ func (s *Store) prove(ctx context.Context, order session.Shrink) (ids []string, 
 		}
 		return rowlog.Room(ctx, w.Writer, order.Database)
 	})
-	return ids, err
+	return proved, err
 }
 
 // proveFiles checks that every file that may go with a session is archived as it

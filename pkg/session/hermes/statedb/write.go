@@ -52,11 +52,16 @@ func Hold(ctx context.Context, f File) (*Writer, error) {
 // Proof is what must be true of a session: the hash of its log, as it is archived.
 type Proof struct{ Session, Log string }
 
-// Prove checks that every session that has ended is archived as it is now: its
-// program removes no other one. It returns the ids of all sessions. One that has
-// changed, or that has no proof, is a [*session.BusyError]; rows that no log
-// holds, of tables that are not understood, are an error.
-func (w *Writer) Prove(ctx context.Context, all []Proof) (ids []string, err error) {
+// Proved are the ids of the sessions of a database: those that have ended, and the
+// others.
+type Proved struct{ Ended, Open []string }
+
+// Prove checks that every session that has ended is archived as it is now, and
+// every other one of which there is a proof. It returns the ids of all sessions.
+// One that has changed, or that has ended and has no proof, is a
+// [*session.BusyError]; rows that no log holds, of tables that are not
+// understood, are an error.
+func (w *Writer) Prove(ctx context.Context, all []Proof) (proved Proved, err error) {
 	err = w.Change(ctx, "check", func(tx *sql.Tx) error {
 		links, err := linksTo(ctx, tx, w.Tables)
 		if err != nil {
@@ -65,12 +70,17 @@ func (w *Writer) Prove(ctx context.Context, all []Proof) (ids []string, err erro
 		if i := slices.IndexFunc(links, func(l link) bool { return l.deep }); i >= 0 {
 			return fmt.Errorf("%w: table %s", ErrNotArchived, links[i].table)
 		}
-		ended, err := w.ids(ctx, tx, "SELECT id FROM sessions WHERE ended_at IS NOT NULL ORDER BY id")
-		if err != nil {
+		if proved.Ended, err = w.ids(ctx, tx, "SELECT id FROM sessions WHERE ended_at IS NOT NULL ORDER BY id"); err != nil {
 			return err
 		}
-		for _, id := range ended {
+		if proved.Open, err = w.ids(ctx, tx, "SELECT id FROM sessions WHERE ended_at IS NULL ORDER BY id"); err != nil {
+			return err
+		}
+		for n, id := range slices.Concat(proved.Ended, proved.Open) {
 			i := slices.IndexFunc(all, func(p Proof) bool { return p.Session == id })
+			if i < 0 && n >= len(proved.Ended) {
+				continue // it came since, and its program leaves it alone
+			}
 			if i < 0 {
 				return &session.BusyError{Path: w.file.Path(), Reason: "session " + id + " has ended since the sessions were archived"}
 			}
@@ -78,10 +88,9 @@ func (w *Writer) Prove(ctx context.Context, all []Proof) (ids []string, err erro
 				return err
 			}
 		}
-		ids, err = w.ids(ctx, tx, "SELECT id FROM sessions ORDER BY id")
-		return err
+		return nil
 	})
-	return ids, err
+	return proved, err
 }
 
 // ErrNotArchived is returned when rows would go that the log of no session holds.

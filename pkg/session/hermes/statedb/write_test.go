@@ -96,9 +96,9 @@ func TestProve(t *testing.T) {
 	f := story(t, 30)
 	all := logs(t, f)
 	w := held(t, f)
-	ids, err := w.Prove(t.Context(), proofs(all))
-	if err != nil || len(ids) != 5 {
-		t.Fatal(err, ids)
+	proved, err := w.Prove(t.Context(), proofs(all))
+	if err != nil || len(proved.Ended) != 3 || len(proved.Open) != 2 {
+		t.Fatal(err, proved)
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
