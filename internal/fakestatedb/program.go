@@ -19,6 +19,9 @@ import (
 // one that removes every session, and "greedy-fail" for one that fails then.
 func Program(args []string, out, complaints io.Writer) int {
 	err := program(args, out)
+	if err == nil && os.Getenv("FAKEHERMES") == "greedy-fail" {
+		err = errors.New("it failed at the end")
+	}
 	if err != nil {
 		fmt.Fprintln(complaints, err)
 		return 1
@@ -50,8 +53,7 @@ func program(args []string, out io.Writer) (err error) {
 		return err
 	}
 	which := "ended_at IS NOT NULL AND started_at < ?"
-	greedy := os.Getenv("FAKEHERMES")
-	if strings.HasPrefix(greedy, "greedy") {
+	if strings.HasPrefix(os.Getenv("FAKEHERMES"), "greedy") {
 		which = "started_at < ? + 1e9"
 	}
 	rows, err := db.QueryContext(ctx, "SELECT id FROM sessions WHERE "+which, time.Now().AddDate(0, 0, -days).Unix())
@@ -81,9 +83,6 @@ func program(args []string, out io.Writer) (err error) {
 				return err
 			}
 		}
-	}
-	if greedy == "greedy-fail" {
-		return errors.New("it failed at the end")
 	}
 	_, err = fmt.Fprintf(out, "Pruned %d session(s).\n", len(ids))
 	return err
