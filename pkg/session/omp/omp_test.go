@@ -17,7 +17,7 @@ import (
 )
 
 // garden is the directory of our own sample.
-var garden = filepath.Join("..", "..", "..", "testdata", "sessions", "omp", ".omp", "agent")
+var garden = filepath.Join("..", "..", "..", "testdata", "omp", ".omp", "agent")
 
 func must(t testing.TB, err error) {
 	t.Helper()

@@ -27,7 +27,7 @@ func must(t testing.TB, err error) {
 func samples(t testing.TB) []string {
 	t.Helper()
 	up := filepath.Join("..", "..", "..")
-	ours, err := filepath.Glob(filepath.Join(up, "testdata", "sessions", "qwen", ".qwen", "projects", "*", "chats", "*.jsonl"))
+	ours, err := filepath.Glob(filepath.Join(up, "testdata", "qwen", ".qwen", "projects", "*", "chats", "*.jsonl"))
 	must(t, err)
 	theirs, err := filepath.Glob(filepath.Join(up, "..", "shared", "samples-newer", "qwen-*", ".qwen", "projects", "*", "chats", "*.jsonl"))
 	must(t, err)
