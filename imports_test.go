@@ -55,6 +55,7 @@ var layers = map[string][]string{
 	"pkg/session/hermes/statedb":     {"pkg/session", "pkg/session/rowlog", "pkg/session/sqlitefile"},
 
 	"pkg/session/process":     {},
+	"pkg/session/cline":       {"pkg/session", "pkg/session/logfile", "pkg/jsonl"},
 	"pkg/session/partsformat": {"pkg/session", "pkg/jsonl"},
 	"pkg/session/...":         {"pkg/session", "pkg/session/piformat", "pkg/session/partsformat", "pkg/session/logfile", "pkg/session/process", "pkg/jsonl", "pkg/durable"},
 	"pkg/hooks":               {"pkg/durable"},

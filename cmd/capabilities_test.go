@@ -157,7 +157,7 @@ func TestCapabilitiesInTheReadme(t *testing.T) {
 	for runtime, row := range map[string]string{
 		"openclaw": "| OpenClaw up to", "pi": "| pi |", "annabelle": "| Annabelle", "macstats": "| mac-stats", "yarnnn": "| YARNNN",
 		"claude": "| Claude Code, Codex", "codex": "| Claude Code, Codex", "gemini": "| Claude Code, Codex",
-		"opencode": "| OpenCode, Kilo", "omp": "| oh-my-pi", "kilo": "| OpenCode, Kilo", "copilot": "| GitHub Copilot", "hermes": "| Hermes", "qwen": "| Qwen Code",
+		"opencode": "| OpenCode, Kilo", "omp": "| oh-my-pi", "kilo": "| OpenCode, Kilo", "copilot": "| GitHub Copilot", "hermes": "| Hermes", "qwen": "| Qwen Code", "cline": "| Claude Code, Codex",
 	} {
 		i := slices.IndexFunc(runtimes(), func(k runtimeKind) bool { return k.name == runtime })
 		by := runtimes()[i].open(t.TempDir(), config{}).Capabilities().Strategies[0]
@@ -191,7 +191,7 @@ func TestNoStoreSaysWhereWasLooked(t *testing.T) {
 	env := map[string]string{"HOME": "/home/lea", "CODEX_HOME": "/c", "OPENCLAW_STATE_DIR": "/o", "HEXA_PUFFS_HOME": "/h"}
 	a := &app{getenv: func(name string) string { return env[name] }}
 	const want = "no session store found; looked at ~/.openclaw, ~/.pi/agent/sessions, ~/.omp/agent, ~/.omp/profiles, ~/.agent/sessions, ~/.annabelle/sessions, ~/.hexa-puffs/sessions, ~/.mac-stats, " +
-		"~/.codex, ~/.claude/projects, ~/.gemini, ~/.qwen, ~/.local/share/opencode, ~/.local/share/kilo, ~/.copilot, ~/.hermes, OPENCLAW_STATE_DIR=/o, HEXA_PUFFS_HOME=/h, CODEX_HOME=/c (home /home/lea)"
+		"~/.codex, ~/.claude/projects, ~/.gemini, ~/.qwen, ~/.local/share/opencode, ~/.local/share/kilo, ~/.cline, ~/.copilot, ~/.hermes, OPENCLAW_STATE_DIR=/o, HEXA_PUFFS_HOME=/h, CODEX_HOME=/c (home /home/lea)"
 	if got := a.noStores().Error(); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/agent"
 	"github.com/sessctl/sessctl/pkg/session/annabelle"
 	"github.com/sessctl/sessctl/pkg/session/claude"
+	"github.com/sessctl/sessctl/pkg/session/cline"
 	"github.com/sessctl/sessctl/pkg/session/codex"
 	"github.com/sessctl/sessctl/pkg/session/copilot"
 	"github.com/sessctl/sessctl/pkg/session/gemini"
@@ -432,6 +433,7 @@ func runtimes() []runtimeKind {
 		{name: session.RuntimeQwen, traits: qwen.Traits, roots: onDisk(qwen.Roots), open: func(root string, _ config) session.Store { return qwen.Open(root) }},
 		{name: session.RuntimeOpenCode, traits: opencode.Traits, roots: onDisk(opencode.Roots), open: openOpenCode(session.RuntimeOpenCode)},
 		{name: session.RuntimeKilo, traits: opencode.KiloTraits, roots: onDisk(opencode.KiloRoots), open: openOpenCode(session.RuntimeKilo)},
+		{name: session.RuntimeCline, traits: cline.Traits, roots: onDisk(cline.Roots), open: func(root string, _ config) session.Store { return cline.Open(root) }},
 		{name: session.RuntimeCopilot, traits: copilot.Traits, roots: onDisk(copilot.Roots), open: func(root string, _ config) session.Store { return copilot.Open(root) }},
 		{name: session.RuntimeHermes, traits: hermes.Traits, roots: onDisk(hermes.Roots), open: func(root string, _ config) session.Store { return hermes.Open(root) }},
 		{name: session.RuntimeYarnnn, traits: yarnnn.Traits, roots: databases, remote: true, open: openYarnnn},

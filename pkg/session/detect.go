@@ -90,6 +90,8 @@ func (d *detector) document(head []byte) Format {
 		return ""
 	}
 	switch {
+	case s.has(hasMessages | hasSnakeUpdatedAt):
+		return FormatCline
 	case s.has(hasMessages) && (s.has(hasProjectHash) || s.has(hasSessionID)):
 		return FormatGeminiJSON
 	case s.has(hasSession) && s.has(hasItems):
@@ -295,6 +297,7 @@ const (
 	hasPad
 	hasProvenance
 	hasMessageParts
+	hasSnakeUpdatedAt
 )
 
 func (s *sketch) has(keys uint64) bool { return s.keys&keys == keys }
@@ -308,6 +311,7 @@ var plainKeys = map[string]uint64{
 	"session_id": hasSnakeSessionID, "sequence_number": hasSequenceNumber, "uuid": hasUUID,
 	"leafUuid": hasLeafUUID, "messages": hasMessages, "session": hasSession, "items": hasItems,
 	"pid": hasPID, "createdAt": hasCreatedAt, "updatedAt": hasUpdatedAt, "pad": hasPad, "provenance": hasProvenance,
+	"updated_at": hasSnakeUpdatedAt,
 }
 
 // sketch draws one JSON object. whole is false if text is anything else or

@@ -35,6 +35,7 @@ const (
 	RuntimeOMP       = "omp"
 	RuntimeCopilot   = "copilot"
 	RuntimeQwen      = "qwen"
+	RuntimeCline     = "cline"
 )
 
 // State says whether a session may be changed now.
@@ -351,6 +352,7 @@ const (
 	FormatCopilot       Format = "copilot"        // an event log of GitHub Copilot CLI
 	FormatHermes        Format = "hermes"         // a session of Hermes' database, written out
 	FormatQwen          Format = "qwen"           // Qwen Code
+	FormatCline         Format = "cline"          // Cline CLI, one JSON object
 	FormatOpenClawIndex Format = "openclaw-index" // sessions.json
 	FormatOpenClawLock  Format = "openclaw-lock"  // a write lock
 	FormatTrajectory    Format = "trajectory"     // OpenClaw's run trace beside a session: not a session

@@ -145,11 +145,5 @@ func readHeader(log io.Reader) (h header, err error) {
 	if head, err = r.Peek(documentHead); err != nil && !errors.Is(err, io.EOF) {
 		return h, err
 	}
-	var p splitter
-	for _, b := range head {
-		if p.step(b); p.closed || p.broken {
-			break
-		}
-	}
-	return header{id: p.sessionID}, nil
+	return header{id: session.ReadDocumentHead(head).SessionID}, nil
 }

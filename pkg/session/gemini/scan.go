@@ -25,7 +25,7 @@ func (s *Store) Scan(ctx context.Context, r io.Reader, o session.ScanOptions, em
 	case err != nil && !errors.Is(err, io.EOF):
 		return session.Scan{}, err
 	case isDocument(head):
-		err = scan.document(ctx, buffered)
+		err = scan.lines.RunDocument(ctx, buffered, nil, scan.element)
 	default:
 		_, err = scan.lines.Run(ctx, buffered, nil, scan.line)
 	}

@@ -1,0 +1,12 @@
+// Package cline reads the sessions of the Cline CLI.
+//
+// A session is a directory data/sessions/<id> below ~/.cline with a manifest,
+// <id>.json, and all that was said, <id>.messages.json: one JSON document that
+// Cline writes again as a whole. What its own compaction put in the place of the
+// first messages lies beside it, <id>.compaction.json; the messages stay where
+// they are.
+//
+// Cline knows its sessions by a database and repeats what was said in two others,
+// so a session is archived and remembered, and never changed (docs/formats.md,
+// "cline").
+package cline

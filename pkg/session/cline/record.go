@@ -1,0 +1,304 @@
+package cline
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/sessctl/sessctl/pkg/jsonl"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// decoder reads messages and keeps its memory from one to the next.
+type decoder struct {
+	cursor, content jsonl.Cursor
+
+	role, id, when, model []byte
+	body                  []byte // raw JSON of the content
+	usage                 session.Usage
+	summary               bool // it is the summary of a compaction
+	odd                   []byte
+	messages              []session.Message
+}
+
+// decode reads one element of the array of messages and makes its messages: the
+// results of tools, and what is said beside them. It returns an error that wraps
+// [jsonl.ErrSyntax] if raw is not one JSON object.
+func (d *decoder) decode(raw []byte) error {
+	d.role, d.id, d.when, d.model, d.body, d.odd = nil, nil, nil, nil, nil, nil
+	d.usage, d.summary, d.messages = session.Usage{}, false, d.messages[:0]
+	c := &d.cursor
+	c.Reset(raw)
+	if !c.EnterObject() {
+		return fmt.Errorf("%w: not an object", jsonl.ErrSyntax)
+	}
+	for c.NextKey() {
+		d.member(c)
+	}
+	if err := c.End(); err != nil {
+		return err
+	}
+	d.build()
+	return nil
+}
+
+func (d *decoder) member(c *jsonl.Cursor) {
+	switch string(c.Key()) {
+	case "id":
+		d.id, _ = c.Bytes()
+	case "role":
+		d.role, _ = c.Bytes()
+	case "ts":
+		d.when = c.Raw()
+	case "content":
+		d.body = c.Raw()
+	case "modelInfo":
+		for ok := c.EnterObject(); ok && c.NextKey(); {
+			if string(c.Key()) == "id" {
+				d.model, _ = c.Bytes()
+			}
+		}
+	case "metrics":
+		d.metrics(c)
+	case "metadata":
+		for ok := c.EnterObject(); ok && c.NextKey(); {
+			if string(c.Key()) == "kind" {
+				kind, _ := c.Bytes()
+				d.summary = string(kind) == "compaction_summary"
+			}
+		}
+	default:
+		c.Skip()
+	}
+}
+
+// metrics reads what a model call counted. The input is with what came from the
+// cache.
+func (d *decoder) metrics(c *jsonl.Cursor) {
+	u := &d.usage
+	for ok := c.EnterObject(); ok && c.NextKey(); {
+		switch string(c.Key()) {
+		case "inputTokens":
+			u.Input, _ = c.Int64()
+		case "outputTokens":
+			u.Output, _ = c.Int64()
+		case "cacheReadTokens":
+			u.CacheRead, _ = c.Int64()
+		case "cacheWriteTokens":
+			u.CacheWrite, _ = c.Int64()
+		}
+	}
+	u.Total = u.Input + u.Output
+}
+
+// known reports whether what was decoded is a message.
+func (d *decoder) known() bool { return len(d.role) > 0 && d.body != nil }
+
+// build makes the messages of the record.
+func (d *decoder) build() {
+	if !d.known() {
+		return
+	}
+	m := session.Message{ID: d.id, Model: d.model, Usage: d.usage, HasUsage: d.usage.Total > 0}
+	switch string(d.role) {
+	case "user":
+		m.Role = session.RoleUser
+	case "assistant":
+		m.Role = session.RoleAssistant
+	case "system":
+		m.Role = session.RoleSystem
+	default:
+		m.Role, m.CustomType = session.RoleInjected, append([]byte("role "), d.role...)
+	}
+	if d.summary {
+		m.Role, m.Compaction = session.RoleSummary, true
+	}
+	d.blocks(&m)
+	if len(m.Parts) > 0 || len(d.messages) == 0 {
+		d.messages = append(d.messages, m)
+	}
+}
+
+// blocks reads content in its shapes: a string, blocks and strings, or one block.
+func (d *decoder) blocks(m *session.Message) {
+	c := &d.content
+	c.Reset(d.body)
+	if c.Kind() != jsonl.Array {
+		d.oneBlock(c, m)
+		return
+	}
+	c.EnterArray()
+	for c.NextElement() {
+		d.oneBlock(c, m)
+	}
+}
+
+// block is one block of content while it is read.
+type block struct {
+	kind, text, thinking, name, id, input []byte
+	call, result                          []byte // of a tool's result; result is raw JSON
+	failed                                bool
+	size                                  int64 // of data in base64
+}
+
+func (d *decoder) oneBlock(c *jsonl.Cursor, m *session.Message) {
+	if c.Kind() == jsonl.String {
+		text, _ := c.Bytes()
+		addText(m, typed(m, text))
+		return
+	}
+	var b block
+	for ok := c.EnterObject(); ok && c.NextKey(); {
+		b.member(c)
+	}
+	d.add(&b, m)
+}
+
+func (b *block) member(c *jsonl.Cursor) {
+	switch string(c.Key()) {
+	case "type":
+		b.kind, _ = c.Bytes()
+	case "text":
+		b.text, _ = c.Bytes()
+	case "thinking":
+		b.thinking, _ = c.Bytes()
+	case "name":
+		b.name, _ = c.Bytes()
+	case "id":
+		b.id, _ = c.Bytes()
+	case "input":
+		b.input = c.Raw()
+	case "tool_use_id":
+		b.call, _ = c.Bytes()
+	case "content":
+		b.result = c.Raw()
+	case "is_error":
+		b.failed, _ = c.Bool()
+	case "data":
+		b.size = int64(len(c.Raw()))
+	case "source":
+		b.size = int64(len(c.Raw()))
+	}
+}
+
+// add adds what a block says. A block of a type that is not known is what text it
+// has.
+func (d *decoder) add(b *block, m *session.Message) {
+	switch string(b.kind) {
+	case "text", "":
+		addText(m, typed(m, b.text))
+	case "thinking":
+		if len(b.thinking) > 0 {
+			m.Parts = append(m.Parts, session.Part{Kind: session.PartThinking, Text: b.thinking})
+		}
+	case "redacted_thinking":
+	case "tool_use":
+		m.Parts = append(m.Parts, session.Part{Kind: session.PartToolCall, Name: b.name, CallID: b.id, Text: b.input})
+	case "tool_result":
+		d.toolResult(b)
+	case "image", "document":
+		m.Parts = append(m.Parts, session.Part{Kind: session.PartImage, Size: b.size})
+	default:
+		d.odd = b.kind
+		addText(m, b.text)
+	}
+}
+
+// toolResult makes the message of a tool's result: a string, or what each of
+// several queries gave.
+func (d *decoder) toolResult(b *block) {
+	r := session.Message{ID: d.id, Role: session.RoleToolResult, CallID: b.call, ToolName: b.name, IsError: b.failed}
+	c := new(jsonl.Cursor) // a message may hold many results, and all must stay
+	c.Reset(b.result)
+	switch {
+	case len(b.result) == 0 || c.IsNull():
+	case c.Kind() == jsonl.Array:
+		c.EnterArray()
+		for c.NextElement() {
+			given(c, &r)
+		}
+	default:
+		given(c, &r)
+	}
+	if len(r.Parts) == 0 {
+		r.Parts = append(r.Parts, session.Part{Kind: session.PartText})
+	}
+	d.messages = append(d.messages, r)
+}
+
+// given reads what one query of a tool gave: its result and its error, a block of
+// text or an image. Of any other shape the JSON is what it says.
+func given(c *jsonl.Cursor, r *session.Message) {
+	if c.Kind() != jsonl.Object {
+		addText(r, textOf(c))
+		return
+	}
+	var q query
+	raw := c.Raw()
+	var inner jsonl.Cursor
+	inner.Reset(raw)
+	for ok := inner.EnterObject(); ok && inner.NextKey(); {
+		q.member(&inner)
+	}
+	if q.size > 0 {
+		r.Parts = append(r.Parts, session.Part{Kind: session.PartImage, Size: q.size})
+		return
+	}
+	r.IsError = r.IsError || q.failed || len(q.trouble) > 0
+	if addText(r, q.text); !q.read {
+		addText(r, raw)
+		return
+	}
+	addText(r, q.trouble)
+}
+
+// query is one element of a tool's result while it is read.
+type query struct {
+	text, trouble []byte
+	read          bool // its shape is known
+	failed        bool
+	size          int64 // of an image
+}
+
+func (q *query) member(c *jsonl.Cursor) {
+	switch string(c.Key()) {
+	case "result", "text":
+		q.text, q.read = textOf(c), true
+	case "error":
+		if !c.IsNull() {
+			q.trouble, q.read = textOf(c), true
+		}
+	case "success":
+		worked, known := c.Bool()
+		q.failed = known && !worked
+	case "source", "data":
+		q.size = int64(len(c.Raw()))
+	}
+}
+
+// textOf is a value as text: a string as it is, anything else as JSON.
+func textOf(c *jsonl.Cursor) []byte {
+	if c.Kind() == jsonl.String {
+		text, _ := c.Bytes()
+		return text
+	}
+	return c.Raw()
+}
+
+func addText(m *session.Message, text []byte) {
+	if len(text) > 0 {
+		m.Parts = append(m.Parts, session.Part{Kind: session.PartText, Text: text})
+	}
+}
+
+// typed is what a person typed, without the tag that Cline puts around it.
+func typed(m *session.Message, text []byte) []byte {
+	const start, end = "<user_input", "</user_input>"
+	if m.Role != session.RoleUser || !bytes.HasPrefix(text, []byte(start)) || !bytes.HasSuffix(text, []byte(end)) {
+		return text
+	}
+	_, inside, found := bytes.Cut(text, []byte(">"))
+	if !found || len(inside) < len(end) {
+		return text
+	}
+	return inside[:len(inside)-len(end)]
+}
