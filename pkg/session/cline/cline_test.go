@@ -25,7 +25,7 @@ func must(t testing.TB, err error) {
 }
 
 // ours is the home directory of our own sample.
-var ours = filepath.Join("..", "..", "..", "testdata", "sessions", "cline", ".cline")
+var ours = filepath.Join("..", "..", "..", "testdata", "cline", ".cline")
 
 // samples are our own documents, and those of the real program where they are
 // beside the module.
