@@ -41,9 +41,7 @@ func TestJudge(t *testing.T) {
 
 // The whole way: sessions written, compacted by the program, asked.
 func TestMeasure(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program")
-	}
+	slow(t, "builds the program")
 	dir := t.TempDir()
 	path, err := build(t.Context(), dir)
 	if err != nil {
