@@ -44,6 +44,11 @@ type Report struct {
 // ErrNotThere is returned when records that were sent are not found afterwards.
 var ErrNotThere = errors.New("not found after it was sent")
 
+// ErrOtherMemory is returned, before anything is dropped, when the server has
+// records under the name of this host of which this memory has none: another
+// machine has the name too, or this memory was lost. Compare goes on all the same.
+var ErrOtherMemory = errors.New("the shared memory has records under the name of this host, and this memory has none of them; nothing was changed there")
+
 // Push does all of it. With an error, the report says how far it came; the next
 // push goes on from there. [memory.ErrUnwiped] comes with a report that is
 // whole.
@@ -184,6 +189,7 @@ func (p *Pusher) compare(ctx context.Context, r *Report) error {
 		return err
 	}
 	q.All = true
+	had := len(there)
 	_, err = p.Local.EachUnshared(ctx, q, func(page []memory.Shared) error {
 		var same []memory.Shared
 		for _, x := range page {
@@ -194,6 +200,9 @@ func (p *Pusher) compare(ctx context.Context, r *Report) error {
 		}
 		return p.Local.NoteShared(ctx, p.Server, same)
 	})
+	if err == nil && had > 0 && len(there) == had && !p.Compare && !r.SetBack {
+		return fmt.Errorf("%w: %d records of %s", ErrOtherMemory, had, p.Host)
+	}
 	var strange []string
 	for id := range there {
 		strange = append(strange, id)
