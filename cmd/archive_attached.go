@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/compact"
@@ -122,6 +123,22 @@ func (a *app) undoAttached(ctx context.Context, w *workspace, r compact.Receipt)
 	return err
 }
 
+// tellOther tells of a file that is there and is not what its hash names.
+func (a *app) tellOther(ctx context.Context, file session.Ref) {
+	f, err := a.pins.OpenRegular(file.Path)
+	if err == nil {
+		defer f.Close()
+		var there session.Snapshot
+		if there, err = session.TakeSnapshot(ctx, f, file.Path); err == nil && there.SHA256 == file.ID {
+			return
+		}
+	}
+	a.notice(note{
+		Path: file.Path, Message: strings.TrimSuffix(fmt.Sprintf("the session names it, and it is not the file that was named: %v", err), ": <nil>"),
+		Hint: "sessctl archive restore " + file.ID + " --force puts the archived one in its place",
+	})
+}
+
 // restoreAttached puts the files that an archived log names back where they
 // belong, if they are gone: beside the log, also if they were archived with the log
 // of another home. It returns how many, and tells which are in no archive.
@@ -138,6 +155,7 @@ func (a *app) restoreAttached(ctx context.Context, w *workspace, e archive.Entry
 	for _, hash := range hashes {
 		log := home.Store.Capabilities().Attacher.Attachment(hash)
 		if _, err := os.Lstat(log.Path); err == nil {
+			a.tellOther(ctx, log)
 			continue
 		}
 		file, there, err := attachmentOf(ctx, w.archives, e.Runtime, hash)
