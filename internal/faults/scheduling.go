@@ -11,12 +11,16 @@ import (
 	"strings"
 
 	"github.com/sessctl/sessctl/internal/fakemanagers"
+	"github.com/sessctl/sessctl/internal/fakestatedb"
 )
 
-// PlayManager ends the process if it was started as systemctl, crontab or pgrep, of
+// PlayManager ends the process if it was started as systemctl, crontab, pgrep or hermes, of
 // which it then has played the part: homes have links of these names to the program
 // that tries faults.
 func PlayManager() {
+	if filepath.Base(os.Args[0]) == hermesProgram {
+		os.Exit(fakestatedb.Program(os.Args[1:], os.Stdout, os.Stderr))
+	}
 	if os.Getenv(fakemanagers.Variable) != "" {
 		os.Exit(fakemanagers.Program(os.Args, os.Stdin, os.Stdout, os.Stderr))
 	}

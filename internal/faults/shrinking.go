@@ -5,6 +5,7 @@ package faults
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,8 +14,8 @@ import (
 	"github.com/sessctl/sessctl/internal/fakestatedb"
 )
 
-// shrinkings are the commands that change a database of OpenCode, which lies
-// beside the session of pi.
+// shrinkings are the commands that change a database of OpenCode or Hermes, which
+// lies beside the session of pi.
 func shrinkings() []Command {
 	shrink := "compact --runtime opencode --shrink="
 	return []Command{
@@ -34,6 +35,11 @@ func shrinkings() []Command {
 			Name: "archive restore, hermes", Runtime: "pi", Args: []string{"archive", "restore", "--runtime", "hermes", fakestatedb.Second},
 			Prepare: statePruned, Done: stateBack, Whole: noStateLost, Settled: noStateLost, Slow: true,
 		},
+		{
+			Name: "compact --shrink=sessions,vacuum, hermes", Runtime: "pi", Args: strings.Fields("compact --runtime hermes --shrink=sessions,vacuum --quiet-period 0s"),
+			Env:     []string{"PATH=$DIR/home/bin"},
+			Prepare: withState, Done: stateShrunk, Whole: noStateLost, Settled: errors2(noStateLost, noIntent), Slow: true,
+		},
 	}
 }
 
@@ -42,10 +48,46 @@ func shrinkings() []Command {
 func (h *Home) state() string         { return filepath.Join(h.Dir, "home/.hermes/state.db") }
 func (h *Home) originalState() string { return filepath.Join(h.Dir, "home/original/state.db") }
 
+// hermesProgram is the name of Hermes' own program, whose part is played by the
+// program that tries faults ([PlayManager]).
+const hermesProgram = "hermes"
+
+// tellState makes a database of Hermes, and a copy of it.
+func (h *Home) tellState() error {
+	return errors.Join(fakestatedb.Told(h.state(), 30).Close(), fakestatedb.Told(h.originalState(), 30).Close(), age(h.state()))
+}
+
+// withState is a home with a database of Hermes, and with its program.
+func withState(h *Home) error {
+	program, err := os.Executable()
+	bin := filepath.Join(h.Dir, "home/bin")
+	return errors.Join(err, h.tellState(), os.MkdirAll(bin, 0o700), os.Symlink(program, filepath.Join(bin, hermesProgram)))
+}
+
+// stateShrunk checks that the sessions that have ended are gone, and told of, and
+// that the others are there.
+func stateShrunk(h *Home) error {
+	have, err := stateRows(h.state())
+	if err != nil {
+		return err
+	}
+	left := map[string]bool{}
+	for row := range have {
+		if rest, ok := strings.CutPrefix(row, "session|"); ok {
+			id, _, _ := strings.Cut(rest, "|")
+			left[id] = true
+		}
+	}
+	if want := (map[string]bool{fakestatedb.Branch: true, fakestatedb.New: true}); !maps.Equal(left, want) {
+		err = fmt.Errorf("the sessions that are left: %v, want %v", left, want)
+	}
+	return errors.Join(err, noStateLost(h), told(h, 3))
+}
+
 // statePruned is a home whose sessions of Hermes are archived, and of which Hermes
 // has removed two.
 func statePruned(h *Home) error {
-	err := errors.Join(fakestatedb.Told(h.state(), 30).Close(), fakestatedb.Told(h.originalState(), 30).Close(), age(h.state()))
+	err := h.tellState()
 	if err == nil {
 		err = h.must([]int{0}, "archive", "--runtime", "hermes", "--all")
 	}
