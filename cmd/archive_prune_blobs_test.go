@@ -60,7 +60,7 @@ func blobsHome(t *testing.T, stored bool) (*app, archive.Entry) {
 		t.Setenv("AWS_SECRET_ACCESS_KEY", "b")
 		steps = append(steps, "archive upload")
 	}
-	if err := os.CopyFS(home, os.DirFS(filepath.Join("..", "testdata", "sessions", "omp"))); err != nil {
+	if err := os.CopyFS(home, os.DirFS(filepath.Join("..", "testdata", "omp"))); err != nil {
 		t.Fatal(err)
 	}
 	a := &app{
