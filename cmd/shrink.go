@@ -550,7 +550,7 @@ func (a *app) renderShrink(doc shrinkDocument, o shrinkOptions) error {
 			}
 			text += fmt.Sprintf("  vacuum    at least %s\n", formatBytes(d.Before.Reclaimable))
 		} else {
-			text += fmt.Sprintf("  removed   %s and %s; they are in the archive\n", plural(d.Removed.Sessions, "session"), plural(d.Removed.Events, "superseded event"))
+			text += "  removed   " + describeRemoved(d.Removed.Sessions, d.Removed.Events) + "\n"
 			text += fmt.Sprintf("  now       %s, %s less\n", formatBytes(d.After.Disk), formatBytes(max(d.Before.Disk-d.After.Disk, 0)))
 		}
 		if d.Reason != "" {
@@ -564,4 +564,13 @@ func (a *app) renderShrink(doc shrinkDocument, o shrinkOptions) error {
 		a.hint("close the program, then: sessctl compact --shrink=sessions,journal,vacuum")
 	}
 	return nil
+}
+
+// describeRemoved says what went out of a database. Each session and event was
+// seen in an archive before.
+func describeRemoved(sessions, events int) string {
+	if sessions == 0 && events == 0 {
+		return "nothing"
+	}
+	return plural(sessions, "session") + " and " + plural(events, "superseded event") + "; they are in the archive"
 }
