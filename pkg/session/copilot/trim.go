@@ -15,7 +15,9 @@ import (
 
 // What a resume needs was compared with the program itself (docs/formats.md,
 // "copilot"). A line goes only if its type is named here; every other line stays,
-// wherever it stands, and so does one that cannot be read.
+// wherever it stands, and so does one that cannot be read. A record of the session
+// that is not known may say what becomes of lines before it: such a log is not
+// changed.
 
 // neverNeeded are the types of lines that a resume does not look at, wherever they
 // stand.
@@ -103,6 +105,8 @@ func (m *marks) take(d *decoder, l jsonl.Line) error {
 	switch {
 	case notCompared[name]:
 		return fmt.Errorf("%w: it has a record %s, and what a resume makes of such a session was not compared", session.ErrUnsupported, name)
+	case d.record.kind == foreign && strings.HasPrefix(name, "session."):
+		return fmt.Errorf("%w: it has a record %s that is not known, which may be about lines before it", session.ErrUnsupported, name)
 	case neverNeeded[name], d.record.agent && onlyLast[name]:
 		return nil
 	case d.record.agent:

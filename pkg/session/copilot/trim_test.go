@@ -124,7 +124,7 @@ func TestTrimLeavesWhatItDoesNotKnow(t *testing.T) {
 	lines := strings.SplitAfter(string(bundled(t)), "\n")
 	plain := string(trimmed(t, []byte(strings.Join(lines, ""))))
 	for name, odd := range map[string]string{
-		"a type of the future":  `{"type":"session.dream","data":{"of":"the sea"},"id":"x"}` + "\n",
+		"a type of the future":  `{"type":"assistant.dream","data":{"of":"the sea"},"id":"x"}` + "\n",
 		"a debug record of it":  `{"type":"model.dream","data":{},"id":"x"}` + "\n",
 		"no JSON":               "what is this\n",
 		"two records on a line": strings.TrimSuffix(lines[5], "\n") + lines[6],
@@ -143,6 +143,7 @@ func TestTrimLeavesWhatItDoesNotKnow(t *testing.T) {
 	for name, odd := range map[string]string{
 		"session.snapshot_rewind": `{"type":"session.snapshot_rewind","data":{"upToEventId":"x"},"id":"x"}` + "\n",
 		"session.truncation":      `{"type":"session.truncation","data":{},"id":"x"}` + "\n",
+		"session.rewound_to":      `{"type":"session.rewound_to","data":{"upToEventId":"x"},"id":"x"}` + "\n",
 		"first line":              "",
 	} {
 		log := strings.Join(lines[:7], "") + odd + strings.Join(lines[7:], "")
