@@ -27,7 +27,7 @@ import (
 // others. How many there are depends on the tier (docs/testing.md).
 func TestSequences(t *testing.T) {
 	program := BuiltProgram(t)
-	tier := map[string]string{"rapid.checks": "2", "rapid.steps": "8", "rapid.seed": "12", "rapid.nofailfile": "true"}
+	tier := map[string]string{"rapid.checks": "1", "rapid.steps": "8", "rapid.seed": "12", "rapid.nofailfile": "true"}
 	switch {
 	case os.Getenv("SESSCTL_LONG") != "":
 		tier["rapid.checks"], tier["rapid.steps"] = "300", "30"

@@ -139,6 +139,9 @@ func (c *Change) stage(ctx context.Context, held *Held, write func(io.Writer, *o
 			return err
 		}
 		if got := t.proof(); got != c.Plan.After {
+			if err := held.Check(); err != nil {
+				return err // somebody has changed the log while it was read
+			}
 			return fmt.Errorf("the new log is %d bytes (%.12s), planned were %d (%.12s)", got.Size, got.SHA256, c.Plan.After.Size, c.Plan.After.SHA256)
 		}
 		return ctx.Err()
