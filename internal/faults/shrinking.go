@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/sessctl/sessctl/internal/fakesessiondb"
@@ -21,11 +22,11 @@ func shrinkings() []Command {
 	return []Command{
 		{
 			Name: "compact --shrink=sessions", Runtime: "pi", Args: strings.Fields(shrink + "sessions --quiet-period 0s"),
-			Prepare: withRows, Done: rowsArchived, Whole: noRowLost, Settled: errors2(noRowLost, noIntent), Slow: true,
+			Prepare: withRows, Done: rowsArchived, Whole: noRowLost, Settled: both(noRowLost, noIntent), Slow: true,
 		},
 		{
 			Name: "compact --shrink=journal,vacuum", Runtime: "pi", Args: strings.Fields(shrink + "journal,vacuum --quiet-period 0s"),
-			Prepare: withRows, Done: journalTrimmed, Whole: noRowLost, Settled: errors2(noRowLost, noIntent),
+			Prepare: withRows, Done: journalTrimmed, Whole: noRowLost, Settled: both(noRowLost, noIntent),
 		},
 		{
 			Name: "archive restore, opencode", Runtime: "pi", Args: []string{"archive", "restore", "--runtime", "opencode", fakesessiondb.Plan},
@@ -38,7 +39,7 @@ func shrinkings() []Command {
 		{
 			Name: "compact --shrink=sessions,vacuum, hermes", Runtime: "pi", Args: strings.Fields("compact --runtime hermes --shrink=sessions,vacuum --quiet-period 0s"),
 			Env:     []string{"PATH=$DIR/home/bin"},
-			Prepare: withState, Done: stateShrunk, Whole: noStateLost, Settled: errors2(noStateLost, noIntent), Slow: true,
+			Prepare: withState, Done: stateShrunk, Whole: noStateLost, Settled: both(noStateLost, noIntent), Slow: true,
 		},
 	}
 }
@@ -72,7 +73,7 @@ func stateShrunk(h *Home) error {
 		return err
 	}
 	left := map[string]bool{}
-	for row := range have {
+	for _, row := range have {
 		if rest, ok := strings.CutPrefix(row, "session|"); ok {
 			id, _, _ := strings.Cut(rest, "|")
 			left[id] = true
@@ -99,27 +100,37 @@ func statePruned(h *Home) error {
 	return errors.Join(d.Close(), age(h.state()))
 }
 
-func stateRows(path string) (all map[string]bool, err error) {
+func stateRows(path string) ([]string, error) { return scratched(path, fakestatedb.Rows) }
+
+// scratched reads the rows of a database. The copy that is read lies where no
+// fault is.
+func scratched(path string, read func(path, scratch string) ([]string, error)) (all []string, err error) {
 	scratch, err := os.MkdirTemp("", "rows-")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-	rows, err := fakestatedb.Rows(path, scratch)
-	all = map[string]bool{}
-	for _, row := range rows {
-		all[row] = true
-	}
-	return all, err
+	return read(path, scratch)
 }
 
 // noStateLost is promise 1: every row stands in the database or in an archive.
 func noStateLost(h *Home) error {
-	want, err := stateRows(h.originalState())
+	return h.noneLost(stateRows, h.originalState(), h.state(), func(line string) []string {
+		if row, ok := fakestatedb.Archived(line); ok {
+			return []string{row}
+		}
+		return nil
+	})
+}
+
+// noneLost checks that every row of a database as it was stands in it still, or in
+// a line of an archive.
+func (h *Home) noneLost(rows func(path string) ([]string, error), before, now string, archived func(line string) []string) error {
+	want, err := rows(before)
 	if err != nil {
 		return err
 	}
-	have, err := stateRows(h.state())
+	have, err := rows(now)
 	if err != nil {
 		return err
 	}
@@ -127,13 +138,17 @@ func noStateLost(h *Home) error {
 	if err != nil {
 		return err
 	}
+	there := map[string]bool{}
+	for _, row := range have {
+		there[row] = true
+	}
 	for line := range lines {
-		if row, ok := fakestatedb.Archived(line); ok {
-			have[row] = true
+		for _, row := range archived(line) {
+			there[row] = true
 		}
 	}
-	for row := range want {
-		if !have[row] {
+	for _, row := range want {
+		if !there[row] {
 			return fmt.Errorf("lost: %.200s", row)
 		}
 	}
@@ -150,16 +165,16 @@ func stateBack(h *Home) error {
 	if err != nil {
 		return err
 	}
-	for row := range want {
-		if !have[row] {
+	for _, row := range want {
+		if !slices.Contains(have, row) {
 			return fmt.Errorf("not back: %.200s", row)
 		}
 	}
 	return noStateLost(h)
 }
 
-// errors2 checks two things.
-func errors2(a, b func(*Home) error) func(*Home) error {
+// both checks two things.
+func both(a, b func(*Home) error) func(*Home) error {
 	return func(h *Home) error { return errors.Join(a(h), b(h)) }
 }
 
@@ -188,45 +203,12 @@ func rowsGone(h *Home) error {
 	return errors.Join(withRows(h), h.must([]int{0}, "compact", "--runtime", "opencode", "--shrink=sessions"))
 }
 
-// rows are those of a database. The copy that is read lies where no fault is.
-func rows(path string) (all []string, err error) {
-	scratch, err := os.MkdirTemp("", "rows-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-	return fakesessiondb.Rows(path, scratch)
-}
+// rows are those of a database of OpenCode.
+func rows(path string) ([]string, error) { return scratched(path, fakesessiondb.Rows) }
 
 // noRowLost is promise 1: every row stands in the database or in an archive.
 func noRowLost(h *Home) error {
-	want, err := rows(h.original())
-	if err != nil {
-		return err
-	}
-	have, err := rows(h.database())
-	if err != nil {
-		return err
-	}
-	lines, err := h.linesIn(h.inArchive)
-	if err != nil {
-		return err
-	}
-	there := map[string]bool{}
-	for _, row := range have {
-		there[row] = true
-	}
-	for line := range lines {
-		for _, row := range fakesessiondb.Archived([]string{line}) {
-			there[row] = true
-		}
-	}
-	for _, row := range want {
-		if !there[row] {
-			return fmt.Errorf("lost: %.200s", row)
-		}
-	}
-	return nil
+	return h.noneLost(rows, h.original(), h.database(), func(line string) []string { return fakesessiondb.Archived([]string{line}) })
 }
 
 // rowsArchived checks that the sessions are gone, and told of.

@@ -102,6 +102,20 @@ func (c *Cursor) Reset(raw []byte) {
 	c.scratch = c.scratch[:0]
 }
 
+// BeginObject puts the cursor into the object in raw, before its first key. It
+// returns an error that wraps [ErrSyntax] if raw is nothing that begins with an
+// object; whether it is only that object [Cursor.End] tells.
+func (c *Cursor) BeginObject(raw []byte) error {
+	c.Reset(raw)
+	if c.EnterObject() {
+		return nil
+	}
+	if err := c.End(); err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: not an object", ErrSyntax)
+}
+
 // Kind returns the kind of the value the cursor stands before, Invalid if it
 // stands before none. The cursor does not move.
 func (c *Cursor) Kind() Kind {

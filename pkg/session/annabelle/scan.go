@@ -3,7 +3,6 @@ package annabelle
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
@@ -309,13 +308,9 @@ type decoder struct {
 // raw is not one JSON object.
 func (d *decoder) decode(raw []byte) error {
 	c := &d.cursor
-	c.Reset(raw)
 	d.record = record{}
-	if !c.EnterObject() {
-		if err := c.End(); err != nil {
-			return err
-		}
-		return fmt.Errorf("%w: not an object", jsonl.ErrSyntax)
+	if err := c.BeginObject(raw); err != nil {
+		return err
 	}
 	for c.NextKey() {
 		d.member(c)

@@ -2,7 +2,6 @@ package claude
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -97,15 +96,11 @@ type decoder struct {
 // if raw is not one JSON object.
 func (d *decoder) decode(raw []byte) error {
 	c := &d.cursor
-	c.Reset(raw)
 	d.record = record{}
 	d.scratch = d.scratch[:0]
 	d.message = session.Message{Parts: d.message.Parts[:0]}
-	if !c.EnterObject() {
-		if err := c.End(); err != nil {
-			return err
-		}
-		return fmt.Errorf("%w: not an object", jsonl.ErrSyntax)
+	if err := c.BeginObject(raw); err != nil {
+		return err
 	}
 	for c.NextKey() {
 		d.member(c)

@@ -172,15 +172,10 @@ func (c *counter) record(r *jsonl.Record) error {
 // that wraps [jsonl.ErrSyntax] if raw is not one JSON object.
 func (c *counter) isMessage(raw []byte) (bool, error) {
 	cursor := &c.cursor
-	cursor.Reset(raw)
-	if cursor.Kind() != jsonl.Object {
-		if err := cursor.End(); err != nil {
-			return false, err
-		}
-		return false, fmt.Errorf("%w: not an object", jsonl.ErrSyntax)
+	if err := cursor.BeginObject(raw); err != nil {
+		return false, err
 	}
 	typed, body := false, false
-	cursor.EnterObject()
 	for cursor.NextKey() {
 		switch string(cursor.Key()) {
 		case "type":

@@ -2,7 +2,6 @@ package cline
 
 import (
 	"bytes"
-	"fmt"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -27,9 +26,8 @@ func (d *decoder) decode(raw []byte) error {
 	d.role, d.id, d.when, d.model, d.body, d.odd = nil, nil, nil, nil, nil, nil
 	d.usage, d.summary, d.messages = session.Usage{}, false, d.messages[:0]
 	c := &d.cursor
-	c.Reset(raw)
-	if !c.EnterObject() {
-		return fmt.Errorf("%w: not an object", jsonl.ErrSyntax)
+	if err := c.BeginObject(raw); err != nil {
+		return err
 	}
 	for c.NextKey() {
 		d.member(c)

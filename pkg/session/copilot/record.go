@@ -2,7 +2,6 @@ package copilot
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -80,10 +79,9 @@ type decoder struct {
 // raw is not one JSON object.
 func (d *decoder) decode(raw []byte) error {
 	c := &d.cursor
-	c.Reset(raw)
 	d.record = record{}
-	if !c.EnterObject() {
-		return fmt.Errorf("%w: not an object", jsonl.ErrSyntax)
+	if err := c.BeginObject(raw); err != nil {
+		return err
 	}
 	for c.NextKey() {
 		switch string(c.Key()) {

@@ -2,7 +2,6 @@ package gemini
 
 import (
 	"bytes"
-	"fmt"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -57,14 +56,9 @@ type decoder struct {
 func (d *decoder) decode(raw []byte) error {
 	d.record, d.group = record{}, group{messages: d.group.messages[:0]}
 	c := &d.cursor
-	c.Reset(raw)
-	if c.Kind() != jsonl.Object {
-		if err := c.End(); err != nil {
-			return err
-		}
-		return fmt.Errorf("%w: not an object", jsonl.ErrSyntax)
+	if err := c.BeginObject(raw); err != nil {
+		return err
 	}
-	c.EnterObject()
 	for c.NextKey() {
 		d.member(c)
 	}

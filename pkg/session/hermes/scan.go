@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
-	"fmt"
 	"io"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
@@ -332,9 +331,8 @@ func (v value) milliseconds() int64 {
 
 // read reads a line.
 func (l *logLine) read(c *jsonl.Cursor, raw []byte) error {
-	c.Reset(raw)
-	if !c.EnterObject() {
-		return fmt.Errorf("%w: not an object", jsonl.ErrSyntax)
+	if err := c.BeginObject(raw); err != nil {
+		return err
 	}
 	for c.NextKey() {
 		switch string(c.Key()) {

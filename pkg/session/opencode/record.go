@@ -1,7 +1,6 @@
 package opencode
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
@@ -26,9 +25,8 @@ type row struct {
 
 // read reads a line.
 func (l *logLine) read(c *jsonl.Cursor, raw []byte) error {
-	c.Reset(raw)
-	if !c.EnterObject() {
-		return fmt.Errorf("%w: not an object", jsonl.ErrSyntax)
+	if err := c.BeginObject(raw); err != nil {
+		return err
 	}
 	for c.NextKey() {
 		switch string(c.Key()) {

@@ -107,13 +107,11 @@ type decoder struct {
 // if raw is not one JSON object.
 func (d *decoder) decode(raw []byte) error {
 	c := &d.cursor
-	c.Reset(raw)
 	d.entry = entry{}
 	d.clearMessage()
-	if c.Kind() != jsonl.Object {
-		return notObject(c)
+	if err := c.BeginObject(raw); err != nil {
+		return err
 	}
-	c.EnterObject()
 	for c.NextKey() {
 		d.member(c)
 	}
@@ -122,14 +120,6 @@ func (d *decoder) decode(raw []byte) error {
 	}
 	d.classify()
 	return nil
-}
-
-// notObject returns why the text that c stands before is not an object.
-func notObject(c *jsonl.Cursor) error {
-	if err := c.End(); err != nil {
-		return err
-	}
-	return fmt.Errorf("%w: not an object", jsonl.ErrSyntax)
 }
 
 func (d *decoder) member(c *jsonl.Cursor) {

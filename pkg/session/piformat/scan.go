@@ -279,12 +279,10 @@ func (c *counter) record(r *jsonl.Record) error {
 // error that wraps [jsonl.ErrSyntax] if raw is not one JSON object.
 func (c *counter) isMessage(raw []byte) (bool, error) {
 	cursor := &c.cursor
-	cursor.Reset(raw)
-	if cursor.Kind() != jsonl.Object {
-		return false, notObject(cursor)
+	if err := cursor.BeginObject(raw); err != nil {
+		return false, err
 	}
 	typed, body := false, false
-	cursor.EnterObject()
 	for cursor.NextKey() {
 		switch string(cursor.Key()) {
 		case "type":

@@ -2,7 +2,6 @@ package qwen
 
 import (
 	"bytes"
-	"fmt"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -67,14 +66,9 @@ type decoder struct {
 func (d *decoder) decode(raw []byte) error {
 	d.record, d.messages, d.model = record{}, d.messages[:0], nil
 	c := &d.cursor
-	c.Reset(raw)
-	if c.Kind() != jsonl.Object {
-		if err := c.End(); err != nil {
-			return err
-		}
-		return fmt.Errorf("%w: not an object", jsonl.ErrSyntax)
+	if err := c.BeginObject(raw); err != nil {
+		return err
 	}
-	c.EnterObject()
 	for c.NextKey() {
 		d.member(c)
 	}

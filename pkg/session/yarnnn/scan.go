@@ -2,7 +2,6 @@ package yarnnn
 
 import (
 	"context"
-	"fmt"
 	"io"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
@@ -42,12 +41,8 @@ type stored struct {
 
 func (s *scanner) read(r *jsonl.Record) (bool, error) {
 	c := &s.cursor
-	c.Reset(r.Raw)
-	if !c.EnterObject() {
-		if err := c.End(); err != nil {
-			return false, err
-		}
-		return false, fmt.Errorf("%w: not an object", jsonl.ErrSyntax)
+	if err := c.BeginObject(r.Raw); err != nil {
+		return false, err
 	}
 	var x stored
 	for c.NextKey() {
