@@ -8,7 +8,7 @@ FUZZTIME = 30s
 TARGETS =
 VERSION = $$(git describe --tags --always --abbrev=12 --dirty 2>/dev/null || echo dev)
 
-.PHONY: help build man packages demo test test-faults test-long accept accept-pages accept-packages accept-postgres load-postgres accept-cluster bench bench-quick lint format clean
+.PHONY: help build man packages demo test test-faults test-long accept accept-pages accept-packages accept-postgres load-postgres accept-cluster bench bench-quick bench-compact lint format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -18,8 +18,9 @@ build: ## build bin/sessctl
 		-ldflags "-s -w -X $(MODULE)/cmd.version=$(VERSION)" \
 		-o bin/ .
 
-man: build ## man pages and completions in bin/share
+man: build ## man pages, completions and the licences of all modules in bin/share
 	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null)} bin/sessctl manual bin/share >/dev/null
+	$(GO) run ./internal/packages -licences bin/share/doc/sessctl/THIRD-PARTY-LICENSES
 
 packages: ## archives, packages of Debian and RPM, SBOMs and checksums in dist/packages, from .goreleaser.yaml (3 minutes)
 	cd tools/packages && CGO_ENABLED=0 $(GO) build -trimpath -o ../../bin/ tool
@@ -31,16 +32,17 @@ demo: build ## the main job on the bundled sample agent, in a temporary home
 # A timeout is there to end what hangs; a slow machine does not reach it.
 
 test: ## run the tests, with a smoke share of the fault runs (2 minutes)
-	CGO_ENABLED=0 $(GO) test -p 4 -vet=off -timeout 60m ./... ./testdata/gen ./testdata/accept
+	CGO_ENABLED=0 $(GO) test -p 4 -parallel 4 -vet=off -timeout 60m ./... ./testdata/gen ./testdata/accept
 
 test-faults: ## the fault runs that CI makes (10 minutes)
 	CGO_ENABLED=0 SESSCTL_FAULTS=1 $(GO) test -count=1 -timeout 80m ./internal/faults ./internal/e2e ./bench ./bench/recall ./pkg/archive/objects
+	CGO_ENABLED=0 SESSCTL_FAULTS=1 $(GO) test -count=1 -timeout 20m -run TestEveryTextIsRememberedOrCounted ./cmd
 
 test-long: ## every fault run, and fuzzing for FUZZTIME (30s) each (hours)
 	CGO_ENABLED=0 SESSCTL_LONG=1 $(GO) test -count=1 -timeout 12h ./... ./testdata/gen ./testdata/accept
 	GO="$(GO)" sh testdata/fuzz.sh $(FUZZTIME)
 
-accept: build ## the real pi, Claude Code and OpenClaw on what sessctl leaves (from npm, 3.3 GB in ACCEPT_DIR; 9 minutes)
+accept: build ## the real runtimes on what sessctl leaves (from npm, 6.8 GB in ACCEPT_DIR; 40 minutes)
 	$(GO) run ./testdata/accept -sessctl bin/sessctl
 
 accept-pages: ## the report and the reader in a headless Chromium, with axe-core; pictures in dist/pages (2 minutes)
@@ -68,6 +70,9 @@ bench: ## compare with wc, find, Python, Node, jq and zstd on generated sessions
 
 bench-quick: ## the same on small sessions (under 2 minutes)
 	CGO_ENABLED=0 $(GO) run ./bench -quick
+
+bench-compact: ## CPU of compact on 100 and 200 MB of real text, by step (2 minutes)
+	CGO_ENABLED=0 $(GO) run ./bench -only 'of real text' -rounds 1
 
 lint: ## the linter that tools/go.mod pins, with the rules of .golangci.yml
 	cd tools && $(GO) build -o ../bin/ tool

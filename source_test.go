@@ -7,11 +7,14 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -93,7 +96,7 @@ func checkSource(files []source) []string {
 	c.product = c.dir == "." || c.dir == "cmd" || strings.HasPrefix(c.dir, "pkg/") && !c.program
 	// Types of other packages are not needed, and what they would say is
 	// an error that nobody reads: only os is real.
-	conf := types.Config{Importer: onlyOS{importer.Default()}, Error: func(error) {}}
+	conf := types.Config{Importer: onlyOS{importer.ForCompiler(c.set, "gc", exported)}, Error: func(error) {}}
 	pkg, _ := conf.Check(c.dir, c.set, parsed, c.info)
 	c.scope = pkg.Scope()
 	c.packageComment(files, parsed)
@@ -112,6 +115,22 @@ func (o onlyOS) Import(path string) (*types.Package, error) {
 		return o.next.Import(path)
 	}
 	return nil, fs.ErrNotExist
+}
+
+// exportFile is where the go command keeps what package os exports. It is asked for
+// by name: a test that was built with -trimpath does not know where Go lies.
+var exportFile = sync.OnceValues(func() (string, error) {
+	file, err := exec.Command("go", "list", "-export", "-f", "{{.Export}}", "os").Output()
+	return strings.TrimSpace(string(file)), err
+})
+
+// exported opens what package os exports.
+func exported(string) (io.ReadCloser, error) {
+	name, err := exportFile()
+	if err != nil {
+		return nil, err
+	}
+	return os.Open(name)
 }
 
 func (c *checker) report(pos token.Pos, format string, args ...any) {

@@ -23,6 +23,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 
 	"github.com/sessctl/sessctl/bench/corpus"
 	"github.com/sessctl/sessctl/internal/objectstore"
@@ -53,8 +54,7 @@ func main() {
 
 func run(o options) error {
 	if o.make != "" {
-		_, err := corpus.Make(o.dir, specOf(o.make))
-		return err
+		return makeCorpus(o.dir, specOf(o.make))
 	}
 	only, err := regexp.Compile(o.only)
 	if err != nil {
@@ -84,6 +84,27 @@ func run(o options) error {
 	return results.broken()
 }
 
+// makeCorpus makes a corpus. The text of a real one is the sessions of
+// bench/recall and the source code of Go's library: both stay as they are.
+func makeCorpus(dir string, s corpus.Spec) error {
+	if s.Real {
+		root, errRoot := printed("go", "list", "-m", "-f", "{{.Dir}}")
+		library, errLibrary := printed("go", "env", "GOROOT")
+		if err := errors.Join(errRoot, errLibrary); err != nil {
+			return fmt.Errorf("find the text of logs: %w", err)
+		}
+		s.Sources = corpus.Sources{Talk: filepath.Join(root, "bench", "recall", "summaries"), Code: []string{filepath.Join(library, "src", "net"), filepath.Join(library, "src", "cmd", "go")}}
+	}
+	_, err := corpus.Make(dir, s)
+	return err
+}
+
+// printed runs a command and returns the line that it prints.
+func printed(name string, arguments ...string) (string, error) {
+	out, err := exec.Command(name, arguments...).Output()
+	return strings.TrimSpace(string(out)), err
+}
+
 // The peers' scripts. They do what the product does in the way a plain script
 // does it; each says what it computes.
 //
@@ -109,7 +130,7 @@ func findTools(dir string) (*tools, error) {
 		return nil, err
 	}
 	t.build("sessctl", module)
-	for _, name := range []string{"extract", "kernel", "put", "scan", "vectordb"} {
+	for _, name := range []string{"extract", "kernel", "put", "scan", "screen", "vectordb"} {
 		t.build(name, module+"/bench/"+name)
 	}
 	return t, t.findPeers()

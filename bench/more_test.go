@@ -39,6 +39,8 @@ func TestMoreAnswers(t *testing.T) {
 		{"cleaned, not JSON", cleanedBytes, "", "", true},
 		{"hits", hitIDs, `{"hits":[{"id":"a"},{"id":"b"}]}`, "a b", false},
 		{"hits, not JSON", hitIDs, "", "", true},
+		{"sessions", sizesSessions, `{"sessions":[{"agent":"a"},{"agent":"b"}]}`, "2", false},
+		{"sessions, not JSON", sizesSessions, "", "", true},
 	} {
 		got, err := test.answer([]byte(test.out))
 		if (err != nil) != test.fails || got != test.want {

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -62,8 +63,20 @@ func specOf(name string) corpus.Spec {
 		"chat":    {Files: 60, Bytes: 1 * megabyte, Chat: true},
 	}
 	spec := specs[name]
+	if mb, ok := strings.CutPrefix(name, "real"); ok {
+		spec = realSpec(mb)
+	}
 	spec.Name = name
 	return spec
+}
+
+// realSpec is a corpus of so many megabytes of real text, in sessions of 12 MB.
+func realSpec(megabytes string) corpus.Spec {
+	n, err := strconv.ParseInt(megabytes, 10, 64)
+	if err != nil || n <= 0 {
+		return corpus.Spec{}
+	}
+	return corpus.Spec{Files: int(n/12 + 1), Bytes: n * megabyte, Real: true}
 }
 
 // operations returns what is measured, with its targets (docs/performance.md,
@@ -89,8 +102,14 @@ func operations(quick bool) []operation {
 			name: "sizes again, nothing changed, 7820 logs", corpus: "s200",
 			programs: []program{sizesAgain(), find(target{most: 2}), wc(target{})},
 		},
+		{
+			name: "browse, 7820 logs", corpus: "s200", wall: 1,
+			programs: []program{browse(), countedSizes(target{most: 1.2})},
+		},
 		{name: "compact, 10 MB", corpus: "one10", programs: []program{sessctlCompact(), extractChunks()}},
 		{name: "compact, 200 MB", corpus: "one200", programs: []program{sessctlCompact(), extractChunks()}, rounds: 1, stages: compactStages()},
+		{name: "compact, 100 MB of real text", corpus: "real100", programs: []program{sessctlCompact()}, rounds: 1, stages: compactStages()},
+		{name: "compact, 200 MB of real text", corpus: "real200", programs: []program{sessctlCompact()}, rounds: 1, stages: compactStages()},
 	}...)
 }
 
@@ -244,7 +263,12 @@ func quickOperations() []operation {
 			name: "sizes again, nothing changed, 782 logs", corpus: "s20",
 			programs: []program{sizesAgain(), find(target{}), wc(target{})},
 		},
+		{
+			name: "browse, 782 logs", corpus: "s20",
+			programs: []program{browse(), countedSizes(target{})},
+		},
 		{name: "compact, 20 MB", corpus: "one20", programs: []program{sessctlCompact(), extractChunks()}, rounds: 1, stages: compactStages()},
+		{name: "compact, 20 MB of real text", corpus: "real20", programs: []program{sessctlCompact()}, rounds: 1, stages: compactStages()},
 	}...)
 }
 
@@ -268,18 +292,17 @@ type stage struct {
 // compactStages are the steps of docs/architecture.md, the long one in parts.
 func compactStages() []stage {
 	const (
-		remember = "pkg/compact.(*run).remember"
-		put      = "pkg/memory.(*writer).put"
-		words    = "modernc.org/sqlite/lib._fts5UpdateMethod"
-		terms    = "pkg/embed.AppendTerms"
+		put   = "pkg/memory.(*writer).put"
+		words = "pkg/memory.(*wordWriter).add"
+		terms = "pkg/embed.(*Vocabulary).Read"
 	)
 	return []stage{
 		{name: "plan: the log is read once", of: []string{"pkg/compact.NewPlan"}},
-		{name: "secure: hash, copy, read back", of: []string{"pkg/compact.(*run).secure"}},
-		{name: "remember: read, extract, redact, cut, summarise, commit", of: []string{remember}, without: []string{put}},
+		{name: "secure: copy, read back", of: []string{"pkg/compact.(*run).secure"}},
+		{name: "remember: read, extract, redact, cut, summarise", of: []string{"pkg/compact.(*reader).read"}, without: []string{"pkg/compact.takeSurvey"}},
 		{name: "remember: words of the texts, stemmed", of: []string{terms}},
-		{name: "remember: full-text index (FTS5)", of: []string{words}},
-		{name: "remember: other tables", of: []string{put}, without: []string{words, terms}},
+		{name: "remember: index of words", of: []string{words}, without: []string{terms}},
+		{name: "remember: other tables", of: []string{put}, without: []string{words}},
 		{name: "embed: built-in embedder", of: []string{"pkg/embed.(*batcher).embed"}},
 		{name: "embed: vectors written, synced and named", of: []string{"pkg/memory.(*Store).PutVectors"}},
 	}

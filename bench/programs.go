@@ -29,6 +29,7 @@ const (
 	loop   question = "what the loop has counted"
 	found  question = "the nearest records"
 	copied question = "bytes archived"
+	shown  question = "sessions"
 )
 
 // program is one way to do an operation.
@@ -47,7 +48,7 @@ type program struct {
 
 // product says whether a program is ours.
 func (p program) product() bool {
-	return p.tool == "sessctl" || p.tool == "extract" || p.tool == "kernel"
+	return slices.Contains([]string{"sessctl", "extract", "kernel", "screen"}, p.tool)
 }
 
 // target is what the ratio of the CPU times must be. The zero value is none.
@@ -85,6 +86,32 @@ func sessctlSizes() program {
 		name: "sessctl sizes", tool: "sessctl", arguments: words("sizes", "--no-cache"), checked: words("sizes", "--no-cache", "--json"),
 		question: tokens, answer: sizesTokens,
 	}
+}
+
+// browse shows the tree of all sessions on a terminal, and quits.
+func browse() program {
+	return program{
+		name: "sessctl browse, until the tree is there", tool: "screen", question: shown, answer: trimmed,
+		arguments: func(t *tools, _ corpus.Corpus) []string { return []string{t.paths["sessctl"]} },
+	}
+}
+
+// countedSizes is sizes for what browse is compared with.
+func countedSizes(t target) program {
+	p := sessctlSizes()
+	p.question, p.answer, p.target = shown, sizesSessions, t
+	return p
+}
+
+// sizesSessions counts the sessions in what sizes answers.
+func sizesSessions(out []byte) (string, error) {
+	var document struct {
+		Sessions []json.RawMessage `json:"sessions"`
+	}
+	if err := json.Unmarshal(out, &document); err != nil {
+		return "", fmt.Errorf("the answer of sizes: %w", err)
+	}
+	return strconv.Itoa(len(document.Sessions)), nil
 }
 
 func extract() program {

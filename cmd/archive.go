@@ -107,13 +107,16 @@ type archiveRow struct {
 	Remembered  bool   `json:"remembered,omitempty"` // memory has it
 	Chunks      int    `json:"chunks,omitempty"`     // the same: pieces
 	Receipt     string `json:"receipt,omitempty"`    // the same: of this run
+
+	// Others are further databases that the same rows were archived from.
+	Others []string `json:"other_sources,omitempty"`
 }
 
 func newArchiveRow(e archive.Entry) archiveRow {
 	row := archiveRow{
 		ID: e.ID, Runtime: e.Runtime, Agent: e.Agent, Session: e.Session, Key: e.Key, Path: e.Path, SHA256: e.SHA256,
 		Bytes: e.Bytes, StoredBytes: e.StoredBytes, Compression: e.Compression, CreatedAt: e.CreatedAt.UTC().Format(time.RFC3339),
-		OffSite: place(e),
+		OffSite: place(e), Others: e.Others,
 	}
 	if r := e.Remote; r != nil {
 		row.Remote, row.CheckedAt, row.RetainUntil = r.URL, r.CheckedAt.UTC().Format(time.RFC3339), retained(*r)
@@ -195,6 +198,9 @@ func (a *app) sessionsToArchive(ctx context.Context, o archiveOptions) ([]found,
 		return nil, err
 	}
 	if all, err = all.of(o.Agent); err != nil {
+		return nil, err
+	}
+	if all.sessions, err = a.withoutArchivedPrompts(ctx, all.sessions); err != nil {
 		return nil, err
 	}
 	if o.Session != "" {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -119,7 +120,11 @@ func (a *app) undoAttached(ctx context.Context, w *workspace, r compact.Receipt)
 	if err != nil {
 		return err
 	}
-	_, err = a.restoreAttached(ctx, w, e)
+	log := session.Ref{Runtime: e.Runtime, Agent: e.Agent, ID: e.Session, Path: e.Source}
+	home, err := a.restoreRequest(ctx, e, compact.Destination{Log: log}, restoreOptions{})
+	if err == nil {
+		_, err = a.restoreAttached(ctx, w, e, home)
+	}
 	return err
 }
 
@@ -135,25 +140,34 @@ func (a *app) tellOther(ctx context.Context, file session.Ref) {
 	}
 	a.notice(note{
 		Path: file.Path, Message: strings.TrimSuffix(fmt.Sprintf("the session names it, and it is not the file that was named: %v", err), ": <nil>"),
-		Hint: "sessctl archive restore " + file.ID + " --force puts the archived one in its place",
+		Hint: "sessctl archive restore " + file.ID + " --to " + session.ShellWord(file.Path) + " --force puts the archived one in its place",
 	})
 }
 
-// restoreAttached puts the files that an archived log names back where they
-// belong, if they are gone: beside the log, also if they were archived with the log
-// of another home. It returns how many, and tells which are in no archive.
-func (a *app) restoreAttached(ctx context.Context, w *workspace, e archive.Entry) (restored int, err error) {
-	hashes, err := attachedTo(ctx, w.archives, e)
-	if err != nil || len(hashes) == 0 {
-		return 0, err
+// attachments says where the files belong that an archived log names, once the log
+// lies at a place: where its store has them, or in a directory beside it.
+func attachments(request compact.RestoreRequest) (of func(hash string) session.Ref, dir string) {
+	if attacher := session.CapabilitiesOf(request.Store).Attacher; attacher != nil {
+		return attacher.Attachment, filepath.Dir(attacher.Attachment("-").Path)
 	}
-	home, err := a.restoreRequest(ctx, e, compact.Destination{Log: session.Ref{Runtime: e.Runtime, Agent: e.Agent, ID: e.Session, Path: e.Source}}, restoreOptions{})
+	dir = request.Place.Path + ".blobs"
+	return func(hash string) session.Ref {
+		return session.Ref{Runtime: request.Place.Ref.Runtime, ID: hash, Kind: session.KindOutput, Path: filepath.Join(dir, hash)}
+	}, dir
+}
+
+// restoreAttached puts the files that an archived log names where they belong
+// ([attachments]), if they are not there, also if they were archived with the log
+// of another home. It returns how many, and tells which are in no archive.
+func (a *app) restoreAttached(ctx context.Context, w *workspace, e archive.Entry, place compact.RestoreRequest) (restored int, err error) {
+	hashes, err := attachedTo(ctx, w.archives, e)
 	if err != nil {
 		return 0, err
 	}
 	var missing []session.Ref
+	of, _ := attachments(place)
 	for _, hash := range hashes {
-		log := home.Store.Capabilities().Attacher.Attachment(hash)
+		log := of(hash)
 		if _, err := os.Lstat(log.Path); err == nil {
 			a.tellOther(ctx, log)
 			continue
@@ -166,25 +180,34 @@ func (a *app) restoreAttached(ctx context.Context, w *workspace, e archive.Entry
 			missing = append(missing, log)
 			continue
 		}
-		request, err := a.restoreRequest(ctx, file, compact.Destination{Log: log}, restoreOptions{})
+		done, err := a.restoreFile(ctx, w, file, log, place.Store == nil)
 		if err != nil {
 			return restored, err
 		}
-		plan, err := w.compactor.PlanRestore(ctx, request)
-		if err != nil {
-			return restored, restoreFailure(err)
-		}
-		result, err := w.compactor.Restore(ctx, plan)
-		if err != nil {
-			return restored, err
-		}
-		if result.Outcome == compact.Restored {
+		if done {
 			restored++
-			err = a.noteRestored(plan)
-		}
-		if err != nil {
-			return restored, err
 		}
 	}
 	return restored, errors.Join(ctx.Err(), a.tellMissing(ctx, w.archives, e.Source, missing))
+}
+
+// restoreFile puts one of them back, in its store or outside of every one.
+func (a *app) restoreFile(ctx context.Context, w *workspace, file archive.Entry, log session.Ref, outside bool) (done bool, err error) {
+	to := compact.Destination{Log: log}
+	if outside {
+		to.To = log.Path
+	}
+	request, err := a.restoreRequest(ctx, file, to, restoreOptions{})
+	if err != nil {
+		return false, err
+	}
+	plan, err := w.compactor.PlanRestore(ctx, request)
+	if err != nil {
+		return false, restoreFailure(err)
+	}
+	result, err := w.compactor.Restore(ctx, plan)
+	if err != nil || result.Outcome != compact.Restored {
+		return false, err
+	}
+	return true, a.noteRestored(plan)
 }

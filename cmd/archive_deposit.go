@@ -4,10 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -17,55 +17,99 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
-// deposit is the database into which rows go back, and its store.
+// deposit is a database into which rows go back, and its store.
 type deposit struct {
-	store    session.Store
-	database string
+	store            session.Store
+	database, source string // source is where the session lies in it
 }
 
-// depositOf returns the database into which an archive's rows go back; false for
-// an archive of anything else.
-func (a *app) depositOf(entry archive.Entry) (into deposit, ok bool, err error) {
+// depositsOf returns the databases into which an archive's rows go back: all that
+// they came from, of the stores that this run works on. There are none for an
+// archive of anything else.
+func (a *app) depositsOf(entry archive.Entry) (all []deposit, err error) {
 	if entry.Kind != string(session.KindStored) {
-		return deposit{}, false, nil
+		return nil, nil
 	}
 	stores, err := a.openStores()
 	if err != nil {
-		return deposit{}, false, err
+		return nil, err
 	}
-	for _, s := range stores {
-		can := s.Capabilities()
-		if can.Depositor == nil || can.DatabaseFile == nil || s.Runtime() != entry.Runtime {
-			continue
-		}
-		database := can.DatabaseFile(session.Ref{Path: entry.Source, Kind: session.KindStored})
-		if filepath.Dir(database) == s.Root() {
-			return deposit{s, database}, true, nil
+	for _, source := range entry.Sources() {
+		for _, s := range stores {
+			can := s.Capabilities()
+			if can.Depositor == nil || can.DatabaseFile == nil || s.Runtime() != entry.Runtime {
+				continue
+			}
+			database := can.DatabaseFile(session.Ref{Path: source, Kind: session.KindStored})
+			if can.Depositor.Holds(database) {
+				all = append(all, deposit{s, database, source})
+			}
 		}
 	}
-	return deposit{}, false, nil
+	return all, nil
 }
 
-// runDeposit puts the rows of an archived session back, with its journal and
-// with the sessions that its agents have begun.
-func (a *app) runDeposit(ctx context.Context, archives *archive.Store, entry archive.Entry, o restoreOptions, into deposit) error {
-	depositor := into.store.Capabilities().Depositor
-	family, err := a.familyOf(ctx, archives, entry, depositor)
-	if err != nil {
-		return err
+// runDeposit puts the rows of an archived session back into every database that
+// they came from, with its journal and with the sessions that its agents have
+// begun.
+func (a *app) runDeposit(ctx context.Context, archives *archive.Store, entry archive.Entry, o restoreOptions, into []deposit) error {
+	if !o.DryRun {
+		w, err := a.openWorkspace(ctx, mode{reason: "restore", recover: &recovery{policy: a.recoveryPolicy(), optional: true}})
+		if err != nil {
+			return err
+		}
+		defer w.close()
 	}
-	doc := restoreDocument{Schema: 1, DryRun: o.DryRun, Outcome: string(compact.Planned), Archive: newArchiveRow(entry), Path: entry.Source, SHA256: entry.SHA256, Bytes: entry.Bytes}
+	rows := make([]alsoRestored, 0, len(into))
+	var failed []error
+	for _, d := range into {
+		row, err := a.depositOne(ctx, archives, entry, o, d)
+		if err != nil && (len(into) == 1 || ctx.Err() != nil) {
+			return err
+		}
+		if err != nil {
+			row.Outcome, row.Reason = string(compact.Failed), err.Error()
+			failed = append(failed, err)
+			reportFailure(a, d.source, err)
+		}
+		rows = append(rows, row)
+	}
+	doc := restoreDocument{Schema: 1, DryRun: o.DryRun, Outcome: rows[0].Outcome, Reason: rows[0].Reason, Archive: newArchiveRow(entry), Path: rows[0].Path, SHA256: entry.SHA256, Bytes: entry.Bytes, Also: rows[1:]}
+	return errors.Join(a.renderDeposit(doc), depositOutcome(failed, len(into)))
+}
+
+// alsoRestored is what became of a further database that the same rows came from.
+type alsoRestored struct {
+	Path    string `json:"path"`
+	Outcome string `json:"outcome"` // restored, planned, nothing-to-do, failed
+	Reason  string `json:"reason"`
+}
+
+// depositOutcome decides the exit code of several databases; each failure was told.
+func depositOutcome(failed []error, of int) error {
+	switch {
+	case len(failed) == 0:
+		return nil
+	case len(failed) < of:
+		return &outcomeError{exit: exitPartly}
+	}
+	return &outcomeError{exit: exitCode(failed[0])}
+}
+
+// depositOne puts the rows back into one database.
+func (a *app) depositOne(ctx context.Context, archives *archive.Store, entry archive.Entry, o restoreOptions, into deposit) (alsoRestored, error) {
+	row := alsoRestored{Path: into.source, Outcome: string(compact.Planned)}
+	depositor := into.store.Capabilities().Depositor
+	family, err := a.familyOf(ctx, archives, entry, into)
+	if err != nil {
+		return row, err
+	}
 	if n := len(family) - 1; n > 0 {
-		doc.Reason = "with " + plural(n, "archive") + " of what belongs to it"
+		row.Reason = "with " + plural(n, "archive") + " of what belongs to it"
 	}
 	if o.DryRun {
-		return a.renderDeposit(doc)
+		return row, nil
 	}
-	w, err := a.openWorkspace(ctx, mode{reason: "restore", recover: &recovery{policy: a.recoveryPolicy(), optional: true}})
-	if err != nil {
-		return err
-	}
-	defer w.close()
 	rest := slices.Clone(family)
 	rows, err := depositor.Deposit(ctx, into.database, func() (io.ReadCloser, error) {
 		if len(rest) == 0 {
@@ -73,23 +117,23 @@ func (a *app) runDeposit(ctx context.Context, archives *archive.Store, entry arc
 		}
 		e := rest[0]
 		rest = rest[1:]
-		return archives.OpenEntry(ctx, e)
+		return archives.OpenEntry(ctx, e.Entry)
 	})
 	if err != nil {
-		return depositFailure(err, entry)
+		return row, depositFailure(err, entry, into)
 	}
-	doc.Outcome = string(compact.Restored)
+	row.Outcome = string(compact.Restored)
 	if rows == 0 {
-		doc.Outcome, doc.Reason = string(compact.NothingToDo), "the database has all of its rows"
-		return a.renderDeposit(doc)
+		row.Outcome, row.Reason = string(compact.NothingToDo), "the database has all of its rows"
+		return row, nil
 	}
 	for _, e := range family {
-		line := retention.Line{Time: a.now().UTC(), Action: retention.ActionRestore, Kind: "session", Path: e.Source, SHA256: e.SHA256, Bytes: e.Bytes, Archive: e.ID, Rule: "archive restore"}
+		line := retention.Line{Time: a.now().UTC(), Action: retention.ActionRestore, Kind: "session", Path: e.source, SHA256: e.SHA256, Bytes: e.Bytes, Archive: e.ID, Rule: "archive restore"}
 		if err := a.audit().Append(line); err != nil {
-			return err
+			return row, err
 		}
 	}
-	return a.renderDeposit(doc)
+	return row, nil
 }
 
 func (a *app) renderDeposit(doc restoreDocument) error {
@@ -97,16 +141,20 @@ func (a *app) renderDeposit(doc restoreDocument) error {
 	if a.global.JSON {
 		return a.printJSON(doc)
 	}
-	_, err := fmt.Fprint(a.Out, describeRestore(doc))
+	text := ""
+	for _, row := range doc.Also {
+		text += outcomeLine(row.Outcome, row.Path, row.Reason) + "\n"
+	}
+	_, err := fmt.Fprint(a.Out, describeRestore(doc)+text)
 	return err
 }
 
-func depositFailure(err error, entry archive.Entry) error {
+func depositFailure(err error, entry archive.Entry, into deposit) error {
 	if errors.Is(err, session.ErrBusy) {
 		return err
 	}
 	return &failure{
-		code: "different", exit: exitFailed, path: entry.Source, err: err,
+		code: "different", exit: exitFailed, path: into.source, err: err,
 		hint: "nothing was changed; sessctl archive restore " + entry.ID + " --to FILE puts the rows into a file",
 	}
 }
@@ -114,62 +162,123 @@ func depositFailure(err error, entry archive.Entry) error {
 // journalEnd follows the id of a session in the name of its journal's archive.
 const journalEnd = ".journal"
 
+// member is an archive of a family, and where its session lies in the database
+// into which it goes.
+type member struct {
+	archive.Entry
+	source string
+}
+
 // familyOf returns the archive of a session, the newest ones of the sessions that
-// its agents have begun, and those of all their journals.
-func (a *app) familyOf(ctx context.Context, archives *archive.Store, entry archive.Entry, d session.Depositor) ([]archive.Entry, error) {
+// its agents have begun, and those of all their journals: of each the one that the
+// journal was when the session was archived, if there is one.
+func (a *app) familyOf(ctx context.Context, archives *archive.Store, entry archive.Entry, into deposit) ([]member, error) {
 	all, err := archives.List(ctx, archive.Filter{Runtime: entry.Runtime})
 	if err != nil {
 		return nil, err
 	}
-	newest := map[string]archive.Entry{} // by where it came from
+	from := map[string][]archive.Entry{} // by where they came from, the newest last
 	for _, e := range all {
-		if old, ok := newest[e.Source]; !ok || e.CreatedAt.After(old.CreatedAt) {
-			newest[e.Source] = e
+		for _, source := range e.Sources() {
+			from[source] = append(from[source], e)
 		}
 	}
-	family := []archive.Entry{entry}
+	family := []member{{entry, into.source}}
 	for i := 0; i < len(family); i++ {
-		e := family[i]
-		if strings.HasSuffix(e.Session, journalEnd) {
+		m := family[i]
+		if strings.HasSuffix(m.Session, journalEnd) {
 			continue
 		}
-		if journal, ok := newest[e.Source+journalEnd]; ok {
-			family = append(family, journal)
-		}
-		children, err := childrenIn(ctx, archives, e, d)
+		belongs, err := belongingIn(ctx, archives, m.Entry, into.store.Capabilities().Depositor)
 		if err != nil {
 			return nil, err
 		}
-		for _, id := range children {
-			child, ok := newest[strings.TrimSuffix(e.Source, e.Session)+id]
-			if !ok {
-				a.notice(note{Path: e.Source, Message: "there is no archive of the session " + id + ", which its agent has begun"})
-			} else if !slices.ContainsFunc(family, func(x archive.Entry) bool { return x.ID == child.ID }) {
-				family = append(family, child)
+		journal, there, err := journalOf(ctx, archives, from[m.source+journalEnd], belongs)
+		if err != nil {
+			return nil, err
+		}
+		if there {
+			family = append(family, member{journal, m.source + journalEnd})
+		}
+		for _, id := range belongs.Sessions {
+			source := strings.TrimSuffix(m.source, m.Session) + id
+			copies := from[source]
+			if len(copies) == 0 {
+				a.notice(note{Path: m.source, Message: "there is no archive of the session " + id + ", which its agent has begun"})
+			} else if !slices.ContainsFunc(family, func(x member) bool { return x.source == source }) {
+				family = append(family, member{copies[len(copies)-1], source})
 			}
 		}
 	}
 	return family, nil
 }
 
-// childrenIn are the sessions that an archived one names.
-func childrenIn(ctx context.Context, archives *archive.Store, e archive.Entry, d session.Depositor) (ids []string, err error) {
+// journalOf chooses among the archives of a session's journal the one that it was
+// when the session was archived, else the newest.
+func journalOf(ctx context.Context, archives *archive.Store, all []archive.Entry, of session.Belonging) (archive.Entry, bool, error) {
+	if len(all) == 0 {
+		return archive.Entry{}, false, nil
+	}
+	for _, e := range slices.Backward(all) {
+		if e.Lines != of.Events+1 { // and the row that counts them
+			continue
+		}
+		same, err := endsWith(ctx, archives, e, of.LastEvent)
+		if err != nil || same {
+			return e, err == nil, err
+		}
+	}
+	return all[len(all)-1], true, nil
+}
+
+// endsWith reports whether the last line of an archive is the row of an id.
+func endsWith(ctx context.Context, archives *archive.Store, e archive.Entry, id string) (bool, error) {
+	quoted, err := json.Marshal(id)
+	if err != nil {
+		return false, err
+	}
+	var last []byte
+	err = eachLine(ctx, archives, e, func(line []byte) { last = append(last[:0], line[:min(len(line), beginningOfRow)]...) })
+	return bytes.Contains(last, append([]byte(`"id":`), quoted...)), err
+}
+
+// beginningOfRow is more, in bytes, than what stands in a line before the id of its
+// row.
+const beginningOfRow = 512
+
+// belongingIn is what an archived session names.
+func belongingIn(ctx context.Context, archives *archive.Store, e archive.Entry, d session.Depositor) (all session.Belonging, err error) {
+	err = eachLine(ctx, archives, e, func(line []byte) {
+		b := d.Belonging(line)
+		all.Sessions = append(all.Sessions, b.Sessions...)
+		if b.Events > 0 {
+			all.Events, all.LastEvent = b.Events, b.LastEvent
+		}
+	})
+	return all, err
+}
+
+// eachLine reads an archive line by line; of one that is longer than a megabyte
+// only its beginning. What it hands out is valid until the next one.
+func eachLine(ctx context.Context, archives *archive.Store, e archive.Entry, take func(line []byte)) error {
 	log, err := archives.OpenEntry(ctx, e)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer log.Close()
 	lines := bufio.NewReaderSize(log, 1<<20)
+	begins := true
 	for {
 		line, more, err := lines.ReadLine()
 		if errors.Is(err, io.EOF) {
-			return ids, nil
+			return nil
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if !more { // a line that is longer names none
-			ids = append(ids, d.Family(bytes.Clone(line))...)
+		if begins {
+			take(line)
 		}
+		begins = !more
 	}
 }

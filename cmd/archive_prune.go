@@ -553,42 +553,46 @@ func (p *pruner) trashedArchive(name string) (string, error) {
 
 // lastCopyRemembered is remembered for an archive whose bytes are nowhere else. One
 // that says nothing memory takes is not remembered, for there was nothing to
-// compare: what it holds would be gone. The journal of a session is none of the
+// compare: what it holds would be gone, and so would what was forgotten. The journal of a session is none of the
 // conversation, so memory has nothing of it, whatever a reader makes of it.
 func (a *app) lastCopyRemembered(ctx context.Context, memories *memory.Store, archives *archive.Store, e archive.Entry) (bool, error) {
 	if strings.HasSuffix(e.Session, journalEnd) || strings.HasSuffix(e.Source, journalEnd) {
 		return false, retention.ErrNotRemembered
 	}
-	survey, all, err := a.surveyRemembered(ctx, memories, archives, e)
+	survey, in, err := a.surveyRemembered(ctx, memories, archives, e)
 	if err == nil && survey.Chunks == 0 {
 		return false, retention.ErrNotRemembered
 	}
-	return all, err
+	if err == nil && in.Forgotten > 0 {
+		return false, retention.ErrForgotten
+	}
+	return err == nil && holdsAll(survey, in), err
 }
 
 // remembered reports whether memory, nil if there is none, has all that an archive
 // says.
 func (a *app) remembered(ctx context.Context, memories *memory.Store, archives *archive.Store, e archive.Entry) (bool, error) {
-	_, all, err := a.surveyRemembered(ctx, memories, archives, e)
-	return all, err
+	survey, in, err := a.surveyRemembered(ctx, memories, archives, e)
+	return err == nil && holdsAll(survey, in), err
+}
+
+// holdsAll reports whether memory has all that was surveyed, or has forgotten it.
+func holdsAll(survey compact.Survey, in memory.Coverage) bool {
+	return in.Missing(survey.Chunks) == 0 && in.Bytes >= survey.Covered && (in.Forgotten > 0 || in.Characters >= survey.Runes)
 }
 
 // surveyRemembered reads an archive again, as a compaction would, and compares what
 // that would store with what memory has.
-func (a *app) surveyRemembered(ctx context.Context, memories *memory.Store, archives *archive.Store, e archive.Entry) (survey compact.Survey, all bool, err error) {
+func (a *app) surveyRemembered(ctx context.Context, memories *memory.Store, archives *archive.Store, e archive.Entry) (survey compact.Survey, in memory.Coverage, err error) {
 	store := a.archiveReader(e)
 	if memories == nil || store == nil {
-		return survey, false, retention.ErrNotRemembered
+		return survey, in, retention.ErrNotRemembered
 	}
 	compactor := &compact.Compactor{Archiver: archiver{store: archives, now: a.now}}
 	if survey, err = compactor.Survey(ctx, store, archivedOf(e), a.recoveryPolicy()); err != nil {
-		return survey, false, err
+		return survey, in, err
 	}
 	source := memory.Source{Runtime: e.Runtime, Agent: e.Agent, Session: e.Session}
-	c, err := memories.Coverage(ctx, source, compact.CategoryHistory, []string{e.ID})
-	if err != nil {
-		return survey, false, err
-	}
-	all = c.Missing(survey.Chunks) == 0 && c.Bytes >= survey.Covered && (c.Forgotten > 0 || c.Characters >= survey.Runes)
-	return survey, all, nil
+	in, err = memories.Coverage(ctx, source, compact.CategoryHistory, []string{e.ID})
+	return survey, in, err
 }

@@ -17,6 +17,7 @@ type keeper struct {
 	policy   compact.Policy
 	there    map[string]bool // ids of the archives before the run
 	done     []compact.Result
+	lacking  int // texts that were pasted into prompts of this run and are gone
 }
 
 func newKeeper(ctx context.Context, a *app, w *workspace, o archiveOptions) (*keeper, error) {
@@ -39,6 +40,14 @@ func newKeeper(ctx context.Context, a *app, w *workspace, o archiveOptions) (*ke
 
 // keep archives one session, and remembers what can be read of it.
 func (k *keeper) keep(ctx context.Context, s found) archiveRow {
+	row := k.keepOne(ctx, s)
+	if row.Outcome == "archived" && !row.Unchanged {
+		k.lacking += s.Lacking
+	}
+	return row
+}
+
+func (k *keeper) keepOne(ctx context.Context, s found) archiveRow {
 	read, isOutput := s.output()
 	if k.remember && s.Kind != session.KindDatabase && (isOutput || s.Kind != session.KindOutput) {
 		if row, ok := k.rememberOne(ctx, read); ok {
@@ -57,7 +66,7 @@ func (k *keeper) keep(ctx context.Context, s found) archiveRow {
 // one: it is only archived.
 func (k *keeper) rememberOne(ctx context.Context, s found) (archiveRow, bool) {
 	policy := k.policy
-	policy.SkipSummary = policy.SkipSummary || s.Kind == session.KindOutput
+	policy.SkipSummary = policy.SkipSummary || s.Kind == session.KindOutput || s.Kind == session.KindPrompts
 	result, err := compactOne(ctx, k.app, k.workspace, s, policy)
 	k.progress.clear()
 	switch {
@@ -90,6 +99,9 @@ func (k *keeper) rememberOne(ctx context.Context, s found) (archiveRow, bool) {
 
 // end embeds what an earlier run could not.
 func (k *keeper) end(ctx context.Context) error {
+	if k.lacking > 0 {
+		k.notice(note{Message: "texts that were pasted into prompts and are gone: " + formatCount(int64(k.lacking)) + "; the prompts are archived without them"})
+	}
 	if !k.remember {
 		return nil
 	}

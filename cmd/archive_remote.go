@@ -329,6 +329,15 @@ func archiveDefaults() map[string]any {
 	}
 }
 
+// adviseBucket is what to do where the configuration of off-site copies cannot be
+// used.
+func adviseBucket(err error) string {
+	if errors.Is(err, objects.ErrRecipients) {
+		return "archive.recipients has public keys of age, as age-keygen -y KEYFILE prints them"
+	}
+	return "see docs/offsite.md"
+}
+
 // bucket is the place of copies that the configuration names.
 func (a *app) bucket() (*objects.Bucket, error) {
 	c := a.config.Archive
@@ -355,7 +364,7 @@ func (a *app) bucket() (*objects.Bucket, error) {
 	}
 	bucket, err := objects.Open(o)
 	if err != nil {
-		return nil, usageError("see docs/offsite.md", "archive.remote: %w", err)
+		return nil, usageError(adviseBucket(err), "archive.remote: %w", err)
 	}
 	return bucket, nil
 }

@@ -39,6 +39,8 @@ the time of the restore, so that no runtime takes it for an old one.
 
 A session of OpenCode, Kilo or Hermes goes back into its database row by row,
 with its journal and the sessions of its sub-agents; the program must not run.
+Rows that were archived from several databases or homes go back into each of
+them that lacks them; --store chooses one.
 ` + exitHelp,
 		Example: `  sessctl archive restore 3f9a2c --dry-run
   sessctl archive restore 3f9a2c
@@ -66,8 +68,12 @@ type restoreDocument struct {
 	Bytes    int64        `json:"bytes"`
 	Orphan   bool         `json:"orphan"` // the runtime's index does not name the log
 	Replaced *replacedLog `json:"replaced"`
-	Files    int          `json:"files,omitempty"` // that the log names and that were put back with it
+	Files    int          `json:"files,omitempty"`    // that the log names and that were put back with it; in a dry run all that it names
+	FilesIn  string       `json:"files_in,omitempty"` // the directory that they are put into, with --to
 	Notes    []note       `json:"notes"`
+
+	// Also are the further databases that the same rows came from.
+	Also []alsoRestored `json:"also,omitempty"`
 }
 
 // replacedLog is the log that was at the place before.
@@ -88,17 +94,20 @@ func runRestore(ctx context.Context, a *app, id string, o restoreOptions) error 
 		return err
 	}
 	if o.To == "" {
-		into, ok, err := a.depositOf(entry)
+		if err := refusePrompts(entry); err != nil {
+			return err
+		}
+		into, err := a.depositsOf(entry)
 		if err != nil {
 			return err
 		}
-		if ok {
+		if len(into) > 0 {
 			return a.runDeposit(ctx, archives, entry, o, into)
 		}
 	}
 	log := session.Ref{Runtime: entry.Runtime, Agent: entry.Agent, ID: entry.Session, Path: entry.Source}
 	w, err := a.openWorkspace(ctx, mode{
-		dryRun: o.DryRun, reason: "restore", recover: &recovery{sessions: []found{{Ref: log}}, policy: compact.Policy{Quiet: o.Quiet, OutputLimit: a.outputLimit(), Pins: a.pins}},
+		dryRun: o.DryRun, reason: "restore", recover: a.recoveryOf(log, o.Quiet),
 	})
 	if err != nil {
 		return err
@@ -114,12 +123,13 @@ func runRestore(ctx context.Context, a *app, id string, o restoreOptions) error 
 	}
 	doc := newRestoreDocument(entry, plan)
 	doc.DryRun = o.DryRun
+	if doc.Files, err = a.attachedOf(ctx, w, entry, request, o); err != nil {
+		return err
+	}
+	if _, dir := attachments(request); doc.Files > 0 && o.To != "" {
+		doc.FilesIn = dir
+	}
 	if !o.DryRun {
-		if o.To == "" {
-			if doc.Files, err = a.restoreAttached(ctx, w, entry); err != nil {
-				return err
-			}
-		}
 		result, err := w.compactor.Restore(ctx, plan)
 		if err != nil {
 			return err
@@ -132,6 +142,16 @@ func runRestore(ctx context.Context, a *app, id string, o restoreOptions) error 
 		}
 	}
 	return a.renderRestore(ctx, doc, plan, entry)
+}
+
+// attachedOf puts the files that the log names where they belong, and returns how
+// many; in a dry run, to a place of the user's choice, how many it would be.
+func (a *app) attachedOf(ctx context.Context, w *workspace, entry archive.Entry, request compact.RestoreRequest, o restoreOptions) (int, error) {
+	if !o.DryRun {
+		return a.restoreAttached(ctx, w, entry, request)
+	}
+	hashes, err := attachedTo(ctx, w.archives, entry)
+	return len(hashes), err
 }
 
 // noteRestored adds to the audit log that an archived log was put somewhere.
@@ -253,16 +273,25 @@ func (a *app) undoHint(ctx context.Context, entry archive.Entry) (string, error)
 	return "", nil
 }
 
+// outcomeLine says what became of one place.
+func outcomeLine(outcome, path, reason string) string {
+	what := map[string]string{"restored": "restored", "planned": "would restore", "nothing-to-do": "nothing to do", "failed": "not restored"}[outcome]
+	if reason != "" {
+		reason = " (" + visible(reason) + ")"
+	}
+	return what + ": " + visible(path) + reason
+}
+
 // describeRestore is the document for people.
 func describeRestore(d restoreDocument) string {
-	what := map[string]string{"restored": "restored", "planned": "would restore", "nothing-to-do": "nothing to do"}[d.Outcome]
-	text := fmt.Sprintf("%s: %s", what, visible(d.Path))
-	if d.Reason != "" {
-		text += " (" + visible(d.Reason) + ")"
-	}
+	text := outcomeLine(d.Outcome, d.Path, d.Reason)
 	text += fmt.Sprintf("\n  from      archive %s, %s, sha256 %s\n", d.Archive.ID, formatBytes(d.Bytes), d.SHA256)
 	if d.Files > 0 {
-		text += fmt.Sprintf("  with      %s that it names\n", plural(d.Files, "file"))
+		text += fmt.Sprintf("  with      %s that it names", plural(d.Files, "file"))
+		if d.FilesIn != "" {
+			text += ", in " + visible(d.FilesIn)
+		}
+		text += "\n"
 	}
 	if d.Replaced == nil {
 		return text

@@ -163,7 +163,7 @@ func (b *browser) piece(take func(any)) *app {
 func failureOf(err error) browse.Failure {
 	body := explain(err)
 	if body.Code == "no_memory" {
-		body.Hint = "go back (esc): on a session a archives and remembers it, c compacts it; then ask again"
+		body.Hint = "go back (esc) and press a on a runtime, an agent or a session: it archives and remembers all sessions there and changes none; then ask again"
 	}
 	return browse.Failure{Message: strings.TrimSpace(body.Message), Hint: body.Hint}
 }

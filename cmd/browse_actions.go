@@ -63,12 +63,18 @@ func (x *browseAction) flags() stepFlags {
 	return flags.text("--agent", t.Agent).text("--session", t.Session)
 }
 
+// agreed are the sessions that the action may change: of the store and the database
+// of the one that was pointed at, and once a plan was accepted those of the plan.
+func (x *browseAction) agreed() agreedSessions {
+	return agreedSessions{store: x.ask.Target.Store, path: x.ask.Target.Path, names: x.ask.Of}
+}
+
 func (x *browseAction) compact(ctx context.Context) error {
 	o, err := parseCompact(x.app, x.flags().on("--force", x.ask.Force))
 	if err != nil {
 		return err
 	}
-	o.agreed = x.ask.Of
+	o.agreed = x.agreed()
 	return x.app.pushAfter(ctx, runCompact(ctx, x.app, o), o.DryRun)
 }
 
@@ -77,7 +83,7 @@ func (x *browseAction) archive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.agreed = x.ask.Of
+	o.agreed = x.agreed()
 	return runArchive(ctx, x.app, o)
 }
 
@@ -102,21 +108,22 @@ func onlyTyped(fs *pflag.FlagSet) *pflag.FlagSet {
 	return fs
 }
 
-// forget forgets only what was shown: the memory may have changed since.
+// forget forgets only what was shown: the memory may have changed since. Of the
+// session that was pointed at that is what memory has under its name.
 func (x *browseAction) forget(ctx context.Context) error {
 	t := x.ask.Target
-	o := forgetOptions{Agent: t.Agent, Session: t.Session, DryRun: x.dryRun}
+	o := forgetOptions{Agent: t.Agent, Session: t.Session, exact: true, DryRun: x.dryRun}
 	o.agree = func(doc forgetDocument) error {
-		if describeForget(doc) == x.ask.Shown {
+		if slices.Equal(x.ask.Of, []string{describeForget(doc)}) {
 			return nil
 		}
-		return &failure{code: "not_confirmed", exit: exitFailed, hint: "look at the plan again", err: errors.New("the memory has changed since the plan was shown: nothing was forgotten")}
+		return errMemoryChanged()
 	}
 	return runMemoryForget(ctx, x.app, o)
 }
 
-// pin pins a session, or lets a pinned one go. What was shown is what is done: the
-// plan says which of both.
+// pin pins a session, or lets a pinned one go: what of both, its plan says, and
+// only what that has said is done.
 func (x *browseAction) pin(ctx context.Context) error {
 	t := x.ask.Target
 	known, err := x.app.readPinned()
@@ -124,10 +131,14 @@ func (x *browseAction) pin(ctx context.Context) error {
 		return err
 	}
 	remove := slices.ContainsFunc(known.Sessions, pinnedSession{Runtime: t.Runtime, Agent: t.Agent, Session: t.Session}.same)
-	if !x.dryRun {
-		remove = strings.Contains(x.ask.Shown, pinnedNoMore)
+	o := pinOptions{Sessions: []string{t.Session}, Agent: t.Agent, exact: true, Remove: remove, DryRun: x.dryRun}
+	o.agree = func(doc pinDocument) error {
+		if doc.DryRun = true; slices.Equal(x.ask.Of, []string{describePins(doc)}) {
+			return nil
+		}
+		return &failure{code: "not_confirmed", exit: exitFailed, hint: "look at the plan again", err: errors.New("what is pinned has changed since the plan was shown: nothing was changed")}
 	}
-	return runPin(ctx, x.app, pinOptions{Sessions: []string{t.Session}, Agent: t.Agent, Remove: remove, DryRun: x.dryRun})
+	return runPin(ctx, x.app, o)
 }
 
 // text is what the command has said.
@@ -158,27 +169,38 @@ func describeCompact(doc compactDocument) string {
 	return b.String() + doc.leftAlone()
 }
 
-// describeArchive says in lines what renderArchives has in a table.
+// describeArchive says in lines what renderArchives has in a table: first what
+// went wrong, and then one line a session.
 func describeArchive(doc archiveDocument) string {
-	var b strings.Builder
-	unchanged := 0
+	var failed, planned, kept, sessions strings.Builder
+	unchanged, count, size := 0, 0, int64(0)
 	for _, r := range doc.Archives {
-		name := visible(r.Agent + " " + cmp.Or(r.Key, r.Session))
+		name := visible(r.Agent + "  " + cmp.Or(r.Key, r.Session))
 		switch {
 		case r.Unchanged:
 			unchanged++
+			continue
 		case r.Outcome == string(compact.Planned):
-			fmt.Fprintf(&b, "%s: would be archived and remembered, %s; the session stays as it is\n", name, formatBytes(r.Bytes))
+			fmt.Fprintf(&planned, "  %s  %s\n", name, formatBytes(r.Bytes))
 		case r.Outcome == "archived":
-			fmt.Fprintf(&b, "%s: archived, read back, and remembered\n  archive   %s  %s\n", name, r.ID, visible(r.Path))
+			fmt.Fprintf(&kept, "  %s  archive %s\n", name, r.ID)
 		default:
-			fmt.Fprintf(&b, "%s: %s\n", name, visible(strings.TrimSuffix(r.Outcome+": "+r.Reason, ": ")))
+			fmt.Fprintf(&failed, "%s: %s\n", name, visible(strings.TrimSuffix(r.Outcome+": "+r.Reason, ": ")))
+			continue
 		}
+		count, size = count+1, size+r.Bytes
+	}
+	what := plural(count, "session") + ", " + formatBytes(size) + ": "
+	switch {
+	case planned.Len() > 0:
+		sessions.WriteString(what + "would be archived and remembered; what is there stays as it is\n" + planned.String())
+	case kept.Len() > 0:
+		sessions.WriteString(what + "archived, read back, and remembered\n" + kept.String())
 	}
 	if unchanged > 0 {
-		fmt.Fprintf(&b, "%s archived and remembered already\n", plural(unchanged, "session"))
+		fmt.Fprintf(&sessions, "%s archived and remembered already\n", plural(unchanged, "session"))
 	}
-	return b.String()
+	return failed.String() + sessions.String()
 }
 
 // plan is what the action would do, for a person to accept.
@@ -193,10 +215,6 @@ func (x *browseAction) plan(err error) browse.Plan {
 	if errors.As(err, &f) && f.code == "newer" {
 		p.Force = "archive and remember what is newer first, and then undo"
 	}
-	if x.ask.Action == browse.Forget {
-		p.Text += errorLines(err)
-		return p // what is shown must be what is forgotten, and no more
-	}
 	p.Text += errorLines(err) + noteLines(x.app.notes)
 	if p.Text == "" {
 		p.Text = "there is nothing to do"
@@ -204,19 +222,24 @@ func (x *browseAction) plan(err error) browse.Plan {
 	return p
 }
 
-// sessions are those that a plan of a compaction or of archives would change.
+// sessions are those that a plan would change. Of memory and of pins, which know
+// more than one session by the same name, it is all that the plan says.
 func (x *browseAction) sessions() (names []string) {
 	switch doc := x.doc.(type) {
+	case forgetDocument:
+		return []string{describeForget(doc)}
+	case pinDocument:
+		return []string{describePins(doc)}
 	case compactDocument:
 		for _, r := range doc.Sessions {
 			if r.Outcome == compact.Planned {
-				names = append(names, agreedName(r.Runtime, r.Agent, r.Session))
+				names = append(names, agreedName(r.Runtime, r.Agent, r.Session, r.Path))
 			}
 		}
 	case archiveDocument:
 		for _, r := range doc.Archives {
 			if r.Outcome == string(compact.Planned) && !r.Unchanged {
-				names = append(names, agreedName(r.Runtime, r.Agent, r.Session))
+				names = append(names, agreedName(r.Runtime, r.Agent, r.Session, r.Path))
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/browse"
@@ -17,6 +18,7 @@ func (b *browser) load(ctx context.Context, show func(browse.Home)) error {
 	own := b.piece(func(any) {})
 	defer own.end()
 	own.openTailCache(true)
+	own.endsLater = own.tailCache.Empty() // the tree is not to wait for them
 	home := browse.Home{Now: own.now()}
 	all, notices, err := own.listStores(ctx)
 	if ctx.Err() != nil {
@@ -32,6 +34,9 @@ func (b *browser) load(ctx context.Context, show func(browse.Home)) error {
 	}
 	home.Sessions = listedSessions(all.sessions)
 	show(home)
+	if own.endsLater {
+		own.readEnds(ctx)
+	}
 	measured, err := own.measureListed(ctx, all)
 	if err != nil {
 		return err
@@ -60,7 +65,7 @@ func listedSessions(listed []found) []browse.Session {
 	sessions := make([]browse.Session, len(listed))
 	for i, s := range listed {
 		sessions[i] = browse.Session{
-			Runtime: s.Runtime, Agent: s.Agent, ID: s.ID, Name: cmp.Or(s.Key, s.ID), Path: s.Path,
+			Runtime: s.Runtime, Agent: s.Agent, ID: s.ID, Name: cmp.Or(s.Key, s.ID), Store: s.Store, Path: s.Path,
 			State: listedState(s.Ref), Bytes: s.Bytes, Used: s.ModTime,
 		}
 	}
@@ -94,7 +99,7 @@ func (a *app) measureListed(ctx context.Context, all inventory) ([]browse.Sessio
 	for i, row := range rows {
 		cells := a.sizesCells(row)
 		s := browse.Session{
-			Runtime: row.Runtime, Agent: row.Agent, ID: row.Session, Name: row.name(), Path: row.Path, Place: a.tilde(row.Path),
+			Runtime: row.Runtime, Agent: row.Agent, ID: row.Session, Name: row.name(), Store: all.sessions[i].Store, Path: row.Path, Place: a.tilde(row.Path),
 			State: cells[len(cells)-1], Warn: row.Over || row.Unreadable, Bytes: row.Bytes, Tokens: row.Tokens, Measured: !row.Unreadable, Used: row.last,
 		}
 		if all.sessions[i].Kind.Closed() { // nobody goes on with it: it has no context
@@ -119,27 +124,71 @@ func (a *app) addArchives(ctx context.Context, home *browse.Home, agent string) 
 	use.countArchives(entries)
 	home.Archives, home.Memory = use.doc.Archives.Bytes, use.doc.Memory.Bytes
 	slices.SortFunc(entries, func(x, y archive.Entry) int { return x.CreatedAt.Compare(y.CreatedAt) })
-	type name struct{ runtime, agent, session string }
-	known := map[name]int{}
+	rows := archiveRows{home: home, gone: map[sessionName]int{}, moved: map[sessionName]bool{}, listed: map[sessionName][]int{}}
 	for i, s := range home.Sessions {
-		known[name{s.Runtime, s.Agent, s.ID}] = i
+		name := sessionName{s.Runtime, s.Agent, s.ID}
+		rows.listed[name] = append(rows.listed[name], i)
+		if s.Store != "" && !slices.Contains(rows.stores, s.Store) {
+			rows.stores = append(rows.stores, s.Store)
+		}
 	}
-	for _, e := range entries {
-		key := name{e.Runtime, e.Agent, e.Session}
-		i, there := known[key]
-		if !there {
-			i = len(home.Sessions)
-			known[key] = i
-			home.Sessions = append(home.Sessions, browse.Session{Runtime: e.Runtime, Agent: e.Agent, ID: e.Session, Name: cmp.Or(e.Key, e.Session), State: "in the archive"})
-		}
-		s := &home.Sessions[i]
-		s.Archive = e.ID
-		if s.Path == "" {
-			s.Bytes += e.StoredBytes
-			s.Used = e.SourceModTime
-		}
+	slices.SortFunc(rows.stores, func(x, y string) int { return cmp.Compare(len(y), len(x)) })
+	for _, e := range slices.DeleteFunc(entries, rows.add) {
+		rows.addElsewhere(e)
 	}
 	return nil
+}
+
+// archiveRows finds the rows of the tree that archives belong to.
+type archiveRows struct {
+	home   *browse.Home
+	stores []string // the longest first
+	listed map[sessionName][]int
+	gone   map[sessionName]int  // rows of sessions that only archives are left of
+	moved  map[sessionName]bool // names whose archives come from where no store is
+}
+
+// add notes an archive at the sessions that it is a copy of, and reports whether
+// there are any.
+func (r *archiveRows) add(e archive.Entry) (added bool) {
+	for _, i := range r.listed[sessionName{e.Runtime, e.Agent, e.Session}] {
+		if s := &r.home.Sessions[i]; r.isOf(e, *s) {
+			s.Archive, added = e.ID, true
+		}
+	}
+	return added
+}
+
+// addElsewhere adds an archive of no session that is listed: as one that only
+// archives are left of. Where its log lay in no store that is listed, as after a
+// move, and the name has one session without an archive, it is taken to be of that.
+func (r *archiveRows) addElsewhere(e archive.Entry) {
+	name := sessionName{e.Runtime, e.Agent, e.Session}
+	if listed := r.listed[name]; len(listed) == 1 && placeOfSource(r.stores, e.Source) == e.Source {
+		if s := &r.home.Sessions[listed[0]]; s.Archive == "" || r.moved[name] {
+			s.Archive, r.moved[name] = e.ID, true
+			return
+		}
+	}
+	i, known := r.gone[name]
+	if !known {
+		i = len(r.home.Sessions)
+		r.gone[name] = i
+		r.home.Sessions = append(r.home.Sessions, browse.Session{Runtime: e.Runtime, Agent: e.Agent, ID: e.Session, Name: cmp.Or(e.Key, e.Session), State: "in the archive"})
+	}
+	s := &r.home.Sessions[i]
+	s.Archive, s.Used = e.ID, e.SourceModTime
+	s.Bytes += e.StoredBytes
+}
+
+// isOf reports whether an archive is a copy of a session of its name: not of one in
+// another store, or in another database.
+func (r *archiveRows) isOf(e archive.Entry, s browse.Session) bool {
+	return slices.ContainsFunc(append([]string{e.Source}, e.Others...), func(source string) bool {
+		row := "#" + s.ID // of a database
+		inOther := strings.HasSuffix(source, row) && strings.HasSuffix(s.Path, row) && source != s.Path
+		return !inOther && placeOfSource(r.stores, source) == s.Store
+	})
 }
 
 // addPins says which sessions are pinned.

@@ -35,7 +35,7 @@ func (b *browser) read(ctx context.Context, place browse.Place, progress func(do
 	defer closeLog()
 	counted := &countedLog{open: log.open, total: 2 * log.bytes, progress: progress}
 	log.open = counted.reopen
-	p := &pageReader{place: place, redact: b.options.Redact}
+	p := &pageReader{place: place, redact: b.options.Redact, terms: &passagePrinter{terms: queryTerms(place.Question)}}
 	p.bound()
 	text := own.newArchivedText(io.Discard, lineRange{})
 	if err := text.eachOf(ctx, log, p.add); err != nil && !errors.Is(err, errReadEnough) {
@@ -166,8 +166,9 @@ func (c *countedReader) Read(p []byte) (int, error) {
 type pageReader struct {
 	place         browse.Place
 	redact        bool
-	focus         int // the line that is asked for
-	before, after int // bytes to keep from before it and from there on
+	terms         *passagePrinter // the words of the question
+	focus         int             // the line that is asked for
+	before, after int             // bytes to keep from before it and from there on
 
 	blocks      []messageBlock
 	bytes       int // of blocks
@@ -180,6 +181,7 @@ type messageBlock struct {
 	line, lastLine int
 	lines          []browse.Text
 	bytes          int
+	terms          int // different words of the question, of a message that is marked
 }
 
 // bound says what the place asks for.
@@ -215,6 +217,9 @@ func (p *pageReader) add(m *session.Message) error {
 	}
 	block.lines = append(block.lines, browse.Text{})
 	block.bytes += len(heading)
+	if style == browse.Marked {
+		block.terms = p.fits(lines)
+	}
 	p.blocks = append(p.blocks, block)
 	if m.Line >= p.focus {
 		p.taken += block.bytes
@@ -228,6 +233,46 @@ func (p *pageReader) add(m *session.Message) error {
 	return nil
 }
 
+// fits counts the different words of the question that lines have.
+func (p *pageReader) fits(lines []string) int {
+	found := map[string]bool{}
+	for _, line := range lines {
+		for _, w := range p.terms.find(line) {
+			found[w.term] = true
+		}
+	}
+	return len(found)
+}
+
+// nearBytes is how far below the first message of a hit its best one may be for
+// both to be seen.
+const nearBytes = 400
+
+// best is the block that the page begins with: of those that are marked the one
+// that fits the question best, of several such the shortest; the first if the best
+// is near it. -1 if none is marked.
+func (p *pageReader) best() int {
+	best, first, before := -1, -1, 0
+	for i, b := range p.blocks {
+		if b.line > max(p.place.Last, p.place.First) || b.lastLine < p.place.First {
+			continue
+		}
+		if first < 0 {
+			first = i
+		}
+		if best < 0 || b.terms > p.blocks[best].terms || b.terms == p.blocks[best].terms && b.bytes < p.blocks[best].bytes {
+			best = i
+		}
+	}
+	for i := max(first, 0); i < best; i++ {
+		before += p.blocks[i].bytes
+	}
+	if before <= nearBytes {
+		return first
+	}
+	return best
+}
+
 // style marks the messages that a hit is about.
 func (p *pageReader) style(m *session.Message) browse.Style {
 	if p.place.First > 0 && max(m.Line, m.LastLine) >= p.place.First && m.Line <= max(p.place.Last, p.place.First) {
@@ -239,9 +284,12 @@ func (p *pageReader) style(m *session.Message) browse.Style {
 // page is what was collected.
 func (p *pageReader) page() browse.Page {
 	page := browse.Page{Place: p.place, Before: p.left, After: p.ahead}
-	at := -1
-	for _, b := range p.blocks {
-		if at < 0 && b.lastLine >= p.focus {
+	at, best := -1, -1
+	if p.place.First > 0 && !p.place.End && p.place.Until == 0 {
+		best = p.best()
+	}
+	for i, b := range p.blocks {
+		if at < 0 && b.lastLine >= p.focus || i == best {
 			at = len(page.Lines)
 		}
 		page.Lines = append(page.Lines, b.lines...)
@@ -283,6 +331,7 @@ func (b *browser) ask(ctx context.Context, question string) (hits []browse.Hit, 
 			Place: browse.Place{
 				Archive: h.Source.Archive, First: h.Source.FirstLine, Last: h.Source.LastLine,
 				Session: browse.Session{Runtime: h.Runtime, Agent: h.Agent, ID: h.Session}, Title: h.Agent + "  " + cmp.Or(h.Session, h.Source.Archive),
+				Question: question,
 			},
 		}
 		if h.Source.Archive != "" {

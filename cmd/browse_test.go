@@ -46,12 +46,12 @@ func browserAt(t *testing.T, home string) *browser {
 func nobody(string, int64, int64) {}
 
 // planned makes a plan, and the request that a person makes who accepts it.
-func planned(t *testing.T, b *browser, action browse.Action, target browse.Target) (browse.Plan, browse.Request) {
+func planned(t *testing.T, b *browser, action browse.Action, target browse.Target, force bool) (browse.Plan, browse.Request) {
 	t.Helper()
-	ask := browse.Request{Do: browse.MakePlan, Action: action, Target: target}
+	ask := browse.Request{Do: browse.MakePlan, Action: action, Target: target, Force: force}
 	x, err := b.perform(t.Context(), ask, nobody)
 	plan := x.plan(err)
-	ask.Do, ask.Shown, ask.Of = browse.Carry, plan.Text, plan.Of
+	ask.Do, ask.Of = browse.Carry, plan.Of
 	return plan, ask
 }
 
@@ -61,7 +61,7 @@ func TestBrowseDoesWhatWasShown(t *testing.T) {
 	home := t.TempDir()
 	browsedLog(t, home, "a", 1, 3)
 	b := browserAt(t, home)
-	plan, accepted := planned(t, b, browse.Archive, browse.Target{Runtime: "pi", Name: "pi"})
+	plan, accepted := planned(t, b, browse.Archive, browse.Target{Runtime: "pi", Name: "pi"}, false)
 	if plan.Question == "" || !strings.Contains(plan.Text, "would be archived and remembered") || exists(b.dataDir()) {
 		t.Fatalf("%+v", plan)
 	}
@@ -73,9 +73,9 @@ func TestBrowseDoesWhatWasShown(t *testing.T) {
 		t.Fatalf("%+v, %v", entries, err)
 	}
 
-	forget, accepted := planned(t, b, browse.Forget, browse.Target{Runtime: "pi", Name: "pi", Agent: "a"})
+	forget, accepted := planned(t, b, browse.Forget, browse.Target{Runtime: "pi", Name: "pi", Agent: "a"}, false)
 	browsedLog(t, home, "a", 3, 3)
-	_, more := planned(t, b, browse.Archive, browse.Target{Runtime: "pi", Agent: "a"})
+	_, more := planned(t, b, browse.Archive, browse.Target{Runtime: "pi", Agent: "a"}, false)
 	if x, err := b.perform(t.Context(), more, nobody); err != nil {
 		t.Fatal(err, x.text())
 	}
@@ -86,7 +86,7 @@ func TestBrowseDoesWhatWasShown(t *testing.T) {
 	if hits, _, err := b.ask(t.Context(), "importer message"); err != nil || len(hits) == 0 {
 		t.Errorf("what was to stay is forgotten: %s, %v", x.text(), err)
 	}
-	again, accepted := planned(t, b, browse.Forget, browse.Target{Runtime: "pi", Name: "pi", Agent: "a"})
+	again, accepted := planned(t, b, browse.Forget, browse.Target{Runtime: "pi", Name: "pi", Agent: "a"}, false)
 	if _, err := b.perform(t.Context(), accepted, nobody); err != nil {
 		t.Error(err, again.Text)
 	}
@@ -95,12 +95,123 @@ func TestBrowseDoesWhatWasShown(t *testing.T) {
 	}
 }
 
+// answeredLog is a log of session 1 of agent a whose last turn is answered.
+func answeredLog(t *testing.T, home string, messages int) string {
+	t.Helper()
+	path := browsedLog(t, home, "a", 1, messages)
+	answer := fmt.Sprintf(`{"type":"message","id":"b0000000","parentId":"a%07d","timestamp":"2026-03-01T10:00:00.000Z","message":{"role":"assistant","content":[{"type":"text","text":"done"}]}}`+"\n", messages)
+	log, err := os.ReadFile(path)
+	old := time.Now().Add(-48 * time.Hour)
+	if err = errors.Join(err, os.WriteFile(path, append(log, answer...), 0o600), os.Chtimes(path, old, old)); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func readLog(t *testing.T, path string) string {
+	t.Helper()
+	log, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(log)
+}
+
+// A session of the same agent and id in another store is another session: nobody
+// has agreed to it.
+func TestBrowseTellsStoresApart(t *testing.T) {
+	home := t.TempDir()
+	first, second := filepath.Join(home, ".pi/agent/sessions"), filepath.Join(home, "mounted/.pi/agent/sessions")
+	own := answeredLog(t, home, 200)
+	if err := os.MkdirAll(second, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	b := browserAt(t, home)
+	b.global.Stores = []string{"pi=" + first, "pi=" + second}
+	target := browse.Target{Runtime: "pi", Agent: "a", Session: "5f0c1c2e-6d0a-4f57-9d2b-000000000001"}
+	plan, compaction := planned(t, b, browse.Compact, target, true)
+	_, archives := planned(t, b, browse.Archive, target, false)
+	if plan.Question == "" || len(archives.Of) != 1 {
+		t.Fatalf("%+v", plan)
+	}
+	other := answeredLog(t, filepath.Join(home, "mounted"), 201) // nobody was shown this one
+	if x, err := b.perform(t.Context(), archives, nobody); err != nil {
+		t.Fatal(err, x.text())
+	}
+	entries, err := b.archived(t.Context(), archive.Filter{})
+	if err != nil || len(entries) != 1 || entries[0].Source != own {
+		t.Errorf("archived: %+v, %v", entries, err)
+	}
+	ownLog, otherLog := readLog(t, own), readLog(t, other)
+	if x, err := b.perform(t.Context(), compaction, nobody); err != nil || readLog(t, own) == ownLog || readLog(t, other) != otherLog {
+		t.Errorf("%v: %s; agreed was to %s alone", err, x.text(), own)
+	}
+	// Whoever has the cursor on one of them means that one.
+	target.Store = second
+	if plan, _ := planned(t, b, browse.Archive, target, false); len(plan.Of) != 1 || !strings.Contains(plan.Of[0], other) {
+		t.Errorf("%+v", plan)
+	}
+}
+
+// What memory and pins know by one name may be sessions of several stores: the plan
+// names them all, and if there are others by the time it is carried out, nothing is
+// done.
+func TestBrowseNamesAllPlaces(t *testing.T) {
+	home := t.TempDir()
+	first, second := filepath.Join(home, ".pi/agent/sessions"), filepath.Join(home, "mounted/.pi/agent/sessions")
+	target := browse.Target{Runtime: "pi", Agent: "a", Session: "5f0c1c2e-6d0a-4f57-9d2b-000000000001", Store: first, Path: browsedLog(t, home, "a", 1, 3)}
+	b := browserAt(t, home)
+	other := browsedLog(t, filepath.Join(home, "mounted"), "a", 1, 5)
+	b.global.Stores = []string{"pi=" + first, "pi=" + second}
+	_, archives := planned(t, b, browse.Archive, browse.Target{Runtime: "pi", Agent: "a"}, false)
+	if x, err := b.perform(t.Context(), archives, nobody); err != nil || len(archives.Of) != 2 {
+		t.Fatal(err, x.text())
+	}
+	refused := func(accepted browse.Request) {
+		t.Helper()
+		x, err := b.perform(t.Context(), accepted, nobody)
+		if f := (*failure)(nil); !errors.As(err, &f) || f.code != "not_confirmed" {
+			t.Errorf("%v: %s", err, x.text())
+		}
+	}
+	for _, action := range []browse.Action{browse.Pin, browse.Forget} {
+		plan, accepted := planned(t, b, action, target, false)
+		if plan.Question == "" || !strings.Contains(plan.Text, first+"\n") || !strings.Contains(plan.Text, second+"\n") {
+			t.Errorf("%s: %+v", action, plan)
+		}
+		third := filepath.Join(home, string(action))
+		browsedLog(t, third, "a", 1, 1)
+		b.global.Stores = append(b.global.Stores, "pi="+filepath.Join(third, ".pi/agent/sessions"))
+		refused(accepted)
+		b.global.Stores = b.global.Stores[:2]
+	}
+	// The archive of a store that is not browsed is not one of this session.
+	b.global.Stores = b.global.Stores[:1]
+	var seen browse.Home
+	if err := b.load(t.Context(), func(h browse.Home) { seen = h }); err != nil || len(seen.Sessions) != 2 || seen.Sessions[1].Path != "" {
+		t.Fatal(err, seen)
+	}
+	entries, err := b.archived(t.Context(), archive.Filter{})
+	if i := slices.IndexFunc(entries, func(e archive.Entry) bool { return e.ID == seen.Sessions[0].Archive }); err != nil || i < 0 || entries[i].Source == other {
+		t.Errorf("%v: %+v, %+v", err, seen.Sessions, entries)
+	}
+	// Somebody has pinned it meanwhile: what was agreed to is not its opposite.
+	_, pin := planned(t, b, browse.Pin, target, false)
+	if x, err := b.perform(t.Context(), pin, nobody); err != nil || !strings.Contains(x.text(), "pinned: clean") {
+		t.Fatal(err, x.text())
+	}
+	refused(pin)
+	if known, err := b.readPinned(); err != nil || len(known.Sessions) != 1 {
+		t.Errorf("%v: %+v", err, known)
+	}
+}
+
 // A plan of something that cannot be done asks nothing and says why.
 func TestBrowseBusy(t *testing.T) {
 	home := t.TempDir()
 	browsedLog(t, home, "a", 1, 3)
 	b := browserAt(t, home)
-	plan, accepted := planned(t, b, browse.Pin, browse.Target{Runtime: "pi", Agent: "a", Session: "5f0c1c2e-6d0a-4f57-9d2b-000000000001"})
+	plan, accepted := planned(t, b, browse.Pin, browse.Target{Runtime: "pi", Agent: "a", Session: "5f0c1c2e-6d0a-4f57-9d2b-000000000001"}, false)
 	if plan.Question == "" {
 		t.Fatalf("%+v", plan)
 	}
@@ -117,11 +228,11 @@ func TestBrowseBusy(t *testing.T) {
 	if x, err := b.perform(t.Context(), accepted, nobody); err != nil || !strings.Contains(x.text(), "pinned: clean") {
 		t.Errorf("%v: %s", err, x.text())
 	}
-	plan, _ = planned(t, b, browse.Compact, browse.Target{Runtime: "pi", Agent: "a"})
+	plan, _ = planned(t, b, browse.Compact, browse.Target{Runtime: "pi", Agent: "a"}, false)
 	if plan.Question != "" || plan.Force == "" || !strings.Contains(plan.Text, "below threshold") {
 		t.Errorf("%+v", plan)
 	}
-	if plan, _ = planned(t, b, browse.Compact, browse.Target{Runtime: "pi", Agent: "nobody"}); plan.Question != "" || !strings.Contains(plan.Text, "nobody") {
+	if plan, _ = planned(t, b, browse.Compact, browse.Target{Runtime: "pi", Agent: "nobody"}, false); plan.Question != "" || !strings.Contains(plan.Text, "nobody") {
 		t.Errorf("%+v", plan)
 	}
 }
@@ -175,6 +286,14 @@ func TestBrowseReads(t *testing.T) {
 	hit := read(browse.Place{First: 500, Last: 501})
 	if !strings.HasPrefix(hit.Lines[hit.At].Text, "▶ Human  line 500") || !hit.Before || !hit.After || hit.First >= 500 {
 		t.Errorf("opens at %q, lines %d-%d", hit.Lines[hit.At].Text, hit.First, hit.Last)
+	}
+	// Of a long hit the page begins with the message that fits the question best.
+	answer := read(browse.Place{First: 500, Last: 510, Question: "what was message 506"})
+	if !strings.HasPrefix(answer.Lines[answer.At].Text, "▶ Human  line 508") {
+		t.Errorf("opens at %q", answer.Lines[answer.At].Text)
+	}
+	if next := read(browse.Place{Until: 499, First: 500, Last: 510, Question: "message 506"}); next.At != len(next.Lines) {
+		t.Errorf("the part before it begins at %d of %d", next.At, len(next.Lines))
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {

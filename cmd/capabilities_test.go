@@ -47,7 +47,7 @@ func TestCapabilities(t *testing.T) {
 	for _, store := range declared(t) {
 		c := store.Capabilities()
 		fmt.Fprintf(&got, "%s: %v, stored %v, keep %+v, style %s, formats %v\n", store.Runtime(), c.Strategies, c.StrategiesOf(session.Ref{Kind: session.KindStored}), c.Keep, c.SummaryStyle, c.Formats)
-		fmt.Fprintf(&got, "\tappend-only %v, counts lines %v, indexed %v, own archives %v, outputs %v, looks at %v and %v\n", c.AppendOnly, c.CountsLines, c.Indexed, c.ArchiveDir != nil, c.Outputs, c.Homes, c.Variables)
+		fmt.Fprintf(&got, "\tappend-only %v, counts lines %v, indexed %v, read only %v, own archives %v, outputs %v, looks at %v and %v\n", c.AppendOnly, c.CountsLines, c.Indexed, c.ReadOnly, c.ArchiveDir != nil, c.Outputs, c.Homes, c.Variables)
 		fmt.Fprintf(&got, "\t%s\n", strings.Join(means(c), " "))
 	}
 	want, err := os.ReadFile(filepath.Join("testdata", file))
@@ -191,7 +191,7 @@ func TestNoStoreSaysWhereWasLooked(t *testing.T) {
 	env := map[string]string{"HOME": "/home/lea", "CODEX_HOME": "/c", "OPENCLAW_STATE_DIR": "/o", "HEXA_PUFFS_HOME": "/h"}
 	a := &app{getenv: func(name string) string { return env[name] }}
 	const want = "no session store found; looked at ~/.openclaw, ~/.pi/agent/sessions, ~/.omp/agent, ~/.omp/profiles, ~/.agent/sessions, ~/.annabelle/sessions, ~/.hexa-puffs/sessions, ~/.mac-stats, " +
-		"~/.codex, ~/.claude/projects, ~/.gemini, ~/.qwen, ~/.local/share/opencode, ~/.local/share/kilo, ~/.cline, ~/.copilot, ~/.hermes, OPENCLAW_STATE_DIR=/o, HEXA_PUFFS_HOME=/h, CODEX_HOME=/c (home /home/lea)"
+		"~/.codex, ~/.claude/projects, ~/.gemini, ~/.qwen, ~/.local/share/opencode, ~/.local/share/kilo, ~/.cline, ~/.config/Code/User/globalStorage, ~/.cline/data/tasks, ~/.copilot, ~/.hermes, ~/.local/share/goose, ~/.cursor/projects, OPENCLAW_STATE_DIR=/o, HEXA_PUFFS_HOME=/h, CODEX_HOME=/c (home /home/lea)"
 	if got := a.noStores().Error(); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}

@@ -43,19 +43,29 @@ type compactOptions struct {
 }
 
 // agreedSessions are the only sessions that a run may change, because a person has
-// agreed to a plan of them; nil for those that the options mean.
-type agreedSessions []string
+// pointed at one or agreed to a plan. The zero value is those that the options mean.
+type agreedSessions struct {
+	store string   // only sessions of the store with this root
+	path  string   // of the session that was pointed at: only those of its database, if it is in one
+	names []string // only these, see agreedName
+}
 
 // of leaves out the sessions that nobody has agreed to.
 func (g agreedSessions) of(sessions []found) []found {
-	if g == nil {
-		return sessions
+	place := g.store
+	if i := slices.IndexFunc(sessions, func(s found) bool { return g.path != "" && s.Path == g.path }); i >= 0 {
+		place = sessions[i].place()
 	}
-	return slices.DeleteFunc(slices.Clone(sessions), func(s found) bool { return !slices.Contains(g, agreedName(s.Runtime, s.Agent, s.ID)) })
+	return slices.DeleteFunc(slices.Clone(sessions), func(s found) bool {
+		return g.store != "" && s.Store != g.store || place != g.store && s.place() != place ||
+			g.names != nil && !slices.Contains(g.names, agreedName(s.Runtime, s.Agent, s.ID, s.Path))
+	})
 }
 
-func agreedName(runtime, agent, session string) string {
-	return strings.Join([]string{runtime, agent, session}, "\x00")
+// agreedName tells a session apart from all others: stores of one runtime may hold
+// sessions of the same agent and id, as when a home was copied.
+func agreedName(runtime, agent, session, path string) string {
+	return strings.Join([]string{runtime, agent, session, path}, "\x00")
 }
 
 // strategyNames are the strategies a person can ask for.
@@ -126,6 +136,21 @@ func (o *compactOptions) policy(a *app) compact.Policy {
 	}
 }
 
+// recovery is the policy for what earlier runs began: the quiet period of the
+// command is that of the sessions that it names.
+func (o *compactOptions) recovery(a *app) compact.Policy {
+	policy := o.policy(a)
+	policy.QuietOf = a.quietWhere(o.Quiet, o.names)
+	return policy
+}
+
+// names reports whether the options mean the session that a change is of.
+func (o *compactOptions) names(r session.Rotation) bool {
+	ofAgent := o.Agent == "" || o.Agent == r.Agent
+	isKey := func(key string) bool { return strings.EqualFold(key, o.Session) }
+	return ofAgent && (o.Session == "" || strings.HasPrefix(r.Session, o.Session) || slices.ContainsFunc(r.Keys, isKey))
+}
+
 func newCompactCommand(a *app) *cobra.Command {
 	var o compactOptions
 	var undo undoOptions
@@ -149,7 +174,9 @@ session; sessions of cron jobs, groups and threads are only compacted with
 sessions, without the superseded part of its journal, and without free pages;
 with --shrink=sessions,journal,vacuum that is archived, remembered, checked, and
 then removed, while the program does not run; of Hermes by its own program.
-archive restore brings it back.
+Without vacuum the file stays as large as it is, and its free pages are used again.
+--shrink=deleted,vacuum does so with what Cline's own delete left in the
+databases of its hub. archive restore brings it back.
 
 --undo reverses a compaction: the log is byte for byte what it was, the runtime
 continues it, and memory drops what the compaction stored. --resummarize writes
@@ -218,6 +245,9 @@ func runCompact(ctx context.Context, a *app, o compactOptions) error {
 		return err
 	}
 	chosen, err := a.choose(ctx, o)
+	if err != nil && !o.DryRun {
+		chosen, err = a.chooseSettled(ctx, o, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -230,7 +260,7 @@ func runCompact(ctx context.Context, a *app, o compactOptions) error {
 		return dryRun(ctx, a, o, chosen)
 	}
 	w, err := a.openWorkspace(ctx, mode{
-		memory: true, reason: "compact", summaries: summaries, recover: &recovery{sessions: chosen.all.sessions, policy: o.policy(a)},
+		memory: true, reason: "compact", summaries: summaries, recover: &recovery{sessions: chosen.all.sessions, policy: o.recovery(a)},
 	})
 	if err != nil {
 		return err
@@ -255,6 +285,31 @@ func runCompact(ctx context.Context, a *app, o compactOptions) error {
 	a.announce(ctx, o, done)
 	a.warnOfPurge(ctx, chosen.meant(o))
 	return a.finish(all.document(), err)
+}
+
+// chooseSettled chooses once more, where nothing could be chosen, after what earlier
+// runs began was finished: the only log of an agent may be put aside, and another
+// one may have its place. Without such a run it returns the error of before.
+func (a *app) chooseSettled(ctx context.Context, o compactOptions, cause error) (selection, error) {
+	begun, err := a.journal().List()
+	if err != nil || len(begun) == 0 {
+		return selection{}, cause
+	}
+	w, err := a.openWorkspace(ctx, mode{memory: true, reason: "compact", recover: &recovery{policy: o.recovery(a)}})
+	if err != nil {
+		return selection{}, errors.Join(cause, err)
+	}
+	w.close()
+	left, err := a.journal().List()
+	switch {
+	case err != nil:
+		return selection{}, errors.Join(cause, err)
+	case len(left) < len(begun):
+		a.notice(note{Message: "what an earlier run began was finished: " + plural(len(begun)-len(left), "change")})
+	default:
+		a.notice(note{Message: "what an earlier run began is not finished yet", Hint: "sessctl doctor says what it waits for"})
+	}
+	return a.choose(ctx, o)
 }
 
 // finish prints what there is to say and decides the exit code.
@@ -343,13 +398,26 @@ func compactOne(ctx context.Context, a *app, w *workspace, t found, policy compa
 		return failedResult(t, err), err
 	}
 	if plan.Outcome != compact.Planned {
-		return plan.Result(), nil
+		return plan.Result(), w.noteSource(ctx, t.Ref, plan.Remembered)
 	}
 	result, err := w.compactor.Execute(ctx, t.store, plan, policy)
 	if len(result.Missing) > 0 {
 		err = errors.Join(err, a.tellMissing(ctx, w.archives, t.Path, result.Missing))
 	}
 	return result, err
+}
+
+// noteSource notes that a session that is archived already lies in another
+// database than the one it was archived from.
+func (w *workspace) noteSource(ctx context.Context, ref session.Ref, before *compact.Receipt) error {
+	if before == nil || ref.Kind != session.KindStored || before.Source.Path == ref.Path {
+		return nil
+	}
+	e, err := w.archives.Get(ctx, before.Archive.ID)
+	if err == nil {
+		_, err = w.archives.NoteSource(ctx, e, ref.Path)
+	}
+	return err
 }
 
 // reportFailure says at once what went wrong with one session; the run goes on.

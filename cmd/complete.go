@@ -44,8 +44,9 @@ func completeArguments() map[string]completer {
 	return map[string]completer{
 		"schedule install": completeSchedules, "schedule show": completeSchedules, "schedule remove": completeSchedules,
 		"hook install": words(hooks.Names()...), "hook remove": words(hooks.Names()...), "hook run": words(hooks.Names()...),
-		"archive show": completeArchives, "archive restore": completeArchives, "archive verify": completeArchives, "run": completeProfiles,
-		"events show": completeEvents, "events retry": completeEvents, "events test": completeTargets,
+		"archive show": completeArchives, "archive restore": completeArchives, "archive verify": completeArchives, "archive upload": completeArchives,
+		"run": completeProfiles, "schedule failed": completeProfiles,
+		"pin": completePins, "events show": completeEvents, "events retry": completeEvents, "events test": completeTargets,
 	}
 }
 
@@ -152,6 +153,23 @@ func completeSessions(a *app, c *cobra.Command) (all []candidate) {
 	for _, s := range live.sessions {
 		if shown(s.Kind) && of.holds(s.Runtime, s.Agent) {
 			all = append(all, candidate{s.ID, fmt.Sprintf("%s, %s, %s, %s ago", s.Agent, s.Runtime, formatBytes(s.Bytes), formatAge(a.now().Sub(s.ModTime)))})
+		}
+	}
+	return all
+}
+
+// completePins offers sessions to pin, or with --remove those that are pinned.
+func completePins(a *app, c *cobra.Command) (all []candidate) {
+	if remove, _ := c.Flags().GetBool("remove"); !remove {
+		return completeSessions(a, c)
+	}
+	known, err := a.readPinned()
+	if err != nil {
+		return nil
+	}
+	for _, s := range known.Sessions {
+		if scopeOf(a, c).holds(s.Runtime, s.Agent) {
+			all = append(all, candidate{s.Session, s.Agent + ", " + s.Runtime})
 		}
 	}
 	return all

@@ -37,15 +37,26 @@ func (a *app) checkConfig(v *viper.Viper) error {
 		if err := a.checkScheduleList(key, v.Get(key)); err != nil {
 			return err
 		}
-		if !fits(key, v.Get(key)) {
+		if !isOfKind(key, v.Get(key)) {
 			return a.wrongKind(key, kindOf(key), v.Get(key))
 		}
 	}
 	if err := v.UnmarshalExact(&a.config); err != nil {
-		return err
+		return a.wrongKindAmong(v, err)
 	}
 	a.config.addBareProfiles(v.AllKeys())
 	return nil
+}
+
+// wrongKindAmong is the error for the key whose value made the whole unfit. Each is
+// decoded alone for it, which takes as long as a short command does.
+func (a *app) wrongKindAmong(v *viper.Viper, whole error) error {
+	for _, key := range slices.Concat(slices.Sorted(maps.Keys(defaults())), profileKeysOf(v)) {
+		if !fits(key, v.Get(key)) {
+			return a.wrongKind(key, kindOf(key), v.Get(key))
+		}
+	}
+	return whole
 }
 
 // keysHint is the hint for a value that a key does not take.
@@ -73,9 +84,19 @@ func (a *app) unknownKey(key string, known []string) error {
 	return usageError(didYouMean(key, known, "docs/configuration.md lists the keys"), "%s: unknown key %s", a.originOf(key), key)
 }
 
-// fits reports whether a value can be that of a key. The decoder alone would
-// take 7 for true, and 1.5 for 1.
+// fits reports whether a value can be that of a key.
 func fits(key string, value any) bool {
+	if !isOfKind(key, value) {
+		return false
+	}
+	v := viper.New()
+	v.Set(key, value)
+	return v.UnmarshalExact(&config{}) == nil
+}
+
+// isOfKind reports whether the value of a switch or a number is one. The decoder
+// alone would take 7 for true, and 1.5 for 1.
+func isOfKind(key string, value any) bool {
 	text := fmt.Sprint(value)
 	switch kindOf(key) {
 	case aSwitch:
@@ -87,9 +108,7 @@ func fits(key string, value any) bool {
 			return false
 		}
 	}
-	v := viper.New()
-	v.Set(key, value)
-	return v.UnmarshalExact(&config{}) == nil
+	return true
 }
 
 // originOf says where a value comes from: a variable, or a file and the line.

@@ -190,7 +190,72 @@ func (d *checkup) examineStores(ctx context.Context) error {
 				return err
 			}
 		}
+		if attacher := store.Capabilities().Attacher; attacher != nil {
+			if err := d.examineUnnamed(ctx, store.Runtime(), attacher); err != nil {
+				return err
+			}
+		}
+		if lister := store.Capabilities().Deleted; lister != nil {
+			if err := d.examineDeleted(ctx, store.Runtime(), lister); err != nil {
+				return err
+			}
+		}
 	}
+	return nil
+}
+
+// examineDeleted says what a runtime's own delete has left of sessions.
+func (d *checkup) examineDeleted(ctx context.Context, runtime string, store session.DeletedLister) error {
+	all, err := store.Deleted(ctx)
+	for _, x := range all {
+		switch {
+		case x.Err != nil:
+			d.warn(x.Database, "whether it has rows of deleted sessions is not known: "+x.Err.Error(), "")
+		case x.Rows > 0:
+			d.note(x.Database, fmt.Sprintf("%s (%s) of %s can still be read in it", plural(x.Rows, "row"), formatBytes(x.Bytes), plural(x.Sessions, "deleted session")),
+				"stop the program, then: sessctl compact --runtime "+runtime+" --shrink=deleted,vacuum archives and removes them")
+		}
+	}
+	return err
+}
+
+// examineUnnamed says how much of the disk files fill that no log names any more,
+// and whether an archive has them.
+func (d *checkup) examineUnnamed(ctx context.Context, runtime string, store session.Attacher) error {
+	found, err := store.Unnamed(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		d.warn(found.Dir, "whether it has files that no log names is not known: "+err.Error(), "")
+		return nil
+	case len(found.Files) == 0:
+		return nil
+	}
+	archives, err := d.openArchive()
+	if err != nil {
+		return err
+	}
+	entries, err := archives.List(ctx, archive.Filter{Runtime: runtime})
+	if err != nil {
+		return err
+	}
+	archived := map[string]bool{}
+	for _, e := range entries {
+		archived[e.SHA256] = archived[e.SHA256] || isAttachment(e)
+	}
+	bytes, without := int64(0), 0
+	for _, f := range found.Files {
+		bytes += f.Bytes
+		if !archived[f.Hash] {
+			without++
+		}
+	}
+	text := fmt.Sprintf("%s (%s) that no log names any more", plural(len(found.Files), "file"), formatBytes(bytes))
+	if without > 0 {
+		text += fmt.Sprintf(", %d in no archive", without)
+	}
+	d.note(found.Dir, text, found.Command+" removes them; sessctl does not touch them")
 	return nil
 }
 
@@ -245,7 +310,7 @@ func (d *checkup) examineReadable(refs []session.Ref) {
 	closed := 0
 	for _, ref := range refs {
 		err := durable.MayRead(ref.Path)
-		if ref.Kind == session.KindStored || err == nil || errors.Is(err, fs.ErrNotExist) {
+		if !ref.Kind.InFile() || err == nil || errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if closed++; closed <= shownFiles {

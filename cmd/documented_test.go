@@ -202,6 +202,7 @@ func configurationProblem(t *testing.T, file string, text []byte) string {
 	a.global.DataDir = filepath.Dir(file)
 	a.global.Workers = 1
 	c := &cobra.Command{}
+	c.InheritedFlags() // gives it those of the root, as parsing does
 	if err := a.configured(c); err != nil {
 		return err.Error()
 	}

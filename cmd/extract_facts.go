@@ -106,8 +106,9 @@ func newExtractFactsCommand(a *app) *cobra.Command {
 		Short: "Remember what people said about themselves, their work and decisions",
 		Long: fmt.Sprintf(`Find facts in what was said and store them in memory: preference, background,
 pattern, project, contact, decision, environment and deadline. Only what is said
-becomes a fact ("my name is", "then v8 rather than istanbul", "staging is at
-..."); each has the line of the log and the words that say so. With
+becomes a fact ("my name is", "then v8 rather than istanbul", "make it 4:30"), and
+what a command that succeeded proves (hosts, ports, versions); each has the line
+of the log and the words that say so. With
 facts.provider a model finds more, and each of its facts is compared with the
 conversation. What looks like a secret is never a fact.
 
@@ -332,7 +333,7 @@ func (r *factsRun) remember(ctx context.Context, l *look) error {
 	}
 	stored, err := r.memory.Facts(ctx, memory.FactFilter{Runtime: l.Runtime, Agent: l.Agent, Superseded: true})
 	for _, f := range stored {
-		l.known = append(l.known, facts.Known{ID: f.ID, Superseded: f.Successor != "", Fact: facts.Fact{
+		l.known = append(l.known, facts.Known{ID: f.ID, Session: f.Session, Superseded: f.Successor != "", Fact: facts.Fact{
 			Kind: facts.Kind(f.Kind), Text: f.Text, Confidence: f.Confidence, Quote: f.Quote, Line: f.FirstLine, Time: f.CreatedAt,
 			Topic: f.Topic, Value: f.Value, Instead: f.Instead,
 		}})

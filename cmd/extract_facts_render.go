@@ -71,8 +71,18 @@ type factRow struct {
 }
 
 type supersededFact struct {
-	ID   string `json:"id"`
-	Text string `json:"text"`
+	ID      string `json:"id"`
+	Text    string `json:"text"`
+	Session string `json:"session"`
+	Line    int    `json:"line"` // of that session's log
+}
+
+// place is where a fact was said, seen from a fact of some session.
+func (s supersededFact) place(from string) string {
+	if s.Session == from {
+		return fmt.Sprintf("line %d", s.Line)
+	}
+	return fmt.Sprintf("session %s, line %d", visible(s.Session), s.Line)
 }
 
 func newFactsSession(t found) factsSession {
@@ -105,12 +115,12 @@ func (s *factsSession) list(records []memory.Fact, over map[string]string, known
 		row := newFactRow(f)
 		for _, k := range known {
 			if over[k.ID] == f.ID {
-				row.Supersedes = append(row.Supersedes, supersededFact{k.ID, k.Text})
+				row.Supersedes = append(row.Supersedes, supersededFact{k.ID, k.Text, k.Session, k.Line})
 			}
 		}
 		for _, earlier := range records {
 			if over[earlier.ID] == f.ID {
-				row.Supersedes = append(row.Supersedes, supersededFact{earlier.ID, earlier.Text})
+				row.Supersedes = append(row.Supersedes, supersededFact{earlier.ID, earlier.Text, earlier.Session, earlier.FirstLine})
 			}
 		}
 		s.Facts = append(s.Facts, row)
@@ -168,7 +178,7 @@ func (a *app) renderFactRows(rows []factRow) error {
 	for _, f := range rows {
 		_, err := fmt.Fprintf(a.Out, "  %-10s %.2f  %s\n%sline %d, %s: \"%s\"\n", f.Kind, f.Confidence, visible(f.Text), factIndent, f.Source.FirstLine, visible(f.Speaker), visible(f.Quote))
 		for _, k := range f.Supersedes {
-			_, err = fmt.Fprintf(a.Out, "%ssupersedes: %s\n", factIndent, visible(k.Text))
+			_, err = fmt.Fprintf(a.Out, "%ssupersedes: %s (%s)\n", factIndent, visible(k.Text), k.place(f.Session))
 		}
 		if f.SupersededBy != "" {
 			_, err = fmt.Fprintf(a.Out, "%ssuperseded by %s\n", factIndent, f.SupersededBy)
@@ -242,7 +252,7 @@ func replacedFacts(ctx context.Context, store *memory.Store, of memory.FactFilte
 	replaced := map[string][]supersededFact{}
 	for _, f := range all {
 		if f.Successor != "" && !f.Damaged {
-			replaced[f.Successor] = append(replaced[f.Successor], supersededFact{f.ID, f.Text})
+			replaced[f.Successor] = append(replaced[f.Successor], supersededFact{f.ID, f.Text, f.Session, f.FirstLine})
 		}
 	}
 	return replaced, err

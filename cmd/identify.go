@@ -279,6 +279,9 @@ func findArchive(ctx context.Context, store *archive.Store, name string) (archiv
 			mine = append(mine, e)
 		}
 	}
+	if i := slices.IndexFunc(mine, func(e archive.Entry) bool { return isAttachment(e) && e.Session == name }); i >= 0 {
+		return mine[i], nil // a file is what its hash says, whatever else had its name
+	}
 	return onlyArchive(name, mine)
 }
 

@@ -182,6 +182,8 @@ func (s selection) passedOver() []passedOver {
 	for _, x := range s.all.sessions {
 		switch {
 		case taken[x.Path], x.Parent != "", x.Kind == session.KindSubagent, x.Kind == session.KindOutput:
+		case x.Kind == session.KindPrompts:
+			t.add("of which only the prompts are left", 1)
 		case !shown(x.Kind):
 			t.add("closed by the runtime", 1)
 		case x.Kind == session.KindOrphan:

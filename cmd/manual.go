@@ -214,7 +214,7 @@ func topicPage(t topic, date time.Time) manualFile {
 	}
 	name := "sessctl-" + t.name
 	text := fmt.Sprintf("%% %q \"7\" %q %q \"sessctl\"\n# NAME\n%s \\- %s\n\n# DESCRIPTION\n%s\n\n# SEE ALSO\n**sessctl(1)**\n",
-		strings.ToUpper(name), day, "sessctl "+programVersion(), name, escapeMarkdown(t.short), markdown(t.text))
+		strings.ToUpper(name), day, "sessctl "+programVersion(), name, escapeMarkdown(t.short), markdown(t.text()))
 	return manualFile{path: "man/man7/" + name + ".7", text: md2man.Render([]byte(text))}
 }
 

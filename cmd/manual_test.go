@@ -60,7 +60,7 @@ func TestManPagesHaveEveryWordOfTheHelp(t *testing.T) {
 	})
 	check("man/man1/sessctl.1", newRootCommand(&app{}).Long)
 	for _, topic := range topics() {
-		check("man/man7/sessctl-"+topic.name+".7", topic.short, topic.text)
+		check("man/man7/sessctl-"+topic.name+".7", topic.short, topic.text())
 		if !strings.Contains(pages["man/man1/sessctl.1"], "sessctl-"+topic.name+"(7)") {
 			t.Errorf("sessctl(1) does not name the page of the topic %s", topic.name)
 		}
@@ -129,7 +129,7 @@ func TestTopicsOfHelp(t *testing.T) {
 		if code != 0 || !strings.HasPrefix(text, topic.name+": "+topic.short) || strings.Contains(text, "{{") {
 			t.Errorf("help %s: exit code %d\n%s%s", topic.name, code, text, errs)
 		}
-		for line := range strings.Lines(topic.text) {
+		for line := range strings.Lines(topic.text()) {
 			if len(line) > 81 {
 				t.Errorf("%s has a line of %d characters: %s", topic.name, len(line), line)
 			}
@@ -155,7 +155,7 @@ func TestExitCodesOfTheTopic(t *testing.T) {
 	want := exitConstants(t)
 	told, _ := topicNamed("exit-codes")
 	var got []string
-	for _, m := range regexp.MustCompile(`(?m)^  (\d+) `).FindAllStringSubmatch(told.text, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^  (\d+) `).FindAllStringSubmatch(told.text(), -1) {
 		got = append(got, m[1])
 	}
 	if slices.Sort(got); !slices.Equal(got, want) || len(want) < 8 {
@@ -212,7 +212,7 @@ func TestFilesOfTheTopic(t *testing.T) {
 	}
 	topic, _ := topicNamed("files")
 	told := map[string]bool{}
-	for _, m := range toldOfFiles.FindAllStringSubmatch(topic.text, -1) {
+	for _, m := range toldOfFiles.FindAllStringSubmatch(topic.text(), -1) {
 		told[m[1]] = true
 	}
 	for _, lost := range []struct {

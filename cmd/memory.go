@@ -367,6 +367,8 @@ type forgetOptions struct {
 	DryRun  bool
 	Yes     bool
 
+	// exact says that Session is a whole id: one that begins with it is not meant.
+	exact bool
 	// agree is asked instead of a person, before anything is forgotten: an error
 	// forgets nothing.
 	agree func(forgetDocument) error
@@ -409,14 +411,22 @@ can read those can still read what was said.
 	return c
 }
 
+// forgetSession is a session of which something is selected.
+type forgetSession struct {
+	memory.Selected
+	// Places are the stores and databases that hold a session of this name, if
+	// there are several: memory does not tell those apart.
+	Places []string `json:"places,omitempty"`
+}
+
 // forgetDocument is `memory forget --json`.
 type forgetDocument struct {
-	Schema    int               `json:"schema"`
-	DryRun    bool              `json:"dry_run"`
-	Sessions  []memory.Selected `json:"sessions"` // what is selected, by session
-	Records   int               `json:"records"`  // selected
-	Actions   int               `json:"actions"`  // what was done, selected
-	Forgotten int               `json:"forgotten"`
+	Schema    int             `json:"schema"`
+	DryRun    bool            `json:"dry_run"`
+	Sessions  []forgetSession `json:"sessions"` // what is selected, by session
+	Records   int             `json:"records"`  // selected
+	Actions   int             `json:"actions"`  // what was done, selected
+	Forgotten int             `json:"forgotten"`
 	// What went: the records, and what was done in them.
 	RecordsForgotten int `json:"records_forgotten"`
 	ActionsForgotten int `json:"actions_forgotten"`
@@ -427,7 +437,6 @@ type forgetDocument struct {
 }
 
 func runMemoryForget(ctx context.Context, a *app, o forgetOptions) error {
-	selection := memory.Selection{ID: o.ID, Runtime: a.global.Runtime, Agent: o.Agent, Session: o.Session}
 	open := a.readMemory
 	if o.DryRun {
 		open = func(ctx context.Context) (*memory.Store, error) {
@@ -435,7 +444,7 @@ func runMemoryForget(ctx context.Context, a *app, o forgetOptions) error {
 			return a.needMemory(ctx, store, err)
 		}
 	}
-	doc, selections, err := a.previewForget(ctx, open, selection, o.Text)
+	doc, selections, err := a.previewForget(ctx, open, o)
 	if err != nil {
 		return err
 	}
@@ -457,6 +466,9 @@ func runMemoryForget(ctx context.Context, a *app, o forgetOptions) error {
 		return err
 	}
 	defer w.close()
+	if err := a.stillSelected(ctx, w.memory, doc, o); err != nil {
+		return err
+	}
 	if err := a.forgetPages(ctx, doc, o); err != nil {
 		return err
 	}
@@ -505,7 +517,7 @@ func (a *app) forgetPages(ctx context.Context, doc forgetDocument, o forgetOptio
 	}
 	stays := map[string]bool{}
 	for _, e := range entries {
-		stays[e.ID] = o.Text == "" && !slices.ContainsFunc(doc.Sessions, func(s memory.Selected) bool {
+		stays[e.ID] = o.Text == "" && !slices.ContainsFunc(doc.Sessions, func(s forgetSession) bool {
 			return s.Runtime == e.Runtime && s.Agent == e.Agent && s.Session == e.Session
 		})
 	}
@@ -520,24 +532,54 @@ func (a *app) noteSetAside() {
 	}
 }
 
-// previewForget returns what is selected, and the selections with whole ids: that
-// of a session and those of what belongs to it.
-func (a *app) previewForget(ctx context.Context, open func(context.Context) (*memory.Store, error), selection memory.Selection, text string) (doc forgetDocument, selections []memory.Selection, err error) {
-	doc = forgetDocument{Schema: 1, Sessions: []memory.Selected{}}
+// previewForget is selectToForget in a memory that nobody holds open yet.
+func (a *app) previewForget(ctx context.Context, open func(context.Context) (*memory.Store, error), o forgetOptions) (forgetDocument, []memory.Selection, error) {
 	store, err := open(ctx)
 	if err != nil {
-		return doc, nil, err
+		return forgetDocument{}, nil, err
 	}
 	defer store.Close()
-	if selection, err = a.wholeIDs(ctx, store, selection); err != nil {
-		return doc, nil, err
+	return a.selectToForget(ctx, store, o)
+}
+
+// stillSelected returns an error if a person has agreed to something else than
+// what is selected now: another run, or one that was finished first, may have
+// remembered more.
+func (a *app) stillSelected(ctx context.Context, store *memory.Store, shown forgetDocument, o forgetOptions) error {
+	if o.Yes {
+		return nil
+	}
+	now, _, err := a.selectToForget(ctx, store, o)
+	if err == nil && describeForget(now) != describeForget(shown) {
+		err = errMemoryChanged()
+	}
+	return err
+}
+
+func errMemoryChanged() error {
+	return &failure{code: "not_confirmed", exit: exitFailed, hint: "look at the plan again", err: errors.New("the memory has changed since the plan was shown: nothing was forgotten")}
+}
+
+// selectToForget returns what is selected, and the selections with whole ids: that
+// of a session and those of what belongs to it.
+func (a *app) selectToForget(ctx context.Context, store *memory.Store, o forgetOptions) (doc forgetDocument, selections []memory.Selection, err error) {
+	doc = forgetDocument{Schema: 1, Sessions: []forgetSession{}}
+	selection := memory.Selection{ID: o.ID, Runtime: a.global.Runtime, Agent: o.Agent, Session: o.Session}
+	if !o.exact {
+		if selection, err = a.wholeIDs(ctx, store, selection); err != nil {
+			return doc, nil, err
+		}
 	}
 	if selections, err = a.withMembers(ctx, selection); err != nil {
 		return doc, nil, err
 	}
+	places, err := a.sessionPlaces(ctx)
+	if err != nil {
+		return doc, nil, err
+	}
 	for i, selection := range selections {
-		if text != "" {
-			if selection.IDs, err = store.Containing(ctx, selection, text); err != nil {
+		if o.Text != "" {
+			if selection.IDs, err = store.Containing(ctx, selection, o.Text); err != nil {
 				return doc, nil, err
 			}
 			selections[i] = selection
@@ -547,7 +589,7 @@ func (a *app) previewForget(ctx context.Context, open func(context.Context) (*me
 			return doc, nil, err
 		}
 		for _, s := range sessions {
-			doc.Sessions = append(doc.Sessions, s)
+			doc.Sessions = append(doc.Sessions, forgetSession{s, places.of(s.Runtime, s.Agent, s.Session)})
 			doc.Records += s.Records
 			doc.Actions += s.Actions
 		}
@@ -635,6 +677,7 @@ func describeForget(doc forgetDocument) string {
 	var b strings.Builder
 	for _, s := range doc.Sessions {
 		fmt.Fprintf(&b, "%s %s: %s (%s not touched)\n", visible(s.Agent), visible(s.Session), forgottenOf(s.Records, s.Actions), plural(s.Archives, "archive"))
+		b.WriteString(describePlaces(s.Places, "memory does not tell them apart, and forgets what it has of all of them"))
 	}
 	return b.String()
 }

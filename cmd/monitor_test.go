@@ -47,6 +47,7 @@ func programAt(t *testing.T, home string, ahead *time.Duration, env map[string]s
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.InheritedFlags() // gives it those of the root, as parsing does
 	if err := a.configured(c); err != nil {
 		t.Fatal(err)
 	}

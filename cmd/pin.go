@@ -103,6 +103,11 @@ type pinOptions struct {
 	Agent    string
 	Remove   bool
 	DryRun   bool
+
+	// exact says that the names are whole ids: no key and no longer id is meant.
+	exact bool
+	// agree is asked before the file is written, with the lock held; nil agrees.
+	agree func(pinDocument) error
 }
 
 func (o *pinOptions) addFlags(fs *pflag.FlagSet) {
@@ -141,12 +146,20 @@ sessions are listed.
 	return c
 }
 
+// askedPin is a session that was named.
+type askedPin struct {
+	pinnedSession
+	// Places are the stores and databases that hold a session of this name, if
+	// there are several: a pin is for all of them.
+	Places []string `json:"places,omitempty"`
+}
+
 // pinDocument is `pin --json` (docs/json.md).
 type pinDocument struct {
 	Schema  int             `json:"schema"`
 	DryRun  bool            `json:"dry_run"`
 	Changed int             `json:"changed"` // sessions
-	Asked   []pinnedSession `json:"asked"`   // the sessions that were named
+	Asked   []askedPin      `json:"asked"`   // the sessions that were named
 	Removed bool            `json:"removed"` // they are pinned no more
 	Pinned  []pinnedSession `json:"pinned"`  // all that are pinned now
 	Notes   []note          `json:"notes"`
@@ -157,35 +170,57 @@ func runPin(ctx context.Context, a *app, o pinOptions) error {
 	if err != nil {
 		return err
 	}
-	doc := pinDocument{Schema: 1, DryRun: o.DryRun, Removed: o.Remove, Asked: []pinnedSession{}, Pinned: known.Sessions}
 	if len(o.Sessions) == 0 {
-		return a.renderPins(doc)
+		return a.renderPins(pinDocument{Schema: 1, Asked: []askedPin{}, Pinned: known.Sessions})
 	}
-	if doc.Asked, err = a.sessionsToPin(ctx, o, known); err != nil {
+	doc, _, err := a.planPins(ctx, o, known)
+	if err != nil {
 		return err
 	}
-	if !o.DryRun {
-		w, err := a.openWorkspace(ctx, mode{reason: "archive", recover: &recovery{policy: a.recoveryPolicy(), optional: true}})
-		if err != nil {
-			return err
-		}
-		defer w.close()
-		if known, err = a.readPinned(); err != nil { // another sessctl may have pinned some
+	if o.DryRun {
+		return a.renderPins(doc)
+	}
+	w, err := a.openWorkspace(ctx, mode{reason: "archive", recover: &recovery{policy: a.recoveryPolicy(), optional: true}})
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	if known, err = a.readPinned(); err != nil { // another sessctl may have pinned some
+		return err
+	}
+	doc, after, err := a.planPins(ctx, o, known)
+	if err != nil {
+		return err
+	}
+	if o.agree != nil {
+		if err := o.agree(doc); err != nil {
 			return err
 		}
 	}
-	after := known.with(doc.Asked)
-	if o.Remove {
-		after = known.without(doc.Asked)
-	}
-	doc.Changed = max(len(after.Sessions)-len(known.Sessions), len(known.Sessions)-len(after.Sessions))
-	if doc.Changed > 0 && !o.DryRun {
+	if doc.Changed > 0 {
 		if err := a.writePinned(after); err != nil {
 			return err
 		}
 		doc.Pinned = after.Sessions
 	}
 	return a.renderPins(doc)
+}
+
+// planPins says what would be changed, and what is pinned after it.
+func (a *app) planPins(ctx context.Context, o pinOptions, known pinned) (doc pinDocument, after pinned, err error) {
+	doc = pinDocument{Schema: 1, DryRun: o.DryRun, Removed: o.Remove, Asked: []askedPin{}, Pinned: known.Sessions}
+	sessions, places, err := a.sessionsToPin(ctx, o, known)
+	if err != nil {
+		return doc, known, err
+	}
+	for _, s := range sessions {
+		doc.Asked = append(doc.Asked, askedPin{s, places.of(s.Runtime, s.Agent, s.Session)})
+	}
+	if after = known.with(sessions); o.Remove {
+		after = known.without(sessions)
+	}
+	doc.Changed = max(len(after.Sessions)-len(known.Sessions), len(known.Sessions)-len(after.Sessions))
+	return doc, after, nil
 }
 
 func (p pinned) with(more []pinnedSession) pinned {
@@ -220,45 +255,51 @@ func (a *app) writePinned(p pinned) error {
 }
 
 // sessionsToPin finds the sessions that were named: in the stores and in the
-// archive, or to let go among those that are pinned.
-func (a *app) sessionsToPin(ctx context.Context, o pinOptions, known pinned) ([]pinnedSession, error) {
+// archive, or to let go among those that are pinned. places are where sessions are.
+func (a *app) sessionsToPin(ctx context.Context, o pinOptions, known pinned) (sessions []pinnedSession, places sessionPlaces, err error) {
 	var all []archive.Meta
 	for _, p := range known.Sessions {
 		all = append(all, archive.Meta{Runtime: p.Runtime, Agent: p.Agent, Session: p.Session, Key: p.Key})
 	}
-	if !o.Remove {
-		listed, _, err := a.listStores(ctx)
-		if f := (*failure)(nil); err != nil && !(errors.As(err, &f) && f.code == "no_store") {
-			return nil, err
+	before := a.incomplete
+	listed, _, err := a.listStores(ctx)
+	if f := (*failure)(nil); err != nil && !o.Remove && !(errors.As(err, &f) && f.code == "no_store") {
+		return nil, nil, err
+	}
+	if o.Remove { // what is pinned is known without them
+		a.incomplete = before
+	}
+	entries, err := a.archived(ctx, archive.Filter{})
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, s := range listed.sessions {
+		if s.Kind != session.KindDatabase && !o.Remove {
+			all = append(all, archiveMeta(s.Ref))
 		}
-		for _, s := range listed.sessions {
-			if s.Kind != session.KindDatabase {
-				all = append(all, archiveMeta(s.Ref))
-			}
-		}
-		entries, err := a.archived(ctx, archive.Filter{})
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range entries {
+	}
+	for _, e := range entries {
+		if !o.Remove {
 			all = append(all, e.Meta)
 		}
 	}
 	within := scope{a.global.Runtime, o.Agent}
-	var found []pinnedSession
 	for _, name := range o.Sessions {
-		id, err := knownSession(all, name, within)
-		if err != nil {
-			return nil, err
+		id := name
+		if !o.exact {
+			if id, err = knownSession(all, name, within); err != nil {
+				return nil, nil, err
+			}
 		}
 		for _, m := range all {
 			s := pinnedSession{Runtime: m.Runtime, Agent: m.Agent, Session: m.Session, Key: m.Key, At: a.now().UTC().Format(time.RFC3339)}
-			if (m.Session == id || m.Key == id) && within.holds(m.Runtime, m.Agent) && !slices.ContainsFunc(found, s.same) {
-				found = append(found, s)
+			meant := m.Session == id || m.Key == id && !o.exact
+			if meant && within.holds(m.Runtime, m.Agent) && !slices.ContainsFunc(sessions, s.same) {
+				sessions = append(sessions, s)
 			}
 		}
 	}
-	return found, nil
+	return sessions, placesOf(listed, entries), nil
 }
 
 func (a *app) renderPins(doc pinDocument) error {
@@ -290,9 +331,13 @@ func describePins(doc pinDocument) string {
 	if doc.Changed == 0 {
 		what = map[bool]string{false: "pinned already", true: "is not pinned"}[doc.Removed]
 	}
-	text := ""
+	text, means := "", "the pin is for all of them"
+	if doc.Removed {
+		means = "the pin was for all of them"
+	}
 	for _, s := range doc.Asked {
 		text += fmt.Sprintf("%s %s: %s\n", visible(s.Agent), visible(s.Session), what)
+		text += describePlaces(s.Places, means)
 	}
 	return text
 }

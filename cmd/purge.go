@@ -103,7 +103,7 @@ func archivedStates(entries []archive.Entry) map[fileState]bool {
 	archived := make(map[fileState]bool, len(entries))
 	for _, e := range entries {
 		state := stateOf(e.Source, e.Bytes, e.SourceModTime)
-		if e.Kind == string(session.KindStored) {
+		if !session.Kind(e.Kind).InFile() {
 			state.bytes = 0
 		}
 		archived[state] = true
@@ -121,7 +121,7 @@ type fileState struct {
 // state is what can be seen of a session's log. One that is rows of a database is
 // known by when it was used last: how long its log is shows when it is written out.
 func (s found) state() fileState {
-	if s.Kind == session.KindStored {
+	if !s.Kind.InFile() {
 		return stateOf(s.Path, 0, s.ModTime)
 	}
 	return stateOf(s.Path, s.Bytes, s.ModTime)

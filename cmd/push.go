@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"time"
 
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/memory/remote"
@@ -15,15 +16,17 @@ import (
 )
 
 type pushOptions struct {
-	DryRun bool
-	SetUp  bool
-	Verify bool
+	DryRun   bool
+	SetUp    bool
+	Verify   bool
+	TakeOver bool
 }
 
 func (o *pushOptions) addFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.DryRun, "dry-run", false, "say what would be sent, and send nothing")
 	fs.BoolVar(&o.SetUp, "setup", false, "make the tables of the shared memory, or bring them up to date, and send nothing")
 	fs.BoolVar(&o.Verify, "verify", false, "compare all that the shared memory has of this host, and send what differs")
+	fs.BoolVar(&o.TakeOver, "take-over", false, "take the name of this host over from another memory, and drop what that one has sent and this one lacks")
 }
 
 func newPushCommand(a *app) *cobra.Command {
@@ -43,13 +46,20 @@ of PostgreSQL (PGHOST, PGSERVICE, PGPASSFILE, ...). It may also be a cluster of
 Weaviate: weaviate+https://NODE,NODE,NODE, with the key that
 memory.remote.api_key_file or the variable WEAVIATE_API_KEY holds.
 
+The server notes which memory pushes under which host name. A push under the same
+name from another machine, or from a memory that was rebuilt, is refused and
+changes nothing. If it is another machine, give it another name
+(memory.remote.host). If this memory replaces the old one, use --take-over:
+with --dry-run it first shows what would be dropped.
+
 Exit codes: 0 done or nothing to do, 1 failed, 2 wrong usage, 3 some records
 were not sent, 4 the memory is damaged, 75 the server cannot be reached or the
 memory is busy (try again later), 130/143 interrupted.`,
 		Example: `  sessctl push --dry-run
   sessctl push --setup
   sessctl push
-  sessctl push --verify --json`,
+  sessctl push --verify --json
+  sessctl push --take-over --dry-run`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return runPush(c.Context(), a, o) },
 	}
@@ -66,6 +76,7 @@ type pushDocument struct {
 	Host   string `json:"host"`   // the name of this host there
 	remote.Report
 	Pending *memory.Unshared `json:"pending,omitempty"` // of --dry-run: what would go
+	Other   *remote.Other    `json:"other,omitempty"`   // of --take-over --dry-run: what another memory has there
 	Indexed int              `json:"indexed"`           // months whose vectors were indexed
 	Engine  string           `json:"engine,omitempty"`  // of --setup: what the server is
 	Words   string           `json:"words,omitempty"`   // and what proposes records by their words
@@ -109,15 +120,34 @@ func runPush(ctx context.Context, a *app, o pushOptions) error {
 	}
 	if o.DryRun {
 		defer look.Close()
-		return previewPush(ctx, a, look, shared, doc)
+		return previewPush(ctx, a, preview{look, shared, o.TakeOver}, doc)
 	}
-	_ = look.Close() // it was only looked whether there is one
+	err = mayTakeOver(ctx, look, o)
+	_ = look.Close() // it was only looked at
+	if err != nil {
+		return err
+	}
 	store, err := memory.Open(ctx, a.memoryDir(), memory.Options{})
 	if err != nil {
 		return fmt.Errorf("open memory: %w", err)
 	}
 	defer store.Close()
-	return errors.Join(a.push(ctx, store, shared, o.Verify, &doc), renderPush(a, doc))
+	pushed := a.push(ctx, store, shared, o, &doc)
+	return errors.Join(pushed, tellPushed(a, doc, pushed))
+}
+
+// tellPushed says what a push has done. One that failed before it did anything has
+// no result, and what is there now only one knows that came to its end.
+func tellPushed(a *app, doc pushDocument, pushed error) error {
+	if pushed == nil || a.global.JSON && doc.Changed() {
+		return renderPush(a, doc)
+	}
+	tellNotes(a, doc)
+	if !doc.Changed() {
+		return nil
+	}
+	_, err := fmt.Fprintln(a.Out, renderSent(doc)+"; then the push failed")
+	return err
 }
 
 // tellSetUp says what was set up.
@@ -133,30 +163,65 @@ func tellSetUp(ctx context.Context, a *app, shared sharedMemory, doc pushDocumen
 	return renderPush(a, doc)
 }
 
-func previewPush(ctx context.Context, a *app, store *memory.Store, shared sharedMemory, doc pushDocument) error {
-	model, err := store.VectorModel(ctx)
+// mayTakeOver refuses to drop what a memory lacks that does not have all of the
+// archives yet.
+func mayTakeOver(ctx context.Context, store *memory.Store, o pushOptions) error {
+	if !o.TakeOver {
+		return nil
+	}
+	incomplete, err := store.Incomplete(ctx)
+	if err == nil && incomplete {
+		err = &failure{code: "memory_incomplete", exit: exitFailed, hint: "sessctl memory reindex --from-archives goes on; then push again",
+			err: errors.New("the memory was being made from the archives and has not all of them yet: what it still lacks would be dropped in the shared memory")}
+	}
+	return err
+}
+
+// preview is what a dry run looks at.
+type preview struct {
+	store    *memory.Store
+	shared   sharedMemory
+	takeOver bool
+}
+
+func previewPush(ctx context.Context, a *app, p preview, doc pushDocument) error {
+	pusher := remote.Pusher{Local: p.store, Shared: p.shared, Host: doc.Host, Server: p.shared.Server()}
+	other, err := pusher.Preview(ctx)
+	if err != nil {
+		return explainShared(err)
+	}
+	if other.Records > 0 && !p.takeOver {
+		return explainShared(other.Refusal(doc.Host))
+	}
+	if p.takeOver {
+		doc.Other = &other
+	}
+	model, err := p.store.VectorModel(ctx)
 	if err != nil {
 		return err
 	}
-	pending, err := store.CountUnshared(ctx, memory.ShareQuery{Server: shared.Server(), Model: model})
+	pending, err := p.store.CountUnshared(ctx, memory.ShareQuery{Server: p.shared.Server(), Model: model})
 	if err != nil {
 		return err
+	}
+	if other.Records > 0 { // what is noted is of no use then
+		pending.Records = other.Lacking
 	}
 	doc.Pending, doc.LeftToSend = &pending, pending.Records
-	counts, err := shared.Count(ctx)
+	counts, err := p.shared.Count(ctx)
 	if err != nil {
 		return explainShared(err)
 	}
 	doc.ThereNow = counts.Of(doc.Host)
-	return renderPush(a, doc)
+	return errors.Join(mayTakeOver(ctx, p.store, pushOptions{TakeOver: p.takeOver}), renderPush(a, doc))
 }
 
 // push sends what is to be sent, and fills in the document.
-func (a *app) push(ctx context.Context, store *memory.Store, shared sharedMemory, verify bool, doc *pushDocument) error {
+func (a *app) push(ctx context.Context, store *memory.Store, shared sharedMemory, o pushOptions, doc *pushDocument) error {
 	bar := newProgress(a)
 	defer bar.clear()
 	p := remote.Pusher{
-		Local: store, Shared: shared, Host: doc.Host, Server: shared.Server(), Compare: verify,
+		Local: store, Shared: shared, Host: doc.Host, Server: shared.Server(), Compare: o.Verify, TakeOver: o.TakeOver,
 		Lock: func(ctx context.Context) (func(), error) {
 			lock, err := a.lock(ctx)
 			if err != nil {
@@ -179,7 +244,8 @@ func (a *app) push(ctx context.Context, store *memory.Store, shared sharedMemory
 	return explainShared(err)
 }
 
-func renderPush(a *app, doc pushDocument) error {
+// tellNotes says what a push has met that its line does not say.
+func tellNotes(a *app, doc pushDocument) {
 	if doc.Damaged > 0 {
 		a.notice(note{Message: plural(doc.Damaged, "record") + " damaged and not sent", Hint: "sessctl memory verify"})
 	}
@@ -192,6 +258,10 @@ func renderPush(a *app, doc pushDocument) error {
 	if doc.SetBack {
 		a.notice(note{Message: "the shared memory is in an earlier state than the last push left it in (was it restored from a backup?): all that it has of this host was compared, and it was told again what is forgotten"})
 	}
+}
+
+func renderPush(a *app, doc pushDocument) error {
+	tellNotes(a, doc)
 	doc.Notes = a.notes
 	if a.global.JSON {
 		return a.printJSON(doc)
@@ -201,13 +271,37 @@ func renderPush(a *app, doc pushDocument) error {
 		_, err := fmt.Fprintf(a.Out, "the shared memory at %s is set up (%s, words by %s); nothing was sent\n", to, visible(doc.Engine), visible(doc.Words))
 		return err
 	}
+	if doc.Other != nil {
+		return renderTakeOver(a, doc)
+	}
 	if doc.DryRun {
 		_, err := fmt.Fprintf(a.Out, "%s, and that %s were forgotten, would be sent to %s; %s would be dropped there, which has %s of %s\n",
 			plural(doc.Pending.Records, "record"), plural(doc.Pending.Tombstones, "record"), to, plural(doc.Pending.Gone, "record"), plural(doc.ThereNow, "record"), visible(doc.Host))
 		return err
 	}
-	_, err := fmt.Fprintf(a.Out, "%s sent to %s and read back (%d new or changed), %d dropped, %d forgotten; it has %s of %s\n",
-		plural(doc.Sent, "record"), to, doc.Stored, doc.Gone, doc.Removed, plural(doc.ThereNow, "record"), visible(doc.Host))
+	_, err := fmt.Fprintf(a.Out, "%s; it has %s of %s\n", renderSent(doc), plural(doc.ThereNow, "record"), visible(doc.Host))
+	return err
+}
+
+// renderSent says what a push has done there.
+func renderSent(doc pushDocument) string {
+	return fmt.Sprintf("%s sent to %s and read back (%d new or changed), %d dropped, %d forgotten",
+		plural(doc.Sent, "record"), visible(doc.Server), doc.Stored, doc.Gone, doc.Removed)
+}
+
+// renderTakeOver says what --take-over would take over.
+func renderTakeOver(a *app, doc pushDocument) error {
+	to, host := visible(doc.Server), visible(doc.Host)
+	if doc.Other.Records == 0 {
+		_, err := fmt.Fprintf(a.Out, "%s has nothing of %s from another memory: sessctl push does it\n", to, host)
+		return err
+	}
+	last := "at a time that is not known"
+	if doc.Other.LastPush > 0 {
+		last = "last on " + time.UnixMilli(doc.Other.LastPush).Format("2006-01-02 15:04")
+	}
+	_, err := fmt.Fprintf(a.Out, "%s has %s of %s that another memory has sent, %s; %d of them this memory never had, and they would be dropped there; %s would be sent\n",
+		to, plural(doc.Other.Records, "record"), host, last, doc.Other.Unknown, plural(doc.Pending.Records, "record"))
 	return err
 }
 

@@ -417,24 +417,26 @@ type recallDocument struct {
 }
 
 type recallHit struct {
-	Host       string       `json:"host,omitempty"` // with --host
-	ID         string       `json:"id"`
-	Score      float64      `json:"score"`
-	Relevance  float64      `json:"relevance"`
-	Fit        float64      `json:"fit"`
-	Importance float64      `json:"importance"`
-	Category   string       `json:"category"`
-	Runtime    string       `json:"runtime"`
-	Agent      string       `json:"agent"`
-	Session    string       `json:"session"`
-	CreatedAt  string       `json:"created_at"` // RFC 3339, UTC
-	Branch     string       `json:"branch"`
-	Duplicates int          `json:"duplicates"` // others with the same text, or nearly so beside it, and a summary that says no more
-	Text       string       `json:"text"`
-	Matched    []string     `json:"matched"` // words of text that the query has too, each once
-	Source     recallSource `json:"source"`
-	Fact       *recallFact  `json:"fact"`   // of facts, else null
-	Stored     *storedBy    `json:"stored"` // of what an agent stored in its own words, else null
+	Host       string  `json:"host,omitempty"` // with --host
+	ID         string  `json:"id"`
+	Score      float64 `json:"score"`
+	Relevance  float64 `json:"relevance"`
+	Fit        float64 `json:"fit"`
+	Importance float64 `json:"importance"`
+	Category   string  `json:"category"`
+	Runtime    string  `json:"runtime"`
+	Agent      string  `json:"agent"`
+	Session    string  `json:"session"`
+	// PromptsOnly says that of its session only what was typed is left.
+	PromptsOnly bool         `json:"prompts_only,omitempty"`
+	CreatedAt   string       `json:"created_at"` // RFC 3339, UTC
+	Branch      string       `json:"branch"`
+	Duplicates  int          `json:"duplicates"` // others with the same text, or nearly so beside it, and a summary that says no more
+	Text        string       `json:"text"`
+	Matched     []string     `json:"matched"` // words of text that the query has too, each once
+	Source      recallSource `json:"source"`
+	Fact        *recallFact  `json:"fact"`   // of facts, else null
+	Stored      *storedBy    `json:"stored"` // of what an agent stored in its own words, else null
 	// Before and After are of --neighbors, or what a short hit brings, in the order
 	// of the session.
 	Before []recallNeighbor `json:"before"`
@@ -472,7 +474,7 @@ func newRecallDocument(query string, r memory.Result) recallDocument {
 	for _, h := range r.Hits {
 		doc.Hits = append(doc.Hits, recallHit{
 			ID: h.ID, Score: h.Score, Relevance: h.Relevance, Fit: h.Fit, Importance: h.Importance, Category: h.Category,
-			Runtime: h.Runtime, Agent: h.Agent, Session: h.Session, Branch: h.Branch, Text: h.Text, Matched: p.matched(h.Text), Duplicates: h.Duplicates,
+			Runtime: h.Runtime, Agent: h.Agent, Session: h.Session, PromptsOnly: promptsOnly(h.Session), Branch: h.Branch, Text: h.Text, Matched: p.matched(h.Text), Duplicates: h.Duplicates,
 			CreatedAt: time.UnixMilli(h.CreatedAt).UTC().Format(time.RFC3339),
 			Source:    newRecallSource(h.Record), Stored: newStoredBy(h.Record), Before: []recallNeighbor{}, After: []recallNeighbor{},
 		})
@@ -600,6 +602,9 @@ func hitLine(h recallHit) string {
 		visible(h.Runtime), visible(cmp.Or(h.Session, "not known")))
 	if h.Branch == session.Abandoned.String() {
 		line += "  abandoned branch"
+	}
+	if h.PromptsOnly {
+		line += "  prompts only"
 	}
 	if h.shared {
 		line += "  on " + visible(h.Host)

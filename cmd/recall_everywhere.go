@@ -56,15 +56,22 @@ func (a *app) askOpened(ctx context.Context, shared sharedMemory, o recallOption
 	}
 	running := &contexts{}
 	if o.Elsewhere {
-		if running = a.runningSessions(ctx); len(running.refs) > 0 {
-			query.Limit += mostNeighbors + mostHits // some may be left out
-		}
+		running = a.runningSessions(ctx)
+	}
+	behind, err := a.lookUnsent(ctx, shared)
+	if err != nil {
+		return doc, err
+	}
+	if len(running.refs)+len(behind.forgotten) > 0 {
+		query.Limit += mostNeighbors + mostHits // some may be left out
 	}
 	result, err := a.askRemote(ctx, shared, query)
 	if err != nil {
 		return doc, err
 	}
-	result.Hits = slices.DeleteFunc(result.Hits, func(h memory.Hit) bool { return h.Host == own && running.has(ctx, h.Record) })
+	result.Hits = slices.DeleteFunc(result.Hits, func(h memory.Hit) bool {
+		return behind.forgotten[h.ID] || h.Host == own && running.has(ctx, h.Record)
+	})
 	result.Hits = result.Hits[:min(len(result.Hits), o.Limit)]
 	doc = newRecallDocument(o.Query, result)
 	for i, h := range result.Hits {
@@ -72,9 +79,19 @@ func (a *app) askOpened(ctx context.Context, shared sharedMemory, o recallOption
 		if err := doc.completeShared(ctx, shared, i, h, o.neighborsOf(h)); err != nil {
 			return doc, err
 		}
+		doc.Hits[i].leaveOut(behind.forgotten)
 	}
 	doc.relocateHere(a.moves().Path)
-	return doc, a.tellUnsent(ctx, shared, &doc)
+	if behind.records > 0 {
+		doc.tell(plural(behind.records, "record") + " of this host not sent yet: sessctl push")
+	}
+	return doc, nil
+}
+
+// leaveOut leaves out what stands around a hit and is forgotten.
+func (h *recallHit) leaveOut(forgotten map[string]bool) {
+	is := func(n recallNeighbor) bool { return forgotten[n.ID] }
+	h.Before, h.After = slices.DeleteFunc(h.Before, is), slices.DeleteFunc(h.After, is)
 }
 
 // relocateHere lets the sources on this host name where they are now.
@@ -140,18 +157,30 @@ func sharedSession(ctx context.Context, shared sharedMemory, name string) (strin
 	return cmp.Or(ids[0], name), nil
 }
 
-// tellUnsent says how much of this host is not in the shared memory yet.
-func (a *app) tellUnsent(ctx context.Context, shared sharedMemory, doc *recallDocument) error {
+// unsentHere is what the shared memory does not know yet of this host.
+type unsentHere struct {
+	records   int
+	forgotten map[string]bool // ids of records: no answer has them
+}
+
+// lookUnsent looks at the memory of this host. There may be none, or none that can
+// be looked at now: the question was another. What it says of forgotten records
+// must be readable.
+func (a *app) lookUnsent(ctx context.Context, shared sharedMemory) (u unsentHere, err error) {
 	store, err := a.glimpseMemory(ctx)
 	if err != nil || store == nil {
-		return nil // there is none here, or it cannot be looked at now: the question was another
+		return u, nil
 	}
 	defer store.Close()
-	n, err := unsent(ctx, store, shared.Server())
-	if err == nil && n.Records > 0 {
-		doc.tell(plural(n.Records, "record") + " of this host not sent yet: sessctl push")
+	if n, err := unsent(ctx, store, shared.Server()); err == nil {
+		u.records = n.Records
 	}
-	return err
+	forgotten, err := store.UnsharedTombstones(ctx, shared.Server())
+	u.forgotten = make(map[string]bool, len(forgotten))
+	for _, f := range forgotten {
+		u.forgotten[f.ID] = true
+	}
+	return u, err
 }
 
 func unsent(ctx context.Context, store *memory.Store, server string) (memory.Unshared, error) {
@@ -196,11 +225,25 @@ func (d *checkup) examineShared(ctx context.Context) error {
 	if counts.Unused != "" {
 		d.note("", "the shared memory does not use "+counts.Unused, "as its owner: sessctl push --setup (docs/fleet.md)")
 	}
+	return d.examineSent(ctx, shared, counts.Host(host))
+}
+
+// examineSent looks at what the shared memory does not have of this host, or has
+// of another one.
+func (d *checkup) examineSent(ctx context.Context, shared sharedMemory, there remote.HostCount) error {
 	store, err := d.glimpseMemory(ctx)
 	if err != nil || store == nil {
 		return nil // said elsewhere
 	}
 	defer store.Close()
+	identity, err := store.Identity(ctx)
+	if err != nil {
+		return err
+	}
+	if there.Memory != "" && there.Memory != identity {
+		d.problem("", plural(there.Records, "record")+" of "+visible(there.Host)+" in the shared memory came from another memory; nothing is pushed", adviseOther)
+		return nil
+	}
 	n, err := unsent(ctx, store, shared.Server())
 	if waiting := n.Records + n.Gone + n.Tombstones; err == nil && waiting > 0 {
 		d.note("", fmt.Sprintf("%s not sent yet, %d to be dropped there, %d forgotten here and not there", plural(n.Records, "record"), n.Gone, n.Tombstones), "sessctl push")

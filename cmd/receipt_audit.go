@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/chunk"
@@ -231,7 +232,8 @@ func (v *receiptAudit) againstRecords(ctx context.Context, store *memory.Store, 
 
 // withdrawn reports whether an undo has taken what the receipt's run stored out
 // of memory, or is about to: its own, or a later one of the same session. That
-// one leaves what other compactions stored, but not if they were undone before.
+// one leaves what other runs stored, but not if they were undone before; those of
+// earlier versions left only what other compactions stored.
 func (v *receiptAudit) withdrawn(r compact.Receipt) bool {
 	if v.undoing[sourceOf(r)] {
 		return true
@@ -244,7 +246,8 @@ func (v *receiptAudit) withdrawn(r compact.Receipt) bool {
 		if sourceOf(undo) != sourceOf(r) || undo.ID < r.ID || undo.Undo.MemoryKept {
 			continue
 		}
-		if r.Outcome != compact.Compacted || undone && own.ID < undo.ID {
+		kept := r.Outcome == compact.Compacted || r.Archive != nil && slices.Contains(undo.Undo.Kept, r.Archive.ID)
+		if !kept || undone && own.ID < undo.ID {
 			return true
 		}
 	}

@@ -108,7 +108,7 @@ func runReplay(ctx context.Context, a *app, o replayOptions) error {
 	if err != nil {
 		return err
 	}
-	messages, scan, err := replay.Read(ctx, s.store, func() (io.ReadCloser, error) { return openFound(ctx, s) })
+	messages, scan, err := replay.Read(ctx, contextScanner(s), func() (io.ReadCloser, error) { return openFound(ctx, s) })
 	if err != nil {
 		return err
 	}
@@ -132,6 +132,25 @@ func runReplay(ctx context.Context, a *app, o replayOptions) error {
 	}
 	_, err = io.WriteString(a.Out, text)
 	return err
+}
+
+// contextScanner reads what the runtime of a session sends of it.
+func contextScanner(s found) replay.Scanner {
+	if beside := s.store.Capabilities().Context; beside != nil && s.Kind.InFile() {
+		return besideLog{beside, s.Ref}
+	}
+	return s.store
+}
+
+// besideLog is a session a part of whose context lies beside its log.
+type besideLog struct {
+	store session.ContextScanner
+	ref   session.Ref
+}
+
+// Scan implements [replay.Scanner].
+func (b besideLog) Scan(ctx context.Context, log io.Reader, o session.ScanOptions, emit func(*session.Message) error) (session.Scan, error) {
+	return b.store.ScanContext(ctx, b.ref, log, o, emit)
 }
 
 // visibleReplay is a replay as a terminal may see it: text with what is hidden in

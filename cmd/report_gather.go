@@ -111,9 +111,16 @@ func (r *reporter) context(context.Context) error {
 }
 
 func newReportSession(row *sessionRow) report.Session {
+	state := row.State
+	switch {
+	case row.Unreadable:
+		state = "unreadable"
+	case row.Over && row.Compact == prospectIrreducible:
+		state = prospectIrreducible // over, and nothing waits
+	}
 	return report.Session{
 		Runtime: row.Runtime, Agent: row.Agent, Session: row.name(), Tokens: row.Tokens, Window: int64(row.ContextWindow), Bytes: row.Bytes,
-		Last: row.LastActivity, State: cmp.Or(map[bool]string{true: "unreadable"}[row.Unreadable], row.State), Over: row.Over, Unreadable: row.Unreadable,
+		Last: row.LastActivity, State: state, Over: row.Over, Unreadable: row.Unreadable,
 	}
 }
 

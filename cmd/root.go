@@ -36,6 +36,9 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	st := newStreams(in, out, errOut)
 	app := &app{streams: st, notes: []note{}, now: time.Now, getenv: os.Getenv, pins: &durable.Pins{}}
 	root := newRootCommand(app)
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		app.addCompletions(root)
+	}
 	root.SetArgs(args)
 	root.SetIn(in)
 	root.SetOut(out)
@@ -104,6 +107,7 @@ type app struct {
 	listed  bool // the stores were listed, and foreign was looked for
 	// tailCache is what sizes remembers of logs, nil for other commands.
 	tailCache *tailcache.Cache
+	endsLater bool // logs are listed by their beginnings; readEnds reads their ends
 
 	profile *os.File // of --pprof, while it is written
 
@@ -178,7 +182,10 @@ read again with archive show.
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
 			return a.prepare(c)
 		},
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		RunE: func(*cobra.Command, []string) error {
+			_, err := io.WriteString(a.Out, startPage)
+			return err
+		},
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.Version = programVersion()
@@ -190,9 +197,27 @@ read again with archive show.
 	listTopics(root)
 	root.InitDefaultCompletionCmd()
 	checkCompletionArguments(root)
-	a.addCompletions(root)
 	return root
 }
+
+// startPage is what sessctl alone prints: it fits on a small terminal, the list of
+// all commands does not.
+const startPage = `sessctl keeps the session logs of LLM agents small without losing a word.
+
+What fills the disk, what was said, undo, all on one screen:
+  sessctl browse
+
+The same, one by one:
+  sessctl sizes                      how full every session's context is
+  sessctl usage                      what sessions, archives and memory take on the disk
+  sessctl archive --all --remember   copy all sessions and make them searchable; changes none
+  sessctl recall "QUESTION"          find what was said, with the file and the line
+  sessctl compact --all --dry-run    what a compaction would do
+  sessctl log                        what was done; sessctl compact --undo takes it back
+
+sessctl --help lists all commands and options. sessctl help memory explains what
+is remembered; other topics are archives, configuration, exit-codes, files and runtimes.
+`
 
 // commands are those below the root, in the order in which help lists them.
 func (a *app) commands() []*cobra.Command {
@@ -401,6 +426,10 @@ func explain(err error) errorBody {
 		body.Code, body.Hint = "damaged", "restore the archive from a backup; sessctl archive verify lists all that is damaged"
 	case errors.Is(err, compact.ErrDamagedRecord):
 		body.Code, body.Hint = "damaged", "restore it from a backup; sessctl doctor lists all that is damaged"
+	case errors.Is(err, memory.ErrDamagedWords):
+		body.Code, body.Hint = "damaged", "nothing is lost: sessctl memory reindex --from-archives reads the words of the texts anew; sessctl memory verify checks everything"
+	case errors.Is(err, memory.ErrUnreleased):
+		body.Hint = "sessctl doctor --fix, or any command that changes the memory, reads the words of its texts anew"
 	case errors.Is(err, memory.ErrCorrupt):
 		body.Code, body.Hint = "damaged", "sessctl memory reindex --from-archives makes it again from the archives; the damaged one is kept"
 	case errors.Is(err, memory.ErrFull):

@@ -103,11 +103,12 @@ func runServe(ctx context.Context, a *app, o serveOptions) error {
 	return s.serve(ctx, listener)
 }
 
-// A server that is there all day should be small rather than fast. collectAt is
-// by how many percent memory may grow between two collections of garbage;
-// softLimit is above what a server needs, and below what a thousand clients at
-// once would make it (docs/reliability.md): there it collects more often. What
-// cannot be collected may be more; Go then collects at most half of the time.
+// A server that is there all day, and what works on databases of any size, should
+// be small rather than fast. collectAt is by how many percent memory may grow
+// between two collections of garbage; softLimit is above what a server needs, and
+// below what a thousand clients at once would make it (docs/reliability.md): there
+// it collects more often. What cannot be collected may be more; Go then collects
+// at most half of the time.
 const (
 	collectAt = 25
 	softLimit = 40 << 20 // bytes

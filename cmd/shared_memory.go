@@ -123,6 +123,9 @@ func (a *app) clusterKeyVariable() string {
 	return cmp.Or(c.KeyEnv, clusterKeyEnv)
 }
 
+// adviseOther is what to do where the name of this host is that of another memory.
+const adviseOther = "if another machine has this name too, set memory.remote.host on one of them; if this memory was rebuilt, restored or copied, sessctl push --take-over --dry-run shows what would be dropped there (docs/fleet.md)"
+
 // explainShared adds to an error of a shared memory what to do.
 func explainShared(err error) error {
 	for _, known := range []struct {
@@ -136,7 +139,7 @@ func explainShared(err error) error {
 		{remote.ErrOlderSchema, "older_schema", "as its owner: sessctl push --setup with this version; hosts with an earlier one share nothing then until they have it too, and lose nothing", exitFailed},
 		{remote.ErrNewerSchema, "newer_schema", "install that version of sessctl, or a later one, on this host; nothing is lost, what is new here is pushed then", exitFailed},
 		{remote.ErrNotAllowed, "not_allowed", "look at the role, its password (PGPASSFILE) or key (memory.remote.api_key_file), and its rights: docs/fleet.md", exitFailed},
-		{remote.ErrOtherMemory, "other_memory", "if another machine has the same name, set memory.remote.host; if the memory of this one was lost, sessctl memory reindex makes it from the archives; sessctl push --verify drops what is there", exitFailed},
+		{remote.ErrOtherMemory, "other_memory", adviseOther, exitFailed},
 		{remote.ErrNotThere, "not_there", "nothing is lost here: push again, and look at the server", exitPartly},
 	} {
 		var f *failure

@@ -28,6 +28,7 @@ const (
 	shrinkReport   = "report"   // nothing: it says what each would free
 	shrinkSessions = "sessions" // sessions that nobody has used for long
 	shrinkJournal  = "journal"  // superseded events of the sessions that stay
+	shrinkDeleted  = "deleted"  // what the runtime's own delete has left of sessions
 	shrinkVacuum   = "vacuum"   // pages that nothing uses, and the write-ahead log
 )
 
@@ -42,7 +43,7 @@ type shrinkOptions struct {
 }
 
 func (o *shrinkOptions) addFlags(fs *pflag.FlagSet) {
-	fs.StringSliceVar(&o.What, "shrink", nil, "make the databases of OpenCode, Kilo and Hermes smaller: `report` (what each would free), sessions, journal, vacuum")
+	fs.StringSliceVar(&o.What, "shrink", nil, "make the databases of OpenCode, Kilo, Hermes and Cline's hub smaller: `report` (what each would free), sessions, journal, deleted, vacuum")
 	fs.Lookup("shrink").NoOptDefVal = shrinkReport
 	fs.StringVar(&o.OlderThan, "older-than", "30d", "with --shrink sessions: sessions that nobody has used for this `age`: 30d, 8w")
 }
@@ -53,6 +54,15 @@ func (o *shrinkOptions) asked(c *cobra.Command) bool {
 
 func (o *shrinkOptions) does(what string) bool { return slices.Contains(o.What, what) }
 
+// shows reports whether a way is part of what is told: all of them where none was
+// chosen.
+func (o *shrinkOptions) shows(what string) bool { return o.does(what) || o.does(shrinkReport) }
+
+// nothing is said of a database that has nothing of what was chosen.
+func (o *shrinkOptions) nothing() string {
+	return "--shrink=" + strings.Join(o.What, ",") + " finds nothing to remove in it"
+}
+
 // changes reports whether anything is to be changed.
 func (o *shrinkOptions) changes() bool { return !o.DryRun && !o.does(shrinkReport) }
 
@@ -60,12 +70,12 @@ func (o *shrinkOptions) changes() bool { return !o.DryRun && !o.does(shrinkRepor
 const leastAge = 24 * time.Hour
 
 func (o *shrinkOptions) validate(flags *pflag.FlagSet) (err error) {
-	hint := "write --shrink, or --shrink=sessions,journal,vacuum"
+	hint := "write --shrink, or --shrink=sessions,journal,deleted,vacuum"
 	if len(o.What) == 0 {
 		return usageError(hint, "--older-than goes with --shrink")
 	}
 	for _, what := range o.What {
-		if !slices.Contains([]string{shrinkReport, shrinkSessions, shrinkJournal, shrinkVacuum}, what) {
+		if !slices.Contains([]string{shrinkReport, shrinkSessions, shrinkJournal, shrinkDeleted, shrinkVacuum}, what) {
 			return usageError(hint, "--shrink: nothing called %q can be taken out", what)
 		}
 	}
@@ -102,9 +112,16 @@ type shrinkDatabase struct {
 	After   *spaceRow  `json:"after"` // null if nothing was changed
 	Old     shrinkPart `json:"old_sessions"`
 	Journal shrinkPart `json:"journal"`
+	// Deleted is what is left of sessions that are gone: Count is these sessions.
+	Deleted struct {
+		shrinkPart
+		Rows int `json:"rows"`
+	} `json:"deleted"`
 	Removed struct {
 		Sessions int `json:"sessions"`
 		Events   int `json:"events"`
+		Deleted  int `json:"deleted"` // sessions that were gone before
+		Rows     int `json:"rows"`    // of these
 	} `json:"removed"`
 
 	// Commands are what a person types, where the runtime's program was not found or
@@ -119,11 +136,11 @@ type shrinkDatabase struct {
 type shrinkPart struct {
 	Count int   `json:"count"`
 	Bytes int64 `json:"bytes"`
-	Kept  int   `json:"kept_sessions"` // that are left alone: used a moment ago, or synced
+	Kept  int   `json:"kept_sessions"` // that are left alone: used a moment ago, synced, or with rows that are not understood
 }
 
 func runShrink(ctx context.Context, a *app, o shrinkOptions) error {
-	doc := shrinkDocument{Schema: 1, DryRun: !o.changes()}
+	doc := shrinkDocument{Schema: 1, DryRun: !o.changes(), Databases: []shrinkDatabase{}}
 	stores, err := a.openStores()
 	if err != nil {
 		return err
@@ -134,6 +151,7 @@ func runShrink(ctx context.Context, a *app, o shrinkOptions) error {
 		}
 		return a.renderShrink(doc, o)
 	}
+	a.keepSmall() // journals of tens of gigabytes pass through
 	w, err := a.openWorkspace(ctx, mode{memory: true, reason: "shrink", recover: &recovery{policy: a.recoveryPolicy()}})
 	if err != nil {
 		return err
@@ -211,6 +229,7 @@ func (a *app) weighDatabases(ctx context.Context, stores []session.Store, o shri
 	if err != nil {
 		return nil, err
 	}
+	all = []shrinkDatabase{}
 	able := 0
 	for _, store := range stores {
 		shrinker := store.Capabilities().Shrinker
@@ -228,14 +247,17 @@ func (a *app) weighDatabases(ctx context.Context, stores []session.Store, o shri
 			}
 			d := shrinkDatabase{Runtime: store.Runtime(), Path: found.Path, Outcome: "planned", store: store, found: found}
 			d.weigh(a.now(), o)
-			if d.Before, err = measured(ctx, found.Path); err != nil {
+			if found.Err != nil {
+				d.Outcome, d.Reason = "failed", found.Err.Error()
+			}
+			if d.Before, err = measured(ctx, found.Path); err != nil && found.Err == nil {
 				return nil, err
 			}
 			all = append(all, d)
 		}
 	}
 	if able == 0 {
-		return nil, &failure{code: "no_store", exit: exitFailed, path: a.home(), hint: "--store opencode=PATH names a data directory", err: errors.New("no store of OpenCode, Kilo or Hermes was found")}
+		return nil, &failure{code: "no_store", exit: exitFailed, path: a.home(), hint: "--store opencode=PATH names a data directory", err: errors.New("no store of OpenCode, Kilo, Hermes or Cline was found")}
 	}
 	return all, nil
 }
@@ -245,10 +267,16 @@ func (d *shrinkDatabase) weigh(now time.Time, o shrinkOptions) {
 	old := d.old(now, o)
 	for _, s := range d.found.Sessions {
 		switch {
+		case s.Deleted > 0 && leftAlone(s, now, o):
+			d.Deleted.Kept++
+		case s.Deleted > 0:
+			d.Deleted.Count++
+			d.Deleted.Rows += s.Deleted
+			d.Deleted.Bytes += s.Ref.Bytes
 		case old[s.Ref.ID]:
 			d.Old.Count++
 			d.Old.Bytes += s.Ref.Bytes
-		case s.Kept != "":
+		case s.Kept != "", now.Sub(s.Ref.ModTime) < o.Quiet:
 			d.Journal.Kept++
 		case s.Superseded > 0:
 			d.Journal.Count += s.Superseded
@@ -257,10 +285,27 @@ func (d *shrinkDatabase) weigh(now time.Time, o shrinkOptions) {
 	}
 }
 
+// leftAlone reports whether nothing of a session is taken out.
+func leftAlone(s session.Weight, now time.Time, o shrinkOptions) bool {
+	return s.Kept != "" || now.Sub(s.Ref.ModTime) < o.Quiet
+}
+
+// deleted are the ids of what sessions have left that are gone.
+func (d *shrinkDatabase) deleted(now time.Time, o shrinkOptions) map[string]bool {
+	ids := map[string]bool{}
+	for _, s := range d.found.Sessions {
+		ids[s.Ref.ID] = s.Deleted > 0 && o.does(shrinkDeleted) && !leftAlone(s, now, o)
+	}
+	return ids
+}
+
 // old are the ids of the sessions that nobody has used for long, with those of
 // their sub-agents. One that must stay keeps its whole family.
 func (d *shrinkDatabase) old(now time.Time, o shrinkOptions) map[string]bool {
 	old := map[string]bool{}
+	if d.found.OnlyDeleted {
+		return d.deleted(now, o)
+	}
 	if d.found.Program != "" { // it judges each session by itself
 		for _, s := range d.found.Sessions {
 			old[s.Ref.ID] = (o.does(shrinkSessions) || o.does(shrinkReport)) && s.Kept == "" && now.Sub(s.Ref.ModTime) >= o.olderThan
@@ -290,8 +335,11 @@ func (d *shrinkDatabase) old(now time.Time, o shrinkOptions) map[string]bool {
 
 // shrinkOne archives and remembers what is to go, and takes it out.
 func (a *app) shrinkOne(ctx context.Context, w *workspace, d *shrinkDatabase, o shrinkOptions) error {
+	if d.found.Err != nil {
+		return d.found.Err
+	}
 	if d.found.Program != "" && d.Old.Count == 0 && !o.does(shrinkVacuum) {
-		d.Outcome, d.Reason = "nothing-to-do", "nothing in it is old enough"
+		d.Outcome, d.Reason = "nothing-to-do", o.nothing()
 		return nil
 	}
 	order, intent, err := a.secureShrink(ctx, w, d, o)
@@ -300,7 +348,7 @@ func (a *app) shrinkOne(ctx context.Context, w *workspace, d *shrinkDatabase, o 
 	}
 	gains := len(order.Sessions) + len(order.Journals)
 	if gains == 0 && !o.does(shrinkVacuum) {
-		d.Outcome, d.Reason = "nothing-to-do", "nothing in it is old enough or superseded"
+		d.Outcome, d.Reason = "nothing-to-do", o.nothing()
 		return nil
 	}
 	path := filepath.Join(a.shrinkDir(), ulid.Make().String()+".json")
@@ -310,11 +358,11 @@ func (a *app) shrinkOne(ctx context.Context, w *workspace, d *shrinkDatabase, o 
 		}
 	}
 	done, err := d.store.Capabilities().Shrinker.Shrink(ctx, order)
-	d.Removed.Sessions, d.Removed.Events = done.Sessions, done.Events
+	d.Removed.Sessions, d.Removed.Events, d.Removed.Deleted, d.Removed.Rows = done.Sessions, done.Events, done.Deleted, done.Rows
 	if gains > 0 {
 		err = errors.Join(err, a.endShrink(ctx, path, intent, d.store))
 	}
-	if done.Sessions+done.Events > 0 || done.Vacuumed {
+	if done.Sessions+done.Events+done.Rows > 0 || done.Vacuumed {
 		after, measureErr := measured(ctx, d.Path)
 		d.Outcome, d.After = "shrunk", &after
 		err = errors.Join(err, measureErr)
@@ -334,7 +382,7 @@ func (d *shrinkDatabase) typeYourself(a *app, p *session.ProgramError) {
 // secureShrink archives every session that is to go, and every journal of which
 // events are to go, checks the copies, and remembers what the sessions say.
 func (a *app) secureShrink(ctx context.Context, w *workspace, d *shrinkDatabase, o shrinkOptions) (session.Shrink, shrinkIntent, error) {
-	order := session.Shrink{Database: d.Path, Vacuum: true, Now: a.now(), Files: map[string]string{}}
+	order := session.Shrink{Database: d.Path, Vacuum: o.does(shrinkVacuum), Now: a.now(), Files: map[string]string{}}
 	if o.does(shrinkSessions) {
 		order.OlderThan = o.olderThan
 	}
@@ -369,14 +417,18 @@ func (a *app) secureShrink(ctx context.Context, w *workspace, d *shrinkDatabase,
 			continue
 		}
 		log, err := a.secureRows(ctx, w, found{Ref: s.Ref, store: d.store})
-		if err == nil {
+		if err == nil && s.Deleted == 0 { // the rows of a deleted session repeat what it said; somebody wanted it gone
 			err = w.rememberOnce(ctx, a, retention.Session{Ref: s.Ref, Adapter: d.store}, log)
 		}
 		if err != nil {
 			return order, intent, err
 		}
 		proof.Log = log.SHA256
-		intent.Items = append(intent.Items, shrinkItem{Session: s.Ref.ID, Path: s.Ref.Path, Kind: "session", Archive: log.ID, SHA256: log.SHA256, Bytes: log.Bytes, Whole: true})
+		kind := "session"
+		if s.Deleted > 0 {
+			kind = shrunkRows
+		}
+		intent.Items = append(intent.Items, shrinkItem{Session: s.Ref.ID, Path: s.Ref.Path, Kind: kind, Archive: log.ID, SHA256: log.SHA256, Bytes: log.Bytes, Whole: true})
 		order.Sessions = append(order.Sessions, proof)
 	}
 	return order, intent, nil
@@ -413,10 +465,13 @@ type shrinkIntent struct {
 	Items    []shrinkItem `json:"items"`
 }
 
+// shrunkRows is the kind of what a deleted session has left.
+const shrunkRows = "rows"
+
 type shrinkItem struct {
 	Session string `json:"session"`
 	Path    string `json:"path"`
-	Kind    string `json:"kind"` // session, journal
+	Kind    string `json:"kind"` // session, journal, file, rows (of a deleted session)
 	Archive string `json:"archive"`
 	SHA256  string `json:"sha256"`
 	Bytes   int64  `json:"size_bytes"`
@@ -461,9 +516,14 @@ func (a *app) endShrink(ctx context.Context, path string, intent shrinkIntent, s
 		of := intent.Database + "#" + item.Session
 		s, stays := there[of]
 		gone := !stays && item.Whole || stays && !item.Whole && s.Superseded == 0
-		if item.Kind == "file" {
+		switch item.Kind {
+		case "file":
 			_, err := os.Lstat(item.Path)
 			gone = errors.Is(err, fs.ErrNotExist)
+		case shrunkRows: // the session may be there again, and its rows still
+			if gone, err = rowsGone(ctx, store, item); err != nil {
+				return err
+			}
 		}
 		told := slices.ContainsFunc(lines, func(l retention.Line) bool {
 			return l.Action == retention.ActionShrink && l.Archive == item.Archive && l.Path == item.Path && !l.Time.Before(intent.At)
@@ -480,6 +540,18 @@ func (a *app) endShrink(ctx context.Context, path string, intent shrinkIntent, s
 		}
 	}
 	return a.pins.RemoveFile(path)
+}
+
+// rowsGone reports whether a database has nothing of a deleted session any more.
+func rowsGone(ctx context.Context, store session.Store, item shrinkItem) (bool, error) {
+	log, err := store.Capabilities().Source.OpenLog(ctx, session.Ref{Path: item.Path, Kind: session.KindStored})
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	if err == nil {
+		err = log.Close()
+	}
+	return false, err
 }
 
 // settleShrinks ends what killed runs began: the database has done it or not, as
@@ -526,16 +598,20 @@ type spaceRow struct {
 	Disk        int64 `json:"disk_bytes"` // file and logs
 	Live        int64 `json:"live_bytes"`
 	Free        int64 `json:"free_bytes"` // of pages that nothing uses
+	FreePages   int64 `json:"free_pages"`
 	Log         int64 `json:"wal_bytes"`
 	Reclaimable int64 `json:"reclaimable_bytes"` // by VACUUM and a checkpoint, at least
 }
 
 func newSpaceRow(s sqlitefile.Space) spaceRow {
-	return spaceRow{Disk: s.Disk(), Live: s.Live(), Free: s.Unused(), Log: s.Log, Reclaimable: s.Reclaimable()}
+	return spaceRow{Disk: s.Disk(), Live: s.Live(), Free: s.Unused(), FreePages: s.Free, Log: s.Log, Reclaimable: s.Reclaimable()}
 }
 
 // renderShrink prints what each way would free, or has freed.
 func (a *app) renderShrink(doc shrinkDocument, o shrinkOptions) error {
+	if len(doc.Databases) == 0 {
+		a.notice(note{Message: "there is no database here that --shrink makes smaller"})
+	}
 	doc.Notes = a.notes
 	if a.global.JSON {
 		return a.printJSON(doc)
@@ -544,14 +620,11 @@ func (a *app) renderShrink(doc shrinkDocument, o shrinkOptions) error {
 		text := fmt.Sprintf("%s %s: %s, of it %s in use, %s free, %s in its write-ahead log\n", d.Runtime, visible(a.tilde(d.Path)),
 			formatBytes(d.Before.Disk), formatBytes(d.Before.Live), formatBytes(d.Before.Free), formatBytes(d.Before.Log))
 		if d.After == nil {
-			text += fmt.Sprintf("  sessions  %s unused for %s, %s of messages and parts\n", formatCount(int64(d.Old.Count)), o.OlderThan, formatBytes(d.Old.Bytes))
-			if d.found.Program == "" {
-				text += fmt.Sprintf("  journal   %s superseded events of the others, %s\n", formatCount(int64(d.Journal.Count)), formatBytes(d.Journal.Bytes))
-			}
-			text += fmt.Sprintf("  vacuum    at least %s\n", formatBytes(d.Before.Reclaimable))
+			text += d.describePlan(o)
 		} else {
-			text += "  removed   " + describeRemoved(d.Removed.Sessions, d.Removed.Events) + "\n"
+			text += "  removed   " + d.describeRemoved() + "\n"
 			text += fmt.Sprintf("  now       %s, %s less\n", formatBytes(d.After.Disk), formatBytes(max(d.Before.Disk-d.After.Disk, 0)))
+			text += d.describeFree(a, o)
 		}
 		if d.Reason != "" {
 			text += "  " + d.Outcome + ": " + visibleText(d.Reason) + "\n"
@@ -561,16 +634,50 @@ func (a *app) renderShrink(doc shrinkDocument, o shrinkOptions) error {
 		}
 	}
 	if doc.DryRun && len(doc.Databases) > 0 {
-		a.hint("close the program, then: sessctl compact --shrink=sessions,journal,vacuum")
+		chosen := o.What
+		if o.does(shrinkReport) {
+			chosen = []string{shrinkSessions, shrinkJournal, shrinkDeleted, shrinkVacuum}
+		}
+		a.hint("close the program, then: sessctl compact --shrink=" + strings.Join(chosen, ","))
 	}
 	return nil
 }
 
-// describeRemoved says what went out of a database. Each session and event was
-// seen in an archive before.
-func describeRemoved(sessions, events int) string {
-	if sessions == 0 && events == 0 {
+// describeFree says what is left to be given back where no vacuum was asked for.
+func (d *shrinkDatabase) describeFree(a *app, o shrinkOptions) string {
+	if o.does(shrinkVacuum) || d.After.FreePages == 0 {
+		return ""
+	}
+	a.hint("sessctl compact --runtime " + d.Runtime + " --shrink=vacuum gives free pages back to the disk, with what was removed from them; it needs room for what is in use")
+	return fmt.Sprintf("  free      %s in %s of the file; the program uses them again\n", formatBytes(d.After.Free), plural(int(d.After.FreePages), "page"))
+}
+
+// describePlan says what each way would free that was chosen.
+func (d *shrinkDatabase) describePlan(o shrinkOptions) (text string) {
+	switch {
+	case d.found.OnlyDeleted && o.shows(shrinkDeleted):
+		text = fmt.Sprintf("  deleted   %s of %s, %s\n", plural(d.Deleted.Rows, "row"), plural(d.Deleted.Count, "deleted session"), formatBytes(d.Deleted.Bytes))
+		if d.Deleted.Kept > 0 {
+			text += fmt.Sprintf("  kept      %s: written within the quiet period, or with rows that are not understood\n", plural(d.Deleted.Kept, "deleted session"))
+		}
+	case !d.found.OnlyDeleted && o.shows(shrinkSessions):
+		text = fmt.Sprintf("  sessions  %s unused for %s, %s of messages and parts\n", formatCount(int64(d.Old.Count)), o.OlderThan, formatBytes(d.Old.Bytes))
+	}
+	if d.found.Program == "" && !d.found.OnlyDeleted && o.shows(shrinkJournal) {
+		text += fmt.Sprintf("  journal   %s superseded events of the others, %s\n", formatCount(int64(d.Journal.Count)), formatBytes(d.Journal.Bytes))
+	}
+	return text + fmt.Sprintf("  vacuum    at least %s\n", formatBytes(d.Before.Reclaimable))
+}
+
+// describeRemoved says what went out of a database. Each session, event and row
+// was seen in an archive before.
+func (d *shrinkDatabase) describeRemoved() string {
+	r := d.Removed
+	switch {
+	case r.Rows > 0:
+		return plural(r.Rows, "row") + " of " + plural(r.Deleted, "deleted session") + "; they are in the archive"
+	case r.Sessions == 0 && r.Events == 0:
 		return "nothing"
 	}
-	return plural(sessions, "session") + " and " + plural(events, "superseded event") + "; they are in the archive"
+	return plural(r.Sessions, "session") + " and " + plural(r.Events, "superseded event") + "; they are in the archive"
 }

@@ -222,6 +222,9 @@ func (a *app) sessionsFor(ctx context.Context, o sizesOptions) (inventory, error
 	if !o.All {
 		all.sessions = slices.DeleteFunc(all.sessions, func(s found) bool { return !shown(s.Kind) })
 	}
+	if all.sessions, err = a.withoutArchivedPrompts(ctx, all.sessions); err != nil {
+		return all, err
+	}
 	if o.Orphans {
 		all.sessions = slices.DeleteFunc(all.sessions, func(s found) bool { return s.Kind != session.KindOrphan })
 	}
@@ -602,15 +605,25 @@ func (a *app) withTailCache(s session.Store) session.Store {
 	if with := s.Capabilities().WithWorkers; with != nil && a.tailCache.Empty() {
 		s = with(a.workers())
 	}
-	if with := s.Capabilities().WithTailCache; with != nil {
+	if with := s.Capabilities().WithTailCache; with != nil && !a.endsLater {
 		s = with(a.tailCache)
 	}
 	return s
 }
 
+// readEnds lists the stores again whose listing reads the ends of logs too, and
+// leaves these in the tail cache. What cannot be listed now is read log by log.
+func (a *app) readEnds(ctx context.Context) {
+	for _, s := range a.opened {
+		if with := s.Capabilities().WithTailCache; with != nil {
+			_, _ = with(a.tailCache).List(ctx)
+		}
+	}
+}
+
 // tail is what the end of a log says, from memory if nothing has changed.
 func (a *app) tail(ctx context.Context, s *found) (session.Tail, error) {
-	if s.Kind == session.KindStored {
+	if !s.Kind.InFile() {
 		return s.store.Tail(ctx, s.Ref)
 	}
 	if known, ok := a.tailCache.Seen(s.Path); ok {
@@ -624,7 +637,7 @@ func (a *app) tail(ctx context.Context, s *found) (session.Tail, error) {
 		return known.Tail, nil
 	}
 	tail, err := s.store.Tail(ctx, s.Ref)
-	if err == nil {
+	if err == nil && s.store.Capabilities().WithTailCache == nil { // such a store keeps the beginning too
 		a.keep(s.Path, before, tail)
 	}
 	return tail, err

@@ -30,6 +30,7 @@ type databaseRow struct {
 type databasePart struct {
 	Name  string `json:"name"`
 	Bytes int64  `json:"bytes"`
+	Rows  int    `json:"rows,omitempty"` // of a part that is rows, not pages
 }
 
 // addParts says what databases are made of, of which their store knows it.
@@ -49,7 +50,7 @@ func (a *app) addParts(ctx context.Context, rows []databaseRow) {
 		}
 		for _, p := range parts {
 			if i := slices.IndexFunc(rows, func(r databaseRow) bool { return r.Path == p.Database }); i >= 0 {
-				rows[i].Parts = append(rows[i].Parts, databasePart{p.Name, p.Bytes})
+				rows[i].Parts = append(rows[i].Parts, databasePart{p.Name, p.Bytes, p.Rows})
 			}
 		}
 	}
@@ -59,9 +60,11 @@ func (a *app) addParts(ctx context.Context, rows []databaseRow) {
 // things, that are known to fill disks: below a home directory, or below the
 // store of a runtime.
 var besideStores = []struct{ runtime, below string }{
-	{session.RuntimeOpenClaw, "lcm.db"},          // lossless-claw
-	{session.RuntimeOpenClaw, "memory/*.sqlite"}, // OpenClaw's index of memory and its cache of embeddings
-	{"", ".claude-mem/claude-mem.db"},            // claude-mem
+	{session.RuntimeOpenClaw, "lcm.db"},                 // lossless-claw
+	{session.RuntimeOpenClaw, "memory/*.sqlite"},        // OpenClaw's index of memory and its cache of embeddings
+	{session.RuntimeCline, "data/db/hub-events-*.db"},   // what its hub has told: everything that was said, often
+	{session.RuntimeCline, "data/db/session-search.db"}, // its index of what was said
+	{"", ".claude-mem/claude-mem.db"},                   // claude-mem
 }
 
 // databasesOf measures the databases in which sessions lie, and those that are
@@ -148,9 +151,12 @@ func (a *app) printParts(databases []databaseRow) error {
 	var rows [][]string
 	for _, d := range databases {
 		for _, p := range d.Parts {
-			size, share := formatBytes(p.Bytes), fmt.Sprintf("%.1f%%", percentOf(p.Bytes, d.Live))
-			rows = append(rows, []string{"part", visible(d.Path), p.Name, size, share})
-			t.rows = append(t.rows, []string{a.tilde(d.Path), p.Name, size, share})
+			name, size, share := p.Name, formatBytes(p.Bytes), fmt.Sprintf("%.1f%%", percentOf(p.Bytes, d.Live))
+			if p.Rows > 0 {
+				name += ", " + plural(p.Rows, "row")
+			}
+			rows = append(rows, []string{"part", visible(d.Path), name, size, share})
+			t.rows = append(t.rows, []string{a.tilde(d.Path), name, size, share})
 		}
 	}
 	if len(rows) == 0 {

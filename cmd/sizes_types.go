@@ -130,7 +130,7 @@ func readWhole(ctx context.Context, s found, b *session.Breakdown) (err error) {
 		}
 		return errors.Join(b.Add(ctx, log), log.Close())
 	}
-	if s.Kind == session.KindOutput && !s.store.Capabilities().Outputs {
+	if s.Kind == session.KindOutput { // no log: of any text, or none
 		b.AddFile(string(s.Kind), s.Bytes)
 		return nil
 	}

@@ -17,7 +17,9 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/cline"
 	"github.com/sessctl/sessctl/pkg/session/codex"
 	"github.com/sessctl/sessctl/pkg/session/copilot"
+	"github.com/sessctl/sessctl/pkg/session/cursor"
 	"github.com/sessctl/sessctl/pkg/session/gemini"
+	"github.com/sessctl/sessctl/pkg/session/goose"
 	"github.com/sessctl/sessctl/pkg/session/hermes"
 	"github.com/sessctl/sessctl/pkg/session/macstats"
 	"github.com/sessctl/sessctl/pkg/session/omp"
@@ -434,8 +436,11 @@ func runtimes() []runtimeKind {
 		{name: session.RuntimeOpenCode, traits: opencode.Traits, roots: onDisk(opencode.Roots), open: openOpenCode(session.RuntimeOpenCode)},
 		{name: session.RuntimeKilo, traits: opencode.KiloTraits, roots: onDisk(opencode.KiloRoots), open: openOpenCode(session.RuntimeKilo)},
 		{name: session.RuntimeCline, traits: cline.Traits, roots: onDisk(cline.Roots), open: func(root string, _ config) session.Store { return cline.Open(root) }},
+		{name: session.RuntimeClineTasks, traits: cline.TaskTraits, roots: onDisk(cline.TaskRoots), open: func(root string, _ config) session.Store { return cline.OpenTasks(root) }},
 		{name: session.RuntimeCopilot, traits: copilot.Traits, roots: onDisk(copilot.Roots), open: func(root string, _ config) session.Store { return copilot.Open(root) }},
 		{name: session.RuntimeHermes, traits: hermes.Traits, roots: onDisk(hermes.Roots), open: func(root string, _ config) session.Store { return hermes.Open(root) }},
+		{name: session.RuntimeGoose, traits: goose.Traits, roots: onDisk(goose.Roots), open: func(root string, _ config) session.Store { return goose.Open(root) }},
+		{name: session.RuntimeCursor, traits: cursor.Traits, roots: onDisk(cursor.Roots), open: func(root string, _ config) session.Store { return cursor.Open(root) }},
 		{name: session.RuntimeYarnnn, traits: yarnnn.Traits, roots: databases, remote: true, open: openYarnnn},
 	}
 }

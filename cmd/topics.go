@@ -20,7 +20,16 @@ var topicFiles embed.FS
 type topic struct {
 	name  string
 	short string
-	text  string // what stands below the first line
+	below string // what stands below the first line
+}
+
+// text is what stands below the first line, with the table of the runtimes. That
+// opens a store of each, so it is made only for who reads it.
+func (t topic) text() string {
+	if !strings.Contains(t.below, "{{runtimes}}") {
+		return t.below
+	}
+	return strings.ReplaceAll(t.below, "{{runtimes}}", runtimeTable())
 }
 
 // topics are all of them, by name.
@@ -35,8 +44,7 @@ func topics() (all []topic) {
 			panic(err)
 		}
 		short, rest, _ := strings.Cut(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n\n")
-		rest = strings.ReplaceAll(rest, "{{runtimes}}", runtimeTable())
-		all = append(all, topic{name: strings.TrimSuffix(entry.Name(), ".txt"), short: short, text: rest})
+		all = append(all, topic{name: strings.TrimSuffix(entry.Name(), ".txt"), short: short, below: rest})
 	}
 	return all
 }
@@ -80,7 +88,7 @@ func topicNamed(name string) (topic, bool) {
 
 // print writes a topic as help shows it.
 func (t topic) print(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "%s: %s\n\n%s", t.name, t.short, t.text)
+	_, err := fmt.Fprintf(w, "%s: %s\n\n%s", t.name, t.short, t.text())
 	return err
 }
 

@@ -86,9 +86,9 @@ func runUndo(ctx context.Context, a *app, o undoOptions, fs *pflag.FlagSet) erro
 		return err
 	}
 	r := u.request.Receipt
-	around := []found{{Ref: session.Ref{Runtime: r.Runtime, Agent: r.Agent, ID: r.Session, Path: r.Source.Path}}}
+	of := session.Ref{Runtime: r.Runtime, Agent: r.Agent, ID: r.Session, Path: r.Source.Path}
 	w, err := a.openWorkspace(ctx, mode{
-		dryRun: u.doc.DryRun, memory: true, reason: "compact", undoing: r.ID, recover: &recovery{sessions: around, policy: u.request.Policy},
+		dryRun: u.doc.DryRun, memory: true, reason: "compact", undoing: r.ID, recover: a.recoveryOf(of, u.request.Policy.Quiet),
 	})
 	if err != nil {
 		return err
@@ -202,11 +202,15 @@ func (u *undoRun) failure(err error) error {
 }
 
 // Withdraw implements compact.Withdrawer.
-func (m memoryAdapter) Withdraw(ctx context.Context, ref session.Ref, keep []string) (int, error) {
-	return m.store.Withdraw(ctx, memory.Withdrawal{
+func (m memoryAdapter) Withdraw(ctx context.Context, ref session.Ref, keep []string, summary bool) (int, error) {
+	w := memory.Withdrawal{
 		Runtime: ref.Runtime, Agent: ref.Agent, Session: ref.ID, Keep: keep,
 		Categories: []string{compact.CategoryHistory, compact.CategorySummary},
-	})
+	}
+	if summary {
+		w.Regardless = []string{compact.CategorySummary}
+	}
+	return m.store.Withdraw(ctx, w)
 }
 
 // take notes what a plan says.

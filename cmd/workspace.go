@@ -194,6 +194,11 @@ func (a *app) changeMemory(ctx context.Context, rebuild bool) (*memory.Store, er
 	return store, nil
 }
 
+// tellWordsAnew tells that a run has mended the index of words.
+func (a *app) tellWordsAnew() {
+	a.notice(note{Path: a.memoryDir(), Message: "the index of words was not what was written, as on a disk that fails; it was rebuilt from the texts, and nothing is lost"})
+}
+
 // tellUpgraded tells what was done to a memory of an earlier version.
 func (a *app) tellUpgraded(u memory.Upgrade) {
 	if u.From == 0 {
@@ -263,7 +268,7 @@ func (w *workspace) assemble(a *app, m mode) (err error) {
 	}
 	w.compactor = &compact.Compactor{
 		Archiver:   archiver{store: w.archives, now: a.now, reason: m.reason},
-		Rememberer: memoryAdapter{store: w.memory},
+		Rememberer: memoryAdapter{store: w.memory, wordsAnew: a.tellWordsAnew},
 		Embedder:   embedder{app: a, store: w.memory, embedding: embedding},
 		Withdrawer: memoryAdapter{store: w.memory},
 		Summarizer: m.summaries,
@@ -322,6 +327,25 @@ func (a *app) journal() compact.Journal {
 // session themselves.
 func (a *app) recoveryPolicy() compact.Policy {
 	return compact.Policy{Quiet: compact.DefaultQuiet, OutputLimit: a.outputLimit(), Pins: a.pins}
+}
+
+// quietWhere is the quiet period of a command for the sessions that it names, and
+// the configured one for all others.
+func (a *app) quietWhere(quiet time.Duration, named func(session.Rotation) bool) func(session.Rotation) time.Duration {
+	return func(r session.Rotation) time.Duration {
+		if named(r) {
+			return quiet
+		}
+		return a.config.Compaction.Quiet
+	}
+}
+
+// recoveryOf is the recovery of a command that names one session, with its quiet
+// period.
+func (a *app) recoveryOf(of session.Ref, quiet time.Duration) *recovery {
+	policy := a.recoveryPolicy()
+	policy.QuietOf = a.quietWhere(quiet, func(r session.Rotation) bool { return r.Agent == of.Agent && r.Session == of.ID })
+	return &recovery{sessions: []found{{Ref: of}}, policy: policy}
 }
 
 // outputLimit is memory.output_limit as a policy has it.
@@ -484,10 +508,14 @@ type archiver struct {
 func (r archiver) put(ctx context.Context, ref session.Ref, snap session.Snapshot, src io.Reader) (archive.Entry, error) {
 	meta := archiveMeta(ref)
 	meta.SourceModTime, meta.Reason = snap.ModTime, r.reason
-	if ref.Kind == session.KindStored && meta.SourceModTime.IsZero() {
+	if !ref.Kind.InFile() && meta.SourceModTime.IsZero() {
 		meta.SourceModTime = ref.ModTime // by its runtime: it is no file
 	}
-	return r.store.Put(ctx, meta, src, snap.Size, r.now())
+	e, err := r.store.Put(ctx, meta, src, snap.Size, r.now())
+	if err == nil && ref.Kind == session.KindStored {
+		e, err = r.store.NoteSource(ctx, e, ref.Path)
+	}
+	return e, err
 }
 
 func archiveMeta(ref session.Ref) archive.Meta {
@@ -514,8 +542,17 @@ func (r archiver) Open(ctx context.Context, a compact.Archived) (io.ReadCloser, 
 	return r.store.OpenEntry(ctx, e)
 }
 
+// ModTime implements compact.Archiver.
+func (r archiver) ModTime(ctx context.Context, a compact.Archived) (time.Time, error) {
+	e, err := r.store.Get(ctx, a.ID)
+	return e.SourceModTime, err
+}
+
 // memoryAdapter is a compact.Rememberer over a memory.Store.
-type memoryAdapter struct{ store *memory.Store }
+type memoryAdapter struct {
+	store     *memory.Store
+	wordsAnew func() // is called when the index of words was rebuilt
+}
 
 // Remember implements compact.Rememberer.
 func (m memoryAdapter) Remember(ctx context.Context, ref session.Ref, from compact.Archived, records iter.Seq2[compact.Record, error]) (compact.Remembered, error) {
@@ -526,6 +563,9 @@ func (m memoryAdapter) Remember(ctx context.Context, ref session.Ref, from compa
 	source := memory.Source{Runtime: ref.Runtime, Agent: ref.Agent, Session: ref.ID, Key: ref.Key, Archive: from.ID, ArchivePath: path}
 	var summary *compact.Record
 	result, err := m.store.Put(ctx, source, memoryRecords(source, noticed(records, &summary)))
+	if err == nil && result.WordsAnew {
+		m.wordsAnew()
+	}
 	if err == nil {
 		err = m.linkFacts(ctx, ref, source, from.Bytes)
 	}

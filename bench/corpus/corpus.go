@@ -17,7 +17,7 @@ import (
 
 // version is part of a corpus' directory name; raise it with any change of
 // what is written.
-const version = 1
+const version = 2
 
 // Spec says what a corpus holds.
 type Spec struct {
@@ -28,6 +28,9 @@ type Spec struct {
 	OneLine bool  // one tool result of Bytes bytes in a single log
 	Closed  bool  // logs of one agent of OpenClaw that its runtime has closed
 	Chat    bool  // short messages and no tools
+	Real    bool  // of the text of Sources, with what tools print of services and settings
+
+	Sources Sources // of a real one
 }
 
 // Corpus is a corpus on disk: a store of pi, or of OpenClaw, under a home
@@ -48,19 +51,25 @@ func Make(dir string, s Spec) (Corpus, error) {
 	if err := os.RemoveAll(home); err != nil {
 		return Corpus{}, err
 	}
+	var text *realText
+	if s.Real {
+		if text, err = readSources(s.Sources); err != nil {
+			return Corpus{}, err
+		}
+	}
 	c = Corpus{Name: s.Name, Home: home}
 	for i, size := range sizes(s) {
-		l, err := writeFile(home, i, size, s)
+		l, err := writeFile(home, i, size, s, text)
 		if err != nil {
 			return Corpus{}, fmt.Errorf("write corpus %s: %w", s.Name, err)
 		}
 		c.Logs = append(c.Logs, l)
 	}
-	text, err := json.Marshal(c)
+	written, err := json.Marshal(c)
 	if err != nil {
 		return Corpus{}, err
 	}
-	return c, os.WriteFile(manifest(home), text, 0o600)
+	return c, os.WriteFile(manifest(home), written, 0o600)
 }
 
 func manifest(home string) string { return filepath.Join(home, "corpus.json") }
@@ -117,11 +126,14 @@ func pathOf(home string, i int, id []byte, s Spec) string {
 		return filepath.Join(home, ".openclaw", "agents", "coordinator", "sessions", fmt.Sprintf("%s.jsonl.reset.2026-05-01T10-00-00.%03dZ", id, i%1000))
 	}
 	project := fmt.Sprintf("--work-project-%d--", i%(s.Files/10+1))
+	if s.Real { // compact takes the last session of each
+		project = fmt.Sprintf("--work-project-%d--", i)
+	}
 	return filepath.Join(home, ".pi", "agent", "sessions", project, fmt.Sprintf("2026-05-01T10-00-00-%03dZ_%s.jsonl", i%1000, id))
 }
 
 // writeFile writes the i-th log where its runtime would, with a time in the past.
-func writeFile(home string, i int, size int64, s Spec) (Log, error) {
+func writeFile(home string, i int, size int64, s Spec, text *realText) (Log, error) {
 	seed := seedOf(s.Name) + uint64(i)
 	r := rand.New(rand.NewPCG(seed, 3))
 	path := pathOf(home, i, appendUUID(nil, r), s)
@@ -138,6 +150,8 @@ func writeFile(home string, i int, size int64, s Spec) (Log, error) {
 		write = writeOneLine
 	case s.Chat:
 		write = writeChat
+	case s.Real:
+		write = text.writeReal
 	}
 	l, err := write(file, seed, size)
 	if err = errors.Join(err, file.Close()); err != nil {
@@ -201,8 +215,9 @@ type logWriter struct {
 	out     *bufio.Writer
 	r       *rand.Rand
 	author  author
-	files   [][]byte // what the agent reads and edits
-	stretch int64    // written when the vocabulary was made
+	sources *realText // of a real log
+	files   [][]byte  // what the agent reads and edits
+	stretch int64     // written when the vocabulary was made
 
 	line     []byte
 	scratch  []byte
@@ -253,11 +268,20 @@ func (w *logWriter) writeTurns(size int64, turn func() error) (Log, error) {
 
 // newStretch gives the log new words and new files to work on.
 func (w *logWriter) newStretch() {
-	w.author = author{r: w.r, v: newVocabulary(w.r)}
+	w.author = author{r: w.r}
+	if t := w.sources; t != nil {
+		w.author.real = &voice{realText: t, seed: w.r.Uint64()}
+		w.author.v = vocabularyOf(func(int) string { return t.words[w.r.IntN(len(t.words))] })
+	} else {
+		w.author.v = newVocabulary(w.r)
+	}
 	w.stretch = w.written
 	w.files = w.files[:0]
 	for i := range projectFiles {
 		size := 1000 + w.r.IntN(7000)
+		if w.sources != nil {
+			size *= 4
+		}
 		if i == 0 {
 			size = 110_000
 		}
@@ -356,6 +380,11 @@ func (w *logWriter) step() error {
 	for i := range calls {
 		calls[i] = w.newCall()
 	}
+	return w.calls(calls...)
+}
+
+// calls writes an assistant's message that calls tools, and their results.
+func (w *logWriter) calls(calls ...call) error {
 	w.openMessage("assistant")
 	w.line = append(w.line, `,"content":[`...)
 	w.thought()

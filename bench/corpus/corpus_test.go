@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -161,6 +164,37 @@ func TestMakeMendsWhatIsNotWhole(t *testing.T) {
 	}
 	if got, err := os.ReadFile(first.Logs[0].Path); err != nil || string(got) != string(want) {
 		t.Fatalf("%d bytes, want %d (%v)", len(got), len(want), err)
+	}
+}
+
+// A log of real text is whole, the same every time, and has what tools print.
+func TestRealText(t *testing.T) {
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Skip("no source code of Go")
+	}
+	code := filepath.Join(strings.TrimSpace(string(root)), "src", "net")
+	text, err := readSources(Sources{Talk: filepath.Join("..", "recall", "summaries"), Code: []string{code}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, again bytes.Buffer
+	log, err := text.writeReal(&out, 5, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := text.writeReal(&again, 5, 1<<20); err != nil || !bytes.Equal(out.Bytes(), again.Bytes()) {
+		t.Errorf("another log for the same seed (%v)", err)
+	}
+	s := shapeOf(t, out.Bytes())
+	if got := (Log{Bytes: int64(out.Len()), Lines: len(s.lines), Messages: s.messages, Tokens: s.tokens}); got != log {
+		t.Errorf("log says %+v, its lines %+v", log, got)
+	}
+	between(t, "share of text", float64(s.text)/float64(out.Len()), 0.45, 0.70)
+	for _, want := range []string{": ", "_TOKEN=", "level=info", "func "} {
+		if !bytes.Contains(out.Bytes(), []byte(want)) {
+			t.Errorf("no %q in the log", want)
+		}
 	}
 }
 

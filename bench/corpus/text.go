@@ -5,17 +5,22 @@ import (
 	"math"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 )
 
 // author writes text with the words of one vocabulary.
 type author struct {
-	r *rand.Rand
-	v *vocabulary
+	r    *rand.Rand
+	v    *vocabulary
+	real *voice // of real text; nil for made-up words
 }
 
 // prose appends about n bytes of sentences and paragraphs, as a person or a
 // model writes them.
 func (a author) prose(dst []byte, n int) []byte {
+	if a.real != nil {
+		return a.real.prose(dst, a.r, n)
+	}
 	start := len(dst)
 	for len(dst)-start < n {
 		dst = a.sentence(dst)
@@ -56,6 +61,9 @@ func (a author) name() string {
 }
 
 func (a author) path(dst []byte) []byte {
+	if a.real != nil {
+		return a.real.spoken(dst, a.real.file(a.r).path)
+	}
 	dst = append(append(dst, "packages/"...), a.v.word(a.r)...)
 	dst = append(append(dst, "/src/"...), a.v.word(a.r)...)
 	return append(append(append(dst, '-'), a.v.word(a.r)...), ".ts"...)
@@ -63,6 +71,9 @@ func (a author) path(dst []byte) []byte {
 
 // code appends about n bytes of lines of source code.
 func (a author) code(dst []byte, n int) []byte {
+	if a.real != nil {
+		return a.real.code(dst, a.r, n)
+	}
 	start, depth := len(dst), 0
 	for len(dst)-start < n {
 		for range depth {
@@ -74,8 +85,48 @@ func (a author) code(dst []byte, n int) []byte {
 	return dst
 }
 
+// setting appends one line of what configurations, environments and logs are full
+// of: names with values, digests, encoded data, and calls of calls. Some have the
+// shape of a secret, more only look like one at first: what a search for secrets
+// has to look at.
+func (a author) setting(dst []byte) []byte {
+	name := strings.ToUpper(a.v.word(a.r))
+	switch a.r.IntN(9) {
+	case 0:
+		return appendHex(append(append(append(dst, "export "...), name...), "_TOKEN="...), a.r, 40)
+	case 1:
+		dst = append(append(dst, "DATABASE_URL=postgres://"...), a.v.word(a.r)...)
+		dst = append(append(append(dst, ':'), a.v.word(a.r)...), "@db.example:5432/"...)
+		return append(dst, a.v.word(a.r)...)
+	case 2:
+		return strconv.AppendInt(append(dst, "max_tokens: "...), int64(a.r.IntN(200_000)), 10)
+	case 3:
+		return append(append(append(dst, "password := os.Getenv(\""...), name...), "_PASSWORD\")"...)
+	case 4:
+		return appendHex(append(append(dst, a.v.word(a.r)...), "@sha256:"...), a.r, 64)
+	case 5:
+		dst = append(append(append(dst, '"'), a.v.word(a.r)...), "\": \""...)
+		return append(appendSignature(dst, a.r, 90), "\","...)
+	case 6:
+		dst = append(append(append(dst, "api_key: ${"...), name...), "_API_KEY}  # see "...)
+		return a.path(dst)
+	case 7:
+		dst = append(append(dst, a.v.word(a.r)...), ".config.get(\"secret\").then("...)
+		return append(append(dst, a.name()...), ')')
+	}
+	dst = append(append(append(dst, a.v.word(a.r)...), ": "...), a.v.word(a.r)...)
+	return append(append(append(dst, "; token "...), a.v.word(a.r)...), " expected"...)
+}
+
+// settingShare is how many lines of source code, listings and patches there are
+// for each setting.
+const settingShare = 25
+
 // statement appends one line and returns how deep the next one is.
 func (a author) statement(dst []byte, depth int) ([]byte, int) {
+	if a.r.IntN(settingShare) == 0 {
+		return a.setting(dst), depth
+	}
 	switch a.r.IntN(12) {
 	case 0, 1:
 		dst = append(append(dst, "if ("...), a.name()...)
@@ -106,7 +157,11 @@ func (a author) listing(dst []byte, n int) []byte {
 		dst = append(a.path(dst), ':')
 		dst = strconv.AppendInt(dst, int64(a.r.IntN(900)), 10)
 		dst = append(dst, ":\t"...)
-		dst, _ = a.statement(dst, 0)
+		if a.real != nil {
+			dst = append(dst, a.real.line(a.r)...)
+		} else {
+			dst, _ = a.statement(dst, 0)
+		}
 		dst = append(dst, '\n')
 	}
 	return dst
@@ -140,10 +195,15 @@ type vocabulary struct {
 }
 
 func newVocabulary(r *rand.Rand) *vocabulary {
+	return vocabularyOf(func(n int) string { return makeWord(r, n) })
+}
+
+// vocabularyOf is one of the words that word gives, most frequent first.
+func vocabularyOf(word func(n int) string) *vocabulary {
 	v := &vocabulary{words: make([]string, 0, wordCount)}
 	seen := map[string]bool{}
 	for len(v.words) < wordCount {
-		if w := makeWord(r, len(v.words)); !seen[w] {
+		if w := word(len(v.words)); !seen[w] {
 			seen[w] = true
 			v.words = append(v.words, w)
 		}
@@ -198,12 +258,7 @@ type call struct {
 }
 
 func (w *logWriter) newCall() call {
-	c := call{id: appendSignature([]byte("toolu_01"), w.r, 22)}
-	for i, b := range c.id { // the alphabet of ids is narrower
-		if b == '+' || b == '/' {
-			c.id[i] = 'x'
-		}
-	}
+	c := w.newCallID()
 	switch n := w.r.IntN(100); {
 	case n < 42:
 		return w.read(c)
@@ -213,6 +268,16 @@ func (w *logWriter) newCall() call {
 		return w.edit(c)
 	}
 	return w.write(c)
+}
+
+func (w *logWriter) newCallID() call {
+	c := call{id: appendSignature([]byte("toolu_01"), w.r, 22)}
+	for i, b := range c.id { // the alphabet of ids is narrower
+		if b == '+' || b == '/' {
+			c.id[i] = 'x'
+		}
+	}
+	return c
 }
 
 // file chooses a file of the project; the large one is rare.
@@ -245,6 +310,9 @@ func (w *logWriter) read(c call) call {
 	c.name = "read"
 	c.arguments = [][2][]byte{{[]byte("path"), w.author.path(nil)}}
 	size := 60 + w.skewed(3600)
+	if w.author.real != nil {
+		size = 60 + w.skewed(20_000)
+	}
 	if n == 0 {
 		size = 100_000
 	}
@@ -260,7 +328,9 @@ func (w *logWriter) shell(c call) call {
 		command = append(append(command, " <<'EOF'\n"...), w.part(w.files[w.file()], 400)...)
 	}
 	c.arguments = [][2][]byte{{[]byte("command"), command}}
-	if w.r.IntN(4) == 0 {
+	if w.author.real != nil && w.r.IntN(2) == 0 {
+		c.result = w.author.report(nil, 60+w.skewed(20_000))
+	} else if w.r.IntN(4) == 0 {
 		c.result = w.author.listing(nil, 60+w.skewed(1000))
 	} else {
 		c.result = w.part(w.files[w.file()], 60+w.skewed(2400))

@@ -119,6 +119,18 @@ func (l looker) printed(p page) {
 	}
 }
 
+// brokenOptions are the options of commands (--agent) that stand on two lines.
+const brokenOptions = `(() => {
+	const broken = [], walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), range = document.createRange();
+	for (let node; node = walk.nextNode();)
+		for (const option of node.data.matchAll(/(?<=^|\s)--?[a-z][-\w]*/g)) {
+			range.setStart(node, option.index);
+			range.setEnd(node, option.index + option[0].length);
+			if (new Set([...range.getClientRects()].map(r => Math.round(r.top))).size > 1) broken.push(option[0]);
+		}
+	return broken;
+})()`
+
 // check is what must hold of a page that is open.
 func (l looker) check(p page, width int) {
 	var text string
@@ -135,6 +147,11 @@ func (l looker) check(p page, width int) {
 	l.evaluate(`document.documentElement.scrollWidth <= innerWidth ? [] : [...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest(".scroll")).map(e => e.outerHTML.slice(0, 120)).slice(0, 5).concat("the page scrolls sideways")`, &wide)
 	if len(wide) > 0 {
 		l.t.Errorf("at %d pixels: %q", width, wide)
+	}
+	var broken []string
+	l.evaluate(brokenOptions, &broken)
+	if p.whole && len(broken) > 0 {
+		l.t.Errorf("at %d pixels a line is broken within %q", width, broken)
 	}
 	if p.anchor != "" {
 		var at string

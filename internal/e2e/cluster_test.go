@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -292,21 +293,37 @@ func (s *clusterStage) everythingIsBack(hosts ...*clusterHost) {
 		var ids []string
 		for node := range s.cluster.Nodes {
 			h.caughtUp(node, h.records)
-			m, err := weaviate.Open(s.Context(), weaviate.Options{URL: "weaviate+http://" + s.cluster.Nodes[node].Address(), Key: server.Key})
-			s.must(err)
-			var own []string
-			s.must(m.Verify(s.Context(), h.name, func(id string, digest int64) error {
-				own = append(own, id+" "+strconv.FormatInt(digest, 10))
-				return nil
-			}))
-			s.must(m.Close())
+			own := h.listed(node)
 			if node > 0 && strings.Join(own, ",") != strings.Join(ids, ",") {
-				s.Errorf("%s has %d records of %s, and not those %d of the node before", s.cluster.Nodes[node].Name, len(own), h.name, len(ids))
+				s.Errorf("%s has %d records of %s, and not those %d of the node before: %s", s.cluster.Nodes[node].Name, len(own), h.name, len(ids), h.compared(node-1, ids, own))
 			}
 			ids = own
 		}
 		s.Logf("every node has the %d records of %s, %s later", len(ids), h.name, time.Since(began).Round(time.Second))
 	}
+}
+
+// listed are the records of a host that a node has, with their digests.
+func (h *clusterHost) listed(node int) (own []string) {
+	h.Helper()
+	m, err := weaviate.Open(h.Context(), weaviate.Options{URL: "weaviate+http://" + h.cluster.Nodes[node].Address(), Key: server.Key})
+	h.must(err)
+	h.must(m.Verify(h.Context(), h.name, func(id string, digest int64) error {
+		own = append(own, id+" "+strconv.FormatInt(digest, 10))
+		return nil
+	}))
+	h.must(m.Close())
+	return own
+}
+
+// compared says what two nodes have that the other does not, and what the first of
+// them counts and lists by now.
+func (h *clusterHost) compared(node int, before, own []string) string {
+	h.Helper()
+	without := func(list, of []string) []string {
+		return slices.DeleteFunc(slices.Clone(list), func(id string) bool { return slices.Contains(of, id) })
+	}
+	return fmt.Sprintf("only there %q, only here %q; by now %s counts %d and lists %d", without(before, own), without(own, before), h.cluster.Nodes[node].Name, h.counted(node, h.name), len(h.listed(node)))
 }
 
 // caughtUp waits until a node has so many records of a host. What a node that

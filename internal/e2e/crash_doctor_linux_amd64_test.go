@@ -14,10 +14,20 @@ import (
 func TestDoctorMakesNoMutatingCall(t *testing.T) {
 	program := buildProgram(t)
 	total := len(newScenario(t, program, "openclaw").trace(false, nil).Calls)
-	unfinished := 0
+	// How often memory is written differs from run to run, so a number is now
+	// this call and now that. The first kill is told by what its call does: where
+	// the log is to move, the run has begun and is not finished.
+	points := []int{0}
 	for n := 1; n <= total; n += stride(total, 12) {
+		points = append(points, n)
+	}
+	unfinished := 0
+	for _, n := range points {
 		s := newScenario(t, program, "openclaw")
-		s.trace(false, at(n, crashloop.Fault{Kill: true}))
+		s.trace(false, func(c crashloop.Call) crashloop.Fault {
+			moves := n == 0 && strings.HasPrefix(c.Name, "rename") && c.Path == s.log
+			return crashloop.Fault{Kill: moves || c.N == n}
+		})
 		got, err := crashloop.Run(crashloop.Options{Args: []string{program, "doctor"}, Env: s.env(), Dir: s.dir, Under: s.dir})
 		if err != nil {
 			t.Fatal(err)
@@ -30,6 +40,8 @@ func TestDoctorMakesNoMutatingCall(t *testing.T) {
 		}
 		if strings.Contains(got.Output, "is not finished") {
 			unfinished++
+		} else if n == 0 {
+			t.Errorf("killed where the log was to move: not said to be unfinished:\n%s", got.Output)
 		}
 		if code, out := s.run("doctor", "--fix"); code != 0 {
 			t.Errorf("killed before call %d: doctor --fix: exit %d: %s", n, code, out)
@@ -37,9 +49,7 @@ func TestDoctorMakesNoMutatingCall(t *testing.T) {
 		s.nothingUnfinished(n)
 		s.settles(crashChunks)
 	}
-	if unfinished == 0 {
-		t.Error("no run was ever seen unfinished: the test sees too little")
-	}
+	t.Logf("%d of %d runs were unfinished", unfinished, len(points))
 }
 
 // nothingUnfinished checks what doctor says after --fix.

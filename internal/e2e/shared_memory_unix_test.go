@@ -60,12 +60,9 @@ var planted = []struct{ text, secret string }{
 	{"https://x.blob.example/c?sv=2022&sig=planted34jklmnopqrstuvwx%3D", "planted34"},
 }
 
-// TestSharedMemoryKeepsNoSecret: what is pushed has none of the secrets of a
-// session, in any table, index or file of the server; and what was forgotten is
-// in none either, once the tables were written anew.
-func TestSharedMemoryKeepsNoSecret(t *testing.T) {
-	textSearch := postgres.TextSearch()
-	server, err := postgres.StartVector(t.Context(), textSearch)
+// TestSharedMemory has one server for all that is done with the program.
+func TestSharedMemory(t *testing.T) {
+	server, err := postgres.StartVector(t.Context(), postgres.TextSearch())
 	if errors.Is(err, postgres.ErrUnavailable) {
 		t.Skip(err)
 	}
@@ -73,8 +70,88 @@ func TestSharedMemoryKeepsNoSecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Stop)
+	t.Run("keeps no secret", func(t *testing.T) { keepsNoSecret(t, server) })
+	t.Run("machines of one name", func(t *testing.T) { machinesOfOneName(t, server) })
+}
+
+// host is a machine that pushes.
+type host struct{ home, name, dsn string }
+
+// sessctl runs the program and returns what it printed; it must end with this
+// exit code.
+func (h host) sessctl(t *testing.T, exit int, arguments ...string) string {
+	t.Helper()
+	out, told := h.outputs(t, exit, arguments...)
+	return out + told
+}
+
+// outputs is sessctl, with what it printed to stdout and to stderr.
+func (h host) outputs(t *testing.T, exit int, arguments ...string) (out, told string) {
+	t.Helper()
+	var stdout, stderr strings.Builder
+	c := exec.CommandContext(t.Context(), buildProgram(t), arguments...)
+	c.Env = []string{"HOME=" + h.home, "PATH=" + os.Getenv("PATH"), "SESSCTL_MEMORY_REMOTE_URL=" + h.dsn, "SESSCTL_MEMORY_REMOTE_HOST=" + h.name}
+	c.Stdout, c.Stderr = &stdout, &stderr
+	err := c.Run()
+	if c.ProcessState == nil || c.ProcessState.ExitCode() != exit {
+		t.Fatalf("sessctl %s: %v, not exit code %d\n%s%s", strings.Join(arguments, " "), err, exit, &stdout, &stderr)
+	}
+	return stdout.String(), stderr.String()
+}
+
+// machinesOfOneName: what one machine has pushed another of the same name, whose
+// memory has a record in common with it, neither drops nor adds to, until that is
+// asked for.
+func machinesOfOneName(t *testing.T, server *postgres.Server) {
+	sql(t, server.DSN, "CREATE DATABASE names")
+	first := host{filepath.Join(t.TempDir(), "home"), "localhost", strings.Replace(server.DSN, "dbname=postgres", "dbname=names", 1)}
+	second := host{filepath.Join(t.TempDir(), "home"), "localhost", first.dsn}
+	for h, said := range map[host]string{first: "The heron of the first machine sleeps.", second: "The zebra of the second machine wakes."} {
+		talk(t, h.home, "both", []string{"The walrus of both machines swims."})
+		talk(t, h.home, strings.Fields(said)[1], []string{said})
+		h.sessctl(t, 0, "archive", "--all", "--remember")
+	}
+	first.sessctl(t, 0, "push", "--setup")
+	first.sessctl(t, 0, "push")
+	for _, arguments := range [][]string{{"push"}, {"push", "--verify"}, {"push", "--dry-run"}, {"push", "--json"}} {
+		out, told := second.outputs(t, 1, arguments...)
+		if !strings.Contains(told, "came from another memory") || !strings.Contains(told, "if another machine has this name too, set memory.remote.host") {
+			t.Errorf("%v: %s", arguments, told)
+		}
+		if out != "" {
+			t.Errorf("%v was refused, and has a result: %s", arguments, out)
+		}
+	}
+	if out := second.sessctl(t, 1, "doctor"); !strings.Contains(out, "came from another memory") {
+		t.Errorf("doctor: %s", out)
+	}
+	recalled := func(words string, want int) {
+		t.Helper()
+		if got := strings.Count(first.sessctl(t, 1-min(want, 1), "recall", "--everywhere", "--rank", "text", words), "of the first machine"); got < want || want == 0 && got > 0 {
+			t.Errorf("%q is found %d times", words, got)
+		}
+	}
+	recalled("heron", 1)
+	second.name = "another"
+	second.sessctl(t, 0, "push")
+	recalled("heron", 1)
+	second.name = "localhost"
+	if out := second.sessctl(t, 0, "push", "--take-over", "--dry-run"); !strings.Contains(out, "has 4 records of localhost that another memory has sent") || !strings.Contains(out, "2 of them this memory never had") {
+		t.Errorf("take over: %s", out)
+	}
+	recalled("heron", 1)
+	second.sessctl(t, 0, "push", "--take-over")
+	second.sessctl(t, 0, "push")
+	first.sessctl(t, 1, "push")
+	recalled("heron", 0)
+}
+
+// keepsNoSecret: what is pushed has none of the secrets of a session, in any table,
+// index or file of the server; and what was forgotten is in none either, once the
+// tables were written anew.
+func keepsNoSecret(t *testing.T, server *postgres.Server) {
 	afterwards := []string{"VACUUM FULL sessctl.records", "VACUUM FULL sessctl.term_counts"}
-	if textSearch != "" {
+	if postgres.TextSearch() != "" {
 		sql(t, server.DSN, "CREATE EXTENSION pg_textsearch")
 		afterwards = append(afterwards, "VACUUM FULL sessctl.record_words")
 	}
@@ -85,13 +162,10 @@ func TestSharedMemoryKeepsNoSecret(t *testing.T) {
 	}
 	talk(t, home, "alpha", texts)
 	talk(t, home, "beta", []string{"The zebulonian heron sleeps by the quibblesome lake.", "Nobody else knows of the quibblesome lake."})
+	laptop := host{home, "laptop", server.DSN}
 	sessctl := func(arguments ...string) {
 		t.Helper()
-		c := exec.CommandContext(t.Context(), buildProgram(t), arguments...)
-		c.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "SESSCTL_MEMORY_REMOTE_URL=" + server.DSN, "SESSCTL_MEMORY_REMOTE_HOST=laptop"}
-		if out, err := c.CombinedOutput(); err != nil {
-			t.Fatalf("sessctl %s: %v\n%s", strings.Join(arguments, " "), err, out)
-		}
+		laptop.sessctl(t, 0, arguments...)
 	}
 	sessctl("archive", "--all", "--remember")
 	sessctl("push", "--setup")
@@ -108,7 +182,11 @@ func TestSharedMemoryKeepsNoSecret(t *testing.T) {
 	if n := strings.Count(rows, "[redacted]"); n < len(planted) || !strings.Contains(rows, word) || !bytes.Contains(files, []byte(word)) {
 		t.Fatalf("%d places are redacted; what is looked for is not found where it is", n)
 	}
-	sessctl("memory", "forget", "--text", word, "--yes")
+	alone := host{home: home, name: "laptop"} // its server cannot be told
+	alone.sessctl(t, 0, "memory", "forget", "--text", word, "--yes")
+	if out, _ := laptop.outputs(t, 1, "recall", "--everywhere", "--rank", "text", "zebulonian heron "+word); out != "" {
+		t.Errorf("what this host has forgotten is answered before the server knows of it: %s", out)
+	}
 	sessctl("push")
 	if strings.Contains(wholeDatabase(t, server.DSN), word) {
 		t.Error("what was forgotten is in a table")

@@ -122,7 +122,8 @@ func hostileCommands() [][]string {
 }
 
 // Nothing that stands in a session, an id, a label or a file name reaches the
-// terminal as it is: not on stdout, not on stderr, not in JSON.
+// terminal as it is: not on stdout, not on stderr, not in JSON (of which make test
+// takes every second command).
 func TestNothingHostileIsPrinted(t *testing.T) {
 	program := buildProgram(t)
 	for _, asJSON := range []bool{false, true} {
@@ -131,7 +132,10 @@ func TestNothingHostileIsPrinted(t *testing.T) {
 		if err := os.WriteFile(config, []byte("\"x"+strings.ToValidUTF8(strings.Map(onlyYAML, hostile), "")+"\": 1\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		for _, args := range hostileCommands() {
+		for n, args := range hostileCommands() {
+			if asJSON && smoke() && n%2 == 0 {
+				continue // each changes the home, but none needs the one before
+			}
 			for i := range args {
 				args[i] = strings.Replace(args[i], "CONFIG", config, 1)
 			}

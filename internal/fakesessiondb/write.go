@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"github.com/sessctl/sessctl/internal/copieddb"
 )
 
 // Schema makes the tables of sessions as OpenCode 1.18.33 does.
@@ -201,39 +203,8 @@ func Tool(name, call string, input Thing, output string, metadata Thing) Thing {
 // Rows are the rows of a database, those that are only in its log too: the table,
 // the id and what the row says. It reads a copy in a directory of its own.
 func Rows(path, scratch string) (rows []string, err error) {
-	to := filepath.Join(scratch, "rows.db")
-	for _, end := range []string{"", "-wal"} {
-		data, readErr := os.ReadFile(path + end)
-		if errors.Is(readErr, os.ErrNotExist) && end != "" {
-			continue
-		}
-		if err := errors.Join(readErr, os.WriteFile(to+end, data, 0o600)); err != nil {
-			return nil, err
-		}
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(to), os.RemoveAll(to+"-wal"), os.RemoveAll(to+"-shm")) }()
-	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(to))
-	if err != nil {
-		return nil, err
-	}
-	defer db.Close()
-	var sound string
-	if err := db.QueryRow("PRAGMA integrity_check").Scan(&sound); err != nil || sound != "ok" {
-		return nil, fmt.Errorf("the database is damaged: %s: %w", sound, err)
-	}
-	found, err := db.Query("SELECT 'session|' || id || '|' || title FROM session UNION ALL SELECT 'message|' || id || '|' || data FROM message UNION ALL SELECT 'part|' || id || '|' || data FROM part UNION ALL SELECT 'event|' || id || '|' || data FROM event")
-	if err != nil {
-		return nil, err
-	}
-	defer found.Close()
-	for found.Next() {
-		var row string
-		if err := found.Scan(&row); err != nil {
-			return nil, err
-		}
-		rows = append(rows, row)
-	}
-	return rows, found.Err()
+	return copieddb.Rows(path, filepath.Join(scratch, "rows.db"),
+		"SELECT 'session|' || id || '|' || title FROM session UNION ALL SELECT 'message|' || id || '|' || data FROM message UNION ALL SELECT 'part|' || id || '|' || data FROM part UNION ALL SELECT 'event|' || id || '|' || data FROM event")
 }
 
 // Archived are the rows that the lines of archives hold, as Rows has them.

@@ -3,10 +3,10 @@ package fakestatedb
 import (
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
+
+	"github.com/sessctl/sessctl/internal/copieddb"
 )
 
 // Remove removes sessions as Hermes' own prune does.
@@ -30,36 +30,8 @@ func Open(path string) *Database {
 // Rows are the sessions and messages of a database, read from a copy in scratch. An
 // error for one that SQLite finds damaged.
 func Rows(path, scratch string) (rows []string, err error) {
-	to := filepath.Join(scratch, "rows.db")
-	for _, end := range []string{"", "-wal", "-journal"} {
-		data, readErr := os.ReadFile(path + end)
-		if errors.Is(readErr, os.ErrNotExist) && end != "" {
-			continue
-		}
-		if err := errors.Join(readErr, os.WriteFile(to+end, data, 0o600)); err != nil {
-			return nil, err
-		}
-	}
-	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(to))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	var sound string
-	if err := db.QueryRow("PRAGMA integrity_check").Scan(&sound); err != nil || sound != "ok" {
-		return nil, fmt.Errorf("the database is damaged: %s: %w", sound, err)
-	}
-	found, err := db.Query("SELECT 'session|' || id || '|' || model_config FROM sessions UNION ALL SELECT 'message|' || id || '|' || role || '|' || session_id FROM messages")
-	if err != nil {
-		return nil, err
-	}
-	defer found.Close()
-	for found.Next() {
-		var row string
-		err = errors.Join(err, found.Scan(&row))
-		rows = append(rows, row)
-	}
-	return rows, errors.Join(err, found.Err())
+	return copieddb.Rows(path, filepath.Join(scratch, "rows.db"),
+		"SELECT 'session|' || id || '|' || model_config FROM sessions UNION ALL SELECT 'message|' || id || '|' || role || '|' || session_id FROM messages")
 }
 
 // Archived is the row that a line of a log holds.

@@ -96,7 +96,7 @@ func (h *Home) inArchive(path string) bool {
 func (h *Home) liveIsWhole() error {
 	data, err := os.ReadFile(h.Log())
 	first, _, _ := strings.Cut(string(data), "\n")
-	if err == nil && len(data) > 0 && h.layout().header != "" && first != h.layout().header && first != h.Lines[0] && !h.isFresh(first+"\n") {
+	if err == nil && len(data) > 0 && h.layout().header != "" && first != h.layout().header && first != h.Lines[0] && !h.beginsFresh(string(data)) {
 		return fmt.Errorf("the live log has no header: %.80q", data)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -187,7 +187,7 @@ func (h *Home) verifies() error {
 // units, and fetches archives, so what is young there may be somebody's and stays.
 func (h *Home) nothingLeft(journal bool) error {
 	return h.eachFile(func(path string) error {
-		if strings.Contains(path, "/sessctl/outbox/") || strings.Contains(path, "/systemd/user/") || strings.Contains(path, "/cache/sessctl/archives/") || isForgottenLock(path) {
+		if strings.Contains(path, "/sessctl/outbox/") || strings.Contains(path, "/systemd/user/") || strings.Contains(path, "/cache/sessctl/archives/") || isForgottenLock(path) || filepath.Base(path) == hubLock {
 			return nil
 		}
 		if slices.Contains([]string{".tmp", ".next", ".moved", ".sessctl", ".lock", ".stale"}, filepath.Ext(path)) || journal && strings.Contains(path, "/journal/") && !waitsForSession(path) {
@@ -229,10 +229,23 @@ func movedAway(h *Home) error {
 	return nil
 }
 
-// isFresh reports whether a log is one that a rotation of pi leaves: the header
-// of another session, and nothing that was said.
+// isFresh reports whether a log is one that a rotation of pi or oh-my-pi leaves: the
+// header of another session, and nothing that was said.
 func (h *Home) isFresh(log string) bool {
+	if h.Command.Runtime == "omp" {
+		return strings.HasPrefix(log, `{"type":"title",`) && strings.Count(log, "\n") == 2 && !strings.Contains(log, Session)
+	}
 	return h.Command.Runtime == "pi" && strings.HasPrefix(log, `{"type":"session","version":3,`) && strings.Count(log, "\n") == 1 && !strings.Contains(log, Session)
+}
+
+// beginsFresh reports whether a log begins as one that isFresh does.
+func (h *Home) beginsFresh(log string) bool {
+	head, rest, _ := strings.Cut(log, "\n")
+	if h.Command.Runtime == "omp" {
+		header, _, _ := strings.Cut(rest, "\n")
+		head += "\n" + header
+	}
+	return h.isFresh(head + "\n")
 }
 
 // overlaid is what exit 0 of compact promises where a record is appended:
@@ -295,6 +308,24 @@ func trimmedQwen(h *Home) error {
 	cut := slices.IndexFunc(h.Lines, func(line string) bool { return strings.Contains(line, `"chat_compression"`) })
 	relinked := strings.Replace(h.Lines[cut], qwenID(qwenCut-1), qwenID(0), 1)
 	want := strings.Join(append([]string{h.Lines[0], relinked}, h.Lines[cut+1:]...), "\n") + "\n"
+	if string(log) != want {
+		return fmt.Errorf("the log has %d bytes, %d are needed: %.300q", len(log), len(want), log)
+	}
+	return errors.Join(h.hasReceipts(1), h.inArchives(h.Lines))
+}
+
+// trimmedOMP is what exit 0 of compact promises for a session of oh-my-pi: the first
+// question, and what stands from the first entry on that its compaction keeps, which
+// hangs on it.
+func trimmedOMP(h *Home) error {
+	log, err := os.ReadFile(h.Log())
+	if err != nil {
+		return err
+	}
+	const head = 4 // the title, the header, the model, the first question
+	from := slices.IndexFunc(h.Lines, func(line string) bool { return strings.Contains(line, `"id":"`+ompID(ompCut-2)+`"`) })
+	relinked := strings.Replace(h.Lines[from], ompID(ompCut-3), ompID(0), 1)
+	want := strings.Join(append(slices.Concat(h.Lines[:head], []string{relinked}), h.Lines[from+1:]...), "\n") + "\n"
 	if string(log) != want {
 		return fmt.Errorf("the log has %d bytes, %d are needed: %.300q", len(log), len(want), log)
 	}

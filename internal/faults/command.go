@@ -109,6 +109,9 @@ func compactions() []Command {
 		compact("cleared, macstats", "macstats", "--agent mac-stats --strategy rewrite"+now, cleared),
 		compact("rewrite, macstats", "macstats", "--agent mac-stats --strategy rewrite"+now, replaced),
 		compact("cleared before an older one, macstats", "macstats", "--agent mac-stats --strategy rewrite"+now, clearedBefore),
+		compact("rotate, omp", "omp", "--force --agent work-a --strategy rotate", rotated),
+		compact("overlay, omp", "omp", "--force --agent work-a --strategy overlay --keep-recent-tokens 10"+now, overlaid),
+		compact("trim, omp", "omp", "--force --agent work-a --strategy trim"+now, trimmedOMP),
 	}
 	for i := range 2 {
 		all[i].Intends = true
@@ -117,6 +120,9 @@ func compactions() []Command {
 	// Where names cannot be exchanged a program may begin another log while the old
 	// one is aside. That one begins in the middle, and is left alone.
 	all[7].Refusals, all[8].Refusals = []string{"its first line is no session.start", "unknown agent"}, []string{"hangs on one that is not before it"}
+	for i := 12; i < len(all); i++ {
+		all[i].Slow, all[i].Refusals = true, []string{"it has no header", "it does not begin with a header"}
+	}
 	return all
 }
 
@@ -461,7 +467,8 @@ func introduced(h *Home) error {
 	return writeAged(h.Log(), h.source()+line+"\n")
 }
 
-// factsKnown checks that memory has the three facts once each.
+// factsKnown checks that memory has what was said there, and the last port that
+// was, once each.
 func factsKnown(h *Home) error {
 	code, out, err := h.Run("extract-facts", "--list", "--json")
 	if err != nil || code != 0 {
@@ -473,12 +480,14 @@ func factsKnown(h *Home) error {
 	if err := json.Unmarshal([]byte(out), &doc); err != nil {
 		return fmt.Errorf("extract-facts --list: %w", err)
 	}
-	var texts []string
+	var texts strings.Builder
 	for _, f := range doc.Facts {
-		texts = append(texts, f.Text)
+		texts.WriteString(f.Text + "\n")
 	}
-	if len(texts) != 3 {
-		return fmt.Errorf("memory has the facts %q, want 3", strings.Join(texts, " "))
+	said := []string{"name is Ana Lindqvist", "tabs over spaces", "ana@northwind.example", "port 7022"}
+	once := !slices.ContainsFunc(said, func(part string) bool { return strings.Count(texts.String(), part) != 1 })
+	if !once || len(doc.Facts) != len(said) {
+		return fmt.Errorf("memory has the facts %q, want %q", texts.String(), said)
 	}
 	return nil
 }
@@ -501,7 +510,7 @@ func undos() []Command {
 				}
 				return errors.Join(withMetadata(h), h.must([]int{0}, compact.Args...))
 			},
-			Done: undone, Settled: forgot, Sessions: true,
+			Done: undone, Settled: forgot, Sessions: true, Slow: compact.Slow,
 			Refusals: []string{"not undone: session"},
 		}
 	}
@@ -513,7 +522,17 @@ func undos() []Command {
 		}
 		all = append(all, c)
 	}
-	return all
+	after := all[4] // overlay, pi
+	compacts := after.Prepare
+	after.Name, after.Settled = "undo, after archive --remember", remembers(Chunks/2)
+	after.Prepare = func(h *Home) error { return errors.Join(rememberedHalf(h), compacts(h)) }
+	return append(all, after)
+}
+
+// rememberedHalf is a home whose session was remembered when half of it was said.
+func rememberedHalf(h *Home) error {
+	half := h.Lines[:1+(len(h.Lines)-1)/2]
+	return errors.Join(writeAged(h.Log(), strings.Join(half, "\n")+"\n"), h.must([]int{0}, "archive", "--all", "--remember"), writeAged(h.Log(), h.source()))
 }
 
 // restores put logs back where there is none, an empty one, or another one.

@@ -224,6 +224,7 @@ const (
 	annabelleLog = ".annabelle/sessions/a/8304042211.jsonl"
 	copilotLog   = ".copilot/session-state/" + Session + "/events.jsonl"
 	qwenLog      = ".qwen/projects/-work-a/chats/" + Session + ".jsonl"
+	ompLog       = ".omp/agent/sessions/-work-a/2026-03-01T10-00-00-000Z_" + Session + ".jsonl"
 	claudeLog    = ".claude/projects/-work-a/" + Session + ".jsonl"
 	macstatsLog  = ".mac-stats/session/session-memory-8304042211-20260301-100000-importer.md"
 
@@ -242,6 +243,7 @@ func layouts() map[string]layout {
 		"annabelle": {log: annabelleLog, header: annabelleHeader, message: annabelleTurn, tail: 6},
 		"macstats":  {log: macstatsLog, message: macstatsMessage},
 		"qwen":      {log: qwenLog, message: qwenMessage, intact: true},
+		"omp":       {log: ompLog, header: ompSlot(), message: ompMessage, intact: true},
 		"claude":    {log: claudeLog, message: claudeMessage},
 		"copilot":   {log: copilotLog, header: copilotHeader, message: copilotMessage},
 	}
@@ -375,6 +377,36 @@ func qwenMessage(i int, said string) string {
 const qwenCut = 16
 
 func qwenID(i int) string { return fmt.Sprintf("%08x-0000-4000-8000-000000000000", i) }
+
+// ompSlot is the first line of a log of oh-my-pi.
+func ompSlot() string {
+	const from, to = `{"type":"title","v":1,"title":"","updatedAt":"2026-03-01T10:00:00.000Z","pad":"`, `"}`
+	return from + strings.Repeat(" ", 255-len(from)-len(to)) + to
+}
+
+// ompMessage is a record of oh-my-pi; before the first one stand the header and its
+// model, and before the 17th a compaction that keeps the two before it.
+func ompMessage(i int, said string) string {
+	const model, squeezed = "b0000000", "c0000000"
+	record := func(id, parent, rest string) string {
+		return fmt.Sprintf(`{"type":%s,"id":"%s","parentId":%s,"timestamp":"%s"}`, rest, id, parent, clock(i))
+	}
+	line, before := piMessage(i, said), ""
+	switch i {
+	case 0:
+		before = piHeader + "\n" + record(model, "null", `"model_change","model":"mock/large"`) + "\n"
+		line = strings.Replace(line, `"parentId":null`, `"parentId":"`+model+`"`, 1)
+	case ompCut:
+		before = record(squeezed, `"`+ompID(ompCut-1)+`"`, `"compaction","summary":"The importer.","firstKeptEntryId":"`+ompID(ompCut-2)+`","tokensBefore":100`) + "\n"
+		line = strings.Replace(line, `"parentId":"`+ompID(ompCut-1), `"parentId":"`+squeezed, 1)
+	}
+	return before + line
+}
+
+// ompCut is the message before which the session was compacted.
+const ompCut = 16
+
+func ompID(i int) string { return fmt.Sprintf("%08x", 0xa0000000+i) }
 
 // annabelleTurn has two messages: every second one makes a line.
 func annabelleTurn(i int, said string) string {

@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/sessctl/sessctl/internal/crashloop"
 )
@@ -71,11 +73,21 @@ func mount(image, dir string) error {
 	return command("mount", "-t", "ext4", "-o", "loop,commit=300,noauto_da_alloc", image, dir)
 }
 
+// unmount asks the kernel itself: the tool looks into the table of mounts first,
+// which changes while it is read. A file system is busy for a moment while another
+// row's child, which was forked with our files open, has not come to its own
+// program yet. Only one that stays busy is detached, and told: what is not written
+// to its image then is not known.
 func unmount(dir string) error {
-	if command("umount", dir) == nil {
-		return nil
+	err := syscall.Unmount(dir, 0)
+	for deadline := time.Now().Add(time.Minute); errors.Is(err, syscall.EBUSY) && time.Now().Before(deadline); {
+		time.Sleep(5 * time.Millisecond)
+		err = syscall.Unmount(dir, 0)
 	}
-	return command("umount", "-l", dir)
+	if errors.Is(err, syscall.EBUSY) {
+		return errors.Join(fmt.Errorf("unmount %s: %w", dir, err), syscall.Unmount(dir, syscall.MNT_DETACH))
+	}
+	return err
 }
 
 func powerCuts() []Fault {
@@ -215,7 +227,12 @@ func (m *machine) plugIn(state string) error {
 	})
 }
 
+// duplicate copies an image to a new file: one that is still mounted somewhere
+// goes on writing to the file it was.
 func (m *machine) duplicate(i int, from, to string) error {
+	if err := os.RemoveAll(m.image(i, to)); err != nil {
+		return err
+	}
 	return command("cp", "--sparse=always", m.image(i, from), m.image(i, to))
 }
 
@@ -250,7 +267,8 @@ func (m *machine) pull() error {
 // clear leaves nothing mounted, whatever an earlier trial left, and no home.
 func (m *machine) clear() error {
 	for i := range m.mounts {
-		_ = command("umount", m.mountpoint(i)) // usually it is not mounted
+		for unmount(m.mountpoint(i)) == nil { // usually it is not mounted
+		}
 	}
 	return os.RemoveAll(m.Dir)
 }

@@ -28,11 +28,14 @@ import (
 func TestSequences(t *testing.T) {
 	program := BuiltProgram(t)
 	tier := map[string]string{"rapid.checks": "1", "rapid.steps": "8", "rapid.seed": "12", "rapid.nofailfile": "true"}
+	runtimes := []string{"pi", "openclaw", "agent", "annabelle", "macstats"}
 	switch {
 	case os.Getenv("SESSCTL_LONG") != "":
 		tier["rapid.checks"], tier["rapid.steps"] = "300", "30"
 	case os.Getenv("SESSCTL_FAULTS") != "":
 		tier["rapid.checks"], tier["rapid.steps"] = "12", "14"
+	default:
+		runtimes = runtimes[:2]
 	}
 	flag.Visit(func(f *flag.Flag) { delete(tier, f.Name) })
 	for name, value := range tier {
@@ -40,7 +43,7 @@ func TestSequences(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, runtime := range []string{"pi", "openclaw", "agent", "annabelle", "macstats"} {
+	for _, runtime := range runtimes {
 		t.Run(runtime, func(t *testing.T) {
 			t.Parallel()
 			rapid.Check(t, func(t *rapid.T) { newSequence(t, program, runtime).play() })

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sessctl/sessctl/internal/fakehubdb"
 	"github.com/sessctl/sessctl/internal/fakesessiondb"
 	"github.com/sessctl/sessctl/internal/fakestatedb"
 )
@@ -33,6 +34,10 @@ func shrinkings() []Command {
 			Prepare: rowsGone, Done: rowsBack, Whole: noRowLost, Settled: noRowLost, Slow: true,
 		},
 		{
+			Name: "archive restore, opencode, two databases", Runtime: "pi", Args: []string{"archive", "restore", "--runtime", "opencode", fakesessiondb.Plan},
+			Prepare: rowsGoneOfTwo, Done: both(rowsBack, rowsBackInSecond), Whole: noRowLost, Settled: both(noRowLost, rowsBackInSecond), Slow: true,
+		},
+		{
 			Name: "archive restore, hermes", Runtime: "pi", Args: []string{"archive", "restore", "--runtime", "hermes", fakestatedb.Second},
 			Prepare: statePruned, Done: stateBack, Whole: noStateLost, Settled: noStateLost, Slow: true,
 		},
@@ -40,6 +45,18 @@ func shrinkings() []Command {
 			Name: "compact --shrink=sessions,vacuum, hermes", Runtime: "pi", Args: strings.Fields("compact --runtime hermes --shrink=sessions,vacuum --quiet-period 0s"),
 			Env:     []string{"PATH=$DIR/home/bin"},
 			Prepare: withState, Done: stateShrunk, Whole: noStateLost, Settled: both(noStateLost, noIntent), Slow: true,
+		},
+		{
+			Name: "compact --shrink=deleted,vacuum", Runtime: "pi", Args: strings.Fields("compact --runtime cline --shrink=deleted,vacuum --quiet-period 0s"),
+			Prepare: withHub, Done: deletedRemoved, Whole: noHubRowLost, Settled: both(noHubRowLost, noIntent), Slow: true,
+		},
+		{
+			Name: "compact --shrink=deleted", Runtime: "pi", Args: strings.Fields("compact --runtime cline --shrink=deleted --quiet-period 0s"),
+			Prepare: withHub, Done: deletedRemoved, Whole: noHubRowLost, Settled: both(noHubRowLost, noIntent), Slow: true,
+		},
+		{
+			Name: "archive restore, cline", Runtime: "pi", Args: []string{"archive", "restore", "--runtime", "cline", fakehubdb.Deleted + ".events"},
+			Prepare: hubRowsGone, Done: hubRowsBack, Whole: noHubRowLost, Settled: noHubRowLost, Slow: true,
 		},
 	}
 }
@@ -203,6 +220,23 @@ func rowsGone(h *Home) error {
 	return errors.Join(withRows(h), h.must([]int{0}, "compact", "--runtime", "opencode", "--shrink=sessions"))
 }
 
+// second is a database of OpenCode of another channel, with the very same sessions.
+func (h *Home) second() string { return filepath.Join(h.Dir, "data/opencode/opencode-beta.db") }
+
+// rowsGoneOfTwo is a home with two databases of the same sessions, which have been
+// removed from both.
+func rowsGoneOfTwo(h *Home) error {
+	err := withRows(h)
+	for _, end := range []string{"", "-wal"} {
+		data, readErr := os.ReadFile(h.original() + end)
+		err = errors.Join(err, readErr, os.WriteFile(h.second()+end, data, 0o600), age(h.second()+end))
+	}
+	return errors.Join(err, h.must([]int{0}, "compact", "--runtime", "opencode", "--shrink=sessions"))
+}
+
+// rowsBackInSecond checks that the session is in the second database as it was.
+func rowsBackInSecond(h *Home) error { return h.rowsBackIn(h.second()) }
+
 // rows are those of a database of OpenCode.
 func rows(path string) ([]string, error) { return scratched(path, fakesessiondb.Rows) }
 
@@ -268,12 +302,15 @@ func noIntent(h *Home) error {
 }
 
 // rowsBack checks that the session is there as it was, with what belongs to it.
-func rowsBack(h *Home) error {
+func rowsBack(h *Home) error { return errors.Join(h.rowsBackIn(h.database()), noRowLost(h)) }
+
+// rowsBackIn checks that the session is in a database as it was.
+func (h *Home) rowsBackIn(database string) error {
 	want, err := rows(h.original())
 	if err != nil {
 		return err
 	}
-	have, err := rows(h.database())
+	have, err := rows(database)
 	if err != nil {
 		return err
 	}
@@ -289,5 +326,5 @@ func rowsBack(h *Home) error {
 			return fmt.Errorf("not back: %.100s", row)
 		}
 	}
-	return noRowLost(h)
+	return nil
 }

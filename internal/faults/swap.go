@@ -101,7 +101,7 @@ func swapAt(b *Bench, c crashloop.Call, dir string) (problem, err error) {
 	if swapErr != nil {
 		return nil, swapErr
 	}
-	got, err := h.trace(true, once(c.N, crashloop.Fault{Hook: func() {
+	hook := func() {
 		if _, err := os.Stat(dir); err != nil {
 			return // it is gone again
 		}
@@ -112,7 +112,8 @@ func swapAt(b *Bench, c crashloop.Call, dir string) (problem, err error) {
 			before, swapErr = contents(other)
 		}
 		swapErr = errors.Join(swapErr, os.Rename(dir, aside), os.Symlink(other, dir))
-	}}))
+	}
+	got, err := h.trace(true, afterFirstLook(dir, c.N, crashloop.Fault{Hook: hook}))
 	if err = errors.Join(err, swapErr); err != nil {
 		return nil, err
 	}
@@ -129,6 +130,23 @@ func swapAt(b *Bench, c crashloop.Call, dir string) (problem, err error) {
 		problem = fmt.Errorf("exit %d: it changed what the link leads to:\n%s\nwas\n%s", got.Exit, after, before)
 	}
 	return errors.Join(orderly(got), problem, h.linesKept(), h.settles()), nil
+}
+
+// afterFirstLook lets a fault happen at the first call from the nth on that does
+// something there, once the run has opened it. Two runs number their calls
+// differently: the nth call of this one can come before its first look, and a
+// link that is there by then is the user's.
+func afterFirstLook(dir string, n int, f crashloop.Fault) func(crashloop.Call) crashloop.Fault {
+	opened, done := false, false
+	return func(c crashloop.Call) crashloop.Fault {
+		now := opened && !done && c.N >= n && (c.Path == dir || strings.HasPrefix(c.Path, dir+"/"))
+		opened = opened || strings.HasPrefix(c.Name, "open") && c.Path == dir
+		if !now {
+			return crashloop.Fault{}
+		}
+		done = true
+		return f
+	}
 }
 
 // putBack takes a link away and puts in its place what was there. A file that the

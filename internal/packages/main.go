@@ -3,6 +3,7 @@
 // in them and checksums. The same commit gives the same bytes.
 //
 //	go run ./internal/packages [-version V] [-targets linux/amd64,...] DIR
+//	go run ./internal/packages -licences FILE   the licences of what is in it
 //
 // It needs git, make, nfpm and cyclonedx-gomod (tools/packages/go.mod).
 package main
@@ -10,6 +11,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -25,7 +27,15 @@ func main() {
 	version := flag.String("version", "", "the version (default: as git describes the commit)")
 	targets := flag.String("targets", "", "systems and processors, such as linux/amd64,windows/arm64 (default: all)")
 	tools := flag.String("tools", "bin", "where nfpm and cyclonedx-gomod are")
+	licences := flag.String("licences", "", "write the licences of all modules into this file, and stop")
 	flag.Parse()
+	if *licences != "" {
+		if err := writeLicences(context.Background(), ".", *licences); err != nil {
+			fmt.Fprintln(os.Stderr, "packages:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if flag.NArg() != 1 {
 		fmt.Fprintln(os.Stderr, "usage: packages [flags] DIR")
 		os.Exit(2)
@@ -65,6 +75,13 @@ type release struct {
 }
 
 func newRelease(ctx context.Context, version, tools, dir string) (release, error) {
+	own, err := output(ctx, "git", "rev-parse", "--absolute-git-dir")
+	if err != nil {
+		return release{}, err
+	}
+	if filepath.Base(filepath.Dir(own)) == "worktrees" {
+		return release{}, errors.New("this is a linked worktree of git, which cyclonedx-gomod cannot read: build in a clone of it")
+	}
 	seconds, err := output(ctx, "git", "log", "-1", "--format=%ct")
 	if err != nil {
 		return release{}, err

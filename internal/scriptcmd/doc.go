@@ -33,6 +33,7 @@
 //	agentdb FILE [WHAT...]            write a database of OpenClaw
 //	sessiondb FILE [live] [SQL]       write a database of OpenCode
 //	statedb FILE SCHEMA [live] [SQL]  write a database of Hermes
+//	hubdb DIR [DATABASE SQL]          write the databases of Cline's hub
 //	gateway start DIR|behave HOW|stop a gateway of OpenClaw
 //	embedder start|stop|...           a server for embeddings
 //	model start|says MODE|...         a server for summaries and facts

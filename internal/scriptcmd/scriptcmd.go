@@ -12,6 +12,8 @@ func Commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"agentdb":   agentDB,
 		"sessiondb": sessionDB,
 		"statedb":   stateDB,
+		"goosedb":   gooseDB,
+		"hubdb":     hubDB,
 		"aged":      aged,
 		"append":    appendFile,
 		"copytree":  copyTree,

@@ -58,21 +58,27 @@ func Start(ctx context.Context, dir string, nodes int) (*Cluster, error) {
 		}
 		c.Nodes = append(c.Nodes, n)
 	}
-	for i := range c.Nodes {
-		if err = c.launch(i); err != nil {
-			break
-		}
-	}
-	for i := range c.Nodes {
-		if err == nil {
-			err = c.Nodes[i].ready(ctx)
-		}
-	}
-	if err != nil {
+	if err := c.RestartAll(ctx); err != nil {
 		c.Stop()
 		return nil, err
 	}
 	return c, nil
+}
+
+// RestartAll starts all nodes, on what they had, and waits until they are ready:
+// none of them is without the others.
+func (c *Cluster) RestartAll(ctx context.Context) error {
+	for i := range c.Nodes {
+		if err := c.launch(i); err != nil {
+			return err
+		}
+	}
+	for _, n := range c.Nodes {
+		if err := n.ready(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // find looks for the program where install.sh puts it, and in the PATH.

@@ -84,9 +84,15 @@ type Entry struct {
 	// Superseded are earlier files of the same bytes that did not verify when
 	// the bytes were archived again. They are left as they are.
 	Superseded []string `json:"superseded_paths,omitempty"`
+	// Others are further places that the same bytes of the same session came from:
+	// a second database with the same rows, say.
+	Others []string `json:"other_source_paths,omitempty"`
 	// Remote is the copy of the file on object storage, nil without one.
 	Remote *Remote `json:"remote,omitempty"`
 }
+
+// Sources are all places that the bytes came from, the first one first.
+func (e Entry) Sources() []string { return append([]string{e.Source}, e.Others...) }
 
 // Remote is a copy of an archive's file on object storage, as it was when its
 // checksum was last read back.

@@ -222,6 +222,20 @@ func (s *Store) Readmit(ctx context.Context, e Entry) error {
 	return err
 }
 
+// NoteSource notes in the catalogue that the same bytes of the same session came
+// from another place too. It returns the entry as it is then.
+func (s *Store) NoteSource(ctx context.Context, e Entry, source string) (Entry, error) {
+	if err := ctx.Err(); err != nil || slices.Contains(e.Sources(), source) {
+		return e, err
+	}
+	recorded, err := s.load(e.ID)
+	if err != nil || slices.Contains(recorded.Sources(), source) {
+		return recorded, err
+	}
+	recorded.Others = append(recorded.Others, source)
+	return recorded, s.pins.ReplaceFile(s.entryPath(e.ID), 0o600, encodeEntry(recorded))
+}
+
 // NoteRemote notes in the catalogue that an archive has a copy on object storage.
 // Its caller has read the checksum of that copy back.
 func (s *Store) NoteRemote(ctx context.Context, e Entry, r Remote) (Entry, error) {

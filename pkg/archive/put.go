@@ -220,6 +220,7 @@ func (s *Store) existing(ctx context.Context, dir string, e *Entry) (Entry, erro
 		if old.StoredSHA256 == e.StoredSHA256 {
 			e.Remote = old.Remote // a copy of this very file
 		}
+		e.Others = slices.DeleteFunc(old.Sources(), func(path string) bool { return path == e.Source })
 		if e.Superseded = old.Superseded; !offSite {
 			e.Superseded = append(e.Superseded, old.Path)
 		}

@@ -166,7 +166,7 @@ func TestAPlanIsShownAndAccepted(t *testing.T) {
 		{browse.Plan{Text: "below"}, "F", browse.Nothing},
 		{browse.Plan{Text: long, Question: "do it?"}, "y", browse.Nothing}, // its end was not shown yet
 		{browse.Plan{Text: long, Question: "do it?"}, "down y", browse.Nothing},
-		{browse.Plan{Text: long, Question: "do it?"}, "G y", browse.Carry},
+		{browse.Plan{Text: long, Question: "do it?", Of: []string{"d1"}}, "G y", browse.Carry},
 		{browse.Plan{Text: long, Question: "do it?"}, "space space space space g y", browse.Carry},
 	} {
 		t.Run(c.keys, func(t *testing.T) {
@@ -179,11 +179,36 @@ func TestAPlanIsShownAndAccepted(t *testing.T) {
 			if r.Do != c.do {
 				t.Fatalf("asks for %d, want %d\n%s", r.Do, c.do, screen(m, 80, 24))
 			}
-			if r.Do == browse.Carry && (r.Shown != c.plan.Text || r.Target != ask.Target || r.Action != browse.Compact || r.Target.Session != "d1") {
+			if r.Do == browse.Carry && (!slices.Equal(r.Of, c.plan.Of) || r.Target != ask.Target || r.Action != browse.Compact || r.Target.Session != "d1") {
 				t.Errorf("carries out %+v, the plan was of %+v", r, ask)
 			}
 			if r.Do == browse.MakePlan && !r.Force {
 				t.Error("the other plan is the same plan")
+			}
+		})
+	}
+}
+
+// What a compaction has done can be undone from the screen that says so, as the
+// plan had promised.
+func TestUndoFromTheResult(t *testing.T) {
+	for _, c := range []struct {
+		key  string
+		list bool
+	}{{"c", true}, {"a", false}, {"f", false}} {
+		t.Run(c.key, func(t *testing.T) {
+			m := started(t, home())
+			screen(m, 80, 24)
+			ask := press(m, "down", "down", c.key)
+			m.Planned(ask.Serial, ask, browse.Plan{Text: "one session", Question: "do it?"})
+			screen(m, 80, 24)
+			m.Ended(press(m, "y").Serial, browse.Result{Title: "done", Text: "done"})
+			if shown := strings.Contains(screen(m, 80, 24), "u undo"); shown != c.list {
+				t.Errorf("the screen offers u: %t, want %t\n%s", shown, c.list, screen(m, 80, 24))
+			}
+			r := press(m, "u")
+			if (r.Do == browse.List) != c.list || c.list && r.Target != ask.Target {
+				t.Errorf("u asks for %+v, the action was of %+v", r, ask)
 			}
 		})
 	}

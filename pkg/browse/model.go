@@ -23,12 +23,15 @@ type Model struct {
 // job is a request that is waited for.
 type job struct {
 	serial      int
+	request     Request
 	what        string
 	done, total int64
-	changes     bool // it carries out a plan: what was begun is ended
 	stopping    bool
 	seconds     int // that it has taken
 }
+
+// changes reports whether it carries out a plan: what was begun is ended.
+func (j *job) changes() bool { return j.request.Do == Carry }
 
 // screen is one thing that is shown at a time.
 type screen interface {
@@ -81,7 +84,7 @@ func (m *Model) back() {
 func (m *Model) await(what string, r Request) Request {
 	m.serial++
 	r.Serial = m.serial
-	m.job = &job{serial: m.serial, what: what, changes: r.Do == Carry}
+	m.job = &job{serial: m.serial, request: r, what: what}
 	return r
 }
 
@@ -108,7 +111,7 @@ func (m *Model) pressWaiting(k Key) Request {
 	if k.Name != "esc" && k.Name != "ctrl+c" && k.Name != "q" {
 		return Request{}
 	}
-	if m.job.changes {
+	if m.job.changes() {
 		m.job.stopping = true // the answer says how far it came
 		return Request{Do: Cancel}
 	}
@@ -222,6 +225,11 @@ func (m *Model) Answered(serial int, question string, hits []Hit, note string) {
 	m.say(note)
 }
 
+// listUndoable asks for what can be undone.
+func (m *Model) listUndoable(of Target) Request {
+	return m.await("looking for what can be undone", Request{Do: List, Target: of})
+}
+
 // Listed takes what can be undone.
 func (m *Model) Listed(serial int, of Target, doings []Doing) {
 	if !m.take(serial) {
@@ -249,6 +257,7 @@ func (m *Model) Planned(serial int, r Request, p Plan) {
 
 // Ended takes what an action has done, and asks for the home as it is now.
 func (m *Model) Ended(serial int, r Result) Request {
+	ended := m.job
 	if !m.take(serial) {
 		return Request{}
 	}
@@ -257,7 +266,11 @@ func (m *Model) Ended(serial int, r Result) Request {
 	if r.Failed {
 		style = Warning
 	}
-	m.show(&textScreen{name: r.Title, lines: plainText(r.Text, style)})
+	s := &textScreen{name: r.Title, lines: plainText(r.Text, style)}
+	if ended.request.Action == Compact {
+		s.compacted = &ended.request.Target
+	}
+	m.show(s)
 	return m.load()
 }
 

@@ -33,6 +33,7 @@ const (
 // [Undo] a receipt.
 type Target struct {
 	Runtime, Agent, Session string
+	Store, Path             string // of a session; "" if only archives of it are left
 	Name                    string // for people
 	Receipt                 string
 }
@@ -46,8 +47,10 @@ type Place struct {
 	// there, with End at the end of the log, else it begins at From.
 	From, Until int
 	End         bool
-	// First and Last are lines to mark and to begin with, 0 for none.
+	// First and Last are lines to mark and to begin with, 0 for none. Of several
+	// messages the page begins with the one that fits Question best.
 	First, Last int
+	Question    string
 }
 
 // Request is something to be done outside of the model. Answers carry its Serial:
@@ -55,15 +58,12 @@ type Place struct {
 type Request struct {
 	Do       Do
 	Serial   int
-	Place    Place  // of Read
-	Question string // of Recall
-	Action   Action // of MakePlan and Carry
-	Target   Target // of MakePlan, Carry and List
-	Force    bool   // of MakePlan and Carry
-	// Shown is the plan that was accepted, of Carry, and Of the sessions that it
-	// would change.
-	Shown string
-	Of    []string
+	Place    Place    // of Read
+	Question string   // of Recall
+	Action   Action   // of MakePlan and Carry
+	Target   Target   // of MakePlan, Carry and List
+	Force    bool     // of MakePlan and Carry
+	Of       []string // of Carry: what was agreed to, as [Plan] has it
 }
 
 // Failure is why something could not be done, and what to do about it.
@@ -106,7 +106,7 @@ type Doing struct {
 type Plan struct {
 	Title    string
 	Text     string   // the plan as the command prints it
-	Of       []string // sessions that it would change, as whoever made it names them
+	Of       []string // what it would change, as whoever made it names that
 	Question string   // to be answered with yes; "" if there is nothing to do
 	Force    string   // what another plan with force would do, "" for none
 }

@@ -13,6 +13,9 @@ type textScreen struct {
 	name  string
 	lines []Text
 	page  *Page // of a session, nil for any other text
+	// compacted is what a compaction was of whose result this is, nil for any other
+	// text.
+	compacted *Target
 
 	top     int
 	anchor  int // line of the text that is at the top when the width changes
@@ -119,6 +122,8 @@ func (s *textScreen) press(m *Model, k Key) Request {
 			return s.read(m, func(p *Place) { p.End = true })
 		}
 		s.top = last
+	case k.Name == "u" && s.compacted != nil:
+		return m.listUndoable(*s.compacted)
 	case k.Name == "/":
 		m.show(&promptScreen{})
 	case k.Name == "?":
@@ -172,10 +177,14 @@ func (s *textScreen) hints(*Model) []hint {
 	if rest := len(s.wrapped) - s.height; rest > 0 {
 		where = fmt.Sprintf("%d%%", 100*s.top/rest)
 	}
-	if s.page == nil && where == "all" {
-		return []hint{{"esc", "back"}}
+	hints := []hint{{"esc", "back"}}
+	if s.compacted != nil {
+		hints = append(hints, hint{"u", "undo"})
 	}
-	return []hint{{"esc", "back"}, {"↑↓ space", "scroll (" + where + ")"}, {"g G", "first, last"}, {"/", "ask memory"}}
+	if s.page == nil && where == "all" {
+		return hints
+	}
+	return append(hints, hint{"↑↓ space", "scroll (" + where + ")"}, hint{"g G", "first, last"}, hint{"/", "ask memory"})
 }
 
 const keysTitle = "keys"
@@ -379,7 +388,7 @@ func (p *planScreen) press(m *Model, k Key) Request {
 		m.say("there is more of the plan: ↓ or G shows it; then y")
 	case p.plan.Question != "" && k.Name == "y":
 		return m.await(string(p.request.Action), Request{
-			Do: Carry, Action: p.request.Action, Target: p.request.Target, Force: p.request.Force, Shown: p.plan.Text, Of: p.plan.Of,
+			Do: Carry, Action: p.request.Action, Target: p.request.Target, Force: p.request.Force, Of: p.plan.Of,
 		})
 	case p.plan.Force != "" && k.Name == "F":
 		return m.await("making the plan", Request{Do: MakePlan, Action: p.request.Action, Target: p.request.Target, Force: true})

@@ -134,7 +134,7 @@ func (t *treeScreen) act(m *Model, key string) Request {
 	target := n.target()
 	switch {
 	case action == Undo:
-		return m.await("looking for what can be undone", Request{Do: List, Target: target})
+		return m.listUndoable(target)
 	case n.level == 0 && (action == Forget || action == Pin):
 		m.say("choose an agent or a session to " + string(action))
 		return Request{}
@@ -152,7 +152,7 @@ func (t *treeScreen) act(m *Model, key string) Request {
 func (n *node) target() Target {
 	if n.session != nil {
 		s := n.session
-		return Target{Runtime: s.Runtime, Agent: s.Agent, Session: s.ID, Name: cmp.Or(s.Name, s.ID)}
+		return Target{Runtime: s.Runtime, Agent: s.Agent, Session: s.ID, Store: s.Store, Path: s.Path, Name: cmp.Or(s.Name, s.ID)}
 	}
 	runtime, agent, _ := strings.Cut(n.key, "\x00")
 	return Target{Runtime: runtime, Agent: agent, Name: n.name}

@@ -128,12 +128,16 @@ func (r *run) shortens() bool { return r.plan.Strategy.Shortens() && !r.policy.S
 // token. Where a summary takes the place of an earlier one, there is room for
 // that beside the headings, however short the session is. 0 is no bound.
 func (r *run) summaryRunes() int {
-	const least, short, earlier = 600, 2000, 1000
 	if !r.shortens() {
 		return 0
 	}
-	replaced := r.plan.Cut.SummarizedTokens + r.plan.Cut.PreviousTokens
-	return int(max(replaced, min(2*replaced, short), least+min(4*r.plan.Cut.PreviousTokens, earlier)))
+	return summaryRunes(&r.plan.Cut)
+}
+
+func summaryRunes(cut *session.Cut) int {
+	const least, short, earlier = 600, 2000, 1000
+	replaced := cut.SummarizedTokens + cut.PreviousTokens
+	return int(max(replaced, min(2*replaced, short), least+min(4*cut.PreviousTokens, earlier)))
 }
 
 // errNoSummary is returned when a summary is to take the place of messages and
@@ -225,6 +229,9 @@ func (r *run) leave() error {
 
 // left says why a session stays as it is, and what a person can do.
 func (p *Plan) left() string {
+	if p.Ref.Kind == session.KindPrompts {
+		return "only the prompts are left of it, in a file that its runtime goes on with"
+	}
 	if p.Ref.Kind.Closed() {
 		return "the log was closed: nobody continues it, and it stays as it is"
 	}

@@ -311,6 +311,8 @@ type Archiver interface {
 	Put(ctx context.Context, ref session.Ref, snap session.Snapshot, src io.Reader) (Archived, error)
 	// Open reads an archived log from its start, as it was.
 	Open(ctx context.Context, a Archived) (io.ReadCloser, error)
+	// ModTime is when the archived log was last written; zero if that is not known.
+	ModTime(ctx context.Context, a Archived) (time.Time, error)
 }
 
 // Record is one piece of a session as it goes to memory: a chunk, a summary, or
@@ -357,8 +359,9 @@ type Rememberer interface {
 // so that a later one stores it again.
 type Withdrawer interface {
 	// Withdraw leaves what came from the archives in keep, and all that no
-	// compaction stores. It returns how many records it took out.
-	Withdraw(ctx context.Context, ref session.Ref, keep []string) (int, error)
+	// compaction stores. With summary it also takes the session's summary, whatever
+	// archive that is of. It returns how many records it took out.
+	Withdraw(ctx context.Context, ref session.Ref, keep []string, summary bool) (int, error)
 }
 
 // Embedder gives vectors to the records of an agent that have none.

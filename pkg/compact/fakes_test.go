@@ -119,6 +119,10 @@ func (a *archive) Open(_ context.Context, x compact.Archived) (io.ReadCloser, er
 	return io.NopCloser(strings.NewReader(a.copies[x.ID])), nil
 }
 
+func (a *archive) ModTime(context.Context, compact.Archived) (time.Time, error) {
+	return time.Time{}, nil
+}
+
 // mind keeps records by text, all or nothing.
 type mind struct {
 	records map[string]compact.Record

@@ -1,6 +1,7 @@
 package compact
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,7 +30,7 @@ type Plan struct {
 	Cleared     bool             // by rewrite: the session goes, and no summary takes its place
 	Via         string           // session.ViaGateway or ViaFiles where a gateway may run, else ""
 	Advice      string           // with none: the runtime's own command
-	Survey      Survey           // only of planned sessions
+	Survey      Survey           // only of planned sessions; unless they are only shown, without Redacted, and with texts and chunks as long as before redaction
 	Remembered  *Receipt         // of an earlier run, if the session has not changed since
 	Irreducible bool             // nothing can be cut away: all of its context is to be kept
 	seen        session.Snapshot // without a hash: which bytes the survey read
@@ -78,7 +79,7 @@ func (p *Plan) stopBusy(err error) error {
 
 // whole looks for a log that is shorter than it was when it was listed.
 func (p *Plan) whole(store session.Store) error {
-	if store.Capabilities().Source != nil || p.Ref.Bytes == 0 {
+	if !p.Ref.Kind.InFile() || p.Ref.Bytes == 0 {
 		return nil
 	}
 	info, err := os.Lstat(p.Ref.Path)
@@ -275,7 +276,7 @@ func (p *Plan) due(ctx context.Context, store session.Store, tail session.Tail, 
 	if policy.Force || policy.LeaveSessions || p.Ref.Fragment || p.Ref.Kind.Closed() {
 		return true, nil
 	}
-	due, reason, err := policy.Due(ctx, store, session.DueQuestion{Ref: p.Ref, Tail: tail, Now: now})
+	due, reason, err := policy.dueBy(ctx, store, p.Strategy, session.DueQuestion{Ref: p.Ref, Tail: tail, Now: now})
 	if err == nil && !due {
 		p.Outcome, p.Reason = BelowThreshold, reason
 	}
@@ -300,6 +301,17 @@ func (p Policy) Due(ctx context.Context, store session.Store, q session.DueQuest
 	return true, "", nil
 }
 
+// dueBy is Due for a session that is to be compacted by one of several strategies: a
+// trim leaves its context as it is, so the size of its log decides.
+func (p Policy) dueBy(ctx context.Context, store session.Store, by session.Strategy, q session.DueQuestion) (due bool, reason string, err error) {
+	if by == session.StrategyTrim && store.Capabilities().Trigger == nil && !p.Asked {
+		q.Requested = p.Requested
+		due, reason = session.DueToTrim(q)
+		return due, reason, nil
+	}
+	return p.Due(ctx, store, q)
+}
+
 // idle asks whether somebody is writing the session. Reading is harmless, so a
 // session that will not be changed is never in the way.
 func (p *Plan) idle(ctx context.Context, store session.Store, policy Policy, now time.Time) (bool, error) {
@@ -319,6 +331,7 @@ func (p *Plan) idle(ctx context.Context, store session.Store, policy Policy, now
 
 func (p *Plan) surveyOptions(store session.Store, policy Policy) surveyOptions {
 	o := policy.survey()
+	o.rough = !policy.DryRun // what is stored is counted when it is stored
 	if !p.Strategy.Shortens() {
 		return o
 	}
@@ -432,6 +445,16 @@ func planShortening(ctx context.Context, store session.Store, by session.Strateg
 // compacted (docs/decisions.md D17). A session of exactly this size is compacted.
 const DefaultThreshold = 150_000
 
+// quietOf is how long the session must have been untouched that follows one of an
+// earlier run.
+func (p Policy) quietOf(of session.Rotation) time.Duration {
+	quiet := p.Quiet
+	if p.QuietOf != nil {
+		quiet = p.QuietOf(of)
+	}
+	return cmp.Or(quiet, DefaultQuiet)
+}
+
 // DefaultQuiet is how long a session must be untouched before it is changed.
 const DefaultQuiet = time.Minute
 
@@ -463,8 +486,11 @@ type Policy struct {
 	Strategy      session.Strategy // "" = the runtime's default
 	Keep          session.Keep     // what stays with overlay and rewrite; zero = the runtime's default
 	Quiet         time.Duration    // how long a session must have been untouched
-	Gateway       GatewayUse       // whether a running runtime is asked
-	Chunk         chunk.Options
+	// QuietOf is Quiet for a change that an earlier run began, where it is another
+	// one for sessions that the command does not mean; nil for Quiet.
+	QuietOf func(session.Rotation) time.Duration
+	Gateway GatewayUse // whether a running runtime is asked
+	Chunk   chunk.Options
 	// OutputLimit is how many bytes memory takes of one output of a tool; what
 	// is beyond is counted. 0 is DefaultOutputLimit, below 0 takes none.
 	OutputLimit int64

@@ -162,6 +162,10 @@ type UndoProof struct {
 	Receipt    string `json:"receipt"`     // id of the compaction's
 	MemoryKept bool   `json:"memory_kept"` // what it had stored was left in memory
 	Withdrawn  int    `json:"withdrawn"`   // records taken out of memory
+	// Kept are the archives whose records stayed in memory, because other runs had
+	// remembered them; nil in receipts of earlier versions, which left only those of
+	// other compactions.
+	Kept []string `json:"kept_archives,omitempty"`
 	// Newer is the log that the old one took the place of, if something had
 	// been said in it since the compaction: that stays in memory.
 	Newer *Archived `json:"newer,omitempty"`

@@ -1,7 +1,6 @@
 package compact
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -172,7 +171,7 @@ func (c *Compactor) settleKept(ctx context.Context, store session.Store, in Inte
 			return err
 		}
 	}
-	waits, err := c.carryLate(ctx, store, in, carry{late: lateLog{kept, snap}, free: free, quiet: cmp.Or(policy.Quiet, DefaultQuiet)})
+	waits, err := c.carryLate(ctx, store, in, carry{late: lateLog{kept, snap}, free: free, quiet: policy.quietOf(in.Rotation)})
 	if err != nil {
 		return err
 	}

@@ -46,6 +46,7 @@ type surveyOptions struct {
 	chunk chunk.Options
 	limit int64         // bytes that memory takes of one output of a tool
 	keep  *session.Keep // to outline the context; nil for not
+	rough bool          // see reader.rough
 }
 
 // Skipped returns the number of lines that could not be read.
@@ -56,6 +57,7 @@ type reader struct {
 	store   session.Store
 	options chunk.Options
 	limit   int64 // bytes that memory takes of one output of a tool
+	rough   bool  // nothing is kept of what is read: secrets are not looked for
 	text    []byte
 	survey  Survey
 }
@@ -113,8 +115,11 @@ func (r *reader) add(cut *chunk.Chunker, m *session.Message) error {
 	said, recalled := session.CutRecalled(r.text)
 	clean, leftOut := session.Clean(said)
 	r.survey.LeftOut += recalled + leftOut
-	clean, redacted := secrets.RedactBytes(clean)
-	r.survey.Redacted += redacted
+	if !r.rough {
+		var redacted int
+		clean, redacted = secrets.RedactBytes(clean)
+		r.survey.Redacted += redacted
+	}
 	clean = session.QuoteLabels(clean)
 	if m.Role == session.RoleToolResult || m.Role == session.RoleShell {
 		var cut int64
@@ -135,7 +140,7 @@ func (p Policy) survey() surveyOptions {
 
 // takeSurvey reads a log and counts what a compaction would store.
 func takeSurvey(ctx context.Context, store session.Store, o surveyOptions, open func() (io.ReadCloser, error)) (Survey, error) {
-	r := &reader{store: store, options: o.chunk, limit: o.limit}
+	r := &reader{store: store, options: o.chunk, limit: o.limit, rough: o.rough}
 	if err := r.pass(ctx, o, nil, open); err != nil {
 		return Survey{}, err
 	}

@@ -83,28 +83,6 @@ func (c *Compactor) PlanUndo(ctx context.Context, store session.Store, r UndoReq
 	return p, c.canWithdraw(ctx, p)
 }
 
-// ErrNotWithdrawn is returned by [Compactor.PlanUndo] when what a compaction has
-// stored cannot be taken out of memory: an archive of another compaction of the
-// session, from which memory would have to be made again, cannot be read. With
-// KeepMemory none is needed.
-var ErrNotWithdrawn = errors.New("what the compaction has stored cannot be taken out of memory")
-
-// canWithdraw reads the archives that [Compactor.withdraw] will need, before
-// anything is begun.
-func (c *Compactor) canWithdraw(ctx context.Context, p *UndoPlan) error {
-	undo := Receipt{Result: p.Receipt.Result, Undo: &UndoProof{Receipt: p.Receipt.ID}}
-	others, err := c.otherArchives(undo)
-	if err != nil {
-		return err
-	}
-	for _, a := range others {
-		if err := c.readBack(ctx, a); err != nil {
-			return fmt.Errorf("%w: %w", ErrNotWithdrawn, err)
-		}
-	}
-	return nil
-}
-
 // takeReceipt takes the receipt as it is on disk now: what reached the old log
 // late may have been noted in it since it was read.
 func (p *UndoPlan) takeReceipt(receipts []Receipt) {
@@ -241,7 +219,7 @@ func (c *Compactor) proveUndo(ctx context.Context, store session.Store, in Inten
 	receipt := in.Receipt
 	if !receipt.Undo.MemoryKept {
 		var err error
-		if receipt.Undo.Withdrawn, err = c.withdraw(ctx, store, receipt, policy); err != nil {
+		if receipt.Undo.Withdrawn, receipt.Undo.Kept, err = c.withdraw(ctx, store, receipt, policy); err != nil {
 			return receipt, fmt.Errorf("take it out of memory: %w", err)
 		}
 	}
@@ -249,54 +227,6 @@ func (c *Compactor) proveUndo(ctx context.Context, store session.Store, in Inten
 		return receipt, fmt.Errorf("write the receipt: %w", err)
 	}
 	return receipt, nil
-}
-
-// withdraw takes what the compaction stored out of memory. What the session's
-// other compactions stored may be nowhere else by now: it stays, and where it
-// was stored again by the one that is undone, it is remembered again from their
-// own archives.
-func (c *Compactor) withdraw(ctx context.Context, store session.Store, undo Receipt, policy Policy) (int, error) {
-	others, err := c.otherArchives(undo)
-	if err != nil {
-		return 0, err
-	}
-	var keep []string
-	for _, a := range others {
-		keep = append(keep, a.ID)
-	}
-	ref := session.Ref{Runtime: undo.Runtime, Agent: undo.Agent, ID: undo.Session, Key: undo.Key, Path: undo.Path}
-	taken, err := c.Withdrawer.Withdraw(ctx, ref, keep)
-	if err != nil {
-		return 0, err
-	}
-	for _, a := range others {
-		if err := c.RememberArchived(ctx, store, ref, a, policy); err != nil {
-			return taken, err
-		}
-	}
-	return taken, nil
-}
-
-// otherArchives are the archives of the session's other compactions, oldest
-// first, and of what was said after the one that is undone.
-func (c *Compactor) otherArchives(undo Receipt) ([]Archived, error) {
-	receipts, err := c.Receipts.ForUndo(undo)
-	if err != nil {
-		return nil, err
-	}
-	undone := UndoneBy(receipts)
-	undone[undo.Undo.Receipt] = undo
-	var others []Archived
-	for _, r := range receipts {
-		_, gone := undone[r.ID]
-		if r.Runtime == undo.Runtime && r.Agent == undo.Agent && r.Session == undo.Session && r.Archive != nil && r.Outcome == Compacted && !gone {
-			others = append(others, Archived(*r.Archive))
-		}
-	}
-	if undo.Undo.Newer != nil {
-		others = append(others, *undo.Undo.Newer)
-	}
-	return others, nil
 }
 
 // UndoneBy returns, by the id of a compaction's receipt, the receipt of the

@@ -158,4 +158,4 @@ func TestGiveUpAnUndoLeavesMemory(t *testing.T) {
 // broken is a memory from which nothing can be taken.
 type broken struct{}
 
-func (broken) Withdraw(context.Context, session.Ref, []string) (int, error) { return 0, errDisk }
+func (broken) Withdraw(context.Context, session.Ref, []string, bool) (int, error) { return 0, errDisk }

@@ -30,6 +30,9 @@ type Pins struct {
 	mutex sync.Mutex
 	holds int
 	tops  map[string]*os.Root // by path; nil until it is opened
+	// refused are tops in whose place a link was when they had just been made, and
+	// what was said then: for the rest of the run it is not followed.
+	refused map[string]error
 }
 
 // Hold begins a run, or a part of one. Each Hold needs a [Pins.Release].
@@ -59,6 +62,7 @@ func (p *Pins) Release() {
 		}
 		p.tops[path] = nil
 	}
+	p.refused = nil
 }
 
 // End releases whatever is held, however often [Pins.Hold] was called.
@@ -100,6 +104,9 @@ func (p *Pins) Top(dir string) {
 // open opens a top: from the one that it is below, if that is open, else by its
 // path.
 func (p *Pins) open(top string) (root *os.Root, err error) {
+	if err := p.refused[top]; err != nil {
+		return nil, err
+	}
 	if above, below := p.nearest(filepath.Dir(top)); p.tops[above] != nil {
 		root, err = openTop(pinned{p.tops[above], above, below}, top)
 	} else {
@@ -312,15 +319,27 @@ func (p *Pins) makeTop(top string, perm os.FileMode) error {
 		return explain("make directory", top, above, err)
 	}
 	if err := makeDirIn(root, below, perm); err != nil {
-		return err
+		return p.refuse(top, root, below, err)
 	}
 	made, err := root.OpenRoot(below)
 	if err != nil {
-		return explain("make directory", top, above, err)
+		return p.refuse(top, root, below, explain("make directory", top, above, err))
 	}
 	p.name(top)
 	p.tops[top] = made
 	return nil
+}
+
+// refuse returns the error of a top that could not be made or opened. If a link has
+// its name, that is nobody's who was there before.
+func (p *Pins) refuse(top string, root *os.Root, below string, err error) error {
+	if info, look := root.Lstat(below); look == nil && info.Mode()&fs.ModeSymlink != 0 {
+		if p.refused == nil {
+			p.refused = map[string]error{}
+		}
+		p.refused[top] = err
+	}
+	return err
 }
 
 // MakeDirIn makes a directory below root, which is held open, as [MakeDir] does.

@@ -197,3 +197,39 @@ func TestPinsRead(t *testing.T) {
 		t.Errorf("%v, %v", old, err)
 	}
 }
+
+// A link that is found in the place of a directory that was about to be made is
+// followed by nothing that comes after, until the run ends.
+func TestPinsRememberALinkInTheWay(t *testing.T) {
+	p := newPinnedPlace(t)
+	made, other := filepath.Join(p.top, "made"), filepath.Join(p.other, "elsewhere")
+	p.pins.Top(p.top)
+	p.pins.Top(made)
+	p.pins.Hold()
+	mustLink(t, other, made)
+	if err := p.pins.MakeDir(made, 0o700); err == nil {
+		t.Error("a link was taken for a directory that was made")
+	}
+	if err := os.Mkdir(other, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.pins.CreateFile(filepath.Join(made, "created"), 0o600, text("x")); err == nil {
+		t.Error("a file was made through the link")
+	}
+	if names, err := os.ReadDir(other); err != nil || len(names) > 0 {
+		t.Errorf("where the link leads: %v, %v", names, err)
+	}
+	p.pins.Release()
+	p.pins.Hold() // another run: the link is the user's
+	defer p.pins.End()
+	if err := p.pins.CreateFile(filepath.Join(made, "created"), 0o600, text("x")); err != nil {
+		t.Error(err)
+	}
+}
+
+func mustLink(t *testing.T, to, name string) {
+	t.Helper()
+	if err := os.Symlink(to, name); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -181,6 +181,7 @@ const (
 type reading struct {
 	table   *wordtable.Table
 	scanner scanner
+	recent  []describedWord // of this text and others, by their hashes
 
 	seen   tally // of words as they are
 	words  []word
@@ -202,8 +203,23 @@ type word struct {
 	count int
 }
 
+// describedWord is what is known of a word, and its letters: two words may have
+// the same hash.
+type describedWord struct {
+	stem    uint64
+	row     int32
+	stop    bool
+	length  uint8 // 0 for none
+	letters [longestDescribed]byte
+}
+
+const (
+	longestDescribed = 18
+	describedWords   = 1 << 12
+)
+
 func newReading(table *wordtable.Table) *reading {
-	r := &reading{table: table}
+	r := &reading{table: table, recent: make([]describedWord, describedWords)}
 	r.scanner.emit = r.add
 	return r
 }
@@ -242,7 +258,21 @@ func (r *reading) add(text []byte, extra bool) {
 	}
 }
 
+// describe says what is known of a word. Words that were described lately are
+// neither stemmed nor looked up again.
 func (r *reading) describe(text []byte, hash uint64) word {
+	if len(text) > longestDescribed {
+		return r.lookUp(text, hash)
+	}
+	d := &r.recent[hash%describedWords]
+	if string(d.letters[:d.length]) != string(text) {
+		w := r.lookUp(text, hash)
+		d.stem, d.row, d.stop, d.length = w.stem, int32(w.row), w.stop, uint8(copy(d.letters[:], text))
+	}
+	return word{stem: d.stem, row: int(d.row), stop: d.stop}
+}
+
+func (r *reading) lookUp(text []byte, hash uint64) word {
 	if isStop(text) {
 		return word{stop: true}
 	}
@@ -325,7 +355,7 @@ func (r *reading) addMeanings() {
 		}
 		components, scale := r.table.Row(w.row)
 		probability := 1 / (float64(float64(w.row)+zipfShift) * zipfSum)
-		weight := (1 + naturalLog(w.count)) * (rareWord / (rareWord + probability)) * float64(scale)
+		weight := (1 + logOf(w.count)) * (rareWord / (rareWord + probability)) * float64(scale)
 		for i := range r.semantic {
 			r.semantic[i] += float64(weight * float64(int8(components[i])))
 		}
@@ -345,6 +375,21 @@ func sumOfSquares(v []float64) float64 {
 	}
 	return sum
 }
+
+// logOf is [naturalLog], which takes 20 divisions, of numbers that are mostly small.
+func logOf(n int) float64 {
+	if n < len(smallLogs) {
+		return smallLogs[n]
+	}
+	return naturalLog(n)
+}
+
+var smallLogs = func() (logs [32]float64) {
+	for n := 1; n < len(logs); n++ {
+		logs[n] = naturalLog(n)
+	}
+	return logs
+}()
 
 // naturalLog is ln n for n > 0. math.Log is not used because its last bit
 // depends on the platform.

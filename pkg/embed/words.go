@@ -100,6 +100,10 @@ const (
 func (s *scanner) scan(text string) {
 	s.text, s.pos = text, 0
 	for s.pos < len(s.text) {
+		if c := s.text[s.pos]; c < utf8.RuneSelf && asciiKinds[c] == separator {
+			s.pos++
+			continue
+		}
 		_, size, k := next(s.text[s.pos:])
 		switch {
 		case k.begins():
@@ -141,6 +145,10 @@ func (s *scanner) run() {
 	s.humps = append(s.humps[:0], start)
 	borders := 0
 	for last := separator; s.pos < len(s.text); {
+		if (last == lower || last == separator) && s.lowers(start) {
+			last = lower
+			continue
+		}
 		r, size, k := next(s.text[s.pos:])
 		if k != ignored {
 			if !k.continues() {
@@ -173,6 +181,23 @@ func (s *scanner) run() {
 	}
 }
 
+// lowers reads small letters of ASCII onto name, whose run begins at start, and
+// reports whether there was one: most of a text are those that begin a word or
+// follow another.
+func (s *scanner) lowers(start int) bool {
+	end := s.pos
+	for end < len(s.text) && isLower(s.text[end]) {
+		end++
+	}
+	if end == s.pos {
+		return false
+	}
+	n := min(end-s.pos, max(0, maxWord-(len(s.name)-start)))
+	s.name = append(s.name, s.text[s.pos:s.pos+n]...)
+	s.pos = end
+	return true
+}
+
 // humpAt says whether the upper-case letter at pos begins a part: after a
 // lower-case one, or as the last of several if two lower-case ones follow
 // (HTTPServer, but not URLs).
@@ -201,6 +226,9 @@ func (s *scanner) parts() {
 // first letter, or 0.
 func (s *scanner) clitic() byte {
 	rest := s.text[s.pos:]
+	if rest == "" || rest[0] < utf8.RuneSelf && rest[0] != '\'' {
+		return 0
+	}
 	quote, size := utf8.DecodeRuneInString(rest)
 	if quote != '\'' && quote != '’' {
 		return 0
@@ -289,12 +317,17 @@ func next(text string) (rune, int, kind) {
 		return 0, 0, separator
 	}
 	if c := text[0]; c < utf8.RuneSelf {
-		k := ascii(c)
+		k := asciiKinds[c]
 		if k == upper {
 			c |= 0x20
 		}
 		return rune(c), 1, k
 	}
+	return nextWide(text)
+}
+
+// nextWide is next of a character that is not ASCII.
+func nextWide(text string) (rune, int, kind) {
 	r, size := utf8.DecodeRuneInString(text)
 	if isWideASCII(r) {
 		narrow, _, k := next(string(r - wideOffset))
@@ -310,17 +343,20 @@ func next(text string) (rune, int, kind) {
 	return r, size, k
 }
 
-func ascii(c byte) kind {
-	switch {
-	case isLower(c):
-		return lower
-	case 'A' <= c && c <= 'Z':
-		return upper
-	case isDigit(c):
-		return digit
+// asciiKinds are the kinds of the characters of ASCII.
+var asciiKinds = func() (kinds [utf8.RuneSelf]kind) {
+	for c := byte(0); c < utf8.RuneSelf; c++ {
+		switch {
+		case isLower(c):
+			kinds[c] = lower
+		case 'A' <= c && c <= 'Z':
+			kinds[c] = upper
+		case isDigit(c):
+			kinds[c] = digit
+		}
 	}
-	return separator
-}
+	return kinds
+}()
 
 // wide is the kind of a character that is not ASCII.
 func wide(r rune) kind {

@@ -11,9 +11,11 @@
 //	Asked     a model, whose every fact is checked against the conversation and
 //	          dropped alone if it does not hold
 //
-// Both read a [Window], the last things that people and the agent said; tool
-// results, pasted documents, code, quotations and what a runtime put in are not
-// in it. [Merge] then compares new facts with the known ones: what is known is
+// Both read a [Window], the last things that people and the agent said; what
+// tools printed, pasted documents, code, quotations and what a runtime put in are
+// not in it. Beside them a window has what calls of tools that succeeded prove of
+// the environment: a host that answered, a version that a program printed of
+// itself. [Merge] then compares new facts with the known ones: what is known is
 // not stored again, and what has changed supersedes the old fact and never
 // deletes it.
 package facts

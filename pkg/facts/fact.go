@@ -40,7 +40,7 @@ const (
 
 // Version names the rules by which facts are made and checked. A session that
 // was looked at by other rules is looked at again.
-const Version = "facts-2"
+const Version = "facts-3"
 
 // Fact is one thing that was said.
 type Fact struct {
@@ -52,7 +52,7 @@ type Fact struct {
 	Line        int          // of the log, 1-based
 	Offset, End int64        // bytes of that record in the log
 	Time        int64        // epoch milliseconds of that record
-	Speaker     session.Role // RoleUser or RoleAssistant
+	Speaker     session.Role // RoleUser or RoleAssistant, or RoleToolResult of what a call proved
 
 	MadeBy string // [MadeByRules], or provider and model
 
@@ -75,7 +75,8 @@ type Refusal struct {
 
 // Known is a fact that is stored, under its id.
 type Known struct {
-	ID string
+	ID      string
+	Session string // in whose log its Line is
 	Fact
 	Superseded bool // it is not true any more
 }
@@ -139,12 +140,16 @@ func (m *Merged) against(at int, f Fact, known []Known) {
 }
 
 // distinct drops facts that say what an earlier one of the list says, unless
-// something else was said in between.
+// something else was said in between. A sentence may be facts of several kinds: a
+// decision and a deadline.
 func distinct(facts []Fact) []Fact {
 	var kept []Fact
 	for _, f := range facts {
 		repeated := false
 		for _, k := range kept {
+			if f.Line == k.Line && f.Kind != k.Kind && f.Quote == k.Quote {
+				continue
+			}
 			switch relate(f, k) {
 			case repeats:
 				repeated = true
@@ -248,12 +253,17 @@ const (
 	corrects           // both cannot be true
 )
 
+// afterWhat begins what a short fact answers.
+const afterWhat = ` (after: "`
+
 // sameShare is the share of words of the shorter of two facts from which they
 // say the same.
 const sameShare = 0.8
 
-// relate compares two facts.
+// relate compares two facts, without what they answer.
 func relate(x, known Fact) relation {
+	x.Text, _, _ = strings.Cut(x.Text, afterWhat)
+	known.Text, _, _ = strings.Cut(known.Text, afterWhat)
 	if normal(x.Text) == normal(known.Text) {
 		if negated(x.Text) != negated(known.Text) {
 			return corrects

@@ -28,25 +28,47 @@ func Offline(messages []Message, confidence float64) ([]Fact, []Refusal) {
 	}), refused
 }
 
-// explicit returns everything that a rule matches, with its confidence.
+// explicit returns everything that a rule matches, with its confidence, and what
+// calls of tools proved.
 func explicit(messages []Message) ([]Fact, []Refusal) {
 	var found []Fact
 	var refused []Refusal
 	asked := ""
-	for _, m := range messages {
+	t := turn{names: sync.OnceValue(func() map[string]bool { return personsOf(messages) })}
+	for at, m := range messages {
+		if at > 0 && m.Role == session.RoleUser && messages[at-1].Role != session.RoleUser {
+			t = t.after(messages[at-1])
+		}
 		for i, s := range sentences(m.Text) {
 			facts, no := outright(m, s)
 			if len(facts)+len(no) == 0 { // nothing was said outright
 				if i > 0 {
 					asked = ""
 				}
-				facts, no = atWork(m, s, asked)
+				facts, no = inPassing(m, s, asked, t, i == 0)
 			}
 			found, refused = append(found, facts...), append(refused, no...)
 		}
 		asked = questionOf(m)
+		found = append(found, m.Proved...)
 	}
+	slices.SortStableFunc(found, func(a, b Fact) int { return cmp.Compare(a.Line, b.Line) })
 	return slices.DeleteFunc(found, func(f Fact) bool { return slices.ContainsFunc(found, f.named) }), refused
+}
+
+// inPassing returns what a sentence says at work, by its words and by its form.
+func inPassing(m Message, s sentence, asked string, t turn, first bool) ([]Fact, []Refusal) {
+	found, refused := atWork(m, s, asked)
+	if m.Role != session.RoleUser || len(refused) > 0 {
+		return found, refused
+	}
+	for i := range found {
+		if found[i].Kind == Decision {
+			found[i].Text = t.explained(found[i].Text, len(strings.Fields(found[i].Quote)))
+		}
+	}
+	more, refused := stated(m, s, t, first, found)
+	return append(found, more...), refused
 }
 
 // outright returns what a sentence says outright.
@@ -116,11 +138,12 @@ func match(m Message, s sentence, c clause) (Fact, bool) {
 	if s.question && !c.explicit || supposed().MatchString(c.text) || utf8.RuneCountInString(c.text) < 6 {
 		return Fact{}, false
 	}
+	text := straight(c.text)
 	for _, r := range rules() {
 		if m.Role != session.RoleUser && (!r.agent || strings.HasPrefix(c.text, "I")) { // its own are not the person's
 			continue
 		}
-		if groups := r.pattern.FindStringSubmatch(straight(c.text)); groups != nil {
+		if groups := r.pattern.FindStringSubmatch(text); groups != nil {
 			return r.fact(m, c, groups), true
 		}
 	}
@@ -130,8 +153,20 @@ func match(m Message, s sentence, c clause) (Fact, bool) {
 	return Fact{}, false
 }
 
-// straight has straight apostrophes, as the rules.
-func straight(text string) string { return strings.ReplaceAll(text, "’", "'") }
+// straight has straight apostrophes, as the rules, also where people leave them out.
+func straight(text string) string {
+	return bareLet().ReplaceAllString(bare().ReplaceAllString(strings.ReplaceAll(text, "’", "'"), "$1'$2"), "$1'$2 $3")
+}
+
+// bare matches the words that people write without their apostrophe.
+var bare = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(don|doesn|didn|can|won|isn|aren)(t)\b`)
+})
+
+// bareLet is bare for "lets use", which is a verb of its own elsewhere.
+var bareLet = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(let)(s) (use|go|keep|make|take|switch|do|drop|put|call|name|store)\b`)
+})
 
 // rule is one way to say something outright. Its pattern matches a whole
 // clause; the group v is what is said.

@@ -2,6 +2,7 @@ package facts
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -207,6 +208,18 @@ var marks = sync.OnceValue(func() *marked {
 	}
 })
 
+// against tells an instruction to go against somebody. "Don't reboot it without
+// asking" is the opposite of one.
+func (k *marked) against(text string) bool {
+	m := notWithout().FindStringSubmatchIndex(text)
+	if m != nil && !slices.Contains([]string{"hesitate", "bother", "wait", "stop", "mind", "worry", "fear", "be", "forget", "fail"}, strings.ToLower(text[m[2]:m[3]])) {
+		text = text[:m[0]] + text[m[1]:]
+	}
+	return k.injection.MatchString(text)
+}
+
+var notWithout = expression(`(?i)\b(?:don't|do not|never)(?: ever)? ([a-z]+)[^.;,]*\bwithout (?:asking|telling|permission|confirmation)\b`)
+
 func over() *regexp.Regexp { return marks().over }
 
 func own() *regexp.Regexp { return marks().own }
@@ -240,7 +253,7 @@ func objection(f Fact, c clause) string {
 	switch {
 	case strings.Contains(c.text, secrets.Mark):
 		return "it holds a secret"
-	case k.injection.MatchString(c.text):
+	case k.against(c.text):
 		return "it is an instruction to go against somebody"
 	case value == "" || k.foreign.MatchString(value) && f.Kind != Contact && f.Kind != Project:
 		return "it says nothing"

@@ -58,6 +58,9 @@ type Message struct {
 	Line        int
 	Offset, End int64
 	Time        int64
+	// Proved is what calls of tools proved between this message and the next,
+	// those before the first message among them.
+	Proved []Fact
 }
 
 // Window keeps the last messages of a session that a person or the agent said.
@@ -68,15 +71,20 @@ type Window struct {
 	bytes    int
 	said     int
 	last     int64
+	prover   *prover
+	early    []Fact // proved before anybody said anything
 }
 
 // NewWindow returns a window of the last most messages, of all for 0.
-func NewWindow(most int) *Window { return &Window{most: most} }
+func NewWindow(most int) *Window { return &Window{most: most, prover: newProver()} }
 
 // Add takes in the next message of the log. Only the active branch counts, and
 // nothing but what a person or the agent said. The error is always nil; nothing
 // of m is kept.
 func (w *Window) Add(m *session.Message) error {
+	if m.Branch == session.Active && !m.OutOfContext {
+		w.see(m)
+	}
 	spoken := m.Role == session.RoleUser || m.Role == session.RoleAssistant
 	if !spoken || m.Branch != session.Active || m.OutOfContext || !m.Embeddable() {
 		return nil
@@ -86,13 +94,29 @@ func (w *Window) Add(m *session.Message) error {
 		return nil
 	}
 	w.said, w.last = w.said+1, max(w.last, m.Time)
-	w.messages = append(w.messages, Message{Role: m.Role, Text: text, Line: m.Line, Offset: m.Offset, End: m.Offset + m.Length, Time: m.Time})
+	w.messages = append(w.messages, Message{Role: m.Role, Text: text, Line: m.Line, Offset: m.Offset, End: m.Offset + m.Length, Time: m.Time, Proved: w.early})
+	w.early = nil
 	w.bytes += len(text)
 	for w.most > 0 && len(w.messages) > w.most || w.bytes > maxWindow {
 		w.bytes -= len(w.messages[0].Text)
 		w.messages = w.messages[1:]
 	}
 	return nil
+}
+
+// see keeps what a call proves with what was said last.
+func (w *Window) see(m *session.Message) {
+	w.prover.add(m)
+	found := w.prover.take()
+	if len(found) == 0 {
+		return
+	}
+	if len(w.messages) == 0 {
+		w.early = append(w.early, found...)
+		return
+	}
+	last := &w.messages[len(w.messages)-1]
+	last.Proved = append(last.Proved, found...)
 }
 
 // Messages returns the messages, oldest first.

@@ -98,7 +98,6 @@ func preferenceWorkRules(c func(string) *regexp.Regexp) []workRule {
 	return []workRule{
 		{kind: Preference, pattern: c(`(?:and |but |so )?(?:please )?(?P<v>(?:never|always) (?:ever )?(?:` + imperative + `|put|state|force-[a-z]+|apply|hard-?reset)\b.*)`)},
 		{kind: Preference, pattern: c(`(?:and |but |so )?(?:please )?(?P<v>(?:don't|do not) ` + forbids + ` .+)`)},
-		{kind: Preference, pattern: c(`(?:and |but |so )?(?:please )?(?P<v>keep (?:the|all|our|my|its) .+)`)},
 		{kind: Preference, pattern: c(`(?:and |but |so )?(?:please )?(?P<v>ask me (?:before|first) .+)`)},
 		{kind: Preference, pattern: c(`(?P<v>(?:on [a-z]+ )?nobody .+ (?:but|except) .+)`)},
 		{kind: Preference, pattern: c(`(?P<v>one [a-z]+ per [a-z]+.*)`)},
@@ -106,7 +105,6 @@ func preferenceWorkRules(c func(string) *regexp.Regexp) []workRule {
 		{kind: Preference, pattern: c(`(?:and |but |so )?(?P<v>` + subjects + ` (?:must not|must never|must (?:be|go|stay|use|pass|contain|match|include|run|start|end|come|wait|ask)|has to be|have to be|may not be|stays at) .+)`), apart: true},
 		{kind: Preference, pattern: c(`(?:and |but |so )?(?P<v>(?:every|each|all) ` + subjects + ` (?:needs?|gets?|has|have) .+)`)},
 		{kind: Preference, pattern: c(`(?P<v>we (?:can't|cannot|must not|may not) .+ without .+)`)},
-		{kind: Preference, pattern: c(`(?P<v>no [a-z]+(?: [a-z]+){0,3}(?: please|, (?:our|the|it|because|my|that|this|we) .+))`)},
 		{kind: Preference, pattern: c(`(?P<v>use our .+)`)},
 		{kind: Preference, pattern: c(`(?P<v>(?:the )?(?:limit|bound|threshold|budget|maximum|minimum)(?: for [\w ]{3,30})? is .*\d.*)`)},
 	}
@@ -144,12 +142,17 @@ func atWork(m Message, s sentence, asked string) (found []Fact, refused []Refusa
 	}
 	answer, _, _ := strings.Cut(m.Text, "\n")
 	if choice, ok := summarize.Answer(asked, answer); ok && m.Role == session.RoleUser && strings.Contains(choice, " ") {
-		add(newFact(m, clause{text: s.text}, Fact{Kind: Decision, Confidence: workConfidence, Text: quoted("The user decided", choice), Value: choice, Instead: insteadOf(choice)}))
+		kind := Decision
+		if ruling().MatchString(answer) {
+			kind = Preference
+		}
+		add(newFact(m, clause{text: s.text}, Fact{Kind: kind, Confidence: workConfidence, Text: quoted("The user decided", choice), Value: choice, Instead: insteadOf(choice)}))
 	}
-	dated := dates().MatchString(s.text)
+	dated := sync.OnceValue(func() bool { return dates().MatchString(s.text) })
 	for i, part := range parts(s.text) {
+		hasValue := sync.OnceValue(func() bool { return valued().MatchString(part) })
 		for _, r := range workRules() {
-			if r.first && i > 0 || r.apart && dated || r.valued && !valued().MatchString(part) {
+			if m.Role != session.RoleUser && !r.agent || r.first && i > 0 || r.apart && dated() || r.valued && !hasValue() {
 				continue
 			}
 			f, ok := r.match(m, part)
@@ -161,7 +164,12 @@ func atWork(m Message, s sentence, asked string) (found []Fact, refused []Refusa
 	return found, refused
 }
 
-var dates = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)` + date + `|\b` + weekday) })
+// ruling matches an answer that says what holds from now on.
+var ruling = expression(`(?i)\b(?:never|always|must|nothing)\b`)
+
+var dates = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)` + date + `|\b` + weekday + `|\bby the \d{1,2}(?:st|nd|rd|th)\b`)
+})
 
 // valued matches what makes an order a choice: a number, a name that only a
 // computer has, or what is replaced.
@@ -200,9 +208,6 @@ var reported = sync.OnceValue(func() *regexp.Regexp {
 
 // match tries a rule on a part of a sentence.
 func (r *workRule) match(m Message, part string) (Fact, bool) {
-	if m.Role != session.RoleUser && !r.agent {
-		return Fact{}, false
-	}
 	groups := r.pattern.FindStringSubmatch(part)
 	if groups == nil {
 		return Fact{}, false
@@ -250,7 +255,7 @@ func workObjection(f Fact) string {
 	switch {
 	case strings.Contains(f.Text, secrets.Mark) || strings.Contains(f.Quote, secrets.Mark):
 		return "it holds a secret"
-	case k.injection.MatchString(f.Quote):
+	case k.against(f.Quote):
 		return "it is an instruction to go against somebody"
 	case k.hedged.MatchString(f.Quote), k.told.MatchString(f.Quote):
 		return "it is not sure enough"
@@ -262,7 +267,7 @@ func workObjection(f Fact) string {
 		return "it is not whole"
 	case (f.Kind == Preference || f.Kind == Decision) && talk().MatchString(f.Quote):
 		return "it is a turn of speech"
-	case (f.Kind == Preference || f.Kind == Decision) && vague().MatchString(f.Value):
+	case (f.Kind == Preference || f.Kind == Decision) && vague().MatchString(f.Value) && !newValue().MatchString(f.Value) && !ofAll().MatchString(f.Value):
 		return "it points to something that only the conversation knows"
 	}
 	return ""
@@ -273,8 +278,17 @@ func ofTheMoment(f Fact) bool {
 	if f.Kind != Preference && f.Kind != Decision {
 		return false
 	}
-	return momentary().MatchString(f.Quote) || f.Kind == Decision && tasks().MatchString(f.Quote)
+	return momentary().MatchString(f.Quote) || ofTask().MatchString(f.Quote) || departs().MatchString(f.Quote) || f.Kind == Decision && tasks().MatchString(f.Quote)
 }
+
+// ofTask matches what is not to be done in one task: what is to be done stands
+// behind it ("don't modify the theme, look into the footer").
+var ofTask = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(?:^|, )(?:please )?(?:don't|do not) [^,;]+[,;] (?:just |only |but |please )*(?:look|check|find|see|fix|show|tell|read|try|do|write|make|revert|go|start|use|change)\b`)
+})
+
+// departs matches a departure, which "leave" begins as well as a choice does.
+var departs = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^leave [\w ]*\b\d{1,2}[:.]\d\d\b`) })
 
 // tasks begin what is to be done once: what they name instead of something else
 // is part of the task.
@@ -283,15 +297,21 @@ var tasks = sync.OnceValue(func() *regexp.Regexp {
 })
 
 var momentary = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\b(?:yet|right now|at the moment|again|until then|since then|by then|back then|still|let's see|go on|continue|see whether|for a (?:moment|minute|second)|has to be (?:corrected|updated|fixed|done|changed|tested|written|reviewed|merged)|have to be (?:corrected|updated|fixed|done|changed|tested|written|reviewed|merged))\b`)
+	return regexp.MustCompile(`(?i)^[a-z]+ed instead of\b|\b(?:not tonight|not today|but not now|yet|right now|at the moment|again|until then|since then|by then|back then|still|let's see|go on|continue|see whether|for a (?:moment|minute|second)|has to be (?:corrected|updated|fixed|done|changed|tested|written|reviewed|merged)|have to be (?:corrected|updated|fixed|done|changed|tested|written|reviewed|merged))\b`)
 })
 
 // talk matches what sounds like a rule or a decision and is neither.
 var talk = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^(?:see|talk|catch|bye|until|even|good|cool|great)\b|^(?:ok,? |so,? )*then (?:i|i'm|you|we|they|he|she|it|there|that|maybe)\b|\b(?:you|i) (?:can|could|might|must|may)\b|^(?:you|it|that|this|he|she|they)(?:'s)? must\b|\bmust be (?:so|really|very|a|an|quite|amazing|incredible|hard|tough|exciting|nice|great|fun|awesome|wonderful|frustrating|rewarding|unreal|tiring|proud|happy)\b|ing (?:\w+ ){0,3}must be\b`)
+	return regexp.MustCompile(`(?i)^(?:ok,? |so,? )*then the [a-z]+(?: [a-z]+)?$|^(?:see|talk|catch|bye|until|even|good|cool|great)\b|^(?:ok,? |so,? )*then (?:i|i'm|you|we|they|he|she|it|there|that|maybe)\b|\b(?:you|i) (?:can|could|might|must|may)\b|^(?:you|it|that|this|he|she|they)(?:'s)? must\b|\bmust be (?:so|really|very|a|an|quite|amazing|incredible|hard|tough|exciting|nice|great|fun|awesome|wonderful|frustrating|rewarding|unreal|tiring|proud|happy)\b|ing (?:\w+ ){0,3}must be\b`)
 })
+
+// newValue begins what gives something another value.
+var newValue = expression(`(?i)^(?:make|set) (?:it|that) \S*\d`)
+
+// ofAll begins a rule about everything.
+var ofAll = expression(`(?i)^(?:nothing|everything|anything)(?: \S+){3}`)
 
 // vague begins what says nothing alone.
 var vague = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^(?:(?:never|always|don't|do not|use|leave|keep|skip|drop|do|make|set|start|put|take|let's) )?(?:it|that|this|these|those|them|the same|one|so|what|how|why|which|everything|anything|nothing|mind|again|with (?:it|that|this)|\d+%?)(?:$|[ ,.])`)
+	return regexp.MustCompile(`(?i)^(?:(?:never|always|don't|do not|use|leave|keep|skip|drop|do|make|set|start|put|take|let's) )?(?:it|that|this|these|those|them|the same|one|so|what|how|why|which|everything|anything|nothing|mind|again|with (?:it|that|this))(?:$|[ ,.])|^\d+%?$`)
 })

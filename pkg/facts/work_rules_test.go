@@ -43,6 +43,10 @@ func TestWork(t *testing.T) {
 		"a choice":          {[]string{"coverage?", "Lower the bound in the test, or a bigger cache?", "bigger, 2000"}, facts.Decision, "bigger, 2000"},
 		"a change":          {[]string{"html instead of pdf."}, facts.Decision, "html"},
 
+		"no apostrophe":  {[]string{"lets use org/project for the name"}, facts.Decision, "org/project"},
+		"nor here":       {[]string{"dont touch the celery config in this repo"}, facts.Preference, "celery config"},
+		"for one task":   {[]string{"don't modify the theme, look into the footer sources"}, "", ""},
+		"a departure":    {[]string{"leave utrecht 8:53 on monday, coach 4"}, "", ""},
 		"an order":       {[]string{"drop the slot and start with the rehearsal"}, "", ""},
 		"a report":       {[]string{"it says error: dial tcp 10.0.0.1:5432: connection refused"}, "", ""},
 		"a status":       {[]string{"CI green, 2m10 instead of 6m"}, "", ""},
@@ -67,6 +71,7 @@ func TestWorkSupersedes(t *testing.T) {
 		"a number":  {"Let's delete delivered rows after 7 days.", "we have to keep them for 90 days, not 7"},
 		"a choice":  {"use istanbul@2 for coverage", "then v8 rather than istanbul"},
 		"a day":     {"window is sunday 12 july 02:00 UTC.", "window moved: sunday 19 july, same time."},
+		"a bound":   {"keep the recordings for 30 days", "keep the recordings for 10 days"},
 		"a version": {"kube-a runs Kubernetes 1.26", "kube-a runs Kubernetes 1.31 now"},
 	} {
 		found, _ := facts.Offline(conversation(t, tt.before, "Noted.", tt.after), facts.DefaultConfidence)

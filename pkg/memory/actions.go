@@ -123,10 +123,14 @@ const (
 )
 
 func (a *Action) state() (bits int) {
-	for bit, on := range map[int]bool{stateAnswered: a.Answered, stateFailed: a.Failed, stateHasExit: a.HasExit} {
-		if on {
-			bits |= bit
-		}
+	if a.Answered {
+		bits |= stateAnswered
+	}
+	if a.Failed {
+		bits |= stateFailed
+	}
+	if a.HasExit {
+		bits |= stateHasExit
 	}
 	return bits
 }
@@ -203,11 +207,16 @@ func readActions(ctx context.Context, q querier, tail string, args ...any) (list
 // until the pieces around them have come.
 type work struct {
 	ready   bool // the tables are there
+	wasNew  bool // the action before was not there
 	archive string
 	held    []Record
 	buried  []byteRange           // of pieces of the archive that were forgotten
 	made    func(id string) error // is told of every action; may be nil
+	texts   map[workText]int64    // rows of texts that are there: most paths and directories come again and again
 }
+
+// mostKnownTexts bounds the texts whose rows are remembered.
+const mostKnownTexts = 4096
 
 // enter begins with another archive: places in the one before mean nothing in it.
 func (w *writer) enter(archive string) error {
@@ -278,12 +287,8 @@ func (w *writer) putAction(r Record) error {
 	if err := w.prepareWork(); err != nil {
 		return err
 	}
-	var tombstone bool
-	s, err := w.statement("SELECT EXISTS (SELECT 1 FROM tombstones WHERE id=?)")
+	tombstone, err := w.isBuried(r.ID)
 	if err != nil {
-		return err
-	}
-	if err := s.QueryRowContext(w.ctx, r.ID).Scan(&tombstone); err != nil {
 		return err
 	}
 	if w.work.made != nil {
@@ -295,13 +300,20 @@ func (w *writer) putAction(r Record) error {
 		_, err := w.removeActions("a.id=unhex(?)", r.ID)
 		return err
 	}
-	if s, err = w.statement("SELECT " + actionColumns + fromActions + selectAction); err != nil {
+	if w.work.wasNew { // then this one is new too, most likely, and inserting it tells
+		if w.work.wasNew, err = w.insertAction(r); err != nil || w.work.wasNew {
+			return err
+		}
+	}
+	s, err := w.statement("SELECT " + actionColumns + fromActions + selectAction)
+	if err != nil {
 		return err
 	}
 	var known storedAction
 	switch err := known.scan(s.QueryRowContext(w.ctx, r.ID).Scan); {
 	case errors.Is(err, sql.ErrNoRows):
-		return w.insertAction(r)
+		w.work.wasNew, err = w.insertAction(r)
+		return err
 	case err != nil:
 		return err
 	}
@@ -314,7 +326,8 @@ func (w *writer) putAction(r Record) error {
 		if _, err := w.removeActions("a.id=unhex(?)", r.ID); err != nil {
 			return err
 		}
-		return w.insertAction(r)
+		_, err := w.insertAction(r)
+		return err
 	case known.sum == sumOfAction(r):
 		return nil
 	}
@@ -342,6 +355,7 @@ func (w *writer) updateAction(known storedAction, r Record) error {
 	if err != nil || errors == known.errors || known.errors == 0 {
 		return err
 	}
+	clear(w.work.texts) // some may be gone
 	return removeTexts(w.ctx, w.tx, "SELECT "+strconv.FormatInt(known.errors, 10))
 }
 
@@ -359,36 +373,44 @@ func (w *writer) prepareWork() error {
 
 const insertAction = `INSERT INTO actions (id, source, kind, tool, subject, place, errors, state, exit, span_from, span_to, created_at, ended_at,
 	first_line, last_line, first_byte, end_byte, result_first_line, result_last_line, result_first_byte, result_end_byte, sum)
-	VALUES (unhex(?),?,?,?,?,nullif(?,0),nullif(?,0),?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
+	VALUES (unhex(?),?,?,?,?,nullif(?,0),nullif(?,0),?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO NOTHING`
 
-func (w *writer) insertAction(r Record) error {
+// insertAction stores an action, unless it is there already. Then its texts are
+// too: those of its id are the same, and that of its errors is that of the update
+// which follows.
+func (w *writer) insertAction(r Record) (inserted bool, err error) {
 	r.Category = CategoryWork
 	source, err := w.sourceOf(r)
 	if err != nil {
-		return err
+		return false, err
 	}
 	a := r.Action
 	subject, err := w.textOf(workText{sortOf(a.Kind), a.Subject})
 	if err != nil {
-		return err
+		return false, err
 	}
 	place, err := w.textIfAny(workText{sortPath, a.Place})
 	if err != nil {
-		return err
+		return false, err
 	}
 	errors, err := w.textIfAny(workText{sortError, a.Errors})
 	if err != nil {
-		return err
+		return false, err
 	}
-	_, err = w.exec(insertAction, r.ID, source, a.Kind, a.Tool, subject, place, errors, a.state(), a.Exit, a.SpanFrom, a.SpanTo, r.CreatedAt, a.EndedAt,
+	result, err := w.exec(insertAction, r.ID, source, a.Kind, a.Tool, subject, place, errors, a.state(), a.Exit, a.SpanFrom, a.SpanTo, r.CreatedAt, a.EndedAt,
 		r.FirstLine, r.LastLine, r.FirstByte, r.EndByte, a.ResultFirstLine, a.ResultLastLine, a.ResultFirstByte, a.ResultEndByte, sumOfAction(r))
-	return err
+	if err != nil {
+		return false, err
+	}
+	n, err := result.RowsAffected()
+	return n > 0, err
 }
 
 // removeActions deletes the actions a of sources s that meet a condition, the
 // texts that nobody else has, and the words of those.
 func (w *writer) removeActions(condition string, args ...any) (int, error) {
 	clear(w.sources) // some may be gone
+	clear(w.work.texts)
 	return removeActions(w.ctx, w.tx, condition, args)
 }
 

@@ -203,6 +203,29 @@ func TestActionsAreStoredOnce(t *testing.T) {
 	}
 }
 
+// An action that is there is brought up to date also behind one that is new.
+func TestActionBehindNewOne(t *testing.T) {
+	s, _ := newStore(t)
+	waiting := deed(2, command("make build"))
+	waiting.Action.Answered, waiting.Action.ResultEndByte = false, 0
+	put(t, s, identified(record(0, "the importer"), waiting)...)
+	done := deed(2, failing("make build", "boom"))
+	for range 2 {
+		put(t, s, identified(record(0, "the importer"), deed(1, command("make lint")), done, deed(3, command("make test")))...)
+	}
+	hits := work(t, s, memory.WorkQuery{Error: "boom"})
+	if len(hits) != 1 || hits[0].Action.Subject != "make build" {
+		t.Errorf("%+v", hits)
+	}
+	stats, err := s.Stats(context.Background())
+	if err != nil || stats.Agents[0].Actions["command"] != 3 {
+		t.Errorf("%+v, %v", stats, err)
+	}
+	if said := problemsOf(t, s); said != "" {
+		t.Error(said)
+	}
+}
+
 // With a piece of the log goes what was done in it, and it does not come back.
 // Nothing of it stays in the files.
 func TestForgetActions(t *testing.T) {

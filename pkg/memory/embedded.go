@@ -25,7 +25,8 @@ type embeddedIndex struct {
 	places []place // vectors that pass the filters, if they are listed
 	rows   rowReader
 
-	unsound int // records that were proposed and are not what was stored
+	words   *wordIndex // nil until words are asked for
+	unsound int        // records that were proposed and are not what was stored
 }
 
 func (s *Store) newIndex(ctx context.Context, m embed.Model) (*embeddedIndex, error) {
@@ -134,14 +135,45 @@ func cosinesOf(ctx context.Context, reader *rowReader, q vectorQuery) (map[int64
 	return cosines, err
 }
 
-// Words asks the full-text index.
+// Words asks the index of words.
 func (x *embeddedIndex) Words(ctx context.Context, q Query, m Match, n int) ([]int64, error) {
 	condition, args := x.filter(q)
 	if m.IsEmpty() {
 		return x.keys(ctx, "SELECT r.rowid FROM records r WHERE "+condition+" ORDER BY r.created_at, r.rowid LIMIT ?", append(args, n)...)
 	}
-	return x.keys(ctx, `SELECT r.rowid FROM words JOIN records r ON r.rowid=words.rowid
-		WHERE words MATCH ? AND `+condition+` ORDER BY bm25(words), r.rowid LIMIT ?`, append(append([]any{fullText(m)}, args...), n)...)
+	return x.matching(ctx, m, n, condition, args)
+}
+
+// matching are the best n matches that meet a condition over records r.
+func (x *embeddedIndex) matching(ctx context.Context, m Match, n int, condition string, args []any) ([]int64, error) {
+	if x.store.hasFullText() {
+		return x.keys(ctx, `SELECT r.rowid FROM words JOIN records r ON r.rowid=words.rowid
+			WHERE words MATCH ? AND `+condition+` ORDER BY bm25(words), r.rowid LIMIT ?`, append(append([]any{fullText(m)}, args...), n)...)
+	}
+	words, err := x.wordIndex(ctx)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := words.passed(ctx, m, n, condition, args)
+	if err != nil {
+		return nil, fmt.Errorf("search the words: %w", err)
+	}
+	return keys, nil
+}
+
+// wordIndex reads the index of words once in a question.
+func (x *embeddedIndex) wordIndex(ctx context.Context) (*wordIndex, error) {
+	if !x.store.hasSegments() {
+		return nil, fmt.Errorf("search the words: %w", ErrUnreleased)
+	}
+	if x.words == nil {
+		words, err := newWordIndex(ctx, x.store.reads())
+		if err != nil {
+			return nil, fmt.Errorf("search the words: %w", err)
+		}
+		x.words = words
+	}
+	return x.words, nil
 }
 
 func (x *embeddedIndex) keys(ctx context.Context, query string, args ...any) ([]int64, error) {
@@ -152,9 +184,27 @@ func (x *embeddedIndex) keys(ctx context.Context, query string, args ...any) ([]
 	return keys, nil
 }
 
-// WordScores goes over all matches once, which is what the plus is for: asked
-// for each row by itself SQLite would weigh every word anew each time.
+// WordScores returns what Words has ranked by.
 func (x *embeddedIndex) WordScores(ctx context.Context, m Match, keys []int64) (map[int64]float64, error) {
+	if x.store.hasFullText() {
+		return x.fullTextScores(ctx, m, keys)
+	}
+	words, err := x.wordIndex(ctx)
+	if err != nil {
+		return nil, err
+	}
+	scores, err := words.score(ctx, m)
+	if err != nil {
+		return nil, fmt.Errorf("score the words: %w", err)
+	}
+	return words.scoresOf(scores, keys), nil
+}
+
+// fullTextScores are those of a memory of version 4 and before, whose words are in
+// SQLite's full-text index. It goes over all matches once, which is what the plus
+// is for: asked for each row by itself SQLite would weigh every word anew each
+// time.
+func (x *embeddedIndex) fullTextScores(ctx context.Context, m Match, keys []int64) (map[int64]float64, error) {
 	rows, err := x.store.reads().QueryContext(ctx, "SELECT rowid, -bm25(words) FROM words WHERE words MATCH ? AND +rowid IN "+listed(keySet(keys)), fullText(m))
 	if err != nil {
 		return nil, fmt.Errorf("score the words: %w", classifyError(err))
@@ -199,6 +249,9 @@ func (x *embeddedIndex) Read(ctx context.Context, keys []int64) (list []Found, e
 // Count counts the records that have each term.
 func (x *embeddedIndex) Count(ctx context.Context, terms []string) (Counts, error) {
 	c := Counts{With: make([]int, len(terms))}
+	if !x.store.hasFullText() {
+		return x.countWords(ctx, terms)
+	}
 	if err := x.store.reads().QueryRowContext(ctx, "SELECT count(*) FROM records").Scan(&c.Records); err != nil {
 		return c, fmt.Errorf("count records: %w", classifyError(err))
 	}
@@ -206,6 +259,22 @@ func (x *embeddedIndex) Count(ctx context.Context, terms []string) (Counts, erro
 		if err := x.store.reads().QueryRowContext(ctx, "SELECT count(*) FROM words WHERE words MATCH ?", quoted(term)).Scan(&c.With[i]); err != nil {
 			return c, fmt.Errorf("count the records with a word: %w", classifyError(err))
 		}
+	}
+	return c, nil
+}
+
+func (x *embeddedIndex) countWords(ctx context.Context, terms []string) (Counts, error) {
+	words, err := x.wordIndex(ctx)
+	if err != nil {
+		return Counts{}, err
+	}
+	c := Counts{Records: len(words.records), With: make([]int, len(terms))}
+	for i, term := range terms {
+		p, err := words.postingsOf(ctx, term)
+		if err != nil {
+			return c, fmt.Errorf("count the records with a word: %w", err)
+		}
+		c.With[i] = len(p.at)
 	}
 	return c, nil
 }

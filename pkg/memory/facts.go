@@ -47,7 +47,7 @@ type Fact struct {
 	Kind       string  // preference, background, pattern, project, contact, decision, environment or deadline
 	Confidence float64 // 0 to 1
 	Quote      string  // the words of the source that say so
-	Speaker    string  // who said them: user or assistant
+	Speaker    string  // who said them: user or assistant, or tool_result of what a call proved
 	Topic      string  // what there can be only one of, or ""
 	Value      string
 	Instead    string // what it says is over, or ""
@@ -96,7 +96,10 @@ func (s *Store) PutFacts(ctx context.Context, x Extraction, facts []Fact, supers
 		}
 		_, err = w.exec("INSERT OR REPLACE INTO extractions (runtime, agent, session, at, bytes, modified, last, said, made_by, degraded) VALUES (?,?,?,?,?,?,?,?,?,?)",
 			x.Runtime, x.Agent, x.Session, x.At, x.Bytes, x.Modified, x.Last, x.Said, x.MadeBy, x.Degraded)
-		return err
+		if err != nil {
+			return err
+		}
+		return w.finish()
 	})
 	if err != nil {
 		return PutResult{}, err

@@ -155,6 +155,8 @@ type Withdrawal struct {
 	Categories              []string // of these only; all if empty
 	// Keep are archives whose records stay: other runs stored them.
 	Keep []string
+	// Regardless are categories of which all records go, of those archives too.
+	Regardless []string
 }
 
 // Containing lists the ids of the selected records, also of those of the work,
@@ -220,17 +222,13 @@ func (s *Store) Withdraw(ctx context.Context, w Withdrawal) (taken int, err erro
 
 func (w Withdrawal) filter() (string, []any) {
 	condition, args := "runtime=? AND agent=? AND session=? AND branch<>?", []any{w.Runtime, w.Agent, w.Session, BranchStored}
-	add := func(column, operator string, values []string) {
-		if len(values) == 0 {
-			return
-		}
-		condition += " AND " + column + " " + operator + " (?" + strings.Repeat(",?", len(values)-1) + ")"
-		for _, v := range values {
-			args = append(args, v)
-		}
+	if len(w.Categories) > 0 {
+		condition, args = condition+" AND category IN ("+marks(w.Categories)+")", append(args, anyOf(w.Categories)...)
 	}
-	add("category", "IN", w.Categories)
-	add("archive", "NOT IN", w.Keep)
+	if len(w.Keep) > 0 {
+		condition += " AND (archive NOT IN (" + marks(w.Keep) + ") OR category IN (" + marks(w.Regardless) + "))"
+		args = append(append(args, anyOf(w.Keep)...), anyOf(w.Regardless)...)
+	}
 	return condition, args
 }
 
@@ -283,8 +281,8 @@ func addActionTombstones(ctx context.Context, tx *sql.Tx, selection Selection, t
 // remove deletes records with their words; text, vectors and pending rows go
 // with them.
 func remove(ctx context.Context, tx *sql.Tx, condition string, args []any) (int, error) {
-	if _, err := tx.ExecContext(ctx, "DELETE FROM words WHERE rowid IN (SELECT rowid FROM records WHERE "+condition+")", args...); err != nil {
-		return 0, fmt.Errorf("delete words: %w", err)
+	if err := removeWords(ctx, tx, condition, args...); err != nil {
+		return 0, err
 	}
 	result, err := tx.ExecContext(ctx, "DELETE FROM record_rows WHERE record IN (SELECT rowid FROM records WHERE "+condition+")", args...)
 	if err != nil {

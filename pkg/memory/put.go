@@ -11,8 +11,6 @@ import (
 	"iter"
 	"math"
 	"strconv"
-
-	"github.com/sessctl/sessctl/pkg/embed"
 )
 
 // Record is one piece of a session as memory keeps it.
@@ -45,11 +43,13 @@ type Source struct {
 // RecordID is the identity of a record: the same piece of the same session,
 // cut by the same chunker, has the same id in every run.
 func RecordID(agent, session string, position int, chunker, text string) string {
-	h := sha256.New()
+	b := make([]byte, 0, len(text)+256)
 	for _, part := range []string{agent, session, strconv.Itoa(position), chunker, text} {
-		fmt.Fprintf(h, "%d:%s,", len(part), part)
+		b = append(strconv.AppendInt(b, int64(len(part)), 10), ':')
+		b = append(append(b, part...), ',')
 	}
-	return hex.EncodeToString(h.Sum(nil))[:32]
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])[:32]
 }
 
 // PutResult counts what Put did.
@@ -58,6 +58,9 @@ type PutResult struct {
 	Existing int // there already; text and source were brought up to date
 	Buried   int // not stored: they were forgotten on purpose
 	Repaired int // were damaged, and are stored anew
+	// WordsAnew says that the index of words was damaged and was made anew of the
+	// texts.
+	WordsAnew bool
 }
 
 // Put stores the records of one session in one transaction; an error from the
@@ -73,7 +76,7 @@ func (s *Store) Put(ctx context.Context, source Source, records iter.Seq2[Record
 			return err
 		}
 		defer w.close()
-		for r, err := range records {
+		for r, err := range ahead(records, aheadBy) {
 			if err != nil {
 				return err
 			}
@@ -81,7 +84,7 @@ func (s *Store) Put(ctx context.Context, source Source, records iter.Seq2[Record
 				return fmt.Errorf("store record %s of %s: %w", r.ID, source.Session, err)
 			}
 		}
-		return w.release(math.MaxInt64)
+		return w.finish()
 	})
 	if err != nil {
 		return PutResult{}, err
@@ -106,14 +109,18 @@ func (s Source) complete(r Record) Record {
 // statement that may write several, SQLite makes the full-text index write
 // down what it has gathered, which doubles the work.
 type writer struct {
-	ctx      context.Context
-	tx       *sql.Tx
-	result   *PutResult
-	models   []string // fingerprints of those that are known
-	prepared map[string]*sql.Stmt
-	texts    *textWriter
-	sources  map[Record]int64 // what records have in common, and where it is kept
-	terms    []byte
+	cancelled  func() error
+	ctx        context.Context // without a cancel, which costs every statement a goroutine: each is short
+	tx         *sql.Tx
+	result     *PutResult
+	models     []string // fingerprints of those that are known
+	prepared   map[string]*sql.Stmt
+	texts      *textWriter
+	sources    map[Record]int64 // what records have in common, and where it is kept
+	terms      []byte
+	words      *wordWriter
+	tombstones bool // something was forgotten once
+	wasNew     bool // the record before was not there
 	// keepTexts leaves a record alone that is no piece of a log, and whose text is
 	// another one than is given.
 	keepTexts bool
@@ -126,7 +133,34 @@ func newWriter(ctx context.Context, tx *sql.Tx, result *PutResult) (*writer, err
 		return nil, err
 	}
 	models, err := readStrings(ctx, tx, "SELECT fingerprint FROM models")
-	return &writer{ctx: ctx, tx: tx, result: result, models: models, prepared: map[string]*sql.Stmt{}, texts: texts, sources: map[Record]int64{}}, err
+	if err != nil {
+		return nil, err
+	}
+	var tombstones bool
+	err = tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM tombstones)").Scan(&tombstones)
+	return &writer{tombstones: tombstones, cancelled: ctx.Err, ctx: context.WithoutCancel(ctx), tx: tx, result: result, models: models, prepared: map[string]*sql.Stmt{}, texts: texts, sources: map[Record]int64{}, words: newWordWriter(ctx, tx)}, err
+}
+
+// finish stores what is still held.
+func (w *writer) finish() error {
+	if err := w.release(math.MaxInt64); err != nil {
+		return err
+	}
+	return w.finishWords()
+}
+
+// finishWords stores the words that are still held. Where those of before are
+// damaged it reads all anew: they stand in the texts.
+func (w *writer) finishWords() error {
+	if err := w.words.flush(); err != nil {
+		return err
+	}
+	few, err := lackRecords(w.ctx, w.tx)
+	if err != nil || !few && !w.words.damaged {
+		return err
+	}
+	w.result.WordsAnew = true
+	return readWordsAnew(w.words.ctx, w.tx)
 }
 
 func (w *writer) statement(text string) (*sql.Stmt, error) {
@@ -154,10 +188,16 @@ func (w *writer) close() {
 	}
 }
 
-const selectKnown = `SELECT rowid, EXISTS (SELECT 1 FROM tombstones t WHERE t.id=?1) FROM (SELECT 1) LEFT JOIN records r ON r.id=?1`
+const (
+	selectBuried = "SELECT EXISTS (SELECT 1 FROM tombstones WHERE id=?)"
+	selectKnown  = "SELECT record FROM record_rows WHERE id=?"
+)
 
 // put stores one record. One of the category work may wait for release.
 func (w *writer) put(r Record) error {
+	if err := w.cancelled(); err != nil {
+		return err
+	}
 	if err := w.enter(r.Archive); err != nil {
 		return err
 	}
@@ -165,27 +205,62 @@ func (w *writer) put(r Record) error {
 		w.work.held = append(w.work.held, r)
 		return nil
 	}
-	s, err := w.statement(selectKnown)
+	buried, err := w.isBuried(r.ID)
 	if err != nil {
-		return err
-	}
-	var rowid sql.NullInt64
-	var buried bool
-	if err := s.QueryRowContext(w.ctx, r.ID).Scan(&rowid, &buried); err != nil {
 		return err
 	}
 	if err := w.passed(r, buried); err != nil {
 		return err
 	}
-	switch {
-	case buried:
+	if buried {
 		w.result.Buried++
 		return nil
-	case !rowid.Valid:
-		w.result.Stored++
-		return w.insert(r)
 	}
-	return w.update(rowid.Int64, r)
+	rowid, known := int64(0), false
+	if !w.wasNew { // else this one is new too, most likely, and inserting it tells
+		if rowid, known, err = w.rowOf(r.ID); err != nil {
+			return err
+		}
+	}
+	if !known {
+		if w.wasNew, err = w.insert(r); err != nil {
+			return err
+		}
+		if w.wasNew {
+			w.result.Stored++
+			return nil
+		}
+		if rowid, _, err = w.rowOf(r.ID); err != nil {
+			return err
+		}
+	}
+	return w.update(rowid, r)
+}
+
+// isBuried says whether a record was forgotten. Where nothing ever was, nobody is
+// asked.
+func (w *writer) isBuried(id string) (buried bool, err error) {
+	if !w.tombstones {
+		return false, nil
+	}
+	s, err := w.statement(selectBuried)
+	if err != nil {
+		return false, err
+	}
+	return buried, s.QueryRowContext(w.ctx, id).Scan(&buried)
+}
+
+// rowOf looks for a record.
+func (w *writer) rowOf(id string) (rowid int64, known bool, err error) {
+	s, err := w.statement(selectKnown)
+	if err != nil {
+		return 0, false, err
+	}
+	err = s.QueryRowContext(w.ctx, id).Scan(&rowid)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, false, nil
+	}
+	return rowid, err == nil, err
 }
 
 // update brings a record up to date that is there already. One that is damaged
@@ -197,11 +272,15 @@ func (w *writer) update(rowid int64, r Record) error {
 		return err
 	case !known.sound():
 		w.result.Repaired++
+		if err := w.words.remove(rowid); err != nil {
+			return err
+		}
 		if _, err := remove(w.ctx, w.tx, "rowid=?", []any{rowid}); err != nil {
 			return err
 		}
 		clear(w.sources) // some may be gone
-		return w.insert(r)
+		_, err := w.insert(r)
+		return err
 	}
 	w.result.Existing++
 	if w.keepTexts && r.Position < 0 && known.Text != r.Text {
@@ -227,22 +306,26 @@ func (w *writer) read(rowid int64) (x stored, err error) {
 
 const insertRecord = `
 INSERT INTO record_rows (id, source, importance, created_at, first_line, last_line, first_byte, end_byte, position, sum)
-VALUES (?,?,?,?,?,?,?,?,?,?)`
+VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO NOTHING`
 
-func (w *writer) insert(r Record) error {
+// insert stores a record, unless it is there already.
+func (w *writer) insert(r Record) (inserted bool, err error) {
 	source, err := w.sourceOf(r)
 	if err != nil {
-		return err
+		return false, err
 	}
 	res, err := w.exec(insertRecord, r.ID, source, r.Importance, r.CreatedAt, r.FirstLine, r.LastLine, r.FirstByte, r.EndByte, r.Position, sumOf(r))
 	if err != nil {
-		return err
+		return false, err
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		return false, err
 	}
 	rowid, err := res.LastInsertId()
 	if err != nil {
-		return err
+		return false, err
 	}
-	return w.write(rowid, r)
+	return true, w.write(rowid, r)
 }
 
 // write stores the text of a record, new or cleared, and makes it pending.
@@ -263,9 +346,7 @@ func (w *writer) write(rowid int64, r Record) error {
 
 // writeWords stores the words of a text.
 func (w *writer) writeWords(rowid int64, text string) error {
-	w.terms = embed.AppendTerms(w.terms[:0], text)
-	_, err := w.exec("INSERT INTO words (rowid, terms) VALUES (?, ?)", rowid, string(w.terms))
-	return err
+	return w.words.add(rowid, text)
 }
 
 const (
@@ -326,8 +407,11 @@ func (w *writer) refresh(rowid int64, r, known Record) error {
 
 // rewrite takes another text for a record.
 func (w *writer) rewrite(rowid int64, r Record) error {
+	if err := w.words.remove(rowid); err != nil {
+		return err
+	}
 	for _, statement := range []string{
-		"DELETE FROM texts WHERE record=?", "DELETE FROM words WHERE rowid=?",
+		"DELETE FROM texts WHERE record=?",
 		"DELETE FROM vector_rows WHERE record=?", "DELETE FROM pending WHERE record=?",
 	} {
 		if _, err := w.exec(statement, rowid); err != nil {

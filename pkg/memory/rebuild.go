@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
@@ -49,7 +48,7 @@ func (s *Store) Rebuild(ctx context.Context, b Rebuild, records iter.Seq2[Record
 			return err
 		}
 		w.work.made = made
-		for r, err := range records {
+		for r, err := range ahead(records, aheadBy) {
 			if err != nil {
 				return err
 			}
@@ -63,7 +62,7 @@ func (s *Store) Rebuild(ctx context.Context, b Rebuild, records iter.Seq2[Record
 				return err
 			}
 		}
-		if err := w.release(math.MaxInt64); err != nil {
+		if err := w.finish(); err != nil {
 			return err
 		}
 		return b.finish(ctx, tx, &result)
@@ -161,7 +160,7 @@ func (s *Store) repairWords(ctx context.Context) error {
 		return err
 	})
 	if err == nil && len(wrong) > 0 {
-		err = s.inTransaction(ctx, func(tx *sql.Tx) error { return s.readWordsAnew(ctx, tx) })
+		err = s.inTransaction(ctx, func(tx *sql.Tx) error { return readWordsAnew(ctx, tx) })
 	}
 	if err == nil && len(wrongWork) > 0 {
 		err = s.inTransaction(ctx, func(tx *sql.Tx) error { return readWorkWordsAnew(ctx, tx) })
@@ -169,28 +168,59 @@ func (s *Store) repairWords(ctx context.Context) error {
 	return err
 }
 
-// readWordsAnew makes the full-text index of records again.
-func (s *Store) readWordsAnew(ctx context.Context, tx *sql.Tx) error {
-	if _, err := tx.ExecContext(ctx, "INSERT INTO words (words) VALUES ('delete-all')"); err != nil {
-		return fmt.Errorf("read the words anew: %w", err)
-	}
-	w, err := newWriter(ctx, tx, &PutResult{})
-	if err != nil {
-		return err
-	}
-	defer w.close()
-	for after := int64(0); ; {
-		list, rows, err := s.readAfter(ctx, tx, after)
-		if err != nil || len(list) == 0 {
-			return err
+// readWordsAnew makes the index of words again, of the texts.
+func readWordsAnew(ctx context.Context, tx *sql.Tx) error {
+	for _, table := range []string{"word_pages", "word_index", "word_segments", "word_gone"} {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM "+table); err != nil {
+			return fmt.Errorf("read the words anew: %w", err)
 		}
-		for i, x := range list {
-			if err := w.writeWords(rows[i], x.Text); err != nil {
+	}
+	w := newWordWriter(ctx, tx)
+	for after := int64(0); ; {
+		list, err := textsAfter(ctx, tx, after)
+		if err != nil {
+			return fmt.Errorf("read the words anew: %w", err)
+		}
+		if len(list) == 0 {
+			break
+		}
+		for _, x := range list {
+			if err := w.add(x.record, x.text); err != nil {
 				return fmt.Errorf("read the words anew: %w", err)
 			}
 		}
-		after = rows[len(rows)-1]
+		after = list[len(list)-1].record
 	}
+	if err := w.flush(); err != nil {
+		return fmt.Errorf("read the words anew: %w", err)
+	}
+	if w.damaged {
+		return fmt.Errorf("read the words anew: %w", ErrDamagedWords)
+	}
+	return nil
+}
+
+// recordText is a text and the record it is of.
+type recordText struct {
+	record int64
+	text   string
+}
+
+// textsAfter returns up to summedPage texts of the records after one.
+func textsAfter(ctx context.Context, q querier, after int64) (list []recordText, err error) {
+	rows, err := q.QueryContext(ctx, "SELECT r.record, t.text FROM record_rows r JOIN texts t ON t.record=r.record WHERE r.record>? ORDER BY r.record LIMIT ?", after, summedPage)
+	if err != nil {
+		return nil, classifyError(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var x recordText
+		if err := rows.Scan(&x.record, (*keptText)(&x.text)); err != nil {
+			return nil, classifyError(err)
+		}
+		list = append(list, x)
+	}
+	return list, classifyError(rows.Err())
 }
 
 // readWorkWordsAnew makes the full-text index of the texts of actions again.

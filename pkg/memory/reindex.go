@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -234,25 +235,23 @@ func (s *Store) EmbedPending(ctx context.Context, e embed.Embedder, m embed.Mode
 	if err != nil {
 		return 0, fmt.Errorf("count pending records: %w", err)
 	}
-	total, done, after := open, 0, int64(0)
-	for done < total {
-		texts, err := s.pendingAfter(ctx, m, agent, page{after, pageOf(m)})
+	total, done := open, 0
+	pages := s.embeddedPages(ctx, e, m, agent)
+	if pageOf(m) == embedPage { // else the time is the server's, and what it has made is stored before it is asked again
+		pages = ahead(pages, pagesAhead)
+	}
+	for p, err := range pages {
+		if err == nil {
+			err = s.PutVectors(ctx, m, agent, p.vectors, p.failures)
+		}
 		if err != nil {
 			return total - done + refused, err
 		}
-		if len(texts) == 0 {
-			break
-		}
-		after = texts[len(texts)-1].row
-		made, down, err := s.embedPage(ctx, e, m, agent, texts)
-		if err != nil {
-			return total - done + refused, err
-		}
-		done += made
+		done += p.made
 		if progress != nil {
 			progress(int64(done), int64(total))
 		}
-		if down {
+		if p.down || done >= total {
 			break
 		}
 	}
@@ -260,32 +259,57 @@ func (s *Store) EmbedPending(ctx context.Context, e embed.Embedder, m embed.Mode
 	return open + refused, err
 }
 
-// embedPage embeds one page and stores what came back. It reports how many
-// records are done, and whether the embedder cannot serve at all.
-func (s *Store) embedPage(ctx context.Context, e embed.Embedder, m embed.Model, agent string, page []PendingText) (made int, down bool, err error) {
+// embeddedPage is what an embedder made of a page of records.
+type embeddedPage struct {
+	vectors  []Vector
+	failures []Failure
+	made     int  // records that are done
+	down     bool // the embedder cannot serve at all
+}
+
+// embeddedPages embeds the records of an agent that are pending, page by page. It
+// ends with a page of which the embedder was out of service.
+func (s *Store) embeddedPages(ctx context.Context, e embed.Embedder, m embed.Model, agent string) iter.Seq2[embeddedPage, error] {
+	return func(yield func(embeddedPage, error) bool) {
+		for after := int64(0); ; {
+			texts, err := s.pendingAfter(ctx, m, agent, page{after, pageOf(m)})
+			if err != nil {
+				yield(embeddedPage{}, err)
+				return
+			}
+			if len(texts) == 0 {
+				return
+			}
+			after = texts[len(texts)-1].row
+			p, err := embedTexts(ctx, e, m, texts)
+			if !yield(p, err) || err != nil || p.down {
+				return
+			}
+		}
+	}
+}
+
+// embedTexts embeds one page.
+func embedTexts(ctx context.Context, e embed.Embedder, m embed.Model, page []PendingText) (p embeddedPage, err error) {
 	texts := make([]string, len(page))
 	for i, p := range page {
 		texts[i] = p.Text
 	}
-	var vectors []Vector
-	var failures []Failure
 	for r := range embed.Batches(ctx, e, texts, embed.BatchOptions{Dim: m.Dim}) {
 		switch {
 		case r.Err == nil:
-			vectors = append(vectors, Vector{ID: page[r.Index].ID, Values: r.Vector})
+			p.vectors = append(p.vectors, Vector{ID: page[r.Index].ID, Values: r.Vector})
 		case errors.Is(r.Err, embed.ErrUnavailable):
-			down = true // not the text's fault: it is not counted against it
+			p.down = true // not the text's fault: it is not counted against it
 		case errors.Is(r.Err, embed.ErrNoVector):
-			failures = append(failures, Failure{ID: page[r.Index].ID, Reason: r.Err.Error(), Nothing: true})
-			made++
+			p.failures = append(p.failures, Failure{ID: page[r.Index].ID, Reason: r.Err.Error(), Nothing: true})
+			p.made++
 		default:
-			failures = append(failures, Failure{ID: page[r.Index].ID, Reason: r.Err.Error()})
+			p.failures = append(p.failures, Failure{ID: page[r.Index].ID, Reason: r.Err.Error()})
 		}
 	}
-	if err := ctx.Err(); err != nil {
-		return 0, down, err
-	}
-	return made + len(vectors), down, s.PutVectors(ctx, m, agent, vectors, failures)
+	p.made += len(p.vectors)
+	return p, ctx.Err()
 }
 
 // PendingText is a record that has no vector yet.

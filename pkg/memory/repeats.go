@@ -90,19 +90,25 @@ func (s *Store) nearWords(ctx context.Context, w OwnWords, words []string) (list
 	}
 	condition, args := q.filter()
 	rows := map[int64]bool{}
-	for from := 0; from < len(words); from += nearWindow {
-		match := matchAny(strings.Join(words[from:min(from+nearWindow, len(words))], " "))
-		if match.IsEmpty() {
-			continue
+	err = s.asOfNow(ctx, func(view *Store) error {
+		x := &embeddedIndex{store: view}
+		for from := 0; from < len(words); from += nearWindow {
+			match := matchAny(strings.Join(words[from:min(from+nearWindow, len(words))], " "))
+			if match.IsEmpty() {
+				continue
+			}
+			found, err := x.matching(ctx, match, nearRecords, "r.branch<>? AND "+condition, append([]any{BranchStored}, args...))
+			if err != nil {
+				return err
+			}
+			for _, row := range found {
+				rows[row] = true
+			}
 		}
-		found, err := readRows(ctx, s.db, `r.rowid IN (SELECT r.rowid FROM words JOIN records r ON r.rowid=words.rowid
-			WHERE words MATCH ? AND r.branch<>? AND `+condition+" ORDER BY bm25(words), r.rowid LIMIT ?)", append(append([]any{fullText(match), BranchStored}, args...), nearRecords)...)
-		if err != nil {
-			return nil, err
-		}
-		for _, row := range found {
-			rows[row] = true
-		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	if len(rows) == 0 {
 		return nil, nil

@@ -202,7 +202,7 @@ func quantize(unit []float32, numbers []int8) (peakAt int, scale, peak float32) 
 	clear(numbers)
 	sum := 0.0
 	for i, x := range unit {
-		if i == peakAt || second == 0 {
+		if i == peakAt || second == 0 || x == 0 { // most are 0
 			continue
 		}
 		n := math.Round(float64(x) / second * largestNumber)
@@ -238,10 +238,11 @@ func encodeRows(vectors []Vector, dim int) (rows []byte, places []row, err error
 	if dim > maxDim {
 		return nil, nil, fmt.Errorf("vectors of %d components are too long, at most %d", dim, maxDim)
 	}
-	numbers := make([]int8, dim)
+	numbers, unit := make([]int8, dim), make([]float32, 0, dim)
 	for _, v := range vectors {
 		start := len(rows)
-		rows = appendRow(rows, toUnit(v.Values), numbers)
+		unit = appendUnit(unit[:0], v.Values)
+		rows = appendRow(rows, unit, numbers)
 		places = append(places, row{int64(start / slotBytes), crc32.Checksum(rows[start:], castagnoli())})
 	}
 	return rows, places, nil

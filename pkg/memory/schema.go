@@ -80,27 +80,23 @@ func checkVersion(ctx context.Context, q querier) (version int, err error) {
 // schemaVersion is the user_version of the database; a newer one is refused.
 // Whoever changes the schema of a released version raises it and writes the
 // way from the old one to the new.
-const schemaVersion = 4
+const schemaVersion = 6
 
 // applicationID marks the file as ours ("sess").
 const applicationID = 0x73657373
 
 // markVersion are the statements that mark a database as one of this version.
-const markVersion = "PRAGMA user_version = 4; PRAGMA application_id = 1936028531;"
+const markVersion = "PRAGMA user_version = 6; PRAGMA application_id = 1936028531;"
 
 // pageSize in bytes is that of a new database: each table and index has a page
 // at least, and most have one that is nearly empty (docs/decisions.md D27).
 const pageSize = 4096
 
 // Texts are kept apart from what is filtered by, so that a filter does not
-// have to step over them. Terms are the words of the text as the built-in
-// embedder sees them: stemmed, identifiers whole and in parts, pairs of CJK
-// characters; they are split at spaces only. The index has no copy of them, or
-// of the text. It gathers 8 MB of terms before it writes: a third faster than
-// its own 1 MB.
-const schema = recordTables + `
-CREATE VIRTUAL TABLE words USING fts5 (terms, content='', contentless_delete=1, tokenize="ascii tokenchars '_-./\:@'");
-INSERT INTO words (words, rank) VALUES ('hashsize', 8388608);
+// have to step over them. The words of wordTables are those of the text as the
+// built-in embedder sees them: stemmed, identifiers whole and in parts, pairs of
+// CJK characters.
+const schema = recordTables + wordTables + `
 CREATE TABLE models (
   fingerprint TEXT    PRIMARY KEY,
   name        TEXT    NOT NULL, -- embed.Model.String

@@ -24,6 +24,10 @@ var (
 	// ErrNewerSchema is returned when the database was written by a newer
 	// sessctl. Nothing of it is touched. What to do: use that sessctl.
 	ErrNewerSchema = errors.New("memory was written by a newer sessctl")
+	// ErrUnreleased is returned when a question is put to a memory whose words a
+	// version of sessctl has written that was never released. What to do: any
+	// command that changes the memory reads the words of its texts anew.
+	ErrUnreleased = errors.New("the words of this memory were written by a development version of sessctl")
 	// ErrCorrupt is returned when the database is damaged or is not ours. What
 	// to do: move the directory away; the archives still have everything, and
 	// memory can be rebuilt from them.
@@ -261,6 +265,9 @@ func inTransaction(ctx context.Context, b beginner, f func(*sql.Tx) error) error
 	}
 	if err := f(tx); err != nil {
 		_ = tx.Rollback() // the error says more
+		if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil {
+			return ctx.Err() // which ended it
+		}
 		return classifyError(err)
 	}
 	if err := tx.Commit(); err != nil {

@@ -7,17 +7,23 @@ import (
 	"fmt"
 
 	"github.com/sessctl/sessctl/pkg/durable"
+	"modernc.org/sqlite"
+	sqlitelib "modernc.org/sqlite/lib"
 )
 
 // Versions of the database: version 1 had no checksums; version 2 kept vectors
 // as float32, texts as they are, and with every record where it comes from;
 // version 3 named model and agent with every vector, had no dictionary, and knew
-// nothing of what was done in a session.
+// nothing of what was done in a session; version 4 had its words in SQLite's
+// full-text index; version 5, which was never released, in segments without
+// checksums.
 const (
 	checksumVersion = 2
 	packedVersion   = 3
 	numberedVersion = 4
 	workVersion     = 4
+	fullTextVersion = 4 // and before
+	segmentVersion  = 6
 )
 
 // Upgrade is what was done to a memory of an earlier version when it was
@@ -47,6 +53,13 @@ func (s *Store) hasPackedRows() bool { return s.schema >= packedVersion }
 
 // hasNumberedFiles says whether vectors name their files by a number.
 func (s *Store) hasNumberedFiles() bool { return s.schema >= numberedVersion }
+
+// hasSegments says whether words are kept in segments.
+func (s *Store) hasSegments() bool { return s.schema >= segmentVersion }
+
+// hasFullText says whether words are in SQLite's full-text index. Those of version
+// 5 are neither, and nobody reads them.
+func (s *Store) hasFullText() bool { return s.schema <= fullTextVersion }
 
 // rowCount is the column of files that has the number of rows.
 func (s *Store) rowCount() string {
@@ -101,7 +114,48 @@ func (s *Store) roomToUpgrade(size int64) error {
 }
 
 // upgradeIn does what is to be done to the database.
-func (s *Store) upgradeIn(ctx context.Context, tx *sql.Tx, done *Upgrade) (err error) {
+func (s *Store) upgradeIn(ctx context.Context, tx *sql.Tx, done *Upgrade) error {
+	if s.schema < workVersion {
+		if err := s.upgradeOld(ctx, tx, done); err != nil {
+			return err
+		}
+	}
+	if err := s.moveWords(ctx, tx); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO state (name, value) VALUES ('"+roomDue+"', '');"+markVersion)
+	return err
+}
+
+// moveWords reads the words of all texts into segments, in place of what they were
+// in.
+func (s *Store) moveWords(ctx context.Context, tx *sql.Tx) error {
+	drop := "DROP TABLE words"
+	if !s.hasFullText() {
+		drop = "DROP TABLE word_segments; DROP TABLE word_pages; DROP TABLE word_index; DROP TABLE word_gone"
+	}
+	if _, err := tx.ExecContext(ctx, drop); err != nil {
+		return fmt.Errorf("move the words: %w", damagedIndex(err))
+	}
+	if _, err := tx.ExecContext(ctx, wordTables); err != nil {
+		return fmt.Errorf("move the words: %w", err)
+	}
+	return readWordsAnew(ctx, tx)
+}
+
+// damagedIndex marks the error by which SQLite says that it cannot open a
+// full-text index to drop it: to SQLite that is no damage.
+func damagedIndex(err error) error {
+	var e *sqlite.Error
+	if err = classifyError(err); errors.As(err, &e) && e.Code()&0xFF == sqlitelib.SQLITE_ERROR {
+		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return err
+}
+
+// upgradeOld brings a database of version 3 and before to version 4, but for its
+// mark.
+func (s *Store) upgradeOld(ctx context.Context, tx *sql.Tx, done *Upgrade) (err error) {
 	if s.schema < checksumVersion {
 		if _, err := tx.ExecContext(ctx, stateTable+"ALTER TABLE records ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;"); err != nil {
 			return err
@@ -136,17 +190,17 @@ func (s *Store) upgradeIn(ctx context.Context, tx *sql.Tx, done *Upgrade) (err e
 	if _, err = tx.ExecContext(ctx, dropOld); err != nil {
 		return err
 	}
-	return markUpgraded(ctx, tx)
+	return noteWorkDue(ctx, tx)
 }
 
 // workDue is the row of state that says that there are sessions of which nobody
 // has looked what was done in them.
 const workDue = "work"
 
-// markUpgraded makes a database one of this version. What was done in the
-// sessions that it knows stands in their archives: a rebuild finds it.
-func markUpgraded(ctx context.Context, tx *sql.Tx) error {
-	_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO state (name, value) SELECT '"+workDue+"', '' WHERE EXISTS (SELECT 1 FROM sources WHERE archive<>'');"+markVersion)
+// noteWorkDue notes that what was done in the sessions that are known stands in
+// their archives: a rebuild finds it.
+func noteWorkDue(ctx context.Context, tx *sql.Tx) error {
+	_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO state (name, value) SELECT '"+workDue+"', '' WHERE EXISTS (SELECT 1 FROM sources WHERE archive<>'')")
 	return err
 }
 
@@ -166,7 +220,7 @@ func (s *Store) upgradePacked(ctx context.Context, tx *sql.Tx) error {
 	if _, err := tx.ExecContext(ctx, "DROP TABLE old_texts"); err != nil {
 		return err
 	}
-	return markUpgraded(ctx, tx)
+	return noteWorkDue(ctx, tx)
 }
 
 // numberFiles gives vector files their numbers, and names them by those. A record

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
@@ -149,7 +150,7 @@ func TestUpgradedTablesAreTheNewOnes(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer db.Close()
-		rows, err := db.Query("SELECT coalesce(sql, name) FROM sqlite_schema WHERE name NOT LIKE 'words%' ORDER BY type, name")
+		rows, err := db.Query("SELECT coalesce(sql, name) FROM sqlite_schema ORDER BY type, name")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -216,6 +217,25 @@ func TestUpgradeOfDamage(t *testing.T) {
 	}
 }
 
+// A full-text index that SQLite cannot even drop is damage like any other: the
+// memory is set aside and made again from the archives.
+func TestUpgradeOfDamagedWords(t *testing.T) {
+	ctx := context.Background()
+	s, dir := newStore(t)
+	put(t, s, record(0, "the heron is codenamed xylograph"))
+	if err := errors.Join(s.ToVersion4(ctx), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	alter(t, dir, "DELETE FROM words_config")
+	if _, err := memory.Open(ctx, dir, memory.Options{}); !errors.Is(err, memory.ErrCorrupt) {
+		t.Errorf("opened: %v", err)
+	}
+	moved, problems, err := memory.SetAsideDamaged(ctx, nil, dir, time.Now())
+	if err != nil || moved == "" || len(problems) == 0 {
+		t.Errorf("%q, %v, %v", moved, problems, err)
+	}
+}
+
 // toVersion3 makes of a memory one of version 3: model and agent stood with
 // every vector.
 const toVersion3 = `
@@ -234,9 +254,12 @@ CREATE UNIQUE INDEX vectors_by_record ON vectors (record, model);
 PRAGMA user_version=3;
 `
 
-// A memory of version 3 answers as it is, and the same after it was brought up to
-// date: the same records, vectors and scores.
-func TestUpgradeOfVersion3(t *testing.T) {
+// A memory of version 3 or 4 answers as it is, and the same after it was brought
+// up to date: the same records, vectors and scores.
+func TestUpgradeOfVersion3(t *testing.T) { upgradeOf(t, 3) }
+func TestUpgradeOfVersion4(t *testing.T) { upgradeOf(t, 4) }
+
+func upgradeOf(t *testing.T, version int) {
 	ctx := context.Background()
 	s, dir := newStore(t)
 	var records []memory.Record
@@ -255,10 +278,12 @@ func TestUpgradeOfVersion3(t *testing.T) {
 		return all
 	}
 	want, all := ask(s), exported(t, s)
-	if err := s.Close(); err != nil {
+	if err := errors.Join(s.ToVersion4(ctx), s.Close()); err != nil {
 		t.Fatal(err)
 	}
-	alter(t, dir, toVersion3)
+	if version == 3 {
+		alter(t, dir, toVersion3)
+	}
 	old, err := memory.Open(ctx, dir, memory.Options{ReadOnly: true})
 	if err != nil {
 		t.Fatal(err)
@@ -273,7 +298,7 @@ func TestUpgradeOfVersion3(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = open(t, dir)
-	if u := s.Upgraded(); u.From != 3 {
+	if u := s.Upgraded(); u.From != version {
 		t.Errorf("%+v", u)
 	}
 	if said := problemsOf(t, s); said != "" {
@@ -281,6 +306,50 @@ func TestUpgradeOfVersion3(t *testing.T) {
 	}
 	if d := cmp.Diff(want, ask(s)) + cmp.Diff(all, exported(t, s)); d != "" {
 		t.Errorf("up to date: %s", d)
+	}
+}
+
+// Words of version 5, which was never released, are not read: a question is
+// refused, everything else is there, and the first command that changes the memory
+// reads the words of its texts anew.
+func TestUpgradeOfVersion5(t *testing.T) {
+	ctx := context.Background()
+	b, m := builtin(t)
+	s, dir := newStore(t)
+	put(t, s, record(0, "the heron is codenamed xylograph"), record(1, "bread and salt"))
+	put(t, s, record(1, "bread and wine"))
+	embedAll(t, s, "a")
+	query := memory.Query{Text: "codenamed xylograph"}
+	want, whole := recall(t, s, query), exported(t, s)
+	if err := errors.Join(s.ToVersion5(ctx), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	old, err := memory.Open(ctx, dir, memory.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer old.Close()
+	if _, err := old.Recall(ctx, query, b, m); !errors.Is(err, memory.ErrUnreleased) || errors.Is(err, memory.ErrCorrupt) {
+		t.Errorf("asked: %v", err)
+	}
+	if said := problemsOf(t, old); said != "" || old.IsCurrent() {
+		t.Error(said)
+	}
+	if moved, problems, err := memory.SetAsideDamaged(ctx, nil, dir, time.Now()); err != nil || moved != "" {
+		t.Errorf("%q, %v, %v", moved, problems, err)
+	}
+	if d := cmp.Diff(whole, exported(t, old)); d != "" {
+		t.Error(d)
+	}
+	s = open(t, dir)
+	if u := s.Upgraded(); u.From != 5 {
+		t.Errorf("%+v", u)
+	}
+	if said := problemsOf(t, s); said != "" {
+		t.Error(said)
+	}
+	if d := cmp.Diff(want, recall(t, s, query)) + cmp.Diff(whole, exported(t, s)); d != "" {
+		t.Error(d)
 	}
 }
 

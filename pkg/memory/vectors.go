@@ -261,8 +261,12 @@ func (f *vectorFile) append(ctx context.Context, tx *sql.Tx, vectors []Vector) e
 		return fmt.Errorf("name vectors: %w", err)
 	}
 	defer n.close()
+	short := context.WithoutCancel(ctx) // a cancel costs every statement a goroutine
 	for i, v := range vectors {
-		if err := n.name(ctx, v.ID, row{f.slots + places[i].slot, places[i].crc}); err != nil {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := n.name(short, v.ID, row{f.slots + places[i].slot, places[i].crc}); err != nil {
 			return fmt.Errorf("name vectors: %w", err)
 		}
 	}
@@ -280,8 +284,8 @@ type row struct {
 // prepared once: there are many rows.
 type namer struct {
 	file         *vectorFile
-	record       *sql.Stmt
-	insert, done *sql.Stmt
+	named, ended *sql.Stmt // of a record by its id
+	insert, done *sql.Stmt // by its row
 }
 
 func (f *vectorFile) newNamer(ctx context.Context, tx *sql.Tx) (*namer, error) {
@@ -290,9 +294,10 @@ func (f *vectorFile) newNamer(ctx context.Context, tx *sql.Tx) (*namer, error) {
 	}
 	n := &namer{file: f}
 	for text, statement := range map[string]**sql.Stmt{
-		"SELECT rowid FROM records WHERE id=? AND agent=?":                                 &n.record,
-		"INSERT OR REPLACE INTO vector_rows (file, slot, record, crc) VALUES (?, ?, ?, ?)": &n.insert,
-		"DELETE FROM pending WHERE model=? AND agent=? AND record=?":                       &n.done,
+		"INSERT OR REPLACE INTO vector_rows (file, slot, record, crc) SELECT ?, ?, rowid, ? FROM records WHERE id=? AND agent=?": &n.named,
+		"DELETE FROM pending WHERE model=? AND agent=? AND record=(SELECT record FROM record_rows WHERE id=?)":                   &n.ended,
+		"INSERT OR REPLACE INTO vector_rows (file, slot, record, crc) VALUES (?, ?, ?, ?)":                                       &n.insert,
+		"DELETE FROM pending WHERE model=? AND agent=? AND record=?":                                                             &n.done,
 	} {
 		s, err := tx.PrepareContext(ctx, text)
 		if err != nil {
@@ -305,7 +310,7 @@ func (f *vectorFile) newNamer(ctx context.Context, tx *sql.Tx) (*namer, error) {
 }
 
 func (n *namer) close() {
-	for _, s := range []*sql.Stmt{n.record, n.insert, n.done} {
+	for _, s := range []*sql.Stmt{n.named, n.ended, n.insert, n.done} {
 		if s != nil {
 			_ = s.Close() // the transaction decides
 		}
@@ -316,15 +321,15 @@ func (n *namer) close() {
 // before loses its name; a record that is gone, or is another agent's, gets
 // none.
 func (n *namer) name(ctx context.Context, id string, at row) error {
-	var record int64
-	err := n.record.QueryRowContext(ctx, id, n.file.agent).Scan(&record)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
+	result, err := n.named.ExecContext(ctx, n.file.number, at.slot, int32(at.crc), id, n.file.agent)
 	if err != nil {
 		return err
 	}
-	return n.give(ctx, record, at)
+	if named, err := result.RowsAffected(); err != nil || named == 0 {
+		return err
+	}
+	_, err = n.ended.ExecContext(ctx, n.file.fingerprint, n.file.agent, id)
+	return err
 }
 
 // give notes that a row belongs to a record.
@@ -337,11 +342,13 @@ func (n *namer) give(ctx context.Context, record int64, at row) error {
 }
 
 // toUnit returns the vector scaled to unit length.
-func toUnit(v []float32) []float32 {
+func toUnit(v []float32) []float32 { return appendUnit(make([]float32, 0, len(v)), v) }
+
+// appendUnit appends the vector scaled to unit length.
+func appendUnit(unit, v []float32) []float32 {
 	scale := 1 / norm(v)
-	unit := make([]float32, len(v))
-	for i, x := range v {
-		unit[i] = float32(float64(x) * scale)
+	for _, x := range v {
+		unit = append(unit, float32(float64(x)*scale))
 	}
 	return unit
 }

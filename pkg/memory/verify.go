@@ -55,7 +55,8 @@ func (s *Store) Verify(ctx context.Context) (problems []Problem, err error) {
 	return s.verifyOwnWords(ctx)
 }
 
-// vocabulary is a view of the full-text index: a row a term.
+// vocabulary is a view of the full-text index of a memory of version 4 and
+// before: a row a term.
 const vocabulary = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab('main', 'words', 'row')"
 
 // workVocabulary is the same of the words of actions. It may be made before they
@@ -64,10 +65,14 @@ const workVocabulary = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.work_vocabulary 
 
 // atOneMoment runs f on a connection that sees the database as it is now.
 func (s *Store) atOneMoment(ctx context.Context, f func(c *sql.Conn) error) error {
-	statements := []string{vocabulary, workVocabulary, "BEGIN"}
-	if s.readOnly { // a view of its own is no change of the database
-		statements = []string{"PRAGMA query_only=0", vocabulary, workVocabulary, "PRAGMA query_only=1", "BEGIN"}
+	statements := []string{workVocabulary}
+	if s.hasFullText() {
+		statements = append(statements, vocabulary)
 	}
+	if s.readOnly { // a view of its own is no change of the database
+		statements = append(append([]string{"PRAGMA query_only=0"}, statements...), "PRAGMA query_only=1")
+	}
+	statements = append(statements, "BEGIN")
 	return s.connected(ctx, statements, f)
 }
 
@@ -94,6 +99,13 @@ func (s *Store) asOfNow(ctx context.Context, f func(view *Store) error) error {
 	return s.connected(ctx, []string{"BEGIN"}, func(c *sql.Conn) error {
 		view := *s
 		view.moment = c
+		if s.schema < schemaVersion { // another process may have brought it up to date
+			version, err := checkVersion(ctx, c)
+			if err != nil {
+				return err
+			}
+			view.schema = version
+		}
 		return f(&view)
 	})
 }
@@ -161,10 +173,18 @@ func (s *Store) stillNamed(ctx context.Context, f *vectorFile, lost []place) (na
 // counts are figures that are zero in a sound database.
 const counts = `
 SELECT 'records without a text' AS what, (SELECT count(*) FROM records) - (SELECT count(*) FROM texts) AS n
-UNION ALL SELECT 'records without words', (SELECT count(*) FROM records) - (SELECT count(*) FROM words_docsize)
 UNION ALL SELECT 'records with neither a vector nor a pending row of ' || name, (SELECT count(*) FROM records)
   - (SELECT count(*) FROM vectors WHERE model=fingerprint) - (SELECT count(*) FROM pending WHERE model=fingerprint) FROM models
 UNION ALL SELECT 'vectors that are in no file', (SELECT count(*) FROM vectors v WHERE NOT EXISTS (SELECT 1 FROM files f WHERE f.model=v.model AND f.agent=v.agent AND v.slot<f.slots))`
+
+// wordCounts is the same of the words of a memory of version 4 and before; those
+// of a later one are looked at with the texts.
+func (s *Store) wordCounts() string {
+	if !s.hasFullText() {
+		return ""
+	}
+	return " UNION ALL SELECT 'records without words', (SELECT count(*) FROM records) - (SELECT count(*) FROM words_docsize)"
+}
 
 // verifyDatabase asks SQLite, and then counts.
 func (s *Store) verifyDatabase(ctx context.Context, c *sql.Conn) (problems []Problem, err error) {
@@ -181,16 +201,20 @@ func (s *Store) verifyDatabase(ctx context.Context, c *sql.Conn) (problems []Pro
 	if err := ctx.Err(); err != nil || len(problems) > 0 {
 		return problems, err
 	}
-	wrong, err := readStrings(ctx, c, "SELECT abs(n) || ' ' || what FROM ("+counts+") WHERE n<>0")
+	wrong, err := readStrings(ctx, c, "SELECT abs(n) || ' ' || what FROM ("+counts+s.wordCounts()+") WHERE n<>0")
 	for _, message := range wrong {
 		problems = append(problems, Problem{path, message})
 	}
 	return problems, err
 }
 
-// verifyWords checks that the full-text index has the words of the texts and no
-// others, each as often: both are summed up, because neither fits into memory.
+// verifyWords checks that the index of words has the words of the texts and no
+// others, each as often, and of the records that have them: both are summed up,
+// because neither fits into memory.
 func (s *Store) verifyWords(ctx context.Context, c *sql.Conn) ([]Problem, error) {
+	if s.schema > fullTextVersion && !s.hasSegments() {
+		return nil, nil // the upgrade reads them anew
+	}
 	want, terms := newWordSum(), []byte(nil)
 	for after := int64(0); ; {
 		list, rows, err := s.readAfter(ctx, c, after)
@@ -200,42 +224,74 @@ func (s *Store) verifyWords(ctx context.Context, c *sql.Conn) ([]Problem, error)
 		if len(list) == 0 {
 			break
 		}
-		for _, x := range list {
+		for i, x := range list {
 			terms = embed.AppendTerms(terms[:0], x.Text)
-			want.addTerms(terms)
+			want.addRecord(rows[i], terms)
 		}
 		after = rows[len(rows)-1]
 	}
-	have, err := want.ofIndex(ctx, c, "vocabulary")
-	if err != nil || have == want.wordCount {
+	have, err := s.haveWords(ctx, c, want)
+	said := ""
+	if errors.Is(err, ErrCorrupt) {
+		said = " (" + err.Error() + ")"
+	} else if err != nil || have == want.wordCount {
 		return nil, err
 	}
-	return []Problem{{filepath.Join(s.dir, "memory.db"), "the words are not those of the texts; sessctl memory reindex --from-archives reads them anew"}}, nil
+	return []Problem{{filepath.Join(s.dir, "memory.db"), "the words are not those of the texts" + said + "; sessctl memory reindex --from-archives reads them anew"}}, nil
+}
+
+// haveWords sums up what the index of words has.
+func (s *Store) haveWords(ctx context.Context, c *sql.Conn, want *wordSum) (have wordCount, err error) {
+	if !s.hasSegments() {
+		have, err = want.ofIndex(ctx, c, "vocabulary")
+		have.postings = want.postings // it does not say which records have a word
+		return have, err
+	}
+	have = want.wordCount // postings say all of it
+	have.postings, err = want.ofSegments(ctx, c)
+	return have, err
 }
 
 // wordSum sums up which words stand in how many records, and how often.
 type wordSum struct {
 	wordCount
-	seed maphash.Seed
-	seen map[uint64]bool // words of the text that is read
+	seed   maphash.Seed
+	inText map[uint64]uint32 // the words of the text that is read, and how often
 }
 
 // wordCount is what a wordSum sums up.
-type wordCount struct{ records, times uint64 }
+type wordCount struct {
+	records, times uint64
+	postings       uint64 // which record has which word, and how often
+}
 
-func newWordSum() *wordSum { return &wordSum{seed: maphash.MakeSeed(), seen: map[uint64]bool{}} }
+func newWordSum() *wordSum { return &wordSum{seed: maphash.MakeSeed(), inText: map[uint64]uint32{}} }
 
 // addTerms counts the words of a text.
 func (w *wordSum) addTerms(terms []byte) {
-	clear(w.seen)
+	clear(w.inText)
 	for term := range bytes.FieldsSeq(terms) {
-		hash := maphash.Bytes(w.seed, term)
-		if !w.seen[hash] {
-			w.seen[hash] = true
-			w.records += hash
-		}
-		w.times += hash
+		w.inText[maphash.Bytes(w.seed, term)]++
 	}
+	for hash, times := range w.inText {
+		w.records += hash
+		w.times += hash * uint64(times)
+	}
+}
+
+// addRecord counts the words of a record, and how many it has.
+func (w *wordSum) addRecord(record int64, terms []byte) {
+	w.addTerms(terms)
+	words := uint32(0)
+	for hash, times := range w.inText {
+		w.postings += w.posting(hash, posting{record, times})
+		words += times
+	}
+	w.postings += w.posting(maphash.Bytes(w.seed, nil), posting{record, words})
+}
+
+func (w *wordSum) posting(term uint64, p posting) uint64 {
+	return maphash.Comparable(w.seed, [3]uint64{term, uint64(p.record), uint64(p.times)})
 }
 
 // ofIndex sums up what a full-text index has, by its vocabulary.

@@ -95,7 +95,10 @@ func (s *Store) wipeDatabase(ctx context.Context, c *sql.Conn) error {
 		return err
 	}
 	defer c.ExecContext(context.WithoutCancel(ctx), "PRAGMA temp_store_directory=''")
-	statements := []string{"INSERT INTO words (words) VALUES ('optimize')"}
+	if err := inTransaction(ctx, c, func(tx *sql.Tx) error { return mergeAllWords(ctx, tx) }); err != nil {
+		return err
+	}
+	var statements []string
 	has, err := hasActions(ctx, c)
 	if err != nil {
 		return err

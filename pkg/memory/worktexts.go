@@ -39,6 +39,24 @@ func (t workText) sum() int64 { return sumOfBytes(appendTexts(nil, t.sort, t.bod
 
 // textOf returns the row of a text, which is made if there is none.
 func (w *writer) textOf(t workText) (row int64, err error) {
+	if row, ok := w.work.texts[t]; ok {
+		return row, nil
+	}
+	if row, err = w.findText(t); err != nil {
+		return 0, err
+	}
+	if w.work.texts == nil {
+		w.work.texts = map[workText]int64{}
+	}
+	if len(w.work.texts) >= mostKnownTexts {
+		clear(w.work.texts)
+	}
+	w.work.texts[t] = row
+	return row, nil
+}
+
+// findText looks a text up, and makes a row if there is none.
+func (w *writer) findText(t workText) (row int64, err error) {
 	s, err := w.statement("SELECT text, body FROM work_texts WHERE sum=? AND sort=?")
 	if err != nil {
 		return 0, err

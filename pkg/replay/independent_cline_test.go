@@ -44,3 +44,54 @@ func clineContext(log []byte) (all []heard) {
 	}
 	return all
 }
+
+var (
+	taskTag    = regexp.MustCompile(`(?s)^<(?:task|feedback|user_message)>\n(.*)\n</`)
+	taskResult = regexp.MustCompile(`^\[[a-z_]+.*\] Result:$`)
+)
+
+// taskContext is what an array of messages of an editor's task says.
+func taskContext(log []byte) (all []heard) {
+	var messages []thing
+	if json.Unmarshal(log, &messages) != nil {
+		return nil
+	}
+	for _, m := range messages {
+		if m["type"] == "reasoning" {
+			continue
+		}
+		said, given, around := heard{Role: str(m["role"])}, []any{}, []any{}
+		if m["isSummary"] == true {
+			said.Role, all = "summary", nil
+		}
+		texts, results := []any{str(m["content"])}, false
+		for _, b := range list(m["content"]) {
+			block := obj(b)
+			text := str(block["text"])
+			inside := taskTag.FindStringSubmatch(text)
+			switch {
+			case block["type"] == "tool_use":
+				said.Calls = append(said.Calls, str(block["name"])+"/"+str(block["id"]))
+			case block["type"] == "tool_result":
+				all = append(all, heard{Role: "tool", Text: written([]any{str(block["content"])}, nil), Answers: str(block["tool_use_id"])})
+			case len(text) > 20 && text[:21] == "<environment_details>":
+				around = append(around, text)
+			case taskResult.MatchString(text):
+				results = true
+			case inside != nil && said.Role == "user":
+				texts = append(texts, inside[1])
+			case results:
+				given = append(given, text)
+			default:
+				texts = append(texts, text)
+			}
+		}
+		said.Text = written(texts, nil)
+		for _, h := range []heard{{Role: "user", Text: written(given, nil)}, said, {Role: "user", Text: written(around, nil)}} {
+			if h.says() {
+				all = append(all, h)
+			}
+		}
+	}
+	return all
+}

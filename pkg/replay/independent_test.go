@@ -57,7 +57,7 @@ func readersOf() map[session.Format]reader {
 		session.FormatAnnabelle: annabelleContext, session.FormatMacStats: macStatsContext,
 		session.FormatCodex: codexContext, session.FormatCodexBare: codexContext,
 		session.FormatGemini: geminiContext, session.FormatGeminiJSON: geminiContext, session.FormatClaude: claudeContext,
-		session.FormatOpenCode: openCodeContext, session.FormatOMP: piContext, session.FormatCopilot: copilotContext, session.FormatHermes: hermesContext, session.FormatQwen: qwenContext, session.FormatCline: clineContext,
+		session.FormatOpenCode: openCodeContext, session.FormatOMP: piContext, session.FormatCopilot: copilotContext, session.FormatHermes: hermesContext, session.FormatQwen: qwenContext, session.FormatCline: clineContext, session.FormatClineTask: taskContext,
 	}
 }
 
@@ -67,7 +67,7 @@ func storesOf() map[session.Format]replay.Scanner {
 		session.FormatAnnabelle: annabelle.Open("", annabelle.Options{}), session.FormatMacStats: macstats.Open("", macstats.Options{}),
 		session.FormatCodex: codex.Open(""), session.FormatCodexBare: codex.Open(""),
 		session.FormatGemini: gemini.Open(""), session.FormatGeminiJSON: gemini.Open(""), session.FormatClaude: claude.Open(""),
-		session.FormatOpenCode: opencode.Open(session.RuntimeOpenCode, ""), session.FormatOMP: omp.Open(""), session.FormatCopilot: copilot.Open(""), session.FormatHermes: hermes.Open(""), session.FormatQwen: qwen.Open(""), session.FormatCline: cline.Open(""),
+		session.FormatOpenCode: opencode.Open(session.RuntimeOpenCode, ""), session.FormatOMP: omp.Open(""), session.FormatCopilot: copilot.Open(""), session.FormatHermes: hermes.Open(""), session.FormatQwen: qwen.Open(""), session.FormatCline: cline.Open(""), session.FormatClineTask: cline.OpenTasks(""),
 	}
 }
 

@@ -63,6 +63,28 @@ func clip(s string) string {
 	return string(runes[:clipRunes]) + " …"
 }
 
+// textPart is a part of a sentence. An option of a command is one of its own: a
+// line is not broken after its hyphens.
+type textPart struct {
+	Text   string
+	Option bool
+}
+
+// wordsOf are the parts of a sentence that may name commands, clipped.
+func wordsOf(sentence string) (parts []textPart) {
+	for i, word := range strings.Split(clip(sentence), " ") {
+		if i > 0 {
+			word = " " + word
+		}
+		if option := strings.TrimPrefix(word, " "); strings.HasPrefix(option, "-") && option != "-" {
+			parts = append(parts, textPart{word[:len(word)-len(option)], false}, textPart{option, true})
+			continue
+		}
+		parts = append(parts, textPart{word, false})
+	}
+	return parts
+}
+
 // reportView is a document with what is drawn of it.
 type reportView struct {
 	Document
@@ -234,6 +256,7 @@ func reportFuncs(location *time.Location) template.FuncMap {
 		"symbol":   symbolOf,
 		"plural":   pluralText,
 		"clip":     clip,
+		"words":    wordsOf,
 		"outcome":  outcomeClass,
 		"rows":     func(rows []Share, most int64) shareRows { return shareRows{rows, most} },
 		"sessions": func(rows []Session, most int64) sessionRows { return sessionRows{rows, most} },

@@ -177,6 +177,10 @@ func stays(s Session) string {
 	switch {
 	case s.Kind == session.KindDatabase || s.Kind == session.KindStored:
 		return "it lies in a database of its runtime"
+	case s.Kind == session.KindPrompts:
+		return "it is part of a file that its runtime goes on with"
+	case s.Adapter.Capabilities().ReadOnly:
+		return "nothing of its runtime is ever changed"
 	case closed(s.Kind):
 		return ""
 	case s.State == session.StateUnsupported:

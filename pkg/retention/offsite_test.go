@@ -212,6 +212,29 @@ func TestLocalKeepPurge(t *testing.T) {
 	}
 }
 
+// A copy that was whole when the plan was made and is gone when it is executed keeps
+// the file in the trash.
+func TestLocalKeepPurgeLooksAgain(t *testing.T) {
+	const day = 24 * time.Hour
+	h := newOffSiteHome(t)
+	e := h.put("s", 5, 31*day)
+	h.recorded(e, true)
+	h.prune(func(p *retention.Prune) { p.Grace = 7 * day })
+	h.now = h.now.Add(8 * day)
+	p := h.rules()
+	plan, err := p.Plan(t.Context())
+	if err != nil || len(plan.Purge) != 1 || !plan.Purge[0].Goes {
+		t.Fatalf("%+v: %v", plan.Purge, err)
+	}
+	h.whole[e.ID] = false // while the user was asked
+	if err := p.Execute(t.Context(), plan); err == nil {
+		t.Error("a copy that is gone is not told")
+	}
+	if _, err := os.Stat(plan.Purge[0].Item.To); err != nil {
+		t.Errorf("the last copy was removed: %v", err)
+	}
+}
+
 // The file in the trash is not removed because of a copy of it that was fetched and
 // is kept, or because of a log, which its runtime removes when it likes.
 func TestLocalKeepPurgeLeansOnTheStorage(t *testing.T) {

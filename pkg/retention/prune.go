@@ -19,6 +19,10 @@ import (
 // format.
 var ErrNotRemembered = errors.New("memory does not have it")
 
+// ErrForgotten is returned by a Prune's Remembered when some of what an archive says
+// was in memory and was forgotten on purpose.
+var ErrForgotten = errors.New("memory has forgotten it")
+
 // Prune deletes old archives whose bytes are somewhere else too. Every field
 // but LocalKeep, OffSite, Force, Logs, Leaving, Needed and Remembered is required.
 type Prune struct {
@@ -337,6 +341,9 @@ func (p *Prune) lastCopy(ctx context.Context, e archive.Entry) (otherCopy, error
 	if errors.Is(err, ErrNotRemembered) {
 		return otherCopy{reason: "the only copy, and memory does not have what it says"}, nil
 	}
+	if errors.Is(err, ErrForgotten) {
+		return otherCopy{reason: "the only copy: memory was told to forget some of what it says"}, nil
+	}
 	if err != nil || !all {
 		return otherCopy{reason: "the only copy, and memory does not have all that it says"}, ctx.Err()
 	}
@@ -477,12 +484,29 @@ func (p *Prune) Execute(ctx context.Context, plan *PrunePlan) error {
 		if !purge.Goes {
 			continue
 		}
+		if err := p.lookAgain(ctx, purge); err != nil {
+			return fmt.Errorf("empty the trash: %w", err)
+		}
 		line := purge.Item.line(ActionPurge, p.Now().UTC(), purge.Entry.ID)
 		if err := errors.Join(p.Audit.Append(line), p.Trash.Remove(purge.Item)); err != nil {
 			return fmt.Errorf("empty the trash: %w", err)
 		}
 	}
 	return nil
+}
+
+// lookAgain looks once more at the copy on object storage because of which a file
+// leaves the trash: whoever agreed to the plan may have taken hours, and that copy is
+// the last one.
+func (p *Prune) lookAgain(ctx context.Context, purge PurgePlan) error {
+	if purge.Item.Kind != kindFile {
+		return nil
+	}
+	still, err := p.still(ctx, nil, p.places(nil), purge)
+	if err == nil && !still {
+		err = fmt.Errorf("archive %s: its copy on object storage was whole when the plan was made, and does not count any more: the file stays in the trash", purge.Entry.ID)
+	}
+	return err
 }
 
 // The kinds of what goes, in the trash and in the audit log.

@@ -27,8 +27,8 @@ type anchorSet struct {
 	four  [1 << filterBits / 64]uint64
 	// starts are the anchors by these two or four bytes.
 	starts map[uint32][]anchor
-	// dotted is for two dots with six bytes between them, the only thing that
-	// tokens of Discord's bots have in common.
+	// dotted is for what tokens of Discord's bots have in common: two dots, and how
+	// many bytes of which kinds stand beside and between them.
 	dotted uint64
 }
 
@@ -112,10 +112,36 @@ func (s *anchorSet) at(text []byte, i int) (bits uint64) {
 	if i+4 <= len(text) {
 		bits |= s.startingAt(text, i, binary.LittleEndian.Uint32(text[i:])|fold)
 	}
-	if text[i] == '.' && i+7 < len(text) && text[i+7] == '.' {
+	if text[i] == '.' && isDotted(text, i) {
 		bits |= s.dotted
 	}
 	return bits
+}
+
+// The parts of a token of Discord's bots: the last bytes of the first part, the
+// part between the dots, and the first bytes of the last.
+const (
+	dottedBefore  = 22
+	dottedBetween = 6
+	dottedAfter   = 27
+)
+
+// isDotted reports whether a dot may be the first of a token of Discord's bots:
+// lines of source code have thousands of two dots that are as far apart, and the
+// expression would go over every text that has them.
+func isDotted(text []byte, dot int) bool {
+	second := dot + 1 + dottedBetween
+	if dot < dottedBefore || second+dottedAfter >= len(text) || text[second] != '.' {
+		return false
+	}
+	for _, part := range [...][]byte{text[dot+1 : second], text[dot-dottedBefore : dot], text[second+1 : second+1+dottedAfter]} {
+		for _, c := range part {
+			if !isWord(c) && c != '-' {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // foldedLetters are the characters above ASCII that are letters of an anchor in

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 // assignment is a way in which a value is given to a name. A search of a whole
@@ -17,6 +18,9 @@ type assignment struct {
 	// begins returns where a name with an anchor at a place begins, not before
 	// from; -1 if there is none.
 	begins func(text string, at, from int) int
+	// may reports whether a value may be given to the name that begins at a place:
+	// most names are followed by something else. The expression decides.
+	may func(text string, begin int) bool
 }
 
 // newAssigned are the ways in which a value is given to a name like "password":
@@ -29,17 +33,18 @@ func newAssigned() []assignment {
 		key   = `secret(?:[_-]?key)?|token|(?:api|access|private|signing|encryption|master)[_-]?key`
 		value = `(\\+"[^"\\]+\\+"|\\+'[^'\\]+\\+'|"[^"]+"|'[^']+'|(?:[^\s"'&;,\\]|\\[^"'\\nrt])+)`
 	)
-	way := func(before, expression string, begins func(string, int, int) int) assignment {
+	way := func(before, expression string, begins func(string, int, int) int, may func(string, int) bool) assignment {
 		return assignment{
 			pattern: regexp.MustCompile(`^(?i:` + expression + `)`),
 			whole:   sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(before + `(?i:` + expression + `)`) }),
 			begins:  begins,
+			may:     may,
 		}
 	}
 	return []assignment{
-		way(``, `([A-Za-z0-9_-]*(`+pass+`|pwd|`+key+`)\\*["']?)( {0,2}(?:=>|:=|={1,3}|[:：＝]) {0,4}(?:\r?\n|\\n)?)`+value, nameBegins),
-		way(``, `(--[a-z-]*(`+pass+`|`+key+`))( +)`+value, optionBegins),
-		way(`\b`, `((`+pass+`|secret|token|api key|access key))( (?:is|was|ist|lautet)(?: now)?:? )`+value, wordOf),
+		way(``, `([A-Za-z0-9_-]*(`+pass+`|pwd|`+key+`)\\*["']?)( {0,2}(?:=>|:=|={1,3}|[:：＝]) {0,4}(?:\r?\n|\\n)?)`+value, nameBegins, mayBeAssigned),
+		way(``, `(--[a-z-]*(`+pass+`|`+key+`))( +)`+value, optionBegins, mayBeOption),
+		way(`\b`, `((`+pass+`|secret|token|api key|access key))( (?:is|was|ist|lautet)(?: now)?:? )`+value, wordOf, mayBeTold),
 	}
 }
 
@@ -74,21 +79,89 @@ func wordOf(text string, at, _ int) int {
 	return at
 }
 
+// mayBeAssigned: behind the whole name, its quote and blanks stands a sign. What is
+// not ASCII may be a letter of a name, or a sign.
+func mayBeAssigned(text string, begin int) bool {
+	end := begin
+	for end < len(text) && (isWord(text[end]) || text[end] == '-') {
+		end++
+	}
+	if end < len(text) && text[end] >= utf8.RuneSelf {
+		return true
+	}
+	if !endsName(text[begin:end]) {
+		return false
+	}
+	for end < len(text) && text[end] == '\\' {
+		end++
+	}
+	if end < len(text) && (text[end] == '"' || text[end] == '\'') {
+		end++
+	}
+	for blanks := 0; blanks < 2 && end < len(text) && text[end] == ' '; blanks++ {
+		end++
+	}
+	return end < len(text) && (text[end] == ':' || text[end] == '=' || text[end] >= utf8.RuneSelf)
+}
+
+// mayBeOption: behind the whole name stands a blank.
+func mayBeOption(text string, begin int) bool {
+	end := begin
+	for end < len(text) && (isOptionByte(text[end]) || text[end] == '_') {
+		end++
+	}
+	return end < len(text) && (text[end] >= utf8.RuneSelf || text[end] == ' ' && endsName(text[begin:end]))
+}
+
+// mayBeTold: behind the word stands a blank, and then "is", "was", "ist", "lautet",
+// or the "key" of "api key".
+func mayBeTold(text string, begin int) bool {
+	end := begin
+	for end < len(text) && isOptionByte(text[end]) && text[end] != '-' {
+		end++
+	}
+	switch {
+	case end < len(text) && text[end] >= utf8.RuneSelf:
+		return true
+	case end+1 >= len(text) || text[end] != ' ':
+		return false
+	}
+	switch text[end+1] | 0x20 {
+	case 'i', 'w', 'l', 'k':
+		return true
+	}
+	return false
+}
+
+// endsName reports whether a name ends as one of those that newAssigned looks for,
+// as far as they are of ASCII.
+func endsName(name string) bool {
+	for _, end := range [...]string{"token", "key", "secret", "password", "passwd", "pwd", "passwort", "passphrase", "passcode", "kennwort"} {
+		if at := len(name) - len(end); at >= 0 && beginsWith([]byte(name[at:]), end) {
+			return true
+		}
+	}
+	return false
+}
+
 // searchAssigned redacts the values that are given to names, and counts them.
 func (k *knowledge) searchAssigned(text string) (string, int) {
-	found := 0
+	found, places := 0, k.names.places([]byte(text))
 	for _, a := range k.assigned {
-		clean, n := a.replace(text, k)
-		text, found = clean, found+n
+		clean, n := a.replace(text, places, k)
+		if n > 0 {
+			text, found, places = clean, found+n, k.names.places([]byte(clean))
+		}
 	}
 	return text, found
 }
 
-// replace redacts what is assigned in this way, and counts it.
-func (a assignment) replace(text string, k *knowledge) (string, int) {
+// replace redacts what is assigned in this way, and counts it. The anchors of
+// names stand at places.
+func (a assignment) replace(text string, places []int, k *knowledge) (string, int) {
 	var clean strings.Builder
 	found, done := 0, 0 // how many bytes of text are in clean
-	for _, m := range a.matches(text, k) {
+	for _, m := range a.matches(text, places) {
 		value := k.redactValue(submatches(text, m))
 		if value == text[m[0]:m[1]] {
 			continue
@@ -105,12 +178,12 @@ func (a assignment) replace(text string, k *knowledge) (string, int) {
 }
 
 // matches are the places of what whole finds, in the form of the package regexp.
-func (a assignment) matches(text string, k *knowledge) (all [][]int) {
+func (a assignment) matches(text string, places []int) (all [][]int) {
 	if hasFolded([]byte(text)) {
 		return a.whole().FindAllStringSubmatchIndex(text, -1)
 	}
 	from, tried := 0, -1
-	for _, at := range k.names.places([]byte(text)) {
+	for _, at := range places {
 		if at < from {
 			continue
 		}
@@ -119,6 +192,9 @@ func (a assignment) matches(text string, k *knowledge) (all [][]int) {
 			continue // of all anchors in a name the last decides, and the expression tries each
 		}
 		tried = begin
+		if !a.may(text, begin) {
+			continue
+		}
 		m := a.pattern.FindStringSubmatchIndex(text[begin:])
 		if m == nil {
 			continue

@@ -62,6 +62,8 @@ type Traits struct {
 	// Indexed says that an index of the runtime names the sessions which go on.
 	// A log that it does not name is a [KindOrphan].
 	Indexed bool
+	// ReadOnly says that nothing of the runtime is ever changed, deleted or put back.
+	ReadOnly bool
 	// Outputs says that a [KindOutput] is the output of a tool, as text, which
 	// [ReadOutput] reads.
 	Outputs bool
@@ -99,6 +101,7 @@ type Capabilities struct {
 	Adviser  Adviser        // the runtime's own command
 	Source   LogSource      // the log of a session that is no file
 	Counter  MessageCounter // how many messages it has
+	Context  ContextScanner // what its runtime sends; nil: its log tells
 	Family   Family         // the files that belong to it
 	Parent   Parent         // which agent has started another
 	Attacher Attacher       // where the files lie that [Traits].Attached lists
@@ -126,6 +129,7 @@ type Capabilities struct {
 	Shrinker  Shrinker
 	Depositor Depositor
 	Parts     PartMeasurer
+	Deleted   DeletedLister // what the runtime's own delete has left
 
 	// What concerns the store as a whole.
 	Locks     LockLister
@@ -147,7 +151,7 @@ type Capabilities struct {
 // lies in a runtime's database is not rotated or shortened, whatever its store
 // does with files, and neither is a log that was closed.
 func (c Capabilities) StrategiesOf(ref Ref) []Strategy {
-	stored := ref.Kind == KindStored || ref.Kind == KindDatabase
+	stored := !ref.Kind.InFile() || ref.Kind == KindDatabase
 	switch {
 	case stored && c.Annotator != nil:
 		return []Strategy{StrategyAnnotate}
@@ -160,7 +164,7 @@ func (c Capabilities) StrategiesOf(ref Ref) []Strategy {
 // SourceOf returns the [LogSource] that writes out the log of a session; nil
 // for a log that is a file. A store may have both.
 func (c Capabilities) SourceOf(ref Ref) LogSource {
-	if ref.Kind != KindStored {
+	if ref.Kind.InFile() {
 		return nil
 	}
 	return c.Source
@@ -179,6 +183,23 @@ func CapabilitiesOf(store Store) Capabilities {
 type Attacher interface {
 	// Attachment is where the file of a hash lies, or belongs.
 	Attachment(hash string) Ref
+	// Unnamed lists those that no log of the store names. It reads the logs, if
+	// there are such files at all, and changes nothing.
+	Unnamed(ctx context.Context) (UnnamedFiles, error)
+}
+
+// UnnamedFiles are files that no log of a store names any more.
+type UnnamedFiles struct {
+	Dir   string
+	Files []UnnamedFile
+	// Command is the runtime's own that removes them.
+	Command string
+}
+
+// UnnamedFile is one of them.
+type UnnamedFile struct {
+	Hash  string // SHA-256 in hex
+	Bytes int64
 }
 
 // Disposer is a store whose rotated logs are this tool's to remove once they
@@ -215,6 +236,17 @@ type DatabasePart struct {
 	Database string // path
 	Name     string // for people
 	Bytes    int64
+	// Rows is how many rows it is, and Bytes what they say, for a part that is no
+	// kind of tables; else 0.
+	Rows int
+}
+
+// ContextScanner is a store whose sessions have a part of their context beside their
+// log: a compaction that is a file of its own.
+type ContextScanner interface {
+	// ScanContext reads a session as [Store].Scan does, but what the runtime sends
+	// of it.
+	ScanContext(ctx context.Context, ref Ref, log io.Reader, o ScanOptions, emit func(*Message) error) (Scan, error)
 }
 
 // LockLister is a store whose runtime keeps lock files.

@@ -1,7 +1,11 @@
 package session
 
 import (
+	"bufio"
 	"bytes"
+	"context"
+	"errors"
+	"io"
 	"path"
 	"regexp"
 	"strings"
@@ -31,6 +35,9 @@ func Detect(filePath string, head []byte) Format {
 		return f
 	}
 	d := detector{path: filePath}
+	if f := d.array(head); f != "" {
+		return f
+	}
 	if f := d.document(head); f != "" {
 		return f
 	}
@@ -104,6 +111,26 @@ func (d *detector) document(head []byte) Format {
 	return ""
 }
 
+// array recognises a file that is one JSON array of messages.
+func (d *detector) array(head []byte) Format {
+	inside, isArray := bytes.CutPrefix(trimBlank(head), []byte("["))
+	if !isArray {
+		return ""
+	}
+	var lines LineScan
+	var found Format
+	first := func(r *jsonl.Record) (bool, error) {
+		if s, whole := d.sketch(r.Raw); whole && s.has(hasContent|hasRole) {
+			found = FormatClineTask
+		}
+		return false, errFirstOfArray
+	}
+	_ = lines.RunArray(context.Background(), bufio.NewReader(io.MultiReader(strings.NewReader("["), bytes.NewReader(inside))), nil, first)
+	return found
+}
+
+var errFirstOfArray = errors.New("the first element of an array")
+
 // cutDocument reports whether head is the beginning of one JSON object: a
 // full head whose first line is not a whole record.
 func (d *detector) cutDocument(head []byte) bool {
@@ -164,14 +191,20 @@ func (d *detector) openedBy(s sketch) Format {
 		return FormatOpenCode
 	case copilotTypes[s.kind] && s.has(hasStringID|hasTimestamp|hasParentID):
 		return FormatCopilot
+	case s.kind == "cline.left":
+		return FormatCline
 	case s.kind == "hermes.session":
 		return FormatHermes
+	case s.kind == "goose.session":
+		return FormatGoose
 	case s.kind == "header" && s.has(hasChatID):
 		return FormatAnnabelle
 	case s.has(hasRecordType | hasSchemaVersion | hasSeq):
 		return FormatAgent
 	case codexTypes[s.kind] && s.has(hasPayload):
 		return FormatCodex
+	case s.has(hasDisplay|hasTimestamp|hasProject) && !s.has(hasType):
+		return FormatClaudeHistory
 	case s.has(hasTraceSchema):
 		return FormatTrajectory
 	case s.has(hasSessionID | hasProjectHash), s.has(hasSessionID | hasStartTime | hasLastUpdated):
@@ -224,6 +257,9 @@ func (d *detector) fragment() Format {
 func (d *detector) generic() Format {
 	user, assistant := false, false
 	for _, s := range d.records {
+		if s.has(hasRole|hasMessageContent) && !s.has(hasUUID) && !s.has(hasStringID) && !s.has(hasParentID) {
+			return FormatCursor
+		}
 		user = user || s.has(hasContent) && s.role == "user"
 		assistant = assistant || s.has(hasContent) && s.role == "assistant"
 	}
@@ -298,6 +334,9 @@ const (
 	hasProvenance
 	hasMessageParts
 	hasSnakeUpdatedAt
+	hasDisplay
+	hasMessageContent
+	hasProject
 )
 
 func (s *sketch) has(keys uint64) bool { return s.keys&keys == keys }
@@ -311,7 +350,7 @@ var plainKeys = map[string]uint64{
 	"session_id": hasSnakeSessionID, "sequence_number": hasSequenceNumber, "uuid": hasUUID,
 	"leafUuid": hasLeafUUID, "messages": hasMessages, "session": hasSession, "items": hasItems,
 	"pid": hasPID, "createdAt": hasCreatedAt, "updatedAt": hasUpdatedAt, "pad": hasPad, "provenance": hasProvenance,
-	"updated_at": hasSnakeUpdatedAt,
+	"updated_at": hasSnakeUpdatedAt, "display": hasDisplay, "project": hasProject,
 }
 
 // sketch draws one JSON object. whole is false if text is anything else or
@@ -369,6 +408,9 @@ func (s *sketch) object(c *jsonl.Cursor, message bool) {
 		session = session || string(c.Key()) == "sessionId"
 		if message && string(c.Key()) == "role" {
 			s.keys |= hasMessageRole
+		}
+		if message && string(c.Key()) == "content" {
+			s.keys |= hasMessageContent
 		}
 		if message && string(c.Key()) == "parts" {
 			s.keys |= hasMessageParts

@@ -42,6 +42,7 @@ func ReadDocumentHead(head []byte) DocumentHead {
 // documentSplitter finds the messages of a document, byte by byte.
 type documentSplitter struct {
 	depth            int
+	base             int // the depth around the whole
 	inString, escape bool
 	text             []byte // of a string at depth 1
 	key              string // whose value comes next, at depth 1
@@ -107,7 +108,7 @@ func (p *documentSplitter) shut(b byte) (ends bool) {
 	if p.depth--; p.depth < 2 {
 		p.messages = false
 	}
-	p.closed = p.closed || p.depth <= 0
+	p.closed = p.closed || p.depth <= p.base
 	return ends
 }
 
@@ -136,8 +137,17 @@ func (p *documentSplitter) inText(b byte) {
 // those in the file. An element that decode does not know, and one that is no
 // object, counts as a bad line. Memory grows by the longest message.
 func (s *LineScan) RunDocument(ctx context.Context, r *bufio.Reader, emit func(*Message) error, decode func(r *jsonl.Record) (known bool, err error)) error {
+	return s.runDocument(ctx, r, emit, &documentReader{lines: s, decode: decode})
+}
+
+// RunArray is [LineScan.RunDocument] for a log that is one JSON array of messages.
+func (s *LineScan) RunArray(ctx context.Context, r *bufio.Reader, emit func(*Message) error, decode func(r *jsonl.Record) (known bool, err error)) error {
+	const inside = 1 // as if the array were the member "messages" of an object
+	return s.runDocument(ctx, r, emit, &documentReader{lines: s, decode: decode, split: documentSplitter{depth: inside, base: inside, key: "messages"}})
+}
+
+func (s *LineScan) runDocument(ctx context.Context, r *bufio.Reader, emit func(*Message) error, w *documentReader) error {
 	s.emit = emit
-	w := &documentReader{lines: s, decode: decode}
 	for {
 		b, err := r.ReadByte()
 		if errors.Is(err, io.EOF) {

@@ -2,6 +2,10 @@ package session
 
 import (
 	"fmt"
+	"io"
+	"slices"
+
+	"github.com/sessctl/sessctl/pkg/jsonl"
 )
 
 // Lineage is the tree of a log from which lines are taken out: every record that
@@ -35,6 +39,12 @@ func (l *Lineage) Add(id, parent string) error {
 	return nil
 }
 
+// Find is the record of an id.
+func (l *Lineage) Find(id string) (record int, found bool) {
+	at, found := l.index[id]
+	return int(at), found
+}
+
 // Len is how many records were added.
 func (l *Lineage) Len() int { return len(l.ids) }
 
@@ -62,4 +72,67 @@ func (l *Lineage) Parent(record int, goes func(record int) bool) (id string, mov
 		return "", moved
 	}
 	return l.ids[at], moved
+}
+
+// maxChanged is the longest line, in bytes, in which something is changed.
+const maxChanged = 256 << 20
+
+// WriteChanged writes one line of a log in which edits are made; every other byte of
+// it stays. change gets the line and its members. It returns an error that wraps
+// [ErrUnsupported] for a line that is no object, and for one longer than 256 MiB.
+func WriteChanged(w io.Writer, line *io.SectionReader, change func(raw []byte, top []jsonl.Member) []jsonl.Edit) error {
+	if line.Size() > maxChanged {
+		return fmt.Errorf("%w: it is longer than %d bytes", ErrUnsupported, maxChanged)
+	}
+	raw, err := io.ReadAll(line)
+	if err != nil {
+		return fmt.Errorf("read the log: %w", err)
+	}
+	top, err := jsonl.Members(raw, 0, len(raw))
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnsupported, err)
+	}
+	edits := change(raw, top)
+	slices.SortFunc(edits, func(a, b jsonl.Edit) int { return a.From - b.From })
+	_, err = w.Write(jsonl.AppendEdited(nil, raw, edits))
+	return err
+}
+
+// HangOn is the edit by which a record hangs on another one, whose id stands under
+// key; "" is none.
+func HangOn(top []jsonl.Member, key, id string) (edits []jsonl.Edit) {
+	value := "null"
+	if id != "" {
+		value = string(jsonl.AppendQuoted(nil, id))
+	}
+	for _, m := range top {
+		if m.Key == key {
+			edits = append(edits, jsonl.Edit{From: m.From, To: m.To, Value: value})
+		}
+	}
+	return edits
+}
+
+// leastTrimmed is how much of a log must go for a trim to be worth it: a tenth.
+const leastTrimmed = 10
+
+// WorthTrimming returns an error that wraps [ErrNothingToTrim], and names the command
+// of the runtime that may help, if a trim leaves more than nine tenths of a log.
+func WorthTrimming(before, after int64, program, command string) error {
+	if before-after >= before/leastTrimmed {
+		return nil
+	}
+	return fmt.Errorf("%w: %s needs %d of its %d bytes to go on (%s first)", ErrNothingToTrim, program, after, before, command)
+}
+
+// dueBytes is the size from which a log is trimmed in a run over all sessions.
+const dueBytes = 4 << 20
+
+// DueToTrim reports whether a log is to be trimmed: it is large, or somebody asked
+// for it. reason says why it is not, for people.
+func DueToTrim(q DueQuestion) (due bool, reason string) {
+	if q.Asked || q.Requested || q.Ref.Bytes >= dueBytes {
+		return true, ""
+	}
+	return false, fmt.Sprintf("its log has %d bytes, due from %d", q.Ref.Bytes, dueBytes)
 }

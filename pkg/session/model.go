@@ -36,6 +36,10 @@ const (
 	RuntimeCopilot   = "copilot"
 	RuntimeQwen      = "qwen"
 	RuntimeCline     = "cline"
+
+	RuntimeClineTasks = "clinetasks"
+	RuntimeGoose      = "goose"
+	RuntimeCursor     = "cursor"
 )
 
 // State says whether a session may be changed now.
@@ -65,17 +69,35 @@ const (
 	KindOutput     Kind = "output"     // a tool's output that was too long for its session's log
 	KindDatabase   Kind = "database"   // sessions live in a database of the runtime
 	KindStored     Kind = "stored"     // one session in such a database; its path names it and is no file
+	// KindPrompts is what a person typed in a session whose log is gone, as its
+	// runtime has noted it elsewhere; its path names it and is no file.
+	KindPrompts Kind = "prompts"
 )
 
 // Closed reports whether a log of this kind is one that nobody continues any
 // more: it is read, archived and remembered, never changed.
 func (k Kind) Closed() bool {
 	switch k {
-	case KindReset, KindDeleted, KindBackup, KindCheckpoint:
+	case KindReset, KindDeleted, KindBackup, KindCheckpoint, KindPrompts:
 		return true
 	}
 	return false
 }
+
+// InFile reports whether a session of this kind is a file of its own: its path can
+// be opened.
+func (k Kind) InFile() bool { return k != KindStored && k != KindPrompts }
+
+// promptsEnd ends the id of the prompts of a session whose log is gone: they are
+// not the session, and are remembered and archived apart from it.
+const promptsEnd = ".prompts"
+
+// PromptsID is the id of the prompts that are left of a session.
+func PromptsID(id string) string { return CleanID(id + promptsEnd) }
+
+// PromptsOf returns the session of which an id names the prompts; false for an id
+// of anything else.
+func PromptsOf(id string) (of string, ok bool) { return strings.CutSuffix(id, promptsEnd) }
 
 // Ref names one session of a store. It is data: holding a Ref keeps nothing open.
 type Ref struct {
@@ -104,6 +126,10 @@ type Ref struct {
 	// Expires is when the runtime deletes the log by itself unless it changes
 	// before; zero for never.
 	Expires time.Time
+
+	// Lacking is how many texts its records name that lie elsewhere and are gone: its
+	// log is without them.
+	Lacking int
 
 	State  State
 	Reason string // why the state is not idle, or what else sets the session apart; for people
@@ -339,6 +365,7 @@ const (
 	FormatAnnabelle     Format = "annabelle"      // Annabelle / Hexa Puffs
 	FormatAgent         Format = "agent"          // agent-ulid
 	FormatClaude        Format = "claude"         // Claude Code
+	FormatClaudeHistory Format = "claude-history" // what was typed in Claude Code, a prompt a line
 	FormatCodex         Format = "codex"          // Codex rollouts, since September 2025
 	FormatCodexBare     Format = "codex-bare"     // Codex rollouts without envelopes, before that
 	FormatCodexJSON     Format = "codex-json"     // Codex sessions as one JSON object
@@ -353,6 +380,9 @@ const (
 	FormatHermes        Format = "hermes"         // a session of Hermes' database, written out
 	FormatQwen          Format = "qwen"           // Qwen Code
 	FormatCline         Format = "cline"          // Cline CLI, one JSON object
+	FormatCursor        Format = "cursor"         // a transcript of Cursor's agent
+	FormatGoose         Format = "goose"          // a session of Goose's database, written out
+	FormatClineTask     Format = "cline-task"     // a task of Cline's, Roo Code's or Kilo Code's extension, one JSON array
 	FormatOpenClawIndex Format = "openclaw-index" // sessions.json
 	FormatOpenClawLock  Format = "openclaw-lock"  // a write lock
 	FormatTrajectory    Format = "trajectory"     // OpenClaw's run trace beside a session: not a session

@@ -21,12 +21,23 @@ type Shrinker interface {
 
 // Depositor is a store that puts archived rows back into its databases.
 type Depositor interface {
+	// Holds reports whether a database lies where those of the store do.
+	Holds(database string) bool
 	// Deposit puts the rows of logs back, all or nothing, and returns how many
 	// were missing. next opens the logs one after the other and ends with io.EOF.
 	Deposit(ctx context.Context, database string, next func() (io.ReadCloser, error)) (rows int, err error)
-	// Family returns what the line of a session's log names that belongs to the
-	// session: the ids of the sessions that its agents have begun.
-	Family(line []byte) []string
+	// Belonging returns what the line of a session's log names that belongs to the
+	// session and is archived by itself.
+	Belonging(line []byte) Belonging
+}
+
+// Belonging is what belongs to a session and is archived by itself.
+type Belonging struct {
+	Sessions []string // the ids of the sessions that its agents have begun
+	// Events is how many events its journal had when the log was written, and
+	// LastEvent the id of the last one; 0 for a line that tells of no journal.
+	Events    int64
+	LastEvent string
 }
 
 // DatabaseWeight is what a database holds.
@@ -36,6 +47,11 @@ type DatabaseWeight struct {
 	// Program is the name of the runtime's own program, if that is what removes
 	// sessions and makes the database smaller; "" if the store does so itself.
 	Program string
+	// OnlyDeleted says that no session lies in it: what can be taken out are rows of
+	// sessions that the runtime's own delete has left there.
+	OnlyDeleted bool
+	// Err is why nothing is known of it, and nothing is taken out; nil if it was read.
+	Err error
 }
 
 // Weight is what could be taken out of a session.
@@ -50,6 +66,9 @@ type Weight struct {
 	// Secure says that the session must be archived before anything is removed,
 	// whatever its age: which ones go is decided by the runtime's program.
 	Secure bool
+	// Deleted is how many rows there are of a session that is gone already; Ref
+	// stands for these rows. 0 for a session that is there.
+	Deleted int
 	// Files are what goes with the session beside the database.
 	Files []Ref
 }
@@ -95,6 +114,23 @@ func (e *ProgramError) Unwrap() error { return e.Err }
 type Shrunk struct {
 	Sessions int
 	Events   int
+	Deleted  int      // sessions that were gone before, of which rows were removed
+	Rows     int      // of these sessions
 	Gone     []string // sessions that were gone already
 	Vacuumed bool
+}
+
+// DeletedLister is a store that finds what its runtime's own delete has left of
+// sessions.
+type DeletedLister interface {
+	// Deleted looks at every database in which that may be. It changes nothing.
+	Deleted(ctx context.Context) ([]DeletedRows, error)
+}
+
+// DeletedRows are the rows of a database that belong to sessions that are gone.
+type DeletedRows struct {
+	Database       string
+	Sessions, Rows int
+	Bytes          int64 // of what they say
+	Err            error // why it is not known, or nil
 }

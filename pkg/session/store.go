@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -278,6 +279,28 @@ func CheckQuiet(path string, info os.FileInfo, now time.Time, quiet time.Duratio
 	return &BusyError{Path: path, Reason: fmt.Sprintf("%s; it is skipped until it has been unchanged for %s", when, inWords(quiet))}
 }
 
+// CheckIdle returns a [*BusyError] for a session in a database that was changed
+// less than quiet before or after now.
+func CheckIdle(path string, changed, now time.Time, quiet time.Duration) error {
+	if now.Sub(changed).Abs() >= quiet {
+		return nil
+	}
+	return &BusyError{Path: path, Reason: "something was said a moment ago"}
+}
+
+// OnePerDatabase returns one of the sessions of each database that some of refs lie
+// in. file returns the database of one.
+func OnePerDatabase(refs []Ref, file func(Ref) string) (some []Ref) {
+	seen := map[string]bool{}
+	for _, ref := range refs {
+		if path := file(ref); ref.Kind == KindStored && !seen[path] {
+			seen[path] = true
+			some = append(some, ref)
+		}
+	}
+	return some
+}
+
 // inWords is a duration in whole seconds, or in milliseconds if it is short.
 func inWords(d time.Duration) string {
 	if d < time.Second {
@@ -388,7 +411,9 @@ type TailCache interface {
 // then it returns the context's error.
 //
 // What the calls find belongs under their number, so that the outcome does not
-// depend on who was faster.
+// depend on who was faster. A call that panics ends the others after what they are
+// at, and Spread panics on the caller's goroutine, where somebody may have a
+// terminal to put in order.
 func Spread(ctx context.Context, workers, n int, do func(worker, i int)) error {
 	var next atomic.Int64
 	work := func(worker int) {
@@ -405,9 +430,22 @@ func Spread(ctx context.Context, workers, n int, do func(worker, i int)) error {
 		return ctx.Err()
 	}
 	var all sync.WaitGroup
+	var panicked atomic.Pointer[string]
 	for worker := range workers {
-		all.Go(func() { work(worker) })
+		all.Go(func() {
+			defer func() {
+				if cause := recover(); cause != nil {
+					text := fmt.Sprintf("%v\n%s", cause, debug.Stack())
+					panicked.Store(&text)
+					next.Store(int64(n))
+				}
+			}()
+			work(worker)
+		})
 	}
 	all.Wait()
+	if text := panicked.Load(); text != nil {
+		panic(*text)
+	}
 	return ctx.Err()
 }

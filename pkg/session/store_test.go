@@ -109,6 +109,28 @@ func TestSpread(t *testing.T) {
 	}
 }
 
+// A panic of a call is one of the caller, whatever the number of workers, and
+// begins when nothing runs any more.
+func TestSpreadPanics(t *testing.T) {
+	for _, workers := range []int{1, 2} {
+		var running atomic.Int32
+		cause := func() (cause any) {
+			defer func() { cause = recover() }()
+			_ = session.Spread(t.Context(), workers, 1000, func(_, i int) {
+				running.Add(1)
+				defer running.Add(-1)
+				if i == 5 {
+					panic("call 5")
+				}
+			})
+			return nil
+		}()
+		if text, ok := cause.(string); !ok || !strings.HasPrefix(text, "call 5") || running.Load() != 0 {
+			t.Errorf("%d workers: %v, %d running", workers, cause, running.Load())
+		}
+	}
+}
+
 // After the context has ended nothing begins, and nothing is left running.
 func TestSpreadEnds(t *testing.T) {
 	for _, workers := range []int{1, 2} {

@@ -160,7 +160,7 @@ func (m *Message) bookkeeping() bool {
 	if m.Role != RoleInjected || m.IsError {
 		return false // what went wrong is looked for
 	}
-	return hasAnyPrefix(m.CustomType, "openclaw.", "openclaw:", "clawdbot.", "clawdbot:", "codex.", "claude.", "gemini.", "copilot.", "hermes.")
+	return hasAnyPrefix(m.CustomType, "openclaw.", "openclaw:", "clawdbot.", "clawdbot:", "codex.", "claude.", "gemini.", "copilot.", "hermes.", "cline.")
 }
 
 // silent reports whether the message is one of OpenClaw's marks for "nothing
@@ -679,4 +679,16 @@ func startsWithLabel(text []byte) bool {
 		}
 	}
 	return false
+}
+
+// ShellWord is a word as a POSIX shell reads it: as it is if nothing in it means
+// anything to a shell, else quoted.
+func ShellWord(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:@", r)
+	}
+	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

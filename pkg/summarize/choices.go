@@ -11,13 +11,17 @@ import (
 // agent offered, the person chose. asked is that question, "" if there was none.
 func (e *Extractive) chosen(line int, text []byte, asked string) {
 	question, found := strings.CutPrefix(asked, askedLast)
+	if !found {
+		return
+	}
 	choice, ok := Answer(question, string(cut(text, 1024)))
-	if !found || !ok || bytes.Contains(text, []byte("```")) {
+	if !ok || bytes.Contains(text, []byte("```")) {
 		return
 	}
 	e.turn.chose = true
 	c := e.candidate(line, firstLine(text), sentenceRunes, enough+3)
-	c.text, c.person, c.reply = choice, true, e.replied
+	c.text, c.person, c.reply, c.chosen = choice, true, e.replied, true
+	c.people, c.message, c.offer = e.people, e.message, e.offer
 	e.said[decision].replace(c)
 }
 
@@ -92,26 +96,22 @@ func (s *shelf) replace(c candidate) {
 
 // old matches what a sentence says is over: "not 7", "instead of pdf", "don't
 // want #6B6B6B".
-var old = regexp.MustCompile(`\b(?:instead of|rather than|in place of|replaces?|replacing|no longer|not want|n't want|scrap|forget about|away from|switched from|moved from|changed from|,? not|no)\s+(?:an? |the |at )?([^,;:.!?()]{1,40}[^,;:.!?() ]?(?:\.\d+)?)`)
+var old = regexp.MustCompile(`\b(?:instead of|rather than|in place of|replaces?|replacing|no longer|not want|n't want|scrap|forget(?: about)?|away from|switched from|moved from|changed from|,? not|no)\s+(?:an? |the |at )?([^,;:.!?()]{1,40}[^,;:.!?() ]?(?:\.\d+)?)`)
 
 // oldWords are words of which [old] needs one.
-func oldWords() []string {
-	return []string{"instead of", "rather than", "in place", "replac", "no longer", "not ", "n't want", "scrap", "forget", "from ", "no "}
-}
+var oldWords = phraseSet("instead of", "rather than", "in place", "replac", "no longer", "not ", "n't want", "scrap", "forget", "away from", "switched from", "moved from", "changed from", "no ")
 
 // changed are the words by which a person changes what they have said.
-func changed() []string {
-	return []string{
-		"changed my mind", "moved", "becomes", "make that", "make it", "scrap that", "after all", "on second thought", "actually", "bigger", "smaller", "higher", "lower", "longer", "shorter", "changes to", "instead", " then", "then ", "want", "allow",
-		"we have to", "have to",
-	}
-}
+var changed = phraseSet(
+	"changed my mind", "moved", "moves", "postponed", "is off", "called off", "cancelled", "canceled", "only ", "better", "becomes", "make that", "make it", "scrap that", "after all", "on second thought", "actually", "bigger", "smaller", "higher", "lower", "longer", "shorter", "changes to", "instead", " then", "then ", "want", "allow",
+	"we have to", "have to",
+)
 
 // counted and measures are a number and the word that goes with it: "concurrency
 // 8", "90 days".
 var (
 	counted  = regexp.MustCompile(`\b([a-z][a-z-]{2,})[ =:]+(\d[\d.,:]*)\b`)
-	measures = regexp.MustCompile(`\b(\d[\d.,]*)[ -]?(days?|hours?|minutes?|seconds?|weeks?|months?|gi|gb|mb|cpus?|entries|connections|euros?|workers?|percent|jobs|replicas|october|november|december|january|february|march|april|june|july|august|september|%)`)
+	measures = regexp.MustCompile(`\b(\d[\d.,]*)[ -]?(days?|hours?|minutes?|seconds?|weeks?|months?|gi|gb|mb|cpus?|entries|connections|euros?|workers?|percent|jobs|replicas|october|november|december|january|february|march|april|june|july|august|september|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|%)`)
 )
 
 // statement is a candidate as it is compared with others.
@@ -120,9 +120,15 @@ type statement struct {
 	stems []string
 	pairs map[string]string // the numbers that go with words
 	units map[string]bool   // of the words of pairs
+	// What only a statement of a person has that may be ended:
+	waitsFor  string   // the stem of what it puts off
+	prohibits string   // and of what it forbids
+	offers    []string // the stems of what the agent had offered
+	asked     []string // and of what it had asked
 	// What only a statement has that may end others:
 	old     []string // what it says is over
 	changes bool     // it says that something is different now
+	reversal
 	replied []string // the stems of a report that something does not do, which it answers
 }
 
@@ -145,17 +151,35 @@ func newStatement(c candidate) statement {
 	return s
 }
 
+// earlierStatement is a statement that others may end.
+func earlierStatement(c candidate) statement {
+	s := newStatement(c)
+	if !c.person {
+		return s
+	}
+	lower := strings.ToLower(c.text)
+	s.waitsFor = awaited(lower)
+	s.prohibits, _ = forbiddenIn(lower)
+	if offered(c.offer) {
+		s.offers = stemsOf(c.offer)
+	}
+	if question := questionOf(c.reply); question != "" && strings.ContainsAny(c.text, "0123456789") {
+		s.asked = stemsOf(question)
+	}
+	return s
+}
+
 // turningStatement is a statement that may end others.
 func turningStatement(c candidate) statement {
 	s := newStatement(c)
 	lower := []byte(strings.ToLower(s.text))
-	if containsAny(lower, oldWords()) {
+	if oldWords().in(lower) {
 		for _, m := range old.FindAllSubmatch(lower, -1) {
 			s.old = append(s.old, string(bytes.TrimSpace(m[1])))
 		}
 	}
-	s.changes = containsAny(lower, changed())
-	if c.reply != "" && containsAny([]byte(c.reply), setbacks()) {
+	s.changes, s.reversal = changed().in(lower), newReversal(c)
+	if c.reply != "" && setbacks().inString(c.reply) {
 		s.replied = stemsOf(c.reply)
 	}
 	return s
@@ -168,7 +192,7 @@ func (s *statement) ends(earlier *statement) bool {
 			return true
 		}
 	}
-	if s.reopens(earlier) {
+	if s.reopens(earlier) || s.reverses(earlier) {
 		return true
 	}
 	if !s.changes {
@@ -202,9 +226,7 @@ func (s *statement) reopens(earlier *statement) bool {
 const reopenedShare = 0.6
 
 // setbacks are the words by which an agent tells that something does not do.
-func setbacks() []string {
-	return []string{"dead end", "fail", "falls ", "does not", "doesn't", "cannot", "can't", "won't", "too ", "alternativ", "unless", "instead", "exceed", "that needs", "would need", "takes a "}
-}
+var setbacks = phraseSet("dead end", "fail", "falls ", "does not", "doesn't", "cannot", "can't", "won't", "too ", "alternativ", "unless", "instead", "exceed", "that needs", "would need", "takes a ")
 
 // endsBy tells whether what is called over stands in the earlier statement. A
 // bare number must go with the same word there.
@@ -278,40 +300,60 @@ func (s *statement) renews(earlier *statement) bool {
 	return number && shared >= renewedWords && float64(shared) >= renewedShare*float64(words)
 }
 
-// settled returns the candidates of a shelf without those that later ones of
-// the others end.
-func settled(items []candidate, later []statement) []candidate {
-	kept := make([]candidate, 0, len(items))
-	for _, c := range items {
-		if by := endedBy(c, later); by == 0 {
-			kept = append(kept, c)
+// carriedOut returns the reports without those of a turn whose choice does not hold
+// any more, as far as they are about it.
+func carriedOut(reports []candidate, choices []candidate, later []statement) []candidate {
+	var fallen []statement
+	for _, c := range choices {
+		if s := earlierStatement(c); c.person && endedBy(c, later) != nil {
+			fallen = append(fallen, s)
 		}
 	}
-	return kept
+	return slices.DeleteFunc(reports, func(c candidate) bool {
+		in := within(stemsOf(c.text))
+		return slices.ContainsFunc(fallen, func(s statement) bool {
+			return s.people == c.people && overlap(s.stems, in) >= carriedShare
+		})
+	})
 }
 
-// endedBy returns the line of what ends a candidate, or 0.
-func endedBy(c candidate, later []statement) int {
-	s := newStatement(c)
+// carriedShare is the share of a choice's words that a report of it has.
+const carriedShare = 0.3
+
+// endedBy returns what ends a candidate, or nil.
+func endedBy(c candidate, later []statement) *statement {
+	if len(later) == 0 || later[len(later)-1].line <= c.line {
+		return nil
+	}
+	s := earlierStatement(c)
 	for i := range later {
 		if l := &later[i]; l.line > c.line && l.ends(&s) {
-			return l.line
+			return l
 		}
 	}
-	return 0
+	return nil
 }
 
 // turning are the statements that may end others: what people decided and
 // asked for.
 func (e *Extractive) turning() []statement {
 	var all []statement
-	for _, k := range [...]kind{decision, constraint} {
+	for _, k := range [...]kind{decision, constraint, known} {
 		for _, c := range e.said[k].items {
-			if c.person {
+			if !c.person {
+				continue
+			}
+			text, _, _ := strings.Cut(c.text, answerTo)
+			for _, part := range clauses(text) {
+				c.text = part
 				all = append(all, turningStatement(c))
 			}
 		}
 	}
+	for _, c := range e.orders {
+		all = append(all, turningStatement(c))
+	}
+	slices.SortStableFunc(all, func(a, b statement) int { return a.line - b.line })
 	return all
 }
 
@@ -325,7 +367,7 @@ func Answer(question, answer string) (choice string, ok bool) {
 	switch {
 	case !strings.HasSuffix(question, "?") || !offers(strings.ToLower(question)) || len(first) == 0 || first[0] == '/' || len(answer) > 600:
 		return "", false
-	case bytes.HasSuffix(first, []byte("?")) || corrects(lower) || !takesUp(lower, strings.ToLower(question)) || containsAny(lower, undecided()):
+	case bytes.HasSuffix(first, []byte("?")) || corrects(lower) || !takesUp(lower, strings.ToLower(question)) || undecided().in(lower):
 		return "", false
 	case wordCount(first) <= 3 && !bytes.ContainsAny(first, "0123456789") && agrees(lower):
 		return "", false
@@ -338,6 +380,4 @@ func Answer(question, answer string) (choice string, ok bool) {
 }
 
 // undecided are the words of an answer that chooses nothing.
-func undecided() []string {
-	return []string{"i don't know", "don't know", "need to think", "not sure", "let me think", "here, ", "here is", "ask ", "i was ", "i meant", "referring to", "go ahead", "proceed", "sounds good", "continue"}
-}
+var undecided = phraseSet("i don't know", "don't know", "need to think", "not sure", "let me think", "here, ", "here is", "ask ", "i was ", "i meant", "referring to", "go ahead", "proceed", "sounds good", "continue")

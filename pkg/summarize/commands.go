@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/sessctl/sessctl/pkg/work"
 )
@@ -24,6 +25,7 @@ const (
 type commands struct {
 	byText   map[string]*command
 	failures []failure
+	fresh    bool // nothing was called since the last failure, and nothing was said
 }
 
 type command struct {
@@ -41,12 +43,42 @@ type failure struct {
 	verb    string // what it does, by [verbOf]
 	exit    string
 	line    int
-	text    []byte // what was printed
-	lines   string // the lines of it that are told, as Markdown
-	fixed   int    // line of the run that worked later, or 0
-	by      string // the run that worked, if it is another one, as Markdown
-	why     string // what the agent said of it next
-	people  int    // messages of people before it
+	text    []byte   // what was printed
+	lines   []string // the lines of it that are told, as Markdown
+	fixed   int      // line of the run that worked later, or 0
+	by      string   // the run that worked, if it is another one, as Markdown
+	why     string   // what the agent said of it next
+	people  int      // messages of people before it
+	words   []string // of the call and what it printed
+	watched int      // how many texts are still looked at for a word of it
+	spoken  bool     // somebody spoke of it
+}
+
+// Bounds of the look for somebody who speaks of a failure.
+const (
+	failureWords = 24
+	watchedTexts = 4
+	spokenWords  = 2
+)
+
+// heard takes in what somebody says in lower case: it may be about the last failures.
+func (c *commands) heard(lower string) {
+	fresh := c.fresh
+	c.fresh = false
+	for i := len(c.failures) - 1; i >= 0 && i >= len(c.failures)-watchedTexts; i-- {
+		f := &c.failures[i]
+		if f.watched == 0 || f.spoken || f.fixed > 0 {
+			continue
+		}
+		f.watched--
+		shared, in := 0, within(f.words)
+		for _, stem := range stemsOf(lower) {
+			if in(stem) {
+				shared++
+			}
+		}
+		f.spoken = shared >= spokenWords || fresh && shared > 0 && i == len(c.failures)-1 // said right after it
+	}
 }
 
 // ran counts a run of a command. A run that works settles the failures of the
@@ -63,8 +95,12 @@ func (c *commands) ran(text string, line int, o outcome) {
 	}
 	known.line, known.last = line, o
 	known.runs++
-	if !o.failed {
+	c.fresh = false
+	if !o.failed && len(c.failures) > 0 {
 		c.settles(text, line)
+		if at := strings.LastIndex(text, "&& "); at > 0 { // what was to be done stands behind what leads to it
+			c.settles(text[at+3:], line)
+		}
 	}
 	if len(c.byText) > maxCommands {
 		for _, old := range c.sorted()[maxCommands/2:] {
@@ -96,13 +132,23 @@ func (c *commands) settles(text string, line int) {
 	}
 }
 
+// settlesCall marks the failures of a tool that is no command which a later call
+// of the same tool, on the same file if it has one, has put right.
+func (c *commands) settlesCall(title string, line int) {
+	for i := range c.failures {
+		if f := &c.failures[i]; f.command == "" && f.fixed == 0 && f.what == title {
+			f.fixed = line
+		}
+	}
+}
+
 // explained notes what the agent says before its next call: why the last call
 // failed, mostly.
 func (c *commands) explained(text []byte) {
 	if n := len(c.failures); n > 0 && c.failures[n-1].why == "" && c.failures[n-1].fixed == 0 {
 		eachSentence(text, func(s sentence) {
 			lower := bytes.ToLower(s.text)
-			if c.failures[n-1].why == "" && !announces(lower) && !containsAny(lower, guesses()) && wordCount(s.text) >= resultWords {
+			if c.failures[n-1].why == "" && !announces(lower) && !guesses().in(lower) && wordCount(s.text) >= resultWords {
 				c.failures[n-1].why = oneLine(string(s.text), whyRunes)
 			}
 		})
@@ -142,18 +188,22 @@ func verbOf(text string) string {
 		return ""
 	}
 	program := words[0][strings.LastIndexByte(words[0], '/')+1:]
+	verb := program
 	for _, w := range words[1:] {
-		if !strings.HasPrefix(w, "-") && !strings.ContainsAny(w, "/'\"=.") {
-			return program + " " + w
+		if strings.HasPrefix(w, "-") || strings.ContainsAny(w, "/'\"=.|>") {
+			continue
+		}
+		if verb += " " + w; w != "run" && w != "exec" && w != "compose" { // "npm run build" is not "npm run publish"
+			break
 		}
 	}
-	return program
+	return verb
 }
 
 // weight tells commands that change something from those that only look.
 func weight(text string) int {
 	words := commandWords(text)
-	if len(words) > 0 && glances(words) && !strings.Contains(text, ">") && !strings.Contains(text, "<<") {
+	if glances(words) && !strings.Contains(text, ">") && !strings.Contains(text, "<<") {
 		return -3
 	}
 	for _, w := range []string{"commit", "push", "deploy", "install", "migrate", "restart", "publish", "merge", "release", "rm ", "mv ", "restore", "apply", "upgrade", "drop", "enable", "disable", "render"} {
@@ -171,6 +221,9 @@ func weight(text string) int {
 
 // glances tells whether a command only looks.
 func glances(words []string) bool {
+	if len(words) == 0 {
+		return false
+	}
 	switch words[0] {
 	case "ls", "cat", "pwd", "cd", "echo", "head", "tail", "grep", "rg", "find", "wc", "which", "file", "stat", "tree", "sleep", "df", "du", "ps", "nl", "less", "jq", "awk", "date", "whoami", "env", "id", "uname", "test", "type":
 		return true
@@ -196,12 +249,15 @@ func (c *commands) sorted() []*command {
 func (c *commands) failed(f failure) {
 	f.lines = errorText(f.text)
 	f.text = nil
-	if f.lines == "" && onlyLooks(f.command) || f.lines == code("Command aborted") { // by a person, who knows
+	if len(f.lines) == 0 && onlyLooks(f.command) || len(f.lines) == 1 && f.lines[0] == code("Command aborted") { // by a person, who knows
 		return
 	}
 	f.command = string(cut([]byte(f.command), argumentBytes))
 	f.verb = verbOf(f.command)
+	f.words, f.watched = stemsOf(f.what+" "+strings.Join(f.lines, " ")), watchedTexts
+	f.words = f.words[:min(len(f.words), failureWords)]
 	c.failures = append(c.failures, f)
+	c.fresh = true
 	if len(c.failures) <= maxFailures {
 		return
 	}
@@ -229,7 +285,7 @@ func looks(command string) bool {
 
 // errorText picks the lines of an output that tell what went wrong, as they
 // were printed.
-func errorText(text []byte) string {
+func errorText(text []byte) []string {
 	var told, all []string
 	for line := range bytes.Lines(text) {
 		line = bytes.TrimSpace(line)
@@ -245,21 +301,33 @@ func errorText(text []byte) string {
 		}
 	}
 	if len(told) == 0 {
-		told = all
+		return all
 	}
-	return strings.Join(told, " ")
+	return told
 }
 
 // tellsError looks for the words that errors are told with.
 func tellsError(line []byte) bool {
-	return containsAny(bytes.ToLower(line), errorWords())
+	return errorWords().in(bytes.ToLower(line))
 }
 
-func errorWords() []string {
-	return []string{
-		"error", "fail", "fatal", "panic", "denied", "refused", "cannot", "can't", "could not", "couldn't", "not found", "no such", "exception", "undefined",
-		"invalid", "unable", "timeout", "timed out", "conflict", "killed", "traceback", "in use", "missing", "unexpected", "violat", "exceed", "no space", "not accepted", "mismatch", "want ",
+var errorWords = phraseSet(
+	"error", "fail", "fatal", "panic", "denied", "refused", "cannot", "can't", "could not", "couldn't", "not found", "no such", "exception", "undefined",
+	"invalid", "unable", "timeout", "timed out", "conflict", "killed", "traceback", "in use", "missing", "unexpected", "violat", "exceed", "no space", "not accepted", "mismatch", "want ",
+)
+
+// putRight tells whether what failed after so many messages of people was all put
+// right later.
+func (c *commands) putRight(people int) bool {
+	failed := false
+	for i := range c.failures {
+		if f := &c.failures[i]; f.people == people {
+			if failed = true; f.fixed == 0 {
+				return false
+			}
+		}
 	}
+	return failed
 }
 
 // candidates returns the commands, most important first: what changes
@@ -286,7 +354,9 @@ func (c *commands) candidates(inFocus func([]byte) int) []candidate {
 
 // failureCandidates returns the failures, most important first: those that
 // were not put right, and the newest. One that was not put right, and that
-// nobody has come back to for several turns, is over in another way.
+// nobody has come back to for several turns, is over in another way if somebody
+// spoke of it when it failed: what they said of it stands elsewhere. Of a command
+// of which nobody ever spoke nobody knows.
 func (c *commands) failureCandidates(x extent, inFocus func([]byte) int) []candidate {
 	var out []candidate
 	for i := len(c.failures) - 1; i >= 0; i-- {
@@ -295,14 +365,22 @@ func (c *commands) failureCandidates(x extent, inFocus func([]byte) int) []candi
 		if f.exit != "" && f.exit != "failed" {
 			text = f.exit + " from " + text
 		}
-		if f.lines != "" {
-			text += ": " + f.lines
+		if len(f.lines) > 0 {
+			text += ": " + f.told()
+		}
+		if f.fixed > 0 && glances(commandWords(f.command)) { // it looked elsewhere
+			continue
 		}
 		if f.fixed > 0 {
 			text += f.fix()
 			score = 1
-		} else if x.people-f.people >= goneTurns && f.line < x.lastLine-x.lastLine/4 {
+		} else if f.spoken && x.people-f.people >= spokenTurns {
 			continue
+		} else if x.people-f.people >= goneTurns && f.line < x.lastLine-x.lastLine/4 {
+			if f.spoken || f.command == "" {
+				continue
+			}
+			text += neverMentioned
 		}
 		if f.why != "" {
 			score++
@@ -313,9 +391,30 @@ func (c *commands) failureCandidates(x extent, inFocus func([]byte) int) []candi
 	return out
 }
 
+// told are the first lines of what was printed, no more than a section has room for.
+func (f *failure) told() string {
+	text := f.lines[0]
+	for _, line := range f.lines[1:] {
+		if utf8.RuneCountInString(text)+utf8.RuneCountInString(line) > toldErrorRunes {
+			break
+		}
+		text += " " + line
+	}
+	return text
+}
+
+// toldErrorRunes is how long the lines of an error are together, beyond the first one.
+const toldErrorRunes = 220
+
+// neverMentioned is put behind a failure that nobody has ever spoken of.
+const neverMentioned = ", not mentioned again"
+
 // goneTurns is after how many messages of people a failure that nobody came back
 // to is over.
 const goneTurns = 3
+
+// spokenTurns is the same for a failure that somebody spoke of at once.
+const spokenTurns = 2
 
 // fix tells how a failure was put right.
 func (f *failure) fix() string {

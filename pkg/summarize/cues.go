@@ -3,6 +3,7 @@ package summarize
 import (
 	"bytes"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -18,32 +19,71 @@ type sentence struct {
 	head bool // the line is a heading, or ends in a colon: it speaks for the list below
 	// goesOn is true if the line has a sentence before it.
 	goesOn bool
+	quoted bool // the line begins with ">": somebody else has said it
 }
+
+// shortClause is the same for what people say: "200 GB." is a choice, and what
+// stands beside it may be over while it holds.
+const shortClause = 8
 
 // eachSentence hands out the sentences of a text without the marks of lists
 // and headings. Fenced code is not prose and is left out.
-func eachSentence(text []byte, yield func(sentence)) {
+func eachSentence(text []byte, yield func(sentence)) { eachSentenceOf(text, shortSentence, yield) }
+
+// eachSentenceOf is eachSentence with the least number of bytes of a sentence.
+func eachSentenceOf(text []byte, short int, yield func(sentence)) {
 	fenced := false
 	for line := range bytes.Lines(text) {
+		indented := bytes.HasPrefix(line, []byte("    "))
 		line = bytes.TrimSpace(line)
 		if bytes.HasPrefix(line, []byte("```")) {
-			fenced = !fenced
+			fenced = !fenced || indented || len(bytes.TrimLeft(line, "`")) > 0 // a fence inside is no end
 			continue
 		}
 		if !fenced && len(line) > 0 {
-			eachInLine(line, yield)
+			eachInLine(line, short, yield)
 		}
 	}
 }
 
-func eachInLine(line []byte, yield func(sentence)) {
+// withoutCode is a text without what stands between fences, but for a few lines.
+func withoutCode(text []byte) []byte {
+	if !bytes.Contains(text, []byte("```")) {
+		return text
+	}
+	var prose, block []byte
+	fenced, lines := false, 0
+	for line := range bytes.Lines(text) {
+		fence := bytes.HasPrefix(bytes.TrimSpace(line), []byte("```"))
+		switch {
+		case fence && !fenced:
+			fenced, block, lines = true, append(block[:0], line...), 0
+		case fenced:
+			block, lines = append(block, line...), lines+1
+			if fence && !bytes.HasPrefix(line, []byte("    ")) && len(bytes.Trim(line, "` \r\n")) == 0 {
+				fenced = false
+				if lines-1 <= shownCode {
+					prose = append(prose, block...)
+				}
+			}
+		default:
+			prose = append(prose, line...)
+		}
+	}
+	return bytes.TrimSpace(prose)
+}
+
+// shownCode is how many lines of code are told with what somebody says.
+const shownCode = 5
+
+func eachInLine(line []byte, short int, yield func(sentence)) {
 	bare, item := trimMarks(line)
 	for goesOn := false; len(bare) > 0; goesOn = true {
-		n := sentenceEnd(bare)
+		n := sentenceEnd(bare, short)
 		if s := bytes.TrimSpace(bare[:n]); len(s) > 0 {
 			last := s[len(s)-1]
 			head := line[0] == '#' || last == ':' || bytes.HasSuffix(s, []byte(":**"))
-			yield(sentence{text: s, item: item, head: head, goesOn: goesOn})
+			yield(sentence{text: s, item: item, head: head, goesOn: goesOn, quoted: line[0] == '>'})
 		}
 		bare = bare[n:]
 	}
@@ -52,15 +92,19 @@ func eachInLine(line []byte, yield func(sentence)) {
 // sentenceEnd returns where the first sentence of a line ends: behind a mark
 // that a space follows, or behind a mark of Chinese or Japanese. A short
 // sentence goes with its neighbour.
-func sentenceEnd(line []byte) int {
-	for i := 0; i+shortSentence < len(line); {
+func sentenceEnd(line []byte, short int) int {
+	for i := 0; i+short*3/4 < len(line); {
+		if c := line[i]; c < utf8.RuneSelf && c != '.' && c != '!' && c != '?' {
+			i++
+			continue
+		}
 		r, size := utf8.DecodeRune(line[i:])
 		i += size
 		switch r {
 		case '。', '！', '？':
 			return i
 		case '.', '!', '?':
-			if i < len(line) && line[i] == ' ' && i >= shortSentence {
+			if i < len(line) && line[i] == ' ' && i >= short && len(line)-i > short*3/4 {
 				return i
 			}
 		}
@@ -197,6 +241,9 @@ type indexedCue struct {
 	kind kind
 }
 
+// allCues is the index of all cues; nobody changes it.
+var allCues = sync.OnceValue(newCueIndex)
+
 func newCueIndex() cueIndex {
 	index := cueIndex{}
 	for k, table := range [kinds][]cue{constraint: constraintCues(), decision: decisionCues(), finding: findingCues(), open: openCues(), next: nextCues(), known: knownCues(), goal: goalCues()} {
@@ -235,7 +282,8 @@ func (x cueIndex) weigh(sentence []byte) (weights [kinds]int) {
 // for the same as "Add".
 func opens(word []byte) bool {
 	switch string(word) {
-	case "please", "now", "also", "then", "so", "ok", "okay", "and", "just", "first", "can", "could", "you", "let's", "bitte":
+	case "please", "now", "also", "then", "so", "ok", "okay", "and", "but", "just", "first", "can", "could", "you", "let's", "bitte",
+		"yes", "fine", "good", "great", "hm", "hmm", "right", "alright", "sorry", "thanks", "wait":
 		return true
 	}
 	return false
@@ -297,7 +345,7 @@ func constraintCues() []cue {
 		{"prefer", 4, false}, {"i want", 2, false}, {"i don't want", 4, false}, {"i hate", 4, false}, {"important to me", 4, false},
 		{"only", 2, false}, {"at most", 3, false}, {"no more than", 4, false}, {"at least", 2, false}, {"not a cent more", 4, false},
 		{"budget", 2, false}, {"limit", 2, false}, {"deadline", 3, false}, {"rule", 3, false}, {"rule from now on", 4, false}, {"from now on", 4, false},
-		{"has to be", 3, false}, {"have to be", 3, false}, {"must be", 4, false}, {"needs a", 3, false}, {"needs to", 2, false}, {"every", 1, true}, {"nobody", 3, false}, {"no exceptions", 4, false}, {"all in", 2, false}, {"not more", 3, false}, {"without", 2, true},
+		{"has to be", 3, false}, {"have to be", 3, false}, {"must be", 4, false}, {"needs a", 3, false}, {"needs to", 2, false}, {"every", 1, true}, {"nobody", 3, false}, {"no exceptions", 4, false}, {"all in", 2, false}, {"not more", 3, false}, {"without", 2, false},
 		{"before you", 3, false}, {"as it is", 3, false}, {"as they are", 3, false}, {"stays", 3, false}, {"stay", 2, false}, {"respect", 2, false}, {"cannot", 2, false}, {"can't", 1, false}, {"may not", 3, false}, {"don't touch", 4, false}, {"keep the", 3, false}, {"our people", 2, false}, {"hate", 2, false},
 		{"make sure", 3, false}, {"without asking", 3, false}, {"ask next time", 4, false}, {"ask first", 4, false}, {"ask me", 2, false},
 		{"avoid", 3, true}, {"no other", 3, true}, {"keep", 2, true}, {"use", 2, true}, {"please use", 3, false}, {"instead", 1, false},
@@ -315,7 +363,7 @@ func decisionCues() []cue {
 		{"stay on", 4, false}, {"stay with", 4, false}, {"stick with", 4, false}, {"stick to", 3, false}, {"switch to", 3, false}, {"switched to", 4, false},
 		{"moved to", 2, false}, {"replaced by", 2, false}, {"replaced with", 2, false}, {"we keep", 3, false}, {"new rule", 4, false}, {"as a rule", 4, false},
 		{"noted as", 3, true}, {"because", 2, false}, {"no longer", 2, false},
-		{"make that", 5, false}, {"make it", 2, true}, {"scrap that", 5, false}, {"scrap", 3, true}, {"changed my mind", 5, false}, {"instead", 1, false}, {"becomes", 4, false}, {"moved:", 4, false}, {"takes his", 4, false}, {"takes her", 4, false}, {"takes over", 3, false},
+		{"make that", 5, false}, {"make it", 2, true}, {"scrap that", 5, false}, {"scrap", 3, true}, {"forget", 3, true}, {"only", 1, false}, {"changed my mind", 5, false}, {"instead", 1, false}, {"becomes", 4, false}, {"moved:", 4, false}, {"takes his", 4, false}, {"takes her", 4, false}, {"takes over", 3, false},
 		{"we go", 3, false}, {"we pay", 3, false}, {"we take", 3, false}, {"we have to", 3, false}, {"let's", 2, true}, {"let's do", 3, false}, {"pin", 4, true}, {"skip", 3, true}, {"leave", 3, true}, {"option", 3, true}, {"use", 3, true}, {"start at", 3, true}, {"upgrade", 2, true},
 		{"drop", 3, true}, {"cap", 3, true}, {"wants the", 3, false}, {"want the", 2, false}, {"wants", 1, false}, {"want", 1, false}, {"no", 2, true}, {"allow", 2, false}, {"they allow", 3, false}, {"is fine", 3, false}, {"not before", 3, false}, {"anyway", 1, false}, {"for good", 2, false}, {"after all", 3, false},
 		{"entschieden", 5, false}, {"beschlossen", 5, false}, {"stattdessen", 3, false}, {"wir nehmen", 4, false},
@@ -336,18 +384,15 @@ func findingCues() []cue {
 
 // guesses are the words of somebody who does not know, or has not done it yet.
 // What they stand with is neither decided nor found.
-func guesses() []string {
-	return []string{
-		"might ", "maybe", "perhaps", "probably", "possibly", "likely", "could be", "may be ", "seems ", "seem to", "looks like", "look like", "appears to", "i suspect", "i guess", "i assume",
-		"not sure", "unsure", "should work", "should be fixed", "should now", "let me ", "i want to", "i propose", "i suggest", "i would suggest", "shall we", "let's see", "let's check", "now i ", "i'll check", "would be", "do you want", "wait,", "hmm",
-		"vielleicht", "wahrscheinlich", "vermutlich", "peut-être", "quizás", "tal vez",
-	}
-}
+var guesses = phraseSet(
+	"might ", "maybe", "perhaps", "probably", "possibly", "likely", "could be", "may be ", "seems ", "seem to", "looks like", "look like", "appears to", "i suspect", "i guess", "i'd guess", "i assume",
+	"not sure", "unsure", "should work", "should be working", "should be fixed", "should now", "let me ", "i want to", "i propose", "i suggest", "i would suggest", "shall we", "let's see", "let's check", "now i ", "i'll check", "would be", "do you want", "wait,", "hmm",
+	"vielleicht", "wahrscheinlich", "vermutlich", "peut-être", "quizás", "tal vez",
+)
 
 // denials are how people report what they see.
-func denials() []string {
-	return []string{"i don't think", "i dont think", "i don't tink", "i don't know", "i don't see", "i don't understand", "i don't get", "i don't remember", "i do not know", "i do not see", "i do not understand"}
-}
+var denials = phraseSet("i don't think", "i dont think", "i don't tink", "i don't know", "i don't see", "i don't understand", "i don't get", "i don't remember", "i do not know", "i do not see", "i do not understand", "i do not remember", "i do not think", "i cannot remember", "i can't remember",
+	"until then", "for now", "for the moment", "i must speak", "i must ask", "i must think", "i must check", "i must talk", "i must look", "i must say", "i must admit")
 
 // knownCues are looked for in what people say: days, places and people that
 // matter later. Most count only beside a number.
@@ -357,7 +402,7 @@ func knownCues() []cue {
 		{"monday", 2, false}, {"tuesday", 2, false}, {"wednesday", 2, false}, {"thursday", 2, false}, {"friday", 2, false}, {"saturday", 2, false}, {"sunday", 2, false},
 		{"deadline", 3, false}, {"due", 3, false}, {"due on", 3, false}, {"on call", 4, false}, {"contact", 3, false}, {"is at", 3, false}, {"is on", 1, false}, {"port", 2, false}, {"account is", 3, false}, {"the window is", 3, false}, {"has the shift", 4, false},
 		{"administers it", 4, false}, {"has to review", 4, false}, {"needs a review", 4, false}, {"they decide", 3, false}, {"gets switched off", 4, false}, {"switched off", 3, false}, {"broken from", 3, false}, {"responsible for", 4, false}, {"is responsible", 4, false}, {"in charge of", 4, false},
-		{"runs on", 2, false}, {"lives in", 2, false}, {"lives on", 2, false}, {"password is in", 4, false}, {"they are in", 2, false}, {"maintains", 3, false}, {"reports to", 3, false}, {"our clinics", 1, false}, {"version", 1, false},
+		{"runs on", 2, false}, {"lives in", 2, false}, {"lives on", 2, false}, {"password is in", 4, false}, {"they are in", 2, false}, {"maintains", 3, false}, {"reports to", 3, false}, {"our clinics", 1, false}, {"allergy", 4, false}, {"allergic", 4, false}, {"vegetarian", 3, false}, {"vegetarians", 3, false}, {"vegan", 3, false}, {"wheelchair", 4, false}, {"version", 1, false},
 	}
 }
 

@@ -24,6 +24,7 @@ type file struct {
 	lineOfLastTouch int
 	made            bool // written as a whole, and not there before as far as the log tells
 	removed         bool
+	undone          int // line of a command that may have undone it
 }
 
 // touch counts a call that worked. A file that was ever changed is told as
@@ -44,7 +45,7 @@ func (f *files) touch(c call) {
 		}
 		if c.action == changes {
 			known.made = known.made || known.changed+known.read == 0 && c.whole
-			known.removed = false
+			known.removed, known.undone = false, 0
 			known.changed++
 			known.lineOfLastTouch = c.line
 		} else {
@@ -82,13 +83,16 @@ func (f *files) sorted() []*file {
 // ran takes in a command that worked: what it removes is gone, and what it
 // commits is safe.
 func (f *files) ran(command string, line int) {
-	if !strings.Contains(command, "rm ") && !strings.Contains(command, "commit") {
+	if !strings.Contains(command, "rm ") && !strings.Contains(command, "git ") {
 		return
 	}
 	for part := range strings.SplitSeq(strings.ReplaceAll(string(cut([]byte(command), argumentBytes)), "&&", ";"), ";") {
 		words := commandWords(strings.TrimSpace(part))
 		if len(words) > 1 && words[0] == "git" && words[1] == "commit" {
 			f.committed = line
+		}
+		if discards(words) {
+			f.undo(line)
 		}
 		if len(words) > 2 && words[0] == "git" && words[1] == "rm" {
 			words = words[1:]
@@ -98,6 +102,31 @@ func (f *files) ran(command string, line int) {
 		}
 		for _, word := range words[1:] {
 			f.remove(strings.Trim(word, `'"`), line)
+		}
+	}
+}
+
+// discards tells whether a command throws changes away.
+func discards(words []string) bool {
+	if len(words) < 3 || words[0] != "git" {
+		return false
+	}
+	switch words[1] {
+	case "branch":
+		return words[2] == "-D"
+	case "reset":
+		return words[2] == "--hard"
+	case "checkout", "restore":
+		return words[2] == "." || words[2] == "--"
+	}
+	return false
+}
+
+// undo notes that changes since the last commit may be gone.
+func (f *files) undo(line int) {
+	for _, known := range f.byPath {
+		if known.changed > 0 && known.lineOfLastTouch > f.committed {
+			known.undone = line
 		}
 	}
 }
@@ -125,6 +154,9 @@ func (f *files) state(known *file) string {
 	}
 	if f.committed > 0 && known.lineOfLastTouch > f.committed {
 		is = append(is, "not committed")
+	}
+	if known.undone > 0 {
+		is = append(is, "perhaps undone"+followedBy+strconv.Itoa(known.undone))
 	}
 	if len(is) == 0 {
 		return ""

@@ -25,6 +25,8 @@ const (
 // many, those that were named least go: the frequent ones stay.
 type identifiers struct {
 	byName   map[string]*mention
+	once     []*mention // every one that is named in one message, and perhaps some of others
+	known    []*mention // room for those of one text
 	messages int
 	said     bool // what is looked at is the word of a person or the agent
 }
@@ -81,13 +83,18 @@ func (d *identifiers) text(line int, text string) {
 // printed takes in a text that may have secrets. They are only looked for, which
 // takes longer than all the rest, if the text has a name that is not known.
 func (d *identifiers) printed(line int, text string) {
+	d.known = d.known[:0]
 	for name := range identifiersOf(text) {
-		if d.byName[name] == nil {
-			text = redact(text)
-			break
+		known := d.byName[name]
+		if known == nil {
+			d.text(line, redact(text))
+			return
 		}
+		d.known = append(d.known, known)
 	}
-	d.text(line, text)
+	for _, m := range d.known {
+		d.again(m, 1)
+	}
 }
 
 // name notes that a message, or several, name something.
@@ -99,7 +106,13 @@ func (d *identifiers) name(line int, name string, messages int) {
 		}
 		known = &mention{name: strings.Clone(name), line: line, order: d.messages}
 		d.byName[known.name] = known
+		d.once = append(d.once, known)
 	}
+	d.again(known, messages)
+}
+
+// again notes that a message, or several, name what is known.
+func (d *identifiers) again(known *mention, messages int) {
 	known.said = known.said || d.said
 	if known.last < d.messages || known.messages == 0 {
 		known.messages += messages
@@ -117,9 +130,19 @@ func (d *identifiers) addCommands(c *commands) {
 	d.bound()
 }
 
-// bound drops those that were named least.
+// bound drops those that were named least. Those that were named once are mostly
+// enough, and few of all: they are known without a look at the others.
 func (d *identifiers) bound() {
-	for least := 1; len(d.byName) > maxIdentifiers; least++ {
+	if len(d.byName) <= maxIdentifiers {
+		return
+	}
+	for _, m := range d.once {
+		if m.messages == 1 {
+			delete(d.byName, m.name)
+		}
+	}
+	d.once = nil
+	for least := 2; len(d.byName) > maxIdentifiers; least++ {
 		maps.DeleteFunc(d.byName, func(_ string, m *mention) bool { return m.messages <= least })
 	}
 }
@@ -166,9 +189,15 @@ const (
 func indexed(lost []*mention, runes int) []candidate {
 	runes = min(runes, maxIndexRunes) - utf8.RuneCountInString("\n\n"+indexTitle+"\n\n")
 	var items []candidate
+	alike := map[string]int{}
 	for _, m := range lost {
 		if bareNumber.MatchString(m.name) {
 			continue
+		}
+		if row := withoutDigits(m.name); row != m.name {
+			if alike[row]++; alike[row] > alikeNames && strings.Trim(row, "0.:,") != "" {
+				continue
+			}
 		}
 		c := candidate{text: code(m.name), line: m.line}
 		runes -= utf8.RuneCountInString(indexLine(c))
@@ -178,6 +207,27 @@ func indexed(lost []*mention, runes int) []candidate {
 		items = append(items, c)
 	}
 	return items
+}
+
+// alikeNames is how many names that differ in their digits alone the index has:
+// "#001", "#002" and so on say less than any other name.
+const alikeNames = 4
+
+// withoutDigits is a name with 0 in the place of each of its numbers.
+func withoutDigits(name string) string {
+	var b strings.Builder
+	for i := 0; i < len(name); i++ {
+		digit := name[i] >= '0' && name[i] <= '9'
+		if digit && i > 0 && name[i-1] >= '0' && name[i-1] <= '9' {
+			continue
+		}
+		if digit {
+			b.WriteByte('0')
+		} else {
+			b.WriteByte(name[i])
+		}
+	}
+	return b.String()
 }
 
 func indexLine(c candidate) string { return fmt.Sprintf("- %s (line %d)\n", c.text, c.line) }

@@ -24,7 +24,7 @@ func (s Summary) Lessons() []string {
 			continue
 		}
 		for _, item := range section.Items {
-			text := strings.Join(strings.Fields(item.Text), " ")
+			text := strings.Join(strings.Fields(withoutLast(item.Text)), " ")
 			text = strings.TrimSpace(strings.TrimLeft(text, "-*> "))
 			n := utf8.RuneCountInString(text)
 			if n < minLessonRunes || n > maxLessonRunes || slices.Contains(lessons, text) {

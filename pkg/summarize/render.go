@@ -57,7 +57,7 @@ func (e *Extractive) picked() (string, []Section) {
 		sections := writeSections(&text, plans)
 		return text.String(), sections
 	}
-	plans = checkpointPlans(plans)
+	plans = e.checkpointPlans(plans)
 	for _, p := range plans {
 		if !p.prose { // its lines have no mark
 			p.mark = len("[x] ")
@@ -121,17 +121,19 @@ func count(n int, noun string) string {
 // section starves in a summary of the default length.
 func (e *Extractive) plans() []*plan {
 	turning := e.turning()
-	lasting := func(s *shelf) []candidate { return settled(s.ranked(), turning) }
+	e.remarks.index()
+	goals := e.followed(e.pending(e.current(e.goals.ranked(), turning)), anybody)
+	rules, choices, rest := e.sayings(goals, turning)
 	plans := []*plan{
 		{title: "About " + strings.Join(e.focus, ", "), share: 20, items: e.about.ranked()},
-		{title: "Goals", share: 11, items: e.current(e.goals.ranked(), turning)},
-		{title: constraintsTitle, share: 11, items: lasting(&e.said[constraint])},
-		{title: decisionsTitle, share: 13, items: lasting(&e.said[decision])},
-		{title: resultsTitle, share: 14, items: settled(renewed(e.results.ranked()), turning)},
-		{title: findingsTitle, share: 9, items: lasting(&e.said[finding])},
-		{title: knownTitle, share: 7, items: lasting(&e.said[known])},
-		{title: openTitle, share: 7, items: e.openItems()},
-		{title: nextTitle, share: 8, items: settled(e.nextItems(), turning)},
+		{title: "Goals", share: 11, items: goals},
+		{title: constraintsTitle, share: 11, items: rules},
+		{title: decisionsTitle, share: 13, items: choices},
+		{title: saidTitle, share: 14, items: rest},
+		{title: resultsTitle, share: 14, items: e.followed(carriedOut(lasting(renewed(e.results.ranked()), turning), e.choices(), turning), anybody)},
+		{title: findingsTitle, share: 9, items: e.followed(e.unresolved(lasting(e.said[finding].ranked(), turning)), anybody)},
+		{title: openTitle, share: 7, items: e.followed(e.openItems(), anybody)},
+		{title: nextTitle, share: 8, items: e.followed(e.untaken(lasting(e.nextItems(), turning), stepShare), anybody)},
 		{title: "Files changed", share: 8, items: e.files.candidates(true, e.inFocus)},
 		{title: "Files read", share: 1, items: e.files.candidates(false, e.inFocus)},
 		{title: "Commands", share: 4, items: e.commands.candidates(e.inFocus)},
@@ -177,14 +179,31 @@ func (e *Extractive) current(goals []candidate, turning []statement) []candidate
 	for i := range goals {
 		for k := constraint; k <= known; k++ {
 			for _, c := range e.said[k].items {
-				if c.line == goals[i].line && strings.Contains(goals[i].text, c.text) && endedBy(c, turning) > 0 {
+				if c.line == goals[i].line && strings.Contains(goals[i].text, c.text) && endedBy(c, turning) != nil {
 					goals[i].text = strings.Replace(goals[i].text, c.text, "…", 1)
 				}
 			}
 		}
 	}
-	return goals
+	return slices.DeleteFunc(goals, func(c candidate) bool {
+		return strings.Contains(c.text, "…") && wordCount([]byte(c.text)) <= goalWords
+	})
 }
+
+// choices are what people chose and asked to be kept to.
+func (e *Extractive) choices() []candidate {
+	return slices.Concat(e.said[decision].items, e.said[constraint].items)
+}
+
+// unresolved are findings without what the agent could not do in a turn whose
+// failures were all put right later.
+func (e *Extractive) unresolved(items []candidate) []candidate {
+	return slices.DeleteFunc(items, func(c candidate) bool { return c.failed && e.commands.putRight(c.people) })
+}
+
+// goalWords is how many words are left at most of a goal that does not hold any
+// more, and says nothing.
+const goalWords = 5
 
 // nextItems are the steps that the log has not done since.
 func (e *Extractive) nextItems() []candidate {
@@ -354,7 +373,7 @@ const (
 	decisionsTitle   = "Decisions"
 	resultsTitle     = "Done"
 	findingsTitle    = "Findings and results"
-	knownTitle       = "Dates, people and places"
+	saidTitle        = "Said by people"
 	openTitle        = "Open questions"
 	nextTitle        = "Next steps"
 	lastTitle        = "Last exchanges"
@@ -428,6 +447,9 @@ func (s Summary) texts(part prosePart) []string {
 			continue
 		}
 		for _, item := range section.Items {
+			if strings.Contains(item.Text, followedBy) && !part.last { // one sentence cannot tell both
+				continue
+			}
 			if text := oneSentence(item.Text); text != "" {
 				all = append(all, text)
 			}
@@ -499,21 +521,21 @@ func checkpointParts() []checkpointPart {
 		{"### Blocked", "- ", []string{"Errors", openTitle}},
 		{"## Key Decisions", "- ", []string{decisionsTitle}},
 		{"## Next Steps", "1. ", []string{nextTitle}},
-		{"## Critical Context", "- ", []string{"About ", findingsTitle, knownTitle, "Files read", fixedTitle, "Earlier summary", earlierTitle}},
+		{"## Critical Context", "- ", []string{"About ", saidTitle, findingsTitle, "Files read", fixedTitle, "Earlier summary", earlierTitle}},
 	}
 }
 
 // checkpointPlans takes apart what a checkpoint has under several headings: of
 // what was said last only the last word of each side is in progress, and what
 // failed and was put right blocks nobody.
-func checkpointPlans(plans []*plan) []*plan {
+func (e *Extractive) checkpointPlans(plans []*plan) []*plan {
 	var all []*plan
 	for _, p := range plans {
 		all = append(all, p)
 		switch p.title {
 		case lastTitle:
 			n := min(2, len(p.items))
-			all = append(all, &plan{title: earlierTitle, share: p.share / 2, items: p.items[n:], whole: true})
+			all = append(all, &plan{title: earlierTitle, share: p.share / 2, items: e.stillSaid(p.items[n:]), whole: true})
 			p.items, p.share = p.items[:n], p.share/2
 		case "Errors":
 			fixed := &plan{title: fixedTitle, share: p.share / 2}
@@ -528,6 +550,17 @@ func checkpointPlans(plans []*plan) []*plan {
 		}
 	}
 	return all
+}
+
+// stillSaid are the earlier of the last exchanges without what people took back: under
+// the heading of what matters it would be told as if it held.
+func (e *Extractive) stillSaid(items []candidate) []candidate {
+	turning := e.turning()
+	return slices.DeleteFunc(slices.Clone(items), func(c candidate) bool {
+		said, person := strings.CutPrefix(c.text, personSaid)
+		c.text, c.person = said, true
+		return person && endedBy(c, turning) != nil
+	})
 }
 
 // workedLater is put behind a failure that was put right.

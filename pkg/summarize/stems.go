@@ -1,6 +1,7 @@
 package summarize
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -74,10 +75,8 @@ func common(word string) bool {
 // stemsOf are the distinct stems of a text, in their order.
 func stemsOf(text string) []string {
 	var all []string
-	seen := map[string]bool{}
 	eachStem(strings.ToLower(text), func(stem string) {
-		if !seen[stem] {
-			seen[stem] = true
+		if !slices.Contains(all, stem) {
 			all = append(all, stem)
 		}
 	})

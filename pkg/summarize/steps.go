@@ -3,6 +3,7 @@ package summarize
 import (
 	"bytes"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -78,7 +79,7 @@ func (s *steps) live() bool {
 // stepStems are the stems of what is to be done. The paths in it are left out:
 // they say where.
 func stepStems(text string) []string {
-	words := strings.Fields(text)
+	words := strings.Fields(whatOf(text))
 	kept := words[:0:0]
 	for _, w := range words {
 		if strings.Count(w, "/") < 2 {
@@ -88,19 +89,33 @@ func stepStems(text string) []string {
 	return stemsOf(strings.Join(kept, " "))
 }
 
+// whatOf is a step without the words that say when: "the indexes after loading".
+func whatOf(text string) string {
+	lower := strings.ToLower(text)
+	for _, when := range []string{" after ", " before ", " once ", " when ", " until ", " as soon as "} {
+		if at := strings.Index(lower, when); at > 0 && len(stemsOf(lower[:at])) > 0 && len(lower) == len(text) {
+			return text[:at]
+		}
+	}
+	return text
+}
+
 // listed takes in that the agent lists what is left: what it has listed before
 // is done or has been given up, but for what has a time of its own.
 func (s *steps) listed(line int) {
 	for i := range s.waiting {
-		if w := &s.waiting[i]; !w.person && w.done == 0 && w.line < line && !containsAny([]byte(strings.ToLower(w.text)), later()) {
+		if w := &s.waiting[i]; !w.person && w.done == 0 && w.line < line && !later().inString(strings.ToLower(w.text)) {
 			w.done = line
 		}
 	}
 }
 
 // later are the words of steps whose time comes by itself.
-func later() []string {
-	return []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "week", "month", "tomorrow", "tonight", "later", "after ", "before ", "deadline", "once ", "when "}
+var later = phraseSet("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "week", "month", "tomorrow", "tonight", "later", "after ", "before ", "deadline", "once ", "when ")
+
+// leftover tells whether a sentence in lower case lists all that is left.
+func leftover(lower []byte) bool {
+	return bytes.IndexByte(lower, ':') > 0 && containsAny(lower, []string{"what is left", "what's left", "what is missing", "what remains", "left to do", "still to do", "is left:", "all that is left", "only thing left"})
 }
 
 // remaining tells whether a heading in lower case is that of all that is left.
@@ -159,6 +174,28 @@ func (s *steps) ended(line int, t *turnOfWork) {
 	}
 }
 
+// reported marks the steps that a person named at the beginning of the turn, and of
+// which its last word tells how it is now: "lower it to 300", "the limit is 300".
+func (s *steps) reported(line, begun int, told []string) {
+	in := within(told)
+	for i := range s.waiting {
+		w := &s.waiting[i]
+		if !w.person || w.line != begun || w.done > 0 || len(w.stems) == 0 {
+			continue
+		}
+		last := ""
+		for _, stem := range w.stems {
+			if isNumber(stem) {
+				last = stem
+			}
+		}
+		named := slices.ContainsFunc(w.stems, func(stem string) bool { return !isNumber(stem) && in(stem) })
+		if last != "" && slices.Contains(told, last) && named || overlap(w.stems, in) >= doneShare {
+			w.done = line
+		}
+	}
+}
+
 // granted marks the one step that the agent named in a line: its person told it
 // to go on, and it did.
 func (s *steps) granted(line, named int) {
@@ -191,13 +228,25 @@ func (s *steps) decided(line int, before, now *turnOfWork) {
 // told marks the steps that a sentence says are done.
 func (s *steps) told(line int, lower string) {
 	words := stemsOf(lower)
+	clause, _, _ := strings.Cut(lower, ",")
+	short := stemsOf(clause)
 	for i := range s.waiting {
 		w := &s.waiting[i]
 		share := overlap(w.stems, within(words))
-		if w.done == 0 && w.line < line && (share == 1 || share >= toldShare && share*float64(len(w.stems)) >= 2) {
+		named := len(short) <= 3 && overlap(short, func(stem string) bool { return w.has(stem) || doneStem(stem) }) == 1 && overlap(short, w.has) > 0
+		if w.done == 0 && w.line < line && (named || share == 1 || share >= toldShare && share*float64(len(w.stems)) >= 2) {
 			w.done = line
 		}
 	}
+}
+
+// doneStem tells whether a stem is of a word that says that something is done.
+func doneStem(stem string) bool {
+	done, finished := look([]byte(stem))
+	if !done {
+		done, finished = look([]byte(stem + "ed"))
+	}
+	return done && finished
 }
 
 // The shares of a step's words that a turn, or one sentence, has to have.
@@ -233,10 +282,14 @@ func look(lower []byte) (done, finished bool) {
 		switch string(word) {
 		case "done", "works", "work", "working", "pass", "passes", "passed", "green", "fixed", "added", "installed", "migrated", "removed", "merged", "deployed", "rewritten", "committed", "pushed", "signed", "sent", "paid", "wrote",
 			"written", "booked", "corrected", "created", "implemented", "finished", "completed", "ready", "reproduced", "applied", "applies", "dropped", "replaced", "active", "changed", "set", "calls", "runs", "prepared", "enabled",
-			"confirmed", "bought", "ordered", "built", "renders", "rendered", "did", "keeps", "kept", "connects", "shows", "uses", "gone", "place", "moved", "updated", "upgraded", "called", "asked", "told", "through":
+			"confirmed", "bought", "ordered", "built", "renders", "rendered", "did", "keeps", "kept", "connects", "shows", "uses", "gone", "place", "moved", "updated", "upgraded", "called", "asked", "told", "through", "already":
 			done = done || last != "not"
+		case "now", "again": // "is idempotent now"
+			done = done || last != ""
 		case "still", "half", "yet", "missing", "cannot", "will", "should", "would", "needs", "need", "todo", "unable", "refused", "rejected", "remain", "remains", "remaining", "waiting", "left":
 			finished = finished && string(word) == "left" && last != "is" && last != "are"
+		case "no":
+			finished = finished && last != "sees" && last != "has" && last != "have" && last != "finds" && last != "is"
 		case "not":
 			finished = finished && last != "is" && last != "are" && last != "does" && last != "do" && last != "did" && last != "has" && last != "have" && last != "was" && last != "were" && last != "could"
 		default:
@@ -264,6 +317,15 @@ func eachWord(lower []byte, yield func([]byte)) {
 // done themselves.
 func (e *Extractive) after(line int, text []byte) {
 	e.before, e.turn = e.turn, turnOfWork{}
+	e.givenUp(line, text)
+	if e.trouble.line > 0 {
+		eachSentenceOf(cut(text, endBytes), shortClause, func(s sentence) {
+			e.lower = appendLower(e.lower[:0], s.text)
+			if len(s.text) < 120 && completes(e.lower) {
+				e.overcome(e.trouble)
+			}
+		})
+	}
 	if wordCount(text) <= 5 && agrees(bytes.ToLower(text)) {
 		e.turn.granted = e.repliedAt
 	}
@@ -277,6 +339,32 @@ func (e *Extractive) after(line int, text []byte) {
 			e.steps.told(line, string(e.lower))
 		}
 	})
+}
+
+// leaves matches what a person says of a step that they give up: "for the ignore:
+// leave it", "skip the banner".
+var leaves = regexp.MustCompile(`(?:for|about|as for) (?:the |that |this )?([^,.:;]{2,40})[,:] ?(?:just )?(?:leave|skip|forget|drop|no)\b|\b(?:skip|forget|leave out|no need for|no need to|forget about) (?:the |that |about )?([^,.;:!?]{2,40})`)
+
+// giveUps are the words of which [leaves] needs one.
+var giveUps = phraseSet("leave", "skip", "forget", "drop", "no need", ": no", ", no")
+
+// givenUp takes in which steps a person gives up.
+func (e *Extractive) givenUp(line int, text []byte) {
+	if !e.steps.live() {
+		return
+	}
+	lower := bytes.ToLower(cut(text, endBytes))
+	if !giveUps().in(lower) {
+		return
+	}
+	for _, m := range leaves.FindAllStringSubmatch(string(lower), -1) {
+		subject := stemsOf(m[1] + m[2])
+		for i := range e.steps.waiting {
+			if w := &e.steps.waiting[i]; w.done == 0 && len(subject) > 0 && overlap(subject, w.has) == 1 {
+				w.done = line
+			}
+		}
+	}
 }
 
 // pending is what the agent said, before it is known whether its turn goes on.
@@ -300,11 +388,28 @@ func (e *Extractive) went(called bool) {
 	e.sentences(e.last.line, []byte(text), voice{working: working})
 	if working {
 		e.commands.explained([]byte(text))
+		e.achieved(e.last.line, []byte(text))
 		e.working = true
 	} else {
+		e.remarks.add(e.last.line, []byte(text), false)
 		e.end(e.last.line, []byte(text))
 	}
 	e.last = pending{}
+}
+
+// achieved keeps what the agent says in passing that it has done, where it names
+// something: a number, a name in quotes.
+func (e *Extractive) achieved(line int, text []byte) {
+	first := true
+	eachSentence(text, func(s sentence) {
+		e.lower = appendLower(e.lower[:0], s.text)
+		if first && e.turn.worked && bytes.ContainsAny(s.text, "0123456789`") && !announces(e.lower) && completes(e.lower) && tells(e.lower) && !guesses().in(e.lower) && !general(e.lower) && !e.tellsLeft() {
+			c := e.candidate(line, s.text, sentenceRunes, enough)
+			c.people = e.people
+			e.results.add(c)
+		}
+		first = false
+	})
 }
 
 // over takes in that the turn is over: what the agent said last is what came of
@@ -315,12 +420,16 @@ func (e *Extractive) over() {
 		return
 	}
 	last := e.last
+	e.remarks.add(last.line, []byte(last.text), false)
 	e.sentences(last.line, []byte(last.text), voice{})
 	e.end(last.line, []byte(last.text))
 	if e.turn.worked && e.turn.granted > 0 {
 		e.steps.granted(last.line, e.turn.granted)
 	}
 	e.replied = strings.ToLower(string(cut([]byte(last.text), repliedBytes)))
+	if offered(e.replied) {
+		e.offer = e.replied
+	}
 	e.last = pending{}
 }
 
@@ -334,6 +443,8 @@ func (e *Extractive) finished() *Extractive {
 		f.said[k].items = slices.Clone(f.said[k].items)
 	}
 	f.results.items, f.about.items = slices.Clone(f.results.items), slices.Clone(f.about.items)
+	f.orders = slices.Clone(f.orders)
+	f.remarks.all = slices.Clone(f.remarks.all)
 	f.steps.waiting = slices.Clone(f.steps.waiting)
 	f.turn.words = maps.Clone(f.turn.words)
 	f.lower, f.text = nil, nil
@@ -343,57 +454,102 @@ func (e *Extractive) finished() *Extractive {
 
 // end takes in the agent's last word of a turn: what came of it.
 func (e *Extractive) end(line int, text []byte) {
-	at, taken, done, open := 0, 0, false, false
+	at, taken, done, open, settled := 0, 0, false, false, false
 	if !e.turn.worked && !e.turn.chose {
 		return
 	}
+	trouble := e.trouble
+	e.trouble = candidate{}
 	asks := bytes.HasSuffix(bytes.TrimSpace(text), []byte("?"))
-	eachSentence(cut(text, endBytes), func(s sentence) {
+	eachSentence(wholeSentences(text, endBytes), func(s sentence) {
 		at++
 		if s.goesOn && open && e.more(line, s.text) {
 			return
 		}
 		open = false
-		if s.head || s.item || taken >= resultSentences || s.text[len(s.text)-1] == '?' {
+		if allBut().in(bytes.ToLower(s.text)) || s.head || s.item || taken >= resultSentences || s.text[len(s.text)-1] == '?' {
 			return
 		}
 		e.lower = appendLower(e.lower[:0], s.text)
 		does, finished := look(e.lower)
 		completed := does && finished
 		done = done || completed
+		if offersChoice(e.lower) || waysOf().in(e.lower) || containsAny(e.lower, []string{"have to be", "has to be"}) {
+			return
+		}
 		told := at == 1 && !announces(e.lower)
+		settled = settled || told && finished && !asks
 		if told && !finished {
 			e.unsettled(line, s.text)
 			return
 		}
-		if (told && !asks || completed) && !containsAny(e.lower, guesses()) && !general(e.lower) && tells(e.lower) {
+		if (told && !asks || completed && !lookedAt(e.lower)) && !guesses().in(e.lower) && !general(e.lower) && tells(e.lower) && !e.tellsLeft() {
 			score := enough
 			if completed {
 				score += 2
 			}
-			e.results.add(e.candidate(line, s.text, sentenceRunes, score))
+			c := e.candidate(line, s.text, sentenceRunes, score)
+			c.people = e.people
+			e.results.add(c)
 			taken, open = taken+1, true
 		}
 	})
-	if done && e.steps.live() {
+	if done && trouble.line > 0 && overlap(stemsOf(trouble.text), within(stemsOf(string(cut(text, endBytes))))) >= overcomeShare {
+		e.overcome(trouble)
+	}
+	if (done || settled) && e.steps.live() {
 		e.turn.add(string(bytes.ToLower(beginning(text, 1200))))
-		e.steps.ended(line, &e.turn)
+		if done {
+			e.steps.ended(line, &e.turn)
+		}
+		e.steps.reported(line, e.lastPerson, stemsOf(string(cut(text, endBytes))))
 	}
 }
+
+// offersChoice tells whether a sentence in lower case leaves a choice to the person:
+// nothing of it is done.
+func offersChoice(lower []byte) bool {
+	return bytes.Contains(lower, []byte(" or ")) && (bytes.HasPrefix(lower, []byte("either ")) || announces(lower) || bytes.HasPrefix(lower, []byte("we could")))
+}
+
+// tellsLeft tells whether a sentence, whose lower case is at hand, says what is open.
+func (e *Extractive) tellsLeft() bool {
+	weights := e.cues.weigh(e.lower)
+	return weights[open] >= enough || weights[next] > enough
+}
+
+// allBut are the words of a report that something is missing.
+var allBut = phraseSet("everything but", "everything except", "all but", "all except", "except for")
 
 // more adds a sentence to the last result, if it is nothing of its own.
 func (e *Extractive) more(line int, text []byte) bool {
 	_, weight := e.classify(text, voice{})
-	return weight < enough && !containsAny(e.lower, guesses()) && e.results.extend(line, text)
+	return weight < enough && !waysOf().in(e.lower) && !guesses().in(e.lower) && e.results.extend(line, text)
 }
+
+// waysOf are the words of a sentence that offers a choice: nothing of it is done.
+var waysOf = phraseSet("two ways", "three ways", "either ", "two options", "three options", "alternatives", "could also", "would you")
 
 // unsettled keeps what a turn came to where it is not done: it fails, it cannot,
 // it is not there.
 func (e *Extractive) unsettled(line int, text []byte) {
-	if e.turn.worked && !containsAny(e.lower, guesses()) && !general(e.lower) && wordCount(text) >= resultWords {
-		e.said[finding].add(e.candidate(line, text, sentenceRunes, enough))
+	if e.turn.worked && !guesses().in(e.lower) && !general(e.lower) && wordCount(text) >= resultWords {
+		c := e.candidate(line, text, sentenceRunes, enough)
+		c.people, c.failed = e.people, true
+		e.said[finding].add(c)
+		e.trouble = c
 	}
 }
+
+// overcome takes in that what the agent could not do is done: its person says so.
+func (e *Extractive) overcome(trouble candidate) {
+	e.said[finding].items = slices.DeleteFunc(e.said[finding].items, func(c candidate) bool { return c.line == trouble.line && c.text == trouble.text })
+	e.trouble = candidate{}
+}
+
+// overcomeShare is the share of the words of what the agent could not do that its
+// next report has.
+const overcomeShare = 0.2
 
 // extend adds a sentence to the item that was put on the shelf last, as far as
 // it fits: what follows often says why, or how much.
@@ -412,6 +568,18 @@ func (s *shelf) extend(line int, text []byte) bool {
 // extendedRunes is how long an item gets by the sentences that follow it.
 const extendedRunes = 220
 
+// wholeSentences returns the sentences of a text that fit into n bytes.
+func wholeSentences(text []byte, n int) []byte {
+	if len(text) <= n {
+		return text
+	}
+	text = cut(text, n)
+	if end := max(bytes.LastIndexByte(text, '\n'), bytes.LastIndex(text, []byte(". "))+1); end > 0 {
+		return text[:end]
+	}
+	return text
+}
+
 // endBytes is how much of what the agent says at the end of a turn is looked at
 // for what came of it.
 const endBytes = 1200
@@ -427,7 +595,7 @@ func tells(lower []byte) bool {
 			n++
 		}
 	})
-	return n >= 2 && wordCount(lower) >= resultWords
+	return n >= 2 && (wordCount(lower) >= resultWords || n >= resultWords)
 }
 
 // Bounds of what one turn says it has come to.
@@ -451,7 +619,7 @@ func wordCount(s []byte) (n int) {
 
 // announces tells whether a sentence in lower case says what will be done.
 func announces(lower []byte) bool {
-	for _, start := range []string{"let me", "let's", "i'll", "i will", "now ", "next", "first", "i'd", "i would", "i want", "looking", "reading", "checking", "i've looked", "i've read", "i have read", "i have looked", "i have an overview", "i need to", "we need to", "overview", "understood", "great", "good", "you're", "sure", "gladly"} {
+	for _, start := range []string{"let me", "let's", "i'll", "i will", "now ", "next", "first", "i'd", "i would", "i want", "looking", "reading", "checking", "i've looked", "i've read", "i have read", "i have looked", "i have gone through", "i've gone through", "i went through", "here is", "here are", "i have an overview", "i need to", "we need to", "overview", "understood", "great", "good", "you're", "sure", "gladly", "i can ", "i could ", "you can ", "you could "} {
 		if bytes.HasPrefix(lower, []byte(start)) {
 			return !bytes.HasPrefix(lower, []byte("understood.")) || wordCount(lower) < resultWords
 		}
@@ -459,11 +627,22 @@ func announces(lower []byte) bool {
 	return false
 }
 
+// lookedAt tells whether a sentence in lower case only says what the agent has read.
+func lookedAt(lower []byte) bool {
+	for _, start := range []string{"i have gone through", "i've gone through", "i went through", "i have read", "i've read", "i have looked", "i've looked"} {
+		if bytes.HasPrefix(lower, []byte(start)) {
+			return true
+		}
+	}
+	return false
+}
+
 // general tells whether a sentence in lower case is advice that holds anywhere:
 // nobody has decided or found it here.
-func general(lower []byte) bool {
-	return containsAny(lower, []string{
-		"generally", "in general", "usually", "normally", "typically", "commonly", "often ", "a rule of thumb", "as a rule", "recommended", "recommend ", "best practice", "most people", "most projects", "most teams", "most events", "most users", "many people", "many teams", "many events", "many projects", "should consider", "you should", "you could", "you may want",
-		"it is better", "it's better", "is better to", "considered", "one should", "a common ", "are often", "is often", "tends to", "tend to",
-	})
-}
+func general(lower []byte) bool { return advice().in(lower) }
+
+// advice are the words of [general].
+var advice = phraseSet(
+	"generally", "in general", "usually", "normally", "typically", "commonly", "often ", "a rule of thumb", "as a rule", "recommended", "recommend ", "best practice", "most people", "most projects", "most teams", "most events", "most users", "many people", "many teams", "many events", "many projects", "should consider", "you should", "you could", "you may want",
+	"it is better", "it's better", "is better to", "considered", "one should", "a common ", "are often", "is often", "tends to", "tend to",
+)

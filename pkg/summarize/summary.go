@@ -79,9 +79,14 @@ type Extractive struct {
 	before    turnOfWork // the turn before
 	replied   string     // what the agent said at its end, in lower case
 	repliedAt int        // the line of that
+	message   string     // what a person says now, in lower case
+	offer     string     // what the agent offered last, in lower case
+	people    int        // how many messages of people begin the turn, with this one
 	last      pending    // what the agent said last, until it is known whether a turn ends with it
-	about     shelf      // what contains words of the focus
-	question  candidate  // asked last, with no answer yet
+	orders    []candidate
+	trouble   candidate // what the agent could not do in its last turn
+	about     shelf     // what contains words of the focus
+	question  candidate // asked last, with no answer yet
 	exchanges []candidate
 	working   bool // the last exchange is the agent's word before a call
 	earlier   []candidate
@@ -89,6 +94,7 @@ type Extractive struct {
 	files     files
 	commands  commands
 	ids       identifiers
+	remarks   remarks // what was said, where later words on something are looked for
 
 	lastPerson int // line of the last message from a person
 
@@ -109,7 +115,7 @@ func NewExtractive(o Options) *Extractive {
 	if o.MaxRunes <= 0 {
 		o.MaxRunes = DefaultMaxRunes
 	}
-	e := &Extractive{options: o, cues: newCueIndex(), focus: focusWords(o.Focus)}
+	e := &Extractive{options: o, cues: allCues(), focus: focusWords(o.Focus)}
 	e.goals = shelf{first: 2, best: 14, recent: 6}
 	e.said[constraint] = shelf{first: 4, best: 16, recent: 4}
 	e.said[decision] = shelf{best: 24, recent: 10}
@@ -170,6 +176,9 @@ const (
 	summaryRunes  = 4000
 )
 
+// messageBytes is how much of what a person says is kept with what they choose.
+const messageBytes = 500
+
 // How many of the last things that were said, and of earlier summaries, are kept.
 const (
 	keptExchanges = 6
@@ -183,17 +192,25 @@ func (e *Extractive) user(m *session.Message) {
 	}
 	e.ids.text(m.Line, string(beginning(text, flatTextRunes)))
 	e.over()
+	whole := text
+	text = withoutPasted(text)
 	e.answered(m.Line, text)
+	e.denied(text)
 	asked := e.question
 	e.question, e.lastPerson = candidate{}, m.Line
+	e.people = e.seen.people
+	e.message = strings.ToLower(string(cut(text, messageBytes)))
+	e.commands.heard(e.message)
 	e.goal(m.Line, text)
 	e.after(m.Line, text)
 	e.sentences(m.Line, text, voice{person: true})
+	e.deferred(m.Line, text)
 	e.chosen(m.Line, text, asked.text)
 	if e.turn.chose { // what was to be decided is decided
 		e.steps.decided(m.Line, &e.before, &e.turn)
 	}
-	e.exchange(m.Line, personSaid, text)
+	e.remarks.add(m.Line, text, true)
+	e.exchange(m.Line, personSaid, whole)
 	e.working = false
 	if last := lastSentence(text); bytes.HasSuffix(last, []byte("?")) || bytes.HasSuffix(last, []byte("？")) {
 		e.question = candidate{text: "Not answered: " + oneLine(string(last), sentenceRunes), line: m.Line}
@@ -212,6 +229,7 @@ func (e *Extractive) assistant(m *session.Message) {
 	}
 	e.ids.text(m.Line, string(beginning(text, flatTextRunes)))
 	e.question = candidate{}
+	e.commands.heard(strings.ToLower(string(cut(text, messageBytes))))
 	e.exchange(m.Line, agentSaid, text)
 	e.working = slices.ContainsFunc(m.Parts, func(p session.Part) bool { return p.Kind == session.PartToolCall })
 	if e.working {
@@ -270,6 +288,9 @@ func (e *Extractive) words(m *session.Message) []byte {
 
 // goal keeps a person's message as a goal if it sets a task.
 func (e *Extractive) goal(line int, text []byte) {
+	if len(bytes.Fields(cut(text, 200))) < 4 {
+		return
+	}
 	score := 0
 	eachSentence(text, func(s sentence) {
 		e.lower = appendLower(e.lower[:0], s.text)
@@ -282,11 +303,13 @@ func (e *Extractive) goal(line int, text []byte) {
 	if len(e.goals.items) == 0 {
 		score += enough
 	}
-	if score < enough || len(bytes.Fields(cut(text, 200))) < 4 {
+	if score < enough {
 		return
 	}
 	score += min(len(text)/100, 3)
-	e.goals.add(e.candidate(line, text, goalRunes, score))
+	c := e.candidate(line, text, goalRunes, score)
+	c.person, c.people, c.message = true, e.people, e.message
+	e.goals.add(c)
 }
 
 // candidate makes a candidate of a text, raised by the words of the focus.
@@ -324,48 +347,6 @@ func (e *Extractive) answered(line int, text []byte) {
 	}
 }
 
-// exchange remembers the last things that were said. What the agent says
-// before a call gives way to what it says after it, and to what anybody says if it
-// only says what it looks at ("Let me look.").
-func (e *Extractive) exchange(line int, who string, text []byte) {
-	if n := len(e.exchanges); e.working && (who == agentSaid || narrates(e.exchanges[n-1].text)) {
-		e.exchanges = e.exchanges[:n-1]
-	}
-	if courtesy(text) && len(e.exchanges) > 0 {
-		return
-	}
-	e.exchanges = append(e.exchanges, candidate{text: who + string(cut(text, 4*exchangeRunes+64)), line: line})
-	if len(e.exchanges) > keptExchanges {
-		e.exchanges = slices.Delete(e.exchanges, 0, 1)
-	}
-}
-
-// Who said what was said last.
-const (
-	personSaid = "**User**: "
-	agentSaid  = "**Agent**: "
-)
-
-// narrates tells whether an exchange only says what the agent looks at.
-func narrates(text string) bool {
-	lower := bytes.ToLower([]byte(strings.TrimPrefix(text, agentSaid)))
-	return len(lower) < narration && (announces(lower) || containsAny(lower, guesses()))
-}
-
-// courtesy tells whether somebody only says thanks or goodbye.
-func courtesy(text []byte) bool {
-	if wordCount(text) > 12 || bytes.ContainsAny(text, "0123456789?") {
-		return false
-	}
-	lower := bytes.ToLower(text)
-	for _, start := range []string{"you're welcome", "thanks", "thank you", "thx", "bye", "have a good", "good night", "great, thanks", "perfect, thanks", "ok thanks", "ok, thanks", "gern geschehen", "danke", "merci", "gracias"} {
-		if bytes.HasPrefix(lower, []byte(start)) {
-			return true
-		}
-	}
-	return false
-}
-
 func lastSentence(text []byte) (last []byte) {
 	tail := text[max(0, len(text)-600):]
 	eachSentence(tail, func(s sentence) { last = s.text })
@@ -396,6 +377,9 @@ func cutRunes(text []byte, n int) []byte {
 type voice struct {
 	person  bool
 	working bool // the agent, who calls a tool with the same message: it thinks aloud
+	// document is true if the agent shows a text that has a title: a file, mostly.
+	// What stands in it nobody has decided here.
+	document bool
 }
 
 // Words that a finding has at least: "There's the problem!" says nothing.
@@ -405,10 +389,24 @@ const findingWords = 6
 // like "Still open:" speaks for the items of the list below it; one like
 // "Fixed:" does not, what is below it is seldom a sentence.
 func (e *Extractive) sentences(line int, text []byte, by voice) {
-	listed, open := kinds, (*shelf)(nil)
-	eachSentence(text, func(s sentence) {
+	listed, open, short := kinds, (*shelf)(nil), shortSentence
+	quoting := false // a quotation of several sentences is not over
+	if by.person {
+		short = shortClause
+	} else {
+		by.document = bytes.HasPrefix(text, []byte("# "))
+	}
+	eachSentenceOf(text, short, func(s sentence) {
 		if e.inFocus(s.text) > 0 {
 			e.about.add(e.candidate(line, s.text, sentenceRunes, len(s.text)/100))
+		}
+		quoting = quoting && s.goesOn
+		within := quoting
+		if bytes.Count(s.text, []byte{'"'})%2 == 1 {
+			quoting = !quoting
+		}
+		if s.quoted || within { // somebody else has said it
+			return
 		}
 		if !s.item {
 			listed = kinds
@@ -423,8 +421,14 @@ func (e *Extractive) sentences(line int, text []byte, by voice) {
 			}
 			return
 		}
-		if s.goesOn && open != nil && weight < enough && !containsAny(e.lower, guesses()) && open.extend(line, s.text) {
+		if !by.person && leftover(e.lower) {
+			e.steps.listed(line)
+		}
+		if s.goesOn && open != nil && weight < enough && !guesses().in(e.lower) && open.extend(line, s.text) {
 			return
+		}
+		if by.person && weight < enough && len(s.text) < orderBytes && orders(e.lower) {
+			e.ordered(line, s.text)
 		}
 		open = nil
 		if by.working && !s.item && k == next { // what it does at once
@@ -433,7 +437,7 @@ func (e *Extractive) sentences(line int, text []byte, by voice) {
 		if s.item && listed != kinds && weight <= enough {
 			k, weight = listed, enough+1
 		}
-		if weight >= enough && len(s.text) >= 8 {
+		if weight >= enough && says(s.text, k, by) {
 			e.keep(k, line, s.text, weight, by)
 			if k == finding || by.person && (k == decision || k == constraint) {
 				open = &e.said[k]
@@ -442,11 +446,22 @@ func (e *Extractive) sentences(line int, text []byte, by voice) {
 	})
 }
 
+// says tells whether a sentence says enough by itself. A choice of a person may be
+// short, a rule may not: "I hate that."
+func says(s []byte, k kind, by voice) bool {
+	if by.person && k == decision {
+		return len(s) >= len("drop it")
+	}
+	return len(s) >= 8 && (!by.person || len(s) >= shortSentence || len(stemsOf(string(s))) >= 2)
+}
+
 // keep puts a sentence on its shelf.
 func (e *Extractive) keep(k kind, line int, text []byte, weight int, by voice) {
 	c := e.candidate(line, text, sentenceRunes, weight)
-	if c.person = by.person; by.person && k == decision {
-		c.reply, e.turn.chose = e.replied, true
+	c.people, c.weight = e.people, weight
+	if c.person = by.person; by.person {
+		c.reply, c.message, c.offer = e.replied, e.message, e.offer
+		e.turn.chose = e.turn.chose || k == decision
 	}
 	e.said[k].add(c)
 	if k == next {
@@ -456,12 +471,15 @@ func (e *Extractive) keep(k kind, line int, text []byte, weight int, by voice) {
 
 // classify returns what a sentence most probably is, and how much speaks for it.
 func (e *Extractive) classify(s []byte, by voice) (kind, int) {
-	e.lower = appendLower(e.lower[:0], s)
-	weights := e.cues.weigh(e.lower)
+	e.lower = appendLower(e.lower[:0], bytes.TrimLeft(s, "*_"))
+	weights := e.cues.weigh(withoutQuotes(e.lower))
 	if by.person {
 		e.personal(s, &weights)
 	} else {
 		e.agents(s, &weights)
+	}
+	if by.document {
+		weights[decision], weights[open], weights[next] = 0, 0, 0
 	}
 	if s[len(s)-1] == '?' {
 		weights[constraint], weights[decision], weights[finding], weights[next], weights[known] = 0, 0, 0, 0, 0
@@ -469,15 +487,24 @@ func (e *Extractive) classify(s []byte, by voice) (kind, int) {
 	for _, word := range []string{"that ", "this ", "it "} { // says nothing without what came before
 		if bytes.HasPrefix(e.lower, []byte(word)) {
 			weights[finding] -= 2
+			if !by.person && weights[next] <= enough { // what will be, and no step
+				weights[next] = 0
+			}
 		}
 	}
-	if weights[constraint] >= enough && containsAny(e.lower, denials()) { // a report, and no rule
+	if weights[constraint] >= enough && denials().in(e.lower) { // a report, or of the moment, and no rule
 		weights[constraint] -= 3
 	}
-	if (weights[decision] >= enough || weights[finding] >= enough) && (containsAny(e.lower, guesses()) || bytes.HasPrefix(e.lower, []byte("if "))) {
+	if bytes.HasPrefix(e.lower, []byte("if ")) {
+		weights[next] = 0
+	}
+	if (weights[decision] >= enough || weights[finding] >= enough) && (guesses().in(e.lower) || bytes.HasPrefix(e.lower, []byte("if "))) {
 		weights[decision], weights[finding] = 0, 0
 	}
-	if by.working && weights[finding] <= enough || wordCount(s) < findingWords {
+	if by.person && e.people <= 1 && weights[decision] < 5 { // nothing was there to decide on
+		weights[decision] = 0
+	}
+	if weights[finding] > 0 && (by.working && weights[finding] <= enough || wordCount(s) < findingWords) {
 		weights[finding] = 0
 	}
 	k := heaviest(weights)
@@ -496,16 +523,84 @@ func (e *Extractive) personal(s []byte, weights *[kinds]int) {
 	if bytes.IndexByte(s, '@') > 0 && bytes.IndexByte(s, '.') > 0 || bytes.Contains(s, []byte("://")) {
 		weights[known] += enough
 	}
-	n := wordCount(s)
-	if digit && n <= chosenWords && !containsAny(e.lower, reports()) {
+	if orders(e.lower) && strings.HasSuffix(e.replied, "?") && !bytes.Contains(e.lower, []byte("please")) {
+		weights[decision] += enough
+	}
+	if bytes.Contains(e.lower, []byte(", not ")) && wordCount(s) <= 2*chosenWords { // one thing and not the other
+		weights[decision] += enough
+	}
+	if wordCount(s) > chosenWords {
+		return
+	}
+	if digit && e.people > 1 && !reports().in(numbered(e.lower)) {
 		weights[decision] += 2
 		if measured(s) {
 			weights[decision]++
 		}
 	}
-	if n <= chosenWords && !containsAny(e.lower, []string{"until then", "since then", "by then", "back then"}) && (bytes.HasSuffix(bytes.TrimRight(e.lower, ".! "), []byte(" then")) || bytes.HasPrefix(e.lower, []byte("then ")) || bytes.Contains(e.lower, []byte(" then. "))) {
+	if bytes.Contains(e.lower, []byte("then")) && !containsAny(e.lower, []string{"until then", "since then", "by then", "back then"}) && (bytes.HasSuffix(bytes.TrimRight(e.lower, ".! "), []byte(" then")) || (bytes.HasPrefix(e.lower, []byte("then ")) || thenFirst().in(e.lower[:min(len(e.lower), len("alright then "))])) || bytes.Contains(e.lower, []byte(" then. "))) {
 		weights[decision] += enough + 1
 	}
+}
+
+// thenFirst begins what a person chooses after what they have heard.
+var thenFirst = phraseSet("ok then ", "okay then ", "ok, then ", "alright then ", "yes then ", "fine then ", "right then ", "good then ")
+
+// orders tells whether a person's sentence in lower case begins with what shall be
+// done: an answer to an offer, mostly.
+func orders(lower []byte) bool {
+	first := ""
+	eachWord(lower, func(word []byte) {
+		if first == "" && !opens(word) {
+			first = string(word)
+		}
+	})
+	switch first {
+	case "take", "update", "remove", "keep", "replace", "switch", "write", "send", "set", "rename", "raise", "lower", "merge", "split", "stay", "try", "return", "store", "allow", "forget":
+		return true
+	}
+	return false
+}
+
+// Bounds of the orders that are kept.
+const (
+	orderBytes = 160
+	keptOrders = 48
+)
+
+// ordered keeps an order: it is no decision, but may end one.
+func (e *Extractive) ordered(line int, text []byte) {
+	c := candidate{text: oneLine(string(text), sentenceRunes), line: line, person: true, people: e.people, message: e.message, reply: e.replied, offer: e.offer}
+	if e.orders = append(e.orders, c); len(e.orders) > keptOrders {
+		e.orders = slices.Delete(e.orders, 0, 1)
+	}
+}
+
+// withoutQuotes is a sentence without what stands between quotation marks, as far as
+// that is a sentence too: somebody else has said it.
+func withoutQuotes(lower []byte) []byte {
+	from := bytes.IndexByte(lower, '"')
+	if from < 0 {
+		return lower
+	}
+	n := bytes.IndexByte(lower[from+1:], '"')
+	if n < 0 || wordCount(lower[from+1:from+1+n]) < quotedWords {
+		return lower
+	}
+	return append(bytes.Clone(lower[:from]), lower[from+n+2:]...)
+}
+
+// quotedWords is from how many words on a quotation is somebody's sentence, and
+// not a name.
+const quotedWords = 5
+
+// numbered is a sentence up to the end of the clause that has its first number.
+func numbered(lower []byte) []byte {
+	at := bytes.IndexAny(lower, "0123456789")
+	if end := bytes.Index(lower[max(at, 0):], []byte(", ")); at >= 0 && end >= 0 {
+		return lower[:at+end]
+	}
+	return lower
 }
 
 // measured tells whether a number stands with its unit: "24h", "4Gi", "25%".
@@ -522,18 +617,19 @@ func measured(s []byte) bool {
 const chosenWords = 16
 
 // reports are the words of somebody who tells, rather than chooses.
-func reports() []string {
-	return []string{"i have", "i got", "says", "said", " was ", " were ", "happened", "error", "looks", "seems", "is at ", "there are", "there is", "i see", " is ", " are ", " has ", " have ", "called", "went ", "got ", "how ", "what ", "options", "green", "is that ok", "is this ok", "is it ok"}
-}
+var reports = phraseSet("i have", "i got", "says", "said", " was ", " were ", "happened", "error", "looks", "seems", "is at ", "there are", "there is", "i see", " is ", " are ", " cannot ", " can't ", "we meet", " has ", " have ", "called", "went ", "got ", "how ", "what ", "options", "green", "is that ok", "is this ok", "is it ok")
 
 // agents takes away what an agent cannot say for its person, and what is advice.
 func (e *Extractive) agents(s []byte, weights *[kinds]int) {
 	weights[constraint], weights[known] = 0, 0
-	if weights[decision] >= enough && !containsAny(e.lower, accepted()) {
+	if weights[decision] >= enough && !accepted().in(e.lower) {
 		weights[decision] = 0
 	}
 	if (weights[decision] >= enough || weights[finding] >= enough) && general(e.lower) {
 		weights[decision], weights[finding] = 0, 0
+	}
+	if bytes.HasPrefix(e.lower, []byte("always ")) || bytes.HasPrefix(e.lower, []byte("never ")) || bytes.HasPrefix(e.lower, []byte("document ")) { // a rule that it has read
+		weights[decision], weights[open], weights[finding] = 0, 0, 0
 	}
 	if weights[open] >= enough && containsAny(e.lower, []string{"i don't know", "i do not know"}) {
 		weights[open] -= enough
@@ -542,9 +638,7 @@ func (e *Extractive) agents(s []byte, weights *[kinds]int) {
 
 // accepted are the words by which an agent tells what was decided, rather than
 // what it would do.
-func accepted() []string {
-	return []string{"we decided", "was decided", "been decided", "decision:", "decided:", "we agreed", "agreed:", "agreed to", "agreed on", "we settled", "settled on", "you decided", "you chose", "as you", "noted as", "we will", "we'll", "we chose", "i chose", "i decided", "decisions", "entschieden", "beschlossen", "décidé", "decidido"}
-}
+var accepted = phraseSet("we decided", "was decided", "been decided", "decision:", "decided:", "we agreed", "agreed:", "agreed to", "agreed on", "we settled", "settled on", "you decided", "you chose", "as you", "noted as", "we will", "we'll", "we chose", "i chose", "i decided", "decisions", "entschieden", "beschlossen", "décidé", "decidido")
 
 // heaviest returns the kind of a sentence. Goals are of whole messages.
 func heaviest(weights [kinds]int) kind {
@@ -563,7 +657,14 @@ type candidate struct {
 	line   int
 	score  int
 	person bool   // they said it
-	reply  string // of a decision of theirs: what the agent had said before, in lower case
+	reply  string // of a choice of theirs: what the agent had said before, in lower case
+	offer  string // what the agent had offered last, in lower case
+	people int    // messages of people until then
+	failed bool   // it tells what the agent could not do
+	weight int    // how much spoke for its kind
+	chosen bool   // it answers what the agent asked them
+	// message is all that the person said, in lower case.
+	message string
 }
 
 // shelf keeps a fixed number of candidates, in the order they came: the first
@@ -592,13 +693,16 @@ func (s *shelf) add(c candidate) {
 	s.items = slices.Delete(s.items, worst, worst+1)
 }
 
+// firstScore is what the first candidates of a shelf have more than any other.
+const firstScore = 100
+
 // ranked returns the candidates with the most important first. The first ones
 // lead; the newest gain a little, so that they win over their equals.
 func (s *shelf) ranked() []candidate {
 	ranked := slices.Clone(s.items)
 	for i := range ranked {
 		if i < s.first {
-			ranked[i].score += 100
+			ranked[i].score += firstScore
 		}
 		if i >= len(ranked)-s.recent {
 			ranked[i].score++

@@ -145,6 +145,7 @@ func (e *Extractive) result(m *session.Message) {
 		}
 	case !o.failed:
 		e.files.touch(c)
+		e.commands.settlesCall(c.title(), m.Line)
 	}
 	if o.failed {
 		e.commands.failed(failure{what: c.title(), command: c.command, exit: o.text(), line: m.Line, people: e.seen.people, text: []byte(redact(string(failureText(m))))})

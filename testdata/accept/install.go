@@ -32,6 +32,7 @@ const (
 	runtimeKilo        runtimeName = "kilo"
 	runtimeOMP         runtimeName = "omp"
 	runtimeQwen        runtimeName = "qwen"
+	runtimeCline       runtimeName = "cline"
 )
 
 // npmPackage is a package of one version, in a directory of its own.
@@ -67,6 +68,7 @@ func packages() map[runtimeName]npmPackage {
 		runtimeOMP:      {"@oh-my-pi/pi-coding-agent", "18.2.3"},
 		runtimeQwen:     {"@qwen-code/qwen-code", "0.24.4"},
 		runtimeCopilot:  {"@github/copilot", "1.0.102"},
+		runtimeCline:    {"cline", "3.0.65"},
 
 		runtimeN8N: {"n8n", "1.123.81"}, // no runtime, but what contrib/n8n is for
 	}

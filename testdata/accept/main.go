@@ -137,6 +137,7 @@ func scenarios() []scenario {
 		{"opencode shrunk", runtimeOpenCode, playOpenCode},
 		{"kilo shrunk", runtimeKilo, playKilo},
 		{"copilot trimmed", runtimeCopilot, playCopilot},
+		{"cline deleted", runtimeCline, playCline},
 		{"n8n workflow", runtimeN8N, playN8N},
 		{"schedule systemd", runtimeNone, playScheduleSystemd},
 		{"schedule systemd user", runtimeNone, playScheduleUser},

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"image"
+	"image/png"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,43 +18,105 @@ import (
 // restored, and after it was started fresh.
 func playOMP(ctx context.Context, s *stage) {
 	work, agent := filepath.Join(s.home, "work"), filepath.Join(s.home, ".omp", "agent")
+	seeing := piModel(modelName)
+	seeing["input"] = []string{"text", "image"}
 	s.must("make directories", errors.Join(os.MkdirAll(work, 0o700), os.MkdirAll(agent, 0o700)))
 	s.must("write a configuration", writeFile(filepath.Join(agent, "models.yml"), object{"providers": object{"mock": object{
-		"baseUrl": s.model.url(), "api": "openai-completions", "apiKey": "none", "models": []object{piModel(modelName)},
+		"baseUrl": s.model.url(), "api": "openai-completions", "apiKey": "none", "models": []object{seeing},
 	}}})) // JSON is YAML
+	s.must("let gc take all", writeFile(filepath.Join(agent, "config.yml"), object{"gc": object{"retainNewestGlobal": 0, "retainNewestPerCwd": 0, "coldArchiveAfterDays": 0}}))
+	tray := filepath.Join(work, "tray.png")
+	s.must("paint a picture", paint(tray))
 	turn := func(say string, args ...string) {
 		_, err := s.output(ctx, work, filepath.Join(s.runtime.bin, "omp"), append([]string{"--model", "mock/" + modelName, "--no-lsp", "--no-title", "--auto-approve", "-p", say}, args...)...)
 		s.must("a turn of omp", err)
 	}
 	turn("Plan the bakery week. " + strings.Repeat("The mill sends spelt on Monday and rye on Thursday. ", 100))
-	turn("Which supplier has the best rye?", "-c")
+	turn("Which supplier has the best rye? "+strings.Repeat("Spelt comes from the mill on the hill. ", 100), "-c", "@"+tray)
 	turn("Who opens on Saturday?", "-c")
 	same(s, "three turns are one session", s.users(), 3)
 	log, before := s.theLog("sessions of omp", filepath.Join(agent, "sessions", "*", "*.jsonl"))
+	_, id, _ := strings.Cut(strings.TrimSuffix(filepath.Base(log), ".jsonl"), "_")
+	blobs := filepath.Join(agent, "blobs")
+	same(s, "the picture is a file that the log names", s.pictures() > 0 && bytes.Contains(before, []byte("blob:sha256:")), true)
 	same(s, "a session that was just written is busy: exit 75", s.compact(ctx, "--all", "--force").exit, 75)
 
 	time.Sleep(shortQuiet)
 	_, err := s.output(ctx, s.home, s.sessctl, "archive", "--all", "--remember")
 	s.must("archive it", err)
 	sent := s.sent()
-	s.must("delete it", os.Remove(log))
-	_, err = s.output(ctx, s.home, s.sessctl, "archive", "restore", s.archives(ctx)[0])
+	pictures := s.pictures()
+	s.must("delete it, and its picture", errors.Join(os.Remove(log), os.RemoveAll(blobs)))
+	_, err = s.output(ctx, s.home, s.sessctl, "archive", "restore", id)
 	s.must("restore it", err)
 	now, err := os.ReadFile(log)
 	same(s, "it comes back as it was", err == nil && bytes.Equal(now, before), true)
 	turn("And on Sunday?", "-c")
 	s.goesOnFrom(sent, "Who opens on Saturday?")
+	same(s, "the picture is sent again", s.pictures(), pictures)
 
 	time.Sleep(shortQuiet)
 	done := s.compact(ctx, "--all", "--force", "--strategy", "overlay", "--keep-recent-tokens", "25", "--quiet-period", shortQuiet.String())
 	s.became("older turns are summed up", done, "compacted")
 	turn("Who closes?", "-c")
 	same(s, "the next turn sees the summary, a kept turn, and the new one", s.users(), 3)
+	s.trimOMP(ctx, log, turn)
 	time.Sleep(shortQuiet)
 	done = s.compact(ctx, "--all", "--force", "--strategy", "rotate", "--quiet-period", shortQuiet.String())
 	s.became("it is started fresh", done, "compacted")
 	turn("Plan the next week", "-c")
 	same(s, "the next turn is fresh", s.users(), 1)
+}
+
+// trimOMP leaves out of the log what stands before the summary: the next request is
+// the same, until an undo brings it back. What omp's gc puts away comes back too.
+func (s *stage) trimOMP(ctx context.Context, log string, turn func(say string, args ...string)) {
+	before, err := os.ReadFile(log)
+	s.must("read the log", err)
+	sent := s.sent()
+	time.Sleep(shortQuiet)
+	done := s.compact(ctx, "--all", "--strategy", "trim", "--quiet-period", shortQuiet.String())
+	s.became("what is not sent is left out", done, "compacted")
+	same(s, "every line is in the archive", contains(done.archive(), before), true)
+	now, err := os.ReadFile(log)
+	ids := s.archives(ctx) // the newest is of this change
+	same(s, "the log is less than two thirds as large", err == nil && len(now) < len(before)*2/3, true)
+	turn("Who cleans up?", "-c")
+	s.goesOnFrom(sent, "Who closes?")
+
+	time.Sleep(shortQuiet)
+	_, err = s.output(ctx, s.home, s.sessctl, "compact", "--undo", done.receipt(), "--force", "--quiet-period", "1ms")
+	s.must("undo", err)
+	now, err = os.ReadFile(log)
+	same(s, "an undo brings it back", err == nil && bytes.Equal(now, before), true)
+	hour := time.Now().Add(-time.Hour)
+	s.must("let it rest", os.Chtimes(log, hour, hour))
+	_, err = s.output(ctx, s.home, filepath.Join(s.runtime.bin, "omp"), "gc", "--apply", "--archive")
+	s.must("have omp put it away", err)
+	_, err = os.Lstat(log)
+	same(s, "omp has put it away", errors.Is(err, os.ErrNotExist), true)
+	_, err = s.output(ctx, s.home, s.sessctl, "archive", "restore", ids[len(ids)-1])
+	s.must("restore it", err)
+	now, err = os.ReadFile(log)
+	same(s, "it comes back as it was", err == nil && bytes.Equal(now, before), true)
+	turn("Who cleans up?", "-c")
+	s.goesOnFrom(sent, "Who closes?")
+}
+
+// pictures is how many pictures the model was sent last.
+func (s *stage) pictures() int {
+	_, last := s.model.requests()
+	return bytes.Count(last.messages, []byte(`"image_url":`))
+}
+
+// paint makes a small picture.
+func paint(path string) error {
+	tray := image.NewRGBA(image.Rect(0, 0, 64, 64))
+	for i := range tray.Pix {
+		tray.Pix[i] = byte(i * 7)
+	}
+	var text bytes.Buffer
+	return errors.Join(png.Encode(&text, tray), os.WriteFile(path, text.Bytes(), 0o600))
 }
 
 // playQwen has Qwen Code go on after what it does not send was taken out of its
@@ -94,6 +158,13 @@ func playQwen(ctx context.Context, s *stage) {
 	same(s, "the log is less than half as large", err == nil && len(now) < len(before)/2, true)
 	turn("And on Sunday?", "-c")
 	s.goesOnFrom(sent, "Who opens on Saturday?")
+
+	output, printed := s.theLog("outputs of qwen", filepath.Join(home, "tmp", "*", "*.output"))
+	s.must("delete it", os.Remove(output))
+	_, err = s.output(ctx, s.home, s.sessctl, "archive", "restore", filepath.Base(output))
+	s.must("restore it", err)
+	now, err = os.ReadFile(output)
+	same(s, "the output of the tool was archived with it, and comes back", err == nil && bytes.Equal(now, printed), true)
 
 	_, err = s.output(ctx, s.home, s.sessctl, "compact", "--undo", done.receipt(), "--force", "--quiet-period", "1ms")
 	s.must("undo", err)

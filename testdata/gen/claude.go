@@ -47,9 +47,12 @@ func newClaudeLog(seed uint64, start time.Time) *claudeLog {
 	return c
 }
 
-func (c *claudeLog) bytes() ([]byte, error) {
+func (c *claudeLog) bytes() ([]byte, error) { return jsonLines(c.records) }
+
+// jsonLines writes records, one a line.
+func jsonLines(records []object) ([]byte, error) {
 	var out bytes.Buffer
-	for _, r := range c.records {
+	for _, r := range records {
 		line, err := encode(r)
 		if err != nil {
 			return nil, err

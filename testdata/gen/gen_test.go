@@ -24,7 +24,7 @@ func TestUpToDate(t *testing.T) {
 			t.Errorf("%s is not what the stories make: go generate ./testdata/gen", name)
 		}
 	})
-	for _, dir := range []string{"sample", "claude", "sessions"} {
+	for _, dir := range []string{"sample", "claude", "claude-history", "cline-tasks", "goose", "cursor", "sessions"} {
 		walk(t, filepath.Join("..", dir), func(name string, _ []byte) {
 			if name = filepath.Join(dir, name); !names[name] {
 				t.Errorf("%s is not made by the stories", name)

@@ -35,7 +35,7 @@ func main() {
 // run writes every file below root.
 func run(root string) error {
 	files := map[string][]byte{}
-	for _, add := range []func(map[string][]byte) error{coordinator, librarian, piStore, smallSessions, codexHome, claudeStore, geminiHome} {
+	for _, add := range []func(map[string][]byte) error{coordinator, librarian, piStore, smallSessions, codexHome, claudeStore, claudeHistory, editorTasks, gooseRows, cursorHome, geminiHome} {
 		if err := add(files); err != nil {
 			return err
 		}

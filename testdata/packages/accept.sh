@@ -37,8 +37,8 @@ skipped() { echo "skipped  $1"; }
 # --- build -----------------------------------------------------------------
 
 goarch=$(${GO:-go} env GOARCH)
-build() { # CLONE VERSION DIR: as another person would, elsewhere
-	(cd "$1" && GOFLAGS=-buildvcs=true "$work/tools/packages" -version "$2" -targets "linux/$goarch" -tools "$work/tools" "$3") > "$work/build.log" 2>&1 || {
+build() { # CLONE VERSION DIR [TARGETS]: as another person would, elsewhere
+	(cd "$1" && GOFLAGS=-buildvcs=true "$work/tools/packages" -version "$2" -targets "${4:-linux/$goarch}" -tools "$work/tools" "$3") > "$work/build.log" 2>&1 || {
 		tail -20 "$work/build.log"
 		exit 1
 	}
@@ -71,7 +71,7 @@ tar -xzf "sessctl_${version}_linux_$goarch.tar.gz" -C "$work"
 archived=$work/sessctl_${version}_linux_$goarch
 tells() { "$@" version --json | tr -d ' \n' | grep -Eq "\"version\":\"$version\",\"commit\":\"[0-9a-f]{40}\",\"date\":\"20[0-9TZ:-]+\""; }
 check 'the program of the archive tells version, commit and date' tells "$archived/sessctl"
-check 'the archive has manual, completions, units, licence and pages' ls "$archived/bin/share/man/man1/sessctl.1" "$archived/bin/share/powershell/sessctl.ps1" "$archived/contrib/systemd/user/sessctl-nightly.timer" "$archived/LICENSE" "$archived/NOTICE" "$archived/docs/compact.md"
+check 'the archive has manual, completions, units, licences and pages' ls "$archived/bin/share/doc/sessctl/THIRD-PARTY-LICENSES" "$archived/bin/share/man/man1/sessctl.1" "$archived/bin/share/powershell/sessctl.ps1" "$archived/contrib/systemd/user/sessctl-nightly.timer" "$archived/LICENSE" "$archived/NOTICE" "$archived/docs/compact.md"
 
 # --- go install --------------------------------------------------------------
 
@@ -93,6 +93,10 @@ check 'go install from the module path' sh "$work/go-install"
 installed() { "$work/gobin/sessctl" version --json | tr -d ' \n' | grep -q "\"version\":\"$name\",\"commit\":\"$commit\",\"date\":\"20"; }
 check 'go install: version, commit and date are told' installed
 rm -rf "$(${GO:-go} env GOMODCACHE)/$module@$name" "$(${GO:-go} env GOMODCACHE)/cache/download/$module/@v/$name".*
+
+# --- other processors and systems ---------------------------------------------
+
+. "$here/others.sh"
 
 # --- systems -----------------------------------------------------------------
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -77,6 +78,9 @@ func (s *script) judge(summary string) judged {
 			j.noise++
 		}
 	}
+	for i := range j.statements { // a later line that has not the last word strikes nothing
+		j.statements[i].struck = j.statements[i].struck && j.verdicts[i] != wrong
+	}
 	for _, w := range s.facts {
 		held, contradicted := w.in(j.statements)
 		if contradicted {
@@ -106,9 +110,20 @@ func (w wanted) in(all []statement) (held, contradicted bool) {
 }
 
 // found matches without regard to case and to the marks of Markdown.
-func found(pattern, text string) bool {
-	return regexp.MustCompile(`(?is)` + pattern).MatchString(strings.NewReplacer("**", "", "`", "").Replace(text))
+func found(pattern *regexp.Regexp, text string) bool {
+	return pattern.MatchString(unmarked.Replace(text))
 }
+
+// unmarked takes the marks of Markdown out of a text.
+var unmarked = strings.NewReplacer("**", "", "`", "")
+
+// pattern compiles what [found] looks for.
+func pattern(text string) (*regexp.Regexp, error) { return regexp.Compile(`(?is)` + text) }
+
+var (
+	removed = regexp.MustCompile(`(?i)removed|deleted`)
+	glance  = regexp.MustCompile("(?i)^`?(?:ssh \\S+ )?(?:ls|cat|grep|sed|head|tail|df|du|git diff|git status)\\b")
+)
 
 // verdict judges one statement by the marks of the sentences that it quotes: it
 // is right if one of them is right there, and wrong if one is a decision, a rule
@@ -121,14 +136,15 @@ func (s *script) verdict(st statement) verdict {
 	case isAction(st):
 		return s.ofAction(st, e)
 	case result || isError(st):
-		return s.ofError(st)
+		return s.ofError(st, e)
 	}
 	best := noise
 	if strings.HasPrefix(st.heading, "Decision") || strings.HasPrefix(st.heading, "Key Decision") {
 		best = wrong // advice is no decision
 	}
-	for _, marks := range e.marksOf(st.text) {
-		over := strings.Contains(marks, "~") && !st.struck && !isLast(st)
+	for _, p := range e.quoted(st.text) {
+		marks := p.marks
+		over := strings.Contains(marks, "~") && !s.tellsEnd(st, p) && !isLast(st)
 		switch {
 		case marks == "":
 		case over && strings.ContainsAny(marks, "dcf"):
@@ -184,21 +200,21 @@ func isError(st statement) bool {
 // and files that were read and led nowhere, are noise.
 func (s *script) ofAction(st statement, e *event) verdict {
 	for _, path := range s.gone {
-		if strings.HasPrefix(st.text, "`"+path) && !st.struck && !found("removed|deleted", st.text) {
+		if strings.HasPrefix(st.text, "`"+path) && !st.struck && !found(removed, st.text) {
 			return wrong
 		}
 	}
-	if e.filler || found("^`?(?:ssh \\S+ )?(?:ls|cat|grep|sed|head|tail|df|du|git diff|git status)\\b", st.text) {
+	if e.filler || glance.MatchString(st.text) {
 		return noise
 	}
 	return right
 }
 
 // ofError: one that was overcome has to say so, unless it is of the last part of
-// the log.
-func (s *script) ofError(st statement) verdict {
+// the log, or nobody has come back to it and it still matters.
+func (s *script) ofError(st statement, e *event) verdict {
 	last := s.events[len(s.events)-1]
-	if st.struck || 5*st.line >= 4*max(last.line, last.result) {
+	if st.struck || e.lasts || 5*st.line >= 4*max(last.line, last.result) {
 		return right
 	}
 	return wrong
@@ -220,24 +236,52 @@ func (s *script) at(line int) (e *event, result bool) {
 	return nil, false
 }
 
-// marksOf are the marks of each piece that a statement quotes; of what quotes no
-// single one, those of all.
-func (e *event) marksOf(text string) (quoted []string) {
-	var all []string
+// pointsTo is how a statement names the line that has a later word on it.
+var pointsTo = regexp.MustCompile(`→ (?:[a-z, ]*)line (\d+)`)
+
+// tellsEnd tells whether a statement says that what it quotes is over. One that
+// points to a later line says so if the last word on the same subject stands there,
+// or, where the script has no subjects, anything that holds at the end.
+func (s *script) tellsEnd(st statement, quoted piece) bool {
+	points := pointsTo.FindAllStringSubmatch(st.text, -1)
+	if len(points) == 0 {
+		return st.struck
+	}
+	for _, point := range points {
+		line, err := strconv.Atoi(point[1])
+		if err != nil {
+			continue
+		}
+		if e, result := s.at(line); e != nil && !result && e.settles(quoted.subject) {
+			return true
+		}
+	}
+	return false
+}
+
+// settles tells whether something that was said has the last word on a subject.
+func (e *event) settles(subject string) bool {
+	return slices.ContainsFunc(e.pieces, func(p piece) bool {
+		return p.marks != "" && !strings.Contains(p.marks, "~") && (subject == "" || p.subject == subject)
+	})
+}
+
+// quoted are the pieces that a statement quotes; of what quotes no single one, all.
+func (e *event) quoted(text string) (quoted []piece) {
+	text, _, _ = strings.Cut(text, " → ")
 	for _, p := range e.pieces {
-		all = append(all, p.marks)
 		a, b := letters(text), letters(p.text)
 		if len(a) < 8 || len(b) < 4 {
 			continue
 		}
 		if strings.Contains(a, b[:min(len(b), 24)]) || strings.Contains(b, a[:min(len(a), 24)]) {
-			quoted = append(quoted, p.marks)
+			quoted = append(quoted, p)
 		}
 	}
 	if len(quoted) > 0 {
 		return quoted
 	}
-	return all
+	return e.pieces
 }
 
 // letters are the letters and digits of a text, in lower case.

@@ -4,6 +4,9 @@
 //	go run ./bench/recall/summaries            the table of docs/summaries.md
 //	go run ./bench/recall/summaries -facts     the table of docs/facts.md
 //	go run ./bench/recall/summaries -v NAME    one session, every statement judged
+//	go run ./bench/recall/summaries -sections  how right each section is, by who says it,
+//	                                           and every statement that is not
+//	go run ./bench/recall/summaries -set NAME  only the sessions of this set of the table
 //	go run ./bench/recall/summaries -write DIR the logs, as their runtimes write them
 //
 // The sessions are scripts in sessions/, written by us; the program writes them
@@ -36,10 +39,12 @@ import (
 func main() {
 	factual := flag.Bool("facts", false, "measure extract-facts")
 	verbose := flag.String("v", "", "show every statement of this `session`, judged")
+	sections := flag.Bool("sections", false, "measure each section, and show what is not right")
+	set := flag.String("set", "", "only the sessions of this `set`")
 	directory := flag.String("write", "", "write the logs into this `directory`")
 	flag.Parse()
 	var out bytes.Buffer
-	err := run(context.Background(), &out, *factual, *verbose, *directory)
+	err := run(context.Background(), &out, options{*factual, *sections, *verbose, *set, *directory})
 	if err == nil {
 		_, err = out.WriteTo(os.Stdout)
 	}
@@ -49,18 +54,33 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, out *bytes.Buffer, factual bool, verbose, directory string) error {
-	all, err := load()
+// options are those of the command line.
+type options struct {
+	factual, sections       bool
+	verbose, set, directory string
+}
+
+func run(ctx context.Context, out *bytes.Buffer, o options) error {
+	read := load
+	if o.factual || o.directory != "" {
+		read = loadLabelled
+	}
+	all, err := read()
 	if err != nil {
 		return err
 	}
-	switch {
-	case directory != "":
-		return writeLogs(all, directory)
-	case factual:
-		return printFacts(ctx, out, all, verbose)
+	if o.set != "" {
+		all = slices.DeleteFunc(all, func(s *script) bool { return s.set != o.set && s.factSet() != o.set })
 	}
-	return printSummaries(ctx, out, all, verbose)
+	switch {
+	case o.directory != "":
+		return writeLogs(all, o.directory)
+	case o.sections:
+		return printSections(ctx, out, all)
+	case o.factual:
+		return printFacts(ctx, out, all, o.verbose)
+	}
+	return printSummaries(ctx, out, all, o.verbose)
 }
 
 // writeLogs writes each session as the file that its runtime would write.
@@ -146,28 +166,41 @@ func forms() []struct {
 func printSummaries(ctx context.Context, out *bytes.Buffer, all []*script, verbose string) error {
 	fmt.Fprintln(out, "| session | form | held | statements | wrong or stale | noise |\n|---|---|---|---|---|---|")
 	for _, form := range forms() {
-		sums := map[bool]*tally{false: {}, true: {}}
+		sums := map[string]*tally{}
 		for _, s := range all {
-			text, err := s.summary(ctx, form.checkpoint)
+			j, err := s.judged(ctx, form.checkpoint)
 			if err != nil {
 				return err
 			}
-			j := s.judge(text)
-			sums[s.held].add(j)
+			if sums[s.set] == nil {
+				sums[s.set] = &tally{}
+			}
+			sums[s.set].add(j)
 			var one tally
 			one.add(j)
 			if verbose == "" || verbose == s.name {
-				fmt.Fprintf(out, "| %s%s | %s | %s |\n", s.name, map[bool]string{true: " (held back)"}[s.held], form.name, one.row())
+				fmt.Fprintf(out, "| %s (%s) | %s | %s |\n", s.name, s.set, form.name, one.row())
 			}
 			if verbose == s.name {
 				s.explain(out, j)
 			}
 		}
-		if verbose == "" {
-			fmt.Fprintf(out, "| **six sessions** | %s | %s |\n| **two held back** | %s | %s |\n", form.name, sums[false].row(), form.name, sums[true].row())
+		for _, name := range sets() {
+			if sum := sums[name]; sum != nil && verbose == "" {
+				fmt.Fprintf(out, "| **%s** | %s | %s |\n", name, form.name, sum.row())
+			}
 		}
 	}
 	return nil
+}
+
+// judged is the judgement of a session's extractive summary.
+func (s *script) judged(ctx context.Context, checkpoint bool) (judged, error) {
+	text, err := s.summary(ctx, checkpoint)
+	if err != nil {
+		return judged{}, err
+	}
+	return s.judge(text), nil
 }
 
 // explain prints every judgement of one session.
@@ -186,7 +219,11 @@ type extracted struct {
 	wanted, reached int
 	wrong           []facts.Fact
 	missed          []label
+	bySource        map[string]reach // of what was to be found: who said it
 }
+
+// reach is how much of what was to be found was found.
+type reach struct{ wanted, reached int }
 
 // extract compares the facts that the rules find with the labels.
 func (s *script) extract(ctx context.Context) (extracted, error) {
@@ -194,7 +231,8 @@ func (s *script) extract(ctx context.Context) (extracted, error) {
 	if err := s.scan(ctx, window.Add); err != nil {
 		return extracted{}, err
 	}
-	made, _ := facts.Offline(window.Messages(), facts.DefaultConfidence)
+	found, _ := facts.Offline(window.Messages(), facts.DefaultConfidence)
+	made := facts.Merge(found, nil, -1).Facts
 	x := extracted{made: len(made)}
 	reached := make([]bool, len(s.labels))
 	for _, f := range made {
@@ -210,17 +248,42 @@ func (s *script) extract(ctx context.Context) (extracted, error) {
 			x.wrong = append(x.wrong, f)
 		}
 	}
+	x.bySource = map[string]reach{}
 	for i, l := range s.labels {
-		switch {
-		case l.optional:
-		case reached[i]:
-			x.wanted, x.reached = x.wanted+1, x.reached+1
-		default:
-			x.wanted++
+		if l.optional {
+			continue
+		}
+		one := reach{wanted: 1}
+		if reached[i] {
+			one.reached = 1
+		} else {
 			x.missed = append(x.missed, l)
 		}
+		x.wanted, x.reached = x.wanted+1, x.reached+one.reached
+		x.from(s.sourceOf(l), one)
 	}
 	return x, nil
+}
+
+// from counts what was to be found of one source.
+func (x *extracted) from(source string, r reach) {
+	if x.bySource == nil {
+		x.bySource = map[string]reach{}
+	}
+	sum := x.bySource[source]
+	x.bySource[source] = reach{sum.wanted + r.wanted, sum.reached + r.reached}
+}
+
+// sourceOf tells who says what is labelled: a person, a call with its result, or
+// the agent.
+func (s *script) sourceOf(l label) string {
+	lines := s.linesOf(l)
+	for _, kind := range []eventKind{said, called, replied} {
+		if slices.ContainsFunc(s.events, func(e event) bool { return e.kind == kind && slices.Contains(lines, e.line) }) {
+			return [...]string{"a person", "the agent", "a call or its result"}[kind]
+		}
+	}
+	return ""
 }
 
 // fits tells whether a fact is the labelled one: of one of its kinds, with its
@@ -230,53 +293,119 @@ func (l label) fits(f facts.Fact, s *script) bool {
 	return slices.Contains(l.kinds, string(f.Kind)) && !slices.ContainsFunc(l.has, lacks) && slices.Contains(s.linesOf(l), f.Line)
 }
 
-// linesOf are the lines of the records that have the words of a label.
+// linesOf are the lines of the records that have the words of a label: what was
+// said, and calls with their results.
 func (s *script) linesOf(l label) []int {
 	var all []int
 	for _, e := range s.events {
-		if len(e.pieces) > 0 && strings.Contains(strings.ToLower(e.text()), strings.ToLower(l.at)) {
-			all = append(all, e.line)
+		text := strings.ToLower(e.text())
+		if e.kind == called {
+			text = strings.ToLower(e.target + "\n" + strings.Join(e.output, "\n"))
+		}
+		if !slices.ContainsFunc(l.at, func(words string) bool { return strings.Contains(text, strings.ToLower(words)) }) {
+			continue
+		}
+		if all = append(all, e.line); e.kind == called {
+			all = append(all, e.result)
 		}
 	}
 	return all
 }
 
-// laterHalf are the sessions whose facts were not looked at while rules were
-// made: every second one by name, and those that are held back anyway.
-func laterHalf(s *script) bool {
-	return s.held || s.name == "churn" || s.name == "vitest"
+// factSet is the set of a session in the table of facts, where other sessions
+// were not looked at while rules were made than for summaries; "" if it has no
+// labels.
+func (s *script) factSet() string {
+	if len(s.labels) == 0 {
+		return ""
+	}
+	switch s.name {
+	case "churn", "vitest", "calendar", "rollout":
+		return factSets()[1]
+	case "mailer", "stockmove", "retreat":
+		return factSets()[2]
+	case "outage", "modules", "apprelease", "greenhouse":
+		return factSets()[3]
+	case "ratelimit", "studio":
+		return factSets()[4]
+	}
+	if slices.Contains(factSets(), s.set) {
+		return s.set
+	}
+	return factSets()[0]
+}
+
+// factSets are the sets of sessions in the order of the table.
+func factSets() []string {
+	return []string{"four sessions", "four held back first", "three more", "four held back second", "two held back last", "fresh one", "fresh two", "fresh three", "fresh, fourth", "fresh, fifth"}
 }
 
 func printFacts(ctx context.Context, out *bytes.Buffer, all []*script, verbose string) error {
 	fmt.Fprintln(out, "| session | facts made | right | to be found | found | precision | recall |\n|---|---|---|---|---|---|---|")
-	sums := map[bool]*extracted{false: {}, true: {}}
+	sums := map[string]*extracted{}
 	for _, s := range all {
+		if s.factSet() == "" { // nobody has labelled it
+			continue
+		}
 		x, err := s.extract(ctx)
 		if err != nil {
 			return err
 		}
-		sums[laterHalf(s)].plus(x)
+		if sums[s.factSet()] == nil {
+			sums[s.factSet()] = &extracted{}
+		}
+		sums[s.factSet()].plus(x)
 		if verbose == "" || verbose == s.name {
-			fmt.Fprintf(out, "| %s%s | %s |\n", s.name, map[bool]string{true: " (held back)"}[laterHalf(s)], x.row())
+			fmt.Fprintf(out, "| %s (%s) | %s |\n", s.name, s.factSet(), x.row())
 		}
 		if verbose == s.name {
-			for _, f := range x.wrong {
-				fmt.Fprintf(out, "  wrong  line %d %s %.2f %s\n", f.Line, f.Kind, f.Confidence, f.Text)
-			}
-			for _, l := range x.missed {
-				fmt.Fprintf(out, "  missed %v %v at %q\n", l.kinds, l.has, l.at)
-			}
+			x.explain(out)
+		}
+	}
+	for _, name := range factSets() {
+		if sum := sums[name]; sum != nil && verbose == "" {
+			fmt.Fprintf(out, "| **%s** | %s |\n", name, sum.row())
 		}
 	}
 	if verbose == "" {
-		fmt.Fprintf(out, "| **four sessions** | %s |\n| **four held back** | %s |\n", sums[false].row(), sums[true].row())
+		printSources(out, sums)
 	}
 	return nil
+}
+
+// printSources prints of each set how much was found of what each source says.
+func printSources(out *bytes.Buffer, sums map[string]*extracted) {
+	fmt.Fprintln(out, "\n| found, said by | a person | a call or its result | the agent |\n|---|---|---|---|")
+	for _, name := range factSets() {
+		sum := sums[name]
+		if sum == nil {
+			continue
+		}
+		fmt.Fprintf(out, "| %s |", name)
+		for _, source := range []string{"a person", "a call or its result", "the agent"} {
+			r := sum.bySource[source]
+			fmt.Fprintf(out, " %d of %d |", r.reached, r.wanted)
+		}
+		fmt.Fprintln(out)
+	}
+}
+
+// explain prints what is wrong and what is missing.
+func (x extracted) explain(out *bytes.Buffer) {
+	for _, f := range x.wrong {
+		fmt.Fprintf(out, "  wrong  line %d %s %.2f %s\n", f.Line, f.Kind, f.Confidence, f.Text)
+	}
+	for _, l := range x.missed {
+		fmt.Fprintf(out, "  missed %v %v at %q\n", l.kinds, l.has, l.at)
+	}
 }
 
 // plus adds the counts of another session.
 func (x *extracted) plus(o extracted) {
 	x.made, x.right, x.wanted, x.reached = x.made+o.made, x.right+o.right, x.wanted+o.wanted, x.reached+o.reached
+	for source, r := range o.bySource {
+		x.from(source, r)
+	}
 }
 
 func (x extracted) row() string {

@@ -6,19 +6,26 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
 )
 
-//go:embed sessions/*.session
+//go:embed sessions/*.session facts/*.session
 var scripts embed.FS
+
+// sets are the sets of sessions, in the order of the table: those that rules were
+// made with, and those that nobody had looked at when they were measured.
+func sets() []string {
+	return []string{"six sessions", "five more", "two held back first", "two held back second", "two held back last", "fresh, first", "fresh, second", "fresh, third", "fresh, fourth", "fresh, fifth"}
+}
 
 // script is one session as it is written down: what was said and done, marked
 // with what it is worth, and what somebody has to know who goes on.
 type script struct {
 	name, runtime, kind, directory string
-	held                           bool // not looked at while rules were made
+	set                            string // one of sets
 	start                          time.Time
 	events                         []event
 	facts                          []wanted
@@ -46,6 +53,7 @@ type event struct {
 	output []string
 	exit   int
 	filler bool // made by %work or %chat
+	lasts  bool // it failed, and at the end that still matters
 
 	// What rendering fills in: the line of the log of the words or the call, and
 	// that of the result.
@@ -54,10 +62,13 @@ type event struct {
 
 // piece is a part of what was said, with its marks: letters of what it is
 // (g goal, c constraint, d decision, f finding, r result, o open, n next step,
-// p in progress, x still failing), and ~ if the log overtakes it later.
+// p in progress, x still failing), and ~ if the log overtakes it later. A number
+// behind the letters is a subject: of pieces with the same one those without ~
+// say how it is at the end.
 type piece struct {
-	text  string
-	marks string
+	text    string
+	marks   string
+	subject string
 }
 
 // wanted is a fact that one needs in order to go on. A statement of the summary
@@ -65,19 +76,32 @@ type piece struct {
 // not.
 type wanted struct {
 	fact      string
-	must, not []string
+	must, not []*regexp.Regexp
 }
 
 // label is a durable fact of a session that extract-facts is to find, or may.
 type label struct {
 	kinds, has []string
-	at         string // words of the record that says it
+	at         []string // words of the records that say it
 	optional   bool
 }
 
-// load reads all scripts.
-func load() ([]*script, error) {
-	names, err := fs.Glob(scripts, "sessions/*.session")
+// load reads the scripts that summaries are measured on.
+func load() ([]*script, error) { return loadFrom("sessions") }
+
+// loadLabelled reads all scripts that facts are measured on: also those that have
+// labels only (facts/README.md).
+func loadLabelled() ([]*script, error) {
+	all, err := load()
+	if err != nil {
+		return nil, err
+	}
+	more, err := loadFrom("facts")
+	return append(all, more...), err
+}
+
+func loadFrom(directory string) ([]*script, error) {
+	names, err := fs.Glob(scripts, directory+"/*.session")
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +121,7 @@ func load() ([]*script, error) {
 }
 
 func parse(name, text string) (*script, error) {
-	s := &script{name: name}
+	s := &script{name: name, set: "six sessions"}
 	lines, blank := bufio.NewScanner(strings.NewReader(text)), true
 	for n := 1; lines.Scan(); n++ {
 		line := lines.Text()
@@ -137,7 +161,7 @@ func (s *script) take(line string, blank bool) error {
 }
 
 // more takes in what belongs to the event before it.
-func (s *script) more(line string) error {
+func (s *script) more(line string) (err error) {
 	if len(s.events) == 0 {
 		return fmt.Errorf("%q belongs to nothing", line)
 	}
@@ -149,8 +173,9 @@ func (s *script) more(line string) error {
 	case strings.HasPrefix(line, ">"):
 		e.output = append(e.output, expand(strings.TrimPrefix(strings.TrimPrefix(line, ">"), " "), len(s.events))...)
 	case strings.HasPrefix(line, "!"):
-		exit, err := strconv.Atoi(line[1:])
-		e.exit = exit
+		exit, lasts := strings.CutSuffix(line[1:], " x")
+		e.lasts = lasts
+		e.exit, err = strconv.Atoi(exit)
 		return err
 	default:
 		return fmt.Errorf("%q is nothing that a script knows", line)
@@ -165,8 +190,8 @@ func (s *script) header(text string) (err error) {
 		s.runtime = value
 	case "kind":
 		s.kind = value
-	case "held":
-		s.held = true
+	case "set":
+		s.set = value
 	case "directory":
 		s.directory = value
 	case "start":
@@ -182,10 +207,16 @@ func (s *script) sheet(key, value string) error {
 	switch last := len(s.facts) - 1; key {
 	case "fact":
 		s.facts = append(s.facts, wanted{fact: value})
-	case "must":
-		s.facts[last].must = append(s.facts[last].must, value)
-	case "not":
-		s.facts[last].not = append(s.facts[last].not, value)
+	case "must", "not":
+		p, err := pattern(value)
+		if err != nil {
+			return err
+		}
+		if key == "must" {
+			s.facts[last].must = append(s.facts[last].must, p)
+		} else {
+			s.facts[last].not = append(s.facts[last].not, p)
+		}
 	case "gone":
 		s.gone = strings.Fields(value)
 	case "label", "maybe":
@@ -193,7 +224,7 @@ func (s *script) sheet(key, value string) error {
 		if len(parts) != 3 {
 			return fmt.Errorf("a label is kinds | words | where, not %q", value)
 		}
-		s.labels = append(s.labels, label{kinds: strings.Split(parts[0], "|"), has: strings.Split(parts[1], " & "), at: parts[2], optional: key == "maybe"})
+		s.labels = append(s.labels, label{kinds: strings.Split(parts[0], "|"), has: strings.Split(parts[1], " & "), at: strings.Split(parts[2], " || "), optional: key == "maybe"})
 	default:
 		return fmt.Errorf("unknown key %q", key)
 	}
@@ -203,17 +234,18 @@ func (s *script) sheet(key, value string) error {
 // pieces splits what was said at its marks.
 func pieces(text string) []piece {
 	var all []piece
-	marks := ""
+	marks, subject := "", ""
 	for text != "" {
 		before, after, found := strings.Cut(text, "{")
 		mark, rest, closed := strings.Cut(after, "} ")
-		if !found || !closed || strings.Trim(mark, "gcdfronpx~") != "" || mark == "" {
-			return append(all, piece{text, marks})
+		letters := strings.TrimRight(mark, "0123456789")
+		if !found || !closed || strings.Trim(letters, "gcdfronpx~") != "" || letters == "" {
+			return append(all, piece{text, marks, subject})
 		}
 		if before != "" {
-			all = append(all, piece{before, marks})
+			all = append(all, piece{before, marks, subject})
 		}
-		marks, text = mark, rest
+		marks, subject, text = letters, mark[len(letters):], rest
 	}
 	return all
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -15,26 +16,39 @@ func TestSheets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(all) != 8 {
-		t.Fatalf("%d sessions, not 8", len(all))
+	if len(all) != 34 {
+		t.Fatalf("%d sessions, not 34", len(all))
 	}
 	for _, s := range all {
 		log, err := s.log()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := strings.Count(string(log), "\n"); n < 100 || n > 500 {
-			t.Errorf("%s has %d records, not 100 to 500", s.name, n)
+		if n := strings.Count(string(log), "\n"); n < 50 || n > 500 {
+			t.Errorf("%s has %d records, not 50 to 500", s.name, n)
 		}
 		if len(s.facts) != 10 {
 			t.Errorf("%s has %d facts, not 10", s.name, len(s.facts))
+		}
+		s.checkFacts(t)
+	}
+}
+
+// Every label has a place in its log, so that it can be found.
+func TestLabels(t *testing.T) {
+	all, err := loadLabelled()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		if _, err := s.log(); err != nil {
+			t.Fatal(err)
 		}
 		for _, l := range s.labels {
 			if len(s.linesOf(l)) == 0 {
 				t.Errorf("%s: no record has %q", s.name, l.at)
 			}
 		}
-		s.checkFacts(t)
 	}
 }
 
@@ -42,8 +56,8 @@ func (s *script) checkFacts(t *testing.T) {
 	t.Helper()
 	for _, w := range s.facts {
 		inLog := slices.ContainsFunc(s.events, func(e event) bool {
-			text := e.text()
-			return !e.filler && !slices.ContainsFunc(w.must, func(p string) bool { return !found(p, text) })
+			text := e.text() + e.target + " " + strings.Join(e.output, " ")
+			return !e.filler && !slices.ContainsFunc(w.must, func(p *regexp.Regexp) bool { return !found(p, text) })
 		})
 		if !inLog {
 			t.Errorf("%s: no record says %q", s.name, w.fact)
@@ -100,22 +114,44 @@ func TestSummaryFloor(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, form := range forms() {
-		sums := map[bool]*tally{false: {}, true: {}}
+		sums := map[string]*tally{}
 		for _, s := range all {
-			text, err := s.summary(t.Context(), form.checkpoint)
+			j, err := s.judged(t.Context(), form.checkpoint)
 			if err != nil {
 				t.Fatal(err)
 			}
-			sums[s.held].add(s.judge(text))
+			if sums[s.set] == nil {
+				sums[s.set] = &tally{}
+			}
+			sums[s.set].add(j)
 		}
-		for held, least := range map[bool]struct {
-			facts        int
-			wrong, noise float64
-		}{false: {56, 0.05, 0.10}, true: {17, 0.12, 0.10}} {
-			if got := sums[held]; got.held < least.facts || share(got.wrong, got.statements) > least.wrong || share(got.noise, got.statements) > least.noise {
-				t.Errorf("%s, held back is %v: %s, and the floor is %+v", form.name, held, got.row(), least)
+		for name, least := range summaryFloors() {
+			if got := sums[name]; got.held < least.facts || share(got.wrong, got.statements) > least.wrong || share(got.noise, got.statements) > least.noise {
+				t.Errorf("%s, %s: %s, and the floor is %+v", form.name, name, got.row(), least)
 			}
 		}
+	}
+}
+
+// summaryFloor is the least number of facts that the summaries of a set hold, and
+// the largest shares of what is wrong and what is noise.
+type summaryFloor struct {
+	facts        int
+	wrong, noise float64
+}
+
+func summaryFloors() map[string]summaryFloor {
+	return map[string]summaryFloor{
+		"six sessions":         {56, 0.05, 0.10},
+		"five more":            {46, 0.03, 0.05},
+		"two held back first":  {17, 0.09, 0.10},
+		"two held back second": {16, 0.06, 0.05},
+		"two held back last":   {16, 0.10, 0.08},
+		"fresh, first":         {34, 0.09, 0.10},
+		"fresh, second":        {32, 0.12, 0.13},
+		"fresh, third":         {32, 0.10, 0.12},
+		"fresh, fourth":        {26, 0.06, 0.08},
+		"fresh, fifth":         {17, 0.11, 0.06},
 	}
 }
 
@@ -127,6 +163,9 @@ U: {g} Move the port.
 A: {d~} The port will be 7001. Usually one takes 8080.
 U: {d} no, take 7002.
 A: {r} The port is 7002 now.
+U: {d~1} The host is ada.
+A: {f} Its disk is full.
+U: {d1} Take the host bob.
 fact: the port
 must: 7002
 not: port will be 7001
@@ -143,6 +182,8 @@ not: port will be 7001
 		"## Decisions\n- Usually one takes 8080. (line 3)\n":                                     "0 of 1 | 1 | 1.000 | 0.000",
 		"## Next steps\n- The port is 7002 now. (line 5)\n":                                      "1 of 1 | 1 | 1.000 | 0.000",
 		"## Done\n- The port is 7002 now. (line 5)\n\n## Also in the log\n\n- `7001` (line 3)\n": "1 of 1 | 1 | 0.000 | 0.000",
+		"## Decisions\n- The host is ada. → line 8: Take the host bob. (line 6)\n":               "0 of 1 | 1 | 0.000 | 0.000",
+		"## Decisions\n- The host is ada. → line 7: Its disk is full. (line 6)\n":                "0 of 1 | 1 | 1.000 | 0.000",
 	} {
 		var got tally
 		got.add(s.judge(text))
@@ -155,21 +196,44 @@ not: port will be 7001
 // The rules find the durable facts that they found when docs/facts.md was
 // written, and hardly anything else.
 func TestFactsFloor(t *testing.T) {
-	all, err := load()
+	all, err := loadLabelled()
 	if err != nil {
 		t.Fatal(err)
 	}
-	sums := map[bool]*extracted{false: {}, true: {}}
+	sums := map[string]*extracted{}
 	for _, s := range all {
+		if s.factSet() == "" {
+			continue
+		}
 		x, err := s.extract(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		sums[laterHalf(s)].plus(x)
-	}
-	for held, x := range sums {
-		if share(x.right, x.made) < 0.9 || share(x.reached, x.wanted) < 0.65 {
-			t.Errorf("held back is %v: %s, and the floors are a precision of 0.9 and a recall of 0.65", held, x.row())
+		if sums[s.factSet()] == nil {
+			sums[s.factSet()] = &extracted{}
 		}
+		sums[s.factSet()].plus(x)
+	}
+	for name, least := range factFloors() {
+		if x := sums[name]; share(x.right, x.made) < least.precision || share(x.reached, x.wanted) < least.recall {
+			t.Errorf("%s: %s, and the floors are %+v", name, x.row(), least)
+		}
+	}
+}
+
+type factFloor struct{ precision, recall float64 }
+
+func factFloors() map[string]factFloor {
+	return map[string]factFloor{
+		"four sessions":         {0.9, 0.76},
+		"four held back first":  {0.87, 0.8},
+		"three more":            {0.82, 0.68},
+		"four held back second": {0.93, 0.58},
+		"two held back last":    {0.93, 0.76},
+		"fresh one":             {0.93, 0.76},
+		"fresh two":             {0.93, 0.59},
+		"fresh three":           {0.91, 0.54},
+		"fresh, fourth":         {0.87, 0.54},
+		"fresh, fifth":          {0.88, 0.50},
 	}
 }

@@ -110,7 +110,7 @@ func Open(o Options) (*Bucket, error) {
 	b := &Bucket{core: *core, name: at.Host, prefix: strings.Trim(at.Path, "/"), options: o}
 	if len(o.Recipients) > 0 {
 		if b.recipients, err = age.ParseRecipients(strings.NewReader(strings.Join(o.Recipients, "\n"))); err != nil {
-			return nil, fmt.Errorf("read the recipients: %w", err)
+			return nil, fmt.Errorf("%w: %w", ErrRecipients, err)
 		}
 	}
 	if o.Identities != "" {

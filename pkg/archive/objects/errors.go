@@ -26,6 +26,9 @@ var (
 	ErrClock = errors.New("the clocks of this host and of the storage differ too much")
 	// ErrLocked is returned when the bucket cannot keep objects from being deleted.
 	ErrLocked = errors.New("the bucket has no object lock")
+	// ErrRecipients is returned when what copies are to be encrypted for is no public
+	// key of age.
+	ErrRecipients = errors.New("the recipients cannot be used")
 	// ErrNoIdentity is returned when an object is encrypted and none of the
 	// identities can read it.
 	ErrNoIdentity = errors.New("it is encrypted, and there is no identity for it")

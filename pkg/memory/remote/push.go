@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/sessctl/sessctl/pkg/memory"
 )
@@ -23,6 +25,13 @@ type Pusher struct {
 	// Compare reads what the server has and sends whatever differs, whatever is
 	// noted here. It is done by itself if the numbers differ.
 	Compare bool
+	// TakeOver makes the name of the host that of this memory, whosever it was, and
+	// drops there what this memory does not have.
+	TakeOver bool
+
+	identity string    // of this memory
+	there    HostCount // as the push found it
+	doubtful bool      // what is there may not be what this memory has sent
 }
 
 // Report says what a push has done.
@@ -41,13 +50,26 @@ type Report struct {
 	Lagging    int  `json:"lagging"`      // sent, and not counted there at the end: a node of a cluster is behind the others
 }
 
+// Changed reports whether anything is different now, there or here.
+func (r Report) Changed() bool {
+	return r.Sent+r.Gone+r.Tombstones+r.Honoured > 0
+}
+
+// Other is what a server has under the name of a host from another memory.
+type Other struct {
+	Records  int   `json:"records"`
+	Unknown  int   `json:"unknown"`   // of these, what this memory does not have, did not send and did not forget
+	Lacking  int   `json:"-"`         // what this memory has and the server does not, or not so
+	LastPush int64 `json:"last_push"` // epoch milliseconds, 0 if that is not known
+}
+
+// Refusal is the ErrOtherMemory with which a push ends that does not take it over.
+func (x Other) Refusal(host string) error {
+	return fmt.Errorf("%w (%s: %d records, %d of which this memory never had)", ErrOtherMemory, host, x.Records, x.Unknown)
+}
+
 // ErrNotThere is returned when records that were sent are not found afterwards.
 var ErrNotThere = errors.New("not found after it was sent")
-
-// ErrOtherMemory is returned, before anything is dropped, when the server has
-// records under the name of this host of which this memory has none: another
-// machine has the name too, or this memory was lost. Compare goes on all the same.
-var ErrOtherMemory = errors.New("the shared memory has records under the name of this host, and this memory has none of them; nothing was changed there")
 
 // Push does all of it. With an error, the report says how far it came; the next
 // push goes on from there. [memory.ErrUnwiped] comes with a report that is
@@ -60,7 +82,7 @@ func (p *Pusher) Push(ctx context.Context) (r Report, err error) {
 	if err != nil {
 		return r, err
 	}
-	for _, step := range []func(context.Context, *Report) error{p.lookForTombstones, p.bury, p.compare, p.send, p.drop, p.finish} {
+	for _, step := range []func(context.Context, *Report) error{p.lookForTombstones, p.bury, p.compare, p.claim, p.send, p.drop, p.finish} {
 		if err := step(ctx, &r); err != nil {
 			return r, err
 		}
@@ -68,19 +90,41 @@ func (p *Pusher) Push(ctx context.Context) (r Report, err error) {
 	return r, unwiped
 }
 
-// look finds out whether the server has been set back since the last push (it
-// was restored from a backup, say): its number of records may be what is noted
-// here all the same. Then nothing that is noted of it holds.
-func (p *Pusher) look(ctx context.Context, r *Report) error {
-	noted, err := p.Local.SharePushed(ctx, p.Server)
-	if err != nil || noted == 0 {
+// look finds out in which state the server is. It must not have the records of
+// another memory under the name of this host. If it has been set back since the
+// last push (it was restored from a backup, say) nothing that is noted of it
+// holds: its number of records may be what is noted here all the same. If it is
+// ahead of what is noted, a push was cut off, this memory was set back, or there
+// is a copy of it, and what is there is looked at before anything is dropped.
+func (p *Pusher) look(ctx context.Context, r *Report) (err error) {
+	if p.identity, err = p.Local.MakeIdentity(ctx); err != nil {
 		return err
 	}
 	counts, err := p.Shared.Count(ctx)
-	if err != nil || !counts.Stamped || counts.LastPushOf(p.Host) == noted {
+	if err != nil {
 		return err
 	}
-	r.SetBack = true
+	p.there, p.doubtful = counts.Host(p.Host), false
+	r.ThereNow = p.there.Records
+	if p.TakeOver {
+		return p.Local.ForgetShared(ctx, p.Server)
+	}
+	if p.there.Memory != "" && p.there.Memory != p.identity {
+		return fmt.Errorf("%w (%s: %d records)", ErrOtherMemory, p.Host, p.there.Records)
+	}
+	noted, err := p.Local.SharePushed(ctx, p.Server)
+	if err != nil {
+		return err
+	}
+	same := counts.Stamped && noted == p.there.LastPush
+	p.doubtful = p.there.Memory == "" && p.there.Records > 0 && !same
+	if noted == 0 || same || !counts.Stamped {
+		return nil
+	}
+	if r.SetBack = p.there.LastPush < noted; !r.SetBack {
+		p.doubtful = true
+		return nil
+	}
 	return p.Local.ForgetShared(ctx, p.Server)
 }
 
@@ -163,24 +207,27 @@ func (p *Pusher) noteForgotten(ctx context.Context, ids []string) error {
 }
 
 // compare looks whether the server has what is noted here. If not (it was
-// restored, or this memory was) what it has is read and noted anew.
+// restored, or this memory was) what it has is read and noted anew, and what this
+// memory does not have is dropped there.
 func (p *Pusher) compare(ctx context.Context, r *Report) error {
 	counts, err := p.Shared.Count(ctx)
 	if err != nil {
 		return err
 	}
 	noted, err := p.Local.CountShared(ctx, p.Server)
-	if err != nil || noted == counts.Of(p.Host) && !p.Compare && !r.SetBack {
+	if err != nil || noted == counts.Of(p.Host) && !p.Compare && !p.TakeOver && !p.doubtful && !r.SetBack {
 		return err
 	}
-	there := map[string]int64{}
-	if err := p.Shared.Verify(ctx, p.Host, func(id string, digest int64) error {
-		there[id] = digest
-		return nil
-	}); err != nil {
+	there, err := p.digests(ctx)
+	if err != nil {
 		return err
 	}
-	if err := p.Local.ForgetShared(ctx, p.Server); err != nil {
+	if p.doubtful {
+		if err := p.refuseStrange(ctx, there); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(p.claim(ctx, r), p.Local.ForgetShared(ctx, p.Server)); err != nil {
 		return err
 	}
 	r.Compared = true
@@ -189,8 +236,7 @@ func (p *Pusher) compare(ctx context.Context, r *Report) error {
 		return err
 	}
 	q.All = true
-	had := len(there)
-	_, err = p.Local.EachUnshared(ctx, q, func(page []memory.Shared) error {
+	if _, err = p.Local.EachUnshared(ctx, q, func(page []memory.Shared) error {
 		var same []memory.Shared
 		for _, x := range page {
 			if digest, ok := there[x.ID]; ok && digest == x.Digest {
@@ -199,15 +245,99 @@ func (p *Pusher) compare(ctx context.Context, r *Report) error {
 			delete(there, x.ID)
 		}
 		return p.Local.NoteShared(ctx, p.Server, same)
+	}); err != nil {
+		return err
+	}
+	return p.dropIDs(ctx, slices.Sorted(maps.Keys(there)), r)
+}
+
+// digests are those of all records that the server has of this host, by id.
+func (p *Pusher) digests(ctx context.Context) (map[string]int64, error) {
+	there := map[string]int64{}
+	return there, p.Shared.Verify(ctx, p.Host, func(id string, digest int64) error {
+		there[id] = digest
+		return nil
 	})
-	if err == nil && had > 0 && len(there) == had && !p.Compare && !r.SetBack {
-		return fmt.Errorf("%w: %d records of %s", ErrOtherMemory, had, p.Host)
+}
+
+// refuseStrange returns ErrOtherMemory if the server has records of this host that
+// this memory never had.
+func (p *Pusher) refuseStrange(ctx context.Context, there map[string]int64) error {
+	strange, err := p.countStrange(ctx, there)
+	if err == nil && strange > 0 {
+		err = Other{Records: len(there), Unknown: strange}.Refusal(p.Host)
 	}
-	var strange []string
+	return err
+}
+
+func (p *Pusher) countStrange(ctx context.Context, there map[string]int64) (n int, err error) {
+	known, err := p.Local.KnownIDs(ctx, p.Server)
 	for id := range there {
-		strange = append(strange, id)
+		if !known[id] {
+			n++
+		}
 	}
-	return errors.Join(err, p.dropIDs(ctx, strange, r))
+	return n, err
+}
+
+// Preview says what the server has under the name of this host that came from
+// another memory, nothing if there is none: what TakeOver would take over. It
+// changes nothing.
+func (p *Pusher) Preview(ctx context.Context) (x Other, err error) {
+	identity, err := p.Local.Identity(ctx)
+	if err != nil {
+		return x, err
+	}
+	counts, err := p.Shared.Count(ctx)
+	if err != nil {
+		return x, err
+	}
+	there := counts.Host(p.Host)
+	noted, err := p.Local.SharePushed(ctx, p.Server)
+	if err != nil || there.Records == 0 || there.Memory != "" && there.Memory == identity && there.LastPush <= noted {
+		return x, err
+	}
+	digests, err := p.digests(ctx)
+	if err != nil {
+		return x, err
+	}
+	if x.Unknown, err = p.countStrange(ctx, digests); err != nil || x.Unknown == 0 && (there.Memory == "" || there.Memory == identity) {
+		return Other{}, err
+	}
+	x.Records, x.LastPush = len(digests), there.LastPush
+	q, err := p.query(ctx)
+	if err != nil {
+		return x, err
+	}
+	q.All = true
+	_, err = p.Local.EachUnshared(ctx, q, func(page []memory.Shared) error {
+		for _, r := range page {
+			if digest, ok := digests[r.ID]; !ok || digest != r.Digest {
+				x.Lacking++
+			}
+		}
+		return nil
+	})
+	return x, err
+}
+
+// claim takes the name of the host for this memory.
+func (p *Pusher) claim(ctx context.Context, _ *Report) error {
+	if p.there.Memory == p.identity {
+		return nil
+	}
+	receipt, err := p.Shared.Push(ctx, p.batch(Batch{TakeOver: p.TakeOver}))
+	if err != nil {
+		return err
+	}
+	p.there.Memory = p.identity
+	return p.notePushed(ctx, receipt)
+}
+
+// batch completes a batch of this host.
+func (p *Pusher) batch(b Batch) Batch {
+	b.Host, b.Memory = p.Host, p.identity
+	return b
 }
 
 func (p *Pusher) query(ctx context.Context) (q memory.ShareQuery, err error) {
@@ -229,7 +359,7 @@ func (p *Pusher) send(ctx context.Context, r *Report) error {
 	missing := 0
 	r.LeftToSend = todo.Records
 	r.Damaged, err = p.Local.EachUnshared(ctx, q, func(page []memory.Shared) error {
-		receipt, err := p.Shared.Push(ctx, Batch{Host: p.Host, Model: q.Model, Records: page})
+		receipt, err := p.Shared.Push(ctx, p.batch(Batch{Model: q.Model, Records: page}))
 		if err != nil {
 			return err
 		}
@@ -283,7 +413,7 @@ func (p *Pusher) dropIDs(ctx context.Context, ids []string, r *Report) error {
 	const atOnce = 1000
 	for from := 0; from < len(ids); from += atOnce {
 		part := ids[from:min(from+atOnce, len(ids))]
-		receipt, err := p.Shared.Push(ctx, Batch{Host: p.Host, Gone: part})
+		receipt, err := p.Shared.Push(ctx, p.batch(Batch{Gone: part}))
 		if err != nil {
 			return err
 		}
@@ -307,5 +437,5 @@ func (p *Pusher) finish(ctx context.Context, r *Report) error {
 	if err != nil || !r.Compared || !counts.Stamped {
 		return err
 	}
-	return p.notePushed(ctx, Receipt{At: counts.LastPushOf(p.Host)}) // that state was compared
+	return p.notePushed(ctx, Receipt{At: counts.Host(p.Host).LastPush}) // that state was compared
 }

@@ -14,11 +14,13 @@ import (
 type oneHost struct {
 	remote.Memory
 	name    string
+	memory  string // whose records they are
+	at      int64  // when it was pushed last
 	digests map[string]int64
 }
 
 func (m *oneHost) Count(context.Context) (remote.Counts, error) {
-	return remote.Counts{Hosts: []remote.HostCount{{Host: m.name, Records: len(m.digests)}}}, nil
+	return remote.Counts{Hosts: []remote.HostCount{{Host: m.name, Records: len(m.digests), LastPush: m.at, Memory: m.memory}}, Stamped: true}, nil
 }
 
 func (m *oneHost) Forgotten(context.Context, string) ([]memory.Forgotten, string, error) {
@@ -35,6 +37,11 @@ func (m *oneHost) Verify(_ context.Context, _ string, fn func(id string, digest 
 }
 
 func (m *oneHost) Push(_ context.Context, b remote.Batch) (r remote.Receipt, err error) {
+	if m.memory != "" && m.memory != b.Memory && !b.TakeOver {
+		return r, remote.ErrOtherMemory
+	}
+	m.at++
+	m.memory, r.At = b.Memory, m.at
 	for _, x := range b.Records {
 		m.digests[x.ID] = x.Digest
 		r.Present = append(r.Present, x.ID)
@@ -46,40 +53,107 @@ func (m *oneHost) Push(_ context.Context, b remote.Batch) (r remote.Receipt, err
 	return r, nil
 }
 
-// A machine of the same name, and one whose memory was lost, drop nothing of what
-// is there before somebody has said so.
-func TestPushUnderATakenName(t *testing.T) {
-	shared := &oneHost{name: "localhost", digests: map[string]int64{}}
-	pusher := func(session string, n int) *remote.Pusher {
-		s, err := memory.Open(t.Context(), t.TempDir(), memory.Options{})
-		if err != nil {
+// machine is one of a name that others have too; what it remembers is of these
+// sessions.
+func (m *oneHost) machine(t *testing.T, sessions map[string]int) *remote.Pusher {
+	t.Helper()
+	s, err := memory.Open(t.Context(), t.TempDir(), memory.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	for session, n := range sessions {
+		if err := conformance.Fill(t.Context(), s, session, n); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = s.Close() })
-		if n > 0 {
-			if err := conformance.Fill(t.Context(), s, session, n); err != nil {
+	}
+	return &remote.Pusher{Local: s, Shared: m, Host: m.name, Server: "server"}
+}
+
+// Machines of the same name, whether their memories share a record or not, and a
+// memory that was made anew, drop nothing of what is there and add nothing to it,
+// by the ordinary repair or by comparing, before somebody has said so.
+func TestPushUnderATakenName(t *testing.T) {
+	shared := &oneHost{name: "localhost", digests: map[string]int64{}}
+	first := shared.machine(t, map[string]int{"first": 5, "both": 1})
+	if r, err := first.Push(t.Context()); err != nil || r.ThereNow != 6 {
+		t.Fatal(r, err)
+	}
+	second := shared.machine(t, map[string]int{"second": 3, "both": 1})
+	for _, p := range []*remote.Pusher{second, shared.machine(t, map[string]int{"other": 2}), shared.machine(t, nil), shared.machine(t, map[string]int{"first": 4})} {
+		for _, p.Compare = range []bool{false, true} {
+			for range 2 {
+				if r, err := p.Push(t.Context()); !errors.Is(err, remote.ErrOtherMemory) || len(shared.digests) != 6 || r.Sent > 0 {
+					t.Errorf("%+v, %v: %d records are there", r, err, len(shared.digests))
+				}
+			}
+		}
+	}
+	if x, err := second.Preview(t.Context()); err != nil || x.Records != 6 || x.Unknown != 5 || x.Lacking != 3 || len(shared.digests) != 6 {
+		t.Errorf("%+v, %v", x, err)
+	}
+	second.Compare, second.TakeOver = false, true
+	if r, err := second.Push(t.Context()); err != nil || r.ThereNow != 4 || r.Gone != 5 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	second.TakeOver = false
+	if r, err := second.Push(t.Context()); err != nil || r.Sent+r.Gone > 0 || r.Compared {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if r, err := first.Push(t.Context()); !errors.Is(err, remote.ErrOtherMemory) || len(shared.digests) != 4 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// What hosts have from a sessctl whose memories had no identity becomes that of
+// the memory that has sent it, and of no other.
+func TestPushWhereNothingHasAnIdentity(t *testing.T) {
+	for noted, forget := range map[bool]bool{true: false, false: true} {
+		shared := &oneHost{name: "localhost", digests: map[string]int64{}}
+		first, second := shared.machine(t, map[string]int{"first": 5, "both": 1}), shared.machine(t, map[string]int{"second": 3, "both": 1})
+		if r, err := first.Push(t.Context()); err != nil || r.ThereNow != 6 {
+			t.Fatal(r, err)
+		}
+		shared.memory = ""
+		if forget { // what is noted, as by a memory that was made again
+			if err := first.Local.ForgetShared(t.Context(), "server"); err != nil {
 				t.Fatal(err)
 			}
 		}
-		return &remote.Pusher{Local: s, Shared: shared, Host: shared.name, Server: "server"}
-	}
-	first, second, lost, again := pusher("first", 5), pusher("second", 3), pusher("first", 0), pusher("first", 4)
-	if r, err := first.Push(t.Context()); err != nil || r.ThereNow != 5 {
-		t.Fatal(r, err)
-	}
-	for _, p := range []*remote.Pusher{second, lost} {
-		for range 2 {
-			if r, err := p.Push(t.Context()); !errors.Is(err, remote.ErrOtherMemory) || len(shared.digests) != 5 {
-				t.Errorf("%+v, %v: %d records are there", r, err, len(shared.digests))
-			}
+		if r, err := second.Push(t.Context()); !errors.Is(err, remote.ErrOtherMemory) || len(shared.digests) != 6 || shared.memory != "" {
+			t.Errorf("noted %v: %+v, %v: %d records are there", noted, r, err, len(shared.digests))
+		}
+		if r, err := first.Push(t.Context()); err != nil || shared.memory == "" || r.Compared == noted || r.Sent > 0 {
+			t.Errorf("noted %v: %+v, %v", noted, r, err)
 		}
 	}
-	// A memory that was made again is known by what it has.
-	if r, err := again.Push(t.Context()); err != nil || r.ThereNow != 4 {
+}
+
+// A copy of a machine has the same identity, and so has a memory that was restored
+// from a backup: what was pushed after it was copied it does not drop by itself.
+func TestPushOfACopy(t *testing.T) {
+	shared := &oneHost{name: "localhost", digests: map[string]int64{}}
+	first := shared.machine(t, map[string]int{"first": 5})
+	if _, err := first.Push(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	noted, err := first.Local.SharePushed(t.Context(), "server")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared.at++ // a push that was cut off before it was noted
+	if r, err := first.Push(t.Context()); err != nil || !r.Compared || r.SetBack || r.Gone > 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	second.Compare = true
-	if r, err := second.Push(t.Context()); err != nil || r.ThereNow != 3 || r.Gone != 4 {
+	shared.digests["of the other one"] = 1
+	shared.at++
+	for range 2 {
+		if r, err := first.Push(t.Context()); !errors.Is(err, remote.ErrOtherMemory) || len(shared.digests) != 6 {
+			t.Errorf("%+v, %v: %d records are there", r, err, len(shared.digests))
+		}
+	}
+	shared.at = noted - 1 // the server was set back: it has what this memory let go of since
+	if r, err := first.Push(t.Context()); err != nil || !r.SetBack || r.Gone != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

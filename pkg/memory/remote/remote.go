@@ -24,6 +24,10 @@ var (
 	ErrNewerSchema = errors.New("the shared memory was set up by a newer sessctl")
 	// ErrNotAllowed is returned when the server refuses whoever connects.
 	ErrNotAllowed = errors.New("the shared memory refuses this")
+	// ErrOtherMemory is returned, before anything is changed there, when what the
+	// server has under the name of a host came from another memory than the one
+	// that pushes: another machine has that name too, or this memory was rebuilt.
+	ErrOtherMemory = errors.New("the shared memory has records under the name of this host that came from another memory; nothing was changed there")
 )
 
 // Memory is a memory that hosts share. It may be used by one goroutine at a
@@ -31,6 +35,7 @@ var (
 type Memory interface {
 	// Push stores records of a host and drops those that it has no more, all of
 	// it or nothing. What it returns was looked at after that was committed.
+	// ErrOtherMemory is returned if the host is that of another memory.
 	Push(ctx context.Context, b Batch) (Receipt, error)
 	// Bury forgets records of whatever host, for good. It returns how many were
 	// there.
@@ -54,10 +59,12 @@ type Memory interface {
 
 // Batch is what one call of Push is about.
 type Batch struct {
-	Host    string
-	Model   memory.VectorModel // of the vectors
-	Records []memory.Shared
-	Gone    []string // ids of records that the host has no more
+	Host     string
+	Memory   string             // identity of the memory that sends it: the host is that of no other from then on
+	TakeOver bool               // even if it was until now
+	Model    memory.VectorModel // of the vectors
+	Records  []memory.Shared
+	Gone     []string // ids of records that the host has no more
 }
 
 // Receipt says what the server has of a batch.
@@ -89,27 +96,21 @@ type HostCount struct {
 	Host     string `json:"host"`
 	Records  int    `json:"records"`
 	LastPush int64  `json:"last_push"` // epoch milliseconds, 0 if there was none
+	Memory   string `json:"memory"`    // identity of the memory whose records they are, "" if that is not known
+}
+
+// Host is what is there of one host, nothing if it is not known.
+func (c Counts) Host(name string) HostCount {
+	for _, h := range c.Hosts {
+		if h.Host == name {
+			return h
+		}
+	}
+	return HostCount{Host: name}
 }
 
 // Of is how many records a host has.
-func (c Counts) Of(host string) int {
-	for _, h := range c.Hosts {
-		if h.Host == host {
-			return h.Records
-		}
-	}
-	return 0
-}
-
-// LastPushOf is when something of a host was stored last, 0 if that is not known.
-func (c Counts) LastPushOf(host string) int64 {
-	for _, h := range c.Hosts {
-		if h.Host == host {
-			return h.LastPush
-		}
-	}
-	return 0
-}
+func (c Counts) Of(host string) int { return c.Host(host).Records }
 
 // Records is how many all hosts have.
 func (c Counts) Records() (n int) {

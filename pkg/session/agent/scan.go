@@ -109,16 +109,9 @@ type decoder struct {
 // decode reads one record. It returns an error that wraps [jsonl.ErrSyntax] if
 // raw is not one JSON object.
 func (d *decoder) decode(raw []byte) error {
-	c := &d.cursor
 	d.record = record{}
 	d.message = session.Message{Parts: d.message.Parts[:0]}
-	if err := c.BeginObject(raw); err != nil {
-		return err
-	}
-	for c.NextKey() {
-		d.member(c)
-	}
-	if err := c.End(); err != nil {
+	if err := d.cursor.Object(raw, d.member); err != nil {
 		return err
 	}
 	d.settle()

@@ -307,15 +307,8 @@ type decoder struct {
 // decode reads one record. It returns an error that wraps [jsonl.ErrSyntax] if
 // raw is not one JSON object.
 func (d *decoder) decode(raw []byte) error {
-	c := &d.cursor
 	d.record = record{}
-	if err := c.BeginObject(raw); err != nil {
-		return err
-	}
-	for c.NextKey() {
-		d.member(c)
-	}
-	return c.End()
+	return d.cursor.Object(raw, d.member)
 }
 
 func (d *decoder) member(c *jsonl.Cursor) {

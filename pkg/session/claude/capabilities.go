@@ -8,7 +8,7 @@ import (
 func Traits() session.Traits {
 	return session.Traits{
 		Runtime: session.RuntimeClaude, Homes: []string{"~/.claude/projects"}, Variables: []string{"CLAUDE_CONFIG_DIR"},
-		Formats:      []session.Format{session.FormatClaude},
+		Formats:      []session.Format{session.FormatClaude, session.FormatClaudeHistory},
 		Outputs:      true,
 		SummaryStyle: session.StyleCheckpoint,
 	}
@@ -18,6 +18,6 @@ func Traits() session.Traits {
 func (s *Store) Capabilities() session.Capabilities {
 	return session.Capabilities{
 		Traits: Traits(), Strategies: []session.Strategy{session.StrategyNone},
-		Liveness: s, Adviser: s, Counter: s, Restorer: s,
+		Liveness: s, Adviser: s, Source: s, Counter: s, Restorer: s,
 	}
 }

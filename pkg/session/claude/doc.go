@@ -16,6 +16,10 @@
 // root misses some of them. And a compaction is a boundary without a parent,
 // a summary after it, and a stretch of messages before it that stays.
 //
+// What a person typed stands in history.jsonl too, and stays there when a log is
+// deleted. The prompts of a session that has no log any more are listed as
+// [session.KindPrompts].
+//
 // The runtime owns its files: nothing here changes them. It also deletes them,
 // 30 days after their last change unless its settings say otherwise; the refs
 // of [Store.List] say when.

@@ -19,7 +19,7 @@ import (
 // together, in the order of their file names, each followed by the logs of its
 // sub-agents and its long outputs. What could not be used is a notice.
 func (s *Store) List(ctx context.Context) (session.Listing, error) {
-	l := &lister{Lister: s.NewLister()}
+	l := &lister{Lister: s.NewLister(), root: s.Store}
 	var err error
 	if l.running, err = s.running(); err != nil {
 		l.Notice(s.config, "which sessions are open is not known: %v", err)
@@ -27,9 +27,23 @@ func (s *Store) List(ctx context.Context) (session.Listing, error) {
 	if l.period, err = s.period(); err != nil {
 		l.Notice(s.config, "when Claude Code deletes old sessions is not known: %v", err)
 	}
+	past, err := s.readHistory(ctx)
+	if err != nil {
+		l.Notice(past.path, "what was typed in sessions that are gone is not read: %v", err)
+	}
+	if past.odd > 0 {
+		l.Notice(past.path, "lines that are no prompts and are not read: %d", past.odd)
+	}
+	l.unnamed, l.spans = past.unnamed, map[string][]span{}
 	if err := l.Base(ctx, l.project); err != nil {
 		return session.Listing{}, err
 	}
+	cache, err := s.openPastes()
+	if err != nil {
+		l.Notice(s.config, "texts that were pasted into prompts are not read: %v", err)
+	}
+	defer cache.close()
+	l.prompts(past, cache)
 	return l.Listing, nil
 }
 
@@ -41,6 +55,10 @@ type lister struct {
 
 	agent   string
 	dirName string // of the project
+
+	root    string
+	unnamed map[string]bool   // projects of which the history has prompts that name no session
+	spans   map[string][]span // when the logs of these were written
 }
 
 // project lists one project.
@@ -59,6 +77,7 @@ func (l *lister) project(base *logfile.Dir, name string) {
 		return
 	}
 	l.agent, l.dirName = agentIn(name, workingDirectory(d, files)), name
+	l.written(d, files)
 	for _, file := range files {
 		l.log(d, file, "")
 		if session.SafeID(file) {

@@ -31,7 +31,7 @@ func TestListFindsFamilies(t *testing.T) {
 	h.write("projects/-home-lea-api/sessions-index.json", []byte("{}"))
 	h.write("projects/-home-lea-api/"+first+".jsonl.bak", one)
 	h.write("projects/C--Users-lea/"+first+".jsonl", one)
-	h.write("history.jsonl", one)
+	h.write("history.jsonl", []byte(`{"display":"x","timestamp":1770109200000,"project":"/home/lea/api","sessionId":"`+first+`"}`))
 	type row struct {
 		Agent, ID, Key, Parent string
 		Kind                   session.Kind

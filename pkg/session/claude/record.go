@@ -20,6 +20,8 @@ const (
 	boundary         // the context starts anew from here
 	link             // says nothing, but stands in the tree
 	bookkeeping      // known, says nothing
+	prompt           // a line of the history: what a person typed, perhaps all that is left of its session
+	pastedText       // a text that was pasted into the prompt before, as a log of prompts has it
 )
 
 // kindOf maps the value of "type" (docs/formats.md, "claude").
@@ -35,12 +37,16 @@ func kindOf(name []byte) kind {
 		"ai-title", "last-prompt", "frame-link", "pr-link", "started", "result", "relocated", "worktree-state", "bridge-session",
 		"api-request", "api-request-blob", "api-request-shape", "cost-state", "tools-used", "atis-latch":
 		return bookkeeping
+	case pasteType:
+		return pastedText
 	}
 	return unknown
 }
 
 // says reports whether records of the kind are messages for the reader.
-func (k kind) says() bool { return k == user || k == assistant || k == queued }
+func (k kind) says() bool {
+	return k == user || k == assistant || k == queued || k == prompt || k == pastedText
+}
 
 // record is one decoded line. Its slices are valid until the next decode.
 type record struct {
@@ -69,6 +75,9 @@ type record struct {
 	mode       []byte // of a queued command
 	prompt     []byte // the same, raw JSON
 	printed    []byte // toolUseResult, raw JSON
+	display    []byte // of a line of the history: what was typed, raw JSON
+	pasted     []byte // the same: what was pasted, raw JSON
+	content    []byte // of a pasted text, raw JSON
 
 	hasMessage bool
 	reply      []byte // the message's id: records of one reply have the same
@@ -95,17 +104,10 @@ type decoder struct {
 // decode reads one record. It returns an error that wraps [jsonl.ErrSyntax]
 // if raw is not one JSON object.
 func (d *decoder) decode(raw []byte) error {
-	c := &d.cursor
 	d.record = record{}
 	d.scratch = d.scratch[:0]
 	d.message = session.Message{Parts: d.message.Parts[:0]}
-	if err := c.BeginObject(raw); err != nil {
-		return err
-	}
-	for c.NextKey() {
-		d.member(c)
-	}
-	if err := c.End(); err != nil {
+	if err := d.cursor.Object(raw, d.member); err != nil {
 		return err
 	}
 	d.classify()
@@ -132,6 +134,16 @@ func (d *decoder) member(c *jsonl.Cursor) {
 		r.time = c.Raw()
 	case "cwd":
 		r.cwd, _ = c.Bytes()
+	case "project":
+		if len(r.cwd) == 0 {
+			r.cwd, _ = c.Bytes()
+		}
+	case "display":
+		r.display = c.Raw()
+	case "pastedContents":
+		r.pasted = c.Raw()
+	case "content":
+		r.content = c.Raw()
 	case "isSidechain":
 		r.sidechain, _ = c.Bool()
 	case "isMeta":
@@ -277,8 +289,13 @@ func (d *decoder) classify() {
 	r := &d.record
 	r.kind = kindOf(r.name)
 	switch {
-	case (r.kind == user || r.kind == assistant) && !r.hasMessage:
+	case r.isPrompt():
+		r.kind = prompt
+		d.fromHistory()
+	case (r.kind == user || r.kind == assistant) && !r.hasMessage, r.kind == pastedText && !r.isPaste():
 		r.kind = unknown
+	case r.kind == pastedText:
+		d.fromPaste()
 	case r.kind == user:
 		d.fromUser()
 	case r.kind == assistant:
@@ -297,6 +314,8 @@ func (d *decoder) classify() {
 // ours reports whether the record tells that the file is of this format.
 func (r *record) ours() bool {
 	switch {
+	case r.kind == prompt, r.kind == pastedText:
+		return true
 	case r.kind.says(), r.kind == boundary, r.kind == link:
 		return len(r.id) > 0 || len(r.session) > 0
 	case r.kind == unknown:
@@ -306,7 +325,9 @@ func (r *record) ours() bool {
 }
 
 // counts reports whether the record is of the runtime's message types.
-func (r *record) counts() bool { return r.kind == user || r.kind == assistant }
+func (r *record) counts() bool {
+	return r.kind == user || r.kind == assistant || r.kind == prompt || r.kind == pastedText
+}
 
 func (d *decoder) fromAssistant() {
 	r, m := &d.record, &d.message

@@ -17,7 +17,8 @@ func Traits() session.Traits {
 func (s *Store) Capabilities() session.Capabilities {
 	return session.Capabilities{
 		Traits: Traits(), Strategies: []session.Strategy{session.StrategyNone},
-		Liveness: s, Adviser: s, Counter: s, Restorer: s,
+		Liveness: s, Adviser: s, Source: s, Counter: s, Context: s, Restorer: s,
+		Shrinker: s, Depositor: s, Parts: s, Deleted: s, DatabaseFile: databaseOf, Closer: s,
 	}
 }
 

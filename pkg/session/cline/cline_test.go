@@ -220,7 +220,7 @@ func TestContextAfterACompaction(t *testing.T) {
 	store, dir := cline.Open(root), filepath.Join(root, "data", "sessions", id)
 	tail := func(count int, last, status string) session.Tail {
 		t.Helper()
-		head := fmt.Sprintf(`{"updated_at":"x","conversation_id":%q,"source_message_count":%d,"source_last_message_key":%q,"messages":[`, id, count, last)
+		head := fmt.Sprintf(`{"version":1,"updated_at":"2026-03-01T10:01:30.000Z","conversation_id":%q,"source_message_count":%d,"source_last_message_key":%q,"messages":[`, id, count, last)
 		must(t, os.WriteFile(filepath.Join(dir, id+".compaction.json"), []byte(head+`{"role":"user","content":"Context summary","metadata":{"kind":"compaction_summary"}}]}`), 0o600))
 		must(t, os.WriteFile(filepath.Join(dir, id+".json"), []byte(`{"status":"`+status+`"}`), 0o600))
 		got, err := store.Tail(t.Context(), session.Ref{Path: filepath.Join(dir, id+".messages.json")})
@@ -244,5 +244,66 @@ func TestContextAfterACompaction(t *testing.T) {
 		if got.TokenSource != c.source || got.Tokens <= 0 || got.Tokens > c.most || got.Answered != c.answered || got.Messages != 9 {
 			t.Errorf("%+v: %+v", c, got)
 		}
+	}
+}
+
+// An independent reader: what Cline sends of a session that it has compacted is its
+// compaction's messages and those that it does not stand for.
+func TestContextLikeAnIndependentReader(t *testing.T) {
+	seen := 0
+	for _, path := range samples(t) {
+		base, isCompaction := strings.CutSuffix(path, ".compaction.json")
+		if !isCompaction {
+			continue
+		}
+		seen++
+		var compaction struct {
+			document
+			Count int `json:"source_message_count"`
+		}
+		raw, err := os.ReadFile(path)
+		must(t, err)
+		must(t, json.Unmarshal(raw, &compaction))
+		log, err := os.ReadFile(base + ".messages.json")
+		must(t, err)
+		var d document
+		must(t, json.Unmarshal(log, &d))
+		want := append(compaction.said(), document{d.Messages[compaction.Count:]}.said()...)
+		var got []string
+		ref := session.Ref{Path: base + ".messages.json"}
+		_, err = cline.Open("").ScanContext(t.Context(), ref, bytes.NewReader(log), session.ScanOptions{Thinking: true}, func(m *session.Message) error {
+			got = append(got, fmt.Sprint(string(m.ID), " ", m.Role))
+			return nil
+		})
+		must(t, err)
+		for i := range want {
+			fields := strings.Fields(want[i])
+			want[i] = fields[0] + " " + fields[min(1, len(fields)-1)]
+			if strings.HasPrefix(want[i], "summary ") { // it has no id
+				want[i] = " summary"
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-encoding/json +scan):\n%s", path, diff)
+		}
+	}
+	if seen == 0 {
+		t.Error("no sample was compacted")
+	}
+}
+
+// A message that is only shown is not sent, and a compaction does not count it.
+func TestShownOnly(t *testing.T) {
+	dir := t.TempDir()
+	log := []byte(`{"updated_at":"x","sessionId":"s","messages":[{"id":"a","role":"user","content":"one"},{"id":"n","role":"user","content":"a notice","metadata":{"displayOnly":true}},{"id":"b","role":"assistant","content":"two"},{"id":"c","role":"user","content":"three"}]}`)
+	must(t, os.WriteFile(filepath.Join(dir, "s.messages.json"), log, 0o600))
+	must(t, os.WriteFile(filepath.Join(dir, "s.compaction.json"), []byte(`{"version":1,"updated_at":"2026-03-01T10:01:30Z","source_message_count":2,"source_last_message_key":"id:b","messages":[{"id":"z","role":"user","content":"sum","metadata":{"kind":"compaction_summary"}}]}`), 0o600))
+	var got []string
+	_, err := cline.Open("").ScanContext(t.Context(), session.Ref{Path: filepath.Join(dir, "s.messages.json")}, bytes.NewReader(log), session.ScanOptions{}, func(m *session.Message) error {
+		got = append(got, fmt.Sprint(string(m.ID), m.OutOfContext))
+		return nil
+	})
+	if must(t, err); !slices.Equal(got, []string{"zfalse", "cfalse"}) {
+		t.Error(got)
 	}
 }

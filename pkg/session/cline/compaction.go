@@ -7,18 +7,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
-
-// compactionHead is what a compaction says beside its messages: how many messages
-// of the session it stands for, and which is the last of them.
-type compactionHead struct {
-	Count int    `json:"source_message_count"`
-	Last  string `json:"source_last_message_key"`
-}
 
 // readTail reads a session as a whole. What its compaction put in the place of the
 // first messages counts in their place, if it is one of this session as it is.
@@ -29,19 +23,11 @@ func (s *Store) readTail(ctx context.Context, log *os.File, info os.FileInfo, re
 	}
 	defer d.Close()
 	whole := func() io.Reader { return io.NewSectionReader(log, 0, info.Size()) }
-	scan := s.Scan
-	instead, compaction, err := compactionOf(d, name)
+	scan, release, err := s.contextOf(ctx, d, name, whole())
 	if err != nil {
 		return session.Tail{}, err
 	}
-	if compaction != nil {
-		defer compaction.Close()
-		if stands, err := instead.stands(ctx, whole()); err != nil {
-			return session.Tail{}, err
-		} else if stands {
-			scan = instead.scan(compaction)
-		}
-	}
+	defer release()
 	tail, err := session.TailScan(ctx, whole(), info.ModTime(), scan)
 	if err == nil && !tail.Answered && stopped(d, name) {
 		tail.Answered = true // what was asked last was broken off
@@ -49,19 +35,68 @@ func (s *Store) readTail(ctx context.Context, log *os.File, info os.FileInfo, re
 	return tail, err
 }
 
+// scan is what reads the document of a session.
+type scan func(context.Context, io.Reader, session.ScanOptions, func(*session.Message) error) (session.Scan, error)
+
+// contextOf returns what reads a session as Cline sends it, and what gives its
+// compaction back. log is the whole session.
+func (s *Store) contextOf(ctx context.Context, d *logfile.Dir, name string, log io.Reader) (read scan, release func(), err error) {
+	instead, compaction, err := compactionOf(d, name)
+	if err != nil || compaction == nil {
+		return s.Scan, func() {}, err
+	}
+	release = func() { _ = compaction.Close() } // it was only read
+	stands, err := instead.stands(ctx, log)
+	if err != nil && !errors.Is(err, errUnusable) {
+		release()
+		return nil, nil, err
+	}
+	if stands {
+		return instead.scan(compaction), release, nil
+	}
+	return s.Scan, release, nil
+}
+
+// ScanContext implements [session.ContextScanner]: what the compaction beside a
+// session put in the place of its first messages comes in their place.
+func (s *Store) ScanContext(ctx context.Context, ref session.Ref, log io.Reader, o session.ScanOptions, emit func(*session.Message) error) (session.Scan, error) {
+	d, err := logfile.Open(filepath.Dir(ref.Path))
+	if err != nil {
+		return session.Scan{}, err
+	}
+	defer d.Close()
+	name := filepath.Base(ref.Path)
+	if !strings.HasSuffix(name, messagesEnd) {
+		return s.Scan(ctx, log, o, emit)
+	}
+	whole, info, err := d.OpenLog(name)
+	if err != nil {
+		return session.Scan{}, err
+	}
+	defer whole.Close()
+	read, release, err := s.contextOf(ctx, d, name, io.NewSectionReader(whole, 0, info.Size()))
+	if err != nil {
+		return session.Scan{}, err
+	}
+	defer release()
+	return read(ctx, log, o, emit)
+}
+
 // compactionOf opens the compaction beside a session; nil if there is none that
-// can be read.
+// Cline would take for one of it.
 func compactionOf(d *logfile.Dir, name string) (head compactionHead, file *os.File, err error) {
-	file, _, err = d.OpenLog(strings.TrimSuffix(name, messagesEnd) + compactionEnd)
+	id := strings.TrimSuffix(name, messagesEnd)
+	file, _, err = d.OpenLog(id + compactionEnd)
 	if errors.Is(err, fs.ErrNotExist) {
 		return head, nil, nil
 	}
 	if err != nil {
 		return head, nil, err
 	}
-	if json.NewDecoder(io.LimitReader(file, maxCompaction)).Decode(&head) != nil || head.Count <= 0 {
+	if json.NewDecoder(io.LimitReader(file, maxCompaction)).Decode(&head) != nil || !head.valid(id) {
 		return head, nil, file.Close()
 	}
+	head.Messages = nil
 	_, err = file.Seek(0, io.SeekStart)
 	return head, file, err
 }
@@ -69,24 +104,10 @@ func compactionOf(d *logfile.Dir, name string) (head compactionHead, file *os.Fi
 // maxCompaction bounds what is read of a compaction, in bytes.
 const maxCompaction = 256 << 20
 
-// stands reports whether the message that the compaction names as the last it
-// stands for is at that place in the session.
-func (c compactionHead) stands(ctx context.Context, log io.Reader) (bool, error) {
-	s, last := newScanner(session.ScanOptions{}), ""
-	_, err := s.run(ctx, log, func(m *session.Message) error {
-		if s.elements == c.Count {
-			last = string(m.ID)
-		}
-		return nil
-	})
-	id, byID := strings.CutPrefix(c.Last, "id:")
-	return s.elements >= c.Count && (!byID || id == last), err
-}
-
 // scan returns a scan of a session whose first messages are those of its
 // compaction. What model calls counted before it says nothing of the context any
 // more.
-func (c compactionHead) scan(compaction io.Reader) func(context.Context, io.Reader, session.ScanOptions, func(*session.Message) error) (session.Scan, error) {
+func (c compactionHead) scan(compaction io.Reader) scan {
 	return func(ctx context.Context, log io.Reader, o session.ScanOptions, emit func(*session.Message) error) (session.Scan, error) {
 		_, err := newScanner(o).run(ctx, compaction, func(m *session.Message) error {
 			m.HasUsage = false
@@ -100,7 +121,7 @@ func (c compactionHead) scan(compaction io.Reader) func(context.Context, io.Read
 		}
 		s := newScanner(o)
 		return s.run(ctx, log, func(m *session.Message) error {
-			if s.elements <= c.Count {
+			if s.elements <= *c.Count {
 				return nil
 			}
 			return emit(m)

@@ -15,8 +15,14 @@ type decoder struct {
 	body                  []byte // raw JSON of the content
 	usage                 session.Usage
 	summary               bool // it is the summary of a compaction
+	shown                 bool // it is only for the screen: Cline does not send it
 	odd                   []byte
 	messages              []session.Message
+
+	task   bool // records are those of a task of an editor's extension
+	around []session.Part
+	answer *session.Message // the result of a tool, while blocks of text belong to it
+	plain  bool             // it is a record of the task's history that says nothing
 }
 
 // decode reads one element of the array of messages and makes its messages: the
@@ -24,15 +30,9 @@ type decoder struct {
 // [jsonl.ErrSyntax] if raw is not one JSON object.
 func (d *decoder) decode(raw []byte) error {
 	d.role, d.id, d.when, d.model, d.body, d.odd = nil, nil, nil, nil, nil, nil
-	d.usage, d.summary, d.messages = session.Usage{}, false, d.messages[:0]
-	c := &d.cursor
-	if err := c.BeginObject(raw); err != nil {
-		return err
-	}
-	for c.NextKey() {
-		d.member(c)
-	}
-	if err := c.End(); err != nil {
+	d.usage, d.summary, d.shown, d.messages = session.Usage{}, false, false, d.messages[:0]
+	d.around, d.answer, d.plain = nil, nil, false
+	if err := d.cursor.Object(raw, d.member); err != nil {
 		return err
 	}
 	d.build()
@@ -59,11 +59,19 @@ func (d *decoder) member(c *jsonl.Cursor) {
 		d.metrics(c)
 	case "metadata":
 		for ok := c.EnterObject(); ok && c.NextKey(); {
-			if string(c.Key()) == "kind" {
+			switch string(c.Key()) {
+			case "kind":
 				kind, _ := c.Bytes()
 				d.summary = string(kind) == "compaction_summary"
+			case "displayOnly":
+				d.shown, _ = c.Bool()
 			}
 		}
+	case "isSummary":
+		d.summary, _ = c.Bool()
+	case "type":
+		kind, _ := c.Bytes()
+		d.plain = d.task && string(kind) == "reasoning"
 	default:
 		c.Skip()
 	}
@@ -89,11 +97,11 @@ func (d *decoder) metrics(c *jsonl.Cursor) {
 }
 
 // known reports whether what was decoded is a message.
-func (d *decoder) known() bool { return len(d.role) > 0 && d.body != nil }
+func (d *decoder) known() bool { return len(d.role) > 0 && d.body != nil || d.plain }
 
 // build makes the messages of the record.
 func (d *decoder) build() {
-	if !d.known() {
+	if !d.known() || d.plain {
 		return
 	}
 	m := session.Message{ID: d.id, Model: d.model, Usage: d.usage, HasUsage: d.usage.Total > 0}
@@ -111,8 +119,12 @@ func (d *decoder) build() {
 		m.Role, m.Compaction = session.RoleSummary, true
 	}
 	d.blocks(&m)
-	if len(m.Parts) > 0 || len(d.messages) == 0 {
+	d.closeAnswer()
+	if len(m.Parts) > 0 || len(d.messages) == 0 && len(d.around) == 0 {
 		d.messages = append(d.messages, m)
+	}
+	if len(d.around) > 0 {
+		d.messages = append(d.messages, session.Message{ID: d.id, Role: session.RoleInjected, CustomType: customAround, Parts: d.around})
 	}
 }
 
@@ -141,7 +153,7 @@ type block struct {
 func (d *decoder) oneBlock(c *jsonl.Cursor, m *session.Message) {
 	if c.Kind() == jsonl.String {
 		text, _ := c.Bytes()
-		addText(m, typed(m, text))
+		d.text(m, text)
 		return
 	}
 	var b block
@@ -183,7 +195,7 @@ func (b *block) member(c *jsonl.Cursor) {
 func (d *decoder) add(b *block, m *session.Message) {
 	switch string(b.kind) {
 	case "text", "":
-		addText(m, typed(m, b.text))
+		d.text(m, b.text)
 	case "thinking":
 		if len(b.thinking) > 0 {
 			m.Parts = append(m.Parts, session.Part{Kind: session.PartThinking, Text: b.thinking})
@@ -192,6 +204,7 @@ func (d *decoder) add(b *block, m *session.Message) {
 	case "tool_use":
 		m.Parts = append(m.Parts, session.Part{Kind: session.PartToolCall, Name: b.name, CallID: b.id, Text: b.input})
 	case "tool_result":
+		d.closeAnswer()
 		d.toolResult(b)
 	case "image", "document":
 		m.Parts = append(m.Parts, session.Part{Kind: session.PartImage, Size: b.size})
@@ -286,6 +299,15 @@ func addText(m *session.Message, text []byte) {
 	if len(text) > 0 {
 		m.Parts = append(m.Parts, session.Part{Kind: session.PartText, Text: text})
 	}
+}
+
+// text adds a block of text.
+func (d *decoder) text(m *session.Message, text []byte) {
+	if d.task && m.Role == session.RoleUser {
+		d.taskText(m, text)
+		return
+	}
+	addText(m, typed(m, text))
 }
 
 // typed is what a person typed, without the tag that Cline puts around it.

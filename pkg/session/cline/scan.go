@@ -2,6 +2,7 @@ package cline
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/cline/hubdb"
 )
 
 // scanBuffer is how much of a document is read at a time, in bytes.
@@ -16,9 +18,17 @@ const scanBuffer = 64 << 10
 
 // Scan implements [session.Store]: what is said in a session, in file order. A
 // message that holds the results of several tools is as many messages. Memory
-// grows by the longest message.
+// grows by the longest message. The rows that a deleted session has left in the
+// databases of the hub repeat what it said, and say nothing by themselves.
 func (s *Store) Scan(ctx context.Context, r io.Reader, o session.ScanOptions, emit func(*session.Message) error) (session.Scan, error) {
-	return newScanner(o).run(ctx, r, emit)
+	log := bufio.NewReaderSize(r, scanBuffer)
+	const rows = `{"type":"` + hubdb.TypeLeft + `"`
+	if head, _ := log.Peek(len(rows)); string(head) == rows { // one that is shorter is none
+		var lines session.LineScan
+		_, err := lines.Run(ctx, log, nil, func(*jsonl.Record) (bool, error) { return true, nil })
+		return lines.Result, err
+	}
+	return newScanner(o).run(ctx, log, emit)
 }
 
 // scanner is the state of one scan.
@@ -27,7 +37,7 @@ type scanner struct {
 	lines    session.LineScan
 	thinking bool
 	previous int64 // time of the message before
-	elements int   // of the array of messages so far
+	elements int   // of the array of messages so far, without those that are only shown
 }
 
 func newScanner(o session.ScanOptions) *scanner { return &scanner{thinking: o.Thinking} }
@@ -47,8 +57,11 @@ var errNoDocument = errors.Join(session.ErrUnknownFormat, errors.New("no message
 
 // element takes one message.
 func (s *scanner) element(r *jsonl.Record) (known bool, err error) {
-	s.elements++
-	if err := s.decode(r.Raw); err != nil || !s.known() {
+	err = s.decode(r.Raw)
+	if !s.shown {
+		s.elements++
+	}
+	if err != nil || !s.known() {
 		return false, err
 	}
 	if len(s.odd) > 0 {
@@ -62,8 +75,8 @@ func (s *scanner) element(r *jsonl.Record) (known bool, err error) {
 	s.lines.Result.Records++
 	for i := range s.messages {
 		m := &s.messages[i]
-		m.Time, m.TimeInferred = when, !timed
-		if m.Role == session.RoleInjected {
+		m.Time, m.TimeInferred, m.OutOfContext = when, !timed, s.shown
+		if bytes.HasPrefix(m.CustomType, []byte("role ")) {
 			s.lines.Result.CountUnknown("role ", s.role)
 		}
 		if !s.thinking {

@@ -8,13 +8,20 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/cline/hubdb"
 	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
 // Store is one home directory of Cline, a [session.Store]: sessions are read,
-// never changed; one that is gone can be put back. It holds nothing open and may
-// be used by several goroutines at once.
-type Store struct{ logfile.Logs }
+// never changed; one that is gone can be put back. What Cline's own delete left of
+// a session in the databases of its hub can be removed. It holds nothing open but
+// the databases that it has read, until it is closed, and may be used by several
+// goroutines at once.
+type Store struct {
+	logfile.Logs
+	databasePin *logfile.Pin
+	databases   *hubdb.Databases
+}
 
 const (
 	dataName      = "data"
@@ -32,7 +39,7 @@ const (
 // directory in that which holds the sessions.
 func Open(root string) *Store {
 	root = logfile.Absolute(root)
-	s := &Store{logfile.Logs{
+	s := &Store{databasePin: &logfile.Pin{}, databases: hubdb.NewDatabases(), Logs: logfile.Logs{
 		Name: session.RuntimeCline, Store: root, Base: logfile.Within(logfile.Within(root, dataName), sessionsName), Depth: deepest,
 		Locate: locate, Owned: true,
 	}}

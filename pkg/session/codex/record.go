@@ -76,14 +76,7 @@ type decoder struct {
 func (d *decoder) decode(raw []byte) error {
 	d.record = record{}
 	d.message = session.Message{Parts: d.message.Parts[:0]}
-	c := &d.cursor
-	if err := c.BeginObject(raw); err != nil {
-		return err
-	}
-	for c.NextKey() {
-		d.member(c)
-	}
-	if err := c.End(); err != nil {
+	if err := d.cursor.Object(raw, d.member); err != nil {
 		return err
 	}
 	d.classify()

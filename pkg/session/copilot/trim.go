@@ -54,6 +54,7 @@ type marks struct {
 	cut   int64            // where the last compaction that was applied began; 0 without one
 	last  map[string]int64 // the last line of each type of onlyLast
 	named map[string]int64 // by the id of an image: the last line that names it, -1 for none
+	held  map[string]bool  // ids of images that a line names which stays wherever it stands
 	start place            // of the compaction that is not finished
 	odd   int64            // a compaction that was finished and did not begin, or was finished in another way
 	first bool             // the first line was seen
@@ -74,7 +75,7 @@ const assetLength = len("sha256:") + 64
 // look finds the marks of a log. It returns an error that wraps
 // [session.ErrUnsupported] for one that was not compared with the program.
 func look(ctx context.Context, log io.Reader) (marks, error) {
-	m := marks{last: map[string]int64{}, named: map[string]int64{}}
+	m := marks{last: map[string]int64{}, named: map[string]int64{}, held: map[string]bool{}}
 	var d decoder
 	err := jsonl.NewReader(log, jsonl.Options{}).Each(ctx, func(l jsonl.Line) error {
 		if len(bytes.TrimSpace(l.Raw)) == 0 {
@@ -89,7 +90,11 @@ func look(ctx context.Context, log io.Reader) (marks, error) {
 			return nil
 		}
 		if err != nil || !d.whole() {
-			return nil // it stays
+			m.holds(l) // it stays
+			return nil
+		}
+		if alwaysStays(&d) {
+			m.holds(l)
 		}
 		return m.take(&d, l)
 	})
@@ -140,15 +145,34 @@ func (m *marks) take(d *decoder, l jsonl.Line) error {
 
 // names notes which images a line names.
 func (m *marks) names(l jsonl.Line) {
-	for rest := l.Raw; ; {
+	eachName(l.Raw, func(id []byte) {
+		if _, known := m.named[string(id)]; known {
+			m.named[string(id)] = l.Offset
+		}
+	})
+}
+
+// holds notes the images of a line that stays wherever it stands.
+func (m *marks) holds(l jsonl.Line) {
+	eachName(l.Raw, func(id []byte) { m.held[string(id)] = true })
+}
+
+// alwaysStays reports whether a line stays before the cut too. What a person has
+// typed does, and was compared: a resume asks for no image of it there.
+func alwaysStays(d *decoder) bool {
+	name := string(d.record.name)
+	gone := neverNeeded[name] || onlyLast[name] || summedUp[name] || d.record.agent && ofAgents[name]
+	return !gone && d.record.kind != asset && (d.record.agent || name != "user.message")
+}
+
+// eachName hands out what may be the id of an image in a line.
+func eachName(raw []byte, take func(id []byte)) {
+	for rest := raw; ; {
 		at := bytes.Index(rest, assetMark)
 		if at < 0 || len(rest)-at < assetLength {
 			return
 		}
-		id := rest[at : at+assetLength]
-		if _, known := m.named[string(id)]; known {
-			m.named[string(id)] = l.Offset
-		}
+		take(rest[at : at+assetLength])
 		rest = rest[at+len(assetMark):]
 	}
 }
@@ -179,8 +203,9 @@ func (m *marks) stays(d *decoder, l jsonl.Line) bool {
 	case d.record.agent && ofAgents[string(name)], summedUp[string(name)]:
 		return false
 	case d.record.kind == asset:
-		at, known := m.named[assetOf(d)]
-		return !known || at < 0 || at >= m.cut
+		id := assetOf(d)
+		at, known := m.named[id]
+		return !known || at < 0 || at >= m.cut || m.held[id]
 	}
 	return true
 }
@@ -216,10 +241,6 @@ func trim(ctx context.Context, w io.Writer, log io.ReaderAt, size int64) error {
 	return flush()
 }
 
-// least is how much of a log must be left out for a change to be worth it: a
-// tenth.
-const least = 10
-
 // PlanTrim implements [session.Trimmer].
 func (s *Store) PlanTrim(ctx context.Context, request session.ShortenRequest) (session.Shortening, error) {
 	if ref := request.Ref; !strings.HasSuffix(ref.Path, string(os.PathSeparator)+logName) {
@@ -237,8 +258,8 @@ func (s *Store) PlanTrim(ctx context.Context, request session.ShortenRequest) (s
 	size := request.Snapshot.Size
 	plan := session.Shortening{Rotation: rotation}
 	plan.After, err = logfile.Proof(func(w io.Writer) error { return trim(ctx, w, log, size) })
-	if err == nil && size-plan.After.Size < size/least {
-		err = fmt.Errorf("%w: Copilot needs %d of its %d bytes to go on (/compact in the session first)", session.ErrNothingToTrim, plan.After.Size, size)
+	if err == nil {
+		err = session.WorthTrimming(size, plan.After.Size, "Copilot", "/compact in the session")
 	}
 	return plan, err
 }
@@ -261,14 +282,9 @@ func (s *Store) Dispose(ctx context.Context, r session.Rotation) error {
 	return s.changes.Dispose(ctx, r)
 }
 
-// dueBytes is the size from which a session is trimmed in a run over all of them.
-const dueBytes = 4 << 20
-
 // Due implements [session.Trigger]: what makes a session hard to open is the size
 // of its log, not that of its context.
 func (s *Store) Due(_ context.Context, q session.DueQuestion) (bool, string, error) {
-	if q.Asked || q.Requested || q.Ref.Bytes >= dueBytes {
-		return true, "", nil
-	}
-	return false, fmt.Sprintf("its log has %d bytes, due from %d", q.Ref.Bytes, dueBytes), nil
+	due, reason := session.DueToTrim(q)
+	return due, reason, nil
 }

@@ -157,6 +157,33 @@ func TestTrimLeavesWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
+// An image stays if a line that stays names it, whoever wrote that and whether or
+// not it is understood; of lines that go, and of what a person typed before the
+// compaction, it does not.
+func TestTrimKeepsImagesThatAreNamed(t *testing.T) {
+	lines := strings.SplitAfter(string(bundled(t)), "\n")
+	id := "sha256:" + strings.Repeat("ab", 32)
+	image := `{"type":"session.binary_asset","data":{"assetId":"` + id + `","data":"aGk="},"id":"i"}` + "\n"
+	for name, c := range map[string]struct {
+		line  string
+		stays bool
+	}{
+		"an agent's line of the future": {`{"type":"assistant.dream","agentId":"a1","data":{"of":"` + id + `"},"id":"x"}`, true},
+		"a line of the future":          {`{"type":"assistant.dream","data":{"of":"` + id + `"},"id":"x"}`, true},
+		"a line that is no JSON":        {`what is ` + id + ` this`, true},
+		"no data":                       {`{"type":"user.message","of":"` + id + `","id":"x"}`, true},
+		"what an agent was asked":       {`{"type":"user.message","agentId":"a1","data":{"attachments":[{"assetId":"` + id + `"}]},"id":"x"}`, false},
+		"what a person typed":           {`{"type":"user.message","data":{"attachments":[{"assetId":"` + id + `"}]},"id":"x"}`, false},
+		"an answer that was summed up":  {`{"type":"assistant.message","data":{"content":"` + id + `"},"id":"x"}`, false},
+		"a debug record of the runtime": {`{"type":"model.message","data":{"of":"` + id + `"},"id":"x"}`, true}, // nobody else names it
+	} {
+		log := strings.Join(lines[:7], "") + image + c.line + "\n" + strings.Join(lines[7:], "")
+		if got := string(trimmed(t, []byte(log))); strings.Contains(got, image) != c.stays {
+			t.Errorf("%s: the image stays: %v", name, !c.stays)
+		}
+	}
+}
+
 // Two compactions at a time, or one that ended in another way after the last, were
 // not compared; one whose beginning is not there changes nothing.
 func TestTrimOfOddCompactions(t *testing.T) {

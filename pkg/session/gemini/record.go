@@ -55,14 +55,7 @@ type decoder struct {
 // wraps [jsonl.ErrSyntax] if raw is not one JSON object.
 func (d *decoder) decode(raw []byte) error {
 	d.record, d.group = record{}, group{messages: d.group.messages[:0]}
-	c := &d.cursor
-	if err := c.BeginObject(raw); err != nil {
-		return err
-	}
-	for c.NextKey() {
-		d.member(c)
-	}
-	if err := c.End(); err != nil {
+	if err := d.cursor.Object(raw, d.member); err != nil {
 		return err
 	}
 	d.classify()

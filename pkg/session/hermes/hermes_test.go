@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sessctl/sessctl/internal/fakestatedb"
+	"github.com/sessctl/sessctl/internal/storetest"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/hermes"
 )
@@ -45,57 +45,8 @@ func told(t *testing.T, schema int, live bool, change ...string) (*hermes.Store,
 	if err != nil {
 		t.Fatal(err)
 	}
-	age(t, root)
-	return opened(t, root), path
-}
-
-func age(t *testing.T, root string) {
-	t.Helper()
-	when := time.Now().Add(-2 * time.Hour)
-	err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
-		return errors.Join(err, os.Chtimes(path, when, when))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func opened(t *testing.T, root string) *hermes.Store {
-	t.Helper()
-	s := hermes.Open(root)
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
-}
-
-func listed(t *testing.T, s *hermes.Store) map[string]session.Ref {
-	t.Helper()
-	listing, err := s.List(t.Context())
-	if err != nil || len(listing.Notices) > 0 {
-		t.Fatal(err, listing.Notices)
-	}
-	refs := map[string]session.Ref{}
-	for _, ref := range listing.Refs {
-		refs[ref.ID] = ref
-	}
-	return refs
-}
-
-func logOf(t *testing.T, s *hermes.Store, ref session.Ref) []byte {
-	t.Helper()
-	log, err := s.OpenLog(t.Context(), ref)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer log.Close()
-	data, err := io.ReadAll(log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	storetest.Age(t, root)
+	return storetest.Opened(t, hermes.Open(root)), path
 }
 
 func days(t time.Time) string {
@@ -117,7 +68,7 @@ func TestListAndSizes(t *testing.T) {
 		s, path := told(t, c.schema, c.live)
 		before := tree(t, filepath.Dir(path))
 		var got []string
-		for id, ref := range listed(t, s) {
+		for id, ref := range storetest.Listed(t, s) {
 			tail, err := s.Tail(t.Context(), ref)
 			if err != nil {
 				t.Fatal(id, err)
@@ -221,7 +172,7 @@ func TestFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, ref := range listed(t, s) {
+	for _, ref := range storetest.Listed(t, s) {
 		if ref.Kind != session.KindStored {
 			got = append(got, fmt.Sprint(filepath.Base(ref.Path), " ", ref.Kind, " ", ref.Parent, " ", ref.Agent, " ", days(ref.Expires), " ", ref.State))
 		}
@@ -275,7 +226,7 @@ func compareWithTables(t *testing.T, s *hermes.Store, path string) (messages int
 		t.Fatal(err)
 	}
 	defer db.Close()
-	for id, ref := range listed(t, s) {
+	for id, ref := range storetest.Listed(t, s) {
 		if ref.Kind != session.KindStored {
 			continue
 		}
@@ -308,7 +259,7 @@ func compareWithTables(t *testing.T, s *hermes.Store, path string) (messages int
 			n++
 		}
 		var got []string
-		scan, err := s.Scan(t.Context(), bytes.NewReader(logOf(t, s, ref)), session.ScanOptions{}, func(m *session.Message) error {
+		scan, err := s.Scan(t.Context(), bytes.NewReader(storetest.LogOf(t, s, ref)), session.ScanOptions{}, func(m *session.Message) error {
 			if string(m.CustomType) == "hermes.system_prompt" {
 				return nil
 			}
@@ -353,8 +304,8 @@ func TestSamples(t *testing.T) {
 		if err := os.CopyFS(root, os.DirFS(dir)); err != nil {
 			t.Fatal(err)
 		}
-		age(t, root)
-		if n := compareWithTables(t, opened(t, root), filepath.Join(root, "state.db")); n != 19 {
+		storetest.Age(t, root)
+		if n := compareWithTables(t, storetest.Opened(t, hermes.Open(root)), filepath.Join(root, "state.db")); n != 19 {
 			t.Error(dir, "messages:", n)
 		}
 	}
@@ -368,10 +319,10 @@ func TestMessages(t *testing.T) {
 		"UPDATE messages SET display_kind = 'hidden' WHERE content = 'list the files'",
 		"UPDATE messages SET role = 'observer', timestamp = 'yesterday' WHERE content = 'Only notes.txt.'",
 	)
-	refs := listed(t, s)
+	refs := storetest.Listed(t, s)
 	got := map[string]string{}
 	for _, id := range []string{fakestatedb.First, fakestatedb.Second} {
-		_, err := s.Scan(t.Context(), bytes.NewReader(logOf(t, s, refs[id])), session.ScanOptions{Thinking: true}, func(m *session.Message) error {
+		_, err := s.Scan(t.Context(), bytes.NewReader(storetest.LogOf(t, s, refs[id])), session.ScanOptions{Thinking: true}, func(m *session.Message) error {
 			text := ""
 			for _, p := range m.Parts {
 				text += fmt.Sprintf("%d:%.30s ", p.Kind, p.Text)
@@ -416,7 +367,7 @@ func TestSchemas(t *testing.T) {
 		if ref.ID != fakestatedb.First {
 			continue
 		}
-		log := string(logOf(t, s, ref))
+		log := string(storetest.LogOf(t, s, ref))
 		for _, want := range []string{`"mood":"warm"`, `{"type":"row","table":"session_marks","row":{"session_id":"` + fakestatedb.First + `","mark":{"blob":"AP8="}}}`, `"table":"session_model_usage"`, `"table":"system_prompts"`, `{"type":"linked","sessions":["` + fakestatedb.Second + `"]}`} {
 			if !strings.Contains(log, want) {
 				t.Errorf("the log lacks %s", want)
@@ -434,11 +385,11 @@ func TestSchemas(t *testing.T) {
 		"odd times":          "UPDATE sessions SET started_at = 'x', last_activity_at = 1e300; UPDATE messages SET timestamp = x'01'",
 	} {
 		s, _ := told(t, 30, false, change)
-		for id, ref := range listed(t, s) {
+		for id, ref := range storetest.Listed(t, s) {
 			if _, err := s.Tail(t.Context(), ref); err != nil {
 				t.Error(name, id, err)
 			}
-			logOf(t, s, ref)
+			storetest.LogOf(t, s, ref)
 		}
 	}
 	for name, change := range map[string]string{
@@ -458,7 +409,7 @@ func TestSchemas(t *testing.T) {
 func TestBusy(t *testing.T) {
 	lease := fmt.Sprintf("INSERT INTO session_turn_leases VALUES ('%s', 'host pid=1', 1, %d)", fakestatedb.First, time.Now().Add(time.Hour).Unix())
 	s, _ := told(t, 30, false, lease, "INSERT INTO messages (session_id, role, content, timestamp) VALUES ('"+fakestatedb.Branch+"', 'user', 'And on Monday?', 1778034700)")
-	refs := listed(t, s)
+	refs := storetest.Listed(t, s)
 	for id, want := range map[string]bool{fakestatedb.First: true, fakestatedb.Branch: true, fakestatedb.Second: false} {
 		if err := s.Busy(t.Context(), refs[id], time.Now(), time.Minute); errors.Is(err, session.ErrBusy) != want {
 			t.Error(id, err)

@@ -75,17 +75,9 @@ func (s *Store) commands(order session.Shrink) (all [][]string, typed []string) 
 		all = append(all, []string{"sessions", "optimize"})
 	}
 	for _, arguments := range all {
-		typed = append(typed, "HERMES_HOME="+quoted(s.root)+" "+program+" "+strings.Join(arguments, " "))
+		typed = append(typed, "HERMES_HOME="+session.ShellWord(s.root)+" "+program+" "+strings.Join(arguments, " "))
 	}
 	return all, typed
-}
-
-// quoted is a path as a shell reads it.
-func quoted(path string) string {
-	if session.SafeID(strings.ReplaceAll(strings.TrimPrefix(path, "/"), "/", "-")) {
-		return path
-	}
-	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
 // Shrink implements [session.Shrinker]: it proves, with the database for itself,
@@ -214,22 +206,10 @@ func hashOf(root *os.Root, name string) (string, error) {
 // hold takes the database for itself. What this store has open of it is given
 // back before: closing it later would give the lock away.
 func (s *Store) hold(ctx context.Context, path string, do func(*statedb.Writer) error) error {
-	if path != s.path() {
+	if !s.Holds(path) {
 		return fmt.Errorf("%s is not the database of the store %s", path, s.root)
 	}
-	root, err := s.pin.OpenRoot(s.root)
-	if err != nil {
-		return fmt.Errorf("open store: %w", err)
-	}
-	defer root.Close()
-	info, err := root.Lstat(databaseName)
-	if err == nil && !info.Mode().IsRegular() {
-		err = durable.ErrNotRegular
-	}
-	if named, lookErr := os.Lstat(path); err == nil && (lookErr != nil || !os.SameFile(info, named)) {
-		err = durable.ErrNotRegular
-	}
-	if err := errors.Join(err, s.databases.Close()); err != nil {
+	if err := errors.Join(s.file().InPlace(), s.databases.Close()); err != nil {
 		return fmt.Errorf("open %s: %w", path, err)
 	}
 	w, err := statedb.Hold(ctx, s.file())
@@ -255,6 +235,9 @@ func (s *Store) run(ctx context.Context, path string, arguments []string) error 
 	return fmt.Errorf("%s: %w: %s", strings.Join(arguments, " "), err, text)
 }
 
+// Holds implements [session.Depositor].
+func (s *Store) Holds(database string) bool { return database == s.path() }
+
 // Deposit implements [session.Depositor].
 func (s *Store) Deposit(ctx context.Context, database string, next func() (io.ReadCloser, error)) (rows int, err error) {
 	err = s.hold(ctx, database, func(w *statedb.Writer) error {
@@ -266,13 +249,7 @@ func (s *Store) Deposit(ctx context.Context, database string, next func() (io.Re
 	return rows, err
 }
 
-// Family implements [session.Depositor].
-func (s *Store) Family(line []byte) []string {
-	if !strings.HasPrefix(string(line[:min(len(line), len(childrenLine))]), childrenLine) {
-		return nil
-	}
-	return rowlog.Children(line)
+// Belonging implements [session.Depositor].
+func (s *Store) Belonging(line []byte) session.Belonging {
+	return session.Belonging{Sessions: rowlog.Children(line)}
 }
-
-// childrenLine begins the line that names them.
-const childrenLine = `{"type":"children"`

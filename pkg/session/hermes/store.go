@@ -13,6 +13,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/hermes/statedb"
 	"github.com/sessctl/sessctl/pkg/session/logfile"
+	"github.com/sessctl/sessctl/pkg/session/sqlitefile"
 )
 
 // Store is one home of Hermes, or of one of its profiles, a [session.Store]. It
@@ -115,19 +116,7 @@ func (s *Store) OpenLog(ctx context.Context, ref session.Ref) (io.ReadCloser, er
 		release()
 		return nil, err
 	}
-	return &openLog{log, release}, nil
-}
-
-// openLog gives the database back when it is closed.
-type openLog struct {
-	io.Reader
-	release func()
-}
-
-// Close implements io.Closer.
-func (l *openLog) Close() error {
-	l.release()
-	return nil
+	return &sqlitefile.Lent{Reader: log, Release: release}, nil
 }
 
 // Tail implements [session.Store]. No call of a model is counted by itself, so
@@ -146,10 +135,9 @@ func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error)
 		return session.Tail{}, err
 	}
 	tail, err := session.TailScan(ctx, log, ref.ModTime, s.Scan)
-	if err != nil {
-		return session.Tail{}, err
+	if err == nil {
+		tail.Messages, err = db.CountMessages(ctx, id)
 	}
-	tail.Messages, err = db.CountMessages(ctx, id)
 	return tail, err
 }
 
@@ -172,11 +160,8 @@ func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet 
 	}
 	_, id := cutPath(ref.Path)
 	db, release, err := s.databases.Fresh(ctx, s.file())
-	if errors.Is(err, fs.ErrNotExist) {
-		return logfile.Gone(ref.Path)
-	}
 	if err != nil {
-		return err
+		return logfile.GoneOr(ref.Path, err)
 	}
 	defer release()
 	until, err := db.Held(ctx, id)
@@ -187,14 +172,11 @@ func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet 
 		return &session.BusyError{Path: ref.Path, Reason: "a turn of it is going on, by the program's own lease"}
 	}
 	changed, ended, err := db.Changed(ctx, id)
-	if errors.Is(err, fs.ErrNotExist) {
-		return logfile.Gone(ref.Path)
-	}
 	if err != nil {
-		return err
+		return logfile.GoneOr(ref.Path, err)
 	}
-	if age := now.Sub(changed); age.Abs() < quiet {
-		return &session.BusyError{Path: ref.Path, Reason: "something was said a moment ago"}
+	if err := session.CheckIdle(ref.Path, changed, now, quiet); err != nil {
+		return err
 	}
 	if ended {
 		return nil
@@ -223,15 +205,11 @@ func (s *Store) OwnCommand(session.Ref) string {
 }
 
 // DatabaseParts implements [session.PartMeasurer].
-func (s *Store) DatabaseParts(ctx context.Context) (all []session.DatabasePart, err error) {
+func (s *Store) DatabaseParts(ctx context.Context) ([]session.DatabasePart, error) {
 	db, release, err := s.databases.Fresh(ctx, s.file())
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	parts, err := db.Parts(ctx)
-	for _, p := range parts {
-		all = append(all, session.DatabasePart{Database: s.path(), Name: p.Name, Bytes: p.Bytes})
-	}
-	return all, err
+	return db.Parts(ctx)
 }

@@ -128,6 +128,15 @@ func Gone(path string) error {
 	return &session.BusyError{Path: path, Reason: "it has been moved or removed since it was found"}
 }
 
+// GoneOr is the error of [Gone] in the place of one that wraps fs.ErrNotExist; any
+// other one stays as it is.
+func GoneOr(path string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return Gone(path)
+	}
+	return err
+}
+
 // Unsupported is an error that wraps [session.ErrUnsupported].
 func Unsupported(path, reason string) error {
 	return fmt.Errorf("%w: %s: %s", session.ErrUnsupported, path, reason)

@@ -3,13 +3,17 @@ package omp
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
 // blobMark stands before the hash of a blob in a record.
@@ -66,4 +70,75 @@ func (s *Store) Attachment(hash string) session.Ref {
 	ref, _ := locate(blobsName + "/" + hash)
 	ref.Runtime, ref.Store, ref.Path = s.Runtime(), s.Root(), filepath.Join(s.Base, blobsName, hash)
 	return ref
+}
+
+// Unnamed implements [session.Attacher]. What omp's gc counts are the logs that
+// it has put away and all others; so it is here.
+func (s *Store) Unnamed(ctx context.Context) (session.UnnamedFiles, error) {
+	found := session.UnnamedFiles{Dir: filepath.Join(s.Base, blobsName), Command: "omp gc --blobs --apply"}
+	sizes, err := s.blobs(ctx)
+	if err != nil || len(sizes) == 0 {
+		return found, err
+	}
+	listing, err := s.List(ctx)
+	if err != nil {
+		return found, err
+	}
+	if at := slices.IndexFunc(listing.Notices, func(n session.Notice) bool { return n.Unread }); at >= 0 {
+		return found, fmt.Errorf("%s may name them, and was not read", listing.Notices[at].Path)
+	}
+	for _, ref := range listing.Refs {
+		if ref.Kind == session.KindOutput {
+			continue
+		}
+		named, err := s.namedIn(ctx, ref)
+		if err != nil {
+			return found, fmt.Errorf("read %s: %w", ref.Path, err)
+		}
+		for _, hash := range named {
+			delete(sizes, hash)
+		}
+		if len(sizes) == 0 {
+			break
+		}
+	}
+	for _, hash := range slices.Sorted(maps.Keys(sizes)) {
+		found.Files = append(found.Files, session.UnnamedFile{Hash: hash, Bytes: sizes[hash]})
+	}
+	return found, nil
+}
+
+// blobs are the sizes of all blobs, by their hash.
+func (s *Store) blobs(ctx context.Context) (map[string]int64, error) {
+	l, sizes := s.NewLister(), map[string]int64{}
+	err := l.Base(ctx, func(base *logfile.Dir, name string) {
+		if name != blobsName {
+			return
+		}
+		d := l.Below(base, name)
+		if d == nil {
+			return
+		}
+		defer d.Close()
+		l.Each(d, func(name string) {
+			if info, err := d.Stat(name); isHash(name) && err == nil && info != nil && info.Mode().IsRegular() {
+				sizes[name] = info.Size()
+			}
+		})
+	})
+	return sizes, err
+}
+
+// namedIn lists the hashes of the blobs that a log of the store names; none if it
+// is gone since it was listed.
+func (s *Store) namedIn(ctx context.Context, ref session.Ref) ([]string, error) {
+	log, _, err := s.OpenLog(ref)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	return attached(ctx, log)
 }

@@ -19,8 +19,8 @@ const keepRecentTokens = 20_000
 // Capabilities implements [session.Store].
 func (s *Store) Capabilities() session.Capabilities {
 	return session.Capabilities{
-		Traits: Traits(), Strategies: []session.Strategy{session.StrategyOverlay, session.StrategyRotate}, Keep: session.Keep{Tokens: keepRecentTokens},
+		Traits: Traits(), Strategies: []session.Strategy{session.StrategyOverlay, session.StrategyRotate, session.StrategyTrim}, Keep: session.Keep{Tokens: keepRecentTokens},
 		Liveness: s, Counter: s, Attacher: s,
-		Rotator: s, Overlayer: s, Shortener: s, Disposer: s, Restorer: s,
+		Rotator: s, Overlayer: s, Trimmer: s, Shortener: s, Disposer: s, Restorer: s,
 	}
 }

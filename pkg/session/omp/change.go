@@ -3,7 +3,10 @@ package omp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -119,5 +122,32 @@ func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
 	if err := d.InPlace(); err != nil {
 		return err
 	}
-	return s.Change(d, plan).Append()
+	change := s.Change(d, plan)
+	if plan.Record != "" {
+		return change.Append()
+	}
+	change.KeepTime = true // omp -c goes on with the session that was used last
+	return change.Replace(ctx, func(w io.Writer, old *os.File) error { return piformat.Trim(ctx, w, old, plan.Snapshot.Size) })
+}
+
+// PlanTrim implements [session.Trimmer].
+func (s *Store) PlanTrim(ctx context.Context, request session.ShortenRequest) (session.Shortening, error) {
+	plan, err := s.plan(ctx, request)
+	if err != nil {
+		return plan, err
+	}
+	log, _, err := s.OpenLog(request.Ref)
+	if err != nil {
+		return plan, err
+	}
+	defer log.Close()
+	size := request.Snapshot.Size
+	plan.After, err = logfile.Proof(func(w io.Writer) error { return piformat.Trim(ctx, w, log, size) })
+	if errors.Is(err, session.ErrUnsupported) {
+		err = fmt.Errorf("%s: %w", request.Ref.Path, err)
+	}
+	if err == nil {
+		err = session.WorthTrimming(size, plan.After.Size, "oh-my-pi", "compact it, or /compact in the session")
+	}
+	return plan, err
 }

@@ -22,7 +22,7 @@ func (s *Store) Capabilities() session.Capabilities {
 		Liveness: s, Adviser: s, Source: s, Counter: s, Family: s,
 		Rotator: s, Overlayer: s, Shortener: s, Resetter: s, Carrier: s,
 		Undoer: s, Restorer: s, Guard: s,
-		Locks: s, Leftovers: s, DatabaseFile: databaseOf, Closer: s,
+		Locks: s, Leftovers: s, DatabaseFile: databaseOf, Parts: s, Closer: s,
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/openclaw/agentdb"
 	"github.com/sessctl/sessctl/pkg/session/piformat"
+	"github.com/sessctl/sessctl/pkg/session/sqlitefile"
 )
 
 // databaseName is the file in which the runtime keeps sessions from 2026.8.1
@@ -283,21 +284,35 @@ func (s *Store) OpenLog(ctx context.Context, ref session.Ref) (io.ReadCloser, er
 		return nil, err
 	}
 	whole := io.NewSectionReader(log, 0, log.Size())
-	return &storedReader{Reader: bufio.NewReaderSize(whole, storedBuffer), release: release}, nil
+	return &sqlitefile.Lent{Reader: bufio.NewReaderSize(whole, storedBuffer), Release: release}, nil
 }
 
 // storedBuffer is how much of a log is asked of the database at once, in bytes.
 const storedBuffer = 256 << 10
 
-type storedReader struct {
-	*bufio.Reader
-	release func()
+// DatabaseParts implements [session.PartMeasurer].
+func (s *Store) DatabaseParts(ctx context.Context) (all []session.DatabasePart, err error) {
+	listing, err := s.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, ref := range session.OnePerDatabase(listing.Refs, databaseOf) {
+		parts, err := s.parts(ctx, s.databaseFile(ref.Agent))
+		if err != nil {
+			return all, err
+		}
+		all = append(all, parts...)
+	}
+	return all, nil
 }
 
-// Close implements io.Closer.
-func (r *storedReader) Close() error {
-	r.release()
-	return nil
+func (s *Store) parts(ctx context.Context, f agentdb.File) ([]session.DatabasePart, error) {
+	db, release, err := s.databases.Known(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return db.Parts(ctx)
 }
 
 // storedTail is Tail for a session in a database: only its last rows are read.
@@ -329,12 +344,7 @@ func (s *Store) OwnCommand(ref session.Ref) string {
 	if err != nil {
 		return ""
 	}
-	return "openclaw gateway call sessions.reset --params " + shellQuoted(string(params))
-}
-
-// shellQuoted is a word as a POSIX shell reads it.
-func shellQuoted(word string) string {
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return "openclaw gateway call sessions.reset --params " + session.ShellWord(string(params))
 }
 
 // recentState says whether a session in a database was written a moment ago.

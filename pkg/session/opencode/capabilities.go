@@ -31,7 +31,7 @@ func (s *Store) Capabilities() session.Capabilities {
 	}
 	return session.Capabilities{
 		Traits: t, Strategies: []session.Strategy{session.StrategyNone},
-		Liveness: s, Adviser: s, Source: s, Counter: s, DatabaseFile: databaseOf, Closer: s,
+		Liveness: s, Adviser: s, Source: s, Counter: s, DatabaseFile: databaseOf, Parts: s, Closer: s,
 		Shrinker: s, Depositor: s,
 	}
 }

@@ -20,19 +20,25 @@ import (
 // that one. Every other session is primary: the program goes on with whichever
 // it is told to.
 func (s *Store) List(ctx context.Context) (session.Listing, error) {
+	l, err := s.list(ctx)
+	return l.Listing, err
+}
+
+// list is List with the databases that were read.
+func (s *Store) list(ctx context.Context) (*lister, error) {
 	l := &lister{store: s, now: time.Now()}
 	root, err := s.pin.OpenRoot(s.root)
 	if err != nil {
-		return l.Listing, fmt.Errorf("open store: %w", err)
+		return l, fmt.Errorf("open store: %w", err)
 	}
 	defer root.Close()
 	entries, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
-		return l.Listing, fmt.Errorf("list store: %w", err)
+		return l, fmt.Errorf("list store: %w", err)
 	}
 	for _, e := range entries {
 		if err := ctx.Err(); err != nil {
-			return l.Listing, err
+			return l, err
 		}
 		if filepath.Ext(e.Name()) == databaseEnd {
 			l.database(ctx, root, e.Name())
@@ -43,7 +49,7 @@ func (s *Store) List(ctx context.Context) (session.Listing, error) {
 			l.Agents = append(l.Agents, ref.Agent)
 		}
 	}
-	return l.Listing, ctx.Err()
+	return l, ctx.Err()
 }
 
 // lister collects the sessions of a store.
@@ -51,6 +57,7 @@ type lister struct {
 	session.Listing
 	store *Store
 	now   time.Time
+	read  []string // paths of the databases that were read, also of those without sessions
 }
 
 // database lists one. A database of something else is passed over, unless it has
@@ -66,6 +73,7 @@ func (l *lister) database(ctx context.Context, root *os.Root, name string) {
 		l.unreadable(root, name, err)
 		return
 	}
+	l.read = append(l.read, path)
 	byID := make(map[string]sessiondb.Session, len(sessions))
 	for _, s := range sessions {
 		byID[s.ID] = s

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -21,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sessctl/sessctl/internal/fakesessiondb"
+	"github.com/sessctl/sessctl/internal/storetest"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/opencode"
 	"github.com/sessctl/sessctl/pkg/session/opencode/sessiondb"
@@ -46,57 +46,8 @@ func told(t *testing.T, live bool) (*opencode.Store, string) {
 			t.Fatal(err)
 		}
 	}
-	age(t, root)
-	return opened(t, root), path
-}
-
-func age(t *testing.T, root string) {
-	t.Helper()
-	when := time.Now().Add(-2 * time.Hour)
-	err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
-		return errors.Join(err, os.Chtimes(path, when, when))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func opened(t *testing.T, root string) *opencode.Store {
-	t.Helper()
-	s := opencode.Open(session.RuntimeOpenCode, root)
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
-}
-
-func listed(t *testing.T, s *opencode.Store) map[string]session.Ref {
-	t.Helper()
-	listing, err := s.List(t.Context())
-	if err != nil || len(listing.Notices) > 0 {
-		t.Fatal(err, listing.Notices)
-	}
-	refs := map[string]session.Ref{}
-	for _, ref := range listing.Refs {
-		refs[ref.ID] = ref
-	}
-	return refs
-}
-
-func logOf(t *testing.T, s *opencode.Store, ref session.Ref) []byte {
-	t.Helper()
-	log, err := s.OpenLog(t.Context(), ref)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer log.Close()
-	data, err := io.ReadAll(log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	storetest.Age(t, root)
+	return storetest.Opened(t, opencode.Open(session.RuntimeOpenCode, root)), path
 }
 
 // One story, whether the database has it or only its log: the sessions, whose
@@ -105,7 +56,7 @@ func logOf(t *testing.T, s *opencode.Store, ref session.Ref) []byte {
 func TestListAndSizes(t *testing.T) {
 	for _, live := range []bool{false, true} {
 		s, path := told(t, live)
-		refs := listed(t, s)
+		refs := storetest.Listed(t, s)
 		var got []string
 		for id, ref := range refs {
 			tail, err := s.Tail(t.Context(), ref)
@@ -154,10 +105,10 @@ func compareWithTables(t *testing.T, s *opencode.Store, path string) (messages i
 		t.Fatal(err)
 	}
 	defer db.Close()
-	for id, ref := range listed(t, s) {
+	for id, ref := range storetest.Listed(t, s) {
 		var got []string
 		calls := 0
-		scan, err := s.Scan(t.Context(), bytes.NewReader(logOf(t, s, ref)), session.ScanOptions{Thinking: true}, func(m *session.Message) error {
+		scan, err := s.Scan(t.Context(), bytes.NewReader(storetest.LogOf(t, s, ref)), session.ScanOptions{Thinking: true}, func(m *session.Message) error {
 			for _, p := range m.Parts {
 				switch p.Kind {
 				case session.PartText, session.PartThinking:
@@ -222,10 +173,10 @@ func TestSamples(t *testing.T) {
 		if err := os.WriteFile(to, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if n := compareWithTables(t, opened(t, root), to); n < 20 {
+		if n := compareWithTables(t, storetest.Opened(t, opencode.Open(session.RuntimeOpenCode, root)), to); n < 20 {
 			t.Errorf("%s: %d messages", path, n)
 		}
-		checkRoundTrip(t, opened(t, root), to)
+		checkRoundTrip(t, storetest.Opened(t, opencode.Open(session.RuntimeOpenCode, root)), to)
 	}
 }
 
@@ -279,8 +230,8 @@ func checkRoundTrip(t *testing.T, s *opencode.Store, path string) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	for id, ref := range listed(t, s) {
-		for line := range bytes.Lines(logOf(t, s, ref)) {
+	for id, ref := range storetest.Listed(t, s) {
+		for line := range bytes.Lines(storetest.LogOf(t, s, ref)) {
 			row, ok, err := sessiondb.ReadRow(line)
 			if err != nil {
 				t.Fatal(err)
@@ -316,11 +267,11 @@ func TestLogHoldsTheRows(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	age(t, filepath.Dir(path))
-	s = opened(t, filepath.Dir(path))
+	storetest.Age(t, filepath.Dir(path))
+	s = storetest.Opened(t, opencode.Open(session.RuntimeOpenCode, filepath.Dir(path)))
 	checkRoundTrip(t, s, path)
-	for _, ref := range listed(t, s) {
-		log := logOf(t, s, ref)
+	for _, ref := range storetest.Listed(t, s) {
+		log := storetest.LogOf(t, s, ref)
 		if bytes.Contains(log, []byte("not-for-the-archive")) {
 			t.Error("the secret of a shared session is in its log")
 		}
@@ -329,7 +280,7 @@ func TestLogHoldsTheRows(t *testing.T) {
 				t.Errorf("not JSON: %q", line)
 			}
 		}
-		if again := logOf(t, s, ref); !bytes.Equal(log, again) {
+		if again := storetest.LogOf(t, s, ref); !bytes.Equal(log, again) {
 			t.Error("another log of the same rows")
 		}
 	}
@@ -339,11 +290,11 @@ func TestLogHoldsTheRows(t *testing.T) {
 // context any more, and what it kept is.
 func TestBranchesAndCompaction(t *testing.T) {
 	s, _ := told(t, false)
-	refs := listed(t, s)
+	refs := storetest.Listed(t, s)
 	var abandoned []string
 	var kept session.Context[string]
 	for _, id := range []string{fakesessiondb.Revert, fakesessiondb.Plan} {
-		_, err := s.Scan(t.Context(), bytes.NewReader(logOf(t, s, refs[id])), session.ScanOptions{}, func(m *session.Message) error {
+		_, err := s.Scan(t.Context(), bytes.NewReader(storetest.LogOf(t, s, refs[id])), session.ScanOptions{}, func(m *session.Message) error {
 			first := ""
 			if len(m.Parts) > 0 {
 				first = string(m.Parts[0].Text)
@@ -412,8 +363,8 @@ func TestMalformed(t *testing.T) {
 			if err := c.make(filepath.Join(root, c.file)); err != nil {
 				t.Fatal(err)
 			}
-			age(t, root)
-			s := opened(t, root)
+			storetest.Age(t, root)
+			s := storetest.Opened(t, opencode.Open(session.RuntimeOpenCode, root))
 			listing, err := s.List(t.Context())
 			if err != nil || len(listing.Refs) != c.refs || len(listing.Notices) != c.notices {
 				t.Fatalf("%d sessions, %v, %v", len(listing.Refs), listing.Notices, err)
@@ -425,7 +376,7 @@ func TestMalformed(t *testing.T) {
 				if ref.Kind != session.KindStored {
 					continue
 				}
-				scan, err := s.Scan(t.Context(), bytes.NewReader(logOf(t, s, ref)), session.ScanOptions{}, func(*session.Message) error { return nil })
+				scan, err := s.Scan(t.Context(), bytes.NewReader(storetest.LogOf(t, s, ref)), session.ScanOptions{}, func(*session.Message) error { return nil })
 				if tomorrow := scan.Unknown["table session_board"]; err != nil || name == "a table of tomorrow" && ref.ID == fakesessiondb.Small && tomorrow != 1 {
 					t.Error(err, scan.Unknown)
 				}
@@ -465,10 +416,10 @@ var update = flag.Bool("update", false, "write the golden files")
 // for ever.
 func TestLogsStayWhatTheyAre(t *testing.T) {
 	s, _ := told(t, false)
-	refs := listed(t, s)
+	refs := storetest.Listed(t, s)
 	for name, id := range map[string]string{"plan": fakesessiondb.Plan, "revert": fakesessiondb.Revert, "small": fakesessiondb.Small} {
 		path := filepath.Join("..", "..", "..", "testdata", "opencode", name+".jsonl")
-		got := logOf(t, s, refs[id])
+		got := storetest.LogOf(t, s, refs[id])
 		if *update {
 			if err := os.WriteFile(path, got, 0o644); err != nil {
 				t.Fatal(err)

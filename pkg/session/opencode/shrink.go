@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 
-	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/opencode/sessiondb"
 	"github.com/sessctl/sessctl/pkg/session/rowlog"
@@ -18,24 +16,24 @@ import (
 
 // Weigh implements [session.Shrinker]. It reads the journals of all sessions.
 func (s *Store) Weigh(ctx context.Context) ([]session.DatabaseWeight, error) {
-	listing, err := s.List(ctx)
+	l, err := s.list(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var all []session.DatabaseWeight
-	for _, ref := range listing.Refs {
-		path, _ := cutPath(ref.Path)
+	all := make([]session.DatabaseWeight, len(l.read))
+	for i, path := range l.read { // one that has lost its last session has free pages
+		all[i].Path = path
+	}
+	for _, ref := range l.Refs {
 		if ref.Kind != session.KindStored {
 			continue
-		}
-		if n := len(all); n == 0 || all[n-1].Path != path {
-			all = append(all, session.DatabaseWeight{Path: path})
 		}
 		w, err := s.weigh(ctx, ref)
 		if err != nil {
 			return nil, err
 		}
-		all[len(all)-1].Sessions = append(all[len(all)-1].Sessions, w)
+		at := slices.Index(l.read, databaseOf(ref))
+		all[at].Sessions = append(all[at].Sessions, w)
 	}
 	return all, nil
 }
@@ -74,7 +72,7 @@ func (s *Store) Shrink(ctx context.Context, order session.Shrink) (done session.
 		}
 		done = session.Shrunk{Sessions: removed.Sessions, Events: removed.Events, Gone: removed.Gone}
 		if !order.Vacuum {
-			return nil
+			return w.Checkpoint(ctx)
 		}
 		if err := rowlog.Room(ctx, w.Writer, order.Database); err != nil {
 			return err
@@ -96,22 +94,10 @@ func proofs(all []session.ShrinkProof) (same []sessiondb.Proof) {
 // hold takes a database for itself. What this store has open of it is given
 // back before: closing it later would give the lock away.
 func (s *Store) hold(ctx context.Context, path string, do func(*sessiondb.Writer) error) error {
-	if filepath.Dir(path) != s.root || filepath.Ext(path) != databaseEnd {
+	if !s.Holds(path) {
 		return fmt.Errorf("%s is not a database of the store %s", path, s.root)
 	}
-	root, err := s.pin.OpenRoot(s.root)
-	if err != nil {
-		return fmt.Errorf("open store: %w", err)
-	}
-	defer root.Close()
-	info, err := root.Lstat(filepath.Base(path))
-	if err == nil && !info.Mode().IsRegular() {
-		err = durable.ErrNotRegular
-	}
-	if named, lookErr := os.Lstat(path); err == nil && (lookErr != nil || !os.SameFile(info, named)) {
-		err = durable.ErrNotRegular
-	}
-	if err := errors.Join(err, s.databases.Close()); err != nil {
+	if err := errors.Join(s.file(filepath.Base(path)).InPlace(), s.databases.Close()); err != nil {
 		return fmt.Errorf("open %s: %w", path, err)
 	}
 	w, err := sessiondb.Hold(ctx, s.file(filepath.Base(path)))
@@ -119,6 +105,11 @@ func (s *Store) hold(ctx context.Context, path string, do func(*sessiondb.Writer
 		return err
 	}
 	return errors.Join(do(w), w.Close())
+}
+
+// Holds implements [session.Depositor].
+func (s *Store) Holds(database string) bool {
+	return filepath.Dir(database) == s.root && filepath.Ext(database) == databaseEnd
 }
 
 // Deposit implements [session.Depositor].
@@ -132,13 +123,5 @@ func (s *Store) Deposit(ctx context.Context, database string, next func() (io.Re
 	return rows, err
 }
 
-// Family implements [session.Depositor].
-func (s *Store) Family(line []byte) []string {
-	if !strings.HasPrefix(string(line[:min(len(line), len(childrenLine))]), childrenLine) {
-		return nil
-	}
-	return sessiondb.Children(line)
-}
-
-// childrenLine begins the line that names them.
-const childrenLine = `{"type":"children"`
+// Belonging implements [session.Depositor].
+func (s *Store) Belonging(line []byte) session.Belonging { return sessiondb.Belonging(line) }

@@ -2,10 +2,8 @@ package opencode
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -15,6 +13,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/logfile"
 	"github.com/sessctl/sessctl/pkg/session/opencode/sessiondb"
+	"github.com/sessctl/sessctl/pkg/session/sqlitefile"
 )
 
 // Store is one data directory, a [session.Store]. It holds nothing open but the
@@ -100,7 +99,7 @@ func (s *Store) OpenLog(ctx context.Context, ref session.Ref) (io.ReadCloser, er
 		release()
 		return nil, err
 	}
-	return &openLog{log, release}, nil
+	return &sqlitefile.Lent{Reader: log, Release: release}, nil
 }
 
 // journalEnd follows the id of a session in the name of its journal. No id of a
@@ -113,18 +112,6 @@ func logOf(ctx context.Context, db *sessiondb.Database, id string) (*sessiondb.L
 		return db.Journal(ctx, session)
 	}
 	return db.Log(ctx, id)
-}
-
-// openLog gives the database back when it is closed.
-type openLog struct {
-	io.Reader
-	release func()
-}
-
-// Close implements io.Closer.
-func (l *openLog) Close() error {
-	l.release()
-	return nil
 }
 
 // Tail implements [session.Store]: the rows since the message of the person
@@ -144,10 +131,9 @@ func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error)
 		return session.Tail{}, err
 	}
 	tail, err := session.TailScan(ctx, log, ref.ModTime, s.Scan)
-	if err != nil {
-		return session.Tail{}, err
+	if err == nil {
+		tail.Messages, err = db.CountMessages(ctx, id)
 	}
-	tail.Messages, err = db.CountMessages(ctx, id)
 	return tail, err
 }
 
@@ -166,22 +152,16 @@ func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error)
 func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
 	path, id := cutPath(ref.Path)
 	db, release, err := s.databases.Fresh(ctx, s.file(filepath.Base(path)))
-	if errors.Is(err, fs.ErrNotExist) {
-		return logfile.Gone(ref.Path)
-	}
 	if err != nil {
-		return err
+		return logfile.GoneOr(ref.Path, err)
 	}
 	defer release()
 	changed, err := db.Changed(ctx, id)
-	if errors.Is(err, fs.ErrNotExist) {
-		return logfile.Gone(ref.Path)
-	}
 	if err != nil {
-		return err
+		return logfile.GoneOr(ref.Path, err)
 	}
-	if age := now.Sub(changed); age.Abs() < quiet {
-		return &session.BusyError{Path: ref.Path, Reason: "something was said a moment ago"}
+	if err := session.CheckIdle(ref.Path, changed, now, quiet); err != nil {
+		return err
 	}
 	tail, err := s.Tail(ctx, ref)
 	if err != nil {
@@ -193,4 +173,29 @@ func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet 
 // OwnCommand implements [session.Adviser].
 func (s *Store) OwnCommand(session.Ref) string {
 	return "/compact in the session makes its context small"
+}
+
+// DatabaseParts implements [session.PartMeasurer].
+func (s *Store) DatabaseParts(ctx context.Context) (all []session.DatabasePart, err error) {
+	listing, err := s.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, ref := range session.OnePerDatabase(listing.Refs, databaseOf) {
+		parts, err := s.parts(ctx, filepath.Base(databaseOf(ref)))
+		if err != nil {
+			return all, err
+		}
+		all = append(all, parts...)
+	}
+	return all, nil
+}
+
+func (s *Store) parts(ctx context.Context, name string) ([]session.DatabasePart, error) {
+	db, release, err := s.databases.Known(ctx, s.file(name))
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return db.Parts(ctx)
 }

@@ -8,7 +8,7 @@ import (
 func Traits() session.Traits {
 	return session.Traits{
 		Runtime: session.RuntimeQwen, Homes: []string{"~/.qwen"}, Variables: []string{"QWEN_HOME"},
-		Formats: []session.Format{session.FormatQwen}, SummaryStyle: session.StyleCheckpoint,
+		Formats: []session.Format{session.FormatQwen}, Outputs: true, SummaryStyle: session.StyleCheckpoint,
 	}
 }
 

@@ -65,14 +65,7 @@ type decoder struct {
 // [jsonl.ErrSyntax] if raw is not one JSON object.
 func (d *decoder) decode(raw []byte) error {
 	d.record, d.messages, d.model = record{}, d.messages[:0], nil
-	c := &d.cursor
-	if err := c.BeginObject(raw); err != nil {
-		return err
-	}
-	for c.NextKey() {
-		d.member(c)
-	}
-	if err := c.End(); err != nil {
+	if err := d.cursor.Object(raw, d.member); err != nil {
 		return err
 	}
 	d.classify()

@@ -14,20 +14,24 @@ import (
 type Store struct {
 	logfile.Logs
 	changes logfile.RotatingLogs // of the same logs
+	inside  string               // where the projects lie below the base, with a slash, or ""
 }
 
-// depth is how many directories a log lies below the projects at most.
-const depth = 3
+// depth is how many directories a log lies below the home directory at most.
+const depth = 4
 
 // Open returns the store of a .qwen directory, or of the directory of projects in
 // it.
 func Open(root string) *Store {
 	root = logfile.Absolute(root)
 	s := &Store{}
+	if logfile.IsDirectory(filepath.Join(root, projectsName)) {
+		s.inside = projectsName + "/"
+	}
 	s.Logs = logfile.Logs{
 		Pin:  &logfile.Pin{},
-		Name: session.RuntimeQwen, Store: root, Base: logfile.Within(root, projectsName), Depth: depth,
-		Locate: locate,
+		Name: session.RuntimeQwen, Store: root, Base: root, Depth: depth,
+		Locate: s.locate,
 	}
 	s.ReadAll = s.Scan
 	s.changes = logfile.RotatingLogs{Logs: s.Logs}
@@ -65,14 +69,39 @@ func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error)
 // order of their names, then those of sub-agents. The newest session of a
 // directory is the one that `qwen -c` goes on with.
 func (s *Store) List(ctx context.Context) (session.Listing, error) {
-	l := &lister{s.NewLister()}
-	err := l.Base(ctx, l.project)
+	l := &lister{s.NewLister(), s}
+	err := l.Base(ctx, func(base *logfile.Dir, name string) {
+		switch {
+		case s.inside == "":
+			l.project(base, name)
+		case name == projectsName:
+			l.in(base, name, func(d *logfile.Dir) { l.Each(d, func(name string) { l.project(d, name) }) })
+		}
+	})
 	l.MarkNewest()
+	if err == nil && s.inside != "" {
+		err = l.Base(ctx, func(base *logfile.Dir, name string) {
+			if name == tmpName {
+				l.outputs(ctx, base)
+			}
+		})
+	}
 	return l.Listing, err
 }
 
 // lister collects the sessions of one store.
-type lister struct{ *logfile.Lister }
+type lister struct {
+	*logfile.Lister
+	store *Store
+}
+
+// in opens a directory, if it is there, while its content is listed.
+func (l *lister) in(of *logfile.Dir, name string, list func(*logfile.Dir)) {
+	if d := l.Below(of, name); d != nil {
+		defer d.Close()
+		list(d)
+	}
+}
 
 func (l *lister) project(base *logfile.Dir, name string) {
 	if strings.HasPrefix(name, ".") {
@@ -118,7 +147,22 @@ func (l *lister) logs(in *logfile.Dir, name string) {
 	})
 }
 
-// locate reads where a log lies.
+// locate reads where a log, or an output, lies.
+func (s *Store) locate(below string) (session.Ref, bool) {
+	if s.inside == "" {
+		return locate(below)
+	}
+	if output, is := strings.CutPrefix(below, tmpName+"/"); is {
+		return locateOutput(output)
+	}
+	log, is := strings.CutPrefix(below, s.inside)
+	if !is {
+		return session.Ref{}, false
+	}
+	return locate(log)
+}
+
+// locate reads where a log lies below the projects.
 func locate(below string) (session.Ref, bool) {
 	parts := strings.Split(below, "/")
 	id, isLog := strings.CutSuffix(parts[len(parts)-1], logEnd)

@@ -131,39 +131,19 @@ func (t *trimming) line(w io.Writer, whole *io.SectionReader, record int) error 
 		_, err := io.Copy(w, whole)
 		return err
 	}
-	if whole.Size() > maxLine {
-		return fmt.Errorf("%w: its record %d is longer than %d bytes", session.ErrUnsupported, record+1, maxLine)
-	}
-	raw, err := io.ReadAll(whole)
-	if err != nil {
-		return fmt.Errorf("read the log: %w", err)
-	}
-	top, err := jsonl.Members(raw, 0, len(raw))
-	if err != nil {
-		return fmt.Errorf("%w: its record %d: %w", session.ErrUnsupported, record+1, err)
-	}
-	var edits []jsonl.Edit
-	for _, m := range top {
-		if moved && m.Key == "parentUuid" {
-			edits = append(edits, jsonl.Edit{From: m.From, To: m.To, Value: quoted(parent)})
+	err := session.WriteChanged(w, whole, func(raw []byte, top []jsonl.Member) (edits []jsonl.Edit) {
+		if moved {
+			edits = session.HangOn(top, "parentUuid", parent)
 		}
+		if shown {
+			edits = append(edits, screenEdits(raw, top)...)
+		}
+		return edits
+	})
+	if err != nil {
+		err = fmt.Errorf("its record %d: %w", record+1, err)
 	}
-	if shown {
-		edits = append(edits, screenEdits(raw, top)...)
-	}
-	slices.SortFunc(edits, func(a, b jsonl.Edit) int { return a.From - b.From })
-	_, err = w.Write(jsonl.AppendEdited(nil, raw, edits))
 	return err
-}
-
-// maxLine is the longest line, in bytes, in which something is changed.
-const maxLine = 256 << 20
-
-func quoted(id string) string {
-	if id == "" {
-		return "null"
-	}
-	return string(jsonl.AppendQuoted(nil, id))
 }
 
 // screenEdits take out what was on the screen: a long text, or all that a command
@@ -171,7 +151,7 @@ func quoted(id string) string {
 func screenEdits(raw []byte, top []jsonl.Member) (edits []jsonl.Edit) {
 	out := func(m jsonl.Member) {
 		if raw[m.From] == '"' && m.To-m.From > leastShown {
-			edits = append(edits, jsonl.Edit{From: m.From, To: m.To, Value: quoted(takenOut)})
+			edits = append(edits, jsonl.Edit{From: m.From, To: m.To, Value: string(jsonl.AppendQuoted(nil, takenOut))})
 		}
 	}
 	for _, m := range jsonl.Within(raw, top, "toolCallResult") {
@@ -203,9 +183,6 @@ func trim(ctx context.Context, w io.Writer, log io.ReaderAt, size int64) error {
 	return t.write(ctx, w, log, size)
 }
 
-// least is how much of a log must go for a change to be worth it: a tenth.
-const least = 10
-
 // PlanTrim implements [session.Trimmer].
 func (s *Store) PlanTrim(ctx context.Context, request session.ShortenRequest) (session.Shortening, error) {
 	rotation, err := s.changes.PlanRotation(ctx, request.Ref, request.Snapshot, request.Now)
@@ -223,8 +200,8 @@ func (s *Store) PlanTrim(ctx context.Context, request session.ShortenRequest) (s
 	if errors.Is(err, session.ErrUnsupported) {
 		err = fmt.Errorf("%s: %w", request.Ref.Path, err)
 	}
-	if err == nil && size-plan.After.Size < size/least {
-		err = fmt.Errorf("%w: Qwen Code needs %d of its %d bytes to go on (/compress in the session first)", session.ErrNothingToTrim, plan.After.Size, size)
+	if err == nil {
+		err = session.WorthTrimming(size, plan.After.Size, "Qwen Code", "/compress in the session")
 	}
 	return plan, err
 }
@@ -246,13 +223,8 @@ func (s *Store) Dispose(ctx context.Context, r session.Rotation) error {
 	return s.changes.Dispose(ctx, r)
 }
 
-// dueBytes is the size from which a session is trimmed in a run over all of them.
-const dueBytes = 4 << 20
-
 // Due implements [session.Trigger]: the log grows beyond the context.
 func (s *Store) Due(_ context.Context, q session.DueQuestion) (bool, string, error) {
-	if q.Asked || q.Requested || q.Ref.Bytes >= dueBytes {
-		return true, "", nil
-	}
-	return false, fmt.Sprintf("its log has %d bytes, due from %d", q.Ref.Bytes, dueBytes), nil
+	due, reason := session.DueToTrim(q)
+	return due, reason, nil
 }

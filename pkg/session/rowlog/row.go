@@ -141,10 +141,15 @@ type line struct {
 // for any other line.
 func Children(text []byte) []string {
 	var l line
-	if json.Unmarshal(text, &l) != nil || l.Type != TypeChildren {
+	if !IsType(text, TypeChildren) || json.Unmarshal(text, &l) != nil {
 		return nil
 	}
 	return l.Sessions
+}
+
+// IsType reports, by its beginning, whether a line of a log is of a type.
+func IsType(text []byte, kind string) bool {
+	return bytes.HasPrefix(text, []byte(`{"type":"`+kind+`"`))
 }
 
 // Read reads the row that a line holds; false for a line that holds none. An

@@ -41,21 +41,12 @@ func Hold(ctx context.Context, f sqlitefile.File) (*Writer, error) {
 }
 
 func (w *Writer) open(ctx context.Context) (err error) {
-	path := filepath.ToSlash(w.file.Path())
-	if filepath.VolumeName(path) != "" {
-		path = "/" + path
-	}
 	// The mode of locking comes first: with it SQLite takes its lock for as long
 	// as the connection lives, and makes no index of the log that it would share.
 	// The log is taken in only where we ask for it: SQLite says nothing when it
 	// cannot do so by itself.
 	query := url.Values{"mode": {"rw"}, "_pragma": {"locking_mode(exclusive)", "busy_timeout(0)", "synchronous(full)", "foreign_keys(1)", "cache_size(-2000)", "journal_size_limit(0)", "wal_autocheckpoint(0)"}}
-	address := (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: query.Encode()}).String()
-	if w.db, err = sql.Open("sqlite", address); err != nil {
-		return err
-	}
-	w.db.SetMaxOpenConns(1)
-	if w.conn, err = w.db.Conn(ctx); err != nil {
+	if err := w.connect(ctx, query); err != nil {
 		return err
 	}
 	if _, err := w.conn.ExecContext(ctx, "BEGIN IMMEDIATE; COMMIT"); err != nil {
@@ -63,6 +54,34 @@ func (w *Writer) open(ctx context.Context) (err error) {
 	}
 	w.Tables, err = ReadTables(ctx, w.conn)
 	return err
+}
+
+func (w *Writer) connect(ctx context.Context, query url.Values) (err error) {
+	path := filepath.ToSlash(w.file.Path())
+	if filepath.VolumeName(path) != "" {
+		path = "/" + path
+	}
+	address := (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: query.Encode()}).String()
+	if w.db, err = sql.Open("sqlite", address); err != nil {
+		return err
+	}
+	w.db.SetMaxOpenConns(1)
+	w.conn, err = w.db.Conn(ctx)
+	return err
+}
+
+// HoldLock takes a database that a program uses as its lock, until it is closed, and
+// changes nothing of it. It returns a [*session.BusyError] if the program has it.
+func HoldLock(ctx context.Context, f sqlitefile.File) (io.Closer, error) {
+	w := &Writer{file: f}
+	err := w.connect(ctx, url.Values{"mode": {"rw"}, "_pragma": {"busy_timeout(0)"}})
+	if err == nil {
+		_, err = w.conn.ExecContext(ctx, "BEGIN EXCLUSIVE") // closing rolls it back
+	}
+	if err != nil {
+		return nil, errors.Join(w.Explain("open", err), w.Close())
+	}
+	return w, nil
 }
 
 // Explain names the database, and says that it is busy if that is why.
@@ -189,20 +208,17 @@ func (w *Writer) Fits(r Row) error {
 	return nil
 }
 
-// Find looks for a row by its primary key, and compares it.
+// Find looks for a row by its primary key, and compares it. In a table without one
+// none is found ([Present]).
 func (w *Writer) Find(ctx context.Context, tx *sql.Tx, t Table, r Row) (there, same bool, err error) {
 	if len(t.Key) == 0 {
 		return false, false, nil
-	}
-	equal := make([]string, len(r.Columns))
-	for i, c := range r.Columns {
-		equal[i] = "(" + Exact(c) + ") IS ?"
 	}
 	where, keys := make([]string, len(t.Key)), make([]any, len(t.Key))
 	for i, c := range t.Key {
 		where[i], keys[i] = Quoted(c)+" = ?", r.Value(c)
 	}
-	err = tx.QueryRowContext(ctx, "SELECT "+strings.Join(equal, " AND ")+" FROM "+Quoted(t.Name)+" WHERE "+strings.Join(where, " AND "), append(append([]any{}, r.Values...), keys...)...).Scan(&same)
+	err = tx.QueryRowContext(ctx, "SELECT "+strings.Join(r.equal(), " AND ")+" FROM "+Quoted(t.Name)+" WHERE "+strings.Join(where, " AND "), append(append([]any{}, r.Values...), keys...)...).Scan(&same)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, false, nil
 	}

@@ -3,6 +3,7 @@ package sqlitefile
 import (
 	"context"
 	"errors"
+	"io"
 	"sync"
 )
 
@@ -99,4 +100,16 @@ func (s *Cache[D]) Close() error {
 		delete(s.open, path)
 	}
 	return err
+}
+
+// Lent is what is read of a database that a [Cache] has lent.
+type Lent struct {
+	io.Reader
+	Release func() // gives the database back
+}
+
+// Close implements io.Closer.
+func (l *Lent) Close() error {
+	l.Release()
+	return nil
 }

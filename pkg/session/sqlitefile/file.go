@@ -45,6 +45,24 @@ func (f File) copyMost() int64 {
 // Path is the absolute path of the database.
 func (f File) Path() string { return filepath.Join(f.Base, f.Name) }
 
+// InPlace returns an error unless the database is a regular file, the same one by
+// its path as in the base that is held open.
+func (f File) InPlace() error {
+	root, err := f.openBase()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	info, err := root.Lstat(f.Name)
+	if err == nil && !info.Mode().IsRegular() {
+		err = durable.ErrNotRegular
+	}
+	if named, lookErr := os.Lstat(f.Path()); err == nil && (lookErr != nil || !os.SameFile(info, named)) {
+		err = durable.ErrNotRegular
+	}
+	return err
+}
+
 const (
 	walEnd     = "-wal"     // the write-ahead log: commits that are not in the database yet
 	journalEnd = "-journal" // what an unfinished transaction has overwritten

@@ -32,6 +32,7 @@ func Requirements() []Requirement {
 		{"what changed takes the place of what was", changedRecords},
 		{"what is gone is dropped, of its host only", goneRecords},
 		{"what is forgotten is gone everywhere and stays away", forgotten},
+		{"a host is that of one memory", oneMemory},
 		{"vectors of different models never meet", models},
 		{"facts that are superseded are left out", facts},
 		{"texts of any kind are kept", oddTexts},
@@ -365,6 +366,53 @@ func forgotten(ctx context.Context, m remote.Memory, reference *memory.Store) er
 		}
 	}
 	return err
+}
+
+// oneMemory: what one memory has pushed under the name of a host no other adds to
+// or drops, until it takes the name over.
+func oneMemory(ctx context.Context, m remote.Memory, reference *memory.Store) error {
+	f, err := fill(ctx, m, reference, corpus(20))
+	if err != nil {
+		return err
+	}
+	identity := func(want string) error {
+		c, err := m.Count(ctx)
+		if got := c.Host(Host).Memory; err == nil && got != want {
+			return fmt.Errorf("the host is that of memory %q, not %q", got, want)
+		}
+		return err
+	}
+	if err := identity(""); err != nil { // as of a sessctl that had none
+		return err
+	}
+	f.batch.Memory = "first"
+	if err := errors.Join(f.push(ctx, 0), identity("first"), f.push(ctx, 0)); err != nil {
+		return err
+	}
+	foreign := f.batch.Records[3]
+	foreign.ID, foreign.Digest = foreign.ID+"0", 4711
+	gone := []string{f.batch.Records[0].ID}
+	for _, other := range []string{"second", ""} {
+		for _, b := range []remote.Batch{{Gone: gone}, {Model: f.batch.Model, Records: []memory.Shared{foreign}}, {}} {
+			b.Host, b.Memory = Host, other
+			if r, err := m.Push(ctx, b); !errors.Is(err, remote.ErrOtherMemory) {
+				return fmt.Errorf("a push of memory %q: %+v: %w", other, r, err)
+			}
+		}
+	}
+	if err := errors.Join(identity("first"), count(ctx, m, Host, 20)); err != nil {
+		return err
+	}
+	if _, err := m.Push(ctx, remote.Batch{Host: Host, Memory: "second", TakeOver: true}); err != nil {
+		return err
+	}
+	if r, err := m.Push(ctx, remote.Batch{Host: Host, Memory: "second", Gone: gone}); err != nil || r.Gone != 1 {
+		return fmt.Errorf("%d were dropped, not 1: %w", r.Gone, err)
+	}
+	if _, err := m.Push(ctx, f.batch); !errors.Is(err, remote.ErrOtherMemory) {
+		return fmt.Errorf("the memory of before pushes on: %w", err)
+	}
+	return errors.Join(identity("second"), count(ctx, m, Host, 19))
 }
 
 func models(ctx context.Context, m remote.Memory, reference *memory.Store) error {

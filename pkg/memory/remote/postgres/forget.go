@@ -19,10 +19,7 @@ func (m *Memory) Bury(ctx context.Context, host string, forgotten []memory.Forgo
 	if len(forgotten) == 0 {
 		return 0, nil
 	}
-	err = m.inTransaction(ctx, pgx.TxOptions{}, func(tx pgx.Tx) error {
-		_, err := lockHost(ctx, tx, host) // it must be known
-		return err
-	})
+	err = m.introduce(ctx, host)
 	for from := 0; err == nil && from < len(forgotten); from += buriedAtOnce {
 		n := 0
 		n, err = m.bury(ctx, host, forgotten[from:min(from+buriedAtOnce, len(forgotten))])
@@ -32,6 +29,15 @@ func (m *Memory) Bury(ctx context.Context, host string, forgotten []memory.Forgo
 		return removed, fmt.Errorf("forget: %w", err)
 	}
 	return removed, nil
+}
+
+// introduce makes a host known that has not pushed yet.
+func (m *Memory) introduce(ctx context.Context, host string) error {
+	_, err := m.conn.Exec(ctx, "INSERT INTO hosts (name) SELECT $1 WHERE NOT EXISTS (SELECT 1 FROM hosts WHERE name=$1) ON CONFLICT DO NOTHING", host)
+	if err != nil {
+		return fmt.Errorf("register host %s: %w", host, classify(err))
+	}
+	return nil
 }
 
 func (m *Memory) bury(ctx context.Context, host string, forgotten []memory.Forgotten) (removed int, err error) {
@@ -110,7 +116,7 @@ func (m *Memory) Count(ctx context.Context) (c remote.Counts, err error) {
 	if c.Unused != "" {
 		c.Unused = "pg_textsearch: " + c.Unused
 	}
-	found, err := m.conn.Query(ctx, "SELECT name, records, last_push FROM hosts ORDER BY name")
+	found, err := m.conn.Query(ctx, "SELECT name, records, last_push, memory FROM hosts ORDER BY name")
 	if err == nil {
 		c.Hosts, err = pgx.CollectRows(found, pgx.RowToStructByPos[remote.HostCount])
 	}
@@ -138,11 +144,14 @@ func (m *Memory) Verify(ctx context.Context, host string, fn func(id string, dig
 	return nil
 }
 
-// Index ends a push: the server brings its indexes up to date, and indexes the
-// vectors of the months that have become large. While others push it does that
+// Index ends a push: the server makes the table of the next month, brings its
+// indexes up to date, and indexes the vectors of the months that have become large. While others push it does that
 // only where a month has become ten times as large. It returns how many indexes
 // were made.
 func (m *Memory) Index(ctx context.Context, v memory.VectorModel) (made int, err error) {
+	if err := m.makeNextMonth(ctx); err != nil {
+		return 0, err
+	}
 	model, err := m.modelOf(ctx, v)
 	if err != nil || model == nil {
 		return 0, err

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	server "github.com/sessctl/sessctl/internal/postgres"
 	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/memory/remote"
 	"github.com/sessctl/sessctl/pkg/memory/remote/conformance"
 	"github.com/sessctl/sessctl/pkg/memory/remote/postgres"
 )
@@ -61,8 +62,9 @@ func database(t *testing.T, s *server.Server) string {
 		return '_'
 	}, t.Name()))
 	name = name[max(0, len(name)-50):]
-	run(t, s.DSN, "CREATE DATABASE "+pgx.Identifier{name}.Sanitize())
-	return strings.Replace(s.DSN, "dbname=postgres", "dbname="+name, 1)
+	name = pgx.Identifier{name}.Sanitize()
+	run(t, s.DSN, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)", "CREATE DATABASE "+name) // -count runs a test again
+	return strings.Replace(s.DSN, "dbname=postgres", "dbname="+strings.Trim(name, `"`), 1)
 }
 
 func run(t *testing.T, dsn string, statements ...string) {
@@ -104,6 +106,18 @@ func TestConformance(t *testing.T) {
 	dsn := database(t, shared(t))
 	open(t, postgres.Options{URL: dsn, SetUp: true})
 	conform(t, dsn)
+}
+
+// TestFirstPushes: of memories that push under one name for the first time at one
+// instant at most one gets it.
+func TestFirstPushes(t *testing.T) {
+	dsn := database(t, shared(t))
+	open(t, postgres.Options{URL: dsn, SetUp: true})
+	if err := conformance.FirstPushes(t.Context(), func(ctx context.Context) (remote.Memory, error) {
+		return postgres.Open(ctx, postgres.Options{URL: dsn})
+	}); err != nil {
+		t.Error(err)
+	}
 }
 
 // conform holds the shared memory of a database to what is required of each.

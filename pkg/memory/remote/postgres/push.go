@@ -42,7 +42,7 @@ func (m *Memory) Push(ctx context.Context, b remote.Batch) (r remote.Receipt, er
 	}
 	var host int
 	err = m.inTransaction(ctx, pgx.TxOptions{}, func(tx pgx.Tx) error {
-		if host, err = lockHost(ctx, tx, b.Host); err != nil {
+		if host, err = lockHost(ctx, tx, b); err != nil {
 			return err
 		}
 		r, err = rows.store(ctx, tx, origin{host, model, m.vector}, b.Gone)
@@ -69,21 +69,6 @@ func (m *Memory) beginPushing(ctx context.Context) error {
 	return nil
 }
 
-// makeMonths makes the tables of the months of a batch. It is done apart from
-// storing: others wait for it.
-func (m *Memory) makeMonths(ctx context.Context, times []int64) error {
-	var missing bool
-	err := m.conn.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM (SELECT DISTINCT month_of(t) AS month FROM unnest($1::bigint[]) t) x
-		WHERE month IS NOT NULL AND to_regclass('records_' || to_char(month, 'YYYY_MM')) IS NULL)`, times).Scan(&missing)
-	if err == nil && missing {
-		_, err = m.conn.Exec(ctx, "SELECT add_months($1)", times)
-	}
-	if err != nil {
-		return fmt.Errorf("make the tables of months: %w", classify(err))
-	}
-	return nil
-}
-
 // modelOf returns the number of a model, nil of none.
 func (m *Memory) modelOf(ctx context.Context, v memory.VectorModel) (*int, error) {
 	if v.Fingerprint == "" {
@@ -104,19 +89,26 @@ func (m *Memory) modelOf(ctx context.Context, v memory.VectorModel) (*int, error
 	return &model, nil
 }
 
-// lockHost registers a host and lets nobody else change its records. It also
-// keeps others from burying what is being stored.
-func lockHost(ctx context.Context, tx pgx.Tx, name string) (host int, err error) {
+// lockHost registers the host of a batch and lets nobody else change its records.
+// It also keeps others from burying what is being stored.
+func lockHost(ctx context.Context, tx pgx.Tx, b remote.Batch) (host int, err error) {
 	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock_shared(7310575183871968117)"); err != nil {
 		return 0, err
 	}
-	if _, err := tx.Exec(ctx, "INSERT INTO hosts (name) SELECT $1 WHERE NOT EXISTS (SELECT 1 FROM hosts WHERE name=$1) ON CONFLICT DO NOTHING", name); err != nil {
-		return 0, fmt.Errorf("register host %s: %w", name, classify(err))
+	if _, err := tx.Exec(ctx, "INSERT INTO hosts (name) SELECT $1 WHERE NOT EXISTS (SELECT 1 FROM hosts WHERE name=$1) ON CONFLICT DO NOTHING", b.Host); err != nil {
+		return 0, fmt.Errorf("register host %s: %w", b.Host, classify(err))
 	}
-	err = tx.QueryRow(ctx, "SELECT host FROM hosts WHERE name=$1 FOR UPDATE", name).Scan(&host)
-	if err == pgx.ErrNoRows {
-		return 0, fmt.Errorf("%w: host %s belongs to another role", remote.ErrNotAllowed, name)
+	var of string
+	err = tx.QueryRow(ctx, "SELECT host, memory FROM hosts WHERE name=$1 FOR UPDATE", b.Host).Scan(&host, &of)
+	switch {
+	case err == pgx.ErrNoRows:
+		return 0, fmt.Errorf("%w: host %s belongs to another role", remote.ErrNotAllowed, b.Host)
+	case err != nil || of == b.Memory:
+		return host, err
+	case of != "" && !b.TakeOver:
+		return 0, fmt.Errorf("%w: %s", remote.ErrOtherMemory, b.Host)
 	}
+	_, err = tx.Exec(ctx, "UPDATE hosts SET memory=$2 WHERE host=$1", host, b.Memory)
 	return host, err
 }
 

@@ -129,15 +129,14 @@ func (x *index) without(ctx context.Context, m embed.Model) ([]string, error) {
 	return pgx.CollectRows(found, pgx.RowTo[string])
 }
 
-// Compare takes the question's vector. Whether the server compares it with all
-// or goes by the index is said for this transaction.
+// Compare takes the question's vector. How the server goes by the index is said for
+// this transaction.
 func (x *index) Compare(ctx context.Context, vector []float32) (bool, error) {
 	x.vector = *halfVector(vector)
-	settings := "SET LOCAL hnsw.iterative_scan = strict_order; SET LOCAL hnsw.ef_search = 100; SET LOCAL hnsw.max_scan_tuples = 100000"
 	if x.exact {
-		settings = "SET LOCAL enable_indexscan = off"
+		return true, nil
 	}
-	if _, err := x.tx.Exec(ctx, settings); err != nil {
+	if _, err := x.tx.Exec(ctx, "SET LOCAL hnsw.iterative_scan = strict_order; SET LOCAL hnsw.ef_search = 100; SET LOCAL hnsw.max_scan_tuples = 100000"); err != nil {
 		return false, fmt.Errorf("prepare to compare vectors: %w", err)
 	}
 	return true, nil
@@ -155,6 +154,9 @@ func (x *index) Nearest(ctx context.Context, n int) ([]memory.Scored, error) {
 	order := x.distance()
 	if x.query.Rank == memory.RankSeed {
 		order = "(0.7 * " + order + " - 0.3 * r.importance)"
+	}
+	if x.exact { // no index has this order; those of words and keys are used as ever
+		order = "(" + order + " + 0)"
 	}
 	where, args := condition(x.query, 3)
 	return x.scored(ctx, fmt.Sprintf("SELECT r.key, -%s FROM records r WHERE r.model=%d AND %s ORDER BY %s LIMIT $2", x.distance(), x.model, where, order),

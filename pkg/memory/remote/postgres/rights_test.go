@@ -150,6 +150,7 @@ func TestHostsSeeTheirOwn(t *testing.T) {
 		"statistics": "SELECT count(*)::text FROM pg_stats WHERE schemaname='sessctl' AND (tablename LIKE 'records%' OR tablename='term_counts')",
 		"deleted":    "WITH gone AS (DELETE FROM sessctl.records WHERE text LIKE '%alice%' RETURNING 1) SELECT count(*)::text FROM gone",
 		"touched":    "WITH touched AS (UPDATE sessctl.hosts SET last_push=1 WHERE name='alice' RETURNING 1) SELECT count(*)::text FROM touched",
+		"taken over": "WITH taken AS (UPDATE sessctl.hosts SET memory='x' WHERE name='alice' RETURNING 1) SELECT count(*)::text FROM taken",
 	} {
 		if got := text(t, a.as("mallory"), query); got != "0" {
 			t.Errorf("%s: %s", what, got)
@@ -189,7 +190,7 @@ func TestTrappedNames(t *testing.T) {
 			INSERT INTO public.caught VALUES (current_user, '*'); RETURN x OPERATOR(pg_catalog.*) y::numeric; END $$`,
 		"CREATE OPERATOR public.* (LEFTARG = numeric, RIGHTARG = integer, FUNCTION = public.times)")
 	m := open(t, postgres.Options{URL: a.as("alice")})
-	batch := remote.Batch{Host: "alice", Records: []memory.Shared{{Exported: memory.Exported{Record: memory.Record{ID: "old", Text: "of an older month", CreatedAt: 1600000000000}}, Digest: 1}}}
+	batch := remote.Batch{Host: "alice", Memory: memoryOf(t, a.dsn, "alice"), Records: []memory.Shared{{Exported: memory.Exported{Record: memory.Record{ID: "old", Text: "of an older month", CreatedAt: 1600000000000}}, Digest: 1}}}
 	if _, err := m.Push(t.Context(), batch); err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +219,7 @@ func TestHostsCannotBlock(t *testing.T) {
 		}
 	}
 	m := open(t, postgres.Options{URL: a.as("alice")})
-	batch := remote.Batch{Host: "alice", Records: []memory.Shared{{Exported: memory.Exported{Record: memory.Record{ID: "mine", Text: "the heron of the same month", CreatedAt: 1600000001000}}, Digest: 1}}}
+	batch := remote.Batch{Host: "alice", Memory: memoryOf(t, a.dsn, "alice"), Records: []memory.Shared{{Exported: memory.Exported{Record: memory.Record{ID: "mine", Text: "the heron of the same month", CreatedAt: 1600000001000}}, Digest: 1}}}
 	if r, err := m.Push(t.Context(), batch); err != nil || r.Stored != 1 {
 		t.Fatal(r, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/sessctl/sessctl/pkg/embed"
@@ -65,6 +66,12 @@ func text(t *testing.T, dsn, query string) string {
 		t.Fatalf("%s: %v", query, err)
 	}
 	return value
+}
+
+// memoryOf is the identity of the memory that pushes under a name.
+func memoryOf(t *testing.T, dsn, host string) string {
+	t.Helper()
+	return text(t, dsn, "SELECT memory FROM sessctl.hosts WHERE name='"+host+"'")
 }
 
 // TestPushAndForget: two hosts push, one forgets, and both have it no more; a
@@ -245,7 +252,7 @@ func TestPushesDoNotWaitForOtherMonths(t *testing.T) {
 	said(t, s, "laptop", 5)
 	p := pusher(s, m, "laptop")
 	push(t, p)
-	other := remote.Batch{Host: "laptop", Records: []memory.Shared{{Exported: memory.Exported{Record: memory.Record{ID: "old", Text: "of an older month", CreatedAt: 1600000000000}}, Digest: 1}}}
+	other := remote.Batch{Host: "laptop", Memory: memoryOf(t, dsn, "laptop"), Records: []memory.Shared{{Exported: memory.Exported{Record: memory.Record{ID: "old", Text: "of an older month", CreatedAt: 1600000000000}}, Digest: 1}}}
 	if _, err := m.Push(t.Context(), other); err != nil {
 		t.Fatal(err)
 	}
@@ -260,5 +267,95 @@ func TestPushesDoNotWaitForOtherMonths(t *testing.T) {
 	other.Records[0].ID, other.Records[0].CreatedAt = "new", 1772533800000
 	if r, err := open(t, postgres.Options{URL: dsn + " lock_timeout=2s"}).Push(t.Context(), other); err != nil || r.Stored != 1 {
 		t.Errorf("pushed %d: %v", r.Stored, err)
+	}
+}
+
+// ofMonth is a batch of one record of a month.
+func ofMonth(t *testing.T, dsn string, at time.Time) remote.Batch {
+	t.Helper()
+	r := memory.Record{ID: "of " + at.Format("2006-01"), Text: "of that month", CreatedAt: at.UnixMilli()}
+	return remote.Batch{Host: "laptop", Memory: memoryOf(t, dsn, "laptop"), Records: []memory.Shared{{Exported: memory.Exported{Record: r}, Digest: 1}}}
+}
+
+// TestNobodyWaitsForAMonth: while the first push of a month waits for a question
+// that takes long, the pushes and questions of others go on.
+func TestNobodyWaitsForAMonth(t *testing.T) {
+	dsn := database(t, shared(t))
+	m := open(t, postgres.Options{URL: dsn, SetUp: true})
+	s := store(t)
+	said(t, s, "laptop", 5)
+	push(t, pusher(s, m, "laptop"))
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	if _, err := conn.Exec(t.Context(), "BEGIN; SELECT count(*) FROM sessctl.records"); err != nil {
+		t.Fatal(err)
+	}
+	first, pushed := open(t, postgres.Options{URL: dsn}), make(chan error, 1)
+	batch := ofMonth(t, dsn, time.UnixMilli(1600000000000))
+	go func() {
+		_, err := first.Push(t.Context(), batch)
+		pushed <- err
+	}()
+	for text(t, dsn, "SELECT (count(*) > 0)::text FROM pg_locks WHERE relation='sessctl.records_undated'::regclass AND mode='AccessExclusiveLock'") != "true" {
+		time.Sleep(5 * time.Millisecond)
+	}
+	said(t, s, "more", 5)
+	if r, err := pusher(s, open(t, postgres.Options{URL: dsn + " lock_timeout=2s"}), "laptop").Push(t.Context()); err != nil || r.Sent != 5 {
+		t.Errorf("%+v: %v", r, err)
+	}
+	select {
+	case err := <-pushed:
+		t.Errorf("it did not wait: %v", err)
+	default:
+	}
+	if _, err := conn.Exec(t.Context(), "COMMIT"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-pushed; err != nil {
+		t.Error(err)
+	}
+	if got := text(t, dsn, "SELECT count(*)::text FROM sessctl.records_2020_09"); got != "1" {
+		t.Errorf("that month has %s records", got)
+	}
+}
+
+// TestNextMonth: a push makes the table of the next month, so that nobody waits
+// when that begins, and no others.
+func TestNextMonth(t *testing.T) {
+	dsn := database(t, shared(t))
+	m := open(t, postgres.Options{URL: dsn, SetUp: true})
+	s := store(t)
+	said(t, s, "laptop", 5)
+	push(t, pusher(s, m, "laptop"))
+	model, err := s.VectorModel(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now().UTC()
+	next := time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC)
+	const months = "SELECT string_agg(relname, ' ' ORDER BY relname) FROM pg_inherits JOIN pg_class c ON c.oid=inhrelid WHERE inhparent='sessctl.records'::regclass"
+	want := "records_2026_03 records_" + next.Format("2006_01") + " records_undated"
+	for range 2 {
+		if _, err := m.Index(t.Context(), model); err != nil {
+			t.Fatal(err)
+		}
+		if got := text(t, dsn, months); got != want {
+			t.Errorf("there are %s, not %s", got, want)
+		}
+	}
+	if _, err := m.Push(t.Context(), ofMonth(t, dsn, next.AddDate(0, 2, 0))); err != nil {
+		t.Fatal(err)
+	}
+	if got := text(t, dsn, months); got != want {
+		t.Errorf("there are %s, not %s", got, want)
+	}
+	same := func(table string) string {
+		return text(t, dsn, "SELECT string_agg(regexp_replace(replace(indexdef, tablename, 'T'), 'INDEX \\S+', 'INDEX I'), E'\\n' ORDER BY regexp_replace(replace(indexdef, tablename, 'T'), 'INDEX \\S+', 'INDEX I')) FROM pg_indexes WHERE schemaname='sessctl' AND tablename='"+table+"'")
+	}
+	if a, b := same("records_2026_03"), same("records_undated"); len(a) == 0 || strings.Count(a, "\n") != strings.Count(b, "\n") {
+		t.Errorf("a month has the indexes\n%s\nand not those of\n%s", a, b)
 	}
 }

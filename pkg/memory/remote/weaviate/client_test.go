@@ -1,6 +1,7 @@
 package weaviate_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,7 +9,9 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/memory/remote"
 	"github.com/sessctl/sessctl/pkg/memory/remote/weaviate"
 )
@@ -18,6 +21,7 @@ type fakeNode struct {
 	status      int // of everything, 0 for a node that answers
 	version     string
 	description string
+	replicas    int    // 0 is 3
 	key         string // that was sent last
 }
 
@@ -34,7 +38,7 @@ func (n *fakeNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusNotFound)
 			return
 		}
-		reply = map[string]any{"description": n.description, "replicationConfig": map[string]any{"factor": 3}}
+		reply = map[string]any{"description": n.description, "replicationConfig": map[string]any{"factor": cmp.Or(n.replicas, 3)}}
 	}
 	if err := json.NewEncoder(w).Encode(reply); err != nil {
 		w.WriteHeader(http.StatusInternalServerError)
@@ -107,5 +111,46 @@ func TestNextNode(t *testing.T) {
 	defer m.Close()
 	if m.Server() != "01234567-89ab-cdef-0123-456789abcdef" || good.key != "Bearer hunter2" || !strings.HasSuffix(m.Address(), "/Team") {
 		t.Errorf("%s at %s, asked with %q", m.Server(), m.Address(), good.key)
+	}
+}
+
+// TestForgottenForGood: a removal says when it was, later than anything was stored.
+// One that does not is older to the nodes than what one of them still has that was
+// away, and they bring that back (TestForgottenWhileAway, with nodes).
+func TestForgottenForGood(t *testing.T) {
+	var at []int64
+	node := &fakeNode{version: "1.35.2", description: described}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Method == http.MethodDelete:
+			var asked struct {
+				At int64 `json:"deletionTimeUnixMilli"`
+			}
+			if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+				t.Error(err)
+			}
+			at = append(at, asked.At)
+			fmt.Fprint(w, "{}")
+		case strings.HasSuffix(r.URL.Path, "/tenants"):
+			fmt.Fprint(w, `[{"name":"scout"}]`)
+		case r.Method == http.MethodPost:
+			fmt.Fprint(w, map[bool]string{true: "{}", false: "[]"}[strings.HasSuffix(r.URL.Path, "/graphql")])
+		default:
+			node.ServeHTTP(w, r)
+		}
+	}))
+	defer s.Close()
+	node.replicas = 1
+	m, err := weaviate.Open(t.Context(), weaviate.Options{URL: "weaviate+" + s.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	now := time.Now().UnixMilli()
+	if _, err := m.Bury(t.Context(), "laptop", []memory.Forgotten{{ID: "0123"}}); err != nil {
+		t.Fatal(err)
+	}
+	if len(at) != 1 || at[0] <= now {
+		t.Errorf("it is %d, and was removed at %d", now, at)
 	}
 }

@@ -37,6 +37,9 @@ type Memory struct {
 	vectors  map[string]bool // names of vectors that the collection has
 	known    map[string]bool // agents and models that were registered
 
+	last      count   // that was made, if nothing was changed since
+	estimated float64 // from how many records with a word on their number is estimated
+
 	alive     map[string]bool // nodes that answered after the last batch, nil if that is not known
 	unindexed map[string]bool // records that a node may have and not find
 }
@@ -47,7 +50,7 @@ func Open(ctx context.Context, o Options) (*Memory, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Memory{client: newClient(a, o.Key), address: a, exact: o.Exact, vectors: map[string]bool{}, known: map[string]bool{}, unindexed: map[string]bool{}}
+	m := &Memory{client: newClient(a, o.Key), address: a, exact: o.Exact, vectors: map[string]bool{}, known: map[string]bool{}, unindexed: map[string]bool{}, estimated: estimateFrom}
 	if err := m.look(ctx); err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
@@ -75,7 +78,9 @@ func (m *Memory) look(ctx context.Context) error {
 }
 
 // health asks how many nodes there are, and how many of them are healthy. That
-// takes a while after one was lost: no question waits for it.
+// takes a while after one was lost: no question waits for it. A node that is away
+// is not in the list soon after (Weaviate 1.35), so there are at least as many as
+// the address names and as keep each record.
 func (m *Memory) health(ctx context.Context) (healthy, all int, err error) {
 	var list struct {
 		Nodes []struct {
@@ -88,7 +93,7 @@ func (m *Memory) health(ctx context.Context) (healthy, all int, err error) {
 			healthy++
 		}
 	}
-	return healthy, len(list.Nodes), err
+	return healthy, max(len(list.Nodes), len(m.address.nodes), m.replicas), err
 }
 
 // drained waits until the nodes have indexed the vectors that they have queued, as

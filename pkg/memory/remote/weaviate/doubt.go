@@ -66,6 +66,20 @@ func (m *Memory) writeWatched(ctx context.Context, host string, objects []stored
 	return written
 }
 
+// hasGone reports whether a node that answered after the last batch was written
+// does not now.
+func (m *Memory) hasGone(ctx context.Context) bool {
+	m.client.forget()
+	now := m.answering(ctx)
+	for node := range m.alive {
+		if !now[node] {
+			m.alive = nil // it is looked at again before the next batch
+			return true
+		}
+	}
+	return false
+}
+
 // doubtKind is the kind of the names that are lists of records in doubt; they
 // are named after their host.
 const doubtKind = "doubt"
@@ -128,7 +142,7 @@ func (m *Memory) settle(ctx context.Context, host string, ids []string) error {
 		switch {
 		case len(left) == len(before):
 		case len(left) == 0:
-			err = m.client.ask(ctx, question{method: http.MethodDelete, path: "/v1/objects/" + m.class(namesClass) + "/" + o.Additional.ID + "?consistency_level=" + quorum, may404: true, slow: true})
+			err = m.client.ask(ctx, question{method: http.MethodDelete, path: m.namePath(o.Additional.ID), may404: true, slow: true})
 		default:
 			text, _ := json.Marshal(left) // texts can always be written
 			err = m.write(ctx, []stored{{Class: m.class(namesClass), ID: o.Additional.ID, Properties: map[string]any{"name": o.Name, "kind": doubtKind, "stamp": 0, "entry": string(text)}}})
@@ -159,7 +173,7 @@ func (p *push) writeAnew(ctx context.Context, objects []stored) error {
 			bare = append(bare, p.records[o.ID])
 		}
 	}
-	if err := p.drop(ctx, bare); err != nil {
+	if err := p.drop(ctx, bare, 0); err != nil { // what is written next is later, by the clock of a node
 		return err
 	}
 	objects = anew(objects)
@@ -167,21 +181,29 @@ func (p *push) writeAnew(ctx context.Context, objects []stored) error {
 		p.last[o.Tenant] = o
 	}
 	p.stamp = time.Now().UnixMilli()
-	return p.memory.writeWatched(ctx, p.host, append(objects, p.memory.hostObject(p.host, p.stamp)), recordIDs(p.records, objects))
+	return p.memory.writeWatched(ctx, p.host, append(objects, p.memory.hostObject(p.host, p.identity, p.stamp)), recordIDs(p.records, objects))
 }
 
 // seal stores one object of each tenant once more, as it is. A node takes that
 // for nothing new, but writes out what it knows of vectors: of a batch it does so
 // before it has looked at them (Weaviate 1.35), so that a node that is killed
-// would not find those of the last one.
+// would not find those of the last one. As long as all nodes answer it is not done
+// before all have done it.
 func (p *push) seal(ctx context.Context) error {
 	for tenant, o := range p.last {
-		if err := p.memory.write(ctx, []stored{o}); err != nil {
+		if err := p.sealWith(ctx, []stored{o}); err != nil {
 			return err
 		}
 		delete(p.last, tenant)
 	}
 	return nil
+}
+
+func (p *push) sealWith(ctx context.Context, last []stored) error {
+	if len(p.memory.alive) == len(p.memory.address.nodes) && p.memory.writeOn(ctx, everyReplica, last) == nil {
+		return nil
+	}
+	return p.memory.write(ctx, last) // a node has gone
 }
 
 func recordIDs(records map[string]string, objects []stored) []string {
@@ -193,7 +215,7 @@ func recordIDs(records map[string]string, objects []stored) []string {
 }
 
 // drop drops records of the agents of the batch.
-func (p *push) drop(ctx context.Context, ids []string) error {
+func (p *push) drop(ctx context.Context, ids []string, at int64) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -201,6 +223,6 @@ func (p *push) drop(ctx context.Context, ids []string) error {
 	for _, o := range p.objects {
 		tenants[o.Tenant] = true
 	}
-	_, err := p.memory.dropRecords(ctx, slices.Sorted(maps.Keys(tenants)), p.host, ids)
+	_, err := p.memory.dropRecords(ctx, slices.Sorted(maps.Keys(tenants)), removal{p.host, ids, at})
 	return err
 }

@@ -40,7 +40,7 @@ func (m *Memory) Bury(ctx context.Context, host string, forgotten []memory.Forgo
 		if err := m.writeTombstones(ctx, tombstones); err != nil {
 			return removed, fmt.Errorf("forget: %w", err)
 		}
-		n, err := m.dropEverywhere(ctx, "", ids)
+		n, err := m.dropEverywhere(ctx, removal{ids: ids, at: forGood()})
 		removed += n
 		if err != nil {
 			return removed, fmt.Errorf("forget: %w", err)
@@ -85,10 +85,25 @@ func (m *Memory) writeTombstones(ctx context.Context, tombstones []stored) error
 	}
 }
 
-// dropEverywhere removes records of whatever agent, of all hosts if host is "".
-// The leader says which agents there are: none may be left out.
-func (m *Memory) dropEverywhere(ctx context.Context, host string, ids []string) (removed int, err error) {
-	if len(ids) == 0 {
+// removal is which records are removed.
+type removal struct {
+	host string // "" for those of all hosts
+	ids  []string
+	// at is when, in epoch milliseconds. A copy that was stored before, on a node
+	// that is away now, is removed when that node is back. With 0 it is the other
+	// way round: to Weaviate such a removal is older than any copy, and the nodes
+	// get the record from the one that was away (TestForgottenWhileAway).
+	at int64
+}
+
+// forGood is when something is removed that nobody stores again: later than
+// anything was stored, whichever clock that was by.
+func forGood() int64 { return time.Now().UnixMilli() + clockSkew }
+
+// dropEverywhere removes records of whatever agent. The leader says which agents
+// there are: none may be left out.
+func (m *Memory) dropEverywhere(ctx context.Context, r removal) (removed int, err error) {
+	if len(r.ids) == 0 {
 		return 0, nil
 	}
 	var list []struct {
@@ -101,16 +116,19 @@ func (m *Memory) dropEverywhere(ctx context.Context, host string, ids []string) 
 	for i, t := range list {
 		tenants[i] = t.Name
 	}
-	if removed, err = m.dropRecords(ctx, tenants, host, ids); err != nil || m.replicas == 1 {
+	if removed, err = m.dropRecords(ctx, tenants, r); err != nil || m.replicas == 1 {
 		return removed, err
 	}
-	return removed, m.settle(ctx, host, ids)
+	return removed, m.settle(ctx, r.host, r.ids)
 }
 
-// dropRecords removes records of a host, of all hosts if it is "".
-func (m *Memory) dropRecords(ctx context.Context, tenants []string, host string, ids []string) (removed int, err error) {
-	for part := range slices.Chunk(ids, idsAtOnce) {
-		counts, err := each(ctx, tenants, func(ctx context.Context, tenant string) (int, error) { return m.dropOf(ctx, tenant, host, part) })
+// dropRecords removes records of some agents.
+func (m *Memory) dropRecords(ctx context.Context, tenants []string, r removal) (removed int, err error) {
+	m.last = count{}
+	for part := range slices.Chunk(r.ids, idsAtOnce) {
+		counts, err := each(ctx, tenants, func(ctx context.Context, tenant string) (int, error) {
+			return m.dropOf(ctx, tenant, removal{r.host, part, r.at})
+		})
 		for _, n := range counts {
 			removed += n
 		}
@@ -121,18 +139,24 @@ func (m *Memory) dropRecords(ctx context.Context, tenants []string, host string,
 	return removed, nil
 }
 
-// deletion is what is to be deleted, as Weaviate wants it.
+// deletion is what is to be deleted, and since when, as Weaviate wants it.
 type deletion struct {
+	Match  match  `json:"match"`
+	At     int64  `json:"deletionTimeUnixMilli,omitempty"`
+	Output string `json:"output"`
+}
+
+type match struct {
 	Class string `json:"class"`
 	Where any    `json:"where"`
 }
 
 // dropOf removes records of an agent. Until none is left: a reply that was lost
 // counts nothing.
-func (m *Memory) dropOf(ctx context.Context, tenant, host string, ids []string) (removed int, err error) {
-	where := map[string]any{"path": []string{"record_id"}, "operator": "ContainsAny", "valueTextArray": ids}
-	if host != "" {
-		where = map[string]any{"operator": "And", "operands": []any{where, map[string]any{"path": []string{"host"}, "operator": "Equal", "valueText": remote.Storable(host)}}}
+func (m *Memory) dropOf(ctx context.Context, tenant string, r removal) (removed int, err error) {
+	where := map[string]any{"path": []string{"record_id"}, "operator": "ContainsAny", "valueTextArray": r.ids}
+	if r.host != "" {
+		where = map[string]any{"operator": "And", "operands": []any{where, map[string]any{"path": []string{"host"}, "operator": "Equal", "valueText": remote.Storable(r.host)}}}
 	}
 	for {
 		var reply struct {
@@ -143,7 +167,7 @@ func (m *Memory) dropOf(ctx context.Context, tenant, host string, ids []string) 
 			} `json:"results"`
 		}
 		err := m.client.ask(ctx, question{method: http.MethodDelete, path: "/v1/batch/objects?consistency_level=" + quorum + "&tenant=" + tenant,
-			body: map[string]any{"match": deletion{m.class(recordsClass), where}, "output": "minimal"}, into: &reply, slow: true})
+			body: deletion{match{m.class(recordsClass), where}, r.at, "minimal"}, into: &reply, slow: true})
 		if err != nil {
 			return removed, err
 		}
@@ -252,82 +276,6 @@ func (m *Memory) Forgotten(ctx context.Context, since string) (list []memory.For
 	return list, string(text), err
 }
 
-// Count counts what each host has. Every node of the address is asked, and the
-// least that any of them finds is what counts, without what is in doubt: so a
-// push notices that one lags behind or does not find what it has.
-func (m *Memory) Count(ctx context.Context) (c remote.Counts, err error) {
-	c = remote.Counts{Server: m.identity, Hosts: []remote.HostCount{}, Schema: schemaVersion, Words: "the cluster's BM25"}
-	healthy, all, err := m.health(ctx)
-	c.Engine = fmt.Sprintf("Weaviate %s, %d of %d nodes", m.version, healthy, all)
-	var hosts []object
-	if err == nil {
-		hosts, err = m.names(ctx, "host")
-	}
-	var tenants []string
-	if err == nil {
-		tenants, err = m.tenants(ctx)
-	}
-	var buried []aggregate
-	if err == nil {
-		buried, _, err = m.majority(ctx).counts(ctx, []query{{class: m.class(tombstonesClass)}})
-	}
-	if err != nil {
-		return c, fmt.Errorf("count: %w", err)
-	}
-	c.Tombstones = buried[0].Meta.Count
-	names := make([]string, len(hosts))
-	for i, h := range hosts {
-		names[i] = h.Name
-		c.Hosts = append(c.Hosts, remote.HostCount{Host: h.Name, Records: -1, LastPush: int64(h.Stamp)})
-	}
-	doubts, err := m.readDoubts(ctx)
-	if err != nil {
-		return c, fmt.Errorf("count: %w", err)
-	}
-	for _, node := range m.eachNode(ctx) {
-		found, err := node.countAll(ctx, tenants, names)
-		if err != nil {
-			return c, fmt.Errorf("count: %w", err)
-		}
-		for i, n := range found {
-			if h := &c.Hosts[i]; h.Records < 0 || n < h.Records {
-				h.Records = n
-			}
-		}
-	}
-	for i := range c.Hosts {
-		h := &c.Hosts[i]
-		h.Records = max(0, h.Records-len(doubts[h.Host]))
-	}
-	return c, nil
-}
-
-// countAll counts what hosts have of all agents.
-func (m *Memory) countAll(ctx context.Context, tenants, hosts []string) ([]int, error) {
-	all := make([]int, len(hosts))
-	counts, err := each(ctx, tenants, func(ctx context.Context, tenant string) ([]int, error) { return m.countHosts(ctx, tenant, hosts) })
-	for _, ofTenant := range counts {
-		for i, n := range ofTenant {
-			all[i] += n
-		}
-	}
-	return all, err
-}
-
-// countHosts counts what hosts have of an agent.
-func (m *Memory) countHosts(ctx context.Context, tenant string, hosts []string) ([]int, error) {
-	queries := make([]query, len(hosts))
-	for i, host := range hosts {
-		queries[i] = query{class: m.class(recordsClass), tenant: tenant, where: counted(host)}
-	}
-	counted, err := m.counts(ctx, queries)
-	numbers := make([]int, len(hosts))
-	for i, a := range counted {
-		numbers[i] = a.Meta.Count
-	}
-	return numbers, err
-}
-
 // Verify hands out the records of a host with their digests, as all nodes of
 // the address have them. Of what a node has and does not find, or may not find,
 // the digest is another one, and the next push of it on this connection stores
@@ -335,9 +283,9 @@ func (m *Memory) countHosts(ctx context.Context, tenant string, hosts []string) 
 // there by itself.
 func (m *Memory) Verify(ctx context.Context, host string, fn func(id string, digest int64) error) error {
 	tenants, err := m.tenants(ctx)
-	total := []int{0}
+	var counts remote.Counts
 	if err == nil {
-		total, err = m.countAll(ctx, tenants, []string{host})
+		counts, err = m.Count(ctx)
 	}
 	doubts := map[string]map[string]bool{}
 	if err == nil {
@@ -347,7 +295,7 @@ func (m *Memory) Verify(ctx context.Context, host string, fn func(id string, dig
 	if err != nil {
 		return fmt.Errorf("read what is there: %w", err)
 	}
-	err = m.list(ctx, listing{nodes: m.eachNode(ctx), class: m.class(recordsClass), tenants: tenants, where: equal("host", remote.Storable(host)), total: total[0], fields: "record_id digest host runtime session category kind model created_at position length _additional{id}"}, func(o object) error {
+	err = m.list(ctx, listing{nodes: m.eachNode(ctx), class: m.class(recordsClass), tenants: tenants, where: equal("host", remote.Storable(host)), total: counts.Of(host), fields: "record_id digest host runtime session category kind model created_at position length _additional{id}"}, func(o object) error {
 		digest, err := strconv.ParseInt(o.Digest, 10, 64)
 		if err != nil {
 			return err

@@ -52,6 +52,7 @@ type object struct {
 	Additional struct {
 		ID       string   `json:"id"`
 		Distance *float64 `json:"distance"`
+		Score    string   `json:"score"`
 	} `json:"_additional"`
 	Record     string  `json:"record"`
 	RecordID   string  `json:"record_id"`
@@ -109,6 +110,9 @@ type query struct {
 // were to compare what it found with others, it would write back to those that
 // lag behind only the properties that were asked for (seen with 1.35.2).
 const quorum = "QUORUM"
+
+// everyReplica is asked for where all nodes answer and none may be later.
+const everyReplica = "ALL"
 
 func (q query) get() string {
 	args := []string{"limit:" + strconv.Itoa(q.limit)}

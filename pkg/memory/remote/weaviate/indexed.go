@@ -51,7 +51,8 @@ func (m *Memory) indexedPart(ctx context.Context, part []stored, right func(obje
 	}
 	near := map[string]bool{}
 	for name, v := range part[0].Vectors {
-		q.how, q.fields = `nearVector:{vector:[1`+strings.Repeat(",0", len(v)-1)+`],targetVectors:["`+name+`"]}`, "_additional{id}"
+		q.where, q.fields = anyOf("id", objectIDs(part)), "_additional{id}"
+		q.how = `nearVector:{vector:[1` + strings.Repeat(",0", len(v)-1) + `],targetVectors:["` + name + `"]}`
 		nearest, err := m.find(ctx, q)
 		if err != nil {
 			return err
@@ -98,20 +99,26 @@ func isIndexed(o stored, property string) bool {
 // inIndexes is a condition that an object passes that is in the indexes of all
 // its properties.
 func inIndexes(part []stored) string {
-	ids := make([]string, len(part))
 	earliest := int64(math.MaxInt64)
-	for i, o := range part {
-		ids[i] = o.ID
+	for _, o := range part {
 		at, _ := o.Properties["created_at"].(int64)
 		earliest = min(earliest, at)
 	}
-	conditions := []string{anyOf("id", ids), anyOf("terms", []string{everyTerm}), number("created_at", "GreaterThanEqual", earliest), number("length", "GreaterThanEqual", 0)}
+	conditions := []string{anyOf("id", objectIDs(part)), anyOf("terms", []string{everyTerm}), number("created_at", "GreaterThanEqual", earliest), number("length", "GreaterThanEqual", 0)}
 	for _, p := range indexedWords() {
 		if isIndexed(part[0], p) {
 			conditions = append(conditions, anyOf(p, distinct(part, p)))
 		}
 	}
 	return and(append(conditions, positions(part))...)
+}
+
+func objectIDs(part []stored) []string {
+	ids := make([]string, len(part))
+	for i, o := range part {
+		ids[i] = o.ID
+	}
+	return ids
 }
 
 func distinct(part []stored, property string) []string {

@@ -11,6 +11,7 @@ import (
 
 	server "github.com/sessctl/sessctl/internal/weaviate"
 	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/memory/remote"
 	"github.com/sessctl/sessctl/pkg/memory/remote/conformance"
 	"github.com/sessctl/sessctl/pkg/memory/remote/weaviate"
 )
@@ -94,10 +95,40 @@ func store(t *testing.T) *memory.Store {
 
 // TestConformance: Weaviate is a shared memory.
 func TestConformance(t *testing.T) {
+	conform(t, func(*weaviate.Memory) {})
+}
+
+// TestFirstPushes: of memories that push under one name for the first time at one
+// instant at most one gets it.
+func TestFirstPushes(t *testing.T) {
+	node(t) // or there is none
+	for _, nodes := range []int{1, 3} {
+		c, err := server.Start(t.Context(), t.TempDir(), nodes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Stop()
+		o := weaviate.Options{URL: address(c), Key: server.Key, SetUp: true}
+		if err := conformance.FirstPushes(t.Context(), func(ctx context.Context) (remote.Memory, error) { return weaviate.Open(ctx, o) }); err != nil {
+			t.Errorf("%d nodes: %v", nodes, err)
+		}
+	}
+}
+
+// TestEstimates: it is one as well if it is never counted how many records have a
+// word.
+func TestEstimates(t *testing.T) {
+	conform(t, func(m *weaviate.Memory) { m.EstimateFrom(1) })
+}
+
+func conform(t *testing.T, prepare func(*weaviate.Memory)) {
+	t.Helper()
 	c := node(t)
 	for _, r := range conformance.Requirements() {
 		t.Run(strings.ReplaceAll(r.Name, " ", "_"), func(t *testing.T) {
-			if err := r.Check(t.Context(), open(t, weaviate.Options{URL: address(c), Exact: true, SetUp: true}), store(t)); err != nil {
+			m := open(t, weaviate.Options{URL: address(c), Exact: true, SetUp: true})
+			prepare(m)
+			if err := r.Check(t.Context(), m, store(t)); err != nil {
 				t.Error(err)
 			}
 		})

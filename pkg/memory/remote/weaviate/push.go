@@ -29,6 +29,12 @@ type stored struct {
 // write stores objects on a majority of their replicas, those that are there
 // already anew.
 func (m *Memory) write(ctx context.Context, objects []stored) error {
+	return m.writeOn(ctx, quorum, objects)
+}
+
+// writeOn stores objects on so many of their replicas. It does not wait for a node
+// that has gone to be noticed where all of them are wanted.
+func (m *Memory) writeOn(ctx context.Context, level string, objects []stored) error {
 	var results []struct {
 		ID     string `json:"id"`
 		Result struct {
@@ -40,8 +46,9 @@ func (m *Memory) write(ctx context.Context, objects []stored) error {
 			} `json:"errors"`
 		} `json:"result"`
 	}
+	m.last = count{}
 	for try := 0; ; try++ {
-		err := m.client.ask(ctx, question{method: http.MethodPost, path: "/v1/batch/objects?consistency_level=" + quorum, body: map[string]any{"objects": objects}, into: &results, slow: true})
+		err := m.client.ask(ctx, question{method: http.MethodPost, path: "/v1/batch/objects?consistency_level=" + level, body: map[string]any{"objects": objects}, into: &results, slow: true})
 		if err != nil {
 			return err
 		}
@@ -54,7 +61,7 @@ func (m *Memory) write(ctx context.Context, objects []stored) error {
 		if said == "" {
 			return nil
 		}
-		if try == len(pauses) {
+		if try == len(pauses) || level == everyReplica {
 			return fmt.Errorf("%w: %s", remote.ErrUnreachable, m.client.complaint([]byte(said)))
 		}
 		select { // a node was lost, and the others have not noticed it yet
@@ -108,14 +115,17 @@ func termsOf(text string) (words string, length int) {
 // Push writes the records of a batch that are new or changed, and reads back
 // which are there. What was forgotten before or meanwhile is not left there.
 func (m *Memory) Push(ctx context.Context, b remote.Batch) (r remote.Receipt, err error) {
-	if r.Gone, err = m.dropEverywhere(ctx, b.Host, b.Gone); err != nil {
+	if err := m.claim(ctx, b); err != nil {
+		return r, fmt.Errorf("push: %w", err)
+	}
+	if r.Gone, err = m.dropEverywhere(ctx, removal{b.Host, b.Gone, time.Now().UnixMilli()}); err != nil {
 		return r, fmt.Errorf("push: %w", err)
 	}
 	if len(b.Records) == 0 {
-		r.At, err = m.register(ctx, b.Host)
+		r.At, err = m.register(ctx, b.Host, b.Memory)
 		return r, err
 	}
-	p := &push{memory: m, host: b.Host, objects: make([]stored, len(b.Records)), ids: make([]string, len(b.Records)), records: map[string]string{}, digests: map[string]string{}, last: map[string]stored{}}
+	p := &push{memory: m, host: b.Host, identity: b.Memory, objects: make([]stored, len(b.Records)), ids: make([]string, len(b.Records)), records: map[string]string{}, digests: map[string]string{}, last: map[string]stored{}}
 	agents := map[string]bool{}
 	for i, x := range b.Records {
 		agents[x.Agent] = true
@@ -140,14 +150,16 @@ func (m *Memory) Push(ctx context.Context, b remote.Batch) (r remote.Receipt, er
 
 // push is a batch under way.
 type push struct {
-	memory  *Memory
-	host    string
-	objects []stored
-	ids     []string          // of the records, in the same order
-	records map[string]string // their ids, by id of object
-	digests map[string]string // by id of object
-	last    map[string]stored // that was written, by tenant
-	stamp   int64             // that the host was written with last
+	memory   *Memory
+	host     string
+	identity string // of the memory that pushes
+	objects  []stored
+	ids      []string          // of the records, in the same order
+	records  map[string]string // their ids, by id of object
+	digests  map[string]string // by id of object
+	last     map[string]stored // that was written, by tenant
+	stamp    int64             // that the host was written with last
+	looked   int               // nodes that answered every time it was looked what is there
 }
 
 // store writes, reads back, and looks last what was forgotten: a tombstone that
@@ -155,7 +167,7 @@ type push struct {
 func (p *push) store(ctx context.Context, r *remote.Receipt) error {
 	m := p.memory
 	again := p.again()
-	there, _, err := p.present(ctx, p.objects, false)
+	there, err := p.before(ctx)
 	if err != nil {
 		return err
 	}
@@ -184,7 +196,7 @@ func (p *push) store(ctx context.Context, r *remote.Receipt) error {
 		}
 		r.Stored = len(written)
 	}
-	if err := p.drop(ctx, slices.Sorted(maps.Keys(buried))); err != nil {
+	if err := p.drop(ctx, slices.Sorted(maps.Keys(buried)), forGood()); err != nil {
 		return err
 	}
 	for i, o := range p.objects {
@@ -199,22 +211,49 @@ func (p *push) store(ctx context.Context, r *remote.Receipt) error {
 	return nil
 }
 
+// before returns which objects are there already, on every node that answers.
+// What only some of them find was under way when nodes were killed, so it is
+// written again. Nearly always nothing is there: that is looked at first, with a
+// search that is much cheaper.
+func (p *push) before(ctx context.Context) (there map[string]bool, err error) {
+	ids := map[string][]string{}
+	for _, o := range p.objects {
+		ids[o.Tenant] = append(ids[o.Tenant], o.ID)
+	}
+	finders, err := p.memory.finders(ctx, ids)
+	if err != nil || len(finders) == 0 {
+		return map[string]bool{}, err
+	}
+	known := slices.DeleteFunc(slices.Clone(p.objects), func(o stored) bool { return finders[o.ID] == 0 })
+	there, gaps, err := p.present(ctx, known, false)
+	for _, o := range gaps {
+		delete(there, o.ID)
+	}
+	return there, err
+}
+
 // write stores objects and returns which of them are there. What a node that
 // answers does not find in all of its indexes is stored anew; if it is not found
-// then either it is in doubt.
+// then either it is in doubt. The batch is sealed when every node finds it: one
+// that is later than the majority may still be at it before. It is looked at last:
+// what a node finds then, it has written out.
 func (p *push) write(ctx context.Context, fresh, again []stored) (there map[string]bool, err error) {
 	if err := p.writeAnew(ctx, fresh); err != nil {
 		return nil, err
 	}
-	if there, err = p.found(ctx, fresh); err != nil {
+	p.looked = len(p.memory.alive)
+	if there, _, err = p.found(ctx, fresh); err == nil {
+		err = p.seal(ctx)
+	}
+	if err != nil || p.memory.replicas == 1 {
+		return there, err
+	}
+	there, gaps, err := p.present(ctx, fresh, true)
+	if err != nil {
 		return nil, err
 	}
-	if err := p.seal(ctx); err != nil || p.memory.replicas == 1 {
-		return there, err
-	}
-	gaps, err := p.lookAgain(ctx, fresh)
-	if err != nil {
-		return there, err
+	if p.looked < len(p.memory.alive) || p.memory.hasGone(ctx) {
+		gaps = fresh // a node that was away may have returned, and not been asked
 	}
 	if err := p.settleAll(ctx, again, gaps); err != nil || len(gaps) == 0 {
 		return there, err
@@ -223,9 +262,9 @@ func (p *push) write(ctx context.Context, fresh, again []stored) (there map[stri
 }
 
 // found returns which of the objects that were written are there, and stores those
-// anew that a node does not find.
-func (p *push) found(ctx context.Context, objects []stored) (there map[string]bool, err error) {
-	there, gaps, err := p.present(ctx, objects, true)
+// anew that a node does not find. Those that are not found then either are gaps.
+func (p *push) found(ctx context.Context, objects []stored) (there map[string]bool, gaps []stored, err error) {
+	there, gaps, err = p.present(ctx, objects, true)
 	const pause = 300 * time.Millisecond // a replica may be a little later than the majority
 	for try := 0; err == nil && len(gaps) > 0 && try < 2; try++ {
 		if try == 0 {
@@ -235,13 +274,13 @@ func (p *push) found(ctx context.Context, objects []stored) (there map[string]bo
 			err = p.writeAnew(ctx, gaps)
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		var now map[string]bool
 		now, gaps, err = p.present(ctx, gaps, true)
 		maps.Copy(there, now)
 	}
-	return there, err
+	return there, gaps, err
 }
 
 // settleAll forgets doubts about objects that were stored again, unless a node
@@ -261,22 +300,6 @@ func (p *push) settleAll(ctx context.Context, again, gaps []stored) error {
 	return p.memory.settle(ctx, p.host, slices.Sorted(maps.Keys(settled)))
 }
 
-// lookAgain returns what a node does not find after all of it was written out: it
-// was killed before that, and is back already. If one is away all are in doubt.
-func (p *push) lookAgain(ctx context.Context, objects []stored) (gaps []stored, err error) {
-	m := p.memory
-	m.client.forget()
-	now := m.answering(ctx)
-	for node := range m.alive {
-		if !now[node] {
-			m.alive = nil // it is looked at again before the next batch
-			return objects, nil
-		}
-	}
-	_, gaps, err = p.present(ctx, objects, true)
-	return gaps, err
-}
-
 // present reports which objects are there as they were sent: as many nodes find
 // them in all of their indexes as make a majority of the replicas. One that fewer
 // find is read from a majority, unless none finds it and it is not wanted for
@@ -288,6 +311,7 @@ func (p *push) present(ctx context.Context, objects []stored, certain bool) (the
 	if err != nil {
 		return nil, nil, err
 	}
+	p.looked = min(p.looked, len(sets))
 	there = map[string]bool{}
 	var doubtful []stored
 	for _, o := range objects {
@@ -320,24 +344,4 @@ func (p *push) present(ctx context.Context, objects []stored, certain bool) (the
 		}
 	}
 	return there, gaps, err
-}
-
-func (m *Memory) hostObject(host string, stamp int64) stored {
-	return stored{Class: m.class(namesClass), ID: objectID("host", host), Properties: map[string]any{"name": remote.Storable(host), "kind": "host", "stamp": stamp}}
-}
-
-// register notes that a host has pushed, and returns when.
-func (m *Memory) register(ctx context.Context, host string) (stamp int64, err error) {
-	stamp = time.Now().UnixMilli()
-	return stamp, m.write(ctx, []stored{m.hostObject(host, stamp)})
-}
-
-// introduce makes a host known that has not pushed yet.
-func (m *Memory) introduce(ctx context.Context, host string) error {
-	hosts, err := m.names(ctx, "host")
-	if err != nil || slices.ContainsFunc(hosts, func(h object) bool { return h.Name == remote.Storable(host) }) {
-		return err
-	}
-	_, err = m.register(ctx, host)
-	return err
 }

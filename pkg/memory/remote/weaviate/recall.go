@@ -152,13 +152,15 @@ func filters(q memory.Query) (list []string) {
 }
 
 // search finds the first objects of a tenant that pass. Facts whose successor
-// is there do not: for each of them one more is asked for.
+// is there do not: for each of them one more is asked for. A majority is asked even
+// if all say the same of the tenant: a node that is catching up may count an object
+// and not find it yet by its words or its vector.
 func (x *index) search(ctx context.Context, q memory.Query, s query) ([]object, error) {
 	const always = "_additional{id distance} host successor "
 	s.class, s.fields = x.memory.class(recordsClass), always+s.fields
 	least := s.limit
 	for {
-		found, err := x.readers(s.tenant).find(ctx, s)
+		found, err := x.nodes.find(ctx, s)
 		if err != nil || q.Superseded {
 			return found, err
 		}
@@ -196,20 +198,22 @@ func (x *index) current(ctx context.Context, tenant string, found []object) ([]o
 	}), nil
 }
 
-// inTenants searches each tenant that a query is about, and adds what was found,
-// in an order that does not change.
-func (x *index) inTenants(ctx context.Context, q memory.Query, s query) (found []object, keys []int64, err error) {
-	tenants := x.of(q.Agent)
-	lists, err := each(ctx, tenants, func(ctx context.Context, tenant string) ([]object, error) {
-		own := s
-		own.tenant = tenant
-		return x.search(ctx, q, own)
-	})
+// inTenants does each search in each tenant that a query is about, and adds what
+// was found, in an order that does not change.
+func (x *index) inTenants(ctx context.Context, q memory.Query, searches ...query) (found []object, keys []int64, err error) {
+	var all []query
+	for _, tenant := range x.of(q.Agent) {
+		for _, s := range searches {
+			s.tenant = tenant
+			all = append(all, s)
+		}
+	}
+	lists, err := each(ctx, all, func(ctx context.Context, s query) ([]object, error) { return x.search(ctx, q, s) })
 	if err != nil {
 		return nil, nil, err
 	}
 	for i, list := range lists {
-		keys = append(keys, x.add(tenants[i], list)...)
+		keys = append(keys, x.add(all[i].tenant, list)...)
 		found = append(found, list...)
 	}
 	return found, keys, nil
@@ -228,29 +232,20 @@ func (x *index) HasVectors(ctx context.Context, q memory.Query, m embed.Model) (
 	return len(found) > 0, nil
 }
 
-// Models counts the vectors of each model in each tenant.
+// Models looks which models made vectors in each tenant.
 func (x *index) Models(ctx context.Context, agent string, m embed.Model) (models memory.Models, err error) {
 	known, err := x.nodes.find(ctx, query{class: x.memory.class(modelsClass), limit: mostResults, fields: "name record_id _additional{id}"})
 	if err != nil {
 		return models, fmt.Errorf("list models: %w", err)
 	}
 	slices.SortFunc(known, func(a, b object) int { return strings.Compare(a.Name, b.Name) })
-	tenants := x.of(agent)
-	counts, err := each(ctx, tenants, func(ctx context.Context, tenant string) ([]aggregate, error) {
-		queries := make([]query, len(known))
-		for i, k := range known {
-			queries[i] = query{class: x.memory.class(recordsClass), tenant: tenant, where: equal("model", k.RecordID)}
-		}
-		list, _, err := x.readers(tenant).counts(ctx, queries)
-		return list, err
-	})
+	used, err := each(ctx, x.of(agent), func(ctx context.Context, tenant string) ([]bool, error) { return x.used(ctx, tenant, known) })
 	if err != nil {
 		return models, fmt.Errorf("list models: %w", err)
 	}
 	for i, k := range known {
-		used := slices.ContainsFunc(counts, func(c []aggregate) bool { return c[i].Meta.Count > 0 })
 		switch {
-		case !used:
+		case !slices.ContainsFunc(used, func(ofTenant []bool) bool { return ofTenant[i] }):
 		case k.RecordID == m.Fingerprint():
 			models.Own = true
 		default:
@@ -258,13 +253,22 @@ func (x *index) Models(ctx context.Context, agent string, m embed.Model) (models
 		}
 	}
 	if agent == "" && len(models.Others) > 0 {
-		models.Without, err = x.without(ctx, known, counts)
+		models.Without, err = x.without(ctx, known, used)
 	}
 	return models, err
 }
 
+// used reports which models made any vector of a tenant. To count the vectors
+// would take as long as to read them.
+func (x *index) used(ctx context.Context, tenant string, models []object) ([]bool, error) {
+	return each(ctx, models, func(ctx context.Context, k object) (bool, error) {
+		found, err := x.readers(tenant).find(ctx, query{class: x.memory.class(recordsClass), tenant: tenant, where: equal("model", k.RecordID), limit: 1, fields: "_additional{id}"})
+		return len(found) > 0, err
+	})
+}
+
 // without lists the agents that have vectors of other models only.
-func (x *index) without(ctx context.Context, known []object, counts [][]aggregate) (agents []string, err error) {
+func (x *index) without(ctx context.Context, known []object, used [][]bool) (agents []string, err error) {
 	names, err := x.nodes.names(ctx, "agent")
 	if err != nil {
 		return nil, fmt.Errorf("list agents: %w", err)
@@ -273,16 +277,16 @@ func (x *index) without(ctx context.Context, known []object, counts [][]aggregat
 	for _, n := range names {
 		byTenant[tenantOf(n.Name)] = n.Name
 	}
-	for t, ofTenant := range counts {
-		own, others := 0, 0
+	for t, ofTenant := range used {
+		own, others := false, false
 		for i, k := range known {
 			if k.RecordID == x.model.Fingerprint() {
-				own += ofTenant[i].Meta.Count
+				own = own || ofTenant[i]
 			} else {
-				others += ofTenant[i].Meta.Count
+				others = others || ofTenant[i]
 			}
 		}
-		if own == 0 && others > 0 {
+		if !own && others {
 			agents = append(agents, byTenant[x.tenants[t]])
 		}
 	}

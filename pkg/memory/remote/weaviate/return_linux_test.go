@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -49,12 +50,88 @@ func TestNodeReturns(t *testing.T) {
 	t.Logf("%d rounds: %d questions, %d answers without a record that was sent", rounds, r.asked, r.missed)
 }
 
+// TestAllNodesKilled kills all nodes at once in the middle of a push, as when the
+// power fails, but what the system had in its buffers is not lost. Whatever was
+// called sent is found when they are back, and after the next push every node
+// finds everything.
+func TestAllNodesKilled(t *testing.T) {
+	node(t) // or there is none
+	t.Setenv("ASYNC_REPLICATION_FREQUENCY", "5s")
+	c, err := server.Start(t.Context(), t.TempDir(), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Stop()
+	r := &returning{T: t, cluster: c, store: store(t)}
+	server := r.open(0, true).Server()
+	random := rand.New(rand.NewPCG(3, 4)) //nolint:gosec // a test
+	for round := range 3 {
+		for part := range 3 {
+			r.sessions = append(r.sessions, fmt.Sprintf("power%d-%d", round, part))
+			r.must(conformance.Fill(t.Context(), r.store, r.sessions[len(r.sessions)-1], perRound))
+		}
+		done := make(chan remote.Report)
+		go func() {
+			report, err := r.push(0)
+			t.Logf("round %d: the push ends with %v", round, err)
+			done <- report
+		}()
+		time.Sleep(time.Duration(2000+random.IntN(4000)) * time.Millisecond)
+		var all sync.WaitGroup
+		for i := range c.Nodes {
+			all.Go(func() { c.Kill(i) })
+		}
+		all.Wait()
+		sent := (<-done).Sent
+		r.must(c.RestartAll(t.Context()))
+		missing := r.unfound(server)
+		t.Logf("round %d: %d were sent in this push, of all that were sent %d are missing when the nodes are back; gaps %v", round, sent, missing, r.gaps())
+		if missing > 0 {
+			t.Errorf("round %d: %d records that were sent are missing", round, missing)
+		}
+		r.settled(round)
+		r.questions("after the next push", random)
+	}
+}
+
+// unfound counts the records that were called sent and that not a majority of the
+// nodes has as they were sent.
+func (r *returning) unfound(server string) (missing int) {
+	r.Helper()
+	m := r.open(0, false)
+	defer m.Close()
+	there := map[string]bool{}
+	r.must(m.Verify(r.Context(), "laptop", func(id string, _ int64) error {
+		there[id] = true
+		return nil
+	}))
+	unsent := map[string]bool{}
+	model, err := r.store.VectorModel(r.Context())
+	r.must(err)
+	for _, all := range []bool{false, true} {
+		_, err := r.store.EachUnshared(r.Context(), memory.ShareQuery{Server: server, Model: model, All: all}, func(page []memory.Shared) error {
+			for _, x := range page {
+				switch {
+				case !all:
+					unsent[x.ID] = true
+				case !unsent[x.ID] && !there[x.ID]:
+					missing++
+				}
+			}
+			return nil
+		})
+		r.must(err)
+	}
+	return missing
+}
+
 // returning is a cluster whose nodes go and return.
 type returning struct {
 	*testing.T
 	cluster       *server.Cluster
 	store         *memory.Store
 	sessions      []string // each of perRound records
+	gone          []string // texts of those that were forgotten
 	asked, missed int
 }
 
@@ -146,7 +223,7 @@ func (r *returning) questions(when string, random *rand.Rand) (missed int) {
 // settled pushes until every node finds everything.
 func (r *returning) settled(round int) {
 	const longest = 90 * time.Second
-	want, began := len(r.sessions)*perRound, time.Now()
+	want, began := r.want(), time.Now()
 	for {
 		report, err := r.push(round % 3)
 		r.must(err)
@@ -163,9 +240,12 @@ func (r *returning) settled(round int) {
 	}
 }
 
+// want is how many records there are.
+func (r *returning) want() int { return len(r.sessions)*perRound - len(r.gone) }
+
 // gaps says what each index of each node lacks of the records that were sent.
 func (r *returning) gaps() map[string]int {
-	want := len(r.sessions) * perRound
+	want := r.want()
 	gaps := map[string]int{}
 	for i, n := range r.cluster.Nodes {
 		if r.cluster.PID(i) == 0 {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -15,6 +16,14 @@ import (
 // that the cluster's own BM25 puts first.
 const mostScored = 400
 
+// mostRare is how many records the rarest words of a question may be in together
+// for all of them to be scored, whatever the cluster's own BM25 says of them. For
+// about a minute after records were stored, as long as they are in memory only,
+// the BM25 of Weaviate 1.35.2 leaves out records with rare words when it is asked
+// for several words and more records match than it is to return. (Each word alone
+// it answers right, and the index of conditions too.) So those are not left to it.
+const mostRare = 1000
+
 // know counts records, their terms, and those with each of the terms.
 func (x *index) know(ctx context.Context, terms []string) error {
 	if x.statistics == nil {
@@ -25,11 +34,37 @@ func (x *index) know(ctx context.Context, terms []string) error {
 	if len(unknown) == 0 && !first {
 		return nil
 	}
+	samples, err := each(ctx, x.tenants, func(ctx context.Context, tenant string) (commonness, error) {
+		return x.readers(tenant).commonness(ctx, tenant, unknown)
+	})
+	if err != nil {
+		return fmt.Errorf("look how common words are: %w", err)
+	}
+	estimated := x.memory.estimated
+	for _, ofTenant := range samples {
+		if ofTenant.unknown && ofTenant.records > 0 {
+			estimated = math.Inf(1)
+		}
+		if first {
+			s.Records += ofTenant.records
+			s.Tokens += ofTenant.records * ofTenant.mean
+		}
+		for i, term := range unknown {
+			s.With[term] += ofTenant.with[i]
+		}
+	}
+	return x.count(ctx, slices.DeleteFunc(unknown, func(term string) bool { return s.With[term] >= estimated }))
+}
+
+// count counts the records with each of the terms one by one.
+func (x *index) count(ctx context.Context, terms []string) error {
+	if len(terms) == 0 {
+		return nil
+	}
 	counts, err := each(ctx, x.tenants, func(ctx context.Context, tenant string) ([]aggregate, error) {
-		class := x.memory.class(recordsClass)
-		queries := []query{{class: class, tenant: tenant, fields: " length{mean}"}}
-		for _, term := range unknown {
-			queries = append(queries, query{class: class, tenant: tenant, where: equal("terms", term)})
+		queries := make([]query, len(terms))
+		for i, term := range terms {
+			queries[i] = query{class: x.memory.class(recordsClass), tenant: tenant, where: equal("terms", term)}
 		}
 		list, _, err := x.readers(tenant).counts(ctx, queries)
 		return list, err
@@ -37,13 +72,10 @@ func (x *index) know(ctx context.Context, terms []string) error {
 	if err != nil {
 		return fmt.Errorf("count the records with a word: %w", err)
 	}
-	for _, ofTenant := range counts {
-		if first {
-			s.Records += float64(ofTenant[0].Meta.Count)
-			s.Tokens += float64(ofTenant[0].Meta.Count) * ofTenant[0].Length.Mean
-		}
-		for i, term := range unknown {
-			s.With[term] += float64(ofTenant[i+1].Meta.Count)
+	for i, term := range terms {
+		x.statistics.With[term] = 0
+		for _, ofTenant := range counts {
+			x.statistics.With[term] += float64(ofTenant[i].Meta.Count)
 		}
 	}
 	return nil
@@ -73,8 +105,11 @@ func (x *index) Words(ctx context.Context, q memory.Query, m memory.Match, n int
 			conditions = append(conditions, anyOf("terms", m.Any))
 		}
 	}
-	_, keys, err := x.inTenants(ctx, q, query{where: and(conditions...), limit: max(mostScored, 4*n), fields: "terms length",
-		how: `bm25:{query:` + quoted(strings.Join(terms, " ")) + `,properties:["terms"]}`})
+	searches := []query{{where: and(conditions...), limit: max(mostScored, 4*n), fields: "terms length", how: `bm25:{query:` + quoted(strings.Join(terms, " ")) + `,properties:["terms"]}`}}
+	if rare := x.rarest(terms); len(rare) > 0 {
+		searches = append(searches, query{where: and(append(conditions, anyOf("terms", rare))...), limit: 2 * mostRare, fields: "terms length"})
+	}
+	_, keys, err := x.inTenants(ctx, q, searches...)
 	if err != nil {
 		return nil, fmt.Errorf("search the words: %w", err)
 	}
@@ -83,7 +118,26 @@ func (x *index) Words(ctx context.Context, q memory.Query, m memory.Match, n int
 		scores[key] = x.score(x.row(key), terms)
 	}
 	slices.SortFunc(keys, func(a, b int64) int { return cmp.Or(cmp.Compare(scores[b], scores[a]), cmp.Compare(a, b)) })
+	keys = slices.Compact(keys) // a node that was killed finds some twice for a while
 	return keys[:min(n, len(keys))], nil
+}
+
+// rarest are the rarest of some terms, as many as together are in at most mostRare
+// records.
+func (x *index) rarest(terms []string) (rare []string) {
+	with := x.statistics.With
+	terms = slices.Clone(terms)
+	slices.SortFunc(terms, func(a, b string) int { return cmp.Or(cmp.Compare(with[a], with[b]), strings.Compare(a, b)) })
+	records := 0.0
+	for _, term := range slices.Compact(terms) {
+		if records += with[term]; records > mostRare {
+			break
+		}
+		if with[term] > 0 {
+			rare = append(rare, term)
+		}
+	}
+	return rare
 }
 
 // earliest are the first that pass, whatever their words.

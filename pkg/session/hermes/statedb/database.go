@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/rowlog"
 	"github.com/sessctl/sessctl/pkg/session/sqlitefile"
 )
@@ -292,43 +292,10 @@ func (d *Database) Held(ctx context.Context, session string) (until time.Time, e
 	return until, nil
 }
 
-// Part is what a kind of tables takes up, in bytes of pages.
-type Part struct {
-	Name  string
-	Bytes int64
-}
-
 // Parts says what the database is made of, the largest part first. Every page is
 // looked at.
-func (d *Database) Parts(ctx context.Context) ([]Part, error) {
-	rows, err := d.conn.QueryContext(ctx, "SELECT coalesce(m.tbl_name, s.name), s.name, sum(s.pgsize) FROM dbstat s LEFT JOIN sqlite_schema m ON m.name = s.name WHERE s.aggregate = TRUE GROUP BY s.name")
-	if err != nil {
-		return nil, fmt.Errorf("measure its tables: %w", err)
-	}
-	sizes := map[string]int64{}
-	_, err = rowlog.Collect(rows, "measure its tables", func(rows *sql.Rows) (none struct{}, err error) {
-		var table, name string
-		var size int64
-		if err := rows.Scan(&table, &name, &size); err != nil {
-			return none, err
-		}
-		sizes[partOf(table, name)] += size
-		return none, nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	parts := make([]Part, 0, len(sizes))
-	for name, size := range sizes {
-		parts = append(parts, Part{name, size})
-	}
-	slices.SortFunc(parts, func(x, y Part) int {
-		if x.Bytes != y.Bytes {
-			return int(max(min(y.Bytes-x.Bytes, 1), -1))
-		}
-		return strings.Compare(x.Name, y.Name)
-	})
-	return parts, nil
+func (d *Database) Parts(ctx context.Context) ([]session.DatabasePart, error) {
+	return d.Database.Parts(ctx, partOf)
 }
 
 // partOf names what a table or an index is for.

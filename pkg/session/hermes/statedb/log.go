@@ -37,9 +37,7 @@ type Log struct {
 	session  string
 	messages []int64 // ids that are still to be written, in their order
 	whole    bool    // it has its end
-	line     []byte  // what was written and is not read yet
-	buffer   []byte
-	failed   error
+	pieces   rowlog.Pieces
 }
 
 // Log opens the log of a session. It returns an error that wraps fs.ErrNotExist
@@ -99,32 +97,12 @@ func (l *Log) begin() error {
 
 func (l *Log) rows(s rowlog.Selection, each func(rowlog.Row), args ...any) (n int, err error) {
 	s.Args = args
-	l.buffer, n, err = lines().AppendRows(l.ctx, l.db, l.buffer, s, each)
+	l.pieces.Buffer, n, err = lines().AppendRows(l.ctx, l.db, l.pieces.Buffer, s, each)
 	return n, err
 }
 
-// keptBuffer is the size, in bytes, of a piece of the log from which its memory
-// is given back, and from which no further message is begun.
-const keptBuffer = 1 << 20
-
 // Read implements io.Reader.
-func (l *Log) Read(p []byte) (int, error) {
-	for len(l.line) == 0 {
-		if l.failed != nil {
-			return 0, l.failed
-		}
-		if len(l.buffer) == 0 { // else it is the beginning
-			l.failed = l.next()
-		}
-		l.line = l.buffer
-		if l.buffer = l.buffer[:0]; cap(l.buffer) > keptBuffer {
-			l.buffer = nil
-		}
-	}
-	n := copy(p, l.line)
-	l.line = l.line[n:]
-	return n, nil
-}
+func (l *Log) Read(p []byte) (int, error) { return l.pieces.Read(p, l.next) }
 
 // next writes the next messages, or the end.
 func (l *Log) next() error {
@@ -135,7 +113,7 @@ func (l *Log) next() error {
 		}
 		return io.EOF
 	}
-	for len(l.messages) > 0 && len(l.buffer) < keptBuffer {
+	for len(l.messages) > 0 && !l.pieces.Full() {
 		id := l.messages[0]
 		l.messages = l.messages[1:]
 		n, err := l.rows(rowlog.Selection{Kind: typeMessage, Table: l.tables[messageTable], Where: "id = ?", Order: "id"}, nil, id)
@@ -247,8 +225,8 @@ func (l *Log) children() error {
 		}
 		return none, nil
 	})
-	l.buffer = rowlog.AppendChildren(l.buffer, begun)
-	l.buffer = rowlog.AppendSessions(l.buffer, typeLinked, linked)
+	l.pieces.Buffer = rowlog.AppendChildren(l.pieces.Buffer, begun)
+	l.pieces.Buffer = rowlog.AppendSessions(l.pieces.Buffer, typeLinked, linked)
 	return err
 }
 

@@ -133,7 +133,7 @@ func (w *Writer) same(ctx context.Context, tx *sql.Tx, p Proof) error {
 // back are tied to it again.
 func (w *Writer) Insert(ctx context.Context, next func() (io.ReadCloser, error)) (rows int, err error) {
 	err = w.Change(ctx, "put rows into", func(tx *sql.Tx) error {
-		in := &insertion{w: w, ctx: ctx, tx: tx}
+		in := &insertion{w: w, ctx: ctx, tx: tx, present: w.Present()}
 		if err := in.do("PRAGMA defer_foreign_keys=ON"); err != nil {
 			return err
 		}
@@ -162,6 +162,7 @@ type insertion struct {
 	tx   *sql.Tx
 	rows int
 
+	present *rowlog.Present
 	session string // whose log is read
 	passed  bool   // it is there, and nothing of it is put back
 	back    []string
@@ -239,7 +240,7 @@ func (in *insertion) begin(r rowlog.Row, first bool) error {
 // change the row: then it is made what it was.
 func (in *insertion) row(r rowlog.Row) error {
 	t := in.w.Tables[r.Table]
-	there, same, err := in.w.Find(in.ctx, in.tx, t, r)
+	there, same, err := in.present.Find(in.ctx, in.tx, t, r)
 	if err != nil || same || there && r.Table == promptTable {
 		return err
 	}

@@ -3,7 +3,9 @@ package agentdb
 import (
 	"context"
 	"database/sql"
+	"strings"
 
+	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/sqlitefile"
 )
 
@@ -39,3 +41,26 @@ type Databases = sqlitefile.Cache[*Database]
 
 // NewDatabases returns a cache in which none is open.
 func NewDatabases() *Databases { return &Databases{Open: Open} }
+
+// Parts says what the database is made of, the largest part first. Every page is
+// looked at.
+func (d *Database) Parts(ctx context.Context) ([]session.DatabasePart, error) {
+	return d.Database.Parts(ctx, partOf)
+}
+
+// partOf names what a table or an index is for.
+func partOf(table, name string) string {
+	switch {
+	case strings.Contains(table, "_fts"):
+		return "search index"
+	case table != name:
+		return "other indexes"
+	case table == "transcript_events":
+		return "records of sessions"
+	case strings.HasPrefix(table, "session_transcript_"):
+		return "archived transcripts"
+	case strings.HasPrefix(table, "session_"):
+		return "index of sessions"
+	}
+	return "other tables"
+}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/rowlog"
 	"github.com/sessctl/sessctl/pkg/session/sqlitefile"
 )
@@ -180,4 +181,27 @@ func (d *Database) weigh(ctx context.Context, all []Session) error {
 		}
 	}
 	return d.Unchanged()
+}
+
+// Parts says what the database is made of, the largest part first. Every page is
+// looked at.
+func (d *Database) Parts(ctx context.Context) ([]session.DatabasePart, error) {
+	return d.Database.Parts(ctx, partOf)
+}
+
+// partOf names what a table or an index is for.
+func partOf(table, name string) string {
+	switch {
+	case table == eventTable || table == countTable:
+		return "journal (event), with its indexes"
+	case table != name:
+		return "other indexes"
+	case table == partTable:
+		return "parts of messages"
+	case table == messageTable:
+		return "messages"
+	case table == sessionTable || table == projectTable:
+		return "sessions and projects"
+	}
+	return "other tables"
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 
 	"github.com/sessctl/sessctl/pkg/session/rowlog"
 )
@@ -19,7 +20,7 @@ func (d *Database) Journal(ctx context.Context, session string) (*Log, error) {
 }
 
 func openJournal(ctx context.Context, db rowlog.Querier, tables rowlog.Tables, session string, check func() error) (*Log, error) {
-	l := &Log{ctx: ctx, db: db, tables: tables, session: session, events: true, after: -1, check: check}
+	l := &Log{ctx: ctx, db: db, tables: tables, session: session, events: true, after: math.MinInt64, check: check}
 	err := fs.ErrNotExist
 	if hasJournal(tables) {
 		var n int
@@ -35,17 +36,33 @@ func openJournal(ctx context.Context, db rowlog.Querier, tables rowlog.Tables, s
 
 // nextEvents writes the next events of a journal.
 func (l *Log) nextEvents() error {
+	numbered := true
 	n, err := l.rows(selection{kind: typeEvent, table: eventTable, where: "aggregate_id = ? AND seq > ?", order: "seq"}, func(r Row) {
-		l.after, _ = r.Value("seq").(int64)
+		var whole bool
+		l.after, whole = r.Value("seq").(int64)
+		numbered = numbered && whole
 	}, l.session, l.after)
-	if err == nil && n == 0 {
-		err = io.EOF
-		if busy := l.check(); busy != nil {
-			err = busy
-		}
+	if err == nil && !numbered {
+		err = fmt.Errorf("%w: the numbers of its events are no whole numbers", ErrSchema)
+	}
+	if err != nil || n > 0 {
+		return l.failure(err)
+	}
+	if err := l.failure(l.complete()); err != nil {
 		return err
 	}
-	return l.failure(err)
+	return io.EOF
+}
+
+// complete returns an error that wraps [ErrSchema] if the journal has events that
+// were not found by their numbers: two of the same.
+func (l *Log) complete() error {
+	var there int64
+	err := l.db.QueryRowContext(l.ctx, "SELECT count(*) FROM event WHERE aggregate_id = ?", l.session).Scan(&there)
+	if found := l.written - 1; err == nil && there != found { // without the row that counts them
+		err = fmt.Errorf("%w: its journal has %d events, and %d were found by their numbers", ErrSchema, there, found)
+	}
+	return err
 }
 
 // Superseded are events of a session whose object has a newer event.

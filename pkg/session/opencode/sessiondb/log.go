@@ -26,9 +26,7 @@ type Log struct {
 	events   bool     // it is the log of a journal
 	whole    bool     // it has its header and its end
 	written  int64    // rows that go with the session: all but that of its project
-	line     []byte   // what was written and is not read yet
-	buffer   []byte
-	failed   error
+	pieces   rowlog.Pieces
 }
 
 // Log opens the log of a session. It returns an error that wraps fs.ErrNotExist
@@ -104,9 +102,9 @@ type selection struct {
 func (l *Log) rows(s selection, each func(Row), args ...any) (n int, err error) {
 	most := 0
 	if s.kind == typeEvent {
-		most = keptBuffer
+		most = rowlog.PieceBytes
 	}
-	l.buffer, n, err = lines().AppendRows(l.ctx, l.db, l.buffer, rowlog.Selection{Kind: s.kind, Table: l.tables[s.table], Without: s.without, Where: s.where, Order: s.order, Args: args, Most: most}, each)
+	l.pieces.Buffer, n, err = lines().AppendRows(l.ctx, l.db, l.pieces.Buffer, rowlog.Selection{Kind: s.kind, Table: l.tables[s.table], Without: s.without, Where: s.where, Order: s.order, Args: args, Most: most}, each)
 	if s.table != projectTable {
 		l.written += int64(n)
 	}
@@ -114,27 +112,7 @@ func (l *Log) rows(s selection, each func(Row), args ...any) (n int, err error) 
 }
 
 // Read implements io.Reader.
-func (l *Log) Read(p []byte) (int, error) {
-	for len(l.line) == 0 {
-		if l.failed != nil {
-			return 0, l.failed
-		}
-		if len(l.buffer) == 0 { // else it is the beginning
-			l.failed = l.next()
-		}
-		l.line = l.buffer
-		if l.buffer = l.buffer[:0]; cap(l.buffer) > keptBuffer {
-			l.buffer = nil
-		}
-	}
-	n := copy(p, l.line)
-	l.line = l.line[n:]
-	return n, nil
-}
-
-// keptBuffer is the size, in bytes, of a message from which its memory is given
-// back.
-const keptBuffer = 1 << 20
+func (l *Log) Read(p []byte) (int, error) { return l.pieces.Read(p, l.next) }
 
 // next writes the next message, or the end.
 func (l *Log) next() error {
@@ -181,7 +159,7 @@ func (l *Log) end() error {
 // children names the sessions that its agents have begun.
 func (l *Log) children() error {
 	ids, err := childrenOf(l.ctx, l.db, l.tables, l.session)
-	l.buffer = rowlog.AppendChildren(l.buffer, ids)
+	l.pieces.Buffer = rowlog.AppendChildren(l.pieces.Buffer, ids)
 	return err
 }
 
@@ -210,10 +188,10 @@ func (l *Log) journal() error {
 	if err := l.db.QueryRowContext(l.ctx, "SELECT id FROM event WHERE aggregate_id = ? AND seq = ?", l.session, last).Scan(&id); err != nil {
 		return err
 	}
-	l.buffer = append(l.buffer, `{"type":"`+typeJournal+`","events":`...)
-	l.buffer = strconv.AppendInt(l.buffer, n, 10)
-	l.buffer = strconv.AppendInt(append(l.buffer, `,"last_seq":`...), last, 10)
-	l.buffer = append(rowlog.AppendText(append(l.buffer, `,"last_id":`...), id), '}', '\n')
+	l.pieces.Buffer = append(l.pieces.Buffer, `{"type":"`+typeJournal+`","events":`...)
+	l.pieces.Buffer = strconv.AppendInt(l.pieces.Buffer, n, 10)
+	l.pieces.Buffer = strconv.AppendInt(append(l.pieces.Buffer, `,"last_seq":`...), last, 10)
+	l.pieces.Buffer = append(rowlog.AppendText(append(l.pieces.Buffer, `,"last_id":`...), id), '}', '\n')
 	return nil
 }
 

@@ -1,6 +1,11 @@
 package sessiondb
 
-import "github.com/sessctl/sessctl/pkg/session/rowlog"
+import (
+	"encoding/json"
+
+	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/rowlog"
+)
 
 // Row is a row of a table.
 type Row = rowlog.Row
@@ -24,9 +29,18 @@ func lines() rowlog.Format {
 	}
 }
 
-// Children are the sessions that a line of a log names as begun by its agents;
-// nil for any other line.
-func Children(text []byte) []string { return rowlog.Children(text) }
+// Belonging is what a line of a log names that belongs to its session: those that
+// its agents have begun, or the end of its journal.
+func Belonging(text []byte) session.Belonging {
+	var end struct {
+		Events int64  `json:"events"`
+		LastID string `json:"last_id"`
+	}
+	if rowlog.IsType(text, typeJournal) && json.Unmarshal(text, &end) == nil {
+		return session.Belonging{Events: end.Events, LastEvent: end.LastID}
+	}
+	return session.Belonging{Sessions: rowlog.Children(text)}
+}
 
 // ReadRow reads the row that a line holds; false for a line that holds none. An
 // error wraps [rowlog.ErrLine].

@@ -237,6 +237,7 @@ func (w *Writer) same(log io.Reader, sum, id string) error {
 func (w *Writer) Insert(ctx context.Context, next func() (io.ReadCloser, error)) (rows int, err error) {
 	err = w.Change(ctx, "put rows into", func(tx *sql.Tx) error {
 		rows = 0
+		present := w.Present()
 		// A session's log names its project after it.
 		if err := exec(ctx, tx, "PRAGMA defer_foreign_keys=ON"); err != nil {
 			return err
@@ -248,7 +249,7 @@ func (w *Writer) Insert(ctx context.Context, next func() (io.ReadCloser, error))
 			}
 			if err == nil {
 				err = errors.Join(lines().EachRow(log, func(r Row) error {
-					added, err := w.insertRow(ctx, tx, r)
+					added, err := w.insertRow(ctx, tx, present, r)
 					if added {
 						rows++
 					}
@@ -274,7 +275,7 @@ func defaults(r Row) Row {
 }
 
 // insertRow puts one row back; false if it is there already.
-func (w *Writer) insertRow(ctx context.Context, tx *sql.Tx, r Row) (bool, error) {
+func (w *Writer) insertRow(ctx context.Context, tx *sql.Tx, present *rowlog.Present, r Row) (bool, error) {
 	if r.Table == shareTable || secret(r.Table) {
 		return false, fmt.Errorf("the database has no table %q for the row", r.Table)
 	}
@@ -282,7 +283,7 @@ func (w *Writer) insertRow(ctx context.Context, tx *sql.Tx, r Row) (bool, error)
 		return false, err
 	}
 	t := w.Tables[r.Table]
-	there, same, err := w.Find(ctx, tx, t, r)
+	there, same, err := present.Find(ctx, tx, t, r)
 	if err != nil || there && (same || r.Table == projectTable || r.Table == countTable) {
 		return false, err
 	}

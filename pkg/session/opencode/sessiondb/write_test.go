@@ -156,6 +156,9 @@ func everything(t *testing.T, f sessiondb.File) (all []string) {
 // all that is theirs, and superseded events.
 func TestRemoveAndInsert(t *testing.T) {
 	f := story(t)
+	// A table without a primary key may hold the same row twice.
+	do(t, f, "CREATE TABLE session_note (session_id TEXT, note TEXT, size INTEGER);"+
+		"INSERT INTO session_note VALUES ('"+fakesessiondb.Plan+"', 'rye', NULL), ('"+fakesessiondb.Plan+"', 'rye', NULL), ('"+fakesessiondb.Fork+"', 'rye', 1)")
 	before, whole := saved(t, f), everything(t, f)
 	w := held(t, f)
 	done, err := w.Remove(t.Context(), sessiondb.Removal{
@@ -262,7 +265,6 @@ func TestRemoveNothingThatIsNotArchived(t *testing.T) {
 		"a reference that is cleared":     "CREATE TABLE bookmark (sid TEXT REFERENCES session(id) ON DELETE SET NULL, text TEXT); INSERT INTO bookmark SELECT id, 'x' FROM session",
 		"a trigger":                       "CREATE TABLE side (id TEXT); INSERT INTO side VALUES ('1'), ('2'); CREATE TRIGGER gone AFTER DELETE ON session BEGIN DELETE FROM side; END",
 		"events that nothing counts":      "DELETE FROM event_sequence WHERE aggregate_id = '" + fork + "'",
-		"an event before the first":       "INSERT INTO event SELECT 'evt_zz', aggregate_id, -5, type, data FROM event WHERE aggregate_id = '" + fork + "' LIMIT 1",
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := story(t)
@@ -280,6 +282,31 @@ func TestRemoveNothingThatIsNotArchived(t *testing.T) {
 				t.Error(d)
 			}
 		})
+	}
+}
+
+// An event whose number is below zero is archived like the others, and comes back.
+func TestEventsBeforeTheFirst(t *testing.T) {
+	const fork = fakesessiondb.Fork
+	f := story(t)
+	do(t, f, "INSERT INTO event SELECT 'evt_zz', aggregate_id, -5, type, data FROM event WHERE aggregate_id = '"+fork+"' LIMIT 1")
+	before, whole := saved(t, f), everything(t, f)
+	if !bytes.Contains(before[fork+".journal"], []byte("evt_zz")) {
+		t.Error("not archived")
+	}
+	w := held(t, f)
+	done, err := w.Remove(t.Context(), sessiondb.Removal{Sessions: proofs(before, fork)})
+	if err != nil || done.Sessions != 1 {
+		t.Fatal(done, err)
+	}
+	if _, err := w.Insert(t.Context(), logs(before[fork], before[fork+".journal"])); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(whole, everything(t, f)); d != "" {
+		t.Error(d)
 	}
 }
 
@@ -397,5 +424,42 @@ func TestSuperseded(t *testing.T) {
 		if d := cmp.Diff(fmt.Sprint(before), fmt.Sprint(saved(t, f))); d != "" {
 			t.Error(change, d)
 		}
+	}
+}
+
+// Events are found by their numbers: a journal in which that would miss some, or go
+// on for ever, is not read.
+func TestJournalWithOtherNumbers(t *testing.T) {
+	const of = " WHERE aggregate_id = '" + fakesessiondb.Small + "'"
+	for name, change := range map[string]string{
+		"texts":          "UPDATE event SET seq = 'n' || seq" + of,
+		"the same twice": "UPDATE event SET data = data || printf('%300000s', ''), seq = 0" + of + " AND seq < 2",
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := story(t)
+			d, err := sql.Open("sqlite", "file:"+filepath.ToSlash(f.Path()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := d.Exec("DROP INDEX event_aggregate_seq_idx; " + change); err != nil {
+				t.Fatal(err)
+			}
+			if err := d.Close(); err != nil {
+				t.Fatal(err)
+			}
+			age(t, f)
+			db, err := sessiondb.Open(t.Context(), f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			log, err := db.Journal(t.Context(), fakesessiondb.Small)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.Copy(io.Discard, io.LimitReader(log, 4<<20)); !errors.Is(err, sessiondb.ErrSchema) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }

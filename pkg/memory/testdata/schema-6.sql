@@ -1,4 +1,4 @@
-user_version 4, application_id 1936028531, page_size 4096, journal_mode wal
+user_version 6, application_id 1936028531, page_size 4096, journal_mode wal
 CREATE TABLE files (
   file    INTEGER PRIMARY KEY,
   model   TEXT    NOT NULL REFERENCES models (fingerprint),
@@ -87,4 +87,23 @@ CREATE TABLE vector_rows (
 CREATE UNIQUE INDEX vector_rows_by_record ON vector_rows (record, file)
 CREATE VIEW vectors AS SELECT f.model, f.agent, v.slot, v.record, v.crc & 4294967295 AS crc
   FROM vector_rows v LEFT JOIN files f ON f.file=v.file
-CREATE VIRTUAL TABLE words USING fts5 (terms, content='', contentless_delete=1, tokenize="ascii tokenchars '_-./\:@'")
+CREATE TABLE word_gone (
+  record  INTEGER PRIMARY KEY,
+  segment INTEGER NOT NULL, -- what it and older ones say of the record does not count
+  sum     INTEGER NOT NULL -- of both, see sumOfGone
+) STRICT
+CREATE TABLE word_index (
+  segment INTEGER NOT NULL,
+  term    BLOB    NOT NULL, -- the first that begins in the page
+  page    INTEGER NOT NULL, -- how many are before it
+  PRIMARY KEY (segment, term)
+) STRICT, WITHOUT ROWID
+CREATE TABLE word_pages (
+  page INTEGER PRIMARY KEY, -- of a segment: its number times 16777216, and how many pages are before it
+  data BLOB    NOT NULL
+) STRICT
+CREATE TABLE word_segments (
+  segment INTEGER PRIMARY KEY,
+  pages   INTEGER NOT NULL,
+  records INTEGER NOT NULL
+) STRICT

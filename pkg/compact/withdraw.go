@@ -1,0 +1,298 @@
+package compact
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// ErrNotWithdrawn is returned by [Compactor.PlanUndo] when what a compaction has
+// stored cannot be taken out of memory: an archive of another run of the session,
+// from which memory would have to be made again, cannot be read. With KeepMemory
+// none is needed.
+var ErrNotWithdrawn = errors.New("what the compaction has stored cannot be taken out of memory")
+
+// withdrawal is what an undo does with what memory has of its session.
+type withdrawal struct {
+	keep    []string  // archives that other runs have remembered: what came from them stays
+	again   []vouched // those from which it is to be made again, oldest first
+	summary *vouched  // the one to sum up again; nil if the summary stays, or goes
+	bare    bool      // the summary goes: no other run had made one
+}
+
+// vouched is an archive of a session that another run than the undone one has
+// remembered. What the undone one has stored of it again names the wrong archive.
+type vouched struct {
+	Archived
+	by      Receipt  // of that run; the zero value for what was said after a compaction
+	in      Archived // an archive that begins with its bytes, often itself; the zero value if none is needed
+	modTime time.Time
+	covered bool // what it says is remembered as it was, or of a longer one that vouches too
+}
+
+// withdraw takes what the compaction stored out of memory, and returns how many
+// records that were and the archives whose records stay: what other runs have
+// remembered of the session may be nowhere else by now. That is first made as it
+// was, from their own archives, so that at no time it is missing.
+func (c *Compactor) withdraw(ctx context.Context, store session.Store, undo Receipt, policy Policy) (taken int, kept []string, err error) {
+	w, err := c.planWithdrawal(ctx, undo)
+	if err != nil {
+		return 0, nil, err
+	}
+	ref := session.Ref{Runtime: undo.Runtime, Agent: undo.Agent, ID: undo.Session, Key: undo.Key, Path: undo.Path}
+	for _, v := range w.again {
+		if err := c.rememberVouched(ctx, store, ref, v, policy); err != nil {
+			return 0, nil, err
+		}
+	}
+	if w.summary != nil {
+		if err := c.sumUpVouched(ctx, store, ref, *w.summary, policy); err != nil {
+			return 0, nil, err
+		}
+	}
+	taken, err = c.Withdrawer.Withdraw(ctx, ref, w.keep, w.bare)
+	return taken, w.keep, err
+}
+
+// canWithdraw reads the archives that [Compactor.withdraw] will need, before
+// anything is begun.
+func (c *Compactor) canWithdraw(ctx context.Context, p *UndoPlan) error {
+	_, err := c.planWithdrawal(ctx, Receipt{Result: p.Receipt.Result, Undo: &UndoProof{Receipt: p.Receipt.ID}})
+	return err
+}
+
+// planWithdrawal reads the archives of the session's other runs, and changes
+// nothing. An error that wraps [ErrNotWithdrawn] names one that is needed and
+// cannot be read.
+func (c *Compactor) planWithdrawal(ctx context.Context, undo Receipt) (w withdrawal, err error) {
+	receipts, err := c.Receipts.ForUndo(undo)
+	if err != nil {
+		return w, err
+	}
+	at := slices.IndexFunc(receipts, func(r Receipt) bool { return r.ID == undo.Undo.Receipt })
+	if at < 0 || receipts[at].Archive == nil {
+		return w, fmt.Errorf("the receipt %s is not there", undo.Undo.Receipt)
+	}
+	undone, all := receipts[at], vouchedFor(receipts, undo)
+	for _, v := range all {
+		w.keep = append(w.keep, v.ID)
+	}
+	if all, err = c.findBytes(ctx, all, undone); err != nil {
+		return w, err
+	}
+	for _, v := range all {
+		if !v.covered && (v.by.ID == "" || v.by.Content.Chunker == undone.Content.Chunker) {
+			w.again = append(w.again, v)
+		}
+	}
+	w.planSummary(receipts, all, undone)
+	return w, nil
+}
+
+// vouchedFor are the archives of the session's other runs, oldest first and each
+// once, and of what was said after compactions that were undone.
+func vouchedFor(receipts []Receipt, undo Receipt) (all []vouched) {
+	add := func(a Archived, by Receipt) {
+		if at := slices.IndexFunc(all, func(v vouched) bool { return v.ID == a.ID }); at >= 0 {
+			if by.ID == "" { // what a run has made of it stays made
+				by = all[at].by
+			}
+			all = slices.Delete(all, at, at+1)
+		}
+		all = append(all, vouched{Archived: a, by: by})
+	}
+	undone := UndoneBy(receipts)
+	undone[undo.Undo.Receipt] = undo
+	for _, r := range receipts {
+		_, gone := undone[r.ID]
+		switch {
+		case r.Runtime != undo.Runtime || r.Agent != undo.Agent || r.Session != undo.Session:
+		case r.Undo != nil && r.Undo.Newer != nil:
+			add(*r.Undo.Newer, Receipt{})
+		case !gone && r.Archive != nil && (r.Outcome == Compacted || r.Outcome == Partial):
+			add(Archived(*r.Archive), r)
+			if r.Late != nil {
+				add(*r.Late, r)
+			}
+		}
+	}
+	if undo.Undo.Newer != nil {
+		add(*undo.Undo.Newer, Receipt{})
+	}
+	return all
+}
+
+// findBytes finds for each archive one that has its bytes. A longer one that
+// begins with them says it all; of one that is gone the undone compaction's may
+// have them.
+func (c *Compactor) findBytes(ctx context.Context, all []vouched, undone Receipt) ([]vouched, error) {
+	var longest []*vouched
+	for i := range all {
+		longest = append(longest, &all[i])
+	}
+	slices.SortStableFunc(longest, func(x, y *vouched) int { return cmp.Compare(y.Bytes, x.Bytes) })
+	for i, v := range longest {
+		if v.covered {
+			continue
+		}
+		begun, err := c.readThrough(ctx, v.Archived, longest[i+1:])
+		if err == nil {
+			v.in = v.Archived
+			for _, shorter := range begun {
+				shorter.in, shorter.covered = v.Archived, true
+			}
+			continue
+		}
+		own := Archived(*undone.Archive)
+		if own.ID == v.ID && undone.Late == nil {
+			v.covered = true // what the undone compaction has stored names it
+			continue
+		}
+		if begun, _ := c.readThrough(ctx, own, []*vouched{v}); len(begun) == 0 {
+			return nil, errors.Join(ctx.Err(), fmt.Errorf("%w: %w", ErrNotWithdrawn, err))
+		}
+		v.in = own
+	}
+	for i := range all {
+		if all[i].in.ID == "" {
+			continue
+		}
+		var err error
+		if all[i].modTime, err = c.Archiver.ModTime(ctx, all[i].in); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// readThrough reads an archive to its end, where its hash is checked, and returns
+// those that it begins with.
+func (c *Compactor) readThrough(ctx context.Context, a Archived, shorter []*vouched) (begun []*vouched, err error) {
+	starts := &beginnings{}
+	for _, s := range shorter {
+		starts.lengths = append(starts.lengths, s.Bytes)
+	}
+	slices.Sort(starts.lengths)
+	r, err := c.Archiver.Open(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	r = starts.watch(r)
+	defer r.Close()
+	if _, err := io.Copy(io.Discard, r); err != nil {
+		return nil, err
+	}
+	for _, s := range shorter {
+		if starts.sums[s.Bytes] == s.SHA256 {
+			begun = append(begun, s)
+		}
+	}
+	return begun, nil
+}
+
+// planSummary says what becomes of the session's summary: each run that makes one
+// takes the place of the one before. One of the same bytes is left, whatever model
+// wrote it.
+func (w *withdrawal) planSummary(receipts []Receipt, all []vouched, undone Receipt) {
+	if undone.Summary == nil {
+		return
+	}
+	var last *vouched
+	gone := UndoneBy(receipts)
+	for _, r := range receipts {
+		at := slices.IndexFunc(all, func(v vouched) bool { return r.Archive != nil && v.ID == r.Archive.ID && v.by.ID != "" })
+		if at < 0 || r.ID == undone.ID || r.Summary == nil || r.Runtime != undone.Runtime || r.Agent != undone.Agent || r.Session != undone.Session {
+			continue
+		}
+		if _, is := gone[r.ID]; is {
+			continue // what it had made was taken out
+		}
+		if r.ID > undone.ID {
+			return // it is another one already
+		}
+		v := all[at]
+		v.by, last = r, &v
+	}
+	switch {
+	case last == nil:
+		w.bare = true
+	case last.in.ID == "", last.ID == undone.Archive.ID && last.by.Cut == nil && undone.Cut == nil:
+	default:
+		w.summary = last
+	}
+}
+
+// openVouched reads the bytes of one.
+func (c *Compactor) openVouched(ctx context.Context, v vouched) (io.ReadCloser, error) {
+	r, err := c.Archiver.Open(ctx, v.in)
+	if err != nil || v.in.ID == v.ID {
+		return r, err
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.LimitReader(r, v.Bytes), r}, nil
+}
+
+// rememberVouched makes the records of one as they were.
+func (c *Compactor) rememberVouched(ctx context.Context, store session.Store, ref session.Ref, v vouched, policy Policy) error {
+	m, err := c.recorderOf(ctx, store, ref, v, policy)
+	if err != nil {
+		return err
+	}
+	if _, err := c.Rememberer.Remember(ctx, m.ref, v.Archived, m.records(ctx)); err != nil {
+		return fmt.Errorf("remember the archive %s again: %w", v.ID, err)
+	}
+	_, err = c.Embedder.EmbedPending(ctx, ref, func(int64, int64) {})
+	return err
+}
+
+// sumUpVouched makes the summary of one again, without asking a model.
+func (c *Compactor) sumUpVouched(ctx context.Context, store session.Store, ref session.Ref, v vouched, policy Policy) error {
+	if c.Summarizer == nil {
+		return nil
+	}
+	m, err := c.recorderOf(ctx, store, ref, v, policy)
+	if err != nil {
+		return err
+	}
+	order := SummaryOrder{Ref: ref, Style: store.Capabilities().SummaryStyle, Offline: true}
+	if m.cut = v.by.Cut; m.cut != nil {
+		order.MaxRunes, order.SplitTurn = summaryRunes(m.cut), m.cut.SplitTurn
+	}
+	m.summary = c.Summarizer(order)
+	for _, err := range m.history(ctx) {
+		if err != nil {
+			return fmt.Errorf("read the archive %s: %w", v.ID, err)
+		}
+	}
+	records, err := m.conclude(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err = c.Rememberer.Remember(ctx, m.ref, v.Archived, each(records)); err != nil {
+		return fmt.Errorf("remember the summary of the archive %s again: %w", v.ID, err)
+	}
+	_, err = c.Embedder.EmbedPending(ctx, ref, func(int64, int64) {})
+	return err
+}
+
+// recorderOf reads one as the run read it that has remembered it.
+func (c *Compactor) recorderOf(ctx context.Context, store session.Store, ref session.Ref, v vouched, policy Policy) (*recorder, error) {
+	ref.ModTime = v.modTime
+	if v.by.Content.OutputLimit > 0 {
+		policy.OutputLimit = v.by.Content.OutputLimit
+	}
+	open := func() (io.ReadCloser, error) { return c.openVouched(ctx, v) }
+	survey, err := takeSurvey(ctx, store, policy.survey(), open)
+	if err != nil {
+		return nil, fmt.Errorf("read the archive %s: %w", v.ID, err)
+	}
+	return &recorder{store: store, ref: ref, policy: policy, tree: forked(survey.Scan.Tree), open: open}, nil
+}

@@ -1,0 +1,534 @@
+package facts
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// statementConfidence is of what is told from the form of a sentence: what a
+// person says in few words while somebody works for them.
+const statementConfidence = 0.75
+
+// Bounds of a sentence whose form is looked at.
+const (
+	maxStatement = 220 // code points
+	shortWords   = 7   // of a sentence that needs what it answers
+	maxChoice    = 16  // words of a choice that names a value
+	maxOffer     = 400 // bytes of the end of a message in which the agent offers something
+)
+
+// turn is where a sentence stands: after which message of the agent.
+type turn struct {
+	said  string                 // by the agent last, "" at the beginning
+	lower string                 // the same in lower case
+	last  string                 // its last sentence
+	names func() map[string]bool // of people, as far as their form tells
+}
+
+// after is where a sentence stands that follows a message of the agent.
+func (t turn) after(m Message) turn {
+	t.said, t.lower, t.last = m.Text, strings.ToLower(m.Text), ""
+	if all := sentences(m.Text); len(all) > 0 {
+		t.last = all[len(all)-1].text
+	}
+	return t
+}
+
+// statement is a sentence of a person whose form is looked at.
+type statement struct {
+	turn
+	text  string
+	lower string
+	words []string // in lower case, without marks
+	first bool     // of its message
+
+	declined string // what it says no to
+}
+
+// sayingForm is one way in which people say something that lasts, whatever the words.
+type sayingForm struct {
+	kind  Kind
+	holds func(*statement) bool
+}
+
+// forms are tried in their order; of preferences and decisions a sentence has one.
+func forms() []sayingForm {
+	return []sayingForm{
+		{Preference, (*statement).forbids},
+		{Preference, (*statement).obliges},
+		{Decision, (*statement).keeps},
+		{Preference, (*statement).declines},
+		{Decision, (*statement).contrasts},
+		{Decision, (*statement).defines},
+		{Decision, (*statement).takesUp},
+		{Decision, (*statement).setsValue},
+		{Environment, (*statement).locates},
+		{Contact, (*statement).namesPerson},
+		{Deadline, (*statement).dates},
+	}
+}
+
+// stated finds what the form of a person's sentence says: what is forbidden or
+// required, chosen, kept, where something is, who is responsible, when it is due.
+// known are the facts that were found in the sentence already.
+func stated(m Message, s sentence, t turn, first bool, known []Fact) (found []Fact, refused []Refusal) {
+	text := strings.TrimRight(straight(s.text), ".! ")
+	text = strings.TrimLeftFunc(text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("`\"'#@/<(-~.", r)
+	})
+	if text == "" {
+		return nil, nil
+	}
+	st := statement{turn: t, text: text, lower: strings.ToLower(text), first: first}
+	st.words = plainWords(st.lower)
+	if len(st.words) < 1 || strings.ContainsAny(text[:1], `/'"<`) || utf8.RuneCountInString(text) > maxStatement || st.asks(s) || st.tells() {
+		return nil, nil
+	}
+	for _, f := range forms() {
+		if slices.ContainsFunc(slices.Concat(known, found), Fact{Kind: f.kind}.rivals) || !f.holds(&st) {
+			continue
+		}
+		kind := st.kindOf(f.kind)
+		made := newFact(m, clause{text: text}, Fact{Kind: kind, Confidence: statementConfidence, Text: st.quoted(kind), Value: text})
+		if kind == Decision {
+			made.Instead = insteadOf(text)
+		}
+		if why := workObjection(made); why != "" {
+			refused = append(refused, Refusal{Line: m.Line, Reason: why})
+			continue
+		}
+		found = append(found, made)
+	}
+	return found, refused
+}
+
+// kindOf is the kind of a fact of a form. What is kept "please", or as it is, is a
+// preference; what is declined is a decision where the agent had named it.
+func (s *statement) kindOf(k Kind) Kind {
+	switch {
+	case k == Decision && s.keeps() && (s.has("please") || asItIs().MatchString(s.lower)):
+		return Preference
+	case k == Preference && s.declined != "" && (strings.HasSuffix(s.last, "?") || strings.Contains(s.turn.lower, s.declined)) && !s.has("please"):
+		return Decision
+	}
+	return k
+}
+
+// quoted is the text of a fact, with what a short sentence answers.
+func (s *statement) quoted(k Kind) string {
+	who := "The user said"
+	if k == Decision {
+		who = "The user decided"
+	}
+	if k != Decision && k != Preference {
+		return quoted(who, s.text)
+	}
+	return s.turn.explained(quoted(who, s.text), len(s.words))
+}
+
+// explained adds to the text of a short sentence what it answers.
+func (t turn) explained(text string, words int) string {
+	if words > shortWords || t.last == "" || strings.Contains(text, "(asked:") {
+		return text
+	}
+	return strings.TrimSuffix(text, ".") + afterWhat + cutAt(t.last, 120) + `").`
+}
+
+// cutAt is a text of at most n bytes, cut at a word.
+func cutAt(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	text = text[:n]
+	if at := strings.LastIndexByte(text, ' '); at > 0 {
+		text = text[:at]
+	}
+	return strings.ToValidUTF8(text, "") + " …"
+}
+
+// plainWords are the words of a text without the marks around them.
+func plainWords(lower string) []string {
+	words := strings.Fields(lower)
+	kept := words[:0]
+	for _, w := range words {
+		if w = strings.Trim(w, `.,;:!?"'“”()[]*…`+"`"); w != "" && w != "-" && w != "–" {
+			kept = append(kept, w)
+		}
+	}
+	return kept
+}
+
+func (s *statement) has(words ...string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(s.words, w) })
+}
+
+// asks tells a question, also one without its mark, and a request for an answer.
+func (s *statement) asks(of sentence) bool {
+	return of.question || strings.Contains(s.text, "?") || asking().MatchString(s.lower)
+}
+
+// tells tells a report of what happened, and what a person only supposes.
+func (s *statement) tells() bool {
+	return reported().MatchString(s.text) || guessing().MatchString(s.lower) || marks().hedged.MatchString(s.text) || marks().told.MatchString(s.text)
+}
+
+// past tells whether the first words of a sentence tell what was: "is cancelled"
+// and "the stopped one" do not.
+func (s *statement) past() bool {
+	for i, w := range s.words[:min(len(s.words), 6)] {
+		if inPast(w) && (i == 0 || !beforeParticiple(s.words[i-1])) {
+			return true
+		}
+	}
+	return pastSubject().MatchString(s.lower)
+}
+
+// beforeParticiple are words after which a past form tells of no past.
+func beforeParticiple(word string) bool {
+	switch word {
+	case "is", "are", "be", "gets", "get", "will", "the", "a", "an", "all", "my", "our", "those", "these", "not":
+		return true
+	}
+	return false
+}
+
+// inPast tells a verb in its past form, as far as a list of the common ones does.
+func inPast(word string) bool {
+	switch word {
+	case "was", "were", "had", "did", "didn't", "wasn't", "weren't", "got", "went", "came", "said", "told", "tried", "called", "asked", "answered", "failed", "sent", "worked", "broke", "lost", "arrived", "looked", "tested", "saw", "found", "made", "took", "gave", "knew", "thought", "caught", "felt", "heard", "kept", "left", "met", "paid", "put", "ran", "wrote", "read", "sold", "bought", "forgot", "began", "became", "been", "gone", "done", "seen", "happened", "changed", "moved", "fixed", "added", "used", "wanted", "noticed", "checked", "deployed", "merged", "pushed", "booked", "installed", "updated", "cancelled", "canceled", "crashed", "restarted", "finished", "stopped", "started":
+		return word != "put" && word != "read" && word != "left" && word != "used"
+	}
+	return false
+}
+
+// ofNow tells whether a sentence is about now only.
+func (s *statement) ofNow() bool {
+	return s.has("yet", "now", "today", "tonight", "again") || strings.Contains(s.lower, "for the moment") || strings.Contains(s.lower, "this time") || strings.Contains(s.lower, "for now")
+}
+
+// forbids: what is not to be done.
+func (s *statement) forbids() bool {
+	for _, m := range forbidding().FindAllStringSubmatch(s.lower, -1) {
+		if verb := m[1]; !ofSpeech(verb) && !inPast(verb) && !(strings.HasSuffix(verb, "ed") && verb != "need") && !s.ofNow() {
+			return !pointless().MatchString(s.lower[strings.Index(s.lower, m[0]):])
+		}
+	}
+	return standingOrder().MatchString(s.lower) && !s.past()
+}
+
+// ofSpeech are verbs that "don't" and "never" go with in talk.
+func ofSpeech(verb string) bool {
+	switch verb {
+	case "worry", "know", "think", "understand", "see", "mind", "forget", "hesitate", "care", "need", "have", "want", "like", "believe", "remember", "get", "say", "feel", "look", "even", "really", "you", "we", "i", "it", "the", "that", "again", "ever", "be", "hear", "heard", "is", "are", "has", "find", "matter", "exist", "work", "seem", "happen", "happens", "let", "require", "define", "give", "stop", "miss", "fail", "quit", "lose":
+		return true
+	}
+	return false
+}
+
+// obliges: what has to be, always, only, at most, or not without somebody.
+func (s *statement) obliges() bool {
+	switch {
+	case s.has("only", "always", "must", "without", "nothing", "nobody", "max", "maximum", "minimum", "most", "least", "everything", "all", "each", "every", "never") || strings.Contains(s.lower, " to be ") || strings.Contains(s.lower, " to stay"):
+	case s.has("in") && languages().MatchString(s.lower):
+	case s.has("use") && habits().MatchString(s.lower):
+	default:
+		return false
+	}
+	if dates().MatchString(s.text) && handedOver().MatchString(s.lower) { // a deadline
+		return false
+	}
+	return !s.past() && !s.has("yet", "now", "today") && obliging().MatchString(s.lower) && !undue().MatchString(s.lower) && !strings.HasSuffix(s.lower, "read only")
+}
+
+// declines: what there shall not be.
+func (s *statement) declines() bool {
+	for _, m := range declining().FindAllStringSubmatch(s.lower, -1) {
+		if !saysNo(m[1]) {
+			s.declined = m[1]
+			return true
+		}
+	}
+	return false
+}
+
+// saysNo are words with which "no" declines nothing.
+func saysNo(noun string) bool {
+	switch noun {
+	case "problem", "problems", "worries", "idea", "need", "thanks", "thank", "wait", "way", "hurry", "rush", "change", "changes", "more", "one", "it", "that", "this", "i", "we", "you", "not", "no", "the", "doubt", "clue", "luck", "matter", "reason", "error", "errors", "result", "results", "answer", "output", "response", "sign", "longer", "a", "keep", "just", "don't", "its", "it's", "thats", "that's", "crash", "log", "difference", "then", "but", "and", "free", "point", "prob", "doubts", "wonder", "pressure", "joke", "kidding", "words", "other", "real", "such", "big", "small", "better", "sense", "let", "lets", "they", "there", "please", "sorry", "go", "do", "use", "what", "is", "are", "my", "our":
+		return true
+	}
+	return strings.Trim(noun, "0123456789") == ""
+}
+
+// contrasts: one thing, and not another.
+func (s *statement) contrasts() bool {
+	if s.past() && !s.has("then") {
+		return false
+	}
+	if strings.Contains(s.text, "→") || strings.Contains(s.text, "->") && len(s.words) < maxChoice {
+		return true
+	}
+	if dropping().MatchString(s.lower) && !s.has("you") {
+		return true
+	}
+	if strings.HasPrefix(s.lower, "if ") || strings.HasPrefix(s.lower, "when ") {
+		return false
+	}
+	for _, m := range contrasting().FindAllStringSubmatch(bracketed().ReplaceAllString(s.lower, ""), -1) {
+		if !strings.Contains(m[1], "'") && !ofSpeech(m[1]) && !auxiliary(m[1]) && !notContrast(m[2]) {
+			return true
+		}
+	}
+	return false
+}
+
+func auxiliary(word string) bool {
+	switch word {
+	case "is", "are", "was", "were", "do", "does", "did", "will", "can", "could", "should", "would", "has", "have", "had", "may", "might", "must", "or", "why", "if", "be", "am", "it", "that", "but", "probably", "certainly", "better", "i", "it's", "thats", "that's", "and", "there", "of":
+		return true
+	}
+	return false
+}
+
+func notContrast(word string) bool {
+	switch word {
+	case "sure", "right", "yet", "now", "today", "only", "just", "really", "that", "to", "so", "even", "necessarily", "much", "many", "bad", "good", "working", "at", "tonight", "very", "always", "because":
+		return true
+	}
+	return strings.HasSuffix(word, "ing") || strings.HasSuffix(word, "ly") || strings.HasSuffix(word, "ed")
+}
+
+// keeps: what stays as it is, or where it is.
+func (s *statement) keeps() bool {
+	m := keeping().FindStringSubmatch(s.lower)
+	return m != nil && !s.past() && !s.has("away", "tuned", "posted", "calm", "going", "still", "why", "up", "you", "you'll")
+}
+
+// defines: what something is taken for.
+func (s *statement) defines() bool { return defining().MatchString(s.lower) && !s.past() }
+
+// takesUp: an answer to what the agent offered, that takes up one of the things.
+func (s *statement) takesUp() bool {
+	if !s.first || len(s.words) > 24 || !offering().MatchString(s.offered()) && !sufficing().MatchString(s.lower) {
+		return false
+	}
+	head, _, _ := strings.Cut(strings.NewReplacer(";", ",", ":", ",", " - ", ",", " because ", ",").Replace(s.lower), ",")
+	words := plainWords(head)
+	for len(words) > 0 && agreeing(words[0]) {
+		words = words[1:]
+	}
+	if i := slices.IndexFunc(words, func(w string) bool { return w == "is" || w == "are" }); i > 0 && i+1 < len(words) && slices.Contains([]string{"fine", "ok", "okay", "good", "better", "enough", "perfect"}, words[i+1]) {
+		words = words[:i]
+	}
+	if len(words) == 0 || len(words) > 8 || slices.ContainsFunc(words, finite) || taskVerb(words[0]) || strings.Contains(head, "/") {
+		return false
+	}
+	offer := s.offered()
+	return slices.ContainsFunc(words, func(w string) bool {
+		return len(w) > 2 && !empty(w) && !unspecific(w) && strings.Contains(offer, stem(w))
+	})
+}
+
+// offered is the part of the agent's message in which it offers something: its end.
+func (s *statement) offered() string {
+	return s.turn.lower[max(0, len(s.turn.lower)-maxOffer):]
+}
+
+// agreeing begins an answer.
+func agreeing(word string) bool {
+	switch word {
+	case "yes", "ok", "okay", "sure", "yep", "yeah", "no", "hm", "hmm", "then", "good", "great", "nice", "perfect", "right", "fine", "so", "well", "please", "let's", "lets", "ja", "actually", "still", "but":
+		return true
+	}
+	return false
+}
+
+// unspecific are words that say nothing about what was offered.
+func unspecific(word string) bool {
+	switch word {
+	case "yes", "go", "do", "done", "that", "them", "then", "both", "fine", "good", "with", "from", "what", "when", "just", "first", "next", "look", "check", "please", "tests", "test", "run", "file", "files", "fix", "commit", "push", "apply", "deploy", "update", "change", "changes", "start", "continue", "now", "you", "can", "but", "all", "one", "not", "way", "see", "show", "try", "time", "should", "would", "could", "only", "also", "done.", "work", "make", "get", "have", "has", "about", "there", "here", "again", "ahead", "out", "new", "old":
+		return true
+	}
+	return false
+}
+
+// setsValue: a short sentence that names a value and no more verbs than the one
+// that sets it.
+func (s *statement) setsValue() bool {
+	if s.said == "" || len(s.words) > maxChoice || s.past() || !quantity().MatchString(s.lower) || equipped().MatchString(s.text) {
+		return false
+	}
+	head, _, _ := strings.Cut(s.lower, ", ")
+	words := plainWords(head)
+	for len(words) > 0 && agreeing(words[0]) {
+		words = words[1:]
+	}
+	if len(words) == 0 || strings.ContainsAny(head, "/()") {
+		return false
+	}
+	if enough().MatchString(head) {
+		return true
+	}
+	phrase := !slices.ContainsFunc(words, finite)
+	if setting().MatchString(strings.Join(words, " ")) {
+		return phrase || orderly(words[0])
+	}
+	return phrase && len(words) <= 6 && quantity().MatchString(head) && !slices.ContainsFunc(words, taskVerb) && !strings.Contains(s.offered(), "how m")
+}
+
+// orderly are the verbs of [setting].
+func orderly(word string) bool {
+	switch word {
+	case "make", "take", "set", "use", "put", "pin", "bump", "raise", "lower", "cap", "limit", "keep", "give", "name", "tag", "assign", "allow":
+		return true
+	}
+	return false
+}
+
+// finite tells a word that makes a sentence of a phrase.
+func finite(word string) bool {
+	switch word {
+	case "is", "are", "was", "were", "has", "have", "had", "i", "we", "you", "it", "they", "he", "she", "there", "this", "that", "its", "do", "does", "don't", "can", "will", "would", "should", "it's", "i'm", "i'll", "we're", "that's", "thats", "gets", "get", "still", "failed", "passed", "remind", "ask", "call", "cannot", "can't", "signs", "uses", "runs", "use", "costs", "gives", "comes", "wants", "want", "needs", "allows", "says", "works", "stays", "tomorrow", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "saturdays", "sundays", "things", "questions", "question", "thing", "points", "options", "errors", "tests", "about", "what", "why", "how", "due", "never", "below", "above", "starts", "via", "re", "number", "point", "item":
+		return true
+	}
+	return inPast(word)
+}
+
+// taskVerb begins what is to be done once.
+func taskVerb(word string) bool {
+	switch word {
+	case "run", "check", "test", "look", "write", "fix", "find", "show", "explain", "read", "print", "list", "see", "open", "try", "do", "go", "rerun", "retry", "wait", "build", "install", "deploy", "push", "commit", "merge", "create", "add", "implement", "update", "upgrade", "remove", "delete", "rename", "refactor", "send", "tell", "give", "measure", "compare", "search", "download", "restart", "reboot", "kill", "stop", "start", "continue", "revert", "rebase", "review", "draft", "prepare", "plan", "help", "finish", "flag", "drop", "move", "copy", "convert", "scale", "figure", "sleep":
+		return true
+	}
+	return false
+}
+
+// locates: where something is, and what it runs on.
+func (s *statement) locates() bool {
+	if s.past() || s.has("then") || orders().MatchString(s.lower) {
+		return false
+	}
+	return place().MatchString(s.text) && !sourceFile().MatchString(s.text) || equipped().MatchString(s.text) && !notProduct().MatchString(s.text)
+}
+
+// dates: a day that is to come, and what is on it.
+func (s *statement) dates() bool {
+	if !future().MatchString(withoutPaths(s.lower)) || len(s.words) < 4 || gone().MatchString(s.lower) || s.has("cannot", "can't", "free", "leave", "leaves") {
+		return false
+	}
+	return !s.past() || s.has("by", "due", "until", "deadline")
+}
+
+// withoutPaths is a text without what has slashes in it: a date there is a name.
+func withoutPaths(text string) string {
+	if !strings.Contains(text, "/") {
+		return text
+	}
+	return strings.Join(slices.DeleteFunc(strings.Fields(text), func(w string) bool { return strings.Contains(w, "/") }), " ")
+}
+
+// namesPerson: who has, does or decides something, or is to be asked.
+func (s *statement) namesPerson() bool {
+	for _, m := range persons().FindAllStringSubmatch(s.text, -1) {
+		for _, name := range m[1:] {
+			if name != "" && s.names()[name] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// personsOf are the words that are written as names are, wherever they stand, and
+// never in lower case: those of people, and of programs that nobody has told.
+func personsOf(messages []Message) map[string]bool {
+	names, others := map[string]bool{}, map[string]bool{}
+	for _, m := range messages {
+		start := true
+		for w := range strings.FieldsSeq(m.Text) {
+			ends := strings.ContainsAny(w[len(w)-1:], ".!?:")
+			code := strings.HasPrefix(w, "`")
+			w = strings.TrimSuffix(strings.Trim(w, `.,;:!?"'“”()[]*`+"`"), "'s")
+			switch {
+			case code:
+				others[title(w)] = true
+			case !nameLike(w):
+				if isLetters(w) {
+					others[title(w)] = true
+				}
+			case !start || m.Role == session.RoleUser:
+				names[w] = true
+			}
+			start = ends
+		}
+	}
+	for w := range others {
+		delete(names, w)
+	}
+	return names
+}
+
+func isLetters(w string) bool {
+	return w != "" && !strings.ContainsFunc(w, func(r rune) bool { return !unicode.IsLetter(r) && r != '-' })
+}
+
+// title is a word with an upper case letter.
+func title(w string) string {
+	r, n := utf8.DecodeRuneInString(w)
+	return string(unicode.ToUpper(r)) + w[n:]
+}
+
+// nameLike tells whether a word is written as a name: one upper case letter, then
+// lower case ones.
+func nameLike(w string) bool {
+	if utf8.RuneCountInString(w) < 3 || notName().MatchString(w) {
+		return false
+	}
+	for i, r := range w {
+		if !unicode.IsLetter(r) || (i == 0) != unicode.IsUpper(r) {
+			return false
+		}
+	}
+	return true
+}
+
+const dayWords = `(?:mondays?|tuesdays?|wednesdays?|thursdays?|fridays?|saturdays?|sundays?)`
+
+var (
+	enough        = expression(`^(?:\S+ ){0,2}\S*\d\S*(?: [a-z]+)? (?:is|are) (?:enough|fine|ok|okay|plenty|good enough)\b`)
+	sufficing     = expression(`^(?:(?:ok|yes|no|so|then),? )*(?:[\w-]+ ){1,3}(?:is|are) enough$`)
+	handedOver    = expression(`\b(?:must|has to|have to|needs to) be (?:handed|submitted|delivered|sent|paid|ready|in|at|with|there|filed|signed|returned|finished|done)\b`)
+	pastSubject   = expression(`^(?:(?:ok|and|but|so|hm+|yes|no),? )*(?:i|we|they|he|she|it|somebody|people) (?:just |also |already )?(?:[a-z]+ed|won|cut|hit|let|set)\b`)
+	bracketed     = expression(`\([^)]*\)?`)
+	defining      = expression(`^(?:[a-z_]+ ){0,2}[a-z_]+ (?:=|counts as|count as) [a-z0-9]`)
+	asItIs        = expression(`\bas (?:it|they|that|this) (?:is|are)\b`)
+	pointless     = expression(`^.{0,12}\b(?:don't|do not|never) [a-z]+ (?:it|that|them|this)(?: now)?(?:$|,)`)
+	standingOrder = expression(`\b(?:you|something|anything|deploy|we) (?:never|always) ` + imperative + `\b|\b(?:don't|do not) [a-z]+ .{2,60}\b(?:ever|without asking)\b`)
+	asking        = expression(`^(?:(?:ok|and|but|so|hm+|also|please|good|great),? )*(?:can|could|would|will|shall|should|may) (?:you|we|i|it|they)\b|^(?:(?:ok|and|but|so|hm+),? )*(?:what|why|who|how|when|where|which|is it|are there|is there|do (?:we|you|i|they)|does|did|have you|any idea|tell me|show me|explain|find out|let me know)\b`)
+	guessing      = expression(`\b(?:i think|i guess|i wonder|not sure|i believe|as far as i know|wrong,|looks like|seems|i expected|should have)\b|^(?:thanks|thank you|great|nice|perfect|wonderful|super|lovely|good job)[!. ]*$`)
+	forbidding    = expression(`(?:^|[,;:] |– |- |\b(?:and|but|so|please|then|because|just|hence) |\b(?:we|nobody|must) )(?:don't|do not|never|not to)(?: ever)? ([a-z-]+)`)
+	obliging      = expression(`(?:^|[,;:] |\band |\bso |\bbut |\bplease )only (?:[a-z]*[^s\W] )?(?:when|if|in|on|after|from|with|at|by)\b|(?:^|[,;:] |\band |\bso |\bbut )(?:read only|only (?:run|build|use|deploy|read|keep|push|merge|commit|touch|write|change|send|allow))\b|\b[a-z]+ (?:should )?only (?:happens?|runs?|works?|goes|go|from|in|on|via|keeps?|through|allowed)\b| only$|\bmust (?:not |never |always |only )?(?:be|stay|go|have|use|pass|contain|keep|come|wait|run|match|start|end|not|never|include|ask|remain|work|fit|exist)\b|\b(?:has|have|needs?) to (?:stay|remain|go through|use|pass|match|fit|work on)\b|\bwithout (?:my|our|asking|telling|a review|approval|an? (?:ok|review)|[a-z]+'s)\b|\bnothing (?:gets?|goes|is|leaves|may|shall|will|with|runs|that (?:[a-z]{3,}[^s\W]s|moves|flashes))\b|\bnobody (?:but|except|may|touches|should|is allowed)\b|\b(?:max|maximum|at most|not more than|no more than|at least|minimum)\.? (?:of )?(?:\d|two|three|one)|\b\d[\w.]* ?(?:max|maximum|minimum)\b|\bfrom (?:here|now|then) (?:on )?(?:is|are|must|in)\b|\bin (?:english|dutch|german|french|spanish|italian|portuguese|irish|polish|swedish|norwegian|danish)\b|\b(?:i|we) (?:always |only )?use [a-z]|\bone [a-z]+ (?:at a time|each|per [a-z]+)\b|\b(?:every|each) [a-z]+ (?:needs|gets|has|must)\b`)
+	undue         = expression(`\bwrong\b|\b(?:must|has to|have to) be (?:able|so|very|a bug|something|because|the|wrong|fixed|done|updated|corrected|changed|tested|written|reviewed|merged)\b|\bmust have\b|\b(?:some|often|people) always\b|\balways (?:don't|been|was|were|had|the same|happens|fails|gets|says|there|here|good|nice|a)\b|\bit's always\b|\b(?:every|each) (?:time|day|week|hour|minute|night)\b`)
+	languages     = expression(`\bin (?:english|dutch|german|french|spanish|italian|portuguese|irish|polish|swedish|norwegian|danish)\b`)
+	habits        = expression(`\b(?:i|we) (?:always |only |also )?use [a-z]`)
+	declining     = expression(`(?:^|[,;] |– |- |\b(?:and|but|please|so|then) )no ([a-z0-9][\w'-]*)`)
+	contrasting   = expression(`\b([a-z0-9][\w.'%-]*),? (?:and )?not (?:an? |the )?([a-z0-9][\w.%-]*)`)
+	dropping      = expression(`^(?:(?:ok|yes|no|so|then|hm+|and),? )*(?:scrap|forget|get rid of|no longer|replace) (?:the |it |that |this )?[a-z0-9]|\b(?:i|we)(?:'d| want to| wanted to| would)? (?:rather )?(?:get rid of|drop)\b|\binstead of\b|\brather than\b|\bafter all\b`)
+	keeping       = expression(`(?:^|[,;:] |\b(?:and|but|so|please|yes|no|hm|then|better) )(?:keep|leave) (?:(?:the|all|our|my|its|it|that|those|these|a|an|this|both|\d\S*)\b|[a-z0-9.-]+ (?:in|at|as|until|for|on|to|out)\b)|\b(?:stays|remains|(?:must|shall|[a-z]+s|they|both|[a-z]+_[a-z]+) (?:stay|remain)|(?:the|those|these) [a-z][^,;]{2,50} stay)\b(?: (?:as|at|on|in|with|like|for|until|where|out|free|off)\b|$|,)`)
+	offering      = expression(`\bor\b|\beither\b|\boptions?\b|\btwo ways\b|\balternatives?\b|\bshould\b.*\?|\bshall\b.*\?|\bwhich\b.*\?|\bwould you rather\b|\bi'd\b|\bi would\b|\bboth\?`)
+	quantity      = expression(`(?:^|[\s(~<>"'v])\d[\d.,:]*(?:[ -]?[a-z%€$°µ]+)?(?:\W|$)|\b(?:two|three|four|five|six|seven|eight|nine|ten|twelve) (?:days?|weeks?|months?|years?|hours?|minutes?)\b`)
+	setting       = expression(`^(?:make|take|set|use|put|pin|bump|raise|lower|cap|limit|start|give|name|tag|assign|allow|better|rather|only|up|down|back to|go|switch|change|increase|decrease|reduce|keep|call|threshold|retention|version|budget|limit|timeout|price|port|interval|width|height|size|level)\b`)
+	orders        = expression(`^(?:(?:ok|yes|so|and|then|please|now|next|first|great|good|also),? )*(?:run|check|test|look|write|fix|find|show|explain|read|print|list|open|try|do|rerun|build|install|deploy|push|commit|merge|create|add|implement|update|remove|delete|rename|send|copy|move|put|save|store|take|start|see|make|change|go|get|post|patch|roll|have a look|we want to|i want to)\b`)
+	place         = expression(`\b(?:[\w-]+\.)+(?:com|org|net|io|dev|eu|de|nl|be|fr|uk|cloud|app|local|lan|internal|intern|corp|example|test|home)\b(?:[:/]\S*)?|\bhttps?://\S+|\b\d{1,3}(?:\.\d{1,3}){3}\b|(?:^|[\s(])/(?:[\w.-]+/)+[\w.-]+|\b[Pp]ort \d{2,5}\b|\b(?:ssh|listens?|runs?|is|there) (?:[a-z]+ )?on \d{4,5}\b|\b(?:account|serial|host|hostname|user|profile|namespace|cluster|context|project|bucket|database|db) (?:is |id |number |no )?["'#]?[\w@.-]*[\d._@-][\w@.-]+|\b[A-Z][A-Z0-9]+_[A-Z0-9_]+=\S+`)
+	sourceFile    = expression(`\b[\w/.-]+\.(?:go|py|ts|tsx|js|jsx|rs|c|h|cpp|java|rb|php|md|json|yaml|yml|toml|sql|css|html|sh|txt|log|vue|swift|kt)\b`)
+	equipped      = expression(`[a-z,;:] [A-Z][A-Za-z.+#]{1,20} v?\d{1,3}(?:\.\d+)*(?:$|[,;:)]| (?:and|on|in|for|with|is|to)\b)|\b(?i:` + product + `|rails|fastify|xcode|expo|rust|msrv|rabbit(?:mq)?|gradle|flutter|laravel|spring|zephyr|dotnet) (?:is (?:still |at |on )?|version |v)?(?:\d+\.\d+(?:\.\d+)*|\d{1,3})(?:$|[,;:)]| [a-z(])`)
+	notProduct    = expression(`\b(?:January|February|March|April|May|June|July|August|September|October|November|December|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Oct|Nov|Dec|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|Option|Step|Chapter|Issue|PR|MR|Phase|Section|Page|Room|Line|Part|Version|Table|Figure|Task|Ticket|Sprint|Week|Day|Level|The|And|About|Only|Budget|At|On|In|By|From|For|To|After|Before|Until|With|Yes|No|Ok|Then|All|Top|Last|First|Next|Take|Make|Set|Keep|Use|Show|Give|Roll) \d|\b(?i:go) \d+\b(?:[^.]|$)|\d (?:euros?|percent|%|days?|a head)`)
+	future        = expression(`\b(?:by|before|until|till|on|from|due|for|is|to|of|at|moved|not before) (?:the )?(?:next )?(?:` + dayWords + `|` + date + `|tomorrow|christmas|easter|new year|q[1-4]\b|end of [a-z0-9]+|the end of [a-z0-9]+|first week of [a-z]+|mid-[a-z]+|\d{1,2}(?:st|nd|rd|th)\b)|\b` + date + `|\b` + dayWords + ` (?:at )?\d|\bend of ` + months + `|\bbefore (?:christmas|easter|summer|winter|the (?:[a-z]+ )?release|the freeze)\b|\b(?:by|before|until|from) ` + months + `\b`)
+	gone          = expression(`\b(?:we|i|they) [a-z]+ed\b|\b(?:go on|continue|write again|see you|talk to you|finish it|week (?:begins|starts)|since|last (?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|week|month|year)|ago|was|were|yesterday|happened|started on|broke)\b`)
+	persons       = expression(`\b(?:[Rr]eviewer is|[Oo]wner is|[Cc]ontact is|that's|thats|(?:[Rr]eview|[Dd]one|[Ww]ritten|[Bb]uilt|[Mm]ade|[Ss]et up|[Mm]aintained|[Oo]wned|[Aa]pproved|[Ss]igned) by|[Nn]ephew|[Cc]olleague|[Bb]oss|[Mm]anager) (?:Mrs? |Ms |Frau |Herr )?([A-Z][\p{L}]+)\b|\b(?:[Aa]sk|[Tt]ell|[Tt]alk to|[Mm]ail|[Cc]all|[Cc]ontact|[Pp]ing) ([A-Z][\p{L}]+)(?:$|[,;:.)]| (?:on|at) \+?\d)|(?:^|[\s(])([A-Z][\p{L}]+)(?:,? (?:who|from [\w ]+),?)? (?:has (?:the (?:login|access|key|keys|rights|password|shift|account|list|contract)|that|access)|does|knows|owns|handles|writes|leads|runs|looks after|looks into|takes|decides|signs|reviews|approves|administers|maintains|set (?:that|this|it) up|sets|is (?:our|on call|at the)|sends|built|deploys|manages|watches|organi[sz]es)\b|\((?:[\w ]+, )?([A-Z][\p{L}]+)(?:, [\w ]+)?\)`)
+	notName       = expression(`^(?:De|Het|La|Le|El|Der|Die|Das|January|February|March|April|May|June|July|August|September|October|November|December|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|English|Dutch|German|French|Spanish|Irish|The|This|That|These|Those|Please|Thanks|Thank|Good|Great|Yes|Not|And|But|Then|Now|Hello|Morning|Android|Linux|Windows|Mac|Google|Apple|Docker|Redis|Postgres|Python|Django|React|Node|Rails|Ruby|Rust|Java|Kotlin|Swift|Kubernetes|Terraform|Git|Github|Gitlab|Nginx|Debian|Ubuntu|Slack|Jira|Chrome|Safari|Firefox|Xcode|Expo|Flutter|Grafana|Prometheus|Kafka|Celery|Option|Everything|Something|Nothing|Nobody|Somebody|Everybody|Currently|Also|Only|Maybe|Perhaps|Usually|Here|There|When|What|Why|Who|How|Where|Which|Tests?|Changelog|Mail|Shipping|Internet|Europe|Germany|Belgium|Netherlands|France|Norway|Amsterdam|Berlin|London|Paris|Markdown|Claude|Codex|Gemini|Copilot|Cursor|Just|Make|Take|Use|Let|Can|Could|Should|Would|Will|Does|Did|Are|Was|Has|Have|Had|For|From|With|Our|Your|They|She|His|Her|You|All|One|Two|Next|Last|First|Done|Sure|Okay|Right|Yeah|Still|After|Before|Because|Since|While|Until|Once|Each|Every|Any|Some|Most|Many|More|Less|Another|Other|Same|New|Old)$`)
+)

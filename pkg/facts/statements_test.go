@@ -1,0 +1,53 @@
+package facts_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sessctl/sessctl/pkg/facts"
+)
+
+// The form of what a person says in few words tells what lasts, whatever the
+// words are; what is to be done once, reports and talk do not last.
+func TestStatements(t *testing.T) {
+	for name, tt := range map[string]struct {
+		before, said string
+		kind         facts.Kind
+		has          string
+	}{
+		"what is forbidden":     {"Done.", "don't vacuum the table on weekdays", facts.Preference, "vacuum"},
+		"never, with no verb":   {"Done.", "measurements are made on the bench, never on a laptop", facts.Preference, "laptop"},
+		"what is declined":      {"Docker or a unit?", "no docker, nobody here knows it", facts.Decision, "docker"},
+		"a condition":           {"Done.", "nothing goes live without my sign-off", facts.Preference, "sign-off"},
+		"a bound":               {"Done.", "max 3 retries for the importer", facts.Preference, "max 3"},
+		"the other of two":      {"Use pandas, or replace it by polars?", "polars. pandas has to go anyway", facts.Decision, "polars"},
+		"another value":         {"The job runs at 03:15.", "make it 4:30", facts.Decision, "03:15"},
+		"a value alone":         {"What limit would you like?", "300 per minute", facts.Decision, "300"},
+		"one and not the other": {"I'd take large.", "xlarge not large", facts.Decision, "xlarge"},
+		"what stays":            {"Shall I rename both?", "the column kwh_in stays, billing reads it", facts.Decision, "kwh_in"},
+		"a place":               {"Where is it?", "the samples are under /mnt/metering/samples", facts.Environment, "/mnt/metering"},
+		"an address":            {"ok", "wiki is wiki.acme.example/templates", facts.Environment, "wiki.acme.example"},
+		"who does it":           {"Who deploys?", "Ingrid has the login for that", facts.Contact, "Ingrid"},
+		"a day":                 {"ok", "old machine is cancelled for the end of October", facts.Deadline, "October"},
+		"not without asking":    {"ok", "don't reboot the router ever without asking", facts.Preference, "reboot"},
+
+		"a task":           {"Done.", "rename the class in 3 files", "", ""},
+		"a go-ahead":       {"Shall I?", "yes do that", "", ""},
+		"a report":         {"Done.", "I restarted it and it failed again", "", ""},
+		"a day that was":   {"ok", "it broke last Friday after the update", "", ""},
+		"a question":       {"ok", "can you keep the old one", "", ""},
+		"talk":             {"ok", "keep up the good work", "", ""},
+		"for now":          {"ok", "don't change anything yet", "", ""},
+		"without a pause":  {"ok", "don't hesitate to wipe the disks without asking", "", ""},
+		"a pasted path":    {"ok", "'/tmp/Screenshot 2026-11-21 at 01.27.21.png'", "", ""},
+		"what nobody asks": {"I looked at `a.go`, or rather at its tests.", "so it crashes there when I press return", "", ""},
+	} {
+		found, _ := facts.Offline(conversation(t, "let us begin", tt.before, tt.said), facts.DefaultConfidence)
+		switch {
+		case tt.kind == "" && len(found) > 0:
+			t.Errorf("%s: %s %q", name, found[0].Kind, found[0].Text)
+		case tt.kind != "" && (len(found) != 1 || found[0].Kind != tt.kind || !strings.Contains(found[0].Text, tt.has) || found[0].Line != 3):
+			t.Errorf("%s: %+v", name, found)
+		}
+	}
+}

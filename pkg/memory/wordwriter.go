@@ -1,0 +1,443 @@
+package memory
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/sessctl/sessctl/pkg/embed"
+)
+
+const (
+	// gatheredBytes is how many bytes of postings are gathered before a segment is
+	// written, with the vocabulary; termBytes is what a term takes besides, about.
+	gatheredBytes = 12 << 20
+	termBytes     = 64
+	// vocabularyBytes bounds the words that are known from one segment to the next.
+	vocabularyBytes = 4 << 20
+	// mergedSegments of about the same size are merged into one.
+	mergedSegments = 4
+	// goneShare of the records may be gone before all segments are merged.
+	goneShare = 4
+)
+
+// wordWriter gathers the words of records and writes them as segments, in a
+// transaction. What it was given is in the database after flush.
+type wordWriter struct {
+	ctx         context.Context
+	tx          *sql.Tx
+	vocabulary  *embed.Vocabulary
+	all         gatheredTerm   // the empty term
+	terms       []gatheredTerm // by their numbers in vocabulary
+	times       []uint32       // how often the record that is read has each: apart, so that they stay near
+	seen        []int32        // terms of the record that is read
+	words       uint32         // that it has
+	first, last int64          // records that were gathered; none if last is 0
+	size        int            // of what was gathered, less that of the vocabulary before
+	damaged     bool           // what is written already cannot be merged: see finishWords
+}
+
+type gatheredTerm struct {
+	data    []byte
+	last    int64
+	records int64
+}
+
+func newWordWriter(ctx context.Context, tx *sql.Tx) *wordWriter {
+	w := &wordWriter{ctx: ctx, tx: tx}
+	w.clear()
+	return w
+}
+
+// clear forgets what was gathered, and the vocabulary once it is large.
+func (w *wordWriter) clear() {
+	if w.vocabulary == nil || w.vocabulary.Size() > vocabularyBytes {
+		w.vocabulary, w.terms, w.times = embed.NewVocabulary(), nil, nil
+	}
+	clear(w.terms)
+	w.all, w.first, w.last, w.size = gatheredTerm{}, 0, 0, -w.vocabulary.Size()
+}
+
+// add takes in the words of a record. Those of a record that are there already are
+// removed before.
+func (w *wordWriter) add(record int64, text string) error {
+	if err := w.begin(record); err != nil {
+		return err
+	}
+	w.vocabulary.Read(text, w.count)
+	w.end(record)
+	return nil
+}
+
+// begin makes room for the words of a record.
+func (w *wordWriter) begin(record int64) error {
+	if record <= w.last || w.size+w.vocabulary.Size() > gatheredBytes {
+		if err := w.flush(); err != nil {
+			return err
+		}
+	}
+	if w.last == 0 {
+		w.first = record
+	}
+	return nil
+}
+
+// count counts a term of the record that is read.
+func (w *wordWriter) count(number int32) {
+	for int(number) >= len(w.times) {
+		w.terms, w.times = append(w.terms, gatheredTerm{}), append(w.times, 0)
+	}
+	if w.times[number] == 0 {
+		w.seen = append(w.seen, number)
+	}
+	w.times[number]++
+	w.words++
+}
+
+// end writes the postings of the record that was read.
+func (w *wordWriter) end(record int64) {
+	for _, number := range w.seen {
+		t := &w.terms[number]
+		if t.records == 0 {
+			w.size += termBytes
+		}
+		w.size += t.post(record, w.times[number])
+		w.times[number] = 0
+	}
+	w.seen = w.seen[:0]
+	w.size += w.all.post(record, w.words)
+	w.words, w.last = 0, record
+}
+
+// post notes how often a record has the term, and returns how many bytes that takes.
+func (t *gatheredTerm) post(record int64, times uint32) int {
+	before := len(t.data)
+	t.data = appendPosting(t.data, t.last, record, times)
+	t.last = record
+	t.records++
+	return len(t.data) - before
+}
+
+// has reports whether the words of a record are gathered and not written.
+func (w *wordWriter) has(record int64) bool {
+	return w.last != 0 && record >= w.first && record <= w.last
+}
+
+// remove takes the words of a record out.
+func (w *wordWriter) remove(record int64) error {
+	if w.has(record) {
+		if err := w.flush(); err != nil {
+			return err
+		}
+	}
+	return removeWords(w.ctx, w.tx, "rowid=?", record)
+}
+
+// removeWords takes the words of the records out that meet a condition.
+func removeWords(ctx context.Context, tx *sql.Tx, condition string, args ...any) error {
+	_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO word_gone (record, segment, sum) SELECT record, segment, "+sumOfGone+
+		" FROM (SELECT rowid AS record, (SELECT coalesce(max(segment), 0) FROM word_segments) AS segment FROM records WHERE "+condition+")", args...)
+	if err != nil {
+		return fmt.Errorf("delete words: %w", classifyError(err))
+	}
+	return nil
+}
+
+// flush writes what was gathered, and merges what is due. Damage does not end it:
+// then damaged is set.
+func (w *wordWriter) flush() error {
+	if w.last == 0 {
+		return nil
+	}
+	if err := w.writeSegment(); err != nil {
+		return fmt.Errorf("write words: %w", err)
+	}
+	w.clear()
+	err := mergeWords(w.ctx, w.tx)
+	if errors.Is(err, ErrDamagedWords) {
+		w.damaged, err = true, nil
+	}
+	return err
+}
+
+// writeSegment writes what was gathered, the terms in their order.
+func (w *wordWriter) writeSegment() error {
+	s, err := newSegmentWriter(w.ctx, w.tx)
+	if err != nil {
+		return err
+	}
+	if err := s.add(nil, w.all.records, w.all.data); err != nil {
+		return err
+	}
+	names, name := w.vocabulary.Terms(), []byte(nil)
+	for _, t := range w.order(names) {
+		name = append(name[:0], names[t.number]...)
+		if err := s.add(name, w.terms[t.number].records, w.terms[t.number].data); err != nil {
+			return err
+		}
+	}
+	return s.finish()
+}
+
+// orderedTerm is a term with its first bytes: they decide most comparisons, and
+// lie beside each other.
+type orderedTerm struct {
+	first  uint64
+	number int32
+}
+
+// order are the terms that were gathered, in the order of their names.
+func (w *wordWriter) order(names []string) []orderedTerm {
+	var order []orderedTerm
+	for i := range w.terms {
+		if w.terms[i].records > 0 {
+			var first [8]byte
+			copy(first[:], names[i])
+			order = append(order, orderedTerm{binary.BigEndian.Uint64(first[:]), int32(i)})
+		}
+	}
+	slices.SortFunc(order, func(a, b orderedTerm) int {
+		if a.first != b.first {
+			return cmp.Compare(a.first, b.first)
+		}
+		return strings.Compare(names[a.number], names[b.number])
+	})
+	return order
+}
+
+// mergeWords merges the segments that are due.
+func mergeWords(ctx context.Context, tx *sql.Tx) error {
+	for {
+		segments, err := readSegments(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if err := checkSegments(ctx, tx, segments); err != nil {
+			return err
+		}
+		gone, err := readGone(ctx, tx)
+		if err != nil {
+			return err
+		}
+		due := dueSegments(segments, len(gone))
+		if len(due) == 0 {
+			return nil
+		}
+		if err := mergeSegments(ctx, tx, due, gone); err != nil {
+			return fmt.Errorf("merge words: %w", err)
+		}
+	}
+}
+
+// dueSegments are those that should become one.
+func dueSegments(segments []wordSegment, gone int) []wordSegment {
+	records, levels := int64(0), map[int][]wordSegment{}
+	for _, s := range segments {
+		records += s.records
+		level := levelOf(s.pages)
+		if levels[level] = append(levels[level], s); len(levels[level]) >= mergedSegments {
+			return levels[level]
+		}
+	}
+	if int64(gone)*goneShare > records {
+		return segments
+	}
+	return nil
+}
+
+// levelOf is the size of a segment in orders of mergedSegments.
+func levelOf(pages int64) (level int) {
+	for ; pages >= mergedSegments; pages /= mergedSegments {
+		level++
+	}
+	return level
+}
+
+// mergeAllWords makes one segment of all, without the records that are gone. Where
+// they are damaged it reads the words of all texts anew, which leaves as little of
+// these records.
+func mergeAllWords(ctx context.Context, tx *sql.Tx) error {
+	err := mergeEvery(ctx, tx)
+	if errors.Is(err, ErrDamagedWords) {
+		return readWordsAnew(ctx, tx)
+	}
+	return err
+}
+
+func mergeEvery(ctx context.Context, tx *sql.Tx) error {
+	segments, err := readSegments(ctx, tx)
+	if err != nil {
+		return err
+	}
+	if err := checkSegments(ctx, tx, segments); err != nil {
+		return err
+	}
+	if lack, err := lackRecords(ctx, tx); err != nil || lack {
+		return cmp.Or(err, ErrDamagedWords)
+	}
+	gone, err := readGone(ctx, tx)
+	if err != nil || len(segments) < 2 && len(gone) == 0 {
+		return err
+	}
+	return mergeSegments(ctx, tx, segments, gone)
+}
+
+// mergeSegments puts one segment in the place of several.
+func mergeSegments(ctx context.Context, tx *sql.Tx, segments []wordSegment, gone map[int64]int64) error {
+	m := &wordMerge{ctx: ctx, gone: gone}
+	for _, s := range segments {
+		source := &mergedSegment{segmentReader: segmentReader{q: tx, segment: s, batch: scannedPages}}
+		if err := source.begin(ctx, 0); err != nil {
+			return err
+		}
+		if err := source.read(ctx); err != nil {
+			return err
+		}
+		if source.ended || len(source.term) > 0 {
+			return source.torn()
+		}
+		m.sources = append(m.sources, source)
+	}
+	out, err := newSegmentWriter(ctx, tx)
+	if err != nil {
+		return err
+	}
+	for more := true; more; {
+		if more, err = m.step(out); err != nil {
+			return err
+		}
+	}
+	if err := out.finish(); err != nil {
+		return err
+	}
+	for _, s := range segments {
+		if err := dropSegment(ctx, tx, s); err != nil {
+			return err
+		}
+	}
+	_, err = tx.ExecContext(ctx, "DELETE FROM word_gone WHERE segment<coalesce((SELECT min(segment) FROM word_segments), 9223372036854775807)")
+	return classifyError(err)
+}
+
+func dropSegment(ctx context.Context, tx *sql.Tx, s wordSegment) error {
+	if _, err := tx.ExecContext(ctx, "DELETE FROM word_pages WHERE page>=? AND page<?", s.page(0), s.page(segmentPages)); err != nil {
+		return classifyError(err)
+	}
+	for _, table := range []string{"word_index", "word_segments"} {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE segment=?", s.number); err != nil {
+			return classifyError(err)
+		}
+	}
+	return nil
+}
+
+// wordMerge merges segments, term by term.
+type wordMerge struct {
+	ctx     context.Context
+	sources []*mergedSegment // that are not at their end
+	gone    map[int64]int64
+	same    []*mergedSegment // that have the term
+	found   []posting
+	data    []byte
+}
+
+// mergedSegment is a segment that is read to be merged, and its entry.
+type mergedSegment struct {
+	segmentReader
+	records int64
+	data    []byte
+	ended   bool
+}
+
+// posting is one that was read.
+type posting struct {
+	record int64
+	times  uint32
+}
+
+// read reads the next entry.
+func (s *mergedSegment) read(ctx context.Context) error {
+	records, size, err := s.next(ctx)
+	if errors.Is(err, io.EOF) {
+		s.ended = true
+		return nil
+	}
+	if err == nil {
+		s.records = records
+		s.data, err = s.bytes(ctx, size)
+	}
+	return err
+}
+
+// step writes the first of the terms that the sources are at.
+func (m *wordMerge) step(out *segmentWriter) (more bool, err error) {
+	m.sources = slices.DeleteFunc(m.sources, func(s *mergedSegment) bool { return s.ended })
+	if len(m.sources) == 0 {
+		return false, nil
+	}
+	m.same = m.same[:0]
+	for _, s := range m.sources {
+		order := -1
+		if len(m.same) > 0 {
+			order = bytes.Compare(s.term, m.same[0].term)
+		}
+		if order < 0 {
+			m.same = m.same[:0]
+		}
+		if order <= 0 {
+			m.same = append(m.same, s)
+		}
+	}
+	if err := m.write(out); err != nil {
+		return false, err
+	}
+	for _, s := range m.same {
+		if err := s.read(m.ctx); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// write writes the entry of the term that some sources are at.
+func (m *wordMerge) write(out *segmentWriter) error {
+	if len(m.same) == 1 && len(m.gone) == 0 {
+		return out.add(m.same[0].term, m.same[0].records, m.same[0].data)
+	}
+	m.found = m.found[:0]
+	for _, s := range m.same {
+		p := postings{data: s.data}
+		for p.next() {
+			if upTo, ok := m.gone[p.record]; !ok || s.segment.number > upTo {
+				m.found = append(m.found, posting{p.record, p.times})
+			}
+		}
+		if p.torn {
+			return s.torn()
+		}
+	}
+	if len(m.found) == 0 {
+		return nil
+	}
+	byRecord := func(a, b posting) int { return int(min(max(a.record-b.record, -1), 1)) }
+	if !slices.IsSortedFunc(m.found, byRecord) {
+		slices.SortFunc(m.found, byRecord)
+	}
+	m.data = m.data[:0]
+	last := int64(0)
+	for _, p := range m.found {
+		if p.record == last {
+			return m.same[0].torn()
+		}
+		m.data = appendPosting(m.data, last, p.record, p.times)
+		last = p.record
+	}
+	return out.add(m.same[0].term, int64(len(m.found)), m.data)
+}

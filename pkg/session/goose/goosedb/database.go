@@ -1,0 +1,167 @@
+package goosedb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/session/rowlog"
+	"github.com/sessctl/sessctl/pkg/session/sqlitefile"
+)
+
+// File is where a database lies.
+type File = sqlitefile.File
+
+// ErrSchema is returned for a database without the tables of sessions.
+var ErrSchema = errors.New("not a database of Goose's sessions")
+
+// NewestSchema is the newest schema that is known. One that is newer is read as far
+// as its columns have the names of today.
+const NewestSchema = 17
+
+const (
+	sessionTable = "sessions"
+	messageTable = "messages"
+	ledgerTable  = "usage_ledger"
+)
+
+// Database is a database as it was at one moment. It may be used by several
+// goroutines at once.
+type Database struct {
+	*sqlitefile.Database
+	conn   *sql.Conn
+	tables rowlog.Tables
+	// Schema is its version, 0 if it does not say.
+	Schema int
+}
+
+// Open opens a database for reading, without a trace ([sqlitefile.Open]). It
+// returns an error that wraps [ErrSchema] for a database of something else.
+func Open(ctx context.Context, f File) (*Database, error) {
+	d := &Database{}
+	var err error
+	d.Database, err = sqlitefile.Open(ctx, f, func(ctx context.Context, conn *sql.Conn) error {
+		d.conn = conn
+		return d.readSchema(ctx)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// Databases are the open databases of a store.
+type Databases = sqlitefile.Cache[*Database]
+
+// NewDatabases returns a cache in which none is open.
+func NewDatabases() *Databases { return &Databases{Open: Open} }
+
+func (d *Database) readSchema(ctx context.Context) (err error) {
+	if d.tables, err = rowlog.ReadTables(ctx, d.conn); errors.Is(err, rowlog.ErrEncoding) {
+		return fmt.Errorf("%w: %w", ErrSchema, err)
+	}
+	if err != nil {
+		return err
+	}
+	missing := d.tables.Missing(map[string][]string{
+		sessionTable: {"id", "working_dir"}, messageTable: {"id", "session_id", "role", "content_json", "created_timestamp"},
+	})
+	if missing != "" {
+		return fmt.Errorf("%w: %s", ErrSchema, missing)
+	}
+	if !d.tables["schema_version"].Has("version") {
+		return nil
+	}
+	if err := d.conn.QueryRowContext(ctx, "SELECT coalesce(max(CAST(version AS INTEGER)), 0) FROM schema_version").Scan(&d.Schema); err != nil {
+		return fmt.Errorf("read its version: %w", err)
+	}
+	return nil
+}
+
+// Session is one session in the database.
+type Session struct {
+	ID        string
+	Parent    string // the session whose agent began it, or ""
+	Kind      string // user, scheduled, sub_agent, hidden, terminal, gateway, acp
+	Name      string
+	Directory string
+	Tokens    int64 // that the last model call counted, 0 if none did
+	Messages  int
+	Bytes     int64 // of its texts
+	Changed   time.Time
+}
+
+// Sessions returns the sessions in the order of their ids. It reads no text.
+func (d *Database) Sessions(ctx context.Context) ([]Session, error) {
+	t := d.tables[sessionTable]
+	columns := []string{"s.id", t.Text("parent_session_id"), t.Text("session_type"), t.Text("name"), t.Text("working_dir"), t.Text("total_tokens"), t.Text("updated_at")}
+	rows, err := d.conn.QueryContext(ctx, "SELECT "+strings.Join(columns, ", ")+`,
+		coalesce(m.n, 0), coalesce(m.bytes, 0), coalesce(m.last, 0) FROM sessions s LEFT JOIN (
+			SELECT session_id, count(*) AS n, sum(octet_length(content_json)) AS bytes, max(CAST(created_timestamp AS INTEGER)) AS last FROM messages GROUP BY session_id
+		) m ON m.session_id = s.id ORDER BY s.id`)
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	all, err := rowlog.Collect(rows, "list sessions", func(rows *sql.Rows) (s Session, err error) {
+		var tokens, updated string
+		var last int64
+		err = rows.Scan(&s.ID, &s.Parent, &s.Kind, &s.Name, &s.Directory, &tokens, &updated, &s.Messages, &s.Bytes, &last)
+		_, _ = fmt.Sscan(tokens, &s.Tokens) // what is no number counts nothing
+		s.Changed = later(Moment(last), written(updated))
+		return s, err
+	})
+	return all, errors.Join(err, d.Unchanged())
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// Moment is a time in seconds since 1970, or in milliseconds where it is too large
+// for that; zero for none.
+func Moment(at int64) time.Time {
+	const largestSeconds = 10_000_000_000
+	switch {
+	case at <= 0:
+		return time.Time{}
+	case at > largestSeconds:
+		return time.UnixMilli(at).UTC()
+	}
+	return time.Unix(at, 0).UTC()
+}
+
+// written is a time as SQLite, or the program, writes it; zero for anything else.
+func written(text string) time.Time {
+	for _, layout := range []string{time.DateTime, time.RFC3339Nano, "2006-01-02 15:04:05.999999999-07:00", "2006-01-02 15:04:05.999999999"} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t.UTC()
+		}
+	}
+	return time.Time{}
+}
+
+// Tokens is what the last model call of a session counted, 0 if none did.
+func (d *Database) Tokens(ctx context.Context, session string) (n int64, err error) {
+	if !d.tables[sessionTable].Has("total_tokens") {
+		return 0, nil
+	}
+	err = d.conn.QueryRowContext(ctx, "SELECT coalesce(max(CAST(total_tokens AS INTEGER)), 0) FROM sessions WHERE id = ?", session).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("read session %s: %w", session, err)
+	}
+	return n, nil
+}
+
+// CountMessages returns the number of messages of a session.
+func (d *Database) CountMessages(ctx context.Context, session string) (n int, err error) {
+	if err = d.conn.QueryRowContext(ctx, "SELECT count(*) FROM messages WHERE session_id = ?", session).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count messages of %s: %w", session, err)
+	}
+	return n, nil
+}

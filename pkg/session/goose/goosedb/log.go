@@ -1,0 +1,124 @@
+package goosedb
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/sessctl/sessctl/pkg/session/rowlog"
+)
+
+// The types of lines in a log.
+const (
+	typeSession = "goose.session"
+	typeMessage = "message"
+)
+
+func lines() rowlog.Format {
+	return rowlog.Format{Session: typeSession, Version: 1, Tables: map[string]string{typeSession: sessionTable, typeMessage: messageTable}}
+}
+
+// Log is the log of a session, written out while it is read: its row, those of its
+// messages in the order in which they were put in, and those of its usage. It
+// belongs to the context that it was opened with and is used by one goroutine at a
+// time.
+type Log struct {
+	ctx     context.Context
+	db      *Database
+	session string
+	last    int64 // id of the last message that was written
+	told    int   // messages that were written
+	ended   bool
+	line    []byte // what was written and is not read yet
+	buffer  []byte
+	failed  error
+}
+
+// Log opens the log of a session. It returns an error that wraps fs.ErrNotExist if
+// there is no such session.
+func (d *Database) Log(ctx context.Context, session string) (*Log, error) {
+	l := &Log{ctx: ctx, db: d, session: session, last: -1 << 63}
+	n, err := l.rows(rowlog.Selection{Kind: typeSession, Table: d.tables[sessionTable], Where: "id = ?", Order: "id", Args: []any{session}}, nil)
+	if err == nil && n == 0 {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read session %s: %w", session, err)
+	}
+	l.line = l.buffer
+	l.buffer = nil
+	return l, nil
+}
+
+// pieceBytes is the size of a piece of the log from which no further message is
+// begun, in bytes.
+const pieceBytes = 1 << 20
+
+func (l *Log) rows(s rowlog.Selection, each func(rowlog.Row)) (n int, err error) {
+	l.buffer, n, err = lines().AppendRows(l.ctx, l.db.conn, l.buffer, s, each)
+	return n, err
+}
+
+// Read implements io.Reader.
+func (l *Log) Read(p []byte) (int, error) {
+	for len(l.line) == 0 {
+		if l.failed != nil {
+			return 0, l.failed
+		}
+		if cap(l.buffer) > pieceBytes {
+			l.buffer = nil
+		}
+		l.buffer = l.buffer[:0]
+		l.failed = l.next()
+		l.line = l.buffer
+	}
+	n := copy(p, l.line)
+	l.line = l.line[n:]
+	return n, nil
+}
+
+// next writes the next messages, or the end.
+func (l *Log) next() error {
+	if l.ended {
+		return io.EOF
+	}
+	numbered := true
+	n, err := l.rows(rowlog.Selection{
+		Kind: typeMessage, Table: l.db.tables[messageTable], Where: "session_id = ? AND id > ?", Order: "id", Args: []any{l.session, l.last}, Most: pieceBytes,
+	}, func(r rowlog.Row) {
+		var whole bool
+		l.last, whole = r.Value("id").(int64)
+		numbered = numbered && whole
+	})
+	l.told += n
+	if err == nil && !numbered {
+		err = fmt.Errorf("%w: the ids of its messages are no whole numbers", ErrSchema)
+	}
+	if err == nil && n == 0 {
+		if err = l.complete(); err != nil {
+			return err
+		}
+		l.ended = true
+		if t := l.db.tables[ledgerTable]; t.Has("session_id") {
+			_, err = l.rows(rowlog.Selection{Kind: rowlog.TypeRow, Table: t, Where: "session_id = ?", Order: t.Order(), Args: []any{l.session}}, nil)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("read session %s: %w", l.session, err)
+	}
+	return l.db.Unchanged()
+}
+
+// complete returns an error that wraps [ErrSchema] if the session has messages that
+// were not found by their ids: two of the same id, or some without one.
+func (l *Log) complete() error {
+	there, err := l.db.CountMessages(l.ctx, l.session)
+	if err != nil || there == l.told {
+		return err
+	}
+	if busy := l.db.Unchanged(); busy != nil {
+		return busy
+	}
+	return fmt.Errorf("read session %s: %w: it has %d messages, and %d were found by their ids", l.session, ErrSchema, there, l.told)
+}

@@ -1,0 +1,277 @@
+package goose
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/goose/goosedb"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
+	"github.com/sessctl/sessctl/pkg/session/sqlitefile"
+)
+
+// Store is the directory of Goose's sessions, a [session.Store]. It holds nothing
+// open but the database that it has read, until it is closed, and may be used by
+// several goroutines at once.
+type Store struct {
+	root      string
+	pin       *logfile.Pin
+	databases *goosedb.Databases
+}
+
+const (
+	databaseName = "sessions.db"
+	// storedMark stands between the path of the database and the id of a session.
+	storedMark = "#"
+)
+
+// Open returns the store of a directory in which sessions.db lies, or of a data
+// directory of Goose.
+func Open(root string) *Store {
+	return &Store{root: logfile.Within(logfile.Absolute(root), "sessions"), pin: &logfile.Pin{}, databases: goosedb.NewDatabases()}
+}
+
+// Roots returns the directory of a user's sessions if it has a database.
+func Roots(home string, getenv func(string) string) []string {
+	var places []string
+	if root := getenv("GOOSE_PATH_ROOT"); filepath.IsAbs(root) {
+		places = append(places, filepath.Join(root, "data"))
+	}
+	if data := getenv("XDG_DATA_HOME"); filepath.IsAbs(data) {
+		places = append(places, filepath.Join(data, "goose"))
+	} else if home != "" {
+		places = append(places, filepath.Join(home, ".local", "share", "goose"))
+	}
+	if data := getenv("APPDATA"); filepath.IsAbs(data) {
+		places = append(places, filepath.Join(data, "Block", "goose", "data"))
+	}
+	for i := range places {
+		places[i] = filepath.Join(places[i], "sessions")
+	}
+	return slices.DeleteFunc(logfile.Existing(places...), func(root string) bool {
+		info, err := os.Stat(filepath.Join(root, databaseName))
+		return err != nil || !info.Mode().IsRegular()
+	})
+}
+
+// Traits says what holds for every store of Goose.
+func Traits() session.Traits {
+	return session.Traits{
+		Runtime: session.RuntimeGoose, Homes: []string{"~/.local/share/goose"}, Variables: []string{"GOOSE_PATH_ROOT", "XDG_DATA_HOME"},
+		Formats: []session.Format{session.FormatGoose}, SummaryStyle: session.StyleCheckpoint,
+	}
+}
+
+// Capabilities implements [session.Store].
+func (s *Store) Capabilities() session.Capabilities {
+	return session.Capabilities{
+		Traits: Traits(), Strategies: []session.Strategy{session.StrategyNone},
+		Liveness: s, Adviser: s, Source: s, Counter: s, DatabaseFile: databaseOf, Closer: s,
+	}
+}
+
+// databaseOf is the file that a reference to a session begins with.
+func databaseOf(ref session.Ref) string {
+	database, _ := cutPath(ref.Path)
+	return database
+}
+
+func cutPath(path string) (database, id string) {
+	i := strings.LastIndex(path, storedMark)
+	if i < 0 {
+		return path, ""
+	}
+	return path[:i], path[i+len(storedMark):]
+}
+
+// Runtime implements [session.Store].
+func (s *Store) Runtime() string { return session.RuntimeGoose }
+
+// Root implements [session.Store].
+func (s *Store) Root() string { return s.root }
+
+// Close gives the database back if it was read.
+func (s *Store) Close() error { return s.databases.Close() }
+
+// OwnCommand implements [session.Adviser].
+func (s *Store) OwnCommand(session.Ref) string {
+	return "/compact in the session makes its context small"
+}
+
+func (s *Store) file() goosedb.File {
+	return goosedb.File{Base: s.root, Name: databaseName, OpenRoot: s.pin.OpenRoot}
+}
+
+func (s *Store) path() string { return filepath.Join(s.root, databaseName) }
+
+// List implements [session.Store]: the sessions, the newest first. What an agent
+// gave to another one belongs to the session that a person sees.
+func (s *Store) List(ctx context.Context) (session.Listing, error) {
+	var l session.Listing
+	db, release, err := s.databases.Fresh(ctx, s.file())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return l, nil
+	case ctx.Err() != nil:
+		return l, ctx.Err()
+	case err != nil:
+		return s.unreadable(err), nil
+	}
+	defer release()
+	sessions, err := db.Sessions(ctx)
+	if err != nil {
+		return s.unreadable(err), ctx.Err()
+	}
+	if db.Schema > goosedb.NewestSchema {
+		l.Notices = append(l.Notices, session.Notice{
+			Path: s.path(), Message: fmt.Sprintf("its schema is %d and this version knows those up to %d: it is read as far as it looks the same", db.Schema, goosedb.NewestSchema),
+			Hint: "look for a newer sessctl",
+		})
+	}
+	byID := map[string]goosedb.Session{}
+	for _, x := range sessions {
+		byID[x.ID] = x
+	}
+	now := time.Now()
+	for _, x := range sessions {
+		if !session.SafeID(x.ID) {
+			l.Notices = append(l.Notices, session.Notice{Path: s.path(), Message: fmt.Sprintf("a session is skipped: its id %q has characters that are not safe in a path", x.ID), Unread: true})
+			continue
+		}
+		ref := s.ref(x, byID, now)
+		l.Refs = append(l.Refs, ref)
+		if !slices.Contains(l.Agents, ref.Agent) {
+			l.Agents = append(l.Agents, ref.Agent)
+		}
+	}
+	slices.SortStableFunc(l.Refs, func(x, y session.Ref) int { return y.ModTime.Compare(x.ModTime) })
+	return l, nil
+}
+
+// maxFamily bounds how many sessions are followed from one to the one that began it.
+const maxFamily = 64
+
+// ref is one session.
+func (s *Store) ref(x goosedb.Session, byID map[string]goosedb.Session, now time.Time) session.Ref {
+	top := x
+	for range maxFamily {
+		parent, there := byID[top.Parent]
+		if !there {
+			break
+		}
+		top = parent
+	}
+	ref := session.Ref{
+		Runtime: session.RuntimeGoose, Agent: session.AgentOfDirectory(top.Directory, session.RuntimeGoose), ID: x.ID, Store: s.root,
+		Path: s.path() + storedMark + x.ID, Kind: session.KindStored, Primary: true, Bytes: x.Bytes, ModTime: x.Changed, State: session.StateIdle,
+	}
+	if top.ID != x.ID && session.SafeID(top.ID) {
+		ref.Parent, ref.Primary, ref.Reason = top.ID, false, "begun by an agent of "+top.ID
+	}
+	if now.Sub(ref.ModTime).Abs() < session.RecentChange {
+		ref.State, ref.Reason = session.StateBusy, "something was said a moment ago"
+	}
+	return ref
+}
+
+// unreadable is a listing in which one reference stands for the sessions of the
+// database.
+func (s *Store) unreadable(cause error) (l session.Listing) {
+	ref := session.Ref{
+		Runtime: session.RuntimeGoose, Agent: session.RuntimeGoose, ID: databaseName, Store: s.root, Path: s.path(), Kind: session.KindDatabase,
+		State: session.StateUnsupported, Reason: fmt.Sprintf("its sessions cannot be read: %v", cause),
+	}
+	if info, err := os.Lstat(s.path()); err == nil {
+		ref.Bytes, ref.ModTime = info.Size(), info.ModTime()
+	}
+	notice := session.Skipped(s.path(), cause)
+	notice.Message, notice.Unread = ref.Reason, notice.Unread || errors.Is(cause, session.ErrBusy)
+	return session.Listing{Agents: []string{ref.Agent}, Refs: []session.Ref{ref}, Notices: []session.Notice{notice}}
+}
+
+// database opens the database of a session as it was listed, and what gives it back.
+func (s *Store) database(ctx context.Context, ref session.Ref) (db *goosedb.Database, id string, release func(), err error) {
+	path, id := cutPath(ref.Path)
+	if path != s.path() || !session.SafeID(id) {
+		return nil, "", nil, fmt.Errorf("%s is not a session of the store %s", ref.Path, s.root)
+	}
+	db, release, err = s.databases.Known(ctx, s.file())
+	return db, id, release, err
+}
+
+// OpenLog implements [session.LogSource]. It is of the moment at which the store was
+// listed last.
+func (s *Store) OpenLog(ctx context.Context, ref session.Ref) (io.ReadCloser, error) {
+	db, id, release, err := s.database(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	log, err := db.Log(ctx, id)
+	if err != nil {
+		release()
+		return nil, err
+	}
+	return &sqlitefile.Lent{Reader: log, Release: release}, nil
+}
+
+// Tail implements [session.Store]. The context is what the last model call counted,
+// as the row of the session says; without that it is an estimate.
+func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error) {
+	db, id, release, err := s.database(ctx, ref)
+	if err != nil {
+		return session.Tail{}, err
+	}
+	defer release()
+	log, err := db.Log(ctx, id)
+	if err != nil {
+		return session.Tail{}, err
+	}
+	tail, err := session.TailScan(ctx, log, ref.ModTime, s.Scan)
+	if err != nil {
+		return tail, err
+	}
+	counted, err := db.Tokens(ctx, id)
+	if counted > 0 {
+		tail.Tokens, tail.TokenSource = counted, session.TokensFromUsage
+	}
+	return tail, err
+}
+
+// CountMessages implements [session.MessageCounter].
+func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error) {
+	db, id, release, err := s.database(ctx, ref)
+	if err != nil {
+		return 0, err
+	}
+	defer release()
+	return db.CountMessages(ctx, id)
+}
+
+// Busy implements [session.Liveness]: by when the session was used, and by its last
+// turn.
+func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
+	listing, err := s.List(ctx)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(listing.Refs, func(r session.Ref) bool { return r.Path == ref.Path })
+	if i < 0 {
+		return logfile.Gone(ref.Path)
+	}
+	if now.Sub(listing.Refs[i].ModTime).Abs() < quiet {
+		return &session.BusyError{Path: ref.Path, Reason: "something was said a moment ago"}
+	}
+	tail, err := s.Tail(ctx, ref)
+	if err != nil {
+		return err
+	}
+	return session.CheckAnswered(ref.Path, tail)
+}

@@ -1,0 +1,171 @@
+package summarize
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// What a summary says of something that was said is true as long as it says who
+// said it, and becomes wrong when somebody says later that it is otherwise. So
+// each item is looked up in what was said later: the last word on the same thing
+// is told with it, wherever there is one.
+
+// followed returns items with the last word on what they say, of those who are wanted.
+func (e *Extractive) followed(items []candidate, wanted func(*remark) bool) []candidate {
+	for i := range items {
+		c := &items[i]
+		if strings.Contains(c.text, " → ") { // it is told already
+			continue
+		}
+		text := withoutQuestion(c.text)
+		last := e.remarks.lastOn(c.line, text, wanted)
+		if last.remark == nil || last.confirms() {
+			continue
+		}
+		if told := last.quote(followedRunes); !adds(text, told) {
+			c.text += followedBy + strconv.Itoa(last.line) + ": " + told
+		}
+	}
+	return items
+}
+
+// adds tells whether a later sentence is a rule beside an earlier one, and not in its
+// place: it begins with the same words. "You must never forget rule 22."
+func adds(earlier, later string) bool {
+	a, b := strings.Fields(strings.ToLower(earlier)), strings.Fields(strings.ToLower(later))
+	return len(a) > addedWords && len(b) > addedWords && slices.Equal(a[:addedWords], b[:addedWords]) && ruled().inString(strings.Join(a[:addedWords], " ")+" ")
+}
+
+// addedWords is how many words two rules that stand beside each other begin with.
+const addedWords = 3
+
+// withoutLast is an item without the last word on it.
+func withoutLast(text string) string {
+	text, _, _ = strings.Cut(text, followedBy)
+	return text
+}
+
+// followedBy stands between an item and the last word on it, with its line.
+const followedBy = " → line "
+
+// followedRunes is how much of the last word is told, in code points.
+const followedRunes = 110
+
+// confirms tells whether the last word on something only says it again: the agent
+// repeats all of its numbers, and enough of its words. A person who comes back to
+// something mostly changes it.
+func (t takenUp) confirms() bool {
+	return !t.person && !t.changed && t.numbers && t.same && t.share >= confirmedShare
+}
+
+const confirmedShare = 0.4
+
+// pending are the goals that still are goals: the first ones, and what was asked for
+// in the last quarter of what people said. What came of the others stands elsewhere.
+func (e *Extractive) pending(goals []candidate) []candidate {
+	kept := goals[:0:0]
+	for _, c := range goals {
+		if c.score >= firstScore || e.inFocus([]byte(c.text)) > 0 || c.people > e.seen.people-e.seen.people/4 {
+			kept = append(kept, c)
+		}
+	}
+	return kept
+}
+
+// untaken are the items that nobody took up again later, by at least so much of what
+// they say.
+func (e *Extractive) untaken(items []candidate, share float64) []candidate {
+	return slices.DeleteFunc(items, func(c candidate) bool {
+		text := withoutQuestion(c.text)
+		if wordCount([]byte(text)) <= deferredWords { // "after the release": what, the question says
+			text = c.text
+		}
+		last := e.remarks.lastOn(c.line, text, anybody)
+		return last.remark != nil && last.share >= share
+	})
+}
+
+// sayings are what people said that counts later: rules that hold for all that
+// comes, choices, and the rest. What is a rule or a choice only by its words, and
+// nothing else speaks for it, is told as what it is: said. A rule is ended by people
+// only.
+func (e *Extractive) sayings(goals []candidate, turning []statement) (rules, choices, rest []candidate) {
+	for _, c := range lasting(e.said[constraint].ranked(), turning) {
+		if c.weight >= ruleWeight && ruled().inString(strings.ToLower(c.text)) {
+			rules = append(rules, c)
+		} else {
+			rest = append(rest, c)
+		}
+	}
+	for _, c := range lasting(e.said[decision].ranked(), turning) {
+		if c.person && onlyAgrees(c.text) {
+			continue
+		}
+		if !c.person || c.chosen && alternatives().inString(strings.ToLower(c.text+c.reply)) || c.weight >= choiceWeight || decides().inString(strings.ToLower(c.text)) {
+			choices = append(choices, c)
+		} else {
+			rest = append(rest, c)
+		}
+	}
+	rest = append(rest, lasting(e.said[known].ranked(), turning)...)
+	rest = slices.DeleteFunc(notIn(rest, goals, rules, choices), func(c candidate) bool { return !speaks(c) })
+	for i := range rest {
+		rest[i].score = rest[i].weight + 4*e.inFocus([]byte(rest[i].text))
+	}
+	sortByScore(rest)
+	rest = rest[:min(len(rest), maxSaid)]
+	return e.followed(rules, people), e.followed(choices, anybody), e.followed(rest, anybody)
+}
+
+// onlyAgrees tells whether a choice says yes to what stands elsewhere: "Yes, send those
+// two."
+func onlyAgrees(text string) bool {
+	return wordCount([]byte(text)) < agreedWords && agrees([]byte(strings.ToLower(text))) && !strings.ContainsAny(text, "0123456789")
+}
+
+// agreedWords is from how many words on an answer says more than yes.
+const agreedWords = 5
+
+// From these weights on the words of a person are enough for a rule or a choice.
+const (
+	ruleWeight   = enough
+	choiceWeight = 8
+)
+
+// maxSaid is how many sentences that people said in passing are looked at; about half
+// of them fit.
+const maxSaid = 28
+
+// alternatives are the words of a question that leaves a choice.
+var alternatives = phraseSet(" or ", "shall", "should", "which", "want", "may i", "prefer")
+
+// speaks tells whether what a person said in passing says enough to be told: some
+// words of its own, the fewer the more speaks for it.
+func speaks(c candidate) bool {
+	words := len(stemsOf(withoutQuestion(c.text)))
+	return words >= saidWords || words >= 2 && c.weight > enough+1 || strings.Contains(c.text, "://") || strings.Contains(c.text, "@")
+}
+
+// saidWords is how many words that say something a sentence has at least.
+const saidWords = 4
+
+// notIn drops items that stand in others of the same line.
+func notIn(items []candidate, others ...[]candidate) []candidate {
+	return slices.DeleteFunc(items, func(c candidate) bool {
+		return slices.ContainsFunc(slices.Concat(others...), func(o candidate) bool {
+			return o.line == c.line && (strings.Contains(o.text, c.text) || strings.Contains(c.text, withoutQuestion(o.text)))
+		})
+	})
+}
+
+// decides are the words by which a decision is called one.
+var decides = phraseSet("decided", "decision", "we will use", "we'll use", "let's use", "let us use", "go with", "going with", "settled on", "settled for", "we agreed", "agreed to", "agreed on", "agreed that", "stick with", "changed my mind", "entschieden", "beschlossen", "décidé", "decidido")
+
+// ruled are the words of rules: they hold for more than the next step.
+var ruled = phraseSet("never", "always", "must", "don't", "dont ", "do not", "no exceptions", "cannot", "may not", "not more", "no more than", "at most", "only ", "has to be", "have to be", "from now on", "rule", "stay", "as it is", "as they are", "nobody", "before you", "every ", "constraint", "requirement",
+	"niemals", "nie ", "immer", "auf keinen fall", "höchstens", "ab jetzt", "jamais", "toujours", "nunca", "siempre")
+
+// stepShare is the share of a step's words from which a later word on it says what
+// became of it.
+const stepShare = 0.5
