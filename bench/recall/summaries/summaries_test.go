@@ -16,8 +16,8 @@ func TestSheets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(all) != 34 {
-		t.Fatalf("%d sessions, not 34", len(all))
+	if len(all) != 44 {
+		t.Fatalf("%d sessions, not 44", len(all))
 	}
 	for _, s := range all {
 		log, err := s.log()
