@@ -55,6 +55,7 @@ type Fact struct {
 	Speaker     session.Role // RoleUser or RoleAssistant, or RoleToolResult of what a call proved
 
 	MadeBy string // [MadeByRules], or provider and model
+	Rule   string // of the rules, the one that made it; "" of a model. It is not stored
 
 	// Topic is what there can be only one of ("user.name"), or "". A newer fact
 	// with the same topic and another value supersedes.

@@ -101,6 +101,7 @@ func (c *proof) add(about, value, quote, text string) {
 			return
 		}
 	}
+	subject, _, _ := strings.Cut(about, ".")
 	about = "proved." + about
 	key := about + "\x00" + value
 	if value == "" || c.seen[key] {
@@ -109,7 +110,7 @@ func (c *proof) add(about, value, quote, text string) {
 	c.seen[key] = true
 	m := c.message
 	c.found = append(c.found, Fact{
-		Kind: Environment, Text: text, Confidence: provedConfidence, Quote: quote, Line: m.Line, Offset: m.Offset, End: m.Offset + m.Length,
+		Kind: Environment, Rule: "proved, " + subject, Text: text, Confidence: provedConfidence, Quote: quote, Line: m.Line, Offset: m.Offset, End: m.Offset + m.Length,
 		Time: m.Time, Speaker: session.RoleToolResult, MadeBy: MadeByRules, Topic: about, Value: value,
 	})
 }

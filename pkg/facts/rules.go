@@ -148,7 +148,7 @@ func match(m Message, s sentence, c clause) (Fact, bool) {
 		}
 	}
 	if m.Role == session.RoleUser && c.request && utf8.RuneCountInString(c.text) >= 12 {
-		return newFact(m, c, Fact{Kind: Background, Confidence: 0.85, Text: quoted("The user asked to remember", c.text), Value: c.text}), true
+		return newFact(m, c, Fact{Kind: Background, Rule: "remember", Confidence: 0.85, Text: quoted("The user asked to remember", c.text), Value: c.text}), true
 	}
 	return Fact{}, false
 }
@@ -171,6 +171,7 @@ var bareLet = sync.OnceValue(func() *regexp.Regexp {
 // rule is one way to say something outright. Its pattern matches a whole
 // clause; the group v is what is said.
 type rule struct {
+	name       string // of [Fact.Rule]: what it finds, and its number among those
 	kind       Kind
 	confidence float64
 	pattern    *regexp.Regexp
@@ -183,8 +184,17 @@ type rule struct {
 // rules are all rules, the particular before the general. They are compiled on
 // first use.
 var rules = sync.OnceValue(func() []rule {
-	return slices.Concat(backgroundRules(), contactRules(), preferenceRules(), patternRules(), projectRules(), decisionRules(), otherLanguages())
+	all := slices.Concat(backgroundRules(), contactRules(), preferenceRules(), patternRules(), projectRules(), decisionRules(), otherLanguages())
+	counted := map[Kind]int{}
+	for i := range all {
+		counted[all[i].kind]++
+		all[i].name = ruleName("outright", all[i].kind, counted[all[i].kind])
+	}
+	return all
 })
+
+// ruleName names the nth rule of a kind.
+func ruleName(where string, k Kind, n int) string { return fmt.Sprintf("%s, %s %d", where, k, n) }
 
 // group returns a named group of a match, or "".
 func (r *rule) group(match []string, name string) string {
@@ -208,7 +218,7 @@ func (r *rule) fill(template string, match []string) string {
 
 // fact makes a fact of a match.
 func (r *rule) fact(m Message, c clause, groups []string) Fact {
-	f := Fact{Kind: r.kind, Confidence: r.confidence, Value: strings.TrimSpace(r.group(groups, "v")), Instead: strings.TrimSpace(r.group(groups, "old"))}
+	f := Fact{Kind: r.kind, Rule: r.name, Confidence: r.confidence, Value: strings.TrimSpace(r.group(groups, "v")), Instead: strings.TrimSpace(r.group(groups, "old"))}
 	f.Value = cmp.Or(f.Value, f.Instead)
 	if m := marks().instead.FindStringSubmatch(f.Value); m != nil && r.kind == Decision {
 		f.Instead = m[1]

@@ -51,6 +51,7 @@ type statement struct {
 
 // sayingForm is one way in which people say something that lasts, whatever the words.
 type sayingForm struct {
+	name  string // of [Fact.Rule]
 	kind  Kind
 	holds func(*statement) bool
 }
@@ -58,17 +59,17 @@ type sayingForm struct {
 // forms are tried in their order; of preferences and decisions a sentence has one.
 func forms() []sayingForm {
 	return []sayingForm{
-		{Preference, (*statement).forbids},
-		{Preference, (*statement).obliges},
-		{Decision, (*statement).keeps},
-		{Preference, (*statement).declines},
-		{Decision, (*statement).contrasts},
-		{Decision, (*statement).defines},
-		{Decision, (*statement).takesUp},
-		{Decision, (*statement).setsValue},
-		{Environment, (*statement).locates},
-		{Contact, (*statement).namesPerson},
-		{Deadline, (*statement).dates},
+		{"forbids", Preference, (*statement).forbids},
+		{"obliges", Preference, (*statement).obliges},
+		{"keeps", Decision, (*statement).keeps},
+		{"declines", Preference, (*statement).declines},
+		{"contrasts", Decision, (*statement).contrasts},
+		{"defines", Decision, (*statement).defines},
+		{"takes up", Decision, (*statement).takesUp},
+		{"sets a value", Decision, (*statement).setsValue},
+		{"locates", Environment, (*statement).locates},
+		{"names a person", Contact, (*statement).namesPerson},
+		{"dates", Deadline, (*statement).dates},
 	}
 }
 
@@ -93,7 +94,7 @@ func stated(m Message, s sentence, t turn, first bool, known []Fact) (found []Fa
 			continue
 		}
 		kind := st.kindOf(f.kind)
-		made := newFact(m, clause{text: text}, Fact{Kind: kind, Confidence: statementConfidence, Text: st.quoted(kind), Value: text})
+		made := newFact(m, clause{text: text}, Fact{Kind: kind, Rule: f.name, Confidence: statementConfidence, Text: st.quoted(kind), Value: text})
 		if kind == Decision {
 			made.Instead = insteadOf(text)
 		}

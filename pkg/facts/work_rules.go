@@ -23,6 +23,7 @@ const (
 // anywhere that a part of the sentence begins; the fact quotes the sentence from
 // there.
 type workRule struct {
+	name    string // of [Fact.Rule]
 	kind    Kind
 	pattern *regexp.Regexp
 	agent   bool   // counts in the agent's mouth too
@@ -50,7 +51,13 @@ const (
 // are tried. Of preferences and decisions a sentence has one.
 var workRules = sync.OnceValue(func() []workRule {
 	c := func(pattern string) *regexp.Regexp { return regexp.MustCompile(`^(?i:` + pattern + `)`) }
-	return slices.Concat(deadlineWorkRules(c), contactWorkRules(c), environmentWorkRules(c), preferenceWorkRules(c), decisionWorkRules(c))
+	all := slices.Concat(deadlineWorkRules(c), contactWorkRules(c), environmentWorkRules(c), preferenceWorkRules(c), decisionWorkRules(c))
+	counted := map[Kind]int{}
+	for i := range all {
+		counted[all[i].kind]++
+		all[i].name = ruleName("at work", all[i].kind, counted[all[i].kind])
+	}
+	return all
 })
 
 func deadlineWorkRules(c func(string) *regexp.Regexp) []workRule {
@@ -146,7 +153,7 @@ func atWork(m Message, s sentence, asked string) (found []Fact, refused []Refusa
 		if ruling().MatchString(answer) {
 			kind = Preference
 		}
-		add(newFact(m, clause{text: s.text}, Fact{Kind: kind, Confidence: workConfidence, Text: quoted("The user decided", choice), Value: choice, Instead: insteadOf(choice)}))
+		add(newFact(m, clause{text: s.text}, Fact{Kind: kind, Rule: "answer", Confidence: workConfidence, Text: quoted("The user decided", choice), Value: choice, Instead: insteadOf(choice)}))
 	}
 	dated := sync.OnceValue(func() bool { return dates().MatchString(s.text) })
 	for i, part := range parts(s.text) {
@@ -214,7 +221,7 @@ func (r *workRule) match(m Message, part string) (Fact, bool) {
 	}
 	like := rule{pattern: r.pattern}
 	value := strings.TrimSpace(like.group(groups, "v"))
-	f := Fact{Kind: r.kind, Confidence: workConfidence, Value: value, Text: quoted("The user said", part)}
+	f := Fact{Kind: r.kind, Rule: r.name, Confidence: workConfidence, Value: value, Text: quoted("The user said", part)}
 	if m.Role != session.RoleUser {
 		f.Confidence, f.Text = agentsConfidence, quoted("The agent said", part)
 	}
