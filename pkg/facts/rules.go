@@ -35,11 +35,13 @@ func explicit(messages []Message) ([]Fact, []Refusal) {
 	var refused []Refusal
 	asked := ""
 	t := turn{names: sync.OnceValue(func() map[string]bool { return personsOf(messages) })}
+	var said []sentence // in the message before
 	for at, m := range messages {
 		if at > 0 && m.Role == session.RoleUser && messages[at-1].Role != session.RoleUser {
-			t = t.after(messages[at-1])
+			t = t.after(messages[at-1], said)
 		}
-		for i, s := range sentences(m.Text) {
+		said = sentences(m.Text)
+		for i, s := range said {
 			facts, no := outright(m, s)
 			if len(facts)+len(no) == 0 { // nothing was said outright
 				if i > 0 {
@@ -49,7 +51,7 @@ func explicit(messages []Message) ([]Fact, []Refusal) {
 			}
 			found, refused = append(found, facts...), append(refused, no...)
 		}
-		asked = questionOf(m)
+		asked = questionOf(m, said)
 		found = append(found, m.Proved...)
 	}
 	slices.SortStableFunc(found, func(a, b Fact) int { return cmp.Compare(a.Line, b.Line) })
@@ -73,6 +75,9 @@ func inPassing(m Message, s sentence, asked string, t turn, first bool) ([]Fact,
 
 // outright returns what a sentence says outright.
 func outright(m Message, s sentence) (found []Fact, refused []Refusal) {
+	if m.Role != session.RoleUser && !saysDecided(s.text) {
+		return nil, nil
+	}
 	for _, c := range s.clauses() {
 		f, ok := match(m, s, c)
 		if !ok {
@@ -87,13 +92,15 @@ func outright(m Message, s sentence) (found []Fact, refused []Refusal) {
 	return found, refused
 }
 
+// saysDecided tells whether a sentence has a word that the rules that count in the
+// agent's mouth look for: most sentences of a log have none, and are not matched.
+func saysDecided(text string) bool {
+	return hasAny(strings.ToLower(text), "decided", "agreed", "resolved", "opted", "chosen", "committed", "settled", "decision")
+}
+
 // questionOf is the question with which the agent ended a message, or "".
-func questionOf(m Message) string {
-	if m.Role == session.RoleUser {
-		return ""
-	}
-	all := sentences(m.Text)
-	if len(all) == 0 || !all[len(all)-1].question {
+func questionOf(m Message, all []sentence) string {
+	if m.Role == session.RoleUser || len(all) == 0 || !all[len(all)-1].question {
 		return ""
 	}
 	return all[len(all)-1].text
@@ -155,6 +162,9 @@ func match(m Message, s sentence, c clause) (Fact, bool) {
 
 // straight has straight apostrophes, as the rules, also where people leave them out.
 func straight(text string) string {
+	if lower := strings.ToLower(text); !strings.Contains(lower, "nt") && !strings.Contains(lower, "lets") {
+		return strings.ReplaceAll(text, "’", "'")
+	}
 	return bareLet().ReplaceAllString(bare().ReplaceAllString(strings.ReplaceAll(text, "’", "'"), "$1'$2"), "$1'$2 $3")
 }
 

@@ -29,10 +29,11 @@ type turn struct {
 	names func() map[string]bool // of people, as far as their form tells
 }
 
-// after is where a sentence stands that follows a message of the agent.
-func (t turn) after(m Message) turn {
+// after is where a sentence stands that follows a message of the agent, of which
+// all are the sentences.
+func (t turn) after(m Message, all []sentence) turn {
 	t.said, t.lower, t.last = m.Text, strings.ToLower(m.Text), ""
-	if all := sentences(m.Text); len(all) > 0 {
+	if len(all) > 0 {
 		t.last = all[len(all)-1].text
 	}
 	return t
@@ -174,7 +175,7 @@ func (s *statement) asks(of sentence) bool {
 
 // tells tells a report of what happened, and what a person only supposes.
 func (s *statement) tells() bool {
-	return reported().MatchString(s.text) || guessing().MatchString(s.lower) || marks().hedged.MatchString(s.text) || marks().told.MatchString(s.text)
+	return tellsWhatHappened(s.text) || guessing().MatchString(s.lower) || marks().hedged.MatchString(s.text) || marks().told.MatchString(s.text)
 }
 
 // past tells whether the first words of a sentence tell what was: "is cancelled"
@@ -305,8 +306,7 @@ func notContrast(word string) bool {
 
 // keeps: what stays as it is, or where it is.
 func (s *statement) keeps() bool {
-	m := keeping().FindStringSubmatch(s.lower)
-	return m != nil && !s.past() && !s.has("away", "tuned", "posted", "calm", "going", "still", "why", "up", "you", "you'll")
+	return hasAny(s.lower, "keep", "leave", "stay", "remain") && keeping().MatchString(s.lower) && !s.past() && !s.has("away", "tuned", "posted", "calm", "going", "still", "why", "up", "you", "you'll")
 }
 
 // defines: what something is taken for.
@@ -410,7 +410,7 @@ func taskVerb(word string) bool {
 
 // locates: where something is, and what it runs on.
 func (s *statement) locates() bool {
-	if s.past() || s.has("then") || orders().MatchString(s.lower) {
+	if !strings.ContainsAny(s.text, digits+"._@-/") || s.past() || s.has("then") || orders().MatchString(s.lower) {
 		return false
 	}
 	return place().MatchString(s.text) && !sourceFile().MatchString(s.text) || equipped().MatchString(s.text) && !notProduct().MatchString(s.text)
@@ -418,10 +418,17 @@ func (s *statement) locates() bool {
 
 // dates: a day that is to come, and what is on it.
 func (s *statement) dates() bool {
-	if !future().MatchString(withoutPaths(s.lower)) || len(s.words) < 4 || gone().MatchString(s.lower) || s.has("cannot", "can't", "free", "leave", "leaves") {
+	if len(s.words) < 4 || !s.mayDate() || !future().MatchString(withoutPaths(s.lower)) || gone().MatchString(s.lower) || s.has("cannot", "can't", "free", "leave", "leaves") {
 		return false
 	}
 	return !s.past() || s.has("by", "due", "until", "deadline")
+}
+
+// mayDate tells whether a sentence has what names a day.
+func (s *statement) mayDate() bool {
+	return strings.ContainsAny(s.lower, digits) ||
+		hasAny(s.lower, "day", "tomorrow", "christmas", "easter", "year", "end of", "first week", "mid-", "summer", "winter", "release", "freeze") ||
+		hasAny(s.lower, "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 }
 
 // withoutPaths is a text without what has slashes in it: a date there is a name.

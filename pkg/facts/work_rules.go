@@ -31,7 +31,26 @@ type workRule struct {
 	first   bool   // only where the sentence begins
 	valued  bool   // only with a number, a name of the computer's, or what it replaces
 	apart   bool   // not in a sentence that names a day
+	// What the pattern cannot match without: most sentences lack it, and looking for
+	// it costs less than the pattern does.
+	number bool     // a digit
+	words  []string // one of these, in lower case
 }
+
+// applies tells whether a rule may match a part of a sentence.
+func (r *workRule) applies(lower string, hasDigit bool) bool {
+	if r.number && !hasDigit {
+		return false
+	}
+	return len(r.words) == 0 || hasAny(lower, r.words...)
+}
+
+// hasAny tells whether a text has one of these.
+func hasAny(text string, parts ...string) bool {
+	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(text, p) })
+}
+
+const digits = "0123456789"
 
 // Parts of patterns of what is said at work.
 const (
@@ -62,10 +81,10 @@ var workRules = sync.OnceValue(func() []workRule {
 
 func deadlineWorkRules(c func(string) *regexp.Regexp) []workRule {
 	return []workRule{
-		{kind: Deadline, pattern: c(`(?:so |and )?(?:the |our |my )?(?P<slot>[a-z][\w -]{2,40}?) (?:is|was|moved|moves|becomes|has moved|was moved|is now|is moved)(?: now)?(?: to| on| from| until|:)* (?P<v>` + date + `.*)`), topic: "deadline.${slot}"},
-		{kind: Deadline, pattern: c(`(?:the )?(?P<slot>date|deadline|launch|release|go-live|window): (?P<v>` + date + `.*)`), topic: "deadline.${slot}"},
-		{kind: Deadline, pattern: c(`.*\b(?:by|due|due on|due by|deadline|until|before|no later than|switched off on|shut down on|ends on|expires on|audit on|launch on|release on|go live on|review on|(?:have|has|need|needs) to be .{1,40}) (?P<v>` + date + `).*`)},
-		{kind: Deadline, pattern: c(`.*\b(?:needs?|must|has to|have to|due|finish|ready|done|review(?:ed)?|deliver(?:ed)?|deadline)\b.*\b(?:by|before|until|due|is) (?P<v>` + weekday + `(?:'s [a-z]+)?)\b.*`)},
+		{kind: Deadline, number: true, pattern: c(`(?:so |and )?(?:the |our |my )?(?P<slot>[a-z][\w -]{2,40}?) (?:is|was|moved|moves|becomes|has moved|was moved|is now|is moved)(?: now)?(?: to| on| from| until|:)* (?P<v>` + date + `.*)`), topic: "deadline.${slot}"},
+		{kind: Deadline, number: true, pattern: c(`(?:the )?(?P<slot>date|deadline|launch|release|go-live|window): (?P<v>` + date + `.*)`), topic: "deadline.${slot}"},
+		{kind: Deadline, number: true, pattern: c(`.*\b(?:by|due|due on|due by|deadline|until|before|no later than|switched off on|shut down on|ends on|expires on|audit on|launch on|release on|go live on|review on|(?:have|has|need|needs) to be .{1,40}) (?P<v>` + date + `).*`)},
+		{kind: Deadline, words: []string{"day"}, pattern: c(`.*\b(?:needs?|must|has to|have to|due|finish|ready|done|review(?:ed)?|deliver(?:ed)?|deadline)\b.*\b(?:by|before|until|due|is) (?P<v>` + weekday + `(?:'s [a-z]+)?)\b.*`)},
 	}
 }
 
@@ -75,8 +94,8 @@ func contactWorkRules(c func(string) *regexp.Regexp) []workRule {
 	return []workRule{
 		{kind: Contact, pattern: c(`(?P<who>(?:the )?(?:contact|on[ -]call|reports team|[a-z]+ team|support|owner|maintainer|admin|manager|reviewer|person)(?: (?:there|here|for [\w ]{2,20}|of [\w ]{2,20}|on call))?) is (?P<v>(?:` + person + `)?,? ?(?:` + email + `|` + phone + `|` + person + `).*)`)},
 		{kind: Contact, pattern: c(`(?P<v>` + person + title + `) (?:administers|maintains|owns|deploys|is responsible for|is in charge of|takes care of|reviews|has the shift|has to review|has to approve|approves|is on call|knows a|knows the) ?.*`)},
-		{kind: Contact, pattern: c(`.*\b(?:reviewed by|review by|approved by|approval by|approval of|sign-?off by|owned by|maintained by|belongs to) (?P<v>` + person + `)\b.*`)},
-		{kind: Contact, pattern: c(`(?:.*\b)?(?:talk to|asked|ask|tell|write to|call|contact|need) (?P<v>` + person + title + `)(?:,? who| from| in| at| of) .+`)},
+		{kind: Contact, words: []string{" by ", "approval of", "belongs to"}, pattern: c(`.*\b(?:reviewed by|review by|approved by|approval by|approval of|sign-?off by|owned by|maintained by|belongs to) (?P<v>` + person + `)\b.*`)},
+		{kind: Contact, words: []string{"talk to", "ask", "tell", "write to", "call", "contact", "need"}, pattern: c(`(?:.*\b)?(?:talk to|asked|ask|tell|write to|call|contact|need) (?P<v>` + person + title + `)(?:,? who| from| in| at| of) .+`)},
 		{kind: Contact, pattern: c(`(?P<v>` + person + title + `),? (?:from|in|at) (?:the )?[a-z]{2,15}(?: team)? (?:says|said|wants|told|asks|confirmed|decides)\b.*`)},
 		{kind: Contact, pattern: c(`[a-z]{3,20} is (?P<v>` + person + `)['’]s$`)},
 		{kind: Background, pattern: c(`(?:hi|hello|hey)?[!,.]? ?(?:i'm|i am) (?P<v>` + person + `)(?:,.*|$)`)},
@@ -86,18 +105,18 @@ func contactWorkRules(c func(string) *regexp.Regexp) []workRule {
 
 func environmentWorkRules(c func(string) *regexp.Regexp) []workRule {
 	return []workRule{
-		{kind: Environment, agent: true, pattern: c(`(?:.*\b)?(?P<slot>[\w.-]{2,30}) (?:runs|is running|is on) (?P<what>` + product + `) (?P<v>` + version + `)\b.*`), topic: "environment.${slot}.${what}"},
-		{kind: Environment, agent: true, pattern: c(`(?:.*\b)?(?:on|at|uses|is|via) port (?P<v>\d{2,5})\b.*`)},
+		{kind: Environment, number: true, agent: true, pattern: c(`(?:.*\b)?(?P<slot>[\w.-]{2,30}) (?:runs|is running|is on) (?P<what>` + product + `) (?P<v>` + version + `)\b.*`), topic: "environment.${slot}.${what}"},
+		{kind: Environment, number: true, agent: true, pattern: c(`(?:.*\b)?(?:on|at|uses|is|via) port (?P<v>\d{2,5})\b.*`)},
 		{kind: Environment, pattern: c(`(?:the )?port (?P<v>\d{2,5}) is .+`)},
-		{kind: Environment, pattern: c(`(?P<slot>(?:the |our |my )?[\w-]+(?: [\w-]+){0,3}) (?:is|are|lives?|runs?|is hosted|is kept|is stored|can be reached) (?:at|on|in|under) (?P<v>(?:vault under )?` + address + `).*`), topic: "environment.${slot}"},
-		{kind: Environment, pattern: c(`.*(?:deployed to|reach (?:it )?(?:through|via|at|on)|available (?:at|under|on)|account is|the command is|it comes from|comes from|goes to|go to|log in (?:at|on|to)).* (?P<v>` + address + `|` + "`[^`]{3,60}`" + `|#[a-z][\w-]+).*`)},
-		{kind: Environment, pattern: c(`(?:.*\b)?account is (?P<v>[\w.@-]+ on [\w.-]+).*`)},
+		{kind: Environment, words: []string{".", "/", ":"}, pattern: c(`(?P<slot>(?:the |our |my )?[\w-]+(?: [\w-]+){0,3}) (?:is|are|lives?|runs?|is hosted|is kept|is stored|can be reached) (?:at|on|in|under) (?P<v>(?:vault under )?` + address + `).*`), topic: "environment.${slot}"},
+		{kind: Environment, words: []string{"deployed to", "reach", "available", "account is", "command is", "comes from", "goes to", "go to", "log in"}, pattern: c(`.*(?:deployed to|reach (?:it )?(?:through|via|at|on)|available (?:at|under|on)|account is|the command is|it comes from|comes from|goes to|go to|log in (?:at|on|to)).* (?P<v>` + address + `|` + "`[^`]{3,60}`" + `|#[a-z][\w-]+).*`)},
+		{kind: Environment, words: []string{"account is"}, pattern: c(`(?:.*\b)?account is (?P<v>[\w.@-]+ on [\w.-]+).*`)},
 		{kind: Environment, pattern: c(`(?:the )?(?:pager|alerts?|alarms?|notifications?) (?:goes|go) to (?P<v>[#@]?[\w.@-]+).*`)},
-		{kind: Environment, pattern: c(`.*\b(?P<v>` + cased(`[A-Z][A-Z0-9]+_[A-Z0-9_]+=[\w./:-]+`) + `)\b.*`)},
-		{kind: Environment, pattern: c(`(?:.*\b)?(?:here|there|we have|we use|our [\w ]{2,20} (?:use|have|run)|it's|this is|is|are|with|on) (?:[\w ]{0,20} )?(?P<v>` + product + ` ` + version + `)\b.*`)},
+		{kind: Environment, words: []string{"_"}, pattern: c(`.*\b(?P<v>` + cased(`[A-Z][A-Z0-9]+_[A-Z0-9_]+=[\w./:-]+`) + `)\b.*`)},
+		{kind: Environment, number: true, pattern: c(`(?:.*\b)?(?:here|there|we have|we use|our [\w ]{2,20} (?:use|have|run)|it's|this is|is|are|with|on) (?:[\w ]{0,20} )?(?P<v>` + product + ` ` + version + `)\b.*`)},
 		{kind: Environment, pattern: c(`(?P<v>` + product + ` ` + version + `)(?:$|,.*)`)},
-		{kind: Environment, agent: true, pattern: c("(?P<slot>[\\w.-]+) (?P<v>" + version + `) is (?:installed|running|deployed) on .+`)},
-		{kind: Environment, agent: true, pattern: c("version (?P<v>" + version + ") is (?:in|on|out|released|live|deployed) .+")},
+		{kind: Environment, number: true, agent: true, pattern: c("(?P<slot>[\\w.-]+) (?P<v>" + version + `) is (?:installed|running|deployed) on .+`)},
+		{kind: Environment, number: true, agent: true, pattern: c("version (?P<v>" + version + ") is (?:in|on|out|released|live|deployed) .+")},
 	}
 }
 
@@ -109,7 +128,7 @@ func preferenceWorkRules(c func(string) *regexp.Regexp) []workRule {
 		{kind: Preference, pattern: c(`(?P<v>(?:on [a-z]+ )?nobody .+ (?:but|except) .+)`)},
 		{kind: Preference, pattern: c(`(?P<v>one [a-z]+ per [a-z]+.*)`)},
 		{kind: Preference, pattern: c(`(?P<v>(?:commit messages?|changelog entries|pr titles|branch names|comments|test names|replies|answers|reports|messages) (?:in|are|must|have|begin|start|stay) .+)`)},
-		{kind: Preference, pattern: c(`(?:and |but |so )?(?P<v>` + subjects + ` (?:must not|must never|must (?:be|go|stay|use|pass|contain|match|include|run|start|end|come|wait|ask)|has to be|have to be|may not be|stays at) .+)`), apart: true},
+		{kind: Preference, words: []string{"must", "has to be", "have to be", "may not be", "stays at"}, pattern: c(`(?:and |but |so )?(?P<v>` + subjects + ` (?:must not|must never|must (?:be|go|stay|use|pass|contain|match|include|run|start|end|come|wait|ask)|has to be|have to be|may not be|stays at) .+)`), apart: true},
 		{kind: Preference, pattern: c(`(?:and |but |so )?(?P<v>(?:every|each|all) ` + subjects + ` (?:needs?|gets?|has|have) .+)`)},
 		{kind: Preference, pattern: c(`(?P<v>we (?:can't|cannot|must not|may not) .+ without .+)`)},
 		{kind: Preference, pattern: c(`(?P<v>use our .+)`)},
@@ -121,15 +140,15 @@ func decisionWorkRules(c func(string) *regexp.Regexp) []workRule {
 	return []workRule{
 		{kind: Decision, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and )*(?P<v>changed my mind(?: about [\w ]+)?[:,] .+)`)},
 		{kind: Decision, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please )*then (?P<v>[a-z][\w.]* .+)`), first: true},
-		{kind: Decision, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please )*(?P<v>[\w"'.#=/:-]+(?: [\w"'.#=/:-]+){0,10}) then$`), first: true},
-		{kind: Decision, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please |oh )*(?P<v>.* (?:instead of|rather than) .+)`)},
+		{kind: Decision, words: []string{"then"}, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please )*(?P<v>[\w"'.#=/:-]+(?: [\w"'.#=/:-]+){0,10}) then$`), first: true},
+		{kind: Decision, words: []string{"instead of", "rather than"}, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please |oh )*(?P<v>.* (?:instead of|rather than) .+)`)},
 		{kind: Decision, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please )*(?P<v>` + decides + ` [^,;:]+.*)`), valued: true},
 		{kind: Decision, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please )*(?:let's|let us) (?P<v>(?:delete|use|keep|make|drop|switch|move|put|call|name|take|do|host|write|send|build|ship|store|charge|pay) .+)`), valued: true},
 		{kind: Decision, pattern: c(`(?:and |so )?(?:[a-z]+: )?(?P<v>we (?:go (?:with|free|for|by|without)|pay|take|keep|host|book|publish|charge) .+)`)},
 		{kind: Decision, pattern: c(`(?P<v>` + cased(name) + ` (?:takes (?:his|her|their|the|over)|replaces|joins instead of) .+)`)},
-		{kind: Decision, pattern: c(`(?:.*, )?(?P<v>.*\b\d[\w.]*(?: (?:[a-z]+))?, (?:and )?not (?:only )?(?P<old>\d[\w.]*).*)`)},
+		{kind: Decision, words: []string{" not "}, pattern: c(`(?:.*, )?(?P<v>.*\b\d[\w.]*(?: (?:[a-z]+))?, (?:and )?not (?:only )?(?P<old>\d[\w.]*).*)`)},
 		{kind: Decision, pattern: c(`(?P<v>(?:(?:they|she|he) (?:wants?|allows?)|(?:the )?[a-z]+s (?:want|allow)) (?:the |only |at least |at most )?.*(?:\d|first|last|instead).*)`)},
-		{kind: Decision, pattern: c(`(?P<v>[\w -]{2,40} (?:stays?|remains?) (?:on|with|in|at) .+)`), valued: true},
+		{kind: Decision, words: []string{"stay", "remain"}, pattern: c(`(?P<v>[\w -]{2,40} (?:stays?|remains?) (?:on|with|in|at) .+)`), valued: true},
 	}
 }
 
@@ -137,7 +156,10 @@ func decisionWorkRules(c func(string) *regexp.Regexp) []workRule {
 // decision. asked is the question of the agent that the message answers, if it is
 // the first sentence of one.
 func atWork(m Message, s sentence, asked string) (found []Fact, refused []Refusal) {
-	if s.question || utf8.RuneCountInString(s.text) < 8 || supposed().MatchString(s.text) || reported().MatchString(s.text) {
+	if m.Role != session.RoleUser && !strings.ContainsAny(s.text, digits) { // its ports and versions count
+		return nil, nil
+	}
+	if s.question || utf8.RuneCountInString(s.text) < 8 || supposed().MatchString(s.text) || tellsWhatHappened(s.text) {
 		return nil, nil
 	}
 	add := func(f Fact) {
@@ -157,13 +179,15 @@ func atWork(m Message, s sentence, asked string) (found []Fact, refused []Refusa
 	}
 	dated := sync.OnceValue(func() bool { return dates().MatchString(s.text) })
 	for i, part := range parts(s.text) {
+		lower := strings.ToLower(part)
+		hasDigit := strings.ContainsAny(part, digits)
 		hasValue := sync.OnceValue(func() bool { return valued().MatchString(part) })
 		for _, r := range workRules() {
-			if m.Role != session.RoleUser && !r.agent || r.first && i > 0 || r.apart && dated() || r.valued && !hasValue() {
+			if m.Role != session.RoleUser && !r.agent || r.first && i > 0 || !r.applies(lower, hasDigit) || r.valued && !hasValue() {
 				continue
 			}
 			f, ok := r.match(m, part)
-			if ok && !slices.ContainsFunc(found, f.rivals) {
+			if ok && !(r.apart && dated()) && !slices.ContainsFunc(found, f.rivals) {
 				add(f)
 			}
 		}
@@ -212,6 +236,13 @@ var joints = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[
 var reported = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(?:\b(?:error|exception|traceback|failed|fatal|panic|refused|warning|stack trace)\b|^\d{4}-\d\d-\d\dT|\bgreen, )`)
 })
+
+// tellsWhatHappened tells whether reported matches.
+func tellsWhatHappened(text string) bool {
+	lower := strings.ToLower(text)
+	return (hasAny(lower, "error", "exception", "traceback", "failed", "fatal", "panic", "refused", "warning", "stack trace", "green, ") || strings.ContainsAny(text[:min(len(text), 1)], digits)) &&
+		reported().MatchString(text)
+}
 
 // match tries a rule on a part of a sentence.
 func (r *workRule) match(m Message, part string) (Fact, bool) {
