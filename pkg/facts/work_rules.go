@@ -31,6 +31,8 @@ type workRule struct {
 	first   bool   // only where the sentence begins
 	valued  bool   // only with a number, a name of the computer's, or what it replaces
 	apart   bool   // not in a sentence that names a day
+	// unless matches what the pattern matches too and is something else; nil for none.
+	unless func() *regexp.Regexp
 	// What the pattern cannot match without: most sentences lack it, and looking for
 	// it costs less than the pattern does.
 	number bool     // a digit
@@ -83,7 +85,7 @@ func deadlineWorkRules(c func(string) *regexp.Regexp) []workRule {
 	return []workRule{
 		{kind: Deadline, number: true, pattern: c(`(?:so |and )?(?:the |our |my )?(?P<slot>[a-z][\w -]{2,40}?) (?:is|was|moved|moves|becomes|has moved|was moved|is now|is moved)(?: now)?(?: to| on| from| until|:)* (?P<v>` + date + `.*)`), topic: "deadline.${slot}"},
 		{kind: Deadline, number: true, pattern: c(`(?:the )?(?P<slot>date|deadline|launch|release|go-live|window): (?P<v>` + date + `.*)`), topic: "deadline.${slot}"},
-		{kind: Deadline, number: true, pattern: c(`.*\b(?:by|due|due on|due by|deadline|until|before|no later than|switched off on|shut down on|ends on|expires on|audit on|launch on|release on|go live on|review on|(?:have|has|need|needs) to be .{1,40}) (?P<v>` + date + `).*`)},
+		{kind: Deadline, number: true, unless: undated, pattern: c(`.*\b(?:by|due|due on|due by|deadline|until|before|no later than|switched off on|shut down on|ends on|expires on|audit on|launch on|release on|go live on|review on|(?:have|has|need|needs) to be .{1,40}) (?P<v>` + date + `).*`)},
 		{kind: Deadline, words: []string{"day"}, pattern: c(`.*\b(?:needs?|must|has to|have to|due|finish|ready|done|review(?:ed)?|deliver(?:ed)?|deadline)\b.*\b(?:by|before|until|due|is) (?P<v>` + weekday + `(?:'s [a-z]+)?)\b.*`)},
 	}
 }
@@ -128,7 +130,7 @@ func preferenceWorkRules(c func(string) *regexp.Regexp) []workRule {
 		{kind: Preference, pattern: c(`(?P<v>(?:on [a-z]+ )?nobody .+ (?:but|except) .+)`)},
 		{kind: Preference, pattern: c(`(?P<v>one [a-z]+ per [a-z]+.*)`)},
 		{kind: Preference, pattern: c(`(?P<v>(?:commit messages?|changelog entries|pr titles|branch names|comments|test names|replies|answers|reports|messages) (?:in|are|must|have|begin|start|stay) .+)`)},
-		{kind: Preference, words: []string{"must", "has to be", "have to be", "may not be", "stays at"}, pattern: c(`(?:and |but |so )?(?P<v>` + subjects + ` (?:must not|must never|must (?:be|go|stay|use|pass|contain|match|include|run|start|end|come|wait|ask)|has to be|have to be|may not be|stays at) .+)`), apart: true},
+		{kind: Preference, unless: ofAbility, words: []string{"must", "has to be", "have to be", "may not be", "stays at"}, pattern: c(`(?:and |but |so )?(?P<v>` + subjects + ` (?:must not|must never|must (?:be|go|stay|use|pass|contain|match|include|run|start|end|come|wait|ask)|has to be|have to be|may not be|stays at) .+)`), apart: true},
 		{kind: Preference, pattern: c(`(?:and |but |so )?(?P<v>(?:every|each|all) ` + subjects + ` (?:needs?|gets?|has|have) .+)`)},
 		{kind: Preference, pattern: c(`(?P<v>we (?:can't|cannot|must not|may not) .+ without .+)`)},
 		{kind: Preference, pattern: c(`(?P<v>use our .+)`)},
@@ -140,14 +142,14 @@ func decisionWorkRules(c func(string) *regexp.Regexp) []workRule {
 	return []workRule{
 		{kind: Decision, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and )*(?P<v>changed my mind(?: about [\w ]+)?[:,] .+)`)},
 		{kind: Decision, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please )*then (?P<v>[a-z][\w.]* .+)`), first: true},
-		{kind: Decision, words: []string{"then"}, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please )*(?P<v>[\w"'.#=/:-]+(?: [\w"'.#=/:-]+){0,10}) then$`), first: true},
+		{kind: Decision, words: []string{"then"}, unless: ofSomebody, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please )*(?P<v>[\w"'.#=/:-]+(?: [\w"'.#=/:-]+){0,10}) then$`), first: true},
 		{kind: Decision, words: []string{"instead of", "rather than"}, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please |oh )*(?P<v>.* (?:instead of|rather than) .+)`)},
 		{kind: Decision, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please )*(?P<v>` + decides + ` [^,;:]+.*)`), valued: true},
 		{kind: Decision, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please )*(?:let's|let us) (?P<v>(?:delete|use|keep|make|drop|switch|move|put|call|name|take|do|host|write|send|build|ship|store|charge|pay) .+)`), valued: true},
 		{kind: Decision, pattern: c(`(?:and |so )?(?:[a-z]+: )?(?P<v>we (?:go (?:with|free|for|by|without)|pay|take|keep|host|book|publish|charge) .+)`)},
 		{kind: Decision, pattern: c(`(?P<v>` + cased(name) + ` (?:takes (?:his|her|their|the|over)|replaces|joins instead of) .+)`)},
 		{kind: Decision, words: []string{" not "}, pattern: c(`(?:.*, )?(?P<v>.*\b\d[\w.]*(?: (?:[a-z]+))?, (?:and )?not (?:only )?(?P<old>\d[\w.]*).*)`)},
-		{kind: Decision, pattern: c(`(?P<v>(?:(?:they|she|he) (?:wants?|allows?)|(?:the )?[a-z]+s (?:want|allow)) (?:the |only |at least |at most )?.*(?:\d|first|last|instead).*)`)},
+		{kind: Decision, pattern: c(`(?P<v>(?:(?:they|she|he) (?:wants?|allows?)|(?:the )?[a-z]+s (?:want|allow)) (?:the |only |at least |at most )?.*(?:\d|first|last|instead).*)`), apart: true},
 		{kind: Decision, words: []string{"stay", "remain"}, pattern: c(`(?P<v>[\w -]{2,40} (?:stays?|remains?) (?:on|with|in|at) .+)`), valued: true},
 	}
 }
@@ -170,7 +172,7 @@ func atWork(m Message, s sentence, asked string) (found []Fact, refused []Refusa
 		found = append(found, f)
 	}
 	answer, _, _ := strings.Cut(m.Text, "\n")
-	if choice, ok := summarize.Answer(asked, answer); ok && m.Role == session.RoleUser && strings.Contains(choice, " ") {
+	if choice, ok := summarize.Answer(asked, answer); ok && m.Role == session.RoleUser && strings.Contains(choice, " ") && !informs(asked, choice) {
 		kind := Decision
 		if ruling().MatchString(answer) {
 			kind = Preference
@@ -187,7 +189,7 @@ func atWork(m Message, s sentence, asked string) (found []Fact, refused []Refusa
 				continue
 			}
 			f, ok := r.match(m, part)
-			if ok && !(r.apart && dated()) && !slices.ContainsFunc(found, f.rivals) {
+			if ok && !(r.apart && dated()) && !(r.unless != nil && r.unless().MatchString(strings.ToLower(part))) && !slices.ContainsFunc(found, f.rivals) {
 				add(f)
 			}
 		}
@@ -195,8 +197,26 @@ func atWork(m Message, s sentence, asked string) (found []Fact, refused []Refusa
 	return found, refused
 }
 
+var (
+	// ofSomebody matches what somebody is or does: "I'm away then".
+	ofSomebody = expression(`^(?:i|i'm|i'll|we|we're|we'll|you|he|she|they|it|it's|there)\b|\b(?:me|us) then$`)
+	// ofAbility matches what has to be and is no rule.
+	ofAbility = expression(`\b(?:must|has to|have to) be (?:able|somewhere|around|there|here|so|very|a bug|wrong)\b|'d (?:have|has) to be\b`)
+)
+
+// informs tells an answer that says how it is, and chooses nothing.
+func informs(asked, answer string) bool {
+	return askedAmount().MatchString(asked) && !askedChoice().MatchString(asked) || pastSubject().MatchString(strings.ToLower(answer)) || gotFrom().MatchString(answer)
+}
+
+var (
+	askedAmount = expression(`(?i)\bhow (?:much|many)\b.*\b(?:does|do|did|has|have|is|are|was|were|would)\b`)
+	askedChoice = expression(`(?i)\b(?:should|shall|may|want|like|or)\b`)
+	gotFrom     = expression(`(?i)^(?:he|she|they|it) (?:gave|sent|told|said|wrote|got|did|was|were|had)\b`)
+)
+
 // ruling matches an answer that says what holds from now on.
-var ruling = expression(`(?i)\b(?:never|always|must|nothing)\b`)
+var ruling = expression(`(?i)\b(?:never|always|must)\b|(?:^|[^w] )nothing\b`)
 
 var dates = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)` + date + `|\b` + weekday + `|\bby the \d{1,2}(?:st|nd|rd|th)\b`)
@@ -351,5 +371,5 @@ var ofAll = expression(`(?i)^(?:nothing|everything|anything)(?: \S+){3}`)
 
 // vague begins what says nothing alone.
 var vague = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^(?:(?:never|always|don't|do not|use|leave|keep|skip|drop|do|make|set|start|put|take|let's) )?(?:it|that|this|these|those|them|the same|one|so|what|how|why|which|everything|anything|nothing|mind|again|with (?:it|that|this))(?:$|[ ,.])|^\d+%?$`)
+	return regexp.MustCompile(`(?i)^(?:never|always|don't|do not) (?:use|do|touch|change|run|delete|commit) (?:it|that|this|these|those|them)\b|^(?:(?:never|always|don't|do not|use|leave|keep|skip|drop|do|make|set|start|put|take|let's) )?(?:it|that|this|these|those|them|the same|one|so|what|how|why|which|everything|anything|nothing|mind|again|with (?:it|that|this))(?:$|[ ,.])|^\d+%?$`)
 })
