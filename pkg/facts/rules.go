@@ -35,12 +35,16 @@ func explicit(messages []Message) ([]Fact, []Refusal) {
 	var refused []Refusal
 	asked := ""
 	t := turn{names: sync.OnceValue(func() map[string]bool { return personsOf(messages) })}
+	writers := speakersOf(messages)
 	var said []sentence // in the message before
 	for at, m := range messages {
 		if at > 0 && m.Role == session.RoleUser && messages[at-1].Role != session.RoleUser {
 			t = t.after(messages[at-1], said)
 		}
 		said = sentences(m.Text)
+		if m.Role == session.RoleUser {
+			said = writers.bare(said)
+		}
 		for i, s := range said {
 			facts, no := outright(m, s)
 			if len(facts)+len(no) == 0 { // nothing was said outright
@@ -52,6 +56,7 @@ func explicit(messages []Message) ([]Fact, []Refusal) {
 			found, refused = append(found, facts...), append(refused, no...)
 		}
 		asked = questionOf(m, said)
+		t = t.asking(m, said)
 		found = append(found, m.Proved...)
 	}
 	slices.SortStableFunc(found, func(a, b Fact) int { return cmp.Compare(a.Line, b.Line) })

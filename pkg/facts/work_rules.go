@@ -132,7 +132,7 @@ func preferenceWorkRules(c func(string) *regexp.Regexp) []workRule {
 		{kind: Preference, pattern: c(`(?P<v>(?:commit messages?|changelog entries|pr titles|branch names|comments|test names|replies|answers|reports|messages) (?:in|are|must|have|begin|start|stay) .+)`)},
 		{kind: Preference, unless: ofAbility, words: []string{"must", "has to be", "have to be", "may not be", "stays at"}, pattern: c(`(?:and |but |so )?(?P<v>` + subjects + ` (?:must not|must never|must (?:be|go|stay|use|pass|contain|match|include|run|start|end|come|wait|ask)|has to be|have to be|may not be|stays at) .+)`), apart: true},
 		{kind: Preference, pattern: c(`(?:and |but |so )?(?P<v>(?:every|each|all) ` + subjects + ` (?:needs?|gets?|has|have) .+)`)},
-		{kind: Preference, pattern: c(`(?P<v>we (?:can't|cannot|must not|may not) .+ without .+)`)},
+		{kind: Preference, pattern: c(`(?P<v>we (?:can't|cannot|must not|may not) (?:.+ without|(?:change|touch|share|expose|print|publish) (?:the|our|any|a)) .+)`)},
 		{kind: Preference, pattern: c(`(?P<v>use our .+)`)},
 		{kind: Preference, pattern: c(`(?P<v>(?:the )?(?:limit|bound|threshold|budget|maximum|minimum)(?: for [\w ]{3,30})? is .*\d.*)`)},
 	}
@@ -146,7 +146,7 @@ func decisionWorkRules(c func(string) *regexp.Regexp) []workRule {
 		{kind: Decision, words: []string{"instead of", "rather than"}, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please |oh )*(?P<v>.* (?:instead of|rather than) .+)`)},
 		{kind: Decision, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please )*(?P<v>` + decides + ` [^,;:]+.*)`), valued: true},
 		{kind: Decision, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please )*(?:let's|let us) (?P<v>(?:delete|use|keep|make|drop|switch|move|put|call|name|take|do|host|write|send|build|ship|store|charge|pay) .+)`), valued: true},
-		{kind: Decision, pattern: c(`(?:and |so )?(?:[a-z]+: )?(?P<v>we (?:go (?:with|free|for|by|without)|pay|take|keep|host|book|publish|charge) .+)`)},
+		{kind: Decision, pattern: c(`(?:and |so )?(?:[a-z]+: )?(?P<v>we (?:go (?:with|free|for|by|without|back to)|stay (?:with|on|at)|stick (?:with|to)|leave (?:it|that) (?:as|like)|pay|take|keep|host|book|publish|charge) .+)`)},
 		{kind: Decision, pattern: c(`(?P<v>` + cased(name) + ` (?:takes (?:his|her|their|the|over)|replaces|joins instead of) .+)`)},
 		{kind: Decision, words: []string{" not "}, pattern: c(`(?:.*, )?(?P<v>.*\b\d[\w.]*(?: (?:[a-z]+))?, (?:and )?not (?:only )?(?P<old>\d[\w.]*).*)`)},
 		{kind: Decision, pattern: c(`(?P<v>(?:(?:they|she|he) (?:wants?|allows?)|(?:the )?[a-z]+s (?:want|allow)) (?:the |only |at least |at most )?.*(?:\d|first|last|instead).*)`), apart: true},
@@ -199,7 +199,7 @@ func atWork(m Message, s sentence, asked string) (found []Fact, refused []Refusa
 
 var (
 	// ofSomebody matches what somebody is or does: "I'm away then".
-	ofSomebody = expression(`^(?:i|i'm|i'll|we|we're|we'll|you|he|she|they|it|it's|there)\b|\b(?:me|us) then$`)
+	ofSomebody = expression(`^(?:i|i'm|i'll|we|we're|we'll|you|he|she|they|it|it's|there)\b|\b(?:me|us) then$|^[a-z]+er then$`)
 	// ofAbility matches what has to be and is no rule.
 	ofAbility = expression(`\b(?:must|has to|have to) be (?:able|somewhere|around|there|here|so|very|a bug|wrong)\b|'d (?:have|has) to be\b`)
 )
