@@ -15,10 +15,10 @@ const statementConfidence = 0.75
 
 // Bounds of a sentence whose form is looked at.
 const (
-	maxStatement = 220 // code points
-	shortWords   = 7   // of a sentence that needs what it answers
-	maxChoice    = 16  // words of a choice that names a value
-	maxOffer     = 400 // bytes of the end of a message in which the agent offers something
+	maxStatement = maxSentence // code points
+	shortWords   = 7           // of a sentence that needs what it answers
+	maxChoice    = 16          // words of a choice that names a value
+	maxOffer     = 400         // bytes of the end of a message in which the agent offers something
 )
 
 // turn is where a sentence stands: after which message of the agent.
@@ -274,7 +274,7 @@ func (s *statement) declines() bool {
 		return false
 	}
 	for _, m := range declining().FindAllStringSubmatch(s.lower, -1) {
-		if !saysNo(m[1]) {
+		if !saysNo(m[1]) || strings.Contains(s.lower, "please no "+m[1]) {
 			s.declined = m[1]
 			return true
 		}
@@ -338,7 +338,7 @@ func notContrast(word string) bool {
 
 // keeps: what stays as it is, or where it is.
 func (s *statement) keeps() bool {
-	return hasAny(s.lower, "keep", "leave", "stay", "remain") && keeping().MatchString(s.lower) && !s.past() && !s.has("away", "tuned", "posted", "calm", "going", "still", "why", "up", "you", "you'll")
+	return hasAny(s.lower, "keep", "leave", "stay", "remain") && keeping().MatchString(s.lower) && !strings.Contains(s.lower, "keep still") && !s.past() && !s.has("away", "tuned", "posted", "calm", "going", "why", "up", "you", "you'll")
 }
 
 // defines: what something is taken for.
@@ -348,8 +348,9 @@ func (s *statement) defines() bool {
 
 // takesUp: an answer to what the agent offered, that takes up one of the things.
 func (s *statement) takesUp() bool {
-	offered := s.first && (offering().MatchString(s.offered()) || sufficing().MatchString(s.lower))
-	if len(s.words) > 24 || s.saysWhatThereIs() || !offered && !s.asked {
+	mayOffer := s.asked || offering().MatchString(s.offered()) || sufficing().MatchString(s.lower)
+	offered := s.first && mayOffer && (!s.asked || offering().MatchString(s.offered()) || sufficing().MatchString(s.lower))
+	if len(s.words) > 24 || s.saysWhatThereIs() || !mayOffer || doubting(s.words[len(s.words)-1]) {
 		return false
 	}
 	head, _, _ := strings.Cut(strings.NewReplacer(";", ",", ":", ",", " - ", ",", " because ", ",").Replace(s.lower), ",")
@@ -360,7 +361,7 @@ func (s *statement) takesUp() bool {
 	if i := slices.IndexFunc(words, func(w string) bool { return w == "is" || w == "are" }); i > 0 && i+1 < len(words) && slices.Contains([]string{"fine", "ok", "okay", "good", "better", "enough", "perfect"}, words[i+1]) {
 		words = words[:i]
 	}
-	if len(words) == 0 || len(words) > 8 || !offered && (len(words) > 2 || len(s.words) > 3) || slices.ContainsFunc(words, finite) || taskVerb(words[0]) || strings.Contains(head, "/") {
+	if len(words) == 0 || len(words) > 8 || !offered && (len(words) > 2 || len(s.words) > 3 && s.words[0] != "so" && s.words[0] != "then") || slices.ContainsFunc(words, finite) || taskVerb(words[0]) || strings.Contains(head, "/") {
 		return false
 	}
 	offer := s.offered()
@@ -368,6 +369,9 @@ func (s *statement) takesUp() bool {
 		return len(w) > 2 && !empty(w) && !unspecific(w) && strings.Contains(offer, stem(w))
 	})
 }
+
+// doubting ends what is not decided yet.
+func doubting(word string) bool { return word == "hm" || word == "hmm" || word == "hmmm" }
 
 // offered is the part of the agent's message in which it offers something: its end.
 func (s *statement) offered() string {
@@ -580,7 +584,7 @@ func nameLike(w string) bool {
 }
 
 // roles are what people are to each other at work and in associations.
-const roles = `author|owner|treasurer|lawyer|chair|chairwoman|chairman|illustrator|translator|printer|publisher|vendor|distributor|supplier|accountant|editor|designer|architect|colleague|reviewer|supervisor|professor|friend|neighbou?r|guy|lady|officer|secretary|intern|contractor|electrician|plumber|photographer|teacher|doctor|agent|sponsor|manager|technician|administrator|admin|maintainer|contact|packager|boss|landlord|caretaker|mayor`
+const roles = `author|owner|treasurer|lawyer|chair|chairwoman|chairman|illustrator|translator|printer|publisher|vendor|distributor|supplier|accountant|editor|designer|architect|colleague|reviewer|supervisor|professor|friend|neighbou?r|guy|lady|officer|secretary|intern|contractor|electrician|plumber|photographer|teacher|doctor|agent|sponsor|manager|technician|administrator|admin|maintainer|contact|packager|boss|landlord|caretaker|mayor|lead|dba|head|nephew|sister|brother|daughter|son|wife|husband`
 
 const dayWords = `(?:mondays?|tuesdays?|wednesdays?|thursdays?|fridays?|saturdays?|sundays?)`
 
@@ -599,30 +603,30 @@ var (
 	defining      = expression(`^(?:[a-z_]+,? ){0,3}[a-z_]+ (?:=|counts as|count as) [a-z0-9]`)
 	asItIs        = expression(`\bas (?:it|they|that|this) (?:is|are)\b`)
 	pointless     = expression(`\bdon't ask$|^.{0,12}\b(?:don't|do not|never) [a-z]+ (?:it|that|them|this)(?: now)?(?:$|,)`)
-	standingOrder = expression(`\b(?:you|something|anything|deploy|we) (?:never|always) ` + imperative + `\b|\b(?:don't|do not) [a-z]+ .{2,60}\b(?:ever|without asking)\b`)
+	standingOrder = expression(`\b(?:you|something|anything|deploy|we) (?:never|always) ` + imperative + `\b|\b(?:don't|do not) [a-z]+ .{2,60}\b(?:ever|without asking)\b|\b[a-z]+ never (?:alone|without)\b`)
 	asking        = expression(`^(?:(?:ok|and|but|so|hm+|also|please|good|great),? )*(?:can|could|would|will|shall|should|may) (?:you|we|i|it|they)\b|^(?:(?:ok|and|but|so|hm+),? )*(?:what|why|who|how|when|where|which|is it|are there|is there|do (?:we|you|i|they)|does|did|have you|any idea|tell me|show me|explain|find out|let me know)\b`)
 	guessing      = expression(`\b(?:i think|i guess|i wonder|not sure|i believe|as far as i know|wrong,|looks like|seems|i expected|should have)\b|^(?:thanks|thank you|great|nice|perfect|wonderful|super|lovely|good job)[!. ]*$`)
 	forbidding    = expression(`(?:^|[,;:] |– |- |\b(?:and|but|so|please|then|because|just|hence) |\b(?:we|nobody|must) )(?:don't|do not|never|not to)(?: ever)? ([a-z-]+)`)
-	obliging      = expression(`(?:^|[,;:] |\band |\bso |\bbut |\bplease )only (?:[a-z]*[^s\W] )?(?:when|if|in|on|after|from|with|at|by)\b|(?:^|[,;:] |\band |\bso |\bbut )(?:read only|only (?:run|build|use|deploy|read|keep|push|merge|commit|touch|write|change|send|allow))\b|\b[a-z]+ (?:should )?only (?:happens?|runs?|works?|goes|go|from|in|on|via|keeps?|through|allowed)\b| only$|\bmust (?:not |never |always |only )?(?:be|stay|go|have|use|pass|contain|keep|come|wait|run|match|start|end|not|never|include|ask|remain|work|fit|exist)\b|\b(?:has|have|needs?) to (?:stay|remain|go through|use|pass|match|fit|work on)\b|\bwithout (?:my|our|asking|telling|a review|approval|an? (?:ok|review)|[a-z]+'s)\b|\bnothing (?:gets?|goes|is|leaves|may|shall|will|with|runs|that (?:[a-z]{3,}[^s\W]s|moves|flashes))\b|\bnobody (?:but|except|may|touches|should|is allowed)\b|\b(?:max|maximum|at most|not more than|no more than|at least|minimum)\.? (?:of )?(?:\d|two|three|one)|\b\d[\w.]*(?: [a-z]+)? ?(?:max|maximum|minimum)\b|\bi want (?:the|all|every|my|our|each) .+ to (?:be|stay|go|have|use)\b|\b(?:everything|anything|nothing|all) (?:under|over|above|below|older|smaller|larger|newer|shorter|longer)\b.{0,20}\d|\bfrom (?:here|now|then) (?:on )?(?:is|are|must|in)\b|\bin (?:english|dutch|german|french|spanish|italian|portuguese|irish|polish|swedish|norwegian|danish)\b|\b(?:i|we) (?:always |only )?use [a-z]|\bone [a-z]+ (?:at a time|each|per [a-z]+)\b|\b(?:every|each) [a-z]+ (?:needs|gets|has|must)\b`)
+	obliging      = expression(`(?:^|[,;:] |\band |\bso |\bbut |\bplease )only (?:[a-z]*[^s\W] )?(?:when|if|in|on|after|from|with|at|by)\b|(?:^|[,;:] |\band |\bso |\bbut )(?:read only|only (?:run|build|use|deploy|read|keep|push|merge|commit|touch|write|change|send|allow))\b|\b[a-z]+ (?:should )?only (?:happens?|runs?|works?|goes|go|from|in|on|via|keeps?|through|allowed)\b| only$|^(?:and )?[a-z]+(?: [a-z]+)? only,|\bmust (?:not |never |always |only )?(?:be|stay|go|have|use|pass|contain|keep|come|wait|run|match|start|end|not|never|include|ask|remain|work|fit|exist)\b|\b(?:has|have|needs?) to (?:stay|remain|go through|use|pass|match|fit|work on)\b|\bwithout (?:my|our|asking|telling|a review|approval|an? (?:ok|review)|[a-z]+'s)\b|\bnothing (?:gets?|goes|is|leaves|may|shall|will|with|runs|that (?:[a-z]{3,}[^s\W]s|moves|flashes))\b|\bnobody (?:but|except|may|touches|should|is allowed)\b|\b(?:max|maximum|at most|not more than|no more than|at least|minimum)\.? (?:of )?(?:\d|two|three|one)|\b\d[\w.]*(?: [a-z]+)? ?(?:max|maximum|minimum)\b|\bi want (?:the|all|every|my|our|each) .+ to (?:be|stay|go|have|use)\b|\b(?:everything|anything|nothing|all) (?:under|over|above|below|older|smaller|larger|newer|shorter|longer)\b.{0,20}\d|\bfrom (?:here|now|then) (?:on )?(?:is|are|must|in)\b|\bin (?:english|dutch|german|french|spanish|italian|portuguese|irish|polish|swedish|norwegian|danish)\b|\b(?:i|we) (?:always |only )?use [a-z]|\bone [a-z]+ (?:at a time|each|per [a-z]+)\b|\b(?:every|each) [a-z]+ (?:needs|gets|has|must)\b`)
 	undue         = expression(`\bwrong\b|\bonly (?:from|since|until) (?:19|20)\d\d\b|\b(?:we|i) need (?:a|an|the) |\bmust be somewhere\b|\b(?:must|has to|have to) be (?:able|so|very|a bug|something|because|the|wrong|fixed|done|updated|corrected|changed|tested|written|reviewed|merged)\b|\bmust have\b|\b(?:some|often|people) always\b|\balways (?:don't|been|was|were|had|the same|happens|fails|gets|says|there|here|good|nice|a)\b|\bit's always\b|\b(?:every|each) (?:time|day|week|hour|minute|night)\b`)
 	languages     = expression(`\bin (?:english|dutch|german|french|spanish|italian|portuguese|irish|polish|swedish|norwegian|danish)\b`)
 	habits        = expression(`\b(?:i|we) (?:always |only |also )?use [a-z]`)
 	havingAny     = expression(`^(?:do|did|does|is|are|have|has)(?: \S+)? (?:you|there|it|they)(?: have| got)?\b.*\?$`)
 	ofMachine     = expression(`\b(?:account|login|log in|user|sender|from|ssh|scp|rsync|git|host|server|storage|folder|repo|key)\b|@\d`)
 	mailAddress   = expression(`\b` + email)
-	declining     = expression(`(?:^|[,;] |– |- |\b(?:and|but|please|so|then) )no ([a-z0-9][\w'-]*)`)
+	declining     = expression(`(?:^|[,;] |– |- |\b(?:and|but|please|so|then) )no "?([a-z0-9][\w'-]*)`)
 	contrasting   = expression(`\b([a-z0-9][\w.'%-]*),? (?:and )?not (?:an? |the )?([a-z0-9][\w.%-]*)`)
 	ofPeople      = expression(`^(?:i'm|i am|we're|we are|he's|she's|he is|she is|they are) (?:an? |the )`)
 	forgotten     = expression(`\bforget (?:it|that|this|about)\b`)
 	dropping      = expression(`^(?:(?:ok|yes|no|so|then|hm+|and),? )*(?:scrap|forget|get rid of|no longer|replace) (?:the |it |that |this )?[a-z0-9]|\b(?:i|we)(?:'d| would)? (?:rather )?(?:get rid of|drop)\b|\binstead of\b|\brather than\b|\bafter all\b`)
-	keeping       = expression(`(?:^|[,;:] |\b(?:and|but|so|please|yes|no|hm|then|better) )(?:keep|leave) (?:(?:the|all|our|my|its|it|that|those|these|a|an|this|both|\d\S*)\b|[a-z0-9.-]+ (?:in|at|as|until|for|on|to|out)\b)|\b(?:stays|remains|(?:must|shall|[a-z]+s|they|both|[a-z]+_[a-z]+) (?:stay|remain)|(?:the|those|these) [a-z][^,;]{2,50} stay|the \d\S* (?:stay|remain))\b(?: (?:as|at|on|in|with|like|for|until|where|out|free|off)\b|$|,)`)
+	keeping       = expression(`(?:^|[,;:] |\b(?:and|but|so|please|yes|no|hm|then|better) )(?:keep|leave) (?:(?:the|all|our|my|its|it|that|those|these|a|an|this|both|\d\S*)\b|[a-z0-9.-]+ (?:in|at|as|until|for|on|to|out)\b)|\b(?:stays|remains|(?:must|shall|[a-z]+s|they|both|[a-z]+_[a-z]+) (?:stay|remain)|(?:the|those|these) [a-z][^,;]{2,50} stay|the \d\S* (?:stay|remain))\b(?: (?:as|at|on|in|with|like|for|until|where|out|free|off|untouched|unchanged|open|closed|private)\b|$|,)`)
 	offering      = expression(`\bor\b|\beither\b|\boptions?\b|\btwo ways\b|\balternatives?\b|\bshould\b.*\?|\bshall\b.*\?|\bwhich\b.*\?|\bwould you rather\b|\bi'd\b|\bi would\b|\bboth\?`)
 	quantity      = expression(`(?:^|[\s(~<>"'v])\d[\d.,:]*(?:[ -]?[a-z%€$°µ]+)?(?:\W|$)|\b(?:two|three|four|five|six|seven|eight|nine|ten|twelve) (?:days?|weeks?|months?|years?|hours?|minutes?)\b`)
 	setting       = expression(`^(?:make|take|set|use|put|pin|bump|raise|lower|cap|limit|start at|give|name|tag|assign|allow|better|rather|only|up|down|back to|go|switch|change|increase|decrease|reduce|keep|call|threshold|retention|version|budget|limit|timeout|price|port|interval|width|height|size|level)\b`)
 	orders        = expression(`^(?:(?:ok|yes|so|and|then|please|now|next|first|great|good|also),? )*(?:run|check|test|look|write|fix|find|show|explain|read|print|list|open|try|do|rerun|build|install|deploy|push|commit|merge|create|add|implement|update|remove|delete|rename|send|copy|move|put|save|store|take|start|see|make|change|go|get|post|patch|roll|have a look|we want to|i want to)\b`)
-	place         = expression(`\b(?:[\w-]+\.)+(?:com|org|net|io|dev|eu|de|nl|be|fr|uk|cloud|app|local|lan|internal|intern|corp|example|test|home)\b(?:[:/]\S*)?|\bhttps?://\S+|\b\d{1,3}(?:\.\d{1,3}){3}\b|(?:^|[\s(])/(?:[\w.-]+/)+[\w.-]+|\b[Pp]ort \d{2,5}\b|\b(?:ssh|listens?|runs?|is|there) (?:[a-z]+ )?on \d{4,5}\b|\b(?:account|serial|host|hostname|user|profile|namespace|cluster|context|project|bucket|database|db) (?:is |id |number |no )?["'#]?[\w@.-]*[\d._@-][\w@.-]+|\b[A-Z][A-Z0-9]+_[A-Z0-9_]+=\S+`)
+	place         = expression(`\b(?:[\w-]+\.)+(?:com|org|net|io|dev|eu|de|nl|be|fr|uk|cloud|app|local|lan|internal|intern|corp|example|test|home)\b(?:[:/]\S*)?|\bhttps?://\S+|\b\d{1,3}(?:\.\d{1,3}){3}\b|(?:^|[\s(])/(?:[\w.-]+/)+[\w.-]+|\b[Pp]ort \d{2,5}\b|\b(?:ssh|listens?|runs?|is|there) (?:[a-z]+ )?on \d{4,5}\b|\b(?:account|serial|host|hostname|user|profile|namespace|cluster|context|project|bucket|database|db|realm|role|queue|topic|vlan|gpio|mount) (?:is |id |number |no )?["'#]?[\w@./-]*[\d._@/-][\w@.-]+|\b(?:variable|var) [A-Z][A-Z0-9_]{3,}\b|(?:^|[\s(])\.NET \d+\b|\b[A-Z][A-Z0-9]+_[A-Z0-9_]+=\S+`)
 	sourceFile    = expression(`\b[\w/.-]+\.(?:go|py|ts|tsx|js|jsx|rs|c|h|cpp|java|rb|php|md|json|yaml|yml|toml|sql|css|html|sh|txt|log|vue|swift|kt)\b`)
-	equipped      = expression(`[a-z,;:] [A-Z][A-Za-z.+#]{1,20} v?\d{1,3}(?:\.\d+)*(?:$|[,;:)]| (?:and|on|in|for|with|is|to)\b)|\b(?i:` + product + `|rails|fastify|xcode|expo|rust|msrv|rabbit(?:mq)?|gradle|flutter|laravel|spring|zephyr|dotnet) (?:is (?:still |at |on )?|version |v)?(?:\d+\.\d+(?:\.\d+)*|\d{1,3})(?:$|[,;:)]| [a-z(])`)
+	equipped      = expression(`[a-z,;:] [A-Z][A-Za-z.+#]{1,20} v?\d{1,3}(?:\.\d+)*(?:$|[,;:)]| (?:and|on|in|for|with|is|to)\b)|\b(?i:` + product + `|rails|fastify|xcode|expo|rust|msrv|rabbit(?:mq)?|gradle|flutter|laravel|spring|zephyr|dotnet|godot|unity|unreal|electron|svelte|next(?:\.js)?|nuxt|bun|deno|ansible|helm|airflow|pytorch|tensorflow|cuda|esp-idf|fedora|nixos|proxmox|truenas|keycloak|grafana|prometheus|drupal|wordpress|woocommerce|magento|typo3|symfony|maven|cmake|gcc|clang|blender|qgis|gdal|android|home assistant) (?:is (?:still |at |on )?|version |v)?(?:\d+\.\d+(?:\.\d+)*|\d{1,3})(?:$|[,;:)]| [a-z(])`)
 	notProduct    = expression(`\b(?:January|February|March|April|May|June|July|August|September|October|November|December|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Oct|Nov|Dec|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|Option|Step|Chapter|Issue|PR|MR|Phase|Section|Page|Room|Line|Part|Version|Table|Figure|Task|Ticket|Sprint|Week|Day|Level|The|And|About|Only|Budget|At|On|In|By|From|For|To|After|Before|Until|With|Yes|No|Ok|Then|All|Top|Last|First|Next|Take|Make|Set|Keep|Use|Show|Give|Roll) \d|\b(?i:go) \d+\b(?:[^.]|$)|\d (?:euros?|percent|%|days?|a head)`)
 	future        = expression(`\b(?:by|before|until|till|on|from|due|for|is|to|of|at|moved|not before) (?:the )?(?:next )?(?:` + dayWords + `|` + date + `|tomorrow|christmas|easter|new year|q[1-4]\b|end of [a-z0-9]+|the end of [a-z0-9]+|first week of [a-z]+|mid-[a-z]+|\d{1,2}(?:st|nd|rd|th)\b)|\b` + date + `|\b` + dayWords + ` (?:at )?\d|\bend of ` + months + `|\bbefore (?:christmas|easter|summer|winter|the (?:[a-z]+ )?release|the freeze)\b|\b(?:by|before|until|from) ` + months + `\b`)
 	quotedWords   = expression(`"[^"]*"`)
@@ -631,6 +635,6 @@ var (
 	undated = expression(`^(?:and )?if |\b(?:doesn't|does not|won't|isn't) (?:work|fit|suit)\b|^(?:we have|it's|today is|it is) (?:the )?` + date + `$|\bdefault (?:is )?\d|\b(?:everything|all|anything|those|rows|data|entries|records|messages|readings) (?:before|until|from|since) `)
 	weekly  = expression(`\b(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)s\b`)
 	gone    = expression(`\b(?:we|i|they) [a-z]+ed\b|\b(?:go on|continue|write again|see you|talk to you|finish it|week (?:begins|starts)|since|last (?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|week|month|year)|ago|was|were|yesterday|happened|started on|broke)\b`)
-	persons = expression(`\b(?:[Rr]eviewer is|[Oo]wner is|[Cc]ontact is|that's|thats|(?:[Rr]eview|[Dd]one|[Ww]ritten|[Bb]uilt|[Mm]ade|[Ss]et up|[Mm]aintained|[Oo]wned|[Aa]pproved|[Ss]igned) by|[Nn]ephew|[Cc]olleague|[Bb]oss|[Mm]anager) (?:Mrs? |Ms |Frau |Herr )?([A-Z][\p{L}]+)\b|\b(?:[Aa]sk|[Tt]ell|[Tt]alk to|[Mm]ail|[Cc]all|[Cc]ontact|[Pp]ing) ([A-Z][\p{L}]+)(?:$|[,;:.)]| (?:on|at) \+?\d)|(?:^|[\s(])([A-Z][\p{L}]+)(?:,? (?:who|from [\w ]+),?)? (?:has (?:the (?:login|access|key|keys|rights|password|shift|account|list|contract)|that|access)|does|knows|owns|handles|writes|leads|runs|looks after|looks into|takes|decides|signs|reviews|approves|administers|maintains|set (?:that|this|it) up|sets|is (?:our|on call|at the)|sends|built|deploys|manages|watches|organi[sz]es)\b|[a-z] \(([A-Z]\p{L}{1,11})\)|(?:^|[a-z] )[a-z]+ = ([A-Z]\p{L}{1,11})\b|\b(?:` + roles + `)(?: (?:of|at|in|for|from) [a-z' ]{2,24}?)?(?: is|,)? \(?(?:Mrs?\.? |Ms\.? |Frau |Herr )?(?:Dr\.? )?([A-Z]\p{L}{1,14})\b|([A-Z]\p{L}{1,11}) \((?:the |our )?(?:` + roles + `)\)`)
+	persons = expression(`\b(?:[Rr]eviewer is|[Oo]wner is|[Cc]ontact is|that's|thats|(?:[Rr]eview|[Dd]one|[Ww]ritten|[Bb]uilt|[Mm]ade|[Ss]et up|[Mm]aintained|[Oo]wned|[Aa]pproved|[Ss]igned) by|[Nn]ephew|[Cc]olleague|[Bb]oss|[Mm]anager) (?:Mrs? |Ms |Frau |Herr )?([A-Z][\p{L}]+)\b|\b(?:[Aa]sk|[Tt]ell|[Tt]alk to|[Mm]ail|[Cc]all|[Cc]ontact|[Pp]ing) ([A-Z][\p{L}]+)(?:$|[,;:.)]| (?:on|at) \+?\d| (?:if|when|about|first|before)\b)|(?:^|[\s(])([A-Z][\p{L}]+)(?:,? (?:who|from [\w ]+),?)? (?:has (?:the (?:login|access|key|keys|rights|password|shift|account|list|contract)|that|access)|does|knows|owns|handles|writes|leads|runs|looks after|looks into|takes|decides|signs|reviews|approves|administers|maintains|set (?:that|this|it) up|sets|is (?:our|on call|at the)|sends|built|deploys|manages|watches|organi[sz]es)\b|[a-z] \(([A-Z]\p{L}{1,11})\)|(?:^|[a-z] )[a-z]+ = ([A-Z]\p{L}{1,11})\b|\b(?:` + roles + `)(?: (?:of|at|in|for|from) [a-z' ]{2,24}?)?(?: is|,)? \(?(?:Mrs?\.? |Ms\.? |Frau |Herr )?(?:Dr\.? )?([A-Z]\p{L}{1,14})\b|([A-Z]\p{L}{1,11}) \((?:the |our )?(?:` + roles + `)\)|([A-Z]\p{L}{1,11}) is (?:the|our|my) (?:[a-z]+ )?(?:` + roles + `)\b|\b(?:[Ww]rite to|[Tt]alk to|[Cc]all|[Aa]sk) (?:Mrs?|Ms|Frau|Herr|Signora|Signor|Madame|Dr|Prof)\.? ([A-Z]\p{L}{1,14})\b|\b(?:Mrs?|Ms|Frau|Herr|Signora|Signor|Madame|Dr|Prof)\.? ([A-Z]\p{L}{1,14}),? (?:will|does|wants|sends|decides|checks|looks|knows|handles|signs|is)\b`)
 	notName = expression(`^(?:De|Het|La|Le|El|Der|Die|Das|January|February|March|April|May|June|July|August|September|October|November|December|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|English|Dutch|German|French|Spanish|Irish|The|This|That|These|Those|Please|Thanks|Thank|Good|Great|Yes|Not|And|But|Then|Now|Hello|Morning|Android|Linux|Windows|Mac|Google|Apple|Docker|Redis|Postgres|Python|Django|React|Node|Rails|Ruby|Rust|Java|Kotlin|Swift|Kubernetes|Terraform|Git|Github|Gitlab|Nginx|Debian|Ubuntu|Slack|Jira|Chrome|Safari|Firefox|Xcode|Expo|Flutter|Grafana|Prometheus|Kafka|Celery|Option|Everything|Something|Nothing|Nobody|Somebody|Everybody|Currently|Also|Only|Maybe|Perhaps|Usually|Here|There|When|What|Why|Who|How|Where|Which|Tests?|Changelog|Mail|Shipping|Internet|Europe|Germany|Belgium|Netherlands|France|Norway|Amsterdam|Berlin|London|Paris|Markdown|Claude|Codex|Gemini|Copilot|Cursor|Just|Make|Take|Use|Let|Can|Could|Should|Would|Will|Does|Did|Are|Was|Has|Have|Had|For|From|With|Our|Your|They|She|His|Her|You|All|One|Two|Next|Last|First|Done|Sure|Okay|Right|Yeah|Still|After|Before|Because|Since|While|Until|Once|Each|Every|Any|Some|Most|Many|More|Less|Another|Other|Same|New|Old)$`)
 )

@@ -101,6 +101,7 @@ func contactWorkRules(c func(string) *regexp.Regexp) []workRule {
 		{kind: Contact, pattern: c(`(?P<v>` + person + title + `),? (?:from|in|at) (?:the )?[a-z]{2,15}(?: team)? (?:says|said|wants|told|asks|confirmed|decides)\b.*`)},
 		{kind: Contact, pattern: c(`[a-z]{3,20} is (?P<v>` + person + `)['’]s$`)},
 		{kind: Background, pattern: c(`(?:hi|hello|hey)?[!,.]? ?(?:i'm|i am) (?P<v>` + person + `)(?:,.*|$)`)},
+		{kind: Background, pattern: c(`(?P<v>` + person + `) here(?:,| from| of| on|$).*`)},
 		{kind: Background, pattern: c(`(?P<v>` + person + `) here,? (?:from |on |of )?.*(?:team|engineer|ops|dev|support|lead|manager|office|department|admin)\b.*`)},
 	}
 }
@@ -130,7 +131,7 @@ func preferenceWorkRules(c func(string) *regexp.Regexp) []workRule {
 		{kind: Preference, pattern: c(`(?P<v>(?:on [a-z]+ )?nobody .+ (?:but|except) .+)`)},
 		{kind: Preference, pattern: c(`(?P<v>one [a-z]+ per [a-z]+.*)`)},
 		{kind: Preference, pattern: c(`(?P<v>(?:commit messages?|changelog entries|pr titles|branch names|comments|test names|replies|answers|reports|messages) (?:in|are|must|have|begin|start|stay) .+)`)},
-		{kind: Preference, unless: ofAbility, words: []string{"must", "has to be", "have to be", "may not be", "stays at"}, pattern: c(`(?:and |but |so )?(?P<v>` + subjects + ` (?:must not|must never|must (?:be|go|stay|use|pass|contain|match|include|run|start|end|come|wait|ask)|has to be|have to be|may not be|stays at) .+)`), apart: true},
+		{kind: Preference, unless: ofAbility, words: []string{"must", "has to", "have to", "may not be", "stays at"}, pattern: c(`(?:and |but |so )?(?P<v>` + subjects + ` (?:must not|must never|must (?:be|go|stay|use|pass|contain|match|include|run|start|end|come|wait|ask)|(?:has|have) to (?:be|start|stay|end|use|pass|match|contain|wait)|may not be|stays at) .+)`), apart: true},
 		{kind: Preference, pattern: c(`(?:and |but |so )?(?P<v>(?:every|each|all) ` + subjects + ` (?:needs?|gets?|has|have) .+)`)},
 		{kind: Preference, pattern: c(`(?P<v>we (?:can't|cannot|must not|may not) (?:.+ without|(?:change|touch|share|expose|print|publish) (?:the|our|any|a)) .+)`)},
 		{kind: Preference, pattern: c(`(?P<v>use our .+)`)},
@@ -143,6 +144,8 @@ func decisionWorkRules(c func(string) *regexp.Regexp) []workRule {
 		{kind: Decision, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and )*(?P<v>changed my mind(?: about [\w ]+)?[:,] .+)`)},
 		{kind: Decision, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please )*then (?P<v>[a-z][\w.]* .+)`), first: true},
 		{kind: Decision, words: []string{"then"}, unless: ofSomebody, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please )*(?P<v>[\w"'.#=/:-]+(?: [\w"'.#=/:-]+){0,10}) then$`), first: true},
+		{kind: Decision, words: []string{"then,"}, unless: ofSomebody, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please )*(?P<v>[\w%"'.#=/:-]+(?: [\w%"'.#=/:-]+){0,2}) then, .+`), first: true, valued: true},
+		{kind: Decision, words: []string{"call ", "name ", "label ", "title "}, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please |then )*(?:call|name|label|title) (?:it|that|this|them|the [a-z]+) (?P<v>["'][^"']{2,40}["']).*`)},
 		{kind: Decision, words: []string{"instead of", "rather than"}, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please |oh )*(?P<v>.* (?:instead of|rather than) .+)`)},
 		{kind: Decision, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please )*(?P<v>` + decides + ` [^,;:]+.*)`), valued: true},
 		{kind: Decision, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please )*(?:let's|let us) (?P<v>(?:delete|use|keep|make|drop|switch|move|put|call|name|take|do|host|write|send|build|ship|store|charge|pay) .+)`), valued: true},
