@@ -66,7 +66,7 @@ func explicit(messages []Message) ([]Fact, []Refusal) {
 // inPassing returns what a sentence says at work, by its words and by its form.
 func inPassing(m Message, s sentence, asked string, t turn, first bool) ([]Fact, []Refusal) {
 	found, refused := atWork(m, s, asked)
-	if m.Role != session.RoleUser || len(refused) > 0 {
+	if m.Role != session.RoleUser || len(refused) > 0 && len(found) == 0 {
 		return found, refused
 	}
 	for i := range found {
@@ -74,8 +74,8 @@ func inPassing(m Message, s sentence, asked string, t turn, first bool) ([]Fact,
 			found[i].Text = t.explained(found[i].Text, len(strings.Fields(found[i].Quote)))
 		}
 	}
-	more, refused := stated(m, s, t, first, found)
-	return append(found, more...), refused
+	more, no := stated(m, s, t, first, found)
+	return append(found, more...), append(refused, no...)
 }
 
 // outright returns what a sentence says outright.

@@ -104,7 +104,7 @@ func stated(m Message, s sentence, t turn, first bool, known []Fact) (found []Fa
 			continue
 		}
 		kind := st.kindOf(f.kind)
-		made := newFact(m, clause{text: text}, Fact{Kind: kind, Rule: f.name, Confidence: statementConfidence, Text: st.quoted(kind), Value: text})
+		made := newFact(m, clause{text: text}, Fact{Kind: kind, Rule: f.name, Confidence: statementConfidence, Text: st.quoted(kind), Value: linked().ReplaceAllString(text, "")})
 		if kind == Decision {
 			made.Instead = insteadOf(text)
 		}
@@ -629,6 +629,7 @@ var (
 	equipped      = expression(`[a-z,;:] [A-Z][A-Za-z.+#]{1,20} v?\d{1,3}(?:\.\d+)*(?:$|[,;:)]| (?:and|on|in|for|with|is|to)\b)|\b(?i:` + product + `|rails|fastify|xcode|expo|rust|msrv|rabbit(?:mq)?|gradle|flutter|laravel|spring|zephyr|dotnet|godot|unity|unreal|electron|svelte|next(?:\.js)?|nuxt|bun|deno|ansible|helm|airflow|pytorch|tensorflow|cuda|esp-idf|fedora|nixos|proxmox|truenas|keycloak|grafana|prometheus|drupal|wordpress|woocommerce|magento|typo3|symfony|maven|cmake|gcc|clang|blender|qgis|gdal|android|home assistant) (?:is (?:still |at |on )?|version |v)?(?:\d+\.\d+(?:\.\d+)*|\d{1,3})(?:$|[,;:)]| [a-z(])`)
 	notProduct    = expression(`\b(?:January|February|March|April|May|June|July|August|September|October|November|December|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Oct|Nov|Dec|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|Option|Step|Chapter|Issue|PR|MR|Phase|Section|Page|Room|Line|Part|Version|Table|Figure|Task|Ticket|Sprint|Week|Day|Level|The|And|About|Only|Budget|At|On|In|By|From|For|To|After|Before|Until|With|Yes|No|Ok|Then|All|Top|Last|First|Next|Take|Make|Set|Keep|Use|Show|Give|Roll) \d|\b(?i:go) \d+\b(?:[^.]|$)|\d (?:euros?|percent|%|days?|a head)`)
 	future        = expression(`\b(?:by|before|until|till|on|from|due|for|is|to|of|at|moved|not before) (?:the )?(?:next )?(?:` + dayWords + `|` + date + `|tomorrow|christmas|easter|new year|q[1-4]\b|end of [a-z0-9]+|the end of [a-z0-9]+|first week of [a-z]+|mid-[a-z]+|\d{1,2}(?:st|nd|rd|th)\b)|\b` + date + `|\b` + dayWords + ` (?:at )?\d|\bend of ` + months + `|\bbefore (?:christmas|easter|summer|winter|the (?:[a-z]+ )?release|the freeze)\b|\b(?:by|before|until|from) ` + months + `\b`)
+	linked        = expression(`^(?i:so|and|but|ok|well),? `)
 	quotedWords   = expression(`"[^"]*"`)
 	// A day that nothing is due on: of every week, one that was supposed or declined,
 	// a value, or where rows of data begin and end.

@@ -324,7 +324,7 @@ func workObjection(f Fact) string {
 		return "it is part of a quotation"
 	case ofTheMoment(f):
 		return "it tells of a moment"
-	case f.Kind != Deadline && f.Kind != Contact && f.Kind != Background && k.dangling.MatchString(f.Quote):
+	case f.Kind != Deadline && f.Kind != Contact && f.Kind != Background && notWhole(f.Quote):
 		return "it is not whole"
 	case (f.Kind == Preference || f.Kind == Decision) && talk().MatchString(f.Quote):
 		return "it is a turn of speech"
@@ -339,8 +339,20 @@ func ofTheMoment(f Fact) bool {
 	if f.Kind != Preference && f.Kind != Decision {
 		return false
 	}
-	return momentary().MatchString(f.Quote) || ofTask().MatchString(f.Quote) || departs().MatchString(f.Quote) || f.Kind == Decision && tasks().MatchString(f.Quote)
+	return momentary().MatchString(firstClause(f.Quote)) || ofTask().MatchString(f.Quote) || departs().MatchString(f.Quote) || f.Kind == Decision && tasks().MatchString(f.Quote)
 }
+
+// firstClause is what a sentence says before it goes on to say why.
+func firstClause(text string) string {
+	head, _, _ := strings.Cut(text, ", ")
+	if len(strings.Fields(head)) < leastClause {
+		return text
+	}
+	return head
+}
+
+// leastClause is how many words say something by themselves.
+const leastClause = 4
 
 // ofTask matches what is not to be done in one task: what is to be done stands
 // behind it ("don't modify the theme, look into the footer").
