@@ -75,8 +75,22 @@ func inPassing(m Message, s sentence, asked string, t turn, first bool) ([]Fact,
 		}
 	}
 	more, no := stated(m, s, t, first, found)
-	return append(found, more...), append(refused, no...)
+	found = append(found, more...)
+	return slices.DeleteFunc(found, func(f Fact) bool { return f.Rule == ruleAnswer && informing(s.text, found) }), append(refused, no...)
 }
+
+// informing tells whether an answer says where something is, who is to be asked or
+// when something is due: it answers a question and chooses nothing.
+func informing(text string, found []Fact) bool {
+	words := plainWords(strings.ToLower(text))
+	if len(words) == 0 || agreeing(words[0]) || !subjected().MatchString(text) {
+		return false
+	}
+	return slices.ContainsFunc(found, func(f Fact) bool { return f.Kind == Environment || f.Kind == Contact || f.Kind == Deadline })
+}
+
+// subjected begins a sentence of what is: "logs are in logs/rev-c".
+var subjected = expression(`(?i)^(?:[\p{L}'-]+ ){1,4}(?:is|are|was|were|runs?|lives?|wants?|has|does|knows)\b`)
 
 // outright returns what a sentence says outright.
 func outright(m Message, s sentence) (found []Fact, refused []Refusal) {

@@ -180,7 +180,7 @@ func atWork(m Message, s sentence, asked string) (found []Fact, refused []Refusa
 		if ruling().MatchString(answer) {
 			kind = Preference
 		}
-		add(newFact(m, clause{text: s.text}, Fact{Kind: kind, Rule: "answer", Confidence: workConfidence, Text: quoted("The user decided", choice), Value: choice, Instead: insteadOf(choice)}))
+		add(newFact(m, clause{text: s.text}, Fact{Kind: kind, Rule: ruleAnswer, Confidence: workConfidence, Text: quoted("The user decided", choice), Value: choice, Instead: insteadOf(choice)}))
 	}
 	dated := sync.OnceValue(func() bool { return dates().MatchString(s.text) })
 	for i, part := range parts(s.text) {
@@ -206,6 +206,9 @@ var (
 	// ofAbility matches what has to be and is no rule.
 	ofAbility = expression(`\b(?:must|has to|have to) be (?:able|somewhere|around|there|here|so|very|a bug|wrong)\b|'d (?:have|has) to be\b`)
 )
+
+// ruleAnswer is [Fact.Rule] of what a person answers to a question of the agent.
+const ruleAnswer = "answer"
 
 // informs tells an answer that says how it is, and chooses nothing.
 func informs(asked, answer string) bool {
