@@ -71,6 +71,7 @@ func inPassing(m Message, s sentence, asked string, t turn, first bool) ([]Fact,
 	}
 	for i := range found {
 		if found[i].Kind == Decision {
+			found[i].Instead = cmp.Or(found[i].Instead, t.replacedValue(found[i].Quote))
 			found[i].Text = t.explained(found[i].Text, len(strings.Fields(found[i].Quote)))
 		}
 	}

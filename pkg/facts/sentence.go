@@ -239,13 +239,16 @@ func supposed() *regexp.Regexp { return marks().supposed }
 // doubt is how much less sure a fact is for how it was said.
 func doubt(f Fact, c clause) float64 {
 	k := marks()
-	lost := 0.0
+	lost, text := 0.0, c.text
+	if standing(f) { // the reason for a rule may be of the moment
+		text = firstClause(text)
+	}
 	for _, against := range []*regexp.Regexp{k.passing, k.hedged, k.told} {
-		if against.MatchString(c.text) {
+		if against.MatchString(text) {
 			lost += 0.3
 		}
 	}
-	if k.loose.MatchString(c.text) {
+	if k.loose.MatchString(text) {
 		lost += 0.3
 	}
 	if utf8.RuneCountInString(f.Value) > 200 {

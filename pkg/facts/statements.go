@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -106,7 +107,7 @@ func stated(m Message, s sentence, t turn, first bool, known []Fact) (found []Fa
 		kind := st.kindOf(f.kind)
 		made := newFact(m, clause{text: text}, Fact{Kind: kind, Rule: f.name, Confidence: statementConfidence, Text: st.quoted(kind), Value: linked().ReplaceAllString(text, "")})
 		if kind == Decision {
-			made.Instead = insteadOf(text)
+			made.Instead = cmp.Or(insteadOf(text), t.replacedValue(text))
 		}
 		if why := workObjection(made); why != "" {
 			refused = append(refused, Refusal{Line: m.Line, Reason: why})

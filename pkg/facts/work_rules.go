@@ -192,6 +192,9 @@ func atWork(m Message, s sentence, asked string) (found []Fact, refused []Refusa
 				continue
 			}
 			f, ok := r.match(m, part)
+			if ok && r.kind == Deadline && movedDay().MatchString(s.text) { // that it moved stands before it
+				f.Quote, f.Text = s.text, quoted("The user said", s.text)
+			}
 			if ok && !(r.apart && dated()) && !(r.unless != nil && r.unless().MatchString(strings.ToLower(part))) && !slices.ContainsFunc(found, f.rivals) {
 				add(f)
 			}
@@ -302,12 +305,18 @@ func insteadOf(text string) string {
 	if m := notNumber().FindStringSubmatch(text); m != nil {
 		return strings.TrimSpace(m[2] + " " + m[1])
 	}
+	if m := arrow().FindStringSubmatch(text); m != nil {
+		return m[1]
+	}
 	if m := marks().instead.FindStringSubmatch(text); m != nil {
 		over, _, _ := strings.Cut(m[1], " (")
 		return over
 	}
 	return ""
 }
+
+// arrow matches a value and what becomes of it: "21 → 30".
+var arrow = expression(`(\d\S*) ?(?:→|->) ?\S*\d`)
 
 var notNumber = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\b\d[\w.]* ?([a-z]*), not (\d[\w.]*)`)
