@@ -55,6 +55,7 @@ type Fact struct {
 	Speaker     session.Role // RoleUser or RoleAssistant, or RoleToolResult of what a call proved
 
 	MadeBy string // [MadeByRules], or provider and model
+	Rule   string // of the rules, the one that made it; "" of a model. It is not stored
 
 	// Topic is what there can be only one of ("user.name"), or "". A newer fact
 	// with the same topic and another value supersedes.
@@ -273,6 +274,9 @@ func relate(x, known Fact) relation {
 	if x.named(known) {
 		return repeats
 	}
+	if x.moves(known) && known.Time <= x.Time || known.moves(x) && x.Time < known.Time {
+		return corrects
+	}
 	if x.Topic != "" && known.Topic != "" && x.Topic != topicIs {
 		return byTopic(x, known)
 	}
@@ -288,7 +292,7 @@ func relate(x, known Fact) relation {
 // ends tells whether a fact says that another is over.
 func (f Fact) ends(other Fact) bool {
 	over := withVerbs(f.Instead)
-	return len(over) > 0 && (changeable(other.Kind) || len(over) > 1) && within(over, withVerbs(other.Text)) && other.Instead == ""
+	return len(over) > 0 && (changeable(other.Kind) || len(over) > 1) && within(over, withVerbs(other.Text)) && !within(over, withVerbs(other.Instead))
 }
 
 func byTopic(x, known Fact) relation {

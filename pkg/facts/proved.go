@@ -101,6 +101,7 @@ func (c *proof) add(about, value, quote, text string) {
 			return
 		}
 	}
+	subject, _, _ := strings.Cut(about, ".")
 	about = "proved." + about
 	key := about + "\x00" + value
 	if value == "" || c.seen[key] {
@@ -109,7 +110,7 @@ func (c *proof) add(about, value, quote, text string) {
 	c.seen[key] = true
 	m := c.message
 	c.found = append(c.found, Fact{
-		Kind: Environment, Text: text, Confidence: provedConfidence, Quote: quote, Line: m.Line, Offset: m.Offset, End: m.Offset + m.Length,
+		Kind: Environment, Rule: "proved, " + subject, Text: text, Confidence: provedConfidence, Quote: quote, Line: m.Line, Offset: m.Offset, End: m.Offset + m.Length,
 		Time: m.Time, Speaker: session.RoleToolResult, MadeBy: MadeByRules, Topic: about, Value: value,
 	})
 }
@@ -381,12 +382,21 @@ func versionIn(line, program string, alone bool) (name, number string) {
 func (c *proof) listens() {
 	on, topic := c.where()
 	for _, l := range c.lines()[:min(len(c.lines()), 40)] {
+		if !saysListening(l) {
+			continue
+		}
 		m := listening().FindStringSubmatch(l)
 		if m == nil || strings.Contains(strings.ToLower(l), "error") {
 			continue
 		}
 		c.add("listens."+topic+"."+m[1], m[1], m[0], fmt.Sprintf("%q listens on %s%s.", firstWords(c.action.Command, 4), strings.TrimSpace(m[1]), on))
 	}
+}
+
+// saysListening tells whether a line may say on what a program listens: output is
+// long, and hardly a line of it does.
+func saysListening(line string) bool {
+	return strings.ContainsAny(line, digits) && hasAny(strings.ToLower(line), "listening", "running", "serving", "available", "ready", "started", "local")
 }
 
 // remotes tells where the repository is.

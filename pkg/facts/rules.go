@@ -35,11 +35,17 @@ func explicit(messages []Message) ([]Fact, []Refusal) {
 	var refused []Refusal
 	asked := ""
 	t := turn{names: sync.OnceValue(func() map[string]bool { return personsOf(messages) })}
+	writers := speakersOf(messages)
+	var said []sentence // in the message before
 	for at, m := range messages {
 		if at > 0 && m.Role == session.RoleUser && messages[at-1].Role != session.RoleUser {
-			t = t.after(messages[at-1])
+			t = t.after(messages[at-1], said)
 		}
-		for i, s := range sentences(m.Text) {
+		said = sentences(m.Text)
+		if m.Role == session.RoleUser {
+			said = writers.bare(said)
+		}
+		for i, s := range said {
 			facts, no := outright(m, s)
 			if len(facts)+len(no) == 0 { // nothing was said outright
 				if i > 0 {
@@ -49,7 +55,8 @@ func explicit(messages []Message) ([]Fact, []Refusal) {
 			}
 			found, refused = append(found, facts...), append(refused, no...)
 		}
-		asked = questionOf(m)
+		asked = questionOf(m, said)
+		t = t.asking(m, said)
 		found = append(found, m.Proved...)
 	}
 	slices.SortStableFunc(found, func(a, b Fact) int { return cmp.Compare(a.Line, b.Line) })
@@ -59,20 +66,38 @@ func explicit(messages []Message) ([]Fact, []Refusal) {
 // inPassing returns what a sentence says at work, by its words and by its form.
 func inPassing(m Message, s sentence, asked string, t turn, first bool) ([]Fact, []Refusal) {
 	found, refused := atWork(m, s, asked)
-	if m.Role != session.RoleUser || len(refused) > 0 {
+	if m.Role != session.RoleUser || len(refused) > 0 && len(found) == 0 {
 		return found, refused
 	}
 	for i := range found {
 		if found[i].Kind == Decision {
+			found[i].Instead = cmp.Or(found[i].Instead, t.replacedValue(found[i].Quote))
 			found[i].Text = t.explained(found[i].Text, len(strings.Fields(found[i].Quote)))
 		}
 	}
-	more, refused := stated(m, s, t, first, found)
-	return append(found, more...), refused
+	more, no := stated(m, s, t, first, found)
+	found = append(found, more...)
+	return slices.DeleteFunc(found, func(f Fact) bool { return f.Rule == ruleAnswer && informing(s.text, found) }), append(refused, no...)
 }
+
+// informing tells whether an answer says where something is, who is to be asked or
+// when something is due: it answers a question and chooses nothing.
+func informing(text string, found []Fact) bool {
+	words := plainWords(strings.ToLower(text))
+	if len(words) == 0 || agreeing(words[0]) || !subjected().MatchString(text) {
+		return false
+	}
+	return slices.ContainsFunc(found, func(f Fact) bool { return f.Kind == Environment || f.Kind == Contact || f.Kind == Deadline })
+}
+
+// subjected begins a sentence of what is: "logs are in logs/rev-c".
+var subjected = expression(`(?i)^(?:[\p{L}'-]+ ){1,4}(?:is|are|was|were|runs?|lives?|wants?|has|does|knows)\b`)
 
 // outright returns what a sentence says outright.
 func outright(m Message, s sentence) (found []Fact, refused []Refusal) {
+	if m.Role != session.RoleUser && !saysDecided(s.text) {
+		return nil, nil
+	}
 	for _, c := range s.clauses() {
 		f, ok := match(m, s, c)
 		if !ok {
@@ -87,13 +112,15 @@ func outright(m Message, s sentence) (found []Fact, refused []Refusal) {
 	return found, refused
 }
 
+// saysDecided tells whether a sentence has a word that the rules that count in the
+// agent's mouth look for: most sentences of a log have none, and are not matched.
+func saysDecided(text string) bool {
+	return hasAny(strings.ToLower(text), "decided", "agreed", "resolved", "opted", "chosen", "committed", "settled", "decision")
+}
+
 // questionOf is the question with which the agent ended a message, or "".
-func questionOf(m Message) string {
-	if m.Role == session.RoleUser {
-		return ""
-	}
-	all := sentences(m.Text)
-	if len(all) == 0 || !all[len(all)-1].question {
+func questionOf(m Message, all []sentence) string {
+	if m.Role == session.RoleUser || len(all) == 0 || !all[len(all)-1].question {
 		return ""
 	}
 	return all[len(all)-1].text
@@ -148,13 +175,16 @@ func match(m Message, s sentence, c clause) (Fact, bool) {
 		}
 	}
 	if m.Role == session.RoleUser && c.request && utf8.RuneCountInString(c.text) >= 12 {
-		return newFact(m, c, Fact{Kind: Background, Confidence: 0.85, Text: quoted("The user asked to remember", c.text), Value: c.text}), true
+		return newFact(m, c, Fact{Kind: Background, Rule: "remember", Confidence: 0.85, Text: quoted("The user asked to remember", c.text), Value: c.text}), true
 	}
 	return Fact{}, false
 }
 
 // straight has straight apostrophes, as the rules, also where people leave them out.
 func straight(text string) string {
+	if lower := strings.ToLower(text); !strings.Contains(lower, "nt") && !strings.Contains(lower, "lets") {
+		return strings.ReplaceAll(text, "’", "'")
+	}
 	return bareLet().ReplaceAllString(bare().ReplaceAllString(strings.ReplaceAll(text, "’", "'"), "$1'$2"), "$1'$2 $3")
 }
 
@@ -171,6 +201,7 @@ var bareLet = sync.OnceValue(func() *regexp.Regexp {
 // rule is one way to say something outright. Its pattern matches a whole
 // clause; the group v is what is said.
 type rule struct {
+	name       string // of [Fact.Rule]: what it finds, and its number among those
 	kind       Kind
 	confidence float64
 	pattern    *regexp.Regexp
@@ -183,8 +214,17 @@ type rule struct {
 // rules are all rules, the particular before the general. They are compiled on
 // first use.
 var rules = sync.OnceValue(func() []rule {
-	return slices.Concat(backgroundRules(), contactRules(), preferenceRules(), patternRules(), projectRules(), decisionRules(), otherLanguages())
+	all := slices.Concat(backgroundRules(), contactRules(), preferenceRules(), patternRules(), projectRules(), decisionRules(), otherLanguages())
+	counted := map[Kind]int{}
+	for i := range all {
+		counted[all[i].kind]++
+		all[i].name = ruleName("outright", all[i].kind, counted[all[i].kind])
+	}
+	return all
 })
+
+// ruleName names the nth rule of a kind.
+func ruleName(where string, k Kind, n int) string { return fmt.Sprintf("%s, %s %d", where, k, n) }
 
 // group returns a named group of a match, or "".
 func (r *rule) group(match []string, name string) string {
@@ -208,7 +248,7 @@ func (r *rule) fill(template string, match []string) string {
 
 // fact makes a fact of a match.
 func (r *rule) fact(m Message, c clause, groups []string) Fact {
-	f := Fact{Kind: r.kind, Confidence: r.confidence, Value: strings.TrimSpace(r.group(groups, "v")), Instead: strings.TrimSpace(r.group(groups, "old"))}
+	f := Fact{Kind: r.kind, Rule: r.name, Confidence: r.confidence, Value: strings.TrimSpace(r.group(groups, "v")), Instead: strings.TrimSpace(r.group(groups, "old"))}
 	f.Value = cmp.Or(f.Value, f.Instead)
 	if m := marks().instead.FindStringSubmatch(f.Value); m != nil && r.kind == Decision {
 		f.Instead = m[1]
@@ -279,7 +319,7 @@ const (
 	phone    = `\+?\(?\d[\d ()/.-]{5,20}\d`
 	relative = `(?:manager|boss|lead|team lead|teammate|colleague|co-?worker|assistant|accountant|lawyer|doctor|dentist|landlord|landlady|neighbou?r|wife|husband|spouse|partner|girlfriend|boyfriend|fianc[eé]e?|son|daughter|brother|sister|mother|mom|mum|father|dad|uncle|aunt|cousin|grandmother|grandfather|grandson|granddaughter|grandchild|nephew|niece|friend|best friend|roommate|flatmate|designer|developer|engineer|contractor|client|customer|investor|mentor|teacher|coach|therapist|dog|cat|cto|ceo|cfo|coo|product manager|project manager|product owner|head of [\w ]+|contact(?: person)?(?: (?:at|for) [\w .&-]+)?|[\w-]+ (?:lead|engineer|developer|designer|manager|admin|contact))`
 	// occupation ends what somebody says they are.
-	occupation = `(?:developer|engineer|programmer|designer|teacher|professor|student|doctor|nurse|lawyer|manager|scientist|researcher|writer|author|founder|co-?founder|consultant|administrator|admin|sysadmin|architect|analyst|freelancer|journalist|photographer|carpenter|electrician|plumber|accountant|beginner|translator|musician|artist|chef|cook|farmer|pilot|driver|editor|librarian|mechanic|physicist|chemist|biologist|mathematician|statistician|economist|psychologist|therapist|pharmacist|dentist|veterinarian|vet|tester|lead|cto|ceo|cfo|owner|maintainer|contractor|intern|apprentice|retiree|parent|mother|father|devops|sre|dba|phd|postdoc|baker|gardener|tutor|trainer|coach|producer|marketer|recruiter|operator|technician|surgeon|paramedic|firefighter|social worker|counselor|counsellor)`
+	occupation = `(?:developer|engineer|programmer|designer|teacher|professor|student|doctor|nurse|lawyer|manager|scientist|researcher|writer|author|founder|co-?founder|consultant|administrator|admin|sysadmin|architect|analyst|freelancer|journalist|photographer|carpenter|electrician|plumber|accountant|beginner|translator|musician|artist|chef|cook|farmer|pilot|driver|editor|librarian|mechanic|physicist|chemist|biologist|mathematician|statistician|economist|psychologist|therapist|pharmacist|dentist|veterinarian|vet|tester|lead|cto|ceo|cfo|owner|maintainer|contractor|intern|apprentice|retiree|parent|mother|father|devops|sre|dba|phd|postdoc|baker|gardener|tutor|trainer|coach|producer|marketer|recruiter|operator|technician|surgeon|paramedic|firefighter|social worker|counselor|counsellor|chair|chairwoman|chairman|treasurer|secretary|organi[sz]er|volunteer|geographer|statistician|landlord)`
 )
 
 func compile(pattern string) *regexp.Regexp { return regexp.MustCompile(`^(?i:` + pattern + `)$`) }
@@ -296,7 +336,7 @@ func backgroundRules() []rule {
 		free(r(0.95, `(?:my name is|my name's|my full name is|i(?:'m| am) called|i go by|i(?:'m| am) known as)\s+(?P<v>`+cased(name)+`)(?:,? (?:from|at|with) .+)?`, "The user's name is ${v}", topicName)),
 		free(r(0.9, `(?:please )?(?:just )?call me\s+(?P<v>`+cased(name)+`)`, "The user wants to be called ${v}", "user.nickname")),
 		free(r(0.95, `my pronouns are (?P<v>[\p{L}]+(?:/[\p{L}]+){1,3})`, "The user's pronouns are ${v}", "user.pronouns")),
-		r(0.9, `i(?:'m| am) (?:(?:currently|now|actually|originally) )?(?P<v>(?:a|an|the) (?:[\p{L}\d+#./&-]+ ){0,4}?`+occupation+`(?: (?:at|for|in|from|with|by|on|of|who|working|specialising|specializing|based) .+)?)`, "The user is ${v}", "user.occupation"),
+		r(0.9, `i(?:'m| am) (?:(?:currently|now|actually|originally) )?(?P<v>(?:(?:a|an|the) )?(?:[\p{L}\d+#./&-]+ ){0,4}?`+occupation+`(?: (?:at|for|in|from|with|by|on|of|who|working|specialising|specializing|based) .+)?)`, "The user is ${v}", "user.occupation"),
 		r(0.9, `i (?:currently |now |mostly |also )?work (?P<v>(?:at|for) `+cased(`[\p{Lu}\d].*`)+`)`, "The user works ${v}", "user.employer"),
 		r(0.9, `i (?:currently |now |mostly |also )?work (?P<v>as (?:a|an|the) .+)`, "The user works ${v}", "user.occupation"),
 		r(0.85, `i (?:currently |now |mostly |also )?work (?P<v>(?:in|from) (?:the )?(?:home|sales|marketing|finance|engineering|operations|support|legal|hr|it|devops|research|healthcare|education|retail|logistics|`+cased(`\p{Lu}[\p{L}]+`)+`).*)`, "The user works ${v}", ""),

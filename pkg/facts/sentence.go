@@ -52,7 +52,7 @@ func prose(line string) bool {
 		return false
 	}
 	odd := 0
-	for _, r := range line {
+	for _, r := range strings.ReplaceAll(line, "==", "") { // of a version that is fixed
 		if strings.ContainsRune("{}<>|\\;=[]^~", r) {
 			odd++
 		}
@@ -171,6 +171,14 @@ func (s sentence) clauses() []clause {
 	return all
 }
 
+// notWhole tells a part of a sentence that goes on somewhere else.
+func notWhole(text string) bool {
+	return marks().dangling.MatchString(text) && !endsInThat().MatchString(text)
+}
+
+// endsInThat ends a sentence that is whole: "our people hate that".
+var endsInThat = expression(`(?i)\b(?:hates?|likes?|loves?|wants?|needs?|uses?|do|did|does|knows?|sees?|have|has|wanted|needed|said|says?|after|before|with|like|for) that$`)
+
 // marked are the patterns that are evidence against a fact.
 type marked struct {
 	over, own, addressed, supposed                          *regexp.Regexp
@@ -231,13 +239,16 @@ func supposed() *regexp.Regexp { return marks().supposed }
 // doubt is how much less sure a fact is for how it was said.
 func doubt(f Fact, c clause) float64 {
 	k := marks()
-	lost := 0.0
+	lost, text := 0.0, c.text
+	if standing(f) { // the reason for a rule may be of the moment
+		text = firstClause(text)
+	}
 	for _, against := range []*regexp.Regexp{k.passing, k.hedged, k.told} {
-		if against.MatchString(c.text) {
+		if against.MatchString(text) {
 			lost += 0.3
 		}
 	}
-	if k.loose.MatchString(c.text) {
+	if k.loose.MatchString(text) {
 		lost += 0.3
 	}
 	if utf8.RuneCountInString(f.Value) > 200 {
@@ -263,7 +274,7 @@ func objection(f Fact, c clause) string {
 		return "it tells of a moment"
 	case f.Kind != Contact && f.Topic != "" && k.mood.MatchString(value):
 		return "it tells of a moment"
-	case k.dangling.MatchString(c.text) || strings.HasSuffix(c.text, ":") || strings.HasSuffix(c.text, "…") || strings.HasSuffix(c.text, ","):
+	case notWhole(c.text) || strings.HasSuffix(c.text, ":") || strings.HasSuffix(c.text, "…") || strings.HasSuffix(c.text, ","):
 		return "it is not whole"
 	case strings.Count(c.text, `"`)%2 == 1:
 		return "it is part of a quotation"

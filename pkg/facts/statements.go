@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -15,10 +16,10 @@ const statementConfidence = 0.75
 
 // Bounds of a sentence whose form is looked at.
 const (
-	maxStatement = 220 // code points
-	shortWords   = 7   // of a sentence that needs what it answers
-	maxChoice    = 16  // words of a choice that names a value
-	maxOffer     = 400 // bytes of the end of a message in which the agent offers something
+	maxStatement = maxSentence // code points
+	shortWords   = 7           // of a sentence that needs what it answers
+	maxChoice    = 16          // words of a choice that names a value
+	maxOffer     = 400         // bytes of the end of a message in which the agent offers something
 )
 
 // turn is where a sentence stands: after which message of the agent.
@@ -26,14 +27,24 @@ type turn struct {
 	said  string                 // by the agent last, "" at the beginning
 	lower string                 // the same in lower case
 	last  string                 // its last sentence
+	asked bool                   // the person asked something before that
 	names func() map[string]bool // of people, as far as their form tells
 }
 
-// after is where a sentence stands that follows a message of the agent.
-func (t turn) after(m Message) turn {
+// after is where a sentence stands that follows a message of the agent, of which
+// all are the sentences.
+func (t turn) after(m Message, all []sentence) turn {
 	t.said, t.lower, t.last = m.Text, strings.ToLower(m.Text), ""
-	if all := sentences(m.Text); len(all) > 0 {
+	if len(all) > 0 {
 		t.last = all[len(all)-1].text
+	}
+	return t
+}
+
+// asking notes whether a person's message asks something.
+func (t turn) asking(m Message, all []sentence) turn {
+	if m.Role == session.RoleUser {
+		t.asked = slices.ContainsFunc(all, func(s sentence) bool { return s.question })
 	}
 	return t
 }
@@ -51,6 +62,7 @@ type statement struct {
 
 // sayingForm is one way in which people say something that lasts, whatever the words.
 type sayingForm struct {
+	name  string // of [Fact.Rule]
 	kind  Kind
 	holds func(*statement) bool
 }
@@ -58,17 +70,17 @@ type sayingForm struct {
 // forms are tried in their order; of preferences and decisions a sentence has one.
 func forms() []sayingForm {
 	return []sayingForm{
-		{Preference, (*statement).forbids},
-		{Preference, (*statement).obliges},
-		{Decision, (*statement).keeps},
-		{Preference, (*statement).declines},
-		{Decision, (*statement).contrasts},
-		{Decision, (*statement).defines},
-		{Decision, (*statement).takesUp},
-		{Decision, (*statement).setsValue},
-		{Environment, (*statement).locates},
-		{Contact, (*statement).namesPerson},
-		{Deadline, (*statement).dates},
+		{"forbids", Preference, (*statement).forbids},
+		{"obliges", Preference, (*statement).obliges},
+		{"keeps", Decision, (*statement).keeps},
+		{"declines", Preference, (*statement).declines},
+		{"contrasts", Decision, (*statement).contrasts},
+		{"defines", Decision, (*statement).defines},
+		{"takes up", Decision, (*statement).takesUp},
+		{"sets a value", Decision, (*statement).setsValue},
+		{"locates", Environment, (*statement).locates},
+		{"names a person", Contact, (*statement).namesPerson},
+		{"dates", Deadline, (*statement).dates},
 	}
 }
 
@@ -93,9 +105,9 @@ func stated(m Message, s sentence, t turn, first bool, known []Fact) (found []Fa
 			continue
 		}
 		kind := st.kindOf(f.kind)
-		made := newFact(m, clause{text: text}, Fact{Kind: kind, Confidence: statementConfidence, Text: st.quoted(kind), Value: text})
+		made := newFact(m, clause{text: text}, Fact{Kind: kind, Rule: f.name, Confidence: statementConfidence, Text: st.quoted(kind), Value: linked().ReplaceAllString(text, "")})
 		if kind == Decision {
-			made.Instead = insteadOf(text)
+			made.Instead = cmp.Or(insteadOf(text), t.replacedValue(text))
 		}
 		if why := workObjection(made); why != "" {
 			refused = append(refused, Refusal{Line: m.Line, Reason: why})
@@ -112,10 +124,23 @@ func (s *statement) kindOf(k Kind) Kind {
 	switch {
 	case k == Decision && s.keeps() && (s.has("please") || asItIs().MatchString(s.lower)):
 		return Preference
-	case k == Preference && s.declined != "" && (strings.HasSuffix(s.last, "?") || strings.Contains(s.turn.lower, s.declined)) && !s.has("please"):
+	case k == Preference && s.declined == "" && s.last != "" && strings.HasSuffix(s.last, "?") && len(s.words) <= shortWords && s.has("only"):
 		return Decision
+	case k == Preference && s.declined != "" && s.chooses():
+		return Decision
+	case k == Environment && mailAddress().MatchString(s.text) && !ofMachine().MatchString(s.lower):
+		return Contact
 	}
 	return k
+}
+
+// chooses tells whether what a sentence declines is one of several things, and not
+// what shall never be.
+func (s *statement) chooses() bool {
+	if s.has("please") {
+		return orderly(s.words[0]) || s.has("take")
+	}
+	return strings.HasSuffix(s.last, "?") || strings.Contains(s.turn.lower, s.declined) || s.has("then") || offering().MatchString(s.offered())
 }
 
 // quoted is the text of a fact, with what a short sentence answers.
@@ -173,7 +198,7 @@ func (s *statement) asks(of sentence) bool {
 
 // tells tells a report of what happened, and what a person only supposes.
 func (s *statement) tells() bool {
-	return reported().MatchString(s.text) || guessing().MatchString(s.lower) || marks().hedged.MatchString(s.text) || marks().told.MatchString(s.text)
+	return tellsWhatHappened(s.text) || guessing().MatchString(s.lower) || marks().hedged.MatchString(s.text) || marks().told.MatchString(s.text)
 }
 
 // past tells whether the first words of a sentence tell what was: "is cancelled"
@@ -246,8 +271,11 @@ func (s *statement) obliges() bool {
 
 // declines: what there shall not be.
 func (s *statement) declines() bool {
+	if s.saysWhatThereIs() {
+		return false
+	}
 	for _, m := range declining().FindAllStringSubmatch(s.lower, -1) {
-		if !saysNo(m[1]) {
+		if !saysNo(m[1]) || strings.Contains(s.lower, "please no "+m[1]) {
 			s.declined = m[1]
 			return true
 		}
@@ -255,10 +283,17 @@ func (s *statement) declines() bool {
 	return false
 }
 
+// saysWhatThereIs tells an answer to a question of what there is: it chooses nothing.
+func (s *statement) saysWhatThereIs() bool {
+	asked := strings.ToLower(s.last)
+	return havingAny().MatchString(asked) && !strings.Contains(asked, " or ")
+}
+
 // saysNo are words with which "no" declines nothing.
 func saysNo(noun string) bool {
 	switch noun {
-	case "problem", "problems", "worries", "idea", "need", "thanks", "thank", "wait", "way", "hurry", "rush", "change", "changes", "more", "one", "it", "that", "this", "i", "we", "you", "not", "no", "the", "doubt", "clue", "luck", "matter", "reason", "error", "errors", "result", "results", "answer", "output", "response", "sign", "longer", "a", "keep", "just", "don't", "its", "it's", "thats", "that's", "crash", "log", "difference", "then", "but", "and", "free", "point", "prob", "doubts", "wonder", "pressure", "joke", "kidding", "words", "other", "real", "such", "big", "small", "better", "sense", "let", "lets", "they", "there", "please", "sorry", "go", "do", "use", "what", "is", "are", "my", "our":
+	case "problem", "problems", "worries", "idea", "need", "thanks", "thank", "wait", "way", "hurry", "rush", "change", "changes", "more", "one", "it", "that", "this", "i", "we", "you", "not", "no", "the", "doubt", "clue", "luck", "matter", "reason", "error", "errors", "result", "results", "answer", "output", "response", "sign", "longer", "a", "keep", "just", "don't", "its", "it's", "thats", "that's", "crash", "log", "difference", "then", "but", "and", "free", "point", "prob", "doubts", "wonder", "pressure", "joke", "kidding", "words", "other", "real", "such", "big", "small", "better", "sense", "let", "lets", "they", "there", "please", "sorry", "go", "do", "use", "what", "is", "are", "my", "our",
+		"time", "loss", "losses", "chance", "news", "success", "effect", "harm", "trouble", "interruption", "warning", "warnings", "failure", "failures", "complaints", "feedback", "reply", "reaction", "connection", "signal", "money":
 		return true
 	}
 	return strings.Trim(noun, "0123456789") == ""
@@ -272,10 +307,10 @@ func (s *statement) contrasts() bool {
 	if strings.Contains(s.text, "→") || strings.Contains(s.text, "->") && len(s.words) < maxChoice {
 		return true
 	}
-	if dropping().MatchString(s.lower) && !s.has("you") {
+	if dropping().MatchString(s.lower) && !s.has("you") && !forgotten().MatchString(s.lower) {
 		return true
 	}
-	if strings.HasPrefix(s.lower, "if ") || strings.HasPrefix(s.lower, "when ") {
+	if strings.HasPrefix(s.lower, "if ") || strings.HasPrefix(s.lower, "when ") || ofPeople().MatchString(s.lower) {
 		return false
 	}
 	for _, m := range contrasting().FindAllStringSubmatch(bracketed().ReplaceAllString(s.lower, ""), -1) {
@@ -288,7 +323,7 @@ func (s *statement) contrasts() bool {
 
 func auxiliary(word string) bool {
 	switch word {
-	case "is", "are", "was", "were", "do", "does", "did", "will", "can", "could", "should", "would", "has", "have", "had", "may", "might", "must", "or", "why", "if", "be", "am", "it", "that", "but", "probably", "certainly", "better", "i", "it's", "thats", "that's", "and", "there", "of":
+	case "is", "are", "was", "were", "do", "does", "did", "will", "can", "could", "should", "would", "has", "have", "had", "may", "might", "must", "or", "why", "if", "be", "am", "it", "that", "but", "probably", "certainly", "better", "i", "it's", "thats", "that's", "and", "there", "of", "me", "us", "you", "him", "her", "them":
 		return true
 	}
 	return false
@@ -304,16 +339,19 @@ func notContrast(word string) bool {
 
 // keeps: what stays as it is, or where it is.
 func (s *statement) keeps() bool {
-	m := keeping().FindStringSubmatch(s.lower)
-	return m != nil && !s.past() && !s.has("away", "tuned", "posted", "calm", "going", "still", "why", "up", "you", "you'll")
+	return hasAny(s.lower, "keep", "leave", "stay", "remain") && keeping().MatchString(s.lower) && !strings.Contains(s.lower, "keep still") && !s.past() && !s.has("away", "tuned", "posted", "calm", "going", "why", "up", "you", "you'll")
 }
 
 // defines: what something is taken for.
-func (s *statement) defines() bool { return defining().MatchString(s.lower) && !s.past() }
+func (s *statement) defines() bool {
+	return defining().MatchString(s.lower) && !s.past() && !s.namesPerson()
+}
 
 // takesUp: an answer to what the agent offered, that takes up one of the things.
 func (s *statement) takesUp() bool {
-	if !s.first || len(s.words) > 24 || !offering().MatchString(s.offered()) && !sufficing().MatchString(s.lower) {
+	mayOffer := s.asked || offering().MatchString(s.offered()) || sufficing().MatchString(s.lower)
+	offered := s.first && mayOffer && (!s.asked || offering().MatchString(s.offered()) || sufficing().MatchString(s.lower))
+	if len(s.words) > 24 || s.saysWhatThereIs() || !mayOffer || doubting(s.words[len(s.words)-1]) {
 		return false
 	}
 	head, _, _ := strings.Cut(strings.NewReplacer(";", ",", ":", ",", " - ", ",", " because ", ",").Replace(s.lower), ",")
@@ -324,7 +362,7 @@ func (s *statement) takesUp() bool {
 	if i := slices.IndexFunc(words, func(w string) bool { return w == "is" || w == "are" }); i > 0 && i+1 < len(words) && slices.Contains([]string{"fine", "ok", "okay", "good", "better", "enough", "perfect"}, words[i+1]) {
 		words = words[:i]
 	}
-	if len(words) == 0 || len(words) > 8 || slices.ContainsFunc(words, finite) || taskVerb(words[0]) || strings.Contains(head, "/") {
+	if len(words) == 0 || len(words) > 8 || !offered && (len(words) > 2 || len(s.words) > 3 && s.words[0] != "so" && s.words[0] != "then") || slices.ContainsFunc(words, finite) || taskVerb(words[0]) || strings.Contains(head, "/") {
 		return false
 	}
 	offer := s.offered()
@@ -332,6 +370,9 @@ func (s *statement) takesUp() bool {
 		return len(w) > 2 && !empty(w) && !unspecific(w) && strings.Contains(offer, stem(w))
 	})
 }
+
+// doubting ends what is not decided yet.
+func doubting(word string) bool { return word == "hm" || word == "hmm" || word == "hmmm" }
 
 // offered is the part of the agent's message in which it offers something: its end.
 func (s *statement) offered() string {
@@ -377,7 +418,40 @@ func (s *statement) setsValue() bool {
 	if setting().MatchString(strings.Join(words, " ")) {
 		return phrase || orderly(words[0])
 	}
-	return phrase && len(words) <= 6 && quantity().MatchString(head) && !slices.ContainsFunc(words, taskVerb) && !strings.Contains(s.offered(), "how m")
+	return phrase && len(words) <= 6 && quantity().MatchString(head) && !slices.ContainsFunc(words, taskVerb) && s.answersValue(head, words)
+}
+
+// answersValue is the second sign of a value that no verb sets: what it is of stands
+// before it ("retention: 5 years"), or the agent asked, or spoke of such a value and
+// this is another one.
+func (s *statement) answersValue(head string, words []string) bool {
+	offer := s.offered()
+	switch {
+	case askedAmount().MatchString(offer) && !askedChoice().MatchString(offer), slices.ContainsFunc(words, ofOwner), onlyDated(head), listedNames().MatchString(s.text), orderedBy().MatchString(head):
+		return false
+	case named().MatchString(head), unitAlone().MatchString(head), raised().MatchString(head), s.has("please", "pls"), strings.HasSuffix(s.last, "?"), offering().MatchString(offer):
+		return true
+	}
+	fresh := slices.ContainsFunc(words, func(w string) bool { return strings.ContainsAny(w, digits) && !strings.Contains(offer, w) })
+	about := slices.ContainsFunc(words, func(w string) bool {
+		return len(w) > 2 && !strings.ContainsAny(w, digits) && !empty(w) && strings.Contains(offer, stem(w))
+	})
+	return fresh && strings.ContainsAny(offer, digits) && (about || len(words) == 1)
+}
+
+// onlyDated tells whether the numbers of a text are days.
+func onlyDated(text string) bool {
+	rest := dayNumber().ReplaceAllString(text, "")
+	return rest != text && !strings.ContainsAny(rest, digits)
+}
+
+// ofOwner are words with which somebody has a value, and nobody sets it.
+func ofOwner(word string) bool {
+	switch word {
+	case "nobody", "my", "our", "your", "his", "her", "their", "us", "me", "them":
+		return true
+	}
+	return false
 }
 
 // orderly are the verbs of [setting].
@@ -392,7 +466,7 @@ func orderly(word string) bool {
 // finite tells a word that makes a sentence of a phrase.
 func finite(word string) bool {
 	switch word {
-	case "is", "are", "was", "were", "has", "have", "had", "i", "we", "you", "it", "they", "he", "she", "there", "this", "that", "its", "do", "does", "don't", "can", "will", "would", "should", "it's", "i'm", "i'll", "we're", "that's", "thats", "gets", "get", "still", "failed", "passed", "remind", "ask", "call", "cannot", "can't", "signs", "uses", "runs", "use", "costs", "gives", "comes", "wants", "want", "needs", "allows", "says", "works", "stays", "tomorrow", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "saturdays", "sundays", "things", "questions", "question", "thing", "points", "options", "errors", "tests", "about", "what", "why", "how", "due", "never", "below", "above", "starts", "via", "re", "number", "point", "item":
+	case "is", "are", "was", "were", "has", "have", "had", "i", "we", "you", "it", "they", "he", "she", "there", "this", "that", "its", "do", "does", "don't", "can", "will", "would", "should", "it's", "i'm", "i'll", "we're", "that's", "thats", "gets", "get", "still", "failed", "passed", "remind", "ask", "call", "cannot", "can't", "signs", "uses", "runs", "use", "costs", "gives", "comes", "wants", "want", "needs", "allows", "says", "works", "stays", "tomorrow", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "saturdays", "sundays", "things", "questions", "question", "thing", "points", "options", "errors", "tests", "about", "what", "why", "how", "due", "never", "doesn't", "didn't", "isn't", "aren't", "won't", "below", "above", "starts", "via", "re", "number", "point", "item":
 		return true
 	}
 	return inPast(word)
@@ -409,7 +483,7 @@ func taskVerb(word string) bool {
 
 // locates: where something is, and what it runs on.
 func (s *statement) locates() bool {
-	if s.past() || s.has("then") || orders().MatchString(s.lower) {
+	if !strings.ContainsAny(s.text, digits+"._@-/") || s.past() || s.has("then") || orders().MatchString(s.lower) {
 		return false
 	}
 	return place().MatchString(s.text) && !sourceFile().MatchString(s.text) || equipped().MatchString(s.text) && !notProduct().MatchString(s.text)
@@ -417,10 +491,24 @@ func (s *statement) locates() bool {
 
 // dates: a day that is to come, and what is on it.
 func (s *statement) dates() bool {
-	if !future().MatchString(withoutPaths(s.lower)) || len(s.words) < 4 || gone().MatchString(s.lower) || s.has("cannot", "can't", "free", "leave", "leaves") {
+	text := s.lower
+	if strings.Contains(text, `"`) {
+		text = quotedWords().ReplaceAllString(text, `""`)
+	}
+	if len(s.words) < 4 || !s.mayDate() || undated().MatchString(text) || !future().MatchString(withoutPaths(text)) || gone().MatchString(s.lower) || s.has("cannot", "can't", "free", "leave", "leaves") {
+		return false
+	}
+	if weekly().MatchString(text) && !s.has("by", "due", "until") && !future().MatchString(withoutPaths(weekly().ReplaceAllString(text, ""))) { // of every week
 		return false
 	}
 	return !s.past() || s.has("by", "due", "until", "deadline")
+}
+
+// mayDate tells whether a sentence has what names a day.
+func (s *statement) mayDate() bool {
+	return strings.ContainsAny(s.lower, digits) ||
+		hasAny(s.lower, "day", "tomorrow", "christmas", "easter", "year", "end of", "first week", "mid-", "summer", "winter", "release", "freeze") ||
+		hasAny(s.lower, "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 }
 
 // withoutPaths is a text without what has slashes in it: a date there is a name.
@@ -496,6 +584,9 @@ func nameLike(w string) bool {
 	return true
 }
 
+// roles are what people are to each other at work and in associations.
+const roles = `author|owner|treasurer|lawyer|chair|chairwoman|chairman|illustrator|translator|printer|publisher|vendor|distributor|supplier|accountant|editor|designer|architect|colleague|reviewer|supervisor|professor|friend|neighbou?r|guy|lady|officer|secretary|intern|contractor|electrician|plumber|photographer|teacher|doctor|agent|sponsor|manager|technician|administrator|admin|maintainer|contact|packager|boss|landlord|caretaker|mayor|lead|dba|head|nephew|sister|brother|daughter|son|wife|husband`
+
 const dayWords = `(?:mondays?|tuesdays?|wednesdays?|thursdays?|fridays?|saturdays?|sundays?)`
 
 var (
@@ -504,31 +595,48 @@ var (
 	handedOver    = expression(`\b(?:must|has to|have to|needs to) be (?:handed|submitted|delivered|sent|paid|ready|in|at|with|there|filed|signed|returned|finished|done)\b`)
 	pastSubject   = expression(`^(?:(?:ok|and|but|so|hm+|yes|no),? )*(?:i|we|they|he|she|it|somebody|people) (?:just |also |already )?(?:[a-z]+ed|won|cut|hit|let|set)\b`)
 	bracketed     = expression(`\([^)]*\)?`)
-	defining      = expression(`^(?:[a-z_]+ ){0,2}[a-z_]+ (?:=|counts as|count as) [a-z0-9]`)
+	listedNames   = expression(`^\S*\d\S*,? - |\d[\d.,]* [A-Z][a-z]+ [A-Z]|[A-Z][a-z]+ [A-Z][a-z]+ \d`) // "1,150 Transportes Silva", and a line of a file
+	orderedBy     = expression(`^(?:step|option|part|phase|ticket|issue|page|line|day|week) \d+$`)
+	dayNumber     = expression(`\b` + date + `|\b(?:the|on) (?:the )?\d{1,2}(?:st|nd|rd|th)\b`)
+	unitAlone     = expression(`^\d[\d.,]*[a-z]+$`)
+	raised        = expression(`^[a-z]+ to \d`)
+	named         = expression(`^[a-z][a-z ]*: `)
+	defining      = expression(`^(?:[a-z_]+,? ){0,3}[a-z_]+ (?:=|counts as|count as) [a-z0-9]`)
 	asItIs        = expression(`\bas (?:it|they|that|this) (?:is|are)\b`)
-	pointless     = expression(`^.{0,12}\b(?:don't|do not|never) [a-z]+ (?:it|that|them|this)(?: now)?(?:$|,)`)
-	standingOrder = expression(`\b(?:you|something|anything|deploy|we) (?:never|always) ` + imperative + `\b|\b(?:don't|do not) [a-z]+ .{2,60}\b(?:ever|without asking)\b`)
+	pointless     = expression(`\bdon't ask$|^.{0,12}\b(?:don't|do not|never) [a-z]+ (?:it|that|them|this)(?: now)?(?:$|,)`)
+	standingOrder = expression(`\b(?:you|something|anything|deploy|we) (?:never|always) ` + imperative + `\b|\b(?:don't|do not) [a-z]+ .{2,60}\b(?:ever|without asking)\b|\b[a-z]+ never (?:alone|without)\b`)
 	asking        = expression(`^(?:(?:ok|and|but|so|hm+|also|please|good|great),? )*(?:can|could|would|will|shall|should|may) (?:you|we|i|it|they)\b|^(?:(?:ok|and|but|so|hm+),? )*(?:what|why|who|how|when|where|which|is it|are there|is there|do (?:we|you|i|they)|does|did|have you|any idea|tell me|show me|explain|find out|let me know)\b`)
 	guessing      = expression(`\b(?:i think|i guess|i wonder|not sure|i believe|as far as i know|wrong,|looks like|seems|i expected|should have)\b|^(?:thanks|thank you|great|nice|perfect|wonderful|super|lovely|good job)[!. ]*$`)
 	forbidding    = expression(`(?:^|[,;:] |– |- |\b(?:and|but|so|please|then|because|just|hence) |\b(?:we|nobody|must) )(?:don't|do not|never|not to)(?: ever)? ([a-z-]+)`)
-	obliging      = expression(`(?:^|[,;:] |\band |\bso |\bbut |\bplease )only (?:[a-z]*[^s\W] )?(?:when|if|in|on|after|from|with|at|by)\b|(?:^|[,;:] |\band |\bso |\bbut )(?:read only|only (?:run|build|use|deploy|read|keep|push|merge|commit|touch|write|change|send|allow))\b|\b[a-z]+ (?:should )?only (?:happens?|runs?|works?|goes|go|from|in|on|via|keeps?|through|allowed)\b| only$|\bmust (?:not |never |always |only )?(?:be|stay|go|have|use|pass|contain|keep|come|wait|run|match|start|end|not|never|include|ask|remain|work|fit|exist)\b|\b(?:has|have|needs?) to (?:stay|remain|go through|use|pass|match|fit|work on)\b|\bwithout (?:my|our|asking|telling|a review|approval|an? (?:ok|review)|[a-z]+'s)\b|\bnothing (?:gets?|goes|is|leaves|may|shall|will|with|runs|that (?:[a-z]{3,}[^s\W]s|moves|flashes))\b|\bnobody (?:but|except|may|touches|should|is allowed)\b|\b(?:max|maximum|at most|not more than|no more than|at least|minimum)\.? (?:of )?(?:\d|two|three|one)|\b\d[\w.]* ?(?:max|maximum|minimum)\b|\bfrom (?:here|now|then) (?:on )?(?:is|are|must|in)\b|\bin (?:english|dutch|german|french|spanish|italian|portuguese|irish|polish|swedish|norwegian|danish)\b|\b(?:i|we) (?:always |only )?use [a-z]|\bone [a-z]+ (?:at a time|each|per [a-z]+)\b|\b(?:every|each) [a-z]+ (?:needs|gets|has|must)\b`)
-	undue         = expression(`\bwrong\b|\b(?:must|has to|have to) be (?:able|so|very|a bug|something|because|the|wrong|fixed|done|updated|corrected|changed|tested|written|reviewed|merged)\b|\bmust have\b|\b(?:some|often|people) always\b|\balways (?:don't|been|was|were|had|the same|happens|fails|gets|says|there|here|good|nice|a)\b|\bit's always\b|\b(?:every|each) (?:time|day|week|hour|minute|night)\b`)
+	obliging      = expression(`(?:^|[,;:] |\band |\bso |\bbut |\bplease )only (?:[a-z]*[^s\W] )?(?:when|if|in|on|after|from|with|at|by)\b|(?:^|[,;:] |\band |\bso |\bbut )(?:read only|only (?:run|build|use|deploy|read|keep|push|merge|commit|touch|write|change|send|allow))\b|\b[a-z]+ (?:should )?only (?:happens?|runs?|works?|goes|go|from|in|on|via|keeps?|through|allowed)\b| only$|^(?:and )?[a-z]+(?: [a-z]+)? only,|\bmust (?:not |never |always |only )?(?:be|stay|go|have|use|pass|contain|keep|come|wait|run|match|start|end|not|never|include|ask|remain|work|fit|exist)\b|\b(?:has|have|needs?) to (?:stay|remain|go through|use|pass|match|fit|work on)\b|\bwithout (?:my|our|asking|telling|a review|approval|an? (?:ok|review)|[a-z]+'s)\b|\bnothing (?:gets?|goes|is|leaves|may|shall|will|with|runs|that (?:[a-z]{3,}[^s\W]s|moves|flashes))\b|\bnobody (?:but|except|may|touches|should|is allowed)\b|\b(?:max|maximum|at most|not more than|no more than|at least|minimum)\.? (?:of )?(?:\d|two|three|one)|\b\d[\w.]*(?: [a-z]+)? ?(?:max|maximum|minimum)\b|\bi want (?:the|all|every|my|our|each) .+ to (?:be|stay|go|have|use)\b|\b(?:everything|anything|nothing|all) (?:under|over|above|below|older|smaller|larger|newer|shorter|longer)\b.{0,20}\d|\bfrom (?:here|now|then) (?:on )?(?:is|are|must|in)\b|\bin (?:english|dutch|german|french|spanish|italian|portuguese|irish|polish|swedish|norwegian|danish)\b|\b(?:i|we) (?:always |only )?use [a-z]|\bone [a-z]+ (?:at a time|each|per [a-z]+)\b|\b(?:every|each) [a-z]+ (?:needs|gets|has|must)\b`)
+	undue         = expression(`\bwrong\b|\bonly (?:from|since|until) (?:19|20)\d\d\b|\b(?:we|i) need (?:a|an|the) |\bmust be somewhere\b|\b(?:must|has to|have to) be (?:able|so|very|a bug|something|because|the|wrong|fixed|done|updated|corrected|changed|tested|written|reviewed|merged)\b|\bmust have\b|\b(?:some|often|people) always\b|\balways (?:don't|been|was|were|had|the same|happens|fails|gets|says|there|here|good|nice|a)\b|\bit's always\b|\b(?:every|each) (?:time|day|week|hour|minute|night)\b`)
 	languages     = expression(`\bin (?:english|dutch|german|french|spanish|italian|portuguese|irish|polish|swedish|norwegian|danish)\b`)
 	habits        = expression(`\b(?:i|we) (?:always |only |also )?use [a-z]`)
-	declining     = expression(`(?:^|[,;] |– |- |\b(?:and|but|please|so|then) )no ([a-z0-9][\w'-]*)`)
+	havingAny     = expression(`^(?:do|did|does|is|are|have|has)(?: \S+)? (?:you|there|it|they)(?: have| got)?\b.*\?$`)
+	ofMachine     = expression(`\b(?:account|login|log in|user|sender|from|ssh|scp|rsync|git|host|server|storage|folder|repo|key)\b|@\d`)
+	mailAddress   = expression(`\b` + email)
+	declining     = expression(`(?:^|[,;] |– |- |\b(?:and|but|please|so|then) )no "?([a-z0-9][\w'-]*)`)
 	contrasting   = expression(`\b([a-z0-9][\w.'%-]*),? (?:and )?not (?:an? |the )?([a-z0-9][\w.%-]*)`)
-	dropping      = expression(`^(?:(?:ok|yes|no|so|then|hm+|and),? )*(?:scrap|forget|get rid of|no longer|replace) (?:the |it |that |this )?[a-z0-9]|\b(?:i|we)(?:'d| want to| wanted to| would)? (?:rather )?(?:get rid of|drop)\b|\binstead of\b|\brather than\b|\bafter all\b`)
-	keeping       = expression(`(?:^|[,;:] |\b(?:and|but|so|please|yes|no|hm|then|better) )(?:keep|leave) (?:(?:the|all|our|my|its|it|that|those|these|a|an|this|both|\d\S*)\b|[a-z0-9.-]+ (?:in|at|as|until|for|on|to|out)\b)|\b(?:stays|remains|(?:must|shall|[a-z]+s|they|both|[a-z]+_[a-z]+) (?:stay|remain)|(?:the|those|these) [a-z][^,;]{2,50} stay)\b(?: (?:as|at|on|in|with|like|for|until|where|out|free|off)\b|$|,)`)
+	ofPeople      = expression(`^(?:i'm|i am|we're|we are|he's|she's|he is|she is|they are) (?:an? |the )`)
+	forgotten     = expression(`\bforget (?:it|that|this|about)\b`)
+	dropping      = expression(`^(?:(?:ok|yes|no|so|then|hm+|and),? )*(?:scrap|forget|get rid of|no longer|replace) (?:the |it |that |this )?[a-z0-9]|\b(?:i|we)(?:'d| would)? (?:rather )?(?:get rid of|drop)\b|\binstead of\b|\brather than\b|\bafter all\b`)
+	keeping       = expression(`(?:^|[,;:] |\b(?:and|but|so|please|yes|no|hm|then|better) )(?:keep|leave) (?:(?:the|all|our|my|its|it|that|those|these|a|an|this|both|\d\S*)\b|[a-z0-9.-]+ (?:in|at|as|until|for|on|to|out)\b)|\b(?:stays|remains|(?:must|shall|[a-z]+s|they|both|[a-z]+_[a-z]+) (?:stay|remain)|(?:the|those|these) [a-z][^,;]{2,50} stay|the \d\S* (?:stay|remain))\b(?: (?:as|at|on|in|with|like|for|until|where|out|free|off|untouched|unchanged|open|closed|private)\b|$|,)`)
 	offering      = expression(`\bor\b|\beither\b|\boptions?\b|\btwo ways\b|\balternatives?\b|\bshould\b.*\?|\bshall\b.*\?|\bwhich\b.*\?|\bwould you rather\b|\bi'd\b|\bi would\b|\bboth\?`)
 	quantity      = expression(`(?:^|[\s(~<>"'v])\d[\d.,:]*(?:[ -]?[a-z%€$°µ]+)?(?:\W|$)|\b(?:two|three|four|five|six|seven|eight|nine|ten|twelve) (?:days?|weeks?|months?|years?|hours?|minutes?)\b`)
-	setting       = expression(`^(?:make|take|set|use|put|pin|bump|raise|lower|cap|limit|start|give|name|tag|assign|allow|better|rather|only|up|down|back to|go|switch|change|increase|decrease|reduce|keep|call|threshold|retention|version|budget|limit|timeout|price|port|interval|width|height|size|level)\b`)
+	setting       = expression(`^(?:make|take|set|use|put|pin|bump|raise|lower|cap|limit|start at|give|name|tag|assign|allow|better|rather|only|up|down|back to|go|switch|change|increase|decrease|reduce|keep|call|threshold|retention|version|budget|limit|timeout|price|port|interval|width|height|size|level)\b`)
 	orders        = expression(`^(?:(?:ok|yes|so|and|then|please|now|next|first|great|good|also),? )*(?:run|check|test|look|write|fix|find|show|explain|read|print|list|open|try|do|rerun|build|install|deploy|push|commit|merge|create|add|implement|update|remove|delete|rename|send|copy|move|put|save|store|take|start|see|make|change|go|get|post|patch|roll|have a look|we want to|i want to)\b`)
-	place         = expression(`\b(?:[\w-]+\.)+(?:com|org|net|io|dev|eu|de|nl|be|fr|uk|cloud|app|local|lan|internal|intern|corp|example|test|home)\b(?:[:/]\S*)?|\bhttps?://\S+|\b\d{1,3}(?:\.\d{1,3}){3}\b|(?:^|[\s(])/(?:[\w.-]+/)+[\w.-]+|\b[Pp]ort \d{2,5}\b|\b(?:ssh|listens?|runs?|is|there) (?:[a-z]+ )?on \d{4,5}\b|\b(?:account|serial|host|hostname|user|profile|namespace|cluster|context|project|bucket|database|db) (?:is |id |number |no )?["'#]?[\w@.-]*[\d._@-][\w@.-]+|\b[A-Z][A-Z0-9]+_[A-Z0-9_]+=\S+`)
+	place         = expression(`\b(?:[\w-]+\.)+(?:com|org|net|io|dev|eu|de|nl|be|fr|uk|cloud|app|local|lan|internal|intern|corp|example|test|home)\b(?:[:/]\S*)?|\bhttps?://\S+|\b\d{1,3}(?:\.\d{1,3}){3}\b|(?:^|[\s(])/(?:[\w.-]+/)+[\w.-]+|\b[Pp]ort \d{2,5}\b|\b(?:ssh|listens?|runs?|is|there) (?:[a-z]+ )?on \d{4,5}\b|\b(?:account|serial|host|hostname|user|profile|namespace|cluster|context|project|bucket|database|db|realm|role|queue|topic|vlan|gpio|mount) (?:is |id |number |no )?["'#]?[\w@./-]*[\d._@/-][\w@.-]+|\b(?:variable|var) [A-Z][A-Z0-9_]{3,}\b|(?:^|[\s(])\.NET \d+\b|\b[A-Z][A-Z0-9]+_[A-Z0-9_]+=\S+`)
 	sourceFile    = expression(`\b[\w/.-]+\.(?:go|py|ts|tsx|js|jsx|rs|c|h|cpp|java|rb|php|md|json|yaml|yml|toml|sql|css|html|sh|txt|log|vue|swift|kt)\b`)
-	equipped      = expression(`[a-z,;:] [A-Z][A-Za-z.+#]{1,20} v?\d{1,3}(?:\.\d+)*(?:$|[,;:)]| (?:and|on|in|for|with|is|to)\b)|\b(?i:` + product + `|rails|fastify|xcode|expo|rust|msrv|rabbit(?:mq)?|gradle|flutter|laravel|spring|zephyr|dotnet) (?:is (?:still |at |on )?|version |v)?(?:\d+\.\d+(?:\.\d+)*|\d{1,3})(?:$|[,;:)]| [a-z(])`)
+	equipped      = expression(`[a-z,;:] [A-Z][A-Za-z.+#]{1,20} v?\d{1,3}(?:\.\d+)*(?:$|[,;:)]| (?:and|on|in|for|with|is|to)\b)|\b(?i:` + product + `|rails|fastify|xcode|expo|rust|msrv|rabbit(?:mq)?|gradle|flutter|laravel|spring|zephyr|dotnet|godot|unity|unreal|electron|svelte|next(?:\.js)?|nuxt|bun|deno|ansible|helm|airflow|pytorch|tensorflow|cuda|esp-idf|fedora|nixos|proxmox|truenas|keycloak|grafana|prometheus|drupal|wordpress|woocommerce|magento|typo3|symfony|maven|cmake|gcc|clang|blender|qgis|gdal|android|home assistant) (?:is (?:still |at |on )?|version |v)?(?:\d+\.\d+(?:\.\d+)*|\d{1,3})(?:$|[,;:)]| [a-z(])`)
 	notProduct    = expression(`\b(?:January|February|March|April|May|June|July|August|September|October|November|December|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Oct|Nov|Dec|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|Option|Step|Chapter|Issue|PR|MR|Phase|Section|Page|Room|Line|Part|Version|Table|Figure|Task|Ticket|Sprint|Week|Day|Level|The|And|About|Only|Budget|At|On|In|By|From|For|To|After|Before|Until|With|Yes|No|Ok|Then|All|Top|Last|First|Next|Take|Make|Set|Keep|Use|Show|Give|Roll) \d|\b(?i:go) \d+\b(?:[^.]|$)|\d (?:euros?|percent|%|days?|a head)`)
 	future        = expression(`\b(?:by|before|until|till|on|from|due|for|is|to|of|at|moved|not before) (?:the )?(?:next )?(?:` + dayWords + `|` + date + `|tomorrow|christmas|easter|new year|q[1-4]\b|end of [a-z0-9]+|the end of [a-z0-9]+|first week of [a-z]+|mid-[a-z]+|\d{1,2}(?:st|nd|rd|th)\b)|\b` + date + `|\b` + dayWords + ` (?:at )?\d|\bend of ` + months + `|\bbefore (?:christmas|easter|summer|winter|the (?:[a-z]+ )?release|the freeze)\b|\b(?:by|before|until|from) ` + months + `\b`)
-	gone          = expression(`\b(?:we|i|they) [a-z]+ed\b|\b(?:go on|continue|write again|see you|talk to you|finish it|week (?:begins|starts)|since|last (?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|week|month|year)|ago|was|were|yesterday|happened|started on|broke)\b`)
-	persons       = expression(`\b(?:[Rr]eviewer is|[Oo]wner is|[Cc]ontact is|that's|thats|(?:[Rr]eview|[Dd]one|[Ww]ritten|[Bb]uilt|[Mm]ade|[Ss]et up|[Mm]aintained|[Oo]wned|[Aa]pproved|[Ss]igned) by|[Nn]ephew|[Cc]olleague|[Bb]oss|[Mm]anager) (?:Mrs? |Ms |Frau |Herr )?([A-Z][\p{L}]+)\b|\b(?:[Aa]sk|[Tt]ell|[Tt]alk to|[Mm]ail|[Cc]all|[Cc]ontact|[Pp]ing) ([A-Z][\p{L}]+)(?:$|[,;:.)]| (?:on|at) \+?\d)|(?:^|[\s(])([A-Z][\p{L}]+)(?:,? (?:who|from [\w ]+),?)? (?:has (?:the (?:login|access|key|keys|rights|password|shift|account|list|contract)|that|access)|does|knows|owns|handles|writes|leads|runs|looks after|looks into|takes|decides|signs|reviews|approves|administers|maintains|set (?:that|this|it) up|sets|is (?:our|on call|at the)|sends|built|deploys|manages|watches|organi[sz]es)\b|\((?:[\w ]+, )?([A-Z][\p{L}]+)(?:, [\w ]+)?\)`)
-	notName       = expression(`^(?:De|Het|La|Le|El|Der|Die|Das|January|February|March|April|May|June|July|August|September|October|November|December|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|English|Dutch|German|French|Spanish|Irish|The|This|That|These|Those|Please|Thanks|Thank|Good|Great|Yes|Not|And|But|Then|Now|Hello|Morning|Android|Linux|Windows|Mac|Google|Apple|Docker|Redis|Postgres|Python|Django|React|Node|Rails|Ruby|Rust|Java|Kotlin|Swift|Kubernetes|Terraform|Git|Github|Gitlab|Nginx|Debian|Ubuntu|Slack|Jira|Chrome|Safari|Firefox|Xcode|Expo|Flutter|Grafana|Prometheus|Kafka|Celery|Option|Everything|Something|Nothing|Nobody|Somebody|Everybody|Currently|Also|Only|Maybe|Perhaps|Usually|Here|There|When|What|Why|Who|How|Where|Which|Tests?|Changelog|Mail|Shipping|Internet|Europe|Germany|Belgium|Netherlands|France|Norway|Amsterdam|Berlin|London|Paris|Markdown|Claude|Codex|Gemini|Copilot|Cursor|Just|Make|Take|Use|Let|Can|Could|Should|Would|Will|Does|Did|Are|Was|Has|Have|Had|For|From|With|Our|Your|They|She|His|Her|You|All|One|Two|Next|Last|First|Done|Sure|Okay|Right|Yeah|Still|After|Before|Because|Since|While|Until|Once|Each|Every|Any|Some|Most|Many|More|Less|Another|Other|Same|New|Old)$`)
+	linked        = expression(`^(?i:ok so|so|ok),? `)
+	quotedWords   = expression(`"[^"]*"`)
+	// A day that nothing is due on: of every week, one that was supposed or declined,
+	// a value, or where rows of data begin and end.
+	undated = expression(`^(?:and )?if |\b(?:doesn't|does not|won't|isn't) (?:work|fit|suit)\b|^(?:we have|it's|today is|it is) (?:the )?` + date + `$|\bdefault (?:is )?\d|\b(?:everything|all|anything|those|rows|data|entries|records|messages|readings) (?:before|until|from|since) `)
+	weekly  = expression(`\b(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)s\b`)
+	gone    = expression(`\b(?:we|i|they) [a-z]+ed\b|\b(?:go on|continue|write again|see you|talk to you|finish it|week (?:begins|starts)|since|last (?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|week|month|year)|ago|was|were|yesterday|happened|started on|broke)\b`)
+	persons = expression(`\b(?:[Rr]eviewer is|[Oo]wner is|[Cc]ontact is|that's|thats|(?:[Rr]eview|[Dd]one|[Ww]ritten|[Bb]uilt|[Mm]ade|[Ss]et up|[Mm]aintained|[Oo]wned|[Aa]pproved|[Ss]igned) by|[Nn]ephew|[Cc]olleague|[Bb]oss|[Mm]anager) (?:Mrs? |Ms |Frau |Herr )?([A-Z][\p{L}]+)\b|\b(?:[Aa]sk|[Tt]ell|[Tt]alk to|[Mm]ail|[Cc]all|[Cc]ontact|[Pp]ing) ([A-Z][\p{L}]+)(?:$|[,;:.)]| (?:on|at) \+?\d| (?:if|when|about|first|before)\b)|(?:^|[\s(])([A-Z][\p{L}]+)(?:,? (?:who|from [\w ]+),?)? (?:has (?:the (?:login|access|key|keys|rights|password|shift|account|list|contract)|that|access)|does|knows|owns|handles|writes|leads|runs|looks after|looks into|takes|decides|signs|reviews|approves|administers|maintains|set (?:that|this|it) up|sets|is (?:our|on call|at the)|sends|built|deploys|manages|watches|organi[sz]es)\b|[a-z] \(([A-Z]\p{L}{1,11})\)|(?:^|[a-z] )[a-z]+ = ([A-Z]\p{L}{1,11})\b|\b(?:` + roles + `)(?: (?:of|at|in|for|from) [a-z' ]{2,24}?)?(?: is|,)? \(?(?:Mrs?\.? |Ms\.? |Frau |Herr )?(?:Dr\.? )?([A-Z]\p{L}{1,14})\b|([A-Z]\p{L}{1,11}) \((?:the |our )?(?:` + roles + `)\)|([A-Z]\p{L}{1,11}) is (?:the|our|my) (?:[a-z]+ )?(?:` + roles + `)\b|\b(?:[Ww]rite to|[Tt]alk to|[Cc]all|[Aa]sk) (?:Mrs?|Ms|Frau|Herr|Signora|Signor|Madame|Dr|Prof)\.? ([A-Z]\p{L}{1,14})\b|\b(?:Mrs?|Ms|Frau|Herr|Signora|Signor|Madame|Dr|Prof)\.? ([A-Z]\p{L}{1,14}),? (?:will|does|wants|sends|decides|checks|looks|knows|handles|signs|is)\b`)
+	notName = expression(`^(?:De|Het|La|Le|El|Der|Die|Das|January|February|March|April|May|June|July|August|September|October|November|December|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|English|Dutch|German|French|Spanish|Irish|The|This|That|These|Those|Please|Thanks|Thank|Good|Great|Yes|Not|And|But|Then|Now|Hello|Morning|Android|Linux|Windows|Mac|Google|Apple|Docker|Redis|Postgres|Python|Django|React|Node|Rails|Ruby|Rust|Java|Kotlin|Swift|Kubernetes|Terraform|Git|Github|Gitlab|Nginx|Debian|Ubuntu|Slack|Jira|Chrome|Safari|Firefox|Xcode|Expo|Flutter|Grafana|Prometheus|Kafka|Celery|Option|Everything|Something|Nothing|Nobody|Somebody|Everybody|Currently|Also|Only|Maybe|Perhaps|Usually|Here|There|When|What|Why|Who|How|Where|Which|Tests?|Changelog|Mail|Shipping|Internet|Europe|Germany|Belgium|Netherlands|France|Norway|Amsterdam|Berlin|London|Paris|Markdown|Claude|Codex|Gemini|Copilot|Cursor|Just|Make|Take|Use|Let|Can|Could|Should|Would|Will|Does|Did|Are|Was|Has|Have|Had|For|From|With|Our|Your|They|She|His|Her|You|All|One|Two|Next|Last|First|Done|Sure|Okay|Right|Yeah|Still|After|Before|Because|Since|While|Until|Once|Each|Every|Any|Some|Most|Many|More|Less|Another|Other|Same|New|Old)$`)
 )

@@ -188,6 +188,9 @@ var known = sync.OnceValue(newShapes)
 
 // withoutFences leaves a line break for each fenced block.
 func withoutFences(k *shapes, text string) string {
+	if !strings.Contains(text, "```") && !strings.Contains(text, "~~~") {
+		return strings.TrimSpace(text)
+	}
 	return strings.TrimSpace(k.fence.ReplaceAllString(text, "\n"))
 }
 

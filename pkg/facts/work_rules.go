@@ -23,6 +23,7 @@ const (
 // anywhere that a part of the sentence begins; the fact quotes the sentence from
 // there.
 type workRule struct {
+	name    string // of [Fact.Rule]
 	kind    Kind
 	pattern *regexp.Regexp
 	agent   bool   // counts in the agent's mouth too
@@ -30,7 +31,28 @@ type workRule struct {
 	first   bool   // only where the sentence begins
 	valued  bool   // only with a number, a name of the computer's, or what it replaces
 	apart   bool   // not in a sentence that names a day
+	// unless matches what the pattern matches too and is something else; nil for none.
+	unless func() *regexp.Regexp
+	// What the pattern cannot match without: most sentences lack it, and looking for
+	// it costs less than the pattern does.
+	number bool     // a digit
+	words  []string // one of these, in lower case
 }
+
+// applies tells whether a rule may match a part of a sentence.
+func (r *workRule) applies(lower string, hasDigit bool) bool {
+	if r.number && !hasDigit {
+		return false
+	}
+	return len(r.words) == 0 || hasAny(lower, r.words...)
+}
+
+// hasAny tells whether a text has one of these.
+func hasAny(text string, parts ...string) bool {
+	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(text, p) })
+}
+
+const digits = "0123456789"
 
 // Parts of patterns of what is said at work.
 const (
@@ -50,15 +72,21 @@ const (
 // are tried. Of preferences and decisions a sentence has one.
 var workRules = sync.OnceValue(func() []workRule {
 	c := func(pattern string) *regexp.Regexp { return regexp.MustCompile(`^(?i:` + pattern + `)`) }
-	return slices.Concat(deadlineWorkRules(c), contactWorkRules(c), environmentWorkRules(c), preferenceWorkRules(c), decisionWorkRules(c))
+	all := slices.Concat(deadlineWorkRules(c), contactWorkRules(c), environmentWorkRules(c), preferenceWorkRules(c), decisionWorkRules(c))
+	counted := map[Kind]int{}
+	for i := range all {
+		counted[all[i].kind]++
+		all[i].name = ruleName("at work", all[i].kind, counted[all[i].kind])
+	}
+	return all
 })
 
 func deadlineWorkRules(c func(string) *regexp.Regexp) []workRule {
 	return []workRule{
-		{kind: Deadline, pattern: c(`(?:so |and )?(?:the |our |my )?(?P<slot>[a-z][\w -]{2,40}?) (?:is|was|moved|moves|becomes|has moved|was moved|is now|is moved)(?: now)?(?: to| on| from| until|:)* (?P<v>` + date + `.*)`), topic: "deadline.${slot}"},
-		{kind: Deadline, pattern: c(`(?:the )?(?P<slot>date|deadline|launch|release|go-live|window): (?P<v>` + date + `.*)`), topic: "deadline.${slot}"},
-		{kind: Deadline, pattern: c(`.*\b(?:by|due|due on|due by|deadline|until|before|no later than|switched off on|shut down on|ends on|expires on|audit on|launch on|release on|go live on|review on|(?:have|has|need|needs) to be .{1,40}) (?P<v>` + date + `).*`)},
-		{kind: Deadline, pattern: c(`.*\b(?:needs?|must|has to|have to|due|finish|ready|done|review(?:ed)?|deliver(?:ed)?|deadline)\b.*\b(?:by|before|until|due|is) (?P<v>` + weekday + `(?:'s [a-z]+)?)\b.*`)},
+		{kind: Deadline, number: true, pattern: c(`(?:so |and )?(?:the |our |my )?(?P<slot>[a-z][\w -]{2,40}?) (?:is|was|moved|moves|becomes|has moved|was moved|is now|is moved)(?: now)?(?: to| on| from| until|:)* (?P<v>` + date + `.*)`), topic: "deadline.${slot}"},
+		{kind: Deadline, number: true, pattern: c(`(?:the )?(?P<slot>date|deadline|launch|release|go-live|window): (?P<v>` + date + `.*)`), topic: "deadline.${slot}"},
+		{kind: Deadline, number: true, unless: undated, pattern: c(`.*\b(?:by|due|due on|due by|deadline|until|before|no later than|switched off on|shut down on|ends on|expires on|audit on|launch on|release on|go live on|review on|(?:have|has|need|needs) to be .{1,40}) (?P<v>` + date + `).*`)},
+		{kind: Deadline, words: []string{"day"}, pattern: c(`.*\b(?:needs?|must|has to|have to|due|finish|ready|done|review(?:ed)?|deliver(?:ed)?|deadline)\b.*\b(?:by|before|until|due|is) (?P<v>` + weekday + `(?:'s [a-z]+)?)\b.*`)},
 	}
 }
 
@@ -68,29 +96,30 @@ func contactWorkRules(c func(string) *regexp.Regexp) []workRule {
 	return []workRule{
 		{kind: Contact, pattern: c(`(?P<who>(?:the )?(?:contact|on[ -]call|reports team|[a-z]+ team|support|owner|maintainer|admin|manager|reviewer|person)(?: (?:there|here|for [\w ]{2,20}|of [\w ]{2,20}|on call))?) is (?P<v>(?:` + person + `)?,? ?(?:` + email + `|` + phone + `|` + person + `).*)`)},
 		{kind: Contact, pattern: c(`(?P<v>` + person + title + `) (?:administers|maintains|owns|deploys|is responsible for|is in charge of|takes care of|reviews|has the shift|has to review|has to approve|approves|is on call|knows a|knows the) ?.*`)},
-		{kind: Contact, pattern: c(`.*\b(?:reviewed by|review by|approved by|approval by|approval of|sign-?off by|owned by|maintained by|belongs to) (?P<v>` + person + `)\b.*`)},
-		{kind: Contact, pattern: c(`(?:.*\b)?(?:talk to|asked|ask|tell|write to|call|contact|need) (?P<v>` + person + title + `)(?:,? who| from| in| at| of) .+`)},
+		{kind: Contact, words: []string{" by ", "approval of", "belongs to"}, pattern: c(`.*\b(?:reviewed by|review by|approved by|approval by|approval of|sign-?off by|owned by|maintained by|belongs to) (?P<v>` + person + `)\b.*`)},
+		{kind: Contact, words: []string{"talk to", "ask", "tell", "write to", "call", "contact", "need"}, pattern: c(`(?:.*\b)?(?:talk to|asked|ask|tell|write to|call|contact|need) (?P<v>` + person + title + `)(?:,? who| from| in| at| of) .+`)},
 		{kind: Contact, pattern: c(`(?P<v>` + person + title + `),? (?:from|in|at) (?:the )?[a-z]{2,15}(?: team)? (?:says|said|wants|told|asks|confirmed|decides)\b.*`)},
 		{kind: Contact, pattern: c(`[a-z]{3,20} is (?P<v>` + person + `)['’]s$`)},
 		{kind: Background, pattern: c(`(?:hi|hello|hey)?[!,.]? ?(?:i'm|i am) (?P<v>` + person + `)(?:,.*|$)`)},
+		{kind: Background, pattern: c(`(?P<v>` + person + `) here(?:,| from| of| on|$).*`)},
 		{kind: Background, pattern: c(`(?P<v>` + person + `) here,? (?:from |on |of )?.*(?:team|engineer|ops|dev|support|lead|manager|office|department|admin)\b.*`)},
 	}
 }
 
 func environmentWorkRules(c func(string) *regexp.Regexp) []workRule {
 	return []workRule{
-		{kind: Environment, agent: true, pattern: c(`(?:.*\b)?(?P<slot>[\w.-]{2,30}) (?:runs|is running|is on) (?P<what>` + product + `) (?P<v>` + version + `)\b.*`), topic: "environment.${slot}.${what}"},
-		{kind: Environment, agent: true, pattern: c(`(?:.*\b)?(?:on|at|uses|is|via) port (?P<v>\d{2,5})\b.*`)},
+		{kind: Environment, number: true, agent: true, pattern: c(`(?:.*\b)?(?P<slot>[\w.-]{2,30}) (?:runs|is running|is on) (?P<what>` + product + `) (?P<v>` + version + `)\b.*`), topic: "environment.${slot}.${what}"},
+		{kind: Environment, number: true, agent: true, pattern: c(`(?:.*\b)?(?:on|at|uses|is|via) port (?P<v>\d{2,5})\b.*`)},
 		{kind: Environment, pattern: c(`(?:the )?port (?P<v>\d{2,5}) is .+`)},
-		{kind: Environment, pattern: c(`(?P<slot>(?:the |our |my )?[\w-]+(?: [\w-]+){0,3}) (?:is|are|lives?|runs?|is hosted|is kept|is stored|can be reached) (?:at|on|in|under) (?P<v>(?:vault under )?` + address + `).*`), topic: "environment.${slot}"},
-		{kind: Environment, pattern: c(`.*(?:deployed to|reach (?:it )?(?:through|via|at|on)|available (?:at|under|on)|account is|the command is|it comes from|comes from|goes to|go to|log in (?:at|on|to)).* (?P<v>` + address + `|` + "`[^`]{3,60}`" + `|#[a-z][\w-]+).*`)},
-		{kind: Environment, pattern: c(`(?:.*\b)?account is (?P<v>[\w.@-]+ on [\w.-]+).*`)},
+		{kind: Environment, words: []string{".", "/", ":"}, pattern: c(`(?P<slot>(?:the |our |my )?[\w-]+(?: [\w-]+){0,3}) (?:is|are|lives?|runs?|is hosted|is kept|is stored|can be reached) (?:at|on|in|under) (?P<v>(?:vault under )?` + address + `).*`), topic: "environment.${slot}"},
+		{kind: Environment, words: []string{"deployed to", "reach", "available", "account is", "command is", "comes from", "goes to", "go to", "log in"}, pattern: c(`.*(?:deployed to|reach (?:it )?(?:through|via|at|on)|available (?:at|under|on)|account is|the command is|it comes from|comes from|goes to|go to|log in (?:at|on|to)).* (?P<v>` + address + `|` + "`[^`]{3,60}`" + `|#[a-z][\w-]+).*`)},
+		{kind: Environment, words: []string{"account is"}, pattern: c(`(?:.*\b)?account is (?P<v>[\w.@-]+ on [\w.-]+).*`)},
 		{kind: Environment, pattern: c(`(?:the )?(?:pager|alerts?|alarms?|notifications?) (?:goes|go) to (?P<v>[#@]?[\w.@-]+).*`)},
-		{kind: Environment, pattern: c(`.*\b(?P<v>` + cased(`[A-Z][A-Z0-9]+_[A-Z0-9_]+=[\w./:-]+`) + `)\b.*`)},
-		{kind: Environment, pattern: c(`(?:.*\b)?(?:here|there|we have|we use|our [\w ]{2,20} (?:use|have|run)|it's|this is|is|are|with|on) (?:[\w ]{0,20} )?(?P<v>` + product + ` ` + version + `)\b.*`)},
+		{kind: Environment, words: []string{"_"}, pattern: c(`.*\b(?P<v>` + cased(`[A-Z][A-Z0-9]+_[A-Z0-9_]+=[\w./:-]+`) + `)\b.*`)},
+		{kind: Environment, number: true, pattern: c(`(?:.*\b)?(?:here|there|we have|we use|our [\w ]{2,20} (?:use|have|run)|it's|this is|is|are|with|on) (?:[\w ]{0,20} )?(?P<v>` + product + ` ` + version + `)\b.*`)},
 		{kind: Environment, pattern: c(`(?P<v>` + product + ` ` + version + `)(?:$|,.*)`)},
-		{kind: Environment, agent: true, pattern: c("(?P<slot>[\\w.-]+) (?P<v>" + version + `) is (?:installed|running|deployed) on .+`)},
-		{kind: Environment, agent: true, pattern: c("version (?P<v>" + version + ") is (?:in|on|out|released|live|deployed) .+")},
+		{kind: Environment, number: true, agent: true, pattern: c("(?P<slot>[\\w.-]+) (?P<v>" + version + `) is (?:installed|running|deployed) on .+`)},
+		{kind: Environment, number: true, agent: true, pattern: c("version (?P<v>" + version + ") is (?:in|on|out|released|live|deployed) .+")},
 	}
 }
 
@@ -102,9 +131,9 @@ func preferenceWorkRules(c func(string) *regexp.Regexp) []workRule {
 		{kind: Preference, pattern: c(`(?P<v>(?:on [a-z]+ )?nobody .+ (?:but|except) .+)`)},
 		{kind: Preference, pattern: c(`(?P<v>one [a-z]+ per [a-z]+.*)`)},
 		{kind: Preference, pattern: c(`(?P<v>(?:commit messages?|changelog entries|pr titles|branch names|comments|test names|replies|answers|reports|messages) (?:in|are|must|have|begin|start|stay) .+)`)},
-		{kind: Preference, pattern: c(`(?:and |but |so )?(?P<v>` + subjects + ` (?:must not|must never|must (?:be|go|stay|use|pass|contain|match|include|run|start|end|come|wait|ask)|has to be|have to be|may not be|stays at) .+)`), apart: true},
+		{kind: Preference, unless: ofAbility, words: []string{"must", "has to", "have to", "may not be", "stays at"}, pattern: c(`(?:and |but |so )?(?P<v>` + subjects + ` (?:must not|must never|must (?:be|go|stay|use|pass|contain|match|include|run|start|end|come|wait|ask)|(?:has|have) to (?:be|start|stay|end|use|pass|match|contain|wait)|may not be|stays at) .+)`), apart: true},
 		{kind: Preference, pattern: c(`(?:and |but |so )?(?P<v>(?:every|each|all) ` + subjects + ` (?:needs?|gets?|has|have) .+)`)},
-		{kind: Preference, pattern: c(`(?P<v>we (?:can't|cannot|must not|may not) .+ without .+)`)},
+		{kind: Preference, pattern: c(`(?P<v>we (?:can't|cannot|must not|may not) (?:.+ without|(?:change|touch|share|expose|print|publish) (?:the|our|any|a)) .+)`)},
 		{kind: Preference, pattern: c(`(?P<v>use our .+)`)},
 		{kind: Preference, pattern: c(`(?P<v>(?:the )?(?:limit|bound|threshold|budget|maximum|minimum)(?: for [\w ]{3,30})? is .*\d.*)`)},
 	}
@@ -114,15 +143,17 @@ func decisionWorkRules(c func(string) *regexp.Regexp) []workRule {
 	return []workRule{
 		{kind: Decision, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and )*(?P<v>changed my mind(?: about [\w ]+)?[:,] .+)`)},
 		{kind: Decision, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please )*then (?P<v>[a-z][\w.]* .+)`), first: true},
-		{kind: Decision, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please )*(?P<v>[\w"'.#=/:-]+(?: [\w"'.#=/:-]+){0,10}) then$`), first: true},
-		{kind: Decision, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please |oh )*(?P<v>.* (?:instead of|rather than) .+)`)},
+		{kind: Decision, words: []string{"then"}, unless: ofSomebody, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please )*(?P<v>[\w"'.#=/:-]+(?: [\w"'.#=/:-]+){0,10}) then$`), first: true},
+		{kind: Decision, words: []string{"then,"}, unless: ofSomebody, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please )*(?P<v>[\w%"'.#=/:-]+(?: [\w%"'.#=/:-]+){0,2}) then, .+`), first: true, valued: true},
+		{kind: Decision, words: []string{"call ", "name ", "label ", "title "}, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please |then )*(?:call|name|label|title) (?:it|that|this|them|the [a-z]+) (?P<v>["'][^"']{2,40}["']).*`)},
+		{kind: Decision, words: []string{"instead of", "rather than"}, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please |oh )*(?P<v>.* (?:instead of|rather than) .+)`)},
 		{kind: Decision, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please )*(?P<v>` + decides + ` [^,;:]+.*)`), valued: true},
 		{kind: Decision, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please )*(?:let's|let us) (?P<v>(?:delete|use|keep|make|drop|switch|move|put|call|name|take|do|host|write|send|build|ship|store|charge|pay) .+)`), valued: true},
-		{kind: Decision, pattern: c(`(?:and |so )?(?:[a-z]+: )?(?P<v>we (?:go (?:with|free|for|by|without)|pay|take|keep|host|book|publish|charge) .+)`)},
+		{kind: Decision, pattern: c(`(?:and |so )?(?:[a-z]+: )?(?P<v>we (?:go (?:with|free|for|by|without|back to)|stay (?:with|on|at)|stick (?:with|to)|leave (?:it|that) (?:as|like)|pay|take|keep|host|book|publish|charge) .+)`)},
 		{kind: Decision, pattern: c(`(?P<v>` + cased(name) + ` (?:takes (?:his|her|their|the|over)|replaces|joins instead of) .+)`)},
-		{kind: Decision, pattern: c(`(?:.*, )?(?P<v>.*\b\d[\w.]*(?: (?:[a-z]+))?, (?:and )?not (?:only )?(?P<old>\d[\w.]*).*)`)},
-		{kind: Decision, pattern: c(`(?P<v>(?:(?:they|she|he) (?:wants?|allows?)|(?:the )?[a-z]+s (?:want|allow)) (?:the |only |at least |at most )?.*(?:\d|first|last|instead).*)`)},
-		{kind: Decision, pattern: c(`(?P<v>[\w -]{2,40} (?:stays?|remains?) (?:on|with|in|at) .+)`), valued: true},
+		{kind: Decision, words: []string{" not "}, pattern: c(`(?:.*, )?(?P<v>.*\b\d[\w.]*(?: (?:[a-z]+))?, (?:and )?not (?:only )?(?P<old>\d[\w.]*).*)`)},
+		{kind: Decision, pattern: c(`(?P<v>(?:(?:they|she|he) (?:wants?|allows?)|(?:the )?[a-z]+s (?:want|allow)) (?:the |only |at least |at most )?.*(?:\d|first|last|instead).*)`), apart: true},
+		{kind: Decision, words: []string{"stay", "remain"}, pattern: c(`(?P<v>[\w -]{2,40} (?:stays?|remains?) (?:on|with|in|at) .+)`), valued: true},
 	}
 }
 
@@ -130,7 +161,10 @@ func decisionWorkRules(c func(string) *regexp.Regexp) []workRule {
 // decision. asked is the question of the agent that the message answers, if it is
 // the first sentence of one.
 func atWork(m Message, s sentence, asked string) (found []Fact, refused []Refusal) {
-	if s.question || utf8.RuneCountInString(s.text) < 8 || supposed().MatchString(s.text) || reported().MatchString(s.text) {
+	if m.Role != session.RoleUser && !strings.ContainsAny(s.text, digits) { // its ports and versions count
+		return nil, nil
+	}
+	if s.question || utf8.RuneCountInString(s.text) < 8 || supposed().MatchString(s.text) || tellsWhatHappened(s.text) {
 		return nil, nil
 	}
 	add := func(f Fact) {
@@ -141,22 +175,27 @@ func atWork(m Message, s sentence, asked string) (found []Fact, refused []Refusa
 		found = append(found, f)
 	}
 	answer, _, _ := strings.Cut(m.Text, "\n")
-	if choice, ok := summarize.Answer(asked, answer); ok && m.Role == session.RoleUser && strings.Contains(choice, " ") {
+	if choice, ok := summarize.Answer(asked, answer); ok && m.Role == session.RoleUser && strings.Contains(choice, " ") && !informs(asked, choice) {
 		kind := Decision
 		if ruling().MatchString(answer) {
 			kind = Preference
 		}
-		add(newFact(m, clause{text: s.text}, Fact{Kind: kind, Confidence: workConfidence, Text: quoted("The user decided", choice), Value: choice, Instead: insteadOf(choice)}))
+		add(newFact(m, clause{text: s.text}, Fact{Kind: kind, Rule: ruleAnswer, Confidence: workConfidence, Text: quoted("The user decided", choice), Value: choice, Instead: insteadOf(choice)}))
 	}
 	dated := sync.OnceValue(func() bool { return dates().MatchString(s.text) })
 	for i, part := range parts(s.text) {
+		lower := strings.ToLower(part)
+		hasDigit := strings.ContainsAny(part, digits)
 		hasValue := sync.OnceValue(func() bool { return valued().MatchString(part) })
 		for _, r := range workRules() {
-			if m.Role != session.RoleUser && !r.agent || r.first && i > 0 || r.apart && dated() || r.valued && !hasValue() {
+			if m.Role != session.RoleUser && !r.agent || r.first && i > 0 || !r.applies(lower, hasDigit) || r.valued && !hasValue() {
 				continue
 			}
 			f, ok := r.match(m, part)
-			if ok && !slices.ContainsFunc(found, f.rivals) {
+			if ok && r.kind == Deadline && movedDay().MatchString(s.text) { // that it moved stands before it
+				f.Quote, f.Text = s.text, quoted("The user said", s.text)
+			}
+			if ok && !(r.apart && dated()) && !(r.unless != nil && r.unless().MatchString(strings.ToLower(part))) && !slices.ContainsFunc(found, f.rivals) {
 				add(f)
 			}
 		}
@@ -164,8 +203,29 @@ func atWork(m Message, s sentence, asked string) (found []Fact, refused []Refusa
 	return found, refused
 }
 
+var (
+	// ofSomebody matches what somebody is or does: "I'm away then".
+	ofSomebody = expression(`^(?:i|i'm|i'll|we|we're|we'll|you|he|she|they|it|it's|there)\b|\b(?:me|us) then$|^[a-z]+er then$`)
+	// ofAbility matches what has to be and is no rule.
+	ofAbility = expression(`\b(?:must|has to|have to) be (?:able|somewhere|around|there|here|so|very|a bug|wrong)\b|'d (?:have|has) to be\b`)
+)
+
+// ruleAnswer is [Fact.Rule] of what a person answers to a question of the agent.
+const ruleAnswer = "answer"
+
+// informs tells an answer that says how it is, and chooses nothing.
+func informs(asked, answer string) bool {
+	return askedAmount().MatchString(asked) && !askedChoice().MatchString(asked) || pastSubject().MatchString(strings.ToLower(answer)) || gotFrom().MatchString(answer)
+}
+
+var (
+	askedAmount = expression(`(?i)\bhow (?:much|many)\b.*\b(?:does|do|did|has|have|is|are|was|were|would)\b`)
+	askedChoice = expression(`(?i)\b(?:should|shall|may|want|like|or)\b`)
+	gotFrom     = expression(`(?i)^(?:he|she|they|it) (?:gave|sent|told|said|wrote|got|did|was|were|had)\b`)
+)
+
 // ruling matches an answer that says what holds from now on.
-var ruling = expression(`(?i)\b(?:never|always|must|nothing)\b`)
+var ruling = expression(`(?i)\b(?:never|always|must)\b|(?:^|[^w] )nothing\b`)
 
 var dates = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)` + date + `|\b` + weekday + `|\bby the \d{1,2}(?:st|nd|rd|th)\b`)
@@ -206,6 +266,13 @@ var reported = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(?:\b(?:error|exception|traceback|failed|fatal|panic|refused|warning|stack trace)\b|^\d{4}-\d\d-\d\dT|\bgreen, )`)
 })
 
+// tellsWhatHappened tells whether reported matches.
+func tellsWhatHappened(text string) bool {
+	lower := strings.ToLower(text)
+	return (hasAny(lower, "error", "exception", "traceback", "failed", "fatal", "panic", "refused", "warning", "stack trace", "green, ") || strings.ContainsAny(text[:min(len(text), 1)], digits)) &&
+		reported().MatchString(text)
+}
+
 // match tries a rule on a part of a sentence.
 func (r *workRule) match(m Message, part string) (Fact, bool) {
 	groups := r.pattern.FindStringSubmatch(part)
@@ -214,7 +281,7 @@ func (r *workRule) match(m Message, part string) (Fact, bool) {
 	}
 	like := rule{pattern: r.pattern}
 	value := strings.TrimSpace(like.group(groups, "v"))
-	f := Fact{Kind: r.kind, Confidence: workConfidence, Value: value, Text: quoted("The user said", part)}
+	f := Fact{Kind: r.kind, Rule: r.name, Confidence: workConfidence, Value: value, Text: quoted("The user said", part)}
 	if m.Role != session.RoleUser {
 		f.Confidence, f.Text = agentsConfidence, quoted("The agent said", part)
 	}
@@ -238,12 +305,18 @@ func insteadOf(text string) string {
 	if m := notNumber().FindStringSubmatch(text); m != nil {
 		return strings.TrimSpace(m[2] + " " + m[1])
 	}
+	if m := arrow().FindStringSubmatch(text); m != nil {
+		return m[1]
+	}
 	if m := marks().instead.FindStringSubmatch(text); m != nil {
 		over, _, _ := strings.Cut(m[1], " (")
 		return over
 	}
 	return ""
 }
+
+// arrow matches a value and what becomes of it: "21 → 30".
+var arrow = expression(`(\d\S*) ?(?:→|->) ?\S*\d`)
 
 var notNumber = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\b\d[\w.]* ?([a-z]*), not (\d[\w.]*)`)
@@ -263,7 +336,7 @@ func workObjection(f Fact) string {
 		return "it is part of a quotation"
 	case ofTheMoment(f):
 		return "it tells of a moment"
-	case f.Kind != Deadline && f.Kind != Contact && f.Kind != Background && k.dangling.MatchString(f.Quote):
+	case f.Kind != Deadline && f.Kind != Contact && f.Kind != Background && notWhole(f.Quote):
 		return "it is not whole"
 	case (f.Kind == Preference || f.Kind == Decision) && talk().MatchString(f.Quote):
 		return "it is a turn of speech"
@@ -278,8 +351,20 @@ func ofTheMoment(f Fact) bool {
 	if f.Kind != Preference && f.Kind != Decision {
 		return false
 	}
-	return momentary().MatchString(f.Quote) || ofTask().MatchString(f.Quote) || departs().MatchString(f.Quote) || f.Kind == Decision && tasks().MatchString(f.Quote)
+	return momentary().MatchString(firstClause(f.Quote)) || ofTask().MatchString(f.Quote) || departs().MatchString(f.Quote) || f.Kind == Decision && tasks().MatchString(f.Quote)
 }
+
+// firstClause is what a sentence says before it goes on to say why.
+func firstClause(text string) string {
+	head, _, _ := strings.Cut(text, ", ")
+	if len(strings.Fields(head)) < leastClause {
+		return text
+	}
+	return head
+}
+
+// leastClause is how many words say something by themselves.
+const leastClause = 4
 
 // ofTask matches what is not to be done in one task: what is to be done stands
 // behind it ("don't modify the theme, look into the footer").
@@ -313,5 +398,5 @@ var ofAll = expression(`(?i)^(?:nothing|everything|anything)(?: \S+){3}`)
 
 // vague begins what says nothing alone.
 var vague = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^(?:(?:never|always|don't|do not|use|leave|keep|skip|drop|do|make|set|start|put|take|let's) )?(?:it|that|this|these|those|them|the same|one|so|what|how|why|which|everything|anything|nothing|mind|again|with (?:it|that|this))(?:$|[ ,.])|^\d+%?$`)
+	return regexp.MustCompile(`(?i)^(?:never|always|don't|do not) (?:use|do|touch|change|run|delete|commit) (?:it|that|this|these|those|them)\b|^(?:(?:never|always|don't|do not|use|leave|keep|skip|drop|do|make|set|start|put|take|let's) )?(?:it|that|this|these|those|them|the same|one|so|what|how|why|which|everything|anything|nothing|mind|again|with (?:it|that|this))(?:$|[ ,.])|^\d+%?$`)
 })

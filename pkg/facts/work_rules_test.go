@@ -72,6 +72,8 @@ func TestWorkSupersedes(t *testing.T) {
 		"a choice":  {"use istanbul@2 for coverage", "then v8 rather than istanbul"},
 		"a day":     {"window is sunday 12 july 02:00 UTC.", "window moved: sunday 19 july, same time."},
 		"a bound":   {"keep the recordings for 30 days", "keep the recordings for 10 days"},
+		"a move":    {"They present it on 28 May in the town hall", "the mayor moved it: presentation is on 4 June"},
+		"an arrow":  {"an alert for certs: 21 days before, not 14", "21 → 30, somebody is away three weeks"},
 		"a version": {"kube-a runs Kubernetes 1.26", "kube-a runs Kubernetes 1.31 now"},
 	} {
 		found, _ := facts.Offline(conversation(t, tt.before, "Noted.", tt.after), facts.DefaultConfidence)
@@ -90,6 +92,42 @@ func TestWorkSupersedes(t *testing.T) {
 		if m := facts.Merge(found[:1], late, -1); m.Late[0].ID != "new" {
 			t.Errorf("%s: what is extracted late is taken for new: %+v", name, m)
 		}
+	}
+}
+
+// What a person says in a few words replaces the value that the agent has named; a
+// value of something else, and another day, replace nothing.
+func TestWorkSupersedesNamed(t *testing.T) {
+	for name, tt := range map[string]struct {
+		first, named, then string
+		over               bool
+	}{
+		"the value that was named":  {"cap the limit at 200GB", "The limit is 200GB, active after a reload.", "better 400GB", true},
+		"of another unit":           {"cap the limit at 200GB", "The limit is 200GB, the timeout 30 s.", "make it 60 s", false},
+		"one of two that are named": {"cap the limit at 200GB", "The limit is 200GB, the disk has 900GB.", "better 400GB", false},
+		"another day":               {"rehearsal on Sunday 23 August", "Noted.", "the concert is on 30 August", false},
+	} {
+		found, _ := facts.Offline(conversation(t, tt.first, tt.named, tt.then), facts.DefaultConfidence)
+		if len(found) != 2 {
+			t.Errorf("%s: %d facts: %+v", name, len(found), found)
+			continue
+		}
+		if _, over := facts.Merge(found, nil, -1).Late[0]; over != tt.over {
+			t.Errorf("%s: superseded is %v", name, over)
+		}
+	}
+}
+
+// Where several people write to one agent, their names stand before what they say,
+// and are no part of it. A word that stands there once is none.
+func TestSpeakers(t *testing.T) {
+	found, _ := facts.Offline(conversation(t, "Marisol: hola, begin please", "Done.", "Rubén: don't touch the Spanish book", "Good.", "Marisol: no smaller font, please", "Good.", "Rubén: fine"), facts.DefaultConfidence)
+	if len(found) != 2 || found[0].Quote != "don't touch the Spanish book" || found[1].Quote != "no smaller font, please" {
+		t.Errorf("%+v", found)
+	}
+	found, _ = facts.Offline(conversation(t, "let us begin", "Done.", "Colours: blue, no red please"), facts.DefaultConfidence)
+	if len(found) != 1 || found[0].Quote != "Colours: blue, no red please" {
+		t.Errorf("%+v", found)
 	}
 }
 

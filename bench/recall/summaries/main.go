@@ -6,6 +6,7 @@
 //	go run ./bench/recall/summaries -v NAME    one session, every statement judged
 //	go run ./bench/recall/summaries -sections  how right each section is, by who says it,
 //	                                           and every statement that is not
+//	go run ./bench/recall/summaries -facts -sections  how right each rule and kind of fact is
 //	go run ./bench/recall/summaries -set NAME  only the sessions of this set of the table
 //	go run ./bench/recall/summaries -write DIR the logs, as their runtimes write them
 //
@@ -39,7 +40,7 @@ import (
 func main() {
 	factual := flag.Bool("facts", false, "measure extract-facts")
 	verbose := flag.String("v", "", "show every statement of this `session`, judged")
-	sections := flag.Bool("sections", false, "measure each section, and show what is not right")
+	sections := flag.Bool("sections", false, "measure each section, or each rule for facts, and show what is not right")
 	set := flag.String("set", "", "only the sessions of this `set`")
 	directory := flag.String("write", "", "write the logs into this `directory`")
 	flag.Parse()
@@ -75,6 +76,8 @@ func run(ctx context.Context, out *bytes.Buffer, o options) error {
 	switch {
 	case o.directory != "":
 		return writeLogs(all, o.directory)
+	case o.sections && o.factual:
+		return printRules(ctx, out, all)
 	case o.sections:
 		return printSections(ctx, out, all)
 	case o.factual:
@@ -217,7 +220,7 @@ func (s *script) explain(out *bytes.Buffer, j judged) {
 type extracted struct {
 	made, right     int
 	wanted, reached int
-	wrong           []facts.Fact
+	fit, wrong      []facts.Fact
 	missed          []label
 	bySource        map[string]reach // of what was to be found: who said it
 }
@@ -244,6 +247,7 @@ func (s *script) extract(ctx context.Context) (extracted, error) {
 		}
 		if ok {
 			x.right++
+			x.fit = append(x.fit, f)
 		} else {
 			x.wrong = append(x.wrong, f)
 		}
@@ -337,7 +341,7 @@ func (s *script) factSet() string {
 
 // factSets are the sets of sessions in the order of the table.
 func factSets() []string {
-	return []string{"four sessions", "four held back first", "three more", "four held back second", "two held back last", "fresh one", "fresh two", "fresh three", "fresh four", "fresh five", "fresh, fourth", "fresh, fifth"}
+	return []string{"four sessions", "four held back first", "three more", "four held back second", "two held back last", "fresh one", "fresh two", "fresh three", "fresh four", "fresh five", "fresh, fourth", "fresh, fifth", "fresh, sixth"}
 }
 
 func printFacts(ctx context.Context, out *bytes.Buffer, all []*script, verbose string) error {

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -12,7 +13,7 @@ import (
 	"time"
 )
 
-//go:embed sessions/*.session facts/*.session
+//go:embed sessions/*.session facts/*.session facts/*.labels
 var scripts embed.FS
 
 // sets are the sets of sessions, in the order of the table: those that rules were
@@ -96,8 +97,26 @@ func loadLabelled() ([]*script, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, s := range all {
+		if err := s.loadLabels(); err != nil {
+			return nil, err
+		}
+	}
 	more, err := loadFrom("facts")
 	return append(all, more...), err
+}
+
+// loadLabels reads the labels of a session that were written apart from it.
+func (s *script) loadLabels() error {
+	raw, err := fs.ReadFile(scripts, "facts/"+s.name+".labels")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for line := range strings.Lines(string(raw)) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		err = errors.Join(err, s.sheet(key, value))
+	}
+	return err
 }
 
 func loadFrom(directory string) ([]*script, error) {

@@ -1,0 +1,62 @@
+package facts
+
+import (
+	"strings"
+
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// speakers are the names that people put before what they write where several of
+// them write to one agent: "Anna: ...", "(Anna) ...".
+type speakers map[string]bool
+
+// leastSpoken is how often a name must stand there: "Colour: blue" is said once.
+const leastSpoken = 2
+
+// speakersOf finds the speakers of a session.
+func speakersOf(messages []Message) speakers {
+	spoken := map[string]int{}
+	for _, m := range messages {
+		if m.Role != session.RoleUser {
+			continue
+		}
+		if name := speakerIn(m.Text); name != "" {
+			spoken[name]++
+		}
+	}
+	all := speakers{}
+	for name, n := range spoken {
+		if n >= leastSpoken {
+			all[name] = true
+		}
+	}
+	return all
+}
+
+// speakerIn is the name before a text, or "".
+func speakerIn(text string) string {
+	m := spokenBy().FindStringSubmatch(text)
+	if m == nil {
+		return ""
+	}
+	return m[1] + m[2]
+}
+
+// bare takes from the sentences of a person's message who writes it, and the sounds
+// with which they begin.
+func (s speakers) bare(all []sentence) []sentence {
+	if len(all) > 0 && s[speakerIn(all[0].text)] {
+		all[0].text = strings.TrimSpace(spokenBy().ReplaceAllString(all[0].text, ""))
+	}
+	for i := range all {
+		if rest := all[i].text[len(sounds().FindString(all[i].text)):]; rest != "" {
+			all[i].text = rest
+		}
+	}
+	return all
+}
+
+var (
+	spokenBy = expression(`^(?:\((\p{Lu}\p{L}*\.?)(?: again| here)?\)|(\p{Lu}\p{L}+):) `)
+	sounds   = expression(`^(?i:(?:m{2,}|uff|pff|ugh|oof|argh|haha|hehe|lol|oh|ah|aha|phew)[,.!… ]+)+`)
+)
