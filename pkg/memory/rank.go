@@ -33,13 +33,24 @@ func (r *recall) ranked(ctx context.Context) ([]Hit, error) {
 		return cmp.Or(cmp.Compare(y.Score, x.Score), strings.Compare(x.ID, y.ID))
 	})
 	list = fold(list, nearlyEqual)
+	if r.closely && r.query.Limit > firstPlaces {
+		list = r.foldRepeats(list, firstPlaces)
+		r.favourAlike(list)
+	}
+	list = r.foldRepeats(list, max(r.query.Limit, pinnedPlaces))
+	return r.fitting(ctx, pinIdentifiers(list, len(r.names)))
+}
+
+// foldRepeats drops what says again what another record says, as far as the first
+// places of a list go: nobody sees the rest.
+func (r *recall) foldRepeats(list []*candidate, places int) []*candidate {
 	if r.closely {
-		list = r.foldCopies(list)
+		list = r.foldCopies(list, places)
 	}
 	if r.byWords() {
-		list = r.foldSummaries(list)
+		list = r.foldSummaries(list, places)
 	}
-	return r.fitting(ctx, pinIdentifiers(list, len(r.names)))
+	return list
 }
 
 // fitting turns the first of a list that fit into hits.
@@ -286,13 +297,18 @@ func nearlyEqual(x, y Hit) bool {
 	if x.OwnWords() || y.OwnWords() {
 		return false // one may correct the other
 	}
-	if x.Host != y.Host || x.Session != y.Session || x.Agent != y.Agent || x.Runtime != y.Runtime || x.Category != y.Category {
+	if !x.sameSession(y) || x.Category != y.Category {
 		return false
 	}
 	if d := x.Position - y.Position; d < -1 || d > 1 {
 		return false
 	}
 	return wordShare(x.Text, y.Text) >= nearShare
+}
+
+// sameSession says whether two records are of one session.
+func (h Hit) sameSession(x Hit) bool {
+	return h.Host == x.Host && h.Runtime == x.Runtime && h.Agent == x.Agent && h.Session == x.Session
 }
 
 // wordShare is the share of the longer text's words that the other has too.
@@ -323,12 +339,12 @@ func wordShare(x, y string) float64 {
 // takes the place of the best and counts the others as its duplicates: it is how
 // things were in the end. One that holds an identifier of the query, or a word of
 // it, that the other does not have is no copy.
-func (r *recall) foldCopies(list []*candidate) []*candidate {
+func (r *recall) foldCopies(list []*candidate, places int) []*candidate {
 	asked := termSet(r.words)
 	kept := make([]*candidate, 0, len(list))
 	words := map[*candidate]map[string]bool{}
 	for i, x := range list {
-		if len(kept) >= max(r.query.Limit, pinnedPlaces) { // nobody sees the rest
+		if len(kept) >= places {
 			return append(kept, list[i:]...)
 		}
 		if !x.isDump() {
@@ -392,11 +408,11 @@ func sameAsked(asked, x, y map[string]bool) bool {
 // full, with its lines. If the summary stands before it, the piece takes its
 // place, with its relevance and importance. In the technical domain of
 // bench/recall half of the hits were such summaries.
-func (r *recall) foldSummaries(list []*candidate) []*candidate {
+func (r *recall) foldSummaries(list []*candidate, places int) []*candidate {
 	asked := termSet(r.words)
 	kept := make([]*candidate, 0, len(list))
 	for _, x := range list {
-		if x.Category != CategorySummary || x.OwnWords() || len(kept) >= max(r.query.Limit, pinnedPlaces) { // nobody sees the rest
+		if x.Category != CategorySummary || x.OwnWords() || len(kept) >= places {
 			if !slices.Contains(kept, x) {
 				kept = append(kept, x)
 			}
@@ -421,7 +437,7 @@ func (r *recall) foldSummaries(list []*candidate) []*candidate {
 func fullerPiece(list []*candidate, summary *candidate, asked map[string]bool) *candidate {
 	terms, quotes := askedTerms(asked, summary.Text), bestLines(asked, summary.Text)
 	for _, x := range list {
-		if x.Position < 0 || x.Host != summary.Host || x.Session != summary.Session || x.Agent != summary.Agent || x.Runtime != summary.Runtime || summary.holds&^x.holds != 0 {
+		if x.Position < 0 || !x.sameSession(summary.Hit) || summary.holds&^x.holds != 0 {
 			continue
 		}
 		have := termSet(x.Text)

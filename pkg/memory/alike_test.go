@@ -1,0 +1,79 @@
+package memory
+
+import (
+	"fmt"
+	"testing"
+)
+
+// ranking is a list of records of sessions of their own, each a little better than
+// the next.
+func ranking(texts ...string) (list []*candidate) {
+	for i, text := range texts {
+		x := &candidate{said: shares{all: len(text)}}
+		x.ID, x.Text, x.Session, x.Score = fmt.Sprint(i), text, fmt.Sprint("session ", i), 0.9-0.01*float64(i)
+		list = append(list, x)
+	}
+	return list
+}
+
+func order(list []*candidate) (ids string) {
+	for _, x := range list {
+		ids += x.ID
+	}
+	return ids
+}
+
+// Behind the first five comes first what resembles the first three, as far as
+// somebody said it, and what is of the sessions of the five. The scores say so.
+func TestAlikeComesSixth(t *testing.T) {
+	boats := []string{"our boat Marigold needs varnish", "Marigold got varnish on the keel", "the keel of Marigold", "a boat", "boat"}
+	for name, x := range map[string]struct {
+		change func(list []*candidate)
+		want   string
+	}{
+		"by words":      {func([]*candidate) {}, "01234756"},
+		"what is asked": {func(list []*candidate) { list[7].Text = "our boat at the landing" }, "01234567"},
+		"printed":       {func(list []*candidate) { list[7].said.dump = list[7].said.all }, "01234567"},
+		"of one session": {func(list []*candidate) {
+			list[6].Session = "session 0"
+			list[3].Session = "session 0"
+			list[7].Text = ""
+		}, "01234657"},
+		"a summary": {func(list []*candidate) { list[6].Session = "session 0"; list[6].Position = -1; list[7].Text = "" }, "01234567"},
+	} {
+		list := ranking(append(boats, "the oven is hot", "cake for tea", "varnish for the keel of Marigold")...)
+		x.change(list)
+		(&recall{query: Query{Text: "our boat", Limit: 10}}).favourAlike(list)
+		if got := order(list); got != x.want {
+			t.Errorf("%s: %s, want %s", name, got, x.want)
+		}
+		for i := range list[1:] {
+			if list[i+1].Score > list[i].Score {
+				t.Errorf("%s: hit %d has a score of %v, the one before it %v", name, i+2, list[i+1].Score, list[i].Score)
+			}
+		}
+	}
+}
+
+// The same list has the same scores to the last digit, and a short list stays as
+// it is.
+func TestAlikeIsTheSameEachTime(t *testing.T) {
+	texts := []string{"a b c d e f g", "c d e f g h", "e f g h i j", "x", "y", "a c e g i k m", "b d f h j l n"}
+	r := &recall{query: Query{Text: "k", Limit: 10}}
+	first := ranking(texts...)
+	r.favourAlike(first)
+	for range 20 {
+		again := ranking(texts...)
+		r.favourAlike(again)
+		for i := range first {
+			if again[i].Score != first[i].Score {
+				t.Fatalf("hit %d: %v and %v", i+1, first[i].Score, again[i].Score)
+			}
+		}
+	}
+	few := ranking(texts[:5]...)
+	r.favourAlike(few)
+	if got := order(few); got != "01234" {
+		t.Error(got)
+	}
+}
