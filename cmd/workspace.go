@@ -64,8 +64,8 @@ type mode struct {
 	// recover finishes what earlier runs began before the command does anything
 	// itself; nil leaves that to a later run.
 	recover *recovery
-	// reason is what archives are made for: "compact", "archive", "restore" or
-	// "clean".
+	// reason is what archives are made for: "compact", "undo", "archive",
+	// "restore" or "clean".
 	reason string
 	// summaries makes the summarizer of a session; nil for extractive summaries.
 	summaries func(compact.SummaryOrder) compact.Summarizer
