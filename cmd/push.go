@@ -328,22 +328,12 @@ func (a *app) tryBury(ctx context.Context, store *memory.Store) error {
 		return err
 	}
 	defer shared.Close()
-	list, err := store.UnsharedTombstones(ctx, shared.Server())
-	if err != nil {
-		return err
-	}
-	removed, err := shared.Bury(ctx, host, list)
-	if err != nil {
-		return err
-	}
-	ids := make([]string, len(list))
-	for i, f := range list {
-		ids[i] = f.ID
-	}
+	p := remote.Pusher{Local: store, Shared: shared, Host: host, Server: shared.Server()}
+	removed, err := p.Bury(ctx)
 	if removed > 0 {
 		a.notice(note{Message: plural(removed, "record") + " forgotten in the shared memory too"})
 	}
-	return store.NoteTombstones(ctx, shared.Server(), ids)
+	return err
 }
 
 // pushAfter sends what a compaction has stored, if that is configured. That it

@@ -183,15 +183,25 @@ func (p *Pusher) honour(ctx context.Context, r *Report) (unwiped, err error) {
 	return unwiped, p.Local.NoteShareMark(ctx, p.Server, mark)
 }
 
+// Bury tells the server what was forgotten here, and nothing else. It returns how
+// many records were there and are gone.
+func (p *Pusher) Bury(ctx context.Context) (removed int, err error) {
+	var r Report
+	err = p.bury(ctx, &r)
+	return r.Removed, err
+}
+
 // bury tells the server what was forgotten here.
 func (p *Pusher) bury(ctx context.Context, r *Report) error {
 	list, err := p.Local.UnsharedTombstones(ctx, p.Server)
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	if r.Removed, err = p.Shared.Bury(ctx, p.Host, list); err != nil {
+	removed, err := p.Shared.Bury(ctx, p.Host, list)
+	if err != nil {
 		return err
 	}
+	r.Removed += removed
 	ids := make([]string, len(list))
 	for i, f := range list {
 		ids[i] = f.ID
@@ -207,8 +217,8 @@ func (p *Pusher) noteForgotten(ctx context.Context, ids []string) error {
 }
 
 // compare looks whether the server has what is noted here. If not (it was
-// restored, or this memory was) what it has is read and noted anew, and what this
-// memory does not have is dropped there.
+// restored, or this memory was) what it has is read and noted anew, what this
+// memory does not have is dropped there, and it is told again what is forgotten.
 func (p *Pusher) compare(ctx context.Context, r *Report) error {
 	counts, err := p.Shared.Count(ctx)
 	if err != nil {
@@ -228,6 +238,9 @@ func (p *Pusher) compare(ctx context.Context, r *Report) error {
 		}
 	}
 	if err := errors.Join(p.claim(ctx, r), p.Local.ForgetShared(ctx, p.Server)); err != nil {
+		return err
+	}
+	if err := p.bury(ctx, r); err != nil {
 		return err
 	}
 	r.Compared = true
