@@ -344,7 +344,9 @@ func (a *app) quietWhere(quiet time.Duration, named func(session.Rotation) bool)
 // period.
 func (a *app) recoveryOf(of session.Ref, quiet time.Duration) *recovery {
 	policy := a.recoveryPolicy()
-	policy.QuietOf = a.quietWhere(quiet, func(r session.Rotation) bool { return r.Agent == of.Agent && r.Session == of.ID })
+	policy.QuietOf = a.quietWhere(quiet, func(r session.Rotation) bool {
+		return r.Runtime == of.Runtime && r.Agent == of.Agent && r.Session == of.ID
+	})
 	return &recovery{sessions: []found{{Ref: of}}, policy: policy}
 }
 
