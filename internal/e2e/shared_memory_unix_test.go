@@ -147,15 +147,23 @@ func machinesOfOneName(t *testing.T, server *postgres.Server) {
 	recalled("heron", 0)
 }
 
-// nothingIsDue: doctor finds nothing to be told where the server was told already.
+// nothingIsDue: doctor finds nothing to be told where the server was told already,
+// and another host foresees what it will forget.
 func nothingIsDue(t *testing.T, server *postgres.Server) {
 	h := newHost(t, server, "due")
 	talk(t, h.home, "walrus", []string{"The walrus swims.", "The heron sleeps."})
 	h.sessctl(t, 0, "archive", "--all", "--remember")
 	h.sessctl(t, 0, "push", "--setup")
 	h.sessctl(t, 0, "push")
+	other := host{filepath.Join(t.TempDir(), "home"), "other", h.dsn}
+	talk(t, other.home, "walrus", []string{"The walrus swims.", "The heron sleeps."})
+	other.sessctl(t, 0, "archive", "--all", "--remember")
+	other.sessctl(t, 0, "push")
 	if out := h.sessctl(t, 0, "memory", "forget", "--text", "heron", "--yes"); !strings.Contains(out, "forgotten in the shared memory too") {
 		t.Fatal(out)
+	}
+	if out := other.sessctl(t, 0, "push", "--dry-run"); !strings.Contains(out, "would be forgotten here, because another host forgot them") || !strings.Contains(out, "0 records would be dropped") {
+		t.Error(out)
 	}
 	for _, arguments := range [][]string{nil, {"push", "--verify"}, {"push"}} {
 		if arguments != nil {
