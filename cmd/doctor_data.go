@@ -514,21 +514,33 @@ func (d *checkup) examineReceipts(ctx context.Context, entries []archive.Entry) 
 	for _, f := range d.proofs.found {
 		d.damaged(f.Path, f.about(), "restore it from a backup; without it nothing proves what that run did")
 	}
+	proven := d.provenArchives()
+	for _, e := range entries {
+		if e.Reason == "compact" && !proven[e.ID] {
+			d.note(e.Path, "no receipt names archive "+e.ID+": its compaction was cut off or found the session busy, or it is of late lines, or an undo has replaced that log", "")
+		}
+	}
+	return nil
+}
+
+// provenArchives are the ids of the archives that receipts or the journal name.
+func (d *checkup) provenArchives() map[string]bool {
 	proven := map[string]bool{}
 	for _, r := range d.receipts {
 		if r.Archive != nil {
 			proven[r.Archive.ID] = true
 		}
+		if r.Late != nil {
+			proven[r.Late.ID] = true
+		}
+		if r.Undo != nil && r.Undo.Newer != nil {
+			proven[r.Undo.Newer.ID] = true
+		}
 	}
 	for _, in := range d.intents {
 		proven[in.Archive.ID] = true
 	}
-	for _, e := range entries {
-		if e.Reason == "compact" && !proven[e.ID] {
-			d.note(e.Path, "archive "+e.ID+" has no receipt: its compaction was cut off or found the session busy, or it is of late lines", "")
-		}
-	}
-	return nil
+	return proven
 }
 
 // examineMemory checks the memory without leaving a trace in it.

@@ -250,14 +250,15 @@ func (a *app) archivedByID(ctx context.Context) (map[string]logRow, error) {
 }
 
 // unreceipted are the archives that were made for their own sake: of those of a
-// compaction a receipt tells, and of those of clean the audit log.
+// compaction and of its undo a receipt tells, and of those of clean the audit log.
 func unreceipted(archives map[string]logRow, receipts []logRow) (rows []logRow) {
 	told := map[string]bool{}
 	for _, r := range receipts {
 		told[r.Archive] = true
 	}
+	elsewhere := []string{"compact", "undo", "clean"}
 	for id, row := range archives {
-		if told[id] || row.Action == "compact" || row.Action == "clean" {
+		if told[id] || slices.Contains(elsewhere, row.Action) {
 			continue
 		}
 		row.Action = "archived"

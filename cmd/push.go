@@ -120,7 +120,7 @@ func runPush(ctx context.Context, a *app, o pushOptions) error {
 	}
 	if o.DryRun {
 		defer look.Close()
-		return previewPush(ctx, a, preview{look, shared, o.TakeOver}, doc)
+		return previewPush(ctx, a, preview{look, shared, o.TakeOver, o.Verify}, doc)
 	}
 	err = mayTakeOver(ctx, look, o)
 	_ = look.Close() // it was only looked at
@@ -182,10 +182,11 @@ type preview struct {
 	store    *memory.Store
 	shared   sharedMemory
 	takeOver bool
+	verify   bool
 }
 
 func previewPush(ctx context.Context, a *app, p preview, doc pushDocument) error {
-	pusher := remote.Pusher{Local: p.store, Shared: p.shared, Host: doc.Host, Server: p.shared.Server()}
+	pusher := remote.Pusher{Local: p.store, Shared: p.shared, Host: doc.Host, Server: p.shared.Server(), Compare: p.verify, TakeOver: p.takeOver}
 	other, err := pusher.Preview(ctx)
 	if err != nil {
 		return explainShared(err)
@@ -196,18 +197,12 @@ func previewPush(ctx context.Context, a *app, p preview, doc pushDocument) error
 	if p.takeOver {
 		doc.Other = &other
 	}
-	model, err := p.store.VectorModel(ctx)
+	f, err := pusher.Foresee(ctx)
 	if err != nil {
-		return err
+		return explainShared(err)
 	}
-	pending, err := p.store.CountUnshared(ctx, memory.ShareQuery{Server: p.shared.Server(), Model: model})
-	if err != nil {
-		return err
-	}
-	if other.Records > 0 { // what is noted is of no use then
-		pending.Records = other.Lacking
-	}
-	doc.Pending, doc.LeftToSend = &pending, pending.Records
+	doc.Pending, doc.LeftToSend = &f.Unshared, f.Records
+	doc.Honoured, doc.Compared, doc.SetBack = f.Honoured, f.Compared, f.SetBack
 	counts, err := p.shared.Count(ctx)
 	if err != nil {
 		return explainShared(err)
@@ -252,11 +247,15 @@ func tellNotes(a *app, doc pushDocument) {
 	if doc.Lagging > 0 {
 		a.notice(note{Message: plural(doc.Lagging, "record") + " sent and kept, but not found by every node of the cluster yet; questions ask the others", Hint: "a node that was away catches up by itself; sessctl push once more shows how far it is"})
 	}
+	forgotten, compared := " forgotten here, because another host forgot them", "all that it has of this host was compared, and it was told again what is forgotten"
+	if doc.DryRun {
+		forgotten, compared = " would be forgotten here, because another host forgot them", "a push compares all that it has of this host, and tells it again what is forgotten"
+	}
 	if doc.Honoured > 0 {
-		a.notice(note{Message: plural(doc.Honoured, "record") + " forgotten here, because another host forgot them"})
+		a.notice(note{Message: plural(doc.Honoured, "record") + forgotten})
 	}
 	if doc.SetBack {
-		a.notice(note{Message: "the shared memory is in an earlier state than the last push left it in (was it restored from a backup?): all that it has of this host was compared, and it was told again what is forgotten"})
+		a.notice(note{Message: "the shared memory is in an earlier state than the last push left it in (was it restored from a backup?): " + compared})
 	}
 }
 
@@ -328,22 +327,12 @@ func (a *app) tryBury(ctx context.Context, store *memory.Store) error {
 		return err
 	}
 	defer shared.Close()
-	list, err := store.UnsharedTombstones(ctx, shared.Server())
-	if err != nil {
-		return err
-	}
-	removed, err := shared.Bury(ctx, host, list)
-	if err != nil {
-		return err
-	}
-	ids := make([]string, len(list))
-	for i, f := range list {
-		ids[i] = f.ID
-	}
+	p := remote.Pusher{Local: store, Shared: shared, Host: host, Server: shared.Server()}
+	removed, err := p.Bury(ctx)
 	if removed > 0 {
 		a.notice(note{Message: plural(removed, "record") + " forgotten in the shared memory too"})
 	}
-	return store.NoteTombstones(ctx, shared.Server(), ids)
+	return err
 }
 
 // pushAfter sends what a compaction has stored, if that is configured. That it

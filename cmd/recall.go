@@ -213,10 +213,8 @@ func runRecallOfHosts(ctx context.Context, a *app, o recallOptions) error {
 	var outcome error
 	doc.Hosts, outcome = askHosts(ctx, a, &o.hostsOption, func(host string, there recallDocument) {
 		for _, h := range there.Hits {
-			if !slices.ContainsFunc(doc.Hits, func(k recallHit) bool { return k.ID == h.ID }) { // of a copied home
-				h.Host = host
-				doc.Hits = append(doc.Hits, h)
-			}
+			h.Host = host
+			doc.Hits = append(doc.Hits, h)
 		}
 		if doc.Fit = max(doc.Fit, there.Fit); there.Notice != "" {
 			doc.tell(host + ": " + there.Notice)
@@ -228,11 +226,30 @@ func runRecallOfHosts(ctx context.Context, a *app, o recallOptions) error {
 	slices.SortStableFunc(doc.Hits, func(x, y recallHit) int {
 		return cmp.Or(cmp.Compare(y.Fit, x.Fit), x.Stored.rank()-y.Stored.rank(), cmp.Compare(y.Score, x.Score))
 	})
+	doc.Hits = foldHosts(doc.Hits)
 	doc.Hits = doc.Hits[:min(len(doc.Hits), o.Limit)]
 	if err := renderRecall(a, o, doc); err != nil && outcome == nil {
 		return err
 	}
 	return outcome
+}
+
+// foldHosts makes one hit of those of several hosts that say the same, as a host
+// does with its own: the best, which counts the others. A quotation is not left out
+// for an agent's own words.
+func foldHosts(hits []recallHit) []recallHit {
+	kept := make([]recallHit, 0, len(hits))
+	for _, h := range hits {
+		at := slices.IndexFunc(kept, func(k recallHit) bool {
+			return k.Text == h.Text && (k.Stored == nil || h.Stored != nil)
+		})
+		if at < 0 {
+			kept = append(kept, h)
+			continue
+		}
+		kept[at].Duplicates += 1 + h.Duplicates
+	}
+	return kept
 }
 
 // recall searches the memory. The memory is opened for this one question: another

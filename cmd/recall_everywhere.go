@@ -240,6 +240,10 @@ func (d *checkup) examineSent(ctx context.Context, shared sharedMemory, there re
 	if err != nil {
 		return err
 	}
+	if there.OfOtherRole {
+		d.problem("", "in the shared memory the name "+visible(there.Host)+" belongs to another role; nothing is pushed", adviseRole)
+		return nil
+	}
 	if there.Memory != "" && there.Memory != identity {
 		d.problem("", plural(there.Records, "record")+" of "+visible(there.Host)+" in the shared memory came from another memory; nothing is pushed", adviseOther)
 		return nil

@@ -126,6 +126,9 @@ func (a *app) clusterKeyVariable() string {
 // adviseOther is what to do where the name of this host is that of another memory.
 const adviseOther = "if another machine has this name too, set memory.remote.host on one of them; if this memory was rebuilt, restored or copied, sessctl push --take-over --dry-run shows what would be dropped there (docs/fleet.md)"
 
+// adviseRole is what to do where the name of this host is that of another role.
+const adviseRole = "if another machine has this name too, set memory.remote.host on one of them; else push as the role that owns the name, or let the owner of the database give it to this role (docs/fleet.md); --take-over does not"
+
 // explainShared adds to an error of a shared memory what to do.
 func explainShared(err error) error {
 	for _, known := range []struct {
@@ -138,6 +141,7 @@ func explainShared(err error) error {
 		{remote.ErrNotSetUp, "not_set_up", "as the owner of the database, or the administrator of the cluster: sessctl push --setup", exitFailed},
 		{remote.ErrOlderSchema, "older_schema", "as its owner: sessctl push --setup with this version; hosts with an earlier one share nothing then until they have it too, and lose nothing", exitFailed},
 		{remote.ErrNewerSchema, "newer_schema", "install that version of sessctl, or a later one, on this host; nothing is lost, what is new here is pushed then", exitFailed},
+		{remote.ErrOtherRole, "not_allowed", adviseRole, exitFailed},
 		{remote.ErrNotAllowed, "not_allowed", "look at the role, its password (PGPASSFILE) or key (memory.remote.api_key_file), and its rights: docs/fleet.md", exitFailed},
 		{remote.ErrOtherMemory, "other_memory", adviseOther, exitFailed},
 		{remote.ErrNotThere, "not_there", "nothing is lost here: push again, and look at the server", exitPartly},

@@ -88,7 +88,7 @@ func runUndo(ctx context.Context, a *app, o undoOptions, fs *pflag.FlagSet) erro
 	r := u.request.Receipt
 	of := session.Ref{Runtime: r.Runtime, Agent: r.Agent, ID: r.Session, Path: r.Source.Path}
 	w, err := a.openWorkspace(ctx, mode{
-		dryRun: u.doc.DryRun, memory: true, reason: "compact", undoing: r.ID, recover: a.recoveryOf(of, u.request.Policy.Quiet),
+		dryRun: u.doc.DryRun, memory: true, reason: "undo", undoing: r.ID, recover: a.recoveryOf(of, u.request.Policy.Quiet),
 	})
 	if err != nil {
 		return err

@@ -64,8 +64,8 @@ type mode struct {
 	// recover finishes what earlier runs began before the command does anything
 	// itself; nil leaves that to a later run.
 	recover *recovery
-	// reason is what archives are made for: "compact", "archive", "restore" or
-	// "clean".
+	// reason is what archives are made for: "compact", "undo", "archive",
+	// "restore" or "clean".
 	reason string
 	// summaries makes the summarizer of a session; nil for extractive summaries.
 	summaries func(compact.SummaryOrder) compact.Summarizer
@@ -344,7 +344,9 @@ func (a *app) quietWhere(quiet time.Duration, named func(session.Rotation) bool)
 // period.
 func (a *app) recoveryOf(of session.Ref, quiet time.Duration) *recovery {
 	policy := a.recoveryPolicy()
-	policy.QuietOf = a.quietWhere(quiet, func(r session.Rotation) bool { return r.Agent == of.Agent && r.Session == of.ID })
+	policy.QuietOf = a.quietWhere(quiet, func(r session.Rotation) bool {
+		return r.Runtime == of.Runtime && r.Agent == of.Agent && r.Session == of.ID
+	})
 	return &recovery{sessions: []found{{Ref: of}}, policy: policy}
 }
 

@@ -71,6 +71,7 @@ func TestSharedMemory(t *testing.T) {
 	}
 	t.Cleanup(server.Stop)
 	t.Run("keeps no secret", func(t *testing.T) { keepsNoSecret(t, server) })
+	t.Run("nothing is due after forgetting", func(t *testing.T) { nothingIsDue(t, server) })
 	t.Run("machines of one name", func(t *testing.T) { machinesOfOneName(t, server) })
 }
 
@@ -144,6 +145,40 @@ func machinesOfOneName(t *testing.T, server *postgres.Server) {
 	second.sessctl(t, 0, "push")
 	first.sessctl(t, 1, "push")
 	recalled("heron", 0)
+}
+
+// nothingIsDue: doctor finds nothing to be told where the server was told already,
+// and another host foresees what it will forget.
+func nothingIsDue(t *testing.T, server *postgres.Server) {
+	h := newHost(t, server, "due")
+	talk(t, h.home, "walrus", []string{"The walrus swims.", "The heron sleeps."})
+	h.sessctl(t, 0, "archive", "--all", "--remember")
+	h.sessctl(t, 0, "push", "--setup")
+	h.sessctl(t, 0, "push")
+	other := host{filepath.Join(t.TempDir(), "home"), "other", h.dsn}
+	talk(t, other.home, "walrus", []string{"The walrus swims.", "The heron sleeps."})
+	other.sessctl(t, 0, "archive", "--all", "--remember")
+	other.sessctl(t, 0, "push")
+	if out := h.sessctl(t, 0, "memory", "forget", "--text", "heron", "--yes"); !strings.Contains(out, "forgotten in the shared memory too") {
+		t.Fatal(out)
+	}
+	if out := other.sessctl(t, 0, "push", "--dry-run"); !strings.Contains(out, "would be forgotten here, because another host forgot them") || !strings.Contains(out, "0 records would be dropped") {
+		t.Error(out)
+	}
+	for _, arguments := range [][]string{nil, {"push", "--verify"}, {"push"}} {
+		if arguments != nil {
+			h.sessctl(t, 0, arguments...)
+		}
+		if out := h.sessctl(t, 0, "doctor"); strings.Contains(out, "not sent yet") {
+			t.Errorf("after %v: %s", arguments, out)
+		}
+	}
+}
+
+// newHost is a machine that pushes to a database of its own.
+func newHost(t *testing.T, server *postgres.Server, name string) host {
+	sql(t, server.DSN, "CREATE DATABASE "+name)
+	return host{filepath.Join(t.TempDir(), "home"), name, strings.Replace(server.DSN, "dbname=postgres", "dbname="+name, 1)}
 }
 
 // keepsNoSecret: what is pushed has none of the secrets of a session, in any table,

@@ -129,7 +129,7 @@ func vouchedFor(receipts []Receipt, undo Receipt) (all []vouched) {
 }
 
 // findBytes finds for each archive one that has its bytes. A longer one that
-// begins with them says it all; of one that is gone the undone compaction's may
+// begins with them says it all, if it was remembered alike; of one that is gone the undone compaction's may
 // have them.
 func (c *Compactor) findBytes(ctx context.Context, all []vouched, undone Receipt) ([]vouched, error) {
 	var longest []*vouched
@@ -138,14 +138,14 @@ func (c *Compactor) findBytes(ctx context.Context, all []vouched, undone Receipt
 	}
 	slices.SortStableFunc(longest, func(x, y *vouched) int { return cmp.Compare(y.Bytes, x.Bytes) })
 	for i, v := range longest {
-		if v.covered {
+		if v.in.ID != "" {
 			continue
 		}
 		begun, err := c.readThrough(ctx, v.Archived, longest[i+1:])
 		if err == nil {
 			v.in = v.Archived
 			for _, shorter := range begun {
-				shorter.in, shorter.covered = v.Archived, true
+				shorter.in, shorter.covered = v.Archived, alike(shorter.by, v.by)
 			}
 			continue
 		}
@@ -169,6 +169,11 @@ func (c *Compactor) findBytes(ctx context.Context, all []vouched, undone Receipt
 		}
 	}
 	return all, nil
+}
+
+// alike reports whether two runs make the same records of the same bytes.
+func alike(x, y Receipt) bool {
+	return x.Content.Chunker == y.Content.Chunker && x.Content.OutputLimit == y.Content.OutputLimit
 }
 
 // readThrough reads an archive to its end, where its hash is checked, and returns

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -61,7 +62,7 @@ type VectorModel struct {
 // Unshared counts what a server does not have yet.
 type Unshared struct {
 	Records    int `json:"records"`    // new or changed
-	Gone       int `json:"gone"`       // that the server has and the memory does not
+	Gone       int `json:"gone"`       // that the server has and the memory does not, and nobody forgot
 	Tombstones int `json:"tombstones"` // of what was forgotten
 }
 
@@ -239,6 +240,11 @@ func (s *Store) CountUnshared(ctx context.Context, q ShareQuery) (u Unshared, er
 		return u, err
 	}
 	forgotten, err := s.UnsharedTombstones(ctx, q.Server)
+	told := make(map[string]bool, len(forgotten))
+	for _, f := range forgotten {
+		told[f.ID] = true
+	}
+	gone = slices.DeleteFunc(gone, func(id string) bool { return told[id] })
 	u.Gone, u.Tombstones = len(gone), len(forgotten)
 	return u, err
 }
@@ -260,6 +266,37 @@ func (s *Store) CountSharedTombstones(ctx context.Context, server string) (n int
 	}
 	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM shared_tombstones WHERE server=?", server).Scan(&n)
 	return n, classifyError(err)
+}
+
+// CountHeld counts how many of these records the memory has, and how many of them a
+// server is noted to have from here.
+func (s *Store) CountHeld(ctx context.Context, server string, list []Forgotten) (here, there int, err error) {
+	noted, err := s.hasTable(ctx, "shared")
+	if err != nil || len(list) == 0 {
+		return 0, 0, err
+	}
+	if here, err = s.countAmong(ctx, list, "SELECT id FROM records"); err == nil && noted {
+		there, err = s.countAmong(ctx, list, "SELECT id FROM shared WHERE server=?", server)
+	}
+	return here, there, err
+}
+
+// countAmong counts how many of these records a query of ids finds.
+func (s *Store) countAmong(ctx context.Context, list []Forgotten, query string, args ...any) (n int, err error) {
+	ids, err := readStrings(ctx, s.db, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	found := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		found[id] = true
+	}
+	for _, f := range list {
+		if found[f.ID] {
+			n++
+		}
+	}
+	return n, nil
 }
 
 // GoneShared lists the records that a server is noted to have and the memory

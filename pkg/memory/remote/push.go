@@ -55,19 +55,6 @@ func (r Report) Changed() bool {
 	return r.Sent+r.Gone+r.Tombstones+r.Honoured > 0
 }
 
-// Other is what a server has under the name of a host from another memory.
-type Other struct {
-	Records  int   `json:"records"`
-	Unknown  int   `json:"unknown"`   // of these, what this memory does not have, did not send and did not forget
-	Lacking  int   `json:"-"`         // what this memory has and the server does not, or not so
-	LastPush int64 `json:"last_push"` // epoch milliseconds, 0 if that is not known
-}
-
-// Refusal is the ErrOtherMemory with which a push ends that does not take it over.
-func (x Other) Refusal(host string) error {
-	return fmt.Errorf("%w (%s: %d records, %d of which this memory never had)", ErrOtherMemory, host, x.Records, x.Unknown)
-}
-
 // ErrNotThere is returned when records that were sent are not found afterwards.
 var ErrNotThere = errors.New("not found after it was sent")
 
@@ -106,6 +93,9 @@ func (p *Pusher) look(ctx context.Context, r *Report) (err error) {
 	}
 	p.there, p.doubtful = counts.Host(p.Host), false
 	r.ThereNow = p.there.Records
+	if p.there.OfOtherRole {
+		return fmt.Errorf("%w (%s)", ErrOtherRole, p.Host)
+	}
 	if p.TakeOver {
 		return p.Local.ForgetShared(ctx, p.Server)
 	}
@@ -116,16 +106,22 @@ func (p *Pusher) look(ctx context.Context, r *Report) (err error) {
 	if err != nil {
 		return err
 	}
-	same := counts.Stamped && noted == p.there.LastPush
-	p.doubtful = p.there.Memory == "" && p.there.Records > 0 && !same
-	if noted == 0 || same || !counts.Stamped {
-		return nil
-	}
-	if r.SetBack = p.there.LastPush < noted; !r.SetBack {
-		p.doubtful = true
+	if r.SetBack, p.doubtful = judge(counts.Stamped, p.there, noted); !r.SetBack {
 		return nil
 	}
 	return p.Local.ForgetShared(ctx, p.Server)
+}
+
+// judge compares when a server says that a host has pushed last with what is noted
+// of it.
+func judge(stamped bool, there HostCount, noted int64) (setBack, doubtful bool) {
+	same := stamped && noted == there.LastPush
+	doubtful = there.Memory == "" && there.Records > 0 && !same
+	if noted == 0 || same || !stamped {
+		return false, doubtful
+	}
+	setBack = there.LastPush < noted
+	return setBack, doubtful || !setBack
 }
 
 // lookForTombstones finds out whether the server has lost some: all that it has
@@ -183,15 +179,25 @@ func (p *Pusher) honour(ctx context.Context, r *Report) (unwiped, err error) {
 	return unwiped, p.Local.NoteShareMark(ctx, p.Server, mark)
 }
 
+// Bury tells the server what was forgotten here, and nothing else. It returns how
+// many records were there and are gone.
+func (p *Pusher) Bury(ctx context.Context) (removed int, err error) {
+	var r Report
+	err = p.bury(ctx, &r)
+	return r.Removed, err
+}
+
 // bury tells the server what was forgotten here.
 func (p *Pusher) bury(ctx context.Context, r *Report) error {
 	list, err := p.Local.UnsharedTombstones(ctx, p.Server)
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	if r.Removed, err = p.Shared.Bury(ctx, p.Host, list); err != nil {
+	removed, err := p.Shared.Bury(ctx, p.Host, list)
+	if err != nil {
 		return err
 	}
+	r.Removed += removed
 	ids := make([]string, len(list))
 	for i, f := range list {
 		ids[i] = f.ID
@@ -207,8 +213,8 @@ func (p *Pusher) noteForgotten(ctx context.Context, ids []string) error {
 }
 
 // compare looks whether the server has what is noted here. If not (it was
-// restored, or this memory was) what it has is read and noted anew, and what this
-// memory does not have is dropped there.
+// restored, or this memory was) what it has is read and noted anew, what this
+// memory does not have is dropped there, and it is told again what is forgotten.
 func (p *Pusher) compare(ctx context.Context, r *Report) error {
 	counts, err := p.Shared.Count(ctx)
 	if err != nil {
@@ -228,6 +234,9 @@ func (p *Pusher) compare(ctx context.Context, r *Report) error {
 		}
 	}
 	if err := errors.Join(p.claim(ctx, r), p.Local.ForgetShared(ctx, p.Server)); err != nil {
+		return err
+	}
+	if err := p.bury(ctx, r); err != nil {
 		return err
 	}
 	r.Compared = true
@@ -278,47 +287,6 @@ func (p *Pusher) countStrange(ctx context.Context, there map[string]int64) (n in
 		}
 	}
 	return n, err
-}
-
-// Preview says what the server has under the name of this host that came from
-// another memory, nothing if there is none: what TakeOver would take over. It
-// changes nothing.
-func (p *Pusher) Preview(ctx context.Context) (x Other, err error) {
-	identity, err := p.Local.Identity(ctx)
-	if err != nil {
-		return x, err
-	}
-	counts, err := p.Shared.Count(ctx)
-	if err != nil {
-		return x, err
-	}
-	there := counts.Host(p.Host)
-	noted, err := p.Local.SharePushed(ctx, p.Server)
-	if err != nil || there.Records == 0 || there.Memory != "" && there.Memory == identity && there.LastPush <= noted {
-		return x, err
-	}
-	digests, err := p.digests(ctx)
-	if err != nil {
-		return x, err
-	}
-	if x.Unknown, err = p.countStrange(ctx, digests); err != nil || x.Unknown == 0 && (there.Memory == "" || there.Memory == identity) {
-		return Other{}, err
-	}
-	x.Records, x.LastPush = len(digests), there.LastPush
-	q, err := p.query(ctx)
-	if err != nil {
-		return x, err
-	}
-	q.All = true
-	_, err = p.Local.EachUnshared(ctx, q, func(page []memory.Shared) error {
-		for _, r := range page {
-			if digest, ok := digests[r.ID]; !ok || digest != r.Digest {
-				x.Lacking++
-			}
-		}
-		return nil
-	})
-	return x, err
 }
 
 // claim takes the name of the host for this memory.

@@ -17,10 +17,12 @@ type oneHost struct {
 	memory  string // whose records they are
 	at      int64  // when it was pushed last
 	digests map[string]int64
+
+	forgotten map[string]bool
 }
 
 func (m *oneHost) Count(context.Context) (remote.Counts, error) {
-	return remote.Counts{Hosts: []remote.HostCount{{Host: m.name, Records: len(m.digests), LastPush: m.at, Memory: m.memory}}, Stamped: true}, nil
+	return remote.Counts{Hosts: []remote.HostCount{{Host: m.name, Records: len(m.digests), LastPush: m.at, Memory: m.memory}}, Tombstones: len(m.forgotten), Stamped: true}, nil
 }
 
 func (m *oneHost) Forgotten(context.Context, string) ([]memory.Forgotten, string, error) {
@@ -51,6 +53,17 @@ func (m *oneHost) Push(_ context.Context, b remote.Batch) (r remote.Receipt, err
 		r.Gone++
 	}
 	return r, nil
+}
+
+func (m *oneHost) Bury(_ context.Context, _ string, list []memory.Forgotten) (removed int, err error) {
+	for _, f := range list {
+		m.forgotten[f.ID] = true
+		if _, ok := m.digests[f.ID]; ok {
+			removed++
+		}
+		delete(m.digests, f.ID)
+	}
+	return removed, nil
 }
 
 // machine is one of a name that others have too; what it remembers is of these
@@ -89,7 +102,7 @@ func TestPushUnderATakenName(t *testing.T) {
 			}
 		}
 	}
-	if x, err := second.Preview(t.Context()); err != nil || x.Records != 6 || x.Unknown != 5 || x.Lacking != 3 || len(shared.digests) != 6 {
+	if x, err := second.Preview(t.Context()); err != nil || x.Records != 6 || x.Unknown != 5 || len(shared.digests) != 6 {
 		t.Errorf("%+v, %v", x, err)
 	}
 	second.Compare, second.TakeOver = false, true
@@ -156,4 +169,40 @@ func TestPushOfACopy(t *testing.T) {
 	if r, err := first.Push(t.Context()); err != nil || !r.SetBack || r.Gone != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
+}
+
+// What the server was told to forget is neither to be dropped there nor to be told
+// again: not after it was told outside of a push, and not after all was compared.
+func TestNothingIsDueAfterBurying(t *testing.T) {
+	shared := &oneHost{name: "localhost", digests: map[string]int64{}, forgotten: map[string]bool{}}
+	p := shared.machine(t, map[string]int{"first": 5})
+	if _, err := p.Push(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var id string
+	for id = range shared.digests {
+	}
+	if n, err := p.Local.Forget(t.Context(), memory.Selection{ID: id}); n.Marked != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	removed, err := p.Bury(t.Context())
+	if due := unshared(t, p); err != nil || removed != 1 || due != (memory.Unshared{}) || len(shared.digests) != 4 {
+		t.Errorf("told at once: %d removed, %+v, %v", removed, due, err)
+	}
+	p.Compare = true
+	r, err := p.Push(t.Context())
+	if due := unshared(t, p); err != nil || !r.Compared || due != (memory.Unshared{}) {
+		t.Errorf("compared: %+v, %+v, %v", r, due, err)
+	}
+}
+
+// unshared is what is noted to be due.
+func unshared(t *testing.T, p *remote.Pusher) memory.Unshared {
+	t.Helper()
+	model, err := p.Local.VectorModel(t.Context())
+	due, err2 := p.Local.CountUnshared(t.Context(), memory.ShareQuery{Server: p.Server, Model: model})
+	if err := errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	return due
 }

@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/sessctl/sessctl/pkg/memory"
@@ -24,6 +25,9 @@ var (
 	ErrNewerSchema = errors.New("the shared memory was set up by a newer sessctl")
 	// ErrNotAllowed is returned when the server refuses whoever connects.
 	ErrNotAllowed = errors.New("the shared memory refuses this")
+	// ErrOtherRole is returned when the name of the host belongs to another role of
+	// the server: whoever connects may not push under it.
+	ErrOtherRole = fmt.Errorf("%w: the name of this host belongs to another role", ErrNotAllowed)
 	// ErrOtherMemory is returned, before anything is changed there, when what the
 	// server has under the name of a host came from another memory than the one
 	// that pushes: another machine has that name too, or this memory was rebuilt.
@@ -97,6 +101,8 @@ type HostCount struct {
 	Records  int    `json:"records"`
 	LastPush int64  `json:"last_push"` // epoch milliseconds, 0 if there was none
 	Memory   string `json:"memory"`    // identity of the memory whose records they are, "" if that is not known
+	// OfOtherRole says that whoever asks may not push under this name.
+	OfOtherRole bool `json:"-"`
 }
 
 // Host is what is there of one host, nothing if it is not known.

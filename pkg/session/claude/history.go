@@ -152,11 +152,12 @@ func (l *lister) prompts(h history, cache pasteCache) {
 		there[p.Session] = true
 	}
 	recent := time.Now().Add(-session.RecentChange).UnixMilli()
+	var made pasteLine
 	for _, g := range h.groups {
 		if there[g.group] || g.last > recent || l.covered(g) {
 			continue
 		}
-		pasted, lacking, problem := cache.measure(g.pastes)
+		pasted, lacking, problem := made.measure(cache, g.pastes)
 		if problem != nil {
 			l.Notice(filepath.Join(filepath.Dir(h.path), pasteCacheName), "a pasted text is not read: %v", problem)
 		}

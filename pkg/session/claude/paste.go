@@ -61,9 +61,16 @@ func (c pasteCache) close() {
 	}
 }
 
-// text reads the text of a hash. An error that wraps [fs.ErrNotExist] or
+// pasteLine makes lines of texts. What it is made in is used again for the next
+// one: a listing measures thousands.
+type pasteLine struct {
+	text bytes.Buffer
+	line []byte
+}
+
+// read reads the text of a hash. An error that wraps [fs.ErrNotExist] or
 // errOtherText is returned where there is none.
-func (c pasteCache) text(hash string) (string, error) {
+func (l *pasteLine) read(c pasteCache, hash string) (string, error) {
 	if c.dir == nil || !isPasteHash(hash) {
 		return "", fs.ErrNotExist
 	}
@@ -78,31 +85,35 @@ func (c pasteCache) text(hash string) (string, error) {
 	if info.Size() > maxPaste {
 		return "", fmt.Errorf("%w: it has %d bytes", errOtherText, info.Size())
 	}
-	text, err := io.ReadAll(io.LimitReader(file, maxPaste))
-	if err != nil {
+	l.text.Reset()
+	l.text.Grow(int(info.Size()) + bytes.MinRead)
+	if _, err := l.text.ReadFrom(io.LimitReader(file, maxPaste)); err != nil {
 		return "", fmt.Errorf("read a pasted text: %w", err)
 	}
+	text := l.text.Bytes()
 	if sum := sha256.Sum256(text); hex.EncodeToString(sum[:])[:pasteHash] != hash || !utf8.Valid(text) {
 		return "", errOtherText
 	}
 	return string(text), nil
 }
 
-// line is the line of a text, with its line feed; an error if the text is not there.
-func (c pasteCache) line(p paste) ([]byte, error) {
-	text, err := c.text(p.hash)
+// of is the line of a text, with its line feed, until the next call; an error if the
+// text is not there.
+func (l *pasteLine) of(c pasteCache, p paste) ([]byte, error) {
+	text, err := l.read(c, p.hash)
 	if err != nil {
 		return nil, err
 	}
-	line := fmt.Appendf(nil, `{"type":%q,"contentHash":%q,"timestamp":%d,"content":`, pasteType, p.hash, p.time)
-	return append(jsonl.AppendQuoted(line, text), "}\n"...), nil
+	l.line = fmt.Appendf(l.line[:0], `{"type":%q,"contentHash":%q,"timestamp":%d,"content":`, pasteType, p.hash, p.time)
+	l.line = append(jsonl.AppendQuoted(l.line, text), "}\n"...)
+	return l.line, nil
 }
 
 // measure returns how many bytes the lines of texts have, and of how many there is
 // none, with what is wrong with one that is there and cannot be used.
-func (c pasteCache) measure(all pastes) (size int64, lacking int, problem error) {
+func (l *pasteLine) measure(c pasteCache, all pastes) (size int64, lacking int, problem error) {
 	for _, p := range all {
-		line, err := c.line(p)
+		line, err := l.of(c, p)
 		if err != nil {
 			lacking++
 		}
@@ -126,7 +137,7 @@ type pasteReader struct {
 // Read implements io.Reader.
 func (r *pasteReader) Read(p []byte) (int, error) {
 	if r.line == nil {
-		line, err := r.cache.line(r.paste)
+		line, err := new(pasteLine).of(r.cache, r.paste)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errOtherText) {
 			return 0, err
 		}

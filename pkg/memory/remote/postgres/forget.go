@@ -116,7 +116,7 @@ func (m *Memory) Count(ctx context.Context) (c remote.Counts, err error) {
 	if c.Unused != "" {
 		c.Unused = "pg_textsearch: " + c.Unused
 	}
-	found, err := m.conn.Query(ctx, "SELECT name, records, last_push, memory FROM hosts ORDER BY name")
+	found, err := m.conn.Query(ctx, "SELECT name, records, last_push, memory, role <> current_user AND row_security_active('hosts') FROM hosts ORDER BY name")
 	if err == nil {
 		c.Hosts, err = pgx.CollectRows(found, pgx.RowToStructByPos[remote.HostCount])
 	}

@@ -102,7 +102,7 @@ func lockHost(ctx context.Context, tx pgx.Tx, b remote.Batch) (host int, err err
 	err = tx.QueryRow(ctx, "SELECT host, memory FROM hosts WHERE name=$1 FOR UPDATE", b.Host).Scan(&host, &of)
 	switch {
 	case err == pgx.ErrNoRows:
-		return 0, fmt.Errorf("%w: host %s belongs to another role", remote.ErrNotAllowed, b.Host)
+		return 0, fmt.Errorf("%w (%s)", remote.ErrOtherRole, b.Host)
 	case err != nil || of == b.Memory:
 		return host, err
 	case of != "" && !b.TakeOver:

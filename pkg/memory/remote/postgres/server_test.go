@@ -44,9 +44,14 @@ func pusher(s *memory.Store, m *postgres.Memory, host string) *remote.Pusher {
 	return &remote.Pusher{Local: s, Shared: m, Host: host, Server: m.Server(), Lock: func(context.Context) (func(), error) { return func() {}, nil }}
 }
 
+// push pushes, which does what was foreseen.
 func push(t *testing.T, p *remote.Pusher) remote.Report {
 	t.Helper()
+	f, foreseen := p.Foresee(t.Context())
 	r, err := p.Push(t.Context())
+	if foreseen != nil || f != (remote.Forecast{Unshared: memory.Unshared{Records: r.Sent, Gone: r.Gone, Tombstones: r.Tombstones}, Honoured: r.Honoured, Compared: r.Compared, SetBack: r.SetBack}) {
+		t.Errorf("foreseen was %+v, %v, and then came %+v", f, foreseen, r)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,6 +165,13 @@ func TestRoles(t *testing.T) {
 	}
 	if _, err := open(t, postgres.Options{URL: as("analyst")}).Push(t.Context(), remote.Batch{Host: "third"}); !errors.Is(err, remote.ErrNotAllowed) {
 		t.Errorf("a reader pushes: %v", err)
+	}
+	stranger := pusher(stores["desktop"], open(t, postgres.Options{URL: as("desktop")}), "laptop")
+	for _, stranger.TakeOver = range []bool{false, true} {
+		_, preview := stranger.Preview(t.Context())
+		if _, err := stranger.Push(t.Context()); !errors.Is(err, remote.ErrOtherRole) || !errors.Is(preview, remote.ErrOtherRole) {
+			t.Errorf("a push under the name of another role: %v, and before that %v", err, preview)
+		}
 	}
 	run(t, as("laptop"), "DELETE FROM sessctl.records")
 	if got := text(t, dsn, "SELECT count(*)::text FROM sessctl.records"); got != "5" {
