@@ -1,8 +1,8 @@
 package secrets
 
 import (
+	"bytes"
 	"regexp"
-	"strings"
 	"sync"
 )
 
@@ -16,7 +16,7 @@ func Redact(text string) (string, int) {
 	if n == 0 {
 		return text, 0
 	}
-	return clean, n
+	return string(clean), n
 }
 
 // RedactBytes is [Redact] for bytes. What it returns is text itself, unchanged,
@@ -26,15 +26,16 @@ func RedactBytes(text []byte) ([]byte, int) {
 	if n == 0 {
 		return text, 0
 	}
-	return []byte(clean), n
+	return clean, n
 }
 
 // redactBytes also finds what is disguised: where plain letters show more than
-// the text does, the text is given in plain letters.
-func redactBytes(text []byte) (clean string, n int) {
+// the text does, the text is given in plain letters. It does not change text, and
+// what it finds secrets in is memory of its own.
+func redactBytes(text []byte) (clean []byte, n int) {
 	k := known()
 	if bits := k.anchors.in(text); bits != 0 {
-		clean, n = k.search(string(text), bits)
+		clean, n = k.search(text, bits)
 	}
 	bare, disguised := unmasked(text)
 	if !disguised {
@@ -44,28 +45,29 @@ func redactBytes(text []byte) (clean string, n int) {
 	if bits == 0 {
 		return clean, n
 	}
-	if other, more := k.search(string(bare), bits); more > n {
+	if other, more := k.search(bare, bits); more > n {
 		return other, more
 	}
 	return clean, n
 }
 
-// search looks for the shapes whose anchors the text has.
-func (k *knowledge) search(text string, bits uint64) (string, int) {
+// search looks for the shapes whose anchors the text has. It returns text itself
+// if there are none.
+func (k *knowledge) search(text []byte, bits uint64) ([]byte, int) {
 	found := 0
 	for i, r := range k.rules {
 		if bits&(1<<i) == 0 {
 			continue
 		}
-		all := r.pattern.FindAllStringIndex(text, -1)
+		all := r.pattern.FindAllIndex(text, -1)
 		for _, at := range all {
-			if !strings.Contains(text[at[0]:at[1]], Mark) {
+			if !bytes.Contains(text[at[0]:at[1]], []byte(Mark)) {
 				found++
 			}
 		}
 		if len(all) > 0 {
-			text = r.pattern.ReplaceAllString(text, r.replace)
-			bits |= k.anchors.in([]byte(text)) // a word may begin behind a mark
+			text = r.pattern.ReplaceAll(text, []byte(r.replace))
+			bits |= k.anchors.in(text) // a word may begin behind a mark
 		}
 	}
 	if bits&(1<<assignedBit) == 0 {
@@ -78,7 +80,7 @@ func (k *knowledge) search(text string, bits uint64) (string, int) {
 // rule is one shape of secrets. Only a text that has one of the anchors is
 // searched for it.
 type rule struct {
-	// anchors have two bytes or more; nil: see anchorSet.dotted. One that begins
+	// anchors have three bytes or more; nil: see anchorSet.dotted. One that begins
 	// with \b stands where a word begins, in just this case; the others are in
 	// lower case and stand in any.
 	anchors []string
@@ -125,8 +127,8 @@ func newRules() []rule {
 		{[]string{"password>", "passwd>", "passphrase>", "secret>", "token>", "key>"}, regexp.MustCompile(`(?i)(<[a-z0-9_:-]*(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key)>)[^<>\s]{4,}(</)`), "${1}" + Mark + "${2}"},
 		// Tokens of bots have no letters to begin with, only their shapes:
 		// Hugging Face, SendGrid, Telegram, Discord.
-		{[]string{"hf_"}, regexp.MustCompile(`\bhf_[A-Za-z0-9]{20,}`), Mark},
-		{[]string{"sg."}, regexp.MustCompile(`\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`), Mark},
+		{[]string{`\bhf_`}, regexp.MustCompile(`\bhf_[A-Za-z0-9]{20,}`), Mark},
+		{[]string{`\bSG.`}, regexp.MustCompile(`\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`), Mark},
 		{[]string{":aa"}, regexp.MustCompile(`\b[0-9]{8,10}:AA[A-Za-z0-9_-]{30,}`), Mark},
 		{nil, regexp.MustCompile(`\b[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}`), Mark}, // Discord
 	}
