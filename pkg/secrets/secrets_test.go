@@ -217,7 +217,8 @@ func sameAsWhole(t interface{ Fatalf(string, ...any) }, text string) {
 // pieces are what texts with secrets are made of.
 func pieces() []string {
 	return append(assignedAnchors(), "password", "passwort", "passwd", "passphrase", "пАРоль", "密码", "secret_key", "api_key", "--", "-", "_", " ", "  ", "=", ":", "：", "=>", " := ", "==", " is ", " is now: ", "\n", "\\n", "\r\n",
-		`"`, `'`, `\"`, `\\"`, `\`, "hunter2", "hunter2a9", "abc123def456", "$X", "/run/x", "f(", ",", ";", "&", "\u212a", "\u017f", "é", Mark, "SK0123456789abcdef0123456789abcdef", "sk-abcdefghijklmnop", "AGE-SECRET-KEY-1ABCDEFGHIJKLMNOPQRSTU", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIx.abcdefgh", "ghp_abcdefghijklmnop1", "AKIA0123456789AB", ".", "x")
+		`"`, `'`, `\"`, `\\"`, `\`, "hunter2", "hunter2a9", "abc123def456", "$X", "/run/x", "f(", ",", ";", "&", "\u212a", "\u017f", "é", Mark, "SK0123456789abcdef0123456789abcdef", "sk-abcdefghijklmnop", "AGE-SECRET-KEY-1ABCDEFGHIJKLMNOPQRSTU", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIx.abcdefgh", "ghp_abcdefghijklmnop1", "AKIA0123456789AB", ".", "x",
+		"curl", "wget", " -u", "ada:hunter2", "Bearer ", "authorization: basic", "x-api-key: ", "mysqldump", "sshpass", " -p", "hf_abcdefghijklmnopqrst", "lin_api_", "secret_", "SG.abcdefghijklmnop.", "abcdefghijklmnopqrstu", "login", "\t")
 }
 
 // Searching only where names begin finds what searching everywhere finds.
