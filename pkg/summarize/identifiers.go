@@ -330,28 +330,42 @@ func identifiersOf(text string) iter.Seq[string] {
 	}
 }
 
-// between tells whether a byte stands between words.
-func between(c byte) bool {
-	switch c {
-	case '"', '\'', '<', '>', '(', ')', '[', ']', '{', '}', ',', ';', '|', '`', '\\', '*':
-		return true
+// What a byte is to a word.
+const (
+	separating = 1 << iota // it stands between words
+	telling                // a word without one of these is no name
+	joining                // it stands between the pieces of a word
+)
+
+// wordMarks are what each byte is.
+var wordMarks = func() (marks [256]uint8) {
+	for c := range marks {
+		if c <= ' ' || c >= utf8.RuneSelf {
+			marks[c] = separating
+		}
 	}
-	return c <= ' ' || c >= utf8.RuneSelf
-}
+	for mark, bytes := range map[uint8]string{separating: `"'<>()[]{},;|` + "`" + `\*`, telling: "0123456789/.", joining: ":="} {
+		for _, c := range []byte(bytes) {
+			marks[c] |= mark
+		}
+	}
+	return marks
+}()
+
+// between tells whether a byte stands between words.
+func between(c byte) bool { return wordMarks[c]&separating != 0 }
 
 // word takes the word that begins at i, and returns where it ends.
 func word(text string, i int, yield func(string) bool) (end int, more bool) {
-	telling, joined := false, false
+	has := uint8(0)
 	for end = i; end < len(text) && !between(text[end]); end++ {
-		c := text[end]
-		telling = telling || c >= '0' && c <= '9' || c == '/' || c == '.'
-		joined = joined || c == ':' || c == '='
+		has |= wordMarks[text[end]]
 	}
 	w := text[i:end]
-	if !telling || len(w) < 2 {
+	if has&telling == 0 || len(w) < 2 {
 		return end, true
 	}
-	if !joined {
+	if has&joining == 0 {
 		w = strings.TrimRight(w, ".!?")
 		return end, !isIdentifier(w) || yieldName(w, yield)
 	}
