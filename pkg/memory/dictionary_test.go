@@ -75,7 +75,11 @@ func TestTextsComeBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range []string{"", "a", "I've been thinking about it for a long time. \xff\x00", strings.Repeat("über den Fluß 漢字 ", 5000)} {
+	texts := []string{"", "a", "I've been thinking about it for a long time. \xff\x00", strings.Repeat("über den Fluß 漢字 ", 5000)}
+	for _, n := range []int{leastPacked, leastPacked + 1, leastAlone - 1, leastAlone, leastAlone + 1} {
+		texts = append(texts, strings.Repeat("go test ./importer printed 17 lines. ", n)[:n])
+	}
+	for _, text := range texts {
 		for _, kept := range []any{w.kept(text), plain.EncodeAll([]byte(text), nil)} {
 			var got keptText
 			if err := got.Scan(kept); err != nil || string(got) != text {

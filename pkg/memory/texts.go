@@ -59,22 +59,49 @@ var textDecoder = sync.OnceValue(func() *zstd.Decoder {
 	return d
 })
 
+// Lengths of texts, in bytes. A text of up to leastPacked is kept as it is: hardly
+// one gets shorter. From leastAlone on a text is compressed without the dictionary:
+// that takes half of the time, because the encoder copies its tables of the
+// dictionary anew for every text, and a long text has its own repeats
+// (docs/decisions.md D27 has the figures).
+const (
+	leastPacked = 64
+	leastAlone  = 3000
+)
+
 // textWriter makes of texts what is kept.
 type textWriter struct {
-	encoder *zstd.Encoder
+	encoder *zstd.Encoder // with the dictionary
+	alone   *zstd.Encoder // without
+	plain   []byte
 	packed  []byte
 }
 
 func newTextWriter() (*textWriter, error) {
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
-		zstd.WithEncoderCRC(false), zstd.WithSingleSegment(true), zstd.WithLowerEncoderMem(true), zstd.WithEncoderDict(dictionary))
-	return &textWriter{encoder: e}, err
+	e, err := newTextEncoder(zstd.WithEncoderDict(dictionary))
+	if err != nil {
+		return nil, err
+	}
+	alone, err := newTextEncoder(zstd.WithAllLitEntropyCompression(true))
+	return &textWriter{encoder: e, alone: alone}, err
+}
+
+func newTextEncoder(o zstd.EOption) (*zstd.Encoder, error) {
+	return zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
+		zstd.WithEncoderCRC(false), zstd.WithSingleSegment(true), zstd.WithLowerEncoderMem(true), o)
 }
 
 // kept is what is kept of a text. It is valid until the next call.
 func (w *textWriter) kept(text string) any {
-	w.packed = w.encoder.EncodeAll([]byte(text), w.packed[:0])
-	if len(w.packed) >= len(text) || len(text) > mostText {
+	if len(text) <= leastPacked || len(text) > mostText {
+		return text
+	}
+	encoder := w.encoder
+	if len(text) >= leastAlone {
+		encoder = w.alone
+	}
+	w.plain = append(w.plain[:0], text...)
+	if w.packed = encoder.EncodeAll(w.plain, w.packed[:0]); len(w.packed) >= len(text) {
 		return text
 	}
 	return w.packed

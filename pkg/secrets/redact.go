@@ -1,8 +1,8 @@
 package secrets
 
 import (
+	"bytes"
 	"regexp"
-	"strings"
 	"sync"
 )
 
@@ -16,7 +16,7 @@ func Redact(text string) (string, int) {
 	if n == 0 {
 		return text, 0
 	}
-	return clean, n
+	return string(clean), n
 }
 
 // RedactBytes is [Redact] for bytes. What it returns is text itself, unchanged,
@@ -26,15 +26,16 @@ func RedactBytes(text []byte) ([]byte, int) {
 	if n == 0 {
 		return text, 0
 	}
-	return []byte(clean), n
+	return clean, n
 }
 
 // redactBytes also finds what is disguised: where plain letters show more than
-// the text does, the text is given in plain letters.
-func redactBytes(text []byte) (clean string, n int) {
+// the text does, the text is given in plain letters. It does not change text, and
+// what it finds secrets in is memory of its own.
+func redactBytes(text []byte) (clean []byte, n int) {
 	k := known()
 	if bits := k.anchors.in(text); bits != 0 {
-		clean, n = k.search(string(text), bits)
+		clean, n = k.search(text, bits)
 	}
 	bare, disguised := unmasked(text)
 	if !disguised {
@@ -44,28 +45,32 @@ func redactBytes(text []byte) (clean string, n int) {
 	if bits == 0 {
 		return clean, n
 	}
-	if other, more := k.search(string(bare), bits); more > n {
+	if other, more := k.search(bare, bits); more > n {
 		return other, more
 	}
 	return clean, n
 }
 
-// search looks for the shapes whose anchors the text has.
-func (k *knowledge) search(text string, bits uint64) (string, int) {
+// search looks for the shapes whose anchors the text has. It returns text itself
+// if there are none.
+func (k *knowledge) search(text []byte, bits uint64) ([]byte, int) {
 	found := 0
 	for i, r := range k.rules {
 		if bits&(1<<i) == 0 {
 			continue
 		}
-		all := r.pattern.FindAllStringIndex(text, -1)
+		if r.first != nil && !k.begins(text, i) {
+			continue
+		}
+		all := r.pattern.FindAllIndex(text, -1)
 		for _, at := range all {
-			if !strings.Contains(text[at[0]:at[1]], Mark) {
+			if !bytes.Contains(text[at[0]:at[1]], []byte(Mark)) {
 				found++
 			}
 		}
 		if len(all) > 0 {
-			text = r.pattern.ReplaceAllString(text, r.replace)
-			bits |= k.anchors.in([]byte(text)) // a word may begin behind a mark
+			text = r.pattern.ReplaceAll(text, []byte(r.replace))
+			bits |= k.anchors.in(text) // a word may begin behind a mark
 		}
 	}
 	if bits&(1<<assignedBit) == 0 {
@@ -75,60 +80,88 @@ func (k *knowledge) search(text string, bits uint64) (string, int) {
 	return text, found + assigned
 }
 
+// begins reports whether the shape of a rule begins at one of its anchors, where all
+// of its kind begin.
+func (k *knowledge) begins(text []byte, rule int) bool {
+	if hasFolded(text) {
+		return true // perhaps
+	}
+	for i := k.anchors.next(text, 0); i < len(text); i = k.anchors.next(text, i+1) {
+		if k.anchors.at(text, i)&(1<<rule) != 0 && wordBegins(text, i) && k.rules[rule].first.Match(text[i:]) {
+			return true
+		}
+	}
+	return false
+}
+
 // rule is one shape of secrets. Only a text that has one of the anchors is
 // searched for it.
 type rule struct {
-	// anchors have two bytes or more; nil: see anchorSet.dotted. One that begins
+	// anchors have three bytes or more; nil: see anchorSet.dotted. One that begins
 	// with \b stands where a word begins, in just this case; the others are in
 	// lower case and stand in any.
 	anchors []string
 	pattern *regexp.Regexp
 	replace string
+	// first is pattern at the beginning of a text, for a shape that always begins
+	// with one of the anchors, where a word begins; else nil. It is tried before
+	// pattern, which goes over a whole text.
+	first *regexp.Regexp
+}
+
+// anywhere is a rule of a shape that has one of the anchors somewhere.
+func anywhere(anchors []string, expression, replace string) rule {
+	return rule{anchors: anchors, pattern: regexp.MustCompile(expression), replace: replace}
+}
+
+// starting is a rule of a shape that always begins with one of the anchors.
+func starting(anchors []string, expression, replace string) rule {
+	return rule{anchors: anchors, pattern: regexp.MustCompile(expression), replace: replace, first: regexp.MustCompile(`^(?:` + expression + `)`)}
 }
 
 // newRules are the shapes, the ones with the longest prefixes first.
 func newRules() []rule {
 	return []rule{
-		{[]string{"private key"}, regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|$)`), Mark},
-		{[]string{"age-secret-key-1"}, regexp.MustCompile(`\bAGE-SECRET-KEY-1[A-Z0-9]{20,}`), Mark},
-		{[]string{`\bsk-`}, regexp.MustCompile(`\bsk-[A-Za-z0-9_-]{12,}`), Mark}, // OpenAI, Anthropic and others
-		{[]string{"sk_live_", "sk_test_", "rk_live_", "rk_test_", "pk_live_", "whsec_"}, regexp.MustCompile(`\b(?:[srp]k_(?:live|test)_|whsec_)[A-Za-z0-9]{10,}`), Mark},
-		{[]string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_"}, regexp.MustCompile(`\bgh[pousr]_[A-Za-z0-9]{16,}`), Mark},
-		{[]string{"github_pat_"}, regexp.MustCompile(`\bgithub_pat_[A-Za-z0-9_]{16,}`), Mark},
-		{[]string{"glpat-", "gldt-", "glrt-"}, regexp.MustCompile(`\bgl(?:pat|dt|rt)-[A-Za-z0-9_-]{12,}`), Mark},
-		{[]string{`\bAKIA`, `\bASIA`}, regexp.MustCompile(`\b(?:AKIA|ASIA)[A-Z0-9]{12,}`), Mark},
-		{[]string{"xoxa-", "xoxb-", "xoxe-", "xoxp-", "xoxr-", "xoxs-", "xapp-"}, regexp.MustCompile(`\b(?:xox[abeprs]|xapp)-[A-Za-z0-9-]{8,}`), Mark},
-		{[]string{"hooks.slack.com/services/"}, regexp.MustCompile(`(hooks\.slack\.com/services/)[A-Za-z0-9/_-]{12,}`), "${1}" + Mark},
-		{[]string{"discord.com/api/webhooks/", "discordapp.com/api/webhooks/"}, regexp.MustCompile(`(discord(?:app)?\.com/api/webhooks/)[0-9]+/[A-Za-z0-9_-]{12,}`), "${1}" + Mark},
-		{[]string{`\bAIza`}, regexp.MustCompile(`\bAIza[A-Za-z0-9_-]{20,}`), Mark},
-		{[]string{"ya29."}, regexp.MustCompile(`\bya29\.[A-Za-z0-9_-]{16,}`), Mark},
-		{[]string{"gsk_"}, regexp.MustCompile(`\bgsk_[A-Za-z0-9]{20,}`), Mark},
-		{[]string{"npm_"}, regexp.MustCompile(`\bnpm_[A-Za-z0-9]{20,}`), Mark},
-		{[]string{"pypi-"}, regexp.MustCompile(`\bpypi-[A-Za-z0-9_-]{20,}`), Mark},
-		{[]string{"dop_v1_", "doo_v1_", "dor_v1_"}, regexp.MustCompile(`\bdo[opr]_v1_[a-f0-9]{20,}`), Mark},
-		{[]string{"shpat_", "shpss_", "shpca_", "shppa_"}, regexp.MustCompile(`\bshp(?:at|ss|ca|pa)_[A-Fa-f0-9]{16,}`), Mark},
-		{[]string{"accountkey="}, regexp.MustCompile(`(?i)(AccountKey=)[A-Za-z0-9+/=]{20,}`), "${1}" + Mark},
-		{[]string{`\beyJ`}, regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}`), Mark},
-		{[]string{"bearer ", "authorization:"}, regexp.MustCompile(`(?i)\b(bearer|authorization: *(?:token|basic)) +[A-Za-z0-9._~+/=-]{8,}`), "${1} " + Mark},
-		{[]string{"cookie:"}, regexp.MustCompile(`(?i)\b((?:set-)?cookie: *)[^\s=;]+=[^\r\n"']{8,}`), "${1}" + Mark},
-		{[]string{"x-api-key"}, regexp.MustCompile(`(?i)\b(x-api-key["']?: *["']?)[A-Za-z0-9._~+/=-]{8,}`), "${1}" + Mark},
-		{[]string{"://"}, regexp.MustCompile(`(://[^/\s:@"']*:)[^/\s@"']+@`), "${1}" + Mark + "@"},
-		{[]string{"lin_api_", "lin_oauth_", "secret_", "ntn_", "glsa_", "dckr_pat_", "figd_", "rubygems_", "sbp_", "sntrys_", "nvapi-", "pplx-", "tvly-", "xai-", "tskey-", "hvs.", "hvb.", "hvr.", "pmak-", "nrak-"},
-			regexp.MustCompile(`\b(?:lin_(?:api|oauth)_|(?:glsa|dckr_pat|figd|rubygems|sbp|sntrys)_|ntn_|(?:nvapi|pplx|tvly|xai|tskey|PMAK|NRAK)-|hv[sbr]\.)[A-Za-z0-9_-]{20,}|\bsecret_[A-Za-z0-9]{40,}`), Mark},
-		{[]string{`\bSK0`, `\bSK1`, `\bSK2`, `\bSK3`, `\bSK4`, `\bSK5`, `\bSK6`, `\bSK7`, `\bSK8`, `\bSK9`, `\bSKa`, `\bSKb`, `\bSKc`, `\bSKd`, `\bSKe`, `\bSKf`}, regexp.MustCompile(`\bSK[0-9a-f]{32}\b`), Mark}, // Twilio
-		{[]string{"sig=", "signature="}, regexp.MustCompile(`(?i)([?&](?:sig|x-amz-signature|x-goog-signature)=)[A-Za-z0-9%+/=_-]{20,}`), "${1}" + Mark},
+		anywhere([]string{"private key"}, `-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|$)`, Mark),
+		anywhere([]string{"age-secret-key-1"}, `\bAGE-SECRET-KEY-1[A-Z0-9]{20,}`, Mark),
+		anywhere([]string{`\bsk-`}, `\bsk-[A-Za-z0-9_-]{12,}`, Mark), // OpenAI, Anthropic and others
+		anywhere([]string{"sk_live_", "sk_test_", "rk_live_", "rk_test_", "pk_live_", "whsec_"}, `\b(?:[srp]k_(?:live|test)_|whsec_)[A-Za-z0-9]{10,}`, Mark),
+		anywhere([]string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_"}, `\bgh[pousr]_[A-Za-z0-9]{16,}`, Mark),
+		anywhere([]string{"github_pat_"}, `\bgithub_pat_[A-Za-z0-9_]{16,}`, Mark),
+		anywhere([]string{"glpat-", "gldt-", "glrt-"}, `\bgl(?:pat|dt|rt)-[A-Za-z0-9_-]{12,}`, Mark),
+		anywhere([]string{`\bAKIA`, `\bASIA`}, `\b(?:AKIA|ASIA)[A-Z0-9]{12,}`, Mark),
+		anywhere([]string{"xoxa-", "xoxb-", "xoxe-", "xoxp-", "xoxr-", "xoxs-", "xapp-"}, `\b(?:xox[abeprs]|xapp)-[A-Za-z0-9-]{8,}`, Mark),
+		anywhere([]string{"hooks.slack.com/services/"}, `(hooks\.slack\.com/services/)[A-Za-z0-9/_-]{12,}`, "${1}"+Mark),
+		anywhere([]string{"discord.com/api/webhooks/", "discordapp.com/api/webhooks/"}, `(discord(?:app)?\.com/api/webhooks/)[0-9]+/[A-Za-z0-9_-]{12,}`, "${1}"+Mark),
+		anywhere([]string{`\bAIza`}, `\bAIza[A-Za-z0-9_-]{20,}`, Mark),
+		anywhere([]string{"ya29."}, `\bya29\.[A-Za-z0-9_-]{16,}`, Mark),
+		anywhere([]string{"gsk_"}, `\bgsk_[A-Za-z0-9]{20,}`, Mark),
+		anywhere([]string{"npm_"}, `\bnpm_[A-Za-z0-9]{20,}`, Mark),
+		anywhere([]string{"pypi-"}, `\bpypi-[A-Za-z0-9_-]{20,}`, Mark),
+		anywhere([]string{"dop_v1_", "doo_v1_", "dor_v1_"}, `\bdo[opr]_v1_[a-f0-9]{20,}`, Mark),
+		anywhere([]string{"shpat_", "shpss_", "shpca_", "shppa_"}, `\bshp(?:at|ss|ca|pa)_[A-Fa-f0-9]{16,}`, Mark),
+		anywhere([]string{"accountkey="}, `(?i)(AccountKey=)[A-Za-z0-9+/=]{20,}`, "${1}"+Mark),
+		anywhere([]string{`\beyJ`}, `\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}`, Mark),
+		starting([]string{"bearer ", "authorization:"}, `(?i)\b(bearer|authorization: *(?:token|basic)) +[A-Za-z0-9._~+/=-]{8,}`, "${1} "+Mark),
+		anywhere([]string{"cookie:"}, `(?i)\b((?:set-)?cookie: *)[^\s=;]+=[^\r\n"']{8,}`, "${1}"+Mark),
+		starting([]string{"x-api-key"}, `(?i)\b(x-api-key["']?: *["']?)[A-Za-z0-9._~+/=-]{8,}`, "${1}"+Mark),
+		anywhere([]string{"://"}, `(://[^/\s:@"']*:)[^/\s@"']+@`, "${1}"+Mark+"@"),
+		starting([]string{"lin_api_", "lin_oauth_", "secret_", "ntn_", "glsa_", "dckr_pat_", "figd_", "rubygems_", "sbp_", "sntrys_", "nvapi-", "pplx-", "tvly-", "xai-", "tskey-", "hvs.", "hvb.", "hvr.", "pmak-", "nrak-"},
+			`\b(?:lin_(?:api|oauth)_|(?:glsa|dckr_pat|figd|rubygems|sbp|sntrys)_|ntn_|(?:nvapi|pplx|tvly|xai|tskey|PMAK|NRAK)-|hv[sbr]\.)[A-Za-z0-9_-]{20,}|\bsecret_[A-Za-z0-9]{40,}`, Mark),
+		anywhere([]string{`\bSK0`, `\bSK1`, `\bSK2`, `\bSK3`, `\bSK4`, `\bSK5`, `\bSK6`, `\bSK7`, `\bSK8`, `\bSK9`, `\bSKa`, `\bSKb`, `\bSKc`, `\bSKd`, `\bSKe`, `\bSKf`}, `\bSK[0-9a-f]{32}\b`, Mark), // Twilio
+		anywhere([]string{"sig=", "signature="}, `(?i)([?&](?:sig|x-amz-signature|x-goog-signature)=)[A-Za-z0-9%+/=_-]{20,}`, "${1}"+Mark),
 		// Programs that take a secret as an argument.
-		{[]string{"curl", "wget"}, regexp.MustCompile(`(?i)\b((?:curl|wget)\b[^\n]*?\s(?:-u|--user|--proxy-user)[ =]?\\*["']?[^\s:"'$]+:)[^\s"'$\\]{3,}`), "${1}" + Mark},
-		{[]string{"mysql", "mariadb", "sshpass"}, regexp.MustCompile(`\b((?:mysql(?:dump|admin)?|mariadb(?:-dump|-admin)?)\b[^\n|;&]*?\s-p|sshpass\s+-p\s*)[^\s"'$=-][^\s"'\\]{3,}`), "${1}" + Mark},
-		{[]string{"login "}, regexp.MustCompile(`(?i)\b(login\s+\S+\s+password\s+)[^\s"']{4,}`), "${1}" + Mark}, // .netrc
-		{[]string{`"auth`}, regexp.MustCompile(`("auth\\*"\s*:\s*\\*")[A-Za-z0-9+/=]{16,}`), "${1}" + Mark},     // Docker
-		{[]string{"password>", "passwd>", "passphrase>", "secret>", "token>", "key>"}, regexp.MustCompile(`(?i)(<[a-z0-9_:-]*(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key)>)[^<>\s]{4,}(</)`), "${1}" + Mark + "${2}"},
+		starting([]string{"curl", "wget"}, `(?i)\b((?:curl|wget)\b[^\n]*?\s(?:-u|--user|--proxy-user)[ =]?\\*["']?[^\s:"'$]+:)[^\s"'$\\]{3,}`, "${1}"+Mark),
+		starting([]string{"mysql", "mariadb", "sshpass"}, `\b((?:mysql(?:dump|admin)?|mariadb(?:-dump|-admin)?)\b[^\n|;&]*?\s-p|sshpass\s+-p\s*)[^\s"'$=-][^\s"'\\]{3,}`, "${1}"+Mark),
+		anywhere([]string{"login "}, `(?i)\b(login\s+\S+\s+password\s+)[^\s"']{4,}`, "${1}"+Mark), // .netrc
+		anywhere([]string{`"auth`}, `("auth\\*"\s*:\s*\\*")[A-Za-z0-9+/=]{16,}`, "${1}"+Mark),     // Docker
+		anywhere([]string{"password>", "passwd>", "passphrase>", "secret>", "token>", "key>"}, `(?i)(<[a-z0-9_:-]*(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key)>)[^<>\s]{4,}(</)`, "${1}"+Mark+"${2}"),
 		// Tokens of bots have no letters to begin with, only their shapes:
 		// Hugging Face, SendGrid, Telegram, Discord.
-		{[]string{"hf_"}, regexp.MustCompile(`\bhf_[A-Za-z0-9]{20,}`), Mark},
-		{[]string{"sg."}, regexp.MustCompile(`\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`), Mark},
-		{[]string{":aa"}, regexp.MustCompile(`\b[0-9]{8,10}:AA[A-Za-z0-9_-]{30,}`), Mark},
-		{nil, regexp.MustCompile(`\b[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}`), Mark}, // Discord
+		starting([]string{`\bhf_`}, `\bhf_[A-Za-z0-9]{20,}`, Mark),
+		starting([]string{`\bSG.`}, `\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`, Mark),
+		anywhere([]string{":aa"}, `\b[0-9]{8,10}:AA[A-Za-z0-9_-]{30,}`, Mark),
+		anywhere(nil, `\b[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}`, Mark), // Discord
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -195,11 +196,10 @@ func searchedWhole(k *knowledge, text string) (string, int) {
 	for _, a := range k.assigned {
 		clean, done := "", 0
 		for _, m := range a.whole().FindAllStringSubmatchIndex(text, -1) {
-			value := k.redactValue(submatches(text, m))
-			if value != text[m[0]:m[1]] {
+			if k.isSecret([]byte(text), m) {
+				clean, done = clean+text[done:m[8]]+Mark, m[1]
 				found++
 			}
-			clean, done = clean+text[done:m[0]]+value, m[1]
 		}
 		text = clean + text[done:]
 	}
@@ -209,18 +209,64 @@ func searchedWhole(k *knowledge, text string) (string, int) {
 func sameAsWhole(t interface{ Fatalf(string, ...any) }, text string) {
 	k := known()
 	want, n := searchedWhole(k, text)
-	if got, m := k.search(text, k.anchors.in([]byte(text))); got != want || m != n {
+	if got, m := k.search([]byte(text), k.anchors.in([]byte(text))); string(got) != want || m != n {
 		t.Fatalf("%q became\n%q (%d), searched whole\n%q (%d)", text, got, m, want, n)
 	}
 }
 
+// pieces are what texts with secrets are made of.
+func pieces() []string {
+	return append(assignedAnchors(), "password", "passwort", "passwd", "passphrase", "пАРоль", "密码", "secret_key", "api_key", "--", "-", "_", " ", "  ", "=", ":", "：", "=>", " := ", "==", " is ", " is now: ", "\n", "\\n", "\r\n",
+		`"`, `'`, `\"`, `\\"`, `\`, "hunter2", "hunter2a9", "abc123def456", "$X", "/run/x", "f(", ",", ";", "&", "\u212a", "\u017f", "é", Mark, "SK0123456789abcdef0123456789abcdef", "sk-abcdefghijklmnop", "AGE-SECRET-KEY-1ABCDEFGHIJKLMNOPQRSTU", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIx.abcdefgh", "ghp_abcdefghijklmnop1", "AKIA0123456789AB", ".", "x",
+		"curl", "wget", " -u", "ada:hunter2", "Bearer ", "authorization: basic", "x-api-key: ", "mysqldump", "sshpass", " -p", "hf_abcdefghijklmnopqrst", "lin_api_", "secret_", "SG.abcdefghijklmnop.", "abcdefghijklmnopqrstu", "login", "\t")
+}
+
 // Searching only where names begin finds what searching everywhere finds.
 func TestSearchIsThatOfTheWholeText(t *testing.T) {
-	pieces := append(assignedAnchors(), "password", "passwort", "passwd", "passphrase", "пАРоль", "密码", "secret_key", "api_key", "--", "-", "_", " ", "  ", "=", ":", "：", "=>", " := ", "==", " is ", " is now: ", "\n", "\\n", "\r\n",
-		`"`, `'`, `\"`, `\\"`, `\`, "hunter2", "hunter2a9", "abc123def456", "$X", "/run/x", "f(", ",", ";", "&", "\u212a", "\u017f", "é", Mark, "SK0123456789abcdef0123456789abcdef", "sk-abcdefghijklmnop", "AGE-SECRET-KEY-1ABCDEFGHIJKLMNOPQRSTU", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIx.abcdefgh", "ghp_abcdefghijklmnop1", "AKIA0123456789AB", ".", "x")
 	rapid.Check(t, func(t *rapid.T) {
-		sameAsWhole(t, strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 14).Draw(t, "pieces"), ""))
+		sameAsWhole(t, strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces()), 0, 14).Draw(t, "pieces"), ""))
 	})
+}
+
+// sameAsExpressions holds what is read by hand to the expressions, wherever a name
+// may begin.
+func sameAsExpressions(t interface{ Fatalf(string, ...any) }, text []byte) {
+	if hasFolded(text) {
+		return
+	}
+	for i, pattern := range atBeginning() {
+		for begin := range text {
+			got, want := known().assigned[i].match(text, begin), pattern.FindSubmatchIndex(text[begin:])
+			for i := range want {
+				want[i] += begin
+			}
+			if !slices.Equal(got, want) {
+				t.Fatalf("in %q at %d by hand %v, by %v %v", text, begin, got, pattern, want)
+			}
+		}
+	}
+}
+
+// atBeginning are the expressions of newAssigned at the beginning of a text.
+var atBeginning = sync.OnceValue(func() (all []*regexp.Regexp) {
+	for _, a := range newAssigned() {
+		all = append(all, regexp.MustCompile(`^`+strings.TrimPrefix(a.whole().String(), `\b`)))
+	}
+	return all
+})
+
+func TestNamesAreReadAsByExpressions(t *testing.T) {
+	parts := append(pieces(), "--api-key", "--my_api_key", "token", "is now", " is", " ist ", " was:", "access-key", "secret", "pwd", "===", "=", ":", ":=", ">", " ", `\n`, `\N`, "\r", `\x`, "a b", "пароль", "паРᲂль", "ＰＡ", "\xff", "\t")
+	rapid.Check(t, func(t *rapid.T) {
+		sameAsExpressions(t, []byte(strings.Join(rapid.SliceOfN(rapid.SampledFrom(parts), 0, 9).Draw(t, "pieces"), "")))
+	})
+}
+
+func FuzzNamesAreReadAsByExpressions(f *testing.F) {
+	for _, e := range examples {
+		f.Add([]byte(e.text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) { sameAsExpressions(t, text) })
 }
 
 func FuzzSearchIsThatOfTheWholeText(f *testing.F) {

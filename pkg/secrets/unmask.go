@@ -36,6 +36,9 @@ func unmasked(text []byte) (plain []byte, disguised bool) {
 }
 
 func hasMask(text []byte) bool {
+	if isASCII(text) {
+		return false
+	}
 	for _, m := range masks {
 		if bytes.Contains(text, m) {
 			return true

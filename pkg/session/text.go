@@ -507,6 +507,9 @@ const (
 // the shape of recall's. leftOut counts the bytes removed.
 func CutRecalled(text []byte) (rest []byte, leftOut int64) {
 	rest = text
+	if !hasRecalled(text) {
+		return rest, 0
+	}
 	for _, cut := range []func([]byte, int) (int, int){cutLines, cutDocument, cutMemories} {
 		for from := 0; ; {
 			start, end := cut(rest, from)
@@ -524,13 +527,17 @@ func CutRecalled(text []byte) (rest []byte, leftOut int64) {
 // WithoutRecalled is text without what [CutRecalled] removes. The text itself
 // is not changed; it is returned as it is if there is nothing to remove.
 func WithoutRecalled(text []byte) []byte {
-	for _, mark := range []string{RecallBegin, RecallStamp, memoriesBegin} {
-		if bytes.Contains(text, []byte(mark)) {
-			rest, _ := CutRecalled(bytes.Clone(text))
-			return rest
-		}
+	if !hasRecalled(text) {
+		return text
 	}
-	return text
+	rest, _ := CutRecalled(bytes.Clone(text))
+	return rest
+}
+
+// hasRecalled reports whether a text may have something that [CutRecalled] removes:
+// it is a short search for what RecallBegin and RecallStamp have in common.
+func hasRecalled(text []byte) bool {
+	return bytes.Contains(text, []byte("sessctl recall: ")) || bytes.Contains(text, []byte(memoriesBegin))
 }
 
 // CutStored removes from a message the calls by which an agent stored something

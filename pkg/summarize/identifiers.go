@@ -1,6 +1,7 @@
 package summarize
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"iter"
@@ -42,7 +43,32 @@ type mention struct {
 }
 
 // unescaped ends the lines of strings that stand as JSON in a call.
-var unescaped = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\r`, "\r", `\"`, `"`)
+func unescaped(text []byte) string {
+	var b strings.Builder
+	b.Grow(len(text))
+	for {
+		at := bytes.IndexByte(text, '\\')
+		if at < 0 || at+1 == len(text) {
+			b.Write(text)
+			return b.String()
+		}
+		b.Write(text[:at])
+		switch c := text[at+1]; c {
+		case 'n':
+			b.WriteByte('\n')
+		case 't':
+			b.WriteByte('\t')
+		case 'r':
+			b.WriteByte('\r')
+		case '"':
+			b.WriteByte('"')
+		default:
+			b.WriteByte('\\')
+			at--
+		}
+		text = text[at+2:]
+	}
+}
 
 // add takes in what a message says, as far as [Flat] would tell a model: of
 // results and of calls the beginning. What somebody says goes to text, without
@@ -63,7 +89,7 @@ func (d *identifiers) add(m *session.Message) {
 			}
 			d.printed(m.Line, string(beginning(session.WithoutRecalled(p.Text), limit)))
 		case session.PartToolCall:
-			d.printed(m.Line, unescaped.Replace(string(beginning(p.Text, flatCallRunes))))
+			d.printed(m.Line, unescaped(beginning(p.Text, flatCallRunes)))
 		}
 	}
 	d.bound()
@@ -84,17 +110,34 @@ func (d *identifiers) text(line int, text string) {
 // takes longer than all the rest, if the text has a name that is not known.
 func (d *identifiers) printed(line int, text string) {
 	d.known = d.known[:0]
+	safe := false // it has no secrets: a name that is not known may be taken
 	for name := range identifiersOf(text) {
-		known := d.byName[name]
-		if known == nil {
-			d.text(line, redact(text))
-			return
+		switch known := d.byName[name]; {
+		case known != nil && safe:
+			d.again(known, 1)
+		case known != nil:
+			d.known = append(d.known, known)
+		case safe:
+			d.name(line, name, 1)
+		default:
+			if clean := redact(text); clean != text {
+				d.text(line, clean)
+				return
+			}
+			safe = true
+			d.knownAgain()
+			d.name(line, name, 1)
 		}
-		d.known = append(d.known, known)
 	}
+	d.knownAgain()
+}
+
+// knownAgain notes that a message names what was found known.
+func (d *identifiers) knownAgain() {
 	for _, m := range d.known {
 		d.again(m, 1)
 	}
+	d.known = d.known[:0]
 }
 
 // name notes that a message, or several, name something.
@@ -287,40 +330,66 @@ func identifiersOf(text string) iter.Seq[string] {
 	}
 }
 
-// between tells whether a byte stands between words.
-func between(c byte) bool {
-	switch c {
-	case '"', '\'', '<', '>', '(', ')', '[', ']', '{', '}', ',', ';', '|', '`', '\\', '*':
-		return true
+// What a byte is to a word.
+const (
+	separating = 1 << iota // it stands between words
+	telling                // a word without one of these is no name
+	joining                // it stands between the pieces of a word
+)
+
+// wordMarks are what each byte is.
+var wordMarks = func() (marks [256]uint8) {
+	for c := range marks {
+		if c <= ' ' || c >= utf8.RuneSelf {
+			marks[c] = separating
+		}
 	}
-	return c <= ' ' || c >= utf8.RuneSelf
-}
+	for mark, bytes := range map[uint8]string{separating: `"'<>()[]{},;|` + "`" + `\*`, telling: "0123456789/.", joining: ":="} {
+		for _, c := range []byte(bytes) {
+			marks[c] |= mark
+		}
+	}
+	return marks
+}()
+
+// between tells whether a byte stands between words.
+func between(c byte) bool { return wordMarks[c]&separating != 0 }
 
 // word takes the word that begins at i, and returns where it ends.
 func word(text string, i int, yield func(string) bool) (end int, more bool) {
-	telling, joined := false, false
+	has := uint8(0)
 	for end = i; end < len(text) && !between(text[end]); end++ {
-		c := text[end]
-		telling = telling || c >= '0' && c <= '9' || c == '/' || c == '.'
-		joined = joined || c == ':' || c == '='
+		has |= wordMarks[text[end]]
 	}
 	w := text[i:end]
-	if !telling || len(w) < 2 {
+	if has&telling == 0 || len(w) < 2 {
 		return end, true
 	}
-	if !joined {
+	if has&joining == 0 {
 		w = strings.TrimRight(w, ".!?")
 		return end, !isIdentifier(w) || yieldName(w, yield)
 	}
 	if at := strings.Index(w, "://"); at > 0 {
 		return end, yieldName(strings.TrimRight(w[schemeOf(w, at):], ".:!?"), yield)
 	}
-	for piece := range strings.FieldsFuncSeq(w, func(r rune) bool { return r == ':' || r == '=' }) { // main.go:12
+	for len(w) > 0 { // main.go:12
+		piece := w[:pieceEnd(w)]
+		w = w[min(len(piece)+1, len(w)):]
 		if piece = strings.TrimRight(piece, ".!?"); isIdentifier(piece) && !yieldName(piece, yield) {
 			return end, false
 		}
 	}
 	return end, true
+}
+
+// pieceEnd returns where the first piece of a word ends that has several.
+func pieceEnd(w string) int {
+	for i := range len(w) {
+		if w[i] == ':' || w[i] == '=' {
+			return i
+		}
+	}
+	return len(w)
 }
 
 // schemeOf returns where the scheme of the URL begins whose "://" is at at.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/secrets"
@@ -363,14 +364,21 @@ func cut(text []byte, n int) []byte {
 
 // cutRunes returns at most n code points of a text.
 func cutRunes(text []byte, n int) []byte {
-	count := 0
-	for i := range string(text) {
-		if count == n {
-			return text[:i]
-		}
-		count++
+	if len(text) <= n {
+		return text
 	}
-	return text
+	at := 0
+	for range n {
+		if at == len(text) {
+			return text
+		}
+		size := 1
+		if text[at] >= utf8.RuneSelf {
+			_, size = utf8.DecodeRune(text[at:])
+		}
+		at += size
+	}
+	return text[:at]
 }
 
 // voice says whose words a sentence is.
