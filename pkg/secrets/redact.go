@@ -114,7 +114,9 @@ func anywhere(anchors []string, expression, replace string) rule {
 	return rule{anchors: anchors, pattern: regexp.MustCompile(expression), replace: replace}
 }
 
-// starting is a rule of a shape that always begins with one of the anchors.
+// starting is a rule of a shape that always begins with one of the anchors. It is
+// tried at each of them, so the shape must not read on to the end of a line: a
+// line of many anchors would be read as many times.
 func starting(anchors []string, expression, replace string) rule {
 	return rule{anchors: anchors, pattern: regexp.MustCompile(expression), replace: replace, first: regexp.MustCompile(`^(?:` + expression + `)`)}
 }
@@ -151,8 +153,8 @@ func newRules() []rule {
 		anywhere([]string{`\bSK0`, `\bSK1`, `\bSK2`, `\bSK3`, `\bSK4`, `\bSK5`, `\bSK6`, `\bSK7`, `\bSK8`, `\bSK9`, `\bSKa`, `\bSKb`, `\bSKc`, `\bSKd`, `\bSKe`, `\bSKf`}, `\bSK[0-9a-f]{32}\b`, Mark), // Twilio
 		anywhere([]string{"sig=", "signature="}, `(?i)([?&](?:sig|x-amz-signature|x-goog-signature)=)[A-Za-z0-9%+/=_-]{20,}`, "${1}"+Mark),
 		// Programs that take a secret as an argument.
-		starting([]string{"curl", "wget"}, `(?i)\b((?:curl|wget)\b[^\n]*?\s(?:-u|--user|--proxy-user)[ =]?\\*["']?[^\s:"'$]+:)[^\s"'$\\]{3,}`, "${1}"+Mark),
-		starting([]string{"mysql", "mariadb", "sshpass"}, `\b((?:mysql(?:dump|admin)?|mariadb(?:-dump|-admin)?)\b[^\n|;&]*?\s-p|sshpass\s+-p\s*)[^\s"'$=-][^\s"'\\]{3,}`, "${1}"+Mark),
+		anywhere([]string{"curl", "wget"}, `(?i)\b((?:curl|wget)\b[^\n]*?\s(?:-u|--user|--proxy-user)[ =]?\\*["']?[^\s:"'$]+:)[^\s"'$\\]{3,}`, "${1}"+Mark),
+		anywhere([]string{"mysql", "mariadb", "sshpass"}, `\b((?:mysql(?:dump|admin)?|mariadb(?:-dump|-admin)?)\b[^\n|;&]*?\s-p|sshpass\s+-p\s*)[^\s"'$=-][^\s"'\\]{3,}`, "${1}"+Mark),
 		anywhere([]string{"login "}, `(?i)\b(login\s+\S+\s+password\s+)[^\s"']{4,}`, "${1}"+Mark), // .netrc
 		anywhere([]string{`"auth`}, `("auth\\*"\s*:\s*\\*")[A-Za-z0-9+/=]{16,}`, "${1}"+Mark),     // Docker
 		anywhere([]string{"password>", "passwd>", "passphrase>", "secret>", "token>", "key>"}, `(?i)(<[a-z0-9_:-]*(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key)>)[^<>\s]{4,}(</)`, "${1}"+Mark+"${2}"),
