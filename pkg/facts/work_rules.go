@@ -271,6 +271,9 @@ var reported = sync.OnceValue(func() *regexp.Regexp {
 // tellsWhatHappened tells whether reported matches.
 func tellsWhatHappened(text string) bool {
 	lower := strings.ToLower(text)
+	if strings.HasPrefix(lower, "node.js v") { // the last line of a crash
+		return true
+	}
 	return (hasAny(lower, "error", "exception", "traceback", "failed", "fatal", "panic", "refused", "warning", "stack trace", "green, ") || strings.ContainsAny(text[:min(len(text), 1)], digits)) &&
 		reported().MatchString(text)
 }
