@@ -193,7 +193,8 @@ func atWork(m Message, s sentence, asked string) (found []Fact, refused []Refusa
 			}
 			f, ok := r.match(m, part)
 			if ok && r.kind == Deadline && movedDay().MatchString(s.text) { // that it moved stands before it
-				f.Quote, f.Text = s.text, quoted("The user said", s.text)
+				f.Quote = strings.TrimRight(s.text, ".! ")
+				f.Text = quoted("The user said", f.Quote)
 			}
 			if ok && !(r.apart && dated()) && !(r.unless != nil && r.unless().MatchString(strings.ToLower(part))) && !slices.ContainsFunc(found, f.rivals) {
 				add(f)
