@@ -56,6 +56,7 @@ type statement struct {
 	lower string
 	words []string // in lower case, without marks
 	first bool     // of its message
+	alone bool     // in a message of one line
 
 	declined string // what it says no to
 }
@@ -95,7 +96,7 @@ func stated(m Message, s sentence, t turn, first bool, known []Fact) (found []Fa
 	if text == "" {
 		return nil, nil
 	}
-	st := statement{turn: t, text: text, lower: strings.ToLower(text), first: first}
+	st := statement{turn: t, text: text, lower: strings.ToLower(text), first: first, alone: !strings.Contains(m.Text, "\n")}
 	st.words = plainWords(st.lower)
 	if len(st.words) < 1 || strings.ContainsAny(text[:1], `/'"<`) || utf8.RuneCountInString(text) > maxStatement || st.asks(s) || st.tells() {
 		return nil, nil
@@ -362,7 +363,7 @@ func (s *statement) takesUp() bool {
 	if i := slices.IndexFunc(words, func(w string) bool { return w == "is" || w == "are" }); i > 0 && i+1 < len(words) && slices.Contains([]string{"fine", "ok", "okay", "good", "better", "enough", "perfect"}, words[i+1]) {
 		words = words[:i]
 	}
-	if len(words) == 0 || len(words) > 8 || !offered && (len(words) > 2 || len(s.words) > 3 && s.words[0] != "so" && s.words[0] != "then") || slices.ContainsFunc(words, finite) || taskVerb(words[0]) || strings.Contains(head, "/") {
+	if len(words) == 0 || len(words) > 8 || !offered && (!s.alone || len(words) > 2 || len(s.words) > 3 && s.words[0] != "so" && s.words[0] != "then") || slices.ContainsFunc(words, finite) || taskVerb(words[0]) || strings.Contains(head, "/") {
 		return false
 	}
 	offer := s.offered()

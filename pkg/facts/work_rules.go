@@ -101,7 +101,7 @@ func contactWorkRules(c func(string) *regexp.Regexp) []workRule {
 		{kind: Contact, pattern: c(`(?P<v>` + person + title + `),? (?:from|in|at) (?:the )?[a-z]{2,15}(?: team)? (?:says|said|wants|told|asks|confirmed|decides)\b.*`)},
 		{kind: Contact, pattern: c(`[a-z]{3,20} is (?P<v>` + person + `)['’]s$`)},
 		{kind: Background, pattern: c(`(?:hi|hello|hey)?[!,.]? ?(?:i'm|i am) (?P<v>` + person + `)(?:,.*|$)`)},
-		{kind: Background, pattern: c(`(?P<v>` + person + `) here(?:,| from| of| on|$).*`)},
+		{kind: Background, words: []string{" here"}, unless: notIntroduced, pattern: c(`(?P<v>` + cased(`\p{Lu}\p{Ll}{2,}`) + `) here(?:,| from ).*`)},
 		{kind: Background, pattern: c(`(?P<v>` + person + `) here,? (?:from |on |of )?.*(?:team|engineer|ops|dev|support|lead|manager|office|department|admin)\b.*`)},
 	}
 }
@@ -193,7 +193,8 @@ func atWork(m Message, s sentence, asked string) (found []Fact, refused []Refusa
 			}
 			f, ok := r.match(m, part)
 			if ok && r.kind == Deadline && movedDay().MatchString(s.text) { // that it moved stands before it
-				f.Quote, f.Text = s.text, quoted("The user said", s.text)
+				f.Quote = strings.TrimRight(s.text, ".! ")
+				f.Text = quoted("The user said", f.Quote)
 			}
 			if ok && !(r.apart && dated()) && !(r.unless != nil && r.unless().MatchString(strings.ToLower(part))) && !slices.ContainsFunc(found, f.rivals) {
 				add(f)
@@ -204,6 +205,8 @@ func atWork(m Message, s sentence, asked string) (found []Fact, refused []Refusa
 }
 
 var (
+	// notIntroduced matches what stands before "here" and is no name.
+	notIntroduced = expression(`^(?:same|right|over|down|up|out|back|new|still|looky?|not|and|but|all|people|everyone|everybody|nobody|things?) here`)
 	// ofSomebody matches what somebody is or does: "I'm away then".
 	ofSomebody = expression(`^(?:i|i'm|i'll|we|we're|we'll|you|he|she|they|it|it's|there)\b|\b(?:me|us) then$|^[a-z]+er then$`)
 	// ofAbility matches what has to be and is no rule.
@@ -269,6 +272,9 @@ var reported = sync.OnceValue(func() *regexp.Regexp {
 // tellsWhatHappened tells whether reported matches.
 func tellsWhatHappened(text string) bool {
 	lower := strings.ToLower(text)
+	if strings.HasPrefix(lower, "node.js v") { // the last line of a crash
+		return true
+	}
 	return (hasAny(lower, "error", "exception", "traceback", "failed", "fatal", "panic", "refused", "warning", "stack trace", "green, ") || strings.ContainsAny(text[:min(len(text), 1)], digits)) &&
 		reported().MatchString(text)
 }

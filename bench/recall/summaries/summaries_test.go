@@ -225,15 +225,15 @@ type factFloor struct{ precision, recall float64 }
 
 func factFloors() map[string]factFloor {
 	return map[string]factFloor{
-		"four sessions":         {0.9, 0.76},
-		"four held back first":  {0.87, 0.8},
-		"three more":            {0.82, 0.68},
-		"four held back second": {0.93, 0.58},
+		"four sessions":         {0.93, 0.76},
+		"four held back first":  {0.89, 0.81},
+		"three more":            {0.87, 0.77},
+		"four held back second": {0.93, 0.61},
 		"two held back last":    {0.93, 0.76},
-		"fresh one":             {0.93, 0.76},
-		"fresh two":             {0.93, 0.59},
-		"fresh three":           {0.91, 0.54},
-		"fresh, fourth":         {0.87, 0.54},
-		"fresh, fifth":          {0.88, 0.50},
+		"fresh one":             {0.95, 0.77},
+		"fresh two":             {0.93, 0.62},
+		"fresh three":           {0.95, 0.63},
+		"fresh, fourth":         {0.91, 0.6},
+		"fresh, fifth":          {0.96, 0.65},
 	}
 }
