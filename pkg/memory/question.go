@@ -67,13 +67,16 @@ func termSet(text string) map[string]bool {
 func identifiers(text string) []string {
 	var names []string
 	for _, word := range strings.Fields(text) {
-		word = strings.Trim(word, "\"'`.,;:!?()[]{}<>")
+		word = trimmedWord(word)
 		if len(word) >= 4 && len(word) <= 200 && isIdentifier(word) && !slices.Contains(names, word) {
 			names = append(names, word)
 		}
 	}
 	return names
 }
+
+// trimmedWord is a word without what stands around it in a sentence.
+func trimmedWord(word string) string { return strings.Trim(word, "\"'`.,;:!?()[]{}<>") }
 
 func isIdentifier(word string) bool {
 	letters, digits, inner, humps := 0, 0, 0, 0

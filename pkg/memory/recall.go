@@ -153,8 +153,25 @@ func newRecall(index Index, q Query, e embed.QueryEmbedder, m embed.Model) (*rec
 	return r, nil
 }
 
-// answer finds the hits.
+// answer finds the hits. Names that nobody said are taken for others at once, other
+// words only if nothing fits as it was typed.
 func (r *recall) answer(ctx context.Context) (Result, error) {
+	if _, err := r.correctSpelling(ctx, isIdentifier); err != nil {
+		return Result{Rank: r.query.Rank}, err
+	}
+	result, err := r.find(ctx)
+	if err != nil || len(result.Hits) > 0 || r.query.LeastFit == 0 {
+		return result, err
+	}
+	corrected, err := r.correctSpelling(ctx, func(string) bool { return true })
+	if err != nil || !corrected {
+		return result, err
+	}
+	return r.find(ctx)
+}
+
+// find finds the hits of the query as it is.
+func (r *recall) find(ctx context.Context) (Result, error) {
 	if err := r.prepareVectors(ctx); err != nil {
 		return Result{Rank: r.query.Rank}, err
 	}
@@ -188,9 +205,10 @@ const (
 
 // recall is one query on its way.
 type recall struct {
-	index  Index
-	query  Query
-	notice string
+	index     Index
+	query     Query
+	notice    string
+	corrected []string // words of the query that were taken for others
 
 	embedder embed.QueryEmbedder
 	known    embeddedQuery // what the embedder has said already
@@ -411,7 +429,7 @@ func (r *recall) goByWords(notice string) {
 }
 
 func (r *recall) notices() string {
-	list := append([]string{r.notice}, r.index.Notices()...)
+	list := slices.Concat([]string{r.notice}, r.corrected, r.index.Notices())
 	return strings.TrimPrefix(strings.Join(list, "; "), "; ")
 }
 
