@@ -72,6 +72,7 @@ func TestSharedMemory(t *testing.T) {
 	t.Cleanup(server.Stop)
 	t.Run("keeps no secret", func(t *testing.T) { keepsNoSecret(t, server) })
 	t.Run("nothing is due after forgetting", func(t *testing.T) { nothingIsDue(t, server) })
+	t.Run("a name of another role", func(t *testing.T) { nameOfAnotherRole(t, server) })
 	t.Run("machines of one name", func(t *testing.T) { machinesOfOneName(t, server) })
 }
 
@@ -171,6 +172,28 @@ func nothingIsDue(t *testing.T, server *postgres.Server) {
 		}
 		if out := h.sessctl(t, 0, "doctor"); strings.Contains(out, "not sent yet") {
 			t.Errorf("after %v: %s", arguments, out)
+		}
+	}
+}
+
+// nameOfAnotherRole: a role that may not push under a name is told so by whatever
+// looks, and is not sent to --take-over.
+func nameOfAnotherRole(t *testing.T, server *postgres.Server) {
+	owner := newHost(t, server, "roles")
+	owner.sessctl(t, 0, "push", "--setup")
+	sql(t, server.DSN, "CREATE ROLE first_role LOGIN IN ROLE sessctl_host", "CREATE ROLE second_role LOGIN IN ROLE sessctl_host")
+	first, second := owner, owner
+	first.dsn, second.dsn = strings.Replace(owner.dsn, "user=postgres", "user=first_role", 1), strings.Replace(owner.dsn, "user=postgres", "user=second_role", 1)
+	second.home = filepath.Join(t.TempDir(), "home")
+	for _, h := range []host{first, second} {
+		talk(t, h.home, "walrus", []string{"The walrus swims."})
+		h.sessctl(t, 0, "archive", "--all", "--remember")
+	}
+	first.sessctl(t, 0, "push")
+	for _, arguments := range [][]string{{"push"}, {"push", "--dry-run"}, {"push", "--take-over", "--dry-run"}, {"push", "--take-over"}, {"doctor"}} {
+		out := second.sessctl(t, 1, arguments...)
+		if !strings.Contains(out, "belongs to another role") || !strings.Contains(out, "--take-over does not") {
+			t.Errorf("%v: %s", arguments, out)
 		}
 	}
 }

@@ -265,11 +265,7 @@ func (s *Store) OpenLog(ctx context.Context, ref session.Ref) (io.ReadCloser, er
 		return nil, err
 	}
 	log, err := db.Log(ctx, id)
-	if err != nil {
-		release()
-		return nil, err
-	}
-	return &sqlitefile.Lent{Reader: log, Release: release}, nil
+	return sqlitefile.Lend(log, err, release)
 }
 
 // cutPath returns the database and the session that a path of rows names.

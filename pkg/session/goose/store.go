@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/session"
@@ -27,11 +26,7 @@ type Store struct {
 	databases *goosedb.Databases
 }
 
-const (
-	databaseName = "sessions.db"
-	// storedMark stands between the path of the database and the id of a session.
-	storedMark = "#"
-)
+const databaseName = "sessions.db"
 
 // Open returns the store of a directory in which sessions.db lies, or of a data
 // directory of Goose.
@@ -74,22 +69,8 @@ func Traits() session.Traits {
 func (s *Store) Capabilities() session.Capabilities {
 	return session.Capabilities{
 		Traits: Traits(), Strategies: []session.Strategy{session.StrategyNone},
-		Liveness: s, Adviser: s, Source: s, Counter: s, DatabaseFile: databaseOf, Closer: s,
+		Liveness: s, Adviser: s, Source: s, Counter: s, DatabaseFile: sqlitefile.FileOf, Closer: s,
 	}
-}
-
-// databaseOf is the file that a reference to a session begins with.
-func databaseOf(ref session.Ref) string {
-	database, _ := cutPath(ref.Path)
-	return database
-}
-
-func cutPath(path string) (database, id string) {
-	i := strings.LastIndex(path, storedMark)
-	if i < 0 {
-		return path, ""
-	}
-	return path[:i], path[i+len(storedMark):]
 }
 
 // Runtime implements [session.Store].
@@ -171,7 +152,7 @@ func (s *Store) ref(x goosedb.Session, byID map[string]goosedb.Session, now time
 	}
 	ref := session.Ref{
 		Runtime: session.RuntimeGoose, Agent: session.AgentOfDirectory(top.Directory, session.RuntimeGoose), ID: x.ID, Store: s.root,
-		Path: s.path() + storedMark + x.ID, Kind: session.KindStored, Primary: true, Bytes: x.Bytes, ModTime: x.Changed, State: session.StateIdle,
+		Path: s.path() + sqlitefile.StoredMark + x.ID, Kind: session.KindStored, Primary: true, Bytes: x.Bytes, ModTime: x.Changed, State: session.StateIdle,
 	}
 	if top.ID != x.ID && session.SafeID(top.ID) {
 		ref.Parent, ref.Primary, ref.Reason = top.ID, false, "begun by an agent of "+top.ID
@@ -199,12 +180,7 @@ func (s *Store) unreadable(cause error) (l session.Listing) {
 
 // database opens the database of a session as it was listed, and what gives it back.
 func (s *Store) database(ctx context.Context, ref session.Ref) (db *goosedb.Database, id string, release func(), err error) {
-	path, id := cutPath(ref.Path)
-	if path != s.path() || !session.SafeID(id) {
-		return nil, "", nil, fmt.Errorf("%s is not a session of the store %s", ref.Path, s.root)
-	}
-	db, release, err = s.databases.Known(ctx, s.file())
-	return db, id, release, err
+	return s.databases.Listed(ctx, s.file(), ref)
 }
 
 // OpenLog implements [session.LogSource]. It is of the moment at which the store was
@@ -215,11 +191,7 @@ func (s *Store) OpenLog(ctx context.Context, ref session.Ref) (io.ReadCloser, er
 		return nil, err
 	}
 	log, err := db.Log(ctx, id)
-	if err != nil {
-		release()
-		return nil, err
-	}
-	return &sqlitefile.Lent{Reader: log, Release: release}, nil
+	return sqlitefile.Lend(log, err, release)
 }
 
 // Tail implements [session.Store]. The context is what the last model call counted,

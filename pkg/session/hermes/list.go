@@ -15,6 +15,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/hermes/statedb"
+	"github.com/sessctl/sessctl/pkg/session/sqlitefile"
 )
 
 // List implements [session.Store]: the sessions of the database, the one that
@@ -143,7 +144,7 @@ func families(sessions []statedb.Session) map[string]statedb.Session {
 func (l *lister) ref(s, top statedb.Session) session.Ref {
 	ref := session.Ref{
 		Runtime: session.RuntimeHermes, Agent: session.AgentOfDirectory(top.Directory, l.store.agent()), ID: s.ID, Key: s.Key, Store: l.store.root,
-		Path: l.store.path() + storedMark + s.ID, Kind: session.KindStored, Primary: true, Bytes: s.Bytes, ModTime: s.Active,
+		Path: l.store.path() + sqlitefile.StoredMark + s.ID, Kind: session.KindStored, Primary: true, Bytes: s.Bytes, ModTime: s.Active,
 		Model: s.Model, State: session.StateIdle,
 	}
 	switch {

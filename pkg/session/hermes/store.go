@@ -96,12 +96,7 @@ func (s *Store) path() string { return filepath.Join(s.root, databaseName) }
 // database opens the database of a session as it was listed, and what gives it
 // back.
 func (s *Store) database(ctx context.Context, ref session.Ref) (db *statedb.Database, id string, release func(), err error) {
-	path, id := cutPath(ref.Path)
-	if path != s.path() || !session.SafeID(id) {
-		return nil, "", nil, fmt.Errorf("%s is not a session of the store %s", ref.Path, s.root)
-	}
-	db, release, err = s.databases.Known(ctx, s.file())
-	return db, id, release, err
+	return s.databases.Listed(ctx, s.file(), ref)
 }
 
 // OpenLog implements [session.LogSource]. It is of the moment at which the
@@ -112,11 +107,7 @@ func (s *Store) OpenLog(ctx context.Context, ref session.Ref) (io.ReadCloser, er
 		return nil, err
 	}
 	log, err := db.Log(ctx, id)
-	if err != nil {
-		release()
-		return nil, err
-	}
-	return &sqlitefile.Lent{Reader: log, Release: release}, nil
+	return sqlitefile.Lend(log, err, release)
 }
 
 // Tail implements [session.Store]. No call of a model is counted by itself, so
@@ -158,7 +149,7 @@ func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet 
 	if ref.Kind != session.KindStored {
 		return s.busyFile(ref, now, quiet)
 	}
-	_, id := cutPath(ref.Path)
+	_, id := sqlitefile.CutPath(ref.Path)
 	db, release, err := s.databases.Fresh(ctx, s.file())
 	if err != nil {
 		return logfile.GoneOr(ref.Path, err)

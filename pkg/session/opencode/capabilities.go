@@ -1,9 +1,8 @@
 package opencode
 
 import (
-	"strings"
-
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/sqlitefile"
 )
 
 // Traits says what holds for every store of OpenCode.
@@ -31,25 +30,7 @@ func (s *Store) Capabilities() session.Capabilities {
 	}
 	return session.Capabilities{
 		Traits: t, Strategies: []session.Strategy{session.StrategyNone},
-		Liveness: s, Adviser: s, Source: s, Counter: s, DatabaseFile: databaseOf, Parts: s, Closer: s,
+		Liveness: s, Adviser: s, Source: s, Counter: s, DatabaseFile: sqlitefile.FileOf, Parts: s, Closer: s,
 		Shrinker: s, Depositor: s,
 	}
-}
-
-// databaseOf is the file that a reference to a session begins with.
-func databaseOf(ref session.Ref) string {
-	database, _ := cutPath(ref.Path)
-	return database
-}
-
-// storedMark stands between the path of a database and the id of a session in
-// it. No id has it.
-const storedMark = "#"
-
-func cutPath(path string) (database, id string) {
-	i := strings.LastIndex(path, storedMark)
-	if i < 0 {
-		return path, ""
-	}
-	return path[:i], path[i+len(storedMark):]
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/opencode/sessiondb"
+	"github.com/sessctl/sessctl/pkg/session/sqlitefile"
 )
 
 // List implements [session.Store]: the sessions of every database, the one that
@@ -126,7 +127,7 @@ func (l *lister) ref(path string, s sessiondb.Session, all map[string]sessiondb.
 	}
 	ref := session.Ref{
 		Runtime: l.store.name, Agent: session.AgentOfDirectory(top.Directory, l.store.name), ID: s.ID, Store: l.store.root,
-		Path: path + storedMark + s.ID, Kind: session.KindStored, Primary: true, Bytes: s.Bytes, ModTime: s.Changed,
+		Path: path + sqlitefile.StoredMark + s.ID, Kind: session.KindStored, Primary: true, Bytes: s.Bytes, ModTime: s.Changed,
 		Model: modelName(s.Model), State: session.StateIdle,
 	}
 	if top.ID != s.ID {

@@ -12,6 +12,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/opencode/sessiondb"
 	"github.com/sessctl/sessctl/pkg/session/rowlog"
+	"github.com/sessctl/sessctl/pkg/session/sqlitefile"
 )
 
 // Weigh implements [session.Shrinker]. It reads the journals of all sessions.
@@ -32,7 +33,7 @@ func (s *Store) Weigh(ctx context.Context) ([]session.DatabaseWeight, error) {
 		if err != nil {
 			return nil, err
 		}
-		at := slices.Index(l.read, databaseOf(ref))
+		at := slices.Index(l.read, sqlitefile.FileOf(ref))
 		all[at].Sessions = append(all[at].Sessions, w)
 	}
 	return all, nil

@@ -79,7 +79,7 @@ func (s *Store) file(name string) sessiondb.File {
 // database opens the database of a session as it was listed, and what gives it
 // back.
 func (s *Store) database(ctx context.Context, ref session.Ref) (db *sessiondb.Database, id string, release func(), err error) {
-	path, id := cutPath(ref.Path)
+	path, id := sqlitefile.CutPath(ref.Path)
 	if filepath.Dir(path) != s.root || filepath.Ext(path) != databaseEnd || !session.SafeID(id) {
 		return nil, "", nil, fmt.Errorf("%s is not a session of the store %s", ref.Path, s.root)
 	}
@@ -95,11 +95,7 @@ func (s *Store) OpenLog(ctx context.Context, ref session.Ref) (io.ReadCloser, er
 		return nil, err
 	}
 	log, err := logOf(ctx, db, id)
-	if err != nil {
-		release()
-		return nil, err
-	}
-	return &sqlitefile.Lent{Reader: log, Release: release}, nil
+	return sqlitefile.Lend(log, err, release)
 }
 
 // journalEnd follows the id of a session in the name of its journal. No id of a
@@ -150,7 +146,7 @@ func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error)
 // Busy implements [session.Liveness]: by when the session was changed, and by
 // its last turn.
 func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
-	path, id := cutPath(ref.Path)
+	path, id := sqlitefile.CutPath(ref.Path)
 	db, release, err := s.databases.Fresh(ctx, s.file(filepath.Base(path)))
 	if err != nil {
 		return logfile.GoneOr(ref.Path, err)
@@ -181,8 +177,8 @@ func (s *Store) DatabaseParts(ctx context.Context) (all []session.DatabasePart, 
 	if err != nil {
 		return nil, err
 	}
-	for _, ref := range session.OnePerDatabase(listing.Refs, databaseOf) {
-		parts, err := s.parts(ctx, filepath.Base(databaseOf(ref)))
+	for _, ref := range session.OnePerDatabase(listing.Refs, sqlitefile.FileOf) {
+		parts, err := s.parts(ctx, filepath.Base(sqlitefile.FileOf(ref)))
 		if err != nil {
 			return all, err
 		}
