@@ -19,15 +19,36 @@ func (e *Extractive) followed(items []candidate, wanted func(*remark) bool) []ca
 			continue
 		}
 		text := withoutQuestion(c.text)
-		last := e.remarks.lastOn(c.line, text, wanted)
-		if last.remark == nil || last.confirms() {
-			continue
+		next, last := e.remarks.laterOn(c.line, text, wanted)
+		if next.remark != nil && !next.confirms() && (last.remark == nil || last.line != next.line) {
+			c.tell(text, next)
 		}
-		if told := last.quote(followedRunes); !adds(text, told) {
-			c.text += followedBy + strconv.Itoa(last.line) + ": " + told
+		if last.remark != nil && !last.confirms() {
+			c.tell(text, last)
 		}
 	}
 	return items
+}
+
+func (e *Extractive) followedLast(items []candidate, wanted func(*remark) bool) []candidate {
+	for i := range items {
+		c := &items[i]
+		if strings.Contains(c.text, " → ") { // it is told already
+			continue
+		}
+		text := withoutQuestion(c.text)
+		if last := e.remarks.lastOn(c.line, text, wanted); last.remark != nil && !last.confirms() {
+			c.tell(text, last)
+		}
+	}
+	return items
+}
+
+// tell adds a later word to an item.
+func (c *candidate) tell(text string, later takenUp) {
+	if told := later.quote(followedRunes); !adds(text, told) {
+		c.text += followedBy + strconv.Itoa(later.line) + ": " + told
+	}
 }
 
 // adds tells whether a later sentence is a rule beside an earlier one, and not in its
@@ -66,7 +87,7 @@ const confirmedShare = 0.4
 func (e *Extractive) pending(goals []candidate) []candidate {
 	kept := goals[:0:0]
 	for _, c := range goals {
-		if c.score >= firstScore || e.inFocus([]byte(c.text)) > 0 || c.people > e.seen.people-e.seen.people/4 {
+		if c.score >= firstScore && !c.passing || e.inFocus([]byte(c.text)) > 0 || c.people > e.seen.people-2 {
 			kept = append(kept, c)
 		}
 	}
@@ -92,7 +113,7 @@ func (e *Extractive) untaken(items []candidate, share float64) []candidate {
 // only.
 func (e *Extractive) sayings(goals []candidate, turning []statement) (rules, choices, rest []candidate) {
 	for _, c := range lasting(e.said[constraint].ranked(), turning) {
-		if c.weight >= ruleWeight && ruled().inString(strings.ToLower(c.text)) {
+		if c.weight >= ruleWeight && demands(strings.ToLower(c.text)) && !(c.people <= 1 && e.asks(c.text)) {
 			rules = append(rules, c)
 		} else {
 			rest = append(rest, c)
@@ -115,7 +136,7 @@ func (e *Extractive) sayings(goals []candidate, turning []statement) (rules, cho
 	}
 	sortByScore(rest)
 	rest = rest[:min(len(rest), maxSaid)]
-	return e.followed(rules, people), e.followed(choices, anybody), e.followed(rest, anybody)
+	return e.followedLast(rules, people), e.followed(choices, anybody), e.followed(rest, anybody)
 }
 
 // onlyAgrees tells whether a choice says yes to what stands elsewhere: "Yes, send those
@@ -162,8 +183,56 @@ func notIn(items []candidate, others ...[]candidate) []candidate {
 // decides are the words by which a decision is called one.
 var decides = phraseSet("decided", "decision", "we will use", "we'll use", "let's use", "let us use", "go with", "going with", "settled on", "settled for", "we agreed", "agreed to", "agreed on", "agreed that", "stick with", "changed my mind", "entschieden", "beschlossen", "décidé", "decidido")
 
+// asks tells whether a text asks for something to be done.
+func (e *Extractive) asks(text string) bool {
+	return e.cues.weigh([]byte(strings.ToLower(text)))[goal] >= enough
+}
+
+// demands tells whether a text in lower case is a rule by its form: it says what must
+// be, or a clause of it begins with what is never or always to be done. What somebody
+// else says is none.
+func demands(lower string) bool {
+	if reported().inString(lower) {
+		return false
+	}
+	if obliges().inString(lower) {
+		return true
+	}
+	for _, clause := range strings.FieldsFunc(lower, func(r rune) bool { return strings.ContainsRune(".,;:!?()", r) }) {
+		for _, part := range strings.Split(clause, " and ") {
+			if forbidding(part) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// forbidding tells whether a clause in lower case begins with what is never, always or
+// only to be done.
+func forbidding(clause string) bool {
+	first, decided := "", false
+	eachWord([]byte(clause), func(word []byte) {
+		if !decided && !opens(word) {
+			first, decided = string(word), true
+		}
+	})
+	switch first {
+	case "never", "always", "don't", "dont", "do", "no", "not", "nothing", "only", "keep", "avoid", "ask", "niemals", "nie", "immer", "jamais", "toujours", "nunca", "siempre":
+		return first != "do" || strings.Contains(clause, "do not")
+	}
+	return false
+}
+
+// reported are the words by which people tell what somebody else says.
+var reported = phraseSet(" says", " said", " answers", " answered", " told me", " tells", " thinks", " believes", " wrote", " writes", "'s rule")
+
+// obliges are the words by which people say what must be.
+var obliges = phraseSet("must", "has to", "have to", "cannot", "may not", "may only", "may be ", "should never", "no exceptions", "not more", "no more than", "from now on", "our rule", "new rule", "rule:", "stay", "as it is", "as they are", "before you", "constraint", "requirement",
+	"auf keinen fall", "höchstens", "ab jetzt")
+
 // ruled are the words of rules: they hold for more than the next step.
-var ruled = phraseSet("never", "always", "must", "don't", "dont ", "do not", "no exceptions", "cannot", "may not", "not more", "no more than", "at most", "only ", "has to be", "have to be", "from now on", "rule", "stay", "as it is", "as they are", "nobody", "before you", "every ", "constraint", "requirement",
+var ruled = phraseSet("never", "always", "must", "don't", "dont ", "do not", "no exceptions", "cannot", "may not", "not more", "no more than", "at most", "only ", "has to be", "have to be", "from now on", "our rule", "new rule", "rule:", "stay", "as it is", "as they are", "nobody", "before you", "every ", "constraint", "requirement",
 	"niemals", "nie ", "immer", "auf keinen fall", "höchstens", "ab jetzt", "jamais", "toujours", "nunca", "siempre")
 
 // stepShare is the share of a step's words from which a later word on it says what

@@ -180,6 +180,44 @@ func (m *remarks) lastOn(line int, text string, wanted func(*remark) bool) (foun
 	said := subject{words: keysOf(strings.ToLower(text), nil), figures: figuresOf(text)}
 	masses, all := m.masses(said.words)
 	said.mass = all
+	return m.lastOf(line, &said, masses, wanted)
+}
+
+// laterOn returns what became of a statement in the next turn, and the last word on it.
+func (m *remarks) laterOn(line int, text string, wanted func(*remark) bool) (next, last takenUp) {
+	said := subject{words: keysOf(strings.ToLower(text), nil), figures: figuresOf(text)}
+	masses, all := m.masses(said.words)
+	said.mass = all
+	return m.nextOf(line, &said, masses, wanted), m.lastOf(line, &said, masses, wanted)
+}
+
+// nextOf is the agent's last word of the turn behind a statement, or what its person
+// said, if either takes up a word of it that few others have.
+func (m *remarks) nextOf(line int, said *subject, masses []float64, wanted func(*remark) bool) takenUp {
+	at := slices.IndexFunc(m.all, func(t remark) bool { return t.person && t.line > line })
+	if at < 0 {
+		return takenUp{}
+	}
+	end := at
+	for end+1 < len(m.all) && !m.all[end+1].person {
+		end++
+	}
+	for _, i := range [...]int{end, at} {
+		t := &m.all[i]
+		if masses[i] < nextMass || !wanted(t) {
+			continue
+		}
+		return takenUp{remark: t, at: t.best(said.words), mass: masses[i], share: masses[i] / said.mass,
+			numbers: slices.ContainsFunc(said.words, wordKey.number), same: sameNumbers(said.words, t.words)}
+	}
+	return takenUp{}
+}
+
+// nextMass is how much the words say at least that the next turn takes up.
+const nextMass = 0.5
+
+// lastOf returns the last message that takes up what a statement says.
+func (m *remarks) lastOf(line int, said *subject, masses []float64, wanted func(*remark) bool) (found takenUp) {
 	for i := range slices.Backward(m.all) {
 		t, mass := &m.all[i], masses[i]
 		if t.line <= line {
@@ -188,7 +226,7 @@ func (m *remarks) lastOn(line int, text string, wanted func(*remark) bool) (foun
 		if mass < changedMass || mass*bestShare <= found.mass || !wanted(t) {
 			continue
 		}
-		if now := m.takesUp(t, &said, mass); now.remark != nil {
+		if now := m.takesUp(t, said, mass); now.remark != nil {
 			found = now
 		}
 	}

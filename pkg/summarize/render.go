@@ -122,7 +122,7 @@ func count(n int, noun string) string {
 func (e *Extractive) plans() []*plan {
 	turning := e.turning()
 	e.remarks.index()
-	goals := e.followed(e.pending(e.current(e.goals.ranked(), turning)), anybody)
+	goals := e.followedLast(e.pending(e.current(e.goals.ranked(), turning)), anybody)
 	rules, choices, rest := e.sayings(goals, turning)
 	plans := []*plan{
 		{title: "About " + strings.Join(e.focus, ", "), share: 20, items: e.about.ranked()},
@@ -207,7 +207,7 @@ const goalWords = 5
 
 // nextItems are the steps that the log has not done since.
 func (e *Extractive) nextItems() []candidate {
-	items := slices.DeleteFunc(e.said[next].ranked(), func(c candidate) bool { return e.steps.doneAt(c) > 0 })
+	items := slices.DeleteFunc(e.said[next].ranked(), func(c candidate) bool { return e.steps.doneAt(c) > 0 || c.people <= e.seen.people*2/3 })
 	return e.late(items)
 }
 
@@ -535,6 +535,9 @@ func (e *Extractive) checkpointPlans(plans []*plan) []*plan {
 		switch p.title {
 		case lastTitle:
 			n := min(2, len(p.items))
+			if e.settled() {
+				n = 0
+			}
 			all = append(all, &plan{title: earlierTitle, share: p.share / 2, items: e.stillSaid(p.items[n:]), whole: true})
 			p.items, p.share = p.items[:n], p.share/2
 		case "Errors":
@@ -550,6 +553,22 @@ func (e *Extractive) checkpointPlans(plans []*plan) []*plan {
 		}
 	}
 	return all
+}
+
+// settled tells whether the log ends with the agent's word that what was asked for is
+// done: nothing is in progress then.
+func (e *Extractive) settled() bool {
+	if len(e.exchanges) == 0 || !e.turn.worked || e.working {
+		return false
+	}
+	said, agent := strings.CutPrefix(e.exchanges[len(e.exchanges)-1].text, agentSaid)
+	lower := strings.ToLower(said)
+	if !agent || lower == "" {
+		return false
+	}
+	_, finished := look([]byte(lower))
+	weights := e.cues.weigh([]byte(lower))
+	return finished && weights[open] < enough && weights[next] <= enough
 }
 
 // stillSaid are the earlier of the last exchanges without what people took back: under

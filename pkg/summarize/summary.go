@@ -309,8 +309,12 @@ func (e *Extractive) goal(line int, text []byte) {
 	score += min(len(text)/100, 3)
 	c := e.candidate(line, text, goalRunes, score)
 	c.person, c.people, c.message = true, e.people, e.message
+	c.passing = len(e.goals.items) > 0 && (strings.HasSuffix(e.replied, "?") || bytes.IndexByte(text, '?') >= 0 || wordCount(text) < taskWords)
 	e.goals.add(c)
 }
+
+// taskWords is how many words a later goal has at least.
+const taskWords = 10
 
 // candidate makes a candidate of a text, raised by the words of the focus.
 func (e *Extractive) candidate(line int, text []byte, runes, score int) candidate {
@@ -663,6 +667,8 @@ type candidate struct {
 	failed bool   // it tells what the agent could not do
 	weight int    // how much spoke for its kind
 	chosen bool   // it answers what the agent asked them
+	// passing is true of what a person asks on the way: it is answered at once.
+	passing bool
 	// message is all that the person said, in lower case.
 	message string
 }
