@@ -218,7 +218,7 @@ func forbidding(clause string) bool {
 		}
 	})
 	switch first {
-	case "never", "always", "don't", "dont", "do", "no", "not", "nothing", "only", "keep", "avoid", "ask", "niemals", "nie", "immer", "jamais", "toujours", "nunca", "siempre":
+	case "never", "always", "don't", "dont", "do", "no", "nothing", "avoid", "ask", "niemals", "nie", "immer", "jamais", "toujours", "nunca", "siempre":
 		return first != "do" || strings.Contains(clause, "do not")
 	}
 	return false
@@ -228,7 +228,7 @@ func forbidding(clause string) bool {
 var reported = phraseSet(" says", " said", " answers", " answered", " told me", " tells", " thinks", " believes", " wrote", " writes", "'s rule")
 
 // obliges are the words by which people say what must be.
-var obliges = phraseSet("must", "has to", "have to", "cannot", "may not", "may only", "may be ", "should never", "no exceptions", "not more", "no more than", "from now on", "our rule", "new rule", "rule:", "stay", "as it is", "as they are", "before you", "constraint", "requirement",
+var obliges = phraseSet("must not", "must never", "must always", "must stay", "cannot", "may not", "may only", "may be ", "should never", "no exceptions", "at most", "not more", "no more than", "from now on", "our rule", "new rule", "as it is", "as they are", "before you", "constraint", "requirement",
 	"auf keinen fall", "höchstens", "ab jetzt")
 
 // ruled are the words of rules: they hold for more than the next step.

@@ -195,23 +195,24 @@ func (m *remarks) laterOn(line int, text string, wanted func(*remark) bool) (nex
 // said, if either takes up a word of it that few others have.
 func (m *remarks) nextOf(line int, said *subject, masses []float64, wanted func(*remark) bool) takenUp {
 	at := slices.IndexFunc(m.all, func(t remark) bool { return t.person && t.line > line })
-	if at < 0 {
-		return takenUp{}
-	}
-	end := at
-	for end+1 < len(m.all) && !m.all[end+1].person {
-		end++
-	}
-	for _, i := range [...]int{end, at} {
-		t := &m.all[i]
-		if masses[i] < nextMass || !wanted(t) {
-			continue
+	for turn := 0; turn < nextTurns && at >= 0 && at < len(m.all); turn++ {
+		end := at
+		for end+1 < len(m.all) && !m.all[end+1].person {
+			end++
 		}
-		return takenUp{remark: t, at: t.best(said.words), mass: masses[i], share: masses[i] / said.mass,
-			numbers: slices.ContainsFunc(said.words, wordKey.number), same: sameNumbers(said.words, t.words)}
+		for _, i := range [...]int{end, at} {
+			if t := &m.all[i]; masses[i] >= nextMass && wanted(t) {
+				return takenUp{remark: t, at: t.best(said.words), mass: masses[i], share: masses[i] / said.mass,
+					numbers: slices.ContainsFunc(said.words, wordKey.number), same: sameNumbers(said.words, t.words)}
+			}
+		}
+		at = end + 1
 	}
 	return takenUp{}
 }
+
+// nextTurns is how many turns behind a statement are looked at.
+const nextTurns = 2
 
 // nextMass is how much the words say at least that the next turn takes up.
 const nextMass = 0.5

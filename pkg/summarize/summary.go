@@ -443,7 +443,7 @@ func (e *Extractive) sentences(line int, text []byte, by voice) {
 		}
 		if weight >= enough && says(s.text, k, by) {
 			e.keep(k, line, s.text, weight, by)
-			if k == finding || by.person && (k == decision || k == constraint) {
+			if k == finding {
 				open = &e.said[k]
 			}
 		}
