@@ -292,9 +292,13 @@ func (e *Extractive) goal(line int, text []byte) {
 		return
 	}
 	score := 0
+	var asked [][]byte
 	eachSentence(text, func(s sentence) {
 		e.lower = appendLower(e.lower[:0], s.text)
 		weight := e.cues.weigh(e.lower)[goal]
+		if weight >= enough || len(asked) == 0 {
+			asked = append(asked, s.text)
+		}
 		if s.text[len(s.text)-1] == '?' {
 			weight--
 		}
@@ -307,7 +311,7 @@ func (e *Extractive) goal(line int, text []byte) {
 		return
 	}
 	score += min(len(text)/100, 3)
-	c := e.candidate(line, text, goalRunes, score)
+	c := e.candidate(line, bytes.Join(asked, []byte(" … ")), goalRunes, score)
 	c.person, c.people, c.message = true, e.people, e.message
 	c.passing = len(e.goals.items) > 0 && (strings.HasSuffix(e.replied, "?") || bytes.IndexByte(text, '?') >= 0 || wordCount(text) < taskWords)
 	e.goals.add(c)
