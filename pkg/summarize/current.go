@@ -211,15 +211,22 @@ func demands(lower string) bool {
 // forbidding tells whether a clause in lower case begins with what is never, always or
 // only to be done.
 func forbidding(clause string) bool {
-	first, decided := "", false
+	first, second := "", ""
 	eachWord([]byte(clause), func(word []byte) {
-		if !decided && !opens(word) {
-			first, decided = string(word), true
+		switch {
+		case first != "" && second == "":
+			second = string(word)
+		case first == "" && !opens(word):
+			first = string(word)
 		}
 	})
 	switch first {
-	case "never", "always", "don't", "dont", "do", "no", "nothing", "avoid", "ask", "niemals", "nie", "immer", "jamais", "toujours", "nunca", "siempre":
-		return first != "do" || strings.Contains(clause, "do not")
+	case "never", "always", "don't", "dont", "nothing", "avoid", "ask", "niemals", "nie", "immer", "jamais", "toujours", "nunca", "siempre":
+		return second != "mind"
+	case "do":
+		return second == "not"
+	case "no": // "no macros", and not "no, the second one"
+		return second != "" && !common(second)
 	}
 	return false
 }

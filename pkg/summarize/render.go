@@ -538,7 +538,7 @@ func (e *Extractive) checkpointPlans(plans []*plan) []*plan {
 			if e.settled() {
 				n = 0
 			}
-			all = append(all, &plan{title: earlierTitle, share: p.share / 2, items: e.stillSaid(p.items[n:]), whole: true})
+			all = append(all, &plan{title: earlierTitle, share: p.share / 2, items: e.followed(e.stillSaid(p.items[n:]), anybody), whole: true})
 			p.items, p.share = p.items[:n], p.share/2
 		case "Errors":
 			fixed := &plan{title: fixedTitle, share: p.share / 2}
