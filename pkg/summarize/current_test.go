@@ -57,7 +57,7 @@ func TestOtherThingsAreNotFollowed(t *testing.T) {
 // rule alone.
 func TestRulesAddUp(t *testing.T) {
 	s := sum(t, summarize.Options{}, user("set up the importer"), agent("Which rules?"), user("You must never forget rule 4."), agent("No."), user("You must never forget rule 22."), agent("No."), user("The importer must write to db1"), agent("Yes."), user("the importer writes to db2, db1 is full"))
-	want := []string{"You must never forget rule 4.", "You must never forget rule 22.", "The importer must write to db1"}
+	want := []string{"You must never forget rule 4.", "You must never forget rule 22."}
 	if diff := cmp.Diff(want, s.Lessons()); diff != "" || !strings.Contains(s.Text, "write to db1 → line 10: the importer writes to db2") {
 		t.Errorf("%s\n%s", diff, s.Text)
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Bounds of what is remembered of what was said.
@@ -201,7 +202,7 @@ func (m *remarks) nextOf(line int, said *subject, masses []float64, wanted func(
 			end++
 		}
 		for _, i := range [...]int{end, at} {
-			if t := &m.all[i]; masses[i] >= nextMass && wanted(t) {
+			if t := &m.all[i]; masses[i] >= nextMass && wanted(t) && m.takesOn(t, said) {
 				return takenUp{remark: t, at: t.best(said.words), mass: masses[i], share: masses[i] / said.mass,
 					numbers: slices.ContainsFunc(said.words, wordKey.number), same: sameNumbers(said.words, t.words)}
 			}
@@ -209,6 +210,18 @@ func (m *remarks) nextOf(line int, said *subject, masses []float64, wanted func(
 		at = end + 1
 	}
 	return takenUp{}
+}
+
+// takesOn tells whether a message of the next turns is on a statement: they share
+// more than a month, and it does not only ask for a number.
+func (m *remarks) takesOn(t *remark, said *subject) bool {
+	mass := 0.0
+	for _, w := range shared(said.words, t.words) {
+		if !months()[w] {
+			mass += m.weight(w)
+		}
+	}
+	return mass >= nextMass && !(len(said.figures) > 0 && asksOnly(t.text[t.best(said.words):]))
 }
 
 // nextTurns is how many turns behind a statement are looked at.
@@ -337,6 +350,15 @@ func numeral(word string) string {
 	}
 	return ""
 }
+
+// months are the keys of the names of months.
+var months = sync.OnceValue(func() map[wordKey]bool {
+	all := map[wordKey]bool{}
+	for _, name := range []string{"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december", "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec"} {
+		all[keyOf(Stem(name))] = true
+	}
+	return all
+})
 
 // month tells whether a word is the name of a month.
 func month(word string) bool {

@@ -205,11 +205,18 @@ func (e *Extractive) unresolved(items []candidate) []candidate {
 // more, and says nothing.
 const goalWords = 5
 
-// nextItems are the steps that the log has not done since.
+// nextItems are the steps that the log has not done since, of its last third: what
+// became of older ones stands elsewhere.
 func (e *Extractive) nextItems() []candidate {
-	items := slices.DeleteFunc(e.said[next].ranked(), func(c candidate) bool { return e.steps.doneAt(c) > 0 || c.people <= e.seen.people*2/3 })
+	people := e.seen.people
+	items := slices.DeleteFunc(e.said[next].ranked(), func(c candidate) bool {
+		return e.steps.doneAt(c) > 0 || people >= longTalk && c.people <= people*2/3
+	})
 	return e.late(items)
 }
+
+// longTalk is from how many messages of people on a step can be old.
+const longTalk = 6
 
 // earlierFirst is how much of the summary before this one comes before all else,
 // in code points. What it says stands nowhere else in the context, and in a short
@@ -562,13 +569,13 @@ func (e *Extractive) settled() bool {
 		return false
 	}
 	said, agent := strings.CutPrefix(e.exchanges[len(e.exchanges)-1].text, agentSaid)
-	lower := strings.ToLower(said)
-	if !agent || lower == "" {
-		return false
-	}
-	_, finished := look([]byte(lower))
-	weights := e.cues.weigh([]byte(lower))
-	return finished && weights[open] < enough && weights[next] <= enough
+	settled := agent
+	eachSentence([]byte(said), func(s sentence) {
+		e.lower = appendLower(e.lower[:0], s.text)
+		_, finished := look(e.lower)
+		settled = settled && finished && !e.tellsLeft()
+	})
+	return settled
 }
 
 // stillSaid are the earlier of the last exchanges without what people took back: under
