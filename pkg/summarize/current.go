@@ -11,41 +11,39 @@ import (
 // each item is looked up in what was said later: the last word on the same thing
 // is told with it, wherever there is one.
 
-// followed returns items with the last word on what they say, of those who are wanted.
+// followed returns items with what the next turns made of them, and the last word on
+// them, of those who are wanted.
 func (e *Extractive) followed(items []candidate, wanted func(*remark) bool) []candidate {
-	for i := range items {
-		c := &items[i]
-		if strings.Contains(c.text, " → ") { // it is told already
-			continue
-		}
-		text := withoutQuestion(c.text)
+	return untold(items, func(c *candidate, text string) {
 		next, last := e.remarks.laterOn(c.line, text, wanted)
-		if next.remark != nil && !next.confirms() && (last.remark == nil || last.line != next.line) {
+		if last.remark == nil || next.remark != last.remark {
 			c.tell(text, next)
 		}
-		if last.remark != nil && !last.confirms() {
-			c.tell(text, last)
-		}
-	}
-	return items
+		c.tell(text, last)
+	})
 }
 
-func (e *Extractive) followedLast(items []candidate, wanted func(*remark) bool) []candidate {
+// overruled returns items with the last word on them alone: what is asked for, and
+// rules, hold beyond the next turn.
+func (e *Extractive) overruled(items []candidate, wanted func(*remark) bool) []candidate {
+	return untold(items, func(c *candidate, text string) { c.tell(text, e.remarks.lastOn(c.line, text, wanted)) })
+}
+
+// untold lets look up what each item says of which nothing later is told already.
+func untold(items []candidate, look func(c *candidate, text string)) []candidate {
 	for i := range items {
-		c := &items[i]
-		if strings.Contains(c.text, " → ") { // it is told already
-			continue
-		}
-		text := withoutQuestion(c.text)
-		if last := e.remarks.lastOn(c.line, text, wanted); last.remark != nil && !last.confirms() {
-			c.tell(text, last)
+		if c := &items[i]; !strings.Contains(c.text, " → ") {
+			look(c, withoutQuestion(c.text))
 		}
 	}
 	return items
 }
 
-// tell adds a later word to an item.
+// tell adds a later word to an item, if there is one and it says something else.
 func (c *candidate) tell(text string, later takenUp) {
+	if later.remark == nil || later.confirms() {
+		return
+	}
 	if told := later.quote(followedRunes); !adds(text, told) {
 		c.text += followedBy + strconv.Itoa(later.line) + ": " + told
 	}
@@ -82,8 +80,9 @@ func (t takenUp) confirms() bool {
 
 const confirmedShare = 0.4
 
-// pending are the goals that still are goals: the first ones, and what was asked for
-// in the last quarter of what people said. What came of the others stands elsewhere.
+// pending are the goals that still are goals: the first ones, if they are tasks, and
+// what was asked for in the last two messages. What came of the others stands
+// elsewhere.
 func (e *Extractive) pending(goals []candidate) []candidate {
 	kept := goals[:0:0]
 	for _, c := range goals {
@@ -136,7 +135,7 @@ func (e *Extractive) sayings(goals []candidate, turning []statement) (rules, cho
 	}
 	sortByScore(rest)
 	rest = rest[:min(len(rest), maxSaid)]
-	return e.followedLast(rules, people), e.followed(choices, anybody), e.followed(rest, anybody)
+	return e.overruled(rules, people), e.followed(choices, anybody), e.followed(rest, anybody)
 }
 
 // onlyAgrees tells whether a choice says yes to what stands elsewhere: "Yes, send those
@@ -189,7 +188,7 @@ func (e *Extractive) asks(text string) bool {
 }
 
 // demands tells whether a text in lower case is a rule by its form: it says what must
-// be, or a clause of it begins with what is never or always to be done. What somebody
+// never be, or a clause of it begins with what is never or always to be done. What somebody
 // else says is none.
 func demands(lower string) bool {
 	if reported().inString(lower) {
@@ -208,8 +207,8 @@ func demands(lower string) bool {
 	return false
 }
 
-// forbidding tells whether a clause in lower case begins with what is never, always or
-// only to be done.
+// forbidding tells whether a clause in lower case begins with what is never or always to
+// be done.
 func forbidding(clause string) bool {
 	first, second := "", ""
 	eachWord([]byte(clause), func(word []byte) {
@@ -234,12 +233,13 @@ func forbidding(clause string) bool {
 // reported are the words by which people tell what somebody else says.
 var reported = phraseSet(" says", " said", " answers", " answered", " told me", " tells", " thinks", " believes", " wrote", " writes", "'s rule")
 
-// obliges are the words by which people say what must be.
-var obliges = phraseSet("must not", "must never", "must always", "must stay", "cannot", "may not", "may only", "may be ", "should never", "no exceptions", "at most", "not more", "no more than", "from now on", "our rule", "new rule", "as it is", "as they are", "before you", "constraint", "requirement",
+// obliges are the words by which people say what must never be, or always. What has to
+// be may be one step, which is done.
+var obliges = phraseSet("must not", "must never", "must always", "must stay", "cannot", "may not", "may only", "should never", "no exceptions", "at most", "not more", "no more than", "from now on", "our rule", "new rule", "as it is", "as they are", "before you", "constraint", "requirement",
 	"auf keinen fall", "höchstens", "ab jetzt")
 
-// ruled are the words of rules: they hold for more than the next step.
-var ruled = phraseSet("never", "always", "must", "don't", "dont ", "do not", "no exceptions", "cannot", "may not", "not more", "no more than", "at most", "only ", "has to be", "have to be", "from now on", "our rule", "new rule", "rule:", "stay", "as it is", "as they are", "nobody", "before you", "every ", "constraint", "requirement",
+// ruled are the words of which a rule has one: they hold for more than the next step.
+var ruled = phraseSet("never", "always", "must", "don't", "dont ", "do not", "no exceptions", "cannot", "may not", "not more", "no more than", "at most", "only ", "has to be", "have to be", "from now on", "rule", "stay", "as it is", "as they are", "nobody", "before you", "every ", "constraint", "requirement",
 	"niemals", "nie ", "immer", "auf keinen fall", "höchstens", "ab jetzt", "jamais", "toujours", "nunca", "siempre")
 
 // stepShare is the share of a step's words from which a later word on it says what

@@ -21,6 +21,7 @@ const (
 type remark struct {
 	line   int
 	person bool
+	task   bool // it sets one
 	text   string
 	words  []wordKey // sorted
 	// figures are those of text, once they were asked for.
@@ -178,25 +179,28 @@ const bestShare = 0.7
 // lastOn returns the last message that takes up what a statement says, of those that
 // take up most of it, if wanted lets it.
 func (m *remarks) lastOn(line int, text string, wanted func(*remark) bool) (found takenUp) {
-	said := subject{words: keysOf(strings.ToLower(text), nil), figures: figuresOf(text)}
-	masses, all := m.masses(said.words)
-	said.mass = all
+	said, masses := m.subject(text)
 	return m.lastOf(line, &said, masses, wanted)
 }
 
-// laterOn returns what became of a statement in the next turn, and the last word on it.
+// laterOn returns what the next turns made of a statement, and the last word on it.
 func (m *remarks) laterOn(line int, text string, wanted func(*remark) bool) (next, last takenUp) {
-	said := subject{words: keysOf(strings.ToLower(text), nil), figures: figuresOf(text)}
-	masses, all := m.masses(said.words)
-	said.mass = all
+	said, masses := m.subject(text)
 	return m.nextOf(line, &said, masses, wanted), m.lastOf(line, &said, masses, wanted)
+}
+
+// subject is what a statement is about, and how much of it each message takes up.
+func (m *remarks) subject(text string) (said subject, masses []float64) {
+	said = subject{words: keysOf(strings.ToLower(text), nil), figures: figuresOf(text)}
+	masses, said.mass = m.masses(said.words)
+	return said, masses
 }
 
 // nextOf is the agent's last word of the turn behind a statement, or what its person
 // said, if either takes up a word of it that few others have.
 func (m *remarks) nextOf(line int, said *subject, masses []float64, wanted func(*remark) bool) takenUp {
 	at := slices.IndexFunc(m.all, func(t remark) bool { return t.person && t.line > line })
-	for turn := 0; turn < nextTurns && at >= 0 && at < len(m.all); turn++ {
+	for turn := 0; turn < nextTurns && at >= 0 && at < len(m.all) && !m.all[at].task; turn++ {
 		end := at
 		for end+1 < len(m.all) && !m.all[end+1].person {
 			end++

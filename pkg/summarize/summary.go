@@ -201,7 +201,7 @@ func (e *Extractive) user(m *session.Message) {
 	e.people = e.seen.people
 	e.message = strings.ToLower(string(cut(text, messageBytes)))
 	e.commands.heard(e.message)
-	e.goal(m.Line, text)
+	task := e.goal(m.Line, text)
 	e.after(m.Line, text)
 	e.sentences(m.Line, text, voice{person: true})
 	e.deferred(m.Line, text)
@@ -210,6 +210,7 @@ func (e *Extractive) user(m *session.Message) {
 		e.steps.decided(m.Line, &e.before, &e.turn)
 	}
 	e.remarks.add(m.Line, text, true)
+	e.remarks.all[len(e.remarks.all)-1].task = task
 	e.exchange(m.Line, personSaid, whole)
 	e.working = false
 	if last := lastSentence(text); bytes.HasSuffix(last, []byte("?")) || bytes.HasSuffix(last, []byte("？")) {
@@ -286,10 +287,10 @@ func (e *Extractive) words(m *session.Message) []byte {
 	return text
 }
 
-// goal keeps a person's message as a goal if it sets a task.
-func (e *Extractive) goal(line int, text []byte) {
+// goal keeps a person's message as a goal if it sets a task, and tells whether it does.
+func (e *Extractive) goal(line int, text []byte) bool {
 	if len(bytes.Fields(cut(text, 200))) < 4 {
-		return
+		return false
 	}
 	score := 0
 	var asked [][]byte
@@ -308,13 +309,14 @@ func (e *Extractive) goal(line int, text []byte) {
 		score += enough
 	}
 	if score < enough {
-		return
+		return false
 	}
 	score += min(len(text)/100, 3)
 	c := e.candidate(line, bytes.Join(asked, []byte(" … ")), goalRunes, score)
 	c.person, c.people, c.message = true, e.people, e.message
 	c.passing = len(e.goals.items) > 0 && (strings.HasSuffix(e.replied, "?") || bytes.IndexByte(text, '?') >= 0 || wordCount(text) < taskWords)
 	e.goals.add(c)
+	return true
 }
 
 // taskWords is how many words a later goal has at least.
