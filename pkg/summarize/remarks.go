@@ -206,8 +206,12 @@ func (m *remarks) nextOf(line int, said *subject, masses []float64, wanted func(
 			end++
 		}
 		for _, i := range [...]int{end, at} {
-			if t := &m.all[i]; masses[i] >= nextMass && wanted(t) && m.takesOn(t, said) {
-				return takenUp{remark: t, at: t.best(said.words), mass: masses[i], share: masses[i] / said.mass,
+			t := &m.all[i]
+			if masses[i] < nextMass || !wanted(t) || !m.sharesMore(t, said) {
+				continue
+			}
+			if at := t.best(said.words); len(said.figures) == 0 || !asksOnly(t.text[at:]) {
+				return takenUp{remark: t, at: at, mass: masses[i], share: masses[i] / said.mass,
 					numbers: slices.ContainsFunc(said.words, wordKey.number), same: sameNumbers(said.words, t.words)}
 			}
 		}
@@ -216,16 +220,16 @@ func (m *remarks) nextOf(line int, said *subject, masses []float64, wanted func(
 	return takenUp{}
 }
 
-// takesOn tells whether a message of the next turns is on a statement: they share
-// more than a month, and it does not only ask for a number.
-func (m *remarks) takesOn(t *remark, said *subject) bool {
+// sharesMore tells whether a message of the next turns shares more than a month with a
+// statement.
+func (m *remarks) sharesMore(t *remark, said *subject) bool {
 	mass := 0.0
 	for _, w := range shared(said.words, t.words) {
 		if !months()[w] {
 			mass += m.weight(w)
 		}
 	}
-	return mass >= nextMass && !(len(said.figures) > 0 && asksOnly(t.text[t.best(said.words):]))
+	return mass >= nextMass
 }
 
 // nextTurns is how many turns behind a statement are looked at.
