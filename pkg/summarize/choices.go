@@ -19,11 +19,17 @@ func (e *Extractive) chosen(line int, text []byte, asked string) {
 		return
 	}
 	e.turn.chose = true
+	if wordCount(firstLine(text)) > choiceWords { // it discusses: its sentences speak for themselves
+		return
+	}
 	c := e.candidate(line, firstLine(text), sentenceRunes, enough+3)
 	c.text, c.person, c.reply, c.chosen = choice, true, e.replied, true
 	c.people, c.message, c.offer = e.people, e.message, e.offer
 	e.said[decision].replace(c)
 }
+
+// choiceWords is how many words an answer has at most that is a choice as a whole.
+const choiceWords = 25
 
 // corrects tells whether an answer in lower case says that something is otherwise,
 // and chooses nothing.

@@ -11,23 +11,42 @@ import (
 // each item is looked up in what was said later: the last word on the same thing
 // is told with it, wherever there is one.
 
-// followed returns items with the last word on what they say, of those who are wanted.
+// followed returns items with what the next turns made of them, and the last word on
+// them, of those who are wanted.
 func (e *Extractive) followed(items []candidate, wanted func(*remark) bool) []candidate {
+	return untold(items, func(c *candidate, text string) {
+		next, last := e.remarks.laterOn(c.line, text, wanted)
+		if last.remark == nil || next.remark != last.remark {
+			c.tell(text, next)
+		}
+		c.tell(text, last)
+	})
+}
+
+// overruled returns items with the last word on them alone: what is asked for, and
+// rules, hold beyond the next turn.
+func (e *Extractive) overruled(items []candidate, wanted func(*remark) bool) []candidate {
+	return untold(items, func(c *candidate, text string) { c.tell(text, e.remarks.lastOn(c.line, text, wanted)) })
+}
+
+// untold lets look up what each item says of which nothing later is told already.
+func untold(items []candidate, look func(c *candidate, text string)) []candidate {
 	for i := range items {
-		c := &items[i]
-		if strings.Contains(c.text, " → ") { // it is told already
-			continue
-		}
-		text := withoutQuestion(c.text)
-		last := e.remarks.lastOn(c.line, text, wanted)
-		if last.remark == nil || last.confirms() {
-			continue
-		}
-		if told := last.quote(followedRunes); !adds(text, told) {
-			c.text += followedBy + strconv.Itoa(last.line) + ": " + told
+		if c := &items[i]; !strings.Contains(c.text, " → ") {
+			look(c, withoutQuestion(c.text))
 		}
 	}
 	return items
+}
+
+// tell adds a later word to an item, if there is one and it says something else.
+func (c *candidate) tell(text string, later takenUp) {
+	if later.remark == nil || later.confirms() {
+		return
+	}
+	if told := later.quote(followedRunes); !adds(text, told) {
+		c.text += followedBy + strconv.Itoa(later.line) + ": " + told
+	}
 }
 
 // adds tells whether a later sentence is a rule beside an earlier one, and not in its
@@ -61,12 +80,13 @@ func (t takenUp) confirms() bool {
 
 const confirmedShare = 0.4
 
-// pending are the goals that still are goals: the first ones, and what was asked for
-// in the last quarter of what people said. What came of the others stands elsewhere.
+// pending are the goals that still are goals: the first ones, if they are tasks, and
+// what was asked for in the last two messages. What came of the others stands
+// elsewhere.
 func (e *Extractive) pending(goals []candidate) []candidate {
 	kept := goals[:0:0]
 	for _, c := range goals {
-		if c.score >= firstScore || e.inFocus([]byte(c.text)) > 0 || c.people > e.seen.people-e.seen.people/4 {
+		if c.score >= firstScore && !c.passing || e.inFocus([]byte(c.text)) > 0 || c.people > e.seen.people-2 {
 			kept = append(kept, c)
 		}
 	}
@@ -92,7 +112,7 @@ func (e *Extractive) untaken(items []candidate, share float64) []candidate {
 // only.
 func (e *Extractive) sayings(goals []candidate, turning []statement) (rules, choices, rest []candidate) {
 	for _, c := range lasting(e.said[constraint].ranked(), turning) {
-		if c.weight >= ruleWeight && ruled().inString(strings.ToLower(c.text)) {
+		if c.weight >= ruleWeight && demands(strings.ToLower(c.text)) && !(c.people <= 1 && e.asks(c.text)) {
 			rules = append(rules, c)
 		} else {
 			rest = append(rest, c)
@@ -115,7 +135,7 @@ func (e *Extractive) sayings(goals []candidate, turning []statement) (rules, cho
 	}
 	sortByScore(rest)
 	rest = rest[:min(len(rest), maxSaid)]
-	return e.followed(rules, people), e.followed(choices, anybody), e.followed(rest, anybody)
+	return e.overruled(rules, people), e.followed(choices, anybody), e.followed(rest, anybody)
 }
 
 // onlyAgrees tells whether a choice says yes to what stands elsewhere: "Yes, send those
@@ -162,7 +182,63 @@ func notIn(items []candidate, others ...[]candidate) []candidate {
 // decides are the words by which a decision is called one.
 var decides = phraseSet("decided", "decision", "we will use", "we'll use", "let's use", "let us use", "go with", "going with", "settled on", "settled for", "we agreed", "agreed to", "agreed on", "agreed that", "stick with", "changed my mind", "entschieden", "beschlossen", "décidé", "decidido")
 
-// ruled are the words of rules: they hold for more than the next step.
+// asks tells whether a text asks for something to be done.
+func (e *Extractive) asks(text string) bool {
+	return e.cues.weigh([]byte(strings.ToLower(text)))[goal] >= enough
+}
+
+// demands tells whether a text in lower case is a rule by its form: it says what must
+// never be, or a clause of it begins with what is never or always to be done. What somebody
+// else says is none.
+func demands(lower string) bool {
+	if reported().inString(lower) {
+		return false
+	}
+	if obliges().inString(lower) {
+		return true
+	}
+	for _, clause := range strings.FieldsFunc(lower, func(r rune) bool { return strings.ContainsRune(".,;:!?()", r) }) {
+		for _, part := range strings.Split(clause, " and ") {
+			if forbidding(part) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// forbidding tells whether a clause in lower case begins with what is never or always to
+// be done.
+func forbidding(clause string) bool {
+	first, second := "", ""
+	eachWord([]byte(clause), func(word []byte) {
+		switch {
+		case first != "" && second == "":
+			second = string(word)
+		case first == "" && !opens(word):
+			first = string(word)
+		}
+	})
+	switch first {
+	case "never", "always", "don't", "dont", "nothing", "avoid", "ask", "niemals", "nie", "immer", "jamais", "toujours", "nunca", "siempre":
+		return second != "mind"
+	case "do":
+		return second == "not"
+	case "no": // "no macros", and not "no, the second one"
+		return second != "" && !common(second)
+	}
+	return false
+}
+
+// reported are the words by which people tell what somebody else says.
+var reported = phraseSet(" says", " said", " answers", " answered", " told me", " tells", " thinks", " believes", " wrote", " writes", "'s rule")
+
+// obliges are the words by which people say what must never be, or always. What has to
+// be may be one step, which is done.
+var obliges = phraseSet("must not", "must never", "must always", "must stay", "cannot", "may not", "may only", "should never", "no exceptions", "at most", "not more", "no more than", "from now on", "our rule", "new rule", "as it is", "as they are", "before you", "constraint", "requirement",
+	"auf keinen fall", "höchstens", "ab jetzt")
+
+// ruled are the words of which a rule has one: they hold for more than the next step.
 var ruled = phraseSet("never", "always", "must", "don't", "dont ", "do not", "no exceptions", "cannot", "may not", "not more", "no more than", "at most", "only ", "has to be", "have to be", "from now on", "rule", "stay", "as it is", "as they are", "nobody", "before you", "every ", "constraint", "requirement",
 	"niemals", "nie ", "immer", "auf keinen fall", "höchstens", "ab jetzt", "jamais", "toujours", "nunca", "siempre")
 

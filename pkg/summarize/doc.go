@@ -6,7 +6,7 @@
 // of the log each item is:
 //
 //	goals         what people asked for: the first task and the later ones
-//	constraints   what people said must, must never, or should be
+//	constraints   what people said must never be, or always
 //	decisions     "we will use", "instead of", by anybody
 //	findings      "root cause", "fixed", at the end of a turn
 //	open          questions that are called open, or that nobody answered

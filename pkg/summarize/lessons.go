@@ -15,7 +15,7 @@ const (
 	maxLessonRunes = 280
 )
 
-// Lessons returns what people said must, must never or should be: the rules
+// Lessons returns what people said must never be done, or always: the rules
 // that hold beyond the session. Each is one line without Markdown of its own.
 func (s Summary) Lessons() []string {
 	lessons := slices.Clone(s.Learned)

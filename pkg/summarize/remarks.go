@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Bounds of what is remembered of what was said.
@@ -20,6 +21,7 @@ const (
 type remark struct {
 	line   int
 	person bool
+	task   bool // it sets one
 	text   string
 	words  []wordKey // sorted
 	// figures are those of text, once they were asked for.
@@ -177,9 +179,67 @@ const bestShare = 0.7
 // lastOn returns the last message that takes up what a statement says, of those that
 // take up most of it, if wanted lets it.
 func (m *remarks) lastOn(line int, text string, wanted func(*remark) bool) (found takenUp) {
-	said := subject{words: keysOf(strings.ToLower(text), nil), figures: figuresOf(text)}
-	masses, all := m.masses(said.words)
-	said.mass = all
+	said, masses := m.subject(text)
+	return m.lastOf(line, &said, masses, wanted)
+}
+
+// laterOn returns what the next turns made of a statement, and the last word on it.
+func (m *remarks) laterOn(line int, text string, wanted func(*remark) bool) (next, last takenUp) {
+	said, masses := m.subject(text)
+	return m.nextOf(line, &said, masses, wanted), m.lastOf(line, &said, masses, wanted)
+}
+
+// subject is what a statement is about, and how much of it each message takes up.
+func (m *remarks) subject(text string) (said subject, masses []float64) {
+	said = subject{words: keysOf(strings.ToLower(text), nil), figures: figuresOf(text)}
+	masses, said.mass = m.masses(said.words)
+	return said, masses
+}
+
+// nextOf is the agent's last word of the turn behind a statement, or what its person
+// said, if either takes up a word of it that few others have.
+func (m *remarks) nextOf(line int, said *subject, masses []float64, wanted func(*remark) bool) takenUp {
+	at := slices.IndexFunc(m.all, func(t remark) bool { return t.person && t.line > line })
+	for turn := 0; turn < nextTurns && at >= 0 && at < len(m.all) && !m.all[at].task; turn++ {
+		end := at
+		for end+1 < len(m.all) && !m.all[end+1].person {
+			end++
+		}
+		for _, i := range [...]int{end, at} {
+			t := &m.all[i]
+			if masses[i] < nextMass || !wanted(t) || !m.sharesMore(t, said) {
+				continue
+			}
+			if at := t.best(said.words); len(said.figures) == 0 || !asksOnly(t.text[at:]) {
+				return takenUp{remark: t, at: at, mass: masses[i], share: masses[i] / said.mass,
+					numbers: slices.ContainsFunc(said.words, wordKey.number), same: sameNumbers(said.words, t.words)}
+			}
+		}
+		at = end + 1
+	}
+	return takenUp{}
+}
+
+// sharesMore tells whether a message of the next turns shares more than a month with a
+// statement.
+func (m *remarks) sharesMore(t *remark, said *subject) bool {
+	mass := 0.0
+	for _, w := range shared(said.words, t.words) {
+		if !months()[w] {
+			mass += m.weight(w)
+		}
+	}
+	return mass >= nextMass
+}
+
+// nextTurns is how many turns behind a statement are looked at.
+const nextTurns = 2
+
+// nextMass is how much the words say at least that the next turn takes up.
+const nextMass = 0.5
+
+// lastOf returns the last message that takes up what a statement says.
+func (m *remarks) lastOf(line int, said *subject, masses []float64, wanted func(*remark) bool) (found takenUp) {
 	for i := range slices.Backward(m.all) {
 		t, mass := &m.all[i], masses[i]
 		if t.line <= line {
@@ -188,7 +248,7 @@ func (m *remarks) lastOn(line int, text string, wanted func(*remark) bool) (foun
 		if mass < changedMass || mass*bestShare <= found.mass || !wanted(t) {
 			continue
 		}
-		if now := m.takesUp(t, &said, mass); now.remark != nil {
+		if now := m.takesUp(t, said, mass); now.remark != nil {
 			found = now
 		}
 	}
@@ -298,6 +358,15 @@ func numeral(word string) string {
 	}
 	return ""
 }
+
+// months are the keys of the names of months.
+var months = sync.OnceValue(func() map[wordKey]bool {
+	all := map[wordKey]bool{}
+	for _, name := range []string{"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december", "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec"} {
+		all[keyOf(Stem(name))] = true
+	}
+	return all
+})
 
 // month tells whether a word is the name of a month.
 func month(word string) bool {

@@ -122,7 +122,7 @@ func count(n int, noun string) string {
 func (e *Extractive) plans() []*plan {
 	turning := e.turning()
 	e.remarks.index()
-	goals := e.followed(e.pending(e.current(e.goals.ranked(), turning)), anybody)
+	goals := e.overruled(e.pending(e.current(e.goals.ranked(), turning)), anybody)
 	rules, choices, rest := e.sayings(goals, turning)
 	plans := []*plan{
 		{title: "About " + strings.Join(e.focus, ", "), share: 20, items: e.about.ranked()},
@@ -205,11 +205,18 @@ func (e *Extractive) unresolved(items []candidate) []candidate {
 // more, and says nothing.
 const goalWords = 5
 
-// nextItems are the steps that the log has not done since.
+// nextItems are the steps that the log has not done since, of its last third: what
+// became of older ones stands elsewhere.
 func (e *Extractive) nextItems() []candidate {
-	items := slices.DeleteFunc(e.said[next].ranked(), func(c candidate) bool { return e.steps.doneAt(c) > 0 })
+	people := e.seen.people
+	items := slices.DeleteFunc(e.said[next].ranked(), func(c candidate) bool {
+		return e.steps.doneAt(c) > 0 || people >= longTalk && c.people <= people*2/3
+	})
 	return e.late(items)
 }
+
+// longTalk is from how many messages of people on a step can be old.
+const longTalk = 6
 
 // earlierFirst is how much of the summary before this one comes before all else,
 // in code points. What it says stands nowhere else in the context, and in a short
@@ -535,7 +542,10 @@ func (e *Extractive) checkpointPlans(plans []*plan) []*plan {
 		switch p.title {
 		case lastTitle:
 			n := min(2, len(p.items))
-			all = append(all, &plan{title: earlierTitle, share: p.share / 2, items: e.stillSaid(p.items[n:]), whole: true})
+			if e.settled() {
+				n = 0
+			}
+			all = append(all, &plan{title: earlierTitle, share: p.share / 2, items: e.followed(e.stillSaid(p.items[n:]), anybody), whole: true})
 			p.items, p.share = p.items[:n], p.share/2
 		case "Errors":
 			fixed := &plan{title: fixedTitle, share: p.share / 2}
@@ -550,6 +560,22 @@ func (e *Extractive) checkpointPlans(plans []*plan) []*plan {
 		}
 	}
 	return all
+}
+
+// settled tells whether the log ends with the agent's word that what was asked for is
+// done: nothing is in progress then.
+func (e *Extractive) settled() bool {
+	if len(e.exchanges) == 0 || !e.turn.worked || e.working {
+		return false
+	}
+	said, agent := strings.CutPrefix(e.exchanges[len(e.exchanges)-1].text, agentSaid)
+	settled := agent
+	eachSentence([]byte(said), func(s sentence) {
+		e.lower = appendLower(e.lower[:0], s.text)
+		_, finished := look(e.lower)
+		settled = settled && finished && !e.tellsLeft()
+	})
+	return settled
 }
 
 // stillSaid are the earlier of the last exchanges without what people took back: under

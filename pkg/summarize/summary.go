@@ -202,7 +202,7 @@ func (e *Extractive) user(m *session.Message) {
 	e.people = e.seen.people
 	e.message = strings.ToLower(string(cut(text, messageBytes)))
 	e.commands.heard(e.message)
-	e.goal(m.Line, text)
+	task := e.goal(m.Line, text)
 	e.after(m.Line, text)
 	e.sentences(m.Line, text, voice{person: true})
 	e.deferred(m.Line, text)
@@ -211,6 +211,7 @@ func (e *Extractive) user(m *session.Message) {
 		e.steps.decided(m.Line, &e.before, &e.turn)
 	}
 	e.remarks.add(m.Line, text, true)
+	e.remarks.all[len(e.remarks.all)-1].task = task
 	e.exchange(m.Line, personSaid, whole)
 	e.working = false
 	if last := lastSentence(text); bytes.HasSuffix(last, []byte("?")) || bytes.HasSuffix(last, []byte("？")) {
@@ -287,15 +288,19 @@ func (e *Extractive) words(m *session.Message) []byte {
 	return text
 }
 
-// goal keeps a person's message as a goal if it sets a task.
-func (e *Extractive) goal(line int, text []byte) {
+// goal keeps a person's message as a goal if it sets a task, and tells whether it does.
+func (e *Extractive) goal(line int, text []byte) bool {
 	if len(bytes.Fields(cut(text, 200))) < 4 {
-		return
+		return false
 	}
 	score := 0
+	var asked [][]byte
 	eachSentence(text, func(s sentence) {
 		e.lower = appendLower(e.lower[:0], s.text)
 		weight := e.cues.weigh(e.lower)[goal]
+		if weight >= enough || len(asked) == 0 {
+			asked = append(asked, s.text)
+		}
 		if s.text[len(s.text)-1] == '?' {
 			weight--
 		}
@@ -305,13 +310,18 @@ func (e *Extractive) goal(line int, text []byte) {
 		score += enough
 	}
 	if score < enough {
-		return
+		return false
 	}
 	score += min(len(text)/100, 3)
-	c := e.candidate(line, text, goalRunes, score)
+	c := e.candidate(line, bytes.Join(asked, []byte(" … ")), goalRunes, score)
 	c.person, c.people, c.message = true, e.people, e.message
+	c.passing = len(e.goals.items) > 0 && (strings.HasSuffix(e.replied, "?") || bytes.IndexByte(text, '?') >= 0 || wordCount(text) < taskWords)
 	e.goals.add(c)
+	return true
 }
+
+// taskWords is how many words a later goal has at least.
+const taskWords = 10
 
 // candidate makes a candidate of a text, raised by the words of the focus.
 func (e *Extractive) candidate(line int, text []byte, runes, score int) candidate {
@@ -447,7 +457,7 @@ func (e *Extractive) sentences(line int, text []byte, by voice) {
 		}
 		if weight >= enough && says(s.text, k, by) {
 			e.keep(k, line, s.text, weight, by)
-			if k == finding || by.person && (k == decision || k == constraint) {
+			if k == finding {
 				open = &e.said[k]
 			}
 		}
@@ -671,6 +681,8 @@ type candidate struct {
 	failed bool   // it tells what the agent could not do
 	weight int    // how much spoke for its kind
 	chosen bool   // it answers what the agent asked them
+	// passing is true of what a person asks on the way: it is answered at once.
+	passing bool
 	// message is all that the person said, in lower case.
 	message string
 }

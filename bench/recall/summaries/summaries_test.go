@@ -16,8 +16,13 @@ func TestSheets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+<<<<<<< HEAD
 	if len(all) != 44 {
 		t.Fatalf("%d sessions, not 44", len(all))
+=======
+	if len(all) != 39 {
+		t.Fatalf("%d sessions, not 39", len(all))
+>>>>>>> t/summaries
 	}
 	for _, s := range all {
 		log, err := s.log()
@@ -142,16 +147,17 @@ type summaryFloor struct {
 
 func summaryFloors() map[string]summaryFloor {
 	return map[string]summaryFloor{
-		"six sessions":         {56, 0.05, 0.10},
-		"five more":            {46, 0.03, 0.05},
-		"two held back first":  {17, 0.09, 0.10},
-		"two held back second": {16, 0.06, 0.05},
-		"two held back last":   {16, 0.10, 0.08},
-		"fresh, first":         {34, 0.09, 0.10},
-		"fresh, second":        {32, 0.12, 0.13},
-		"fresh, third":         {32, 0.10, 0.12},
-		"fresh, fourth":        {26, 0.06, 0.08},
-		"fresh, fifth":         {17, 0.11, 0.06},
+		"six sessions":         {56, 0.02, 0.10},
+		"five more":            {48, 0.03, 0.05},
+		"two held back first":  {17, 0.05, 0.10},
+		"two held back second": {16, 0.04, 0.07},
+		"two held back last":   {16, 0.08, 0.08},
+		"fresh, first":         {33, 0.07, 0.10},
+		"fresh, second":        {34, 0.08, 0.15},
+		"fresh, third":         {33, 0.08, 0.13},
+		"fresh, fourth":        {26, 0.04, 0.08},
+		"fresh, fifth":         {17, 0.06, 0.10},
+		"fresh, sixth":         {42, 0.09, 0.06},
 	}
 }
 
