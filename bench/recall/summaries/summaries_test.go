@@ -16,13 +16,8 @@ func TestSheets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-<<<<<<< HEAD
 	if len(all) != 44 {
 		t.Fatalf("%d sessions, not 44", len(all))
-=======
-	if len(all) != 39 {
-		t.Fatalf("%d sessions, not 39", len(all))
->>>>>>> t/summaries
 	}
 	for _, s := range all {
 		log, err := s.log()
