@@ -18,6 +18,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/chunk"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/session"
 )
@@ -268,7 +269,7 @@ func (w *workspace) assemble(a *app, m mode) (err error) {
 	}
 	w.compactor = &compact.Compactor{
 		Archiver:   archiver{store: w.archives, now: a.now, reason: m.reason},
-		Rememberer: memoryAdapter{store: w.memory, wordsAnew: a.tellWordsAnew},
+		Rememberer: memoryAdapter{store: w.memory, builtin: embedding.builtin(), wordsAnew: a.tellWordsAnew},
 		Embedder:   embedder{app: a, store: w.memory, embedding: embedding},
 		Withdrawer: memoryAdapter{store: w.memory},
 		Summarizer: m.summaries,
@@ -551,7 +552,8 @@ func (r archiver) ModTime(ctx context.Context, a compact.Archived) (time.Time, e
 // memoryAdapter is a compact.Rememberer over a memory.Store.
 type memoryAdapter struct {
 	store     *memory.Store
-	wordsAnew func() // is called when the index of words was rebuilt
+	builtin   *embed.Builtin // the embedder that is configured; nil if it is another
+	wordsAnew func()         // is called when the index of words was rebuilt
 }
 
 // Remember implements compact.Rememberer.
@@ -562,7 +564,7 @@ func (m memoryAdapter) Remember(ctx context.Context, ref session.Ref, from compa
 	}
 	source := memory.Source{Runtime: ref.Runtime, Agent: ref.Agent, Session: ref.ID, Key: ref.Key, Archive: from.ID, ArchivePath: path}
 	var summary *compact.Record
-	result, err := m.store.Put(ctx, source, memoryRecords(source, noticed(records, &summary)))
+	result, err := m.put(ctx, source, memoryRecords(source, noticed(records, &summary)))
 	if err == nil && result.WordsAnew {
 		m.wordsAnew()
 	}
@@ -573,6 +575,23 @@ func (m memoryAdapter) Remember(ctx context.Context, ref session.Ref, from compa
 		err = m.keep(ctx, source, *summary)
 	}
 	return compact.Remembered{Stored: result.Stored, Existing: result.Existing, Forgotten: result.Buried}, err
+}
+
+// put stores records, with their vectors if the built-in embedder makes those of
+// their agent: no server is waited for.
+func (m memoryAdapter) put(ctx context.Context, source memory.Source, records iter.Seq2[memory.Record, error]) (memory.PutResult, error) {
+	if m.builtin == nil {
+		return m.store.Put(ctx, source, records)
+	}
+	model := chunked(m.builtin.Model())
+	others, err := m.store.OtherModels(ctx, source.Agent, model)
+	if err != nil {
+		return memory.PutResult{}, err
+	}
+	if len(others) > 0 {
+		return m.store.Put(ctx, source, records)
+	}
+	return m.store.PutEmbedded(ctx, source, m.builtin, model, records)
 }
 
 func memoryRecords(s memory.Source, records iter.Seq2[compact.Record, error]) iter.Seq2[memory.Record, error] {

@@ -62,6 +62,7 @@ var textDecoder = sync.OnceValue(func() *zstd.Decoder {
 // textWriter makes of texts what is kept.
 type textWriter struct {
 	encoder *zstd.Encoder
+	plain   []byte
 	packed  []byte
 }
 
@@ -72,10 +73,17 @@ func newTextWriter() (*textWriter, error) {
 }
 
 // kept is what is kept of a text. It is valid until the next call.
-func (w *textWriter) kept(text string) any {
-	w.packed = w.encoder.EncodeAll([]byte(text), w.packed[:0])
-	if len(w.packed) >= len(text) || len(text) > mostText {
-		return text
+func (w *textWriter) kept(text string) (kept any) {
+	kept, w.packed = w.appendKept(w.packed[:0], text)
+	return kept
+}
+
+// appendKept is kept, which is appended to dst where the text becomes shorter.
+func (w *textWriter) appendKept(dst []byte, text string) (kept any, _ []byte) {
+	w.plain = append(w.plain[:0], text...)
+	packed := w.encoder.EncodeAll(w.plain, dst)
+	if size := len(packed) - len(dst); size >= len(text) || len(text) > mostText {
+		return text, dst
 	}
-	return w.packed
+	return packed[len(dst):len(packed):len(packed)], packed
 }

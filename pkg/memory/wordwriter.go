@@ -20,8 +20,8 @@ const (
 	// written, with the vocabulary; termBytes is what a term takes besides, about.
 	gatheredBytes = 12 << 20
 	termBytes     = 64
-	// vocabularyBytes bounds the words that are known from one segment to the next.
-	vocabularyBytes = 4 << 20
+	// vocabularyBytes bounds the words that are known from one record to the next.
+	vocabularyBytes = 6 << 20
 	// mergedSegments of about the same size are merged into one.
 	mergedSegments = 4
 	// goneShare of the records may be gone before all segments are merged.
@@ -33,15 +33,16 @@ const (
 type wordWriter struct {
 	ctx         context.Context
 	tx          *sql.Tx
-	vocabulary  *embed.Vocabulary
-	all         gatheredTerm   // the empty term
-	terms       []gatheredTerm // by their numbers in vocabulary
-	times       []uint32       // how often the record that is read has each: apart, so that they stay near
-	seen        []int32        // terms of the record that is read
-	words       uint32         // that it has
-	first, last int64          // records that were gathered; none if last is 0
-	size        int            // of what was gathered, less that of the vocabulary before
-	damaged     bool           // what is written already cannot be merged: see finishWords
+	reader      *embed.Reader // of add; nil until it is called
+	counts      []embed.TermCount
+	vocabulary  *embed.Vocabulary // of the terms that were gathered
+	names       []string          // of its terms, as far as they were gathered
+	bytes       int               // that it takes
+	all         gatheredTerm      // the empty term
+	terms       []gatheredTerm    // by their numbers in vocabulary
+	first, last int64             // records that were gathered; none if last is 0
+	size        int               // of what was gathered, less that of the vocabulary before
+	damaged     bool              // what is written already cannot be merged: see finishWords
 }
 
 type gatheredTerm struct {
@@ -50,70 +51,78 @@ type gatheredTerm struct {
 	records int64
 }
 
-func newWordWriter(ctx context.Context, tx *sql.Tx) *wordWriter {
-	w := &wordWriter{ctx: ctx, tx: tx}
-	w.clear()
-	return w
+// readWords are the words of a text that was read.
+type readWords struct {
+	vocabulary *embed.Vocabulary
+	names      []string // of its terms, when the text was read
+	bytes      int      // that it took then
+	counts     []embed.TermCount
 }
 
-// clear forgets what was gathered, and the vocabulary once it is large.
-func (w *wordWriter) clear() {
-	if w.vocabulary == nil || w.vocabulary.Size() > vocabularyBytes {
-		w.vocabulary, w.terms, w.times = embed.NewVocabulary(), nil, nil
-	}
-	clear(w.terms)
-	w.all, w.first, w.last, w.size = gatheredTerm{}, 0, 0, -w.vocabulary.Size()
+// termsOf are the words of the text that a reader has read last. They stand in
+// the room for counts, which is returned with them in it.
+func termsOf(r *embed.Reader, room []embed.TermCount) (readWords, []embed.TermCount) {
+	v, from := r.Vocabulary(), len(room)
+	room = r.AppendCounts(room)
+	return readWords{vocabulary: v, names: v.Terms(), bytes: v.Size(), counts: room[from:len(room):len(room)]}, room
+}
+
+func newWordWriter(ctx context.Context, tx *sql.Tx) *wordWriter {
+	return &wordWriter{ctx: ctx, tx: tx}
 }
 
 // add takes in the words of a record. Those of a record that are there already are
 // removed before.
 func (w *wordWriter) add(record int64, text string) error {
-	if err := w.begin(record); err != nil {
-		return err
+	if w.reader == nil {
+		w.reader = embed.NewReader(nil)
 	}
-	w.vocabulary.Read(text, w.count)
-	w.end(record)
-	return nil
+	if w.reader.Vocabulary().Size() > vocabularyBytes {
+		w.reader.Renew()
+	}
+	w.reader.Read(text)
+	words, room := termsOf(w.reader, w.counts[:0])
+	w.counts = room
+	return w.post(record, words)
 }
 
-// begin makes room for the words of a record.
-func (w *wordWriter) begin(record int64) error {
-	if record <= w.last || w.size+w.vocabulary.Size() > gatheredBytes {
+// post is add of words that were read already.
+func (w *wordWriter) post(record int64, words readWords) error {
+	if record <= w.last || words.vocabulary != w.vocabulary || w.size+words.bytes > gatheredBytes {
 		if err := w.flush(); err != nil {
 			return err
 		}
 	}
+	if words.vocabulary != w.vocabulary {
+		w.vocabulary, w.terms, w.size = words.vocabulary, w.terms[:0], 0
+	}
 	if w.last == 0 {
 		w.first = record
 	}
-	return nil
-}
-
-// count counts a term of the record that is read.
-func (w *wordWriter) count(number int32) {
-	for int(number) >= len(w.times) {
-		w.terms, w.times = append(w.terms, gatheredTerm{}), append(w.times, 0)
-	}
-	if w.times[number] == 0 {
-		w.seen = append(w.seen, number)
-	}
-	w.times[number]++
-	w.words++
-}
-
-// end writes the postings of the record that was read.
-func (w *wordWriter) end(record int64) {
-	for _, number := range w.seen {
-		t := &w.terms[number]
+	w.names, w.bytes = words.names, words.bytes
+	w.room(len(words.names))
+	all := uint32(0)
+	for _, c := range words.counts {
+		t := &w.terms[c.Number]
 		if t.records == 0 {
 			w.size += termBytes
 		}
-		w.size += t.post(record, w.times[number])
-		w.times[number] = 0
+		w.size += t.post(record, c.Times)
+		all += c.Times
 	}
-	w.seen = w.seen[:0]
-	w.size += w.all.post(record, w.words)
-	w.words, w.last = 0, record
+	w.size += w.all.post(record, all)
+	w.last = record
+	return nil
+}
+
+// room makes room for so many terms.
+func (w *wordWriter) room(n int) {
+	if n <= len(w.terms) {
+		return
+	}
+	before := len(w.terms)
+	w.terms = slices.Grow(w.terms, n-before)[:n]
+	clear(w.terms[before:])
 }
 
 // post notes how often a record has the term, and returns how many bytes that takes.
@@ -159,7 +168,8 @@ func (w *wordWriter) flush() error {
 	if err := w.writeSegment(); err != nil {
 		return fmt.Errorf("write words: %w", err)
 	}
-	w.clear()
+	clear(w.terms)
+	w.all, w.first, w.last, w.size = gatheredTerm{}, 0, 0, -w.bytes
 	err := mergeWords(w.ctx, w.tx)
 	if errors.Is(err, ErrDamagedWords) {
 		w.damaged, err = true, nil
@@ -176,9 +186,9 @@ func (w *wordWriter) writeSegment() error {
 	if err := s.add(nil, w.all.records, w.all.data); err != nil {
 		return err
 	}
-	names, name := w.vocabulary.Terms(), []byte(nil)
-	for _, t := range w.order(names) {
-		name = append(name[:0], names[t.number]...)
+	var name []byte
+	for _, t := range w.order(w.names) {
+		name = append(name[:0], w.names[t.number]...)
 		if err := s.add(name, w.terms[t.number].records, w.terms[t.number].data); err != nil {
 			return err
 		}
