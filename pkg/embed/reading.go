@@ -58,7 +58,11 @@ type describedWord struct {
 
 const (
 	longestDescribed = 27
-	describedWords   = 1 << 12
+	// describedWords are known from one text to the next, and manyDescribedWords by
+	// who numbers the terms of more than describedTexts.
+	describedWords     = 1 << 12
+	manyDescribedWords = 1 << 14
+	describedTexts     = 256
 )
 
 func newReading(table *wordtable.Table, v *Vocabulary) *reading {
@@ -75,6 +79,9 @@ func (r *reading) read(text string) bool {
 	if r.text++; r.text == 0 { // after so many texts the words of the first look like those of this one
 		clear(r.recent)
 		r.text = 1
+	}
+	if r.text == describedTexts && r.vocabulary != nil {
+		r.recent = make([]describedWord, manyDescribedWords)
 	}
 	r.scanner.scan(text)
 	for i := range r.words {
@@ -142,13 +149,16 @@ func (r *reading) lookUp(text []byte) word {
 		return word{stop: true}
 	}
 	r.buffer = append(r.buffer[:0], text...)
-	term := stem(r.buffer)
-	w := word{stem: wordtable.Hash(term)}
+	term, hash := stem(r.buffer), wordtable.Hash(text)
+	w := word{stem: hash}
+	if string(term) != string(text) {
+		w.stem = wordtable.Hash(term)
+	}
 	if r.vocabulary != nil {
 		w.number = r.vocabulary.Number(term)
 	}
 	if r.table != nil {
-		w.row = int32(r.table.Lookup(wordtable.Hash(text), text))
+		w.row = int32(r.table.Lookup(hash, text))
 	}
 	return w
 }

@@ -226,7 +226,8 @@ type segmentWriter struct {
 	begun   bool   // an entry begins in the page
 	last    []byte // the term before, if that begins in the page
 	head    []byte
-	insert  *sql.Stmt
+	insert  *sql.Stmt // of a page
+	lead    *sql.Stmt // of the term that leads to a page
 }
 
 func newSegmentWriter(ctx context.Context, tx *sql.Tx) (*segmentWriter, error) {
@@ -236,7 +237,10 @@ func newSegmentWriter(ctx context.Context, tx *sql.Tx) (*segmentWriter, error) {
 	if err != nil {
 		return nil, classifyError(err)
 	}
-	w.insert, err = tx.PrepareContext(ctx, "INSERT INTO word_pages (page, data) VALUES (?, ?)")
+	if w.insert, err = tx.PrepareContext(ctx, "INSERT INTO word_pages (page, data) VALUES (?, ?)"); err != nil {
+		return w, classifyError(err)
+	}
+	w.lead, err = tx.PrepareContext(ctx, "INSERT INTO word_index (segment, term, page) VALUES (?, ?, ?)")
 	return w, classifyError(err)
 }
 
@@ -279,7 +283,7 @@ func commonPrefix(a, b []byte) (n int) {
 func (w *segmentWriter) begin(term []byte) error {
 	w.begun = true
 	binary.LittleEndian.PutUint16(w.page[wordPageSum:], uint16(len(w.page)))
-	_, err := w.tx.ExecContext(w.ctx, "INSERT INTO word_index (segment, term, page) VALUES (?, ?, ?)", w.segment.number, append([]byte{}, term...), w.segment.pages)
+	_, err := w.lead.ExecContext(w.ctx, w.segment.number, append([]byte{}, term...), w.segment.pages)
 	return classifyError(err)
 }
 
@@ -314,6 +318,7 @@ func (w *segmentWriter) writePage() error {
 // none.
 func (w *segmentWriter) finish() error {
 	defer w.insert.Close()
+	defer w.lead.Close()
 	if len(w.page) > wordPageHead {
 		if err := w.writePage(); err != nil {
 			return err

@@ -66,9 +66,13 @@ type textWriter struct {
 	packed  []byte
 }
 
+// textWindow is how far back, in bytes, the beginning of a longer text is looked
+// for in it. Texts are shorter, and there is a writer for each processor.
+const textWindow = 256 << 10
+
 func newTextWriter() (*textWriter, error) {
 	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
-		zstd.WithEncoderCRC(false), zstd.WithSingleSegment(true), zstd.WithLowerEncoderMem(true), zstd.WithEncoderDict(dictionary))
+		zstd.WithEncoderCRC(false), zstd.WithWindowSize(textWindow), zstd.WithSingleSegment(true), zstd.WithLowerEncoderMem(true), zstd.WithEncoderDict(dictionary))
 	return &textWriter{encoder: e}, err
 }
 

@@ -3,8 +3,8 @@ package memory
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sessctl/sessctl/pkg/embed"
@@ -30,8 +30,14 @@ type vectorWriter struct {
 	rows        []byte      // that are not in the file yet
 	written     int64       // bytes that are, behind those before
 	count       int64       // of all rows
-	named       []any       // of rows that are not named yet: what nameVectors takes
+	unnamed     []namedRow  // rows that are not named yet
 	insert      func(text string, args ...any) (sql.Result, error)
+}
+
+// namedRow is a row and the record that it belongs to.
+type namedRow struct {
+	row
+	record int64
 }
 
 const (
@@ -51,21 +57,16 @@ func newVectorWriter(ctx context.Context, tx *sql.Tx, s *Store, e *embedding) (*
 }
 
 // add adds the vector of a new record.
-func (v *vectorWriter) add(record int64, row []byte, crc uint32) error {
+func (v *vectorWriter) add(record int64, encoded []byte, crc uint32) error {
 	if v.file == nil {
 		if err := v.open(); err != nil {
 			return err
 		}
 	}
 	slot := v.file.slots + (v.written+int64(len(v.rows)))/slotBytes
-	v.rows = append(v.rows, row...)
-	v.named = append(v.named, v.file.number, slot, record, int32(crc))
+	v.rows = append(v.rows, encoded...)
+	v.unnamed = append(v.unnamed, namedRow{row{slot, crc}, record})
 	v.count++
-	if len(v.named) == namedTogether*vectorColumns {
-		if err := v.name(); err != nil {
-			return err
-		}
-	}
 	if len(v.rows) >= heldRows {
 		return v.write()
 	}
@@ -83,7 +84,7 @@ func (v *vectorWriter) open() (err error) {
 	return v.file.register(v.ctx, v.tx)
 }
 
-// write writes the rows that are held, and syncs them.
+// write writes the rows that are held, syncs and names them.
 func (v *vectorWriter) write() error {
 	if len(v.rows) == 0 {
 		return nil
@@ -93,27 +94,29 @@ func (v *vectorWriter) write() error {
 	}
 	v.written += int64(len(v.rows))
 	v.rows = v.rows[:0]
-	return nil
+	return v.name()
 }
-
-// vectorColumns are how many values nameVectors takes of a row.
-const vectorColumns = 4
 
 // nameVectors is the statement that names n rows.
 func nameVectors(n int) string {
 	return "INSERT OR REPLACE INTO vector_rows (file, slot, record, crc) VALUES " + strings.Repeat("(?,?,?,?),", n-1) + "(?,?,?,?)"
 }
 
-// name says which records the rows belong to that are not named yet.
+// name says which records the rows belong to that are not named yet. That is done
+// for many at once: before a statement of several rows SQLite makes the full-text
+// index write down what it has gathered.
 func (v *vectorWriter) name() error {
-	if len(v.named) == 0 {
-		return nil
+	args := make([]any, 0, 4*namedTogether)
+	for some := range slices.Chunk(v.unnamed, namedTogether) {
+		args = args[:0]
+		for _, r := range some {
+			args = append(args, v.file.number, r.slot, r.record, int32(r.crc))
+		}
+		if _, err := v.insert(nameVectors(len(some)), args...); err != nil {
+			return fmt.Errorf("name vectors: %w", err)
+		}
 	}
-	_, err := v.insert(nameVectors(len(v.named)/vectorColumns), v.named...)
-	v.named = v.named[:0]
-	if err != nil {
-		return fmt.Errorf("name vectors: %w", err)
-	}
+	v.unnamed = v.unnamed[:0]
 	return nil
 }
 
@@ -122,7 +125,7 @@ func (v *vectorWriter) finish() error {
 	if v.file == nil {
 		return nil
 	}
-	if err := errors.Join(v.name(), v.write()); err != nil {
+	if err := v.write(); err != nil {
 		return err
 	}
 	v.file.slots, v.file.rows = v.file.slots+v.written/slotBytes, v.file.rows+v.count

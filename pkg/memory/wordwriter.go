@@ -38,17 +38,12 @@ type wordWriter struct {
 	vocabulary  *embed.Vocabulary // of the terms that were gathered
 	names       []string          // of its terms, as far as they were gathered
 	bytes       int               // that it takes
-	all         gatheredTerm      // the empty term
-	terms       []gatheredTerm    // by their numbers in vocabulary
-	first, last int64             // records that were gathered; none if last is 0
-	size        int               // of what was gathered, less that of the vocabulary before
-	damaged     bool              // what is written already cannot be merged: see finishWords
-}
-
-type gatheredTerm struct {
-	data    []byte
-	last    int64
-	records int64
+	gathered    gatheredPostings
+	all         gatheredTerm   // the empty term
+	terms       []gatheredTerm // by their numbers in vocabulary
+	first, last int64          // records that were gathered; none if last is 0
+	size        int            // of what was gathered, less that of the vocabulary before
+	damaged     bool           // what is written already cannot be merged: see finishWords
 }
 
 // readWords are the words of a text that was read.
@@ -107,10 +102,10 @@ func (w *wordWriter) post(record int64, words readWords) error {
 		if t.records == 0 {
 			w.size += termBytes
 		}
-		w.size += t.post(record, c.Times)
+		w.size += w.gathered.post(t, record, c.Times)
 		all += c.Times
 	}
-	w.size += w.all.post(record, all)
+	w.size += w.gathered.post(&w.all, record, all)
 	w.last = record
 	return nil
 }
@@ -123,15 +118,6 @@ func (w *wordWriter) room(n int) {
 	before := len(w.terms)
 	w.terms = slices.Grow(w.terms, n-before)[:n]
 	clear(w.terms[before:])
-}
-
-// post notes how often a record has the term, and returns how many bytes that takes.
-func (t *gatheredTerm) post(record int64, times uint32) int {
-	before := len(t.data)
-	t.data = appendPosting(t.data, t.last, record, times)
-	t.last = record
-	t.records++
-	return len(t.data) - before
 }
 
 // has reports whether the words of a record are gathered and not written.
@@ -169,6 +155,7 @@ func (w *wordWriter) flush() error {
 		return fmt.Errorf("write words: %w", err)
 	}
 	clear(w.terms)
+	w.gathered.reset()
 	w.all, w.first, w.last, w.size = gatheredTerm{}, 0, 0, -w.bytes
 	err := mergeWords(w.ctx, w.tx)
 	if errors.Is(err, ErrDamagedWords) {
@@ -183,13 +170,15 @@ func (w *wordWriter) writeSegment() error {
 	if err != nil {
 		return err
 	}
-	if err := s.add(nil, w.all.records, w.all.data); err != nil {
+	data := w.gathered.appendAll(nil, &w.all)
+	if err := s.add(nil, w.all.records, data); err != nil {
 		return err
 	}
 	var name []byte
 	for _, t := range w.order(w.names) {
 		name = append(name[:0], w.names[t.number]...)
-		if err := s.add(name, w.terms[t.number].records, w.terms[t.number].data); err != nil {
+		data = w.gathered.appendAll(data[:0], &w.terms[t.number])
+		if err := s.add(name, w.terms[t.number].records, data); err != nil {
 			return err
 		}
 	}
