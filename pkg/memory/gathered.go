@@ -31,6 +31,33 @@ type gatheredTerm struct {
 	records int64
 }
 
+// gatheredTerms are terms by their numbers in a vocabulary, in pages: so many are
+// not copied when there are more.
+type gatheredTerms [][]gatheredTerm
+
+const (
+	termPageBits = 12
+	termPage     = 1 << termPageBits
+)
+
+// room makes room for n terms.
+func (g *gatheredTerms) room(n int) {
+	for n > len(*g)*termPage {
+		*g = append(*g, make([]gatheredTerm, termPage))
+	}
+}
+
+func (g gatheredTerms) of(number int32) *gatheredTerm {
+	return &g[number>>termPageBits][number&(termPage-1)]
+}
+
+// clear forgets the postings of all terms.
+func (g gatheredTerms) clear() {
+	for _, page := range g {
+		clear(page)
+	}
+}
+
 // reset forgets all postings and keeps the room.
 func (g *gatheredPostings) reset() { g.used, g.free = 0, 0 }
 

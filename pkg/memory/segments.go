@@ -199,6 +199,10 @@ func (p *postings) next() bool {
 	if len(p.data) == 0 {
 		return false
 	}
+	if c := p.data[0]; c < 0x80 && c&1 != 0 && c > 1 && p.record < 1<<61 { // most are near, and say it once
+		p.data, p.record, p.times = p.data[1:], p.record+int64(c>>1), 1
+		return true
+	}
 	distance, n := binary.Uvarint(p.data)
 	if n <= 0 || distance>>1 == 0 || int64(distance>>1) > 1<<62-p.record {
 		p.data, p.torn = nil, true

@@ -39,11 +39,12 @@ type wordWriter struct {
 	names       []string          // of its terms, as far as they were gathered
 	bytes       int               // that it takes
 	gathered    gatheredPostings
-	all         gatheredTerm   // the empty term
-	terms       []gatheredTerm // by their numbers in vocabulary
-	first, last int64          // records that were gathered; none if last is 0
-	size        int            // of what was gathered, less that of the vocabulary before
-	damaged     bool           // what is written already cannot be merged: see finishWords
+	all         gatheredTerm // the empty term
+	terms       gatheredTerms
+	used        int   // how many of the terms have postings
+	first, last int64 // records that were gathered; none if last is 0
+	size        int   // of what was gathered, less that of the vocabulary before
+	damaged     bool  // what is written already cannot be merged: see finishWords
 }
 
 // readWords are the words of a text that was read.
@@ -89,18 +90,19 @@ func (w *wordWriter) post(record int64, words readWords) error {
 		}
 	}
 	if words.vocabulary != w.vocabulary {
-		w.vocabulary, w.terms, w.size = words.vocabulary, w.terms[:0], 0
+		w.vocabulary, w.size = words.vocabulary, 0
 	}
 	if w.last == 0 {
 		w.first = record
 	}
 	w.names, w.bytes = words.names, words.bytes
-	w.room(len(words.names))
+	w.terms.room(len(words.names))
 	all := uint32(0)
 	for _, c := range words.counts {
-		t := &w.terms[c.Number]
+		t := w.terms.of(c.Number)
 		if t.records == 0 {
 			w.size += termBytes
+			w.used++
 		}
 		w.size += w.gathered.post(t, record, c.Times)
 		all += c.Times
@@ -108,16 +110,6 @@ func (w *wordWriter) post(record int64, words readWords) error {
 	w.size += w.gathered.post(&w.all, record, all)
 	w.last = record
 	return nil
-}
-
-// room makes room for so many terms.
-func (w *wordWriter) room(n int) {
-	if n <= len(w.terms) {
-		return
-	}
-	before := len(w.terms)
-	w.terms = slices.Grow(w.terms, n-before)[:n]
-	clear(w.terms[before:])
 }
 
 // has reports whether the words of a record are gathered and not written.
@@ -154,9 +146,9 @@ func (w *wordWriter) flush() error {
 	if err := w.writeSegment(); err != nil {
 		return fmt.Errorf("write words: %w", err)
 	}
-	clear(w.terms)
+	w.terms.clear()
 	w.gathered.reset()
-	w.all, w.first, w.last, w.size = gatheredTerm{}, 0, 0, -w.bytes
+	w.used, w.all, w.first, w.last, w.size = 0, gatheredTerm{}, 0, 0, -w.bytes
 	err := mergeWords(w.ctx, w.tx)
 	if errors.Is(err, ErrDamagedWords) {
 		w.damaged, err = true, nil
@@ -177,8 +169,9 @@ func (w *wordWriter) writeSegment() error {
 	var name []byte
 	for _, t := range w.order(w.names) {
 		name = append(name[:0], w.names[t.number]...)
-		data = w.gathered.appendAll(data[:0], &w.terms[t.number])
-		if err := s.add(name, w.terms[t.number].records, data); err != nil {
+		term := w.terms.of(t.number)
+		data = w.gathered.appendAll(data[:0], term)
+		if err := s.add(name, term.records, data); err != nil {
 			return err
 		}
 	}
@@ -194,12 +187,12 @@ type orderedTerm struct {
 
 // order are the terms that were gathered, in the order of their names.
 func (w *wordWriter) order(names []string) []orderedTerm {
-	var order []orderedTerm
-	for i := range w.terms {
-		if w.terms[i].records > 0 {
+	order := make([]orderedTerm, 0, w.used)
+	for number := range int32(len(names)) {
+		if w.terms.of(number).records > 0 {
 			var first [8]byte
-			copy(first[:], names[i])
-			order = append(order, orderedTerm{binary.BigEndian.Uint64(first[:]), int32(i)})
+			copy(first[:], names[number])
+			order = append(order, orderedTerm{binary.BigEndian.Uint64(first[:]), number})
 		}
 	}
 	slices.SortFunc(order, func(a, b orderedTerm) int {
