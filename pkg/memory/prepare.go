@@ -52,6 +52,11 @@ func newPreparer(e *embedding) (*preparer, error) {
 // prepare prepares a text. What it makes stands in the room of a batch.
 func (p *preparer) prepare(x *preparedText, b *textBatch) {
 	x.kept, b.packed = p.texts.appendKept(b.packed, x.text)
+	p.read(x, b)
+}
+
+// read reads the words of a text, and makes its vector.
+func (p *preparer) read(x *preparedText, b *textBatch) {
 	if p.reader.Vocabulary().Size() > vocabularyBytes {
 		p.reader.Renew()
 	}

@@ -347,22 +347,28 @@ VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO NOTHING`
 
 // insert stores a record, unless it is there already.
 func (w *writer) insert(r Record) (inserted bool, err error) {
-	source, err := w.sourceOf(r)
-	if err != nil {
-		return false, err
-	}
-	res, err := w.exec(insertRecord, r.ID, source, r.Importance, r.CreatedAt, r.FirstLine, r.LastLine, r.FirstByte, r.EndByte, r.Position, sumOf(r))
-	if err != nil {
-		return false, err
-	}
-	if n, err := res.RowsAffected(); err != nil || n == 0 {
-		return false, err
-	}
-	rowid, err := res.LastInsertId()
-	if err != nil {
+	rowid, inserted, err := w.insertRow(r)
+	if err != nil || !inserted {
 		return false, err
 	}
 	return true, w.write(rowid, r)
+}
+
+// insertRow stores what is known of a record beside its text.
+func (w *writer) insertRow(r Record) (rowid int64, inserted bool, err error) {
+	source, err := w.sourceOf(r)
+	if err != nil {
+		return 0, false, err
+	}
+	res, err := w.exec(insertRecord, r.ID, source, r.Importance, r.CreatedAt, r.FirstLine, r.LastLine, r.FirstByte, r.EndByte, r.Position, sumOf(r))
+	if err != nil {
+		return 0, false, err
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		return 0, false, err
+	}
+	rowid, err = res.LastInsertId()
+	return rowid, err == nil, err
 }
 
 // write stores the text of a record, new or cleared, its words and its vector, or
