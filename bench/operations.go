@@ -292,19 +292,19 @@ type stage struct {
 // compactStages are the steps of docs/architecture.md, the long one in parts.
 func compactStages() []stage {
 	const (
-		put   = "pkg/memory.(*writer).put"
-		words = "pkg/memory.(*wordWriter).add"
-		terms = "pkg/embed.(*Vocabulary).Read"
+		words   = "pkg/memory.(*wordWriter).post"
+		vectors = "pkg/memory.(*vectorWriter).add"
 	)
 	return []stage{
 		{name: "plan: the log is read once", of: []string{"pkg/compact.NewPlan"}},
 		{name: "secure: copy, read back", of: []string{"pkg/compact.(*run).secure"}},
 		{name: "remember: read, extract, redact, cut, summarise", of: []string{"pkg/compact.(*reader).read"}, without: []string{"pkg/compact.takeSurvey"}},
-		{name: "remember: words of the texts, stemmed", of: []string{terms}},
-		{name: "remember: index of words", of: []string{words}, without: []string{terms}},
-		{name: "remember: other tables", of: []string{put}, without: []string{words}},
-		{name: "embed: built-in embedder", of: []string{"pkg/embed.(*batcher).embed"}},
-		{name: "embed: vectors written, synced and named", of: []string{"pkg/memory.(*Store).PutVectors"}},
+		{name: "remember: words of the texts, built-in embedder", of: []string{"pkg/memory.(*preparer).read"}},
+		{name: "remember: texts compressed", of: []string{"pkg/memory.(*textWriter).appendKept"}},
+		{name: "remember: index of words", of: []string{words, "pkg/memory.(*writer).finishWords"}},
+		{name: "remember: vectors written, synced and named", of: []string{vectors, "pkg/memory.(*vectorWriter).finish"}},
+		{name: "remember: what was done", of: []string{"pkg/memory.(*writer).release"}, without: []string{"pkg/memory.(*textWriter).kept"}},
+		{name: "remember: other tables", of: []string{"pkg/memory.(*writer).insertRow", "pkg/memory.(*writer).store"}, without: []string{words, vectors}},
 	}
 }
 

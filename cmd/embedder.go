@@ -68,6 +68,12 @@ func openBuiltin() (*embedding, error) {
 	return &embedding{documents: e, queries: e, expected: chunked(e.Model()), identify: identify}, nil
 }
 
+// builtin is the embedder if it is the built-in one, else nil.
+func (e *embedding) builtin() *embed.Builtin {
+	b, _ := e.documents.(*embed.Builtin)
+	return b
+}
+
 func (a *app) openOllama() (*embedding, error) {
 	o, err := a.remoteOptions()
 	if err != nil {

@@ -133,7 +133,7 @@ func (b *Builtin) room() *reading {
 	if r, ok := b.rooms.Get().(*reading); ok {
 		return r
 	}
-	return newReading(&b.table)
+	return newReading(&b.table, nil)
 }
 
 func (b *Builtin) leave(r *reading) {
@@ -172,116 +172,9 @@ const (
 	zipfSum   = 11.173834733096073
 )
 
-// A reading is what one text holds, and the room to work it out in. It is
-// used for many texts, one after another.
-//
-// Sums run in the order words are first seen, in float64, and products are
-// rounded by float64() before they are added, so that no compiler fuses the
-// two: every platform gets the same vector to the last bit.
-type reading struct {
-	table   *wordtable.Table
-	scanner scanner
-	recent  []describedWord // of this text and others, by their hashes
-
-	seen   tally // of words as they are
-	words  []word
-	length float64 // words that count towards the text's length
-
-	stems  tally // of words without inflection
-	counts []float64
-	buffer []byte
-
-	lexical  [lexicalDim]float64
-	semantic [semanticDim]float64
-}
-
-// word is what is known of a distinct word of the text.
-type word struct {
-	stem  uint64 // hash of its stem
-	row   int    // in the word table, or -1
-	stop  bool
-	count int
-}
-
-// describedWord is what is known of a word, and its letters: two words may have
-// the same hash.
-type describedWord struct {
-	stem    uint64
-	row     int32
-	stop    bool
-	length  uint8 // 0 for none
-	letters [longestDescribed]byte
-}
-
-const (
-	longestDescribed = 18
-	describedWords   = 1 << 12
-)
-
-func newReading(table *wordtable.Table) *reading {
-	r := &reading{table: table, recent: make([]describedWord, describedWords)}
-	r.scanner.emit = r.add
-	return r
-}
-
-// read takes the words of text and reports whether there are any to embed.
-func (r *reading) read(text string) bool {
-	r.seen.reset()
-	r.stems.reset()
-	r.words, r.counts, r.length = r.words[:0], r.counts[:0], 0
-	r.lexical, r.semantic = [lexicalDim]float64{}, [semanticDim]float64{}
-	r.scanner.scan(text)
-	for _, w := range r.words {
-		if w.stop {
-			continue
-		}
-		n, isNew := r.stems.number(w.stem)
-		if isNew {
-			r.counts = append(r.counts, 0)
-		}
-		r.counts[n] += float64(w.count)
-	}
-	return len(r.counts) > 0
-}
-
-// add counts one occurrence of a word. Extras do not make a text longer.
-func (r *reading) add(text []byte, extra bool) {
-	hash := wordtable.Hash(text)
-	n, isNew := r.seen.number(hash)
-	if isNew {
-		r.words = append(r.words, r.describe(text, hash))
-	}
-	w := &r.words[n]
-	w.count++
-	if !extra && !w.stop {
-		r.length++
-	}
-}
-
-// describe says what is known of a word. Words that were described lately are
-// neither stemmed nor looked up again.
-func (r *reading) describe(text []byte, hash uint64) word {
-	if len(text) > longestDescribed {
-		return r.lookUp(text, hash)
-	}
-	d := &r.recent[hash%describedWords]
-	if string(d.letters[:d.length]) != string(text) {
-		w := r.lookUp(text, hash)
-		d.stem, d.row, d.stop, d.length = w.stem, int32(w.row), w.stop, uint8(copy(d.letters[:], text))
-	}
-	return word{stem: d.stem, row: int(d.row), stop: d.stop}
-}
-
-func (r *reading) lookUp(text []byte, hash uint64) word {
-	if isStop(text) {
-		return word{stop: true}
-	}
-	r.buffer = append(r.buffer[:0], text...)
-	return word{stem: wordtable.Hash(stem(r.buffer)), row: r.table.Lookup(hash, text)}
-}
-
 // document writes the vector of a text that is kept, into dim components.
 func (r *reading) document(out []float32) {
+	r.lexical, r.semantic = [lexicalDim]float64{}, [semanticDim]float64{}
 	pivot := saturation*(1-lengthShare) + float64(saturation*lengthShare/neutralTerms*r.length)
 	for n, hash := range r.stems.hashes {
 		count := r.counts[n]
@@ -303,6 +196,7 @@ func (r *reading) document(out []float32) {
 // it has one: every distinct term weighs the same, and there is no slack. Terms
 // that cancel each other out in their dimension leave none.
 func (r *reading) query(out []float32) bool {
+	r.lexical, r.semantic = [lexicalDim]float64{}, [semanticDim]float64{}
 	for _, hash := range r.stems.hashes {
 		r.addStem(hash, 1)
 	}
@@ -329,6 +223,7 @@ func (r *reading) query(out []float32) bool {
 // meaning writes the vector of a text that is compared by meaning alone, and
 // reports whether it has one.
 func (r *reading) meaning(out []float32) bool {
+	r.semantic = [semanticDim]float64{}
 	r.addMeanings()
 	semantic := sumOfSquares(r.semantic[:])
 	if semantic == 0 {
@@ -353,7 +248,7 @@ func (r *reading) addMeanings() {
 		if w.stop || w.row < 0 {
 			continue
 		}
-		components, scale := r.table.Row(w.row)
+		components, scale := r.table.Row(int(w.row))
 		probability := 1 / (float64(float64(w.row)+zipfShift) * zipfSum)
 		weight := (1 + logOf(w.count)) * (rareWord / (rareWord + probability)) * float64(scale)
 		for i := range r.semantic {
@@ -405,48 +300,4 @@ func naturalLog(n int) float64 {
 		power = float64(power * square)
 	}
 	return float64(2*sum) + float64(float64(exponent)*math.Ln2)
-}
-
-// A tally numbers distinct hashes in the order they are first seen. Two words
-// with the same 64-bit hash count as one; that is not seen in practice.
-type tally struct {
-	hashes []uint64
-	slots  []int32 // number + 1, or 0; a power of two, at most half full
-}
-
-// number returns the number of hash and whether it is new.
-func (t *tally) number(hash uint64) (int, bool) {
-	if 2*len(t.hashes) >= len(t.slots) {
-		t.grow()
-	}
-	at := t.find(hash)
-	if n := t.slots[at]; n != 0 {
-		return int(n - 1), false
-	}
-	t.hashes = append(t.hashes, hash)
-	t.slots[at] = int32(len(t.hashes))
-	return len(t.hashes) - 1, true
-}
-
-// find returns the slot of hash, or the empty one where it belongs.
-func (t *tally) find(hash uint64) int {
-	mask := len(t.slots) - 1
-	at := int(hash) & mask
-	for t.slots[at] != 0 && t.hashes[t.slots[at]-1] != hash {
-		at = (at + 1) & mask
-	}
-	return at
-}
-
-func (t *tally) grow() {
-	t.slots = make([]int32, max(1024, 2*len(t.slots)))
-	for i, hash := range t.hashes {
-		t.slots[t.find(hash)] = int32(i + 1)
-	}
-}
-
-// reset forgets all hashes and keeps the room.
-func (t *tally) reset() {
-	t.hashes = t.hashes[:0]
-	clear(t.slots)
 }

@@ -6,26 +6,14 @@ import (
 )
 
 // Vocabulary numbers the terms of texts (see [AppendTerms]): whoever reads many
-// texts counts numbers, and a word that stands in them often is not stemmed each
-// time. It grows with every term that it has not seen. It is for one goroutine.
+// texts counts numbers. It grows with every term that it has not seen. It is for
+// one goroutine, but what Terms has returned may be read by others meanwhile.
 type Vocabulary struct {
-	scanner scanner
-	recent  []recentWord // as words stand in texts, by their hashes
 	seed    maphash.Seed
 	slots   []termSlot // by the hashes of terms; a power of two, at most half full
 	terms   []string
 	letters strings.Builder // of the terms that were added last: one piece of memory for many
 	size    int
-	count   func(number int32)
-	stem    []byte
-}
-
-// recentWord is a word that was read, and the number of its term. It has no
-// pointer, and a thousand of them fit where the processor finds them at once.
-type recentWord struct {
-	number int32
-	length uint8 // 0 for none
-	word   [longestRecent]byte
 }
 
 // termSlot is where a term is looked for. It has no pointer, so that a collection
@@ -38,57 +26,12 @@ type termSlot struct {
 // letterBytes is how many bytes terms are kept together.
 const letterBytes = 16 << 10
 
-const (
-	longestRecent = 27
-	recentWords   = 1 << 13
-)
-
-// noTerm is in the place of a number for what has none.
-const noTerm = -1
-
-// knownBytes is about what a word or a term takes beside its letters.
+// knownBytes is about what a term takes beside its letters.
 const knownBytes = 48
 
 // NewVocabulary returns one that has no terms.
 func NewVocabulary() *Vocabulary {
-	v := &Vocabulary{recent: make([]recentWord, recentWords), seed: maphash.MakeSeed(), slots: make([]termSlot, 1<<10)}
-	v.scanner.emit = v.add
-	return v
-}
-
-// Read calls count with the number of each term of text, in the order and as often
-// as they stand in it.
-func (v *Vocabulary) Read(text string, count func(number int32)) {
-	v.count = count
-	v.scanner.scan(text)
-}
-
-func (v *Vocabulary) add(word []byte, _ bool) {
-	var number int32
-	if len(word) > longestRecent {
-		number = v.numberOf(word)
-	} else {
-		r := &v.recent[maphash.Bytes(v.seed, word)%recentWords]
-		if string(r.word[:r.length]) != string(word) {
-			r.number, r.length = v.numberOf(word), uint8(copy(r.word[:], word))
-		}
-		number = r.number
-	}
-	if number != noTerm {
-		v.count(number)
-	}
-}
-
-// numberOf is the number of the term that a word is.
-func (v *Vocabulary) numberOf(word []byte) int32 {
-	if isStop(word) {
-		return noTerm
-	}
-	v.stem = append(v.stem[:0], word...)
-	if term := stem(v.stem); len(term) > 0 {
-		return v.Number(term)
-	}
-	return noTerm
+	return &Vocabulary{seed: maphash.MakeSeed(), slots: make([]termSlot, 1<<10)}
 }
 
 // Number returns the number of a term, a new one if it has none.

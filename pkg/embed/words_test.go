@@ -153,7 +153,7 @@ func TestTermsAreVectors(t *testing.T) {
 		words := rapid.SliceOfN(rapid.SampledFrom(strings.Fields(prose)), 1, 30).Draw(t, "words")
 		text := strings.Join(words, " ")
 		terms := strings.Fields(string(AppendTerms(nil, text)))
-		r := newReading(&e.table)
+		r := newReading(&e.table, nil)
 		r.read(text)
 		total := 0.0
 		for _, n := range r.counts {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"maps"
+	"slices"
 
 	"github.com/sessctl/sessctl/pkg/embed"
 )
@@ -24,14 +26,20 @@ func (s *Store) SetWords(ctx context.Context, record int64, terms string) error 
 
 // addTerms is add of terms, each followed by a space.
 func (w *wordWriter) addTerms(record int64, terms []byte) error {
-	if err := w.begin(record); err != nil {
-		return err
+	v := w.vocabulary
+	if v == nil {
+		v = embed.NewVocabulary()
 	}
+	words := readWords{vocabulary: v}
+	times := map[int32]uint32{}
 	for term := range bytes.FieldsSeq(terms) {
-		w.count(w.vocabulary.Number(term))
+		times[v.Number(term)]++
 	}
-	w.end(record)
-	return nil
+	for _, number := range slices.Sorted(maps.Keys(times)) {
+		words.counts = append(words.counts, embed.TermCount{Number: number, Times: times[number]})
+	}
+	words.names = v.Terms()
+	return w.post(record, words)
 }
 
 // ToVersion5 makes of a memory one of version 5: its words are in segments without

@@ -11,6 +11,8 @@ import (
 	"iter"
 	"math"
 	"strconv"
+
+	"github.com/sessctl/sessctl/pkg/embed"
 )
 
 // Record is one piece of a session as memory keeps it.
@@ -69,9 +71,20 @@ type PutResult struct {
 // already keep their vector unless their text changed; a record that was
 // forgotten is not stored again. Records without a vector are pending.
 func (s *Store) Put(ctx context.Context, source Source, records iter.Seq2[Record, error]) (PutResult, error) {
+	return s.put(ctx, source, nil, records)
+}
+
+// PutEmbedded is Put with the built-in embedder: the records of the source's agent
+// that are new get their vector in the same transaction. What has nothing to embed
+// is noted as EmbedPending notes it; everything else that has no vector is pending.
+func (s *Store) PutEmbedded(ctx context.Context, source Source, e *embed.Builtin, model embed.Model, records iter.Seq2[Record, error]) (PutResult, error) {
+	return s.put(ctx, source, &embedding{e, model, source.Agent}, records)
+}
+
+func (s *Store) put(ctx context.Context, source Source, e *embedding, records iter.Seq2[Record, error]) (PutResult, error) {
 	var result PutResult
 	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
-		w, err := newWriter(ctx, tx, &result)
+		w, err := s.newEmbeddingWriter(ctx, tx, e, &result)
 		if err != nil {
 			return err
 		}
@@ -115,7 +128,9 @@ type writer struct {
 	result     *PutResult
 	models     []string // fingerprints of those that are known
 	prepared   map[string]*sql.Stmt
-	texts      *textWriter
+	texts      *textWriter   // of the work; nil until there is one
+	vectors    *vectorWriter // nil where records are only made pending
+	ahead      *preparation
 	sources    map[Record]int64 // what records have in common, and where it is kept
 	terms      []byte
 	words      *wordWriter
@@ -128,23 +143,41 @@ type writer struct {
 }
 
 func newWriter(ctx context.Context, tx *sql.Tx, result *PutResult) (*writer, error) {
-	texts, err := newTextWriter()
-	if err != nil {
+	return (*Store)(nil).newEmbeddingWriter(ctx, tx, nil, result)
+}
+
+// newEmbeddingWriter returns a writer that gives new records their vectors; e may
+// be nil.
+func (s *Store) newEmbeddingWriter(ctx context.Context, tx *sql.Tx, e *embedding, result *PutResult) (*writer, error) {
+	w := &writer{cancelled: ctx.Err, ctx: context.WithoutCancel(ctx), tx: tx, result: result, prepared: map[string]*sql.Stmt{}, sources: map[Record]int64{}, words: newWordWriter(ctx, tx)}
+	var err error
+	if e != nil {
+		if w.vectors, err = newVectorWriter(w.ctx, tx, s, e); err != nil {
+			return nil, err
+		}
+		w.vectors.insert = w.exec
+	}
+	if w.ahead, err = newPreparation(e); err != nil {
 		return nil, err
 	}
-	models, err := readStrings(ctx, tx, "SELECT fingerprint FROM models")
-	if err != nil {
+	if w.models, err = readStrings(ctx, tx, "SELECT fingerprint FROM models"); err != nil {
 		return nil, err
 	}
-	var tombstones bool
-	err = tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM tombstones)").Scan(&tombstones)
-	return &writer{tombstones: tombstones, cancelled: ctx.Err, ctx: context.WithoutCancel(ctx), tx: tx, result: result, models: models, prepared: map[string]*sql.Stmt{}, texts: texts, sources: map[Record]int64{}, words: newWordWriter(ctx, tx)}, err
+	return w, tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM tombstones)").Scan(&w.tombstones)
 }
 
 // finish stores what is still held.
 func (w *writer) finish() error {
 	if err := w.release(math.MaxInt64); err != nil {
 		return err
+	}
+	if err := w.settle(); err != nil {
+		return err
+	}
+	if w.vectors != nil {
+		if err := w.vectors.finish(); err != nil {
+			return err
+		}
 	}
 	return w.finishWords()
 }
@@ -183,6 +216,7 @@ func (w *writer) exec(text string, args ...any) (sql.Result, error) {
 }
 
 func (w *writer) close() {
+	w.ahead.close()
 	for _, s := range w.prepared {
 		_ = s.Close() // the transaction decides
 	}
@@ -293,6 +327,9 @@ const selectRecord = "SELECT " + columns + ", r.sum FROM records r JOIN texts t 
 
 // read returns a record that is stored.
 func (w *writer) read(rowid int64) (x stored, err error) {
+	if err := w.settle(); err != nil {
+		return x, err
+	}
 	s, err := w.statement(selectRecord)
 	if err != nil {
 		return x, err
@@ -310,43 +347,107 @@ VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO NOTHING`
 
 // insert stores a record, unless it is there already.
 func (w *writer) insert(r Record) (inserted bool, err error) {
-	source, err := w.sourceOf(r)
-	if err != nil {
-		return false, err
-	}
-	res, err := w.exec(insertRecord, r.ID, source, r.Importance, r.CreatedAt, r.FirstLine, r.LastLine, r.FirstByte, r.EndByte, r.Position, sumOf(r))
-	if err != nil {
-		return false, err
-	}
-	if n, err := res.RowsAffected(); err != nil || n == 0 {
-		return false, err
-	}
-	rowid, err := res.LastInsertId()
-	if err != nil {
+	rowid, inserted, err := w.insertRow(r)
+	if err != nil || !inserted {
 		return false, err
 	}
 	return true, w.write(rowid, r)
 }
 
-// write stores the text of a record, new or cleared, and makes it pending.
+// insertRow stores what is known of a record beside its text.
+func (w *writer) insertRow(r Record) (rowid int64, inserted bool, err error) {
+	source, err := w.sourceOf(r)
+	if err != nil {
+		return 0, false, err
+	}
+	res, err := w.exec(insertRecord, r.ID, source, r.Importance, r.CreatedAt, r.FirstLine, r.LastLine, r.FirstByte, r.EndByte, r.Position, sumOf(r))
+	if err != nil {
+		return 0, false, err
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		return 0, false, err
+	}
+	rowid, err = res.LastInsertId()
+	return rowid, err == nil, err
+}
+
+// write stores the text of a record, new or cleared, its words and its vector, or
+// makes it pending. It is stored with others: see settle.
 func (w *writer) write(rowid int64, r Record) error {
-	if _, err := w.exec("INSERT INTO texts (record, text) VALUES (?, ?)", rowid, w.texts.kept(r.Text)); err != nil {
-		return err
+	w.ahead.filling.add(rowid, r)
+	if !w.ahead.filling.full() {
+		return nil
 	}
-	if err := w.writeWords(rowid, r.Text); err != nil {
-		return err
+	w.ahead.send()
+	if w.ahead.sent < mostSent {
+		return nil
 	}
-	for _, model := range w.models {
-		if _, err := w.exec("INSERT INTO pending (model, agent, record, tries, reason) VALUES (?, ?, ?, 0, '')", model, r.Agent, rowid); err != nil {
+	return w.receive()
+}
+
+// settle stores the texts that write has gathered.
+func (w *writer) settle() error {
+	for w.ahead.sent > 0 {
+		if err := w.receive(); err != nil {
+			return err
+		}
+	}
+	b := w.ahead.filling
+	w.ahead.preparer.prepareAll(b)
+	err := w.storeAll(b)
+	b.reset()
+	return err
+}
+
+// receive stores the texts that were sent first.
+func (w *writer) receive() error {
+	b := w.ahead.receive()
+	defer w.ahead.release(b)
+	return w.storeAll(b)
+}
+
+func (w *writer) storeAll(b *textBatch) error {
+	for i := range b.texts {
+		if err := w.store(&b.texts[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// writeWords stores the words of a text.
-func (w *writer) writeWords(rowid int64, text string) error {
-	return w.words.add(rowid, text)
+// store stores a text that was prepared.
+func (w *writer) store(x *preparedText) error {
+	if _, err := w.exec("INSERT INTO texts (record, text) VALUES (?, ?)", x.record, x.kept); err != nil {
+		return err
+	}
+	if err := w.words.post(x.record, x.words); err != nil {
+		return err
+	}
+	for _, model := range w.models {
+		if err := w.embed(x, model); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const insertPending = "INSERT INTO pending (model, agent, record, tries, reason) VALUES (?, ?, ?, ?, ?)"
+
+// embed names the vector that was made of a text, or makes the text pending.
+func (w *writer) embed(x *preparedText, model string) error {
+	tries, reason := 0, ""
+	if w.vectors != nil && model == w.vectors.fingerprint {
+		switch {
+		case x.row != nil:
+			return w.vectors.add(x.record, x.row, x.crc)
+		case errors.Is(x.err, embed.ErrNoVector):
+			tries, reason = nothingTries, x.err.Error()
+		case x.err != nil:
+			tries, reason = 1, x.err.Error()
+		}
+	}
+	_, err := w.exec(insertPending, model, x.agent, x.record, tries, reason)
+	return err
 }
 
 const (

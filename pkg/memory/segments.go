@@ -199,6 +199,10 @@ func (p *postings) next() bool {
 	if len(p.data) == 0 {
 		return false
 	}
+	if c := p.data[0]; c < 0x80 && c&1 != 0 && c > 1 && p.record < 1<<61 { // most are near, and say it once
+		p.data, p.record, p.times = p.data[1:], p.record+int64(c>>1), 1
+		return true
+	}
 	distance, n := binary.Uvarint(p.data)
 	if n <= 0 || distance>>1 == 0 || int64(distance>>1) > 1<<62-p.record {
 		p.data, p.torn = nil, true
@@ -226,7 +230,8 @@ type segmentWriter struct {
 	begun   bool   // an entry begins in the page
 	last    []byte // the term before, if that begins in the page
 	head    []byte
-	insert  *sql.Stmt
+	insert  *sql.Stmt // of a page
+	lead    *sql.Stmt // of the term that leads to a page
 }
 
 func newSegmentWriter(ctx context.Context, tx *sql.Tx) (*segmentWriter, error) {
@@ -236,7 +241,10 @@ func newSegmentWriter(ctx context.Context, tx *sql.Tx) (*segmentWriter, error) {
 	if err != nil {
 		return nil, classifyError(err)
 	}
-	w.insert, err = tx.PrepareContext(ctx, "INSERT INTO word_pages (page, data) VALUES (?, ?)")
+	if w.insert, err = tx.PrepareContext(ctx, "INSERT INTO word_pages (page, data) VALUES (?, ?)"); err != nil {
+		return w, classifyError(err)
+	}
+	w.lead, err = tx.PrepareContext(ctx, "INSERT INTO word_index (segment, term, page) VALUES (?, ?, ?)")
 	return w, classifyError(err)
 }
 
@@ -279,7 +287,7 @@ func commonPrefix(a, b []byte) (n int) {
 func (w *segmentWriter) begin(term []byte) error {
 	w.begun = true
 	binary.LittleEndian.PutUint16(w.page[wordPageSum:], uint16(len(w.page)))
-	_, err := w.tx.ExecContext(w.ctx, "INSERT INTO word_index (segment, term, page) VALUES (?, ?, ?)", w.segment.number, append([]byte{}, term...), w.segment.pages)
+	_, err := w.lead.ExecContext(w.ctx, w.segment.number, append([]byte{}, term...), w.segment.pages)
 	return classifyError(err)
 }
 
@@ -314,6 +322,7 @@ func (w *segmentWriter) writePage() error {
 // none.
 func (w *segmentWriter) finish() error {
 	defer w.insert.Close()
+	defer w.lead.Close()
 	if len(w.page) > wordPageHead {
 		if err := w.writePage(); err != nil {
 			return err

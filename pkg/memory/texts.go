@@ -77,6 +77,10 @@ type textWriter struct {
 	packed  []byte
 }
 
+// textWindow is how far back, in bytes, the beginning of a longer text is looked
+// for in it. Texts are shorter, and there is a writer for each processor.
+const textWindow = 256 << 10
+
 func newTextWriter() (*textWriter, error) {
 	e, err := newTextEncoder(zstd.WithEncoderDict(dictionary))
 	if err != nil {
@@ -88,21 +92,28 @@ func newTextWriter() (*textWriter, error) {
 
 func newTextEncoder(o zstd.EOption) (*zstd.Encoder, error) {
 	return zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
-		zstd.WithEncoderCRC(false), zstd.WithSingleSegment(true), zstd.WithLowerEncoderMem(true), o)
+		zstd.WithEncoderCRC(false), zstd.WithWindowSize(textWindow), zstd.WithSingleSegment(true), zstd.WithLowerEncoderMem(true), o)
 }
 
 // kept is what is kept of a text. It is valid until the next call.
-func (w *textWriter) kept(text string) any {
+func (w *textWriter) kept(text string) (kept any) {
+	kept, w.packed = w.appendKept(w.packed[:0], text)
+	return kept
+}
+
+// appendKept is kept, which is appended to dst where the text becomes shorter.
+func (w *textWriter) appendKept(dst []byte, text string) (kept any, _ []byte) {
 	if len(text) <= leastPacked || len(text) > mostText {
-		return text
+		return text, dst
 	}
 	encoder := w.encoder
 	if len(text) >= leastAlone {
 		encoder = w.alone
 	}
 	w.plain = append(w.plain[:0], text...)
-	if w.packed = encoder.EncodeAll(w.plain, w.packed[:0]); len(w.packed) >= len(text) {
-		return text
+	packed := encoder.EncodeAll(w.plain, dst)
+	if len(packed)-len(dst) >= len(text) {
+		return text, dst
 	}
-	return w.packed
+	return packed[len(dst):len(packed):len(packed)], packed
 }

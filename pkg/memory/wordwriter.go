@@ -20,8 +20,8 @@ const (
 	// written, with the vocabulary; termBytes is what a term takes besides, about.
 	gatheredBytes = 12 << 20
 	termBytes     = 64
-	// vocabularyBytes bounds the words that are known from one segment to the next.
-	vocabularyBytes = 4 << 20
+	// vocabularyBytes bounds the words that are known from one record to the next.
+	vocabularyBytes = 6 << 20
 	// mergedSegments of about the same size are merged into one.
 	mergedSegments = 4
 	// goneShare of the records may be gone before all segments are merged.
@@ -33,96 +33,83 @@ const (
 type wordWriter struct {
 	ctx         context.Context
 	tx          *sql.Tx
-	vocabulary  *embed.Vocabulary
-	all         gatheredTerm   // the empty term
-	terms       []gatheredTerm // by their numbers in vocabulary
-	times       []uint32       // how often the record that is read has each: apart, so that they stay near
-	seen        []int32        // terms of the record that is read
-	words       uint32         // that it has
-	first, last int64          // records that were gathered; none if last is 0
-	size        int            // of what was gathered, less that of the vocabulary before
-	damaged     bool           // what is written already cannot be merged: see finishWords
+	reader      *embed.Reader // of add; nil until it is called
+	counts      []embed.TermCount
+	vocabulary  *embed.Vocabulary // of the terms that were gathered
+	names       []string          // of its terms, as far as they were gathered
+	bytes       int               // that it takes
+	gathered    gatheredPostings
+	all         gatheredTerm // the empty term
+	terms       gatheredTerms
+	used        int   // how many of the terms have postings
+	first, last int64 // records that were gathered; none if last is 0
+	size        int   // of what was gathered, less that of the vocabulary before
+	damaged     bool  // what is written already cannot be merged: see finishWords
 }
 
-type gatheredTerm struct {
-	data    []byte
-	last    int64
-	records int64
+// readWords are the words of a text that was read.
+type readWords struct {
+	vocabulary *embed.Vocabulary
+	names      []string // of its terms, when the text was read
+	bytes      int      // that it took then
+	counts     []embed.TermCount
+}
+
+// termsOf are the words of the text that a reader has read last. They stand in
+// the room for counts, which is returned with them in it.
+func termsOf(r *embed.Reader, room []embed.TermCount) (readWords, []embed.TermCount) {
+	v, from := r.Vocabulary(), len(room)
+	room = r.AppendCounts(room)
+	return readWords{vocabulary: v, names: v.Terms(), bytes: v.Size(), counts: room[from:len(room):len(room)]}, room
 }
 
 func newWordWriter(ctx context.Context, tx *sql.Tx) *wordWriter {
-	w := &wordWriter{ctx: ctx, tx: tx}
-	w.clear()
-	return w
-}
-
-// clear forgets what was gathered, and the vocabulary once it is large.
-func (w *wordWriter) clear() {
-	if w.vocabulary == nil || w.vocabulary.Size() > vocabularyBytes {
-		w.vocabulary, w.terms, w.times = embed.NewVocabulary(), nil, nil
-	}
-	clear(w.terms)
-	w.all, w.first, w.last, w.size = gatheredTerm{}, 0, 0, -w.vocabulary.Size()
+	return &wordWriter{ctx: ctx, tx: tx}
 }
 
 // add takes in the words of a record. Those of a record that are there already are
 // removed before.
 func (w *wordWriter) add(record int64, text string) error {
-	if err := w.begin(record); err != nil {
-		return err
+	if w.reader == nil {
+		w.reader = embed.NewReader(nil)
 	}
-	w.vocabulary.Read(text, w.count)
-	w.end(record)
-	return nil
+	if w.reader.Vocabulary().Size() > vocabularyBytes {
+		w.reader.Renew()
+	}
+	w.reader.Read(text)
+	words, room := termsOf(w.reader, w.counts[:0])
+	w.counts = room
+	return w.post(record, words)
 }
 
-// begin makes room for the words of a record.
-func (w *wordWriter) begin(record int64) error {
-	if record <= w.last || w.size+w.vocabulary.Size() > gatheredBytes {
+// post is add of words that were read already.
+func (w *wordWriter) post(record int64, words readWords) error {
+	if record <= w.last || words.vocabulary != w.vocabulary || w.size+words.bytes > gatheredBytes {
 		if err := w.flush(); err != nil {
 			return err
 		}
 	}
+	if words.vocabulary != w.vocabulary {
+		w.vocabulary, w.size = words.vocabulary, 0
+	}
 	if w.last == 0 {
 		w.first = record
 	}
-	return nil
-}
-
-// count counts a term of the record that is read.
-func (w *wordWriter) count(number int32) {
-	for int(number) >= len(w.times) {
-		w.terms, w.times = append(w.terms, gatheredTerm{}), append(w.times, 0)
-	}
-	if w.times[number] == 0 {
-		w.seen = append(w.seen, number)
-	}
-	w.times[number]++
-	w.words++
-}
-
-// end writes the postings of the record that was read.
-func (w *wordWriter) end(record int64) {
-	for _, number := range w.seen {
-		t := &w.terms[number]
+	w.names, w.bytes = words.names, words.bytes
+	w.terms.room(len(words.names))
+	all := uint32(0)
+	for _, c := range words.counts {
+		t := w.terms.of(c.Number)
 		if t.records == 0 {
 			w.size += termBytes
+			w.used++
 		}
-		w.size += t.post(record, w.times[number])
-		w.times[number] = 0
+		w.size += w.gathered.post(t, record, c.Times)
+		all += c.Times
 	}
-	w.seen = w.seen[:0]
-	w.size += w.all.post(record, w.words)
-	w.words, w.last = 0, record
-}
-
-// post notes how often a record has the term, and returns how many bytes that takes.
-func (t *gatheredTerm) post(record int64, times uint32) int {
-	before := len(t.data)
-	t.data = appendPosting(t.data, t.last, record, times)
-	t.last = record
-	t.records++
-	return len(t.data) - before
+	w.size += w.gathered.post(&w.all, record, all)
+	w.last = record
+	return nil
 }
 
 // has reports whether the words of a record are gathered and not written.
@@ -159,7 +146,9 @@ func (w *wordWriter) flush() error {
 	if err := w.writeSegment(); err != nil {
 		return fmt.Errorf("write words: %w", err)
 	}
-	w.clear()
+	w.terms.clear()
+	w.gathered.reset()
+	w.used, w.all, w.first, w.last, w.size = 0, gatheredTerm{}, 0, 0, -w.bytes
 	err := mergeWords(w.ctx, w.tx)
 	if errors.Is(err, ErrDamagedWords) {
 		w.damaged, err = true, nil
@@ -173,13 +162,16 @@ func (w *wordWriter) writeSegment() error {
 	if err != nil {
 		return err
 	}
-	if err := s.add(nil, w.all.records, w.all.data); err != nil {
+	data := w.gathered.appendAll(nil, &w.all)
+	if err := s.add(nil, w.all.records, data); err != nil {
 		return err
 	}
-	names, name := w.vocabulary.Terms(), []byte(nil)
-	for _, t := range w.order(names) {
-		name = append(name[:0], names[t.number]...)
-		if err := s.add(name, w.terms[t.number].records, w.terms[t.number].data); err != nil {
+	var name []byte
+	for _, t := range w.order(w.names) {
+		name = append(name[:0], w.names[t.number]...)
+		term := w.terms.of(t.number)
+		data = w.gathered.appendAll(data[:0], term)
+		if err := s.add(name, term.records, data); err != nil {
 			return err
 		}
 	}
@@ -195,12 +187,12 @@ type orderedTerm struct {
 
 // order are the terms that were gathered, in the order of their names.
 func (w *wordWriter) order(names []string) []orderedTerm {
-	var order []orderedTerm
-	for i := range w.terms {
-		if w.terms[i].records > 0 {
+	order := make([]orderedTerm, 0, w.used)
+	for number := range int32(len(names)) {
+		if w.terms.of(number).records > 0 {
 			var first [8]byte
-			copy(first[:], names[i])
-			order = append(order, orderedTerm{binary.BigEndian.Uint64(first[:]), int32(i)})
+			copy(first[:], names[number])
+			order = append(order, orderedTerm{binary.BigEndian.Uint64(first[:]), number})
 		}
 	}
 	slices.SortFunc(order, func(a, b orderedTerm) int {

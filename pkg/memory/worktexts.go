@@ -82,6 +82,11 @@ func (w *writer) findText(t workText) (row int64, err error) {
 	if err != nil || row != 0 {
 		return row, err
 	}
+	if w.texts == nil {
+		if w.texts, err = newTextWriter(); err != nil {
+			return 0, err
+		}
+	}
 	result, err := w.exec("INSERT INTO work_texts (sort, body, sum) VALUES (?,?,?)", t.sort, w.texts.kept(t.body), t.sum())
 	if err != nil {
 		return 0, err

@@ -1,0 +1,113 @@
+package cmd
+
+import (
+	"context"
+	"iter"
+
+	"github.com/sessctl/sessctl/pkg/chunk"
+	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// memoryAdapter is a compact.Rememberer over a memory.Store.
+type memoryAdapter struct {
+	store     *memory.Store
+	builtin   *embed.Builtin // the embedder that is configured; nil if it is another
+	wordsAnew func()         // is called when the index of words was rebuilt
+}
+
+// Remember implements compact.Rememberer.
+func (m memoryAdapter) Remember(ctx context.Context, ref session.Ref, from compact.Archived, records iter.Seq2[compact.Record, error]) (compact.Remembered, error) {
+	path := from.Path
+	if path == "" {
+		path = ref.Path
+	}
+	source := memory.Source{Runtime: ref.Runtime, Agent: ref.Agent, Session: ref.ID, Key: ref.Key, Archive: from.ID, ArchivePath: path}
+	var summary *compact.Record
+	result, err := m.put(ctx, source, memoryRecords(source, noticed(records, &summary)))
+	if err == nil && result.WordsAnew {
+		m.wordsAnew()
+	}
+	if err == nil {
+		err = m.linkFacts(ctx, ref, source, from.Bytes)
+	}
+	if err == nil && summary != nil {
+		err = m.keep(ctx, source, *summary)
+	}
+	return compact.Remembered{Stored: result.Stored, Existing: result.Existing, Forgotten: result.Buried}, err
+}
+
+// put stores records, with their vectors if the built-in embedder makes those of
+// their agent: no server is waited for.
+func (m memoryAdapter) put(ctx context.Context, source memory.Source, records iter.Seq2[memory.Record, error]) (memory.PutResult, error) {
+	if m.builtin == nil {
+		return m.store.Put(ctx, source, records)
+	}
+	model := chunked(m.builtin.Model())
+	others, err := m.store.OtherModels(ctx, source.Agent, model)
+	if err != nil {
+		return memory.PutResult{}, err
+	}
+	if len(others) > 0 {
+		return m.store.Put(ctx, source, records)
+	}
+	return m.store.PutEmbedded(ctx, source, m.builtin, model, records)
+}
+
+func memoryRecords(s memory.Source, records iter.Seq2[compact.Record, error]) iter.Seq2[memory.Record, error] {
+	return func(yield func(memory.Record, error) bool) {
+		work := memory.NewActionIDs(s.Agent, s.Session)
+		for r, err := range records {
+			if !yield(withAction(work, memoryRecord(s, r), r.Action), err) {
+				return
+			}
+		}
+	}
+}
+
+// memoryRecord gives a record its identity: that of a chunk is what the log says,
+// without the label of who goes on speaking. A session has one summary: a new one
+// takes the place of the old.
+func memoryRecord(s memory.Source, r compact.Record) memory.Record {
+	id := memory.RecordID(s.Agent, s.Session, r.Position, chunk.Version, r.Text[r.Labelled:])
+	if r.Category == compact.CategorySummary {
+		id = memory.RecordID(s.Agent, s.Session, r.Position, "summary", "")
+	}
+	branch := session.Active
+	if r.Abandoned {
+		branch = session.Abandoned
+	}
+	return memory.Record{
+		ID: id, Text: r.Text, Category: r.Category, Importance: r.Importance, CreatedAt: r.CreatedAt,
+		Runtime: s.Runtime, Agent: s.Agent, Session: s.Session, Key: s.Key, Archive: s.Archive, ArchivePath: s.ArchivePath,
+		FirstLine: r.FirstLine, LastLine: r.LastLine, FirstByte: r.FirstByte, EndByte: r.EndByte,
+		Branch: branch.String(), Position: r.Position,
+	}
+}
+
+// noticed passes records on and notes the summary among them.
+func noticed(records iter.Seq2[compact.Record, error], summary **compact.Record) iter.Seq2[compact.Record, error] {
+	return func(yield func(compact.Record, error) bool) {
+		for r, err := range records {
+			if err == nil && r.Category == compact.CategorySummary {
+				*summary = &r
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+// keep keeps the summary that a model wrote beside the memory: from the archive
+// only the extractive one can be made again. That one takes the place of what
+// was kept of the session.
+func (m memoryAdapter) keep(ctx context.Context, s memory.Source, r compact.Record) error {
+	id := memoryRecord(s, r).ID
+	if r.Model == "" {
+		return m.store.DropSummary(id)
+	}
+	return m.store.KeepSummary(ctx, memory.KeptSummary{ID: id, Runtime: s.Runtime, Agent: s.Agent, Session: s.Session, Archive: s.Archive, Model: r.Model, Text: r.Text})
+}

@@ -1,0 +1,218 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/sessctl/sessctl/pkg/embed"
+)
+
+// embeddingStore is an empty memory, the built-in embedder, and where it keeps the
+// vectors of agent a.
+func embeddingStore(t *testing.T) (s *Store, e *embedding, vectors string) {
+	t.Helper()
+	s, err := Open(context.Background(), t.TempDir(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	b, err := embed.NewBuiltin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e = &embedding{b, b.Model(), "a"}
+	return s, e, s.vectorPath("a", e.model.Fingerprint()+packedSuffix)
+}
+
+// toEmbed are more texts than are prepared together, one of which has nothing to
+// embed, and one of which is another agent's.
+func toEmbed() (list []Record) {
+	for i := range 150 {
+		list = append(list, Record{ID: fmt.Sprint("id", i), Agent: "a", Text: fmt.Sprintf("the crane number %d lifts %d beams", i, i*i), Category: "session_history", Branch: "active", Position: i})
+	}
+	list[70].Text = "the of and"
+	list[80].Agent = "b"
+	return list
+}
+
+func sequence(list []Record, last error) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		for _, r := range list {
+			if !yield(r, nil) {
+				return
+			}
+		}
+		if last != nil {
+			yield(Record{}, last)
+		}
+	}
+}
+
+// tableOf are the rows of a query.
+func tableOf(t *testing.T, s *Store, query string) (rows []string) {
+	t.Helper()
+	rows, err := readStrings(t.Context(), s.db, query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+func namesOf(t *testing.T, s *Store) []string {
+	return tableOf(t, s, "SELECT r.id||' '||v.slot||' '||v.crc||' '||v.agent FROM vectors v JOIN records r ON r.rowid=v.record ORDER BY r.id")
+}
+
+func pendingOf(t *testing.T, s *Store) []string {
+	return tableOf(t, s, "SELECT r.id||' '||p.agent||' '||p.tries||' '||p.reason FROM pending p JOIN records r ON r.rowid=p.record ORDER BY r.id")
+}
+
+func mustVerify(t *testing.T, s *Store) {
+	t.Helper()
+	if problems, err := s.Verify(t.Context()); err != nil || len(problems) > 0 {
+		t.Fatal(problems, err)
+	}
+}
+
+// Records that are embedded while they are stored have the vectors, the rows and
+// the failures that they have when they are stored first and embedded then.
+func TestPutEmbeddedIsPutThenEmbed(t *testing.T) {
+	ctx, source := t.Context(), Source{Agent: "a", Session: "s"}
+	first, e, firstFile := embeddingStore(t)
+	if _, err := first.Put(ctx, source, sequence(toEmbed(), nil)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := first.EmbedPending(ctx, e.embedder, e.model, "a", nil); err != nil {
+		t.Fatal(err)
+	}
+	s, _, file := embeddingStore(t)
+	list := toEmbed()
+	for _, part := range [][]Record{list[:120], list} { // some are there when all are put
+		if _, err := s.PutEmbedded(ctx, source, e.embedder, e.model, sequence(part, nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := gocmp.Diff(namesOf(t, first), namesOf(t, s)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := gocmp.Diff(pendingOf(t, first), pendingOf(t, s)); diff != "" {
+		t.Error(diff)
+	}
+	if got := pendingOf(t, s); len(got) != 2 {
+		t.Error(got)
+	}
+	want, err := os.ReadFile(firstFile)
+	got, gotErr := os.ReadFile(file)
+	if err != nil || gotErr != nil || !bytes.Equal(want, got) {
+		t.Errorf("%d bytes of vectors, want %d: %v %v", len(got), len(want), err, gotErr)
+	}
+	mustVerify(t, s)
+}
+
+// A record whose text has changed gets the vector of the new one, in the same run.
+func TestPutEmbeddedChangedText(t *testing.T) {
+	ctx, source := t.Context(), Source{Agent: "a", Session: "s"}
+	s, e, _ := embeddingStore(t)
+	list := toEmbed()[:3]
+	for range 2 {
+		if _, err := s.PutEmbedded(ctx, source, e.embedder, e.model, sequence(list, nil)); err != nil {
+			t.Fatal(err)
+		}
+		list[1].Text = "a bridge of stone"
+	}
+	if names := namesOf(t, s); len(names) != 3 || len(pendingOf(t, s)) != 0 {
+		t.Error(names, pendingOf(t, s))
+	}
+	mustVerify(t, s)
+	if r, err := s.Recall(ctx, Query{Text: "stone bridges", Agent: "a"}, e.embedder, e.model); err != nil || len(r.Hits) == 0 || r.Hits[0].ID != "id1" {
+		t.Error(r, err)
+	}
+}
+
+// What stands in the file of vectors when the run fails has no name, and the next
+// run writes over it.
+func TestFailedPutNamesNothing(t *testing.T) {
+	ctx, source := t.Context(), Source{Agent: "a", Session: "s"}
+	s, e, file := embeddingStore(t)
+	broken := errors.New("the log has changed")
+	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
+		w, err := s.newEmbeddingWriter(ctx, tx, e, &PutResult{})
+		if err != nil {
+			return err
+		}
+		defer w.close()
+		for _, r := range toEmbed() {
+			if err := w.put(source.complete(r)); err != nil {
+				return err
+			}
+		}
+		return errors.Join(w.settle(), w.vectors.write(), broken)
+	})
+	if !errors.Is(err, broken) {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(file); err != nil || info.Size() == 0 {
+		t.Fatal("nothing was written:", err)
+	}
+	if names := namesOf(t, s); len(names) != 0 {
+		t.Error(names)
+	}
+	mustVerify(t, s)
+	if _, err := s.PutEmbedded(ctx, source, e.embedder, e.model, sequence(toEmbed()[:40], nil)); err != nil {
+		t.Fatal(err)
+	}
+	if names := namesOf(t, s); len(names) != 40 {
+		t.Error(names)
+	}
+	mustVerify(t, s)
+	if left, err := filepath.Glob(filepath.Join(filepath.Dir(file), "*")); err != nil || len(left) != 1 {
+		t.Error(left, err)
+	}
+}
+
+// An error of the sequence undoes all, also what is being prepared.
+func TestPutEmbeddedIsAllOrNothing(t *testing.T) {
+	s, e, _ := embeddingStore(t)
+	broken := errors.New("broken")
+	if _, err := s.PutEmbedded(t.Context(), Source{Agent: "a"}, e.embedder, e.model, sequence(toEmbed(), broken)); !errors.Is(err, broken) {
+		t.Fatal(err)
+	}
+	if rows := tableOf(t, s, "SELECT id FROM record_rows"); len(rows) != 0 {
+		t.Error(rows)
+	}
+	mustVerify(t, s)
+}
+
+// What was gathered of each term is what was posted, however many pieces it takes.
+func TestGatheredPostings(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var g gatheredPostings
+		var terms [3]gatheredTerm
+		for range 2 {
+			var want [3][]byte
+			clear(terms[:])
+			for record := range int64(rapid.SampledFrom([]int{1, 30, 3000}).Draw(t, "records")) {
+				n := rapid.IntRange(0, 2).Draw(t, "term")
+				times := rapid.Uint32Range(1, 1<<20).Draw(t, "times")
+				want[n] = appendPosting(want[n], terms[n].last, record+1, times)
+				g.post(&terms[n], record+1, times)
+			}
+			for n := range terms {
+				if got := g.appendAll(nil, &terms[n]); !slices.Equal(got, want[n]) {
+					t.Fatalf("%d bytes, want %d", len(got), len(want[n]))
+				}
+			}
+			g.reset()
+		}
+	})
+}

@@ -1,0 +1,186 @@
+package memory
+
+import (
+	"hash/crc32"
+	"math"
+
+	"github.com/sessctl/sessctl/pkg/embed"
+)
+
+// preparedText is what is stored of a text, and what was made of it for that.
+type preparedText struct {
+	record int64
+	agent  string
+	text   string
+
+	kept  any // see textWriter
+	words readWords
+	row   []byte // of its vector; nil where none was asked for, or there is none
+	crc   uint32 // of the row
+	err   error  // why there is no vector that was asked for
+}
+
+// preparer makes of texts what is stored of them: it compresses them, and reads
+// each once for both its words and its vector.
+type preparer struct {
+	texts   *textWriter
+	reader  *embed.Reader
+	agent   string // whose texts get vectors
+	dim     int    // of the vectors, 0 for none
+	vector  []float32
+	unit    []float32
+	numbers []int8
+}
+
+// newPreparer returns one that makes vectors of the texts of one agent; e is nil
+// for no vectors.
+func newPreparer(e *embedding) (*preparer, error) {
+	texts, err := newTextWriter()
+	if err != nil {
+		return nil, err
+	}
+	p := &preparer{texts: texts}
+	if e == nil {
+		p.reader = embed.NewReader(nil)
+		return p, nil
+	}
+	p.reader, p.agent, p.dim = embed.NewReader(e.embedder), e.agent, e.model.Dim
+	p.vector, p.unit, p.numbers = make([]float32, p.dim), make([]float32, 0, p.dim), make([]int8, p.dim)
+	return p, nil
+}
+
+// prepare prepares a text. What it makes stands in the room of a batch.
+func (p *preparer) prepare(x *preparedText, b *textBatch) {
+	x.kept, b.packed = p.texts.appendKept(b.packed, x.text)
+	p.read(x, b)
+}
+
+// read reads the words of a text, and makes its vector.
+func (p *preparer) read(x *preparedText, b *textBatch) {
+	if p.reader.Vocabulary().Size() > vocabularyBytes {
+		p.reader.Renew()
+	}
+	p.reader.Read(x.text)
+	x.words, b.counts = termsOf(p.reader, b.counts)
+	if p.dim == 0 || x.agent != p.agent {
+		return
+	}
+	if x.err = p.reader.Vector(p.vector); x.err != nil {
+		return
+	}
+	if length := norm(p.vector); length == 0 || math.IsNaN(length) || math.IsInf(length, 0) {
+		x.err = embed.ErrNotFinite
+		return
+	}
+	from := len(b.rows)
+	p.unit = appendUnit(p.unit[:0], p.vector)
+	b.rows = appendRow(b.rows, p.unit, p.numbers)
+	x.row = b.rows[from:len(b.rows):len(b.rows)]
+	x.crc = crc32.Checksum(x.row, castagnoli())
+}
+
+// batchTexts and batchBytes bound the texts that are prepared together.
+const (
+	batchTexts = 64
+	batchBytes = 256 << 10
+)
+
+// textBatch are texts that are prepared together, and the room for it.
+type textBatch struct {
+	texts    []preparedText
+	size     int
+	packed   []byte
+	counts   []embed.TermCount
+	rows     []byte
+	panicked any
+}
+
+func (b *textBatch) add(record int64, r Record) {
+	b.texts = append(b.texts, preparedText{record: record, agent: r.Agent, text: r.Text})
+	b.size += len(r.Text)
+}
+
+func (b *textBatch) full() bool { return len(b.texts) >= batchTexts || b.size >= batchBytes }
+
+func (b *textBatch) reset() {
+	clear(b.texts)
+	b.texts, b.size, b.packed, b.counts, b.rows = b.texts[:0], 0, b.packed[:0], b.counts[:0], b.rows[:0]
+}
+
+// prepareAll prepares the texts of a batch.
+func (p *preparer) prepareAll(b *textBatch) {
+	for i := range b.texts {
+		p.prepare(&b.texts[i], b)
+	}
+}
+
+// preparation prepares batches on another processor, in their order, while those
+// before are stored.
+type preparation struct {
+	preparer *preparer
+	filling  *textBatch
+	room     []*textBatch // that is not used
+	sent     int          // batches that have not come back
+	tasks    chan *textBatch
+	done     chan *textBatch
+}
+
+// mostSent is how many batches are on their way: enough that neither side waits
+// for the other.
+const mostSent = 2
+
+func newPreparation(e *embedding) (*preparation, error) {
+	p, err := newPreparer(e)
+	return &preparation{preparer: p, filling: &textBatch{}}, err
+}
+
+// send has the texts prepared that were gathered.
+func (p *preparation) send() {
+	if p.tasks == nil {
+		p.tasks, p.done = make(chan *textBatch, mostSent), make(chan *textBatch, mostSent)
+		go p.serve()
+	}
+	p.tasks <- p.filling
+	p.sent++
+	p.filling = &textBatch{}
+	if last := len(p.room) - 1; last >= 0 {
+		p.filling, p.room = p.room[last], p.room[:last]
+	}
+}
+
+func (p *preparation) serve() {
+	defer close(p.done)
+	for b := range p.tasks {
+		func() {
+			defer func() { b.panicked = recover() }()
+			p.preparer.prepareAll(b)
+		}()
+		p.done <- b
+	}
+}
+
+// receive returns the batch that was sent first. It is given back by release.
+func (p *preparation) receive() *textBatch {
+	b := <-p.done
+	p.sent--
+	if b.panicked != nil {
+		panic(b.panicked)
+	}
+	return b
+}
+
+func (p *preparation) release(b *textBatch) {
+	b.reset()
+	p.room = append(p.room, b)
+}
+
+// close ends the preparation. What was not received is dropped.
+func (p *preparation) close() {
+	if p.tasks == nil {
+		return
+	}
+	close(p.tasks)
+	for range p.done { // until it has ended
+	}
+	p.tasks = nil
+}
