@@ -216,3 +216,85 @@ func TestGatheredPostings(t *testing.T) {
 		}
 	})
 }
+
+// Where the file of vectors cannot be written the texts are stored all the same,
+// and are pending: from the beginning, and from the middle on.
+func TestVectorsThatCannotBeWritten(t *testing.T) {
+	for name, from := range map[string]int{"from the beginning": 0, "in the middle": 60} {
+		t.Run(name, func(t *testing.T) {
+			s, e, file := embeddingStore(t)
+			list := toEmbed()
+			err := s.inTransaction(t.Context(), func(tx *sql.Tx) error {
+				w, err := s.newEmbeddingWriter(t.Context(), tx, e, &PutResult{})
+				if err != nil {
+					return err
+				}
+				defer w.close()
+				for i, r := range list {
+					if i == from {
+						if err := errors.Join(w.settle(), w.vectors.write()); err != nil {
+							return err
+						}
+						misplace(t, file)
+					}
+					if err := w.put(r); err != nil {
+						return err
+					}
+				}
+				return w.finish()
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if named, pending := len(namesOf(t, s)), len(pendingOf(t, s)); named != from || named+pending != len(list) {
+				t.Errorf("%d vectors and %d pending records", named, pending)
+			}
+			if _, err := s.EmbedPending(t.Context(), e.embedder, e.model, "a", nil); err == nil {
+				t.Error("vectors are written although there is no file for them")
+			}
+			restoreMisplaced(t, file)
+			mustVerify(t, s)
+			if _, err := s.EmbedPending(t.Context(), e.embedder, e.model, "a", nil); err != nil || len(pendingOf(t, s)) != 2 {
+				t.Error(pendingOf(t, s), err)
+			}
+			mustVerify(t, s)
+		})
+	}
+}
+
+// misplace puts a directory in the place of a file, which is kept beside it.
+func misplace(t *testing.T, file string) {
+	if err := os.Rename(file, file+".away"); err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(file, 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func restoreMisplaced(t *testing.T, file string) {
+	t.Helper()
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(file+".away", file); err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+}
+
+// A record that is given twice, the second time without anything to embed, keeps
+// no vector of the first text.
+func TestEmbeddedTwiceInOnePut(t *testing.T) {
+	s, e, _ := embeddingStore(t)
+	list := []Record{
+		{ID: "twice", Text: "red apples", Category: "session_history", Branch: "active"},
+		{ID: "twice", Text: "the of", Category: "session_history", Branch: "active"},
+	}
+	if _, err := s.PutEmbedded(t.Context(), Source{Agent: "a", Session: "s"}, e.embedder, e.model, sequence(list, nil)); err != nil {
+		t.Fatal(err)
+	}
+	if names := namesOf(t, s); len(names) > 0 {
+		t.Errorf("vectors of a text that is gone: %v", names)
+	}
+	mustVerify(t, s)
+}

@@ -439,7 +439,9 @@ func (w *writer) embed(x *preparedText, model string) error {
 	if w.vectors != nil && model == w.vectors.fingerprint {
 		switch {
 		case x.row != nil:
-			return w.vectors.add(x.record, x.row, x.crc)
+			if added, err := w.vectors.add(x.record, x.row, x.crc); added || err != nil {
+				return err
+			}
 		case errors.Is(x.err, embed.ErrNoVector):
 			tries, reason = nothingTries, x.err.Error()
 		case x.err != nil:
@@ -518,6 +520,9 @@ func (w *writer) rewrite(rowid int64, r Record) error {
 		if _, err := w.exec(statement, rowid); err != nil {
 			return err
 		}
+	}
+	if w.vectors != nil {
+		w.vectors.drop(rowid)
 	}
 	return w.write(rowid, r)
 }

@@ -19,7 +19,8 @@ type embedding struct {
 
 // vectorWriter adds the vectors of new records to the file of an agent, in the
 // transaction that stores the records. Rows are in the file, and synced, before
-// the transaction ends; without it nothing names them.
+// the transaction ends; without it nothing names them. Where the file cannot be
+// written the records are pending: who embeds them then says why.
 type vectorWriter struct {
 	ctx         context.Context
 	tx          *sql.Tx
@@ -31,6 +32,7 @@ type vectorWriter struct {
 	written     int64       // bytes that are, behind those before
 	count       int64       // of all rows
 	unnamed     []namedRow  // rows that are not named yet
+	failed      bool        // the file cannot be written
 	insert      func(text string, args ...any) (sql.Result, error)
 }
 
@@ -56,21 +58,27 @@ func newVectorWriter(ctx context.Context, tx *sql.Tx, s *Store, e *embedding) (*
 	return &vectorWriter{ctx: ctx, tx: tx, store: s, embedding: e, fingerprint: e.model.Fingerprint()}, nil
 }
 
-// add adds the vector of a new record.
-func (v *vectorWriter) add(record int64, encoded []byte, crc uint32) error {
-	if v.file == nil {
-		if err := v.open(); err != nil {
-			return err
-		}
+// add adds the vector of a new record. It returns false where the file cannot be
+// written.
+func (v *vectorWriter) add(record int64, encoded []byte, crc uint32) (added bool, err error) {
+	if v.file == nil && !v.failed {
+		v.failed = v.open() != nil
+	}
+	if v.failed {
+		return false, nil
 	}
 	slot := v.file.slots + (v.written+int64(len(v.rows)))/slotBytes
 	v.rows = append(v.rows, encoded...)
 	v.unnamed = append(v.unnamed, namedRow{row{slot, crc}, record})
-	v.count++
 	if len(v.rows) >= heldRows {
-		return v.write()
+		return true, v.write()
 	}
-	return nil
+	return true, nil
+}
+
+// drop takes back the vector of a record whose text changed, unless it is named.
+func (v *vectorWriter) drop(record int64) {
+	v.unnamed = slices.DeleteFunc(v.unnamed, func(r namedRow) bool { return r.record == record })
 }
 
 // open looks the file up. What it has lost is pending again.
@@ -90,11 +98,24 @@ func (v *vectorWriter) write() error {
 		return nil
 	}
 	if err := v.file.pins.AppendRows(v.file.path, v.file.slots*slotBytes+v.written, v.rows, 0o600); err != nil {
-		return fmt.Errorf("write vectors: %w", err)
+		return v.giveUp()
 	}
 	v.written += int64(len(v.rows))
+	v.count += int64(len(v.unnamed))
 	v.rows = v.rows[:0]
 	return v.name()
+}
+
+// giveUp makes the records pending whose rows could not be written.
+func (v *vectorWriter) giveUp() error {
+	v.failed = true
+	for _, r := range v.unnamed {
+		if _, err := v.insert(insertPending, v.fingerprint, v.embedding.agent, r.record, 0, ""); err != nil {
+			return err
+		}
+	}
+	v.rows, v.unnamed = v.rows[:0], v.unnamed[:0]
+	return nil
 }
 
 // nameVectors is the statement that names n rows.
@@ -125,7 +146,7 @@ func (v *vectorWriter) finish() error {
 	if v.file == nil {
 		return nil
 	}
-	if err := v.write(); err != nil {
+	if err := v.write(); err != nil || v.written == 0 {
 		return err
 	}
 	v.file.slots, v.file.rows = v.file.slots+v.written/slotBytes, v.file.rows+v.count
