@@ -153,6 +153,7 @@ func summaryFloors() map[string]summaryFloor {
 		"fresh, fourth":        {26, 0.04, 0.08},
 		"fresh, fifth":         {17, 0.06, 0.10},
 		"fresh, sixth":         {42, 0.09, 0.06},
+		"fresh, seventh":       {34, 0.12, 0.04},
 	}
 }
 
@@ -234,7 +235,10 @@ func factFloors() map[string]factFloor {
 		"fresh one":             {0.95, 0.77},
 		"fresh two":             {0.93, 0.62},
 		"fresh three":           {0.95, 0.63},
+		"fresh four":            {0.90, 0.55},
+		"fresh five":            {0.74, 0.40},
 		"fresh, fourth":         {0.91, 0.6},
 		"fresh, fifth":          {0.96, 0.65},
+		"fresh, sixth":          {0.92, 0.53},
 	}
 }
