@@ -429,7 +429,7 @@ func nextCues() []cue {
 func goalCues() []cue {
 	return []cue{
 		{"goal", 5, false}, {"task", 3, false}, {"first job", 4, false}, {"next:", 4, true}, {"next", 2, true}, {"please", 2, false}, {"can you", 4, false}, {"could you", 4, false},
-		{"i want", 3, false}, {"we need", 3, false}, {"i need", 3, false}, {"i'd like", 3, false}, {"let's", 2, true}, {"help", 3, true}, {"one more", 2, true},
+		{"i want", 3, false}, {"we need", 3, false}, {"we still need", 3, false}, {"i need", 3, false}, {"i still need", 3, false}, {"i'd like", 3, false}, {"let's", 2, true}, {"help", 3, true}, {"one more", 2, true},
 		{"fix", 4, true}, {"implement", 4, true}, {"add", 4, true}, {"build", 4, true}, {"create", 4, true}, {"write", 3, true}, {"rewrite", 4, true}, {"refactor", 4, true},
 		{"remove", 4, true}, {"delete", 3, true}, {"move", 3, true}, {"update", 4, true}, {"change", 3, true}, {"port", 3, true}, {"migrate", 4, true}, {"deploy", 4, true},
 		{"investigate", 4, true}, {"find", 3, true}, {"find out", 4, false}, {"figure out", 4, false}, {"check", 3, true}, {"review", 4, true}, {"read", 3, true},

@@ -193,6 +193,15 @@ func TestNothingToSumUp(t *testing.T) {
 	}
 }
 
+// TestFirstTask: what is still needed is the task, what is to be read before is not all
+// of it.
+func TestFirstTask(t *testing.T) {
+	got := sum(t, summarize.Options{}, user("read the notes on themes in full, then theme.ts. we still need to port user-selector.ts over."))
+	if want := []string{"read the notes on themes in full, then theme.ts. … we still need to port user-selector.ts over. (2)"}; !cmp.Equal(section(got, "Goals"), want) {
+		t.Error(section(got, "Goals"))
+	}
+}
+
 func TestRuntimeNoiseIsLeftOut(t *testing.T) {
 	got := sum(t, summarize.Options{},
 		user("Please count the chairs in the hall."),

@@ -23,7 +23,7 @@ func withoutPasted(text []byte) []byte {
 		case prompts(bare):
 			output = true
 		}
-		if fenced || !output && !printed(line, bare) {
+		if fenced || !output && !printed(line, bare) && !attached(bare) {
 			own = append(own, line...)
 		}
 	}
@@ -31,6 +31,18 @@ func withoutPasted(text []byte) []byte {
 		return text
 	}
 	return own
+}
+
+// attached tells whether a line is the name of a file that was put into a prompt, and
+// nothing else: its path from the root on, to the end of the file's kind.
+func attached(line []byte) bool {
+	path := bytes.Trim(line, "'\"")
+	if len(path) == 0 || path[0] != '/' {
+		return false
+	}
+	slash, dot := bytes.LastIndexByte(path, '/'), bytes.LastIndexByte(path, '.')
+	kind := path[dot+1:]
+	return slash > 0 && dot > slash && len(kind) > 0 && len(kind) <= 5 && bytes.IndexByte(kind, ' ') < 0
 }
 
 // prompts tells whether a line is that of a shell: its prompt, with a command.

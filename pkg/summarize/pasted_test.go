@@ -16,6 +16,7 @@ func TestPastedIsNotSaid(t *testing.T) {
 		"a shell":    {"lea@ada:~/app$ make\nwe will use port 3000 instead of 80", "port 3000"},
 		"a diff":     {"+ 16 - **Handling**: we decided that invalid themes must never crash", "must never crash"},
 		"a status":   {"↑880 ↓68k must never exceed 3 March 2026", "must never exceed"},
+		"a file":     {"'/tmp/we must never/Screenshot 2026-03-01 at 01.39.27.png'", "Screenshot 2026"},
 		"of columns": {"  decided: the deadline is 3 March 2026               ", "deadline is 3 March"},
 	} {
 		t.Run(name, func(t *testing.T) {
