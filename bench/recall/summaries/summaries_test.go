@@ -16,8 +16,8 @@ func TestSheets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(all) != 44 {
-		t.Fatalf("%d sessions, not 44", len(all))
+	if len(all) != 50 {
+		t.Fatalf("%d sessions, not 50", len(all))
 	}
 	for _, s := range all {
 		log, err := s.log()
@@ -154,6 +154,7 @@ func summaryFloors() map[string]summaryFloor {
 		"fresh, fifth":         {17, 0.06, 0.10},
 		"fresh, sixth":         {42, 0.09, 0.06},
 		"fresh, seventh":       {34, 0.12, 0.04},
+		"fresh, eighth":        {0, 1, 1},
 	}
 }
 
@@ -237,6 +238,7 @@ func factFloors() map[string]factFloor {
 		"fresh three":           {0.95, 0.63},
 		"fresh four":            {0.90, 0.55},
 		"fresh five":            {0.74, 0.40},
+		"fresh six":             {0, 0},
 		"fresh, fourth":         {0.91, 0.6},
 		"fresh, fifth":          {0.96, 0.65},
 		"fresh, sixth":          {0.92, 0.53},
