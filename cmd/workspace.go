@@ -38,7 +38,8 @@ type workspace struct {
 	archives  *archive.Store
 	compactor *compact.Compactor
 	progress  *progress
-	recovered int // changes of earlier runs that were looked after
+	recovered int              // changes of earlier runs that were looked after
+	unchanged []compact.Result // of what memory had already, see rememberOnce
 }
 
 // outdated reports whether what was listed before the workspace was opened may
