@@ -50,7 +50,7 @@ func (h *holdings) has(ctx context.Context, r compact.Receipt) (bool, error) {
 	e, there := h.entries[r.Archive.ID]
 	limit := r.Content.OutputLimit
 	switch {
-	case !there, h.archives.Look(e) != nil, r.Content.Chunker != chunk.Version, limit != 0 && limit != max(h.outputLimit(), 0):
+	case !there, h.archives.Look(e) != nil, r.Content.Chunker != chunk.Version, limit != 0 && limit != h.outputLimit():
 		return false, nil
 	case r.Chunks == 0 || h.memories == nil:
 		return r.Chunks == 0, nil

@@ -186,7 +186,7 @@ func runShrink(ctx context.Context, a *app, o shrinkOptions) error {
 		}
 	}
 	w.progress.clear()
-	return errors.Join(a.renderShrink(doc, o), shrinkOutcome(doc.Databases))
+	return errors.Join(w.embedWaiting(ctx, w.unchanged), a.renderShrink(doc, o), shrinkOutcome(doc.Databases))
 }
 
 // sessionsOf are the sessions of the databases.

@@ -38,7 +38,8 @@ type workspace struct {
 	archives  *archive.Store
 	compactor *compact.Compactor
 	progress  *progress
-	recovered int // changes of earlier runs that were looked after
+	recovered int              // changes of earlier runs that were looked after
+	unchanged []compact.Result // of what memory had already, see rememberOnce
 }
 
 // outdated reports whether what was listed before the workspace was opened may
@@ -348,7 +349,7 @@ func (a *app) recoveryOf(of session.Ref, quiet time.Duration) *recovery {
 	return &recovery{sessions: []found{{Ref: of}}, policy: policy}
 }
 
-// outputLimit is memory.output_limit as a policy has it.
+// outputLimit is memory.output_limit as a policy and receipts have it.
 func (a *app) outputLimit() int64 {
 	if a.config.Memory.OutputLimit <= 0 {
 		return -1

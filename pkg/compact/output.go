@@ -17,6 +17,15 @@ func (p Policy) outputLimit() int64 {
 	return max(p.OutputLimit, 0)
 }
 
+// recordedLimit is outputLimit as receipts have it: -1 for none, because receipts
+// of earlier versions have 0.
+func (p Policy) recordedLimit() int64 {
+	if limit := p.outputLimit(); limit > 0 {
+		return limit
+	}
+	return -1
+}
+
 // cutOutput leaves out the middle of an output that is longer than the limit,
 // in bytes: errors stand at the end, and what was asked for at the beginning. It
 // cuts between lines where there are any near by, and within text's own memory.

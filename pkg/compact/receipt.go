@@ -192,7 +192,7 @@ type Content struct {
 	CoveredBytes   int64  `json:"covered_bytes"`   // of the log, that some chunk was made from
 	LeftOutBytes   int64  `json:"left_out_bytes"`  // images, base64 and control characters: in the archive only
 	CutBytes       int64  `json:"cut_bytes"`       // of strings and of tools' output too long for memory: in the archive only
-	OutputLimit    int64  `json:"output_limit"`    // bytes that memory took of one output; 0 in receipts of earlier versions
+	OutputLimit    int64  `json:"output_limit"`    // bytes that memory took of one output, -1 for none; 0 in receipts of earlier versions
 	Redacted       int    `json:"redacted"`        // what looked like a secret: in the archive only
 	Chunker        string `json:"chunker"`         // rule by which the text was cut
 	ChunksStored   int    `json:"chunks_stored"`   // new in memory
@@ -204,7 +204,7 @@ func contentOf(s Survey, m Remembered, p Policy) Content {
 	return Content{
 		Lines: c.Lines, Records: c.Records, LinesSkipped: c.Bad, LinesSalvaged: c.Salvaged,
 		TornBytes: c.TornBytes, NULBytes: c.NULBytes, Messages: s.Scan.Records, ToolCalls: s.Scan.ToolCalls,
-		Characters: s.Runes, CoveredBytes: s.Covered, LeftOutBytes: s.LeftOut + s.Scan.LeftOut, Redacted: s.Redacted, CutBytes: c.CutBytes + s.Cut, OutputLimit: p.outputLimit(),
+		Characters: s.Runes, CoveredBytes: s.Covered, LeftOutBytes: s.LeftOut + s.Scan.LeftOut, Redacted: s.Redacted, CutBytes: c.CutBytes + s.Cut, OutputLimit: p.recordedLimit(),
 		Chunker: chunk.Version, ChunksStored: m.Stored, ChunksExisting: m.Existing,
 	}
 }

@@ -81,7 +81,9 @@ func (c *Compactor) planWithdrawal(ctx context.Context, undo Receipt) (w withdra
 	}
 	undone, all := receipts[at], vouchedFor(receipts, undo)
 	for _, v := range all {
-		w.keep = append(w.keep, v.ID)
+		if !slices.Contains(w.keep, v.ID) {
+			w.keep = append(w.keep, v.ID)
+		}
 	}
 	if all, err = c.findBytes(ctx, all, undone); err != nil {
 		return w, err
@@ -96,10 +98,12 @@ func (c *Compactor) planWithdrawal(ctx context.Context, undo Receipt) (w withdra
 }
 
 // vouchedFor are the archives of the session's other runs, oldest first and each
-// once, and of what was said after compactions that were undone.
+// once for every way in which it was remembered, and of what was said after
+// compactions that were undone.
 func vouchedFor(receipts []Receipt, undo Receipt) (all []vouched) {
 	add := func(a Archived, by Receipt) {
-		if at := slices.IndexFunc(all, func(v vouched) bool { return v.ID == a.ID }); at >= 0 {
+		same := func(v vouched) bool { return v.ID == a.ID && (by.ID == "" || v.by.ID == "" || alike(v.by, by)) }
+		if at := slices.IndexFunc(all, same); at >= 0 {
 			if by.ID == "" { // what a run has made of it stays made
 				by = all[at].by
 			}
@@ -291,7 +295,7 @@ func (c *Compactor) sumUpVouched(ctx context.Context, store session.Store, ref s
 // recorderOf reads one as the run read it that has remembered it.
 func (c *Compactor) recorderOf(ctx context.Context, store session.Store, ref session.Ref, v vouched, policy Policy) (*recorder, error) {
 	ref.ModTime = v.modTime
-	if v.by.Content.OutputLimit > 0 {
+	if v.by.Content.OutputLimit != 0 {
 		policy.OutputLimit = v.by.Content.OutputLimit
 	}
 	open := func() (io.ReadCloser, error) { return c.openVouched(ctx, v) }

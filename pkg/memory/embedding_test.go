@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -295,6 +296,72 @@ func TestEmbeddedTwiceInOnePut(t *testing.T) {
 	}
 	if names := namesOf(t, s); len(names) > 0 {
 		t.Errorf("vectors of a text that is gone: %v", names)
+	}
+	mustVerify(t, s)
+}
+
+// An error of the database while the file of vectors is looked up ends the run: it
+// may have undone half of a statement's work, or all of the transaction.
+func TestVectorsOfDamagedDatabase(t *testing.T) {
+	for name, trigger := range map[string]string{
+		"transaction undone": "CREATE TRIGGER broken BEFORE INSERT ON files BEGIN SELECT RAISE(ROLLBACK, 'the disk is broken'); END",
+		"statement failed":   "CREATE TRIGGER broken BEFORE INSERT ON pending WHEN NEW.record=1 BEGIN SELECT RAISE(FAIL, 'the disk is broken'); END",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, e, file := embeddingStore(t)
+			list := toEmbed()
+			if name == "statement failed" {
+				if _, err := s.PutEmbedded(t.Context(), Source{Agent: "a"}, e.embedder, e.model, sequence(list[:5], nil)); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Truncate(file, 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+			before := tableOf(t, s, "SELECT id FROM record_rows")
+			if _, err := s.db.ExecContext(t.Context(), trigger); err != nil {
+				t.Fatal(err)
+			}
+			_, err := s.PutEmbedded(t.Context(), Source{Agent: "a"}, e.embedder, e.model, sequence(list, nil))
+			if err == nil || !strings.Contains(err.Error(), "the disk is broken") {
+				t.Error("the run says", err)
+			}
+			if _, err := s.db.ExecContext(t.Context(), "DROP TRIGGER broken"); err != nil {
+				t.Fatal(err)
+			}
+			if after := tableOf(t, s, "SELECT id FROM record_rows"); !slices.Equal(after, before) {
+				t.Errorf("%d records, want the %d of before", len(after), len(before))
+			}
+			if _, err := s.PutEmbedded(t.Context(), Source{Agent: "a"}, e.embedder, e.model, sequence(list, nil)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.EmbedPending(t.Context(), e.embedder, e.model, "a", nil); err != nil {
+				t.Fatal(err)
+			}
+			mustVerify(t, s)
+		})
+	}
+}
+
+// The text of a record that is another agent's changes, and its vector is not put
+// among those of the agent whose run that is.
+func TestEmbeddedRecordOfAnotherAgent(t *testing.T) {
+	s, e, _ := embeddingStore(t)
+	list := []Record{{ID: "shared", Agent: "b", Text: "red apples", Category: "session_history", Branch: "active"}}
+	if _, err := s.Put(t.Context(), Source{Agent: "b", Session: "s"}, sequence(list, nil)); err != nil {
+		t.Fatal(err)
+	}
+	list[0].Agent, list[0].Text = "a", "green pears"
+	if _, err := s.PutEmbedded(t.Context(), Source{Agent: "a", Session: "s"}, e.embedder, e.model, sequence(list, nil)); err != nil {
+		t.Fatal(err)
+	}
+	for _, agent := range []string{"a", "b"} {
+		if _, err := s.EmbedPending(t.Context(), e.embedder, e.model, agent, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if names := tableOf(t, s, "SELECT agent FROM vectors"); !slices.Equal(names, []string{"b"}) {
+		t.Error("vectors are among those of", names)
 	}
 	mustVerify(t, s)
 }

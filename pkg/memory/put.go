@@ -501,7 +501,7 @@ func (w *writer) refresh(rowid int64, r, known Record) error {
 		return err
 	}
 	if known.Text != r.Text {
-		if err := w.rewrite(rowid, r); err != nil {
+		if err := w.rewrite(rowid, now); err != nil {
 			return err
 		}
 	}

@@ -397,6 +397,9 @@ type rowReader struct {
 	damaged int // rows passed over because they are lost or do not verify
 }
 
+// errVectorsUnopened is returned for a file that is there and cannot be opened.
+var errVectorsUnopened = errors.New("open vectors")
+
 // each hands out the rows of places that verify, file by file in the order of
 // slots. A row that does not verify is passed over and counted: its record is
 // found by its text.
@@ -424,7 +427,7 @@ func (r *rowReader) file(ctx context.Context, places []place, fn func(b block) e
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("open vectors: %w", err)
+		return fmt.Errorf("%w: %w", errVectorsUnopened, err)
 	}
 	defer f.Close()
 	format := formatOf(places[0].file, r.dim)

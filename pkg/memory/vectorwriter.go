@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -61,8 +62,10 @@ func newVectorWriter(ctx context.Context, tx *sql.Tx, s *Store, e *embedding) (*
 // add adds the vector of a new record. It returns false where the file cannot be
 // written.
 func (v *vectorWriter) add(record int64, encoded []byte, crc uint32) (added bool, err error) {
-	if v.file == nil && !v.failed {
-		v.failed = v.open() != nil
+	if v.file == nil {
+		if err := v.open(); err != nil {
+			return false, err
+		}
 	}
 	if v.failed {
 		return false, nil
@@ -81,12 +84,17 @@ func (v *vectorWriter) drop(record int64) {
 	v.unnamed = slices.DeleteFunc(v.unnamed, func(r namedRow) bool { return r.record == record })
 }
 
-// open looks the file up. What it has lost is pending again.
+// open looks the file up. What it has lost is pending again. An error is one of the
+// database, which may have undone the transaction.
 func (v *vectorWriter) open() (err error) {
 	if v.file, err = v.store.fileOf(v.ctx, v.tx, v.embedding.model, v.embedding.agent); err != nil {
 		return err
 	}
-	if _, err := v.file.check(v.ctx, v.tx, false); err != nil {
+	if _, err = v.file.check(v.ctx, v.tx, false); errors.Is(err, errVectorsUnopened) {
+		v.failed = true
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	return v.file.register(v.ctx, v.tx)
