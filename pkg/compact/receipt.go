@@ -180,19 +180,20 @@ type SourceProof struct {
 
 // Content counts what was found in those bytes and what memory took of it.
 type Content struct {
-	Lines          int    `json:"lines"`
-	Records        int    `json:"records"`
-	LinesSkipped   int    `json:"lines_skipped"`
-	LinesSalvaged  int    `json:"lines_salvaged"`
-	TornBytes      int64  `json:"torn_bytes"`
-	NULBytes       int64  `json:"nul_bytes"`
-	Messages       int    `json:"messages"`
-	ToolCalls      int    `json:"tool_calls"`
-	Characters     int64  `json:"characters"`      // code points of message text that memory covers
-	CoveredBytes   int64  `json:"covered_bytes"`   // of the log, that some chunk was made from
-	LeftOutBytes   int64  `json:"left_out_bytes"`  // images, base64 and control characters: in the archive only
-	CutBytes       int64  `json:"cut_bytes"`       // of strings and of tools' output too long for memory: in the archive only
-	OutputLimit    int64  `json:"output_limit"`    // bytes that memory took of one output; 0 in receipts of earlier versions
+	Lines         int   `json:"lines"`
+	Records       int   `json:"records"`
+	LinesSkipped  int   `json:"lines_skipped"`
+	LinesSalvaged int   `json:"lines_salvaged"`
+	TornBytes     int64 `json:"torn_bytes"`
+	NULBytes      int64 `json:"nul_bytes"`
+	Messages      int   `json:"messages"`
+	ToolCalls     int   `json:"tool_calls"`
+	Characters    int64 `json:"characters"`     // code points of message text that memory covers
+	CoveredBytes  int64 `json:"covered_bytes"`  // of the log, that some chunk was made from
+	LeftOutBytes  int64 `json:"left_out_bytes"` // images, base64 and control characters: in the archive only
+	CutBytes      int64 `json:"cut_bytes"`      // of strings and of tools' output too long for memory: in the archive only
+	// OutputLimit is how many bytes memory took of one output, see [Content.Limit].
+	OutputLimit    *int64 `json:"output_limit,omitempty"`
 	Redacted       int    `json:"redacted"`        // what looked like a secret: in the archive only
 	Chunker        string `json:"chunker"`         // rule by which the text was cut
 	ChunksStored   int    `json:"chunks_stored"`   // new in memory
@@ -204,7 +205,7 @@ func contentOf(s Survey, m Remembered, p Policy) Content {
 	return Content{
 		Lines: c.Lines, Records: c.Records, LinesSkipped: c.Bad, LinesSalvaged: c.Salvaged,
 		TornBytes: c.TornBytes, NULBytes: c.NULBytes, Messages: s.Scan.Records, ToolCalls: s.Scan.ToolCalls,
-		Characters: s.Runes, CoveredBytes: s.Covered, LeftOutBytes: s.LeftOut + s.Scan.LeftOut, Redacted: s.Redacted, CutBytes: c.CutBytes + s.Cut, OutputLimit: p.outputLimit(),
+		Characters: s.Runes, CoveredBytes: s.Covered, LeftOutBytes: s.LeftOut + s.Scan.LeftOut, Redacted: s.Redacted, CutBytes: c.CutBytes + s.Cut, OutputLimit: p.recordedLimit(),
 		Chunker: chunk.Version, ChunksStored: m.Stored, ChunksExisting: m.Existing,
 	}
 }
