@@ -56,6 +56,7 @@ type Result struct {
 	Cleared       bool             `json:"cleared,omitempty"` // by rewrite: no summary takes the session's place
 	Archive       *ArchiveResult   `json:"archive"`
 	Summary       *SummaryResult   `json:"summary"`
+	SummaryEmpty  bool             `json:"summary_empty,omitempty"` // there was nothing to sum up: none is remembered
 	Receipt       string           `json:"receipt"`
 	Unchanged     bool             `json:"unchanged,omitempty"`       // since an earlier run archived and remembered it
 	Irreducible   bool             `json:"irreducible,omitempty"`     // nothing can be cut away: all of its context is to be kept
