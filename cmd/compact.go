@@ -584,6 +584,9 @@ func details(r compact.Result) [][2]string {
 			lines = append(lines, [2]string{"", "degraded: " + visible(r.Summary.Reason)})
 		}
 	}
+	if r.SummaryEmpty {
+		lines = append(lines, [2]string{"summary", "none: there was nothing to summarise"})
+	}
 	if r.Archive != nil {
 		lines = append(lines, [2]string{"archive", r.Archive.ID + "  " + visible(r.Archive.Path)}, [2]string{"", "sha256 " + r.Archive.SHA256 + ", verified"})
 	}

@@ -51,7 +51,7 @@ func (a *app) openEmbedderOf(model string) (*embedding, error) {
 	case model == "":
 		return a.openEmbedder()
 	case provider == "builtin" && found && name != embed.BuiltinName:
-		return nil, usageError("", "the built-in model is builtin/%s, not %q", embed.BuiltinName, model)
+		return nil, usageError("name a model of a server as ollama/MODEL or openai/MODEL", "the built-in model is builtin/%s, not %q", embed.BuiltinName, model)
 	case provider != a.config.Embed.Provider:
 		other.config.Embed = embedConfig{Provider: provider, Timeout: a.config.Embed.Timeout}
 	}

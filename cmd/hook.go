@@ -358,6 +358,14 @@ func (a *app) hookFailures() []hookFailed {
 	return failures[max(0, len(failures)-mostFailures):]
 }
 
+// what says which hook it was.
+func (f hookFailed) what() string {
+	if f.Runtime == "" {
+		return "of an unknown runtime"
+	}
+	return f.Event + " of " + f.Runtime
+}
+
 // mostFailures is how many failures are shown.
 const mostFailures = 20
 
@@ -366,7 +374,7 @@ const mostFailures = 20
 func (d *checkup) examineHooks(context.Context) error {
 	if failures := d.hookFailures(); len(failures) > 0 {
 		last := failures[len(failures)-1]
-		d.warn(d.hookFailuresFile(), fmt.Sprintf("%s in the last week; the last one, %s of %s: %s", plural(len(failures), "hook")+" failed", last.Event, last.Runtime, last.Error),
+		d.warn(d.hookFailuresFile(), fmt.Sprintf("%s in the last week; the last one, %s: %s", plural(len(failures), "hook")+" failed", last.what(), last.Error),
 			"sessctl hook status lists them; sessctl archive --all --remember takes in what they missed")
 	}
 	for _, runtime := range hooks.Names() {

@@ -48,9 +48,9 @@ type holdings struct {
 // is looked at and not read: archive verify reads it.
 func (h *holdings) has(ctx context.Context, r compact.Receipt) (bool, error) {
 	e, there := h.entries[r.Archive.ID]
-	limit := r.Content.OutputLimit
+	limit, recorded := r.Content.Limit()
 	switch {
-	case !there, h.archives.Look(e) != nil, r.Content.Chunker != chunk.Version, limit != 0 && limit != h.outputLimit():
+	case !there, h.archives.Look(e) != nil, r.Content.Chunker != chunk.Version, recorded && limit != max(h.outputLimit(), 0):
 		return false, nil
 	case r.Chunks == 0 || h.memories == nil:
 		return r.Chunks == 0, nil

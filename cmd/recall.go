@@ -100,7 +100,11 @@ func (o *recallOptions) validate() error {
 	if o.asksWork() {
 		return nil
 	}
-	return checkKind(o.Kind)
+	if err := checkKind(o.Kind); err != nil {
+		kinds := append(strings.Split(kindNames(), ", "), kindWork)
+		return usageError(didYouMean(o.Kind, kinds, "kinds: "+strings.Join(kinds, ", ")), "unknown kind %q", o.Kind)
+	}
+	return nil
 }
 
 // maxNeighbors bounds --neighbors: 50 pieces on each side are most sessions.

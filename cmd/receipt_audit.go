@@ -215,7 +215,8 @@ func (v *receiptAudit) againstRecords(ctx context.Context, store *memory.Store, 
 		return fmt.Errorf("look what memory has of %s: %w", r.Session, err)
 	}
 	missing := 0
-	sameLimit := r.Content.OutputLimit == 0 || r.Content.OutputLimit == v.outputLimit
+	limit, recorded := r.Content.Limit()
+	sameLimit := !recorded || limit == max(v.outputLimit, 0)
 	if r.Content.Chunker == chunk.Version && sameLimit {
 		missing = c.Missing(r.Chunks)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -218,7 +219,30 @@ func (a *app) sessionFile(path string) (found, error) {
 			return found{Ref: ref, store: kind.open(os.TempDir(), a.config)}, nil
 		}
 	}
-	return found{}, &failure{code: "unknown_format", exit: exitFailed, path: path, hint: "runtimes that can be read: " + runtimeNames(), err: fmt.Errorf("%s: its content (%s) is not a session log that can be replayed", path, format)}
+	return found{}, &failure{code: "unknown_format", exit: exitFailed, path: path, hint: "runtimes that can be read: " + runtimeNames(), err: fmt.Errorf("%s: not a session log of a known runtime%s", path, whyUnknown(head))}
+}
+
+// whyUnknown says what is wrong with the beginning of a file that is no session,
+// as far as that can be seen.
+func whyUnknown(head []byte) string {
+	text := bytes.TrimSpace(head)
+	if len(text) == 0 {
+		return ": it is empty"
+	}
+	if text[0] != '{' {
+		return ""
+	}
+	var first json.RawMessage
+	err := json.NewDecoder(bytes.NewReader(head)).Decode(&first)
+	var syntax *json.SyntaxError
+	switch {
+	case errors.As(err, &syntax):
+		before := head[:min(int(syntax.Offset), len(head))]
+		return fmt.Sprintf(": line %d is not JSON", 1+bytes.Count(before, []byte("\n")))
+	case errors.Is(err, io.ErrUnexpectedEOF) && len(head) < session.HeadSize:
+		return ": it ends inside a record"
+	}
+	return ""
 }
 
 // openFound opens a session's log, whatever it lies in.

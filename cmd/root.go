@@ -418,7 +418,7 @@ func explain(err error) errorBody {
 		body.Code, body.Hint, body.Path = "gateway", gateway.Hint, gateway.Store
 	case errors.As(err, &space):
 		body.Code, body.Path = "no_space", space.Dir
-		body.Hint = fmt.Sprintf("%s free in %s; make room or point archive.dir elsewhere", formatBytes(int64(space.Free)), space.Dir)
+		body.Hint = fmt.Sprintf("%s free in %s; make room, or choose another place (archive.dir, data_dir, or the file that was named)", formatBytes(int64(space.Free)), space.Dir)
 		if space.Free > plentyFree {
 			body.Hint = fmt.Sprintf("%s free in %s: it may be out of inodes (df -i), or a quota is used up", formatBytes(int64(space.Free)), space.Dir)
 		}

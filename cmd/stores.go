@@ -31,6 +31,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// pathless is what the system said, without the path that it is about.
+func pathless(err error) error {
+	if of := (*os.PathError)(nil); errors.As(err, &of) {
+		return of.Err
+	}
+	return err
+}
+
 // openStores returns the stores of this run: those named by --store, else all
 // that are found under the home directory.
 //
@@ -57,8 +65,11 @@ func (a *app) namedStores() ([]session.Store, error) {
 	for _, named := range a.global.Stores {
 		name, path, ok := strings.Cut(named, "=")
 		i := slices.IndexFunc(runtimes(), func(k runtimeKind) bool { return k.name == name })
-		if !ok || i < 0 {
-			return nil, usageError("write --store runtime=path; known runtimes: "+runtimeNames(), "store %q", named)
+		if i < 0 {
+			return nil, usageError(didYouMean(name, runtimeList(), "write --store runtime=path; known runtimes: "+runtimeNames()), "store %s: unknown runtime %q", named, name)
+		}
+		if !ok {
+			return nil, usageError("write --store "+name+"=PATH", "store %q has no path", named)
 		}
 		if runtimes()[i].remote {
 			stores = append(stores, runtimes()[i].open(path, a.config))
@@ -66,7 +77,7 @@ func (a *app) namedStores() ([]session.Store, error) {
 		}
 		path = absolute(path)
 		if info, err := os.Stat(path); err != nil {
-			return nil, &failure{code: "no_store", exit: exitFailed, path: path, err: fmt.Errorf("open store: %w", err)}
+			return nil, &failure{code: "no_store", exit: exitFailed, path: path, err: fmt.Errorf("open store %s=%s: %w", name, path, pathless(err))}
 		} else if !info.IsDir() {
 			return nil, &failure{code: "no_store", exit: exitFailed, path: path, err: fmt.Errorf("open store %s: not a directory", path)}
 		}
@@ -142,6 +153,7 @@ type inventory struct {
 	sessions []found
 	owners   []owner // also those without a session
 	known    map[owner]bool
+	unread   bool // sessions may be missing, because the system let nobody read them
 }
 
 // findSessions lists all stores. If there is no store at all, the error says
@@ -149,6 +161,7 @@ type inventory struct {
 func (a *app) findSessions(ctx context.Context) (inventory, error) {
 	all, notices, err := a.listStores(ctx)
 	a.showNotices(notices)
+	all.unread = slices.ContainsFunc(notices, func(n session.Notice) bool { return n.Unread })
 	return all, err
 }
 
@@ -262,7 +275,7 @@ func (v inventory) of(agent string) (inventory, error) {
 	if agent == "" {
 		return v, nil
 	}
-	var mine inventory
+	mine := inventory{unread: v.unread}
 	for _, s := range v.sessions {
 		if s.Agent == agent {
 			mine.sessions = append(mine.sessions, s)
@@ -596,6 +609,9 @@ func (v inventory) withoutMain(w owner) compact.Result {
 		}
 	}
 	ref := session.Ref{Runtime: w.runtime, Agent: w.agent}
+	if v.unread {
+		return compact.NewResult(ref, compact.NothingToDo, "no main session was found, and not all of them could be read")
+	}
 	return compact.NewResult(ref, compact.NothingToDo, "there is no main session; the next message starts one")
 }
 

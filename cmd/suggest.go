@@ -108,7 +108,37 @@ func kindOfFlag(f *pflag.Flag) string {
 
 // noCommand is the error for a word that is no command of c.
 func noCommand(c *cobra.Command, word string) error {
-	return usageError(didYouMean(word, commandNames(c), "see "+c.CommandPath()+" --help"), "unknown command %q for %q", word, c.CommandPath())
+	hint := didYouMean(word, commandNames(c), "see "+c.CommandPath()+" --help")
+	if meant := meantCommands(c.Root(), word); len(meant) > 0 {
+		hint = "did you mean " + strings.Join(meant, " or ") + "? see sessctl --help"
+	}
+	return usageError(hint, "unknown command %q for %q", word, c.CommandPath())
+}
+
+// meantCommands are the commands that do what a word says which is none: those of
+// that name below others, and those that other programs call so.
+func meantCommands(root *cobra.Command, word string) (meant []string) {
+	for _, c := range root.Commands() {
+		for _, below := range c.Commands() {
+			if c.Name() != "help" && below.IsAvailableCommand() && below.Name() == word {
+				meant = append(meant, c.Name()+" "+word)
+			}
+		}
+	}
+	if len(meant) > 0 {
+		return meant
+	}
+	switch word {
+	case "facts":
+		return []string{"extract-facts"}
+	case "find", "search", "ask":
+		return []string{"recall"}
+	case "remember":
+		return []string{"archive --remember"}
+	case "undo", "shrink":
+		return []string{"compact --" + word}
+	}
+	return nil
 }
 
 func commandNames(c *cobra.Command) (names []string) {

@@ -116,6 +116,7 @@ func (s written) Summary(ctx context.Context) (compact.Summary, error) {
 func summaryOf(s summarize.Summary) compact.Summary {
 	return compact.Summary{
 		Kind: s.Kind, Text: s.Text, Prose: s.Prose(), Lessons: s.Lessons(),
+		Empty: s.Model == "" && len(s.Sections) == 0,
 		Wrote: compact.Wrote{Model: s.Model, Degraded: s.Degraded, Reason: s.Reason, Calls: s.Calls, Tokens: s.Tokens},
 		Loss:  compact.Loss{Identifiers: s.Identifiers, Lost: s.Lost, Indexed: s.Indexed},
 	}

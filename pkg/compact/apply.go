@@ -268,8 +268,12 @@ func (c *Compactor) settleShortening(ctx context.Context, store session.Store, i
 // annotate writes a summary beside the messages, which all stay.
 func (r *run) annotate(ctx context.Context) error {
 	r.tell(StageRotate, 0, 1)
-	if r.prose == "" {
+	if r.prose == "" && !r.result.SummaryEmpty {
 		return errNoSummary
+	}
+	if r.prose == "" {
+		r.result.Outcome, r.result.Reason = Partial, "archived and remembered; "+nothingSaid
+		return r.receipt()
 	}
 	annotator := r.store.Capabilities().Annotator
 	if annotator == nil {

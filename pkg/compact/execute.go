@@ -260,7 +260,7 @@ func (r *run) summarize(ctx context.Context, m *recorder) error {
 	stored, err := r.Rememberer.Remember(ctx, r.plan.Ref, r.archived, each(records))
 	r.remembered.Stored += stored.Stored
 	r.remembered.Existing += stored.Existing
-	r.result.Summary = m.made
+	r.result.Summary, r.result.SummaryEmpty = m.made, m.empty
 	if m.made != nil {
 		m.made.Forgotten = stored.Forgotten == len(records)
 	}
@@ -377,8 +377,11 @@ type Summary struct {
 	Text    string
 	Prose   string   // two to five sentences in a row, for a summary beside the messages
 	Lessons []string // what should be done, or never again; one line each
-	Wrote   Wrote
-	Loss    Loss
+	// Empty says that Text is its head and nothing else: nothing was said that it
+	// could tell.
+	Empty bool
+	Wrote Wrote
+	Loss  Loss
 }
 
 // Wrote is what a model had to do with a summary. It is zero if none was asked.

@@ -3,6 +3,7 @@ package compact
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"unicode/utf8"
 )
 
@@ -17,13 +18,30 @@ func (p Policy) outputLimit() int64 {
 	return max(p.OutputLimit, 0)
 }
 
-// recordedLimit is outputLimit as receipts have it: -1 for none, because receipts
-// of earlier versions have 0.
-func (p Policy) recordedLimit() int64 {
-	if limit := p.outputLimit(); limit > 0 {
-		return limit
+// recordedLimit is the limit as a receipt has it.
+func (p Policy) recordedLimit() *int64 {
+	limit := p.outputLimit()
+	return &limit
+}
+
+// Limit returns how many bytes memory took of one output of a tool, and whether
+// the receipt tells. One of a version that had no limit does not: all was taken.
+// A version in between wrote 0 for those too when it wrote them anew; where
+// nothing was cut, a 0 says nothing.
+func (c Content) Limit() (limit int64, recorded bool) {
+	if c.OutputLimit == nil || *c.OutputLimit == 0 && c.CutBytes == 0 {
+		return math.MaxInt64, false
 	}
-	return -1
+	return *c.OutputLimit, true
+}
+
+// policyLimit is [Policy.OutputLimit] of the run.
+func (c Content) policyLimit() int64 {
+	limit, _ := c.Limit()
+	if limit == 0 {
+		return -1
+	}
+	return limit
 }
 
 // cutOutput leaves out the middle of an output that is longer than the limit,

@@ -1,6 +1,8 @@
 package compact
 
 import (
+	"encoding/json"
+	"math"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -43,5 +45,32 @@ func TestCutOutput(t *testing.T) {
 				t.Errorf("%d bytes stayed, the limit is %d", len(kept)+len(tail), c.limit)
 			}
 		})
+	}
+}
+
+// A receipt that does not tell its limit is of a version that had none. One of
+// those that was written anew says 0, and then nothing was cut.
+func TestContentLimit(t *testing.T) {
+	for text, want := range map[string]struct {
+		limit    int64
+		recorded bool
+		policy   int64
+	}{
+		`{"cut_bytes": 5}`:                       {math.MaxInt64, false, math.MaxInt64},
+		`{"cut_bytes": 0, "output_limit": 0}`:    {math.MaxInt64, false, math.MaxInt64},
+		`{"cut_bytes": 5, "output_limit": 0}`:    {0, true, -1},
+		`{"cut_bytes": 5, "output_limit": 40}`:   {40, true, 40},
+		`{"cut_bytes": 0, "output_limit": 4096}`: {4096, true, 4096},
+	} {
+		var c Content
+		if err := json.Unmarshal([]byte(text), &c); err != nil {
+			t.Fatal(err)
+		}
+		if limit, recorded := c.Limit(); limit != want.limit || recorded != want.recorded || c.policyLimit() != want.policy {
+			t.Errorf("%s: %d, %t, of a policy %d", text, limit, recorded, c.policyLimit())
+		}
+		if again, err := json.Marshal(c); err != nil || strings.Contains(string(again), "output_limit") != strings.Contains(text, "output_limit") {
+			t.Errorf("%s is written again as %s, %v", text, again, err)
+		}
 	}
 }

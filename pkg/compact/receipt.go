@@ -56,6 +56,7 @@ type Result struct {
 	Cleared       bool             `json:"cleared,omitempty"` // by rewrite: no summary takes the session's place
 	Archive       *ArchiveResult   `json:"archive"`
 	Summary       *SummaryResult   `json:"summary"`
+	SummaryEmpty  bool             `json:"summary_empty,omitempty"` // there was nothing to sum up: none is remembered
 	Receipt       string           `json:"receipt"`
 	Unchanged     bool             `json:"unchanged,omitempty"`       // since an earlier run archived and remembered it
 	Irreducible   bool             `json:"irreducible,omitempty"`     // nothing can be cut away: all of its context is to be kept
@@ -180,19 +181,20 @@ type SourceProof struct {
 
 // Content counts what was found in those bytes and what memory took of it.
 type Content struct {
-	Lines          int    `json:"lines"`
-	Records        int    `json:"records"`
-	LinesSkipped   int    `json:"lines_skipped"`
-	LinesSalvaged  int    `json:"lines_salvaged"`
-	TornBytes      int64  `json:"torn_bytes"`
-	NULBytes       int64  `json:"nul_bytes"`
-	Messages       int    `json:"messages"`
-	ToolCalls      int    `json:"tool_calls"`
-	Characters     int64  `json:"characters"`      // code points of message text that memory covers
-	CoveredBytes   int64  `json:"covered_bytes"`   // of the log, that some chunk was made from
-	LeftOutBytes   int64  `json:"left_out_bytes"`  // images, base64 and control characters: in the archive only
-	CutBytes       int64  `json:"cut_bytes"`       // of strings and of tools' output too long for memory: in the archive only
-	OutputLimit    int64  `json:"output_limit"`    // bytes that memory took of one output, -1 for none; 0 in receipts of earlier versions
+	Lines         int   `json:"lines"`
+	Records       int   `json:"records"`
+	LinesSkipped  int   `json:"lines_skipped"`
+	LinesSalvaged int   `json:"lines_salvaged"`
+	TornBytes     int64 `json:"torn_bytes"`
+	NULBytes      int64 `json:"nul_bytes"`
+	Messages      int   `json:"messages"`
+	ToolCalls     int   `json:"tool_calls"`
+	Characters    int64 `json:"characters"`     // code points of message text that memory covers
+	CoveredBytes  int64 `json:"covered_bytes"`  // of the log, that some chunk was made from
+	LeftOutBytes  int64 `json:"left_out_bytes"` // images, base64 and control characters: in the archive only
+	CutBytes      int64 `json:"cut_bytes"`      // of strings and of tools' output too long for memory: in the archive only
+	// OutputLimit is how many bytes memory took of one output, see [Content.Limit].
+	OutputLimit    *int64 `json:"output_limit,omitempty"`
 	Redacted       int    `json:"redacted"`        // what looked like a secret: in the archive only
 	Chunker        string `json:"chunker"`         // rule by which the text was cut
 	ChunksStored   int    `json:"chunks_stored"`   // new in memory

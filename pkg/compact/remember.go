@@ -33,6 +33,7 @@ type recorder struct {
 	survey Survey
 	made   *SummaryResult
 	text   Summary
+	empty  bool            // there was nothing to sum up: text is of no use to memory
 	files  *fileOperations // of what was summed up
 }
 
@@ -128,10 +129,11 @@ func (m *recorder) conclude(ctx context.Context) ([]Record, error) {
 	if err != nil {
 		return nil, fmt.Errorf("summarize: %w", err)
 	}
-	if s.Text == "" {
+	m.text = s
+	if m.empty = s.Text == "" || s.Empty; m.empty {
 		return nil, nil
 	}
-	m.text, m.made = s, newSummaryResult(s)
+	m.made = newSummaryResult(s)
 	whole := Record{
 		Category: CategorySummary, Importance: SummaryImportance, Text: s.Text, Position: -1,
 		CreatedAt: m.timeOf(m.survey.Scan.Last), FirstLine: 1, LastLine: lastLine(m.survey), EndByte: m.survey.Scan.Counts.Bytes,
@@ -266,6 +268,9 @@ func Upgradable(receipts []Receipt, every bool) []Receipt {
 	return all
 }
 
+// nothingSaid is why there is no summary.
+const nothingSaid = "nothing was said that a summary could tell"
+
 // Resummarize makes the summary of an archived log again and puts it in the
 // place of the old one in memory; the session itself is not touched. store
 // need only be able to read the log's format. Where the model fails again the
@@ -292,7 +297,7 @@ func (r *run) resummarize(ctx context.Context, old Receipt) error {
 		return err
 	}
 	if m.made == nil || m.made.Model == "" {
-		r.result.Outcome, r.result.Reason = NothingToDo, "the summary stays as it is: "+m.text.Wrote.Reason
+		r.result.Outcome, r.result.Reason = NothingToDo, "the summary stays as it is: "+cmp.Or(m.text.Wrote.Reason, nothingSaid)
 		return nil
 	}
 	stored, err := r.Rememberer.Remember(ctx, r.plan.Ref, r.archived, each(records))

@@ -91,3 +91,27 @@ func TestExecuteOfAMixedStore(t *testing.T) {
 		})
 	}
 }
+
+// A session of which there is nothing to sum up is archived and remembered, and
+// gets no summary beside its messages.
+func TestAnnotateWithNothingToSumUp(t *testing.T) {
+	for empty, want := range map[bool]compact.Outcome{true: compact.Partial, false: compact.Failed} {
+		h := newWorkspace(t, 5)
+		h.Summarizer = func(compact.SummaryOrder) compact.Summarizer {
+			return &writer{summary: func(int) (compact.Summary, error) {
+				return compact.Summary{Kind: "extractive", Text: "# Session summary", Empty: empty}, nil
+			}}
+		}
+		store := annotated{mixed{store: h.store, text: h.log}}
+		ref := h.ref
+		ref.Kind = session.KindStored
+		plan, err := compact.NewPlan(t.Context(), store, ref, h.policy(), h.Now())
+		if err != nil || plan.Strategy != session.StrategyAnnotate {
+			t.Fatalf("%+v, %v", plan, err)
+		}
+		done, err := h.Execute(t.Context(), store, plan, h.policy())
+		if _, kept := h.mind.records["# Session summary"]; done.Outcome != want || kept == empty || done.SummaryEmpty != empty || (err == nil) != empty {
+			t.Errorf("empty %t: %+v, remembered %t, %v", empty, done, kept, err)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/sessctl/sessctl/pkg/chunk"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/logfile"
@@ -191,7 +192,8 @@ func (c *Compactor) newUndo(p *UndoPlan) Intent {
 	result.Outcome, result.Receipt = Undone, c.Receipts.Path(in.ID)
 	in.Receipt = Receipt{
 		Schema: 1, ID: in.ID, Version: c.Version, At: c.Now().UTC(), Result: result, Source: p.Receipt.Source,
-		Undo: &UndoProof{Receipt: p.Receipt.ID, MemoryKept: p.KeepMemory},
+		Content: Content{Chunker: chunk.Version, OutputLimit: p.Policy.recordedLimit()}, // of what is newer
+		Undo:    &UndoProof{Receipt: p.Receipt.ID, MemoryKept: p.KeepMemory},
 	}
 	return in
 }

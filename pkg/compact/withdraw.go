@@ -30,7 +30,7 @@ type withdrawal struct {
 // remembered. What the undone one has stored of it again names the wrong archive.
 type vouched struct {
 	Archived
-	by      Receipt  // of that run; the zero value for what was said after a compaction
+	by      Receipt  // of that run; without an id for what was said after a compaction
 	in      Archived // an archive that begins with its bytes, often itself; the zero value if none is needed
 	modTime time.Time
 	covered bool // what it says is remembered as it was, or of a longer one that vouches too
@@ -118,7 +118,7 @@ func vouchedFor(receipts []Receipt, undo Receipt) (all []vouched) {
 		switch {
 		case r.Runtime != undo.Runtime || r.Agent != undo.Agent || r.Session != undo.Session:
 		case r.Undo != nil && r.Undo.Newer != nil:
-			add(*r.Undo.Newer, Receipt{})
+			add(*r.Undo.Newer, Receipt{Content: r.Content})
 		case !gone && r.Archive != nil && (r.Outcome == Compacted || r.Outcome == Partial):
 			add(Archived(*r.Archive), r)
 			if r.Late != nil {
@@ -127,7 +127,7 @@ func vouchedFor(receipts []Receipt, undo Receipt) (all []vouched) {
 		}
 	}
 	if undo.Undo.Newer != nil {
-		add(*undo.Undo.Newer, Receipt{})
+		add(*undo.Undo.Newer, Receipt{Content: undo.Content})
 	}
 	return all
 }
@@ -177,7 +177,9 @@ func (c *Compactor) findBytes(ctx context.Context, all []vouched, undone Receipt
 
 // alike reports whether two runs make the same records of the same bytes.
 func alike(x, y Receipt) bool {
-	return x.Content.Chunker == y.Content.Chunker && x.Content.OutputLimit == y.Content.OutputLimit
+	taken, _ := x.Content.Limit()
+	limit, _ := y.Content.Limit()
+	return x.Content.Chunker == y.Content.Chunker && taken == limit
 }
 
 // readThrough reads an archive to its end, where its hash is checked, and returns
@@ -295,9 +297,7 @@ func (c *Compactor) sumUpVouched(ctx context.Context, store session.Store, ref s
 // recorderOf reads one as the run read it that has remembered it.
 func (c *Compactor) recorderOf(ctx context.Context, store session.Store, ref session.Ref, v vouched, policy Policy) (*recorder, error) {
 	ref.ModTime = v.modTime
-	if v.by.Content.OutputLimit != 0 {
-		policy.OutputLimit = v.by.Content.OutputLimit
-	}
+	policy.OutputLimit = v.by.Content.policyLimit()
 	open := func() (io.ReadCloser, error) { return c.openVouched(ctx, v) }
 	survey, err := takeSurvey(ctx, store, policy.survey(), open)
 	if err != nil {

@@ -33,6 +33,9 @@ type Index interface {
 	Read(ctx context.Context, keys []int64) ([]Found, error)
 	// Count counts all records, and those that have each of the terms.
 	Count(ctx context.Context, terms []string) (Counts, error)
+	// Known counts the records with each of the terms near another one. Those that
+	// no record has are left out, and in a very large memory all may be.
+	Known(ctx context.Context, term string, near map[string]bool) (map[string]int, error)
 	// Span is when the oldest and the newest record were said, in epoch
 	// milliseconds.
 	Span(ctx context.Context) (first, last int64, err error)

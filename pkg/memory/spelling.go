@@ -24,20 +24,11 @@ const (
 	spellingPages = 256
 )
 
-// A speller is an index that knows which of some terms it has. That of one host
-// does.
-type speller interface {
-	// Known counts the records with each of the terms near another, as far as they
-	// begin as that does. Those that no record has are left out.
-	Known(ctx context.Context, term string, near map[string]bool) (map[string]int, error)
-}
-
 // correctSpelling puts words that were said in the place of words of the query that
 // were not, as far as those may be replaced. It reports whether there were any.
 func (r *recall) correctSpelling(ctx context.Context, may func(word string) bool) (corrected bool, err error) {
-	index, ok := r.index.(speller)
 	english, knows := r.embedder.(meaningEmbedder)
-	if !ok || !knows || !r.byWords() {
+	if !knows || !r.byWords() {
 		return false, nil
 	}
 	words := strings.Fields(r.query.Text)
@@ -47,7 +38,7 @@ func (r *recall) correctSpelling(ctx context.Context, may func(word string) bool
 	}
 	for _, at := range unknown[:min(len(unknown), mostTyped)] {
 		typed := trimmedWord(words[at])
-		meant, err := meantWord(ctx, index, typed)
+		meant, err := meantWord(ctx, r.index, typed)
 		if err != nil {
 			return false, err
 		}
@@ -126,7 +117,7 @@ func wholeTerm(word string) (whole string) {
 
 // meantWord is the word that was meant by a typed one: of those that memory has
 // the one in most records, the first of equal ones; "" if it has none.
-func meantWord(ctx context.Context, index speller, typed string) (meant string, err error) {
+func meantWord(ctx context.Context, index Index, typed string) (meant string, err error) {
 	near := nearWords(typed)
 	terms, asked := make([]string, len(near)), map[string]bool{}
 	for i, word := range near {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -160,7 +161,14 @@ type Notice struct {
 // Skipped is the notice that something was left out of a listing because of an
 // error.
 func Skipped(path string, err error) Notice {
-	return Notice{Path: path, Message: "skipped: " + err.Error(), Unread: errors.Is(err, ErrLinked) || systemError(err)}
+	n := Notice{Path: path, Message: "skipped: " + err.Error(), Unread: errors.Is(err, ErrLinked) || systemError(err)}
+	if of, ok := err.(*fs.PathError); ok && filepath.Base(of.Path) == filepath.Base(path) { // the path is said already
+		n.Message = "skipped: " + of.Err.Error()
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		n.Hint = "run sessctl as the user who owns it"
+	}
+	return n
 }
 
 // ErrLinked is why a log that has other names is left out of a listing. It is a

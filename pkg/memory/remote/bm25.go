@@ -54,6 +54,17 @@ func (s *Statistics) Score(terms []string, counts []int32, length int32) (score 
 	return score
 }
 
+// Known are the counts of those of some terms, asked for before, that any record has.
+func (s *Statistics) Known(terms map[string]bool) map[string]int {
+	known := map[string]int{}
+	for term := range terms {
+		if n := int(s.With[term]); n > 0 {
+			known[term] = n
+		}
+	}
+	return known
+}
+
 // Counts are the counts of some terms that were asked for.
 func (s *Statistics) Counts(terms []string) memory.Counts {
 	c := memory.Counts{Records: int(s.Records), With: make([]int, len(terms))}

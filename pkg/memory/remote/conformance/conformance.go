@@ -37,6 +37,7 @@ func Requirements() []Requirement {
 		{"facts that are superseded are left out", facts},
 		{"texts of any kind are kept", oddTexts},
 		{"what stands around a hit", neighbors},
+		{"the same corrections of words typed wrongly", typedWrongly},
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -51,6 +52,14 @@ func (x *index) Count(ctx context.Context, terms []string) (memory.Counts, error
 		return memory.Counts{}, err
 	}
 	return x.statistics.Counts(terms), nil
+}
+
+// Known looks each of the terms up: a word has some hundred near it.
+func (x *index) Known(ctx context.Context, _ string, near map[string]bool) (map[string]int, error) {
+	if err := x.know(ctx, slices.Collect(maps.Keys(near))); err != nil {
+		return nil, err
+	}
+	return x.statistics.Known(near), nil
 }
 
 // Bounds of what is looked at for one question: rows that a search by the

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -87,6 +88,33 @@ func (x *index) Count(ctx context.Context, terms []string) (memory.Counts, error
 		return memory.Counts{}, err
 	}
 	return x.statistics.Counts(terms), nil
+}
+
+// mostLookedAt is how many objects of an agent are looked at for words near one
+// that nobody said.
+const mostLookedAt = 400
+
+// Known looks for objects that have any of the terms, and counts the records with
+// those of the terms that are in the first ones: a term that is in none of them,
+// while there are more, is rarer than others, and not what was meant.
+func (x *index) Known(ctx context.Context, _ string, near map[string]bool) (map[string]int, error) {
+	terms := slices.Sorted(maps.Keys(near))
+	found, _, err := x.inTenants(ctx, memory.Query{Superseded: true}, query{where: anyOf("terms", terms), limit: mostLookedAt, fields: "terms length"})
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{}
+	for _, o := range found {
+		for word := range strings.FieldsSeq(o.Terms) {
+			if near[word] {
+				seen[word] = true
+			}
+		}
+	}
+	if err := x.know(ctx, slices.Collect(maps.Keys(seen))); err != nil {
+		return nil, err
+	}
+	return x.statistics.Known(seen), nil
 }
 
 // Words lets the cluster find objects and scores them here.
