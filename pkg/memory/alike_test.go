@@ -2,6 +2,7 @@ package memory
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 )
 
@@ -82,5 +83,16 @@ func TestAlikeIsTheSameEachTime(t *testing.T) {
 	r.favourAlike(few)
 	if got := order(few); got != "01234" {
 		t.Error(got)
+	}
+}
+
+// A word counts once in a text, and once for each text that has it.
+func TestNumberedWords(t *testing.T) {
+	w := numberedWords{numbers: map[string]int{}}
+	if got := w.of("keel oak keel"); !slices.Equal(got, []int{0, 1}) {
+		t.Error(got)
+	}
+	if got := w.of("oak elm oak"); !slices.Equal(got, []int{1, 2}) || !slices.Equal(w.texts, []int{1, 2, 1}) {
+		t.Error(got, w.texts)
 	}
 }
