@@ -132,6 +132,9 @@ func TestManyBatches(t *testing.T) {
 	if err != nil || result.Stored != len(list) || len(namesOf(t, s)) != len(list) {
 		t.Errorf("%+v, %d vectors: %v", result, len(namesOf(t, s)), err)
 	}
+	if segments := tableOf(t, s, "SELECT segment FROM word_segments"); len(segments) != 1 {
+		t.Errorf("%d segments of words", len(segments))
+	}
 	mustVerify(t, s)
 }
 

@@ -21,13 +21,13 @@ func TestIsTyped(t *testing.T) {
 // letters stay where they are.
 func TestNearWords(t *testing.T) {
 	for typed, meant := range map[string]string{
-		"thmee": "theme", "themex": "theme", "thxme": "theme", "theme.": "themes.", "thee": "theme", "them": "theme", "themx": "theme", "a/bc": "a/cb", "a.bx": "a.b", "thhme": "theme",
+		"thmee": "theme", "themex": "theme", "thxme": "theme", "theme.": "themes.", "thee": "theme", "them": "theme", "themx": "theme", "a/bc": "a/cb", "a.bx": "a.b", "thhme": "theme", "sixes": "sizes", "sies": "sizes",
 	} {
 		if !slices.Contains(nearWords(typed), meant) {
 			t.Errorf("%q is not near %q", meant, typed)
 		}
 	}
-	for typed, other := range map[string]string{"xheme": "theme", "a/bc": "ab/c", "ab.c": "abc", "theme": "theme", "abcd": "acdb", "them": "themes"} {
+	for typed, other := range map[string]string{"xheme": "theme", "a/bc": "ab/c", "ab/c": "a/bc", "ab-c": "abxc", "ab.c": "abc", "theme": "theme", "abcd": "acdb", "them": "themes"} {
 		if slices.Contains(nearWords(typed), other) {
 			t.Errorf("%q is near %q", other, typed)
 		}

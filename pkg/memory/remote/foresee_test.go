@@ -16,6 +16,14 @@ import (
 type manyHosts struct {
 	*oneHost
 	buried []memory.Forgotten
+	// unstamped says that it cannot tell whether it was set back.
+	unstamped bool
+}
+
+func (m *manyHosts) Count(ctx context.Context) (remote.Counts, error) {
+	counts, err := m.oneHost.Count(ctx)
+	counts.Stamped = !m.unstamped
+	return counts, err
 }
 
 func (m *manyHosts) Forgotten(_ context.Context, since string) ([]memory.Forgotten, string, error) {
@@ -104,30 +112,36 @@ func TestForeseenIsWhatAPushDoes(t *testing.T) {
 		"forgotten elsewhere":           func(p *pushed) { p.buryElsewhere(p.ids[0]) },
 		"forgotten elsewhere, not here": func(p *pushed) { p.buryElsewhere("of another host") },
 		"forgotten elsewhere and here":  func(p *pushed) { p.forget(0); p.buryElsewhere(p.ids[0]) },
-		"forgotten elsewhere, not sent": func(p *pushed) { p.fill("third"); p.buryElsewhere(p.unsent()) },
+		"forgotten elsewhere, not sent": func(p *pushed) { p.fill("third"); p.fill("fourth"); p.buryElsewhere(p.unsent()) },
 		"forgotten elsewhere, compared": func(p *pushed) {
 			p.fill("third")
 			p.buryElsewhere(p.unsent())
 			p.buryElsewhere(p.ids[1])
 			p.Compare = true
 		},
-		"forgotten here, compared":       func(p *pushed) { p.forget(0); p.Compare = true },
-		"compared":                       func(p *pushed) { p.Compare = true },
-		"compared, changed there":        func(p *pushed) { p.shared.digests[p.ids[0]]++; p.Compare = true },
-		"taken over":                     func(p *pushed) { p.shared.memory, p.shared.digests["strange"], p.TakeOver = "another", 1, true },
-		"withdrawn here":                 func(p *pushed) { p.withdraw() },
-		"withdrawn here, compared":       func(p *pushed) { p.withdraw(); p.Compare = true },
-		"a record was lost there":        func(p *pushed) { delete(p.shared.digests, p.ids[0]) },
-		"a record too many there":        func(p *pushed) { p.shared.digests["more"] = 1 },
-		"one lost there, one to be sent": func(p *pushed) { delete(p.shared.digests, p.ids[0]); p.fill("third") },
-		"set back":                       func(p *pushed) { p.shared.at--; delete(p.shared.digests, p.ids[0]) },
-		"set back, as many records":      func(p *pushed) { p.shared.at-- },
-		"a push was cut off":             func(p *pushed) { p.shared.at++ },
-		"lost what was forgotten":        func(p *pushed) { p.lose() },
-		"lost it, and others forgot":     func(p *pushed) { p.lose(); p.buryElsewhere(p.ids[0]) },
-		"lost it, to be told of another": func(p *pushed) { p.lose(); p.forget(0) },
-		"from an earlier sessctl":        func(p *pushed) { p.shared.memory = "" },
-		"from an earlier one, and ahead": func(p *pushed) { p.shared.memory = ""; p.shared.at++ },
+		"forgotten here, compared":              func(p *pushed) { p.forget(0); p.Compare = true },
+		"compared":                              func(p *pushed) { p.Compare = true },
+		"compared, changed there":               func(p *pushed) { p.shared.digests[p.ids[0]]++; p.Compare = true },
+		"taken over":                            func(p *pushed) { p.shared.memory, p.shared.digests["strange"], p.TakeOver = "another", 1, true },
+		"taken over, the same records":          func(p *pushed) { p.shared.memory, p.TakeOver = "another", true },
+		"taken over, set back":                  func(p *pushed) { p.shared.memory, p.TakeOver = "another", true; p.shared.at-- },
+		"without stamps":                        func(p *pushed) { p.shared.unstamped = true; p.fill("third") },
+		"without stamps, fewer":                 func(p *pushed) { p.shared.unstamped = true; delete(p.shared.digests, p.ids[0]); p.lose() },
+		"without stamps, of an earlier sessctl": func(p *pushed) { p.shared.unstamped = true; p.shared.memory = "" },
+		"emptied":                               func(p *pushed) { clear(p.shared.digests); p.shared.memory, p.shared.at = "", 0; p.lose() },
+		"withdrawn here":                        func(p *pushed) { p.withdraw() },
+		"withdrawn here, compared":              func(p *pushed) { p.withdraw(); p.Compare = true },
+		"a record was lost there":               func(p *pushed) { delete(p.shared.digests, p.ids[0]) },
+		"a record too many there":               func(p *pushed) { p.shared.digests["more"] = 1 },
+		"one lost there, one to be sent":        func(p *pushed) { delete(p.shared.digests, p.ids[0]); p.fill("third") },
+		"set back":                              func(p *pushed) { p.shared.at--; delete(p.shared.digests, p.ids[0]) },
+		"set back, as many records":             func(p *pushed) { p.shared.at-- },
+		"a push was cut off":                    func(p *pushed) { p.shared.at++ },
+		"lost what was forgotten":               func(p *pushed) { p.lose() },
+		"lost it, and others forgot":            func(p *pushed) { p.lose(); p.buryElsewhere(p.ids[0]) },
+		"lost it, to be told of another":        func(p *pushed) { p.lose(); p.forget(0) },
+		"from an earlier sessctl":               func(p *pushed) { p.shared.memory = "" },
+		"from an earlier one, and ahead":        func(p *pushed) { p.shared.memory = ""; p.shared.at++ },
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPushed(t)
