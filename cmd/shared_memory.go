@@ -127,7 +127,7 @@ func (a *app) clusterKeyVariable() string {
 const adviseOther = "if another machine has this name too, set memory.remote.host on one of them; if this memory was rebuilt, restored or copied, sessctl push --take-over --dry-run shows what would be dropped there (docs/fleet.md)"
 
 // adviseRole is what to do where the name of this host is that of another role.
-const adviseRole = "if another machine has this name too, set memory.remote.host on one of them; else push as the role that owns the name, or let the owner of the database give it to this role (docs/fleet.md); --take-over does not"
+const adviseRole = "if another machine has this name too, set memory.remote.host on one of them; else push as the role that owns the name, or let the owner of the database give it to this role (docs/fleet.md); --take-over does not help"
 
 // explainShared adds to an error of a shared memory what to do.
 func explainShared(err error) error {

@@ -192,7 +192,7 @@ func nameOfAnotherRole(t *testing.T, server *postgres.Server) {
 	first.sessctl(t, 0, "push")
 	for _, arguments := range [][]string{{"push"}, {"push", "--dry-run"}, {"push", "--take-over", "--dry-run"}, {"push", "--take-over"}, {"doctor"}} {
 		out := second.sessctl(t, 1, arguments...)
-		if !strings.Contains(out, "belongs to another role") || !strings.Contains(out, "--take-over does not") {
+		if !strings.Contains(out, "belongs to another role") || !strings.Contains(out, "--take-over does not help") {
 			t.Errorf("%v: %s", arguments, out)
 		}
 	}

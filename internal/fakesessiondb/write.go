@@ -60,9 +60,6 @@ func (d *Database) Do(query string, args ...any) {
 	}
 }
 
-// Err is the first error.
-func (d *Database) Err() error { return d.err }
-
 // Close closes the database, which takes its log in.
 func (d *Database) Close() error { return errors.Join(d.err, d.db.Close()) }
 

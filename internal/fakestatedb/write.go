@@ -151,9 +151,6 @@ func (d *Database) Say(session, role, content string, at float64, more ...any) {
 	d.Row("messages", append([]any{"session_id", session, "role", role, "content", content, "timestamp", at}, more...)...)
 }
 
-// Err is the first error.
-func (d *Database) Err() error { return d.err }
-
 // Close closes the database, which takes its log in.
 func (d *Database) Close() error { return errors.Join(d.err, d.db.Close()) }
 

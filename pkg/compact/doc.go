@@ -7,8 +7,9 @@
 //
 //	snapshot   hash the log's bytes; remember its inode, size and times
 //	archive    a verified copy of exactly those bytes, durable, read back
-//	remember   chunks and the summary of the archived bytes, one transaction
-//	embed      vectors for what is pending; an outage leaves text, not holes
+//	remember   chunks (with vectors, if the embedder is built in) and the summary
+//	           of the archived bytes, one transaction
+//	embed      vectors for what has none yet; an outage leaves text, not holes
 //	intent     the whole rotation as one durable journal entry
 //	switch     the runtime starts fresh; the old inode is kept, never unlinked
 //	receipt    the proof of what was done

@@ -2,7 +2,6 @@ package durable
 
 import (
 	"io"
-	"path/filepath"
 )
 
 // ReplaceFileStepping is ReplaceFile with step called before each step.
@@ -10,13 +9,6 @@ func ReplaceFileStepping(path string, step func(string), write func(io.Writer) e
 	j := jobFor(path, 0o600)
 	j.publish, j.step = name.onto, step
 	return j.runFor(path, write)
-}
-
-// CreateNamedStepping is CreateNamed with step called before each step.
-func CreateNamedStepping(dir string, step func(string), write func(io.Writer) (string, error)) (string, error) {
-	j := jobFor(filepath.Join(dir, "label"), 0o600)
-	j.step = step
-	return j.run(write)
 }
 
 // TempName is the name of a temporary file for label.

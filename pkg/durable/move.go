@@ -218,14 +218,6 @@ func syncBoth(first, second name) error {
 	return second.sync()
 }
 
-// SameFile reports whether two paths are names of one file. A symbolic link is
-// a file of its own; what cannot be looked at is no name of any.
-func SameFile(a, b string) bool {
-	fa, errA := os.Lstat(a)
-	fb, errB := os.Lstat(b)
-	return errA == nil && errB == nil && os.SameFile(fa, fb)
-}
-
 // movedSuffix ends the name under which a file is looked at whose old name is
 // being taken away. What has it is never removed unseen: it may be a file that
 // somebody has just put at the old name.

@@ -185,18 +185,9 @@ func ReadEnd(path string, size int64, p []byte) (int, error) {
 	return readAt(path, p[:size-from], from)
 }
 
-// Touch sets the modification time of a regular file and makes it durable.
-// [ErrNotRegular] is returned for anything else; a link is not followed.
-func Touch(path string, at time.Time) error {
-	n, err := nameAt(path)
-	if err != nil {
-		return fmt.Errorf("touch %s: %w", path, bare(err))
-	}
-	defer n.close()
-	return TouchIn(n.in, n.base, at)
-}
-
-// TouchIn is [Touch] for a name in root, which is held open.
+// TouchIn sets the modification time of a regular file in root, which is held
+// open, and makes it durable. [ErrNotRegular] is returned for anything else; a link
+// is not followed.
 func TouchIn(root *os.Root, base string, at time.Time) error {
 	path := filepath.Join(root.Name(), base)
 	fi, err := root.Lstat(base)

@@ -593,7 +593,8 @@ func (p *Pins) Leftovers(dir string, olderThan time.Duration) (paths []string, e
 	return paths, err
 }
 
-// SameFile is [SameFile].
+// SameFile reports whether two paths are names of one file. A symbolic link is
+// a file of its own; what cannot be looked at is no name of any.
 func (p *Pins) SameFile(a, b string) bool {
 	fa, errA := p.Lstat(a)
 	fb, errB := p.Lstat(b)

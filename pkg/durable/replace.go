@@ -67,37 +67,13 @@ func CreateFile(path string, perm os.FileMode, write func(io.Writer) error) erro
 	return jobFor(path, perm).runFor(path, write)
 }
 
-// CreateLike is [CreateFile] with the mode and, where the user may give a file
-// away, the owner of another file: a fresh session is made beside the one it
-// is exchanged with.
-func CreateLike(path string, like os.FileInfo, write func(io.Writer) error) error {
-	if err := mustBeAbsent(path); err != nil {
-		return err
-	}
-	j := jobFor(path, like.Mode().Perm())
-	j.owner = like
-	return j.runFor(path, write)
-}
-
-// CreateChecked is [CreateLike], or with nil like [CreateFile] with mode 0600,
-// for a name at which somebody may write as soon as there is a file: check gets
-// the path of the temporary file, complete and synced, and an error that it
-// returns is returned as it is and leaves no file. Nothing needs to be taken
-// back afterwards.
-func CreateChecked(path string, like os.FileInfo, write func(io.Writer) error, check func(temp string) error) error {
-	if err := mustBeAbsent(path); err != nil {
-		return err
-	}
-	j := jobFor(path, 0o600)
-	if like != nil {
-		j.perm, j.owner = like.Mode().Perm(), like
-	}
-	j.check = check
-	return j.runFor(path, write)
-}
-
-// CreateCheckedIn is [CreateChecked] for a name in root, which is held open. check
-// may be nil.
+// CreateCheckedIn is [CreateFile] for a name in root, which is held open, with the
+// mode and, where the user may give a file away, the owner of another file (mode
+// 0600 with nil): a fresh session is made beside the one it is exchanged with.
+// Somebody may write at the name as soon as there is a file, so check, which may be
+// nil, gets the path of the temporary file, complete and synced. An error that it
+// returns is returned as it is and leaves no file. Nothing needs to be taken back
+// afterwards.
 func CreateCheckedIn(root *os.Root, base string, like os.FileInfo, write func(io.Writer) error, check func(temp string) error) error {
 	if _, err := root.Lstat(base); err == nil {
 		return fmt.Errorf("create %s: %w", filepath.Join(root.Name(), base), ErrExists)

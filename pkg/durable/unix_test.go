@@ -68,7 +68,17 @@ func makeWithUmask() error {
 	if err := errors.Join(err, named, locked, statErr); err != nil {
 		return err
 	}
-	return durable.CreateLike("like", like, write("x"))
+	return createLike(".", "like", like)
+}
+
+// createLike creates a file with the mode and the owner of another.
+func createLike(dir, name string, like os.FileInfo) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return durable.CreateCheckedIn(root, name, like, write("x"), nil)
 }
 
 // The owner of a file stays, where root replaces it.
@@ -87,7 +97,7 @@ func TestOwnerIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := durable.CreateLike(filepath.Join(dir, "b"), fi, write("x")); err != nil {
+	if err := createLike(dir, "b", fi); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"a", "b"} {

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 )
 
@@ -39,6 +40,13 @@ func TestAlikeComesSixth(t *testing.T) {
 			list[3].Session = "session 0"
 			list[7].Text = ""
 		}, "01234657"},
+		"in a long text": {func(list []*candidate) {
+			list[6].Text = list[7].Text + " beside the shed where ropes and oars and sails of other owners hang from old nails"
+		}, "01234765"},
+		"again and again": {func(list []*candidate) { list[6].Text = "keel keel keel keel keel keel keel keel keel keel" }, "01234765"},
+		"a summary among the first": {func(list []*candidate) {
+			list[3].Position, list[6].Session, list[7].Text = -1, "session 3", ""
+		}, "01234567"},
 		"a summary": {func(list []*candidate) { list[6].Session = "session 0"; list[6].Position = -1; list[7].Text = "" }, "01234567"},
 	} {
 		list := ranking(append(boats, "the oven is hot", "cake for tea", "varnish for the keel of Marigold")...)
@@ -75,5 +83,16 @@ func TestAlikeIsTheSameEachTime(t *testing.T) {
 	r.favourAlike(few)
 	if got := order(few); got != "01234" {
 		t.Error(got)
+	}
+}
+
+// A word counts once in a text, and once for each text that has it.
+func TestNumberedWords(t *testing.T) {
+	w := numberedWords{numbers: map[string]int{}}
+	if got := w.of("keel oak keel"); !slices.Equal(got, []int{0, 1}) {
+		t.Error(got)
+	}
+	if got := w.of("oak elm oak"); !slices.Equal(got, []int{1, 2}) || !slices.Equal(w.texts, []int{1, 2, 1}) {
+		t.Error(got, w.texts)
 	}
 }

@@ -120,6 +120,127 @@ func TestPutEmbeddedIsPutThenEmbed(t *testing.T) {
 	mustVerify(t, s)
 }
 
+// More batches than are on their way at once: each text keeps its words and its
+// vector, although batches are used again.
+func TestManyBatches(t *testing.T) {
+	s, e, _ := embeddingStore(t)
+	list := make([]Record, 8*batchTexts)
+	for i := range list {
+		list[i] = Record{ID: fmt.Sprint("id", i), Text: fmt.Sprintf("the crane number %d lifts beams", i), Category: "session_history", Branch: "active", Position: i}
+	}
+	result, err := s.PutEmbedded(t.Context(), Source{Agent: "a", Session: "s"}, e.embedder, e.model, sequence(list, nil))
+	if err != nil || result.Stored != len(list) || len(namesOf(t, s)) != len(list) {
+		t.Errorf("%+v, %d vectors: %v", result, len(namesOf(t, s)), err)
+	}
+	if segments := tableOf(t, s, "SELECT segment FROM word_segments"); len(segments) != 1 {
+		t.Errorf("%d segments of words", len(segments))
+	}
+	mustVerify(t, s)
+}
+
+// A batch is full by its texts or by their bytes, and keeps no text when it is used
+// again.
+func TestTextBatch(t *testing.T) {
+	var b textBatch
+	for i := range batchTexts {
+		if b.full() {
+			t.Errorf("full with %d texts", i)
+		}
+		b.add(int64(i), Record{Text: "beam"})
+	}
+	if !b.full() {
+		t.Error("not full")
+	}
+	held := b.texts
+	b.reset()
+	if b.full() || held[0].text != "" {
+		t.Error("a batch that was reset has texts")
+	}
+	b.add(1, Record{Text: strings.Repeat("a", batchBytes-1)})
+	if b.full() {
+		t.Error("full with a byte less")
+	}
+	b.add(2, Record{Text: "a"})
+	if !b.full() {
+		t.Error("not full with as many bytes")
+	}
+}
+
+// The words that are known from one text to the next are bounded: then all begin
+// anew, and the texts before keep theirs.
+func TestVocabularyIsRenewed(t *testing.T) {
+	p, err := newPreparer(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b textBatch
+	first := p.reader.Vocabulary()
+	for from := 0; first.Size() <= vocabularyBytes; from += 20_000 {
+		var text strings.Builder
+		for i := range 20_000 {
+			fmt.Fprintf(&text, "quay%09d ", from+i)
+		}
+		p.read(&preparedText{text: text.String()}, &b)
+	}
+	if p.reader.Vocabulary() != first {
+		t.Error("renewed too early")
+	}
+	last := preparedText{text: "quay000000000"}
+	p.read(&last, &b)
+	if v := p.reader.Vocabulary(); v == first || last.words.vocabulary != v || v.Size() >= first.Size() || len(last.words.names) != 1 {
+		t.Errorf("%d bytes, %d before", v.Size(), first.Size())
+	}
+}
+
+// A writer that is closed has nothing left that prepares texts.
+func TestClosedWriterPreparesNothing(t *testing.T) {
+	s, e, _ := embeddingStore(t)
+	err := s.inTransaction(t.Context(), func(tx *sql.Tx) error {
+		w, err := s.newEmbeddingWriter(t.Context(), tx, e, &PutResult{})
+		if err != nil {
+			return err
+		}
+		for _, r := range toEmbed() {
+			if err := w.put(r); err != nil {
+				return err
+			}
+		}
+		done := w.ahead.done
+		w.close()
+		select {
+		case _, open := <-done:
+			if open {
+				t.Error("a batch is left")
+			}
+		default:
+			t.Error("texts are still prepared")
+		}
+		return errors.New("undo")
+	})
+	if err == nil {
+		t.Error("stored")
+	}
+}
+
+// The vectors of another model are not those of the built-in embedder: for that
+// model the records are pending.
+func TestPutEmbeddedBesideAnotherModel(t *testing.T) {
+	s, e, _ := embeddingStore(t)
+	other := e.model
+	other.Revision += "-other"
+	if err := s.inTransaction(t.Context(), func(tx *sql.Tx) error { return registerIn(t.Context(), tx, other) }); err != nil {
+		t.Fatal(err)
+	}
+	list := toEmbed()[:3]
+	if _, err := s.PutEmbedded(t.Context(), Source{Agent: "a", Session: "s"}, e.embedder, e.model, sequence(list, nil)); err != nil {
+		t.Fatal(err)
+	}
+	if named, pending := len(namesOf(t, s)), len(pendingOf(t, s)); named != len(list) || pending != len(list) {
+		t.Errorf("%d vectors, %d pending", named, pending)
+	}
+	mustVerify(t, s)
+}
+
 // A record whose text has changed gets the vector of the new one, in the same run.
 func TestPutEmbeddedChangedText(t *testing.T) {
 	ctx, source := t.Context(), Source{Agent: "a", Session: "s"}
@@ -216,6 +337,21 @@ func TestGatheredPostings(t *testing.T) {
 			g.reset()
 		}
 	})
+}
+
+// Postings that were forgotten leave their room to those that follow.
+func TestGatheredRoomIsUsedAgain(t *testing.T) {
+	var g gatheredPostings
+	for round := range 3 {
+		pages, term := len(g.pages), gatheredTerm{}
+		for record := range int64(60_000) {
+			g.post(&term, record+1, 7)
+		}
+		if round > 0 && len(g.pages) != pages || g.used < 2 {
+			t.Errorf("%d pages, %d before, %d in use", len(g.pages), pages, g.used)
+		}
+		g.reset()
+	}
 }
 
 // Where the file of vectors cannot be written the texts are stored all the same,

@@ -3,6 +3,7 @@ package memory_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,6 +34,33 @@ func TestOnePassageBeatsScatteredWords(t *testing.T) {
 	hits := recall(t, s, memory.Query{Text: strings.Join(answer, " "), Limit: 2}).Hits
 	if len(hits) != 2 || hits[0].Position != 50 || hits[1].Position != 0 {
 		t.Fatalf("positions %v", positions(hits))
+	}
+}
+
+// With more hits than are shown by default the first five stay, and what resembles
+// the first comes sixth; ranked by words alone it is the score that decides.
+func TestSixthHit(t *testing.T) {
+	s, _ := newStore(t)
+	texts := []string{
+		"our boat Marigold got varnish on its keel", "our boat is Marigold: varnish and keel, all new", "varnish on the keel of our boat Marigold, again", "our boat lies here", "our boat is here",
+		"we saw a boat on the lake beside Lindau", "the boat with a keel and varnish, Marigold",
+	}
+	var records []memory.Record
+	for i, text := range texts {
+		r := record(10*(i+1), "[Human]: "+text)
+		r.ID, r.Session, r.Importance = fmt.Sprint("r", i), fmt.Sprint("session", i), 0.5-0.03*float64(i)
+		records = append(records, r)
+	}
+	put(t, s, records...)
+	embedAll(t, s, "a")
+	five := positions(recall(t, s, memory.Query{Text: "our boat"}).Hits)
+	ten := positions(recall(t, s, memory.Query{Text: "our boat", Limit: 10}).Hits)
+	words := positions(recall(t, s, memory.Query{Text: "our boat", Limit: 10, Rank: memory.RankText}).Hits)
+	if len(ten) != 7 || !slices.Equal(ten[:5], five) || !slices.Equal(ten[5:], []int{20, 60}) {
+		t.Errorf("five hits %v, ten %v", five, ten)
+	}
+	if len(words) != 7 || !slices.Equal(words[5:], []int{60, 20}) {
+		t.Errorf("by words %v", words)
 	}
 }
 

@@ -40,15 +40,32 @@ func TestWordsTypedWrongly(t *testing.T) {
 // letter is never wrong; and vectors alone are asked as it was typed.
 func TestWhichWordWasMeant(t *testing.T) {
 	s, _ := newStore(t)
-	put(t, s, record(10, "[Human]: the table is set"), record(20, "[Human]: the tablet is charged"), record(30, "[Human]: the tablet fell"), record(40, "[Human]: a cable"))
+	put(t, s, record(10, "[Human]: the table is set"), record(20, "[Human]: the tablet is charged"), record(30, "[Human]: the tablet fell"), record(40, "[Human]: a cable"),
+		record(50, "[Human]: the part is abc12def, of Marlonik"), record(60, "[Human]: Torlonik"), record(70, "[Human]: Torlonik again"), record(80, "[Human]: Tarlonix"))
 	embedAll(t, s, "a")
 	if got := recall(t, s, memory.Query{Text: "tablex", LeastFit: memory.LeastFit}); !strings.Contains(got.Notice, `"tablet"`) || len(got.Hits) == 0 || got.Hits[0].Position < 20 || got.Hits[0].Position > 30 {
 		t.Errorf("%v, %q", positions(got.Hits), got.Notice)
 	}
-	if got := recall(t, s, memory.Query{Text: "xablet", LeastFit: memory.LeastFit}); got.Notice != "" {
-		t.Error(got.Notice)
+	for name, q := range map[string]memory.Query{
+		"the first letter":           {Text: "xablet", LeastFit: memory.LeastFit},
+		"vectors alone":              {Text: "tablex", LeastFit: memory.LeastFit, Rank: memory.RankVector},
+		"a word of English":          {Text: "fable", LeastFit: memory.LeastFit, Rank: memory.RankText},
+		"a number":                   {Text: "abc12dfe", LeastFit: memory.LeastFit},
+		"whatever fits, no name":     {Text: "marlonki", Rank: memory.RankText},
+		"a word that says nothing":   {Text: "which", LeastFit: memory.LeastFit, Rank: memory.RankText},
+		"four letters":               {Text: "cabl", LeastFit: memory.LeastFit, Rank: memory.RankText},
+		"two slips, not one of them": {Text: "marlnoi", LeastFit: memory.LeastFit, Rank: memory.RankText},
+	} {
+		if got := recall(t, s, q); got.Notice != "" {
+			t.Errorf("%s: %q", name, got.Notice)
+		}
 	}
-	if got := recall(t, s, memory.Query{Text: "tablex", LeastFit: memory.LeastFit, Rank: memory.RankVector}); got.Notice != "" {
-		t.Error(got.Notice)
+	for typed, meant := range map[string]string{"tbalet": `"tablet"`, "tarlonik": `"torlonik"`} { // the second letter may be wrong
+		if got := recall(t, s, memory.Query{Text: typed, LeastFit: memory.LeastFit}); !strings.Contains(got.Notice, meant) {
+			t.Errorf("%s: %q", typed, got.Notice)
+		}
+	}
+	if got := recall(t, s, memory.Query{Text: "marlonki", LeastFit: memory.LeastFit, Rank: memory.RankText}); got.Notice == "" || len(got.Hits) != 1 {
+		t.Error(positions(got.Hits), got.Notice)
 	}
 }

@@ -373,3 +373,18 @@ func TestTornSegmentsAreDamage(t *testing.T) {
 		_ = mergeEvery(ctx, tx)
 	})
 }
+
+// What is no posting ends a list as damaged, however short it is.
+func TestTornPostings(t *testing.T) {
+	for name, p := range map[string]postings{
+		"no distance":          {data: []byte{1}},
+		"no distance, counted": {data: []byte{0, 3}},
+		"too far":              {data: []byte{5}, record: 1<<62 - 1},
+		"cut":                  {data: []byte{0x80}},
+		"without its count":    {data: []byte{4}},
+	} {
+		if p.next() || !p.torn {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+}

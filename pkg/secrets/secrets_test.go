@@ -85,6 +85,9 @@ var examples = []struct{ text, secret string }{
 	{"xai-" + "abcdefghijklmnopqrstuvwxyz", "abcdefghij"},
 	{"SK" + "0123456789abcdef0123456789abcdef", "0123456789"},
 	{"MTIzNDU2Nzg5MDEyMzQ1Njc4" + ".Gabcde.abcdefghijklmnopqrstuvwxyz01", "abcdefghijkl"},
+	{"that took a while longer ... MTIzNDU2Nzg5MDEyMzQ1Njc4" + ".Gabcde.abcdefghijklmnopqrstuvwxyz01", "abcdefghijkl"},
+	{"password=a/bcdefgh", "bcdefgh"},
+	{"token=abcd1234", "abcd1234"},
 }
 
 func TestSecretsAreRedacted(t *testing.T) {
@@ -107,6 +110,7 @@ func TestOrdinaryTextIsKept(t *testing.T) {
 		"http://localhost:8080/path@2", "a 12:AA battery", "npm_config_cache=/tmp", "", "a", "ab", "abc", "sk-", "ratio 1:AAA",
 		"if password == confirm {", "use --token to sign in", "docker run -u 1000:1000 x", "the token is invalid", "the password was wrong", "--password-stdin", "Password:\nsudo: no password was provided",
 		"mysql -u root -p shop", "<token>abc</token", "PrivateKey: testRSA2048PrivateKey,", "password := args[3]", "secret := []byte{0, 1}", "SKU0123", "a.b.c.d.e.f.g", "see pkg.Config.go and x.", "grep -p password:", "curl -u $USER:$PASS https://x",
+		"token=abc1234", "token=12345678",
 		"ＡＢＣ株式会社の資料（１２３）", "👨\u200d👩\u200d👧 family", "a\u200bb", `{"text":"\u200b"}`, "ｔｏｋｅｎ too long",
 	} {
 		if clean, n := Redact(s); clean != s || n != 0 {
@@ -228,21 +232,43 @@ func TestSearchIsThatOfTheWholeText(t *testing.T) {
 	})
 }
 
+// Letters that stand for others, and words that begin where something before them
+// was redacted, are rare: each has its text.
+func TestSearchOfRareTexts(t *testing.T) {
+	for _, text := range []string{
+		"pa\u017f\u017fword=correcthorse", "to\u212aen=a1b2c3d4e5f6", "x-api-\u212aey: abcdefghijkl",
+		"AKIA0123456789ABeyJhbGciOiJIUzI1NiJ9.abcdefghijkl.abcdefgh",
+	} {
+		sameAsWhole(t, text)
+	}
+}
+
+// Where nothing is disguised that is a secret the text keeps its own letters.
+func TestRedactedTextKeepsItsLetters(t *testing.T) {
+	if clean, n := Redact("a\u200bb password=correcthorse"); n != 1 || clean != "a\u200bb password="+Mark {
+		t.Errorf("%q, %d found", clean, n)
+	}
+}
+
 // sameAsExpressions holds what is read by hand to the expressions, wherever a name
 // may begin.
 func sameAsExpressions(t interface{ Fatalf(string, ...any) }, text []byte) {
 	if hasFolded(text) {
 		return
 	}
+	for begin := range text {
+		sameWhereItBegins(t, text, begin)
+	}
+}
+
+func sameWhereItBegins(t interface{ Fatalf(string, ...any) }, text []byte, begin int) {
 	for i, pattern := range atBeginning() {
-		for begin := range text {
-			got, want := known().assigned[i].match(text, begin), pattern.FindSubmatchIndex(text[begin:])
-			for i := range want {
-				want[i] += begin
-			}
-			if !slices.Equal(got, want) {
-				t.Fatalf("in %q at %d by hand %v, by %v %v", text, begin, got, pattern, want)
-			}
+		got, want := known().assigned[i].match(text, begin), pattern.FindSubmatchIndex(text[begin:])
+		for i := range want {
+			want[i] += begin
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("in %q at %d by hand %v, by %v %v", text, begin, got, pattern, want)
 		}
 	}
 }
@@ -260,6 +286,29 @@ func TestNamesAreReadAsByExpressions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sameAsExpressions(t, []byte(strings.Join(rapid.SliceOfN(rapid.SampledFrom(parts), 0, 9).Draw(t, "pieces"), "")))
 	})
+}
+
+// Every name, what may stand behind it, and every value: what is read by hand is
+// what the expressions find where the name begins.
+func TestAssignmentsAreReadAsByExpressions(t *testing.T) {
+	names := []string{
+		"password", "DB_PASSWORD", "my-pwd", "PassWd", "passwordx", "token", "tokens", "secret", "key", "_key", "x_key", "apikey", "api_key", "api__key", "api-Key", "secret_key", "my_signing-key", "api key", "access key", "kennwort", "passphrase", "pass",
+		"密码", "x密码", "пАРоль", "--token", "--my-token", "--my_token", "--api-key", "--api_key", "--pwd", "--x密码", "--x_密码", "-token", "--", "--to",
+	}
+	behind := []string{
+		"", "=", ":", " =", "  =", "   =", "=>", ":=", "==", "===", "====", "= ", "=    ", "=     ", "：", "＝", "=\n", "=\r\n", "=\r", `=\n`, `=\N`, `=\r`, "=>\n", " ", "  ", "     ",
+		`"=`, `\"=`, "'=", `""=`, `\\'=`, `\=`, " is ", " was ", " ist ", " lautet ", " IS ", " is: ", " is now ", " is now: ", " is nowhere ", " is", " is:", " is now", " is  ", "is ",
+	}
+	values := []string{
+		"", "x", "x y", "x,", "x;", "x&", "x\ty", "x\fy", `x"`, "x'", ",", `"`, `""`, `"x"`, `"x`, `"x y"z`, "'x'", "''", `'x"`, `\`, `\x`, `\n`, `\\`, `x\`, `x\ny`, `x\Ry`, `x\yz`, `\xa\xb`, `x\\y`, `\"x\"`, `\"x\"y`, `\"x"`, `\"\"`, `\"x\'`, `\'x y\'`, `\"x\`, `\"x`, `\"x"y\"`, `\\"x\"`, `\"x\\"y`, "=x", "é", "now",
+	}
+	for _, name := range names {
+		for _, between := range behind {
+			for _, value := range values {
+				sameWhereItBegins(t, []byte(name+between+value), 0)
+			}
+		}
+	}
 }
 
 func FuzzNamesAreReadAsByExpressions(f *testing.F) {

@@ -3,7 +3,6 @@ package remote
 import (
 	"context"
 	"fmt"
-	"maps"
 
 	"github.com/sessctl/sessctl/pkg/memory"
 )
@@ -62,8 +61,9 @@ type Forecast struct {
 // outlook is what a forecast is made from.
 type outlook struct {
 	counts Counts
-	list   []memory.Forgotten // what the server was told since it was asked last
+	list   []memory.Forgotten // what the server was told, by any host, since it was asked last
 	fresh  map[string]bool    // ids of those that are to be forgotten here
+	heard  int                // of list, forgotten here too, which the server was not told from here
 	noted  int                // records that the server should have of this host
 }
 
@@ -108,8 +108,12 @@ func (p *Pusher) lookAhead(ctx context.Context, f *Forecast) (o outlook, err err
 	if f.Honoured, gone, err = p.Local.CountHeld(ctx, p.Server, o.list); err != nil {
 		return o, err
 	}
-	o.noted, err = p.Local.CountShared(ctx, p.Server)
+	if o.noted, err = p.Local.CountShared(ctx, p.Server); err != nil {
+		return o, err
+	}
 	o.noted -= gone
+	untold, err := p.Local.UnsharedTombstones(ctx, p.Server)
+	o.heard = countAmong(untold, o.list)
 	return o, err
 }
 
@@ -125,20 +129,7 @@ func (p *Pusher) foreseeState(ctx context.Context, o outlook, f *Forecast) (doub
 	if err != nil {
 		return doubtful, err
 	}
-	untold, err := p.Local.UnsharedTombstones(ctx, p.Server)
-	if err != nil {
-		return doubtful, err
-	}
-	unnoted := maps.Clone(o.fresh)
-	for _, x := range untold {
-		unnoted[x.ID] = true
-	}
-	for _, x := range o.list {
-		if unnoted[x.ID] {
-			told++
-		}
-	}
-	if o.counts.Stamped && o.counts.Tombstones < told {
+	if o.counts.Stamped && o.counts.Tombstones < told+len(o.fresh)+o.heard {
 		f.SetBack = true
 	}
 	return doubtful, nil
@@ -150,8 +141,12 @@ func (p *Pusher) foreseeNoted(ctx context.Context, o outlook, f *Forecast) error
 	if err != nil {
 		return err
 	}
-	if f.Unshared, err = p.Local.CountUnshared(ctx, q); err != nil || f.Honoured == 0 {
+	if f.Unshared, err = p.Local.CountUnshared(ctx, q); err != nil {
 		return err
+	}
+	f.Tombstones -= o.heard
+	if f.Honoured == 0 {
+		return nil
 	}
 	_, err = p.Local.EachUnshared(ctx, q, func(page []memory.Shared) error {
 		for _, x := range page {
@@ -162,6 +157,20 @@ func (p *Pusher) foreseeNoted(ctx context.Context, o outlook, f *Forecast) error
 		return nil
 	})
 	return err
+}
+
+// countAmong counts those of a list that were told too.
+func countAmong(list, told []memory.Forgotten) (n int) {
+	ids := make(map[string]bool, len(told))
+	for _, x := range told {
+		ids[x.ID] = true
+	}
+	for _, x := range list {
+		if ids[x.ID] {
+			n++
+		}
+	}
+	return n
 }
 
 // foreseeCompared is a push that compares all that the server has.

@@ -119,14 +119,5 @@ func (c *Clock) Begun(s Schedule, slot Slot) error {
 	})
 }
 
-// Next is when the schedule is due next.
-func (c *Clock) Next(s Schedule, now time.Time) (time.Time, error) {
-	next, err := gronx.NextTickAfter(s.Expr, wall(now, c.zone), false)
-	if err != nil {
-		return time.Time{}, err
-	}
-	return time.Date(next.Year(), next.Month(), next.Day(), next.Hour(), next.Minute(), 0, 0, c.zone), nil
-}
-
 // key tells schedules apart: one whose expression was changed is another.
 func (s Schedule) key() string { return s.Name + " " + s.Expr }

@@ -36,7 +36,8 @@ func Edit(text []byte, keys []string, session string, at time.Time) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	return x.rotated(keys, freshEntry{session: session, at: at})
+	fresh := freshEntry{session: session, at: at}
+	return x.edited(keys, func(_ string, old []byte) ([]byte, error) { return fresh.replace(old) })
 }
 
 // Kept reports whether a rotation keeps a field of an entry.

@@ -312,12 +312,6 @@ type freshEntry struct {
 	at      time.Time
 }
 
-// rotated returns the text of the index in which the entries of keys name a
-// fresh session. Every byte outside of those entries' values stays as it is.
-func (x *index) rotated(keys []string, fresh freshEntry) ([]byte, error) {
-	return x.edited(keys, func(_ string, old []byte) ([]byte, error) { return fresh.replace(old) })
-}
-
 // edited returns the text of the index with new values for the entries of
 // keys. Every byte outside of those values stays as it is.
 func (x *index) edited(keys []string, replace func(key string, old []byte) ([]byte, error)) ([]byte, error) {

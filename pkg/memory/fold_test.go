@@ -1,0 +1,50 @@
+package memory
+
+import "testing"
+
+// A summary is left out if a piece of its session says all of it that is asked
+// for, and whatever it holds word for word.
+func TestWhatASummaryRepeats(t *testing.T) {
+	for name, x := range map[string]struct {
+		change func(summary, piece *candidate)
+		want   string
+	}{
+		"as it is":            {func(_, _ *candidate) {}, "piece"},
+		"both hold a name":    {func(s, p *candidate) { s.holds, p.holds = 1, 3 }, "piece"},
+		"only it has a name":  {func(s, p *candidate) { s.holds, p.holds = 3, 2 }, "summarypiece"},
+		"of another session":  {func(_, p *candidate) { p.Session = "t" }, "summarypiece"},
+		"no piece":            {func(_, p *candidate) { p.Position = -1 }, "summarypiece"},
+		"one word more":       {func(s, _ *candidate) { s.Text += " and the lark" }, "summarypiece"},
+		"in an agent's words": {func(s, _ *candidate) { s.Branch = BranchStored }, "summarypiece"},
+	} {
+		summary, piece := &candidate{}, &candidate{}
+		summary.ID, summary.Session, summary.Position, summary.Category, summary.Text, summary.Score = "summary", "s", -1, CategorySummary, "- the heron goes to the cellar (line 7)", 0.9
+		piece.ID, piece.Session, piece.Text, piece.Score = "piece", "s", "we said that the heron goes to the cellar", 0.5
+		x.change(summary, piece)
+		r := &recall{words: "heron lark cellar"}
+		got := r.foldSummaries([]*candidate{summary, piece}, 5)
+		if order(got) != x.want {
+			t.Errorf("%s: %s", name, order(got))
+		}
+		if len(got) == 1 && (piece.Score != 0.9 || piece.Duplicates != 1) {
+			t.Errorf("%s: %v, %d duplicates", name, piece.Score, piece.Duplicates)
+		}
+	}
+}
+
+// Sessions are the same if everything that names them is.
+func TestSameSession(t *testing.T) {
+	of := func(host, runtime, agent, session string) (h Hit) {
+		h.Host, h.Runtime, h.Agent, h.Session = host, runtime, agent, session
+		return h
+	}
+	x := of("h", "pi", "a", "s")
+	if !x.sameSession(of("h", "pi", "a", "s")) {
+		t.Error("another session")
+	}
+	for _, y := range []Hit{of("i", "pi", "a", "s"), of("h", "goose", "a", "s"), of("h", "pi", "b", "s"), of("h", "pi", "a", "t")} {
+		if x.sameSession(y) {
+			t.Errorf("the same: %+v", y)
+		}
+	}
+}
