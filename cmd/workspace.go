@@ -349,7 +349,7 @@ func (a *app) recoveryOf(of session.Ref, quiet time.Duration) *recovery {
 	return &recovery{sessions: []found{{Ref: of}}, policy: policy}
 }
 
-// outputLimit is memory.output_limit as a policy and receipts have it.
+// outputLimit is memory.output_limit as a policy has it.
 func (a *app) outputLimit() int64 {
 	if a.config.Memory.OutputLimit <= 0 {
 		return -1
