@@ -3,7 +3,9 @@ package memory
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"time"
 )
 
 // prepare checks the version, makes the tables of a new database, and brings
@@ -23,13 +25,39 @@ func (s *Store) prepare(ctx context.Context) (err error) {
 	case s.schema != 0:
 		return s.upgrade(ctx)
 	}
-	for _, pragma := range []string{fmt.Sprintf("PRAGMA page_size=%d", pageSize), "PRAGMA journal_mode=WAL"} {
-		if _, err := s.db.ExecContext(ctx, pragma); err != nil {
-			return fmt.Errorf("set up: %w", classifyError(err))
-		}
+	if err := s.setUp(ctx); err != nil {
+		return err
 	}
 	return s.create(ctx)
 }
+
+// setUp sets what holds for the whole of a new database. SQLite does not wait for
+// another process there: it refuses at once what both would have to wait for.
+func (s *Store) setUp(ctx context.Context) (err error) {
+	for end := time.Now().Add(lockPatience); ; {
+		for _, pragma := range []string{fmt.Sprintf("PRAGMA page_size=%d", pageSize), "PRAGMA journal_mode=WAL"} {
+			if _, err = s.db.ExecContext(ctx, pragma); err != nil {
+				err = fmt.Errorf("set up: %w", classifyError(err))
+				break
+			}
+		}
+		if !errors.Is(err, ErrBusy) || time.Now().After(end) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(lockPause):
+		}
+	}
+}
+
+// lockPatience is how long another process is waited for, as long as SQLite does
+// (busy_timeout), and lockPause how long until it is asked again.
+const (
+	lockPatience = 10 * time.Second
+	lockPause    = 20 * time.Millisecond
+)
 
 // create makes the tables.
 func (s *Store) create(ctx context.Context) error {
