@@ -1,9 +1,11 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -13,7 +15,7 @@ import (
 // one of them waits until the archive is read. If the forgotten one has not come
 // by then, the new one has a part of it, and is forgotten too.
 type buriedPieces struct {
-	all     []byteRange
+	all     []byteRange          // that they take, in order
 	missing map[string]byteRange // those that have not come, by id
 	waiting []Record
 }
@@ -32,17 +34,35 @@ func readBuried(ctx context.Context, tx *sql.Tx, archives []string) (b buriedPie
 		if err := rows.Scan(&id, &r.from, &r.to); err != nil {
 			return b, fmt.Errorf("look what was forgotten: %w", classifyError(err))
 		}
-		b.all, b.missing[id] = append(b.all, r), r
+		b.missing[id] = r
 	}
+	b.all = joined(b.missing)
 	return b, classifyError(rows.Err())
 }
 
-// touches says whether a piece has bytes of one that was forgotten.
-func (b *buriedPieces) touches(r Record) bool {
-	return r.Position >= 0 && slices.ContainsFunc(b.all, func(x byteRange) bool { return x.touches(r) })
+// joined are ranges in order, those that meet as one.
+func joined(ranges map[string]byteRange) (all []byteRange) {
+	sorted := slices.SortedFunc(maps.Values(ranges), func(a, b byteRange) int { return cmp.Compare(a.from, b.from) })
+	for _, r := range sorted {
+		if last := len(all) - 1; last >= 0 && r.from <= all[last].to {
+			all[last].to = max(all[last].to, r.to)
+			continue
+		}
+		all = append(all, r)
+	}
+	return all
 }
 
-func (x byteRange) touches(r Record) bool { return x.from < r.EndByte && r.FirstByte < x.to }
+// touched says whether a piece of a log has bytes of ranges that are joined.
+func touched(all []byteRange, r Record) bool {
+	at, _ := slices.BinarySearchFunc(all, r.FirstByte, func(x byteRange, first int64) int {
+		if x.to <= first {
+			return -1
+		}
+		return 1
+	})
+	return r.Position >= 0 && at < len(all) && all[at].from < r.EndByte
+}
 
 // enterBuried begins with an archive.
 func (w *writer) enterBuried(archive string) (err error) {
@@ -62,12 +82,9 @@ func (w *writer) enterBuried(archive string) (err error) {
 // leaveBuried stores the pieces that wait, or forgets them.
 func (w *writer) leaveBuried() error {
 	var gone []tombstone
+	missing := joined(w.buried.missing)
 	for _, r := range w.buried.waiting {
-		part := false
-		for _, x := range w.buried.missing {
-			part = part || x.touches(r)
-		}
-		if part {
+		if touched(missing, r) {
 			gone = append(gone, tombstone{r.ID, r.Archive, r.FirstByte, r.EndByte})
 			continue
 		}

@@ -263,7 +263,7 @@ func (w *writer) put(r Record) error {
 		w.result.Buried++
 		return nil
 	}
-	if w.buried.touches(r) {
+	if touched(w.buried.all, r) {
 		if _, known, err := w.rowOf(r.ID); err != nil || !known {
 			w.buried.waiting = append(w.buried.waiting, r)
 			return err
