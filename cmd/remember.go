@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 
+	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/chunk"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/embed"
@@ -14,6 +15,7 @@ import (
 // memoryAdapter is a compact.Rememberer over a memory.Store.
 type memoryAdapter struct {
 	store     *memory.Store
+	archives  *archive.Store
 	builtin   *embed.Builtin // the embedder that is configured; nil if it is another
 	wordsAnew func()         // is called when the index of words was rebuilt
 }
@@ -26,7 +28,11 @@ func (m memoryAdapter) Remember(ctx context.Context, ref session.Ref, from compa
 	}
 	source := memory.Source{Runtime: ref.Runtime, Agent: ref.Agent, Session: ref.ID, Key: ref.Key, Archive: from.ID, ArchivePath: path}
 	var summary *compact.Record
-	result, err := m.put(ctx, source, memoryRecords(source, noticed(records, &summary)))
+	begun, err := m.begun(ctx, ref, from)
+	if err != nil {
+		return compact.Remembered{}, err
+	}
+	result, err := m.put(ctx, source, memoryRecords(source, noticed(records, &summary)), begun)
 	if err == nil && result.WordsAnew {
 		m.wordsAnew()
 	}
@@ -41,9 +47,9 @@ func (m memoryAdapter) Remember(ctx context.Context, ref session.Ref, from compa
 
 // put stores records, with their vectors if the built-in embedder makes those of
 // their agent: no server is waited for.
-func (m memoryAdapter) put(ctx context.Context, source memory.Source, records iter.Seq2[memory.Record, error]) (memory.PutResult, error) {
+func (m memoryAdapter) put(ctx context.Context, source memory.Source, records iter.Seq2[memory.Record, error], begun []string) (memory.PutResult, error) {
 	if m.builtin == nil {
-		return m.store.Put(ctx, source, records)
+		return m.store.Put(ctx, source, records, begun...)
 	}
 	model := chunked(m.builtin.Model())
 	others, err := m.store.OtherModels(ctx, source.Agent, model)
@@ -51,9 +57,9 @@ func (m memoryAdapter) put(ctx context.Context, source memory.Source, records it
 		return memory.PutResult{}, err
 	}
 	if len(others) > 0 {
-		return m.store.Put(ctx, source, records)
+		return m.store.Put(ctx, source, records, begun...)
 	}
-	return m.store.PutEmbedded(ctx, source, m.builtin, model, records)
+	return m.store.PutEmbedded(ctx, source, m.builtin, model, records, begun...)
 }
 
 func memoryRecords(s memory.Source, records iter.Seq2[compact.Record, error]) iter.Seq2[memory.Record, error] {

@@ -267,7 +267,7 @@ func (w *workspace) assemble(a *app, m mode) (err error) {
 	}
 	w.compactor = &compact.Compactor{
 		Archiver:   archiver{store: w.archives, now: a.now, reason: m.reason},
-		Rememberer: memoryAdapter{store: w.memory, builtin: embedding.builtin(), wordsAnew: a.tellWordsAnew},
+		Rememberer: memoryAdapter{store: w.memory, archives: w.archives, builtin: embedding.builtin(), wordsAnew: a.tellWordsAnew},
 		Embedder:   embedder{app: a, store: w.memory, embedding: embedding},
 		Withdrawer: memoryAdapter{store: w.memory},
 		Summarizer: m.summaries,

@@ -223,9 +223,14 @@ func (w *writer) enter(archive string) error {
 	if archive == w.work.archive {
 		return nil
 	}
-	err := w.release(math.MaxInt64)
+	if err := w.release(math.MaxInt64); err != nil {
+		return err
+	}
+	if err := w.leaveBuried(); err != nil {
+		return err
+	}
 	w.work.archive, w.work.buried = archive, nil
-	return err
+	return w.enterBuried(archive)
 }
 
 // passed notes that a piece of the log was put, and whether it was forgotten.

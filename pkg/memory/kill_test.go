@@ -25,6 +25,7 @@ func sessionOf(n int) []memory.Record {
 	for i := range sessionRecords {
 		r := record(i, fmt.Sprintf("session %d says word%d about the importer %s", n, i, strings.Repeat("and more ", i*20)))
 		r.Session = fmt.Sprintf("s%d", n)
+		r.Archive = "arc" + r.Session // an archive is of one session
 		r.ID = memory.RecordID("a", r.Session, i, "v1", "")
 		records = append(records, r)
 	}

@@ -69,19 +69,21 @@ type PutResult struct {
 // sequence undoes all of it. What a record does not say of its origin (runtime,
 // agent, session, key, archive), the source says. Records that are there
 // already keep their vector unless their text changed; a record that was
-// forgotten is not stored again. Records without a vector are pending.
-func (s *Store) Put(ctx context.Context, source Source, records iter.Seq2[Record, error]) (PutResult, error) {
-	return s.put(ctx, source, nil, records)
+// forgotten is not stored again, and neither is one that has a part of it: begun are
+// the archives with whose bytes that of the source begins, as far as pieces of them
+// were forgotten. Records without a vector are pending.
+func (s *Store) Put(ctx context.Context, source Source, records iter.Seq2[Record, error], begun ...string) (PutResult, error) {
+	return s.put(ctx, source, nil, records, begun)
 }
 
 // PutEmbedded is Put with the built-in embedder: the records of the source's agent
 // that are new get their vector in the same transaction. What has nothing to embed
 // is noted as EmbedPending notes it; everything else that has no vector is pending.
-func (s *Store) PutEmbedded(ctx context.Context, source Source, e *embed.Builtin, model embed.Model, records iter.Seq2[Record, error]) (PutResult, error) {
-	return s.put(ctx, source, &embedding{e, model, source.Agent}, records)
+func (s *Store) PutEmbedded(ctx context.Context, source Source, e *embed.Builtin, model embed.Model, records iter.Seq2[Record, error], begun ...string) (PutResult, error) {
+	return s.put(ctx, source, &embedding{e, model, source.Agent}, records, begun)
 }
 
-func (s *Store) put(ctx context.Context, source Source, e *embedding, records iter.Seq2[Record, error]) (PutResult, error) {
+func (s *Store) put(ctx context.Context, source Source, e *embedding, records iter.Seq2[Record, error], begun []string) (PutResult, error) {
 	var result PutResult
 	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
 		w, err := s.newEmbeddingWriter(ctx, tx, e, &result)
@@ -89,6 +91,7 @@ func (s *Store) put(ctx context.Context, source Source, e *embedding, records it
 			return err
 		}
 		defer w.close()
+		w.source, w.begun = source, begun
 		for r, err := range ahead(records, aheadBy) {
 			if err != nil {
 				return err
@@ -140,6 +143,12 @@ type writer struct {
 	// another one than is given.
 	keepTexts bool
 	work      work
+	// What was forgotten in another shape is looked for in memory, which is nil where
+	// that is not to be: see buriedPieces.
+	memory *Store
+	source Source
+	begun  []string // archives with whose bytes that of source begins
+	buried buriedPieces
 }
 
 func newWriter(ctx context.Context, tx *sql.Tx, result *PutResult) (*writer, error) {
@@ -149,7 +158,7 @@ func newWriter(ctx context.Context, tx *sql.Tx, result *PutResult) (*writer, err
 // newEmbeddingWriter returns a writer that gives new records their vectors; e may
 // be nil.
 func (s *Store) newEmbeddingWriter(ctx context.Context, tx *sql.Tx, e *embedding, result *PutResult) (*writer, error) {
-	w := &writer{cancelled: ctx.Err, ctx: context.WithoutCancel(ctx), tx: tx, result: result, prepared: map[string]*sql.Stmt{}, sources: map[Record]int64{}, words: newWordWriter(ctx, tx)}
+	w := &writer{memory: s, cancelled: ctx.Err, ctx: context.WithoutCancel(ctx), tx: tx, result: result, prepared: map[string]*sql.Stmt{}, sources: map[Record]int64{}, words: newWordWriter(ctx, tx)}
 	var err error
 	if e != nil {
 		if w.vectors, err = newVectorWriter(w.ctx, tx, s, e); err != nil {
@@ -169,6 +178,9 @@ func (s *Store) newEmbeddingWriter(ctx context.Context, tx *sql.Tx, e *embedding
 // finish stores what is still held.
 func (w *writer) finish() error {
 	if err := w.release(math.MaxInt64); err != nil {
+		return err
+	}
+	if err := w.leaveBuried(); err != nil {
 		return err
 	}
 	if err := w.settle(); err != nil {
@@ -247,9 +259,22 @@ func (w *writer) put(r Record) error {
 		return err
 	}
 	if buried {
+		delete(w.buried.missing, r.ID)
 		w.result.Buried++
 		return nil
 	}
+	if touched(w.buried.all, r) {
+		if _, known, err := w.rowOf(r.ID); err != nil || !known {
+			w.buried.waiting = append(w.buried.waiting, r)
+			return err
+		}
+		w.wasNew = false
+	}
+	return w.place(r)
+}
+
+// place stores a record that was not forgotten.
+func (w *writer) place(r Record) (err error) {
 	rowid, known := int64(0), false
 	if !w.wasNew { // else this one is new too, most likely, and inserting it tells
 		if rowid, known, err = w.rowOf(r.ID); err != nil {

@@ -1,0 +1,114 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// buriedPieces are the pieces of an archive that were forgotten. Where its log has
+// grown, or another rule cuts it, they have other ids. So a new piece that touches
+// one of them waits until the archive is read. If the forgotten one has not come
+// by then, the new one has a part of it, and is forgotten too.
+type buriedPieces struct {
+	all     []byteRange          // that they take, in order
+	missing map[string]byteRange // those that have not come, by id
+	waiting []Record
+}
+
+// readBuried reads which pieces of archives that begin alike were forgotten.
+func readBuried(ctx context.Context, tx *sql.Tx, archives []string) (b buriedPieces, err error) {
+	rows, err := tx.QueryContext(ctx, "SELECT id, first_byte, end_byte FROM tombstones WHERE end_byte>0 AND archive IN ("+marks(archives)+")", anyOf(archives)...)
+	if err != nil {
+		return b, fmt.Errorf("look what was forgotten: %w", classifyError(err))
+	}
+	defer rows.Close()
+	b.missing = map[string]byteRange{}
+	for rows.Next() {
+		var id string
+		var r byteRange
+		if err := rows.Scan(&id, &r.from, &r.to); err != nil {
+			return b, fmt.Errorf("look what was forgotten: %w", classifyError(err))
+		}
+		b.missing[id] = r
+	}
+	b.all = joined(b.missing)
+	return b, classifyError(rows.Err())
+}
+
+// joined are ranges in order, those that meet as one.
+func joined(ranges map[string]byteRange) (all []byteRange) {
+	sorted := slices.SortedFunc(maps.Values(ranges), func(a, b byteRange) int { return cmp.Compare(a.from, b.from) })
+	for _, r := range sorted {
+		if last := len(all) - 1; last >= 0 && r.from <= all[last].to {
+			all[last].to = max(all[last].to, r.to)
+			continue
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// touched says whether a piece of a log has bytes of ranges that are joined.
+func touched(all []byteRange, r Record) bool {
+	at, _ := slices.BinarySearchFunc(all, r.FirstByte, func(x byteRange, first int64) int {
+		if x.to <= first {
+			return -1
+		}
+		return 1
+	})
+	return r.Position >= 0 && at < len(all) && all[at].from < r.EndByte
+}
+
+// enterBuried begins with an archive.
+func (w *writer) enterBuried(archive string) (err error) {
+	w.buried = buriedPieces{}
+	if w.memory == nil || !w.tombstones || archive == "" {
+		return nil
+	}
+	archives := []string{archive}
+	if archive == w.source.Archive {
+		archives = append(archives, w.begun...)
+	}
+	w.buried, err = readBuried(w.ctx, w.tx, archives)
+	w.work.buried = append(w.work.buried, w.buried.all...)
+	return err
+}
+
+// leaveBuried stores the pieces that wait, or forgets them.
+func (w *writer) leaveBuried() error {
+	var gone []tombstone
+	missing := joined(w.buried.missing)
+	for _, r := range w.buried.waiting {
+		if touched(missing, r) {
+			gone = append(gone, tombstone{r.ID, r.Archive, r.FirstByte, r.EndByte})
+			continue
+		}
+		if err := w.place(r); err != nil {
+			return err
+		}
+	}
+	w.buried.waiting = nil
+	if len(gone) == 0 {
+		return nil
+	}
+	w.result.Buried += len(gone)
+	noted := forgottenFile{Schema: 1, At: time.Now().UnixMilli(), Records: gone}
+	if err := w.memory.forgottenFiles().noteForgotten(noted); err != nil {
+		return err
+	}
+	return addTombstones(w.ctx, w.tx, noted)
+}
+
+// ForgottenArchives lists the archives of which pieces were forgotten.
+func (s *Store) ForgottenArchives(ctx context.Context) ([]string, error) {
+	ids, err := readStrings(ctx, s.db, "SELECT DISTINCT archive FROM tombstones WHERE end_byte>0 AND archive<>'' ORDER BY archive")
+	if err != nil {
+		return nil, fmt.Errorf("look what was forgotten: %w", classifyError(err))
+	}
+	return ids, nil
+}
