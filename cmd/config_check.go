@@ -77,6 +77,30 @@ func blamedOn(origin string, err error) error {
 	return &told
 }
 
+// mistyped are the variables of an environment that look like those of settings and
+// are not, and which were probably meant. Others may have a use of their own.
+func mistyped(environment []string) map[string]string {
+	known := []string{"SESSCTL_CONFIG"}
+	for key := range defaults() {
+		known = append(known, envName(key))
+	}
+	slices.Sort(known)
+	meant := map[string]string{}
+	for _, variable := range environment {
+		name, value, _ := strings.Cut(variable, "=")
+		rest, ours := strings.CutPrefix(name, "SESSCTL_")
+		if !ours || value == "" || slices.Contains(known, name) {
+			continue
+		}
+		if i := slices.IndexFunc(known, func(k string) bool { return strings.Contains(rest, "_") && strings.HasSuffix(k, "_"+rest) }); i >= 0 {
+			meant[name] = known[i]
+		} else if near := closest(name, known); near != "" {
+			meant[name] = near
+		}
+	}
+	return meant
+}
+
 func (a *app) unknownKey(key string, known []string) error {
 	if slices.ContainsFunc(known, func(k string) bool { return strings.HasPrefix(k, key+".") }) {
 		return usageError("docs/configuration.md lists the keys", "%s: %s has keys below it and takes no value", a.originOf(key), key)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -343,6 +344,10 @@ func (d *checkup) examineConfig(broken error) {
 			d.unusableSetting(path, err)
 		}
 		return
+	}
+	meant := mistyped(os.Environ())
+	for _, name := range slices.Sorted(maps.Keys(meant)) {
+		d.warn("", "the variable "+name+" is of no setting and has no effect", "did you mean "+meant[name]+"? docs/configuration.md lists them")
 	}
 	info, err := os.Stat(path)
 	if err != nil {

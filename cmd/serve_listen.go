@@ -68,12 +68,20 @@ func (d address) hosts(allowed []string) []string {
 	return names
 }
 
+// listenHint says what to do about an address that cannot be listened on.
+func listenHint(err error) string {
+	if errors.Is(err, os.ErrPermission) {
+		return "ports below 1024 may need more rights; choose another one with --listen"
+	}
+	return "another program may use the port; choose one with --listen"
+}
+
 // listen opens the address.
 func (d address) listen(ctx context.Context) (net.Listener, error) {
 	if d.socket == "" {
 		l, err := new(net.ListenConfig).Listen(ctx, "tcp", d.hostPort)
 		if err != nil {
-			return nil, &failure{code: "listen", exit: exitFailed, hint: "another program may use the port; choose one with --listen", err: fmt.Errorf("listen on %s: %w", d.hostPort, err)}
+			return nil, &failure{code: "listen", exit: exitFailed, hint: listenHint(err), err: fmt.Errorf("listen on %s: %w", d.hostPort, err)}
 		}
 		return l, nil
 	}

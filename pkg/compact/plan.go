@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/chunk"
@@ -265,10 +266,22 @@ func (p *Plan) choose(store session.Store, policy Policy) string {
 	case slices.Contains(able, p.Strategy):
 		return ""
 	}
-	if inDatabase := p.Ref.Kind == session.KindStored; inDatabase && able[0] == session.StrategyNone {
-		return fmt.Sprintf("it lies in a database and cannot be compacted by %s, only by %s: %s", p.Strategy, able, p.left())
+	what := "sessions of " + p.Ref.Runtime
+	if p.Ref.Kind == session.KindStored && able[0] == session.StrategyNone {
+		what = "it lies in a database and"
 	}
-	return fmt.Sprintf("sessions of %s cannot be compacted by %s, only by %s", p.Ref.Runtime, p.Strategy, able)
+	if able[0] == session.StrategyNone {
+		return fmt.Sprintf("%s cannot be compacted by %s: %s", what, p.Strategy, p.left())
+	}
+	return fmt.Sprintf("%s cannot be compacted by %s, only by %s", what, p.Strategy, alternatives(able))
+}
+
+func alternatives(of []session.Strategy) string {
+	words := make([]string, len(of))
+	for i, s := range of {
+		words[i] = string(s)
+	}
+	return strings.Join(words, " or ")
 }
 
 // due decides whether the session is to be compacted now.

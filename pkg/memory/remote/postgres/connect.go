@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -221,13 +222,20 @@ func isGone(err error) bool {
 }
 
 // withoutWay is the innermost reason: what stands around it names the user and
-// every address that was tried.
+// every address that was tried. Of several, one for each try, each is said once.
 func withoutWay(err error) error {
-	for {
-		inner := errors.Unwrap(err)
-		if inner == nil {
-			return err
-		}
+	for inner := err; inner != nil; inner = errors.Unwrap(err) {
 		err = inner
 	}
+	tries, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return err
+	}
+	var said []string
+	for _, try := range tries.Unwrap() {
+		if text := try.Error(); !slices.Contains(said, text) {
+			said = append(said, text)
+		}
+	}
+	return errors.New(strings.Join(said, "; "))
 }

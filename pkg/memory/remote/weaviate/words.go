@@ -98,8 +98,11 @@ const mostLookedAt = 400
 // those of the terms that are in the first ones: a term that is in none of them,
 // while there are more, is rarer than others, and not what was meant.
 func (x *index) Known(ctx context.Context, _ string, near map[string]bool) (map[string]int, error) {
-	terms := slices.Sorted(maps.Keys(near))
-	found, _, err := x.inTenants(ctx, memory.Query{Superseded: true}, query{where: anyOf("terms", terms), limit: mostLookedAt, fields: "terms length"})
+	var searches []query
+	for part := range slices.Chunk(slices.Sorted(maps.Keys(near)), idsAtOnce) {
+		searches = append(searches, query{where: anyOf("terms", part), limit: mostLookedAt, fields: "terms length"})
+	}
+	found, _, err := x.inTenants(ctx, memory.Query{Superseded: true}, searches...)
 	if err != nil {
 		return nil, err
 	}
