@@ -79,6 +79,7 @@ func forms() []sayingForm {
 		{"defines", Decision, (*statement).defines},
 		{"takes up", Decision, (*statement).takesUp},
 		{"sets a value", Decision, (*statement).setsValue},
+		{"wants a version", Decision, (*statement).wantsVersion},
 		{"locates", Environment, (*statement).locates},
 		{"names a person", Contact, (*statement).namesPerson},
 		{"dates", Deadline, (*statement).dates},
@@ -117,31 +118,6 @@ func stated(m Message, s sentence, t turn, first bool, known []Fact) (found []Fa
 		found = append(found, made)
 	}
 	return found, refused
-}
-
-// kindOf is the kind of a fact of a form. What is kept "please", or as it is, is a
-// preference; what is declined is a decision where the agent had named it.
-func (s *statement) kindOf(k Kind) Kind {
-	switch {
-	case k == Decision && s.keeps() && (s.has("please") || asItIs().MatchString(s.lower)):
-		return Preference
-	case k == Preference && s.declined == "" && s.last != "" && strings.HasSuffix(s.last, "?") && len(s.words) <= shortWords && s.has("only"):
-		return Decision
-	case k == Preference && s.declined != "" && s.chooses():
-		return Decision
-	case k == Environment && mailAddress().MatchString(s.text) && !ofMachine().MatchString(s.lower):
-		return Contact
-	}
-	return k
-}
-
-// chooses tells whether what a sentence declines is one of several things, and not
-// what shall never be.
-func (s *statement) chooses() bool {
-	if s.has("please") {
-		return orderly(s.words[0]) || s.has("take")
-	}
-	return strings.HasSuffix(s.last, "?") || strings.Contains(s.turn.lower, s.declined) || s.has("then") || offering().MatchString(s.offered())
 }
 
 // quoted is the text of a fact, with what a short sentence answers.
@@ -340,12 +316,22 @@ func notContrast(word string) bool {
 
 // keeps: what stays as it is, or where it is.
 func (s *statement) keeps() bool {
-	return hasAny(s.lower, "keep", "leave", "stay", "remain") && keeping().MatchString(s.lower) && !strings.Contains(s.lower, "keep still") && !s.past() && !s.has("away", "tuned", "posted", "calm", "going", "why", "up", "you", "you'll")
+	return hasAny(s.lower, "keep", "leave", "stay", "remain") && !s.discards() && keeping().MatchString(s.lower) && !strings.Contains(s.lower, "keep still") && !s.past() && !s.has("away", "tuned", "posted", "calm", "going", "why", "up", "you", "you'll")
+}
+
+// discards tells an order to do away with something, after which the rest is kept:
+// "delete the imported ones and keep the real doubles".
+func (s *statement) discards() bool {
+	words := s.words
+	for len(words) > 0 && agreeing(words[0]) {
+		words = words[1:]
+	}
+	return len(words) > 0 && slices.Contains([]string{"delete", "remove", "cut", "drop", "kill", "throw", "do"}, words[0])
 }
 
 // defines: what something is taken for.
 func (s *statement) defines() bool {
-	return defining().MatchString(s.lower) && !s.past() && !s.namesPerson()
+	return defining().MatchString(s.lower) && !s.has("with", "if", "when") && !s.past() && !s.namesPerson()
 }
 
 // takesUp: an answer to what the agent offered, that takes up one of the things.
@@ -409,7 +395,7 @@ func (s *statement) setsValue() bool {
 	for len(words) > 0 && agreeing(words[0]) {
 		words = words[1:]
 	}
-	if len(words) == 0 || strings.ContainsAny(head, "/()") {
+	if len(words) == 0 || strings.ContainsAny(head, "/()") || ofOthers().MatchString(s.text) && !setting().MatchString(strings.Join(words, " ")) {
 		return false
 	}
 	if enough().MatchString(head) {
@@ -467,7 +453,7 @@ func orderly(word string) bool {
 // finite tells a word that makes a sentence of a phrase.
 func finite(word string) bool {
 	switch word {
-	case "is", "are", "was", "were", "has", "have", "had", "i", "we", "you", "it", "they", "he", "she", "there", "this", "that", "its", "do", "does", "don't", "can", "will", "would", "should", "it's", "i'm", "i'll", "we're", "that's", "thats", "gets", "get", "still", "failed", "passed", "remind", "ask", "call", "cannot", "can't", "signs", "uses", "runs", "use", "costs", "gives", "comes", "wants", "want", "needs", "allows", "says", "works", "stays", "tomorrow", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "saturdays", "sundays", "things", "questions", "question", "thing", "points", "options", "errors", "tests", "about", "what", "why", "how", "due", "never", "doesn't", "didn't", "isn't", "aren't", "won't", "below", "above", "starts", "via", "re", "number", "point", "item":
+	case "is", "are", "was", "were", "has", "have", "had", "i", "we", "you", "it", "they", "he", "she", "there", "this", "that", "its", "do", "does", "don't", "can", "will", "would", "should", "it's", "i'm", "i'll", "we're", "that's", "thats", "gets", "get", "still", "failed", "passed", "remind", "ask", "call", "cannot", "can't", "signs", "uses", "runs", "use", "costs", "gives", "comes", "wants", "want", "needs", "allows", "says", "works", "stays", "tomorrow", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "saturdays", "sundays", "things", "questions", "question", "thing", "points", "options", "errors", "tests", "about", "what", "why", "how", "due", "never", "doesn't", "didn't", "isn't", "aren't", "won't", "below", "above", "starts", "via", "re", "number", "point", "item", "sounds", "looks", "seems", "means", "feels":
 		return true
 	}
 	return inPast(word)
@@ -484,10 +470,15 @@ func taskVerb(word string) bool {
 
 // locates: where something is, and what it runs on.
 func (s *statement) locates() bool {
-	if !strings.ContainsAny(s.text, digits+"._@-/") || s.past() || s.has("then") || orders().MatchString(s.lower) {
+	if !strings.ContainsAny(s.text, digits+"._@-/") || s.past() || s.has("then") || orders().MatchString(s.lower) || troubled().MatchString(s.lower) {
 		return false
 	}
-	return place().MatchString(s.text) && !sourceFile().MatchString(s.text) || equipped().MatchString(s.text) && !notProduct().MatchString(s.text)
+	return place().MatchString(s.text) && !sourceFile().MatchString(s.text) || equipped().MatchString(s.text) && !notProduct().MatchString(s.text) && !wished().MatchString(s.lower)
+}
+
+// wantsVersion: the version of a product that something shall have.
+func (s *statement) wantsVersion() bool {
+	return strings.ContainsAny(s.text, digits) && !s.past() && wished().MatchString(s.lower) && equipped().MatchString(s.text) && !notProduct().MatchString(s.text)
 }
 
 // dates: a day that is to come, and what is on it.
@@ -496,13 +487,21 @@ func (s *statement) dates() bool {
 	if strings.Contains(text, `"`) {
 		text = quotedWords().ReplaceAllString(text, `""`)
 	}
-	if len(s.words) < 4 || !s.mayDate() || undated().MatchString(text) || !future().MatchString(withoutPaths(text)) || gone().MatchString(s.lower) || s.has("cannot", "can't", "free", "leave", "leaves") {
+	if len(s.words) < 4 || !s.mayDate() || undated().MatchString(text) || !future().MatchString(withoutPaths(text)) || gone().MatchString(s.lower) || s.has("cannot", "can't", "free", "leave", "leaves") || s.restricts(text) {
 		return false
 	}
 	if weekly().MatchString(text) && !s.has("by", "due", "until") && !future().MatchString(withoutPaths(weekly().ReplaceAllString(text, ""))) { // of every week
 		return false
 	}
 	return !s.past() || s.has("by", "due", "until", "deadline")
+}
+
+// restricts tells a rule for some days of the week, on which nothing is due.
+func (s *statement) restricts(text string) bool {
+	if onDate().MatchString(text) || s.has("by", "due", "deadline") {
+		return false
+	}
+	return s.has("nobody", "nothing") || keptUntil().MatchString(text) || onDays().MatchString(text)
 }
 
 // mayDate tells whether a sentence has what names a day.
@@ -606,7 +605,7 @@ var (
 	asItIs        = expression(`\bas (?:it|they|that|this) (?:is|are)\b`)
 	pointless     = expression(`\bdon't ask$|^.{0,12}\b(?:don't|do not|never) [a-z]+ (?:it|that|them|this)(?: now)?(?:$|,)`)
 	standingOrder = expression(`\b(?:you|something|anything|deploy|we) (?:never|always) ` + imperative + `\b|\b(?:don't|do not) [a-z]+ .{2,60}\b(?:ever|without asking)\b|\b[a-z]+ never (?:alone|without)\b`)
-	asking        = expression(`^(?:(?:ok|and|but|so|hm+|also|please|good|great),? )*(?:can|could|would|will|shall|should|may) (?:you|we|i|it|they)\b|^(?:(?:ok|and|but|so|hm+),? )*(?:what|why|who|how|when|where|which|is it|are there|is there|do (?:we|you|i|they)|does|did|have you|any idea|tell me|show me|explain|find out|let me know)\b`)
+	asking        = expression(`^(?:(?:ok|and|but|so|hm+|also|please|good|great),? )*(?:can|could|would|will|shall|should|may) (?:you|we|i|it|they)\b|^(?:(?:ok|and|but|so|hm+),? )*(?:what|why|who|how|when|where|which|is it|are there|is there|(?:i'd|i would) (?:like|love) to (?:know|see|understand|hear)|do (?:we|you|i|they)|does|did|have you|any idea|tell me|show me|explain|find out|let me know)\b`)
 	guessing      = expression(`\b(?:i think|i guess|i wonder|not sure|i believe|as far as i know|wrong,|looks like|seems|i expected|should have)\b|^(?:thanks|thank you|great|nice|perfect|wonderful|super|lovely|good job)[!. ]*$`)
 	forbidding    = expression(`(?:^|[,;:] |– |- |\b(?:and|but|so|please|then|because|just|hence) |\b(?:we|nobody|must) )(?:don't|do not|never|not to)(?: ever)? ([a-z-]+)`)
 	obliging      = expression(`(?:^|[,;:] |\band |\bso |\bbut |\bplease )only (?:[a-z]*[^s\W] )?(?:when|if|in|on|after|from|with|at|by)\b|(?:^|[,;:] |\band |\bso |\bbut )(?:read only|only (?:run|build|use|deploy|read|keep|push|merge|commit|touch|write|change|send|allow))\b|\b[a-z]+ (?:should )?only (?:happens?|runs?|works?|goes|go|from|in|on|via|keeps?|through|allowed)\b| only$|^(?:and )?[a-z]+(?: [a-z]+)? only,|\bmust (?:not |never |always |only )?(?:be|stay|go|have|use|pass|contain|keep|come|wait|run|match|start|end|not|never|include|ask|remain|work|fit|exist)\b|\b(?:has|have|needs?) to (?:stay|remain|go through|use|pass|match|fit|work on)\b|\bwithout (?:my|our|asking|telling|a review|approval|an? (?:ok|review)|[a-z]+'s)\b|\bnothing (?:gets?|goes|is|leaves|may|shall|will|with|runs|that (?:[a-z]{3,}[^s\W]s|moves|flashes))\b|\bnobody (?:but|except|may|touches|should|is allowed)\b|\b(?:max|maximum|at most|not more than|no more than|at least|minimum)\.? (?:of )?(?:\d|two|three|one)|\b\d[\w.]*(?: [a-z]+)? ?(?:max|maximum|minimum)\b|\bi want (?:the|all|every|my|our|each) .+ to (?:be|stay|go|have|use)\b|\b(?:everything|anything|nothing|all) (?:under|over|above|below|older|smaller|larger|newer|shorter|longer)\b.{0,20}\d|\bfrom (?:here|now|then) (?:on )?(?:is|are|must|in)\b|\bin (?:english|dutch|german|french|spanish|italian|portuguese|irish|polish|swedish|norwegian|danish)\b|\b(?:i|we) (?:always |only )?use [a-z]|\bone [a-z]+ (?:at a time|each|per [a-z]+)\b|\b(?:every|each) [a-z]+ (?:needs|gets|has|must)\b`)
@@ -631,6 +630,11 @@ var (
 	equipped      = expression(`[a-z,;:] [A-Z][A-Za-z.+#]{1,20} v?\d{1,3}(?:\.\d+)*(?:$|[,;:)]| (?:and|on|in|for|with|is|to)\b)|\b(?i:` + product + `|rails|fastify|xcode|expo|rust|msrv|rabbit(?:mq)?|gradle|flutter|laravel|spring|zephyr|dotnet|godot|unity|unreal|electron|svelte|next(?:\.js)?|nuxt|bun|deno|ansible|helm|airflow|pytorch|tensorflow|cuda|esp-idf|fedora|nixos|proxmox|truenas|keycloak|grafana|prometheus|drupal|wordpress|woocommerce|magento|typo3|symfony|maven|cmake|gcc|clang|blender|qgis|gdal|android|home assistant) (?:is (?:still |at |on )?|version |v)?(?:\d+\.\d+(?:\.\d+)*|\d{1,3})(?:$|[,;:)]| [a-z(])`)
 	notProduct    = expression(`\b(?:January|February|March|April|May|June|July|August|September|October|November|December|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Oct|Nov|Dec|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|Option|Step|Chapter|Issue|PR|MR|Phase|Section|Page|Room|Line|Part|Version|Table|Figure|Task|Ticket|Sprint|Week|Day|Level|The|And|About|Only|Budget|At|On|In|By|From|For|To|After|Before|Until|With|Yes|No|Ok|Then|All|Top|Last|First|Next|Take|Make|Set|Keep|Use|Show|Give|Roll) \d|\b(?i:go) \d+\b(?:[^.]|$)|\d (?:euros?|percent|%|days?|a head)`)
 	future        = expression(`\b(?:by|before|until|till|on|from|due|for|is|to|of|at|moved|not before) (?:the )?(?:next )?(?:` + dayWords + `|` + date + `|tomorrow|christmas|easter|new year|q[1-4]\b|end of [a-z0-9]+|the end of [a-z0-9]+|first week of [a-z]+|mid-[a-z]+|\d{1,2}(?:st|nd|rd|th)\b)|\b` + date + `|\b` + dayWords + ` (?:at )?\d|\bend of ` + months + `|\bbefore (?:christmas|easter|summer|winter|the (?:[a-z]+ )?release|the freeze)\b|\b(?:by|before|until|from) ` + months + `\b`)
+	troubled      = expression(`\b(?:growing|woke (?:me )?up|(?:is|are) (?:down|full|stuck|dead|broken|slow|gone|empty|filling|crashing|hanging|failing))\b|^(?:all|both|they|it|those|these|everything) (?:under|in|on|at)\b`)
+	ofOthers      = expression(`, (?:they|he|she|there)\b|, [A-Z]\p{L}+ (?:has|is|was|wants)\b`)
+	keptUntil     = expression(`\b(?:keep|leave|(?:must|has to|have to|should|shall|can) (?:stay|remain))\b.{2,60}\b(?:until|till) `)
+	onDays        = expression(`\b` + dayWords + ` (?:to|till|until|through|-|–|or|and) ` + dayWords + `\b|\b(?:on|so|only|and|,) ` + dayWords + `,? \d{1,2}(?:[:.]\d\d)? ?(?:to|till|until|-|–) ?\d|, ` + dayWords + ` \d{1,2}(?:[:.]\d\d)? ?(?:to|till|until|-|–) ?\d`)
+	onDate        = expression(date + `|\b\d{1,2}(?:st|nd|rd|th)\b`)
 	linked        = expression(`^(?i:ok so|so|ok),? `)
 	quotedWords   = expression(`"[^"]*"`)
 	// A day that nothing is due on: of every week, one that was supposed or declined,
@@ -638,6 +642,6 @@ var (
 	undated = expression(`^(?:and )?if |\b(?:doesn't|does not|won't|isn't) (?:work|fit|suit)\b|^(?:we have|it's|today is|it is) (?:the )?` + date + `$|\bdefault (?:is )?\d|\b(?:everything|all|anything|those|rows|data|entries|records|messages|readings) (?:before|until|from|since) `)
 	weekly  = expression(`\b(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)s\b`)
 	gone    = expression(`\b(?:we|i|they) [a-z]+ed\b|\b(?:go on|continue|write again|see you|talk to you|finish it|week (?:begins|starts)|since|last (?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|week|month|year)|ago|was|were|yesterday|happened|started on|broke)\b`)
-	persons = expression(`\b(?:[Rr]eviewer is|[Oo]wner is|[Cc]ontact is|that's|thats|(?:[Rr]eview|[Dd]one|[Ww]ritten|[Bb]uilt|[Mm]ade|[Ss]et up|[Mm]aintained|[Oo]wned|[Aa]pproved|[Ss]igned) by|[Nn]ephew|[Cc]olleague|[Bb]oss|[Mm]anager) (?:Mrs? |Ms |Frau |Herr )?([A-Z][\p{L}]+)\b|\b(?:[Aa]sk|[Tt]ell|[Tt]alk to|[Mm]ail|[Cc]all|[Cc]ontact|[Pp]ing) ([A-Z][\p{L}]+)(?:$|[,;:.)]| (?:on|at) \+?\d| (?:if|when|about|first|before)\b)|(?:^|[\s(])([A-Z][\p{L}]+)(?:,? (?:who|from [\w ]+),?)? (?:has (?:the (?:login|access|key|keys|rights|password|shift|account|list|contract)|that|access)|does|knows|owns|handles|writes|leads|runs|looks after|looks into|takes|decides|signs|reviews|approves|administers|maintains|set (?:that|this|it) up|sets|is (?:our|on call|at the)|sends|built|deploys|manages|watches|organi[sz]es)\b|[a-z] \(([A-Z]\p{L}{1,11})\)|(?:^|[a-z] )[a-z]+ = ([A-Z]\p{L}{1,11})\b|\b(?:` + roles + `)(?: (?:of|at|in|for|from) [a-z' ]{2,24}?)?(?: is|,)? \(?(?:Mrs?\.? |Ms\.? |Frau |Herr )?(?:Dr\.? )?([A-Z]\p{L}{1,14})\b|([A-Z]\p{L}{1,11}) \((?:the |our )?(?:` + roles + `)\)|([A-Z]\p{L}{1,11}) is (?:the|our|my) (?:[a-z]+ )?(?:` + roles + `)\b|\b(?:[Ww]rite to|[Tt]alk to|[Cc]all|[Aa]sk) (?:Mrs?|Ms|Frau|Herr|Signora|Signor|Madame|Dr|Prof)\.? ([A-Z]\p{L}{1,14})\b|\b(?:Mrs?|Ms|Frau|Herr|Signora|Signor|Madame|Dr|Prof)\.? ([A-Z]\p{L}{1,14}),? (?:will|does|wants|sends|decides|checks|looks|knows|handles|signs|is)\b`)
+	persons = expression(`\b(?:[Rr]eviewer is|[Oo]wner is|[Cc]ontact is|that's|thats|(?:[Rr]eview|[Dd]one|[Ww]ritten|[Bb]uilt|[Mm]ade|[Ss]et up|[Mm]aintained|[Oo]wned|[Aa]pproved|[Ss]igned) by|[Nn]ephew|[Cc]olleague|[Bb]oss|[Mm]anager) (?:Mrs? |Ms |Frau |Herr )?([A-Z][\p{L}]+)\b|\b(?:[Aa]sk|[Tt]ell|[Tt]alk to|[Mm]ail|[Cc]all|[Cc]ontact|[Pp]ing) ([A-Z][\p{L}]+)(?:$|[,;:.)]| (?:on|at) \+?\d| (?:if|when|about|first|before)\b)|(?:^|[\s(])([A-Z][\p{L}]+)(?:,? (?:who|from [\w ]+),?)? (?:has (?:the (?:login|access|key|keys|rights|password|shift|account|list|contract)|that|access)|does|knows|owns|handles|writes|leads|runs|looks after|looks into|takes|decides|signs|reviews|approves|administers|maintains|set (?:that|this|it) up|sets|is (?:our|on call|at the)|sends|built|deploys|manages|watches|organi[sz]es)\b|[a-z] \(([A-Z]\p{L}{1,11})\)|(?:^|[a-z] )[A-Za-z][a-z]+ = ([A-Z]\p{L}{1,11})\b|\b(?:` + roles + `)(?: (?:of|at|in|for|from) [a-z' ]{2,24}?)?(?: is|,)? \(?(?:Mrs?\.? |Ms\.? |Frau |Herr )?(?:Dr\.? )?([A-Z]\p{L}{1,14})\b|([A-Z]\p{L}{1,11}) \((?:the |our )?(?:` + roles + `)\)|([A-Z]\p{L}{1,11}) is (?:the|our|my) (?:[a-z]+ )?(?:` + roles + `)\b|\b(?:[Ww]rite to|[Tt]alk to|[Cc]all|[Aa]sk) (?:Mrs?|Ms|Frau|Herr|Signora|Signor|Madame|Dr|Prof)\.? ([A-Z]\p{L}{1,14})\b|\b(?:Mrs?|Ms|Frau|Herr|Signora|Signor|Madame|Dr|Prof)\.? ([A-Z]\p{L}{1,14}),? (?:will|does|wants|sends|decides|checks|looks|knows|handles|signs|is)\b`)
 	notName = expression(`^(?:De|Het|La|Le|El|Der|Die|Das|January|February|March|April|May|June|July|August|September|October|November|December|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|English|Dutch|German|French|Spanish|Irish|The|This|That|These|Those|Please|Thanks|Thank|Good|Great|Yes|Not|And|But|Then|Now|Hello|Morning|Android|Linux|Windows|Mac|Google|Apple|Docker|Redis|Postgres|Python|Django|React|Node|Rails|Ruby|Rust|Java|Kotlin|Swift|Kubernetes|Terraform|Git|Github|Gitlab|Nginx|Debian|Ubuntu|Slack|Jira|Chrome|Safari|Firefox|Xcode|Expo|Flutter|Grafana|Prometheus|Kafka|Celery|Option|Everything|Something|Nothing|Nobody|Somebody|Everybody|Currently|Also|Only|Maybe|Perhaps|Usually|Here|There|When|What|Why|Who|How|Where|Which|Tests?|Changelog|Mail|Shipping|Internet|Europe|Germany|Belgium|Netherlands|France|Norway|Amsterdam|Berlin|London|Paris|Markdown|Claude|Codex|Gemini|Copilot|Cursor|Just|Make|Take|Use|Let|Can|Could|Should|Would|Will|Does|Did|Are|Was|Has|Have|Had|For|From|With|Our|Your|They|She|His|Her|You|All|One|Two|Next|Last|First|Done|Sure|Okay|Right|Yeah|Still|After|Before|Because|Since|While|Until|Once|Each|Every|Any|Some|Most|Many|More|Less|Another|Other|Same|New|Old)$`)
 )

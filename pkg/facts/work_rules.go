@@ -86,7 +86,7 @@ func deadlineWorkRules(c func(string) *regexp.Regexp) []workRule {
 		{kind: Deadline, number: true, pattern: c(`(?:so |and )?(?:the |our |my )?(?P<slot>[a-z][\w -]{2,40}?) (?:is|was|moved|moves|becomes|has moved|was moved|is now|is moved)(?: now)?(?: to| on| from| until|:)* (?P<v>` + date + `.*)`), topic: "deadline.${slot}"},
 		{kind: Deadline, number: true, pattern: c(`(?:the )?(?P<slot>date|deadline|launch|release|go-live|window): (?P<v>` + date + `.*)`), topic: "deadline.${slot}"},
 		{kind: Deadline, number: true, unless: undated, pattern: c(`.*\b(?:by|due|due on|due by|deadline|until|before|no later than|switched off on|shut down on|ends on|expires on|audit on|launch on|release on|go live on|review on|(?:have|has|need|needs) to be .{1,40}) (?P<v>` + date + `).*`)},
-		{kind: Deadline, words: []string{"day"}, pattern: c(`.*\b(?:needs?|must|has to|have to|due|finish|ready|done|review(?:ed)?|deliver(?:ed)?|deadline)\b.*\b(?:by|before|until|due|is) (?P<v>` + weekday + `(?:'s [a-z]+)?)\b.*`)},
+		{kind: Deadline, words: []string{"day"}, unless: keptUntil, pattern: c(`.*\b(?:needs?|must|has to|have to|due|finish|ready|done|review(?:ed)?|deliver(?:ed)?|deadline)\b.*\b(?:by|before|until|due|is) (?P<v>` + weekday + `(?:'s [a-z]+)?)\b.*`)},
 	}
 }
 
@@ -116,8 +116,8 @@ func environmentWorkRules(c func(string) *regexp.Regexp) []workRule {
 		{kind: Environment, words: []string{"account is"}, pattern: c(`(?:.*\b)?account is (?P<v>[\w.@-]+ on [\w.-]+).*`)},
 		{kind: Environment, pattern: c(`(?:the )?(?:pager|alerts?|alarms?|notifications?) (?:goes|go) to (?P<v>[#@]?[\w.@-]+).*`)},
 		{kind: Environment, words: []string{"_"}, pattern: c(`.*\b(?P<v>` + cased(`[A-Z][A-Z0-9]+_[A-Z0-9_]+=[\w./:-]+`) + `)\b.*`)},
-		{kind: Environment, number: true, pattern: c(`(?:.*\b)?(?:here|there|we have|we use|our [\w ]{2,20} (?:use|have|run)|it's|this is|is|are|with|on) (?:[\w ]{0,20} )?(?P<v>` + product + ` ` + version + `)\b.*`)},
-		{kind: Environment, pattern: c(`(?P<v>` + product + ` ` + version + `)(?:$|,.*)`)},
+		{kind: Environment, number: true, unless: wished, pattern: c(`(?:.*\b)?(?:here|there|we have|we use|our [\w ]{2,20} (?:use|have|run)|it's|this is|is|are|with|on) (?:[\w ]{0,20} )?(?P<v>` + product + ` ` + version + `)\b.*`)},
+		{kind: Environment, unless: wished, pattern: c(`(?P<v>` + product + ` ` + version + `)(?:$|,.*)`)},
 		{kind: Environment, number: true, agent: true, pattern: c("(?P<slot>[\\w.-]+) (?P<v>" + version + `) is (?:installed|running|deployed) on .+`)},
 		{kind: Environment, number: true, agent: true, pattern: c("version (?P<v>" + version + ") is (?:in|on|out|released|live|deployed) .+")},
 	}
@@ -208,7 +208,7 @@ var (
 	// notIntroduced matches what stands before "here" and is no name.
 	notIntroduced = expression(`^(?:same|right|over|down|up|out|back|new|still|looky?|not|and|but|all|people|everyone|everybody|nobody|things?) here`)
 	// ofSomebody matches what somebody is or does: "I'm away then".
-	ofSomebody = expression(`^(?:i|i'm|i'll|we|we're|we'll|you|he|she|they|it|it's|there)\b|\b(?:me|us) then$|^[a-z]+er then$`)
+	ofSomebody = expression(`^(?:i|i'm|i'll|we|we're|we'll|you|he|she|they|it|it's|its|there|that's|thats|that is|this is|out)\b|\b(?:me|us) then$|^[a-z]+er then$`)
 	// ofAbility matches what has to be and is no rule.
 	ofAbility = expression(`\b(?:must|has to|have to) be (?:able|somewhere|around|there|here|so|very|a bug|wrong)\b|'d (?:have|has) to be\b`)
 )
@@ -218,7 +218,7 @@ const ruleAnswer = "answer"
 
 // informs tells an answer that says how it is, and chooses nothing.
 func informs(asked, answer string) bool {
-	return askedAmount().MatchString(asked) && !askedChoice().MatchString(asked) || pastSubject().MatchString(strings.ToLower(answer)) || gotFrom().MatchString(answer)
+	return asksWhatIs(asked) || askedAmount().MatchString(asked) && !askedChoice().MatchString(asked) || pastSubject().MatchString(strings.ToLower(answer)) || gotFrom().MatchString(answer)
 }
 
 var (
