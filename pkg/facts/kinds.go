@@ -38,8 +38,6 @@ func (s *statement) chooses() bool {
 	switch {
 	case s.has("please"):
 		return orderly(s.words[0]) || s.has("take")
-	case strings.HasPrefix(s.lower, "and no "): // one more rule, unless the agent named it
-		return strings.Contains(s.turn.lower, s.declined)
 	case s.words[0] == "so": // what follows from the choice
 		return true
 	}

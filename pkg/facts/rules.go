@@ -411,7 +411,7 @@ func preferenceRules() []rule {
 		r(0.8, `(?:please )?(?P<v>(?:answer|reply|respond|write|speak|talk)(?: to)?(?: me)? in `+cased(`\p{Lu}\p{Ll}+`)+`)`, "", ""),
 		r(0.85, `(?:please |you (?:should|must|need to|have to) )?(?P<v>(?:always|never) (?:ever )?`+imperative+`\b.+)`, "Standing instruction of the user: ${v}", ""),
 		r(0.8, `(?P<v>(?:[\p{L}-]+ ){1,5}(?:must|should) (?:never|always) (?:be |have |contain |include |use |return |explode|crash|block|panic|throw|log|print|depend|touch|call|write|change|run|go|take|exceed|expose|leak)\b?.*)`, "", ""),
-		r(0.9, `(?:please,? )?(?:from now on|going forward|in (?:the )?future|as a rule)[, ]+(?:please )?(?P<v>.+)`, "Standing instruction of the user: ${v}", ""),
+		r(0.9, `(?:please,? )?(?:from now on|going forward|in (?:the )?future|as a rule)[,: ]+(?:please )?(?P<v>.+)`, "Standing instruction of the user: ${v}", ""),
 		r(0.85, `(?:please )?(?P<v>(?:do not|don't) ever `+imperative+`\b.+)`, "Standing instruction of the user: ${v}", ""),
 	}
 }
