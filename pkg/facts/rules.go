@@ -340,6 +340,7 @@ func backgroundRules() []rule {
 		r(0.9, `i (?:currently |now |mostly |also )?work (?P<v>(?:at|for) `+cased(`[\p{Lu}\d].*`)+`)`, "The user works ${v}", "user.employer"),
 		r(0.9, `i (?:currently |now |mostly |also )?work (?P<v>as (?:a|an|the) .+)`, "The user works ${v}", "user.occupation"),
 		r(0.85, `i (?:currently |now |mostly |also )?work (?P<v>(?:in|from) (?:the )?(?:home|sales|marketing|finance|engineering|operations|support|legal|hr|it|devops|research|healthcare|education|retail|logistics|`+cased(`\p{Lu}[\p{L}]+`)+`).*)`, "The user works ${v}", ""),
+		r(0.85, `i (?:currently |now |mostly |also )?work (?P<v>(?:(?:mornings|afternoons|evenings|nights|weekends|part[ -]time|full[ -]time) )?(?:in|at|for) (?:a|an|the) (?:[\p{L}-]+ ){0,3}(?:office|department|team|lab|laboratory|company|hospital|school|shop|studio|university|agency|cooperative|library|clinic|bank|museum|workshop|factory|institute|archive|municipality)\b.*)`, "The user works ${v}", ""),
 		free(r(0.9, `i (?:currently |now |still )?(?:live|reside) (?:in|near|on|outside|at) (?P<v>(?:the )?`+cased(`\p{Lu}.*`)+`)`, "The user lives in ${v}", "user.location")),
 		free(r(0.9, `i(?:'m| am) (?:currently |now )?(?:based|located|living) (?:in|near|out of) (?P<v>(?:the )?`+cased(`\p{Lu}.*`)+`)`, "The user lives in ${v}", "user.location")),
 		free(r(0.85, `(?:i|we)(?:'ve| have)? (?:just |recently |now )?(?:moved|relocated) to (?P<v>`+cased(`\p{Lu}[\p{L}'’.-]+(?:,? \p{Lu}[\p{L}'’.-]+){0,3}`)+`)(?: .*)?`, "The user lives in ${v}", "user.location")),
@@ -352,6 +353,7 @@ func backgroundRules() []rule {
 		r(0.85, `i(?:'ve| have) (?:been )?(?P<v>.+ (?:for (?:about |over |almost |nearly |more than )?(?:\d+|two|three|four|five|six|seven|eight|nine|ten|twenty|many) years|since (?:19|20)\d\d))`, "The user has been ${v}", ""),
 		r(0.85, `i have (?P<v>(?:a|an|one|two|three|four|five|\d) (?:\p{L}+ )?(?:kid|child|children|son|daughter|dog|cat|brother|sister|sibling|grandchild)(?:s|ren)?(?:[, ].*)?)`, "The user has ${v}", ""),
 		r(0.8, `i(?:'m| am) (?:using|on|running) (?P<v>(?:a |an )?(?:macos|mac|linux|ubuntu|debian|fedora|arch(?: linux)?|nixos|windows|wsl2?|macbook|thinkpad|chromebook)(?:[ ,].*|\d.*)?)`, "The user's system is ${v}", "user.system"),
+		free(r(0.85, `i(?:'m| am) (?P<v>`+cased(`\p{Lu}\p{Ll}[\p{L}'’-]+(?: \p{Lu}\p{Ll}[\p{L}'’-]+)?`)+`), (?P<how>(?:the|an?) [^,;]+(?:, .*)?)`, "The user is ${v}, ${how}", topicIs)),
 		free(r(0.8, `i(?:'m| am) (?P<v>`+cased(`\p{Lu}\p{Ll}[\p{L}'’-]+(?: \p{Lu}\p{Ll}[\p{L}'’-]+)?`)+`)(?:,.*)?`, "The user is ${v}", topicIs)),
 		r(0.85, `we(?:'re| are) (?:both |all )?(?P<v>(?:strict )?(?:vegans?|vegetarians?|pescatarians?|retired|married|lactose[ -]intolerant))`, "The user and their family are ${v}", ""),
 		r(0.9, `i have (?P<v>(?:(?:type [12]|chronic|mild|severe) )?(?:diabetes|asthma|adhd|autism|epilepsy|dyslexia|arthritis|migraines?|insomnia|anemia|anaemia|c(?:o)?eliac disease|(?:high|low) blood pressure|hay fever|eczema|depression|anxiety)(?:[ ,].*)?|an? (?:[\p{L}-]+ ){0,2}(?:allergy|intolerance|disability|pacemaker)(?:[ ,].*)?)`, "The user has ${v}", ""),
@@ -423,7 +425,7 @@ func patternRules() []rule {
 	return []rule{
 		r(0.85, `(?P<v>(?:i|we) (?:always|usually|normally|typically|generally|mostly|often|rarely|never) .+)`, "", ""),
 		r(0.85, `(?P<v>(?:every|each) `+periods+`(?: at [\d:apm. ]+)?,? (?:i|we) .+)`, "", ""),
-		r(0.85, `(?P<v>on `+weekdays+`(?: and `+weekdays+`)?,? (?:i|we) .+)`, "", ""),
+		r(0.85, `(?P<v>on `+weekdays+`(?: and `+weekdays+`)?,? (?:i|we)(?:'m|'re)? .+)`, "", ""),
 		r(0.85, `(?P<v>(?:i|we) (?:\p{L}+ )+?.*(?:every|each) `+periods+`(?: at [\d:apm. ]+)?)`, "", ""),
 		r(0.8, `(?P<v>(?:i|we) (?:deploy|release|ship|work|train|run|meet|have (?:a |our )?(?:stand-?up|retro|planning|sync|1:1|yoga|practice)|go (?:to|for|running|swimming)|play) .*on (?:mondays|tuesdays|wednesdays|thursdays|fridays|saturdays|sundays|weekends|weekdays).*)`, "", ""),
 	}

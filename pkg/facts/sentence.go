@@ -177,7 +177,7 @@ func notWhole(text string) bool {
 }
 
 // endsInThat ends a sentence that is whole: "our people hate that".
-var endsInThat = expression(`(?i)\b(?:hates?|likes?|loves?|wants?|needs?|uses?|do|did|does|knows?|sees?|have|has|wanted|needed|said|says?|after|before|with|like|for) that$`)
+var endsInThat = expression(`(?i)\b(?:hates?|likes?|loves?|wants?|needs?|uses?|do|did|does|knows?|sees?|have|has|wanted|needed|said|says?|after|before|with|like|for) that$|\bit is$`)
 
 // marked are the patterns that are evidence against a fact.
 type marked struct {
