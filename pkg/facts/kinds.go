@@ -9,7 +9,7 @@ func (s *statement) kindOf(k Kind) Kind {
 	switch {
 	case k == Decision && (s.keeps() && s.bindsOthers() || ofStyle().MatchString(s.lower)):
 		return Preference
-	case k == Preference && s.declined == "" && s.answersOnly():
+	case k == Preference && s.declined == "" && (s.answersOnly() || concluded().MatchString(s.lower)):
 		return Decision
 	case k == Preference && s.declined != "" && s.chooses():
 		return Decision
@@ -29,7 +29,7 @@ func (s *statement) bindsOthers() bool {
 // answersOnly tells a short answer that takes a part of what the agent named:
 // "only on Sundays", "yes, only on that card".
 func (s *statement) answersOnly() bool {
-	return s.last != "" && len(s.words) <= shortWords && s.has("only") && (strings.HasSuffix(s.last, "?") || agreeing(s.words[0]))
+	return s.last != "" && len(s.words) <= shortWords && s.has("only") && (strings.HasSuffix(s.last, "?") || agreeing(s.words[0]) || s.has("then"))
 }
 
 // chooses tells whether what a sentence declines is one of several things, and not
@@ -52,6 +52,7 @@ func asksWhatIs(question string) bool {
 
 var (
 	ofStyle    = expression(`\bstyle\b|\bin (?:[a-z]+ )?(?:tones?|colou?r|print)\b|\beach with (?:the|its|an?)\b|\b(?:wording|spelling)\b`)
+	concluded  = expression(`\bso (?:we|i) use\b`)
 	dependedOn = expression(`, (?:[a-z]+ ){1,4}(?:hangs?|depends?|rely|relies|uses?|imports?|reads?|parses?|overrides?|needs?|links?|points?|expects?|knows?) (?:on|to|it|them|that|those|these|both|in)\b`)
 	ownAddress = expression(`\b(?:our|my) (?:e-?mail )?(?:address|mail|e-mail|mailbox) is `)
 	whatIs     = expression(`(?:^|[,;:.] |\band )(?:what|which|where|who|whose|when|how (?:many|much|old|long|big|large))\b(?: [a-z'-]+){0,3}?(?:'s| is| are| was| were| does| do| did| has| have)\b`)
