@@ -53,6 +53,9 @@ func explicit(messages []Message) ([]Fact, []Refusal) {
 				}
 				facts, no = inPassing(m, s, asked, t, i == 0)
 			}
+			if i+1 < len(said) && retracted(s, said[i+1]) {
+				facts = slices.DeleteFunc(facts, func(f Fact) bool { return f.Rule != ruleAnswer })
+			}
 			found, refused = append(found, facts...), append(refused, no...)
 		}
 		asked = questionOf(m, said)

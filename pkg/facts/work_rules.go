@@ -146,7 +146,7 @@ func decisionWorkRules(c func(string) *regexp.Regexp) []workRule {
 		{kind: Decision, words: []string{"then"}, unless: ofSomebody, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please )*(?P<v>[\w"'.#=/:-]+(?: [\w"'.#=/:-]+){0,10}) then$`), first: true},
 		{kind: Decision, words: []string{"then,"}, unless: ofSomebody, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please )*(?P<v>[\w%"'.#=/:-]+(?: [\w%"'.#=/:-]+){0,2}) then, .+`), first: true, valued: true},
 		{kind: Decision, words: []string{"call ", "name ", "label ", "title "}, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please |then )*(?:call|name|label|title) (?:it|that|this|them|the [a-z]+) (?P<v>["'][^"']{2,40}["']).*`)},
-		{kind: Decision, words: []string{"instead of", "rather than"}, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please |oh )*(?P<v>.* (?:instead of|rather than) .+)`)},
+		{kind: Decision, words: []string{"instead of", "rather than"}, unless: pastSubject, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please |oh )*(?P<v>.* (?:instead of|rather than) .+)`)},
 		{kind: Decision, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please )*(?P<v>` + decides + ` [^,;:]+.*)`), valued: true},
 		{kind: Decision, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please )*(?:let's|let us) (?P<v>(?:delete|use|keep|make|drop|switch|move|put|call|name|take|do|host|write|send|build|ship|store|charge|pay) .+)`), valued: true},
 		{kind: Decision, pattern: c(`(?:and |so )?(?:[a-z]+: )?(?P<v>we (?:go (?:with|free|for|by|without|back to)|stay (?:with|on|at)|stick (?:with|to)|leave (?:it|that) (?:as|like)|pay|take|keep|host|book|publish|charge) .+)`)},
@@ -220,7 +220,7 @@ const ruleAnswer = "answer"
 
 // informs tells an answer that says how it is, and chooses nothing.
 func informs(asked, answer string) bool {
-	return asksWhatIs(asked) || askedAmount().MatchString(asked) && !askedChoice().MatchString(asked) || pastSubject().MatchString(strings.ToLower(answer)) || gotFrom().MatchString(answer)
+	return asksNothing().MatchString(asked) || asksWhatIs(asked) || askedAmount().MatchString(asked) && !askedChoice().MatchString(asked) || pastSubject().MatchString(strings.ToLower(answer)) || gotFrom().MatchString(answer)
 }
 
 var (
@@ -348,7 +348,7 @@ func workObjection(f Fact) string {
 		return "it is not whole"
 	case (f.Kind == Preference || f.Kind == Decision) && talk().MatchString(f.Quote):
 		return "it is a turn of speech"
-	case (f.Kind == Preference || f.Kind == Decision) && vague().MatchString(f.Value) && !newValue().MatchString(f.Value) && !ofAll().MatchString(f.Value):
+	case (f.Kind == Preference || f.Kind == Decision) && f.Instead == "" && vague().MatchString(f.Value) && !newValue().MatchString(f.Value) && !ofAll().MatchString(f.Value):
 		return "it points to something that only the conversation knows"
 	}
 	return ""
