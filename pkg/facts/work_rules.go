@@ -210,7 +210,7 @@ var (
 	// ofSomebody matches what somebody is or does: "I'm away then".
 	ofSomebody = expression(`^(?:i|i'm|i'll|we|we're|we'll|you|he|she|they|it|it's|its|there|that's|thats|that is|this is|out)\b|\b(?:me|us) then$|^[a-z]+er then$|^(?:k|okay )?no [a-z]+ then$|\b(?:how|what|why|where|who|which|problem)\b`)
 	// demanded matches the money that somebody asks for.
-	demanded = expression(`\bwants? (?:a |an |the )?(?:deposit|fee|advance|payment|rent|\d[\d.,]* ?(?:euros?|eur|€|dollars?|pounds?|usd|dkk|chf|k)?(?:$|[,;]))`)
+	demanded = expression(`\bwants? (?:an? |the )?(?:deposit|fee|advance|payment|rent)\b|\bwants? (?:[a-z]+ ){0,3}\d[\d.,]* ?(?:(?:euros?|eur|€|dollars?|pounds?|usd|dkk|chf|k)\b|$|[,;])`)
 	// ofAbility matches what has to be and is no rule.
 	ofAbility = expression(`\b(?:must|has to|have to) be (?:able|somewhere|around|there|here|so|very|a bug|wrong)\b|'d (?:have|has) to be\b`)
 )
@@ -395,7 +395,7 @@ var momentary = sync.OnceValue(func() *regexp.Regexp {
 
 // talk matches what sounds like a rule or a decision and is neither.
 var talk = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^(?:ok,? |so,? )*then the [a-z]+(?: [a-z]+)?$|^(?:see|talk|catch|bye|until|even|good|cool|great)\b|^(?:ok,? |so,? )*then (?:i|i'm|you|we|they|he|she|it|there|that|maybe)\b|\b(?:you|i) (?:can|could|might|must|may)\b|^(?:you|it|that|this|he|she|they)(?:'s)? must(?:$|[ ,](?:[^n]|n[^o]|no[^t]))|\bmust be (?:so|really|very|a|an|quite|amazing|incredible|hard|tough|exciting|nice|great|fun|awesome|wonderful|frustrating|rewarding|unreal|tiring|proud|happy)\b|ing (?:\w+ ){0,3}must be\b`)
+	return regexp.MustCompile(`(?i)^(?:ok,? |so,? )*then the [a-z]+(?: [a-z]+)?$|^(?:see|talk|catch|bye|until|even|good|cool|great)\b|^(?:ok,? |so,? )*then (?:i|i'm|you|we|they|he|she|it|there|that|maybe)\b|\b(?:you|i) (?:can|could|might|must|may)\b|^(?:then |and |so |but )*(?:you|it|that|this|he|she|they)(?:'s)? must(?:$|[ ,](?:[^n]|n[^o]|no[^t]))|\bmust be (?:so|really|very|a|an|quite|amazing|incredible|hard|tough|exciting|nice|great|fun|awesome|wonderful|frustrating|rewarding|unreal|tiring|proud|happy)\b|ing (?:\w+ ){0,3}must be\b`)
 })
 
 // newValue begins what gives something another value.
