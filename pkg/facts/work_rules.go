@@ -152,7 +152,7 @@ func decisionWorkRules(c func(string) *regexp.Regexp) []workRule {
 		{kind: Decision, pattern: c(`(?:and |so )?(?:[a-z]+: )?(?P<v>we (?:go (?:with|free|for|by|without|back to)|stay (?:with|on|at)|stick (?:with|to)|leave (?:it|that) (?:as|like)|pay|take|keep|host|book|publish|charge) .+)`)},
 		{kind: Decision, pattern: c(`(?P<v>` + cased(name) + ` (?:takes (?:his|her|their|the|over)|replaces|joins instead of) .+)`)},
 		{kind: Decision, words: []string{" not "}, pattern: c(`(?:.*, )?(?P<v>.*\b\d[\w.]*(?: (?:[a-z]+))?, (?:and )?not (?:only )?(?P<old>\d[\w.]*).*)`)},
-		{kind: Decision, pattern: c(`(?P<v>(?:(?:they|she|he) (?:wants?|allows?)|(?:the )?[a-z]+s (?:want|allow)) (?:the |only |at least |at most )?.*(?:\d|first|last|instead).*)`), unless: demanded, apart: true},
+		{kind: Decision, pattern: c(`(?P<v>(?:(?:they|she|he) allows?|(?:the )?[a-z]+s (?:want|allow)) (?:the |only |at least |at most )?.*(?:\d|first|last|instead).*)`), unless: demanded, apart: true},
 		{kind: Decision, words: []string{"stay", "remain"}, pattern: c(`(?P<v>[\w -]{2,40} (?:stays?|remains?) (?:on|with|in|at) .+)`), valued: true},
 	}
 }
@@ -220,12 +220,13 @@ const ruleAnswer = "answer"
 
 // informs tells an answer that says how it is, and chooses nothing.
 func informs(asked, answer string) bool {
-	return asksNothing().MatchString(asked) || asksWhatIs(asked) || askedAmount().MatchString(asked) && !askedChoice().MatchString(asked) || pastSubject().MatchString(strings.ToLower(answer)) || gotFrom().MatchString(answer)
+	return asksNothing().MatchString(asked) || asksWhatIs(asked) || askedAmount().MatchString(asked) && !askedChoice().MatchString(asked) || pastSubject().MatchString(strings.ToLower(answer)) || describing().MatchString(answer) && !offering().MatchString(strings.ToLower(asked)) || gotFrom().MatchString(answer)
 }
 
 var (
 	askedAmount = expression(`(?i)\bhow (?:much|many)\b.*\b(?:does|do|did|has|have|is|are|was|were|would)\b`)
 	askedChoice = expression(`(?i)\b(?:should|shall|may|want|like|or)\b`)
+	describing  = expression(`(?i)^(?:my|our|the|this|it)(?: [\w-]+){0,3}?(?:'s| is| are| was) `)
 	gotFrom     = expression(`(?i)^(?:he|she|they|it) (?:gave|sent|told|said|wrote|got|did|was|were|had)\b`)
 )
 
@@ -395,7 +396,7 @@ var momentary = sync.OnceValue(func() *regexp.Regexp {
 
 // talk matches what sounds like a rule or a decision and is neither.
 var talk = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^(?:ok,? |so,? )*then the [a-z]+(?: [a-z]+)?$|^(?:see|talk|catch|bye|until|even|good|cool|great)\b|^(?:ok,? |so,? )*then (?:i|i'm|you|we|they|he|she|it|there|that|maybe)\b|\b(?:you|i) (?:can|could|might|must|may)\b|^(?:then |and |so |but )*(?:you|it|that|this|he|she|they)(?:'s)? must(?:$|[ ,](?:[^n]|n[^o]|no[^t]))|\bmust be (?:so|really|very|a|an|quite|amazing|incredible|hard|tough|exciting|nice|great|fun|awesome|wonderful|frustrating|rewarding|unreal|tiring|proud|happy)\b|ing (?:\w+ ){0,3}must be\b`)
+	return regexp.MustCompile(`(?i)^(?:ok,? |so,? )*then the [a-z]+(?: [a-z]+)?$|^(?:see|talk|catch|bye|until|even|good|cool|great)\b|^(?:ok,? |so,? )*then (?:i|i'm|you|we|they|he|she|it|there|that|maybe)\b|\b(?:you|i) (?:can|could|might|must|may)\b|^(?:then )?(?:you|it|that|this|he|she|they)(?:'s)? must(?:$|[ ,](?:[^n]|n[^o]|no[^t]))|\bmust be (?:so|really|very|a|an|quite|amazing|incredible|hard|tough|exciting|nice|great|fun|awesome|wonderful|frustrating|rewarding|unreal|tiring|proud|happy)\b|ing (?:\w+ ){0,3}must be\b`)
 })
 
 // newValue begins what gives something another value.
