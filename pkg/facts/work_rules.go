@@ -220,13 +220,35 @@ const ruleAnswer = "answer"
 
 // informs tells an answer that says how it is, and chooses nothing.
 func informs(asked, answer string) bool {
-	return asksNothing().MatchString(asked) || asksWhatIs(asked) || askedAmount().MatchString(asked) && !askedChoice().MatchString(asked) || pastSubject().MatchString(strings.ToLower(answer)) || describing().MatchString(answer) && !offering().MatchString(strings.ToLower(asked)) || gotFrom().MatchString(answer)
+	lower := strings.ToLower(answer)
+	switch {
+	case asksNothing().MatchString(asked), asksWhatIs(asked), asksBack().MatchString(lower):
+		return true
+	case askedAmount().MatchString(asked) && !askedChoice().MatchString(asked):
+		return true
+	case describing().MatchString(answer) && !offering().MatchString(strings.ToLower(asked)):
+		return true
+	case asksWhether().MatchString(asked) && !askedChoice().MatchString(asked) && !offering().MatchString(strings.ToLower(asked)) && !agreeing(firstWord(lower)):
+		return true
+	}
+	return pastSubject().MatchString(lower) || gotFrom().MatchString(answer)
+}
+
+// firstWord is the first word of a text, without the marks around it.
+func firstWord(lower string) string {
+	words := plainWords(lower[:min(len(lower), 40)])
+	if len(words) == 0 {
+		return ""
+	}
+	return words[0]
 }
 
 var (
 	askedAmount = expression(`(?i)\bhow (?:much|many)\b.*\b(?:does|do|did|has|have|is|are|was|were|would)\b`)
 	askedChoice = expression(`(?i)\b(?:should|shall|may|want|like|or)\b`)
 	describing  = expression(`(?i)^(?:my|our|the|this|it)(?: [\w-]+){0,3}?(?:'s| is| are| was) `)
+	asksWhether = expression(`(?i)^(?:and |so |then |ok,? )*(?:is|are|was|were|does|do|did|has|have)\b`)
+	asksBack    = expression(`\b(?:can|could|would|will) you\b`)
 	gotFrom     = expression(`(?i)^(?:he|she|they|it) (?:gave|sent|told|said|wrote|got|did|was|were|had)\b`)
 )
 
