@@ -87,11 +87,14 @@ func inPassing(m Message, s sentence, asked string, t turn, first bool) ([]Fact,
 // when something is due: it answers a question and chooses nothing.
 func informing(text string, found []Fact) bool {
 	words := plainWords(strings.ToLower(text))
-	if len(words) == 0 || agreeing(words[0]) || !subjected().MatchString(text) {
+	if len(words) == 0 || agreeing(words[0]) || !subjected().MatchString(text) && !addressFirst().MatchString(text) {
 		return false
 	}
 	return slices.ContainsFunc(found, func(f Fact) bool { return f.Kind == Environment || f.Kind == Contact || f.Kind == Deadline })
 }
+
+// addressFirst begins an answer that is an address.
+var addressFirst = expression(`^(?:https?://|[\w.+-]+@[\w-]+\.|\d{1,3}(?:\.\d{1,3}){3}\b)`)
 
 // subjected begins a sentence of what is: "logs are in logs/rev-c".
 var subjected = expression(`(?i)^(?:[\p{L}'-]+ ){1,4}(?:is|are|was|were|runs?|lives?|wants?|has|does|knows)\b`)
@@ -129,11 +132,15 @@ func questionOf(m Message, all []sentence) string {
 	return all[len(all)-1].text
 }
 
-// The topics of who somebody is. "I'm German" is no name.
+// The topics of who somebody is. "I'm German" is no name, and "I'm at the dentist"
+// no occupation.
 const (
-	topicName = "user.name"
-	topicIs   = "user.is"
+	topicName       = "user.name"
+	topicIs         = "user.is"
+	topicOccupation = "user.occupation"
 )
+
+var whereabouts = expression(`^(?:at|in|on|with|near|by|from|off|back) `)
 
 // named tells whether another fact says better what a fact says: "my name is
 // Tomás Herrera" and "I'm Tomás".
@@ -173,7 +180,7 @@ func match(m Message, s sentence, c clause) (Fact, bool) {
 		if m.Role != session.RoleUser && (!r.agent || strings.HasPrefix(c.text, "I")) { // its own are not the person's
 			continue
 		}
-		if groups := r.pattern.FindStringSubmatch(text); groups != nil {
+		if groups := r.pattern.FindStringSubmatch(text); groups != nil && !(r.topic == topicOccupation && whereabouts().MatchString(r.group(groups, "v"))) {
 			return r.fact(m, c, groups), true
 		}
 	}
@@ -339,9 +346,9 @@ func backgroundRules() []rule {
 		free(r(0.95, `(?:my name is|my name's|my full name is|i(?:'m| am) called|i go by|i(?:'m| am) known as)\s+(?P<v>`+cased(name)+`)(?:,? (?:from|at|with) .+)?`, "The user's name is ${v}", topicName)),
 		free(r(0.9, `(?:please )?(?:just )?call me\s+(?P<v>`+cased(name)+`)`, "The user wants to be called ${v}", "user.nickname")),
 		free(r(0.95, `my pronouns are (?P<v>[\p{L}]+(?:/[\p{L}]+){1,3})`, "The user's pronouns are ${v}", "user.pronouns")),
-		r(0.9, `i(?:'m| am) (?:(?:currently|now|actually|originally) )?(?P<v>(?:(?:a|an|the) )?(?:[\p{L}\d+#./&-]+ ){0,4}?`+occupation+`(?: (?:at|for|in|from|with|by|on|of|who|working|specialising|specializing|based) .+)?)`, "The user is ${v}", "user.occupation"),
+		r(0.9, `i(?:'m| am) (?:(?:currently|now|actually|originally) )?(?P<v>(?:(?:a|an|the) )?(?:[\p{L}\d+#./&-]+ ){0,4}?`+occupation+`(?: (?:at|for|in|from|with|by|on|of|who|working|specialising|specializing|based) .+)?)`, "The user is ${v}", topicOccupation),
 		r(0.9, `i (?:currently |now |mostly |also )?work (?P<v>(?:at|for) `+cased(`[\p{Lu}\d].*`)+`)`, "The user works ${v}", "user.employer"),
-		r(0.9, `i (?:currently |now |mostly |also )?work (?P<v>as (?:a|an|the) .+)`, "The user works ${v}", "user.occupation"),
+		r(0.9, `i (?:currently |now |mostly |also )?work (?P<v>as (?:a|an|the) .+)`, "The user works ${v}", topicOccupation),
 		r(0.85, `i (?:currently |now |mostly |also )?work (?P<v>(?:in|from) (?:the )?(?:home|sales|marketing|finance|engineering|operations|support|legal|hr|it|devops|research|healthcare|education|retail|logistics|`+cased(`\p{Lu}[\p{L}]+`)+`).*)`, "The user works ${v}", ""),
 		r(0.85, `i (?:currently |now |mostly |also )?work (?P<v>(?:(?:mornings|afternoons|evenings|nights|weekends|part[ -]time|full[ -]time) )?(?:in|at|for) (?:a|an|the) (?:[\p{L}-]+ ){0,3}(?:office|department|team|lab|laboratory|company|hospital|school|shop|studio|university|agency|cooperative|library|clinic|bank|museum|workshop|factory|institute|archive|municipality)\b.*)`, "The user works ${v}", ""),
 		free(r(0.9, `i (?:currently |now |still )?(?:live|reside) (?:in|near|on|outside|at) (?P<v>(?:the )?`+cased(`\p{Lu}.*`)+`)`, "The user lives in ${v}", "user.location")),
