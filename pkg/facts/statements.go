@@ -226,7 +226,7 @@ func (s *statement) forbids() bool {
 // ofSpeech are verbs that "don't" and "never" go with in talk.
 func ofSpeech(verb string) bool {
 	switch verb {
-	case "worry", "know", "think", "understand", "see", "mind", "forget", "hesitate", "care", "need", "have", "want", "like", "believe", "remember", "get", "say", "feel", "look", "even", "really", "you", "we", "i", "it", "the", "that", "again", "ever", "be", "hear", "heard", "is", "are", "has", "find", "matter", "exist", "work", "seem", "happen", "happens", "let", "require", "define", "give", "stop", "miss", "fail", "quit", "lose", "a", "an", "my", "our", "your", "his", "her", "their", "one", "anybody", "somebody", "someone":
+	case "worry", "know", "think", "understand", "see", "mind", "forget", "hesitate", "care", "need", "have", "want", "like", "believe", "remember", "get", "say", "feel", "look", "even", "really", "you", "we", "i", "it", "the", "that", "again", "ever", "be", "hear", "heard", "is", "are", "has", "find", "matter", "exist", "work", "seem", "happen", "happens", "let", "require", "define", "give", "stop", "miss", "fail", "quit", "lose", "a", "an", "my", "our", "your", "his", "her", "their", "one", "anybody", "somebody", "someone", "him", "them":
 		return true
 	}
 	return false
@@ -630,7 +630,7 @@ var (
 	languages     = expression(`\bin (?:english|dutch|german|french|spanish|italian|portuguese|irish|polish|swedish|norwegian|danish)\b`)
 	habits        = expression(`\b(?:i|we) (?:always |only |also )?use [a-z]`)
 	havingAny     = expression(`^(?:do|did|does|is|are|have|has)(?: \S+)? (?:you|there|it|they)(?: have| got)?\b.*\?$`)
-	ofMachine     = expression(`\b(?:account|login|log in|user|sender|from|ssh|scp|rsync|git|host|server|storage|folder|repo|key|mailbox|inbox)\b|@\d`)
+	ofMachine     = expression(`\b(?:account|login|log in|user|sender|from|ssh|scp|rsync|git|host|server|storage|folder|repo|key)\b|(?:^|\s)(?:mailbox|inbox)\b|@\d`)
 	mailAddress   = expression(`\b` + email)
 	declining     = expression(`(?:^|[,;] |– |- |\b(?:and|but|please|so|then) )no "?([a-z0-9][\w'-]*)`)
 	contrasting   = expression(`\b([a-z0-9][\w.'%-]*),? (?:and )?not (?:an? |the )?([a-z0-9][\w.%-]*)`)

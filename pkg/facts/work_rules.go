@@ -418,7 +418,7 @@ var momentary = sync.OnceValue(func() *regexp.Regexp {
 
 // talk matches what sounds like a rule or a decision and is neither.
 var talk = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^(?:ok,? |so,? )*then the [a-z]+(?: [a-z]+)?$|^(?:see|talk|catch|bye|until|even|good|cool|great)\b|^(?:ok,? |so,? )*then (?:i|i'm|you|we|they|he|she|it|there|that|maybe)\b|\b(?:you|i) (?:can|could|might|must|may)\b|^(?:then )?(?:you|it|that|this|he|she|they)(?:'s)? must(?:$|[ ,](?:[^n]|n[^o]|no[^t]))|\bmust be (?:so|really|very|a|an|quite|amazing|incredible|hard|tough|exciting|nice|great|fun|awesome|wonderful|frustrating|rewarding|unreal|tiring|proud|happy)\b|ing (?:\w+ ){0,3}must be\b`)
+	return regexp.MustCompile(`(?i)^(?:ok,? |so,? )*then the [a-z]+(?: [a-z]+)?$|^(?:see|talk|catch|bye|until|even|good|cool|great)\b|\b(?:i|we) said no\b|^(?:ok,? |so,? )*then (?:i|i'm|you|we|they|he|she|it|there|that|maybe)\b|\b(?:you|i) (?:can|could|might|must|may)\b|^(?:then )?(?:you|it|that|this|he|she|they)(?:'s)? must(?:$|[ ,](?:[^n]|n[^o]|no[^t]))|\bmust be (?:so|really|very|a|an|quite|amazing|incredible|hard|tough|exciting|nice|great|fun|awesome|wonderful|frustrating|rewarding|unreal|tiring|proud|happy)\b|ing (?:\w+ ){0,3}must be\b`)
 })
 
 // newValue begins what gives something another value.
