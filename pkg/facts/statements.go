@@ -176,7 +176,7 @@ func (s *statement) asks(of sentence) bool {
 
 // tells tells a report of what happened, and what a person only supposes.
 func (s *statement) tells() bool {
-	return tellsWhatHappened(s.text) || guessing().MatchString(s.lower) || marks().hedged.MatchString(s.text) || marks().told.MatchString(s.text)
+	return tellsWhatHappened(s.text) || guessing().MatchString(s.lower) || s.has("says", "said", "thinks", "suggests", "believes") && opinion().MatchString(s.lower) || marks().hedged.MatchString(s.text) || marks().told.MatchString(s.text)
 }
 
 // past tells whether the first words of a sentence tell what was: "is cancelled"
@@ -235,7 +235,8 @@ func ofSpeech(verb string) bool {
 // obliges: what has to be, always, only, at most, or not without somebody.
 func (s *statement) obliges() bool {
 	switch {
-	case s.has("only", "always", "ever", "must", "mustn't", "before", "without", "nothing", "nobody", "max", "maximum", "minimum", "most", "least", "everything", "all", "each", "every", "never") || strings.Contains(s.lower, " to be ") || strings.Contains(s.lower, " to stay"):
+	case s.has("only", "always", "ever", "must", "mustn't", "without", "nothing", "nobody", "max", "maximum", "minimum", "most", "least", "everything", "all", "each", "every", "never") || strings.Contains(s.lower, " to be ") || strings.Contains(s.lower, " to stay"):
+	case s.has("before") && hasAny(s.lower, "want", "ask "):
 	case s.has("in") && languages().MatchString(s.lower):
 	case s.has("use") && habits().MatchString(s.lower):
 	default:
@@ -483,9 +484,15 @@ func taskVerb(word string) bool {
 
 // locates: where something is, and what it runs on.
 func (s *statement) locates() bool {
-	if !strings.ContainsAny(s.text, digits+"._@-/") || s.past() || s.has("then") || orders().MatchString(s.lower) || troubled().MatchString(s.lower) {
+	if !strings.ContainsAny(s.text, digits+"._@-/") || s.past() || s.has("then") || orders().MatchString(s.lower) {
 		return false
 	}
+	return s.hasPlace() && !troubled().MatchString(s.lower)
+}
+
+// hasPlace tells whether a sentence names a place of the computer's, or a product
+// with the version that it has.
+func (s *statement) hasPlace() bool {
 	return place().MatchString(s.text) && !sourceFile().MatchString(s.text) || equipped().MatchString(s.text) && !notProduct().MatchString(s.text) && !wished().MatchString(s.lower)
 }
 
@@ -537,6 +544,9 @@ func withoutPaths(text string) string {
 
 // namesPerson: who has, does or decides something, or is to be asked.
 func (s *statement) namesPerson() bool {
+	if !slices.ContainsFunc(strings.FieldsFunc(s.text, func(r rune) bool { return !unicode.IsLetter(r) }), func(w string) bool { return s.names()[w] }) {
+		return false
+	}
 	told := toldTo().FindStringSubmatch(s.text)
 	for _, m := range persons().FindAllStringSubmatch(s.text, -1) {
 		for _, name := range m[1:] {
@@ -623,7 +633,7 @@ var (
 	pointless     = expression(`\bdon't ask$|^.{0,12}\b(?:don't|do not|never) [a-z]+ (?:it|that|them|this)(?: now)?(?:$|,)`)
 	standingOrder = expression(`\b(?:you|something|anything|deploy|we) (?:never|always) ` + imperative + `\b|\b(?:don't|do not) [a-z]+ .{2,60}\b(?:ever|without asking)\b|\b[a-z]+ never (?:alone|without)\b|\bi don't do (?:[a-z]{4,}[^s\W]s|[a-z]+ing)\b`)
 	asking        = expression(`^(?:(?:ok|and|but|so|hm+|also|please|good|great),? )*(?:can|could|would|will|shall|should|may) (?:you|we|i|it|they)\b|^(?:(?:ok|and|but|so|hm+),? )*(?:what|why|who|how|when|where|which|is it|are there|is there|(?:i'd|i would) (?:like|love) to (?:know|see|understand|hear)|do (?:we|you|i|they)|does|did|have you|any idea|tell me|show me|explain|find out|let me know)\b`)
-	guessing      = expression(`\b(?:i think|i guess|i wonder|not sure|i believe|as far as i know|wrong,|looks like|seems|i expected|should have)\b|\b(?:says|said|thinks|suggests|believes)\b.{1,60}\b(?:should|could|would)\b|^(?:thanks|thank you|great|nice|perfect|wonderful|super|lovely|good job)[!. ]*$`)
+	guessing      = expression(`\b(?:i think|i guess|i wonder|not sure|i believe|as far as i know|wrong,|looks like|seems|i expected|should have)\b|^(?:thanks|thank you|great|nice|perfect|wonderful|super|lovely|good job)[!. ]*$`)
 	forbidding    = expression(`(?:^|[,;:] |– |- |\b(?:and|but|so|please|pls|then|because|just|hence) |\b(?:we|nobody|must) )(?:don't|do not|never|not to)(?: ever)? ([a-z-]+)`)
 	obliging      = expression(`(?:^|[,;:] |\band |\bso |\bbut |\bplease )only (?:[a-z]*[^s\W] )?(?:when|if|in|on|after|from|with|at|by)\b|(?:^|[,;:] |\band |\bso |\bbut )(?:read only|only (?:run|build|use|deploy|read|keep|push|merge|commit|touch|write|change|send|allow))\b|(?:^|[,;:] |\band |\bso |\bbut )only [a-z]+ (?:may|can|should|shall|must) |, (?:always|ever)(?:$|[:,])|\b(?:shall|should|must|has to|have to) ask (?:me|us) before\b|^(?:[a-z]+ ){1,6}always (?:by|in|with|from|via|through) [a-z]|\b(?:put|add|write|mention) (?:it|that|this|them) (?:in|into|on|to) (?:every|each|all)\b|\bwants? to (?:know|hear|see|approve|check|be (?:asked|told|informed)) (?:it |that |them )?before (?:we|you|i|any|anything|anybody|it|that|a|the)\b|\bmustn't (?:be|go|have|use|contain|come|run|end|fit|change|publish|share|send|show|leave|lose|write|delete|touch|print|mention)\b|\b[a-z]+ (?:should )?only (?:happens?|runs?|works?|goes|go|from|in|on|via|keeps?|through|allowed)\b| only$|^(?:and )?[a-z]+(?: [a-z]+)? only,|\bmust (?:not |never |always |only )?(?:be|stay|go|have|use|pass|contain|keep|come|wait|run|match|start|end|not|never|include|ask|remain|work|fit|exist)\b|\b(?:has|have|needs?) to (?:stay|remain|go through|use|pass|match|fit|work on)\b|\bwithout (?:my|our|asking|telling|a review|approval|an? (?:ok|review)|[a-z]+'s)\b|\bnothing (?:gets?|goes|is|leaves|may|shall|will|with|runs|that (?:[a-z]{3,}[^s\W]s|moves|flashes))\b|\bnobody (?:but|except|may|touches|should|is allowed)\b|\b(?:max|maximum|at most|not more than|no more than|at least|minimum)\.? (?:of )?(?:\d|two|three|one)|\b\d[\w.]*(?: [a-z]+)? ?(?:max|maximum|minimum)\b|\bi want (?:the|all|every|my|our|each) .+ to (?:be|stay|go|have|use)\b|\b(?:everything|anything|nothing|all) (?:under|over|above|below|older|smaller|larger|newer|shorter|longer)\b.{0,20}\d|\bfrom (?:here|now|then) (?:on )?(?:is|are|must|in)\b|\bin (?:english|dutch|german|french|spanish|italian|portuguese|irish|polish|swedish|norwegian|danish)\b|\b(?:i|we) (?:always |only )?use [a-z]|\bone [a-z]+ (?:at a time|each|per [a-z]+)\b|\b(?:every|each) [a-z]+ (?:needs|gets|has|must)\b`)
 	undue         = expression(`\bwrong\b|\bit must (?:work|be|have)\b|^(?:(?:and|but|so) )?(?:she|he|they)(?:'s| is|'re| are) |\bonly (?:in|from|on|after) (?:` + months + `\b|the \d)|\bonly (?:from|since|until) (?:19|20)\d\d\b|\b(?:we|i) need (?:a|an|the) |\bmust be somewhere\b|\b(?:must|has to|have to) be (?:able|so|very|a bug|something|because|the|wrong|fixed|done|updated|corrected|changed|tested|written|reviewed|merged)\b|\bmust have\b|\b(?:some|often|people) always\b|\balways (?:don't|been|was|were|had|the same|happens|fails|gets|says|there|here|good|nice|a)\b|\bit's always\b|\b(?:every|each) (?:time|day|week|hour|minute|night)\b`)
@@ -647,6 +657,7 @@ var (
 	equipped      = expression(`[a-z,;:] [A-Z][A-Za-z.+#]{1,20} v?\d{1,3}(?:\.\d+)*(?:$|[,;:)]| (?:and|on|in|for|with|is|to)\b)|\b(?i:` + product + `|rails|fastify|xcode|expo|rust|msrv|rabbit(?:mq)?|gradle|flutter|laravel|spring|zephyr|dotnet|godot|unity|unreal|electron|svelte|next(?:\.js)?|nuxt|bun|deno|ansible|helm|airflow|pytorch|tensorflow|cuda|esp-idf|fedora|nixos|proxmox|truenas|keycloak|grafana|prometheus|drupal|wordpress|woocommerce|magento|typo3|symfony|maven|cmake|gcc|clang|blender|qgis|gdal|android|home assistant) (?:is (?:still |at |on )?|version |v)?(?:\d+\.\d+(?:\.\d+)*|\d{1,3})(?:$|[,;:)]| [a-z(])`)
 	notProduct    = expression(`\b(?:January|February|March|April|May|June|July|August|September|October|November|December|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Oct|Nov|Dec|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|Option|Step|Chapter|Issue|PR|MR|Phase|Section|Page|Room|Line|Part|Version|Table|Figure|Task|Ticket|Sprint|Week|Day|Level|The|And|About|Only|Budget|At|On|In|By|From|For|To|After|Before|Until|With|Yes|No|Ok|Then|All|Top|Last|First|Next|Take|Make|Set|Keep|Use|Show|Give|Roll) \d|\b(?i:go) \d+\b(?:[^.]|$)|\d (?:euros?|percent|%|days?|a head|ones?\b)|\d,\d{3}\b`)
 	future        = expression(`\b(?:by|before|until|till|on|from|due|for|is|to|of|at|moved|not before) (?:the )?(?:next )?(?:` + dayWords + `|` + date + `|tomorrow|christmas|easter|new year|q[1-4]\b|end of [a-z0-9]+|the end of [a-z0-9]+|first week of [a-z]+|mid-[a-z]+|\d{1,2}(?:st|nd|rd|th)\b)|\b` + date + `|\b` + dayWords + ` (?:at |the )?\d|\bnext ` + dayWords + `\b|\bremind me (?:in |on |at )?(?:mid|early|late|in|on|at|the|end)\b|\bend of ` + months + `|\bbefore (?:christmas|easter|summer|winter|the (?:[a-z]+ )?release|the freeze)\b|\b(?:by|before|until|from) ` + months + `\b`)
+	opinion       = expression(`\b(?:says|said|thinks|suggests|believes)\b.{1,60}\b(?:should|could|would)\b`)
 	toldTo        = expression(`\b(?:I|We|we)(?:'ll| will| can| must| have)? (?:tell|told) ([A-Z]\p{L}+)`)
 	reachable     = expression(`\bonly (?:reachable )?(?:from|via|over|through|in) (?:the |our |my )?(?:vpn|office|inside|intranet|lan)\b`)
 	settling      = expression(`(?:^|[,;] )(?:(?:ok|okay|yes|no|so|then|and|right|fine),? )*(?:[a-z0-9][\w.%/-]* ){0,3}([\w.%/-]*[a-z0-9]) it is(?:$|,| then| for )|\b(?:is|are) off the table\b|(?:^|[,;] )(?:make|set) (?:the|that) (?:[a-z]+ ){1,2}\d\S*$`)
