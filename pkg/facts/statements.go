@@ -417,7 +417,7 @@ func (s *statement) setsValue() bool {
 	}
 	phrase := !slices.ContainsFunc(words, finite)
 	if setting().MatchString(strings.Join(words, " ")) {
-		return phrase || orderly(words[0])
+		return orderly(words[0]) || phrase && !asksWhatIs(s.last)
 	}
 	return phrase && len(words) <= 6 && quantity().MatchString(head) && !slices.ContainsFunc(words, taskVerb) && s.answersValue(head, words)
 }
