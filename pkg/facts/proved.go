@@ -322,6 +322,9 @@ func asksVersion(program string, arguments []string) bool {
 	if program == "cat" && len(arguments) == 1 && strings.HasSuffix(arguments[0], "os-release") {
 		return true
 	}
+	if program == "kubectl" || program == "oc" {
+		return slices.Contains(arguments, "version") && !slices.Contains(arguments, "--client")
+	}
 	if len(arguments) != 1 || !plainWord().MatchString(program) {
 		return false
 	}
@@ -357,6 +360,12 @@ func (c *proof) versions(script string, asked int) {
 // versionIn reads a version from a line that a program printed of itself. alone
 // tells that a line with nothing but a number is of this program.
 func versionIn(line, program string, alone bool) (name, number string) {
+	if program == "kubectl" || program == "oc" {
+		if m := serverVersion().FindStringSubmatch(line); m != nil {
+			return "Kubernetes", m[1]
+		}
+		return "", ""
+	}
 	if program == "lsb_release" || program == "cat" {
 		if m := distribution().FindStringSubmatch(line); m != nil {
 			return m[1], m[2]
@@ -460,7 +469,8 @@ var (
 	containerID   = expression(`^[0-9a-f]{12}$`)
 	settingUp     = expression(`^Setting up ([\w.+-]+)(?::\w+)? \((?:\d+:)?(\d[\d.]*)[^)]*`)
 	distribution  = expression(`^(?:PRETTY_NAME="|Description:\s*)?"?([A-Z]\w+(?: GNU/Linux| Linux)?) (\d+(?:\.\d+)*)\b`)
-	versionLine   = expression(`^((?:[A-Za-z][\w.+/@()-]* ?){0,4}?)(?:version |Version |v|go)?"?(\d+\.\d+(?:\.\d+)*)\b`)
+	serverVersion = expression(`^Server Version: v?(\d+\.\d+(?:\.\d+)*)`)
+	versionLine   = expression(`^((?:[A-Za-z(][\w.+/@()-]* ?){0,4}?)(?:version |Version |v|go)?"?(\d+\.\d+(?:\.\d+)*)\b`)
 	listening     = expression(`(?i)(?:listening|running|serving|available|ready|started|local):?\s+(?:on |at )?(?:port )?((?:https?://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::\]|port)?:? ?\d{4,5})\b/?`)
 	remoteAddress = expression(`^(?:(?:origin|upstream|[\w-]+)\s+|To |remote:\s+)?((?:ssh|https?|git)://(?:[\w.-]+@)?[\w.-]+(?::\d+)?/|(?:[\w.-]+@)?[\w.-]+\.[a-z]{2,}:)([\w.-]+(?:/[\w.-]+)+?)(?:/-/merge_requests.*|/pull/.*|\.git)?(?: \((?:push|fetch)\))?$`)
 	numberedLine  = expression(`^\s*\d+[\t→]\s*`)

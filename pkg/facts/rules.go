@@ -53,6 +53,9 @@ func explicit(messages []Message) ([]Fact, []Refusal) {
 				}
 				facts, no = inPassing(m, s, asked, t, i == 0)
 			}
+			if i+1 < len(said) && retracted(s, said[i+1]) {
+				facts = slices.DeleteFunc(facts, func(f Fact) bool { return f.Rule != ruleAnswer })
+			}
 			found, refused = append(found, facts...), append(refused, no...)
 		}
 		asked = questionOf(m, said)
@@ -84,11 +87,14 @@ func inPassing(m Message, s sentence, asked string, t turn, first bool) ([]Fact,
 // when something is due: it answers a question and chooses nothing.
 func informing(text string, found []Fact) bool {
 	words := plainWords(strings.ToLower(text))
-	if len(words) == 0 || agreeing(words[0]) || !subjected().MatchString(text) {
+	if len(words) == 0 || agreeing(words[0]) || !subjected().MatchString(text) && !addressFirst().MatchString(text) {
 		return false
 	}
 	return slices.ContainsFunc(found, func(f Fact) bool { return f.Kind == Environment || f.Kind == Contact || f.Kind == Deadline })
 }
+
+// addressFirst begins an answer that is an address.
+var addressFirst = expression(`^(?:https?://|[\w.+-]+@[\w-]+\.|\d{1,3}(?:\.\d{1,3}){3}\b)`)
 
 // subjected begins a sentence of what is: "logs are in logs/rev-c".
 var subjected = expression(`(?i)^(?:[\p{L}'-]+ ){1,4}(?:is|are|was|were|runs?|lives?|wants?|has|does|knows)\b`)
@@ -126,11 +132,15 @@ func questionOf(m Message, all []sentence) string {
 	return all[len(all)-1].text
 }
 
-// The topics of who somebody is. "I'm German" is no name.
+// The topics of who somebody is. "I'm German" is no name, and "I'm at the dentist"
+// no occupation.
 const (
-	topicName = "user.name"
-	topicIs   = "user.is"
+	topicName       = "user.name"
+	topicIs         = "user.is"
+	topicOccupation = "user.occupation"
 )
+
+var whereabouts = expression(`^(?:at|in|on|with|near|by|from|off|back) `)
 
 // named tells whether another fact says better what a fact says: "my name is
 // Tomás Herrera" and "I'm Tomás".
@@ -170,7 +180,7 @@ func match(m Message, s sentence, c clause) (Fact, bool) {
 		if m.Role != session.RoleUser && (!r.agent || strings.HasPrefix(c.text, "I")) { // its own are not the person's
 			continue
 		}
-		if groups := r.pattern.FindStringSubmatch(text); groups != nil {
+		if groups := r.pattern.FindStringSubmatch(text); groups != nil && !(r.topic == topicOccupation && whereabouts().MatchString(r.group(groups, "v"))) {
 			return r.fact(m, c, groups), true
 		}
 	}
@@ -336,10 +346,11 @@ func backgroundRules() []rule {
 		free(r(0.95, `(?:my name is|my name's|my full name is|i(?:'m| am) called|i go by|i(?:'m| am) known as)\s+(?P<v>`+cased(name)+`)(?:,? (?:from|at|with) .+)?`, "The user's name is ${v}", topicName)),
 		free(r(0.9, `(?:please )?(?:just )?call me\s+(?P<v>`+cased(name)+`)`, "The user wants to be called ${v}", "user.nickname")),
 		free(r(0.95, `my pronouns are (?P<v>[\p{L}]+(?:/[\p{L}]+){1,3})`, "The user's pronouns are ${v}", "user.pronouns")),
-		r(0.9, `i(?:'m| am) (?:(?:currently|now|actually|originally) )?(?P<v>(?:(?:a|an|the) )?(?:[\p{L}\d+#./&-]+ ){0,4}?`+occupation+`(?: (?:at|for|in|from|with|by|on|of|who|working|specialising|specializing|based) .+)?)`, "The user is ${v}", "user.occupation"),
+		r(0.9, `i(?:'m| am) (?:(?:currently|now|actually|originally) )?(?P<v>(?:(?:a|an|the) )?(?:[\p{L}\d+#./&-]+ ){0,4}?`+occupation+`(?: (?:at|for|in|from|with|by|on|of|who|working|specialising|specializing|based) .+)?)`, "The user is ${v}", topicOccupation),
 		r(0.9, `i (?:currently |now |mostly |also )?work (?P<v>(?:at|for) `+cased(`[\p{Lu}\d].*`)+`)`, "The user works ${v}", "user.employer"),
-		r(0.9, `i (?:currently |now |mostly |also )?work (?P<v>as (?:a|an|the) .+)`, "The user works ${v}", "user.occupation"),
+		r(0.9, `i (?:currently |now |mostly |also )?work (?P<v>as (?:a|an|the) .+)`, "The user works ${v}", topicOccupation),
 		r(0.85, `i (?:currently |now |mostly |also )?work (?P<v>(?:in|from) (?:the )?(?:home|sales|marketing|finance|engineering|operations|support|legal|hr|it|devops|research|healthcare|education|retail|logistics|`+cased(`\p{Lu}[\p{L}]+`)+`).*)`, "The user works ${v}", ""),
+		r(0.85, `i (?:currently |now |mostly |also )?work (?P<v>(?:(?:mornings|afternoons|evenings|nights|weekends|part[ -]time|full[ -]time) )?(?:in|at|for) (?:a|an|the) (?:[\p{L}-]+ ){0,3}(?:office|department|team|lab|laboratory|company|hospital|school|shop|studio|university|agency|cooperative|library|clinic|bank|museum|workshop|factory|institute|archive|municipality)\b.*)`, "The user works ${v}", ""),
 		free(r(0.9, `i (?:currently |now |still )?(?:live|reside) (?:in|near|on|outside|at) (?P<v>(?:the )?`+cased(`\p{Lu}.*`)+`)`, "The user lives in ${v}", "user.location")),
 		free(r(0.9, `i(?:'m| am) (?:currently |now )?(?:based|located|living) (?:in|near|out of) (?P<v>(?:the )?`+cased(`\p{Lu}.*`)+`)`, "The user lives in ${v}", "user.location")),
 		free(r(0.85, `(?:i|we)(?:'ve| have)? (?:just |recently |now )?(?:moved|relocated) to (?P<v>`+cased(`\p{Lu}[\p{L}'’.-]+(?:,? \p{Lu}[\p{L}'’.-]+){0,3}`)+`)(?: .*)?`, "The user lives in ${v}", "user.location")),
@@ -352,6 +363,7 @@ func backgroundRules() []rule {
 		r(0.85, `i(?:'ve| have) (?:been )?(?P<v>.+ (?:for (?:about |over |almost |nearly |more than )?(?:\d+|two|three|four|five|six|seven|eight|nine|ten|twenty|many) years|since (?:19|20)\d\d))`, "The user has been ${v}", ""),
 		r(0.85, `i have (?P<v>(?:a|an|one|two|three|four|five|\d) (?:\p{L}+ )?(?:kid|child|children|son|daughter|dog|cat|brother|sister|sibling|grandchild)(?:s|ren)?(?:[, ].*)?)`, "The user has ${v}", ""),
 		r(0.8, `i(?:'m| am) (?:using|on|running) (?P<v>(?:a |an )?(?:macos|mac|linux|ubuntu|debian|fedora|arch(?: linux)?|nixos|windows|wsl2?|macbook|thinkpad|chromebook)(?:[ ,].*|\d.*)?)`, "The user's system is ${v}", "user.system"),
+		free(r(0.85, `i(?:'m| am) (?P<v>`+cased(`\p{Lu}\p{Ll}[\p{L}'’-]+(?: \p{Lu}\p{Ll}[\p{L}'’-]+)?`)+`), (?P<how>(?:the|an?) [^,;]+(?:, .*)?)`, "The user is ${v}, ${how}", topicIs)),
 		free(r(0.8, `i(?:'m| am) (?P<v>`+cased(`\p{Lu}\p{Ll}[\p{L}'’-]+(?: \p{Lu}\p{Ll}[\p{L}'’-]+)?`)+`)(?:,.*)?`, "The user is ${v}", topicIs)),
 		r(0.85, `we(?:'re| are) (?:both |all )?(?P<v>(?:strict )?(?:vegans?|vegetarians?|pescatarians?|retired|married|lactose[ -]intolerant))`, "The user and their family are ${v}", ""),
 		r(0.9, `i have (?P<v>(?:(?:type [12]|chronic|mild|severe) )?(?:diabetes|asthma|adhd|autism|epilepsy|dyslexia|arthritis|migraines?|insomnia|anemia|anaemia|c(?:o)?eliac disease|(?:high|low) blood pressure|hay fever|eczema|depression|anxiety)(?:[ ,].*)?|an? (?:[\p{L}-]+ ){0,2}(?:allergy|intolerance|disability|pacemaker)(?:[ ,].*)?)`, "The user has ${v}", ""),
@@ -411,7 +423,7 @@ func preferenceRules() []rule {
 		r(0.8, `(?:please )?(?P<v>(?:answer|reply|respond|write|speak|talk)(?: to)?(?: me)? in `+cased(`\p{Lu}\p{Ll}+`)+`)`, "", ""),
 		r(0.85, `(?:please |you (?:should|must|need to|have to) )?(?P<v>(?:always|never) (?:ever )?`+imperative+`\b.+)`, "Standing instruction of the user: ${v}", ""),
 		r(0.8, `(?P<v>(?:[\p{L}-]+ ){1,5}(?:must|should) (?:never|always) (?:be |have |contain |include |use |return |explode|crash|block|panic|throw|log|print|depend|touch|call|write|change|run|go|take|exceed|expose|leak)\b?.*)`, "", ""),
-		r(0.9, `(?:please,? )?(?:from now on|going forward|in (?:the )?future|as a rule)[, ]+(?:please )?(?P<v>.+)`, "Standing instruction of the user: ${v}", ""),
+		r(0.9, `(?:please,? )?(?:from now on|going forward|in (?:the )?future|as a rule)[,: ]+(?:please )?(?P<v>.+)`, "Standing instruction of the user: ${v}", ""),
 		r(0.85, `(?:please )?(?P<v>(?:do not|don't) ever `+imperative+`\b.+)`, "Standing instruction of the user: ${v}", ""),
 	}
 }
@@ -423,7 +435,7 @@ func patternRules() []rule {
 	return []rule{
 		r(0.85, `(?P<v>(?:i|we) (?:always|usually|normally|typically|generally|mostly|often|rarely|never) .+)`, "", ""),
 		r(0.85, `(?P<v>(?:every|each) `+periods+`(?: at [\d:apm. ]+)?,? (?:i|we) .+)`, "", ""),
-		r(0.85, `(?P<v>on `+weekdays+`(?: and `+weekdays+`)?,? (?:i|we) .+)`, "", ""),
+		r(0.85, `(?P<v>on `+weekdays+`(?: and `+weekdays+`)?,? (?:i|we)(?:'m|'re)? .+)`, "", ""),
 		r(0.85, `(?P<v>(?:i|we) (?:\p{L}+ )+?.*(?:every|each) `+periods+`(?: at [\d:apm. ]+)?)`, "", ""),
 		r(0.8, `(?P<v>(?:i|we) (?:deploy|release|ship|work|train|run|meet|have (?:a |our )?(?:stand-?up|retro|planning|sync|1:1|yoga|practice)|go (?:to|for|running|swimming)|play) .*on (?:mondays|tuesdays|wednesdays|thursdays|fridays|saturdays|sundays|weekends|weekdays).*)`, "", ""),
 	}

@@ -98,7 +98,7 @@ func sentenceEnd(line string) int {
 func abbreviated(before string) bool {
 	last := before[strings.LastIndexAny(before, " (")+1:]
 	switch strings.ToLower(last) {
-	case "e.g", "i.e", "etc", "vs", "dr", "mr", "mrs", "ms", "prof", "st", "no", "approx", "ca", "z.b", "inc", "ltd", "co", "jr", "sr":
+	case "e.g", "i.e", "etc", "vs", "dr", "mr", "mrs", "ms", "prof", "adv", "arch", "ing", "mag", "dipl", "hr", "fr", "sig", "dott", "st", "no", "approx", "ca", "z.b", "inc", "ltd", "co", "jr", "sr":
 		return true
 	}
 	return utf8.RuneCountInString(last) == 1 && strings.IndexFunc(last, unicode.IsUpper) == 0 && last != "I"
@@ -177,7 +177,7 @@ func notWhole(text string) bool {
 }
 
 // endsInThat ends a sentence that is whole: "our people hate that".
-var endsInThat = expression(`(?i)\b(?:hates?|likes?|loves?|wants?|needs?|uses?|do|did|does|knows?|sees?|have|has|wanted|needed|said|says?|after|before|with|like|for) that$`)
+var endsInThat = expression(`(?i)\b(?:hates?|likes?|loves?|wants?|needs?|uses?|do|did|does|knows?|sees?|have|has|wanted|needed|said|says?|after|before|with|like|for) that$|\bit is$`)
 
 // marked are the patterns that are evidence against a fact.
 type marked struct {

@@ -7,7 +7,7 @@ import (
 )
 
 // speakers are the names that people put before what they write where several of
-// them write to one agent: "Anna: ...", "(Anna) ...".
+// them write to one agent: "Anna: ...", "(Anna) ...", "[Anna] ...".
 type speakers map[string]bool
 
 // leastSpoken is how often a name must stand there: "Colour: blue" is said once.
@@ -39,7 +39,7 @@ func speakerIn(text string) string {
 	if m == nil {
 		return ""
 	}
-	return m[1] + m[2]
+	return m[1] + m[2] + m[3]
 }
 
 // bare takes from the sentences of a person's message who writes it, and the sounds
@@ -57,6 +57,6 @@ func (s speakers) bare(all []sentence) []sentence {
 }
 
 var (
-	spokenBy = expression(`^(?:\((\p{Lu}\p{L}*\.?)(?: again| here)?\)|(\p{Lu}\p{L}+):) `)
+	spokenBy = expression(`^(?:\((\p{Lu}\p{L}*\.?)(?: again| here)?\)|(\p{Lu}\p{L}+):|\[(\p{Lu}\p{L}+)\]:?) `)
 	sounds   = expression(`^(?i:(?:m{2,}|uff|pff|ugh|oof|argh|haha|hehe|lol|oh|ah|aha|phew)[,.!… ]+)+`)
 )

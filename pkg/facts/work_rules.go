@@ -86,7 +86,7 @@ func deadlineWorkRules(c func(string) *regexp.Regexp) []workRule {
 		{kind: Deadline, number: true, pattern: c(`(?:so |and )?(?:the |our |my )?(?P<slot>[a-z][\w -]{2,40}?) (?:is|was|moved|moves|becomes|has moved|was moved|is now|is moved)(?: now)?(?: to| on| from| until|:)* (?P<v>` + date + `.*)`), topic: "deadline.${slot}"},
 		{kind: Deadline, number: true, pattern: c(`(?:the )?(?P<slot>date|deadline|launch|release|go-live|window): (?P<v>` + date + `.*)`), topic: "deadline.${slot}"},
 		{kind: Deadline, number: true, unless: undated, pattern: c(`.*\b(?:by|due|due on|due by|deadline|until|before|no later than|switched off on|shut down on|ends on|expires on|audit on|launch on|release on|go live on|review on|(?:have|has|need|needs) to be .{1,40}) (?P<v>` + date + `).*`)},
-		{kind: Deadline, words: []string{"day"}, pattern: c(`.*\b(?:needs?|must|has to|have to|due|finish|ready|done|review(?:ed)?|deliver(?:ed)?|deadline)\b.*\b(?:by|before|until|due|is) (?P<v>` + weekday + `(?:'s [a-z]+)?)\b.*`)},
+		{kind: Deadline, words: []string{"day"}, unless: keptUntil, pattern: c(`.*\b(?:needs?|must|has to|have to|due|finish|ready|done|review(?:ed)?|deliver(?:ed)?|deadline)\b.*\b(?:by|before|until|due|is) (?P<v>` + weekday + `(?:'s [a-z]+)?)\b.*`)},
 	}
 }
 
@@ -116,8 +116,8 @@ func environmentWorkRules(c func(string) *regexp.Regexp) []workRule {
 		{kind: Environment, words: []string{"account is"}, pattern: c(`(?:.*\b)?account is (?P<v>[\w.@-]+ on [\w.-]+).*`)},
 		{kind: Environment, pattern: c(`(?:the )?(?:pager|alerts?|alarms?|notifications?) (?:goes|go) to (?P<v>[#@]?[\w.@-]+).*`)},
 		{kind: Environment, words: []string{"_"}, pattern: c(`.*\b(?P<v>` + cased(`[A-Z][A-Z0-9]+_[A-Z0-9_]+=[\w./:-]+`) + `)\b.*`)},
-		{kind: Environment, number: true, pattern: c(`(?:.*\b)?(?:here|there|we have|we use|our [\w ]{2,20} (?:use|have|run)|it's|this is|is|are|with|on) (?:[\w ]{0,20} )?(?P<v>` + product + ` ` + version + `)\b.*`)},
-		{kind: Environment, pattern: c(`(?P<v>` + product + ` ` + version + `)(?:$|,.*)`)},
+		{kind: Environment, number: true, unless: wished, pattern: c(`(?:.*\b)?(?:here|there|we have|we use|our [\w ]{2,20} (?:use|have|run)|it's|this is|is|are|with|on) (?:[\w ]{0,20} )?(?P<v>` + product + ` ` + version + `)\b.*`)},
+		{kind: Environment, unless: wished, pattern: c(`(?P<v>` + product + ` ` + version + `)(?:$|,.*)`)},
 		{kind: Environment, number: true, agent: true, pattern: c("(?P<slot>[\\w.-]+) (?P<v>" + version + `) is (?:installed|running|deployed) on .+`)},
 		{kind: Environment, number: true, agent: true, pattern: c("version (?P<v>" + version + ") is (?:in|on|out|released|live|deployed) .+")},
 	}
@@ -146,13 +146,13 @@ func decisionWorkRules(c func(string) *regexp.Regexp) []workRule {
 		{kind: Decision, words: []string{"then"}, unless: ofSomebody, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please )*(?P<v>[\w"'.#=/:-]+(?: [\w"'.#=/:-]+){0,10}) then$`), first: true},
 		{kind: Decision, words: []string{"then,"}, unless: ofSomebody, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please )*(?P<v>[\w%"'.#=/:-]+(?: [\w%"'.#=/:-]+){0,2}) then, .+`), first: true, valued: true},
 		{kind: Decision, words: []string{"call ", "name ", "label ", "title "}, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please |then )*(?:call|name|label|title) (?:it|that|this|them|the [a-z]+) (?P<v>["'][^"']{2,40}["']).*`)},
-		{kind: Decision, words: []string{"instead of", "rather than"}, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please |oh )*(?P<v>.* (?:instead of|rather than) .+)`)},
+		{kind: Decision, words: []string{"instead of", "rather than"}, unless: pastSubject, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please |oh )*(?P<v>.* (?:instead of|rather than) .+)`)},
 		{kind: Decision, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please )*(?P<v>` + decides + ` [^,;:]+.*)`), valued: true},
 		{kind: Decision, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please )*(?:let's|let us) (?P<v>(?:delete|use|keep|make|drop|switch|move|put|call|name|take|do|host|write|send|build|ship|store|charge|pay) .+)`), valued: true},
 		{kind: Decision, pattern: c(`(?:and |so )?(?:[a-z]+: )?(?P<v>we (?:go (?:with|free|for|by|without|back to)|stay (?:with|on|at)|stick (?:with|to)|leave (?:it|that) (?:as|like)|pay|take|keep|host|book|publish|charge) .+)`)},
 		{kind: Decision, pattern: c(`(?P<v>` + cased(name) + ` (?:takes (?:his|her|their|the|over)|replaces|joins instead of) .+)`)},
 		{kind: Decision, words: []string{" not "}, pattern: c(`(?:.*, )?(?P<v>.*\b\d[\w.]*(?: (?:[a-z]+))?, (?:and )?not (?:only )?(?P<old>\d[\w.]*).*)`)},
-		{kind: Decision, pattern: c(`(?P<v>(?:(?:they|she|he) (?:wants?|allows?)|(?:the )?[a-z]+s (?:want|allow)) (?:the |only |at least |at most )?.*(?:\d|first|last|instead).*)`), apart: true},
+		{kind: Decision, pattern: c(`(?P<v>(?:(?:they|she|he) allows?|(?:the )?[a-z]+s (?:want|allow)) (?:the |only |at least |at most )?.*(?:\d|first|last|instead).*)`), unless: demanded, apart: true},
 		{kind: Decision, words: []string{"stay", "remain"}, pattern: c(`(?P<v>[\w -]{2,40} (?:stays?|remains?) (?:on|with|in|at) .+)`), valued: true},
 	}
 }
@@ -208,7 +208,9 @@ var (
 	// notIntroduced matches what stands before "here" and is no name.
 	notIntroduced = expression(`^(?:same|right|over|down|up|out|back|new|still|looky?|not|and|but|all|people|everyone|everybody|nobody|things?) here`)
 	// ofSomebody matches what somebody is or does: "I'm away then".
-	ofSomebody = expression(`^(?:i|i'm|i'll|we|we're|we'll|you|he|she|they|it|it's|there)\b|\b(?:me|us) then$|^[a-z]+er then$`)
+	ofSomebody = expression(`^(?:i|i'm|i'll|we|we're|we'll|you|he|she|they|it|it's|its|there|that's|thats|that is|this is|out)\b|\b(?:me|us) then$|^[a-z]+er then$|^(?:k|okay )?no [a-z]+ then$|\b(?:how|what|why|where|who|which|problem)\b`)
+	// demanded matches the money that somebody asks for.
+	demanded = expression(`\bwants? (?:an? |the )?(?:deposit|fee|advance|payment|rent)\b|\bwants? (?:[a-z]+ ){0,3}\d[\d.,]* ?(?:(?:euros?|eur|€|dollars?|pounds?|usd|dkk|chf|k)\b|$|[,;])`)
 	// ofAbility matches what has to be and is no rule.
 	ofAbility = expression(`\b(?:must|has to|have to) be (?:able|somewhere|around|there|here|so|very|a bug|wrong)\b|'d (?:have|has) to be\b`)
 )
@@ -218,12 +220,35 @@ const ruleAnswer = "answer"
 
 // informs tells an answer that says how it is, and chooses nothing.
 func informs(asked, answer string) bool {
-	return askedAmount().MatchString(asked) && !askedChoice().MatchString(asked) || pastSubject().MatchString(strings.ToLower(answer)) || gotFrom().MatchString(answer)
+	lower := strings.ToLower(answer)
+	switch {
+	case asksNothing().MatchString(asked), asksWhatIs(asked), asksBack().MatchString(lower):
+		return true
+	case askedAmount().MatchString(asked) && !askedChoice().MatchString(asked):
+		return true
+	case describing().MatchString(answer) && !offering().MatchString(strings.ToLower(asked)):
+		return true
+	case asksWhether().MatchString(asked) && !askedChoice().MatchString(asked) && !offering().MatchString(strings.ToLower(asked)) && !agreeing(firstWord(lower)):
+		return true
+	}
+	return pastSubject().MatchString(lower) || gotFrom().MatchString(answer)
+}
+
+// firstWord is the first word of a text, without the marks around it.
+func firstWord(lower string) string {
+	words := plainWords(lower[:min(len(lower), 40)])
+	if len(words) == 0 {
+		return ""
+	}
+	return words[0]
 }
 
 var (
 	askedAmount = expression(`(?i)\bhow (?:much|many)\b.*\b(?:does|do|did|has|have|is|are|was|were|would)\b`)
 	askedChoice = expression(`(?i)\b(?:should|shall|may|want|like|or)\b`)
+	describing  = expression(`(?i)^(?:my|our|the|this|it)(?: [\w-]+){0,3}?(?:'s| is| are| was) `)
+	asksWhether = expression(`(?i)^(?:and |so |then |ok,? )*(?:is|are|was|were|does|do|did|has|have)\b`)
+	asksBack    = expression(`\b(?:can|could|would|will) you\b`)
 	gotFrom     = expression(`(?i)^(?:he|she|they|it) (?:gave|sent|told|said|wrote|got|did|was|were|had)\b`)
 )
 
@@ -346,7 +371,7 @@ func workObjection(f Fact) string {
 		return "it is not whole"
 	case (f.Kind == Preference || f.Kind == Decision) && talk().MatchString(f.Quote):
 		return "it is a turn of speech"
-	case (f.Kind == Preference || f.Kind == Decision) && vague().MatchString(f.Value) && !newValue().MatchString(f.Value) && !ofAll().MatchString(f.Value):
+	case (f.Kind == Preference || f.Kind == Decision) && f.Instead == "" && vague().MatchString(f.Value) && !newValue().MatchString(f.Value) && !ofAll().MatchString(f.Value):
 		return "it points to something that only the conversation knows"
 	}
 	return ""
@@ -393,14 +418,14 @@ var momentary = sync.OnceValue(func() *regexp.Regexp {
 
 // talk matches what sounds like a rule or a decision and is neither.
 var talk = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^(?:ok,? |so,? )*then the [a-z]+(?: [a-z]+)?$|^(?:see|talk|catch|bye|until|even|good|cool|great)\b|^(?:ok,? |so,? )*then (?:i|i'm|you|we|they|he|she|it|there|that|maybe)\b|\b(?:you|i) (?:can|could|might|must|may)\b|^(?:you|it|that|this|he|she|they)(?:'s)? must\b|\bmust be (?:so|really|very|a|an|quite|amazing|incredible|hard|tough|exciting|nice|great|fun|awesome|wonderful|frustrating|rewarding|unreal|tiring|proud|happy)\b|ing (?:\w+ ){0,3}must be\b`)
+	return regexp.MustCompile(`(?i)^(?:ok,? |so,? )*then the [a-z]+(?: [a-z]+)?$|^(?:see|talk|catch|bye|until|even|good|cool|great)\b|\b(?:i|we) said no\b|^(?:ok,? |so,? )*then (?:i|i'm|you|we|they|he|she|it|there|that|maybe)\b|\b(?:you|i) (?:can|could|might|must|may)\b|^(?:then )?(?:you|it|that|this|he|she|they)(?:'s)? must(?:$|[ ,](?:[^n]|n[^o]|no[^t]))|\bmust be (?:so|really|very|a|an|quite|amazing|incredible|hard|tough|exciting|nice|great|fun|awesome|wonderful|frustrating|rewarding|unreal|tiring|proud|happy)\b|ing (?:\w+ ){0,3}must be\b`)
 })
 
 // newValue begins what gives something another value.
 var newValue = expression(`(?i)^(?:make|set) (?:it|that) \S*\d`)
 
-// ofAll begins a rule about everything.
-var ofAll = expression(`(?i)^(?:nothing|everything|anything)(?: \S+){3}`)
+// ofAll begins a rule about everything, or about what was just named.
+var ofAll = expression(`(?i)^(?:nothing|everything|anything)(?: \S+){3}|^it (?:must|may) not(?: \S+){3}`)
 
 // vague begins what says nothing alone.
 var vague = sync.OnceValue(func() *regexp.Regexp {
