@@ -86,12 +86,15 @@ const confirmedShare = 0.4
 func (e *Extractive) pending(goals []candidate) []candidate {
 	kept := goals[:0:0]
 	for _, c := range goals {
-		if c.score >= firstScore && !c.passing || e.inFocus([]byte(c.text)) > 0 || c.people > e.seen.people-2 {
+		if c.score >= firstScore && !c.passing && e.begins(c) || e.inFocus([]byte(c.text)) > 0 || c.people > e.seen.people-2 {
 			kept = append(kept, c)
 		}
 	}
 	return kept
 }
+
+// begins tells whether something was said in the first quarter of the talk.
+func (e *Extractive) begins(c candidate) bool { return c.people <= max(2, e.seen.people/4) }
 
 // untaken are the items that nobody took up again later, by at least so much of what
 // they say.
@@ -122,7 +125,7 @@ func (e *Extractive) sayings(goals []candidate, turning []statement) (rules, cho
 		if c.person && onlyAgrees(c.text) {
 			continue
 		}
-		if !c.person || c.chosen && alternatives().inString(strings.ToLower(c.text+c.reply)) || c.weight >= choiceWeight || decides().inString(strings.ToLower(c.text)) {
+		if !c.person || c.chosen && 2*c.people >= e.seen.people && len(stemsOf(withoutQuestion(c.text))) >= 3 && alternatives().inString(strings.ToLower(c.text+c.reply)) || c.weight >= choiceWeight || decides().inString(strings.ToLower(c.text)) {
 			choices = append(choices, c)
 		} else {
 			rest = append(rest, c)
