@@ -418,10 +418,10 @@ func openCues() []cue {
 
 func nextCues() []cue {
 	return []cue{
-		{"next:", 5, false}, {"next step", 5, true}, {"next steps", 5, true}, {"the next step is", 5, false}, {"next steps are", 5, false}, {"todo:", 5, false}, {"todo for", 4, false}, {"todos:", 5, false}, {"still todo", 5, false}, {"to do", 2, false}, {"next week", 4, false}, {"tomorrow", 3, false}, {"tonight", 3, false}, {"last thing", 4, false}, {"i'll ask", 4, false}, {"i'll open", 3, false}, {"i'll file", 4, false}, {"i'll tell", 3, false}, {"has to be done", 4, false}, {"has to be corrected", 4, false}, {"translating is next", 4, false}, {"is next", 3, false}, {"finish it", 4, false},
+		{"next:", 5, false}, {"next step", 5, true}, {"next steps", 5, true}, {"the next step is", 5, false}, {"next steps are", 5, false}, {"todo:", 5, false}, {"todo for", 4, false}, {"todos:", 5, false}, {"still todo", 5, false}, {"to do", 2, false}, {"next week", 4, false}, {"tomorrow", 3, false}, {"tonight", 3, false}, {"i'll ask", 4, false}, {"i'll open", 3, false}, {"i'll file", 4, false}, {"i'll tell", 3, false}, {"has to be done", 4, false}, {"has to be corrected", 4, false}, {"translating is next", 4, false}, {"is next", 3, false}, {"finish it", 4, false},
 		{"still to do", 5, false}, {"left to do", 5, false}, {"what is left", 3, false}, {"remaining", 3, false}, {"left:", 3, false}, {"remains to", 4, false}, {"follow up", 3, false},
-		{"follow-up", 3, false}, {"reminder set", 4, false}, {"scheduled for", 4, false}, {"on monday", 3, false}, {"we need to", 2, false},
-		{"i will", 2, true}, {"what is left:", 5, false}, {"left", 3, true}, {"what remains", 4, false}, {"still missing", 4, false}, {"is missing", 3, false}, {"plan:", 4, false}, {"talk to", 2, true}, {"ask", 2, true}, {"then:", 3, true}, {"open from", 3, true}, {"nächster schritt", 5, false}, {"nächste woche", 4, false}, {"prochaine étape", 5, false}, {"siguiente paso", 5, false},
+		{"follow-up", 3, false}, {"reminder set", 4, false},  {"we need to", 2, false},
+		{"i will", 2, true}, {"what is left:", 5, false}, {"left", 3, true}, {"what remains", 4, false}, {"still missing", 4, false}, {"what is missing", 3, false}, {"plan:", 4, false}, {"talk to", 2, true}, {"ask", 2, true}, {"then:", 3, true}, {"open from", 3, true}, {"nächster schritt", 5, false}, {"nächste woche", 4, false}, {"prochaine étape", 5, false}, {"siguiente paso", 5, false},
 	}
 }
 

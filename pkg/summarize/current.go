@@ -201,8 +201,8 @@ func demands(lower string) bool {
 		return true
 	}
 	for _, clause := range strings.FieldsFunc(lower, func(r rune) bool { return strings.ContainsRune(".,;:!?()", r) }) {
-		for _, part := range strings.Split(clause, " and ") {
-			if forbidding(part) {
+		for i, part := range strings.Split(clause, " and ") {
+			if forbidding(part, i > 0) {
 				return true
 			}
 		}
@@ -211,8 +211,9 @@ func demands(lower string) bool {
 }
 
 // forbidding tells whether a clause in lower case begins with what is never or always to
-// be done.
-func forbidding(clause string) bool {
+// be done. What was never done is a report, and so is what goes on with a preposition
+// behind "and": "between players and never with the bank".
+func forbidding(clause string, goesOn bool) bool {
 	first, second := "", ""
 	eachWord([]byte(clause), func(word []byte) {
 		switch {
@@ -224,7 +225,7 @@ func forbidding(clause string) bool {
 	})
 	switch first {
 	case "never", "always", "don't", "dont", "nothing", "avoid", "ask", "niemals", "nie", "immer", "jamais", "toujours", "nunca", "siempre":
-		return second != "mind"
+		return second != "mind" && !pastForm(second) && !(goesOn && common(second))
 	case "do":
 		return second == "not"
 	case "no": // "no macros", and not "no, the second one"
@@ -232,6 +233,9 @@ func forbidding(clause string) bool {
 	}
 	return false
 }
+
+// pastForm tells whether a word in lower case is a regular verb in the past: "used".
+func pastForm(word string) bool { return strings.HasSuffix(word, "ed") && !strings.HasSuffix(word, "eed") }
 
 // reported are the words by which people tell what somebody else says.
 var reported = phraseSet(" says", " said", " answers", " answered", " told me", " tells", " thinks", " believes", " wrote", " writes", "'s rule")
