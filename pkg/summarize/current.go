@@ -17,16 +17,16 @@ func (e *Extractive) followed(items []candidate, wanted func(*remark) bool) []ca
 	return untold(items, func(c *candidate, text string) {
 		next, last := e.remarks.laterOn(c.line, text, wanted)
 		if last.remark == nil || next.remark != last.remark {
-			c.tell(text, next)
+			c.tell(text, next, nextRunes)
 		}
-		c.tell(text, last)
+		c.tell(text, last, followedRunes)
 	})
 }
 
 // overruled returns items with the last word on them alone: what is asked for, and
 // rules, hold beyond the next turn.
 func (e *Extractive) overruled(items []candidate, wanted func(*remark) bool) []candidate {
-	return untold(items, func(c *candidate, text string) { c.tell(text, e.remarks.lastOn(c.line, text, wanted)) })
+	return untold(items, func(c *candidate, text string) { c.tell(text, e.remarks.lastOn(c.line, text, wanted), followedRunes) })
 }
 
 // untold lets look up what each item says of which nothing later is told already.
@@ -40,11 +40,11 @@ func untold(items []candidate, look func(c *candidate, text string)) []candidate
 }
 
 // tell adds a later word to an item, if there is one and it says something else.
-func (c *candidate) tell(text string, later takenUp) {
+func (c *candidate) tell(text string, later takenUp, runes int) {
 	if later.remark == nil || later.confirms() {
 		return
 	}
-	if told := later.quote(followedRunes); !adds(text, told) {
+	if told := later.quote(runes); !adds(text, told) {
 		c.text += followedBy + strconv.Itoa(later.line) + ": " + told
 	}
 }
@@ -68,8 +68,12 @@ func withoutLast(text string) string {
 // followedBy stands between an item and the last word on it, with its line.
 const followedBy = " → line "
 
-// followedRunes is how much of the last word is told, in code points.
-const followedRunes = 110
+// How much of the last word is told, and of what the next turns made of it, in code
+// points.
+const (
+	followedRunes = 110
+	nextRunes     = 70
+)
 
 // confirms tells whether the last word on something only says it again: the agent
 // repeats all of its numbers, and enough of its words. A person who comes back to

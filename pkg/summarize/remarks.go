@@ -236,7 +236,7 @@ func (m *remarks) sharesMore(t *remark, said *subject) bool {
 const nextTurns = 2
 
 // nextMass is how much the words say at least that the next turn takes up.
-const nextMass = 0.5
+const nextMass = 0.35
 
 // lastOf returns the last message that takes up what a statement says.
 func (m *remarks) lastOf(line int, said *subject, masses []float64, wanted func(*remark) bool) (found takenUp) {
