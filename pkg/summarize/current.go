@@ -97,6 +97,34 @@ func (e *Extractive) pending(goals []candidate) []candidate {
 	return kept
 }
 
+// pastHurdles are reports without the sentences on what stood in the way, or had to be
+// done first, before the last quarter of a talk: the log went on, and what became of it
+// stands elsewhere.
+func (e *Extractive) pastHurdles(items []candidate) []candidate {
+	kept := items[:0:0]
+	for _, c := range items {
+		if !c.person && e.seen.people >= longTalk && 4*c.people <= 3*e.seen.people {
+			c.text = withoutHurdles(c.text)
+		}
+		if c.text != "" {
+			kept = append(kept, c)
+		}
+	}
+	return kept
+}
+
+// withoutHurdles is a report without the sentences that tell what could not go on.
+func withoutHurdles(text string) string {
+	if !hurdles().inString(strings.ToLower(text)) {
+		return text
+	}
+	kept := slices.DeleteFunc(clauses(text), func(s string) bool { return hurdles().inString(strings.ToLower(s)) })
+	return strings.Join(kept, " ")
+}
+
+// hurdles are the words by which an agent tells what it cannot go on without.
+var hurdles = phraseSet("waits for", "wait for", "waiting for", "has to ", "have to ", "i'd need", "i would need", "i have no ", "rejects ", "refuses ", "is rejected", "was rejected", "is refused", "was refused", "has expired", "is expired", "stopped after", "it stopped", "not yet", "is missing", "are missing", "needs your", "need your", "you need")
+
 // begins tells whether something was said in the first quarter of the talk.
 func (e *Extractive) begins(c candidate) bool { return c.people <= max(2, e.seen.people/4) }
 
