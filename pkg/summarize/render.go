@@ -542,8 +542,11 @@ func (e *Extractive) checkpointPlans(plans []*plan) []*plan {
 		switch p.title {
 		case lastTitle:
 			n := min(2, len(p.items))
-			if e.settled() {
+			switch {
+			case e.settled():
 				n = 0
+			case n > 0 && strings.HasPrefix(p.items[0].text, personSaid): // what the agent said before is answered
+				n = 1
 			}
 			all = append(all, &plan{title: earlierTitle, share: p.share / 2, items: e.followed(e.stillSaid(p.items[n:]), anybody), whole: true})
 			p.items, p.share = p.items[:n], p.share/2
