@@ -267,7 +267,9 @@ func forbidding(clause string, goesOn bool) bool {
 }
 
 // pastForm tells whether a word in lower case is a regular verb in the past: "used".
-func pastForm(word string) bool { return strings.HasSuffix(word, "ed") && !strings.HasSuffix(word, "eed") }
+func pastForm(word string) bool {
+	return strings.HasSuffix(word, "ed") && !strings.HasSuffix(word, "eed")
+}
 
 // reported are the words by which people tell what somebody else says.
 var reported = phraseSet(" says", " said", " answers", " answered", " told me", " tells", " thinks", " believes", " wrote", " writes", "'s rule")

@@ -82,8 +82,9 @@ type remarks struct {
 	in  map[wordKey][]int32 // where a word stands in all; made by index
 }
 
-// add takes in a message.
+// add takes in a message, but for what it only shows: nobody has said that.
 func (m *remarks) add(line int, text []byte, person bool) {
+	text = withoutShown(text)
 	if len(m.all) == keptRemarks { // what is old has no later words
 		m.all = append(m.all[:0], m.all[keptRemarks/4:]...)
 	}
@@ -210,7 +211,7 @@ func (m *remarks) nextOf(line int, said *subject, masses []float64, wanted func(
 			if masses[i] < nextMass || !wanted(t) || !m.sharesMore(t, said) {
 				continue
 			}
-			if at := t.best(said.words); len(said.figures) == 0 || !asksOnly(t.text[at:]) {
+			if at := t.best(said.words); len(said.figures) == 0 && t.person || !asksOnly(t.text[at:]) {
 				return takenUp{remark: t, at: at, mass: masses[i], share: masses[i] / said.mass,
 					numbers: slices.ContainsFunc(said.words, wordKey.number), same: sameNumbers(said.words, t.words)}
 			}
@@ -278,7 +279,7 @@ func (m *remarks) takesUp(t *remark, said *subject, mass float64) takenUp {
 	}
 	at := t.best(said.words)
 	told := bytes.ToLower(cut([]byte(t.text[at:]), toldBytes))
-	if general(told) || len(said.figures) > 0 && asksOnly(t.text[at:]) {
+	if general(told) || (len(said.figures) > 0 || !t.person) && asksOnly(t.text[at:]) {
 		return takenUp{}
 	}
 	return takenUp{remark: t, at: at, mass: mass, share: share, changed: changed,
