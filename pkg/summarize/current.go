@@ -271,8 +271,8 @@ func pastForm(word string) bool {
 	return strings.HasSuffix(word, "ed") && !strings.HasSuffix(word, "eed")
 }
 
-// reported are the words by which people tell what somebody else says.
-var reported = phraseSet(" says", " said", " answers", " answered", " told me", " tells", " thinks", " believes", " wrote", " writes", "'s rule")
+// reported are the words by which people tell what somebody else says, or complain.
+var reported = phraseSet(" says", " said", " answers", " answered", " told me", " tells", " thinks", " believes", " wrote", " writes", "'s rule", "never happen")
 
 // obliges are the words by which people say what must never be, or always. What has to
 // be may be one step, which is done.

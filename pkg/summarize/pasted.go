@@ -37,24 +37,28 @@ func withoutPasted(text []byte) []byte {
 }
 
 // withoutTrace is a text without the trace of a program that broke off, from its first
-// line to its last: "Error: ...", "at run (/app/main.ts:12:3)".
+// line to its last: "Error: ...", "at run (/app/main.ts:12:3)". What is indented below a
+// call belongs to it.
 func withoutTrace(text []byte) []byte {
-	first, last, begun, at := -1, 0, -1, 0
+	first, last, named, at := -1, 0, -1, 0
 	for line := range bytes.Lines(text) {
 		bare := bytes.TrimSpace(line)
+		end := at + len(line)
 		switch {
 		case frame(bare):
 			if first < 0 {
 				first = at
-				if begun >= 0 {
-					first = begun
+				if named >= 0 {
+					first = named
 				}
 			}
-			last = at + len(line)
-		case breaksOff(bare) && begun < 0:
-			begun = at
+			last = end
+		case first >= 0 && last == at && (line[0] == ' ' || line[0] == '\t' || breaksOff(bare)):
+			last = end
+		case named < 0 && breaksOff(bare):
+			named = at
 		}
-		at += len(line)
+		at = end
 	}
 	if first < 0 {
 		return text

@@ -68,12 +68,28 @@ func (k wordKey) number() bool {
 // keysOf are the distinct keys of a text in lower case, sorted.
 func keysOf(lower string, keys []wordKey) []wordKey {
 	eachStem(lower, func(stem string) {
-		if len(keys) < remarkWords {
+		if len(keys) < remarkWords && !vague(stem) {
 			keys = append(keys, keyOf(stem))
 		}
 	})
 	slices.Sort(keys)
 	return slices.Compact(keys)
+}
+
+// vague tells whether a stem is of a word that says how, whether or when, and of nothing
+// what it is: two messages that share only such words are not on the same.
+func vague(stem string) bool {
+	switch stem {
+	case "above", "add", "again", "already", "alway", "anyth", "back", "becaus", "been", "below", "between", "both", "came", "chang", "com", "day", "did",
+		"doe", "doesn't", "don", "don't", "done", "dont", "down", "either", "enough", "even", "everyth", "few", "gave", "giv", "goe", "good", "her", "him",
+		"his", "hold", "i'd", "i'll", "i'm", "i've", "instead", "isn't", "it'", "know", "later", "least", "less", "let'", "like", "little", "lot", "many",
+		"may", "might", "most", "much", "must", "never", "nobody", "nothing", "off", "okay", "out", "over", "own", "per", "put", "quit", "rather", "read",
+		"really", "right", "said", "same", "say", "shall", "she", "show", "somebody", "someon", "someth", "soon", "such", "sure", "tak", "tell", "thank",
+		"that'", "their", "there'", "thes", "thing", "think", "those", "though", "through", "time", "today", "told", "tomorrow", "took", "under", "until",
+		"very", "want", "way", "week", "well", "whether", "whil", "why", "without", "writ", "yes":
+		return true
+	}
+	return false
 }
 
 // remarks are the messages in which later words on something are looked for.

@@ -122,7 +122,7 @@ func count(n int, noun string) string {
 func (e *Extractive) plans() []*plan {
 	turning := e.turning()
 	e.remarks.index()
-	goals := e.overruled(e.pending(e.current(e.goals.ranked(), turning)), anybody)
+	goals := e.overruled(e.pending(e.current(e.goals.ranked(), turning)), people)
 	rules, choices, rest := e.sayings(goals, turning)
 	plans := []*plan{
 		{title: "About " + strings.Join(e.focus, ", "), share: 20, items: e.about.ranked()},
