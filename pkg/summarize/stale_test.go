@@ -95,8 +95,8 @@ func TestShownIsNoLaterWord(t *testing.T) {
 		"a document":            "A: Here it is:\n\n# The oauth selector\n\nThe theme of the oauth selector is dark.",
 	} {
 		t.Run(name, func(t *testing.T) {
-			lines := []string{"U: you must never change the oauth selector without its theme", "A: Good.", shown, "U: mend it", "A: Good."}
-			if text := talk(t, lines...); !strings.Contains(text, "without its theme (line 2)") {
+			lines := []string{"U: look at the pages", "A: Good.", "U: the deadline of the oauth selector with its theme is 3 march", "A: Good.", shown, "U: mend it", "A: Good."}
+			if text := talk(t, lines...); !strings.Contains(text, "its theme is 3 march (line 4)") {
 				t.Error(text)
 			}
 		})
@@ -105,8 +105,8 @@ func TestShownIsNoLaterWord(t *testing.T) {
 
 // A question of the agent says nothing of what came of something.
 func TestQuestionsAreNoLaterWord(t *testing.T) {
-	text := talk(t, "U: the texts", "A: Yes.", "U: truncated text must never run over a new line", "A: Should truncated text end with dots, or run over the new line?", "U: hm", "A: Good.")
-	if !strings.Contains(text, "over a new line (line 4)") {
+	text := talk(t, "U: the texts", "A: Yes.", "U: the deadline of the truncated texts is friday, talk to Wei", "A: Good.", "U: go on", "A: Should truncated texts end with dots, or does Wei know?", "U: hm", "A: Good.")
+	if !strings.Contains(text, "talk to Wei (line 4)") {
 		t.Error(text)
 	}
 }
