@@ -32,18 +32,42 @@ func eachSentence(text []byte, yield func(sentence)) { eachSentenceOf(text, shor
 
 // eachSentenceOf is eachSentence with the least number of bytes of a sentence.
 func eachSentenceOf(text []byte, short int, yield func(sentence)) {
-	fenced := false
-	for line := range bytes.Lines(text) {
-		indented := bytes.HasPrefix(line, []byte("    "))
-		line = bytes.TrimSpace(line)
-		if bytes.HasPrefix(line, []byte("```")) {
-			fenced = !fenced || indented || len(bytes.TrimLeft(line, "`")) > 0 // a fence inside is no end
-			continue
-		}
-		if !fenced && len(line) > 0 {
+	eachProseLine(text, func(line []byte) {
+		if line = bytes.TrimSpace(line); len(line) > 0 {
 			eachInLine(line, short, yield)
 		}
+	})
+}
+
+// eachProseLine hands out the lines of a text that stand outside of fences.
+func eachProseLine(text []byte, yield func(line []byte)) {
+	fenced := false
+	for line := range bytes.Lines(text) {
+		bare := bytes.TrimSpace(line)
+		if bytes.HasPrefix(bare, []byte("```")) {
+			fenced = !fenced || bytes.HasPrefix(line, []byte("    ")) || len(bytes.TrimLeft(bare, "`")) > 0 // a fence inside is no end
+			continue
+		}
+		if !fenced {
+			yield(line)
+		}
 	}
+}
+
+// withoutShown is a text without what it only shows: code between fences, and a document
+// with its title.
+func withoutShown(text []byte) []byte {
+	if !bytes.Contains(text, []byte("```")) && !bytes.Contains(text, []byte("# ")) {
+		return text
+	}
+	own := make([]byte, 0, len(text))
+	titled := false
+	eachProseLine(text, func(line []byte) {
+		if titled = titled || bytes.HasPrefix(line, []byte("# ")); !titled {
+			own = append(own, line...)
+		}
+	})
+	return bytes.TrimSpace(own)
 }
 
 // withoutCode is a text without what stands between fences, but for a few lines.
@@ -418,10 +442,10 @@ func openCues() []cue {
 
 func nextCues() []cue {
 	return []cue{
-		{"next:", 5, false}, {"next step", 5, true}, {"next steps", 5, true}, {"the next step is", 5, false}, {"next steps are", 5, false}, {"todo:", 5, false}, {"todo for", 4, false}, {"todos:", 5, false}, {"still todo", 5, false}, {"to do", 2, false}, {"next week", 4, false}, {"tomorrow", 3, false}, {"tonight", 3, false}, {"last thing", 4, false}, {"i'll ask", 4, false}, {"i'll open", 3, false}, {"i'll file", 4, false}, {"i'll tell", 3, false}, {"has to be done", 4, false}, {"has to be corrected", 4, false}, {"translating is next", 4, false}, {"is next", 3, false}, {"finish it", 4, false},
+		{"next:", 5, false}, {"next step", 5, true}, {"next steps", 5, true}, {"the next step is", 5, false}, {"next steps are", 5, false}, {"todo:", 5, false}, {"todo for", 4, false}, {"todos:", 5, false}, {"still todo", 5, false}, {"to do", 2, false}, {"next week", 4, false}, {"tomorrow", 3, false}, {"tonight", 3, false}, {"i'll ask", 4, false}, {"i'll open", 3, false}, {"i'll file", 4, false}, {"i'll tell", 3, false}, {"has to be done", 4, false}, {"has to be corrected", 4, false}, {"translating is next", 4, false}, {"is next", 3, false}, {"finish it", 4, false},
 		{"still to do", 5, false}, {"left to do", 5, false}, {"what is left", 3, false}, {"remaining", 3, false}, {"left:", 3, false}, {"remains to", 4, false}, {"follow up", 3, false},
-		{"follow-up", 3, false}, {"reminder set", 4, false}, {"scheduled for", 4, false}, {"on monday", 3, false}, {"we need to", 2, false},
-		{"i will", 2, true}, {"what is left:", 5, false}, {"left", 3, true}, {"what remains", 4, false}, {"still missing", 4, false}, {"is missing", 3, false}, {"plan:", 4, false}, {"talk to", 2, true}, {"ask", 2, true}, {"then:", 3, true}, {"open from", 3, true}, {"nächster schritt", 5, false}, {"nächste woche", 4, false}, {"prochaine étape", 5, false}, {"siguiente paso", 5, false},
+		{"follow-up", 3, false}, {"reminder set", 4, false}, {"we need to", 2, false},
+		{"i will", 2, true}, {"what is left:", 5, false}, {"left", 3, true}, {"what remains", 4, false}, {"still missing", 4, false}, {"what is missing", 3, false}, {"plan:", 4, false}, {"talk to", 2, true}, {"ask", 2, true}, {"then:", 3, true}, {"open from", 3, true}, {"nächster schritt", 5, false}, {"nächste woche", 4, false}, {"prochaine étape", 5, false}, {"siguiente paso", 5, false},
 	}
 }
 

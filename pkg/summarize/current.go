@@ -17,16 +17,16 @@ func (e *Extractive) followed(items []candidate, wanted func(*remark) bool) []ca
 	return untold(items, func(c *candidate, text string) {
 		next, last := e.remarks.laterOn(c.line, text, wanted)
 		if last.remark == nil || next.remark != last.remark {
-			c.tell(text, next)
+			c.tell(text, next, nextRunes)
 		}
-		c.tell(text, last)
+		c.tell(text, last, followedRunes)
 	})
 }
 
 // overruled returns items with the last word on them alone: what is asked for, and
 // rules, hold beyond the next turn.
 func (e *Extractive) overruled(items []candidate, wanted func(*remark) bool) []candidate {
-	return untold(items, func(c *candidate, text string) { c.tell(text, e.remarks.lastOn(c.line, text, wanted)) })
+	return untold(items, func(c *candidate, text string) { c.tell(text, e.remarks.lastOn(c.line, text, wanted), followedRunes) })
 }
 
 // untold lets look up what each item says of which nothing later is told already.
@@ -40,11 +40,11 @@ func untold(items []candidate, look func(c *candidate, text string)) []candidate
 }
 
 // tell adds a later word to an item, if there is one and it says something else.
-func (c *candidate) tell(text string, later takenUp) {
+func (c *candidate) tell(text string, later takenUp, runes int) {
 	if later.remark == nil || later.confirms() {
 		return
 	}
-	if told := later.quote(followedRunes); !adds(text, told) {
+	if told := later.quote(runes); !adds(text, told) {
 		c.text += followedBy + strconv.Itoa(later.line) + ": " + told
 	}
 }
@@ -68,8 +68,12 @@ func withoutLast(text string) string {
 // followedBy stands between an item and the last word on it, with its line.
 const followedBy = " → line "
 
-// followedRunes is how much of the last word is told, in code points.
-const followedRunes = 110
+// How much of the last word is told, and of what the next turns made of it, in code
+// points.
+const (
+	followedRunes = 110
+	nextRunes     = 70
+)
 
 // confirms tells whether the last word on something only says it again: the agent
 // repeats all of its numbers, and enough of its words. A person who comes back to
@@ -86,12 +90,43 @@ const confirmedShare = 0.4
 func (e *Extractive) pending(goals []candidate) []candidate {
 	kept := goals[:0:0]
 	for _, c := range goals {
-		if c.score >= firstScore && !c.passing || e.inFocus([]byte(c.text)) > 0 || c.people > e.seen.people-2 {
+		if c.score >= firstScore && !c.passing && e.begins(c) || e.inFocus([]byte(c.text)) > 0 || c.people > e.seen.people-2 {
 			kept = append(kept, c)
 		}
 	}
 	return kept
 }
+
+// pastHurdles are reports without the sentences on what stood in the way, or had to be
+// done first, before the last quarter of a talk: the log went on, and what became of it
+// stands elsewhere.
+func (e *Extractive) pastHurdles(items []candidate) []candidate {
+	kept := items[:0:0]
+	for _, c := range items {
+		if !c.person && e.seen.people >= longTalk && 4*c.people <= 3*e.seen.people {
+			c.text = withoutHurdles(c.text)
+		}
+		if c.text != "" {
+			kept = append(kept, c)
+		}
+	}
+	return kept
+}
+
+// withoutHurdles is a report without the sentences that tell what could not go on.
+func withoutHurdles(text string) string {
+	if !hurdles().inString(strings.ToLower(text)) {
+		return text
+	}
+	kept := slices.DeleteFunc(clauses(text), func(s string) bool { return hurdles().inString(strings.ToLower(s)) })
+	return strings.Join(kept, " ")
+}
+
+// hurdles are the words by which an agent tells what it cannot go on without.
+var hurdles = phraseSet("waits for", "wait for", "waiting for", "has to ", "have to ", "i'd need", "i would need", "i have no ", "rejects ", "refuses ", "is rejected", "was rejected", "is refused", "was refused", "has expired", "is expired", "stopped after", "it stopped", "not yet", "is missing", "are missing", "needs your", "need your", "you need")
+
+// begins tells whether something was said in the first quarter of the talk.
+func (e *Extractive) begins(c candidate) bool { return c.people <= max(2, e.seen.people/4) }
 
 // untaken are the items that nobody took up again later, by at least so much of what
 // they say.
@@ -122,7 +157,7 @@ func (e *Extractive) sayings(goals []candidate, turning []statement) (rules, cho
 		if c.person && onlyAgrees(c.text) {
 			continue
 		}
-		if !c.person || c.chosen && alternatives().inString(strings.ToLower(c.text+c.reply)) || c.weight >= choiceWeight || decides().inString(strings.ToLower(c.text)) {
+		if !c.person || c.chosen && 2*c.people >= e.seen.people && len(stemsOf(withoutQuestion(c.text))) >= 3 && alternatives().inString(strings.ToLower(c.text+c.reply)) || c.weight >= choiceWeight || decides().inString(strings.ToLower(c.text)) {
 			choices = append(choices, c)
 		} else {
 			rest = append(rest, c)
@@ -198,8 +233,8 @@ func demands(lower string) bool {
 		return true
 	}
 	for _, clause := range strings.FieldsFunc(lower, func(r rune) bool { return strings.ContainsRune(".,;:!?()", r) }) {
-		for _, part := range strings.Split(clause, " and ") {
-			if forbidding(part) {
+		for i, part := range strings.Split(clause, " and ") {
+			if forbidding(part, i > 0) {
 				return true
 			}
 		}
@@ -208,8 +243,9 @@ func demands(lower string) bool {
 }
 
 // forbidding tells whether a clause in lower case begins with what is never or always to
-// be done.
-func forbidding(clause string) bool {
+// be done. What was never done is a report, and so is what goes on with a preposition
+// behind "and": "between players and never with the bank".
+func forbidding(clause string, goesOn bool) bool {
 	first, second := "", ""
 	eachWord([]byte(clause), func(word []byte) {
 		switch {
@@ -221,7 +257,7 @@ func forbidding(clause string) bool {
 	})
 	switch first {
 	case "never", "always", "don't", "dont", "nothing", "avoid", "ask", "niemals", "nie", "immer", "jamais", "toujours", "nunca", "siempre":
-		return second != "mind"
+		return second != "mind" && !pastForm(second) && !(goesOn && common(second))
 	case "do":
 		return second == "not"
 	case "no": // "no macros", and not "no, the second one"
@@ -230,8 +266,13 @@ func forbidding(clause string) bool {
 	return false
 }
 
-// reported are the words by which people tell what somebody else says.
-var reported = phraseSet(" says", " said", " answers", " answered", " told me", " tells", " thinks", " believes", " wrote", " writes", "'s rule")
+// pastForm tells whether a word in lower case is a regular verb in the past: "used".
+func pastForm(word string) bool {
+	return strings.HasSuffix(word, "ed") && !strings.HasSuffix(word, "eed")
+}
+
+// reported are the words by which people tell what somebody else says, or complain.
+var reported = phraseSet(" says", " said", " answers", " answered", " told me", " tells", " thinks", " believes", " wrote", " writes", "'s rule", "never happen")
 
 // obliges are the words by which people say what must never be, or always. What has to
 // be may be one step, which is done.

@@ -68,12 +68,28 @@ func (k wordKey) number() bool {
 // keysOf are the distinct keys of a text in lower case, sorted.
 func keysOf(lower string, keys []wordKey) []wordKey {
 	eachStem(lower, func(stem string) {
-		if len(keys) < remarkWords {
+		if len(keys) < remarkWords && !vague(stem) {
 			keys = append(keys, keyOf(stem))
 		}
 	})
 	slices.Sort(keys)
 	return slices.Compact(keys)
+}
+
+// vague tells whether a stem is of a word that says how, whether or when, and of nothing
+// what it is: two messages that share only such words are not on the same.
+func vague(stem string) bool {
+	switch stem {
+	case "above", "add", "again", "already", "alway", "anyth", "back", "becaus", "been", "below", "between", "both", "came", "chang", "com", "day", "did",
+		"doe", "doesn't", "don", "don't", "done", "dont", "down", "either", "enough", "even", "everyth", "few", "gave", "giv", "goe", "good", "her", "him",
+		"his", "hold", "i'd", "i'll", "i'm", "i've", "instead", "isn't", "it'", "know", "later", "least", "less", "let'", "like", "little", "lot", "many",
+		"may", "might", "most", "much", "must", "never", "nobody", "nothing", "off", "okay", "out", "over", "own", "per", "put", "quit", "rather", "read",
+		"really", "right", "said", "same", "say", "shall", "she", "show", "somebody", "someon", "someth", "soon", "such", "sure", "tak", "tell", "thank",
+		"that'", "their", "there'", "thes", "thing", "think", "those", "though", "through", "time", "today", "told", "tomorrow", "took", "under", "until",
+		"very", "want", "way", "week", "well", "whether", "whil", "why", "without", "writ", "yes":
+		return true
+	}
+	return false
 }
 
 // remarks are the messages in which later words on something are looked for.
@@ -82,8 +98,9 @@ type remarks struct {
 	in  map[wordKey][]int32 // where a word stands in all; made by index
 }
 
-// add takes in a message.
+// add takes in a message, but for what it only shows: nobody has said that.
 func (m *remarks) add(line int, text []byte, person bool) {
+	text = withoutShown(text)
 	if len(m.all) == keptRemarks { // what is old has no later words
 		m.all = append(m.all[:0], m.all[keptRemarks/4:]...)
 	}
@@ -210,7 +227,7 @@ func (m *remarks) nextOf(line int, said *subject, masses []float64, wanted func(
 			if masses[i] < nextMass || !wanted(t) || !m.sharesMore(t, said) {
 				continue
 			}
-			if at := t.best(said.words); len(said.figures) == 0 || !asksOnly(t.text[at:]) {
+			if at := t.best(said.words); len(said.figures) == 0 && t.person || !asksOnly(t.text[at:]) {
 				return takenUp{remark: t, at: at, mass: masses[i], share: masses[i] / said.mass,
 					numbers: slices.ContainsFunc(said.words, wordKey.number), same: sameNumbers(said.words, t.words)}
 			}
@@ -236,7 +253,7 @@ func (m *remarks) sharesMore(t *remark, said *subject) bool {
 const nextTurns = 2
 
 // nextMass is how much the words say at least that the next turn takes up.
-const nextMass = 0.5
+const nextMass = 0.35
 
 // lastOf returns the last message that takes up what a statement says.
 func (m *remarks) lastOf(line int, said *subject, masses []float64, wanted func(*remark) bool) (found takenUp) {
@@ -278,7 +295,7 @@ func (m *remarks) takesUp(t *remark, said *subject, mass float64) takenUp {
 	}
 	at := t.best(said.words)
 	told := bytes.ToLower(cut([]byte(t.text[at:]), toldBytes))
-	if general(told) || len(said.figures) > 0 && asksOnly(t.text[at:]) {
+	if general(told) || (len(said.figures) > 0 || !t.person) && asksOnly(t.text[at:]) {
 		return takenUp{}
 	}
 	return takenUp{remark: t, at: at, mass: mass, share: share, changed: changed,

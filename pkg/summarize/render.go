@@ -122,7 +122,7 @@ func count(n int, noun string) string {
 func (e *Extractive) plans() []*plan {
 	turning := e.turning()
 	e.remarks.index()
-	goals := e.overruled(e.pending(e.current(e.goals.ranked(), turning)), anybody)
+	goals := e.overruled(e.pending(e.current(e.goals.ranked(), turning)), people)
 	rules, choices, rest := e.sayings(goals, turning)
 	plans := []*plan{
 		{title: "About " + strings.Join(e.focus, ", "), share: 20, items: e.about.ranked()},
@@ -130,8 +130,8 @@ func (e *Extractive) plans() []*plan {
 		{title: constraintsTitle, share: 11, items: rules},
 		{title: decisionsTitle, share: 13, items: choices},
 		{title: saidTitle, share: 14, items: rest},
-		{title: resultsTitle, share: 14, items: e.followed(carriedOut(lasting(renewed(e.results.ranked()), turning), e.choices(), turning), anybody)},
-		{title: findingsTitle, share: 9, items: e.followed(e.unresolved(lasting(e.said[finding].ranked(), turning)), anybody)},
+		{title: resultsTitle, share: 14, items: e.followed(carriedOut(lasting(renewed(e.pastHurdles(e.results.ranked())), turning), e.choices(), turning), anybody)},
+		{title: findingsTitle, share: 9, items: e.followed(e.unresolved(lasting(e.pastHurdles(e.said[finding].ranked()), turning)), anybody)},
 		{title: openTitle, share: 7, items: e.followed(e.openItems(), anybody)},
 		{title: nextTitle, share: 8, items: e.followed(e.untaken(lasting(e.nextItems(), turning), stepShare), anybody)},
 		{title: "Files changed", share: 8, items: e.files.candidates(true, e.inFocus)},
@@ -542,8 +542,11 @@ func (e *Extractive) checkpointPlans(plans []*plan) []*plan {
 		switch p.title {
 		case lastTitle:
 			n := min(2, len(p.items))
-			if e.settled() {
+			switch {
+			case e.settled():
 				n = 0
+			case n > 0 && strings.HasPrefix(p.items[0].text, personSaid): // what the agent said before is answered
+				n = 1
 			}
 			all = append(all, &plan{title: earlierTitle, share: p.share / 2, items: e.followed(e.stillSaid(p.items[n:]), anybody), whole: true})
 			p.items, p.share = p.items[:n], p.share/2

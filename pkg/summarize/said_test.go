@@ -45,7 +45,7 @@ func TestPutOff(t *testing.T) {
 
 // What was asked for in a turn is done if the turn says how it is now.
 func TestAskedAndTold(t *testing.T) {
-	lines := []string{"U: move the mail", "A: Yes.", "U: dns. ttl is 86400, lower to 300 tonight", "$ dns.sh set ttl 300", "> ok", "A: The TTL of MX and A is 300."}
+	lines := []string{"U: move the mail", "A: Yes.", "U: dns. ttl is 86400, remind me to lower it to 300 tonight", "$ dns.sh set ttl 300", "> ok", "A: The TTL of MX and A is 300."}
 	if text := talk(t, lines...); strings.Contains(text, "## Next steps") {
 		t.Error(text)
 	}

@@ -541,6 +541,12 @@ func (e *Extractive) personal(s []byte, weights *[kinds]int) {
 	if bytes.IndexByte(s, '@') > 0 && bytes.IndexByte(s, '.') > 0 || bytes.Contains(s, []byte("://")) {
 		weights[known] += enough
 	}
+	switch promised := promises().in(e.lower); {
+	case promised && onWeekday().in(e.lower):
+		weights[next] += enough
+	case !promised && weights[next] <= timed: // when something is, and no step
+		weights[known], weights[next] = max(weights[known], weights[next]), 0
+	}
 	if orders(e.lower) && strings.HasSuffix(e.replied, "?") && !bytes.Contains(e.lower, []byte("please")) {
 		weights[decision] += enough
 	}
@@ -560,6 +566,15 @@ func (e *Extractive) personal(s []byte, weights *[kinds]int) {
 		weights[decision] += enough + 1
 	}
 }
+
+// timed is the most that a time alone speaks for a step.
+const timed = 4
+
+// promises are the words by which people say that they will do something.
+var promises = phraseSet("i'll ", "i will ", "we'll ", "we will ", "i do ", "i go ", "i ask ", "i send ", "i run ", "i review ", "we do ", "we go ", "remind", "finish ")
+
+// onWeekday are the words by which people name the day of a step.
+var onWeekday = phraseSet("on monday", "on tuesday", "on wednesday", "on thursday", "on friday", "on saturday", "on sunday")
 
 // thenFirst begins what a person chooses after what they have heard.
 var thenFirst = phraseSet("ok then ", "okay then ", "ok, then ", "alright then ", "yes then ", "fine then ", "right then ", "good then ")
