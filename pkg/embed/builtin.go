@@ -242,18 +242,52 @@ func (r *reading) addStem(hash uint64, weight float64) {
 }
 
 // addMeanings adds the vectors of the words that have one, rare words and
-// repeated ones weighing more.
+// repeated ones weighing more. Two are added at a time, in the order of the words:
+// each sum is read and written half as often, and is the same.
 func (r *reading) addMeanings() {
-	for _, w := range r.words {
+	var before meaning
+	for i := range r.words {
+		w := &r.words[i]
 		if w.stop || w.row < 0 {
 			continue
 		}
-		components, scale := r.table.Row(int(w.row))
-		probability := 1 / (float64(float64(w.row)+zipfShift) * zipfSum)
-		weight := (1 + logOf(w.count)) * (rareWord / (rareWord + probability)) * float64(scale)
-		for i := range r.semantic {
-			r.semantic[i] += float64(weight * float64(int8(components[i])))
+		next := r.meaningOf(w)
+		if before.components == "" {
+			before = next
+			continue
 		}
+		r.addTwo(before, next)
+		before = meaning{}
+	}
+	if before.components != "" {
+		r.addOne(before)
+	}
+}
+
+// meaning is the vector of a word, and what it weighs.
+type meaning struct {
+	components string
+	weight     float64
+}
+
+func (r *reading) meaningOf(w *word) meaning {
+	components, scale := r.table.Row(int(w.row))
+	probability := 1 / (float64(float64(w.row)+zipfShift) * zipfSum)
+	return meaning{components, (1 + logOf(w.count)) * (rareWord / (rareWord + probability)) * float64(scale)}
+}
+
+func (r *reading) addOne(m meaning) {
+	components := m.components[:semanticDim]
+	for i := range r.semantic {
+		r.semantic[i] += float64(m.weight * float64(int8(components[i])))
+	}
+}
+
+func (r *reading) addTwo(m, n meaning) {
+	first, second := m.components[:semanticDim], n.components[:semanticDim]
+	for i := range r.semantic {
+		sum := r.semantic[i] + float64(m.weight*float64(int8(first[i])))
+		r.semantic[i] = sum + float64(n.weight*float64(int8(second[i])))
 	}
 }
 

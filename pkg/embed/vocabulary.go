@@ -36,13 +36,13 @@ func NewVocabulary() *Vocabulary {
 
 // Number returns the number of a term, a new one if it has none.
 func (v *Vocabulary) Number(term []byte) int32 {
-	hash := maphash.Bytes(v.seed, term)
+	hash := uint32(maphash.Bytes(v.seed, term) >> 32)
 	slot := v.find(hash, term)
 	if slot.number != 0 {
 		return slot.number - 1
 	}
 	number := int32(len(v.terms))
-	*slot = termSlot{hash: uint32(hash >> 32), number: number + 1}
+	*slot = termSlot{hash: hash, number: number + 1}
 	v.terms = append(v.terms, v.kept(term))
 	v.size += len(term) + knownBytes
 	if 2*len(v.terms) > len(v.slots) {
@@ -52,11 +52,11 @@ func (v *Vocabulary) Number(term []byte) int32 {
 }
 
 // find returns the slot of a term, or the empty one where it belongs.
-func (v *Vocabulary) find(hash uint64, term []byte) *termSlot {
-	mask := uint64(len(v.slots) - 1)
+func (v *Vocabulary) find(hash uint32, term []byte) *termSlot {
+	mask := uint32(len(v.slots) - 1)
 	for at := hash & mask; ; at = (at + 1) & mask {
 		slot := &v.slots[at]
-		if slot.number == 0 || slot.hash == uint32(hash>>32) && v.terms[slot.number-1] == string(term) {
+		if slot.number == 0 || slot.hash == hash && v.terms[slot.number-1] == string(term) {
 			return slot
 		}
 	}
@@ -64,15 +64,18 @@ func (v *Vocabulary) find(hash uint64, term []byte) *termSlot {
 
 // grow doubles the slots.
 func (v *Vocabulary) grow() {
-	v.slots = make([]termSlot, 2*len(v.slots))
-	mask := uint64(len(v.slots) - 1)
-	for i, term := range v.terms {
-		hash := maphash.String(v.seed, term)
-		at := hash & mask
+	old := v.slots
+	v.slots = make([]termSlot, 2*len(old))
+	mask := uint32(len(v.slots) - 1)
+	for _, slot := range old {
+		if slot.number == 0 {
+			continue
+		}
+		at := slot.hash & mask
 		for v.slots[at].number != 0 {
 			at = (at + 1) & mask
 		}
-		v.slots[at] = termSlot{hash: uint32(hash >> 32), number: int32(i) + 1}
+		v.slots[at] = slot
 	}
 }
 

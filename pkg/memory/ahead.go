@@ -2,11 +2,12 @@ package memory
 
 import "iter"
 
-// aheadBy is how many records are read ahead of those that are stored: enough
-// that neither side waits for the other, few enough that nobody sees them in the
-// memory of the process. Pages of vectors are large: one is enough.
+// aheadBy is how many records are read ahead of those that are stored: several
+// batches (see textBatch), because a whole batch is stored before the next record is
+// taken, and few enough that nobody sees them in the memory of the process. Pages of
+// vectors are large: one is enough.
 const (
-	aheadBy    = 32
+	aheadBy    = 256
 	pagesAhead = 1
 )
 

@@ -49,12 +49,6 @@ func newPreparer(e *embedding) (*preparer, error) {
 	return p, nil
 }
 
-// prepare prepares a text. What it makes stands in the room of a batch.
-func (p *preparer) prepare(x *preparedText, b *textBatch) {
-	x.kept, b.packed = p.texts.appendKept(b.packed, x.text)
-	p.read(x, b)
-}
-
 // read reads the words of a text, and makes its vector.
 func (p *preparer) read(x *preparedText, b *textBatch) {
 	if p.reader.Vocabulary().Size() > vocabularyBytes {
@@ -107,10 +101,36 @@ func (b *textBatch) reset() {
 	b.texts, b.size, b.packed, b.counts, b.rows = b.texts[:0], 0, b.packed[:0], b.counts[:0], b.rows[:0]
 }
 
-// prepareAll prepares the texts of a batch.
+// prepareAll prepares the texts of a batch. What it makes stands in the room of the
+// batch. Compressing a text and reading it do not need each other: they are done at
+// the same time.
 func (p *preparer) prepareAll(b *textBatch) {
+	if len(b.texts) == 0 {
+		return
+	}
+	compressed := concurrently(func() {
+		for i := range b.texts {
+			b.texts[i].kept, b.packed = p.texts.appendKept(b.packed, b.texts[i].text)
+		}
+	})
+	defer compressed()
 	for i := range b.texts {
-		p.prepare(&b.texts[i], b)
+		p.read(&b.texts[i], b)
+	}
+}
+
+// concurrently runs f on another processor. What it returns waits for its end, and
+// panics as f did.
+func concurrently(f func()) (wait func()) {
+	ended := make(chan any, 1)
+	go func() {
+		defer func() { ended <- recover() }()
+		f()
+	}()
+	return func() {
+		if p := <-ended; p != nil {
+			panic(p)
+		}
 	}
 }
 
@@ -127,7 +147,7 @@ type preparation struct {
 
 // mostSent is how many batches are on their way: enough that neither side waits
 // for the other.
-const mostSent = 2
+const mostSent = 4
 
 func newPreparation(e *embedding) (*preparation, error) {
 	p, err := newPreparer(e)
