@@ -154,7 +154,7 @@ func summaryFloors() map[string]summaryFloor {
 		"fresh, fifth":         {17, 0.03, 0.10},
 		"fresh, sixth":         {44, 0.06, 0.05},
 		"fresh, seventh":       {41, 0.07, 0.04},
-		"fresh, eighth":        {0, 1, 1},
+		"fresh, eighth":        {48, 0.10, 0.08},
 	}
 }
 
@@ -238,7 +238,7 @@ func factFloors() map[string]factFloor {
 		"fresh three":           {0.97, 0.64},
 		"fresh four":            {0.93, 0.72},
 		"fresh five":            {0.92, 0.59},
-		"fresh six":             {0, 0},
+		"fresh six":             {0.74, 0.37},
 		"fresh, fourth":         {0.93, 0.65},
 		"fresh, fifth":          {0.97, 0.65},
 		"fresh, sixth":          {0.96, 0.54},
