@@ -221,13 +221,16 @@ func isGone(err error) bool {
 	return strings.Contains(text, "unexpected EOF") || strings.Contains(text, "conn closed") || strings.Contains(text, "connection reset") || strings.Contains(text, "broken pipe")
 }
 
+// severalErrors is an error that wraps more than one, see [errors.Join].
+type severalErrors interface{ Unwrap() []error }
+
 // withoutWay is the innermost reason: what stands around it names the user and
 // every address that was tried. Of several, one for each try, each is said once.
 func withoutWay(err error) error {
 	for inner := err; inner != nil; inner = errors.Unwrap(err) {
 		err = inner
 	}
-	tries, ok := err.(interface{ Unwrap() []error })
+	tries, ok := err.(severalErrors)
 	if !ok {
 		return err
 	}
