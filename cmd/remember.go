@@ -59,7 +59,7 @@ func (m memoryAdapter) put(ctx context.Context, source memory.Source, records it
 	if len(others) > 0 {
 		return m.store.Put(ctx, source, records, begun...)
 	}
-	return m.store.PutEmbedded(ctx, source, m.builtin, model, records, begun...)
+	return m.store.PutEmbedded(ctx, source, memory.Embedding{Embedder: m.builtin, Model: model}, records, begun...)
 }
 
 func memoryRecords(s memory.Source, records iter.Seq2[compact.Record, error]) iter.Seq2[memory.Record, error] {

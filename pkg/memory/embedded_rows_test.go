@@ -20,7 +20,7 @@ func TestRowsWrittenInParts(t *testing.T) {
 	parts, _, partsFile := embeddingStore(t)
 	source := Source{Agent: "a", Session: "s"}
 	for _, after := range [][]Record{toEmbed()[:50], toEmbed()} { // the file is there when all are put
-		if _, err := whole.PutEmbedded(t.Context(), source, e.embedder, e.model, sequence(after, nil)); err != nil {
+		if _, err := whole.PutEmbedded(t.Context(), source, Embedding{e.embedder, e.model}, sequence(after, nil)); err != nil {
 			t.Fatal(err)
 		}
 		if err := putInParts(t, parts, e, source, after); err != nil {

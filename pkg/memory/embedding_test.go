@@ -99,7 +99,7 @@ func TestPutEmbeddedIsPutThenEmbed(t *testing.T) {
 	s, _, file := embeddingStore(t)
 	list := toEmbed()
 	for _, part := range [][]Record{list[:120], list} { // some are there when all are put
-		if _, err := s.PutEmbedded(ctx, source, e.embedder, e.model, sequence(part, nil)); err != nil {
+		if _, err := s.PutEmbedded(ctx, source, Embedding{e.embedder, e.model}, sequence(part, nil)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -128,7 +128,7 @@ func TestManyBatches(t *testing.T) {
 	for i := range list {
 		list[i] = Record{ID: fmt.Sprint("id", i), Text: fmt.Sprintf("the crane number %d lifts beams", i), Category: "session_history", Branch: "active", Position: i}
 	}
-	result, err := s.PutEmbedded(t.Context(), Source{Agent: "a", Session: "s"}, e.embedder, e.model, sequence(list, nil))
+	result, err := s.PutEmbedded(t.Context(), Source{Agent: "a", Session: "s"}, Embedding{e.embedder, e.model}, sequence(list, nil))
 	if err != nil || result.Stored != len(list) || len(namesOf(t, s)) != len(list) {
 		t.Errorf("%+v, %d vectors: %v", result, len(namesOf(t, s)), err)
 	}
@@ -232,7 +232,7 @@ func TestPutEmbeddedBesideAnotherModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	list := toEmbed()[:3]
-	if _, err := s.PutEmbedded(t.Context(), Source{Agent: "a", Session: "s"}, e.embedder, e.model, sequence(list, nil)); err != nil {
+	if _, err := s.PutEmbedded(t.Context(), Source{Agent: "a", Session: "s"}, Embedding{e.embedder, e.model}, sequence(list, nil)); err != nil {
 		t.Fatal(err)
 	}
 	if named, pending := len(namesOf(t, s)), len(pendingOf(t, s)); named != len(list) || pending != len(list) {
@@ -247,7 +247,7 @@ func TestPutEmbeddedChangedText(t *testing.T) {
 	s, e, _ := embeddingStore(t)
 	list := toEmbed()[:3]
 	for range 2 {
-		if _, err := s.PutEmbedded(ctx, source, e.embedder, e.model, sequence(list, nil)); err != nil {
+		if _, err := s.PutEmbedded(ctx, source, Embedding{e.embedder, e.model}, sequence(list, nil)); err != nil {
 			t.Fatal(err)
 		}
 		list[1].Text = "a bridge of stone"
@@ -290,7 +290,7 @@ func TestFailedPutNamesNothing(t *testing.T) {
 		t.Error(names)
 	}
 	mustVerify(t, s)
-	if _, err := s.PutEmbedded(ctx, source, e.embedder, e.model, sequence(toEmbed()[:40], nil)); err != nil {
+	if _, err := s.PutEmbedded(ctx, source, Embedding{e.embedder, e.model}, sequence(toEmbed()[:40], nil)); err != nil {
 		t.Fatal(err)
 	}
 	if names := namesOf(t, s); len(names) != 40 {
@@ -306,7 +306,7 @@ func TestFailedPutNamesNothing(t *testing.T) {
 func TestPutEmbeddedIsAllOrNothing(t *testing.T) {
 	s, e, _ := embeddingStore(t)
 	broken := errors.New("broken")
-	if _, err := s.PutEmbedded(t.Context(), Source{Agent: "a"}, e.embedder, e.model, sequence(toEmbed(), broken)); !errors.Is(err, broken) {
+	if _, err := s.PutEmbedded(t.Context(), Source{Agent: "a"}, Embedding{e.embedder, e.model}, sequence(toEmbed(), broken)); !errors.Is(err, broken) {
 		t.Fatal(err)
 	}
 	if rows := tableOf(t, s, "SELECT id FROM record_rows"); len(rows) != 0 {
@@ -427,7 +427,7 @@ func TestEmbeddedTwiceInOnePut(t *testing.T) {
 		{ID: "twice", Text: "red apples", Category: "session_history", Branch: "active"},
 		{ID: "twice", Text: "the of", Category: "session_history", Branch: "active"},
 	}
-	if _, err := s.PutEmbedded(t.Context(), Source{Agent: "a", Session: "s"}, e.embedder, e.model, sequence(list, nil)); err != nil {
+	if _, err := s.PutEmbedded(t.Context(), Source{Agent: "a", Session: "s"}, Embedding{e.embedder, e.model}, sequence(list, nil)); err != nil {
 		t.Fatal(err)
 	}
 	if names := namesOf(t, s); len(names) > 0 {
@@ -447,7 +447,7 @@ func TestVectorsOfDamagedDatabase(t *testing.T) {
 			s, e, file := embeddingStore(t)
 			list := toEmbed()
 			if name == "statement failed" {
-				if _, err := s.PutEmbedded(t.Context(), Source{Agent: "a"}, e.embedder, e.model, sequence(list[:5], nil)); err != nil {
+				if _, err := s.PutEmbedded(t.Context(), Source{Agent: "a"}, Embedding{e.embedder, e.model}, sequence(list[:5], nil)); err != nil {
 					t.Fatal(err)
 				}
 				if err := os.Truncate(file, 0); err != nil {
@@ -458,7 +458,7 @@ func TestVectorsOfDamagedDatabase(t *testing.T) {
 			if _, err := s.db.ExecContext(t.Context(), trigger); err != nil {
 				t.Fatal(err)
 			}
-			_, err := s.PutEmbedded(t.Context(), Source{Agent: "a"}, e.embedder, e.model, sequence(list, nil))
+			_, err := s.PutEmbedded(t.Context(), Source{Agent: "a"}, Embedding{e.embedder, e.model}, sequence(list, nil))
 			if err == nil || !strings.Contains(err.Error(), "the disk is broken") {
 				t.Error("the run says", err)
 			}
@@ -468,7 +468,7 @@ func TestVectorsOfDamagedDatabase(t *testing.T) {
 			if after := tableOf(t, s, "SELECT id FROM record_rows"); !slices.Equal(after, before) {
 				t.Errorf("%d records, want the %d of before", len(after), len(before))
 			}
-			if _, err := s.PutEmbedded(t.Context(), Source{Agent: "a"}, e.embedder, e.model, sequence(list, nil)); err != nil {
+			if _, err := s.PutEmbedded(t.Context(), Source{Agent: "a"}, Embedding{e.embedder, e.model}, sequence(list, nil)); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := s.EmbedPending(t.Context(), e.embedder, e.model, "a", nil); err != nil {
@@ -488,7 +488,7 @@ func TestEmbeddedRecordOfAnotherAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	list[0].Agent, list[0].Text = "a", "green pears"
-	if _, err := s.PutEmbedded(t.Context(), Source{Agent: "a", Session: "s"}, e.embedder, e.model, sequence(list, nil)); err != nil {
+	if _, err := s.PutEmbedded(t.Context(), Source{Agent: "a", Session: "s"}, Embedding{e.embedder, e.model}, sequence(list, nil)); err != nil {
 		t.Fatal(err)
 	}
 	for _, agent := range []string{"a", "b"} {

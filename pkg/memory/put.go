@@ -76,11 +76,17 @@ func (s *Store) Put(ctx context.Context, source Source, records iter.Seq2[Record
 	return s.put(ctx, source, nil, records, begun)
 }
 
+// Embedding is the built-in embedder, and the model as which its vectors are stored.
+type Embedding struct {
+	Embedder *embed.Builtin
+	Model    embed.Model
+}
+
 // PutEmbedded is Put with the built-in embedder: the records of the source's agent
 // that are new get their vector in the same transaction. What has nothing to embed
 // is noted as EmbedPending notes it; everything else that has no vector is pending.
-func (s *Store) PutEmbedded(ctx context.Context, source Source, e *embed.Builtin, model embed.Model, records iter.Seq2[Record, error], begun ...string) (PutResult, error) {
-	return s.put(ctx, source, &embedding{e, model, source.Agent}, records, begun)
+func (s *Store) PutEmbedded(ctx context.Context, source Source, by Embedding, records iter.Seq2[Record, error], begun ...string) (PutResult, error) {
+	return s.put(ctx, source, &embedding{by.Embedder, by.Model, source.Agent}, records, begun)
 }
 
 func (s *Store) put(ctx context.Context, source Source, e *embedding, records iter.Seq2[Record, error], begun []string) (PutResult, error) {
