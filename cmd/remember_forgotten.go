@@ -17,7 +17,8 @@ import (
 
 // begun are the archives of a session of which pieces were forgotten, and with
 // whose bytes a longer one begins: what stands there is not to come back with it.
-// Where nothing was forgotten nothing is read.
+// Where nothing was forgotten nothing is read. An archive whose entry is gone or
+// cannot be used is left out: it must not stop every other session.
 func (m memoryAdapter) begun(ctx context.Context, ref session.Ref, from compact.Archived) (ids []string, err error) {
 	if from.ID == "" || m.archives == nil {
 		return nil, nil
@@ -29,8 +30,8 @@ func (m memoryAdapter) begun(ctx context.Context, ref session.Ref, from compact.
 	var shorter []archive.Entry
 	for _, id := range forgotten {
 		e, err := m.archives.Get(ctx, id)
-		if errors.Is(err, archive.ErrNotFound) {
-			continue // it was pruned: nobody knows its bytes
+		if errors.Is(err, archive.ErrNotFound) || errors.Is(err, archive.ErrUnusableEntry) {
+			continue // it was pruned, or doctor tells of it: nobody knows its bytes, nor of which session it is
 		}
 		if err != nil {
 			return nil, err

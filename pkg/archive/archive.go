@@ -40,6 +40,8 @@ var (
 	ErrNotFound = errors.New("no such archive")
 	// ErrAmbiguous is returned when several entries have the prefix.
 	ErrAmbiguous = errors.New("several archives match")
+	// ErrUnusableEntry is returned when an entry is damaged, or of a newer version.
+	ErrUnusableEntry = errors.New("unusable entry of the catalogue")
 )
 
 // Meta says what session an archive is of.

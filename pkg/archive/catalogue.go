@@ -160,10 +160,13 @@ func (s *Store) load(id string) (Entry, error) {
 		return Entry{}, fmt.Errorf("read entry: %w", err)
 	}
 	e, err := parseEntry(id, s.options.Moves.JSON(data))
-	if err == nil && s.options.Find != nil {
+	if err != nil {
+		return Entry{}, fmt.Errorf("%w: %w", ErrUnusableEntry, err)
+	}
+	if s.options.Find != nil {
 		e.Path = s.options.Find(e)
 	}
-	return e, err
+	return e, nil
 }
 
 func parseEntry(id string, data []byte) (Entry, error) {

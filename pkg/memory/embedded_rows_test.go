@@ -38,11 +38,7 @@ func TestRowsWrittenInParts(t *testing.T) {
 	if diff := gocmp.Diff(namesOf(t, whole), names); diff != "" {
 		t.Error(diff)
 	}
-	want, err := os.ReadFile(wholeFile)
-	got, gotErr := os.ReadFile(partsFile)
-	if err != nil || gotErr != nil || !bytes.Equal(want, got) {
-		t.Errorf("%d bytes of vectors, want %d: %v %v", len(got), len(want), err, gotErr)
-	}
+	sameVectors(t, wholeFile, partsFile)
 	mustVerify(t, parts)
 }
 

@@ -112,12 +112,18 @@ func TestPutEmbeddedIsPutThenEmbed(t *testing.T) {
 	if got := pendingOf(t, s); len(got) != 2 {
 		t.Error(got)
 	}
-	want, err := os.ReadFile(firstFile)
-	got, gotErr := os.ReadFile(file)
+	sameVectors(t, firstFile, file)
+	mustVerify(t, s)
+}
+
+// sameVectors holds one file of vectors to another.
+func sameVectors(t *testing.T, wantFile, gotFile string) {
+	t.Helper()
+	want, err := os.ReadFile(wantFile)
+	got, gotErr := os.ReadFile(gotFile)
 	if err != nil || gotErr != nil || !bytes.Equal(want, got) {
 		t.Errorf("%d bytes of vectors, want %d: %v %v", len(got), len(want), err, gotErr)
 	}
-	mustVerify(t, s)
 }
 
 // More batches than are on their way at once: each text keeps its words and its
