@@ -40,36 +40,41 @@ type Action struct {
 	ResultFirstByte, ResultEndByte  int64
 }
 
-// actionKey is what ActionIDs tells two actions of a session apart by.
-type actionKey struct {
-	kind, tool, subject, place string
-	from, to                   int
-	at                         int64
-}
-
 // ActionIDs makes the ids of the actions of one log, in its order. What was done
 // has the same id wherever in the log it stands and whatever came of it: an
 // action that the same log says twice is told apart by which of the two it is.
 type ActionIDs struct {
 	agent, session string
-	seen           map[actionKey]int
+	// How often an action came, by its first id: a log of a gigabyte has hundreds
+	// of thousands of them, so their texts are not kept.
+	seen map[actionID]uint32
 }
+
+type actionID [16]byte
 
 // NewActionIDs makes ids for the log of a session.
 func NewActionIDs(agent, session string) *ActionIDs {
-	return &ActionIDs{agent, session, map[actionKey]int{}}
+	return &ActionIDs{agent, session, map[actionID]uint32{}}
 }
 
 // Next is the id of the next action; at is its time as the log has it, in epoch
 // milliseconds, or 0.
 func (ids *ActionIDs) Next(a Action, at int64) string {
-	key := actionKey{a.Kind, a.Tool, a.Subject, a.Place, a.SpanFrom, a.SpanTo, at}
-	n := ids.seen[key]
-	ids.seen[key]++
-	h := sha256.New()
+	first := ids.of(a, at, 0)
+	n := ids.seen[first]
+	ids.seen[first]++
+	if n == 0 {
+		return hex.EncodeToString(first[:])
+	}
+	id := ids.of(a, at, n)
+	return hex.EncodeToString(id[:])
+}
+
+// of is the id of an action that came n times before.
+func (ids *ActionIDs) of(a Action, at int64, n uint32) actionID {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
-	h.Write(appendTexts(nil, ids.agent, ids.session, a.Kind, a.Tool, a.Subject, a.Place, number(int64(a.SpanFrom)), number(int64(a.SpanTo)), number(at), number(int64(n))))
-	return hex.EncodeToString(h.Sum(nil))[:32]
+	sum := sha256.Sum256(appendTexts(nil, ids.agent, ids.session, a.Kind, a.Tool, a.Subject, a.Place, number(int64(a.SpanFrom)), number(int64(a.SpanTo)), number(at), number(int64(n))))
+	return actionID(sum[:])
 }
 
 // actionTables are made with the first action. A text that several actions have
