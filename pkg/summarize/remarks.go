@@ -180,13 +180,17 @@ func (m *remarks) on(both []wordKey, mass, share float64) bool {
 	if mass >= laterMass && share >= laterShare || mass >= shortMass && share >= shortShare {
 		return true
 	}
-	rare := 0
-	for _, w := range both {
+	return mass >= rareMass && m.rare(both) >= rareWords
+}
+
+// rare is how many of some words few messages have.
+func (m *remarks) rare(words []wordKey) (rare int) {
+	for _, w := range words {
 		if m.weight(w) >= rareWeight {
 			rare++
 		}
 	}
-	return rare >= rareWords && mass >= rareMass
+	return rare
 }
 
 // bestShare is how much of the most that any later word takes up the last one has to
