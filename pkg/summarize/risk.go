@@ -94,9 +94,10 @@ const riskLimit = 0.25
 
 // reliable are the items without those that have a later word behind them and
 // probably do not hold all the same. What nobody took up later mostly holds.
+// A short talk has room for all of them.
 func (e *Extractive) reliable(items []candidate) []candidate {
 	return slices.DeleteFunc(items, func(c candidate) bool {
-		if !strings.Contains(c.text, followedBy) {
+		if e.seen.people < longTalk || !strings.Contains(c.text, followedBy) {
 			return false
 		}
 		x := e.signsOf(c.line, c.person, withoutQuestion(withoutLast(c.text)))
