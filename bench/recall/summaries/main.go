@@ -223,6 +223,7 @@ type extracted struct {
 	fit, wrong      []facts.Fact
 	missed          []label
 	misnamed        int              // of the wrong ones: labelled, under another kind
+	saidAtAll       int              // of what was to be found: found under any kind
 	bySource        map[string]reach // of what was to be found: who said it
 }
 
@@ -266,6 +267,9 @@ func (s *script) extract(ctx context.Context) (extracted, error) {
 			x.missed = append(x.missed, l)
 		}
 		x.wanted, x.reached = x.wanted+1, x.reached+one.reached
+		if slices.ContainsFunc(made, func(f facts.Fact) bool { return l.says(f, s) }) {
+			x.saidAtAll++
+		}
 		x.from(s.sourceOf(l), one)
 	}
 	return x, nil
@@ -412,12 +416,12 @@ func printSources(out *bytes.Buffer, sums map[string]*extracted) {
 }
 
 // printMisnamed prints of each set how many of the wrong facts are labelled, under
-// another kind.
+// another kind, and the figures of all kinds as one.
 func printMisnamed(out *bytes.Buffer, sums map[string]*extracted) {
-	fmt.Fprintln(out, "\n| wrong | facts | only in their kind | precision without kinds |\n|---|---|---|---|")
+	fmt.Fprintln(out, "\n| all kinds as one | wrong | of them only in their kind | precision | recall |\n|---|---|---|---|---|")
 	for _, name := range factSets() {
 		if sum := sums[name]; sum != nil {
-			fmt.Fprintf(out, "| %s | %d | %d | %.3f |\n", name, sum.made-sum.right, sum.misnamed, share(sum.right+sum.misnamed, sum.made))
+			fmt.Fprintf(out, "| %s | %d | %d | %.3f | %.3f |\n", name, sum.made-sum.right, sum.misnamed, share(sum.right+sum.misnamed, sum.made), share(sum.saidAtAll, sum.wanted))
 		}
 	}
 }
@@ -435,7 +439,7 @@ func (x extracted) explain(out *bytes.Buffer) {
 // plus adds the counts of another session.
 func (x *extracted) plus(o extracted) {
 	x.made, x.right, x.wanted, x.reached = x.made+o.made, x.right+o.right, x.wanted+o.wanted, x.reached+o.reached
-	x.misnamed += o.misnamed
+	x.misnamed, x.saidAtAll = x.misnamed+o.misnamed, x.saidAtAll+o.saidAtAll
 	for source, r := range o.bySource {
 		x.from(source, r)
 	}

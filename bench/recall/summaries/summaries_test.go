@@ -212,8 +212,8 @@ label: environment | payload | never log
 	if err != nil {
 		t.Fatal(err)
 	}
-	if x.made != 2 || x.right != 0 || x.misnamed != 1 || x.reached != 0 {
-		t.Errorf("%d made, %d right, %d misnamed, %d found; want 2, 0, 1, 0", x.made, x.right, x.misnamed, x.reached)
+	if x.made != 2 || x.right != 0 || x.misnamed != 1 || x.reached != 0 || x.saidAtAll != 1 {
+		t.Errorf("%d made, %d right, %d misnamed, %d found, %d under any kind; want 2, 0, 1, 0, 1", x.made, x.right, x.misnamed, x.reached, x.saidAtAll)
 	}
 }
 
