@@ -17,9 +17,11 @@ func forgettings() []Command {
 	return []Command{{
 		Name: "archive, and remember, grown after a forget", Runtime: "pi", Args: []string{"archive", "--all", "--remember"},
 		Prepare: grownAfterForget, Sessions: true, Slow: true,
-		Done:    func(h *Home) error { return errors.Join(h.logIs(h.source()), h.inArchives(h.Lines), h.recalls(Chunks-1), h.lacksForgotten()) },
+		Done: func(h *Home) error {
+			return errors.Join(h.logIs(h.source()), h.inArchives(h.Lines), h.recalls(Chunks-1), h.lacksForgotten())
+		},
 		Whole:   (*Home).lacksForgotten,
-		Settled: func(h *Home) error { return errors.Join(remembers(Chunks - 1)(h), h.lacksForgottenAnew()) },
+		Settled: func(h *Home) error { return errors.Join(remembers(Chunks-1)(h), h.lacksForgottenAnew()) },
 	}}
 }
 
@@ -38,7 +40,9 @@ func grownAfterForget(h *Home) error {
 }
 
 // forgottenText stands only in the last message that was there then.
-func (h *Home) forgottenText() string { return fmt.Sprintf("moved for reason %d, which", forgottenLines-3) }
+func (h *Home) forgottenText() string {
+	return fmt.Sprintf("moved for reason %d, which", forgottenLines-3)
+}
 
 // lacksForgotten checks that memory does not have what was forgotten.
 func (h *Home) lacksForgotten() error {
