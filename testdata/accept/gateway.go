@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -130,13 +131,21 @@ func (o *openClaw) ask(ctx context.Context, say string) {
 	o.must("a turn of openclaw", o.turn(ctx, say))
 }
 
+// callPatience is for a gateway whose hooks sessctl answers on a loaded machine, in
+// milliseconds; OpenClaw's own is 10 seconds.
+const callPatience = "90000"
+
 // call calls a method of the gateway.
 func (o *openClaw) call(ctx context.Context, method string, parameters object) ([]byte, error) {
 	encoded, err := json.Marshal(parameters)
 	if err != nil {
 		return nil, err
 	}
-	return o.output(ctx, o.workspace, filepath.Join(o.runtime.bin, "openclaw"), "gateway", "call", method, "--params", string(encoded), "--json")
+	out, err := o.output(ctx, o.workspace, filepath.Join(o.runtime.bin, "openclaw"), "gateway", "call", method, "--params", string(encoded), "--json", "--timeout", callPatience)
+	if err != nil {
+		err = fmt.Errorf("%w%s", err, lastLines(string(out))) // with --json the reason is on stdout
+	}
+	return out, err
 }
 
 // patch gives the session a label, as a client does.
