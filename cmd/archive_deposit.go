@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -157,6 +158,12 @@ func (a *app) renderDeposit(doc restoreDocument) error {
 func depositFailure(err error, entry archive.Entry, into deposit) error {
 	if errors.Is(err, session.ErrBusy) {
 		return err
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return &failure{
+			code: "no_store", exit: exitFailed, path: into.database, err: errors.New("there is no database " + into.database),
+			hint: "start " + entry.Runtime + " once: it makes the database; --to FILE puts the rows into a file",
+		}
 	}
 	return &failure{
 		code: "different", exit: exitFailed, path: into.place(into.source), err: err,
