@@ -13,7 +13,7 @@ import (
 
 // restorePath is where the log of an archive goes: where it came from, or, if that
 // is in none of the stores that --store names, where it would be in one of these.
-// So the archives of another home can be restored here, but never by themselves.
+// So the archives of another home can be restored here, but only where the user says.
 func (a *app) restorePath(ctx context.Context, entry archive.Entry) (string, error) {
 	if len(a.global.Stores) == 0 {
 		return entry.Source, nil

@@ -54,18 +54,19 @@ func playGateway(ctx context.Context, s *stage) {
 	o.playDuringTurn(ctx, quiet)
 }
 
-// playDuringTurn lets sessctl run into a turn that takes its time: longer than
-// sessctl waits for the end of one (openclaw.wait).
+// playDuringTurn lets sessctl run into a turn that takes its time: until all is
+// looked at, which is longer than sessctl waits for the end of one (openclaw.wait).
 func (o *openClaw) playDuringTurn(ctx context.Context, quiet []string) {
 	running := o.entry().SessionID
 	turn := make(chan error, 1)
 	n, _ := o.model.requests()
-	go func() { turn <- o.turn(ctx, "slow45 Who opens on Saturday?") }()
+	go func() { turn <- o.turn(ctx, "slow270 Who opens on Saturday?") }()
 	o.must("wait for the turn to begin", o.wait(ctx, func() bool { now, _ := o.model.requests(); return now > n }))
 	same(o.stage, "during a turn the session is busy: exit 75", o.compact(ctx, quiet...).exit, 75)
 	rows, err := o.call(ctx, "sessions.list", object{"agentId": o.agent, "search": o.key()})
 	same(o.stage, "the gateway itself says that a turn goes on", err == nil && strings.Contains(string(rows), `"hasActiveRun": true`), true)
 	same(o.stage, "the turn is still the model's", len(turn), 0)
+	o.model.hurry()
 	err = <-turn
 	o.must("the turn ends with its answer", err)
 	o.pass("the turn ends with its answer")
