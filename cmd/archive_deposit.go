@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -20,7 +21,14 @@ import (
 // deposit is a database into which rows go back, and its store.
 type deposit struct {
 	store            session.Store
-	database, source string // source is where the session lies in it
+	database, source string // source is where the session was when it was archived
+}
+
+// place is where a session of the same database as the source goes: where it was,
+// unless that is in another home.
+func (d deposit) place(source string) string {
+	from := d.store.Capabilities().DatabaseFile(session.Ref{Path: source, Kind: session.KindStored})
+	return d.database + strings.TrimPrefix(source, from)
 }
 
 // depositsOf returns the databases into which an archive's rows go back: all that
@@ -36,15 +44,13 @@ func (a *app) depositsOf(entry archive.Entry) (all []deposit, err error) {
 	}
 	for _, source := range entry.Sources() {
 		for _, s := range stores {
-			can := s.Capabilities()
-			if can.Depositor == nil || can.DatabaseFile == nil || s.Runtime() != entry.Runtime {
-				continue
-			}
-			database := can.DatabaseFile(session.Ref{Path: source, Kind: session.KindStored})
-			if can.Depositor.Holds(database) {
+			if database := depositable(s, entry, source); database != "" {
 				all = append(all, deposit{s, database, source})
 			}
 		}
+	}
+	if len(all) == 0 {
+		return a.depositsInOtherHomes(stores, entry), nil
 	}
 	return all, nil
 }
@@ -70,7 +76,7 @@ func (a *app) runDeposit(ctx context.Context, archives *archive.Store, entry arc
 		if err != nil {
 			row.Outcome, row.Reason = string(compact.Failed), err.Error()
 			failed = append(failed, err)
-			reportFailure(a, d.source, err)
+			reportFailure(a, d.place(d.source), err)
 		}
 		rows = append(rows, row)
 	}
@@ -98,7 +104,7 @@ func depositOutcome(failed []error, of int) error {
 
 // depositOne puts the rows back into one database.
 func (a *app) depositOne(ctx context.Context, archives *archive.Store, entry archive.Entry, o restoreOptions, into deposit) (alsoRestored, error) {
-	row := alsoRestored{Path: into.source, Outcome: string(compact.Planned)}
+	row := alsoRestored{Path: into.place(into.source), Outcome: string(compact.Planned)}
 	depositor := into.store.Capabilities().Depositor
 	family, err := a.familyOf(ctx, archives, entry, into)
 	if err != nil {
@@ -128,7 +134,7 @@ func (a *app) depositOne(ctx context.Context, archives *archive.Store, entry arc
 		return row, nil
 	}
 	for _, e := range family {
-		line := retention.Line{Time: a.now().UTC(), Action: retention.ActionRestore, Kind: "session", Path: e.source, SHA256: e.SHA256, Bytes: e.Bytes, Archive: e.ID, Rule: "archive restore"}
+		line := retention.Line{Time: a.now().UTC(), Action: retention.ActionRestore, Kind: "session", Path: into.place(e.source), SHA256: e.SHA256, Bytes: e.Bytes, Archive: e.ID, Rule: "archive restore"}
 		if err := a.audit().Append(line); err != nil {
 			return row, err
 		}
@@ -153,8 +159,14 @@ func depositFailure(err error, entry archive.Entry, into deposit) error {
 	if errors.Is(err, session.ErrBusy) {
 		return err
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return &failure{
+			code: "no_store", exit: exitFailed, path: into.database, err: errors.New("there is no database " + into.database),
+			hint: "start " + entry.Runtime + " once: it makes the database; --to FILE puts the rows into a file",
+		}
+	}
 	return &failure{
-		code: "different", exit: exitFailed, path: into.source, err: err,
+		code: "different", exit: exitFailed, path: into.place(into.source), err: err,
 		hint: "nothing was changed; sessctl archive restore " + entry.ID + " --to FILE puts the rows into a file",
 	}
 }

@@ -41,6 +41,9 @@ A session of OpenCode, Kilo or Hermes goes back into its database row by row,
 with its journal and the sessions of its sub-agents; the program must not run.
 Rows that were archived from several databases or homes go back into each of
 them that lacks them; --store chooses one.
+
+A session that was archived in another home, for example on another host, goes
+into the store that --store names, to the place that it had in the earlier one.
 ` + exitHelp,
 		Example: `  sessctl archive restore 3f9a2c --dry-run
   sessctl archive restore 3f9a2c
@@ -105,7 +108,11 @@ func runRestore(ctx context.Context, a *app, id string, o restoreOptions) error 
 			return a.runDeposit(ctx, archives, entry, o, into)
 		}
 	}
-	log := session.Ref{Runtime: entry.Runtime, Agent: entry.Agent, ID: entry.Session, Path: entry.Source}
+	into, err := a.restorePath(ctx, entry)
+	if err != nil {
+		return err
+	}
+	log := session.Ref{Runtime: entry.Runtime, Agent: entry.Agent, ID: entry.Session, Path: into}
 	w, err := a.openWorkspace(ctx, mode{
 		dryRun: o.DryRun, reason: "restore", recover: a.recoveryOf(log, o.Quiet),
 	})
@@ -177,11 +184,11 @@ func (a *app) restoreRequest(ctx context.Context, entry archive.Entry, d compact
 		d.To = absolute(d.To)
 	}
 	r.Place, r.Store, err = compact.FindPlace(ctx, stores, d, a.now())
-	return r, placeFailure(err, d, entry)
+	return r, a.placeFailure(err, d, entry)
 }
 
 // placeFailure adds what a person can do where no log can be put.
-func placeFailure(err error, d compact.Destination, entry archive.Entry) error {
+func (a *app) placeFailure(err error, d compact.Destination, entry archive.Entry) error {
 	switch {
 	case errors.Is(err, session.ErrUnsupported):
 		return &failure{
@@ -191,7 +198,7 @@ func placeFailure(err error, d compact.Destination, entry archive.Entry) error {
 	case errors.Is(err, session.ErrElsewhere):
 		return &failure{
 			code: "no_store", exit: exitFailed, path: entry.Source,
-			hint: "name the store with --store " + entry.Runtime + "=path, or a file with --to",
+			hint: a.elsewhereHint(entry),
 			err:  fmt.Errorf("the session came from %s, which is in no store that was found and into which a log can be put", entry.Source),
 		}
 	case errors.Is(err, compact.ErrDirectory):

@@ -76,6 +76,7 @@ type verifyDocument struct {
 	Receipts int         `json:"receipts"`
 	Problems []problem   `json:"problems"`
 	Verified []verifyRow `json:"verified"`
+	Notes    []note      `json:"notes"`
 }
 
 // ofMemory counts the problems that memory has, which archives can mend.
@@ -139,6 +140,7 @@ func runArchiveVerify(ctx context.Context, a *app, o verifyOptions) error {
 		}
 	}
 	bar.clear()
+	v.noteRemote(a, entries)
 	a.recordCheck(doc, o)
 	if err := renderVerify(a, doc); err != nil {
 		return err
@@ -146,12 +148,38 @@ func runArchiveVerify(ctx context.Context, a *app, o verifyOptions) error {
 	return v.outcome(a)
 }
 
-// outcome is that of the command. What is wrong weighs more than what could not be
-// asked.
-func (v *verifier) outcome(a *app) error {
+// noteRemote tells which copies on object storage were not looked at, although that
+// was asked for. An archive that was not uploaded yet is not damaged.
+func (v *verifier) noteRemote(a *app, entries []archive.Entry) {
 	if v.sealed > 0 {
 		a.notice(note{Message: plural(v.sealed, "encrypted archive") + " on object storage: the bytes are those that were uploaded; whether they can be decrypted cannot be told without the key", Hint: "set archive.identity to the file of a key that can read them"})
 	}
+	if v.remote {
+		v.noteNotUploaded(a, entries)
+	}
+}
+
+func (v *verifier) noteNotUploaded(a *app, entries []archive.Entry) {
+	without := 0
+	for _, e := range entries {
+		if e.Remote == nil {
+			without++
+		}
+	}
+	const hint = "sessctl archive upload"
+	switch {
+	case len(entries) == 0:
+		a.notice(note{Message: "there is nothing on object storage to verify: there is no archive"})
+	case without == len(entries):
+		a.notice(note{Message: "there is nothing on object storage to verify: no copy there of " + plural(without, "archive"), Hint: hint})
+	case without > 0:
+		a.notice(note{Message: fmt.Sprintf("no copy on object storage of %d of %s: nothing was verified there of them", without, plural(len(entries), "archive")), Hint: hint})
+	}
+}
+
+// outcome is that of the command. What is wrong weighs more than what could not be
+// asked.
+func (v *verifier) outcome(a *app) error {
 	var away error
 	if v.away != nil {
 		away = explainBucket(fmt.Errorf("%s could not be checked on object storage: %w", plural(v.unasked, "archive"), v.away))
@@ -297,6 +325,7 @@ func addDamaged(ctx context.Context, store *archive.Store, doc *verifyDocument) 
 }
 
 func renderVerify(a *app, doc verifyDocument) error {
+	doc.Notes = a.notes
 	if a.global.JSON {
 		return a.printJSON(doc)
 	}

@@ -298,7 +298,7 @@ func (r *factsRun) read(ctx context.Context, l *look) error {
 	l.now.Said, l.now.Last, l.row.Messages = window.Said(), window.Last(), window.Said()
 	switch {
 	case l.now.Said < facts.LeastMessages:
-		l.row.Outcome, l.row.Reason = factsTooShort, fmt.Sprintf("%d messages, %d are needed", l.now.Said, facts.LeastMessages)
+		l.row.Outcome, l.row.Reason = factsTooShort, fmt.Sprintf("%s, %d are needed", plural(l.now.Said, "message"), facts.LeastMessages)
 		return nil
 	case !r.options.Force && same(l.before, l.now):
 		l.row.Outcome = factsUnchanged

@@ -323,7 +323,7 @@ func (a *app) findReceipt(name string) (compact.Receipt, error) {
 	}
 	id, err := receiptIDs().resolve(name, ids)
 	if len(unreadable) > 0 && len(receiptIDs().matching(name, ids)) == 0 {
-		err = unreadable[0].Err // it may be the one that is meant
+		err = fmt.Errorf("read %s: %w", unreadable[0].Path, unreadable[0].Err) // it may be the one that is meant
 	}
 	if err != nil {
 		return compact.Receipt{}, err

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -151,6 +152,8 @@ func explainExport(o exportOptions, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return &failure{code: "exists", exit: exitFailed, path: o.Output, hint: "name another file, or replace it with --force", err: fmt.Errorf("%s exists already", o.Output)}
+	case errors.Is(err, fs.ErrNotExist) && o.Output != "" && !exists(filepath.Dir(absolute(o.Output))):
+		return &failure{code: "no_directory", exit: exitFailed, path: o.Output, hint: "make the directory first", err: fmt.Errorf("export the memory: %w", err)}
 	case errors.Is(err, memory.ErrOtherModel):
 		return &failure{code: "unknown_model", exit: exitUsage, hint: "sessctl memory stats names the models", err: err}
 	case err != nil:

@@ -274,12 +274,24 @@ func renderPush(a *app, doc pushDocument) error {
 		return renderTakeOver(a, doc)
 	}
 	if doc.DryRun {
-		_, err := fmt.Fprintf(a.Out, "%s, and that %s were forgotten, would be sent to %s; %s would be dropped there, which has %s of %s\n",
-			plural(doc.Pending.Records, "record"), plural(doc.Pending.Tombstones, "record"), to, plural(doc.Pending.Gone, "record"), plural(doc.ThereNow, "record"), visible(doc.Host))
+		_, err := fmt.Fprintln(a.Out, renderPending(doc))
 		return err
 	}
 	_, err := fmt.Fprintf(a.Out, "%s; it has %s of %s\n", renderSent(doc), plural(doc.ThereNow, "record"), visible(doc.Host))
 	return err
+}
+
+// renderPending says what a push would do there.
+func renderPending(doc pushDocument) string {
+	text := fmt.Sprintf("%s would be sent to %s, which has %s of %s",
+		plural(doc.Pending.Records, "record"), visible(doc.Server), plural(doc.ThereNow, "record"), visible(doc.Host))
+	if n := doc.Pending.Tombstones; n > 0 {
+		text += "; " + plural(n, "record") + " would be forgotten there"
+	}
+	if n := doc.Pending.Gone; n > 0 {
+		text += "; " + plural(n, "record") + " would be dropped there"
+	}
+	return text
 }
 
 // renderSent says what a push has done there.

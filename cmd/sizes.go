@@ -141,6 +141,7 @@ type sessionRow struct {
 	Unreadable     bool     `json:"unreadable"` // the log could not be read, see reason: tokens and messages are not known
 
 	last   time.Time
+	alike  bool  // another session of the agent has the same key
 	unread error // why it could not be read
 }
 
@@ -285,8 +286,10 @@ func (r *sessionRow) thresholdState() string {
 	return "ok"
 }
 
+// name is what the session is called in a table: its key, but for one that does
+// not tell it from others.
 func (r *sessionRow) name() string {
-	if r.Key != "" && r.Reason != session.ReasonEarlier {
+	if r.Key != "" && r.Key != r.Agent && !r.alike && r.Reason != session.ReasonEarlier {
 		return r.Key
 	}
 	return r.Session
@@ -311,7 +314,22 @@ func (a *app) measureAll(ctx context.Context, sessions []found, inDatabase map[o
 	for _, row := range rows {
 		a.tellUnread(row.Path, row.unread)
 	}
+	markAlike(rows)
 	return rows, err
+}
+
+// markAlike marks the sessions of an agent that have the same key.
+func markAlike(rows []*sessionRow) {
+	type place struct{ runtime, agent, key string }
+	first := map[place]*sessionRow{}
+	for _, r := range rows {
+		at := place{r.Runtime, r.Agent, r.Key}
+		if other := first[at]; other != nil {
+			r.alike, other.alike = true, true
+		} else {
+			first[at] = r
+		}
+	}
 }
 
 // rows makes the row of every session. Logs that are not known from an earlier

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/sessctl/sessctl/pkg/compact"
@@ -211,6 +212,22 @@ func (m memoryAdapter) Withdraw(ctx context.Context, ref session.Ref, keep []str
 		w.Regardless = []string{compact.CategorySummary}
 	}
 	return m.store.Withdraw(ctx, w)
+}
+
+// WithdrawAlone implements compact.Withdrawer.
+func (m memoryAdapter) WithdrawAlone(ctx context.Context, ref session.Ref, made compact.Made) (int, error) {
+	source := memory.Source{Runtime: ref.Runtime, Agent: ref.Agent, Session: ref.ID}
+	var ids [3]map[string]bool
+	for i, records := range []iter.Seq2[compact.Record, error]{made.Own, made.Beside, made.Others} {
+		ids[i] = map[string]bool{}
+		for r, err := range records {
+			if err != nil {
+				return 0, err
+			}
+			ids[i][memoryRecord(source, r).ID] = true
+		}
+	}
+	return m.store.WithdrawAlone(ctx, source, memory.Made{Own: ids[0], Beside: ids[1], Others: ids[2]})
 }
 
 // take notes what a plan says.

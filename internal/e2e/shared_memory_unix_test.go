@@ -163,7 +163,7 @@ func nothingIsDue(t *testing.T, server *postgres.Server) {
 	if out := h.sessctl(t, 0, "memory", "forget", "--text", "heron", "--yes"); !strings.Contains(out, "forgotten in the shared memory too") {
 		t.Fatal(out)
 	}
-	if out := other.sessctl(t, 0, "push", "--dry-run"); !strings.Contains(out, "would be forgotten here, because another host forgot them") || !strings.Contains(out, "0 records would be dropped") {
+	if out := other.sessctl(t, 0, "push", "--dry-run"); !strings.Contains(out, "would be forgotten here, because another host forgot them") || strings.Contains(out, "would be dropped") {
 		t.Error(out)
 	}
 	for _, arguments := range [][]string{nil, {"push", "--verify"}, {"push"}} {

@@ -362,6 +362,16 @@ type Withdrawer interface {
 	// compaction stores. With summary it also takes the session's summary, whatever
 	// archive that is of. It returns how many records it took out.
 	Withdraw(ctx context.Context, ref session.Ref, keep []string, summary bool) (int, error)
+	// WithdrawAlone takes out the pieces that an undone run alone has made of an
+	// archive which other runs have remembered too. It returns how many it took out.
+	WithdrawAlone(ctx context.Context, ref session.Ref, made Made) (int, error)
+}
+
+// Made are the pieces of one session that its runs make.
+type Made struct {
+	Own    iter.Seq2[Record, error] // by the undone run
+	Beside iter.Seq2[Record, error] // by others, of the same archive
+	Others iter.Seq2[Record, error] // by others, of any archive
 }
 
 // Embedder gives vectors to the records of an agent that have none.

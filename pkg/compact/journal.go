@@ -92,7 +92,7 @@ func (j Journal) read(path string) (Intent, error) {
 		return in, err
 	}
 	if in.Schema != 1 {
-		return in, fmt.Errorf("journal entry %s has schema %d, this version knows 1", path, in.Schema)
+		return in, fmt.Errorf("the entry has schema %d, this version knows 1", in.Schema)
 	}
 	return in, nil
 }
@@ -117,19 +117,20 @@ var ErrDamagedRecord = errors.New("the file is damaged")
 // receipts; they have a few thousand.
 const maxRecord = 64 << 20
 
-// readJSON reads a record; paths in it that have moved are those of today.
+// readJSON reads a record; paths in it that have moved are those of today. Who
+// reads it says of which file an error is.
 func readJSON(pins *durable.Pins, path string, value any, moves relocate.Moves) error {
 	f, err := pins.OpenRegular(path)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", filepath.Base(path), err)
+		return err
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, maxRecord))
 	if err != nil {
-		return fmt.Errorf("read %s: %w", filepath.Base(path), err)
+		return fmt.Errorf("read it: %w", err)
 	}
 	if err := json.Unmarshal(moves.JSON(b), value); err != nil {
-		return fmt.Errorf("read %s: %w: %w", path, ErrDamagedRecord, err)
+		return fmt.Errorf("%w: %w", ErrDamagedRecord, err)
 	}
 	return nil
 }
@@ -138,7 +139,7 @@ func readJSON(pins *durable.Pins, path string, value any, moves relocate.Moves) 
 // and why.
 type Unreadable struct {
 	Path string
-	Err  error
+	Err  error // does not name Path
 }
 
 // Examine returns all intents that can be read, oldest first, and the entries

@@ -2,6 +2,7 @@ package compact
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -250,7 +251,7 @@ func (r Receipts) List() ([]Receipt, error) {
 	for _, name := range names {
 		var receipt Receipt
 		if err := readJSON(r.Pins, name, &receipt, r.Moves); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("read %s: %w", name, err)
 		}
 		all = append(all, receipt)
 	}
@@ -290,9 +291,12 @@ func (r Receipts) Read(path string) (Receipt, error) {
 	var receipt Receipt
 	err := readJSON(r.Pins, path, &receipt, r.Moves)
 	if err == nil && (receipt.Schema != 1 || receipt.ID == "") {
-		err = fmt.Errorf("read %s: it is no receipt that this version knows", path)
+		err = errors.New("it is no receipt that this version knows")
 	}
-	return receipt, err
+	if err != nil {
+		return receipt, fmt.Errorf("read %s: %w", path, err)
+	}
+	return receipt, nil
 }
 
 // Path returns where the receipt with this id is or would be.

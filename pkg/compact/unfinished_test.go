@@ -159,3 +159,7 @@ func TestGiveUpAnUndoLeavesMemory(t *testing.T) {
 type broken struct{}
 
 func (broken) Withdraw(context.Context, session.Ref, []string, bool) (int, error) { return 0, errDisk }
+
+func (broken) WithdrawAlone(context.Context, session.Ref, compact.Made) (int, error) {
+	return 0, errDisk
+}

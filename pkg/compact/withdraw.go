@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"time"
 
+	"github.com/sessctl/sessctl/pkg/chunk"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -24,6 +26,8 @@ type withdrawal struct {
 	again   []vouched // those from which it is to be made again, oldest first
 	summary *vouched  // the one to sum up again; nil if the summary stays, or goes
 	bare    bool      // the summary goes: no other run had made one
+	alone   *vouched  // the undone run, where pieces may be left that it alone has made; else nil
+	others  []vouched // the other runs then
 }
 
 // vouched is an archive of a session that another run than the undone one has
@@ -34,6 +38,9 @@ type vouched struct {
 	in      Archived // an archive that begins with its bytes, often itself; the zero value if none is needed
 	modTime time.Time
 	covered bool // what it says is remembered as it was, or of a longer one that vouches too
+	// older is true of one that another rule has cut than the undone one: its pieces are
+	// others, and stayed. What was done in it has the same identity for both.
+	older bool
 }
 
 // withdraw takes what the compaction stored out of memory, and returns how many
@@ -56,8 +63,14 @@ func (c *Compactor) withdraw(ctx context.Context, store session.Store, undo Rece
 			return 0, nil, err
 		}
 	}
-	taken, err = c.Withdrawer.Withdraw(ctx, ref, w.keep, w.bare)
-	return taken, w.keep, err
+	if taken, err = c.Withdrawer.Withdraw(ctx, ref, w.keep, w.bare); err != nil || w.alone == nil {
+		return taken, w.keep, err
+	}
+	alone, err := c.Withdrawer.WithdrawAlone(ctx, ref, c.made(ctx, store, ref, w, policy))
+	if err != nil {
+		return 0, nil, fmt.Errorf("take out what it alone has made: %w", err)
+	}
+	return taken + alone, w.keep, nil
 }
 
 // canWithdraw reads the archives that [Compactor.withdraw] will need, before
@@ -89,10 +102,12 @@ func (c *Compactor) planWithdrawal(ctx context.Context, undo Receipt) (w withdra
 		return w, err
 	}
 	for _, v := range all {
-		if !v.covered && (v.by.ID == "" || v.by.Content.Chunker == undone.Content.Chunker) {
+		if !v.covered {
+			v.older = v.by.ID != "" && v.by.Content.Chunker != undone.Content.Chunker
 			w.again = append(w.again, v)
 		}
 	}
+	w.planAlone(receipts, all, undone)
 	w.planSummary(receipts, all, undone)
 	return w, nil
 }
@@ -182,6 +197,65 @@ func alike(x, y Receipt) bool {
 	return x.Content.Chunker == y.Content.Chunker && taken == limit
 }
 
+// planAlone finds out whether the undone run may have left pieces of an archive that
+// stays: another run has remembered the same bytes with another limit. Nothing is
+// taken unless it is known what every other run has made of the session.
+func (w *withdrawal) planAlone(receipts []Receipt, all []vouched, undone Receipt) {
+	own := vouched{Archived: Archived(*undone.Archive), by: undone}
+	other := func(v vouched) bool { return v.ID == own.ID && !alike(v.by, undone) }
+	at := slices.IndexFunc(all, other)
+	_, recorded := undone.Content.Limit()
+	if at < 0 || !recorded || undone.Late != nil || undone.Content.Chunker != chunk.Version {
+		return
+	}
+	gone := UndoneBy(receipts)
+	for _, r := range receipts {
+		_, is := gone[r.ID]
+		same := r.Runtime == undone.Runtime && r.Agent == undone.Agent && r.Session == undone.Session
+		if same && !is && r.Archive == nil && r.Undo == nil && r.Chunks > 0 {
+			return // nobody can read what it has remembered
+		}
+	}
+	if slices.ContainsFunc(all, func(v vouched) bool { return v.in.ID == "" }) {
+		return
+	}
+	own.in, own.modTime = all[at].in, all[at].modTime
+	w.alone, w.others = &own, all
+}
+
+// made are the pieces that the runs of a session make.
+func (c *Compactor) made(ctx context.Context, store session.Store, ref session.Ref, w withdrawal, policy Policy) Made {
+	pieces := func(of func(v vouched) bool) iter.Seq2[Record, error] {
+		return func(yield func(Record, error) bool) {
+			for _, v := range w.others {
+				if of(v) && !c.piecesOf(ctx, store, ref, v, policy, yield) {
+					return
+				}
+			}
+		}
+	}
+	return Made{
+		Own:    func(yield func(Record, error) bool) { c.piecesOf(ctx, store, ref, *w.alone, policy, yield) },
+		Beside: pieces(func(v vouched) bool { return v.ID == w.alone.ID && v.by.Content.Chunker == chunk.Version }),
+		Others: pieces(func(vouched) bool { return true }),
+	}
+}
+
+// piecesOf yields the pieces of one archive as a run makes them, and returns whether
+// more are wanted.
+func (c *Compactor) piecesOf(ctx context.Context, store session.Store, ref session.Ref, v vouched, policy Policy, yield func(Record, error) bool) bool {
+	m, err := c.recorderOf(ctx, store, ref, v, policy)
+	if err != nil {
+		return yield(Record{}, err)
+	}
+	for r, err := range m.records(ctx) {
+		if (err != nil || r.Action == nil) && !yield(r, err) {
+			return false
+		}
+	}
+	return true
+}
+
 // readThrough reads an archive to its end, where its hash is checked, and returns
 // those that it begins with.
 func (c *Compactor) readThrough(ctx context.Context, a Archived, shorter []*vouched) (begun []*vouched, err error) {
@@ -257,11 +331,26 @@ func (c *Compactor) rememberVouched(ctx context.Context, store session.Store, re
 	if err != nil {
 		return err
 	}
-	if _, err := c.Rememberer.Remember(ctx, m.ref, v.Archived, m.records(ctx)); err != nil {
+	records := m.records(ctx)
+	if v.older {
+		records = actionsOnly(records)
+	}
+	if _, err := c.Rememberer.Remember(ctx, m.ref, v.Archived, records); err != nil {
 		return fmt.Errorf("remember the archive %s again: %w", v.ID, err)
 	}
 	_, err = c.Embedder.EmbedPending(ctx, ref, func(int64, int64) {})
 	return err
+}
+
+// actionsOnly leaves the pieces out.
+func actionsOnly(records iter.Seq2[Record, error]) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		for r, err := range records {
+			if (err != nil || r.Action != nil) && !yield(r, err) {
+				return
+			}
+		}
+	}
 }
 
 // sumUpVouched makes the summary of one again, without asking a model.

@@ -45,12 +45,34 @@ func AppendNameParts(dst []byte, text string) []byte {
 }
 
 func appendNames(dst []byte, text string, cut cutting) []byte {
-	var word []byte
-	s := scanner{cut: cut, emit: func(w []byte, _ bool) {
-		word = append(word[:0], w...)
-		dst = append(append(dst, stem(word)...), ' ')
+	return newNameReader(cut).AppendTerms(dst, text)
+}
+
+// NameReader is AppendNameTerms for many names, in the same room. It is for one
+// goroutine.
+type NameReader struct {
+	scanner scanner
+	dst     []byte
+	word    []byte
+}
+
+// NewNameReader returns a reader of names.
+func NewNameReader() *NameReader { return newNameReader(inNames) }
+
+func newNameReader(cut cutting) *NameReader {
+	r := &NameReader{}
+	r.scanner = scanner{cut: cut, emit: func(w []byte, _ bool) {
+		r.word = append(r.word[:0], w...)
+		r.dst = append(append(r.dst, stem(r.word)...), ' ')
 	}}
-	s.scan(text)
+	return r
+}
+
+// AppendTerms is [AppendNameTerms].
+func (r *NameReader) AppendTerms(dst []byte, text string) []byte {
+	r.dst = dst
+	r.scanner.scan(text)
+	dst, r.dst = r.dst, nil
 	return dst
 }
 

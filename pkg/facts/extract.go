@@ -113,7 +113,7 @@ func (q question) answered(ctx context.Context, o Options) ([]item, error) {
 		case err == nil && reply.Cut != "":
 			return found, unusable(reply.Cut)
 		case err == nil && bad > 0:
-			return found, unusable(fmt.Sprintf("%d facts of it cannot be read", bad))
+			return found, unusable(unreadable(bad))
 		case err == nil:
 			return found, nil
 		}
@@ -125,4 +125,12 @@ func (q question) answered(ctx context.Context, o Options) ([]item, error) {
 		}
 		useless = err
 	}
+}
+
+// unreadable says how many facts of an answer cannot be read.
+func unreadable(bad int) string {
+	if bad == 1 {
+		return "1 fact of it cannot be read"
+	}
+	return fmt.Sprintf("%d facts of it cannot be read", bad)
 }

@@ -153,6 +153,17 @@ func TestCutOffAnswer(t *testing.T) {
 	}
 }
 
+// TestUnreadableFacts: how many facts of an answer cannot be read is said of one as
+// of several.
+func TestUnreadableFacts(t *testing.T) {
+	for text, want := range map[string]string{answer(good, "3"): "1 fact of it cannot be read", answer(good, "3", "4"): "2 facts of it cannot be read"} {
+		d := newDouble(t, "openai", func(int) (string, string) { return text, "stop" })
+		if x := extract(t, endpoint("openai", d.URL), bakery()); !x.Degraded || !strings.Contains(x.Reason, want) {
+			t.Errorf("degraded %v (%s), want %q", x.Degraded, x.Reason, want)
+		}
+	}
+}
+
 // TestAsksAgain: a model whose answer is of no use is told why.
 func TestAsksAgain(t *testing.T) {
 	d := newDouble(t, "anthropic", func(call int) (string, string) {

@@ -218,6 +218,8 @@ type work struct {
 	buried  []byteRange           // of pieces of the archive that were forgotten
 	made    func(id string) error // is told of every action; may be nil
 	texts   map[workText]int64    // rows of texts that are there: most paths and directories come again and again
+	sums    *sumFilter            // of all texts that are there; nil while they were not read
+	missed  int                   // texts that were looked for and were not there
 }
 
 // mostKnownTexts bounds the texts whose rows are remembered.

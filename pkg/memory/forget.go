@@ -220,6 +220,46 @@ func (s *Store) Withdraw(ctx context.Context, w Withdrawal) (taken int, err erro
 	return taken, err
 }
 
+// Made are the ids of the pieces that runs of one session make.
+type Made struct {
+	Own    map[string]bool // by the run whose pieces are taken out
+	Beside map[string]bool // by others, of the same archive
+	Others map[string]bool // by others, of any archive: these stay
+}
+
+// WithdrawAlone takes those pieces of a session out that only one run has made, and
+// leaves no tombstones. It returns how many it took out.
+//
+// A memory that was made anew since from the archives has pieces that no run has
+// stored. So only what was stored after all that is in Beside and not in Own goes,
+// and nothing if none of that is there.
+func (s *Store) WithdrawAlone(ctx context.Context, source Source, made Made) (taken int, err error) {
+	own, beside := without(made.Own, made.Others), without(made.Beside, made.Own)
+	const listed = "runtime=? AND agent=? AND session=? AND position>=0 AND id IN (SELECT value FROM json_each(?))"
+	of := func(ids string) []any { return []any{source.Runtime, source.Agent, source.Session, ids} }
+	err = s.inTransaction(ctx, func(tx *sql.Tx) error {
+		var newest int64
+		if err := tx.QueryRowContext(ctx, "SELECT coalesce(max(rowid), 0) FROM records WHERE "+listed, of(beside)...).Scan(&newest); err != nil || newest == 0 {
+			return err
+		}
+		taken, err = remove(ctx, tx, listed+" AND rowid>?", append(of(own), newest))
+		return err
+	})
+	return taken, err
+}
+
+// without lists the ids that others does not have, as JSON.
+func without(ids, others map[string]bool) string {
+	left := []string{}
+	for id := range ids {
+		if !others[id] {
+			left = append(left, id)
+		}
+	}
+	list, _ := json.Marshal(left) // strings are always JSON
+	return string(list)
+}
+
 func (w Withdrawal) filter() (string, []any) {
 	condition, args := "runtime=? AND agent=? AND session=? AND branch<>?", []any{w.Runtime, w.Agent, w.Session, BranchStored}
 	if len(w.Categories) > 0 {

@@ -142,6 +142,7 @@ type writer struct {
 	ahead      *preparation
 	sources    map[Record]int64 // what records have in common, and where it is kept
 	terms      []byte
+	names      *embed.NameReader // of the texts of the work; nil until there is one
 	words      *wordWriter
 	tombstones bool // something was forgotten once
 	wasNew     bool // the record before was not there

@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"math"
 	"math/bits"
+	"slices"
 	"strings"
 )
 
@@ -162,15 +163,9 @@ func (p *packedRow) decode(vector []float32) {
 func appendRow(rows []byte, unit []float32, numbers []int8) []byte {
 	peakAt, scale, peak := quantize(unit, numbers)
 	split := bestSplit(numbers)
-	start, listed := len(rows), 0
+	start := len(rows)
 	rows = append(rows, make([]byte, rowHeader+split/8)...)
-	for i, n := range numbers[:split] {
-		if n != 0 {
-			rows[start+rowHeader+i/8] |= 1 << (i % 8)
-			rows = append(rows, byte(n))
-			listed++
-		}
-	}
+	rows, listed := appendListed(rows, start+rowHeader, numbers[:split])
 	for _, n := range numbers[split:] {
 		rows = append(rows, byte(n))
 	}
@@ -187,33 +182,73 @@ func appendRow(rows []byte, unit []float32, numbers []int8) []byte {
 	return rows
 }
 
+// appendListed appends the numbers that are not 0 and marks them in the bitmap,
+// which begins at a byte of rows. Every number is written, and the next one over it
+// if it is 0: which are cannot be foreseen, and a processor that guesses wrong waits.
+func appendListed(rows []byte, bitmap int, numbers []int8) (_ []byte, listed int) {
+	from := len(rows)
+	rows = slices.Grow(rows, len(numbers))
+	room := rows[from : from+len(numbers)]
+	for at := 0; at < len(numbers); at += 64 {
+		word := uint64(0)
+		for i, n := range numbers[at : at+64] {
+			room[listed] = byte(n)
+			there := 0
+			if n != 0 {
+				there = 1
+			}
+			word |= uint64(there) << i
+			listed += there
+		}
+		binary.LittleEndian.PutUint64(rows[bitmap+at/8:], word)
+	}
+	return rows[:from+listed], listed
+}
+
 // quantize finds the whole numbers that are nearest to a vector in its
 // direction. What they stand for has unit length, as the vector has.
 func quantize(unit []float32, numbers []int8) (peakAt int, scale, peak float32) {
-	second := 0.0
-	for i, x := range unit {
-		switch size := math.Abs(float64(x)); {
-		case size > math.Abs(float64(unit[peakAt])):
-			second, peakAt = math.Abs(float64(unit[peakAt])), i
-		case i != peakAt:
-			second = max(second, size)
-		}
-	}
+	peakAt, second := largestTwo(unit)
 	clear(numbers)
 	sum := 0.0
 	for i, x := range unit {
 		if i == peakAt || second == 0 || x == 0 { // most are 0
 			continue
 		}
-		n := math.Round(float64(x) / second * largestNumber)
+		n := roundHalf(float64(x) / second * largestNumber)
 		numbers[i] = int8(n)
-		sum += n * n
+		sum += float64(n * n)
 	}
 	top := float64(unit[peakAt])
 	step := second / largestNumber
 	length := math.Sqrt(step*step*sum + top*top)
 	return peakAt, float32(step / length), float32(top / length)
 }
+
+// largestTwo finds the largest component, without its sign, and the size of the
+// second largest. Nearly every component is smaller than both.
+func largestTwo(unit []float32) (peakAt int, second float64) {
+	// The bits of numbers without a sign are in the order of the numbers.
+	const withoutSign = 1<<31 - 1
+	top, next := math.Float32bits(unit[0])&withoutSign, uint32(0)
+	for i, x := range unit[1:] {
+		switch size := math.Float32bits(x) & withoutSign; {
+		case size <= next:
+		case size > top:
+			next, top, peakAt = top, size, i+1
+		default:
+			next = size
+		}
+	}
+	return peakAt, float64(math.Float32frombits(next))
+}
+
+// roundHalf is math.Round of a number of at most a few digits, faster: the addend
+// is the largest number below a half, so that what is just below a half is not
+// rounded up.
+func roundHalf(x float64) int { return int(x + math.Copysign(belowHalf, x)) }
+
+const belowHalf = 0.49999999999999994
 
 // bestSplit is how many components are best listed by a bitmap: a multiple of
 // 64.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"github.com/sessctl/sessctl/pkg/embed"
 )
 
 // verifyWork checks every action and its texts against their checksums.
@@ -93,9 +95,9 @@ func (s *Store) verifyWorkWords(ctx context.Context, c *sql.Conn) ([]Problem, er
 	if err != nil || !has {
 		return nil, err
 	}
-	want := newWordSum()
+	want, names := newWordSum(), embed.NewNameReader()
 	err = eachWorkText(ctx, c, func(_ int64, t workText) error {
-		want.addTerms(appendWorkTerms(nil, t.body))
+		want.addTerms(appendWorkTerms(nil, names, t.body))
 		return nil
 	})
 	if err != nil {

@@ -338,6 +338,8 @@ type wordMerge struct {
 	same    []*mergedSegment // that have the term
 	found   []posting
 	data    []byte
+	records int64 // in data, of join
+	heads   []postings
 }
 
 // mergedSegment is a segment that is read to be merged, and its entry.
@@ -403,6 +405,9 @@ func (m *wordMerge) write(out *segmentWriter) error {
 	if len(m.same) == 1 && len(m.gone) == 0 {
 		return out.add(m.same[0].term, m.same[0].records, m.same[0].data)
 	}
+	if len(m.gone) == 0 && m.join() {
+		return out.add(m.same[0].term, m.records, m.data)
+	}
 	m.found = m.found[:0]
 	for _, s := range m.same {
 		p := postings{data: s.data}
@@ -432,4 +437,41 @@ func (m *wordMerge) write(out *segmentWriter) error {
 		last = p.record
 	}
 	return out.add(m.same[0].term, int64(len(m.found)), m.data)
+}
+
+// join puts the postings of a term together when no record is gone. It returns false
+// where they are not as they were written: write says so.
+func (m *wordMerge) join() bool {
+	m.heads = m.heads[:0]
+	for _, s := range m.same {
+		p := postings{data: s.data}
+		if p.next() {
+			m.heads = append(m.heads, p)
+		} else if p.torn {
+			return false
+		}
+	}
+	m.data, m.records = m.data[:0], 0
+	for last := int64(0); len(m.heads) > 0; m.records++ {
+		first := 0
+		for i := range m.heads {
+			if m.heads[i].record < m.heads[first].record {
+				first = i
+			}
+		}
+		p := &m.heads[first]
+		if p.record == last {
+			return false
+		}
+		m.data = appendPosting(m.data, last, p.record, p.times)
+		last = p.record
+		if p.next() {
+			continue
+		}
+		if p.torn {
+			return false
+		}
+		m.heads = slices.Delete(m.heads, first, first+1)
+	}
+	return m.records > 0
 }

@@ -73,7 +73,7 @@ func squeezed(name string) string {
 // shareOf is how much of the question's words a text has, words that only begin
 // with one of them included.
 func (m *workMatch) shareOf(text string) (share float64) {
-	words := strings.Fields(string(appendWorkTerms(nil, text)))
+	words := strings.Fields(string(appendWorkTerms(nil, embed.NewNameReader(), text)))
 	for _, t := range m.terms {
 		best := 0.0
 		for _, word := range words {

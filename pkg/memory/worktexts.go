@@ -57,11 +57,25 @@ func (w *writer) textOf(t workText) (row int64, err error) {
 
 // findText looks a text up, and makes a row if there is none.
 func (w *writer) findText(t workText) (row int64, err error) {
+	sum := t.sum()
+	if !w.work.sums.lacks(sum) {
+		if row, err = w.lookForText(t, sum); err != nil || row != 0 {
+			return row, err
+		}
+		if err = w.noteSums(); err != nil {
+			return 0, err
+		}
+	}
+	return w.addText(t, sum)
+}
+
+// lookForText returns the row of a text, 0 if there is none.
+func (w *writer) lookForText(t workText, sum int64) (row int64, err error) {
 	s, err := w.statement("SELECT text, body FROM work_texts WHERE sum=? AND sort=?")
 	if err != nil {
 		return 0, err
 	}
-	rows, err := s.QueryContext(w.ctx, t.sum(), t.sort)
+	rows, err := s.QueryContext(w.ctx, sum, t.sort)
 	if err != nil {
 		return 0, err
 	}
@@ -79,37 +93,107 @@ func (w *writer) findText(t workText) (row int64, err error) {
 		err = rows.Err()
 	}
 	_ = rows.Close() // it was read to its end
-	if err != nil || row != 0 {
-		return row, err
-	}
+	return row, err
+}
+
+// addText makes the row of a text, and writes its words.
+func (w *writer) addText(t workText, sum int64) (row int64, err error) {
 	if w.texts == nil {
 		if w.texts, err = newTextWriter(); err != nil {
 			return 0, err
 		}
 	}
-	result, err := w.exec("INSERT INTO work_texts (sort, body, sum) VALUES (?,?,?)", t.sort, w.texts.kept(t.body), t.sum())
+	result, err := w.exec("INSERT INTO work_texts (sort, body, sum) VALUES (?,?,?)", t.sort, w.texts.kept(t.body), sum)
 	if err != nil {
 		return 0, err
 	}
+	w.work.sums.add(sum)
 	if row, err = result.LastInsertId(); err != nil {
 		return 0, err
 	}
 	return row, w.writeWorkWords(row, t.body)
 }
 
+// noteSums counts a text that was looked for in vain. After some of them it reads
+// which sums there are: a text with another one need not be looked for. Where there
+// are many more texts than were looked for, reading them all would take longer.
+func (w *writer) noteSums() error {
+	w.work.missed++
+	if missed := w.work.missed; w.work.sums != nil || missed < leastMissed || missed&(missed-1) != 0 {
+		return nil
+	}
+	var last int64
+	if err := w.tx.QueryRowContext(w.ctx, "SELECT coalesce(max(text), 0) FROM work_texts").Scan(&last); err != nil || last > textsAMiss*int64(w.work.missed) {
+		return err
+	}
+	list, err := readNumbers(w.ctx, w.tx, "SELECT sum FROM work_texts")
+	if err != nil {
+		return err
+	}
+	w.work.sums = newSumFilter()
+	for _, sum := range list {
+		w.work.sums.add(sum)
+	}
+	return nil
+}
+
+// The sums of texts are read after leastMissed texts that were not there, or after
+// twice as many and so on, once there are at most textsAMiss for each of them: that
+// many are read in the time in which one is looked for.
+const (
+	leastMissed = 512
+	textsAMiss  = 16
+)
+
+// sumFilter says of a sum that it is not there, or that it may be: each sets two
+// bits, which are as good as random (see sumOfBytes). A nil filter knows nothing.
+type sumFilter struct{ bits []uint64 }
+
+// sumFilterBits is how many bits a filter has: with 100,000 sums a thirtieth of the
+// others is looked for.
+const sumFilterBits = 1 << 20
+
+func newSumFilter() *sumFilter { return &sumFilter{make([]uint64, sumFilterBits/64)} }
+
+// places are the bits of a sum.
+func (f *sumFilter) places(sum int64) (a, b uint64) {
+	return uint64(sum) % sumFilterBits, uint64(sum) >> 32 % sumFilterBits
+}
+
+func (f *sumFilter) add(sum int64) {
+	if f == nil {
+		return
+	}
+	a, b := f.places(sum)
+	f.bits[a/64] |= 1 << (a % 64)
+	f.bits[b/64] |= 1 << (b % 64)
+}
+
+// lacks reports whether a sum is surely not there.
+func (f *sumFilter) lacks(sum int64) bool {
+	if f == nil {
+		return false
+	}
+	a, b := f.places(sum)
+	return f.bits[a/64]&(1<<(a%64)) == 0 || f.bits[b/64]&(1<<(b%64)) == 0
+}
+
 func (w *writer) writeWorkWords(row int64, body string) error {
-	w.terms = appendWorkTerms(w.terms[:0], body)
+	if w.names == nil {
+		w.names = embed.NewNameReader()
+	}
+	w.terms = appendWorkTerms(w.terms[:0], w.names, body)
 	_, err := w.exec("INSERT INTO work_words (rowid, terms) VALUES (?, ?)", row, string(w.terms))
 	return err
 }
 
 // appendWorkTerms appends the words of a text of an action: each element of a
 // path by itself, so that its whole name is a word, also without its extension.
-func appendWorkTerms(dst []byte, text string) []byte {
+func appendWorkTerms(dst []byte, r *embed.NameReader, text string) []byte {
 	for _, name := range workNames(text) {
-		dst = embed.AppendNameTerms(dst, name)
+		dst = r.AppendTerms(dst, name)
 		if dot := strings.LastIndexByte(name, '.'); dot > 0 && dot < len(name)-1 {
-			dst = embed.AppendNameTerms(dst, name[:dot])
+			dst = r.AppendTerms(dst, name[:dot])
 		}
 	}
 	return dst

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,18 +54,19 @@ func playGateway(ctx context.Context, s *stage) {
 	o.playDuringTurn(ctx, quiet)
 }
 
-// playDuringTurn lets sessctl run into a turn that takes its time: longer than
-// sessctl waits for the end of one (openclaw.wait).
+// playDuringTurn lets sessctl run into a turn that takes its time: until all is
+// looked at, which is longer than sessctl waits for the end of one (openclaw.wait).
 func (o *openClaw) playDuringTurn(ctx context.Context, quiet []string) {
 	running := o.entry().SessionID
 	turn := make(chan error, 1)
 	n, _ := o.model.requests()
-	go func() { turn <- o.turn(ctx, "slow45 Who opens on Saturday?") }()
+	go func() { turn <- o.turn(ctx, "slow270 Who opens on Saturday?") }()
 	o.must("wait for the turn to begin", o.wait(ctx, func() bool { now, _ := o.model.requests(); return now > n }))
 	same(o.stage, "during a turn the session is busy: exit 75", o.compact(ctx, quiet...).exit, 75)
 	rows, err := o.call(ctx, "sessions.list", object{"agentId": o.agent, "search": o.key()})
 	same(o.stage, "the gateway itself says that a turn goes on", err == nil && strings.Contains(string(rows), `"hasActiveRun": true`), true)
 	same(o.stage, "the turn is still the model's", len(turn), 0)
+	o.model.hurry()
 	err = <-turn
 	o.must("the turn ends with its answer", err)
 	o.pass("the turn ends with its answer")
@@ -130,13 +132,21 @@ func (o *openClaw) ask(ctx context.Context, say string) {
 	o.must("a turn of openclaw", o.turn(ctx, say))
 }
 
+// callPatience is for a gateway whose hooks sessctl answers on a loaded machine, in
+// milliseconds; OpenClaw's own is 10 seconds.
+const callPatience = "90000"
+
 // call calls a method of the gateway.
 func (o *openClaw) call(ctx context.Context, method string, parameters object) ([]byte, error) {
 	encoded, err := json.Marshal(parameters)
 	if err != nil {
 		return nil, err
 	}
-	return o.output(ctx, o.workspace, filepath.Join(o.runtime.bin, "openclaw"), "gateway", "call", method, "--params", string(encoded), "--json")
+	out, err := o.output(ctx, o.workspace, filepath.Join(o.runtime.bin, "openclaw"), "gateway", "call", method, "--params", string(encoded), "--json", "--timeout", callPatience)
+	if err != nil {
+		err = fmt.Errorf("%w%s", err, lastLines(string(out))) // with --json the reason is on stdout
+	}
+	return out, err
 }
 
 // patch gives the session a label, as a client does.

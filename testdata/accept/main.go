@@ -61,6 +61,9 @@ func run(ctx context.Context, o options) (failed int, err error) {
 	if _, err := os.Stat(program); err != nil {
 		return 0, fmt.Errorf("build sessctl first (make build): %w", err)
 	}
+	if name := strings.TrimSuffix(filepath.Base(program), ".exe"); name != "sessctl" {
+		return 0, fmt.Errorf("-sessctl %s: the program must be named sessctl, as the plugin calls it in PATH", o.sessctl)
+	}
 	work, err := os.MkdirTemp("", "sessctl-accept-")
 	if err != nil {
 		return 0, err

@@ -20,7 +20,8 @@ import (
 // It speaks OpenAI's chat completions and responses, Anthropic's messages and
 // Google's generateContent, whole and streamed. A line "CALL tool {arguments}" in
 // the last user message makes it call a tool. The word "slow" in
-// the last user message makes it wait, "slow12" for twelve seconds.
+// the last user message makes it wait, "slow12" for twelve seconds or until
+// [model.hurry].
 type model struct {
 	port   int
 	server *http.Server
@@ -28,6 +29,7 @@ type model struct {
 
 	mutex sync.Mutex
 	seen  []request
+	rush  chan struct{} // closed when those that wait are to be answered
 }
 
 // request is what the model saw, one line of the log.
@@ -59,7 +61,7 @@ func startModel(logFile string) (*model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &model{port: listener.Addr().(*net.TCPAddr).Port, log: log}
+	m := &model{port: listener.Addr().(*net.TCPAddr).Port, log: log, rush: make(chan struct{})}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", m.complete)
 	mux.HandleFunc("POST /v1/messages", m.message)
@@ -86,6 +88,21 @@ func (m *model) stop() {
 
 // url is what the runtimes' configurations name.
 func (m *model) url() string { return fmt.Sprintf("http://127.0.0.1:%d/v1", m.port) }
+
+// hurry answers all that wait because of the word "slow".
+func (m *model) hurry() {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	close(m.rush)
+	m.rush = make(chan struct{})
+}
+
+// rushed is closed by the next hurry.
+func (m *model) rushed() <-chan struct{} {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	return m.rush
+}
 
 // requests returns how many requests there were and the last of them.
 func (m *model) requests() (n int, last request) {
@@ -142,10 +159,12 @@ func (m *model) decode(w http.ResponseWriter, r *http.Request) (c chat, seen req
 		}
 	}
 	seen.call = nextCall(seen.said)
+	rush := m.rushed()
 	m.note(seen)
 	select {
 	case <-r.Context().Done(): // the runtime has given up
 		return c, seen, false
+	case <-rush:
 	case <-time.After(delayOf(seen.Last)):
 	}
 	return c, seen, true

@@ -70,3 +70,26 @@ func TestDelay(t *testing.T) {
 		}
 	}
 }
+
+func TestHurry(t *testing.T) {
+	m, err := startModel(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.stop()
+	answered := make(chan error, 1)
+	go func() {
+		r, err := http.Post(m.url()+"/chat/completions", "application/json", strings.NewReader(`{"messages":[{"role":"user","content":"slow3600"}]}`))
+		if err == nil {
+			err = r.Body.Close()
+		}
+		answered <- err
+	}()
+	for n := 0; n == 0; n, _ = m.requests() {
+		time.Sleep(time.Millisecond)
+	}
+	m.hurry()
+	if err := <-answered; err != nil {
+		t.Error(err)
+	}
+}

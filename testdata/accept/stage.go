@@ -47,7 +47,7 @@ func (s *stage) command(ctx context.Context, dir, program string, args ...string
 
 // output runs a program and returns what it printed on stdout.
 func (s *stage) output(ctx context.Context, dir, program string, args ...string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	c := s.command(ctx, dir, program, args...)
 	var out, complaints bytes.Buffer

@@ -222,6 +222,8 @@ type extracted struct {
 	wanted, reached int
 	fit, wrong      []facts.Fact
 	missed          []label
+	misnamed        int              // of the wrong ones: labelled, under another kind
+	saidAtAll       int              // of what was to be found: found under any kind
 	bySource        map[string]reach // of what was to be found: who said it
 }
 
@@ -250,6 +252,7 @@ func (s *script) extract(ctx context.Context) (extracted, error) {
 			x.fit = append(x.fit, f)
 		} else {
 			x.wrong = append(x.wrong, f)
+			x.misnamed += s.misnamed(f)
 		}
 	}
 	x.bySource = map[string]reach{}
@@ -264,9 +267,20 @@ func (s *script) extract(ctx context.Context) (extracted, error) {
 			x.missed = append(x.missed, l)
 		}
 		x.wanted, x.reached = x.wanted+1, x.reached+one.reached
+		if slices.ContainsFunc(made, func(f facts.Fact) bool { return l.says(f, s) }) {
+			x.saidAtAll++
+		}
 		x.from(s.sourceOf(l), one)
 	}
 	return x, nil
+}
+
+// misnamed is 1 of a fact that is labelled under another kind, else 0.
+func (s *script) misnamed(f facts.Fact) int {
+	if slices.ContainsFunc(s.labels, func(l label) bool { return l.says(f, s) }) {
+		return 1
+	}
+	return 0
 }
 
 // from counts what was to be found of one source.
@@ -290,11 +304,17 @@ func (s *script) sourceOf(l label) string {
 	return ""
 }
 
-// fits tells whether a fact is the labelled one: of one of its kinds, with its
-// words, from its line.
+// fits tells whether a fact is the labelled one: of one of its kinds, and saying
+// the same.
 func (l label) fits(f facts.Fact, s *script) bool {
+	return slices.Contains(l.kinds, string(f.Kind)) && l.says(f, s)
+}
+
+// says tells whether a fact has the words of a label, from its line, whatever its
+// kind.
+func (l label) says(f facts.Fact, s *script) bool {
 	lacks := func(word string) bool { return !strings.Contains(strings.ToLower(f.Text), strings.ToLower(word)) }
-	return slices.Contains(l.kinds, string(f.Kind)) && !slices.ContainsFunc(l.has, lacks) && slices.Contains(s.linesOf(l), f.Line)
+	return !slices.ContainsFunc(l.has, lacks) && slices.Contains(s.linesOf(l), f.Line)
 }
 
 // linesOf are the lines of the records that have the words of a label: what was
@@ -373,6 +393,7 @@ func printFacts(ctx context.Context, out *bytes.Buffer, all []*script, verbose s
 	}
 	if verbose == "" {
 		printSources(out, sums)
+		printMisnamed(out, sums)
 	}
 	return nil
 }
@@ -394,6 +415,17 @@ func printSources(out *bytes.Buffer, sums map[string]*extracted) {
 	}
 }
 
+// printMisnamed prints of each set how many of the wrong facts are labelled, under
+// another kind, and the figures of all kinds as one.
+func printMisnamed(out *bytes.Buffer, sums map[string]*extracted) {
+	fmt.Fprintln(out, "\n| all kinds as one | wrong | of them only in their kind | precision | recall |\n|---|---|---|---|---|")
+	for _, name := range factSets() {
+		if sum := sums[name]; sum != nil {
+			fmt.Fprintf(out, "| %s | %d | %d | %.3f | %.3f |\n", name, sum.made-sum.right, sum.misnamed, share(sum.right+sum.misnamed, sum.made), share(sum.saidAtAll, sum.wanted))
+		}
+	}
+}
+
 // explain prints what is wrong and what is missing.
 func (x extracted) explain(out *bytes.Buffer) {
 	for _, f := range x.wrong {
@@ -407,6 +439,7 @@ func (x extracted) explain(out *bytes.Buffer) {
 // plus adds the counts of another session.
 func (x *extracted) plus(o extracted) {
 	x.made, x.right, x.wanted, x.reached = x.made+o.made, x.right+o.right, x.wanted+o.wanted, x.reached+o.reached
+	x.misnamed, x.saidAtAll = x.misnamed+o.misnamed, x.saidAtAll+o.saidAtAll
 	for source, r := range o.bySource {
 		x.from(source, r)
 	}

@@ -196,6 +196,27 @@ not: port will be 7001
 	}
 }
 
+// TestMisnamed: a fact under another kind than labelled is wrong, and counted; one
+// without a label is only wrong.
+func TestMisnamed(t *testing.T) {
+	s, err := parse("misnamed", `@ runtime pi
+U: {d} from now on never log the payload of a request
+A: {f} Noted.
+U: {d} we decided to use Postgres for the importer
+label: environment | payload | never log
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := s.extract(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x.made != 2 || x.right != 0 || x.misnamed != 1 || x.reached != 0 || x.saidAtAll != 1 {
+		t.Errorf("%d made, %d right, %d misnamed, %d found, %d under any kind; want 2, 0, 1, 0, 1", x.made, x.right, x.misnamed, x.reached, x.saidAtAll)
+	}
+}
+
 // The rules find the durable facts that they found when docs/facts.md was
 // written, and hardly anything else.
 func TestFactsFloor(t *testing.T) {
