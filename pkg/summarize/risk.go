@@ -88,8 +88,8 @@ func signWeights() signs {
 	}
 }
 
-// riskLimit is from what risk on a statement is not told. Below it more facts are lost
-// and no more wrong statements go (docs/summaries.md).
+// riskLimit is from what risk on a statement is not told: a lower limit loses facts, and
+// hardly any more wrong statements go (docs/summaries.md).
 const riskLimit = 0.25
 
 // reliable are the items without those that have a later word behind them and
