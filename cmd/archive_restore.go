@@ -137,18 +137,24 @@ func runRestore(ctx context.Context, a *app, id string, o restoreOptions) error 
 		doc.FilesIn = dir
 	}
 	if !o.DryRun {
-		result, err := w.compactor.Restore(ctx, plan)
-		if err != nil {
+		if err := a.restore(ctx, w, plan, &doc); err != nil {
 			return err
-		}
-		doc.done(result)
-		if result.Outcome == compact.Restored {
-			if err := a.noteRestored(plan); err != nil {
-				return err
-			}
 		}
 	}
 	return a.renderRestore(ctx, doc, plan, entry)
+}
+
+// restore does what was planned, and notes in doc what was seen afterwards.
+func (a *app) restore(ctx context.Context, w *workspace, plan *compact.RestorePlan, doc *restoreDocument) error {
+	result, err := w.compactor.Restore(ctx, plan)
+	if err != nil {
+		return err
+	}
+	doc.done(result)
+	if result.Outcome != compact.Restored {
+		return nil
+	}
+	return a.noteRestored(plan)
 }
 
 // attachedOf puts the files that the log names where they belong, and returns how

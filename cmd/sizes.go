@@ -318,11 +318,15 @@ func (a *app) measureAll(ctx context.Context, sessions []found, inDatabase map[o
 	return rows, err
 }
 
-// markAlike marks the sessions of an agent that have the same key.
+// markAlike marks the sessions of an agent that have the same key. An earlier
+// session of a key is not one of them: the key means the one that came after.
 func markAlike(rows []*sessionRow) {
 	type place struct{ runtime, agent, key string }
 	first := map[place]*sessionRow{}
 	for _, r := range rows {
+		if r.Reason == session.ReasonEarlier {
+			continue
+		}
 		at := place{r.Runtime, r.Agent, r.Key}
 		if other := first[at]; other != nil {
 			r.alike, other.alike = true, true

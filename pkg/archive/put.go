@@ -256,7 +256,10 @@ func (s *Store) adopt(ctx context.Context, dir string, e Entry) (Entry, error) {
 		if found.StoredSHA256 != e.StoredSHA256 {
 			found.Remote = nil // that is a copy of another file
 		}
-		if err := s.pins.SyncFile(found.Path); err != nil {
+		s.step("found")
+		if err := s.pins.SyncFile(found.Path); errors.Is(err, fs.ErrNotExist) {
+			continue // it was another Put's, which was not the first and removed it
+		} else if err != nil {
 			return Entry{}, err
 		}
 		if !s.alone(dir) {

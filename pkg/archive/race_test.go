@@ -2,6 +2,8 @@ package archive_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -77,5 +79,36 @@ func TestPutInBetween(t *testing.T) {
 				mustVerify(t, slow, e)
 			})
 		}
+	}
+}
+
+// A file without an entry is another Put's that still runs. That one finds that a
+// third was faster, and removes its file while it is taken over.
+func TestPutAdoptsWhatGoes(t *testing.T) {
+	root := t.TempDir()
+	data := sessionText(10_000, 14)
+	put(t, open(t, root, "none"), "s1", data)
+	if err := os.RemoveAll(filepath.Join(root, "archives")); err != nil {
+		t.Fatal(err)
+	}
+	adopting := open(t, root, "none")
+	gone := 0
+	adopting.SetStep(func(at string) {
+		if at != "found" {
+			return
+		}
+		gone++
+		for _, name := range files(t, root) {
+			if strings.HasPrefix(filepath.Base(name), ".") {
+				continue // its own, which is being written
+			}
+			if err := os.Remove(filepath.Join(root, name)); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	mustVerify(t, adopting, put(t, adopting, "s1", data))
+	if got := files(t, root); gone != 1 || len(got) != 2 {
+		t.Errorf("removed %d times, files: %v", gone, got)
 	}
 }
