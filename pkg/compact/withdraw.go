@@ -228,32 +228,38 @@ func (c *Compactor) made(ctx context.Context, store session.Store, ref session.R
 	pieces := func(of func(v vouched) bool) iter.Seq2[Record, error] {
 		return func(yield func(Record, error) bool) {
 			for _, v := range w.others {
-				if of(v) && !c.piecesOf(ctx, store, ref, v, policy, yield) {
-					return
+				if !of(v) {
+					continue
+				}
+				for r, err := range c.piecesOf(ctx, store, ref, v, policy) {
+					if !yield(r, err) {
+						return
+					}
 				}
 			}
 		}
 	}
 	return Made{
-		Own:    func(yield func(Record, error) bool) { c.piecesOf(ctx, store, ref, *w.alone, policy, yield) },
+		Own:    c.piecesOf(ctx, store, ref, *w.alone, policy),
 		Beside: pieces(func(v vouched) bool { return v.ID == w.alone.ID && v.by.Content.Chunker == chunk.Version }),
 		Others: pieces(func(vouched) bool { return true }),
 	}
 }
 
-// piecesOf yields the pieces of one archive as a run makes them, and returns whether
-// more are wanted.
-func (c *Compactor) piecesOf(ctx context.Context, store session.Store, ref session.Ref, v vouched, policy Policy, yield func(Record, error) bool) bool {
-	m, err := c.recorderOf(ctx, store, ref, v, policy)
-	if err != nil {
-		return yield(Record{}, err)
-	}
-	for r, err := range m.records(ctx) {
-		if (err != nil || r.Action == nil) && !yield(r, err) {
-			return false
+// piecesOf are the pieces of one archive as a run makes them.
+func (c *Compactor) piecesOf(ctx context.Context, store session.Store, ref session.Ref, v vouched, policy Policy) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		m, err := c.recorderOf(ctx, store, ref, v, policy)
+		if err != nil {
+			yield(Record{}, err)
+			return
+		}
+		for r, err := range m.records(ctx) {
+			if (err != nil || r.Action == nil) && !yield(r, err) {
+				return
+			}
 		}
 	}
-	return true
 }
 
 // readThrough reads an archive to its end, where its hash is checked, and returns
