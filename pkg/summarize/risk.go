@@ -88,9 +88,9 @@ func signWeights() signs {
 	}
 }
 
-// riskLimit is from what risk on a statement is not told: a lower limit loses facts, and
-// hardly any more wrong statements go (docs/summaries.md).
-const riskLimit = 0.25
+// riskLimit is from what risk on a statement is not told: a lower limit loses more facts
+// than wrong statements (docs/summaries.md).
+const riskLimit = 0.20
 
 // reliable are the items without those that have a later word behind them and
 // probably do not hold all the same. What nobody took up later mostly holds.
