@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"math"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/facts"
@@ -168,7 +169,8 @@ func (a *app) renderFactsSession(s factsSession) error {
 		}
 		what += " (" + s.Reason + ")"
 	}
-	if _, err := fmt.Fprintf(a.Out, "%s %s: %s\n", visible(s.Agent), visible(s.Session), visible(what)); err != nil {
+	whose := strings.TrimSpace(s.Agent + " " + s.Session) // the agent of a file may not be known
+	if _, err := fmt.Fprintf(a.Out, "%s: %s\n", visible(whose), visible(what)); err != nil {
 		return err
 	}
 	return a.renderFactRows(s.Facts)

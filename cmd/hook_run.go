@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -159,7 +160,7 @@ func (a *app) keepSession(ctx context.Context, e hooks.Event) error {
 }
 
 // sessionOf is the session that an event is about, or nil if it has no log: one
-// that ended before anything was said.
+// that ended before anything was said. One that is about to be compacted has a log.
 func (a *app) sessionOf(ctx context.Context, e hooks.Event) (*found, error) {
 	all, _, err := a.listStores(ctx)
 	if err != nil {
@@ -184,6 +185,8 @@ func (a *app) sessionOf(ctx context.Context, e hooks.Event) (*found, error) {
 		return nil, fmt.Errorf("%s is in none of the stores that sessctl reads; sessctl stores shows them", e.Path)
 	case e.Runtime != hooks.Any && !a.readsStoresOf(e.Runtime):
 		return nil, fmt.Errorf("no store of %s is among those in the configuration", e.Runtime)
+	case e.Compacts():
+		return nil, fmt.Errorf("session %s is in none of the stores that sessctl reads; sessctl stores shows them", cmp.Or(e.Session, e.Path))
 	}
 	return nil, nil // it ended before anything was said
 }

@@ -72,11 +72,20 @@ func ReadEvent(runtime string, text []byte) (Event, error) {
 // begun, so that its log may not be there yet.
 func (e Event) Fresh() bool { return e.Cause == "clear" || e.Cause == "new" }
 
+// Compacts reports whether the runtime is about to compact the session: something was
+// said in it.
+func (e Event) Compacts() bool {
+	return e.Name == "PreCompact" || e.Name == "session:compact:before" || e.Name == "session_before_compact"
+}
+
 // Action says what is to be done. Events that fire in every turn are nothing:
 // each would copy the whole log again. Gemini CLI's PreCompress is one of them.
 func (e Event) Action() Action {
+	if e.Compacts() {
+		return Keep
+	}
 	switch e.Name {
-	case "PreCompact", "SessionEnd", "session:compact:before", "command:new", "command:reset", "session_before_compact", "session_before_switch", "session_shutdown":
+	case "SessionEnd", "command:new", "command:reset", "session_before_switch", "session_shutdown":
 		return Keep
 	case "SessionStart":
 		if e.Cause == "resume" || e.Cause == "compact" || e.Cause == "clear" {
