@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -241,7 +242,7 @@ func (a *app) configured(c *cobra.Command) error {
 }
 
 // leadingKey is the key that a message is about.
-var leadingKey = regexp.MustCompile(`^[a-z_]+(?:\.[a-z_]+)+`)
+var leadingKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z_]+(?:\.[a-z_]+)+`) })
 
 // blameKey says in which file and line, or variable, the key stands that a
 // complaint is about.
@@ -249,7 +250,7 @@ func (a *app) blameKey(err error) error {
 	if err == nil {
 		return nil
 	}
-	key := leadingKey.FindString(err.Error())
+	key := leadingKey().FindString(err.Error())
 	if _, known := defaults()[key]; !known {
 		return err
 	}
@@ -257,7 +258,7 @@ func (a *app) blameKey(err error) error {
 }
 
 // leadingFlag is the flag that a message is about.
-var leadingFlag = regexp.MustCompile(`^--([\w-]+)`)
+var leadingFlag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^--([\w-]+)`) })
 
 // blameConfig makes a complaint about a flag that nobody typed one about the key
 // that has filled it, and says in which file and line, or variable, that stands.
@@ -266,7 +267,7 @@ func (a *app) blameConfig(c *cobra.Command, err error) error {
 	if c == nil || !errors.As(err, &f) || f.exit != exitUsage {
 		return err
 	}
-	name := leadingFlag.FindStringSubmatch(f.Error())
+	name := leadingFlag().FindStringSubmatch(f.Error())
 	if name == nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/operate"
@@ -172,7 +173,7 @@ func (s archiveVerify) due(last, now time.Time) bool {
 // without a value is one that is all defaults.
 func isProfileKey(key string, value any) bool {
 	parts := strings.SplitN(key, ".", 3)
-	if parts[0] != "profiles" || len(parts) < 2 || !profileName.MatchString(parts[1]) {
+	if parts[0] != "profiles" || len(parts) < 2 || !profileName().MatchString(parts[1]) {
 		return key == "profiles" && value == nil
 	}
 	if len(parts) == 2 {
@@ -197,7 +198,7 @@ func (c *config) addBareProfiles(keys []string) {
 
 // profileName keeps names of profiles to what can be part of the name of a unit
 // of systemd as it is.
-var profileName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
+var profileName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`) })
 
 const profileNameHint = "names of profiles have small letters, digits, - and _, and begin with a letter or a digit"
 
@@ -208,7 +209,7 @@ func (a *app) checkProfileNames() error {
 		switch {
 		case key.Value == schedule.Monitor:
 			return usageError("sessctl schedule install monitor is for sessctl monitor; call the profile something else", "%s:%d: profiles: %s cannot be the name of a profile", a.configFile(), key.Line, key.Value)
-		case key.Value != "<<" && !profileName.MatchString(key.Value):
+		case key.Value != "<<" && !profileName().MatchString(key.Value):
 			return usageError(profileNameHint, "%s:%d: profiles: %q cannot be the name of a profile", a.configFile(), key.Line, key.Value)
 		}
 	}
@@ -323,7 +324,7 @@ func (p profilePlan) refused() error {
 func (a *app) unknownProfile(name string) error {
 	known := append(slices.Sorted(maps.Keys(a.config.Profiles)), operate.DefaultProfile)
 	hint := fmt.Sprintf("describe it under profiles.%s in %s; docs/nightly.md has an example", name, a.configFile())
-	if !profileName.MatchString(name) {
+	if !profileName().MatchString(name) {
 		hint = profileNameHint
 	}
 	return &failure{code: "unknown_profile", exit: exitUsage, hint: didYouMean(name, known, hint), err: fmt.Errorf("no profile %q is configured", name)}
@@ -365,7 +366,7 @@ func (a *app) blameStep(profile string, kind stepKind, err error) error {
 	}
 	section := "profiles." + profile + "." + kind.section()
 	key, text := section, ": "+f.Error()
-	if name := leadingFlag.FindStringSubmatch(f.Error()); name != nil {
+	if name := leadingFlag().FindStringSubmatch(f.Error()); name != nil {
 		key, text = section+"."+strings.ReplaceAll(name[1], "-", "_"), strings.TrimPrefix(f.Error(), name[0])
 	}
 	stands := key

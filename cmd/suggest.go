@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -62,12 +63,12 @@ func didYouMean(typed string, known []string, hint string) string {
 	return hint
 }
 
-var unknownFlag = regexp.MustCompile(`^unknown flag: --([\w-]+)`)
+var unknownFlag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^unknown flag: --([\w-]+)`) })
 
 // flagError explains a flag that cannot be used.
 func flagError(c *cobra.Command, err error) error {
 	hint := "see " + c.CommandPath() + " --help"
-	if m := unknownFlag.FindStringSubmatch(err.Error()); m != nil {
+	if m := unknownFlag().FindStringSubmatch(err.Error()); m != nil {
 		var names []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
 		hint = didYouMean("--"+m[1], names, hint)

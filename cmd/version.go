@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"runtime"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -83,12 +84,12 @@ func resolveVersion(injected string, info *debug.BuildInfo) versionInfo {
 
 // pseudoVersion is how Go names a commit without a tag: its time and the
 // beginning of its hash.
-var pseudoVersion = regexp.MustCompile(`[-.](\d{14})-([0-9a-f]{12})(?:\+.*)?$`)
+var pseudoVersion = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[-.](\d{14})-([0-9a-f]{12})(?:\+.*)?$`) })
 
 // commitOf returns the commit, 12 digits of it, and its date that a version names;
 // both are empty if it names none.
 func commitOf(version string) (commit, date string) {
-	m := pseudoVersion.FindStringSubmatch(version)
+	m := pseudoVersion().FindStringSubmatch(version)
 	if m == nil {
 		return "", ""
 	}

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -283,13 +284,13 @@ func fileNames(e Entry) []string {
 
 // sourceKind finds what a session's file is in its name, wherever the runtime
 // has added something (x.md.rotated.2026-01-01T00-00-00.000Z).
-var sourceKind = regexp.MustCompile(`^.*\.(jsonl|json|md|txt)(?:\.|$)`)
+var sourceKind = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^.*\.(jsonl|json|md|txt)(?:\.|$)`) })
 
 // sourceEnd is the end of the name of an archive that is not compressed: that
 // of the file which the bytes came from. A source that is no file is a log.
 func sourceEnd(source string) string {
 	base := strings.ToLower(path.Base(filepath.ToSlash(source)))
-	m := sourceKind.FindStringSubmatch(base)
+	m := sourceKind().FindStringSubmatch(base)
 	if m == nil {
 		return logEnd
 	}
@@ -326,14 +327,14 @@ func parseName(name string, e Entry) (parsedName, bool) {
 	return parsedName{}, false
 }
 
-var notPlain = regexp.MustCompile(`[^A-Za-z0-9._-]`)
+var notPlain = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9._-]`) })
 
 // safeName turns an agent or session id into a file name of letters, digits,
 // dots, underscores and dashes. An id that is one already stays as it is; of
 // another one the rest is replaced and a hash of the id is added, so that
 // different ids have different names.
 func safeName(id string) string {
-	plain := notPlain.ReplaceAllString(id, "_")
+	plain := notPlain().ReplaceAllString(id, "_")
 	plain = strings.TrimRight(strings.TrimLeft(plain, ".-"), ".")
 	if plain == id && id != "" && len(id) <= maxName && !isDeviceName(id) {
 		return id

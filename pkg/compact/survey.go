@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/sessctl/sessctl/pkg/chunk"
 	"github.com/sessctl/sessctl/pkg/jsonl"
@@ -597,10 +598,12 @@ const (
 	modifiedTag = "modified-files"
 )
 
-var fileTags = regexp.MustCompile(`(?s)\n*<(read-files|modified-files)>(.*?)</(?:read-files|modified-files)>`)
+var fileTags = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)\n*<(read-files|modified-files)>(.*?)</(?:read-files|modified-files)>`)
+})
 
 func (f *fileOperations) merge(summary string) {
-	for _, found := range fileTags.FindAllStringSubmatch(summary, -1) {
+	for _, found := range fileTags().FindAllStringSubmatch(summary, -1) {
 		to := f.read
 		if found[1] == modifiedTag {
 			to = f.modified
@@ -629,7 +632,7 @@ func (f *fileOperations) summed(s Summary) session.Summed {
 			read = append(read, path)
 		}
 	}
-	text := strings.TrimSpace(fileTags.ReplaceAllString(s.Text, ""))
+	text := strings.TrimSpace(fileTags().ReplaceAllString(s.Text, ""))
 	return session.Summed{
 		Text: text + tagged(readTag, read) + tagged(modifiedTag, modified), Kind: s.Kind,
 		ReadFiles: append([]string{}, read...), ModifiedFiles: append([]string{}, modified...), Lessons: s.Lessons,

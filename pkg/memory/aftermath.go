@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Aftermath is what followed something that failed.
@@ -153,7 +154,9 @@ func (s *Store) between(ctx context.Context, x, end *storedAction) (list []Recor
 
 // commandPrefix is what stands in front of a command and does not say what it
 // does: changes of the directory, variables, and programs that run others.
-var commandPrefix = regexp.MustCompile(`^(cd\s+\S+\s*(&&|;)|[A-Za-z_][A-Za-z0-9_]*=\S*|sudo|env|time|timeout\s+\S+|npx|exec)\s+`)
+var commandPrefix = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(cd\s+\S+\s*(&&|;)|[A-Za-z_][A-Za-z0-9_]*=\S*|sudo|env|time|timeout\s+\S+|npx|exec)\s+`)
+})
 
 // commandProgram is what a command line runs: a program and what it is told to
 // do ("go test", "npm run build"), without the rest of its arguments; "" if that
@@ -161,7 +164,7 @@ var commandPrefix = regexp.MustCompile(`^(cd\s+\S+\s*(&&|;)|[A-Za-z_][A-Za-z0-9_
 func commandProgram(line string) string {
 	line = strings.TrimSpace(line)
 	for {
-		rest := commandPrefix.ReplaceAllString(line, "")
+		rest := commandPrefix().ReplaceAllString(line, "")
 		if rest == line {
 			break
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/sessctl/sessctl/pkg/embed"
 )
@@ -50,12 +51,12 @@ func plainPath(path string) string {
 }
 
 // placeInFile is what a compiler or a trace writes behind a file: ":12:5", "(12,5)".
-var placeInFile = regexp.MustCompile(`(:\d+(:\d+)?:?|\(\d+([,:]\d+)?\):?)$`)
+var placeInFile = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(:\d+(:\d+)?:?|\(\d+([,:]\d+)?\):?)$`) })
 
 // withoutPlace is a file without the line in it that is meant.
 func withoutPlace(file string) string {
 	file = strings.TrimSpace(file)
-	return cmp.Or(placeInFile.ReplaceAllString(file, ""), file)
+	return cmp.Or(placeInFile().ReplaceAllString(file, ""), file)
 }
 
 func withoutExtension(name string) string {

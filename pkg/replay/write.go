@@ -7,6 +7,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Format is how a context is written.
@@ -128,15 +129,17 @@ func flatArguments(raw string) string {
 // ending matches what would end one of the tags that text stands in, speaker a
 // line that looks like the next message.
 var (
-	ending  = regexp.MustCompile(`(?i)<(\s*/\s*(?:` + fence + `|summary)\b)`)
-	speaker = regexp.MustCompile(`(?m)^(\s*)\[(User|Assistant|Assistant tool calls|Tool result|Tool error|Summary|System|Context)\]:`)
+	ending  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)<(\s*/\s*(?:` + fence + `|summary)\b)`) })
+	speaker = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)^(\s*)\[(User|Assistant|Assistant tool calls|Tool result|Tool error|Summary|System|Context)\]:`)
+	})
 )
 
 // closed keeps text from ending the tag that it stands in.
-func closed(text string) string { return ending.ReplaceAllString(text, `<\${1}`) }
+func closed(text string) string { return ending().ReplaceAllString(text, `<\${1}`) }
 
 // quoted keeps a text also from speaking in somebody else's name.
-func quoted(text string) string { return speaker.ReplaceAllString(closed(text), `${1}\[${2}]:`) }
+func quoted(text string) string { return speaker().ReplaceAllString(closed(text), `${1}\[${2}]:`) }
 
 // wrapped is a summary as the runtimes send it (docs/formats.md, "agent").
 func wrapped(summary string) string {

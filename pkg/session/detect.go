@@ -9,6 +9,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 )
@@ -67,12 +68,12 @@ func detectBytes(head []byte) Format {
 // trimBlank removes white space and the NULs of a crash from both ends.
 func trimBlank(b []byte) []byte { return bytes.Trim(b, "\x00\t\r\n ") }
 
-var macStatsName = regexp.MustCompile(`^session-memory-.*\.md$`)
+var macStatsName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^session-memory-.*\.md$`) })
 
 func detectMarkdown(filePath string, head []byte) Format {
 	first := trimBlank(head)
 	if bytes.HasPrefix(first, []byte("## User")) || bytes.HasPrefix(first, []byte("## Assistant")) ||
-		macStatsName.MatchString(path.Base(filePath)) {
+		macStatsName().MatchString(path.Base(filePath)) {
 		return FormatMacStats
 	}
 	return ""
@@ -219,10 +220,12 @@ func (d *detector) openedBy(s sketch) Format {
 	return ""
 }
 
-var openClawDirectory = regexp.MustCompile(`(^|/)agents/[^/]+/(sessions|session-sqlite-import-archive)/`)
+var openClawDirectory = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(^|/)agents/[^/]+/(sessions|session-sqlite-import-archive)/`)
+})
 
 func (d *detector) piFamily(header sketch) Format {
-	if header.openClaw || openClawDirectory.MatchString(d.path) {
+	if header.openClaw || openClawDirectory().MatchString(d.path) {
 		return FormatOpenClaw
 	}
 	for _, s := range d.first(markRecords) {

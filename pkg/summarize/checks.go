@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -26,10 +27,14 @@ const leastRunes = 40
 
 // refusal is how models begin when they do not do it, and what other programs
 // have stored for a summary (docs/decisions.md D18).
-var refusal = regexp.MustCompile(`(?i)^\W*(?:i'?m sorry|i am sorry|sorry,|i can(?:no|')t\b|i am unable|i'?m unable|unable to|as an ai\b|summary unavailable|no summary|there is no conversation|please provide)`)
+var refusal = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^\W*(?:i'?m sorry|i am sorry|sorry,|i can(?:no|')t\b|i am unable|i'?m unable|unable to|as an ai\b|summary unavailable|no summary|there is no conversation|please provide)`)
+})
 
 // labels are lines of a transcript: the model has gone on with it.
-var labels = regexp.MustCompile(`(?m)^\s*\[(?:User|Assistant|Assistant tool calls|Tool result|Tool error)\]:`)
+var labels = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^\s*\[(?:User|Assistant|Assistant tool calls|Tool result|Tool error)\]:`)
+})
 
 // check returns the summary in an answer, or why there is none in it.
 func check(o order, a Reply) (string, error) {
@@ -44,7 +49,7 @@ func check(o order, a Reply) (string, error) {
 		text = fromFirstHeading(text)
 	}
 	if o.style == session.StyleSentences {
-		text = dated.ReplaceAllString(text, "")
+		text = dated().ReplaceAllString(text, "")
 	}
 	text = strings.TrimSpace(redact(strings.ToValidUTF8(text, "\uFFFD")))
 	for _, test := range []func(order, string) error{checkLength, checkWords, checkScript, checkStyle, checkSource} {
@@ -91,7 +96,7 @@ func checkWords(_ order, text string) error {
 	switch {
 	case text[0] == '{' || text[0] == '[':
 		return unusable("it is JSON, or a list")
-	case refusal.MatchString(text):
+	case refusal().MatchString(text):
 		return unusable("%s", refused)
 	}
 	return nil
@@ -104,7 +109,7 @@ func checkEcho(o order, text string) error {
 			return unusable("it repeats the question")
 		}
 	}
-	if len(labels.FindAllStringIndex(text, 2)) > 0 {
+	if len(labels().FindAllStringIndex(text, 2)) > 0 {
 		return unusable("it goes on with the conversation")
 	}
 	const sample = 240
@@ -161,7 +166,9 @@ func checkStyle(o order, text string) error {
 	return nil
 }
 
-var sentenceEnds = regexp.MustCompile(`[.!?…]["')\]”’]*(?:\s|$)|[。！？]["')\]”’」]*`)
+var sentenceEnds = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[.!?…]["')\]”’]*(?:\s|$)|[。！？]["')\]”’」]*`)
+})
 
 func checkSections(text string, required []string) error {
 	all := headings(text)
@@ -189,14 +196,16 @@ type heading struct {
 	body string
 }
 
-var headingLine = regexp.MustCompile(`^\s*(?:#{1,6}\s*(.+?)\s*#*|\*\*([^*]+)\*\*:?|([A-Z][A-Z &]{3,}):)\s*$`)
+var headingLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*(?:#{1,6}\s*(.+?)\s*#*|\*\*([^*]+)\*\*:?|([A-Z][A-Z &]{3,}):)\s*$`)
+})
 
 // headings cuts a text into its sections. What comes before the first is left
 // out.
 func headings(text string) []heading {
 	var all []heading
 	for line := range strings.Lines(text) {
-		m := headingLine.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
+		m := headingLine().FindStringSubmatch(strings.TrimRight(line, "\r\n"))
 		if m == nil {
 			if len(all) > 0 {
 				all[len(all)-1].body += line
@@ -218,12 +227,12 @@ const (
 	fewInvented  = 4   // these many may always be the model's own
 )
 
-var headingLines = regexp.MustCompile(`(?m)^#+ .*$`)
+var headingLines = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^#+ .*$`) })
 
 // checkSource finds answers that are about something else: a model that runs
 // in circles, that obeys a text in the conversation, or that makes things up.
 func checkSource(o order, text string) error {
-	words := longWords(headingLines.ReplaceAllString(text, ""))
+	words := longWords(headingLines().ReplaceAllString(text, ""))
 	distinct := map[string]bool{}
 	for _, w := range words {
 		distinct[w] = true
@@ -250,7 +259,7 @@ func checkInvented(o order, text string) error {
 	source := o.text + "\n" + o.previous
 	found, invented := 0, 0
 	for name := range identifiersOf(text) {
-		if bareNumber.MatchString(name) {
+		if bareNumber().MatchString(name) {
 			continue
 		}
 		found++

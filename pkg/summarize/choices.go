@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // chosen takes what a person says to an agent's question for a decision: the
@@ -102,7 +103,9 @@ func (s *shelf) replace(c candidate) {
 
 // old matches what a sentence says is over: "not 7", "instead of pdf", "don't
 // want #6B6B6B".
-var old = regexp.MustCompile(`\b(?:instead of|rather than|in place of|replaces?|replacing|no longer|not want|n't want|scrap|forget(?: about)?|away from|switched from|moved from|changed from|,? not|no)\s+(?:an? |the |at )?([^,;:.!?()]{1,40}[^,;:.!?() ]?(?:\.\d+)?)`)
+var old = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(?:instead of|rather than|in place of|replaces?|replacing|no longer|not want|n't want|scrap|forget(?: about)?|away from|switched from|moved from|changed from|,? not|no)\s+(?:an? |the |at )?([^,;:.!?()]{1,40}[^,;:.!?() ]?(?:\.\d+)?)`)
+})
 
 // oldWords are words of which [old] needs one.
 var oldWords = phraseSet("instead of", "rather than", "in place", "replac", "no longer", "not ", "n't want", "scrap", "forget", "away from", "switched from", "moved from", "changed from", "no ")
@@ -116,8 +119,10 @@ var changed = phraseSet(
 // counted and measures are a number and the word that goes with it: "concurrency
 // 8", "90 days".
 var (
-	counted  = regexp.MustCompile(`\b([a-z][a-z-]{2,})[ =:]+(\d[\d.,:]*)\b`)
-	measures = regexp.MustCompile(`\b(\d[\d.,]*)[ -]?(days?|hours?|minutes?|seconds?|weeks?|months?|gi|gb|mb|cpus?|entries|connections|euros?|workers?|percent|jobs|replicas|october|november|december|january|february|march|april|june|july|august|september|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|%)`)
+	counted  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b([a-z][a-z-]{2,})[ =:]+(\d[\d.,:]*)\b`) })
+	measures = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\b(\d[\d.,]*)[ -]?(days?|hours?|minutes?|seconds?|weeks?|months?|gi|gb|mb|cpus?|entries|connections|euros?|workers?|percent|jobs|replicas|october|november|december|january|february|march|april|june|july|august|september|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|%)`)
+	})
 )
 
 // statement is a candidate as it is compared with others.
@@ -145,12 +150,12 @@ func newStatement(c candidate) statement {
 		return s
 	}
 	text = strings.ToLower(text)
-	for _, m := range counted.FindAllStringSubmatch(text, -1) {
+	for _, m := range counted().FindAllStringSubmatch(text, -1) {
 		if !common(m[1]) {
 			s.pairs[Stem(m[1])] = strings.TrimRight(m[2], ".,:")
 		}
 	}
-	for _, m := range measures.FindAllStringSubmatch(text, -1) {
+	for _, m := range measures().FindAllStringSubmatch(text, -1) {
 		unit := Stem(m[2])
 		s.pairs[unit], s.units[unit] = strings.TrimRight(m[1], ".,:"), true
 	}
@@ -180,7 +185,7 @@ func turningStatement(c candidate) statement {
 	s := newStatement(c)
 	lower := []byte(strings.ToLower(s.text))
 	if oldWords().in(lower) {
-		for _, m := range old.FindAllSubmatch(lower, -1) {
+		for _, m := range old().FindAllSubmatch(lower, -1) {
 			s.old = append(s.old, string(bytes.TrimSpace(m[1])))
 		}
 	}

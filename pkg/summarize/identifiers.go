@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/sessctl/sessctl/pkg/session"
@@ -218,7 +219,7 @@ func firstTrue(a, b bool) int {
 }
 
 // bareNumber is a number that says nothing without its context.
-var bareNumber = regexp.MustCompile(`^[0-9]{1,4}$|^[0-9]+\.[0-9]+$`)
+var bareNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]{1,4}$|^[0-9]+\.[0-9]+$`) })
 
 // indexTitle is the heading of what a summary lacks.
 const (
@@ -234,7 +235,7 @@ func indexed(lost []*mention, runes int) []candidate {
 	var items []candidate
 	alike := map[string]int{}
 	for _, m := range lost {
-		if bareNumber.MatchString(m.name) {
+		if bareNumber().MatchString(m.name) {
 			continue
 		}
 		if row := withoutDigits(m.name); row != m.name {

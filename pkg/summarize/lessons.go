@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -38,7 +39,9 @@ func (s Summary) Lessons() []string {
 
 // part is a line that begins CONTEXT or LESSONS, as models write it: as a
 // heading, in bold, or with a colon and the text behind it.
-var part = regexp.MustCompile(`(?i)^[\s#*_\d.)]*(context|lessons)(?: learned)?[*_ ]*(?::[*_ ]*(.*)|[#*_ ]*)$`)
+var part = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^[\s#*_\d.)]*(context|lessons)(?: learned)?[*_ ]*(?::[*_ ]*(.*)|[#*_ ]*)$`)
+})
 
 // contextAndLessons takes CONTEXT and LESSONS apart, in whichever order they
 // come. Other headings belong to the section that they stand in.
@@ -47,7 +50,7 @@ func contextAndLessons(text string) (context string, lessons []string) {
 	var body strings.Builder
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
-		if m := part.FindStringSubmatch(line); m != nil {
+		if m := part().FindStringSubmatch(line); m != nil {
 			section, line = strings.ToLower(m[1]), m[2]
 		}
 		switch section {
@@ -62,16 +65,18 @@ func contextAndLessons(text string) (context string, lessons []string) {
 
 // addLesson keeps a lesson that says something and is not there already.
 func addLesson(lessons []string, line string) []string {
-	line = strings.Join(strings.Fields(bullet.ReplaceAllString(line, "")), " ")
+	line = strings.Join(strings.Fields(bullet().ReplaceAllString(line, "")), " ")
 	n := utf8.RuneCountInString(line)
 	same := func(known string) bool { return sameLesson(known) == sameLesson(line) }
-	if n < minLessonRunes || n > maxLessonRunes || len(lessons) >= maxLessons || blank(line) || refusal.MatchString(line) || slices.ContainsFunc(lessons, same) {
+	if n < minLessonRunes || n > maxLessonRunes || len(lessons) >= maxLessons || blank(line) || refusal().MatchString(line) || slices.ContainsFunc(lessons, same) {
 		return lessons
 	}
 	return append(lessons, line)
 }
 
-var bullet = regexp.MustCompile(`^\s*(?:[-*•]\s+(?:\[[ xX]\]\s+)?|\d{1,2}[.)]\s+)?`)
+var bullet = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*(?:[-*•]\s+(?:\[[ xX]\]\s+)?|\d{1,2}[.)]\s+)?`)
+})
 
 // sameLesson is a lesson as it is compared: its words alone.
 func sameLesson(line string) string {

@@ -495,7 +495,7 @@ func splitSentences(text string) []string {
 		}
 	}
 	start := 0
-	for _, at := range sentenceEnds.FindAllStringIndex(text, -1) {
+	for _, at := range sentenceEnds().FindAllStringIndex(text, -1) {
 		next, _ := utf8.DecodeRuneInString(strings.TrimSpace(text[at[1]:]))
 		wide := strings.ContainsAny(text[at[0]:at[1]], "。！？")
 		if at[0] < start || !wide && (unicode.IsLower(next) || unicode.IsDigit(next)) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // reversal is what a later statement has by which it ends an earlier one without
@@ -24,7 +25,9 @@ var takesBack = phraseSet("after all", "changed my mind", "on second thought", "
 
 // amount is a number with its unit, and dimensions the units that stand for each
 // other: 90 seconds may replace 10 minutes.
-var amount = regexp.MustCompile(`(\d[\d.,]*)[ -]?(seconds?|secs?|s|minutes?|min|m|hours?|h|days?|d|weeks?|months?|gi?b?|mi?b?|tb|kb|%|percent|degrees|°c?|euros?|€|\$|rows|workers|replicas)(?:[^a-z]|$)|\((\d+, ?\d+)\)|\b(?:20|19)(\d\d)\b`)
+var amount = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(\d[\d.,]*)[ -]?(seconds?|secs?|s|minutes?|min|m|hours?|h|days?|d|weeks?|months?|gi?b?|mi?b?|tb|kb|%|percent|degrees|°c?|euros?|€|\$|rows|workers|replicas)(?:[^a-z]|$)|\((\d+, ?\d+)\)|\b(?:20|19)(\d\d)\b`)
+})
 
 func dimension(unit string) string {
 	switch unit {
@@ -45,7 +48,7 @@ func dimension(unit string) string {
 // amounts are the amounts of a text in lower case, by their dimension.
 func amounts(lower string) map[string]string {
 	var all map[string]string
-	for _, m := range amount.FindAllStringSubmatch(lower, -1) {
+	for _, m := range amount().FindAllStringSubmatch(lower, -1) {
 		key, value := dimension(strings.TrimSuffix(m[2], "s")), strings.TrimRight(m[1], ".,")+m[2]
 		switch {
 		case m[2] == "s":
@@ -66,10 +69,14 @@ func amounts(lower string) map[string]string {
 }
 
 // refersBack matches the beginning of a change of what was said last.
-var refersBack = regexp.MustCompile(`\b(?:make (?:it|that|them)|better|rather|scrap that)\b`)
+var refersBack = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(?:make (?:it|that|them)|better|rather|scrap that)\b`)
+})
 
 // forbids matches what is not to be done, with what follows.
-var forbids = regexp.MustCompile(`\b(?:don't|dont|do not|never|please not|nicht)(?: ever)? ([a-z]{3,})(?: ([^,.;:!?]*))?`)
+var forbids = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(?:don't|dont|do not|never|please not|nicht)(?: ever)? ([a-z]{3,})(?: ([^,.;:!?]*))?`)
+})
 
 // rejections begin the answer of an agent by which a choice does not do.
 var rejections = phraseSet("that will not", "that won't", "that does not", "that doesn't", "that is not possible", "that isn't possible", "that can't", "that cannot", "won't work", "will not work", "not possible", "unfortunately")
@@ -79,7 +86,7 @@ func newReversal(c candidate) (r reversal) {
 	lower := strings.ToLower(c.text)
 	r.back, r.disliked = takenBack(c.message), clausesWith(c.message, dislikes())
 	r.forbidden, r.about = forbiddenIn(lower)
-	r.refers = containsAny([]byte(lower), []string{"make ", "better", "rather", "scrap that"}) && refersBack.MatchString(lower)
+	r.refers = containsAny([]byte(lower), []string{"make ", "better", "rather", "scrap that"}) && refersBack().MatchString(lower)
 	if strings.ContainsAny(lower, "0123456789") {
 		r.amounts = amounts(lower)
 	}
@@ -143,7 +150,7 @@ func forbiddenIn(lower string) (deed string, about []string) {
 	if !containsAny([]byte(lower), []string{"n't ", "dont ", "not ", "never ", "nicht "}) {
 		return "", nil
 	}
-	m := forbids.FindStringSubmatch(lower)
+	m := forbids().FindStringSubmatch(lower)
 	if m == nil {
 		return "", nil
 	}
@@ -195,7 +202,9 @@ func (s *statement) forbidsIt(earlier *statement) bool {
 }
 
 // waits matches what holds only until the person says so.
-var waits = regexp.MustCompile(`\b(?:wait|hold|don't|dont|do not|not yet)\b.*?\b([a-z]{3,}) (?:it|them|that|this|yet)\b`)
+var waits = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(?:wait|hold|don't|dont|do not|not yet)\b.*?\b([a-z]{3,}) (?:it|them|that|this|yet)\b`)
+})
 
 // releases: "drop it" ends "wait before you drop it".
 func (s *statement) releases(earlier *statement) bool {
@@ -210,7 +219,7 @@ func awaited(lower string) string {
 	if !containsAny([]byte(lower), []string{"wait", "hold", "n't ", "dont ", "not "}) {
 		return ""
 	}
-	if m := waits.FindStringSubmatch(lower); m != nil {
+	if m := waits().FindStringSubmatch(lower); m != nil {
 		return Stem(m[1])
 	}
 	return ""

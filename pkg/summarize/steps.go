@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -343,7 +344,9 @@ func (e *Extractive) after(line int, text []byte) {
 
 // leaves matches what a person says of a step that they give up: "for the ignore:
 // leave it", "skip the banner".
-var leaves = regexp.MustCompile(`(?:for|about|as for) (?:the |that |this )?([^,.:;]{2,40})[,:] ?(?:just )?(?:leave|skip|forget|drop|no)\b|\b(?:skip|forget|leave out|no need for|no need to|forget about) (?:the |that |about )?([^,.;:!?]{2,40})`)
+var leaves = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:for|about|as for) (?:the |that |this )?([^,.:;]{2,40})[,:] ?(?:just )?(?:leave|skip|forget|drop|no)\b|\b(?:skip|forget|leave out|no need for|no need to|forget about) (?:the |that |about )?([^,.;:!?]{2,40})`)
+})
 
 // giveUps are the words of which [leaves] needs one.
 var giveUps = phraseSet("leave", "skip", "forget", "drop", "no need", ": no", ", no")
@@ -357,7 +360,7 @@ func (e *Extractive) givenUp(line int, text []byte) {
 	if !giveUps().in(lower) {
 		return
 	}
-	for _, m := range leaves.FindAllStringSubmatch(string(lower), -1) {
+	for _, m := range leaves().FindAllStringSubmatch(string(lower), -1) {
 		subject := stemsOf(m[1] + m[2])
 		for i := range e.steps.waiting {
 			if w := &e.steps.waiting[i]; w.done == 0 && len(subject) > 0 && overlap(subject, w.has) == 1 {

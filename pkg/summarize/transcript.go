@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/sessctl/sessctl/pkg/secrets"
@@ -58,7 +59,7 @@ func (t *transcript) add(m *session.Message) {
 
 func (t *transcript) compacted(m *session.Message) {
 	t.context.Pass(m)
-	text := fileLists.ReplaceAllString(flatText(m, flatTextRunes), "")
+	text := fileLists().ReplaceAllString(flatText(m, flatTextRunes), "")
 	if strings.TrimSpace(text) == "" {
 		return
 	}
@@ -287,19 +288,23 @@ const (
 // closing matches what would end, or begin, one of those tags; speaker a line
 // that looks like the next one's.
 var (
-	closing = regexp.MustCompile(`(?i)<(\s*/?\s*(?:` + tagConversation + `|` + tagPrevious + `|` + tagKnown + `)\b)`)
-	speaker = regexp.MustCompile(`(?m)^(\s*)\[(User|Assistant|Assistant tool calls|Tool result|Tool error|User ran|Summary|Context)\]:`)
+	closing = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)<(\s*/?\s*(?:` + tagConversation + `|` + tagPrevious + `|` + tagKnown + `)\b)`)
+	})
+	speaker = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)^(\s*)\[(User|Assistant|Assistant tool calls|Tool result|Tool error|User ran|Summary|Context)\]:`)
+	})
 )
 
 // flatSafe keeps a text from ending the fence around it and from speaking in
 // somebody else's name.
 func flatSafe(text string) string {
-	return speaker.ReplaceAllString(closing.ReplaceAllString(text, `<\${1}`), `${1}\[${2}]:`)
+	return speaker().ReplaceAllString(closing().ReplaceAllString(text, `<\${1}`), `${1}\[${2}]:`)
 }
 
 // Fence puts text between tags, as data. What would close the tag is escaped.
 func Fence(tag, text string) string {
-	return "<" + tag + ">\n" + strings.TrimRight(closing.ReplaceAllString(text, `<\${1}`), "\n") + "\n</" + tag + ">\n"
+	return "<" + tag + ">\n" + strings.TrimRight(closing().ReplaceAllString(text, `<\${1}`), "\n") + "\n</" + tag + ">\n"
 }
 
 // Redacted replaces what looked like a secret.

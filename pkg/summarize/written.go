@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/sessctl/sessctl/pkg/session"
@@ -101,7 +102,7 @@ func (w *Written) write(ctx context.Context, s *Summary) error {
 }
 
 // dated is a date that a model puts first although the runtime does.
-var dated = regexp.MustCompile(`^\[\d{4}-\d\d-\d\d\]\s*`)
+var dated = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\[\d{4}-\d\d-\d\d\]\s*`) })
 
 // turnTitle stands between what came before a turn and the turn's beginning.
 const turnTitle = "\n\n---\n\n**Turn Context (split turn):**\n\n"

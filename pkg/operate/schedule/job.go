@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -99,7 +100,7 @@ type Needs struct {
 }
 
 // profileName is what a schedule can be called: it becomes part of file names.
-var profileName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
+var profileName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`) })
 
 const failedSuffix = "-failed"
 
@@ -110,7 +111,7 @@ const shortest = time.Minute
 // Check returns what is wrong with a job, nil if nothing is.
 func (j Job) Check() error {
 	switch {
-	case !profileName.MatchString(j.Profile) || strings.HasSuffix(j.Profile, failedSuffix):
+	case !profileName().MatchString(j.Profile) || strings.HasSuffix(j.Profile, failedSuffix):
 		return fmt.Errorf("%q cannot be the name of a schedule: small letters, digits, - and _, at most 40, not ending in %s", j.Profile, failedSuffix)
 	case !filepath.IsAbs(j.Program):
 		return fmt.Errorf("the path of the program, %q, is not absolute", j.Program)

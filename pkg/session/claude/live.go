@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"regexp"
+	"sync"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/session"
@@ -26,7 +27,7 @@ func (p instance) reason() string {
 	return fmt.Sprintf("a running Claude Code has it open (process %d)", p.PID)
 }
 
-var processName = regexp.MustCompile(`^[1-9][0-9]{0,9}\.json$`)
+var processName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[1-9][0-9]{0,9}\.json$`) })
 
 // running returns the runtime's processes that are alive. A file that a killed
 // one left behind names no process, or one that was started after it.
@@ -45,7 +46,7 @@ func (s *Store) running() ([]instance, error) {
 	}
 	var all []instance
 	for _, name := range names {
-		if !processName.MatchString(name) {
+		if !processName().MatchString(name) {
 			continue
 		}
 		if p, ok := s.instance(d, name); ok {

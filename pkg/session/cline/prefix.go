@@ -12,6 +12,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // compactionHead is what a compaction says: which messages of the session it stands
@@ -41,7 +42,7 @@ func (k *valueKind) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-var updatedAt = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?Z$`)
+var updatedAt = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?Z$`) })
 
 // valid reports whether Cline takes a compaction for one of a session.
 func (h compactionHead) valid(session string) bool {
@@ -56,7 +57,7 @@ func (h compactionHead) valid(session string) bool {
 		}
 	}
 	version, err := h.Version.Float64()
-	if err != nil || version != 1 || h.Messages == nil || h.Count == nil || *h.Count < 0 || !updatedAt.MatchString(h.Updated) {
+	if err != nil || version != 1 || h.Messages == nil || h.Count == nil || *h.Count < 0 || !updatedAt().MatchString(h.Updated) {
 		return false
 	}
 	of := ""

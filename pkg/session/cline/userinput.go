@@ -3,6 +3,7 @@ package cline
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // userTags are the tags that Cline puts around what a person typed.
@@ -19,8 +20,10 @@ func newUserTag(name string) userTag {
 }
 
 var (
-	wholeCommand = regexp.MustCompile(`(?is)\A<user_command\b([^>]*)>(.*?)</user_command>\z`)
-	slashIn      = regexp.MustCompile(`(?i)slash="([^"]+)"`)
+	wholeCommand = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?is)\A<user_command\b([^>]*)>(.*?)</user_command>\z`)
+	})
+	slashIn = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)slash="([^"]+)"`) })
 )
 
 const (
@@ -41,11 +44,11 @@ func shownInput(text string) string {
 		shown = trimmed(without)
 	}
 	shown = trimmed(withoutNotices(shown))
-	command := wholeCommand.FindStringSubmatch(trimmed(text))
+	command := wholeCommand().FindStringSubmatch(trimmed(text))
 	if command == nil {
 		return shown
 	}
-	named := slashIn.FindStringSubmatch(command[1])
+	named := slashIn().FindStringSubmatch(command[1])
 	if named == nil || trimmed(named[1]) == "" {
 		return shown
 	}

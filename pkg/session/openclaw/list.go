@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/session"
@@ -323,17 +324,19 @@ const onlyCopy = "a log of before the migration to the runtime's database, which
 // The name of an imported log: what stands before the log's own name is made
 // from its key. Other files there are no logs.
 var (
-	importedLog = regexp.MustCompile(`^(.+\.jsonl(?:\..+)?)\.imported-\d+$`)
-	uuidOfLog   = regexp.MustCompile(`([0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}(?:-topic-[^.]+)?)\.jsonl`)
+	importedLog = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.+\.jsonl(?:\..+)?)\.imported-\d+$`) })
+	uuidOfLog   = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`([0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}(?:-topic-[^.]+)?)\.jsonl`)
+	})
 )
 
 // parseImported returns the id of the session that an imported log is of.
 func parseImported(name string) (id string, ok bool) {
-	m := importedLog.FindStringSubmatch(name)
+	m := importedLog().FindStringSubmatch(name)
 	if m == nil || strings.HasPrefix(name, ".") {
 		return "", false
 	}
-	if uuid := uuidOfLog.FindStringSubmatch(m[1]); uuid != nil {
+	if uuid := uuidOfLog().FindStringSubmatch(m[1]); uuid != nil {
 		return session.CleanID(uuid[1]), true
 	}
 	id, _, _ = strings.Cut(m[1], logEnd)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"sync"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
@@ -571,13 +572,13 @@ func (d *decoder) header(start []byte) (Header, bool) {
 func IsEntry(start []byte) bool {
 	first, _, whole := bytes.Cut(start, []byte("\n"))
 	if !whole { // it is longer than what was read: runtimes write these three first
-		return entryStart.Match(first)
+		return entryStart().Match(first)
 	}
 	var d decoder
 	return d.decode(first) == nil && d.entry.kind != header && d.entry.kind != unknown && len(d.entry.id) > 0
 }
 
-var entryStart = regexp.MustCompile(`^\{"type":"[a-z_]+","id":"[^"]+","parentId":`)
+var entryStart = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\{"type":"[a-z_]+","id":"[^"]+","parentId":`) })
 
 // searchHeader looks for a header anywhere in the first 256 KiB.
 func searchHeader(r io.Reader) (Header, bool, error) {

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/sessctl/sessctl/pkg/memory/remote"
 )
@@ -36,7 +37,7 @@ type address struct {
 	trusted  *x509.CertPool // nil: those of the system
 }
 
-var nameForm = regexp.MustCompile(`^[A-Za-z][0-9A-Za-z]{0,63}$`)
+var nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][0-9A-Za-z]{0,63}$`) })
 
 // parseAddress reads weaviate+https://NODE[:PORT][,NODE...][/NAME][?replicas=N&ca=FILE].
 // Errors do not repeat it: somebody may have put a key into it.
@@ -59,7 +60,7 @@ func parseAddress(raw string) (a address, err error) {
 		a.nodes = append(a.nodes, scheme+"://"+host)
 	}
 	if name = strings.Trim(name, "/"); name != "" {
-		if !nameForm.MatchString(name) {
+		if !nameForm().MatchString(name) {
 			return a, wrongAddress("the name behind the nodes has letters and digits only, and begins with a letter")
 		}
 		a.name = strings.ToUpper(name[:1]) + name[1:]

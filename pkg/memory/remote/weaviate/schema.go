@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/memory/remote"
@@ -120,7 +121,7 @@ func (m *Memory) setUp(ctx context.Context) error {
 }
 
 // description is what a collection of records says of itself.
-var description = regexp.MustCompile(`schema (\d+), identity ([0-9a-f-]{36})`)
+var description = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`schema (\d+), identity ([0-9a-f-]{36})`) })
 
 // check reads what the collection of records says of itself.
 func (m *Memory) check(ctx context.Context) error {
@@ -138,7 +139,7 @@ func (m *Memory) check(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the collections: %w", err)
 	}
-	said := description.FindStringSubmatch(c.Description)
+	said := description().FindStringSubmatch(c.Description)
 	if said == nil {
 		return fmt.Errorf("%w: the collection %s is not one of sessctl", remote.ErrUnsuitable, m.class(recordsClass))
 	}
@@ -209,11 +210,11 @@ func (m *Memory) addVectors(ctx context.Context, name string) error {
 	return nil
 }
 
-var tenantForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,56}$`)
+var tenantForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,56}$`) })
 
 // tenantOf is the tenant of an agent: its name where that can be one.
 func tenantOf(agent string) string {
-	if tenantForm.MatchString(agent) && !strings.HasPrefix(agent, "agent-") {
+	if tenantForm().MatchString(agent) && !strings.HasPrefix(agent, "agent-") {
 		return agent
 	}
 	sum := sha256.Sum256([]byte(agent))
