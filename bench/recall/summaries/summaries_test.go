@@ -150,7 +150,7 @@ func summaryFloors() map[string]summaryFloor {
 		"fresh, first":         {34, 0.04, 0.09},
 		"fresh, second":        {32, 0.06, 0.14},
 		"fresh, third":         {34, 0.06, 0.12},
-		"fresh, fourth":        {27, 0.02, 0.07},
+		"fresh, fourth":        {26, 0.02, 0.07},
 		"fresh, fifth":         {16, 0.03, 0.10},
 		"fresh, sixth":         {44, 0.06, 0.05},
 		"fresh, seventh":       {43, 0.05, 0.04},
