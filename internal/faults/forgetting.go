@@ -12,13 +12,15 @@ import (
 
 // forgettings are runs that remember a log of which something was forgotten, and
 // which has grown since: the forgotten piece has got longer, and so has another
-// identity, which Put notes in a file inside its transaction.
+// identity, which Put notes in a file inside its transaction. A run that says it is
+// done has noted it: the next one would write the file if it were missing, so each is
+// verified at once.
 func forgettings() []Command {
 	return []Command{{
 		Name: "archive, and remember, grown after a forget", Runtime: "pi", Args: []string{"archive", "--all", "--remember"},
 		Prepare: grownAfterForget, Sessions: true, Slow: true,
 		Done: func(h *Home) error {
-			return errors.Join(h.logIs(h.source()), h.inArchives(h.Lines), h.recalls(Chunks-1), h.lacksForgotten())
+			return errors.Join(h.logIs(h.source()), h.inArchives(h.Lines), h.recalls(Chunks-1), h.lacksForgotten(), h.verifies())
 		},
 		Whole:   (*Home).lacksForgotten,
 		Settled: func(h *Home) error { return errors.Join(remembers(Chunks-1)(h), h.lacksForgottenAnew()) },

@@ -246,7 +246,8 @@ func (w *writer) passed(r Record, buried bool) error {
 	if r.Position < 0 {
 		return nil
 	}
-	if last := len(w.work.buried) - 1; buried && last >= 0 && r.FirstByte <= w.work.buried[last].to {
+	last := len(w.work.buried) - 1
+	if buried && last >= 0 && w.work.buried[last].from <= r.FirstByte && r.FirstByte <= w.work.buried[last].to {
 		w.work.buried[last].to = max(w.work.buried[last].to, r.EndByte)
 	} else if buried {
 		w.work.buried = append(w.work.buried, byteRange{r.FirstByte, r.EndByte})

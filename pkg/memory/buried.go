@@ -101,7 +101,18 @@ func (w *writer) leaveBuried() error {
 	if err := w.memory.forgottenFiles().noteForgotten(noted); err != nil {
 		return err
 	}
-	return addTombstones(w.ctx, w.tx, noted)
+	if err := addTombstones(w.ctx, w.tx, noted); err != nil {
+		return err
+	}
+	return w.removeBuriedActions()
+}
+
+// removeBuriedActions takes what was done in pieces that were forgotten just now out
+// again: it was stored before it was known that they are, and any later run leaves it
+// out.
+func (w *writer) removeBuriedActions() error {
+	_, err := w.removeActions(`s.archive=? AND EXISTS (SELECT 1 FROM tombstones f WHERE f.archive=s.archive AND f.end_byte>0 AND `+standsIn("f")+")", w.work.archive)
+	return err
 }
 
 // ForgottenArchives lists the archives of which pieces were forgotten.
