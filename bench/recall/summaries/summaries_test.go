@@ -155,6 +155,8 @@ func summaryFloors() map[string]summaryFloor {
 		"fresh, sixth":         {44, 0.06, 0.05},
 		"fresh, seventh":       {43, 0.05, 0.04},
 		"fresh, eighth":        {48, 0.07, 0.08},
+		"fresh, ninth":         {43, 0.06, 0.05},
+		"fresh, tenth":         {35, 0.08, 0.05},
 	}
 }
 
