@@ -1,7 +1,7 @@
 package cmd
 
 import (
-	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -77,9 +77,9 @@ func (m memoryAdapter) forgotten(ctx context.Context, ref session.Ref) (entries 
 }
 
 // beginsWithLost are those of some archives without an entry with whose bytes an
-// archive begins: a log was archived up to the end of a line, with or without what
-// ends it.
-func (m memoryAdapter) beginsWithLost(ctx context.Context, ref session.Ref, from compact.Archived, lost map[string]bool) (ids []string, err error) {
+// archive begins. The bytes of an archive give its id, so they are hashed up to each
+// place where a log can have been archived.
+func (m memoryAdapter) beginsWithLost(ctx context.Context, ref session.Ref, from compact.Archived, lost map[string]bool) ([]string, error) {
 	if len(lost) == 0 {
 		return nil, nil
 	}
@@ -88,34 +88,41 @@ func (m memoryAdapter) beginsWithLost(ctx context.Context, ref session.Ref, from
 		return nil, err
 	}
 	defer log.Close()
-	meta := archive.Meta{Runtime: ref.Runtime, Agent: ref.Agent, Session: ref.ID}
-	read, lines := sha256.New(), bufio.NewReaderSize(log, 1<<16)
-	for err == nil {
-		var part []byte
-		if part, err = lines.ReadSlice('\n'); err != nil {
-			read.Write(part)
-		} else {
-			read.Write(part[:len(part)-1])
-			ids = appendLost(ids, lost, meta, read)
-			read.Write(part[len(part)-1:])
-			ids = appendLost(ids, lost, meta, read)
-		}
-		if errors.Is(err, bufio.ErrBufferFull) {
-			err = nil // the line goes on
-		}
-	}
-	if !errors.Is(err, io.EOF) {
+	begins := beginnings{of: archive.Meta{Runtime: ref.Runtime, Agent: ref.Agent, Session: ref.ID}, lost: lost, read: sha256.New()}
+	if _, err := io.Copy(&begins, log); err != nil {
 		return nil, fmt.Errorf("read the archive %s: %w", from.ID, err)
 	}
-	return ids, nil
+	return begins.found, nil
 }
 
-// appendLost appends the archive of the bytes that were hashed, if it is one of some.
-func appendLost(ids []string, lost map[string]bool, of archive.Meta, read hash.Hash) []string {
-	if id := archive.ID(of, hex.EncodeToString(read.Sum(nil))); lost[id] {
-		return append(ids, id)
+// beginnings finds the archives among some whose bytes the log that is written to it
+// begins with.
+type beginnings struct {
+	of    archive.Meta
+	lost  map[string]bool
+	read  hash.Hash
+	found []string
+}
+
+// Write implements io.Writer. A log is archived up to the end of a line, with or
+// without what ends it.
+func (b *beginnings) Write(part []byte) (int, error) {
+	rest := part
+	for end := bytes.IndexByte(rest, '\n'); end >= 0; end = bytes.IndexByte(rest, '\n') {
+		b.look(rest[:end])
+		b.look(rest[end : end+1])
+		rest = rest[end+1:]
 	}
-	return ids
+	b.read.Write(rest)
+	return len(part), nil
+}
+
+// look reads on, and looks whether one of the archives ends here.
+func (b *beginnings) look(more []byte) {
+	b.read.Write(more)
+	if id := archive.ID(b.of, hex.EncodeToString(b.read.Sum(nil))); b.lost[id] {
+		b.found = append(b.found, id)
+	}
 }
 
 // beginsWith are those with whose bytes an archive begins.
