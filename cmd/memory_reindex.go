@@ -423,7 +423,7 @@ func (w *workspace) rebuildSession(ctx context.Context, a *app, s archivedSessio
 	}
 	policy, isOutput := a.recoveryPolicy(), session.Kind(s.entries[0].Kind) == session.KindOutput
 	policy.SkipSummary = policy.SkipSummary || isOutput
-	keeper := &rebuilder{store: w.memory}
+	keeper := &rebuilder{store: w.memory, archives: w.archives}
 	result, err := w.compactor.Rebuild(ctx, store, logs, policy, keeper)
 	for _, d := range result.Damaged {
 		if isOutput && errors.Is(d.Err, session.ErrUnknownFormat) {
@@ -477,8 +477,9 @@ func rebuildMark(ids []string) string {
 
 // rebuilder is a compact.Rebuilder over a memory.Store.
 type rebuilder struct {
-	store  *memory.Store
-	result memory.RebuildResult
+	store    *memory.Store
+	archives *archive.Store
+	result   memory.RebuildResult
 }
 
 // asKept is a summary in the words of the model that wrote one of the same
@@ -501,6 +502,9 @@ func (b *rebuilder) Rebuild(ctx context.Context, ref session.Ref, archives []com
 	}
 	what := memory.Rebuild{Source: source, Archives: ids, Category: compact.CategoryHistory, Mark: rebuildMark(slices.Clone(ids))}
 	var err error
+	if what.Begun, err = (memoryAdapter{store: b.store, archives: b.archives}).begunAndLost(ctx, ref, archives); err != nil {
+		return compact.Remembered{}, err
+	}
 	b.result, err = b.store.Rebuild(ctx, what, func(yield func(memory.Record, error) bool) {
 		var ids *memory.ActionIDs
 		archive := ""

@@ -1,12 +1,14 @@
 package cmd
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"slices"
 
@@ -18,32 +20,109 @@ import (
 // begun are the archives of a session of which pieces were forgotten, and with
 // whose bytes a longer one begins: what stands there is not to come back with it.
 // Where nothing was forgotten nothing is read. An archive whose entry is gone or
-// cannot be used is left out: it must not stop every other session.
+// cannot be used stops no session: it is found by its id, which its bytes have.
 func (m memoryAdapter) begun(ctx context.Context, ref session.Ref, from compact.Archived) (ids []string, err error) {
 	if from.ID == "" || m.archives == nil {
 		return nil, nil
 	}
-	forgotten, err := m.store.ForgottenArchives(ctx)
+	entries, lost, err := m.forgotten(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
-	var shorter []archive.Entry
-	for _, id := range forgotten {
-		e, err := m.archives.Get(ctx, id)
-		if errors.Is(err, archive.ErrNotFound) || errors.Is(err, archive.ErrUnusableEntry) {
-			continue // it was pruned, or doctor tells of it: nobody knows its bytes, nor of which session it is
+	shorter := slices.DeleteFunc(entries, func(e archive.Entry) bool { return e.Bytes >= from.Bytes })
+	if len(shorter) > 0 {
+		if ids, err = m.beginsWith(ctx, from, shorter); err != nil {
+			return nil, err
 		}
+	}
+	more, err := m.beginsWithLost(ctx, ref, from, lost)
+	return append(ids, more...), err
+}
+
+// begunAndLost are the archives without an entry with whose bytes some archives of
+// a session begin, and of which pieces were forgotten.
+func (m memoryAdapter) begunAndLost(ctx context.Context, ref session.Ref, archives []compact.Archived) (ids []string, err error) {
+	_, lost, err := m.forgotten(ctx, ref)
+	for _, from := range archives {
 		if err != nil {
 			return nil, err
 		}
-		if e.Runtime == ref.Runtime && e.Agent == ref.Agent && e.Session == ref.ID && e.Bytes < from.Bytes {
-			shorter = append(shorter, e)
+		var more []string
+		more, err = m.beginsWithLost(ctx, ref, from, lost)
+		ids = append(ids, more...)
+	}
+	return ids, err
+}
+
+// forgotten are the archives of which pieces were forgotten: the entries of those of
+// a session, and the ids of those of which nobody can tell whose they are.
+func (m memoryAdapter) forgotten(ctx context.Context, ref session.Ref) (entries []archive.Entry, lost map[string]bool, err error) {
+	ids, err := m.store.ForgottenArchives(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	lost = map[string]bool{}
+	for _, id := range ids {
+		e, err := m.archives.Get(ctx, id)
+		switch {
+		case errors.Is(err, archive.ErrNotFound), errors.Is(err, archive.ErrUnusableEntry):
+			lost[id] = true // it was pruned, or doctor tells of it
+		case err != nil:
+			return nil, nil, err
+		case e.Runtime == ref.Runtime && e.Agent == ref.Agent && e.Session == ref.ID:
+			entries = append(entries, e)
 		}
 	}
-	if len(shorter) == 0 {
+	return entries, lost, nil
+}
+
+// beginsWithLost are those of some archives without an entry with whose bytes an
+// archive begins. The bytes of an archive give its id, so they are hashed up to each
+// place where a log can have been archived.
+func (m memoryAdapter) beginsWithLost(ctx context.Context, ref session.Ref, from compact.Archived, lost map[string]bool) ([]string, error) {
+	if len(lost) == 0 {
 		return nil, nil
 	}
-	return m.beginsWith(ctx, from, shorter)
+	log, err := archiver{store: m.archives}.Open(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	begins := beginnings{of: archive.Meta{Runtime: ref.Runtime, Agent: ref.Agent, Session: ref.ID}, lost: lost, read: sha256.New()}
+	if _, err := io.Copy(&begins, log); err != nil {
+		return nil, fmt.Errorf("read the archive %s: %w", from.ID, err)
+	}
+	return begins.found, nil
+}
+
+// beginnings finds the archives among some whose bytes the log that is written to it
+// begins with.
+type beginnings struct {
+	of    archive.Meta
+	lost  map[string]bool
+	read  hash.Hash
+	found []string
+}
+
+// Write implements io.Writer. A log is archived up to the end of a line, with or
+// without what ends it.
+func (b *beginnings) Write(part []byte) (int, error) {
+	rest := part
+	for end := bytes.IndexByte(rest, '\n'); end >= 0; end = bytes.IndexByte(rest, '\n') {
+		b.look(rest[:end])
+		b.look(rest[end : end+1])
+		rest = rest[end+1:]
+	}
+	b.read.Write(rest)
+	return len(part), nil
+}
+
+// look reads on, and looks whether one of the archives ends here.
+func (b *beginnings) look(more []byte) {
+	b.read.Write(more)
+	if id := archive.ID(b.of, hex.EncodeToString(b.read.Sum(nil))); b.lost[id] {
+		b.found = append(b.found, id)
+	}
 }
 
 // beginsWith are those with whose bytes an archive begins.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
@@ -15,6 +16,7 @@ import (
 type Rebuild struct {
 	Source   Source
 	Archives []string // ids of those whose bytes the records cover
+	Begun    []string // others, with whose bytes those begin: what was forgotten of them stays so
 	Category string   // of pieces of the log: which old ones of those archives the new ones replace
 	Mark     string   // of what, and by which rule, the records are made; see Rebuilt
 }
@@ -110,8 +112,8 @@ func (b Rebuild) finish(ctx context.Context, tx *sql.Tx, result *RebuildResult) 
 	// marks text that another rule had cut: every record with a part of it
 	// goes.
 	buried, err := remove(ctx, tx, mine+marks(b.Archives)+`) AND EXISTS (SELECT 1 FROM tombstones t
-		WHERE t.archive IN (`+marks(b.Archives)+`) AND t.id NOT IN (SELECT id FROM temp.made) AND records.first_byte<t.end_byte AND records.end_byte>t.first_byte)`,
-		append(args, anyOf(b.Archives)...))
+		WHERE t.archive IN (`+marks(b.forgotten())+`) AND t.id NOT IN (SELECT id FROM temp.made) AND records.first_byte<t.end_byte AND records.end_byte>t.first_byte)`,
+		append(args, anyOf(b.forgotten())...))
 	if err != nil {
 		return err
 	}
@@ -124,14 +126,16 @@ func (b Rebuild) finish(ctx context.Context, tx *sql.Tx, result *RebuildResult) 
 	return err
 }
 
+// forgotten are the archives by which what was forgotten is found.
+func (b Rebuild) forgotten() []string { return slices.Concat(b.Archives, b.Begun) }
+
 // finishWork removes the actions of the session that were not made again, and
 // those that stand in a piece of one of its archives that was forgotten.
 func (b Rebuild) finishWork(ctx context.Context, tx *sql.Tx) error {
-	archives := anyOf(b.Archives)
 	mine := []any{b.Source.Runtime, b.Source.Agent, b.Source.Session}
-	args := append(append(mine, archives...), archives...)
+	args := append(append(mine, anyOf(b.Archives)...), anyOf(b.forgotten())...)
 	_, err := removeActions(ctx, tx, `s.runtime=? AND s.agent=? AND s.session=? AND s.archive IN (`+marks(b.Archives)+`)
-		AND (lower(hex(a.id)) NOT IN (SELECT id FROM temp.made) OR EXISTS (SELECT 1 FROM tombstones f WHERE f.archive IN (`+marks(b.Archives)+`) AND f.end_byte>0 AND `+standsIn("f")+"))", args)
+		AND (lower(hex(a.id)) NOT IN (SELECT id FROM temp.made) OR EXISTS (SELECT 1 FROM tombstones f WHERE f.archive IN (`+marks(b.forgotten())+`) AND f.end_byte>0 AND `+standsIn("f")+"))", args)
 	return err
 }
 
