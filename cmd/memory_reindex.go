@@ -494,7 +494,7 @@ func (b *rebuilder) asKept(r memory.Record) memory.Record {
 }
 
 // Rebuild implements compact.Rebuilder.
-func (b *rebuilder) Rebuild(ctx context.Context, ref session.Ref, archives []compact.Archived, records iter.Seq2[compact.ArchivedRecord, error]) (compact.Remembered, error) {
+func (b *rebuilder) Rebuild(ctx context.Context, ref session.Ref, archives []compact.Origin, records iter.Seq2[compact.ArchivedRecord, error]) (compact.Remembered, error) {
 	source := memory.Source{Runtime: ref.Runtime, Agent: ref.Agent, Session: ref.ID, Key: ref.Key}
 	var ids []string
 	for _, x := range archives {

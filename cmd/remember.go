@@ -21,7 +21,7 @@ type memoryAdapter struct {
 }
 
 // Remember implements compact.Rememberer.
-func (m memoryAdapter) Remember(ctx context.Context, ref session.Ref, from compact.Archived, records iter.Seq2[compact.Record, error]) (compact.Remembered, error) {
+func (m memoryAdapter) Remember(ctx context.Context, ref session.Ref, from compact.Origin, records iter.Seq2[compact.Record, error]) (compact.Remembered, error) {
 	path := from.Path
 	if path == "" {
 		path = ref.Path

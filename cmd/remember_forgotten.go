@@ -21,7 +21,7 @@ import (
 // whose bytes a longer one begins: what stands there is not to come back with it.
 // Where nothing was forgotten nothing is read. An archive whose entry is gone or
 // cannot be used stops no session: it is found by its id, which its bytes have.
-func (m memoryAdapter) begun(ctx context.Context, ref session.Ref, from compact.Archived) (ids []string, err error) {
+func (m memoryAdapter) begun(ctx context.Context, ref session.Ref, from compact.Origin) (ids []string, err error) {
 	if from.ID == "" || m.archives == nil {
 		return nil, nil
 	}
@@ -41,11 +41,14 @@ func (m memoryAdapter) begun(ctx context.Context, ref session.Ref, from compact.
 
 // begunAndLost are the archives without an entry with whose bytes some archives of
 // a session begin, and of which pieces were forgotten.
-func (m memoryAdapter) begunAndLost(ctx context.Context, ref session.Ref, archives []compact.Archived) (ids []string, err error) {
+func (m memoryAdapter) begunAndLost(ctx context.Context, ref session.Ref, archives []compact.Origin) (ids []string, err error) {
 	_, lost, err := m.forgotten(ctx, ref)
 	for _, from := range archives {
 		if err != nil {
 			return nil, err
+		}
+		if from.In.ID != "" {
+			continue // it is in a longer one
 		}
 		var more []string
 		more, err = m.beginsWithLost(ctx, ref, from, lost)
@@ -79,11 +82,11 @@ func (m memoryAdapter) forgotten(ctx context.Context, ref session.Ref) (entries 
 // beginsWithLost are those of some archives without an entry with whose bytes an
 // archive begins. The bytes of an archive give its id, so they are hashed up to each
 // place where a log can have been archived.
-func (m memoryAdapter) beginsWithLost(ctx context.Context, ref session.Ref, from compact.Archived, lost map[string]bool) ([]string, error) {
+func (m memoryAdapter) beginsWithLost(ctx context.Context, ref session.Ref, from compact.Origin, lost map[string]bool) ([]string, error) {
 	if len(lost) == 0 {
 		return nil, nil
 	}
-	log, err := archiver{store: m.archives}.Open(ctx, from)
+	log, err := from.Open(ctx, archiver{store: m.archives})
 	if err != nil {
 		return nil, err
 	}
@@ -126,9 +129,9 @@ func (b *beginnings) look(more []byte) {
 }
 
 // beginsWith are those with whose bytes an archive begins.
-func (m memoryAdapter) beginsWith(ctx context.Context, from compact.Archived, shorter []archive.Entry) (ids []string, err error) {
+func (m memoryAdapter) beginsWith(ctx context.Context, from compact.Origin, shorter []archive.Entry) (ids []string, err error) {
 	slices.SortFunc(shorter, func(x, y archive.Entry) int { return cmp.Compare(x.Bytes, y.Bytes) })
-	log, err := archiver{store: m.archives}.Open(ctx, from)
+	log, err := from.Open(ctx, archiver{store: m.archives})
 	if err != nil {
 		return nil, err
 	}

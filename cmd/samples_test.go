@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -18,19 +19,16 @@ import (
 // name, and it is read with the number of messages that stands in the table,
 // or refused ("-"). A sample that the table does not have is an error.
 func TestEverySampleIsRead(t *testing.T) {
-	samples := filepath.Join("..", "..", "shared", "samples")
-	if _, err := os.Stat(samples); err != nil {
-		t.Skip("the samples are not beside the project")
-	}
+	root := samples.Beside(t, "samples")
 	want, err := readSampleTable(filepath.Join("testdata", "samples.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = filepath.WalkDir(samples, func(path string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
-		below, err := filepath.Rel(samples, path)
+		below, err := filepath.Rel(root, path)
 		if err != nil {
 			return err
 		}

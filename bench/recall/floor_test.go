@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/sessctl/sessctl/internal/samples"
 )
 
 // floor is below what was measured when it was set (docs/recall.md) by about
@@ -102,18 +104,5 @@ func TestTechnicalFloor(t *testing.T) {
 // one.
 func evaluation(t *testing.T, name string) string {
 	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
-	}
-	dir = filepath.Join(dir, "..", "shared", "eval", name)
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("nothing to measure with: %v", err)
-	}
-	return dir
+	return samples.Beside(t, "eval/"+name)
 }

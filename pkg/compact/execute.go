@@ -231,7 +231,7 @@ func (r *run) remember(ctx context.Context, open func() (io.ReadCloser, error)) 
 	}
 	before := r.remembered
 	var err error
-	r.remembered, err = r.Rememberer.Remember(ctx, r.plan.Ref, r.archived, told(m.history(ctx), func(done int64) {
+	r.remembered, err = r.Rememberer.Remember(ctx, r.plan.Ref, Origin{Archived: r.archived}, told(m.history(ctx), func(done int64) {
 		r.tell(StageRemember, done, int64(r.plan.Survey.Chunks))
 	}))
 	if err == nil && m.summary != nil {
@@ -257,7 +257,7 @@ func (r *run) summarize(ctx context.Context, m *recorder) error {
 	if err != nil {
 		return err
 	}
-	stored, err := r.Rememberer.Remember(ctx, r.plan.Ref, r.archived, each(records))
+	stored, err := r.Rememberer.Remember(ctx, r.plan.Ref, Origin{Archived: r.archived}, each(records))
 	r.remembered.Stored += stored.Stored
 	r.remembered.Existing += stored.Existing
 	r.result.Summary, r.result.SummaryEmpty = m.made, m.empty
@@ -352,7 +352,28 @@ func (r Remembered) after(first Remembered) Remembered {
 
 // Rememberer stores the records of one session in one transaction.
 type Rememberer interface {
-	Remember(ctx context.Context, ref session.Ref, from Archived, records iter.Seq2[Record, error]) (Remembered, error)
+	Remember(ctx context.Context, ref session.Ref, from Origin, records iter.Seq2[Record, error]) (Remembered, error)
+}
+
+// Origin is an archive that records are of, and the one that has its bytes.
+type Origin struct {
+	Archived
+	In Archived // a longer one that begins with its bytes; without an id, it is itself
+}
+
+// Open opens the bytes of the archive that the records are of, where they are.
+func (o Origin) Open(ctx context.Context, a Archiver) (io.ReadCloser, error) {
+	if o.In.ID == "" || o.In.ID == o.ID {
+		return a.Open(ctx, o.Archived)
+	}
+	r, err := a.Open(ctx, o.In)
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.LimitReader(r, o.Bytes), r}, nil
 }
 
 // Withdrawer takes out of memory what compactions of a session have stored,

@@ -133,7 +133,7 @@ type mind struct {
 	during  func() // while it embeds
 }
 
-func (m *mind) Remember(_ context.Context, _ session.Ref, _ compact.Archived, records iter.Seq2[compact.Record, error]) (compact.Remembered, error) {
+func (m *mind) Remember(_ context.Context, _ session.Ref, _ compact.Origin, records iter.Seq2[compact.Record, error]) (compact.Remembered, error) {
 	var done compact.Remembered
 	var taken []compact.Record
 	for r, err := range records {

@@ -27,9 +27,10 @@ type ArchivedRecord struct {
 }
 
 // Rebuilder stores the records of one session again, in one transaction: those
-// of the same archives that are not among them go.
+// of the same archives that are not among them go. An archive that is the beginning of
+// a longer one is in that.
 type Rebuilder interface {
-	Rebuild(ctx context.Context, ref session.Ref, archives []Archived, records iter.Seq2[ArchivedRecord, error]) (Remembered, error)
+	Rebuild(ctx context.Context, ref session.Ref, archives []Origin, records iter.Seq2[ArchivedRecord, error]) (Remembered, error)
 }
 
 // Rebuilt is what Rebuild did with one session.
@@ -54,7 +55,7 @@ func (c *Compactor) Rebuild(ctx context.Context, store session.Store, logs []Arc
 	var result Rebuilt
 	logs = slices.SortedFunc(slices.Values(logs), func(x, y ArchivedLog) int { return cmp.Compare(y.Archived.Bytes, x.Archived.Bytes) })
 	for i, log := range logs {
-		if slices.ContainsFunc(b.covered, func(a Archived) bool { return a.ID == log.Archived.ID }) {
+		if b.covers(log.Archived.ID) {
 			continue
 		}
 		err := b.take(ctx, log, logs[i+1:])
@@ -83,7 +84,7 @@ type rebuild struct {
 	*Compactor
 	store   session.Store
 	policy  Policy
-	covered []Archived
+	covered []Origin
 	readers []archiveReader
 }
 
@@ -111,15 +112,19 @@ func (b *rebuild) take(ctx context.Context, log ArchivedLog, shorter []ArchivedL
 	if err != nil {
 		return err
 	}
-	b.covered = append(b.covered, log.Archived)
+	b.covered = append(b.covered, Origin{Archived: log.Archived})
 	b.readers = append(b.readers, archiveReader{log, forked(survey.Scan.Tree)})
 	for _, s := range shorter {
-		known := slices.ContainsFunc(b.covered, func(a Archived) bool { return a.ID == s.Archived.ID })
-		if !known && starts.sums[s.Archived.Bytes] == s.Archived.SHA256 {
-			b.covered = append(b.covered, s.Archived)
+		if !b.covers(s.Archived.ID) && starts.sums[s.Archived.Bytes] == s.Archived.SHA256 {
+			b.covered = append(b.covered, Origin{Archived: s.Archived, In: log.Archived})
 		}
 	}
 	return nil
+}
+
+// covers reports whether an archive, or a longer one that begins with it, was read.
+func (b *rebuild) covers(id string) bool {
+	return slices.ContainsFunc(b.covered, func(o Origin) bool { return o.ID == id })
 }
 
 // records yields the records of all archives that were taken.

@@ -24,7 +24,7 @@ type keeper struct {
 	texts    []string
 }
 
-func (k *keeper) Rebuild(_ context.Context, _ session.Ref, archives []compact.Archived, records iter.Seq2[compact.ArchivedRecord, error]) (compact.Remembered, error) {
+func (k *keeper) Rebuild(_ context.Context, _ session.Ref, archives []compact.Origin, records iter.Seq2[compact.ArchivedRecord, error]) (compact.Remembered, error) {
 	for _, a := range archives {
 		k.archives = append(k.archives, a.ID)
 	}

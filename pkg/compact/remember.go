@@ -300,7 +300,7 @@ func (r *run) resummarize(ctx context.Context, old Receipt) error {
 		r.result.Outcome, r.result.Reason = NothingToDo, "the summary stays as it is: "+cmp.Or(m.text.Wrote.Reason, nothingSaid)
 		return nil
 	}
-	stored, err := r.Rememberer.Remember(ctx, r.plan.Ref, r.archived, each(records))
+	stored, err := r.Rememberer.Remember(ctx, r.plan.Ref, Origin{Archived: r.archived}, each(records))
 	if err != nil {
 		return fmt.Errorf("remember: %w", err)
 	}

@@ -264,7 +264,7 @@ func (c *Compactor) RememberArchived(ctx context.Context, store session.Store, r
 		return fmt.Errorf("read late lines: %w", err)
 	}
 	m := &recorder{store: store, ref: ref, policy: policy, tree: forked(survey.Scan.Tree), open: open}
-	if _, err := c.Rememberer.Remember(ctx, ref, a, m.records(ctx)); err != nil {
+	if _, err := c.Rememberer.Remember(ctx, ref, Origin{Archived: a}, m.records(ctx)); err != nil {
 		return fmt.Errorf("remember late lines: %w", err)
 	}
 	_, err = c.Embedder.EmbedPending(ctx, ref, func(int64, int64) {})

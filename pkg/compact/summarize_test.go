@@ -26,7 +26,7 @@ type gate struct {
 	open bool
 }
 
-func (g *gate) Remember(ctx context.Context, ref session.Ref, from compact.Archived, records iter.Seq2[compact.Record, error]) (compact.Remembered, error) {
+func (g *gate) Remember(ctx context.Context, ref session.Ref, from compact.Origin, records iter.Seq2[compact.Record, error]) (compact.Remembered, error) {
 	g.open = true
 	defer func() { g.open = false }()
 	return g.Rememberer.Remember(ctx, ref, from, records)

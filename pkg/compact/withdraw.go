@@ -319,17 +319,8 @@ func (w *withdrawal) planSummary(receipts []Receipt, all []vouched, undone Recei
 	}
 }
 
-// openVouched reads the bytes of one.
-func (c *Compactor) openVouched(ctx context.Context, v vouched) (io.ReadCloser, error) {
-	r, err := c.Archiver.Open(ctx, v.in)
-	if err != nil || v.in.ID == v.ID {
-		return r, err
-	}
-	return struct {
-		io.Reader
-		io.Closer
-	}{io.LimitReader(r, v.Bytes), r}, nil
-}
+// origin is where its records come from.
+func (v vouched) origin() Origin { return Origin{Archived: v.Archived, In: v.in} }
 
 // rememberVouched makes the records of one as they were.
 func (c *Compactor) rememberVouched(ctx context.Context, store session.Store, ref session.Ref, v vouched, policy Policy) error {
@@ -341,7 +332,7 @@ func (c *Compactor) rememberVouched(ctx context.Context, store session.Store, re
 	if v.older {
 		records = actionsOnly(records)
 	}
-	if _, err := c.Rememberer.Remember(ctx, m.ref, v.Archived, records); err != nil {
+	if _, err := c.Rememberer.Remember(ctx, m.ref, v.origin(), records); err != nil {
 		return fmt.Errorf("remember the archive %s again: %w", v.ID, err)
 	}
 	_, err = c.Embedder.EmbedPending(ctx, ref, func(int64, int64) {})
@@ -382,7 +373,7 @@ func (c *Compactor) sumUpVouched(ctx context.Context, store session.Store, ref s
 	if err != nil {
 		return err
 	}
-	if _, err = c.Rememberer.Remember(ctx, m.ref, v.Archived, each(records)); err != nil {
+	if _, err = c.Rememberer.Remember(ctx, m.ref, v.origin(), each(records)); err != nil {
 		return fmt.Errorf("remember the summary of the archive %s again: %w", v.ID, err)
 	}
 	_, err = c.Embedder.EmbedPending(ctx, ref, func(int64, int64) {})
@@ -393,7 +384,7 @@ func (c *Compactor) sumUpVouched(ctx context.Context, store session.Store, ref s
 func (c *Compactor) recorderOf(ctx context.Context, store session.Store, ref session.Ref, v vouched, policy Policy) (*recorder, error) {
 	ref.ModTime = v.modTime
 	policy.OutputLimit = v.by.Content.policyLimit()
-	open := func() (io.ReadCloser, error) { return c.openVouched(ctx, v) }
+	open := func() (io.ReadCloser, error) { return v.origin().Open(ctx, c.Archiver) }
 	survey, err := takeSurvey(ctx, store, policy.survey(), open)
 	if err != nil {
 		return nil, fmt.Errorf("read the archive %s: %w", v.ID, err)

@@ -9,6 +9,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/sessctl/sessctl/internal/samples"
 )
 
 // benchmarkSize is how long a corpus is at least, in bytes: more than fits
@@ -26,8 +28,8 @@ func eachCorpus(b *testing.B, f func(b *testing.B, log []byte)) {
 		})
 	}
 	run("made", madeLog())
-	if fileExists(samplePath(b, "pi/large-session.jsonl")) {
-		run("pi", sample(b, "pi/large-session.jsonl"))
+	if len(samples.Matching(b, "samples/pi/large-session.jsonl")) > 0 {
+		run("pi", samples.Read(b, "pi/large-session.jsonl"))
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sessctl/sessctl/internal/samples"
 )
 
 // outcome is what MANIFEST.json says of a file, as far as lines and records
@@ -94,7 +96,7 @@ var malformed = map[string]outcome{
 
 func TestMalformedFilesGiveTheCountsOfTheirManifest(t *testing.T) {
 	var manifest []struct{ File string }
-	if err := json.Unmarshal(sample(t, "_malformed/MANIFEST.json"), &manifest); err != nil {
+	if err := json.Unmarshal(samples.Read(t, "_malformed/MANIFEST.json"), &manifest); err != nil {
 		t.Fatal(err)
 	}
 	for _, m := range manifest {
@@ -106,7 +108,7 @@ func TestMalformedFilesGiveTheCountsOfTheirManifest(t *testing.T) {
 			if !known {
 				t.Fatal("no outcome is written down for this file")
 			}
-			_, counts, err := scanBytes(t, sample(t, "_malformed/"+m.File), Options{})
+			_, counts, err := scanBytes(t, samples.Read(t, "_malformed/"+m.File), Options{})
 			if !errors.Is(err, want.Err) {
 				t.Fatalf("error %v, want %v", err, want.Err)
 			}
@@ -140,7 +142,7 @@ func TestMalformedFilesKeepTheirText(t *testing.T) {
 		{"huge-line-12mib.jsonl.gz", []string{"before the image", "after the image", "answer one 😀"}},
 	} {
 		t.Run(test.file, func(t *testing.T) {
-			d, _, err := scanBytes(t, sample(t, "_malformed/"+test.file), Options{})
+			d, _, err := scanBytes(t, samples.Read(t, "_malformed/"+test.file), Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -152,22 +154,22 @@ func TestMalformedFilesKeepTheirText(t *testing.T) {
 }
 
 func TestMalformedFilesOddFields(t *testing.T) {
-	d, _, _ := scanBytes(t, sample(t, "_malformed/dup-keys.jsonl"), Options{})
+	d, _, _ := scanBytes(t, samples.Read(t, "_malformed/dup-keys.jsonl"), Options{})
 	if d.entries[1].Type != "message" {
 		t.Errorf("of duplicate keys %q wins, not the last", d.entries[1].Type)
 	}
-	d, _, _ = scanBytes(t, sample(t, "_malformed/case-collide.jsonl"), Options{})
+	d, _, _ = scanBytes(t, samples.Read(t, "_malformed/case-collide.jsonl"), Options{})
 	if got := d.entries[2].StopReason; got != "stop" {
 		t.Errorf("stopReason is %q: keys were compared without their case", got)
 	}
-	_, counts, _ := scanBytes(t, sample(t, "_malformed/huge-line-12mib.jsonl.gz"), Options{})
+	_, counts, _ := scanBytes(t, samples.Read(t, "_malformed/huge-line-12mib.jsonl.gz"), Options{})
 	if counts.CutLines != 1 || counts.CutBytes != 4*3145728-defaultMaxString {
 		t.Errorf("%d lines and %d bytes were cut", counts.CutLines, counts.CutBytes)
 	}
 }
 
 func TestMalformedBigIntegersAreExact(t *testing.T) {
-	data := sample(t, "_malformed/big-int.jsonl")
+	data := samples.Read(t, "_malformed/big-int.jsonl")
 	found := false
 	_, err := Scan(context.Background(), bytes.NewReader(data), Options{}, func(r *Record) error {
 		var c Cursor
@@ -199,7 +201,7 @@ func TestMalformedIndexes(t *testing.T) {
 		"array.json": true, "odd-entries.json": true, "token-shapes.json": true, "dup-key.json": true,
 	} {
 		var c Cursor
-		c.Reset(sample(t, "_malformed/sessions-json/"+file))
+		c.Reset(samples.Read(t, "_malformed/sessions-json/"+file))
 		if err := c.End(); (err == nil) != whole || err != nil && !errors.Is(err, ErrSyntax) {
 			t.Errorf("%s: %v", file, err)
 		}
@@ -208,7 +210,7 @@ func TestMalformedIndexes(t *testing.T) {
 
 func TestMalformedTokenShapes(t *testing.T) {
 	var c Cursor
-	c.Reset(sample(t, "_malformed/sessions-json/token-shapes.json"))
+	c.Reset(samples.Read(t, "_malformed/sessions-json/token-shapes.json"))
 	got := map[string]int64{}
 	for ok := c.EnterObject(); ok && c.NextKey(); {
 		name := string(c.Key())

@@ -3,47 +3,8 @@ package jsonl
 import (
 	"bytes"
 	"context"
-	"errors"
-	"os"
-	"path/filepath"
 	"testing"
 )
-
-// samplePath returns where a file of the shared sample set is: beside the
-// module.
-func samplePath(tb testing.TB, name string) string {
-	tb.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	for !fileExists(filepath.Join(dir, "go.mod")) {
-		if filepath.Dir(dir) == dir {
-			tb.Fatal("no go.mod above the working directory")
-		}
-		dir = filepath.Dir(dir)
-	}
-	return filepath.Join(dir, "..", "shared", "samples", name)
-}
-
-func fileExists(path string) bool {
-	_, err := os.Stat(path)
-	return !errors.Is(err, os.ErrNotExist)
-}
-
-// sample returns a file of the shared sample set. The test is skipped where
-// there is none.
-func sample(tb testing.TB, name string) []byte {
-	tb.Helper()
-	data, err := os.ReadFile(samplePath(tb, name))
-	if errors.Is(err, os.ErrNotExist) {
-		tb.Skipf("the shared samples are not here: %v", err)
-	}
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return data
-}
 
 // entry is what the tests read of a record.
 type entry struct {

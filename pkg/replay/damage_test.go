@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/pkg/replay"
 	"github.com/sessctl/sessctl/pkg/session/agent"
 	"github.com/sessctl/sessctl/pkg/session/annabelle"
@@ -40,14 +41,11 @@ func readers() map[string]replay.Scanner {
 // Every sample of every runtime, whole and at random damaged, is taken by every
 // provider once it is repaired.
 func TestDamagedSamplesForProviders(t *testing.T) {
-	samples := filepath.Join("..", "..", "..", "shared", "samples")
-	if _, err := os.Stat(samples); err != nil {
-		t.Skip("the samples are not beside the project")
-	}
+	root := samples.Beside(t, "samples")
 	random := rand.New(rand.NewPCG(20, 26))
 	files := 0
 	for dir, s := range readers() {
-		for _, path := range logsIn(t, filepath.Join(samples, dir)) {
+		for _, path := range logsIn(t, filepath.Join(root, dir)) {
 			files++
 			raw, err := os.ReadFile(path)
 			if err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/pkg/replay"
 	"github.com/sessctl/sessctl/pkg/session/agent"
 	"github.com/sessctl/sessctl/pkg/session/annabelle"
@@ -63,17 +64,14 @@ func TestOverlay(t *testing.T) {
 // The samples, and what is left of them when lines are cut away, are taken by
 // every provider once they are repaired.
 func TestSamplesForProviders(t *testing.T) {
-	samples := filepath.Join("..", "..", "..", "shared", "samples")
-	if _, err := os.Stat(samples); err != nil {
-		t.Skip("the samples are not beside the project")
-	}
+	root := samples.Beside(t, "samples")
 	stores := map[string]replay.Scanner{
 		"pi/large-session.jsonl": pi.Open(""), "pi/jazzyalex/small.jsonl": pi.Open(""),
 		"agent-ulid/derived/01JKTS6Q2N8R3Z5V7W9XYB4CDE/session.jsonl": agent.Open("", agent.Options{}),
 		"annabelle/derived/annabelle/8304042211.jsonl":                annabelle.Open("", annabelle.Options{}),
 	}
 	for name, s := range stores {
-		raw, err := os.ReadFile(filepath.Join(samples, name))
+		raw, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil {
 			t.Error(err)
 			continue

@@ -2,13 +2,12 @@ package replay_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/pkg/session/openclaw"
 )
 
@@ -62,10 +61,7 @@ func TestReset(t *testing.T) {
 
 // What the real runtime wrote before and after sessions.reset.
 func TestResetOfTheRealRuntime(t *testing.T) {
-	log, err := os.ReadFile(filepath.Join("..", "..", "..", "shared", "samples", "real", "openclaw-2026.9.6", "transcript.jsonl"))
-	if err != nil {
-		t.Skip("the samples are not beside the project")
-	}
+	log := samples.Read(t, "real/openclaw-2026.9.6/transcript.jsonl")
 	got := brief(read(t, openclaw.Open("", openclaw.Options{}), string(log)))
 	if len(got) != 2 || got[0] != "user Plan the bakery week for me" || !strings.HasPrefix(got[1], "assistant I compared the three suppliers") {
 		t.Errorf("%q", got)

@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/pkg/jsonl"
 )
 
@@ -99,7 +100,7 @@ func TestDetectFullHead(t *testing.T) {
 }
 
 func TestDetectSamples(t *testing.T) {
-	root := samples(t)
+	root := samples.Beside(t, "samples")
 	table, err := os.ReadFile("testdata/detect.txt")
 	if err != nil {
 		t.Fatal(err)

@@ -4,10 +4,10 @@ import (
 	"bufio"
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/pkg/summarize"
 )
 
@@ -15,7 +15,7 @@ import (
 // that it names, with encoding/json and not with our reader.
 func TestLines(t *testing.T) {
 	logs := []string{sample(t, coordinator), sample(t, workOrders), sample(t, "sessions/pi-v1.jsonl"), sample(t, "sessions/pi-v3-tree.jsonl")}
-	for _, log := range append(logs, shared(t, "samples/pi/large-session.jsonl", "samples/real/pi/*.jsonl", "samples/real/openclaw-2026.7.1/*/*.jsonl")...) {
+	for _, log := range append(logs, samples.Matching(t, "samples/pi/large-session.jsonl", "samples/real/pi/*.jsonl", "samples/real/openclaw-2026.7.1/*/*.jsonl")...) {
 		checkLines(t, log, summarize.Options{})
 		checkLines(t, log, summarize.Options{MaxRunes: 40_000, Focus: "test file"})
 	}
@@ -24,7 +24,7 @@ func TestLines(t *testing.T) {
 // TestLargeSession: what a person would want to know of a real session of a
 // thousand records is in its summary.
 func TestLargeSession(t *testing.T) {
-	logs := shared(t, "samples/pi/large-session.jsonl")
+	logs := samples.Matching(t, "samples/pi/large-session.jsonl")
 	if len(logs) == 0 {
 		t.Skip("no ../shared/samples beside the module")
 	}
@@ -40,36 +40,6 @@ func TestLargeSession(t *testing.T) {
 			t.Errorf("missing %q in\n%s", want, got.Text)
 		}
 	}
-}
-
-// shared returns the files of ../shared beside the module, none if it is not
-// there.
-func shared(t testing.TB, patterns ...string) []string {
-	t.Helper()
-	dir, err := filepath.Abs(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for !isFile(filepath.Join(dir, "go.mod")) {
-		dir = filepath.Dir(dir)
-	}
-	var found []string
-	for _, pattern := range patterns {
-		files, err := filepath.Glob(filepath.Join(dir, "..", "shared", filepath.FromSlash(pattern)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		found = append(found, files...)
-	}
-	if len(found) == 0 {
-		t.Log("no ../shared/samples beside the module: those files are not checked")
-	}
-	return found
-}
-
-func isFile(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }
 
 func checkLines(t *testing.T, log string, o summarize.Options) {

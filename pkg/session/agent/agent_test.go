@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/agent"
 )
@@ -144,10 +145,7 @@ func (s store) wantFile(path, text string) {
 // Every sample is read with as many messages as it has records that say
 // something, counted by another decoder.
 func TestSamples(t *testing.T) {
-	dir := filepath.Join("..", "..", "..", "..", "shared", "samples", "agent-ulid", "derived")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skip("the samples are not beside the project")
-	}
+	dir := samples.Beside(t, "samples/agent-ulid/derived")
 	s := agent.Open(dir, agent.Options{})
 	listing, err := s.List(t.Context())
 	if err != nil || len(listing.Refs) != 3 {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/annabelle"
 )
@@ -261,10 +262,7 @@ func TestSubagentSessions(t *testing.T) {
 
 // Every sample is read with the messages that another decoder finds.
 func TestSamples(t *testing.T) {
-	dir := filepath.Join("..", "..", "..", "..", "shared", "samples", "annabelle", "derived")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skip("the samples are not beside the project")
-	}
+	dir := samples.Beside(t, "samples/annabelle/derived")
 	s := store{t, dir, annabelle.Open(dir, annabelle.Options{})}
 	l, err := s.List(t.Context())
 	if err != nil || len(l.Refs) != 3 {

@@ -6,12 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
 // benchLog is a real session with sub-agents in it, 32 times in a row.
 func benchLog(b *testing.B) []byte {
-	return bytes.Repeat(readSample(b, "claude-code/d-kimuson/fe5e1c67-53e7-4862-81ae-d0e013e3270b.jsonl"), 32)
+	return bytes.Repeat(samples.Read(b, "claude-code/d-kimuson/fe5e1c67-53e7-4862-81ae-d0e013e3270b.jsonl"), 32)
 }
 
 func BenchmarkScan(b *testing.B) {

@@ -3,8 +3,6 @@ package claude
 import (
 	"context"
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"hash/maphash"
 	"io"
 
@@ -146,49 +144,12 @@ func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error)
 // countMessages returns how many records of type user and assistant a log
 // has, tool results and repeated ones included. It decodes nothing else.
 func countMessages(ctx context.Context, log io.Reader) (int, error) {
-	var c counter
-	_, err := jsonl.Scan(ctx, log, jsonl.Options{}, c.record)
-	if err != nil && !errors.Is(err, jsonl.ErrUTF16) {
-		return 0, fmt.Errorf("count messages: %w", err)
-	}
-	return c.messages, nil
+	records := messageRecords()
+	return records.Count(ctx, log)
 }
 
-// counter counts messages.
-type counter struct {
-	cursor   jsonl.Cursor
-	messages int
-}
-
-func (c *counter) record(r *jsonl.Record) error {
-	is, err := c.isMessage(r.Raw)
-	if is {
-		c.messages++
-	}
-	return err
-}
-
-// isMessage reports whether raw is a record that counts. It returns an error
-// that wraps [jsonl.ErrSyntax] if raw is not one JSON object.
-func (c *counter) isMessage(raw []byte) (bool, error) {
-	cursor := &c.cursor
-	if err := cursor.BeginObject(raw); err != nil {
-		return false, err
-	}
-	typed, body := false, false
-	for cursor.NextKey() {
-		switch string(cursor.Key()) {
-		case "type":
-			name, _ := cursor.Bytes()
-			typed = string(name) == "user" || string(name) == "assistant"
-		case "message":
-			body = cursor.Kind() == jsonl.Object
-		}
-	}
-	if err := cursor.End(); err != nil {
-		return false, err
-	}
-	return typed && body, nil
+func messageRecords() session.MessageRecords {
+	return session.MessageRecords{Types: []string{"user", "assistant"}}
 }
 
 // key is the hash of a uuid, of one tree.

@@ -16,40 +16,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
 )
-
-// samplesDir returns the directory of session samples beside the module, and
-// skips the test if there is none.
-func samplesDir(t testing.TB) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	for err == nil {
-		if _, missing := os.Stat(filepath.Join(dir, "go.mod")); missing == nil {
-			break
-		}
-		if parent := filepath.Dir(dir); parent != dir {
-			dir = parent
-			continue
-		}
-		t.Skip("no module root above the test")
-	}
-	dir = filepath.Join(dir, "..", "shared", "samples")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skip("no samples beside the module: ", err)
-	}
-	return dir
-}
-
-func readSample(t testing.TB, name string) []byte {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(samplesDir(t), filepath.FromSlash(name)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
 
 // messageOf is what a message is for the oracle, which reads what was sent.
 func messageOf(x *session.Message) said {
@@ -144,7 +114,7 @@ func TestScanSamples(t *testing.T) {
 		"_malformed/claude-summary-only.jsonl":                                                                        0,
 	} {
 		t.Run(filepath.Base(name), func(t *testing.T) {
-			log := readSample(t, name)
+			log := samples.Read(t, name)
 			got := agree(t, log)
 			if got.Records != records {
 				t.Errorf("%d records, want %d", got.Records, records)
@@ -163,11 +133,11 @@ func TestScanSamples(t *testing.T) {
 
 // Sub-agents that speak in their caller's log are out of its context.
 func TestScanSidechains(t *testing.T) {
-	got := agree(t, readSample(t, "claude-code/d-kimuson/fe5e1c67-53e7-4862-81ae-d0e013e3270b.jsonl"))
+	got := agree(t, samples.Read(t, "claude-code/d-kimuson/fe5e1c67-53e7-4862-81ae-d0e013e3270b.jsonl"))
 	if got.outside != 405 || got.SessionID != "fe5e1c67-53e7-4862-81ae-d0e013e3270b" {
 		t.Errorf("%d messages are out of context, want 405", got.outside)
 	}
-	own := agree(t, readSample(t, "claude-code/jazzyalex/subagent/0a1b2c3d-4e5f-4061-8071-2a3b4c5d6e7f/subagents/agent-a0ad4f44468bdf20d.jsonl"))
+	own := agree(t, samples.Read(t, "claude-code/jazzyalex/subagent/0a1b2c3d-4e5f-4061-8071-2a3b4c5d6e7f/subagents/agent-a0ad4f44468bdf20d.jsonl"))
 	if own.outside != 0 || own.said[0].Role != "injected" {
 		t.Errorf("a sub-agent's own log: %+v", own.said[0])
 	}
@@ -180,7 +150,7 @@ func TestUsageCountsEachCallOnce(t *testing.T) {
 		"claude-code/d-kimuson/fe5e1c67-53e7-4862-81ae-d0e013e3270b.jsonl": 51_933,
 		"_malformed/claude-split-message.jsonl":                            41,
 	} {
-		sum, calls, err := usageOf(readSample(t, name))
+		sum, calls, err := usageOf(samples.Read(t, name))
 		if err != nil || sum.Output != want {
 			t.Errorf("%s: %d output tokens of %d calls, %v; want %d", name, sum.Output, calls, err, want)
 		}
@@ -230,7 +200,7 @@ func plus(sum, now, before session.Usage) session.Usage {
 
 // A file of any other runtime is none of ours.
 func TestScanRefusesOtherFormats(t *testing.T) {
-	root := samplesDir(t)
+	root := samples.Beside(t, "samples")
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || strings.Contains(path, "claude") || filepath.Ext(path) == ".gz" || filepath.Ext(path) == ".zst" {
 			return err
@@ -252,7 +222,7 @@ func TestScanRefusesOtherFormats(t *testing.T) {
 
 // Detection names the logs of Claude Code, and nothing else, as such.
 func TestDetectOverAllSamples(t *testing.T) {
-	root := samplesDir(t)
+	root := samples.Beside(t, "samples")
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err

@@ -38,7 +38,7 @@ func readTail(ctx context.Context, log *os.File, info os.FileInfo, ref session.R
 type tailReader struct {
 	session.TailWalk
 	decoder
-	counter counter
+	records session.MessageRecords
 
 	walk    walk
 	context contextSize
@@ -47,7 +47,7 @@ type tailReader struct {
 }
 
 func newTailReader(size int64) *tailReader {
-	t := &tailReader{TailWalk: session.TailWalk{Runtime: "Claude Code", Size: size, Exact: session.ExactTail}}
+	t := &tailReader{TailWalk: session.TailWalk{Runtime: "Claude Code", Size: size, Exact: session.ExactTail}, records: messageRecords()}
 	t.thinking, t.walk.any = true, true
 	return t
 }
@@ -112,7 +112,7 @@ func (t *tailReader) Decode(raw []byte) error { return t.decode(raw) }
 // once nothing else matters.
 func (t *tailReader) Take(raw []byte) (settled bool, err error) {
 	if t.settled() && t.LastTime != 0 {
-		is, err := t.counter.isMessage(raw)
+		is, err := t.records.Has(raw)
 		if is {
 			t.Messages++
 		}

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -32,7 +33,7 @@ func TestTailOfSamples(t *testing.T) {
 		"_malformed/claude-summary-only.jsonl":         {0, session.TokensFromEstimate, 0, true},
 		"_malformed/claude-foreign-session-id.jsonl":   {1, session.TokensFromEstimate, 1, false},
 	} {
-		got := newHome(t).tail(readSample(t, name))
+		got := newHome(t).tail(samples.Read(t, name))
 		if want.tokens == 0 {
 			want.tokens = got.Tokens // held by another test
 		}
@@ -45,7 +46,7 @@ func TestTailOfSamples(t *testing.T) {
 // After a compaction the context is the summary, what it kept and what
 // follows, and the prompt and tools that the first call counted.
 func TestTailAfterCompaction(t *testing.T) {
-	got := newHome(t).tail(readSample(t, "real/claude-code/02-after-compact.jsonl"))
+	got := newHome(t).tail(samples.Read(t, "real/claude-code/02-after-compact.jsonl"))
 	if got.Tokens < 29_000 || got.Tokens > 29_600 { // the next call counts 29,309
 		t.Errorf("%d tokens", got.Tokens)
 	}

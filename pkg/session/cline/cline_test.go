@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/cline"
 )
@@ -27,11 +28,11 @@ func must(t testing.TB, err error) {
 // ours is the home directory of our own sample.
 var ours = filepath.Join("..", "..", "..", "testdata", "cline", ".cline")
 
-// samples are our own documents, and those of the real program where they are
+// documents are our own documents, and those of the real program where they are
 // beside the module.
-func samples(t testing.TB) (all []string) {
+func documents(t testing.TB) (all []string) {
 	t.Helper()
-	for _, home := range []string{ours, filepath.Join("..", "..", "..", "..", "shared", "samples-newer", "cline-*", ".cline")} {
+	for _, home := range append([]string{ours}, samples.Matching(t, "samples-newer/cline-*/.cline")...) {
 		for _, what := range []string{"messages", "compaction"} {
 			found, err := filepath.Glob(filepath.Join(home, "data", "sessions", "*", "*."+what+".json"))
 			must(t, err)
@@ -107,7 +108,7 @@ func scanned(log []byte) (all []string, scan session.Scan, err error) {
 
 // An independent reader: what each message of a sample says, by encoding/json.
 func TestSamplesLikeAnIndependentReader(t *testing.T) {
-	for _, path := range samples(t) {
+	for _, path := range documents(t) {
 		log, err := os.ReadFile(path)
 		must(t, err)
 		var d document
@@ -168,7 +169,7 @@ func TestMalformed(t *testing.T) {
 
 // A document that was cut off is read as far as it goes, and is torn.
 func TestTorn(t *testing.T) {
-	log, err := os.ReadFile(samples(t)[0])
+	log, err := os.ReadFile(documents(t)[0])
 	must(t, err)
 	whole, _, err := scanned(log)
 	must(t, err)
@@ -251,7 +252,7 @@ func TestContextAfterACompaction(t *testing.T) {
 // compaction's messages and those that it does not stand for.
 func TestContextLikeAnIndependentReader(t *testing.T) {
 	seen := 0
-	for _, path := range samples(t) {
+	for _, path := range documents(t) {
 		base, isCompaction := strings.CutSuffix(path, ".compaction.json")
 		if !isCompaction {
 			continue

@@ -3,15 +3,15 @@ package codex
 import (
 	"bytes"
 	"context"
-	"path/filepath"
 	"testing"
 
+	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
 // BenchmarkScan reads a real rollout of 0.169, 150 KB, over and over.
 func BenchmarkScan(b *testing.B) {
-	log := readLog(b, filepath.Join(samplesDir(b), "real", "codex", "rollout-2026-11-21T03-42-22-01a1fc32-ae0f-7cc0-b105-9609e89100ec.jsonl"))
+	log := readLog(b, samples.Beside(b, "samples/real/codex/rollout-2026-11-21T03-42-22-01a1fc32-ae0f-7cc0-b105-9609e89100ec.jsonl"))
 	log = bytes.Repeat(log, 20)
 	b.SetBytes(int64(len(log)))
 	b.ReportAllocs()
@@ -23,7 +23,7 @@ func BenchmarkScan(b *testing.B) {
 }
 
 func BenchmarkTail(b *testing.B) {
-	log := readLog(b, filepath.Join(samplesDir(b), "real", "codex", "rollout-2026-11-21T03-42-22-01a1fc32-ae0f-7cc0-b105-9609e89100ec.jsonl"))
+	log := readLog(b, samples.Beside(b, "samples/real/codex/rollout-2026-11-21T03-42-22-01a1fc32-ae0f-7cc0-b105-9609e89100ec.jsonl"))
 	for b.Loop() {
 		tailOf(b, log)
 	}

@@ -6,36 +6,14 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
 )
-
-// samplesDir returns the directory of session samples beside the module, and
-// skips the test if there is none.
-func samplesDir(t testing.TB) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	for err == nil {
-		if _, missing := os.Stat(filepath.Join(dir, "go.mod")); missing == nil {
-			break
-		}
-		if parent := filepath.Dir(dir); parent != dir {
-			dir = parent
-			continue
-		}
-		t.Skip("no module root above the test")
-	}
-	dir = filepath.Join(dir, "..", "shared", "samples")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skip("no samples beside the module: ", err)
-	}
-	return dir
-}
 
 // readLog returns a log's text, decompressed; of a stream that is cut off, the
 // part that can be read.
@@ -80,7 +58,7 @@ func TestSamples(t *testing.T) {
 		{"real/codex/rollout-2026-11-21T03-42-22-01a1fc32-ae0f-7cc0-b105-9609e89100ec.jsonl", 26, 11, 13, 1, 2, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			text := readLog(t, filepath.Join(samplesDir(t), filepath.FromSlash(c.name)))
+			text := readLog(t, samples.Beside(t, "samples/"+c.name))
 			scan, err := new(Store).Scan(context.Background(), bytes.NewReader(text), session.ScanOptions{}, func(*session.Message) error { return nil })
 			if err != nil {
 				t.Fatal(err)

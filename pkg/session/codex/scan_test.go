@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -89,7 +90,7 @@ func sameLines(t reporter, want, got []line) {
 
 // Every sample of Codex says what encoding/json finds in it.
 func TestScanSamplesLikeTheOracle(t *testing.T) {
-	root, files := samplesDir(t), 0
+	root, files := samples.Beside(t, "samples"), 0
 	for _, dir := range []string{"codex", "real/codex", "_malformed"} {
 		err := filepath.WalkDir(filepath.Join(root, filepath.FromSlash(dir)), func(name string, entry fs.DirEntry, err error) error {
 			log := strings.Contains(name, ".jsonl") && (dir != "_malformed" || strings.HasPrefix(entry.Name(), "codex"))

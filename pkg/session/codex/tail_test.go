@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
+	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -41,7 +41,7 @@ func TestTailOfSamples(t *testing.T) {
 		{"_malformed/codex-fork-copy.jsonl", 8, "estimate", 1, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := tailOf(t, readLog(t, filepath.Join(samplesDir(t), filepath.FromSlash(c.name))))
+			got := tailOf(t, readLog(t, samples.Beside(t, "samples/"+c.name)))
 			if got.Tokens != c.tokens || got.TokenSource != c.source || got.Messages != c.messages || got.Answered != c.answered {
 				t.Errorf("got %+v", got)
 			}
@@ -52,7 +52,7 @@ func TestTailOfSamples(t *testing.T) {
 // After a compaction the turn failed: the context is what Codex counted then,
 // 6,166 tokens, and the message that got no answer.
 func TestTailAfterACompaction(t *testing.T) {
-	log := readLog(t, filepath.Join(samplesDir(t), "real", "codex", "rollout-2026-11-21T03-42-22-01a1fc32-ae0f-7cc0-b105-9609e89100ec.jsonl"))
+	log := readLog(t, samples.Beside(t, "samples/real/codex/rollout-2026-11-21T03-42-22-01a1fc32-ae0f-7cc0-b105-9609e89100ec.jsonl"))
 	lines := bytes.SplitAfter(log, []byte("\n"))
 	got := tailOf(t, bytes.Join(lines[:98], nil))
 	if got.Tokens != 6_171 || got.TokenSource != session.TokensFromUsage || !got.Answered {

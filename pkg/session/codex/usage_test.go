@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
 )
@@ -14,7 +15,7 @@ import (
 // order, repeated counts included.
 func callsOf(t *testing.T, name ...string) (calls []usage) {
 	t.Helper()
-	f, err := os.Open(filepath.Join(append([]string{samplesDir(t)}, name...)...))
+	f, err := os.Open(filepath.Join(append([]string{samples.Beside(t, "samples")}, name...)...))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/copilot"
 )
@@ -32,12 +33,9 @@ func logs(t testing.TB) map[string][]byte {
 	t.Helper()
 	up := filepath.Join("..", "..", "..")
 	paths := []string{filepath.Join(up, "testdata", "copilot", "pottery.jsonl")}
-	more, err := filepath.Glob(filepath.Join(up, "..", "shared", "samples-newer", "copilot-*", "*", "events*.jsonl"))
-	must(t, err)
-	deep, err := filepath.Glob(filepath.Join(up, "..", "shared", "samples-newer", "copilot-*", ".copilot", "session-state", "*", "events.jsonl"))
-	must(t, err)
+	more := samples.Matching(t, "samples-newer/copilot-*/*/events*.jsonl", "samples-newer/copilot-*/.copilot/session-state/*/events.jsonl")
 	all := map[string][]byte{}
-	for _, path := range append(append(paths, more...), deep...) {
+	for _, path := range append(paths, more...) {
 		raw, err := os.ReadFile(path)
 		must(t, err)
 		all[path] = raw

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -32,7 +33,7 @@ func TestIsDocument(t *testing.T) {
 
 // A document that was cut off is read as far as it goes, and is torn.
 func TestTornDocument(t *testing.T) {
-	text := readSample(t, "gemini-cli/jazzyalex/large.json")
+	text := samples.Read(t, "gemini-cli/jazzyalex/large.json")
 	whole, lines := scanned(t, text)
 	for cut := 300; cut < len(text)-3; cut += 97 {
 		scan, part := scanned(t, text[:cut])

@@ -3,45 +3,13 @@ package gemini
 import (
 	"bytes"
 	"context"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/pkg/session"
 )
-
-// samplesDir returns the directory of session samples beside the module, and
-// skips the test if there is none.
-func samplesDir(t testing.TB) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	for err == nil {
-		if _, missing := os.Stat(filepath.Join(dir, "go.mod")); missing == nil {
-			break
-		}
-		if parent := filepath.Dir(dir); parent != dir {
-			dir = parent
-			continue
-		}
-		t.Skip("no module root above the test")
-	}
-	dir = filepath.Join(dir, "..", "shared", "samples")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skip("no samples beside the module: ", err)
-	}
-	return dir
-}
-
-func readSample(t testing.TB, name string) []byte {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(samplesDir(t), filepath.FromSlash(name)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
 
 // The messages of every sample, counted by hand: how often each role speaks,
 // and how many of the messages were taken back.
@@ -62,7 +30,7 @@ func TestSamples(t *testing.T) {
 		{"real/gemini/session-2026-11-21T03-54-a9d56203.jsonl", 0, 0, 0, 1, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			text := readSample(t, c.name)
+			text := samples.Read(t, c.name)
 			scan, lines := scanned(t, text)
 			abandoned := 0
 			for _, l := range lines {
@@ -80,7 +48,7 @@ func TestSamples(t *testing.T) {
 
 // A document of another form is refused, not read as empty.
 func TestScanRefusesTheUnknown(t *testing.T) {
-	text := readSample(t, "gemini-cli/jazzyalex/schema_drift.json")
+	text := samples.Read(t, "gemini-cli/jazzyalex/schema_drift.json")
 	scan, err := new(Store).Scan(context.Background(), bytes.NewReader(text), session.ScanOptions{}, func(*session.Message) error { return nil })
 	if err == nil {
 		t.Errorf("no error, %d messages", scan.Messages)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -62,7 +63,7 @@ func TestTailOfSamples(t *testing.T) {
 		{"real/gemini/session-2026-11-21T03-54-a9d56203.jsonl", 11, "estimate", 1, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := tailOf(t, filepath.Base(c.name), readSample(t, c.name))
+			got := tailOf(t, filepath.Base(c.name), samples.Read(t, c.name))
 			if got.Tokens != c.tokens || got.TokenSource != c.source || got.Messages != c.messages || !got.MessagesExact || got.Answered != c.answered {
 				t.Errorf("got %+v", got)
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sessctl/sessctl/internal/fakestatedb"
+	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/internal/storetest"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/hermes"
@@ -295,7 +296,7 @@ func TestScanLikeTheTables(t *testing.T) {
 
 // The database that the program's own code has written, where it is at hand.
 func TestSamples(t *testing.T) {
-	dirs, _ := filepath.Glob(filepath.Join("..", "..", "..", "..", "shared", "samples-newer", "hermes-*", ".hermes"))
+	dirs := samples.Matching(t, "samples-newer/hermes-*/.hermes")
 	if len(dirs) == 0 {
 		t.Skip("no sample databases beside the repository")
 	}

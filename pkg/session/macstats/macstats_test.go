@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/macstats"
 )
@@ -230,10 +231,7 @@ func TestThresholds(t *testing.T) {
 }
 
 func TestSamples(t *testing.T) {
-	dir := filepath.Join("..", "..", "..", "..", "shared", "samples", "mac-stats", "derived")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skip("the samples are not beside the project")
-	}
+	dir := samples.Beside(t, "samples/mac-stats/derived")
 	s := macstats.Open(dir, macstats.Options{})
 	l, err := s.List(t.Context())
 	if err != nil || len(l.Refs) != 3 {

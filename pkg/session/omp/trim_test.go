@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/piformat"
 )
@@ -121,11 +121,7 @@ func squeezed(more ...string) []byte {
 // of our log and of those that the program has written.
 func TestTrimKeepsWhatIsSent(t *testing.T) {
 	logs := map[string][]byte{"ours": squeezed()}
-	found, err := filepath.Glob(filepath.Join(garden, "..", "..", "..", "..", "..", "shared", "samples-newer", "omp-*", "stages", "*.jsonl"))
-	must(t, err)
-	more, err := filepath.Glob(filepath.Join(garden, "..", "..", "..", "..", "..", "shared", "samples-newer", "omp-*", ".omp", "agent", "sessions", "*", "*.jsonl"))
-	must(t, err)
-	for _, path := range append(found, more...) {
+	for _, path := range samples.Matching(t, "samples-newer/omp-*/stages/*.jsonl", "samples-newer/omp-*/.omp/agent/sessions/*/*.jsonl") {
 		log, err := os.ReadFile(path)
 		must(t, err)
 		logs[path] = log

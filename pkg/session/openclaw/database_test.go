@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/sessctl/sessctl/internal/fakeagentdb"
+	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/openclaw"
 )
@@ -137,7 +138,7 @@ func TestDatabaseThatCannotBeRead(t *testing.T) {
 
 func TestSampleDatabases(t *testing.T) {
 	s := newState(t)
-	copied(t, shared(t, "openclaw/derived-sqlite-2026.8"), s.root)
+	copied(t, samples.Beside(t, "samples/openclaw/derived-sqlite-2026.8"), s.root)
 	before := s.tree()
 	kinds := map[session.Kind]int{}
 	for _, ref := range s.list().Refs {
@@ -155,7 +156,7 @@ func TestSampleDatabases(t *testing.T) {
 	wantTree(t, before, s.tree())
 
 	auth := newState(t)
-	copied(t, shared(t, "openclaw/derived-sqlite-2026.6-authonly"), auth.root)
+	copied(t, samples.Beside(t, "samples/openclaw/derived-sqlite-2026.6-authonly"), auth.root)
 	auth.write(filepath.Join(auth.root, "agents", "main", "sessions", "a.jsonl"), transcript("a"))
 	auth.write(filepath.Join(auth.root, "agents", "main", "sessions", "sessions.json"), `{"agent:main:main":{"sessionId":"a"}}`)
 	if refs := auth.list().Refs; len(refs) != 1 || !refs[0].Primary || refs[0].State != session.StateIdle {

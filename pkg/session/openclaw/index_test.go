@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/openclaw"
 	"pgregory.net/rapid"
@@ -135,7 +136,7 @@ func TestListCancelled(t *testing.T) {
 
 // The malformed indexes among the samples, each with its manifest's outcome.
 func TestSampleIndexes(t *testing.T) {
-	dir := shared(t, "_malformed/sessions-json")
+	dir := samples.Beside(t, "samples/_malformed/sessions-json")
 	const id = "33333333-3333-4333-8333-333333333333"
 	for name, want := range map[string]struct {
 		state session.State
@@ -177,7 +178,7 @@ func TestSampleIndexes(t *testing.T) {
 
 // Of the sample's counters only k0 is one to trust.
 func TestSampleCounters(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(shared(t, "_malformed/sessions-json"), "token-shapes.json"))
+	text, err := os.ReadFile(filepath.Join(samples.Beside(t, "samples/_malformed/sessions-json"), "token-shapes.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sessctl/sessctl/internal/fakeagentdb"
+	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -114,7 +115,7 @@ func TestLeftoverOfTwoNames(t *testing.T) {
 
 func TestSampleLeftovers(t *testing.T) {
 	s := newState(t)
-	copied(t, shared(t, "openclaw/derived-sqlite-2026.8"), s.root)
+	copied(t, samples.Beside(t, "samples/openclaw/derived-sqlite-2026.8"), s.root)
 	want := map[string]string{
 		"11111111-1111-4111-8111-111111110021.jsonl": "contained",
 		"11111111-1111-4111-8111-111111110022.jsonl": "missing line 22",

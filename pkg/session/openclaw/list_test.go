@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/sessctl/sessctl/internal/fakeagentdb"
+	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/openclaw"
 )
@@ -260,7 +261,7 @@ func TestSampleKinds(t *testing.T) {
 	} {
 		t.Run(sample, func(t *testing.T) {
 			s := newState(t)
-			copied(t, shared(t, sample), s.root)
+			copied(t, samples.Beside(t, "samples/"+sample), s.root)
 			got := map[string]session.Kind{}
 			for _, ref := range s.list().Refs {
 				got[strings.TrimPrefix(filepath.Base(ref.Path), "11111111-1111-4111-8111-11111111")] = ref.Kind
@@ -369,7 +370,7 @@ func TestImportedLogsThatLead(t *testing.T) {
 // The real runtime's names.
 func TestSampleImportedLogs(t *testing.T) {
 	s := newStored(t, fakeagentdb.Story(false))
-	copied(t, filepath.Join(filepath.Dir(shared(t, "real/openclaw-migrated-9.6/doctor.txt")), importedDir), filepath.Dir(s.importedPath("x")))
+	copied(t, filepath.Join(filepath.Dir(samples.Beside(t, "samples/real/openclaw-migrated-9.6/doctor.txt")), importedDir), filepath.Dir(s.importedPath("x")))
 	var ids []string
 	for _, ref := range s.list().Refs {
 		if ref.Kind == session.KindBackup && strings.Contains(ref.Path, ref.ID) {

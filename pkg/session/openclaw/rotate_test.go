@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -225,13 +226,13 @@ func TestRotateRefusesOddPlans(t *testing.T) {
 func TestRotateSamples(t *testing.T) {
 	t.Run("derived", func(t *testing.T) {
 		s := newState(t)
-		copied(t, shared(t, "openclaw/derived"), s.root)
+		copied(t, samples.Beside(t, "samples/openclaw/derived"), s.root)
 		rotateSample(t, s, "11111111-1111-4111-8111-111111110001.jsonl")
 	})
 	for _, name := range []string{"1-local-two-turns", "2-grown", "3-compacted-plus-turn", "4-after-reset", "5-turn-after-reset", "7-hand-rotated-gateway-turn"} {
 		t.Run(name, func(t *testing.T) {
 			s := newState(t)
-			copied(t, shared(t, "real/openclaw-2026.7.1/"+name), filepath.Dir(s.path("x")))
+			copied(t, samples.Beside(t, "samples/real/openclaw-2026.7.1/"+name), filepath.Dir(s.path("x")))
 			for _, ref := range s.list().Refs {
 				if ref.Primary {
 					rotateSample(t, s, filepath.Base(ref.Path))

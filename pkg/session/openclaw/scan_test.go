@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/klauspost/compress/zstd"
 	"github.com/sessctl/sessctl/internal/fakeagentdb"
+	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -93,7 +94,7 @@ func TestCompressedLogThatIsCut(t *testing.T) {
 
 func TestSampleCompressedLog(t *testing.T) {
 	s := newState(t)
-	copied(t, shared(t, "openclaw/derived"), s.root)
+	copied(t, samples.Beside(t, "samples/openclaw/derived"), s.root)
 	for _, ref := range s.list().Refs {
 		if !strings.HasSuffix(ref.Path, ".zst") {
 			continue

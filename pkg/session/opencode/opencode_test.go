@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sessctl/sessctl/internal/fakesessiondb"
+	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/internal/storetest"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/opencode"
@@ -158,9 +159,8 @@ func TestScanLikeTheTables(t *testing.T) {
 
 // The databases of the real programs, where they are beside the project.
 func TestSamples(t *testing.T) {
-	paths, _ := filepath.Glob(filepath.Join("..", "..", "..", "..", "shared", "samples-newer", "opencode-*", "*", "opencode.db"))
-	kilo, _ := filepath.Glob(filepath.Join("..", "..", "..", "..", "shared", "samples-newer", "kilo-*", "*", "kilo.db"))
-	if paths = append(paths, kilo...); len(paths) == 0 {
+	paths := samples.Matching(t, "samples-newer/opencode-*/*/opencode.db", "samples-newer/kilo-*/*/kilo.db")
+	if len(paths) == 0 {
 		t.Skip("no samples beside the module")
 	}
 	for _, path := range paths {

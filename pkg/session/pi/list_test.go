@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/pi"
 )
@@ -198,7 +199,7 @@ func TestRoots(t *testing.T) {
 
 func TestSamples(t *testing.T) {
 	s := newState(t)
-	if err := os.CopyFS(filepath.Join(s.root, "x"), os.DirFS(shared(t, "pi/derived"))); err != nil {
+	if err := os.CopyFS(filepath.Join(s.root, "x"), os.DirFS(samples.Beside(t, "samples/pi/derived"))); err != nil {
 		t.Fatal(err)
 	}
 	s.Store = pi.Open(filepath.Join(s.root, "x"))

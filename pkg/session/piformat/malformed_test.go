@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -149,7 +149,7 @@ func TestScanRefuses(t *testing.T) {
 // Every file of the manifest that a pi log could be has its line in a table.
 func TestMalformedIsComplete(t *testing.T) {
 	var manifest []struct{ File string }
-	text, err := os.ReadFile(filepath.Join(samplesDir(t), "_malformed", "MANIFEST.json"))
+	text, err := os.ReadFile(samples.Beside(t, "samples/_malformed/MANIFEST.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -654,6 +654,9 @@ func (t *tailReader) begin(backward *jsonl.BackwardReader, log io.ReaderAt, size
 		TailWalk: session.TailWalk{Runtime: "pi or OpenClaw", Size: size, Exact: session.ExactTail},
 		backward: backward, log: log,
 	}
+	if t.records.Types == nil {
+		t.records = messageRecords()
+	}
 	t.thinking = true
 	t.walk.any = true
 }

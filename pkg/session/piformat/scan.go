@@ -253,47 +253,10 @@ func (r *openingReader) Read(p []byte) (int, error) {
 // CountMessages returns how many records of type message a log has, exact
 // copies included. It decodes nothing else.
 func CountMessages(ctx context.Context, r io.Reader) (int, error) {
-	var c counter
-	_, err := jsonl.Scan(ctx, r, jsonl.Options{}, c.record)
-	if err != nil && !errors.Is(err, jsonl.ErrUTF16) {
-		return 0, fmt.Errorf("count messages: %w", err)
-	}
-	return c.messages, nil
+	records := messageRecords()
+	return records.Count(ctx, r)
 }
 
-// counter counts messages.
-type counter struct {
-	cursor   jsonl.Cursor
-	messages int
-}
-
-func (c *counter) record(r *jsonl.Record) error {
-	is, err := c.isMessage(r.Raw)
-	if is {
-		c.messages++
-	}
-	return err
-}
-
-// isMessage reports whether raw is a record of type message. It returns an
-// error that wraps [jsonl.ErrSyntax] if raw is not one JSON object.
-func (c *counter) isMessage(raw []byte) (bool, error) {
-	cursor := &c.cursor
-	if err := cursor.BeginObject(raw); err != nil {
-		return false, err
-	}
-	typed, body := false, false
-	for cursor.NextKey() {
-		switch string(cursor.Key()) {
-		case "type":
-			name, _ := cursor.Bytes()
-			typed = string(name) == "message"
-		case "message":
-			body = cursor.Kind() == jsonl.Object
-		}
-	}
-	if err := cursor.End(); err != nil {
-		return false, err
-	}
-	return typed && body, nil
+func messageRecords() session.MessageRecords {
+	return session.MessageRecords{Types: []string{"message"}}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
 )
@@ -155,7 +156,7 @@ func TestScanThinking(t *testing.T) {
 // sessionFiles returns the samples of the pi family.
 func sessionFiles(t *testing.T, dirs ...string) map[string][]byte {
 	t.Helper()
-	root := samplesDir(t)
+	root := samples.Beside(t, "samples")
 	files := make(map[string][]byte)
 	for _, dir := range dirs {
 		err := filepath.WalkDir(filepath.Join(root, filepath.FromSlash(dir)), func(path string, d os.DirEntry, err error) error {

@@ -45,7 +45,7 @@ func (t *tailReader) run(ctx context.Context, modTime time.Time) (session.Tail, 
 // tailReader is the state of one walk from the end of a log to its root.
 type tailReader struct {
 	decoder
-	counter counter
+	records session.MessageRecords
 	tailState
 }
 
@@ -74,7 +74,7 @@ func (t *tailReader) Decode(raw []byte) error { return t.decode(raw) }
 // once nothing else matters.
 func (t *tailReader) Take(raw []byte) (settled bool, err error) {
 	if t.settled() && t.LastTime != 0 {
-		is, err := t.counter.isMessage(raw)
+		is, err := t.records.Has(raw)
 		if is {
 			t.Messages++
 		}

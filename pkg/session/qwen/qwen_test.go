@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/qwen"
 )
@@ -22,16 +23,14 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// samples are our own log, and those of the real program where they are beside
+// logs are our own log, and those of the real program where they are beside
 // the module.
-func samples(t testing.TB) []string {
+func logs(t testing.TB) []string {
 	t.Helper()
 	up := filepath.Join("..", "..", "..")
 	ours, err := filepath.Glob(filepath.Join(up, "testdata", "qwen", ".qwen", "projects", "*", "chats", "*.jsonl"))
 	must(t, err)
-	theirs, err := filepath.Glob(filepath.Join(up, "..", "shared", "samples-newer", "qwen-*", ".qwen", "projects", "*", "chats", "*.jsonl"))
-	must(t, err)
-	return append(ours, theirs...)
+	return append(ours, samples.Matching(t, "samples-newer/qwen-*/.qwen/projects/*/chats/*.jsonl")...)
 }
 
 // entry is a record, or an entry of a history, as encoding/json has it.
@@ -73,7 +72,7 @@ func (c content) text() (text string) {
 
 // An independent reader: what each record of a sample says, by encoding/json.
 func TestSamplesLikeAnIndependentReader(t *testing.T) {
-	for _, path := range samples(t) {
+	for _, path := range logs(t) {
 		log, err := os.ReadFile(path)
 		must(t, err)
 		var want, got []string
@@ -140,7 +139,7 @@ func TestMalformed(t *testing.T) {
 // sub-agents.
 func TestList(t *testing.T) {
 	root := t.TempDir()
-	log, err := os.ReadFile(samples(t)[0])
+	log, err := os.ReadFile(logs(t)[0])
 	must(t, err)
 	project := filepath.Join(root, "projects", "-home-lea-bakery")
 	for _, name := range []string{"chats/one.jsonl", "chats/archive/two.jsonl", "subagents/one/agent-a.jsonl", "chats/one.worktree.json", "meta.json", "memory/MEMORY.md", "chats/-x.jsonl"} {

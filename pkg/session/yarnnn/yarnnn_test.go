@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/yarnnn"
 )
@@ -280,10 +279,7 @@ func TestUnreachable(t *testing.T) {
 
 // An export of the messages is read with as many messages as it has lines.
 func TestSamples(t *testing.T) {
-	raw, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "shared", "samples", "yarnnn", "derived", "session_messages.ndjson"))
-	if err != nil {
-		t.Skip("the samples are not beside the project")
-	}
+	raw := samples.Read(t, "yarnnn/derived/session_messages.ndjson")
 	want := 0
 	for line := range strings.Lines(string(raw)) {
 		var m struct{ Role string }

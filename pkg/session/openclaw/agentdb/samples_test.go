@@ -8,29 +8,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/pkg/session/openclaw/agentdb"
 )
 
-// samples is a directory of databases that OpenClaw 2026.9.6 wrote, beside the
+// copied is a copy of a directory of databases that OpenClaw 2026.9.6 wrote, beside the
 // project.
-func samples(t *testing.T, name string) string {
+func copied(t *testing.T, name string) string {
 	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for ; ; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
-		if dir == filepath.Dir(dir) {
-			t.Fatal("no go.mod above the test")
-		}
-	}
-	from := filepath.Join(dir, "..", "shared", "samples", "real", "openclaw-2026.9.6", name)
-	if _, err := os.Stat(from); err != nil {
-		t.Skip("the sample is not beside the project:", err)
-	}
+	from := samples.Beside(t, "samples/real/openclaw-2026.9.6/"+name)
 	to := t.TempDir()
 	if info, err := os.Stat(from); err == nil && info.IsDir() {
 		if err := os.CopyFS(to, os.DirFS(from)); err != nil {
@@ -68,7 +54,7 @@ func records(t *testing.T, d *agentdb.Database) (n int) {
 // Reading the database without its log gives 25 rows of 32, and no error
 // (docs/formats.md, "openclaw database").
 func TestRealLiveDatabase(t *testing.T) {
-	dir := samples(t, "live-with-wal")
+	dir := copied(t, "live-with-wal")
 	scratchless(t)
 	before := trace(t, dir)
 	d := opened(t, agentdb.File{Base: dir, Name: "openclaw-agent.sqlite"})
@@ -81,7 +67,7 @@ func TestRealLiveDatabase(t *testing.T) {
 }
 
 func TestRealStoppedDatabase(t *testing.T) {
-	dir := samples(t, "stopped.sqlite")
+	dir := copied(t, "stopped.sqlite")
 	before := trace(t, dir)
 	d := opened(t, agentdb.File{Base: dir, Name: "openclaw-agent.sqlite"})
 	if n := records(t, d); n != 32 {
@@ -93,7 +79,7 @@ func TestRealStoppedDatabase(t *testing.T) {
 }
 
 func TestRealCompressedRows(t *testing.T) {
-	d := opened(t, agentdb.File{Base: samples(t, "with-zstd-rows.sqlite"), Name: "openclaw-agent.sqlite"})
+	d := opened(t, agentdb.File{Base: copied(t, "with-zstd-rows.sqlite"), Name: "openclaw-agent.sqlite"})
 	longest := 0
 	sessions, err := d.Sessions(t.Context())
 	if err != nil {

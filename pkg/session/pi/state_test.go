@@ -174,25 +174,3 @@ func wantBusy(t *testing.T, err error, part string) {
 		t.Errorf("%v, want a BusyError with %q", err, part)
 	}
 }
-
-// shared is a directory of samples beside the project.
-func shared(t *testing.T, name string) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for ; ; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
-		if dir == filepath.Dir(dir) {
-			t.Fatal("no go.mod above the test")
-		}
-	}
-	path := filepath.Join(dir, "..", "shared", "samples", filepath.FromSlash(name))
-	if _, err := os.Stat(path); err != nil {
-		t.Skip("the samples are not beside the project:", err)
-	}
-	return path
-}
