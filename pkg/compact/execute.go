@@ -358,10 +358,10 @@ type Rememberer interface {
 // Withdrawer takes out of memory what compactions of a session have stored,
 // so that a later one stores it again.
 type Withdrawer interface {
-	// Withdraw leaves what came from the archives in keep, and all that no
-	// compaction stores. With summary it also takes the session's summary, whatever
-	// archive that is of. It returns how many records it took out.
-	Withdraw(ctx context.Context, ref session.Ref, keep []string, summary bool) (int, error)
+	// Withdraw takes what came from these archives, and nothing that no compaction
+	// stores. With summary it also takes the session's summary, whatever archive
+	// that is of. It returns how many records it took out.
+	Withdraw(ctx context.Context, ref session.Ref, from []string, summary bool) (int, error)
 	// WithdrawAlone takes out the pieces that an undone run alone has made of an
 	// archive which other runs have remembered too. It returns how many it took out.
 	WithdrawAlone(ctx context.Context, ref session.Ref, made Made) (int, error)
