@@ -74,7 +74,7 @@ func (c *Compactor) Execute(ctx context.Context, store session.Store, plan *Plan
 		r.result.Outcome, r.result.Reason = Busy, busyReason(err)
 		return r.result, nil
 	case errors.Is(err, durable.ErrHeld):
-		r.result.Outcome, r.result.Reason = Busy, "another program has it open"
+		r.result.Outcome, r.result.Reason = Busy, openElsewhere
 		return r.result, nil
 	case errors.Is(err, errOtherPlan):
 		return r.result, nil
