@@ -401,9 +401,8 @@ func (s *Store) isWritten(path string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer file.Close() // which ends the lease
-	_, err = durable.WriteLease(file)
-	return errors.Is(err, durable.ErrHeld), nil
+	defer file.Close()
+	return durable.OpenElsewhere(file)
 }
 
 // rescue gives a temporary file the name its entry has for it. Where a damaged
