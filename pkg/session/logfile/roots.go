@@ -95,12 +95,17 @@ func mayHold(path string, info os.FileInfo, err error) bool {
 	return errors.Is(err, fs.ErrPermission)
 }
 
-// leadsNowhere reports whether a path that is not there has a link on its way.
+// leadsNowhere reports whether a path that is not there has a link on its way that
+// leads to nothing. One that leads to a directory is no reason: what is not in that is
+// not there.
 func leadsNowhere(path string) bool {
 	for {
-		info, err := os.Lstat(path)
+		if _, err := os.Stat(path); err == nil {
+			return false
+		}
+		_, err := os.Lstat(path)
 		if err == nil {
-			return info.Mode()&fs.ModeSymlink != 0
+			return true
 		}
 		parent := filepath.Dir(path)
 		if !errors.Is(err, fs.ErrNotExist) || parent == path {
