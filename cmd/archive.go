@@ -248,6 +248,9 @@ func putArchive(ctx context.Context, a *app, store *archive.Store, s found) (arc
 // made for.
 func putLog(ctx context.Context, a *app, store *archive.Store, ref session.Ref, reason string) (archive.Entry, error) {
 	log, err := a.pins.OpenSingle(ref.Store, ref.Path)
+	if errors.Is(err, durable.ErrHeld) {
+		return archive.Entry{}, &session.BusyError{Path: ref.Path, Reason: "another program has it open"}
+	}
 	if err != nil {
 		return archive.Entry{}, err
 	}

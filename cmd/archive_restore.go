@@ -188,6 +188,9 @@ func (a *app) restoreRequest(ctx context.Context, entry archive.Entry, d compact
 	}
 	if d.To != "" {
 		d.To = absolute(d.To)
+		if err := a.refuseOwn(d.To, "--to"); err != nil {
+			return r, err
+		}
 	}
 	r.Place, r.Store, err = compact.FindPlace(ctx, stores, d, a.now())
 	return r, a.placeFailure(err, d, entry)

@@ -33,3 +33,17 @@ func checkReplaced(path, flag, mark, noDirectory string) error {
 	}
 	return nil
 }
+
+// refuseOwn refuses to replace a file of the data directory: an archive, or what
+// says where one is. flag named the file.
+func (a *app) refuseOwn(path, flag string) error {
+	dir, errDir := filepath.EvalSymlinks(a.dataDir())
+	file, errFile := filepath.EvalSymlinks(path)
+	if errDir != nil || errFile != nil {
+		return nil // there is no such file, or no data directory
+	}
+	if below, err := filepath.Rel(dir, file); err != nil || !filepath.IsLocal(below) {
+		return nil
+	}
+	return usageError("name a file elsewhere", "%s: %s is sessctl's own", flag, path)
+}

@@ -371,7 +371,7 @@ func exitCode(err error) int {
 		return exitInterrupt
 	case errors.Is(err, durable.ErrLocked), errors.Is(err, session.ErrBusy), errors.Is(err, memory.ErrBusy):
 		return exitBusy
-	case errors.Is(err, archive.ErrCorrupt), errors.Is(err, archive.ErrMissing), errors.Is(err, memory.ErrCorrupt), errors.Is(err, compact.ErrDamagedRecord):
+	case errors.Is(err, archive.ErrCorrupt), errors.Is(err, archive.ErrMissing), errors.Is(err, archive.ErrUnusableEntry), errors.Is(err, memory.ErrCorrupt), errors.Is(err, compact.ErrDamagedRecord):
 		return exitIntegrity
 	}
 	return exitFailed
@@ -424,6 +424,8 @@ func explain(err error) errorBody {
 		}
 	case errors.Is(err, archive.ErrCorrupt), errors.Is(err, archive.ErrMissing):
 		body.Code, body.Hint = "damaged", "restore the archive from a backup; sessctl archive verify lists all that is damaged"
+	case errors.Is(err, archive.ErrUnusableEntry):
+		body.Code, body.Hint = "damaged", "sessctl archive verify lists all that is damaged; archiving the same bytes again writes the entry anew"
 	case errors.Is(err, compact.ErrDamagedRecord):
 		body.Code, body.Hint = "damaged", "restore it from a backup; sessctl doctor lists all that is damaged"
 	case errors.Is(err, memory.ErrDamagedWords):

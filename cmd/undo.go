@@ -203,9 +203,9 @@ func (u *undoRun) failure(err error) error {
 }
 
 // Withdraw implements compact.Withdrawer.
-func (m memoryAdapter) Withdraw(ctx context.Context, ref session.Ref, keep []string, summary bool) (int, error) {
+func (m memoryAdapter) Withdraw(ctx context.Context, ref session.Ref, from []string, summary bool) (int, error) {
 	w := memory.Withdrawal{
-		Runtime: ref.Runtime, Agent: ref.Agent, Session: ref.ID, Keep: keep,
+		Runtime: ref.Runtime, Agent: ref.Agent, Session: ref.ID, From: from,
 		Categories: []string{compact.CategoryHistory, compact.CategorySummary},
 	}
 	if summary {

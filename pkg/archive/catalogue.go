@@ -363,8 +363,14 @@ func (s *Store) sweep(ctx context.Context, m Meta, olderThan time.Duration) erro
 	return s.pins.Sweep(s.catalogue, olderThan)
 }
 
-// rescueOrRemove deals with one temporary file of the archives.
+// rescueOrRemove deals with one temporary file of the archives, unless somebody
+// writes it: another data directory may have its archives in the same place, and a
+// lock of its own. Where there are no leases nobody can tell.
 func (s *Store) rescueOrRemove(ctx context.Context, path string) error {
+	written, err := s.isWritten(path)
+	if err != nil || written {
+		return err // not known to be worthless: it stays
+	}
 	whole, err := s.measureFile(ctx, path)
 	if err != nil {
 		return err // not known to be worthless: it stays
@@ -383,6 +389,20 @@ func (s *Store) rescueOrRemove(ctx context.Context, path string) error {
 		}
 	}
 	return s.pins.RemoveFile(path)
+}
+
+// isWritten reports whether anybody has a temporary file open, or it has got its
+// name by now.
+func (s *Store) isWritten(path string) (bool, error) {
+	file, err := s.pins.OpenRegular(path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, durable.ErrHeld) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	return durable.OpenElsewhere(file)
 }
 
 // rescue gives a temporary file the name its entry has for it. Where a damaged

@@ -2,6 +2,7 @@ package archive_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/durable"
 )
 
 // Many that archive the same bytes at the same time agree on one archive.
@@ -111,4 +113,40 @@ func TestPutAdoptsWhatGoes(t *testing.T) {
 	if got := files(t, root); gone != 1 || len(got) != 2 {
 		t.Errorf("removed %d times, files: %v", gone, got)
 	}
+}
+
+// Two data directories may share a directory of archives, each with a lock of its
+// own: what one sweeps away is not what the other is writing.
+func TestSweepLeavesWhatIsBeingWritten(t *testing.T) {
+	root := t.TempDir()
+	if err := leaseOn(filepath.Join(root, "probe")); errors.Is(err, durable.ErrUnsupported) {
+		t.Skip(err)
+	}
+	data := sessionText(10_000, 14)
+	slow := open(t, root, "none")
+	swept := false
+	slow.SetStep(func(at string) {
+		if at != "named" {
+			return
+		}
+		swept = true
+		if err := open(t, root, "none").Sweep(context.Background(), meta("s1"), 0); err != nil {
+			t.Error(err)
+		}
+	})
+	mustVerify(t, slow, put(t, slow, "s1", data))
+	if !swept {
+		t.Error("nothing was swept")
+	}
+}
+
+// leaseOn makes a file and tries to take a lease on it.
+func leaseOn(path string) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = durable.WriteLease(f)
+	return err
 }

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/jsonl"
 )
 
@@ -231,6 +232,9 @@ func (s *Store) openStored(e Entry) (*storedFile, error) {
 	file, err := s.pins.OpenRegular(e.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("archive %s: %w: %s", e.ID, ErrMissing, e.Path)
+	}
+	if errors.Is(err, durable.ErrNotRegular) {
+		return nil, corrupt(e, "not a regular file")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open archive %s: %w", e.ID, err)

@@ -74,7 +74,7 @@ func (c *Compactor) Execute(ctx context.Context, store session.Store, plan *Plan
 		r.result.Outcome, r.result.Reason = Busy, busyReason(err)
 		return r.result, nil
 	case errors.Is(err, durable.ErrHeld):
-		r.result.Outcome, r.result.Reason = Busy, "another program has it open"
+		r.result.Outcome, r.result.Reason = Busy, openElsewhere
 		return r.result, nil
 	case errors.Is(err, errOtherPlan):
 		return r.result, nil
@@ -379,10 +379,10 @@ func (o Origin) Open(ctx context.Context, a Archiver) (io.ReadCloser, error) {
 // Withdrawer takes out of memory what compactions of a session have stored,
 // so that a later one stores it again.
 type Withdrawer interface {
-	// Withdraw leaves what came from the archives in keep, and all that no
-	// compaction stores. With summary it also takes the session's summary, whatever
-	// archive that is of. It returns how many records it took out.
-	Withdraw(ctx context.Context, ref session.Ref, keep []string, summary bool) (int, error)
+	// Withdraw takes what came from these archives, and nothing that no compaction
+	// stores. With summary it also takes the session's summary, whatever archive
+	// that is of. It returns how many records it took out.
+	Withdraw(ctx context.Context, ref session.Ref, from []string, summary bool) (int, error)
 	// WithdrawAlone takes out the pieces that an undone run alone has made of an
 	// archive which other runs have remembered too. It returns how many it took out.
 	WithdrawAlone(ctx context.Context, ref session.Ref, made Made) (int, error)

@@ -153,6 +153,8 @@ func (p *Plan) make(ctx context.Context, store session.Store, policy Policy, now
 	}
 	if err := p.survey(ctx, store, policy); errors.Is(err, fs.ErrNotExist) {
 		return p.stop(Busy, "it was moved away while it was read")
+	} else if errors.Is(err, durable.ErrHeld) {
+		return p.stop(Busy, openElsewhere)
 	} else if err != nil || p.Outcome != Planned {
 		return err
 	}
@@ -180,6 +182,9 @@ func (p *Plan) begin(ctx context.Context, store session.Store, policy Policy, no
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return p.stop(Busy, "it was moved away since it was listed")
+	}
+	if errors.Is(err, durable.ErrHeld) {
+		return p.stop(Busy, openElsewhere)
 	}
 	if err = cutShort(p.Ref, err); shorter(err) {
 		return p.stopBusy(err)
@@ -366,6 +371,8 @@ func (p *Plan) tryChange(ctx context.Context, store session.Store, policy Policy
 	switch {
 	case errors.Is(err, session.ErrBusy):
 		return p.stopBusy(err)
+	case errors.Is(err, durable.ErrHeld):
+		return p.stop(Busy, openElsewhere)
 	case errors.Is(err, session.ErrUnsupported) && p.fallsBack(store, policy):
 		p.Reason = fmt.Sprintf("starts fresh: %v", err)
 		return p.tryChange(ctx, store, policy, now)

@@ -132,10 +132,8 @@ func (c *Compactor) PlanRestore(ctx context.Context, r RestoreRequest) (*Restore
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return p, nil
-	case errors.Is(err, durable.ErrHeld):
-		return nil, &session.BusyError{Path: r.Place.Path, Reason: "another program has it open"}
 	case err != nil:
-		return nil, fmt.Errorf("open what is there: %w", err)
+		return nil, fmt.Errorf("open what is there: %w", asBusy(r.Place.Path, err))
 	}
 	defer log.Close()
 	there, err := session.TakeSnapshot(ctx, log, r.Place.Path)
@@ -508,10 +506,13 @@ func (c *Compactor) replacement(in Intent, d *logfile.Dir) *logfile.Change {
 	return &logfile.Change{Dir: d, Plan: plan, System: c.System}
 }
 
+// openElsewhere is why a log is busy that somebody else has open.
+const openElsewhere = "another program has it open"
+
 // asBusy turns the error of a log that somebody else has open into a BusyError.
 func asBusy(path string, err error) error {
 	if errors.Is(err, durable.ErrHeld) {
-		return &session.BusyError{Path: path, Reason: "another program has it open"}
+		return &session.BusyError{Path: path, Reason: openElsewhere}
 	}
 	return err
 }

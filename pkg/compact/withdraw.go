@@ -22,6 +22,7 @@ var ErrNotWithdrawn = errors.New("what the compaction has stored cannot be taken
 
 // withdrawal is what an undo does with what memory has of its session.
 type withdrawal struct {
+	from    []string  // archives of the undone run, and of those undone before: what came from them goes
 	keep    []string  // archives that other runs have remembered: what came from them stays
 	again   []vouched // those from which it is to be made again, oldest first
 	summary *vouched  // the one to sum up again; nil if the summary stays, or goes
@@ -63,7 +64,7 @@ func (c *Compactor) withdraw(ctx context.Context, store session.Store, undo Rece
 			return 0, nil, err
 		}
 	}
-	if taken, err = c.Withdrawer.Withdraw(ctx, ref, w.keep, w.bare); err != nil || w.alone == nil {
+	if taken, err = c.Withdrawer.Withdraw(ctx, ref, w.from, w.bare); err != nil || w.alone == nil {
 		return taken, w.keep, err
 	}
 	alone, err := c.Withdrawer.WithdrawAlone(ctx, ref, c.made(ctx, store, ref, w, policy))
@@ -98,6 +99,7 @@ func (c *Compactor) planWithdrawal(ctx context.Context, undo Receipt) (w withdra
 			w.keep = append(w.keep, v.ID)
 		}
 	}
+	w.from = withdrawnFrom(receipts, undo, w.keep)
 	if all, err = c.findBytes(ctx, all, undone); err != nil {
 		return w, err
 	}
@@ -145,6 +147,27 @@ func vouchedFor(receipts []Receipt, undo Receipt) (all []vouched) {
 		add(*undo.Undo.Newer, Receipt{Content: undo.Content})
 	}
 	return all
+}
+
+// withdrawnFrom lists the archives of the run that is undone, and of those of its
+// session that were undone before: memory may have been left as it was then. Records
+// of any other archive, or of none, were stored by somebody else: their text may be
+// nowhere else by now, or in an archive that memory was made again from.
+func withdrawnFrom(receipts []Receipt, undo Receipt, keep []string) (from []string) {
+	undone := UndoneBy(receipts)
+	undone[undo.Undo.Receipt] = undo
+	add := func(a *Archived) {
+		if a != nil && !slices.Contains(keep, a.ID) && !slices.Contains(from, a.ID) {
+			from = append(from, a.ID)
+		}
+	}
+	for _, r := range receipts {
+		if _, gone := undone[r.ID]; gone && r.Runtime == undo.Runtime && r.Agent == undo.Agent && r.Session == undo.Session {
+			add((*Archived)(r.Archive))
+			add(r.Late)
+		}
+	}
+	return from
 }
 
 // findBytes finds for each archive one that has its bytes. A longer one that

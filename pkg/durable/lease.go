@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"errors"
 	"fmt"
 	"os"
 )
@@ -26,6 +27,21 @@ func WriteLease(f *os.File) (*Lease, error) {
 		return nil, fmt.Errorf("lease on %s: %w", f.Name(), err)
 	}
 	return &Lease{file: f}, nil
+}
+
+// OpenElsewhere reports whether anybody else has an open file open at this moment,
+// for a file that only sessctl writes. Where there are no leases it reports false.
+func OpenElsewhere(f *os.File) (bool, error) {
+	lease, err := WriteLease(f)
+	switch {
+	case errors.Is(err, ErrHeld):
+		return true, nil
+	case errors.Is(err, ErrUnsupported):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	return false, lease.Release()
 }
 
 // Held reports whether the lease is still whole: false once another process is

@@ -49,7 +49,7 @@ func TestPartOfForgottenIsForgotten(t *testing.T) {
 	if r := put("other", nil, long...); r.Buried != 0 || r.Stored != 2 {
 		t.Errorf("of another log: %+v", r)
 	}
-	if _, err := s.Withdraw(ctx, memory.Withdrawal{Runtime: "r", Agent: "a", Session: "s"}); err != nil {
+	if _, err := s.Withdraw(ctx, memory.Withdrawal{Runtime: "r", Agent: "a", Session: "s", From: []string{"short", "other"}}); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {

@@ -153,9 +153,10 @@ func (s *Store) Forget(ctx context.Context, selection Selection) (removed Remove
 type Withdrawal struct {
 	Runtime, Agent, Session string
 	Categories              []string // of these only; all if empty
-	// Keep are archives whose records stay: other runs stored them.
-	Keep []string
-	// Regardless are categories of which all records go, of those archives too.
+	// From are the archives whose records go. What has no archive, or another one,
+	// was stored by others, and stays.
+	From []string
+	// Regardless are categories of which all records go, of whatever archive.
 	Regardless []string
 }
 
@@ -213,7 +214,7 @@ func (s *Store) Withdraw(ctx context.Context, w Withdrawal) (taken int, err erro
 		if taken, err = remove(ctx, tx, condition, args); err != nil {
 			return err
 		}
-		condition, args = Withdrawal{Runtime: w.Runtime, Agent: w.Agent, Session: w.Session, Keep: w.Keep}.filter()
+		condition, args = Withdrawal{Runtime: w.Runtime, Agent: w.Agent, Session: w.Session, From: w.From}.filter()
 		_, err = removeActions(ctx, tx, condition, args)
 		return err
 	})
@@ -265,11 +266,8 @@ func (w Withdrawal) filter() (string, []any) {
 	if len(w.Categories) > 0 {
 		condition, args = condition+" AND category IN ("+marks(w.Categories)+")", append(args, anyOf(w.Categories)...)
 	}
-	if len(w.Keep) > 0 {
-		condition += " AND (archive NOT IN (" + marks(w.Keep) + ") OR category IN (" + marks(w.Regardless) + "))"
-		args = append(append(args, anyOf(w.Keep)...), anyOf(w.Regardless)...)
-	}
-	return condition, args
+	condition += " AND (archive IN (" + marks(w.From) + ") OR category IN (" + marks(w.Regardless) + "))"
+	return condition, append(append(args, anyOf(w.From)...), anyOf(w.Regardless)...)
 }
 
 // forget records what is to be forgotten, beside the database and in it, and

@@ -107,7 +107,7 @@ func TestWithdraw(t *testing.T) {
 	one.Archive, two.Archive, fact.Category = "first", "second", "fact"
 	put(t, s, one, two, fact)
 	embedAll(t, s, one.Agent)
-	what := memory.Withdrawal{Runtime: one.Runtime, Agent: one.Agent, Session: one.Session, Categories: []string{one.Category}, Keep: []string{"first"}}
+	what := memory.Withdrawal{Runtime: one.Runtime, Agent: one.Agent, Session: one.Session, Categories: []string{one.Category}, From: []string{"second", "third"}}
 	if n, err := s.Withdraw(context.Background(), what); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
@@ -117,7 +117,7 @@ func TestWithdraw(t *testing.T) {
 	if got, want := put(t, s, one, two), (memory.PutResult{Stored: 1, Existing: 1}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	what.Keep = nil
+	what.From = []string{"first", "second"}
 	if n, err := s.Withdraw(context.Background(), what); n != 2 || err != nil {
 		t.Fatal(n, err)
 	}
@@ -152,7 +152,7 @@ func TestCoverage(t *testing.T) {
 	if c := look(); c.Records != 3 || c.Bytes != 300 || c.Missing(3) != 0 || c.Missing(5) != 2 || c.Characters != 36 {
 		t.Errorf("%+v", c)
 	}
-	if _, err := s.Withdraw(context.Background(), memory.Withdrawal{Runtime: source.Runtime, Agent: source.Agent, Session: source.Session}); err != nil {
+	if _, err := s.Withdraw(context.Background(), memory.Withdrawal{Runtime: source.Runtime, Agent: source.Agent, Session: source.Session, From: []string{"x"}}); err != nil {
 		t.Fatal(err)
 	}
 	put(t, s, all[0], all[2])

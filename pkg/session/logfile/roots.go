@@ -1,8 +1,11 @@
 package logfile
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -38,10 +41,11 @@ func IsDirectory(path string) bool {
 }
 
 // Holding returns the directory of that name in the home directory, if there
-// is one and it holds a directory called inside.
+// is one and it holds a directory called inside, or nobody can tell.
 func Holding(home, name, inside string) []string {
 	root := filepath.Join(home, name)
-	if home == "" || !IsDirectory(filepath.Join(root, inside)) {
+	held := filepath.Join(root, inside)
+	if info, err := os.Stat(held); home == "" || !mayHold(held, info, err) {
 		return nil
 	}
 	return []string{root}
@@ -57,20 +61,58 @@ func Within(root, name string) string {
 }
 
 // Existing returns the directories among paths as absolute paths, without a
-// second name of one that is there already.
+// second name of one that is there already. A path of which nobody can tell whether
+// there is one is returned too: who reads it says why it cannot be read.
 func Existing(paths ...string) []string {
 	var found []string
 	var seen []os.FileInfo
 	for _, path := range paths {
 		info, err := os.Stat(path)
-		if path == "" || err != nil || !info.IsDir() || hasFile(seen, info) {
+		if path == "" || !mayHold(path, info, err) || err == nil && hasFile(seen, info) {
 			continue
 		}
-		if absolute, err := filepath.Abs(path); err == nil {
-			found, seen = append(found, absolute), append(seen, info)
+		absolute, wrong := filepath.Abs(path)
+		if wrong != nil || slices.Contains(found, absolute) {
+			continue
+		}
+		if found = append(found, absolute); err == nil {
+			seen = append(seen, info)
 		}
 	}
 	return found
+}
+
+// mayHold reports whether a path that was looked at is a directory, or may be one:
+// somebody has taken away the right to look, or it is a link that leads to nothing
+// now, such as one to a disk that is not mounted.
+func mayHold(path string, info os.FileInfo, err error) bool {
+	switch {
+	case err == nil:
+		return info.IsDir()
+	case errors.Is(err, fs.ErrNotExist):
+		return leadsNowhere(path)
+	}
+	return errors.Is(err, fs.ErrPermission)
+}
+
+// leadsNowhere reports whether a path that is not there has a link on its way that
+// leads to nothing. One that leads to a directory is no reason: what is not in that is
+// not there.
+func leadsNowhere(path string) bool {
+	for {
+		if _, err := os.Stat(path); err == nil {
+			return false
+		}
+		_, err := os.Lstat(path)
+		if err == nil {
+			return true
+		}
+		parent := filepath.Dir(path)
+		if !errors.Is(err, fs.ErrNotExist) || parent == path {
+			return false
+		}
+		path = parent
+	}
 }
 
 func hasFile(all []os.FileInfo, one os.FileInfo) bool {

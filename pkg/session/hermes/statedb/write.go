@@ -125,10 +125,15 @@ func (w *Writer) same(ctx context.Context, tx *sql.Tx, p Proof) error {
 	return nil
 }
 
+// ErrTaken is returned when a session that is not there has a row whose number a row
+// of another session has, as in a database of another home that was used there.
+var ErrTaken = errors.New("another session of this database has a row of the same number")
+
 // Insert puts the rows of logs back, all or nothing, and returns how many were
 // missing. read opens the logs one after the other and ends with io.EOF. The
 // first one is what was asked for: if there is a session of its id with other rows
-// the error wraps [rowlog.ErrDifferent]. The others belong to it: of one that is
+// the error wraps [rowlog.ErrDifferent], and [ErrTaken] if one that is not there
+// cannot be put back. The others belong to it: of one that is
 // there nothing is put back. Sessions that are there and came from one that is put
 // back are tied to it again.
 func (w *Writer) Insert(ctx context.Context, next func() (io.ReadCloser, error)) (rows int, err error) {
@@ -243,6 +248,9 @@ func (in *insertion) row(r rowlog.Row) error {
 	there, same, err := in.present.Find(in.ctx, in.tx, t, r)
 	if err != nil || same || there && r.Table == promptTable {
 		return err
+	}
+	if there && slices.Contains(in.back, in.session) {
+		return fmt.Errorf("%w: table %s, %v", ErrTaken, r.Table, r.Value(t.Key[0]))
 	}
 	if there {
 		return fmt.Errorf("%w: table %s, %v", rowlog.ErrDifferent, r.Table, r.Value(t.Key[0]))
