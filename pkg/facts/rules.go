@@ -72,15 +72,19 @@ func inPassing(m Message, s sentence, asked string, t turn, first bool) ([]Fact,
 	if m.Role != session.RoleUser || len(refused) > 0 && len(found) == 0 {
 		return found, refused
 	}
+	st := newStatement(m, s, t, first)
 	for i := range found {
+		found[i].Kind = st.kindOf(found[i].Kind)
 		if found[i].Kind == Decision {
 			found[i].Instead = cmp.Or(found[i].Instead, t.replacedValue(found[i].Quote))
 			found[i].Text = t.explained(found[i].Text, len(strings.Fields(found[i].Quote)))
 		}
 	}
-	more, no := stated(m, s, t, first, found)
-	found = append(found, more...)
-	return slices.DeleteFunc(found, func(f Fact) bool { return f.Rule == ruleAnswer && informing(s.text, found) }), append(refused, no...)
+	if st.mayState(s) {
+		more, no := stated(m, st, found)
+		found, refused = append(found, more...), append(refused, no...)
+	}
+	return slices.DeleteFunc(found, func(f Fact) bool { return f.Rule == ruleAnswer && informing(s.text, found) }), refused
 }
 
 // informing tells whether an answer says where something is, who is to be asked or

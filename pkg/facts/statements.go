@@ -52,11 +52,12 @@ func (t turn) asking(m Message, all []sentence) turn {
 // statement is a sentence of a person whose form is looked at.
 type statement struct {
 	turn
-	text  string
-	lower string
-	words []string // in lower case, without marks
-	first bool     // of its message
-	alone bool     // in a message of one line
+	text   string
+	lower  string
+	words  []string // in lower case, without marks
+	before string   // what its message says before it, in lower case
+	first  bool     // of its message
+	alone  bool     // in a message of one line
 
 	declined string // what it says no to
 }
@@ -90,27 +91,15 @@ func forms() []sayingForm {
 // stated finds what the form of a person's sentence says: what is forbidden or
 // required, chosen, kept, where something is, who is responsible, when it is due.
 // known are the facts that were found in the sentence already.
-func stated(m Message, s sentence, t turn, first bool, known []Fact) (found []Fact, refused []Refusal) {
-	text := strings.TrimRight(straight(s.text), ".! ")
-	text = strings.TrimLeftFunc(text, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("`\"'#@/<(-~.", r)
-	})
-	if text == "" {
-		return nil, nil
-	}
-	st := statement{turn: t, text: text, lower: strings.ToLower(text), first: first, alone: !strings.Contains(m.Text, "\n")}
-	st.words = plainWords(st.lower)
-	if len(st.words) < 1 || strings.ContainsAny(text[:1], `/'"<`) || utf8.RuneCountInString(text) > maxStatement || st.asks(s) || st.tells() {
-		return nil, nil
-	}
+func stated(m Message, st statement, known []Fact) (found []Fact, refused []Refusal) {
 	for _, f := range forms() {
 		if slices.ContainsFunc(slices.Concat(known, found), Fact{Kind: f.kind}.rivals) || !f.holds(&st) {
 			continue
 		}
 		kind := st.kindOf(f.kind)
-		made := newFact(m, clause{text: text}, Fact{Kind: kind, Rule: f.name, Confidence: statementConfidence, Text: st.quoted(kind), Value: linked().ReplaceAllString(text, "")})
+		made := newFact(m, clause{text: st.text}, Fact{Kind: kind, Rule: f.name, Confidence: statementConfidence, Text: st.quoted(kind), Value: linked().ReplaceAllString(st.text, "")})
 		if kind == Decision {
-			made.Instead = cmp.Or(insteadOf(text), t.replacedValue(text))
+			made.Instead = cmp.Or(insteadOf(st.text), st.replacedValue(st.text))
 		}
 		if why := workObjection(made); why != "" {
 			refused = append(refused, Refusal{Line: m.Line, Reason: why})
@@ -119,6 +108,23 @@ func stated(m Message, s sentence, t turn, first bool, known []Fact) (found []Fa
 		found = append(found, made)
 	}
 	return found, refused
+}
+
+// newStatement is a sentence of a person where it stands.
+func newStatement(m Message, s sentence, t turn, first bool) statement {
+	text := strings.TrimRight(straight(s.text), ".! ")
+	text = strings.TrimLeftFunc(text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("`\"'#@/<(-~.", r)
+	})
+	lower := strings.ToLower(text)
+	before, _, _ := strings.Cut(m.Text, s.text)
+	return statement{turn: t, text: text, lower: lower, words: plainWords(lower), before: strings.ToLower(before), first: first, alone: !strings.Contains(m.Text, "\n")}
+}
+
+// mayState tells a sentence whose form may say something: no question, no report, and
+// no paste.
+func (s *statement) mayState(of sentence) bool {
+	return len(s.words) > 0 && !strings.ContainsAny(s.text[:1], `/'"<`) && utf8.RuneCountInString(s.text) <= maxStatement && !s.asks(of) && !s.tells()
 }
 
 // quoted is the text of a fact, with what a short sentence answers.
@@ -257,6 +263,7 @@ func (s *statement) declines() bool {
 		return false
 	}
 	for _, m := range declining().FindAllStringSubmatch(s.lower, -1) {
+		m[1] = contracted().ReplaceAllString(m[1], "")
 		if !saysNo(m[1]) || strings.Contains(s.lower, "please no "+m[1]) {
 			s.declined = m[1]
 			return true
@@ -643,6 +650,7 @@ var (
 	ofMachine     = expression(`\b(?:account|login|log in|user|sender|from|ssh|scp|rsync|git|host|server|storage|folder|repo|key)\b|(?:^|\s)(?:mailbox|inbox)\b|@\d`)
 	mailAddress   = expression(`\b` + email)
 	declining     = expression(`(?:^|[,;] |– |- |\b(?:and|but|please|so|then) )no "?([a-z0-9][\w'-]*)`)
+	contracted    = expression(`'(?:re|s|m|ll|ve|d|t)$`)
 	contrasting   = expression(`\b([a-z0-9][\w.'%-]*),? (?:and )?not (?:an? |the )?([a-z0-9][\w.%-]*)`)
 	ofPeople      = expression(`^(?:i'm|i am|we're|we are|he's|she's|he is|she is|they are) (?:an? |the )`)
 	forgotten     = expression(`\bforget (?:it|that|this|about)\b`)
