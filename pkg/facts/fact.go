@@ -68,6 +68,12 @@ type Fact struct {
 	Replaces string
 }
 
+// Reasons for which nothing of a sentence is made a fact.
+const (
+	reasonSecret  = "it holds a secret"
+	reasonAgainst = "it is an instruction to go against somebody"
+)
+
 // Refusal is why something was not made a fact.
 type Refusal struct {
 	Line   int // of the log, or 0

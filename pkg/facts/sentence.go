@@ -177,7 +177,7 @@ func notWhole(text string) bool {
 }
 
 // endsInThat ends a sentence that is whole: "our people hate that".
-var endsInThat = expression(`(?i)\b(?:hates?|likes?|loves?|wants?|needs?|uses?|do|did|does|knows?|sees?|have|has|wanted|needed|said|says?|after|before|with|like|for) that$|\bit is$`)
+var endsInThat = expression(`(?i)\b(?:hates?|likes?|loves?|wants?|needs?|uses?|do|did|does|knows?|sees?|have|has|wanted|needed|said|says?|after|before|with|like|for) that$|\bit is$|[,;] (?:[\p{L}\d'-]+ )?(?:[\p{L}\d'-]+(?:[^s\W]s|ep|ck)) that$`)
 
 // marked are the patterns that are evidence against a fact.
 type marked struct {
@@ -263,9 +263,9 @@ func objection(f Fact, c clause) string {
 	value := f.Value
 	switch {
 	case strings.Contains(c.text, secrets.Mark):
-		return "it holds a secret"
+		return reasonSecret
 	case k.against(c.text):
-		return "it is an instruction to go against somebody"
+		return reasonAgainst
 	case value == "" || k.foreign.MatchString(value) && f.Kind != Contact && f.Kind != Project:
 		return "it says nothing"
 	case f.Kind != Contact && f.Topic == "" && !standing(f) && pointing(f):

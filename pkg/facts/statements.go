@@ -182,7 +182,7 @@ func (s *statement) asks(of sentence) bool {
 
 // tells tells a report of what happened, and what a person only supposes.
 func (s *statement) tells() bool {
-	return tellsWhatHappened(s.text) || guessing().MatchString(s.lower) || s.has("says", "said", "thinks", "suggests", "believes") && opinion().MatchString(s.lower) || marks().hedged.MatchString(s.text) || marks().told.MatchString(s.text)
+	return tellsWhatHappened(s.text) || quotesOthers().MatchString(s.lower) || guessing().MatchString(s.lower) || s.has("says", "said", "thinks", "suggests", "believes") && opinion().MatchString(s.lower) || marks().hedged.MatchString(s.text) || marks().told.MatchString(s.text)
 }
 
 // past tells whether the first words of a sentence tell what was: "is cancelled"
@@ -244,7 +244,7 @@ func (s *statement) obliges() bool {
 	case s.has("only", "always", "ever", "must", "mustn't", "without", "nothing", "nobody", "max", "maximum", "minimum", "most", "least", "everything", "all", "each", "every", "never") || strings.Contains(s.lower, " to be ") || strings.Contains(s.lower, " to stay"):
 	case s.has("before") && hasAny(s.lower, "want", "ask "):
 	case s.has("in") && languages().MatchString(s.lower):
-	case s.has("use") && habits().MatchString(s.lower):
+	case s.has("use") && habits().MatchString(s.lower) && !usesThat().MatchString(s.lower):
 	default:
 		return false
 	}
@@ -646,6 +646,8 @@ var (
 	undue         = expression(`\bwrong\b|\bit must (?:work|be|have)\b|^(?:(?:and|but|so) )?(?:she|he|they)(?:'s| is|'re| are) |\bonly (?:in|from|on|after) (?:` + months + `\b|the \d)|\bonly (?:from|since|until) (?:19|20)\d\d\b|\b(?:we|i) need (?:a|an|the) |\bmust be somewhere\b|\b(?:must|has to|have to) be (?:able|so|very|a bug|something|because|the|wrong|fixed|done|updated|corrected|changed|tested|written|reviewed|merged)\b|\bmust have\b|\b(?:some|often|people) always\b|\balways (?:don't|been|was|were|had|the same|happens|fails|gets|says|there|here|good|nice|a)\b|\bit's always\b|\b(?:every|each) (?:time|day|week|hour|minute|night)\b`)
 	languages     = expression(`\bin (?:english|dutch|german|french|spanish|italian|portuguese|irish|polish|swedish|norwegian|danish)\b`)
 	habits        = expression(`\b(?:i|we) (?:always |only |also )?use [a-z]`)
+	usesThat      = expression(`\buse (?:the same|it|this|that|these|those|them)\b`)
+	quotesOthers  = expression(`\b(?:mailed|wrote|writes|said|says|told [a-z]+|asked): ["']`)
 	havingAny     = expression(`^(?:do|did|does|is|are|have|has)(?: \S+)? (?:you|there|it|they)(?: have| got)?\b.*\?$`)
 	ofMachine     = expression(`\b(?:account|login|log in|user|sender|from|ssh|scp|rsync|git|host|server|storage|folder|repo|key)\b|(?:^|\s)(?:mailbox|inbox)\b|@\d`)
 	mailAddress   = expression(`\b` + email)

@@ -358,9 +358,9 @@ func workObjection(f Fact) string {
 	k := marks()
 	switch {
 	case strings.Contains(f.Text, secrets.Mark) || strings.Contains(f.Quote, secrets.Mark):
-		return "it holds a secret"
+		return reasonSecret
 	case k.against(f.Quote):
-		return "it is an instruction to go against somebody"
+		return reasonAgainst
 	case k.hedged.MatchString(f.Quote), k.told.MatchString(f.Quote):
 		return "it is not sure enough"
 	case strings.Count(f.Quote, `"`)%2 == 1:
@@ -422,7 +422,7 @@ var talk = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // newValue begins what gives something another value.
-var newValue = expression(`(?i)^(?:make|set) (?:it|that) \S*\d`)
+var newValue = expression(`(?i)^(?:make|set) (?:it|that) (?:[a-z]+ ){0,2}\S*\d`)
 
 // ofAll begins a rule about everything, or about what was just named.
 var ofAll = expression(`(?i)^(?:nothing|everything|anything)(?: \S+){3}|^it (?:must|may) not(?: \S+){3}`)
