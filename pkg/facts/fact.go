@@ -68,17 +68,26 @@ type Fact struct {
 	Replaces string
 }
 
-// Reasons for which nothing of a sentence is made a fact.
-const (
-	reasonSecret  = "it holds a secret"
-	reasonAgainst = "it is an instruction to go against somebody"
-)
-
 // Refusal is why something was not made a fact.
 type Refusal struct {
 	Line   int // of the log, or 0
 	Reason string
+
+	whole bool // nothing else of its sentence counts either
 }
+
+// ofSentence tells whether nothing of the sentence is made a fact.
+func (r Refusal) ofSentence() bool { return r.whole }
+
+// Reasons that decide whether the rest of a sentence counts.
+const (
+	reasonSecret  = "it holds a secret"
+	reasonAgainst = "it is an instruction to go against somebody"
+	reasonMoment  = "it tells of a moment" // which its first clause is about
+)
+
+// harmful tells whether a reason is one for the whole sentence.
+func harmful(reason string) bool { return reason == reasonSecret || reason == reasonAgainst }
 
 // Known is a fact that is stored, under its id.
 type Known struct {

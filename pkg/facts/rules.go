@@ -47,7 +47,7 @@ func explicit(messages []Message) ([]Fact, []Refusal) {
 		}
 		for i, s := range said {
 			facts, no := outright(m, s)
-			if len(facts) == 0 && !slices.ContainsFunc(no, Refusal.final) { // nothing was said outright
+			if len(facts) == 0 && !slices.ContainsFunc(no, Refusal.ofSentence) { // nothing was said outright
 				if i > 0 {
 					asked = ""
 				}
@@ -66,14 +66,10 @@ func explicit(messages []Message) ([]Fact, []Refusal) {
 	return slices.DeleteFunc(found, func(f Fact) bool { return slices.ContainsFunc(found, f.named) }), refused
 }
 
-// final tells whether nothing else of the sentence counts either: it holds a secret, or
-// goes against somebody.
-func (r Refusal) final() bool { return r.Reason == reasonSecret || r.Reason == reasonAgainst }
-
 // inPassing returns what a sentence says at work, by its words and by its form.
 func inPassing(m Message, s sentence, asked string, t turn, first bool) ([]Fact, []Refusal) {
 	found, refused := atWork(m, s, asked)
-	if m.Role != session.RoleUser || slices.ContainsFunc(refused, Refusal.final) {
+	if m.Role != session.RoleUser || slices.ContainsFunc(refused, Refusal.ofSentence) {
 		return found, refused
 	}
 	st := newStatement(m, s, t, first)
@@ -112,13 +108,13 @@ func outright(m Message, s sentence) (found []Fact, refused []Refusal) {
 	if m.Role != session.RoleUser && !saysDecided(s.text) {
 		return nil, nil
 	}
-	for _, c := range s.clauses() {
+	for i, c := range s.clauses() {
 		f, ok := match(m, s, c)
 		if !ok {
 			continue
 		}
 		if why := objection(f, c); why != "" {
-			refused = append(refused, Refusal{Line: m.Line, Reason: why})
+			refused = append(refused, Refusal{Line: m.Line, Reason: why, whole: harmful(why) || why == reasonMoment && i == 0})
 			continue
 		}
 		found = append(found, f)

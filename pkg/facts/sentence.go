@@ -271,9 +271,9 @@ func objection(f Fact, c clause) string {
 	case f.Kind != Contact && f.Topic == "" && !standing(f) && pointing(f):
 		return "it points to something that only the conversation knows"
 	case k.idle.MatchString(value), k.situation.MatchString(c.text), k.command.MatchString(c.text), standing(f) && k.pastVerb.MatchString(c.text):
-		return "it tells of a moment"
+		return reasonMoment
 	case f.Kind != Contact && f.Topic != "" && k.mood.MatchString(value):
-		return "it tells of a moment"
+		return reasonMoment
 	case notWhole(c.text) || strings.HasSuffix(c.text, ":") || strings.HasSuffix(c.text, "…") || strings.HasSuffix(c.text, ","):
 		return "it is not whole"
 	case strings.Count(c.text, `"`)%2 == 1:

@@ -82,18 +82,26 @@ func forms() []sayingForm {
 		{"settles", Decision, (*statement).settles},
 		{"sets a value", Decision, (*statement).setsValue},
 		{"wants a version", Decision, (*statement).wantsVersion},
+		{"rules", Preference, (*statement).rules},
+		{"concludes", Decision, (*statement).concludes},
 		{"locates", Environment, (*statement).locates},
 		{"names a person", Contact, (*statement).namesPerson},
 		{"dates", Deadline, (*statement).dates},
+		{ruleTopic, Decision, (*statement).topical},
 	}
 }
+
+// ruleTopic is [Fact.Rule] of what shall be of a thing: where a sentence says something
+// else, that is what it is.
+const ruleTopic = "of a topic"
 
 // stated finds what the form of a person's sentence says: what is forbidden or
 // required, chosen, kept, where something is, who is responsible, when it is due.
 // known are the facts that were found in the sentence already.
 func stated(m Message, st statement, known []Fact) (found []Fact, refused []Refusal) {
 	for _, f := range forms() {
-		if slices.ContainsFunc(slices.Concat(known, found), Fact{Kind: f.kind}.rivals) || !f.holds(&st) {
+		before := slices.Concat(known, found)
+		if slices.ContainsFunc(before, Fact{Kind: f.kind}.rivals) || f.name == ruleTopic && len(before) > 0 || !f.holds(&st) {
 			continue
 		}
 		kind := st.kindOf(f.kind)
@@ -508,121 +516,6 @@ func (s *statement) wantsVersion() bool {
 	return strings.ContainsAny(s.text, digits) && !s.past() && wished().MatchString(s.lower) && equipped().MatchString(s.text) && !notProduct().MatchString(s.text)
 }
 
-// dates: a day that is to come, and what is on it.
-func (s *statement) dates() bool {
-	text := s.lower
-	if strings.Contains(text, `"`) {
-		text = quotedWords().ReplaceAllString(text, `""`)
-	}
-	if len(s.words) < 4 || !s.mayDate() || undated().MatchString(text) || !future().MatchString(withoutPaths(text)) || gone().MatchString(s.lower) || s.has("leave", "leaves") || hindered().MatchString(text) || s.restricts(text) {
-		return false
-	}
-	if weekly().MatchString(text) && !s.has("by", "due", "until") && !future().MatchString(withoutPaths(weekly().ReplaceAllString(text, ""))) { // of every week
-		return false
-	}
-	return !s.past() || s.has("by", "due", "until", "deadline")
-}
-
-// restricts tells a rule for some days of the week, on which nothing is due.
-func (s *statement) restricts(text string) bool {
-	if noneBefore().MatchString(text) {
-		return true
-	}
-	if onDate().MatchString(text) || s.has("by", "due", "deadline") {
-		return false
-	}
-	return s.has("nobody", "nothing") || keptUntil().MatchString(text) || onDays().MatchString(text)
-}
-
-// mayDate tells whether a sentence has what names a day.
-func (s *statement) mayDate() bool {
-	return strings.ContainsAny(s.lower, digits) ||
-		hasAny(s.lower, "day", "tomorrow", "christmas", "easter", "year", "end of", "first week", "mid-", "summer", "winter", "release", "freeze") ||
-		hasAny(s.lower, "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-}
-
-// withoutPaths is a text without what has slashes in it: a date there is a name.
-func withoutPaths(text string) string {
-	if !strings.Contains(text, "/") {
-		return text
-	}
-	return strings.Join(slices.DeleteFunc(strings.Fields(text), func(w string) bool { return strings.Contains(w, "/") }), " ")
-}
-
-// namesPerson: who has, does or decides something, or is to be asked.
-func (s *statement) namesPerson() bool {
-	if !slices.ContainsFunc(strings.FieldsFunc(s.text, func(r rune) bool { return !unicode.IsLetter(r) }), func(w string) bool { return s.names()[w] }) {
-		return false
-	}
-	told := toldTo().FindStringSubmatch(s.text)
-	for _, m := range persons().FindAllStringSubmatch(s.text, -1) {
-		for _, name := range m[1:] {
-			if name != "" && s.names()[name] && (told == nil || told[1] != name) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// personsOf are the words that are written as names are, wherever they stand, and
-// never in lower case: those of people, and of programs that nobody has told.
-func personsOf(messages []Message) map[string]bool {
-	names, others := map[string]bool{}, map[string]bool{}
-	for _, m := range messages {
-		start := true
-		for w := range strings.FieldsSeq(m.Text) {
-			ends := strings.ContainsAny(w[len(w)-1:], ".!?:")
-			code := strings.HasPrefix(w, "`")
-			w = strings.TrimSuffix(strings.Trim(w, `.,;:!?"'“”()[]*`+"`"), "'s")
-			switch {
-			case code:
-				others[title(w)] = true
-			case !nameLike(w):
-				if isLetters(w) {
-					others[title(w)] = true
-				}
-			case !start || m.Role == session.RoleUser:
-				names[w] = true
-			}
-			start = ends
-		}
-	}
-	for w := range others {
-		delete(names, w)
-	}
-	return names
-}
-
-func isLetters(w string) bool {
-	return w != "" && !strings.ContainsFunc(w, func(r rune) bool { return !unicode.IsLetter(r) && r != '-' })
-}
-
-// title is a word with an upper case letter.
-func title(w string) string {
-	r, n := utf8.DecodeRuneInString(w)
-	return string(unicode.ToUpper(r)) + w[n:]
-}
-
-// nameLike tells whether a word is written as a name: one upper case letter, then
-// lower case ones.
-func nameLike(w string) bool {
-	if utf8.RuneCountInString(w) < 3 || notName().MatchString(w) {
-		return false
-	}
-	for i, r := range w {
-		if !unicode.IsLetter(r) || (i == 0) != unicode.IsUpper(r) {
-			return false
-		}
-	}
-	return true
-}
-
-// roles are what people are to each other at work and in associations.
-const roles = `author|owner|treasurer|lawyer|chair|chairwoman|chairman|illustrator|translator|printer|publisher|vendor|distributor|supplier|accountant|editor|designer|architect|colleague|reviewer|supervisor|professor|friend|neighbou?r|guy|lady|officer|secretary|intern|contractor|electrician|plumber|photographer|teacher|doctor|agent|sponsor|manager|technician|administrator|admin|maintainer|contact|packager|boss|landlord|caretaker|mayor|lead|dba|head|nephew|sister|brother|daughter|son|wife|husband|deputy|stand-in|substitute|replacement|successor|nurse|statistician|conductor|coordinator|trainer|mechanic|librarian|curator|scientist|engineer|developer|analyst|director|president|principal|installer|dispatcher`
-
-const dayWords = `(?:mondays?|tuesdays?|wednesdays?|thursdays?|fridays?|saturdays?|sundays?)`
-
 var (
 	enough        = expression(`^(?:\S+ ){0,2}\S*\d\S*(?: [a-z]+)? (?:is|are) (?:enough|fine|ok|okay|plenty|good enough)\b`)
 	sufficing     = expression(`^(?:(?:ok|yes|no|so|then),? )*(?:[\w-]+ ){1,3}(?:is|are) enough$`)
@@ -666,26 +559,11 @@ var (
 	sourceFile    = expression(`\b[\w/.-]+\.(?:go|py|ts|tsx|js|jsx|rs|c|h|cpp|java|rb|php|md|json|yaml|yml|toml|sql|css|html|sh|txt|log|vue|swift|kt)\b`)
 	equipped      = expression(`[a-z,;:] [A-Z][A-Za-z.+#]{1,20} v?\d{1,3}(?:\.\d+)*(?:$|[,;:)]| (?:and|on|in|for|with|is|to)\b)|\b(?i:` + product + `|rails|fastify|xcode|expo|rust|msrv|rabbit(?:mq)?|gradle|flutter|laravel|spring|zephyr|dotnet|godot|unity|unreal|electron|svelte|next(?:\.js)?|nuxt|bun|deno|ansible|helm|airflow|pytorch|tensorflow|cuda|esp-idf|fedora|nixos|proxmox|truenas|keycloak|grafana|prometheus|drupal|wordpress|woocommerce|magento|typo3|symfony|maven|cmake|gcc|clang|blender|qgis|gdal|android|home assistant) (?:is (?:still |at |on )?|version |v)?(?:\d+\.\d+(?:\.\d+)*|\d{1,3})(?:$|[,;:)]| [a-z(])`)
 	notProduct    = expression(`\b(?:January|February|March|April|May|June|July|August|September|October|November|December|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Oct|Nov|Dec|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|Option|Step|Chapter|Issue|PR|MR|Phase|Section|Page|Room|Line|Part|Version|Table|Figure|Task|Ticket|Sprint|Week|Day|Level|The|And|About|Only|Budget|At|On|In|By|From|For|To|After|Before|Until|With|Yes|No|Ok|Then|All|Top|Last|First|Next|Take|Make|Set|Keep|Use|Show|Give|Roll) \d|\b(?i:go) \d+\b(?:[^.]|$)|\d (?:euros?|percent|%|days?|a head|ones?\b)|\d,\d{3}\b`)
-	future        = expression(`\b(?:by|before|until|till|on|from|due|for|is|to|of|at|moved|not before) (?:the )?(?:next )?(?:` + dayWords + `|` + date + `|tomorrow|christmas|easter|new year|q[1-4]\b|end of [a-z0-9]+|the end of [a-z0-9]+|first week of [a-z]+|mid-[a-z]+|\d{1,2}(?:st|nd|rd|th)\b)|\b` + date + `|\b` + dayWords + ` (?:at |the )?\d|\bnext ` + dayWords + `\b|\bremind me (?:in |on |at )?(?:mid|early|late|in|on|at|the|end)\b|\bend of ` + months + `|\bbefore (?:christmas|easter|summer|winter|the (?:[a-z]+ )?release|the freeze)\b|\b(?:by|before|until|from) ` + months + `\b`)
 	opinion       = expression(`\b(?:says|said|thinks|suggests|believes)\b.{1,60}\b(?:should|could|would)\b`)
-	toldTo        = expression(`\b(?:I|We|we)(?:'ll| will| can| must| have)? (?:tell|told) ([A-Z]\p{L}+)`)
 	reachable     = expression(`\bonly (?:reachable )?(?:from|via|over|through|in) (?:the |our |my )?(?:vpn|office|inside|intranet|lan)\b`)
 	settling      = expression(`(?:^|[,;] )(?:(?:ok|okay|yes|no|so|then|and|right|fine),? )*(?:[a-z0-9][\w.%/-]* ){0,3}([\w.%/-]*[a-z0-9]) it is(?:$|,| then| for )|\b(?:is|are) off the table\b|(?:^|[,;] )(?:make|set) (?:the|that) (?:[a-z]+ ){1,2}\d\S*$`)
 	troubled      = expression(`\b(?:we|i) need |\bbudget\b|\b(?:growing|woke (?:me )?up|(?:is|are) (?:down|full|stuck|dead|broken|slow|gone|empty|filling|crashing|hanging|failing))\b|^(?:all|both|they|it|those|these|everything) (?:under|in|on|at)\b`)
 	ofOthers      = expression(`, (?:they|he|she|there)\b|, [A-Z]\p{L}+ (?:has|is|was|wants)\b`)
-	hindered      = expression(`\b(?:cannot|can't|free)\b.{0,30}\b(?:` + dayWords + `|` + date + `|\d{1,2}(?:st|nd|rd|th)\b)|^(?:` + dayWords + `|` + date + `).{0,20}\b(?:cannot|can't|free)\b`)
 	pointsTo      = expression(`^(?:[a-z]+ ){1,3}(?:the|those|these|your|all) \d+ `) // "put the 22 in the list"
-	noneBefore    = expression(`(?:^|[,;:] |\band |\bso )no (?:[a-z-]+ ){1,3}(?:before|until|till) `)
-	keptUntil     = expression(`\b(?:keep|leave|(?:must|has to|have to|should|shall|can) (?:stay|remain))\b(?: .{1,60})? (?:until|till) `)
-	onDays        = expression(`\b` + dayWords + ` (?:to|till|until|through|-|–|or|and) ` + dayWords + `\b|\b(?:on|so|only|and|,) ` + dayWords + `,? \d{1,2}(?:[:.]\d\d)? ?(?:to|till|until|-|–) ?\d|, ` + dayWords + ` \d{1,2}(?:[:.]\d\d)? ?(?:to|till|until|-|–) ?\d`)
-	onDate        = expression(date + `|\b\d{1,2}(?:st|nd|rd|th)\b|\bend of ` + months)
 	linked        = expression(`^(?i:ok so|so|ok),? `)
-	quotedWords   = expression(`"[^"]*"`)
-	// A day that nothing is due on: of every week, one that was supposed or declined,
-	// a value, or where rows of data begin and end.
-	undated = expression(`^(?:and )?if |\b(?:doesn't|does not|won't|isn't) (?:work|fit|suit)\b|^(?:we have|it's|today is|it is) (?:the )?` + date + `$|\bdefault (?:is )?\d|\b(?:everything|all|anything|those|rows|data|entries|records|messages|readings) (?:before|until|from|since) `)
-	weekly  = expression(`\b(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)s\b`)
-	gone    = expression(`\b(?:we|i|they) [a-z]+ed\b|\b(?:has|have|had) (?:already |both |all )?(?:agreed|decided|answered|called|written|sent|signed|told|said|asked|met|happened|voted|approved)\b|\b(?:go on|continue|write again|see you|talk to you|finish it|week (?:begins|starts)|since|last (?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|week|month|year)|ago|was|were|yesterday|happened|started on|broke)\b`)
-	persons = expression(`\b(?:[Rr]eviewer is|[Oo]wner is|[Cc]ontact is|that's|thats|(?:[Rr]eview|[Dd]one|[Ww]ritten|[Bb]uilt|[Mm]ade|[Ss]et up|[Mm]aintained|[Oo]wned|[Aa]pproved|[Ss]igned) by|[Nn]ephew|[Cc]olleague|[Bb]oss|[Mm]anager) (?:Mrs? |Ms |Frau |Herr )?([A-Z][\p{L}]+)\b|\b(?:[Aa]sk|[Tt]ell|[Tt]alk to|[Mm]ail|[Cc]all|[Cc]ontact|[Pp]ing) ([A-Z][\p{L}]+)(?:$|[,;:.)]| (?:on|at) \+?\d| (?:if|when|about|first|before)\b)|(?:^|[\s(])([A-Z][\p{L}]+)(?:,? (?:who|from [\w ]+),?)? (?:has (?:(?:the|an?) (?:[a-z-]+ )?(?:login|access|key|keys|rights|password|shift|account|list|contract)|that|access)|does|knows|owns|handles|writes|leads|runs|looks after|looks into|takes|decides|signs|reviews|approves|administers|maintains|set (?:that|this|it) up|sets|is (?:our|on call|at the)|sends|built|deploys|manages|watches|organi[sz]es)\b|[a-z] \(([A-Z]\p{L}{1,11})\)|(?:^|[a-z] )[A-Za-z][a-z]+ = ([A-Z]\p{L}{1,11})\b|\b(?:` + roles + `)(?: (?:of|at|in|for|from) [a-z' ]{2,24}?)?(?: is|,)? \(?(?:Mrs?\.? |Ms\.? |Frau |Herr )?(?:Dr\.? )?([A-Z]\p{L}{1,14})\b|([A-Z]\p{L}{1,11}) \((?:the |our )?(?:` + roles + `)\)|([A-Z]\p{L}{1,11}),? (?:who|he|she)(?:'s| is) (?:the|our|my) (?:[a-z]+ )?(?:` + roles + `)\b|([A-Z]\p{L}{1,11}) is (?:the|our|my) (?:[a-z]+ )?(?:` + roles + `)\b|\b(?:[Ww]rite to|[Tt]alk to|[Cc]all|[Aa]sk) (?:Mrs?|Ms|Frau|Herr|Signora|Signor|Madame|Dr|Prof)\.? ([A-Z]\p{L}{1,14})\b|\b(?:[Tt]he|[Oo]ur|[Mm]y) [a-z]+ is (?:Mrs?|Ms|Frau|Herr|Signora|Signor|Madame|Dr|Prof)\.? ([A-Z]\p{L}{1,14})\b|\b(?:Mrs?|Ms|Frau|Herr|Signora|Signor|Madame|Dr|Prof)\.? ([A-Z]\p{L}{1,14}),? (?:will|does|wants|sends|decides|checks|looks|knows|handles|signs|is)\b`)
-	notName = expression(`^(?:De|Het|La|Le|El|Der|Die|Das|January|February|March|April|May|June|July|August|September|October|November|December|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|English|Dutch|German|French|Spanish|Irish|The|This|That|These|Those|Please|Thanks|Thank|Good|Great|Yes|Not|And|But|Then|Now|Hello|Morning|Android|Linux|Windows|Mac|Google|Apple|Docker|Redis|Postgres|Python|Django|React|Node|Rails|Ruby|Rust|Java|Kotlin|Swift|Kubernetes|Terraform|Git|Github|Gitlab|Nginx|Debian|Ubuntu|Slack|Jira|Chrome|Safari|Firefox|Xcode|Expo|Flutter|Grafana|Prometheus|Kafka|Celery|Option|Everything|Something|Nothing|Nobody|Somebody|Everybody|Currently|Also|Only|Maybe|Perhaps|Usually|Here|There|When|What|Why|Who|How|Where|Which|Tests?|Changelog|Mail|Shipping|Internet|Europe|Germany|Belgium|Netherlands|France|Norway|Amsterdam|Berlin|London|Paris|Markdown|Claude|Codex|Gemini|Copilot|Cursor|Just|Make|Take|Use|Let|Can|Could|Should|Would|Will|Does|Did|Are|Was|Has|Have|Had|For|From|With|Our|Your|They|She|His|Her|You|All|One|Two|Next|Last|First|Done|Sure|Okay|Right|Yeah|Still|After|Before|Because|Since|While|Until|Once|Each|Every|Any|Some|Most|Many|More|Less|Another|Other|Same|New|Old)$`)
 )

@@ -153,6 +153,7 @@ func decisionWorkRules(c func(string) *regexp.Regexp) []workRule {
 		{kind: Decision, pattern: c(`(?P<v>` + cased(name) + ` (?:takes (?:his|her|their|the|over)|replaces|joins instead of) .+)`)},
 		{kind: Decision, words: []string{" not "}, pattern: c(`(?:.*, )?(?P<v>.*\b\d[\w.]*(?: (?:[a-z]+))?, (?:and )?not (?:only )?(?P<old>\d[\w.]*).*)`)},
 		{kind: Decision, pattern: c(`(?P<v>(?:(?:they|she|he) allows?|(?:the )?[a-z]+s (?:want|allow)) (?:the |only |at least |at most )?.*(?:\d|first|last|instead).*)`), unless: demanded, apart: true},
+		{kind: Decision, number: true, pattern: c(`(?:ok,? |so,? |then )*(?:take|(?:lower|raise) (?:it )?to) (?P<v>\S*\d\S*(?: [a-z%]+)?)$`)},
 		{kind: Decision, words: []string{"stay", "remain"}, pattern: c(`(?P<v>[\w -]{2,40} (?:stays?|remains?) (?:on|with|in|at) .+)`), valued: true},
 	}
 }
@@ -169,7 +170,7 @@ func atWork(m Message, s sentence, asked string) (found []Fact, refused []Refusa
 	}
 	add := func(f Fact) {
 		if why := workObjection(f); why != "" {
-			refused = append(refused, Refusal{Line: m.Line, Reason: why})
+			refused = append(refused, Refusal{Line: m.Line, Reason: why, whole: harmful(why)})
 			return
 		}
 		found = append(found, f)
@@ -366,7 +367,7 @@ func workObjection(f Fact) string {
 	case strings.Count(f.Quote, `"`)%2 == 1:
 		return "it is part of a quotation"
 	case ofTheMoment(f):
-		return "it tells of a moment"
+		return reasonMoment
 	case f.Kind != Deadline && f.Kind != Contact && f.Kind != Background && notWhole(f.Quote):
 		return "it is not whole"
 	case (f.Kind == Preference || f.Kind == Decision) && talk().MatchString(f.Quote):
