@@ -149,7 +149,7 @@ func decisionWorkRules(c func(string) *regexp.Regexp) []workRule {
 		{kind: Decision, words: []string{"instead of", "rather than"}, unless: pastSubject, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please |oh )*(?P<v>.* (?:instead of|rather than) .+)`)},
 		{kind: Decision, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please )*(?P<v>` + decides + ` [^,;:]+.*)`), valued: true},
 		{kind: Decision, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please )*(?:let's|let us) (?P<v>(?:delete|use|keep|make|drop|switch|move|put|call|name|take|do|host|write|send|build|ship|store|charge|pay) .+)`), valued: true},
-		{kind: Decision, pattern: c(`(?:and |so )?(?:[a-z]+: )?(?P<v>we (?:go (?:with|free|for|by|without|back to)|stay (?:with|on|at)|stick (?:with|to)|leave (?:it|that) (?:as|like)|pay|take|keep|host|book|publish|charge) .+)`)},
+		{kind: Decision, pattern: c(`(?:and |so )?(?:[a-z]+: )?(?P<v>we (?:go (?:with|free|for|by|without|back to)|stay (?:with|on|at)|stick (?:with|to)|leave (?:it|that) (?:as|like)|pay|take|keep|host|book|publish|charge|print|sell|skip|postpone|drop|offer|count) .+)`)},
 		{kind: Decision, pattern: c(`(?P<v>` + cased(name) + ` (?:takes (?:his|her|their|the|over)|replaces|joins instead of) .+)`)},
 		{kind: Decision, words: []string{" not "}, pattern: c(`(?:.*, )?(?P<v>.*\b\d[\w.]*(?: (?:[a-z]+))?, (?:and )?not (?:only )?(?P<old>\d[\w.]*).*)`)},
 		{kind: Decision, pattern: c(`(?P<v>(?:(?:they|she|he) allows?|(?:the )?[a-z]+s (?:want|allow)) (?:the |only |at least |at most )?.*(?:\d|first|last|instead).*)`), unless: demanded, apart: true},
