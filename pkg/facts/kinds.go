@@ -29,7 +29,8 @@ func (s *statement) holdsAlways() bool {
 // generalizes tells whether the main clause speaks of every case. What follows from a
 // choice only sounds so: "so we must do the SVG after all".
 func (s *statement) generalizes() bool {
-	return universal().MatchString(s.mainClause()) && !concluding().MatchString(s.lower)
+	main := s.mainClause()
+	return (universal().MatchString(main) || alwaysElsewhere().MatchString(main)) && !concluding().MatchString(s.lower)
 }
 
 // mainClause is a sentence without its reasons. After a comma stand reasons ("no
@@ -109,6 +110,9 @@ func retracted(s, next sentence) bool {
 // asksWhatIs tells a question for what there is: its answer chooses nothing.
 func asksWhatIs(question string) bool {
 	lower := strings.ToLower(question)
+	if whatElsewhere().MatchString(lower) || whetherElsewhere().MatchString(lower) {
+		return !wishElsewhere().MatchString(lower)
+	}
 	return whatIs().MatchString(lower) && !askedChoice().MatchString(lower) && !ofWill().MatchString(lower)
 }
 

@@ -86,7 +86,7 @@ func sentenceEnd(line string) int {
 			return i + utf8.RuneLen(r)
 		case '.', '!', '?':
 			rest := line[i+1:]
-			if rest == "" || rest[0] != ' ' || r == '.' && abbreviated(line[:i]) {
+			if rest == "" || rest[0] != ' ' || r == '.' && (abbreviated(line[:i]) || dayGoesOn(line[:i], rest)) {
 				continue
 			}
 			return i + 1
@@ -98,7 +98,7 @@ func sentenceEnd(line string) int {
 func abbreviated(before string) bool {
 	last := before[strings.LastIndexAny(before, " (")+1:]
 	switch strings.ToLower(last) {
-	case "e.g", "i.e", "etc", "vs", "dr", "mr", "mrs", "ms", "prof", "adv", "arch", "ing", "mag", "dipl", "hr", "fr", "sig", "dott", "st", "no", "approx", "ca", "z.b", "inc", "ltd", "co", "jr", "sr":
+	case "e.g", "i.e", "etc", "vs", "dr", "mr", "mrs", "ms", "prof", "adv", "arch", "ing", "mag", "dipl", "hr", "fr", "sig", "dott", "st", "no", "approx", "ca", "z.b", "inc", "ltd", "co", "jr", "sr", "tel":
 		return true
 	}
 	return utf8.RuneCountInString(last) == 1 && strings.IndexFunc(last, unicode.IsUpper) == 0 && last != "I"

@@ -12,7 +12,7 @@ func (s *statement) rules() bool {
 	if s.past() || s.ofNow() || undue().MatchString(s.lower) {
 		return false
 	}
-	return ruled().MatchString(main) || nobodyDoes(main)
+	return ruled().MatchString(main) || nobodyDoes(main) || alwaysElsewhere().MatchString(main) && !pastElsewhere().MatchString(s.lower)
 }
 
 // nobodyDoes tells what nobody is to do from what nobody does anyway: "nobody here

@@ -482,7 +482,7 @@ func orderly(word string) bool {
 // finite tells a word that makes a sentence of a phrase.
 func finite(word string) bool {
 	switch word {
-	case "is", "are", "was", "were", "has", "have", "had", "i", "we", "you", "it", "they", "he", "she", "there", "this", "that", "its", "do", "does", "don't", "can", "will", "would", "should", "it's", "i'm", "i'll", "we're", "that's", "thats", "gets", "get", "still", "failed", "passed", "remind", "ask", "call", "cannot", "can't", "signs", "uses", "runs", "use", "costs", "gives", "comes", "wants", "want", "needs", "allows", "says", "works", "stays", "tomorrow", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "saturdays", "sundays", "things", "questions", "question", "thing", "points", "options", "errors", "tests", "about", "what", "why", "how", "due", "never", "doesn't", "didn't", "isn't", "aren't", "won't", "below", "above", "starts", "via", "re", "number", "point", "item", "sounds", "looks", "seems", "means", "feels":
+	case "is", "are", "was", "were", "has", "have", "had", "i", "we", "you", "it", "they", "he", "she", "there", "this", "that", "its", "do", "does", "don't", "can", "will", "would", "should", "it's", "i'm", "i'll", "we're", "that's", "thats", "gets", "get", "still", "failed", "passed", "remind", "ask", "call", "cannot", "can't", "signs", "uses", "runs", "use", "costs", "gives", "comes", "wants", "want", "needs", "allows", "says", "works", "stays", "tomorrow", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "saturdays", "sundays", "things", "questions", "question", "thing", "points", "options", "errors", "tests", "about", "what", "why", "how", "due", "never", "doesn't", "didn't", "isn't", "aren't", "won't", "below", "above", "starts", "via", "re", "number", "point", "item", "sounds", "looks", "seems", "means", "feels", "ist", "sind", "hat", "haben", "wird", "werden", "est", "sont", "es", "son":
 		return true
 	}
 	return inPast(word)
@@ -508,7 +508,7 @@ func (s *statement) locates() bool {
 // hasPlace tells whether a sentence names a place of the computer's, or a product
 // with the version that it has.
 func (s *statement) hasPlace() bool {
-	return place().MatchString(s.text) && !sourceFile().MatchString(s.text) || equipped().MatchString(s.text) && !notProduct().MatchString(s.text) && !wished().MatchString(s.lower)
+	return place().MatchString(s.text) && !sourceFile().MatchString(s.text) || !german(s.words) && equipped().MatchString(s.text) && !notProduct().MatchString(s.text) && !wished().MatchString(s.lower)
 }
 
 // wantsVersion: the version of a product that something shall have.

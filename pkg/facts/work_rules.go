@@ -57,7 +57,7 @@ const digits = "0123456789"
 // Parts of patterns of what is said at work.
 const (
 	months   = `(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)`
-	date     = `(?:` + weekdays + `,? )?(?:\d{4}-\d\d-\d\d|(?:the )?\d{1,2}(?:st|nd|rd|th)?\.? (?:of )?` + months + `\b|` + months + ` \d{1,2}\b)`
+	date     = `(?:` + weekdays + `,? )?(?:\d{4}-\d\d-\d\d|(?:the )?\d{1,2}(?:st|nd|rd|th)?\.? (?:(?:of )?` + months + `\b|(?:de )?` + monthsElsewhere + `\b)|` + months + ` \d{1,2}\b)`
 	weekday  = `(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)`
 	address  = `(?:https?://[^\s,;)]+|[a-z0-9][\w-]*(?:\.[\w-]+)+\.[a-z]{2,}(?::\d+)?|[\w.-]+:\d{4,5}\b|(?:~|\.{0,2})/[\w./-]{3,}|[\w-]+/[\w./-]*\w)`
 	product  = `(?:postgres(?:ql)?|mysql|mariadb|redis|kubernetes|k8s|python|node(?:\.js)?|go|golang|java|jvm|jdk|temurin|react|vue|angular|django|rails|ruby|rust|php|typescript|ubuntu|debian|alpine|macos|windows|ios|safari|firefox|chrome|elasticsearch|kafka|nginx|terraform|docker|pnpm|npm|vite|vitest|celery|swift|kotlin|\.net|sqlite|mongodb|clickhouse)`

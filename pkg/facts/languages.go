@@ -1,0 +1,48 @@
+package facts
+
+import "strings"
+
+// What the rules need of German, French and Spanish: months, questions, and words that
+// speak of every case. Other words are told by their form.
+
+// monthsElsewhere are the names of the months that English has not.
+const monthsElsewhere = `(?:januar|februar|märz|mai|juni|juli|oktober|dezember|janvier|février|mars|avril|juin|juillet|août|septembre|octobre|novembre|décembre|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre)`
+
+// numbered is a day as German writes it, "14. November": its dot ends no sentence.
+const numbered = `(?:^|[ .–-])\d{1,2}\.$`
+
+// german tells a sentence of German, whose nouns are all written as names are.
+func german(words []string) bool {
+	n := 0
+	for _, w := range words {
+		if ofGerman(w) {
+			n++
+		}
+	}
+	return n > 1
+}
+
+func ofGerman(word string) bool {
+	switch word {
+	case "der", "das", "und", "ist", "sind", "nicht", "ein", "eine", "einen", "den", "dem", "auf", "mit", "für", "wir", "ich", "du", "sie", "zu", "von", "bis", "nur", "kein", "keine", "im", "zum", "bei", "wenn", "jede", "jeder", "jeden", "wird", "soll", "muss":
+		return true
+	}
+	return false
+}
+
+// dayGoesOn tells whether what stands before a dot and after it are one day, of any
+// language: "31. Oktober", "am 3. jeden Monats".
+func dayGoesOn(before, after string) bool {
+	return dayBefore().MatchString(before+".") && monthAfter().MatchString(strings.ToLower(after))
+}
+
+var (
+	dayBefore  = expression(numbered)
+	monthAfter = expression(`^ ?(?:` + months + `|` + monthsElsewhere + `|jede[ns]|des|and|und|–|-)(?:$|[ ,.;:)–-])`)
+	// whatElsewhere and whetherElsewhere begin questions for what there is.
+	whatElsewhere    = expression(`(?i)^(?:und |et |y )?(?:welche[mnrs]?|was|wo|wohin|wer|wem|wann|wie|wieviele?|quel(?:le)?s?|où|qui|quand|combien|comment|¿?(?:qué|dónde|quién|cuándo|cuánt[oa]s?|cómo|cuál(?:es)?))\b`)
+	whetherElsewhere = expression(`(?i)^(?:und |et |y )?(?:stimmt|ist|sind|hat|haben|gibt|est-ce|y a-t-il|¿?(?:hay|es|está|son|tiene))\b`)
+	wishElsewhere    = expression(`(?i)\b(?:soll|sollen|möchte[nst]*|oder|lieber|dois-je|faut-il|voulez|veux|ou|préf\S+|quier\S+|debo|prefier\S+)\b`)
+	alwaysElsewhere  = expression(`\b(?:nie|niemals|immer|niemand|ausschließlich|grundsätzlich|jamais|toujours|nunca|siempre|nadie)\b|\b(?:bitte|nur|du|ihr|sie) (?:[\p{L}]+ )?(?:nur|keine?n?)\b|\bdarf(?:st)? (?:\p{L}+ )?(?:nicht|nur|kein)|\bne (?:\p{L}+ ){1,3}jamais\b`)
+	pastElsewhere    = expression(`\b(?:habe|hat|haben|hatte|hatten|war|waren|wurde|wurden|kam|ging|letzte[ns]?|gestern|hab|avait|était|avons|ha|han|fue|estaba)\b`)
+)
