@@ -12,14 +12,19 @@ func (s *statement) rules() bool {
 	if s.past() || s.ofNow() || undue().MatchString(s.lower) {
 		return false
 	}
-	return ruled().MatchString(main) || nobodyDoes(main) || alwaysElsewhere().MatchString(main) && !pastElsewhere().MatchString(s.lower)
+	return ruled().MatchString(main) || nobodyDoes(main) || ruledElsewhere().MatchString(main) && !pastElsewhere().MatchString(s.lower)
 }
 
 // nobodyDoes tells what nobody is to do from what nobody does anyway: "nobody here
 // knows it".
 func nobodyDoes(main string) bool {
 	m := ofNobody().FindStringSubmatch(main)
-	return m != nil && !ofMind(m[1])
+	return m != nil && (modal(m[1]) || !ofMind(m[1]) && excepted().MatchString(m[2]))
+}
+
+// modal are the verbs of what may be.
+func modal(verb string) bool {
+	return verb == "may" || verb == "should" || verb == "must" || verb == "shall"
 }
 
 // ofMind are verbs of what somebody notices, wants or has: they are no deeds.
@@ -39,20 +44,23 @@ func (s *statement) topical() bool {
 		return false
 	}
 	of, rest := plainWords(strings.ToLower(m[1])), plainWords(strings.ToLower(m[2]))
-	if len(rest) < 2 || len(rest) > maxChoice || s.names()[m[1]] || s.names()[firstName(m[2])] || slices.ContainsFunc(of, noTopic) || slices.ContainsFunc(rest, inPast) {
+	if len(rest) < leastTopical || len(rest) > maxChoice || pastElsewhere().MatchString(s.lower) || slices.Contains(rest, "i") || s.names()[m[1]] || s.names()[firstName(m[2])] || slices.ContainsFunc(of, noTopic) || slices.ContainsFunc(rest, inPast) {
 		return false
 	}
 	return !shouted().MatchString(m[1]) && !ofSubject(rest[0]) && !slices.ContainsFunc(rest, asksOrThinks) && (approving().MatchString(s.lower) || !slices.ContainsFunc(rest, ofBeing)) && !taskVerb(rest[0]) && !strings.ContainsAny(m[2][:1], "`\"'>[{(")
 }
 
+// leastTopical is how many words say what shall be of a topic: "two answers" says it not.
+const leastTopical = 3
+
 // noTopic are words before a colon that name no thing of the work, or say something
 // themselves.
 func noTopic(word string) bool {
 	switch word {
-	case "while", "when", "if", "todo", "task", "question", "questions", "bug", "issue", "error", "example", "note", "update", "status", "context", "log", "output", "result", "warning", "expected", "actual", "steps", "step", "reason", "problem", "edit", "ps", "fyi", "btw", "nb", "summary", "title", "description", "option", "options", "goal", "idea", "thing", "things", "wrote", "writes", "ask", "asks", "hint", "tip", "see", "here", "hi", "hello", "news", "background", "prompt", "file", "files", "source", "url", "link":
+	case "while", "when", "if", "todo", "task", "question", "questions", "bug", "issue", "error", "example", "note", "update", "status", "context", "log", "output", "result", "warning", "expected", "actual", "steps", "step", "reason", "problem", "edit", "ps", "fyi", "btw", "nb", "summary", "title", "description", "option", "options", "goal", "idea", "thing", "things", "wrote", "writes", "ask", "asks", "hint", "tip", "see", "here", "hi", "hello", "news", "background", "prompt", "file", "files", "source", "url", "link", "quick", "slow", "last", "first", "next", "done", "answer", "reply":
 		return true
 	}
-	return finite(word) || strings.Trim(word, digits) == ""
+	return strings.HasSuffix(word, "ed") || finite(word) || strings.Trim(word, digits) == ""
 }
 
 // ofBeing are verbs of what is so and was not chosen.
@@ -67,7 +75,7 @@ func ofBeing(word string) bool {
 // asksOrThinks are words of what is open.
 func asksOrThinks(word string) bool {
 	switch word {
-	case "which", "what", "how", "whether", "why", "think", "thinking", "decide", "unclear", "open":
+	case "which", "what", "how", "whether", "why", "wat", "was", "wer", "wie", "quoi", "qui", "qué", "quién", "think", "thinking", "decide", "unclear", "open":
 		return true
 	}
 	return false
@@ -114,7 +122,8 @@ func notConcluding(word string) bool {
 var (
 	shouted     = expression(`\b[A-Z]{5,}\b`)
 	ruled       = expression(`\bfrom now on\b|(?:^|[,;:] |\b(?:and|but|so|please),? )always (?:the [a-z]+er\b|(?:by|in|with|from|via|through|two|three|four|\d+|per) |[a-z]+ (?:[a-z]+ )?(?:after|before|in|with|by|for)\b)|^(?:and |but )?only (?:between|via|with|by|from|` + dayWords + `|\d)|\bonly \d\S*(?: ?(?:-|–|to|and) ?\d\S*)|\bi want (?:every|each|all|no|only) |(?:^|[,;:] |\b(?:and|but|so|please|then) )(?:tell|change|send|give|delete|show) (?:nobody|nothing)\b|\b(?:don't|do not|never) let (?:it|them|anybody|anyone) `)
-	ofNobody    = expression(`(?:^|[,;:] |\b(?:and|but|so) )nobody (?:outside |else |but [a-z]+ |except [a-z]+ |of [a-z]+ )?(may|should|must|shall|[a-z]{3,}s)\b`)
+	ofNobody    = expression(`(?:^|[,;:] |\b(?:and|but|so) )nobody (?:outside |else |but [a-z]+ |except [a-z]+ |of [a-z]+ )?(may|should|must|shall|[a-z]{3,}s)\b(.*)`)
+	excepted    = expression(`\b(?:anything|anyone|anybody|who|without|before|until|but|except|unless)\b`)
 	topicFirst  = expression(`^(?i:(?:oh|and|for|ok|so|also|then),? )*((?:[Tt]he |[Oo]ur )?\p{L}[\p{L}\d/_-]*(?: [\p{L}\d/_-]+){0,3}): (.+)$`)
 	concludesIn = expression(`^so (?:it's|it is|it stays|it remains|we (?:go|do|take|keep|stay|use|leave|stick)|leave|keep) [a-z0-9"]`)
 )

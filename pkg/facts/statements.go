@@ -304,7 +304,7 @@ func (s *statement) contrasts() bool {
 	if arrow().MatchString(s.text) && len(s.words) < maxChoice {
 		return true
 	}
-	if dropping().MatchString(s.lower) && !s.has("you") && !forgotten().MatchString(s.lower) {
+	if dropping().MatchString(s.lower) && !(s.has("before") && s.ordersTask()) && !s.has("you") && !forgotten().MatchString(s.lower) {
 		return true
 	}
 	if strings.HasPrefix(s.lower, "if ") || strings.HasPrefix(s.lower, "when ") || ofPeople().MatchString(s.lower) {
@@ -316,6 +316,12 @@ func (s *statement) contrasts() bool {
 		}
 	}
 	return false
+}
+
+// ordersTask tells whether a sentence begins with what is to be done once.
+func (s *statement) ordersTask() bool {
+	at := slices.IndexFunc(s.words, func(w string) bool { return !agreeing(w) })
+	return at >= 0 && taskVerb(s.words[at])
 }
 
 func auxiliary(word string) bool {
