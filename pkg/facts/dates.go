@@ -17,7 +17,18 @@ func (s *statement) dates() bool {
 	if weekly().MatchString(text) && !s.has("by", "due", "until") && !future().MatchString(withoutPaths(weekly().ReplaceAllString(text, ""))) { // of every week
 		return false
 	}
-	return !s.past() || s.has("by", "due", "until", "deadline")
+	return s.has("by", "due", "until", "deadline") || !s.past() && !s.datesPast()
+}
+
+// datesPast tells whether the clause with the day tells what was: "he fell on the 12th".
+func (s *statement) datesPast() bool {
+	for _, clause := range strings.Split(s.lower, ", ") {
+		words := plainWords(clause)
+		if future().MatchString(clause) && len(words) > 1 && slices.ContainsFunc(words[1:], inPast) && !slices.ContainsFunc(words, beforeParticiple) {
+			return true
+		}
+	}
+	return false
 }
 
 // restricts tells a rule for some days of the week, on which nothing is due.
@@ -57,7 +68,7 @@ var (
 	onDate      = expression(date + `|\b\d{1,2}(?:st|nd|rd|th)\b|\bend of ` + months)
 	quotedWords = expression(`"[^"]*"`)
 	weekly      = expression(`\b(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)s\b`)
-	gone        = expression(`\b(?:we|i|they) [a-z]+ed\b|\b(?:has|have|had) (?:already |both |all )?(?:agreed|decided|answered|called|written|sent|signed|told|said|asked|met|happened|voted|approved)\b|\b(?:go on|continue|write again|see you|talk to you|finish it|week (?:begins|starts)|since|last (?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|week|month|year)|ago|was|were|yesterday|happened|started on|broke)\b`)
+	gone        = expression(`\b(?:we|i|they) [a-z]+ed\b|\b(?:has|have|had) (?:already |both |all )?(?:agreed|decided|answered|called|written|sent|signed|told|said|asked|met|happened|voted|approved)\b|\b(?:go on|continue|write again|see you|, (?:till|until) tomorrow$|talk to you|finish it|week (?:begins|starts)|since|last (?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|week|month|year)|ago|was|were|yesterday|happened|started on|broke)\b`)
 	// A day that nothing is due on: of every week, one that was supposed or declined,
 	// a value, or where rows of data begin and end.
 	undated = expression(`^(?:and )?if |\b(?:doesn't|does not|won't|isn't) (?:work|fit|suit)\b|^(?:we have|it's|today is|it is) (?:the )?` + date + `$|\bdefault (?:is )?\d|\b(?:everything|all|anything|those|rows|data|entries|records|messages|readings) (?:before|until|from|since) `)

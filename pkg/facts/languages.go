@@ -30,6 +30,25 @@ func ofGerman(word string) bool {
 	return false
 }
 
+// romance tells a sentence of Spanish, Italian or French, where "no" goes with verbs.
+func romance(words []string) bool {
+	n := 0
+	for _, w := range words {
+		if ofRomance(w) {
+			n++
+		}
+	}
+	return n > 1
+}
+
+func ofRomance(word string) bool {
+	switch word {
+	case "il", "la", "le", "lo", "los", "las", "les", "el", "di", "del", "della", "che", "è", "un", "una", "une", "per", "con", "non", "nel", "al", "que", "en", "es", "por", "para", "pas", "du", "des", "est", "et", "pour", "avec", "ma", "sì", "sí", "si", "ho", "ha", "sono", "più", "más", "ya", "y", "se":
+		return true
+	}
+	return false
+}
+
 // dayGoesOn tells whether what stands before a dot and after it are one day, of any
 // language: "31. Oktober", "am 3. jeden Monats".
 func dayGoesOn(before, after string) bool {
@@ -40,9 +59,9 @@ var (
 	dayBefore  = expression(numbered)
 	monthAfter = expression(`^ ?(?:` + months + `|` + monthsElsewhere + `|jede[ns]|des|and|und|–|-)(?:$|[ ,.;:)–-])`)
 	// whatElsewhere and whetherElsewhere begin questions for what there is.
-	whatElsewhere    = expression(`(?i)^(?:und |et |y )?(?:welche[mnrs]?|was|wo|wohin|wer|wem|wann|wie|wieviele?|quel(?:le)?s?|où|qui|quand|combien|comment|¿?(?:qué|dónde|quién|cuándo|cuánt[oa]s?|cómo|cuál(?:es)?))\b`)
-	whetherElsewhere = expression(`(?i)^(?:und |et |y )?(?:stimmt|ist|sind|hat|haben|gibt|est-ce|y a-t-il|¿?(?:hay|es|está|son|tiene))\b`)
-	wishElsewhere    = expression(`(?i)\b(?:soll|sollen|möchte[nst]*|oder|lieber|dois-je|faut-il|voulez|veux|ou|préf\S+|quier\S+|debo|prefier\S+)\b`)
+	whatElsewhere    = expression(`(?i)^(?:und |et |y )?(?:welche[mnrs]?|was|wo|wohin|wer|wem|wann|wie|wieviele?|quel(?:le)?s?|où|qui|quand|combien|comment|¿?(?:qué|dónde|quién|cuándo|cuánt[oa]s?|cómo|cuál(?:es)?|cosa|che|dove|chi|quando|quanto|come|qual[ei]?|wat|waar|wanneer|hoeveel|hoe|welke))\b`)
+	whetherElsewhere = expression(`(?i)^(?:und |et |y )?(?:stimmt|ist|sind|hat|haben|gibt|est-ce|y a-t-il|¿?(?:hay|es|está|son|tiene|è|hai|ha|ci sono|heeft|zijn|weet))\b`)
+	wishElsewhere    = expression(`(?i)\b(?:soll|sollen|möchte[nst]*|oder|lieber|dois-je|faut-il|voulez|veux|ou|of|vuoi|devo|preferis\S+|zal|wil|moet|préf\S+|quier\S+|debo|prefier\S+)\b`)
 	alwaysElsewhere  = expression(`\b(?:nie|niemals|immer|niemand|ausschließlich|grundsätzlich|jamais|toujours|nunca|siempre|nadie)\b|\b(?:bitte|nur|du|ihr|sie) (?:[\p{L}]+ )?(?:nur|keine?n?)\b|\bdarf(?:st)? (?:\p{L}+ )?(?:nicht|nur|kein)|\bne (?:\p{L}+ ){1,3}jamais\b`)
 	ruledElsewhere   = expression(`\b(?:ausschließlich|grundsätzlich)\b|\bbitte (?:\p{L}+ )?nur\b|\b(?:du|ihr) (?:\p{L}+ ){1,2}nur\b|\bdarf(?:st)? (?:\p{L}+ )?(?:nie|nicht|nur|kein)`)
 	pastElsewhere    = expression(`\b(?:habe|hat|haben|hatte|hatten|war|waren|wurde|wurden|kam|ging|letzte[ns]?|gestern|hab|avait|était|avons|ha|han|fue|estaba)\b`)

@@ -216,7 +216,7 @@ func beforeParticiple(word string) bool {
 // inPast tells a verb in its past form, as far as a list of the common ones does.
 func inPast(word string) bool {
 	switch word {
-	case "was", "were", "had", "did", "didn't", "wasn't", "weren't", "got", "went", "came", "said", "told", "tried", "called", "asked", "answered", "failed", "sent", "worked", "broke", "lost", "arrived", "looked", "tested", "saw", "found", "made", "took", "gave", "knew", "thought", "caught", "felt", "heard", "kept", "left", "met", "paid", "put", "ran", "wrote", "read", "sold", "bought", "forgot", "began", "became", "been", "gone", "done", "seen", "happened", "changed", "moved", "fixed", "added", "used", "wanted", "noticed", "checked", "deployed", "merged", "pushed", "booked", "installed", "updated", "cancelled", "canceled", "crashed", "restarted", "finished", "stopped", "started":
+	case "was", "were", "had", "did", "didn't", "wasn't", "weren't", "got", "went", "came", "said", "told", "tried", "called", "asked", "answered", "failed", "sent", "worked", "broke", "lost", "arrived", "looked", "tested", "saw", "found", "made", "took", "gave", "knew", "thought", "caught", "felt", "heard", "kept", "left", "met", "paid", "put", "ran", "wrote", "read", "sold", "bought", "forgot", "began", "became", "been", "gone", "done", "seen", "happened", "changed", "moved", "fixed", "added", "used", "wanted", "noticed", "checked", "deployed", "merged", "pushed", "booked", "installed", "updated", "cancelled", "canceled", "crashed", "restarted", "finished", "stopped", "started", "died", "fell", "approved", "confirmed", "received":
 		return word != "put" && word != "read" && word != "left" && word != "used"
 	}
 	return false
@@ -251,7 +251,7 @@ func (s *statement) obliges() bool {
 	switch {
 	case s.has("only", "always", "ever", "must", "mustn't", "without", "nothing", "nobody", "max", "maximum", "minimum", "most", "least", "everything", "all", "each", "every", "never") || strings.Contains(s.lower, " to be ") || strings.Contains(s.lower, " to stay"):
 	case s.has("before") && hasAny(s.lower, "want", "ask "):
-	case s.has("in") && languages().MatchString(s.lower):
+	case s.has("in") && languages().MatchString(s.lower) && !saidIn().MatchString(s.lower):
 	case s.has("use") && habits().MatchString(s.lower) && !usesThat().MatchString(s.lower):
 	default:
 		return false
@@ -267,7 +267,7 @@ func (s *statement) obliges() bool {
 
 // declines: what there shall not be.
 func (s *statement) declines() bool {
-	if s.saysWhatThereIs() {
+	if s.saysWhatThereIs() || thereIs().MatchString(s.lower) || romance(s.words) {
 		return false
 	}
 	for _, m := range declining().FindAllStringSubmatch(s.lower, -1) {
@@ -334,7 +334,7 @@ func auxiliary(word string) bool {
 
 func notContrast(word string) bool {
 	switch word {
-	case "sure", "right", "yet", "now", "today", "only", "just", "really", "that", "to", "so", "even", "necessarily", "much", "many", "bad", "good", "working", "at", "tonight", "very", "always", "because", "him", "her", "it", "me", "this":
+	case "sure", "right", "yet", "now", "today", "only", "just", "really", "that", "to", "so", "even", "necessarily", "much", "many", "bad", "good", "working", "at", "tonight", "very", "always", "because", "him", "her", "it", "me", "this", "ready", "done", "finished", "available", "possible", "allowed", "clear", "enough", "here", "there", "true", "mine":
 		return true
 	}
 	return strings.HasSuffix(word, "ing") || strings.HasSuffix(word, "ly") || strings.HasSuffix(word, "ed")
@@ -536,15 +536,17 @@ var (
 	named         = expression(`^[a-z][a-z ]*: `)
 	defining      = expression(`^(?:[a-z_]+,? ){0,3}[a-z_]+ (?:=|counts as|count as) [a-z0-9]`)
 	asItIs        = expression(`\bas (?:it|they|that|this) (?:is|are)\b`)
-	pointless     = expression(`\bdon't ask$|^.{0,12}\b(?:don't|do not|never) [a-z]+ (?:it|that|them|this)(?: now)?(?:$|,)`)
+	pointless     = expression(`\bdon't ask(?:$| (?:me )?(?:why|how|what)\b)|^.{0,12}\b(?:don't|do not|never) [a-z]+ (?:it|that|them|this)(?: now)?(?:$|,)`)
 	standingOrder = expression(`\b(?:you|something|anything|deploy|we) (?:never|always) ` + imperative + `\b|\b(?:don't|do not) [a-z]+ .{2,60}\b(?:ever|without asking)\b|\b[a-z]+ never (?:alone|without)\b|\bi don't do (?:[a-z]{4,}[^s\W]s|[a-z]+ing)\b`)
 	asking        = expression(`^(?:(?:ok|and|but|so|hm+|also|please|good|great),? )*(?:can|could|would|will|shall|should|may) (?:you|we|i|it|they)\b|^(?:(?:ok|and|but|so|hm+),? )*(?:what|why|who|how|when|where|which|is it|are there|is there|(?:i'd|i would) (?:like|love) to (?:know|see|understand|hear)|do (?:we|you|i|they)|does|did|have you|any idea|tell me|show me|explain|find out|let me know)\b`)
 	guessing      = expression(`\b(?:i think|i guess|i wonder|not sure|i believe|as far as i know|wrong,|looks like|seems|i expected|should have)\b|^(?:thanks|thank you|great|nice|perfect|wonderful|super|lovely|good job)[!. ]*$`)
 	forbidding    = expression(`(?:^|[,;:] |– |- |\b(?:and|but|so|please|pls|then|because|just|hence) |\b(?:we|nobody|must) )(?:don't|do not|never|not to)(?: ever)? ([a-z-]+)`)
 	obliging      = expression(`(?:^|[,;:] |\band |\bso |\bbut |\bplease )only (?:[a-z]*[^s\W] )?(?:when|if|in|on|after|from|with|at|by)\b|(?:^|[,;:] |\band |\bso |\bbut )(?:read only|only (?:run|build|use|deploy|read|keep|push|merge|commit|touch|write|change|send|allow))\b|(?:^|[,;:] |\band |\bso |\bbut )only [a-z]+ (?:may|can|should|shall|must) |, (?:always|ever)(?:$|[:,])|\b(?:shall|should|must|has to|have to) ask (?:me|us) before\b|^(?:[a-z]+ ){1,6}always (?:by|in|with|from|via|through) [a-z]|\b(?:put|add|write|mention) (?:it|that|this|them) (?:in|into|on|to) (?:every|each|all)\b|\bwants? to (?:know|hear|see|approve|check|be (?:asked|told|informed)) (?:it |that |them )?before (?:we|you|i|any|anything|anybody|it|that|a|the)\b|\bmustn't (?:be|go|have|use|contain|come|run|end|fit|change|publish|share|send|show|leave|lose|write|delete|touch|print|mention)\b|\b[a-z]+ (?:should )?only (?:happens?|runs?|works?|goes|go|from|in|on|via|keeps?|through|allowed)\b| only$|^(?:and )?[a-z]+(?: [a-z]+)? only,|\bmust (?:not |never |always |only )?(?:be|stay|go|have|use|pass|contain|keep|come|wait|run|match|start|end|not|never|include|ask|remain|work|fit|exist)\b|\b(?:has|have|needs?) to (?:stay|remain|go through|use|pass|match|fit|work on)\b|\bwithout (?:my|our|asking|telling|a review|approval|an? (?:ok|review)|[a-z]+'s)\b|\bnothing (?:gets?|goes|is|leaves|may|shall|will|with|runs|that (?:[a-z]{3,}[^s\W]s|moves|flashes))\b|\bnobody (?:but|except|may|touches|should|is allowed)\b|\b(?:max|maximum|at most|not more than|no more than|at least|minimum)\.? (?:of )?(?:\d|two|three|one)|\b\d[\w.]*(?: [a-z]+)? ?(?:max|maximum|minimum)\b|\bi want (?:the|all|every|my|our|each) .+ to (?:be|stay|go|have|use)\b|\b(?:everything|anything|nothing|all) (?:under|over|above|below|older|smaller|larger|newer|shorter|longer)\b.{0,20}\d|\bfrom (?:here|now|then) (?:on )?(?:is|are|must|in)\b|\bin (?:english|dutch|german|french|spanish|italian|portuguese|irish|polish|swedish|norwegian|danish)\b|\b(?:i|we) (?:always |only )?use [a-z]|\bone [a-z]+ (?:at a time|each|per [a-z]+)\b|\b(?:every|each) [a-z]+ (?:needs|gets|has|must)\b`)
-	undue         = expression(`\bwrong\b|\bit must (?:work|be|have)\b|^(?:(?:and|but|so) )?(?:she|he|they)(?:'s| is|'re| are) |\bonly (?:in|from|on|after) (?:` + months + `\b|the \d)|\bonly (?:from|since|until) (?:19|20)\d\d\b|\b(?:we|i) need (?:a|an|the) |\bmust be somewhere\b|\b(?:must|has to|have to) be (?:able|so|very|a bug|something|because|the|wrong|fixed|done|updated|corrected|changed|tested|written|reviewed|merged)\b|\bmust have\b|\b(?:some|often|people) always\b|\balways (?:don't|been|was|were|had|the same|happens|fails|gets|says|there|here|good|nice|a)\b|\bit's always\b|\b(?:every|each) (?:time|day|week|hour|minute|night)\b`)
+	undue         = expression(`\bwrong\b|\bit must (?:work|be|have)\b|^(?:(?:and|but|so) )?(?:she|he|they)(?:'s| is|'re| are| has| have) |\bonly (?:in|from|on|after) (?:` + months + `\b|the \d)|\bonly (?:from|since|until) (?:19|20)\d\d\b|\b(?:we|i) need (?:a|an|the) |\bmust be somewhere\b|\b(?:must|has to|have to) be (?:able|so|very|a bug|something|because|the|wrong|fixed|done|updated|corrected|changed|tested|written|reviewed|merged)\b|\bmust have\b|\b(?:some|often|people) always\b|\balways (?:don't|been|was|were|had|the same|happens|fails|gets|says|there|here|good|nice|a)\b|\bit's always\b|\b(?:every|each) (?:time|day|week|hour|minute|night)\b`)
 	languages     = expression(`\bin (?:english|dutch|german|french|spanish|italian|portuguese|irish|polish|swedish|norwegian|danish)\b`)
+	saidIn        = expression(`\bin [a-z]+ (?:it|this|that|they|we|is|means|says)\b`)
 	habits        = expression(`\b(?:i|we) (?:always |only |also )?use [a-z]`)
+	thereIs       = expression(`^(?:(?:and|but|so|ok),? )*(?:it's|its|it is|there's|there is|there are|that's) .*\band no `)
 	usesThat      = expression(`\buse (?:the same|it|this|that|these|those|them)\b`)
 	quotesOthers  = expression(`\b(?:mailed|wrote|writes|said|says|told [a-z]+|asked): ["']`)
 	havingAny     = expression(`^(?:do|did|does|is|are|have|has)(?: \S+)? (?:you|there|it|they)(?: have| got)?\b.*\?$`)
@@ -563,7 +565,7 @@ var (
 	orders        = expression(`^(?:(?:ok|yes|so|and|then|please|kindly|now|next|first|great|good|also),? )*(?:run|check|test|look|write|fix|find|show|explain|read|print|list|open|try|do|rerun|build|install|deploy|push|commit|merge|create|add|implement|update|remove|delete|rename|send|copy|move|put|save|store|take|start|see|make|change|go|get|post|patch|roll|have a look|we want to|i want to)\b`)
 	place         = expression(`\b(?:[\w-]+\.)+(?:com|org|net|io|dev|eu|de|nl|be|fr|uk|cloud|app|local|lan|internal|intern|corp|example|test|home)\b(?:[:/]\S*)?|\b[a-z][a-z0-9+]{2,9}://\S+|\b\d{1,3}(?:\.\d{1,3}){3}\b|(?:^|[\s(])/(?:[\w.-]+/)+[\w.-]+|\b[Pp]ort \d{2,5}\b|\b(?:ssh|listens?|runs?|is|there) (?:[a-z]+ )?on \d{4,5}\b|\b(?:account|serial|host|hostname|user|profile|namespace|cluster|context|project|bucket|database|db|realm|role|queue|topic|vlan|gpio|mount|kubectx|app|share) (?:is |id |number |no )?["'#]?[\w@./-]*[\d._@/-][\w@.-]+|\b(?i:prod|production|staging|stage|dev|test|sandbox) is [a-z0-9]+-[a-z0-9-]+\b|\b(?:reference|policy|contract|customer|serial|booking|number|order) (?:no\.? |number |id )?[A-Z]{2,}-?[\d-]*\d\b|\baccount (?:ending|number)(?: in)? \d{3,}|\b(?:it's|its|is|are|runs?|lives?|sits?) on (?:the )?(?:[a-z]+,? ){0,3}[a-z]{2,}-?\d{1,3}(?:$|[,;)]| \(| and | in )|\buser for [a-z]+ is [a-z][\w-]*[_-][\w-]+|\b(?:variable|var) [A-Z][A-Z0-9_]{3,}\b|(?:^|[\s(])\.NET \d+\b|\b[A-Z][A-Z0-9]+_[A-Z0-9_]+=\S+`)
 	sourceFile    = expression(`\b[\w/.-]+\.(?:go|py|ts|tsx|js|jsx|rs|c|h|cpp|java|rb|php|md|json|yaml|yml|toml|sql|css|html|sh|txt|log|vue|swift|kt)\b`)
-	equipped      = expression(`[a-z,;:] [A-Z][A-Za-z.+#]{1,20} v?\d{1,3}(?:\.\d+)*(?:$|[,;:)]| (?:and|on|in|for|with|is|to)\b)|\b(?i:` + product + `|rails|fastify|xcode|expo|rust|msrv|rabbit(?:mq)?|gradle|flutter|laravel|spring|zephyr|dotnet|godot|unity|unreal|electron|svelte|next(?:\.js)?|nuxt|bun|deno|ansible|helm|airflow|pytorch|tensorflow|cuda|esp-idf|fedora|nixos|proxmox|truenas|keycloak|grafana|prometheus|drupal|wordpress|woocommerce|magento|typo3|symfony|maven|cmake|gcc|clang|blender|qgis|gdal|android|home assistant) (?:is (?:still |at |on )?|version |v)?(?:\d+\.\d+(?:\.\d+)*|\d{1,3})(?:$|[,;:)]| [a-z(])`)
+	equipped      = expression(`[a-z,;:] [A-Z][A-Za-z.+#]{1,20} v?\d{1,2}(?:\.\d+)*(?:$|[,;:)]| (?:and|on|in|for|with|is|to)\b)|\b(?i:` + product + `|rails|fastify|xcode|expo|rust|msrv|rabbit(?:mq)?|gradle|flutter|laravel|spring|zephyr|dotnet|godot|unity|unreal|electron|svelte|next(?:\.js)?|nuxt|bun|deno|ansible|helm|airflow|pytorch|tensorflow|cuda|esp-idf|fedora|nixos|proxmox|truenas|keycloak|grafana|prometheus|drupal|wordpress|woocommerce|magento|typo3|symfony|maven|cmake|gcc|clang|blender|qgis|gdal|android|home assistant) (?:is (?:still |at |on )?|version |v)?(?:\d+\.\d+(?:\.\d+)*|\d{1,3})(?:$|[,;:)]| [a-z(])`)
 	notProduct    = expression(`\b(?:January|February|March|April|May|June|July|August|September|October|November|December|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Oct|Nov|Dec|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|Option|Step|Chapter|Issue|PR|MR|Phase|Section|Page|Room|Line|Part|Version|Table|Figure|Task|Ticket|Sprint|Week|Day|Level|The|And|About|Only|Budget|At|On|In|By|From|For|To|After|Before|Until|With|Yes|No|Ok|Then|All|Top|Last|First|Next|Take|Make|Set|Keep|Use|Show|Give|Roll) \d|\b(?i:go) \d+\b(?:[^.]|$)|\d (?:euros?|percent|%|days?|a head|ones?\b)|\d,\d{3}\b`)
 	opinion       = expression(`\b(?:says|said|thinks|suggests|believes)\b.{1,60}\b(?:should|could|would)\b`)
 	reachable     = expression(`\bonly (?:reachable )?(?:from|via|over|through|in) (?:the |our |my )?(?:vpn|office|inside|intranet|lan)\b`)
