@@ -86,7 +86,7 @@ func (s *statement) bindsOthers() bool {
 // answersOnly tells a short answer that takes a part of what the agent named:
 // "only on Sundays", "yes, only on that card".
 func (s *statement) answersOnly() bool {
-	return s.last != "" && len(s.words) <= shortWords && s.has("only") && (strings.HasSuffix(s.last, "?") || agreeing(s.words[0]) || s.has("then"))
+	return s.last != "" && len(s.words) <= shortWords && s.has("only") && (strings.HasSuffix(s.last, "?") || offering().MatchString(s.offered()) || agreeing(s.words[0]) || s.has("then"))
 }
 
 // chooses tells whether what a sentence declines is one of several things, and not
@@ -126,7 +126,7 @@ var (
 	ownAddress  = expression(`\b(?:our|my) (?:e-?mail )?(?:address|mail|e-mail|mailbox) is `)
 	whatIs      = expression(`(?:^|[,;:.] |\band )(?:what|which|where|who|whose|when|how (?:many|much|old|long|big|large))\b(?: [a-z'-]+){0,3}?(?:'s| is| are| was| were| does| do| did| has| have)\b`)
 	ofWill      = expression(`\b(?:would|prefer|take|choose|need|mind|will|must|do you think|best|better|going to)\b`)
-	universal   = expression(`\b(?:never|always|nobody|nothing|anything|mustn't|(?:must|may) (?:not|only|never|always)|only ever|at (?:least|most) \d|no exceptions|every time|each time|whenever)\b`)
+	universal   = expression(`\b(?:never|always|nobody|nothing|anything|mustn't|(?:must|may) (?:not|only|never|always)|only ever|at (?:least|most) \d+|no exceptions|every time|each time|whenever)\b`)
 	concluding  = expression(`^(?:ok,? |okay,? |yes,? )*(?:so|then)\b|\bthen$|\bafter all\b|\bit is$`)
 	conditional = expression(`^(?:and |but )?(?:if|when|whenever|once|unless|for|in|on|as|before|after)\b`)
 	because     = expression(` (?:because|since|as long as) `)

@@ -43,10 +43,17 @@ func romance(words []string) bool {
 
 func ofRomance(word string) bool {
 	switch word {
-	case "il", "la", "le", "lo", "los", "las", "les", "el", "di", "del", "della", "che", "è", "un", "una", "une", "per", "con", "non", "nel", "al", "que", "en", "es", "por", "para", "pas", "du", "des", "est", "et", "pour", "avec", "ma", "sì", "sí", "si", "ho", "ha", "sono", "più", "más", "ya", "y", "se":
+	case "il", "la", "lo", "los", "las", "les", "el", "di", "del", "della", "che", "è", "una", "une", "con", "non", "nel", "que", "por", "para", "pas", "du", "des", "est", "et", "pour", "avec", "sì", "sí", "si", "ho", "sono", "più", "más", "ya":
 		return true
 	}
 	return false
+}
+
+// elsewhere tells a sentence of another language than English: of a long one the rules
+// do not know what it says.
+func elsewhere(text string) bool {
+	words := plainWords(strings.ToLower(text))
+	return len(words) > shortWords && (german(words) || romance(words))
 }
 
 // dayGoesOn tells whether what stands before a dot and after it are one day, of any

@@ -9,7 +9,7 @@ import (
 // ("nobody scans anything"), what always is, at which hours, from when on.
 func (s *statement) rules() bool {
 	main := s.mainClause()
-	if s.past() || s.ofNow() || undue().MatchString(s.lower) {
+	if s.past() || s.ofNow() && !strings.Contains(s.lower, "from now on") || undue().MatchString(s.lower) {
 		return false
 	}
 	return ruled().MatchString(main) || nobodyDoes(main) || ruledElsewhere().MatchString(main) && !pastElsewhere().MatchString(s.lower)
@@ -36,66 +36,6 @@ func ofMind(verb string) bool {
 	return false
 }
 
-// topical: what shall be of a thing that is named before a colon ("binaries: musl, for
-// both machines").
-func (s *statement) topical() bool {
-	m := topicFirst().FindStringSubmatch(s.text)
-	if m == nil || s.said == "" {
-		return false
-	}
-	of, rest := plainWords(strings.ToLower(m[1])), plainWords(strings.ToLower(m[2]))
-	if len(rest) < leastTopical || len(rest) > maxChoice || pastElsewhere().MatchString(s.lower) || slices.Contains(rest, "i") || s.names()[m[1]] || s.names()[firstName(m[2])] || slices.ContainsFunc(of, noTopic) || slices.ContainsFunc(rest, inPast) {
-		return false
-	}
-	return !shouted().MatchString(m[1]) && !ofSubject(rest[0]) && !slices.ContainsFunc(rest, asksOrThinks) && (approving().MatchString(s.lower) || !slices.ContainsFunc(rest, ofBeing)) && !taskVerb(rest[0]) && !strings.ContainsAny(m[2][:1], "`\"'>[{(")
-}
-
-// leastTopical is how many words say what shall be of a topic: "two answers" says it not.
-const leastTopical = 3
-
-// noTopic are words before a colon that name no thing of the work, or say something
-// themselves.
-func noTopic(word string) bool {
-	switch word {
-	case "while", "when", "if", "todo", "task", "question", "questions", "bug", "issue", "error", "example", "note", "update", "status", "context", "log", "output", "result", "warning", "expected", "actual", "steps", "step", "reason", "problem", "edit", "ps", "fyi", "btw", "nb", "summary", "title", "description", "option", "options", "goal", "idea", "thing", "things", "wrote", "writes", "ask", "asks", "hint", "tip", "see", "here", "hi", "hello", "news", "background", "prompt", "file", "files", "source", "url", "link", "quick", "slow", "last", "first", "next", "done", "answer", "reply":
-		return true
-	}
-	return strings.HasSuffix(word, "ed") || finite(word) || strings.Trim(word, digits) == ""
-}
-
-// ofBeing are verbs of what is so and was not chosen.
-func ofBeing(word string) bool {
-	switch word {
-	case "is", "are", "isn't", "aren't", "that's", "it's", "wants", "says", "covers", "has", "have", "ask":
-		return true
-	}
-	return false
-}
-
-// asksOrThinks are words of what is open.
-func asksOrThinks(word string) bool {
-	switch word {
-	case "which", "what", "how", "whether", "why", "wat", "was", "wer", "wie", "quoi", "qui", "qué", "quién", "think", "thinking", "decide", "unclear", "open":
-		return true
-	}
-	return false
-}
-
-// firstName is the first word of a text as it is written.
-func firstName(text string) string {
-	word, _, _ := strings.Cut(text, " ")
-	return strings.Trim(word, ".,;:()")
-}
-
-// ofSubject begins a report of somebody: "title screen: I drew it".
-func ofSubject(word string) bool {
-	switch word {
-	case "i", "we", "he", "she", "it", "they", "you", "there", "i'm", "i've", "we're", "it's", "that's", "this", "that", "what", "how", "why", "who", "is", "are", "can", "does", "do", "did":
-		return true
-	}
-	return false
-}
-
 // concludes: what follows from what was said, without a verb or with the one that
 // chooses ("so the bus with the trailer", "so it's 8").
 func (s *statement) concludes() bool {
@@ -107,7 +47,8 @@ func (s *statement) concludes() bool {
 	}
 	head, _, _ := strings.Cut(s.lower, ", ")
 	words := plainWords(head)[1:]
-	return len(words) > 1 && !notConcluding(words[0]) && !slices.ContainsFunc(words, finite) && !slices.ContainsFunc(words, func(w string) bool { return taskVerb(w) || auxiliary(w) && w == "would" })
+	says := func(w string) bool { return finite(w) || taskVerb(w) || w == "would" }
+	return len(words) > 1 && !notConcluding(words[0]) && !slices.ContainsFunc(words, says)
 }
 
 // notConcluding are words after "so" that conclude nothing.
@@ -120,10 +61,8 @@ func notConcluding(word string) bool {
 }
 
 var (
-	shouted     = expression(`\b[A-Z]{5,}\b`)
 	ruled       = expression(`\bfrom now on\b|(?:^|[,;:] |\b(?:and|but|so|please),? )always (?:the [a-z]+er\b|(?:by|in|with|from|via|through|two|three|four|\d+|per) |[a-z]+ (?:[a-z]+ )?(?:after|before|in|with|by|for)\b)|^(?:and |but )?only (?:between|via|with|by|from|` + dayWords + `|\d)|\bonly \d\S*(?: ?(?:-|–|to|and) ?\d\S*)|\bi want (?:every|each|all|no|only) |(?:^|[,;:] |\b(?:and|but|so|please|then) )(?:tell|change|send|give|delete|show) (?:nobody|nothing)\b|\b(?:don't|do not|never) let (?:it|them|anybody|anyone) `)
 	ofNobody    = expression(`(?:^|[,;:] |\b(?:and|but|so) )nobody (?:outside |else |but [a-z]+ |except [a-z]+ |of [a-z]+ )?(may|should|must|shall|[a-z]{3,}s)\b(.*)`)
 	excepted    = expression(`\b(?:anything|anyone|anybody|who|without|before|until|but|except|unless)\b`)
-	topicFirst  = expression(`^(?i:(?:oh|and|for|ok|so|also|then),? )*((?:[Tt]he |[Oo]ur )?\p{L}[\p{L}\d/_-]*(?: [\p{L}\d/_-]+){0,3}): (.+)$`)
 	concludesIn = expression(`^so (?:it's|it is|it stays|it remains|we (?:go|do|take|keep|stay|use|leave|stick)|leave|keep) [a-z0-9"]`)
 )

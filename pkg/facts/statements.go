@@ -270,7 +270,7 @@ func (s *statement) declines() bool {
 	if s.saysWhatThereIs() || thereIs().MatchString(s.lower) || romance(s.words) {
 		return false
 	}
-	for _, m := range declining().FindAllStringSubmatch(s.lower, -1) {
+	for _, m := range declining().FindAllStringSubmatch(quotedNo().ReplaceAllString(s.lower, `""`), -1) {
 		m[1] = contracted().ReplaceAllString(m[1], "")
 		if !saysNo(m[1]) || strings.Contains(s.lower, "please no "+m[1]) {
 			s.declined = m[1]
@@ -547,6 +547,7 @@ var (
 	saidIn        = expression(`\bin [a-z]+ (?:it|this|that|they|we|is|means|says)\b`)
 	habits        = expression(`\b(?:i|we) (?:always |only |also )?use [a-z]`)
 	thereIs       = expression(`^(?:(?:and|but|so|ok),? )*(?:it's|its|it is|there's|there is|there are|that's) .*\band no `)
+	quotedNo      = expression(`["'][^"']*\bno\b[^"']*["']`)
 	usesThat      = expression(`\buse (?:the same|it|this|that|these|those|them)\b`)
 	quotesOthers  = expression(`\b(?:mailed|wrote|writes|said|says|told [a-z]+|asked): ["']`)
 	havingAny     = expression(`^(?:do|did|does|is|are|have|has)(?: \S+)? (?:you|there|it|they)(?: have| got)?\b.*\?$`)

@@ -165,7 +165,7 @@ func atWork(m Message, s sentence, asked string) (found []Fact, refused []Refusa
 	if m.Role != session.RoleUser && !strings.ContainsAny(s.text, digits) { // its ports and versions count
 		return nil, nil
 	}
-	if s.question || utf8.RuneCountInString(s.text) < 8 || supposed().MatchString(s.text) || tellsWhatHappened(s.text) {
+	if s.question || utf8.RuneCountInString(s.text) < 8 || supposed().MatchString(s.text) || tellsWhatHappened(s.text) || quotesOthers().MatchString(strings.ToLower(s.text)) {
 		return nil, nil
 	}
 	add := func(f Fact) {
@@ -176,7 +176,7 @@ func atWork(m Message, s sentence, asked string) (found []Fact, refused []Refusa
 		found = append(found, f)
 	}
 	answer, _, _ := strings.Cut(m.Text, "\n")
-	if choice, ok := summarize.Answer(asked, answer); ok && m.Role == session.RoleUser && strings.Contains(choice, " ") && !informs(asked, choice) {
+	if choice, ok := summarize.Answer(asked, answer); ok && m.Role == session.RoleUser && strings.Contains(choice, " ") && !informs(asked, choice) && !elsewhere(answer) {
 		kind := Decision
 		if ruling().MatchString(answer) {
 			kind = Preference
@@ -213,7 +213,7 @@ var (
 	// demanded matches the money that somebody asks for.
 	demanded = expression(`\bwants? (?:an? |the )?(?:deposit|fee|advance|payment|rent)\b|\bwants? (?:[a-z]+ ){0,3}\d[\d.,]* ?(?:(?:euros?|eur|€|dollars?|pounds?|usd|dkk|chf|k)\b|$|[,;])`)
 	// ofAbility matches what has to be and is no rule.
-	ofAbility = expression(`\b(?:must|has to|have to) be (?:able|somewhere|around|there|here|so|very|a bug|wrong)\b|'d (?:have|has) to be\b`)
+	ofAbility = expression(`\b(?:must|has to|have to) be (?:able|somewhere|around|there|here|so|very|a bug|wrong)\b|'d (?:have|has) to be\b|\bif it must\b`)
 )
 
 // ruleAnswer is [Fact.Rule] of what a person answers to a question of the agent.
