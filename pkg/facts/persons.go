@@ -11,15 +11,19 @@ import (
 
 // namesPerson: who has, does or decides something, or is to be asked.
 func (s *statement) namesPerson() bool {
-	if titled().MatchString(s.lower) && !s.past() && !handedTo().MatchString(s.lower) {
-		return true
-	}
-	if !slices.ContainsFunc(strings.FieldsFunc(s.text, func(r rune) bool { return !unicode.IsLetter(r) }), func(w string) bool { return s.names()[w] }) {
-		return false
-	}
-	if doesNot().MatchString(s.lower) {
-		return false
-	}
+	return titled().MatchString(s.lower) && !s.past() && !handedTo().MatchString(s.lower) || s.mayName() && s.namesInPattern()
+}
+
+// mayName tells whether a sentence has a word that is a name in this conversation, and
+// of which it does not say that it "does not": things do that.
+func (s *statement) mayName() bool {
+	words := strings.FieldsFunc(s.text, func(r rune) bool { return !unicode.IsLetter(r) })
+	return slices.ContainsFunc(words, func(w string) bool { return s.names()[w] }) && !doesNot().MatchString(s.lower)
+}
+
+// namesInPattern tells whether a name stands where people's names stand, and is not of
+// somebody who is only told.
+func (s *statement) namesInPattern() bool {
 	told := toldTo().FindStringSubmatch(s.text)
 	for _, m := range persons().FindAllStringSubmatch(s.text, -1) {
 		for _, name := range m[1:] {

@@ -85,6 +85,7 @@ func TestStatements(t *testing.T) {
 		"a thing that does not": {"Done.", "Fahrenheit does not occur there", "", ""},
 		"what is missing":       {"Done.", "it's Friday and no certificate", "", ""},
 		"said by others":        {"Done.", `a neighbour mailed: "your map must not show single houses"`, "", ""},
+		"part of a remark":      {"RPL-gm61c-3", "vendor text removed: 3046 chars]", "", ""},
 		"in another language":   {"Done.", "In Dutch it is diseases", "", ""},
 
 		"a task":           {"Done.", "rename the class in 3 files", "", ""},

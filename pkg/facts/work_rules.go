@@ -364,7 +364,7 @@ func workObjection(f Fact) string {
 		return reasonAgainst
 	case k.hedged.MatchString(f.Quote), k.told.MatchString(f.Quote):
 		return "it is not sure enough"
-	case strings.Count(f.Quote, `"`)%2 == 1:
+	case strings.Count(f.Quote, `"`)%2 == 1, strings.Count(f.Quote, "[") != strings.Count(f.Quote, "]"):
 		return "it is part of a quotation"
 	case ofTheMoment(f):
 		return reasonMoment
