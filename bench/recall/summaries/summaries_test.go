@@ -262,6 +262,7 @@ func factFloors() map[string]factFloor {
 		"fresh four":            {0.94, 0.73},
 		"fresh five":            {0.92, 0.65},
 		"fresh six":             {0.95, 0.61},
+		"fresh seven":           {0.84, 0.45},
 		"fresh, fourth":         {0.95, 0.70},
 		"fresh, fifth":          {0.97, 0.65},
 		"fresh, sixth":          {0.96, 0.56},
