@@ -93,7 +93,7 @@ func newFactsSession(t found) factsSession {
 func refusals(all []facts.Refusal) []factsRefusal {
 	rows := []factsRefusal{}
 	for _, r := range all {
-		rows = append(rows, factsRefusal(r))
+		rows = append(rows, factsRefusal{Line: r.Line, Reason: r.Reason})
 	}
 	return rows
 }

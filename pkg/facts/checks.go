@@ -70,10 +70,10 @@ func form(f Fact, it item) string {
 	}
 	for _, text := range []string{f.Text, it.Quote} {
 		if _, n := secrets.Redact(text); n > 0 || strings.Contains(text, secrets.Mark) {
-			return "it holds a secret"
+			return reasonSecret
 		}
 		if marks().injection.MatchString(text) {
-			return "it is an instruction to go against somebody"
+			return reasonAgainst
 		}
 	}
 	return ""
@@ -138,7 +138,7 @@ func quotable(f *Fact, m Message, _ string) string {
 			case supposed().MatchString(c.text):
 				return "it was supposed, not said"
 			case marks().injection.MatchString(c.text):
-				return "it is an instruction to go against somebody"
+				return reasonAgainst
 			}
 		}
 		if marks().hedged.MatchString(s.text) || marks().told.MatchString(s.text) {

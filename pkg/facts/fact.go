@@ -40,7 +40,7 @@ const (
 
 // Version names the rules by which facts are made and checked. A session that
 // was looked at by other rules is looked at again.
-const Version = "facts-5"
+const Version = "facts-6"
 
 // Fact is one thing that was said.
 type Fact struct {
@@ -72,7 +72,22 @@ type Fact struct {
 type Refusal struct {
 	Line   int // of the log, or 0
 	Reason string
+
+	whole bool // nothing else of its sentence counts either
 }
+
+// ofSentence tells whether nothing of the sentence is made a fact.
+func (r Refusal) ofSentence() bool { return r.whole }
+
+// Reasons that decide whether the rest of a sentence counts.
+const (
+	reasonSecret  = "it holds a secret"
+	reasonAgainst = "it is an instruction to go against somebody"
+	reasonMoment  = "it tells of a moment" // which its first clause is about
+)
+
+// harmful tells whether a reason is one for the whole sentence.
+func harmful(reason string) bool { return reason == reasonSecret || reason == reasonAgainst }
 
 // Known is a fact that is stored, under its id.
 type Known struct {

@@ -47,7 +47,7 @@ func explicit(messages []Message) ([]Fact, []Refusal) {
 		}
 		for i, s := range said {
 			facts, no := outright(m, s)
-			if len(facts)+len(no) == 0 { // nothing was said outright
+			if len(facts) == 0 && !slices.ContainsFunc(no, Refusal.ofSentence) { // nothing was said outright
 				if i > 0 {
 					asked = ""
 				}
@@ -69,18 +69,22 @@ func explicit(messages []Message) ([]Fact, []Refusal) {
 // inPassing returns what a sentence says at work, by its words and by its form.
 func inPassing(m Message, s sentence, asked string, t turn, first bool) ([]Fact, []Refusal) {
 	found, refused := atWork(m, s, asked)
-	if m.Role != session.RoleUser || len(refused) > 0 && len(found) == 0 {
+	if m.Role != session.RoleUser || slices.ContainsFunc(refused, Refusal.ofSentence) {
 		return found, refused
 	}
+	st := newStatement(m, s, t, first)
 	for i := range found {
+		found[i].Kind = st.kindOf(found[i].Kind)
 		if found[i].Kind == Decision {
 			found[i].Instead = cmp.Or(found[i].Instead, t.replacedValue(found[i].Quote))
 			found[i].Text = t.explained(found[i].Text, len(strings.Fields(found[i].Quote)))
 		}
 	}
-	more, no := stated(m, s, t, first, found)
-	found = append(found, more...)
-	return slices.DeleteFunc(found, func(f Fact) bool { return f.Rule == ruleAnswer && informing(s.text, found) }), append(refused, no...)
+	if st.mayState(s) {
+		more, no := stated(m, st, found)
+		found, refused = append(found, more...), append(refused, no...)
+	}
+	return slices.DeleteFunc(found, func(f Fact) bool { return f.Rule == ruleAnswer && informing(s.text, found) }), refused
 }
 
 // informing tells whether an answer says where something is, who is to be asked or
@@ -104,13 +108,13 @@ func outright(m Message, s sentence) (found []Fact, refused []Refusal) {
 	if m.Role != session.RoleUser && !saysDecided(s.text) {
 		return nil, nil
 	}
-	for _, c := range s.clauses() {
+	for i, c := range s.clauses() {
 		f, ok := match(m, s, c)
 		if !ok {
 			continue
 		}
 		if why := objection(f, c); why != "" {
-			refused = append(refused, Refusal{Line: m.Line, Reason: why})
+			refused = append(refused, Refusal{Line: m.Line, Reason: why, whole: harmful(why) || why == reasonMoment && i == 0})
 			continue
 		}
 		found = append(found, f)
@@ -360,7 +364,8 @@ func backgroundRules() []rule {
 		free(r(0.9, `(?P<who>`+cased(name)+`|my `+relative+`) is (?:also |severely )?(?P<v>(?:allergic|intolerant) to .+|(?:lactose|gluten)[ -]intolerant|(?:a |an )?(?:vegan|vegetarian|diabetic|coeliac|celiac))`, "${who} is ${v}", "")),
 		r(0.85, `i (?:can )?speak (?P<v>(?:fluent |some |only )?`+cased(`\p{Lu}\p{L}+`)+`.*)`, "The user speaks ${v}", ""),
 		r(0.85, `i(?:'m| am) (?:still )?(?P<v>(?:new to|fluent in|experienced (?:in|with)|not familiar with|unfamiliar with|comfortable with|proficient in) .+)`, "The user is ${v}", ""),
-		r(0.85, `i(?:'ve| have) (?:been )?(?P<v>.+ (?:for (?:about |over |almost |nearly |more than )?(?:\d+|two|three|four|five|six|seven|eight|nine|ten|twenty|many) years|since (?:19|20)\d\d))`, "The user has been ${v}", ""),
+		r(0.85, `i(?:'ve| have) been (?P<v>.+ (?:for (?:about |over |almost |nearly |more than )?(?:\d+|two|three|four|five|six|seven|eight|nine|ten|twenty|many) years|since (?:19|20)\d\d))`, "The user has been ${v}", ""),
+		r(0.85, `i(?:'ve| have) (?P<v>(?:\p{L}+ed|known|had|taught|run|done|led|kept|built|written|made|sold|seen|grown|spent) .+ (?:for (?:about |over |almost |nearly |more than )?(?:\d+|two|three|four|five|six|seven|eight|nine|ten|twenty|many) years|since (?:19|20)\d\d))`, "The user has ${v}", ""),
 		r(0.85, `i have (?P<v>(?:a|an|one|two|three|four|five|\d) (?:\p{L}+ )?(?:kid|child|children|son|daughter|dog|cat|brother|sister|sibling|grandchild)(?:s|ren)?(?:[, ].*)?)`, "The user has ${v}", ""),
 		r(0.8, `i(?:'m| am) (?:using|on|running) (?P<v>(?:a |an )?(?:macos|mac|linux|ubuntu|debian|fedora|arch(?: linux)?|nixos|windows|wsl2?|macbook|thinkpad|chromebook)(?:[ ,].*|\d.*)?)`, "The user's system is ${v}", "user.system"),
 		free(r(0.85, `i(?:'m| am) (?P<v>`+cased(`\p{Lu}\p{Ll}[\p{L}'’-]+(?: \p{Lu}\p{Ll}[\p{L}'’-]+)?`)+`), (?P<how>(?:the|an?) [^,;]+(?:, .*)?)`, "The user is ${v}, ${how}", topicIs)),

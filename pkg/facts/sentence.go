@@ -86,7 +86,7 @@ func sentenceEnd(line string) int {
 			return i + utf8.RuneLen(r)
 		case '.', '!', '?':
 			rest := line[i+1:]
-			if rest == "" || rest[0] != ' ' || r == '.' && abbreviated(line[:i]) {
+			if rest == "" || rest[0] != ' ' || r == '.' && (abbreviated(line[:i]) || dayGoesOn(line[:i], rest)) {
 				continue
 			}
 			return i + 1
@@ -98,7 +98,7 @@ func sentenceEnd(line string) int {
 func abbreviated(before string) bool {
 	last := before[strings.LastIndexAny(before, " (")+1:]
 	switch strings.ToLower(last) {
-	case "e.g", "i.e", "etc", "vs", "dr", "mr", "mrs", "ms", "prof", "adv", "arch", "ing", "mag", "dipl", "hr", "fr", "sig", "dott", "st", "no", "approx", "ca", "z.b", "inc", "ltd", "co", "jr", "sr":
+	case "e.g", "i.e", "etc", "vs", "dr", "mr", "mrs", "ms", "prof", "adv", "arch", "ing", "mag", "dipl", "hr", "fr", "sig", "dott", "st", "no", "approx", "ca", "z.b", "inc", "ltd", "co", "jr", "sr", "tel":
 		return true
 	}
 	return utf8.RuneCountInString(last) == 1 && strings.IndexFunc(last, unicode.IsUpper) == 0 && last != "I"
@@ -177,7 +177,7 @@ func notWhole(text string) bool {
 }
 
 // endsInThat ends a sentence that is whole: "our people hate that".
-var endsInThat = expression(`(?i)\b(?:hates?|likes?|loves?|wants?|needs?|uses?|do|did|does|knows?|sees?|have|has|wanted|needed|said|says?|after|before|with|like|for) that$|\bit is$`)
+var endsInThat = expression(`(?i)\b(?:hates?|likes?|loves?|wants?|needs?|uses?|do|did|does|knows?|sees?|have|has|wanted|needed|said|says?|after|before|with|like|for) that$|\bit is$|[,;] (?:[\p{L}\d'-]+ )?(?:[\p{L}\d'-]+(?:[^s\W]s|ep|ck)) that$`)
 
 // marked are the patterns that are evidence against a fact.
 type marked struct {
@@ -263,17 +263,17 @@ func objection(f Fact, c clause) string {
 	value := f.Value
 	switch {
 	case strings.Contains(c.text, secrets.Mark):
-		return "it holds a secret"
+		return reasonSecret
 	case k.against(c.text):
-		return "it is an instruction to go against somebody"
+		return reasonAgainst
 	case value == "" || k.foreign.MatchString(value) && f.Kind != Contact && f.Kind != Project:
 		return "it says nothing"
 	case f.Kind != Contact && f.Topic == "" && !standing(f) && pointing(f):
 		return "it points to something that only the conversation knows"
 	case k.idle.MatchString(value), k.situation.MatchString(c.text), k.command.MatchString(c.text), standing(f) && k.pastVerb.MatchString(c.text):
-		return "it tells of a moment"
+		return reasonMoment
 	case f.Kind != Contact && f.Topic != "" && k.mood.MatchString(value):
-		return "it tells of a moment"
+		return reasonMoment
 	case notWhole(c.text) || strings.HasSuffix(c.text, ":") || strings.HasSuffix(c.text, "…") || strings.HasSuffix(c.text, ","):
 		return "it is not whole"
 	case strings.Count(c.text, `"`)%2 == 1:

@@ -52,11 +52,12 @@ func (t turn) asking(m Message, all []sentence) turn {
 // statement is a sentence of a person whose form is looked at.
 type statement struct {
 	turn
-	text  string
-	lower string
-	words []string // in lower case, without marks
-	first bool     // of its message
-	alone bool     // in a message of one line
+	text   string
+	lower  string
+	words  []string // in lower case, without marks
+	before string   // what its message says before it, in lower case
+	first  bool     // of its message
+	alone  bool     // in a message of one line
 
 	declined string // what it says no to
 }
@@ -81,36 +82,32 @@ func forms() []sayingForm {
 		{"settles", Decision, (*statement).settles},
 		{"sets a value", Decision, (*statement).setsValue},
 		{"wants a version", Decision, (*statement).wantsVersion},
+		{"rules", Preference, (*statement).rules},
+		{"concludes", Decision, (*statement).concludes},
 		{"locates", Environment, (*statement).locates},
 		{"names a person", Contact, (*statement).namesPerson},
 		{"dates", Deadline, (*statement).dates},
+		{ruleTopic, Decision, (*statement).topical},
 	}
 }
+
+// ruleTopic is [Fact.Rule] of what shall be of a thing: where a sentence says something
+// else, that is what it is.
+const ruleTopic = "of a topic"
 
 // stated finds what the form of a person's sentence says: what is forbidden or
 // required, chosen, kept, where something is, who is responsible, when it is due.
 // known are the facts that were found in the sentence already.
-func stated(m Message, s sentence, t turn, first bool, known []Fact) (found []Fact, refused []Refusal) {
-	text := strings.TrimRight(straight(s.text), ".! ")
-	text = strings.TrimLeftFunc(text, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("`\"'#@/<(-~.", r)
-	})
-	if text == "" {
-		return nil, nil
-	}
-	st := statement{turn: t, text: text, lower: strings.ToLower(text), first: first, alone: !strings.Contains(m.Text, "\n")}
-	st.words = plainWords(st.lower)
-	if len(st.words) < 1 || strings.ContainsAny(text[:1], `/'"<`) || utf8.RuneCountInString(text) > maxStatement || st.asks(s) || st.tells() {
-		return nil, nil
-	}
+func stated(m Message, st statement, known []Fact) (found []Fact, refused []Refusal) {
 	for _, f := range forms() {
-		if slices.ContainsFunc(slices.Concat(known, found), Fact{Kind: f.kind}.rivals) || !f.holds(&st) {
+		before := slices.Concat(known, found)
+		if slices.ContainsFunc(before, Fact{Kind: f.kind}.rivals) || f.name == ruleTopic && len(before) > 0 || !f.holds(&st) {
 			continue
 		}
 		kind := st.kindOf(f.kind)
-		made := newFact(m, clause{text: text}, Fact{Kind: kind, Rule: f.name, Confidence: statementConfidence, Text: st.quoted(kind), Value: linked().ReplaceAllString(text, "")})
+		made := newFact(m, clause{text: st.text}, Fact{Kind: kind, Rule: f.name, Confidence: statementConfidence, Text: st.quoted(kind), Value: linked().ReplaceAllString(st.text, "")})
 		if kind == Decision {
-			made.Instead = cmp.Or(insteadOf(text), t.replacedValue(text))
+			made.Instead = cmp.Or(insteadOf(st.text), st.replacedValue(st.text))
 		}
 		if why := workObjection(made); why != "" {
 			refused = append(refused, Refusal{Line: m.Line, Reason: why})
@@ -119,6 +116,23 @@ func stated(m Message, s sentence, t turn, first bool, known []Fact) (found []Fa
 		found = append(found, made)
 	}
 	return found, refused
+}
+
+// newStatement is a sentence of a person where it stands.
+func newStatement(m Message, s sentence, t turn, first bool) statement {
+	text := strings.TrimRight(straight(s.text), ".! ")
+	text = strings.TrimLeftFunc(text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("`\"'#@/<(-~.", r)
+	})
+	lower := strings.ToLower(text)
+	before, _, _ := strings.Cut(m.Text, s.text)
+	return statement{turn: t, text: text, lower: lower, words: plainWords(lower), before: strings.ToLower(before), first: first, alone: !strings.Contains(m.Text, "\n")}
+}
+
+// mayState tells a sentence whose form may say something: no question, no report, and
+// no paste.
+func (s *statement) mayState(of sentence) bool {
+	return len(s.words) > 0 && !strings.ContainsAny(s.text[:1], `/'"<`) && utf8.RuneCountInString(s.text) <= maxStatement && !s.asks(of) && !s.tells()
 }
 
 // quoted is the text of a fact, with what a short sentence answers.
@@ -176,7 +190,7 @@ func (s *statement) asks(of sentence) bool {
 
 // tells tells a report of what happened, and what a person only supposes.
 func (s *statement) tells() bool {
-	return tellsWhatHappened(s.text) || guessing().MatchString(s.lower) || s.has("says", "said", "thinks", "suggests", "believes") && opinion().MatchString(s.lower) || marks().hedged.MatchString(s.text) || marks().told.MatchString(s.text)
+	return tellsWhatHappened(s.text) || quotesOthers().MatchString(s.lower) || guessing().MatchString(s.lower) || s.has("says", "said", "thinks", "suggests", "believes") && opinion().MatchString(s.lower) || marks().hedged.MatchString(s.text) || marks().told.MatchString(s.text)
 }
 
 // past tells whether the first words of a sentence tell what was: "is cancelled"
@@ -202,7 +216,7 @@ func beforeParticiple(word string) bool {
 // inPast tells a verb in its past form, as far as a list of the common ones does.
 func inPast(word string) bool {
 	switch word {
-	case "was", "were", "had", "did", "didn't", "wasn't", "weren't", "got", "went", "came", "said", "told", "tried", "called", "asked", "answered", "failed", "sent", "worked", "broke", "lost", "arrived", "looked", "tested", "saw", "found", "made", "took", "gave", "knew", "thought", "caught", "felt", "heard", "kept", "left", "met", "paid", "put", "ran", "wrote", "read", "sold", "bought", "forgot", "began", "became", "been", "gone", "done", "seen", "happened", "changed", "moved", "fixed", "added", "used", "wanted", "noticed", "checked", "deployed", "merged", "pushed", "booked", "installed", "updated", "cancelled", "canceled", "crashed", "restarted", "finished", "stopped", "started":
+	case "was", "were", "had", "did", "didn't", "wasn't", "weren't", "got", "went", "came", "said", "told", "tried", "called", "asked", "answered", "failed", "sent", "worked", "broke", "lost", "arrived", "looked", "tested", "saw", "found", "made", "took", "gave", "knew", "thought", "caught", "felt", "heard", "kept", "left", "met", "paid", "put", "ran", "wrote", "read", "sold", "bought", "forgot", "began", "became", "been", "gone", "done", "seen", "happened", "changed", "moved", "fixed", "added", "used", "wanted", "noticed", "checked", "deployed", "merged", "pushed", "booked", "installed", "updated", "cancelled", "canceled", "crashed", "restarted", "finished", "stopped", "started", "died", "fell", "approved", "confirmed", "received":
 		return word != "put" && word != "read" && word != "left" && word != "used"
 	}
 	return false
@@ -237,8 +251,8 @@ func (s *statement) obliges() bool {
 	switch {
 	case s.has("only", "always", "ever", "must", "mustn't", "without", "nothing", "nobody", "max", "maximum", "minimum", "most", "least", "everything", "all", "each", "every", "never") || strings.Contains(s.lower, " to be ") || strings.Contains(s.lower, " to stay"):
 	case s.has("before") && hasAny(s.lower, "want", "ask "):
-	case s.has("in") && languages().MatchString(s.lower):
-	case s.has("use") && habits().MatchString(s.lower):
+	case s.has("in") && languages().MatchString(s.lower) && !saidIn().MatchString(s.lower):
+	case s.has("use") && habits().MatchString(s.lower) && !usesThat().MatchString(s.lower):
 	default:
 		return false
 	}
@@ -253,10 +267,11 @@ func (s *statement) obliges() bool {
 
 // declines: what there shall not be.
 func (s *statement) declines() bool {
-	if s.saysWhatThereIs() {
+	if s.saysWhatThereIs() || thereIs().MatchString(s.lower) || romance(s.words) {
 		return false
 	}
-	for _, m := range declining().FindAllStringSubmatch(s.lower, -1) {
+	for _, m := range declining().FindAllStringSubmatch(quotedNo().ReplaceAllString(s.lower, `""`), -1) {
+		m[1] = contracted().ReplaceAllString(m[1], "")
 		if !saysNo(m[1]) || strings.Contains(s.lower, "please no "+m[1]) {
 			s.declined = m[1]
 			return true
@@ -289,7 +304,7 @@ func (s *statement) contrasts() bool {
 	if arrow().MatchString(s.text) && len(s.words) < maxChoice {
 		return true
 	}
-	if dropping().MatchString(s.lower) && !s.has("you") && !forgotten().MatchString(s.lower) {
+	if dropping().MatchString(s.lower) && !(s.has("before") && s.ordersTask()) && !s.has("you") && !forgotten().MatchString(s.lower) {
 		return true
 	}
 	if strings.HasPrefix(s.lower, "if ") || strings.HasPrefix(s.lower, "when ") || ofPeople().MatchString(s.lower) {
@@ -303,6 +318,12 @@ func (s *statement) contrasts() bool {
 	return false
 }
 
+// ordersTask tells whether a sentence begins with what is to be done once.
+func (s *statement) ordersTask() bool {
+	at := slices.IndexFunc(s.words, func(w string) bool { return !agreeing(w) })
+	return at >= 0 && taskVerb(s.words[at])
+}
+
 func auxiliary(word string) bool {
 	switch word {
 	case "is", "are", "was", "were", "do", "does", "did", "will", "can", "could", "should", "would", "has", "have", "had", "may", "might", "must", "or", "why", "if", "be", "am", "it", "that", "but", "probably", "certainly", "better", "i", "it's", "thats", "that's", "and", "there", "of", "me", "us", "you", "him", "her", "them", "for", "as", "with", "to", "by", "in", "on", "than", "means", "says", "said":
@@ -313,7 +334,7 @@ func auxiliary(word string) bool {
 
 func notContrast(word string) bool {
 	switch word {
-	case "sure", "right", "yet", "now", "today", "only", "just", "really", "that", "to", "so", "even", "necessarily", "much", "many", "bad", "good", "working", "at", "tonight", "very", "always", "because", "him", "her", "it", "me", "this":
+	case "sure", "right", "yet", "now", "today", "only", "just", "really", "that", "to", "so", "even", "necessarily", "much", "many", "bad", "good", "working", "at", "tonight", "very", "always", "because", "him", "her", "it", "me", "this", "ready", "done", "finished", "available", "possible", "allowed", "clear", "enough", "here", "there", "true", "mine":
 		return true
 	}
 	return strings.HasSuffix(word, "ing") || strings.HasSuffix(word, "ly") || strings.HasSuffix(word, "ed")
@@ -467,7 +488,7 @@ func orderly(word string) bool {
 // finite tells a word that makes a sentence of a phrase.
 func finite(word string) bool {
 	switch word {
-	case "is", "are", "was", "were", "has", "have", "had", "i", "we", "you", "it", "they", "he", "she", "there", "this", "that", "its", "do", "does", "don't", "can", "will", "would", "should", "it's", "i'm", "i'll", "we're", "that's", "thats", "gets", "get", "still", "failed", "passed", "remind", "ask", "call", "cannot", "can't", "signs", "uses", "runs", "use", "costs", "gives", "comes", "wants", "want", "needs", "allows", "says", "works", "stays", "tomorrow", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "saturdays", "sundays", "things", "questions", "question", "thing", "points", "options", "errors", "tests", "about", "what", "why", "how", "due", "never", "doesn't", "didn't", "isn't", "aren't", "won't", "below", "above", "starts", "via", "re", "number", "point", "item", "sounds", "looks", "seems", "means", "feels":
+	case "is", "are", "was", "were", "has", "have", "had", "i", "we", "you", "it", "they", "he", "she", "there", "this", "that", "its", "do", "does", "don't", "can", "will", "would", "should", "it's", "i'm", "i'll", "we're", "that's", "thats", "gets", "get", "still", "failed", "passed", "remind", "ask", "call", "cannot", "can't", "signs", "uses", "runs", "use", "costs", "gives", "comes", "wants", "want", "needs", "allows", "says", "works", "stays", "tomorrow", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "saturdays", "sundays", "things", "questions", "question", "thing", "points", "options", "errors", "tests", "about", "what", "why", "how", "due", "never", "doesn't", "didn't", "isn't", "aren't", "won't", "below", "above", "starts", "via", "re", "number", "point", "item", "sounds", "looks", "seems", "means", "feels", "ist", "sind", "hat", "haben", "wird", "werden", "est", "sont", "es", "son":
 		return true
 	}
 	return inPast(word)
@@ -493,128 +514,13 @@ func (s *statement) locates() bool {
 // hasPlace tells whether a sentence names a place of the computer's, or a product
 // with the version that it has.
 func (s *statement) hasPlace() bool {
-	return place().MatchString(s.text) && !sourceFile().MatchString(s.text) || equipped().MatchString(s.text) && !notProduct().MatchString(s.text) && !wished().MatchString(s.lower)
+	return place().MatchString(s.text) && !sourceFile().MatchString(s.text) || !german(s.words) && equipped().MatchString(s.text) && !notProduct().MatchString(s.text) && !wished().MatchString(s.lower)
 }
 
 // wantsVersion: the version of a product that something shall have.
 func (s *statement) wantsVersion() bool {
 	return strings.ContainsAny(s.text, digits) && !s.past() && wished().MatchString(s.lower) && equipped().MatchString(s.text) && !notProduct().MatchString(s.text)
 }
-
-// dates: a day that is to come, and what is on it.
-func (s *statement) dates() bool {
-	text := s.lower
-	if strings.Contains(text, `"`) {
-		text = quotedWords().ReplaceAllString(text, `""`)
-	}
-	if len(s.words) < 4 || !s.mayDate() || undated().MatchString(text) || !future().MatchString(withoutPaths(text)) || gone().MatchString(s.lower) || s.has("leave", "leaves") || hindered().MatchString(text) || s.restricts(text) {
-		return false
-	}
-	if weekly().MatchString(text) && !s.has("by", "due", "until") && !future().MatchString(withoutPaths(weekly().ReplaceAllString(text, ""))) { // of every week
-		return false
-	}
-	return !s.past() || s.has("by", "due", "until", "deadline")
-}
-
-// restricts tells a rule for some days of the week, on which nothing is due.
-func (s *statement) restricts(text string) bool {
-	if noneBefore().MatchString(text) {
-		return true
-	}
-	if onDate().MatchString(text) || s.has("by", "due", "deadline") {
-		return false
-	}
-	return s.has("nobody", "nothing") || keptUntil().MatchString(text) || onDays().MatchString(text)
-}
-
-// mayDate tells whether a sentence has what names a day.
-func (s *statement) mayDate() bool {
-	return strings.ContainsAny(s.lower, digits) ||
-		hasAny(s.lower, "day", "tomorrow", "christmas", "easter", "year", "end of", "first week", "mid-", "summer", "winter", "release", "freeze") ||
-		hasAny(s.lower, "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-}
-
-// withoutPaths is a text without what has slashes in it: a date there is a name.
-func withoutPaths(text string) string {
-	if !strings.Contains(text, "/") {
-		return text
-	}
-	return strings.Join(slices.DeleteFunc(strings.Fields(text), func(w string) bool { return strings.Contains(w, "/") }), " ")
-}
-
-// namesPerson: who has, does or decides something, or is to be asked.
-func (s *statement) namesPerson() bool {
-	if !slices.ContainsFunc(strings.FieldsFunc(s.text, func(r rune) bool { return !unicode.IsLetter(r) }), func(w string) bool { return s.names()[w] }) {
-		return false
-	}
-	told := toldTo().FindStringSubmatch(s.text)
-	for _, m := range persons().FindAllStringSubmatch(s.text, -1) {
-		for _, name := range m[1:] {
-			if name != "" && s.names()[name] && (told == nil || told[1] != name) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// personsOf are the words that are written as names are, wherever they stand, and
-// never in lower case: those of people, and of programs that nobody has told.
-func personsOf(messages []Message) map[string]bool {
-	names, others := map[string]bool{}, map[string]bool{}
-	for _, m := range messages {
-		start := true
-		for w := range strings.FieldsSeq(m.Text) {
-			ends := strings.ContainsAny(w[len(w)-1:], ".!?:")
-			code := strings.HasPrefix(w, "`")
-			w = strings.TrimSuffix(strings.Trim(w, `.,;:!?"'“”()[]*`+"`"), "'s")
-			switch {
-			case code:
-				others[title(w)] = true
-			case !nameLike(w):
-				if isLetters(w) {
-					others[title(w)] = true
-				}
-			case !start || m.Role == session.RoleUser:
-				names[w] = true
-			}
-			start = ends
-		}
-	}
-	for w := range others {
-		delete(names, w)
-	}
-	return names
-}
-
-func isLetters(w string) bool {
-	return w != "" && !strings.ContainsFunc(w, func(r rune) bool { return !unicode.IsLetter(r) && r != '-' })
-}
-
-// title is a word with an upper case letter.
-func title(w string) string {
-	r, n := utf8.DecodeRuneInString(w)
-	return string(unicode.ToUpper(r)) + w[n:]
-}
-
-// nameLike tells whether a word is written as a name: one upper case letter, then
-// lower case ones.
-func nameLike(w string) bool {
-	if utf8.RuneCountInString(w) < 3 || notName().MatchString(w) {
-		return false
-	}
-	for i, r := range w {
-		if !unicode.IsLetter(r) || (i == 0) != unicode.IsUpper(r) {
-			return false
-		}
-	}
-	return true
-}
-
-// roles are what people are to each other at work and in associations.
-const roles = `author|owner|treasurer|lawyer|chair|chairwoman|chairman|illustrator|translator|printer|publisher|vendor|distributor|supplier|accountant|editor|designer|architect|colleague|reviewer|supervisor|professor|friend|neighbou?r|guy|lady|officer|secretary|intern|contractor|electrician|plumber|photographer|teacher|doctor|agent|sponsor|manager|technician|administrator|admin|maintainer|contact|packager|boss|landlord|caretaker|mayor|lead|dba|head|nephew|sister|brother|daughter|son|wife|husband|deputy|stand-in|substitute|replacement|successor|nurse|statistician|conductor|coordinator|trainer|mechanic|librarian|curator|scientist|engineer|developer|analyst|director|president|principal|installer|dispatcher`
-
-const dayWords = `(?:mondays?|tuesdays?|wednesdays?|thursdays?|fridays?|saturdays?|sundays?)`
 
 var (
 	enough        = expression(`^(?:\S+ ){0,2}\S*\d\S*(?: [a-z]+)? (?:is|are) (?:enough|fine|ok|okay|plenty|good enough)\b`)
@@ -630,19 +536,25 @@ var (
 	named         = expression(`^[a-z][a-z ]*: `)
 	defining      = expression(`^(?:[a-z_]+,? ){0,3}[a-z_]+ (?:=|counts as|count as) [a-z0-9]`)
 	asItIs        = expression(`\bas (?:it|they|that|this) (?:is|are)\b`)
-	pointless     = expression(`\bdon't ask$|^.{0,12}\b(?:don't|do not|never) [a-z]+ (?:it|that|them|this)(?: now)?(?:$|,)`)
+	pointless     = expression(`\bdon't ask(?:$| (?:me )?(?:why|how|what)\b)|^.{0,12}\b(?:don't|do not|never) [a-z]+ (?:it|that|them|this)(?: now)?(?:$|,)`)
 	standingOrder = expression(`\b(?:you|something|anything|deploy|we) (?:never|always) ` + imperative + `\b|\b(?:don't|do not) [a-z]+ .{2,60}\b(?:ever|without asking)\b|\b[a-z]+ never (?:alone|without)\b|\bi don't do (?:[a-z]{4,}[^s\W]s|[a-z]+ing)\b`)
 	asking        = expression(`^(?:(?:ok|and|but|so|hm+|also|please|good|great),? )*(?:can|could|would|will|shall|should|may) (?:you|we|i|it|they)\b|^(?:(?:ok|and|but|so|hm+),? )*(?:what|why|who|how|when|where|which|is it|are there|is there|(?:i'd|i would) (?:like|love) to (?:know|see|understand|hear)|do (?:we|you|i|they)|does|did|have you|any idea|tell me|show me|explain|find out|let me know)\b`)
 	guessing      = expression(`\b(?:i think|i guess|i wonder|not sure|i believe|as far as i know|wrong,|looks like|seems|i expected|should have)\b|^(?:thanks|thank you|great|nice|perfect|wonderful|super|lovely|good job)[!. ]*$`)
 	forbidding    = expression(`(?:^|[,;:] |– |- |\b(?:and|but|so|please|pls|then|because|just|hence) |\b(?:we|nobody|must) )(?:don't|do not|never|not to)(?: ever)? ([a-z-]+)`)
 	obliging      = expression(`(?:^|[,;:] |\band |\bso |\bbut |\bplease )only (?:[a-z]*[^s\W] )?(?:when|if|in|on|after|from|with|at|by)\b|(?:^|[,;:] |\band |\bso |\bbut )(?:read only|only (?:run|build|use|deploy|read|keep|push|merge|commit|touch|write|change|send|allow))\b|(?:^|[,;:] |\band |\bso |\bbut )only [a-z]+ (?:may|can|should|shall|must) |, (?:always|ever)(?:$|[:,])|\b(?:shall|should|must|has to|have to) ask (?:me|us) before\b|^(?:[a-z]+ ){1,6}always (?:by|in|with|from|via|through) [a-z]|\b(?:put|add|write|mention) (?:it|that|this|them) (?:in|into|on|to) (?:every|each|all)\b|\bwants? to (?:know|hear|see|approve|check|be (?:asked|told|informed)) (?:it |that |them )?before (?:we|you|i|any|anything|anybody|it|that|a|the)\b|\bmustn't (?:be|go|have|use|contain|come|run|end|fit|change|publish|share|send|show|leave|lose|write|delete|touch|print|mention)\b|\b[a-z]+ (?:should )?only (?:happens?|runs?|works?|goes|go|from|in|on|via|keeps?|through|allowed)\b| only$|^(?:and )?[a-z]+(?: [a-z]+)? only,|\bmust (?:not |never |always |only )?(?:be|stay|go|have|use|pass|contain|keep|come|wait|run|match|start|end|not|never|include|ask|remain|work|fit|exist)\b|\b(?:has|have|needs?) to (?:stay|remain|go through|use|pass|match|fit|work on)\b|\bwithout (?:my|our|asking|telling|a review|approval|an? (?:ok|review)|[a-z]+'s)\b|\bnothing (?:gets?|goes|is|leaves|may|shall|will|with|runs|that (?:[a-z]{3,}[^s\W]s|moves|flashes))\b|\bnobody (?:but|except|may|touches|should|is allowed)\b|\b(?:max|maximum|at most|not more than|no more than|at least|minimum)\.? (?:of )?(?:\d|two|three|one)|\b\d[\w.]*(?: [a-z]+)? ?(?:max|maximum|minimum)\b|\bi want (?:the|all|every|my|our|each) .+ to (?:be|stay|go|have|use)\b|\b(?:everything|anything|nothing|all) (?:under|over|above|below|older|smaller|larger|newer|shorter|longer)\b.{0,20}\d|\bfrom (?:here|now|then) (?:on )?(?:is|are|must|in)\b|\bin (?:english|dutch|german|french|spanish|italian|portuguese|irish|polish|swedish|norwegian|danish)\b|\b(?:i|we) (?:always |only )?use [a-z]|\bone [a-z]+ (?:at a time|each|per [a-z]+)\b|\b(?:every|each) [a-z]+ (?:needs|gets|has|must)\b`)
-	undue         = expression(`\bwrong\b|\bit must (?:work|be|have)\b|^(?:(?:and|but|so) )?(?:she|he|they)(?:'s| is|'re| are) |\bonly (?:in|from|on|after) (?:` + months + `\b|the \d)|\bonly (?:from|since|until) (?:19|20)\d\d\b|\b(?:we|i) need (?:a|an|the) |\bmust be somewhere\b|\b(?:must|has to|have to) be (?:able|so|very|a bug|something|because|the|wrong|fixed|done|updated|corrected|changed|tested|written|reviewed|merged)\b|\bmust have\b|\b(?:some|often|people) always\b|\balways (?:don't|been|was|were|had|the same|happens|fails|gets|says|there|here|good|nice|a)\b|\bit's always\b|\b(?:every|each) (?:time|day|week|hour|minute|night)\b`)
+	undue         = expression(`\bwrong\b|\bit must (?:work|be|have)\b|^(?:(?:and|but|so) )?(?:she|he|they)(?:'s| is|'re| are| has| have) |\bonly (?:in|from|on|after) (?:` + months + `\b|the \d)|\bonly (?:from|since|until) (?:19|20)\d\d\b|\b(?:we|i) need (?:a|an|the) |\bmust be somewhere\b|\b(?:must|has to|have to) be (?:able|so|very|a bug|something|because|the|wrong|fixed|done|updated|corrected|changed|tested|written|reviewed|merged)\b|\bmust have\b|\b(?:some|often|people) always\b|\balways (?:don't|been|was|were|had|the same|happens|fails|gets|says|there|here|good|nice|a)\b|\bit's always\b|\b(?:every|each) (?:time|day|week|hour|minute|night)\b`)
 	languages     = expression(`\bin (?:english|dutch|german|french|spanish|italian|portuguese|irish|polish|swedish|norwegian|danish)\b`)
+	saidIn        = expression(`\bin [a-z]+ (?:it|this|that|they|we|is|means|says)\b`)
 	habits        = expression(`\b(?:i|we) (?:always |only |also )?use [a-z]`)
+	thereIs       = expression(`^(?:(?:and|but|so|ok),? )*(?:it's|its|it is|there's|there is|there are|that's) .*\band no `)
+	quotedNo      = expression(`["'][^"']*\bno\b[^"']*["']`)
+	usesThat      = expression(`\buse (?:the same|it|this|that|these|those|them)\b`)
+	quotesOthers  = expression(`\b(?:mailed|wrote|writes|said|says|told [a-z]+|asked): ["']`)
 	havingAny     = expression(`^(?:do|did|does|is|are|have|has)(?: \S+)? (?:you|there|it|they)(?: have| got)?\b.*\?$`)
 	ofMachine     = expression(`\b(?:account|login|log in|user|sender|from|ssh|scp|rsync|git|host|server|storage|folder|repo|key)\b|(?:^|\s)(?:mailbox|inbox)\b|@\d`)
 	mailAddress   = expression(`\b` + email)
 	declining     = expression(`(?:^|[,;] |– |- |\b(?:and|but|please|so|then) )no "?([a-z0-9][\w'-]*)`)
+	contracted    = expression(`'(?:re|s|m|ll|ve|d|t)$`)
 	contrasting   = expression(`\b([a-z0-9][\w.'%-]*),? (?:and )?not (?:an? |the )?([a-z0-9][\w.%-]*)`)
 	ofPeople      = expression(`^(?:i'm|i am|we're|we are|he's|she's|he is|she is|they are) (?:an? |the )`)
 	forgotten     = expression(`\bforget (?:it|that|this|about)\b`)
@@ -652,30 +564,15 @@ var (
 	quantity      = expression(`(?:^|[\s(~<>"'v])\d[\d.,:]*(?:[ -]?[a-z%€$°µ]+)?(?:\W|$)|\b(?:two|three|four|five|six|seven|eight|nine|ten|twelve) (?:days?|weeks?|months?|years?|hours?|minutes?)\b`)
 	setting       = expression(`^(?:make|take|set|use|put|pin|bump|raise|lower|cap|limit|start at|give|name|tag|assign|allow|better|rather|only|up|down|back to|go|switch|change|increase|decrease|reduce|keep|call|threshold|retention|version|budget|limit|timeout|price|port|interval|width|height|size|level)\b`)
 	orders        = expression(`^(?:(?:ok|yes|so|and|then|please|kindly|now|next|first|great|good|also),? )*(?:run|check|test|look|write|fix|find|show|explain|read|print|list|open|try|do|rerun|build|install|deploy|push|commit|merge|create|add|implement|update|remove|delete|rename|send|copy|move|put|save|store|take|start|see|make|change|go|get|post|patch|roll|have a look|we want to|i want to)\b`)
-	place         = expression(`\b(?:[\w-]+\.)+(?:com|org|net|io|dev|eu|de|nl|be|fr|uk|cloud|app|local|lan|internal|intern|corp|example|test|home)\b(?:[:/]\S*)?|\b[a-z][a-z0-9+]{2,9}://\S+|\b\d{1,3}(?:\.\d{1,3}){3}\b|(?:^|[\s(])/(?:[\w.-]+/)+[\w.-]+|\b[Pp]ort \d{2,5}\b|\b(?:ssh|listens?|runs?|is|there) (?:[a-z]+ )?on \d{4,5}\b|\b(?:account|serial|host|hostname|user|profile|namespace|cluster|context|project|bucket|database|db|realm|role|queue|topic|vlan|gpio|mount|kubectx|app|share) (?:is |id |number |no )?["'#]?[\w@./-]*[\d._@/-][\w@.-]+|\b(?i:prod|production|staging|stage|dev|test|sandbox) is [a-z0-9]+-[a-z0-9-]+\b|\b(?:variable|var) [A-Z][A-Z0-9_]{3,}\b|(?:^|[\s(])\.NET \d+\b|\b[A-Z][A-Z0-9]+_[A-Z0-9_]+=\S+`)
+	place         = expression(`\b(?:[\w-]+\.)+(?:com|org|net|io|dev|eu|de|nl|be|fr|uk|cloud|app|local|lan|internal|intern|corp|example|test|home)\b(?:[:/]\S*)?|\b[a-z][a-z0-9+]{2,9}://\S+|\b\d{1,3}(?:\.\d{1,3}){3}\b|(?:^|[\s(])/(?:[\w.-]+/)+[\w.-]+|\b[Pp]ort \d{2,5}\b|\b(?:ssh|listens?|runs?|is|there) (?:[a-z]+ )?on \d{4,5}\b|\b(?:account|serial|host|hostname|user|profile|namespace|cluster|context|project|bucket|database|db|realm|role|queue|topic|vlan|gpio|mount|kubectx|app|share) (?:is |id |number |no )?["'#]?[\w@./-]*[\d._@/-][\w@.-]+|\b(?i:prod|production|staging|stage|dev|test|sandbox) is [a-z0-9]+-[a-z0-9-]+\b|\b(?:reference|policy|contract|customer|serial|booking|number|order) (?:no\.? |number |id )?[A-Z]{2,}-?[\d-]*\d\b|\baccount (?:ending|number)(?: in)? \d{3,}|\b(?:it's|its|is|are|runs?|lives?|sits?) on (?:the )?(?:[a-z]+,? ){0,3}[a-z]{2,}-?\d{1,3}(?:$|[,;)]| \(| and | in )|\buser for [a-z]+ is [a-z][\w-]*[_-][\w-]+|\b(?:variable|var) [A-Z][A-Z0-9_]{3,}\b|(?:^|[\s(])\.NET \d+\b|\b[A-Z][A-Z0-9]+_[A-Z0-9_]+=\S+`)
 	sourceFile    = expression(`\b[\w/.-]+\.(?:go|py|ts|tsx|js|jsx|rs|c|h|cpp|java|rb|php|md|json|yaml|yml|toml|sql|css|html|sh|txt|log|vue|swift|kt)\b`)
-	equipped      = expression(`[a-z,;:] [A-Z][A-Za-z.+#]{1,20} v?\d{1,3}(?:\.\d+)*(?:$|[,;:)]| (?:and|on|in|for|with|is|to)\b)|\b(?i:` + product + `|rails|fastify|xcode|expo|rust|msrv|rabbit(?:mq)?|gradle|flutter|laravel|spring|zephyr|dotnet|godot|unity|unreal|electron|svelte|next(?:\.js)?|nuxt|bun|deno|ansible|helm|airflow|pytorch|tensorflow|cuda|esp-idf|fedora|nixos|proxmox|truenas|keycloak|grafana|prometheus|drupal|wordpress|woocommerce|magento|typo3|symfony|maven|cmake|gcc|clang|blender|qgis|gdal|android|home assistant) (?:is (?:still |at |on )?|version |v)?(?:\d+\.\d+(?:\.\d+)*|\d{1,3})(?:$|[,;:)]| [a-z(])`)
+	equipped      = expression(`[a-z,;:] [A-Z][A-Za-z.+#]{1,20} v?\d{1,2}(?:\.\d+)*(?:$|[,;:)]| (?:and|on|in|for|with|is|to)\b)|\b(?i:` + product + `|rails|fastify|xcode|expo|rust|msrv|rabbit(?:mq)?|gradle|flutter|laravel|spring|zephyr|dotnet|godot|unity|unreal|electron|svelte|next(?:\.js)?|nuxt|bun|deno|ansible|helm|airflow|pytorch|tensorflow|cuda|esp-idf|fedora|nixos|proxmox|truenas|keycloak|grafana|prometheus|drupal|wordpress|woocommerce|magento|typo3|symfony|maven|cmake|gcc|clang|blender|qgis|gdal|android|home assistant) (?:is (?:still |at |on )?|version |v)?(?:\d+\.\d+(?:\.\d+)*|\d{1,3})(?:$|[,;:)]| [a-z(])`)
 	notProduct    = expression(`\b(?:January|February|March|April|May|June|July|August|September|October|November|December|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Oct|Nov|Dec|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|Option|Step|Chapter|Issue|PR|MR|Phase|Section|Page|Room|Line|Part|Version|Table|Figure|Task|Ticket|Sprint|Week|Day|Level|The|And|About|Only|Budget|At|On|In|By|From|For|To|After|Before|Until|With|Yes|No|Ok|Then|All|Top|Last|First|Next|Take|Make|Set|Keep|Use|Show|Give|Roll) \d|\b(?i:go) \d+\b(?:[^.]|$)|\d (?:euros?|percent|%|days?|a head|ones?\b)|\d,\d{3}\b`)
-	future        = expression(`\b(?:by|before|until|till|on|from|due|for|is|to|of|at|moved|not before) (?:the )?(?:next )?(?:` + dayWords + `|` + date + `|tomorrow|christmas|easter|new year|q[1-4]\b|end of [a-z0-9]+|the end of [a-z0-9]+|first week of [a-z]+|mid-[a-z]+|\d{1,2}(?:st|nd|rd|th)\b)|\b` + date + `|\b` + dayWords + ` (?:at |the )?\d|\bnext ` + dayWords + `\b|\bremind me (?:in |on |at )?(?:mid|early|late|in|on|at|the|end)\b|\bend of ` + months + `|\bbefore (?:christmas|easter|summer|winter|the (?:[a-z]+ )?release|the freeze)\b|\b(?:by|before|until|from) ` + months + `\b`)
 	opinion       = expression(`\b(?:says|said|thinks|suggests|believes)\b.{1,60}\b(?:should|could|would)\b`)
-	toldTo        = expression(`\b(?:I|We|we)(?:'ll| will| can| must| have)? (?:tell|told) ([A-Z]\p{L}+)`)
 	reachable     = expression(`\bonly (?:reachable )?(?:from|via|over|through|in) (?:the |our |my )?(?:vpn|office|inside|intranet|lan)\b`)
 	settling      = expression(`(?:^|[,;] )(?:(?:ok|okay|yes|no|so|then|and|right|fine),? )*(?:[a-z0-9][\w.%/-]* ){0,3}([\w.%/-]*[a-z0-9]) it is(?:$|,| then| for )|\b(?:is|are) off the table\b|(?:^|[,;] )(?:make|set) (?:the|that) (?:[a-z]+ ){1,2}\d\S*$`)
 	troubled      = expression(`\b(?:we|i) need |\bbudget\b|\b(?:growing|woke (?:me )?up|(?:is|are) (?:down|full|stuck|dead|broken|slow|gone|empty|filling|crashing|hanging|failing))\b|^(?:all|both|they|it|those|these|everything) (?:under|in|on|at)\b`)
 	ofOthers      = expression(`, (?:they|he|she|there)\b|, [A-Z]\p{L}+ (?:has|is|was|wants)\b`)
-	hindered      = expression(`\b(?:cannot|can't|free)\b.{0,30}\b(?:` + dayWords + `|` + date + `|\d{1,2}(?:st|nd|rd|th)\b)|^(?:` + dayWords + `|` + date + `).{0,20}\b(?:cannot|can't|free)\b`)
 	pointsTo      = expression(`^(?:[a-z]+ ){1,3}(?:the|those|these|your|all) \d+ `) // "put the 22 in the list"
-	noneBefore    = expression(`(?:^|[,;:] |\band |\bso )no (?:[a-z-]+ ){1,3}(?:before|until|till) `)
-	keptUntil     = expression(`\b(?:keep|leave|(?:must|has to|have to|should|shall|can) (?:stay|remain))\b(?: .{1,60})? (?:until|till) `)
-	onDays        = expression(`\b` + dayWords + ` (?:to|till|until|through|-|–|or|and) ` + dayWords + `\b|\b(?:on|so|only|and|,) ` + dayWords + `,? \d{1,2}(?:[:.]\d\d)? ?(?:to|till|until|-|–) ?\d|, ` + dayWords + ` \d{1,2}(?:[:.]\d\d)? ?(?:to|till|until|-|–) ?\d`)
-	onDate        = expression(date + `|\b\d{1,2}(?:st|nd|rd|th)\b|\bend of ` + months)
 	linked        = expression(`^(?i:ok so|so|ok),? `)
-	quotedWords   = expression(`"[^"]*"`)
-	// A day that nothing is due on: of every week, one that was supposed or declined,
-	// a value, or where rows of data begin and end.
-	undated = expression(`^(?:and )?if |\b(?:doesn't|does not|won't|isn't) (?:work|fit|suit)\b|^(?:we have|it's|today is|it is) (?:the )?` + date + `$|\bdefault (?:is )?\d|\b(?:everything|all|anything|those|rows|data|entries|records|messages|readings) (?:before|until|from|since) `)
-	weekly  = expression(`\b(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)s\b`)
-	gone    = expression(`\b(?:we|i|they) [a-z]+ed\b|\b(?:has|have|had) (?:already |both |all )?(?:agreed|decided|answered|called|written|sent|signed|told|said|asked|met|happened|voted|approved)\b|\b(?:go on|continue|write again|see you|talk to you|finish it|week (?:begins|starts)|since|last (?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|week|month|year)|ago|was|were|yesterday|happened|started on|broke)\b`)
-	persons = expression(`\b(?:[Rr]eviewer is|[Oo]wner is|[Cc]ontact is|that's|thats|(?:[Rr]eview|[Dd]one|[Ww]ritten|[Bb]uilt|[Mm]ade|[Ss]et up|[Mm]aintained|[Oo]wned|[Aa]pproved|[Ss]igned) by|[Nn]ephew|[Cc]olleague|[Bb]oss|[Mm]anager) (?:Mrs? |Ms |Frau |Herr )?([A-Z][\p{L}]+)\b|\b(?:[Aa]sk|[Tt]ell|[Tt]alk to|[Mm]ail|[Cc]all|[Cc]ontact|[Pp]ing) ([A-Z][\p{L}]+)(?:$|[,;:.)]| (?:on|at) \+?\d| (?:if|when|about|first|before)\b)|(?:^|[\s(])([A-Z][\p{L}]+)(?:,? (?:who|from [\w ]+),?)? (?:has (?:(?:the|an?) (?:[a-z-]+ )?(?:login|access|key|keys|rights|password|shift|account|list|contract)|that|access)|does|knows|owns|handles|writes|leads|runs|looks after|looks into|takes|decides|signs|reviews|approves|administers|maintains|set (?:that|this|it) up|sets|is (?:our|on call|at the)|sends|built|deploys|manages|watches|organi[sz]es)\b|[a-z] \(([A-Z]\p{L}{1,11})\)|(?:^|[a-z] )[A-Za-z][a-z]+ = ([A-Z]\p{L}{1,11})\b|\b(?:` + roles + `)(?: (?:of|at|in|for|from) [a-z' ]{2,24}?)?(?: is|,)? \(?(?:Mrs?\.? |Ms\.? |Frau |Herr )?(?:Dr\.? )?([A-Z]\p{L}{1,14})\b|([A-Z]\p{L}{1,11}) \((?:the |our )?(?:` + roles + `)\)|([A-Z]\p{L}{1,11}),? (?:who|he|she)(?:'s| is) (?:the|our|my) (?:[a-z]+ )?(?:` + roles + `)\b|([A-Z]\p{L}{1,11}) is (?:the|our|my) (?:[a-z]+ )?(?:` + roles + `)\b|\b(?:[Ww]rite to|[Tt]alk to|[Cc]all|[Aa]sk) (?:Mrs?|Ms|Frau|Herr|Signora|Signor|Madame|Dr|Prof)\.? ([A-Z]\p{L}{1,14})\b|\b(?:[Tt]he|[Oo]ur|[Mm]y) [a-z]+ is (?:Mrs?|Ms|Frau|Herr|Signora|Signor|Madame|Dr|Prof)\.? ([A-Z]\p{L}{1,14})\b|\b(?:Mrs?|Ms|Frau|Herr|Signora|Signor|Madame|Dr|Prof)\.? ([A-Z]\p{L}{1,14}),? (?:will|does|wants|sends|decides|checks|looks|knows|handles|signs|is)\b`)
-	notName = expression(`^(?:De|Het|La|Le|El|Der|Die|Das|January|February|March|April|May|June|July|August|September|October|November|December|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|English|Dutch|German|French|Spanish|Irish|The|This|That|These|Those|Please|Thanks|Thank|Good|Great|Yes|Not|And|But|Then|Now|Hello|Morning|Android|Linux|Windows|Mac|Google|Apple|Docker|Redis|Postgres|Python|Django|React|Node|Rails|Ruby|Rust|Java|Kotlin|Swift|Kubernetes|Terraform|Git|Github|Gitlab|Nginx|Debian|Ubuntu|Slack|Jira|Chrome|Safari|Firefox|Xcode|Expo|Flutter|Grafana|Prometheus|Kafka|Celery|Option|Everything|Something|Nothing|Nobody|Somebody|Everybody|Currently|Also|Only|Maybe|Perhaps|Usually|Here|There|When|What|Why|Who|How|Where|Which|Tests?|Changelog|Mail|Shipping|Internet|Europe|Germany|Belgium|Netherlands|France|Norway|Amsterdam|Berlin|London|Paris|Markdown|Claude|Codex|Gemini|Copilot|Cursor|Just|Make|Take|Use|Let|Can|Could|Should|Would|Will|Does|Did|Are|Was|Has|Have|Had|For|From|With|Our|Your|They|She|His|Her|You|All|One|Two|Next|Last|First|Done|Sure|Okay|Right|Yeah|Still|After|Before|Because|Since|While|Until|Once|Each|Every|Any|Some|Most|Many|More|Less|Another|Other|Same|New|Old)$`)
 )

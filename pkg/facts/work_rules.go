@@ -57,7 +57,7 @@ const digits = "0123456789"
 // Parts of patterns of what is said at work.
 const (
 	months   = `(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)`
-	date     = `(?:` + weekdays + `,? )?(?:\d{4}-\d\d-\d\d|(?:the )?\d{1,2}(?:st|nd|rd|th)?\.? (?:of )?` + months + `\b|` + months + ` \d{1,2}\b)`
+	date     = `(?:` + weekdays + `,? )?(?:\d{4}-\d\d-\d\d|(?:the )?\d{1,2}(?:st|nd|rd|th)?\.? (?:(?:of )?` + months + `\b|(?:de )?` + monthsElsewhere + `\b)|` + months + ` \d{1,2}\b)`
 	weekday  = `(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)`
 	address  = `(?:https?://[^\s,;)]+|[a-z0-9][\w-]*(?:\.[\w-]+)+\.[a-z]{2,}(?::\d+)?|[\w.-]+:\d{4,5}\b|(?:~|\.{0,2})/[\w./-]{3,}|[\w-]+/[\w./-]*\w)`
 	product  = `(?:postgres(?:ql)?|mysql|mariadb|redis|kubernetes|k8s|python|node(?:\.js)?|go|golang|java|jvm|jdk|temurin|react|vue|angular|django|rails|ruby|rust|php|typescript|ubuntu|debian|alpine|macos|windows|ios|safari|firefox|chrome|elasticsearch|kafka|nginx|terraform|docker|pnpm|npm|vite|vitest|celery|swift|kotlin|\.net|sqlite|mongodb|clickhouse)`
@@ -114,7 +114,7 @@ func environmentWorkRules(c func(string) *regexp.Regexp) []workRule {
 		{kind: Environment, words: []string{".", "/", ":"}, pattern: c(`(?P<slot>(?:the |our |my )?[\w-]+(?: [\w-]+){0,3}) (?:is|are|lives?|runs?|is hosted|is kept|is stored|can be reached) (?:at|on|in|under) (?P<v>(?:vault under )?` + address + `).*`), topic: "environment.${slot}"},
 		{kind: Environment, words: []string{"deployed to", "reach", "available", "account is", "command is", "comes from", "goes to", "go to", "log in"}, pattern: c(`.*(?:deployed to|reach (?:it )?(?:through|via|at|on)|available (?:at|under|on)|account is|the command is|it comes from|comes from|goes to|go to|log in (?:at|on|to)).* (?P<v>` + address + `|` + "`[^`]{3,60}`" + `|#[a-z][\w-]+).*`)},
 		{kind: Environment, words: []string{"account is"}, pattern: c(`(?:.*\b)?account is (?P<v>[\w.@-]+ on [\w.-]+).*`)},
-		{kind: Environment, pattern: c(`(?:the )?(?:pager|alerts?|alarms?|notifications?) (?:goes|go) to (?P<v>[#@]?[\w.@-]+).*`)},
+		{kind: Environment, pattern: c(`(?:the )?(?:pager|alerts?|alarms?|notifications?) (?:goes|go) to (?P<v>#[\w-]+|[\w-]*@[\w.-]+|[\w-]+\.[\w.-]+).*`)},
 		{kind: Environment, words: []string{"_"}, pattern: c(`.*\b(?P<v>` + cased(`[A-Z][A-Z0-9]+_[A-Z0-9_]+=[\w./:-]+`) + `)\b.*`)},
 		{kind: Environment, number: true, unless: wished, pattern: c(`(?:.*\b)?(?:here|there|we have|we use|our [\w ]{2,20} (?:use|have|run)|it's|this is|is|are|with|on) (?:[\w ]{0,20} )?(?P<v>` + product + ` ` + version + `)\b.*`)},
 		{kind: Environment, unless: wished, pattern: c(`(?P<v>` + product + ` ` + version + `)(?:$|,.*)`)},
@@ -132,7 +132,7 @@ func preferenceWorkRules(c func(string) *regexp.Regexp) []workRule {
 		{kind: Preference, pattern: c(`(?P<v>one [a-z]+ per [a-z]+.*)`)},
 		{kind: Preference, pattern: c(`(?P<v>(?:commit messages?|changelog entries|pr titles|branch names|comments|test names|replies|answers|reports|messages) (?:in|are|must|have|begin|start|stay) .+)`)},
 		{kind: Preference, unless: ofAbility, words: []string{"must", "has to", "have to", "may not be", "stays at"}, pattern: c(`(?:and |but |so )?(?P<v>` + subjects + ` (?:must not|must never|must (?:be|go|stay|use|pass|contain|match|include|run|start|end|come|wait|ask)|(?:has|have) to (?:be|start|stay|end|use|pass|match|contain|wait)|may not be|stays at) .+)`), apart: true},
-		{kind: Preference, pattern: c(`(?:and |but |so )?(?P<v>(?:every|each|all) ` + subjects + ` (?:needs?|gets?|has|have) .+)`)},
+		{kind: Preference, pattern: c(`(?:and |but |so )?(?P<v>(?:every|each|all) ` + subjects + ` (?:needs?|gets?|has|have) .+)`), apart: true},
 		{kind: Preference, pattern: c(`(?P<v>we (?:can't|cannot|must not|may not) (?:.+ without|(?:change|touch|share|expose|print|publish) (?:the|our|any|a)) .+)`)},
 		{kind: Preference, pattern: c(`(?P<v>use our .+)`)},
 		{kind: Preference, pattern: c(`(?P<v>(?:the )?(?:limit|bound|threshold|budget|maximum|minimum)(?: for [\w ]{3,30})? is .*\d.*)`)},
@@ -149,10 +149,11 @@ func decisionWorkRules(c func(string) *regexp.Regexp) []workRule {
 		{kind: Decision, words: []string{"instead of", "rather than"}, unless: pastSubject, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please |oh )*(?P<v>.* (?:instead of|rather than) .+)`)},
 		{kind: Decision, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please )*(?P<v>` + decides + ` [^,;:]+.*)`), valued: true},
 		{kind: Decision, pattern: c(`(?:ok,? |yes,? |no,? |so,? |and |please )*(?:let's|let us) (?P<v>(?:delete|use|keep|make|drop|switch|move|put|call|name|take|do|host|write|send|build|ship|store|charge|pay) .+)`), valued: true},
-		{kind: Decision, pattern: c(`(?:and |so )?(?:[a-z]+: )?(?P<v>we (?:go (?:with|free|for|by|without|back to)|stay (?:with|on|at)|stick (?:with|to)|leave (?:it|that) (?:as|like)|pay|take|keep|host|book|publish|charge) .+)`)},
+		{kind: Decision, pattern: c(`(?:and |so )?(?:[a-z]+: )?(?P<v>we (?:go (?:with|free|for|by|without|back to)|stay (?:with|on|at)|stick (?:with|to)|leave (?:it|that) (?:as|like)|pay|take|keep|host|book|publish|charge|print|sell|skip|postpone|drop|offer|count) .+)`)},
 		{kind: Decision, pattern: c(`(?P<v>` + cased(name) + ` (?:takes (?:his|her|their|the|over)|replaces|joins instead of) .+)`)},
 		{kind: Decision, words: []string{" not "}, pattern: c(`(?:.*, )?(?P<v>.*\b\d[\w.]*(?: (?:[a-z]+))?, (?:and )?not (?:only )?(?P<old>\d[\w.]*).*)`)},
 		{kind: Decision, pattern: c(`(?P<v>(?:(?:they|she|he) allows?|(?:the )?[a-z]+s (?:want|allow)) (?:the |only |at least |at most )?.*(?:\d|first|last|instead).*)`), unless: demanded, apart: true},
+		{kind: Decision, number: true, pattern: c(`(?:ok,? |so,? |then )*(?:take|(?:lower|raise) (?:it )?to) (?P<v>\S*\d\S*(?: [a-z%]+)?)$`)},
 		{kind: Decision, words: []string{"stay", "remain"}, pattern: c(`(?P<v>[\w -]{2,40} (?:stays?|remains?) (?:on|with|in|at) .+)`), valued: true},
 	}
 }
@@ -164,18 +165,18 @@ func atWork(m Message, s sentence, asked string) (found []Fact, refused []Refusa
 	if m.Role != session.RoleUser && !strings.ContainsAny(s.text, digits) { // its ports and versions count
 		return nil, nil
 	}
-	if s.question || utf8.RuneCountInString(s.text) < 8 || supposed().MatchString(s.text) || tellsWhatHappened(s.text) {
+	if s.question || utf8.RuneCountInString(s.text) < 8 || supposed().MatchString(s.text) || tellsWhatHappened(s.text) || quotesOthers().MatchString(strings.ToLower(s.text)) {
 		return nil, nil
 	}
 	add := func(f Fact) {
 		if why := workObjection(f); why != "" {
-			refused = append(refused, Refusal{Line: m.Line, Reason: why})
+			refused = append(refused, Refusal{Line: m.Line, Reason: why, whole: harmful(why)})
 			return
 		}
 		found = append(found, f)
 	}
 	answer, _, _ := strings.Cut(m.Text, "\n")
-	if choice, ok := summarize.Answer(asked, answer); ok && m.Role == session.RoleUser && strings.Contains(choice, " ") && !informs(asked, choice) {
+	if choice, ok := summarize.Answer(asked, answer); ok && m.Role == session.RoleUser && strings.Contains(choice, " ") && !informs(asked, choice) && !elsewhere(answer) {
 		kind := Decision
 		if ruling().MatchString(answer) {
 			kind = Preference
@@ -212,7 +213,7 @@ var (
 	// demanded matches the money that somebody asks for.
 	demanded = expression(`\bwants? (?:an? |the )?(?:deposit|fee|advance|payment|rent)\b|\bwants? (?:[a-z]+ ){0,3}\d[\d.,]* ?(?:(?:euros?|eur|€|dollars?|pounds?|usd|dkk|chf|k)\b|$|[,;])`)
 	// ofAbility matches what has to be and is no rule.
-	ofAbility = expression(`\b(?:must|has to|have to) be (?:able|somewhere|around|there|here|so|very|a bug|wrong)\b|'d (?:have|has) to be\b`)
+	ofAbility = expression(`\b(?:must|has to|have to) be (?:able|somewhere|around|there|here|so|very|a bug|wrong)\b|'d (?:have|has) to be\b|\bif it must\b`)
 )
 
 // ruleAnswer is [Fact.Rule] of what a person answers to a question of the agent.
@@ -358,15 +359,15 @@ func workObjection(f Fact) string {
 	k := marks()
 	switch {
 	case strings.Contains(f.Text, secrets.Mark) || strings.Contains(f.Quote, secrets.Mark):
-		return "it holds a secret"
+		return reasonSecret
 	case k.against(f.Quote):
-		return "it is an instruction to go against somebody"
+		return reasonAgainst
 	case k.hedged.MatchString(f.Quote), k.told.MatchString(f.Quote):
 		return "it is not sure enough"
-	case strings.Count(f.Quote, `"`)%2 == 1:
+	case strings.Count(f.Quote, `"`)%2 == 1, strings.Count(f.Quote, "[") != strings.Count(f.Quote, "]"):
 		return "it is part of a quotation"
 	case ofTheMoment(f):
-		return "it tells of a moment"
+		return reasonMoment
 	case f.Kind != Deadline && f.Kind != Contact && f.Kind != Background && notWhole(f.Quote):
 		return "it is not whole"
 	case (f.Kind == Preference || f.Kind == Decision) && talk().MatchString(f.Quote):
@@ -422,7 +423,7 @@ var talk = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // newValue begins what gives something another value.
-var newValue = expression(`(?i)^(?:make|set) (?:it|that) \S*\d`)
+var newValue = expression(`(?i)^(?:make|set) (?:it|that) (?:[a-z]+ ){0,2}\S*\d`)
 
 // ofAll begins a rule about everything, or about what was just named.
 var ofAll = expression(`(?i)^(?:nothing|everything|anything)(?: \S+){3}|^it (?:must|may) not(?: \S+){3}`)
