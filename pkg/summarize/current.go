@@ -1,9 +1,11 @@
 package summarize
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // What a summary says of something that was said is true as long as it says who
@@ -286,3 +288,95 @@ var ruled = phraseSet("never", "always", "must", "don't", "dont ", "do not", "no
 // stepShare is the share of a step's words from which a later word on it says what
 // became of it.
 const stepShare = 0.5
+
+// unsaid are the sentences of the talk that no section tells and that are probably
+// needed: those of a person's first message, which says what the talk is for, and then
+// those that are needed most. What asks is left out, it is answered or stands at the end.
+func (e *Extractive) unsaid(plans []*plan) []candidate {
+	told := toldBy(plans)
+	var all []unsaidSentence
+	for i := range e.remarks.all {
+		if !e.remarks.all[i].denied {
+			all = e.unsaidOf(i, told[e.remarks.all[i].line], all)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b unsaidSentence) int {
+		return cmp.Or(int(indicator(b.begins)-indicator(a.begins)), cmp.Compare(a.idle, b.idle))
+	})
+	sentences := make([]candidate, min(len(all), maxUnsaid))
+	for i := range sentences {
+		sentences[i] = all[i].candidate
+	}
+	return sentences
+}
+
+// maxUnsaid is how many such sentences are looked at.
+const maxUnsaid = 40
+
+// unsaidSentence is a sentence that no section tells.
+type unsaidSentence struct {
+	candidate
+	begins bool    // a person's first message says it
+	idle   float64 // how likely it is that nobody needs it
+}
+
+// toldBy are the words that the sections tell of each line.
+func toldBy(plans []*plan) map[int]string {
+	told := map[int]string{}
+	for _, p := range plans {
+		for _, c := range p.chosen {
+			told[c.line] += spelled(c.text) + " "
+		}
+	}
+	return told
+}
+
+// unsaidOf adds those of one message. What people say in less words than [saidWords] says
+// nothing by itself.
+func (e *Extractive) unsaidOf(at int, told string, all []unsaidSentence) []unsaidSentence {
+	t, opens, short := &e.remarks.all[at], true, shortSentence
+	if t.person {
+		short = shortClause
+	}
+	eachSentenceOf([]byte(t.text), short, func(s sentence) {
+		text, first := string(s.text), opens
+		opens = false
+		words := len(stemsOf(text))
+		if s.head || strings.HasSuffix(text, "?") || t.person && words < saidWords || told != "" && strings.Contains(told, spelled(text)) {
+			return
+		}
+		if idle := e.idle(at, text, words, first); idle < idleLimit {
+			c := candidate{text: oneLine(text, sentenceRunes), line: t.line, person: t.person, people: t.people}
+			all = append(all, unsaidSentence{c, t.person && t.people <= 1, idle})
+		}
+	})
+	return all
+}
+
+// spelled are the letters and digits of a text: how it is set does not count.
+func spelled(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, text)
+}
+
+// stillTrue is a sentence that no section tells, with the later words on it; its text is
+// empty if it was ended, or probably does not hold. What costs least is looked at first.
+func (e *Extractive) stillTrue(c candidate) candidate {
+	x := e.signsOf(c.line, c.person, c.text)
+	if x[signPointed] = 1; x.risk() >= unsaidLimit {
+		return candidate{}
+	}
+	told := e.followed([]candidate{c}, anybody)[0]
+	x[signPointed] = told.pointed()
+	if x.risk() >= unsaidLimit || e.steps.doneAt(c) > 0 || stillHolds(c, e.turns).text != c.text {
+		return candidate{}
+	}
+	return told
+}
+
+// pointed is 1 if a later word is told with an item, else 0.
+func (c *candidate) pointed() float64 { return indicator(strings.Contains(c.text, followedBy)) }

@@ -66,6 +66,7 @@ func (e *Extractive) denied(text []byte) {
 			reported := func(c candidate) bool { return c.line == e.repliedAt && !c.person }
 			e.results.items = slices.DeleteFunc(e.results.items, reported)
 			e.said[finding].items = slices.DeleteFunc(e.said[finding].items, reported)
+			e.remarks.deny(e.repliedAt)
 			return
 		}
 	}

@@ -22,6 +22,9 @@ type remark struct {
 	line   int
 	person bool
 	task   bool // it sets one
+	worked bool // the agent says it after it has called a tool
+	denied bool // the person who heard it says that it is not so
+	people int  // messages of people until then
 	text   string
 	words  []wordKey // sorted
 	// figures are those of text, once they were asked for.
@@ -99,13 +102,21 @@ type remarks struct {
 }
 
 // add takes in a message, but for what it only shows: nobody has said that.
-func (m *remarks) add(line int, text []byte, person bool) {
+func (m *remarks) add(said remark, text []byte) {
 	text = withoutShown(text)
 	if len(m.all) == keptRemarks { // what is old has no later words
 		m.all = append(m.all[:0], m.all[keptRemarks/4:]...)
 	}
 	words := keysOf(strings.ToLower(string(cut(text, remarkBytes))), make([]wordKey, 0, 48))
-	m.all = append(m.all, remark{line: line, person: person, text: string(cut(text, remarkText)), words: words})
+	said.text, said.words = string(cut(text, remarkText)), words
+	m.all = append(m.all, said)
+}
+
+// deny marks the last message, if it is that of a line.
+func (m *remarks) deny(line int) {
+	if n := len(m.all); n > 0 && m.all[n-1].line == line {
+		m.all[n-1].denied = true
+	}
 }
 
 // index finds out where each word stands.

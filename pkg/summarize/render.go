@@ -53,7 +53,7 @@ func (e *Extractive) picked() (string, []Section) {
 	text.WriteString(head)
 	space := e.options.MaxRunes - e.options.MaxRunes/indexShare - utf8.RuneCountInString(head)
 	if !e.options.Checkpoint {
-		fit(plans, space)
+		e.fit(plans, space)
 		sections := writeSections(&text, plans)
 		return text.String(), sections
 	}
@@ -63,7 +63,7 @@ func (e *Extractive) picked() (string, []Section) {
 			p.mark = len("[x] ")
 		}
 	}
-	fit(plans, space-checkpointFrame())
+	e.fit(plans, space-checkpointFrame())
 	sections := writeCheckpoint(&text, plans)
 	return text.String(), sections
 }
@@ -120,7 +120,8 @@ func count(n int, noun string) string {
 // plans are the sections in their order. The shares were set so that no
 // section starves in a summary of the default length.
 func (e *Extractive) plans() []*plan {
-	turning := e.turning()
+	e.turns = e.turning()
+	turning := e.turns
 	e.remarks.index()
 	goals := e.overruled(e.pending(e.current(e.goals.ranked(), turning)), people)
 	rules, choices, rest := e.sayings(goals, turning)
@@ -286,9 +287,9 @@ func (e *Extractive) lastItems() []candidate {
 	return out
 }
 
-// fit chooses items of each section by its share, then gives what is left
-// over to the sections in turn, most important item first.
-func fit(plans []*plan, space int) {
+// fit chooses items of each section by its share, then gives what is left over to what
+// no section tells, and to the sections in turn, most important item first.
+func (e *Extractive) fit(plans []*plan, space int) {
 	shares := 0
 	for _, p := range plans {
 		if len(p.items) > 0 {
@@ -304,11 +305,63 @@ func fit(plans []*plan, space int) {
 			left -= p.take(min(left, space*p.share/shares-p.spent))
 		}
 	}
+	left -= e.fillUp(plans, left)
 	for _, p := range plans {
 		left -= p.take(left)
 	}
 	for _, p := range plans {
 		p.order()
+	}
+}
+
+// fillUp tells, as long as there is room, what no rule takes for worth telling: rules
+// know some words, and most of what people say in passing has others. It returns what
+// that costs, in code points. The sections' second choice comes after it, because it
+// holds fewer facts for its length (docs/summaries.md).
+func (e *Extractive) fillUp(plans []*plan, space int) (spent int) {
+	if space < leastRoom {
+		return 0
+	}
+	for _, c := range e.unsaid(plans) {
+		if space-spent < leastRoom {
+			break
+		}
+		if c = e.stillTrue(c); c.text != "" {
+			spent += planOf(plans, c.person).add(c, space-spent)
+			withoutSaid(plans, c)
+		}
+	}
+	return spent
+}
+
+// leastRoom is how much room a sentence takes at least, in code points.
+const leastRoom = 60
+
+// planOf is the section of what people said, or of what the agent found.
+func planOf(plans []*plan, person bool) *plan {
+	title := findingsTitle
+	if person {
+		title = saidTitle
+	}
+	return plans[slices.IndexFunc(plans, func(p *plan) bool { return p.title == title })]
+}
+
+// add chooses one more item, if there is room, and returns what it costs.
+func (p *plan) add(c candidate, space int) (spent int) {
+	items := p.items
+	p.items = []candidate{c}
+	spent = p.take(space)
+	p.items = items
+	return spent
+}
+
+// withoutSaid takes out of what sections may tell yet what repeats a sentence.
+func withoutSaid(plans []*plan, said candidate) {
+	words := spelled(withoutLast(said.text))
+	for _, p := range plans {
+		if !p.prose && !p.whole {
+			p.items = slices.DeleteFunc(p.items, func(c candidate) bool { return c.line == said.line && strings.Contains(spelled(c.text), words) })
+		}
 	}
 }
 
@@ -584,11 +637,10 @@ func (e *Extractive) settled() bool {
 // stillSaid are the earlier of the last exchanges without what people took back: under
 // the heading of what matters it would be told as if it held.
 func (e *Extractive) stillSaid(items []candidate) []candidate {
-	turning := e.turning()
 	return slices.DeleteFunc(slices.Clone(items), func(c candidate) bool {
 		said, person := strings.CutPrefix(c.text, personSaid)
 		c.text, c.person = said, true
-		return person && endedBy(c, turning) != nil
+		return person && endedBy(c, e.turns) != nil
 	})
 }
 

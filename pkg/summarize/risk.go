@@ -6,103 +6,100 @@ import (
 	"strings"
 )
 
-// A statement with a later word behind it may still mislead: that word is not always
-// the last one. How likely it is that it does not hold at the end is estimated from
-// what the statement says and from what was said later. The weights come from the
-// 3,562 marked statements of 50 sessions, by logistic regression (docs/summaries.md,
-// "How likely a statement is stale").
+// What was said may not hold any more at the end, and what nobody took for worth telling
+// may be worth it. Both are estimated from what a sentence says, where it stands and what
+// was said later. The weights come from the marked sentences of 62 sessions, by logistic
+// regression (docs/summaries.md, "How likely a statement is stale"). Goals, rules and choices
+// are told whatever the risk: there it takes no more wrong ones away than right ones.
 
-// signs are what speaks for or against a statement, in the order of [signWeights].
+// signs are what speaks for or against it that a statement is stale, in the order of
+// [signWeights].
 type signs [signCount]float64
 
 // What is looked at. Shares are of what the statement's words weigh.
 const (
-	signAlways      = iota
-	signPerson      // 1: a person said it
-	signPlace       // how much of the talk was over, 0 to 1
-	signAfter       // ln(1 + later messages of people)
-	signLate        // 1: at most two of them
-	signWords       // ln(1 + words)
-	signNumbers     // ln(1 + numbers)
-	signQuestion    // 1: it asks
-	signShare       // the largest share that a later message takes up
-	signPeople      // the largest share that a later message of a person takes up
-	signNext        // the largest share that the next two turns take up
-	signAgain       // ln(1 + later messages that take up a quarter)
-	signCovered     // the share that all later messages take up together
-	signRare        // ln(1 + later messages with two rare words of it)
-	signNumbersGone // the share of its numbers that nobody says again
-	signWordsFirst  // from here 1 for each of [signPhrases] that it has
-	signCount       = signWordsFirst + signPhraseSets
+	signAlways   = iota
+	signAfter    // ln(1 + later messages of people, [mostAfter] at most)
+	signLate     // 1: at most two of them
+	signWords    // ln(1 + words)
+	signQuestion // 1: it asks
+	signCovered  // the share that all later messages take up together
+	signAnswer   // of a person: the share that the agent's next message takes up
+	signChanged  // that a later message has another number with the same word: [remarks.changedNumber]
+	signPointed  // 1: a later word is told with it
+	signBegins   // 1: a person's first message says it
+	signEnds     // 1: it is the last sentence of its message
+	signChoice   // how much speaks for a decision, 0 to 1
+	signHurdle   // 1: it says what the agent cannot go on without
+	signProposal // 1: the agent proposes or guesses
+	signSpeaker  // 1: it is about the speaker: "I", "my"
+	signFinished // 1: it has a word of what is done
+	signCount
 )
 
-// signPhraseSets is how many sets of phrases are looked for.
-const signPhraseSets = 10
-
-// signPhrases are these sets.
-func signPhrases() [signPhraseSets]*phrases {
-	return [...]*phrases{toCome(), waitedFor(), possible(), atPresent(), finishedWords(), failedWords(), changing(), guessed(), ofSpeaker(), ofListener()}
-}
-
 var (
-	toCome        = phraseSet(" will ", "'ll ", "going to ", "tonight", "tomorrow", " next ", " later", " soon", " plan")
-	waitedFor     = phraseSet(" wait", " until ", " till ", "not yet", " still ", " open", "missing", " need", "pending", "unclear", "no answer", "nobody")
-	possible      = phraseSet(" can ", " could ", " should ", " would ", " may ", " might ", " must ", " has to ", " have to ")
-	atPresent     = phraseSet(" now", " today", "currently", "so far", "at the moment", "already")
 	finishedWords = phraseSet(" done", "fixed", " works", " pass", " green", "merged", "deployed", " sent", "finished", " ready", "written", " added")
-	failedWords   = phraseSet(" fail", " error", "reject", "refuse", "broken", " wrong", " crash", " empty")
-	changing      = phraseSet("instead", " change", "replace", " moved", " rather", "back to", "after all", "no longer", "any more", "anymore")
-	guessed       = phraseSet(" think", " maybe", "perhaps", "probably", " seem", " looks like", " guess", "suggest", "propose")
 	ofSpeaker     = phraseSet(" i ", " i'", " my ", " me ", " me.")
-	ofListener    = phraseSet(" you ", " your ", " you'", " you?")
+	wouldDo       = phraseSet("i'd ", " would ")
 )
 
 // signWeights are how much each sign speaks for it that a statement does not hold.
 func signWeights() signs {
 	return signs{
-		signAlways:         -1.03,
-		signPerson:         -0.79,
-		signPlace:          -0.73,
-		signAfter:          0.23,
-		signLate:           -0.57,
-		signWords:          -0.41,
-		signNumbers:        0.14,
-		signQuestion:       1.94,
-		signShare:          0.04,
-		signPeople:         0.85,
-		signNext:           1.36,
-		signAgain:          0.29,
-		signCovered:        0.23,
-		signRare:           0.28,
-		signNumbersGone:    -0.62,
-		signWordsFirst + 0: 0.09,  // toCome
-		signWordsFirst + 1: -0.20, // waitedFor
-		signWordsFirst + 2: 0.13,  // possible
-		signWordsFirst + 3: -0.43, // atPresent
-		signWordsFirst + 4: -0.31, // finishedWords
-		signWordsFirst + 5: 0.42,  // failedWords
-		signWordsFirst + 6: -0.63, // changing
-		signWordsFirst + 7: 0.47,  // guessed
-		signWordsFirst + 8: 0.55,  // ofSpeaker
-		signWordsFirst + 9: 0.49,  // ofListener
+		signAlways:   -2.19,
+		signAfter:    0.70,
+		signLate:     -0.46,
+		signWords:    -0.53,
+		signQuestion: 1.20,
+		signCovered:  0.47,
+		signAnswer:   -1.08,
+		signChanged:  0.48,
+		signPointed:  -0.80,
+		signBegins:   -1.14,
+		signEnds:     0.28,
+		signChoice:   -1.28,
+		signHurdle:   0.60,
+		signProposal: 0.76,
+		signSpeaker:  0.43,
+		signFinished: -0.60,
 	}
 }
 
-// riskLimit is from what risk on a statement is not told: a lower limit loses more facts
-// than wrong statements (docs/summaries.md).
-const riskLimit = 0.20
+// From these risks on a statement is not told (docs/summaries.md): of what people say, of
+// what the agent says, whose reports get old sooner, of what it says and nobody took up
+// later, and of what no rule takes for worth telling.
+const (
+	riskLimit   = 0.20
+	agentLimit  = 0.12
+	quietLimit  = 0.16
+	unsaidLimit = 0.12
+)
 
-// reliable are the items without those that have a later word behind them and
-// probably do not hold all the same. What nobody took up later mostly holds.
-// A short talk has room for all of them.
+// idleLimit is from what share on a sentence that no rule takes is probably of no use.
+const idleLimit = 0.20
+
+// reliable are the items without those that probably do not hold. What a person said and
+// nobody took up later mostly holds, also long after it. A short talk has room for all.
 func (e *Extractive) reliable(items []candidate) []candidate {
+	if e.seen.people < longTalk {
+		return items
+	}
 	return slices.DeleteFunc(items, func(c candidate) bool {
-		if e.seen.people < longTalk || !strings.Contains(c.text, followedBy) {
-			return false
+		switch followed := c.pointed() > 0; {
+		case c.person:
+			return followed && e.risk(&c) >= riskLimit
+		case followed:
+			return e.risk(&c) >= agentLimit
 		}
-		x := e.signsOf(c.line, c.person, withoutQuestion(withoutLast(c.text)))
-		return x.risk() >= riskLimit
+		return e.risk(&c) >= quietLimit
 	})
+}
+
+// risk is how likely it is that an item does not hold at the end, 0 to 1.
+func (e *Extractive) risk(c *candidate) float64 {
+	x := e.signsOf(c.line, c.person, withoutQuestion(withoutLast(c.text)))
+	x[signPointed] = c.pointed()
+	return x.risk()
 }
 
 // risk is how likely a statement does not hold at the end, 0 to 1.
@@ -111,72 +108,165 @@ func (x *signs) risk() float64 {
 	for i, weight := range signWeights() {
 		sum += float64(weight * x[i])
 	}
-	return 1 / (1 + math.Exp(-sum))
+	return logistic(sum)
 }
+
+// logistic is the share that a sum of weights stands for.
+func logistic(sum float64) float64 { return 1 / (1 + math.Exp(-sum)) }
 
 // signsOf looks at a statement of a line.
 func (e *Extractive) signsOf(line int, person bool, text string) (x signs) {
 	lower := " " + strings.ToLower(text) + " "
-	after := e.remarks.peopleAfter(line)
-	x[signAlways], x[signPerson] = 1, indicator(person)
-	x[signPlace] = 1 - float64(after)/float64(max(e.seen.people, 1))
-	x[signAfter], x[signLate] = math.Log1p(float64(after)), indicator(after <= 2)
+	x[signAlways] = 1
 	x[signWords] = math.Log1p(float64(wordCount([]byte(text))))
 	x[signQuestion] = indicator(strings.Contains(text, "?"))
-	words := keysOf(lower, nil)
-	e.remarks.takenUpSigns(line, words, &x)
-	e.remarks.saidAgainSigns(line, words, &x)
-	for i, set := range signPhrases() {
-		x[signWordsFirst+i] = indicator(set.inString(lower))
-	}
+	x[signChoice] = e.speaksFor(decision, lower)
+	x[signHurdle] = indicator(hurdles().inString(lower))
+	x[signProposal] = indicator(!person && proposes(lower))
+	x[signSpeaker], x[signFinished] = indicator(ofSpeaker().inString(lower)), indicator(finishedWords().inString(lower))
+	e.placeSigns(line, person, text, &x)
+	e.remarks.laterSigns(line, person, keysOf(lower, nil), figuresOf(text), &x)
 	return x
+}
+
+// speaksFor is how much the cues of a text in lower case speak for a kind, 0 to 1.
+func (e *Extractive) speaksFor(k kind, lower string) float64 {
+	return float64(min(e.cues.weigh([]byte(lower))[k], strongCue)) / strongCue
+}
+
+// mostAfter is how many later messages of people count at most: few of the talks that the
+// weights come from have more behind a statement.
+const mostAfter = 20
+
+// strongCue is the weight from which a cue speaks as much as any.
+const strongCue = 6
+
+// placeSigns looks at where a statement stands.
+func (e *Extractive) placeSigns(line int, person bool, text string, x *signs) {
+	m, after := &e.remarks, e.remarks.peopleAfter(line)
+	x[signAfter], x[signLate] = math.Log1p(float64(min(after, mostAfter))), indicator(after <= 2)
+	if at := m.firstAfter(line) - 1; at >= 0 && m.all[at].line == line {
+		x[signBegins] = indicator(person && after == e.seen.people-1)
+		x[signEnds] = indicator(strings.HasSuffix(strings.TrimSpace(m.all[at].text), strings.TrimSpace(text)))
+	}
+}
+
+// laterSigns looks at what later messages take up of a statement.
+func (m *remarks) laterSigns(line int, person bool, words []wordKey, figures []figure, x *signs) {
+	from := m.firstAfter(line)
+	masses, all := m.masses(words)
+	all = max(all, leastMass)
+	x[signCovered] = m.covered(from, words)
+	x[signChanged] = m.changedNumber(from, figures, masses, all)
+	if reply := m.replyAfter(from); person && reply >= 0 {
+		x[signAnswer] = masses[reply] / all
+	}
+}
+
+// proposes tells whether a sentence of the agent in lower case says what could be, and not
+// what is.
+func proposes(lower string) bool {
+	return guesses().inString(lower) || general([]byte(lower)) || offersChoice([]byte(lower)) || waysOf().inString(lower) || wouldDo().inString(lower)
 }
 
 // leastMass is what the words of a statement weigh together at least.
 const leastMass = 0.3
 
-// takenUpSigns looks at how much later messages take up of some words.
-func (m *remarks) takenUpSigns(line int, words []wordKey, x *signs) {
-	masses, all := m.masses(words)
-	turn, again, rare := 0, 0, 0
-	for i := m.firstAfter(line); i < len(m.all); i++ {
-		t, share := &m.all[i], masses[i]/max(all, leastMass)
-		x[signShare] = max(x[signShare], share)
-		if t.person {
-			turn++
-			x[signPeople] = max(x[signPeople], share)
-		}
-		if turn >= 1 && turn <= nextTurns {
-			x[signNext] = max(x[signNext], share)
-		}
-		if share >= laterShare {
-			again++
-		}
-		if masses[i] >= rareMass && m.rare(shared(words, t.words)) >= rareWords {
-			rare++
-		}
-	}
-	x[signAgain], x[signRare] = math.Log1p(float64(again)), math.Log1p(float64(rare))
-}
-
-// saidAgainSigns looks at which of some words and numbers are said again at all.
-func (m *remarks) saidAgainSigns(line int, words []wordKey, x *signs) {
-	from, all, covered, numbers, gone := m.firstAfter(line), 0.0, 0.0, 0, 0
+// covered is the share of some words that the messages from one on say again.
+func (m *remarks) covered(from int, words []wordKey) float64 {
+	all, again := 0.0, 0.0
 	for _, w := range words {
 		weight, in := m.weight(w), m.in[w]
-		later := len(in) > 0 && int(in[len(in)-1]) >= from
 		all += weight
-		if later {
-			covered += weight
-		}
-		if w.number() {
-			numbers++
-			gone += int(indicator(!later))
+		if len(in) > 0 && int(in[len(in)-1]) >= from {
+			again += weight
 		}
 	}
-	x[signCovered] = covered / max(all, leastMass)
-	x[signNumbers] = math.Log1p(float64(numbers))
-	x[signNumbersGone] = float64(gone) / float64(max(numbers, 1))
+	return again / max(all, leastMass)
+}
+
+// replyAfter is where the agent's next message stands, -1 if there is none.
+func (m *remarks) replyAfter(from int) int {
+	for i := from; i < len(m.all); i++ {
+		if !m.all[i].person {
+			return i
+		}
+	}
+	return -1
+}
+
+// changedNumber is [changedSign] and the largest share of a statement that a later message
+// takes up which has another number with the same word; 0 if none has.
+func (m *remarks) changedNumber(from int, figures []figure, masses []float64, all float64) (most float64) {
+	for i := from; i < len(m.all) && len(figures) > 0; i++ {
+		if share := masses[i] / all; otherwise(figures, m.all[i].numbers(), share) {
+			most = max(most, changedSign+share)
+		}
+	}
+	return most
+}
+
+// changedSign is what another number counts if nothing else of a statement is taken up.
+const changedSign = 0.3
+
+// The signs that a sentence is one that nobody needs, in the order of [idleWeights].
+const (
+	idleAlways   = iota
+	idlePlace    // how much of the talk was over, 0 to 1
+	idleOpens    // 1: its message begins with it
+	idleNumber   // 1: it has a number
+	idleWords    // tenths of its words that say something
+	idleProposal // 1: the agent proposes or guesses
+	idleWork     // 1: the agent says it after it has called a tool
+	idleAnswers  // 1: a person says it to a question
+	idleKnown    // days, places and people
+	idleCount
+)
+
+// idleWeights are how much each sign speaks for it that nobody needs a sentence.
+func idleWeights() [idleCount]float64 {
+	return [idleCount]float64{
+		idleAlways:   -0.35,
+		idlePlace:    -1.02,
+		idleOpens:    1.25,
+		idleNumber:   -0.55,
+		idleWords:    -1.16,
+		idleProposal: 1.26,
+		idleWork:     -1.69,
+		idleAnswers:  -0.43,
+		idleKnown:    -1.41,
+	}
+}
+
+// idle is how likely it is that nobody needs a sentence of a message, 0 to 1; opens is
+// true of its first, and words are those of it that say something.
+func (e *Extractive) idle(at int, text string, words int, opens bool) float64 {
+	x := e.idleSigns(at, text, words, opens)
+	sum := 0.0
+	for i, w := range idleWeights() {
+		sum += float64(w * x[i])
+	}
+	return logistic(sum)
+}
+
+// idleSigns looks at a sentence of a message.
+func (e *Extractive) idleSigns(at int, text string, words int, opens bool) (x [idleCount]float64) {
+	t, lower := &e.remarks.all[at], " "+strings.ToLower(text)+" "
+	x[idleAlways] = 1
+	x[idlePlace] = float64(t.people) / float64(max(e.seen.people, 1))
+	x[idleOpens] = indicator(opens)
+	x[idleNumber] = indicator(strings.ContainsAny(text, "0123456789"))
+	x[idleWords] = float64(words) / 10
+	x[idleProposal] = indicator(!t.person && proposes(lower))
+	x[idleWork] = indicator(!t.person && t.worked)
+	x[idleAnswers] = indicator(t.person && e.remarks.asksBefore(at))
+	x[idleKnown] = e.speaksFor(known, lower)
+	return x
+}
+
+// asksBefore tells whether the message before one is the agent's, and ends with a question.
+func (m *remarks) asksBefore(at int) bool {
+	return at > 0 && !m.all[at-1].person && strings.HasSuffix(strings.TrimSpace(m.all[at-1].text), "?")
 }
 
 // firstAfter is where the first message behind a line stands.

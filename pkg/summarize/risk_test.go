@@ -13,31 +13,31 @@ func heard(texts ...string) *Extractive {
 		if person {
 			e.seen.people++
 		}
-		e.remarks.add(i+1, []byte(text), person)
+		e.remarks.add(remark{line: i + 1, person: person, people: e.seen.people}, []byte(text))
 	}
 	e.remarks.index()
 	return e
 }
 
-// A statement that has later words behind it is told only if it probably holds; one
-// without any is told anyway.
+// A statement is told only if it probably holds; a short talk has room for all.
 func TestReliable(t *testing.T) {
-	e := heard(
+	talk := []string{
 		"the boiler of the museum leaks", "I think you could call the plumber for the boiler of the museum.",
 		"the plumber of the museum was here about the boiler", "You could ask the plumber for the pump of the boiler.",
 		"the boiler has a new pump from the plumber", "The museum has a boiler with a pump.",
 		"now the tickets", "They are printed.",
 		"and the flyers", "They are printed too.",
-		"and the bags", "They are ordered.",
-	)
+		"and the bags", "12 flyers are printed and sent now.",
+	}
 	asks := candidate{line: 2, text: "Should I call your plumber for the boiler of the museum?"}
-	last := candidate{line: 10, text: "12 flyers are printed and sent now."}
+	last := candidate{line: 12, text: "12 flyers are printed and sent now."}
 	for _, c := range []struct {
 		candidate
-		told bool
-	}{{asks, true}, {last, true}, {pointed(asks), false}, {pointed(last), true}} {
-		if told := len(e.reliable([]candidate{c.candidate})) == 1; told != c.told {
-			t.Errorf("%q is told: %v", c.text, told)
+		messages int
+		told     bool
+	}{{asks, len(talk), false}, {asks, 4, true}, {last, len(talk), true}, {pointed(last), len(talk), true}} {
+		if told := len(heard(talk[:c.messages]...).reliable([]candidate{c.candidate})) == 1; told != c.told {
+			t.Errorf("%q of %d messages is told: %v", c.text, c.messages, told)
 		}
 	}
 }
@@ -49,20 +49,29 @@ func pointed(c candidate) candidate {
 
 // The signs are of what stands behind a line, not of the line itself or before it.
 func TestSigns(t *testing.T) {
-	e := heard("the mill needs 40 sacks of rye", "It comes on Tuesday.", "the mill gets 30 sacks", "The rye is ordered.", "the cat sleeps", "Good.")
+	e := heard("the mill needs 40 sacks of rye", "It comes on Tuesday.", "the mill gets 30 sacks", "40 sacks would do for the mill.", "the cat sleeps", "Good.")
 	x := e.signsOf(1, true, "the mill needs 40 sacks of rye")
 	for sign, want := range map[int]float64{
-		signAlways: 1, signPerson: 1, signPlace: 1 - 2.0/3, signAfter: math.Log(3), signLate: 1, signWords: math.Log(8), signQuestion: 0,
-		signNumbers: math.Log(2), signNumbersGone: 1, signWordsFirst + 1: 1, signWordsFirst + 8: 0,
+		signAlways: 1, signAfter: math.Log(3), signLate: 1, signWords: math.Log(8), signQuestion: 0, signAnswer: 0, signBegins: 1, signEnds: 1, signProposal: 0, signSpeaker: 0,
 	} {
 		if math.Abs(x[sign]-want) > 1e-9 {
 			t.Errorf("sign %d is %f, not %f", sign, x[sign], want)
 		}
 	}
-	if x[signShare] != x[signPeople] || x[signShare] <= laterShare || x[signShare] >= 1 || x[signCovered] < x[signShare] {
-		t.Errorf("shares %f, %f and %f", x[signShare], x[signPeople], x[signCovered])
+	if x[signCovered] <= 0 || x[signCovered] >= 1 || x[signChanged] <= changedSign {
+		t.Errorf("the share is %f, another number counts %f", x[signCovered], x[signChanged])
 	}
-	if y := e.signsOf(6, false, "the mill needs 40 sacks of rye"); y[signShare] != 0 || y[signCovered] != 0 || y[signAfter] != 0 || y[signPlace] != 1 {
-		t.Errorf("nothing stands behind the last line: %v", y)
+	y := e.signsOf(4, false, "40 sacks would do for the mill.")
+	if y[signProposal] != 1 || y[signBegins] != 0 || y[signCovered] != 0 || y[signChanged] != 0 {
+		t.Errorf("nothing behind it is on the same: %v", y)
+	}
+}
+
+// What nobody probably needs is short, has no number and opens a message.
+func TestIdle(t *testing.T) {
+	e := heard("Hello there! The mill needs 40 sacks of rye by the ninth of May.", "It comes on Tuesday.")
+	greeting, needed := e.idle(0, "Hello there!", 1, true), e.idle(0, "The mill needs 40 sacks of rye by the ninth of May.", 6, false)
+	if greeting < idleLimit || needed >= idleLimit {
+		t.Errorf("the greeting is idle by %f, what is needed by %f", greeting, needed)
 	}
 }

@@ -84,3 +84,20 @@ func TestCheckpointWithoutTakenBack(t *testing.T) {
 		t.Error(s.Text)
 	}
 }
+
+// Where there is room, what no rule knows the words of is told too, unless it asks, is
+// short, was denied, or stands in a section already.
+func TestUnsaidIsTold(t *testing.T) {
+	text := talk(t, "U: please plan the fair of our village", "A: Gladly.", "U: hello again my dear. our neighbour Anna Weber from the bakery lends 3 benches and the large blue tent of her uncle in Altdorf", "$ map", "> ok", "A: The map has the stall beside the old well, with 3 tables and 12 chairs.",
+		"U: no, that map shows the wrong square", "A: Sorry.", "U: nice dog by the way", "A: Thanks.", "U: and how high is the tower of Saint Mary in metres?", "A: 61 metres.",
+		"U: the mayor comes", "A: Fine.", "U: and now the flyers", "A: Yes.")
+	said, _, _ := strings.Cut(text, "## Last exchanges")
+	if strings.Count(said, "Anna Weber") != 1 {
+		t.Errorf("what was said in passing is not told once:\n%s", text)
+	}
+	for _, words := range []string{"12 chairs", "nice dog", "how high"} {
+		if strings.Contains(said, words) {
+			t.Errorf("%q is told:\n%s", words, text)
+		}
+	}
+}

@@ -372,8 +372,9 @@ func (e *Extractive) givenUp(line int, text []byte) {
 
 // pending is what the agent said, before it is known whether its turn goes on.
 type pending struct {
-	line int
-	text string
+	line   int
+	text   string
+	worked bool // a tool was called before it
 }
 
 // narration is how long a line is at most with which an agent tells what it does
@@ -394,7 +395,7 @@ func (e *Extractive) went(called bool) {
 		e.achieved(e.last.line, []byte(text))
 		e.working = true
 	} else {
-		e.remarks.add(e.last.line, []byte(text), false)
+		e.remarks.add(remark{line: e.last.line, worked: e.last.worked, people: e.people}, []byte(text))
 		e.end(e.last.line, []byte(text))
 	}
 	e.last = pending{}
@@ -423,7 +424,7 @@ func (e *Extractive) over() {
 		return
 	}
 	last := e.last
-	e.remarks.add(last.line, []byte(last.text), false)
+	e.remarks.add(remark{line: last.line, worked: last.worked, people: e.people}, []byte(last.text))
 	e.sentences(last.line, []byte(last.text), voice{})
 	e.end(last.line, []byte(last.text))
 	if e.turn.worked && e.turn.granted > 0 {

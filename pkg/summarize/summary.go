@@ -95,7 +95,8 @@ type Extractive struct {
 	files     files
 	commands  commands
 	ids       identifiers
-	remarks   remarks // what was said, where later words on something are looked for
+	remarks   remarks     // what was said, where later words on something are looked for
+	turns     []statement // what may end others; made by plans
 
 	lastPerson int // line of the last message from a person
 
@@ -210,8 +211,7 @@ func (e *Extractive) user(m *session.Message) {
 	if e.turn.chose { // what was to be decided is decided
 		e.steps.decided(m.Line, &e.before, &e.turn)
 	}
-	e.remarks.add(m.Line, text, true)
-	e.remarks.all[len(e.remarks.all)-1].task = task
+	e.remarks.add(remark{line: m.Line, person: true, task: task, people: e.people}, text)
 	e.exchange(m.Line, personSaid, whole)
 	e.working = false
 	if last := lastSentence(text); bytes.HasSuffix(last, []byte("?")) || bytes.HasSuffix(last, []byte("？")) {
@@ -238,7 +238,7 @@ func (e *Extractive) assistant(m *session.Message) {
 		e.sentences(m.Line, text, voice{working: true})
 		e.commands.explained(text)
 	} else {
-		e.last = pending{line: m.Line, text: string(text)}
+		e.last = pending{line: m.Line, text: string(text), worked: e.turn.worked}
 	}
 	if last := lastSentence(text); bytes.HasSuffix(last, []byte("?")) || bytes.HasSuffix(last, []byte("？")) {
 		e.question = candidate{text: askedLast + oneLine(string(last), sentenceRunes), line: m.Line}
