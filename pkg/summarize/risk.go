@@ -69,8 +69,8 @@ func signWeights() signs {
 // what the agent says, whose reports get old sooner, of what it says and nobody took up
 // later, and of what no rule takes for worth telling.
 const (
-	riskLimit   = 0.20
-	agentLimit  = 0.12
+	riskLimit   = 0.15
+	agentLimit  = 0.08
 	quietLimit  = 0.16
 	unsaidLimit = 0.12
 )

@@ -143,7 +143,7 @@ type summaryFloor struct {
 func summaryFloors() map[string]summaryFloor {
 	return map[string]summaryFloor{
 		"six sessions":         {58, 0.01, 0.07},
-		"five more":            {48, 0.03, 0.06},
+		"five more":            {47, 0.03, 0.06},
 		"two held back first":  {17, 0.02, 0.06},
 		"two held back second": {18, 0.01, 0.05},
 		"two held back last":   {15, 0.07, 0.11},
@@ -156,7 +156,9 @@ func summaryFloors() map[string]summaryFloor {
 		"fresh, seventh":       {43, 0.05, 0.05},
 		"fresh, eighth":        {54, 0.06, 0.08},
 		"fresh, ninth":         {47, 0.06, 0.05},
-		"fresh, tenth":         {50, 0.07, 0.05},
+		"fresh, tenth":         {49, 0.07, 0.05},
+		"fresh, eleventh":      {48, 0.07, 0.04},
+		"fresh, twelfth":       {47, 0.06, 0.05},
 	}
 }
 
