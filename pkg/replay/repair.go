@@ -7,6 +7,8 @@ const Unavailable = `{"error":"Tool result unavailable (recovered from broken hi
 // Repair makes calls and results fit, for each call by itself and over all tool
 // messages that follow each other:
 //
+//   - Calls of anybody but the assistant are left out with their results: a
+//     damaged log can give them to a person. A message of nothing else goes too.
 //   - A result without a call in the assistant's message before it is left
 //     out, and so is a second result of the same call.
 //   - An assistant's message whose model call failed or was broken off is left
@@ -34,11 +36,14 @@ func Repair(messages []Message) []Message {
 			open = nil
 			continue
 		}
-		if kept := distinct(m.ToolCalls); len(kept) < len(m.ToolCalls) {
-			m.ToolCalls, m.core = kept, ""
+		made := len(m.ToolCalls)
+		if m.ToolCalls = callsOf(m); len(m.ToolCalls) < made {
+			m.core = ""
 		}
 		open = append([]ToolCall(nil), m.ToolCalls...)
-		out = append(out, m)
+		if made == 0 || !m.empty() {
+			out = append(out, m)
+		}
 	}
 	return append(out, unanswered(open)...)
 }
@@ -59,10 +64,13 @@ func orElse(value, fallback string) string {
 	return fallback
 }
 
-// distinct keeps the first call of each id. A call without an id cannot be
-// answered.
-func distinct(calls []ToolCall) (kept []ToolCall) {
-	for _, c := range calls {
+// callsOf are the calls of a message that providers take: those of an assistant,
+// the first of each id. A call without an id cannot be answered.
+func callsOf(m Message) (kept []ToolCall) {
+	if m.Role != Assistant {
+		return nil
+	}
+	for _, c := range m.ToolCalls {
 		if c.ID != "" && indexOf(kept, c.ID) < 0 {
 			kept = append(kept, c)
 		}

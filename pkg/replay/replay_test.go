@@ -15,7 +15,9 @@ import (
 
 func user(text string) Message { return Message{Role: User, Text: text, Reason: ReasonKept} }
 func said(text string, calls ...string) Message {
-	m := Message{Role: Assistant, Text: text, Reason: ReasonKept}
+	return calling(Message{Role: Assistant, Text: text, Reason: ReasonKept}, calls...)
+}
+func calling(m Message, calls ...string) Message {
 	for _, id := range calls {
 		m.ToolCalls = append(m.ToolCalls, ToolCall{ID: id, Name: "read", Arguments: `{"path":"a.go"}`})
 	}
@@ -49,6 +51,8 @@ func TestRepair(t *testing.T) {
 		"results over several messages, in any order": {[]Message{said("", "a", "b"), tool("b", "x"), tool("a", "y")}, []Message{said("", "a", "b"), tool("b", "x"), tool("a", "y")}},
 		"a call made twice":                           {[]Message{said("", "a", "a"), tool("a", "x")}, []Message{said("", "a"), tool("a", "x")}},
 		"an id used again later":                      {[]Message{said("", "a"), tool("a", "x"), said("", "a"), tool("a", "y")}, []Message{said("", "a"), tool("a", "x"), said("", "a"), tool("a", "y")}},
+		"a call by a person":                          {[]Message{calling(user("u"), "a"), tool("a", "x"), said("hi")}, []Message{user("u"), said("hi")}},
+		"nothing but a call by a person":              {[]Message{user("u"), calling(user(""), "a"), tool("a", "x"), said("hi")}, []Message{user("u"), said("hi")}},
 		"nothing to do":                               {[]Message{user("u"), said("hi")}, []Message{user("u"), said("hi")}},
 	} {
 		t.Run(name, func(t *testing.T) {
