@@ -377,7 +377,7 @@ func (c *commands) failureCandidates(x extent, inFocus func([]byte) int) []candi
 		} else if f.spoken && x.people-f.people >= spokenTurns {
 			continue
 		} else if x.people-f.people >= goneTurns && f.line < x.lastLine-x.lastLine/4 {
-			if f.spoken || f.command == "" {
+			if f.spoken || f.command == "" || f.ofMeans() {
 				continue
 			}
 			text += neverMentioned
@@ -405,6 +405,16 @@ func (f *failure) told() string {
 
 // toldErrorRunes is how long the lines of an error are together, beyond the first one.
 const toldErrorRunes = 220
+
+// ofMeans tells whether a command failed for want of a program, a file, a host or a
+// permission. Work that went on without a word about that found another way.
+func (f *failure) ofMeans() bool {
+	return strings.HasSuffix(f.exit, " 127") || means().inString(strings.ToLower(strings.Join(f.lines, " "))) || strings.HasPrefix(f.command, "which ") || strings.HasPrefix(f.command, "command -v ")
+}
+
+// means are the words by which programs say that something they need is missing.
+var means = phraseSet("not found", "no such file", "cannot open", "can't open", "error opening", "not installed", "could not resolve",
+	"no route to", "unreachable", "refused", "timed out", "timeout", "permission denied", "no module named", "unknown option", "usage:")
 
 // neverMentioned is put behind a failure that nobody has ever spoken of.
 const neverMentioned = ", not mentioned again"

@@ -415,7 +415,7 @@ var guesses = phraseSet(
 )
 
 // denials are how people report what they see.
-var denials = phraseSet("i don't think", "i dont think", "i don't tink", "i don't know", "i don't see", "i don't understand", "i don't get", "i don't remember", "i do not know", "i do not see", "i do not understand", "i do not remember", "i do not think", "i cannot remember", "i can't remember",
+var denials = phraseSet("i don't think", "i dont think", "i don't tink", "i don't know", "i don't see", "i don't understand", "i don't get", "i don't remember", "i do not know", "i do not see", "i do not understand", "i do not remember", "i do not think", "i cannot remember", "i can't remember", "don't ask", "dont ask", "don't get me started", "don't mention it", "don't mind",
 	"until then", "for now", "for the moment", "i must speak", "i must ask", "i must think", "i must check", "i must talk", "i must look", "i must say", "i must admit")
 
 // knownCues are looked for in what people say: days, places and people that

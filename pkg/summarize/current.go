@@ -296,7 +296,7 @@ func (e *Extractive) unsaid(plans []*plan) []candidate {
 	told := toldBy(plans)
 	var all []unsaidSentence
 	for i := range e.remarks.all {
-		if !e.remarks.all[i].denied {
+		if t := &e.remarks.all[i]; !t.denied && (t.person || !e.opening(t.line)) {
 			all = e.unsaidOf(i, told[e.remarks.all[i].line], all)
 		}
 	}

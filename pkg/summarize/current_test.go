@@ -53,6 +53,7 @@ func TestRuleByItsForm(t *testing.T) {
 		"the polygons must be made again with that value":    false,
 		"my neighbour says tomatoes never like more than 24": false,
 		"no, the second example is the one we must keep":     false,
+		"the key lies in a drawer of the office, don't ask":  false,
 	} {
 		text := talk(t, "U: help me with the page", "A: Gladly.", "U: "+said, "A: Good.")
 		if strings.Contains(text, "## Constraints") != rule {

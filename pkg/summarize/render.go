@@ -596,7 +596,7 @@ func (e *Extractive) checkpointPlans(plans []*plan) []*plan {
 		case lastTitle:
 			n := min(2, len(p.items))
 			switch {
-			case e.settled():
+			case e.settled() || n > 0 && e.onlyTells(p.items[0].text):
 				n = 0
 			case n > 0 && strings.HasPrefix(p.items[0].text, personSaid): // what the agent said before is answered
 				n = 1
@@ -617,6 +617,23 @@ func (e *Extractive) checkpointPlans(plans []*plan) []*plan {
 	}
 	return all
 }
+
+// onlyTells tells whether an exchange is a person's who asks for nothing and puts nothing
+// off: what it says is to be known, and nothing of it is in progress.
+func (e *Extractive) onlyTells(text string) bool {
+	said, person := strings.CutPrefix(text, personSaid)
+	lower := []byte(strings.ToLower(said))
+	weights := e.cues.weigh(lower)
+	return person && statesOf().in(lower) && !strings.Contains(said, "?") && max(weights[next], weights[open], weights[goal]) == 0 && !intends().in(lower)
+}
+
+// statesOf are verbs of sentences that say how something is.
+var statesOf = phraseSet(" is ", " are ", " was ", " were ", " has ", " had ", " says ", " said ", " goes ", " went ", " wants ", " comes ", " came ", " runs ", " i'm ", " it's ", " isn't ",
+	" ist ", " sind ", " war ", " hat ", " est ", " sont ", " es ", " son ", " está ", " è ", " komt ", " manda ")
+
+// intends are words of people who ask for something or are about to do it.
+var intends = phraseSet("i'll", "i will", "i shall", "we'll", "we will", "i do ", "i need", "we need", "please", "pls", "tomorrow", "tonight", "tmrw",
+	"next week", "next month", "before ", "remind", "has to", "have to", "must ", "don't ", "dont ", "not yet", "not today", "send ", "bitte", "morgen", "domani", "demain", "mañana")
 
 // settled tells whether the log ends with the agent's word that what was asked for is
 // done: nothing is in progress then.

@@ -126,6 +126,23 @@ func TestFailuresNobodySpokeOf(t *testing.T) {
 	}
 }
 
+// Work that went on without a word about a program, a file or a host that was
+// missing found another way: such a failure is over.
+func TestFailuresOfMeans(t *testing.T) {
+	rest := []string{"A: Next.", "U: next thing", "A: Yes.", "U: and the other", "A: Sure.", "U: and one more", "A: Fine.", "U: go on", "A: Gladly.", "U: one for the road", "A: Here."}
+	for failed, over := range map[string]bool{
+		"bash: python3: command not found":      true,
+		"Error opening data file nld.train":     true,
+		"curl: (6) Could not resolve host: x.y": true,
+		"ERROR backup of 4 November incomplete": false,
+	} {
+		text := talk(t, append([]string{"U: check it", "$ ./check all", "! " + failed}, rest...)...)
+		if strings.Contains(text, "## Errors") == over {
+			t.Errorf("%q is over: %v\n%s", failed, !over, text)
+		}
+	}
+}
+
 // A call that failed and was made again is put right.
 func TestCallsMadeAgain(t *testing.T) {
 	edit := func(id string) *session.Message { return agent("", call(id, "Edit", `{"file_path":"/src/a.md"}`)) }

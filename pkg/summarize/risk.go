@@ -67,12 +67,14 @@ func signWeights() signs {
 
 // From these risks on a statement is not told (docs/summaries.md): of what people say, of
 // what the agent says, whose reports get old sooner, of what it says and nobody took up
-// later, and of what no rule takes for worth telling.
+// later, of what it says in the first tenth of the talk, and of what no rule takes for
+// worth telling.
 const (
-	riskLimit   = 0.15
-	agentLimit  = 0.08
-	quietLimit  = 0.16
-	unsaidLimit = 0.12
+	openingLimit = 0.04
+	riskLimit    = 0.15
+	agentLimit   = 0.08
+	quietLimit   = 0.16
+	unsaidLimit  = 0.12
 )
 
 // idleLimit is from what share on a sentence that no rule takes is probably of no use.
@@ -88,11 +90,19 @@ func (e *Extractive) reliable(items []candidate) []candidate {
 		switch followed := c.pointed() > 0; {
 		case c.person:
 			return followed && e.risk(&c) >= riskLimit
+		case e.opening(c.line):
+			return e.risk(&c) >= openingLimit
 		case followed:
 			return e.risk(&c) >= agentLimit
 		}
 		return e.risk(&c) >= quietLimit
 	})
+}
+
+// opening tells whether a line is in the first tenth of the talk. What the agent finds
+// there is what the talk then goes on to change.
+func (e *Extractive) opening(line int) bool {
+	return 10*(e.seen.people-e.remarks.peopleAfter(line)) <= e.seen.people
 }
 
 // risk is how likely it is that an item does not hold at the end, 0 to 1.

@@ -2,6 +2,7 @@ package summarize
 
 import (
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -73,5 +74,27 @@ func TestIdle(t *testing.T) {
 	greeting, needed := e.idle(0, "Hello there!", 1, true), e.idle(0, "The mill needs 40 sacks of rye by the ninth of May.", 6, false)
 	if greeting < idleLimit || needed >= idleLimit {
 		t.Errorf("the greeting is idle by %f, what is needed by %f", greeting, needed)
+	}
+}
+
+// What the agent finds in the first tenth of a talk is what the talk goes on to change.
+func TestOpening(t *testing.T) {
+	const found = "The mill leaks at the wheel, the flume has 12 cracks since Friday."
+	talk := []string{"the mill leaks at 40 places", found}
+	for range 12 {
+		talk = append(talk, "and now the next of the many things", "It is finished.")
+	}
+	told := func(line int) bool {
+		said := slices.Clone(talk)
+		said[line-1] = found
+		return slices.ContainsFunc(heard(said...).unsaid(nil), func(c candidate) bool { return c.line == line })
+	}
+	for line, opening := range map[int]bool{2: true, 4: false, 26: false} {
+		if heard(talk...).opening(line) != opening {
+			t.Errorf("line %d opens the talk: %v", line, !opening)
+		}
+	}
+	if told(2) || !told(26) {
+		t.Errorf("told of the opening: %v, of the end: %v", told(2), told(26))
 	}
 }

@@ -119,3 +119,21 @@ func TestAnsweredIsNotInProgress(t *testing.T) {
 		t.Error(s.Text)
 	}
 }
+
+// The last word of a person is in progress if it asks for something or puts it off.
+// What it only tells is to be known.
+func TestToldIsNotInProgress(t *testing.T) {
+	for said, progress := range map[string]bool{
+		"Send the list to Karin":                 true,
+		"does the bank have to be told?":         true,
+		"the prices I look up tomorrow":          true,
+		"The money goes to her son in Valencia":  false,
+		"Stop rule: one bad evening is the end.": false,
+	} {
+		s := sum(t, summarize.Options{Checkpoint: true}, user("how much is it?"), agent("It is 400 euro."), user(said))
+		at, blocked := strings.Index(s.Text, "### In Progress"), strings.Index(s.Text, "### Blocked")
+		if strings.Contains(s.Text[at:blocked], said) != progress || !strings.Contains(s.Text, said) {
+			t.Errorf("%q is in progress: %v\n%s", said, !progress, s.Text)
+		}
+	}
+}
