@@ -303,7 +303,7 @@ func argumentError(c *cobra.Command, check cobra.PositionalArgs, args []string) 
 	switch {
 	case len(args) == 0:
 		return usageError(hint, "%s: an argument is missing", c.CommandPath())
-	case check(c, nil) == nil:
+	case check(c, nil) == nil && check(c, args[:1]) != nil:
 		return usageError(hint, "%s takes no argument, not %q", c.CommandPath(), args[0])
 	}
 	return usageError(hint, "%s takes one argument: %q is one too many", c.CommandPath(), args[1])
