@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -53,7 +54,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	reportError(errOut, err, app.global.JSON)
+	reportError(errOut, err, app.global.JSON || asksJSON(args))
 	if code := exitCode(err); code != exitOK || app.incomplete == 0 {
 		return code
 	}
@@ -62,6 +63,15 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 
 // errTerminated is the cause of a cancellation by SIGTERM.
 var errTerminated = errors.New("terminated")
+
+// asksJSON reports whether --json is among the arguments: behind a flag that is
+// wrong nothing was read.
+func asksJSON(args []string) bool {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	return slices.Contains(args, "--json")
+}
 
 func cancelOnSignal(cancel context.CancelCauseFunc) (stop func()) {
 	signals := make(chan os.Signal, 2)
