@@ -14,6 +14,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/report"
 	"github.com/sessctl/sessctl/pkg/retention"
 	"github.com/sessctl/sessctl/pkg/session"
 )
@@ -462,8 +463,39 @@ func (d *checkup) examineArchives(ctx context.Context) error {
 		only = fmt.Sprintf(" (%d only on object storage)", d.offSite)
 	}
 	d.ok("", "%s%s, %s; sessctl archive verify reads them in full", plural(len(entries), "archive"), only, plural(len(d.receipts), "receipt"))
+	if len(entries) > 0 {
+		d.examineChecks()
+	}
 	d.examinePurges(entries)
 	return nil
+}
+
+// examineChecks warns of what archive verify has found, until a verify that is as
+// thorough finds nothing: only that reads the bytes, so nothing else here sees a
+// rotten one.
+func (d *checkup) examineChecks() {
+	checks, err := d.recordedChecks()
+	if err != nil {
+		d.warn(d.checksPath(), err.Error(), "")
+	}
+	if bad, found := unsettled(checks); found {
+		d.warn("", fmt.Sprintf("archive verify found %s on %s, and no later one has found everything sound", plural(bad.Problems, "problem"), shownTime(bad.At)), "sessctl archive verify lists what is damaged")
+	}
+}
+
+// unsettled is the last check that found problems, unless one of everything has
+// read as much since and found none.
+func unsettled(checks []report.Check) (bad report.Check, found bool) {
+	for _, c := range checks {
+		thorough := c.All && (c.ReadData || !bad.ReadData) && (c.Remote || !bad.Remote)
+		switch {
+		case c.Problems > 0:
+			bad, found = c, true
+		case thorough:
+			found = false
+		}
+	}
+	return bad, found
 }
 
 // examinePurges says what runtimes are about to delete, and whether there is an
