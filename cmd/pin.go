@@ -288,7 +288,7 @@ func (a *app) sessionsToPin(ctx context.Context, o pinOptions, known pinned) (se
 		id := name
 		if !o.exact {
 			if id, err = knownSession(all, name, within); err != nil {
-				return nil, nil, err
+				return nil, nil, o.notPinned(name, err)
 			}
 		}
 		for _, m := range all {
@@ -300,6 +300,16 @@ func (a *app) sessionsToPin(ctx context.Context, o pinOptions, known pinned) (se
 		}
 	}
 	return sessions, placesOf(listed, entries), nil
+}
+
+// notPinned says of a session that is to be let go, and is unknown among those that
+// are pinned, that it is not pinned: it may well exist.
+func (o pinOptions) notPinned(name string, err error) error {
+	f := (*failure)(nil)
+	if o.Remove && errors.As(err, &f) && f.code == "unknown_session" {
+		return &failure{code: f.code, exit: f.exit, hint: "sessctl pin lists the pinned sessions", err: fmt.Errorf("%q is not a pinned session", name)}
+	}
+	return err
 }
 
 func (a *app) renderPins(doc pinDocument) error {
