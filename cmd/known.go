@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -235,7 +236,7 @@ func (a *app) tellUnknown(done []compact.Result) {
 	for _, runtime := range slices.Sorted(maps.Keys(byRuntime)) {
 		var names []string
 		for _, name := range slices.Sorted(maps.Keys(byRuntime[runtime])) {
-			names = append(names, fmt.Sprintf("%s (%d)", name, byRuntime[runtime][name]))
+			names = append(names, fmt.Sprintf("%s (%d)", cmp.Or(name, "no type"), byRuntime[runtime][name]))
 		}
 		a.notice(note{Message: fmt.Sprintf("%s: records that this version does not know, which are in the archive only: %s", runtime, strings.Join(names, ", "))})
 	}
