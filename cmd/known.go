@@ -136,7 +136,7 @@ func (t *tally) String() string {
 }
 
 func (t *tally) nothingToDo() string {
-	return fmt.Sprintf("nothing to do with %s: %s", plural(t.total(), "session"), t.String())
+	return fmt.Sprintf("nothing to do for %s: %s", plural(t.total(), "session"), t.String())
 }
 
 // idleReason is why nothing was done with a session, as a tally names it; "" if

@@ -80,7 +80,7 @@ func (a *app) readPinnedFile() ([]byte, error) {
 	return text, err
 }
 
-const isPinned = "pinned (sessctl pin --remove lets it go)"
+const isPinned = "pinned (sessctl pin --remove unpins it)"
 
 // keeps returns why nothing of a session may be deleted, or "".
 func (p pinned) keeps(ref session.Ref) string {
@@ -112,7 +112,7 @@ type pinOptions struct {
 
 func (o *pinOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Agent, "agent", "", "the sessions are of this `agent`")
-	fs.BoolVar(&o.Remove, "remove", false, "let pinned sessions go")
+	fs.BoolVar(&o.Remove, "remove", false, "unpin these sessions")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "print what would be pinned and change nothing")
 }
 
@@ -160,7 +160,7 @@ type pinDocument struct {
 	DryRun  bool            `json:"dry_run"`
 	Changed int             `json:"changed"` // sessions
 	Asked   []askedPin      `json:"asked"`   // the sessions that were named
-	Removed bool            `json:"removed"` // they are pinned no more
+	Removed bool            `json:"removed"` // they are no longer pinned
 	Pinned  []pinnedSession `json:"pinned"`  // all that are pinned now
 	Notes   []note          `json:"notes"`
 }
@@ -330,13 +330,13 @@ func (a *app) renderPins(doc pinDocument) error {
 	return a.printList(t, rows)
 }
 
-const pinnedNoMore = "pinned no more"
+const pinnedNoMore = "no longer pinned"
 
 // describePins says what was done with the sessions that were named.
 func describePins(doc pinDocument) string {
 	what := map[[2]bool]string{
 		{false, false}: "pinned: clean, archive prune and compact --shrink keep it", {true, false}: "would be pinned: clean, archive prune and compact --shrink keep it then",
-		{false, true}: pinnedNoMore, {true, true}: "would be " + pinnedNoMore + ": clean and archive prune may delete it by their rules then",
+		{false, true}: pinnedNoMore, {true, true}: "would no longer be pinned: clean and archive prune may delete it by their rules then",
 	}[[2]bool{doc.DryRun, doc.Removed}]
 	if doc.Changed == 0 {
 		what = map[bool]string{false: "pinned already", true: "is not pinned"}[doc.Removed]

@@ -166,7 +166,7 @@ func (g *globalOptions) addFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&g.AllowRoot, "allow-root", false, "as root, change sessions and data of other users too")
 	fs.StringVar(&g.Profile, "pprof", "", "write a CPU profile of this run to `file`")
 	fs.IntVar(&g.Workers, "workers", 0, "read at most `n` logs at a time where many are read (default 2)")
-	fs.DurationVar(&g.LockWait, "lock-wait", 0, "wait so long, as a `duration`, while another sessctl works on the data directory (default: do not wait)")
+	fs.DurationVar(&g.LockWait, "lock-wait", 0, "wait up to this `duration` while another sessctl uses the data directory (default: do not wait)")
 	fromConfig(fs, "workers", "workers")
 	fromConfig(fs, "lock-wait", "lock_wait")
 	fromConfig(fs, "data-dir", "data_dir")
@@ -179,8 +179,8 @@ func newRootCommand(a *app) *cobra.Command {
 		Short: "Keep the session logs of LLM agents small without losing a word",
 		Long: `sessctl reads the session logs of LLM agents, puts verified copies of them in
 an archive, cuts them into searchable memory, writes a summary, and starts the
-agent on a fresh session. What it took away can be found again with recall and
-read again with archive show.
+agent on a fresh session. You can find what it took away with recall, and
+read it with archive show.
 ` + exitHelp,
 		Example: `  sessctl sizes
   sessctl compact --agent coordinator --dry-run
@@ -445,7 +445,7 @@ func explain(err error) errorBody {
 	case errors.Is(err, memory.ErrCorrupt):
 		body.Code, body.Hint = "damaged", "sessctl memory reindex --from-archives makes it again from the archives; the damaged one is kept"
 	case errors.Is(err, memory.ErrFull):
-		body.Code, body.Hint = "no_space", "make room, or point data_dir elsewhere"
+		body.Code, body.Hint = "no_space", "make room, or choose another place (data_dir)"
 	case errors.Is(err, syscall.EROFS), errors.Is(err, os.ErrPermission):
 		body.Code, body.Hint = "permission", "check who owns the path, and that its file system can be written"
 	}
