@@ -39,7 +39,7 @@ func (a *app) recordCheck(doc verifyDocument, o verifyOptions) {
 		err = a.pins.AppendLine(path, line, 0o600)
 	}
 	if err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) {
-		a.notice(note{Path: path, Message: "that archives were verified is not written down: " + err.Error()})
+		a.notice(note{Path: path, Message: "the result of this check could not be recorded: " + err.Error()})
 	}
 }
 

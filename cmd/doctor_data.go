@@ -14,6 +14,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/report"
 	"github.com/sessctl/sessctl/pkg/retention"
 	"github.com/sessctl/sessctl/pkg/session"
 )
@@ -151,7 +152,7 @@ func (d *checkup) examineLock(context.Context) error {
 		if state.Process != 0 {
 			who = fmt.Sprintf(" (process %d)", state.Process)
 		}
-		d.note(path, "another sessctl is at work"+who+"; what is seen here may change", "")
+		d.note(path, "another sessctl is running"+who+"; what is seen here may change", "")
 	case state.Process != 0:
 		d.note(path, fmt.Sprintf("process %d ended without giving it back; it is free", state.Process), "the next run finishes what that one began; or sessctl doctor --fix")
 	default:
@@ -419,10 +420,10 @@ func (d *checkup) examineSpace(ctx context.Context) error {
 		case err != nil:
 			d.warn(root, err.Error(), "")
 		case free < uint64(2*largest):
-			d.warn(root, fmt.Sprintf("%s free, less than twice the largest session (%s)", formatBytes(int64(min(free, 1<<62))), formatBytes(largest)), "make room, or point archive.dir or --data-dir elsewhere")
+			d.warn(root, fmt.Sprintf("%s free, less than twice the largest session (%s)", formatBytes(int64(min(free, 1<<62))), formatBytes(largest)), "make room, or choose another place (archive.dir, data_dir)")
 		}
 	}
-	d.ok("", "the largest session has %s", formatBytes(largest))
+	d.ok("", "the largest session is %s", formatBytes(largest))
 	return nil
 }
 
@@ -462,8 +463,39 @@ func (d *checkup) examineArchives(ctx context.Context) error {
 		only = fmt.Sprintf(" (%d only on object storage)", d.offSite)
 	}
 	d.ok("", "%s%s, %s; sessctl archive verify reads them in full", plural(len(entries), "archive"), only, plural(len(d.receipts), "receipt"))
+	if len(entries) > 0 {
+		d.examineChecks()
+	}
 	d.examinePurges(entries)
 	return nil
+}
+
+// examineChecks warns of what archive verify has found, until a verify that is as
+// thorough finds nothing: only that reads the bytes, so nothing else here sees a
+// rotten one.
+func (d *checkup) examineChecks() {
+	checks, err := d.recordedChecks()
+	if err != nil {
+		d.warn(d.checksPath(), err.Error(), "")
+	}
+	if bad, found := unsettled(checks); found {
+		d.warn("", fmt.Sprintf("archive verify found %s on %s, and no later one has found everything sound", plural(bad.Problems, "problem"), shownTime(bad.At)), "sessctl archive verify lists what is damaged")
+	}
+}
+
+// unsettled is the last check that found problems, unless one of everything has
+// read as much since and found none.
+func unsettled(checks []report.Check) (bad report.Check, found bool) {
+	for _, c := range checks {
+		thorough := c.All && (c.ReadData || !bad.ReadData) && (c.Remote || !bad.Remote)
+		switch {
+		case c.Problems > 0:
+			bad, found = c, true
+		case thorough:
+			found = false
+		}
+	}
+	return bad, found
 }
 
 // examinePurges says what runtimes are about to delete, and whether there is an
@@ -565,7 +597,7 @@ func (d *checkup) examineMemory(ctx context.Context) error {
 	case errors.Is(err, memory.ErrCorrupt) && !changed:
 		d.damaged(path, err.Error(), "sessctl memory reindex --from-archives")
 	case err != nil && changed:
-		d.note(path, "not checked: another sessctl is at work in it", "")
+		d.note(path, "not checked: another sessctl is using it", "")
 	case errors.Is(err, memory.ErrNewerSchema):
 		d.problem(path, err.Error(), "use that sessctl")
 	default:

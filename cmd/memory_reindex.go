@@ -160,7 +160,7 @@ func (a *app) checkForgotten(ctx context.Context, allow bool) error {
 	case allow:
 		return memory.GiveUpForgotten(a.pins, dir)
 	}
-	return &failure{code: "forgotten_lost", exit: exitIntegrity, path: lost[0].Path, hint: "put the file back from a backup; or say --allow-forgotten, and what it meant is remembered again",
+	return &failure{code: "forgotten_lost", exit: exitIntegrity, path: lost[0].Path, hint: "put the file back from a backup; or use --allow-forgotten, and what it listed is remembered again",
 		err: fmt.Errorf("what was forgotten would come back: %s: %s", lost[0].Path, lost[0].Message())}
 }
 
@@ -223,7 +223,7 @@ func (a *app) noteConfigured(chosen *embedding) {
 		return
 	}
 	a.notice(note{
-		Message: fmt.Sprintf("%s/%s is not the model that is configured: recall goes by words until it is", chosen.expected.Provider, chosen.expected.Name),
+		Message: fmt.Sprintf("%s/%s is not the configured model: recall searches by words only until it is", chosen.expected.Provider, chosen.expected.Name),
 		Hint:    fmt.Sprintf("set embed.provider to %s and embed.model to %s", chosen.expected.Provider, chosen.expected.Name),
 	})
 }
