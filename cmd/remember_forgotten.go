@@ -40,19 +40,17 @@ func (m memoryAdapter) begun(ctx context.Context, ref session.Ref, from compact.
 }
 
 // begunAndLost are the archives without an entry with whose bytes some archives of
-// a session begin, and of which pieces were forgotten.
-func (m memoryAdapter) begunAndLost(ctx context.Context, ref session.Ref, archives []compact.Origin) (ids []string, err error) {
+// a session begin, by the ids of those, and of which pieces were forgotten.
+func (m memoryAdapter) begunAndLost(ctx context.Context, ref session.Ref, archives []compact.Origin) (map[string][]string, error) {
 	_, lost, err := m.forgotten(ctx, ref)
+	ids := map[string][]string{}
 	for _, from := range archives {
 		if err != nil {
 			return nil, err
 		}
-		if from.In.ID != "" {
-			continue // it is in a longer one
+		if from.In.ID == "" { // else it is in a longer one
+			ids[from.ID], err = m.beginsWithLost(ctx, ref, from, lost)
 		}
-		var more []string
-		more, err = m.beginsWithLost(ctx, ref, from, lost)
-		ids = append(ids, more...)
 	}
 	return ids, err
 }
