@@ -496,15 +496,20 @@ func (b *rebuilder) asKept(r memory.Record) memory.Record {
 // Rebuild implements compact.Rebuilder.
 func (b *rebuilder) Rebuild(ctx context.Context, ref session.Ref, archives []compact.Origin, records iter.Seq2[compact.ArchivedRecord, error]) (compact.Remembered, error) {
 	source := memory.Source{Runtime: ref.Runtime, Agent: ref.Agent, Session: ref.ID, Key: ref.Key}
-	var ids []string
-	for _, x := range archives {
-		ids = append(ids, x.ID)
-	}
-	what := memory.Rebuild{Source: source, Archives: ids, Category: compact.CategoryHistory, Mark: rebuildMark(slices.Clone(ids))}
-	var err error
-	if what.Begun, err = (memoryAdapter{store: b.store, archives: b.archives}).begunAndLost(ctx, ref, archives); err != nil {
+	begun, err := (memoryAdapter{store: b.store, archives: b.archives}).begunAndLost(ctx, ref, archives)
+	if err != nil {
 		return compact.Remembered{}, err
 	}
+	var ids []string
+	for _, x := range archives {
+		if x.In.ID != "" {
+			begun[x.In.ID] = append(begun[x.In.ID], x.ID)
+		}
+		ids = append(ids, x.ID)
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	what := memory.Rebuild{Source: source, Archives: ids, Category: compact.CategoryHistory, Mark: rebuildMark(slices.Clone(ids)), Begun: begun}
 	b.result, err = b.store.Rebuild(ctx, what, func(yield func(memory.Record, error) bool) {
 		var ids *memory.ActionIDs
 		archive := ""
