@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -269,16 +270,15 @@ func (p *pruner) decide(ctx context.Context) (err error) {
 		ref := session.Ref{Runtime: e.Runtime, Agent: e.Agent, ID: e.Session, Key: e.Key}
 		return cmp.Or(needs.KeepsArchive(e.ID, ref), pinned.keeps(ref))
 	}
+	asked := &glimpse{app: p.app}
+	defer asked.close()
 	if p.options.LastCopies {
-		memories, err := p.app.glimpseMemory(ctx)
-		if err == nil {
-			defer memories.Close()
-		} else {
-			memories = nil // then nothing is remembered
-		}
 		p.rules.Remembered = func(ctx context.Context, e archive.Entry) (bool, error) {
-			return p.app.lastCopyRemembered(ctx, memories, p.rules.Archives, e)
+			return p.app.lastCopyRemembered(ctx, asked.memory(ctx), p.rules.Archives, e)
 		}
+	}
+	p.rules.Holds = func(ctx context.Context, e archive.Entry) (bool, error) {
+		return p.app.remembered(ctx, asked.memory(ctx), p.rules.Archives, e)
 	}
 	if p.plan, err = p.rules.Plan(ctx); err != nil {
 		return err
@@ -288,6 +288,31 @@ func (p *pruner) decide(ctx context.Context) (err error) {
 		return p.app.checkAgent(ctx, nil, p.options.Agent)
 	}
 	return nil
+}
+
+// glimpse is the memory for a plan. It is opened when it is asked for the first time:
+// most plans do not need it.
+type glimpse struct {
+	app    *app
+	opened bool
+	store  *memory.Store
+}
+
+// memory is nil if there is none that can be read: then nothing is remembered.
+func (g *glimpse) memory(ctx context.Context) *memory.Store {
+	if !g.opened {
+		g.opened = true
+		if store, err := g.app.glimpseMemory(ctx); err == nil {
+			g.store = store
+		}
+	}
+	return g.store
+}
+
+func (g *glimpse) close() {
+	if g.store != nil {
+		_ = g.store.Close() // it was only read
+	}
 }
 
 // logsInUse are the sessions that an agent may still be using. What cannot be
@@ -581,6 +606,17 @@ func holdsAll(survey compact.Survey, in memory.Coverage) bool {
 	return in.Missing(survey.Chunks) == 0 && in.Bytes >= survey.Covered && (in.Forgotten > 0 || in.Characters >= survey.Runes)
 }
 
+// oneArchive opens one archive, also one in the trash, which no catalogue has.
+type oneArchive struct {
+	archiver
+	entry archive.Entry
+}
+
+// Open implements compact.Archiver.
+func (r oneArchive) Open(ctx context.Context, _ compact.Archived) (io.ReadCloser, error) {
+	return r.store.OpenEntry(ctx, r.entry)
+}
+
 // surveyRemembered reads an archive again, as a compaction would, and compares what
 // that would store with what memory has.
 func (a *app) surveyRemembered(ctx context.Context, memories *memory.Store, archives *archive.Store, e archive.Entry) (survey compact.Survey, in memory.Coverage, err error) {
@@ -588,7 +624,7 @@ func (a *app) surveyRemembered(ctx context.Context, memories *memory.Store, arch
 	if memories == nil || store == nil {
 		return survey, in, retention.ErrNotRemembered
 	}
-	compactor := &compact.Compactor{Archiver: archiver{store: archives, now: a.now}}
+	compactor := &compact.Compactor{Archiver: oneArchive{archiver{store: archives, now: a.now}, e}}
 	if survey, err = compactor.Survey(ctx, store, archivedOf(e), a.recoveryPolicy()); err != nil {
 		return survey, in, err
 	}

@@ -24,7 +24,7 @@ var ErrNotRemembered = errors.New("memory does not have it")
 var ErrForgotten = errors.New("memory has forgotten it")
 
 // Prune deletes old archives whose bytes are somewhere else too. Every field
-// but LocalKeep, OffSite, Force, Logs, Leaving, Needed and Remembered is required.
+// but LocalKeep, OffSite, Force, Logs, Leaving, Needed, Remembered and Holds is required.
 type Prune struct {
 	Archives *archive.Store
 	Filter   archive.Filter // which archives are considered
@@ -53,6 +53,9 @@ type Prune struct {
 	// Remembered reports whether memory has all that an archive says, so that
 	// its last copy may go. nil keeps last copies.
 	Remembered func(ctx context.Context, e archive.Entry) (bool, error)
+	// Holds reports whether memory still has all that a last copy in the trash says,
+	// or was told to forget it since. nil leaves such copies in the trash.
+	Holds func(ctx context.Context, e archive.Entry) (bool, error)
 }
 
 // Never is an age that nothing reaches.
@@ -359,7 +362,7 @@ func (p *Prune) still(ctx context.Context, going map[string]bool, known *places,
 		if whole, err := p.stillOffSite(ctx, in.Entry); whole || err != nil {
 			return whole, err
 		}
-	} else if strings.HasSuffix(in.Item.Rule, lastCopyReason) || p.inLog(ctx, known, in.Entry) != "" {
+	} else if p.stillHeld(ctx, in) || p.inLog(ctx, known, in.Entry) != "" {
 		return true, ctx.Err()
 	}
 	others, err := p.archivesOf(ctx, known, originOf(in.Entry))
@@ -375,6 +378,19 @@ func (p *Prune) still(ctx context.Context, going map[string]bool, known *places,
 		}
 	}
 	return false, ctx.Err()
+}
+
+// stillHeld reports whether an archive went because memory has what it says, and memory
+// has that still. A memory that was lost meanwhile is made again from the archives of
+// the catalogue, and this one is not among them: it is the last copy then.
+func (p *Prune) stillHeld(ctx context.Context, in PurgePlan) bool {
+	if p.Holds == nil || !strings.HasSuffix(in.Item.Rule, lastCopyReason) {
+		return false
+	}
+	waiting := in.Entry
+	waiting.Path = in.Item.To
+	held, err := p.Holds(ctx, waiting)
+	return err == nil && held
 }
 
 // counts reports whether an archive may be what one in the trash leans on: its file
