@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -263,7 +264,7 @@ func (p *Prune) planPurge(ctx context.Context, plan *PrunePlan, known *places) e
 		if err != nil {
 			return err
 		}
-		if p.needed(e) != "" {
+		if p.needed(e) != "" || !exists(filepath.Dir(item.From)) {
 			continue
 		}
 		still, err := p.still(ctx, going, known, PurgePlan{Item: item, Entry: e})
@@ -435,6 +436,9 @@ func (p *Prune) Recover(ctx context.Context) error {
 	}
 	var ended movesEnded
 	for _, item := range items {
+		if !exists(filepath.Dir(item.From)) {
+			continue // a disk that is not mounted: what is there is not known
+		}
 		if err := p.recoverItem(ctx, item, &ended); err != nil {
 			return fmt.Errorf("finish an earlier prune: %w", err)
 		}
