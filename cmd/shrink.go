@@ -495,12 +495,17 @@ func (a *app) noteShrink(path string, intent shrinkIntent) error {
 }
 
 // endShrink writes the lines of what is gone into the audit log, and forgets the
-// intent. What is gone is what the database lacks now.
+// intent. What is gone is what the database lacks now; of one that cannot be read
+// nobody knows, and the next run looks again.
 func (a *app) endShrink(ctx context.Context, path string, intent shrinkIntent, store session.Store) error {
 	shrinker := store.Capabilities().Shrinker
 	weights, err := shrinker.Weigh(ctx)
 	if err != nil {
 		return err
+	}
+	readable := func(d session.DatabaseWeight) bool { return d.Path == intent.Database && d.Err == nil }
+	if !slices.ContainsFunc(weights, readable) {
+		return nil
 	}
 	there := map[string]session.Weight{}
 	for _, d := range weights {
