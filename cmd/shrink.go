@@ -128,8 +128,9 @@ type shrinkDatabase struct {
 	// has failed.
 	Commands []string `json:"commands,omitempty"`
 
-	store session.Store
-	found session.DatabaseWeight
+	store  session.Store
+	found  session.DatabaseWeight
+	pinned error // why the runtime's program may not be started, or nil
 }
 
 // shrinkPart is what one way would take out: rows, and the bytes in them.
@@ -242,10 +243,8 @@ func (a *app) weighDatabases(ctx context.Context, stores []session.Store, o shri
 			return nil, fmt.Errorf("weigh the databases of %s: %w", store.Root(), err)
 		}
 		for _, found := range weights {
-			for i := range found.Sessions {
-				found.Sessions[i].Kept = cmp.Or(found.Sessions[i].Kept, pinned.keeps(found.Sessions[i].Ref))
-			}
 			d := shrinkDatabase{Runtime: store.Runtime(), Path: found.Path, Outcome: "planned", store: store, found: found}
+			d.keep(pinned, a.now(), o)
 			d.weigh(a.now(), o)
 			if found.Err != nil {
 				d.Outcome, d.Reason = "failed", found.Err.Error()
@@ -260,6 +259,37 @@ func (a *app) weighDatabases(ctx context.Context, stores []session.Store, o shri
 		return nil, &failure{code: "no_store", exit: exitFailed, path: a.home(), hint: "--store opencode=PATH names a data directory", err: errors.New("no store of OpenCode, Kilo, Hermes or Cline was found")}
 	}
 	return all, nil
+}
+
+// keep keeps the sessions that are pinned. Where the runtime's own program removes
+// sessions it does not know of our pins, and so must not be started while it would
+// remove one.
+func (d *shrinkDatabase) keep(pinned pinned, now time.Time, o shrinkOptions) {
+	for i := range d.found.Sessions {
+		s := &d.found.Sessions[i]
+		pin := pinned.keeps(s.Ref)
+		if pin != "" && s.Kept == "" && d.found.Program != "" && programRemoves(*s, now, o) {
+			d.pinned = errPinned(d.found.Program, s.Ref.ID)
+		}
+		s.Kept = cmp.Or(s.Kept, pin)
+	}
+	if d.pinned != nil && !o.changes() {
+		d.Reason = d.pinned.Error()
+	}
+}
+
+// programRemoves reports whether a runtime's program would remove a session: it is
+// asked to, or does so by its own settings when it starts.
+func programRemoves(s session.Weight, now time.Time, o shrinkOptions) bool {
+	expired := !s.Ref.Expires.IsZero() && !s.Ref.Expires.After(now)
+	return expired || o.shows(shrinkSessions) && now.Sub(s.Since()) >= o.olderThan
+}
+
+func errPinned(program, id string) error {
+	return &failure{
+		code: "pinned", exit: exitFailed, hint: "pin it in " + program + " too, or unpin it: sessctl pin --remove " + id,
+		err: fmt.Errorf("the session %s is pinned, and %s, which does not know that, would remove it", id, program),
+	}
 }
 
 // weigh adds up what the two ways would take out.
@@ -308,7 +338,7 @@ func (d *shrinkDatabase) old(now time.Time, o shrinkOptions) map[string]bool {
 	}
 	if d.found.Program != "" { // it judges each session by itself
 		for _, s := range d.found.Sessions {
-			old[s.Ref.ID] = (o.does(shrinkSessions) || o.does(shrinkReport)) && s.Kept == "" && now.Sub(s.Ref.ModTime) >= o.olderThan
+			old[s.Ref.ID] = (o.does(shrinkSessions) || o.does(shrinkReport)) && s.Kept == "" && now.Sub(s.Since()) >= o.olderThan
 		}
 		return old
 	}
@@ -337,6 +367,9 @@ func (d *shrinkDatabase) old(now time.Time, o shrinkOptions) map[string]bool {
 func (a *app) shrinkOne(ctx context.Context, w *workspace, d *shrinkDatabase, o shrinkOptions) error {
 	if d.found.Err != nil {
 		return d.found.Err
+	}
+	if d.pinned != nil {
+		return d.pinned
 	}
 	if d.found.Program != "" && d.Old.Count == 0 && !o.does(shrinkVacuum) {
 		d.Outcome, d.Reason = "nothing-to-do", o.nothing()

@@ -71,6 +71,17 @@ type Weight struct {
 	Deleted int
 	// Files are what goes with the session beside the database.
 	Files []Ref
+	// From is when the age of the session begins as the runtime's program counts it;
+	// zero for Ref.ModTime.
+	From time.Time
+}
+
+// Since is when the age of the session begins.
+func (w Weight) Since() time.Time {
+	if w.From.IsZero() {
+		return w.Ref.ModTime
+	}
+	return w.From
 }
 
 // ShrinkProof names a session, or its journal, by the hashes of what is archived

@@ -34,7 +34,7 @@ func (s *Store) Weigh(ctx context.Context) ([]session.DatabaseWeight, error) {
 	if err != nil {
 		return nil, err
 	}
-	sessions, _, _, err := (&lister{store: s}).read(ctx)
+	sessions, _, byActivity, err := (&lister{store: s}).read(ctx)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -48,6 +48,9 @@ func (s *Store) Weigh(ctx context.Context) ([]session.DatabaseWeight, error) {
 			return nil, fmt.Errorf("%s: a session has an id that cannot be archived: %q", s.path(), x.ID)
 		}
 		w := session.Weight{Ref: listing.Refs[i], Secure: true}
+		if !byActivity {
+			w.From = x.Started
+		}
 		switch {
 		case x.Ended.IsZero():
 			w.Kept = "it has not ended"
