@@ -3,6 +3,7 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -591,14 +592,44 @@ func (a *app) lastCopyRemembered(ctx context.Context, memories *memory.Store, ar
 	if err == nil && in.Forgotten > 0 {
 		return false, retention.ErrForgotten
 	}
-	return err == nil && holdsAll(survey, in), err
+	if err != nil || holdsAll(survey, in) {
+		return err == nil, err
+	}
+	missing, forgotten, err := a.missingPieces(ctx, memories, archives, e)
+	if err == nil && forgotten > 0 {
+		return false, retention.ErrForgotten
+	}
+	return err == nil && missing == 0, err
 }
 
 // remembered reports whether memory, nil if there is none, has all that an archive
-// says.
+// says, or has forgotten it.
 func (a *app) remembered(ctx context.Context, memories *memory.Store, archives *archive.Store, e archive.Entry) (bool, error) {
 	survey, in, err := a.surveyRemembered(ctx, memories, archives, e)
-	return err == nil && holdsAll(survey, in), err
+	if err != nil || holdsAll(survey, in) {
+		return err == nil, err
+	}
+	missing, _, err := a.missingPieces(ctx, memories, archives, e)
+	return err == nil && missing == 0, err
+}
+
+// missingPieces counts what memory lacks of the pieces of an archive, and what it has
+// forgotten of them. A piece that another log of the session has too, at the same
+// place, is there once, and names the archive that was remembered last.
+func (a *app) missingPieces(ctx context.Context, memories *memory.Store, archives *archive.Store, e archive.Entry) (missing, forgotten int, err error) {
+	compactor := &compact.Compactor{Archiver: oneArchive{archiver{store: archives, now: a.now}, e}}
+	log, source := archivedLog(e), memory.Source{Agent: e.Agent, Session: e.Session}
+	var ids []string
+	for r, err := range compactor.Pieces(ctx, a.archiveReader(e), log.Ref, log.Archived, a.recoveryPolicy()) {
+		if err != nil {
+			return 0, 0, err
+		}
+		ids = append(ids, memoryRecord(source, r).ID)
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	records, forgotten, err := memories.Count(ctx, ids)
+	return len(ids) - records - forgotten, forgotten, err
 }
 
 // holdsAll reports whether memory has all that was surveyed, or has forgotten it.
@@ -618,7 +649,8 @@ func (r oneArchive) Open(ctx context.Context, _ compact.Archived) (io.ReadCloser
 }
 
 // surveyRemembered reads an archive again, as a compaction would, and compares what
-// that would store with what memory has.
+// that would store with what memory has of these bytes: of another log of the session,
+// as its runtime cut it or began it anew, it may have more.
 func (a *app) surveyRemembered(ctx context.Context, memories *memory.Store, archives *archive.Store, e archive.Entry) (survey compact.Survey, in memory.Coverage, err error) {
 	store := a.archiveReader(e)
 	if memories == nil || store == nil {
@@ -629,6 +661,61 @@ func (a *app) surveyRemembered(ctx context.Context, memories *memory.Store, arch
 		return survey, in, err
 	}
 	source := memory.Source{Runtime: e.Runtime, Agent: e.Agent, Session: e.Session}
-	in, err = memories.Coverage(ctx, source, compact.CategoryHistory, []string{e.ID})
+	from, err := memories.ArchivesOf(ctx, source, compact.CategoryHistory)
+	if err == nil {
+		from, err = a.sharingBytes(ctx, archives, e, from)
+	}
+	if err != nil {
+		return survey, in, err
+	}
+	in, err = memories.Coverage(ctx, source, compact.CategoryHistory, []string{e.ID}, from...)
 	return survey, in, err
+}
+
+// sharingBytes are an archive and those of some others of its session with whose bytes
+// it begins, or that begin with its own.
+func (a *app) sharingBytes(ctx context.Context, archives *archive.Store, e archive.Entry, others []string) ([]string, error) {
+	rest := map[string]bool{}
+	for _, id := range others {
+		rest[id] = true
+	}
+	if delete(rest, e.ID); len(rest) == 0 {
+		return []string{e.ID}, nil
+	}
+	begins := beginnings{of: e.Meta, lost: rest, read: sha256.New()}
+	log, err := archives.OpenEntry(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	if _, err := io.Copy(&begins, log); err != nil {
+		return nil, err
+	}
+	same := append(begins.found, e.ID)
+	for id := range rest {
+		longer, err := a.wherever(ctx, archives, id)
+		if err != nil || longer.Bytes <= e.Bytes {
+			continue
+		}
+		if begun, err := archives.Begins(ctx, longer, e); err == nil && begun {
+			same = append(same, id)
+		}
+	}
+	return same, ctx.Err()
+}
+
+// wherever is the entry of an archive, also of one in the trash.
+func (a *app) wherever(ctx context.Context, archives *archive.Store, id string) (archive.Entry, error) {
+	e, err := archives.Get(ctx, id)
+	if !errors.Is(err, archive.ErrNotFound) {
+		return e, err
+	}
+	items, listErr := a.archiveTrash().List()
+	for _, item := range items {
+		if trashed, err := retention.ArchiveOf(item); err == nil && trashed.ID == id {
+			trashed.Path = item.To
+			return trashed, nil
+		}
+	}
+	return e, errors.Join(err, listErr)
 }

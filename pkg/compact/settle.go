@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"time"
@@ -269,6 +270,25 @@ func (c *Compactor) RememberArchived(ctx context.Context, store session.Store, r
 	}
 	_, err = c.Embedder.EmbedPending(ctx, ref, func(int64, int64) {})
 	return err
+}
+
+// Pieces are what [Compactor.RememberArchived] stores of an archived log, without its
+// work.
+func (c *Compactor) Pieces(ctx context.Context, store session.Store, ref session.Ref, a Archived, policy Policy) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		open := func() (io.ReadCloser, error) { return c.Archiver.Open(ctx, a) }
+		survey, err := takeSurvey(ctx, store, policy.survey(), open)
+		if err != nil {
+			yield(Record{}, err)
+			return
+		}
+		m := &recorder{store: store, ref: ref, policy: policy, tree: forked(survey.Scan.Tree), open: open}
+		for r, err := range m.history(ctx) {
+			if (err != nil || r.Action == nil) && !yield(r, err) {
+				return
+			}
+		}
+	}
 }
 
 // EndMoves ends what killed runs have left between the two steps of a move,

@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -41,6 +42,18 @@ func (s *Store) RecordIDs(ctx context.Context, prefix string, limit int) ([]stri
 		query += " UNION SELECT lower(hex(id)) FROM actions WHERE substr(lower(hex(id)), 1, length(?1))=?1"
 	}
 	return readStrings(ctx, s.db, query+" ORDER BY id LIMIT ?2", prefix, limit)
+}
+
+// Count returns how many of some ids are those of records, and how many of what was
+// forgotten.
+func (s *Store) Count(ctx context.Context, ids []string) (records, forgotten int, err error) {
+	list, _ := json.Marshal(ids) // strings are always JSON
+	err = s.db.QueryRowContext(ctx, `WITH asked AS (SELECT value AS id FROM json_each(?))
+		SELECT (SELECT count(*) FROM records WHERE id IN (SELECT id FROM asked)), (SELECT count(*) FROM tombstones WHERE id IN (SELECT id FROM asked))`, string(list)).Scan(&records, &forgotten)
+	if err != nil {
+		return 0, 0, fmt.Errorf("look for records: %w", classifyError(err))
+	}
+	return records, forgotten, nil
 }
 
 // Record returns the record of an id. One that is not there, or was forgotten,

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -384,11 +385,14 @@ type byteRange struct{ from, to int64 }
 
 // Coverage returns what memory holds of a session; source says which one.
 // archives are all archives of the session, by which what was forgotten is
-// found.
-func (s *Store) Coverage(ctx context.Context, source Source, category string, archives []string) (Coverage, error) {
+// found. Only records from the archives in from count, all records if there are none:
+// two logs of a session can say different things at the same place.
+func (s *Store) Coverage(ctx context.Context, source Source, category string, archives []string, from ...string) (Coverage, error) {
 	c := Coverage{positions: map[int]bool{}}
+	list, _ := json.Marshal(from) // strings are always JSON
 	rows, err := s.db.QueryContext(ctx, `SELECT r.position, r.first_byte, r.end_byte, t.text FROM records r JOIN texts t ON t.record=r.rowid
-		WHERE runtime=? AND agent=? AND session=? AND category=?`, source.Runtime, source.Agent, source.Session, category)
+		WHERE runtime=? AND agent=? AND session=? AND category=? AND (? OR archive IN (SELECT value FROM json_each(?)))`,
+		source.Runtime, source.Agent, source.Session, category, len(from) == 0, string(list))
 	if err != nil {
 		return c, fmt.Errorf("look what is covered: %w", classifyError(err))
 	}
@@ -412,6 +416,12 @@ func (s *Store) Coverage(ctx context.Context, source Source, category string, ar
 	forgotten, err := s.forgottenRanges(ctx, archives)
 	c.Forgotten, c.Bytes = len(forgotten), union(append(ranges, forgotten...))
 	return c, err
+}
+
+// ArchivesOf are the ids of the archives that the records of a session come from.
+func (s *Store) ArchivesOf(ctx context.Context, source Source, category string) ([]string, error) {
+	return readStrings(ctx, s.db, "SELECT DISTINCT archive FROM records WHERE runtime=? AND agent=? AND session=? AND category=? AND archive<>''",
+		source.Runtime, source.Agent, source.Session, category)
 }
 
 func (s *Store) forgottenRanges(ctx context.Context, archives []string) (ranges []byteRange, err error) {
