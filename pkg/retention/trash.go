@@ -170,12 +170,11 @@ func (t Trash) Get(idOrPrefix string) (Item, error) {
 }
 
 // TakeBack moves a file back to where it was. fs.ErrExist is returned when
-// something else is there by now. The record stays until [Trash.Drop].
+// something else is there by now. The record stays until [Trash.Drop]. The directory
+// is there, as the trash is in it, unless its disk is not mounted: one that was made
+// in its place would look as if nothing were in the trash.
 func (t Trash) TakeBack(item Item) error {
 	t.name(item)
-	if err := t.Pins.MakeDir(filepath.Dir(item.From), 0o700); err != nil {
-		return err
-	}
 	return t.move(item.To, item.From)
 }
 
