@@ -304,17 +304,27 @@ func (p *Prune) findCopy(ctx context.Context, plan *PrunePlan, known *places, i 
 			return otherCopy{}, ctx.Err()
 		}
 	}
-	if path := p.inLog(ctx, known, e); path != "" {
-		return otherCopy{found: true, reason: "its bytes are in " + path}, nil
-	}
-	if e.Remote != nil && p.OffSite != nil {
+	log, passing := p.inLog(ctx, known, e)
+	switch {
+	case log != "":
+		return otherCopy{found: true, reason: "its bytes are in " + log}, nil
+	case e.Remote != nil && p.OffSite != nil:
 		return p.offSite(ctx, e)
 	}
-	return p.lastCopy(ctx, e)
+	where, err := p.lastCopy(ctx, e)
+	if !where.found && passing != "" {
+		where.reason += "; " + passing + " does not count, as its runtime deletes it by itself"
+	}
+	return where, err
 }
 
-// inLog is the path of a log that begins with an archive's bytes, or "".
-func (p *Prune) inLog(ctx context.Context, known *places, e archive.Entry) string {
+// forGood is how far off it is when a runtime deletes a log that it was told to keep:
+// such settings are thousands of days.
+const forGood = 5 * 365 * 24 * time.Hour
+
+// inLog is the path of a log that begins with an archive's bytes, or "". One that its
+// runtime deletes by itself is returned as passing, as nothing can rely on it.
+func (p *Prune) inLog(ctx context.Context, known *places, e archive.Entry) (path, passing string) {
 	for _, ref := range known.logs[originOf(e)] {
 		if p.Leaving[ref.Path] || ref.Bytes < e.Bytes {
 			continue
@@ -325,11 +335,15 @@ func (p *Prune) inLog(ctx context.Context, known *places, e archive.Entry) strin
 		}
 		same, err := session.Snapshot{Size: e.Bytes, SHA256: e.SHA256}.Begins(ctx, log)
 		_ = log.Close() // it was only read
-		if err == nil && same {
-			return ref.Path
+		switch {
+		case err != nil || !same:
+		case ref.Expires.IsZero() || ref.Expires.Sub(p.Now()) > forGood:
+			return ref.Path, ""
+		default:
+			passing = ref.Path
 		}
 	}
-	return ""
+	return "", passing
 }
 
 // lastCopyReason is why an archive goes whose bytes are nowhere else.
@@ -363,7 +377,7 @@ func (p *Prune) still(ctx context.Context, going map[string]bool, known *places,
 		if whole, err := p.stillOffSite(ctx, in.Entry); whole || err != nil {
 			return whole, err
 		}
-	} else if p.stillHeld(ctx, in) || p.inLog(ctx, known, in.Entry) != "" {
+	} else if log, _ := p.inLog(ctx, known, in.Entry); log != "" || p.stillHeld(ctx, in) {
 		return true, ctx.Err()
 	}
 	others, err := p.archivesOf(ctx, known, originOf(in.Entry))
