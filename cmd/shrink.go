@@ -368,12 +368,12 @@ func (a *app) shrinkOne(ctx context.Context, w *workspace, d *shrinkDatabase, o 
 	if d.found.Err != nil {
 		return d.found.Err
 	}
-	if d.pinned != nil {
-		return d.pinned
-	}
 	if d.found.Program != "" && d.Old.Count == 0 && !o.does(shrinkVacuum) {
 		d.Outcome, d.Reason = "nothing-to-do", o.nothing()
 		return nil
+	}
+	if d.pinned != nil {
+		return d.pinned
 	}
 	order, intent, err := a.secureShrink(ctx, w, d, o)
 	if err != nil {
