@@ -264,11 +264,15 @@ func (p *pruner) decide(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	parents := map[[3]string]string{} // an archive does not say whose sub-agent it is of
+	for _, ref := range p.rules.Logs {
+		parents[[3]string{ref.Runtime, ref.Agent, ref.ID}] = ref.Parent
+	}
 	p.rules.Needed = func(e archive.Entry) string {
 		if isAttachment(e) {
 			return "records of archived sessions may name it"
 		}
-		ref := session.Ref{Runtime: e.Runtime, Agent: e.Agent, ID: e.Session, Key: e.Key}
+		ref := session.Ref{Runtime: e.Runtime, Agent: e.Agent, ID: e.Session, Key: e.Key, Parent: parents[[3]string{e.Runtime, e.Agent, e.Session}]}
 		return cmp.Or(needs.KeepsArchive(e.ID, ref), pinned.keeps(ref))
 	}
 	asked := &glimpse{app: p.app}
