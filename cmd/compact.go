@@ -75,7 +75,7 @@ func strategyNames() []string {
 
 func (o *compactOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Agent, "agent", "", "compact the main session of this `agent`")
-	fs.BoolVar(&o.All, "all", false, "compact the main session of every agent, and every session of Claude Code, Codex, Gemini, OpenCode and Copilot CLI")
+	fs.BoolVar(&o.All, "all", false, "compact the main session of every agent, and every session of the runtimes whose agents have no main one (docs/compact.md lists them)")
 	fs.StringVar(&o.Session, "session", "", "compact this session (`id` or key) instead of the main one")
 	fs.Int64Var(&o.Threshold, "threshold", 0, "compact sessions of at least this many `tokens` (default 150000)")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "print the plan and change nothing")
@@ -84,7 +84,7 @@ func (o *compactOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Strategy, "strategy", "", "how to make the session small: rotate, overlay, rewrite, trim (default: the runtime's own)")
 	fs.BoolVar(&o.SkipSummary, "skip-summary", false, "store no summary")
 	fs.BoolVar(&o.SkipArchive, "skip-archive", false, "remember only: no archive, and the session is not changed")
-	fs.Int64Var(&o.KeepRecentTokens, "keep-recent-tokens", 0, "keep at least this many recent `tokens` in the session (with overlay and rewrite; default 20000)")
+	fs.Int64Var(&o.KeepRecentTokens, "keep-recent-tokens", 0, "keep at least this many recent `tokens` in the session (overlay and rewrite; default 20000 with overlay, the runtime's own rule with rewrite)")
 	fs.StringVar(&o.Focus, "focus", "", "what the summary should concentrate on, as `text`")
 	fs.DurationVar(&o.Quiet, "quiet-period", 0, "skip sessions that changed within this `duration` (default 1m)")
 	fs.StringVar(&o.Gateway, "gateway", "", "whether a running OpenClaw gateway is asked to start the session fresh: `auto`, never or require")

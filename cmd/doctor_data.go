@@ -14,7 +14,6 @@ import (
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/memory"
-	"github.com/sessctl/sessctl/pkg/report"
 	"github.com/sessctl/sessctl/pkg/retention"
 	"github.com/sessctl/sessctl/pkg/session"
 )
@@ -479,23 +478,8 @@ func (d *checkup) examineChecks() {
 		d.warn(d.checksPath(), err.Error(), "")
 	}
 	if bad, found := unsettled(checks); found {
-		d.warn("", fmt.Sprintf("archive verify found %s on %s, and no later one has found everything sound", plural(bad.Problems, "problem"), shownTime(bad.At)), "sessctl archive verify lists what is damaged")
+		d.warn("", aboutCheck(bad), "sessctl archive verify lists what is damaged")
 	}
-}
-
-// unsettled is the last check that found problems, unless one of everything has
-// read as much since and found none.
-func unsettled(checks []report.Check) (bad report.Check, found bool) {
-	for _, c := range checks {
-		thorough := c.All && (c.ReadData || !bad.ReadData) && (c.Remote || !bad.Remote)
-		switch {
-		case c.Problems > 0:
-			bad, found = c, true
-		case thorough:
-			found = false
-		}
-	}
-	return bad, found
 }
 
 // examinePurges says what runtimes are about to delete, and whether there is an
