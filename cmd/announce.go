@@ -27,7 +27,7 @@ func (a *app) announce(ctx context.Context, o compactOptions, results []compact.
 			continue
 		}
 		if err := a.reorient(ctx, r.Agent); err != nil {
-			a.notice(note{Message: fmt.Sprintf("%s was not told that its session started fresh: %v", r.Agent, err)})
+			a.notice(note{Message: fmt.Sprintf("could not tell %s that its session started fresh: %v", r.Agent, err)})
 		}
 	}
 }

@@ -49,7 +49,7 @@ sessions are not changed. A session whose bytes are in the archive already is
 not copied again.
 
 With --remember the sessions are put into memory too, with a summary, whatever
-their size: also those that compact does not mean or finds too small to cut,
+their size: also those that compact skips or finds too small to cut,
 older ones, and logs that the runtime has closed. The next run passes over what
 has not changed.
 ` + exitHelp,
@@ -392,7 +392,7 @@ type logCopy struct {
 
 // errRestless is returned when the times of a log cannot tell whether it
 // changes while it is copied.
-var errRestless = errors.New("its times do not tell whether it changes")
+var errRestless = errors.New("its timestamps do not show whether it changes")
 
 // once reads the log once. That its bytes are of one moment is known by its
 // times: they are settled before, and the same when the last byte was read.

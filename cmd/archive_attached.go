@@ -98,7 +98,7 @@ func (v *verifier) attached(ctx context.Context, e archive.Entry) error {
 			return err
 		}
 		if !there {
-			return fmt.Errorf("it names a file of which there is no archive: blob %.12s", hash)
+			return fmt.Errorf("it names a file that has no archive: blob %.12s", hash)
 		}
 		if place(file) == "only" {
 			continue // it has a row of its own

@@ -39,7 +39,7 @@ func (a *app) recordCheck(doc verifyDocument, o verifyOptions) {
 		err = a.pins.AppendLine(path, line, 0o600)
 	}
 	if err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) {
-		a.notice(note{Path: path, Message: "that archives were verified is not written down: " + err.Error()})
+		a.notice(note{Path: path, Message: "the result of this check could not be recorded: " + err.Error()})
 	}
 }
 
@@ -60,4 +60,24 @@ func (a *app) recordedChecks() (checks []report.Check, err error) {
 		}
 	}
 	return checks, nil
+}
+
+// unsettled is the last check that found problems, unless one of everything has
+// read as much since and found none.
+func unsettled(checks []report.Check) (bad report.Check, found bool) {
+	for _, c := range checks {
+		thorough := c.All && (c.ReadData || !bad.ReadData) && (c.Remote || !bad.Remote)
+		switch {
+		case c.Problems > 0:
+			bad, found = c, true
+		case thorough:
+			found = false
+		}
+	}
+	return bad, found
+}
+
+// aboutCheck says what a check has found that is not settled.
+func aboutCheck(bad report.Check) string {
+	return fmt.Sprintf("archive verify found %s on %s, and no later one has found everything sound", plural(bad.Problems, "problem"), shownTime(bad.At))
 }

@@ -42,7 +42,7 @@ type pageRow struct {
 // where recall finds them.
 func (a *app) showPages(ctx context.Context, store *archive.Store, entry archive.Entry, o showOptions) error {
 	if !a.readable(entry) {
-		return usageError("sessctl archive show "+entry.ID+" --raw prints it", "archive %s is no log of messages that can be read", entry.ID)
+		return usageError("sessctl archive show "+entry.ID+" --raw prints it", "archive %s is not a log of messages that can be read", entry.ID)
 	}
 	w := pageWriter{app: a, entry: entry, redact: o.Redact}
 	if o.HTML == keptPage {

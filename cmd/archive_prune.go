@@ -54,7 +54,7 @@ func (o *pruneOptions) validate() (err error) {
 		return nil
 	}
 	if o.MaxAge == "" && o.LocalKeep == "" {
-		return usageError("sessctl archive prune --max-age 90d --dry-run; of what is off-site --local-keep 30d", "how old? --max-age is needed")
+		return usageError("sessctl archive prune --max-age 90d --dry-run; for archives that have a copy off-site, --local-keep 30d", "how old? --max-age is needed")
 	}
 	o.maxAge = retention.Never
 	if o.MaxAge != "" {

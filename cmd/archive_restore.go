@@ -188,7 +188,7 @@ func (a *app) restoreRequest(ctx context.Context, entry archive.Entry, d compact
 	}
 	if d.To != "" {
 		d.To = absolute(d.To)
-		if err := a.refuseOwn(d.To, "--to"); err != nil {
+		if err := a.refuseOwn(ctx, d.To, "--to"); err != nil {
 			return r, err
 		}
 	}

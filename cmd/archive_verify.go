@@ -30,7 +30,7 @@ Every copy is read in full, because only that finds bytes that have rotted.
 --remote asks the object storage of archive.remote for length and checksum of
 every copy there. An archive whose file is only there is always checked that way.
 Of an encrypted copy the head is opened with the key of archive.identity; without
-the key it is told that nobody here can say whether it can be decrypted.`,
+the key a note says that sessctl cannot tell whether it can be decrypted.`,
 		Example: `  sessctl archive verify
   sessctl archive verify --remote
   sessctl archive verify --quick
@@ -152,7 +152,7 @@ func runArchiveVerify(ctx context.Context, a *app, o verifyOptions) error {
 // was asked for. An archive that was not uploaded yet is not damaged.
 func (v *verifier) noteRemote(a *app, entries []archive.Entry) {
 	if v.sealed > 0 {
-		a.notice(note{Message: plural(v.sealed, "encrypted archive") + " on object storage: the bytes are those that were uploaded; whether they can be decrypted cannot be told without the key", Hint: "set archive.identity to the file of a key that can read them"})
+		a.notice(note{Message: plural(v.sealed, "encrypted archive") + " on object storage: the bytes are those that were uploaded; without the key sessctl cannot say whether they can be decrypted", Hint: "set archive.identity to the file of a key that can read them"})
 	}
 	if v.remote {
 		v.noteNotUploaded(a, entries)
@@ -338,9 +338,9 @@ func renderVerify(a *app, doc verifyDocument) error {
 	if len(doc.Problems) > doc.ofMemory() {
 		a.hint(adviseBackup)
 	}
-	how := map[bool]string{true: "checked", false: "looked at, not read"}[doc.ReadData]
+	how := map[bool]string{true: "checked", false: "checked without reading the copies"}[doc.ReadData]
 	if doc.DryRun {
-		how = map[bool]string{true: "would be read and checked", false: "would be looked at, not read"}[doc.ReadData]
+		how = map[bool]string{true: "would be read and checked", false: "would be checked without reading the copies"}[doc.ReadData]
 		_, err := fmt.Fprintf(a.Out, "%s (%s) and %s %s\n", plural(doc.Checked, "archive"), formatBytes(doc.Bytes), plural(doc.Receipts, "receipt"), how)
 		return err
 	}

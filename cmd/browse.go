@@ -94,7 +94,7 @@ func runBrowse(ctx context.Context, a *app, o browseOptions) error {
 func (a *app) needTerminal() error {
 	in, ok := a.In.(*os.File)
 	if !ok || !term.IsTerminal(int(in.Fd())) || !a.OutTTY {
-		return usageError("sessctl sizes, recall, log and archive show print the same into a file or a pipe", "browse needs a terminal, and stdin or stdout is none")
+		return usageError("sessctl sizes, recall, log and archive show print the same into a file or a pipe", "browse needs a terminal: stdin or stdout is not one")
 	}
 	if kind := a.getenv("TERM"); kind == "dumb" || kind == "" && os.PathSeparator == '/' {
 		return usageError("set TERM to what the terminal is, for example TERM=xterm; or use sessctl sizes, recall and archive show", "browse cannot draw on a terminal that cannot move its cursor (TERM is %q)", kind)

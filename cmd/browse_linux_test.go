@@ -45,7 +45,7 @@ func TestBrowsePanics(t *testing.T) {
 		return time.Now()
 	}
 	err = runBrowse(t.Context(), a, browseOptions{Sort: "bytes"})
-	if f := (*failure)(nil); !errors.As(err, &f) || f.code != "failed" || f.exit != exitFailed || !strings.Contains(err.Error(), "mistake") {
+	if f := (*failure)(nil); !errors.As(err, &f) || f.code != "failed" || f.exit != exitFailed || !strings.Contains(err.Error(), "a bug") {
 		t.Errorf("%v", err)
 	}
 	after, err := unix.IoctlGetTermios(int(own.Fd()), unix.TCGETS)

@@ -105,7 +105,7 @@ func (a *app) openReadableArchive(ctx context.Context, id string) (readableLog, 
 	}
 	reader := a.archiveReader(entry)
 	if reader == nil {
-		return readableLog{}, usageError("sessctl archive show "+id+" --raw prints it", "archive %s is no log of messages that can be read", id)
+		return readableLog{}, usageError("sessctl archive show "+id+" --raw prints it", "archive %s is not a log of messages that can be read", id)
 	}
 	return readableLog{
 		name: "archive " + id, reader: reader, bytes: entry.Bytes,

@@ -46,7 +46,7 @@ func (b *browser) run(ctx context.Context) error {
 	case err == nil, ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(err, tea.ErrProgramPanic):
-		return &failure{code: "failed", exit: exitFailed, hint: "nothing was lost; please report what is printed above", err: errors.New("the browser has ended because of a mistake in it")}
+		return &failure{code: "failed", exit: exitFailed, hint: "nothing was lost; please report what is printed above", err: errors.New("browse has stopped because of a bug")}
 	}
 	return drawError(err)
 }

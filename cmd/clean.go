@@ -39,7 +39,7 @@ func (o *cleanOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.MaxAge, "max-age", "", "only sessions that nobody has used for this `age`: 7d, 4w, 240h")
 	fs.StringVar(&o.Agent, "agent", "", "only sessions of this `agent`")
 	fs.BoolVar(&o.Archives, "archives", false, "old archives too, by the rules of archive prune")
-	fs.StringVar(&o.Grace, "grace", "7d", "how long what goes can be brought back, as an `age`")
+	fs.StringVar(&o.Grace, "grace", "7d", "how long deleted files can be brought back, as an `age`")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "print the plan and change nothing")
 	fs.BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
 	fs.BoolVar(&o.Force, "force", false, "disable the safety limit: > 50 % of an agent's sessions")
@@ -65,7 +65,7 @@ func (o *cleanOptions) validate() (err error) {
 		return usageError("write 7d or 24h", "--grace: %q is not an age", o.Grace)
 	}
 	if o.maxAge < retention.RecentUse {
-		return usageError("what was used within a day never goes, whatever is asked for", "--max-age %s is less than a day", o.MaxAge)
+		return usageError("a session that was used within the last day is never deleted", "--max-age %s is less than a day", o.MaxAge)
 	}
 	return nil
 }
@@ -697,7 +697,7 @@ func refuseTooMuch(what string, owners []string) *failure {
 	}
 	return &failure{
 		code: "too_much", exit: exitFailed, hint: "see the plan with --dry-run; --force allows it",
-		err: fmt.Errorf("more than half of the %s of %s would go; nothing was done", what, strings.Join(owners, ", ")),
+		err: fmt.Errorf("more than half of the %s of %s would be deleted; nothing was done", what, strings.Join(owners, ", ")),
 	}
 }
 
@@ -708,7 +708,7 @@ func (a *app) noteSpared(what string, owners []string, dryRun bool) {
 	if len(owners) == 0 {
 		return
 	}
-	text := fmt.Sprintf("more than half of the %s of %s would go: they stay", what, strings.Join(owners, ", "))
+	text := fmt.Sprintf("more than half of the %s of %s would be deleted: they are kept", what, strings.Join(owners, ", "))
 	hint := "see the plan with --dry-run; --force deletes them too"
 	if dryRun {
 		hint = "--force deletes them too"

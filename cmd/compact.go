@@ -75,7 +75,7 @@ func strategyNames() []string {
 
 func (o *compactOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Agent, "agent", "", "compact the main session of this `agent`")
-	fs.BoolVar(&o.All, "all", false, "compact the main session of every agent, and every session of Claude Code, Codex, Gemini, OpenCode and Copilot CLI")
+	fs.BoolVar(&o.All, "all", false, "compact the main session of every agent, and every session of the runtimes whose agents have no main one (docs/compact.md lists them)")
 	fs.StringVar(&o.Session, "session", "", "compact this session (`id` or key) instead of the main one")
 	fs.Int64Var(&o.Threshold, "threshold", 0, "compact sessions of at least this many `tokens` (default 150000)")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "print the plan and change nothing")
@@ -84,11 +84,11 @@ func (o *compactOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Strategy, "strategy", "", "how to make the session small: rotate, overlay, rewrite, trim (default: the runtime's own)")
 	fs.BoolVar(&o.SkipSummary, "skip-summary", false, "store no summary")
 	fs.BoolVar(&o.SkipArchive, "skip-archive", false, "remember only: no archive, and the session is not changed")
-	fs.Int64Var(&o.KeepRecentTokens, "keep-recent-tokens", 0, "keep at least this many recent `tokens` in the session (with overlay and rewrite; default 20000)")
-	fs.StringVar(&o.Focus, "focus", "", "what the summary should dwell on, as `text`")
+	fs.Int64Var(&o.KeepRecentTokens, "keep-recent-tokens", 0, "keep at least this many recent `tokens` in the session (overlay and rewrite; default 20000 with overlay, the runtime's own rule with rewrite)")
+	fs.StringVar(&o.Focus, "focus", "", "what the summary should concentrate on, as `text`")
 	fs.DurationVar(&o.Quiet, "quiet-period", 0, "skip sessions that changed within this `duration` (default 1m)")
 	fs.StringVar(&o.Gateway, "gateway", "", "whether a running OpenClaw gateway is asked to start the session fresh: `auto`, never or require")
-	fs.IntVar(&o.MaxCalls, "max-llm-calls", 0, "ask models at most so many `times` in this run (default 50)")
+	fs.IntVar(&o.MaxCalls, "max-llm-calls", 0, "ask models at most this many `times` in this run (default 50)")
 	fs.BoolVar(&o.Resummarize, "resummarize", false, "write the summaries again that a model should have written; with --force all that no model has written")
 	fromConfig(fs, "max-llm-calls", "llm.max_calls")
 	fromConfig(fs, "gateway", "compaction.gateway")
@@ -658,7 +658,7 @@ func checkResummarize(o compactOptions, fs *pflag.FlagSet) error {
 		}
 	})
 	if err == nil && o.Agent == "" && o.Session == "" && !o.All {
-		err = usageError("sessctl compact --resummarize --agent NAME, or --all", "whose summaries are to be made again?")
+		err = usageError("sessctl compact --resummarize --agent NAME, or --all", "which summaries should be written again?")
 	}
 	return err
 }
@@ -767,7 +767,7 @@ func (a *app) tellLate(old session.Rotation, l compact.LateProof) {
 	case l.Reason != "":
 		a.notice(note{Path: old.Kept, Message: safe + ", but not in the session that followed: " + l.Reason})
 	case l.LeftOut > 0:
-		a.notice(note{Path: old.Kept, Message: safe + "; of it the session that followed does not have " + english.Plural(l.LeftOut, "line", "") + ", which cannot stand there"})
+		a.notice(note{Path: old.Kept, Message: safe + "; the session that followed lacks " + english.Plural(l.LeftOut, "line", "") + " of it, which cannot be there"})
 	}
 }
 

@@ -475,7 +475,7 @@ func runConfigShow(a *app) error {
 		return a.printJSON(map[string]any{"schema": 1, "file": a.configFile(), "file_exists": exists(a.configFile()), "data_dir": a.dataDir(), "keys": keys})
 	}
 	if !exists(a.configFile()) {
-		a.notice(note{Path: a.configFile(), Message: "no configuration file: the variables and the defaults count"})
+		a.notice(note{Path: a.configFile(), Message: "no configuration file; defaults and variables are used"})
 	}
 	t := table{empty: "no keys", columns: []column{{name: "KEY"}, {name: "VALUE", least: 20}, {name: "FROM", least: 7}}}
 	for _, k := range keys {

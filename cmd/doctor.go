@@ -347,7 +347,7 @@ func (d *checkup) examineConfig(broken error) {
 	}
 	meant := mistyped(os.Environ())
 	for _, name := range slices.Sorted(maps.Keys(meant)) {
-		d.warn("", "the variable "+name+" is of no setting and has no effect", "did you mean "+meant[name]+"? docs/configuration.md lists them")
+		d.warn("", "the variable "+name+" belongs to no setting and has no effect", "did you mean "+meant[name]+"? docs/configuration.md lists them")
 	}
 	info, err := os.Stat(path)
 	if err != nil {

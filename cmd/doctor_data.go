@@ -151,7 +151,7 @@ func (d *checkup) examineLock(context.Context) error {
 		if state.Process != 0 {
 			who = fmt.Sprintf(" (process %d)", state.Process)
 		}
-		d.note(path, "another sessctl is at work"+who+"; what is seen here may change", "")
+		d.note(path, "another sessctl is running"+who+"; what is seen here may change", "")
 	case state.Process != 0:
 		d.note(path, fmt.Sprintf("process %d ended without giving it back; it is free", state.Process), "the next run finishes what that one began; or sessctl doctor --fix")
 	default:
@@ -419,10 +419,10 @@ func (d *checkup) examineSpace(ctx context.Context) error {
 		case err != nil:
 			d.warn(root, err.Error(), "")
 		case free < uint64(2*largest):
-			d.warn(root, fmt.Sprintf("%s free, less than twice the largest session (%s)", formatBytes(int64(min(free, 1<<62))), formatBytes(largest)), "make room, or point archive.dir or --data-dir elsewhere")
+			d.warn(root, fmt.Sprintf("%s free, less than twice the largest session (%s)", formatBytes(int64(min(free, 1<<62))), formatBytes(largest)), "make room, or choose another place (archive.dir, data_dir)")
 		}
 	}
-	d.ok("", "the largest session has %s", formatBytes(largest))
+	d.ok("", "the largest session is %s", formatBytes(largest))
 	return nil
 }
 
@@ -462,8 +462,24 @@ func (d *checkup) examineArchives(ctx context.Context) error {
 		only = fmt.Sprintf(" (%d only on object storage)", d.offSite)
 	}
 	d.ok("", "%s%s, %s; sessctl archive verify reads them in full", plural(len(entries), "archive"), only, plural(len(d.receipts), "receipt"))
+	if len(entries) > 0 {
+		d.examineChecks()
+	}
 	d.examinePurges(entries)
 	return nil
+}
+
+// examineChecks warns of what archive verify has found, until a verify that is as
+// thorough finds nothing: only that reads the bytes, so nothing else here sees a
+// rotten one.
+func (d *checkup) examineChecks() {
+	checks, err := d.recordedChecks()
+	if err != nil {
+		d.warn(d.checksPath(), err.Error(), "")
+	}
+	if bad, found := unsettled(checks); found {
+		d.warn("", aboutCheck(bad), "sessctl archive verify lists what is damaged")
+	}
 }
 
 // examinePurges says what runtimes are about to delete, and whether there is an
@@ -565,7 +581,7 @@ func (d *checkup) examineMemory(ctx context.Context) error {
 	case errors.Is(err, memory.ErrCorrupt) && !changed:
 		d.damaged(path, err.Error(), "sessctl memory reindex --from-archives")
 	case err != nil && changed:
-		d.note(path, "not checked: another sessctl is at work in it", "")
+		d.note(path, "not checked: another sessctl is using it", "")
 	case errors.Is(err, memory.ErrNewerSchema):
 		d.problem(path, err.Error(), "use that sessctl")
 	default:

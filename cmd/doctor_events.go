@@ -35,16 +35,16 @@ func (d *checkup) examineEvents(ctx context.Context) error {
 		}
 	}
 	if dead > 0 {
-		d.warn(d.outboxDir(), plural(dead, "dead letter")+": events that a receiver did not take for a day", "sessctl events list --state dead shows them, sessctl events retry sends them again")
+		d.warn(d.outboxDir(), plural(dead, "dead letter")+": events that a receiver did not accept for a day", "sessctl events list --state dead shows them, sessctl events retry sends them again")
 	}
 	for _, u := range content.Unreadable {
 		d.warn(u.Path, u.Reason, "look at it, and remove it")
 	}
 	switch {
 	case waiting > 0:
-		d.note(d.outboxDir(), plural(waiting, "event")+" to be told later", "sessctl events deliver tells what is due")
+		d.note(d.outboxDir(), plural(waiting, "event")+" waiting to be sent", "sessctl events deliver sends those that are due")
 	case len(targets) > 0 && dead == 0:
-		d.ok(d.outboxDir(), "all events were told, to %s", plural(len(targets), "target"))
+		d.ok(d.outboxDir(), "all events were delivered, to %s", plural(len(targets), "target"))
 	}
 	return nil
 }
@@ -54,7 +54,7 @@ func (d *checkup) examineEvents(ctx context.Context) error {
 func (d *checkup) examineTargets(targets []namedTarget, silent []outbox.Silent) {
 	for _, t := range targets {
 		if err := d.usable(t); err != nil {
-			d.problem("", fmt.Sprintf("nothing can be told to %s: %v", t.Name, err), eventsHint)
+			d.problem("", fmt.Sprintf("no event can be sent to %s: %v", t.Name, err), eventsHint)
 			continue
 		}
 		for _, s := range silent {

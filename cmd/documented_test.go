@@ -157,13 +157,13 @@ func TestConfigurationErrorsNameTheLine(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	for text, want := range map[string]string{
 		"serve:\n  schedules:\n    - {profile: nightly, cron: '@daily'}\n    - {profile: nightly, corn: '@daily'}\n": ":4: serve.schedules: entry 2: unknown key corn",
-		"serve:\n  schedules: [nightly]\n":                                       ":2: serve.schedules: entry 1: it is no mapping of profile and cron",
+		"serve:\n  schedules: [nightly]\n":                                       ":2: serve.schedules: entry 1: it is not a mapping of profile and cron",
 		"serve:\n  schedules:\n    - profile: nightly\n      cron: 0 0 31 2 *\n": `:4: serve.schedules: entry 1, profile nightly: "0 0 31 2 *": no such date ever comes`,
 		"serve:\n  schedules:\n    - profile: nigthly\n      cron: '@daily'\n":   `:3: serve.schedules: entry 1: there is no profile "nigthly"`,
 		"serve:\n\n  time_zone: Europe/Nowhere\n":                                ":3: serve.time_zone: unknown time zone Europe/Nowhere",
 		"monitor:\n\n  compact: 7\n":                                             `:3: monitor.compact takes true or false, not "7"`,
 		"monitor:\n\n  quiet_hours: 22:00-07:00\n":                               `:3: monitor.quiet_hours: quiet hours "22:00-07:00": the time zone is missing`,
-		"monitor:\n\n  disk_limit: much\n":                                       `:3: monitor.disk_limit: "much" is no size`,
+		"monitor:\n\n  disk_limit: much\n":                                       `:3: monitor.disk_limit: "much" is not a size`,
 		"monitor:\n  growth:\n    factor: -1\n":                                  ":3: monitor.growth.factor must not be -1",
 		"\nworkers: 1.5\n":                                                       `:2: workers takes a whole number, not "1.5"`,
 	} {

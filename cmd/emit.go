@@ -209,7 +209,7 @@ func (a *app) tellEvents(ctx context.Context) {
 
 // untold says that events could not be made, or not be looked at.
 func (a *app) untold(err error) {
-	a.passOver(note{Path: a.outboxDir(), Message: "events are not told for now: " + err.Error(), Hint: explain(err).Hint})
+	a.passOver(note{Path: a.outboxDir(), Message: "events cannot be sent for now: " + err.Error(), Hint: explain(err).Hint})
 }
 
 // deliverEvents makes the events of receipts and tells all that are due, for at
@@ -243,6 +243,6 @@ func (a *app) tellUndelivered(report outbox.Report) {
 		if t.State == outbox.Dead {
 			hint = "it is given up; sessctl events retry sends it again"
 		}
-		a.notice(note{Message: fmt.Sprintf("%s was not told of %s (%s): %s", t.Target, t.Type, t.Subject, t.Error), Hint: hint})
+		a.notice(note{Message: fmt.Sprintf("%s did not receive %s (%s): %s", t.Target, t.Type, t.Subject, t.Error), Hint: hint})
 	}
 }

@@ -242,7 +242,7 @@ type targetError struct {
 func checkTarget(key string, entry any, fields []string) *targetError {
 	of, ok := entry.(map[string]any)
 	if !ok {
-		return &targetError{message: "it is no mapping of " + strings.Join(fields, ", ")}
+		return &targetError{message: "it is not a mapping of " + strings.Join(fields, ", ")}
 	}
 	for field, value := range of {
 		if !slices.Contains(fields, field) {

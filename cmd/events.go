@@ -108,7 +108,7 @@ func newEventsRetryCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "retry [ID...]",
 		Short: "Send undelivered events again: dead letters, and those that wait",
-		Long: `Send again, and at once, what receivers did not take: all dead letters and all
+		Long: `Send again, and at once, what receivers did not accept: all dead letters and all
 that waits for its next try, or the events with these ids. Receivers get them
 with the ids they had.
 
@@ -232,7 +232,7 @@ func renderEvents(a *app, doc eventsDocument) error {
 		a.notice(note{Path: u.Path, Message: u.Reason})
 	}
 	if len(doc.Targets) == 0 {
-		a.notice(note{Message: "nobody is told: no target is configured", Hint: eventsHint})
+		a.notice(note{Message: "no event was sent: no target is configured", Hint: eventsHint})
 	}
 	if len(rows) == 0 && !a.OutTTY {
 		a.notice(note{Message: t.empty})
@@ -368,7 +368,7 @@ func runEventsRetry(ctx context.Context, a *app, names []string) error {
 	defer cancel()
 	switch _, err = box.Retry(waiting, ids...); {
 	case errors.Is(err, fs.ErrNotExist):
-		return usageError("sessctl events list shows how far each is", "%w: it was told, or nobody had asked for it", err)
+		return usageError("sessctl events list shows how far each is", "%w: it was delivered, or no target asks for it", err)
 	case err != nil:
 		return err
 	}
@@ -424,7 +424,7 @@ func (a *app) finishTold(report outbox.Report) error {
 			continue
 		}
 		doc.Failed++
-		fmt.Fprintf(&text, "%s: did not take %s (%s): %s%s\n", visible(t.Target), t.Type, visible(t.Subject), visible(t.Error), whenAgain(t, a.now()))
+		fmt.Fprintf(&text, "%s: did not accept %s (%s): %s%s\n", visible(t.Target), t.Type, visible(t.Subject), visible(t.Error), whenAgain(t, a.now()))
 	}
 	doc.Notes = a.notes
 	if a.global.JSON {

@@ -45,7 +45,7 @@ func (o *factsOptions) addFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.Last, "last", facts.DefaultMessages, "look at the last `n` messages of a session (0: all)")
 	fs.Float64Var(&o.MinConfidence, "min-confidence", facts.DefaultConfidence, "store facts of at least this `confidence`, 0 to 1")
 	fs.DurationVar(&o.Idle, "idle", 5*time.Minute, "skip sessions that changed within this `duration`")
-	fs.IntVar(&o.MaxCalls, "max-llm-calls", 0, "ask models at most so many `times` in this run (default 50)")
+	fs.IntVar(&o.MaxCalls, "max-llm-calls", 0, "ask models at most this many `times` in this run (default 50)")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "print what would be stored and change nothing; no model is asked")
 	fs.BoolVar(&o.Force, "force", false, "look again at sessions that were looked at")
 	fs.BoolVar(&o.Lines, "jsonl", false, "print one JSON object a fact and nothing else")

@@ -23,7 +23,7 @@ func newHookRunCommand(a *app) *cobra.Command {
 		Use:   "run RUNTIME",
 		Short: "Archive and remember a session before it changes (runtimes call this)",
 		Long: `Read an event of a runtime on stdin. Before a compaction, a reset or an end the
-session is archived and remembered; when a session starts again its agent is told
+session is archived and remembered; when a session starts again, its agent learns
 that there is a memory. It never fails the runtime: the exit code is 0, and what
 went wrong is in sessctl hook status and sessctl doctor.
 ` + exitHelp,

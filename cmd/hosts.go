@@ -76,7 +76,7 @@ func (o *hostsOption) read(c *cobra.Command, words ...string) error {
 func checkHost(host string) error {
 	odd := strings.IndexFunc(host, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) >= 0
 	if host == "" || strings.HasPrefix(host, "-") || odd {
-		return usageError("write --host alpha,bob@beta: names that ssh knows", "--host: %q is no name of a host", host)
+		return usageError("write --host alpha,bob@beta: names that ssh knows", "--host: %q is not the name of a host", host)
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func askHosts[Document any](ctx context.Context, a *app, o *hostsOption, take fu
 		}
 		var there Document
 		if err := json.Unmarshal(answer.document, &there); err != nil {
-			answer.refuse("document", "what it answered is no document of this command: "+err.Error(), "sessctl may be much older there: see sessctl version")
+			answer.refuse("document", "its answer is not the output of this command: "+err.Error(), "sessctl may be much older there: see sessctl version")
 		} else {
 			take(answer.Host, there)
 		}

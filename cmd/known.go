@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -135,7 +136,7 @@ func (t *tally) String() string {
 }
 
 func (t *tally) nothingToDo() string {
-	return fmt.Sprintf("nothing to do with %s: %s", plural(t.total(), "session"), t.String())
+	return fmt.Sprintf("nothing to do for %s: %s", plural(t.total(), "session"), t.String())
 }
 
 // idleReason is why nothing was done with a session, as a tally names it; "" if
@@ -235,7 +236,7 @@ func (a *app) tellUnknown(done []compact.Result) {
 	for _, runtime := range slices.Sorted(maps.Keys(byRuntime)) {
 		var names []string
 		for _, name := range slices.Sorted(maps.Keys(byRuntime[runtime])) {
-			names = append(names, fmt.Sprintf("%s (%d)", name, byRuntime[runtime][name]))
+			names = append(names, fmt.Sprintf("%s (%d)", cmp.Or(name, "no type"), byRuntime[runtime][name]))
 		}
 		a.notice(note{Message: fmt.Sprintf("%s: records that this version does not know, which are in the archive only: %s", runtime, strings.Join(names, ", "))})
 	}

@@ -42,7 +42,7 @@ func newLogCommand(a *app) *cobra.Command {
 remembered, undos, archives that archive made and that are still there, logs
 that archive restore put back, and files that clean and archive prune deleted or
 brought back. ID is the end of a receipt's id, which compact --undo takes. FREED
-is what a session's log became smaller by, or the size of a file that was purged.
+is how much smaller a session's log became, or the size of a file that was purged.
 
 --runs lists the unattended runs of sessctl run, also those that were stopped or
 killed. The newest 1,000 are kept, and of every profile the newest 50.

@@ -40,7 +40,7 @@ func runLogOfRuns(ctx context.Context, a *app, o logOptions) error {
 // runsOf are the runs that the options mean.
 func (a *app) runsOf(ctx context.Context, o logOptions) (runsDocument, error) {
 	if o.Agent != "" || a.global.Runtime != "" {
-		return runsDocument{}, usageError("a run is of all sessions; without --runs the log shows what became of each", "--runs goes with neither --agent nor --runtime")
+		return runsDocument{}, usageError("a run covers all sessions; without --runs the log shows what became of each", "--runs goes with neither --agent nor --runtime")
 	}
 	since, err := parseTime(o.Since, a.now())
 	if err != nil {

@@ -116,7 +116,7 @@ func buildDate(epoch string) (time.Time, error) {
 	if epoch != "" {
 		seconds, err := strconv.ParseInt(epoch, 10, 64)
 		if err != nil {
-			return time.Time{}, usageError("give it seconds since 1970, or unset it", "SOURCE_DATE_EPOCH: %q is no whole number", epoch)
+			return time.Time{}, usageError("give it seconds since 1970, or unset it", "SOURCE_DATE_EPOCH: %q is not a whole number", epoch)
 		}
 		return time.Unix(seconds, 0).UTC(), nil
 	}

@@ -116,7 +116,7 @@ func (l *requestLines) take(line []byte, whole bool) {
 	case !json.Valid(line):
 		l.refuse(codeParse, "the line is not JSON")
 	case json.Unmarshal(line, &request) != nil, request.Version != "2.0", request.Method == nil && request.Result == nil && request.Error == nil, !scalar(request.ID):
-		l.refuse(codeRequest, "the line is no request of JSON-RPC 2.0")
+		l.refuse(codeRequest, "the line is not a JSON-RPC 2.0 request")
 	default:
 		if request.Method != nil && len(request.ID) > 0 {
 			l.mu.Lock()

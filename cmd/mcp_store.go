@@ -112,7 +112,7 @@ func (s *mcpServer) storingFor(ctx context.Context, a *app, agent string) (memor
 	}
 	switch {
 	case agent == "":
-		return memory.Source{}, usageError("sessions lists the agents there are", "agent is needed: which session asks cannot be told")
+		return memory.Source{}, usageError("sessions lists the agents there are", "agent is needed: sessctl cannot tell which session is asking")
 	case s.options.Agent == "": // the confined agent was named by a person
 		if err := s.known(ctx, a, nil, agent); err != nil {
 			return memory.Source{}, err
@@ -190,9 +190,9 @@ func explainStore(err error) error {
 	case errors.As(err, &repeat):
 		return &failure{code: "repeats", exit: exitFailed, hint: "nothing is lost: memory_recall finds it where it was said. Store what you conclude from it, in your own words", err: fmt.Errorf("not stored: %w", err)}
 	case errors.Is(err, memory.ErrForgotten):
-		return &failure{code: "forgotten", exit: exitFailed, hint: "somebody does not want it to be remembered", err: fmt.Errorf("not stored: %w", err)}
+		return &failure{code: "forgotten", exit: exitFailed, hint: "it was forgotten on purpose", err: fmt.Errorf("not stored: %w", err)}
 	case errors.Is(err, memory.ErrTooMany):
-		return &failure{code: "too_many", exit: exitFailed, hint: "three to five a session are meant; put what belongs together into one text tomorrow", err: fmt.Errorf("not stored: %w", err)}
+		return &failure{code: "too_many", exit: exitFailed, hint: "store three to five in a session; put what belongs together into one text tomorrow", err: fmt.Errorf("not stored: %w", err)}
 	}
 	return err
 }

@@ -277,7 +277,7 @@ func (s *mcpServer) readArchive(ctx context.Context, a *app, in readInput) (stri
 		return "", err
 	}
 	if !a.readable(entry) {
-		return "", usageError("sessctl archive show "+entry.ID+" prints it", "archive %s is no log of messages", entry.ID)
+		return "", usageError("sessctl archive show "+entry.ID+" prints it", "archive %s is not a log of messages", entry.ID)
 	}
 	reader := messageReader{lines: lineRange{first: max(in.FirstLine, 1), last: in.LastLine}, neighbors: in.Neighbors}
 	if err := a.newArchivedText(io.Discard, lineRange{}).each(ctx, store, entry, reader.add); err != nil && !errors.Is(err, errReadEnough) {

@@ -87,7 +87,7 @@ func (a *app) explainNoMemory(ctx context.Context, err error) error {
 }
 
 func (a *app) memoryBeingMade() error {
-	return &failure{code: "memory_being_made", exit: exitBusy, path: a.memoryDir(), hint: "ask again when the sessctl that is at work has ended", err: fmt.Errorf("the memory in %s is being made, and not all is in it yet", a.memoryDir())}
+	return &failure{code: "memory_being_made", exit: exitBusy, path: a.memoryDir(), hint: "ask again when the running sessctl has finished", err: fmt.Errorf("the memory in %s is being made, and not all is in it yet", a.memoryDir())}
 }
 
 // partOfMemory says what a question to a memory cannot find: one that is being
@@ -101,7 +101,7 @@ func (a *app) partOfMemory(ctx context.Context, store *memory.Store) (notice str
 	case a.othersAtWork():
 		return "", a.memoryBeingMade()
 	}
-	return "the memory was being made from the archives and has not all of them yet; sessctl memory reindex --from-archives goes on", nil
+	return "the memory was being made from the archives and has not all of them yet; sessctl memory reindex --from-archives continues", nil
 }
 
 // lostMemory counts the receipts of what a memory must hold that is not there: 0
@@ -235,8 +235,8 @@ func newMemoryVerifyCommand(a *app) *cobra.Command {
 		Long: `Check the pages and indexes of the database, that every record has its text, its
 words and a vector or a place in the queue for one, the checksum of every record
 and of every vector, the words against the texts, and that what every receipt
-says was stored is there. Another run may be at work meanwhile: then the receipts
-are left out. Exit code 4 means that something is damaged or missing.`,
+says was stored is there. If another run is under way, the receipts are left
+out. Exit code 4 means that something is damaged or missing.`,
 		Example: "  sessctl memory verify",
 		Args:    usageArgs(cobra.NoArgs),
 		RunE:    func(c *cobra.Command, _ []string) error { return runMemoryVerify(c.Context(), a) },
@@ -312,7 +312,7 @@ func verifyMemory(ctx context.Context, a *app, doc *memoryVerifyDocument) error 
 // While another run is at work memory may be on its way to have it.
 func holdAgainstReceipts(ctx context.Context, a *app, store *memory.Store, doc *memoryVerifyDocument) error {
 	if a.atWork() {
-		a.notice(note{Path: a.receiptsDir(), Message: "another sessctl is at work: the memory is not compared with the receipts"})
+		a.notice(note{Path: a.receiptsDir(), Message: "another sessctl is running: the memory is not compared with the receipts"})
 		return nil
 	}
 	audit, err := a.newReceiptAudit(ctx)

@@ -120,7 +120,7 @@ func runMemoryExport(ctx context.Context, a *app, o exportOptions) error {
 		save = durable.ReplaceFile
 	}
 	path := absolute(o.Output)
-	if err := a.refuseOwn(path, "--output"); err != nil {
+	if err := errors.Join(a.refuseOwn(ctx, path, "--output"), a.refuseSession(ctx, path, "--output")); err != nil {
 		return err
 	}
 	if err := save(path, 0o600, func(w io.Writer) error { return write(ctx, w) }); err != nil {

@@ -160,7 +160,7 @@ func (a *app) checkForgotten(ctx context.Context, allow bool) error {
 	case allow:
 		return memory.GiveUpForgotten(a.pins, dir)
 	}
-	return &failure{code: "forgotten_lost", exit: exitIntegrity, path: lost[0].Path, hint: "put the file back from a backup; or say --allow-forgotten, and what it meant is remembered again",
+	return &failure{code: "forgotten_lost", exit: exitIntegrity, path: lost[0].Path, hint: "put the file back from a backup; or use --allow-forgotten, and what it listed is remembered again",
 		err: fmt.Errorf("what was forgotten would come back: %s: %s", lost[0].Path, lost[0].Message())}
 }
 
@@ -223,7 +223,7 @@ func (a *app) noteConfigured(chosen *embedding) {
 		return
 	}
 	a.notice(note{
-		Message: fmt.Sprintf("%s/%s is not the model that is configured: recall goes by words until it is", chosen.expected.Provider, chosen.expected.Name),
+		Message: fmt.Sprintf("%s/%s is not the configured model: recall searches by words only until it is", chosen.expected.Provider, chosen.expected.Name),
 		Hint:    fmt.Sprintf("set embed.provider to %s and embed.model to %s", chosen.expected.Provider, chosen.expected.Name),
 	})
 }
@@ -496,15 +496,20 @@ func (b *rebuilder) asKept(r memory.Record) memory.Record {
 // Rebuild implements compact.Rebuilder.
 func (b *rebuilder) Rebuild(ctx context.Context, ref session.Ref, archives []compact.Origin, records iter.Seq2[compact.ArchivedRecord, error]) (compact.Remembered, error) {
 	source := memory.Source{Runtime: ref.Runtime, Agent: ref.Agent, Session: ref.ID, Key: ref.Key}
-	var ids []string
-	for _, x := range archives {
-		ids = append(ids, x.ID)
-	}
-	what := memory.Rebuild{Source: source, Archives: ids, Category: compact.CategoryHistory, Mark: rebuildMark(slices.Clone(ids))}
-	var err error
-	if what.Begun, err = (memoryAdapter{store: b.store, archives: b.archives}).begunAndLost(ctx, ref, archives); err != nil {
+	begun, err := (memoryAdapter{store: b.store, archives: b.archives}).begunAndLost(ctx, ref, archives)
+	if err != nil {
 		return compact.Remembered{}, err
 	}
+	var ids []string
+	for _, x := range archives {
+		if x.In.ID != "" {
+			begun[x.In.ID] = append(begun[x.In.ID], x.ID)
+		}
+		ids = append(ids, x.ID)
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	what := memory.Rebuild{Source: source, Archives: ids, Category: compact.CategoryHistory, Mark: rebuildMark(slices.Clone(ids)), Begun: begun}
 	b.result, err = b.store.Rebuild(ctx, what, func(yield func(memory.Record, error) bool) {
 		var ids *memory.ActionIDs
 		archive := ""

@@ -181,5 +181,5 @@ func writeTextfile(ctx context.Context, a *app, path string) error {
 
 // checkTextfile refuses to replace what sessctl did not write.
 func checkTextfile(path string) error {
-	return checkReplaced(path, "--textfile", textfileMark, "make the directory; node_exporter is told of it with --collector.textfile.directory")
+	return checkReplaced(path, "--textfile", textfileMark, "make the directory; tell node_exporter about it with --collector.textfile.directory")
 }

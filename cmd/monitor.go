@@ -30,7 +30,7 @@ func (o *monitorOptions) addFlags(fs *pflag.FlagSet) {
 	fs.Int64Var(&o.Threshold, "threshold", 0, "a session of at least this many `tokens` needs a compaction (default 150000)")
 	fs.DurationVar(&o.Interval, "interval", 0, "look again after this `duration`, until a signal; without it once")
 	fs.BoolVar(&o.Compact, "compact", false, "compact the sessions that need it (sessctl compact --all)")
-	fs.BoolVar(&o.DryRun, "dry-run", false, "say what is wrong and what would be told; note nothing, tell nobody, compact nothing")
+	fs.BoolVar(&o.DryRun, "dry-run", false, "report what is wrong and which events would be sent; record, send and compact nothing")
 	fromConfig(fs, "threshold", "compaction.threshold")
 	fromConfig(fs, "compact", "monitor.compact")
 }
@@ -219,7 +219,7 @@ func (a *app) lockMonitor(ctx context.Context) (*durable.FileLock, error) {
 	}
 	lock, err := a.pins.Lock(filepath.Join(a.dataDir(), "lock-monitor"))
 	if errors.Is(err, durable.ErrLocked) {
-		return nil, &failure{code: "locked", exit: exitBusy, path: a.dataDir(), hint: "it tells what there is to tell; sessctl monitor --dry-run looks without telling", err: fmt.Errorf("another monitor is looking: %w", err)}
+		return nil, &failure{code: "locked", exit: exitBusy, path: a.dataDir(), hint: "it sends the events; sessctl monitor --dry-run checks without sending", err: fmt.Errorf("another monitor is looking: %w", err)}
 	}
 	if err != nil {
 		return nil, err
@@ -246,7 +246,7 @@ func (a *app) lookAndTell(ctx context.Context, o monitorOptions, options monitor
 	path := a.monitorStatePath()
 	state, err := monitor.Load(a.pins, path)
 	if err != nil {
-		a.passOver(note{Path: path, Message: err.Error() + "; it is begun anew, and what is wrong now is told again in " + options.CoolDown.String() + " at the earliest"})
+		a.passOver(note{Path: path, Message: err.Error() + "; a new one is started, and what is wrong now is reported again in " + options.CoolDown.String() + " at the earliest"})
 	}
 	seen, err := a.observe(ctx, lookOptions{threshold: o.Threshold, thresholdAsked: o.thresholdAsked, earlier: state.Stores})
 	if err != nil {

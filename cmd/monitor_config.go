@@ -75,7 +75,7 @@ func (c monitorConfig) diskLimit() (int64, error) {
 func parseSize(key, text string) (int64, error) {
 	size, err := humanize.ParseBytes(text)
 	if err != nil || size > math.MaxInt64 {
-		return 0, usageError("write 500MB, 1GiB or 0", "%s: %q is no size", key, text)
+		return 0, usageError("write 500MB, 1GiB or 0", "%s: %q is not a size", key, text)
 	}
 	return int64(size), nil
 }

@@ -17,7 +17,7 @@ func checkNames(c *cobra.Command) error {
 		case err != nil || !takesName(f):
 		case f.Value.String() == "":
 			what, _ := pflag.UnquoteUsage(f)
-			err = usageError("leave the flag out if none is meant", "--%s: empty %s", f.Name, what)
+			err = usageError("leave the flag out if you do not need it", "--%s: empty %s", f.Name, what)
 		case f.Name == "runtime":
 			err = checkRuntime(f.Value.String())
 		}

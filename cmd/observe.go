@@ -236,6 +236,11 @@ func (o *observer) lookAtArchives(ctx context.Context) error {
 	for _, d := range audit.damaged {
 		o.damaged = append(o.damaged, monitor.DamagedArchive{Path: d.Path, Message: d.Err.Error()})
 	}
+	if checks, err := o.recordedChecks(); err != nil {
+		o.damaged = append(o.damaged, monitor.DamagedArchive{Path: o.checksPath(), Message: err.Error()})
+	} else if bad, found := unsettled(checks); found && len(audit.archives) > 0 { // nothing here reads the bytes
+		o.damaged = append(o.damaged, monitor.DamagedArchive{Path: o.checksPath(), Message: aboutCheck(bad)})
+	}
 	if len(o.damaged) > 0 && (before || o.atWork()) {
 		o.damaged = nil // the next look sees what is left of it
 		return nil

@@ -1,14 +1,18 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
+	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/session"
 )
 
 // checkReplaced refuses to replace a file that sessctl did not write: all that it
@@ -34,16 +38,60 @@ func checkReplaced(path, flag, mark, noDirectory string) error {
 	return nil
 }
 
-// refuseOwn refuses to replace a file of the data directory: an archive, or what
-// says where one is. flag named the file.
-func (a *app) refuseOwn(path, flag string) error {
-	dir, errDir := filepath.EvalSymlinks(a.dataDir())
-	file, errFile := filepath.EvalSymlinks(path)
-	if errDir != nil || errFile != nil {
-		return nil // there is no such file, or no data directory
+// refuseOwn refuses to replace a file of the data directory, such as what says where
+// an archive is, or an archive, wherever it lies. flag named the file.
+func (a *app) refuseOwn(ctx context.Context, path, flag string) error {
+	file, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil // there is no such file
 	}
-	if below, err := filepath.Rel(dir, file); err != nil || !filepath.IsLocal(below) {
-		return nil
+	own := liesIn(a.dataDir(), file)
+	if !own {
+		own, err = a.isArchive(ctx, file)
+	}
+	if err != nil || !own {
+		return err
 	}
 	return usageError("name a file elsewhere", "%s: %s is sessctl's own", flag, path)
+}
+
+// liesIn reports whether a file is somewhere in a directory, however both are spelt:
+// there are systems where case does not matter.
+func liesIn(dir, file string) bool {
+	for above := filepath.Dir(file); ; above = filepath.Dir(above) {
+		if sameFile(dir, above) {
+			return true
+		}
+		if above == filepath.Dir(above) {
+			return false
+		}
+	}
+}
+
+// isArchive reports whether the catalogue names a file.
+func (a *app) isArchive(ctx context.Context, file string) (bool, error) {
+	archives, err := a.openArchive()
+	if err != nil {
+		return false, err
+	}
+	entries, err := archives.List(ctx, archive.Filter{})
+	return slices.ContainsFunc(entries, func(e archive.Entry) bool { return sameFile(a.findArchive(e), file) }), err
+}
+
+// refuseSession refuses to replace the log or the database of a session.
+func (a *app) refuseSession(ctx context.Context, path, flag string) error {
+	stores, err := a.openStores()
+	if err != nil || !exists(path) {
+		return err
+	}
+	for _, s := range stores {
+		listing, err := s.List(ctx)
+		if err != nil && liesIn(s.Root(), path) {
+			return err // nobody can tell
+		}
+		if slices.ContainsFunc(listing.Refs, func(r session.Ref) bool { return sameFile(r.Path, path) }) {
+			return usageError("name a file elsewhere", "%s: %s is a session of %s", flag, path, s.Runtime())
+		}
+	}
+	return nil
 }

@@ -80,7 +80,7 @@ func (a *app) readPinnedFile() ([]byte, error) {
 	return text, err
 }
 
-const isPinned = "pinned (sessctl pin --remove lets it go)"
+const isPinned = "pinned (sessctl pin --remove unpins it)"
 
 // keeps returns why nothing of a session may be deleted, or "".
 func (p pinned) keeps(ref session.Ref) string {
@@ -112,7 +112,7 @@ type pinOptions struct {
 
 func (o *pinOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Agent, "agent", "", "the sessions are of this `agent`")
-	fs.BoolVar(&o.Remove, "remove", false, "let pinned sessions go")
+	fs.BoolVar(&o.Remove, "remove", false, "unpin these sessions")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "print what would be pinned and change nothing")
 }
 
@@ -160,7 +160,7 @@ type pinDocument struct {
 	DryRun  bool            `json:"dry_run"`
 	Changed int             `json:"changed"` // sessions
 	Asked   []askedPin      `json:"asked"`   // the sessions that were named
-	Removed bool            `json:"removed"` // they are pinned no more
+	Removed bool            `json:"removed"` // they are no longer pinned
 	Pinned  []pinnedSession `json:"pinned"`  // all that are pinned now
 	Notes   []note          `json:"notes"`
 }
@@ -288,7 +288,7 @@ func (a *app) sessionsToPin(ctx context.Context, o pinOptions, known pinned) (se
 		id := name
 		if !o.exact {
 			if id, err = knownSession(all, name, within); err != nil {
-				return nil, nil, err
+				return nil, nil, o.notPinned(name, err)
 			}
 		}
 		for _, m := range all {
@@ -300,6 +300,16 @@ func (a *app) sessionsToPin(ctx context.Context, o pinOptions, known pinned) (se
 		}
 	}
 	return sessions, placesOf(listed, entries), nil
+}
+
+// notPinned says of a session that is to be let go, and is unknown among those that
+// are pinned, that it is not pinned: it may well exist.
+func (o pinOptions) notPinned(name string, err error) error {
+	f := (*failure)(nil)
+	if o.Remove && errors.As(err, &f) && f.code == "unknown_session" {
+		return &failure{code: f.code, exit: f.exit, hint: "sessctl pin lists the pinned sessions", err: fmt.Errorf("%q is not a pinned session", name)}
+	}
+	return err
 }
 
 func (a *app) renderPins(doc pinDocument) error {
@@ -320,13 +330,13 @@ func (a *app) renderPins(doc pinDocument) error {
 	return a.printList(t, rows)
 }
 
-const pinnedNoMore = "pinned no more"
+const pinnedNoMore = "no longer pinned"
 
 // describePins says what was done with the sessions that were named.
 func describePins(doc pinDocument) string {
 	what := map[[2]bool]string{
 		{false, false}: "pinned: clean, archive prune and compact --shrink keep it", {true, false}: "would be pinned: clean, archive prune and compact --shrink keep it then",
-		{false, true}: pinnedNoMore, {true, true}: "would be " + pinnedNoMore + ": clean and archive prune may delete it by their rules then",
+		{false, true}: pinnedNoMore, {true, true}: "would no longer be pinned: clean and archive prune may delete it by their rules then",
 	}[[2]bool{doc.DryRun, doc.Removed}]
 	if doc.Changed == 0 {
 		what = map[bool]string{false: "pinned already", true: "is not pinned"}[doc.Removed]

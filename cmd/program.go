@@ -23,13 +23,13 @@ func (a *app) programFor(asked string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find out where this program is: %w", err)
 	}
-	if named, err := exec.LookPath(filepath.Base(os.Args[0])); err == nil && sameProgram(named, path) {
+	if named, err := exec.LookPath(filepath.Base(os.Args[0])); err == nil && sameFile(named, path) {
 		path = absolute(named)
 	}
 	return path, nil
 }
 
-func sameProgram(a, b string) bool {
+func sameFile(a, b string) bool {
 	x, errX := os.Stat(a)
 	y, errY := os.Stat(b)
 	return errX == nil && errY == nil && os.SameFile(x, y)

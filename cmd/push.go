@@ -23,7 +23,7 @@ type pushOptions struct {
 }
 
 func (o *pushOptions) addFlags(fs *pflag.FlagSet) {
-	fs.BoolVar(&o.DryRun, "dry-run", false, "say what would be sent, and send nothing")
+	fs.BoolVar(&o.DryRun, "dry-run", false, "print what would be sent, and send nothing")
 	fs.BoolVar(&o.SetUp, "setup", false, "make the tables of the shared memory, or bring them up to date, and send nothing")
 	fs.BoolVar(&o.Verify, "verify", false, "compare all that the shared memory has of this host, and send what differs")
 	fs.BoolVar(&o.TakeOver, "take-over", false, "take the name of this host over from another memory, and drop what that one has sent and this one lacks")
@@ -247,9 +247,9 @@ func tellNotes(a *app, doc pushDocument) {
 	if doc.Lagging > 0 {
 		a.notice(note{Message: plural(doc.Lagging, "record") + " sent and kept, but not found by every node of the cluster yet; questions ask the others", Hint: "a node that was away catches up by itself; sessctl push once more shows how far it is"})
 	}
-	forgotten, compared := " forgotten here, because another host forgot them", "all that it has of this host was compared, and it was told again what is forgotten"
+	forgotten, compared := " forgotten here, because another host forgot them", "everything it has of this host was compared, and what is forgotten was sent to it again"
 	if doc.DryRun {
-		forgotten, compared = " would be forgotten here, because another host forgot them", "a push compares all that it has of this host, and tells it again what is forgotten"
+		forgotten, compared = " would be forgotten here, because another host forgot them", "a push compares everything it has of this host, and sends it again what is forgotten"
 	}
 	if doc.Honoured > 0 {
 		a.notice(note{Message: plural(doc.Honoured, "record") + forgotten})
@@ -323,7 +323,7 @@ func (a *app) buryShared(ctx context.Context, store *memory.Store) {
 		return
 	}
 	if err := a.tryBury(ctx, store); err != nil {
-		a.notice(note{Message: "the shared memory still has it: " + err.Error(), Hint: "the next sessctl push tells it"})
+		a.notice(note{Message: "the shared memory still has it: " + err.Error(), Hint: "the next sessctl push removes it there"})
 	}
 }
 

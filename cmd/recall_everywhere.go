@@ -152,7 +152,7 @@ func sharedSession(ctx context.Context, shared sharedMemory, name string) (strin
 	case len(ids) == 0:
 		return "", &failure{code: "unknown_session", exit: exitFailed, err: fmt.Errorf("the shared memory has no session %q", name)}
 	case len(ids) > 1 && ids[0] != name:
-		return "", &failure{code: "ambiguous", exit: exitUsage, hint: strings.Join(ids, ", "), err: fmt.Errorf("%q is the start of several sessions", name)}
+		return "", &failure{code: "ambiguous", exit: exitUsage, hint: "give more of the id: " + strings.Join(ids, ", "), err: fmt.Errorf("several sessions start with %q", name)}
 	}
 	return cmp.Or(ids[0], name), nil
 }

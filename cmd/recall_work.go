@@ -43,7 +43,7 @@ func (o *recallOptions) validateWork() error {
 	case o.names() > 1:
 		return usageError(hint, "only one of --file, --command and --error can be asked for")
 	case o.names() == 1 && strings.TrimSpace(o.Query) != "":
-		return usageError("leave it out, or put all words after the option, in quotes", "%q stands beside --file, --command or --error", o.Query)
+		return usageError("leave it out, or put all words after the option, in quotes", "%q goes with neither --file, --command nor --error", o.Query)
 	case o.names() == 1 && o.Kind != "" && o.Kind != kindWork:
 		return usageError(hint, "--kind %s is a kind of facts", o.Kind)
 	case o.asked():

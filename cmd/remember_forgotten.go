@@ -22,14 +22,14 @@ import (
 // Where nothing was forgotten nothing is read. An archive whose entry is gone or
 // cannot be used stops no session: it is found by its id, which its bytes have.
 func (m memoryAdapter) begun(ctx context.Context, ref session.Ref, from compact.Origin) (ids []string, err error) {
-	if from.ID == "" || m.archives == nil {
+	if from.ID == "" && from.Live == nil || m.archives == nil {
 		return nil, nil
 	}
 	entries, lost, err := m.forgotten(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
-	shorter := slices.DeleteFunc(entries, func(e archive.Entry) bool { return e.Bytes >= from.Bytes })
+	shorter := slices.DeleteFunc(entries, func(e archive.Entry) bool { return from.ID != "" && e.Bytes >= from.Bytes })
 	if len(shorter) > 0 {
 		if ids, err = m.beginsWith(ctx, from, shorter); err != nil {
 			return nil, err
@@ -40,19 +40,17 @@ func (m memoryAdapter) begun(ctx context.Context, ref session.Ref, from compact.
 }
 
 // begunAndLost are the archives without an entry with whose bytes some archives of
-// a session begin, and of which pieces were forgotten.
-func (m memoryAdapter) begunAndLost(ctx context.Context, ref session.Ref, archives []compact.Origin) (ids []string, err error) {
+// a session begin, by the ids of those, and of which pieces were forgotten.
+func (m memoryAdapter) begunAndLost(ctx context.Context, ref session.Ref, archives []compact.Origin) (map[string][]string, error) {
 	_, lost, err := m.forgotten(ctx, ref)
+	ids := map[string][]string{}
 	for _, from := range archives {
 		if err != nil {
 			return nil, err
 		}
-		if from.In.ID != "" {
-			continue // it is in a longer one
+		if from.In.ID == "" { // else it is in a longer one
+			ids[from.ID], err = m.beginsWithLost(ctx, ref, from, lost)
 		}
-		var more []string
-		more, err = m.beginsWithLost(ctx, ref, from, lost)
-		ids = append(ids, more...)
 	}
 	return ids, err
 }
@@ -138,7 +136,9 @@ func (m memoryAdapter) beginsWith(ctx context.Context, from compact.Origin, shor
 	defer log.Close()
 	hash, at := sha256.New(), int64(0)
 	for _, e := range shorter {
-		if _, err := io.CopyN(hash, log, e.Bytes-at); err != nil {
+		if _, err := io.CopyN(hash, log, e.Bytes-at); errors.Is(err, io.EOF) && from.ID == "" {
+			break // how long a log without an archive is nobody has said
+		} else if err != nil {
 			return nil, fmt.Errorf("read the archive %s: %w", from.ID, err)
 		}
 		if at = e.Bytes; hex.EncodeToString(hash.Sum(nil)) == e.SHA256 {

@@ -37,13 +37,13 @@ type replayOptions struct {
 func (o *replayOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Agent, "agent", "", "the main session of this `agent`")
 	fs.StringVar(&o.Session, "session", "", "this session (`id` or key)")
-	fs.StringVar(&o.File, "file", "", "any session `file` of any runtime, wherever it lies")
+	fs.StringVar(&o.File, "file", "", "any session `file` of any runtime, in any place")
 	fs.StringVar(&o.Query, "query", "", "keep the last six messages and the older turns about this `text`, 20 messages in all")
 	fs.Float64Var(&o.Relevance, "min-relevance", replay.DefaultRelevance, "with --query: how similar an older turn must be, as a `cosine`")
-	fs.Int64Var(&o.Budget, "budget", 0, "leave out the oldest turns until about so many `tokens` are left (0: no budget)")
+	fs.Int64Var(&o.Budget, "budget", 0, "leave out the oldest turns until about this many `tokens` are left (0: no budget)")
 	fs.StringVar(&o.Format, "format", string(replay.Text), "text, json, openai, anthropic or aisdk")
 	fs.BoolVar(&o.NoRepair, "no-repair", false, "leave calls without results and results without calls as they are")
-	fs.IntVar(&o.KeepToolResults, "keep-tool-results", replay.DefaultToolResults, "so many of the last tool results stay whole (-1: all)")
+	fs.IntVar(&o.KeepToolResults, "keep-tool-results", replay.DefaultToolResults, "keep this many of the last tool results whole (-1: all)")
 	fs.StringVar(&o.Check, "check", "", "compare with this `file` instead of printing; exit 1 and a diff if it is not the same")
 	fs.BoolVar(&o.Recent, "recent", false, "the summaries of the last sessions, for runtimes that start with them (yarnnn)")
 }

@@ -270,8 +270,8 @@ func (r *reporter) pending(context.Context) error {
 	add(of[prospectBusy], "sessions that are due and in use", "a later sessctl compact --all")
 	add(r.seen.pending(), "records that wait for an embedding", "sessctl memory reindex --pending")
 	if r.seen.events != nil {
-		add(r.seen.events.Waiting, "events that were not told yet", "the next run tells them; sessctl events list")
-		add(r.seen.events.Dead, "events that could not be told", "sessctl events retry")
+		add(r.seen.events.Waiting, "events that were not sent yet", "the next run sends them; sessctl events list")
+		add(r.seen.events.Dead, "events that could not be delivered", "sessctl events retry")
 	}
 	return nil
 }

@@ -161,7 +161,7 @@ func (p *reportPrinter) proof() {
 	}
 	switch {
 	case !proof.Looked:
-		p.line("another sessctl was at work: whether files are missing was not looked at")
+		p.line("another sessctl was running: sessctl did not check for missing files")
 	case len(proof.Damaged) == 0:
 		p.line("every archive of the catalogue is in its place with its length")
 	}

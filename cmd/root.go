@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -53,7 +54,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	reportError(errOut, err, app.global.JSON)
+	reportError(errOut, err, app.global.JSON || asksJSON(args))
 	if code := exitCode(err); code != exitOK || app.incomplete == 0 {
 		return code
 	}
@@ -62,6 +63,15 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 
 // errTerminated is the cause of a cancellation by SIGTERM.
 var errTerminated = errors.New("terminated")
+
+// asksJSON reports whether --json is among the arguments: behind a flag that is
+// wrong nothing was read.
+func asksJSON(args []string) bool {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	return slices.Contains(args, "--json")
+}
 
 func cancelOnSignal(cancel context.CancelCauseFunc) (stop func()) {
 	signals := make(chan os.Signal, 2)
@@ -156,7 +166,7 @@ func (g *globalOptions) addFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&g.AllowRoot, "allow-root", false, "as root, change sessions and data of other users too")
 	fs.StringVar(&g.Profile, "pprof", "", "write a CPU profile of this run to `file`")
 	fs.IntVar(&g.Workers, "workers", 0, "read at most `n` logs at a time where many are read (default 2)")
-	fs.DurationVar(&g.LockWait, "lock-wait", 0, "wait so long, as a `duration`, while another sessctl works on the data directory (default: do not wait)")
+	fs.DurationVar(&g.LockWait, "lock-wait", 0, "wait up to this `duration` while another sessctl uses the data directory (default: do not wait)")
 	fromConfig(fs, "workers", "workers")
 	fromConfig(fs, "lock-wait", "lock_wait")
 	fromConfig(fs, "data-dir", "data_dir")
@@ -169,8 +179,8 @@ func newRootCommand(a *app) *cobra.Command {
 		Short: "Keep the session logs of LLM agents small without losing a word",
 		Long: `sessctl reads the session logs of LLM agents, puts verified copies of them in
 an archive, cuts them into searchable memory, writes a summary, and starts the
-agent on a fresh session. What it took away can be found again with recall and
-read again with archive show.
+agent on a fresh session. You can find what it took away with recall, and
+read it with archive show.
 ` + exitHelp,
 		Example: `  sessctl sizes
   sessctl compact --agent coordinator --dry-run
@@ -303,7 +313,7 @@ func argumentError(c *cobra.Command, check cobra.PositionalArgs, args []string) 
 	switch {
 	case len(args) == 0:
 		return usageError(hint, "%s: an argument is missing", c.CommandPath())
-	case check(c, nil) == nil:
+	case check(c, nil) == nil && check(c, args[:1]) != nil:
 		return usageError(hint, "%s takes no argument, not %q", c.CommandPath(), args[0])
 	}
 	return usageError(hint, "%s takes one argument: %q is one too many", c.CommandPath(), args[1])
@@ -435,7 +445,7 @@ func explain(err error) errorBody {
 	case errors.Is(err, memory.ErrCorrupt):
 		body.Code, body.Hint = "damaged", "sessctl memory reindex --from-archives makes it again from the archives; the damaged one is kept"
 	case errors.Is(err, memory.ErrFull):
-		body.Code, body.Hint = "no_space", "make room, or point data_dir elsewhere"
+		body.Code, body.Hint = "no_space", "make room, or choose another place (data_dir)"
 	case errors.Is(err, syscall.EROFS), errors.Is(err, os.ErrPermission):
 		body.Code, body.Hint = "permission", "check who owns the path, and that its file system can be written"
 	}

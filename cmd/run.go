@@ -28,7 +28,7 @@ archives, which it reads in full once a week. Nothing is deleted unless a profil
 names clean or archive prune.
 
 The data directory is locked from the first step to the last; --lock-wait says
-how long another sessctl is waited for. A step that fails does not stop the
+how long to wait for another sessctl. A step that fails does not stop the
 others, but nothing is deleted after a step that found damage, or after archive
 or archive verify has failed. The exit code is that of the worst step: 4, 1, 3,
 75, 0 in this order. Every run is a record that log --runs shows. A run that was

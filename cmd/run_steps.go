@@ -249,7 +249,7 @@ func tellFacts(doc factsDocument) (r stepResult) {
 }
 
 func tellVerify(doc verifyDocument) (r stepResult) {
-	how := map[bool]string{true: "read", false: "looked at"}[doc.ReadData]
+	how := map[bool]string{true: "read", false: "checked without reading"}[doc.ReadData]
 	r.summary = fmt.Sprintf("%s (%s) %s, %s checked", plural(doc.Checked, "archive"), formatBytes(doc.Bytes), how, plural(doc.Receipts, "receipt"))
 	for _, p := range doc.Problems {
 		r.problems = append(r.problems, p.text())
@@ -328,7 +328,7 @@ func tellDeletions(outcomes []string, bytes int64, spared []string) (r stepResul
 		r.summary += " (" + formatBytes(bytes) + ")"
 	}
 	if len(spared) > 0 {
-		r.problems = append(r.problems, fmt.Sprintf("more than half of what %s have would go: it stays", strings.Join(spared, ", ")))
+		r.problems = append(r.problems, fmt.Sprintf("more than half of what %s have would be deleted: it is kept", strings.Join(spared, ", ")))
 	}
 	return r
 }

@@ -44,7 +44,7 @@ func (o *scheduleOptions) addPlace(fs *pflag.FlagSet) {
 func (o *scheduleOptions) addTimes(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Every, "every", "", "how often, as a `duration`: 30m, 6h, 1d")
 	fs.StringVar(&o.Calendar, "on-calendar", "", "when, as a calendar `expression` of systemd: daily, \"*-*-* 03:00\", \"Mon..Fri 22:30\"")
-	fs.StringVar(&o.Program, "program", "", "the sessctl that is run, as a `path` (default: this one)")
+	fs.StringVar(&o.Program, "program", "", "the `path` of the sessctl to run (default: this one)")
 }
 
 // defaultCalendar is when a profile runs if nobody says.
@@ -457,7 +457,7 @@ func runScheduleRemove(ctx context.Context, a *app, o scheduleOptions) error {
 			}
 		}
 		for _, path := range plan.Left {
-			a.notice(note{Path: path, Message: "this stays: sessctl schedule has not made it"})
+			a.notice(note{Path: path, Message: "kept: sessctl schedule did not write it"})
 		}
 	}
 	if len(rows) == 0 {

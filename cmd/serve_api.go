@@ -251,7 +251,7 @@ type compactRequest struct {
 	Session     string   `json:"session,omitempty" doc:"compact this session, by its id or key, instead of the main one"`
 	Threshold   int64    `json:"threshold,omitempty" minimum:"0" doc:"compact sessions of at least this many tokens; 0 or none is the configured threshold"`
 	SkipSummary bool     `json:"skip_summary,omitempty" doc:"store no summary"`
-	Caller      string   `json:"caller_id,omitempty" doc:"who asks, for the job and the audit log; what is no printable character is left out, and what is beyond 64 of them"`
+	Caller      string   `json:"caller_id,omitempty" doc:"who asks, for the job and the audit log; characters that cannot be printed are left out, and everything after the first 64"`
 }
 
 type compactPost struct{ Body compactRequest }

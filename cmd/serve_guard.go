@@ -77,7 +77,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // refuse says why a request is not served, nil if it is.
 func (g *guard) refuse(r *http.Request) *problemDocument {
 	if g.hosts != nil && !g.named(hostName(r.Host)) {
-		return newProblem(http.StatusMisdirectedRequest, "host", "this server is not asked under the name that the Host header gives", "name the host in serve.allowed_hosts if it is meant")
+		return newProblem(http.StatusMisdirectedRequest, "host", "the Host header names another server", "if this server has that name, add it to serve.allowed_hosts")
 	}
 	if !sameOrigin(r) {
 		return newProblem(http.StatusForbidden, "origin", "the request comes from a page of another site", "the API is for programs; no page may use it")

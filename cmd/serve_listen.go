@@ -41,7 +41,7 @@ func parseAddress(listen string) (address, error) {
 		_, err = net.LookupPort("tcp", port)
 	}
 	if err != nil {
-		return address{}, usageError(hint, "--listen: %q is no address", listen)
+		return address{}, usageError(hint, "--listen: %q is not an address", listen)
 	}
 	return address{hostPort: listen, host: host}, nil
 }
@@ -167,7 +167,7 @@ func (a *app) serveToken() (*[sha256.Size]byte, error) {
 
 func checkTokenFile(path string, info fs.FileInfo) error {
 	if !info.Mode().IsRegular() {
-		return tokenFailure(path, "remove it: the next start makes a new one", "%s is no regular file", path)
+		return tokenFailure(path, "remove it: the next start makes a new one", "%s is not a regular file", path)
 	}
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
 		return tokenFailure(path, "remove the file, the next start makes a new token; or chmod 600 "+path+" if nobody has read it", "others may read the token in %s", path)

@@ -87,7 +87,7 @@ func (a *app) checkScheduleList(key string, value any) error {
 	for i, entry := range entries {
 		of, ok := entry.(map[string]any)
 		if !ok {
-			return usageError(scheduleHint, "%s: %s: entry %d: it is no mapping of profile and cron", a.originBelow(key, fmt.Sprintf(".%d", i)), key, i+1)
+			return usageError(scheduleHint, "%s: %s: entry %d: it is not a mapping of profile and cron", a.originBelow(key, fmt.Sprintf(".%d", i)), key, i+1)
 		}
 		for _, field := range slices.Sorted(maps.Keys(of)) {
 			if !slices.Contains(fields, field) {
@@ -186,7 +186,7 @@ func tellEvents(ctx context.Context, a *app) error {
 	report, err := a.deliverEvents(ctx, deliverTimeout)
 	for _, t := range report.Attempts {
 		if err == nil && t.State != outbox.Sent {
-			err = fmt.Errorf("%s was not told of %s: %s", t.Target, t.Type, t.Error)
+			err = fmt.Errorf("%s did not receive %s: %s", t.Target, t.Type, t.Error)
 		}
 	}
 	return err

@@ -88,7 +88,7 @@ func (o *shrinkOptions) validate(flags *pflag.FlagSet) (err error) {
 		return usageError("write 30d, 8w or 720h", "--older-than: %q is not an age", o.OlderThan)
 	}
 	if o.olderThan < leastAge {
-		return usageError("what was used within a day never goes, whatever is asked for", "--older-than %s is less than a day", o.OlderThan)
+		return usageError("a session that was used within the last day is never deleted", "--older-than %s is less than a day", o.OlderThan)
 	}
 	return nil
 }
@@ -617,7 +617,7 @@ func (a *app) renderShrink(doc shrinkDocument, o shrinkOptions) error {
 		return a.printJSON(doc)
 	}
 	for _, d := range doc.Databases {
-		text := fmt.Sprintf("%s %s: %s, of it %s in use, %s free, %s in its write-ahead log\n", d.Runtime, visible(a.tilde(d.Path)),
+		text := fmt.Sprintf("%s %s: %s (%s in use, %s free), %s in its write-ahead log\n", d.Runtime, visible(a.tilde(d.Path)),
 			formatBytes(d.Before.Disk), formatBytes(d.Before.Live), formatBytes(d.Before.Free), formatBytes(d.Before.Log))
 		if d.After == nil {
 			text += d.describePlan(o)

@@ -158,7 +158,7 @@ func noHelp(root *cobra.Command, word string) error {
 	for _, t := range topics() {
 		names = append(names, t.name)
 	}
-	return usageError(didYouMean(word, names, "see sessctl --help"), "unknown command %q for %q, nor is it a topic", word, root.CommandPath())
+	return usageError(didYouMean(word, names, "see sessctl --help"), "unknown command or help topic %q", word)
 }
 
 // completeHelp offers the commands below those that were typed, and the topics.

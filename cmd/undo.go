@@ -140,8 +140,8 @@ func (u *undoRun) noteLessons(p *compact.UndoPlan) {
 	}
 	ref := session.Ref{Runtime: p.Receipt.Runtime, Agent: p.Receipt.Agent, ID: p.Receipt.Session}
 	u.notice(note{
-		Path: learner.LessonsFile(ref), Message: "what the compaction has learned stays here and in memory: other sessions may have been told so since",
-		Hint: "take out by hand what should not stay",
+		Path: learner.LessonsFile(ref), Message: "what the compaction has learned stays here and in memory: other sessions may have read it since",
+		Hint: "delete by hand what should not stay",
 	})
 }
 

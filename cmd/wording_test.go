@@ -40,6 +40,11 @@ func odd() map[string]string {
 		`by the way, and the times say`:        "timestamps are compared",
 		`waits in a trash beside it`:           "stays in .sessctl-trash",
 		`mixes up the order of a reply`:        "reordered vectors",
+		`is no (?:address|log of|size)\b`:      "is not",
+		`nothing to do with (?:%s|\d)`:         "nothing to do for",
+		`would go[:;]`:                         "would be deleted",
+		`way is barred`:                        "cannot be reached",
+		`(?:was|were) not told of`:             "did not receive",
 	}
 }
 

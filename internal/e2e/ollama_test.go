@@ -267,7 +267,7 @@ func (u *ollamaUser) killedReindex() {
 
 // thereAndBack goes to the built-in model with --model, and back.
 func (u *ollamaUser) thereAndBack() {
-	u.want(u.run(0, "memory", "reindex", "--model", "builtin"), "builtin/lexglove-1024@", "is not the model that is configured")
+	u.want(u.run(0, "memory", "reindex", "--model", "builtin"), "builtin/lexglove-1024@", "is not the configured model")
 	u.want(u.run(0, "recall", "port"), "memory has vectors of builtin/", u.identity())
 	u.run(0, "memory", "reindex")
 	u.equal("notice", u.json(0, "recall", "port")["notice"], "")

@@ -292,7 +292,7 @@ func toldOfRoom(c crashloop.Call, got crashloop.Outcome) bool {
 // toldOfDate says that the archives were verified, but not when: the run says so,
 // and what asks for the date takes them for not verified.
 func toldOfDate(got crashloop.Outcome) bool {
-	return strings.Contains(got.Output, "that archives were verified is not written down")
+	return strings.Contains(got.Output, "the result of this check could not be recorded")
 }
 
 // keepsWord: what a server has answered is so, whatever has failed meanwhile.

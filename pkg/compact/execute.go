@@ -231,7 +231,7 @@ func (r *run) remember(ctx context.Context, open func() (io.ReadCloser, error)) 
 	}
 	before := r.remembered
 	var err error
-	r.remembered, err = r.Rememberer.Remember(ctx, r.plan.Ref, Origin{Archived: r.archived}, told(m.history(ctx), func(done int64) {
+	r.remembered, err = r.Rememberer.Remember(ctx, r.plan.Ref, Origin{Archived: r.archived, Live: open}, told(m.history(ctx), func(done int64) {
 		r.tell(StageRemember, done, int64(r.plan.Survey.Chunks))
 	}))
 	if err == nil && m.summary != nil {
@@ -359,10 +359,15 @@ type Rememberer interface {
 type Origin struct {
 	Archived
 	In Archived // a longer one that begins with its bytes; without an id, it is itself
+	// Live opens the bytes where they are in no archive.
+	Live func() (io.ReadCloser, error)
 }
 
 // Open opens the bytes of the archive that the records are of, where they are.
 func (o Origin) Open(ctx context.Context, a Archiver) (io.ReadCloser, error) {
+	if o.ID == "" {
+		return o.Live()
+	}
 	if o.In.ID == "" || o.In.ID == o.ID {
 		return a.Open(ctx, o.Archived)
 	}

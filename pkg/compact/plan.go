@@ -273,7 +273,7 @@ func (p *Plan) choose(store session.Store, policy Policy) string {
 	}
 	what := "sessions of " + p.Ref.Runtime
 	if p.Ref.Kind == session.KindStored && able[0] == session.StrategyNone {
-		what = "it lies in a database and"
+		what = "it is in a database and"
 	}
 	if able[0] == session.StrategyNone {
 		return fmt.Sprintf("%s cannot be compacted by %s: %s", what, p.Strategy, p.left())

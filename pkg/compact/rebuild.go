@@ -28,7 +28,7 @@ type ArchivedRecord struct {
 
 // Rebuilder stores the records of one session again, in one transaction: those
 // of the same archives that are not among them go. An archive that is the beginning of
-// a longer one is in that.
+// longer ones is in each of them.
 type Rebuilder interface {
 	Rebuild(ctx context.Context, ref session.Ref, archives []Origin, records iter.Seq2[ArchivedRecord, error]) (Remembered, error)
 }
@@ -66,7 +66,11 @@ func (c *Compactor) Rebuild(ctx context.Context, store session.Store, logs []Arc
 			result.Damaged = append(result.Damaged, DamagedLog{log.Archived, err})
 		}
 	}
-	result.Archives = len(b.covered)
+	for _, log := range logs {
+		if b.covers(log.Archived.ID) {
+			result.Archives++
+		}
+	}
 	if len(b.readers) == 0 {
 		return result, nil
 	}
@@ -115,7 +119,7 @@ func (b *rebuild) take(ctx context.Context, log ArchivedLog, shorter []ArchivedL
 	b.covered = append(b.covered, Origin{Archived: log.Archived})
 	b.readers = append(b.readers, archiveReader{log, forked(survey.Scan.Tree)})
 	for _, s := range shorter {
-		if !b.covers(s.Archived.ID) && starts.sums[s.Archived.Bytes] == s.Archived.SHA256 {
+		if starts.sums[s.Archived.Bytes] == s.Archived.SHA256 {
 			b.covered = append(b.covered, Origin{Archived: s.Archived, In: log.Archived})
 		}
 	}

@@ -99,7 +99,7 @@ func (c *Compactor) planWithdrawal(ctx context.Context, undo Receipt) (w withdra
 			w.keep = append(w.keep, v.ID)
 		}
 	}
-	w.from = withdrawnFrom(receipts, undo, w.keep)
+	w.from = c.withdrawnFrom(ctx, receipts, undo, w.keep)
 	if all, err = c.findBytes(ctx, all, undone); err != nil {
 		return w, err
 	}
@@ -150,21 +150,25 @@ func vouchedFor(receipts []Receipt, undo Receipt) (all []vouched) {
 }
 
 // withdrawnFrom lists the archives of the run that is undone, and of those of its
-// session that were undone before: memory may have been left as it was then. Records
+// session that were undone before: memory may have been left as it was then. Of those
+// only what can be read: the log that came back may have been cut since. Records
 // of any other archive, or of none, were stored by somebody else: their text may be
 // nowhere else by now, or in an archive that memory was made again from.
-func withdrawnFrom(receipts []Receipt, undo Receipt, keep []string) (from []string) {
+func (c *Compactor) withdrawnFrom(ctx context.Context, receipts []Receipt, undo Receipt, keep []string) (from []string) {
 	undone := UndoneBy(receipts)
 	undone[undo.Undo.Receipt] = undo
-	add := func(a *Archived) {
-		if a != nil && !slices.Contains(keep, a.ID) && !slices.Contains(from, a.ID) {
+	add := func(r Receipt, a *Archived) {
+		if a == nil || slices.Contains(keep, a.ID) || slices.Contains(from, a.ID) {
+			return
+		}
+		if r.ID == undo.Undo.Receipt || c.readBack(ctx, *a) == nil {
 			from = append(from, a.ID)
 		}
 	}
 	for _, r := range receipts {
 		if _, gone := undone[r.ID]; gone && r.Runtime == undo.Runtime && r.Agent == undo.Agent && r.Session == undo.Session {
-			add((*Archived)(r.Archive))
-			add(r.Late)
+			add(r, (*Archived)(r.Archive))
+			add(r, r.Late)
 		}
 	}
 	return from

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -67,12 +68,15 @@ func touched(all []byteRange, r Record) bool {
 // enterBuried begins with an archive.
 func (w *writer) enterBuried(archive string) (err error) {
 	w.buried = buriedPieces{}
-	if w.memory == nil || !w.tombstones || archive == "" {
-		return nil
+	var archives []string
+	if archive != "" {
+		archives = append(archives, archive)
 	}
-	archives := []string{archive}
 	if archive == w.source.Archive {
 		archives = append(archives, w.begun...)
+	}
+	if w.memory == nil || !w.tombstones || len(archives) == 0 {
+		return nil
 	}
 	w.buried, err = readBuried(w.ctx, w.tx, archives)
 	w.work.buried = append(w.work.buried, w.buried.all...)
@@ -104,14 +108,20 @@ func (w *writer) leaveBuried() error {
 	if err := addTombstones(w.ctx, w.tx, noted); err != nil {
 		return err
 	}
-	return w.removeBuriedActions()
+	return w.removeBuriedActions(gone)
 }
 
 // removeBuriedActions takes what was done in pieces that were forgotten just now out
 // again: it was stored before it was known that they are, and any later run leaves it
 // out.
-func (w *writer) removeBuriedActions() error {
-	_, err := w.removeActions(`s.archive=? AND EXISTS (SELECT 1 FROM tombstones f WHERE f.archive=s.archive AND f.end_byte>0 AND `+standsIn("f")+")", w.work.archive)
+func (w *writer) removeBuriedActions(gone []tombstone) error {
+	var ids []string
+	for _, g := range gone {
+		ids = append(ids, g.ID)
+	}
+	list, _ := json.Marshal(ids) // strings are always JSON
+	_, err := w.removeActions(`s.runtime=? AND s.agent=? AND s.session=? AND s.archive=? AND EXISTS (SELECT 1 FROM json_each(?) j JOIN tombstones f ON f.id=j.value WHERE `+standsIn("f")+")",
+		w.source.Runtime, w.source.Agent, w.source.Session, w.work.archive, string(list))
 	return err
 }
 

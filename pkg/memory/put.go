@@ -98,6 +98,9 @@ func (s *Store) put(ctx context.Context, source Source, e *embedding, records it
 		}
 		defer w.close()
 		w.source, w.begun = source, begun
+		if err := w.enterBuried(w.work.archive); err != nil { // of a log without an archive
+			return err
+		}
 		for r, err := range ahead(records, aheadBy) {
 			if err != nil {
 				return err

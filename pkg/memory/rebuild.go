@@ -16,9 +16,11 @@ import (
 type Rebuild struct {
 	Source   Source
 	Archives []string // ids of those whose bytes the records cover
-	Begun    []string // others, with whose bytes those begin: what was forgotten of them stays so
 	Category string   // of pieces of the log: which old ones of those archives the new ones replace
 	Mark     string   // of what, and by which rule, the records are made; see Rebuilt
+	// Begun are the archives with whose bytes one of those begins, by its id: what was
+	// forgotten of them stays so.
+	Begun map[string][]string
 }
 
 // RebuildResult counts what Rebuild did.
@@ -42,7 +44,7 @@ func (s *Store) Rebuild(ctx context.Context, b Rebuild, records iter.Seq2[Record
 		}
 		defer w.close()
 		w.keepTexts = true
-		if err := prepareMade(ctx, tx); err != nil {
+		if err := errors.Join(prepareMade(ctx, tx), b.prepareBegun(ctx, tx)); err != nil {
 			return err
 		}
 		made := func(id string) error {
@@ -99,6 +101,24 @@ func prepareMade(ctx context.Context, tx *sql.Tx) error {
 	return nil
 }
 
+// prepareBegun lists by which archives what was forgotten of each is found: the bytes
+// of another log of the session say something else.
+func (b Rebuild) prepareBegun(ctx context.Context, tx *sql.Tx) error {
+	for _, statement := range []string{"CREATE TEMP TABLE IF NOT EXISTS begun (archive TEXT, beginning TEXT, PRIMARY KEY (archive, beginning)) WITHOUT ROWID", "DELETE FROM temp.begun"} {
+		if _, err := tx.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("prepare the list of archives: %w", err)
+		}
+	}
+	for _, archive := range b.Archives {
+		for _, beginning := range append(slices.Clone(b.Begun[archive]), archive) {
+			if _, err := tx.ExecContext(ctx, "INSERT OR IGNORE INTO temp.begun (archive, beginning) VALUES (?,?)", archive, beginning); err != nil {
+				return fmt.Errorf("prepare the list of archives: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
 // finish removes what should not be there any more, and marks the session.
 func (b Rebuild) finish(ctx context.Context, tx *sql.Tx, result *RebuildResult) error {
 	const mine = "runtime=? AND agent=? AND session=? AND category=? AND archive IN ("
@@ -111,9 +131,8 @@ func (b Rebuild) finish(ctx context.Context, tx *sql.Tx, result *RebuildResult) 
 	// A tombstone whose id was made again has served its purpose. Any other
 	// marks text that another rule had cut: every record with a part of it
 	// goes.
-	buried, err := remove(ctx, tx, mine+marks(b.Archives)+`) AND EXISTS (SELECT 1 FROM tombstones t
-		WHERE t.archive IN (`+marks(b.forgotten())+`) AND t.id NOT IN (SELECT id FROM temp.made) AND records.first_byte<t.end_byte AND records.end_byte>t.first_byte)`,
-		append(args, anyOf(b.forgotten())...))
+	buried, err := remove(ctx, tx, mine+marks(b.Archives)+`) AND EXISTS (SELECT 1 FROM temp.begun b JOIN tombstones t ON t.archive=b.beginning
+		WHERE b.archive=records.archive AND t.id NOT IN (SELECT id FROM temp.made) AND records.first_byte<t.end_byte AND records.end_byte>t.first_byte)`, args)
 	if err != nil {
 		return err
 	}
@@ -126,16 +145,13 @@ func (b Rebuild) finish(ctx context.Context, tx *sql.Tx, result *RebuildResult) 
 	return err
 }
 
-// forgotten are the archives by which what was forgotten is found.
-func (b Rebuild) forgotten() []string { return slices.Concat(b.Archives, b.Begun) }
-
 // finishWork removes the actions of the session that were not made again, and
-// those that stand in a piece of one of its archives that was forgotten.
+// those that stand in a piece that was forgotten of their archive, or of one with whose
+// bytes that begins.
 func (b Rebuild) finishWork(ctx context.Context, tx *sql.Tx) error {
-	mine := []any{b.Source.Runtime, b.Source.Agent, b.Source.Session}
-	args := append(append(mine, anyOf(b.Archives)...), anyOf(b.forgotten())...)
+	args := append([]any{b.Source.Runtime, b.Source.Agent, b.Source.Session}, anyOf(b.Archives)...)
 	_, err := removeActions(ctx, tx, `s.runtime=? AND s.agent=? AND s.session=? AND s.archive IN (`+marks(b.Archives)+`)
-		AND (lower(hex(a.id)) NOT IN (SELECT id FROM temp.made) OR EXISTS (SELECT 1 FROM tombstones f WHERE f.archive IN (`+marks(b.forgotten())+`) AND f.end_byte>0 AND `+standsIn("f")+"))", args)
+		AND (lower(hex(a.id)) NOT IN (SELECT id FROM temp.made) OR EXISTS (SELECT 1 FROM temp.begun b JOIN tombstones f ON f.archive=b.beginning WHERE b.archive=s.archive AND f.end_byte>0 AND `+standsIn("f")+"))", args)
 	return err
 }
 

@@ -248,3 +248,40 @@ func TestRebuildLabelsPieces(t *testing.T) {
 	}
 	verify(t, s)
 }
+
+// What was forgotten of one log takes nothing from another log of the session that
+// does not begin with it: the same bytes of that say something else.
+func TestRebuildTakesNothingFromAnotherLog(t *testing.T) {
+	ctx := context.Background()
+	s, _ := newStore(t)
+	a := command("make bread")
+	done := memory.Record{ID: memory.NewActionIDs("a", "s").Next(a, 1), Category: memory.CategoryWork, Agent: "a", Session: "s", Archive: "another", FirstByte: 10, EndByte: 20, Action: &a}
+	of := func(archive string, r memory.Record) memory.Record {
+		r.Archive = archive
+		return r
+	}
+	for _, r := range []memory.Record{of("forgotten", pieceAt("secret", 0, 0, 100)), of("another", pieceAt("kept", 0, 0, 150))} {
+		if _, err := s.Put(ctx, memory.Source{Runtime: "r", Agent: "a", Session: "s", Archive: r.Archive}, all(r)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Forget(ctx, memory.Selection{ID: "secret"}); err != nil {
+		t.Fatal(err)
+	}
+	b := memory.Rebuild{
+		Source: memory.Source{Runtime: "r", Agent: "a", Session: "s"}, Archives: []string{"forgotten", "another", "longer"},
+		Begun: map[string][]string{"longer": {"forgotten"}}, Category: "session_history",
+	}
+	again := []memory.Record{of("forgotten", pieceAt("part of secret", 0, 0, 120)), of("longer", pieceAt("part of it again", 0, 90, 190)), of("another", pieceAt("kept", 0, 0, 150)), done}
+	result, err := s.Rebuild(ctx, b, all(again...))
+	if err != nil || result.Buried != 2 || result.Removed != 0 {
+		t.Errorf("%+v, %v", result, err)
+	}
+	if n, _, _ := s.CountSession(ctx, "r", "a", "s"); n != 1 {
+		t.Errorf("%d records", n)
+	}
+	if hits := work(t, s, memory.WorkQuery{Command: "make bread"}); len(hits) != 1 {
+		t.Errorf("%+v", hits)
+	}
+	verify(t, s)
+}

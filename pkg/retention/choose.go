@@ -102,4 +102,4 @@ func spareOwners(verdicts []*Verdict) []string {
 
 // ReasonHalf is why something stays that may go alone, but not with so much else
 // of its agent.
-const ReasonHalf = "more than half of its agent would go; --force allows it"
+const ReasonHalf = "more than half of what its agent has would be deleted; --force allows it"

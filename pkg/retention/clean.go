@@ -176,7 +176,7 @@ func consider(ctx context.Context, together *families, s Session) SessionPlan {
 func stays(s Session) string {
 	switch {
 	case s.Kind == session.KindDatabase || s.Kind == session.KindStored:
-		return "it lies in a database of its runtime"
+		return "it is in its runtime's database"
 	case s.Kind == session.KindPrompts:
 		return "it is part of a file that its runtime goes on with"
 	case s.Adapter.Capabilities().ReadOnly:

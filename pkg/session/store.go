@@ -349,7 +349,7 @@ func CheckAnswered(path string, t Tail) error {
 	case t.Torn:
 		return &BusyError{Path: path, Reason: "its last line is not finished"}
 	case !t.Answered:
-		return &BusyError{Path: path, Reason: fmt.Sprintf("its last turn is not answered yet (the last message is of the %s)", inPlainWords(t.LastRole))}
+		return &BusyError{Path: path, Reason: fmt.Sprintf("its last turn is not answered yet (the last message is from the %s)", inPlainWords(t.LastRole))}
 	}
 	return nil
 }

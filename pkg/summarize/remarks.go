@@ -215,10 +215,11 @@ func (m *remarks) lastOn(line int, text string, wanted func(*remark) bool) (foun
 	return m.lastOf(line, &said, masses, wanted)
 }
 
-// laterOn returns what the next turns made of a statement, and the last word on it.
-func (m *remarks) laterOn(line int, text string, wanted func(*remark) bool) (next, last takenUp) {
+// laterOn returns what the next turns made of a statement, the last word on it, and the
+// last message that names what it is about.
+func (m *remarks) laterOn(line int, text string, wanted func(*remark) bool) (next, last takenUp, named *remark) {
 	said, masses := m.subject(text)
-	return m.nextOf(line, &said, masses, wanted), m.lastOf(line, &said, masses, wanted)
+	return m.nextOf(line, &said, masses, wanted), m.lastOf(line, &said, masses, wanted), m.namedBy(line, &said, masses, wanted)
 }
 
 // subject is what a statement is about, and how much of it each message takes up.
@@ -286,6 +287,25 @@ func (m *remarks) lastOf(line int, said *subject, masses []float64, wanted func(
 	}
 	return found
 }
+
+// namedBy returns the last message that names what a statement is about, nil if none
+// does: it shares words that few others have, also where it says nothing of the rest.
+func (m *remarks) namedBy(line int, said *subject, masses []float64, wanted func(*remark) bool) *remark {
+	for i := range slices.Backward(m.all) {
+		t := &m.all[i]
+		if t.line <= line {
+			return nil
+		}
+		if masses[i] >= namedMass && masses[i] >= namedShare*said.mass && wanted(t) && m.sharesMore(t, said) && !asksOnly(t.text) {
+			return t
+		}
+	}
+	return nil
+}
+
+// How much the words say at least that such a message shares, and how much of the
+// statement they are.
+const namedMass, namedShare = 0.7, 0.15
 
 // anybody wants every message.
 func anybody(*remark) bool { return true }

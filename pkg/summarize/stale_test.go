@@ -137,3 +137,18 @@ func TestToldIsNotInProgress(t *testing.T) {
 		}
 	}
 }
+
+// The line where a statement is last named is told by its number alone, unless it is told
+// already or only asks.
+func TestNamedLast(t *testing.T) {
+	lines := []string{"U: look at the pages", "A: Good.", "U: the flume gets a new sluice by 3 march, from Jonas", "A: Good.", "U: and the dog?", "A: It sleeps.", "U: now the paint", "A: Blue."}
+	for last, want := range map[string]string{
+		"U: Wendy lost a shoe in the sluice": "Jonas → line 10 (line 4)",
+		"U: is the sluice wet?":              "Jonas (line 4)",
+		"U: the shoes are wet":               "Jonas (line 4)",
+	} {
+		if text := talk(t, append(lines[:8:8], last, "A: Oh.", "U: well", "A: Yes.")...); !strings.Contains(text, want) {
+			t.Errorf("after %q:\n%s", last, text)
+		}
+	}
+}

@@ -147,18 +147,20 @@ func summaryFloors() map[string]summaryFloor {
 		"two held back first":  {17, 0.02, 0.06},
 		"two held back second": {18, 0.01, 0.05},
 		"two held back last":   {15, 0.07, 0.11},
-		"fresh, first":         {34, 0.04, 0.09},
+		"fresh, first":         {34, 0.04, 0.10},
 		"fresh, second":        {35, 0.05, 0.17},
 		"fresh, third":         {34, 0.05, 0.16},
 		"fresh, fourth":        {26, 0.02, 0.07},
 		"fresh, fifth":         {18, 0.01, 0.13},
 		"fresh, sixth":         {41, 0.06, 0.05},
-		"fresh, seventh":       {43, 0.05, 0.05},
+		"fresh, seventh":       {42, 0.05, 0.05},
 		"fresh, eighth":        {54, 0.06, 0.08},
 		"fresh, ninth":         {47, 0.06, 0.05},
 		"fresh, tenth":         {49, 0.07, 0.05},
 		"fresh, eleventh":      {48, 0.07, 0.04},
 		"fresh, twelfth":       {47, 0.06, 0.05},
+		"fresh, thirteenth":    {48, 0.08, 0.11},
+		"fresh, fourteenth":    {46, 0.12, 0.02},
 	}
 }
 
@@ -268,5 +270,7 @@ func factFloors() map[string]factFloor {
 		"fresh, fourth":         {0.95, 0.70},
 		"fresh, fifth":          {0.97, 0.65},
 		"fresh, sixth":          {0.96, 0.56},
+		"fresh, thirteenth":     {0.64, 0.39},
+		"fresh, fourteenth":     {0.73, 0.39},
 	}
 }

@@ -36,7 +36,7 @@ func ParseQuietHours(text string) (*QuietHours, error) {
 	}{{first, &q.from}, {last, &q.until}} {
 		at, err := time.Parse("15:04", side.text)
 		if err != nil {
-			return nil, fmt.Errorf("quiet hours %q: %q is no time of day", text, side.text)
+			return nil, fmt.Errorf("quiet hours %q: %q is not a time of day", text, side.text)
 		}
 		*side.at = at.Hour()*60 + at.Minute()
 	}

@@ -73,7 +73,7 @@ func parseWeekdays(text string) (days []int, err error) {
 			to, ok = weekday(last)
 		}
 		if !ok {
-			return nil, fmt.Errorf("%q is no weekday: %w", part, ErrCalendar)
+			return nil, fmt.Errorf("%q is not a weekday: %w", part, ErrCalendar)
 		}
 		for d := from; ; d = (d + 1) % 7 {
 			days = append(days, d)
@@ -114,7 +114,7 @@ func (c *calendar) parseTime(text string) (err error) {
 	case len(parts) == 3 && parts[2] != "0" && parts[2] != "00":
 		return fmt.Errorf("the seconds of %q: %w", text, ErrCalendar)
 	case len(parts) < 2 || len(parts) > 3:
-		return fmt.Errorf("%q is no time: %w", text, ErrCalendar)
+		return fmt.Errorf("%q is not a time: %w", text, ErrCalendar)
 	}
 	if c.hours, err = parseList(parts[0], 0, 23); err == nil {
 		c.minutes, err = parseList(parts[1], 0, 59)

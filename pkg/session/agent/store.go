@@ -65,7 +65,7 @@ func orDefault(value, fallback int64) int64 {
 // ~/.agent/sessions. Other programs use the same directory for flat files,
 // which are no sessions of this runtime.
 func Roots(home string, _ func(string) string) []string {
-	if path := filepath.Join(home, ".agent", sessionsName); home != "" && logfile.IsDirectory(path) {
+	if path := filepath.Join(home, ".agent", sessionsName); home != "" && logfile.MayHold(path) {
 		return []string{path}
 	}
 	return nil

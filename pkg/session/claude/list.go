@@ -80,7 +80,7 @@ func (l *lister) project(base *logfile.Dir, name string) {
 	l.written(d, files)
 	for _, file := range files {
 		l.log(d, file, "")
-		if session.SafeID(file) {
+		if _, isLog, _ := parseName(file); !isLog && session.SafeID(file) {
 			l.family(d, file)
 		}
 	}

@@ -39,7 +39,7 @@ func Open(root string) *Store {
 		Name: session.RuntimeClaude, Store: root, Base: filepath.Join(root, projectsName), Depth: depth,
 		Locate: locate, Owned: true, ReadTail: readTail,
 	}}
-	if !logfile.IsDirectory(s.Base) {
+	if !logfile.MayHold(s.Base) {
 		s.config, s.Base = filepath.Dir(root), root
 	}
 	s.ReadAll = s.Scan
@@ -67,7 +67,7 @@ func Roots(home string, getenv func(string) string) []string {
 	if root == "" && home != "" {
 		root = filepath.Join(home, ".claude")
 	}
-	if root == "" || !logfile.IsDirectory(filepath.Join(root, projectsName)) {
+	if root == "" || !logfile.MayHold(filepath.Join(root, projectsName)) {
 		return nil
 	}
 	return []string{root}

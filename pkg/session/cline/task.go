@@ -102,7 +102,7 @@ func TaskRoots(home string, getenv func(string) string) (roots []string) {
 		}
 	}
 	slices.Sort(found)
-	found = slices.DeleteFunc(found, func(root string) bool { return !logfile.IsDirectory(filepath.Join(root, tasksName)) })
+	found = slices.DeleteFunc(found, func(root string) bool { return !logfile.MayHold(filepath.Join(root, tasksName)) })
 	return logfile.Existing(found...)
 }
 

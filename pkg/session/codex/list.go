@@ -28,6 +28,11 @@ func (s *Store) List(ctx context.Context) (session.Listing, error) {
 		return session.Listing{}, fmt.Errorf("open store: %w", err)
 	}
 	defer top.Close()
+	for _, name := range []string{sessionsName, archivedName} {
+		if err := logfile.Unreadable(filepath.Join(s.Base, name)); err != nil {
+			return session.Listing{}, err
+		}
+	}
 	l := &lister{Lister: s.NewLister(), store: s, top: top}
 	for _, area := range l.areas() {
 		if err := l.area(ctx, area); err != nil {

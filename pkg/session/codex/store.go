@@ -41,7 +41,7 @@ func Roots(home string, getenv func(string) string) []string {
 		return nil
 	}
 	for _, name := range []string{sessionsName, archivedName} {
-		if logfile.IsDirectory(filepath.Join(root, name)) {
+		if logfile.MayHold(filepath.Join(root, name)) {
 			return []string{root}
 		}
 	}

@@ -45,7 +45,7 @@ func Roots(home string, getenv func(string) string) []string {
 	if root == "" && home != "" {
 		root = filepath.Join(home, ".copilot")
 	}
-	if root == "" || !logfile.IsDirectory(filepath.Join(root, sessionsName)) {
+	if root == "" || !logfile.MayHold(filepath.Join(root, sessionsName)) {
 		return nil
 	}
 	return []string{root}

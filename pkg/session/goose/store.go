@@ -52,8 +52,9 @@ func Roots(home string, getenv func(string) string) []string {
 		places[i] = filepath.Join(places[i], "sessions")
 	}
 	return slices.DeleteFunc(logfile.Existing(places...), func(root string) bool {
-		info, err := os.Stat(filepath.Join(root, databaseName))
-		return err != nil || !info.Mode().IsRegular()
+		path := filepath.Join(root, databaseName)
+		info, err := os.Stat(path)
+		return logfile.Unreadable(path) == nil && (err != nil || !info.Mode().IsRegular())
 	})
 }
 
@@ -100,7 +101,7 @@ func (s *Store) List(ctx context.Context) (session.Listing, error) {
 	db, release, err := s.databases.Fresh(ctx, s.file())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return l, nil
+		return l, logfile.Unreadable(s.path())
 	case ctx.Err() != nil:
 		return l, ctx.Err()
 	case err != nil:

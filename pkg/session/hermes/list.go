@@ -15,6 +15,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/hermes/statedb"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 	"github.com/sessctl/sessctl/pkg/session/sqlitefile"
 )
 
@@ -59,8 +60,10 @@ type lister struct {
 func (l *lister) sessions(ctx context.Context, root *os.Root) error {
 	sessions, schema, byActivity, err := l.read(ctx)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), ctx.Err() != nil:
+	case ctx.Err() != nil:
 		return ctx.Err()
+	case errors.Is(err, fs.ErrNotExist):
+		return logfile.Unreadable(l.store.path())
 	case err != nil:
 		l.unreadable(root, err)
 		return nil

@@ -57,7 +57,8 @@ func Roots(home string, getenv func(string) string) (found []string) {
 	}
 	places, _ := filepath.Glob(filepath.Join(quotedGlob(base), profilesName, "*"))
 	for _, root := range logfile.Existing(append([]string{base}, places...)...) {
-		if info, err := os.Stat(filepath.Join(root, databaseName)); err == nil && info.Mode().IsRegular() {
+		path := filepath.Join(root, databaseName)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() || logfile.Unreadable(path) != nil {
 			found = append(found, root)
 		}
 	}

@@ -196,7 +196,7 @@ func (d *Dir) FreeName(nameOf func(try int) string) (string, error) {
 func Unusable(info os.FileInfo) string {
 	switch mode := info.Mode(); {
 	case mode&fs.ModeSymlink != 0:
-		return "a symbolic link: sessions are read only where they lie"
+		return "a symbolic link: sessions are not read through links"
 	case mode.IsDir():
 		return "a directory with the name of a session"
 	case mode&fs.ModeNamedPipe != 0:

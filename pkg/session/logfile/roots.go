@@ -2,11 +2,13 @@ package logfile
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // Absolute makes the path of a root absolute; one that cannot be stays what it
@@ -40,12 +42,28 @@ func IsDirectory(path string) bool {
 	return err == nil && info.IsDir()
 }
 
+// MayHold reports whether a path leads to a directory, through links too, or nobody
+// can tell: who reads it says why it cannot be read.
+func MayHold(path string) bool {
+	info, err := os.Stat(path)
+	return mayHold(path, info, err)
+}
+
+// Unreadable returns why nobody can tell whether a path leads to a directory. It
+// returns nil where that is known.
+func Unreadable(path string) error {
+	info, err := os.Stat(path)
+	if err == nil || !mayHold(path, info, err) {
+		return nil
+	}
+	return fmt.Errorf("open store: %w", err)
+}
+
 // Holding returns the directory of that name in the home directory, if there
 // is one and it holds a directory called inside, or nobody can tell.
 func Holding(home, name, inside string) []string {
 	root := filepath.Join(home, name)
-	held := filepath.Join(root, inside)
-	if info, err := os.Stat(held); home == "" || !mayHold(held, info, err) {
+	if home == "" || !MayHold(filepath.Join(root, inside)) {
 		return nil
 	}
 	return []string{root}
@@ -54,7 +72,7 @@ func Holding(home, name, inside string) []string {
 // Within returns the directory of that name in root, or root itself if it has
 // none: a store may be opened with either.
 func Within(root, name string) string {
-	if below := filepath.Join(root, name); IsDirectory(below) {
+	if below := filepath.Join(root, name); IsDirectory(below) || IsDirectory(root) && MayHold(below) {
 		return below
 	}
 	return root
@@ -83,8 +101,8 @@ func Existing(paths ...string) []string {
 }
 
 // mayHold reports whether a path that was looked at is a directory, or may be one:
-// somebody has taken away the right to look, or it is a link that leads to nothing
-// now, such as one to a disk that is not mounted.
+// somebody has taken away the right to look, it is a link that leads to nothing now,
+// such as one to a disk that is not mounted, or the disk itself does not answer.
 func mayHold(path string, info os.FileInfo, err error) bool {
 	switch {
 	case err == nil:
@@ -92,7 +110,8 @@ func mayHold(path string, info os.FileInfo, err error) bool {
 	case errors.Is(err, fs.ErrNotExist):
 		return leadsNowhere(path)
 	}
-	return errors.Is(err, fs.ErrPermission)
+	unknown := []error{fs.ErrPermission, syscall.ELOOP, syscall.EIO, syscall.ENOTCONN, syscall.ESTALE, syscall.ETIMEDOUT}
+	return slices.ContainsFunc(unknown, func(why error) bool { return errors.Is(err, why) })
 }
 
 // leadsNowhere reports whether a path that is not there has a link on its way that

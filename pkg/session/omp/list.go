@@ -15,6 +15,9 @@ import (
 // both places, which a killed gc leaves, the live one counts.
 func (s *Store) List(ctx context.Context) (session.Listing, error) {
 	l := &lister{Lister: s.NewLister(), live: map[string]bool{}}
+	if err := logfile.Unreadable(filepath.Join(s.Base, sessionsName)); err != nil {
+		return l.Listing, err
+	}
 	err := l.Base(ctx, func(base *logfile.Dir, name string) {
 		if name == sessionsName {
 			l.directories(base, name)

@@ -63,7 +63,7 @@ func Roots(home string, getenv func(string) string) []string {
 	}
 	var holding []string
 	for _, path := range candidates {
-		if logfile.IsDirectory(filepath.Join(path, sessionsName)) {
+		if logfile.MayHold(filepath.Join(path, sessionsName)) {
 			holding = append(holding, path)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 // Traits says what holds for every store of this runtime.
 func Traits() session.Traits {
 	return session.Traits{
-		Runtime: session.RuntimeOpenClaw, Homes: []string{"~/.openclaw"}, Variables: []string{"OPENCLAW_STATE_DIR"},
+		Runtime: session.RuntimeOpenClaw, Homes: []string{"~/.openclaw"}, Variables: []string{"OPENCLAW_STATE_DIR", "CLAWDBOT_STATE_DIR", "OPENCLAW_HOME"},
 		Formats: []session.Format{session.FormatOpenClaw}, AppendOnly: true, CountsLines: true, Indexed: true, ArchiveDir: archiveDir,
 		SummaryStyle: session.StyleCheckpoint,
 	}

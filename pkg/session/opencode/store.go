@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -58,7 +59,8 @@ func roots(name, home string, getenv func(string) string) (found []string) {
 		}
 	}
 	for _, root := range logfile.Existing(filepath.Join(data, name)) {
-		if names, _ := filepath.Glob(filepath.Join(root, "*"+databaseEnd)); len(names) > 0 {
+		_, err := os.ReadDir(root) // List says why that cannot be read
+		if names, _ := filepath.Glob(filepath.Join(root, "*"+databaseEnd)); err != nil || len(names) > 0 {
 			found = append(found, root)
 		}
 	}

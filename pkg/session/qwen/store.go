@@ -70,6 +70,9 @@ func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error)
 // directory is the one that `qwen -c` goes on with.
 func (s *Store) List(ctx context.Context) (session.Listing, error) {
 	l := &lister{s.NewLister(), s}
+	if err := logfile.Unreadable(filepath.Join(s.Base, projectsName)); err != nil {
+		return l.Listing, err
+	}
 	err := l.Base(ctx, func(base *logfile.Dir, name string) {
 		switch {
 		case s.inside == "":
