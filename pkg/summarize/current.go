@@ -346,18 +346,14 @@ func toldBy(plans []*plan) map[int]string {
 // unsaidOf adds those of one message. What people say in less words than [saidWords] says
 // nothing by itself.
 func (e *Extractive) unsaidOf(at int, told string, all []unsaidSentence) []unsaidSentence {
-	t, opens, short := &e.remarks.all[at], true, shortSentence
-	if t.person {
-		short = shortClause
-	}
-	eachSentenceOf([]byte(t.text), short, func(s sentence) {
-		text, first := string(s.text), opens
-		opens = false
+	t := &e.remarks.all[at]
+	t.eachSentence(func(s sentence, opens bool) {
+		text := string(s.text)
 		words := len(stemsOf(text))
 		if s.head || strings.HasSuffix(text, "?") || t.person && words < saidWords || told != "" && strings.Contains(told, spelled(text)) {
 			return
 		}
-		if idle := e.idle(at, text, words, first); idle < idleLimit {
+		if idle := e.idle(at, text, words, opens); idle < idleLimit {
 			c := candidate{text: oneLine(text, sentenceRunes), line: t.line, person: t.person, people: t.people}
 			all = append(all, unsaidSentence{c, t.person && t.people <= 1, idle})
 		}

@@ -9,8 +9,9 @@ import (
 // What was said may not hold any more at the end, and what nobody took for worth telling
 // may be worth it. Both are estimated from what a sentence says, where it stands and what
 // was said later. The weights come from the marked sentences of 62 sessions, by logistic
-// regression (docs/summaries.md, "How likely a statement is stale"). Goals, rules and choices
-// are told whatever the risk: there it takes no more wrong ones away than right ones.
+// regression (docs/summaries.md, "How likely a statement is stale", also says how to learn
+// them again). Goals, rules and choices are told whatever the risk: there it takes no more
+// wrong ones away than right ones.
 
 // signs are what speaks for or against it that a statement is stale, in the order of
 // [signWeights].
@@ -107,9 +108,15 @@ func (e *Extractive) opening(line int) bool {
 
 // risk is how likely it is that an item does not hold at the end, 0 to 1.
 func (e *Extractive) risk(c *candidate) float64 {
+	x := e.riskSigns(c)
+	return x.risk()
+}
+
+// riskSigns looks at an item as it would be told.
+func (e *Extractive) riskSigns(c *candidate) signs {
 	x := e.signsOf(c.line, c.person, withoutQuestion(withoutLast(c.text)))
 	x[signPointed] = c.pointed()
-	return x.risk()
+	return x
 }
 
 // risk is how likely a statement does not hold at the end, 0 to 1.
@@ -219,7 +226,11 @@ func (m *remarks) changedNumber(from int, figures []figure, masses []float64, al
 // changedSign is what another number counts if nothing else of a statement is taken up.
 const changedSign = 0.3
 
-// The signs that a sentence is one that nobody needs, in the order of [idleWeights].
+// idleSigns are what speaks for or against it that nobody needs a sentence, in the order
+// of [idleWeights].
+type idleSigns [idleCount]float64
+
+// What is looked at.
 const (
 	idleAlways   = iota
 	idlePlace    // how much of the talk was over, 0 to 1
@@ -234,8 +245,8 @@ const (
 )
 
 // idleWeights are how much each sign speaks for it that nobody needs a sentence.
-func idleWeights() [idleCount]float64 {
-	return [idleCount]float64{
+func idleWeights() idleSigns {
+	return idleSigns{
 		idleAlways:   -0.35,
 		idlePlace:    -1.02,
 		idleOpens:    1.25,
@@ -252,6 +263,11 @@ func idleWeights() [idleCount]float64 {
 // true of its first, and words are those of it that say something.
 func (e *Extractive) idle(at int, text string, words int, opens bool) float64 {
 	x := e.idleSigns(at, text, words, opens)
+	return x.idle()
+}
+
+// idle is how likely it is that nobody needs a sentence, 0 to 1.
+func (x *idleSigns) idle() float64 {
 	sum := 0.0
 	for i, w := range idleWeights() {
 		sum += float64(w * x[i])
@@ -260,7 +276,7 @@ func (e *Extractive) idle(at int, text string, words int, opens bool) float64 {
 }
 
 // idleSigns looks at a sentence of a message.
-func (e *Extractive) idleSigns(at int, text string, words int, opens bool) (x [idleCount]float64) {
+func (e *Extractive) idleSigns(at int, text string, words int, opens bool) (x idleSigns) {
 	t, lower := &e.remarks.all[at], " "+strings.ToLower(text)+" "
 	x[idleAlways] = 1
 	x[idlePlace] = float64(t.people) / float64(max(e.seen.people, 1))
