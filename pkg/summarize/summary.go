@@ -15,8 +15,8 @@ import (
 const KindExtractive = "extractive"
 
 // DefaultMaxRunes is how long an extractive summary is at most, in code
-// points: three chunks, or about 2,250 tokens of a fresh context (docs/decisions.md D18).
-const DefaultMaxRunes = 9000
+// points: about 2,500 tokens of a fresh context (docs/decisions.md D18).
+const DefaultMaxRunes = 10000
 
 // Options set what a summary dwells on.
 type Options struct {

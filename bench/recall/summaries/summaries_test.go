@@ -160,7 +160,8 @@ func summaryFloors() map[string]summaryFloor {
 		"fresh, eleventh":      {48, 0.07, 0.04},
 		"fresh, twelfth":       {47, 0.06, 0.05},
 		"fresh, thirteenth":    {48, 0.08, 0.11},
-		"fresh, fourteenth":    {46, 0.12, 0.02},
+		"fresh, fourteenth":    {46, 0.11, 0.02},
+		"fresh, fifteenth":     {47, 0.06, 0.10},
 	}
 }
 
@@ -272,5 +273,6 @@ func factFloors() map[string]factFloor {
 		"fresh, sixth":          {0.96, 0.56},
 		"fresh, thirteenth":     {0.64, 0.39},
 		"fresh, fourteenth":     {0.73, 0.39},
+		"fresh, fifteenth":      {0.69, 0.32},
 	}
 }
