@@ -19,7 +19,7 @@ import (
 )
 
 // The floors that the rules are held to on our labelled sessions. What the
-// figures were when this was written is in docs/facts.md.
+// figures were when this was written is in docs/fact-quality.md.
 const (
 	precisionFloor = 0.95
 	recallFloor    = 0.85

@@ -170,7 +170,7 @@ func TestQuotesAreThere(t *testing.T) {
 
 // TestSmallTalk: of 2,080 lines of conversations that people invented about
 // their lives (LoCoMo, development part) few become facts. Which, a person has
-// read: docs/facts.md.
+// read: docs/fact-quality.md.
 func TestSmallTalk(t *testing.T) {
 	files, _ := filepath.Glob(filepath.Join("..", "..", "..", "shared", "eval", "locomo-dev", "*.json"))
 	if len(files) == 0 {

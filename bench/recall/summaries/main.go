@@ -1,8 +1,8 @@
 // Command summaries measures what a summary and the facts of a session hold of
 // what one needs in order to go on.
 //
-//	go run ./bench/recall/summaries            the table of docs/summaries.md
-//	go run ./bench/recall/summaries -facts     the table of docs/facts.md
+//	go run ./bench/recall/summaries            the table of docs/summary-quality.md
+//	go run ./bench/recall/summaries -facts     the table of docs/fact-quality.md
 //	go run ./bench/recall/summaries -v NAME    one session, every statement judged
 //	go run ./bench/recall/summaries -sections  how right each section is, by who says it,
 //	                                           and every statement that is not

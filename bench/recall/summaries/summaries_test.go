@@ -106,7 +106,7 @@ func TestLogsAreRead(t *testing.T) {
 	}
 }
 
-// The summaries hold what they held when docs/summaries.md was written, in both
+// The summaries hold what they held when docs/summary-quality.md was written, in both
 // forms, of the sessions that were looked at and of those that were not.
 func TestSummaryFloor(t *testing.T) {
 	all, err := load()
@@ -224,7 +224,7 @@ label: environment | payload | never log
 	}
 }
 
-// The rules find the durable facts that they found when docs/facts.md was
+// The rules find the durable facts that they found when docs/fact-quality.md was
 // written, and hardly anything else.
 func TestFactsFloor(t *testing.T) {
 	all, err := loadLabelled()
