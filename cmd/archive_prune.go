@@ -207,7 +207,7 @@ func (a *app) newPruner(o pruneOptions) (*pruner, error) {
 	}
 	p := &pruner{app: a, options: o, rules: retention.Prune{
 		Archives: archives, Filter: archive.Filter{Agent: o.Agent, Runtime: a.global.Runtime}, Trash: a.archiveTrash(), Audit: a.audit(), Now: a.now,
-		MaxAge: o.maxAge, LocalKeep: o.localKeep, Keep: o.Keep, Grace: o.grace, Force: o.Force, Rule: o.rule(),
+		MaxAge: o.maxAge, LocalKeep: o.localKeep, Keep: o.Keep, Grace: o.grace, Force: o.Force, Rule: o.rule(), Purging: purging(),
 	}}
 	copies, err := a.offSiteCopies()
 	if copies != nil {
@@ -217,6 +217,15 @@ func (a *app) newPruner(o pruneOptions) (*pruner, error) {
 		err = errNoRemote()
 	}
 	return p, err
+}
+
+// purging are the runtimes that delete logs by themselves.
+func purging() map[string]bool {
+	all := map[string]bool{}
+	for _, kind := range runtimes() {
+		all[kind.name] = kind.traits().Purges
+	}
+	return all
 }
 
 // rule is the command as it stands in the audit log.

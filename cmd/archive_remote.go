@@ -471,6 +471,9 @@ func (a *app) fetchArchive(ctx context.Context, e archive.Entry) (*os.File, erro
 	if file, err := openFetched(at, e); err == nil {
 		return file, nil
 	}
+	if !filepath.IsAbs(at) {
+		return nil, &failure{code: "usage", exit: exitUsage, hint: "set XDG_CACHE_HOME or HOME", err: errors.New("there is no home directory, so there is no place for a copy of the archive")}
+	}
 	if !a.ours(at) {
 		return nil, fmt.Errorf("keep a copy in %s: it is another user's directory", dir)
 	}

@@ -47,7 +47,7 @@ func TestCapabilities(t *testing.T) {
 	for _, store := range declared(t) {
 		c := store.Capabilities()
 		fmt.Fprintf(&got, "%s: %v, stored %v, keep %+v, style %s, formats %v\n", store.Runtime(), c.Strategies, c.StrategiesOf(session.Ref{Kind: session.KindStored}), c.Keep, c.SummaryStyle, c.Formats)
-		fmt.Fprintf(&got, "\tappend-only %v, counts lines %v, indexed %v, read only %v, own archives %v, outputs %v, looks at %v and %v\n", c.AppendOnly, c.CountsLines, c.Indexed, c.ReadOnly, c.ArchiveDir != nil, c.Outputs, c.Homes, c.Variables)
+		fmt.Fprintf(&got, "\tappend-only %v, counts lines %v, indexed %v, read only %v, own archives %v, outputs %v, purges %v, looks at %v and %v\n", c.AppendOnly, c.CountsLines, c.Indexed, c.ReadOnly, c.ArchiveDir != nil, c.Outputs, c.Purges, c.Homes, c.Variables)
 		fmt.Fprintf(&got, "\t%s\n", strings.Join(means(c), " "))
 	}
 	want, err := os.ReadFile(filepath.Join("testdata", file))

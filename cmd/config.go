@@ -255,6 +255,8 @@ func readConfigFile(v *viper.Viper, path string, required bool) error {
 	return nil
 }
 
+// configFile is the path of the configuration, or "": without a home directory a file
+// below the working directory is nobody's configuration.
 func (a *app) configFile() string {
 	if a.global.ConfigFile != "" {
 		return a.global.ConfigFile
@@ -262,7 +264,10 @@ func (a *app) configFile() string {
 	if file := a.getenv("SESSCTL_CONFIG"); file != "" {
 		return file
 	}
-	return filepath.Join(a.xdg("XDG_CONFIG_HOME", ".config"), "sessctl", "config.yaml")
+	if dir := a.xdg("XDG_CONFIG_HOME", ".config"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "sessctl", "config.yaml")
+	}
+	return ""
 }
 
 // fillFlag sets a flag from a key; the error names the file and the line, or the

@@ -573,11 +573,11 @@ func bar(tokens, whole int64) string {
 	return strings.Repeat("█", filled) + strings.Repeat("░", barCells-filled) + fmt.Sprintf(" %3d%%", percent)
 }
 
-// openTailCache opens what `sizes` remembers of logs. Without a cache it is
-// remembered for this run only.
+// openTailCache opens what `sizes` remembers of logs. Without a cache, or a home
+// directory for it, it is remembered for this run only.
 func (a *app) openTailCache(cached bool) {
 	o := tailcache.Options{Now: a.now}
-	if path := a.cacheFile(); cached && a.ours(path) {
+	if path := a.cacheFile(); cached && path != "" && a.ours(path) {
 		o.File, o.Stamp = path, programStamp()
 	}
 	a.tailCache = tailcache.Open(o)
@@ -587,8 +587,12 @@ func (a *app) openTailCache(cached bool) {
 // written costs that run time and nothing else.
 func (a *app) saveTailCache() { _ = a.tailCache.Save() }
 
+// cacheFile is where that is kept, or "" without a home directory.
 func (a *app) cacheFile() string {
-	return filepath.Join(a.xdg("XDG_CACHE_HOME", ".cache"), "sessctl", "sizes")
+	if dir := a.xdg("XDG_CACHE_HOME", ".cache"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "sessctl", "sizes")
+	}
+	return ""
 }
 
 // ours reports whether a file may be made at path: root leaves none in another

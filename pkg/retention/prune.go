@@ -48,6 +48,9 @@ type Prune struct {
 	Logs []session.Ref
 	// Leaving are the paths of logs that go in the same run: they do not count.
 	Leaving map[string]bool
+	// Purging are the runtimes that delete logs by themselves without saying when:
+	// theirs do not count.
+	Purging map[string]bool
 	// Needed returns why an archive may not be deleted, or "": an earlier run is
 	// not finished with it.
 	Needed func(e archive.Entry) string
@@ -337,13 +340,21 @@ func (p *Prune) inLog(ctx context.Context, known *places, e archive.Entry) (path
 		_ = log.Close() // it was only read
 		switch {
 		case err != nil || !same:
-		case ref.Expires.IsZero() || ref.Expires.Sub(p.Now()) > forGood:
+		case p.lasts(ref):
 			return ref.Path, ""
 		default:
 			passing = ref.Path
 		}
 	}
 	return "", passing
+}
+
+// lasts tells whether nobody but a person deletes a log.
+func (p *Prune) lasts(ref session.Ref) bool {
+	if ref.Expires.IsZero() {
+		return !p.Purging[ref.Runtime]
+	}
+	return ref.Expires.Sub(p.Now()) > forGood
 }
 
 // lastCopyReason is why an archive goes whose bytes are nowhere else.

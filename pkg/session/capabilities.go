@@ -64,6 +64,9 @@ type Traits struct {
 	Indexed bool
 	// ReadOnly says that nothing of the runtime is ever changed, deleted or put back.
 	ReadOnly bool
+	// Purges says that the runtime deletes logs by itself, by their age or number,
+	// without a [Ref.Expires] that says when (docs/formats.md, "Overview").
+	Purges bool
 	// Outputs says that a [KindOutput] is the output of a tool, as text, which
 	// [ReadOutput] reads.
 	Outputs bool

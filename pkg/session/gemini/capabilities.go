@@ -10,6 +10,7 @@ func Traits() session.Traits {
 		Runtime: session.RuntimeGemini, Homes: []string{"~/.gemini"}, Variables: []string{"GEMINI_CLI_HOME"},
 		Formats:      []session.Format{session.FormatGemini, session.FormatGeminiJSON},
 		SummaryStyle: session.StyleCheckpoint,
+		Purges:       true,
 	}
 }
 

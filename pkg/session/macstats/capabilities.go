@@ -8,7 +8,7 @@ import (
 func Traits() session.Traits {
 	return session.Traits{
 		Runtime: session.RuntimeMacStats, Homes: []string{"~/.mac-stats"},
-		Formats: []session.Format{session.FormatMacStats}, SummaryStyle: session.StyleContext,
+		Formats: []session.Format{session.FormatMacStats}, Purges: true, SummaryStyle: session.StyleContext,
 	}
 }
 
