@@ -81,7 +81,8 @@ func writeSections(text *strings.Builder, plans []*plan) []Section {
 // How an extractive summary begins.
 const (
 	extractiveTitle = "# Session summary (extractive)"
-	extractiveNote  = "Picked by rule, not written by a model; (line N) is where it stands."
+	extractivePick  = "Picked by rule, not written by a model"
+	extractiveNote  = extractivePick + "; (line N) is where it stands, → line N where it comes up later."
 )
 
 // ofTheMoment are the sections of an earlier summary that are of no use any
@@ -267,7 +268,7 @@ func paragraphs(summary candidate) []candidate {
 			passing = byRule && slices.Contains(ofTheMoment(), heading)
 			line = "**" + heading + "**"
 		}
-		if byRule && (passing || strings.HasSuffix(line, extractiveNote) || line == "**"+strings.TrimLeft(extractiveTitle, "# ")+"**") {
+		if byRule && (passing || strings.Contains(line, extractivePick) || line == "**"+strings.TrimLeft(extractiveTitle, "# ")+"**") {
 			continue
 		}
 		if line = strings.TrimPrefix(line, "> "); line != "" && line != strings.TrimSpace(nothing) {
