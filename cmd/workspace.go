@@ -589,11 +589,21 @@ func (a *app) lock(ctx context.Context) (*dataLock, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.notePlace(); err != nil {
+	if err := errors.Join(a.renewMemory(), a.notePlace()); err != nil {
 		lock.Unlock()
 		return nil, err
 	}
 	return lock, nil
+}
+
+// renewMemory holds the memory that is there now that the lock is taken: until
+// then another sessctl may have put a damaged one aside and made it again.
+func (a *app) renewMemory() error {
+	err := a.pins.Renew(a.memoryDir())
+	if errors.Is(err, durable.ErrElsewhere) {
+		return &failure{code: "locked", exit: exitBusy, path: a.memoryDir(), hint: "run it again", err: fmt.Errorf("another sessctl has moved the memory %s away meanwhile", a.memoryDir())}
+	}
+	return err
 }
 
 func (a *app) takeLock(ctx context.Context, path string) (*dataLock, error) {

@@ -272,6 +272,52 @@ func (p *Pins) InPlace(dir string) error {
 	})
 }
 
+// Renew holds the directory that stands at the path of a top now, where another
+// one was moved away since the top was opened. It is for what another run may
+// replace under a lock that this one has just taken, and looks from the top above
+// it. A link there is not followed: it stays with what is held. [ErrElsewhere] is
+// returned when nothing is at the path any more.
+func (p *Pins) Renew(top string) error {
+	if p == nil {
+		return nil
+	}
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	top = filepath.Clean(top)
+	above, below := p.nearest(filepath.Dir(top))
+	held, in := p.tops[top], p.tops[above]
+	if p.holds == 0 || held == nil || in == nil {
+		return nil
+	}
+	below = filepath.Join(below, filepath.Base(top))
+	now, err := in.Lstat(below)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s: %w", top, ErrElsewhere)
+	case err != nil:
+		return fmt.Errorf("look at %s: %w", top, bare(err))
+	case !now.IsDir():
+		return nil
+	}
+	return p.replace(top, held, in, below)
+}
+
+// replace holds what is at a path below another top, if that is not held already.
+func (p *Pins) replace(top string, held, in *os.Root, below string) error {
+	root, err := in.OpenRoot(below)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", top, bare(err))
+	}
+	before, errBefore := held.Stat(".")
+	now, errNow := root.Stat(".")
+	if err := errors.Join(errBefore, errNow); err != nil || os.SameFile(before, now) {
+		_ = root.Close() // it was only looked at
+		return err
+	}
+	p.tops[top] = root
+	return held.Close()
+}
+
 // MakeDir is [MakeDir].
 func (p *Pins) MakeDir(dir string, perm os.FileMode) error {
 	dir = filepath.Clean(dir)

@@ -233,3 +233,52 @@ func mustLink(t *testing.T, to, name string) {
 		t.Fatal(err)
 	}
 }
+
+func TestPinsRenew(t *testing.T) {
+	moved := func(t *testing.T, p pinnedPlace) string {
+		t.Helper()
+		dir := filepath.Join(p.top, "below")
+		p.pins.Hold()
+		t.Cleanup(p.pins.End)
+		p.pins.Top(p.top)
+		p.pins.Top(dir)
+		if err := p.pins.Renew(dir); err != nil {
+			t.Fatalf("nothing was moved: %v", err)
+		}
+		if err := os.Rename(dir, dir+".real"); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	write := func(t *testing.T, p pinnedPlace, dir, lands string) {
+		t.Helper()
+		if err := p.pins.CreateFile(filepath.Join(dir, "new"), 0o600, text("x")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Lstat(filepath.Join(lands, "new")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Run("a directory", func(t *testing.T) {
+		p := newPinnedPlace(t)
+		dir := moved(t, p)
+		if err := errors.Join(os.Mkdir(dir, 0o700), p.pins.Renew(dir)); err != nil {
+			t.Fatal(err)
+		}
+		write(t, p, dir, dir)
+	})
+	t.Run("a link", func(t *testing.T) {
+		p := newPinnedPlace(t)
+		dir := moved(t, p)
+		if err := errors.Join(os.Symlink(filepath.Join(p.other, "below"), dir), p.pins.Renew(dir)); err != nil {
+			t.Fatal(err)
+		}
+		write(t, p, dir, dir+".real")
+	})
+	t.Run("nothing", func(t *testing.T) {
+		p := newPinnedPlace(t)
+		if dir := moved(t, p); !errors.Is(p.pins.Renew(dir), durable.ErrElsewhere) {
+			t.Fatal("no error")
+		}
+	})
+}
