@@ -1,6 +1,9 @@
 package memory
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // A summary is left out if a piece of its session says all of it that is asked
 // for, and whatever it holds word for word.
@@ -9,12 +12,18 @@ func TestWhatASummaryRepeats(t *testing.T) {
 		change func(summary, piece *candidate)
 		want   string
 	}{
-		"as it is":            {func(_, _ *candidate) {}, "piece"},
-		"both hold a name":    {func(s, p *candidate) { s.holds, p.holds = 1, 3 }, "piece"},
-		"only it has a name":  {func(s, p *candidate) { s.holds, p.holds = 3, 2 }, "summarypiece"},
-		"of another session":  {func(_, p *candidate) { p.Session = "t" }, "summarypiece"},
-		"no piece":            {func(_, p *candidate) { p.Position = -1 }, "summarypiece"},
-		"one word more":       {func(s, _ *candidate) { s.Text += " and the lark" }, "summarypiece"},
+		"as it is":           {func(_, _ *candidate) {}, "piece"},
+		"both hold a name":   {func(s, p *candidate) { s.holds, p.holds = 1, 3 }, "piece"},
+		"only it has a name": {func(s, p *candidate) { s.holds, p.holds = 3, 2 }, "summarypiece"},
+		"of another session": {func(_, p *candidate) { p.Session = "t" }, "summarypiece"},
+		"no piece":           {func(_, p *candidate) { p.Position = -1 }, "summarypiece"},
+		"one word more":      {func(s, _ *candidate) { s.Text += " and the lark" }, "summarypiece"},
+		"taken up later": {func(s, _ *candidate) {
+			s.Text = "- the heron goes to the cellar → line 9: no word of that, but a lot of others that nobody asked for (line 7)"
+		}, "piece"},
+		"quoted from what comes later": {func(s, _ *candidate) {
+			s.Text = "- a bird goes into the house at last → line 9 → line 12: the heron goes to the cellar (line 7)"
+		}, "piece"},
 		"in an agent's words": {func(s, _ *candidate) { s.Branch = BranchStored }, "summarypiece"},
 	} {
 		summary, piece := &candidate{}, &candidate{}
@@ -29,6 +38,14 @@ func TestWhatASummaryRepeats(t *testing.T) {
 		if len(got) == 1 && (piece.Score != 0.9 || piece.Duplicates != 1) {
 			t.Errorf("%s: %v, %d duplicates", name, piece.Score, piece.Duplicates)
 		}
+	}
+}
+
+func TestStatementsOfASummary(t *testing.T) {
+	text := "Goal\n- sail at 9: no later → line 30: 12: too early → line 41 (line 7)\nas is"
+	want := []string{"Goal", "- sail at 9: no later", "12: too early", "41", "as is"}
+	if got := slices.Collect(statements(text)); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
 	}
 }
 

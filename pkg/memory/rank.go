@@ -3,6 +3,7 @@ package memory
 import (
 	"cmp"
 	"context"
+	"iter"
 	"slices"
 	"strings"
 
@@ -448,21 +449,39 @@ func fullerPiece(list []*candidate, summary *candidate, asked map[string]bool) *
 	return nil
 }
 
-// bestLines are the terms of each line of a summary that has the most of the
-// terms that are asked for. Where the line stands in the log is left out.
+// bestLines are the terms of each statement of a summary that has the most of the
+// terms that are asked for.
 func bestLines(asked map[string]bool, text string) (lines []map[string]bool) {
 	most := 0
-	for line := range strings.SplitSeq(text, "\n") {
-		line, _, _ = strings.Cut(line, " (line ")
-		have := len(askedTerms(asked, line))
+	for statement := range statements(text) {
+		have := len(askedTerms(asked, statement))
 		if have > most {
 			lines, most = nil, have
 		}
-		if have == most && strings.TrimSpace(line) != "" {
-			lines = append(lines, termSet(line))
+		if have == most && strings.TrimSpace(statement) != "" {
+			lines = append(lines, termSet(statement))
 		}
 	}
 	return lines
+}
+
+// statements are what a summary quotes: the statement of each line, and what it
+// says of later lines ("→ line 12: ..."), each by itself, without where it stands
+// in the log.
+func statements(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for line := range strings.SplitSeq(text, "\n") {
+			line, _, _ = strings.Cut(line, " (line ")
+			for part := range strings.SplitSeq(line, " → line ") {
+				if _, later, is := strings.Cut(part, ": "); is && part != line && part[0] >= '0' && part[0] <= '9' {
+					part = later
+				}
+				if !yield(part) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // quotedShare is how many of a line's words must occur in what it is quoted
