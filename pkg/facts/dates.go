@@ -17,6 +17,9 @@ func (s *statement) dates() bool {
 	if weekly().MatchString(text) && !s.has("by", "due", "until") && !future().MatchString(withoutPaths(weekly().ReplaceAllString(text, ""))) { // of every week
 		return false
 	}
+	if recurring().MatchString(text) && !onDate().MatchString(text) && !s.has("by", "due", "deadline") || happenedElsewhere().MatchString(s.lower) {
+		return false
+	}
 	return s.has("by", "due", "until", "deadline") || !s.past() && !s.datesPast()
 }
 
@@ -67,9 +70,10 @@ var (
 	onDays      = expression(`\b` + dayWords + ` (?:to|till|until|through|-|–|or|and) ` + dayWords + `\b|\b(?:on|so|only|and|,) ` + dayWords + `,? \d{1,2}(?:[:.]\d\d)? ?(?:to|till|until|-|–) ?\d|, ` + dayWords + ` \d{1,2}(?:[:.]\d\d)? ?(?:to|till|until|-|–) ?\d`)
 	onDate      = expression(date + `|\b\d{1,2}(?:st|nd|rd|th)\b|\bend of ` + months)
 	quotedWords = expression(`"[^"]*"`)
+	recurring   = expression(`\b(?:every|each|per|once a|twice a|times a) (?:[a-z]+ )?(?:day|night|week|month|quarter|year|` + dayWords + `)\b`)
 	weekly      = expression(`\b(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)s\b`)
 	gone        = expression(`\b(?:we|i|they) [a-z]+ed\b|\b(?:has|have|had) (?:already |both |all )?(?:agreed|decided|answered|called|written|sent|signed|told|said|asked|met|happened|voted|approved)\b|\b(?:go on|continue|write again|see you|, (?:till|until) tomorrow$|talk to you|finish it|week (?:begins|starts)|since|last (?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|week|month|year)|ago|was|were|yesterday|happened|started on|broke)\b`)
 	// A day that nothing is due on: of every week, one that was supposed or declined,
 	// a value, or where rows of data begin and end.
-	undated = expression(`^(?:and )?if |\b(?:doesn't|does not|won't|isn't) (?:work|fit|suit)\b|^(?:we have|it's|today is|it is) (?:the )?` + date + `$|\bdefault (?:is )?\d|\b(?:everything|all|anything|those|rows|data|entries|records|messages|readings) (?:before|until|from|since) `)
+	undated = expression(`^(?:and )?if |\b(?:doesn't|does not|won't|isn't) (?:work|fit|suit)\b|^(?:we have|it's|today is|it is) (?:the )?` + date + `$|\bdefault (?:is )?\d|\b(?:because of|thanks to) (?:the )?` + dayWords + `|\b(?:till|until) (?:today|now)\b|\b(?:everything|all|anything|those|rows|data|entries|records|messages|readings) (?:before|until|from|since) `)
 )

@@ -124,7 +124,7 @@ var (
 	concluded   = expression(`\bso (?:we|i) use\b`)
 	dependedOn  = expression(`, (?:[a-z]+ ){1,4}(?:hangs?|depends?|rely|relies|uses?|imports?|reads?|parses?|overrides?|needs?|links?|points?|expects?|knows?) (?:on|to|it|them|that|those|these|both|in)\b`)
 	ownAddress  = expression(`\b(?:our|my) (?:e-?mail )?(?:address|mail|e-mail|mailbox) is `)
-	whatIs      = expression(`(?:^|[,;:.] |\band )(?:what|which|where|who|whose|when|how (?:many|much|old|long|big|large))\b(?: [a-z'-]+){0,3}?(?:'s| is| are| was| were| does| do| did| has| have)\b`)
+	whatIs      = expression(`\bsince when\b|\bhow (?:many|much) (?:[a-z-]+ ){1,2}(?:work|live|go|come|use|take)\b|(?:^|[,;:.] |\band )(?:what|which|where|who|whose|when|how (?:many|much|old|long|big|large))\b(?: [a-z'-]+){0,3}?(?:'s| is| are| was| were| does| do| did| has| have)\b`)
 	ofWill      = expression(`\b(?:would|prefer|take|choose|need|mind|will|must|do you think|best|better|going to)\b`)
 	universal   = expression(`\b(?:never|always|nobody|nothing|anything|mustn't|(?:must|may) (?:not|only|never|always)|only ever|at (?:least|most) \d+|no exceptions|every time|each time|whenever)\b`)
 	concluding  = expression(`^(?:ok,? |okay,? |yes,? )*(?:so|then)\b|\bthen$|\bafter all\b|\bit is$`)

@@ -71,5 +71,7 @@ var (
 	wishElsewhere    = expression(`(?i)\b(?:soll|sollen|möchte[nst]*|oder|lieber|dois-je|faut-il|voulez|veux|ou|of|vuoi|devo|preferis\S+|zal|wil|moet|préf\S+|quier\S+|debo|prefier\S+)\b`)
 	alwaysElsewhere  = expression(`\b(?:nie|niemals|immer|niemand|ausschließlich|grundsätzlich|jamais|toujours|nunca|siempre|nadie)\b|\b(?:bitte|nur|du|ihr|sie) (?:[\p{L}]+ )?(?:nur|keine?n?)\b|\bdarf(?:st)? (?:\p{L}+ )?(?:nicht|nur|kein)|\bne (?:\p{L}+ ){1,3}jamais\b`)
 	ruledElsewhere   = expression(`\b(?:ausschließlich|grundsätzlich)\b|\bbitte (?:\p{L}+ )?nur\b|\b(?:du|ihr) (?:\p{L}+ ){1,2}nur\b|\bdarf(?:st)? (?:\p{L}+ )?(?:nie|nicht|nur|kein)`)
-	pastElsewhere    = expression(`\b(?:habe|hat|haben|hatte|hatten|war|waren|wurde|wurden|kam|ging|letzte[ns]?|gestern|hab|avait|était|avons|ha|han|fue|estaba)\b`)
+	// happenedElsewhere matches verbs that tell what was, wherever their sentence has a day.
+	happenedElsewhere = expression(`\b(?:murió|nació|llegó|llamó|salió|pagó|firmó|vino|est (?:mort|morte|né|née|arrivée?)|starb|wurde geboren)(?:\s|$)`)
+	pastElsewhere     = expression(`\b(?:habe|hat|haben|hatte|hatten|war|waren|wurde|wurden|kam|ging|letzte[ns]?|gestern|hab|avait|était|avons|ha|han|fue|estaba)\b`)
 )

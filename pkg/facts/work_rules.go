@@ -209,7 +209,7 @@ var (
 	// notIntroduced matches what stands before "here" and is no name.
 	notIntroduced = expression(`^(?:same|right|over|down|up|out|back|new|still|looky?|not|and|but|all|people|everyone|everybody|nobody|things?) here`)
 	// ofSomebody matches what somebody is or does: "I'm away then".
-	ofSomebody = expression(`^(?:i|i'm|i'll|we|we're|we'll|you|he|she|they|it|it's|its|there|that's|thats|that is|this is|out)\b|\b(?:me|us) then$|^[a-z]+er then$|^(?:k|okay )?no [a-z]+ then$|\b(?:how|what|why|where|who|which|problem)\b`)
+	ofSomebody = expression(`^(?:i|i'm|i'll|we|we're|we'll|you|he|she|they|it|it's|its|there|that's|thats|that is|this is|out)\b|\b(?:me|us) then$|^[a-z]+er then$|^(?:k |okay )?no (?:[a-z]+ )?then$|^(?:known|fine|good|ok|great) then$|\b(?:how|what|why|where|who|which|problem)\b`)
 	// demanded matches the money that somebody asks for.
 	demanded = expression(`\bwants? (?:an? |the )?(?:deposit|fee|advance|payment|rent)\b|\bwants? (?:[a-z]+ ){0,3}\d[\d.,]* ?(?:(?:euros?|eur|€|dollars?|pounds?|usd|dkk|chf|k)\b|$|[,;])`)
 	// ofAbility matches what has to be and is no rule.
