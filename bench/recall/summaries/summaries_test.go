@@ -16,8 +16,8 @@ func TestSheets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(all) != 96 {
-		t.Fatalf("%d sessions, not 96", len(all))
+	if len(all) != 98 {
+		t.Fatalf("%d sessions, not 98", len(all))
 	}
 	for _, s := range all {
 		log, err := s.log()
