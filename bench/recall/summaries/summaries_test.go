@@ -16,8 +16,8 @@ func TestSheets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(all) != 92 {
-		t.Fatalf("%d sessions, not 92", len(all))
+	if len(all) != 98 {
+		t.Fatalf("%d sessions, not 98", len(all))
 	}
 	for _, s := range all {
 		log, err := s.log()
