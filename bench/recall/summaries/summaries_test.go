@@ -162,6 +162,7 @@ func summaryFloors() map[string]summaryFloor {
 		"fresh, thirteenth":    {48, 0.08, 0.11},
 		"fresh, fourteenth":    {46, 0.11, 0.02},
 		"fresh, fifteenth":     {47, 0.06, 0.10},
+		"fresh, sixteenth":     {43, 0.07, 0.13},
 	}
 }
 
@@ -274,5 +275,6 @@ func factFloors() map[string]factFloor {
 		"fresh, thirteenth":     {0.64, 0.39},
 		"fresh, fourteenth":     {0.73, 0.39},
 		"fresh, fifteenth":      {0.69, 0.32},
+		"fresh, sixteenth":      {0.80, 0.33},
 	}
 }
