@@ -122,11 +122,15 @@ func (p *Pins) open(top string) (root *os.Root, err error) {
 // openTop opens a top from the directory that it is in. A link at its own name is
 // followed, wherever it leads; none on the way to it is.
 func openTop(in pinned, top string) (*os.Root, error) {
-	dir, err := in.root.OpenRoot(in.below)
-	if err != nil {
-		return nil, err
+	dir := in.root
+	if in.below != "." {
+		opened, err := in.root.OpenRoot(in.below)
+		if err != nil {
+			return nil, err
+		}
+		defer opened.Close()
+		dir = opened
 	}
-	defer dir.Close()
 	target, err := dir.Readlink(filepath.Base(top))
 	switch {
 	case err != nil: // no link, or nothing

@@ -119,12 +119,10 @@ func mayHold(path string, info os.FileInfo, err error) bool {
 // not there.
 func leadsNowhere(path string) bool {
 	for {
-		if _, err := os.Stat(path); err == nil {
-			return false
-		}
-		_, err := os.Lstat(path)
-		if err == nil {
-			return true
+		info, err := os.Lstat(path)
+		if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			_, err = os.Stat(path)
+			return err != nil
 		}
 		parent := filepath.Dir(path)
 		if !errors.Is(err, fs.ErrNotExist) || parent == path {
