@@ -34,7 +34,7 @@ demo: build ## the main job on the bundled sample agent, in a temporary home
 test: ## run the tests, with a smoke share of the fault runs (2 minutes)
 	CGO_ENABLED=0 $(GO) test -p 4 -parallel 4 -vet=off -timeout 60m ./... ./testdata/gen ./testdata/accept
 
-test-faults: ## the fault runs that CI makes (10 minutes)
+test-faults: ## the fault runs that CI makes (30 to 60 minutes)
 	CGO_ENABLED=0 SESSCTL_FAULTS=1 $(GO) test -count=1 -timeout 80m ./internal/faults ./internal/e2e ./bench ./bench/recall ./pkg/archive/objects
 	CGO_ENABLED=0 SESSCTL_FAULTS=1 $(GO) test -count=1 -timeout 20m -run TestEveryTextIsRememberedOrCounted ./cmd
 
