@@ -589,7 +589,10 @@ func (a *app) lock(ctx context.Context) (*dataLock, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(a.renewMemory(), a.notePlace()); err != nil {
+	if err = a.renewMemory(); err == nil {
+		err = a.notePlace()
+	}
+	if err != nil {
 		lock.Unlock()
 		return nil, err
 	}
@@ -601,7 +604,7 @@ func (a *app) lock(ctx context.Context) (*dataLock, error) {
 func (a *app) renewMemory() error {
 	err := a.pins.Renew(a.memoryDir())
 	if errors.Is(err, durable.ErrElsewhere) {
-		return &failure{code: "locked", exit: exitBusy, path: a.memoryDir(), hint: "run it again", err: fmt.Errorf("another sessctl has moved the memory %s away meanwhile", a.memoryDir())}
+		return &failure{code: "locked", exit: exitBusy, path: a.memoryDir(), hint: "run it again", err: fmt.Errorf("the memory %s was moved away after this run had begun", a.memoryDir())}
 	}
 	return err
 }

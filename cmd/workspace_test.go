@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sessctl/sessctl/pkg/durable"
 )
 
 // A clock before 2020 knows no time yet: nothing is made with it. Before 1970
@@ -26,5 +28,35 @@ func TestAClockBeforeEverySessionChangesNothing(t *testing.T) {
 		if _, err := os.Stat(dir); err == nil {
 			t.Errorf("%d: a data directory was made", year)
 		}
+	}
+}
+
+// Whoever takes the lock works with the memory that is there then. Without one,
+// another sessctl is at it or was killed: nothing is written to what it moved away.
+func TestTheMemoryIsTheOneThereWhenTheLockIsTaken(t *testing.T) {
+	a := &app{streams: newStreams(strings.NewReader(""), nil, nil), getenv: func(string) string { return "" }, now: time.Now, pins: &durable.Pins{}}
+	a.global.DataDir = filepath.Join(t.TempDir(), "data")
+	if err := os.MkdirAll(a.memoryDir(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	a.pin()
+	defer a.pins.End()
+	if err := os.Rename(a.memoryDir(), a.memoryDir()+".damaged"); err != nil {
+		t.Skip("a directory that is held open cannot be renamed here")
+	}
+	_, err := a.lock(t.Context())
+	if f := (*failure)(nil); !errors.As(err, &f) || f.exit != exitBusy || f.path != a.memoryDir() {
+		t.Fatalf("no memory is there: %v", err)
+	}
+	if err := os.Mkdir(a.memoryDir(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := a.lock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Unlock()
+	if err := a.pins.InPlace(a.memoryDir()); err != nil {
+		t.Errorf("the memory that was moved away is held still: %v", err)
 	}
 }

@@ -46,6 +46,13 @@ func TestStatements(t *testing.T) {
 		"what somebody is":          {"Done.", "I'm a retired baker, not an accountant", "", ""},
 		"a day that is free":        {"Done.", "7 nov doesn't work, the studio is booked", "", ""},
 		"every week":                {"Done.", "the market is there on saturdays from nine", "", ""},
+		"once a week":               {"Done.", "compare these ids once per week on Sunday, we know anyway", "", ""},
+		"a reason, no day":          {"Done.", "they live within 10 miles because of the Saturday", "", ""},
+		"up to now":                 {"Done.", "now backfill 8 sep till today", "", ""},
+		"what happened, in Spanish": {"Listo.", "Se murió nuestra tía Pilar el 14 de enero en Zaragoza", "", ""},
+		"since when, and how many":  {"Since when does yours exist, and how many people work there?", "since 2016, 9 people", "", ""},
+		"an end to it":              {"On main it has failed in 5 of the last 20 runs, since the runners went to Windows Server 2025.", "known then", "", ""},
+		"once a month, by a day":    {"Done.", "every month the report is due by the 5th", facts.Deadline, "5th"},
 		"rows of data":              {"Done.", "everything before 12 January is pretest", "", ""},
 		"a doubt about one":         {"Take docker, or a unit.", "docker hmm", "", ""},
 

@@ -74,7 +74,7 @@ func TestAskedOnTheWay(t *testing.T) {
 // What the agent only repeats is not told twice.
 func TestRepeatedIsNotFollowed(t *testing.T) {
 	text := talk(t, "U: set the limits", "A: To what?", "U: the limit must be 50 for every key", "$ set", "> ok", "A: The limit is 50 for every key.")
-	if strings.Contains(text, "→ line 4") || strings.Contains(text, "→ line 7") {
+	if strings.Contains(strings.ReplaceAll(text, "→ line N", ""), "→") { // but for the head, which says what it means
 		t.Error(text)
 	}
 }
