@@ -31,12 +31,12 @@ demo: build ## the main job on the bundled sample agent, in a temporary home
 
 # A timeout is there to end what hangs; a slow machine does not reach it.
 
-test: ## run the tests, with a smoke share of the fault runs (2 minutes)
+test: ## run the tests, with a smoke share of the fault runs and of the scripts (2 minutes)
 	CGO_ENABLED=0 $(GO) test -p 4 -parallel 4 -vet=off -timeout 60m ./... ./testdata/gen ./testdata/accept
 
-test-faults: ## the fault runs that CI makes (30 to 60 minutes)
-	CGO_ENABLED=0 SESSCTL_FAULTS=1 $(GO) test -count=1 -timeout 80m ./internal/faults ./internal/e2e ./bench ./bench/recall ./pkg/archive/objects
-	CGO_ENABLED=0 SESSCTL_FAULTS=1 $(GO) test -count=1 -timeout 20m -run TestEveryTextIsRememberedOrCounted ./cmd
+test-faults: ## the fault runs that CI makes, and whole what make test takes a share of (30 to 60 minutes)
+	CGO_ENABLED=0 SESSCTL_FAULTS=1 $(GO) test -count=1 -timeout 80m ./internal/faults ./internal/e2e ./bench ./bench/recall/... ./pkg/archive/... ./pkg/jsonl ./pkg/memory ./pkg/summarize
+	CGO_ENABLED=0 SESSCTL_FAULTS=1 $(GO) test -count=1 -timeout 40m -run 'TestScript|TestEveryTextIsRememberedOrCounted' . ./cmd
 
 test-long: ## every fault run, and fuzzing for FUZZTIME (30s) each (hours)
 	CGO_ENABLED=0 SESSCTL_LONG=1 $(GO) test -count=1 -timeout 12h ./... ./testdata/gen ./testdata/accept

@@ -16,6 +16,7 @@ import (
 	"github.com/sessctl/sessctl/internal/objectstore"
 	"github.com/sessctl/sessctl/internal/scratch"
 	"github.com/sessctl/sessctl/internal/scriptcmd"
+	"github.com/sessctl/sessctl/internal/tier"
 )
 
 // The behaviour of the command line is tested by scripts on real files, one
@@ -34,7 +35,8 @@ func TestMain(m *testing.M) {
 }
 
 // TestScript runs the scripts. Their commands are those of testscript and of
-// internal/scriptcmd.
+// internal/scriptcmd. One that says "[smoke] skip" is about a case of which another
+// script has the main way; make test-faults runs it.
 func TestScript(t *testing.T) {
 	root, err := os.Getwd()
 	if err != nil {
@@ -62,8 +64,11 @@ func TestScript(t *testing.T) {
 }
 
 func scriptCondition(cond string) (bool, error) {
-	if cond == "root" {
+	switch cond {
+	case "root":
 		return os.Geteuid() == 0, nil
+	case "smoke":
+		return tier.Smoke(), nil
 	}
 	if cond == "storage" {
 		return objectstore.Available(), nil

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sessctl/sessctl/bench/corpus"
+	"github.com/sessctl/sessctl/internal/tier"
 )
 
 func TestLoopsTellTheirCost(t *testing.T) {
@@ -87,9 +88,7 @@ Showing nodes accounting for 1500ms, 100% of 1500ms total
 // TestTypesPeersAgree: the product and the peers that are installed name and
 // count the same types.
 func TestTypesPeersAgree(t *testing.T) {
-	if os.Getenv("SESSCTL_FAULTS") == "" && os.Getenv("SESSCTL_LONG") == "" {
-		t.Skip("builds two programs and asks the peers: make test-faults")
-	}
+	tier.SkipSmoke(t, "it builds two programs and asks the peers")
 	programs := &tools{dir: t.TempDir(), paths: map[string]string{}}
 	if err := programs.writeScripts(); err != nil {
 		t.Fatal(err)

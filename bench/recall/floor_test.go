@@ -1,11 +1,11 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/sessctl/sessctl/internal/samples"
+	"github.com/sessctl/sessctl/internal/tier"
 )
 
 // floor is below what was measured when it was set (docs/recall.md) by about
@@ -16,7 +16,7 @@ func floor() score {
 
 // The program finds what it found when docs/recall.md was written.
 func TestQualityFloor(t *testing.T) {
-	slow(t, "compacts four long conversations")
+	tier.SkipSmoke(t, "compacts four long conversations")
 	dir := evaluation(t, "locomo-dev")
 	conversations, err := loadLoCoMo(dir)
 	if err != nil || len(conversations) == 0 {
@@ -59,14 +59,6 @@ func TestQualityFloor(t *testing.T) {
 	}
 }
 
-// slow leaves a test to make test-faults and make test-long.
-func slow(t *testing.T, why string) {
-	t.Helper()
-	if os.Getenv("SESSCTL_FAULTS") == "" && os.Getenv("SESSCTL_LONG") == "" {
-		t.Skip(why + ": SESSCTL_FAULTS=1 runs it")
-	}
-}
-
 func below(got, least score) bool {
 	return got.at5 < least.at5 || got.at10 < least.at10 || got.reciprocal < least.reciprocal || got.budget < least.budget || got.hard < least.hard
 }
@@ -74,7 +66,7 @@ func below(got, least score) bool {
 // The first hits of questions about coding sessions hold the answer as often as
 // when docs/recall.md was written, less what two of fifty questions make.
 func TestTechnicalFloor(t *testing.T) {
-	slow(t, "archives a dozen coding sessions")
+	tier.SkipSmoke(t, "archives a dozen coding sessions")
 	dir, temporary := evaluation(t, "technical-dev"), t.TempDir()
 	path, err := build(t.Context(), temporary)
 	if err != nil {

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/sessctl/sessctl/internal/tier"
 )
 
 // small is a conversation of two sessions.
@@ -41,7 +43,7 @@ func TestJudge(t *testing.T) {
 
 // The whole way: sessions written, compacted by the program, asked.
 func TestMeasure(t *testing.T) {
-	slow(t, "builds the program")
+	tier.SkipSmoke(t, "builds the program")
 	dir := t.TempDir()
 	path, err := build(t.Context(), dir)
 	if err != nil {

@@ -16,6 +16,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
+
+	"github.com/sessctl/sessctl/internal/tier"
 )
 
 // terminal is a program on a pseudo-terminal.
@@ -240,9 +242,7 @@ func TestOnlyBrowseDrawsOnTheTerminal(t *testing.T) {
 // when their ends are in the cache. How long it takes is logged and decides
 // nothing: bench compares it with `sizes` ("browse, 7820 logs").
 func TestBrowseFiveThousand(t *testing.T) {
-	if os.Getenv("SESSCTL_LONG") == "" {
-		t.Skip("SESSCTL_LONG is not set: 5,000 sessions are generated")
-	}
+	tier.SkipUnlessLong(t, "it generates 5,000 sessions")
 	home := t.TempDir()
 	one := browsedHome(t)
 	logs, err := filepath.Glob(filepath.Join(one, ".pi/agent/sessions/*/*.jsonl"))

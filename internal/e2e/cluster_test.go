@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/tier"
 	server "github.com/sessctl/sessctl/internal/weaviate"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/memory/remote/conformance"
@@ -30,9 +31,7 @@ import (
 // what was cut off, what was forgotten meanwhile stays away, and a node that
 // comes back has everything again. CLUSTER_RECORDS says how much.
 func TestCluster(t *testing.T) {
-	if os.Getenv("SESSCTL_LONG") == "" {
-		t.Skip("it takes minutes: SESSCTL_LONG=1, or make accept-cluster")
-	}
+	tier.SkipUnlessLong(t, "it takes minutes (make accept-cluster)")
 	s := startCluster(t)
 	laptop, desktop := s.host("laptop"), s.host("desktop")
 	s.killedInAPush(laptop)

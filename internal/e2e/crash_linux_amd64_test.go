@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/internal/crashloop"
+	"github.com/sessctl/sessctl/internal/tier"
 )
 
 // A home for fault tests of what needs more than a home: a gateway, or doctor's
@@ -259,10 +260,10 @@ const crashChunks = 6
 // stride says which share of all calls a run tries: every one with
 // SESSCTL_LONG, a fixed few with SESSCTL_FAULTS, else half of those.
 func stride(calls, share int) int {
-	if os.Getenv("SESSCTL_LONG") != "" {
+	if tier.Long() {
 		return 1
 	}
-	if smoke() {
+	if tier.Smoke() {
 		share /= 2
 	}
 	return max(1, calls/share)

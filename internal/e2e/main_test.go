@@ -50,9 +50,3 @@ func buildProgram(t *testing.T) string {
 	}
 	return path
 }
-
-// smoke says that a share of the runs is enough: make test, neither make
-// test-faults nor make test-long.
-func smoke() bool {
-	return os.Getenv("SESSCTL_LONG") == "" && os.Getenv("SESSCTL_FAULTS") == ""
-}

@@ -13,11 +13,13 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/sessctl/sessctl/internal/tier"
 )
 
 // Every malformed log that is known, as the main session of each runtime:
 // nothing panics, hangs or is deleted, and what is rotated is in the archive
-// byte for byte. Without SESSCTL_FAULTS=1 (make test-faults) it is every fourth
+// byte for byte. Without SESSCTL_FAULTS=1 (make test-faults) it is every eighth
 // pair of a log and a runtime; the packages read every log in every way.
 func TestMalformedSessions(t *testing.T) {
 	dir := filepath.Join(shared, "samples", "_malformed")
@@ -28,8 +30,8 @@ func TestMalformedSessions(t *testing.T) {
 	program := buildProgram(t)
 	for i, file := range files {
 		for j, runtime := range []string{"openclaw", "pi", "codex", "gemini", "claude", "agent", "annabelle", "macstats"} {
-			if smoke() && (i+j)%4 != 0 {
-				continue // each file and each runtime, not each pair of them
+			if tier.Smoke() && (i+j)%8 != 0 {
+				continue // each file, and each runtime, not each pair of them
 			}
 			t.Run(filepath.Base(file)+" "+runtime, func(t *testing.T) {
 				t.Parallel() // it waits for the disk most of the time

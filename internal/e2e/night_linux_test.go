@@ -17,6 +17,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/sessctl/sessctl/internal/tier"
 )
 
 // nights is how often the unit's command runs: a night, every fifteen minutes or
@@ -28,9 +30,7 @@ const nights = 30
 // while sessions grow, and in the end every line is where it belongs, a receiver
 // has heard of each event once, and metrics and the API tell the same.
 func TestNight(t *testing.T) {
-	if os.Getenv("SESSCTL_LONG") == "" {
-		t.Skip("it takes half a minute: SESSCTL_LONG=1 runs it")
-	}
+	tier.SkipUnlessLong(t, "it takes half a minute")
 	n := newNight(t)
 	n.install()
 	began := time.Now()

@@ -22,6 +22,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/sessctl/sessctl/internal/tier"
 )
 
 // served is a home with the sample agents and a `sessctl serve` over it.
@@ -155,7 +157,7 @@ func (s *served) ended(at string) (j jobState) {
 // A job that was accepted is finished or told of, whenever the server is killed.
 func TestServeKilled(t *testing.T) {
 	moments := []time.Duration{0, 60 * time.Millisecond}
-	if os.Getenv("SESSCTL_LONG") != "" {
+	if tier.Long() {
 		moments = append(moments, 5*time.Millisecond, 15*time.Millisecond, 30*time.Millisecond, 120*time.Millisecond, 250*time.Millisecond)
 	}
 	for _, after := range moments {
@@ -249,9 +251,7 @@ func TestServeSocket(t *testing.T) {
 // clients: /healthz answers throughout, everybody is answered, and the memory
 // stays bounded. Only with SESSCTL_LONG=1.
 func TestServeFlood(t *testing.T) {
-	if os.Getenv("SESSCTL_LONG") == "" {
-		t.Skip("only with SESSCTL_LONG=1")
-	}
+	tier.SkipUnlessLong(t, "it sends thousands of requests")
 	const clients, mostMemory = 1000, 90 << 10 // KiB
 	s := newServed(t)
 	s.start()

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sessctl/sessctl/internal/tier"
 )
 
 // What the machine refuses: the program says so, changes nothing that cannot
@@ -54,9 +56,7 @@ func limits() []limit {
 }
 
 func TestLimits(t *testing.T) {
-	if os.Getenv("SESSCTL_FAULTS") == "" && os.Getenv("SESSCTL_LONG") == "" {
-		t.Skip("make test-faults tries the limits")
-	}
+	tier.SkipSmoke(t, "it mounts file systems")
 	program := BuiltProgram(t)
 	for _, l := range limits() {
 		for _, c := range compactions()[:2] {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sessctl/sessctl/internal/faults"
 	"github.com/sessctl/sessctl/internal/program"
+	"github.com/sessctl/sessctl/internal/tier"
 )
 
 // planted is a mistake that somebody could make, put into a copy of the
@@ -131,7 +132,7 @@ func plantedBugs() []planted {
 func TestPlantedBugsAreFound(t *testing.T) {
 	for _, p := range plantedBugs() {
 		t.Run(p.name, func(t *testing.T) {
-			if !long() && (!p.always || smoke()) {
+			if !tier.Long() && (!p.always || tier.Smoke()) {
 				t.Skip("only with SESSCTL_LONG=1; some with SESSCTL_FAULTS=1")
 			}
 			mistaken, err := program.Build(t.TempDir(), "-overlay", p.overlay(t))
@@ -163,7 +164,7 @@ func TestEveryPlantedBugFitsTheSource(t *testing.T) {
 			}
 			p.row(t)
 			column(t, p.fault)
-			if smoke() {
+			if tier.Smoke() {
 				return
 			}
 			compile := exec.Command("go", "build", "-overlay", p.overlay(t), "./"+filepath.Dir(p.file))

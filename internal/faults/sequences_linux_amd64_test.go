@@ -15,6 +15,7 @@ import (
 
 	"github.com/sessctl/sessctl/internal/crashloop"
 	"github.com/sessctl/sessctl/internal/scratch"
+	"github.com/sessctl/sessctl/internal/tier"
 	"pgregory.net/rapid"
 )
 
@@ -27,18 +28,18 @@ import (
 // others. How many there are depends on the tier (docs/testing.md).
 func TestSequences(t *testing.T) {
 	program := BuiltProgram(t)
-	tier := map[string]string{"rapid.checks": "1", "rapid.steps": "8", "rapid.seed": "12", "rapid.nofailfile": "true"}
+	choice := map[string]string{"rapid.checks": "1", "rapid.steps": "8", "rapid.seed": "12", "rapid.nofailfile": "true"}
 	runtimes := []string{"pi", "openclaw", "agent", "annabelle", "macstats"}
 	switch {
-	case os.Getenv("SESSCTL_LONG") != "":
-		tier["rapid.checks"], tier["rapid.steps"] = "300", "30"
-	case os.Getenv("SESSCTL_FAULTS") != "":
-		tier["rapid.checks"], tier["rapid.steps"] = "12", "14"
+	case tier.Long():
+		choice["rapid.checks"], choice["rapid.steps"] = "300", "30"
+	case !tier.Smoke():
+		choice["rapid.checks"], choice["rapid.steps"] = "12", "14"
 	default:
 		runtimes = runtimes[:2]
 	}
-	flag.Visit(func(f *flag.Flag) { delete(tier, f.Name) })
-	for name, value := range tier {
+	flag.Visit(func(f *flag.Flag) { delete(choice, f.Name) })
+	for name, value := range choice {
 		if err := flag.Set(name, value); err != nil {
 			t.Fatal(err)
 		}

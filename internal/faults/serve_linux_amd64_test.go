@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/sessctl/sessctl/internal/faults"
+	"github.com/sessctl/sessctl/internal/tier"
 )
 
 // No fault at no call of a server loses a line, leaves a token or a job in
@@ -20,9 +21,9 @@ func TestServeFaults(t *testing.T) {
 			all := faults.ServingFaults()
 			share := 4
 			switch {
-			case long():
+			case tier.Long():
 				share = 0
-			case smoke():
+			case tier.Smoke():
 				all, share = all[n:n+1], 1
 			}
 			for _, f := range all {

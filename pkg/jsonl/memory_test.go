@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/sessctl/sessctl/internal/tier"
 )
 
 // repeated yields head, then n bytes of unit over and over, then tail, and
@@ -116,6 +118,7 @@ func TestMemoryOfGiantLines(t *testing.T) {
 }
 
 func TestMemoryOfGiantLinesBackwards(t *testing.T) {
+	tier.SkipSmoke(t, "it reads lines of gigabytes")
 	for name, log := range giants() {
 		var ids []string
 		var err error

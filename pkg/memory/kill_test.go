@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/tier"
 	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/sessctl/sessctl/pkg/memory"
 )
@@ -73,7 +74,7 @@ func play(dir string) int {
 // may have lost its vectors: they are overwritten before the records go.
 func TestKilledAtAnyMoment(t *testing.T) {
 	rounds := 12
-	if testing.Short() {
+	if tier.Smoke() {
 		rounds = 3
 	}
 	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))

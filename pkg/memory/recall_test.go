@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sessctl/sessctl/internal/tier"
 	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/sessctl/sessctl/pkg/memory"
 )
@@ -178,6 +179,7 @@ func TestSeedRank(t *testing.T) {
 // Property: importance that says nothing costs next to no recall
 // (docs/decisions.md D9).
 func TestRandomImportanceCostsLittle(t *testing.T) {
+	tier.SkipSmoke(t, "it asks a memory 200 questions")
 	random := rand.New(rand.NewPCG(1, 2))
 	words := vocabulary(random, 2000)
 	var records []memory.Record

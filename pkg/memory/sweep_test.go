@@ -14,6 +14,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/sessctl/sessctl/internal/tier"
 	"github.com/sessctl/sessctl/pkg/embed"
 )
 
@@ -95,6 +96,7 @@ func isSwept(t interface{ Fatal(...any) }, s *Store, d drawn, q Query) bool {
 // TestSweepIsExact: records, order and scores are those of listing all vectors,
 // whatever was forgotten, however many are alike, whoever is asked.
 func TestSweepIsExact(t *testing.T) {
+	tier.SkipSmoke(t, "it draws 10,800 vectors")
 	for name, c := range map[string]struct {
 		dim, variety int
 		swept        bool

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/tier"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/retention"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -321,7 +322,7 @@ func TestPruneCountsOffSite(t *testing.T) {
 func TestNeverTheLastVerifiedCopy(t *testing.T) {
 	const day = 24 * time.Hour
 	rounds := 25
-	if os.Getenv("SESSCTL_LONG") != "" {
+	if tier.Long() {
 		rounds = 500
 	}
 	for seed := range uint64(rounds) {

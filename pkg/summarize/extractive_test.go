@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/sessctl/sessctl/internal/tier"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/summarize"
 )
@@ -299,6 +300,7 @@ func TestBoundedAndDeterministic(t *testing.T) {
 // TestMemoryIsBounded: what a long session leaves behind does not depend on
 // its length.
 func TestMemoryIsBounded(t *testing.T) {
+	tier.SkipSmoke(t, "it reads long sessions")
 	kept := func(n int) uint64 {
 		var before, after runtime.MemStats
 		e := summarize.NewExtractive(summarize.Options{Focus: "variant"})

@@ -18,6 +18,7 @@ import (
 
 	"filippo.io/age"
 	"github.com/minio/minio-go/v7"
+	"github.com/sessctl/sessctl/internal/tier"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/archive/objects"
 )
@@ -51,7 +52,7 @@ func large(t *testing.T, name string) (archive.Entry, *os.File) {
 // often skips what make test-faults tries, unless it is tried always.
 func often(t *testing.T, always bool) {
 	t.Helper()
-	if !always && os.Getenv("SESSCTL_FAULTS") == "" && os.Getenv("SESSCTL_LONG") == "" {
+	if !always && tier.Smoke() {
 		t.Skip("it sends 11 MB: make test-faults")
 	}
 }

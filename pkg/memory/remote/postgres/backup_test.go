@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	server "github.com/sessctl/sessctl/internal/postgres"
+	"github.com/sessctl/sessctl/internal/tier"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/memory/remote"
 	"github.com/sessctl/sessctl/pkg/memory/remote/conformance"
@@ -78,9 +79,7 @@ func (x *team) has(t *testing.T, notes ...int) string {
 // back that was forgotten, roles may do what they might, and whatever is
 // forgotten from then on reaches every host.
 func TestRestoredFromBackup(t *testing.T) {
-	if os.Getenv("SESSCTL_LONG") == "" {
-		t.Skip("it starts servers of its own: SESSCTL_LONG=1, or make accept-postgres")
-	}
+	tier.SkipUnlessLong(t, "it starts servers of its own (make accept-postgres)")
 	shared(t)
 	var servers [2]*server.Server
 	for i := range servers {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/sessctl/sessctl/bench/corpus"
 	server "github.com/sessctl/sessctl/internal/postgres"
+	"github.com/sessctl/sessctl/internal/tier"
 	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/memory/remote"
@@ -150,9 +151,7 @@ func (f *fleet) put(t *testing.T, own *memory.Store, page []memory.Record) {
 // and POSTGRES_RECORDS (of each) say how much. What it logs is in
 // docs/performance.md.
 func TestLoad(t *testing.T) {
-	if os.Getenv("SESSCTL_LONG") == "" {
-		t.Skip("it takes minutes: SESSCTL_LONG=1, or make accept-postgres")
-	}
+	tier.SkipUnlessLong(t, "it takes minutes (make accept-postgres)")
 	shared(t)
 	textSearch := server.TextSearch()
 	if os.Getenv("POSTGRES_WORDS") == "gin" {

@@ -5,10 +5,10 @@ package postgres_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"testing"
 
 	server "github.com/sessctl/sessctl/internal/postgres"
+	"github.com/sessctl/sessctl/internal/tier"
 	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/memory/remote"
@@ -32,9 +32,7 @@ func (m *tamperer) Push(ctx context.Context, b remote.Batch) (remote.Receipt, er
 // TestServerKilled: the server is killed in the middle of a push, again and
 // again; every record is there once, and nothing was noted as sent that is not.
 func TestServerKilled(t *testing.T) {
-	if os.Getenv("SESSCTL_LONG") == "" {
-		t.Skip("it starts a server of its own: SESSCTL_LONG=1, or make accept-postgres")
-	}
+	tier.SkipUnlessLong(t, "it starts a server of its own (make accept-postgres)")
 	shared(t) // or there is none
 	own, err := server.StartVector(t.Context())
 	if err != nil {

@@ -4,11 +4,11 @@ package postgres_test
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	server "github.com/sessctl/sessctl/internal/postgres"
+	"github.com/sessctl/sessctl/internal/tier"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/memory/remote"
 	"github.com/sessctl/sessctl/pkg/memory/remote/postgres"
@@ -114,9 +114,7 @@ func found(r memory.Result) string {
 // touch the table with its index. Pushes and questions go on without it, it is
 // not used before it was made anew, and then it has all of them.
 func TestTextSearchNotLoaded(t *testing.T) {
-	if os.Getenv("SESSCTL_LONG") == "" {
-		t.Skip("it starts a server of its own: SESSCTL_LONG=1, or make accept-postgres")
-	}
+	tier.SkipUnlessLong(t, "it starts a server of its own (make accept-postgres)")
 	needTextSearch(t)
 	own, err := server.StartVector(t.Context(), server.TextSearch())
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/sessctl/sessctl/internal/tier"
 	server "github.com/sessctl/sessctl/internal/weaviate"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/memory/remote"
@@ -36,7 +37,7 @@ func node(t *testing.T) *server.Cluster {
 var started = startNode() //nolint:gochecknoglobals // one node for all tests, stopped by TestMain
 
 func startNode() (c testCluster) {
-	if os.Getenv("SESSCTL_LONG") == "" {
+	if !tier.Long() {
 		c.reason = errors.New("it starts a server that takes seconds: SESSCTL_LONG=1, or make accept-cluster")
 		return c
 	}

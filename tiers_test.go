@@ -1,0 +1,69 @@
+package main_test
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var takesAShare = regexp.MustCompile(`tier\.(?:Smoke|SkipSmoke)\(`)
+
+// What make test takes a share of, make test-faults runs whole: its recipe has
+// every package that asks for the share.
+func TestFaultTierHasEveryShare(t *testing.T) {
+	makefile, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(makefile), "\ntest-faults:")
+	recipe, _, _ := strings.Cut(rest, "\n\n")
+	shares := packagesTakingAShare(t)
+	if len(shares) < 8 || !strings.Contains(recipe, "SESSCTL_FAULTS=1") {
+		t.Fatalf("shares of %v, recipe %q: this sees too little", shares, recipe)
+	}
+	for dir := range shares {
+		if !covers(recipe, dir) {
+			t.Errorf("make test takes a share of %s, and make test-faults does not run it", dir)
+		}
+	}
+}
+
+// packagesTakingAShare lists the directories with a test that does less in the
+// smoke share.
+func packagesTakingAShare(t *testing.T) map[string]bool {
+	t.Helper()
+	dirs := map[string]bool{}
+	err := fs.WalkDir(os.DirFS("."), ".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(file, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(file)
+		if takesAShare.Match(text) {
+			dirs[path.Dir(file)] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dirs
+}
+
+// covers reports whether a recipe names the package in a directory, by itself or
+// with all below one above it.
+func covers(recipe, dir string) bool {
+	words := strings.Fields(recipe)
+	if dir == "." {
+		return slices.Contains(words, ".")
+	}
+	for above := dir; above != "."; above = path.Dir(above) {
+		if slices.Contains(words, "./"+above+"/...") {
+			return true
+		}
+	}
+	return slices.Contains(words, "./"+dir)
+}
