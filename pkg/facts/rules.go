@@ -41,9 +41,11 @@ func explicit(messages []Message) ([]Fact, []Refusal) {
 		if at > 0 && m.Role == session.RoleUser && messages[at-1].Role != session.RoleUser {
 			t = t.after(messages[at-1], said)
 		}
-		said = sentences(m.Text)
 		if m.Role == session.RoleUser {
-			said = writers.bare(said)
+			m.Text = writers.without(m.Text)
+		}
+		if said = sentences(m.Text); m.Role == session.RoleUser {
+			said = withoutSounds(said)
 		}
 		for i, s := range said {
 			facts, no := outright(m, s)

@@ -42,12 +42,16 @@ func speakerIn(text string) string {
 	return m[1] + m[2] + m[3]
 }
 
-// bare takes from the sentences of a person's message who writes it, and the sounds
-// with which they begin.
-func (s speakers) bare(all []sentence) []sentence {
-	if len(all) > 0 && s[speakerIn(all[0].text)] {
-		all[0].text = strings.TrimSpace(spokenBy().ReplaceAllString(all[0].text, ""))
+// without is what a person's message says, without who writes it.
+func (s speakers) without(text string) string {
+	if !s[speakerIn(text)] {
+		return text
 	}
+	return strings.TrimSpace(spokenBy().ReplaceAllString(text, ""))
+}
+
+// withoutSounds takes from sentences the sounds with which they begin.
+func withoutSounds(all []sentence) []sentence {
 	for i := range all {
 		if rest := all[i].text[len(sounds().FindString(all[i].text)):]; rest != "" {
 			all[i].text = rest
@@ -57,6 +61,6 @@ func (s speakers) bare(all []sentence) []sentence {
 }
 
 var (
-	spokenBy = expression(`^(?:\((\p{Lu}\p{L}*\.?)(?: again| here)?\)|(\p{Lu}\p{L}+):|\[(\p{Lu}\p{L}+)\]:?) `)
+	spokenBy = expression(`^(?:\((\p{Lu}\p{L}*\.?)(?: again| here)?\)|((?:(?:Dr|Mrs?|Ms|Prof)\.? )?\p{Lu}\p{L}+):|\[(\p{Lu}\p{L}+)\]:?) `)
 	sounds   = expression(`^(?i:(?:m{2,}|uff|pff|ugh|oof|argh|haha|hehe|lol|oh|ah|aha|phew)[,.!… ]+)+`)
 )

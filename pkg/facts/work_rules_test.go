@@ -125,6 +125,10 @@ func TestSpeakers(t *testing.T) {
 	if len(found) != 2 || found[0].Quote != "don't touch the Spanish book" || found[1].Quote != "no smaller font, please" {
 		t.Errorf("%+v", found)
 	}
+	found, _ = facts.Offline(conversation(t, "Dr Szabo: good morning", "Oil or gas, which shall I take?", "Dr Szabo: gas, oil is too dear", "Good.", "Rosa: hello"), facts.DefaultConfidence)
+	if len(found) != 1 || strings.Contains(found[0].Text, "Szabo") {
+		t.Errorf("%+v", found)
+	}
 	found, _ = facts.Offline(conversation(t, "let us begin", "Done.", "Colours: blue, no red please"), facts.DefaultConfidence)
 	if len(found) != 1 || found[0].Quote != "Colours: blue, no red please" {
 		t.Errorf("%+v", found)
