@@ -126,7 +126,7 @@ var (
 	ownAddress  = expression(`\b(?:our|my) (?:e-?mail )?(?:address|mail|e-mail|mailbox) is `)
 	whatIs      = expression(`\bsince when\b|\bhow (?:many|much) (?:[a-z-]+ ){1,2}(?:work|live|go|come|use|take)\b|(?:^|[,;:.] |\band )(?:what|which|where|who|whose|when|how (?:many|much|old|long|big|large))\b(?: [a-z'-]+){0,3}?(?:'s| is| are| was| were| does| do| did| has| have)\b`)
 	ofWill      = expression(`\b(?:would|prefer|take|choose|need|mind|will|must|do you think|best|better|going to)\b`)
-	universal   = expression(`\b(?:never|always|nobody|nothing|anything|mustn't|(?:must|may) (?:not|only|never|always)|only ever|at (?:least|most) \d+|no exceptions|every time|each time|whenever)\b`)
+	universal   = expression(`\b(?:never|always|nobody|nothing|anything|mustn't|(?:must|may) (?:not|only|never|always)|only ever|at (?:least|most) \d+|no [a-z]+ (?:may|must|shall|should|can|gets?)|only (?:if|when|after|once)|no exceptions|every time|each time|whenever)\b`)
 	concluding  = expression(`^(?:ok,? |okay,? |yes,? )*(?:so|then)\b|\bthen$|\bafter all\b|\bit is$`)
 	conditional = expression(`^(?:and |but )?(?:if|when|whenever|once|unless|for|in|on|as|before|after)\b`)
 	because     = expression(` (?:because|since|as long as) `)

@@ -25,6 +25,8 @@ func TestKindOfMainClause(t *testing.T) {
 		"at least":                 {"Done.", "old key stays in the ring for at least 60 days after", facts.Preference},
 		"a label, and never":       {"Done.", "label it \"Log in with a key\", never \"keyless\"", facts.Preference},
 		"one that was offered":     {"A relay costs 5 euro; or we take Steam.", "Steam only", facts.Decision},
+		"no one may":               {"Shall I leave the east wing empty?", "But no resident may be without heat, the warden calls that worse than waste", facts.Preference},
+		"on a condition":           {"A price of 9, or 11?", "Ilkley only if they see it before and price not over 11", facts.Preference},
 		"only sounds so":           {"PNG or SVG?", "So we must do SVG after all", facts.Decision},
 	} {
 		found, _ := facts.Offline(conversation(t, "let us begin", tt.before, tt.said), facts.DefaultConfidence)
@@ -58,6 +60,12 @@ func TestOtherLanguages(t *testing.T) {
 		"a day, whose dot ends nothing": {"Gut.", "Der Bericht muss bis zum 31. Oktober bei der Stadt sein", facts.Deadline, "31. Oktober bei der Stadt"},
 		"a French day":                  {"Bien.", "la salle est à nous le 12 juin", facts.Deadline, "12 juin"},
 		"only":                          {"Soll ich überweisen?", "Bitte nur lesen, überwiesen wird von uns", facts.Preference, "nur lesen"},
+		"nothing of it, in Spanish":     {"Listo.", "Una cosa: nada de mandar escrituras por correo", facts.Preference, "escrituras"},
+		"not to do, in Spanish":         {"Listo.", "NO dar de baja el gas hasta que esté vendido", facts.Preference, "gas"},
+		"none, in German":               {"Gut.", "Keine Gruppe mehr als zwölf Kinder am Tag", facts.Preference, "zwölf"},
+		"an infinitive, in German":      {"Gut.", "Adressen bitte nicht an Presse weitergeben", facts.Preference, "Presse"},
+		"not to do, in French":          {"Bien.", "surtout pas de chèques", facts.Preference, "chèques"},
+		"a remark, in German":           {"Gut.", "Kostet so ein Ding nicht ein Vermögen", "", ""},
 		"a person with a title":         {"Gut.", "Prüferin ist frau lindqvist vom Amt", facts.Contact, "lindqvist"},
 
 		"nouns are no products": {"Gut.", "Dienste: jede Familie leistet 4 Stunden, der Rest ist frei, Einzelne 2", "", ""},

@@ -71,7 +71,22 @@ var (
 	wishElsewhere    = expression(`(?i)\b(?:soll|sollen|möchte[nst]*|oder|lieber|dois-je|faut-il|voulez|veux|ou|of|vuoi|devo|preferis\S+|zal|wil|moet|préf\S+|quier\S+|debo|prefier\S+)\b`)
 	alwaysElsewhere  = expression(`\b(?:nie|niemals|immer|niemand|ausschließlich|grundsätzlich|jamais|toujours|nunca|siempre|nadie)\b|\b(?:bitte|nur|du|ihr|sie) (?:[\p{L}]+ )?(?:nur|keine?n?)\b|\bdarf(?:st)? (?:\p{L}+ )?(?:nicht|nur|kein)|\bne (?:\p{L}+ ){1,3}jamais\b`)
 	ruledElsewhere   = expression(`\b(?:ausschließlich|grundsätzlich)\b|\bbitte (?:\p{L}+ )?nur\b|\b(?:du|ihr) (?:\p{L}+ ){1,2}nur\b|\bdarf(?:st)? (?:\p{L}+ )?(?:nie|nicht|nur|kein)`)
+	// forbiddenElsewhere matches what shall not be, said with no person who does it: an
+	// infinitive, or a noun.
+	forbiddenElsewhere = expression(`(?:^|[,;:] |\by )(?:no (?:\p{L}+[aei]r|\p{L}+[aei]rl[oae]s?) (?:de|a|el|la|los|las|en|ni|por|nada|con|al|hasta|sin)\b|nada de \p{L}+|ni palabra\b)|\bni palabra de\b|(?:^|[,;:] |\bet )(?:ne (?:pas|jamais|rien) \p{L}+(?:er|ir|re)\b|(?:surtout )?pas (?:de |d'|d’)\p{L}+)|(?:^|[,;:] |\bund )(?:bitte )?keine?n? \p{L}+ (?:ohne|vor|nach|mit|in|im|auf|an|mehr)\b`)
+	// infinitive matches the same in German, where the verb stands last.
+	infinitive      = expression(`^(?:[Bb]itte )?(?:\p{L}+ ){0,4}(?:nicht|nie|niemals) (?:\p{L}+ ){0,3}\p{Ll}+e?n$`)
+	personElsewhere = expression(`\b(?:ich|wir|er|sie|es|man|du|ihr|das|die|der|so|kann|wird|werden|will)\b|^(?:bitte )?\p{L}*[^h]t\b`)
 	// happenedElsewhere matches verbs that tell what was, wherever their sentence has a day.
 	happenedElsewhere = expression(`\b(?:murió|nació|llegó|llamó|salió|pagó|firmó|vino|est (?:mort|morte|né|née|arrivée?)|starb|wurde geboren)(?:\s|$)`)
 	pastElsewhere     = expression(`\b(?:habe|hat|haben|hatte|hatten|war|waren|wurde|wurden|kam|ging|letzte[ns]?|gestern|hab|avait|était|avons|ha|han|fue|estaba)\b`)
 )
+
+// forbidsElsewhere tells what shall not be in a sentence of another language.
+func (s *statement) forbidsElsewhere(main string) bool {
+	if forbiddenElsewhere().MatchString(main) {
+		return true
+	}
+	head, _, _ := strings.Cut(s.text, ", ")
+	return infinitive().MatchString(head) && !personElsewhere().MatchString(strings.ToLower(head))
+}

@@ -12,7 +12,7 @@ func (s *statement) rules() bool {
 	if s.past() || s.ofNow() && !strings.Contains(s.lower, "from now on") || undue().MatchString(s.lower) {
 		return false
 	}
-	return ruled().MatchString(main) || nobodyDoes(main) || ruledElsewhere().MatchString(main) && !pastElsewhere().MatchString(s.lower)
+	return ruled().MatchString(main) || nobodyDoes(main) || (ruledElsewhere().MatchString(main) || s.forbidsElsewhere(main)) && !pastElsewhere().MatchString(s.lower)
 }
 
 // nobodyDoes tells what nobody is to do from what nobody does anyway: "nobody here

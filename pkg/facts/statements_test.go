@@ -83,6 +83,17 @@ func TestStatements(t *testing.T) {
 		"a number of a policy":  {"Done.", "our cover is with Allegro, number ALG-5512-20", facts.Environment, "ALG-5512-20"},
 		"people, by their work": {"Done.", "Our person over there is Maëlle Le Goff, she does everything", facts.Contact, "Maëlle"},
 
+		"you do not":                 {"Done.", "look around but you don't restart the router in the evening", facts.Preference, "router"},
+		"only when":                  {"Done.", "Keys only after the deposit is there, one never knows", facts.Preference, "deposit"},
+		"nothing about":              {"Done.", "And nothing about money or health goes into the minutes", facts.Preference, "minutes"},
+		"a limit":                    {"Done.", "3 % is the limit for the whole suite", facts.Preference, "3 %"},
+		"a file of data":             {"Where is it?", "the readings are in raw/ and the list is wells.csv", facts.Environment, "wells.csv"},
+		"a mail address, not from a": {"Done.", "payroll is Osborne & Teal, help@teal.example, ticket from me today", facts.Contact, "teal.example"},
+		"a document":                 {"Done.", "quotes are quote_a.pdf and quote_b.pdf", "", ""},
+		"what happens only when":     {"Done.", "Some ferries sail only when somebody calls before", "", ""},
+		"what somebody never does":   {"Done.", "You never shy away from a challenge", "", ""},
+		"what somebody knows":        {"Done.", "He knows the house and was decent about it", "", ""},
+
 		"a report of a topic":   {"Done.", "title screen: I drew it yesterday", "", ""},
 		"a question of a topic": {"Done.", "hole in the data: what do we do with it", "", ""},
 		"two of something":      {"Done.", "caterer: two offers", "", ""},

@@ -95,7 +95,7 @@ func contactWorkRules(c func(string) *regexp.Regexp) []workRule {
 	title := `(?:-san|-sensei)?`
 	return []workRule{
 		{kind: Contact, pattern: c(`(?P<who>(?:the )?(?:contact|on[ -]call|reports team|[a-z]+ team|support|owner|maintainer|admin|manager|reviewer|person)(?: (?:there|here|for [\w ]{2,20}|of [\w ]{2,20}|on call))?) is (?P<v>(?:` + person + `)?,? ?(?:` + email + `|` + phone + `|` + person + `).*)`)},
-		{kind: Contact, pattern: c(`(?P<v>` + person + title + `) (?:administers|maintains|owns|deploys|is responsible for|is in charge of|takes care of|reviews|has the shift|has to review|has to approve|approves|is on call|knows a|knows the) ?.*`)},
+		{kind: Contact, unless: ofPronoun, pattern: c(`(?P<v>` + person + title + `) (?:administers|maintains|owns|deploys|is responsible for|is in charge of|takes care of|reviews|has the shift|has to review|has to approve|approves|is on call|knows a|knows the) ?.*`)},
 		{kind: Contact, words: []string{" by ", "approval of", "belongs to"}, pattern: c(`.*\b(?:reviewed by|review by|approved by|approval by|approval of|sign-?off by|owned by|maintained by|belongs to) (?P<v>` + person + `)\b.*`)},
 		{kind: Contact, words: []string{"talk to", "ask", "tell", "write to", "call", "contact", "need"}, pattern: c(`(?:.*\b)?(?:talk to|asked|ask|tell|write to|call|contact|need) (?P<v>` + person + title + `)(?:,? who| from| in| at| of) .+`)},
 		{kind: Contact, pattern: c(`(?P<v>` + person + title + `),? (?:from|in|at) (?:the )?[a-z]{2,15}(?: team)? (?:says|said|wants|told|asks|confirmed|decides)\b.*`)},
@@ -210,6 +210,8 @@ var (
 	notIntroduced = expression(`^(?:same|right|over|down|up|out|back|new|still|looky?|not|and|but|all|people|everyone|everybody|nobody|things?) here`)
 	// ofSomebody matches what somebody is or does: "I'm away then".
 	ofSomebody = expression(`^(?:i|i'm|i'll|we|we're|we'll|you|he|she|they|it|it's|its|there|that's|thats|that is|this is|out)\b|\b(?:me|us) then$|^[a-z]+er then$|^(?:k |okay )?no (?:[a-z]+ )?then$|^(?:known|fine|good|ok|great) then$|\b(?:how|what|why|where|who|which|problem)\b`)
+	// ofPronoun matches a sentence that does not say whom it speaks of.
+	ofPronoun = expression(`^(?:he|she|they|it|we|you|who|somebody|someone|everybody|everyone|nobody)\b`)
 	// demanded matches the money that somebody asks for.
 	demanded = expression(`\bwants? (?:an? |the )?(?:deposit|fee|advance|payment|rent)\b|\bwants? (?:[a-z]+ ){0,3}\d[\d.,]* ?(?:(?:euros?|eur|€|dollars?|pounds?|usd|dkk|chf|k)\b|$|[,;])`)
 	// ofAbility matches what has to be and is no rule.
