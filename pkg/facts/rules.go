@@ -34,7 +34,7 @@ func explicit(messages []Message) ([]Fact, []Refusal) {
 	var found []Fact
 	var refused []Refusal
 	asked := ""
-	t := turn{names: sync.OnceValue(func() map[string]bool { return personsOf(messages) })}
+	t := turn{names: sync.OnceValue(func() map[string]bool { return personsOf(messages) }), met: acquaintanceOf(messages)}
 	writers := speakersOf(messages)
 	var said []sentence // in the message before
 	for at, m := range messages {
@@ -54,6 +54,9 @@ func explicit(messages []Message) ([]Fact, []Refusal) {
 					asked = ""
 				}
 				facts, no = inPassing(m, s, asked, t, i == 0)
+			}
+			if m.Role == session.RoleUser {
+				t.met.hear(s.text)
 			}
 			if i+1 < len(said) && retracted(s, said[i+1]) {
 				facts = slices.DeleteFunc(facts, func(f Fact) bool { return f.Rule != ruleAnswer })
@@ -85,6 +88,9 @@ func inPassing(m Message, s sentence, asked string, t turn, first bool) ([]Fact,
 	if st.mayState(s) {
 		more, no := stated(m, st, found)
 		found, refused = append(found, more...), append(refused, no...)
+	}
+	if f, ok := st.introduction(m); ok && !s.question && !slices.ContainsFunc(found, f.rivals) {
+		found = append(found, f)
 	}
 	return slices.DeleteFunc(found, func(f Fact) bool { return f.Rule == ruleAnswer && informing(s.text, found) }), refused
 }

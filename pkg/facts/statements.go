@@ -29,6 +29,7 @@ type turn struct {
 	last  string                 // its last sentence
 	asked bool                   // the person asked something before that
 	names func() map[string]bool // of people, as far as their form tells
+	met   *acquaintance          // whom people have spoken of before
 }
 
 // after is where a sentence stands that follows a message of the agent, of which
