@@ -67,6 +67,7 @@ func explicit(messages []Message) ([]Fact, []Refusal) {
 		t = t.asking(m, said)
 		found = append(found, m.Proved...)
 	}
+	found = append(found, undertaken(messages, writers)...)
 	slices.SortStableFunc(found, func(a, b Fact) int { return cmp.Compare(a.Line, b.Line) })
 	return slices.DeleteFunc(found, func(f Fact) bool { return slices.ContainsFunc(found, f.named) }), refused
 }

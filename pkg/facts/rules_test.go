@@ -26,7 +26,18 @@ func said(t testing.TB, role session.Role, text string) []facts.Message {
 
 func offline(t testing.TB, text string) []string {
 	t.Helper()
-	found, _ := facts.Offline(said(t, session.RoleUser, text), facts.DefaultConfidence)
+	return answering(t, true, text)
+}
+
+// answering is offline for what a person says after the agent has said something, or
+// before.
+func answering(t testing.TB, after bool, text string) []string {
+	t.Helper()
+	messages := said(t, session.RoleUser, text)
+	for i := range messages {
+		messages[i].Opens = !after
+	}
+	found, _ := facts.Offline(messages, facts.DefaultConfidence)
 	all := []string{}
 	for _, f := range found {
 		all = append(all, string(f.Kind)+": "+f.Text)
@@ -191,11 +202,11 @@ func TestSmallTalk(t *testing.T) {
 			if !strings.HasPrefix(key, "session_") || json.Unmarshal(value, &turns) != nil {
 				continue
 			}
-			for _, turn := range turns {
+			for i, turn := range turns {
 				if turn.Text != "" {
 					lines++
 				}
-				for _, f := range offline(t, turn.Text) {
+				for _, f := range answering(t, i > 0, turn.Text) {
 					made++
 					t.Log(f)
 				}
