@@ -24,6 +24,19 @@ func (a *app) offSiteCopies() (*offSiteCopies, error) {
 	return &offSiteCopies{bucket: bucket}, err
 }
 
+// lasting returns the archives as ones of which only a file that is here and a copy
+// that the storage has now count. Something is deleted because of them.
+func (a *app) lasting(archives *archive.Store) *archive.Store {
+	copies, err := a.offSiteCopies()
+	switch {
+	case err != nil:
+		return archives.CountingCopies(func(context.Context, archive.Entry) error { return err })
+	case copies == nil:
+		return archives
+	}
+	return archives.CountingCopies(copies.whole)
+}
+
 // look asks the storage for the checksum of a copy now. One that is encrypted and
 // that nobody here can read is an error: it cannot be known to be of use. One whose
 // entry was found on the storage is read to its end: what the entry says of it is

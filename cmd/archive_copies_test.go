@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -77,5 +78,71 @@ func TestCopiesOfOthers(t *testing.T) {
 				t.Errorf("%v, not %v", err, c.want)
 			}
 		})
+	}
+}
+
+// Because of an archive something may go if its file is here, or if the storage has
+// the copy now. What was fetched once does not count, nor does a storage that
+// cannot be asked.
+func TestLasting(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "a")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "b")
+	server := fakeobjects.Start()
+	defer server.Close()
+	dir := t.TempDir()
+	a := &app{global: globalOptions{DataDir: dir}, now: time.Now, getenv: func(string) string { return "" }}
+	a.config.Archive.Remote, a.config.Archive.Endpoint = "s3://bucket/host", server.URL
+	bucket, err := a.bucket()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fetched := ""
+	store, err := archive.Open(filepath.Join(dir, "catalogue"), archive.Options{
+		Dir:   func(archive.Meta) string { return filepath.Join(dir, "archives") },
+		Fetch: func(context.Context, archive.Entry) (*os.File, error) { return os.Open(fetched) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const log = "{\"text\":\"a line\"}\n"
+	e, err := store.Put(t.Context(), archive.Meta{Runtime: "pi", Agent: "main", Session: "s"}, strings.NewReader(log), int64(len(log)), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Open(e.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	there, err := bucket.Upload(t.Context(), e, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := there
+	gone.URL += ".gone"
+	fetched = filepath.Join(dir, "fetched")
+	if err := os.Rename(e.Path, fetched); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		copy     archive.Remote
+		identity string // of the configuration
+		lasts    bool
+	}{
+		"on the storage":           {there, "", true},
+		"in the cache only":        {gone, "", false},
+		"a storage not to be used": {there, filepath.Join(dir, "no such file"), false},
+	} {
+		a.config.Archive.Identity = c.identity
+		if e, err = store.NoteRemote(t.Context(), e, c.copy); err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Verify(t.Context(), e); err != nil {
+			t.Errorf("%s: it cannot be read: %v", name, err)
+		}
+		r := archiver{store: store, lasting: a.lasting(store)}
+		if err := r.Lasts(t.Context(), archivedOf(e)); (err == nil) != c.lasts {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

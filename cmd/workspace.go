@@ -266,7 +266,7 @@ func (w *workspace) assemble(a *app, m mode) (err error) {
 		m.summaries = offlineSummarizer("")
 	}
 	w.compactor = &compact.Compactor{
-		Archiver:   archiver{store: w.archives, now: a.now, reason: m.reason},
+		Archiver:   archiver{store: w.archives, lasting: a.lasting(w.archives), now: a.now, reason: m.reason},
 		Rememberer: memoryAdapter{store: w.memory, archives: w.archives, builtin: embedding.builtin(), wordsAnew: a.tellWordsAnew},
 		Embedder:   embedder{app: a, store: w.memory, embedding: embedding},
 		Withdrawer: memoryAdapter{store: w.memory},
@@ -501,9 +501,10 @@ func (a *app) archiveDir(m archive.Meta) string {
 
 // archiver is a compact.Archiver over an archive.Store.
 type archiver struct {
-	store  *archive.Store
-	now    func() time.Time
-	reason string // why: "compact" or "archive"
+	store   *archive.Store
+	lasting *archive.Store // without the cache, see app.lasting; nil where nothing is deleted
+	now     func() time.Time
+	reason  string // why: "compact" or "archive"
 }
 
 func (r archiver) put(ctx context.Context, ref session.Ref, snap session.Snapshot, src io.Reader) (archive.Entry, error) {
@@ -541,6 +542,15 @@ func (r archiver) Open(ctx context.Context, a compact.Archived) (io.ReadCloser, 
 		return nil, err
 	}
 	return r.store.OpenEntry(ctx, e)
+}
+
+// Lasts implements compact.Archiver.
+func (r archiver) Lasts(ctx context.Context, a compact.Archived) error {
+	e, err := r.store.Get(ctx, a.ID)
+	if err != nil {
+		return err
+	}
+	return r.lasting.Verify(ctx, e)
 }
 
 // ModTime implements compact.Archiver.

@@ -104,7 +104,7 @@ func (s *Store) write(ctx context.Context, dir string, e Entry, src source) (Ent
 	s.files.add(path)
 	s.step("renamed")
 	e.settleAt(path)
-	if err := s.Verify(ctx, e); err != nil {
+	if err := s.VerifyFile(ctx, e); err != nil {
 		// What cannot be read back is no archive. The session is untouched.
 		return Entry{}, errors.Join(fmt.Errorf("read back: %w", err), s.pins.RemoveFile(path))
 	}

@@ -329,3 +329,36 @@ func TestSharedDirectory(t *testing.T) {
 		t.Errorf("archived again at %s, want %s", again.Path, made[1].Path)
 	}
 }
+
+// What was fetched once is not what was written now: an archive that is gone when it
+// is to be read back is none.
+func TestPutReadsBackWhatItWrote(t *testing.T) {
+	root := t.TempDir()
+	data := sessionText(10_000, 14)
+	fetched := filepath.Join(root, "fetched")
+	s, err := archive.Open(filepath.Join(root, "archives"), archive.Options{
+		Dir:   func(archive.Meta) string { return filepath.Join(root, "archive") },
+		Fetch: func(context.Context, archive.Entry) (*os.File, error) { return os.Open(fetched) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := put(t, s, "s1", data)
+	if _, err := s.NoteRemote(context.Background(), e, archive.Remote{URL: "s3://bucket/log"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(e.Path, fetched); err != nil {
+		t.Fatal(err)
+	}
+	s.SetStep(func(at string) {
+		if at != "renamed" {
+			return
+		}
+		if err := os.Remove(e.Path); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := s.Put(context.Background(), meta("s1"), strings.NewReader(data), int64(len(data)), noon); !errors.Is(err, archive.ErrMissing) {
+		t.Errorf("%v, not %v", err, archive.ErrMissing)
+	}
+}

@@ -311,6 +311,9 @@ type Archiver interface {
 	Put(ctx context.Context, ref session.Ref, snap session.Snapshot, src io.Reader) (Archived, error)
 	// Open reads an archived log from its start, as it was.
 	Open(ctx context.Context, a Archived) (io.ReadCloser, error)
+	// Lasts reads an archived log to its end and returns nil if that is a copy that
+	// stays: something else may be deleted because of it. A cache is none.
+	Lasts(ctx context.Context, a Archived) error
 	// ModTime is when the archived log was last written; zero if that is not known.
 	ModTime(ctx context.Context, a Archived) (time.Time, error)
 }

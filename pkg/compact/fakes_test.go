@@ -84,6 +84,7 @@ func (s *store) Dispose(_ context.Context, r session.Rotation) error {
 // archive keeps copies in memory.
 type archive struct {
 	copies map[string]string
+	cached string // id of the one that is only in a cache
 	err    error
 	lie    bool
 	before func() // before it reads a log
@@ -117,6 +118,13 @@ func (a *archive) Open(_ context.Context, x compact.Archived) (io.ReadCloser, er
 		return nil, errDisk
 	}
 	return io.NopCloser(strings.NewReader(a.copies[x.ID])), nil
+}
+
+func (a *archive) Lasts(_ context.Context, x compact.Archived) error {
+	if _, ok := a.copies[x.ID]; !ok || x.ID == a.cached {
+		return errDisk
+	}
+	return nil
 }
 
 func (a *archive) ModTime(context.Context, compact.Archived) (time.Time, error) {

@@ -586,7 +586,7 @@ func (c *Compactor) settleAside(ctx context.Context, store session.Store, in Int
 	if snap.SHA256 == in.Restore.Archive.SHA256 {
 		return false, c.settleUnused(in, path)
 	}
-	if snap.Size > 0 && (snap.SHA256 != in.Archive.SHA256 || c.readBack(ctx, in.Archive) != nil) {
+	if snap.Size > 0 && (snap.SHA256 != in.Archive.SHA256 || c.Archiver.Lasts(ctx, in.Archive) != nil) {
 		if err := c.archiveReplaced(ctx, in, lateLog{kept, snap}); err != nil {
 			return false, err
 		}

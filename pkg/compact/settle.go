@@ -167,7 +167,7 @@ func (c *Compactor) settleKept(ctx context.Context, store session.Store, in Inte
 	if err != nil {
 		return fmt.Errorf("look at the old log: %w", err)
 	}
-	if snap.SHA256 != in.Archive.SHA256 || c.readBack(ctx, in.Archive) != nil {
+	if snap.SHA256 != in.Archive.SHA256 || c.Archiver.Lasts(ctx, in.Archive) != nil {
 		if in, err = c.saveLate(ctx, store, in, policy, lateLog{kept, snap}); err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package compact_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -30,5 +31,38 @@ func TestEndMoves(t *testing.T) {
 				t.Fatalf("linked %v: the log is %q (%v), the other name: %v", linked, text, readErr, err)
 			}
 		}
+	}
+}
+
+// An old log whose archive can be read only from a cache is archived once more
+// before it goes.
+func TestSettleBelievesNoCache(t *testing.T) {
+	for name, putAside := range map[string]func(*workspace) compact.Archived{
+		"rotated": func(h *workspace) compact.Archived {
+			result, err := h.Execute(context.Background(), h.store, h.newPlan(h.policy()), h.policy())
+			must(h.t, err)
+			return compact.Archived(*result.Archive)
+		},
+		"replaced": func(h *workspace) compact.Archived {
+			r := h.request("older\n")
+			r.Force = true
+			result, err := h.restore(r)
+			must(h.t, err)
+			return *result.Replaced
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newWorkspace(t, 6)
+			h.archive.cached = putAside(h).ID
+			must(t, h.settle())
+			h.wantJournal(0)
+			found := false
+			for id, text := range h.archive.copies {
+				found = found || id != h.archive.cached && text == h.log
+			}
+			if !found {
+				t.Fatal("the old log went, and only the cache has its bytes")
+			}
+		})
 	}
 }

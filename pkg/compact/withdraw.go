@@ -161,7 +161,7 @@ func (c *Compactor) withdrawnFrom(ctx context.Context, receipts []Receipt, undo 
 		if a == nil || slices.Contains(keep, a.ID) || slices.Contains(from, a.ID) {
 			return
 		}
-		if r.ID == undo.Undo.Receipt || c.readBack(ctx, *a) == nil {
+		if r.ID == undo.Undo.Receipt || c.Archiver.Lasts(ctx, *a) == nil {
 			from = append(from, a.ID)
 		}
 	}
