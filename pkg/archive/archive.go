@@ -169,7 +169,7 @@ type Store struct {
 	catalogue string
 	options   Options
 	pins      *durable.Pins
-	// step is called after each step of Put, with its name. Tests stop there.
+	// step is called after each step of Put and Sweep, with its name. Tests stop there.
 	step func(name string)
 	// files are the names that the directories of archives held when they were
 	// first looked through.

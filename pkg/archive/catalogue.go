@@ -371,7 +371,11 @@ func (s *Store) rescueOrRemove(ctx context.Context, path string) error {
 	if err != nil || written {
 		return err // not known to be worthless: it stays
 	}
+	s.step("left over")
 	whole, err := s.measureFile(ctx, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // it has got its name by now
+	}
 	if err != nil {
 		return err // not known to be worthless: it stays
 	}

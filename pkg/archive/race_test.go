@@ -140,6 +140,34 @@ func TestSweepLeavesWhatIsBeingWritten(t *testing.T) {
 	}
 }
 
+// What gets its name while it is looked at is nothing that was left over, and the
+// rest is swept.
+func TestSweepOfWhatGetsItsName(t *testing.T) {
+	root := t.TempDir()
+	e := put(t, open(t, root, "none"), "s1", sessionText(10_000, 14))
+	dir := filepath.Dir(e.Path)
+	for _, name := range []string{".a.sessctl-0123456789abcdef.tmp", ".b.sessctl-0123456789abcdef.tmp"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, named := open(t, root, "none"), false
+	s.SetStep(func(at string) {
+		if at == "left over" && !named {
+			named = true
+			if err := os.Rename(filepath.Join(dir, ".a.sessctl-0123456789abcdef.tmp"), filepath.Join(dir, "a.jsonl")); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if err := s.Sweep(context.Background(), meta("s1"), 0); err != nil {
+		t.Error(err)
+	}
+	if got := files(t, root); !named || len(got) != 3 {
+		t.Errorf("named: %v, files: %v", named, got)
+	}
+}
+
 // leaseOn makes a file and tries to take a lease on it.
 func leaseOn(path string) error {
 	f, err := os.Create(path)

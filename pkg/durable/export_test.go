@@ -2,6 +2,9 @@ package durable
 
 import (
 	"io"
+	"os"
+	"path/filepath"
+	"syscall"
 )
 
 // ReplaceFileStepping is ReplaceFile with step called before each step.
@@ -9,6 +12,30 @@ func ReplaceFileStepping(path string, step func(string), write func(io.Writer) e
 	j := jobFor(path, 0o600)
 	j.publish, j.step = name.onto, step
 	return j.runFor(path, write)
+}
+
+// CreateNamedStepping is CreateNamed with step called before each step.
+func CreateNamedStepping(dir, label string, step func(string)) (string, error) {
+	j := jobFor(filepath.Join(dir, label), 0o600)
+	j.step = step
+	return j.runNamed(func(io.Writer) (string, error) { return label, nil })
+}
+
+// CreateNamedClosed is CreateNamed on a file system that renames no file that is
+// open.
+func CreateNamedClosed(dir, label string) (string, error) {
+	j := jobFor(filepath.Join(dir, label), 0o600)
+	var temp *os.File
+	j.publish = func(from, to name) error {
+		if _, err := temp.Stat(); err == nil {
+			return syscall.EBUSY
+		}
+		return renameNew(from, to)
+	}
+	return j.runNamed(func(w io.Writer) (string, error) {
+		temp = w.(*carefulWriter).to.(*os.File)
+		return label, nil
+	})
 }
 
 // TempName is the name of a temporary file for label.

@@ -479,7 +479,7 @@ func (p *Pins) CreateNamed(dir, label string, perm os.FileMode, write func(io.Wr
 	defer root.Close()
 	j := jobIn(root, base, perm)
 	j.dir = dir
-	return j.run(write)
+	return j.runNamed(write)
 }
 
 // AppendRows is [AppendRows].

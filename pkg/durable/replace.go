@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"time"
 )
@@ -90,10 +91,10 @@ func CreateCheckedIn(root *os.Root, base string, like os.FileInfo, write func(io
 // content is: write returns the base name. The label is part of the temporary
 // name, for a person who finds it. It returns the path of the file. Like
 // [CreateFile] it never replaces; an error from write is returned as it is and
-// leaves no file.
+// leaves no file. [OpenElsewhere] says of the temporary file that it is open until
+// it has its name, where the system can tell and renames files that are open.
 func CreateNamed(dir, label string, perm os.FileMode, write func(io.Writer) (string, error)) (string, error) {
-	j := jobFor(filepath.Join(dir, label), perm)
-	return j.run(write)
+	return jobFor(filepath.Join(dir, label), perm).runNamed(write)
 }
 
 func mustBeAbsent(path string) error {
@@ -109,6 +110,7 @@ type job struct {
 	label string // in the temporary name and in errors
 	perm  os.FileMode
 	owner os.FileInfo // whose owner the file gets; nil: ours
+	open  bool        // the file stays open until it has its name
 	// check, if not nil, looks at the temporary file before it gets its name.
 	check func(temp string) error
 	// publish gives the temporary file its name.
@@ -139,6 +141,13 @@ func (j job) runFor(path string, write func(io.Writer) error) error {
 	return err
 }
 
+// runNamed is run for [CreateNamed]. Only with leases anybody can tell that a file
+// is open.
+func (j job) runNamed(write func(io.Writer) (string, error)) (string, error) {
+	j.open = runtime.GOOS == "linux"
+	return j.run(write)
+}
+
 func (j job) run(write func(io.Writer) (string, error)) (path string, err error) {
 	j.step("create")
 	if j.in == nil {
@@ -163,7 +172,7 @@ func (j job) run(write func(io.Writer) (string, error)) (path string, err error)
 		}
 	}
 	j.step("rename")
-	if err := j.publish(temp.name, temp.name.beside(base)); err != nil {
+	if err := j.name(temp, base); err != nil {
 		return "", j.giveUp(temp, "rename to", path, err)
 	}
 	temp.gone = true
@@ -175,7 +184,22 @@ func (j job) run(write func(io.Writer) (string, error)) (path string, err error)
 	return path, nil
 }
 
-// fill writes the temporary file and closes it, synced and with its mode.
+// name gives the temporary file its name and closes it, if that was not done
+// before. All of it is synced by then, so that closing has nothing more to say.
+func (j job) name(temp *tempFile, base string) error {
+	to := temp.name.beside(base)
+	err := j.publish(temp.name, to)
+	if !j.open {
+		return err
+	}
+	if temp.file.Close(); err != nil { // some network file systems rename no file that is open
+		err = j.publish(temp.name, to)
+	}
+	return err
+}
+
+// fill writes the temporary file, synced and with its mode, and closes it unless
+// it stays open.
 func (j job) fill(temp *tempFile, write func(io.Writer) (string, error)) (string, error) {
 	path := filepath.Join(j.dir, j.label)
 	j.step("write")
@@ -191,7 +215,11 @@ func (j job) fill(temp *tempFile, write func(io.Writer) (string, error)) (string
 		return "", fmt.Errorf("write %s: %q is not a file name", path, base)
 	}
 	j.step("seal")
-	if err := temp.seal(j.perm, j.owner, j.step); err != nil {
+	err = temp.seal(j.perm, j.owner, j.step)
+	if err == nil && !j.open {
+		err = temp.file.Close()
+	}
+	if err != nil {
 		return "", j.giveUp(temp, "write", path, err)
 	}
 	return base, nil
@@ -260,7 +288,7 @@ func tempName(label string) string {
 	return "." + label + tempMark + hex.EncodeToString(random[:]) + tempSuffix
 }
 
-// seal gives the file its owner and mode, syncs and closes it. The mode comes
+// seal gives the file its owner and mode, and syncs it. The mode comes
 // after the owner: giving a file away may clear mode bits.
 func (t *tempFile) seal(perm os.FileMode, owner os.FileInfo, step func(string)) error {
 	if owner != nil {
@@ -270,10 +298,7 @@ func (t *tempFile) seal(perm os.FileMode, owner os.FileInfo, step func(string)) 
 		return err
 	}
 	step("sync")
-	if err := t.file.Sync(); err != nil {
-		return err
-	}
-	return t.file.Close()
+	return t.file.Sync()
 }
 
 // discard removes the file unless it got its name.

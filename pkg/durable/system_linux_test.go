@@ -200,3 +200,52 @@ func TestWriteLeaseUnsupported(t *testing.T) {
 	_, err = durable.WriteLease(dir)
 	wantIs(t, err, durable.ErrUnsupported)
 }
+
+// Whoever sweeps a directory with the lock of another sees until a file has its name
+// that it is being made.
+func TestCreateNamedStaysOpen(t *testing.T) {
+	dir := t.TempDir()
+	seen := false
+	path, err := durable.CreateNamedStepping(dir, "a", func(step string) {
+		if step != "rename" {
+			return
+		}
+		left, err := durable.Leftovers(dir, 0)
+		if err != nil || len(left) != 1 {
+			t.Fatal(left, err)
+		}
+		f, err := os.Open(left[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if _, err := durable.WriteLease(f); errors.Is(err, durable.ErrUnsupported) {
+			t.Skip(err)
+		}
+		if seen, err = durable.OpenElsewhere(f); err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil || !seen {
+		t.Fatalf("seen to be open: %v, %v", seen, err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if open, err := durable.OpenElsewhere(f); open || err != nil {
+		t.Errorf("it has its name and is open still: %v, %v", open, err)
+	}
+}
+
+// Where no open file can be renamed it is closed first.
+func TestCreateNamedWhereOpenFilesStay(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := durable.CreateNamedClosed(dir, "a"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "a")); err != nil {
+		t.Error(err)
+	}
+}
