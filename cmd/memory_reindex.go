@@ -423,7 +423,7 @@ func (w *workspace) rebuildSession(ctx context.Context, a *app, s archivedSessio
 	}
 	policy, isOutput := a.recoveryPolicy(), session.Kind(s.entries[0].Kind) == session.KindOutput
 	policy.SkipSummary = policy.SkipSummary || isOutput
-	keeper := &rebuilder{store: w.memory, archives: w.archives}
+	keeper := &rebuilder{store: w.memory, archives: w.archives, lengths: w.lengths}
 	result, err := w.compactor.Rebuild(ctx, store, logs, policy, keeper)
 	for _, d := range result.Damaged {
 		if isOutput && errors.Is(d.Err, session.ErrUnknownFormat) {
@@ -479,6 +479,7 @@ func rebuildMark(ids []string) string {
 type rebuilder struct {
 	store    *memory.Store
 	archives *archive.Store
+	lengths  func() (map[string]int64, error) // see app.archivedLengths
 	result   memory.RebuildResult
 }
 
@@ -496,7 +497,7 @@ func (b *rebuilder) asKept(r memory.Record) memory.Record {
 // Rebuild implements compact.Rebuilder.
 func (b *rebuilder) Rebuild(ctx context.Context, ref session.Ref, archives []compact.Origin, records iter.Seq2[compact.ArchivedRecord, error]) (compact.Remembered, error) {
 	source := memory.Source{Runtime: ref.Runtime, Agent: ref.Agent, Session: ref.ID, Key: ref.Key}
-	begun, err := (memoryAdapter{store: b.store, archives: b.archives}).begunAndLost(ctx, ref, archives)
+	begun, err := (memoryAdapter{store: b.store, archives: b.archives, lengths: b.lengths}).begunAndLost(ctx, ref, archives)
 	if err != nil {
 		return compact.Remembered{}, err
 	}

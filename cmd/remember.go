@@ -16,8 +16,9 @@ import (
 type memoryAdapter struct {
 	store     *memory.Store
 	archives  *archive.Store
-	builtin   *embed.Builtin // the embedder that is configured; nil if it is another
-	wordsAnew func()         // is called when the index of words was rebuilt
+	lengths   func() (map[string]int64, error) // see app.archivedLengths; nil knows none
+	builtin   *embed.Builtin                   // the embedder that is configured; nil if it is another
+	wordsAnew func()                           // is called when the index of words was rebuilt
 }
 
 // Remember implements compact.Rememberer.

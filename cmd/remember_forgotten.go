@@ -79,7 +79,8 @@ func (m memoryAdapter) forgotten(ctx context.Context, ref session.Ref) (entries 
 
 // beginsWithLost are those of some archives without an entry with whose bytes an
 // archive begins. The bytes of an archive give its id, so they are hashed up to each
-// place where a log can have been archived.
+// place where a log can have been archived: the ends of its lines, and, of a log whose
+// last line was being written, where a receipt says that the archive ended.
 func (m memoryAdapter) beginsWithLost(ctx context.Context, ref session.Ref, from compact.Origin, lost map[string]bool) ([]string, error) {
 	if len(lost) == 0 {
 		return nil, nil
@@ -90,10 +91,50 @@ func (m memoryAdapter) beginsWithLost(ctx context.Context, ref session.Ref, from
 	}
 	defer log.Close()
 	begins := beginnings{of: archive.Meta{Runtime: ref.Runtime, Agent: ref.Agent, Session: ref.ID}, lost: lost, read: sha256.New()}
+	if begins.ends, err = m.endsOf(lost); err != nil {
+		return nil, err
+	}
 	if _, err := io.Copy(&begins, log); err != nil {
 		return nil, fmt.Errorf("read the archive %s: %w", from.ID, err)
 	}
 	return begins.found, nil
+}
+
+// endsOf are the lengths of some archives, in order, as far as they are known.
+func (m memoryAdapter) endsOf(lost map[string]bool) (ends []int64, err error) {
+	if m.lengths == nil {
+		return nil, nil
+	}
+	known, err := m.lengths()
+	for id := range lost {
+		if known[id] > 0 {
+			ends = append(ends, known[id])
+		}
+	}
+	slices.Sort(ends)
+	return ends, err
+}
+
+// archivedLengths are the lengths, in bytes, of the archives that receipts name, by
+// their ids: also of those that were pruned since.
+func (a *app) archivedLengths() (map[string]int64, error) {
+	receipts, _, err := a.receipts().Examine() // of one that cannot be read doctor and archive verify tell
+	if err != nil {
+		return nil, fmt.Errorf("read the receipts: %w", err)
+	}
+	lengths := map[string]int64{}
+	for _, r := range receipts {
+		if r.Archive != nil {
+			lengths[r.Archive.ID] = r.Archive.Bytes
+		}
+		if r.Late != nil {
+			lengths[r.Late.ID] = r.Late.Bytes
+		}
+		if r.Undo != nil && r.Undo.Newer != nil {
+			lengths[r.Undo.Newer.ID] = r.Undo.Newer.Bytes
+		}
+	}
+	return lengths, nil
 }
 
 // beginnings finds the archives among some whose bytes the log that is written to it
@@ -102,12 +143,28 @@ type beginnings struct {
 	of    archive.Meta
 	lost  map[string]bool
 	read  hash.Hash
+	at    int64   // how much was read
+	ends  []int64 // further places to look at, in order
 	found []string
 }
 
-// Write implements io.Writer. A log is archived up to the end of a line, with or
-// without what ends it.
+// Write implements io.Writer.
 func (b *beginnings) Write(part []byte) (int, error) {
+	rest := part
+	for len(b.ends) > 0 && b.ends[0] <= b.at+int64(len(rest)) {
+		n := b.ends[0] - b.at
+		b.lines(rest[:n])
+		b.look(nil)
+		rest, b.ends = rest[n:], b.ends[1:]
+	}
+	b.lines(rest)
+	return len(part), nil
+}
+
+// lines reads on. A log is archived up to the end of a line, with or without what
+// ends it.
+func (b *beginnings) lines(part []byte) {
+	b.at += int64(len(part))
 	rest := part
 	for end := bytes.IndexByte(rest, '\n'); end >= 0; end = bytes.IndexByte(rest, '\n') {
 		b.look(rest[:end])
@@ -115,7 +172,6 @@ func (b *beginnings) Write(part []byte) (int, error) {
 		rest = rest[end+1:]
 	}
 	b.read.Write(rest)
-	return len(part), nil
 }
 
 // look reads on, and looks whether one of the archives ends here.

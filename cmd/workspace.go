@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -38,8 +39,9 @@ type workspace struct {
 	archives  *archive.Store
 	compactor *compact.Compactor
 	progress  *progress
-	recovered int              // changes of earlier runs that were looked after
-	unchanged []compact.Result // of what memory had already, see rememberOnce
+	lengths   func() (map[string]int64, error) // see app.archivedLengths
+	recovered int                              // changes of earlier runs that were looked after
+	unchanged []compact.Result                 // of what memory had already, see rememberOnce
 }
 
 // outdated reports whether what was listed before the workspace was opened may
@@ -265,9 +267,10 @@ func (w *workspace) assemble(a *app, m mode) (err error) {
 	if m.summaries == nil {
 		m.summaries = offlineSummarizer("")
 	}
+	w.lengths = sync.OnceValues(a.archivedLengths)
 	w.compactor = &compact.Compactor{
 		Archiver:   archiver{store: w.archives, lasting: a.lasting(w.archives), now: a.now, reason: m.reason},
-		Rememberer: memoryAdapter{store: w.memory, archives: w.archives, builtin: embedding.builtin(), wordsAnew: a.tellWordsAnew},
+		Rememberer: memoryAdapter{store: w.memory, archives: w.archives, lengths: w.lengths, builtin: embedding.builtin(), wordsAnew: a.tellWordsAnew},
 		Embedder:   embedder{app: a, store: w.memory, embedding: embedding},
 		Withdrawer: memoryAdapter{store: w.memory},
 		Summarizer: m.summaries,
