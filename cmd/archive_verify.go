@@ -354,7 +354,7 @@ func verifyReceipts(ctx context.Context, a *app, doc *verifyDocument) error {
 	if err != nil {
 		return err
 	}
-	doc.Receipts = len(audit.receipts)
+	doc.Receipts, audit.reading = len(audit.receipts), doc.ReadData
 	err = audit.run(ctx, a.pins, a.memoryDir())
 	for _, f := range audit.found {
 		found := f.problem

@@ -45,8 +45,9 @@ type holdings struct {
 	sessions map[memory.Source][]string // ids of the archives of each session
 }
 
-// has reports whether archive and memory have what a receipt says. The archive
-// is looked at and not read: archive verify reads it.
+// has reports whether archive and memory have what a receipt says. The archive is
+// looked at and not read, which archive verify does, unless memory has records that
+// may be of it under the names of other archives of the session.
 func (h *holdings) has(ctx context.Context, r compact.Receipt) (bool, error) {
 	e, there := h.entries[r.Archive.ID]
 	limit, recorded := r.Content.Limit()
@@ -56,12 +57,29 @@ func (h *holdings) has(ctx context.Context, r compact.Receipt) (bool, error) {
 	case r.Chunks == 0 || h.memories == nil:
 		return r.Chunks == 0, nil
 	}
-	source := memory.Source{Runtime: r.Runtime, Agent: r.Agent, Session: r.Session}
-	c, err := h.memories.Coverage(ctx, source, compact.CategoryHistory, h.sessions[source])
-	if err != nil {
+	own, err := h.memories.Coverage(ctx, sourceOf(r), compact.CategoryHistory, []string{e.ID}, e.ID)
+	if err != nil || holdsReceipt(r, own) {
+		return err == nil, err
+	}
+	return h.hasUnderOtherNames(ctx, r, e)
+}
+
+// hasUnderOtherNames is has for a receipt whose archive not all records name. Another
+// log of the session may say something else at the same places, so the archive is read,
+// if there are records enough. One that cannot be read proves nothing.
+func (h *holdings) hasUnderOtherNames(ctx context.Context, r compact.Receipt, e archive.Entry) (bool, error) {
+	source := sourceOf(r)
+	all, err := h.memories.Coverage(ctx, source, compact.CategoryHistory, h.sessions[source])
+	if err != nil || !holdsReceipt(r, all) || !h.archives.Here(e) {
 		return false, err
 	}
-	return c.Missing(r.Chunks) == 0 && c.Bytes >= r.Content.CoveredBytes && (c.Forgotten > 0 || c.Characters >= r.Content.Characters), nil
+	held, err := h.remembered(ctx, h.memories, h.archives, e)
+	return err == nil && held, ctx.Err()
+}
+
+// holdsReceipt reports whether memory has as much as a receipt says.
+func holdsReceipt(r compact.Receipt, c memory.Coverage) bool {
+	return c.Missing(r.Chunks) == 0 && c.Bytes >= r.Content.CoveredBytes && (c.Forgotten > 0 || c.Characters >= r.Content.Characters)
 }
 
 // knownForPlan is known for a dry run: without a memory that can be read nothing

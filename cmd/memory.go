@@ -319,6 +319,7 @@ func holdAgainstReceipts(ctx context.Context, a *app, store *memory.Store, doc *
 	if err != nil {
 		return err
 	}
+	audit.reading = true
 	if err := audit.againstMemory(ctx, store); err != nil {
 		return err
 	}

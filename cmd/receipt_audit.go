@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"slices"
 
 	"github.com/sessctl/sessctl/pkg/archive"
@@ -19,18 +20,22 @@ import (
 // judge of archive verify and of doctor: it knows what was withdrawn, forgotten
 // or deleted on purpose.
 type receiptAudit struct {
+	*app
 	receipts []compact.Receipt
 	archives map[string]archive.Entry
 	sessions map[memory.Source][]string // ids of the archives of each session, deleted ones too
 	deleted  map[string]bool            // ids of archives that were deleted on purpose
 	undone   map[string]compact.Receipt
 	undoing  map[memory.Source]bool // sessions of which an undo is not finished
-	copies   *archive.Store
-	damaged  []archive.Damage // files of the catalogue that cannot be read
-	found    []receiptProblem
-	// outputLimit is the present limit of the policy: a memory that was made again
-	// under another one than a receipt has other chunks.
-	outputLimit int64
+	// chains are, of the sessions of which that had to be read, the archives that begin
+	// with each other's bytes, see chainsOf.
+	chains map[memory.Source][][]string
+	// reading says whether archives may be read: archive verify and memory verify take
+	// the time for that, doctor does not.
+	reading bool
+	copies  *archive.Store
+	damaged []archive.Damage // files of the catalogue that cannot be read
+	found   []receiptProblem
 }
 
 // receiptProblem is what is wrong with a receipt.
@@ -60,8 +65,8 @@ func (a *app) newReceiptAudit(ctx context.Context) (*receiptAudit, error) {
 		return nil, err
 	}
 	v := &receiptAudit{
-		receipts: receipts, archives: map[string]archive.Entry{}, sessions: map[memory.Source][]string{},
-		undone: compact.UndoneBy(receipts), undoing: map[memory.Source]bool{}, outputLimit: a.outputLimit(),
+		app: a, chains: map[memory.Source][][]string{}, receipts: receipts, archives: map[string]archive.Entry{}, sessions: map[memory.Source][]string{},
+		undone: compact.UndoneBy(receipts), undoing: map[memory.Source]bool{},
 	}
 	for _, u := range unreadable {
 		v.found = append(v.found, receiptProblem{problem: problem{Path: u.Path, Message: u.Err.Error()}})
@@ -169,7 +174,37 @@ func (v *receiptAudit) ofMemory() (found []receiptProblem) {
 func (v *receiptAudit) againstCatalogue(ctx context.Context) {
 	for _, r := range v.receipts {
 		v.againstArchive(ctx, r)
+		for what, a := range othersOf(r) {
+			v.againstOther(r, what, a)
+		}
 	}
+}
+
+// othersOf are the archives that a receipt names beside that of its log, each with
+// what it is of.
+func othersOf(r compact.Receipt) iter.Seq2[string, compact.Archived] {
+	return func(yield func(string, compact.Archived) bool) {
+		if r.Late != nil && !yield("late lines", *r.Late) {
+			return
+		}
+		if r.Undo != nil && r.Undo.Newer != nil {
+			yield("what was said after the compaction", *r.Undo.Newer)
+		}
+	}
+}
+
+// againstOther compares what a receipt says of such an archive with the catalogue.
+func (v *receiptAudit) againstOther(r compact.Receipt, what string, a compact.Archived) {
+	e, known := v.archives[a.ID]
+	switch {
+	case !known && !v.deleted[a.ID]:
+		v.problem(r, "the receipt names an archive of %s that is not in the catalogue", what)
+	case known && (e.SHA256 != a.SHA256 || e.Bytes != a.Bytes):
+		v.problem(r, "the receipt's archive of %s has %d bytes and sha256 %s, the catalogue says %d and %s", what, a.Bytes, a.SHA256, e.Bytes, e.SHA256)
+	default:
+		return
+	}
+	v.found[len(v.found)-1].Path = a.Path
 }
 
 func (v *receiptAudit) againstArchive(ctx context.Context, r compact.Receipt) {
@@ -194,6 +229,9 @@ func (v *receiptAudit) againstArchive(ctx context.Context, r compact.Receipt) {
 // is nil if there is no memory.
 func (v *receiptAudit) againstMemory(ctx context.Context, store *memory.Store) error {
 	for _, r := range v.receipts {
+		if err := v.othersInMemory(ctx, store, r); err != nil {
+			return err
+		}
 		if r.Chunks == 0 || r.Undo != nil || v.withdrawn(r) {
 			continue
 		}
@@ -214,21 +252,44 @@ func (v *receiptAudit) againstRecords(ctx context.Context, store *memory.Store, 
 	if err != nil {
 		return fmt.Errorf("look what memory has of %s: %w", r.Session, err)
 	}
+	lack := v.lack(r, c)
+	if lack == "" {
+		if lack, err = v.lackOfItsBytes(ctx, store, r); err != nil {
+			return fmt.Errorf("look what memory has of %s: %w", r.Session, err)
+		}
+	}
+	if lack != "" {
+		v.memoryProblem(r, "%s", lack)
+	}
+	return nil
+}
+
+// lack says what is not in memory of what a receipt says was stored; "" for nothing.
+func (v *receiptAudit) lack(r compact.Receipt, c memory.Coverage) string {
 	missing := 0
-	limit, recorded := r.Content.Limit()
-	sameLimit := !recorded || limit == max(v.outputLimit, 0)
-	if r.Content.Chunker == chunk.Version && sameLimit {
+	if r.Content.Chunker == chunk.Version && v.sameLimit(r) {
 		missing = c.Missing(r.Chunks)
 	}
 	switch {
 	case missing > 0:
-		v.memoryProblem(r, "memory lacks %d of the %d chunks of session %s", missing, r.Chunks, r.Session)
+		return lackingChunks(r, missing)
 	case c.Bytes < r.Content.CoveredBytes:
-		v.memoryProblem(r, "memory covers %d bytes of the log of session %s, the receipt says %d", c.Bytes, r.Session, r.Content.CoveredBytes)
-	case c.Forgotten == 0 && sameLimit && c.Characters < r.Content.Characters:
-		v.memoryProblem(r, "memory has %d characters of session %s, the receipt says %d", c.Characters, r.Session, r.Content.Characters)
+		return fmt.Sprintf("memory covers %d bytes of the log of session %s, the receipt says %d", c.Bytes, r.Session, r.Content.CoveredBytes)
+	case c.Forgotten == 0 && v.sameLimit(r) && c.Characters < r.Content.Characters:
+		return fmt.Sprintf("memory has %d characters of session %s, the receipt says %d", c.Characters, r.Session, r.Content.Characters)
 	}
-	return nil
+	return ""
+}
+
+func lackingChunks(r compact.Receipt, missing int) string {
+	return fmt.Sprintf("memory lacks %d of the %d chunks of session %s", missing, r.Chunks, r.Session)
+}
+
+// sameLimit reports whether the run of a receipt took as much of one output as the
+// present policy does: a memory that was made again under another one has other chunks.
+func (v *receiptAudit) sameLimit(r compact.Receipt) bool {
+	limit, recorded := r.Content.Limit()
+	return !recorded || limit == max(v.outputLimit(), 0)
 }
 
 // withdrawn reports whether an undo has taken what the receipt's run stored out
