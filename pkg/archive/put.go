@@ -109,9 +109,15 @@ func (s *Store) write(ctx context.Context, dir string, e Entry, src source) (Ent
 		return Entry{}, errors.Join(fmt.Errorf("read back: %w", err), s.pins.RemoveFile(path))
 	}
 	s.step("verified")
+	return s.enterOwn(ctx, e)
+}
+
+// enterOwn is enter for a file that only this Put knows: it goes if another Put was
+// faster, for nothing names it then.
+func (s *Store) enterOwn(ctx context.Context, e Entry) (Entry, error) {
 	entered, err := s.enter(ctx, e)
 	if err == nil && !s.sameArchive(entered, e) {
-		err = s.pins.RemoveFile(path) // another Put was faster: nothing names our file
+		err = s.pins.RemoveFile(e.Path)
 	}
 	return entered, err
 }
@@ -172,12 +178,13 @@ func (s *Store) freeName(dir string, e Entry) (string, error) {
 // afterRace is reached when another Put made a file with our name since we
 // chose it. Of the same bytes that is our archive too.
 func (s *Store) afterRace(ctx context.Context, dir string, e Entry) (Entry, error) {
-	s.files.forget(dir)
-	kept, err := s.existing(ctx, dir, &e)
-	if err == nil && kept.ID == "" {
-		err = fmt.Errorf("another archive took its name in %s", dir)
+	for range 2 { // a file that goes meanwhile went because a third Put has entered its own
+		s.files.forget(dir)
+		if kept, err := s.existing(ctx, dir, &e); err != nil || kept.ID != "" {
+			return kept, err
+		}
 	}
-	return kept, err
+	return Entry{}, fmt.Errorf("another archive took its name in %s", dir)
 }
 
 // enter writes the entry of a verified archive and returns the one that is in
@@ -262,16 +269,16 @@ func (s *Store) adopt(ctx context.Context, dir string, e Entry) (Entry, error) {
 		} else if err != nil {
 			return Entry{}, err
 		}
-		if !s.alone(dir) {
-			named, err := s.nameOwn(dir, e, &found)
-			if err != nil {
-				return Entry{}, err
-			}
-			if !named {
-				continue
-			}
+		if s.alone(dir) {
+			return s.enter(ctx, found)
 		}
-		return s.enter(ctx, found)
+		named, err := s.nameOwn(dir, e, &found)
+		if err != nil {
+			return Entry{}, err
+		}
+		if named {
+			return s.enterOwn(ctx, found)
+		}
 	}
 	return Entry{}, nil
 }

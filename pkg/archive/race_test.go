@@ -115,6 +115,87 @@ func TestPutAdoptsWhatGoes(t *testing.T) {
 	}
 }
 
+// halted is a Put in a goroutine that stands still after a step.
+type halted struct{ on, done chan bool }
+
+func (h halted) finish() {
+	close(h.on)
+	<-h.done
+}
+
+// haltedPut begins a Put and returns when it has come to a step.
+func haltedPut(t *testing.T, s *archive.Store, data, step string, at time.Time) halted {
+	t.Helper()
+	h, there := halted{make(chan bool), make(chan bool)}, make(chan bool)
+	s.SetStep(func(name string) {
+		if name == step {
+			close(there)
+			<-h.on
+		}
+	})
+	go func() {
+		defer close(h.done)
+		if _, err := s.Put(context.Background(), meta("s1"), strings.NewReader(data), int64(len(data)), at); err != nil {
+			t.Error(err)
+		}
+	}()
+	<-there
+	return h
+}
+
+// A second Put has taken the name of the first, and finds that a third was faster:
+// it removes its file while the first one takes it over. The third's is theirs.
+func TestPutLosesToTwo(t *testing.T) {
+	root := t.TempDir()
+	data := sessionText(10_000, 14)
+	first := open(t, root, "none")
+	var second, third halted
+	first.SetStep(func(at string) {
+		switch at {
+		case "named":
+			third = haltedPut(t, open(t, root, "none"), data, "named", noon.Add(time.Second))
+			second = haltedPut(t, open(t, root, "none"), data, "renamed", noon)
+		case "found":
+			third.finish()
+			second.finish()
+		}
+	})
+	mustVerify(t, first, put(t, first, "s1", data))
+	if got := files(t, root); len(got) != 2 {
+		t.Errorf("files: %v", got)
+	}
+}
+
+// A file that was left in a directory which others may share gets a name of our own.
+// Where another Put was faster, that name goes again.
+func TestPutNamesWhatAnotherEnters(t *testing.T) {
+	root := t.TempDir()
+	data := sessionText(10_000, 14)
+	of := func(name string) *archive.Store {
+		s, err := archive.Open(filepath.Join(root, name, "archives"), archive.Options{Dir: func(archive.Meta) string { return filepath.Join(root, "shared") }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	put(t, of("left"), "s1", data)
+	slow := of("ours")
+	var other archive.Entry
+	slow.SetStep(func(at string) {
+		if at == "found" && other.ID == "" {
+			other = put(t, of("ours"), "s1", data)
+		}
+	})
+	e := put(t, slow, "s1", data)
+	if diff := cmp.Diff(other, e); diff != "" {
+		t.Error("the two got different entries (-other +slow):\n", diff)
+	}
+	if got := files(t, filepath.Join(root, "shared")); len(got) != 2 {
+		t.Errorf("files: %v", got)
+	}
+	mustVerify(t, slow, e)
+}
+
 // Two data directories may share a directory of archives, each with a lock of its
 // own: what one sweeps away is not what the other is writing.
 func TestSweepLeavesWhatIsBeingWritten(t *testing.T) {
