@@ -472,7 +472,7 @@ func (a *app) secureShrink(ctx context.Context, w *workspace, d *shrinkDatabase,
 func (a *app) secureFile(ctx context.Context, w *workspace, s found) (archive.Entry, error) {
 	entry, err := putArchive(ctx, a, w.archives, s)
 	if err == nil {
-		err = w.archives.Verify(ctx, entry)
+		err = w.archives.VerifyFile(ctx, entry)
 	}
 	return entry, err
 }
@@ -482,7 +482,7 @@ func (a *app) secureFile(ctx context.Context, w *workspace, s found) (archive.En
 func (a *app) secureRows(ctx context.Context, w *workspace, s found) (archive.Entry, error) {
 	entry, err := putStored(ctx, a, w.archives, s, s.store.Capabilities().Source)
 	if err == nil {
-		err = w.archives.Verify(ctx, entry)
+		err = w.archives.VerifyFile(ctx, entry)
 	}
 	return entry, err
 }
