@@ -229,9 +229,6 @@ func (v *receiptAudit) againstArchive(ctx context.Context, r compact.Receipt) {
 // is nil if there is no memory.
 func (v *receiptAudit) againstMemory(ctx context.Context, store *memory.Store) error {
 	for _, r := range v.receipts {
-		if err := v.othersInMemory(ctx, store, r); err != nil {
-			return err
-		}
 		if r.Chunks == 0 || r.Undo != nil || v.withdrawn(r) {
 			continue
 		}

@@ -39,55 +39,6 @@ func (v *receiptAudit) lackOfItsBytes(ctx context.Context, store *memory.Store, 
 	return v.lackOfItsPieces(ctx, store, r, e)
 }
 
-// othersInMemory reports what memory, nil if there is none, lacks of the other archives
-// that a receipt names. How much that is the receipt does not say, so each is read.
-func (v *receiptAudit) othersInMemory(ctx context.Context, store *memory.Store, r compact.Receipt) error {
-	if store == nil || !v.reading || r.Content.Chunker != chunk.Version || !v.sameLimit(r) {
-		return nil
-	}
-	for what, a := range othersOf(r) {
-		e, there := v.archives[a.ID]
-		if !there || v.otherWithdrawn(r, a) {
-			continue
-		}
-		held, err := v.otherInMemory(ctx, store, e)
-		if err != nil {
-			return err
-		}
-		if !held {
-			v.memoryProblem(r, "memory lacks some of the archive of %s of session %s", what, r.Session)
-			v.found[len(v.found)-1].Path = a.Path
-		}
-	}
-	return nil
-}
-
-// otherInMemory reports whether memory has all that an archive says, or nobody can tell.
-func (v *receiptAudit) otherInMemory(ctx context.Context, store *memory.Store, e archive.Entry) (bool, error) {
-	if readable, err := v.readable(ctx, store, e); err != nil || !readable {
-		return true, err
-	}
-	held, err := v.remembered(ctx, store, v.copies, e)
-	return held || err != nil, ctx.Err() // as in lackOfItsBytes
-}
-
-// otherWithdrawn is withdrawn for another archive that a receipt names. What was said
-// after a compaction stays in memory when that is undone.
-func (v *receiptAudit) otherWithdrawn(r compact.Receipt, a compact.Archived) bool {
-	if r.Undo == nil {
-		return v.withdrawn(r)
-	}
-	if v.undoing[sourceOf(r)] {
-		return true
-	}
-	for _, undo := range v.undone {
-		if sourceOf(undo) == sourceOf(r) && undo.ID > r.ID && !undo.Undo.MemoryKept && !slices.Contains(undo.Undo.Kept, a.ID) {
-			return true
-		}
-	}
-	return false
-}
-
 // lackIn is lack for the records from some archives.
 func (v *receiptAudit) lackIn(ctx context.Context, store *memory.Store, r compact.Receipt, from []string) (string, error) {
 	c, err := store.Coverage(ctx, sourceOf(r), compact.CategoryHistory, from, from...)
