@@ -14,27 +14,16 @@ import (
 // is told with it, wherever there is one.
 
 // followed returns items with what the next turns made of them, the last word on them,
-// and the line where they are last named, of those who are wanted.
+// and the lines that most likely tell more of them, of those who are wanted.
 func (e *Extractive) followed(items []candidate, wanted func(*remark) bool) []candidate {
 	return untold(items, func(c *candidate, text string) {
-		next, last, named := e.remarks.laterOn(c.line, text, wanted)
+		next, last, likely := e.remarks.laterOn(c.line, text, wanted)
 		if last.remark == nil || next.remark != last.remark {
 			c.tell(text, next, nextRunes)
 		}
 		c.tell(text, last, followedRunes)
-		c.see(named)
+		c.see(likely)
 	})
-}
-
-// see adds the number of a later line that is not told: what it says of the item may be
-// anything, so nothing of it is quoted.
-func (c *candidate) see(later *remark) {
-	if later == nil {
-		return
-	}
-	if line := followedBy + strconv.Itoa(later.line); !strings.Contains(c.text, line+":") {
-		c.text += line
-	}
 }
 
 // overruled returns items with the last word on them alone: what is asked for, and
@@ -386,9 +375,12 @@ func (e *Extractive) stillTrue(c candidate) candidate {
 	return told
 }
 
-// pointed is 1 if a later word is told with an item, else 0. The number of a line tells
+// pointed is 1 if a later word is told with an item, else 0.
+func (c *candidate) pointed() float64 { return indicator(toldLater(c.text)) }
+
+// toldLater tells whether a later word is told with an item. The number of a line tells
 // nothing.
-func (c *candidate) pointed() float64 {
-	_, later, found := strings.Cut(c.text, followedBy)
-	return indicator(found && strings.HasPrefix(strings.TrimLeft(later, "0123456789"), ":"))
+func toldLater(text string) bool {
+	_, later, found := strings.Cut(text, followedBy)
+	return found && strings.HasPrefix(strings.TrimLeft(later, "0123456789"), ":")
 }

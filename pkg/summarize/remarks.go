@@ -216,10 +216,10 @@ func (m *remarks) lastOn(line int, text string, wanted func(*remark) bool) (foun
 }
 
 // laterOn returns what the next turns made of a statement, the last word on it, and the
-// last message that names what it is about.
-func (m *remarks) laterOn(line int, text string, wanted func(*remark) bool) (next, last takenUp, named *remark) {
+// messages that most likely tell what became of it.
+func (m *remarks) laterOn(line int, text string, wanted func(*remark) bool) (next, last takenUp, likely []laterLine) {
 	said, masses := m.subject(text)
-	return m.nextOf(line, &said, masses, wanted), m.lastOf(line, &said, masses, wanted), m.namedBy(line, &said, masses, wanted)
+	return m.nextOf(line, &said, masses, wanted), m.lastOf(line, &said, masses, wanted), m.likeliest(line, &said, masses, wanted)
 }
 
 // subject is what a statement is about, and how much of it each message takes up.
@@ -253,8 +253,7 @@ func (m *remarks) nextOf(line int, said *subject, masses []float64, wanted func(
 	return takenUp{}
 }
 
-// sharesMore tells whether a message of the next turns shares more than a month with a
-// statement.
+// sharesMore tells whether a later message shares more than a month with a statement.
 func (m *remarks) sharesMore(t *remark, said *subject) bool {
 	mass := 0.0
 	for _, w := range shared(said.words, t.words) {
@@ -268,7 +267,8 @@ func (m *remarks) sharesMore(t *remark, said *subject) bool {
 // nextTurns is how many turns behind a statement are looked at.
 const nextTurns = 2
 
-// nextMass is how much the words say at least that the next turn takes up.
+// nextMass is how much the words say at least that the next turn takes up, or a line that
+// is named.
 const nextMass = 0.35
 
 // lastOf returns the last message that takes up what a statement says.
@@ -287,25 +287,6 @@ func (m *remarks) lastOf(line int, said *subject, masses []float64, wanted func(
 	}
 	return found
 }
-
-// namedBy returns the last message that names what a statement is about, nil if none
-// does: it shares words that few others have, also where it says nothing of the rest.
-func (m *remarks) namedBy(line int, said *subject, masses []float64, wanted func(*remark) bool) *remark {
-	for i := range slices.Backward(m.all) {
-		t := &m.all[i]
-		if t.line <= line {
-			return nil
-		}
-		if masses[i] >= namedMass && masses[i] >= namedShare*said.mass && wanted(t) && m.sharesMore(t, said) && !asksOnly(t.text) {
-			return t
-		}
-	}
-	return nil
-}
-
-// How much the words say at least that such a message shares, and how much of the
-// statement they are.
-const namedMass, namedShare = 0.7, 0.15
 
 // anybody wants every message.
 func anybody(*remark) bool { return true }

@@ -508,10 +508,10 @@ func (s Summary) texts(part prosePart) []string {
 			continue
 		}
 		for _, item := range section.Items {
-			if strings.Contains(item.Text, followedBy) && !part.last { // one sentence cannot tell both
+			if toldLater(item.Text) && !part.last { // one sentence cannot tell both
 				continue
 			}
-			if text := oneSentence(item.Text); text != "" {
+			if text := oneSentence(withoutLast(item.Text)); text != "" {
 				all = append(all, text)
 			}
 		}

@@ -15,7 +15,7 @@ func TestProseAndLessons(t *testing.T) {
 	s := Summary{Sections: []Section{
 		{Title: "Goals", Items: []Item{{Text: "Plan the board update"}, {Text: "second"}}},
 		{Title: constraintsTitle, Items: []Item{{Text: "- You must never  delete backups."}, {Text: "never"}, {Text: "You must never delete backups."}, {Text: strings.Repeat("x", 400)}}},
-		{Title: decisionsTitle, Items: []Item{{Text: "We will use `four` sections."}, {Text: "Financials come last!"}, {Text: "third"}}},
+		{Title: decisionsTitle, Items: []Item{{Text: "We will use `four` sections."}, {Text: "Ads come first → line 9: no ads"}, {Text: "Financials come last! → line 9 → line 12"}, {Text: "third"}}},
 		{Title: "Next steps", Items: []Item{{Text: "Send the numbers"}}},
 		{Title: "Last exchanges", Items: []Item{{Text: "**User**: thanks"}}},
 	}}

@@ -73,9 +73,9 @@ func signWeights() signs {
 const (
 	openingLimit = 0.04
 	riskLimit    = 0.15
-	agentLimit   = 0.08
+	agentLimit   = 0.10
 	quietLimit   = 0.16
-	unsaidLimit  = 0.12
+	unsaidLimit  = 0.15
 )
 
 // idleLimit is from what share on a sentence that no rule takes is probably of no use.

@@ -138,9 +138,8 @@ func TestToldIsNotInProgress(t *testing.T) {
 	}
 }
 
-// The line where a statement is last named is told by its number alone, unless it is told
-// already or only asks.
-func TestNamedLast(t *testing.T) {
+// A line that names a statement later is told by its number alone, unless it only asks.
+func TestNamedLater(t *testing.T) {
 	lines := []string{"U: look at the pages", "A: Good.", "U: the flume gets a new sluice by 3 march, from Jonas", "A: Good.", "U: and the dog?", "A: It sleeps.", "U: now the paint", "A: Blue."}
 	for last, want := range map[string]string{
 		"U: Wendy lost a shoe in the sluice": "Jonas → line 10 (line 4)",
@@ -150,5 +149,19 @@ func TestNamedLast(t *testing.T) {
 		if text := talk(t, append(lines[:8:8], last, "A: Oh.", "U: well", "A: Yes.")...); !strings.Contains(text, want) {
 			t.Errorf("after %q:\n%s", last, text)
 		}
+	}
+}
+
+// Of the lines that name a statement later the two likeliest are told: near ones before
+// far ones that say as much of it.
+func TestLikelyLines(t *testing.T) {
+	lines := []string{"U: look at the pages", "A: Good.", "U: the flume gets a new sluice by 3 march, from Jonas", "A: Good.", "U: and the dog?", "A: It sleeps.", "U: now the paint", "A: Blue.",
+		"U: Wendy lost a shoe in the sluice", "A: Oh.", "U: Mara liked the sluice a lot", "A: Fine.", "U: the sluice squeaks at night", "A: Oh.", "U: well", "A: Yes."}
+	if text := talk(t, lines...); !strings.Contains(text, "from Jonas → line 10 → line 12 (line 4)") {
+		t.Error(text)
+	}
+	lines[12] = "U: the sluice of the flume squeaks since Jonas"
+	if text := talk(t, lines...); !strings.Contains(text, "from Jonas → line 14: the sluice of the flume squeaks since Jonas → line 10 → line 12 (line 4)") {
+		t.Error(text)
 	}
 }
