@@ -30,7 +30,6 @@ const (
 	likelyMass   // how much the words say that it shares with the statement, [mostMass] at most
 	likelyShare  // the share of the statement's words that these are
 	likelyFar    // ln(1 + messages between)
-	likelyWords  // ln(1 + its words)
 	likelyNext   // 1: it is of the next [nextTurns] turns
 	likelyCount
 )
@@ -41,12 +40,11 @@ const mostMass = 3
 // likelyWeights are how much each sign speaks for it.
 func likelyWeights() likelySigns {
 	return likelySigns{
-		likelyAlways: -2.80,
-		likelyMass:   0.73,
-		likelyShare:  1.96,
-		likelyFar:    -0.66,
-		likelyWords:  0.41,
-		likelyNext:   1.32,
+		likelyAlways: -1.87,
+		likelyMass:   0.71,
+		likelyShare:  2.30,
+		likelyFar:    -0.49,
+		likelyNext:   1.24,
 	}
 }
 
@@ -62,7 +60,6 @@ func (m *remarks) likelySigns(at, from int, mass float64, said *subject) likelyS
 		likelyMass:   min(mass, mostMass),
 		likelyShare:  mass / max(said.mass, leastMass),
 		likelyFar:    math.Log1p(float64(at - from)),
-		likelyWords:  math.Log1p(float64(len(t.words))),
 		likelyNext:   indicator(t.people-before <= nextTurns),
 	}
 }

@@ -16,13 +16,13 @@ import (
 type guess struct {
 	example
 	set   string
-	shown float64 // what the weights of pkg/summarize/risk.go say
+	shown float64 // what the weights of pkg/summarize say
 }
 
-// estimate is one of the two that pkg/summarize makes of a sentence.
+// estimate is one of the three that pkg/summarize makes of a sentence.
 type estimate struct {
 	name    string
-	signs   []string // as pkg/summarize/risk.go calls them, in their order
+	signs   []string // as pkg/summarize calls them, in their order
 	guesses []guess
 }
 
@@ -33,6 +33,11 @@ func riskSigns() []string {
 
 func idleSigns() []string {
 	return strings.Fields("idleAlways idlePlace idleOpens idleNumber idleWords idleProposal idleWork idleAnswers idleKnown")
+}
+
+// likelySigns are the names of the signs in pkg/summarize/likely.go.
+func likelySigns() []string {
+	return strings.Fields("likelyAlways likelyMass likelyShare likelyFar likelyNext")
 }
 
 // What weights are learned with. The sessions of the first author, who made the rules
@@ -48,17 +53,17 @@ func byOthers() []string { return sets()[slices.Index(sets(), "fresh, sixth"):] 
 // printLearned prints the weights that the marks of all sentences lead to, and how good
 // such weights are on sessions that they were not learned from.
 func printLearned(ctx context.Context, out *bytes.Buffer, all []*script) error {
-	both, err := estimates(ctx, all)
+	three, err := estimates(ctx, all)
 	if err != nil {
 		return err
 	}
-	for _, e := range both {
+	for _, e := range three {
 		if err := e.printWeights(out); err != nil {
 			return err
 		}
 	}
 	fmt.Fprintln(out, "\n| estimate | set left out | sentences | yes | AUC, learned without it | risk.go | log loss, learned without it | risk.go |\n|---|---|---|---|---|---|---|---|")
-	for _, e := range both {
+	for _, e := range three {
 		for _, set := range byOthers() {
 			if err := e.printLeftOut(out, set); err != nil {
 				return err
@@ -69,38 +74,73 @@ func printLearned(ctx context.Context, out *bytes.Buffer, all []*script) error {
 }
 
 // estimates are the sentences of sessions with what they turned out to be.
-func estimates(ctx context.Context, all []*script) (both [2]estimate, err error) {
-	both = [2]estimate{{name: "risk", signs: riskSigns()}, {name: "idle", signs: idleSigns()}}
+func estimates(ctx context.Context, all []*script) (three [3]estimate, err error) {
+	three = [3]estimate{{name: "risk", signs: riskSigns()}, {name: "idle", signs: idleSigns()}, {name: "likely", signs: likelySigns()}}
 	for _, s := range all {
 		e := summarize.NewExtractive(summarize.Options{})
 		if err := s.scan(ctx, e.Add); err != nil {
-			return both, err
+			return three, err
 		}
 		for _, x := range e.Sentences() {
-			if len(x.RiskSigns) != len(both[0].signs) || len(x.IdleSigns) != len(both[1].signs) {
-				return both, fmt.Errorf("%s: the signs of pkg/summarize are not those of learn.go", s.name)
+			if len(x.RiskSigns) != len(three[0].signs) || len(x.IdleSigns) != len(three[1].signs) {
+				return three, fmt.Errorf("%s: the signs of pkg/summarize are not those of learn.go", s.name)
 			}
-			s.learnFrom(x, &both)
+			s.learnFrom(x, &three)
 		}
 	}
-	return both, nil
+	return three, nil
 }
 
 // learnFrom adds a sentence. Whether it holds is asked of what somebody needs, as it would
 // be told: what is stale is right with a line that has the last word on it. Questions are
 // left out of what is idle, as summaries leave them out.
-func (s *script) learnFrom(x summarize.Sentence, both *[2]estimate) {
+func (s *script) learnFrom(x summarize.Sentence, three *[3]estimate) {
 	st := statement{text: x.Text, line: x.Line, struck: overtaken.MatchString(x.Text)}
 	worth, counts := s.verdict(st), 1.0
 	if !slices.Contains(byOthers(), s.set) {
 		counts = ofFirstAuthor
 	}
 	if worth != noise {
-		both[0].guesses = append(both[0].guesses, guess{example{x.RiskSigns, worth == wrong, counts}, s.set, x.Risk})
+		three[0].guesses = append(three[0].guesses, guess{example{x.RiskSigns, worth == wrong, counts}, s.set, x.Risk})
 	}
-	if said, _, _ := strings.Cut(x.Text, " → "); !strings.HasSuffix(said, "?") {
-		both[1].guesses = append(both[1].guesses, guess{example{x.IdleSigns, worth == noise, counts}, s.set, x.Idle})
+	said, _, _ := strings.Cut(x.Text, " → ")
+	if !strings.HasSuffix(said, "?") {
+		three[1].guesses = append(three[1].guesses, guess{example{x.IdleSigns, worth == noise, counts}, s.set, x.Idle})
 	}
+	if s.verdict(statement{text: said, line: x.Line}) == wrong {
+		three[2].guesses = append(three[2].guesses, s.later(said, x)...)
+	}
+}
+
+// later are the later messages of a sentence that does not hold, and whether each has the
+// last word on its subject; none if no message has.
+func (s *script) later(said string, x summarize.Sentence) (all []guess) {
+	subject, settled := s.overtakenSubject(said, x.Line), false
+	for _, l := range x.Later {
+		e, result := s.at(l.Line)
+		settles := e != nil && !result && e.settles(subject)
+		settled = settled || settles
+		all = append(all, guess{example{l.Signs, settles, 1}, s.set, l.Likely})
+	}
+	if subject == "" || !settled {
+		return nil
+	}
+	return all
+}
+
+// overtakenSubject is the subject of what a sentence of a line quotes that the log
+// overtakes, "" if it has none.
+func (s *script) overtakenSubject(said string, line int) (subject string) {
+	e, result := s.at(line)
+	if e == nil || result {
+		return ""
+	}
+	for _, p := range e.quoted(said) {
+		if strings.Contains(p.marks, "~") && p.subject != "" {
+			subject = p.subject
+		}
+	}
+	return subject
 }
 
 // weights are those learned without one set; of "" from all.
@@ -118,7 +158,7 @@ func (e *estimate) weights(without string) ([]float64, error) {
 	return weights, nil
 }
 
-// printWeights prints the weights as pkg/summarize/risk.go has them.
+// printWeights prints the weights as pkg/summarize has them.
 func (e *estimate) printWeights(out *bytes.Buffer) error {
 	weights, err := e.weights("")
 	if err != nil {

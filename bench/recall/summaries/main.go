@@ -8,7 +8,7 @@
 //	                                           and every statement that is not
 //	go run ./bench/recall/summaries -facts -sections  how right each rule and kind of fact is
 //	go run ./bench/recall/summaries -set NAME  only the sessions of this set of the table
-//	go run ./bench/recall/summaries -learn     the weights of pkg/summarize/risk.go, learned
+//	go run ./bench/recall/summaries -learn     the weights of the estimates in pkg/summarize, learned
 //	                                           from the marks, and how good they are on
 //	                                           sets that are left out
 //	go run ./bench/recall/summaries -learn -until NAME  the same from the sets up to this one
