@@ -73,10 +73,11 @@ func (x *likelySigns) likely() (sum float64) {
 }
 
 // likeliest returns the lines that most likely tell what became of a statement, the
-// likeliest first: [seenLines] and two more, which may be quoted.
+// likeliest first: [seenLines] and two more, which may be quoted. Each shares more than a
+// month with it, and none only asks.
 func (m *remarks) likeliest(line int, said *subject, masses []float64, wanted func(*remark) bool) []laterLine {
 	likeliest := make([]laterLine, 0, seenLines+3)
-	from := m.firstAfter(line)
+	from, dated := m.firstAfter(line), slices.ContainsFunc(said.words, wordKey.month)
 	for i := from; i < len(m.all); i++ {
 		if masses[i] < nextMass || !wanted(&m.all[i]) {
 			continue
@@ -84,18 +85,12 @@ func (m *remarks) likeliest(line int, said *subject, masses []float64, wanted fu
 		x := m.likelySigns(i, from, masses[i], said)
 		one := laterLine{m.all[i].line, x.likely()}
 		at, _ := slices.BinarySearchFunc(likeliest, one, func(a, b laterLine) int { return cmp.Compare(b.likely, a.likely) })
-		if at < seenLines+2 && m.tellsOf(&m.all[i], said) {
+		if at < seenLines+2 && !asksOnly(m.all[i].text) && (!dated || m.sharesMore(&m.all[i], said)) {
 			likeliest = slices.Insert(likeliest, at, one)
 			likeliest = likeliest[:min(len(likeliest), seenLines+2)]
 		}
 	}
 	return likeliest
-}
-
-// tellsOf tells whether a message says something of a statement: it shares more than a
-// month with it, and does not only ask.
-func (m *remarks) tellsOf(t *remark, said *subject) bool {
-	return m.sharesMore(t, said) && !asksOnly(t.text)
 }
 
 // see adds the numbers of the likeliest lines that are not quoted.

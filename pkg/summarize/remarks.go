@@ -68,6 +68,9 @@ func (k wordKey) number() bool {
 	return k >= '0' && k <= '9'
 }
 
+// month tells whether a key is that of a month.
+func (k wordKey) month() bool { return months()[k] }
+
 // keysOf are the distinct keys of a text in lower case, sorted.
 func keysOf(lower string, keys []wordKey) []wordKey {
 	eachStem(lower, func(stem string) {
@@ -257,7 +260,7 @@ func (m *remarks) nextOf(line int, said *subject, masses []float64, wanted func(
 func (m *remarks) sharesMore(t *remark, said *subject) bool {
 	mass := 0.0
 	for _, w := range shared(said.words, t.words) {
-		if !months()[w] {
+		if !w.month() {
 			mass += m.weight(w)
 		}
 	}
