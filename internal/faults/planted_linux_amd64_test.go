@@ -33,7 +33,7 @@ func plantedBugs() []planted {
 	return []planted{
 		{
 			name: "a file is not synced", file: "pkg/durable/replace.go",
-			old: "if err := t.file.Sync(); err != nil {\n\t\treturn err\n\t}\n", new: "",
+			old: "return t.file.Sync()\n", new: "return nil\n",
 			command: rotate, fault: "power cut after a foreign fsync", power: true,
 		},
 		{
@@ -91,7 +91,7 @@ func plantedBugs() []planted {
 		},
 		{
 			name: "an archive is not read back", file: "pkg/archive/put.go",
-			old: "if err := s.Verify(ctx, e); err != nil {", new: "if err := ctx.Err(); err != nil {",
+			old: "if err := s.VerifyFile(ctx, e); err != nil {", new: "if err := ctx.Err(); err != nil {",
 			command: "archive, openclaw", fault: "write lost by the disk", always: true,
 		},
 		{
@@ -106,7 +106,7 @@ func plantedBugs() []planted {
 		},
 		{
 			name: "the old log is not looked at again", file: "pkg/compact/settle.go",
-			old: "if snap.SHA256 != in.Archive.SHA256 || c.readBack(ctx, in.Archive) != nil {", new: "if c.readBack(ctx, in.Archive) != nil {",
+			old: "if snap.SHA256 != in.Archive.SHA256 || c.Archiver.Lasts(ctx, in.Archive) != nil {", new: "if c.Archiver.Lasts(ctx, in.Archive) != nil {",
 			command: rotate, fault: "log opened, written to after the run",
 		},
 		{
