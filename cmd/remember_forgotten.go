@@ -127,11 +127,8 @@ func (a *app) archivedLengths() (map[string]int64, error) {
 		if r.Archive != nil {
 			lengths[r.Archive.ID] = r.Archive.Bytes
 		}
-		if r.Late != nil {
-			lengths[r.Late.ID] = r.Late.Bytes
-		}
-		if r.Undo != nil && r.Undo.Newer != nil {
-			lengths[r.Undo.Newer.ID] = r.Undo.Newer.Bytes
+		for _, other := range othersOf(r) {
+			lengths[other.ID] = other.Bytes
 		}
 	}
 	return lengths, nil
