@@ -4,7 +4,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"syscall"
 )
 
 // ReplaceFileStepping is ReplaceFile with step called before each step.
@@ -21,14 +20,14 @@ func CreateNamedStepping(dir, label string, step func(string)) (string, error) {
 	return j.runNamed(func(io.Writer) (string, error) { return label, nil })
 }
 
-// CreateNamedClosed is CreateNamed on a file system that renames no file that is
-// open.
-func CreateNamedClosed(dir, label string) (string, error) {
+// CreateNamedClosed is CreateNamed on a file system that says why to a rename of
+// a file that is open.
+func CreateNamedClosed(dir, label string, why error) (string, error) {
 	j := jobFor(filepath.Join(dir, label), 0o600)
 	var temp *os.File
 	j.publish = func(from, to name) error {
 		if _, err := temp.Stat(); err == nil {
-			return syscall.EBUSY
+			return why
 		}
 		return renameNew(from, to)
 	}

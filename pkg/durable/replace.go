@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -192,10 +193,16 @@ func (j job) name(temp *tempFile, base string) error {
 	if !j.open {
 		return err
 	}
-	if temp.file.Close(); err != nil { // some network file systems rename no file that is open
+	if temp.file.Close(); staysWhileOpen(err) {
 		err = j.publish(temp.name, to)
 	}
 	return err
+}
+
+// staysWhileOpen reports what some network file systems answer to a rename of a
+// file that is open. What a disk says stands: nothing is tried twice because of it.
+func staysWhileOpen(err error) bool {
+	return errors.Is(err, syscall.EBUSY) || errors.Is(err, syscall.ETXTBSY) || errors.Is(err, fs.ErrPermission)
 }
 
 // fill writes the temporary file, synced and with its mode, and closes it unless
