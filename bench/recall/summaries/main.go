@@ -374,7 +374,7 @@ func (s *script) factSet() string {
 
 // factSets are the sets of sessions in the order of the table.
 func factSets() []string {
-	return []string{"four sessions", "four held back first", "three more", "four held back second", "two held back last", "fresh one", "fresh two", "fresh three", "fresh four", "fresh five", "fresh six", "fresh seven", "fresh, fourth", "fresh, fifth", "fresh, sixth", "fresh, thirteenth", "fresh, fourteenth", "fresh, fifteenth", "fresh, sixteenth"}
+	return []string{"four sessions", "four held back first", "three more", "four held back second", "two held back last", "fresh one", "fresh two", "fresh three", "fresh four", "fresh five", "fresh six", "fresh seven", "fresh, fourth", "fresh, fifth", "fresh, sixth", "fresh, thirteenth", "fresh, fourteenth", "fresh, fifteenth", "fresh, sixteenth", "fresh, seventeenth"}
 }
 
 func printFacts(ctx context.Context, out *bytes.Buffer, all []*script, verbose string) error {
