@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sessctl/sessctl/bench/corpus"
+	"github.com/sessctl/sessctl/internal/tier"
 )
 
 // echo is a program that answers what it is told to.
@@ -47,9 +48,7 @@ func TestAnswersAreChecked(t *testing.T) {
 // TestPeersAgree: on a small log the product and the peers that are installed
 // cut the same chunks, hash and all.
 func TestPeersAgree(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a program")
-	}
+	tier.SkipSmoke(t, "it builds two programs and asks the peers")
 	programs := &tools{dir: t.TempDir(), paths: map[string]string{}}
 	if err := programs.writeScripts(); err != nil {
 		t.Fatal(err)
