@@ -92,10 +92,15 @@ func (p *UndoPlan) takeReceipt(receipts []Receipt) {
 			p.Receipt = r
 		}
 	}
-	p.Archive = Archived(*p.Receipt.Archive)
-	if p.Receipt.Late != nil {
-		p.Archive = *p.Receipt.Late
+	p.Archive = p.Receipt.whole()
+}
+
+// whole is the archive of the log as it was in the end: with what reached it late.
+func (r Receipt) whole() Archived {
+	if r.Late != nil {
+		return *r.Late
 	}
+	return Archived(*r.Archive)
 }
 
 func (c *Compactor) planLogUndo(ctx context.Context, undoer session.Undoer, p *UndoPlan) error {
