@@ -282,6 +282,7 @@ func (w *workspace) assemble(a *app, m mode) (err error) {
 		Progress:   w.progress.show,
 		Undoing:    m.undoing,
 		Late:       a.tellLate,
+		Deleted:    a.deletedLogs,
 	}
 	return nil
 }

@@ -347,12 +347,12 @@ func (c *Compactor) letGo(kept string) error {
 }
 
 // asItWasLeft returns a [*session.NewerError] unless the log is what the
-// compaction left, or what it was before.
+// compaction left, or what it was before; or was, when it was deleted.
 func (c *Compactor) asItWasLeft(ctx context.Context, p *UndoPlan) error {
 	path := p.Receipt.Rotation.Live
 	log, err := c.pins().OpenRegular(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // it comes back
+		return c.asItWasDeleted(p)
 	}
 	if err != nil {
 		return fmt.Errorf("open log: %w", asBusy(path, err))
@@ -369,6 +369,26 @@ func (c *Compactor) asItWasLeft(ctx context.Context, p *UndoPlan) error {
 		}
 	}
 	return &session.NewerError{Path: path, Session: p.Receipt.Session, GoneOn: true}
+}
+
+// asItWasDeleted is asItWasLeft where there is no log any more. Of one that was only
+// appended to the length says enough: its bytes may be on object storage alone.
+func (c *Compactor) asItWasDeleted(p *UndoPlan) error {
+	if c.Deleted == nil {
+		return nil
+	}
+	path, left := p.Receipt.Rotation.Live, p.Receipt.left()
+	deleted, err := c.Deleted(path, p.Receipt.At)
+	if err != nil {
+		return fmt.Errorf("look whether its log was deleted: %w", err)
+	}
+	for _, was := range deleted {
+		asLeft := was.SHA256 == left.SHA256 || left.SHA256 == "" && was.Bytes == left.Size
+		if !asLeft && was.SHA256 != p.Archive.SHA256 {
+			return &session.NewerError{Path: path, Session: p.Receipt.Session, GoneOn: true, Deleted: was.ID}
+		}
+	}
+	return nil
 }
 
 // left is the log as the compaction left it. Where the session starts fresh
