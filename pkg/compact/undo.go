@@ -221,9 +221,14 @@ func (c *Compactor) undoRotation(ctx context.Context, store session.Store, in In
 	return nil
 }
 
-// proveUndo comes after the log is back: memory, and the receipt.
+// proveUndo comes after the log is back: memory, and the receipt. A run that was
+// killed after it wrote the receipt has done both: what it had taken out of memory
+// cannot be counted again.
 func (c *Compactor) proveUndo(ctx context.Context, store session.Store, in Intent, policy Policy) (Receipt, error) {
 	receipt := in.Receipt
+	if done, err := c.Receipts.Read(c.Receipts.Path(in.ID)); err == nil && done.Undo != nil && done.Undo.MemoryKept == receipt.Undo.MemoryKept {
+		return done, nil
+	}
 	if !receipt.Undo.MemoryKept {
 		var err error
 		if receipt.Undo.Withdrawn, receipt.Undo.Kept, err = c.withdraw(ctx, store, receipt, policy); err != nil {
