@@ -15,7 +15,6 @@ import (
 
 	"github.com/oklog/ulid/v2"
 	"github.com/sessctl/sessctl/pkg/archive"
-	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/retention"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/spf13/cobra"
@@ -143,7 +142,7 @@ func runClean(ctx context.Context, a *app, o cleanOptions) error {
 		}
 	}
 	c.rules.Remember = func(ctx context.Context, log retention.Session, e archive.Entry) error {
-		return w.rememberOnce(ctx, a, log, e)
+		return w.rememberOnce(ctx, a, log, e, aboutToClean)
 	}
 	err = errors.Join(c.execute(ctx), w.embedWaiting(ctx, w.unchanged))
 	return errors.Join(err, c.render(), c.outcome())
@@ -178,7 +177,7 @@ func (w *workspace) archiveAgain(ctx context.Context, a *app, item retention.Ite
 	if err := w.needMemory(ctx, a); err != nil {
 		return entry, err
 	}
-	return entry, w.compactor.RememberArchived(ctx, reader, ref, archivedLog(entry).Archived, a.recoveryPolicy())
+	return entry, w.rememberProven(ctx, a, retention.Session{Ref: ref, Adapter: reader}, entry, aboutToClean)
 }
 
 // needMemory opens memory, unless it is open.
@@ -190,17 +189,6 @@ func (w *workspace) needMemory(ctx context.Context, a *app) error {
 		return err
 	}
 	return w.assemble(a, mode{reason: "clean"})
-}
-
-// rememberOnce remembers what an archived log says, unless memory has all of it:
-// most logs were remembered when they were compacted. What an earlier run could
-// not embed of it waits for embedWaiting: no other run of the agent may come.
-func (w *workspace) rememberOnce(ctx context.Context, a *app, log retention.Session, e archive.Entry) error {
-	if all, err := a.remembered(ctx, w.memory, w.archives, e); err == nil && all {
-		w.unchanged = append(w.unchanged, compact.Result{Runtime: log.Runtime, Agent: log.Agent, Unchanged: true})
-		return nil
-	}
-	return w.compactor.RememberArchived(ctx, log.Adapter, log.Ref, archivedOf(e), a.recoveryPolicy())
 }
 
 // cleaner is one run of `clean`. The plan is made once, and what is shown is

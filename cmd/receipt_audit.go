@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/chunk"
@@ -24,7 +25,7 @@ type receiptAudit struct {
 	receipts []compact.Receipt
 	archives map[string]archive.Entry
 	sessions map[memory.Source][]string // ids of the archives of each session, deleted ones too
-	deleted  map[string]bool            // ids of archives that were deleted on purpose
+	deleted  map[string]time.Time       // when archives were deleted on purpose, by their ids
 	undone   map[string]compact.Receipt
 	undoing  map[memory.Source]bool // sessions of which an undo is not finished
 	// chains are, of the sessions of which that had to be read, the archives that begin
@@ -197,7 +198,7 @@ func othersOf(r compact.Receipt) iter.Seq2[string, compact.Archived] {
 func (v *receiptAudit) againstOther(r compact.Receipt, what string, a compact.Archived) {
 	e, known := v.archives[a.ID]
 	switch {
-	case !known && !v.deleted[a.ID]:
+	case !known && !v.deletedAfter(r.At, a.ID):
 		v.problem(r, "the receipt names an archive of %s that is not in the catalogue", what)
 	case known && (e.SHA256 != a.SHA256 || e.Bytes != a.Bytes):
 		v.problem(r, "the receipt's archive of %s has %d bytes and sha256 %s, the catalogue says %d and %s", what, a.Bytes, a.SHA256, e.Bytes, e.SHA256)
@@ -213,7 +214,7 @@ func (v *receiptAudit) againstArchive(ctx context.Context, r compact.Receipt) {
 	}
 	e, known := v.archives[r.Archive.ID]
 	switch {
-	case !known && v.deleted[r.Archive.ID]:
+	case !known && v.excused(r):
 	case !known:
 		v.problem(r, "the receipt names an archive that is not in the catalogue")
 	case e.SHA256 != r.Archive.SHA256 || e.Bytes != r.Archive.Bytes:
@@ -223,6 +224,29 @@ func (v *receiptAudit) againstArchive(ctx context.Context, r compact.Receipt) {
 	case traitsOf(r.Runtime).CountsLines && r.Undo == nil && int64(r.Content.Lines) != e.Lines && r.Content.Lines != countLines(ctx, v.copies, e):
 		v.problem(r, "the receipt says %d lines, the archive has %d", r.Content.Lines, e.Lines)
 	}
+}
+
+// excused reports whether the archive of a receipt's log was deleted on purpose since.
+// An undo needs none where the old log was still there: its compaction's receipt names
+// the same one.
+func (v *receiptAudit) excused(r compact.Receipt) bool {
+	made := r.At
+	if r.Undo != nil {
+		made = time.Time{}
+	}
+	return v.deletedAfter(made, r.Archive.ID)
+}
+
+// deletedAfter reports whether an archive that was there at a time was deleted on
+// purpose since: one that was made again and is gone is missed. A time that is known
+// to be wrong says nothing of the order.
+func (v *receiptAudit) deletedAfter(there time.Time, id string) bool {
+	at, deleted := v.deleted[id]
+	if !deleted || !at.Before(there) {
+		return deleted
+	}
+	wrong, err := v.clock().Wrong(there)
+	return wrong || err != nil // doctor tells of a declaration that cannot be read
 }
 
 // againstMemory compares what receipts say was stored with what is there. store

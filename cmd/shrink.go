@@ -451,7 +451,7 @@ func (a *app) secureShrink(ctx context.Context, w *workspace, d *shrinkDatabase,
 		}
 		log, err := a.secureRows(ctx, w, found{Ref: s.Ref, store: d.store})
 		if err == nil && s.Deleted == 0 { // the rows of a deleted session repeat what it said; somebody wanted it gone
-			err = w.rememberOnce(ctx, a, retention.Session{Ref: s.Ref, Adapter: d.store}, log)
+			err = w.rememberOnce(ctx, a, retention.Session{Ref: s.Ref, Adapter: d.store}, log, aboutToShrink)
 		}
 		if err != nil {
 			return order, intent, err

@@ -183,10 +183,11 @@ func (u *undoRun) failure(err error) error {
 	var newer *session.NewerError
 	switch {
 	case errors.As(err, &newer):
-		return &failure{
-			code: "newer", exit: exitFailed, path: newer.Path, err: fmt.Errorf("not undone: %w", err),
-			hint: "with --force what is newer is archived and remembered, and then the old session comes back",
+		hint := "with --force what is newer is archived and remembered, and then the old session comes back"
+		if newer.Deleted != "" {
+			hint = "with --force the older log comes back, and what is newer stays in its archive and in memory; sessctl archive restore " + newer.Deleted + " brings back the newer one"
 		}
+		return &failure{code: "newer", exit: exitFailed, path: newer.Path, err: fmt.Errorf("not undone: %w", err), hint: hint}
 	case errors.Is(err, compact.ErrNotWithdrawn):
 		return &failure{
 			code: "not_withdrawn", exit: exitCode(err), path: u.request.Receipt.Source.Path, err: fmt.Errorf("not undone: %w", err),

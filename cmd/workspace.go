@@ -42,6 +42,7 @@ type workspace struct {
 	lengths   func() (map[string]int64, error) // see app.archivedLengths
 	recovered int                              // changes of earlier runs that were looked after
 	unchanged []compact.Result                 // of what memory had already, see rememberOnce
+	proven    map[string]bool                  // ids of archives, see namedByReceipts; nil before that was asked
 }
 
 // outdated reports whether what was listed before the workspace was opened may
@@ -282,6 +283,7 @@ func (w *workspace) assemble(a *app, m mode) (err error) {
 		Progress:   w.progress.show,
 		Undoing:    m.undoing,
 		Late:       a.tellLate,
+		Deleted:    a.deletedLogs,
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ const (
 type Progress func(ref session.Ref, stage Stage, done, total int64)
 
 // Compactor carries plans out. Every field but Summarizer, Withdrawer, Undoing,
-// Progress and System is required.
+// Late, Deleted, Progress and System is required.
 type Compactor struct {
 	Archiver   Archiver
 	Rememberer Rememberer
@@ -48,6 +48,9 @@ type Compactor struct {
 	Undoing    string     // id of the receipt that this run undoes
 	// Late, if not nil, is told what became of lines that came too late.
 	Late func(old session.Rotation, late LateProof)
+	// Deleted, if not nil, returns the archives of the logs that were deleted at a
+	// path since a time: an undo would bring back an older one without a word.
+	Deleted func(path string, since time.Time) ([]Archived, error)
 	// System says what of the system is not used; the zero value uses all.
 	System durable.System
 }

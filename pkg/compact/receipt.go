@@ -154,6 +154,9 @@ type Receipt struct {
 	Rotation *session.Rotation `json:"rotation,omitempty"`
 	After    *session.LogProof `json:"after,omitempty"`
 	Undo     *UndoProof        `json:"undo,omitempty"` // of an undo only
+	// Deleting says that the run remembered the session only because it was about to
+	// delete it: without a summary.
+	Deleting bool `json:"deleting,omitempty"`
 	// Bypassed is set once a later run has seen that the appended summary has
 	// no effect.
 	Bypassed *Bypass `json:"bypassed,omitempty"`

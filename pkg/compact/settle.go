@@ -259,17 +259,49 @@ func (c *Compactor) noteLate(ctx context.Context, in *Intent, kept *os.File) err
 // RememberArchived remembers an archived log: what memory has of it already is
 // not stored twice. Vectors that cannot be made now stay pending.
 func (c *Compactor) RememberArchived(ctx context.Context, store session.Store, ref session.Ref, a Archived, policy Policy) error {
+	_, err := c.rememberArchived(ctx, store, ref, a, policy)
+	return err
+}
+
+// RememberProven is [Compactor.RememberArchived] with a receipt, for a log that is
+// about to be deleted: nobody else would miss it if memory lost it. why is the reason
+// that the receipt gives. A log that says nothing needs none.
+func (c *Compactor) RememberProven(ctx context.Context, store session.Store, ref session.Ref, a Archived, policy Policy, why string) error {
+	r, err := c.rememberArchived(ctx, store, ref, a, policy)
+	if err != nil || r.survey.Chunks == 0 {
+		return err
+	}
+	r.result.Outcome, r.result.Reason, r.result.Bytes = Partial, why, a.Bytes
+	r.result.Chunks, r.result.Messages, r.result.LinesSkipped = r.survey.Chunks, r.survey.Scan.Records, r.survey.Skipped()
+	r.result.Forgotten, r.result.Unknown = r.remembered.Forgotten, r.survey.Scan.Unknown
+	archived := ArchiveResult(a)
+	r.result.Archive = &archived
+	id := c.NewID()
+	r.result.Receipt = c.Receipts.Path(id)
+	receipt := r.newReceipt(id)
+	receipt.Deleting = true
+	if _, err := c.Receipts.Write(receipt); err != nil {
+		return fmt.Errorf("write the receipt: %w", err)
+	}
+	return nil
+}
+
+// rememberArchived returns what was remembered as a run has it.
+func (c *Compactor) rememberArchived(ctx context.Context, store session.Store, ref session.Ref, a Archived, policy Policy) (*run, error) {
+	r := &run{Compactor: c, store: store, policy: policy, plan: &Plan{Ref: ref}, archived: a, result: NewResult(ref, Partial, "")}
+	r.snapshot = session.Snapshot{Path: ref.Path, Size: a.Bytes, SHA256: a.SHA256}
 	open := func() (io.ReadCloser, error) { return c.Archiver.Open(ctx, a) }
 	survey, err := takeSurvey(ctx, store, policy.survey(), open)
 	if err != nil {
-		return fmt.Errorf("read late lines: %w", err)
+		return nil, fmt.Errorf("read late lines: %w", err)
 	}
 	m := &recorder{store: store, ref: ref, policy: policy, tree: forked(survey.Scan.Tree), open: open}
-	if _, err := c.Rememberer.Remember(ctx, ref, Origin{Archived: a}, m.records(ctx)); err != nil {
-		return fmt.Errorf("remember late lines: %w", err)
+	if r.remembered, err = c.Rememberer.Remember(ctx, ref, Origin{Archived: a}, m.records(ctx)); err != nil {
+		return nil, fmt.Errorf("remember late lines: %w", err)
 	}
-	_, err = c.Embedder.EmbedPending(ctx, ref, func(int64, int64) {})
-	return err
+	r.survey = m.survey
+	r.result.ChunksPending, err = c.Embedder.EmbedPending(ctx, ref, func(int64, int64) {})
+	return r, err
 }
 
 // Pieces are what [Compactor.RememberArchived] stores of an archived log, without its

@@ -19,12 +19,13 @@ type Known struct {
 }
 
 // NewKnown takes the receipts of earlier runs. holds reports whether the archive
-// and memory still have what a receipt says.
+// and memory still have what a receipt says. A session that was to be deleted and is
+// there has no summary yet.
 func NewKnown(receipts []Receipt, holds func(ctx context.Context, r Receipt) (bool, error)) *Known {
 	k := &Known{receipts: map[[3]string][]Receipt{}, holds: holds}
 	undone := UndoneBy(receipts)
 	for _, r := range slices.Backward(receipts) {
-		if _, gone := undone[r.ID]; gone || r.Archive == nil || r.Undo != nil || r.Source.SHA256 == "" {
+		if _, gone := undone[r.ID]; gone || r.Archive == nil || r.Undo != nil || r.Deleting || r.Source.SHA256 == "" {
 			continue
 		}
 		of := [3]string{r.Runtime, r.Agent, r.Session}

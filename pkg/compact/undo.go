@@ -92,10 +92,15 @@ func (p *UndoPlan) takeReceipt(receipts []Receipt) {
 			p.Receipt = r
 		}
 	}
-	p.Archive = Archived(*p.Receipt.Archive)
-	if p.Receipt.Late != nil {
-		p.Archive = *p.Receipt.Late
+	p.Archive = p.Receipt.whole()
+}
+
+// whole is the archive of the log as it was in the end: with what reached it late.
+func (r Receipt) whole() Archived {
+	if r.Late != nil {
+		return *r.Late
 	}
+	return Archived(*r.Archive)
 }
 
 func (c *Compactor) planLogUndo(ctx context.Context, undoer session.Undoer, p *UndoPlan) error {
@@ -216,9 +221,14 @@ func (c *Compactor) undoRotation(ctx context.Context, store session.Store, in In
 	return nil
 }
 
-// proveUndo comes after the log is back: memory, and the receipt.
+// proveUndo comes after the log is back: memory, and the receipt. A run that was
+// killed after it wrote the receipt has done both: what it had taken out of memory
+// cannot be counted again.
 func (c *Compactor) proveUndo(ctx context.Context, store session.Store, in Intent, policy Policy) (Receipt, error) {
 	receipt := in.Receipt
+	if done, err := c.Receipts.Read(c.Receipts.Path(in.ID)); err == nil && done.Undo != nil && done.Undo.MemoryKept == receipt.Undo.MemoryKept {
+		return done, nil
+	}
 	if !receipt.Undo.MemoryKept {
 		var err error
 		if receipt.Undo.Withdrawn, receipt.Undo.Kept, err = c.withdraw(ctx, store, receipt, policy); err != nil {
@@ -342,12 +352,12 @@ func (c *Compactor) letGo(kept string) error {
 }
 
 // asItWasLeft returns a [*session.NewerError] unless the log is what the
-// compaction left, or what it was before.
+// compaction left, or what it was before; or was, when it was deleted.
 func (c *Compactor) asItWasLeft(ctx context.Context, p *UndoPlan) error {
 	path := p.Receipt.Rotation.Live
 	log, err := c.pins().OpenRegular(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // it comes back
+		return c.asItWasDeleted(p)
 	}
 	if err != nil {
 		return fmt.Errorf("open log: %w", asBusy(path, err))
@@ -364,6 +374,26 @@ func (c *Compactor) asItWasLeft(ctx context.Context, p *UndoPlan) error {
 		}
 	}
 	return &session.NewerError{Path: path, Session: p.Receipt.Session, GoneOn: true}
+}
+
+// asItWasDeleted is asItWasLeft where there is no log any more. Of one that was only
+// appended to the length says enough: its bytes may be on object storage alone.
+func (c *Compactor) asItWasDeleted(p *UndoPlan) error {
+	if c.Deleted == nil {
+		return nil
+	}
+	path, left := p.Receipt.Rotation.Live, p.Receipt.left()
+	deleted, err := c.Deleted(path, p.Receipt.At)
+	if err != nil {
+		return fmt.Errorf("look whether its log was deleted: %w", err)
+	}
+	for _, was := range deleted {
+		asLeft := was.SHA256 == left.SHA256 || left.SHA256 == "" && was.Bytes == left.Size
+		if !asLeft && was.SHA256 != p.Archive.SHA256 {
+			return &session.NewerError{Path: path, Session: p.Receipt.Session, GoneOn: true, Deleted: was.ID}
+		}
+	}
+	return nil
 }
 
 // left is the log as the compaction left it. Where the session starts fresh

@@ -3,6 +3,8 @@ package compact
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -99,7 +101,7 @@ func (c *Compactor) planWithdrawal(ctx context.Context, undo Receipt) (w withdra
 			w.keep = append(w.keep, v.ID)
 		}
 	}
-	w.from = c.withdrawnFrom(ctx, receipts, undo, w.keep)
+	w.from = c.withdrawnFrom(ctx, receipts, undone, w.keep)
 	if all, err = c.findBytes(ctx, all, undone); err != nil {
 		return w, err
 	}
@@ -151,27 +153,77 @@ func vouchedFor(receipts []Receipt, undo Receipt) (all []vouched) {
 
 // withdrawnFrom lists the archives of the run that is undone, and of those of its
 // session that were undone before: memory may have been left as it was then. Of those
-// only what can be read: the log that came back may have been cut since. Records
+// only what can be read and what the log that comes back says: it may have been cut
+// since, or have gone on before somebody else remembered and deleted it. Records
 // of any other archive, or of none, were stored by somebody else: their text may be
 // nowhere else by now, or in an archive that memory was made again from.
-func (c *Compactor) withdrawnFrom(ctx context.Context, receipts []Receipt, undo Receipt, keep []string) (from []string) {
-	undone := UndoneBy(receipts)
-	undone[undo.Undo.Receipt] = undo
+func (c *Compactor) withdrawnFrom(ctx context.Context, receipts []Receipt, undone Receipt, keep []string) (from []string) {
+	gone := UndoneBy(receipts)
+	var before []*vouched
 	add := func(r Receipt, a *Archived) {
-		if a == nil || slices.Contains(keep, a.ID) || slices.Contains(from, a.ID) {
-			return
-		}
-		if r.ID == undo.Undo.Receipt || c.Archiver.Lasts(ctx, *a) == nil {
+		switch {
+		case a == nil, slices.Contains(keep, a.ID):
+		case r.ID == undone.ID:
 			from = append(from, a.ID)
+		default:
+			before = append(before, &vouched{Archived: *a})
 		}
 	}
 	for _, r := range receipts {
-		if _, gone := undone[r.ID]; gone && r.Runtime == undo.Runtime && r.Agent == undo.Agent && r.Session == undo.Session {
+		_, is := gone[r.ID]
+		same := r.Runtime == undone.Runtime && r.Agent == undone.Agent && r.Session == undone.Session
+		if same && (is || r.ID == undone.ID) {
 			add(r, (*Archived)(r.Archive))
 			add(r, r.Late)
 		}
 	}
+	for _, v := range c.saidAgain(ctx, undone, before) {
+		if !slices.Contains(from, v.ID) && c.Archiver.Lasts(ctx, v.Archived) == nil {
+			from = append(from, v.ID)
+		}
+	}
 	return from
+}
+
+// saidAgain are those archives of which nothing is said that is not in the log that an
+// undo brings back: it begins with them, or the undone run had made them of it. There
+// are none where the archive of that log cannot be read.
+func (c *Compactor) saidAgain(ctx context.Context, undone Receipt, archives []*vouched) []*vouched {
+	if len(archives) == 0 {
+		return nil
+	}
+	again, err := c.readThrough(ctx, undone.whole(), archives)
+	if err != nil {
+		return nil
+	}
+	for _, v := range archives {
+		if !slices.Contains(again, v) && c.wasLeft(ctx, v.Archived, undone) {
+			again = append(again, v)
+		}
+	}
+	return again
+}
+
+// wasLeft reports whether an archive is of the log exactly as a run had left it. If
+// that was only appended to, the run has not hashed the whole, see [isLog].
+func (c *Compactor) wasLeft(ctx context.Context, a Archived, by Receipt) bool {
+	left := by.left()
+	if left.SHA256 != "" || a.Bytes != left.Size {
+		return a.SHA256 == left.SHA256
+	}
+	log, err := c.Archiver.Open(ctx, a)
+	if err != nil {
+		return false
+	}
+	start := &beginnings{lengths: []int64{by.Source.Bytes}}
+	log = start.watch(log)
+	defer log.Close()
+	if _, err := io.CopyN(io.Discard, log, by.Source.Bytes); err != nil || start.sums[by.Source.Bytes] != by.Source.SHA256 {
+		return false
+	}
+	added := sha256.New()
+	_, err = io.Copy(added, log)
+	return err == nil && (left.Added == "" || hex.EncodeToString(added.Sum(nil)) == left.Added)
 }
 
 // findBytes finds for each archive one that has its bytes. A longer one that

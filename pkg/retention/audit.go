@@ -80,17 +80,23 @@ func (a Audit) Lines() ([]Line, error) {
 	return all, nil
 }
 
-// DeletedArchives are the ids of archives that were deleted on purpose; false
-// for those that were brought back.
-func (a Audit) DeletedArchives() (map[string]bool, error) {
+// DeletedArchives are the archives that were deleted on purpose and not brought back,
+// by their ids, and when that was last. One with the same bytes may have been made
+// since: it has the same id, and its deletion is another line. The purge of the first
+// may come after it, and says nothing.
+func (a Audit) DeletedArchives() (map[string]time.Time, error) {
 	lines, err := a.Lines()
 	if err != nil {
 		return nil, err
 	}
-	deleted := map[string]bool{}
+	deleted := map[string]time.Time{}
 	for _, l := range lines {
-		if l.Kind == kindArchive {
-			deleted[l.Archive] = l.Action != ActionUndelete
+		switch {
+		case l.Kind != kindArchive:
+		case l.Action == ActionTrash:
+			deleted[l.Archive] = l.Time
+		case l.Action == ActionUndelete:
+			delete(deleted, l.Archive)
 		}
 	}
 	return deleted, nil

@@ -93,6 +93,13 @@ func (c Clock) Trust(now time.Time, all []Recorded) (wrong int, err error) {
 	return wrong, nil
 }
 
+// Wrong reports whether a person has declared a recorded time wrong: it lay in the
+// future then.
+func (c Clock) Wrong(recorded time.Time) (bool, error) {
+	known, err := c.read()
+	return recorded.After(known.At) && !recorded.After(known.Until), err
+}
+
 // read returns what was said last, the zero value if nothing was.
 func (c Clock) read() (said trust, err error) {
 	text, err := durable.ReadSmall(c.Path, 4<<10)

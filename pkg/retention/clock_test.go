@@ -39,6 +39,11 @@ func TestClock(t *testing.T) {
 		t.Fatal(n, err)
 	}
 	check("declared wrong", now.Add(time.Hour), false, past, far)
+	for recorded, want := range map[time.Time]bool{past.At: false, far.At: true, farther.At: false} {
+		if wrong, err := c.Wrong(recorded); wrong != want || err != nil {
+			t.Errorf("declared wrong, %s: %v, %v", recorded, wrong, err)
+		}
+	}
 	check("later than what was declared", now, true, far, farther)
 	check("the clock went behind the declaration", now.Add(-time.Hour), true, past)
 	if n, err := c.Trust(now, []retention.Recorded{far, farther}); n != 2 || err != nil {

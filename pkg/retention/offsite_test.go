@@ -184,7 +184,7 @@ func TestLocalKeep(t *testing.T) {
 	if err != nil || len(items) != 1 {
 		t.Fatal(items, err)
 	}
-	if deleted, err := p.Audit.DeletedArchives(); err != nil || deleted[old.ID] {
+	if deleted, err := p.Audit.DeletedArchives(); err != nil || len(deleted) != 0 {
 		t.Errorf("the archive counts as deleted: %v", err)
 	}
 	if _, err := p.Undelete(t.Context(), items[0].ID); err != nil || !h.Here(old) {

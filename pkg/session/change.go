@@ -260,12 +260,16 @@ type NewerError struct {
 	Messages int
 	// GoneOn is true when it is the same conversation, which has gone on.
 	GoneOn bool
+	// Deleted is the archive of its log where that was deleted since, else "".
+	Deleted string
 }
 
 // Error implements error.
 func (e *NewerError) Error() string {
 	what := "session " + e.Session + " has taken its place"
 	switch {
+	case e.Deleted != "":
+		return "session " + e.Session + " had gone on when its log was deleted (" + e.Path + ", archive " + e.Deleted + ")"
 	case e.GoneOn:
 		return "session " + e.Session + " has gone on since (" + e.Path + ")"
 	case e.Path == "":
