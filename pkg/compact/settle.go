@@ -263,18 +263,25 @@ func (c *Compactor) RememberArchived(ctx context.Context, store session.Store, r
 	return err
 }
 
+// Doomed is an archived log that is about to be deleted.
+type Doomed struct {
+	Archived
+	// Why is the reason that its receipt gives.
+	Why string
+}
+
 // RememberProven is [Compactor.RememberArchived] with a receipt, for a log that is
-// about to be deleted: nobody else would miss it if memory lost it. why is the reason
-// that the receipt gives. A log that says nothing needs none.
-func (c *Compactor) RememberProven(ctx context.Context, store session.Store, ref session.Ref, a Archived, policy Policy, why string) error {
-	r, err := c.rememberArchived(ctx, store, ref, a, policy)
+// about to be deleted: nobody else would miss it if memory lost it. A log that says
+// nothing needs none.
+func (c *Compactor) RememberProven(ctx context.Context, store session.Store, ref session.Ref, a Doomed, policy Policy) error {
+	r, err := c.rememberArchived(ctx, store, ref, a.Archived, policy)
 	if err != nil || r.survey.Chunks == 0 {
 		return err
 	}
-	r.result.Outcome, r.result.Reason, r.result.Bytes = Partial, why, a.Bytes
+	r.result.Outcome, r.result.Reason, r.result.Bytes = Partial, a.Why, a.Bytes
 	r.result.Chunks, r.result.Messages, r.result.LinesSkipped = r.survey.Chunks, r.survey.Scan.Records, r.survey.Skipped()
 	r.result.Forgotten, r.result.Unknown = r.remembered.Forgotten, r.survey.Scan.Unknown
-	archived := ArchiveResult(a)
+	archived := ArchiveResult(a.Archived)
 	r.result.Archive = &archived
 	id := c.NewID()
 	r.result.Receipt = c.Receipts.Path(id)
