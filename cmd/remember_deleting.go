@@ -31,8 +31,8 @@ func (w *workspace) rememberOnce(ctx context.Context, a *app, log retention.Sess
 // rememberProven remembers what an archived log says, with a receipt: if memory loses
 // it, archive verify says so, and an undo knows that it is wanted.
 func (w *workspace) rememberProven(ctx context.Context, a *app, log retention.Session, e archive.Entry, why string) error {
-	doomed := compact.Doomed{Archived: archivedOf(e), Why: why}
-	if err := w.compactor.RememberProven(ctx, log.Adapter, log.Ref, doomed, a.recoveryPolicy()); err != nil {
+	archived := compact.ToDelete{Archived: archivedOf(e), Why: why}
+	if err := w.compactor.RememberProven(ctx, log.Adapter, log.Ref, archived, a.recoveryPolicy()); err != nil {
 		return err
 	}
 	if w.proven != nil {

@@ -263,8 +263,8 @@ func (c *Compactor) RememberArchived(ctx context.Context, store session.Store, r
 	return err
 }
 
-// Doomed is an archived log that is about to be deleted.
-type Doomed struct {
+// ToDelete is an archived log that is about to be deleted.
+type ToDelete struct {
 	Archived
 	// Why is the reason that its receipt gives.
 	Why string
@@ -273,7 +273,7 @@ type Doomed struct {
 // RememberProven is [Compactor.RememberArchived] with a receipt, for a log that is
 // about to be deleted: nobody else would miss it if memory lost it. A log that says
 // nothing needs none.
-func (c *Compactor) RememberProven(ctx context.Context, store session.Store, ref session.Ref, a Doomed, policy Policy) error {
+func (c *Compactor) RememberProven(ctx context.Context, store session.Store, ref session.Ref, a ToDelete, policy Policy) error {
 	r, err := c.rememberArchived(ctx, store, ref, a.Archived, policy)
 	if err != nil || r.survey.Chunks == 0 {
 		return err
