@@ -183,11 +183,7 @@ func (u *undoRun) failure(err error) error {
 	var newer *session.NewerError
 	switch {
 	case errors.As(err, &newer):
-		hint := "with --force what is newer is archived and remembered, and then the old session comes back"
-		if newer.Deleted != "" {
-			hint = "with --force the older log comes back, and what is newer stays in its archive and in memory; sessctl archive restore " + newer.Deleted + " brings back the newer one"
-		}
-		return &failure{code: "newer", exit: exitFailed, path: newer.Path, err: fmt.Errorf("not undone: %w", err), hint: hint}
+		return &failure{code: "newer", exit: exitFailed, path: newer.Path, err: fmt.Errorf("not undone: %w", err), hint: newerHint(newer)}
 	case errors.Is(err, compact.ErrNotWithdrawn):
 		return &failure{
 			code: "not_withdrawn", exit: exitCode(err), path: u.request.Receipt.Source.Path, err: fmt.Errorf("not undone: %w", err),
@@ -288,4 +284,15 @@ func describeUndo(d undoDocument) string {
 		memory = "left as it is"
 	}
 	return text + fmt.Sprintf("  memory    %s\n  receipt   %s\n", memory, visible(d.Session.Receipt))
+}
+
+// newerHint says what to do where the runtime has gone on since a compaction.
+func newerHint(newer *session.NewerError) string {
+	switch {
+	case newer.Compacted != "":
+		return "undo that first: " + undoCommand(newer.Compacted) + "; or with --force the older log comes back, and what is newer stays in its archive and in memory"
+	case newer.Deleted != "":
+		return "with --force the older log comes back, and what is newer stays in its archive and in memory; sessctl archive restore " + newer.Deleted + " brings back the newer one"
+	}
+	return "with --force what is newer is archived and remembered, and then the old session comes back"
 }

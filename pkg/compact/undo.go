@@ -37,6 +37,8 @@ type UndoPlan struct {
 	Restore *RestorePlan
 	// First is what must be put away before, or nil.
 	First *session.NewerError
+
+	again string // receipt of the last compaction of the same log that stands
 }
 
 // result is the plan as one row of JSON.
@@ -93,6 +95,22 @@ func (p *UndoPlan) takeReceipt(receipts []Receipt) {
 		}
 	}
 	p.Archive = p.Receipt.whole()
+	p.again = compactedAgain(receipts, p.Receipt)
+}
+
+// compactedAgain is the receipt of the last compaction of a log that came after the
+// given one and was not undone, or "".
+func compactedAgain(receipts []Receipt, first Receipt) (id string) {
+	undone, last := UndoneBy(receipts), first.At
+	for _, r := range receipts {
+		if _, gone := undone[r.ID]; gone || r.Outcome != Compacted || r.Rotation == nil || r.Rotation.Live != first.Rotation.Live {
+			continue
+		}
+		if same := r.Runtime == first.Runtime && r.Agent == first.Agent && r.Session == first.Session; same && r.At.After(last) {
+			id, last = r.ID, r.At
+		}
+	}
+	return id
 }
 
 // whole is the archive of the log as it was in the end: with what reached it late.
@@ -317,8 +335,12 @@ func (c *Compactor) planPutBack(ctx context.Context, store session.Store, p *Und
 }
 
 // notGoneOn returns a [*session.NewerError] if anything was said since the
-// compaction: in the log itself, or in another one that has taken its place.
+// compaction: in the log itself, or in another one that has taken its place. A later
+// compaction may have left the log as this one did.
 func (c *Compactor) notGoneOn(ctx context.Context, store session.Store, p *UndoPlan) error {
+	if p.again != "" {
+		return &session.NewerError{Path: p.Receipt.Rotation.Live, Session: p.Receipt.Session, GoneOn: true, Compacted: p.again}
+	}
 	if err := c.asItWasLeft(ctx, p); err != nil {
 		return err
 	}

@@ -262,12 +262,16 @@ type NewerError struct {
 	GoneOn bool
 	// Deleted is the archive of its log where that was deleted since, else "".
 	Deleted string
+	// Compacted is the receipt of a later compaction of it that was not undone, else "".
+	Compacted string
 }
 
 // Error implements error.
 func (e *NewerError) Error() string {
 	what := "session " + e.Session + " has taken its place"
 	switch {
+	case e.Compacted != "":
+		return "session " + e.Session + " was compacted again since (" + e.Path + ")"
 	case e.Deleted != "":
 		return "session " + e.Session + " had gone on when its log was deleted (" + e.Path + ", archive " + e.Deleted + ")"
 	case e.GoneOn:
