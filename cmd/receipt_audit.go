@@ -257,7 +257,7 @@ func (v *receiptAudit) againstMemory(ctx context.Context, store *memory.Store) e
 			continue
 		}
 		if store == nil {
-			v.memoryProblem(r, "memory has no record of session %s, the receipt says %d chunks", r.Session, r.Chunks)
+			v.memoryProblem(r, "memory has no record of session %s, the receipt says %s", r.Session, plural(r.Chunks, "chunk"))
 			continue
 		}
 		if err := v.againstRecords(ctx, store, r); err != nil {
@@ -303,7 +303,7 @@ func (v *receiptAudit) lack(r compact.Receipt, c memory.Coverage) string {
 }
 
 func lackingChunks(r compact.Receipt, missing int) string {
-	return fmt.Sprintf("memory lacks %d of the %d chunks of session %s", missing, r.Chunks, r.Session)
+	return fmt.Sprintf("memory lacks %d of the %s of session %s", missing, plural(r.Chunks, "chunk"), r.Session)
 }
 
 // sameLimit reports whether the run of a receipt took as much of one output as the

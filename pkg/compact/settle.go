@@ -300,11 +300,11 @@ func (c *Compactor) rememberArchived(ctx context.Context, store session.Store, r
 	open := func() (io.ReadCloser, error) { return c.Archiver.Open(ctx, a) }
 	survey, err := takeSurvey(ctx, store, policy.survey(), open)
 	if err != nil {
-		return nil, fmt.Errorf("read late lines: %w", err)
+		return nil, fmt.Errorf("read the archived log: %w", err)
 	}
 	m := &recorder{store: store, ref: ref, policy: policy, tree: forked(survey.Scan.Tree), open: open}
 	if r.remembered, err = c.Rememberer.Remember(ctx, ref, Origin{Archived: a}, m.records(ctx)); err != nil {
-		return nil, fmt.Errorf("remember late lines: %w", err)
+		return nil, fmt.Errorf("remember the archived log: %w", err)
 	}
 	r.survey = m.survey
 	r.result.ChunksPending, err = c.Embedder.EmbedPending(ctx, ref, func(int64, int64) {})
