@@ -290,7 +290,7 @@ func describeUndo(d undoDocument) string {
 func newerHint(newer *session.NewerError) string {
 	switch {
 	case newer.Compacted != "":
-		return "undo that first: " + undoCommand(newer.Compacted) + "; or with --force the older log comes back, and what is newer stays in its archive and in memory"
+		return "undo that first: " + undoCommand(newer.Compacted) + "; or with --force the older log comes back, and what is newer is kept in archives and in memory"
 	case newer.Deleted != "":
 		return "with --force the older log comes back, and what is newer stays in its archive and in memory; sessctl archive restore " + newer.Deleted + " brings back the newer one"
 	}
