@@ -36,7 +36,8 @@ func TestMain(m *testing.M) {
 
 // TestScript runs the scripts. Their commands are those of testscript and of
 // internal/scriptcmd. One that says "[smoke] skip" is about a case of which another
-// script has the main way; make test-faults runs it.
+// script has the main way; "[smoke] stop" ends a long one after its main way. make
+// test-faults runs all of them to their end.
 func TestScript(t *testing.T) {
 	root, err := os.Getwd()
 	if err != nil {

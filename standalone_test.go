@@ -41,8 +41,8 @@ func TestSourceCitesTheRepository(t *testing.T) {
 			return err
 		}
 		if d.IsDir() {
-			if file != "." && strings.HasPrefix(d.Name(), ".") {
-				return filepath.SkipDir
+			if file != "." && strings.HasPrefix(d.Name(), ".") || file == "bin" || file == "dist" {
+				return filepath.SkipDir // what was built
 			}
 			return nil
 		}

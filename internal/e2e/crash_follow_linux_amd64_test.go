@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"github.com/sessctl/sessctl/internal/crashloop"
+	"github.com/sessctl/sessctl/internal/tier"
 )
 
 // An agent says one more thing while its session is archived, remembered and
 // embedded: the run goes on with the longer log, and the copy, the old log and
 // memory have all of it.
 func TestCrashGrowthIsFollowed(t *testing.T) {
+	tier.SkipSmoke(t, "it watches every call of four compactions")
 	program := buildProgram(t)
 	const late = `{"type":"message","id":"b0000001","parentId":"a0000017","timestamp":"2026-03-01T11:00:00.000Z","message":{"role":"assistant","content":[{"type":"text","text":"one more thing about the quince harvest"}],"stopReason":"stop"}}`
 	for _, runtime := range []string{"openclaw", "pi"} {

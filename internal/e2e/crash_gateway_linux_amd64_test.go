@@ -11,6 +11,7 @@ import (
 
 	"github.com/sessctl/sessctl/internal/crashloop"
 	"github.com/sessctl/sessctl/internal/fakegateway"
+	"github.com/sessctl/sessctl/internal/tier"
 )
 
 // newServedScenario is a home whose gateway runs: in this process, so that it
@@ -82,6 +83,7 @@ func TestCrashKilledAroundTheGateway(t *testing.T) {
 // A line that comes in at any moment is kept: the gateway writes it, or it
 // makes the run give up.
 func TestCrashLineAppendedAroundTheGateway(t *testing.T) {
+	tier.SkipSmoke(t, "it compacts 16 times")
 	program := buildProgram(t)
 	whole, _ := newServedScenario(t, program)
 	total := len(whole.trace(true, nil).Calls)

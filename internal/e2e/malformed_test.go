@@ -19,7 +19,7 @@ import (
 
 // Every malformed log that is known, as the main session of each runtime:
 // nothing panics, hangs or is deleted, and what is rotated is in the archive
-// byte for byte. Without SESSCTL_FAULTS=1 (make test-faults) it is every eighth
+// byte for byte. Without SESSCTL_FAULTS=1 (make test-faults) it is every 23rd
 // pair of a log and a runtime; the packages read every log in every way.
 func TestMalformedSessions(t *testing.T) {
 	dir := filepath.Join(shared, "samples", "_malformed")
@@ -30,8 +30,8 @@ func TestMalformedSessions(t *testing.T) {
 	program := buildProgram(t)
 	for i, file := range files {
 		for j, runtime := range []string{"openclaw", "pi", "codex", "gemini", "claude", "agent", "annabelle", "macstats"} {
-			if tier.Smoke() && (i+j)%8 != 0 {
-				continue // each file, and each runtime, not each pair of them
+			if tier.Smoke() && (i*8+j)%23 != 0 {
+				continue // each runtime with some of the logs
 			}
 			t.Run(filepath.Base(file)+" "+runtime, func(t *testing.T) {
 				t.Parallel() // it waits for the disk most of the time

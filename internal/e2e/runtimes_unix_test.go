@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/sessctl/sessctl/internal/postgres"
+	"github.com/sessctl/sessctl/internal/tier"
 )
 
 // samplesOf is where the samples are that lie under a home directory.
@@ -92,6 +93,7 @@ func copyAged(t *testing.T, from, to string) {
 
 // One home, nine runtimes, one command.
 func TestNineRuntimesAtOnce(t *testing.T) {
+	tier.SkipSmoke(t, "it starts dozens of programs, and each runtime has its script")
 	environment := nineRuntimes(t)
 	program := buildProgram(t)
 	run := func(want []int, args ...string) []byte {

@@ -28,21 +28,26 @@ func share(c faults.Command) int {
 	return 1
 }
 
-// variants are commands that do what another one of the smoke share does, on
-// another runtime or with another memory.
-func variants() []string {
+// smoke are the commands of the smoke share: each way in which a log, an archive,
+// memory or a setting is changed, once.
+func smoke() []string {
 	return []string{
-		"compact, cleared before an older one, macstats", "undo, cleared before an older one, macstats", "undo, rewrite, macstats", "undo, rotate, annabelle", "undo, after archive --remember",
-		"archive, pi, zstd", "archive restore, annabelle", "archive restore, claude", "archive restore, agent", "archive restore --force, macstats",
-		"memory reindex, memory damaged", "memory reindex, tombstones lost", "clean, archives and remembers first",
-		"undo, trim, qwen", "archive, log left alone", "compact, forgotten lock of the index", "memory forget, memory of an earlier version", "doctor --give-up",
+		"compact, rotate, openclaw", "compact, rotate, pi", "compact, overlay, pi", "compact, rewrite, annabelle", "compact --shrink=sessions",
+		"undo, rotate, pi", "late lines, pi", "archive, and remember", "archive restore", "archive prune, purge", "clean, purge",
+		"memory forget", "hook install",
 	}
 }
 
-// isVariant says that the smoke share leaves a command out: it is a variant, or
-// takes seconds.
-func isVariant(c faults.Command) bool {
-	return c.Slow || slices.Contains(variants(), c.Name)
+// inSmoke says that the smoke share has a command.
+func inSmoke(c faults.Command) bool { return slices.Contains(smoke(), c.Name) }
+
+// Each command of the smoke share is one that there is.
+func TestSmokeShare(t *testing.T) {
+	for _, name := range smoke() {
+		if !slices.ContainsFunc(faults.Commands(), func(c faults.Command) bool { return c.Name == name }) {
+			t.Errorf("there is no %q", name)
+		}
+	}
 }
 
 // TestFaults is promise 1: no fault at no call loses a line.
@@ -50,14 +55,11 @@ func TestFaults(t *testing.T) {
 	program := faults.BuiltProgram(t)
 	rows := map[bool]int{} // a writer meets only commands that work on sessions
 	for _, c := range faults.Commands() {
-		if tier.Smoke() && isVariant(c) {
+		if tier.Smoke() && !inSmoke(c) {
 			continue
 		}
 		first := rows[c.Sessions]
 		rows[c.Sessions]++
-		if tier.Smoke() && !c.Intends && first%4 > 1 {
-			continue // half of those that put no log aside
-		}
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			tryFaults(t, newBench(t, program, c), faults.Faults(), first)
@@ -69,13 +71,14 @@ func TestFaults(t *testing.T) {
 // either. Power cuts are left to the long run: they do not meet these calls more
 // than others.
 func TestFaultsWhereTheSystemGivesLess(t *testing.T) {
+	tier.SkipSmoke(t, "what it changes is in the calls that TestFaults tries")
 	program, columns := faults.BuiltProgram(t), faults.Faults()
 	if !tier.Long() {
 		columns = slices.DeleteFunc(columns, func(f faults.Fault) bool { return strings.HasPrefix(f.Name, "power cut") })
 	}
 	first := slices.IndexFunc(columns, func(f faults.Fault) bool { return f.Name == "a line appended" })
 	for _, c := range faults.Commands() {
-		if !tier.Long() && !c.Sessions || tier.Smoke() && (!c.Intends || isVariant(c)) {
+		if !tier.Long() && !c.Sessions {
 			continue
 		}
 		for _, system := range lessers() {
@@ -148,9 +151,10 @@ func newBench(t *testing.T, program string, c faults.Command) *faults.Bench {
 // followed. It takes a program that opens the log in the last instant, so all
 // those calls are tried, and one must have met it.
 func TestLateLinesAreCarried(t *testing.T) {
+	tier.SkipSmoke(t, "it tries every call")
 	program, fault := faults.BuiltProgram(t), column(t, "log opened at the switch, written to after the run")
 	for _, c := range faults.Commands() {
-		if !c.Intends || tier.Smoke() && c.Runtime != "pi" {
+		if !c.Intends {
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) {
@@ -182,7 +186,7 @@ func TestDryRunMakesNoMutatingCall(t *testing.T) {
 		if !c.Sessions || c.Args[0] == "archive" && c.Args[1] != "restore" {
 			continue // it has no dry run
 		}
-		if tier.Smoke() && (isVariant(c) || !c.Intends) {
+		if tier.Smoke() && (!inSmoke(c) || !c.Intends) {
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) {

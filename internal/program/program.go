@@ -11,10 +11,11 @@ import (
 )
 
 // Build builds sessctl in dir, with further flags of go build, and returns the
-// path of the program. The error has what the compiler said.
+// path of the program. It has no symbols, like a release: that takes half the time
+// to link. The error has what the compiler said.
 func Build(dir string, flags ...string) (path string, err error) {
 	path = filepath.Join(dir, "sessctl")
-	cmd := exec.Command("go", append(append([]string{"build", "-o", path}, flags...), "github.com/sessctl/sessctl")...)
+	cmd := exec.Command("go", append(append([]string{"build", "-ldflags=-s -w", "-o", path}, flags...), "github.com/sessctl/sessctl")...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build sessctl: %w\n%s", err, out)
