@@ -52,6 +52,7 @@ func (s *scenario) receipts() int {
 // A run that is killed while it goes through the gateway loses nothing; the
 // next one completes it, and the session is reset once and has one receipt.
 func TestCrashKilledAroundTheGateway(t *testing.T) {
+	tier.SkipSmoke(t, "it kills 15 compactions")
 	program := buildProgram(t)
 	whole, g := newServedScenario(t, program)
 	total := len(whole.trace(false, nil).Calls)

@@ -17,6 +17,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/sessctl/sessctl/internal/tier"
 	"golang.org/x/sys/unix"
 )
 
@@ -54,6 +55,7 @@ func TestUnitInItsSandbox(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can make the restrictions")
 	}
+	tier.SkipSmoke(t, "it makes the account and the mounts of a unit, and runs five times in them")
 	h := newSystemdHome(t)
 	h.run(0)
 	if h.archives() < 2 {
