@@ -52,7 +52,7 @@ func Extract(ctx context.Context, messages []Message, known []Known, o Options) 
 		return x, ctx.Err()
 	}
 	calls, tokens := o.Client.Meter().Spent()
-	err := x.askModel(ctx, ask(messages, known, o.Client.Window()), o)
+	err := x.askModel(ctx, messages, known, o)
 	if ctx.Err() != nil {
 		return Extraction{}, ctx.Err()
 	}
@@ -65,21 +65,38 @@ func Extract(ctx context.Context, messages []Message, known []Known, o Options) 
 	return x, nil
 }
 
-// askModel adds the facts of the model that hold.
-func (x *Extraction) askModel(ctx context.Context, q question, o Options) error {
-	if len(q.messages) == 0 {
+// askModel asks the model every question, until one has no answer, and adds the
+// facts that hold. The error says what of an answer could not be used.
+func (x *Extraction) askModel(ctx context.Context, messages []Message, known []Known, o Options) error {
+	questions := ask(messages, known, o.Client.Window())
+	if len(questions) == 0 {
 		return unusable("no message fits into the window")
 	}
-	found, err := q.answered(ctx, o)
-	if err != nil && len(found) == 0 {
-		return err
+	sure, _ := explicit(messages)
+	var partly error
+	for n, q := range questions {
+		found, err := q.answered(ctx, o)
+		switch {
+		case err != nil && len(found) == 0 && n > 0:
+			return fmt.Errorf("%d of %d parts of the conversation were read: %w", n, len(questions), err)
+		case err != nil && len(found) == 0:
+			return err
+		}
+		partly = cmp.Or(partly, err)
+		x.MadeBy = o.Client.Name()
+		x.accept(q, found, sure, o.Confidence)
 	}
-	x.MadeBy = o.Client.Name()
-	sure, _ := explicit(q.messages)
+	return partly
+}
+
+// accept adds the facts of an answer that hold, and says why the others do not.
+// What the rules are sure of is left to them.
+func (x *Extraction) accept(q question, found []item, sure []Fact, confidence float64) {
+	sure = slices.Concat(sure, x.Facts) // the question before has a message of this one
 	for _, it := range found {
 		f, why := q.check(it)
 		switch {
-		case why == "" && f.Confidence < o.Confidence:
+		case why == "" && f.Confidence < confidence:
 			why = fmt.Sprintf("it is not sure enough (%.2f)", f.Confidence)
 		case why == "" && slices.ContainsFunc(sure, func(s Fact) bool { return sameSource(f, s) }):
 			continue // the rules have it, or had a reason not to
@@ -91,7 +108,6 @@ func (x *Extraction) askModel(ctx context.Context, q question, o Options) error 
 		f.MadeBy = x.MadeBy
 		x.Facts = append(x.Facts, f)
 	}
-	return err
 }
 
 // sameSource tells whether two facts are about the same words.

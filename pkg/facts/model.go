@@ -17,6 +17,7 @@ import (
 const (
 	answerTokens = 1500
 	promptTokens = 900  // of the instructions
+	mostMessages = 20   // an answer about more would be cut off (docs/decisions.md D19)
 	messageRunes = 2000 // of one message
 	mostKnown    = 30   // facts that the model is told of (docs/decisions.md D19)
 )
@@ -25,13 +26,21 @@ const role = `You find facts in conversations between a person and an AI agent. 
 
 // instructions ask for clear, explicit and durable facts that are new: 0.9 and
 // more for what is said outright, under 0.7 for what holds only for a time
-// (docs/decisions.md D19).
-const instructions = `List what the person says about themselves, other people, their work and their decisions that will still hold in a month, and that is not among the known facts. Leave out questions, guesses, tasks, feelings of the moment, what only the agent says, and what is in code, tool output or quoted text. An empty list is a good answer.
+// (docs/decisions.md D19). The categories are those of docs/facts.md.
+const instructions = `List what the people say that the next conversation has to know: about themselves and others, their work, their choices, their rules, and their dates. Leave out what is among the known facts, questions, guesses, orders for the moment, feelings of the moment, what only the agent says, and what is in code, tool output or quoted text. An empty list is a good answer.
+
+The categories are
+  decision: what was chosen, declined or accepted, and a value that was set
+  preference: what is always or never to be done, and what holds until somebody says otherwise
+  environment: a host, port, account, version, path or address that the work depends on
+  contact: who does, decides or answers for something, and how to reach them
+  deadline: a day on which something is due
+  background, pattern, project: who the person is, what they do again and again, what the work is
 
 Write {"facts": [...]}, each fact an object with
   "fact": one sentence in the third person that can be understood alone, in the language of the conversation, without a word that the conversation does not have
   "category": one of preference, background, pattern, project, contact, decision, environment, deadline
-  "confidence": 0.9 or more if it is said outright, 0.7 to 0.9 if it clearly follows, less if not or if it holds only for a time
+  "confidence": 0.9 or more if it is said outright, 0.7 to 0.9 if it clearly follows, less if not or if it holds only for a few hours
   "message": the number of the message that says so
   "quote": the words of that message that say so, letter by letter
   "replaces": the number of the known fact that is no longer true because of it, or ""`
@@ -43,8 +52,25 @@ type question struct {
 	known    []Known
 }
 
-// ask chooses what of a conversation fits into the model's window.
-func ask(messages []Message, known []Known, window int) question {
+// ask cuts a conversation into questions, the newest first. A question begins with
+// the last message of the one before it, which its first message may answer.
+func ask(messages []Message, known []Known, window int) []question {
+	var all []question
+	for len(messages) > 0 {
+		q := newest(messages, known, window)
+		if len(q.messages) > 0 {
+			all = append(all, q)
+		}
+		if len(q.messages) == len(messages) {
+			break
+		}
+		messages = messages[:len(messages)-max(1, len(q.messages)-1)]
+	}
+	return all
+}
+
+// newest chooses the newest of the messages that one question has room for.
+func newest(messages []Message, known []Known, window int) question {
 	var q question
 	room := int64(window-answerTokens-promptTokens) * 4 / 5
 	for i := len(known) - 1; i >= 0 && len(q.known) < mostKnown; i-- {
@@ -55,7 +81,7 @@ func ask(messages []Message, known []Known, window int) question {
 		q.known, room = append(q.known, known[i]), room-n
 	}
 	first := len(messages)
-	for first > 0 {
+	for first > max(0, len(messages)-mostMessages-1) {
 		n := session.EstimateTokens([]byte(shown(messages[first-1].Text))) + 8
 		if n > room {
 			break

@@ -269,8 +269,8 @@ func TestQuestion(t *testing.T) {
 	}
 }
 
-// TestSmallWindow: of a conversation that does not fit the newest messages are
-// sent, and a quotation of the others is not believed.
+// TestSmallWindow: a conversation that does not fit is sent in parts, the newest
+// first, and a quotation of another part is not believed.
 func TestSmallWindow(t *testing.T) {
 	var said []string
 	for i := range 40 {
@@ -283,8 +283,53 @@ func TestSmallWindow(t *testing.T) {
 	e := endpoint("ollama", d.URL)
 	e.Window = summarize.MinWindow
 	x := extract(t, e, talk(said...))
-	if strings.Contains(d.asked[0], "Message 0:") || !strings.Contains(d.asked[0], "Message 39:") || len(x.Facts) != 1 || x.Facts[0].Line != 40 {
+	if strings.Contains(d.asked[0], "Message 0:") || !strings.Contains(d.asked[0], "Message 39:") || len(x.Facts) != 2 || x.Facts[0].Line != 2 || x.Facts[1].Line != 40 {
 		t.Errorf("facts %q, refused %v", texts(x), x.Refused)
+	}
+	if len(x.Refused) != 2*len(d.asked)-2 {
+		t.Errorf("%d questions, refused %v", len(d.asked), x.Refused)
+	}
+	for i := range 40 {
+		if !slices.ContainsFunc(d.asked, func(q string) bool { return strings.Contains(q, fmt.Sprintf("Message %d:", i)) }) {
+			t.Errorf("message %d was not sent", i)
+		}
+	}
+}
+
+// TestLongConversation: every message is sent, a fact that is found in two parts
+// counts once, and what was found stays if the model does not answer any more.
+func TestLongConversation(t *testing.T) {
+	said := make([]string, 45)
+	for i := range said {
+		said[i] = fmt.Sprintf("Message %d is about crates.", i)
+	}
+	said[24] = "Crate 7 stands in hall 3, where the flour is." // the last of one part and the first of the next
+	crate := answer(`{"fact":"Crate 7 stands in hall 3","category":"environment","confidence":0.9,"quote":"Crate 7 stands in hall 3"}`)
+	for calls, want := range map[int]string{3: "", 2: "2 of 3 parts of the conversation were read", 1: "1 of 3 parts"} {
+		d := newDouble(t, "ollama", func(int) (string, string) { return crate, "stop" })
+		e := endpoint("ollama", d.URL)
+		e.Meter = summarize.NewMeter(calls)
+		x := extract(t, e, talk(said...))
+		if x.Calls != calls || len(x.Facts) != 1 || x.Facts[0].Line != 26 || x.Degraded != (want != "") || !strings.Contains(x.Reason, want) {
+			t.Errorf("%d calls of %d, degraded %v (%s), facts %q", x.Calls, calls, x.Degraded, x.Reason, texts(x))
+		}
+		for i, q := range d.asked {
+			if n := strings.Count(q, "is about crates"); n > 21 || !strings.Contains(q, fmt.Sprintf("Message %d ", 43-20*i)) {
+				t.Errorf("part %d has %d messages", i, n)
+			}
+		}
+	}
+}
+
+// TestMessageThatDoesNotFit: a message that is longer than the model reads is left
+// out, and those before it are sent.
+func TestMessageThatDoesNotFit(t *testing.T) {
+	d := newDouble(t, "ollama", func(int) (string, string) { return answer(good), "stop" })
+	e := endpoint("ollama", d.URL)
+	e.Window = summarize.MinWindow
+	x := extract(t, e, append(bakery(), talk(strings.Repeat("粉", 2000), "Fine.")...))
+	if !slices.Contains(texts(x), "The ovens at the user's second bakery in Lund are electric.") {
+		t.Errorf("degraded %v (%s), %d calls, facts %q", x.Degraded, x.Reason, x.Calls, texts(x))
 	}
 }
 

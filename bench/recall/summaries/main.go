@@ -3,6 +3,7 @@
 //
 //	go run ./bench/recall/summaries            the table of docs/summary-quality.md
 //	go run ./bench/recall/summaries -facts     the table of docs/fact-quality.md
+//	go run ./bench/recall/summaries -facts -provider ollama -model M  the same with a model
 //	go run ./bench/recall/summaries -v NAME    one session, every statement judged
 //	go run ./bench/recall/summaries -sections  how right each section is, by who says it,
 //	                                           and every statement that is not
@@ -24,8 +25,10 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,9 +52,14 @@ func main() {
 	learn := flag.Bool("learn", false, "learn the weights of the estimates, and measure them")
 	until := flag.String("until", "", "only the sessions of the sets up to this `set`")
 	directory := flag.String("write", "", "write the logs into this `directory`")
+	var model summarize.Endpoint
+	flag.StringVar(&model.Provider, "provider", "", "with -facts: also ask a model of this `provider`: ollama, openai, anthropic; its key is in SESSCTL_BENCH_KEY")
+	flag.StringVar(&model.Model, "model", "", "the `model` to ask")
+	flag.StringVar(&model.BaseURL, "url", "", "where the model is asked, if not at the provider's own `address`")
 	flag.Parse()
+	model.Key, model.Meter = os.Getenv("SESSCTL_BENCH_KEY"), summarize.NewMeter(math.MaxInt)
 	var out bytes.Buffer
-	err := run(context.Background(), &out, options{*factual, *sections, *learn, *verbose, *set, *until, *directory})
+	err := run(context.Background(), &out, options{*factual, *sections, *learn, *verbose, *set, *until, *directory, model})
 	if err == nil {
 		_, err = out.WriteTo(os.Stdout)
 	}
@@ -65,7 +73,23 @@ func main() {
 type options struct {
 	factual, sections, learn       bool
 	verbose, set, until, directory string
+	model                          summarize.Endpoint // without a provider none is asked
 }
+
+// extraction says how facts are extracted: by rules, and by the model if there is
+// one.
+func (o options) extraction() (facts.Options, error) {
+	how := byRules()
+	if o.model.Provider == "" {
+		return how, nil
+	}
+	client, err := summarize.NewClient(o.model)
+	how.Client = client
+	return how, err
+}
+
+// byRules extracts without a model.
+func byRules() facts.Options { return facts.Options{Confidence: facts.DefaultConfidence} }
 
 func run(ctx context.Context, out *bytes.Buffer, o options) error {
 	read := load
@@ -94,7 +118,11 @@ func run(ctx context.Context, out *bytes.Buffer, o options) error {
 	case o.sections:
 		return printSections(ctx, out, all)
 	case o.factual:
-		return printFacts(ctx, out, all, o.verbose)
+		how, err := o.extraction()
+		if err != nil {
+			return err
+		}
+		return printFacts(ctx, out, all, how, o.verbose)
 	}
 	return printSummaries(ctx, out, all, o.verbose)
 }
@@ -243,14 +271,21 @@ type extracted struct {
 // reach is how much of what was to be found was found.
 type reach struct{ wanted, reached int }
 
-// extract compares the facts that the rules find with the labels.
-func (s *script) extract(ctx context.Context) (extracted, error) {
+// extract compares the facts that are found with the labels. An error is returned
+// too if a model did not answer whole.
+func (s *script) extract(ctx context.Context, how facts.Options) (extracted, error) {
 	window := facts.NewWindow(0)
 	if err := s.scan(ctx, window.Add); err != nil {
 		return extracted{}, err
 	}
-	found, _ := facts.Offline(window.Messages(), facts.DefaultConfidence)
-	made := facts.Merge(found, nil, -1).Facts
+	found, err := facts.Extract(ctx, window.Messages(), nil, how)
+	if err == nil && found.Degraded {
+		err = errors.New(found.Reason)
+	}
+	if err != nil {
+		return extracted{}, fmt.Errorf("%s: %w", s.name, err)
+	}
+	made := facts.Merge(found.Facts, nil, -1).Facts
 	x := extracted{made: len(made)}
 	reached := make([]bool, len(s.labels))
 	for _, f := range made {
@@ -324,9 +359,13 @@ func (l label) fits(f facts.Fact, s *script) bool {
 }
 
 // says tells whether a fact has the words of a label, from its line, whatever its
-// kind.
+// kind. What a model writes in its own words is shown with its quotation.
 func (l label) says(f facts.Fact, s *script) bool {
-	lacks := func(word string) bool { return !strings.Contains(strings.ToLower(f.Text), strings.ToLower(word)) }
+	text := strings.ToLower(f.Text)
+	if f.Rule == "" {
+		text += "\n" + strings.ToLower(f.Quote)
+	}
+	lacks := func(word string) bool { return !strings.Contains(text, strings.ToLower(word)) }
 	return !slices.ContainsFunc(l.has, lacks) && slices.Contains(s.linesOf(l), f.Line)
 }
 
@@ -377,14 +416,14 @@ func factSets() []string {
 	return []string{"four sessions", "four held back first", "three more", "four held back second", "two held back last", "fresh one", "fresh two", "fresh three", "fresh four", "fresh five", "fresh six", "fresh seven", "fresh, fourth", "fresh, fifth", "fresh, sixth", "fresh, thirteenth", "fresh, fourteenth", "fresh, fifteenth", "fresh, sixteenth", "fresh, seventeenth"}
 }
 
-func printFacts(ctx context.Context, out *bytes.Buffer, all []*script, verbose string) error {
+func printFacts(ctx context.Context, out *bytes.Buffer, all []*script, how facts.Options, verbose string) error {
 	fmt.Fprintln(out, "| session | facts made | right | to be found | found | precision | recall |\n|---|---|---|---|---|---|---|")
 	sums := map[string]*extracted{}
 	for _, s := range all {
 		if s.factSet() == "" { // nobody has labelled it
 			continue
 		}
-		x, err := s.extract(ctx)
+		x, err := s.extract(ctx, how)
 		if err != nil {
 			return err
 		}

@@ -60,7 +60,7 @@ func printRules(ctx context.Context, out *bytes.Buffer, all []*script) error {
 		if s.factSet() == "" {
 			continue
 		}
-		x, err := s.extract(ctx)
+		x, err := s.extract(ctx, byRules())
 		if err != nil {
 			return err
 		}

@@ -219,7 +219,7 @@ label: environment | payload | never log
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := s.extract(t.Context())
+	x, err := s.extract(t.Context(), byRules())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func TestFactsFloor(t *testing.T) {
 		if s.factSet() == "" {
 			continue
 		}
-		x, err := s.extract(t.Context())
+		x, err := s.extract(t.Context(), byRules())
 		if err != nil {
 			t.Fatal(err)
 		}
