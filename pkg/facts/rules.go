@@ -28,12 +28,29 @@ func Offline(messages []Message, confidence float64) ([]Fact, []Refusal) {
 	}), refused
 }
 
-// explicit returns everything that a rule matches, with its confidence, and what
-// calls of tools proved.
+// explicit returns everything that a rule matches, with its confidence, what calls of
+// tools proved, and what no rule takes and is likely a fact.
 func explicit(messages []Message) ([]Fact, []Refusal) {
-	var found []Fact
-	var refused []Refusal
-	asked := ""
+	h := hear(messages, false)
+	found := append(h.found, h.likely()...)
+	slices.SortStableFunc(found, func(a, b Fact) int { return cmp.Compare(a.Line, b.Line) })
+	return slices.DeleteFunc(found, func(f Fact) bool { return slices.ContainsFunc(found, f.named) }), h.refused
+}
+
+// hearing is what was found so far in messages, and what else people said.
+type hearing struct {
+	found   []Fact
+	refused []Refusal
+
+	all              bool     // also what rules take is weighed
+	remarks          []Remark // what is to be weighed
+	sentences, taken int      // that people said, and that rules made a fact of
+	in               int      // sentences of the message
+}
+
+// hear lets the rules find what they take. With all, remarks has what they take too.
+func hear(messages []Message, all bool) *hearing {
+	h, asked := &hearing{all: all}, ""
 	t := turn{names: sync.OnceValue(func() map[string]bool { return personsOf(messages) }), met: acquaintanceOf(messages)}
 	writers := speakersOf(messages)
 	var said []sentence // in the message before
@@ -47,29 +64,37 @@ func explicit(messages []Message) ([]Fact, []Refusal) {
 		if said = sentences(m.Text); m.Role == session.RoleUser {
 			said = withoutSounds(said)
 		}
-		for i, s := range said {
-			facts, no := outright(m, s)
-			if len(facts) == 0 && !slices.ContainsFunc(no, Refusal.ofSentence) { // nothing was said outright
-				if i > 0 {
-					asked = ""
-				}
-				facts, no = inPassing(m, s, asked, t, i == 0)
-			}
-			if m.Role == session.RoleUser {
-				t.met.hear(s.text)
-			}
-			if i+1 < len(said) && retracted(s, said[i+1]) {
-				facts = slices.DeleteFunc(facts, func(f Fact) bool { return f.Rule != ruleAnswer })
-			}
-			found, refused = append(found, facts...), append(refused, no...)
-		}
+		h.hear(m, said, asked, t)
 		asked = questionOf(m, said)
 		t = t.asking(m, said)
-		found = append(found, m.Proved...)
+		h.found = append(h.found, m.Proved...)
 	}
-	found = append(found, undertaken(messages, writers)...)
-	slices.SortStableFunc(found, func(a, b Fact) int { return cmp.Compare(a.Line, b.Line) })
-	return slices.DeleteFunc(found, func(f Fact) bool { return slices.ContainsFunc(found, f.named) }), refused
+	h.found = append(h.found, undertaken(messages, writers)...)
+	return h
+}
+
+// hear lets the rules find what they take of the sentences of a message, behind a
+// question.
+func (h *hearing) hear(m Message, said []sentence, asked string, t turn) {
+	h.in = len(said)
+	for i, s := range said {
+		facts, no := outright(m, s)
+		if len(facts) == 0 && !slices.ContainsFunc(no, Refusal.ofSentence) { // nothing was said outright
+			if i > 0 {
+				asked = ""
+			}
+			facts, no = inPassing(m, s, asked, t, i == 0)
+		}
+		takenBack := i+1 < len(said) && retracted(s, said[i+1])
+		if takenBack {
+			facts = slices.DeleteFunc(facts, func(f Fact) bool { return f.Rule != ruleAnswer })
+		}
+		if m.Role == session.RoleUser {
+			h.remark(m, s, newStatement(m, s, t, i == 0), i, len(facts) > 0, takenBack || len(no) > 0)
+			t.met.hear(s.text)
+		}
+		h.found, h.refused = append(h.found, facts...), append(h.refused, no...)
+	}
 }
 
 // inPassing returns what a sentence says at work, by its words and by its form.

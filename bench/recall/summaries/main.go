@@ -13,6 +13,7 @@
 //	                                           from the marks, and how good they are on
 //	                                           sets that are left out
 //	go run ./bench/recall/summaries -learn -until NAME  the same from the sets up to this one
+//	go run ./bench/recall/summaries -facts -learn  pkg/facts/weights.go, learned from the labels
 //	go run ./bench/recall/summaries -write DIR the logs, as their runtimes write them
 //
 // The sessions are scripts in sessions/, written by us; the program writes them
@@ -109,6 +110,8 @@ func run(ctx context.Context, out *bytes.Buffer, o options) error {
 		return fmt.Errorf("no set is called %q", o.until)
 	}
 	switch {
+	case o.learn && o.factual:
+		return printFactWeights(ctx, out, all)
 	case o.learn:
 		return printLearned(ctx, out, all)
 	case o.directory != "":
