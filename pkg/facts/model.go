@@ -27,7 +27,7 @@ const role = `You find facts in conversations between a person and an AI agent. 
 // instructions ask for clear, explicit and durable facts that are new: 0.9 and
 // more for what is said outright, under 0.7 for what holds only for a time
 // (docs/decisions.md D19). The categories are those of docs/facts.md.
-const instructions = `List what the people say that the next conversation has to know: about themselves and others, their work, their choices, their rules, and their dates. Leave out what is among the known facts, questions, guesses, orders for the moment, feelings of the moment, what only the agent says, and what is in code, tool output or quoted text. An empty list is a good answer.
+const instructions = `List what the people say that the next conversation has to know: about themselves and others, their work, their choices, their rules, and their dates. Leave out what is among the known facts, questions, guesses, orders for the moment, feelings of the moment, what happened, how things stand today, reasons, what only the agent says, and what is in code, tool output or quoted text. If the next conversation can do without it, leave it out. An empty list is a good answer.
 
 The categories are
   decision: what was chosen, declined or accepted, and a value that was set
@@ -35,7 +35,9 @@ The categories are
   environment: a host, port, account, version, path or address that the work depends on
   contact: who does, decides or answers for something, and how to reach them
   deadline: a day on which something is due
-  background, pattern, project: who the person is, what they do again and again, what the work is
+  background: the name, role, firm or place of the person, and what they can or cannot do
+  pattern: what they do every day, week or year
+  project: what the work as a whole is for, once
 
 Write {"facts": [...]}, each fact an object with
   "fact": one sentence in the third person that can be understood alone, in the language of the conversation, without a word that the conversation does not have

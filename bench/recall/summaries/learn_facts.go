@@ -15,11 +15,10 @@ import (
 // remark is a sentence of a person with what is known of it.
 type remark struct {
 	facts.Remark
-	author   string
-	labelled bool    // its session has labels
-	likely   float64 // that it says something that lasts
-	counts   float64
-	kinds    []string
+	author string
+	likely float64 // that it says something that lasts: 0 or 1
+	counts float64
+	kinds  []string
 }
 
 // What the weights of pkg/facts are learned with. They were chosen with the authors left
@@ -27,11 +26,12 @@ type remark struct {
 const (
 	lastingPenalty = 3
 	kindPenalty    = 5
-	ofMarks        = 1 // how much a sentence counts that has marks and no label
 )
 
 // unread are the sets that nobody has looked at, and that nothing is learned from.
-func unread() []string { return []string{"fresh, fifteenth", "fresh, sixteenth"} }
+func unread() []string {
+	return []string{"fresh, fifteenth", "fresh, sixteenth", "fresh, seventeenth"}
+}
 
 // author is who wrote a session, by the set in which they did.
 func (s *script) author() string {
@@ -50,8 +50,8 @@ func (s *script) author() string {
 
 const firstAuthor = "the first author"
 
-// remarksOf are the sentences of people in a session, with what their labels say, or what
-// their marks suggest where it has no labels.
+// remarksOf are the sentences of people in a session, with what their labels say, or a
+// second reader where it has none.
 func (s *script) remarksOf(ctx context.Context) ([]remark, error) {
 	window := facts.NewWindow(0)
 	if err := s.scan(ctx, window.Add); err != nil {
@@ -59,15 +59,18 @@ func (s *script) remarksOf(ctx context.Context) ([]remark, error) {
 	}
 	var all []remark
 	for _, r := range facts.Remarks(window.Messages()) {
-		x := remark{Remark: r, author: s.author(), labelled: len(s.labels) > 0, counts: 1}
+		x := remark{Remark: r, author: s.author(), counts: 1}
 		for _, l := range s.labels {
 			if l.says(r.Fact, s) {
 				x.likely = 1
 				x.kinds = append(x.kinds, l.kinds...)
 			}
 		}
-		if !x.labelled {
-			x.likely, x.counts = s.suggested(r), ofMarks
+		for _, q := range s.quoted {
+			if len(s.labels) == 0 && q.says(r.Fact, s) {
+				x.likely = 1
+				x.kinds = append(x.kinds, q.kinds...)
+			}
 		}
 		if x.author == firstAuthor {
 			x.counts *= ofFirstAuthor
@@ -75,43 +78,6 @@ func (s *script) remarksOf(ctx context.Context) ([]remark, error) {
 		all = append(all, x)
 	}
 	return all, nil
-}
-
-// suggested is how likely a sentence is labelled by its marks, as sentences with such
-// marks are where there are labels too.
-func (s *script) suggested(r facts.Remark) float64 {
-	marks := ""
-	for _, e := range s.events {
-		if e.kind != said || e.line != r.Fact.Line {
-			continue
-		}
-		for _, p := range e.pieces {
-			if sameWords(p.text, r.Fact.Quote) {
-				marks += p.marks
-			}
-		}
-	}
-	switch {
-	case r.Taken && marks != "":
-		return 0.97
-	case r.Taken:
-		return 0.63
-	case strings.ContainsAny(marks, "dcg"):
-		return 0.74
-	case strings.Contains(marks, "n"):
-		return 0.53
-	case strings.Contains(marks, "f"):
-		return 0.41
-	case marks != "":
-		return 0.2
-	}
-	return 0.14
-}
-
-// sameWords tells whether one of two texts is a part of the other.
-func sameWords(a, b string) bool {
-	a, b = strings.TrimRight(strings.TrimSpace(a), ".!? "), strings.TrimRight(b, ".!? ")
-	return a != "" && (strings.Contains(a, b) || strings.Contains(b, a))
 }
 
 // factWeights are what pkg/facts knows sentences by.

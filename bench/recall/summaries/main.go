@@ -8,6 +8,7 @@
 //	go run ./bench/recall/summaries -sections  how right each section is, by who says it,
 //	                                           and every statement that is not
 //	go run ./bench/recall/summaries -facts -sections  how right each rule and kind of fact is
+//	go run ./bench/recall/summaries -facts -agree  how far two readers agree what the facts are
 //	go run ./bench/recall/summaries -set NAME  only the sessions of this set of the table
 //	go run ./bench/recall/summaries -learn     the weights of the estimates in pkg/summarize, learned
 //	                                           from the marks, and how good they are on
@@ -50,6 +51,7 @@ func main() {
 	verbose := flag.String("v", "", "show every statement of this `session`, judged")
 	sections := flag.Bool("sections", false, "measure each section, or each rule for facts, and show what is not right")
 	set := flag.String("set", "", "only the sessions of this `set`")
+	agree := flag.Bool("agree", false, "with -facts: how far two readers agree")
 	learn := flag.Bool("learn", false, "learn the weights of the estimates, and measure them")
 	until := flag.String("until", "", "only the sessions of the sets up to this `set`")
 	directory := flag.String("write", "", "write the logs into this `directory`")
@@ -60,7 +62,7 @@ func main() {
 	flag.Parse()
 	model.Key, model.Meter = os.Getenv("SESSCTL_BENCH_KEY"), summarize.NewMeter(math.MaxInt)
 	var out bytes.Buffer
-	err := run(context.Background(), &out, options{*factual, *sections, *learn, *verbose, *set, *until, *directory, model})
+	err := run(context.Background(), &out, options{*factual, *sections, *agree, *learn, *verbose, *set, *until, *directory, model})
 	if err == nil {
 		_, err = out.WriteTo(os.Stdout)
 	}
@@ -72,9 +74,9 @@ func main() {
 
 // options are those of the command line.
 type options struct {
-	factual, sections, learn       bool
-	verbose, set, until, directory string
-	model                          summarize.Endpoint // without a provider none is asked
+	factual, sections, agree, learn bool
+	verbose, set, until, directory  string
+	model                           summarize.Endpoint // without a provider none is asked
 }
 
 // extraction says how facts are extracted: by rules, and by the model if there is
@@ -110,6 +112,8 @@ func run(ctx context.Context, out *bytes.Buffer, o options) error {
 		return fmt.Errorf("no set is called %q", o.until)
 	}
 	switch {
+	case o.agree && o.factual:
+		return printAgreement(ctx, out, all)
 	case o.learn && o.factual:
 		return printFactWeights(ctx, out, all)
 	case o.learn:

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-//go:embed sessions/*.session facts/*.session facts/*.labels
+//go:embed sessions/*.session facts/*.session facts/*.labels facts/*.quoted
 var scripts embed.FS
 
 // sets are the sets of sessions, in the order of the table: those that rules were
@@ -32,6 +32,7 @@ type script struct {
 	facts                          []wanted
 	gone                           []string // files that do not exist at the end
 	labels                         []label
+	quoted                         []quoted
 }
 
 // eventKind is what an event is.
@@ -98,7 +99,7 @@ func loadLabelled() ([]*script, error) {
 		return nil, err
 	}
 	for _, s := range all {
-		if err := s.loadLabels(); err != nil {
+		if err := errors.Join(s.loadLabels(), s.loadQuoted()); err != nil {
 			return nil, err
 		}
 	}
