@@ -49,7 +49,7 @@ func Remarks(messages []Message) []Remark {
 }
 
 // remark notes a sentence of a person, if nothing speaks against making it a fact.
-func (h *hearing) remark(m Message, s sentence, st statement, at int, taken, refused bool) {
+func (h *hearing) remark(m Message, s sentence, st statement, taken, refused bool) {
 	h.sentences++
 	if taken {
 		h.taken++
@@ -57,7 +57,7 @@ func (h *hearing) remark(m Message, s sentence, st statement, at int, taken, ref
 	if refused || taken && !h.all || !st.mayState(s) || !st.wordy() || st.ordersOnce() || onCondition().MatchString(st.lower) || supposed().MatchString(st.text) {
 		return
 	}
-	h.remarks = append(h.remarks, Remark{Signs: st.signsOf(m, at, h.in), Taken: taken, said: st, Fact: st.asFact(m, Decision)})
+	h.remarks = append(h.remarks, Remark{Signs: st.signsOf(m, h.at, h.in), Taken: taken, said: st, Fact: st.asFact(m, Decision)})
 }
 
 // onCondition matches what holds only if something else does. "Only if" is a rule.

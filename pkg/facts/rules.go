@@ -45,7 +45,7 @@ type hearing struct {
 	all              bool     // also what rules take is weighed
 	remarks          []Remark // what is to be weighed
 	sentences, taken int      // that people said, and that rules made a fact of
-	in               int      // sentences of the message
+	at, in           int      // which sentence of its message this is, and of how many
 }
 
 // hear lets the rules find what they take. With all, remarks has what they take too.
@@ -78,6 +78,7 @@ func hear(messages []Message, all bool) *hearing {
 func (h *hearing) hear(m Message, said []sentence, asked string, t turn) {
 	h.in = len(said)
 	for i, s := range said {
+		h.at = i
 		facts, no := outright(m, s)
 		if len(facts) == 0 && !slices.ContainsFunc(no, Refusal.ofSentence) { // nothing was said outright
 			if i > 0 {
@@ -90,7 +91,7 @@ func (h *hearing) hear(m Message, said []sentence, asked string, t turn) {
 			facts = slices.DeleteFunc(facts, func(f Fact) bool { return f.Rule != ruleAnswer })
 		}
 		if m.Role == session.RoleUser {
-			h.remark(m, s, newStatement(m, s, t, i == 0), i, len(facts) > 0, takenBack || len(no) > 0)
+			h.remark(m, s, newStatement(m, s, t, i == 0), len(facts) > 0, takenBack || len(no) > 0)
 			t.met.hear(s.text)
 		}
 		h.found, h.refused = append(h.found, facts...), append(h.refused, no...)
