@@ -31,7 +31,7 @@ demo: build ## the main job on the bundled sample agent, in a temporary home
 
 # A timeout is there to end what hangs; a slow machine does not reach it.
 
-test: ## run the tests, with a smoke share of the fault runs and of the scripts (3 minutes)
+test: ## run the tests, with a smoke share of the fault runs and of the scripts (2 to 3 minutes)
 	CGO_ENABLED=0 $(GO) test -p 4 -parallel 4 -vet=off -timeout 60m ./... ./testdata/gen ./testdata/accept
 
 test-faults: ## the fault runs that CI makes, and whole what make test takes a share of (30 to 60 minutes)

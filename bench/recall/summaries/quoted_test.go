@@ -4,11 +4,13 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sessctl/sessctl/internal/tier"
 	"github.com/sessctl/sessctl/pkg/facts"
 )
 
 // What a second reader noted is of a kind that there is, and stands in a record.
 func TestQuoted(t *testing.T) {
+	tier.SkipSmoke(t, "it looks for 2,671 sentences in 65 sessions")
 	all, err := loadLabelled()
 	if err != nil {
 		t.Fatal(err)
@@ -41,6 +43,7 @@ func TestQuoted(t *testing.T) {
 // Two readers agree on most of what the facts of a session are: the labels can be
 // found.
 func TestReadersAgree(t *testing.T) {
+	tier.SkipSmoke(t, "it looks for 1,407 facts in 18 sessions")
 	all, err := loadLabelled()
 	if err != nil {
 		t.Fatal(err)
