@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/summarize"
 )
 
@@ -73,6 +74,7 @@ func (x *Extraction) askModel(ctx context.Context, messages []Message, known []K
 		return unusable("no message fits into the window")
 	}
 	sure, _ := explicit(messages)
+	var said []Fact
 	var partly error
 	for n, q := range questions {
 		found, err := q.answered(ctx, o)
@@ -84,37 +86,82 @@ func (x *Extraction) askModel(ctx context.Context, messages []Message, known []K
 		}
 		partly = cmp.Or(partly, err)
 		x.MadeBy = o.Client.Name()
-		x.accept(q, found, sure, o.Confidence)
+		said = append(said, x.accept(q, found, sure, o.Confidence)...)
+	}
+	if partly == nil {
+		x.leaveOut(questions, said, known)
 	}
 	return partly
 }
 
 // accept adds the facts of an answer that hold, and says why the others do not.
-// What the rules are sure of is left to them.
-func (x *Extraction) accept(q question, found []item, sure []Fact, confidence float64) {
+// What the rules are sure of is left to them. It returns all that hold.
+func (x *Extraction) accept(q question, found []item, sure []Fact, confidence float64) (hold []Fact) {
 	sure = slices.Concat(sure, x.Facts) // the question before has a message of this one
 	for _, it := range found {
 		f, why := q.check(it)
-		switch {
-		case why == "" && f.Confidence < confidence:
+		if why == "" && f.Confidence < confidence {
 			why = fmt.Sprintf("it is not sure enough (%.2f)", f.Confidence)
-		case why == "" && slices.ContainsFunc(sure, func(s Fact) bool { return sameSource(f, s) }):
-			continue // the rules have it, or had a reason not to
 		}
 		if why != "" {
 			x.Refused = append(x.Refused, Refusal{Line: f.Line, Reason: why})
 			continue
 		}
+		hold = append(hold, f)
+		if slices.ContainsFunc(sure, func(s Fact) bool { return sameSource(f, s) }) {
+			continue // the rules have it, or had a reason not to
+		}
 		f.MadeBy = x.MadeBy
 		x.Facts = append(x.Facts, f)
 	}
+	return hold
+}
+
+// reasonLeftOut is why a fact of the rules is none where a model was asked.
+const reasonLeftOut = "a rule found it, and the model that read it does not say so"
+
+// leaveOut takes out what rules found by the form of a sentence and the model, which
+// has read it, does not say, or says under another kind. A model that says less than
+// half as much as the rules found does not decide that.
+func (x *Extraction) leaveOut(questions []question, said []Fact, known []Known) {
+	var doubtful []Fact
+	found := 0
+	for _, f := range x.Facts {
+		byForm := f.MadeBy == MadeByRules && f.Speaker == session.RoleUser && f.Confidence <= workConfidence
+		if !byForm || f.knownAmong(known) || !slices.ContainsFunc(questions, func(q question) bool { return q.shows(f) }) {
+			continue
+		}
+		found++
+		if !slices.ContainsFunc(said, func(s Fact) bool { return sameSource(s, f) }) {
+			doubtful = append(doubtful, f)
+		}
+	}
+	if 2*len(said) < found {
+		return
+	}
+	for _, f := range doubtful {
+		if !slices.ContainsFunc(said, f.repeats) {
+			x.Refused = append(x.Refused, Refusal{Line: f.Line, Reason: reasonLeftOut})
+		}
+	}
+	x.Facts = slices.DeleteFunc(x.Facts, func(f Fact) bool { return slices.Contains(doubtful, f) })
+}
+
+// shows tells whether the model reads the words of a fact: not what is cut off a long
+// message.
+func (q question) shows(f Fact) bool {
+	return slices.ContainsFunc(q.messages, func(m Message) bool {
+		return m.Line == f.Line && strings.Contains(spaced(shown(m.Text)), spaced(f.Quote))
+	})
+}
+
+// knownAmong tells whether a fact is known: a model does not say it again.
+func (f Fact) knownAmong(known []Known) bool {
+	return slices.ContainsFunc(known, func(k Known) bool { return relate(f, k.Fact) == repeats })
 }
 
 // sameSource tells whether two facts are about the same words.
-func sameSource(x, y Fact) bool {
-	a, b := spaced(x.Quote), spaced(y.Quote)
-	return x.Line == y.Line && x.Kind == y.Kind && (strings.Contains(a, b) || strings.Contains(b, a))
-}
+func sameSource(x, y Fact) bool { return x.Kind == y.Kind && x.repeats(y) }
 
 // answered asks the model, and once more if its answer is of no use.
 func (q question) answered(ctx context.Context, o Options) ([]item, error) {

@@ -321,6 +321,39 @@ func TestLongConversation(t *testing.T) {
 	}
 }
 
+// TestModelLeavesOut: what rules find by the form of a sentence is no fact where a
+// model that finds enough does not say so, and has read it.
+func TestModelLeavesOut(t *testing.T) {
+	const first, second = "no docker, nobody here knows it", "max 3 retries in the importer"
+	said := []string{"My name is Ebba.", "Hello.", first, "Fine.", second, "Noted."}
+	listed := `{"fact":"No docker","category":"decision","confidence":0.9,"quote":"no docker, nobody here knows it"}`
+	whole := func() []facts.Message { return talk(said...) }
+	long := whole()
+	long[4].Text = strings.Repeat("So it was. ", 200) + second
+	for name, c := range map[string]struct {
+		answer, stop string
+		messages     []facts.Message
+		stays        bool
+	}{
+		"not listed":             {answer(listed), "stop", whole(), false},
+		"finds nothing":          {answer(), "stop", whole(), true},
+		"cut off":                {strings.TrimSuffix(answer(listed), "]}"), "length", whole(), true},
+		"behind what it is sent": {answer(listed), "stop", long, true},
+	} {
+		d := newDouble(t, "openai", func(int) (string, string) { return c.answer, c.stop })
+		x := extract(t, endpoint("openai", d.URL), c.messages)
+		has := func(words string) bool {
+			return slices.ContainsFunc(x.Facts, func(f facts.Fact) bool { return strings.Contains(f.Quote, words) })
+		}
+		if !has("Ebba") || !has("no docker") || has(second) != c.stays {
+			t.Errorf("%s: facts %q, refused %v", name, texts(x), x.Refused)
+		}
+		if told := slices.ContainsFunc(x.Refused, func(r facts.Refusal) bool { return r.Line == 6 }); told == c.stays {
+			t.Errorf("%s: refused %v", name, x.Refused)
+		}
+	}
+}
+
 // TestMessageThatDoesNotFit: a message that is longer than the model reads is left
 // out, and those before it are sent.
 func TestMessageThatDoesNotFit(t *testing.T) {
