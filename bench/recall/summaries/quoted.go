@@ -76,8 +76,9 @@ func (q quoted) says(f facts.Fact, s *script) bool {
 // agreement is how far two readers of the same sessions agree, and what the facts
 // that are found are by each.
 type agreement struct {
-	noted, first, wanted, reached int // of the second reader's facts, by the first one's labels
-	made, byFirst, byEither       int // of the facts that are found
+	noted, labelled, wanted, reached int // of what the second reader says is to be found, by the labels
+	made, byLabels, byReader, either int // of the facts that are found
+	readerReached                    int // of what the second reader says is to be found
 }
 
 // agree compares the second reader with the labels, all kinds as one.
@@ -89,8 +90,15 @@ func (s *script) agree(ctx context.Context) (agreement, error) {
 	found, _ := facts.Offline(window.Messages(), facts.DefaultConfidence)
 	var a agreement
 	reached := make([]bool, len(s.labels))
+	made := facts.Merge(found, nil, -1).Facts
 	for _, q := range s.quoted {
+		if q.optional {
+			continue
+		}
 		a.noted++
+		if slices.ContainsFunc(made, func(f facts.Fact) bool { return q.says(f, s) }) {
+			a.readerReached++
+		}
 		hit, lines := false, s.linesOfQuoted(q)
 		for i, l := range s.labels {
 			if slices.ContainsFunc(lines, func(n int) bool { return l.says(facts.Fact{Text: q.text, Line: n}, s) }) {
@@ -98,7 +106,7 @@ func (s *script) agree(ctx context.Context) (agreement, error) {
 			}
 		}
 		if hit {
-			a.first++
+			a.labelled++
 		}
 	}
 	for i, l := range s.labels {
@@ -109,22 +117,35 @@ func (s *script) agree(ctx context.Context) (agreement, error) {
 			a.reached++
 		}
 	}
-	for _, f := range facts.Merge(found, nil, -1).Facts {
-		a.made++
-		first := slices.ContainsFunc(s.labels, func(l label) bool { return l.says(f, s) })
-		if first {
-			a.byFirst++
-		}
-		if first || slices.ContainsFunc(s.quoted, func(q quoted) bool { return q.says(f, s) }) {
-			a.byEither++
-		}
+	for _, f := range made {
+		label := slices.ContainsFunc(s.labels, func(l label) bool { return l.says(f, s) })
+		reader := slices.ContainsFunc(s.quoted, func(q quoted) bool { return q.says(f, s) })
+		a.made, a.byLabels, a.byReader, a.either = a.made+1, a.byLabels+one(label), a.byReader+one(reader), a.either+one(label || reader)
 	}
 	return a, nil
 }
 
+func one(so bool) int {
+	if so {
+		return 1
+	}
+	return 0
+}
+
+func (a agreement) plus(b agreement) agreement {
+	return agreement{
+		a.noted + b.noted, a.labelled + b.labelled, a.wanted + b.wanted, a.reached + b.reached,
+		a.made + b.made, a.byLabels + b.byLabels, a.byReader + b.byReader, a.either + b.either, a.readerReached + b.readerReached,
+	}
+}
+
+func (a agreement) row(name string) string {
+	return fmt.Sprintf("| %s | %.2f, %.2f | %.2f, %.2f | %.2f |\n", name, share(a.labelled, a.noted), share(a.reached, a.wanted), share(a.byReader, a.made), share(a.readerReached, a.noted), share(a.either, a.made))
+}
+
 // printAgreement prints how far two readers agree, set by set.
 func printAgreement(ctx context.Context, out *bytes.Buffer, all []*script) error {
-	sums := map[string]agreement{}
+	sums, sum := map[string]agreement{}, agreement{}
 	for _, s := range all {
 		if len(s.labels) == 0 || len(s.quoted) == 0 {
 			continue
@@ -133,14 +154,14 @@ func printAgreement(ctx context.Context, out *bytes.Buffer, all []*script) error
 		if err != nil {
 			return err
 		}
-		b := sums[s.factSet()]
-		sums[s.factSet()] = agreement{a.noted + b.noted, a.first + b.first, a.wanted + b.wanted, a.reached + b.reached, a.made + b.made, a.byFirst + b.byFirst, a.byEither + b.byEither}
+		sums[s.factSet()], sum = sums[s.factSet()].plus(a), sum.plus(a)
 	}
-	fmt.Fprintln(out, "| all kinds as one | the second reader by the labels: precision | recall | facts found: right by the labels | by either |\n|---|---|---|---|---|")
+	fmt.Fprintln(out, "| precision and recall, all kinds as one | the second reader, by the labels | facts found, by the second reader | right by the labels or the second reader |\n|---|---|---|---|")
 	for _, name := range factSets() {
 		if a, ok := sums[name]; ok {
-			fmt.Fprintf(out, "| %s | %.3f | %.3f | %.3f | %.3f |\n", name, share(a.first, a.noted), share(a.reached, a.wanted), share(a.byFirst, a.made), share(a.byEither, a.made))
+			fmt.Fprint(out, a.row(name))
 		}
 	}
+	fmt.Fprint(out, sum.row("all"))
 	return nil
 }
