@@ -28,8 +28,8 @@ func share(c faults.Command) int {
 	return 1
 }
 
-// smoke are the commands of the smoke share: each way in which a log, an archive,
-// memory or a setting is changed, once.
+// smoke are the commands of the smoke share: the main ways in which a log, an
+// archive, memory or a setting is changed, each once.
 func smoke() []string {
 	return []string{
 		"compact, rotate, openclaw", "compact, rotate, pi", "compact, overlay, pi", "compact, rewrite, annabelle", "compact --shrink=sessions",

@@ -74,18 +74,20 @@ func (x *Extraction) askModel(ctx context.Context, messages []Message, known []K
 		return unusable("no message fits into the window")
 	}
 	sure, _ := explicit(messages)
+	sure = slices.DeleteFunc(sure, func(f Fact) bool { return f.Rule == RuleLikely })
 	var said []Fact
 	var partly error
 	for n, q := range questions {
-		found, err := q.answered(ctx, o)
+		found, unusable, err := q.answered(ctx, o)
 		switch {
-		case err != nil && len(found) == 0 && n > 0:
+		case err != nil && n > 0:
 			return fmt.Errorf("%d of %d parts of the conversation were read: %w", n, len(questions), err)
-		case err != nil && len(found) == 0:
+		case err != nil:
 			return err
+		case unusable == nil || len(found) > 0:
+			x.MadeBy = o.Client.Name()
 		}
-		partly = cmp.Or(partly, err)
-		x.MadeBy = o.Client.Name()
+		partly = cmp.Or(partly, unusable)
 		said = append(said, x.accept(q, found, sure, o.Confidence)...)
 	}
 	if partly == nil {
@@ -97,7 +99,12 @@ func (x *Extraction) askModel(ctx context.Context, messages []Message, known []K
 // accept adds the facts of an answer that hold, and says why the others do not.
 // What the rules are sure of is left to them. It returns all that hold.
 func (x *Extraction) accept(q question, found []item, sure []Fact, confidence float64) (hold []Fact) {
-	sure = slices.Concat(sure, x.Facts) // the question before has a message of this one
+	sure = slices.Clone(sure)
+	for _, f := range x.Facts { // the question before has a message of this one
+		if f.MadeBy != MadeByRules {
+			sure = append(sure, f)
+		}
+	}
 	for _, it := range found {
 		f, why := q.check(it)
 		if why == "" && f.Confidence < confidence {
@@ -112,7 +119,7 @@ func (x *Extraction) accept(q question, found []item, sure []Fact, confidence fl
 			continue // the rules have it, or had a reason not to
 		}
 		f.MadeBy = x.MadeBy
-		x.Facts = append(x.Facts, f)
+		x.Facts = append(slices.DeleteFunc(x.Facts, func(l Fact) bool { return l.Rule == RuleLikely && l.repeats(f) }), f)
 	}
 	return hold
 }
@@ -132,11 +139,11 @@ func (x *Extraction) leaveOut(questions []question, said []Fact, known []Known) 
 			continue
 		}
 		found++
-		if !slices.ContainsFunc(said, func(s Fact) bool { return sameSource(s, f) }) {
+		if !x.saidBy(said, f) {
 			doubtful = append(doubtful, f)
 		}
 	}
-	if 2*len(said) < found {
+	if people := slices.DeleteFunc(slices.Clone(said), func(s Fact) bool { return s.Speaker != session.RoleUser }); 2*len(people) < found {
 		return
 	}
 	for _, f := range doubtful {
@@ -145,6 +152,18 @@ func (x *Extraction) leaveOut(questions []question, said []Fact, known []Known) 
 		}
 	}
 	x.Facts = slices.DeleteFunc(x.Facts, func(f Fact) bool { return slices.Contains(doubtful, f) })
+}
+
+// saidBy tells whether a model says what a rule found: under the same kind, or the
+// words alone where they are more than one fact.
+func (x *Extraction) saidBy(said []Fact, f Fact) bool {
+	several := 0
+	for _, other := range x.Facts {
+		if other.MadeBy == MadeByRules && other.repeats(f) {
+			several++
+		}
+	}
+	return slices.ContainsFunc(said, func(s Fact) bool { return sameSource(s, f) || several > 1 && s.repeats(f) })
 }
 
 // shows tells whether the model reads the words of a fact: not what is cut off a long
@@ -163,30 +182,31 @@ func (f Fact) knownAmong(known []Known) bool {
 // sameSource tells whether two facts are about the same words.
 func sameSource(x, y Fact) bool { return x.Kind == y.Kind && x.repeats(y) }
 
-// answered asks the model, and once more if its answer is of no use.
-func (q question) answered(ctx context.Context, o Options) ([]item, error) {
-	var useless error
+// answered asks the model, and once more if its answer is of no use. It returns what
+// could be read and what of the answer could not be used; the error is one for which
+// another question would not be answered either.
+func (q question) answered(ctx context.Context, o Options) (found []item, useless, err error) {
 	for {
 		reply, err := o.Client.Complete(ctx, q.request(useless))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		found, bad, err := items(reply.Text)
+		found, bad, wrong := items(reply.Text)
 		switch {
-		case err == nil && reply.Cut != "":
-			return found, unusable(reply.Cut)
-		case err == nil && bad > 0:
-			return found, unusable(unreadable(bad))
-		case err == nil:
-			return found, nil
+		case wrong == nil && reply.Cut != "":
+			return found, unusable(reply.Cut), nil
+		case wrong == nil && bad > 0:
+			return found, unusable(unreadable(bad)), nil
+		case wrong == nil:
+			return found, nil, nil
 		}
 		if reply.Cut != "" {
-			err = fmt.Errorf("%s", reply.Cut)
+			wrong = fmt.Errorf("%s", reply.Cut)
 		}
 		if useless != nil || o.Once || o.Client.Meter().Left() == 0 {
-			return nil, fmt.Errorf("%s: %w", o.Client.Name(), unusable(err.Error()))
+			return nil, fmt.Errorf("%s: %w", o.Client.Name(), unusable(wrong.Error())), nil
 		}
-		useless = err
+		useless = wrong
 	}
 }
 

@@ -42,7 +42,7 @@ type Remark struct {
 }
 
 // Remarks returns the sentences of people that are weighed, and those that rules take,
-// for who learns the weights.
+// for learning the weights.
 func Remarks(messages []Message) []Remark {
 	h := hear(messages, true)
 	return h.weighed()

@@ -55,14 +55,16 @@ type question struct {
 }
 
 // ask cuts a conversation into questions, the newest first. A question begins with
-// the last message of the one before it, which its first message may answer.
+// the last message of the older part, which its first message may answer.
 func ask(messages []Message, known []Known, window int) []question {
 	var all []question
+	overlaps := false
 	for len(messages) > 0 {
 		q := newest(messages, known, window)
-		if len(q.messages) > 0 {
+		if len(q.messages) > 1 || len(q.messages) == 1 && !overlaps {
 			all = append(all, q)
 		}
+		overlaps = len(q.messages) > 1
 		if len(q.messages) == len(messages) {
 			break
 		}

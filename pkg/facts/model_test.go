@@ -354,6 +354,25 @@ func TestModelLeavesOut(t *testing.T) {
 	}
 }
 
+// TestUnreadablePart: an answer that cannot be read does not end a long conversation.
+func TestUnreadablePart(t *testing.T) {
+	said := make([]string, 45)
+	for i := range said {
+		said[i] = fmt.Sprintf("Message %d is about crates.", i)
+	}
+	said[2] = "Crate 7 stands in hall 3, where the flour is."
+	crate := answer(`{"fact":"Crate 7 stands in hall 3","category":"environment","confidence":0.9,"quote":"Crate 7 stands in hall 3"}`)
+	d := newDouble(t, "ollama", func(call int) (string, string) {
+		if call == 1 {
+			return answer("7"), "stop"
+		}
+		return crate, "stop"
+	})
+	if x := extract(t, endpoint("ollama", d.URL), talk(said...)); x.Calls != 3 || len(x.Facts) != 1 || !x.Degraded || !strings.Contains(x.Reason, "1 fact of it cannot be read") {
+		t.Errorf("%d calls, degraded %v (%s), facts %q", x.Calls, x.Degraded, x.Reason, texts(x))
+	}
+}
+
 // TestMessageThatDoesNotFit: a message that is longer than the model reads is left
 // out, and those before it are sent.
 func TestMessageThatDoesNotFit(t *testing.T) {

@@ -43,7 +43,7 @@ func TestQuoted(t *testing.T) {
 // Two readers agree on most of what the facts of a session are: the labels can be
 // found.
 func TestReadersAgree(t *testing.T) {
-	tier.SkipSmoke(t, "it looks for 1910 facts in 18 sessions")
+	tier.SkipSmoke(t, "it looks for 1,910 facts in 18 sessions")
 	all, err := loadLabelled()
 	if err != nil {
 		t.Fatal(err)
