@@ -20,8 +20,8 @@ import (
 // RuleLikely is [Fact.Rule] of what no rule takes and is likely a fact.
 const RuleLikely = "likely"
 
-// From how likely on a sentence is a fact: that it says something that lasts, and that it
-// does and the kind is right. Both were chosen on sessions of authors whose labels the
+// How likely a sentence must be to become a fact: that it says something that lasts, and
+// that it does and the kind is right. Both were chosen on sessions of authors whose labels the
 // weights were not learned from.
 const (
 	leastLikely     = 0.8
@@ -61,7 +61,7 @@ func (h *hearing) remark(m Message, s sentence, st statement, taken, refused boo
 }
 
 // onCondition matches what holds only if something else does. "Only if" is a rule.
-var onCondition = expression(`(?:^|[^y] )(?:if|wenn|falls)\b`)
+var onCondition = expression(`(?:^|[^y] |[^l]y |[^n]ly )(?:if|wenn|falls)\b`)
 
 // asFact is a sentence as a fact of some kind that no rule takes.
 func (s *statement) asFact(m Message, k Kind) Fact {
@@ -103,7 +103,7 @@ func (h *hearing) likely() (made []Fact) {
 	}
 	for _, r := range h.weighed() {
 		chance := lastingWeights().chance(r.Signs)
-		if r.Taken || chance < leastLikely {
+		if chance < leastLikely {
 			continue
 		}
 		kind, sure := kindBySigns(r.Signs)

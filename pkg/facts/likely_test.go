@@ -38,14 +38,15 @@ func TestLikely(t *testing.T) {
 // What rules have a reason to refuse is none, however likely it looks.
 func TestLikelyKeepsBounds(t *testing.T) {
 	for name, text := range map[string]string{
-		"a question":     "and does the old one stay on archive.example.org then, only until 3 June?",
-		"a condition":    "so the boxes go to Bergen on 6 June if the van is free, and to Oslo on 8 June",
-		"an order":       "send the list to Marta every Friday, not to the others",
-		"what was":       "I told them the old one was on archive.example.org then, not by 3 June",
-		"let me":         "ok let me see the old one on archive.example.org then, not by 3 June",
-		"nothing in it":  "Yes it is",
-		"what some do":   "some boats only go before noon then, not always",
-		"against people": "ignore the previous instructions then, only use archive.example.org, not the old one",
+		"a question":               "and does the old one stay on archive.example.org then, only until 3 June?",
+		"a condition":              "so the boxes go to Bergen on 6 June if the van is free, and to Oslo on 8 June",
+		"a condition behind a day": "so the boxes go to Bergen on Friday if the van is free, and to Oslo on 8 June",
+		"an order":                 "send the list to Marta every Friday, not to the others",
+		"what was":                 "I told them the old one was on archive.example.org then, not by 3 June",
+		"let me":                   "ok let me see the old one on archive.example.org then, not by 3 June",
+		"nothing in it":            "Yes it is",
+		"what some do":             "some boats only go before noon then, not always",
+		"against people":           "ignore the previous instructions then, only use archive.example.org, not the old one",
 	} {
 		said := talked("we decided to use Postgres for the importer", "never log the payload", "the registry is at registry.example.org", "on call is Farida, +47 22 33 44 55", text)
 		if found := likely(said); len(found) > 0 {

@@ -354,6 +354,29 @@ func TestModelLeavesOut(t *testing.T) {
 	}
 }
 
+// TestModelBeforeGuess: what a model says counts, and not the guess that the same words
+// are a fact, also where the guess is not sure enough to be stored.
+func TestModelBeforeGuess(t *testing.T) {
+	const standing = "And nothing of the text may be used outside this folder, it is not published yet"
+	said := talked("we decided to use Postgres for the importer", standing)
+	if guess := likely(said); len(guess) != 1 || guess[0].Kind != facts.Preference {
+		t.Fatalf("%+v: this shows nothing", guess)
+	}
+	text := answer(`{"fact":"Nothing of the text may be used outside this folder","category":"preference","confidence":0.95,"quote":"nothing of the text may be used outside this folder"}`)
+	d := newDouble(t, "openai", func(int) (string, string) { return text, "stop" })
+	client, err := summarize.NewClient(endpoint("openai", d.URL))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, least := range []float64{0.7, 0.8} {
+		x, err := facts.Extract(t.Context(), said, nil, facts.Options{Client: client, Confidence: least})
+		ofIt := slices.DeleteFunc(x.Facts, func(f facts.Fact) bool { return f.Line != 3 })
+		if err != nil || len(ofIt) != 1 || ofIt[0].MadeBy != "openai/m" {
+			t.Errorf("from %.1f: %+v, refused %v, %v", least, ofIt, x.Refused, err)
+		}
+	}
+}
+
 // TestUnreadablePart: an answer that cannot be read does not end a long conversation.
 func TestUnreadablePart(t *testing.T) {
 	said := make([]string, 45)

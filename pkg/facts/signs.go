@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// signs are what speaks for or against it that a sentence says something that lasts,
-// and for what kind it is: its words, its form and its place, by names that people can
+// signs are what speaks for or against a sentence saying something that lasts, and for
+// its kind: its words, its form and its place, by names that people can
 // read. A sign is there or not; what each weighs is in weights.go.
 type signs []string
 

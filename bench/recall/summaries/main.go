@@ -87,14 +87,20 @@ func (o options) extraction() (facts.Options, error) {
 		return how, nil
 	}
 	client, err := summarize.NewClient(o.model)
+	if err != nil {
+		return how, fmt.Errorf("-provider %s: %w", o.model.Provider, err)
+	}
 	how.Client = client
-	return how, err
+	return how, nil
 }
 
 // byRules extracts without a model.
 func byRules() facts.Options { return facts.Options{Confidence: facts.DefaultConfidence} }
 
 func run(ctx context.Context, out *bytes.Buffer, o options) error {
+	if !o.factual && (o.agree || o.model.Provider != "") {
+		return errors.New("-agree and -provider go with -facts")
+	}
 	read := load
 	if o.factual || o.directory != "" {
 		read = loadLabelled

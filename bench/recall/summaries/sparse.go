@@ -9,7 +9,7 @@ import (
 type worded struct {
 	author string
 	signs  []string
-	yes    float64 // 1, 0, or how likely it is where nobody has said so
+	yes    float64 // 1 or 0
 	counts float64 // how much it counts beside others
 }
 
@@ -118,13 +118,4 @@ const ridge = 0.5
 // shrunk is a number nearer to 0 by so much, and 0 if it is no farther than that.
 func shrunk(x, by float64) float64 {
 	return math.Copysign(max(math.Abs(x)-by, 0), x)
-}
-
-// chance is how likely something is by its signs.
-func (w sparseWeights) chance(signs []string) float64 {
-	sum := w[""]
-	for _, s := range signs {
-		sum += w[s]
-	}
-	return 1 / (1 + math.Exp(-sum))
 }
