@@ -377,6 +377,22 @@ func TestModelBeforeGuess(t *testing.T) {
 	}
 }
 
+// TestModelSaysOneOfTwo: a sentence that is two facts stays both if the model says one
+// of them.
+func TestModelSaysOneOfTwo(t *testing.T) {
+	said := talk("Hello.", "Hello.", "the printer, Mr. Dobson, wants everything by 28 August", "Noted.")
+	text := answer(`{"fact":"The printer wants everything by 28 August","category":"deadline","confidence":0.95,"quote":"the printer, Mr. Dobson, wants everything by 28 August"}`)
+	d := newDouble(t, "openai", func(int) (string, string) { return text, "stop" })
+	var kinds []string
+	for _, f := range extract(t, endpoint("openai", d.URL), said).Facts {
+		kinds = append(kinds, string(f.Kind))
+	}
+	slices.Sort(kinds)
+	if diff := cmp.Diff([]string{"contact", "deadline"}, kinds); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestUnreadablePart: an answer that cannot be read does not end a long conversation.
 func TestUnreadablePart(t *testing.T) {
 	said := make([]string, 45)
@@ -402,8 +418,8 @@ func TestMessageThatDoesNotFit(t *testing.T) {
 	d := newDouble(t, "ollama", func(int) (string, string) { return answer(good), "stop" })
 	e := endpoint("ollama", d.URL)
 	e.Window = summarize.MinWindow
-	x := extract(t, e, append(bakery(), talk(strings.Repeat("粉", 2000), "Fine.")...))
-	if !slices.Contains(texts(x), "The ovens at the user's second bakery in Lund are electric.") {
+	x := extract(t, e, append(bakery(), talk(strings.Repeat("粉", 2000), "Fine.", "It is.", "Good.")...))
+	if len(d.asked) != 2 || !slices.Contains(texts(x), "The ovens at the user's second bakery in Lund are electric.") { // nothing is asked twice
 		t.Errorf("degraded %v (%s), %d calls, facts %q", x.Degraded, x.Reason, x.Calls, texts(x))
 	}
 }
