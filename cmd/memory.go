@@ -289,9 +289,6 @@ func verifyMemory(ctx context.Context, a *app, doc *memoryVerifyDocument) error 
 	if err := holdAgainstReceipts(ctx, a, store, doc); err != nil {
 		return err
 	}
-	if !store.HasChecksums() {
-		a.notice(note{Path: a.memoryDir(), Message: "the memory is of an earlier version: its records have no checksums yet, so a changed letter is not noticed", Hint: "the next compaction, or sessctl doctor --fix, gives them some"})
-	}
 	stats, err := store.Stats(ctx)
 	if err != nil {
 		return err

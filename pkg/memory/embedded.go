@@ -146,10 +146,6 @@ func (x *embeddedIndex) Words(ctx context.Context, q Query, m Match, n int) ([]i
 
 // matching are the best n matches that meet a condition over records r.
 func (x *embeddedIndex) matching(ctx context.Context, m Match, n int, condition string, args []any) ([]int64, error) {
-	if x.store.hasFullText() {
-		return x.keys(ctx, `SELECT r.rowid FROM words JOIN records r ON r.rowid=words.rowid
-			WHERE words MATCH ? AND `+condition+` ORDER BY bm25(words), r.rowid LIMIT ?`, append(append([]any{fullText(m)}, args...), n)...)
-	}
 	words, err := x.wordIndex(ctx)
 	if err != nil {
 		return nil, err
@@ -163,9 +159,6 @@ func (x *embeddedIndex) matching(ctx context.Context, m Match, n int, condition 
 
 // wordIndex reads the index of words once in a question.
 func (x *embeddedIndex) wordIndex(ctx context.Context) (*wordIndex, error) {
-	if !x.store.hasSegments() {
-		return nil, fmt.Errorf("search the words: %w", ErrUnreleased)
-	}
 	if x.words == nil {
 		words, err := newWordIndex(ctx, x.store.reads())
 		if err != nil {
@@ -186,9 +179,6 @@ func (x *embeddedIndex) keys(ctx context.Context, query string, args ...any) ([]
 
 // WordScores returns what Words has ranked by.
 func (x *embeddedIndex) WordScores(ctx context.Context, m Match, keys []int64) (map[int64]float64, error) {
-	if x.store.hasFullText() {
-		return x.fullTextScores(ctx, m, keys)
-	}
 	words, err := x.wordIndex(ctx)
 	if err != nil {
 		return nil, err
@@ -200,33 +190,11 @@ func (x *embeddedIndex) WordScores(ctx context.Context, m Match, keys []int64) (
 	return words.scoresOf(scores, keys), nil
 }
 
-// fullTextScores are those of a memory of version 4 and before, whose words are in
-// SQLite's full-text index. It goes over all matches once, which is what the plus
-// is for: asked for each row by itself SQLite would weigh every word anew each
-// time.
-func (x *embeddedIndex) fullTextScores(ctx context.Context, m Match, keys []int64) (map[int64]float64, error) {
-	rows, err := x.store.reads().QueryContext(ctx, "SELECT rowid, -bm25(words) FROM words WHERE words MATCH ? AND +rowid IN "+listed(keySet(keys)), fullText(m))
-	if err != nil {
-		return nil, fmt.Errorf("score the words: %w", classifyError(err))
-	}
-	defer rows.Close()
-	scores := map[int64]float64{}
-	for rows.Next() {
-		var key int64
-		var score float64
-		if err := rows.Scan(&key, &score); err != nil {
-			return nil, fmt.Errorf("score the words: %w", classifyError(err))
-		}
-		scores[key] = score
-	}
-	return scores, classifyError(rows.Err())
-}
-
 // Read leaves out what is not what was stored: it says what nobody has said, or
 // names a source that it is not from.
 func (x *embeddedIndex) Read(ctx context.Context, keys []int64) (list []Found, err error) {
 	x.unsound = 0
-	rows, err := x.store.reads().QueryContext(ctx, "SELECT r.rowid, "+x.store.recordColumns()+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.rowid IN "+listed(keySet(keys)))
+	rows, err := x.store.reads().QueryContext(ctx, "SELECT r.rowid, "+recordColumns+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.rowid IN "+listed(keySet(keys)))
 	if err != nil {
 		return nil, fmt.Errorf("read records: %w", classifyError(err))
 	}
@@ -248,22 +216,6 @@ func (x *embeddedIndex) Read(ctx context.Context, keys []int64) (list []Found, e
 
 // Count counts the records that have each term.
 func (x *embeddedIndex) Count(ctx context.Context, terms []string) (Counts, error) {
-	c := Counts{With: make([]int, len(terms))}
-	if !x.store.hasFullText() {
-		return x.countWords(ctx, terms)
-	}
-	if err := x.store.reads().QueryRowContext(ctx, "SELECT count(*) FROM records").Scan(&c.Records); err != nil {
-		return c, fmt.Errorf("count records: %w", classifyError(err))
-	}
-	for i, term := range terms {
-		if err := x.store.reads().QueryRowContext(ctx, "SELECT count(*) FROM words WHERE words MATCH ?", quoted(term)).Scan(&c.With[i]); err != nil {
-			return c, fmt.Errorf("count the records with a word: %w", classifyError(err))
-		}
-	}
-	return c, nil
-}
-
-func (x *embeddedIndex) countWords(ctx context.Context, terms []string) (Counts, error) {
 	words, err := x.wordIndex(ctx)
 	if err != nil {
 		return Counts{}, err

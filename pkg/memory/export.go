@@ -40,8 +40,8 @@ func (s *Store) Export(ctx context.Context, o ExportOptions, fn func(page []Expo
 		return 0, err
 	}
 	condition, args := o.filter()
-	rows, err := s.db.QueryContext(ctx, `SELECT r.rowid, coalesce(v.slot, -1), coalesce(v.crc & 4294967295, 0), coalesce(files.name, ''), `+said+", "+s.recordColumns()+`
-		FROM records r JOIN texts t ON t.record=r.rowid `+s.joinedVectors()+" "+stated+" WHERE "+condition+" ORDER BY r.rowid", append([]any{model.fingerprint}, args...)...)
+	rows, err := s.db.QueryContext(ctx, `SELECT r.rowid, coalesce(v.slot, -1), coalesce(v.crc & 4294967295, 0), coalesce(files.name, ''), `+said+", "+recordColumns+`
+		FROM records r JOIN texts t ON t.record=r.rowid `+joinedVectors+" "+stated+" WHERE "+condition+" ORDER BY r.rowid", append([]any{model.fingerprint}, args...)...)
 	if err != nil {
 		return 0, fmt.Errorf("read records: %w", classifyError(err))
 	}
@@ -92,12 +92,7 @@ func (x *export) work(ctx context.Context, o ExportOptions) error {
 
 // joinedVectors joins the vectors v of a model to records r, and the files that
 // they are in. It does not name the view: SQLite would make a table of all of it.
-func (s *Store) joinedVectors() string {
-	if s.hasNumberedFiles() {
-		return "LEFT JOIN vector_rows v ON v.record=r.rowid AND v.file IN (SELECT file FROM files WHERE model=?) LEFT JOIN files ON files.file=v.file"
-	}
-	return "LEFT JOIN vectors v ON v.record=r.rowid AND v.model=? LEFT JOIN files ON files.model=v.model AND files.agent=v.agent"
-}
+const joinedVectors = "LEFT JOIN vector_rows v ON v.record=r.rowid AND v.file IN (SELECT file FROM files WHERE model=?) LEFT JOIN files ON files.file=v.file"
 
 // factColumns are the columns of facts, and the tables to read them from. A
 // memory that never had a fact has no such table.

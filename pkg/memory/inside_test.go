@@ -41,36 +41,3 @@ func (w *wordWriter) addTerms(record int64, terms []byte) error {
 	words.names = v.Terms()
 	return w.post(record, words)
 }
-
-// ToVersion5 makes of a memory one of version 5: its words are in segments without
-// checksums.
-func (s *Store) ToVersion5(ctx context.Context) error {
-	_, err := s.db.ExecContext(ctx, `UPDATE word_pages SET data=CAST(substr(data, 5) AS BLOB); ALTER TABLE word_gone DROP COLUMN sum; PRAGMA user_version=5;`)
-	return err
-}
-
-// ToVersion4 makes of a memory one of version 4: its words are in SQLite's
-// full-text index.
-func (s *Store) ToVersion4(ctx context.Context) error {
-	return s.inTransaction(ctx, func(tx *sql.Tx) error {
-		const toVersion4 = `DROP TABLE word_segments; DROP TABLE word_pages; DROP TABLE word_index; DROP TABLE word_gone;
-CREATE VIRTUAL TABLE words USING fts5 (terms, content='', contentless_delete=1, tokenize="ascii tokenchars '_-./\:@'");
-INSERT INTO words (words, rank) VALUES ('hashsize', 8388608);
-PRAGMA user_version=4;`
-		if _, err := tx.ExecContext(ctx, toVersion4); err != nil {
-			return err
-		}
-		for after := int64(0); ; {
-			list, rows, err := s.readAfter(ctx, tx, after)
-			if err != nil || len(list) == 0 {
-				return err
-			}
-			for i, x := range list {
-				if _, err := tx.ExecContext(ctx, "INSERT INTO words (rowid, terms) VALUES (?, ?)", rows[i], string(embed.AppendTerms(nil, x.Text))); err != nil {
-					return err
-				}
-			}
-			after = rows[len(rows)-1]
-		}
-	})
-}

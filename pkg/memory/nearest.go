@@ -72,12 +72,11 @@ func (x *embeddedIndex) listPlaces(ctx context.Context) ([]place, error) {
 		return x.allPlaces(ctx, files)
 	}
 	condition, args := x.query.filter()
-	table, key := x.store.vectorRows()
-	from := table + " v CROSS JOIN records r"
+	from := "vector_rows v CROSS JOIN records r"
 	if x.query.isNarrow() {
-		from = "records r CROSS JOIN " + table + " v"
+		from = "records r CROSS JOIN vector_rows v"
 	}
-	rows, err := x.store.reads().QueryContext(ctx, "SELECT v.record, "+key+", v.slot<<32 | (v.crc & 4294967295), r.importance FROM "+from+" ON v.record=r.rowid WHERE "+condition, args...)
+	rows, err := x.store.reads().QueryContext(ctx, "SELECT v.record, v.file, v.slot<<32 | (v.crc & 4294967295), r.importance FROM "+from+" ON v.record=r.rowid WHERE "+condition, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list vectors: %w", classifyError(err))
 	}
@@ -102,15 +101,6 @@ func (x *embeddedIndex) listPlaces(ctx context.Context) ([]place, error) {
 // their vectors afterwards. Else it is faster to go through all vectors.
 func (q Query) isNarrow() bool {
 	return q.Session != "" || q.Agent != "" || q.Since != 0 || q.Until != 0
-}
-
-// vectorRows is the table of vectors as it is stored, and what tells the file of
-// one: its number, or the model and agent in a memory of version 3 and before.
-func (s *Store) vectorRows() (table, key string) {
-	if s.hasNumberedFiles() {
-		return "vector_rows", "v.file"
-	}
-	return "vectors", "v.model || ' ' || v.agent"
 }
 
 // unfiltered reports whether there is no filter but the agent, and that for
@@ -165,8 +155,7 @@ func appendPlaces(places []place, rows *sql.Rows, file string) ([]place, error) 
 // filesOf returns the paths of a model's files, by agent and by the key of
 // vectorRows.
 func (s *Store) filesOf(ctx context.Context, m embed.Model) (files map[string]string, keyed map[any]string, err error) {
-	_, key := s.vectorRows()
-	rows, err := s.reads().QueryContext(ctx, "SELECT v.agent, v.name, "+key+" FROM files v WHERE v.model=?", m.Fingerprint())
+	rows, err := s.reads().QueryContext(ctx, "SELECT v.agent, v.name, v.file FROM files v WHERE v.model=?", m.Fingerprint())
 	if err != nil {
 		return nil, nil, fmt.Errorf("list vector files: %w", classifyError(err))
 	}

@@ -267,15 +267,9 @@ func (s *Store) Rebuilt(ctx context.Context, source Source) (mark string, err er
 	return mark, classifyError(err)
 }
 
-// EndRebuild removes all marks: the rebuild is complete; all says that it was one
-// of every archive. What it took out again because it was forgotten leaves no
-// trace; ErrUnwiped is returned if it does.
-func (s *Store) EndRebuild(ctx context.Context, all bool) error {
-	if all {
-		if _, err := s.db.ExecContext(ctx, "DELETE FROM state WHERE name=?", workDue); err != nil {
-			return fmt.Errorf("end the rebuild: %w", classifyError(err))
-		}
-	}
+// EndRebuild removes all marks: the rebuild is complete. What it took out again
+// because it was forgotten leaves no trace; ErrUnwiped is returned if it does.
+func (s *Store) EndRebuild(ctx context.Context) error {
 	if _, err := s.db.ExecContext(ctx, "DELETE FROM rebuilt"); err != nil {
 		return fmt.Errorf("end the rebuild: %w", classifyError(err))
 	}
@@ -289,9 +283,6 @@ const incomplete = "incomplete"
 // Incomplete says whether the memory was made to be filled from the archives, and
 // that has not been done yet: what is not found may be in one of them.
 func (s *Store) Incomplete(ctx context.Context) (is bool, err error) {
-	if s.schema < 2 {
-		return false, nil
-	}
 	err = s.reads().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM state WHERE name=?)", incomplete).Scan(&is)
 	return is, classifyError(err)
 }

@@ -514,7 +514,7 @@ func (s *Store) Neighbors(ctx context.Context, x Record, n int) (near Neighborho
 	if n < 1 || x.Position < 0 {
 		return near, nil
 	}
-	rows, err := s.reads().QueryContext(ctx, "SELECT "+s.recordColumns()+` FROM records r JOIN texts t ON t.record=r.rowid
+	rows, err := s.reads().QueryContext(ctx, "SELECT "+recordColumns+` FROM records r JOIN texts t ON t.record=r.rowid
 		WHERE r.agent=? AND r.runtime=? AND r.session=? AND r.category=? AND r.position BETWEEN max(?, 0) AND ? AND r.position<>?
 		ORDER BY r.position, r.archive=? DESC, r.rowid DESC`,
 		x.Agent, x.Runtime, x.Session, x.Category, x.Position-n, x.Position+n, x.Position, x.Archive)

@@ -161,7 +161,7 @@ func (x shareSource) from(all bool) string {
 
 // sharePage reads the page after a row, and returns its last row.
 func (s *Store) sharePage(ctx context.Context, source shareSource, q ShareQuery, after int64) (page []Shared, last int64, damaged int, err error) {
-	rows, err := s.db.QueryContext(ctx, "SELECT r.rowid, coalesce(v.slot, -1), coalesce(files.name, ''), "+source.said+", "+s.recordColumns()+
+	rows, err := s.db.QueryContext(ctx, "SELECT r.rowid, coalesce(v.slot, -1), coalesce(files.name, ''), "+source.said+", "+recordColumns+
 		strings.Replace(source.from(q.All), "FROM records r", "FROM records r JOIN texts t ON t.record=r.rowid", 1)+
 		" AND r.rowid>? ORDER BY r.rowid LIMIT ?", q.Model.Fingerprint, q.Server, after, sharePage)
 	if err != nil {

@@ -167,9 +167,6 @@ func nearWords(typed string) (list []string) {
 
 // Known walks the words that begin as a term does.
 func (x *embeddedIndex) Known(ctx context.Context, term string, near map[string]bool) (map[string]int, error) {
-	if x.store.hasFullText() { // an earlier version's index has no list of them
-		return nil, nil
-	}
 	words, err := x.wordIndex(ctx)
 	if err != nil {
 		return nil, err

@@ -24,10 +24,6 @@ var (
 	// ErrNewerSchema is returned when the database was written by a newer
 	// sessctl. Nothing of it is touched. What to do: use that sessctl.
 	ErrNewerSchema = errors.New("memory was written by a newer sessctl")
-	// ErrUnreleased is returned when a question is put to a memory whose words a
-	// version of sessctl has written that was never released. What to do: any
-	// command that changes the memory reads the words of its texts anew.
-	ErrUnreleased = errors.New("the words of this memory were written by a development version of sessctl")
 	// ErrCorrupt is returned when the database is damaged or is not ours. What
 	// to do: move the directory away; the archives still have everything, and
 	// memory can be rebuilt from them.
@@ -61,9 +57,6 @@ type Options struct {
 	// Rebuild says that a memory that is missing is made to be filled from the
 	// archives: it is Incomplete until Complete is called.
 	Rebuild bool
-	// Progress is told how much of a memory of an earlier version has been
-	// brought up to date, texts and vectors, of how many. It may be nil.
-	Progress func(done, total int64)
 	// Pins hold the directories of the memory open for longer than the store is;
 	// nil holds them from here to Close.
 	Pins *durable.Pins
@@ -78,12 +71,8 @@ type Store struct {
 	held     *durable.Handle // that of the database
 	readOnly bool
 	rebuild  bool // one that is made is incomplete
-	schema   int  // version of the database
-	created  bool // it was made when it was opened
-	upgraded Upgrade
-	roomLeft bool
-	progress func(done, total int64) // of an upgrade; may be nil
-	moment   querier                 // sees the database as it was at one moment; nil sees it as it is
+	created  bool    // it was made when it was opened
+	moment   querier // sees the database as it was at one moment; nil sees it as it is
 }
 
 // reads is what questions are put to.
@@ -99,7 +88,7 @@ func (s *Store) reads() querier {
 // ErrNewerSchema, ErrCorrupt.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	o.ReadOnly = o.ReadOnly || o.NoTrace
-	s := &Store{dir: dir, readOnly: o.ReadOnly, rebuild: o.Rebuild, progress: o.Progress}
+	s := &Store{dir: dir, readOnly: o.ReadOnly, rebuild: o.Rebuild}
 	s.hold(o.Pins)
 	if err := s.open(ctx, o); err != nil {
 		s.letGo()
@@ -335,7 +324,7 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 // countModels counts the vectors of each model, and the rows of its files.
 func (s *Store) countModels(ctx context.Context, stats *Stats) error {
 	rows, err := s.db.QueryContext(ctx, `SELECT fingerprint, name, dim, (SELECT count(*) FROM vectors v WHERE v.model=fingerprint),
-		(SELECT coalesce(sum(`+s.rowCount()+`), 0) FROM files f WHERE f.model=fingerprint) FROM models ORDER BY name`)
+		(SELECT coalesce(sum(rows), 0) FROM files f WHERE f.model=fingerprint) FROM models ORDER BY name`)
 	if err != nil {
 		return fmt.Errorf("count vectors: %w", classifyError(err))
 	}

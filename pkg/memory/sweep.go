@@ -51,7 +51,7 @@ var errSweepMore = errors.New("too few of the rows belong to a record")
 // most records may not pass, or so few vectors that it does not matter, or a
 // file was touched.
 func (x *embeddedIndex) newSweep(ctx context.Context) (*sweep, error) {
-	if !x.unfiltered() || !x.store.hasPackedRows() {
+	if !x.unfiltered() {
 		return nil, nil
 	}
 	w := &sweep{store: x.store, query: x.query, model: x.model.Fingerprint()}

@@ -56,20 +56,13 @@ func (s *Store) Verify(ctx context.Context) (problems []Problem, err error) {
 	return s.verifyOwnWords(ctx)
 }
 
-// vocabulary is a view of the full-text index of a memory of version 4 and
-// before: a row a term.
-const vocabulary = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab('main', 'words', 'row')"
-
-// workVocabulary is the same of the words of actions. It may be made before they
-// are.
+// workVocabulary is a view of the full-text index of actions: a row a term. It may
+// be made before they are.
 const workVocabulary = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.work_vocabulary USING fts5vocab('main', 'work_words', 'row')"
 
 // atOneMoment runs f on a connection that sees the database as it is now.
 func (s *Store) atOneMoment(ctx context.Context, f func(c *sql.Conn) error) error {
 	statements := []string{workVocabulary}
-	if s.hasFullText() {
-		statements = append(statements, vocabulary)
-	}
 	if s.readOnly { // a view of its own is no change of the database
 		statements = append(append([]string{"PRAGMA query_only=0"}, statements...), "PRAGMA query_only=1")
 	}
@@ -100,13 +93,6 @@ func (s *Store) asOfNow(ctx context.Context, f func(view *Store) error) error {
 	return s.connected(ctx, []string{"BEGIN"}, func(c *sql.Conn) error {
 		view := *s
 		view.moment = c
-		if s.schema < schemaVersion { // another process may have brought it up to date
-			version, err := checkVersion(ctx, c)
-			if err != nil {
-				return err
-			}
-			view.schema = version
-		}
 		return f(&view)
 	})
 }
@@ -178,15 +164,6 @@ UNION ALL SELECT 'records with neither a vector nor a pending row of ' || name, 
   - (SELECT count(*) FROM vectors WHERE model=fingerprint) - (SELECT count(*) FROM pending WHERE model=fingerprint) FROM models
 UNION ALL SELECT 'vectors that are in no file', (SELECT count(*) FROM vectors v WHERE NOT EXISTS (SELECT 1 FROM files f WHERE f.model=v.model AND f.agent=v.agent AND v.slot<f.slots))`
 
-// wordCounts is the same of the words of a memory of version 4 and before; those
-// of a later one are looked at with the texts.
-func (s *Store) wordCounts() string {
-	if !s.hasFullText() {
-		return ""
-	}
-	return " UNION ALL SELECT 'records without words', (SELECT count(*) FROM records) - (SELECT count(*) FROM words_docsize)"
-}
-
 // verifyDatabase asks SQLite, and then counts.
 func (s *Store) verifyDatabase(ctx context.Context, c *sql.Conn) (problems []Problem, err error) {
 	path := filepath.Join(s.dir, "memory.db")
@@ -202,7 +179,7 @@ func (s *Store) verifyDatabase(ctx context.Context, c *sql.Conn) (problems []Pro
 	if err := ctx.Err(); err != nil || len(problems) > 0 {
 		return problems, err
 	}
-	wrong, err := readStrings(ctx, c, "SELECT abs(n) || ' ' || what FROM ("+counts+s.wordCounts()+") WHERE n<>0")
+	wrong, err := readStrings(ctx, c, "SELECT abs(n) || ' ' || what FROM ("+counts+") WHERE n<>0")
 	for _, message := range wrong {
 		problems = append(problems, Problem{path, message})
 	}
@@ -213,9 +190,6 @@ func (s *Store) verifyDatabase(ctx context.Context, c *sql.Conn) (problems []Pro
 // others, each as often, and of the records that have them: both are summed up,
 // because neither fits into memory.
 func (s *Store) verifyWords(ctx context.Context, c *sql.Conn) ([]Problem, error) {
-	if s.schema > fullTextVersion && !s.hasSegments() {
-		return nil, nil // the upgrade reads them anew
-	}
 	want, terms := newWordSum(), []byte(nil)
 	for after := int64(0); ; {
 		list, rows, err := s.readAfter(ctx, c, after)
@@ -231,7 +205,9 @@ func (s *Store) verifyWords(ctx context.Context, c *sql.Conn) ([]Problem, error)
 		}
 		after = rows[len(rows)-1]
 	}
-	have, err := s.haveWords(ctx, c, want)
+	have := want.wordCount // postings say all of it
+	var err error
+	have.postings, err = want.ofSegments(ctx, c)
 	said := ""
 	if errors.Is(err, ErrCorrupt) {
 		said = " (" + err.Error() + ")"
@@ -239,18 +215,6 @@ func (s *Store) verifyWords(ctx context.Context, c *sql.Conn) ([]Problem, error)
 		return nil, err
 	}
 	return []Problem{{filepath.Join(s.dir, "memory.db"), "the words are not those of the texts" + said + "; sessctl memory reindex --from-archives reads them anew"}}, nil
-}
-
-// haveWords sums up what the index of words has.
-func (s *Store) haveWords(ctx context.Context, c *sql.Conn, want *wordSum) (have wordCount, err error) {
-	if !s.hasSegments() {
-		have, err = want.ofIndex(ctx, c, "vocabulary")
-		have.postings = want.postings // it does not say which records have a word
-		return have, err
-	}
-	have = want.wordCount // postings say all of it
-	have.postings, err = want.ofSegments(ctx, c)
-	return have, err
 }
 
 // wordSum sums up which words stand in how many records, and how often.

@@ -75,12 +75,8 @@ func (s *Store) Wipe(ctx context.Context) error {
 	return nil
 }
 
-// WipeIsDue says whether something was forgotten whose traces may be left. A
-// memory of version 1 does not tell.
+// WipeIsDue says whether something was forgotten whose traces may be left.
 func (s *Store) WipeIsDue(ctx context.Context) (due bool, err error) {
-	if s.schema < 2 {
-		return false, nil
-	}
 	err = s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM state WHERE name=?)", wipeDue).Scan(&due)
 	return due, classifyError(err)
 }
@@ -182,7 +178,7 @@ func (s *Store) wipeFile(ctx context.Context, f *vectorFile) error {
 // unnamedSpans lists what of a file, which has so many bytes, is no row of a
 // record. A row that does not verify is none.
 func (s *Store) unnamedSpans(ctx context.Context, f *vectorFile, size int64) (list []byteRange, err error) {
-	places, err := listAll(ctx, s.db, f, "vectors")
+	places, err := listAll(ctx, s.db, f)
 	if err != nil {
 		return nil, err
 	}
@@ -201,4 +197,13 @@ func (s *Store) unnamedSpans(ctx context.Context, f *vectorFile, size int64) (li
 		list = append(list, byteRange{next, size})
 	}
 	return list, err
+}
+
+// listAll lists the vectors of a file.
+func listAll(ctx context.Context, q querier, f *vectorFile) ([]place, error) {
+	rows, err := q.QueryContext(ctx, "SELECT record, slot<<32 | crc FROM vectors WHERE model=? AND agent=?", f.fingerprint, f.agent)
+	if err != nil {
+		return nil, err
+	}
+	return appendPlaces(nil, rows, f.path)
 }

@@ -39,7 +39,6 @@ type WorkHit struct {
 type WorkResult struct {
 	Hits    []WorkHit
 	Damaged int  // actions that may fit, are not what was stored, and are left out
-	Due     bool // see Store.WorkIsDue
 }
 
 // ErrNoQuestion is returned by Work if nothing, or more than one thing, is asked.
@@ -49,9 +48,6 @@ var ErrNoQuestion = errors.New("ask for a file, a command, an error or a text")
 // fits a question as well are in the order of their time, the newest first. Names
 // need not be whole: "auth middleware" finds internal/http/authMiddleware.ts.
 func (s *Store) Work(ctx context.Context, q WorkQuery) (r WorkResult, err error) {
-	if r.Due, err = s.WorkIsDue(ctx); err != nil {
-		return r, err
-	}
 	ask, err := q.asked()
 	if err != nil {
 		return r, err

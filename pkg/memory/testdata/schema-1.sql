@@ -1,4 +1,4 @@
-user_version 6, application_id 1936028531, page_size 4096, journal_mode wal
+user_version 1, application_id 1936028525, page_size 4096, journal_mode wal
 CREATE TABLE files (
   file    INTEGER PRIMARY KEY,
   model   TEXT    NOT NULL REFERENCES models (fingerprint),
