@@ -216,9 +216,6 @@ func renderMemoryStats(a *app, doc memoryStatsDocument) error {
 	}
 	for _, m := range doc.Models {
 		fmt.Fprintf(&b, "model %s\n  %-17s %s, %s", visible(m.Name), "vectors", formatCount(int64(m.Vectors)), formatBytes(m.Bytes))
-		if m.Unnamed > 0 {
-			fmt.Fprintf(&b, "\n  %-17s %s (sessctl memory reindex frees their space)", "unused", formatCount(int64(m.Unnamed)))
-		}
 		b.WriteByte('\n')
 	}
 	if doc.Forgotten > 0 {

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -185,7 +183,7 @@ func failing(errno syscall.Errno, onwards bool) func(*Bench, crashloop.Call) (pr
 		if len(got.Calls) < c.N { // it ended before
 			return errors.Join(orderly(got), h.survived()), nil
 		}
-		return errors.Join(orderly(got), swallowed(b, met, got), h.embeddedAgain(met, got), h.keepsWord(got), h.survived()), nil
+		return errors.Join(orderly(got), swallowed(b, met, got), h.keepsWord(got), h.survived()), nil
 	}
 }
 
@@ -247,29 +245,6 @@ func swallowed(b *Bench, c crashloop.Call, got crashloop.Outcome) error {
 	return fmt.Errorf("exit 0 although a call failed: %s", got.Output)
 }
 
-// ofVectors says whether a call is on the files of vectors, or on their directories.
-func ofVectors(c crashloop.Call) bool { return strings.Contains(c.Path, "/memory/vectors") }
-
-// embeddedAgain holds a run whose call on the files of vectors failed to what it is
-// excused for: before it ended well it has written and synced vectors once more, and
-// nothing is left without one.
-func (h *Home) embeddedAgain(c crashloop.Call, got crashloop.Outcome) error {
-	if !ofVectors(c) || got.Exit != 0 || h.Command.Answered != nil {
-		return nil
-	}
-	again := func(later crashloop.Call) bool {
-		return later.N > c.N && later.Name == "fsync" && ofVectors(later) && filepath.Ext(later.Path) == ".i8"
-	}
-	if !slices.ContainsFunc(got.Calls, again) {
-		return fmt.Errorf("exit 0 although %s of %s failed, and no vectors were written after it: %s", c.Name, c.Path, got.Output)
-	}
-	code, out, err := h.Run("memory", "stats", "--json")
-	if err == nil && (code != 0 || regexp.MustCompile(`"without_vector": [1-9]`).MatchString(out)) {
-		err = fmt.Errorf("exit 0 although %s of %s failed, and records have no vector: exit %d of memory stats: %s", c.Name, c.Path, code, out)
-	}
-	return err
-}
-
 // nearest is the call of a run that is the same as one of another run, with the
 // number that is nearest to its own.
 func nearest(calls []crashloop.Call, c crashloop.Call) crashloop.Call {
@@ -316,8 +291,6 @@ func excused(calls []crashloop.Call, c crashloop.Call) string {
 		return "it is of another program, which is asked afterwards whether it does as it was told"
 	case strings.HasSuffix(c.Path, ".db-shm"):
 		return "SQLite builds its shared memory anew from the log"
-	case ofVectors(c): // see embeddedAgain
-		return "records whose vectors cannot be written are pending, and the run writes them again before it ends"
 	case c.Name == "fsync" && strings.HasSuffix(c.Path, "/memory"):
 		return "SQLite does not insist on the directory entry of its journal; memory can be rebuilt"
 	case c.Name == "fsync" && strings.HasSuffix(c.Path, "/home/.hermes"):

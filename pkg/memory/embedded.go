@@ -13,7 +13,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/embed"
 )
 
-// embeddedIndex is the index of the database and the vector files of a store.
+// embeddedIndex is the index of the database of a store.
 type embeddedIndex struct {
 	store *Store
 	facts bool // the memory has the tables of facts
@@ -31,7 +31,7 @@ type embeddedIndex struct {
 
 func (s *Store) newIndex(ctx context.Context, m embed.Model) (*embeddedIndex, error) {
 	facts, err := s.hasFacts(ctx)
-	return &embeddedIndex{store: s, facts: facts, model: m, rows: rowReader{dim: m.Dim, pins: s.pins}}, err
+	return &embeddedIndex{store: s, facts: facts, model: m, rows: rowReader{q: s.reads(), dim: m.Dim}}, err
 }
 
 // filter is the SQL condition of a query over records r.
@@ -109,7 +109,7 @@ func (x *embeddedIndex) nearest(ctx context.Context, n int) ([]scored, error) {
 
 // Cosines reads the vectors of records.
 func (x *embeddedIndex) Cosines(ctx context.Context, keys []int64) (map[int64]float64, error) {
-	reader := &rowReader{dim: len(x.vector), pins: x.store.pins} // what is damaged was counted
+	reader := &rowReader{q: x.store.reads(), dim: len(x.vector)} // what is damaged was counted
 	if x.sweep != nil {
 		return x.sweep.cosines(ctx, keys, reader)
 	}
@@ -126,7 +126,7 @@ func (x *embeddedIndex) Cosines(ctx context.Context, keys []int64) (map[int64]fl
 // cosinesOf are the cosines of the vectors at places.
 func cosinesOf(ctx context.Context, reader *rowReader, q vectorQuery) (map[int64]float64, error) {
 	cosines := map[int64]float64{}
-	err := reader.each(ctx, q.places, func(b block) error {
+	err := reader.each(ctx, q.places, func(b rowsAtOnce) error {
 		for i, p := range b.places {
 			cosines[p.record] = dot(q.vector, b.rows[i])
 		}
@@ -243,7 +243,7 @@ func (x *embeddedIndex) Span(ctx context.Context) (first, last int64, err error)
 // Notices count what is damaged.
 func (x *embeddedIndex) Notices() (list []string) {
 	if x.rows.damaged > 0 {
-		list = append(list, fmt.Sprintf("%d vectors are lost or damaged, those records were found by words only; the next compaction makes them again", x.rows.damaged))
+		list = append(list, fmt.Sprintf("%d vectors are lost or damaged, those records were found by words only; sessctl memory reindex --pending makes them again", x.rows.damaged))
 	}
 	if x.unsound > 0 {
 		list = append(list, fmt.Sprintf("damaged records that may fit were left out: %d; sessctl memory verify says more", x.unsound))

@@ -73,24 +73,12 @@ func (s *Store) Recall(ctx context.Context, q Query, e embed.QueryEmbedder, m em
 	if err != nil {
 		return Result{}, err
 	}
-	for try := 1; ; try++ {
-		var before []string
-		var result Result
-		var damaged bool
-		err := s.asOfNow(ctx, func(view *Store) (err error) {
-			if before, err = view.vectorFiles(ctx); err == nil {
-				result, damaged, err = view.recallOnce(ctx, q, e, m, known)
-			}
-			return err
-		})
-		if err != nil || !damaged || try == recallTries {
-			return result, err
-		}
-		// A reindex may have put other files in the place of those that were read.
-		if after, err := s.vectorFiles(ctx); err != nil || slices.Equal(after, before) {
-			return result, err
-		}
-	}
+	var result Result
+	err = s.asOfNow(ctx, func(view *Store) (err error) {
+		result, err = view.recallOnce(ctx, q, e, m, known)
+		return err
+	})
+	return result, err
 }
 
 // embeddedQuery is what an embedder made of a query: neither vector nor error if
@@ -108,39 +96,24 @@ func (s *Store) embedQuery(ctx context.Context, q Query, e embed.QueryEmbedder, 
 		return v, nil
 	}
 	var some bool
-	if err := s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM vectors WHERE model=?)", m.Fingerprint()).Scan(&some); err != nil || !some {
+	if err := s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM vector_spaces s WHERE s.model=? AND "+hasVectors+")", m.Fingerprint()).Scan(&some); err != nil || !some {
 		return v, classifyError(err)
 	}
 	v.vector, v.err = e.EmbedQuery(ctx, q.Text)
 	return v, ctx.Err()
 }
 
-// recallTries is how often a question is asked while vectors change under it.
-const recallTries = 3
-
-// vectorFiles names the vector files that are in use, and what shows that they
-// have changed.
-func (s *Store) vectorFiles(ctx context.Context) ([]string, error) {
-	files, err := readStrings(ctx, s.reads(), "SELECT model || ' ' || agent || ' ' || name || ' ' || slots || ' ' || stamp FROM files ORDER BY model, agent")
-	if err != nil {
-		return nil, fmt.Errorf("list vector files: %w", err)
-	}
-	return files, nil
-}
-
-// recallOnce reports besides whether vectors were lost or damaged.
-func (s *Store) recallOnce(ctx context.Context, q Query, e embed.QueryEmbedder, m embed.Model, known embeddedQuery) (Result, bool, error) {
+func (s *Store) recallOnce(ctx context.Context, q Query, e embed.QueryEmbedder, m embed.Model, known embeddedQuery) (Result, error) {
 	x, err := s.newIndex(ctx, m)
 	if err != nil {
-		return Result{}, false, err
+		return Result{}, err
 	}
 	r, err := newRecall(x, q, e, m)
 	if err != nil {
-		return Result{}, false, err
+		return Result{}, err
 	}
 	r.known = known
-	result, err := r.answer(ctx)
-	return result, x.rows.damaged > 0, err
+	return r.answer(ctx)
 }
 
 // newRecall begins to answer a query.

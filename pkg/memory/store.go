@@ -2,9 +2,7 @@ package memory
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"modernc.org/sqlite"
@@ -70,7 +67,7 @@ type Store struct {
 	pins     *durable.Pins   // its directories, until Close
 	held     *durable.Handle // that of the database
 	readOnly bool
-	rebuild  bool // one that is made is incomplete
+	rebuild  bool    // one that is made is incomplete
 	created  bool    // it was made when it was opened
 	moment   querier // sees the database as it was at one moment; nil sees it as it is
 }
@@ -296,8 +293,7 @@ type ModelStats struct {
 	Fingerprint string `json:"fingerprint"`
 	Dimensions  int    `json:"dimensions"`
 	Vectors     int    `json:"vectors"`
-	Unnamed     int    `json:"unnamed"` // rows of its files that belong to no record; Reindex frees their space
-	Bytes       int64  `json:"bytes"`   // of its files
+	Bytes       int64  `json:"bytes"` // of its vectors
 }
 
 // Stats counts what memory has.
@@ -321,35 +317,22 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	return stats, s.countAgents(ctx, &stats)
 }
 
-// countModels counts the vectors of each model, and the rows of its files.
+// countModels counts the vectors of each model.
 func (s *Store) countModels(ctx context.Context, stats *Stats) error {
 	rows, err := s.db.QueryContext(ctx, `SELECT fingerprint, name, dim, (SELECT count(*) FROM vectors v WHERE v.model=fingerprint),
-		(SELECT coalesce(sum(rows), 0) FROM files f WHERE f.model=fingerprint) FROM models ORDER BY name`)
+		(SELECT coalesce(sum(length(b.records)+length(b.rows)), 0) FROM vector_spaces s JOIN vector_blocks b ON `+inSpace+` WHERE s.model=fingerprint) FROM models ORDER BY name`)
 	if err != nil {
 		return fmt.Errorf("count vectors: %w", classifyError(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var m ModelStats
-		var inFiles int
-		if err := rows.Scan(&m.Fingerprint, &m.Name, &m.Dimensions, &m.Vectors, &inFiles); err != nil {
+		if err := rows.Scan(&m.Fingerprint, &m.Name, &m.Dimensions, &m.Vectors, &m.Bytes); err != nil {
 			return fmt.Errorf("count vectors: %w", classifyError(err))
 		}
-		m.Unnamed = inFiles - m.Vectors
 		stats.Models = append(stats.Models, m)
 	}
-	if err := rows.Err(); err != nil {
-		return classifyError(err)
-	}
-	files, err := s.files(ctx, s.db)
-	for _, f := range files {
-		for i := range stats.Models {
-			if info, err := f.pins.Lstat(f.path); err == nil && stats.Models[i].Fingerprint == f.fingerprint {
-				stats.Models[i].Bytes += info.Size()
-			}
-		}
-	}
-	return err
+	return classifyError(rows.Err())
 }
 
 func (s *Store) countAgents(ctx context.Context, stats *Stats) error {
@@ -431,22 +414,6 @@ func treeBytes(dir string) (total int64) {
 		return nil
 	})
 	return total
-}
-
-// safeName makes a directory name of an agent's id: what is safe of it, and a
-// hash, so that two agents never share one, also where case does not count.
-func safeName(agent string) string {
-	safe := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '-', r == '_':
-			return r
-		case r >= 'A' && r <= 'Z':
-			return r
-		}
-		return '_'
-	}, agent)
-	sum := sha256.Sum256([]byte(agent))
-	return safe[:min(len(safe), 60)] + "-" + hex.EncodeToString(sum[:4])
 }
 
 // Agents returns the agents that memory has records of, in order, filtered by

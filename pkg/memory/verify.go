@@ -27,7 +27,7 @@ type Problem struct {
 // Verify checks the database (its pages, its indexes, that every record has a
 // text, words, and of each model a vector or a pending row), every record and
 // fact and action against its checksum, the words against the texts, every named
-// vector against its file, and what records that something was forgotten. All of
+// vector against its checksum, and what records that something was forgotten. All of
 // it is seen as it was at one moment, whatever another process does meanwhile.
 // Then it checks the files of what agents stored. It changes nothing. An error
 // means that it could not check.
@@ -114,47 +114,30 @@ func (s *Store) verifyRecords(ctx context.Context, c *sql.Conn) (problems []Prob
 	return problems, err
 }
 
-// verifyVectors checks every named vector against its file.
+// verifyVectors checks every vector against its name, and every block.
 func (s *Store) verifyVectors(ctx context.Context, c *sql.Conn) (problems []Problem, err error) {
-	files, err := s.files(ctx, c)
+	spaces, err := vectorSpaces(ctx, c, "1=1")
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range files {
-		lost, _, err := f.lost(ctx, c)
-		if err == nil && len(lost) > 0 {
-			lost, err = s.stillNamed(ctx, f, lost)
-		}
+	lost, strange := 0, 0
+	for _, space := range spaces {
+		found, err := space.check(ctx, c)
 		if err != nil {
 			return nil, err
 		}
-		if len(lost) > 0 {
-			problems = append(problems, Problem{f.path, fmt.Sprintf("%d vectors are lost or damaged; sessctl memory reindex --pending makes them again", len(lost))})
+		if found.lost == 0 && found.strange == 0 {
+			found.strange = len(found.blocks)
 		}
+		lost, strange = lost+found.lost, strange+found.strange
+	}
+	path := filepath.Join(s.dir, "memory.db")
+	if lost > 0 {
+		problems = append(problems, Problem{path, fmt.Sprintf("%d vectors are lost or damaged; sessctl memory reindex --pending makes them again", lost)})
+	} else if strange > 0 {
+		problems = append(problems, Problem{path, fmt.Sprintf("%d vectors belong to no record, or to another one; sessctl memory reindex --pending makes those beside them again", strange)})
 	}
 	return problems, nil
-}
-
-// stillNamed returns those rows of a file that the database still names, as it
-// is by now: another process may have put other vectors in their place, or
-// forgotten their records, and removed the file or overwritten the rows since.
-func (s *Store) stillNamed(ctx context.Context, f *vectorFile, lost []place) (named []place, err error) {
-	statement, err := s.db.PrepareContext(ctx, `SELECT EXISTS (SELECT 1 FROM vectors v JOIN files f ON f.model=v.model AND f.agent=v.agent
-		WHERE v.model=? AND v.agent=? AND v.slot=? AND v.record=? AND v.crc=? AND f.name=?)`)
-	if err != nil {
-		return nil, fmt.Errorf("look for vectors again: %w", classifyError(err))
-	}
-	defer statement.Close()
-	for _, p := range lost {
-		var still bool
-		if err := statement.QueryRowContext(ctx, f.fingerprint, f.agent, p.slot, p.record, p.crc, f.base).Scan(&still); err != nil {
-			return nil, fmt.Errorf("look for vectors again: %w", classifyError(err))
-		}
-		if still {
-			named = append(named, p)
-		}
-	}
-	return named, nil
 }
 
 // counts are figures that are zero in a sound database.
@@ -162,7 +145,7 @@ const counts = `
 SELECT 'records without a text' AS what, (SELECT count(*) FROM records) - (SELECT count(*) FROM texts) AS n
 UNION ALL SELECT 'records with neither a vector nor a pending row of ' || name, (SELECT count(*) FROM records)
   - (SELECT count(*) FROM vectors WHERE model=fingerprint) - (SELECT count(*) FROM pending WHERE model=fingerprint) FROM models
-UNION ALL SELECT 'vectors that are in no file', (SELECT count(*) FROM vectors v WHERE NOT EXISTS (SELECT 1 FROM files f WHERE f.model=v.model AND f.agent=v.agent AND v.slot<f.slots))`
+UNION ALL SELECT 'blocks of vectors that are of no agent', (SELECT count(*) FROM vector_blocks b WHERE NOT EXISTS (SELECT 1 FROM vector_spaces s WHERE s.space=b.block/4294967296))`
 
 // verifyDatabase asks SQLite, and then counts.
 func (s *Store) verifyDatabase(ctx context.Context, c *sql.Conn) (problems []Problem, err error) {
@@ -277,30 +260,6 @@ func (w *wordSum) ofIndex(ctx context.Context, c *sql.Conn, vocabulary string) (
 		sum.times += hash * times
 	}
 	return sum, classifyError(rows.Err())
-}
-
-// files lists all vector files.
-func (s *Store) files(ctx context.Context, q querier) ([]*vectorFile, error) {
-	return s.filesIn(ctx, q, "files")
-}
-
-// filesIn lists the vector files that a table has.
-func (s *Store) filesIn(ctx context.Context, q querier, table string) ([]*vectorFile, error) {
-	rows, err := q.QueryContext(ctx, "SELECT f.model, m.dim, f.agent, f.name FROM "+table+" f JOIN models m ON m.fingerprint=f.model ORDER BY f.agent, f.model")
-	if err != nil {
-		return nil, fmt.Errorf("list vector files: %w", classifyError(err))
-	}
-	defer rows.Close()
-	var list []*vectorFile
-	for rows.Next() {
-		f := &vectorFile{pins: s.pins}
-		if err := rows.Scan(&f.fingerprint, &f.dim, &f.agent, &f.base); err != nil {
-			return nil, fmt.Errorf("list vector files: %w", classifyError(err))
-		}
-		f.path = s.vectorPath(f.agent, f.base)
-		list = append(list, f)
-	}
-	return list, classifyError(rows.Err())
 }
 
 // examine checks the database of a memory as SetAsideDamaged needs it: what is

@@ -38,7 +38,7 @@ type WorkHit struct {
 // WorkResult is what Work found.
 type WorkResult struct {
 	Hits    []WorkHit
-	Damaged int  // actions that may fit, are not what was stored, and are left out
+	Damaged int // actions that may fit, are not what was stored, and are left out
 }
 
 // ErrNoQuestion is returned by Work if nothing, or more than one thing, is asked.
