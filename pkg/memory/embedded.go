@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/sessctl/sessctl/pkg/embed"
 )
@@ -160,7 +159,7 @@ func (x *embeddedIndex) matching(ctx context.Context, m Match, n int, condition 
 // wordIndex reads the index of words once in a question.
 func (x *embeddedIndex) wordIndex(ctx context.Context) (*wordIndex, error) {
 	if x.words == nil {
-		words, err := newWordIndex(ctx, x.store.reads())
+		words, err := recordWords().newWordIndex(ctx, x.store.reads())
 		if err != nil {
 			return nil, fmt.Errorf("search the words: %w", err)
 		}
@@ -250,29 +249,6 @@ func (x *embeddedIndex) Notices() (list []string) {
 	}
 	return list
 }
-
-// fullText is a match as a full-text query. Each term is quoted, so no text can
-// be a syntax error.
-func fullText(m Match) string {
-	some := "(" + joinQuoted(m.Any, " OR ") + ")"
-	switch {
-	case len(m.All) == 0:
-		return joinQuoted(m.Any, " OR ")
-	case len(m.Any) == 0:
-		return joinQuoted(m.All, " AND ")
-	}
-	return joinQuoted(m.All, " AND ") + " AND " + some
-}
-
-func joinQuoted(terms []string, operator string) string {
-	list := make([]string, len(terms))
-	for i, term := range terms {
-		list[i] = quoted(term)
-	}
-	return strings.Join(list, operator)
-}
-
-func quoted(term string) string { return `"` + strings.ReplaceAll(term, `"`, `""`) + `"` }
 
 func keySet(keys []int64) map[int64]bool {
 	set := make(map[int64]bool, len(keys))

@@ -147,8 +147,9 @@ type writer struct {
 	terms      []byte
 	names      *embed.NameReader // of the texts of the work; nil until there is one
 	words      *wordWriter
-	tombstones bool // something was forgotten once
-	wasNew     bool // the record before was not there
+	workWords  *wordWriter // of the texts of the work
+	tombstones bool        // something was forgotten once
+	wasNew     bool        // the record before was not there
 	// keepTexts leaves a record alone that is no piece of a log, and whose text is
 	// another one than is given.
 	keepTexts bool
@@ -168,7 +169,7 @@ func newWriter(ctx context.Context, tx *sql.Tx, result *PutResult) (*writer, err
 // newEmbeddingWriter returns a writer that gives new records their vectors; e may
 // be nil.
 func (s *Store) newEmbeddingWriter(ctx context.Context, tx *sql.Tx, e *embedding, result *PutResult) (*writer, error) {
-	w := &writer{memory: s, cancelled: ctx.Err, ctx: context.WithoutCancel(ctx), tx: tx, result: result, prepared: map[string]*sql.Stmt{}, sources: map[Record]int64{}, words: newWordWriter(ctx, tx)}
+	w := &writer{memory: s, cancelled: ctx.Err, ctx: context.WithoutCancel(ctx), tx: tx, result: result, prepared: map[string]*sql.Stmt{}, sources: map[Record]int64{}, words: recordWords().newWordWriter(ctx, tx), workWords: workWords().newWordWriter(ctx, tx)}
 	var err error
 	if e != nil {
 		if w.vectors, err = newVectorWriter(w.ctx, tx, e.model, e.agent); err != nil {
@@ -207,15 +208,25 @@ func (w *writer) finish() error {
 // finishWords stores the words that are still held. Where those of before are
 // damaged it reads all anew: they stand in the texts.
 func (w *writer) finishWords() error {
-	if err := w.words.flush(); err != nil {
+	if err := w.finishLexicon(w.words); err != nil {
 		return err
 	}
-	few, err := lackRecords(w.ctx, w.tx)
-	if err != nil || !few && !w.words.damaged {
+	if has, err := hasActions(w.ctx, w.tx); err != nil || !has {
+		return err
+	}
+	return w.finishLexicon(w.workWords)
+}
+
+func (w *writer) finishLexicon(words *wordWriter) error {
+	if err := words.flush(); err != nil {
+		return err
+	}
+	few, err := words.lackRecords(w.ctx, w.tx)
+	if err != nil || !few && !words.damaged {
 		return err
 	}
 	w.result.WordsAnew = true
-	return readWordsAnew(w.words.ctx, w.tx)
+	return words.readWordsAnew(words.ctx, w.tx)
 }
 
 func (w *writer) statement(text string) (*sql.Stmt, error) {

@@ -199,7 +199,7 @@ func (x *wordIndex) countKnown(ctx context.Context, term string, near map[string
 
 // pagesOf counts the pages in which a term begins that begins so.
 func (x *wordIndex) pagesOf(ctx context.Context, beginning string) (pages int, err error) {
-	err = x.q.QueryRowContext(ctx, "SELECT count(*) FROM word_index WHERE term>=? AND term<?", []byte(beginning), []byte(beginning+"\xff")).Scan(&pages)
+	err = x.q.QueryRowContext(ctx, x.sql("SELECT count(*) FROM word_index WHERE term>=? AND term<?"), []byte(beginning), []byte(beginning+"\xff")).Scan(&pages)
 	if err != nil {
 		return 0, fmt.Errorf("count words: %w", classifyError(err))
 	}
@@ -208,7 +208,7 @@ func (x *wordIndex) pagesOf(ctx context.Context, beginning string) (pages int, e
 
 // countIn counts those of a segment.
 func (x *wordIndex) countIn(ctx context.Context, s wordSegment, beginning []byte, near map[string]bool, known map[string]int) error {
-	r := segmentReader{q: x.q, segment: s, batch: 16}
+	r := segmentReader{lexicon: x.lexicon, q: x.q, segment: s, batch: 16}
 	records, size, _, err := r.seek(ctx, beginning)
 	for ; err == nil && bytes.HasPrefix(r.term, beginning); records, size, err = r.next(ctx) {
 		if near[string(r.term)] {

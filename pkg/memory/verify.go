@@ -56,18 +56,9 @@ func (s *Store) Verify(ctx context.Context) (problems []Problem, err error) {
 	return s.verifyOwnWords(ctx)
 }
 
-// workVocabulary is a view of the full-text index of actions: a row a term. It may
-// be made before they are.
-const workVocabulary = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.work_vocabulary USING fts5vocab('main', 'work_words', 'row')"
-
 // atOneMoment runs f on a connection that sees the database as it is now.
 func (s *Store) atOneMoment(ctx context.Context, f func(c *sql.Conn) error) error {
-	statements := []string{workVocabulary}
-	if s.readOnly { // a view of its own is no change of the database
-		statements = append(append([]string{"PRAGMA query_only=0"}, statements...), "PRAGMA query_only=1")
-	}
-	statements = append(statements, "BEGIN")
-	return s.connected(ctx, statements, f)
+	return s.connected(ctx, []string{"BEGIN"}, f)
 }
 
 // connected runs f on a connection on which statements were executed, of which
@@ -188,48 +179,36 @@ func (s *Store) verifyWords(ctx context.Context, c *sql.Conn) ([]Problem, error)
 		}
 		after = rows[len(rows)-1]
 	}
-	have := want.wordCount // postings say all of it
-	var err error
-	have.postings, err = want.ofSegments(ctx, c)
+	return s.wrongWords(ctx, c, recordWords(), want, "the words are not those of the texts")
+}
+
+// wrongWords says what is wrong if an index has not the words that it should have.
+func (s *Store) wrongWords(ctx context.Context, c *sql.Conn, x lexicon, want *wordSum, message string) ([]Problem, error) {
+	have, err := want.ofSegments(ctx, c, x)
 	said := ""
 	if errors.Is(err, ErrCorrupt) {
 		said = " (" + err.Error() + ")"
-	} else if err != nil || have == want.wordCount {
+	} else if err != nil || have == want.postings {
 		return nil, err
 	}
-	return []Problem{{filepath.Join(s.dir, "memory.db"), "the words are not those of the texts" + said + "; sessctl memory reindex --from-archives reads them anew"}}, nil
+	return []Problem{{filepath.Join(s.dir, "memory.db"), message + said + "; sessctl memory reindex --from-archives reads them anew"}}, nil
 }
 
-// wordSum sums up which words stand in how many records, and how often.
+// wordSum sums up which record has which word, and how often.
 type wordSum struct {
-	wordCount
-	seed   maphash.Seed
-	inText map[uint64]uint32 // the words of the text that is read, and how often
-}
-
-// wordCount is what a wordSum sums up.
-type wordCount struct {
-	records, times uint64
-	postings       uint64 // which record has which word, and how often
+	postings uint64
+	seed     maphash.Seed
+	inText   map[uint64]uint32 // the words of the text that is read, and how often
 }
 
 func newWordSum() *wordSum { return &wordSum{seed: maphash.MakeSeed(), inText: map[uint64]uint32{}} }
 
-// addTerms counts the words of a text.
-func (w *wordSum) addTerms(terms []byte) {
+// addRecord counts the words of a record, and how many it has.
+func (w *wordSum) addRecord(record int64, terms []byte) {
 	clear(w.inText)
 	for term := range bytes.FieldsSeq(terms) {
 		w.inText[maphash.Bytes(w.seed, term)]++
 	}
-	for hash, times := range w.inText {
-		w.records += hash
-		w.times += hash * uint64(times)
-	}
-}
-
-// addRecord counts the words of a record, and how many it has.
-func (w *wordSum) addRecord(record int64, terms []byte) {
-	w.addTerms(terms)
 	words := uint32(0)
 	for hash, times := range w.inText {
 		w.postings += w.posting(hash, posting{record, times})
@@ -240,26 +219,6 @@ func (w *wordSum) addRecord(record int64, terms []byte) {
 
 func (w *wordSum) posting(term uint64, p posting) uint64 {
 	return maphash.Comparable(w.seed, [3]uint64{term, uint64(p.record), uint64(p.times)})
-}
-
-// ofIndex sums up what a full-text index has, by its vocabulary.
-func (w *wordSum) ofIndex(ctx context.Context, c *sql.Conn, vocabulary string) (sum wordCount, err error) {
-	rows, err := c.QueryContext(ctx, "SELECT term, doc, coalesce(cnt, 0) FROM temp."+vocabulary)
-	if err != nil {
-		return sum, fmt.Errorf("read the words: %w", classifyError(err))
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var term string
-		var records, times uint64
-		if err := rows.Scan(&term, &records, &times); err != nil {
-			return sum, fmt.Errorf("read the words: %w", classifyError(err))
-		}
-		hash := maphash.String(w.seed, term)
-		sum.records += hash * records
-		sum.times += hash * times
-	}
-	return sum, classifyError(rows.Err())
 }
 
 // examine checks the database of a memory as SetAsideDamaged needs it: what is

@@ -77,7 +77,7 @@ func (s *Store) WipeIsDue(ctx context.Context) (due bool, err error) {
 	return due, classifyError(err)
 }
 
-// wipeDatabase writes the full-text indexes and then the whole database anew, and
+// wipeDatabase writes the indexes of words and then the whole database anew, and
 // empties the log. What SQLite gathers meanwhile lies in the memory's own
 // directory: elsewhere others might see it, or there is no room. The log is
 // emptied twice: first what was overwritten reaches the file, then the file
@@ -90,20 +90,24 @@ func (s *Store) wipeDatabase(ctx context.Context, c *sql.Conn) error {
 	if err := inTransaction(ctx, c, func(tx *sql.Tx) error { return mergeAllWords(ctx, tx) }); err != nil {
 		return err
 	}
-	var statements []string
-	has, err := hasActions(ctx, c)
-	if err != nil {
-		return err
-	}
-	if has {
-		statements = append(statements, "INSERT INTO work_words (work_words) VALUES ('optimize')")
-	}
-	for _, statement := range append(statements, truncateLog, "VACUUM", truncateLog) {
+	for _, statement := range []string{truncateLog, "VACUUM", truncateLog} {
 		if err := execute(ctx, c, statement); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// mergeAllWords makes one segment of each index of words.
+func mergeAllWords(ctx context.Context, tx *sql.Tx) error {
+	if err := recordWords().mergeAllWords(ctx, tx); err != nil {
+		return err
+	}
+	has, err := hasActions(ctx, tx)
+	if err != nil || !has {
+		return err
+	}
+	return workWords().mergeAllWords(ctx, tx)
 }
 
 const truncateLog = "PRAGMA wal_checkpoint(TRUNCATE)"

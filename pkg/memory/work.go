@@ -313,17 +313,15 @@ func (w *workSearch) match(ctx context.Context, m *workMatch) (map[int64]float64
 	if err := w.store.db.QueryRowContext(ctx, "SELECT count(*) FROM work_texts").Scan(&all); err != nil {
 		return nil, fmt.Errorf("count texts of actions: %w", classifyError(err))
 	}
+	words, err := workWords().newWordIndex(ctx, w.store.reads())
+	if err != nil {
+		return nil, fmt.Errorf("search the work: %w", err)
+	}
 	shares := map[int64]float64{}
 	for _, text := range workQuestion(m.question) {
-		whole, err := w.having(ctx, quoted(text))
+		whole, begun, err := w.having(ctx, words, text)
 		if err != nil {
 			return nil, err
-		}
-		var begun []int64
-		if len(text) >= leastBeginning {
-			if begun, err = w.having(ctx, quoted(text)+"*"); err != nil {
-				return nil, err
-			}
 		}
 		t := term{text, inverseFrequency(all+otherRecords, float64(max(len(whole), len(begun))))}
 		m.terms, m.total = append(m.terms, t), m.total+t.weight
@@ -341,9 +339,27 @@ func (w *workSearch) match(ctx context.Context, m *workMatch) (map[int64]float64
 	return shares, nil
 }
 
-// having lists the texts that match a full-text query.
-func (w *workSearch) having(ctx context.Context, match string) ([]int64, error) {
-	query, args := "SELECT w.rowid FROM work_words w JOIN work_texts t ON t.text=w.rowid WHERE work_words MATCH ?", []any{match}
+// having lists the texts that have a word, and those that have one which begins with
+// it.
+func (w *workSearch) having(ctx context.Context, words *wordIndex, text string) (whole, begun []int64, err error) {
+	if whole, err = words.having(ctx, text); err == nil {
+		whole, err = w.passing(ctx, whole)
+	}
+	if err == nil && len(text) >= leastBeginning {
+		if begun, err = words.beginningWith(ctx, text); err == nil {
+			begun, err = w.passing(ctx, begun)
+		}
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("search the work: %w", err)
+	}
+	return whole, begun, nil
+}
+
+// passing are those of some texts that are of the sorts that are asked for, and have
+// an action that the filters let through.
+func (w *workSearch) passing(ctx context.Context, texts []int64) ([]int64, error) {
+	query, args := "SELECT t.text FROM work_texts t WHERE t.text IN "+listedNumbers(texts), []any(nil)
 	if len(w.ask.sorts) > 0 {
 		query, args = query+" AND t.sort IN ("+marks(w.ask.sorts)+")", append(args, anyOf(w.ask.sorts)...)
 	}
@@ -351,11 +367,10 @@ func (w *workSearch) having(ctx context.Context, match string) ([]int64, error) 
 		query += " AND EXISTS (SELECT 1 FROM actions a JOIN sources s ON s.source=a.source WHERE " + fmt.Sprintf(w.ask.where, "(t.text)") + " AND " + condition + ")"
 		args = append(args, more...)
 	}
-	rows, err := readNumbers(ctx, w.store.db, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("search the work: %w", err)
+	if len(args) == 0 {
+		return texts, nil
 	}
-	return rows, nil
+	return readNumbers(ctx, w.store.reads(), query, args...)
 }
 
 // workQuestion are the words that a question is asked by: the parts of its
