@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sessctl/sessctl/internal/tier"
 )
 
 // The layers of the program. Each line says which of our packages a package
@@ -131,6 +133,7 @@ type listed struct {
 
 // TestImports holds the import directions on every system that is released.
 func TestImports(t *testing.T) {
+	tier.Rule(t)
 	for _, system := range []string{"linux", "darwin", "windows"} {
 		for _, problem := range checkImports(listPackages(t, system)) {
 			t.Errorf("%s: %s", system, problem)
@@ -140,6 +143,7 @@ func TestImports(t *testing.T) {
 
 // TestRootNeedsNoCgo: what the program is built from contains no C.
 func TestRootNeedsNoCgo(t *testing.T) {
+	tier.Rule(t)
 	for _, p := range listPackages(t, "linux") {
 		if p.ImportPath == module && slices.Contains(p.Deps, "runtime/cgo") {
 			t.Errorf("%s depends on runtime/cgo", module)

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -29,6 +30,44 @@ func TestFaultTierHasEveryShare(t *testing.T) {
 		if !covers(recipe, dir) {
 			t.Errorf("make test takes a share of %s, and make test-faults does not run it", dir)
 		}
+	}
+}
+
+var ruleTest = regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\) \{\n\ttier\.Rule\(t\)`)
+
+// TestRulesAreRun: what make test leaves out as a rule of the repository, make
+// test-rules runs.
+func TestRulesAreRun(t *testing.T) {
+	makefile, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := regexp.MustCompile(`(?m)^RULES = (.*)\$\$$`).FindSubmatch(makefile)
+	if line == nil {
+		t.Fatal("the Makefile has no RULES")
+	}
+	run := regexp.MustCompile(string(line[1]) + "$")
+	found := 0
+	for _, pattern := range []string{"*_test.go", "cmd/*_test.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, rule := range ruleTest.FindAllSubmatch(text, -1) {
+				found++
+				if !run.Match(rule[1]) {
+					t.Errorf("%s: make test-rules does not run %s", file, rule[1])
+				}
+			}
+		}
+	}
+	if found < 9 {
+		t.Errorf("%d rules: this sees too little", found)
 	}
 }
 
