@@ -41,6 +41,15 @@ type clock struct{ now time.Time }
 
 func (c *clock) Now() time.Time { return c.now }
 
+// What docs/events.md promises, and what of a complaint a failure tells, in bytes.
+const (
+	longestPause   = 2 * time.Hour
+	tryFor         = 24 * time.Hour
+	keepAtMost     = 1000
+	keepDone       = 7 * 24 * time.Hour
+	shownComplaint = 200
+)
+
 func box(t *testing.T, c *clock, targets ...Target) *Outbox {
 	t.Helper()
 	return boxAt(t, filepath.Join(t.TempDir(), "outbox"), c, targets...)
@@ -264,7 +273,10 @@ func TestClockSetBack(t *testing.T) {
 // TestRetryAfter is honoured, up to the longest pause.
 func TestRetryAfter(t *testing.T) {
 	for asked, want := range map[time.Duration]time.Duration{0: 30 * time.Second, time.Minute: time.Minute, 100 * time.Hour: longestPause} {
-		if got := pause(1, asked, 0.5); got != want {
+		refuse := &receiver{take: func(Event) error { return &Failure{Reason: "later", After: asked} }}
+		o := box(t, &clock{noon}, Target{Name: "hook", Types: Types(), Sender: refuse})
+		put(t, o, noon, Compacted, "a")
+		if got := deliver(t, o).Attempts[0].Next.Sub(noon); got != want {
 			t.Errorf("asked for %s: %s, want %s", asked, got, want)
 		}
 	}
@@ -319,9 +331,10 @@ func TestOrder(t *testing.T) {
 // out of the way and stops nothing; one of a later version is left alone.
 func TestSetAside(t *testing.T) {
 	r := &receiver{}
-	o := box(t, &clock{noon}, Target{Name: "hook", Types: Types(), Sender: r})
+	dir := filepath.Join(t.TempDir(), "outbox")
+	o := boxAt(t, dir, &clock{noon}, Target{Name: "hook", Types: Types(), Sender: r})
 	ids := put(t, o, noon, Compacted, "a", "b", "c")
-	whole, err := os.ReadFile(filepath.Join(o.dir, ids[0]+".json"))
+	whole, err := os.ReadFile(filepath.Join(dir, ids[0]+".json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,7 +343,7 @@ func TestSetAside(t *testing.T) {
 		ids[0] + ".json": string(whole[:len(whole)/2]), "notes.txt": "mine", DeriveID(noon, "x") + ".json": string(whole),
 		later + ".json": strings.Replace(strings.Replace(string(whole), ids[0], later, 1), `"schema": 1`, `"schema": 2`, 1),
 	} {
-		if err := os.WriteFile(filepath.Join(o.dir, name), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -338,7 +351,7 @@ func TestSetAside(t *testing.T) {
 	if len(report.SetAside) != 4 || !slices.Equal(r.got, ids[1:]) || report.Waiting != 1 {
 		t.Errorf("set aside %v, told %v, waiting %d", report.SetAside, r.got, report.Waiting)
 	}
-	if kept, err := os.ReadFile(filepath.Join(o.asideDir(), ids[0]+".json")); err != nil || string(kept) != string(whole[:len(whole)/2]) {
+	if kept, err := os.ReadFile(filepath.Join(dir, "set-aside", ids[0]+".json")); err != nil || string(kept) != string(whole[:len(whole)/2]) {
 		t.Errorf("the torn file: %q, %v", kept, err)
 	}
 }
@@ -360,7 +373,7 @@ func TestTwoDeliverers(t *testing.T) {
 		t.Errorf("%d sent, want 5", len(r.got))
 	}
 	put(t, one, noon, Compacted, "f")
-	lock, err := durable.Lock(one.lockFile())
+	lock, err := durable.Lock(filepath.Join(dir, "lock"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -392,14 +405,15 @@ func TestPutMeanwhile(t *testing.T) {
 // TestBounded: what is over is kept for a week, and the newest thousand.
 func TestBounded(t *testing.T) {
 	c := &clock{noon}
-	o := box(t, c)
-	if err := os.MkdirAll(o.doneDir(), 0o700); err != nil {
+	dir := filepath.Join(t.TempDir(), "outbox")
+	o, done := boxAt(t, dir, c), filepath.Join(dir, "done")
+	if err := os.MkdirAll(done, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	for n := range keepAtMost + 30 { // written without a sync, which the test does not need
 		id := DeriveID(noon.Add(time.Duration(n)*time.Second), "x")
 		text := fmt.Sprintf(`{"schema":1,"id":%q,"type":"run.finished","time":"2026-05-01T12:00:00Z","data":{}}`, id)
-		if err := os.WriteFile(filepath.Join(o.doneDir(), id+".json"), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(done, id+".json"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -408,9 +422,9 @@ func TestBounded(t *testing.T) {
 		t.Errorf("%d are kept", n)
 	}
 	c.now = noon.Add(keepDone + (keepAtMost+30)*time.Second/2)
-	names, _, err := o.names(o.doneDir())
-	if gone := len(o.toRemove(o.doneDir(), names)); err != nil || gone < keepAtMost/3 || gone > keepAtMost*2/3 {
-		t.Errorf("%d go after a week, %v", gone, err)
+	deliver(t, o)
+	if gone := keepAtMost - len(states(t, o)); gone < keepAtMost/3 || gone > keepAtMost*2/3 {
+		t.Errorf("%d go after a week", gone)
 	}
 }
 
@@ -617,9 +631,10 @@ func TestHealthchecks(t *testing.T) {
 // TestLockWait: another process that delivers is waited for as long as is said,
 // here far less than the 10 seconds that are the default.
 func TestLockWait(t *testing.T) {
-	box := boxAt(t, t.TempDir(), &clock{noon}, Target{Name: "hook", Types: Types(), Sender: &receiver{}})
+	dir := t.TempDir()
+	box := boxAt(t, dir, &clock{noon}, Target{Name: "hook", Types: Types(), Sender: &receiver{}})
 	put(t, box, noon, Compacted, "a")
-	lock, err := durable.Lock(box.lockFile())
+	lock, err := durable.Lock(filepath.Join(dir, "lock"))
 	if err != nil {
 		t.Fatal(err)
 	}
